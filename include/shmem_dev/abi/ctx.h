@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The context: everything a kernel needs to reach the members of one team.
+ *
+ * The host runtime builds it (shmemh_ctx_get); a kernel receives it by value, as a member of its
+ * const __grid_constant__ parameter struct, and passes `const shmemd_ctx_t *` down. It holds only
+ * what cannot change while a kernel runs. Whatever changes (who died, the error latch, and later
+ * health and epochs of NIC paths) lives behind a pointer and is read with system-scope loads:
+ * parameter banks do not change under a running kernel.
+ *
+ * Fields are appended, never moved: `size` tells how many bytes the host filled. */
+#ifndef SHMEMD_ABI_CTX_H
+#define SHMEMD_ABI_CTX_H
+
+#include <shmem_dev/abi/base.h>
+
+/* One member of the context's team, indexed by its PE number in that team. Immutable. */
+typedef struct shmemd_peer {
+	char *base; /* where this PE sees the peer's heap; own heap for itself; NULL: not mapped */
+	int32_t world_pe; /* the same PE's number in the world team */
+	uint32_t flags;   /* SHMEMD_PEER_* */
+} shmemd_peer_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
+
+#define SHMEMD_PEER_SAME_GPU 1u /* shares the GPU (or, without GPUs, the process) with this PE */
+
+/* Team sync memory: an array of 64-bit words in the symmetric heap, at the same offset on every
+ * member. Each flag word has exactly one remote writer, so no atomics are needed (DESIGN 3). */
+#define SHMEMD_SYNC_EPOCH 0 /* syncs completed by this PE; written by this PE only */
+#define SHMEMD_SYNC_FLAGS 8 /* [team pe]: written by that PE: epoch << 8 | shmemd_op */
+#define SHMEMD_SYNC_WORDS(n_pes) (SHMEMD_SYNC_FLAGS + (n_pes))
+
+/* Abort word of a team, in host-pinned memory, written once by the host's monitor thread:
+ * 0, or cause << 32 | (team pe + 1). Device waits poll it and end when it is not 0. */
+#define SHMEMD_ABORT_WORD(pe, cause) ((uint64_t)(cause) << 32 | (uint32_t)((pe) + 1))
+#define SHMEMD_ABORT_PE(word) ((int32_t)(uint32_t)(word)-1)
+#define SHMEMD_ABORT_CAUSE(word) ((uint32_t)((word) >> 32))
+
+enum shmemd_cause {
+	SHMEMD_CAUSE_NONE = 0,
+	SHMEMD_CAUSE_DIED = 1,   /* its bootstrap connection broke: process killed, host down */
+	SHMEMD_CAUSE_LEFT = 2,   /* it finalized while others were still in the job */
+	SHMEMD_CAUSE_CUT_OFF = 3 /* this PE lost the bootstrap itself: everybody else is unknown */
+};
+
+/* Latch, in memory local to the device: cheap to read in every quiet. */
+typedef struct shmemd_latch {
+	uint32_t status; /* first error of an operation that returns nothing; quiet returns it */
+	uint32_t record; /* 0, or 1 once a thread has claimed the error record */
+} shmemd_latch_t;
+
+#define SHMEMD_SITE_NBYTES 48
+
+/* First error in full, in host-pinned memory: the host reads it while kernels run. The thread
+ * that claimed latch.record writes the fields, then `status` last, with a release store. */
+typedef struct shmemd_error {
+	uint32_t status; /* shmemd_status; 0: none, the other fields are not valid */
+	uint32_t op;     /* shmemd_op */
+	int32_t pe;      /* team PE the operation addressed, or the dead one; -1: none */
+	uint32_t line;   /* call site's line; 0 in C, which names only the function */
+	uint64_t addr;   /* the address argument */
+	uint64_t value;  /* the offending value: byte count, PE, or the word a wait last saw */
+	uint64_t wanted; /* the value a wait compared with */
+	char site[SHMEMD_SITE_NBYTES]; /* end of the call site's file or function name; "" unless
+					  SHMEMD_CHECK */
+} shmemd_error_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_error_t) == 88, "ABI: shmemd_error_t");
+
+/* Reserved for peers behind a NIC: the ring of one (peer, channel). Not defined yet. */
+struct shmemd_channel;
+
+typedef struct shmemd_ctx {
+	uint32_t version;           /* SHMEMD_ABI_VERSION of the host runtime */
+	uint32_t size;              /* bytes of this struct that the host runtime filled */
+	int32_t my_pe;              /* this PE's number in the team */
+	int32_t n_pes;              /* PEs in the team */
+	uint32_t channel;           /* k: operations of one channel keep their order (DESIGN 3) */
+	uint32_t flags;             /* SHMEMD_CTX_* */
+	char *heap;                 /* this PE's symmetric heap: [heap, heap + heap_nbytes) */
+	uint64_t heap_nbytes;       /* bytes of address space reserved; grown chunks lie inside */
+	const shmemd_peer_t *peers; /* [n_pes] */
+	uint64_t *sync;             /* [SHMEMD_SYNC_WORDS(n_pes)], symmetric */
+	const uint64_t *abort_word; /* SHMEMD_ABORT_WORD, pinned host memory */
+	const uint32_t *causes;     /* [n_pes] shmemd_cause of each PE, pinned host memory */
+	shmemd_latch_t *latch;
+	shmemd_error_t *error;
+	uint64_t timeout_ns;                   /* limit of waits that name none; 0: no limit */
+	const struct shmemd_channel *channels; /* reserved: [n_channels][n_pes]; NULL */
+	uint32_t n_channels;                   /* reserved: 0 while no peer is behind a NIC */
+	uint32_t reserved;
+} shmemd_ctx_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 112, "ABI: shmemd_ctx_t");
+SHMEMD_STATIC_ASSERT(offsetof(shmemd_ctx_t, peers) == 40, "ABI: shmemd_ctx_t.peers");
+SHMEMD_STATIC_ASSERT(offsetof(shmemd_ctx_t, channels) == 96, "ABI: shmemd_ctx_t.channels");
+
+/* Every member is mapped and the links carry native atomics: read-modify-writes of this team's
+ * words are done by the SMs (DESIGN 3, who updates a word). */
+#define SHMEMD_CTX_SM_ATOMICS 1u
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The porting contract: every primitive that device code may use, what it orders, for whom, on
+ * which memory. cuda.h (PTX) and cpu.h (emulator) implement exactly this list; no other header
+ * contains asm, a CUDA builtin or a raw atomic. impl/ and group.h call these names only.
+ *
+ * Words used below
+ *   cta, gpu, sys   the threads a strong access synchronises with: this block, this GPU, every
+ *                   GPU and CPU that maps the memory.
+ *   weak            an ordinary access. Racing with another thread's access is a program error;
+ *                   the CPU twin makes it visible to sanitizers and to the scheduler.
+ *   relaxed         strong (never torn, coherent per word), orders nothing else.
+ *   acquire         later accesses of this thread stay after it and see what the matching release
+ *                   covered.
+ *   release         earlier accesses of this thread, and those that happened before them (through
+ *                   a group sync or an acquire), are visible to whoever acquires the word.
+ *   mapped memory   own heap, peer heap over NVLink, PCIe or shared memory, pinned host memory.
+ *
+ * 1. Identity of the calling thread (linear, x fastest)
+ *   uint32_t shmemd_arch_tid(void)       index in its block
+ *   uint32_t shmemd_arch_ntids(void)     threads in its block
+ *   uint32_t shmemd_arch_lane(void)      tid % 32
+ *   uint32_t shmemd_arch_block(void)     index of its block in the grid
+ *   uint32_t shmemd_arch_nblocks(void)   blocks in the grid
+ *
+ * 2. Bulk data: weak accesses to mapped or block-local memory, naturally aligned
+ *   T    shmemd_arch_ld_data_T(const void *p)      T = u8, u32, u64, v16 (shmemd_v16_t)
+ *   void shmemd_arch_st_data_T(void *p, T v)
+ *
+ * 3. Strong accesses at system scope to mapped memory, naturally aligned
+ *   T    shmemd_arch_ld_relaxed_T(const void *p)   T = u8, u16, u32, u64
+ *   T    shmemd_arch_ld_acquire_T(const void *p)   T = u32, u64
+ *   void shmemd_arch_st_relaxed_T(void *p, T v)    T = u8, u16, u32, u64
+ *   void shmemd_arch_st_release_T(void *p, T v)    T = u32
+ *
+ * 4. Fences, named for their use (the name is the documentation). All are system scope and
+ *    cumulative: they cover what happened before in other threads too, if this thread
+ *    synchronised with them.
+ *   shmemd_arch_fence_before_signal()  everything before is visible to whoever acquires a strong
+ *                                      store or atomic that this thread performs after it.
+ *                                      Prevents: the waiter sees the signal, reads old data.
+ *   shmemd_arch_fence_order()          shmemd_fence: puts before it are seen before puts after it.
+ *   shmemd_arch_fence_quiet()          sequentially consistent; on return every earlier store and
+ *                                      atomic has been performed at its target. Prevents the
+ *                                      store-buffer outcome: two PEs put, quiet, get and both miss
+ *                                      the other's put.
+ *
+ * 5. Atomic read-modify-write, relaxed, system scope; mapped memory behind links with native
+ *    atomics only (SHMEMD_CTX_SM_ATOMICS); T = u32, u64
+ *   T    shmemd_arch_atom_{add,and,or,xor,exch}_T(void *p, T v)   returns the old value
+ *   T    shmemd_arch_atom_cas_T(void *p, T cond, T v)             returns the old value
+ *   void shmemd_arch_red_{add,and,or,xor}_T(void *p, T v)         no answer: cheaper over NVLink
+ *   float/double shmemd_arch_atom_add_{f32,f64}(void *p, v)       round to nearest even
+ *   void shmemd_arch_red_add_{f32,f64}(void *p, v)
+ *
+ * 6. Threads of one block. All named threads arrive; memory accesses before are visible to the
+ *    others after it (cta scope). Shuffles and ballots order nothing and are not in this list.
+ *   void     shmemd_arch_syncwarp(void)                       the 32 lanes of the warp
+ *   int      shmemd_arch_warp_any(int pred)                   OR of pred; orders nothing
+ *   uint32_t shmemd_arch_warp_bcast(uint32_t v, uint32_t lane) value of that lane; orders nothing
+ *   void     shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)   id 0..15, nthreads % 32 == 0
+ *   int      shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)  as bar_sync, returns OR
+ *
+ * 7. Time and waiting
+ *   uint64_t shmemd_arch_time_ns(void)   monotonic nanoseconds (%globaltimer; virtual clock under
+ *                                        the emulator); resolution may be as coarse as 1 us
+ *   void     shmemd_arch_spin_hint(void) body of every poll loop; the emulator reschedules here
+ *
+ * Not promised: any order between weak accesses without a fence or group sync; forward progress of
+ * a lane while another lane of its warp spins before Volta; fairness.
+ */
+#ifndef SHMEMD_ARCH_ARCH_H
+#define SHMEMD_ARCH_ARCH_H
+
+#if defined(__CUDACC__)
+#include <shmem_dev/arch/cuda.h>
+#else
+#include <shmem_dev/arch/cpu.h>
+#endif
+
+#endif

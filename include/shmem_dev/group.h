@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Who performs an operation together: one thread, a warp, a block, or a run of warps.
+ *
+ * A group is 12 bytes by value. Built in the call, it folds away: the code is the same as with a
+ * template parameter. All threads of a group call an operation converged and with equal
+ * arguments. */
+#ifndef SHMEMD_GROUP_H
+#define SHMEMD_GROUP_H
+
+#include <shmem_dev/arch/arch.h>
+
+typedef struct shmemd_group {
+	uint32_t rank; /* this thread's number in the group: 0 .. size - 1 */
+	uint32_t size; /* threads in the group */
+	uint32_t bar;  /* how the group synchronises: hardware barrier 0..15, or below */
+} shmemd_group_t;
+
+#define SHMEMDI_BAR_NONE 16u /* one thread */
+#define SHMEMDI_BAR_WARP 17u /* the 32 lanes of one warp */
+
+/* The calling thread alone. */
+SHMEMD_FN shmemd_group_t shmemd_thread(void)
+{
+	shmemd_group_t g = {0, 1, SHMEMDI_BAR_NONE};
+	return g;
+}
+
+/* The calling thread's warp; all 32 lanes exist and take part. */
+SHMEMD_FN shmemd_group_t shmemd_warp(void)
+{
+	shmemd_group_t g = {shmemd_arch_lane(), 32, SHMEMDI_BAR_WARP};
+	return g;
+}
+
+/* The calling thread's block: all its threads, a multiple of 32. Uses hardware barrier 0, the one
+ * of __syncthreads. */
+SHMEMD_FN shmemd_group_t shmemd_block(void)
+{
+	shmemd_group_t g = {shmemd_arch_tid(), shmemd_arch_ntids(), 0};
+	return g;
+}
+
+/* Warps first .. first + n - 1 of the calling thread's block, for kernels that give warps roles.
+ *
+ * Callers  threads of those warps only.
+ * first, n warps; first + n <= warps in the block, n >= 1.
+ * id       hardware barrier 1..15 that nothing else in the kernel uses at the same time.
+ */
+SHMEMD_FN shmemd_group_t shmemd_warps(uint32_t first, uint32_t n, uint32_t id)
+{
+	shmemd_group_t g = {shmemd_arch_tid() - first * 32, n * 32, id};
+	return g;
+}
+
+/* Wait for all threads of the group; what they wrote before is visible to all of them after. */
+SHMEMD_FN void shmemd_group_sync(shmemd_group_t g)
+{
+	if (g.bar == SHMEMDI_BAR_NONE)
+		return;
+	if (g.bar == SHMEMDI_BAR_WARP)
+		shmemd_arch_syncwarp();
+	else
+		shmemd_arch_bar_sync(g.bar, g.size);
+}
+
+/* group_sync that also tells every thread whether any of them passed a non-zero pred. */
+SHMEMD_FN int shmemd_group_any(shmemd_group_t g, int pred)
+{
+	if (g.bar == SHMEMDI_BAR_NONE)
+		return pred != 0;
+	if (g.bar == SHMEMDI_BAR_WARP) {
+		int any = shmemd_arch_warp_any(pred);
+		shmemd_arch_syncwarp();
+		return any;
+	}
+	return shmemd_arch_bar_or(g.bar, g.size, pred);
+}
+
+#endif

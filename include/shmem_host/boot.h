@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* How PEs find each other: the unique id, and the interface of a bootstrap of one's own. */
+#ifndef SHMEMH_BOOT_H
+#define SHMEMH_BOOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <shmem_host/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SHMEMH_UNIQUEID_NBYTES 128
+
+/* Names one job-to-be: the address of its hub and a 128-bit random secret. Plain bytes: hand it to
+ * the other PEs by any means (MPI broadcast, a store, an environment variable, a file that only
+ * the user can read). Whoever has it can join the job. */
+typedef struct shmemh_uniqueid {
+	unsigned char bytes[SHMEMH_UNIQUEID_NBYTES];
+} shmemh_uniqueid_t;
+
+/* Length of the text form, terminating NUL included. */
+#define SHMEMH_UNIQUEID_TEXT_NBYTES (2 * SHMEMH_UNIQUEID_NBYTES + 1)
+
+/* Make a unique id and start its hub, a thread of the calling process that serves one job of
+ * n_pes PEs: it lets them in, carries their host collectives and tells them who died. The thread
+ * ends by itself with the job's last connection, or SHMEMH_BOOT_TIMEOUT after this call if the job
+ * did not come together. The calling process need not be a PE, and must live as long as the job:
+ * its death cuts all PEs off from each other.
+ *
+ * Returns  SHMEMH_OK; ERR_ARGUMENT (n_pes < 1); ERR_OPTION; ERR_SYSTEM.
+ */
+SHMEMH_API int shmemh_get_uniqueid(int n_pes, shmemh_uniqueid_t *id);
+
+/* Text form (hexadecimal) for environment variables and files, and back.
+ * Returns  SHMEMH_OK; ERR_ARGUMENT if text is not a unique id in that form.
+ */
+SHMEMH_API void shmemh_uniqueid_to_text(const shmemh_uniqueid_t *id,
+					char text[SHMEMH_UNIQUEID_TEXT_NBYTES]);
+SHMEMH_API int shmemh_uniqueid_from_text(const char *text, shmemh_uniqueid_t *id);
+
+/* A bootstrap: the host-side collectives that the runtime builds everything else from. Built in:
+ * TCP hub (unique id). PMIx carries only a unique id and then uses the same hub. The emulator
+ * brings one for PEs in one process (shmemsim_boot). A user may bring one over MPI or a store.
+ *
+ * All functions are called by one thread at a time, return a shmemh_status, and leave a line of
+ * text in errbuf on failure. */
+typedef struct shmemh_boot {
+	uint32_t size; /* sizeof(shmemh_boot_t) */
+	int32_t pe;
+	int32_t n_pes;
+	void *state; /* passed to every function below */
+
+	/* Gather nbytes (the same everywhere, 1 .. 1 MiB) from each PE into dst[pe][nbytes].
+	 * Returns when all PEs called it. ERR_PEER if one cannot any more, ERR_TIMEOUT after its
+	 * deadline. */
+	int (*allgather)(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
+			 size_t errbuf_nbytes);
+
+	/* Call gone(arg, pe, cause) once for each PE that dies or leaves, from any thread, from now
+	 * until close returns; cause is a shmemd_cause; pe is -1 for CUT_OFF. May be NULL: deaths
+	 * are then noticed only by host collectives. gone does not block and calls nothing back. */
+	void (*watch)(void *state, void (*gone)(void *arg, int pe, uint32_t cause), void *arg);
+
+	/* Leave: tell the others that this PE left in good order, release state. Called once. */
+	void (*close)(void *state);
+} shmemh_boot_t;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

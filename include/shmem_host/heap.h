@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The symmetric heap. An allocation has the same offset from the heap's start on every PE; device
+ * functions translate it by PE number. Memory is GPU memory, or host memory if the job's heap is
+ * there (shmemh_attr_t.heap_kind).
+ *
+ * All calls but ptr and info are collective over the world team, in the same order on every PE.
+ * They compare what the PEs ask for, so a mistake on one PE is an error on all of them, and leave
+ * the heap as it was when they fail. After a PE died, free still works, locally. */
+#ifndef SHMEMH_HEAP_H
+#define SHMEMH_HEAP_H
+
+#include <shmem_host/init.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Allocate nbytes on every PE; contents are undefined. Alignment: 512 bytes for malloc and calloc;
+ * for align the given power of two (raised to 512). Returns after all PEs have it mapped.
+ *
+ * nbytes   bytes, the same on every PE; 0 gives NULL and SHMEMH_OK.
+ * ptr      receives this PE's address.
+ * Returns  SHMEMH_OK; ERR_MISMATCH (sizes or alignments differ; text has both values and PEs);
+ *          ERR_NO_MEMORY (text: asked, free, reserved, and SHMEMH_SYMMETRIC_MAX); ERR_ARGUMENT
+ *          (alignment not a power of two); ERR_CUDA; ERR_SYSTEM; ERR_PEER; ERR_TIMEOUT.
+ */
+SHMEMH_API int shmemh_malloc(shmemh_t *job, size_t nbytes, void **ptr);
+SHMEMH_API int shmemh_align(shmemh_t *job, size_t alignment, size_t nbytes, void **ptr);
+
+/* As malloc for count * nbytes, zeroed on every PE before any of them returns. */
+SHMEMH_API int shmemh_calloc(shmemh_t *job, size_t count, size_t nbytes, void **ptr);
+
+/* Free an allocation on every PE. No operation on it is under way anywhere. NULL is no operation
+ * and not collective.
+ * Returns  SHMEMH_OK; ERR_NOT_OWNED (not an allocation of this heap, or freed before; nothing is
+ *          freed anywhere); ERR_MISMATCH; ERR_PEER (a PE died: freed on this PE); ERR_TIMEOUT.
+ */
+SHMEMH_API int shmemh_free(shmemh_t *job, void *ptr);
+
+/* Where this PE sees ptr of world PE pe, or NULL if that memory is not mapped here or ptr is not
+ * symmetric. The result may be used by kernels for loads, stores and native atomics. Any thread. */
+SHMEMH_API void *shmemh_ptr(const shmemh_t *job, const void *ptr, int pe);
+
+typedef struct shmemh_heap_info {
+	uint32_t size;      /* in: sizeof(shmemh_heap_info_t) */
+	int32_t kind;       /* SHMEMH_HEAP_GPU or SHMEMH_HEAP_HOST */
+	void *base;         /* start of this PE's heap */
+	uint64_t reserved;  /* bytes of address space: the most it can grow to */
+	uint64_t committed; /* bytes backed by memory now; never shrinks */
+	uint64_t used;      /* bytes in live allocations, alignment included */
+	uint64_t largest;   /* largest allocation that needs no growth */
+} shmemh_heap_info_t;
+
+/* Returns  SHMEMH_OK; ERR_ARGUMENT. */
+SHMEMH_API int shmemh_heap_info(const shmemh_t *job, shmemh_heap_info_t *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

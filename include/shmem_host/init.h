@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Start and end of a job, who is in it, and the host barrier.
+ *
+ * Thread rules for all of shmem_host: calls on different jobs may run at the same time; calls on
+ * one job are made one at a time by the caller, from any thread, except those that say "any
+ * thread, any time". Nothing exits, aborts or installs signal handlers. */
+#ifndef SHMEMH_INIT_H
+#define SHMEMH_INIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <shmem_host/boot.h>
+#include <shmem_host/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SHMEMH_VERSION_MAJOR 0
+#define SHMEMH_VERSION_MINOR 1
+#define SHMEMH_VERSION_PATCH 0
+
+typedef struct shmemh shmemh_t; /* one PE's handle of one job */
+
+/* Where the symmetric heap lives. */
+enum shmemh_heap_kind {
+	SHMEMH_HEAP_AUTO = 0, /* GPU if the calling thread has a current CUDA context, else host */
+	SHMEMH_HEAP_GPU = 1,  /* the GPU of the current CUDA context (cudaSetDevice first) */
+	SHMEMH_HEAP_HOST =
+		2, /* shared host memory (memfd); with a CUDA context also mapped to it */
+};
+
+/* What shmemh_init may be told; all of it has defaults. Fields are only appended. */
+typedef struct shmemh_attr {
+	uint32_t size;                     /* sizeof(shmemh_attr_t): set by SHMEMH_ATTR_INIT */
+	int32_t heap_kind;                 /* enum shmemh_heap_kind */
+	int32_t pe;                        /* with uniqueid: this PE's number, 0 .. n_pes - 1 */
+	int32_t n_pes;                     /* with uniqueid: PEs in the job */
+	const shmemh_uniqueid_t *uniqueid; /* NULL: see shmemh_init */
+	const shmemh_boot_t *boot;         /* a bootstrap of the caller's own; NULL: built-in */
+} shmemh_attr_t;
+
+#define SHMEMH_ATTR_INIT                                                                           \
+	{                                                                                          \
+		sizeof(shmemh_attr_t), SHMEMH_HEAP_AUTO, 0, 0, NULL, NULL                          \
+	}
+
+/* Join a job. Collective over its PEs.
+ *
+ * attr     NULL for all defaults. Bootstrap, the first that is present:
+ *          attr->boot; attr->uniqueid with pe and n_pes; the environment SHMEMH_UNIQUEID,
+ *          SHMEMH_PE, SHMEMH_NPES (set by a launcher such as examples/common/launch); PMIx
+ *          (mpirun, srun --mpi=pmix); none of them: a job of one PE.
+ * job      receives the handle; NULL after a failure, with everything undone: init may be called
+ *          again, with another size too.
+ * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_OPTION; ERR_BOOTSTRAP; ERR_TIMEOUT (text names the PEs
+ *          that did not come within SHMEMH_BOOT_TIMEOUT); ERR_VERSION (PEs run different
+ *          runtimes); ERR_CUDA; ERR_SYSTEM; ERR_NO_MEMORY; ERR_PEER.
+ * GPU      uses the calling thread's current CUDA context; creates none.
+ */
+SHMEMH_API int shmemh_init(const shmemh_attr_t *attr, shmemh_t **job);
+
+/* Leave the job and release everything: heap, tables, connections. Collective while all PEs live;
+ * after a death it does not wait for anybody. Kernels that use a context of this job have ended.
+ * job may be NULL. The handle is invalid afterwards, whatever is returned.
+ * Returns  SHMEMH_OK; ERR_PEER if a PE died before (released all the same); ERR_TIMEOUT.
+ */
+SHMEMH_API int shmemh_finalize(shmemh_t *job);
+
+/* This PE's number in the world team, and how many PEs that has. Any thread, any time. */
+SHMEMH_API int shmemh_my_pe(const shmemh_t *job);
+SHMEMH_API int shmemh_n_pes(const shmemh_t *job);
+
+/* Host barrier over all PEs. Says nothing about kernels: synchronise streams first.
+ * Returns  SHMEMH_OK; ERR_PEER; ERR_TIMEOUT (SHMEMH_BOOT_TIMEOUT, text names who is missing).
+ */
+SHMEMH_API int shmemh_barrier(shmemh_t *job);
+
+/* Gather nbytes from every PE into dst[pe][nbytes], in world order. Collective, equal nbytes.
+ * Returns  as shmemh_barrier; ERR_MISMATCH when nbytes differ.
+ */
+SHMEMH_API int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
+
+/* The last failure on this job in one line, or "" if there was none. job NULL: the calling
+ * thread's last failed shmemh_init or shmemh_get_uniqueid. Valid until the next call on the job
+ * (NULL: of this thread). */
+SHMEMH_API const char *shmemh_error_text(const shmemh_t *job);
+
+/* The cause (shmemd_cause in abi/ctx.h) for which a PE of the world team is gone; 0 while it is
+ * there. Any thread, any time, also while kernels run. pe outside the job: 0. */
+SHMEMH_API int shmemh_pe_cause(const shmemh_t *job, int pe);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#ifndef SHMEMH_STATUS_H
+#define SHMEMH_STATUS_H
+
+#include <shmem_dev/abi/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SHMEMH_API __attribute__((visibility("default")))
+#else
+#define SHMEMH_API
+#endif
+
+/* What host functions return. Every failure also has one line of text (shmemh_error_text) that
+ * names what failed, where, with which value, and what to do. Device codes (shmemd_status) share
+ * the number space: 0 is success in both, 1..63 are device codes. */
+enum shmemh_status {
+	SHMEMH_OK = 0,
+	SHMEMH_ERR_ARGUMENT = 64,  /* an argument is outside its contract; nothing was done */
+	SHMEMH_ERR_MISMATCH = 65,  /* PEs called a collective with different arguments */
+	SHMEMH_ERR_NO_MEMORY = 66, /* heap or system memory exhausted; the heap is as before */
+	SHMEMH_ERR_NOT_OWNED = 67, /* pointer was not returned by this heap, or already freed */
+	SHMEMH_ERR_TIMEOUT = 68,   /* a deadline passed; the text names the missing PEs */
+	SHMEMH_ERR_PEER = 69,      /* a PE died or left; the text names it */
+	SHMEMH_ERR_BOOTSTRAP = 70, /* no bootstrap found, unreachable, or the secret is wrong */
+	SHMEMH_ERR_VERSION = 71,   /* device code and host runtime do not fit each other */
+	SHMEMH_ERR_CUDA = 72,      /* a CUDA driver call failed; the text has its name and code */
+	SHMEMH_ERR_SYSTEM = 73,    /* a system call failed; the text has errno */
+	SHMEMH_ERR_OPTION = 74,    /* an environment option has an unusable value */
+};
+
+/* One English sentence for a shmemh_status or shmemd_status. Never NULL; any thread. */
+SHMEMH_API const char *shmemh_strerror(int status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The built-in bootstraps. Each fills a shmemh_boot_t (include/shmem_host/boot.h). */
+#ifndef SHMEMHI_BOOT_BOOT_H
+#define SHMEMHI_BOOT_BOOT_H
+
+#include <shmem_host/boot.h>
+#include "core/err.h"
+#include "core/options.h"
+
+/* Connect to the hub that id names and wait until all n_pes PEs are there.
+ * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_BOOTSTRAP (unreachable; secret refused; PE number taken or
+ *          n_pes different from the hub's); ERR_TIMEOUT (text names the missing PEs); ERR_SYSTEM.
+ */
+int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
+		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err);
+
+/* Was this process started by a PMIx launcher? (its environment says so) */
+int shmemhi_boot_pmix_present(void);
+
+/* Take PE number, size and a unique id made by PE 0 from PMIx, then continue as boot_tcp. libpmix
+ * is loaded at run time.
+ * Returns  as boot_tcp; ERR_BOOTSTRAP (libpmix missing, or a PMIx call failed: text has its name
+ *          and error). */
+int shmemhi_boot_pmix(const shmemhi_options_t *opt, const shmemhi_log_t *log, shmemh_boot_t *boot,
+		      shmemhi_err_t *err);
+
+/* A job of one PE. Cannot fail. */
+void shmemhi_boot_self(shmemh_boot_t *boot);
+
+#endif

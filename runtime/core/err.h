@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* One line of text for the failure being returned, and the log. */
+#ifndef SHMEMHI_CORE_ERR_H
+#define SHMEMHI_CORE_ERR_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <shmem_host/status.h>
+
+#define SHMEMHI_ERR_NBYTES 512
+
+typedef struct shmemhi_err {
+	char text[SHMEMHI_ERR_NBYTES];
+} shmemhi_err_t;
+
+/* Write the line (what failed, where, which value, what to do) and return status, so that a
+ * failing function ends in `return shmemhi_fail(err, SHMEMH_ERR_..., "...")`. Later lines replace
+ * earlier ones only if nothing was written yet: the first cause is the one to read. */
+int shmemhi_fail(shmemhi_err_t *err, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Levels of SHMEMH_DEBUG. */
+enum shmemhi_level { SHMEMHI_OFF, SHMEMHI_ERROR, SHMEMHI_WARN, SHMEMHI_INFO, SHMEMHI_TRACE };
+
+typedef struct shmemhi_log {
+	int level; /* print this level and the ones before it */
+	int pe;    /* -1 while unknown */
+	int n_pes;
+} shmemhi_log_t;
+
+/* One line to stderr in one write: "shmem_host PE 3/8 host:pid WARN text". Any thread. */
+void shmemhi_log(const shmemhi_log_t *log, int level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The job handle: what the phases of shmemh_init build and the public calls use. */
+#ifndef SHMEMHI_CORE_JOB_H
+#define SHMEMHI_CORE_JOB_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <shmem_host/shmem_host.h>
+#include "core/err.h"
+#include "core/options.h"
+
+struct shmemhi_mem; /* runtime/mem */
+
+#define SHMEMHI_MAX_TEAMS 2 /* world and node */
+
+/* A team that this PE belongs to. */
+typedef struct shmemhi_team {
+	int my_pe;
+	int n_pes;
+	int *world_pe;        /* [n_pes], host memory */
+	uint64_t *sync;       /* [SHMEMD_SYNC_WORDS(n_pes)], in the symmetric heap */
+	shmemd_peer_t *peers; /* [n_pes], in device memory */
+	uint64_t *abort_word; /* pinned; written once, by compare-and-swap */
+	uint32_t *causes;     /* [n_pes], pinned */
+	uint32_t ctx_flags;   /* SHMEMD_CTX_* */
+} shmemhi_team_t;
+
+struct shmemh {
+	shmemhi_err_t err;
+	shmemhi_log_t log;
+	shmemhi_options_t opt;
+	shmemh_attr_t attr;
+	shmemh_boot_t boot;
+	int pe;
+	int n_pes;
+	struct shmemhi_mem *mem;
+	shmemhi_team_t teams[SHMEMHI_MAX_TEAMS];
+	shmemd_latch_t *latch;     /* device memory */
+	shmemd_error_t *error;     /* pinned */
+	_Atomic uint32_t *causes;  /* [n_pes] world; set by the monitor before any abort word */
+	_Atomic int n_gone;        /* PEs that died or left, and 1 for CUT_OFF */
+	pthread_mutex_t gone_lock; /* serialises the monitor against teams being made and freed */
+	int phases_up;             /* phases of core/init.c that are up */
+};
+
+/* Gather over the world team; the line of a failure is in job->err. */
+int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
+
+/* Agree on a status: SHMEMH_OK if every PE passed it, else, on all PEs, that of the lowest PE that
+ * failed; the other PEs' line then says "PE n: <its status>". Collective. */
+int shmemhi_agree(shmemh_t *job, int status);
+
+/* 1 once any PE is gone: collectives cannot complete any more. */
+static inline int shmemhi_broken(const shmemh_t *job)
+{
+	return atomic_load(&job->n_gone) != 0;
+}
+
+#endif

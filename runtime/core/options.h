@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Environment options: one table, from which the parser, the defaults, the warning about unknown
+ * names and the help text all come. */
+#ifndef SHMEMHI_CORE_OPTIONS_H
+#define SHMEMHI_CORE_OPTIONS_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include "core/err.h"
+
+/* X(field, kind, name, default text, help). Kinds: SIZE (bytes; k m g t), TIME (to nanoseconds;
+ * ns us ms s, a bare number is seconds), INT, WORD (one of a list; the field is its index), TEXT.
+ * For WORD the help starts with the list: "a|b|c: ...". */
+#define SHMEMHI_OPTIONS(X)                                                                         \
+	X(heap_kind, WORD, "SHMEMH_HEAP", "auto", "auto|gpu|host: where the symmetric heap lives") \
+	X(symmetric_max, SIZE, "SHMEMH_SYMMETRIC_MAX", "0",                                        \
+	  "address space for the heap; 0: the GPU's memory size, or 4g for a host heap")           \
+	X(heap_chunk, SIZE, "SHMEMH_HEAP_CHUNK", "64m",                                            \
+	  "least memory added when the heap grows; rounded up to the allocation granularity")      \
+	X(timeout_ns, TIME, "SHMEMH_TIMEOUT", "0",                                                 \
+	  "limit of device waits that name none; 0: none")                                         \
+	X(boot_timeout_ns, TIME, "SHMEMH_BOOT_TIMEOUT", "120s",                                    \
+	  "deadline of each host collective and of the start of a job")                            \
+	X(debug, WORD, "SHMEMH_DEBUG", "warn",                                                     \
+	  "off|error|warn|info|trace: what is logged to stderr")                                   \
+	X(ifname, TEXT, "SHMEMH_IFNAME", "",                                                       \
+	  "network interface of the hub; empty: the first that is up, loopback if there is none")  \
+	X(node_id, TEXT, "SHMEMH_NODE_ID", "",                                                     \
+	  "PEs with equal text count as one node; empty: boot id and network namespace")           \
+	X(uniqueid, TEXT, "SHMEMH_UNIQUEID", "", "text form of the unique id, set by a launcher")  \
+	X(pe, INT, "SHMEMH_PE", "-1", "this PE's number, set by a launcher")                       \
+	X(n_pes, INT, "SHMEMH_NPES", "-1", "PEs in the job, set by a launcher")
+
+#define SHMEMHI_FIELD_SIZE(f) uint64_t f;
+#define SHMEMHI_FIELD_TIME(f) uint64_t f;
+#define SHMEMHI_FIELD_INT(f) int f;
+#define SHMEMHI_FIELD_WORD(f) int f;
+#define SHMEMHI_FIELD_TEXT(f) char f[320];
+
+typedef struct shmemhi_options {
+#define X_(field, kind, name, dflt, help) SHMEMHI_FIELD_##kind(field)
+	SHMEMHI_OPTIONS(X_)
+#undef X_
+} shmemhi_options_t;
+
+/* Read the environment. Warns through log about SHMEMH_* names that are not options.
+ * Returns  SHMEMH_OK; ERR_OPTION (text: name, value, what is allowed). */
+int shmemhi_options_read(shmemhi_options_t *opt, const shmemhi_log_t *log, shmemhi_err_t *err);
+
+/* Print the table: name, default, value in force, help. */
+void shmemhi_options_print(const shmemhi_options_t *opt, FILE *out);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Memory of a job: the backend (GPU or host), the node (whose memory can be mapped), the symmetric
+ * heap. Public calls (include/shmem_host/heap.h) are implemented in mem/heap.c; this is what core/
+ * needs besides. Functions leave their line in job->err. */
+#ifndef SHMEMHI_MEM_MEM_H
+#define SHMEMHI_MEM_MEM_H
+
+#include "core/job.h"
+
+/* Phases of init, in this order. Each is collective and comes to the same verdict on every PE. */
+int shmemhi_mem_open(shmemh_t *job); /* choose the backend; allocates job->mem */
+void shmemhi_mem_close(shmemh_t *job);
+int shmemhi_node_open(shmemh_t *job); /* find the PEs of this node, connect to pass descriptors */
+void shmemhi_node_close(shmemh_t *job);
+int shmemhi_heap_open(shmemh_t *job); /* reserve address space for own heap and mapped peers */
+void shmemhi_heap_close(shmemh_t *job);
+
+/* Is the memory of world PE pe mapped here (or to be, as the heap grows)? Own PE: 1. */
+int shmemhi_mem_is_mapped(const shmemh_t *job, int pe);
+
+/* 1 if read-modify-writes by SMs on pe's memory are atomic against its own (same GPU, NVLink, host
+ * memory between CPUs; PCIe: 0). */
+int shmemhi_mem_has_atomics(const shmemh_t *job, int pe);
+
+/* 1 if pe runs on this PE's GPU (without GPUs: in this process). */
+int shmemhi_mem_same_gpu(const shmemh_t *job, int pe);
+
+/* Start of pe's heap as seen here; NULL if not mapped. */
+char *shmemhi_mem_base(const shmemh_t *job, int pe);
+uint64_t shmemhi_mem_reserved(const shmemh_t *job);
+
+/* Symmetric memory for the library itself: zeroed, aligned to 512; freed with the heap or by
+ * shmemhi_heap_drop. Collective over the world. */
+int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr);
+
+/* Memory local to the device, for tables that kernels read; written by copy from the host. */
+int shmemhi_dev_alloc(shmemh_t *job, size_t nbytes, void **dev); /* zeroed */
+int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes);
+void shmemhi_dev_free(shmemh_t *job, void *dev);
+
+/* Host memory that kernels and host threads read and write at the same address while kernels run.
+ * Zeroed. */
+int shmemhi_pinned_alloc(shmemh_t *job, size_t nbytes, void **ptr);
+void shmemhi_pinned_free(shmemh_t *job, void *ptr);
+
+#endif
