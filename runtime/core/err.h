@@ -20,6 +20,10 @@ typedef struct shmemhi_err {
 int shmemhi_fail(shmemhi_err_t *err, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Where shmemh_init and shmemh_get_uniqueid leave their line, since there is no job to hold it: one
+ * per calling thread. */
+shmemhi_err_t *shmemhi_thread_err(void);
+
 /* Levels of SHMEMH_DEBUG. */
 enum shmemhi_level { SHMEMHI_OFF, SHMEMHI_ERROR, SHMEMHI_WARN, SHMEMHI_INFO, SHMEMHI_TRACE };
 
