@@ -41,6 +41,7 @@ struct shmemh {
 	_Atomic uint32_t *causes;  /* [n_pes] world; set by the monitor before any abort word */
 	_Atomic int n_gone;        /* PEs that died or left, and 1 for CUT_OFF */
 	pthread_mutex_t gone_lock; /* serialises the monitor against teams being made and freed */
+	int closing;               /* under gone_lock: finalize has passed its barrier */
 	int phases_up;             /* phases of core/init.c that are up */
 };
 
@@ -50,6 +51,21 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 /* Agree on a status: SHMEMH_OK if every PE passed it, else, on all PEs, that of the lowest PE that
  * failed; the other PEs' line then says "PE n: <its status>". Collective. */
 int shmemhi_agree(shmemh_t *job, int status);
+
+/* Brackets of every public call: forget the last line; say a failure once on stderr. */
+void shmemhi_begin(shmemh_t *job);
+int shmemhi_done(shmemh_t *job, int status);
+
+/* The watch callback of the bootstrap (shmemh_boot_t.watch); arg is the job. */
+void shmemhi_gone(void *arg, int pe, uint32_t cause);
+
+/* Phase: world and node team, their sync memory and device tables (core/team.c). */
+int shmemhi_teams_open(shmemh_t *job);
+void shmemhi_teams_close(shmemh_t *job);
+
+/* Phase: error latch and record (core/device.c). */
+int shmemhi_device_open(shmemh_t *job);
+void shmemhi_device_close(shmemh_t *job);
 
 /* 1 once any PE is gone: collectives cannot complete any more. */
 static inline int shmemhi_broken(const shmemh_t *job)

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Start and end of a job: a table of phases. Going up, the first phase that fails takes down those
+ * before it; going down is the same code. */
+#include <stdlib.h>
+#include <string.h>
+#include "boot/boot.h"
+#include "core/job.h"
+#include "mem/mem.h"
+
+static int options_up(shmemh_t *job)
+{
+	int status;
+
+	job->log = (shmemhi_log_t){SHMEMHI_WARN, -1, 0};
+	status = shmemhi_options_read(&job->opt, &job->log, &job->err);
+	if (status == SHMEMH_OK)
+		job->log.level = job->opt.debug;
+	return status;
+}
+
+/* attr->uniqueid comes before the environment: a program that names its job means it. */
+static int tcp_up(shmemh_t *job)
+{
+	shmemh_uniqueid_t id;
+	int pe = job->attr.pe, n_pes = job->attr.n_pes;
+
+	if (job->attr.uniqueid) {
+		id = *job->attr.uniqueid;
+	} else {
+		pe = job->opt.pe;
+		n_pes = job->opt.n_pes;
+		if (shmemh_uniqueid_from_text(job->opt.uniqueid, &id) != SHMEMH_OK)
+			return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
+					    "SHMEMH_UNIQUEID is not the text form of a unique id: "
+					    "pass on what shmemh_uniqueid_to_text wrote");
+	}
+	if (n_pes < 1 || pe < 0 || pe >= n_pes)
+		return shmemhi_fail(
+			&job->err, SHMEMH_ERR_ARGUMENT,
+			"init: PE %d of %d: with a unique id, pe must be 0 .. n_pes - 1 "
+			"(attr.pe, attr.n_pes, or SHMEMH_PE, SHMEMH_NPES)",
+			pe, n_pes);
+	return shmemhi_boot_tcp(&id, pe, n_pes, &job->opt, &job->log, &job->boot, &job->err);
+}
+
+static int boot_up(shmemh_t *job)
+{
+	int status = SHMEMH_OK;
+
+	if (job->attr.boot)
+		job->boot = *job->attr.boot;
+	else if (job->attr.uniqueid || job->opt.uniqueid[0])
+		status = tcp_up(job);
+	else if (shmemhi_boot_pmix_present())
+		status = shmemhi_boot_pmix(&job->opt, &job->log, &job->boot, &job->err);
+	else
+		shmemhi_boot_self(&job->boot);
+	if (status != SHMEMH_OK)
+		return status;
+	job->pe = job->boot.pe;
+	job->n_pes = job->boot.n_pes;
+	job->log.pe = job->pe;
+	job->log.n_pes = job->n_pes;
+	return SHMEMH_OK;
+}
+
+static void boot_down(shmemh_t *job)
+{
+	if (job->boot.close)
+		job->boot.close(job->boot.state);
+}
+
+/* All PEs run the same runtime: the structs they exchange are its own. */
+static int version_up(shmemh_t *job)
+{
+	uint32_t mine[2] = {SHMEMD_ABI_VERSION, SHMEMH_VERSION_MAJOR << 16 | SHMEMH_VERSION_MINOR};
+	uint32_t(*all)[2] = calloc((size_t)job->n_pes, sizeof *all);
+	int status;
+
+	if (!all)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "init: no memory for %d PEs",
+				    job->n_pes);
+	status = shmemhi_allgather(job, mine, all, sizeof mine);
+	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
+		if (memcmp(all[pe], mine, sizeof mine))
+			status = shmemhi_fail(
+				&job->err, SHMEMH_ERR_VERSION,
+				"init: PE %d runs runtime %u.%u ABI %u.%u, this PE "
+				"%d.%d ABI %d.%d: start all PEs with one installation",
+				pe, all[pe][1] >> 16, all[pe][1] & 0xffff, all[pe][0] >> 16,
+				all[pe][0] & 0xffff, SHMEMH_VERSION_MAJOR, SHMEMH_VERSION_MINOR,
+				SHMEMD_ABI_MAJOR, SHMEMD_ABI_MINOR);
+	free(all);
+	return status;
+}
+
+static int causes_up(shmemh_t *job)
+{
+	job->causes = calloc((size_t)job->n_pes, sizeof *job->causes);
+	if (!job->causes)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "init: no memory for %d PEs",
+				    job->n_pes);
+	return SHMEMH_OK;
+}
+
+static void causes_down(shmemh_t *job)
+{
+	free(job->causes);
+	job->causes = NULL;
+}
+
+/* Last, so that every team has its abort word: deaths since boot_up are reported now. The barrier
+ * makes the job's start one event: no PE returns from init while another can still fail. */
+static int watch_up(shmemh_t *job)
+{
+	if (job->boot.watch)
+		job->boot.watch(job->boot.state, shmemhi_gone, job);
+	return shmemhi_agree(job, SHMEMH_OK);
+}
+
+/* Before memory that the monitor writes to is released; boot.close ends the calls for good. */
+static void watch_down(shmemh_t *job)
+{
+	pthread_mutex_lock(&job->gone_lock);
+	job->closing = 1;
+	pthread_mutex_unlock(&job->gone_lock);
+}
+
+static const struct phase {
+	const char *name;
+	int (*up)(shmemh_t *job);
+	void (*down)(shmemh_t *job);
+} phases[] = {
+	{"options", options_up, NULL},
+	{"bootstrap", boot_up, boot_down},
+	{"version", version_up, NULL},
+	{"causes", causes_up, causes_down},
+	{"memory", shmemhi_mem_open, shmemhi_mem_close},
+	{"node", shmemhi_node_open, shmemhi_node_close},
+	{"heap", shmemhi_heap_open, shmemhi_heap_close},
+	{"device state", shmemhi_device_open, shmemhi_device_close},
+	{"teams", shmemhi_teams_open, shmemhi_teams_close},
+	{"watch", watch_up, watch_down},
+};
+
+#define N_PHASES ((int)(sizeof phases / sizeof phases[0]))
+
+static void go_down(shmemh_t *job)
+{
+	while (job->phases_up > 0) {
+		const struct phase *p = &phases[--job->phases_up];
+
+		if (p->down)
+			p->down(job);
+	}
+}
+
+static int go_up(shmemh_t *job)
+{
+	while (job->phases_up < N_PHASES) {
+		const struct phase *p = &phases[job->phases_up];
+		int status = p->up(job);
+
+		if (status != SHMEMH_OK) {
+			shmemhi_log(&job->log, SHMEMHI_INFO, "init stopped in phase: %s", p->name);
+			return status;
+		}
+		job->phases_up++;
+	}
+	return SHMEMH_OK;
+}
+
+static int check_attr(const shmemh_attr_t *attr, shmemhi_err_t *err)
+{
+	if (attr->size != sizeof *attr)
+		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
+				    "init: attr.size is %u, expected %zu: start from "
+				    "SHMEMH_ATTR_INIT",
+				    attr->size, sizeof *attr);
+	if (attr->heap_kind < SHMEMH_HEAP_AUTO || attr->heap_kind > SHMEMH_HEAP_HOST)
+		return shmemhi_fail(
+			err, SHMEMH_ERR_ARGUMENT,
+			"init: attr.heap_kind is %d: use SHMEMH_HEAP_AUTO, _GPU or _HOST",
+			attr->heap_kind);
+	if (attr->boot && attr->boot->size != sizeof *attr->boot)
+		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
+				    "init: attr.boot->size is %u, expected %zu", attr->boot->size,
+				    sizeof *attr->boot);
+	return SHMEMH_OK;
+}
+
+int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
+{
+	static const shmemh_attr_t defaults = SHMEMH_ATTR_INIT;
+	shmemhi_err_t *err = shmemhi_thread_err();
+	shmemh_t *job;
+	int status;
+
+	*out = NULL;
+	err->text[0] = '\0';
+	attr = attr ? attr : &defaults;
+	status = check_attr(attr, err);
+	if (status != SHMEMH_OK)
+		return status;
+	job = calloc(1, sizeof *job);
+	if (!job)
+		return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "init: no memory for the handle");
+	job->attr = *attr;
+	pthread_mutex_init(&job->gone_lock, NULL);
+	status = go_up(job);
+	if (status == SHMEMH_OK) {
+		*out = job;
+		return SHMEMH_OK;
+	}
+	shmemhi_done(job, status);
+	*err = job->err;
+	go_down(job);
+	pthread_mutex_destroy(&job->gone_lock);
+	free(job);
+	return status;
+}
+
+int shmemh_finalize(shmemh_t *job)
+{
+	int status = SHMEMH_OK;
+
+	if (!job)
+		return SHMEMH_OK;
+	/* Nobody unmaps before everybody has stopped using its memory. Without all PEs there is no
+	 * such moment: go at once, the dead cannot be waited for. */
+	if (shmemhi_broken(job))
+		status = SHMEMH_ERR_PEER;
+	else
+		status = shmemh_barrier(job);
+	go_down(job);
+	pthread_mutex_destroy(&job->gone_lock);
+	free(job);
+	return status;
+}

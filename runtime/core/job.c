@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Host collectives of a job, and what happens when a PE is gone. */
+#include <stdlib.h>
+#include <string.h>
+#include <shmem_dev/abi/ctx.h>
+#include "core/job.h"
+
+int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
+{
+	char text[SHMEMHI_ERR_NBYTES] = "";
+	int status = job->boot.allgather(job->boot.state, src, dst, nbytes, text, sizeof text);
+
+	if (status != SHMEMH_OK)
+		return shmemhi_fail(&job->err, status, "%s",
+				    text[0] ? text : shmemh_strerror(status));
+	return SHMEMH_OK;
+}
+
+int shmemhi_agree(shmemh_t *job, int status)
+{
+	int32_t mine = status;
+	int worst = -1;
+	int rc = SHMEMH_ERR_NO_MEMORY;
+	int32_t *all = calloc((size_t)job->n_pes, sizeof *all);
+	shmemhi_err_t *texts = NULL;
+
+	if (!all)
+		return shmemhi_fail(&job->err, rc, "no memory for %d statuses", job->n_pes);
+	rc = shmemhi_allgather(job, &mine, all, sizeof mine);
+	if (rc != SHMEMH_OK)
+		goto out;
+	for (int pe = job->n_pes - 1; pe >= 0; pe--)
+		if (all[pe] != SHMEMH_OK)
+			worst = pe;
+	if (worst < 0)
+		goto out;
+	/* Somebody failed: a second round carries the lines, so that every PE can say why. */
+	rc = all[worst];
+	texts = calloc((size_t)job->n_pes, sizeof *texts);
+	if (!texts || shmemhi_allgather(job, &job->err, texts, sizeof *texts) != SHMEMH_OK)
+		shmemhi_fail(&job->err, rc, "PE %d: %s", worst, shmemh_strerror(rc));
+	else if (status == SHMEMH_OK)
+		shmemhi_fail(&job->err, rc, "PE %d: %.*s", worst, SHMEMHI_ERR_NBYTES - 32,
+			     texts[worst].text);
+out:
+	free(texts);
+	free(all);
+	return rc;
+}
+
+/* End of every public call on a job: a failure is said once on stderr. */
+int shmemhi_done(shmemh_t *job, int status)
+{
+	if (status != SHMEMH_OK)
+		shmemhi_log(&job->log, SHMEMHI_ERROR, "%s", job->err.text);
+	return status;
+}
+
+void shmemhi_begin(shmemh_t *job)
+{
+	job->err.text[0] = '\0';
+}
+
+int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
+{
+	shmemhi_begin(job);
+	return shmemhi_done(job, shmemhi_allgather(job, src, dst, nbytes));
+}
+
+int shmemh_barrier(shmemh_t *job)
+{
+	int status;
+	char mine = 0;
+	char *all = malloc((size_t)job->n_pes);
+
+	shmemhi_begin(job);
+	if (!all)
+		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "barrier: no memory");
+	else
+		status = shmemhi_allgather(job, &mine, all, sizeof mine);
+	free(all);
+	return shmemhi_done(job, status);
+}
+
+int shmemh_my_pe(const shmemh_t *job)
+{
+	return job->pe;
+}
+
+int shmemh_n_pes(const shmemh_t *job)
+{
+	return job->n_pes;
+}
+
+const char *shmemh_error_text(const shmemh_t *job)
+{
+	return job ? job->err.text : shmemhi_thread_err()->text;
+}
+
+int shmemh_pe_cause(const shmemh_t *job, int pe)
+{
+	if (pe < 0 || pe >= job->n_pes)
+		return 0;
+	return (int)atomic_load(&job->causes[pe]);
+}
+
+/* Tell the kernels of one team. The cause is stored before the abort word, which is stored with
+ * release: a device wait that sees the word also sees whom causes[] blames. */
+static void abort_team(shmemhi_team_t *team, int pe, uint32_t cause)
+{
+	uint64_t none = 0;
+
+	if (!team->abort_word)
+		return;
+	if (pe >= 0)
+		__atomic_store_n(&team->causes[pe], cause, __ATOMIC_RELEASE);
+	__atomic_compare_exchange_n(team->abort_word, &none, SHMEMD_ABORT_WORD(pe, cause), 0,
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void shmemhi_gone(void *arg, int pe, uint32_t cause)
+{
+	shmemh_t *job = arg;
+
+	pthread_mutex_lock(&job->gone_lock);
+	/* A PE that passed the barrier of finalize is expected to go. */
+	if (job->closing) {
+		pthread_mutex_unlock(&job->gone_lock);
+		return;
+	}
+	if (pe >= 0)
+		atomic_store(&job->causes[pe], cause);
+	atomic_fetch_add(&job->n_gone, 1);
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++) {
+		shmemhi_team_t *team = &job->teams[t];
+		int team_pe = -1;
+
+		for (int i = 0; i < team->n_pes; i++)
+			if (team->world_pe[i] == pe)
+				team_pe = i;
+		if (team_pe >= 0 || pe < 0)
+			abort_team(team, team_pe, cause);
+	}
+	pthread_mutex_unlock(&job->gone_lock);
+	if (pe >= 0)
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "PE %d %s: waits of its teams end with status %d", pe,
+			    cause == SHMEMD_CAUSE_LEFT ? "left" : "died", SHMEMD_ERR_PEER);
+	else
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "bootstrap lost: this PE is cut off and its waits end with status %d",
+			    SHMEMD_ERR_PEER);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Teams: who is in them, and the memory that kernels need to reach and to synchronise them. */
+#include <stdlib.h>
+#include "core/job.h"
+#include "mem/mem.h"
+
+static shmemhi_team_t *find(const shmemh_t *job, shmemh_team_t team)
+{
+	if (team < 0 || team >= SHMEMHI_MAX_TEAMS || !job->teams[team].n_pes)
+		return NULL;
+	return (shmemhi_team_t *)&job->teams[team];
+}
+
+int shmemh_team_my_pe(const shmemh_t *job, shmemh_team_t team)
+{
+	const shmemhi_team_t *t = find(job, team);
+
+	return t ? t->my_pe : -1;
+}
+
+int shmemh_team_n_pes(const shmemh_t *job, shmemh_team_t team)
+{
+	const shmemhi_team_t *t = find(job, team);
+
+	return t ? t->n_pes : -1;
+}
+
+int shmemh_team_translate_pe(const shmemh_t *job, shmemh_team_t src, int pe, shmemh_team_t dst)
+{
+	const shmemhi_team_t *s = find(job, src);
+	const shmemhi_team_t *d = find(job, dst);
+
+	if (!s || !d || pe < 0 || pe >= s->n_pes)
+		return -1;
+	for (int i = 0; i < d->n_pes; i++)
+		if (d->world_pe[i] == s->world_pe[pe])
+			return i;
+	return -1;
+}
+
+/* Fill the members of a team: all PEs, or those whose memory is mapped here. */
+static int choose_members(shmemh_t *job, shmemhi_team_t *team, int mapped_only)
+{
+	int n = 0;
+
+	team->world_pe = calloc((size_t)job->n_pes, sizeof *team->world_pe);
+	if (!team->world_pe)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "team: no memory for %d PEs",
+				    job->n_pes);
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		if (mapped_only && !shmemhi_mem_is_mapped(job, pe))
+			continue;
+		if (pe == job->pe)
+			team->my_pe = n;
+		team->world_pe[n++] = pe;
+	}
+	team->n_pes = n;
+	return SHMEMH_OK;
+}
+
+/* The table that kernels index by team PE, and what holds for the team as a whole. */
+static int write_peers(shmemh_t *job, shmemhi_team_t *team)
+{
+	size_t nbytes = (size_t)team->n_pes * sizeof(shmemd_peer_t);
+	shmemd_peer_t *peers = calloc((size_t)team->n_pes, sizeof *peers);
+	int status;
+
+	if (!peers)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "team: no memory for %d PEs",
+				    team->n_pes);
+	team->ctx_flags = SHMEMD_CTX_SM_ATOMICS;
+	for (int i = 0; i < team->n_pes; i++) {
+		int pe = team->world_pe[i];
+
+		peers[i].base = shmemhi_mem_base(job, pe);
+		peers[i].world_pe = pe;
+		peers[i].flags = shmemhi_mem_same_gpu(job, pe) ? SHMEMD_PEER_SAME_GPU : 0;
+		if (!shmemhi_mem_has_atomics(job, pe))
+			team->ctx_flags &= ~SHMEMD_CTX_SM_ATOMICS;
+	}
+	status = shmemhi_dev_alloc(job, nbytes, (void **)&team->peers);
+	if (status == SHMEMH_OK)
+		status = shmemhi_dev_write(job, team->peers, peers, nbytes);
+	free(peers);
+	return status;
+}
+
+static int make_local(shmemh_t *job, shmemhi_team_t *team, int mapped_only)
+{
+	int status = choose_members(job, team, mapped_only);
+
+	if (status == SHMEMH_OK)
+		status = write_peers(job, team);
+	if (status == SHMEMH_OK)
+		status = shmemhi_pinned_alloc(job, sizeof *team->abort_word,
+					      (void **)&team->abort_word);
+	if (status == SHMEMH_OK)
+		status = shmemhi_pinned_alloc(job, (size_t)team->n_pes * sizeof *team->causes,
+					      (void **)&team->causes);
+	return status;
+}
+
+static void drop(shmemh_t *job, shmemhi_team_t *team)
+{
+	if (team->peers)
+		shmemhi_dev_free(job, team->peers);
+	if (team->abort_word)
+		shmemhi_pinned_free(job, team->abort_word);
+	if (team->causes)
+		shmemhi_pinned_free(job, team->causes);
+	free(team->world_pe);
+	*team = (shmemhi_team_t){0};
+}
+
+int shmemhi_teams_open(shmemh_t *job)
+{
+	size_t nbytes = SHMEMD_SYNC_WORDS((size_t)job->n_pes) * sizeof(uint64_t);
+	int status = SHMEMH_OK;
+
+	/* Sync memory has the same offset and size on all PEs, so node teams of different sizes
+	 * take world size too. */
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS && status == SHMEMH_OK; t++)
+		status = shmemhi_heap_take(job, nbytes, (void **)&job->teams[t].sync);
+	if (status != SHMEMH_OK)
+		return status;
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS && status == SHMEMH_OK; t++)
+		status = make_local(job, &job->teams[t], t == SHMEMH_TEAM_NODE);
+	status = shmemhi_agree(job, status);
+	if (status != SHMEMH_OK)
+		shmemhi_teams_close(job);
+	return status;
+}
+
+void shmemhi_teams_close(shmemh_t *job)
+{
+	/* The monitor walks the teams under this lock when a PE goes. */
+	pthread_mutex_lock(&job->gone_lock);
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
+		drop(job, &job->teams[t]);
+	pthread_mutex_unlock(&job->gone_lock);
+}
