@@ -119,14 +119,6 @@ static int watch_up(shmemh_t *job)
 	return shmemhi_agree(job, SHMEMH_OK);
 }
 
-/* Before memory that the monitor writes to is released; boot.close ends the calls for good. */
-static void watch_down(shmemh_t *job)
-{
-	pthread_mutex_lock(&job->gone_lock);
-	job->closing = 1;
-	pthread_mutex_unlock(&job->gone_lock);
-}
-
 static const struct phase {
 	const char *name;
 	int (*up)(shmemh_t *job);
@@ -141,13 +133,22 @@ static const struct phase {
 	{"heap", shmemhi_heap_open, shmemhi_heap_close},
 	{"device state", shmemhi_device_open, shmemhi_device_close},
 	{"teams", shmemhi_teams_open, shmemhi_teams_close},
-	{"watch", watch_up, watch_down},
+	{"watch", watch_up, NULL},
 };
 
 #define N_PHASES ((int)(sizeof phases / sizeof phases[0]))
 
+/* From here on PEs are expected to go, and what the monitor writes to is about to be released. */
+static void expect_leaving(shmemh_t *job)
+{
+	pthread_mutex_lock(&job->gone_lock);
+	job->closing = 1;
+	pthread_mutex_unlock(&job->gone_lock);
+}
+
 static void go_down(shmemh_t *job)
 {
+	expect_leaving(job);
 	while (job->phases_up > 0) {
 		const struct phase *p = &phases[--job->phases_up];
 
@@ -229,10 +230,13 @@ int shmemh_finalize(shmemh_t *job)
 		return SHMEMH_OK;
 	/* Nobody unmaps before everybody has stopped using its memory. Without all PEs there is no
 	 * such moment: go at once, the dead cannot be waited for. */
-	if (shmemhi_broken(job))
+	if (shmemhi_broken(job)) {
 		status = SHMEMH_ERR_PEER;
-	else
+	} else {
+		/* Before the barrier: a faster PE may be gone when this one comes out of it. */
+		expect_leaving(job);
 		status = shmemh_barrier(job);
+	}
 	go_down(job);
 	pthread_mutex_destroy(&job->gone_lock);
 	free(job);

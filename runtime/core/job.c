@@ -124,7 +124,7 @@ void shmemhi_gone(void *arg, int pe, uint32_t cause)
 	shmemh_t *job = arg;
 
 	pthread_mutex_lock(&job->gone_lock);
-	/* A PE that passed the barrier of finalize is expected to go. */
+	/* In finalize PEs are expected to go; the barrier there reports real deaths. */
 	if (job->closing) {
 		pthread_mutex_unlock(&job->gone_lock);
 		return;

@@ -41,7 +41,7 @@ struct shmemh {
 	_Atomic uint32_t *causes;  /* [n_pes] world; set by the monitor before any abort word */
 	_Atomic int n_gone;        /* PEs that died or left, and 1 for CUT_OFF */
 	pthread_mutex_t gone_lock; /* serialises the monitor against teams being made and freed */
-	int closing;               /* under gone_lock: finalize has passed its barrier */
+	int closing;               /* under gone_lock: PEs are expected to leave */
 	int phases_up;             /* phases of core/init.c that are up */
 };
 
