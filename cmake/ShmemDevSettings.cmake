@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The shmem_dev authors
+# Languages, warnings, sanitizers and the libraries that we use.
+include(CheckLanguage)
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# What this configuration leaves out, one reason a line, said at the end and by skipped tests.
+function(shmem_dev_left_out reason)
+    set_property(GLOBAL APPEND PROPERTY SHMEM_DEV_LEFT_OUT "${reason}")
+endfunction()
+
+function(shmem_dev_say_what_is_left_out)
+    get_property(reasons GLOBAL PROPERTY SHMEM_DEV_LEFT_OUT)
+    foreach(reason IN LISTS reasons)
+        message(STATUS "Left out: ${reason}")
+    endforeach()
+endfunction()
+
+# CUDA only if a toolkit is there: everything else builds without.
+set(SHMEM_DEV_HAS_CUDA OFF)
+if(NOT SHMEM_DEV_CUDA STREQUAL "OFF")
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+        set(CMAKE_CUDA_ARCHITECTURES 80 90 100)
+    endif()
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+        enable_language(CUDA)
+        set(CMAKE_CUDA_STANDARD 17)
+        set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+        set(SHMEM_DEV_HAS_CUDA ON)
+    elseif(SHMEM_DEV_CUDA STREQUAL "ON")
+        message(FATAL_ERROR "SHMEM_DEV_CUDA=ON, but no CUDA compiler was found: put nvcc on PATH, "
+                "or name it by CUDACXX")
+    else()
+        shmem_dev_left_out("programs for GPUs (no CUDA toolkit: nvcc is not on PATH)")
+    endif()
+endif()
+
+set(c_warnings -Wall -Wextra -Wpedantic -Werror)
+add_compile_options(
+    "$<$<COMPILE_LANGUAGE:C>:${c_warnings}>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Wall,-Wextra>")
+
+# The emulator switches stacks itself: under tsan it is built without instrumentation and tells
+# the sanitizer about its fibers (SHMEMSIM_TSAN), so these flags are not global.
+set(SHMEM_DEV_SANITIZE_FLAGS "")
+if(SHMEM_DEV_SANITIZE STREQUAL "address")
+    set(SHMEM_DEV_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all
+        -fno-omit-frame-pointer)
+elseif(SHMEM_DEV_SANITIZE STREQUAL "thread")
+    if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+        message(FATAL_ERROR "SHMEM_DEV_SANITIZE=thread needs clang: its runtime knows fibers")
+    endif()
+    set(SHMEM_DEV_SANITIZE_FLAGS -fsanitize=thread -fno-omit-frame-pointer)
+elseif(SHMEM_DEV_SANITIZE)
+    message(FATAL_ERROR "SHMEM_DEV_SANITIZE is \"${SHMEM_DEV_SANITIZE}\": use address, thread or \"\"")
+endif()
+
+pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+pkg_check_modules(PMIX pmix)
+if(NOT PMIX_FOUND)
+    shmem_dev_left_out("start by PMIx: mpirun, srun (libpmix-dev is missing)")
+endif()
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+if(BUILD_TESTING AND NOT CMOCKA_FOUND)
+    shmem_dev_left_out("tests with label unit and sim (libcmocka-dev is missing)")
+endif()
+
+# Directories are globbed: whoever adds a source adds nothing here. An empty glob is a mistake.
+function(shmem_dev_glob out)
+    file(GLOB sources CONFIGURE_DEPENDS LIST_DIRECTORIES false ${ARGN})
+    if(NOT sources)
+        message(STATUS "no sources match ${ARGN} below ${CMAKE_CURRENT_SOURCE_DIR}")
+    endif()
+    set(${out} ${sources} PARENT_SCOPE)
+endfunction()
