@@ -33,7 +33,8 @@ typedef struct shmemhi_log {
 	int n_pes;
 } shmemhi_log_t;
 
-/* One line to stderr in one write: "shmem_host PE 3/8 host:pid WARN text". Any thread. */
+/* One line to stderr in one write: "shmem_host PE 3/8 host:pid WARN text". Any thread; keeps
+ * errno. */
 void shmemhi_log(const shmemhi_log_t *log, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
