@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The CPU twin of cuda.h: the primitives of arch.h on top of the emulator (<shmem_sim.h>).
+ *
+ * Every access goes through shmemdi_cpu_access, the one place where the emulator may switch to
+ * another fiber or look at the address. With round robin that costs a predictable branch; a store
+ * also sets a flag, by which waiting fibers learn that looking again may be worth it.
+ *
+ * Under thread sanitizer a fence by itself orders nothing (the sanitizer does not model fences).
+ * Instead the emulator remembers it: the next strong stores and atomics of that thread are done
+ * with release order until it writes weak data again, and the fence acquires the words that the
+ * thread has read relaxed. So a missing fence is reported and a present one is silent. */
+#ifndef SHMEMD_ARCH_CPU_H
+#define SHMEMD_ARCH_CPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef SHMEMD_FN
+#define SHMEMD_FN static inline
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define SHMEMDI_CPU_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SHMEMDI_CPU_TSAN 1
+#endif
+#endif
+#ifndef SHMEMDI_CPU_TSAN
+#define SHMEMDI_CPU_TSAN 0
+#endif
+
+#ifndef SHMEMSIM_API
+#define SHMEMSIM_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The emulator's entry points that inline code calls. Users find theirs in <shmem_sim.h>. */
+
+/* The calling thread's place in its grid; on a host thread: thread 0 of 1 in block 0 of 1. */
+typedef struct shmemsim_thread {
+	uint32_t tid, ntids, block, nblocks; /* linear, x fastest */
+	uint32_t block_dim[3], grid_dim[3];  /* x, y, z */
+} shmemsim_thread_t;
+
+SHMEMSIM_API extern const shmemsim_thread_t *shmemsim_self;
+SHMEMSIM_API extern uint32_t shmemsim_hooks; /* not 0: shmemsim_access wants to see each access */
+SHMEMSIM_API extern uint32_t shmemsim_wrote; /* set by each store; the scheduler clears it */
+
+enum shmemsim_access {
+	SHMEMSIM_LD_DATA,
+	SHMEMSIM_LD_RELAXED,
+	SHMEMSIM_LD_ACQUIRE,
+	SHMEMSIM_ST_DATA, /* from here on: writes */
+	SHMEMSIM_ST_RELAXED,
+	SHMEMSIM_ST_RELEASE,
+	SHMEMSIM_RMW,
+	SHMEMSIM_FENCE,
+};
+
+/* About to access nbytes at p. May switch to other fibers. Returns 1 if the access is to be done
+ * with release order (thread sanitizer builds only, see above). */
+SHMEMSIM_API int shmemsim_access(const void *p, uint32_t nbytes, int access);
+
+enum shmemsim_coll {
+	SHMEMSIM_SYNCWARP,
+	SHMEMSIM_SHFL,      /* arg: source lane */
+	SHMEMSIM_SHFL_UP,   /* arg: distance */
+	SHMEMSIM_SHFL_DOWN, /* arg: distance */
+	SHMEMSIM_SHFL_XOR,  /* arg: lane mask */
+	SHMEMSIM_BALLOT,    /* any and all are made from it */
+	SHMEMSIM_MATCH_ANY,
+	SHMEMSIM_MATCH_ALL, /* 0 if the values differ */
+	SHMEMSIM_REDUCE_ADD,
+	SHMEMSIM_REDUCE_MIN,
+	SHMEMSIM_REDUCE_MAX,
+	SHMEMSIM_REDUCE_AND,
+	SHMEMSIM_REDUCE_OR,
+	SHMEMSIM_REDUCE_XOR,
+};
+
+/* Warp collective of the lanes in mask. width: lanes per segment of a shuffle, power of two. */
+SHMEMSIM_API uint64_t shmemsim_coll(int coll, uint32_t mask, uint64_t value, uint32_t arg,
+				    uint32_t width);
+/* Block barrier id of nthreads (0: all threads that have not exited); returns whether any of them
+ * passed a pred. site: file and line, or NULL; two different sites at one barrier are an error. */
+SHMEMSIM_API int shmemsim_bar(uint32_t id, uint32_t nthreads, int pred, const char *site);
+/* Lanes of this warp that happen to be converged at this site. */
+SHMEMSIM_API uint32_t shmemsim_activemask(const char *site);
+/* Body of a poll loop: runs others until something was written or time went on. */
+SHMEMSIM_API void shmemsim_spin(void);
+SHMEMSIM_API uint64_t shmemsim_now(void); /* nanoseconds; virtual, or CLOCK_MONOTONIC */
+
+/* Start a kernel of n_blocks x n_threads; params are copied; shared_nbytes of dynamic scratch per
+ * block. Returns at once; kernels of one stream (any pointer; NULL is one too) run in order.
+ * Returns 0, or 1 with a line in shmemsim_report(). */
+SHMEMSIM_API int shmemsim_launch(void (*kernel)(const void *params), const void *params,
+				 size_t params_nbytes, uint32_t n_blocks, uint32_t n_threads,
+				 size_t shared_nbytes, void *stream);
+/* Wait until the stream's kernels ended. Returns 0, or 1 if the emulator stopped them (report). */
+SHMEMSIM_API int shmemsim_sync(void *stream);
+/* Block scratch: the same nbytes for all threads of a block that pass the same key. */
+SHMEMSIM_API void *shmemsim_shared(const void *key, size_t nbytes);
+SHMEMSIM_API void *shmemsim_dynamic_shared(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* The one place that all accesses of device code pass. */
+SHMEMD_FN int shmemdi_cpu_access(const void *p, uint32_t nbytes, int access)
+{
+#if SHMEMDI_CPU_TSAN
+	return shmemsim_access(p, nbytes, access);
+#else
+	if (__builtin_expect(shmemsim_hooks != 0, 0))
+		(void)shmemsim_access(p, nbytes, access);
+	if (access >= SHMEMSIM_ST_DATA)
+		shmemsim_wrote = 1;
+	return 0;
+#endif
+}
+
+/* 1. Identity */
+
+SHMEMD_FN uint32_t shmemd_arch_tid(void)
+{
+	return shmemsim_self->tid;
+}
+
+SHMEMD_FN uint32_t shmemd_arch_ntids(void)
+{
+	return shmemsim_self->ntids;
+}
+
+SHMEMD_FN uint32_t shmemd_arch_lane(void)
+{
+	return shmemsim_self->tid % 32;
+}
+
+SHMEMD_FN uint32_t shmemd_arch_block(void)
+{
+	return shmemsim_self->block;
+}
+
+SHMEMD_FN uint32_t shmemd_arch_nblocks(void)
+{
+	return shmemsim_self->nblocks;
+}
+
+/* 2. Bulk data. The types may alias whatever type the user's arrays have. */
+
+typedef struct shmemd_v16 {
+	uint64_t lo, hi; /* moved, never looked into */
+} __attribute__((__may_alias__)) shmemd_v16_t;
+
+typedef uint8_t __attribute__((__may_alias__)) shmemdi_cpu_u8;
+typedef uint16_t __attribute__((__may_alias__)) shmemdi_cpu_u16;
+typedef uint32_t __attribute__((__may_alias__)) shmemdi_cpu_u32;
+typedef uint64_t __attribute__((__may_alias__)) shmemdi_cpu_u64;
+
+#define SHMEMDI_CPU_DATA(N, T, A)                                                                  \
+	SHMEMD_FN T shmemd_arch_ld_data_##N(const void *p)                                         \
+	{                                                                                          \
+		(void)shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_LD_DATA);                          \
+		return *(const A *)p;                                                              \
+	}                                                                                          \
+	SHMEMD_FN void shmemd_arch_st_data_##N(void *p, T v)                                       \
+	{                                                                                          \
+		(void)shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_ST_DATA);                          \
+		*(A *)p = v;                                                                       \
+	}
+
+SHMEMDI_CPU_DATA(u8, uint8_t, shmemdi_cpu_u8)
+SHMEMDI_CPU_DATA(u32, uint32_t, shmemdi_cpu_u32)
+SHMEMDI_CPU_DATA(u64, uint64_t, shmemdi_cpu_u64)
+SHMEMDI_CPU_DATA(v16, shmemd_v16_t, shmemd_v16_t)
+#undef SHMEMDI_CPU_DATA
+
+/* 3. Strong accesses */
+
+#define SHMEMDI_CPU_LOAD(NAME, T, A, ACCESS, ORDER)                                                \
+	SHMEMD_FN T shmemd_arch_ld_##NAME(const void *p)                                           \
+	{                                                                                          \
+		(void)shmemdi_cpu_access(p, sizeof(T), ACCESS);                                    \
+		return __atomic_load_n((const A *)p, ORDER);                                       \
+	}
+#define SHMEMDI_CPU_STORE(NAME, T, A, ACCESS, ORDER)                                               \
+	SHMEMD_FN void shmemd_arch_st_##NAME(void *p, T v)                                         \
+	{                                                                                          \
+		if (shmemdi_cpu_access(p, sizeof(T), ACCESS))                                      \
+			__atomic_store_n((A *)p, v, __ATOMIC_RELEASE);                             \
+		else                                                                               \
+			__atomic_store_n((A *)p, v, ORDER);                                        \
+	}
+#define SHMEMDI_CPU_RELAXED(N, T, A)                                                               \
+	SHMEMDI_CPU_LOAD(relaxed_##N, T, A, SHMEMSIM_LD_RELAXED, __ATOMIC_RELAXED)                 \
+	SHMEMDI_CPU_STORE(relaxed_##N, T, A, SHMEMSIM_ST_RELAXED, __ATOMIC_RELAXED)
+
+SHMEMDI_CPU_RELAXED(u8, uint8_t, shmemdi_cpu_u8)
+SHMEMDI_CPU_RELAXED(u16, uint16_t, shmemdi_cpu_u16)
+SHMEMDI_CPU_RELAXED(u32, uint32_t, shmemdi_cpu_u32)
+SHMEMDI_CPU_RELAXED(u64, uint64_t, shmemdi_cpu_u64)
+SHMEMDI_CPU_LOAD(acquire_u32, uint32_t, shmemdi_cpu_u32, SHMEMSIM_LD_ACQUIRE, __ATOMIC_ACQUIRE)
+SHMEMDI_CPU_LOAD(acquire_u64, uint64_t, shmemdi_cpu_u64, SHMEMSIM_LD_ACQUIRE, __ATOMIC_ACQUIRE)
+SHMEMDI_CPU_STORE(release_u32, uint32_t, shmemdi_cpu_u32, SHMEMSIM_ST_RELEASE, __ATOMIC_RELEASE)
+#undef SHMEMDI_CPU_LOAD
+#undef SHMEMDI_CPU_STORE
+#undef SHMEMDI_CPU_RELAXED
+
+/* 4. Fences. Between processes the memory is really shared: the CPU's fences count there. */
+
+SHMEMD_FN void shmemdi_cpu_fence(void)
+{
+	(void)shmemdi_cpu_access(NULL, 0, SHMEMSIM_FENCE);
+#if !SHMEMDI_CPU_TSAN
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+SHMEMD_FN void shmemd_arch_fence_before_signal(void)
+{
+	shmemdi_cpu_fence();
+}
+
+SHMEMD_FN void shmemd_arch_fence_order(void)
+{
+	shmemdi_cpu_fence();
+}
+
+SHMEMD_FN void shmemd_arch_fence_quiet(void)
+{
+	shmemdi_cpu_fence();
+}
+
+/* 5. Atomics */
+
+#define SHMEMDI_CPU_ATOM(OP, BUILTIN, N, T, A)                                                     \
+	SHMEMD_FN T shmemd_arch_atom_##OP##_##N(void *p, T v)                                      \
+	{                                                                                          \
+		if (shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW))                                \
+			return BUILTIN((A *)p, v, __ATOMIC_RELEASE);                               \
+		return BUILTIN((A *)p, v, __ATOMIC_RELAXED);                                       \
+	}
+#define SHMEMDI_CPU_RED(OP, N, T)                                                                  \
+	SHMEMD_FN void shmemd_arch_red_##OP##_##N(void *p, T v)                                    \
+	{                                                                                          \
+		(void)shmemd_arch_atom_##OP##_##N(p, v);                                           \
+	}
+#define SHMEMDI_CPU_CAS(N, T, A)                                                                   \
+	SHMEMD_FN T shmemd_arch_atom_cas_##N(void *p, T cond, T v)                                 \
+	{                                                                                          \
+		if (shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW))                                \
+			__atomic_compare_exchange_n((A *)p, &cond, v, 0, __ATOMIC_RELEASE,         \
+						    __ATOMIC_RELAXED);                             \
+		else                                                                               \
+			__atomic_compare_exchange_n((A *)p, &cond, v, 0, __ATOMIC_RELAXED,         \
+						    __ATOMIC_RELAXED);                             \
+		return cond;                                                                       \
+	}
+#define SHMEMDI_CPU_ATOMICS(N, T, A)                                                               \
+	SHMEMDI_CPU_ATOM(add, __atomic_fetch_add, N, T, A)                                         \
+	SHMEMDI_CPU_ATOM(and, __atomic_fetch_and, N, T, A)                                         \
+	SHMEMDI_CPU_ATOM(or, __atomic_fetch_or, N, T, A)                                           \
+	SHMEMDI_CPU_ATOM(xor, __atomic_fetch_xor, N, T, A)                                         \
+	SHMEMDI_CPU_ATOM(exch, __atomic_exchange_n, N, T, A)                                       \
+	SHMEMDI_CPU_CAS(N, T, A)                                                                   \
+	SHMEMDI_CPU_RED(add, N, T)                                                                 \
+	SHMEMDI_CPU_RED(and, N, T)                                                                 \
+	SHMEMDI_CPU_RED(or, N, T)                                                                  \
+	SHMEMDI_CPU_RED(xor, N, T)
+
+SHMEMDI_CPU_ATOMICS(u32, uint32_t, shmemdi_cpu_u32)
+SHMEMDI_CPU_ATOMICS(u64, uint64_t, shmemdi_cpu_u64)
+
+/* One scheduling point, then a loop that cannot be interrupted by another fiber: one atomic. */
+#define SHMEMDI_CPU_FLOAT_ADD(N, F, T, A)                                                          \
+	SHMEMD_FN F shmemd_arch_atom_add_##N(void *p, F v)                                         \
+	{                                                                                          \
+		int release = shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW);                      \
+		union {                                                                            \
+			F f;                                                                       \
+			T u;                                                                       \
+		} old, sum;                                                                        \
+		old.u = __atomic_load_n((A *)p, __ATOMIC_RELAXED);                                 \
+		do                                                                                 \
+			sum.f = old.f + v;                                                         \
+		while (release ? !__atomic_compare_exchange_n((A *)p, &old.u, sum.u, 0,            \
+							      __ATOMIC_RELEASE, __ATOMIC_RELAXED)  \
+			       : !__atomic_compare_exchange_n((A *)p, &old.u, sum.u, 0,            \
+							      __ATOMIC_RELAXED,                    \
+							      __ATOMIC_RELAXED));                  \
+		return old.f;                                                                      \
+	}                                                                                          \
+	SHMEMDI_CPU_RED(add, N, F)
+
+SHMEMDI_CPU_FLOAT_ADD(f32, float, uint32_t, shmemdi_cpu_u32)
+SHMEMDI_CPU_FLOAT_ADD(f64, double, uint64_t, shmemdi_cpu_u64)
+#undef SHMEMDI_CPU_ATOM
+#undef SHMEMDI_CPU_RED
+#undef SHMEMDI_CPU_CAS
+#undef SHMEMDI_CPU_ATOMICS
+#undef SHMEMDI_CPU_FLOAT_ADD
+
+/* 6. Threads of one block */
+
+SHMEMD_FN void shmemd_arch_syncwarp(void)
+{
+	(void)shmemsim_coll(SHMEMSIM_SYNCWARP, 0xffffffffu, 0, 0, 32);
+}
+
+SHMEMD_FN int shmemd_arch_warp_any(int pred)
+{
+	return shmemsim_coll(SHMEMSIM_BALLOT, 0xffffffffu, pred != 0, 0, 32) != 0;
+}
+
+SHMEMD_FN uint32_t shmemd_arch_warp_bcast(uint32_t v, uint32_t lane)
+{
+	return (uint32_t)shmemsim_coll(SHMEMSIM_SHFL, 0xffffffffu, v, lane, 32);
+}
+
+SHMEMD_FN void shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)
+{
+	(void)shmemsim_bar(id, nthreads, 0, NULL);
+}
+
+SHMEMD_FN int shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)
+{
+	return shmemsim_bar(id, nthreads, pred, NULL);
+}
+
+/* 7. Time and waiting */
+
+SHMEMD_FN uint64_t shmemd_arch_time_ns(void)
+{
+	return shmemsim_now();
+}
+
+SHMEMD_FN void shmemd_arch_spin_hint(void)
+{
+	shmemsim_spin();
+}
+
+#endif
