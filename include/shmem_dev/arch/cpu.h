@@ -65,6 +65,8 @@ enum shmemsim_access {
 /* About to access nbytes at p. May switch to other fibers. Returns 1 if the access is to be done
  * with release order (thread sanitizer builds only, see above). */
 SHMEMSIM_API int shmemsim_access(const void *p, uint32_t nbytes, int access);
+/* shmemsim_wrote |= is_changed, where thread sanitizer must not see it. */
+SHMEMSIM_API void shmemsim_changed(int is_changed);
 
 enum shmemsim_coll {
 	SHMEMSIM_SYNCWARP,
@@ -119,9 +121,20 @@ SHMEMD_FN int shmemdi_cpu_access(const void *p, uint32_t nbytes, int access)
 #else
 	if (__builtin_expect(shmemsim_hooks != 0, 0))
 		(void)shmemsim_access(p, nbytes, access);
-	if (access >= SHMEMSIM_ST_DATA)
+	if (access >= SHMEMSIM_ST_DATA && access <= SHMEMSIM_ST_RELEASE)
 		shmemsim_wrote = 1;
 	return 0;
+#endif
+}
+
+/* An atomic changed its word. One that did not must not count as news: a loop that polls with
+ * atomics would keep all waiting fibers awake, and a livelock would never be seen. */
+SHMEMD_FN void shmemdi_cpu_changed(int is_changed)
+{
+#if SHMEMDI_CPU_TSAN
+	shmemsim_changed(is_changed);
+#else
+	shmemsim_wrote |= (uint32_t)is_changed;
 #endif
 }
 
@@ -239,35 +252,42 @@ SHMEMD_FN void shmemd_arch_fence_quiet(void)
 
 /* 5. Atomics */
 
-#define SHMEMDI_CPU_ATOM(OP, BUILTIN, N, T, A)                                                     \
+#define SHMEMDI_CPU_ATOM(OP, BUILTIN, NEW, N, T, A)                                                \
 	SHMEMD_FN T shmemd_arch_atom_##OP##_##N(void *p, T v)                                      \
 	{                                                                                          \
+		T old;                                                                             \
 		if (shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW))                                \
-			return BUILTIN((A *)p, v, __ATOMIC_RELEASE);                               \
-		return BUILTIN((A *)p, v, __ATOMIC_RELAXED);                                       \
+			old = BUILTIN((A *)p, v, __ATOMIC_RELEASE);                                \
+		else                                                                               \
+			old = BUILTIN((A *)p, v, __ATOMIC_RELAXED);                                \
+		shmemdi_cpu_changed((NEW) != old);                                                 \
+		return old;                                                                        \
 	}
 #define SHMEMDI_CPU_RED(OP, N, T)                                                                  \
 	SHMEMD_FN void shmemd_arch_red_##OP##_##N(void *p, T v)                                    \
 	{                                                                                          \
 		(void)shmemd_arch_atom_##OP##_##N(p, v);                                           \
 	}
+#define SHMEMDI_CPU_SWAP(A, p, old, v, RELEASE)                                                    \
+	((RELEASE) ? __atomic_compare_exchange_n((A *)(p), (old), (v), 0, __ATOMIC_RELEASE,        \
+						 __ATOMIC_RELAXED)                                 \
+		   : __atomic_compare_exchange_n((A *)(p), (old), (v), 0, __ATOMIC_RELAXED,        \
+						 __ATOMIC_RELAXED))
 #define SHMEMDI_CPU_CAS(N, T, A)                                                                   \
 	SHMEMD_FN T shmemd_arch_atom_cas_##N(void *p, T cond, T v)                                 \
 	{                                                                                          \
-		if (shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW))                                \
-			__atomic_compare_exchange_n((A *)p, &cond, v, 0, __ATOMIC_RELEASE,         \
-						    __ATOMIC_RELAXED);                             \
-		else                                                                               \
-			__atomic_compare_exchange_n((A *)p, &cond, v, 0, __ATOMIC_RELAXED,         \
-						    __ATOMIC_RELAXED);                             \
-		return cond;                                                                       \
+		int release = shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW);                      \
+		T old = cond;                                                                      \
+		int swapped = SHMEMDI_CPU_SWAP(A, p, &old, v, release);                            \
+		shmemdi_cpu_changed(swapped ? cond != v : 0);                                      \
+		return old;                                                                        \
 	}
 #define SHMEMDI_CPU_ATOMICS(N, T, A)                                                               \
-	SHMEMDI_CPU_ATOM(add, __atomic_fetch_add, N, T, A)                                         \
-	SHMEMDI_CPU_ATOM(and, __atomic_fetch_and, N, T, A)                                         \
-	SHMEMDI_CPU_ATOM(or, __atomic_fetch_or, N, T, A)                                           \
-	SHMEMDI_CPU_ATOM(xor, __atomic_fetch_xor, N, T, A)                                         \
-	SHMEMDI_CPU_ATOM(exch, __atomic_exchange_n, N, T, A)                                       \
+	SHMEMDI_CPU_ATOM(add, __atomic_fetch_add, (T)(old + v), N, T, A)                           \
+	SHMEMDI_CPU_ATOM(and, __atomic_fetch_and, (old & v), N, T, A)                              \
+	SHMEMDI_CPU_ATOM(or, __atomic_fetch_or, (old | v), N, T, A)                                \
+	SHMEMDI_CPU_ATOM(xor, __atomic_fetch_xor, (old ^ v), N, T, A)                              \
+	SHMEMDI_CPU_ATOM(exch, __atomic_exchange_n, v, N, T, A)                                    \
 	SHMEMDI_CPU_CAS(N, T, A)                                                                   \
 	SHMEMDI_CPU_RED(add, N, T)                                                                 \
 	SHMEMDI_CPU_RED(and, N, T)                                                                 \
@@ -289,11 +309,8 @@ SHMEMDI_CPU_ATOMICS(u64, uint64_t, shmemdi_cpu_u64)
 		old.u = __atomic_load_n((A *)p, __ATOMIC_RELAXED);                                 \
 		do                                                                                 \
 			sum.f = old.f + v;                                                         \
-		while (release ? !__atomic_compare_exchange_n((A *)p, &old.u, sum.u, 0,            \
-							      __ATOMIC_RELEASE, __ATOMIC_RELAXED)  \
-			       : !__atomic_compare_exchange_n((A *)p, &old.u, sum.u, 0,            \
-							      __ATOMIC_RELAXED,                    \
-							      __ATOMIC_RELAXED));                  \
+		while (!SHMEMDI_CPU_SWAP(A, p, &old.u, sum.u, release));                           \
+		shmemdi_cpu_changed(sum.u != old.u);                                               \
 		return old.f;                                                                      \
 	}                                                                                          \
 	SHMEMDI_CPU_RED(add, N, F)
@@ -302,6 +319,7 @@ SHMEMDI_CPU_FLOAT_ADD(f32, float, uint32_t, shmemdi_cpu_u32)
 SHMEMDI_CPU_FLOAT_ADD(f64, double, uint64_t, shmemdi_cpu_u64)
 #undef SHMEMDI_CPU_ATOM
 #undef SHMEMDI_CPU_RED
+#undef SHMEMDI_CPU_SWAP
 #undef SHMEMDI_CPU_CAS
 #undef SHMEMDI_CPU_ATOMICS
 #undef SHMEMDI_CPU_FLOAT_ADD
