@@ -2,34 +2,70 @@
 # Copyright (c) 2026 The shmem_dev authors
 # One source, two programs: NAME runs on the CPU, NAME_gpu on GPUs.
 
-# The same .c file compiled as CUDA: a .cu file that includes it, because a source's language is
-# a property of a whole directory in CMake.
-function(shmem_dev_cuda_source out source)
-    get_filename_component(path ${source} ABSOLUTE)
-    get_filename_component(name ${source} NAME_WE)
-    set(unit ${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}.cu)
-    file(CONFIGURE OUTPUT ${unit} CONTENT "#include \"${path}\"\n")
-    set(${out} ${unit} PARENT_SCOPE)
-endfunction()
-
-# shmem_dev_program(NAME source LIBRARY lib): an executable that uses the device API. With a CUDA
-# toolkit also NAME_gpu, linked with LIBRARY_gpu.
-function(shmem_dev_program name source)
-    cmake_parse_arguments(arg "" "" "LIBRARY" ${ARGN})
-    add_executable(${name} ${source})
+# Flags of every C program and library of ours, except the emulator.
+function(shmem_dev_c_target name)
     target_compile_definitions(${name} PRIVATE _GNU_SOURCE=)
     target_compile_options(${name} PRIVATE ${SHMEM_DEV_SANITIZE_FLAGS})
     target_link_options(${name} PRIVATE ${SHMEM_DEV_SANITIZE_FLAGS})
-    target_link_libraries(${name} PRIVATE ${arg_LIBRARY} shmem_sim shmem_host)
-    if(SHMEM_DEV_HAS_CUDA)
-        shmem_dev_cuda_source(unit ${source})
+endfunction()
+
+# The same .c files compiled as CUDA: .cu files that include them, because a source's language is
+# a property of a whole directory in CMake.
+function(shmem_dev_cuda_sources out)
+    set(units)
+    foreach(source IN LISTS ARGN)
         get_filename_component(path ${source} ABSOLUTE)
-        get_filename_component(dir ${path} DIRECTORY)
+        get_filename_component(name ${source} NAME_WE)
+        set(unit ${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}.cu)
+        file(CONFIGURE OUTPUT ${unit} CONTENT "#include \"${path}\"\n")
+        list(APPEND units ${unit})
+    endforeach()
+    set(${out} ${units} PARENT_SCOPE)
+endfunction()
+
+# shmem_dev_support(NAME sources... [LINK libraries...]): what several programs share; with a CUDA
+# toolkit also NAME_gpu. The directory of the sources is on the include path of whoever links.
+function(shmem_dev_support name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+    set(sources ${arg_UNPARSED_ARGUMENTS})
+    list(GET sources 0 first)
+    get_filename_component(dir ${first} DIRECTORY)
+    add_library(${name} STATIC ${sources})
+    shmem_dev_c_target(${name})
+    target_include_directories(${name} PUBLIC ${dir})
+    target_link_libraries(${name} PUBLIC ${arg_LINK} shmem_sim shmem_host)
+    if(SHMEM_DEV_HAS_CUDA)
+        shmem_dev_cuda_sources(units ${sources})
+        add_library(${name}_gpu STATIC ${units})
+        target_include_directories(${name}_gpu PUBLIC ${dir})
+        list(TRANSFORM arg_LINK REPLACE "_common$" "_common_gpu")
+        target_link_libraries(${name}_gpu PUBLIC ${arg_LINK} shmem_host)
+    endif()
+endfunction()
+
+# shmem_dev_program(NAME source support): a program that uses the device API; with a CUDA toolkit
+# also NAME_gpu, linked with support_gpu.
+function(shmem_dev_program name source support)
+    add_executable(${name} ${source})
+    shmem_dev_c_target(${name})
+    target_link_libraries(${name} PRIVATE ${support})
+    if(SHMEM_DEV_HAS_CUDA)
+        shmem_dev_cuda_sources(unit ${source})
         add_executable(${name}_gpu ${unit})
-        target_include_directories(${name}_gpu PRIVATE ${dir})
-        if(arg_LIBRARY)
-            target_link_libraries(${name}_gpu PRIVATE ${arg_LIBRARY}_gpu)
-        endif()
-        target_link_libraries(${name}_gpu PRIVATE shmem_dev shmem_host)
+        target_link_libraries(${name}_gpu PRIVATE ${support}_gpu)
+    endif()
+endfunction()
+
+# shmem_dev_run_test(NAME target LABELS ... HOW mp|pmix|sim|gpu [ARGS ...]): run a program with 4
+# PEs, started in that way (tests/run_as.sh).
+function(shmem_dev_run_test name target)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "HOW" "LABELS;ARGS")
+    add_test(NAME ${name} COMMAND sh ${PROJECT_SOURCE_DIR}/tests/run_as.sh ${arg_HOW}
+             $<TARGET_FILE:launch> $<TARGET_FILE:${target}> ${arg_ARGS})
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 120
+                         SKIP_RETURN_CODE 77)
+    if(arg_HOW STREQUAL "gpu")
+        # One after the other: each fills GPU memory and spins on all GPUs.
+        set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gpu)
     endif()
 endfunction()

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The shmem_dev authors
+"""One bad tree per case, and where the rule must find it; the same tree without the fault must
+pass. A rule without a case here fails the self-test."""
+import os
+import tempfile
+
+from tree import Skipped, Tree
+
+HEAD = ("/* SPDX-License-Identifier: BSD-3-Clause */\n"
+        "/* Copyright (c) 2026 The shmem_dev authors */\n")
+LONG_BODY = "int f(void)\n{\n" + "\t;\n" * 70 + "\treturn 0;\n}\n"
+PAGE = "<!-- snippet: examples/a.c put -->\n```c\n%s\n```\n"
+MARKED = "/* snippet: put */\n\tput();\n/* end */\n"
+
+# rule name, files with the fault, path where it must be found, the same files in order
+CASES = [
+    ("include_direction",
+     {"include/shmem_dev/abi/a.h": "#include <shmem_dev/group.h>\n",
+      "include/shmem_dev/group.h": ""},
+     "include/shmem_dev/abi/a.h",
+     {"include/shmem_dev/abi/a.h": "#include <stdint.h>\n", "include/shmem_dev/group.h": ""}),
+    ("include_direction",
+     {"runtime/core/a.c": "#include <shmem_dev/rma.h>\n", "include/shmem_dev/rma.h": ""},
+     "runtime/core/a.c",
+     {"runtime/core/a.c": "#include <shmem_dev/abi/b.h>\n", "include/shmem_dev/abi/b.h": ""}),
+    ("include_direction",
+     {"runtime/core/a.c": "#include <shmem_dev/arch/cpu.h>\n", "include/shmem_dev/arch/cpu.h": ""},
+     "runtime/core/a.c",
+     {"runtime/sim/a.c": "#include <shmem_dev/arch/cpu.h>\n", "include/shmem_dev/arch/cpu.h": ""}),
+    ("include_direction",
+     {"include/shmem_dev/impl/spin.h": "#include <shmem_dev/impl/p2p.h>\n",
+      "include/shmem_dev/impl/p2p.h": ""},
+     "include/shmem_dev/impl/spin.h",
+     {"include/shmem_dev/impl/p2p.h": "#include <shmem_dev/impl/spin.h>\n",
+      "include/shmem_dev/impl/spin.h": ""}),
+    ("include_direction",
+     {"include/shmem_dev/rma.h": "#include <shmem_host/heap.h>\n", "include/shmem_host/heap.h": ""},
+     "include/shmem_dev/rma.h",
+     {"include/shmem_dev/rma.h": "#include <shmem_dev/impl/xport.h>\n",
+      "include/shmem_dev/impl/xport.h": ""}),
+    ("include_spelling",
+     {"runtime/core/a.c": "#include <core/a.h>\n", "runtime/core/a.h": ""}, "runtime/core/a.c",
+     {"runtime/core/a.c": '#include "core/a.h"\n', "runtime/core/a.h": ""}),
+    ("include_cycles",
+     {"include/shmem_dev/rma.h": "#include <shmem_dev/amo.h>\n",
+      "include/shmem_dev/amo.h": "#include <shmem_dev/rma.h>\n"},
+     "include/shmem_dev/rma.h",
+     {"include/shmem_dev/rma.h": "#include <shmem_dev/amo.h>\n", "include/shmem_dev/amo.h": ""}),
+    ("arch_words",
+     {"include/shmem_dev/impl/a.h": "static inline int f(void) { return threadIdx.x; }\n"},
+     "include/shmem_dev/impl/a.h",
+     {"include/shmem_dev/impl/a.h": "/* not threadIdx */\n",
+      "include/shmem_dev/arch/cuda.h": "asm volatile(\"\");\n"}),
+    ("no_internals", {"examples/01.c": "shmemdi_put();\n"}, "examples/01.c",
+     {"examples/01.c": "shmemd_putmem();\n"}),
+    ("top_level", {"docs/a.md": "x\n"}, "docs/a.md", {"bench/a.md": "x\n"}),
+    ("file_length", {"runtime/a.c": "\n" * 601}, "runtime/a.c", {"runtime/a.c": "\n" * 200}),
+    ("function_length", {"tests/a.c": LONG_BODY}, "tests/a.c",
+     {"tests/a.c": LONG_BODY, "tests/lint/long_functions.txt": "tests/a.c f a table\n"}),
+    ("function_length", {"tests/a.c": "int f(void)\n{\n\treturn 0;\n}\n",
+                         "tests/lint/long_functions.txt": "tests/a.c f a table\n"},
+     "tests/lint/long_functions.txt", {"tests/a.c": "int f(void)\n{\n\treturn 0;\n}\n"}),
+    ("line_length", {"tests/a.c": "\t" + "x" * 93 + "\n"}, "tests/a.c",
+     {"tests/a.c": "\t" + "x" * 92 + "\n"}),
+    ("contract_comment",
+     {"include/shmem_host/a.h": "/* One. */\n\nSHMEMH_API int shmemh_f(int a, int b);\n"},
+     "include/shmem_host/a.h",
+     {"include/shmem_host/a.h": "/* One. */\nSHMEMH_API int shmemh_f(int a,\n\tint b);\n"}),
+    ("contract_comment",
+     {"include/shmem_dev/a.h": "SHMEMD_FN int shmemd_f(void)\n{\n\treturn 0;\n}\n"},
+     "include/shmem_dev/a.h",
+     {"include/shmem_dev/a.h": "/* One. */\nSHMEMD_FN int shmemd_f(void)\n{\n\treturn 0;\n}\n"}),
+    ("macro_comment",
+     {"include/shmem_dev/typed.h": "#define X_(N) \\\n\tSHMEMD_FN void shmemd_##N(void) {}\n"},
+     "include/shmem_dev/typed.h",
+     {"include/shmem_dev/typed.h":
+      "/* As f. */\n#define X_(N) \\\n\tSHMEMD_FN void shmemd_##N(void) {}\n"}),
+    ("spdx", {"tests/a.c": "int a;\n"}, "tests/a.c", {"tests/a.c": HEAD + "int a;\n"}),
+    ("no_open_ends", {"tests/a.c": "/* TO" "DO: later */\n"}, "tests/a.c",
+     {"tests/a.c": "/* toDO is a word */\n"}),
+    ("snippets", {"examples/a.c": MARKED, "README.md": PAGE % "get();"}, "README.md",
+     {"examples/a.c": MARKED, "README.md": PAGE % "put();"}),
+    ("snippets", {"examples/a.c": "", "README.md": PAGE % "put();"}, "README.md",
+     {"README.md": "no snippet\n"}),
+    ("pkgconfig_flags", {"pkgconfig/a.pc.in": "Libs: -la -Wl,-rpath,/x\n"}, "pkgconfig/a.pc.in",
+     {"pkgconfig/a.pc.in": "Libs: -L${libdir} -la\n"}),
+    ("shellcheck", {"dev": "#!/bin/sh\necho $1\n"}, "dev", {"dev": '#!/bin/sh\necho "$1"\n'}),
+    ("clang_format", {"tests/a.c": "int  a ;\n"}, "tests/a.c", {"tests/a.c": "int a;\n"}),
+    ("public_names",
+     {"include/shmem_dev/shmem_dev.h": "int shmemd_new(void);\n", "tests/lint/names.txt": ""},
+     "tests/lint/names.txt",
+     {"include/shmem_dev/shmem_dev.h": "int shmemd_new(void);\n",
+      "tests/lint/names.txt": "shmemd_new\n"}),
+    ("public_names",
+     {"include/shmem_dev/shmem_dev.h": "", "tests/lint/names.txt": "SHMEMD_OLD\n"},
+     "tests/lint/names.txt",
+     {"include/shmem_dev/shmem_dev.h": "#define SHMEMD_OLD 1\n",
+      "tests/lint/names.txt": "SHMEMD_OLD\n"}),
+]
+
+
+def findings_in(rule, files):
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(text)
+        return list(rule(Tree(root, list(files))))
+
+
+def case_fault(rule, bad, where, good):
+    """What is wrong with the rule itself, or None."""
+    if where not in {f.path for f in findings_in(rule, bad)}:
+        return f"did not find the fault in {where}"
+    rest = findings_in(rule, good)
+    return f"finds a fault where there is none: {rest[0]}" if rest else None
+
+
+def self_test(rules):
+    """(cases passed, failed, skipped)"""
+    by_name = {rule.__name__[len("rule_"):]: rule for rule in rules}
+    passed, failed, skipped = 0, 0, 0
+    for name in sorted(set(by_name) - {case[0] for case in CASES}):
+        print(f"self-test: rule {name} has no case in samples.py: add one")
+        failed += 1
+    for name, bad, where, good in CASES:
+        try:
+            fault = case_fault(by_name[name], bad, where, good)
+        except Skipped:
+            skipped += 1
+            continue
+        if fault:
+            print(f"self-test: {name}: {fault}")
+        failed += fault is not None
+        passed += fault is None
+    return passed, failed, skipped
