@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "boot/client.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <shmem_dev/abi/ctx.h>
+#include "boot/boot.h"
+#include "util/clock.h"
+
+#define MARGIN_NS (5 * SHMEMHI_SECOND) /* the hub's deadline first: it knows who is missing */
+#define GOODBYE_NS (2 * SHMEMHI_SECOND)
+
+/* Two threads: the caller's, which sends, and the monitor, which alone reads the socket and alone
+ * calls gone, without the lock. The lock covers what both touch. */
+typedef struct client {
+	shmemhi_log_t log;
+	int fd;
+	int wake_fd; /* eventfd: look at gone and is_leaving */
+	int pe;
+	int n_pes;
+	uint64_t timeout_ns;
+	pthread_t monitor;
+	char where[SHMEMHI_ADDR_TEXT_NBYTES]; /* of the hub */
+
+	/* Only the monitor's. */
+	shmemhi_inbox_t in;
+	char *was_reported; /* [n_pes + 1] given to gone; the last one is CUT_OFF */
+
+	pthread_mutex_t lock;
+	pthread_cond_t is_answered;
+	uint64_t seq; /* the collective being waited for; 0: the start */
+	int is_waiting;
+	void *dst; /* of the result */
+	uint64_t result_nbytes;
+	int status; /* the verdict once is_waiting is 0 */
+	char text[SHMEMHI_ERR_NBYTES];
+	uint32_t *causes; /* [n_pes] */
+	int is_cut_off;   /* no more collectives: the hub is lost or silent */
+	char cut_off_text[SHMEMHI_ERR_NBYTES];
+	int is_leaving;
+	uint64_t leave_deadline;
+	void (*gone)(void *arg, int pe, uint32_t cause);
+	void *gone_arg;
+} client_t;
+
+static void wake_monitor(client_t *c)
+{
+	uint64_t one = 1;
+
+	while (write(c->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		continue;
+}
+
+/* ---- monitor ---- */
+
+/* With the lock held. */
+static void answer(client_t *c, int status, const char *text)
+{
+	if (!c->is_waiting)
+		return;
+	c->status = status;
+	snprintf(c->text, sizeof(c->text), "%s", text);
+	c->is_waiting = 0;
+	pthread_cond_signal(&c->is_answered);
+}
+
+/* With the lock held. The first reason stays. */
+static void cut_off(client_t *c, const char *why)
+{
+	if (c->is_cut_off)
+		return;
+	c->is_cut_off = 1;
+	snprintf(c->cut_off_text, sizeof(c->cut_off_text),
+		 "PE %d is cut off from the other PEs: the hub at %s is lost (%s)", c->pe, c->where,
+		 why);
+	answer(c, SHMEMH_ERR_PEER, c->cut_off_text);
+}
+
+static void on_result(client_t *c)
+{
+	const shmemhi_frame_t *f = &c->in.head;
+
+	if (f->seq != c->seq || !c->is_waiting || c->seq == 0)
+		return; /* the caller gave up: cut off */
+	if (f->nbytes != c->result_nbytes) {
+		cut_off(c, "a result of the wrong size");
+		return;
+	}
+	memcpy(c->dst, c->in.body, f->nbytes);
+	answer(c, SHMEMH_OK, "");
+}
+
+static void on_fail(client_t *c)
+{
+	const shmemhi_frame_t *f = &c->in.head;
+	int is_ours = f->arg >= SHMEMH_ERR_ARGUMENT && f->arg <= SHMEMH_ERR_OPTION;
+
+	if (f->seq != c->seq)
+		return;
+	if (f->nbytes == 0 || f->nbytes > SHMEMHI_MAX_TEXT || c->in.body[f->nbytes - 1] != '\0')
+		answer(c, SHMEMH_ERR_BOOTSTRAP, "the hub sent a failure without a text");
+	else
+		answer(c, is_ours ? (int)f->arg : SHMEMH_ERR_BOOTSTRAP, (char *)c->in.body);
+}
+
+static void on_gone(client_t *c)
+{
+	uint32_t pe = (uint32_t)c->in.head.arg;
+
+	if (pe < (uint32_t)c->n_pes)
+		c->causes[pe] = (uint32_t)(c->in.head.arg >> 32);
+}
+
+static void on_frame(client_t *c)
+{
+	pthread_mutex_lock(&c->lock);
+	switch (c->in.head.type) {
+	case SHMEMHI_GO:
+		if (c->seq == 0)
+			answer(c, SHMEMH_OK, "");
+		break;
+	case SHMEMHI_RESULT:
+		on_result(c);
+		break;
+	case SHMEMHI_FAIL:
+		on_fail(c);
+		break;
+	case SHMEMHI_GONE:
+		on_gone(c);
+		break;
+	default:
+		cut_off(c, "it broke the protocol");
+		break;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Tell gone what it has not been told. Causes are copied out one by one, so that gone runs without
+ * the lock: it may take locks that a caller of allgather holds. */
+static void report_gone(client_t *c)
+{
+	int i;
+
+	for (i = 0; i <= c->n_pes; i++) {
+		void (*gone)(void *arg, int pe, uint32_t cause);
+		uint32_t cause;
+		void *arg;
+
+		pthread_mutex_lock(&c->lock);
+		cause = i < c->n_pes    ? c->causes[i]
+			: c->is_cut_off ? SHMEMD_CAUSE_CUT_OFF
+					: SHMEMD_CAUSE_NONE;
+		gone = c->is_leaving ? NULL : c->gone;
+		arg = c->gone_arg;
+		pthread_mutex_unlock(&c->lock);
+		if (cause == SHMEMD_CAUSE_NONE || !gone || c->was_reported[i])
+			continue;
+		c->was_reported[i] = 1;
+		gone(arg, i < c->n_pes ? i : -1, cause);
+	}
+}
+
+/* Returns 0 when the connection has ended. */
+static int receive(client_t *c)
+{
+	uint64_t max = (uint64_t)c->n_pes * SHMEMHI_MAX_PART;
+	int got;
+
+	while ((got = shmemhi_inbox_read(&c->in, c->fd, max)) == 1)
+		on_frame(c);
+	if (got == 0)
+		return 1;
+	pthread_mutex_lock(&c->lock);
+	cut_off(c, strerror(-got));
+	pthread_mutex_unlock(&c->lock);
+	return 0;
+}
+
+static void *monitor_main(void *arg)
+{
+	client_t *c = arg;
+	struct pollfd p[2] = {{.fd = c->wake_fd, .events = POLLIN},
+			      {.fd = c->fd, .events = POLLIN}};
+
+	for (;;) {
+		uint64_t deadline;
+		uint64_t count;
+		int is_leaving;
+
+		pthread_mutex_lock(&c->lock);
+		is_leaving = c->is_leaving;
+		deadline = is_leaving ? c->leave_deadline : SHMEMHI_NEVER;
+		pthread_mutex_unlock(&c->lock);
+		if (is_leaving && (p[1].fd < 0 || shmemhi_now() >= deadline))
+			return NULL;
+		poll(p, 2, shmemhi_poll_ms(deadline));
+		/* A lost hub leaves the thread waiting for watch and close: a negative descriptor
+		 * is ignored by poll. */
+		if (p[1].fd >= 0 && (p[1].revents & (POLLIN | POLLHUP | POLLERR)) && !receive(c))
+			p[1].fd = -1;
+		if ((p[0].revents & POLLIN) && read(c->wake_fd, &count, sizeof(count)) < 0)
+			continue;
+		report_gone(c);
+	}
+}
+
+/* ---- the caller's side ---- */
+
+static int fail_text(char *errbuf, size_t errbuf_nbytes, int status, const char *text)
+{
+	if (errbuf_nbytes > 0)
+		snprintf(errbuf, errbuf_nbytes, "%s", text);
+	return status;
+}
+
+static struct timespec to_timespec(uint64_t at)
+{
+	uint64_t max = (uint64_t)INT32_MAX * SHMEMHI_SECOND;
+
+	if (at > max)
+		at = max;
+	return (struct timespec){.tv_sec = (time_t)(at / SHMEMHI_SECOND),
+				 .tv_nsec = (long)(at % SHMEMHI_SECOND)};
+}
+
+/* Wait until the monitor has the verdict on c->seq. */
+static int wait_verdict(client_t *c, uint64_t deadline, char *errbuf, size_t errbuf_nbytes)
+{
+	struct timespec until = to_timespec(deadline);
+	int status;
+
+	pthread_mutex_lock(&c->lock);
+	while (c->is_waiting)
+		if (pthread_cond_timedwait(&c->is_answered, &c->lock, &until) == ETIMEDOUT &&
+		    c->is_waiting) {
+			cut_off(c, "no answer in time");
+			c->status = SHMEMH_ERR_TIMEOUT;
+		}
+	status = c->status;
+	if (status != SHMEMH_OK)
+		fail_text(errbuf, errbuf_nbytes, status, c->text);
+	pthread_mutex_unlock(&c->lock);
+	return status;
+}
+
+static uint64_t with_margin(uint64_t timeout_ns)
+{
+	uint64_t ns;
+
+	return shmemhi_deadline(__builtin_add_overflow(timeout_ns, MARGIN_NS, &ns) ? SHMEMHI_NEVER
+										   : ns);
+}
+
+static int client_allgather(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
+			    size_t errbuf_nbytes)
+{
+	client_t *c = state;
+	uint64_t deadline = with_margin(c->timeout_ns);
+	shmemhi_frame_t head = {.type = SHMEMHI_PART, .nbytes = nbytes, .arg = c->timeout_ns};
+	int error;
+
+	if (nbytes < 1 || nbytes > SHMEMHI_MAX_PART) {
+		if (errbuf_nbytes > 0)
+			snprintf(errbuf, errbuf_nbytes,
+				 "a host collective carries 1 .. %u bytes of each PE, not %zu",
+				 SHMEMHI_MAX_PART, nbytes);
+		return SHMEMH_ERR_ARGUMENT;
+	}
+	pthread_mutex_lock(&c->lock);
+	if (c->is_cut_off) {
+		fail_text(errbuf, errbuf_nbytes, SHMEMH_ERR_PEER, c->cut_off_text);
+		pthread_mutex_unlock(&c->lock);
+		return SHMEMH_ERR_PEER;
+	}
+	head.seq = ++c->seq;
+	c->dst = dst;
+	c->result_nbytes = nbytes * (uint64_t)c->n_pes;
+	c->is_waiting = 1;
+	pthread_mutex_unlock(&c->lock);
+	error = shmemhi_send_all(c->fd, &head, sizeof(head), deadline);
+	if (error == 0)
+		error = shmemhi_send_all(c->fd, src, nbytes, deadline);
+	if (error != 0) {
+		pthread_mutex_lock(&c->lock);
+		cut_off(c, strerror(error));
+		pthread_mutex_unlock(&c->lock);
+		wake_monitor(c);
+	}
+	return wait_verdict(c, deadline, errbuf, errbuf_nbytes);
+}
+
+static void client_watch(void *state, void (*gone)(void *arg, int pe, uint32_t cause), void *arg)
+{
+	client_t *c = state;
+
+	pthread_mutex_lock(&c->lock);
+	c->gone = gone;
+	c->gone_arg = arg;
+	pthread_mutex_unlock(&c->lock);
+	wake_monitor(c);
+}
+
+static void free_client(client_t *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->wake_fd >= 0)
+		close(c->wake_fd);
+	pthread_cond_destroy(&c->is_answered);
+	pthread_mutex_destroy(&c->lock);
+	free(c->in.body);
+	free(c->was_reported);
+	free(c->causes);
+	free(c);
+}
+
+/* The socket is read until the hub has closed its end: closing with unread frames would reset the
+ * connection and could take the goodbye with it, and this PE would be counted as dead. */
+static void stop_monitor(client_t *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->is_leaving = 1;
+	c->leave_deadline = shmemhi_deadline(GOODBYE_NS);
+	pthread_mutex_unlock(&c->lock);
+	wake_monitor(c);
+	pthread_join(c->monitor, NULL);
+}
+
+static void client_close(void *state)
+{
+	client_t *c = state;
+	shmemhi_frame_t bye = {.type = SHMEMHI_BYE};
+
+	if (shmemhi_send_all(c->fd, &bye, sizeof(bye), shmemhi_deadline(GOODBYE_NS)) == 0)
+		shutdown(c->fd, SHUT_WR);
+	stop_monitor(c);
+	free_client(c);
+}
+
+/* ---- start ---- */
+
+static client_t *new_client(int pe, int n_pes, const shmemhi_options_t *opt,
+			    const shmemhi_log_t *log)
+{
+	client_t *c = calloc(1, sizeof(*c));
+	pthread_condattr_t attr;
+
+	if (!c)
+		return NULL;
+	c->log = *log;
+	c->log.pe = pe;
+	c->log.n_pes = n_pes;
+	c->fd = -1;
+	c->pe = pe;
+	c->n_pes = n_pes;
+	c->timeout_ns = opt->boot_timeout_ns;
+	c->is_waiting = 1; /* for GO, as collective 0 */
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->is_answered, &attr);
+	pthread_condattr_destroy(&attr);
+	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->causes = calloc((size_t)n_pes, sizeof(*c->causes));
+	c->was_reported = calloc((size_t)n_pes + 1, 1);
+	if (c->wake_fd >= 0 && c->causes && c->was_reported)
+		return c;
+	free_client(c);
+	return NULL;
+}
+
+/* The monitor takes no signals: they belong to the program's own threads. */
+static int start_monitor(client_t *c)
+{
+	sigset_t all;
+	sigset_t old;
+	int status;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	status = pthread_create(&c->monitor, NULL, monitor_main, c);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return status;
+}
+
+/* From a client without a connection to one that is in the job. */
+static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
+{
+	uint64_t deadline = with_margin(c->timeout_ns);
+	char text[SHMEMHI_ERR_NBYTES];
+	shmemhi_key_t key;
+	int status;
+
+	shmemhi_wire_key(id->secret, sizeof(id->secret), &key);
+	c->fd = shmemhi_hub_connect(id, &key, c->pe, c->n_pes, deadline, &c->log, c->where, err);
+	sodium_memzero(&key, sizeof(key));
+	if (c->fd < 0)
+		return -c->fd;
+	status = start_monitor(c);
+	if (status != 0)
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "pthread_create: %s", strerror(status));
+	status = wait_verdict(c, deadline, text, sizeof(text));
+	if (status == SHMEMH_OK)
+		return SHMEMH_OK;
+	shutdown(c->fd, SHUT_WR);
+	stop_monitor(c);
+	return shmemhi_fail(err, status, "%s", text);
+}
+
+int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
+		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err)
+{
+	shmemhi_id_t unpacked;
+	client_t *c;
+	int status;
+
+	if (n_pes < 1 || pe < 0 || pe >= n_pes)
+		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
+				    "pe=%d, n_pes=%d: PE numbers are 0 .. n_pes - 1", pe, n_pes);
+	if (sodium_init() < 0 || shmemhi_id_unpack(id, &unpacked) != 0)
+		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
+				    "the unique id is damaged: it is not what shmemh_get_uniqueid "
+				    "made");
+	c = new_client(pe, n_pes, opt, log);
+	if (!c)
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "bootstrap client: %s",
+				    strerror(errno));
+	status = join_job(c, &unpacked, err);
+	if (status != SHMEMH_OK) {
+		free_client(c);
+		return status;
+	}
+	*boot = (shmemh_boot_t){.size = sizeof(*boot),
+				.pe = pe,
+				.n_pes = n_pes,
+				.state = c,
+				.allgather = client_allgather,
+				.watch = client_watch,
+				.close = client_close};
+	return SHMEMH_OK;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "boot/client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "util/clock.h"
+
+#define CONNECT_NS (2 * SHMEMHI_SECOND) /* an address behind a firewall must not use up the rest   \
+					 */
+#define HELLO_NS (5 * SHMEMHI_SECOND)
+#define PAUSE_NS (100 * SHMEMHI_MS) /* between rounds through the addresses */
+/* The hub listens before its id exists, so that a refused connection means that it has gone, or
+ * that its job has started. Not the first time: routes of a container may still be coming up. */
+#define REFUSED_NS SHMEMHI_SECOND
+
+typedef enum outcome {
+	FOUND,
+	NOBODY,      /* connection refused */
+	UNREACHABLE, /* no answer, or an error */
+	STRANGER,    /* somebody else listens there */
+	OTHER_VERSION,
+	WRONG_SECRET,
+} outcome_t;
+
+typedef struct attempt {
+	outcome_t outcome;
+	int error; /* errno of UNREACHABLE */
+	int version;
+} attempt_t;
+
+static attempt_t result(outcome_t outcome, int error)
+{
+	return (attempt_t){.outcome = outcome, .error = error};
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns 0 or an errno. */
+static int tcp_connect(int fd, const shmemhi_addr_t *addr, uint64_t deadline)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	socklen_t nbytes = sizeof(int);
+	int error = 0;
+	int n;
+
+	if (connect(fd, &addr->any, shmemhi_addr_nbytes(addr)) == 0)
+		return 0;
+	if (errno != EINPROGRESS)
+		return errno;
+	do
+		n = poll(&p, 1, shmemhi_poll_ms(deadline));
+	while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return ETIMEDOUT;
+	if (n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &nbytes) != 0)
+		return errno;
+	return error;
+}
+
+/* The three records of the start. */
+static attempt_t prove(int fd, const shmemhi_key_t *key, int pe, int n_pes, uint64_t deadline)
+{
+	shmemhi_challenge_t challenge;
+	shmemhi_hello_t hello = {.pe = pe, .n_pes = n_pes};
+	shmemhi_verdict_t verdict;
+	unsigned char mac[crypto_auth_BYTES];
+	const size_t last = sizeof(challenge.magic) - 1;
+	int error = shmemhi_recv_all(fd, &challenge, sizeof(challenge), deadline);
+
+	if (error != 0)
+		return result(UNREACHABLE, error);
+	if (memcmp(challenge.magic, SHMEMHI_WIRE_MAGIC, last) != 0)
+		return result(STRANGER, 0);
+	if (challenge.magic[last] != SHMEMHI_WIRE_MAGIC[last])
+		return (attempt_t){.outcome = OTHER_VERSION, .version = challenge.magic[last]};
+	memcpy(hello.magic, SHMEMHI_WIRE_MAGIC, sizeof(hello.magic));
+	randombytes_buf(hello.nonce, sizeof(hello.nonce));
+	shmemhi_mac_hello(key, &challenge, &hello, hello.mac);
+	error = shmemhi_send_all(fd, &hello, sizeof(hello), deadline);
+	if (error == 0)
+		error = shmemhi_recv_all(fd, &verdict, sizeof(verdict), deadline);
+	if (error != 0)
+		return result(UNREACHABLE, error);
+	shmemhi_mac_verdict(key, &challenge, &hello, mac);
+	/* A hub that cannot prove itself is treated as one that refused. */
+	if (verdict.code != SHMEMHI_PROVED || sodium_memcmp(mac, verdict.mac, sizeof(mac)) != 0)
+		return result(WRONG_SECRET, 0);
+	return result(FOUND, 0);
+}
+
+/* Returns the socket, or -1. */
+static int try_addr(const shmemhi_addr_t *addr, const shmemhi_key_t *key, int pe, int n_pes,
+		    uint64_t deadline, attempt_t *attempt)
+{
+	int fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int error;
+
+	if (fd < 0) {
+		*attempt = result(UNREACHABLE, errno);
+		return -1;
+	}
+	error = tcp_connect(fd, addr, earlier(deadline, shmemhi_deadline(CONNECT_NS)));
+	if (error == 0) {
+		shmemhi_tcp_options(fd);
+		*attempt = prove(fd, key, pe, n_pes, earlier(deadline, shmemhi_deadline(HELLO_NS)));
+	} else {
+		*attempt = result(error == ECONNREFUSED ? NOBODY : UNREACHABLE, error);
+	}
+	if (attempt->outcome == FOUND)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static const char *text_attempt(const attempt_t *a, char *text, size_t nbytes)
+{
+	switch (a->outcome) {
+	case NOBODY:
+		return "nobody listens there";
+	case STRANGER:
+		return "not a hub of this library";
+	case OTHER_VERSION:
+		snprintf(text, nbytes, "speaks version %d of the bootstrap, this runtime %d",
+			 a->version, SHMEMHI_WIRE_MAGIC[7]);
+		return text;
+	case WRONG_SECRET:
+		return "refused the secret";
+	case FOUND:
+	case UNREACHABLE:
+		break;
+	}
+	return strerror(a->error);
+}
+
+/* "10.0.0.1:4711 (nobody listens there), ..." */
+static void text_all(const shmemhi_id_t *id, const attempt_t *attempts, char *text, size_t nbytes)
+{
+	size_t used = 0;
+	int i;
+
+	text[0] = '\0';
+	for (i = 0; i < id->n_addrs && used < nbytes; i++) {
+		char addr[SHMEMHI_ADDR_TEXT_NBYTES];
+		char why[96];
+
+		used += (size_t)snprintf(text + used, nbytes - used, "%s%s (%s)", i ? ", " : "",
+					 shmemhi_addr_text(&id->addrs[i], addr),
+					 text_attempt(&attempts[i], why, sizeof(why)));
+	}
+}
+
+static int has(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
+{
+	int i;
+
+	for (i = 0; i < id->n_addrs; i++)
+		if (attempts[i].outcome == outcome)
+			return 1;
+	return 0;
+}
+
+static int all_are(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
+{
+	int i;
+
+	for (i = 0; i < id->n_addrs; i++)
+		if (attempts[i].outcome != outcome)
+			return 0;
+	return 1;
+}
+
+static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmemhi_err_t *err)
+{
+	char text[320];
+
+	text_all(id, attempts, text, sizeof(text));
+	if (has(id, attempts, WRONG_SECRET))
+		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP,
+				     "the secret of this unique id is wrong: it was made for "
+				     "another job: %s",
+				     text);
+	if (has(id, attempts, OTHER_VERSION))
+		return -shmemhi_fail(err, SHMEMH_ERR_VERSION, "hub: %s", text);
+	if (all_are(id, attempts, NOBODY))
+		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP,
+				     "no hub at %s: the process that made the unique id has ended, "
+				     "or all PEs of the job are in already",
+				     text);
+	return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP,
+			     "hub not reached: %s; SHMEMH_IFNAME chooses its interface", text);
+}
+
+int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_key_t *key, int pe, int n_pes,
+			uint64_t deadline, const shmemhi_log_t *log,
+			char where[SHMEMHI_ADDR_TEXT_NBYTES], shmemhi_err_t *err)
+{
+	attempt_t attempts[SHMEMHI_ID_MAX_ADDRS];
+	uint64_t refused_until = shmemhi_deadline(REFUSED_NS);
+
+	for (;;) {
+		char text[320];
+		int i;
+
+		for (i = 0; i < id->n_addrs; i++) {
+			int fd = try_addr(&id->addrs[i], key, pe, n_pes, deadline, &attempts[i]);
+
+			shmemhi_addr_text(&id->addrs[i], where);
+			if (fd >= 0)
+				return fd;
+		}
+		text_all(id, attempts, text, sizeof(text));
+		shmemhi_log(log, SHMEMHI_INFO, "no hub yet: %s", text);
+		if (has(id, attempts, WRONG_SECRET) || has(id, attempts, OTHER_VERSION) ||
+		    shmemhi_now() >= deadline ||
+		    (all_are(id, attempts, NOBODY) && shmemhi_now() >= refused_until))
+			return fail_connect(id, attempts, err);
+		poll(NULL, 0, PAUSE_NS / SHMEMHI_MS);
+	}
+}

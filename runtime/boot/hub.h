@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Inside of the hub: hub.c has the thread, the connections and the proof; hub_job.c has the job:
+ * who is in, host collectives, who is gone. One thread, one hub_t, no locks. */
+#ifndef SHMEMHI_BOOT_HUB_H
+#define SHMEMHI_BOOT_HUB_H
+
+#include <shmem_dev/abi/ctx.h>
+#include "boot/uniqueid.h"
+#include "boot/wire.h"
+
+#define HUB_LIST_NBYTES 160
+
+/* Bytes to send, shared by the connections they go to. */
+typedef struct blob {
+	int n_refs;
+	size_t nbytes;
+	unsigned char bytes[];
+} blob_t;
+
+typedef struct out {
+	struct out *next;
+	blob_t *blob;
+} out_t;
+
+enum conn_state {
+	CONN_HELLO,   /* nothing proved yet */
+	CONN_IN,      /* a PE of the job */
+	CONN_CLOSING, /* gets what is queued, then ends */
+	CONN_DEAD,    /* closed and freed at the end of the turn */
+};
+
+typedef struct conn {
+	struct conn *next;
+	int fd;
+	enum conn_state state;
+	int pe; /* -1 before the proof */
+	uint64_t deadline;
+	shmemhi_challenge_t challenge;
+	shmemhi_hello_t hello;
+	size_t hello_got;
+	shmemhi_inbox_t in;
+	out_t *out; /* first */
+	out_t **out_end;
+	size_t out_sent; /* bytes of the first */
+	char where[SHMEMHI_ADDR_TEXT_NBYTES];
+} conn_t;
+
+enum hub_phase {
+	HUB_GATHERING, /* PEs are coming */
+	HUB_RUNNING,   /* all were there */
+	HUB_FAILED,    /* the start failed; PEs that still come are told why */
+};
+
+typedef struct hub {
+	shmemhi_log_t log;
+	shmemhi_key_t key;
+	enum hub_phase phase;
+	int n_pes;
+	int n_listen;
+	int listen_fds[SHMEMHI_ID_MAX_ADDRS];
+	uint64_t accept_after; /* not before: file descriptors ran out */
+	uint64_t start_ns;     /* time allowed to the start */
+	uint64_t deadline;     /* of the start; after it, of saying goodbye */
+	conn_t *conns;         /* oldest first */
+	conn_t **conns_end;
+	int n_conns;
+	int n_unproved;
+	int n_refused; /* wrong secrets so far */
+	conn_t **by_pe;
+	uint32_t *causes; /* [n_pes] shmemd_cause of those that are gone */
+	char *was_told;   /* [n_pes] the failure of the start */
+	int n_in;         /* PEs connected */
+	int n_gone;       /* PEs that were in, and went */
+	int n_told;
+
+	/* The current collective. */
+	uint64_t seq;
+	uint64_t *part_nbytes; /* [n_pes] 0: has not come */
+	int n_parts;
+	uint64_t coll_ns;       /* the shortest timeout among those that came */
+	uint64_t coll_deadline; /* NEVER before the first */
+	blob_t *result;         /* frame; shares of the size of the first */
+	uint64_t nbytes;        /* of the first share */
+
+	/* Why the start, or the last collective that failed, did. */
+	int fail_status;
+	char fail_text[SHMEMHI_MAX_TEXT];
+} hub_t;
+
+/* hub.c: queue a frame; the connection is dead if there is no memory. */
+void hub_send(conn_t *c, uint32_t type, uint64_t seq, uint64_t arg, const void *body,
+	      size_t nbytes);
+void hub_send_blob(conn_t *c, blob_t *blob);
+blob_t *hub_blob(uint32_t type, uint64_t seq, uint64_t arg, size_t nbytes);
+void hub_unref(blob_t *blob);
+
+/* Let the connection end once everything queued is sent. */
+void hub_end(conn_t *c);
+
+/* Accept nobody any more. */
+void hub_stop_listening(hub_t *hub);
+
+/* hub_job.c: a connection proved to be PE c->hello.pe; sent a frame; was lost; time passed. */
+void hub_join(hub_t *hub, conn_t *c);
+void hub_frame(hub_t *hub, conn_t *c);
+void hub_lost(hub_t *hub, conn_t *c);
+void hub_timers(hub_t *hub);
+
+/* When hub_timers has something to do next. */
+uint64_t hub_next_timer(const hub_t *hub);
+
+/* Has the last PE gone? */
+int hub_is_done(const hub_t *hub);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "boot/wire.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include "util/clock.h"
+
+#define ROLE_NBYTES 16
+
+void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_key_t *key)
+{
+	static const unsigned char use[] = "shmem_host bootstrap 1";
+
+	crypto_generichash(key->bytes, sizeof(key->bytes), use, sizeof(use) - 1, secret, nbytes);
+}
+
+/* Equal but for the role, so that neither side's proof can be sent back as the other's. */
+static void mac_of(const char *role, const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
+		   const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
+{
+	unsigned char message[ROLE_NBYTES + sizeof(*challenge) + offsetof(shmemhi_hello_t, mac)];
+
+	memset(message, 0, ROLE_NBYTES);
+	memcpy(message, role, strlen(role));
+	memcpy(message + ROLE_NBYTES, challenge, sizeof(*challenge));
+	memcpy(message + ROLE_NBYTES + sizeof(*challenge), hello, offsetof(shmemhi_hello_t, mac));
+	crypto_auth(mac, message, sizeof(message), key->bytes);
+}
+
+void shmemhi_mac_hello(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
+		       const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
+{
+	mac_of("pe", key, challenge, hello, mac);
+}
+
+void shmemhi_mac_verdict(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
+			 const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
+{
+	mac_of("hub", key, challenge, hello, mac);
+}
+
+static void set_int(int fd, int level, int name, int value)
+{
+	/* Best effort: without the option the connection works, only slower or noticed later. */
+	(void)setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+void shmemhi_tcp_options(int fd)
+{
+	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, 10);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
+	set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 30000);
+}
+
+static int would_block(void)
+{
+	return errno == EAGAIN || errno == EWOULDBLOCK;
+}
+
+/* Returns 0 when the socket is ready for events, ETIMEDOUT, or an errno. */
+static int wait_for(int fd, short events, uint64_t deadline)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+
+	for (;;) {
+		int n = poll(&p, 1, shmemhi_poll_ms(deadline));
+
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return errno;
+		if (n == 0 && shmemhi_now() >= deadline)
+			return ETIMEDOUT;
+	}
+}
+
+int shmemhi_send_all(int fd, const void *buf, size_t nbytes, uint64_t deadline)
+{
+	const char *at = buf;
+
+	while (nbytes > 0) {
+		ssize_t n = send(fd, at, nbytes, MSG_NOSIGNAL);
+
+		if (n >= 0) {
+			at += n;
+			nbytes -= (size_t)n;
+		} else if (would_block()) {
+			int status = wait_for(fd, POLLOUT, deadline);
+
+			if (status != 0)
+				return status;
+		} else if (errno != EINTR) {
+			return errno;
+		}
+	}
+	return 0;
+}
+
+int shmemhi_recv_all(int fd, void *buf, size_t nbytes, uint64_t deadline)
+{
+	char *at = buf;
+
+	while (nbytes > 0) {
+		ssize_t n = recv(fd, at, nbytes, 0);
+
+		if (n == 0)
+			return ECONNRESET;
+		if (n > 0) {
+			at += n;
+			nbytes -= (size_t)n;
+		} else if (would_block()) {
+			int status = wait_for(fd, POLLIN, deadline);
+
+			if (status != 0)
+				return status;
+		} else if (errno != EINTR) {
+			return errno;
+		}
+	}
+	return 0;
+}
+
+/* One recv. Returns bytes received, 0 for "not now", minus an errno. */
+static ssize_t recv_some(int fd, void *buf, size_t nbytes)
+{
+	for (;;) {
+		ssize_t n = recv(fd, buf, nbytes, 0);
+
+		if (n > 0)
+			return n;
+		if (n == 0)
+			return -ECONNRESET;
+		if (would_block())
+			return 0;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+static int reserve(shmemhi_inbox_t *in, size_t nbytes)
+{
+	unsigned char *body;
+
+	if (nbytes <= in->capacity)
+		return 0;
+	body = realloc(in->body, nbytes);
+	if (!body)
+		return -ENOMEM;
+	in->body = body;
+	in->capacity = nbytes;
+	return 0;
+}
+
+int shmemhi_inbox_read(shmemhi_inbox_t *in, int fd, uint64_t max)
+{
+	const size_t head_nbytes = sizeof(in->head);
+	ssize_t n;
+
+	if (in->got >= head_nbytes && in->got == head_nbytes + in->head.nbytes)
+		in->got = 0;
+	while (in->got < head_nbytes) {
+		n = recv_some(fd, (char *)&in->head + in->got, head_nbytes - in->got);
+		if (n <= 0)
+			return (int)n;
+		in->got += (size_t)n;
+	}
+	if (in->head.nbytes > max)
+		return -EPROTO;
+	if (reserve(in, in->head.nbytes) != 0)
+		return -ENOMEM;
+	while (in->got < head_nbytes + in->head.nbytes) {
+		n = recv_some(fd, in->body + (in->got - head_nbytes),
+			      head_nbytes + in->head.nbytes - in->got);
+		if (n <= 0)
+			return (int)n;
+		in->got += (size_t)n;
+	}
+	return 1;
+}

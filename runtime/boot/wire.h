@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What hub and PEs say to each other over TCP.
+ *
+ * Start. Three records of fixed size; each side checks the other's proof before it interprets a
+ * byte of what the other says:
+ *	hub -> PE   challenge   magic with the version, a nonce
+ *	PE -> hub   hello       PE number, n_pes, a nonce, HMAC over role, both nonces and all of it
+ *	hub -> PE   verdict     PROVED with the hub's HMAC over the same, or REFUSED: wrong secret
+ * The key is derived from the secret in the unique id. The proof keeps strangers out; it does not
+ * hide or sign what follows from somebody who can change packets on the way.
+ *
+ * Then frames: a header, and nbytes of body.
+ *	PE -> hub   PART   seq, its share of host collective seq; arg: its timeout in nanoseconds
+ *		    BYE    it leaves in good order
+ *	hub -> PE   GO     all PEs are there
+ *		    RESULT seq, the shares of all PEs in order
+ *		    FAIL   seq (0: the start), arg: shmemh_status, body: one line of text
+ *		    GONE   arg: PE number, and shmemd_cause in the upper half
+ *
+ * Collectives are numbered from 1. Every number has one verdict for all PEs, RESULT or FAIL, and
+ * then the next one begins: a PE that comes to collective s after its deadline is told the FAIL of
+ * s, and is in step again. Once a PE is gone every collective fails. A PE that gets no verdict for
+ * longer than its timeout and a margin takes the hub for lost and ends its collectives.
+ *
+ * Numbers are little-endian, as on every host with a supported GPU. */
+#ifndef SHMEMHI_BOOT_WIRE_H
+#define SHMEMHI_BOOT_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sodium.h>
+#include <shmem_dev/abi/base.h>
+
+SHMEMD_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is little-endian");
+
+#define SHMEMHI_WIRE_MAGIC "SHMEMHB\1" /* the last byte is the version */
+#define SHMEMHI_MAX_PART (1u << 20)    /* bytes of a share; see shmemh_boot_t.allgather */
+#define SHMEMHI_MAX_TEXT 480           /* bytes of a FAIL's text; fits shmemhi_err_t */
+
+typedef struct shmemhi_key {
+	unsigned char bytes[crypto_auth_KEYBYTES];
+} shmemhi_key_t;
+
+typedef struct shmemhi_challenge {
+	unsigned char magic[8];
+	unsigned char nonce[16];
+} shmemhi_challenge_t;
+
+typedef struct shmemhi_hello {
+	unsigned char magic[8];
+	int32_t pe;
+	int32_t n_pes;
+	unsigned char nonce[16];
+	unsigned char mac[crypto_auth_BYTES];
+} shmemhi_hello_t;
+
+enum shmemhi_verdict_code { SHMEMHI_PROVED = 1, SHMEMHI_REFUSED = 2 };
+
+typedef struct shmemhi_verdict {
+	uint32_t code;
+	uint32_t zero;
+	unsigned char mac[crypto_auth_BYTES];
+} shmemhi_verdict_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemhi_challenge_t) == 24, "wire: challenge");
+SHMEMD_STATIC_ASSERT(sizeof(shmemhi_hello_t) == 64, "wire: hello");
+SHMEMD_STATIC_ASSERT(sizeof(shmemhi_verdict_t) == 40, "wire: verdict");
+
+enum shmemhi_frame_type {
+	SHMEMHI_PART = 1,
+	SHMEMHI_BYE = 2,
+	SHMEMHI_GO = 3,
+	SHMEMHI_RESULT = 4,
+	SHMEMHI_FAIL = 5,
+	SHMEMHI_GONE = 6,
+};
+
+typedef struct shmemhi_frame {
+	uint32_t type;
+	uint32_t zero;
+	uint64_t nbytes; /* of the body */
+	uint64_t seq;
+	uint64_t arg;
+} shmemhi_frame_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemhi_frame_t) == 32, "wire: frame");
+
+#define SHMEMHI_GONE_ARG(pe, cause) ((uint64_t)(cause) << 32 | (uint32_t)(pe))
+
+void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_key_t *key);
+
+/* The PE's and the hub's proof. */
+void shmemhi_mac_hello(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
+		       const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
+void shmemhi_mac_verdict(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
+			 const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
+
+/* Options of a connected socket: no delay, and a host that vanished is noticed after about 30 s:
+ * by keep-alive probes when idle (10 s, then every 5 s), by TCP_USER_TIMEOUT when data is on the
+ * way. The time is a compromise: a switch that restarts is not a dead host. */
+void shmemhi_tcp_options(int fd);
+
+/* All of buf, non-blocking socket. Returns 0 or an errno: ETIMEDOUT after the deadline,
+ * ECONNRESET also when the other side ended the connection. */
+int shmemhi_send_all(int fd, const void *buf, size_t nbytes, uint64_t deadline);
+int shmemhi_recv_all(int fd, void *buf, size_t nbytes, uint64_t deadline);
+
+/* A frame being received. */
+typedef struct shmemhi_inbox {
+	shmemhi_frame_t head;
+	size_t got; /* bytes of head, then of head and body */
+	unsigned char *body;
+	size_t capacity; /* of body */
+} shmemhi_inbox_t;
+
+/* Receive what is there, from a non-blocking socket. After 1 head and body are complete, until the
+ * next call.
+ * max      a longer body is refused before memory is taken for it.
+ * Returns  1 complete; 0 not yet; minus an errno: ECONNRESET (ended), EPROTO (too long), ENOMEM.
+ */
+int shmemhi_inbox_read(shmemhi_inbox_t *in, int fd, uint64_t max);
+
+#endif
