@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Atomic updates of 32- and 64-bit words. Atomic to each other and to signal ADD when done through
+ * contexts of one team; a put or p to the same word is ordered by the program. All are relaxed:
+ * they order nothing else (fence, quiet). They need SHMEMD_CTX_SM_ATOMICS in the context's flags.
+ */
+#ifndef SHMEMD_AMO_H
+#define SHMEMD_AMO_H
+
+#include <shmem_dev/impl/xport.h>
+
+/* Set *dst on PE pe to value.
+ *
+ * Callers  one thread.
+ * dst      symmetric address, aligned to its size.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  when posted; complete at pe after quiet.
+ * Errors   latched: ERR_UNREACHABLE, ERR_NO_ATOMICS; check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC,
+ *          ERR_UNALIGNED.
+ * Source   OpenSHMEM 1.5, atomic memory operations.
+ */
+SHMEMD_FN void shmemd_atomic_set_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
+				     int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx,
+		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_SET, dst, value, 4, pe));
+}
+
+/* As above: *dst = value, 64 bits. */
+SHMEMD_FN void shmemd_atomic_set_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
+				     int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx,
+		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_SET, dst, value, 8, pe));
+}
+
+/* As above: *dst += value, 32 bits. */
+SHMEMD_FN void shmemd_atomic_add_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
+				     int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx,
+		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, dst, value, 4, pe));
+}
+
+/* As above: *dst += value, 64 bits. */
+SHMEMD_FN void shmemd_atomic_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
+				     int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx,
+		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, dst, value, 8, pe));
+}
+
+/* As above: *dst &= value, 32 bits. */
+SHMEMD_FN void shmemd_atomic_and_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
+				     int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx,
+		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_AND, dst, value, 4, pe));
+}
+
+/* As above: *dst &= value, 64 bits. */
+SHMEMD_FN void shmemd_atomic_and_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
+				     int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx,
+		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_AND, dst, value, 8, pe));
+}
+
+/* As above: *dst |= value, 32 bits. */
+SHMEMD_FN void shmemd_atomic_or_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
+				    int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx,
+		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_OR, dst, value, 4, pe));
+}
+
+/* As above: *dst |= value, 64 bits. */
+SHMEMD_FN void shmemd_atomic_or_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
+				    int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx,
+		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_OR, dst, value, 8, pe));
+}
+
+/* As above: *dst ^= value, 32 bits. */
+SHMEMD_FN void shmemd_atomic_xor_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
+				     int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx,
+		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_XOR, dst, value, 4, pe));
+}
+
+/* As above: *dst ^= value, 64 bits. */
+SHMEMD_FN void shmemd_atomic_xor_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
+				     int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx,
+		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_XOR, dst, value, 8, pe));
+}
+
+/* As above: ++*dst, 32 bits. */
+SHMEMD_FN void shmemd_atomic_inc_u32(const shmemd_ctx_t *ctx, uint32_t *dst, int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx, shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, dst, 1, 4, pe));
+}
+
+/* As above: ++*dst, 64 bits. */
+SHMEMD_FN void shmemd_atomic_inc_u64(const shmemd_ctx_t *ctx, uint64_t *dst, int pe SHMEMD_SITE)
+{
+	shmemdi_latch(ctx, shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, dst, 1, 8, pe));
+}
+
+/* Read *src on PE pe.
+ *
+ * Callers  one thread.
+ * old      receives the value before the update; untouched on error.
+ * src      symmetric address, aligned to its size.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  SHMEMD_OK when *old is set; the update is complete then. Relaxed: orders nothing else.
+ * Errors   ERR_UNREACHABLE, ERR_NO_ATOMICS; check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC,
+ *          ERR_UNALIGNED. Nothing was updated.
+ * Source   OpenSHMEM 1.5, atomic memory operations; the value comes through a pointer so that
+ *          errors can be told.
+ */
+SHMEMD_FN int shmemd_atomic_fetch_u32(const shmemd_ctx_t *ctx, uint32_t *old, const uint32_t *src,
+				      int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FETCH, old, src, 0, 0, 4,
+				 pe);
+}
+
+/* As above, 64 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_u64(const shmemd_ctx_t *ctx, uint64_t *old, const uint64_t *src,
+				      int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FETCH, old, src, 0, 0, 8,
+				 pe);
+}
+
+/* As above: *dst = value, 32 bits. */
+SHMEMD_FN int shmemd_atomic_swap_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
+				     uint32_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_SET, old, dst, value, 0, 4,
+				 pe);
+}
+
+/* As above: *dst = value, 64 bits. */
+SHMEMD_FN int shmemd_atomic_swap_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
+				     uint64_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_SET, old, dst, value, 0, 8,
+				 pe);
+}
+
+/* As above: *dst += value, 32 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_add_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
+					  uint32_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, old, dst, value, 0, 4,
+				 pe);
+}
+
+/* As above: *dst += value, 64 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_add_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
+					  uint64_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, old, dst, value, 0, 8,
+				 pe);
+}
+
+/* As above: *dst &= value, 32 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_and_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
+					  uint32_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_AND, old, dst, value, 0, 4,
+				 pe);
+}
+
+/* As above: *dst &= value, 64 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_and_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
+					  uint64_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_AND, old, dst, value, 0, 8,
+				 pe);
+}
+
+/* As above: *dst |= value, 32 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_or_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
+					 uint32_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_OR, old, dst, value, 0, 4,
+				 pe);
+}
+
+/* As above: *dst |= value, 64 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_or_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
+					 uint64_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_OR, old, dst, value, 0, 8,
+				 pe);
+}
+
+/* As above: *dst ^= value, 32 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_xor_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
+					  uint32_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_XOR, old, dst, value, 0, 4,
+				 pe);
+}
+
+/* As above: *dst ^= value, 64 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_xor_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
+					  uint64_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_XOR, old, dst, value, 0, 8,
+				 pe);
+}
+
+/* As above: ++*dst, 32 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_inc_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
+					  int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, old, dst, 1, 0, 4, pe);
+}
+
+/* As above: ++*dst, 64 bits. */
+SHMEMD_FN int shmemd_atomic_fetch_inc_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
+					  int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, old, dst, 1, 0, 8, pe);
+}
+
+/* As above: if *dst == cond, *dst = value; 32 bits. It was stored if *old == cond. */
+SHMEMD_FN int shmemd_atomic_compare_swap_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
+					     uint32_t cond, uint32_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_CAS, old, dst, value, cond,
+				 4, pe);
+}
+
+/* As above: if *dst == cond, *dst = value; 64 bits. It was stored if *old == cond. */
+SHMEMD_FN int shmemd_atomic_compare_swap_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
+					     uint64_t cond, uint64_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_CAS, old, dst, value, cond,
+				 8, pe);
+}
+
+/* Add to a float on PE pe, rounding to nearest even. NVIDIA GPUs flush subnormal operands and sums
+ * to zero.
+ *
+ * Callers  one thread.
+ * dst      symmetric address, 4-byte aligned.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  SHMEMD_OK when posted; complete at pe after quiet. It has a status because adapters
+ *          cannot add floats: behind a NIC this will be a loop that can fail.
+ * Errors   those of the fetching atomics.
+ */
+SHMEMD_FN int shmemd_atomic_add_f32(const shmemd_ctx_t *ctx, float *dst, float value,
+				    int pe SHMEMD_SITE)
+{
+	return shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FADD, dst,
+			   shmemdi_bits_f32(value), 4, pe);
+}
+
+/* As above, double, 8-byte aligned; subnormals are kept. */
+SHMEMD_FN int shmemd_atomic_add_f64(const shmemd_ctx_t *ctx, double *dst, double value,
+				    int pe SHMEMD_SITE)
+{
+	return shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FADD, dst,
+			   shmemdi_bits_f64(value), 8, pe);
+}
+
+/* As shmemd_atomic_add_f32; *old receives the value before. */
+SHMEMD_FN int shmemd_atomic_fetch_add_f32(const shmemd_ctx_t *ctx, float *old, float *dst,
+					  float value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FADD, old, dst,
+				 shmemdi_bits_f32(value), 0, 4, pe);
+}
+
+/* As shmemd_atomic_add_f64; *old receives the value before. */
+SHMEMD_FN int shmemd_atomic_fetch_add_f64(const shmemd_ctx_t *ctx, double *old, double *dst,
+					  double value, int pe SHMEMD_SITE)
+{
+	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FADD, old, dst,
+				 shmemdi_bits_f64(value), 0, 8, pe);
+}
+
+#endif

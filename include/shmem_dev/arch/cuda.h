@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The primitives of arch.h in PTX, and the only file with asm. sm_80 and later.
+ *
+ * Every strong access, fence and barrier is volatile and clobbers memory: the compiler then keeps
+ * it in place among the ordinary accesses around it, as the PTX memory model assumes. Mapped
+ * memory is in the .global window, so strong accesses name that space; bulk data may also be
+ * shared or local memory and stays generic. */
+#ifndef SHMEMD_ARCH_CUDA_H
+#define SHMEMD_ARCH_CUDA_H
+
+#include <shmem_dev/abi/base.h>
+
+#define SHMEMD_FN static __device__ __forceinline__
+
+/* The unit of bulk copies: one 128-bit access. */
+typedef uint4 shmemd_v16_t;
+
+/* 1. Identity */
+
+SHMEMD_FN uint32_t shmemd_arch_tid(void)
+{
+	return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+SHMEMD_FN uint32_t shmemd_arch_ntids(void)
+{
+	return blockDim.x * blockDim.y * blockDim.z;
+}
+
+SHMEMD_FN uint32_t shmemd_arch_lane(void)
+{
+	return shmemd_arch_tid() % 32;
+}
+
+SHMEMD_FN uint32_t shmemd_arch_block(void)
+{
+	return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+}
+
+SHMEMD_FN uint32_t shmemd_arch_nblocks(void)
+{
+	return gridDim.x * gridDim.y * gridDim.z;
+}
+
+/* 2. Bulk data */
+
+#define SHMEMDI_DATA(T, type)                                                                      \
+	SHMEMD_FN type shmemd_arch_ld_data_##T(const void *p)                                      \
+	{                                                                                          \
+		return *(const type *)p;                                                           \
+	}                                                                                          \
+	SHMEMD_FN void shmemd_arch_st_data_##T(void *p, type v)                                    \
+	{                                                                                          \
+		*(type *)p = v;                                                                    \
+	}
+SHMEMDI_DATA(u8, uint8_t)
+SHMEMDI_DATA(u32, uint32_t)
+SHMEMDI_DATA(u64, uint64_t)
+SHMEMDI_DATA(v16, shmemd_v16_t)
+#undef SHMEMDI_DATA
+
+/* 3. Strong accesses. reg: the asm constraint; an 8-bit value travels in a 32-bit register. */
+
+#define SHMEMDI_LD(name, type, regtype, op, reg)                                                   \
+	SHMEMD_FN type shmemd_arch_ld_##name(const void *p)                                        \
+	{                                                                                          \
+		regtype v;                                                                         \
+		asm volatile(op " %0, [%1];"                                                       \
+			     : reg(v)                                                              \
+			     : "l"(__cvta_generic_to_global(p))                                    \
+			     : "memory");                                                          \
+		return (type)v;                                                                    \
+	}
+SHMEMDI_LD(relaxed_u8, uint8_t, uint32_t, "ld.relaxed.sys.global.u8", "=r")
+SHMEMDI_LD(relaxed_u16, uint16_t, uint16_t, "ld.relaxed.sys.global.u16", "=h")
+SHMEMDI_LD(relaxed_u32, uint32_t, uint32_t, "ld.relaxed.sys.global.u32", "=r")
+SHMEMDI_LD(relaxed_u64, uint64_t, uint64_t, "ld.relaxed.sys.global.u64", "=l")
+SHMEMDI_LD(acquire_u32, uint32_t, uint32_t, "ld.acquire.sys.global.u32", "=r")
+SHMEMDI_LD(acquire_u64, uint64_t, uint64_t, "ld.acquire.sys.global.u64", "=l")
+#undef SHMEMDI_LD
+
+#define SHMEMDI_ST(name, type, regtype, op, reg)                                                   \
+	SHMEMD_FN void shmemd_arch_st_##name(void *p, type v)                                      \
+	{                                                                                          \
+		asm volatile(op " [%0], %1;"                                                       \
+			     :                                                                     \
+			     : "l"(__cvta_generic_to_global(p)), reg((regtype)v)                   \
+			     : "memory");                                                          \
+	}
+SHMEMDI_ST(relaxed_u8, uint8_t, uint32_t, "st.relaxed.sys.global.u8", "r")
+SHMEMDI_ST(relaxed_u16, uint16_t, uint16_t, "st.relaxed.sys.global.u16", "h")
+SHMEMDI_ST(relaxed_u32, uint32_t, uint32_t, "st.relaxed.sys.global.u32", "r")
+SHMEMDI_ST(relaxed_u64, uint64_t, uint64_t, "st.relaxed.sys.global.u64", "l")
+SHMEMDI_ST(release_u32, uint32_t, uint32_t, "st.release.sys.global.u32", "r")
+#undef SHMEMDI_ST
+
+/* 4. Fences */
+
+SHMEMD_FN void shmemd_arch_fence_before_signal(void)
+{
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+SHMEMD_FN void shmemd_arch_fence_order(void)
+{
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+SHMEMD_FN void shmemd_arch_fence_quiet(void)
+{
+	asm volatile("fence.sc.sys;" ::: "memory");
+}
+
+/* 5. Atomic read-modify-write */
+
+#define SHMEMDI_ATOM(name, type, op, reg)                                                          \
+	SHMEMD_FN type shmemd_arch_atom_##name(void *p, type v)                                    \
+	{                                                                                          \
+		type old;                                                                          \
+		asm volatile("atom.relaxed.sys.global." op " %0, [%1], %2;"                        \
+			     : "=" reg(old)                                                        \
+			     : "l"(__cvta_generic_to_global(p)), reg(v)                            \
+			     : "memory");                                                          \
+		return old;                                                                        \
+	}
+SHMEMDI_ATOM(add_u32, uint32_t, "add.u32", "r")
+SHMEMDI_ATOM(add_u64, uint64_t, "add.u64", "l")
+SHMEMDI_ATOM(and_u32, uint32_t, "and.b32", "r")
+SHMEMDI_ATOM(and_u64, uint64_t, "and.b64", "l")
+SHMEMDI_ATOM(or_u32, uint32_t, "or.b32", "r")
+SHMEMDI_ATOM(or_u64, uint64_t, "or.b64", "l")
+SHMEMDI_ATOM(xor_u32, uint32_t, "xor.b32", "r")
+SHMEMDI_ATOM(xor_u64, uint64_t, "xor.b64", "l")
+SHMEMDI_ATOM(exch_u32, uint32_t, "exch.b32", "r")
+SHMEMDI_ATOM(exch_u64, uint64_t, "exch.b64", "l")
+SHMEMDI_ATOM(add_f32, float, "add.f32", "f")
+SHMEMDI_ATOM(add_f64, double, "add.f64", "d")
+#undef SHMEMDI_ATOM
+
+#define SHMEMDI_CAS(name, type, op, reg)                                                           \
+	SHMEMD_FN type shmemd_arch_atom_##name(void *p, type cond, type v)                         \
+	{                                                                                          \
+		type old;                                                                          \
+		asm volatile("atom.relaxed.sys.global." op " %0, [%1], %2, %3;"                    \
+			     : "=" reg(old)                                                        \
+			     : "l"(__cvta_generic_to_global(p)), reg(cond), reg(v)                 \
+			     : "memory");                                                          \
+		return old;                                                                        \
+	}
+SHMEMDI_CAS(cas_u32, uint32_t, "cas.b32", "r")
+SHMEMDI_CAS(cas_u64, uint64_t, "cas.b64", "l")
+#undef SHMEMDI_CAS
+
+#define SHMEMDI_RED(name, type, op, reg)                                                           \
+	SHMEMD_FN void shmemd_arch_red_##name(void *p, type v)                                     \
+	{                                                                                          \
+		asm volatile("red.relaxed.sys.global." op " [%0], %1;"                             \
+			     :                                                                     \
+			     : "l"(__cvta_generic_to_global(p)), reg(v)                            \
+			     : "memory");                                                          \
+	}
+SHMEMDI_RED(add_u32, uint32_t, "add.u32", "r")
+SHMEMDI_RED(add_u64, uint64_t, "add.u64", "l")
+SHMEMDI_RED(and_u32, uint32_t, "and.b32", "r")
+SHMEMDI_RED(and_u64, uint64_t, "and.b64", "l")
+SHMEMDI_RED(or_u32, uint32_t, "or.b32", "r")
+SHMEMDI_RED(or_u64, uint64_t, "or.b64", "l")
+SHMEMDI_RED(xor_u32, uint32_t, "xor.b32", "r")
+SHMEMDI_RED(xor_u64, uint64_t, "xor.b64", "l")
+SHMEMDI_RED(add_f32, float, "add.f32", "f")
+SHMEMDI_RED(add_f64, double, "add.f64", "d")
+#undef SHMEMDI_RED
+
+/* 6. Threads of one block */
+
+SHMEMD_FN void shmemd_arch_syncwarp(void)
+{
+	asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
+SHMEMD_FN int shmemd_arch_warp_any(int pred)
+{
+	return __any_sync(0xffffffffu, pred);
+}
+
+SHMEMD_FN uint32_t shmemd_arch_warp_bcast(uint32_t v, uint32_t lane)
+{
+	return __shfl_sync(0xffffffffu, v, (int)lane);
+}
+
+SHMEMD_FN void shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)
+{
+	asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(nthreads) : "memory");
+}
+
+SHMEMD_FN int shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)
+{
+	int any;
+	asm volatile("{\n\t"
+		     ".reg .pred mine, any;\n\t"
+		     "setp.ne.s32 mine, %3, 0;\n\t"
+		     "bar.red.or.pred any, %1, %2, mine;\n\t"
+		     "selp.s32 %0, 1, 0, any;\n\t"
+		     "}"
+		     : "=r"(any)
+		     : "r"(id), "r"(nthreads), "r"(pred)
+		     : "memory");
+	return any;
+}
+
+/* 7. Time and waiting */
+
+SHMEMD_FN uint64_t shmemd_arch_time_ns(void)
+{
+	uint64_t ns;
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
+	return ns;
+}
+
+/* A poll is a round trip to memory already; sleeping would only add to the latency. */
+SHMEMD_FN void shmemd_arch_spin_hint(void)
+{
+	asm volatile("" ::: "memory");
+}
+
+#endif

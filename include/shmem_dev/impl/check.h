@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Argument checks of SHMEMD_CHECK builds. In other builds each returns SHMEMD_OK and folds away.
+ * A failed check has written the record; the caller returns or latches the status. */
+#ifndef SHMEMD_IMPL_CHECK_H
+#define SHMEMD_IMPL_CHECK_H
+
+#include <shmem_dev/impl/diag.h>
+
+#ifdef SHMEMD_CHECK
+#define SHMEMDI_CHECKING 1
+#else
+#define SHMEMDI_CHECKING 0
+#endif
+
+/* pe is a member of the context's team. */
+SHMEMD_FN int shmemdi_check_pe(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
+{
+	if (!SHMEMDI_CHECKING || (pe >= 0 && pe < ctx->n_pes))
+		return SHMEMD_OK;
+	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_PE, -1, 0, (uint64_t)(int64_t)pe,
+			      (uint64_t)ctx->n_pes);
+}
+
+/* [sym, sym + nbytes) lies in this PE's symmetric heap. */
+SHMEMD_FN int shmemdi_check_range(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
+				  size_t nbytes)
+{
+	uintptr_t off = (uintptr_t)sym - (uintptr_t)ctx->heap;
+
+	if (!SHMEMDI_CHECKING || (off <= ctx->heap_nbytes && nbytes <= ctx->heap_nbytes - off))
+		return SHMEMD_OK;
+	return shmemdi_record(ctx, call, SHMEMD_ERR_NOT_SYMMETRIC, -1, sym, nbytes, 0);
+}
+
+/* A symmetric word of `width` bytes, aligned to its width. */
+SHMEMD_FN int shmemdi_check_word(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
+				 uint32_t width)
+{
+	if (!SHMEMDI_CHECKING || (uintptr_t)sym % width == 0)
+		return shmemdi_check_range(ctx, call, sym, width);
+	return shmemdi_record(ctx, call, SHMEMD_ERR_UNALIGNED, -1, sym, width, 0);
+}
+
+/* An enumerator in 0 .. last. */
+SHMEMD_FN int shmemdi_check_enum(const shmemd_ctx_t *ctx, shmemdi_call_t call, int value, int last)
+{
+	if (!SHMEMDI_CHECKING || (value >= 0 && value <= last))
+		return SHMEMD_OK;
+	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)(int64_t)value,
+			      (uint64_t)last);
+}
+
+#endif

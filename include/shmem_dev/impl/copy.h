@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Copy bytes by a group of threads, between mapped or block-local memory. */
+#ifndef SHMEMD_IMPL_COPY_H
+#define SHMEMD_IMPL_COPY_H
+
+#include <shmem_dev/group.h>
+#include <shmem_dev/impl/seed.h>
+
+/* Loads of one thread in flight before its first store. 4 fill an NVLink with 8 blocks of 1024
+ * threads (measured, H200); 8 also serve a lone warp and the longer way of a get, and still leave
+ * the kernel under 64 registers (tests/gpu/regs). */
+#define SHMEMDI_COPY_DEPTH 8
+
+/* One unit of `width` bytes, a constant of 1, 4, 8 or 16. */
+typedef union shmemdi_unit {
+	uint8_t u8;
+	uint32_t u32;
+	uint64_t u64;
+	shmemd_v16_t v16;
+} shmemdi_unit_t;
+
+SHMEMD_FN void shmemdi_unit_load(shmemdi_unit_t *u, const char *p, uint32_t width)
+{
+	if (width == 16)
+		u->v16 = shmemd_arch_ld_data_v16(p);
+	else if (width == 8)
+		u->u64 = shmemd_arch_ld_data_u64(p);
+	else if (width == 4)
+		u->u32 = shmemd_arch_ld_data_u32(p);
+	else
+		u->u8 = shmemd_arch_ld_data_u8(p);
+}
+
+SHMEMD_FN void shmemdi_unit_store(const shmemdi_unit_t *u, char *p, uint32_t width)
+{
+	if (width == 16)
+		shmemd_arch_st_data_v16(p, u->v16);
+	else if (width == 8)
+		shmemd_arch_st_data_u64(p, u->u64);
+	else if (width == 4)
+		shmemd_arch_st_data_u32(p, u->u32);
+	else
+		shmemd_arch_st_data_u8(p, u->u8);
+}
+
+/* n whole units. Thread r takes units r, r + size, ...: neighbours write neighbouring units, one
+ * request for the link. */
+SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, size_t n,
+				  uint32_t width)
+{
+	size_t stride = SHMEMDI_SEED(COPY_STRIDE, g.size, g.size + 1);
+	size_t i;
+	int k;
+
+	for (i = g.rank; i < n; i += stride * SHMEMDI_COPY_DEPTH) {
+		shmemdi_unit_t u[SHMEMDI_COPY_DEPTH];
+
+		for (k = 0; k < SHMEMDI_COPY_DEPTH; k++)
+			if (i + k * stride < n)
+				shmemdi_unit_load(&u[k], src + (i + k * stride) * width, width);
+		for (k = 0; k < SHMEMDI_COPY_DEPTH; k++)
+			if (i + k * stride < n)
+				shmemdi_unit_store(&u[k], dst + (i + k * stride) * width, width);
+	}
+}
+
+/* Fewer than 16 bytes before the first or after the last whole unit, by one thread, in the widest
+ * pieces that fit: bytes at most three times, then 4, then 8. `width` is the unit's: dst and src
+ * are equally misaligned in it. */
+SHMEMD_FN void shmemdi_copy_edge(char *dst, const char *src, size_t nbytes, uint32_t width)
+{
+	while (nbytes) {
+		uint32_t piece = 1;
+		shmemdi_unit_t u;
+
+		if (width > 8 && nbytes >= 8 && (uintptr_t)dst % 8 == 0)
+			piece = 8;
+		else if (width > 4 && nbytes >= 4 && (uintptr_t)dst % 4 == 0)
+			piece = 4;
+		shmemdi_unit_load(&u, src, piece);
+		shmemdi_unit_store(&u, dst, piece);
+		dst += piece;
+		src += piece;
+		nbytes -= piece;
+	}
+}
+
+/* Units of `width`, and what sticks out on both sides. nbytes >= width, so the head is inside. */
+SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, size_t nbytes,
+				  uint32_t width)
+{
+	size_t head = (0 - (uintptr_t)dst) % width;
+	size_t n = (nbytes - head) / width;
+	size_t done = head + n * width;
+
+	shmemdi_copy_units(g, dst + head, src + head, n, width);
+	if (g.rank == g.size - 1) {
+		shmemdi_copy_edge(dst, src, head, width);
+		shmemdi_copy_edge(dst + done, src + done, SHMEMDI_SEED(COPY_TAIL, nbytes - done, 0),
+				  width);
+	}
+}
+
+/* The group copies nbytes; each thread its part, no synchronisation. The ranges do not overlap.
+ * The unit is the widest to which both addresses can be aligned at once. */
+SHMEMD_FN void shmemdi_copy(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
+{
+	uintptr_t skew = (uintptr_t)dst ^ (uintptr_t)src;
+
+	if (skew % 16 == 0 && nbytes >= 16)
+		shmemdi_copy_width(g, dst, src, nbytes, 16);
+	else if (skew % 8 == 0 && nbytes >= 8)
+		shmemdi_copy_width(g, dst, src, nbytes, 8);
+	else if (skew % 4 == 0 && nbytes >= 4)
+		shmemdi_copy_width(g, dst, src, nbytes, 4);
+	else
+		shmemdi_copy_units(g, dst, src, nbytes, 1);
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* How a failed operation becomes visible: the latch (abi/ctx.h), which quiet returns, and the
+ * record, which the host reads while kernels run. Nothing here traps or prints. */
+#ifndef SHMEMD_IMPL_DIAG_H
+#define SHMEMD_IMPL_DIAG_H
+
+#include <shmem_dev/abi/ctx.h>
+#include <shmem_dev/abi/status.h>
+#include <shmem_dev/arch/arch.h>
+#include <shmem_dev/impl/seed.h>
+
+/* Call sites. A public function ends its parameters with SHMEMD_SITE, hands them on to another
+ * public function with SHMEMD_PASS, and to impl/ with SHMEMDI_CALL(op). Only check builds carry
+ * anything: file and line of the caller in C++ and CUDA, the function's name in C. */
+#if defined(SHMEMD_CHECK) && defined(__cplusplus)
+#define SHMEMD_SITE                                                                                \
+	, const char *shmemd_file = __builtin_FILE(), uint32_t shmemd_line = __builtin_LINE()
+#define SHMEMD_PASS , shmemd_file, shmemd_line
+#define SHMEMDI_CALL(op) shmemdi_call(SHMEMD_OP_##op, shmemd_file, shmemd_line)
+#elif defined(SHMEMD_CHECK)
+#define SHMEMD_SITE
+#define SHMEMD_PASS
+#define SHMEMDI_CALL(op) shmemdi_call(SHMEMD_OP_##op, __func__, 0)
+#else
+#define SHMEMD_SITE
+#define SHMEMD_PASS
+#define SHMEMDI_CALL(op) shmemdi_call(SHMEMD_OP_##op, 0, 0)
+#endif
+
+/* Who called, for the record. */
+typedef struct shmemdi_call {
+	uint32_t op;      /* shmemd_op */
+	uint32_t line;    /* 0: not known */
+	const char *site; /* file or function; NULL unless SHMEMD_CHECK */
+} shmemdi_call_t;
+
+SHMEMD_FN shmemdi_call_t shmemdi_call(uint32_t op, const char *site, uint32_t line)
+{
+	shmemdi_call_t call = {op, line, site};
+	return call;
+}
+
+/* The last SHMEMD_SITE_NBYTES - 1 characters: the end of a path tells more than its start. */
+SHMEMD_FN void shmemdi_record_site(shmemd_error_t *err, const char *site)
+{
+	size_t len = 0, i;
+
+	while (site[len])
+		len++;
+	if (len > SHMEMD_SITE_NBYTES - 1) {
+		site += len - (SHMEMD_SITE_NBYTES - 1);
+		len = SHMEMD_SITE_NBYTES - 1;
+	}
+	for (i = 0; i < len; i++)
+		shmemd_arch_st_relaxed_u8(&err->site[i], (uint8_t)site[i]);
+	shmemd_arch_st_relaxed_u8(&err->site[len], 0);
+}
+
+/* Write the record if this is the first error. `status` goes last, with release: a host thread
+ * that polls it concurrently never reads half a record. Returns status. */
+SHMEMD_FN int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int status, int pe,
+			     const void *addr, uint64_t value, uint64_t wanted)
+{
+	shmemd_error_t *err = ctx->error;
+
+	if (shmemd_arch_atom_cas_u32(&ctx->latch->record, 0, 1) != 0)
+		return status;
+	shmemd_arch_st_relaxed_u32(&err->op, call.op);
+	shmemd_arch_st_relaxed_u32(&err->pe, (uint32_t)pe);
+	shmemd_arch_st_relaxed_u32(&err->line, call.line);
+	shmemd_arch_st_relaxed_u64(&err->addr, (uint64_t)(uintptr_t)addr);
+	shmemd_arch_st_relaxed_u64(&err->value, value);
+	shmemd_arch_st_relaxed_u64(&err->wanted, wanted);
+	if (call.site)
+		shmemdi_record_site(err, call.site);
+	shmemd_arch_st_release_u32(&err->status, (uint32_t)status);
+	return status;
+}
+
+/* Keep the status of an operation that returns nothing; the first one wins. */
+SHMEMD_FN void shmemdi_latch(const shmemd_ctx_t *ctx, int status)
+{
+	if (status != SHMEMD_OK)
+		shmemd_arch_atom_cas_u32(&ctx->latch->status, 0, (uint32_t)status);
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* sync and barrier of a team by all-to-all flags in the team's sync memory (abi/ctx.h).
+ *
+ * A PE's sync number e (its epoch + 1): store flag e into its own word on every other member, wait
+ * until its words from all others are >= e, then set epoch = e. Each word has one writer.
+ *
+ * Interleavings considered
+ *   Fast peer. B finishes sync e and enters e + 1 while A still polls for e: A's word from B goes
+ *   from e to e + 1 under A's eyes; >= accepts both. B cannot finish e + 1 before A sends e + 1,
+ *   that is, before A finished e: no word is ever two ahead.
+ *   Reuse. A word only grows, since a PE sends e + 1 only after it finished e; nothing is reset,
+ * and what a new epoch overwrites has served: its reader needs e only until it finished e, and e +
+ * 1 says that as well. Timeout and repetition. A times out in e with its flags sent. The epoch
+ * stays e - 1, so the repetition sends the same flags again (same values into words that nobody
+ * else writes) and waits on for those missing. Others may have finished e and sent e + 1 meanwhile.
+ *   Several polling threads. Each acquires the flags it polled; the group sync in shmemdi_agree
+ *   hands that on to all. Each signalling thread fences after the entry group sync, which makes
+ *   the fence cover the stores of all threads.
+ *   Epoch. All threads of the group read it after the entry sync and the leader writes it before
+ *   the final one: no thread can read the new value in the same call. */
+#ifndef SHMEMD_IMPL_FLAGSYNC_H
+#define SHMEMD_IMPL_FLAGSYNC_H
+
+#include <shmem_dev/impl/poll.h>
+#include <shmem_dev/impl/xport.h>
+
+/* This thread's members of the team: rank, rank + size, ... Are all of them mapped? */
+SHMEMD_FN int shmemdi_flags_mapped(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
+{
+	int status = SHMEMD_OK;
+	char *word;
+	int pe;
+
+	for (pe = (int)g.rank; pe < ctx->n_pes && status == SHMEMD_OK; pe += (int)g.size)
+		status = shmemdi_map(ctx, call, ctx->sync, pe, &word);
+	return status;
+}
+
+SHMEMD_FN void shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t flag)
+{
+	int pe;
+
+	for (pe = (int)g.rank; pe < ctx->n_pes; pe += (int)g.size) {
+		int at = SHMEMDI_SEED(SYNC_INDEX, ctx->my_pe, pe);
+		char *word = shmemdi_p2p_addr(ctx, &ctx->sync[SHMEMD_SYNC_FLAGS + at], pe);
+
+		if (pe != ctx->my_pe)
+			shmemd_arch_st_relaxed_u64(word, flag);
+	}
+}
+
+/* A member that is in the same sync but called another collective. One that is ahead has finished
+ * this one with us. */
+SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
+				 uint64_t seen, uint64_t flag)
+{
+	if (!SHMEMDI_CHECKING || seen >> 8 != flag >> 8 || seen == flag)
+		return SHMEMD_OK;
+	return shmemdi_record(ctx, call, SHMEMD_ERR_COLLECTIVE, pe, ctx->sync, seen & 255,
+			      flag & 255);
+}
+
+SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				 uint64_t flag, shmemdi_limit_t limit)
+{
+	shmemdi_spin_t spin = shmemdi_spin(limit);
+	int status = SHMEMD_OK;
+	uint64_t seen;
+	int pe;
+
+	for (pe = (int)g.rank; pe < ctx->n_pes && status == SHMEMD_OK; pe += (int)g.size) {
+		const uint64_t *word = &ctx->sync[SHMEMD_SYNC_FLAGS + pe];
+
+		if (pe == ctx->my_pe)
+			continue;
+		spin.pe = pe;
+		status = shmemdi_wait_seen(
+			ctx, call, shmemdi_cond(word, SHMEMDI_U64, SHMEMD_CMP_GE, flag >> 8 << 8),
+			&spin, &seen);
+		if (status == SHMEMD_OK)
+			status = shmemdi_flag_check(ctx, call, pe, seen, flag);
+	}
+	return status;
+}
+
+/* call.op SHMEMD_OP_BARRIER completes the group's operations first: the same as quiet, but by the
+ * threads that must fence anyway. Rank 0 is always one of them. */
+SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			   shmemdi_limit_t limit)
+{
+	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_EPOCH];
+	int status = shmemdi_agree(g, shmemdi_flags_mapped(ctx, call, g));
+	uint64_t next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
+
+	if (status != SHMEMD_OK)
+		return status;
+	if (g.rank < (uint32_t)ctx->n_pes) {
+		if (call.op == SHMEMD_OP_BARRIER)
+			shmemd_arch_fence_quiet();
+		else
+			SHMEMDI_SEED(SYNC_FENCE, shmemd_arch_fence_before_signal(), (void)0);
+	}
+	shmemdi_flags_send(ctx, g, next << 8 | call.op);
+	status = shmemdi_agree(g, shmemdi_flags_wait(ctx, call, g, next << 8 | call.op, limit));
+	if (status == SHMEMD_OK && g.rank == 0)
+		shmemd_arch_st_relaxed_u64(epoch, SHMEMDI_SEED(SYNC_EPOCH, next, next - 1));
+	shmemd_group_sync(g);
+	return status;
+}
+
+SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			      shmemdi_limit_t limit)
+{
+	int status = shmemdi_sync(ctx, call, g, limit);
+
+	return status ? status : shmemdi_latched(ctx, g);
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Peers whose memory this PE maps (NVLink, PCIe, shared memory): operations are loads, stores and
+ * atomics of the calling threads. All addresses here are already those of the mapping. */
+#ifndef SHMEMD_IMPL_P2P_H
+#define SHMEMD_IMPL_P2P_H
+
+#include <shmem_dev/abi/ctx.h>
+#include <shmem_dev/abi/status.h>
+#include <shmem_dev/impl/bits.h>
+#include <shmem_dev/impl/copy.h>
+
+/* Where this PE sees pe's copy of the symmetric object sym; NULL: not mapped. */
+SHMEMD_FN char *shmemdi_p2p_addr(const shmemd_ctx_t *ctx, const void *sym, int pe)
+{
+	int at = SHMEMDI_SEED(PEER_BASE, pe, (pe + 1) % ctx->n_pes);
+	char *base = ctx->peers[at].base;
+
+	return base ? base + ((const char *)sym - ctx->heap) : (char *)0;
+}
+
+/* Words of `width` bytes (a constant), strong and relaxed: never torn. */
+SHMEMD_FN void shmemdi_p2p_store(char *addr, uint64_t bits, uint32_t width)
+{
+	if (width == 8)
+		shmemd_arch_st_relaxed_u64(addr, bits);
+	else if (width == 4)
+		shmemd_arch_st_relaxed_u32(addr, (uint32_t)bits);
+	else if (width == 2)
+		shmemd_arch_st_relaxed_u16(addr, (uint16_t)bits);
+	else
+		shmemd_arch_st_relaxed_u8(addr, (uint8_t)bits);
+}
+
+SHMEMD_FN uint64_t shmemdi_p2p_load(const char *addr, uint32_t width)
+{
+	if (width == 8)
+		return shmemd_arch_ld_relaxed_u64(addr);
+	if (width == 4)
+		return shmemd_arch_ld_relaxed_u32(addr);
+	if (width == 2)
+		return shmemd_arch_ld_relaxed_u16(addr);
+	return shmemd_arch_ld_relaxed_u8(addr);
+}
+
+/* Signal words have 64 bits. */
+SHMEMD_FN void shmemdi_p2p_signal(char *addr, uint64_t value, int op)
+{
+	if (op == SHMEMD_SIGNAL_ADD)
+		SHMEMDI_SEED(SIGNAL_ADD, shmemd_arch_red_add_u64(addr, value),
+			     shmemd_arch_st_relaxed_u64(addr, value));
+	else
+		shmemd_arch_st_relaxed_u64(addr, value);
+}
+
+/* Atomic updates of 4 or 8 bytes; kind and width are constants at each call. */
+enum shmemdi_amo {
+	SHMEMDI_AMO_FETCH,
+	SHMEMDI_AMO_SET,
+	SHMEMDI_AMO_ADD,
+	SHMEMDI_AMO_AND,
+	SHMEMDI_AMO_OR,
+	SHMEMDI_AMO_XOR,
+	SHMEMDI_AMO_CAS, /* cond: the expected value */
+	SHMEMDI_AMO_FADD /* float or double */
+};
+
+SHMEMD_FN uint64_t shmemdi_p2p_atom4(char *addr, int kind, uint32_t value, uint32_t cond)
+{
+	switch (kind) {
+	case SHMEMDI_AMO_FETCH:
+		return shmemd_arch_ld_relaxed_u32(addr);
+	case SHMEMDI_AMO_SET:
+		return shmemd_arch_atom_exch_u32(addr, value);
+	case SHMEMDI_AMO_ADD:
+		return shmemd_arch_atom_add_u32(addr, value);
+	case SHMEMDI_AMO_AND:
+		return shmemd_arch_atom_and_u32(addr, value);
+	case SHMEMDI_AMO_OR:
+		return shmemd_arch_atom_or_u32(addr, value);
+	case SHMEMDI_AMO_XOR:
+		return shmemd_arch_atom_xor_u32(addr, value);
+	case SHMEMDI_AMO_CAS:
+		return shmemd_arch_atom_cas_u32(addr, cond, value);
+	default:
+		return shmemdi_bits_f32(shmemd_arch_atom_add_f32(addr, shmemdi_f32(value)));
+	}
+}
+
+SHMEMD_FN uint64_t shmemdi_p2p_atom8(char *addr, int kind, uint64_t value, uint64_t cond)
+{
+	switch (kind) {
+	case SHMEMDI_AMO_FETCH:
+		return shmemd_arch_ld_relaxed_u64(addr);
+	case SHMEMDI_AMO_SET:
+		return shmemd_arch_atom_exch_u64(addr, value);
+	case SHMEMDI_AMO_ADD:
+		return shmemd_arch_atom_add_u64(addr, value);
+	case SHMEMDI_AMO_AND:
+		return shmemd_arch_atom_and_u64(addr, value);
+	case SHMEMDI_AMO_OR:
+		return shmemd_arch_atom_or_u64(addr, value);
+	case SHMEMDI_AMO_XOR:
+		return shmemd_arch_atom_xor_u64(addr, value);
+	case SHMEMDI_AMO_CAS:
+		return shmemd_arch_atom_cas_u64(addr, cond, value);
+	default:
+		return shmemdi_bits_f64(shmemd_arch_atom_add_f64(addr, shmemdi_f64(value)));
+	}
+}
+
+/* The same without an answer, for the kinds that have a cheaper form. */
+SHMEMD_FN void shmemdi_p2p_red4(char *addr, int kind, uint32_t value)
+{
+	if (kind == SHMEMDI_AMO_SET)
+		shmemd_arch_st_relaxed_u32(addr, value);
+	else if (kind == SHMEMDI_AMO_ADD)
+		shmemd_arch_red_add_u32(addr, value);
+	else if (kind == SHMEMDI_AMO_AND)
+		shmemd_arch_red_and_u32(addr, value);
+	else if (kind == SHMEMDI_AMO_OR)
+		shmemd_arch_red_or_u32(addr, value);
+	else if (kind == SHMEMDI_AMO_XOR)
+		shmemd_arch_red_xor_u32(addr, value);
+	else
+		shmemd_arch_red_add_f32(addr, shmemdi_f32(value));
+}
+
+SHMEMD_FN void shmemdi_p2p_red8(char *addr, int kind, uint64_t value)
+{
+	if (kind == SHMEMDI_AMO_SET)
+		shmemd_arch_st_relaxed_u64(addr, value);
+	else if (kind == SHMEMDI_AMO_ADD)
+		shmemd_arch_red_add_u64(addr, value);
+	else if (kind == SHMEMDI_AMO_AND)
+		shmemd_arch_red_and_u64(addr, value);
+	else if (kind == SHMEMDI_AMO_OR)
+		shmemd_arch_red_or_u64(addr, value);
+	else if (kind == SHMEMDI_AMO_XOR)
+		shmemd_arch_red_xor_u64(addr, value);
+	else
+		shmemd_arch_red_add_f64(addr, shmemdi_f64(value));
+}
+
+#endif

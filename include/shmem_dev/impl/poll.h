@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Test a word of this PE's memory, or wait until it satisfies a comparison. */
+#ifndef SHMEMD_IMPL_POLL_H
+#define SHMEMD_IMPL_POLL_H
+
+#include <shmem_dev/group.h>
+#include <shmem_dev/impl/check.h>
+#include <shmem_dev/impl/spin.h>
+
+/* How to read the word. */
+enum shmemdi_kind { SHMEMDI_U32, SHMEMDI_S32, SHMEMDI_U64, SHMEMDI_S64 };
+
+/* `*addr cmp value`; value widened to 64 bits the way its kind widens. */
+typedef struct shmemdi_cond {
+	const void *addr;
+	int kind; /* a constant at each call: folds away */
+	int cmp;  /* shmemd_cmp */
+	uint64_t value;
+} shmemdi_cond_t;
+
+SHMEMD_FN shmemdi_cond_t shmemdi_cond(const void *addr, int kind, int cmp, uint64_t value)
+{
+	shmemdi_cond_t c = {addr, kind, cmp, value};
+	return c;
+}
+
+SHMEMD_FN int shmemdi_cond_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c)
+{
+	uint32_t width = c.kind == SHMEMDI_U32 || c.kind == SHMEMDI_S32 ? 4 : 8;
+	int status = shmemdi_check_word(ctx, call, c.addr, width);
+
+	return status ? status : shmemdi_check_enum(ctx, call, c.cmp, SHMEMD_CMP_LE);
+}
+
+SHMEMD_FN uint64_t shmemdi_cond_load(shmemdi_cond_t c)
+{
+	if (c.kind == SHMEMDI_U32)
+		return shmemd_arch_ld_acquire_u32(c.addr);
+	if (c.kind == SHMEMDI_S32)
+		return (uint64_t)(int64_t)(int32_t)shmemd_arch_ld_acquire_u32(c.addr);
+	return SHMEMDI_SEED(WAIT_ACQUIRE, shmemd_arch_ld_acquire_u64(c.addr),
+			    shmemd_arch_ld_relaxed_u64(c.addr));
+}
+
+SHMEMD_FN int shmemdi_compare(uint64_t a, int cmp, uint64_t b)
+{
+	switch (cmp) {
+	case SHMEMD_CMP_EQ:
+		return a == b;
+	case SHMEMD_CMP_NE:
+		return a != b;
+	case SHMEMD_CMP_GT:
+		return a > b;
+	case SHMEMD_CMP_GE:
+		return SHMEMDI_SEED(WAIT_GE, a >= b, a > b);
+	case SHMEMD_CMP_LT:
+		return a < b;
+	default:
+		return a <= b;
+	}
+}
+
+/* One look, with acquire. *seen gets the word. */
+SHMEMD_FN int shmemdi_test(shmemdi_cond_t c, uint64_t *seen)
+{
+	/* Signed order is unsigned order with the sign bit flipped. */
+	uint64_t flip =
+		c.kind == SHMEMDI_S32 || c.kind == SHMEMDI_S64 ? (uint64_t)1 << 63 : (uint64_t)0;
+
+	*seen = shmemdi_cond_load(c);
+	return shmemdi_compare(*seen ^ flip, c.cmp, c.value ^ flip);
+}
+
+/* Wait by the calling thread. *seen gets the last value.
+ *
+ * The last look after a failure makes the outcome definite: a signal that a PE sent before it left
+ * or died wins over the news of its end, which came between the loop's look and the abort word. */
+SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
+				shmemdi_spin_t *spin, uint64_t *seen)
+{
+	int status = SHMEMD_OK;
+
+	while (!shmemdi_test(c, seen)) {
+		status = shmemdi_spin_turn(ctx, spin);
+		if (status != SHMEMD_OK)
+			break;
+	}
+	if (status == SHMEMD_OK || shmemdi_test(c, seen))
+		return SHMEMD_OK;
+	if (shmemdi_spin_recorded(spin, status))
+		shmemdi_record(ctx, call, status, spin->pe, c.addr, *seen, c.value);
+	return status;
+}
+
+SHMEMD_FN int shmemdi_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
+			   shmemdi_limit_t limit)
+{
+	shmemdi_spin_t spin = shmemdi_spin(limit);
+	int status = shmemdi_cond_check(ctx, call, c);
+	uint64_t seen;
+
+	return status ? status : shmemdi_wait_seen(ctx, call, c, &spin, &seen);
+}
+
+/* The highest status of the group, in all its threads; also a group sync. One round when all are
+ * fine. Otherwise bit by bit from the top: whoever lacks a bit that another has drops out, so the
+ * result is a status that some thread really had. */
+SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
+{
+	int agreed = 0;
+	int bit;
+
+	if (!shmemd_group_any(g, status != SHMEMD_OK))
+		return SHMEMD_OK;
+	for (bit = 8; bit > 0; bit >>= 1) {
+		if (!shmemd_group_any(g, status & bit))
+			continue;
+		agreed |= bit;
+		if (!(status & bit))
+			status = 0;
+	}
+	return agreed;
+}
+
+SHMEMD_STATIC_ASSERT(SHMEMD_ERR_BAD_ARGUMENT < 16, "shmemdi_agree passes 4 bits");
+
+/* Wait by the leader, for the group: its acquire and the group sync behind it order the accesses
+ * of all threads. */
+SHMEMD_FN int shmemdi_wait_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				 shmemdi_cond_t c, shmemdi_limit_t limit)
+{
+	int status = SHMEMD_OK;
+
+	if (g.rank == 0)
+		status = shmemdi_wait(ctx, call, c, limit);
+	return SHMEMDI_SEED(WAIT_GROUP, shmemdi_agree(g, status), status);
+}
+
+/* Wait for the one PE that can make the condition true. */
+SHMEMD_FN int shmemdi_wait_from(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
+				int pe)
+{
+	int status = shmemdi_check_pe(ctx, call, pe);
+
+	return status ? status : shmemdi_wait(ctx, call, c, shmemdi_limit_default(ctx, pe));
+}
+
+/* One look for functions that return no status: bad arguments are latched and give 0. */
+SHMEMD_FN int shmemdi_test_once(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c)
+{
+	int status = shmemdi_cond_check(ctx, call, c);
+	uint64_t seen;
+
+	shmemdi_latch(ctx, status);
+	return status == SHMEMD_OK && shmemdi_test(c, &seen);
+}
+
+SHMEMD_FN uint64_t shmemdi_fetch_own(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+				     const uint64_t *word)
+{
+	int status = shmemdi_check_word(ctx, call, word, 8);
+
+	shmemdi_latch(ctx, status);
+	return status == SHMEMD_OK ? shmemd_arch_ld_acquire_u64(word) : 0;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Bounded waiting: every poll loop of the library takes its turns here, and every one ends, by
+ * success, by the death of a PE, or by a time limit. */
+#ifndef SHMEMD_IMPL_SPIN_H
+#define SHMEMD_IMPL_SPIN_H
+
+#include <shmem_dev/impl/diag.h>
+
+/* The abort word and the causes are in host memory, a load over PCIe of about 1 us, and the clock
+ * is slow to read as well: both only every 64th turn. */
+#define SHMEMDI_SPIN_TURNS 64u
+
+#define SHMEMDI_ANY_PE (-1)
+
+/* When to give up. */
+typedef struct shmemdi_limit {
+	uint64_t ns; /* after this long; 0 and not named: never */
+	int named;   /* 1: the caller named ns and expects the timeout, so it is not recorded */
+	int pe;      /* only when this PE is dead; SHMEMDI_ANY_PE: when any of the team is */
+} shmemdi_limit_t;
+
+SHMEMD_FN shmemdi_limit_t shmemdi_limit_default(const shmemd_ctx_t *ctx, int pe)
+{
+	shmemdi_limit_t limit = {ctx->timeout_ns, 0, pe};
+	return limit;
+}
+
+SHMEMD_FN shmemdi_limit_t shmemdi_limit_for(uint64_t ns)
+{
+	shmemdi_limit_t limit = {ns, 1, SHMEMDI_ANY_PE};
+	return limit;
+}
+
+/* State of one wait, which may look at several words one after another. */
+typedef struct shmemdi_spin {
+	shmemdi_limit_t limit;
+	uint32_t turns;
+	uint64_t start; /* clock at the first look; 0: not looked yet */
+	int pe;         /* PE that the record names; set by the caller or by a look */
+} shmemdi_spin_t;
+
+SHMEMD_FN shmemdi_spin_t shmemdi_spin(shmemdi_limit_t limit)
+{
+	shmemdi_spin_t spin = {limit, 0, 0, limit.pe};
+	return spin;
+}
+
+/* The dead PE that ends a wait with this limit, or -1. Acquire: a word looked at afterwards shows
+ * what the dead PE wrote before the host learned of its end. */
+SHMEMD_FN int shmemdi_dead_pe(const shmemd_ctx_t *ctx, int only)
+{
+	if (only == SHMEMDI_ANY_PE)
+		return SHMEMD_ABORT_PE(shmemd_arch_ld_acquire_u64(ctx->abort_word));
+	return shmemd_arch_ld_acquire_u32(&ctx->causes[only]) ? only : -1;
+}
+
+SHMEMD_FN int shmemdi_spin_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
+{
+	int dead = SHMEMDI_SEED(WAIT_ABORT, shmemdi_dead_pe(ctx, spin->limit.pe), -1);
+	uint64_t now;
+
+	if (dead >= 0) {
+		spin->pe = dead;
+		return SHMEMD_ERR_PEER;
+	}
+	if (!spin->limit.ns && !spin->limit.named)
+		return SHMEMD_OK;
+	now = shmemd_arch_time_ns();
+	if (!spin->start)
+		spin->start = now;
+	return now - spin->start >= spin->limit.ns ? SHMEMD_ERR_TIMEOUT : SHMEMD_OK;
+}
+
+/* One turn of a poll loop. Returns SHMEMD_OK to go on, or why to stop. */
+SHMEMD_FN int shmemdi_spin_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
+{
+	shmemd_arch_spin_hint();
+	spin->turns++;
+	return spin->turns % SHMEMDI_SPIN_TURNS ? SHMEMD_OK : shmemdi_spin_look(ctx, spin);
+}
+
+/* Does an end with this status go into the record? A timeout that the caller asked for does not. */
+SHMEMD_FN int shmemdi_spin_recorded(const shmemdi_spin_t *spin, int status)
+{
+	return status == SHMEMD_ERR_PEER || (status == SHMEMD_ERR_TIMEOUT && !spin->limit.named);
+}
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Operations of the public headers: check, find the way to the peer, go. Only mapped peers have a
+ * way yet; the branch to the NIC belongs into shmemdi_reach.
+ *
+ * Functions return a status and have recorded a failure; those of public functions that return
+ * nothing latch it. All threads of a group take the same branch: arguments are equal. */
+#ifndef SHMEMD_IMPL_XPORT_H
+#define SHMEMD_IMPL_XPORT_H
+
+#include <shmem_dev/impl/check.h>
+#include <shmem_dev/impl/p2p.h>
+
+/* The mapped address of [sym, sym + nbytes) on pe, whose arguments are checked. */
+SHMEMD_FN int shmemdi_map(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym, int pe,
+			  char **addr)
+{
+	*addr = shmemdi_p2p_addr(ctx, sym, pe);
+	if (*addr)
+		return SHMEMD_OK;
+	return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
+}
+
+SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
+			    size_t nbytes, int pe, char **addr)
+{
+	int status = shmemdi_check_pe(ctx, call, pe);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_range(ctx, call, sym, nbytes);
+	return status ? status : shmemdi_map(ctx, call, sym, pe, addr);
+}
+
+SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
+				 uint32_t width, int pe, char **addr)
+{
+	int status = shmemdi_check_pe(ctx, call, pe);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_word(ctx, call, sym, width);
+	return status ? status : shmemdi_map(ctx, call, sym, pe, addr);
+}
+
+/* A word that will be read-modify-written. */
+SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
+				uint32_t width, int pe, char **addr)
+{
+	int status = shmemdi_reach_word(ctx, call, sym, width, pe, addr);
+
+	if (status != SHMEMD_OK || (ctx->flags & SHMEMD_CTX_SM_ATOMICS))
+		return status;
+	return shmemdi_record(ctx, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, width, 0);
+}
+
+/* put and get; the blocking forms end with a group sync: for put, no thread of the group reads src
+ * any more; for get, every thread sees all of dst. */
+
+SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			       void *dst, const void *src, size_t nbytes, int pe)
+{
+	char *to;
+	int status = shmemdi_reach(ctx, call, dst, nbytes, pe, &to);
+
+	if (status == SHMEMD_OK)
+		shmemdi_copy(g, to, (const char *)src, nbytes);
+	shmemdi_latch(ctx, status);
+}
+
+SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			   void *dst, const void *src, size_t nbytes, int pe)
+{
+	shmemdi_put_nbi(ctx, call, g, dst, src, nbytes, pe);
+	shmemd_group_sync(g);
+}
+
+SHMEMD_FN int shmemdi_get_part(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			       void *dst, const void *src, size_t nbytes, int pe)
+{
+	char *from;
+	int status = shmemdi_reach(ctx, call, src, nbytes, pe, &from);
+
+	if (status == SHMEMD_OK)
+		shmemdi_copy(g, (char *)dst, from, nbytes);
+	return status;
+}
+
+SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			       void *dst, const void *src, size_t nbytes, int pe)
+{
+	shmemdi_latch(ctx, shmemdi_get_part(ctx, call, g, dst, src, nbytes, pe));
+}
+
+SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g, void *dst,
+			  const void *src, size_t nbytes, int pe)
+{
+	int status = shmemdi_get_part(ctx, call, g, dst, src, nbytes, pe);
+
+	shmemd_group_sync(g);
+	return status;
+}
+
+/* One word */
+
+SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst, uint64_t bits,
+			 uint32_t width, int pe)
+{
+	char *to;
+	int status = shmemdi_reach_word(ctx, call, dst, width, pe, &to);
+
+	if (status == SHMEMD_OK)
+		shmemdi_p2p_store(to, bits, width);
+	shmemdi_latch(ctx, status);
+}
+
+SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *value, const void *src,
+			uint32_t width, int pe)
+{
+	char *from;
+	int status = shmemdi_reach_word(ctx, call, src, width, pe, &from);
+
+	if (status == SHMEMD_OK)
+		shmemdi_bits_out(value, shmemdi_p2p_load(from, width), width);
+	return status;
+}
+
+/* Signals */
+
+typedef struct shmemdi_signal {
+	uint64_t *word; /* symmetric */
+	uint64_t value;
+	int op; /* shmemd_signal */
+} shmemdi_signal_t;
+
+SHMEMD_FN shmemdi_signal_t shmemdi_signal(uint64_t *word, uint64_t value, int op)
+{
+	shmemdi_signal_t sig = {word, value, op};
+	return sig;
+}
+
+SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+				   shmemdi_signal_t sig, int pe, char **addr)
+{
+	int status = shmemdi_check_enum(ctx, call, sig.op, SHMEMD_SIGNAL_ADD);
+
+	if (status != SHMEMD_OK)
+		return status;
+	if (sig.op == SHMEMD_SIGNAL_ADD)
+		return shmemdi_reach_amo(ctx, call, sig.word, 8, pe, addr);
+	return shmemdi_reach_word(ctx, call, sig.word, 8, pe, addr);
+}
+
+SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_signal_t sig,
+				 int pe)
+{
+	char *to;
+	int status = shmemdi_reach_signal(ctx, call, sig, pe, &to);
+
+	if (status == SHMEMD_OK)
+		shmemdi_p2p_signal(to, sig.value, sig.op);
+	shmemdi_latch(ctx, status);
+}
+
+/* Both addresses are found first: nothing is written if the signal could not follow.
+ *
+ * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
+ * data would still be in flight when the receiver sees the signal; without the fence, so would the
+ * leader's own. */
+SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+				      shmemd_group_t g, void *dst, const void *src, size_t nbytes,
+				      shmemdi_signal_t sig, int pe)
+{
+	char *to, *word;
+	int status = shmemdi_reach_signal(ctx, call, sig, pe, &word);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_reach(ctx, call, dst, nbytes, pe, &to);
+	shmemdi_latch(ctx, status);
+	if (status != SHMEMD_OK)
+		return;
+	shmemdi_copy(g, to, (const char *)src, nbytes);
+	SHMEMDI_SEED(SIGNAL_SYNC, shmemd_group_sync(g), (void)0);
+	if (g.rank == 0) {
+		SHMEMDI_SEED(SIGNAL_FENCE, shmemd_arch_fence_before_signal(), (void)0);
+		shmemdi_p2p_signal(word, sig.value, sig.op);
+	}
+}
+
+SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				  void *dst, const void *src, size_t nbytes, shmemdi_signal_t sig,
+				  int pe)
+{
+	shmemdi_put_signal_nbi(ctx, call, g, dst, src, nbytes, sig, pe);
+	shmemd_group_sync(g);
+}
+
+/* Atomics */
+
+SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind, void *dst,
+			  uint64_t value, uint32_t width, int pe)
+{
+	char *to;
+	int status = shmemdi_reach_amo(ctx, call, dst, width, pe, &to);
+
+	if (status != SHMEMD_OK)
+		return status;
+	if (width == 4)
+		shmemdi_p2p_red4(to, kind, (uint32_t)value);
+	else
+		shmemdi_p2p_red8(to, kind, value);
+	return SHMEMD_OK;
+}
+
+SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind, void *old,
+				const void *dst, uint64_t value, uint64_t cond, uint32_t width,
+				int pe)
+{
+	char *to;
+	int status = shmemdi_reach_amo(ctx, call, dst, width, pe, &to);
+
+	if (status != SHMEMD_OK)
+		return status;
+	if (width == 4)
+		value = shmemdi_p2p_atom4(to, kind, (uint32_t)value, (uint32_t)cond);
+	else
+		value = shmemdi_p2p_atom8(to, kind, value, cond);
+	shmemdi_bits_out(old, value, width);
+	return SHMEMD_OK;
+}
+
+/* Order */
+
+SHMEMD_FN void shmemdi_fence(shmemd_group_t g)
+{
+	shmemd_group_sync(g);
+	if (g.rank == 0)
+		shmemd_arch_fence_order();
+	shmemd_group_sync(g);
+}
+
+/* The latched status, the same in all threads even if another thread of the kernel latches right
+ * now; also a group sync. A latched status stays, so that reading it again finds it. */
+SHMEMD_FN int shmemdi_latched(const shmemd_ctx_t *ctx, shmemd_group_t g)
+{
+	uint32_t status = 0;
+
+	if (g.rank == 0)
+		status = SHMEMDI_SEED(QUIET_LATCH, shmemd_arch_ld_relaxed_u32(&ctx->latch->status),
+				      0);
+	if (!shmemd_group_any(g, status != 0))
+		return SHMEMD_OK;
+	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
+}
+
+/* The leader's fence is cumulative: after the first group sync it covers what all threads did. */
+SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g)
+{
+	shmemd_group_sync(g);
+	if (g.rank == 0)
+		shmemd_arch_fence_quiet();
+	return shmemdi_latched(ctx, g);
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Ordering and completing operations, and the words for how far an operation has come. All
+ * headers use these words and no others.
+ *
+ *   posted        The call has returned; nothing else is promised.
+ *   reusable      The source buffer was read and may change. A blocking put returns with this.
+ *   ordered       Visible at the target no later than anything sent to the same target afterwards.
+ *                 By fence, and inside put_signal.
+ *   visible       A thread of the target that acquires (waits for) a signal or flag sent after it
+ *                 reads the new data.
+ *   complete      Performed at the target, and results delivered here: by quiet. Whoever learns of
+ *                 the quiet, by whatever way, finds the data.
+ *   synchronised  All PEs of the team have arrived, and what they wrote or sent before is visible
+ *                 to all: by sync (own memory written with ordinary stores) and barrier (also
+ *                 everything sent).
+ */
+#ifndef SHMEMD_ORDER_H
+#define SHMEMD_ORDER_H
+
+#include <shmem_dev/impl/xport.h>
+
+/* Order: what this thread sent to a PE before is visible there before what it sends to that PE
+ * after. For put, p, signal_op, signals and atomics. Does not complete anything.
+ *
+ * Callers  one thread. It covers also the operations of other threads that happened before this
+ *          call (through a group sync or an acquire).
+ * Source   OpenSHMEM 1.5 shmem_fence.
+ */
+SHMEMD_FN void shmemd_fence(const shmemd_ctx_t *ctx)
+{
+	(void)ctx;
+	shmemdi_fence(shmemd_thread());
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN void shmemd_fence_warp(const shmemd_ctx_t *ctx)
+{
+	(void)ctx;
+	shmemdi_fence(shmemd_warp());
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN void shmemd_fence_block(const shmemd_ctx_t *ctx)
+{
+	(void)ctx;
+	shmemdi_fence(shmemd_block());
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
+{
+	(void)ctx;
+	shmemdi_fence(g);
+}
+
+/* Complete all operations of this thread, nbi ones included, on all PEs of the context.
+ *
+ * Callers  one thread. It covers also the operations of other threads that happened before this
+ *          call (through a group sync or an acquire).
+ * Returns  SHMEMD_OK when complete; else the first error latched since the context was made or the
+ *          host cleared it (shmemh_error_clear), by any thread of this PE: what failed is in the
+ *          error record, everything else is complete. Equal in all calling threads.
+ * Source   OpenSHMEM 1.5 shmem_quiet. Two PEs that put, quiet and get cannot both miss the other's
+ *          put (sequentially consistent fence).
+ */
+SHMEMD_FN int shmemd_quiet(const shmemd_ctx_t *ctx)
+{
+	return shmemdi_quiet(ctx, shmemd_thread());
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN int shmemd_quiet_warp(const shmemd_ctx_t *ctx)
+{
+	return shmemdi_quiet(ctx, shmemd_warp());
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN int shmemd_quiet_block(const shmemd_ctx_t *ctx)
+{
+	return shmemdi_quiet(ctx, shmemd_block());
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN int shmemd_quiet_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
+{
+	return shmemdi_quiet(ctx, g);
+}
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Remote memory access: put and get of bytes, p and g of single values. Completion words (posted,
+ * reusable, visible, complete) are defined in order.h; typed names are in typed.h. */
+#ifndef SHMEMD_RMA_H
+#define SHMEMD_RMA_H
+
+#include <shmem_dev/impl/xport.h>
+
+/* Write nbytes from src on this PE to dst on PE pe.
+ *
+ * Callers  one thread.
+ * dst      symmetric address; [dst, dst + nbytes) inside one allocation. Any alignment; fastest if
+ *          dst and src are equally misaligned to 16 bytes.
+ * src      any memory this thread reads, not overlapping dst. What other threads wrote to it must
+ *          be visible to all callers already (a group sync).
+ * nbytes   0 or more; 0 writes nothing.
+ * pe       0 .. n_pes - 1 of the context's team; this PE too.
+ * Returns  when src is reusable, in all calling threads. The data is visible at pe after a quiet
+ *          here that pe learns of, or with a signal sent after a fence (order.h).
+ * Errors   latched, quiet returns them: ERR_UNREACHABLE; check builds: ERR_BAD_PE,
+ *          ERR_NOT_SYMMETRIC.
+ * Source   OpenSHMEM 1.5 shmem_putmem.
+ */
+SHMEMD_FN void shmemd_putmem(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
+			     int pe SHMEMD_SITE)
+{
+	shmemdi_put(ctx, SHMEMDI_CALL(PUT), shmemd_thread(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN void shmemd_putmem_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
+				  size_t nbytes, int pe SHMEMD_SITE)
+{
+	shmemdi_put(ctx, SHMEMDI_CALL(PUT), shmemd_warp(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN void shmemd_putmem_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
+				   size_t nbytes, int pe SHMEMD_SITE)
+{
+	shmemdi_put(ctx, SHMEMDI_CALL(PUT), shmemd_block(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN void shmemd_putmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
+				   const void *src, size_t nbytes, int pe SHMEMD_SITE)
+{
+	shmemdi_put(ctx, SHMEMDI_CALL(PUT), g, dst, src, nbytes, pe);
+}
+
+/* Write nbytes from src on this PE to dst on PE pe; do not wait.
+ *
+ * Callers  one thread.
+ * dst, src, nbytes, pe  as shmemd_putmem.
+ * Returns  when posted. src is reusable, and the data complete at pe, after quiet.
+ * Errors   latched as for shmemd_putmem.
+ * Source   OpenSHMEM 1.5 shmem_putmem_nbi.
+ */
+SHMEMD_FN void shmemd_putmem_nbi(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
+				 int pe SHMEMD_SITE)
+{
+	shmemdi_put_nbi(ctx, SHMEMDI_CALL(PUT), shmemd_thread(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN void shmemd_putmem_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
+				      size_t nbytes, int pe SHMEMD_SITE)
+{
+	shmemdi_put_nbi(ctx, SHMEMDI_CALL(PUT), shmemd_warp(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN void shmemd_putmem_nbi_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
+				       size_t nbytes, int pe SHMEMD_SITE)
+{
+	shmemdi_put_nbi(ctx, SHMEMDI_CALL(PUT), shmemd_block(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN void shmemd_putmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
+				       const void *src, size_t nbytes, int pe SHMEMD_SITE)
+{
+	shmemdi_put_nbi(ctx, SHMEMDI_CALL(PUT), g, dst, src, nbytes, pe);
+}
+
+/* Read nbytes at src on PE pe into dst on this PE.
+ *
+ * Callers  one thread.
+ * dst      any memory this thread writes, not overlapping src.
+ * src      symmetric address; [src, src + nbytes) inside one allocation. Any alignment; fastest if
+ *          dst and src are equally misaligned to 16 bytes.
+ * nbytes   0 or more.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  SHMEMD_OK when all calling threads see the data in dst. These are ordinary reads: to
+ *          read what pe writes meanwhile, use shmemd_g or wait for a signal first.
+ * Errors   returned, equal in all threads: ERR_UNREACHABLE; check builds: ERR_BAD_PE,
+ *          ERR_NOT_SYMMETRIC. dst is unchanged.
+ * Source   OpenSHMEM 1.5 shmem_getmem.
+ */
+SHMEMD_FN int shmemd_getmem(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
+			    int pe SHMEMD_SITE)
+{
+	return shmemdi_get(ctx, SHMEMDI_CALL(GET), shmemd_thread(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN int shmemd_getmem_warp(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
+				 int pe SHMEMD_SITE)
+{
+	return shmemdi_get(ctx, SHMEMDI_CALL(GET), shmemd_warp(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN int shmemd_getmem_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
+				  size_t nbytes, int pe SHMEMD_SITE)
+{
+	return shmemdi_get(ctx, SHMEMDI_CALL(GET), shmemd_block(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN int shmemd_getmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
+				  const void *src, size_t nbytes, int pe SHMEMD_SITE)
+{
+	return shmemdi_get(ctx, SHMEMDI_CALL(GET), g, dst, src, nbytes, pe);
+}
+
+/* Read nbytes at src on PE pe into dst on this PE; do not wait.
+ *
+ * Callers  one thread.
+ * dst, src, nbytes, pe  as shmemd_getmem.
+ * Returns  when posted. dst holds the data after quiet, and belongs to the operation until then.
+ * Errors   latched, quiet returns them: those of shmemd_getmem.
+ * Source   OpenSHMEM 1.5 shmem_getmem_nbi.
+ */
+SHMEMD_FN void shmemd_getmem_nbi(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
+				 int pe SHMEMD_SITE)
+{
+	shmemdi_get_nbi(ctx, SHMEMDI_CALL(GET), shmemd_thread(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN void shmemd_getmem_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
+				      size_t nbytes, int pe SHMEMD_SITE)
+{
+	shmemdi_get_nbi(ctx, SHMEMDI_CALL(GET), shmemd_warp(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN void shmemd_getmem_nbi_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
+				       size_t nbytes, int pe SHMEMD_SITE)
+{
+	shmemdi_get_nbi(ctx, SHMEMDI_CALL(GET), shmemd_block(), dst, src, nbytes, pe);
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN void shmemd_getmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
+				       const void *src, size_t nbytes, int pe SHMEMD_SITE)
+{
+	shmemdi_get_nbi(ctx, SHMEMDI_CALL(GET), g, dst, src, nbytes, pe);
+}
+
+/* Write one value to *dst on PE pe. Never torn: a reader sees the old or the new value.
+ *
+ * Callers  one thread.
+ * dst      symmetric address, aligned to its size.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  when posted; complete at pe after quiet.
+ * Errors   latched: ERR_UNREACHABLE; check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED.
+ * Source   OpenSHMEM 1.5 shmem_p.
+ */
+SHMEMD_FN void shmemd_p_u8(const shmemd_ctx_t *ctx, uint8_t *dst, uint8_t value, int pe SHMEMD_SITE)
+{
+	shmemdi_p(ctx, SHMEMDI_CALL(P), dst, value, 1, pe);
+}
+
+/* As above, 16 bits. */
+SHMEMD_FN void shmemd_p_u16(const shmemd_ctx_t *ctx, uint16_t *dst, uint16_t value,
+			    int pe SHMEMD_SITE)
+{
+	shmemdi_p(ctx, SHMEMDI_CALL(P), dst, value, 2, pe);
+}
+
+/* As above, 32 bits. */
+SHMEMD_FN void shmemd_p_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
+			    int pe SHMEMD_SITE)
+{
+	shmemdi_p(ctx, SHMEMDI_CALL(P), dst, value, 4, pe);
+}
+
+/* As above, 64 bits. */
+SHMEMD_FN void shmemd_p_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
+			    int pe SHMEMD_SITE)
+{
+	shmemdi_p(ctx, SHMEMDI_CALL(P), dst, value, 8, pe);
+}
+
+/* Read one value at *src on PE pe. Never torn, and not cached: repeated calls see new values.
+ *
+ * Callers  one thread.
+ * value    receives it; untouched on error.
+ * src      symmetric address, aligned to its size.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  SHMEMD_OK when *value is set. Relaxed: orders nothing else.
+ * Errors   ERR_UNREACHABLE; check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED.
+ * Source   OpenSHMEM 1.5 shmem_g; the value comes through a pointer so that errors can be told.
+ */
+SHMEMD_FN int shmemd_g_u8(const shmemd_ctx_t *ctx, uint8_t *value, const uint8_t *src,
+			  int pe SHMEMD_SITE)
+{
+	return shmemdi_g(ctx, SHMEMDI_CALL(G), value, src, 1, pe);
+}
+
+/* As above, 16 bits. */
+SHMEMD_FN int shmemd_g_u16(const shmemd_ctx_t *ctx, uint16_t *value, const uint16_t *src,
+			   int pe SHMEMD_SITE)
+{
+	return shmemdi_g(ctx, SHMEMDI_CALL(G), value, src, 2, pe);
+}
+
+/* As above, 32 bits. */
+SHMEMD_FN int shmemd_g_u32(const shmemd_ctx_t *ctx, uint32_t *value, const uint32_t *src,
+			   int pe SHMEMD_SITE)
+{
+	return shmemdi_g(ctx, SHMEMDI_CALL(G), value, src, 4, pe);
+}
+
+/* As above, 64 bits. */
+SHMEMD_FN int shmemd_g_u64(const shmemd_ctx_t *ctx, uint64_t *value, const uint64_t *src,
+			   int pe SHMEMD_SITE)
+{
+	return shmemdi_g(ctx, SHMEMDI_CALL(G), value, src, 8, pe);
+}
+
+#endif

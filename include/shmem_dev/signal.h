@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Data with a signal, and waiting for signals. A signal word is a uint64_t in the symmetric heap.
+ * Let it count (GE against a number carried along) rather than resetting it: then a kernel can be
+ * launched again, and a fast sender cannot be overlooked. */
+#ifndef SHMEMD_SIGNAL_H
+#define SHMEMD_SIGNAL_H
+
+#include <shmem_dev/impl/poll.h>
+#include <shmem_dev/impl/xport.h>
+
+/* Write nbytes from src to dst on PE pe, then update the signal word sig there: who sees the
+ * signal sees the data. No fence is needed between the two, nor for operations before this call
+ * that the calling threads ordered with a group sync.
+ *
+ * Callers  one thread.
+ * dst, src, nbytes, pe  as shmemd_putmem.
+ * sig      symmetric address of the word, 8-byte aligned, not inside the data.
+ * value    stored (SET) or added (ADD).
+ * op       SHMEMD_SIGNAL_SET or SHMEMD_SIGNAL_ADD. Several writers of one word use ADD; SET and
+ *          ADD on one word are ordered by the program.
+ * Returns  when src is reusable and the signal is posted, in all calling threads.
+ * Errors   latched, and neither data nor signal is sent: ERR_UNREACHABLE; ERR_NO_ATOMICS (ADD);
+ *          check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT.
+ * Source   OpenSHMEM 1.5 shmem_putmem_signal.
+ */
+SHMEMD_FN void shmemd_putmem_signal(const shmemd_ctx_t *ctx, void *dst, const void *src,
+				    size_t nbytes, uint64_t *sig, uint64_t value, int op,
+				    int pe SHMEMD_SITE)
+{
+	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes,
+			   shmemdi_signal(sig, value, op), pe);
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN void shmemd_putmem_signal_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
+					 size_t nbytes, uint64_t *sig, uint64_t value, int op,
+					 int pe SHMEMD_SITE)
+{
+	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes,
+			   shmemdi_signal(sig, value, op), pe);
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN void shmemd_putmem_signal_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
+					  size_t nbytes, uint64_t *sig, uint64_t value, int op,
+					  int pe SHMEMD_SITE)
+{
+	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_block(), dst, src, nbytes,
+			   shmemdi_signal(sig, value, op), pe);
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN void shmemd_putmem_signal_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
+					  const void *src, size_t nbytes, uint64_t *sig,
+					  uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), g, dst, src, nbytes,
+			   shmemdi_signal(sig, value, op), pe);
+}
+
+/* As shmemd_putmem_signal; do not wait.
+ *
+ * Callers  one thread.
+ * dst, src, nbytes, sig, value, op, pe  as shmemd_putmem_signal.
+ * Returns  when posted. src is reusable after quiet.
+ * Errors   latched as for shmemd_putmem_signal.
+ * Source   OpenSHMEM 1.5 shmem_putmem_signal_nbi.
+ */
+SHMEMD_FN void shmemd_putmem_signal_nbi(const shmemd_ctx_t *ctx, void *dst, const void *src,
+					size_t nbytes, uint64_t *sig, uint64_t value, int op,
+					int pe SHMEMD_SITE)
+{
+	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes,
+			       shmemdi_signal(sig, value, op), pe);
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN void shmemd_putmem_signal_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
+					     size_t nbytes, uint64_t *sig, uint64_t value, int op,
+					     int pe SHMEMD_SITE)
+{
+	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes,
+			       shmemdi_signal(sig, value, op), pe);
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN void shmemd_putmem_signal_nbi_block(const shmemd_ctx_t *ctx, void *dst, const void *src,
+					      size_t nbytes, uint64_t *sig, uint64_t value, int op,
+					      int pe SHMEMD_SITE)
+{
+	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_block(), dst, src, nbytes,
+			       shmemdi_signal(sig, value, op), pe);
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN void shmemd_putmem_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, void *dst,
+					      const void *src, size_t nbytes, uint64_t *sig,
+					      uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), g, dst, src, nbytes,
+			       shmemdi_signal(sig, value, op), pe);
+}
+
+/* Update the signal word sig on PE pe. Relaxed: it may overtake earlier puts; call shmemd_fence
+ * before it if it announces them.
+ *
+ * Callers  one thread.
+ * sig, value, op, pe  as shmemd_putmem_signal.
+ * Returns  when posted; complete at pe after quiet.
+ * Errors   latched as for shmemd_putmem_signal.
+ * Source   NVSHMEM nvshmemx_signal_op.
+ */
+SHMEMD_FN void shmemd_signal_op(const shmemd_ctx_t *ctx, uint64_t *sig, uint64_t value, int op,
+				int pe SHMEMD_SITE)
+{
+	shmemdi_signal_op(ctx, SHMEMDI_CALL(SIGNAL), shmemdi_signal(sig, value, op), pe);
+}
+
+/* Read this PE's own signal word, with acquire: data announced by the value is visible to the
+ * calling thread afterwards.
+ *
+ * Callers  one thread.
+ * sig      symmetric address, 8-byte aligned.
+ * Returns  the value; in check builds 0 for an address outside the heap or unaligned (recorded).
+ * Source   OpenSHMEM 1.5 shmem_signal_fetch.
+ */
+SHMEMD_FN uint64_t shmemd_signal_fetch(const shmemd_ctx_t *ctx, const uint64_t *sig SHMEMD_SITE)
+{
+	return shmemdi_fetch_own(ctx, SHMEMDI_CALL(TEST), sig);
+}
+
+/* Wait until this PE's own signal word satisfies `*sig cmp value`.
+ *
+ * Callers  one thread.
+ * sig      symmetric address, 8-byte aligned.
+ * cmp      SHMEMD_CMP_EQ, NE, GT, GE, LT or LE; unsigned.
+ * Returns  SHMEMD_OK; the data announced by the value seen is visible to all calling threads.
+ * Errors   returned, equal in all threads: ERR_PEER: a PE of the team died or left, and the word
+ *          did not satisfy the comparison even then; ERR_TIMEOUT: the default limit
+ *          (SHMEMH_TIMEOUT) passed. Both are in the error record, not latched; the wait may be
+ *          repeated. Check builds: ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT.
+ * Source   OpenSHMEM 1.5 shmem_signal_wait_until.
+ */
+SHMEMD_FN int shmemd_signal_wait_until(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
+				       uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_thread(),
+				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
+				  shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN int shmemd_signal_wait_until_warp(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
+					    uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_warp(),
+				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
+				  shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN int shmemd_signal_wait_until_block(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
+					     uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_block(),
+				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
+				  shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN int shmemd_signal_wait_until_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
+					     const uint64_t *sig, int cmp,
+					     uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), g,
+				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
+				  shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As shmemd_signal_wait_until with a time limit instead of the default one.
+ *
+ * Callers  one thread.
+ * sig, cmp, value  as shmemd_signal_wait_until.
+ * ns       nanoseconds, at least which pass before ERR_TIMEOUT; 0: look a few times only.
+ * Returns  as shmemd_signal_wait_until; this ERR_TIMEOUT is expected and not recorded.
+ */
+SHMEMD_FN int shmemd_signal_wait_until_for(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
+					   uint64_t value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_thread(),
+				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
+				  shmemdi_limit_for(ns));
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN int shmemd_signal_wait_until_for_warp(const shmemd_ctx_t *ctx, const uint64_t *sig,
+						int cmp, uint64_t value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_warp(),
+				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
+				  shmemdi_limit_for(ns));
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN int shmemd_signal_wait_until_for_block(const shmemd_ctx_t *ctx, const uint64_t *sig,
+						 int cmp, uint64_t value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), shmemd_block(),
+				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
+				  shmemdi_limit_for(ns));
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN int shmemd_signal_wait_until_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
+						 const uint64_t *sig, int cmp, uint64_t value,
+						 uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_group(ctx, SHMEMDI_CALL(WAIT), g,
+				  shmemdi_cond(sig, SHMEMDI_U64, cmp, value),
+				  shmemdi_limit_for(ns));
+}
+
+/* As shmemd_signal_wait_until, for a signal that only one PE can send: the end of others is
+ * ignored.
+ *
+ * Callers  one thread.
+ * sig, cmp, value  as shmemd_signal_wait_until.
+ * pe       the sender, 0 .. n_pes - 1 of the context's team.
+ * Returns  as shmemd_signal_wait_until, ERR_PEER only if pe itself died or left; check builds also
+ *          ERR_BAD_PE.
+ */
+SHMEMD_FN int shmemd_signal_wait_until_from(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
+					    uint64_t value, int pe SHMEMD_SITE)
+{
+	return shmemdi_wait_from(ctx, SHMEMDI_CALL(WAIT),
+				 shmemdi_cond(sig, SHMEMDI_U64, cmp, value), pe);
+}
+
+#endif

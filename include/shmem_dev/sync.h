@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Synchronising the PEs of the context's team. All-to-all flags, one round trip of latency; why it
+ * is correct is written in impl/flagsync.h. */
+#ifndef SHMEMD_SYNC_H
+#define SHMEMD_SYNC_H
+
+#include <shmem_dev/impl/flagsync.h>
+
+/* Wait until all PEs of the context's team have called sync. What a PE's calling threads wrote
+ * with ordinary stores before it, to their own memory or by mapped puts, is visible to all after
+ * it; it does not complete operations (barrier does).
+ *
+ * Callers  one thread of each PE of the team; at most one call per PE and team at a time.
+ *          Successive calls on a team may use different threads and scopes if the program orders
+ *          them.
+ * Returns  SHMEMD_OK when all have arrived.
+ * Errors   equal in all calling threads: ERR_PEER: a member died or left first; ERR_TIMEOUT: the
+ *          default limit (SHMEMH_TIMEOUT) passed, the record names a missing PE; ERR_UNREACHABLE.
+ *          They are in the error record, not latched. After ERR_TIMEOUT call sync again, it
+ *          continues. Check builds: ERR_COLLECTIVE: a member called barrier instead.
+ * Source   OpenSHMEM 1.5 shmem_team_sync.
+ */
+SHMEMD_FN int shmemd_sync(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_thread(),
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN int shmemd_sync_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_warp(),
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN int shmemd_sync_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_block(),
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN int shmemd_sync_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
+{
+	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As shmemd_sync with a time limit instead of the default one.
+ *
+ * Callers  as shmemd_sync. PEs may use different limits, or the form without.
+ * ns       nanoseconds, at least which pass before ERR_TIMEOUT.
+ * Returns  as shmemd_sync; this ERR_TIMEOUT is expected and not recorded. Call again to go on.
+ */
+SHMEMD_FN int shmemd_sync_for(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_thread(), shmemdi_limit_for(ns));
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN int shmemd_sync_for_warp(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_warp(), shmemdi_limit_for(ns));
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN int shmemd_sync_for_block(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), shmemd_block(), shmemdi_limit_for(ns));
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN int shmemd_sync_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
+				    uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_sync(ctx, SHMEMDI_CALL(SYNC), g, shmemdi_limit_for(ns));
+}
+
+/* quiet, then sync: all operations of the calling threads are complete, and those of all PEs
+ * visible to all, when it returns.
+ *
+ * Callers  as shmemd_sync; also covered are operations of other threads that happened before the
+ *          call.
+ * Returns  SHMEMD_OK; else the error of sync, or the latched error that quiet would return (then
+ *          all have arrived). Equal in all calling threads.
+ * Errors   as shmemd_sync and shmemd_quiet.
+ * Source   OpenSHMEM 1.5 shmem_barrier_all, here of any team.
+ */
+SHMEMD_FN int shmemd_barrier(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_thread(),
+			       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN int shmemd_barrier_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_warp(),
+			       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN int shmemd_barrier_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_block(),
+			       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN int shmemd_barrier_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
+{
+	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), g,
+			       shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As shmemd_barrier with a time limit instead of the default one.
+ *
+ * Callers  as shmemd_barrier. PEs may use different limits, or the form without.
+ * ns       nanoseconds, at least which pass before ERR_TIMEOUT.
+ * Returns  as shmemd_barrier; this ERR_TIMEOUT is expected and not recorded. Call again to go on.
+ */
+SHMEMD_FN int shmemd_barrier_for(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_thread(), shmemdi_limit_for(ns));
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN int shmemd_barrier_for_warp(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_warp(), shmemdi_limit_for(ns));
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN int shmemd_barrier_for_block(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), shmemd_block(), shmemdi_limit_for(ns));
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN int shmemd_barrier_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
+				       uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), g, shmemdi_limit_for(ns));
+}
+
+#endif

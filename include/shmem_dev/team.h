@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Who is in the context's team, where their memory is, and who is gone. */
+#ifndef SHMEMD_TEAM_H
+#define SHMEMD_TEAM_H
+
+#include <shmem_dev/impl/check.h>
+#include <shmem_dev/impl/p2p.h>
+#include <shmem_dev/impl/spin.h>
+
+/* This PE's number in the context's team.
+ *
+ * Callers  any thread.
+ * Source   OpenSHMEM 1.5 shmem_team_my_pe.
+ */
+SHMEMD_FN int shmemd_my_pe(const shmemd_ctx_t *ctx)
+{
+	return ctx->my_pe;
+}
+
+/* PEs in the context's team.
+ *
+ * Callers  any thread.
+ * Source   OpenSHMEM 1.5 shmem_team_n_pes.
+ */
+SHMEMD_FN int shmemd_n_pes(const shmemd_ctx_t *ctx)
+{
+	return ctx->n_pes;
+}
+
+/* The world team's number of a member.
+ *
+ * Callers  any thread.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  its number in the world team; in check builds -1 if pe is out of range (recorded).
+ * Source   OpenSHMEM 1.5 shmem_team_translate_pe.
+ */
+SHMEMD_FN int shmemd_world_pe(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
+{
+	return shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe) ? -1 : ctx->peers[pe].world_pe;
+}
+
+/* Where this PE can access pe's copy of a symmetric object with ordinary loads and stores. Order
+ * those with fence, signals or sync as for puts.
+ *
+ * Callers  any thread.
+ * sym      symmetric address.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  the address; NULL: not mapped; in check builds NULL for bad arguments (recorded).
+ * Source   OpenSHMEM 1.5 shmem_ptr.
+ */
+SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHMEMD_SITE)
+{
+	if (shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe) ||
+	    shmemdi_check_range(ctx, SHMEMDI_CALL(NONE), sym, 1))
+		return 0;
+	return shmemdi_p2p_addr(ctx, sym, pe);
+}
+
+/* The first PE of the team that died or left, as waits see it.
+ *
+ * Callers  any thread; reads host memory, about 1 us.
+ * Returns  its number in the context's team, -1: none.
+ */
+SHMEMD_FN int shmemd_failed_pe(const shmemd_ctx_t *ctx)
+{
+	return shmemdi_dead_pe(ctx, SHMEMDI_ANY_PE);
+}
+
+/* Why that PE is gone.
+ *
+ * Callers  any thread; reads host memory, about 1 us.
+ * Returns  enum shmemd_cause; SHMEMD_CAUSE_NONE: nobody is gone.
+ */
+SHMEMD_FN uint32_t shmemd_failed_cause(const shmemd_ctx_t *ctx)
+{
+	return SHMEMD_ABORT_CAUSE(shmemd_arch_ld_acquire_u64(ctx->abort_word));
+}
+
+#endif

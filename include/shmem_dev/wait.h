@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Waiting for a word of this PE's own memory to change. Every wait ends (impl/spin.h): by success,
+ * by the death of a PE, or by a time limit. */
+#ifndef SHMEMD_WAIT_H
+#define SHMEMD_WAIT_H
+
+#include <shmem_dev/impl/poll.h>
+
+/* Wait until `*ivar cmp value` holds for a word of this PE that other PEs update by p, put or
+ * atomic.
+ *
+ * Callers  one thread.
+ * ivar     symmetric address, aligned to its size.
+ * cmp      SHMEMD_CMP_EQ, NE, GT, GE, LT or LE, in the type of the word.
+ * Returns  SHMEMD_OK. What its writer ordered before the update (fence) is visible to the caller.
+ * Errors   ERR_PEER: a PE of the team died or left, and the word did not satisfy the comparison
+ *          even then; ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed. Both are in the
+ *          error record, not latched; the wait may be repeated. Check builds: ERR_NOT_SYMMETRIC,
+ *          ERR_UNALIGNED, ERR_BAD_ARGUMENT.
+ * Source   OpenSHMEM 1.5 shmem_wait_until.
+ */
+SHMEMD_FN int shmemd_wait_until_u32(const shmemd_ctx_t *ctx, const uint32_t *ivar, int cmp,
+				    uint32_t value SHMEMD_SITE)
+{
+	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT), shmemdi_cond(ivar, SHMEMDI_U32, cmp, value),
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, int32_t. */
+SHMEMD_FN int shmemd_wait_until_s32(const shmemd_ctx_t *ctx, const int32_t *ivar, int cmp,
+				    int32_t value SHMEMD_SITE)
+{
+	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT),
+			    shmemdi_cond(ivar, SHMEMDI_S32, cmp, (uint64_t)(int64_t)value),
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, uint64_t. */
+SHMEMD_FN int shmemd_wait_until_u64(const shmemd_ctx_t *ctx, const uint64_t *ivar, int cmp,
+				    uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT), shmemdi_cond(ivar, SHMEMDI_U64, cmp, value),
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, int64_t. */
+SHMEMD_FN int shmemd_wait_until_s64(const shmemd_ctx_t *ctx, const int64_t *ivar, int cmp,
+				    int64_t value SHMEMD_SITE)
+{
+	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT),
+			    shmemdi_cond(ivar, SHMEMDI_S64, cmp, (uint64_t)value),
+			    shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As shmemd_wait_until with a time limit instead of the default one.
+ *
+ * Callers  one thread.
+ * ivar, cmp, value  as shmemd_wait_until.
+ * ns       nanoseconds, at least which pass before ERR_TIMEOUT; 0: look a few times only.
+ * Returns  as shmemd_wait_until; this ERR_TIMEOUT is expected and not recorded.
+ */
+SHMEMD_FN int shmemd_wait_until_for_u32(const shmemd_ctx_t *ctx, const uint32_t *ivar, int cmp,
+					uint32_t value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT), shmemdi_cond(ivar, SHMEMDI_U32, cmp, value),
+			    shmemdi_limit_for(ns));
+}
+
+/* As above, int32_t. */
+SHMEMD_FN int shmemd_wait_until_for_s32(const shmemd_ctx_t *ctx, const int32_t *ivar, int cmp,
+					int32_t value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT),
+			    shmemdi_cond(ivar, SHMEMDI_S32, cmp, (uint64_t)(int64_t)value),
+			    shmemdi_limit_for(ns));
+}
+
+/* As above, uint64_t. */
+SHMEMD_FN int shmemd_wait_until_for_u64(const shmemd_ctx_t *ctx, const uint64_t *ivar, int cmp,
+					uint64_t value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT), shmemdi_cond(ivar, SHMEMDI_U64, cmp, value),
+			    shmemdi_limit_for(ns));
+}
+
+/* As above, int64_t. */
+SHMEMD_FN int shmemd_wait_until_for_s64(const shmemd_ctx_t *ctx, const int64_t *ivar, int cmp,
+					int64_t value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait(ctx, SHMEMDI_CALL(WAIT),
+			    shmemdi_cond(ivar, SHMEMDI_S64, cmp, (uint64_t)value),
+			    shmemdi_limit_for(ns));
+}
+
+/* Look once: does `*ivar cmp value` hold now?
+ *
+ * Callers  one thread.
+ * ivar, cmp, value  as shmemd_wait_until.
+ * Returns  1 or 0. After 1 the data is visible as after a wait. Check builds: 0 for bad arguments,
+ *          which are recorded and latched.
+ * Source   OpenSHMEM 1.5 shmem_test. A loop around test is not bounded: prefer the wait.
+ */
+SHMEMD_FN int shmemd_test_u32(const shmemd_ctx_t *ctx, const uint32_t *ivar, int cmp,
+			      uint32_t value SHMEMD_SITE)
+{
+	return shmemdi_test_once(ctx, SHMEMDI_CALL(TEST),
+				 shmemdi_cond(ivar, SHMEMDI_U32, cmp, value));
+}
+
+/* As above, int32_t. */
+SHMEMD_FN int shmemd_test_s32(const shmemd_ctx_t *ctx, const int32_t *ivar, int cmp,
+			      int32_t value SHMEMD_SITE)
+{
+	return shmemdi_test_once(ctx, SHMEMDI_CALL(TEST),
+				 shmemdi_cond(ivar, SHMEMDI_S32, cmp, (uint64_t)(int64_t)value));
+}
+
+/* As above, uint64_t. */
+SHMEMD_FN int shmemd_test_u64(const shmemd_ctx_t *ctx, const uint64_t *ivar, int cmp,
+			      uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_test_once(ctx, SHMEMDI_CALL(TEST),
+				 shmemdi_cond(ivar, SHMEMDI_U64, cmp, value));
+}
+
+/* As above, int64_t. */
+SHMEMD_FN int shmemd_test_s64(const shmemd_ctx_t *ctx, const int64_t *ivar, int cmp,
+			      int64_t value SHMEMD_SITE)
+{
+	return shmemdi_test_once(ctx, SHMEMDI_CALL(TEST),
+				 shmemdi_cond(ivar, SHMEMDI_S64, cmp, (uint64_t)value));
+}
+
+#endif
