@@ -14,6 +14,7 @@ int shmemhi_boot_pmix_present(void)
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,7 @@ int shmemhi_boot_pmix_present(void)
 #include "util/clock.h"
 
 #define LIBRARY "libpmix.so.2"
+#define ASK_AGAIN_MS 20
 
 /* The calls used; the types come from the headers. */
 #define CALLS(X) X(Init) X(Finalize) X(Put) X(Commit) X(Get) X(Error_string)
@@ -121,17 +123,34 @@ static int put_id(pmix_lib_t *p, int n_pes, shmemh_uniqueid_t *id, shmemhi_err_t
 	return SHMEMH_OK;
 }
 
+/* Waits for PE 0 by itself at the first init of a process. At a later one PMIx knows PE 0 already
+ * and says at once that it has no such key: ask again. */
+static pmix_status_t get_from_zero(pmix_lib_t *p, pmix_value_t **value)
+{
+	uint64_t deadline = shmemhi_deadline((uint64_t)p->timeout.value.data.integer *
+					     SHMEMHI_SECOND);
+	pmix_proc_t zero = p->self;
+	pmix_status_t status;
+
+	zero.rank = 0;
+	for (;;) {
+		status = p->Get(&zero, p->key, &p->timeout, 1, value);
+		if (status != PMIX_ERR_NOT_FOUND)
+			return status;
+		if (shmemhi_now() >= deadline)
+			return PMIX_ERR_TIMEOUT;
+		poll(NULL, 0, ASK_AGAIN_MS);
+	}
+}
+
 /* No fence: asking for PE 0's id waits for PE 0 alone, and whoever else is missing is named by the
  * hub, which a fence could not do. */
 static int get_id(pmix_lib_t *p, shmemh_uniqueid_t *id, shmemhi_err_t *err)
 {
-	pmix_proc_t zero = p->self;
 	pmix_value_t *value = NULL;
-	pmix_status_t pmix_status;
+	pmix_status_t pmix_status = get_from_zero(p, &value);
 	int status = SHMEMH_ERR_ARGUMENT;
 
-	zero.rank = 0;
-	pmix_status = p->Get(&zero, p->key, &p->timeout, 1, &value);
 	if (pmix_status == PMIX_ERR_TIMEOUT)
 		return shmemhi_fail(err, SHMEMH_ERR_TIMEOUT,
 				    "PE 0 did not give its unique id to PMIx within %d s",
@@ -153,7 +172,7 @@ static int join_job(pmix_lib_t *p, const shmemhi_options_t *opt, const shmemhi_l
 		    shmemh_boot_t *boot, shmemhi_err_t *err)
 {
 	shmemh_uniqueid_t id;
-	int n_pes;
+	int n_pes = 0;
 	int status = get_n_pes(p, &n_pes, err);
 
 	if (status != SHMEMH_OK)

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Starts n processes of one program on this machine as the PEs of a job, and waits for them.
+ *
+ * What a launcher has to do is short: make a unique id, hand it out with PE number and size, and
+ * live as long as the job, since the hub is a thread of this process. The rest of the file is
+ * about ends: nothing may be left running, and the first failure is the one that is reported.
+ *
+ * Each PE is in a process group of its own, so that its own children end with it; therefore a
+ * terminal's Ctrl-C reaches the launcher, which passes it on, and PEs read nothing from it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <shmem_host/shmem_host.h>
+
+#define MAX_PES 1024
+#define GRACE_S 5     /* for the other PEs, after a failure: they report it themselves */
+#define KILL_S 2      /* between SIGTERM and SIGKILL */
+#define TIMED_OUT 124 /* exit status, as that of timeout(1) */
+
+enum stage {
+	STAGE_RUN,
+	STAGE_GRACE, /* something ended the job: PEs may end by themselves */
+	STAGE_TERM,  /* SIGTERM was sent */
+	STAGE_KILL,  /* SIGKILL was sent */
+};
+
+typedef struct launch {
+	int n_pes;
+	double timeout_s; /* 0: none */
+	char **program;
+	pid_t pids[MAX_PES]; /* 0: not running */
+	int n_running;
+	int status; /* of the first failure; 0: none */
+	enum stage stage;
+	double stage_end; /* 0: none */
+} launch_t;
+
+static const char usage[] =
+	"usage: launch [-n PES] [-t SECONDS] program [arguments]\n"
+	"\n"
+	"Run PES processes of a program as one job on this machine.\n"
+	"\n"
+	"  -n, --pes=PES          how many, 1 .. 1024; default 2\n"
+	"  -t, --timeout=SECONDS  end the job after that time, with exit status 124; default: "
+	"never\n"
+	"  -h, --help             this text\n"
+	"\n"
+	"Exit status: 0 if all PEs ended with 0, else that of the first that failed, 128 + signal "
+	"if\n"
+	"it died by one. After a failure the other PEs have 5 s to end by themselves.\n";
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- arguments ---- */
+
+static int bad_argument(const char *what, const char *value)
+{
+	fprintf(stderr, "launch: %s: %s (launch --help has more)\n", what, value);
+	return 2;
+}
+
+/* Returns 0; 1 after --help; 2 for bad arguments. */
+static int parse(launch_t *l, int argc, char **argv)
+{
+	static const struct option options[] = {{"pes", required_argument, NULL, 'n'},
+						{"timeout", required_argument, NULL, 't'},
+						{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
+	char *end;
+	long n;
+	int c;
+
+	l->n_pes = 2;
+	while ((c = getopt_long(argc, argv, "+n:t:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'n':
+			n = strtol(optarg, &end, 10);
+			if (end == optarg || *end != '\0' || n < 1 || n > MAX_PES)
+				return bad_argument("-n is not a number in 1 .. 1024", optarg);
+			l->n_pes = (int)n;
+			break;
+		case 't':
+			l->timeout_s = strtod(optarg, &end);
+			if (end == optarg || *end != '\0' || !(l->timeout_s > 0) ||
+			    l->timeout_s > 1e9)
+				return bad_argument("-t is not a number of seconds", optarg);
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 1;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (optind == argc)
+		return bad_argument("nothing to run", "name a program");
+	l->program = argv + optind;
+	return 0;
+}
+
+/* ---- children ---- */
+
+static void set_int(const char *name, int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", value);
+	setenv(name, text, 1);
+}
+
+/* In the child. Does not return. */
+static void run_pe(const launch_t *l, int pe, pid_t launcher, const sigset_t *signals)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != launcher) /* it died before prctl */
+		_exit(1);
+	if (fd >= 0) {
+		dup2(fd, STDIN_FILENO);
+		close(fd);
+	}
+	set_int("SHMEMH_PE", pe);
+	set_int("SHMEMH_LOCAL_PE", pe);
+	sigprocmask(SIG_SETMASK, signals, NULL);
+	execvp(l->program[0], l->program);
+	if (pe == 0)
+		fprintf(stderr, "launch: cannot run %s: %s\n", l->program[0], strerror(errno));
+	_exit(127);
+}
+
+static void signal_all(const launch_t *l, int sig)
+{
+	int pe;
+
+	for (pe = 0; pe < l->n_pes; pe++)
+		if (l->pids[pe] != 0)
+			kill(-l->pids[pe], sig);
+}
+
+static void enter(launch_t *l, enum stage stage, double seconds)
+{
+	l->stage = stage;
+	l->stage_end = now_s() + seconds;
+}
+
+static void fail(launch_t *l, int status)
+{
+	if (l->status == 0)
+		l->status = status;
+	if (l->stage == STAGE_RUN)
+		enter(l, STAGE_GRACE, GRACE_S);
+}
+
+static int start(launch_t *l, const sigset_t *signals)
+{
+	pid_t launcher = getpid();
+	int pe;
+
+	for (pe = 0; pe < l->n_pes; pe++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			run_pe(l, pe, launcher, signals);
+		if (pid < 0) {
+			fprintf(stderr, "launch: fork of PE %d: %s\n", pe, strerror(errno));
+			signal_all(l, SIGKILL);
+			return 1;
+		}
+		setpgid(pid, pid); /* also here: signal_all may come before the child's own call */
+		l->pids[pe] = pid;
+		l->n_running++;
+	}
+	return 0;
+}
+
+static void report_end(launch_t *l, int pe, int wait_status)
+{
+	const char *name;
+
+	if (WIFSIGNALED(wait_status)) {
+		name = strsignal(WTERMSIG(wait_status));
+		/* Not worth a line for those that the launcher itself ended. */
+		if (l->stage < STAGE_TERM)
+			fprintf(stderr, "launch: PE %d (pid %ld) died by signal %d (%s)\n", pe,
+				(long)l->pids[pe], WTERMSIG(wait_status), name ? name : "?");
+		fail(l, 128 + WTERMSIG(wait_status));
+	} else if (WEXITSTATUS(wait_status) != 0) {
+		fprintf(stderr, "launch: PE %d (pid %ld) exited with %d\n", pe, (long)l->pids[pe],
+			WEXITSTATUS(wait_status));
+		fail(l, WEXITSTATUS(wait_status));
+	}
+	l->pids[pe] = 0;
+	l->n_running--;
+}
+
+static void reap(launch_t *l)
+{
+	int wait_status;
+	pid_t pid;
+	int pe;
+
+	while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0)
+		for (pe = 0; pe < l->n_pes; pe++)
+			if (l->pids[pe] == pid)
+				report_end(l, pe, wait_status);
+}
+
+/* ---- the end of the job ---- */
+
+static void list_running(const launch_t *l, const char *why)
+{
+	const char *separator = "";
+	int pe;
+
+	fprintf(stderr, "launch: PE ");
+	for (pe = 0; pe < l->n_pes; pe++)
+		if (l->pids[pe] != 0) {
+			fprintf(stderr, "%s%d", separator, pe);
+			separator = ", ";
+		}
+	fprintf(stderr, " still running %s: ended\n", why);
+}
+
+/* stage_end has passed. */
+static void next_stage(launch_t *l)
+{
+	char why[64];
+
+	switch (l->stage) {
+	case STAGE_RUN:
+		snprintf(why, sizeof(why), "after %g s", l->timeout_s);
+		list_running(l, why);
+		l->status = TIMED_OUT;
+		signal_all(l, SIGTERM);
+		enter(l, STAGE_TERM, KILL_S);
+		break;
+	case STAGE_GRACE:
+		snprintf(why, sizeof(why), "%d s after the end of the job began", GRACE_S);
+		list_running(l, why);
+		signal_all(l, SIGTERM);
+		enter(l, STAGE_TERM, KILL_S);
+		break;
+	case STAGE_TERM:
+	case STAGE_KILL:
+		signal_all(l, SIGKILL);
+		enter(l, STAGE_KILL, KILL_S);
+		break;
+	}
+}
+
+/* Somebody wants the job to end. Asked twice, nobody is asked any more. */
+static void pass_on(launch_t *l, int sig)
+{
+	if (l->stage != STAGE_RUN) {
+		signal_all(l, SIGKILL);
+		enter(l, STAGE_KILL, KILL_S);
+		return;
+	}
+	signal_all(l, sig);
+	fail(l, 128 + sig);
+}
+
+static void wait_all(launch_t *l, const sigset_t *wanted)
+{
+	while (l->n_running > 0) {
+		struct timespec t = {.tv_sec = 3600};
+		int sig;
+
+		if (l->stage_end != 0) {
+			double left = l->stage_end - now_s();
+
+			if (left <= 0) {
+				next_stage(l);
+				continue;
+			}
+			if (left < 3600) {
+				t.tv_sec = (time_t)left;
+				t.tv_nsec = (long)((left - (double)t.tv_sec) * 1e9);
+			}
+		}
+		sig = sigtimedwait(wanted, NULL, &t);
+		if (sig > 0 && sig != SIGCHLD)
+			pass_on(l, sig);
+		reap(l);
+	}
+}
+
+/* The job's identity, for the children. On one machine nobody outside needs to reach the hub. */
+static int set_environment(const launch_t *l)
+{
+	char text[SHMEMH_UNIQUEID_TEXT_NBYTES];
+	shmemh_uniqueid_t id;
+	int has_ifname = getenv("SHMEMH_IFNAME") != NULL;
+	int status;
+
+	if (!has_ifname)
+		setenv("SHMEMH_IFNAME", "lo", 1);
+	status = shmemh_get_uniqueid(l->n_pes, &id);
+	if (!has_ifname)
+		unsetenv("SHMEMH_IFNAME");
+	if (status != SHMEMH_OK) {
+		fprintf(stderr, "launch: %s\n", shmemh_error_text(NULL));
+		return 1;
+	}
+	shmemh_uniqueid_to_text(&id, text);
+	setenv("SHMEMH_UNIQUEID", text, 1);
+	set_int("SHMEMH_NPES", l->n_pes);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	launch_t l = {.stage = STAGE_RUN};
+	sigset_t wanted;
+	sigset_t signals;
+	int status = parse(&l, argc, argv);
+
+	if (status != 0)
+		return status == 1 ? 0 : status;
+	/* Taken one by one in wait_all: no handler, and no moment at which one could be missed. */
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGCHLD);
+	sigaddset(&wanted, SIGINT);
+	sigaddset(&wanted, SIGTERM);
+	sigaddset(&wanted, SIGHUP);
+	sigaddset(&wanted, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &wanted, &signals);
+	if (set_environment(&l) != 0)
+		return 1;
+	if (l.timeout_s > 0)
+		l.stage_end = now_s() + l.timeout_s;
+	if (start(&l, &signals) != 0)
+		return 1;
+	wait_all(&l, &wanted);
+	return l.status;
+}
