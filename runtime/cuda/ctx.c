@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "cuda/ctx.h"
+
+#include <string.h>
+
+#define CHECK(c, err, call, result) shmemhi_cuda_check(&(c)->cuda, err, call, result)
+
+int shmemhi_cuctx_attach(shmemhi_cuctx_t *c, shmemhi_err_t *err)
+{
+	/* Before cuInit the answer is NOT_INITIALIZED: then nobody can have made a context. */
+	shmemhi_cu_result_t result = c->cuda.ctx_get_current(&c->ctx);
+	int status;
+
+	if (result == SHMEMHI_CU_NOT_INITIALIZED || (result == SHMEMHI_CU_SUCCESS && !c->ctx)) {
+		c->ctx = NULL;
+		return 0;
+	}
+	status = CHECK(c, err, "cuCtxGetCurrent", result);
+	if (status == SHMEMH_OK)
+		status = CHECK(c, err, "cuCtxGetDevice", c->cuda.ctx_get_device(&c->device));
+	if (status == SHMEMH_OK)
+		status = CHECK(c, err, "cuDeviceGetUuid",
+			       c->cuda.device_get_uuid(&c->uuid, c->device));
+	if (status == SHMEMH_OK)
+		status = CHECK(c, err, "cuStreamCreate",
+			       c->cuda.stream_create(&c->stream, SHMEMHI_CU_STREAM_NON_BLOCKING));
+	return status == SHMEMH_OK ? 1 : status;
+}
+
+void shmemhi_cuctx_detach(shmemhi_cuctx_t *c)
+{
+	shmemhi_err_t ignored = {""};
+
+	if (c->stream && shmemhi_cuctx_enter(c, &ignored) == SHMEMH_OK) {
+		c->cuda.stream_destroy(c->stream);
+		shmemhi_cuctx_leave(c);
+	}
+	c->stream = NULL;
+	c->ctx = NULL;
+}
+
+int shmemhi_cuctx_enter(shmemhi_cuctx_t *c, shmemhi_err_t *err)
+{
+	return CHECK(c, err, "cuCtxPushCurrent", c->cuda.ctx_push_current(c->ctx));
+}
+
+void shmemhi_cuctx_leave(shmemhi_cuctx_t *c)
+{
+	shmemhi_cu_context_t popped;
+
+	c->cuda.ctx_pop_current(&popped);
+}
+
+int shmemhi_cuctx_attribute(const shmemhi_cuctx_t *c, int attribute)
+{
+	int value = 0;
+
+	if (c->cuda.device_get_attribute(&value, attribute, c->device) != SHMEMHI_CU_SUCCESS)
+		return 0;
+	return value;
+}
+
+int shmemhi_cuctx_total_mem(const shmemhi_cuctx_t *c, uint64_t *nbytes, shmemhi_err_t *err)
+{
+	size_t total = 0;
+	int status = CHECK(c, err, "cuDeviceTotalMem", c->cuda.device_total_mem(&total, c->device));
+
+	*nbytes = total;
+	return status;
+}
+
+/* The visible device with that UUID; -1: none. */
+static int find_device(const shmemhi_cuctx_t *c, const shmemhi_cu_uuid_t *uuid)
+{
+	int count = 0;
+
+	if (c->cuda.device_get_count(&count) != SHMEMHI_CU_SUCCESS)
+		return -1;
+	for (int i = 0; i < count; i++) {
+		shmemhi_cu_device_t device;
+		shmemhi_cu_uuid_t found;
+
+		if (c->cuda.device_get(&device, i) == SHMEMHI_CU_SUCCESS &&
+		    c->cuda.device_get_uuid(&found, device) == SHMEMHI_CU_SUCCESS &&
+		    memcmp(&found, uuid, sizeof found) == 0)
+			return device;
+	}
+	return -1;
+}
+
+int shmemhi_cuctx_p2p(const shmemhi_cuctx_t *c, const shmemhi_cu_uuid_t *uuid, int attribute)
+{
+	int value = 0;
+	int device;
+
+	if (memcmp(&c->uuid, uuid, sizeof *uuid) == 0)
+		return 1;
+	device = find_device(c, uuid);
+	if (device < 0)
+		return -1;
+	if (c->cuda.device_get_p2p_attribute(&value, attribute, c->device, device) !=
+	    SHMEMHI_CU_SUCCESS)
+		return 0;
+	return value != 0;
+}
+
+int shmemhi_cuctx_zero(shmemhi_cuctx_t *c, void *dev, size_t nbytes, shmemhi_err_t *err)
+{
+	int status = shmemhi_cuctx_enter(c, err);
+
+	if (status != SHMEMH_OK)
+		return status;
+	status = CHECK(c, err, "cuMemsetD8Async",
+		       c->cuda.memset_d8_async((uintptr_t)dev, 0, nbytes, c->stream));
+	if (status == SHMEMH_OK)
+		status =
+			CHECK(c, err, "cuStreamSynchronize", c->cuda.stream_synchronize(c->stream));
+	shmemhi_cuctx_leave(c);
+	return status;
+}
+
+int shmemhi_cuctx_write(shmemhi_cuctx_t *c, void *dev, const void *src, size_t nbytes,
+			shmemhi_err_t *err)
+{
+	int status = shmemhi_cuctx_enter(c, err);
+
+	if (status != SHMEMH_OK)
+		return status;
+	status = CHECK(c, err, "cuMemcpyHtoDAsync",
+		       c->cuda.memcpy_htod_async((uintptr_t)dev, src, nbytes, c->stream));
+	if (status == SHMEMH_OK)
+		status =
+			CHECK(c, err, "cuStreamSynchronize", c->cuda.stream_synchronize(c->stream));
+	shmemhi_cuctx_leave(c);
+	return status;
+}
+
+int shmemhi_cuctx_dev_alloc(shmemhi_cuctx_t *c, size_t nbytes, void **dev, shmemhi_err_t *err)
+{
+	shmemhi_cu_ptr_t ptr = 0;
+	int status = shmemhi_cuctx_enter(c, err);
+
+	if (status != SHMEMH_OK)
+		return status;
+	status = CHECK(c, err, "cuMemAlloc", c->cuda.mem_alloc(&ptr, nbytes));
+	shmemhi_cuctx_leave(c);
+	if (status != SHMEMH_OK)
+		return status;
+	*dev = (void *)(uintptr_t)ptr;
+	status = shmemhi_cuctx_zero(c, *dev, nbytes, err);
+	if (status != SHMEMH_OK)
+		shmemhi_cuctx_dev_free(c, *dev);
+	return status;
+}
+
+void shmemhi_cuctx_dev_free(shmemhi_cuctx_t *c, void *dev)
+{
+	shmemhi_err_t ignored = {""};
+
+	if (shmemhi_cuctx_enter(c, &ignored) != SHMEMH_OK)
+		return;
+	c->cuda.mem_free((uintptr_t)dev);
+	shmemhi_cuctx_leave(c);
+}
+
+int shmemhi_cuctx_pinned_alloc(shmemhi_cuctx_t *c, size_t nbytes, void **ptr, shmemhi_err_t *err)
+{
+	unsigned flags = SHMEMHI_CU_HOSTALLOC_PORTABLE | SHMEMHI_CU_HOSTALLOC_DEVICEMAP;
+	int status = shmemhi_cuctx_enter(c, err);
+
+	if (status != SHMEMH_OK)
+		return status;
+	status = CHECK(c, err, "cuMemHostAlloc", c->cuda.mem_host_alloc(ptr, nbytes, flags));
+	shmemhi_cuctx_leave(c);
+	if (status == SHMEMH_OK)
+		memset(*ptr, 0, nbytes);
+	return status;
+}
+
+void shmemhi_cuctx_pinned_free(shmemhi_cuctx_t *c, void *ptr)
+{
+	shmemhi_err_t ignored = {""};
+
+	if (shmemhi_cuctx_enter(c, &ignored) != SHMEMH_OK)
+		return;
+	c->cuda.mem_free_host(ptr);
+	shmemhi_cuctx_leave(c);
+}
+
+int shmemhi_cuctx_register(shmemhi_cuctx_t *c, void *ptr, size_t nbytes, shmemhi_err_t *err)
+{
+	unsigned flags = SHMEMHI_CU_HOSTREGISTER_PORTABLE | SHMEMHI_CU_HOSTREGISTER_DEVICEMAP;
+	int status = shmemhi_cuctx_enter(c, err);
+
+	if (status != SHMEMH_OK)
+		return status;
+	status = CHECK(c, err, "cuMemHostRegister", c->cuda.mem_host_register(ptr, nbytes, flags));
+	shmemhi_cuctx_leave(c);
+	return status;
+}
+
+void shmemhi_cuctx_unregister(shmemhi_cuctx_t *c, void *ptr)
+{
+	shmemhi_err_t ignored = {""};
+
+	if (shmemhi_cuctx_enter(c, &ignored) != SHMEMH_OK)
+		return;
+	c->cuda.mem_host_unregister(ptr);
+	shmemhi_cuctx_leave(c);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The CUDA context a job uses: the one that was current when the job began. Calls on the job may
+ * come from any thread, so every function makes that context current for its own duration.
+ * Functions return a shmemh_status and leave their line in err. */
+#ifndef SHMEMHI_CUDA_CTX_H
+#define SHMEMHI_CUDA_CTX_H
+
+#include "cuda/dl.h"
+
+typedef struct shmemhi_cuctx {
+	shmemhi_cuda_t cuda;
+	shmemhi_cu_context_t ctx;
+	shmemhi_cu_stream_t stream; /* own and non-blocking: waits for no kernel of the user's */
+	shmemhi_cu_device_t device;
+	shmemhi_cu_uuid_t uuid;
+} shmemhi_cuctx_t;
+
+/* Attach to the calling thread's current context. c->cuda is filled.
+ * Returns  1: attached; 0: there is none; ERR_CUDA. */
+int shmemhi_cuctx_attach(shmemhi_cuctx_t *c, shmemhi_err_t *err);
+void shmemhi_cuctx_detach(shmemhi_cuctx_t *c);
+
+int shmemhi_cuctx_enter(shmemhi_cuctx_t *c, shmemhi_err_t *err);
+void shmemhi_cuctx_leave(shmemhi_cuctx_t *c);
+
+/* A device attribute; 0 if the driver does not know it. */
+int shmemhi_cuctx_attribute(const shmemhi_cuctx_t *c, int attribute);
+int shmemhi_cuctx_total_mem(const shmemhi_cuctx_t *c, uint64_t *nbytes, shmemhi_err_t *err);
+
+/* Can this device do `attribute` (SHMEMHI_CU_P2P_*) to the memory of the one with that UUID?
+ * Returns  1, 0, or -1 if that device is not visible to this process. Same device: 1. */
+int shmemhi_cuctx_p2p(const shmemhi_cuctx_t *c, const shmemhi_cu_uuid_t *uuid, int attribute);
+
+/* As memset to 0 and memcpy on memory of the device; done on return. */
+int shmemhi_cuctx_zero(shmemhi_cuctx_t *c, void *dev, size_t nbytes, shmemhi_err_t *err);
+int shmemhi_cuctx_write(shmemhi_cuctx_t *c, void *dev, const void *src, size_t nbytes,
+			shmemhi_err_t *err);
+
+/* Device memory and pinned host memory, zeroed; the address is the same on host and device. */
+int shmemhi_cuctx_dev_alloc(shmemhi_cuctx_t *c, size_t nbytes, void **dev, shmemhi_err_t *err);
+void shmemhi_cuctx_dev_free(shmemhi_cuctx_t *c, void *dev);
+int shmemhi_cuctx_pinned_alloc(shmemhi_cuctx_t *c, size_t nbytes, void **ptr, shmemhi_err_t *err);
+void shmemhi_cuctx_pinned_free(shmemhi_cuctx_t *c, void *ptr);
+
+/* Let kernels use host memory at its host address. */
+int shmemhi_cuctx_register(shmemhi_cuctx_t *c, void *ptr, size_t nbytes, shmemhi_err_t *err);
+void shmemhi_cuctx_unregister(shmemhi_cuctx_t *c, void *ptr);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What a PE asks of the heap, as all PEs see it. */
+#ifndef SHMEMHI_MEM_CALL_H
+#define SHMEMHI_MEM_CALL_H
+
+#include "core/job.h"
+
+enum shmemhi_heap_op {
+	SHMEMHI_OP_MALLOC,
+	SHMEMHI_OP_ALIGN,
+	SHMEMHI_OP_CALLOC,
+	SHMEMHI_OP_FREE,
+	SHMEMHI_OP_TAKE,
+};
+
+/* Why a PE refuses its own call. */
+enum shmemhi_refusal {
+	SHMEMHI_ACCEPTED,
+	SHMEMHI_NULL_RESULT,   /* ptr is NULL */
+	SHMEMHI_BAD_ALIGNMENT, /* not a power of two, or above SHMEMHI_BASE_ALIGN */
+	SHMEMHI_OVERFLOW,      /* count * nbytes */
+	SHMEMHI_NO_BOOKS,      /* no host memory for bookkeeping */
+	SHMEMHI_FOREIGN,       /* free: outside the heap */
+	SHMEMHI_FREED,         /* free: inside, but of no allocation */
+	SHMEMHI_INTERIOR,      /* free: inside an allocation, not its start */
+	SHMEMHI_LIBRARYS,      /* free: the library's own memory */
+};
+
+typedef struct shmemhi_heap_call {
+	uint32_t op;
+	uint32_t refusal;
+	uint64_t nbytes; /* asked for; free: 0 */
+	uint64_t alignment;
+	uint64_t offset;   /* free: of the pointer */
+	uint64_t sequence; /* heap calls before this one */
+	uint64_t address;  /* free: the pointer, for messages */
+	uint64_t start;    /* INTERIOR: address and size of the allocation around it */
+	uint64_t of_nbytes;
+} shmemhi_heap_call_t;
+
+/* Gather the calls of all PEs and judge them alike everywhere. On failure job->err names the PEs
+ * and values. Returns SHMEMH_OK; ERR_MISMATCH; the status of a refusal; as allgather. */
+int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine);
+
+/* The line and status for a call of this PE that is refused without asking the others. */
+int shmemhi_heap_refuse(shmemh_t *job, const shmemhi_heap_call_t *mine);
+
+#endif

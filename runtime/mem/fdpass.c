@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "mem/fdpass.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <sodium.h>
+
+#define BACKLOG 4096
+#define RETRY_MS 2
+
+uint64_t shmemhi_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Wait for events on fd. Returns 1; 0: the deadline passed. */
+static int wait_for(int fd, short events, uint64_t deadline_ns)
+{
+	for (;;) {
+		struct pollfd p = {.fd = fd, .events = events};
+		uint64_t now = shmemhi_clock_ns();
+		uint64_t ms = now < deadline_ns ? (deadline_ns - now) / 1000000u + 1 : 0;
+		int n = poll(&p, 1, ms > 60000 ? 60000 : (int)ms);
+
+		if (n > 0)
+			return 1;
+		if (n == 0 && shmemhi_clock_ns() >= deadline_ns)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return 1; /* the call that follows reports it */
+	}
+}
+
+static int listener_fail(shmemhi_listener_t *l, shmemhi_err_t *err, const char *what)
+{
+	int status = shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
+				  "node: %s failed for a socket in %s: %s; set TMPDIR to a "
+				  "writable directory with a short name",
+				  what, l->dir, strerror(errno));
+
+	shmemhi_listener_close(l);
+	return status;
+}
+
+int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const char *tmp = getenv("TMPDIR");
+	int n;
+
+	*l = SHMEMHI_LISTENER_NONE;
+	n = snprintf(l->dir, sizeof l->dir, "%s/shmemh-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (n < 0 || (size_t)n + sizeof "/s" > sizeof l->dir) {
+		l->dir[0] = '\0';
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
+				    "node: TMPDIR is too long for a socket's name (%d bytes)", n);
+	}
+	if (!mkdtemp(l->dir)) { /* mode 0700 */
+		n = listener_fail(l, err, "mkdtemp");
+		l->dir[0] = '\0';
+		return n;
+	}
+	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (l->fd < 0)
+		return listener_fail(l, err, "socket");
+	stpcpy(stpcpy(address.sun_path, l->dir), "/s");
+	if (bind(l->fd, (struct sockaddr *)&address, sizeof address) != 0)
+		return listener_fail(l, err, "bind");
+	memcpy(l->path, address.sun_path, sizeof l->path);
+	if (listen(l->fd, BACKLOG) != 0)
+		return listener_fail(l, err, "listen");
+	return SHMEMH_OK;
+}
+
+void shmemhi_listener_close(shmemhi_listener_t *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	if (l->path[0])
+		unlink(l->path);
+	if (l->dir[0])
+		rmdir(l->dir);
+	*l = SHMEMHI_LISTENER_NONE;
+}
+
+int shmemhi_fd_user_ok(uid_t peer, uid_t own)
+{
+	return peer == own;
+}
+
+/* Does the other end belong to this user? The kernel noted who connected, or who listened. */
+static int check_user(int conn)
+{
+	struct ucred peer;
+	socklen_t nbytes = sizeof peer;
+
+	return getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &peer, &nbytes) == 0 &&
+	       shmemhi_fd_user_ok(peer.uid, geteuid());
+}
+
+/* Connect without waiting in the kernel, where a full backlog would have no deadline. */
+static int connect_until(int conn, const struct sockaddr_un *address, uint64_t deadline_ns)
+{
+	while (connect(conn, (const struct sockaddr *)address, sizeof *address) != 0) {
+		if (errno != EAGAIN && errno != EINTR)
+			return -1;
+		if (shmemhi_clock_ns() >= deadline_ns) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		poll(NULL, 0, RETRY_MS);
+	}
+	return 0;
+}
+
+int shmemhi_fd_connect(const char *path, const shmemhi_hello_t *hello, uint64_t deadline_ns,
+		       shmemhi_err_t *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int conn = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (conn < 0) {
+		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "socket failed: %s", strerror(errno));
+		return -1;
+	}
+	strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+	if (connect_until(conn, &address, deadline_ns) != 0)
+		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "connect to %s failed: %s", address.sun_path,
+			     strerror(errno));
+	else if (!check_user(conn))
+		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "%s belongs to another user",
+			     address.sun_path);
+	else if (shmemhi_fd_send(conn, hello, sizeof *hello, -1, deadline_ns, err) == SHMEMH_OK)
+		return conn;
+	close(conn);
+	return -1;
+}
+
+int shmemhi_fd_accept(const shmemhi_listener_t *l,
+		      const unsigned char secret[SHMEMHI_FD_SECRET_NBYTES], int *pe)
+{
+	for (;;) {
+		shmemhi_err_t ignored = {""};
+		shmemhi_hello_t hello;
+		int extra = -1;
+		int conn = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (conn < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		if (conn < 0)
+			return -1;
+		/* A deadline in the past: what has not arrived is not ours. */
+		if (check_user(conn) &&
+		    shmemhi_fd_recv(conn, &hello, sizeof hello, &extra, 0, &ignored) == SHMEMH_OK &&
+		    extra < 0 && sodium_memcmp(hello.secret, secret, sizeof hello.secret) == 0) {
+			*pe = hello.pe;
+			return conn;
+		}
+		if (extra >= 0)
+			close(extra);
+		close(conn);
+	}
+}
+
+int shmemhi_fd_send(int conn, const void *msg, size_t nbytes, int fd, uint64_t deadline_ns,
+		    shmemhi_err_t *err)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {.bytes = {0}};
+	struct iovec data = {.iov_base = (void *)(uintptr_t)msg, .iov_len = nbytes};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof control;
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+	}
+	while (sendmsg(conn, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN)
+			return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "sendmsg failed: %s",
+					    strerror(errno));
+		if (!wait_for(conn, POLLOUT, deadline_ns))
+			return shmemhi_fail(err, SHMEMH_ERR_TIMEOUT,
+					    "the other end took no message before the deadline");
+	}
+	return SHMEMH_OK;
+}
+
+/* The descriptor in a received message; further ones are closed. -1: none. */
+static int take_fd(struct msghdr *message)
+{
+	int fd = -1;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			int got;
+
+			memcpy(&got, CMSG_DATA(c) + i * sizeof got, sizeof got);
+			if (fd < 0)
+				fd = got;
+			else
+				close(got);
+		}
+	}
+	return fd;
+}
+
+int shmemhi_fd_recv(int conn, void *msg, size_t nbytes, int *fd, uint64_t deadline_ns,
+		    shmemhi_err_t *err)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec data = {.iov_base = msg, .iov_len = nbytes};
+	struct msghdr message;
+	ssize_t got;
+
+	*fd = -1;
+	for (;;) {
+		message = (struct msghdr){.msg_iov = &data,
+					  .msg_iovlen = 1,
+					  .msg_control = &control,
+					  .msg_controllen = sizeof control};
+		got = recvmsg(conn, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+		if (got >= 0)
+			break;
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN)
+			return shmemhi_fail(
+				err, errno == ECONNRESET ? SHMEMH_ERR_PEER : SHMEMH_ERR_SYSTEM,
+				"recvmsg failed: %s", strerror(errno));
+		if (!wait_for(conn, POLLIN, deadline_ns))
+			return shmemhi_fail(err, SHMEMH_ERR_TIMEOUT,
+					    "the other end sent nothing before the deadline");
+	}
+	if (got == 0)
+		return shmemhi_fail(err, SHMEMH_ERR_PEER, "the other end closed the connection");
+	*fd = take_fd(&message);
+	if ((size_t)got == nbytes && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+		return SHMEMH_OK;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
+			    "a message of %zd bytes came instead of one of %zu", got, nbytes);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Passing file descriptors between processes of one user, over pathname sockets. (Abstract names
+ * would be open to every user of the network namespace; pidfd_getfd fails in usual containers.)
+ * Nothing here waits for a stranger, and every wait has a deadline. */
+#ifndef SHMEMHI_MEM_FDPASS_H
+#define SHMEMHI_MEM_FDPASS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include "core/err.h"
+
+#define SHMEMHI_FD_SECRET_NBYTES 16
+
+/* A listening socket in a directory of its own that only this user can enter. */
+typedef struct shmemhi_listener {
+	int fd; /* -1: not open */
+	char dir[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": no file */
+} shmemhi_listener_t;
+
+/* First message on a connection: the PE that connects, and the secret that the listener gave the
+ * job over the bootstrap. */
+typedef struct shmemhi_hello {
+	unsigned char secret[SHMEMHI_FD_SECRET_NBYTES];
+	int32_t pe;
+} shmemhi_hello_t;
+
+#define SHMEMHI_LISTENER_NONE ((shmemhi_listener_t){.fd = -1})
+
+uint64_t shmemhi_clock_ns(void); /* CLOCK_MONOTONIC */
+
+/* Returns SHMEMH_OK; ERR_SYSTEM. */
+int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err);
+/* Remove the socket's file and directory; established connections stay. */
+void shmemhi_listener_close(shmemhi_listener_t *l);
+
+/* Connect and send hello. Returns a connection, or -1 with a line in err. */
+int shmemhi_fd_connect(const char *path, const shmemhi_hello_t *hello, uint64_t deadline_ns,
+		       shmemhi_err_t *err);
+
+/* Take one connection whose hello has arrived and names the secret; close every other one that is
+ * waiting. Honest peers have sent theirs before this is called, so it waits for nobody.
+ * Returns  a connection and its pe; -1: there are no more. */
+int shmemhi_fd_accept(const shmemhi_listener_t *l,
+		      const unsigned char secret[SHMEMHI_FD_SECRET_NBYTES], int *pe);
+
+/* May a process of user `peer` be spoken to by one of user `own`? */
+int shmemhi_fd_user_ok(uid_t peer, uid_t own);
+
+/* One message, with a descriptor if fd >= 0. Returns SHMEMH_OK; ERR_TIMEOUT; ERR_SYSTEM. */
+int shmemhi_fd_send(int conn, const void *msg, size_t nbytes, int fd, uint64_t deadline_ns,
+		    shmemhi_err_t *err);
+
+/* One message of exactly nbytes; fd receives its descriptor, or -1. Returns SHMEMH_OK;
+ * ERR_TIMEOUT; ERR_PEER (the other end is closed); ERR_SYSTEM. */
+int shmemhi_fd_recv(int conn, void *msg, size_t nbytes, int *fd, uint64_t deadline_ns,
+		    shmemhi_err_t *err);
+
+#endif

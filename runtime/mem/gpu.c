@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* GPU memory: physical chunks of the driver's virtual memory management, shared by POSIX file
+ * descriptors. */
+#include <stdlib.h>
+#include <unistd.h>
+#include "mem/state.h"
+
+#define CHECK(mem, err, call, result) shmemhi_cuda_check(&(mem)->cuctx->cuda, err, call, result)
+
+static shmemhi_cu_location_t own_device(const shmemhi_mem_t *mem)
+{
+	return (shmemhi_cu_location_t){SHMEMHI_CU_LOCATION_DEVICE, mem->cuctx->device};
+}
+
+static shmemhi_cu_prop_t chunk_prop(const shmemhi_mem_t *mem)
+{
+	shmemhi_cu_prop_t prop = {
+		.type = SHMEMHI_CU_ALLOCATION_PINNED,
+		.handle_types = SHMEMHI_CU_HANDLE_POSIX_FD,
+		.location = own_device(mem),
+	};
+
+	/* Asked for now, since it cannot be added once a NIC is to register the memory. */
+	if (shmemhi_cuctx_attribute(mem->cuctx, SHMEMHI_CU_ATTR_RDMA_VMM))
+		prop.gpu_direct_rdma = 1;
+	return prop;
+}
+
+static int granularity(shmemhi_mem_t *mem, uint64_t *nbytes, shmemhi_err_t *err)
+{
+	shmemhi_cu_prop_t prop = chunk_prop(mem);
+	size_t bytes = 0;
+	int status = CHECK(mem, err, "cuMemGetAllocationGranularity",
+			   mem->cuctx->cuda.mem_get_granularity(&bytes, &prop,
+								SHMEMHI_CU_GRANULARITY_MINIMUM));
+
+	*nbytes = bytes;
+	return status;
+}
+
+static int default_max(shmemhi_mem_t *mem, uint64_t *nbytes, shmemhi_err_t *err)
+{
+	return shmemhi_cuctx_total_mem(mem->cuctx, nbytes, err);
+}
+
+static int reserve(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_range_t *range, shmemhi_err_t *err)
+{
+	uint64_t raw_nbytes = nbytes + SHMEMHI_BASE_ALIGN;
+	shmemhi_cu_ptr_t raw = 0;
+	int status = CHECK(mem, err, "cuMemAddressReserve (set SHMEMH_SYMMETRIC_MAX to less)",
+			   mem->cuctx->cuda.mem_address_reserve(&raw, raw_nbytes, 0, 0, 0));
+
+	if (status != SHMEMH_OK)
+		return status;
+	range->raw = (void *)(uintptr_t)raw;
+	range->raw_nbytes = raw_nbytes;
+	range->base = (char *)(((uintptr_t)raw + SHMEMHI_BASE_ALIGN - 1) &
+			       ~(uintptr_t)(SHMEMHI_BASE_ALIGN - 1));
+	return SHMEMH_OK;
+}
+
+static void unreserve(shmemhi_mem_t *mem, shmemhi_range_t *range)
+{
+	if (range->raw)
+		mem->cuctx->cuda.mem_address_free((uintptr_t)range->raw, range->raw_nbytes);
+	*range = (shmemhi_range_t){0};
+}
+
+static void drop(shmemhi_mem_t *mem, shmemhi_chunk_t *chunk)
+{
+	if (chunk->at)
+		mem->cuctx->cuda.mem_unmap((uintptr_t)chunk->at, chunk->nbytes);
+	shmemhi_chunk_close_fd(chunk);
+	if (chunk->held)
+		mem->cuctx->cuda.mem_release(chunk->handle);
+	*chunk = SHMEMHI_CHUNK_NONE;
+}
+
+static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_chunk_t *chunk, shmemhi_err_t *err)
+{
+	shmemhi_cu_prop_t prop = chunk_prop(mem);
+	shmemhi_cu_handle_t handle = 0;
+	int fd = -1;
+	int status;
+
+	*chunk = SHMEMHI_CHUNK_NONE;
+	status = CHECK(mem, err, "cuMemCreate",
+		       mem->cuctx->cuda.mem_create(&handle, nbytes, &prop, 0));
+	if (status != SHMEMH_OK)
+		return status;
+	chunk->handle = handle;
+	chunk->nbytes = nbytes;
+	chunk->held = 1;
+	chunk->own = 1;
+	status = CHECK(mem, err, "cuMemExportToShareableHandle",
+		       mem->cuctx->cuda.mem_export(&fd, handle, SHMEMHI_CU_HANDLE_POSIX_FD, 0));
+	if (status != SHMEMH_OK)
+		drop(mem, chunk);
+	else
+		chunk->fd = fd;
+	return status;
+}
+
+static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *chunk,
+		  shmemhi_err_t *err)
+{
+	shmemhi_cu_handle_t handle = 0;
+	int status;
+
+	*chunk = SHMEMHI_CHUNK_NONE;
+	/* The descriptor travels in the pointer argument itself. */
+	status = CHECK(mem, err, "cuMemImportFromShareableHandle",
+		       mem->cuctx->cuda.mem_import(&handle, (void *)(uintptr_t)fd,
+						   SHMEMHI_CU_HANDLE_POSIX_FD));
+	if (status != SHMEMH_OK)
+		return status;
+	chunk->handle = handle;
+	chunk->nbytes = nbytes;
+	chunk->held = 1;
+	return SHMEMH_OK;
+}
+
+/* Devices that use a mapping of this PE: its own and, if the memory is its own too, those of the
+ * PEs in this process, which come by the same address. Returns their number, n_pes at most. */
+static size_t access_list(const shmemhi_mem_t *mem, int own, shmemhi_cu_access_t *list)
+{
+	size_t n = 1;
+
+	list[0] = (shmemhi_cu_access_t){own_device(mem), SHMEMHI_CU_ACCESS_READWRITE};
+	for (int pe = 0; own && mem->ids && pe < mem->n_pes; pe++) {
+		int known = !mem->peers[pe].direct;
+
+		for (size_t i = 0; i < n; i++)
+			known |= list[i].location.id == mem->ids[pe].device;
+		if (known)
+			continue;
+		list[n] = list[0];
+		list[n++].location.id = mem->ids[pe].device;
+	}
+	return n;
+}
+
+static int map(shmemhi_mem_t *mem, char *at, shmemhi_chunk_t *chunk, shmemhi_err_t *err)
+{
+	shmemhi_cuda_t *cuda = &mem->cuctx->cuda;
+	shmemhi_cu_ptr_t ptr = (uintptr_t)at;
+	shmemhi_cu_access_t *list = calloc((size_t)mem->n_pes, sizeof *list);
+	size_t n;
+	int status;
+
+	if (!list)
+		return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "heap: no memory for a list");
+	n = access_list(mem, chunk->own, list);
+	status =
+		CHECK(mem, err, "cuMemMap", cuda->mem_map(ptr, chunk->nbytes, 0, chunk->handle, 0));
+	if (status == SHMEMH_OK) {
+		status = CHECK(mem, err, "cuMemSetAccess",
+			       cuda->mem_set_access(ptr, chunk->nbytes, list, n));
+		if (status == SHMEMH_OK)
+			chunk->at = at;
+		else
+			cuda->mem_unmap(ptr, chunk->nbytes);
+	}
+	free(list);
+	return status;
+}
+
+static int zero(shmemhi_mem_t *mem, char *at, uint64_t nbytes, shmemhi_err_t *err)
+{
+	return shmemhi_cuctx_zero(mem->cuctx, at, nbytes, err);
+}
+
+const shmemhi_backend_t shmemhi_backend_gpu = {
+	.kind = SHMEMH_HEAP_GPU,
+	.granularity = granularity,
+	.default_max = default_max,
+	.reserve = reserve,
+	.unreserve = unreserve,
+	.create = create,
+	.import = import,
+	.map = map,
+	.drop = drop,
+	.zero = zero,
+};

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The heap's address space, and the memory behind it. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "mem/call.h"
+#include "mem/mem.h"
+#include "mem/state.h"
+
+#define MAX_RESERVED ((uint64_t)1 << 56) /* beyond any address space; sums below stay exact */
+
+/* What heap_open compares. */
+typedef struct sizes {
+	uint64_t symmetric_max; /* the option */
+	uint64_t heap_chunk;    /* the option */
+	uint64_t reserved;      /* what this PE would reserve */
+} sizes_t;
+
+static uint64_t round_up(uint64_t value, uint64_t granularity)
+{
+	return (value + granularity - 1) / granularity * granularity;
+}
+
+static int own_sizes(shmemh_t *job, sizes_t *s)
+{
+	shmemhi_mem_t *mem = job->mem;
+	int status = SHMEMH_OK;
+
+	s->symmetric_max = job->opt.symmetric_max;
+	s->heap_chunk = job->opt.heap_chunk;
+	s->reserved = s->symmetric_max;
+	if (s->reserved == 0)
+		status = mem->backend->default_max(mem, &s->reserved, &job->err);
+	if (status == SHMEMH_OK && s->reserved > MAX_RESERVED)
+		status = shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
+				      "SHMEMH_SYMMETRIC_MAX is %llu bytes: at most %llu",
+				      (unsigned long long)s->reserved,
+				      (unsigned long long)MAX_RESERVED);
+	return status;
+}
+
+static int differ(shmemh_t *job, const char *option, uint64_t first, int pe, uint64_t other)
+{
+	return shmemhi_fail(&job->err, SHMEMH_ERR_MISMATCH,
+			    "%s is %llu on PE 0 and %llu on PE %d: set it equally", option,
+			    (unsigned long long)first, (unsigned long long)other, pe);
+}
+
+/* The same reservation everywhere: what the option says, else the smallest of the defaults. */
+static int settle_sizes(shmemh_t *job)
+{
+	shmemhi_heap_t *heap = &job->mem->heap;
+	sizes_t mine = {0};
+	sizes_t *all = calloc((size_t)job->n_pes, sizeof *all);
+	int status = SHMEMH_OK;
+
+	heap->calls = calloc((size_t)job->n_pes, sizeof *heap->calls);
+	if (!all || !heap->calls)
+		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory");
+	else
+		status = own_sizes(job, &mine);
+	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, &mine, all, sizeof mine);
+	heap->reserved = mine.reserved;
+	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++) {
+		if (all[pe].symmetric_max != all[0].symmetric_max)
+			status = differ(job, "SHMEMH_SYMMETRIC_MAX", all[0].symmetric_max, pe,
+					all[pe].symmetric_max);
+		else if (all[pe].heap_chunk != all[0].heap_chunk)
+			status = differ(job, "SHMEMH_HEAP_CHUNK", all[0].heap_chunk, pe,
+					all[pe].heap_chunk);
+		else if (all[pe].reserved < heap->reserved)
+			heap->reserved = all[pe].reserved;
+	}
+	free(all);
+	heap->reserved = round_up(heap->reserved, heap->granularity);
+	heap->chunk = mine.heap_chunk < heap->reserved ? mine.heap_chunk : heap->reserved;
+	heap->chunk = round_up(heap->chunk, heap->granularity);
+	return status;
+}
+
+/* Own heap first: if space is short, that is the one to have. */
+static int reserve_all(shmemh_t *job)
+{
+	shmemhi_mem_t *mem = job->mem;
+	uint64_t nbytes = mem->heap.reserved;
+	shmemhi_peer_t *own = &mem->peers[job->pe];
+	int status = mem->backend->reserve(mem, nbytes, &own->range, &job->err);
+
+	own->base = own->range.base;
+	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++) {
+		shmemhi_peer_t *peer = &mem->peers[pe];
+
+		if (!peer->mapped || peer->direct)
+			continue;
+		status = mem->backend->reserve(mem, nbytes, &peer->range, &job->err);
+		peer->base = peer->range.base;
+	}
+	return shmemhi_agree(job, status);
+}
+
+/* PEs of this process are seen at their own addresses. */
+static int learn_direct(shmemh_t *job)
+{
+	shmemhi_mem_t *mem = job->mem;
+	char **bases = calloc((size_t)job->n_pes, sizeof *bases);
+	int status = shmemhi_agree(
+		job, bases ? SHMEMH_OK
+			   : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory"));
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, &mem->peers[job->pe].base, bases, sizeof *bases);
+	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
+		if (mem->peers[pe].direct)
+			mem->peers[pe].base = bases[pe];
+	free(bases);
+	return status;
+}
+
+int shmemhi_heap_open(shmemh_t *job)
+{
+	int status = settle_sizes(job);
+
+	if (status == SHMEMH_OK)
+		status = reserve_all(job);
+	if (status == SHMEMH_OK)
+		status = learn_direct(job);
+	if (status != SHMEMH_OK)
+		shmemhi_heap_close(job);
+	return status;
+}
+
+static void drop_growth(shmemh_t *job, shmemhi_growth_t *g)
+{
+	for (int pe = 0; g->chunks && pe < job->n_pes; pe++)
+		job->mem->backend->drop(job->mem, &g->chunks[pe]);
+	free(g->chunks);
+	g->chunks = NULL;
+}
+
+void shmemhi_heap_close(shmemh_t *job)
+{
+	shmemhi_mem_t *mem = job->mem;
+	shmemhi_heap_t *heap = &mem->heap;
+
+	while (heap->n_growths > 0)
+		drop_growth(job, &heap->growths[--heap->n_growths]);
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		mem->backend->unreserve(mem, &mem->peers[pe].range);
+		mem->peers[pe].base = NULL;
+	}
+	shmemhi_suballoc_destroy(&heap->blocks);
+	free(heap->growths);
+	free(heap->calls);
+	heap->growths = NULL;
+	heap->calls = NULL;
+	atomic_store(&heap->committed, 0);
+}
+
+/* Room for one more growth, and this PE's memory for it. */
+static int create_own(shmemh_t *job, shmemhi_growth_t *g)
+{
+	shmemhi_mem_t *mem = job->mem;
+	shmemhi_heap_t *heap = &mem->heap;
+	shmemhi_growth_t *growths = realloc(heap->growths, (heap->n_growths + 1) * sizeof *growths);
+
+	if (growths)
+		heap->growths = growths;
+	g->chunks = calloc((size_t)job->n_pes, sizeof *g->chunks);
+	if (!growths || !g->chunks)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory");
+	for (int pe = 0; pe < job->n_pes; pe++)
+		g->chunks[pe] = SHMEMHI_CHUNK_NONE;
+	return mem->backend->create(mem, g->nbytes, &g->chunks[job->pe], &job->err);
+}
+
+static int map_at(shmemh_t *job, int pe, const shmemhi_growth_t *g)
+{
+	char *at = job->mem->peers[pe].base + g->offset;
+	shmemhi_chunk_t *chunk = &g->chunks[pe];
+	int status = job->mem->backend->map(job->mem, at, chunk, &job->err);
+
+	shmemhi_chunk_close_fd(chunk);
+	return status;
+}
+
+/* Map the own memory and what came from the peers; fds are closed. */
+static int map_all(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
+{
+	shmemhi_mem_t *mem = job->mem;
+	int status = map_at(job, job->pe, g);
+
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		if (fds[pe] < 0)
+			continue;
+		if (status == SHMEMH_OK)
+			status = mem->backend->import(mem, fds[pe], g->nbytes, &g->chunks[pe],
+						      &job->err);
+		close(fds[pe]);
+		if (status == SHMEMH_OK)
+			status = map_at(job, pe, g);
+	}
+	return status;
+}
+
+static int share(shmemh_t *job, const shmemhi_growth_t *g)
+{
+	int *fds = malloc((size_t)job->n_pes * sizeof *fds);
+	int status = shmemhi_agree(
+		job, fds ? SHMEMH_OK
+			 : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory"));
+
+	if (status == SHMEMH_OK) {
+		int passed = shmemhi_exchange(job, g->chunks[job->pe].fd, fds, &job->err);
+		int mapped = map_all(job, g, fds);
+
+		status = passed != SHMEMH_OK ? passed : mapped;
+	}
+	free(fds);
+	return status;
+}
+
+int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
+{
+	shmemhi_heap_t *heap = &job->mem->heap;
+	shmemhi_growth_t g = {.offset = atomic_load(&heap->committed), .nbytes = nbytes};
+	/* Agreed before anything is passed: nobody waits for memory that a peer could not make. */
+	int status = shmemhi_agree(job, create_own(job, &g));
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_agree(job, share(job, &g));
+	if (status != SHMEMH_OK) {
+		drop_growth(job, &g);
+		return status;
+	}
+	heap->growths[heap->n_growths++] = g;
+	shmemhi_suballoc_extend(&heap->blocks, nbytes);
+	atomic_store(&heap->committed, g.offset + nbytes);
+	return SHMEMH_OK;
+}

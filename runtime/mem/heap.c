@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The public heap calls. Offsets are equal on all PEs because all PEs make the same calls, which
+ * is compared, on the same allocator. */
+#include <string.h>
+#include "mem/call.h"
+#include "mem/mem.h"
+#include "mem/state.h"
+
+typedef unsigned long long ull_t;
+
+int shmemhi_fail_broken(shmemh_t *job, const char *what)
+{
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		uint32_t cause = atomic_load(&job->causes[pe]);
+
+		if (cause != SHMEMD_CAUSE_NONE)
+			return shmemhi_fail(&job->err, SHMEMH_ERR_PEER,
+					    "%s: PE %d %s, and this call needs all PEs", what, pe,
+					    cause == SHMEMD_CAUSE_LEFT ? "left the job" : "died");
+	}
+	return shmemhi_fail(&job->err, SHMEMH_ERR_PEER,
+			    "%s: this PE lost the bootstrap, and this call needs all PEs", what);
+}
+
+static int fail_exhausted(shmemh_t *job, uint64_t nbytes)
+{
+	const shmemhi_heap_t *heap = &job->mem->heap;
+
+	return shmemhi_fail(
+		&job->err, SHMEMH_ERR_NO_MEMORY,
+		"heap exhausted: asked for %llu bytes, %llu of %llu reserved bytes are free, the "
+		"largest block that is there has %llu: raise SHMEMH_SYMMETRIC_MAX",
+		(ull_t)nbytes, (ull_t)(heap->reserved - heap->blocks.used), (ull_t)heap->reserved,
+		(ull_t)shmemhi_suballoc_largest(&heap->blocks));
+}
+
+/* Grow so that the allocation succeeds: by a chunk, or by just what is missing if that is more or
+ * the reservation ends. */
+static int make_room(shmemh_t *job, uint64_t nbytes, uint64_t alignment)
+{
+	shmemhi_heap_t *heap = &job->mem->heap;
+	uint64_t left = heap->reserved - heap->blocks.nbytes;
+	uint64_t missing;
+
+	if (nbytes > heap->reserved)
+		return fail_exhausted(job, nbytes);
+	missing = shmemhi_suballoc_missing(&heap->blocks, nbytes, alignment);
+	if (missing == 0)
+		return SHMEMH_OK;
+	if (missing > left)
+		return fail_exhausted(job, nbytes);
+	missing = (missing + heap->granularity - 1) / heap->granularity * heap->granularity;
+	if (missing < heap->chunk)
+		missing = heap->chunk < left ? heap->chunk : left;
+	return shmemhi_grow(job, missing);
+}
+
+static int zero_on_all(shmemh_t *job, uint64_t offset, uint64_t nbytes)
+{
+	shmemhi_mem_t *mem = job->mem;
+
+	return shmemhi_agree(
+		job, mem->backend->zero(mem, mem->peers[job->pe].base + offset, nbytes, &job->err));
+}
+
+/* The body of all allocating calls. */
+static int allocate(shmemh_t *job, shmemhi_heap_call_t *call, enum shmemhi_owner owner, void **ptr)
+{
+	shmemhi_mem_t *mem = job->mem;
+	shmemhi_suballoc_t *blocks = &mem->heap.blocks;
+	uint64_t offset;
+	int zeroed = call->op == SHMEMHI_OP_CALLOC || call->op == SHMEMHI_OP_TAKE;
+	int status;
+
+	if (ptr)
+		*ptr = NULL;
+	if (shmemhi_broken(job))
+		return shmemhi_fail_broken(job, "malloc");
+	if (!ptr)
+		call->refusal = SHMEMHI_NULL_RESULT;
+	else if (call->alignment & (call->alignment - 1) || call->alignment == 0 ||
+		 call->alignment > SHMEMHI_BASE_ALIGN)
+		call->refusal = SHMEMHI_BAD_ALIGNMENT;
+	else if (!call->refusal && shmemhi_suballoc_prepare(blocks) != 0)
+		call->refusal = SHMEMHI_NO_BOOKS;
+	status = shmemhi_heap_compare(job, call);
+	if (status != SHMEMH_OK || call->nbytes == 0)
+		return status;
+	status = make_room(job, call->nbytes, call->alignment);
+	if (status != SHMEMH_OK)
+		return status;
+	offset = shmemhi_suballoc_alloc(blocks, call->nbytes, call->alignment, owner);
+	if (zeroed)
+		status = zero_on_all(job, offset, call->nbytes);
+	if (status != SHMEMH_OK)
+		shmemhi_suballoc_free(blocks, offset);
+	else
+		*ptr = mem->peers[job->pe].base + offset;
+	return status;
+}
+
+int shmemh_malloc(shmemh_t *job, size_t nbytes, void **ptr)
+{
+	shmemhi_heap_call_t call = {
+		.op = SHMEMHI_OP_MALLOC, .nbytes = nbytes, .alignment = SHMEMHI_ALIGN_MIN};
+
+	shmemhi_begin(job);
+	return shmemhi_done(job, allocate(job, &call, SHMEMHI_USER, ptr));
+}
+
+int shmemh_align(shmemh_t *job, size_t alignment, size_t nbytes, void **ptr)
+{
+	shmemhi_heap_call_t call = {
+		.op = SHMEMHI_OP_ALIGN, .nbytes = nbytes, .alignment = alignment};
+
+	shmemhi_begin(job);
+	return shmemhi_done(job, allocate(job, &call, SHMEMHI_USER, ptr));
+}
+
+int shmemh_calloc(shmemh_t *job, size_t count, size_t nbytes, void **ptr)
+{
+	shmemhi_heap_call_t call = {.op = SHMEMHI_OP_CALLOC, .alignment = SHMEMHI_ALIGN_MIN};
+	size_t total = 0;
+
+	shmemhi_begin(job);
+	if (__builtin_mul_overflow(count, nbytes, &total)) {
+		call.refusal = SHMEMHI_OVERFLOW;
+		total = SIZE_MAX;
+	}
+	call.nbytes = total;
+	return shmemhi_done(job, allocate(job, &call, SHMEMHI_USER, ptr));
+}
+
+int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr)
+{
+	shmemhi_heap_call_t call = {
+		.op = SHMEMHI_OP_TAKE, .nbytes = nbytes, .alignment = SHMEMHI_ALIGN_MIN};
+
+	return allocate(job, &call, SHMEMHI_LIBRARY, ptr);
+}
+
+/* What is ptr? Fills offset and refusal of a free. */
+static void examine(const shmemh_t *job, const void *ptr, shmemhi_heap_call_t *call)
+{
+	const shmemhi_heap_t *heap = &job->mem->heap;
+	uint64_t base = (uintptr_t)job->mem->peers[job->pe].base;
+	const shmemhi_block_t *block;
+
+	call->address = (uintptr_t)ptr;
+	call->offset = call->address - base;
+	block = shmemhi_suballoc_find(&heap->blocks, call->offset);
+	if (!block) {
+		call->refusal = SHMEMHI_FOREIGN;
+		call->start = base;
+		call->of_nbytes = heap->reserved;
+	} else if (block->owner == SHMEMHI_FREE) {
+		call->refusal = SHMEMHI_FREED;
+	} else if (block->owner == SHMEMHI_LIBRARY) {
+		call->refusal = SHMEMHI_LIBRARYS;
+	} else if (block->offset != call->offset) {
+		call->refusal = SHMEMHI_INTERIOR;
+		call->start = base + block->offset;
+		call->of_nbytes = block->nbytes;
+	}
+}
+
+static int release(shmemh_t *job, void *ptr)
+{
+	shmemhi_suballoc_t *blocks = &job->mem->heap.blocks;
+	shmemhi_heap_call_t call = {.op = SHMEMHI_OP_FREE};
+	int status = SHMEMH_ERR_PEER;
+
+	examine(job, ptr, &call);
+	if (!shmemhi_broken(job))
+		status = shmemhi_heap_compare(job, &call);
+	/* A PE may be lost before the call, or on the way: the memory is freed here all the same.
+	 */
+	if (status == SHMEMH_ERR_PEER) {
+		if (call.refusal) {
+			shmemhi_begin(job);
+			return shmemhi_heap_refuse(job, &call);
+		}
+		shmemhi_fail_broken(job, "free (done on this PE only)");
+	}
+	if (status == SHMEMH_OK || status == SHMEMH_ERR_PEER)
+		shmemhi_suballoc_free(blocks, call.offset);
+	return status;
+}
+
+int shmemh_free(shmemh_t *job, void *ptr)
+{
+	if (!ptr)
+		return SHMEMH_OK;
+	shmemhi_begin(job);
+	return shmemhi_done(job, release(job, ptr));
+}
+
+void *shmemh_ptr(const shmemh_t *job, const void *ptr, int pe)
+{
+	const shmemhi_mem_t *mem = job->mem;
+	uint64_t offset = (uintptr_t)ptr - (uintptr_t)mem->peers[job->pe].base;
+
+	if (pe < 0 || pe >= job->n_pes || !mem->peers[pe].mapped ||
+	    offset >= atomic_load(&mem->heap.committed))
+		return NULL;
+	return mem->peers[pe].base + offset;
+}
+
+int shmemh_heap_info(const shmemh_t *job, shmemh_heap_info_t *info)
+{
+	const shmemhi_mem_t *mem = job->mem;
+
+	if (!info || info->size != sizeof *info)
+		return SHMEMH_ERR_ARGUMENT;
+	info->kind = mem->backend->kind;
+	info->base = mem->peers[job->pe].base;
+	info->reserved = mem->heap.reserved;
+	info->committed = atomic_load(&mem->heap.committed);
+	info->used = mem->heap.blocks.used;
+	info->largest = shmemhi_suballoc_largest(&mem->heap.blocks);
+	return SHMEMH_OK;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Host memory: memfd chunks mapped over a reservation. Pages are taken when first touched, as for
+ * any other memory of a process: a job of many PEs costs what it uses, not a chunk per PE. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "mem/state.h"
+
+#define DEFAULT_MAX ((uint64_t)4 << 30)
+
+static int granularity(shmemhi_mem_t *mem, uint64_t *nbytes, shmemhi_err_t *err)
+{
+	(void)mem;
+	(void)err;
+	*nbytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	return SHMEMH_OK;
+}
+
+static int default_max(shmemhi_mem_t *mem, uint64_t *nbytes, shmemhi_err_t *err)
+{
+	(void)mem;
+	(void)err;
+	*nbytes = DEFAULT_MAX;
+	return SHMEMH_OK;
+}
+
+static void *map_nothing(void *at, uint64_t nbytes)
+{
+	return mmap(at, nbytes, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
+}
+
+static int reserve(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_range_t *range, shmemhi_err_t *err)
+{
+	uint64_t raw_nbytes = nbytes + SHMEMHI_BASE_ALIGN;
+	void *raw = map_nothing(NULL, raw_nbytes);
+
+	(void)mem;
+	if (raw == MAP_FAILED)
+		return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY,
+				    "heap: no address space for %llu bytes (%s): set "
+				    "SHMEMH_SYMMETRIC_MAX to less, or raise ulimit -v",
+				    (unsigned long long)raw_nbytes, strerror(errno));
+	range->raw = raw;
+	range->raw_nbytes = raw_nbytes;
+	range->base = (char *)(((uintptr_t)raw + SHMEMHI_BASE_ALIGN - 1) &
+			       ~(uintptr_t)(SHMEMHI_BASE_ALIGN - 1));
+	return SHMEMH_OK;
+}
+
+static void unreserve(shmemhi_mem_t *mem, shmemhi_range_t *range)
+{
+	(void)mem;
+	if (range->raw)
+		munmap(range->raw, range->raw_nbytes);
+	*range = (shmemhi_range_t){0};
+}
+
+static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_chunk_t *chunk, shmemhi_err_t *err)
+{
+	int fd = memfd_create("shmem_heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	(void)mem;
+	*chunk = SHMEMHI_CHUNK_NONE;
+	if (fd < 0)
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: memfd_create failed: %s",
+				    strerror(errno));
+	/* Sealed: no process that gets the descriptor can cut the file under our mapping. */
+	if (ftruncate(fd, (off_t)nbytes) != 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+		int error = errno;
+
+		close(fd);
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
+				    "heap: cannot size a memfd to %llu bytes: %s",
+				    (unsigned long long)nbytes, strerror(error));
+	}
+	chunk->nbytes = nbytes;
+	chunk->fd = fd;
+	chunk->held = 1;
+	chunk->own = 1;
+	return SHMEMH_OK;
+}
+
+static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *chunk,
+		  shmemhi_err_t *err)
+{
+	struct stat st;
+
+	(void)mem;
+	*chunk = SHMEMHI_CHUNK_NONE;
+	/* A touch beyond the file's end would be a SIGBUS in whoever maps it. */
+	if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != nbytes)
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
+				    "heap: a peer's memory is not a file of %llu bytes",
+				    (unsigned long long)nbytes);
+	chunk->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (chunk->fd < 0)
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: cannot keep a descriptor: %s",
+				    strerror(errno));
+	chunk->nbytes = nbytes;
+	chunk->held = 1;
+	return SHMEMH_OK;
+}
+
+static int map(shmemhi_mem_t *mem, char *at, shmemhi_chunk_t *chunk, shmemhi_err_t *err)
+{
+	int status = SHMEMH_OK;
+
+	if (mmap(at, chunk->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, chunk->fd, 0) ==
+	    MAP_FAILED) {
+		int error = errno;
+
+		map_nothing(at, chunk->nbytes);
+		return shmemhi_fail(err, error == ENOMEM ? SHMEMH_ERR_NO_MEMORY : SHMEMH_ERR_SYSTEM,
+				    "heap: mmap of %llu bytes failed: %s",
+				    (unsigned long long)chunk->nbytes, strerror(error));
+	}
+	if (mem->cuctx)
+		status = shmemhi_cuctx_register(mem->cuctx, at, chunk->nbytes, err);
+	if (status != SHMEMH_OK)
+		map_nothing(at, chunk->nbytes);
+	else
+		chunk->at = at;
+	return status;
+}
+
+static void drop(shmemhi_mem_t *mem, shmemhi_chunk_t *chunk)
+{
+	if (chunk->at) {
+		if (mem->cuctx)
+			shmemhi_cuctx_unregister(mem->cuctx, chunk->at);
+		map_nothing(chunk->at, chunk->nbytes);
+	}
+	shmemhi_chunk_close_fd(chunk);
+	*chunk = SHMEMHI_CHUNK_NONE;
+}
+
+static int zero(shmemhi_mem_t *mem, char *at, uint64_t nbytes, shmemhi_err_t *err)
+{
+	(void)mem;
+	(void)err;
+	memset(at, 0, nbytes);
+	return SHMEMH_OK;
+}
+
+const shmemhi_backend_t shmemhi_backend_host = {
+	.kind = SHMEMH_HEAP_HOST,
+	.granularity = granularity,
+	.default_max = default_max,
+	.reserve = reserve,
+	.unreserve = unreserve,
+	.create = create,
+	.import = import,
+	.map = map,
+	.drop = drop,
+	.zero = zero,
+};

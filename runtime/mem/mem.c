@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Choice of the backend, memory that is not symmetric, and what others ask about peers. */
+#include "mem/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sodium.h>
+#include "mem/state.h"
+
+#define LOCAL_ALIGN 128 /* a GPU cache line: words polled by others share it with nothing */
+
+static const char *const kind_names[] = {"auto", "gpu", "host"};
+
+static void drop_cuctx(shmemhi_mem_t *mem)
+{
+	if (!mem->cuctx)
+		return;
+	shmemhi_cuctx_detach(mem->cuctx);
+	shmemhi_cuda_close(&mem->cuctx->cuda);
+	free(mem->cuctx);
+	mem->cuctx = NULL;
+}
+
+/* Take over the driver table and attach to the current context, if there is one. */
+static int attach(shmemh_t *job, const shmemhi_cuda_t *cuda)
+{
+	shmemhi_mem_t *mem = job->mem;
+	int attached;
+
+	if (!cuda)
+		return SHMEMH_OK;
+	mem->cuctx = calloc(1, sizeof *mem->cuctx);
+	if (!mem->cuctx)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "memory: out of memory");
+	mem->cuctx->cuda = *cuda;
+	attached = shmemhi_cuctx_attach(mem->cuctx, &job->err);
+	if (attached == 1)
+		return SHMEMH_OK;
+	drop_cuctx(mem);
+	return attached;
+}
+
+static int check_device(shmemh_t *job, int kind)
+{
+	const shmemhi_cuctx_t *c = job->mem->cuctx;
+
+	if (kind == SHMEMH_HEAP_GPU && !c)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_CUDA,
+				    "a GPU heap is asked for, but the calling thread has no CUDA "
+				    "context: call cudaSetDevice before shmemh_init");
+	if (kind == SHMEMH_HEAP_GPU && !(shmemhi_cuctx_attribute(c, SHMEMHI_CU_ATTR_VMM) &&
+					 shmemhi_cuctx_attribute(c, SHMEMHI_CU_ATTR_POSIX_FD)))
+		return shmemhi_fail(&job->err, SHMEMH_ERR_CUDA,
+				    "device %d cannot share memory by file descriptors (virtual "
+				    "memory management): set SHMEMH_HEAP=host",
+				    c->device);
+	if (kind == SHMEMH_HEAP_HOST && c &&
+	    !shmemhi_cuctx_attribute(c, SHMEMHI_CU_ATTR_HOST_POINTER_USABLE))
+		return shmemhi_fail(&job->err, SHMEMH_ERR_CUDA,
+				    "device %d cannot use host memory at its host address: set "
+				    "SHMEMH_HEAP=gpu",
+				    c->device);
+	return SHMEMH_OK;
+}
+
+static int choose(shmemh_t *job, const shmemhi_cuda_t *cuda)
+{
+	shmemhi_mem_t *mem = job->mem;
+	int kind =
+		job->attr.heap_kind != SHMEMH_HEAP_AUTO ? job->attr.heap_kind : job->opt.heap_kind;
+	int status = attach(job, cuda);
+
+	if (status != SHMEMH_OK)
+		return status;
+	if (kind == SHMEMH_HEAP_AUTO)
+		kind = mem->cuctx ? SHMEMH_HEAP_GPU : SHMEMH_HEAP_HOST;
+	status = check_device(job, kind);
+	if (status != SHMEMH_OK)
+		return status;
+	mem->backend = kind == SHMEMH_HEAP_GPU ? &shmemhi_backend_gpu : &shmemhi_backend_host;
+	if (sodium_init() < 0)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM, "memory: no random numbers");
+	shmemhi_identity(job, &mem->id);
+	return mem->backend->granularity(mem, &mem->heap.granularity, &job->err);
+}
+
+/* One kind of heap in the whole job, and the coarsest granularity of all. */
+static int settle(shmemh_t *job)
+{
+	shmemhi_mem_t *mem = job->mem;
+	uint64_t mine[2] = {(uint64_t)mem->backend->kind, mem->heap.granularity};
+	uint64_t(*all)[2] = calloc((size_t)job->n_pes, sizeof *all);
+	int status = shmemhi_agree(
+		job, all ? SHMEMH_OK
+			 : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "memory: out of memory"));
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, mine, all, sizeof mine);
+	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++) {
+		if (all[pe][0] != all[0][0])
+			status = shmemhi_fail(
+				&job->err, SHMEMH_ERR_MISMATCH,
+				"PE 0 has a %s heap, PE %d a %s heap: call cudaSetDevice before "
+				"shmemh_init on every PE, or set SHMEMH_HEAP",
+				kind_names[all[0][0]], pe, kind_names[all[pe][0]]);
+		else if (all[pe][1] > mem->heap.granularity)
+			mem->heap.granularity = all[pe][1];
+	}
+	free(all);
+	return status;
+}
+
+int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda)
+{
+	int status;
+
+	job->mem = calloc(1, sizeof *job->mem);
+	if (job->mem) {
+		job->mem->n_pes = job->n_pes;
+		job->mem->listener = SHMEMHI_LISTENER_NONE;
+		status = choose(job, cuda);
+	} else {
+		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "memory: out of memory");
+	}
+	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK)
+		status = settle(job);
+	if (status != SHMEMH_OK)
+		shmemhi_mem_close(job);
+	return status;
+}
+
+int shmemhi_mem_open(shmemh_t *job)
+{
+	shmemhi_cuda_t cuda;
+	int found = shmemhi_cuda_open(&cuda, 0, &job->err);
+
+	if (found > 1) /* a status: too old a driver matters only where a GPU is asked for */
+		shmemhi_log(&job->log, SHMEMHI_WARN, "GPU not used: %s", job->err.text);
+	job->err.text[0] = '\0';
+	return shmemhi_mem_open_with(job, found == 1 ? &cuda : NULL);
+}
+
+void shmemhi_mem_close(shmemh_t *job)
+{
+	if (!job->mem)
+		return;
+	drop_cuctx(job->mem);
+	free(job->mem);
+	job->mem = NULL;
+}
+
+int shmemhi_mem_is_mapped(const shmemh_t *job, int pe)
+{
+	return job->mem->peers[pe].mapped;
+}
+
+int shmemhi_mem_same_gpu(const shmemh_t *job, int pe)
+{
+	const shmemhi_mem_t *mem = job->mem;
+	const shmemhi_identity_t *peer = &mem->ids[pe];
+
+	if (!(mem->id.flags & peer->flags & SHMEMHI_ID_GPU))
+		return mem->peers[pe].direct;
+	return memcmp(&mem->id.gpu, &peer->gpu, sizeof peer->gpu) == 0;
+}
+
+int shmemhi_mem_has_atomics(const shmemh_t *job, int pe)
+{
+	const shmemhi_mem_t *mem = job->mem;
+	int yes;
+
+	if (!mem->peers[pe].mapped)
+		return 0;
+	if (!mem->cuctx || shmemhi_mem_same_gpu(job, pe))
+		return 1;
+	if (mem->backend->kind == SHMEMH_HEAP_HOST)
+		return (mem->id.flags & mem->ids[pe].flags & SHMEMHI_ID_HOST_NATIVE_ATOMIC) != 0;
+	yes = shmemhi_cuctx_p2p(mem->cuctx, &mem->ids[pe].gpu, SHMEMHI_CU_P2P_NATIVE_ATOMIC);
+	if (yes < 0)
+		shmemhi_log(&job->log, SHMEMHI_INFO,
+			    "the GPU of PE %d is not visible to this process, so atomics on it are "
+			    "taken as not supported: let CUDA_VISIBLE_DEVICES name it",
+			    pe);
+	return yes > 0;
+}
+
+char *shmemhi_mem_base(const shmemh_t *job, int pe)
+{
+	return job->mem->peers[pe].base;
+}
+
+uint64_t shmemhi_mem_reserved(const shmemh_t *job)
+{
+	return job->mem->heap.reserved;
+}
+
+static int local_alloc(shmemh_t *job, size_t nbytes, void **ptr)
+{
+	size_t rounded = (nbytes + LOCAL_ALIGN - 1) / LOCAL_ALIGN * LOCAL_ALIGN;
+
+	*ptr = rounded < nbytes ? NULL : aligned_alloc(LOCAL_ALIGN, rounded);
+	if (!*ptr)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "no host memory for %zu bytes",
+				    nbytes);
+	memset(*ptr, 0, rounded);
+	return SHMEMH_OK;
+}
+
+int shmemhi_dev_alloc(shmemh_t *job, size_t nbytes, void **dev)
+{
+	if (job->mem->cuctx)
+		return shmemhi_cuctx_dev_alloc(job->mem->cuctx, nbytes, dev, &job->err);
+	return local_alloc(job, nbytes, dev);
+}
+
+int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes)
+{
+	if (job->mem->cuctx)
+		return shmemhi_cuctx_write(job->mem->cuctx, dev, src, nbytes, &job->err);
+	memcpy(dev, src, nbytes);
+	return SHMEMH_OK;
+}
+
+void shmemhi_dev_free(shmemh_t *job, void *dev)
+{
+	if (job->mem->cuctx)
+		shmemhi_cuctx_dev_free(job->mem->cuctx, dev);
+	else
+		free(dev);
+}
+
+int shmemhi_pinned_alloc(shmemh_t *job, size_t nbytes, void **ptr)
+{
+	if (job->mem->cuctx)
+		return shmemhi_cuctx_pinned_alloc(job->mem->cuctx, nbytes, ptr, &job->err);
+	return local_alloc(job, nbytes, ptr);
+}
+
+void shmemhi_pinned_free(shmemh_t *job, void *ptr)
+{
+	if (job->mem->cuctx)
+		shmemhi_cuctx_pinned_free(job->mem->cuctx, ptr);
+	else
+		free(ptr);
+}
+
+void shmemhi_chunk_close_fd(shmemhi_chunk_t *chunk)
+{
+	if (chunk->fd >= 0)
+		close(chunk->fd);
+	chunk->fd = -1;
+}

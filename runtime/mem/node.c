@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The node: PEs whose memory can be mapped. Who is on it by identity is a guess (containers may
+ * share a boot id but no directory; GPUs may be out of each other's reach), so each pair proves it
+ * by passing a descriptor and mapping what comes. The connections stay, for growth. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <sodium.h>
+#include "mem/mem.h"
+#include "mem/state.h"
+
+/* Where a PE listens; gathered, so that only members of the job know the secret. */
+typedef struct meeting {
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	unsigned char secret[SHMEMHI_FD_SECRET_NBYTES];
+} meeting_t;
+
+/* Scratch of node_open. */
+typedef struct opening {
+	meeting_t mine;
+	meeting_t *meetings;   /* [n_pes] */
+	unsigned char *row;    /* [n_pes]: what this PE says about each other one */
+	unsigned char *matrix; /* [n_pes][n_pes]: all rows */
+	int *fds;              /* [n_pes] */
+	int *group;            /* [n_pes] */
+	uint64_t deadline_ns;
+} opening_t;
+
+static int same_node(const shmemhi_mem_t *mem, int pe)
+{
+	return memcmp(mem->id.node, mem->ids[pe].node, SHMEMHI_KEY_NBYTES) == 0;
+}
+
+static int same_process(const shmemhi_mem_t *mem, int pe)
+{
+	return memcmp(mem->id.process, mem->ids[pe].process, SHMEMHI_KEY_NBYTES) == 0;
+}
+
+/* On this node but in another process: reached through a socket. */
+static int is_remote(const shmemh_t *job, int pe)
+{
+	return same_node(job->mem, pe) && !same_process(job->mem, pe);
+}
+
+static int has_remote(const shmemh_t *job)
+{
+	int n = 0;
+
+	for (int pe = 0; pe < job->n_pes; pe++)
+		n += is_remote(job, pe);
+	return n != 0;
+}
+
+/* May this PE's GPU reach that of pe at all? An invisible GPU is tried. */
+static int gpu_may_reach(const shmemh_t *job, int pe)
+{
+	const shmemhi_mem_t *mem = job->mem;
+
+	return mem->backend->kind != SHMEMH_HEAP_GPU ||
+	       shmemhi_cuctx_p2p(mem->cuctx, &mem->ids[pe].gpu, SHMEMHI_CU_P2P_ACCESS) != 0;
+}
+
+static int out_of_memory(shmemh_t *job)
+{
+	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "node: out of memory");
+}
+
+static int alloc_opening(shmemh_t *job, opening_t *o)
+{
+	shmemhi_mem_t *mem = job->mem;
+	size_t n = (size_t)job->n_pes;
+
+	mem->ids = calloc(n, sizeof *mem->ids);
+	mem->peers = calloc(n, sizeof *mem->peers);
+	o->meetings = calloc(n, sizeof *o->meetings);
+	o->row = calloc(n, 1);
+	o->matrix = calloc(n, n);
+	o->fds = calloc(n, sizeof *o->fds);
+	o->group = calloc(n, sizeof *o->group);
+	for (size_t pe = 0; mem->peers && pe < n; pe++)
+		mem->peers[pe].conn = -1;
+	if (!mem->ids || !mem->peers || !o->meetings || !o->row || !o->matrix || !o->fds ||
+	    !o->group)
+		return out_of_memory(job);
+	return SHMEMH_OK;
+}
+
+static void free_opening(opening_t *o)
+{
+	free(o->meetings);
+	free(o->row);
+	free(o->matrix);
+	free(o->fds);
+	free(o->group);
+}
+
+static int listen_for_peers(shmemh_t *job, opening_t *o)
+{
+	shmemhi_mem_t *mem = job->mem;
+	int status = SHMEMH_OK;
+
+	if (has_remote(job)) {
+		status = shmemhi_listener_open(&mem->listener, &job->err);
+		memcpy(o->mine.path, mem->listener.path, sizeof o->mine.path);
+		randombytes_buf(o->mine.secret, sizeof o->mine.secret);
+	}
+	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, &o->mine, o->meetings, sizeof o->mine);
+	return status;
+}
+
+/* Connect to every lower PE of the node; o->row says to whom it worked. A PE that cannot be
+ * reached is not an error: it is not on this node then. */
+static void connect_lower(shmemh_t *job, opening_t *o)
+{
+	for (int pe = 0; pe < job->pe; pe++) {
+		shmemhi_err_t why = {""};
+		shmemhi_hello_t hello = {.pe = job->pe};
+		int conn;
+
+		if (!is_remote(job, pe))
+			continue;
+		memcpy(hello.secret, o->meetings[pe].secret, sizeof hello.secret);
+		conn = shmemhi_fd_connect(o->meetings[pe].path, &hello, o->deadline_ns, &why);
+		if (conn < 0)
+			shmemhi_log(&job->log, SHMEMHI_WARN,
+				    "PE %d looks like this node, but no socket to it: %s", pe,
+				    why.text);
+		job->mem->peers[pe].conn = conn;
+		o->row[pe] = conn >= 0;
+	}
+}
+
+/* Accept the higher PEs that said they connected: their connections and hellos are here already,
+ * so this waits for nobody, whoever else knocks. */
+static void accept_higher(shmemh_t *job, opening_t *o)
+{
+	shmemhi_mem_t *mem = job->mem;
+	int pe;
+
+	for (int left = 0; mem->listener.fd >= 0; left = 0) {
+		for (pe = job->pe + 1; pe < job->n_pes; pe++)
+			left += o->matrix[pe * job->n_pes + job->pe] && mem->peers[pe].conn < 0;
+		int conn = left ? shmemhi_fd_accept(&mem->listener, o->mine.secret, &pe) : -1;
+		if (conn < 0)
+			break;
+		if (pe > job->pe && pe < job->n_pes && is_remote(job, pe) &&
+		    mem->peers[pe].conn < 0)
+			mem->peers[pe].conn = conn;
+		else
+			close(conn);
+	}
+	shmemhi_listener_close(&mem->listener);
+}
+
+static int connect_all(shmemh_t *job, opening_t *o)
+{
+	int status;
+
+	connect_lower(job, o);
+	status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
+	if (status == SHMEMH_OK)
+		accept_higher(job, o);
+	return status;
+}
+
+/* Can memory that came as fd be mapped here? */
+static int try_map(shmemhi_mem_t *mem, int fd, shmemhi_err_t *err)
+{
+	uint64_t nbytes = mem->heap.granularity;
+	shmemhi_range_t range = {0};
+	shmemhi_chunk_t chunk = SHMEMHI_CHUNK_NONE;
+	int status = mem->backend->reserve(mem, nbytes, &range, err);
+
+	if (status == SHMEMH_OK)
+		status = mem->backend->import(mem, fd, nbytes, &chunk, err);
+	if (status == SHMEMH_OK)
+		status = mem->backend->map(mem, range.base, &chunk, err);
+	mem->backend->drop(mem, &chunk);
+	mem->backend->unreserve(mem, &range);
+	return status;
+}
+
+/* Can this PE map the memory of pe, which sent fd (-1: did not arrive, for the reason why)? */
+static int prove_one(shmemh_t *job, int pe, int fd, shmemhi_err_t why)
+{
+	int ok = 0;
+
+	if (!gpu_may_reach(job, pe)) {
+		why = (shmemhi_err_t){"no peer access between the GPUs"};
+	} else if (same_process(job->mem, pe)) {
+		ok = 1;
+	} else if (fd >= 0) {
+		why.text[0] = '\0';
+		ok = try_map(job->mem, fd, &why) == SHMEMH_OK;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!ok)
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "memory of PE %d, on this node, cannot be mapped: %s", pe, why.text);
+	return ok;
+}
+
+/* Pass one small chunk around; o->row then says whose memory this PE can map. */
+static int prove(shmemh_t *job, opening_t *o)
+{
+	shmemhi_mem_t *mem = job->mem;
+	shmemhi_chunk_t chunk = SHMEMHI_CHUNK_NONE;
+	shmemhi_err_t why = {""};
+	int status = SHMEMH_OK;
+
+	if (has_remote(job))
+		status = mem->backend->create(mem, mem->heap.granularity, &chunk, &job->err);
+	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK) {
+		shmemhi_exchange(job, chunk.fd, o->fds, &why);
+		for (int pe = 0; pe < job->n_pes; pe++)
+			o->row[pe] = same_node(mem, pe) && prove_one(job, pe, o->fds[pe], why);
+		status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
+	}
+	mem->backend->drop(mem, &chunk);
+	return status;
+}
+
+/* Groups in which every pair can map each other, the same on every PE: "is mapped" is then an
+ * equivalence, as a node team needs. In PE order, each joins the first group that takes it. */
+static void form_groups(const unsigned char *matrix, int n, int *group)
+{
+	for (int pe = 0; pe < n; pe++) {
+		group[pe] = pe;
+		for (int first = 0; first < pe && group[pe] == pe; first++) {
+			int fits = group[first] == first;
+
+			for (int m = first; fits && m < pe; m++)
+				if (group[m] == first)
+					fits = matrix[pe * n + m] && matrix[m * n + pe];
+			if (fits)
+				group[pe] = first;
+		}
+	}
+}
+
+static void set_peers(shmemh_t *job, opening_t *o)
+{
+	shmemhi_mem_t *mem = job->mem;
+
+	form_groups(o->matrix, job->n_pes, o->group);
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		shmemhi_peer_t *peer = &mem->peers[pe];
+
+		peer->mapped = o->group[pe] == o->group[job->pe];
+		peer->direct = peer->mapped && same_process(mem, pe);
+		if (!peer->mapped && peer->conn >= 0) {
+			close(peer->conn);
+			peer->conn = -1;
+		}
+	}
+}
+
+int shmemhi_node_open(shmemh_t *job)
+{
+	opening_t o = {.deadline_ns = shmemhi_clock_ns() + job->opt.boot_timeout_ns};
+	int status = shmemhi_agree(job, alloc_opening(job, &o));
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, &job->mem->id, job->mem->ids, sizeof job->mem->id);
+	if (status == SHMEMH_OK)
+		status = listen_for_peers(job, &o);
+	if (status == SHMEMH_OK)
+		status = connect_all(job, &o);
+	if (status == SHMEMH_OK)
+		status = prove(job, &o);
+	if (status == SHMEMH_OK)
+		set_peers(job, &o);
+	else
+		shmemhi_node_close(job);
+	free_opening(&o);
+	return status;
+}
+
+void shmemhi_node_close(shmemh_t *job)
+{
+	shmemhi_mem_t *mem = job->mem;
+
+	shmemhi_listener_close(&mem->listener);
+	for (int pe = 0; mem->peers && pe < job->n_pes; pe++)
+		if (mem->peers[pe].conn >= 0)
+			close(mem->peers[pe].conn);
+	free(mem->peers);
+	free(mem->ids);
+	mem->peers = NULL;
+	mem->ids = NULL;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What runtime/mem keeps for a job (shmemh.mem). Private to mem/ and its tests. */
+#ifndef SHMEMHI_MEM_STATE_H
+#define SHMEMHI_MEM_STATE_H
+
+#include "core/job.h"
+#include "cuda/ctx.h"
+#include "mem/backend.h"
+#include "mem/fdpass.h"
+#include "mem/suballoc.h"
+
+#define SHMEMHI_KEY_NBYTES 16
+
+#define SHMEMHI_ID_GPU 1u                /* uuid is valid: the PE has a CUDA context */
+#define SHMEMHI_ID_HOST_NATIVE_ATOMIC 2u /* its GPU's link to host memory has native atomics */
+
+/* Who a PE is, as the others need to know it. */
+typedef struct shmemhi_identity {
+	unsigned char node[SHMEMHI_KEY_NBYTES];    /* equal: one node */
+	unsigned char process[SHMEMHI_KEY_NBYTES]; /* equal: one process */
+	shmemhi_cu_uuid_t gpu;
+	uint32_t flags; /* SHMEMHI_ID_* */
+	int32_t device; /* ordinal; means something in its own process only */
+} shmemhi_identity_t;
+
+/* How this PE reaches another one's memory. */
+typedef struct shmemhi_peer {
+	int mapped; /* its heap is, or will be, visible here */
+	int direct; /* in this process: by its own address, nothing to map */
+	int conn;   /* socket for descriptors; -1: none */
+	char *base; /* its heap as seen here */
+	shmemhi_range_t range;
+} shmemhi_peer_t;
+
+/* One growth of the heap. */
+typedef struct shmemhi_growth {
+	uint64_t offset;
+	uint64_t nbytes;
+	shmemhi_chunk_t *chunks; /* [n_pes]: own, and those of mapped peers in other processes */
+} shmemhi_growth_t;
+
+struct shmemhi_heap_call;
+
+typedef struct shmemhi_heap {
+	uint64_t reserved;
+	uint64_t chunk; /* least growth */
+	uint64_t granularity;
+	_Atomic uint64_t committed; /* shmemh_ptr reads it from any thread */
+	shmemhi_suballoc_t blocks;
+	shmemhi_growth_t *growths;
+	size_t n_growths;
+	uint64_t sequence;               /* of heap calls */
+	struct shmemhi_heap_call *calls; /* [n_pes], what the PEs asked for */
+} shmemhi_heap_t;
+
+typedef struct shmemhi_mem {
+	int n_pes;
+	const shmemhi_backend_t *backend;
+	shmemhi_cuctx_t *cuctx; /* NULL: no CUDA context */
+	shmemhi_identity_t id;  /* own; sent to the others by node_open */
+	shmemhi_identity_t *ids;
+	shmemhi_peer_t *peers; /* [n_pes] */
+	shmemhi_listener_t listener;
+	uint64_t exchanges; /* descriptor exchanges so far */
+	shmemhi_heap_t heap;
+} shmemhi_mem_t;
+
+/* Open on a given driver table (NULL: no driver), which job->mem then owns. */
+int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda);
+
+/* Fill id: node (of SHMEMH_NODE_ID, else boot and network namespace), process, GPU. */
+void shmemhi_identity(const shmemh_t *job, shmemhi_identity_t *id);
+
+/* Pass fd (-1: none to pass) to every connected peer and receive theirs into fds[n_pes] (-1 where
+ * there is none). One that fails does not keep the others' from coming. Collective over the
+ * connected PEs. Returns SHMEMH_OK, or why one failed, with a line in err that names it. */
+int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err);
+
+/* Add nbytes of memory on all PEs. Collective; the same verdict everywhere. Failed: as before. */
+int shmemhi_grow(shmemh_t *job, uint64_t nbytes);
+
+/* The line for a call that cannot work because a PE is gone. Returns ERR_PEER. */
+int shmemhi_fail_broken(shmemh_t *job, const char *what);
+
+#endif
