@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The shmem_dev authors
+# headers_alone.sh stage c|cxx|cuda: each installed header compiles alone, and twice in one unit,
+# with every compiler of that language that is here; plain and with SHMEMD_CHECK. A header that
+# belongs to one language is left out of the others.
+set -eu
+include=$1/include language=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+case $language in
+c) compilers='gcc clang' skip='/(cuda|state)\.h$' ;;
+cxx) compilers='g++ clang++' skip='/(cuda|state)\.h$|shmem_sim_cuda\.h$' ;;
+cuda) compilers=nvcc skip='/cpu\.h$|/shmem_sim.*\.h$' ;;
+*) exit 2 ;;
+esac
+
+compile() { # compiler unit
+	case $language in
+	c) "$1" -xc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$include" $check "$2" ;;
+	cxx) "$1" -xc++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$include" \
+		$check "$2" ;;
+	cuda) "$1" -x cu -std=c++17 -arch=sm_90 --Werror all-warnings -Xcompiler -Wall,-Wextra -c \
+		-I "$include" $check "$2" -o "$2.o" ;;
+	esac
+}
+
+used=0 failed=0 n_headers=0
+for header in $(cd "$include" && find . -name '*.h' | sed 's,^\./,,' | grep -Ev "$skip" | sort); do
+	n_headers=$((n_headers + 1))
+	unit=$work/$(echo "$header" | tr '/.' '__').c
+	printf '#include <%s>\n#include <%s>\nint headers_alone_unit;\n' "$header" "$header" >"$unit"
+done
+for compiler in $compilers; do
+	command -v "$compiler" >/dev/null || continue
+	used=$((used + 1))
+	for check in '' -DSHMEMD_CHECK; do
+		# nvcc takes a second for each unit: the check build only of what includes the rest.
+		names='*'
+		[ "$language$check" != cuda-DSHMEMD_CHECK ] || names='shmem_dev_s*'
+		for unit in "$work"/$names.c; do
+			compile "$compiler" "$unit" || {
+				echo "$unit $check: does not compile alone with $compiler"
+				failed=1
+			}
+		done
+	done
+done
+[ "$used" -gt 0 ] || {
+	echo "skipped: none of $compilers is here"
+	exit 77
+}
+[ "$n_headers" -gt 0 ] || {
+	echo "no headers below $include"
+	exit 1
+}
+exit "$failed"

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The shmem_dev authors
+# pkgconfig.sh stage examples: the examples build with nothing but what pkg-config prints, as C and,
+# if nvcc is here, as CUDA; the C programs run.
+set -eu
+stage=$1 examples=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+PKG_CONFIG_PATH=$(dirname "$(find "$stage" -name shmem_dev.pc)")${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH
+
+pc() {
+	# shellcheck disable=SC2046 # flags are words
+	set -- $(pkg-config "$@")
+	for flag; do
+		case $flag in
+		-I* | -L* | -l*) ;;
+		*)
+			echo "pkg-config prints '$flag', which nvcc rejects" >&2
+			return 1
+			;;
+		esac
+	done
+	echo "$*"
+}
+
+cpu=$(pc --cflags --libs shmem_dev shmem_host shmem_sim)
+gpu=$(pc --cflags --libs shmem_dev shmem_host)
+[ "$(pkg-config --libs shmem_dev)" = "" ]
+for path in $(pkg-config --cflags-only-I --libs-only-L shmem_host | sed 's/-[IL]//g'); do
+	[ -d "$path" ] || {
+		echo "pkg-config names $path, which is not there"
+		exit 1
+	}
+done
+
+n_built=0
+for source in "$examples"/[0-9]*/*.c; do
+	program=$work/$(basename "$source" .c)
+	echo "== $source"
+	# shellcheck disable=SC2086 # flags are words
+	gcc -O1 -Wall -Wextra -Werror -I "$examples/common" "$source" "$examples/common/run.c" \
+		-o "$program" $cpu
+	LD_LIBRARY_PATH=$(pkg-config --variable=libdir shmem_host) SHMEMSIM_PES=2 "$program"
+	if command -v nvcc >/dev/null; then
+		# shellcheck disable=SC2086
+		nvcc -arch=sm_90 -I "$examples/common" -x cu "$source" "$examples/common/run.c" \
+			-o "${program}_gpu" $gpu
+	fi
+	n_built=$((n_built + 1))
+done
+[ "$n_built" -gt 0 ]
