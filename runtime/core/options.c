@@ -215,6 +215,10 @@ int shmemhi_options_read(shmemhi_options_t *opt, const shmemhi_log_t *log, shmem
 		if (parse(&table[i], text, opt) != 0)
 			return fail_option(&table[i], text, err);
 	}
+	if (opt->boot_timeout_ns == 0)
+		return shmemhi_fail(err, SHMEMH_ERR_OPTION,
+				    "SHMEMH_BOOT_TIMEOUT=0: nothing could start in no time; use a "
+				    "large value to wait long");
 	own.level = opt->debug;
 	warn_unknown(&own);
 	return SHMEMH_OK;

@@ -21,11 +21,11 @@
 	X(timeout_ns, TIME, "SHMEMH_TIMEOUT", "0",                                                 \
 	  "limit of device waits that name none; 0: none")                                         \
 	X(boot_timeout_ns, TIME, "SHMEMH_BOOT_TIMEOUT", "120s",                                    \
-	  "deadline of each host collective and of the start of a job")                            \
+	  "deadline of the start of a job and of each host collective; more than 0")               \
 	X(debug, WORD, "SHMEMH_DEBUG", "warn",                                                     \
 	  "off|error|warn|info|trace: what is logged to stderr")                                   \
 	X(ifname, TEXT, "SHMEMH_IFNAME", "",                                                       \
-	  "network interface of the hub; empty: the first that is up, loopback if there is none")  \
+	  "network interface of the hub; empty: all that are up, loopback if there is no other")   \
 	X(node_id, TEXT, "SHMEMH_NODE_ID", "",                                                     \
 	  "PEs with equal text count as one node; empty: boot id and network namespace")           \
 	X(uniqueid, TEXT, "SHMEMH_UNIQUEID", "", "text form of the unique id, set by a launcher")  \

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* shmem-info: the version, the options in force, and what this machine has, one line each: "ok",
+ * or what is missing and what that means. Changes nothing, needs no GPU. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <shmem_host/shmem_host.h>
+#include "boot/boot.h"
+#include "boot/uniqueid.h"
+#include "core/options.h"
+#include "cuda/dl.h"
+
+static void line(const char *what, const char *text)
+{
+	printf("%-18s %s\n", what, text);
+}
+
+/* The first line of a file, without its end. */
+static void print_file(const char *what, const char *path)
+{
+	char text[256];
+	FILE *f = fopen(path, "r");
+
+	if (!f || !fgets(text, sizeof(text), f))
+		snprintf(text, sizeof(text), "%s: %s", path, strerror(errno));
+	text[strcspn(text, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	line(what, text);
+}
+
+static void print_link(const char *what, const char *path)
+{
+	char text[256];
+	ssize_t n = readlink(path, text, sizeof(text) - 1);
+
+	if (n < 0)
+		snprintf(text, sizeof(text), "%s: %s", path, strerror(errno));
+	else
+		text[n] = '\0';
+	line(what, text);
+}
+
+/* How many of the other GPUs have `attribute` (SHMEMHI_CU_P2P_*) towards this one. */
+static int count_peers(const shmemhi_cuda_t *cuda, int n_gpus, int gpu, int attribute)
+{
+	int n_peers = 0;
+	int i;
+
+	for (i = 0; i < n_gpus; i++) {
+		int value = 0;
+
+		if (i != gpu && cuda->device_get_p2p_attribute(&value, attribute, gpu, i) == 0)
+			n_peers += value != 0;
+	}
+	return n_peers;
+}
+
+static void print_gpu(const shmemhi_cuda_t *cuda, int n_gpus, int gpu)
+{
+	size_t nbytes = 0;
+	int has_vmm = 0;
+	int has_fd = 0;
+	char label[16];
+	char text[200];
+
+	cuda->device_total_mem(&nbytes, gpu);
+	cuda->device_get_attribute(&has_vmm, SHMEMHI_CU_ATTR_VMM, gpu);
+	cuda->device_get_attribute(&has_fd, SHMEMHI_CU_ATTR_POSIX_FD, gpu);
+	snprintf(label, sizeof(label), "  GPU %d", gpu);
+	snprintf(text, sizeof(text), "%zu MiB, %s, maps %d of %d others, %d with native atomics",
+		 nbytes >> 20,
+		 has_vmm && has_fd ? "memory can be shared" : "memory CANNOT be shared by fd",
+		 count_peers(cuda, n_gpus, gpu, SHMEMHI_CU_P2P_ACCESS), n_gpus - 1,
+		 count_peers(cuda, n_gpus, gpu, SHMEMHI_CU_P2P_NATIVE_ATOMIC));
+	line(label, text);
+}
+
+static void print_gpus(const shmemhi_cuda_t *cuda)
+{
+	shmemhi_err_t err = {""};
+	char text[64];
+	int n_gpus = 0;
+	int i;
+
+	if (shmemhi_cuda_check(cuda, &err, "cuInit", cuda->init(0)) != SHMEMH_OK ||
+	    shmemhi_cuda_check(cuda, &err, "cuDeviceGetCount", cuda->device_get_count(&n_gpus)) !=
+		    SHMEMH_OK) {
+		line("CUDA driver", err.text);
+		return;
+	}
+	snprintf(text, sizeof(text), "ok, GPUs: %d", n_gpus);
+	line("CUDA driver", text);
+	for (i = 0; i < n_gpus; i++)
+		print_gpu(cuda, n_gpus, i);
+}
+
+static void print_cuda(void)
+{
+	shmemhi_err_t err = {""};
+	shmemhi_cuda_t cuda;
+	int got = shmemhi_cuda_open(&cuda, 1, &err);
+
+	if (got == 1) {
+		print_gpus(&cuda);
+		shmemhi_cuda_close(&cuda);
+	} else if (got == 0) {
+		line("CUDA driver", "none (libcuda.so.1 not found): heap in host memory only");
+	} else {
+		line("CUDA driver", err.text);
+	}
+}
+
+static void print_pmix(void)
+{
+	void *library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
+	const char *started =
+		shmemhi_boot_pmix_present() ? ", and this process was started by it" : "";
+	char text[160];
+
+	if (!library)
+		snprintf(text, sizeof(text),
+			 "none (libpmix.so.2 not found)%s: jobs start by unique id only", started);
+	else
+		snprintf(text, sizeof(text), "ok%s", started);
+	line("PMIx", text);
+}
+
+static void print_memfd(void)
+{
+	int fd = memfd_create("shmem-info", MFD_CLOEXEC);
+
+	line("memfd", fd >= 0 ? "ok" : strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+static void print_address_space(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) != 0)
+		line("address space", strerror(errno));
+	else if (limit.rlim_cur == RLIM_INFINITY)
+		line("address space", "ok");
+	else
+		line("address space", "limited (ulimit -v): a heap may find no room");
+}
+
+/* Where a hub made here would listen. */
+static void print_hub(const shmemhi_options_t *opt)
+{
+	shmemhi_addr_t addrs[SHMEMHI_ID_MAX_ADDRS];
+	int fds[SHMEMHI_ID_MAX_ADDRS];
+	shmemhi_err_t err = {""};
+	char text[512] = "ok:";
+	int n = shmemhi_listen(opt->ifname, fds, addrs, &err);
+	int i;
+
+	for (i = 0; i < n; i++) {
+		char addr[SHMEMHI_ADDR_TEXT_NBYTES];
+		size_t used = strlen(text);
+
+		shmemhi_addr_text(&addrs[i], addr);
+		snprintf(text + used, sizeof(text) - used, " %.*s",
+			 (int)(strrchr(addr, ':') - addr), addr);
+		close(fds[i]);
+	}
+	line("hub addresses", n > 0 ? text : err.text);
+}
+
+int main(int argc, char **argv)
+{
+	shmemhi_log_t log = {SHMEMHI_WARN, -1, -1};
+	shmemhi_err_t err = {""};
+	shmemhi_options_t opt;
+	int status;
+
+	if (argc > 1) {
+		int is_help = strcmp(argv[1], "--help") == 0;
+
+		fputs("usage: shmem-info\nVersion, options in force, and what this machine has.\n",
+		      is_help ? stdout : stderr);
+		return is_help ? 0 : 2;
+	}
+	printf("shmem_host %d.%d.%d, device ABI %d.%d\n\n", SHMEMH_VERSION_MAJOR,
+	       SHMEMH_VERSION_MINOR, SHMEMH_VERSION_PATCH, SHMEMD_ABI_MAJOR, SHMEMD_ABI_MINOR);
+	print_cuda();
+	print_pmix();
+	print_memfd();
+	print_address_space();
+	print_file("boot id", "/proc/sys/kernel/random/boot_id");
+	print_link("network namespace", "/proc/self/ns/net");
+	status = shmemhi_options_read(&opt, &log, &err);
+	if (status != SHMEMH_OK) {
+		printf("\noptions: %s\n", err.text);
+		return 1;
+	}
+	print_hub(&opt);
+	printf("\n");
+	shmemhi_options_print(&opt, stdout);
+	return 0;
+}
