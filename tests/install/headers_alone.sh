@@ -6,6 +6,7 @@
 # belongs to one language is left out of the others.
 set -eu
 include=$1/include language=$2
+strict='-Wall -Wextra -Wpedantic -Werror -fsyntax-only'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -16,11 +17,11 @@ cuda) compilers=nvcc skip='/cpu\.h$|/shmem_sim.*\.h$' ;;
 *) exit 2 ;;
 esac
 
+# shellcheck disable=SC2086 # flags are words
 compile() { # compiler unit
 	case $language in
-	c) "$1" -xc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$include" $check "$2" ;;
-	cxx) "$1" -xc++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$include" \
-		$check "$2" ;;
+	c) "$1" -xc -std=c11 $strict -I "$include" $check "$2" ;;
+	cxx) "$1" -xc++ -std=c++17 $strict -I "$include" $check "$2" ;;
 	cuda) "$1" -x cu -std=c++17 -arch=sm_90 --Werror all-warnings -Xcompiler -Wall,-Wextra -c \
 		-I "$include" $check "$2" -o "$2.o" ;;
 	esac
@@ -29,8 +30,8 @@ compile() { # compiler unit
 used=0 failed=0 n_headers=0
 for header in $(cd "$include" && find . -name '*.h' | sed 's,^\./,,' | grep -Ev "$skip" | sort); do
 	n_headers=$((n_headers + 1))
-	unit=$work/$(echo "$header" | tr '/.' '__').c
-	printf '#include <%s>\n#include <%s>\nint headers_alone_unit;\n' "$header" "$header" >"$unit"
+	printf '#include <%s>\n#include <%s>\nint headers_alone_unit;\n' "$header" "$header" \
+		>"$work/$(echo "$header" | tr '/.' '__').c"
 done
 for compiler in $compilers; do
 	command -v "$compiler" >/dev/null || continue

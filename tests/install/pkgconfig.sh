@@ -7,7 +7,8 @@ set -eu
 stage=$1 examples=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-PKG_CONFIG_PATH=$(dirname "$(find "$stage" -name shmem_dev.pc)")${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+pc_dir=$(dirname "$(find "$stage" -name shmem_dev.pc)")
+PKG_CONFIG_PATH=$pc_dir${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
 
 pc() {

@@ -10,6 +10,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
 TRANSPORT = ("ib", "p2p", "xport")
+ALGORITHM = ("flagsync",)  # made of puts and waits
 MAY_INCLUDE = {
     "base": {"base"},
     "abi": {"abi"},
@@ -17,7 +18,8 @@ MAY_INCLUDE = {
     "group": {"arch"},
     "mechanism": {"abi", "arch", "group", "mechanism"},
     "transport": {"abi", "arch", "group", "mechanism", "transport"},
-    "operation": {"abi", "group", "mechanism", "transport", "operation"},
+    "algorithm": {"abi", "group", "mechanism", "transport", "algorithm"},
+    "operation": {"abi", "group", "mechanism", "transport", "algorithm", "operation"},
     "launch": {"abi", "arch", "group"},
     "typed": {"abi", "operation"},
     "state": {"abi", "arch", "operation", "typed"},
@@ -50,7 +52,9 @@ def layer_of(path):
             # Fixed-width types, which NVRTC has elsewhere: even arch may have them.
             return "base" if path.endswith("/abi/base.h") else parts[2]
         if parts[2] == "impl":
-            return "transport" if stem.split("_")[0] in TRANSPORT else "mechanism"
+            first = stem.split("_")[0]
+            return ("transport" if first in TRANSPORT else
+                    "algorithm" if first in ALGORITHM else "mechanism")
         named = {"group": "group", "launch": "launch", "typed": "typed", "state": "state",
                  "compat_nvshmem": "state", "shmem_dev": "umbrella"}
         return named.get(stem, "operation")

@@ -14,6 +14,7 @@ FILE_LINES, FILE_MEDIAN = 600, 250
 FUNCTION_LINES, FUNCTION_MEDIAN, LISTED_FUNCTION_LINES = 60, 12, 100
 COLUMNS, TAB = 100, 8
 LONG_FUNCTIONS = "tests/lint/long_functions.txt"
+NOT_BLANK = r"\s*\S"
 
 
 class Function(NamedTuple):
@@ -115,18 +116,24 @@ def has_comment_above(lines, index, above_it=r"^[A-Za-z_][\w\s*()]*$"):
 
 
 def rule_contract_comment(tree):
-    """Every public function has its contract directly above it."""
+    """Every public function has its contract directly above it, once in its file."""
     public = re.compile(r"^shmem[dh]_|^shmemsim_")
     in_scope = re.compile(r"^include/shmem_(dev|host)/[^/]+\.h$|^runtime/sim/include/")
+    bare, commented = {}, set()
     for function in functions(tree):
         if not in_scope.search(function.path) or not public.search(function.name):
             continue
         # Prototypes that stand together without a blank line share their comment.
-        between = {"above_it": r"\s*\S"} if function.is_prototype else {}
-        if not has_comment_above(tree.lines(function.path), function.line - 1, **between):
-            yield Finding(function.path, function.line,
-                          f"{function.name} has no contract comment directly above it: write one "
-                          "(callers, arguments with units, returns, errors)")
+        between = {"above_it": NOT_BLANK} if function.is_prototype else {}
+        key = (function.path, function.name)
+        if has_comment_above(tree.lines(function.path), function.line - 1, **between):
+            commented.add(key)
+        else:
+            bare.setdefault(key, function.line)
+    for (path, name), line in bare.items():
+        if (path, name) not in commented:
+            yield Finding(path, line, f"{name} has no contract comment directly above it: write "
+                          "one (callers, arguments with units, returns, errors)")
 
 
 def rule_macro_comment(tree):
@@ -140,9 +147,9 @@ def rule_macro_comment(tree):
             while lines[last].endswith("\\") and last + 1 < len(lines):
                 last += 1
                 body += lines[last]
-            if "SHMEMD_FN" in body and not has_comment_above(lines, index):
+            if "SHMEMD_FN" in body and not has_comment_above(lines, index, above_it=NOT_BLANK):
                 yield Finding(path, index + 1, "a macro that writes functions has no comment "
-                              "directly above it: say what they do")
+                              "above it: say what they do")
 
 
 RULES = [rule_file_length, rule_function_length, rule_line_length, rule_contract_comment,

@@ -76,6 +76,12 @@ CASES = [
      "include/shmem_dev/typed.h",
      {"include/shmem_dev/typed.h":
       "/* As f. */\n#define X_(N) \\\n\tSHMEMD_FN void shmemd_##N(void) {}\n"}),
+    ("contract_comment",
+     {"include/shmem_dev/a.h":
+      "#if A\nint shmemd_f(void)\n{\n}\n#else\nint shmemd_f(void)\n{\n}\n"},
+     "include/shmem_dev/a.h",
+     {"include/shmem_dev/a.h":
+      "#if A\n/* One. */\nint shmemd_f(void)\n{\n}\n#else\nint shmemd_f(void)\n{\n}\n"}),
     ("spdx", {"tests/a.c": "int a;\n"}, "tests/a.c", {"tests/a.c": HEAD + "int a;\n"}),
     ("no_open_ends", {"tests/a.c": "/* TO" "DO: later */\n"}, "tests/a.c",
      {"tests/a.c": "/* toDO is a word */\n"}),
