@@ -43,8 +43,9 @@ extern "C" {
 
 /* The calling thread's place in its grid; on a host thread: thread 0 of 1 in block 0 of 1. */
 typedef struct shmemsim_thread {
-	uint32_t tid, ntids, block, nblocks; /* linear, x fastest */
-	uint32_t block_dim[3], grid_dim[3];  /* x, y, z */
+	uint32_t tid, ntids, block, nblocks;  /* linear, x fastest */
+	uint32_t block_dim[3], grid_dim[3];   /* x, y, z */
+	uint32_t thread_idx[3], block_idx[3]; /* x, y, z */
 } shmemsim_thread_t;
 
 SHMEMSIM_API extern const shmemsim_thread_t *shmemsim_self;

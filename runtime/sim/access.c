@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Accesses of device code that the scheduler or thread sanitizer has to see. */
+#include "sim/sim.h"
+
+/* Thread sanitizer: a fence acquires the words that its thread has read relaxed. More words than
+ * a fiber remembers are acquired early: that may hide a race, and never invents one. */
+static void remember(shmemsimi_fiber_t *f, const void *p)
+{
+	for (unsigned i = 0; i < f->n_seen; i++)
+		if (f->seen[i] == p)
+			return;
+	if (f->n_seen == SHMEMSIMI_N_SEEN) {
+		shmemsimi_acquire((void *)(uintptr_t)f->seen[0]);
+		for (unsigned i = 1; i < f->n_seen; i++)
+			f->seen[i - 1] = f->seen[i];
+		f->n_seen--;
+	}
+	f->seen[f->n_seen++] = p;
+}
+
+static void fence(shmemsimi_fiber_t *f)
+{
+	for (unsigned i = 0; i < f->n_seen; i++)
+		shmemsimi_acquire((void *)(uintptr_t)f->seen[i]);
+	f->n_seen = 0;
+	f->is_fenced = 1;
+}
+
+int shmemsim_access(const void *p, uint32_t nbytes, int access)
+{
+	shmemsimi_fiber_t *f = shmemsimi_w.current;
+	(void)nbytes;
+	if (shmemsim_hooks)
+		shmemsimi_step();
+	if (!shmemsimi_under_tsan()) {
+		return 0; /* the caller notes stores */
+	}
+	switch (access) {
+	case SHMEMSIM_LD_RELAXED:
+		remember(f, p);
+		return 0;
+	case SHMEMSIM_ST_DATA:
+		f->is_fenced = 0;
+		shmemsim_wrote = 1;
+		return 0;
+	case SHMEMSIM_ST_RELAXED:
+	case SHMEMSIM_ST_RELEASE:
+		shmemsim_wrote = 1;
+		return f->is_fenced;
+	case SHMEMSIM_RMW:
+		remember(f, p);
+		return f->is_fenced;
+	case SHMEMSIM_FENCE:
+		fence(f);
+		return 0;
+	default:
+		return 0;
+	}
+}

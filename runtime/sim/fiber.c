@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Stacks, the switch between fibers, and what sanitizers have to be told about both.
+ *
+ * Whether address or thread sanitizer is there is found at run time (weak symbols), so that one
+ * library serves plain and sanitized programs. */
+#include <execinfo.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "sim/sim.h"
+
+#if defined(__has_include)
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
+#endif
+#ifndef VALGRIND_STACK_REGISTER
+#define VALGRIND_STACK_REGISTER(start, end) 0u
+#define VALGRIND_STACK_DEREGISTER(id) ((void)(id))
+#endif
+
+extern void __sanitizer_start_switch_fiber(void **fake, const void *bottom, size_t nbytes)
+	__attribute__((weak));
+extern void __sanitizer_finish_switch_fiber(void *fake, const void **bottom, size_t *nbytes)
+	__attribute__((weak));
+extern void __asan_unpoison_memory_region(void const volatile *addr, size_t nbytes)
+	__attribute__((weak));
+extern void __lsan_register_root_region(const void *start, size_t nbytes) __attribute__((weak));
+extern void *__tsan_create_fiber(unsigned flags) __attribute__((weak));
+extern void __tsan_destroy_fiber(void *fiber) __attribute__((weak));
+extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) __attribute__((weak));
+extern void *__tsan_get_current_fiber(void) __attribute__((weak));
+extern void __tsan_acquire(void *obj) __attribute__((weak));
+extern void __tsan_release(void *obj) __attribute__((weak));
+
+#define TSAN_NO_SYNC 1u /* the switch itself orders nothing */
+
+/* Host fibers run the host runtime and libc (name look-ups, printf); lanes only kernels. */
+#define HOST_STACK_NBYTES ((size_t)1 << 20)
+#define LANE_STACK_NBYTES ((size_t)64 << 10)
+#define LANE_STACK_SANITIZED_NBYTES ((size_t)256 << 10)
+#define GUARD_NBYTES ((size_t)4096)
+
+void shmemsimi_swap(void **save_sp, void *load_sp);
+
+/* Free stacks are linked through their last word. */
+static char *free_stacks[2];
+
+int shmemsimi_under_tsan(void)
+{
+	return &__tsan_create_fiber != NULL;
+}
+
+static int under_asan(void)
+{
+	return &__sanitizer_start_switch_fiber != NULL && &__asan_unpoison_memory_region != NULL;
+}
+
+void shmemsimi_release(void *obj)
+{
+	if (shmemsimi_under_tsan())
+		__tsan_release(obj);
+}
+
+void shmemsimi_acquire(void *obj)
+{
+	if (shmemsimi_under_tsan())
+		__tsan_acquire(obj);
+}
+
+static char **link_of(char *stack, size_t nbytes)
+{
+	return (char **)(void *)(stack + nbytes - sizeof(char *));
+}
+
+static size_t stack_nbytes(const shmemsimi_fiber_t *f)
+{
+	if (f->kind != KIND_LANE)
+		return HOST_STACK_NBYTES;
+	return under_asan() || shmemsimi_under_tsan() ? LANE_STACK_SANITIZED_NBYTES
+						      : LANE_STACK_NBYTES;
+}
+
+static char *stack_take(int kind, size_t nbytes)
+{
+	char **list = &free_stacks[kind == KIND_LANE];
+	char *stack = *list;
+	if (stack) {
+		if (under_asan()) /* the dead frames of its last user */
+			__asan_unpoison_memory_region(stack, nbytes);
+		*list = *link_of(stack, nbytes);
+		return stack;
+	}
+	long p = syscall(SYS_mmap, NULL, nbytes + GUARD_NBYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+	if (p == -1)
+		return NULL;
+	/* Fails beyond about 32,000 fibers (vm.max_map_count): those go without a guard. */
+	(void)!mprotect((void *)p, GUARD_NBYTES, PROT_NONE);
+	return (char *)p + GUARD_NBYTES;
+}
+
+static void stack_give(char *stack, int kind, size_t nbytes)
+{
+	char **list = &free_stacks[kind == KIND_LANE];
+	/* Thread sanitizer forgets what was done on a stack only when it is unmapped; taking it
+	 * over with a happens-before edge instead would order fibers that nothing orders. */
+	if (shmemsimi_under_tsan()) {
+		munmap(stack - GUARD_NBYTES, nbytes + GUARD_NBYTES);
+		return;
+	}
+	*link_of(stack, nbytes) = *list;
+	*list = stack;
+}
+
+/* First code of a fiber. */
+static void entry(void);
+
+static int prepare(shmemsimi_fiber_t *f)
+{
+	f->stack_nbytes = stack_nbytes(f);
+	f->stack = stack_take(f->kind, f->stack_nbytes);
+	if (!f->stack)
+		return 0;
+	f->stack_id = VALGRIND_STACK_REGISTER(f->stack, f->stack + f->stack_nbytes);
+	uintptr_t *sp = (uintptr_t *)(void *)(f->stack + f->stack_nbytes - 64);
+#if defined(__x86_64__)
+	*--sp = 0; /* return address of entry: end of back traces */
+	*--sp = (uintptr_t)entry;
+	for (int i = 0; i < 6; i++)
+		*--sp = 0;
+#else
+	for (int i = 0; i < 20; i++)
+		*--sp = 0;
+	sp[11] = (uintptr_t)entry; /* x30 */
+#endif
+	f->sp = sp;
+	return 1;
+}
+
+void shmemsimi_fiber_create(shmemsimi_fiber_t *f)
+{
+	if (shmemsimi_under_tsan())
+		f->tsan = __tsan_create_fiber(0);
+}
+
+void shmemsimi_fiber_begin(void)
+{
+	shmemsimi_fiber_t *f = &shmemsimi_w.main;
+	f->kind = KIND_MAIN;
+	shmemsimi_w.current = f;
+	if (shmemsimi_under_tsan())
+		f->tsan = __tsan_get_current_fiber();
+}
+
+static void destroy_tsan(shmemsimi_fiber_t *f)
+{
+	if (f->tsan)
+		__tsan_destroy_fiber(f->tsan);
+	f->tsan = NULL;
+}
+
+void shmemsimi_fiber_discard(shmemsimi_fiber_t *f)
+{
+	destroy_tsan(f);
+	if (!f->stack)
+		return;
+	VALGRIND_STACK_DEREGISTER(f->stack_id);
+	/* What an aborted fiber had allocated is still in its frames: no leak of the program. */
+	if (f->state != DONE && &__lsan_register_root_region != NULL)
+		__lsan_register_root_region(f->stack, f->stack_nbytes);
+	else
+		stack_give(f->stack, f->kind, f->stack_nbytes);
+	f->stack = NULL;
+}
+
+static void take_trace(shmemsimi_fiber_t *f)
+{
+	f->n_trace = backtrace((void **)f->trace, SHMEMSIMI_N_TRACE);
+	if (f != shmemsimi_w.reporter)
+		shmemsimi_switch(shmemsimi_w.reporter);
+}
+
+/* On the new stack: finish what the switch began. */
+static void arrived(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	shmemsimi_fiber_t *f = w->current, *from = w->previous;
+	if (under_asan()) {
+		const void *bottom;
+		size_t nbytes;
+		__sanitizer_finish_switch_fiber(f->fake, &bottom, &nbytes);
+		if (from->kind == KIND_MAIN) {
+			from->stack = (char *)(uintptr_t)bottom;
+			from->stack_nbytes = nbytes;
+		}
+	}
+	if (from->state == DONE && from->kind != KIND_MAIN) {
+		shmemsimi_fiber_discard(from);
+		if (w->ended) {
+			shmemsimi_grid_free(w->ended);
+			w->ended = NULL;
+		}
+	}
+	if (w->reporter)
+		take_trace(f);
+}
+
+void shmemsimi_switch(shmemsimi_fiber_t *to)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	shmemsimi_fiber_t *from = w->current;
+	if (to == from)
+		return;
+	if (!to->stack && to->kind != KIND_MAIN && !prepare(to)) {
+		shmemsimi_report_line("no memory for another fiber's stack");
+		w->is_failed = 1;
+		to = &w->main;
+		if (to == from)
+			return;
+	}
+	w->previous = from;
+	w->current = to;
+	shmemsim_self = &to->thread;
+	if (under_asan())
+		__sanitizer_start_switch_fiber(from->state == DONE ? NULL : &from->fake, to->stack,
+					       to->stack_nbytes);
+	if (shmemsimi_under_tsan())
+		__tsan_switch_to_fiber(to->tsan, TSAN_NO_SYNC);
+	shmemsimi_swap(&from->sp, to->sp);
+	arrived();
+}
+
+static void entry(void)
+{
+	shmemsimi_fiber_t *f = shmemsimi_w.current;
+	arrived();
+	shmemsimi_acquire(f->grid ? (void *)f->grid : (void *)&shmemsimi_w);
+	if (f->kind == KIND_LANE)
+		shmemsimi_lane_main(f);
+	else
+		f->entry(f->arg);
+	shmemsimi_exit();
+}

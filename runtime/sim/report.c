@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What went wrong, and the place of each fiber at that moment. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "sim/sim.h"
+
+#define REPORT_NBYTES 16384
+#define MAX_FRAMES 5 /* printed of each back trace */
+
+static char report[REPORT_NBYTES];
+static size_t used;
+
+const char *shmemsim_report(void)
+{
+	return report;
+}
+
+void shmemsimi_report_begin(void)
+{
+	report[0] = '\0';
+	used = 0;
+}
+
+static void add_v(const char *fmt, va_list ap)
+{
+	int n = vsnprintf(report + used, sizeof(report) - used, fmt, ap);
+	if (n > 0)
+		used += (size_t)n;
+	if (used >= sizeof(report)) {
+		static const char cut[] = "...\n";
+		used = sizeof(report) - 1;
+		shmemsimi_copy(report + sizeof(report) - sizeof(cut), cut, sizeof(cut));
+	}
+}
+
+static void __attribute__((format(printf, 1, 2))) add(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	add_v(fmt, ap);
+	va_end(ap);
+}
+
+void shmemsimi_report_line(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	add_v(fmt, ap);
+	va_end(ap);
+	add("\n");
+}
+
+static void add_who(const shmemsimi_fiber_t *f)
+{
+	if (f->kind == KIND_LANE && f->pe >= 0)
+		add("PE %d kernel %u block %u thread %u", f->pe, f->grid->id, f->thread.block,
+		    f->thread.tid);
+	else if (f->kind == KIND_LANE)
+		add("kernel %u block %u thread %u", f->grid->id, f->thread.block, f->thread.tid);
+	else if (f->kind == KIND_MAIN)
+		add("host");
+	else
+		add("%s %s", f->kind == KIND_HOST ? "host of" : "agent", f->name);
+}
+
+void shmemsim_fail(const char *fmt, ...)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	va_list ap;
+	add_who(w->current);
+	add(": ");
+	va_start(ap, fmt);
+	add_v(fmt, ap);
+	va_end(ap);
+	add("\n");
+	w->is_failed = 1;
+	if (w->current->kind != KIND_MAIN)
+		for (;;)
+			shmemsimi_switch(&w->main);
+}
+
+static void say_coll(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
+{
+	uint32_t there = 0;
+	for (uint32_t i = 0; i < f->warp->n_meetings; i++)
+		if (f->warp->meetings[i].mask == f->mask)
+			there = f->warp->meetings[i].arrived;
+	snprintf(text, nbytes, "in %s of lanes %08x, missing %08x", shmemsimi_coll_name(f->coll),
+		 f->mask, f->mask & f->warp->live & ~there);
+}
+
+static void say_gather(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
+{
+	char missing[80];
+	shmemsimi_boot_missing(f->pe, missing, sizeof(missing));
+	snprintf(text, nbytes, "in the bootstrap's allgather, missing %s", missing);
+}
+
+static void say_bar(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
+{
+	const shmemsimi_bar_t *bar = &f->block->bars[f->bar];
+	snprintf(text, nbytes, "at barrier %u, %u of %u threads there%s%s", f->bar, bar->arrived,
+		 bar->nthreads ? bar->nthreads : f->block->live, f->site ? ", " : "",
+		 f->site ? f->site : "");
+}
+
+/* What f waits for. */
+static void say_wait(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
+{
+	switch (f->wait) {
+	case WAIT_COLL:
+		say_coll(f, text, nbytes);
+		break;
+	case WAIT_BAR:
+		say_bar(f, text, nbytes);
+		break;
+	case WAIT_GATHER:
+		say_gather(f, text, nbytes);
+		break;
+	case WAIT_ACTIVE:
+		snprintf(text, nbytes, "in activemask");
+		break;
+	case WAIT_SPIN:
+		snprintf(text, nbytes, "polling");
+		break;
+	case WAIT_SLEEP:
+		snprintf(text, nbytes, "sleeping");
+		break;
+	case WAIT_SYNC:
+		snprintf(text, nbytes, "waiting for its stream");
+		break;
+	default:
+		snprintf(text, nbytes, f->stack ? "running" : "not yet started");
+		break;
+	}
+}
+
+/* Frames of the program: after the emulator's own (up to the entry point that was called), before
+ * the fiber's first frame, which is the emulator's again. */
+static void say_where(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
+{
+	int from = 0, frames = 0;
+	size_t n = 0;
+	text[0] = '\0';
+	while (from < f->n_trace && f->trace[from] != f->call)
+		from++;
+	const void *const *pcs = from < f->n_trace ? &f->trace[from] : &f->call;
+	int n_pcs = from < f->n_trace ? f->n_trace - from : f->call != NULL;
+	for (int i = 0; i < n_pcs && frames < MAX_FRAMES && n < nbytes; i++, frames++) {
+		char name[128];
+		if (!shmemsimi_symbol(pcs[i], name, sizeof(name)) && i > 0)
+			break;
+		if (strncmp(name, "shmemsimi_", 10) == 0)
+			break;
+		n += (size_t)snprintf(text + n, nbytes - n, "%s%s", i ? " < " : "; ", name);
+	}
+}
+
+typedef struct place {
+	const shmemsimi_fiber_t *first;
+	uint32_t n; /* fibers with the same text, of one block */
+	char wait[160], where[512];
+} place_t;
+
+static void flush(place_t *p)
+{
+	if (!p->first)
+		return;
+	add("  ");
+	add_who(p->first);
+	if (p->n > 1)
+		add(" to %u", p->first->thread.tid + p->n - 1);
+	add(": %s%s\n", p->wait, p->where);
+	p->first = NULL;
+}
+
+static void add_place(place_t *p, const shmemsimi_fiber_t *f)
+{
+	static place_t now; /* too large for a stack; reports are made one at a time */
+	if (f->state == DONE)
+		return;
+	say_wait(f, now.wait, sizeof(now.wait));
+	say_where(f, now.where, sizeof(now.where));
+	int is_next = p->first && f->block && p->first->block == f->block &&
+		      p->first->thread.tid + p->n == f->thread.tid;
+	if (is_next && strcmp(p->wait, now.wait) == 0 && strcmp(p->where, now.where) == 0) {
+		p->n++;
+		return;
+	}
+	flush(p);
+	shmemsimi_copy(p, &now, sizeof(now));
+	p->first = f;
+	p->n = 1;
+}
+
+static void add_grid(place_t *p, shmemsimi_grid_t *g)
+{
+	for (size_t i = 0; g->fibers && i < (size_t)g->n_blocks * g->n_threads; i++)
+		add_place(p, &g->fibers[i]);
+	flush(p);
+}
+
+/* Each suspended fiber is run just far enough to take its own back trace. */
+static void trace(shmemsimi_fiber_t *f)
+{
+	if (f->stack && f->state != DONE)
+		shmemsimi_switch(f);
+}
+
+static void trace_all(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	w->reporter = &w->main;
+	for (shmemsimi_fiber_t *f = w->hosts; f; f = f->next)
+		trace(f);
+	for (shmemsimi_stream_t *s = w->streams; s; s = s->next)
+		for (size_t i = 0; s->first && s->first->fibers &&
+				   i < (size_t)s->first->n_blocks * s->first->n_threads;
+		     i++)
+			trace(&s->first->fibers[i]);
+	w->reporter = NULL;
+}
+
+void shmemsimi_report_stuck(void)
+{
+	static place_t place;
+	shmemsimi_world_t *w = &shmemsimi_w;
+	trace_all();
+	add("scheduling: %s\n", shmemsimi_policy_text());
+	add("fibers:\n");
+	for (shmemsimi_fiber_t *f = w->hosts; f; f = f->next) {
+		add_place(&place, f);
+		flush(&place);
+	}
+	for (shmemsimi_stream_t *s = w->streams; s; s = s->next)
+		if (s->first)
+			add_grid(&place, s->first);
+}

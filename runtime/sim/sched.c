@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Which fibers can run, which wait for what, time, and the end of all waiting.
+ *
+ * A fiber that polls tells so by shmemsim_spin. If nothing was written since its last look, it is
+ * parked until something is. When nobody can run, time jumps and the parked ones look again; when
+ * that has not helped for long, the run is a livelock. With nobody parked it is a deadlock. */
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#include "sim/sim.h"
+
+/* Rounds in which every polling fiber looked once and none read the clock, until livelock. Must
+ * exceed the number of turns after which poll loops look at the clock (64 in shmem_dev). */
+#define LIVELOCK_LOOKS 512
+/* Virtual time in which nothing was written although the clock was read, until livelock. */
+#define LIVELOCK_NS ((uint64_t)3600 * 1000000000u)
+#define FIRST_JUMP_NS 1000u
+/* Process mode: rounds that only give up the CPU before rounds that sleep. */
+#define YIELD_LOOKS 64
+#define NAP_NS 20000
+
+static const shmemsim_thread_t host_thread = {0,         1,         0,         1,
+					      {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+
+shmemsimi_world_t shmemsimi_w = {
+	.main.kind = KIND_MAIN, .main.pe = -1, .current = &shmemsimi_w.main};
+const shmemsim_thread_t *shmemsim_self = &host_thread;
+uint32_t shmemsim_hooks;
+uint32_t shmemsim_wrote;
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t time_ns(void)
+{
+	return shmemsimi_w.mode == MODE_RUN ? shmemsimi_w.now : monotonic_ns();
+}
+
+uint64_t shmemsim_now(void)
+{
+	shmemsimi_w.is_clock_read = 1;
+	return time_ns();
+}
+
+void shmemsimi_news(void)
+{
+	if (shmemsim_wrote) {
+		shmemsim_wrote = 0;
+		shmemsimi_w.epoch++;
+	}
+}
+
+void shmemsim_changed(int is_changed)
+{
+	shmemsim_wrote |= (uint32_t)is_changed;
+}
+
+/* Queues */
+
+static void queue_add(shmemsimi_queue_t *q, shmemsimi_fiber_t *f)
+{
+	if (q->n == q->capacity) {
+		uint32_t more = q->capacity ? 2 * q->capacity : 1024;
+		shmemsimi_fiber_t **grown = shmemsimi_alloc(more * sizeof(*grown));
+		if (!grown)
+			return; /* the run has failed */
+		shmemsimi_copy(grown, q->fibers, q->n * sizeof(*grown));
+		shmemsimi_free(q->fibers, q->capacity * sizeof(*grown));
+		q->fibers = grown;
+		q->capacity = more;
+	}
+	f->pos = q->n;
+	q->fibers[q->n++] = f;
+}
+
+static void queue_drop(shmemsimi_queue_t *q, const shmemsimi_fiber_t *f)
+{
+	shmemsimi_fiber_t *last = q->fibers[--q->n];
+	q->fibers[f->pos] = last;
+	last->pos = f->pos;
+}
+
+static void make_runnable(shmemsimi_fiber_t *f)
+{
+	f->state = RUNNABLE;
+	queue_add(&shmemsimi_w.run, f);
+	if (f->warp)
+		f->warp->n_runnable++;
+}
+
+static void leave_run_queue(shmemsimi_fiber_t *f, int state)
+{
+	queue_drop(&shmemsimi_w.run, f);
+	f->state = (uint8_t)state;
+	if (f->warp && --f->warp->n_runnable == 0)
+		shmemsimi_warp_stalled(f->warp);
+}
+
+static void wake_spinning(void)
+{
+	shmemsimi_queue_t *q = &shmemsimi_w.spin;
+	for (uint32_t i = 0; i < q->n; i++)
+		make_runnable(q->fibers[i]);
+	q->n = 0;
+}
+
+/* Wake those whose time has come; note the earliest of the others. */
+static void wake_sleeping(void)
+{
+	shmemsimi_queue_t *q = &shmemsimi_w.sleep;
+	uint64_t now = time_ns(), next = UINT64_MAX;
+	for (uint32_t i = 0; i < q->n;) {
+		shmemsimi_fiber_t *f = q->fibers[i];
+		if (f->wake <= now) {
+			queue_drop(q, f);
+			make_runnable(f);
+		} else {
+			next = f->wake < next ? f->wake : next;
+			i++;
+		}
+	}
+	shmemsimi_w.next_wake = next;
+}
+
+/* Nobody can run */
+
+static int stuck(const char *what)
+{
+	shmemsimi_report_line("%s", what);
+	shmemsimi_w.is_failed = 1;
+	return 0;
+}
+
+static int idle_in_process(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	const struct timespec nap = {0, NAP_NS};
+	/* Not stuck: another process, or the runtime's monitor thread, may write. */
+	if (w->idle_looks++ < YIELD_LOOKS)
+		sched_yield();
+	else
+		nanosleep(&nap, NULL);
+	wake_spinning();
+	return 1;
+}
+
+static int idle_in_run(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	if (w->is_clock_read) {
+		w->is_clock_read = 0;
+		w->idle_looks = 0;
+		w->idle_step = w->idle_step ? 2 * w->idle_step : FIRST_JUMP_NS;
+	} else {
+		w->idle_looks++;
+	}
+	uint64_t next = w->now + (w->idle_step ? w->idle_step : FIRST_JUMP_NS);
+	if (w->sleep.n && (!w->spin.n || w->idle_looks > LIVELOCK_LOOKS || w->next_wake < next)) {
+		next = w->next_wake;
+		w->idle_looks = 0;
+	}
+	w->now = next;
+	if (w->idle_looks > LIVELOCK_LOOKS)
+		return stuck("livelock: all fibers that can run poll, and nothing is written");
+	if (w->spin.n && w->now - w->idle_since > LIVELOCK_NS)
+		return stuck("livelock: nothing was written for an hour of virtual time");
+	wake_spinning();
+	return 1;
+}
+
+/* Returns 1 if looking again makes sense. */
+static int idle(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	if (w->is_eager)
+		return 0;
+	if (!w->spin.n && !w->sleep.n)
+		return stuck("deadlock: every fiber waits for another one");
+	return w->mode == MODE_RUN ? idle_in_run() : idle_in_process();
+}
+
+static void progress(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	w->spin_epoch = w->epoch;
+	w->idle_since = w->now;
+	w->idle_step = 0;
+	w->idle_looks = 0;
+	wake_spinning();
+}
+
+static shmemsimi_fiber_t *next_fiber(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	for (;;) {
+		shmemsimi_news();
+		if (w->epoch != w->spin_epoch)
+			progress();
+		if (w->sleep.n && time_ns() >= w->next_wake)
+			wake_sleeping();
+		if (w->is_failed || w->is_wanted_main)
+			return &w->main;
+		if (w->run.n)
+			return w->run.fibers[w->policy->pick()];
+		if (!idle())
+			return &w->main;
+	}
+}
+
+/* What fibers call */
+
+static void count_step(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	w->now++;
+	if (++w->steps > w->cfg.max_steps && w->mode == MODE_RUN)
+		shmemsim_fail("more than %llu steps (max_steps)",
+			      (unsigned long long)w->cfg.max_steps);
+}
+
+void shmemsimi_step(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	if (w->current->kind == KIND_MAIN)
+		return;
+	count_step();
+	if (w->policy->point && w->policy->point())
+		shmemsimi_switch(next_fiber());
+}
+
+/* Process mode, host code that polls: let the kernels go on meanwhile. */
+static void main_spins(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	if (w->n_live) {
+		w->is_eager = 1;
+		shmemsimi_loop();
+		w->is_eager = 0;
+	}
+	sched_yield();
+}
+
+void shmemsim_spin(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	shmemsimi_fiber_t *f = w->current;
+	if (f->kind == KIND_MAIN) {
+		main_spins();
+		return;
+	}
+	f->call = __builtin_return_address(0);
+	f->wait = WAIT_SPIN;
+	count_step();
+	shmemsimi_news();
+	if (f->spun == w->epoch) {
+		leave_run_queue(f, SPINNING);
+		queue_add(&w->spin, f);
+	}
+	shmemsimi_switch(next_fiber());
+	shmemsimi_news();
+	/* As of now, not as of the call: what is written between two loads of one loop body must
+	 * keep this fiber awake. */
+	f->spun = w->epoch;
+	f->wait = WAIT_NONE;
+}
+
+void shmemsim_yield(void)
+{
+	if (shmemsimi_w.current->kind == KIND_MAIN) {
+		main_spins();
+		return;
+	}
+	shmemsimi_w.current->call = __builtin_return_address(0);
+	count_step();
+	shmemsimi_switch(next_fiber());
+}
+
+void shmemsim_sleep(uint64_t ns)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	shmemsimi_fiber_t *f = w->current;
+	if (f->kind == KIND_MAIN)
+		return;
+	f->call = __builtin_return_address(0);
+	f->wait = WAIT_SLEEP;
+	f->wake = time_ns() + ns;
+	if (!w->sleep.n || f->wake < w->next_wake)
+		w->next_wake = f->wake;
+	count_step();
+	leave_run_queue(f, SLEEPING);
+	queue_add(&w->sleep, f);
+	shmemsimi_switch(next_fiber());
+	f->wait = WAIT_NONE;
+}
+
+void shmemsimi_block(int wait)
+{
+	shmemsimi_fiber_t *f = shmemsimi_w.current;
+	f->wait = (uint8_t)wait;
+	leave_run_queue(f, BLOCKED);
+	shmemsimi_switch(next_fiber());
+	f->wait = WAIT_NONE;
+}
+
+void shmemsimi_wake(shmemsimi_fiber_t *f)
+{
+	if (f->kind == KIND_MAIN)
+		shmemsimi_w.is_wanted_main = 1;
+	else if (f->state == BLOCKED)
+		make_runnable(f);
+}
+
+void shmemsimi_start(shmemsimi_fiber_t *f)
+{
+	f->spun = UINT64_MAX;
+	if (f->kind != KIND_AGENT)
+		shmemsimi_w.n_live++;
+	shmemsimi_fiber_create(f);
+	make_runnable(f);
+}
+
+void shmemsimi_exit(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	shmemsimi_fiber_t *f = w->current;
+	shmemsimi_release(f->grid ? (void *)f->grid : (void *)w);
+	leave_run_queue(f, DONE);
+	if (f->kind != KIND_AGENT)
+		w->n_live--;
+	if (f->kind == KIND_LANE)
+		shmemsimi_lane_exited(f);
+	if (f->kind == KIND_HOST)
+		shmemsimi_boot_left(f->pe);
+	if (!w->n_live && w->mode == MODE_RUN)
+		w->is_wanted_main = 1;
+	for (;;)
+		shmemsimi_switch(next_fiber());
+}
+
+void shmemsimi_loop(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	w->is_wanted_main = 0;
+	shmemsimi_switch(next_fiber());
+	if (w->is_failed)
+		shmemsimi_report_stuck();
+}
+
+static void queue_clear(shmemsimi_queue_t *q)
+{
+	q->n = 0;
+}
+
+void shmemsimi_sched_begin(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	queue_clear(&w->run);
+	queue_clear(&w->spin);
+	queue_clear(&w->sleep);
+	w->main.thread = host_thread;
+	w->main.state = RUNNABLE;
+	w->main.pe = -1;
+	w->n_live = w->n_grids = 0;
+	w->is_failed = w->is_wanted_main = w->is_eager = w->is_clock_read = 0;
+	w->epoch = w->spin_epoch = 0;
+	w->steps = w->now = w->idle_since = w->idle_step = 0;
+	w->idle_looks = 0;
+	w->thread = (unsigned long)pthread_self();
+	shmemsim_wrote = 0;
+	shmemsim_hooks = (uint32_t)w->policy->sees_accesses;
+	shmemsimi_fiber_begin();
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The emulator's own structures. A world is what runs: one per process, since one OS thread runs
+ * all fibers and inlined code reaches it through globals (shmemsim_self and the flags of cpu.h).
+ *
+ * Rules for all files here
+ *   - Thread sanitizer must not see this code: it is compiled without it, and memory that fibers
+ *     share is neither malloc'ed nor touched by memset or memcpy, whose interceptors would record
+ *     accesses for whichever fiber happens to run (memory.c).
+ *   - No identity of memory (addresses) decides anything: a seed must mean the same run each time.
+ */
+#ifndef SHMEMSIMI_SIM_H
+#define SHMEMSIMI_SIM_H
+
+#include <shmem_sim.h>
+
+enum shmemsimi_kind { KIND_MAIN, KIND_HOST, KIND_AGENT, KIND_LANE };
+enum shmemsimi_state { RUNNABLE, BLOCKED, SPINNING, SLEEPING, DONE };
+
+/* What a fiber waits for; report.c turns it into words. */
+enum shmemsimi_wait {
+	WAIT_NONE,
+	WAIT_COLL,
+	WAIT_BAR,
+	WAIT_ACTIVE,
+	WAIT_SPIN,
+	WAIT_SLEEP,
+	WAIT_SYNC,
+	WAIT_GATHER,
+};
+
+#define SHMEMSIMI_N_SEEN 8 /* words read relaxed since the last fence that a fiber remembers */
+#define SHMEMSIMI_N_TRACE 16
+
+typedef struct shmemsimi_fiber {
+	shmemsim_thread_t thread; /* first: shmemsim_self points here */
+	void *sp;                 /* saved stack pointer while another fiber runs */
+	char *stack;              /* NULL until the first run and after the end */
+	size_t stack_nbytes;
+	unsigned stack_id; /* valgrind's */
+	uint8_t kind, state, wait, lane;
+	int pe;
+	uint32_t pos; /* index in the run queue, spin queue or sleep queue it is in */
+	struct shmemsimi_grid *grid;
+	struct shmemsimi_block *block;
+	struct shmemsimi_warp *warp;
+	struct shmemsimi_fiber *next; /* in a list of waiters, or of the world's host fibers */
+	void (*entry)(void *arg);     /* host fibers and agents */
+	void *arg;
+	char name[24];
+	/* warp collective, barrier or activemask it is in; done: it has its result */
+	int coll, done;
+	uint32_t mask, bar, width, arg32;
+	uint64_t in, out;
+	const char *site;  /* file and line, from the CUDA dialect */
+	const void *call;  /* return address of the emulator's entry point that it is in */
+	uint64_t spun;     /* world.epoch when its last spin returned */
+	uint64_t wake;     /* SLEEPING: time to wake at */
+	void *tsan, *fake; /* sanitizers' own fibers and fake stacks */
+	int is_fenced;     /* thread sanitizer: strong stores release from now on */
+	const void *seen[SHMEMSIMI_N_SEEN];
+	unsigned n_seen;
+	const void *trace[SHMEMSIMI_N_TRACE]; /* filled for a report */
+	int n_trace;
+} shmemsimi_fiber_t;
+
+/* Lanes of one warp that have arrived at one collective. */
+typedef struct shmemsimi_meeting {
+	uint32_t mask, arrived;
+	int coll;
+} shmemsimi_meeting_t;
+
+/* Lanes gathering for an activemask at one site. */
+typedef struct shmemsimi_huddle {
+	const char *site;
+	const void *call;
+	uint32_t lanes;
+} shmemsimi_huddle_t;
+
+typedef struct shmemsimi_warp {
+	struct shmemsimi_block *block;
+	shmemsimi_fiber_t *lanes; /* [n_lanes] */
+	uint32_t n_lanes;
+	uint32_t live;       /* lanes that have not exited */
+	uint32_t n_runnable; /* of those, in the run queue */
+	uint32_t n_meetings, n_huddles;
+	shmemsimi_meeting_t meetings[32]; /* pending, in the order of their first arrival */
+	shmemsimi_huddle_t huddles[32];
+} shmemsimi_warp_t;
+
+typedef struct shmemsimi_bar {
+	uint32_t arrived, nthreads; /* nthreads as the first to arrive said: 0 = all */
+	int any;
+	const char *site;
+	shmemsimi_fiber_t *first, *last; /* waiters by arrival */
+} shmemsimi_bar_t;
+
+typedef struct shmemsimi_scratch {
+	struct shmemsimi_scratch *next;
+	const void *key;
+	size_t nbytes;
+	char *mem;
+} shmemsimi_scratch_t;
+
+#define SHMEMSIMI_N_BARS 16
+
+typedef struct shmemsimi_block {
+	struct shmemsimi_grid *grid;
+	shmemsimi_warp_t *warps;
+	uint32_t live; /* threads that have not exited */
+	shmemsimi_bar_t bars[SHMEMSIMI_N_BARS];
+	shmemsimi_scratch_t *scratch;
+} shmemsimi_block_t;
+
+typedef struct shmemsimi_grid {
+	struct shmemsimi_grid *next; /* in its stream */
+	struct shmemsimi_stream *stream;
+	uint32_t id; /* counts launches of the world */
+	int pe;
+	void (*kernel)(const void *params);
+	void *params;
+	size_t params_nbytes, shared_nbytes;
+	uint32_t grid_dim[3], block_dim[3], n_blocks, n_threads;
+	uint32_t live; /* blocks with threads that have not exited */
+	shmemsimi_block_t *blocks;
+	shmemsimi_warp_t *warps;
+	shmemsimi_fiber_t *fibers;
+} shmemsimi_grid_t;
+
+/* Kernels of one PE that run one after another. */
+typedef struct shmemsimi_stream {
+	struct shmemsimi_stream *next;
+	int pe;
+	void *key;
+	shmemsimi_grid_t *first, *last; /* first runs */
+	shmemsimi_fiber_t *waiter;      /* the fiber in shmemsim_sync */
+} shmemsimi_stream_t;
+
+/* Fibers that one loop can visit, in no particular order. */
+typedef struct shmemsimi_queue {
+	shmemsimi_fiber_t **fibers;
+	uint32_t n, capacity;
+} shmemsimi_queue_t;
+
+typedef struct shmemsimi_policy {
+	const char *name;
+	int sees_accesses;      /* wants point() called at each access */
+	int (*point)(void);     /* 1: switch to another fiber now */
+	uint32_t (*pick)(void); /* index in world.run of the fiber to run next */
+} shmemsimi_policy_t;
+
+enum shmemsimi_mode { MODE_NONE, MODE_RUN, MODE_PROCESS };
+
+typedef struct shmemsimi_world {
+	int mode;
+	shmemsim_config_t cfg;
+	const shmemsimi_policy_t *policy;
+	shmemsimi_fiber_t main;      /* the caller's own stack */
+	shmemsimi_fiber_t *current;  /* never NULL */
+	shmemsimi_fiber_t *previous; /* that switched to current */
+	shmemsimi_fiber_t *reporter; /* not NULL: fibers woken take a trace and switch back to it */
+	shmemsimi_queue_t run, spin, sleep;
+	shmemsimi_fiber_t *hosts; /* PEs and agents */
+	shmemsimi_stream_t *streams;
+	shmemsimi_grid_t *ended; /* to be freed once its last fiber has left its stack */
+	uint32_t n_live;         /* PEs and lanes; agents do not keep a run going */
+	uint32_t n_grids;
+	int n_pes;
+	int is_failed;
+	int is_wanted_main;  /* process mode: main may go on */
+	int is_eager;        /* process mode: main wants to go on once nobody can run */
+	uint64_t epoch;      /* counts "something was written" */
+	uint64_t spin_epoch; /* epoch when the spinning fibers last had a chance */
+	uint64_t steps;
+	uint64_t now; /* virtual nanoseconds */
+	uint64_t next_wake;
+	uint64_t idle_step, idle_since;
+	uint32_t idle_looks; /* rounds in which everybody spun and nobody read the clock */
+	int is_clock_read;   /* since the last idle round */
+	int is_idle;
+	unsigned long thread; /* pthread_self() of the one thread */
+	int result;
+} shmemsimi_world_t;
+
+extern shmemsimi_world_t shmemsimi_w;
+
+/* memory.c: zeroed memory that sanitizers know nothing of. Without memory a fiber ends the run as
+ * failed; on the main stack the functions return NULL. */
+void *shmemsimi_alloc(size_t nbytes);
+void shmemsimi_free(void *mem, size_t nbytes);
+void shmemsimi_copy(void *dst, const void *src, size_t nbytes);
+void *shmemsimi_scratch_alloc(size_t nbytes); /* for kernels: with red zones, no old races */
+void shmemsimi_scratch_free(void *mem, size_t nbytes);
+
+/* fiber.c */
+int shmemsimi_under_tsan(void);
+void shmemsimi_fiber_begin(void);                   /* main is the current fiber */
+void shmemsimi_fiber_create(shmemsimi_fiber_t *f);  /* before its first run */
+void shmemsimi_fiber_discard(shmemsimi_fiber_t *f); /* one that will never run again */
+void shmemsimi_switch(shmemsimi_fiber_t *to);
+void shmemsimi_release(void *obj); /* happens-before edges for thread sanitizer */
+void shmemsimi_acquire(void *obj);
+
+/* sched.c */
+void shmemsimi_sched_begin(void);
+void shmemsimi_start(shmemsimi_fiber_t *f); /* make a new fiber runnable */
+void shmemsimi_block(int wait);             /* the current fiber, until woken */
+void shmemsimi_wake(shmemsimi_fiber_t *f);
+void shmemsimi_step(void);                           /* a visible operation: may switch */
+void shmemsimi_loop(void);                           /* main: run fibers until main is wanted */
+void shmemsimi_exit(void) __attribute__((noreturn)); /* the current fiber has returned */
+void shmemsimi_news(void);                           /* counts what inlined stores flagged */
+
+/* policy.c */
+const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg);
+const char *shmemsimi_policy_text(void);
+
+const char *shmemsimi_coll_name(int coll);
+
+/* warp.c, block.c: a lane left; those who waited only for it go on */
+void shmemsimi_warp_recheck(shmemsimi_warp_t *w);
+void shmemsimi_warp_stalled(shmemsimi_warp_t *w); /* no lane of it can run */
+void shmemsimi_block_recheck(shmemsimi_block_t *b);
+void shmemsimi_block_free(shmemsimi_block_t *b);
+
+/* grid.c */
+void shmemsimi_lane_main(shmemsimi_fiber_t *f);
+void shmemsimi_lane_exited(shmemsimi_fiber_t *f);
+void shmemsimi_grid_free(shmemsimi_grid_t *g);
+void shmemsimi_streams_free(void);
+int shmemsimi_world_ready(void); /* 1: launches are possible; starts process mode */
+
+/* boot.c */
+void shmemsimi_boot_left(int pe); /* the PE returned from pe_main */
+void shmemsimi_boot_end(void);
+void shmemsimi_boot_missing(int pe, char *text, size_t nbytes); /* in the gather of pe */
+
+/* report.c, symbol.c */
+void shmemsimi_report_begin(void);
+void shmemsimi_report_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void shmemsimi_report_stuck(void); /* main: appends the place of each fiber */
+int shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Code address to function name, from the symbol table of the file it was loaded from: kernels
+ * are static functions as a rule, and dladdr knows only exported ones. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "sim/sim.h"
+
+typedef struct image {
+	const char *bytes;
+	size_t nbytes;
+} image_t;
+
+static image_t map_file(const char *path)
+{
+	image_t image = {NULL, 0};
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return image;
+	if (fstat(fd, &st) == 0 && st.st_size > (off_t)sizeof(Elf64_Ehdr)) {
+		void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (p != MAP_FAILED) {
+			image.bytes = p;
+			image.nbytes = (size_t)st.st_size;
+		}
+	}
+	close(fd);
+	return image;
+}
+
+/* The part of the file that a section header names; NULL if it does not lie in the file. */
+static const void *part(const image_t *image, const Elf64_Shdr *sh)
+{
+	if (sh->sh_offset > image->nbytes || sh->sh_size > image->nbytes - sh->sh_offset)
+		return NULL;
+	return image->bytes + sh->sh_offset;
+}
+
+static const char *search(const Elf64_Sym *syms, size_t n, const char *names, size_t names_nbytes,
+			  uint64_t at)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ELF64_ST_TYPE(syms[i].st_info) == STT_FUNC && syms[i].st_value <= at &&
+		    at - syms[i].st_value < syms[i].st_size && syms[i].st_name < names_nbytes)
+			return names + syms[i].st_name;
+	return NULL;
+}
+
+static const char *look_up(const image_t *image, uint64_t address, uint64_t base)
+{
+	const Elf64_Ehdr *eh = (const void *)image->bytes;
+	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 || eh->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    eh->e_shoff + (uint64_t)eh->e_shnum * sizeof(Elf64_Shdr) > image->nbytes)
+		return NULL;
+	const Elf64_Shdr *sh = (const void *)(image->bytes + eh->e_shoff);
+	uint64_t at = eh->e_type == ET_EXEC ? address : address - base;
+	for (int i = 0; i < eh->e_shnum; i++) {
+		if (sh[i].sh_type != SHT_SYMTAB || sh[i].sh_link >= eh->e_shnum)
+			continue;
+		const Elf64_Shdr *strings = &sh[sh[i].sh_link];
+		const Elf64_Sym *syms = part(image, &sh[i]);
+		const char *names = part(image, strings);
+		if (syms && names)
+			return search(syms, sh[i].sh_size / sizeof(*syms), names, strings->sh_size,
+				      at);
+	}
+	return NULL;
+}
+
+static int resolve(const void *pc, char *text, size_t nbytes)
+{
+	Dl_info info;
+	/* a return address may already lie behind the function whose last word is a call */
+	const char *at = (const char *)pc - 1;
+	if (!dladdr(at, &info) || !info.dli_fname) {
+		snprintf(text, nbytes, "%p", pc);
+		return 0;
+	}
+	uint64_t base = (uint64_t)(uintptr_t)info.dli_fbase;
+	image_t image = map_file(info.dli_fname);
+	if (!image.bytes) /* the program itself, found by PATH or from another directory */
+		image = map_file("/proc/self/exe");
+	const char *name = image.bytes ? look_up(&image, (uint64_t)(uintptr_t)at, base) : NULL;
+	name = name ? name : info.dli_sname;
+	if (name)
+		snprintf(text, nbytes, "%s", name);
+	else
+		snprintf(text, nbytes, "%s+0x%llx", info.dli_fname,
+			 (unsigned long long)((uint64_t)(uintptr_t)at - base));
+	if (image.bytes)
+		munmap((void *)(uintptr_t)image.bytes, image.nbytes);
+	return name != NULL;
+}
+
+/* Name of the function that pc lies in, or file+offset for a debugger. Returns 1 for a name.
+ * Remembers the last answers: the fibers of a kernel wait at a few places. */
+int shmemsimi_symbol(const void *pc, char *text, size_t nbytes)
+{
+	static struct {
+		const void *pc;
+		int is_name;
+		char text[128];
+	} known[64];
+	static unsigned next;
+	unsigned i = 0;
+	while (i < 64 && known[i].pc != pc)
+		i++;
+	if (i == 64) {
+		i = next++ % 64;
+		known[i].pc = pc;
+		known[i].is_name = resolve(pc, known[i].text, sizeof(known[i].text));
+	}
+	snprintf(text, nbytes, "%s", known[i].text);
+	return known[i].is_name;
+}
