@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <shmem_host/shmem_host.h>
 #include "boot/boot.h"
@@ -66,7 +65,7 @@ static void print_gpu(const shmemhi_cuda_t *cuda, int n_gpus, int gpu)
 	size_t nbytes = 0;
 	int has_vmm = 0;
 	int has_fd = 0;
-	char label[16];
+	char label[24];
 	char text[200];
 
 	cuda->device_total_mem(&nbytes, gpu);
@@ -140,18 +139,6 @@ static void print_memfd(void)
 		close(fd);
 }
 
-static void print_address_space(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_AS, &limit) != 0)
-		line("address space", strerror(errno));
-	else if (limit.rlim_cur == RLIM_INFINITY)
-		line("address space", "ok");
-	else
-		line("address space", "limited (ulimit -v): a heap may find no room");
-}
-
 /* Where a hub made here would listen. */
 static void print_hub(const shmemhi_options_t *opt)
 {
@@ -193,7 +180,6 @@ int main(int argc, char **argv)
 	print_cuda();
 	print_pmix();
 	print_memfd();
-	print_address_space();
 	print_file("boot id", "/proc/sys/kernel/random/boot_id");
 	print_link("network namespace", "/proc/self/ns/net");
 	status = shmemhi_options_read(&opt, &log, &err);
