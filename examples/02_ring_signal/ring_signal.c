@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* A token goes round all PEs, LAPS times; each PE adds its number + 1 and sends it on.
+ *
+ *     token after lap l at PE me  =  l * n (n + 1) / 2  +  (me + 1)(me + 2) / 2,   n PEs, l = 0 ..
+ *
+ * Shapes (one allocation each, on every PE)
+ *     token   [1]     uint64, written by the PE before this one
+ *     signal  [1]     uint64, written by the PE before this one
+ *     laps    [1]     uint64, laps that this PE's kernels have seen; written by itself
+ *     heard   [LAPS]  uint64, what this PE saw, for the host
+ *
+ * Who signals whom
+ *     word    writer            value         reader   reset
+ *     signal  PE (me - 1) % n   + 1 a lap     PE me    never: laps tells what to wait for next
+ *     The signal itself is no base to count from: when a kernel starts, the PE before may already
+ *     have sent. A kernel launched again, also in a replayed CUDA graph, goes on where laps stands.
+ *     A token may be overwritten when its reader has sent it on: the next one has to pass through
+ *     the reader before it can come back.
+ *
+ * Grid: one block of one thread. PE 0 starts each lap and ends it when the token is back.
+ * Leaves out: a payload larger than one word (03_alltoall has one).
+ *
+ *     launch -n 4 ./ring_signal
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "run.h"
+
+#define LAPS 10
+#define LAUNCHES 2
+#define LIMIT_NS 20000000000ull
+
+typedef struct params {
+	shmemd_ctx_t ctx;
+	uint64_t *token;
+	uint64_t *signal;
+	uint64_t *outbox; /* [1] source of the put */
+	uint64_t *laps;
+	uint64_t *heard; /* [LAPS] */
+	int *status;     /* of the first wait that failed */
+} params_t;
+
+/* Add this PE's part to value and send it to the next PE. */
+SHMEMD_FN void send_on(const params_t *p, uint64_t value)
+{
+	int me = shmemd_my_pe(&p->ctx);
+	int next = (me + 1) % shmemd_n_pes(&p->ctx);
+
+	*p->outbox = value + (uint64_t)me + 1;
+	shmemd_putmem_signal(&p->ctx, p->token, p->outbox, sizeof(*p->token), p->signal, 1,
+			     SHMEMD_SIGNAL_ADD, next);
+}
+
+SHMEMD_KERNEL(ring, params_t, p)
+{
+	uint64_t base = *p.laps;
+	int starts = shmemd_my_pe(&p.ctx) == 0;
+	int status, lap;
+
+	for (lap = 0; lap < LAPS; lap++) {
+		if (starts)
+			send_on(&p, lap == 0 ? 0 : *p.token);
+		status = shmemd_signal_wait_until_for(&p.ctx, p.signal, SHMEMD_CMP_GE,
+						      base + (uint64_t)lap + 1, LIMIT_NS);
+		if (status != SHMEMD_OK) {
+			*p.status = status;
+			return;
+		}
+		p.heard[lap] = *p.token;
+		if (!starts)
+			send_on(&p, *p.token);
+	}
+	*p.laps = base + LAPS;
+}
+
+/* What this PE hears in a lap, from the formula. */
+static uint64_t expected(int lap, int me, int n)
+{
+	int before = me == 0 ? n : me; /* PEs that added in this lap before me hears it */
+
+	return (uint64_t)lap * (uint64_t)(n * (n + 1) / 2) + (uint64_t)(before * (before + 1) / 2);
+}
+
+typedef struct row {
+	char platform[48];
+	uint64_t last;
+	double us; /* a lap, the launch included */
+	int from, checks, passed;
+} row_t;
+
+/* One launch: LAPS laps, checked. */
+static int laps(shmemh_t *job, params_t *p, row_t *row)
+{
+	int me = shmemh_my_pe(job), n = shmemh_n_pes(job);
+	uint64_t heard[LAPS];
+	double start;
+	int status, lap;
+
+	RUN_TRY(job, shmemh_barrier(job));
+	start = run_time_us();
+	RUN_TRY(job, run_device(shmemd_launch(ring, 1, 1, 0, NULL, *p)));
+	RUN_TRY(job, run_device(shmemd_stream_sync(NULL)));
+	row->us = (run_time_us() - start) / LAPS;
+	RUN_TRY(job, run_copy(&status, p->status, sizeof(status)));
+	RUN_TRY(job, status);
+	RUN_TRY(job, run_copy(heard, p->heard, sizeof(heard)));
+	for (lap = 0; lap < LAPS; lap++) {
+		row->checks++;
+		row->passed += heard[lap] == expected(lap, me, n);
+	}
+	row->last = heard[LAPS - 1];
+	return 0;
+}
+
+/* PE 0 prints what every PE met. Returns 0 if all checks of all PEs passed. */
+static int report(shmemh_t *job, const row_t *row)
+{
+	int n = shmemh_n_pes(job), failed = 0, i;
+	row_t *rows = (row_t *)calloc((size_t)n, sizeof(*rows));
+
+	if (rows == NULL)
+		return 1;
+	RUN_TRY(job, shmemh_allgather(job, row, rows, sizeof(*row)));
+	if (shmemh_my_pe(job) == 0) {
+		printf("ring_signal: a token, %d laps over %d PEs, launched %d times\n", LAPS, n,
+		       LAUNCHES);
+		printf("  PE  heard from  last value  us/lap  checks   ran on\n");
+	}
+	for (i = 0; i < n; i++) {
+		failed |= rows[i].passed != rows[i].checks;
+		if (shmemh_my_pe(job) == 0)
+			printf("%4d  %10d  %10llu  %6.1f  %2d of %2d  %s\n", i, rows[i].from,
+			       (unsigned long long)rows[i].last, rows[i].us, rows[i].passed,
+			       rows[i].checks, rows[i].platform);
+	}
+	if (shmemh_my_pe(job) == 0)
+		printf("ring_signal: %s\n", failed ? "WRONG VALUES" : "every value is right");
+	free(rows);
+	return failed;
+}
+
+static int pe_main(shmemh_t *job, int argc, char **argv)
+{
+	int n = shmemh_n_pes(job), launch;
+	row_t row = {"", 0, 0, 0, 0, 0};
+	params_t p;
+
+	(void)argc, (void)argv;
+	run_platform(row.platform, sizeof(row.platform));
+	row.from = (shmemh_my_pe(job) + n - 1) % n;
+	RUN_TRY(job, shmemh_calloc(job, 1, sizeof(*p.token), (void **)&p.token));
+	RUN_TRY(job, shmemh_calloc(job, 1, sizeof(*p.signal), (void **)&p.signal));
+	RUN_TRY(job, shmemh_calloc(job, 1, sizeof(*p.outbox), (void **)&p.outbox));
+	RUN_TRY(job, shmemh_calloc(job, 1, sizeof(*p.laps), (void **)&p.laps));
+	RUN_TRY(job, shmemh_calloc(job, LAPS, sizeof(*p.heard), (void **)&p.heard));
+	RUN_TRY(job, shmemh_calloc(job, 1, sizeof(*p.status), (void **)&p.status));
+	RUN_TRY(job, shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &p.ctx));
+	for (launch = 0; launch < LAUNCHES; launch++) {
+		if (laps(job, &p, &row) != 0)
+			return 1;
+	}
+	return report(job, &row);
+}
+
+int main(int argc, char **argv)
+{
+	return run_main(argc, argv, pe_main);
+}

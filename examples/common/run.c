@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "run.h"
+#ifndef __CUDACC__
+#include <shmem_sim.h>
+#endif
+
+typedef struct run_args {
+	int argc;
+	char **argv;
+	int (*pe_main)(shmemh_t *job, int argc, char **argv);
+} run_args_t;
+
+/* Value of an environment variable in [lo, hi]; dflt if it is not set. -1 after a line. */
+static long env_number(const char *name, long dflt, long lo, long hi)
+{
+	const char *text = getenv(name);
+	char *end;
+	long value;
+
+	if (text == NULL || text[0] == '\0')
+		return dflt;
+	value = strtol(text, &end, 10);
+	if (*end == '\0' && value >= lo && value <= hi)
+		return value;
+	fprintf(stderr, "%s=%s: a number from %ld to %ld is wanted\n", name, text, lo, hi);
+	return -1;
+}
+
+int run_failed(const shmemh_t *job, const char *call, int status, const char *file, int line)
+{
+	const char *text = shmemh_error_text(job);
+	int pe = job == NULL ? -1 : shmemh_my_pe(job);
+
+	fprintf(stderr, "%s:%d: PE %d: %s: %d (%s)%s%s\n", file, line, pe, call, status,
+		shmemh_strerror(status), text[0] == '\0' ? "" : ": ", text);
+	return 1;
+}
+
+double run_time_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+int run_join(const shmemh_boot_t *boot, shmemh_t **job)
+{
+	shmemh_attr_t attr = SHMEMH_ATTR_INIT;
+	int status;
+
+	attr.boot = boot;
+	status = shmemh_init(&attr, job);
+	if (status != SHMEMH_OK)
+		run_failed(NULL, "shmemh_init", status, __FILE__, __LINE__);
+	return status;
+}
+
+/* One PE from join to leave. */
+static int run_pe(const run_args_t *args, const shmemh_boot_t *boot)
+{
+	shmemh_t *job;
+	int failed, status;
+
+	if (run_join(boot, &job) != SHMEMH_OK)
+		return 1;
+	failed = args->pe_main(job, args->argc, args->argv) != 0;
+	status = shmemh_finalize(job);
+	if (status != SHMEMH_OK && !failed)
+		return run_failed(NULL, "shmemh_finalize", status, __FILE__, __LINE__);
+	return failed;
+}
+
+#ifdef __CUDACC__
+
+#define CUDA_TRY(call)                                                                             \
+	do {                                                                                       \
+		cudaError_t cuda_status_ = (call);                                                 \
+		if (cuda_status_ != cudaSuccess) {                                                 \
+			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,              \
+				cudaGetErrorString(cuda_status_));                                 \
+			return SHMEMH_ERR_CUDA;                                                    \
+		}                                                                                  \
+	} while (0)
+
+int run_emulated_pes(void)
+{
+	return 0;
+}
+
+int run_pick_gpu(void)
+{
+	static const char *const names[] = {"SHMEMH_LOCAL_PE", "OMPI_COMM_WORLD_LOCAL_RANK",
+					    "SLURM_LOCALID"};
+	long local = 0;
+	size_t i;
+	int n_gpus;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (getenv(names[i]) != NULL) {
+			local = env_number(names[i], 0, 0, INT_MAX);
+			break;
+		}
+	}
+	if (local < 0)
+		return 1;
+	CUDA_TRY(cudaGetDeviceCount(&n_gpus));
+	CUDA_TRY(cudaSetDevice((int)(local % n_gpus)));
+	CUDA_TRY(cudaFree(NULL)); /* the runtime makes its context only now */
+	return 0;
+}
+
+const char *run_platform(char *text, size_t nbytes)
+{
+	struct cudaDeviceProp prop;
+	int gpu;
+
+	snprintf(text, nbytes, "unknown GPU");
+	if (cudaGetDevice(&gpu) == cudaSuccess &&
+	    cudaGetDeviceProperties(&prop, gpu) == cudaSuccess)
+		snprintf(text, nbytes, "GPU %d, %s", gpu, prop.name);
+	return text;
+}
+
+int run_copy(void *dst, const void *src, size_t nbytes)
+{
+	CUDA_TRY(cudaMemcpy(dst, src, nbytes, cudaMemcpyDefault));
+	CUDA_TRY(cudaDeviceSynchronize()); /* device to device returns before it is done */
+	return 0;
+}
+
+int run_device(int code)
+{
+	CUDA_TRY((cudaError_t)code);
+	return 0;
+}
+
+int run_stream_open(shmemd_stream_t *stream)
+{
+	CUDA_TRY(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
+	return 0;
+}
+
+void run_stream_close(shmemd_stream_t stream)
+{
+	cudaStreamDestroy(stream);
+}
+
+int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char **argv))
+{
+	run_args_t args = {argc, argv, pe_main};
+
+	return run_pick_gpu() != 0 ? 1 : run_pe(&args, NULL);
+}
+
+#else
+
+int run_emulated_pes(void)
+{
+	return (int)env_number("SHMEMSIM_PES", 0, 1, 1024);
+}
+
+int run_pick_gpu(void)
+{
+	return 0;
+}
+
+const char *run_platform(char *text, size_t nbytes)
+{
+	snprintf(text, nbytes, "CPU emulator, %s",
+		 getenv("SHMEMSIM_PES") == NULL ? "a process per PE" : "all PEs in one process");
+	return text;
+}
+
+int run_copy(void *dst, const void *src, size_t nbytes)
+{
+	memcpy(dst, src, nbytes);
+	return 0;
+}
+
+int run_device(int code)
+{
+	if (code == 0)
+		return 0;
+	fprintf(stderr, "%s\n", shmemsim_report());
+	return SHMEMH_ERR_SYSTEM;
+}
+
+int run_stream_open(shmemd_stream_t *stream)
+{
+	*stream = NULL;
+	return 0;
+}
+
+void run_stream_close(shmemd_stream_t stream)
+{
+	(void)stream;
+}
+
+static int run_fiber(int pe, int n_pes, void *arg)
+{
+	(void)pe;
+	(void)n_pes;
+	return run_pe((const run_args_t *)arg, shmemsim_boot());
+}
+
+/* Fill cfg from SHMEMSIM_POLICY and SHMEMSIM_SEED. Returns 0, or 1 after a line. */
+static int sim_config(shmemsim_config_t *cfg)
+{
+	const char *policy = getenv("SHMEMSIM_POLICY");
+	long seed = env_number("SHMEMSIM_SEED", 1, 0, LONG_MAX);
+
+	cfg->seed = (uint64_t)seed;
+	if (policy == NULL || strcmp(policy, "round_robin") == 0) {
+		cfg->policy = SHMEMSIM_ROUND_ROBIN;
+	} else if (strcmp(policy, "random") == 0) {
+		cfg->policy = SHMEMSIM_RANDOM;
+	} else {
+		fprintf(stderr, "SHMEMSIM_POLICY=%s: round_robin or random is wanted\n", policy);
+		return 1;
+	}
+	return seed < 0;
+}
+
+int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char **argv))
+{
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	run_args_t args = {argc, argv, pe_main};
+	int n_pes = run_emulated_pes();
+
+	if (n_pes < 0 || sim_config(&cfg) != 0)
+		return 1;
+	if (n_pes == 0)
+		return run_pe(&args, NULL);
+	if (shmemsim_run(&cfg, n_pes, run_fiber, &args) == 0)
+		return 0;
+	fprintf(stderr, "%s\n", shmemsim_report());
+	return 1;
+}
+
+#endif

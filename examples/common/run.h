@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What examples and tests share: start as one PE of a job or as all PEs of an emulated one, pick a
+ * GPU, copy to and from device memory, read a clock. Host code only; the same source builds as C11
+ * (CPU) and as CUDA. */
+#ifndef EXAMPLES_RUN_H
+#define EXAMPLES_RUN_H
+
+#include <shmem_dev/shmem_dev.h>
+#include <shmem_host/shmem_host.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Run pe_main as this process's PE, or, in a CPU build with SHMEMSIM_PES=n in the environment, n
+ * times in this process under the emulator (SHMEMSIM_POLICY=round_robin|random and SHMEMSIM_SEED=n
+ * choose the schedule).
+ *
+ * pe_main  gets the joined job; what it leaves allocated goes with the job. Returns 0 for success.
+ * Returns  the program's exit status: 0, or 1 after one line on stderr.
+ */
+int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char **argv));
+
+/* Join and leave a job the way run_main does. boot may be NULL. Returns a shmemh_status, after one
+ * line on stderr if it is not SHMEMH_OK. */
+int run_join(const shmemh_boot_t *boot, shmemh_t **job);
+
+/* Make the GPU of this PE current: SHMEMH_LOCAL_PE, OMPI_COMM_WORLD_LOCAL_RANK or SLURM_LOCALID
+ * modulo the number of GPUs. Nothing to do in a CPU build. Returns 0, or 1 after a line. */
+int run_pick_gpu(void);
+
+/* PEs to emulate in this process: SHMEMSIM_PES; 0: this process is one PE. -1 after a line. */
+int run_emulated_pes(void);
+
+/* What kernels run on: the GPU's name, or the emulator and its mode. Returns text. */
+const char *run_platform(char *text, size_t nbytes);
+
+/* Copy nbytes between any two of host memory, device memory and mapped peer memory; done on return.
+ * Kernels that touch the memory have ended: see shmemd_stream_sync. Returns a shmemh_status, after
+ * a line if it is not SHMEMH_OK. */
+int run_copy(void *dst, const void *src, size_t nbytes);
+
+/* Turn what shmemd_launch or shmemd_stream_sync returned (the code of CUDA or of the emulator) into
+ * a shmemh_status, after a line if it is not SHMEMH_OK. */
+int run_device(int code);
+
+/* A stream for launches. Returns as run_copy. */
+int run_stream_open(shmemd_stream_t *stream);
+void run_stream_close(shmemd_stream_t stream);
+
+/* Wall clock in microseconds, from any start. */
+double run_time_us(void);
+
+/* Say on stderr that call, at file:line, came back with status; job gives its number and line of
+ * text and may be NULL. Returns 1. */
+int run_failed(const shmemh_t *job, const char *call, int status, const char *file, int line);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Leave the calling function with 1, after one line, if call does not return 0. */
+#define RUN_TRY(job, call)                                                                         \
+	do {                                                                                       \
+		int run_status_ = (call);                                                          \
+		if (run_status_ != 0)                                                              \
+			return run_failed(job, #call, run_status_, __FILE__, __LINE__);            \
+	} while (0)
+
+#endif
