@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include <fnmatch.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "pes.h"
+#ifndef __CUDACC__
+#include <shmem_sim.h>
+#endif
+
+/* The program: what cmocka's functions are told through their initial state. */
+typedef struct program {
+	pes_t pes; /* this process's PE, for the life of the program; not emulated */
+	int n_emulated;
+	int n_seeds; /* random schedules for each test */
+	int n_skipped;
+} program_t;
+
+typedef struct one_test {
+	program_t *program;
+	const pes_test_t *test;
+} one_test_t;
+
+/* 0: passed on all PEs; else the bits that any PE set. */
+enum { FAILED = 1, SKIPPED = 2 };
+
+#if defined(__SANITIZE_ADDRESS__)
+#define DEFAULT_SEEDS 5
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define DEFAULT_SEEDS 5
+#endif
+#endif
+#ifndef DEFAULT_SEEDS
+#define DEFAULT_SEEDS 20
+#endif
+
+/* Latch: only the first failure of a PE is worth reading. */
+static void latch(pes_t *pes, const char *file, int line, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void latch(pes_t *pes, const char *file, int line, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (pes->failed)
+		return;
+	pes->failed = 1;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	fprintf(stderr, "%s:%d: PE %d of %d, seed %llu: %s\n", file, line, pes->pe, pes->n_pes,
+		(unsigned long long)pes->seed, text);
+}
+
+int pes_equal(pes_t *pes, uint64_t got, uint64_t want, const char *what, const char *file, int line)
+{
+	if (got == want)
+		return 0;
+	latch(pes, file, line, "%s: %#llx (%lld) == %#llx (%lld)", what, (unsigned long long)got,
+	      (long long)got, (unsigned long long)want, (long long)want);
+	return 1;
+}
+
+int pes_true(pes_t *pes, int ok, const char *what, const char *file, int line)
+{
+	if (ok)
+		return 0;
+	latch(pes, file, line, "not true: %s", what);
+	return 1;
+}
+
+int pes_bytes(pes_t *pes, const void *got, const void *want, size_t nbytes, const char *what,
+	      const char *file, int line)
+{
+	const unsigned char *g = (const unsigned char *)got, *w = (const unsigned char *)want;
+	size_t i;
+
+	for (i = 0; i < nbytes && g[i] == w[i]; i++)
+		;
+	if (i == nbytes)
+		return 0;
+	latch(pes, file, line, "%s: byte %zu of %zu: %#x == %#x", what, i, nbytes, g[i], w[i]);
+	return 1;
+}
+
+int pes_status(pes_t *pes, int status, const char *what, const char *file, int line)
+{
+	if (status == 0)
+		return 0;
+	latch(pes, file, line, "%s: %d (%s): %s", what, status, shmemh_strerror(status),
+	      shmemh_error_text(pes->job));
+	return 1;
+}
+
+int pes_skip(pes_t *pes, const char *reason)
+{
+	if (pes->pe == 0 && pes->seed == 0)
+		printf("skipped: %s\n", reason);
+	return PES_SKIP;
+}
+
+void *pes_alloc(pes_t *pes, size_t nbytes, unsigned char value)
+{
+	void *host = malloc(nbytes), *dev = NULL;
+
+	if (host == NULL || pes->n_allocs == PES_ALLOCS_MAX) {
+		latch(pes, __FILE__, __LINE__, "no host memory for %zu bytes", nbytes);
+		free(host);
+		return NULL;
+	}
+	memset(host, value, nbytes);
+	if (pes_status(pes, shmemh_malloc(pes->job, nbytes, &dev), "pes_alloc", __FILE__,
+		       __LINE__) == 0) {
+		pes->allocs[pes->n_allocs++] = dev;
+		if (pes_status(pes, run_copy(dev, host, nbytes), "pes_alloc", __FILE__, __LINE__) ||
+		    pes_status(pes, shmemh_barrier(pes->job), "pes_alloc", __FILE__, __LINE__))
+			dev = NULL;
+	}
+	free(host);
+	return dev;
+}
+
+void *pes_read(pes_t *pes, const void *dev, size_t nbytes)
+{
+	void *host = malloc(nbytes);
+
+	if (host == NULL || pes->n_reads == PES_ALLOCS_MAX ||
+	    pes_status(pes, run_copy(host, dev, nbytes), "pes_read", __FILE__, __LINE__)) {
+		latch(pes, __FILE__, __LINE__, "no host memory for %zu bytes", nbytes);
+		free(host);
+		return NULL;
+	}
+	pes->reads[pes->n_reads++] = host;
+	return host;
+}
+
+void pes_release(pes_t *pes)
+{
+	while (pes->n_reads > 0)
+		free(pes->reads[--pes->n_reads]);
+	while (pes->n_allocs > 0)
+		pes_status(pes, shmemh_free(pes->job, pes->allocs[--pes->n_allocs]), "free",
+			   __FILE__, __LINE__);
+}
+
+int pes_finish(pes_t *pes, const char *file, int line)
+{
+	static const int zero[PES_STATUS_NELEMS] = {0};
+	int status[PES_STATUS_NELEMS], i;
+	shmemd_error_t err;
+	char text[256] = "";
+
+	pes_status(pes, run_device(shmemd_stream_sync(NULL)), "kernel", file, line);
+	pes_status(pes, run_copy(status, pes->status, sizeof(status)), "kernel", file, line);
+	for (i = 0; i < PES_STATUS_NELEMS && status[i] == 0; i++)
+		;
+	if (i < PES_STATUS_NELEMS) {
+		if (shmemh_error_get(pes->job, &err) != 0)
+			shmemh_error_format(&err, text, sizeof(text));
+		latch(pes, file, line, "the kernel reports status[%d] = %d (%s) %s", i, status[i],
+		      shmemh_strerror(status[i]), text);
+		run_copy(pes->status, zero, sizeof(zero));
+	}
+	return pes_status(pes, shmemh_barrier(pes->job), "barrier after the kernel", file, line);
+}
+
+/* Everything of a PE that its tests use, on top of its job. */
+static int open_pe(pes_t *pes)
+{
+	pes->pe = shmemh_my_pe(pes->job);
+	pes->n_pes = shmemh_n_pes(pes->job);
+	PES_TRY(pes, shmemh_ctx_get(pes->job, SHMEMH_TEAM_WORLD, &pes->ctx));
+	PES_TRY(pes,
+		shmemh_calloc(pes->job, PES_STATUS_NELEMS, sizeof(int), (void **)&pes->status));
+	return 0;
+}
+
+/* Run a test on this PE and give back what it took. */
+static int call_test(pes_t *pes, pes_fn fn)
+{
+	int result;
+
+	pes->failed = 0;
+	result = fn(pes);
+	pes_release(pes);
+	if (result == 1 && !pes->failed)
+		latch(pes, __FILE__, __LINE__, "the test gave up without a failed check");
+	return pes->failed ? FAILED : result == PES_SKIP ? SKIPPED : 0;
+}
+
+/* One process is one PE: run the test and agree on the result. */
+static int run_process(program_t *program, const pes_test_t *test)
+{
+	pes_t *pes = &program->pes;
+	int mine = call_test(pes, test->fn), all = 0, pe;
+	int *results = (int *)calloc((size_t)pes->n_pes, sizeof(*results));
+
+	if (results == NULL ||
+	    pes_status(pes, shmemh_allgather(pes->job, &mine, results, sizeof(mine)), test->name,
+		       __FILE__, __LINE__))
+		mine |= FAILED;
+	for (pe = 0; results != NULL && pe < pes->n_pes; pe++)
+		all |= results[pe];
+	free(results);
+	return mine | all;
+}
+
+#ifndef __CUDACC__
+
+typedef struct emulated {
+	const pes_test_t *test;
+	uint64_t seed;
+	int result; /* of all PEs, OR */
+} emulated_t;
+
+static int emulated_pe(int pe, int n_pes, void *arg)
+{
+	emulated_t *run = (emulated_t *)arg;
+	pes_t *pes = (pes_t *)calloc(1, sizeof(*pes)); /* fibers have small stacks */
+
+	(void)n_pes;
+	if (pes == NULL || run_join(shmemsim_boot(), &pes->job) != SHMEMH_OK) {
+		run->result |= FAILED;
+		free(pes);
+		return 1;
+	}
+	pes->is_emulated = 1;
+	pes->seed = run->seed;
+	pes->pe = pe;
+	run->result |= open_pe(pes) != 0 ? FAILED : call_test(pes, run->test->fn);
+	if (pes_status(pes, shmemh_finalize(pes->job), "shmemh_finalize", __FILE__, __LINE__))
+		run->result |= FAILED;
+	free(pes);
+	return 0;
+}
+
+/* All PEs in this process: in turns, then on random schedules, until one of them fails. */
+static int run_emulated(const program_t *program, const pes_test_t *test)
+{
+	emulated_t run = {test, 0, 0};
+	int i;
+
+	for (i = 0; i <= program->n_seeds && run.result == 0; i++) {
+		shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+
+		cfg.policy = i == 0 ? SHMEMSIM_ROUND_ROBIN : SHMEMSIM_RANDOM;
+		cfg.seed = (uint64_t)i;
+		run.seed = (uint64_t)i;
+		if (shmemsim_run(&cfg, program->n_emulated, emulated_pe, &run) != 0) {
+			fprintf(stderr, "%s, seed %d: %s\n", test->name, i, shmemsim_report());
+			run.result |= FAILED;
+		}
+	}
+	return run.result;
+}
+
+#else
+
+static int run_emulated(const program_t *program, const pes_test_t *test)
+{
+	(void)program, (void)test;
+	return FAILED;
+}
+
+#endif
+
+static int run_one(program_t *program, const pes_test_t *test)
+{
+	return program->n_emulated > 0 ? run_emulated(program, test) : run_process(program, test);
+}
+
+static void cmocka_test(void **state)
+{
+	const one_test_t *one = (const one_test_t *)*state;
+	int result = run_one(one->program, one->test);
+
+	if (result & FAILED)
+		fail_msg("%s failed", one->test->name);
+	if (result & SKIPPED) {
+		one->program->n_skipped++;
+		skip();
+	}
+}
+
+/* The PE that prints runs the tests through cmocka. Returns how many failed. */
+static int run_cmocka(program_t *program, const pes_test_t *tests, size_t n_tests)
+{
+	struct CMUnitTest *units = (struct CMUnitTest *)calloc(n_tests + 1, sizeof(*units));
+	one_test_t *ones = (one_test_t *)calloc(n_tests + 1, sizeof(*ones));
+	int n_failed = 1;
+	size_t i;
+
+	for (i = 0; units != NULL && ones != NULL && i < n_tests; i++) {
+		ones[i].program = program;
+		ones[i].test = &tests[i];
+		units[i].name = tests[i].name;
+		units[i].test_func = cmocka_test;
+		units[i].initial_state = &ones[i];
+	}
+	if (units != NULL && ones != NULL)
+		n_failed = _cmocka_run_group_tests("pes", units, n_tests, NULL, NULL);
+	free(units);
+	free(ones);
+	return n_failed;
+}
+
+/* The other PEs run them in step. Returns how many failed. */
+static int run_silent(program_t *program, const pes_test_t *tests, size_t n_tests)
+{
+	int n_failed = 0, result;
+	size_t i;
+
+	for (i = 0; i < n_tests; i++) {
+		result = run_one(program, &tests[i]);
+		n_failed += (result & FAILED) != 0;
+		program->n_skipped += result == SKIPPED;
+	}
+	return n_failed;
+}
+
+/* Join once for all tests, unless they are emulated. Returns 0, or 1 after a line. */
+static int open_program(program_t *program)
+{
+	const char *seeds = getenv("PES_SEEDS");
+
+	program->n_seeds = seeds == NULL ? DEFAULT_SEEDS : atoi(seeds);
+	program->n_emulated = run_emulated_pes();
+	if (program->n_emulated != 0)
+		return program->n_emulated < 0;
+	if (run_pick_gpu() != 0 || run_join(NULL, &program->pes.job) != SHMEMH_OK)
+		return 1;
+	return open_pe(&program->pes);
+}
+
+int pes_main(int argc, char **argv, const pes_test_t *tests, size_t n_tests)
+{
+	program_t *program = (program_t *)calloc(1, sizeof(*program));
+	pes_test_t *wanted = (pes_test_t *)calloc(n_tests, sizeof(*wanted));
+	size_t n_wanted = 0, i;
+	int failed = 1, status;
+
+	for (i = 0; wanted != NULL && i < n_tests; i++) {
+		if (argc < 2 || fnmatch(argv[1], tests[i].name, 0) == 0)
+			wanted[n_wanted++] = tests[i];
+	}
+	if (program != NULL && n_wanted > 0 && open_program(program) == 0) {
+		failed = program->pes.pe == 0 ? run_cmocka(program, wanted, n_wanted)
+					      : run_silent(program, wanted, n_wanted);
+		status = shmemh_finalize(program->pes.job);
+		if (status != SHMEMH_OK)
+			failed |= run_failed(NULL, "shmemh_finalize", status, __FILE__, __LINE__);
+		if (failed == 0 && program->n_skipped == (int)n_wanted)
+			failed = 77;
+		else
+			failed = failed != 0;
+	} else if (n_wanted == 0) {
+		fprintf(stderr, "no test is named %s\n", argc < 2 ? "" : argv[1]);
+	}
+	free(wanted);
+	free(program);
+	return failed;
+}

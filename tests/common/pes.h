@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Tests that every PE of a job runs. A test is a function called once on each PE; what it finds
+ * wrong is latched, so that all PEs keep calling the same collectives, and asserted in cmocka on the
+ * main stack when all are through.
+ *
+ * The same program runs in three ways (examples/common/run.h): as one PE of several processes; with
+ * SHMEMSIM_PES=n as n PEs in this process, each test in a job of its own, first in turns and then
+ * on PES_SEEDS random schedules (default 20, 5 under sanitizers); on GPUs. */
+#ifndef TESTS_PES_H
+#define TESTS_PES_H
+
+#include "run.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PES_STATUS_NELEMS 256
+#define PES_ALLOCS_MAX 64
+
+/* One PE in one run of one test. */
+typedef struct pes {
+	shmemh_t *job;
+	shmemd_ctx_t ctx; /* of the world team */
+	int pe, n_pes;
+	int is_emulated; /* all PEs in this process; its clock is virtual */
+	uint64_t seed;   /* 0: all sizes; else one random schedule of many: keep it small */
+	int *status;     /* [PES_STATUS_NELEMS] device memory, zeroed: what kernels report */
+	int failed;      /* a check of this PE failed; only the first is printed */
+	void *allocs[PES_ALLOCS_MAX]; /* what pes_alloc gave, freed when the test ends */
+	void *reads[PES_ALLOCS_MAX];  /* what pes_read gave, likewise */
+	int n_allocs, n_reads;
+} pes_t;
+
+#define PES_LIMIT_NS 30000000000ull /* of waits that must succeed */
+
+#define PES_SKIP 2 /* a test returns it, on all PEs alike, after pes_skip */
+
+typedef int (*pes_fn)(pes_t *pes); /* returns 0, 1 (cannot go on; latched), or PES_SKIP */
+
+typedef struct pes_test {
+	const char *name;
+	pes_fn fn;
+} pes_test_t;
+
+#define PES_TEST(fn)                                                                               \
+	{                                                                                          \
+#fn, fn                                                                            \
+	}
+
+/* Run the tests; with an argument only those whose names match that pattern (* and ?). Returns the
+ * exit status of the program: 0, 1, or 77 if every test was skipped. */
+int pes_main(int argc, char **argv, const pes_test_t *tests, size_t n_tests);
+
+/* Give the reason for returning PES_SKIP. Returns PES_SKIP. */
+int pes_skip(pes_t *pes, const char *reason);
+
+/* Latch a difference. Returns 1 if there was one. */
+int pes_equal(pes_t *pes, uint64_t got, uint64_t want, const char *what, const char *file,
+	      int line);
+int pes_true(pes_t *pes, int ok, const char *what, const char *file, int line);
+
+/* Compare bytes and latch the first difference, with its offset. Returns 1 if there was one. */
+int pes_bytes(pes_t *pes, const void *got, const void *want, size_t nbytes, const char *what,
+	      const char *file, int line);
+
+/* Latch a status that is not 0, with the job's line of text. Returns 1 if it was not 0. */
+int pes_status(pes_t *pes, int status, const char *what, const char *file, int line);
+
+/* Symmetric memory, filled with value on every PE before any PE returns; freed when the test ends.
+ * NULL after latching. */
+void *pes_alloc(pes_t *pes, size_t nbytes, unsigned char value);
+
+/* Copy of nbytes of device memory in host memory, freed when the test ends. NULL after latching. */
+void *pes_read(pes_t *pes, const void *dev, size_t nbytes);
+
+/* Free what pes_alloc and pes_read gave so far; the harness does it after each test. */
+void pes_release(pes_t *pes);
+
+/* Wait for the PE's kernels, latch words of status that are not 0 (and set them to 0), and wait for
+ * all PEs. Returns 0, or 1 after latching if the PEs cannot go on together. */
+int pes_finish(pes_t *pes, const char *file, int line);
+
+/* A pattern that differs between neighbours, PEs and runs. */
+static inline unsigned char pes_pattern(int pe, size_t i)
+{
+	return (unsigned char)(((uint32_t)i * 2654435761u >> 13) + (uint32_t)pe * 31u + 7u);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Go on after a difference. */
+#define PES_EQ(pes, got, want)                                                                     \
+	pes_equal(pes, (uint64_t)(got), (uint64_t)(want), #got " == " #want, __FILE__, __LINE__)
+#define PES_CHECK(pes, cond) pes_true(pes, (cond) != 0, #cond, __FILE__, __LINE__)
+
+/* Leave the test: nothing after it can work. */
+#define PES_TRY(pes, call)                                                                         \
+	do {                                                                                       \
+		if (pes_status(pes, (call), #call, __FILE__, __LINE__))                            \
+			return 1;                                                                  \
+	} while (0)
+
+/* Launch a kernel over params.ctx, wait for it and for all PEs. */
+#define PES_RUN(pes, kernel, n_blocks, n_threads, params)                                          \
+	do {                                                                                       \
+		PES_TRY(pes,                                                                       \
+			run_device(shmemd_launch(kernel, n_blocks, n_threads, 0, NULL, params)));  \
+		if (pes_finish(pes, __FILE__, __LINE__) != 0)                                      \
+			return 1;                                                                  \
+	} while (0)
+
+#define PES_ALLOC(pes, ptr, type, nelems, value)                                                   \
+	do {                                                                                       \
+		(ptr) = (type *)pes_alloc(pes, (nelems) * sizeof(type), value);                    \
+		if ((ptr) == NULL)                                                                 \
+			return 1;                                                                  \
+	} while (0)
+
+#endif

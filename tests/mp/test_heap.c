@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* <shmem_host/heap.h>: what it gives, and that bad input is an error on every PE that changes
+ * nothing and says what was wrong. */
+#include <stdlib.h>
+#include <string.h>
+#include "pes.h"
+
+static uint64_t used(pes_t *pes)
+{
+	shmemh_heap_info_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.size = sizeof(info);
+	pes_status(pes, shmemh_heap_info(pes->job, &info), "shmemh_heap_info", __FILE__, __LINE__);
+	return info.used;
+}
+
+/* The last failure's text mentions word. */
+static int says(const pes_t *pes, const char *word)
+{
+	return strstr(shmemh_error_text(pes->job), word) != NULL;
+}
+
+static int symmetric_and_zeroed(pes_t *pes)
+{
+	uint64_t before = used(pes), offset, *offsets;
+	shmemh_heap_info_t info;
+	unsigned char *got;
+	size_t i;
+	void *ptr;
+	int pe;
+
+	memset(&info, 0, sizeof(info));
+	info.size = sizeof(info);
+	PES_TRY(pes, shmemh_malloc(pes->job, 5000, &ptr));
+	PES_EQ(pes, (uintptr_t)ptr % 512, 0);
+	PES_TRY(pes, shmemh_free(pes->job, ptr));
+	PES_TRY(pes, shmemh_calloc(pes->job, 1000, 5, &ptr));
+	PES_TRY(pes, shmemh_heap_info(pes->job, &info));
+	offset = (uint64_t)((char *)ptr - (char *)info.base);
+	offsets = (uint64_t *)calloc((size_t)pes->n_pes, 8);
+	PES_TRY(pes, shmemh_allgather(pes->job, &offset, offsets, 8));
+	for (pe = 0; pe < pes->n_pes; pe++)
+		PES_EQ(pes, offsets[pe], offset);
+	free(offsets);
+	got = (unsigned char *)pes_read(pes, ptr, 5000);
+	for (i = 0; got != NULL && i < 5000; i++)
+		PES_EQ(pes, got[i], 0);
+	PES_TRY(pes, shmemh_free(pes->job, ptr));
+	PES_EQ(pes, used(pes), before);
+	return 0;
+}
+
+static int zero_null_and_alignment(pes_t *pes)
+{
+	void *ptr = pes, *aligned;
+
+	PES_EQ(pes, shmemh_malloc(pes->job, 0, &ptr), SHMEMH_OK);
+	PES_CHECK(pes, ptr == NULL);
+	PES_EQ(pes, shmemh_free(pes->job, NULL), SHMEMH_OK);
+	PES_TRY(pes, shmemh_align(pes->job, 1 << 16, 100, &aligned));
+	PES_EQ(pes, (uintptr_t)aligned % (1 << 16), 0);
+	PES_TRY(pes, shmemh_free(pes->job, aligned));
+	PES_EQ(pes, shmemh_align(pes->job, 48, 100, &aligned), SHMEMH_ERR_ARGUMENT);
+	PES_CHECK(pes, says(pes, "48"));
+	PES_TRY(pes, shmemh_barrier(pes->job));
+	return 0;
+}
+
+static int heap_exhausted(pes_t *pes)
+{
+	uint64_t before = used(pes);
+	shmemh_heap_info_t info;
+	void *ptr = pes, *small;
+
+	memset(&info, 0, sizeof(info));
+	info.size = sizeof(info);
+	PES_TRY(pes, shmemh_heap_info(pes->job, &info));
+	PES_EQ(pes, shmemh_malloc(pes->job, info.reserved + 1, &ptr), SHMEMH_ERR_NO_MEMORY);
+	PES_CHECK(pes, says(pes, "SHMEMH_SYMMETRIC_MAX"));
+	PES_EQ(pes, used(pes), before);
+	PES_TRY(pes, shmemh_malloc(pes->job, 4096, &small)); /* the heap still works */
+	PES_TRY(pes, shmemh_free(pes->job, small));
+	return 0;
+}
+
+static int differing_sizes(pes_t *pes)
+{
+	uint64_t before = used(pes);
+	void *ptr;
+
+	if (pes->n_pes < 2)
+		return pes_skip(pes, "one PE cannot differ");
+	PES_EQ(pes, shmemh_malloc(pes->job, pes->pe == 1 ? 8192 : 4096, &ptr), SHMEMH_ERR_MISMATCH);
+	PES_CHECK(pes, says(pes, "8192") && says(pes, "4096"));
+	PES_EQ(pes, used(pes), before);
+	PES_EQ(pes, shmemh_align(pes->job, pes->pe == 1 ? 1024 : 2048, 4096, &ptr),
+	       SHMEMH_ERR_MISMATCH);
+	PES_EQ(pes, used(pes), before);
+	return 0;
+}
+
+static int double_free(pes_t *pes)
+{
+	void *ptr;
+
+	PES_TRY(pes, shmemh_malloc(pes->job, 4096, &ptr));
+	PES_TRY(pes, shmemh_free(pes->job, ptr));
+	PES_EQ(pes, shmemh_free(pes->job, ptr), SHMEMH_ERR_NOT_OWNED);
+	PES_CHECK(pes, shmemh_error_text(pes->job)[0] != '\0');
+	return 0;
+}
+
+/* One PE passes a pointer of its own: nobody frees anything. */
+static int foreign_pointer(pes_t *pes)
+{
+	uint64_t before;
+	void *ptr;
+
+	PES_TRY(pes, shmemh_malloc(pes->job, 4096, &ptr));
+	before = used(pes);
+	PES_EQ(pes, shmemh_free(pes->job, pes->pe == pes->n_pes - 1 ? (void *)pes : ptr),
+	       SHMEMH_ERR_NOT_OWNED);
+	PES_EQ(pes, shmemh_free(pes->job, (char *)ptr + 512), SHMEMH_ERR_NOT_OWNED);
+	PES_EQ(pes, used(pes), before);
+	PES_CHECK(pes, shmemh_ptr(pes->job, pes, pes->pe) == NULL);
+	PES_CHECK(pes, shmemh_ptr(pes->job, ptr, pes->n_pes) == NULL);
+	PES_CHECK(pes, shmemh_ptr(pes->job, ptr, -1) == NULL);
+	PES_TRY(pes, shmemh_free(pes->job, ptr));
+	return 0;
+}
+
+/* PEs free different allocations: a mistake on all of them. */
+static int differing_frees(pes_t *pes)
+{
+	uint64_t before;
+	void *a, *b;
+
+	if (pes->n_pes < 2)
+		return pes_skip(pes, "one PE cannot differ");
+	PES_TRY(pes, shmemh_malloc(pes->job, 4096, &a));
+	PES_TRY(pes, shmemh_malloc(pes->job, 4096, &b));
+	before = used(pes);
+	PES_EQ(pes, shmemh_free(pes->job, pes->pe == 0 ? a : b), SHMEMH_ERR_MISMATCH);
+	PES_EQ(pes, used(pes), before);
+	PES_TRY(pes, shmemh_free(pes->job, b));
+	PES_TRY(pes, shmemh_free(pes->job, a));
+	return 0;
+}
+
+/* Many sizes, freed in another order, with content that must not mix; grows past the first chunk. */
+#define BLOCKS 24
+
+static int many_blocks(pes_t *pes)
+{
+	uint64_t before = used(pes);
+	unsigned char text[64];
+	void *ptr[BLOCKS];
+	int i, round;
+
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < BLOCKS; i++) {
+			size_t nbytes = (size_t)1 << (6 + (i * 7 + round) % 18);
+
+			PES_TRY(pes, shmemh_malloc(pes->job, nbytes, &ptr[i]));
+			memset(text, i * 8 + pes->pe, sizeof(text));
+			PES_TRY(pes, run_copy(ptr[i], text, sizeof(text)));
+			PES_TRY(pes, run_copy((char *)ptr[i] + nbytes - 64, text, sizeof(text)));
+		}
+		for (i = 0; i < BLOCKS; i++) {
+			int at = (i * 5 + round) % BLOCKS;
+
+			PES_TRY(pes, run_copy(text, ptr[at], sizeof(text)));
+			PES_EQ(pes, text[0], at * 8 + pes->pe);
+			PES_EQ(pes, text[63], at * 8 + pes->pe);
+			PES_TRY(pes, shmemh_free(pes->job, ptr[at]));
+		}
+		PES_EQ(pes, used(pes), before);
+	}
+	return 0;
+}
+
+/* A heap that grows in a large step is mapped by all PEs when malloc returns. */
+static int growth_is_mapped(pes_t *pes)
+{
+	size_t nbytes = (size_t)80 << 20, n = (size_t)pes->n_pes;
+	unsigned char mark = (unsigned char)(pes->pe + 1), got[1];
+	char *ptr;
+	int pe;
+
+	if (pes->seed > 1)
+		return 0;
+	PES_TRY(pes, shmemh_malloc(pes->job, nbytes, (void **)&ptr));
+	for (pe = 0; pe < pes->n_pes; pe++) {
+		char *theirs = (char *)shmemh_ptr(pes->job, ptr, pe);
+
+		PES_CHECK(pes, theirs != NULL);
+		if (theirs != NULL)
+			PES_TRY(pes, run_copy(theirs + nbytes - n + (size_t)pes->pe, &mark, 1));
+	}
+	PES_TRY(pes, shmemh_barrier(pes->job));
+	for (pe = 0; pe < pes->n_pes; pe++) {
+		PES_TRY(pes, run_copy(got, ptr + nbytes - n + (size_t)pe, 1));
+		PES_EQ(pes, got[0], pe + 1);
+	}
+	PES_TRY(pes, shmemh_free(pes->job, ptr));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const pes_test_t tests[] = {
+		PES_TEST(symmetric_and_zeroed), PES_TEST(zero_null_and_alignment),
+		PES_TEST(heap_exhausted),       PES_TEST(differing_sizes),
+		PES_TEST(double_free),          PES_TEST(foreign_pointer),
+		PES_TEST(differing_frees),      PES_TEST(many_blocks),
+		PES_TEST(growth_is_mapped),
+	};
+
+	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* sync.h: nobody leaves before all have come, two hundred times, with uneven arrival. */
+#include <string.h>
+#include "pes.h"
+#include "scopes.h"
+
+#define ROUNDS 200
+#define SHORT_NS 50000
+
+typedef struct sync_params {
+	shmemd_ctx_t ctx;
+	uint64_t *came;  /* [n] round of each PE: its own entry by a store, or all by puts */
+	uint64_t *never; /* a word that nobody writes, to wait a while */
+	int scope, is_barrier, n_rounds;
+	int *status;
+} sync_params_t;
+
+/* Come late in turns. */
+SHMEMD_FN void dawdle(const sync_params_t *p, int round)
+{
+	int n = shmemd_n_pes(&p->ctx), late = (shmemd_my_pe(&p->ctx) + round) % (n + 1);
+
+	if (late == 0)
+		shmemd_wait_until_for_u64(&p->ctx, p->never, SHMEMD_CMP_NE, 0, 1000);
+}
+
+SHMEMD_FN int sync_once(const sync_params_t *p)
+{
+	int status;
+
+	if (p->is_barrier)
+		SCOPED_INT(status, p->scope, shmemd_barrier_for, &p->ctx, PES_LIMIT_NS);
+	else
+		SCOPED_INT(status, p->scope, shmemd_sync_for, &p->ctx, PES_LIMIT_NS);
+	return status;
+}
+
+/* Say that this PE has come to this round: to all by put before a barrier, by a store to its own
+ * memory before a sync. */
+SHMEMD_FN void say(const sync_params_t *p, uint64_t round)
+{
+	int me = shmemd_my_pe(&p->ctx), pe;
+
+	for (pe = 0; pe < shmemd_n_pes(&p->ctx); pe++) {
+		if (p->is_barrier || pe == me)
+			shmemd_p_u64(&p->ctx, p->came + me, round, pe);
+	}
+}
+
+/* The round of PE pe as seen here. */
+SHMEMD_FN uint64_t heard(const sync_params_t *p, int pe)
+{
+	int where = p->is_barrier ? shmemd_my_pe(&p->ctx) : pe;
+	uint64_t round = 0;
+
+	scope_report(p->status, 3, shmemd_g_u64(&p->ctx, &round, p->came + pe, where));
+	return round;
+}
+
+SHMEMD_KERNEL(sync_kernel, sync_params_t, p)
+{
+	int pe, round, n = shmemd_n_pes(&p.ctx);
+	shmemd_group_t g;
+
+	if (!scope_has(p.scope))
+		return;
+	g = scope_group(p.scope);
+	for (round = 0; round < p.n_rounds; round++) {
+		if (g.rank == g.size - 1) {
+			dawdle(&p, round);
+			say(&p, (uint64_t)round + 1);
+		}
+		scope_report(p.status, 0, sync_once(&p));
+		/* All have come, and nobody is more than one round ahead. */
+		for (pe = (int)g.rank; pe < n; pe += (int)g.size) {
+			uint64_t ahead = heard(&p, pe) - ((uint64_t)round + 1);
+
+			scope_report(p.status, 1, ahead <= 1 ? 0 : WRONG_VALUE);
+		}
+		shmemd_group_sync(g);
+	}
+}
+
+static int check_sync(pes_t *pes, int is_barrier)
+{
+	sync_params_t p;
+
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	p.is_barrier = is_barrier;
+	p.n_rounds = pes->seed == 0 ? ROUNDS : 5;
+	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++) {
+		PES_ALLOC(pes, p.came, uint64_t, (size_t)pes->n_pes, 0);
+		PES_ALLOC(pes, p.never, uint64_t, 1, 0);
+		PES_RUN(pes, sync_kernel, 1, SCOPE_NTHREADS, p);
+		pes_release(pes);
+	}
+	return 0;
+}
+
+static int sync_rounds(pes_t *pes)
+{
+	return check_sync(pes, 0);
+}
+
+static int barrier_rounds(pes_t *pes)
+{
+	return check_sync(pes, 1);
+}
+
+/* Ordinary stores of all threads of a block are visible to all PEs after sync; the forms without a
+ * limit. */
+#define NELEMS 256
+
+typedef struct stores_params {
+	shmemd_ctx_t ctx;
+	uint32_t *data; /* [NELEMS] */
+	int scope;
+	int *status;
+} stores_params_t;
+
+SHMEMD_KERNEL(stores_kernel, stores_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), pe, round, status;
+	shmemd_group_t g;
+	uint32_t i, got = 0;
+
+	if (!scope_has(p.scope))
+		return;
+	g = scope_group(p.scope);
+	for (round = 0; round < 3; round++) {
+		for (i = g.rank; i < NELEMS; i += g.size)
+			p.data[i] = (uint32_t)(me * 1000 + round) + i;
+		SCOPED_INT0(status, p.scope, shmemd_sync, &p.ctx);
+		scope_report(p.status, 0, status);
+		pe = (me + 1 + round) % n;
+		for (i = g.size - 1 - g.rank; i < NELEMS; i += g.size) {
+			scope_report(p.status, 1, shmemd_g_u32(&p.ctx, &got, p.data + i, pe));
+			scope_report(p.status, 2,
+				     got == (uint32_t)(pe * 1000 + round) + i ? 0 : WRONG_VALUE);
+		}
+		SCOPED_INT0(status, p.scope, shmemd_barrier, &p.ctx);
+		scope_report(p.status, 0, status);
+	}
+}
+
+static int stores_before_sync(pes_t *pes)
+{
+	stores_params_t p;
+
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	PES_ALLOC(pes, p.data, uint32_t, NELEMS, 0);
+	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++)
+		PES_RUN(pes, stores_kernel, 1, SCOPE_NTHREADS, p);
+	return 0;
+}
+
+/* PE 0 comes late; the others' first try runs out of time, the second goes on with it. */
+SHMEMD_KERNEL(late_kernel, sync_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), pe, status, round;
+	shmemd_group_t g;
+
+	if (!scope_has(p.scope))
+		return;
+	g = scope_group(p.scope);
+	if (me != 0) {
+		SCOPED_INT(status, p.scope, shmemd_sync_for, &p.ctx, SHORT_NS);
+		scope_report(p.status, 4, status == SHMEMD_ERR_TIMEOUT ? 0 : WRONG_VALUE);
+		if (g.rank == 0)
+			shmemd_atomic_inc_u64(&p.ctx, p.never, 0);
+	} else if (g.rank == 0) {
+		scope_report(p.status, 5,
+			     shmemd_wait_until_for_u64(&p.ctx, p.never, SHMEMD_CMP_EQ,
+						       (uint64_t)n - 1, PES_LIMIT_NS));
+	}
+	shmemd_group_sync(g);
+	for (round = 0; round < 4; round++) {
+		if (g.rank == g.size - 1)
+			say(&p, (uint64_t)round + 1);
+		scope_report(p.status, 0, sync_once(&p));
+		for (pe = (int)g.rank; pe < n; pe += (int)g.size)
+			scope_report(p.status, 1,
+				     heard(&p, pe) - ((uint64_t)round + 1) <= 1 ? 0 : WRONG_VALUE);
+		shmemd_group_sync(g);
+	}
+}
+
+static int sync_again_after_timeout(pes_t *pes)
+{
+	sync_params_t p;
+
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++) {
+		PES_ALLOC(pes, p.came, uint64_t, (size_t)pes->n_pes, 0);
+		PES_ALLOC(pes, p.never, uint64_t, 1, 0);
+		PES_RUN(pes, late_kernel, 1, SCOPE_NTHREADS, p);
+		PES_EQ(pes, shmemh_error_get(pes->job, NULL), 0);
+		pes_release(pes);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const pes_test_t tests[] = {
+		PES_TEST(sync_rounds),
+		PES_TEST(barrier_rounds),
+		PES_TEST(stores_before_sync),
+		PES_TEST(sync_again_after_timeout),
+	};
+
+	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
