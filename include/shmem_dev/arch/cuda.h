@@ -13,6 +13,9 @@
 
 #define SHMEMD_FN static __device__ __forceinline__
 
+/* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */
+#define SHMEMD_BLOCK_LOCAL __shared__
+
 /* The unit of bulk copies: one 128-bit access. */
 typedef uint4 shmemd_v16_t;
 

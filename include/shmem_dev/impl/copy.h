@@ -8,9 +8,10 @@
 #include <shmem_dev/impl/seed.h>
 
 /* Loads of one thread in flight before its first store. 4 fill an NVLink with 8 blocks of 1024
- * threads (measured, H200); 8 also serve a lone warp and the longer way of a get, and still leave
- * the kernel under 64 registers (tests/gpu/regs). */
-#define SHMEMDI_COPY_DEPTH 8
+ * threads (measured, H200, put and get), and leave such a block its 64 registers per thread. One
+ * warp or thread alone has nobody to hide the latency and takes 8. */
+#define SHMEMDI_COPY_DEPTH_MANY 4u
+#define SHMEMDI_COPY_DEPTH_FEW 8u
 
 /* One unit of `width` bytes, a constant of 1, 4, 8 or 16. */
 typedef union shmemdi_unit {
@@ -45,23 +46,30 @@ SHMEMD_FN void shmemdi_unit_store(const shmemdi_unit_t *u, char *p, uint32_t wid
 }
 
 /* n whole units. Thread r takes units r, r + size, ...: neighbours write neighbouring units, one
- * request for the link. */
+ * request for the link. All loads of a turn go out before its first store. The pointers advance
+ * step by step, so that one address is in registers and not one per unit. */
 SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, size_t n,
 				  uint32_t width)
 {
-	size_t stride = SHMEMDI_SEED(COPY_STRIDE, g.size, g.size + 1);
+	uint32_t stride = SHMEMDI_SEED(COPY_STRIDE, g.size, g.size + 1);
+	uint32_t depth =
+		g.bar < SHMEMDI_BAR_NONE ? SHMEMDI_COPY_DEPTH_MANY : SHMEMDI_COPY_DEPTH_FEW;
+	uint32_t turn = stride * depth;
 	size_t i;
-	int k;
 
-	for (i = g.rank; i < n; i += stride * SHMEMDI_COPY_DEPTH) {
-		shmemdi_unit_t u[SHMEMDI_COPY_DEPTH];
+	dst += (size_t)g.rank * width;
+	src += (size_t)g.rank * width;
+	for (i = g.rank; i < n; i += turn) {
+		uint32_t left = n - i < turn ? (uint32_t)(n - i) : turn;
+		shmemdi_unit_t u[SHMEMDI_COPY_DEPTH_FEW];
+		uint32_t k;
 
-		for (k = 0; k < SHMEMDI_COPY_DEPTH; k++)
-			if (i + k * stride < n)
-				shmemdi_unit_load(&u[k], src + (i + k * stride) * width, width);
-		for (k = 0; k < SHMEMDI_COPY_DEPTH; k++)
-			if (i + k * stride < n)
-				shmemdi_unit_store(&u[k], dst + (i + k * stride) * width, width);
+		for (k = 0; k < depth; k++, src += stride * width)
+			if (k * stride < left)
+				shmemdi_unit_load(&u[k], src, width);
+		for (k = 0; k < depth; k++, dst += stride * width)
+			if (k * stride < left)
+				shmemdi_unit_store(&u[k], dst, width);
 	}
 }
 
