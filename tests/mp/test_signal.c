@@ -195,7 +195,7 @@ typedef struct cmp_params {
 	shmemd_ctx_t ctx;
 	uint64_t *words;  /* [N_VALUES] */
 	uint64_t *values; /* [N_VALUES] */
-	int32_t *result;  /* [word][value][cmp] */
+	uint32_t *result; /* [word][value][cmp] */
 	int scope;
 	int *status;
 } cmp_params_t;
@@ -216,7 +216,10 @@ SHMEMD_KERNEL(cmp_kernel, cmp_params_t, p)
 					SCOPED_INT(again, p.scope, shmemd_signal_wait_until, &p.ctx,
 						   p.words + w, cmp, p.values[v]);
 				scope_report(p.status, 0, again == status ? 0 : again);
-				p.result[(w * N_VALUES + v) * 6 + cmp] = status;
+				if (scope_group(p.scope).rank == 0)
+					shmemd_p_u32(&p.ctx,
+						     p.result + (w * N_VALUES + v) * 6 + cmp,
+						     (uint32_t)status, shmemd_my_pe(&p.ctx));
 			}
 		}
 	}
@@ -241,7 +244,7 @@ static int holds(uint64_t word, int cmp, uint64_t value)
 	}
 }
 
-static int check_results(pes_t *pes, const uint64_t *values, const int32_t *result)
+static int check_results(pes_t *pes, const uint64_t *values, const uint32_t *result)
 {
 	int w, v, cmp;
 
@@ -271,13 +274,13 @@ static int signal_comparisons(pes_t *pes)
 		p.scope = scope;
 		PES_ALLOC(pes, p.words, uint64_t, N_VALUES, 0);
 		PES_ALLOC(pes, p.values, uint64_t, N_VALUES, 0);
-		PES_ALLOC(pes, p.result, int32_t, N_VALUES * N_VALUES * 6, 0xff);
+		PES_ALLOC(pes, p.result, uint32_t, N_VALUES * N_VALUES * 6, 0xff);
 		PES_TRY(pes, run_copy(p.words, values, sizeof(values)));
 		PES_TRY(pes, run_copy(p.values, values, sizeof(values)));
 		PES_RUN(pes, cmp_kernel, 1, SCOPE_NTHREADS, p);
 		result = pes_read(pes, p.result, N_VALUES * N_VALUES * 6 * 4);
 		if (result != NULL)
-			check_results(pes, values, (const int32_t *)result);
+			check_results(pes, values, (const uint32_t *)result);
 		/* A timeout that the caller asked for is no error. */
 		PES_EQ(pes, shmemh_error_get(pes->job, NULL), 0);
 		pes_release(pes);

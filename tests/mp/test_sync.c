@@ -179,6 +179,7 @@ SHMEMD_KERNEL(late_kernel, sync_params_t, p)
 						       (uint64_t)n - 1, PES_LIMIT_NS));
 	}
 	shmemd_group_sync(g);
+	scope_report(p.status, 0, sync_once(&p));
 	for (round = 0; round < 4; round++) {
 		if (g.rank == g.size - 1)
 			say(&p, (uint64_t)round + 1);

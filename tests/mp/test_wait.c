@@ -24,8 +24,8 @@ typedef struct cmp_params {
 	shmemd_ctx_t ctx;
 	uint32_t *w32;   /* [N_VALUES] */
 	uint64_t *w64;   /* [N_VALUES] */
-	uint8_t *waited; /* [type][word][value][cmp] 1: OK, 0: TIMEOUT, else wrong */
-	uint8_t *tested; /* the same by test */
+	uint8_t *waited; /* [type][word][value][cmp]: status */
+	uint8_t *tested; /* the same: what test returned */
 	int *status;
 } cmp_params_t;
 
@@ -35,15 +35,14 @@ typedef struct cmp_params {
 /* One comparison by test, by the wait with a limit, and if it holds by the one without. */
 #define COMPARE(T, type, ivar, value)                                                              \
 	do {                                                                                       \
+		int me = shmemd_my_pe(&p->ctx), at = RESULT(type, w, v, cmp);                      \
 		int status_ = shmemd_wait_until_for_##T(&p->ctx, ivar, cmp, value, SHORT_NS);      \
-		p->tested[RESULT(type, w, v, cmp)] =                                               \
-			(uint8_t)shmemd_test_##T(&p->ctx, ivar, cmp, value);                       \
+		int test_ = shmemd_test_##T(&p->ctx, ivar, cmp, value);                            \
 		if (status_ == SHMEMD_OK)                                                          \
 			scope_report(p->status, type,                                              \
 				     shmemd_wait_until_##T(&p->ctx, ivar, cmp, value));            \
-		p->waited[RESULT(type, w, v, cmp)] = status_ == SHMEMD_OK            ? 1           \
-						     : status_ == SHMEMD_ERR_TIMEOUT ? 0           \
-										     : 99;         \
+		shmemd_p_u8(&p->ctx, p->tested + at, (uint8_t)test_, me);                          \
+		shmemd_p_u8(&p->ctx, p->waited + at, (uint8_t)status_, me);                        \
 	} while (0)
 
 SHMEMD_FN void compare_all(const cmp_params_t *p, int w, int v, int cmp)
@@ -117,7 +116,7 @@ static int comparisons(pes_t *pes)
 		uint64_t word = bits[i / 6 / N_VALUES % N_VALUES], value = bits[i / 6 % N_VALUES];
 		int want = holds(order_of(type, word, value), i % 6);
 
-		PES_EQ(pes, waited[i], want);
+		PES_EQ(pes, waited[i], want ? SHMEMD_OK : SHMEMD_ERR_TIMEOUT);
 		PES_EQ(pes, tested[i], want);
 	}
 	PES_EQ(pes, shmemh_error_get(pes->job, NULL), 0);
