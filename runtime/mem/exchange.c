@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "mem/state.h"
+#include "util/clock.h"
 
 typedef struct message {
 	uint64_t number; /* of the exchange: one that was given up may have left messages behind */
@@ -48,7 +49,7 @@ int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 {
 	shmemhi_peer_t *peers = job->mem->peers;
 	uint64_t number = ++job->mem->exchanges;
-	uint64_t deadline_ns = shmemhi_clock_ns() + job->opt.boot_timeout_ns;
+	uint64_t deadline_ns = shmemhi_deadline(job->opt.boot_timeout_ns);
 	int worst = SHMEMH_OK;
 
 	/* All sends come first: a message fits the socket's buffer, so no PE waits in a send for

@@ -9,33 +9,23 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <sodium.h>
+#include "util/clock.h"
 
 #define BACKLOG 4096
 #define RETRY_MS 2
-
-uint64_t shmemhi_clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Wait for events on fd. Returns 1; 0: the deadline passed. */
 static int wait_for(int fd, short events, uint64_t deadline_ns)
 {
 	for (;;) {
 		struct pollfd p = {.fd = fd, .events = events};
-		uint64_t now = shmemhi_clock_ns();
-		uint64_t ms = now < deadline_ns ? (deadline_ns - now) / 1000000u + 1 : 0;
-		int n = poll(&p, 1, ms > 60000 ? 60000 : (int)ms);
+		int n = poll(&p, 1, shmemhi_poll_ms(deadline_ns));
 
 		if (n > 0)
 			return 1;
-		if (n == 0 && shmemhi_clock_ns() >= deadline_ns)
+		if (n == 0 && shmemhi_now() >= deadline_ns)
 			return 0;
 		if (n < 0 && errno != EINTR)
 			return 1; /* the call that follows reports it */
@@ -115,7 +105,7 @@ static int connect_until(int conn, const struct sockaddr_un *address, uint64_t d
 	while (connect(conn, (const struct sockaddr *)address, sizeof *address) != 0) {
 		if (errno != EAGAIN && errno != EINTR)
 			return -1;
-		if (shmemhi_clock_ns() >= deadline_ns) {
+		if (shmemhi_now() >= deadline_ns) {
 			errno = ETIMEDOUT;
 			return -1;
 		}

@@ -29,8 +29,6 @@ typedef struct shmemhi_hello {
 
 #define SHMEMHI_LISTENER_NONE ((shmemhi_listener_t){.fd = -1})
 
-uint64_t shmemhi_clock_ns(void); /* CLOCK_MONOTONIC */
-
 /* Returns SHMEMH_OK; ERR_SYSTEM. */
 int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err);
 /* Remove the socket's file and directory; established connections stay. */

@@ -10,6 +10,7 @@
 #include <sodium.h>
 #include "mem/mem.h"
 #include "mem/state.h"
+#include "util/clock.h"
 
 /* Where a PE listens; gathered, so that only members of the job know the secret. */
 typedef struct meeting {
@@ -263,7 +264,7 @@ static void set_peers(shmemh_t *job, opening_t *o)
 
 int shmemhi_node_open(shmemh_t *job)
 {
-	opening_t o = {.deadline_ns = shmemhi_clock_ns() + job->opt.boot_timeout_ns};
+	opening_t o = {.deadline_ns = shmemhi_deadline(job->opt.boot_timeout_ns)};
 	int status = shmemhi_agree(job, alloc_opening(job, &o));
 
 	if (status == SHMEMH_OK)

@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The symmetric heap in host memory over 1, 2 and 4 PEs: threads that use each other's addresses,
+ * threads that pass descriptors, and processes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <fcntl.h>
+#include <cmocka.h>
+#include "mem_job.h"
+
+static pid_t test_pid;
+
+static int sync_pes(shmemh_t *job)
+{
+	char all[MAX_PES], mine = 0;
+
+	return shmemhi_allgather(job, &mine, all, 1);
+}
+
+static int has_text(const shmemh_t *job, const char *part)
+{
+	return strstr(job->err.text, part) != NULL;
+}
+
+static shmemh_heap_info_t info_of(const shmemh_t *job)
+{
+	shmemh_heap_info_t info = {.size = sizeof info};
+
+	shmemh_heap_info(job, &info);
+	return info;
+}
+
+static int same_info(const shmemh_heap_info_t *a, const shmemh_heap_info_t *b)
+{
+	return a->reserved == b->reserved && a->committed == b->committed && a->used == b->used &&
+	       a->largest == b->largest;
+}
+
+/* Run pe_main in every way PEs can be made. */
+static void everywhere(pe_main_t pe_main, world_kind_t kind)
+{
+	static const int sizes[] = {1, 2, 4};
+
+	for (size_t i = 0; i < 3; i++) {
+		kind.n_pes = sizes[i];
+		kind.forked = 0;
+		kind.sockets = 0;
+		assert_int_equal(run_world(&kind, pe_main), 0);
+		kind.sockets = 1;
+		assert_int_equal(run_world(&kind, pe_main), 0);
+		kind.sockets = 0;
+		kind.forked = 1;
+		assert_int_equal(run_world(&kind, pe_main), 0);
+	}
+}
+
+/* Everybody's own offset of p equals PE 0's. */
+static int offsets_equal(shmemh_t *job, const void *p)
+{
+	uint64_t all[MAX_PES];
+	uint64_t mine = (uintptr_t)p - (uintptr_t)shmemhi_mem_base(job, job->pe);
+
+	if (shmemhi_allgather(job, &mine, all, sizeof mine) != SHMEMH_OK)
+		return 0;
+	for (int pe = 0; pe < job->n_pes; pe++)
+		if (all[pe] != mine)
+			return 0;
+	return 1;
+}
+
+/* Write to every PE, then see what every PE wrote here: in both directions of each pair. */
+static int exchange_data(shmemh_t *job, uint64_t *words, uint64_t salt)
+{
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		uint64_t *theirs = shmemh_ptr(job, words, pe);
+
+		PE_CHECK(theirs != NULL);
+		theirs[job->pe] = salt + (uint64_t)job->pe * 100 + (uint64_t)pe;
+	}
+	PE_CHECK(sync_pes(job) == SHMEMH_OK);
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		uint64_t *theirs = shmemh_ptr(job, words, pe);
+
+		PE_CHECK(words[pe] == salt + (uint64_t)pe * 100 + (uint64_t)job->pe);
+		PE_CHECK(theirs[pe] == salt + (uint64_t)pe * 100 + (uint64_t)pe);
+	}
+	PE_CHECK(sync_pes(job) == SHMEMH_OK);
+	return 0;
+}
+
+static int pe_growth(shmemh_t *job)
+{
+	enum { N = 6 };
+	static const size_t sizes[N] = {64, 700000, 3u << 20, 512, 900000, 5u << 20};
+	void *ptrs[N];
+	shmemh_heap_info_t info;
+
+	PE_CHECK(info_of(job).committed == 0);
+	for (int i = 0; i < N; i++) {
+		PE_CHECK(shmemh_malloc(job, sizes[i], &ptrs[i]) == SHMEMH_OK);
+		PE_CHECK((uintptr_t)ptrs[i] % SHMEMHI_ALIGN_MIN == 0);
+		PE_CHECK(offsets_equal(job, ptrs[i]));
+		/* The last words of each: in a chunk of its own, if it grew. */
+		if (exchange_data(job, (uint64_t *)((char *)ptrs[i] + sizes[i]) - MAX_PES,
+				  (uint64_t)i))
+			return 1;
+	}
+	info = info_of(job);
+	PE_CHECK(info.kind == SHMEMH_HEAP_HOST);
+	PE_CHECK(info.base == shmemhi_mem_base(job, job->pe));
+	PE_CHECK(info.committed >= info.used && info.committed <= info.reserved);
+	PE_CHECK(info.reserved == (uint64_t)64 << 20);
+	PE_CHECK(job->mem->heap.n_growths > 2);
+	for (int i = 0; i < N; i++)
+		PE_CHECK(shmemh_free(job, ptrs[i]) == SHMEMH_OK);
+	PE_CHECK(info_of(job).used == 0);
+	PE_CHECK(info_of(job).committed == info.committed);
+	PE_CHECK(info_of(job).largest == info.committed);
+	return 0;
+}
+
+static void test_growth(void **state)
+{
+	(void)state;
+	everywhere(pe_growth, (world_kind_t){0});
+}
+
+static int pe_arguments(shmemh_t *job)
+{
+	void *p = job, *q = NULL;
+	shmemh_heap_info_t wrong = {.size = 1};
+	int other = (job->pe + 1) % job->n_pes;
+
+	PE_CHECK(shmemh_malloc(job, 0, &p) == SHMEMH_OK && p == NULL);
+	PE_CHECK(shmemh_free(job, NULL) == SHMEMH_OK);
+	PE_CHECK(shmemh_align(job, 3, 64, &p) == SHMEMH_ERR_ARGUMENT && has_text(job, "3"));
+	PE_CHECK(shmemh_align(job, 0, 64, &p) == SHMEMH_ERR_ARGUMENT);
+	PE_CHECK(shmemh_malloc(job, 64, NULL) == SHMEMH_ERR_ARGUMENT);
+	PE_CHECK(shmemh_calloc(job, SIZE_MAX / 2, 3, &p) == SHMEMH_ERR_NO_MEMORY);
+	PE_CHECK(shmemh_malloc(job, SIZE_MAX, &p) == SHMEMH_ERR_NO_MEMORY);
+	PE_CHECK(shmemh_heap_info(job, &wrong) == SHMEMH_ERR_ARGUMENT);
+	PE_CHECK(shmemh_heap_info(job, NULL) == SHMEMH_ERR_ARGUMENT);
+	PE_CHECK(info_of(job).committed == 0);
+	PE_CHECK(shmemh_malloc(job, 1, &q) == SHMEMH_OK);
+	for (unsigned bit = 0; bit <= 23; bit++) {
+		PE_CHECK(shmemh_align(job, (size_t)1 << bit, 100, &p) == SHMEMH_OK);
+		PE_CHECK((uintptr_t)p % ((size_t)1 << bit) == 0);
+		PE_CHECK((uintptr_t)shmemh_ptr(job, p, other) % ((size_t)1 << bit) == 0);
+		PE_CHECK(shmemh_free(job, p) == SHMEMH_OK);
+	}
+	PE_CHECK(shmemh_ptr(job, &wrong, other) == NULL);
+	PE_CHECK(shmemh_ptr(job, q, -1) == NULL);
+	PE_CHECK(shmemh_ptr(job, q, job->n_pes) == NULL);
+	PE_CHECK(shmemh_ptr(job, (char *)q + info_of(job).committed, other) == NULL);
+	return 0;
+}
+
+static void test_arguments(void **state)
+{
+	(void)state;
+	everywhere(pe_arguments, (world_kind_t){0});
+}
+
+static int pe_mismatch(shmemh_t *job)
+{
+	void *p = NULL, *q = NULL;
+	shmemh_heap_info_t before;
+	int last = job->pe == job->n_pes - 1;
+
+	PE_CHECK(shmemh_malloc(job, 1000, &p) == SHMEMH_OK);
+	PE_CHECK(shmemh_malloc(job, 1000, &q) == SHMEMH_OK);
+	before = info_of(job);
+	void *r = job;
+	PE_CHECK(shmemh_malloc(job, last ? 4097 : 4096, &r) == SHMEMH_ERR_MISMATCH && r == NULL);
+	PE_CHECK(has_text(job, "PE 0") && has_text(job, "4096 bytes") &&
+		 has_text(job, "4097 bytes") && has_text(job, job->n_pes == 2 ? "PE 1" : "PE 3"));
+	PE_CHECK(shmemh_align(job, last ? 1024 : 2048, 64, &r) == SHMEMH_ERR_MISMATCH);
+	PE_CHECK(has_text(job, "1024") && has_text(job, "2048"));
+	PE_CHECK(shmemh_malloc(job, last ? 0 : 64, &r) == SHMEMH_ERR_MISMATCH);
+	PE_CHECK((last ? shmemh_free(job, p) : shmemh_malloc(job, 64, &r)) == SHMEMH_ERR_MISMATCH);
+	PE_CHECK(has_text(job, "malloc") && has_text(job, "free"));
+	PE_CHECK(shmemh_free(job, last ? p : q) == SHMEMH_ERR_MISMATCH);
+	before.size = sizeof before;
+	shmemh_heap_info_t after = info_of(job);
+	PE_CHECK(same_info(&before, &after));
+	PE_CHECK(shmemh_free(job, p) == SHMEMH_OK && shmemh_free(job, q) == SHMEMH_OK);
+	return 0;
+}
+
+static void test_mismatch(void **state)
+{
+	(void)state;
+	for (int n = 2; n <= 4; n += 2) {
+		assert_int_equal(run_world(&(world_kind_t){.n_pes = n}, pe_mismatch), 0);
+		assert_int_equal(run_world(&(world_kind_t){.n_pes = n, .forked = 1}, pe_mismatch),
+				 0);
+	}
+}
+
+static int pe_exhaustion(shmemh_t *job)
+{
+	void *p = NULL, *q = job;
+	char asked[32];
+	shmemh_heap_info_t before, after;
+
+	PE_CHECK(shmemh_malloc(job, 3u << 20, &p) == SHMEMH_OK);
+	before = info_of(job);
+	PE_CHECK(shmemh_malloc(job, 6u << 20, &q) == SHMEMH_ERR_NO_MEMORY && q == NULL);
+	snprintf(asked, sizeof asked, "%u bytes", 6u << 20);
+	PE_CHECK(has_text(job, asked) && has_text(job, "SHMEMH_SYMMETRIC_MAX") &&
+		 has_text(job, "8388608") && has_text(job, "5242880"));
+	after = info_of(job);
+	PE_CHECK(same_info(&before, &after));
+	/* All of the rest still fits, to the last byte. */
+	PE_CHECK(shmemh_malloc(job, 5u << 20, &q) == SHMEMH_OK);
+	PE_CHECK(info_of(job).used == info_of(job).reserved);
+	PE_CHECK(shmemh_malloc(job, 1, &q) == SHMEMH_ERR_NO_MEMORY);
+	PE_CHECK(shmemh_free(job, p) == SHMEMH_OK);
+	PE_CHECK(shmemh_malloc(job, 3u << 20, &q) == SHMEMH_OK && q == p);
+	return 0;
+}
+
+static void test_exhaustion(void **state)
+{
+	(void)state;
+	everywhere(pe_exhaustion, (world_kind_t){.max = 8u << 20});
+}
+
+static int pe_not_owned(shmemh_t *job)
+{
+	void *p = NULL, *q = NULL, *library = NULL;
+	char text[64];
+	int last = job->pe == job->n_pes - 1;
+	shmemh_heap_info_t before, after;
+
+	PE_CHECK(shmemhi_heap_take(job, 64, &library) == SHMEMH_OK);
+	PE_CHECK(shmemh_malloc(job, 1000, &p) == SHMEMH_OK);
+	PE_CHECK(shmemh_malloc(job, 5000, &q) == SHMEMH_OK);
+	PE_CHECK(shmemh_free(job, p) == SHMEMH_OK);
+	before = info_of(job);
+	PE_CHECK(shmemh_free(job, p) == SHMEMH_ERR_NOT_OWNED && has_text(job, "freed before"));
+	if (job->pe == 0) {
+		snprintf(text, sizeof text, "%p", p);
+		PE_CHECK(has_text(job, text));
+	}
+	/* One PE's mistake is everybody's error, and nothing is freed anywhere. */
+	PE_CHECK(shmemh_free(job, last ? (void *)&job : q) == SHMEMH_ERR_NOT_OWNED);
+	PE_CHECK(has_text(job, "not a symmetric address"));
+	PE_CHECK(shmemh_free(job, last ? (char *)q + 512 : q) == SHMEMH_ERR_NOT_OWNED);
+	PE_CHECK(has_text(job, "inside the allocation starting at"));
+	if (last) {
+		snprintf(text, sizeof text, "%p", q);
+		PE_CHECK(has_text(job, text));
+	}
+	PE_CHECK(shmemh_free(job, library) == SHMEMH_ERR_NOT_OWNED && has_text(job, "library"));
+	after = info_of(job);
+	PE_CHECK(same_info(&before, &after));
+	PE_CHECK(shmemh_free(job, q) == SHMEMH_OK);
+	return 0;
+}
+
+static void test_not_owned(void **state)
+{
+	(void)state;
+	everywhere(pe_not_owned, (world_kind_t){0});
+}
+
+static int pe_calloc(shmemh_t *job)
+{
+	enum { NBYTES = 100000 };
+	unsigned char *p = NULL;
+	void *again = NULL;
+
+	PE_CHECK(shmemh_malloc(job, NBYTES, (void **)&p) == SHMEMH_OK);
+	memset(p, 0xa5, NBYTES);
+	PE_CHECK(shmemh_free(job, p) == SHMEMH_OK);
+	PE_CHECK(shmemh_calloc(job, NBYTES / 4, 4, &again) == SHMEMH_OK && again == p);
+	/* Zero everywhere as soon as the call is back here. */
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		const unsigned char *theirs = shmemh_ptr(job, p, pe);
+
+		for (int i = 0; i < NBYTES; i++)
+			PE_CHECK(theirs[i] == 0);
+	}
+	PE_CHECK(sync_pes(job) == SHMEMH_OK);
+	return 0;
+}
+
+static void test_zeroed(void **state)
+{
+	(void)state;
+	everywhere(pe_calloc, (world_kind_t){0});
+}
+
+/* --- injected failures -------------------------------------------------------------------- */
+
+/* Which backend call of the growth under way fails on the last PE: the countdown reaches 0. */
+typedef struct faults {
+	shmemhi_backend_t backend; /* first: the job sees only this */
+	const shmemhi_backend_t *real;
+	int create, import, map, zero;
+} faults_t;
+
+static int falls(int *countdown, shmemhi_err_t *err, const char *what)
+{
+	if (*countdown == 0 || --*countdown > 0)
+		return 0;
+	shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "injected: %s", what);
+	return 1;
+}
+
+static faults_t *faults_of(struct shmemhi_mem *mem)
+{
+	return (faults_t *)(uintptr_t)mem->backend;
+}
+
+static int create_faulty(struct shmemhi_mem *mem, uint64_t nbytes, shmemhi_chunk_t *chunk,
+			 shmemhi_err_t *err)
+{
+	if (falls(&faults_of(mem)->create, err, "create"))
+		return SHMEMH_ERR_NO_MEMORY;
+	return faults_of(mem)->real->create(mem, nbytes, chunk, err);
+}
+
+static int import_faulty(struct shmemhi_mem *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *chunk,
+			 shmemhi_err_t *err)
+{
+	if (falls(&faults_of(mem)->import, err, "import"))
+		return SHMEMH_ERR_NO_MEMORY;
+	return faults_of(mem)->real->import(mem, fd, nbytes, chunk, err);
+}
+
+static int map_faulty(struct shmemhi_mem *mem, char *at, shmemhi_chunk_t *chunk, shmemhi_err_t *err)
+{
+	if (falls(&faults_of(mem)->map, err, "map"))
+		return SHMEMH_ERR_NO_MEMORY;
+	return faults_of(mem)->real->map(mem, at, chunk, err);
+}
+
+static int zero_faulty(struct shmemhi_mem *mem, char *at, uint64_t nbytes, shmemhi_err_t *err)
+{
+	if (falls(&faults_of(mem)->zero, err, "zero"))
+		return SHMEMH_ERR_NO_MEMORY;
+	return faults_of(mem)->real->zero(mem, at, nbytes, err);
+}
+
+static void inject(shmemh_t *job, faults_t *f)
+{
+	f->real = job->mem->backend;
+	f->backend = *f->real;
+	f->backend.create = create_faulty;
+	f->backend.import = import_faulty;
+	f->backend.map = map_faulty;
+	f->backend.zero = zero_faulty;
+	job->mem->backend = &f->backend;
+}
+
+static int count_fds(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static int fail_growth_once(shmemh_t *job, int *fault, int at, uint64_t *words)
+{
+	shmemh_heap_info_t before = info_of(job), after;
+	void *p = job;
+	int fds = count_fds();
+
+	if (fault)
+		*fault = at;
+	PE_CHECK(shmemh_malloc(job, 3u << 20, &p) == SHMEMH_ERR_NO_MEMORY && p == NULL);
+	PE_CHECK(has_text(job, "injected"));
+	if (fault)
+		*fault = 0;
+	after = info_of(job);
+	PE_CHECK(same_info(&before, &after));
+	PE_CHECK(getpid() == test_pid || count_fds() == fds); /* threads open others meanwhile */
+	if (exchange_data(job, words, 7))
+		return 1;
+	/* And it works again. */
+	PE_CHECK(shmemh_malloc(job, 3u << 20, &p) == SHMEMH_OK);
+	return exchange_data(job, p, 8);
+}
+
+static int pe_failed_growth(shmemh_t *job)
+{
+	static faults_t per_pe[MAX_PES]; /* outlives a check that fails */
+	faults_t *f = &per_pe[job->pe];
+	int last = job->pe == job->n_pes - 1;
+	int remote = job->n_pes > 1 && !job->mem->peers[!job->pe].direct;
+	uint64_t *words = NULL;
+	void *p = job;
+	shmemh_heap_info_t before, after;
+
+	memset(f, 0, sizeof *f);
+	PE_CHECK(shmemh_malloc(job, 4096, (void **)&words) == SHMEMH_OK);
+	inject(job, f);
+	if (fail_growth_once(job, last ? &f->create : NULL, 1, words) ||
+	    fail_growth_once(job, last ? &f->map : NULL, 1, words))
+		return 1;
+	if (remote && (fail_growth_once(job, last ? &f->import : NULL, 1, words) ||
+		       fail_growth_once(job, last ? &f->map : NULL, job->n_pes, words)))
+		return 1;
+	PE_CHECK(shmemh_malloc(job, 100, &p) == SHMEMH_OK && shmemh_free(job, p) == SHMEMH_OK);
+	before = info_of(job);
+	if (last)
+		f->zero = 1;
+	PE_CHECK(shmemh_calloc(job, 1, 100, &p) == SHMEMH_ERR_NO_MEMORY && p == NULL);
+	after = info_of(job);
+	PE_CHECK(same_info(&before, &after));
+	job->mem->backend = f->real;
+	return 0;
+}
+
+static void test_failed_growth(void **state)
+{
+	(void)state;
+	everywhere(pe_failed_growth, (world_kind_t){0});
+}
+
+/* --- a PE is gone ------------------------------------------------------------------------- */
+
+static int pe_death(shmemh_t *job)
+{
+	void *p = NULL, *q = NULL;
+
+	PE_CHECK(shmemh_malloc(job, 1000, &p) == SHMEMH_OK);
+	PE_CHECK(shmemh_malloc(job, 1000, &q) == SHMEMH_OK);
+	if (job->pe == 1) { /* as a monitor would tell the others */
+		atomic_store(&((pe_boot_t *)job->boot.state)->world->dead, 2);
+		atomic_store(&job->n_gone, 1);
+		return 0;
+	}
+	/* First noticed by the collective on the way, then known before. */
+	PE_CHECK(shmemh_free(job, p) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
+	atomic_store(&job->causes[1], SHMEMD_CAUSE_DIED);
+	atomic_store(&job->n_gone, 1);
+	PE_CHECK(shmemh_free(job, p) == SHMEMH_ERR_NOT_OWNED);
+	PE_CHECK(shmemh_malloc(job, 64, &p) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
+	PE_CHECK(shmemh_free(job, q) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
+	PE_CHECK(info_of(job).used == 0);
+	return 0;
+}
+
+static void test_death(void **state)
+{
+	(void)state;
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 4, .forked = 1}, pe_death), 0);
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .sockets = 1}, pe_death), 0);
+}
+
+/* --- who is on the node ------------------------------------------------------------------- */
+
+static int pe_two_nodes(shmemh_t *job)
+{
+	void *p = NULL;
+
+	PE_CHECK(shmemh_malloc(job, 64, &p) == SHMEMH_OK);
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		int near = pe / 2 == job->pe / 2;
+
+		PE_CHECK(shmemhi_mem_is_mapped(job, pe) == near);
+		PE_CHECK(shmemhi_mem_has_atomics(job, pe) == near);
+		PE_CHECK((shmemhi_mem_base(job, pe) != NULL) == near);
+		PE_CHECK((shmemh_ptr(job, p, pe) != NULL) == near);
+	}
+	return 0;
+}
+
+static void test_two_nodes(void **state)
+{
+	world_kind_t kind = {.n_pes = 4, .node_ids = {"a", "a", "b", "b"}};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_two_nodes), 0);
+	kind.forked = 1;
+	assert_int_equal(run_world(&kind, pe_two_nodes), 0);
+}
+
+/* PEs 2 and 3 look near but cannot map what comes: they are a node of their own for everybody. */
+static void break_upper(shmemh_t *job)
+{
+	faults_t *f = calloc(1, sizeof *f);
+
+	inject(job, f);
+	if (job->pe >= 2)
+		f->import = 1; /* the first descriptor it tries: that of PE 0 */
+}
+
+static int pe_halves(shmemh_t *job)
+{
+	int near[MAX_PES][MAX_PES] = {{1, 1, 0, 0}, {1, 1, 0, 0}, {0, 0, 1, 1}, {0, 0, 1, 1}};
+	faults_t *f = faults_of(job->mem);
+
+	for (int pe = 0; pe < job->n_pes; pe++)
+		PE_CHECK(shmemhi_mem_is_mapped(job, pe) == near[job->pe][pe]);
+	job->mem->backend = f->real;
+	free(f);
+	return 0;
+}
+
+static void test_unmappable(void **state)
+{
+	world_kind_t kind = {.n_pes = 4, .forked = 1, .before_node = break_upper};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_halves), 0);
+}
+
+static int pe_same_process(shmemh_t *job)
+{
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		int forked = !job->mem->peers[pe].direct;
+
+		PE_CHECK(shmemhi_mem_same_gpu(job, pe) == !forked);
+		PE_CHECK((job->mem->peers[pe].range.raw != NULL) == (forked || pe == job->pe));
+		PE_CHECK((job->mem->peers[pe].conn >= 0) == forked);
+	}
+	PE_CHECK(job->mem->peers[job->pe].direct);
+	return 0;
+}
+
+static void test_same_process(void **state)
+{
+	(void)state;
+	everywhere(pe_same_process, (world_kind_t){0});
+}
+
+/* --- local memory ------------------------------------------------------------------------- */
+
+static int pe_local(shmemh_t *job)
+{
+	char *dev = NULL, *pinned = NULL;
+	void *none = NULL;
+	const char text[] = "text";
+
+	PE_CHECK(shmemhi_dev_alloc(job, 100, (void **)&dev) == SHMEMH_OK);
+	PE_CHECK(shmemhi_pinned_alloc(job, 100, (void **)&pinned) == SHMEMH_OK);
+	for (int i = 0; i < 100; i++)
+		PE_CHECK(dev[i] == 0 && pinned[i] == 0);
+	PE_CHECK(shmemhi_dev_write(job, dev, text, sizeof text) == SHMEMH_OK);
+	PE_CHECK(strcmp(dev, text) == 0);
+	PE_CHECK(shmemhi_dev_alloc(job, SIZE_MAX, &none) == SHMEMH_ERR_NO_MEMORY);
+	shmemhi_dev_free(job, dev);
+	shmemhi_pinned_free(job, pinned);
+	return 0;
+}
+
+static void test_local(void **state)
+{
+	(void)state;
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 1}, pe_local), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_growth),        cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_mismatch),      cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(test_not_owned),     cmocka_unit_test(test_zeroed),
+		cmocka_unit_test(test_failed_growth), cmocka_unit_test(test_death),
+		cmocka_unit_test(test_two_nodes),     cmocka_unit_test(test_unmappable),
+		cmocka_unit_test(test_same_process),  cmocka_unit_test(test_local),
+	};
+
+	test_pid = getpid();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
