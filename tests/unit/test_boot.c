@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The TCP bootstrap among PEs that know the secret: host collectives, deadlines, deaths. */
+#include "boot_pes.h"
+
+static shmemh_uniqueid_t id;
+static pe_t pes[MAX_TEST_PES];
+
+static void start_pes(int first, int end, int n_pes, void (*body)(pe_t *p), void *arg)
+{
+	int pe;
+
+	for (pe = first; pe < end; pe++)
+		pe_start(&pes[pe], &id, pe, n_pes, body, arg);
+}
+
+static void join_pes(int first, int end)
+{
+	int pe;
+
+	for (pe = first; pe < end; pe++)
+		pe_join(&pes[pe]);
+}
+
+/* ---- collectives ---- */
+
+static void body_sizes(pe_t *p)
+{
+	static const size_t sizes[] = {1, 7, 8, 4096, 65537, SHMEMHI_MAX_PART, 3};
+	size_t i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		gather(p, (int)i, sizes[i], (int)i);
+	for (i = 0; i < 100; i++)
+		gather(p, 7, 1 + i % 9, (int)i);
+	leave(p);
+}
+
+static void test_allgather(void **state)
+{
+	static const int n_pes[] = {1, 2, 5, 8};
+	size_t i;
+	int pe;
+	int k;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		make_id(&id, n_pes[i], "30s");
+		start_pes(0, n_pes[i], n_pes[i], body_sizes, NULL);
+		join_pes(0, n_pes[i]);
+		for (pe = 0; pe < n_pes[i]; pe++) {
+			assert_string_equal(pes[pe].err.text, "");
+			assert_int_equal(pes[pe].status, SHMEMH_OK);
+			assert_int_equal(pes[pe].n_wrong, 0);
+			for (k = 0; k < 8; k++)
+				assert_int_equal(pes[pe].status_of[k], SHMEMH_OK);
+		}
+	}
+}
+
+static void body_mismatch(pe_t *p)
+{
+	gather(p, 0, p->pe == 1 ? 16 : 8, 0);
+	gather(p, 1, 8, 1);
+	leave(p);
+}
+
+static void test_mismatch(void **state)
+{
+	int pe;
+
+	(void)state;
+	make_id(&id, 3, "30s");
+	start_pes(0, 3, 3, body_mismatch, NULL);
+	join_pes(0, 3);
+	for (pe = 0; pe < 3; pe++) {
+		assert_int_equal(pes[pe].status_of[0], SHMEMH_ERR_MISMATCH);
+		assert_non_null(strstr(pes[pe].text_of[0], "PE 0: 8, PE 1: 16, PE 2: 8"));
+		assert_int_equal(pes[pe].status_of[1], SHMEMH_OK); /* in step again */
+		assert_int_equal(pes[pe].n_wrong, 0);
+	}
+}
+
+static void body_bad_size(pe_t *p)
+{
+	if (p->pe == 0) { /* local: the others do not notice */
+		gather(p, 0, 0, 0);
+		gather(p, 1, SHMEMHI_MAX_PART + 1, 0);
+	}
+	gather(p, 2, 8, 0);
+	leave(p);
+}
+
+static void test_bad_size(void **state)
+{
+	(void)state;
+	make_id(&id, 2, "30s");
+	start_pes(0, 2, 2, body_bad_size, NULL);
+	join_pes(0, 2);
+	assert_int_equal(pes[0].status_of[0], SHMEMH_ERR_ARGUMENT);
+	assert_int_equal(pes[0].status_of[1], SHMEMH_ERR_ARGUMENT);
+	assert_non_null(strstr(pes[0].text_of[1], "1048577"));
+	assert_int_equal(pes[0].status_of[2], SHMEMH_OK);
+	assert_int_equal(pes[1].status_of[2], SHMEMH_OK);
+	assert_int_equal(pes[1].n_wrong, 0);
+}
+
+/* PE 1 comes to the first collective only after the others were told that it is missing. */
+static void body_late(pe_t *p)
+{
+	gate_t *told = p->arg;
+
+	if (p->pe == 1)
+		gate_wait(told, 2);
+	gather(p, 0, 8, 0);
+	gate_add(told);
+	gate_wait(told, 3); /* so that the second begins within one deadline */
+	gather(p, 1, 8, 1);
+	leave(p);
+}
+
+static void test_collective_timeout(void **state)
+{
+	gate_t told = GATE_INIT;
+	int pe;
+
+	(void)state;
+	make_id(&id, 3, "2s");
+	start_pes(0, 3, 3, body_late, &told);
+	join_pes(0, 3);
+	for (pe = 0; pe < 3; pe++) {
+		assert_int_equal(pes[pe].status_of[0], SHMEMH_ERR_TIMEOUT);
+		assert_string_equal(pes[pe].text_of[0],
+				    "PE 1 of 3 did not come to host collective 1 within 2 s");
+		assert_int_equal(pes[pe].status_of[1], SHMEMH_OK);
+		assert_int_equal(pes[pe].n_wrong, 0);
+	}
+}
+
+/* ---- the start ---- */
+
+static void test_missing(void **state)
+{
+	(void)state;
+	make_id(&id, 4, "1s");
+	pe_start(&pes[0], &id, 0, 4, leave, NULL);
+	pe_start(&pes[2], &id, 2, 4, leave, NULL);
+	pe_join(&pes[0]);
+	pe_join(&pes[2]);
+	assert_int_equal(pes[0].status, SHMEMH_ERR_TIMEOUT);
+	assert_int_equal(pes[2].status, SHMEMH_ERR_TIMEOUT);
+	assert_string_equal(pes[0].err.text, "PE 1, 3 of 4 did not connect within 1 s");
+	assert_string_equal(pes[2].err.text, "PE 1, 3 of 4 did not connect within 1 s");
+}
+
+/* Nobody waits for the deadline once a PE is known to be lost; PEs that come later are told. */
+static void test_lost_before_start(void **state)
+{
+	int fd;
+
+	(void)state;
+	make_id(&id, 3, "30s");
+	fd = raw_join(&id, 1, 3);
+	pe_start(&pes[0], &id, 0, 3, leave, NULL);
+	close(fd);
+	pe_join(&pes[0]);
+	pe_start(&pes[2], &id, 2, 3, leave, NULL);
+	pe_join(&pes[2]);
+	assert_int_equal(pes[0].status, SHMEMH_ERR_PEER);
+	assert_non_null(strstr(pes[0].err.text, "PE 1 ("));
+	assert_int_equal(pes[2].status, SHMEMH_ERR_PEER);
+	assert_non_null(strstr(pes[2].err.text, "PE 1 ("));
+}
+
+static void test_number_taken(void **state)
+{
+	(void)state;
+	make_id(&id, 2, "30s");
+	int fd = raw_join(&id, 1, 2);
+
+	pe_start(&pes[2], &id, 1, 2, leave, NULL);
+	pe_join(&pes[2]);
+	assert_int_equal(pes[2].status, SHMEMH_ERR_BOOTSTRAP);
+	assert_non_null(strstr(pes[2].err.text, "PE 1 is in the job already"));
+	pe_start(&pes[0], &id, 0, 2, leave, NULL); /* the first to have it is not disturbed */
+	raw_expect(fd, SHMEMHI_GO);
+	pe_join(&pes[0]);
+	assert_int_equal(pes[0].status, SHMEMH_OK);
+	close(fd);
+}
+
+static void test_wrong_size(void **state)
+{
+	(void)state;
+	make_id(&id, 2, "30s");
+	pe_start(&pes[0], &id, 0, 3, leave, NULL);
+	pe_join(&pes[0]);
+	assert_int_equal(pes[0].status, SHMEMH_ERR_BOOTSTRAP);
+	assert_string_equal(
+		pes[0].err.text,
+		"PE 0 was started for a job of 3 PEs, but the unique id was made for 2");
+	start_pes(0, 2, 2, leave, NULL);
+	join_pes(0, 2);
+	assert_int_equal(pes[0].status, SHMEMH_OK);
+	assert_int_equal(pes[1].status, SHMEMH_OK);
+	pe_start(&pes[0], &id, 2, 2, leave, NULL); /* refused before it connects */
+	pe_join(&pes[0]);
+	assert_int_equal(pes[0].status, SHMEMH_ERR_ARGUMENT);
+}
+
+static void test_no_hub(void **state)
+{
+	char text[SHMEMHI_ADDR_TEXT_NBYTES];
+	shmemhi_id_t in;
+
+	(void)state;
+	make_id(&id, 1, "30s");
+	start_pes(0, 1, 1, leave, NULL);
+	join_pes(0, 1); /* the job is over: nobody listens any more */
+	start_pes(0, 1, 1, leave, NULL);
+	join_pes(0, 1);
+	assert_int_equal(pes[0].status, SHMEMH_ERR_BOOTSTRAP);
+	assert_int_equal(shmemhi_id_unpack(&id, &in), 0);
+	assert_non_null(strstr(pes[0].err.text, shmemhi_addr_text(&in.addrs[0], text)));
+}
+
+/* ---- PEs that go ---- */
+
+static void expect_seen(seen_t *s, int pe, uint32_t cause)
+{
+	assert_int_equal(s->n, 1);
+	assert_int_equal(s->pe[0], pe);
+	assert_int_equal(s->cause[0], cause);
+}
+
+/* Waits in a collective, and watches, from before the death. */
+static void body_watch(pe_t *p)
+{
+	p->boot.watch(p->boot.state, on_gone, &p->seen);
+	gather(p, 0, 8, 0);
+	wait_seen(&p->seen, 1);
+	gather(p, 1, 8, 1);
+	if (p->arg)
+		gate_add(p->arg);
+	if (p->arg)
+		gate_wait(p->arg, 2);
+	leave(p);
+}
+
+static void test_death(void **state)
+{
+	gate_t done = GATE_INIT;
+	int fd;
+	int pe;
+	int i;
+
+	(void)state;
+	make_id(&id, 3, "30s");
+	start_pes(0, 2, 3, body_watch, &done);
+	fd = raw_join(&id, 2, 3);
+	raw_expect(fd, SHMEMHI_GO);
+	close(fd);
+	join_pes(0, 2);
+	for (pe = 0; pe < 2; pe++) {
+		for (i = 0; i < 2; i++) {
+			assert_int_equal(pes[pe].status_of[i], SHMEMH_ERR_PEER);
+			assert_non_null(strstr(pes[pe].text_of[i], "PE 2 died"));
+		}
+		assert_int_equal(pes[pe].seen.pe[0], 2);
+		assert_int_equal(pes[pe].seen.cause[0], SHMEMD_CAUSE_DIED);
+	}
+}
+
+/* PE 1 dies after it gave its share, in the middle of a frame, or by sending nonsense. */
+static void test_death_in_frame(void **state)
+{
+	static const shmemhi_frame_t bad[] = {
+		{.type = SHMEMHI_PART, .seq = 1, .nbytes = 8},
+		{.type = SHMEMHI_PART, .seq = 1, .nbytes = SHMEMHI_MAX_PART + 1},
+		{.type = SHMEMHI_PART, .seq = 2, .nbytes = 0},
+		{.type = SHMEMHI_GO, .seq = 1},
+		{.type = 99, .seq = 1},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int fd;
+
+		make_id(&id, 2, "30s");
+		start_pes(0, 1, 2, body_watch, NULL);
+		fd = raw_join(&id, 1, 2);
+		raw_expect(fd, SHMEMHI_GO);
+		raw_send(fd, &bad[i], sizeof(bad[i]));
+		raw_send(fd, "abcd", i == 0 ? 4 : 0);
+		if (i == 0) /* the hub itself ends the others */
+			close(fd);
+		join_pes(0, 1);
+		if (i != 0)
+			close(fd);
+		assert_int_equal(pes[0].status_of[0], SHMEMH_ERR_PEER);
+		expect_seen(&pes[0].seen, 1, SHMEMD_CAUSE_DIED);
+	}
+}
+
+/* Several die at once: the hub writes to connections that are gone already (SIGPIPE would end the
+ * process), and each death is told once. */
+static void test_deaths(void **state)
+{
+	int fds[6];
+	int i;
+
+	(void)state;
+	make_id(&id, 7, "30s");
+	start_pes(0, 1, 7, body_watch, NULL);
+	for (i = 0; i < 6; i++)
+		fds[i] = raw_join(&id, 1 + i, 7);
+	for (i = 0; i < 6; i++)
+		raw_expect(fds[i], SHMEMHI_GO);
+	for (i = 0; i < 6; i++)
+		close(fds[i]);
+	join_pes(0, 1);
+	assert_int_equal(pes[0].status_of[0], SHMEMH_ERR_PEER);
+	assert_int_equal(pes[0].status_of[1], SHMEMH_ERR_PEER);
+}
+
+static void body_watch_late(pe_t *p)
+{
+	gate_t *gone = p->arg;
+	int i;
+
+	if (p->pe == 2) {
+		leave(p);
+		return;
+	}
+	gather(p, 0, 8, 0); /* fails: now it is known that PE 2 left */
+	p->boot.watch(p->boot.state, on_gone, &p->seen);
+	wait_seen(&p->seen, 1);
+	for (i = 0; i < 3; i++) /* would call again, if it did not remember */
+		p->boot.watch(p->boot.state, on_gone, &p->seen);
+	gather(p, 1, 8, 0);
+	p->boot.watch(p->boot.state, NULL, NULL);
+	gate_add(gone);
+	gate_wait(gone, 2);
+	leave(p);
+}
+
+static void test_leave(void **state)
+{
+	gate_t gone = GATE_INIT;
+	int pe;
+
+	(void)state;
+	make_id(&id, 3, "30s");
+	start_pes(0, 3, 3, body_watch_late, &gone);
+	join_pes(0, 3);
+	for (pe = 0; pe < 2; pe++) {
+		assert_int_equal(pes[pe].status_of[0], SHMEMH_ERR_PEER);
+		assert_non_null(strstr(pes[pe].text_of[0], "PE 2 left the job"));
+		expect_seen(&pes[pe].seen, 2, SHMEMD_CAUSE_LEFT);
+	}
+}
+
+static void test_self(void **state)
+{
+	shmemh_boot_t boot;
+	int src = 7;
+	int dst = 0;
+	char text[8];
+
+	(void)state;
+	shmemhi_boot_self(&boot);
+	assert_int_equal(boot.n_pes, 1);
+	assert_int_equal(boot.allgather(boot.state, &src, &dst, sizeof(src), text, sizeof(text)),
+			 SHMEMH_OK);
+	assert_int_equal(dst, 7);
+	boot.close(boot.state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_allgather),      cmocka_unit_test(test_mismatch),
+		cmocka_unit_test(test_bad_size),       cmocka_unit_test(test_collective_timeout),
+		cmocka_unit_test(test_missing),        cmocka_unit_test(test_lost_before_start),
+		cmocka_unit_test(test_number_taken),   cmocka_unit_test(test_wrong_size),
+		cmocka_unit_test(test_no_hub),         cmocka_unit_test(test_death),
+		cmocka_unit_test(test_death_in_frame), cmocka_unit_test(test_deaths),
+		cmocka_unit_test(test_leave),          cmocka_unit_test(test_self),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
