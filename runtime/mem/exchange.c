@@ -9,7 +9,7 @@
 
 typedef struct message {
 	uint64_t number; /* of the exchange: one that was given up may have left messages behind */
-	int32_t has_fd;
+	uint64_t has_fd;
 } message_t;
 
 /* A peer that cannot be told is told by the end of the connection: it must not wait for us. */

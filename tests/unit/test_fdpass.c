@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Passing descriptors: strangers, other users, closed ends, deadlines, and left-over messages. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+#include "mem_job.h"
+
+static const unsigned char secret[SHMEMHI_FD_SECRET_NBYTES] = "0123456789abcde";
+
+static uint64_t soon(void)
+{
+	return shmemhi_deadline(10 * SHMEMHI_SECOND);
+}
+
+static shmemhi_hello_t hello_of(int pe)
+{
+	shmemhi_hello_t hello = {.pe = pe};
+
+	memcpy(hello.secret, secret, sizeof secret);
+	return hello;
+}
+
+static int count_fds(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 512; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* A raw connection to path, as anybody can make who may enter the directory. */
+static int knock(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int temporary_file(const char *text)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return fd;
+}
+
+static void test_pass(void **state)
+{
+	shmemhi_listener_t l;
+	shmemhi_err_t err = {""};
+	shmemhi_hello_t hello = hello_of(7);
+	struct stat st;
+	char path[sizeof l.path], dir[sizeof l.dir], text[8] = "";
+	int pe = -1, before = count_fds();
+
+	(void)state;
+	assert_int_equal(shmemhi_listener_open(&l, &err), SHMEMH_OK);
+	assert_int_equal(stat(l.dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	strcpy(path, l.path);
+	strcpy(dir, l.dir);
+	int client = shmemhi_fd_connect(l.path, &hello, soon(), &err);
+	assert_true(client >= 0);
+	int server = shmemhi_fd_accept(&l, secret, &pe);
+	assert_true(server >= 0);
+	assert_int_equal(pe, 7);
+	assert_int_equal(shmemhi_fd_accept(&l, secret, &pe), -1);
+	shmemhi_listener_close(&l);
+	assert_int_equal(stat(path, &st), -1);
+	assert_int_equal(stat(dir, &st), -1);
+
+	int file = temporary_file("hello"), got = -1, word = 42, answer = 0;
+	assert_int_equal(shmemhi_fd_send(client, &word, sizeof word, file, soon(), &err), 0);
+	close(file);
+	assert_int_equal(shmemhi_fd_recv(server, &answer, sizeof answer, &got, soon(), &err), 0);
+	assert_int_equal(answer, 42);
+	assert_true(fcntl(got, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(pread(got, text, sizeof text, 0), 5);
+	assert_string_equal(text, "hello");
+	close(got);
+	/* And back, without a descriptor. */
+	assert_int_equal(shmemhi_fd_send(server, &word, sizeof word, -1, soon(), &err), 0);
+	assert_int_equal(shmemhi_fd_recv(client, &answer, sizeof answer, &got, soon(), &err), 0);
+	assert_int_equal(got, -1);
+	close(client);
+	close(server);
+	assert_int_equal(count_fds(), before);
+}
+
+static void test_bad_messages(void **state)
+{
+	int pair[2], got = -1, word = 1, before = count_fds();
+	shmemhi_err_t err = {""};
+	long longer = 2;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	assert_int_equal(shmemhi_fd_recv(pair[0], &word, sizeof word, &got, 0, &err),
+			 SHMEMH_ERR_TIMEOUT);
+	int file = temporary_file("x");
+	/* Too long and too short; the descriptor that came along is not kept. */
+	assert_int_equal(shmemhi_fd_send(pair[1], &longer, sizeof longer, file, soon(), &err), 0);
+	assert_int_equal(shmemhi_fd_recv(pair[0], &word, sizeof word, &got, soon(), &err),
+			 SHMEMH_ERR_SYSTEM);
+	assert_int_equal(got, -1);
+	assert_int_equal(shmemhi_fd_send(pair[1], &word, 1, file, soon(), &err), 0);
+	assert_int_equal(shmemhi_fd_recv(pair[0], &word, sizeof word, &got, soon(), &err),
+			 SHMEMH_ERR_SYSTEM);
+	close(file);
+	close(pair[1]);
+	assert_int_equal(shmemhi_fd_recv(pair[0], &word, sizeof word, &got, soon(), &err),
+			 SHMEMH_ERR_PEER);
+	assert_int_equal(shmemhi_fd_send(pair[0], &word, sizeof word, -1, soon(), &err),
+			 SHMEMH_ERR_SYSTEM);
+	close(pair[0]);
+	assert_int_equal(count_fds(), before);
+}
+
+/* A full socket: the send ends at its deadline. */
+static void test_send_deadline(void **state)
+{
+	int pair[2], word = 1, status = SHMEMH_OK;
+	shmemhi_err_t err = {""};
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	for (int i = 0; i < 1000000 && status == SHMEMH_OK; i++)
+		status = shmemhi_fd_send(pair[0], &word, sizeof word, -1,
+					 shmemhi_deadline(SHMEMHI_MS), &err);
+	assert_int_equal(status, SHMEMH_ERR_TIMEOUT);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void test_users(void **state)
+{
+	(void)state;
+	assert_true(shmemhi_fd_user_ok(1000, 1000));
+	assert_true(shmemhi_fd_user_ok(0, 0));
+	assert_false(shmemhi_fd_user_ok(1001, 1000));
+	assert_false(shmemhi_fd_user_ok(1000, 0));
+	assert_false(shmemhi_fd_user_ok(0, 1000));
+	assert_false(shmemhi_fd_user_ok(65534, 1000)); /* a user of another namespace */
+}
+
+/* Strangers of every kind come first; the honest one is found, and nothing is kept of them. */
+static void test_strangers(void **state)
+{
+	shmemhi_listener_t l;
+	shmemhi_err_t err = {""};
+	shmemhi_hello_t good = hello_of(3), bad = hello_of(4);
+	int pe = -1, before = count_fds();
+	int strangers[5];
+
+	(void)state;
+	bad.secret[5] ^= 1;
+	assert_int_equal(shmemhi_listener_open(&l, &err), SHMEMH_OK);
+	for (int i = 0; i < 5; i++)
+		assert_true((strangers[i] = knock(l.path)) >= 0);
+	/* 0 says nothing; 1 leaves; 2 garbage; 3 a hello with a wrong secret; 4 a descriptor. */
+	close(strangers[1]);
+	assert_int_equal(send(strangers[2], "garbage", 7, 0), 7);
+	assert_int_equal(send(strangers[3], &bad, sizeof bad, 0), sizeof bad);
+	int file = temporary_file("x");
+	assert_int_equal(shmemhi_fd_send(strangers[4], &good, sizeof good, file, soon(), &err), 0);
+	close(file);
+	int client = shmemhi_fd_connect(l.path, &good, soon(), &err);
+	int server = shmemhi_fd_accept(&l, secret, &pe);
+	assert_true(server >= 0);
+	assert_int_equal(pe, 3);
+	assert_int_equal(shmemhi_fd_accept(&l, secret, &pe), -1);
+	char byte;
+	assert_int_equal(recv(strangers[0], &byte, 1, 0), 0);
+	shmemhi_listener_close(&l);
+	close(client);
+	close(server);
+	for (int i = 0; i < 5; i++)
+		if (i != 1)
+			close(strangers[i]);
+	assert_int_equal(count_fds(), before);
+}
+
+static void test_bad_directory(void **state)
+{
+	shmemhi_listener_t l;
+	shmemhi_err_t err = {""}, err2 = {""}, err3 = {""};
+	shmemhi_hello_t hello = hello_of(0);
+	char name[200];
+
+	(void)state;
+	memset(name, 'x', sizeof name - 1);
+	name[0] = '/';
+	name[sizeof name - 1] = '\0';
+	setenv("TMPDIR", name, 1);
+	assert_int_equal(shmemhi_listener_open(&l, &err), SHMEMH_ERR_SYSTEM);
+	assert_non_null(strstr(err.text, "TMPDIR"));
+	setenv("TMPDIR", "/nowhere", 1);
+	assert_int_equal(shmemhi_listener_open(&l, &err2), SHMEMH_ERR_SYSTEM);
+	assert_non_null(strstr(err2.text, "/nowhere"));
+	unsetenv("TMPDIR");
+	assert_int_equal(shmemhi_fd_connect("/nowhere/s", &hello, soon(), &err3), -1);
+	assert_non_null(strstr(err3.text, "/nowhere/s"));
+}
+
+/* --- a whole job ---------------------------------------------------------------------------- */
+
+typedef struct pest {
+	char dir[64];
+	_Atomic int stop;
+	_Atomic int met;
+} pest_t;
+
+/* Connects to every socket that appears, says garbage, and stays. */
+static void *pester(void *arg)
+{
+	pest_t *p = arg;
+	int conns[256], n = 0;
+
+	while (!atomic_load(&p->stop)) {
+		DIR *d = opendir(p->dir);
+		char path[sizeof p->dir + sizeof(((struct dirent *)0)->d_name) + 4];
+
+		for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+			snprintf(path, sizeof path, "%s/%s/s", p->dir, e->d_name);
+			int fd = e->d_name[0] != '.' && n < 256 ? knock(path) : -1;
+			if (fd < 0)
+				continue;
+			if (n % 2)
+				(void)!send(fd, "garbage", 7, MSG_NOSIGNAL);
+			conns[n++] = fd;
+			atomic_fetch_add(&p->met, 1);
+		}
+		closedir(d);
+	}
+	while (n)
+		close(conns[--n]);
+	return NULL;
+}
+
+static int pe_grow(shmemh_t *job)
+{
+	void *p = NULL;
+
+	for (int pe = 0; pe < job->n_pes; pe++)
+		PE_CHECK(shmemhi_mem_is_mapped(job, pe));
+	PE_CHECK(shmemh_malloc(job, 2u << 20, &p) == SHMEMH_OK);
+	return 0;
+}
+
+static void test_pestered_job(void **state)
+{
+	pest_t p = {.dir = "/tmp/pest-XXXXXX"};
+	pthread_t thread;
+
+	(void)state;
+	assert_non_null(mkdtemp(p.dir));
+	setenv("TMPDIR", p.dir, 1);
+	pthread_create(&thread, NULL, pester, &p);
+	for (int i = 0; i < 20 && (i < 5 || !atomic_load(&p.met)); i++)
+		assert_int_equal(run_world(&(world_kind_t){.n_pes = 4, .sockets = 1}, pe_grow), 0);
+	atomic_store(&p.stop, 1);
+	pthread_join(thread, NULL);
+	unsetenv("TMPDIR");
+	assert_true(atomic_load(&p.met) > 0);
+	assert_int_equal(rmdir(p.dir), 0); /* jobs left nothing there */
+}
+
+/* The end of one connection closes before a growth: both PEs fail alike, and nothing is lost. */
+static int pe_cut(shmemh_t *job)
+{
+	void *p = NULL, *q = job;
+	shmemh_heap_info_t before = {.size = sizeof before}, after = {.size = sizeof after};
+
+	PE_CHECK(shmemh_malloc(job, 64, &p) == SHMEMH_OK);
+	shmemh_heap_info(job, &before);
+	if (job->pe == 1)
+		shutdown(job->mem->peers[0].conn, SHUT_RDWR);
+	PE_CHECK(shmemh_malloc(job, 2u << 20, &q) != SHMEMH_OK && q == NULL);
+	PE_CHECK(strstr(job->err.text, "descriptor") != NULL);
+	shmemh_heap_info(job, &after);
+	PE_CHECK(before.committed == after.committed && before.used == after.used);
+	PE_CHECK(shmemh_malloc(job, 64, &q) == SHMEMH_OK && q != NULL);
+	return 0;
+}
+
+static void test_cut(void **state)
+{
+	(void)state;
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 3, .sockets = 1}, pe_cut), 0);
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 3, .forked = 1}, pe_cut), 0);
+}
+
+/* A message of an exchange that was given up lies in the socket: the next one skips it. */
+static int pe_left_over(shmemh_t *job)
+{
+	void *p = NULL;
+	int file = temporary_file("old");
+
+	if (job->pe == 1) {
+		struct {
+			uint64_t number;
+			uint64_t has_fd;
+		} old = {0, 1};
+		shmemhi_err_t err = {""};
+
+		PE_CHECK(shmemhi_fd_send(job->mem->peers[0].conn, &old, sizeof old, file, soon(),
+					 &err) == SHMEMH_OK);
+	}
+	close(file);
+	PE_CHECK(shmemh_malloc(job, 2u << 20, &p) == SHMEMH_OK);
+	*(int *)shmemh_ptr(job, p, 1 - job->pe) = job->pe + 5;
+	char all[2], mine = 0;
+	PE_CHECK(shmemhi_allgather(job, &mine, all, 1) == SHMEMH_OK);
+	PE_CHECK(*(int *)p == 1 - job->pe + 5);
+	return 0;
+}
+
+static void test_left_over(void **state)
+{
+	(void)state;
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .forked = 1}, pe_left_over), 0);
+}
+
+/* A PE without a usable directory fails the start of all, with the reason. */
+static int pe_never(shmemh_t *job)
+{
+	(void)job;
+	return 1;
+}
+
+static void unusable_tmp(shmemh_t *job)
+{
+	if (job->pe == 1)
+		setenv("TMPDIR", "/nowhere", 1);
+	if (shmemhi_node_open(job) != SHMEMH_ERR_SYSTEM || !strstr(job->err.text, "/nowhere"))
+		_exit(1);
+	_exit(0);
+}
+
+static void test_unusable_tmp(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		run_world(&(world_kind_t){.n_pes = 2, .forked = 1, .before_node = unusable_tmp},
+			  pe_never),
+		0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pass),          cmocka_unit_test(test_bad_messages),
+		cmocka_unit_test(test_send_deadline), cmocka_unit_test(test_users),
+		cmocka_unit_test(test_strangers),     cmocka_unit_test(test_bad_directory),
+		cmocka_unit_test(test_pestered_job),  cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_left_over),     cmocka_unit_test(test_unusable_tmp),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
