@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The device calls that the kernels are written in: one name, two libraries. The kernels are
+ * compiled once against shmem_dev and, with BENCH_NVSHMEM, once against NVSHMEM; only this file
+ * knows which. The clock is the same one in both.
+ *
+ * Calls come in thread, warp and block scope by a template parameter: a bench kernel is CUDA C++,
+ * and every library's own name is called directly. */
+#ifndef BENCH_API_H
+#define BENCH_API_H
+
+#include <shmem_dev/arch/arch.h>
+
+enum bench_scope {
+	BENCH_THREAD = 0,
+	BENCH_WARP = 1,
+	BENCH_BLOCK = 2,
+};
+
+#define BENCH_FN static __device__ __forceinline__
+
+/* Call one(args), many_warp(args) or many_block(args). */
+#define BENCH_BY_SCOPE(S, one, many, ...)                                                          \
+	if constexpr (S == BENCH_THREAD)                                                           \
+		return one(__VA_ARGS__);                                                           \
+	else if constexpr (S == BENCH_WARP)                                                        \
+		return many##_warp(__VA_ARGS__);                                                   \
+	else                                                                                       \
+		return many##_block(__VA_ARGS__)
+
+#ifdef BENCH_NVSHMEM
+
+#include <nvshmem.h>
+#include <nvshmemx.h>
+
+typedef struct bench_ctx {
+	int32_t my_pe;
+	int32_t n_pes;
+} bench_ctx_t;
+
+template <bench_scope S> BENCH_FN bool bench_leads(void)
+{
+	if constexpr (S == BENCH_THREAD)
+		return true;
+	else
+		return threadIdx.x % (S == BENCH_WARP ? 32 : blockDim.x) == 0;
+}
+
+template <bench_scope S> BENCH_FN void bench_group_sync(void)
+{
+	if constexpr (S == BENCH_WARP)
+		__syncwarp();
+	else if constexpr (S == BENCH_BLOCK)
+		__syncthreads();
+}
+
+template <bench_scope S>
+BENCH_FN void bench_put(const bench_ctx_t *, void *dst, const void *src, size_t nbytes, int pe)
+{
+	BENCH_BY_SCOPE(S, nvshmem_putmem, nvshmemx_putmem, dst, src, nbytes, pe);
+}
+
+template <bench_scope S>
+BENCH_FN void bench_put_nbi(const bench_ctx_t *, void *dst, const void *src, size_t nbytes, int pe)
+{
+	BENCH_BY_SCOPE(S, nvshmem_putmem_nbi, nvshmemx_putmem_nbi, dst, src, nbytes, pe);
+}
+
+template <bench_scope S>
+BENCH_FN void bench_put_signal_nbi(const bench_ctx_t *, void *dst, const void *src, size_t nbytes,
+				   uint64_t *sig, uint64_t value, int pe)
+{
+	BENCH_BY_SCOPE(S, nvshmem_putmem_signal_nbi, nvshmemx_putmem_signal_nbi, dst, src, nbytes,
+		       sig, value, NVSHMEM_SIGNAL_SET, pe);
+}
+
+BENCH_FN void bench_signal_set(const bench_ctx_t *, uint64_t *sig, uint64_t value, int pe)
+{
+	nvshmemx_signal_op(sig, value, NVSHMEM_SIGNAL_SET, pe);
+}
+
+/* NVSHMEM has no scoped wait: one thread waits, the others are told. */
+template <bench_scope S>
+BENCH_FN int bench_wait_ge(const bench_ctx_t *, uint64_t *sig, uint64_t value)
+{
+	if (bench_leads<S>())
+		nvshmem_signal_wait_until(sig, NVSHMEM_CMP_GE, value);
+	bench_group_sync<S>();
+	return 0;
+}
+
+/* NVSHMEM has no scoped quiet: its own put_latency brackets one thread's quiet in the same way. */
+template <bench_scope S> BENCH_FN int bench_quiet(const bench_ctx_t *)
+{
+	bench_group_sync<S>();
+	if (bench_leads<S>())
+		nvshmem_quiet();
+	bench_group_sync<S>();
+	return 0;
+}
+
+template <bench_scope S> BENCH_FN int bench_sync(const bench_ctx_t *)
+{
+	BENCH_BY_SCOPE(S, nvshmem_team_sync, nvshmemx_team_sync, NVSHMEM_TEAM_WORLD);
+}
+
+#else
+
+#include <shmem_dev/shmem_dev.h>
+
+typedef shmemd_ctx_t bench_ctx_t;
+
+template <bench_scope S>
+BENCH_FN void bench_put(const bench_ctx_t *ctx, void *dst, const void *src, size_t nbytes, int pe)
+{
+	BENCH_BY_SCOPE(S, shmemd_putmem, shmemd_putmem, ctx, dst, src, nbytes, pe);
+}
+
+template <bench_scope S>
+BENCH_FN void bench_put_nbi(const bench_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
+			    int pe)
+{
+	BENCH_BY_SCOPE(S, shmemd_putmem_nbi, shmemd_putmem_nbi, ctx, dst, src, nbytes, pe);
+}
+
+template <bench_scope S>
+BENCH_FN void bench_put_signal_nbi(const bench_ctx_t *ctx, void *dst, const void *src,
+				   size_t nbytes, uint64_t *sig, uint64_t value, int pe)
+{
+	BENCH_BY_SCOPE(S, shmemd_putmem_signal_nbi, shmemd_putmem_signal_nbi, ctx, dst, src, nbytes,
+		       sig, value, SHMEMD_SIGNAL_SET, pe);
+}
+
+BENCH_FN void bench_signal_set(const bench_ctx_t *ctx, uint64_t *sig, uint64_t value, int pe)
+{
+	shmemd_signal_op(ctx, sig, value, SHMEMD_SIGNAL_SET, pe);
+}
+
+template <bench_scope S>
+BENCH_FN int bench_wait_ge(const bench_ctx_t *ctx, uint64_t *sig, uint64_t value)
+{
+	BENCH_BY_SCOPE(S, shmemd_signal_wait_until, shmemd_signal_wait_until, ctx, sig,
+		       SHMEMD_CMP_GE, value);
+}
+
+template <bench_scope S> BENCH_FN int bench_quiet(const bench_ctx_t *ctx)
+{
+	BENCH_BY_SCOPE(S, shmemd_quiet, shmemd_quiet, ctx);
+}
+
+template <bench_scope S> BENCH_FN int bench_sync(const bench_ctx_t *ctx)
+{
+	BENCH_BY_SCOPE(S, shmemd_sync, shmemd_sync, ctx);
+}
+
+#endif
+
+BENCH_FN uint64_t bench_time_ns(void)
+{
+	return shmemd_arch_time_ns();
+}
+
+#endif

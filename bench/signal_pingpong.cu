@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026 The shmem_dev authors
+// Round trips between PE 0 and PE 1: a signal alone, and data with its signal. PE 0 serves, PE 1
+// answers with the same value. Timed inside the kernel, so that it does not count which of the two
+// started first.
+#include "common/bench.h"
+
+#define THREADS 1024
+
+static __global__ void signal_kernel(const __grid_constant__ bench_args_t p)
+{
+	uint64_t *sig = &p.words[BENCH_WORD_SIGNAL];
+	int status = 0;
+
+	for (uint32_t i = 0; i < p.warm + p.iters && status == 0; i++) {
+		const uint64_t value = p.base + i + 1;
+
+		if (i == p.warm)
+			bench_begin(&p);
+		if (p.ctx.my_pe == 1)
+			status = bench_wait_ge<BENCH_THREAD>(&p.ctx, sig, value);
+		bench_signal_set(&p.ctx, sig, value, p.peer);
+		if (p.ctx.my_pe == 0)
+			status = bench_wait_ge<BENCH_THREAD>(&p.ctx, sig, value);
+	}
+	bench_end(&p);
+	bench_note(&p, status);
+}
+
+template <bench_scope S>
+static __global__ void __launch_bounds__(S == BENCH_BLOCK ? THREADS : 32)
+	put_signal_kernel(const __grid_constant__ bench_args_t p)
+{
+	uint64_t *sig = &p.words[BENCH_WORD_SIGNAL];
+	int status = 0;
+
+	for (uint32_t i = 0; i < p.warm + p.iters && status == 0; i++) {
+		const uint64_t value = p.base + i + 1;
+
+		if (i == p.warm)
+			bench_begin(&p);
+		if (p.ctx.my_pe == 1)
+			status = bench_wait_ge<S>(&p.ctx, sig, value);
+		bench_put_signal_nbi<S>(&p.ctx, p.dst, p.src, p.nbytes, sig, value, p.peer);
+		if (p.ctx.my_pe == 0)
+			status = bench_wait_ge<S>(&p.ctx, sig, value);
+	}
+	bench_end(&p);
+	bench_note(&p, status);
+	bench_note(&p, bench_quiet<S>(&p.ctx));
+}
+
+static bench_point_t pingpong_point(const char *op, bench_scope scope, size_t nbytes)
+{
+	bench_point_t point = {};
+
+	point.op = op;
+	point.scope = scope;
+	point.unit = BENCH_US;
+	point.actors = 2;
+	point.signals = true;
+	point.blocks = 1;
+	point.threads = scope == BENCH_THREAD ? 1 : scope == BENCH_WARP ? 32 : THREADS;
+	point.warm = 20;
+	point.iters = nbytes <= (16u << 10) ? 500 : 100;
+	point.nbytes = nbytes;
+	return point;
+}
+
+int bench_signal_pingpong(bench_t *b)
+{
+	bench_point_t point = pingpong_point("signal_pingpong", BENCH_THREAD, sizeof(uint64_t));
+
+	point.kernel = signal_kernel;
+	return bench_measure(b, &point);
+}
+
+int bench_put_signal_pingpong(bench_t *b)
+{
+	static const struct {
+		bench_scope scope;
+		size_t nbytes;
+	} points[] = {
+		{BENCH_THREAD, 16},     {BENCH_THREAD, 256},     {BENCH_WARP, 16},
+		{BENCH_WARP, 1 << 10},  {BENCH_WARP, 4 << 10},   {BENCH_BLOCK, 16},
+		{BENCH_BLOCK, 4 << 10}, {BENCH_BLOCK, 16 << 10}, {BENCH_BLOCK, 64 << 10},
+		{BENCH_BLOCK, 1 << 20},
+	};
+	static const bench_kernel_t kernels[] = {put_signal_kernel<BENCH_THREAD>,
+						 put_signal_kernel<BENCH_WARP>,
+						 put_signal_kernel<BENCH_BLOCK>};
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		bench_point_t point =
+			pingpong_point("put_signal_pingpong", points[i].scope, points[i].nbytes);
+
+		point.kernel = kernels[points[i].scope];
+		point.writers = 2;
+		if (bench_measure(b, &point))
+			return 1;
+	}
+	return 0;
+}

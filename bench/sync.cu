@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026 The shmem_dev authors
+// Sync of all PEs, called back to back by one thread, warp or block of each.
+#include "common/bench.h"
+
+#define THREADS 1024
+#define CHECK_ROUNDS 64
+
+template <bench_scope S>
+static __global__ void __launch_bounds__(THREADS)
+	sync_kernel(const __grid_constant__ bench_args_t p)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; i < p.warm + p.iters && status == 0; i++) {
+		if (i == p.warm)
+			bench_begin(&p);
+		status = bench_sync<S>(&p.ctx);
+	}
+	bench_end(&p);
+	bench_note(&p, status);
+}
+
+/* Does sync hold anybody back? Before each one a PE tells all others the round; one of them, in
+ * turn, comes late. Whoever passes must have heard of all. */
+template <bench_scope S>
+static __global__ void __launch_bounds__(THREADS) sync_check(const __grid_constant__ bench_args_t p)
+{
+	uint64_t *heard = &p.words[BENCH_WORD_CHECK];
+	const uint64_t base = heard[p.ctx.my_pe];
+
+	for (uint64_t round = 1; round <= CHECK_ROUNDS; round++) {
+		if (threadIdx.x == 0) {
+			const uint64_t begin = bench_time_ns();
+
+			while (round % p.ctx.n_pes == (uint64_t)p.ctx.my_pe &&
+			       bench_time_ns() - begin < 20000)
+				;
+			for (int pe = 0; pe < p.ctx.n_pes; pe++)
+				bench_signal_set(&p.ctx, &heard[p.ctx.my_pe], base + round, pe);
+			bench_note(&p, bench_quiet<BENCH_THREAD>(&p.ctx));
+		}
+		__syncthreads();
+		bench_note(&p, bench_sync<S>(&p.ctx));
+		for (int pe = threadIdx.x; pe < p.ctx.n_pes; pe += blockDim.x)
+			if (((const volatile uint64_t *)heard)[pe] < base + round)
+				atomicAdd(&p.result->misses, 1ull);
+		__syncthreads();
+	}
+}
+
+int bench_sync_latency(bench_t *b)
+{
+	static const struct {
+		bench_scope scope;
+		uint32_t threads;
+		bench_kernel_t kernel, check;
+	} points[] = {
+		{BENCH_THREAD, 1, sync_kernel<BENCH_THREAD>, sync_check<BENCH_THREAD>},
+		{BENCH_WARP, 32, sync_kernel<BENCH_WARP>, sync_check<BENCH_WARP>},
+		{BENCH_BLOCK, THREADS, sync_kernel<BENCH_BLOCK>, sync_check<BENCH_BLOCK>},
+	};
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		bench_point_t point = {};
+
+		point.op = "sync";
+		point.scope = points[i].scope;
+		point.unit = BENCH_US;
+		point.kernel = points[i].kernel;
+		point.check = points[i].check;
+		point.actors = b->n_pes;
+		point.blocks = 1;
+		point.threads = points[i].threads;
+		point.warm = 20;
+		point.iters = 500;
+		if (bench_measure(b, &point))
+			return 1;
+	}
+	return 0;
+}
