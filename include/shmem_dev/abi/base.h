@@ -26,6 +26,14 @@ using cuda::std::uintptr_t;
 #define SHMEMD_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
 
+/* A field's place. NVRTC 13.0 has no constant offsetof; the host compilers check for it. */
+#if defined(__CUDACC_RTC__)
+#define SHMEMD_ASSERT_AT(type, field, nbytes)
+#else
+#define SHMEMD_ASSERT_AT(type, field, nbytes)                                                      \
+	SHMEMD_STATIC_ASSERT(offsetof(type, field) == (nbytes), "ABI: " #type "." #field)
+#endif
+
 /* The host runtime fills a context with the ABI it was built with; device code was compiled
  * with the ABI of the headers it included. A larger minor only appends fields, so a newer host
  * serves older device code of the same major; shmemh_ctx_get refuses every other pair. */

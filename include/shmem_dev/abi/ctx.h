@@ -93,8 +93,8 @@ typedef struct shmemd_ctx {
 } shmemd_ctx_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 112, "ABI: shmemd_ctx_t");
-SHMEMD_STATIC_ASSERT(offsetof(shmemd_ctx_t, peers) == 40, "ABI: shmemd_ctx_t.peers");
-SHMEMD_STATIC_ASSERT(offsetof(shmemd_ctx_t, channels) == 96, "ABI: shmemd_ctx_t.channels");
+SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);
+SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 96);
 
 /* Every member is mapped and the links carry native atomics: read-modify-writes of this team's
  * words are done by the SMs (DESIGN 3, who updates a word). */

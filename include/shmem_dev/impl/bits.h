@@ -6,6 +6,9 @@
 #define SHMEMD_IMPL_BITS_H
 
 #include <shmem_dev/arch/arch.h>
+#if !defined(__CUDACC_RTC__) /* NVRTC has memcpy built in, and no C headers */
+#include <string.h>
+#endif
 
 /* Typed names pass pointers to long, long long or float where the word form has uint64_t or
  * uint32_t; results are therefore copied out, not stored through the pointer's type. */
@@ -17,30 +20,30 @@ SHMEMD_FN void shmemdi_bits_out(void *value, uint64_t bits, uint32_t width)
 
 	switch (width) {
 	case 1:
-		__builtin_memcpy(value, &b8, 1);
+		memcpy(value, &b8, 1);
 		break;
 	case 2:
-		__builtin_memcpy(value, &b16, 2);
+		memcpy(value, &b16, 2);
 		break;
 	case 4:
-		__builtin_memcpy(value, &b32, 4);
+		memcpy(value, &b32, 4);
 		break;
 	default:
-		__builtin_memcpy(value, &bits, 8);
+		memcpy(value, &bits, 8);
 	}
 }
 
 SHMEMD_FN uint32_t shmemdi_bits_f32(float value)
 {
 	uint32_t bits;
-	__builtin_memcpy(&bits, &value, 4);
+	memcpy(&bits, &value, 4);
 	return bits;
 }
 
 SHMEMD_FN uint64_t shmemdi_bits_f64(double value)
 {
 	uint64_t bits;
-	__builtin_memcpy(&bits, &value, 8);
+	memcpy(&bits, &value, 8);
 	return bits;
 }
 
@@ -48,14 +51,14 @@ SHMEMD_FN float shmemdi_f32(uint64_t bits)
 {
 	uint32_t low = (uint32_t)bits;
 	float value;
-	__builtin_memcpy(&value, &low, 4);
+	memcpy(&value, &low, 4);
 	return value;
 }
 
 SHMEMD_FN double shmemdi_f64(uint64_t bits)
 {
 	double value;
-	__builtin_memcpy(&value, &bits, 8);
+	memcpy(&value, &bits, 8);
 	return value;
 }
 
