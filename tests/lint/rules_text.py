@@ -14,6 +14,9 @@ OPEN_ENDS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 SNIPPET_START = re.compile(r"(?:/\*|#|//) snippet: (\S+)")
 SNIPPET_END = re.compile(r"(?:/\*|#|//) end\b")
 SNIPPET_USE = re.compile(r"<!-- snippet: (\S+) (\S+) -->")
+OPTIONS = "runtime/core/options.h"
+OPTION = re.compile(r'X\(\s*\w+,\s*\w+,\s*"(SHMEMH_\w+)",\s*"([^"]*)",'
+                    r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)')
 NVCC_REJECTS = re.compile(r"(^|\s)(-pthread|-Wl,\S*|-f[a-z-]+|-m[a-z0-9=-]+)(\s|$)")
 
 
@@ -89,6 +92,36 @@ def rule_snippets(tree):
                               f"{path}: copy the source here")
 
 
+def options_of_source(tree):
+    """{name: (default, help)} of the one table of options, as shmem-info prints it."""
+    text = tree.text(OPTIONS).replace("\\\n", " ")
+    options = {}
+    for name, default, strings in OPTION.findall(text):
+        meaning = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', strings))
+        options[name] = ("-" if default in ("", "-1") else default, meaning)
+    return options
+
+
+def rule_options_table(tree):
+    """README has each option as a row: | `NAME` | default | meaning |."""
+    if OPTIONS not in tree.paths:
+        return
+    expected = options_of_source(tree)
+    rows = {}
+    for number, line in enumerate(tree.lines("README.md") if "README.md" in tree.paths else [], 1):
+        match = re.match(r"\| `(SHMEMH_\w+)` \| (.*?) \| (.*) \|$", line)
+        if match:
+            rows[match.group(1)] = (number, match.group(2), match.group(3).replace("\\|", "|"))
+    for name, (default, meaning) in expected.items():
+        number, *row = rows.pop(name, (1, None, None))
+        if row != [default, meaning]:
+            cell = meaning.replace("|", "\\|")
+            yield Finding("README.md", number, f"the table of options differs from {OPTIONS}, "
+                          f"write: | `{name}` | {default} | {cell} |")
+    for name, (number, *_) in rows.items():
+        yield Finding("README.md", number, f"no option {name} in {OPTIONS}: remove the row")
+
+
 def rule_pkgconfig_flags(tree):
     """nvcc takes the output of pkg-config as it is."""
     for path in tree.select(r"\.pc(\.in)?$"):
@@ -143,5 +176,5 @@ def rule_clang_format(tree):
         yield finding._replace(what=f"not formatted: run {clang_format()} -i {finding.path}")
 
 
-RULES = [rule_spdx, rule_no_open_ends, rule_snippets, rule_pkgconfig_flags, rule_shellcheck,
-         rule_clang_format]
+RULES = [rule_spdx, rule_no_open_ends, rule_snippets, rule_options_table, rule_pkgconfig_flags,
+         rule_shellcheck, rule_clang_format]

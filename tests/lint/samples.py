@@ -11,6 +11,7 @@ HEAD = ("/* SPDX-License-Identifier: BSD-3-Clause */\n"
         "/* Copyright (c) 2026 The shmem_dev authors */\n")
 LONG_BODY = "int f(void)\n{\n" + "\t;\n" * 70 + "\treturn 0;\n}\n"
 PAGE = "<!-- snippet: examples/a.c put -->\n```c\n%s\n```\n"
+OPTIONS = '#define T(X) \\\n\tX(a, INT, "SHMEMH_A", "1", \\\n\t  "a|b: " "what")\n'
 MARKED = "/* snippet: put */\n\tput();\n/* end */\n"
 
 # rule name, files with the fault, path where it must be found, the same files in order
@@ -89,6 +90,10 @@ CASES = [
      {"examples/a.c": MARKED, "README.md": PAGE % "put();"}),
     ("snippets", {"examples/a.c": "", "README.md": PAGE % "put();"}, "README.md",
      {"README.md": "no snippet\n"}),
+    ("options_table",
+     {"runtime/core/options.h": OPTIONS, "README.md": "| `SHMEMH_A` | 2 | a\\|b: what |\n"},
+     "README.md",
+     {"runtime/core/options.h": OPTIONS, "README.md": "| `SHMEMH_A` | 1 | a\\|b: what |\n"}),
     ("pkgconfig_flags", {"pkgconfig/a.pc.in": "Libs: -la -Wl,-rpath,/x\n"}, "pkgconfig/a.pc.in",
      {"pkgconfig/a.pc.in": "Libs: -L${libdir} -la\n"}),
     ("shellcheck", {"dev": "#!/bin/sh\necho $1\n"}, "dev", {"dev": '#!/bin/sh\necho "$1"\n'}),
