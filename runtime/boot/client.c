@@ -323,14 +323,21 @@ static void free_client(client_t *c)
 	free(c);
 }
 
-/* The socket is read until the hub has closed its end: closing with unread frames would reset the
- * connection and could take the goodbye with it, and this PE would be counted as dead. */
-static void stop_monitor(client_t *c)
+/* From here on nothing is reported: the hub ends the connection as soon as it has the goodbye, and
+ * that is no loss. */
+static void begin_leaving(client_t *c)
 {
 	pthread_mutex_lock(&c->lock);
 	c->is_leaving = 1;
 	c->leave_deadline = shmemhi_deadline(GOODBYE_NS);
 	pthread_mutex_unlock(&c->lock);
+}
+
+/* The socket is read until the hub has closed its end: closing with unread frames would reset the
+ * connection and could take the goodbye with it, and this PE would be counted as dead. */
+static void stop_monitor(client_t *c)
+{
+	shutdown(c->fd, SHUT_WR);
 	wake_monitor(c);
 	pthread_join(c->monitor, NULL);
 }
@@ -340,8 +347,9 @@ static void client_close(void *state)
 	client_t *c = state;
 	shmemhi_frame_t bye = {.type = SHMEMHI_BYE};
 
-	if (shmemhi_send_all(c->fd, &bye, sizeof(bye), shmemhi_deadline(GOODBYE_NS)) == 0)
-		shutdown(c->fd, SHUT_WR);
+	begin_leaving(c);
+	/* If it cannot be sent the hub is lost, and nobody is left to hear it. */
+	(void)shmemhi_send_all(c->fd, &bye, sizeof(bye), c->leave_deadline);
 	stop_monitor(c);
 	free_client(c);
 }
@@ -411,7 +419,7 @@ static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
 	status = wait_verdict(c, deadline, text, sizeof(text));
 	if (status == SHMEMH_OK)
 		return SHMEMH_OK;
-	shutdown(c->fd, SHUT_WR);
+	begin_leaving(c);
 	stop_monitor(c);
 	return shmemhi_fail(err, status, "%s", text);
 }

@@ -9,7 +9,8 @@
 #include <unistd.h>
 #include "util/clock.h"
 
-#define CONNECT_NS (2 * SHMEMHI_SECOND) /* an address behind a firewall must not use up the rest   \
+#define CONNECT_NS                                                                                 \
+	(2 * SHMEMHI_SECOND) /* an address behind a firewall must not use up the rest   \
 					 */
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define PAUSE_NS (100 * SHMEMHI_MS) /* between rounds through the addresses */

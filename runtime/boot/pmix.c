@@ -127,8 +127,8 @@ static int put_id(pmix_lib_t *p, int n_pes, shmemh_uniqueid_t *id, shmemhi_err_t
  * and says at once that it has no such key: ask again. */
 static pmix_status_t get_from_zero(pmix_lib_t *p, pmix_value_t **value)
 {
-	uint64_t deadline = shmemhi_deadline((uint64_t)p->timeout.value.data.integer *
-					     SHMEMHI_SECOND);
+	uint64_t deadline =
+		shmemhi_deadline((uint64_t)p->timeout.value.data.integer * SHMEMHI_SECOND);
 	pmix_proc_t zero = p->self;
 	pmix_status_t status;
 
