@@ -44,6 +44,8 @@ typedef struct world_kind {
 	int sockets;  /* threads that take each other for other processes */
 	uint64_t max; /* SHMEMH_SYMMETRIC_MAX */
 	uint64_t chunk;
+	int default_max;                       /* leave SHMEMH_SYMMETRIC_MAX at 0 */
+	int heap_kind;                         /* of shmemh_attr_t */
 	const char *node_ids[MAX_PES];         /* NULL: SHMEMH_NODE_ID not set */
 	const shmemhi_cuda_t *(*cuda)(int pe); /* NULL: no driver */
 	void (*before_node)(shmemh_t *job);    /* NULL, or called between mem_open and node_open */
@@ -101,11 +103,14 @@ static inline shmemh_t *bare_job(const world_kind_t *kind, pe_boot_t *boot)
 	job->n_pes = kind->n_pes;
 	job->log = (shmemhi_log_t){SHMEMHI_OFF, boot->pe, kind->n_pes};
 	job->opt.symmetric_max = kind->max ? kind->max : (uint64_t)64 << 20;
+	if (kind->default_max)
+		job->opt.symmetric_max = 0;
 	job->opt.heap_chunk = kind->chunk ? kind->chunk : (uint64_t)1 << 20;
 	job->opt.boot_timeout_ns = DEADLINE_NS;
 	if (kind->node_ids[boot->pe])
 		snprintf(job->opt.node_id, sizeof job->opt.node_id, "%s", kind->node_ids[boot->pe]);
 	job->attr = (shmemh_attr_t)SHMEMH_ATTR_INIT;
+	job->attr.heap_kind = kind->heap_kind;
 	job->boot = (shmemh_boot_t){.size = sizeof job->boot,
 				    .pe = boot->pe,
 				    .n_pes = kind->n_pes,
