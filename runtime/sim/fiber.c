@@ -114,8 +114,8 @@ static void stack_give(char *stack, int kind, size_t nbytes)
 	*list = stack;
 }
 
-/* First code of a fiber. */
-static void entry(void);
+/* First code of a fiber. Its name, with the emulator's prefix, ends back traces in reports. */
+void shmemsimi_entry(void);
 
 static int prepare(shmemsimi_fiber_t *f)
 {
@@ -127,13 +127,13 @@ static int prepare(shmemsimi_fiber_t *f)
 	uintptr_t *sp = (uintptr_t *)(void *)(f->stack + f->stack_nbytes - 64);
 #if defined(__x86_64__)
 	*--sp = 0; /* return address of entry: end of back traces */
-	*--sp = (uintptr_t)entry;
+	*--sp = (uintptr_t)shmemsimi_entry;
 	for (int i = 0; i < 6; i++)
 		*--sp = 0;
 #else
 	for (int i = 0; i < 20; i++)
 		*--sp = 0;
-	sp[11] = (uintptr_t)entry; /* x30 */
+	sp[11] = (uintptr_t)shmemsimi_entry; /* x30 */
 #endif
 	f->sp = sp;
 	return 1;
@@ -232,10 +232,12 @@ void shmemsimi_switch(shmemsimi_fiber_t *to)
 	arrived();
 }
 
-static void entry(void)
+void shmemsimi_entry(void)
 {
 	shmemsimi_fiber_t *f = shmemsimi_w.current;
 	arrived();
+	/* Not the object that ending threads release (shmemsimi_exit): threads of a kernel that run
+	 * one after the other by chance are not ordered. */
 	shmemsimi_acquire(f->grid ? (void *)f->grid : (void *)&shmemsimi_w);
 	if (f->kind == KIND_LANE)
 		shmemsimi_lane_main(f);

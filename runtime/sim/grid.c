@@ -182,8 +182,8 @@ int shmemsim_launch_3d(void (*kernel)(const void *params), const void *params, s
 		return 1;
 	shmemsimi_stream_t *s = stream_of(w->current->pe, stream, 1);
 	shmemsimi_grid_t *g = shmemsimi_alloc(sizeof(*g));
-	void *copy = shmemsimi_alloc(params_nbytes);
-	if (!s || !g || !copy)
+	void *copy = params_nbytes ? shmemsimi_alloc(params_nbytes) : NULL;
+	if (!s || !g || (params_nbytes && !copy))
 		return 1;
 	g->id = w->n_grids++;
 	g->pe = w->current->pe;
@@ -246,7 +246,7 @@ void shmemsimi_lane_main(shmemsimi_fiber_t *f)
 static void grid_ended(shmemsimi_grid_t *g)
 {
 	shmemsimi_stream_t *s = g->stream;
-	shmemsimi_acquire(g); /* all its threads have released it */
+	shmemsimi_acquire(&g->live); /* all its threads have released it */
 	shmemsimi_release(s);
 	s->first = g->next;
 	shmemsimi_w.ended = g; /* the caller still runs on a stack of it */

@@ -101,7 +101,7 @@ const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 	rng = (cfg->seed + 1) * 0x9e3779b97f4a7c15u;
 	rng = rng ? rng : 1;
 	n_list = 0;
-	cursor = 0;
+	cursor = UINT32_MAX; /* so that the first pick is the first fiber */
 	n_replayed = 1;
 	is_replay = policy == SHMEMSIM_REPLAY;
 	if (is_replay)

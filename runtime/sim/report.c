@@ -52,13 +52,19 @@ void shmemsimi_report_line(const char *fmt, ...)
 	add("\n");
 }
 
+static void add_lane(const shmemsimi_fiber_t *f)
+{
+	char name[128];
+	shmemsimi_symbol((const char *)(uintptr_t)f->grid->kernel + 1, name, sizeof(name));
+	if (f->pe >= 0)
+		add("PE %d ", f->pe);
+	add("kernel %u %s block %u thread %u", f->grid->id, name, f->thread.block, f->thread.tid);
+}
+
 static void add_who(const shmemsimi_fiber_t *f)
 {
-	if (f->kind == KIND_LANE && f->pe >= 0)
-		add("PE %d kernel %u block %u thread %u", f->pe, f->grid->id, f->thread.block,
-		    f->thread.tid);
-	else if (f->kind == KIND_LANE)
-		add("kernel %u block %u thread %u", f->grid->id, f->thread.block, f->thread.tid);
+	if (f->kind == KIND_LANE)
+		add_lane(f);
 	else if (f->kind == KIND_MAIN)
 		add("host");
 	else
@@ -109,7 +115,8 @@ static void say_bar(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 /* What f waits for. */
 static void say_wait(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {
-	switch (f->wait) {
+	/* a fiber whose wait is over but that has not run since still carries its wait */
+	switch (f->state == RUNNABLE && f->wait != WAIT_SPIN ? WAIT_NONE : f->wait) {
 	case WAIT_COLL:
 		say_coll(f, text, nbytes);
 		break;
@@ -132,7 +139,7 @@ static void say_wait(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 		snprintf(text, nbytes, "waiting for its stream");
 		break;
 	default:
-		snprintf(text, nbytes, f->stack ? "running" : "not yet started");
+		snprintf(text, nbytes, f->stack ? "able to run" : "not yet started");
 		break;
 	}
 }
@@ -153,7 +160,7 @@ static void say_where(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 		if (!shmemsimi_symbol(pcs[i], name, sizeof(name)) && i > 0)
 			break;
 		if (strncmp(name, "shmemsimi_", 10) == 0)
-			break;
+			break; /* the program's function left its frame to the call: a tail call */
 		n += (size_t)snprintf(text + n, nbytes - n, "%s%s", i ? " < " : "; ", name);
 	}
 }

@@ -328,7 +328,7 @@ void shmemsimi_exit(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	shmemsimi_fiber_t *f = w->current;
-	shmemsimi_release(f->grid ? (void *)f->grid : (void *)w);
+	shmemsimi_release(f->grid ? (void *)&f->grid->live : (void *)&w->n_live);
 	leave_run_queue(f, DONE);
 	if (f->kind != KIND_AGENT)
 		w->n_live--;

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Reports of runs that cannot go on: each fiber's place, the seed, the policy. */
+#include "sim_test.h"
+
+static uint32_t flag;
+
+static void half_at_barrier(const void *params)
+{
+	(void)params;
+	if (shmemd_arch_tid() >= 32)
+		shmemd_arch_bar_sync(1, 64);
+	else
+		shmemd_arch_bar_sync(2, 64);
+}
+
+static void warp_misses_lane(const void *params)
+{
+	(void)params;
+	if (shmemd_arch_lane() == 9)
+		shmemd_arch_bar_sync(4, 32);
+	shmemd_arch_syncwarp();
+	flag++; /* not a tail call: the frame stays */
+}
+
+static void polls_for_ever(const void *params)
+{
+	const uint32_t *word = params ? *(const uint32_t *const *)params : &flag;
+	while (shmemd_arch_ld_acquire_u32(word) != 1)
+		shmemd_arch_spin_hint();
+}
+
+/* Polls with an atomic: it writes, but changes nothing. */
+static void polls_with_atomics(const void *params)
+{
+	(void)params;
+	while (shmemd_arch_atom_cas_u32(&flag, 1, 0) != 1 && shmemd_arch_atom_or_u32(&flag, 0) != 1)
+		shmemd_arch_spin_hint();
+}
+
+static void polls_clock(const void *params)
+{
+	(void)params;
+	while (shmemd_arch_ld_acquire_u32(&flag) != 1 && shmemd_arch_time_ns() < UINT64_MAX)
+		shmemd_arch_spin_hint();
+}
+
+static void busy(const void *params)
+{
+	(void)params;
+	for (;;)
+		shmemsim_yield();
+}
+
+static void test_deadlock(void **state)
+{
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	(void)state;
+	int result = run_kernel(&cfg, half_at_barrier, NULL, 0, 2, 64);
+	assert_bad(result, "deadlock: every fiber waits for another one");
+	assert_bad(result, "SHMEMSIM_POLICY=round_robin SHMEMSIM_SEED=1");
+	assert_bad(result, "host of PE 0: waiting for its stream");
+	assert_bad(result, "PE 0 kernel 0 half_at_barrier block 0 thread 0 to 31: at barrier 2, 32 "
+			   "of 64 threads");
+	assert_bad(result, "PE 0 kernel 0 half_at_barrier block 1 thread 32 to 63: at barrier 1, "
+			   "32 of 64 threads");
+	cfg.policy = SHMEMSIM_RANDOM;
+	cfg.seed = 1234;
+	result = run_kernel(&cfg, warp_misses_lane, NULL, 0, 1, 32);
+	assert_bad(result, "SHMEMSIM_POLICY=random SHMEMSIM_SEED=1234");
+	assert_bad(result, "thread 9: at barrier 4, 1 of 32 threads there");
+	assert_bad(result, "in syncwarp of lanes ffffffff, missing 00000200");
+	assert_bad(result, "missing 00000200; warp_misses_lane");
+}
+
+static void test_livelock(void **state)
+{
+	int result;
+	(void)state;
+	flag = 0;
+	result = run_kernel(NULL, polls_for_ever, NULL, 0, 1, 40);
+	assert_bad(result, "livelock: all fibers that can run poll");
+	assert_bad(result, "thread 0 to 39: polling");
+	assert_bad(result, "polls_for_ever");
+	assert_bad(run_kernel(NULL, polls_with_atomics, NULL, 0, 1, 4), "livelock");
+	assert_bad(run_kernel(NULL, polls_clock, NULL, 0, 1, 4),
+		   "livelock: nothing was written for an hour");
+}
+
+static void test_step_limit(void **state)
+{
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	(void)state;
+	cfg.max_steps = 10000;
+	assert_bad(run_kernel(&cfg, busy, NULL, 0, 1, 2), "more than 10000 steps");
+}
+
+static int polls_on_host(int pe, int n_pes, void *arg)
+{
+	(void)n_pes;
+	(void)arg;
+	if (pe == 1)
+		polls_for_ever(NULL);
+	return 0;
+}
+
+static void idle_agent(void *arg)
+{
+	for (;;)
+		shmemsim_sleep(*(const uint64_t *)arg);
+}
+
+static int with_agent(int pe, int n_pes, void *arg)
+{
+	shmemsim_agent("nap", idle_agent, arg);
+	return polls_on_host(pe, n_pes, NULL);
+}
+
+static void test_host_and_agent(void **state)
+{
+	const shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	uint64_t second = 1000000000u;
+	(void)state;
+	flag = 0;
+	assert_bad(shmemsim_run(&cfg, 2, polls_on_host, NULL), "host of PE 1: polling");
+	int result = shmemsim_run(&cfg, 2, with_agent, &second);
+	assert_bad(result, "agent nap: sleeping; idle_agent");
+	assert_bad(result, "host of PE 1: polling");
+}
+
+static int stream_held_up(int pe, int n_pes, void *arg)
+{
+	static const uint32_t never;
+	const uint32_t *word = &never;
+	(void)pe;
+	(void)n_pes;
+	(void)arg;
+	shmemsim_launch(polls_for_ever, &word, sizeof(word), 1, 1, 0, NULL);
+	shmemsim_launch(busy, NULL, 0, 1, 1, 0, NULL); /* never starts */
+	return shmemsim_sync(NULL);
+}
+
+/* After failures with suspended fibers the emulator starts clean. */
+static void test_clean_start(void **state)
+{
+	const shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		assert_bad(shmemsim_run(&cfg, 2, stream_held_up, NULL), "livelock");
+	flag = 1;
+	assert_good(run_kernel(NULL, polls_for_ever, NULL, 0, 4, 64));
+	assert_string_equal(shmemsim_report(), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_deadlock),    cmocka_unit_test(test_livelock),
+		cmocka_unit_test(test_step_limit),  cmocka_unit_test(test_host_and_agent),
+		cmocka_unit_test(test_clean_start),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

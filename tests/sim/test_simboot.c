@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Bootstrap of PEs in one process: gathers, misuse, PEs that leave or return. */
+#include <shmem_dev/abi/ctx.h>
+#include "sim_test.h"
+
+#define N 4
+
+static char text[N][200];
+
+static int gather(const shmemh_boot_t *b, const void *src, void *dst, size_t nbytes)
+{
+	return b->allgather(b->state, src, dst, nbytes, text[b->pe], sizeof(text[0]));
+}
+
+static int rounds(int pe, int n_pes, void *arg)
+{
+	(void)arg;
+	for (int job = 0; job < 3; job++) {
+		const shmemh_boot_t *b = shmemsim_boot();
+		CHECK(b->size == sizeof(*b) && b->pe == pe && b->n_pes == n_pes);
+		CHECK(b == shmemsim_boot());
+		for (uint32_t i = 0; i < 10; i++) {
+			uint32_t mine[2] = {(uint32_t)pe + 100 * i, ~i}, all[N][2];
+			CHECK(gather(b, mine, all, sizeof(mine)) == SHMEMH_OK);
+			for (int p = 0; p < n_pes; p++)
+				CHECK(all[p][0] == (uint32_t)p + 100 * i && all[p][1] == ~i);
+		}
+		b->close(b->state);
+		CHECK(gather(b, &job, text[0], 4) == SHMEMH_ERR_ARGUMENT);
+	}
+	return 0;
+}
+
+static void test_rounds(void **state)
+{
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	(void)state;
+	for (cfg.policy = SHMEMSIM_ROUND_ROBIN; cfg.policy <= SHMEMSIM_RANDOM; cfg.policy++)
+		for (int n = 1; n <= N; n++)
+			assert_good(shmemsim_run(&cfg, n, rounds, NULL));
+	assert_null(shmemsim_boot());
+}
+
+static int sizes_differ(int pe, int n_pes, void *arg)
+{
+	char src[16] = {0}, dst[N * 16];
+	const shmemh_boot_t *b = shmemsim_boot();
+	(void)n_pes;
+	(void)arg;
+	CHECK(gather(b, src, dst, pe == 2 ? 16 : 8) == SHMEMH_ERR_MISMATCH);
+	CHECK(strstr(text[pe], "PE 2 passes 16 bytes, PE 0 passes 8"));
+	CHECK(gather(b, src, dst, 8) == SHMEMH_OK); /* nothing is left behind */
+	CHECK(gather(b, src, dst, 0) == SHMEMH_ERR_ARGUMENT);
+	CHECK(gather(b, src, dst, ((size_t)1 << 20) + 1) == SHMEMH_ERR_ARGUMENT);
+	return 0;
+}
+
+static const shmemh_boot_t *boot_of_0;
+
+static int foreign(int pe, int n_pes, void *arg)
+{
+	int dst[N];
+	(void)n_pes;
+	(void)arg;
+	if (pe == 0)
+		boot_of_0 = shmemsim_boot();
+	while (!boot_of_0)
+		shmemsim_yield();
+	if (pe == 1)
+		CHECK(gather(boot_of_0, &pe, dst, 4) == SHMEMH_ERR_ARGUMENT);
+	return 0;
+}
+
+static void test_misuse(void **state)
+{
+	const shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	(void)state;
+	assert_good(shmemsim_run(&cfg, N, sizes_differ, NULL));
+	assert_good(shmemsim_run(&cfg, 2, foreign, NULL));
+}
+
+static int told[N][N]; /* [who][about whom]: cause */
+
+static void gone(void *arg, int pe, uint32_t cause)
+{
+	int *mine = arg;
+	mine[pe] = mine[pe] ? -1 : (int)cause;
+	shmemd_arch_st_release_u32(&((uint32_t *)arg)[pe], (uint32_t)mine[pe]);
+}
+
+/* PE 1 closes, PE 2 returns without close, PE 3 returns before it even asked. */
+static int departures(int pe, int n_pes, void *arg)
+{
+	uint32_t dst[N];
+	(void)arg;
+	if (pe == 3)
+		return 0;
+	const shmemh_boot_t *b = shmemsim_boot();
+	b->watch(b->state, gone, told[pe]);
+	int status = gather(b, &pe, dst, 4);
+	CHECK(status == SHMEMH_ERR_PEER);
+	CHECK(strstr(text[pe], "PE 3 has returned") || strstr(text[pe], "PE 2 has returned") ||
+	      strstr(text[pe], "PE 1 has left"));
+	if (pe == 1)
+		b->close(b->state);
+	if (pe != 0)
+		return 0;
+	for (int p = 1; p < n_pes; p++)
+		while (!shmemd_arch_ld_acquire_u32(&told[0][p]))
+			shmemd_arch_spin_hint();
+	CHECK(gather(b, &pe, dst, 4) == SHMEMH_ERR_PEER);
+	b->close(b->state);
+	return 0;
+}
+
+static void test_departures(void **state)
+{
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	(void)state;
+	for (cfg.policy = SHMEMSIM_ROUND_ROBIN; cfg.policy <= SHMEMSIM_RANDOM; cfg.policy++)
+		for (cfg.seed = 0; cfg.seed < 10; cfg.seed++) {
+			memset(told, 0, sizeof(told));
+			assert_good(shmemsim_run(&cfg, N, departures, NULL));
+			assert_int_equal(told[0][1], SHMEMD_CAUSE_LEFT);
+			assert_int_equal(told[0][2], SHMEMD_CAUSE_DIED);
+			assert_int_equal(told[0][3], SHMEMD_CAUSE_DIED);
+			assert_int_equal(told[0][0], 0);
+		}
+}
+
+static int one_stays_away(int pe, int n_pes, void *arg)
+{
+	static uint32_t never;
+	uint32_t dst[N];
+	(void)n_pes;
+	(void)arg;
+	while (pe == 2 && !shmemd_arch_ld_acquire_u32(&never))
+		shmemd_arch_spin_hint();
+	const shmemh_boot_t *b = shmemsim_boot();
+	int status = gather(b, &pe, dst, 4);
+	return status ? status : (int)dst[0]; /* not a tail call: the frame stays */
+}
+
+static void test_missing_is_named(void **state)
+{
+	const shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	(void)state;
+	int result = shmemsim_run(&cfg, N, one_stays_away, NULL);
+	assert_bad(result, "host of PE 0: in the bootstrap's allgather, missing PE 2");
+	assert_bad(result, "one_stays_away");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rounds),
+		cmocka_unit_test(test_misuse),
+		cmocka_unit_test(test_departures),
+		cmocka_unit_test(test_missing_is_named),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What thread sanitizer sees on fibers: order made by fences, syncwarp, barriers, launches, and no
+ * order made by shuffles. The program runs itself once per case and looks for the sanitizer's
+ * report. Without thread sanitizer there is nothing to test: exit status 77. */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define SHMEMSIM_CUDA_DIALECT
+#include "sim_test.h"
+
+static uint32_t data[64], more[64], sig, ack;
+
+static void wait_for(const uint32_t *word, uint32_t value)
+{
+	while (shmemd_arch_ld_acquire_u32(word) != value)
+		shmemd_arch_spin_hint();
+}
+
+static int is_sender(void)
+{
+	return shmemd_arch_block() == 0;
+}
+
+static void read_data(void)
+{
+	wait_for(&sig, 1);
+	CHECK(shmemd_arch_ld_data_u32(data) == 7);
+}
+
+static void fence_present(const void *params)
+{
+	(void)params;
+	if (is_sender()) {
+		shmemd_arch_st_data_u32(data, 7);
+		shmemd_arch_fence_before_signal();
+		shmemd_arch_st_relaxed_u32(&sig, 1);
+	} else {
+		read_data();
+	}
+}
+
+static void fence_missing(const void *params)
+{
+	(void)params;
+	if (is_sender()) {
+		shmemd_arch_st_data_u32(data, 7);
+		shmemd_arch_st_relaxed_u32(&sig, 1);
+	} else {
+		read_data();
+	}
+}
+
+/* The fence is there, but before the data. */
+static void fence_early(const void *params)
+{
+	(void)params;
+	if (is_sender()) {
+		shmemd_arch_fence_before_signal();
+		shmemd_arch_st_data_u32(data, 7);
+		shmemd_arch_st_relaxed_u32(&sig, 1);
+	} else {
+		read_data();
+	}
+}
+
+static void release_store(const void *params)
+{
+	(void)params;
+	if (is_sender()) {
+		shmemd_arch_st_data_u32(data, 7);
+		shmemd_arch_st_release_u32(&sig, 1);
+	} else {
+		read_data();
+	}
+}
+
+static void atomic_signal(const void *params)
+{
+	(void)params;
+	if (is_sender()) {
+		shmemd_arch_st_data_u32(data, 7);
+		shmemd_arch_fence_before_signal();
+		shmemd_arch_red_add_u32(&sig, 1);
+	} else {
+		read_data();
+	}
+}
+
+/* Relaxed poll, then a fence: as good as an acquire. */
+static void fence_acquires(const void *params)
+{
+	(void)params;
+	if (is_sender()) {
+		shmemd_arch_st_data_u32(data, 7);
+		shmemd_arch_st_release_u32(&sig, 1);
+	} else {
+		while (shmemd_arch_ld_relaxed_u32(&sig) != 1)
+			shmemd_arch_spin_hint();
+		shmemd_arch_fence_order();
+		CHECK(shmemd_arch_ld_data_u32(data) == 7);
+	}
+}
+
+static void relaxed_poll(const void *params)
+{
+	(void)params;
+	if (is_sender()) {
+		shmemd_arch_st_data_u32(data, 7);
+		shmemd_arch_st_release_u32(&sig, 1);
+	} else {
+		while (shmemd_arch_ld_relaxed_u32(&sig) != 1)
+			shmemd_arch_spin_hint();
+		CHECK(shmemd_arch_ld_data_u32(data) == 7);
+	}
+}
+
+/* A whole warp's data under its leader's fence: cumulative through syncwarp. */
+static void warp_put(const void *params)
+{
+	uint32_t lane = shmemd_arch_lane();
+	(void)params;
+	if (is_sender()) {
+		shmemd_arch_st_data_u32(&data[lane], lane);
+		shmemd_arch_syncwarp();
+		if (lane == 0) {
+			shmemd_arch_fence_before_signal();
+			shmemd_arch_st_relaxed_u32(&sig, 1);
+		}
+	} else {
+		if (lane == 0)
+			wait_for(&sig, 1);
+		shmemd_arch_syncwarp();
+		CHECK(shmemd_arch_ld_data_u32(&data[31 - lane]) == 31 - lane);
+	}
+}
+
+static void warp_put_no_sync(const void *params)
+{
+	uint32_t lane = shmemd_arch_lane();
+	(void)params;
+	if (is_sender()) {
+		shmemd_arch_st_data_u32(&data[lane], lane);
+		if (lane == 31) { /* all others have stored by now */
+			shmemd_arch_fence_before_signal();
+			shmemd_arch_st_relaxed_u32(&sig, 1);
+		}
+	} else if (lane == 0) {
+		wait_for(&sig, 1);
+		(void)shmemd_arch_ld_data_u32(&data[5]);
+	}
+}
+
+static void shuffle_orders_nothing(const void *params)
+{
+	uint32_t lane = shmemd_arch_lane();
+	(void)params;
+	shmemd_arch_st_data_u32(&data[lane], lane);
+	(void)shmemd_arch_warp_bcast(lane, 0);
+	(void)shmemd_arch_ld_data_u32(&data[31 - lane]);
+}
+
+static void syncwarp_orders(const void *params)
+{
+	uint32_t lane = shmemd_arch_lane();
+	(void)params;
+	for (uint32_t i = 0; i < 4; i++) {
+		shmemd_arch_st_data_u32(&data[lane], lane + i);
+		shmemd_arch_syncwarp();
+		CHECK(shmemd_arch_ld_data_u32(&data[31 - lane]) == 31 - lane + i);
+		shmemd_arch_syncwarp();
+	}
+}
+
+static void barrier_orders(const void *params)
+{
+	static const char key;
+	uint32_t *scratch = shmemsim_shared(&key, 64 * sizeof(*scratch));
+	uint32_t tid = shmemd_arch_tid() % 64;
+	(void)params;
+	scratch[tid] = tid;
+	shmemd_arch_bar_sync(0, shmemd_arch_ntids());
+	CHECK(scratch[(tid + 1) % shmemd_arch_ntids()] == (tid + 1) % shmemd_arch_ntids());
+}
+
+/* Threads that never meet: run one after the other, on the same stack even, and still a race. */
+static void threads_are_unordered(const void *params)
+{
+	(void)params;
+	more[0]++;
+}
+
+typedef struct test_case {
+	const char *name;
+	void (*kernel)(const void *params);
+	int is_race;
+} test_case_t;
+
+static const test_case_t cases[] = {
+	{"fence_present", fence_present, 0},
+	{"fence_missing", fence_missing, 1},
+	{"fence_early", fence_early, 1},
+	{"release_store", release_store, 0},
+	{"atomic_signal", atomic_signal, 0},
+	{"fence_acquires", fence_acquires, 0},
+	{"relaxed_poll", relaxed_poll, 1},
+	{"warp_put", warp_put, 0},
+	{"warp_put_no_sync", warp_put_no_sync, 1},
+	{"shuffle_orders_nothing", shuffle_orders_nothing, 1},
+	{"syncwarp_orders", syncwarp_orders, 0},
+	{"barrier_orders", barrier_orders, 0},
+	{"threads_are_unordered", threads_are_unordered, 1},
+};
+
+#define N_CASES (sizeof(cases) / sizeof(cases[0]))
+#define RACE_STATUS 66 /* the sanitizer's exit status */
+
+/* The host writes, a kernel reads and writes, a second kernel and the host read: no race. */
+static int run_case(int pe, int n_pes, void *arg)
+{
+	const test_case_t *c = arg;
+	uint32_t lanes = c->kernel == fence_present || c->kernel == fence_missing ||
+					 c->kernel == fence_early || c->kernel == release_store ||
+					 c->kernel == atomic_signal ||
+					 c->kernel == fence_acquires || c->kernel == relaxed_poll
+				 ? 1
+				 : 32;
+	(void)pe;
+	(void)n_pes;
+	for (uint32_t i = 0; i < 3; i++) {
+		data[0] = data[5] = sig = ack = 0;
+		if (shmemsim_launch(c->kernel, NULL, 0, 2, lanes, 0, NULL) || shmemsim_sync(NULL))
+			return 1;
+		more[1] = data[0] + data[5];
+	}
+	return 0;
+}
+
+static int child(const char *name)
+{
+	const shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	for (size_t i = 0; i < N_CASES; i++)
+		if (strcmp(cases[i].name, name) == 0) {
+			int result = shmemsim_run(&cfg, 1, run_case, (void *)(uintptr_t)&cases[i]);
+			fputs(shmemsim_report(), stderr);
+			return result;
+		}
+	return 2;
+}
+
+static int status_of(const char *name)
+{
+	int status;
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		setenv("TSAN_OPTIONS", "exitcode=66:report_bugs=1:log_path=/dev/null", 1);
+		execl("/proc/self/exe", "test_tsan", name, (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+static void test_cases(void **state)
+{
+	int bad = 0;
+	(void)state;
+	for (size_t i = 0; i < N_CASES; i++) {
+		int status = status_of(cases[i].name);
+		if (status != (cases[i].is_race ? RACE_STATUS : 0)) {
+			print_error("%s: exit status %d\n", cases[i].name, status);
+			bad++;
+		}
+	}
+	assert_int_equal(bad, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+	if (!SHMEMDI_CPU_TSAN) {
+		puts("skipped: not built with thread sanitizer");
+		return 77;
+	}
+	return argc > 1 ? child(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);
+}
