@@ -110,16 +110,13 @@ static void flush(conn_t *c)
 {
 	while (c->out && c->state != CONN_DEAD) {
 		blob_t *blob = c->out->blob;
-		ssize_t n = send(c->fd, blob->bytes + c->out_sent, blob->nbytes - c->out_sent,
-				 MSG_NOSIGNAL);
+		ssize_t n = shmemhi_send_some(c->fd, blob->bytes + c->out_sent,
+					      blob->nbytes - c->out_sent);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			if (errno != EAGAIN && errno != EWOULDBLOCK)
-				c->state = CONN_DEAD;
+		if (n < 0)
+			c->state = CONN_DEAD;
+		if (n <= 0)
 			return;
-		}
 		c->out_sent += (size_t)n;
 		if (c->out_sent == blob->nbytes)
 			pop_out(c);
@@ -315,7 +312,9 @@ static void expire(hub_t *hub)
 	conn_t *c;
 
 	for (c = hub->conns; c; c = c->next) {
-		/* Once the job runs, nobody who has not proved anything has business here. */
+		/* Once the job runs, nobody who has not proved anything has business here. In
+		 * the turn in which it begins all numbers are taken; later a PE may have died, and
+		 * nobody may take its place. */
 		int is_late =
 			c->deadline <= now || (c->state == CONN_HELLO && hub->phase == HUB_RUNNING);
 

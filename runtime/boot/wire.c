@@ -83,48 +83,35 @@ static int wait_for(int fd, short events, uint64_t deadline)
 	}
 }
 
+ssize_t shmemhi_send_some(int fd, const void *buf, size_t nbytes)
+{
+	for (;;) {
+		ssize_t n = send(fd, buf, nbytes, MSG_NOSIGNAL);
+
+		if (n >= 0)
+			return n;
+		if (would_block())
+			return 0;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
 int shmemhi_send_all(int fd, const void *buf, size_t nbytes, uint64_t deadline)
 {
 	const char *at = buf;
 
 	while (nbytes > 0) {
-		ssize_t n = send(fd, at, nbytes, MSG_NOSIGNAL);
+		ssize_t n = shmemhi_send_some(fd, at, nbytes);
+		int status;
 
-		if (n >= 0) {
-			at += n;
-			nbytes -= (size_t)n;
-		} else if (would_block()) {
-			int status = wait_for(fd, POLLOUT, deadline);
-
-			if (status != 0)
-				return status;
-		} else if (errno != EINTR) {
-			return errno;
-		}
-	}
-	return 0;
-}
-
-int shmemhi_recv_all(int fd, void *buf, size_t nbytes, uint64_t deadline)
-{
-	char *at = buf;
-
-	while (nbytes > 0) {
-		ssize_t n = recv(fd, at, nbytes, 0);
-
-		if (n == 0)
-			return ECONNRESET;
-		if (n > 0) {
-			at += n;
-			nbytes -= (size_t)n;
-		} else if (would_block()) {
-			int status = wait_for(fd, POLLIN, deadline);
-
-			if (status != 0)
-				return status;
-		} else if (errno != EINTR) {
-			return errno;
-		}
+		if (n < 0)
+			return (int)-n;
+		at += n;
+		nbytes -= (size_t)n;
+		status = n == 0 ? wait_for(fd, POLLOUT, deadline) : 0;
+		if (status != 0)
+			return status;
 	}
 	return 0;
 }
@@ -144,6 +131,25 @@ static ssize_t recv_some(int fd, void *buf, size_t nbytes)
 		if (errno != EINTR)
 			return -errno;
 	}
+}
+
+int shmemhi_recv_all(int fd, void *buf, size_t nbytes, uint64_t deadline)
+{
+	char *at = buf;
+
+	while (nbytes > 0) {
+		ssize_t n = recv_some(fd, at, nbytes);
+		int status;
+
+		if (n < 0)
+			return (int)-n;
+		at += n;
+		nbytes -= (size_t)n;
+		status = n == 0 ? wait_for(fd, POLLIN, deadline) : 0;
+		if (status != 0)
+			return status;
+	}
+	return 0;
 }
 
 static int reserve(shmemhi_inbox_t *in, size_t nbytes)

@@ -8,7 +8,8 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#define N_FLOOD 200 /* more than the hub keeps */
+#define N_FLOOD 200
+#define N_KEPT 128 /* by the hub, of connections that have proved nothing */
 
 static shmemh_uniqueid_t id;
 static pe_t pes[MAX_TEST_PES];
@@ -65,6 +66,30 @@ static size_t drain(int fd)
 	while (shmemhi_recv_all(fd, bytes, 1, shmemhi_deadline(PATIENCE)) == 0)
 		nbytes++;
 	return nbytes;
+}
+
+/* What goes to stderr between begin and end. */
+static int saved_stderr;
+static int capture_ends[2];
+
+static void capture_begin(void)
+{
+	assert_int_equal(pipe(capture_ends), 0);
+	saved_stderr = dup(STDERR_FILENO);
+	dup2(capture_ends[1], STDERR_FILENO);
+	close(capture_ends[1]);
+}
+
+static void capture_end(char *text, size_t nbytes)
+{
+	ssize_t n;
+
+	dup2(saved_stderr, STDERR_FILENO);
+	close(saved_stderr);
+	fcntl(capture_ends[0], F_SETFL, O_NONBLOCK);
+	n = read(capture_ends[0], text, nbytes - 1);
+	text[n > 0 ? n : 0] = '\0';
+	close(capture_ends[0]);
 }
 
 /* ---- strangers at the hub ---- */
@@ -149,49 +174,96 @@ static void test_frames_without_proof(void **state)
 	expect_job();
 }
 
-/* The oldest of them goes first, so that the PEs, which come last, are served. */
+static int count(const char *text, const char *part)
+{
+	int n = 0;
+
+	while ((text = strstr(text, part)) != NULL) {
+		text += strlen(part);
+		n++;
+	}
+	return n;
+}
+
+/* The oldest of them goes first, one for each that is too many, so that the PEs, which come last,
+ * are served. */
 static void test_flood(void **state)
 {
+	static char text[65536];
 	shmemhi_addr_t addr;
 	int fds[N_FLOOD];
 	int i;
 
 	(void)state;
+	setenv("SHMEMH_DEBUG", "info", 1);
+	capture_begin();
 	make_id(&id, 2, "20s");
+	unsetenv("SHMEMH_DEBUG");
 	addr = hub_addr();
 	for (i = 0; i < N_FLOOD; i++)
 		fds[i] = connect_to(&addr);
-	drain(fds[0]);
+	for (i = 0; i < N_FLOOD - N_KEPT; i++)
+		drain(fds[i]);
+	capture_end(text, sizeof(text));
+	assert_int_equal(count(text, "too many unproved connections"), N_FLOOD - N_KEPT);
+	capture_begin(); /* the PEs push out two more */
 	expect_job();
+	capture_end(text, sizeof(text));
 	for (i = 0; i < N_FLOOD; i++)
 		close(fds[i]);
 }
 
+/* Somebody who knows the secret, but proves it only when the job runs and PE 1 has died, does not
+ * become PE 1. */
+static void test_late_proof(void **state)
+{
+	shmemhi_challenge_t challenge;
+	shmemhi_hello_t hello = {.pe = 1, .n_pes = 2};
+	shmemhi_verdict_t verdict;
+	shmemhi_addr_t addr;
+	shmemhi_key_t key;
+	shmemhi_id_t in;
+	int late;
+	int fds[2];
+	int i;
+
+	(void)state;
+	make_id(&id, 2, "20s");
+	addr = hub_addr();
+	late = connect_to(&addr);
+	for (i = 0; i < 2; i++)
+		fds[i] = raw_join(&id, i, 2);
+	for (i = 0; i < 2; i++)
+		raw_expect(fds[i], SHMEMHI_GO);
+	close(fds[1]);
+	raw_expect(fds[0], SHMEMHI_GONE);
+	assert_int_equal(shmemhi_id_unpack(&id, &in), 0);
+	shmemhi_wire_key(in.secret, sizeof(in.secret), &key);
+	assert_int_equal(
+		shmemhi_recv_all(late, &challenge, sizeof(challenge), shmemhi_deadline(PATIENCE)),
+		0);
+	memcpy(hello.magic, SHMEMHI_WIRE_MAGIC, sizeof(hello.magic));
+	shmemhi_mac_hello(&key, &challenge, &hello, hello.mac);
+	(void)shmemhi_send_all(late, &hello, sizeof(hello), shmemhi_deadline(PATIENCE));
+	assert_int_not_equal(
+		shmemhi_recv_all(late, &verdict, sizeof(verdict), shmemhi_deadline(PATIENCE)), 0);
+	close(late);
+	close(fds[0]);
+}
+
+/* Writing to who has gone is an error, not the end of the process. */
+static void test_no_sigpipe(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	close(fds[1]);
+	assert_int_equal(shmemhi_send_all(fds[0], "x", 1, shmemhi_deadline(PATIENCE)), EPIPE);
+	close(fds[0]);
+}
+
 /* ---- a wrong secret ---- */
-
-/* What goes to stderr between begin and end. */
-static int saved_stderr;
-static int capture_ends[2];
-
-static void capture_begin(void)
-{
-	assert_int_equal(pipe(capture_ends), 0);
-	saved_stderr = dup(STDERR_FILENO);
-	dup2(capture_ends[1], STDERR_FILENO);
-	close(capture_ends[1]);
-}
-
-static void capture_end(char *text, size_t nbytes)
-{
-	ssize_t n;
-
-	dup2(saved_stderr, STDERR_FILENO);
-	close(saved_stderr);
-	fcntl(capture_ends[0], F_SETFL, O_NONBLOCK);
-	n = read(capture_ends[0], text, nbytes - 1);
-	text[n > 0 ? n : 0] = '\0';
-	close(capture_ends[0]);
-}
 
 static void test_wrong_secret(void **state)
 {
@@ -400,7 +472,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_silent),         cmocka_unit_test(test_silent_is_dropped),
 		cmocka_unit_test(test_garbage),        cmocka_unit_test(test_frames_without_proof),
-		cmocka_unit_test(test_flood),          cmocka_unit_test(test_wrong_secret),
+		cmocka_unit_test(test_flood),          cmocka_unit_test(test_late_proof),
+		cmocka_unit_test(test_no_sigpipe),     cmocka_unit_test(test_wrong_secret),
 		cmocka_unit_test(test_replayed_hello), cmocka_unit_test(test_impostors),
 		cmocka_unit_test(test_other_service),  cmocka_unit_test(test_hub_loss),
 		cmocka_unit_test(test_damaged_id),
