@@ -27,6 +27,7 @@ typedef struct pes {
 	int is_emulated; /* all PEs in this process; its clock is virtual */
 	uint64_t seed;   /* 0: all sizes; else one random schedule of many: keep it small */
 	int *status;     /* [PES_STATUS_NELEMS] device memory, zeroed: what kernels report */
+	int is_alone;    /* see pes_alone */
 	int failed;      /* a check of this PE failed; only the first is printed */
 	void *allocs[PES_ALLOCS_MAX]; /* what pes_alloc gave, freed when the test ends */
 	void *reads[PES_ALLOCS_MAX];  /* what pes_read gave, likewise */
@@ -77,6 +78,10 @@ void *pes_read(pes_t *pes, const void *dev, size_t nbytes);
 
 /* Free what pes_alloc and pes_read gave so far; the harness does it after each test. */
 void pes_release(pes_t *pes);
+
+/* From here on this PE calls no collective with the others any more: the harness neither frees nor
+ * agrees, and a failed finalize is no failure. For the last test of a program. */
+void pes_alone(pes_t *pes);
 
 /* Wait for the PE's kernels, latch words of status that are not 0 (and set them to 0), and wait for
  * all PEs. Returns 0, or 1 after latching if the PEs cannot go on together. */

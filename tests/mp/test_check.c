@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* A check build (SHMEMD_CHECK): bad arguments change no memory, are latched or returned, and the
+ * record names the operation, the value and the call site. */
+#define SHMEMD_CHECK 1
+#include <stdlib.h>
+#include <string.h>
+#include "pes.h"
+#include "scopes.h"
+
+#define GUARD 0x5a
+
+typedef struct check_params {
+	shmemd_ctx_t ctx;
+	uint64_t *words; /* [4] filled with GUARD */
+	uint64_t *local; /* [1] not in the heap, or in it: source of puts */
+	int bad_pe;
+	int *result; /* [1] what the bad call, or quiet after it, returned */
+	int *status;
+} check_params_t;
+
+static int check_params(pes_t *pes, check_params_t *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->ctx = pes->ctx;
+	p->status = pes->status;
+	PES_ALLOC(pes, p->words, uint64_t, 4, GUARD);
+	PES_ALLOC(pes, p->local, uint64_t, 1, 0);
+	PES_ALLOC(pes, p->result, int, 1, 0);
+	return 0;
+}
+
+/* The call came back with want, the record says so, no word changed, and after a clear the next
+ * error can be told. In C the site is the function that was called, in C++ file and line. */
+static int expect_error(pes_t *pes, const check_params_t *p, int want, uint32_t op, uint64_t value,
+			const char *function)
+{
+	const char *site = "test_check";
+	unsigned char guard[32], *words;
+	shmemd_error_t err;
+	char text[256];
+	int *result;
+
+#ifndef __cplusplus
+	site = function;
+#endif
+	result = (int *)pes_read(pes, p->result, sizeof(*result));
+	words = (unsigned char *)pes_read(pes, p->words, sizeof(guard));
+	if (result == NULL || words == NULL)
+		return 1;
+	memset(guard, GUARD, sizeof(guard));
+	pes_bytes(pes, words, guard, sizeof(guard), function, __FILE__, __LINE__);
+	PES_EQ(pes, *result, want);
+	PES_EQ(pes, shmemh_error_get(pes->job, &err), want);
+	PES_EQ(pes, err.op, op);
+	PES_EQ(pes, err.value, value);
+	PES_CHECK(pes, strstr(err.site, site) != NULL);
+	PES_CHECK(pes, strstr(shmemh_error_format(&err, text, sizeof(text)), site) != NULL);
+	PES_TRY(pes, shmemh_error_clear(pes->job));
+	PES_EQ(pes, shmemh_error_get(pes->job, NULL), 0);
+	PES_TRY(pes, shmemh_barrier(pes->job));
+	return 0;
+}
+
+SHMEMD_KERNEL(put_bad_pe_kernel, check_params_t, p)
+{
+	shmemd_putmem(&p.ctx, p.words, p.local, 8, p.bad_pe);
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+SHMEMD_KERNEL(get_bad_pe_kernel, check_params_t, p)
+{
+	*p.result = shmemd_getmem(&p.ctx, p.words, p.words, 8, p.bad_pe);
+}
+
+static int pe_out_of_range(pes_t *pes)
+{
+	check_params_t p;
+	int bad;
+
+	for (bad = 0; bad < 2; bad++) {
+		if (check_params(pes, &p))
+			return 1;
+		p.bad_pe = bad == 0 ? pes->n_pes : -1;
+		PES_RUN(pes, put_bad_pe_kernel, 1, 1, p);
+		if (expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_PUT,
+				 (uint64_t)(int64_t)p.bad_pe, "shmemd_putmem"))
+			return 1;
+		PES_RUN(pes, get_bad_pe_kernel, 1, 1, p);
+		if (expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_GET,
+				 (uint64_t)(int64_t)p.bad_pe, "shmemd_getmem"))
+			return 1;
+		pes_release(pes);
+	}
+	return 0;
+}
+
+SHMEMD_KERNEL(unaligned_add_kernel, check_params_t, p)
+{
+	uint64_t *word = (uint64_t *)((char *)p.words + 4);
+
+	shmemd_atomic_add_u64(&p.ctx, word, 1, shmemd_my_pe(&p.ctx));
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+SHMEMD_KERNEL(unaligned_fetch_kernel, check_params_t, p)
+{
+	uint32_t *word = (uint32_t *)((char *)p.words + 1), old;
+
+	*p.result = shmemd_atomic_fetch_add_u32(&p.ctx, &old, word, 1, 0);
+}
+
+SHMEMD_KERNEL(unaligned_wait_kernel, check_params_t, p)
+{
+	const uint64_t *word = (const uint64_t *)((char *)p.words + 2);
+
+	*p.result = shmemd_wait_until_u64(&p.ctx, word, SHMEMD_CMP_EQ, 0);
+}
+
+static int unaligned_atomic(pes_t *pes)
+{
+	check_params_t p;
+
+	if (check_params(pes, &p))
+		return 1;
+	PES_RUN(pes, unaligned_add_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_UNALIGNED, SHMEMD_OP_ATOMIC, 8,
+			 "shmemd_atomic_add_u64"))
+		return 1;
+	PES_RUN(pes, unaligned_fetch_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_UNALIGNED, SHMEMD_OP_ATOMIC, 4,
+			 "shmemd_atomic_fetch_add_u32"))
+		return 1;
+	PES_RUN(pes, unaligned_wait_kernel, 1, 1, p);
+	return expect_error(pes, &p, SHMEMD_ERR_UNALIGNED, SHMEMD_OP_WAIT, 8,
+			    "shmemd_wait_until_u64");
+}
+
+SHMEMD_KERNEL(outside_kernel, check_params_t, p)
+{
+	/* The last byte of the range is one behind the heap. */
+	char *dst = p.ctx.heap + p.ctx.heap_nbytes - 7;
+
+	shmemd_putmem(&p.ctx, dst, p.local, 8, shmemd_my_pe(&p.ctx));
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+SHMEMD_KERNEL(foreign_kernel, check_params_t, p)
+{
+	*p.result = shmemd_getmem(&p.ctx, p.local, (const char *)&p, 8, 0);
+}
+
+static int not_symmetric(pes_t *pes)
+{
+	check_params_t p;
+
+	if (check_params(pes, &p))
+		return 1;
+	PES_RUN(pes, outside_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_PUT, 8, "shmemd_putmem"))
+		return 1;
+	PES_RUN(pes, foreign_kernel, 1, 1, p);
+	return expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_GET, 8, "shmemd_getmem");
+}
+
+SHMEMD_KERNEL(bad_cmp_kernel, check_params_t, p)
+{
+	*p.result = shmemd_signal_wait_until(&p.ctx, p.words, 6, 0);
+}
+
+SHMEMD_KERNEL(bad_signal_kernel, check_params_t, p)
+{
+	shmemd_signal_op(&p.ctx, p.words, 1, 2, shmemd_my_pe(&p.ctx));
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+static int bad_enumerator(pes_t *pes)
+{
+	check_params_t p;
+
+	if (check_params(pes, &p))
+		return 1;
+	PES_RUN(pes, bad_cmp_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_WAIT, 6,
+			 "shmemd_signal_wait_until"))
+		return 1;
+	PES_RUN(pes, bad_signal_kernel, 1, 1, p);
+	return expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_SIGNAL, 2,
+			    "shmemd_signal_op");
+}
+
+/* The first error is kept until it is cleared; good operations go on beside it. */
+SHMEMD_KERNEL(two_errors_kernel, check_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx);
+
+	shmemd_putmem(&p.ctx, p.words, p.local, 8, 12345);
+	shmemd_atomic_add_u64(&p.ctx, (uint64_t *)((char *)p.words + 1), 1, me);
+	shmemd_p_u64(&p.ctx, p.local, 42, me);
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+static int first_error_stays(pes_t *pes)
+{
+	uint64_t *local;
+	check_params_t p;
+
+	if (check_params(pes, &p))
+		return 1;
+	PES_RUN(pes, two_errors_kernel, 1, 1, p);
+	local = (uint64_t *)pes_read(pes, p.local, 8);
+	if (local != NULL)
+		PES_EQ(pes, *local, 42);
+	return expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_PUT, 12345, "shmemd_putmem");
+}
+
+/* PE 0 calls barrier, the others sync: somebody is told. The last test: the team's sync is out of
+ * step afterwards. */
+SHMEMD_KERNEL(mismatch_kernel, check_params_t, p)
+{
+	if (shmemd_my_pe(&p.ctx) == 0)
+		*p.result = shmemd_barrier_for(&p.ctx, PES_LIMIT_NS);
+	else
+		*p.result = shmemd_sync_for(&p.ctx, PES_LIMIT_NS);
+}
+
+static int different_collectives(pes_t *pes)
+{
+	int *results = (int *)calloc((size_t)pes->n_pes, sizeof(int)), told = 0, pe;
+	check_params_t p;
+
+	if (pes->n_pes < 2) {
+		free(results);
+		return pes_skip(pes, "one PE cannot differ");
+	}
+	if (check_params(pes, &p))
+		return 1;
+	PES_RUN(pes, mismatch_kernel, 1, 1, p);
+	PES_TRY(pes, run_copy(&pe, p.result, sizeof(pe)));
+	PES_TRY(pes, shmemh_allgather(pes->job, &pe, results, sizeof(pe)));
+	for (pe = 0; pe < pes->n_pes; pe++)
+		told += results[pe] == SHMEMD_ERR_COLLECTIVE;
+	PES_CHECK(pes, told > 0);
+	free(results);
+	PES_TRY(pes, shmemh_error_clear(pes->job));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const pes_test_t tests[] = {
+		PES_TEST(pe_out_of_range),   PES_TEST(unaligned_atomic),
+		PES_TEST(not_symmetric),     PES_TEST(bad_enumerator),
+		PES_TEST(first_error_stays), PES_TEST(different_collectives),
+	};
+
+	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
