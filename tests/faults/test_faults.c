@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include "pes.h"
 #include "scopes.h"
-#include "spawn.h"
+#include "copies.h"
 
 #define N_PES 4
 #define GONE (N_PES - 1)
@@ -151,7 +151,7 @@ static int early_pe(void)
 }
 
 /* The ends that every test wants: exit status 0, but PE killed (or none: -1) by SIGKILL. */
-static void check_ends(const spawn_end_t *ends, int n, int killed)
+static void check_ends(const copy_end_t *ends, int n, int killed)
 {
 	int i, failed = 0;
 
@@ -159,37 +159,37 @@ static void check_ends(const spawn_end_t *ends, int n, int killed)
 		failed |= ends[i].is_late || ends[i].status != 0 ||
 			  ends[i].signal != (i == killed ? SIGKILL : 0);
 	if (failed)
-		spawn_print(ends, n);
+		copies_print(ends, n);
 	assert_false(failed);
 }
 
 static void missing_pe(void **state)
 {
-	spawn_end_t ends[2];
+	copy_end_t ends[2];
 
 	(void)state;
 	setenv("SHMEMH_BOOT_TIMEOUT", "1s", 1);
-	assert_int_equal(spawn_pes("early", 3, 2, 30, ends), 0);
+	assert_int_equal(copies_run("early", 3, 2, 30, ends), 0);
 	unsetenv("SHMEMH_BOOT_TIMEOUT");
 	check_ends(ends, 2, -1);
 }
 
 static void killed_during_wait(void **state)
 {
-	spawn_end_t ends[N_PES];
+	copy_end_t ends[N_PES];
 
 	(void)state;
-	assert_int_equal(spawn_pes("killed", N_PES, N_PES, 60, ends), 0);
+	assert_int_equal(copies_run("killed", N_PES, N_PES, 60, ends), 0);
 	check_ends(ends, N_PES, GONE);
 }
 
 static void left_during_wait(void **state)
 {
-	spawn_end_t ends[N_PES];
+	copy_end_t ends[N_PES];
 
 	(void)state;
 	setenv("SHMEMH_BOOT_TIMEOUT", "1s", 1); /* finalize waits so long for the others */
-	assert_int_equal(spawn_pes("left", N_PES, N_PES, 60, ends), 0);
+	assert_int_equal(copies_run("left", N_PES, N_PES, 60, ends), 0);
 	unsetenv("SHMEMH_BOOT_TIMEOUT");
 	check_ends(ends, N_PES, -1);
 }

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <shmem_host/shmem_host.h>
-#include "spawn.h"
+#include "copies.h"
 
 extern char **environ;
 
@@ -53,7 +53,7 @@ static int start(child_t *child, const char *role, int pe)
 }
 
 /* Note how a child ended. */
-static void reap(child_t *child, int wait_status, spawn_end_t *end)
+static void reap(child_t *child, int wait_status, copy_end_t *end)
 {
 	size_t n;
 
@@ -66,7 +66,7 @@ static void reap(child_t *child, int wait_status, spawn_end_t *end)
 	fclose(child->err);
 }
 
-static void wait_all(child_t *children, int n, int seconds, spawn_end_t *ends)
+static void wait_all(child_t *children, int n, int seconds, copy_end_t *ends)
 {
 	struct timespec pause = {0, 10000000};
 	int turns = seconds * 100, alive = n, i, wait_status;
@@ -90,10 +90,10 @@ static void wait_all(child_t *children, int n, int seconds, spawn_end_t *ends)
 	}
 }
 
-int spawn_pes(const char *role, int n_pes, int n_started, int seconds, spawn_end_t *ends)
+int copies_run(const char *role, int n_pes, int n_started, int seconds, copy_end_t *ends)
 {
 	char text[SHMEMH_UNIQUEID_TEXT_NBYTES];
-	child_t children[SPAWN_MAX] = {{0, NULL}};
+	child_t children[COPIES_MAX] = {{0, NULL}};
 	shmemh_uniqueid_t id;
 	int failed = 0, i;
 
@@ -115,7 +115,7 @@ int spawn_pes(const char *role, int n_pes, int n_started, int seconds, spawn_end
 	return failed;
 }
 
-void spawn_print(const spawn_end_t *ends, int n_started)
+void copies_print(const copy_end_t *ends, int n_started)
 {
 	int i;
 
