@@ -99,8 +99,9 @@ void shmemhi_mac_verdict(const shmemhi_key_t *key, const shmemhi_challenge_t *ch
 
 /* Options of a connected socket: no delay, and a host that vanished is noticed after about 30 s:
  * by keep-alive probes when idle (10 s, then every 5 s), by TCP_USER_TIMEOUT when data is on the
- * way. The time is a compromise: a switch that restarts is not a dead host. A process that is stopped
- * (SIGSTOP, debugger) stays connected, as long as its receive buffer takes what it is sent. */
+ * way. The time is a compromise: a switch that restarts is not a dead host. A process that is
+ * stopped (SIGSTOP, debugger) stays connected, as long as its receive buffer takes what it is
+ * sent. */
 void shmemhi_tcp_options(int fd);
 
 /* What fits now, non-blocking socket; a lost connection raises no SIGPIPE. Returns bytes sent, 0
