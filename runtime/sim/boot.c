@@ -62,11 +62,12 @@ static int say_gone(job_t *job)
 		int state = job->seats[pe].state;
 		if (state != SEAT_LEFT && state != SEAT_DIED)
 			continue;
-		snprintf(job->text, sizeof(job->text),
-			 state == SEAT_LEFT
-				 ? "PE %d has left the job"
-				 : "PE %d has returned from its main without leaving the job",
-			 pe);
+		shmemsimi_format(
+			job->text, sizeof(job->text),
+			state == SEAT_LEFT
+				? "PE %d has left the job"
+				: "PE %d has returned from its main without leaving the job",
+			pe);
 		return SHMEMH_ERR_PEER;
 	}
 	return SHMEMH_OK;
@@ -77,9 +78,9 @@ static void deliver(job_t *job)
 	size_t nbytes = job->seats[0].nbytes;
 	for (int pe = 0; pe < job->n_pes; pe++)
 		if (job->seats[pe].nbytes != nbytes) {
-			snprintf(job->text, sizeof(job->text),
-				 "allgather: PE %d passes %zu bytes, PE 0 passes %zu", pe,
-				 job->seats[pe].nbytes, nbytes);
+			shmemsimi_format(job->text, sizeof(job->text),
+					 "allgather: PE %d passes %zu bytes, PE 0 passes %zu", pe,
+					 job->seats[pe].nbytes, nbytes);
 			conclude(job, SHMEMH_ERR_MISMATCH);
 			return;
 		}
@@ -133,11 +134,13 @@ static void vacate(job_t *job, int pe, int state, uint32_t cause)
 		say_gone(job);
 		conclude(job, SHMEMH_ERR_PEER);
 	}
+	shmemsimi_acquire(&job->n_pes); /* as if one thread made all these calls */
 	for (int i = 0; i < job->n_pes; i++) {
 		seat_t *s = &job->seats[i];
 		if (s->state == SEAT_IN && s->gone)
 			s->gone(s->gone_arg, pe, cause);
 	}
+	shmemsimi_release(&job->n_pes);
 	shmemsim_wrote = 1; /* gone writes words that fibers poll */
 }
 
@@ -147,11 +150,13 @@ static void watch(void *state, void (*gone)(void *arg, int pe, uint32_t cause), 
 	job_t *job = s->job;
 	s->gone = gone;
 	s->gone_arg = arg;
+	shmemsimi_acquire(&job->n_pes);
 	for (int pe = 0; pe < job->n_pes; pe++)
 		if (job->seats[pe].state == SEAT_LEFT)
 			gone(arg, pe, SHMEMD_CAUSE_LEFT);
 		else if (job->seats[pe].state == SEAT_DIED)
 			gone(arg, pe, SHMEMD_CAUSE_DIED);
+	shmemsimi_release(&job->n_pes);
 }
 
 static void leave(void *state)

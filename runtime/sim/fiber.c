@@ -154,16 +154,8 @@ void shmemsimi_fiber_begin(void)
 		f->tsan = __tsan_get_current_fiber();
 }
 
-static void destroy_tsan(shmemsimi_fiber_t *f)
+static void drop_stack(shmemsimi_fiber_t *f)
 {
-	if (f->tsan)
-		__tsan_destroy_fiber(f->tsan);
-	f->tsan = NULL;
-}
-
-void shmemsimi_fiber_discard(shmemsimi_fiber_t *f)
-{
-	destroy_tsan(f);
 	if (!f->stack)
 		return;
 	VALGRIND_STACK_DEREGISTER(f->stack_id);
@@ -175,11 +167,23 @@ void shmemsimi_fiber_discard(shmemsimi_fiber_t *f)
 	f->stack = NULL;
 }
 
+void shmemsimi_fiber_discard(shmemsimi_fiber_t *f)
+{
+	/* Not earlier: thread sanitizer reports no race with a fiber that it has forgotten. */
+	if (f->tsan)
+		__tsan_destroy_fiber(f->tsan);
+	f->tsan = NULL;
+	drop_stack(f);
+}
+
 static void take_trace(shmemsimi_fiber_t *f)
 {
-	f->n_trace = backtrace((void **)f->trace, SHMEMSIMI_N_TRACE);
-	if (f != shmemsimi_w.reporter)
-		shmemsimi_switch(shmemsimi_w.reporter);
+	void *trace[SHMEMSIMI_N_TRACE];
+	f->n_trace = backtrace(trace, SHMEMSIMI_N_TRACE);
+	shmemsimi_copy(f->trace, trace, sizeof(trace));
+	/* It does not run again: all it did is before what follows the run. */
+	shmemsimi_release(&shmemsimi_w.n_live);
+	shmemsimi_switch(shmemsimi_w.reporter);
 }
 
 /* On the new stack: finish what the switch began. */
@@ -197,13 +201,13 @@ static void arrived(void)
 		}
 	}
 	if (from->state == DONE && from->kind != KIND_MAIN) {
-		shmemsimi_fiber_discard(from);
+		drop_stack(from);
 		if (w->ended) {
 			shmemsimi_grid_free(w->ended);
 			w->ended = NULL;
 		}
 	}
-	if (w->reporter)
+	if (w->reporter && f != w->reporter)
 		take_trace(f);
 }
 

@@ -42,7 +42,7 @@ static shmemsimi_fiber_t *add_host(int kind, int pe, const char *name, void (*fn
 	f->pe = pe;
 	f->entry = fn;
 	f->arg = arg;
-	snprintf(f->name, sizeof(f->name), "%s", name);
+	shmemsimi_format(f->name, sizeof(f->name), "%s", name);
 	f->next = shmemsimi_w.hosts;
 	shmemsimi_w.hosts = f;
 	shmemsimi_release(&shmemsimi_w);

@@ -238,7 +238,9 @@ void shmemsimi_boot_missing(int pe, char *text, size_t nbytes); /* in the gather
 /* report.c, symbol.c */
 void shmemsimi_report_begin(void);
 void shmemsimi_report_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void shmemsimi_report_stuck(void); /* main: appends the place of each fiber */
+size_t shmemsimi_format(char *dst, size_t nbytes, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4))); /* snprintf into memory that fibers share */
+void shmemsimi_report_stuck(void);             /* main: appends the place of each fiber */
 int shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
 
 #endif

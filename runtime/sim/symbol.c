@@ -80,7 +80,7 @@ static int resolve(const void *pc, char *text, size_t nbytes)
 	/* a return address may already lie behind the function whose last word is a call */
 	const char *at = (const char *)pc - 1;
 	if (!dladdr(at, &info) || !info.dli_fname) {
-		snprintf(text, nbytes, "%p", pc);
+		shmemsimi_format(text, nbytes, "%p", pc);
 		return 0;
 	}
 	uint64_t base = (uint64_t)(uintptr_t)info.dli_fbase;
@@ -90,10 +90,10 @@ static int resolve(const void *pc, char *text, size_t nbytes)
 	const char *name = image.bytes ? look_up(&image, (uint64_t)(uintptr_t)at, base) : NULL;
 	name = name ? name : info.dli_sname;
 	if (name)
-		snprintf(text, nbytes, "%s", name);
+		shmemsimi_format(text, nbytes, "%s", name);
 	else
-		snprintf(text, nbytes, "%s+0x%llx", info.dli_fname,
-			 (unsigned long long)((uint64_t)(uintptr_t)at - base));
+		shmemsimi_format(text, nbytes, "%s+0x%llx", info.dli_fname,
+				 (unsigned long long)((uint64_t)(uintptr_t)at - base));
 	if (image.bytes)
 		munmap((void *)(uintptr_t)image.bytes, image.nbytes);
 	return name != NULL;
@@ -117,6 +117,6 @@ int shmemsimi_symbol(const void *pc, char *text, size_t nbytes)
 		known[i].pc = pc;
 		known[i].is_name = resolve(pc, known[i].text, sizeof(known[i].text));
 	}
-	snprintf(text, nbytes, "%s", known[i].text);
+	shmemsimi_format(text, nbytes, "%s", known[i].text);
 	return known[i].is_name;
 }

@@ -64,8 +64,8 @@ static int foreign(int pe, int n_pes, void *arg)
 	(void)n_pes;
 	(void)arg;
 	if (pe == 0)
-		boot_of_0 = shmemsim_boot();
-	while (!boot_of_0)
+		__atomic_store_n(&boot_of_0, shmemsim_boot(), __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&boot_of_0, __ATOMIC_ACQUIRE))
 		shmemsim_yield();
 	if (pe == 1)
 		CHECK(gather(boot_of_0, &pe, dst, 4) == SHMEMH_ERR_ARGUMENT);
@@ -80,13 +80,14 @@ static void test_misuse(void **state)
 	assert_good(shmemsim_run(&cfg, 2, foreign, NULL));
 }
 
-static int told[N][N]; /* [who][about whom]: cause */
+static uint32_t told[N][N]; /* [who][about whom]: cause */
 
 static void gone(void *arg, int pe, uint32_t cause)
 {
-	int *mine = arg;
-	mine[pe] = mine[pe] ? -1 : (int)cause;
-	shmemd_arch_st_release_u32(&((uint32_t *)arg)[pe], (uint32_t)mine[pe]);
+	uint32_t *mine = arg;
+	/* a second call shows as a cause that does not exist */
+	uint32_t value = __atomic_load_n(&mine[pe], __ATOMIC_RELAXED) ? 99 : cause;
+	__atomic_store_n(&mine[pe], value, __ATOMIC_RELEASE);
 }
 
 /* PE 1 closes, PE 2 returns without close, PE 3 returns before it even asked. */

@@ -9,7 +9,7 @@
 #define SHMEMSIM_CUDA_DIALECT
 #include "sim_test.h"
 
-static uint32_t data[64], more[64], sig, ack;
+static uint32_t data[64], more[64], sig;
 
 static void wait_for(const uint32_t *word, uint32_t value)
 {
@@ -147,27 +147,27 @@ static void warp_put_no_sync(const void *params)
 		}
 	} else if (lane == 0) {
 		wait_for(&sig, 1);
-		(void)shmemd_arch_ld_data_u32(&data[5]);
+		CHECK(shmemd_arch_ld_data_u32(&data[5]) == 5);
 	}
 }
 
 static void shuffle_orders_nothing(const void *params)
 {
-	uint32_t lane = shmemd_arch_lane();
+	uint32_t lane = shmemd_arch_lane(), *mine = &data[32 * shmemd_arch_block()];
 	(void)params;
-	shmemd_arch_st_data_u32(&data[lane], lane);
+	shmemd_arch_st_data_u32(&mine[lane], lane);
 	(void)shmemd_arch_warp_bcast(lane, 0);
-	(void)shmemd_arch_ld_data_u32(&data[31 - lane]);
+	CHECK(shmemd_arch_ld_data_u32(&mine[31 - lane]) == 31 - lane);
 }
 
 static void syncwarp_orders(const void *params)
 {
-	uint32_t lane = shmemd_arch_lane();
+	uint32_t lane = shmemd_arch_lane(), *mine = &data[32 * shmemd_arch_block()];
 	(void)params;
 	for (uint32_t i = 0; i < 4; i++) {
-		shmemd_arch_st_data_u32(&data[lane], lane + i);
+		shmemd_arch_st_data_u32(&mine[lane], lane + i);
 		shmemd_arch_syncwarp();
-		CHECK(shmemd_arch_ld_data_u32(&data[31 - lane]) == 31 - lane + i);
+		CHECK(shmemd_arch_ld_data_u32(&mine[31 - lane]) == 31 - lane + i);
 		shmemd_arch_syncwarp();
 	}
 }
@@ -228,7 +228,7 @@ static int run_case(int pe, int n_pes, void *arg)
 	(void)pe;
 	(void)n_pes;
 	for (uint32_t i = 0; i < 3; i++) {
-		data[0] = data[5] = sig = ack = 0;
+		data[0] = data[5] = sig = 0;
 		if (shmemsim_launch(c->kernel, NULL, 0, 2, lanes, 0, NULL) || shmemsim_sync(NULL))
 			return 1;
 		more[1] = data[0] + data[5];
