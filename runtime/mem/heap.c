@@ -15,12 +15,10 @@ int shmemhi_fail_broken(shmemh_t *job, const char *what)
 		uint32_t cause = atomic_load(&job->causes[pe]);
 
 		if (cause != SHMEMD_CAUSE_NONE)
-			return shmemhi_fail(&job->err, SHMEMH_ERR_PEER,
-					    "%s: PE %d %s, and this call needs all PEs", what, pe,
+			return shmemhi_fail(&job->err, SHMEMH_ERR_PEER, "%s: PE %d %s", what, pe,
 					    cause == SHMEMD_CAUSE_LEFT ? "left the job" : "died");
 	}
-	return shmemhi_fail(&job->err, SHMEMH_ERR_PEER,
-			    "%s: this PE lost the bootstrap, and this call needs all PEs", what);
+	return shmemhi_fail(&job->err, SHMEMH_ERR_PEER, "%s: this PE lost the bootstrap", what);
 }
 
 static int fail_exhausted(shmemh_t *job, uint64_t nbytes)
@@ -76,7 +74,7 @@ static int allocate(shmemh_t *job, shmemhi_heap_call_t *call, enum shmemhi_owner
 	if (ptr)
 		*ptr = NULL;
 	if (shmemhi_broken(job))
-		return shmemhi_fail_broken(job, "malloc");
+		return shmemhi_fail_broken(job, "malloc needs all PEs");
 	if (!ptr)
 		call->refusal = SHMEMHI_NULL_RESULT;
 	else if (call->alignment & (call->alignment - 1) || call->alignment == 0 ||
@@ -181,7 +179,7 @@ static int release(shmemh_t *job, void *ptr)
 			shmemhi_begin(job);
 			return shmemhi_heap_refuse(job, &call);
 		}
-		shmemhi_fail_broken(job, "free (done on this PE only)");
+		shmemhi_fail_broken(job, "freed on this PE only");
 	}
 	if (status == SHMEMH_OK || status == SHMEMH_ERR_PEER)
 		shmemhi_suballoc_free(blocks, call.offset);

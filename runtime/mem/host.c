@@ -38,6 +38,7 @@ static int reserve(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_range_t *range, 
 {
 	uint64_t raw_nbytes = nbytes + SHMEMHI_BASE_ALIGN;
 	void *raw = map_nothing(NULL, raw_nbytes);
+	uint64_t before;
 
 	(void)mem;
 	if (raw == MAP_FAILED)
@@ -45,10 +46,16 @@ static int reserve(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_range_t *range, 
 				    "heap: no address space for %llu bytes (%s): set "
 				    "SHMEMH_SYMMETRIC_MAX to less, or raise ulimit -v",
 				    (unsigned long long)raw_nbytes, strerror(errno));
-	range->raw = raw;
-	range->raw_nbytes = raw_nbytes;
 	range->base = (char *)(((uintptr_t)raw + SHMEMHI_BASE_ALIGN - 1) &
 			       ~(uintptr_t)(SHMEMHI_BASE_ALIGN - 1));
+	/* Give back what only the alignment needed: sanitizers leave little address space. */
+	before = (uint64_t)(range->base - (char *)raw);
+	if (before)
+		munmap(raw, before);
+	if (before < SHMEMHI_BASE_ALIGN)
+		munmap(range->base + nbytes, SHMEMHI_BASE_ALIGN - before);
+	range->raw = range->base;
+	range->raw_nbytes = nbytes;
 	return SHMEMH_OK;
 }
 

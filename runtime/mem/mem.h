@@ -30,8 +30,8 @@ int shmemhi_mem_same_gpu(const shmemh_t *job, int pe);
 char *shmemhi_mem_base(const shmemh_t *job, int pe);
 uint64_t shmemhi_mem_reserved(const shmemh_t *job);
 
-/* Symmetric memory for the library itself: zeroed, aligned to 512; freed with the heap or by
- * shmemhi_heap_drop. Collective over the world. */
+/* Symmetric memory for the library itself: zeroed, aligned to 512; freed with the heap.
+ * Collective over the world. */
 int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr);
 
 /* Memory local to the device, for tables that kernels read; written by copy from the host. */

@@ -7,14 +7,18 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cmocka.h>
 #include "core/job.h"
 #include "mem/mem.h"
 #include "mem/state.h"
@@ -44,9 +48,10 @@ typedef struct world_kind {
 	int sockets;  /* threads that take each other for other processes */
 	uint64_t max; /* SHMEMH_SYMMETRIC_MAX */
 	uint64_t chunk;
-	int default_max;                       /* leave SHMEMH_SYMMETRIC_MAX at 0 */
-	int heap_kind;                         /* of shmemh_attr_t */
-	const char *node_ids[MAX_PES];         /* NULL: SHMEMH_NODE_ID not set */
+	int default_max;               /* leave SHMEMH_SYMMETRIC_MAX at 0 */
+	int heap_kind;                 /* of shmemh_attr_t */
+	int mem_status;                /* expected of mem_open; a failure ends the test there */
+	const char *node_ids[MAX_PES]; /* NULL: SHMEMH_NODE_ID not set */
 	const shmemhi_cuda_t *(*cuda)(int pe); /* NULL: no driver */
 	void (*before_node)(shmemh_t *job);    /* NULL, or called between mem_open and node_open */
 } world_kind_t;
@@ -147,7 +152,9 @@ static inline int bring_up(const world_kind_t *kind, shmemh_t *job)
 {
 	const shmemhi_cuda_t *cuda = kind->cuda ? kind->cuda(job->pe) : NULL;
 
-	PE_CHECK(shmemhi_mem_open_with(job, cuda) == SHMEMH_OK);
+	PE_CHECK(shmemhi_mem_open_with(job, cuda) == kind->mem_status);
+	if (kind->mem_status != SHMEMH_OK)
+		return 0;
 	if (kind->sockets)
 		job->mem->id.process[0] ^= (unsigned char)(job->pe + 1);
 	if (kind->before_node)
@@ -175,12 +182,12 @@ static inline void *pe_thread(void *arg)
 	shmemh_t *job = bare_job(s->kind, &s->boot);
 
 	s->result = bring_up(s->kind, job);
-	if (s->result == 0) {
+	if (s->result == 0 && s->kind->mem_status == SHMEMH_OK) {
 		s->result = s->pe_main(job);
 		if (s->result) /* the others must not wait for this one */
 			atomic_store(&s->boot.world->dead, job->pe + 1);
 		take_down(job);
-	} else {
+	} else if (s->result) {
 		atomic_store(&s->boot.world->dead, job->pe + 1);
 	}
 	free_job(job);
@@ -231,6 +238,29 @@ static inline int run_world(const world_kind_t *kind, pe_main_t pe_main)
 	}
 	munmap(w, sizeof *w);
 	return failed;
+}
+
+static inline int has_text(const shmemh_t *job, const char *part)
+{
+	return strstr(job->err.text, part) != NULL;
+}
+
+/* Run pe_main in every way PEs can be made. */
+static inline void everywhere(pe_main_t pe_main, world_kind_t kind)
+{
+	static const int sizes[] = {1, 2, 4};
+
+	for (size_t i = 0; i < 3; i++) {
+		kind.n_pes = sizes[i];
+		kind.forked = 0;
+		kind.sockets = 0;
+		assert_int_equal(run_world(&kind, pe_main), 0);
+		kind.sockets = 1;
+		assert_int_equal(run_world(&kind, pe_main), 0);
+		kind.sockets = 0;
+		kind.forked = 1;
+		assert_int_equal(run_world(&kind, pe_main), 0);
+	}
 }
 
 #endif

@@ -257,13 +257,32 @@ static void test_choice(void **state)
 	expect_clean();
 }
 
+static const shmemhi_cuda_t *gpu_of_pe_0(int pe)
+{
+	return pe == 0 ? own_gpu(pe) : NULL;
+}
+
+static void test_mixed(void **state)
+{
+	world_kind_t kind = gpu_world(2, 0);
+
+	(void)state;
+	kind.cuda = gpu_of_pe_0;
+	kind.mem_status = SHMEMH_ERR_MISMATCH;
+	assert_int_equal(run_world(&kind, pe_host), 0);
+	kind.heap_kind = SHMEMH_HEAP_GPU;
+	kind.mem_status = SHMEMH_ERR_CUDA;
+	assert_int_equal(run_world(&kind, pe_host), 0);
+	expect_clean();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gpu),       cmocka_unit_test(test_slow_atomics),
 		cmocka_unit_test(test_invisible), cmocka_unit_test(test_no_peer_access),
 		cmocka_unit_test(test_denied),    cmocka_unit_test(test_host),
-		cmocka_unit_test(test_choice),
+		cmocka_unit_test(test_choice),    cmocka_unit_test(test_mixed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

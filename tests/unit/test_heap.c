@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <fcntl.h>
 #include <cmocka.h>
+#include "mem_faults.h"
 #include "mem_job.h"
 
 static pid_t test_pid;
@@ -17,11 +18,6 @@ static int sync_pes(shmemh_t *job)
 	char all[MAX_PES], mine = 0;
 
 	return shmemhi_allgather(job, &mine, all, 1);
-}
-
-static int has_text(const shmemh_t *job, const char *part)
-{
-	return strstr(job->err.text, part) != NULL;
 }
 
 static shmemh_heap_info_t info_of(const shmemh_t *job)
@@ -36,24 +32,6 @@ static int same_info(const shmemh_heap_info_t *a, const shmemh_heap_info_t *b)
 {
 	return a->reserved == b->reserved && a->committed == b->committed && a->used == b->used &&
 	       a->largest == b->largest;
-}
-
-/* Run pe_main in every way PEs can be made. */
-static void everywhere(pe_main_t pe_main, world_kind_t kind)
-{
-	static const int sizes[] = {1, 2, 4};
-
-	for (size_t i = 0; i < 3; i++) {
-		kind.n_pes = sizes[i];
-		kind.forked = 0;
-		kind.sockets = 0;
-		assert_int_equal(run_world(&kind, pe_main), 0);
-		kind.sockets = 1;
-		assert_int_equal(run_world(&kind, pe_main), 0);
-		kind.sockets = 0;
-		kind.forked = 1;
-		assert_int_equal(run_world(&kind, pe_main), 0);
-	}
 }
 
 /* Everybody's own offset of p equals PE 0's. */
@@ -296,67 +274,6 @@ static void test_zeroed(void **state)
 
 /* --- injected failures -------------------------------------------------------------------- */
 
-/* Which backend call of the growth under way fails on the last PE: the countdown reaches 0. */
-typedef struct faults {
-	shmemhi_backend_t backend; /* first: the job sees only this */
-	const shmemhi_backend_t *real;
-	int create, import, map, zero;
-} faults_t;
-
-static int falls(int *countdown, shmemhi_err_t *err, const char *what)
-{
-	if (*countdown == 0 || --*countdown > 0)
-		return 0;
-	shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "injected: %s", what);
-	return 1;
-}
-
-static faults_t *faults_of(struct shmemhi_mem *mem)
-{
-	return (faults_t *)(uintptr_t)mem->backend;
-}
-
-static int create_faulty(struct shmemhi_mem *mem, uint64_t nbytes, shmemhi_chunk_t *chunk,
-			 shmemhi_err_t *err)
-{
-	if (falls(&faults_of(mem)->create, err, "create"))
-		return SHMEMH_ERR_NO_MEMORY;
-	return faults_of(mem)->real->create(mem, nbytes, chunk, err);
-}
-
-static int import_faulty(struct shmemhi_mem *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *chunk,
-			 shmemhi_err_t *err)
-{
-	if (falls(&faults_of(mem)->import, err, "import"))
-		return SHMEMH_ERR_NO_MEMORY;
-	return faults_of(mem)->real->import(mem, fd, nbytes, chunk, err);
-}
-
-static int map_faulty(struct shmemhi_mem *mem, char *at, shmemhi_chunk_t *chunk, shmemhi_err_t *err)
-{
-	if (falls(&faults_of(mem)->map, err, "map"))
-		return SHMEMH_ERR_NO_MEMORY;
-	return faults_of(mem)->real->map(mem, at, chunk, err);
-}
-
-static int zero_faulty(struct shmemhi_mem *mem, char *at, uint64_t nbytes, shmemhi_err_t *err)
-{
-	if (falls(&faults_of(mem)->zero, err, "zero"))
-		return SHMEMH_ERR_NO_MEMORY;
-	return faults_of(mem)->real->zero(mem, at, nbytes, err);
-}
-
-static void inject(shmemh_t *job, faults_t *f)
-{
-	f->real = job->mem->backend;
-	f->backend = *f->real;
-	f->backend.create = create_faulty;
-	f->backend.import = import_faulty;
-	f->backend.map = map_faulty;
-	f->backend.zero = zero_faulty;
-	job->mem->backend = &f->backend;
-}
-
 static int count_fds(void)
 {
 	int n = 0;
@@ -455,81 +372,35 @@ static void test_death(void **state)
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .sockets = 1}, pe_death), 0);
 }
 
-/* --- who is on the node ------------------------------------------------------------------- */
-
-static int pe_two_nodes(shmemh_t *job)
+static int pe_options(shmemh_t *job)
 {
 	void *p = NULL;
 
-	PE_CHECK(shmemh_malloc(job, 64, &p) == SHMEMH_OK);
-	for (int pe = 0; pe < job->n_pes; pe++) {
-		int near = pe / 2 == job->pe / 2;
-
-		PE_CHECK(shmemhi_mem_is_mapped(job, pe) == near);
-		PE_CHECK(shmemhi_mem_has_atomics(job, pe) == near);
-		PE_CHECK((shmemhi_mem_base(job, pe) != NULL) == near);
-		PE_CHECK((shmemh_ptr(job, p, pe) != NULL) == near);
-	}
+	shmemhi_heap_close(job);
+	job->opt.symmetric_max += job->pe == 1;
+	PE_CHECK(shmemhi_heap_open(job) == SHMEMH_ERR_MISMATCH);
+	PE_CHECK(has_text(job, "SHMEMH_SYMMETRIC_MAX") && has_text(job, "67108865 on PE 1"));
+	job->opt.symmetric_max = 0;
+	job->opt.heap_chunk += job->pe == 1;
+	shmemhi_begin(job);
+	PE_CHECK(shmemhi_heap_open(job) == SHMEMH_ERR_MISMATCH);
+	PE_CHECK(has_text(job, "SHMEMH_HEAP_CHUNK"));
+	job->opt.heap_chunk = 1000; /* rounded up to what can be mapped */
+	job->opt.symmetric_max = UINT64_MAX;
+	shmemhi_begin(job);
+	PE_CHECK(shmemhi_heap_open(job) == SHMEMH_ERR_OPTION);
+	job->opt.symmetric_max = 1000001;
+	PE_CHECK(shmemhi_heap_open(job) == SHMEMH_OK);
+	PE_CHECK(info_of(job).reserved >= 1000001);
+	PE_CHECK(shmemh_malloc(job, 1000001, &p) == SHMEMH_OK);
 	return 0;
 }
 
-static void test_two_nodes(void **state)
-{
-	world_kind_t kind = {.n_pes = 4, .node_ids = {"a", "a", "b", "b"}};
-
-	(void)state;
-	assert_int_equal(run_world(&kind, pe_two_nodes), 0);
-	kind.forked = 1;
-	assert_int_equal(run_world(&kind, pe_two_nodes), 0);
-}
-
-/* PEs 2 and 3 look near but cannot map what comes: they are a node of their own for everybody. */
-static void break_upper(shmemh_t *job)
-{
-	faults_t *f = calloc(1, sizeof *f);
-
-	inject(job, f);
-	if (job->pe >= 2)
-		f->import = 1; /* the first descriptor it tries: that of PE 0 */
-}
-
-static int pe_halves(shmemh_t *job)
-{
-	int near[MAX_PES][MAX_PES] = {{1, 1, 0, 0}, {1, 1, 0, 0}, {0, 0, 1, 1}, {0, 0, 1, 1}};
-	faults_t *f = faults_of(job->mem);
-
-	for (int pe = 0; pe < job->n_pes; pe++)
-		PE_CHECK(shmemhi_mem_is_mapped(job, pe) == near[job->pe][pe]);
-	job->mem->backend = f->real;
-	free(f);
-	return 0;
-}
-
-static void test_unmappable(void **state)
-{
-	world_kind_t kind = {.n_pes = 4, .forked = 1, .before_node = break_upper};
-
-	(void)state;
-	assert_int_equal(run_world(&kind, pe_halves), 0);
-}
-
-static int pe_same_process(shmemh_t *job)
-{
-	for (int pe = 0; pe < job->n_pes; pe++) {
-		int forked = !job->mem->peers[pe].direct;
-
-		PE_CHECK(shmemhi_mem_same_gpu(job, pe) == !forked);
-		PE_CHECK((job->mem->peers[pe].range.raw != NULL) == (forked || pe == job->pe));
-		PE_CHECK((job->mem->peers[pe].conn >= 0) == forked);
-	}
-	PE_CHECK(job->mem->peers[job->pe].direct);
-	return 0;
-}
-
-static void test_same_process(void **state)
+static void test_options(void **state)
 {
 	(void)state;
-	everywhere(pe_same_process, (world_kind_t){0});
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2}, pe_options), 0);
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .forked = 1}, pe_options), 0);
 }
 
 /* --- local memory ------------------------------------------------------------------------- */
@@ -565,8 +436,7 @@ int main(void)
 		cmocka_unit_test(test_mismatch),      cmocka_unit_test(test_exhaustion),
 		cmocka_unit_test(test_not_owned),     cmocka_unit_test(test_zeroed),
 		cmocka_unit_test(test_failed_growth), cmocka_unit_test(test_death),
-		cmocka_unit_test(test_two_nodes),     cmocka_unit_test(test_unmappable),
-		cmocka_unit_test(test_same_process),  cmocka_unit_test(test_local),
+		cmocka_unit_test(test_local),         cmocka_unit_test(test_options),
 	};
 
 	test_pid = getpid();
