@@ -12,9 +12,8 @@ static void remember(shmemsimi_fiber_t *f, const void *p)
 			return;
 	if (f->n_seen == SHMEMSIMI_N_SEEN) {
 		shmemsimi_acquire((void *)(uintptr_t)f->seen[0]);
-		for (unsigned i = 1; i < f->n_seen; i++)
-			f->seen[i - 1] = f->seen[i];
 		f->n_seen--;
+		shmemsimi_copy(f->seen, f->seen + 1, f->n_seen * sizeof(f->seen[0]));
 	}
 	f->seen[f->n_seen++] = p;
 }
@@ -33,9 +32,8 @@ int shmemsim_access(const void *p, uint32_t nbytes, int access)
 	(void)nbytes;
 	if (shmemsim_hooks)
 		shmemsimi_step();
-	if (!shmemsimi_under_tsan()) {
+	if (!shmemsimi_under_tsan())
 		return 0; /* the caller notes stores */
-	}
 	switch (access) {
 	case SHMEMSIM_LD_RELAXED:
 		remember(f, p);

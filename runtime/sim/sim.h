@@ -188,7 +188,7 @@ extern shmemsimi_world_t shmemsimi_w;
  * failed; on the main stack the functions return NULL. */
 void *shmemsimi_alloc(size_t nbytes);
 void shmemsimi_free(void *mem, size_t nbytes);
-void shmemsimi_copy(void *dst, const void *src, size_t nbytes);
+void shmemsimi_copy(void *dst, const void *src, size_t nbytes); /* dst below src may overlap */
 void *shmemsimi_scratch_alloc(size_t nbytes); /* for kernels: with red zones, no old races */
 void shmemsimi_scratch_free(void *mem, size_t nbytes);
 

@@ -119,8 +119,8 @@ static void conclude(shmemsimi_warp_t *w, uint32_t i)
 		if (members >> lane & 1)
 			w->lanes[lane].out = result(w, &w->lanes[lane], members);
 	w->n_meetings--;
-	for (; i < w->n_meetings; i++)
-		w->meetings[i] = w->meetings[i + 1];
+	shmemsimi_copy(&w->meetings[i], &w->meetings[i + 1],
+		       (w->n_meetings - i) * sizeof(w->meetings[0]));
 	for (uint32_t lane = 0; lane < w->n_lanes; lane++)
 		if (members >> lane & 1) {
 			w->lanes[lane].done = 1;
@@ -220,8 +220,8 @@ static void close_huddle(shmemsimi_warp_t *w, uint32_t i)
 {
 	uint32_t lanes = w->huddles[i].lanes;
 	w->n_huddles--;
-	for (; i < w->n_huddles; i++)
-		w->huddles[i] = w->huddles[i + 1];
+	shmemsimi_copy(&w->huddles[i], &w->huddles[i + 1],
+		       (w->n_huddles - i) * sizeof(w->huddles[0]));
 	for (uint32_t lane = 0; lane < w->n_lanes; lane++)
 		if (lanes >> lane & 1) {
 			w->lanes[lane].out = lanes;
