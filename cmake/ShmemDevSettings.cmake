@@ -80,11 +80,16 @@ if(BUILD_TESTING AND NOT CMOCKA_FOUND)
     shmem_dev_left_out("tests with label unit and sim (libcmocka-dev is missing)")
 endif()
 
-# Directories are globbed: whoever adds a source adds nothing here. An empty glob is a mistake.
+# Directories are globbed: whoever adds a source adds nothing here. A pattern that matches nothing
+# is a mistake.
 function(shmem_dev_glob out)
-    file(GLOB sources CONFIGURE_DEPENDS LIST_DIRECTORIES false ${ARGN})
-    if(NOT sources)
-        message(STATUS "no sources match ${ARGN} below ${CMAKE_CURRENT_SOURCE_DIR}")
-    endif()
-    set(${out} ${sources} PARENT_SCOPE)
+    set(all)
+    foreach(pattern IN LISTS ARGN)
+        file(GLOB sources CONFIGURE_DEPENDS LIST_DIRECTORIES false ${pattern})
+        if(NOT sources)
+            message(FATAL_ERROR "nothing matches ${pattern} below ${CMAKE_CURRENT_SOURCE_DIR}")
+        endif()
+        list(APPEND all ${sources})
+    endforeach()
+    set(${out} ${all} PARENT_SCOPE)
 endfunction()

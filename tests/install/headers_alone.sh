@@ -49,7 +49,7 @@ for compiler in $compilers; do
 	done
 done
 [ "$used" -gt 0 ] || {
-	echo "skipped: none of $compilers is here"
+	echo "skipped: no $compilers"
 	exit 77
 }
 [ "$n_headers" -gt 0 ] || {
