@@ -43,7 +43,8 @@ static int knock(const char *path)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+	if (strlen(path) < sizeof address.sun_path)
+		memcpy(address.sun_path, path, strlen(path));
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
 		close(fd);
 		return -1;
