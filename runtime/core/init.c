@@ -199,7 +199,8 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	int status;
 
 	*out = NULL;
-	err->text[0] = '\0';
+	if (err->text[0]) /* PEs of the emulator share this thread: no write that is not needed */
+		err->text[0] = '\0';
 	attr = attr ? attr : &defaults;
 	status = check_attr(attr, err);
 	if (status != SHMEMH_OK)

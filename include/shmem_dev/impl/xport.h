@@ -227,14 +227,14 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_call_t call, in
 	return SHMEMD_OK;
 }
 
-/* Order */
+/* Order. Every thread fences for itself after the group sync: its fence then covers what all threads
+ * did before, and is followed by its own later stores. A fence by the leader alone would not order
+ * the others' later stores in the PTX model: a release pattern is fence and store of one thread. */
 
 SHMEMD_FN void shmemdi_fence(shmemd_group_t g)
 {
 	shmemd_group_sync(g);
-	if (g.rank == 0)
-		shmemd_arch_fence_order();
-	shmemd_group_sync(g);
+	shmemd_arch_fence_order();
 }
 
 /* The latched status, the same in all threads even if another thread of the kernel latches right
@@ -251,12 +251,10 @@ SHMEMD_FN int shmemdi_latched(const shmemd_ctx_t *ctx, shmemd_group_t g)
 	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
 }
 
-/* The leader's fence is cumulative: after the first group sync it covers what all threads did. */
 SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
 	shmemd_group_sync(g);
-	if (g.rank == 0)
-		shmemd_arch_fence_quiet();
+	shmemd_arch_fence_quiet();
 	return shmemdi_latched(ctx, g);
 }
 
