@@ -96,11 +96,14 @@ static int survive(shmemh_t *job, wait_params_t *p, int cause)
 
 /* After a death the host's collectives say so at once, free works locally, finalize does not wait
  * for anybody. */
-static int go_home(shmemh_t *job, wait_params_t *p)
+static int go_home(shmemh_t *job, wait_params_t *p, int cause)
 {
 	char name[8];
-	int status = shmemh_barrier(job);
+	int status;
 
+	if (cause == SHMEMD_CAUSE_LEFT)
+		shmemh_barrier(job); /* the one that the leaver gave up: out of time for all */
+	status = shmemh_barrier(job);
 	snprintf(name, sizeof(name), "PE %d", GONE);
 	if (status != SHMEMH_ERR_PEER || strstr(shmemh_error_text(job), name) == NULL)
 		return run_failed(job, "shmemh_barrier", status, __FILE__, __LINE__);
@@ -133,7 +136,7 @@ static int waiting_pe(int cause)
 			raise(SIGKILL);
 		return shmemh_finalize(job) != SHMEMH_ERR_TIMEOUT;
 	}
-	return survive(job, &p, cause) || go_home(job, &p);
+	return survive(job, &p, cause) || go_home(job, &p, cause);
 }
 
 /* One PE of missing_pe: init ends with the deadline, and its line names who did not come. */

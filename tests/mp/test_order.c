@@ -15,20 +15,22 @@ typedef struct order_params {
 	uint32_t *dst;  /* [2][NELEMS]: written by the PE before */
 	uint64_t *flag; /* rounds sent by the PE before */
 	uint64_t *ack;  /* rounds read by the PE after */
-	int scope, n_rounds;
+	int scope, n_rounds, is_quiet;
 	int *status;
 } order_params_t;
 
-/* Data, then fence, then a flag by p: who sees the flag sees the data. */
-SHMEMD_FN void fence_send(const order_params_t *p, shmemd_group_t g, int round, int to)
+/* put and fence, or put_nbi and quiet. */
+SHMEMD_FN void put_in_order(const order_params_t *p, shmemd_group_t g, uint32_t *dst, int to)
 {
-	uint32_t i;
+	int status;
 
-	for (i = g.size - 1 - g.rank; i < NELEMS; i += g.size)
-		p->src[i] = (uint32_t)(round * 1000) + i;
-	shmemd_group_sync(g);
-	SCOPED(p->scope, shmemd_putmem, &p->ctx, p->dst + (round % 2) * NELEMS, p->src, NELEMS * 4,
-	       to);
+	if (p->is_quiet) {
+		SCOPED(p->scope, shmemd_putmem_nbi, &p->ctx, dst, p->src, NELEMS * 4, to);
+		SCOPED_INT0(status, p->scope, shmemd_quiet, &p->ctx);
+		scope_report(p->status, 3, status);
+		return;
+	}
+	SCOPED(p->scope, shmemd_putmem, &p->ctx, dst, p->src, NELEMS * 4, to);
 	switch (p->scope) {
 	case SCOPE_THREAD:
 		shmemd_fence(&p->ctx);
@@ -42,6 +44,17 @@ SHMEMD_FN void fence_send(const order_params_t *p, shmemd_group_t g, int round, 
 	default:
 		shmemd_fence_group(&p->ctx, g);
 	}
+}
+
+/* Data, then a flag by p of another thread than the leader: who sees the flag sees the data. */
+SHMEMD_FN void fence_send(const order_params_t *p, shmemd_group_t g, int round, int to)
+{
+	uint32_t i;
+
+	for (i = g.size - 1 - g.rank; i < NELEMS; i += g.size)
+		p->src[i] = (uint32_t)(round * 1000) + i;
+	shmemd_group_sync(g);
+	put_in_order(p, g, p->dst + (round % 2) * NELEMS, to);
 	if (g.rank == g.size - 1)
 		shmemd_p_u64(&p->ctx, p->flag, (uint64_t)round + 1, to);
 }
@@ -86,7 +99,7 @@ SHMEMD_KERNEL(fence_kernel, order_params_t, p)
 	}
 }
 
-static int fence_orders_puts(pes_t *pes)
+static int check_order(pes_t *pes, int is_quiet)
 {
 	order_params_t p;
 
@@ -94,6 +107,7 @@ static int fence_orders_puts(pes_t *pes)
 	p.ctx = pes->ctx;
 	p.status = pes->status;
 	p.n_rounds = pes->seed == 0 ? ROUNDS : 4;
+	p.is_quiet = is_quiet;
 	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++) {
 		PES_ALLOC(pes, p.src, uint32_t, NELEMS, 0);
 		PES_ALLOC(pes, p.dst, uint32_t, 2 * NELEMS, 0);
@@ -103,6 +117,16 @@ static int fence_orders_puts(pes_t *pes)
 		pes_release(pes);
 	}
 	return 0;
+}
+
+static int fence_orders_puts(pes_t *pes)
+{
+	return check_order(pes, 0);
+}
+
+static int quiet_orders_puts(pes_t *pes)
+{
+	return check_order(pes, 1);
 }
 
 /* put, quiet, get: the get fetches what was put. */
@@ -199,6 +223,7 @@ int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(fence_orders_puts),
+		PES_TEST(quiet_orders_puts),
 		PES_TEST(quiet_completes_puts),
 		PES_TEST(quiet_is_sequential),
 	};
