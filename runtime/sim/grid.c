@@ -74,7 +74,6 @@ static void block_init(shmemsimi_grid_t *g, uint32_t b)
 {
 	uint32_t n_warps = (g->n_threads + 31) / 32;
 	shmemsimi_block_t *block = &g->blocks[b];
-	block->grid = g;
 	block->live = g->n_threads;
 	block->warps = &g->warps[(size_t)b * n_warps];
 	for (uint32_t i = 0; i < n_warps; i++) {

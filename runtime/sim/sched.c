@@ -351,17 +351,10 @@ void shmemsimi_loop(void)
 		shmemsimi_report_stuck();
 }
 
-static void queue_clear(shmemsimi_queue_t *q)
-{
-	q->n = 0;
-}
-
 void shmemsimi_sched_begin(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
-	queue_clear(&w->run);
-	queue_clear(&w->spin);
-	queue_clear(&w->sleep);
+	w->run.n = w->spin.n = w->sleep.n = 0;
 	w->main.thread = host_thread;
 	w->main.state = RUNNABLE;
 	w->main.pe = -1;

@@ -78,7 +78,6 @@ typedef struct shmemsimi_huddle {
 } shmemsimi_huddle_t;
 
 typedef struct shmemsimi_warp {
-	struct shmemsimi_block *block;
 	shmemsimi_fiber_t *lanes; /* [n_lanes] */
 	uint32_t n_lanes;
 	uint32_t live;       /* lanes that have not exited */
@@ -105,7 +104,6 @@ typedef struct shmemsimi_scratch {
 #define SHMEMSIMI_N_BARS 16
 
 typedef struct shmemsimi_block {
-	struct shmemsimi_grid *grid;
 	shmemsimi_warp_t *warps;
 	uint32_t live; /* threads that have not exited */
 	shmemsimi_bar_t bars[SHMEMSIMI_N_BARS];

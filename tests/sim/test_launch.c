@@ -154,10 +154,23 @@ static void early_exit(const void *params)
 	shmemd_arch_bar_sync(0, shmemd_arch_ntids());
 }
 
+/* One leaves while all others already wait for it. */
+static void late_exit(const void *params)
+{
+	(void)params;
+	if (shmemd_arch_tid() == 40) {
+		for (int i = 0; i < 5; i++)
+			shmemsim_yield();
+		return;
+	}
+	shmemd_arch_bar_sync(0, shmemd_arch_ntids());
+}
+
 static void test_early_exit(void **state)
 {
 	(void)state;
 	assert_good(run_kernel(NULL, early_exit, NULL, 0, 2, 64));
+	assert_good(run_kernel(NULL, late_exit, NULL, 0, 2, 64));
 }
 
 static void scratch(const void *params)
@@ -234,9 +247,11 @@ static void sleeps(const void *params)
 
 static void test_virtual_time(void **state)
 {
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
 	(void)state;
 	word = 0;
-	assert_good(run_kernel(NULL, two_seconds, NULL, 0, 1, 64));
+	cfg.max_steps = 1000000; /* in few looks: the jumps grow */
+	assert_good(run_kernel(&cfg, two_seconds, NULL, 0, 1, 64));
 	assert_good(run_kernel(NULL, sleeps, NULL, 0, 2, 32));
 }
 

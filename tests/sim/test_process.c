@@ -137,10 +137,11 @@ static void test_host_polls(void **state)
 	(void)state;
 	assert_int_equal(shmemsim_launch(wait_stop, &p, sizeof(p), 1, 32, 0, &a), 0);
 	assert_int_equal(shmemsim_launch(sets_word, &p, sizeof(p), 1, 1, 0, &b), 0);
-	while (shmemd_arch_ld_acquire_u32(&mem->word[0]) != 5)
-		shmemd_arch_spin_hint();
+	assert_int_equal(shmemd_arch_ld_acquire_u32(&mem->word[0]), 5);
+	assert_int_equal(shmemsim_launch(wait_stop, &p, sizeof(p), 1, 32, 0, &b), 0);
 	shmemd_arch_st_release_u32(&mem->stop, 1);
 	assert_good(shmemsim_sync(&a));
+	assert_good(shmemsim_sync(&b));
 	munmap(mem, sizeof(*mem));
 }
 
