@@ -84,8 +84,8 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	return status;
 }
 
-/* call.op SHMEMD_OP_BARRIER completes the group's operations first: the same as quiet, but by the
- * threads that must fence anyway. Rank 0 is always one of them. */
+/* call.op SHMEMD_OP_BARRIER completes the group's operations first: every thread fences, as in
+ * quiet, and the threads that signal need no other fence. */
 SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			   shmemdi_limit_t limit)
 {
@@ -95,12 +95,10 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 
 	if (status != SHMEMD_OK)
 		return status;
-	if (g.rank < (uint32_t)ctx->n_pes) {
-		if (call.op == SHMEMD_OP_BARRIER)
-			shmemd_arch_fence_quiet();
-		else
-			SHMEMDI_SEED(SYNC_FENCE, shmemd_arch_fence_before_signal(), (void)0);
-	}
+	if (call.op == SHMEMD_OP_BARRIER)
+		shmemd_arch_fence_quiet();
+	else if (g.rank < (uint32_t)ctx->n_pes)
+		SHMEMDI_SEED(SYNC_FENCE, shmemd_arch_fence_before_signal(), (void)0);
 	shmemdi_flags_send(ctx, g, next << 8 | call.op);
 	status = shmemdi_agree(g, shmemdi_flags_wait(ctx, call, g, next << 8 | call.op, limit));
 	if (status == SHMEMD_OK && g.rank == 0)

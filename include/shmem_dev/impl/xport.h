@@ -227,9 +227,10 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_call_t call, in
 	return SHMEMD_OK;
 }
 
-/* Order. Every thread fences for itself after the group sync: its fence then covers what all threads
- * did before, and is followed by its own later stores. A fence by the leader alone would not order
- * the others' later stores in the PTX model: a release pattern is fence and store of one thread. */
+/* Order. Every thread fences for itself after the group sync: its fence then covers what all
+ * threads did before, and is followed by its own later stores. A fence by the leader alone would
+ * not order the others' later stores in the PTX model: a release pattern is fence and store of one
+ * thread. */
 
 SHMEMD_FN void shmemdi_fence(shmemd_group_t g)
 {
