@@ -56,15 +56,18 @@ function(shmem_dev_program name source support)
     endif()
 endfunction()
 
-# shmem_dev_run_test(NAME target LABELS ... HOW mp|pmix|sim|gpu [ARGS ...]): run a program with 4
-# PEs, started in that way (tests/run_as.sh).
+# shmem_dev_run_test(NAME target LABELS ... HOW ... [TIMEOUT seconds]): run a program with 4 PEs,
+# started in that way (tests/run_as.sh has the list).
 function(shmem_dev_run_test name target)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "" "HOW" "LABELS;ARGS")
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "HOW;TIMEOUT" "LABELS")
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 120)
+    endif()
     add_test(NAME ${name} COMMAND sh ${PROJECT_SOURCE_DIR}/tests/run_as.sh ${arg_HOW}
-             $<TARGET_FILE:launch> $<TARGET_FILE:${target}> ${arg_ARGS})
-    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 120
-                         SKIP_RETURN_CODE 77)
-    if(arg_HOW STREQUAL "gpu")
+             $<TARGET_FILE:launch> $<TARGET_FILE:${target}>)
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}"
+                         TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
+    if(arg_HOW MATCHES "^gpu")
         # One after the other: each fills GPU memory and spins on all GPUs.
         set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gpu)
     endif()

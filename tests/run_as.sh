@@ -4,6 +4,7 @@
 # run_as.sh how launcher program [arguments]: run a program with 4 PEs.
 #   mp    a process each, by our launcher        pmix  a process each, by mpirun
 #   sim   all in this process, in the emulator   gpu   as mp, if there is a GPU
+#   self  the program starts its PEs itself      gpu-self  likewise, if there is a GPU
 # Exits 77 with a line that says why if this machine cannot.
 set -eu
 how=$1 launcher=$2
@@ -12,6 +13,10 @@ shift 2
 skip() {
 	echo "skipped: $*"
 	exit 77
+}
+
+need_gpu() {
+	nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip "no GPU"
 }
 
 case $how in
@@ -27,9 +32,16 @@ pmix)
 sim)
 	SHMEMSIM_PES=4 exec "$@"
 	;;
+self)
+	exec "$@"
+	;;
 gpu)
-	nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip "no GPU"
+	need_gpu
 	exec "$launcher" -n 4 -t 100 "$@"
+	;;
+gpu-self)
+	need_gpu
+	exec "$@"
 	;;
 *)
 	echo "run_as.sh: unknown way '$how'" >&2
