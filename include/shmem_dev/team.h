@@ -64,7 +64,10 @@ SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHME
  */
 SHMEMD_FN int shmemd_failed_pe(const shmemd_ctx_t *ctx)
 {
-	return shmemdi_dead_pe(ctx, SHMEMDI_ANY_PE);
+	int pe;
+
+	shmemdi_is_gone(ctx, SHMEMDI_ANY_PE, &pe);
+	return pe;
 }
 
 /* Why that PE is gone.

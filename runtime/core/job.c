@@ -105,18 +105,31 @@ int shmemh_pe_cause(const shmemh_t *job, int pe)
 	return (int)atomic_load(&job->causes[pe]);
 }
 
-/* Tell the kernels of one team. The cause is stored before the abort word, which is stored with
- * release: a device wait that sees the word also sees whom causes[] blames. */
+/* Tell the kernels of one team. Causes are stored before the abort word, which is stored with
+ * release: a device wait that sees the word also sees whom causes[] blames. pe -1: this PE is cut
+ * off, so that nothing is known of the others any more, and waits for one of them end too. */
 static void abort_team(shmemhi_team_t *team, int pe, uint32_t cause)
 {
 	uint64_t none = 0;
 
 	if (!team->abort_word)
 		return;
-	if (pe >= 0)
-		__atomic_store_n(&team->causes[pe], cause, __ATOMIC_RELEASE);
+	for (int i = 0; i < team->n_pes; i++) {
+		uint32_t unknown = SHMEMD_CAUSE_NONE;
+
+		if (i == pe || (pe < 0 && i != team->my_pe))
+			__atomic_compare_exchange_n(&team->causes[i], &unknown, cause, 0,
+						    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
 	__atomic_compare_exchange_n(team->abort_word, &none, SHMEMD_ABORT_WORD(pe, cause), 0,
 				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static void blame(shmemh_t *job, int pe, uint32_t cause)
+{
+	uint32_t none = SHMEMD_CAUSE_NONE;
+
+	atomic_compare_exchange_strong(&job->causes[pe], &none, cause);
 }
 
 void shmemhi_gone(void *arg, int pe, uint32_t cause)
@@ -129,8 +142,9 @@ void shmemhi_gone(void *arg, int pe, uint32_t cause)
 		pthread_mutex_unlock(&job->gone_lock);
 		return;
 	}
-	if (pe >= 0)
-		atomic_store(&job->causes[pe], cause);
+	for (int i = 0; i < job->n_pes; i++)
+		if (i == pe || (pe < 0 && i != job->pe))
+			blame(job, i, cause);
 	atomic_fetch_add(&job->n_gone, 1);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++) {
 		shmemhi_team_t *team = &job->teams[t];

@@ -69,13 +69,15 @@ static int write_peers(shmemh_t *job, shmemhi_team_t *team)
 	if (!peers)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "team: no memory for %d PEs",
 				    team->n_pes);
-	team->ctx_flags = SHMEMD_CTX_SM_ATOMICS;
+	team->ctx_flags = SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_ALL_MAPPED;
 	for (int i = 0; i < team->n_pes; i++) {
 		int pe = team->world_pe[i];
 
 		peers[i].base = shmemhi_mem_base(job, pe);
 		peers[i].world_pe = pe;
 		peers[i].flags = shmemhi_mem_same_gpu(job, pe) ? SHMEMD_PEER_SAME_GPU : 0;
+		if (!peers[i].base)
+			team->ctx_flags &= ~SHMEMD_CTX_ALL_MAPPED;
 		if (!shmemhi_mem_has_atomics(job, pe))
 			team->ctx_flags &= ~SHMEMD_CTX_SM_ATOMICS;
 	}
@@ -113,6 +115,27 @@ static void drop(shmemh_t *job, shmemhi_team_t *team)
 	*team = (shmemhi_team_t){0};
 }
 
+/* What holds for a team holds for all its members: a word must not be updated by one mechanism on
+ * one PE and by another elsewhere. */
+static int agree_flags(shmemh_t *job)
+{
+	uint32_t mine[SHMEMHI_MAX_TEAMS];
+	uint32_t(*all)[SHMEMHI_MAX_TEAMS] = calloc((size_t)job->n_pes, sizeof mine);
+	int status;
+
+	if (!all)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "team: no memory for %d PEs",
+				    job->n_pes);
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
+		mine[t] = job->teams[t].ctx_flags;
+	status = shmemhi_allgather(job, mine, all, sizeof mine);
+	for (int t = 0; status == SHMEMH_OK && t < SHMEMHI_MAX_TEAMS; t++)
+		for (int i = 0; i < job->teams[t].n_pes; i++)
+			job->teams[t].ctx_flags &= all[job->teams[t].world_pe[i]][t];
+	free(all);
+	return status;
+}
+
 int shmemhi_teams_open(shmemh_t *job)
 {
 	size_t nbytes = SHMEMD_SYNC_WORDS((size_t)job->n_pes) * sizeof(uint64_t);
@@ -127,6 +150,8 @@ int shmemhi_teams_open(shmemh_t *job)
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS && status == SHMEMH_OK; t++)
 		status = make_local(job, &job->teams[t], t == SHMEMH_TEAM_NODE);
 	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK)
+		status = agree_flags(job);
 	if (status != SHMEMH_OK)
 		shmemhi_teams_close(job);
 	return status;

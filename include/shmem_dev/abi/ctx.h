@@ -100,4 +100,7 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 96);
  * words are done by the SMs (DESIGN 3, who updates a word). */
 #define SHMEMD_CTX_SM_ATOMICS 1u
 
+/* Every member is mapped: sync and barrier are flags in mapped memory. */
+#define SHMEMD_CTX_ALL_MAPPED 2u
+
 #endif

@@ -9,33 +9,23 @@
  *   Fast peer. B finishes sync e and enters e + 1 while A still polls for e: A's word from B goes
  *   from e to e + 1 under A's eyes; >= accepts both. B cannot finish e + 1 before A sends e + 1,
  *   that is, before A finished e: no word is ever two ahead.
- *   Reuse. A word only grows, since a PE sends e + 1 only after it finished e; nothing is reset,
- * and what a new epoch overwrites has served: its reader needs e only until it finished e, and e +
- * 1 says that as well. Timeout and repetition. A times out in e with its flags sent. The epoch
- * stays e - 1, so the repetition sends the same flags again (same values into words that nobody
- * else writes) and waits on for those missing. Others may have finished e and sent e + 1 meanwhile.
+ *   Reuse. A word only grows, since a PE sends e + 1 only after it finished e; nothing is reset.
+ *   What e + 1 overwrites has served: its reader needs e until it finished e, and e + 1 says that
+ *   as well.
+ *   Timeout and repetition. A times out in e with its flags sent. The epoch stays e - 1, so the
+ *   repetition sends the same flags again (same values into words that nobody else writes) and
+ *   waits on for those missing. Others may have finished e and sent e + 1 meanwhile.
  *   Several polling threads. Each acquires the flags it polled; the group sync in shmemdi_agree
  *   hands that on to all. Each signalling thread fences after the entry group sync, which makes
  *   the fence cover the stores of all threads.
- *   Epoch. All threads of the group read it after the entry sync and the leader writes it before
- *   the final one: no thread can read the new value in the same call. */
+ *   Epoch. All threads of the group read it between the entry sync and the agreement; the leader
+ *   writes it after the agreement, and goes through the next call's entry sync later still: no
+ *   thread reads the new value in this call or the old one in the next. */
 #ifndef SHMEMD_IMPL_FLAGSYNC_H
 #define SHMEMD_IMPL_FLAGSYNC_H
 
 #include <shmem_dev/impl/poll.h>
 #include <shmem_dev/impl/xport.h>
-
-/* This thread's members of the team: rank, rank + size, ... Are all of them mapped? */
-SHMEMD_FN int shmemdi_flags_mapped(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
-{
-	int status = SHMEMD_OK;
-	char *word;
-	int pe;
-
-	for (pe = (int)g.rank; pe < ctx->n_pes && status == SHMEMD_OK; pe += (int)g.size)
-		status = shmemdi_map(ctx, call, ctx->sync, pe, &word);
-	return status;
-}
 
 SHMEMD_FN void shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t flag)
 {
@@ -90,11 +80,13 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 			   shmemdi_limit_t limit)
 {
 	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_EPOCH];
-	int status = shmemdi_agree(g, shmemdi_flags_mapped(ctx, call, g));
-	uint64_t next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
+	uint64_t next;
+	int status;
 
-	if (status != SHMEMD_OK)
-		return status;
+	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED))
+		return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
+	shmemd_group_sync(g);
+	next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
 	if (call.op == SHMEMD_OP_BARRIER)
 		shmemd_arch_fence_quiet();
 	else if (g.rank < (uint32_t)ctx->n_pes)
@@ -103,16 +95,16 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 	status = shmemdi_agree(g, shmemdi_flags_wait(ctx, call, g, next << 8 | call.op, limit));
 	if (status == SHMEMD_OK && g.rank == 0)
 		shmemd_arch_st_relaxed_u64(epoch, SHMEMDI_SEED(SYNC_EPOCH, next, next - 1));
-	shmemd_group_sync(g);
 	return status;
 }
 
 SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			      shmemdi_limit_t limit)
 {
+	uint32_t peeked = shmemdi_latch_peek(ctx);
 	int status = shmemdi_sync(ctx, call, g, limit);
 
-	return status ? status : shmemdi_latched(ctx, g);
+	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
 }
 
 #endif

@@ -46,22 +46,29 @@ SHMEMD_FN shmemdi_spin_t shmemdi_spin(shmemdi_limit_t limit)
 	return spin;
 }
 
-/* The dead PE that ends a wait with this limit, or -1. Acquire: a word looked at afterwards shows
- * what the dead PE wrote before the host learned of its end. */
-SHMEMD_FN int shmemdi_dead_pe(const shmemd_ctx_t *ctx, int only)
+/* Is a PE gone that ends waits for `only` (or, with SHMEMDI_ANY_PE, for anybody of the team)? *pe
+ * gets its number; -1 if nobody is gone, or if this PE is cut off from the whole job. Acquire: a
+ * word looked at afterwards shows what that PE wrote before the host learned of its end. */
+SHMEMD_FN int shmemdi_is_gone(const shmemd_ctx_t *ctx, int only, int *pe)
 {
-	if (only == SHMEMDI_ANY_PE)
-		return SHMEMD_ABORT_PE(shmemd_arch_ld_acquire_u64(ctx->abort_word));
-	return shmemd_arch_ld_acquire_u32(&ctx->causes[only]) ? only : -1;
+	uint64_t word;
+
+	if (only != SHMEMDI_ANY_PE) {
+		*pe = only;
+		return shmemd_arch_ld_acquire_u32(&ctx->causes[only]) != SHMEMD_CAUSE_NONE;
+	}
+	word = shmemd_arch_ld_acquire_u64(ctx->abort_word);
+	*pe = SHMEMD_ABORT_PE(word);
+	return word != 0;
 }
 
 SHMEMD_FN int shmemdi_spin_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 {
-	int dead = SHMEMDI_SEED(WAIT_ABORT, shmemdi_dead_pe(ctx, spin->limit.pe), -1);
 	uint64_t now;
+	int gone;
 
-	if (dead >= 0) {
-		spin->pe = dead;
+	if (SHMEMDI_SEED(WAIT_ABORT, shmemdi_is_gone(ctx, spin->limit.pe, &gone), 0)) {
+		spin->pe = gone;
 		return SHMEMD_ERR_PEER;
 	}
 	if (!spin->limit.ns && !spin->limit.named)

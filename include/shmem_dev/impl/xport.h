@@ -162,6 +162,8 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 
 /* Both addresses are found first: nothing is written if the signal could not follow.
  *
+ * The blocking and the nbi form are the same: behind the group sync no thread reads src any more.
+ *
  * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
  * data would still be in flight when the receiver sees the signal; without the fence, so would the
  * leader's own. */
@@ -183,14 +185,6 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t ca
 		SHMEMDI_SEED(SIGNAL_FENCE, shmemd_arch_fence_before_signal(), (void)0);
 		shmemdi_p2p_signal(word, sig.value, sig.op);
 	}
-}
-
-SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				  void *dst, const void *src, size_t nbytes, shmemdi_signal_t sig,
-				  int pe)
-{
-	shmemdi_put_signal_nbi(ctx, call, g, dst, src, nbytes, sig, pe);
-	shmemd_group_sync(g);
 }
 
 /* Atomics */
@@ -238,25 +232,29 @@ SHMEMD_FN void shmemdi_fence(shmemd_group_t g)
 	shmemd_arch_fence_order();
 }
 
-/* The latched status, the same in all threads even if another thread of the kernel latches right
- * now; also a group sync. A latched status stays, so that reading it again finds it. */
-SHMEMD_FN int shmemdi_latched(const shmemd_ctx_t *ctx, shmemd_group_t g)
+/* The latch as the calling thread sees it: what it latched itself or what happened before. Read
+ * before a fence or wait, whose latency then hides this load's. */
+SHMEMD_FN uint32_t shmemdi_latch_peek(const shmemd_ctx_t *ctx)
 {
-	uint32_t status = 0;
+	return SHMEMDI_SEED(QUIET_LATCH, shmemd_arch_ld_relaxed_u32(&ctx->latch->status), 0);
+}
 
-	if (g.rank == 0)
-		status = SHMEMDI_SEED(QUIET_LATCH, shmemd_arch_ld_relaxed_u32(&ctx->latch->status),
-				      0);
-	if (!shmemd_group_any(g, status != 0))
+/* What any thread of the group peeked, the same in all threads; also a group sync. A latched
+ * status stays, so that reading it again finds it. */
+SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uint32_t peeked)
+{
+	if (!shmemd_group_any(g, peeked != 0))
 		return SHMEMD_OK;
 	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
 }
 
 SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
+	uint32_t peeked = shmemdi_latch_peek(ctx);
+
 	shmemd_group_sync(g);
 	shmemd_arch_fence_quiet();
-	return shmemdi_latched(ctx, g);
+	return shmemdi_latch_agree(ctx, g, peeked);
 }
 
 #endif
