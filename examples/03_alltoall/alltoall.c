@@ -24,11 +24,11 @@
  *     sig[pe]   PE pe (put_signal) epoch  block (me - 1 - pe) % n   never: done[block] + 1 is next
  *     in[e % 2] may be overwritten in epoch e + 2: whoever sends then has seen, in epoch e + 1, the
  *     signal of its target, which had finished epoch e before. So two slots need no credits.
- *     Epochs live in device memory: a kernel launched again, also in a replayed CUDA graph, goes on.
+ *     Epochs live in device memory: launched again, also in a replayed CUDA graph, it goes on.
  *
- * Grid: n blocks of THREADS threads; block b sends to PE me + 1 + b and receives from PE me - 1 - b.
- * It sends before it waits, so blocks need not run at the same time.
- * Leaves out: rows of different length (05_moe_dispatch), PEs that are not mapped (for `host`).
+ * Grid: n blocks of THREADS threads; block b sends to PE me + 1 + b, then receives from PE
+ * me - 1 - b. It sends before it waits, so blocks need not run at the same time.
+ * Leaves out: rows of different length, PEs that are not mapped (for `host`).
  *
  *     launch -n 4 ./alltoall
  */

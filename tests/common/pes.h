@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Tests that every PE of a job runs. A test is a function called once on each PE; what it finds
- * wrong is latched, so that all PEs keep calling the same collectives, and asserted in cmocka on the
- * main stack when all are through.
+ * wrong is latched, so that all PEs keep calling the same collectives, and asserted in cmocka on
+ * the main stack when all are through.
  *
  * The same program runs in three ways (examples/common/run.h): as one PE of several processes; with
  * SHMEMSIM_PES=n as n PEs in this process, each test in a job of its own, first in turns and then

@@ -149,7 +149,7 @@ static int differing_frees(pes_t *pes)
 	return 0;
 }
 
-/* Many sizes, freed in another order, with content that must not mix; grows past the first chunk. */
+/* Many sizes, freed in another order, with content that must not mix. */
 #define BLOCKS 24
 
 static int many_blocks(pes_t *pes)

@@ -50,6 +50,7 @@ while read -r number name; do
 		failed=1
 		continue
 	}
+	# shellcheck disable=SC2086 # the row is split on purpose
 	set -- $row
 	if [ "$4" = tsan ] && [ "$build" != tsan ]; then
 		result="by tsan only: not this build"
