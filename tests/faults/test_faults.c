@@ -2,14 +2,12 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* PEs that never come, are killed, or leave while the others' kernels wait without a limit. Run
  * without a launcher: the program starts its PEs itself. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "mocka.h"
 #include "pes.h"
 #include "scopes.h"
 #include "copies.h"

@@ -102,8 +102,7 @@ static int pe_main(int pe, int n_pes, void *arg)
 	CHECK(shmemh_init(&attr, &job) == SHMEMH_OK);
 	if (pe == ME)
 		wait_cut_off(job);
-	/* The others hear nothing of it here and would wait in a barrier for the one that is cut off:
-	 * they are told as well. */
+	/* The others hear nothing of it here; told, they do not wait for it in finalize. */
 	else
 		bells[pe].gone(bells[pe].arg, ME, SHMEMD_CAUSE_DIED);
 	CHECK(shmemh_finalize(job) == SHMEMH_ERR_PEER);

@@ -13,6 +13,8 @@
 #ifndef SHMEM_SIM_CUDA_H
 #define SHMEM_SIM_CUDA_H
 
+#include <shmem_dev/arch/cpu.h>
+
 #define __global__
 #define __device__
 #define __host__
