@@ -147,7 +147,6 @@ static void drop_oldest(hub_t *hub)
 			shmemhi_log(&hub->log, SHMEMHI_INFO,
 				    "hub: dropped %s: too many unproved connections", c->where);
 			c->state = CONN_DEAD;
-			hub->n_unproved--;
 			return;
 		}
 }
@@ -214,8 +213,9 @@ static void free_conn(conn_t *c)
 	free(c);
 }
 
-/* Take dead connections out of the list. Telling the others may kill further ones: they are
- * found in the next turn, which does not sleep because of the bytes queued. */
+/* Take dead connections out of the list, which is the one place where those that died without a
+ * complete hello stop counting, however they died. Telling the others may kill further ones: they
+ * are found in the next turn, which does not sleep because of the bytes queued. */
 static void bury(hub_t *hub)
 {
 	conn_t **at = &hub->conns;
@@ -228,6 +228,8 @@ static void bury(hub_t *hub)
 			continue;
 		}
 		hub_lost(hub, c);
+		if (c->hello_got < sizeof(c->hello))
+			hub->n_unproved--;
 		*at = c->next;
 		free_conn(c);
 		hub->n_conns--;
@@ -280,7 +282,6 @@ static void receive_hello(hub_t *hub, conn_t *c)
 	if (n <= 0) {
 		shmemhi_log(&hub->log, SHMEMHI_INFO, "hub: %s ended without a hello", c->where);
 		c->state = CONN_DEAD;
-		hub->n_unproved--;
 		return;
 	}
 	c->hello_got += (size_t)n;
@@ -320,11 +321,9 @@ static void expire(hub_t *hub)
 
 		if (c->state == CONN_DEAD || !is_late)
 			continue;
-		if (c->state == CONN_HELLO) {
+		if (c->state == CONN_HELLO)
 			shmemhi_log(&hub->log, SHMEMHI_INFO, "hub: dropped %s: no hello in time",
 				    c->where);
-			hub->n_unproved--;
-		}
 		c->state = CONN_DEAD;
 	}
 }

@@ -65,8 +65,8 @@ typedef struct hub {
 	conn_t *conns;         /* oldest first */
 	conn_t **conns_end;
 	int n_conns;
-	int n_unproved;
-	int n_refused; /* wrong secrets so far */
+	int n_unproved; /* connections without a complete hello, dead ones too until buried */
+	int n_refused;  /* wrong secrets so far */
 	conn_t **by_pe;
 	uint32_t *causes; /* [n_pes] shmemd_cause of those that are gone */
 	char *was_told;   /* [n_pes] the failure of the start */

@@ -213,6 +213,26 @@ static void test_flood(void **state)
 		close(fds[i]);
 }
 
+/* Connections that are reset before the hub can say its first word count for nothing once they are
+ * gone. */
+static void test_reset_flood(void **state)
+{
+	const struct linger reset = {.l_onoff = 1};
+	shmemhi_addr_t addr;
+	int i;
+
+	(void)state;
+	make_id(&id, 2, "20s");
+	addr = hub_addr();
+	for (i = 0; i < 8 * N_KEPT; i++) {
+		int fd = connect_to(&addr);
+
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+		close(fd);
+	}
+	expect_job();
+}
+
 /* Somebody who knows the secret, but proves it only when the job runs and PE 1 has died, does not
  * become PE 1. */
 static void test_late_proof(void **state)
@@ -476,7 +496,7 @@ int main(void)
 		cmocka_unit_test(test_no_sigpipe),     cmocka_unit_test(test_wrong_secret),
 		cmocka_unit_test(test_replayed_hello), cmocka_unit_test(test_impostors),
 		cmocka_unit_test(test_other_service),  cmocka_unit_test(test_hub_loss),
-		cmocka_unit_test(test_damaged_id),
+		cmocka_unit_test(test_damaged_id),     cmocka_unit_test(test_reset_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
