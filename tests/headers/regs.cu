@@ -38,6 +38,14 @@ SHMEMD_KERNEL(put_nbi_warps, params_t, p)
 		shmemd_putmem_nbi_group(&p.ctx, g, p.dst, p.src, p.nbytes, p.pe);
 }
 
+/* A group that is only known at run time. */
+SHMEMD_KERNEL(put_any_group, params_t, p)
+{
+	shmemd_group_t g = p.value ? shmemd_warp() : shmemd_block();
+
+	shmemd_putmem_group(&p.ctx, g, p.dst, p.src, p.nbytes, p.pe);
+}
+
 SHMEMD_KERNEL(get_warp, params_t, p)
 {
 	*p.status = shmemd_getmem_warp(&p.ctx, p.dst, p.src, p.nbytes, p.pe);

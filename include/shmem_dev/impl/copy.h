@@ -47,7 +47,8 @@ SHMEMD_FN void shmemdi_unit_store(const shmemdi_unit_t *u, char *p, uint32_t wid
 
 /* n whole units. Thread r takes units r, r + size, ...: neighbours write neighbouring units, one
  * request for the link. All loads of a turn go out before its first store. The pointers advance
- * step by step, so that one address is in registers and not one per unit. */
+ * step by step, so that one address is in registers and not one per unit. The constant bound keeps
+ * u in registers when the group, and so its depth, is only known at run time. */
 SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, size_t n,
 				  uint32_t width)
 {
@@ -64,10 +65,10 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 		shmemdi_unit_t u[SHMEMDI_COPY_DEPTH_FEW];
 		uint32_t k;
 
-		for (k = 0; k < depth; k++, src += stride * width)
+		for (k = 0; k < SHMEMDI_COPY_DEPTH_FEW && k < depth; k++, src += stride * width)
 			if (k * stride < left)
 				shmemdi_unit_load(&u[k], src, width);
-		for (k = 0; k < depth; k++, dst += stride * width)
+		for (k = 0; k < SHMEMDI_COPY_DEPTH_FEW && k < depth; k++, dst += stride * width)
 			if (k * stride < left)
 				shmemdi_unit_store(&u[k], dst, width);
 	}
