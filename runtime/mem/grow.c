@@ -169,10 +169,11 @@ static int create_own(shmemh_t *job, shmemhi_growth_t *g)
 	if (growths)
 		heap->growths = growths;
 	g->chunks = calloc((size_t)job->n_pes, sizeof *g->chunks);
+	/* Before any return: a zeroed chunk would hold descriptor 0, and dropping it close that. */
+	for (int pe = 0; g->chunks && pe < job->n_pes; pe++)
+		g->chunks[pe] = SHMEMHI_CHUNK_NONE;
 	if (!growths || !g->chunks)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory");
-	for (int pe = 0; pe < job->n_pes; pe++)
-		g->chunks[pe] = SHMEMHI_CHUNK_NONE;
 	return mem->backend->create(mem, g->nbytes, &g->chunks[job->pe], &job->err);
 }
 

@@ -335,10 +335,42 @@ static int pe_failed_growth(shmemh_t *job)
 	return 0;
 }
 
+/* Sanitizers would rather end the program than return NULL. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+/* No host memory for the list of growths: descriptors of the program's own stay open. */
+static int pe_no_list(shmemh_t *job)
+{
+	shmemhi_heap_t *heap = &job->mem->heap;
+	int last = job->pe == job->n_pes - 1;
+	size_t n = heap->n_growths;
+	void *p;
+
+	if (last) /* more than realloc gives */
+		heap->n_growths = SIZE_MAX / 4 / sizeof *heap->growths;
+	PE_CHECK(shmemh_malloc(job, 3u << 20, &p) == SHMEMH_ERR_NO_MEMORY && p == NULL);
+	PE_CHECK(fcntl(STDIN_FILENO, F_GETFD) >= 0);
+	heap->n_growths = n;
+	PE_CHECK(shmemh_malloc(job, 3u << 20, &p) == SHMEMH_OK);
+	return 0;
+}
+
 static void test_failed_growth(void **state)
 {
 	(void)state;
 	everywhere(pe_failed_growth, (world_kind_t){0});
+	if (fcntl(STDIN_FILENO, F_GETFD) < 0)
+		assert_int_equal(open("/dev/null", O_RDONLY), STDIN_FILENO);
+	everywhere(pe_no_list, (world_kind_t){0});
 }
 
 /* --- a PE is gone ------------------------------------------------------------------------- */
