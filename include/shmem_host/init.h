@@ -64,7 +64,8 @@ SHMEMH_API int shmemh_init(const shmemh_attr_t *attr, shmemh_t **job);
 /* Leave the job and release everything: heap, tables, connections. Collective while all PEs live;
  * after a death it does not wait for anybody. Kernels that use a context of this job have ended.
  * job may be NULL. The handle is invalid afterwards, whatever is returned.
- * Returns  SHMEMH_OK; ERR_PEER if a PE died before (released all the same); ERR_TIMEOUT.
+ * Returns  SHMEMH_OK; ERR_PEER if a PE died before (released all the same); ERR_TIMEOUT. The line of
+ *          a failure: shmemh_error_text(NULL).
  */
 SHMEMH_API int shmemh_finalize(shmemh_t *job);
 
@@ -78,13 +79,15 @@ SHMEMH_API int shmemh_n_pes(const shmemh_t *job);
 SHMEMH_API int shmemh_barrier(shmemh_t *job);
 
 /* Gather nbytes from every PE into dst[pe][nbytes], in world order. Collective, equal nbytes.
- * Returns  as shmemh_barrier; ERR_MISMATCH when nbytes differ.
+ *
+ * nbytes   1 .. 1 MiB.
+ * Returns  as shmemh_barrier; ERR_MISMATCH when nbytes differ; ERR_ARGUMENT.
  */
 SHMEMH_API int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 
 /* The last failure on this job in one line, or "" if there was none. job NULL: the calling
- * thread's last failed shmemh_init or shmemh_get_uniqueid. Valid until the next call on the job
- * (NULL: of this thread). */
+ * thread's last failed shmemh_init, shmemh_finalize or shmemh_get_uniqueid. Valid until the next
+ * call on the job (NULL: of this thread). */
 SHMEMH_API const char *shmemh_error_text(const shmemh_t *job);
 
 /* The cause (shmemd_cause in abi/ctx.h) for which a PE of the world team is gone; 0 while it is

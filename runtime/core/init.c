@@ -44,6 +44,28 @@ static int tcp_up(shmemh_t *job)
 	return shmemhi_boot_tcp(&id, pe, n_pes, &job->opt, &job->log, &job->boot, &job->err);
 }
 
+/* A launcher that started n processes without a way that is known here would silently get n jobs
+ * of one PE. */
+static void self_up(shmemh_t *job)
+{
+	static const char *const names[] = {"SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
+
+	shmemhi_boot_self(&job->boot);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		const char *value = getenv(names[i]);
+
+		if (!value || strtol(value, NULL, 10) <= 1)
+			continue;
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "%s=%.16s, but neither PMIx nor SHMEMH_UNIQUEID is there: this process "
+			    "is a job of one PE; to have one job of all, start it with srun "
+			    "--mpi=pmix or mpirun with PMIx, or set SHMEMH_UNIQUEID, SHMEMH_PE and "
+			    "SHMEMH_NPES",
+			    names[i], value);
+		return;
+	}
+}
+
 static int boot_up(shmemh_t *job)
 {
 	int status = SHMEMH_OK;
@@ -55,7 +77,7 @@ static int boot_up(shmemh_t *job)
 	else if (shmemhi_boot_pmix_present())
 		status = shmemhi_boot_pmix(&job->opt, &job->log, &job->boot, &job->err);
 	else
-		shmemhi_boot_self(&job->boot);
+		self_up(job);
 	if (status != SHMEMH_OK)
 		return status;
 	job->pe = job->boot.pe;
@@ -95,19 +117,28 @@ static int version_up(shmemh_t *job)
 	return status;
 }
 
-static int causes_up(shmemh_t *job)
+static void tables_down(shmemh_t *job)
 {
-	job->causes = calloc((size_t)job->n_pes, sizeof *job->causes);
-	if (!job->causes)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "init: no memory for %d PEs",
-				    job->n_pes);
-	return SHMEMH_OK;
+	free(job->statuses);
+	free(job->texts);
+	free(job->causes);
+	job->statuses = NULL;
+	job->texts = NULL;
+	job->causes = NULL;
 }
 
-static void causes_down(shmemh_t *job)
+static int tables_up(shmemh_t *job)
 {
-	free(job->causes);
-	job->causes = NULL;
+	size_t n = (size_t)job->n_pes;
+
+	job->statuses = calloc(n, sizeof *job->statuses);
+	job->texts = calloc(n, sizeof *job->texts);
+	job->causes = calloc(n, sizeof *job->causes);
+	if (job->statuses && job->texts && job->causes)
+		return SHMEMH_OK;
+	tables_down(job);
+	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "init: no memory for %d PEs",
+			    job->n_pes);
 }
 
 /* Last, so that every team has its abort word: deaths since boot_up are reported now. The barrier
@@ -127,7 +158,7 @@ static const struct phase {
 	{"options", options_up, NULL},
 	{"bootstrap", boot_up, boot_down},
 	{"version", version_up, NULL},
-	{"causes", causes_up, causes_down},
+	{"tables", tables_up, tables_down},
 	{"memory", shmemhi_mem_open, shmemhi_mem_close},
 	{"node", shmemhi_node_open, shmemhi_node_close},
 	{"heap", shmemhi_heap_open, shmemhi_heap_close},
@@ -188,6 +219,13 @@ static int check_attr(const shmemh_attr_t *attr, shmemhi_err_t *err)
 		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
 				    "init: attr.boot->size is %u, expected %zu", attr->boot->size,
 				    sizeof *attr->boot);
+	if (attr->boot && (attr->boot->n_pes < 1 || attr->boot->pe < 0 ||
+			   attr->boot->pe >= attr->boot->n_pes || !attr->boot->allgather))
+		return shmemhi_fail(
+			err, SHMEMH_ERR_ARGUMENT,
+			"init: attr.boot is PE %d of %d, allgather %s: pe is 0 .. n_pes - 1, "
+			"and allgather must be there",
+			attr->boot->pe, attr->boot->n_pes, attr->boot->allgather ? "set" : "NULL");
 	return SHMEMH_OK;
 }
 
@@ -198,9 +236,12 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	shmemh_t *job;
 	int status;
 
-	*out = NULL;
 	if (err->text[0]) /* PEs of the emulator share this thread: no write that is not needed */
 		err->text[0] = '\0';
+	if (!out)
+		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
+				    "init: job, which receives the handle, is NULL");
+	*out = NULL;
 	attr = attr ? attr : &defaults;
 	status = check_attr(attr, err);
 	if (status != SHMEMH_OK)
@@ -232,12 +273,15 @@ int shmemh_finalize(shmemh_t *job)
 	/* Nobody unmaps before everybody has stopped using its memory. Without all PEs there is no
 	 * such moment: go at once, the dead cannot be waited for. */
 	if (shmemhi_broken(job)) {
-		status = SHMEMH_ERR_PEER;
+		shmemhi_begin(job);
+		status = shmemhi_fail_broken(job, "finalize released what this PE had");
 	} else {
 		/* Before the barrier: a faster PE may be gone when this one comes out of it. */
 		expect_leaving(job);
 		status = shmemh_barrier(job);
 	}
+	if (status != SHMEMH_OK)
+		*shmemhi_thread_err() = job->err;
 	go_down(job);
 	pthread_mutex_destroy(&job->gone_lock);
 	free(job);

@@ -6,6 +6,8 @@
 #include <shmem_dev/abi/ctx.h>
 #include "core/job.h"
 
+#define MAX_GATHER (1u << 20) /* what every bootstrap carries (shmem_host/boot.h) */
+
 int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 {
 	char text[SHMEMHI_ERR_NBYTES] = "";
@@ -19,33 +21,25 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 
 int shmemhi_agree(shmemh_t *job, int status)
 {
+	/* No memory is taken here: a PE that could not have it would miss the collective, and be out
+	 * of step with the others from then on. */
 	int32_t mine = status;
 	int worst = -1;
-	int rc = SHMEMH_ERR_NO_MEMORY;
-	int32_t *all = calloc((size_t)job->n_pes, sizeof *all);
-	shmemhi_err_t *texts = NULL;
+	int rc = shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
 
-	if (!all)
-		return shmemhi_fail(&job->err, rc, "no memory for %d statuses", job->n_pes);
-	rc = shmemhi_allgather(job, &mine, all, sizeof mine);
 	if (rc != SHMEMH_OK)
-		goto out;
+		return rc;
 	for (int pe = job->n_pes - 1; pe >= 0; pe--)
-		if (all[pe] != SHMEMH_OK)
+		if (job->statuses[pe] != SHMEMH_OK)
 			worst = pe;
 	if (worst < 0)
-		goto out;
+		return SHMEMH_OK;
 	/* Somebody failed: a second round carries the lines, so that every PE can say why. */
-	rc = all[worst];
-	texts = calloc((size_t)job->n_pes, sizeof *texts);
-	if (!texts || shmemhi_allgather(job, &job->err, texts, sizeof *texts) != SHMEMH_OK)
-		shmemhi_fail(&job->err, rc, "PE %d: %s", worst, shmemh_strerror(rc));
-	else if (status == SHMEMH_OK)
+	rc = job->statuses[worst];
+	if (shmemhi_allgather(job, &job->err, job->texts, sizeof *job->texts) == SHMEMH_OK &&
+	    status == SHMEMH_OK)
 		shmemhi_fail(&job->err, rc, "PE %d: %.*s", worst, SHMEMHI_ERR_NBYTES - 32,
-			     texts[worst].text);
-out:
-	free(texts);
-	free(all);
+			     job->texts[worst].text);
 	return rc;
 }
 
@@ -65,22 +59,22 @@ void shmemhi_begin(shmemh_t *job)
 int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 {
 	shmemhi_begin(job);
+	if (!src || !dst || nbytes < 1 || nbytes > MAX_GATHER)
+		return shmemhi_done(
+			job,
+			shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+				     "allgather: src=%p, dst=%p, nbytes=%zu: it gathers 1 .. %u "
+				     "bytes of each PE; split what is longer",
+				     src, dst, nbytes, MAX_GATHER));
 	return shmemhi_done(job, shmemhi_allgather(job, src, dst, nbytes));
 }
 
 int shmemh_barrier(shmemh_t *job)
 {
-	int status;
 	char mine = 0;
-	char *all = malloc((size_t)job->n_pes);
 
 	shmemhi_begin(job);
-	if (!all)
-		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "barrier: no memory");
-	else
-		status = shmemhi_allgather(job, &mine, all, sizeof mine);
-	free(all);
-	return shmemhi_done(job, status);
+	return shmemhi_done(job, shmemhi_allgather(job, &mine, job->statuses, sizeof mine));
 }
 
 int shmemh_my_pe(const shmemh_t *job)

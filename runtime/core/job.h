@@ -38,6 +38,8 @@ struct shmemh {
 	shmemhi_team_t teams[SHMEMHI_MAX_TEAMS];
 	shmemd_latch_t *latch;     /* device memory */
 	shmemd_error_t *error;     /* pinned */
+	int32_t *statuses;         /* [n_pes], scratch of agree and barrier */
+	shmemhi_err_t *texts;      /* [n_pes], scratch of agree */
 	_Atomic uint32_t *causes;  /* [n_pes] world; set by the monitor before any abort word */
 	_Atomic int n_gone;        /* PEs that died or left, and 1 for CUT_OFF */
 	pthread_mutex_t gone_lock; /* serialises the monitor against teams being made and freed */

@@ -97,10 +97,12 @@ int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine)
 	const shmemhi_heap_call_t *all = heap->calls;
 	int status;
 
-	mine->sequence = heap->sequence++;
+	mine->sequence = heap->sequence;
 	status = shmemhi_allgather(job, mine, heap->calls, sizeof *mine);
 	if (status != SHMEMH_OK)
 		return status;
+	/* Only now: not all PEs may have come to one that failed, and they must agree again. */
+	heap->sequence++;
 	/* A pointer that is no allocation has no offset to compare: that comes first. */
 	for (int pe = 0; pe < job->n_pes; pe++)
 		if (all[pe].refusal >= SHMEMHI_FOREIGN)

@@ -34,6 +34,9 @@ uint64_t shmemhi_mem_reserved(const shmemh_t *job);
  * Collective over the world. */
 int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr);
 
+/* The line for a call that cannot work because a PE is gone. Returns ERR_PEER. */
+int shmemhi_fail_broken(shmemh_t *job, const char *what);
+
 /* Memory local to the device, for tables that kernels read; written by copy from the host. */
 int shmemhi_dev_alloc(shmemh_t *job, size_t nbytes, void **dev); /* zeroed */
 int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes);

@@ -80,7 +80,4 @@ int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err);
 /* Add nbytes of memory on all PEs. Collective; the same verdict everywhere. Failed: as before. */
 int shmemhi_grow(shmemh_t *job, uint64_t nbytes);
 
-/* The line for a call that cannot work because a PE is gone. Returns ERR_PEER. */
-int shmemhi_fail_broken(shmemh_t *job, const char *what);
-
 #endif

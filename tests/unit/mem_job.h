@@ -121,12 +121,16 @@ static inline shmemh_t *bare_job(const world_kind_t *kind, pe_boot_t *boot)
 				    .n_pes = kind->n_pes,
 				    .state = boot,
 				    .allgather = boot_allgather};
+	job->statuses = calloc((size_t)kind->n_pes, sizeof *job->statuses);
+	job->texts = calloc((size_t)kind->n_pes, sizeof *job->texts);
 	job->causes = calloc((size_t)kind->n_pes, sizeof *job->causes);
 	return job;
 }
 
 static inline void free_job(shmemh_t *job)
 {
+	free(job->statuses);
+	free(job->texts);
 	free(job->causes);
 	free(job);
 }

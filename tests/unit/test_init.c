@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Start and end of whole jobs through the public calls: PEs are threads of this process. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <shmem_host/shmem_host.h>
+
+#define N_PES 2
+
+typedef struct pe {
+	pthread_t thread;
+	shmemh_attr_t attr;
+	shmemh_t *job;
+	int (*body)(shmemh_t *job, int pe); /* 0, or the line of what was wrong */
+	int wrong;
+} pe_t;
+
+#define WANT(cond)                                                                                 \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			return __LINE__;                                                           \
+	} while (0)
+
+static void *pe_main(void *arg)
+{
+	pe_t *p = arg;
+
+	if (shmemh_init(&p->attr, &p->job) != SHMEMH_OK)
+		p->wrong = __LINE__;
+	else
+		p->wrong = p->body(p->job, p->attr.pe);
+	return NULL;
+}
+
+static void run_job(int (*body)(shmemh_t *job, int pe))
+{
+	shmemh_uniqueid_t id;
+	pe_t pes[N_PES];
+
+	setenv("SHMEMH_IFNAME", "lo", 1);
+	setenv("SHMEMH_BOOT_TIMEOUT", "20s", 1);
+	setenv("SHMEMH_DEBUG", "off", 1);
+	assert_int_equal(shmemh_get_uniqueid(N_PES, &id), SHMEMH_OK);
+	for (int pe = 0; pe < N_PES; pe++) {
+		pes[pe] = (pe_t){.attr = SHMEMH_ATTR_INIT, .body = body};
+		pes[pe].attr.uniqueid = &id;
+		pes[pe].attr.pe = pe;
+		pes[pe].attr.n_pes = N_PES;
+		assert_int_equal(pthread_create(&pes[pe].thread, NULL, pe_main, &pes[pe]), 0);
+	}
+	for (int pe = 0; pe < N_PES; pe++)
+		pthread_join(pes[pe].thread, NULL);
+	for (int pe = 0; pe < N_PES; pe++)
+		assert_int_equal(pes[pe].wrong, 0);
+}
+
+/* A heap call that meets another collective fails everywhere, and the next one works. */
+static int mixed_collectives(shmemh_t *job, int pe)
+{
+	void *p = NULL;
+	int status = pe == 0 ? shmemh_barrier(job) : shmemh_malloc(job, 64, &p);
+
+	WANT(status == SHMEMH_ERR_MISMATCH && p == NULL);
+	WANT(shmemh_malloc(job, 64, &p) == SHMEMH_OK);
+	WANT(shmemh_free(job, p) == SHMEMH_OK);
+	WANT(shmemh_finalize(job) == SHMEMH_OK);
+	return 0;
+}
+
+static void test_mixed_collectives(void **state)
+{
+	(void)state;
+	run_job(mixed_collectives);
+}
+
+/* PE 1 leaves in the middle; the line of PE 0's finalize outlives the job. */
+static int left_alone(shmemh_t *job, int pe)
+{
+	if (pe == 1) {
+		WANT(shmemh_finalize(job) == SHMEMH_ERR_MISMATCH);
+		WANT(strstr(shmemh_error_text(NULL), "PE 1: 1") != NULL);
+		return 0;
+	}
+	WANT(shmemh_allgather(job, "four", (char[4 * N_PES]){0}, 4) == SHMEMH_ERR_MISMATCH);
+	WANT(shmemh_barrier(job) == SHMEMH_ERR_PEER);
+	WANT(shmemh_finalize(job) == SHMEMH_ERR_PEER);
+	WANT(strstr(shmemh_error_text(NULL), "PE 1") != NULL);
+	return 0;
+}
+
+static void test_text_of_finalize(void **state)
+{
+	(void)state;
+	run_job(left_alone);
+}
+
+/* What a bootstrap cannot carry is refused alike by all of them, a job of one PE included. */
+static void test_allgather_sizes(void **state)
+{
+	static char src[(1 << 20) + 1], dst[sizeof src];
+	shmemh_t *job;
+
+	(void)state;
+	assert_int_equal(shmemh_init(NULL, &job), SHMEMH_OK);
+	assert_int_equal(shmemh_allgather(job, src, dst, 0), SHMEMH_ERR_ARGUMENT);
+	assert_int_equal(shmemh_allgather(job, src, dst, sizeof src), SHMEMH_ERR_ARGUMENT);
+	assert_non_null(strstr(shmemh_error_text(job), "nbytes=1048577"));
+	assert_int_equal(shmemh_allgather(job, NULL, dst, 1), SHMEMH_ERR_ARGUMENT);
+	assert_int_equal(shmemh_allgather(job, src, NULL, 1), SHMEMH_ERR_ARGUMENT);
+	assert_int_equal(shmemh_allgather(job, src, dst, sizeof src - 1), SHMEMH_OK);
+	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
+}
+
+static int copy_own(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
+		    size_t errbuf_nbytes)
+{
+	(void)state;
+	(void)errbuf;
+	(void)errbuf_nbytes;
+	memcpy(dst, src, nbytes);
+	return SHMEMH_OK;
+}
+
+static void test_bad_boot(void **state)
+{
+	const shmemh_boot_t good = {.size = sizeof good, .n_pes = 1, .allgather = copy_own};
+	shmemh_boot_t bad[5] = {good, good, good, good, good};
+	shmemh_attr_t attr = SHMEMH_ATTR_INIT;
+	shmemh_t *job;
+
+	(void)state;
+	bad[0].n_pes = 0;
+	bad[1].pe = -1;
+	bad[2].pe = 1;
+	bad[3].allgather = NULL;
+	bad[4].size--;
+	for (int i = 0; i < 5; i++) {
+		attr.boot = &bad[i];
+		assert_int_equal(shmemh_init(&attr, &job), SHMEMH_ERR_ARGUMENT);
+		assert_null(job);
+		assert_non_null(strstr(shmemh_error_text(NULL), "attr.boot"));
+	}
+	attr.boot = &good;
+	assert_int_equal(shmemh_init(&attr, NULL), SHMEMH_ERR_ARGUMENT);
+	assert_int_equal(shmemh_init(&attr, &job), SHMEMH_OK);
+	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
+}
+
+/* What a job of one PE says on stderr when it starts. */
+static void start_alone(char *text, size_t nbytes)
+{
+	int ends[2], saved = dup(STDERR_FILENO);
+	shmemh_t *job;
+	ssize_t n;
+
+	assert_int_equal(pipe(ends), 0);
+	dup2(ends[1], STDERR_FILENO);
+	close(ends[1]);
+	assert_int_equal(shmemh_init(NULL, &job), SHMEMH_OK);
+	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	n = read(ends[0], text, nbytes - 1);
+	text[n > 0 ? n : 0] = '\0';
+	close(ends[0]);
+}
+
+/* A launcher of many processes that this library does not know is not passed over in silence. */
+static void test_alone_among_many(void **state)
+{
+	static const char *const names[] = {"SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
+	char text[2048];
+
+	(void)state;
+	setenv("SHMEMH_DEBUG", "warn", 1);
+	for (int i = 0; i < 3; i++)
+		unsetenv(names[i]);
+	start_alone(text, sizeof text);
+	assert_string_equal(text, "");
+	for (int i = 0; i < 3; i++) {
+		setenv(names[i], "1", 1);
+		start_alone(text, sizeof text);
+		assert_string_equal(text, "");
+		setenv(names[i], "4", 1);
+		start_alone(text, sizeof text);
+		unsetenv(names[i]);
+		assert_non_null(strstr(text, "WARN"));
+		assert_non_null(strstr(text, names[i]));
+		assert_non_null(strstr(text, "a job of one PE"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mixed_collectives), cmocka_unit_test(test_text_of_finalize),
+		cmocka_unit_test(test_allgather_sizes),   cmocka_unit_test(test_bad_boot),
+		cmocka_unit_test(test_alone_among_many),
+	};
+
+	/* This program starts its PEs itself, whatever started it. */
+	unsetenv("SHMEMH_UNIQUEID");
+	unsetenv("PMIX_RANK");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
