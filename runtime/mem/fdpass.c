@@ -255,6 +255,10 @@ int shmemhi_fd_recv(int conn, void *msg, size_t nbytes, int *fd, uint64_t deadli
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
+	if ((size_t)got == nbytes && (message.msg_flags & MSG_CTRUNC))
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
+				    "its descriptor did not arrive: this process has too many "
+				    "open: raise ulimit -n");
 	return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
 			    "a message of %zd bytes came instead of one of %zu", got, nbytes);
 }

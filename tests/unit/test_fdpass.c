@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <cmocka.h>
@@ -129,6 +130,36 @@ static void test_bad_messages(void **state)
 	assert_int_equal(shmemhi_fd_send(pair[0], &word, sizeof word, -1, soon(), &err),
 			 SHMEMH_ERR_SYSTEM);
 	close(pair[0]);
+	assert_int_equal(count_fds(), before);
+}
+
+/* A process that may not open one more descriptor: said so, and the next message is taken. */
+static void test_too_many_open(void **state)
+{
+	int pair[2], word = 1, got = -1, before = count_fds();
+	shmemhi_err_t err = {""};
+	struct rlimit limit, low;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	int file = temporary_file("x");
+	assert_int_equal(shmemhi_fd_send(pair[1], &word, sizeof word, file, soon(), &err), 0);
+	assert_int_equal(shmemhi_fd_send(pair[1], &word, sizeof word, file, soon(), &err), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	low.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	int status = shmemhi_fd_recv(pair[0], &word, sizeof word, &got, soon(), &err);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(status, SHMEMH_ERR_SYSTEM);
+	assert_non_null(strstr(err.text, "raise ulimit -n"));
+	assert_int_equal(got, -1);
+	assert_int_equal(shmemhi_fd_recv(pair[0], &word, sizeof word, &got, soon(), &err), 0);
+	assert_true(got >= 0);
+	close(got);
+	close(file);
+	close(pair[0]);
+	close(pair[1]);
 	assert_int_equal(count_fds(), before);
 }
 
@@ -366,10 +397,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pass),          cmocka_unit_test(test_bad_messages),
-		cmocka_unit_test(test_send_deadline), cmocka_unit_test(test_users),
-		cmocka_unit_test(test_strangers),     cmocka_unit_test(test_bad_directory),
-		cmocka_unit_test(test_pestered_job),  cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_left_over),     cmocka_unit_test(test_unusable_tmp),
+		cmocka_unit_test(test_too_many_open), cmocka_unit_test(test_send_deadline),
+		cmocka_unit_test(test_users),         cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_bad_directory), cmocka_unit_test(test_pestered_job),
+		cmocka_unit_test(test_cut),           cmocka_unit_test(test_left_over),
+		cmocka_unit_test(test_unusable_tmp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
