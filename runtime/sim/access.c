@@ -32,6 +32,8 @@ int shmemsim_access(const void *p, uint32_t nbytes, int access)
 	(void)nbytes;
 	if (shmemsim_hooks)
 		shmemsimi_step();
+	if (shmemsimi_w.cfg.trace)
+		shmemsimi_trace_access(p, nbytes, access);
 	if (!shmemsimi_under_tsan())
 		return 0; /* the caller notes stores */
 	switch (access) {

@@ -75,6 +75,8 @@ int shmemsim_bar(uint32_t id, uint32_t nthreads, int pred, const char *site)
 	if (!f->block)
 		return 0;
 	shmemsimi_step();
+	if (shmemsimi_w.cfg.trace)
+		shmemsimi_trace_meet("barrier", id);
 	shmemsimi_bar_t *bar = &f->block->bars[id];
 	f->bar = id;
 	f->site = site;

@@ -224,6 +224,8 @@ void shmemsimi_switch(shmemsimi_fiber_t *to)
 		if (to == from)
 			return;
 	}
+	if (w->cfg.trace)
+		shmemsimi_trace_settle();
 	w->previous = from;
 	w->current = to;
 	shmemsim_self = &to->thread;

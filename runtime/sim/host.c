@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* All PEs in one process: host fibers, agents, the configuration of a run. */
-#include <errno.h>
+/* All PEs in one process: host fibers, agents, a run from begin to end. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "sim/sim.h"
 
 typedef struct pe_args {
@@ -26,6 +23,7 @@ void shmemsimi_pe_entry(void *unused)
 	if (result) {
 		shmemsimi_report_line("PE %d returned %d", pe, result);
 		w->result = 1;
+		w->failure = &args;
 	}
 }
 
@@ -57,61 +55,6 @@ int shmemsim_agent(const char *name, void (*fn)(void *arg), void *arg)
 		return 1;
 	}
 	return !add_host(KIND_AGENT, -1, name, fn, arg);
-}
-
-static int bad_value(const char *name, const char *value, const char *wanted)
-{
-	shmemsimi_report_line("%s=%s: must be %s", name, value, wanted);
-	return 1;
-}
-
-static int number_from_env(const char *name, uint64_t max, uint64_t *value)
-{
-	const char *text = getenv(name);
-	char *end;
-	if (!text)
-		return 0;
-	errno = 0;
-	unsigned long long v = strtoull(text, &end, 0);
-	if (errno || end == text || *end || text[0] == '-' || v > max) {
-		char wanted[48];
-		snprintf(wanted, sizeof(wanted), "a number from 0 to %llu",
-			 (unsigned long long)max);
-		return bad_value(name, text, wanted);
-	}
-	*value = v;
-	return 0;
-}
-
-static int word_from_env(const char *name, const char *const *words, int n, int *value)
-{
-	const char *text = getenv(name);
-	char wanted[96] = "one of:";
-	if (!text)
-		return 0;
-	for (int i = 0; i < n; i++) {
-		size_t used = strlen(wanted);
-		if (strcmp(text, words[i]) == 0) {
-			*value = i;
-			return 0;
-		}
-		snprintf(wanted + used, sizeof(wanted) - used, " %s", words[i]);
-	}
-	return bad_value(name, text, wanted);
-}
-
-int shmemsim_config_from_env(shmemsim_config_t *cfg)
-{
-	static const char *const policies[] = {"round_robin", "random"};
-	static const char *const masks[] = {"all", "singles", "random"};
-	uint64_t per_256 = cfg->switch_per_256;
-	shmemsimi_report_begin();
-	int bad = word_from_env("SHMEMSIM_POLICY", policies, 2, &cfg->policy) ||
-		  word_from_env("SHMEMSIM_ACTIVEMASK", masks, 3, &cfg->activemask) ||
-		  number_from_env("SHMEMSIM_SEED", UINT64_MAX, &cfg->seed) ||
-		  number_from_env("SHMEMSIM_SWITCH", 256, &per_256);
-	cfg->switch_per_256 = (uint32_t)per_256;
-	return bad;
 }
 
 static int check(const shmemsim_config_t *cfg, int n_pes)
@@ -171,6 +114,8 @@ int shmemsim_run(const shmemsim_config_t *cfg, int n_pes,
 	args.pe_main = pe_main;
 	args.arg = arg;
 	shmemsimi_sched_begin();
+	if (w->cfg.trace)
+		shmemsimi_trace_begin();
 	for (int pe = 0; pe < n_pes; pe++) {
 		snprintf(name, sizeof(name), "PE %d", pe);
 		if (!add_host(KIND_HOST, pe, name, shmemsimi_pe_entry, NULL))
@@ -178,6 +123,8 @@ int shmemsim_run(const shmemsim_config_t *cfg, int n_pes,
 	}
 	shmemsimi_loop();
 	shmemsimi_acquire(&w->n_live);
+	if (w->cfg.trace && (w->is_failed || w->result))
+		shmemsimi_trace_report();
 	end_run();
 	return w->is_failed || w->result;
 }

@@ -2,22 +2,26 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Which fiber runs next, and the list of choices that makes a run repeatable.
  *
- * A policy decides through decide() only; so one list of numbers repeats any run. The first entry
- * of the list is the policy that made it. */
+ * A decision is one of n options. Option 0 is the dull one: at an access the current fiber goes on,
+ * at a wait the next in turn runs, for data the program gets 0. So a run is described by its other
+ * decisions alone: list[0] is the policy, then pairs (number of dull decisions, option taken).
+ * Removing a pair makes a simpler run, which is what shrinking does. */
 #include <stdio.h>
 #include "sim/sim.h"
 
 #define MAX_CHOICE 65535u
 
 static uint64_t rng;
-static uint16_t *list; /* choices made so far */
+static uint16_t *list; /* decisions made so far */
 static size_t n_list, list_capacity;
-static size_t n_replayed;
-static uint32_t cursor; /* round robin */
-static uint32_t gap;    /* random: accesses until the next switch */
+static uint32_t n_dull;  /* dull decisions since the last pair */
+static uint32_t cursor;  /* the run queue's index of the fiber picked last */
+static uint32_t gap;     /* random: accesses until the next switch */
+static size_t next_pair; /* replay: place in the list */
+static uint32_t replay_dull;
 static int is_replay;
 
-static uint64_t draw(void)
+uint64_t shmemsimi_draw(void)
 {
 	rng ^= rng >> 12;
 	rng ^= rng << 25;
@@ -25,109 +29,210 @@ static uint64_t draw(void)
 	return rng * 2685821657736338717u >> 16;
 }
 
-static void record(uint16_t choice)
+static void record(uint16_t value)
 {
 	if (n_list == list_capacity) {
 		size_t more = list_capacity ? 2 * list_capacity : 4096;
 		uint16_t *grown = shmemsimi_alloc(more * sizeof(*grown));
+		if (!grown)
+			return; /* the run has failed */
 		shmemsimi_copy(grown, list, n_list * sizeof(*grown));
 		shmemsimi_free(list, list_capacity * sizeof(*grown));
 		list = grown;
 		list_capacity = more;
 	}
-	list[n_list++] = choice;
+	list[n_list++] = value;
 }
 
-/* The number wanted, or the one that the replayed run had here; below n. */
-static uint32_t decide(uint32_t n, uint32_t wanted)
+static inline uint32_t decided(uint32_t option)
 {
-	if (is_replay) {
-		const shmemsim_config_t *cfg = &shmemsimi_w.cfg;
-		wanted = n_replayed < cfg->n_replay ? cfg->replay[n_replayed++] : 0;
-		if (wanted >= n)
-			wanted = n - 1;
+	if (option || n_dull == MAX_CHOICE) {
+		record((uint16_t)n_dull);
+		record((uint16_t)option);
+		n_dull = 0;
+	} else {
+		n_dull++;
 	}
-	record((uint16_t)wanted);
-	return wanted;
+	return option;
+}
+
+/* Nothing is written and everybody only looks again: the order says nothing, and a search would
+ * drown in it. Not while time jumps: who is late first matters. */
+static inline int is_decision(uint32_t n)
+{
+	return n > 1 && shmemsimi_w.idle_looks <= 1;
+}
+
+int shmemsimi_point(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	if (shmemsim_wrote || w->sleep.n)
+		shmemsimi_wake_due(); /* who polls what was just written is an option already */
+	uint32_t n = w->run.n;
+	if (!is_decision(n))
+		return 0;
+	w->n_points++;
+	uint32_t option = decided(w->policy->at_access(n));
+	cursor = w->current->pos;
+	w->preset = option ? w->run.fibers[(cursor + option) % n] : NULL;
+	return option != 0;
+}
+
+shmemsimi_fiber_t *shmemsimi_pick(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	shmemsimi_fiber_t *f = w->preset;
+	uint32_t n = w->run.n, option = 0;
+	w->preset = NULL;
+	if (f) { /* decided at the access */
+		cursor = f->pos;
+		return f;
+	}
+	if (++cursor >= n)
+		cursor = 0;
+	if (is_decision(n))
+		option = decided(w->policy->at_wait(n, cursor));
+	cursor = (cursor + option) % n;
+	return w->run.fibers[cursor];
 }
 
 unsigned shmemsim_choose(unsigned n)
 {
-	if (n <= 1)
+	if (n <= 1 || !shmemsimi_w.policy)
 		return 0;
-	if (n > MAX_CHOICE)
-		n = MAX_CHOICE;
-	return decide(n, (uint32_t)(draw() % n));
+	n = n > MAX_CHOICE ? MAX_CHOICE : n;
+	uint32_t option = decided(shmemsimi_w.policy->data(n));
+	if (shmemsimi_w.cfg.trace)
+		shmemsimi_trace_choice(option, n);
+	return option;
 }
 
-static uint32_t round_robin_pick(void)
+/* Round robin: only data is left to chance. */
+
+static uint32_t dull_wait(uint32_t n, uint32_t first)
 {
-	if (++cursor >= shmemsimi_w.run.n)
-		cursor = 0;
-	return cursor;
+	(void)n;
+	(void)first;
+	return 0;
 }
 
-/* Accesses until the next switch, as if each switched with probability switch_per_256 / 256. */
-static uint32_t random_gap(void)
+static uint32_t random_data(uint32_t n)
 {
-	uint32_t n = 1;
-	while (n < 1024 && (draw() & 255) >= shmemsimi_w.cfg.switch_per_256)
-		n++;
-	n = decide(MAX_CHOICE, n);
-	return n ? n : MAX_CHOICE; /* 0: what a replay beyond the end of its list gets */
+	return (uint32_t)(shmemsimi_draw() % n);
 }
 
-static int random_point(void)
+/* Random: accesses until the next switch, as if each switched with switch_per_256 / 256. */
+static void random_gap(void)
+{
+	gap = 1;
+	while (gap < 1024 && (shmemsimi_draw() & 255) >= shmemsimi_w.cfg.switch_per_256)
+		gap++;
+}
+
+static uint32_t random_access(uint32_t n)
 {
 	if (--gap)
 		return 0;
-	gap = random_gap();
-	return 1;
+	random_gap();
+	return random_data(n);
 }
 
-static uint32_t random_pick(void)
+static uint32_t random_wait(uint32_t n, uint32_t first)
 {
-	return shmemsim_choose(shmemsimi_w.run.n);
+	(void)first;
+	return random_data(n);
+}
+
+/* Replay */
+
+static void replay_pair(void)
+{
+	const shmemsim_config_t *cfg = &shmemsimi_w.cfg;
+	replay_dull = next_pair + 1 < cfg->n_replay ? cfg->replay[next_pair] : UINT32_MAX;
+}
+
+static uint32_t replay_next(uint32_t n)
+{
+	if (replay_dull == UINT32_MAX)
+		return 0; /* beyond the end */
+	if (replay_dull) {
+		replay_dull--;
+		return 0;
+	}
+	uint32_t option = shmemsimi_w.cfg.replay[next_pair + 1];
+	next_pair += 2;
+	replay_pair();
+	return option < n ? option : n - 1;
+}
+
+static uint32_t replay_wait(uint32_t n, uint32_t first)
+{
+	(void)first;
+	return replay_next(n);
 }
 
 static const shmemsimi_policy_t policies[] = {
-	[SHMEMSIM_ROUND_ROBIN] = {"round_robin", 0, NULL, round_robin_pick},
-	[SHMEMSIM_RANDOM] = {"random", 1, random_point, random_pick},
+	[SHMEMSIM_ROUND_ROBIN] = {"round_robin", NULL, dull_wait, random_data},
+	[SHMEMSIM_RANDOM] = {"random", random_access, random_wait, random_data},
+	[SHMEMSIM_REPLAY] = {"replay", replay_next, replay_wait, replay_next},
+	[SHMEMSIM_PCT] = {"pct", shmemsimi_pct_access, shmemsimi_pct_wait, random_data},
+	[SHMEMSIM_DFS] = {"dfs", shmemsimi_dfs_access, shmemsimi_dfs_wait, shmemsimi_dfs_data},
 };
+static const shmemsimi_policy_t replay_round_robin = {"replay", NULL, replay_wait, replay_next};
+
+#define N_POLICIES ((int)(sizeof(policies) / sizeof(policies[0])))
 
 const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 {
-	int policy = cfg->policy;
+	int recorded = cfg->policy;
 	rng = (cfg->seed + 1) * 0x9e3779b97f4a7c15u;
 	rng = rng ? rng : 1;
 	n_list = 0;
-	cursor = UINT32_MAX; /* so that the first pick is the first fiber */
-	n_replayed = 1;
-	is_replay = policy == SHMEMSIM_REPLAY;
+	n_dull = 0;
+	cursor = UINT32_MAX; /* so that the first in turn is the first fiber */
+	next_pair = 1;
+	is_replay = cfg->policy == SHMEMSIM_REPLAY;
 	if (is_replay)
-		policy = cfg->n_replay ? cfg->replay[0] : SHMEMSIM_ROUND_ROBIN;
-	if (policy != SHMEMSIM_ROUND_ROBIN && policy != SHMEMSIM_RANDOM)
+		recorded = cfg->n_replay ? cfg->replay[0] : SHMEMSIM_ROUND_ROBIN;
+	if (recorded < 0 || recorded >= N_POLICIES || recorded == SHMEMSIM_REPLAY)
 		return NULL;
-	record((uint16_t)policy);
-	if (policy == SHMEMSIM_RANDOM)
-		gap = random_gap();
-	return &policies[policy];
+	record((uint16_t)recorded);
+	if (is_replay) {
+		replay_pair();
+		return recorded == SHMEMSIM_ROUND_ROBIN ? &replay_round_robin
+							: &policies[SHMEMSIM_REPLAY];
+	}
+	if (recorded == SHMEMSIM_RANDOM)
+		random_gap();
+	else if (recorded == SHMEMSIM_PCT)
+		shmemsimi_pct_begin();
+	else if (recorded == SHMEMSIM_DFS)
+		shmemsimi_dfs_begin();
+	return &policies[recorded];
 }
 
+/* Environment that makes the same run again. */
 const char *shmemsimi_policy_text(void)
 {
 	static char text[160];
 	const shmemsim_config_t *cfg = &shmemsimi_w.cfg;
-	const char *name = shmemsimi_w.policy->name;
 	unsigned long long seed = cfg->seed;
+	size_t n = (size_t)snprintf(text, sizeof(text), "SHMEMSIM_POLICY=%s",
+				    shmemsimi_w.policy->name);
+	char *at = text + n;
+	size_t left = sizeof(text) - n;
 	if (is_replay)
-		snprintf(text, sizeof(text), "replay of %zu choices (%s)", cfg->n_replay, name);
-	else if (shmemsimi_w.policy->sees_accesses)
-		snprintf(text, sizeof(text),
-			 "SHMEMSIM_POLICY=%s SHMEMSIM_SEED=%llu SHMEMSIM_SWITCH=%u", name, seed,
+		snprintf(text, sizeof(text), "replay of %zu choices", cfg->n_replay / 2);
+	else if (cfg->policy == SHMEMSIM_RANDOM)
+		snprintf(at, left, " SHMEMSIM_SEED=%llu SHMEMSIM_SWITCH=%u", seed,
 			 cfg->switch_per_256);
+	else if (cfg->policy == SHMEMSIM_PCT)
+		snprintf(at, left, " SHMEMSIM_SEED=%llu SHMEMSIM_DEPTH=%u SHMEMSIM_LENGTH=%u", seed,
+			 cfg->depth, cfg->length);
+	else if (cfg->policy == SHMEMSIM_DFS)
+		snprintf(at, left, " SHMEMSIM_BOUND=%u", cfg->bound);
 	else
-		snprintf(text, sizeof(text), "SHMEMSIM_POLICY=%s SHMEMSIM_SEED=%llu", name, seed);
+		snprintf(at, left, " SHMEMSIM_SEED=%llu", seed);
 	return text;
 }
 

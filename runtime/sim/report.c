@@ -6,7 +6,7 @@
 #include <string.h>
 #include "sim/sim.h"
 
-#define REPORT_NBYTES 16384
+#define REPORT_NBYTES 65536
 #define LINE_NBYTES 1024
 #define MAX_FRAMES 5 /* printed of each back trace */
 
@@ -105,6 +105,7 @@ void shmemsim_fail(const char *fmt, ...)
 	va_end(ap);
 	add("\n");
 	w->is_failed = 1;
+	w->failure = fmt;
 	if (w->current->kind != KIND_MAIN)
 		for (;;)
 			shmemsimi_switch(&w->main);

@@ -88,6 +88,7 @@ static void queue_drop(shmemsimi_queue_t *q, const shmemsimi_fiber_t *f)
 static void make_runnable(shmemsimi_fiber_t *f)
 {
 	f->state = RUNNABLE;
+	shmemsimi_w.n_starts++;
 	queue_add(&shmemsimi_w.run, f);
 	if (f->warp)
 		f->warp->n_runnable++;
@@ -133,6 +134,7 @@ static int stuck(const char *what)
 {
 	shmemsimi_report_line("%s", what);
 	shmemsimi_w.is_failed = 1;
+	shmemsimi_w.failure = what;
 	return 0;
 }
 
@@ -194,19 +196,25 @@ static void progress(void)
 	wake_spinning();
 }
 
+void shmemsimi_wake_due(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	shmemsimi_news();
+	if (w->epoch != w->spin_epoch)
+		progress();
+	if (w->sleep.n && time_ns() >= w->next_wake)
+		wake_sleeping();
+}
+
 static shmemsimi_fiber_t *next_fiber(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	for (;;) {
-		shmemsimi_news();
-		if (w->epoch != w->spin_epoch)
-			progress();
-		if (w->sleep.n && time_ns() >= w->next_wake)
-			wake_sleeping();
+		shmemsimi_wake_due();
 		if (w->is_failed || w->is_wanted_main)
 			return &w->main;
 		if (w->run.n)
-			return w->run.fibers[w->policy->pick()];
+			return shmemsimi_pick();
 		if (!idle())
 			return &w->main;
 	}
@@ -229,7 +237,7 @@ void shmemsimi_step(void)
 	if (w->current->kind == KIND_MAIN)
 		return;
 	count_step();
-	if (w->policy->point && w->policy->point())
+	if (w->policy->at_access && shmemsimi_point())
 		shmemsimi_switch(next_fiber());
 }
 
@@ -361,10 +369,13 @@ void shmemsimi_sched_begin(void)
 	w->n_live = w->n_grids = 0;
 	w->is_failed = w->is_wanted_main = w->is_eager = w->is_clock_read = 0;
 	w->epoch = w->spin_epoch = 0;
+	w->n_starts = w->n_points = 0;
+	w->preset = NULL;
+	w->failure = NULL;
 	w->steps = w->now = w->idle_since = w->idle_step = 0;
 	w->idle_looks = 0;
 	w->thread = (unsigned long)pthread_self();
 	shmemsim_wrote = 0;
-	shmemsim_hooks = (uint32_t)w->policy->sees_accesses;
+	shmemsim_hooks = w->policy->at_access || w->cfg.trace;
 	shmemsimi_fiber_begin();
 }

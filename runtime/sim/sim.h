@@ -56,6 +56,7 @@ typedef struct shmemsimi_fiber {
 	const void *call;  /* return address of the emulator's entry point that it is in */
 	uint64_t spun;     /* world.epoch when its last spin returned */
 	uint64_t wake;     /* SLEEPING: time to wake at */
+	int64_t priority;  /* pct; 0: not given one yet */
 	void *tsan, *fake; /* sanitizers' own fibers and fake stacks */
 	int is_fenced;     /* thread sanitizer: strong stores release from now on */
 	const void *seen[SHMEMSIMI_N_SEEN];
@@ -140,11 +141,13 @@ typedef struct shmemsimi_queue {
 	uint32_t n, capacity;
 } shmemsimi_queue_t;
 
+/* Takes one of n options, 0 .. n-1, at each decision. Option k at an access: the k-th fiber after
+ * the current one in the run queue (0: it goes on); at a wait: the k-th from index first on. */
 typedef struct shmemsimi_policy {
 	const char *name;
-	int sees_accesses;      /* wants point() called at each access */
-	int (*point)(void);     /* 1: switch to another fiber now */
-	uint32_t (*pick)(void); /* index in world.run of the fiber to run next */
+	uint32_t (*at_access)(uint32_t n); /* NULL: never switches there */
+	uint32_t (*at_wait)(uint32_t n, uint32_t first);
+	uint32_t (*data)(uint32_t n);
 } shmemsimi_policy_t;
 
 enum shmemsimi_mode { MODE_NONE, MODE_RUN, MODE_PROCESS };
@@ -165,17 +168,20 @@ typedef struct shmemsimi_world {
 	uint32_t n_grids;
 	int n_pes;
 	int is_failed;
-	int is_wanted_main;  /* process mode: main may go on */
-	int is_eager;        /* process mode: main wants to go on once nobody can run */
-	uint64_t epoch;      /* counts "something was written" */
-	uint64_t spin_epoch; /* epoch when the spinning fibers last had a chance */
-	uint64_t steps;
-	uint64_t now; /* virtual nanoseconds */
+	int is_wanted_main;        /* process mode: main may go on */
+	int is_eager;              /* process mode: main wants to go on once nobody can run */
+	uint64_t epoch;            /* counts "something was written" */
+	uint64_t spin_epoch;       /* epoch when the spinning fibers last had a chance */
+	uint64_t steps, n_starts;  /* n_starts: fibers made runnable */
+	uint64_t n_points;         /* decisions at accesses */
+	shmemsimi_fiber_t *preset; /* the fiber to run next, decided at an access */
+	const void
+		*failure; /* what kind: format of shmemsim_fail, text of a deadlock or livelock */
+	uint64_t now;     /* virtual nanoseconds */
 	uint64_t next_wake;
 	uint64_t idle_step, idle_since;
-	uint32_t idle_looks; /* rounds in which everybody spun and nobody read the clock */
-	int is_clock_read;   /* since the last idle round */
-	int is_idle;
+	uint32_t idle_looks;  /* rounds in which everybody spun and nobody read the clock */
+	int is_clock_read;    /* since the last idle round */
 	unsigned long thread; /* pthread_self() of the one thread */
 	int result;
 } shmemsimi_world_t;
@@ -208,10 +214,44 @@ void shmemsimi_step(void);                           /* a visible operation: may
 void shmemsimi_loop(void);                           /* main: run fibers until main is wanted */
 void shmemsimi_exit(void) __attribute__((noreturn)); /* the current fiber has returned */
 void shmemsimi_news(void);                           /* counts what inlined stores flagged */
+void shmemsimi_wake_due(void); /* who polls if there is news, who sleeps if its time has come */
 
 /* policy.c */
 const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg);
 const char *shmemsimi_policy_text(void);
+int shmemsimi_point(void);               /* 1: switch to another fiber now */
+shmemsimi_fiber_t *shmemsimi_pick(void); /* of the run queue, which is not empty */
+uint64_t shmemsimi_draw(void);           /* 48 random bits */
+
+/* pct.c, dfs.c */
+#define SHMEMSIMI_PCT_LENGTH 1000 /* accesses of a run, where nobody said */
+void shmemsimi_pct_begin(void);
+uint32_t shmemsimi_pct_access(uint32_t n);
+uint32_t shmemsimi_pct_wait(uint32_t n, uint32_t first);
+void shmemsimi_dfs_reset(void); /* forget the schedules made so far */
+void shmemsimi_dfs_begin(void);
+int shmemsimi_dfs_next(void); /* 1: to the next schedule, 0: that was the last, -1: not repeated */
+uint32_t shmemsimi_dfs_access(uint32_t n);
+uint32_t shmemsimi_dfs_wait(uint32_t n, uint32_t first);
+uint32_t shmemsimi_dfs_data(uint32_t n);
+
+/* trace.c: the last cfg.trace operations, for the report. Call only if cfg.trace. */
+void shmemsimi_trace_begin(void);
+void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access); /* about to be done */
+void shmemsimi_trace_read(uint64_t value); /* the last access reads this, not what memory holds */
+void shmemsimi_trace_choice(uint32_t option, uint32_t n);
+void shmemsimi_trace_meet(const char *what, uint32_t which); /* a collective or barrier */
+void shmemsimi_trace_settle(void); /* reads what the last access has written */
+void shmemsimi_trace_report(void);
+
+/* explore.c, shrink.c */
+typedef struct shmemsimi_program {
+	int n_pes;
+	int (*pe_main)(int pe, int n_pes, void *arg);
+	void *arg;
+} shmemsimi_program_t;
+/* The last run has failed: find a short list, run it once more with a trace, write the report. */
+void shmemsimi_shrink(const shmemsimi_program_t *program, uint64_t n_schedules);
 
 const char *shmemsimi_coll_name(int coll);
 
@@ -240,5 +280,6 @@ size_t shmemsimi_format(char *dst, size_t nbytes, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* snprintf into memory that fibers share */
 void shmemsimi_report_stuck(void);             /* main: appends the place of each fiber */
 int shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
+int shmemsimi_variable(const void *p, char *text, size_t nbytes); /* 1: it lies in a static one */
 
 #endif

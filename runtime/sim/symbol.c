@@ -43,24 +43,34 @@ static const void *part(const image_t *image, const Elf64_Shdr *sh)
 	return image->bytes + sh->sh_offset;
 }
 
+typedef struct wanted {
+	int type;    /* STT_FUNC or STT_OBJECT */
+	uint64_t at; /* its offset in what was found, after a search */
+} wanted_t;
+
 static const char *search(const Elf64_Sym *syms, size_t n, const char *names, size_t names_nbytes,
-			  uint64_t at)
+			  wanted_t *wanted)
 {
+	uint64_t at = wanted->at;
 	for (size_t i = 0; i < n; i++)
-		if (ELF64_ST_TYPE(syms[i].st_info) == STT_FUNC && syms[i].st_value <= at &&
-		    at - syms[i].st_value < syms[i].st_size && syms[i].st_name < names_nbytes)
+		if (ELF64_ST_TYPE(syms[i].st_info) == wanted->type && syms[i].st_value <= at &&
+		    at - syms[i].st_value < syms[i].st_size && syms[i].st_name < names_nbytes) {
+			wanted->at = at - syms[i].st_value;
 			return names + syms[i].st_name;
+		}
 	return NULL;
 }
 
-static const char *look_up(const image_t *image, uint64_t address, uint64_t base)
+/* wanted->at: the address, minus base if the file may be loaded anywhere. */
+static const char *look_up(const image_t *image, wanted_t *wanted, uint64_t base)
 {
 	const Elf64_Ehdr *eh = (const void *)image->bytes;
 	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 || eh->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    eh->e_shoff + (uint64_t)eh->e_shnum * sizeof(Elf64_Shdr) > image->nbytes)
 		return NULL;
 	const Elf64_Shdr *sh = (const void *)(image->bytes + eh->e_shoff);
-	uint64_t at = eh->e_type == ET_EXEC ? address : address - base;
+	if (eh->e_type != ET_EXEC)
+		wanted->at -= base;
 	for (int i = 0; i < eh->e_shnum; i++) {
 		if (sh[i].sh_type != SHT_SYMTAB || sh[i].sh_link >= eh->e_shnum)
 			continue;
@@ -69,9 +79,17 @@ static const char *look_up(const image_t *image, uint64_t address, uint64_t base
 		const char *names = part(image, strings);
 		if (syms && names)
 			return search(syms, sh[i].sh_size / sizeof(*syms), names, strings->sh_size,
-				      at);
+				      wanted);
 	}
 	return NULL;
+}
+
+static image_t map_loaded(const Dl_info *info)
+{
+	image_t image = map_file(info->dli_fname);
+	if (!image.bytes) /* the program itself, found by PATH or from another directory */
+		image = map_file("/proc/self/exe");
+	return image;
 }
 
 static int resolve(const void *pc, char *text, size_t nbytes)
@@ -84,10 +102,9 @@ static int resolve(const void *pc, char *text, size_t nbytes)
 		return 0;
 	}
 	uint64_t base = (uint64_t)(uintptr_t)info.dli_fbase;
-	image_t image = map_file(info.dli_fname);
-	if (!image.bytes) /* the program itself, found by PATH or from another directory */
-		image = map_file("/proc/self/exe");
-	const char *name = image.bytes ? look_up(&image, (uint64_t)(uintptr_t)at, base) : NULL;
+	wanted_t wanted = {STT_FUNC, (uint64_t)(uintptr_t)at};
+	image_t image = map_loaded(&info);
+	const char *name = image.bytes ? look_up(&image, &wanted, base) : NULL;
 	name = name ? name : info.dli_sname;
 	if (name)
 		shmemsimi_format(text, nbytes, "%s", name);
@@ -119,4 +136,23 @@ int shmemsimi_symbol(const void *pc, char *text, size_t nbytes)
 	}
 	shmemsimi_format(text, nbytes, "%s", known[i].text);
 	return known[i].is_name;
+}
+
+int shmemsimi_variable(const void *p, char *text, size_t nbytes)
+{
+	Dl_info info;
+	wanted_t wanted = {STT_OBJECT, (uint64_t)(uintptr_t)p};
+	if (!dladdr(p, &info) || !info.dli_fname)
+		return 0;
+	image_t image = map_loaded(&info);
+	const char *name = NULL;
+	if (image.bytes)
+		name = look_up(&image, &wanted, (uint64_t)(uintptr_t)info.dli_fbase);
+	if (name && wanted.at)
+		shmemsimi_format(text, nbytes, "%s+%llu", name, (unsigned long long)wanted.at);
+	else if (name)
+		shmemsimi_format(text, nbytes, "%s", name);
+	if (image.bytes)
+		munmap((void *)(uintptr_t)image.bytes, image.nbytes);
+	return name != NULL;
 }

@@ -191,6 +191,8 @@ uint64_t shmemsim_coll(int coll, uint32_t mask, uint64_t value, uint32_t arg, ui
 	if (!w)
 		return 0;
 	shmemsimi_step();
+	if (shmemsimi_w.cfg.trace)
+		shmemsimi_trace_meet(names[coll], mask);
 	f->coll = coll;
 	f->mask = mask;
 	f->width = width;

@@ -24,6 +24,8 @@ enum shmemsim_policy {
 	SHMEMSIM_ROUND_ROBIN, /* switch only where a fiber waits: fast, always the same */
 	SHMEMSIM_RANDOM,      /* switch at random accesses to a random fiber, by the seed */
 	SHMEMSIM_REPLAY,      /* take the choices from a list (shmemsim_choices) */
+	SHMEMSIM_PCT,         /* random priorities that change depth - 1 times, by the seed */
+	SHMEMSIM_DFS,         /* shmemsim_explore: all schedules with at most bound preemptions */
 };
 
 /* Which lanes __activemask() finds converged. */
@@ -45,16 +47,21 @@ typedef struct shmemsim_config {
 	uint64_t max_steps;      /* fail after so many waits and, under random, accesses */
 	const uint16_t *replay;  /* replay: the choices of an earlier run */
 	size_t n_replay;
+	uint32_t depth;  /* pct: ordered accesses that a mistake needs, 1 .. 32 */
+	uint32_t length; /* pct: accesses of a run; 0: shmemsim_explore measures, else 1000 */
+	uint32_t bound;  /* dfs: preemptions, 0 .. */
+	uint32_t trace;  /* last operations that the report of a failed run lists */
 } shmemsim_config_t;
 
 #define SHMEMSIM_CONFIG_INIT                                                                       \
 	{                                                                                          \
 		sizeof(shmemsim_config_t), SHMEMSIM_ROUND_ROBIN, 1, 64, SHMEMSIM_ACTIVE_ALL, 0,    \
-			1000000000u, NULL, 0                                                       \
+			1000000000u, NULL, 0, 3, 0, 2, 0                                           \
 	}
 
-/* Set policy, seed, switch_per_256 and activemask from SHMEMSIM_POLICY (round_robin or random),
- * SHMEMSIM_SEED, SHMEMSIM_SWITCH and SHMEMSIM_ACTIVEMASK (all, singles or random).
+/* Set what the environment names: SHMEMSIM_POLICY (round_robin, random, pct or dfs), SHMEMSIM_SEED,
+ * SHMEMSIM_SWITCH, SHMEMSIM_DEPTH, SHMEMSIM_LENGTH, SHMEMSIM_BOUND, SHMEMSIM_ACTIVEMASK (all,
+ * singles or random), SHMEMSIM_TRACE, and SHMEMSIM_REPLAY (a list as a report prints it).
  * Returns 0, or 1 if one has an unusable value; shmemsim_report() then names it. */
 SHMEMSIM_API int shmemsim_config_from_env(shmemsim_config_t *cfg);
 
@@ -95,8 +102,39 @@ SHMEMSIM_API void shmemsim_sleep(uint64_t ns);
  * (process mode) it only notes the text, and the next shmemsim_sync returns 1. */
 SHMEMSIM_API void shmemsim_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Choices made in the last run, for SHMEMSIM_REPLAY. Valid until the next run: copy the list. */
+/* Choices made in the last run, for SHMEMSIM_REPLAY: the policy, then pairs (dull decisions, option
+ * taken). Option 0 is the dull one: the fiber goes on, the next in turn runs, shmemsim_choose gives
+ * 0. Beyond the end of a list all are dull. Valid until the next run: copy the list. */
 SHMEMSIM_API size_t shmemsim_choices(const uint16_t **list);
+
+/* What shmemsim_explore did. */
+typedef struct shmemsim_explored {
+	uint64_t n_schedules; /* run, the failed one included */
+	uint64_t n_steps;     /* waits and accesses of all of them */
+	uint64_t ns;          /* real time it took, without shrinking */
+	uint64_t seed;        /* of the failed schedule */
+	int is_exhausted; /* dfs: no schedule within the bound is left; 0: n_schedules was the end */
+} shmemsim_explored_t;
+
+/* Run many schedules, seeds cfg->seed, cfg->seed + 1 and so on, until one fails.
+ *
+ * A failed schedule is shrunk: choices are taken away as long as it fails in the same way. Then the
+ * short one is run once more with a trace, and shmemsim_report() has the failure, each fiber's
+ * place, the last cfg->trace operations (0: 100), seed and policy, and the SHMEMSIM_REPLAY list.
+ *
+ * Callers  as shmemsim_run. pe_main must start from the same state each time: it sets up all memory
+ *          that the kernels and agents use.
+ * cfg      as shmemsim_run; SHMEMSIM_REPLAY: one schedule.
+ * explored may be NULL.
+ * Returns  0: no schedule failed. 1: one did.
+ */
+SHMEMSIM_API int shmemsim_explore(const shmemsim_config_t *cfg, uint64_t n_schedules, int n_pes,
+				  int (*pe_main)(int pe, int n_pes, void *arg), void *arg,
+				  shmemsim_explored_t *explored);
+
+/* Name nbytes of memory at p for traces: "name+offset". Static variables need none. Counts until
+ * the end of the run; the text must last as long. Later names hide earlier ones. */
+SHMEMSIM_API void shmemsim_name(const void *p, size_t nbytes, const char *name);
 
 /* shmemsim_launch with three-dimensional grid and block: {x, y, z}. */
 SHMEMSIM_API int shmemsim_launch_3d(void (*kernel)(const void *params), const void *params,

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Probabilistic concurrency testing: fibers get random priorities, the highest that can run does,
+ * and at depth - 1 random accesses the running one drops below all others. A mistake that needs
+ * depth ordered accesses is then found with probability of at least 1 / (fibers * length ^
+ * (depth - 1)). A fiber that polls drops to the bottom too, or it would keep the others out.
+ *
+ * Source  Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs,
+ *         ASPLOS 2010 */
+#include "sim/sim.h"
+
+#define MAX_CHANGES 31
+
+static uint32_t changes[MAX_CHANGES]; /* accesses at which priorities change, ascending */
+static uint32_t n_changes, next_change;
+static uint32_t n_accesses;
+static int64_t bottom; /* lowest priority given out */
+static uint64_t starts_seen;
+
+void shmemsimi_pct_begin(void)
+{
+	const shmemsim_config_t *cfg = &shmemsimi_w.cfg;
+	uint32_t n = cfg->depth ? cfg->depth - 1 : 0;
+	uint32_t length = cfg->length ? cfg->length : SHMEMSIMI_PCT_LENGTH;
+	n_changes = n > MAX_CHANGES ? MAX_CHANGES : n;
+	for (uint32_t i = 0; i < n_changes; i++) {
+		uint32_t at = (uint32_t)(shmemsimi_draw() % length) + 1, k = i;
+		for (; k && changes[k - 1] > at; k--)
+			changes[k] = changes[k - 1];
+		changes[k] = at;
+	}
+	next_change = n_accesses = 0;
+	bottom = 0;
+	starts_seen = 0;
+}
+
+/* Index in the run queue of the fiber with the highest priority. */
+static uint32_t highest(uint32_t n)
+{
+	shmemsimi_fiber_t *const *fibers = shmemsimi_w.run.fibers;
+	uint32_t best = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!fibers[i]->priority)
+			fibers[i]->priority = (int64_t)(shmemsimi_draw() >> 8) + 1;
+		if (fibers[i]->priority > fibers[best]->priority)
+			best = i;
+	}
+	return best;
+}
+
+uint32_t shmemsimi_pct_access(uint32_t n)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	int is_same = starts_seen == w->n_starts;
+	n_accesses++;
+	while (next_change < n_changes && changes[next_change] <= n_accesses) {
+		w->current->priority = --bottom;
+		next_change++;
+		is_same = 0;
+	}
+	if (is_same)
+		return 0; /* it still is the highest */
+	starts_seen = w->n_starts;
+	return (highest(n) + n - w->current->pos) % n;
+}
+
+uint32_t shmemsimi_pct_wait(uint32_t n, uint32_t first)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	if (w->current->wait == WAIT_SPIN || w->current->state == RUNNABLE)
+		w->current->priority = --bottom;
+	starts_seen = w->n_starts;
+	return (highest(n) + n - first) % n;
+}
