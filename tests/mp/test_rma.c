@@ -32,7 +32,7 @@ typedef struct rma_params {
 /* Sources differ by target, so that a transfer with the wrong PE is seen. */
 #define SRC_OF(pe) ((size_t)(pe)*64)
 
-SHMEMD_FN void rma_one(const rma_params_t *rma, const xfer_t *x, int me, int pe)
+SCOPE_STEP void rma_one(const rma_params_t *rma, const xfer_t *x, int me, int pe)
 {
 	char *put_dst = rma->dst + (uint64_t)me * rma->region_nbytes + x->at + GUARD_NBYTES;
 	char *get_dst = rma->dst + (uint64_t)pe * rma->region_nbytes + x->at + GUARD_NBYTES;
@@ -384,6 +384,38 @@ static int p_and_g(pes_t *pes)
 	return 0;
 }
 
+/* No bytes from nowhere, to nowhere: sanitizers see that no address is made of a null pointer. */
+SHMEMD_KERNEL(nothing_kernel, rma_params_t, p)
+{
+	int pe = (shmemd_my_pe(&p.ctx) + 1) % shmemd_n_pes(&p.ctx), status;
+
+	if (!scope_has(p.scope))
+		return;
+	SCOPED(p.scope, shmemd_putmem, &p.ctx, p.dst, NULL, 0, pe);
+	SCOPED(p.scope, shmemd_putmem_nbi, &p.ctx, p.dst, NULL, 0, pe);
+	SCOPED_INT(status, p.scope, shmemd_getmem, &p.ctx, NULL, p.dst, 0, pe);
+	scope_report(p.status, 0, status);
+	SCOPED_INT0(status, p.scope, shmemd_quiet, &p.ctx);
+	scope_report(p.status, 1, status);
+}
+
+static int nothing(pes_t *pes)
+{
+	rma_params_t p;
+	char *got;
+
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	PES_ALLOC(pes, p.dst, char, 1, GUARD);
+	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++)
+		PES_RUN(pes, nothing_kernel, 1, SCOPE_NTHREADS, p);
+	got = (char *)pes_read(pes, p.dst, 1);
+	if (got != NULL)
+		PES_EQ(pes, (uint8_t)*got, GUARD);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
@@ -392,6 +424,7 @@ int main(int argc, char **argv)
 		PES_TEST(get),
 		PES_TEST(get_nbi),
 		PES_TEST(megabyte),
+		PES_TEST(nothing),
 		PES_TEST(put_source_reusable),
 		PES_TEST(get_result_valid),
 		PES_TEST(p_and_g),

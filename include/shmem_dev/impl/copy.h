@@ -123,7 +123,7 @@ SHMEMD_FN void shmemdi_copy(shmemd_group_t g, char *dst, const char *src, size_t
 		shmemdi_copy_width(g, dst, src, nbytes, 8);
 	else if (skew % 4 == 0 && nbytes >= 4)
 		shmemdi_copy_width(g, dst, src, nbytes, 4);
-	else
+	else if (nbytes) /* no address is made of a pointer that may be null then */
 		shmemdi_copy_units(g, dst, src, nbytes, 1);
 }
 
