@@ -14,6 +14,10 @@
  *   synchronised  All PEs of the team have arrived, and what they wrote or sent before is visible
  *                 to all: by sync (own memory written with ordinary stores) and barrier (also
  *                 everything sent).
+ *
+ * These words speak of ordinary loads, stores and atomics. A kernel that waits for data must not
+ * read them through __ldg or a const __restrict__ pointer, which may use a cache that no wait
+ * empties; one that reads or writes them by TMA adds fence.proxy.async on its side.
  */
 #ifndef SHMEMD_ORDER_H
 #define SHMEMD_ORDER_H
@@ -61,8 +65,8 @@ SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
  * Returns  SHMEMD_OK when complete; else the first error latched since the context was made or the
  *          host cleared it (shmemh_error_clear), by any thread of this PE: what failed is in the
  *          error record, everything else is complete. Equal in all calling threads.
- * Source   OpenSHMEM 1.5 shmem_quiet. Two PEs that put, quiet and get cannot both miss the other's
- *          put (sequentially consistent fence).
+ * Source   OpenSHMEM 1.5 shmem_quiet. Two PEs that p, quiet and g cannot both miss the other's p
+ *          (sequentially consistent fence).
  */
 SHMEMD_FN int shmemd_quiet(const shmemd_ctx_t *ctx)
 {

@@ -60,7 +60,8 @@ SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHME
 /* The first PE of the team that died or left, as waits see it.
  *
  * Callers  any thread; reads host memory, about 1 us.
- * Returns  its number in the context's team, -1: none.
+ * Returns  its number in the context's team; -1: none, or this PE itself was cut off from all
+ *          (shmemd_failed_cause tells).
  */
 SHMEMD_FN int shmemd_failed_pe(const shmemd_ctx_t *ctx)
 {

@@ -10,7 +10,7 @@ enum shmemd_status {
 	/* The time limit of the call, or SHMEMH_TIMEOUT, passed first. The operation or wait may be
 	 * repeated: nothing was undone. */
 	SHMEMD_ERR_TIMEOUT = 1,
-	/* A PE of the context's team died or left; shmemd_failed_pe names it. */
+	/* A PE of the team died or left (shmemd_failed_pe), or this PE was cut off from all. */
 	SHMEMD_ERR_PEER = 2,
 	/* The target is neither mapped nor behind a NIC that this context may use. */
 	SHMEMD_ERR_UNREACHABLE = 3,
