@@ -13,6 +13,14 @@ enum scope { SCOPE_THREAD, SCOPE_WARP, SCOPE_BLOCK, SCOPE_GROUP, SCOPE_COUNT };
 #define SCOPE_TID 37  /* SCOPE_THREAD: this thread */
 #define SCOPE_FIRST 1 /* SCOPE_WARP: this warp; SCOPE_GROUP: this one and the next */
 
+/* A step of a test kernel that calls many operations. Out of line: all of them in one kernel would
+ * take the compiler minutes. */
+#ifdef __CUDACC__
+#define SCOPE_STEP static __device__ __noinline__
+#else
+#define SCOPE_STEP static
+#endif
+
 /* The scope's group; only for threads for which scope_has returns 1. */
 SHMEMD_FN shmemd_group_t scope_group(int scope)
 {

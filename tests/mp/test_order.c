@@ -20,7 +20,7 @@ typedef struct order_params {
 } order_params_t;
 
 /* put and fence, or put_nbi and quiet. */
-SHMEMD_FN void put_in_order(const order_params_t *p, shmemd_group_t g, uint32_t *dst, int to)
+SCOPE_STEP void put_in_order(const order_params_t *p, shmemd_group_t g, uint32_t *dst, int to)
 {
 	int status;
 
@@ -47,7 +47,7 @@ SHMEMD_FN void put_in_order(const order_params_t *p, shmemd_group_t g, uint32_t 
 }
 
 /* Data, then a flag by p of another thread than the leader: who sees the flag sees the data. */
-SHMEMD_FN void fence_send(const order_params_t *p, shmemd_group_t g, int round, int to)
+SCOPE_STEP void fence_send(const order_params_t *p, shmemd_group_t g, int round, int to)
 {
 	uint32_t i;
 
@@ -59,7 +59,7 @@ SHMEMD_FN void fence_send(const order_params_t *p, shmemd_group_t g, int round, 
 		shmemd_p_u64(&p->ctx, p->flag, (uint64_t)round + 1, to);
 }
 
-SHMEMD_FN void fence_receive(const order_params_t *p, shmemd_group_t g, int round, int from)
+SCOPE_STEP void fence_receive(const order_params_t *p, shmemd_group_t g, int round, int from)
 {
 	uint32_t i;
 

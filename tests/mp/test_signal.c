@@ -23,7 +23,7 @@ typedef struct ring_params {
 
 #define PAYLOAD(from, round, i) ((uint8_t)((from)*31 + (round)*7 + (i)*3 + 1))
 
-SHMEMD_FN void ring_send(const ring_params_t *p, shmemd_group_t g, int round, int to)
+SCOPE_STEP void ring_send(const ring_params_t *p, shmemd_group_t g, int round, int to)
 {
 	int me = shmemd_my_pe(&p->ctx), off = round % 16;
 	char *src = p->src + (round % 2) * SLOT_NBYTES;
@@ -46,7 +46,7 @@ SHMEMD_FN void ring_send(const ring_params_t *p, shmemd_group_t g, int round, in
 	scope_report(p->status, 0, status);
 }
 
-SHMEMD_FN void ring_receive(const ring_params_t *p, shmemd_group_t g, int round, int from)
+SCOPE_STEP void ring_receive(const ring_params_t *p, shmemd_group_t g, int round, int from)
 {
 	const char *dst = p->dst + (round % 2) * SLOT_NBYTES + round % 16;
 	int status;

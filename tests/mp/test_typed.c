@@ -15,9 +15,12 @@ typedef struct typed_params {
 	char *src; /* [types][LINE_NBYTES] */
 	char *got; /* [types][LINE_NBYTES] */
 	uint64_t *sig;
-	int scope;
 	int *status;
 } typed_params_t;
+
+/* Each type in one scope and one of the operations: together all pairs, and a tenth of the time to
+ * compile of all triples. */
+#define SCOPE_OF(row) ((row) % SCOPE_COUNT)
 
 /* Each row of the RMA list. Arithmetic as in the type itself: negative values for signed ones. */
 #define VALUE(T, row, i) ((T)((T)((i) + 1) * (T)7 - (T)((row) + 20)))
@@ -28,22 +31,26 @@ enum {
 #undef X_
 };
 
-/* put or put_nbi or put_signal of NELEMS elements, and p of the last one, to the next PE. */
+/* put or put_nbi or put_signal of NELEMS - 1 elements, and p of the last one, to the next PE. */
 #define X_(N, T, B, K, C, S)                                                                       \
-	SHMEMD_FN void send_##N(const typed_params_t *p, shmemd_group_t g, int to)                 \
+	SCOPE_STEP void send_##N(const typed_params_t *p, int to)                                  \
 	{                                                                                          \
+		const int scope = SCOPE_OF(ROW_##N);                                               \
+		shmemd_group_t g = scope_group(scope);                                             \
 		T *src = (T *)(p->src + ROW_##N * LINE_NBYTES);                                    \
 		T *dst = (T *)(p->dst + ROW_##N * LINE_NBYTES) + 1;                                \
 		uint32_t i;                                                                        \
+		if (!scope_has(scope))                                                             \
+			return;                                                                    \
 		for (i = g.rank; i < NELEMS; i += g.size)                                          \
 			src[i] = VALUE(T, ROW_##N, i);                                             \
 		shmemd_group_sync(g);                                                              \
 		if (ROW_##N % 3 == 0)                                                              \
-			SCOPED(p->scope, shmemd_##N##_put, &p->ctx, dst, src, NELEMS - 1, to);     \
+			SCOPED(scope, shmemd_##N##_put, &p->ctx, dst, src, NELEMS - 1, to);        \
 		else if (ROW_##N % 3 == 1)                                                         \
-			SCOPED(p->scope, shmemd_##N##_put_nbi, &p->ctx, dst, src, NELEMS - 1, to); \
+			SCOPED(scope, shmemd_##N##_put_nbi, &p->ctx, dst, src, NELEMS - 1, to);    \
 		else                                                                               \
-			SCOPED(p->scope, shmemd_##N##_put_signal, &p->ctx, dst, src, NELEMS - 1,   \
+			SCOPED(scope, shmemd_##N##_put_signal, &p->ctx, dst, src, NELEMS - 1,      \
 			       p->sig, 1, SHMEMD_SIGNAL_ADD, to);                                  \
 		if (g.rank == 0)                                                                   \
 			shmemd_##N##_p(&p->ctx, dst + NELEMS - 1, VALUE(T, ROW_##N, NELEMS - 1),   \
@@ -54,19 +61,22 @@ SHMEMD_RMA_TYPES(X_, )
 
 /* get or get_nbi of the same elements back, and g of the first. */
 #define X_(N, T, B, K, C, S)                                                                       \
-	SHMEMD_FN void fetch_##N(const typed_params_t *p, shmemd_group_t g, int from)              \
+	SCOPE_STEP void fetch_##N(const typed_params_t *p, int from)                               \
 	{                                                                                          \
+		const int scope = SCOPE_OF(ROW_##N);                                               \
 		T *got = (T *)(p->got + ROW_##N * LINE_NBYTES) + 1;                                \
 		const T *src = (const T *)(p->dst + ROW_##N * LINE_NBYTES) + 1;                    \
 		int status = 0;                                                                    \
 		T one = 0;                                                                         \
-		if (ROW_##N % 2)                                                                   \
-			SCOPED(p->scope, shmemd_##N##_get_nbi, &p->ctx, got, src, NELEMS, from);   \
+		if (!scope_has(scope))                                                             \
+			return;                                                                    \
+		if (ROW_##N / SCOPE_COUNT % 2)                                                     \
+			SCOPED(scope, shmemd_##N##_get_nbi, &p->ctx, got, src, NELEMS, from);      \
 		else                                                                               \
-			SCOPED_INT(status, p->scope, shmemd_##N##_get, &p->ctx, got, src, NELEMS,  \
+			SCOPED_INT(status, scope, shmemd_##N##_get, &p->ctx, got, src, NELEMS,     \
 				   from);                                                          \
 		scope_report(p->status, 0, status);                                                \
-		if (g.rank != 0)                                                                   \
+		if (scope_group(scope).rank != 0)                                                  \
 			return;                                                                    \
 		scope_report(p->status, 1, shmemd_##N##_g(&p->ctx, &one, src, from));              \
 		scope_report(p->status, 2, one == VALUE(T, ROW_##N, 0) ? 0 : WRONG_VALUE);         \
@@ -76,22 +86,16 @@ SHMEMD_RMA_TYPES(X_, )
 
 SHMEMD_KERNEL(rma_kernel, typed_params_t, p)
 {
-	int next = (shmemd_my_pe(&p.ctx) + 1) % shmemd_n_pes(&p.ctx), status;
-	shmemd_group_t g;
+	int next = (shmemd_my_pe(&p.ctx) + 1) % shmemd_n_pes(&p.ctx);
 
-	if (!scope_has(p.scope))
-		return;
-	g = scope_group(p.scope);
-#define X_(N, T, B, K, C, S) send_##N(&p, g, next);
+#define X_(N, T, B, K, C, S) send_##N(&p, next);
 	SHMEMD_RMA_TYPES(X_, )
 #undef X_
-	SCOPED_INT(status, p.scope, shmemd_barrier_for, &p.ctx, PES_LIMIT_NS);
-	scope_report(p.status, 3, status);
-#define X_(N, T, B, K, C, S) fetch_##N(&p, g, next);
+	scope_report(p.status, 3, shmemd_barrier_for_block(&p.ctx, PES_LIMIT_NS));
+#define X_(N, T, B, K, C, S) fetch_##N(&p, next);
 	SHMEMD_RMA_TYPES(X_, )
 #undef X_
-	SCOPED_INT(status, p.scope, shmemd_barrier_for, &p.ctx, PES_LIMIT_NS);
-	scope_report(p.status, 3, status);
+	scope_report(p.status, 3, shmemd_barrier_for_block(&p.ctx, PES_LIMIT_NS));
 }
 
 /* One line per type: guard, elements, guard. */
@@ -120,26 +124,23 @@ static int every_rma_type(pes_t *pes)
 	p.ctx = pes->ctx;
 	p.status = pes->status;
 	expect_lines(want);
-	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++) {
-		PES_ALLOC(pes, p.dst, char, N_ROWS *LINE_NBYTES, 0x77);
-		PES_ALLOC(pes, p.src, char, N_ROWS *LINE_NBYTES, 0);
-		PES_ALLOC(pes, p.got, char, N_ROWS *LINE_NBYTES, 0x77);
-		PES_ALLOC(pes, p.sig, uint64_t, 1, 0);
-		PES_RUN(pes, rma_kernel, 1, SCOPE_NTHREADS, p);
-		dst = pes_read(pes, p.dst, sizeof(want));
-		got = pes_read(pes, p.got, sizeof(want));
-		if (dst == NULL || got == NULL)
-			return 1;
-		pes_bytes(pes, dst, want, sizeof(want), "put", __FILE__, __LINE__);
-		pes_bytes(pes, got, want, sizeof(want), "get", __FILE__, __LINE__);
-		pes_release(pes);
-	}
+	PES_ALLOC(pes, p.dst, char, N_ROWS *LINE_NBYTES, 0x77);
+	PES_ALLOC(pes, p.src, char, N_ROWS *LINE_NBYTES, 0);
+	PES_ALLOC(pes, p.got, char, N_ROWS *LINE_NBYTES, 0x77);
+	PES_ALLOC(pes, p.sig, uint64_t, 1, 0);
+	PES_RUN(pes, rma_kernel, 1, SCOPE_NTHREADS, p);
+	dst = pes_read(pes, p.dst, sizeof(want));
+	got = pes_read(pes, p.got, sizeof(want));
+	if (dst == NULL || got == NULL)
+		return 1;
+	pes_bytes(pes, dst, want, sizeof(want), "put", __FILE__, __LINE__);
+	pes_bytes(pes, got, want, sizeof(want), "get", __FILE__, __LINE__);
 	return 0;
 }
 
 /* Waits and tests: -1 is less than 0 exactly for signed types. */
 #define X_(N, T, B, K, C, S)                                                                       \
-	SHMEMD_FN void wait_##N(const typed_params_t *p)                                           \
+	SCOPE_STEP void wait_##N(const typed_params_t *p)                                          \
 	{                                                                                          \
 		int me = shmemd_my_pe(&p->ctx), is_signed = (T)-1 < (T)1;                          \
 		T *word = (T *)p->dst;                                                             \
@@ -162,13 +163,13 @@ SHMEMD_STANDARD_TYPES(X_, )
 /* Integer atomics by one thread: results and fetched values. old: what the word held before. */
 #define FETCHED(call, value) (scope_report(p->status, 3, call), scope_same(p->status, old == value))
 
-SHMEMD_FN void scope_same(int *status, int is_same)
+SCOPE_STEP void scope_same(int *status, int is_same)
 {
 	scope_report(status, 4, is_same ? 0 : WRONG_VALUE);
 }
 
 #define X_(N, T, B, K, C, S)                                                                       \
-	SHMEMD_FN void amo_##N(const typed_params_t *p)                                            \
+	SCOPE_STEP void amo_##N(const typed_params_t *p)                                           \
 	{                                                                                          \
 		int me = shmemd_my_pe(&p->ctx);                                                    \
 		T *word = (T *)p->dst, old = 0;                                                    \
@@ -187,7 +188,7 @@ SHMEMD_STANDARD_TYPES(X_, )
 #undef X_
 
 #define X_(N, T, B, K, C, S)                                                                       \
-	SHMEMD_FN void bits_##N(const typed_params_t *p)                                           \
+	SCOPE_STEP void bits_##N(const typed_params_t *p)                                          \
 	{                                                                                          \
 		int me = shmemd_my_pe(&p->ctx);                                                    \
 		T *word = (T *)p->dst, old = 0;                                                    \
@@ -204,7 +205,7 @@ SHMEMD_BITWISE_TYPES(X_, )
 #undef X_
 
 #define X_(N, T, B, K, C, S)                                                                       \
-	SHMEMD_FN void float_##N(const typed_params_t *p)                                          \
+	SCOPE_STEP void float_##N(const typed_params_t *p)                                         \
 	{                                                                                          \
 		int me = shmemd_my_pe(&p->ctx);                                                    \
 		T *word = (T *)p->dst, old = 0;                                                    \
