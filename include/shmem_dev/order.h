@@ -64,7 +64,8 @@ SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
  *          call (through a group sync or an acquire).
  * Returns  SHMEMD_OK when complete; else the first error latched since the context was made or the
  *          host cleared it (shmemh_error_clear), by any thread of this PE: what failed is in the
- *          error record, everything else is complete. Equal in all calling threads.
+ *          error record, unless that holds an earlier error that was returned; everything else is
+ *          complete. Equal in all calling threads.
  * Source   OpenSHMEM 1.5 shmem_quiet. Two PEs that p, quiet and g cannot both miss the other's p
  *          (sequentially consistent fence).
  */

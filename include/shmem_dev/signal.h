@@ -19,7 +19,9 @@
  * value    stored (SET) or added (ADD).
  * op       SHMEMD_SIGNAL_SET or SHMEMD_SIGNAL_ADD. Several writers of one word use ADD; SET and
  *          ADD on one word are ordered by the program.
- * Returns  when src is reusable and the signal is posted, in all calling threads.
+ * Returns  when src is reusable, in all calling threads; in the group's thread of rank 0 the signal
+ *          is posted too. Before another thread updates sig again, or calls quiet or fence alone,
+ *          the program syncs the group.
  * Errors   latched, and neither data nor signal is sent: ERR_UNREACHABLE; ERR_NO_ATOMICS (ADD);
  *          check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT.
  * Source   OpenSHMEM 1.5 shmem_putmem_signal.

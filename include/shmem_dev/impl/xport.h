@@ -163,6 +163,7 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 /* Both addresses are found first: nothing is written if the signal could not follow.
  *
  * The blocking and the nbi form are the same: behind the group sync no thread reads src any more.
+ * No sync behind the signal: all threads would wait for the leader's fence, a round trip.
  *
  * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
  * data would still be in flight when the receiver sees the signal; without the fence, so would the
