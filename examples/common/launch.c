@@ -214,14 +214,20 @@ static void report_end(launch_t *l, int pe, int wait_status)
 
 static void reap(launch_t *l)
 {
+	siginfo_t ended = {.si_pid = 0};
 	int wait_status;
-	pid_t pid;
 	int pe;
 
-	while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0)
+	while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) {
+		/* What the PE started and left ends too. Not after waitpid: then the number may be
+		 * another group's. */
+		kill(-ended.si_pid, SIGKILL);
+		waitpid(ended.si_pid, &wait_status, 0);
 		for (pe = 0; pe < l->n_pes; pe++)
-			if (l->pids[pe] == pid)
+			if (l->pids[pe] == ended.si_pid)
 				report_end(l, pe, wait_status);
+		ended.si_pid = 0;
+	}
 }
 
 /* ---- the end of the job ---- */
