@@ -19,7 +19,8 @@
  *          default limit (SHMEMH_TIMEOUT) passed, the record names a missing PE; ERR_UNREACHABLE.
  *          They are in the error record, not latched. After ERR_TIMEOUT call the same again: it
  *          continues, and others may not see what was written or sent since the first call.
- *          Check builds: ERR_COLLECTIVE: a member called barrier instead.
+ *          Check builds: ERR_COLLECTIVE: a member called barrier instead; ERR_BAD_ARGUMENT: a
+ *          warp with lanes missing.
  * Source   OpenSHMEM 1.5 shmem_team_sync.
  */
 SHMEMD_FN int shmemd_sync(const shmemd_ctx_t *ctx SHMEMD_SITE)

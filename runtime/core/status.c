@@ -25,7 +25,7 @@ static const struct {
 	{SHMEMD_ERR_NOT_SYMMETRIC, "address range outside the symmetric heap"},
 	{SHMEMD_ERR_UNALIGNED, "address not aligned to the size of the word"},
 	{SHMEMD_ERR_COLLECTIVE, "members of the team called different collectives"},
-	{SHMEMD_ERR_BAD_ARGUMENT, "an argument is outside its list"},
+	{SHMEMD_ERR_BAD_ARGUMENT, "an argument is outside its list, or a warp lacks lanes"},
 	{SHMEMH_ERR_ARGUMENT, "an argument is outside its contract"},
 	{SHMEMH_ERR_MISMATCH, "PEs called a collective with different arguments"},
 	{SHMEMH_ERR_NO_MEMORY, "memory is exhausted"},

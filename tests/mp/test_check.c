@@ -189,6 +189,32 @@ static int bad_enumerator(pes_t *pes)
 			    "shmemd_signal_op");
 }
 
+/* A block of one thread has no whole warp: 31 parts of 32 would be missing. */
+SHMEMD_KERNEL(part_of_warp_put_kernel, check_params_t, p)
+{
+	shmemd_putmem_warp(&p.ctx, p.words, p.local, 8, shmemd_my_pe(&p.ctx));
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+SHMEMD_KERNEL(part_of_warp_sync_kernel, check_params_t, p)
+{
+	*p.result = shmemd_sync_for_warp(&p.ctx, PES_LIMIT_NS);
+}
+
+static int part_of_warp(pes_t *pes)
+{
+	check_params_t p;
+
+	if (check_params(pes, &p))
+		return 1;
+	PES_RUN(pes, part_of_warp_put_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_PUT, 1, "shmemd_putmem_warp"))
+		return 1;
+	PES_RUN(pes, part_of_warp_sync_kernel, 1, 1, p);
+	return expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_SYNC, 1,
+			    "shmemd_sync_for_warp");
+}
+
 /* The first error is kept until it is cleared; good operations go on beside it. */
 SHMEMD_KERNEL(two_errors_kernel, check_params_t, p)
 {
@@ -249,9 +275,10 @@ static int different_collectives(pes_t *pes)
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
-		PES_TEST(pe_out_of_range),   PES_TEST(unaligned_atomic),
-		PES_TEST(not_symmetric),     PES_TEST(bad_enumerator),
-		PES_TEST(first_error_stays), PES_TEST(different_collectives),
+		PES_TEST(pe_out_of_range),       PES_TEST(unaligned_atomic),
+		PES_TEST(not_symmetric),         PES_TEST(bad_enumerator),
+		PES_TEST(part_of_warp),          PES_TEST(first_error_stays),
+		PES_TEST(different_collectives),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -22,7 +22,7 @@ enum shmemd_status {
 	SHMEMD_ERR_NOT_SYMMETRIC = 6, /* address range not inside this PE's symmetric heap */
 	SHMEMD_ERR_UNALIGNED = 7,     /* a p, g, atomic or wait on a word not aligned to its size */
 	SHMEMD_ERR_COLLECTIVE = 8,    /* members of the team called different collectives */
-	SHMEMD_ERR_BAD_ARGUMENT = 9,  /* an enumerator outside its list */
+	SHMEMD_ERR_BAD_ARGUMENT = 9,  /* enumerator outside its list; warp with lanes missing */
 };
 
 /* Comparisons of wait_until and test. */

@@ -5,6 +5,7 @@
 #ifndef SHMEMD_IMPL_CHECK_H
 #define SHMEMD_IMPL_CHECK_H
 
+#include <shmem_dev/group.h>
 #include <shmem_dev/impl/diag.h>
 
 #ifdef SHMEMD_CHECK
@@ -20,6 +21,17 @@ SHMEMD_FN int shmemdi_check_pe(const shmemd_ctx_t *ctx, shmemdi_call_t call, int
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_PE, -1, 0, (uint64_t)(int64_t)pe,
 			      (uint64_t)ctx->n_pes);
+}
+
+/* A warp that calls has all its lanes. In a block that ends within it, the missing lanes' part of
+ * the copy would be missing, too. */
+SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
+{
+	uint32_t nthreads = shmemd_arch_ntids();
+
+	if (!SHMEMDI_CHECKING || g.bar != SHMEMDI_BAR_WARP || (shmemd_arch_tid() | 31) < nthreads)
+		return SHMEMD_OK;
+	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, nthreads % 32, 32);
 }
 
 /* [sym, sym + nbytes) lies in this PE's symmetric heap. */

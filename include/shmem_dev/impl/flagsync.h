@@ -81,8 +81,10 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 {
 	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_EPOCH];
 	uint64_t next;
-	int status;
+	int status = shmemdi_check_group(ctx, call, g);
 
+	if (status != SHMEMD_OK)
+		return status;
 	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED))
 		return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
 	shmemd_group_sync(g);

@@ -21,11 +21,13 @@ SHMEMD_FN int shmemdi_map(const shmemd_ctx_t *ctx, shmemdi_call_t call, const vo
 	return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
 }
 
-SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
-			    size_t nbytes, int pe, char **addr)
+SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			    const void *sym, size_t nbytes, int pe, char **addr)
 {
-	int status = shmemdi_check_pe(ctx, call, pe);
+	int status = shmemdi_check_group(ctx, call, g);
 
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_pe(ctx, call, pe);
 	if (status == SHMEMD_OK)
 		status = shmemdi_check_range(ctx, call, sym, nbytes);
 	return status ? status : shmemdi_map(ctx, call, sym, pe, addr);
@@ -59,7 +61,7 @@ SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shm
 			       void *dst, const void *src, size_t nbytes, int pe)
 {
 	char *to;
-	int status = shmemdi_reach(ctx, call, dst, nbytes, pe, &to);
+	int status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
 
 	if (status == SHMEMD_OK)
 		shmemdi_copy(g, to, (const char *)src, nbytes);
@@ -77,7 +79,7 @@ SHMEMD_FN int shmemdi_get_part(const shmemd_ctx_t *ctx, shmemdi_call_t call, shm
 			       void *dst, const void *src, size_t nbytes, int pe)
 {
 	char *from;
-	int status = shmemdi_reach(ctx, call, src, nbytes, pe, &from);
+	int status = shmemdi_reach(ctx, call, g, src, nbytes, pe, &from);
 
 	if (status == SHMEMD_OK)
 		shmemdi_copy(g, (char *)dst, from, nbytes);
@@ -176,7 +178,7 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t ca
 	int status = shmemdi_reach_signal(ctx, call, sig, pe, &word);
 
 	if (status == SHMEMD_OK)
-		status = shmemdi_reach(ctx, call, dst, nbytes, pe, &to);
+		status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
 	shmemdi_latch(ctx, status);
 	if (status != SHMEMD_OK)
 		return;
