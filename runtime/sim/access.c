@@ -26,16 +26,9 @@ static void fence(shmemsimi_fiber_t *f)
 	f->is_fenced = 1;
 }
 
-int shmemsim_access(const void *p, uint32_t nbytes, int access)
+/* Returns 1 if the access is to be done with release order. */
+static int order(shmemsimi_fiber_t *f, const void *p, int access)
 {
-	shmemsimi_fiber_t *f = shmemsimi_w.current;
-	(void)nbytes;
-	if (shmemsim_hooks)
-		shmemsimi_step();
-	if (shmemsimi_w.cfg.trace)
-		shmemsimi_trace_access(p, nbytes, access);
-	if (!shmemsimi_under_tsan())
-		return 0; /* the caller notes stores */
 	switch (access) {
 	case SHMEMSIM_LD_RELAXED:
 		remember(f, p);
@@ -57,4 +50,15 @@ int shmemsim_access(const void *p, uint32_t nbytes, int access)
 	default:
 		return 0;
 	}
+}
+
+int shmemsim_access(const void *p, uint32_t nbytes, int access)
+{
+	if (shmemsim_hooks)
+		shmemsimi_step();
+	if (shmemsimi_w.cfg.trace)
+		shmemsimi_trace_access(p, nbytes, access);
+	if (!shmemsimi_under_tsan())
+		return 0; /* the caller notes stores */
+	return order(shmemsimi_w.current, p, access);
 }

@@ -14,10 +14,12 @@
 static uint64_t rng;
 static uint16_t *list; /* decisions made so far */
 static size_t n_list, list_capacity;
-static uint32_t n_dull;  /* dull decisions since the last pair */
-static uint32_t cursor;  /* the run queue's index of the fiber picked last */
-static uint32_t gap;     /* random: accesses until the next switch */
-static size_t next_pair; /* replay: place in the list */
+static uint64_t n_dull;    /* dull decisions since the last pair */
+static uint32_t cursor;    /* the run queue's index of the fiber picked last */
+static uint32_t gap;       /* accesses that the current fiber does before the policy is asked */
+static uint16_t gaps[256]; /* random: by eight random bits */
+static uint32_t gaps_per_256 = UINT32_MAX; /* that they were made for */
+static size_t next_pair;                   /* replay: place in the list */
 static uint32_t replay_dull;
 static int is_replay;
 
@@ -44,15 +46,19 @@ static void record(uint16_t value)
 	list[n_list++] = value;
 }
 
-static inline uint32_t decided(uint32_t option)
+static uint32_t decided(uint32_t option)
 {
-	if (option || n_dull == MAX_CHOICE) {
-		record((uint16_t)n_dull);
-		record((uint16_t)option);
-		n_dull = 0;
-	} else {
+	if (!option) {
 		n_dull++;
+		return 0;
 	}
+	for (; n_dull > UINT16_MAX; n_dull -= UINT16_MAX + 1) {
+		record(UINT16_MAX);
+		record(0);
+	}
+	record((uint16_t)n_dull);
+	record((uint16_t)option);
+	n_dull = 0;
 	return option;
 }
 
@@ -63,31 +69,44 @@ static inline int is_decision(uint32_t n)
 	return n > 1 && shmemsimi_w.idle_looks <= 1;
 }
 
-int shmemsimi_point(void)
+/* At an access: the fiber to go on with. */
+static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w)
 {
-	shmemsimi_world_t *w = &shmemsimi_w;
 	if (shmemsim_wrote || w->sleep.n)
 		shmemsimi_wake_due(); /* who polls what was just written is an option already */
 	uint32_t n = w->run.n;
 	if (!is_decision(n))
-		return 0;
+		return w->current;
 	w->n_points++;
+	if (gap) {
+		gap--;
+		n_dull++;
+		return w->current;
+	}
 	uint32_t option = decided(w->policy->at_access(n));
-	cursor = w->current->pos;
-	w->preset = option ? w->run.fibers[(cursor + option) % n] : NULL;
-	return option != 0;
+	if (!option)
+		return w->current;
+	cursor = (w->current->pos + option) % n;
+	return w->run.fibers[cursor];
+}
+
+void shmemsimi_step(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	if (w->current->kind == KIND_MAIN)
+		return;
+	shmemsimi_count();
+	if (w->policy->at_access) {
+		shmemsimi_fiber_t *f = point(w);
+		if (f != w->current)
+			shmemsimi_switch(f);
+	}
 }
 
 shmemsimi_fiber_t *shmemsimi_pick(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
-	shmemsimi_fiber_t *f = w->preset;
 	uint32_t n = w->run.n, option = 0;
-	w->preset = NULL;
-	if (f) { /* decided at the access */
-		cursor = f->pos;
-		return f;
-	}
 	if (++cursor >= n)
 		cursor = 0;
 	if (is_decision(n))
@@ -118,21 +137,39 @@ static uint32_t dull_wait(uint32_t n, uint32_t first)
 
 static uint32_t random_data(uint32_t n)
 {
-	return (uint32_t)(shmemsimi_draw() % n);
+	return (uint32_t)((shmemsimi_draw() & UINT32_MAX) * n >> 32);
 }
 
-/* Random: accesses until the next switch, as if each switched with switch_per_256 / 256. */
+/* Random: each access switches with probability switch_per_256 / 256. The numbers of accesses in
+ * between, by quantiles, so that chance is asked once for each switch. */
+static void make_gaps(uint32_t per_256)
+{
+	double stay = 1 - per_256 / 256.0, left = 1; /* left: probability of a longer gap */
+	uint32_t n = 0;
+	for (int i = 0; i < 256; i++) {
+		for (; n < UINT16_MAX && left * stay > 1 - (i + 0.5) / 256; n++)
+			left *= stay;
+		gaps[i] = (uint16_t)n;
+	}
+	gaps_per_256 = per_256;
+}
+
 static void random_gap(void)
 {
-	gap = 1;
-	while (gap < 1024 && (shmemsimi_draw() & 255) >= shmemsimi_w.cfg.switch_per_256)
-		gap++;
+	gap = gaps[shmemsimi_draw() & 255];
+}
+
+static void random_begin(void)
+{
+	uint32_t per_256 = shmemsimi_w.cfg.switch_per_256;
+	per_256 = per_256 > 256 ? 256 : per_256;
+	if (gaps_per_256 != per_256)
+		make_gaps(per_256);
+	random_gap();
 }
 
 static uint32_t random_access(uint32_t n)
 {
-	if (--gap)
-		return 0;
 	random_gap();
 	return random_data(n);
 }
@@ -191,6 +228,7 @@ const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 	n_dull = 0;
 	cursor = UINT32_MAX; /* so that the first in turn is the first fiber */
 	next_pair = 1;
+	gap = 0;
 	is_replay = cfg->policy == SHMEMSIM_REPLAY;
 	if (is_replay)
 		recorded = cfg->n_replay ? cfg->replay[0] : SHMEMSIM_ROUND_ROBIN;
@@ -203,7 +241,7 @@ const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 							: &policies[SHMEMSIM_REPLAY];
 	}
 	if (recorded == SHMEMSIM_RANDOM)
-		random_gap();
+		random_begin();
 	else if (recorded == SHMEMSIM_PCT)
 		shmemsimi_pct_begin();
 	else if (recorded == SHMEMSIM_DFS)

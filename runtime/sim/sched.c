@@ -222,23 +222,11 @@ static shmemsimi_fiber_t *next_fiber(void)
 
 /* What fibers call */
 
-static void count_step(void)
+void shmemsimi_too_long(void)
 {
-	shmemsimi_world_t *w = &shmemsimi_w;
-	w->now++;
-	if (++w->steps > w->cfg.max_steps && w->mode == MODE_RUN)
+	if (shmemsimi_w.mode == MODE_RUN)
 		shmemsim_fail("more than %llu steps (max_steps)",
-			      (unsigned long long)w->cfg.max_steps);
-}
-
-void shmemsimi_step(void)
-{
-	shmemsimi_world_t *w = &shmemsimi_w;
-	if (w->current->kind == KIND_MAIN)
-		return;
-	count_step();
-	if (w->policy->at_access && shmemsimi_point())
-		shmemsimi_switch(next_fiber());
+			      (unsigned long long)shmemsimi_w.cfg.max_steps);
 }
 
 /* Process mode, host code that polls: let the kernels go on meanwhile. */
@@ -263,7 +251,7 @@ void shmemsim_spin(void)
 	}
 	f->call = __builtin_return_address(0);
 	f->wait = WAIT_SPIN;
-	count_step();
+	shmemsimi_count();
 	shmemsimi_news();
 	if (f->spun == w->epoch) {
 		leave_run_queue(f, SPINNING);
@@ -284,7 +272,7 @@ void shmemsim_yield(void)
 		return;
 	}
 	shmemsimi_w.current->call = __builtin_return_address(0);
-	count_step();
+	shmemsimi_count();
 	shmemsimi_switch(next_fiber());
 }
 
@@ -299,7 +287,7 @@ void shmemsim_sleep(uint64_t ns)
 	f->wake = time_ns() + ns;
 	if (!w->sleep.n || f->wake < w->next_wake)
 		w->next_wake = f->wake;
-	count_step();
+	shmemsimi_count();
 	leave_run_queue(f, SLEEPING);
 	queue_add(&w->sleep, f);
 	shmemsimi_switch(next_fiber());
@@ -370,7 +358,6 @@ void shmemsimi_sched_begin(void)
 	w->is_failed = w->is_wanted_main = w->is_eager = w->is_clock_read = 0;
 	w->epoch = w->spin_epoch = 0;
 	w->n_starts = w->n_points = 0;
-	w->preset = NULL;
 	w->failure = NULL;
 	w->steps = w->now = w->idle_since = w->idle_step = 0;
 	w->idle_looks = 0;

@@ -168,13 +168,12 @@ typedef struct shmemsimi_world {
 	uint32_t n_grids;
 	int n_pes;
 	int is_failed;
-	int is_wanted_main;        /* process mode: main may go on */
-	int is_eager;              /* process mode: main wants to go on once nobody can run */
-	uint64_t epoch;            /* counts "something was written" */
-	uint64_t spin_epoch;       /* epoch when the spinning fibers last had a chance */
-	uint64_t steps, n_starts;  /* n_starts: fibers made runnable */
-	uint64_t n_points;         /* decisions at accesses */
-	shmemsimi_fiber_t *preset; /* the fiber to run next, decided at an access */
+	int is_wanted_main;       /* process mode: main may go on */
+	int is_eager;             /* process mode: main wants to go on once nobody can run */
+	uint64_t epoch;           /* counts "something was written" */
+	uint64_t spin_epoch;      /* epoch when the spinning fibers last had a chance */
+	uint64_t steps, n_starts; /* n_starts: fibers made runnable */
+	uint64_t n_points;        /* decisions at accesses */
 	const void
 		*failure; /* what kind: format of shmemsim_fail, text of a deadlock or livelock */
 	uint64_t now;     /* virtual nanoseconds */
@@ -210,16 +209,24 @@ void shmemsimi_sched_begin(void);
 void shmemsimi_start(shmemsimi_fiber_t *f); /* make a new fiber runnable */
 void shmemsimi_block(int wait);             /* the current fiber, until woken */
 void shmemsimi_wake(shmemsimi_fiber_t *f);
-void shmemsimi_step(void);                           /* a visible operation: may switch */
 void shmemsimi_loop(void);                           /* main: run fibers until main is wanted */
 void shmemsimi_exit(void) __attribute__((noreturn)); /* the current fiber has returned */
 void shmemsimi_news(void);                           /* counts what inlined stores flagged */
 void shmemsimi_wake_due(void); /* who polls if there is news, who sleeps if its time has come */
 
+void shmemsimi_too_long(void); /* ends the run if it has a limit of steps */
+
+static inline void shmemsimi_count(void)
+{
+	shmemsimi_w.now++;
+	if (++shmemsimi_w.steps > shmemsimi_w.cfg.max_steps)
+		shmemsimi_too_long();
+}
+
 /* policy.c */
 const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg);
 const char *shmemsimi_policy_text(void);
-int shmemsimi_point(void);               /* 1: switch to another fiber now */
+void shmemsimi_step(void);               /* a visible operation: may switch */
 shmemsimi_fiber_t *shmemsimi_pick(void); /* of the run queue, which is not empty */
 uint64_t shmemsimi_draw(void);           /* 48 random bits */
 

@@ -113,7 +113,7 @@ typedef struct shmemsim_explored {
 	uint64_t n_steps;     /* waits and accesses of all of them */
 	uint64_t ns;          /* real time it took, without shrinking */
 	uint64_t seed;        /* of the failed schedule */
-	int is_exhausted; /* dfs: no schedule within the bound is left; 0: n_schedules was the end */
+	int is_exhausted;     /* dfs: all within the bound ran; 0: n_schedules was the end */
 } shmemsim_explored_t;
 
 /* Run many schedules, seeds cfg->seed, cfg->seed + 1 and so on, until one fails.

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The send queue in miniature: right in all schedules tried, and each mistake that can be found is
+ * found, by each policy that is meant to. */
+#include "mini_queue.h"
+#include "sim_test.h"
+
+static const uint64_t starts[] = {65533, 0xfffffffdu};
+
+static int explore(int policy, uint64_t n_schedules, mini_setup_t setup, uint64_t seed,
+		   shmemsim_explored_t *explored)
+{
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	cfg.policy = policy;
+	cfg.seed = seed;
+	cfg.max_steps = 200000;
+	return shmemsim_explore(&cfg, n_schedules, 1, mini_main, &setup, explored);
+}
+
+static void test_right(void **state)
+{
+	static const int policies[] = {SHMEMSIM_RANDOM, SHMEMSIM_PCT, SHMEMSIM_DFS};
+	(void)state;
+	for (size_t p = 0; p < 3; p++)
+		for (size_t s = 0; s < 2; s++) {
+			const mini_setup_t few = {MINI_NONE, 3, 2, starts[s]};
+			const mini_setup_t many = {MINI_NONE, 8, 2, starts[s]};
+			assert_good(explore(policies[p], 1000, few, 1, NULL));
+			assert_good(explore(policies[p], 200, many, 1, NULL));
+		}
+}
+
+static void test_found(void **state)
+{
+	static const int policies[] = {SHMEMSIM_RANDOM, SHMEMSIM_PCT};
+	(void)state;
+	for (int mistake = 0; mistake < MINI_N_MISTAKES; mistake++)
+		for (size_t p = 0; p < 2 && mini_texts[mistake].found <= MINI_BY_MANY; p++)
+			for (size_t s = 0; s < 2; s++) {
+				int is_many = mini_texts[mistake].found == MINI_BY_MANY;
+				const mini_setup_t setup = {mistake, is_many ? 8 : 3, 2, starts[s]};
+				if (explore(policies[p], 20000, setup, 1, NULL))
+					continue;
+				print_error("not found: %s\n", mini_texts[mistake].text);
+				fail();
+			}
+}
+
+static void test_sequentially_consistent(void **state)
+{
+	(void)state;
+	for (int mistake = 0; mistake < MINI_N_MISTAKES; mistake++) {
+		const mini_setup_t setup = {mistake, 3, 2, starts[0]};
+		if (mini_texts[mistake].found > MINI_BY_MANY)
+			assert_good(explore(SHMEMSIM_RANDOM, 500, setup, 1, NULL));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_right),
+		cmocka_unit_test(test_found),
+		cmocka_unit_test(test_sequentially_consistent),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
