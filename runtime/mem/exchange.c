@@ -1,33 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Every PE gives every connected peer one descriptor. */
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "mem/state.h"
 #include "util/clock.h"
 
+#define TURN_MS 2 /* until the next look at all, if nothing comes from the one waited for */
+
 typedef struct message {
 	uint64_t number; /* of the exchange: one that was given up may have left messages behind */
 	uint64_t has_fd;
 } message_t;
 
-/* A peer that cannot be told is told by the end of the connection: it must not wait for us. */
-static int give(int conn, uint64_t number, int fd, uint64_t deadline_ns, shmemhi_err_t *err)
-{
-	message_t m = {.number = number, .has_fd = fd >= 0};
-	int status = shmemhi_fd_send(conn, &m, sizeof m, fd, deadline_ns, err);
-
-	if (status != SHMEMH_OK)
-		shutdown(conn, SHUT_RDWR);
-	return status;
-}
-
-static int take(int conn, uint64_t number, int *fd, uint64_t deadline_ns, shmemhi_err_t *err)
+/* The message of this exchange if it is there; those of earlier ones are dropped. */
+static int take(int conn, uint64_t number, int *fd, shmemhi_err_t *err)
 {
 	for (;;) {
 		message_t m;
-		int status = shmemhi_fd_recv(conn, &m, sizeof m, fd, deadline_ns, err);
+		int status = shmemhi_fd_recv(conn, &m, sizeof m, fd, 0, err);
 
 		if (status != SHMEMH_OK)
 			return status;
@@ -45,35 +38,83 @@ static int take(int conn, uint64_t number, int *fd, uint64_t deadline_ns, shmemh
 	}
 }
 
+typedef struct exchange {
+	uint64_t number;
+	int fd;      /* what this PE gives */
+	int is_late; /* the deadline has passed: what does not succeed now has failed */
+	int status;  /* of the first failure, whose line is in err */
+	shmemhi_err_t *err;
+} exchange_t;
+
+static void fail_one(exchange_t *x, int status, const char *what, int pe, const shmemhi_err_t *why)
+{
+	if (x->status == SHMEMH_OK)
+		x->status = shmemhi_fail(x->err, status, "%s PE %d: %s", what, pe, why->text);
+}
+
+/* Returns 0 for "not now". A peer that cannot be told is told by the end of the connection: it
+ * must not wait for us. */
+static int try_give(exchange_t *x, shmemhi_peer_t *peer, int pe)
+{
+	message_t m = {.number = x->number, .has_fd = x->fd >= 0};
+	shmemhi_err_t why = {""};
+	int status = shmemhi_fd_send(peer->conn, &m, sizeof m, x->fd, 0, &why);
+
+	if (status == SHMEMH_ERR_TIMEOUT && !x->is_late)
+		return 0;
+	peer->given = x->number;
+	if (status != SHMEMH_OK) {
+		shutdown(peer->conn, SHUT_RDWR);
+		fail_one(x, status, "passing a descriptor to", pe, &why);
+	}
+	return 1;
+}
+
+static int try_take(exchange_t *x, shmemhi_peer_t *peer, int pe, int *fd)
+{
+	shmemhi_err_t why = {""};
+	int status = take(peer->conn, x->number, fd, &why);
+
+	if (status == SHMEMH_ERR_TIMEOUT && !x->is_late)
+		return 0;
+	peer->taken = x->number;
+	if (status != SHMEMH_OK)
+		fail_one(x, status, "waiting for the descriptor of", pe, &why);
+	return 1;
+}
+
 int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 {
-	shmemhi_peer_t *peers = job->mem->peers;
-	uint64_t number = ++job->mem->exchanges;
+	exchange_t x = {.number = ++job->mem->exchanges, .fd = fd, .err = err};
 	uint64_t deadline_ns = shmemhi_deadline(job->opt.boot_timeout_ns);
-	int worst = SHMEMH_OK;
+	int left = 1;
 
-	/* All sends come first: a message fits the socket's buffer, so no PE waits in a send for
-	 * one that waits in a send for it. */
-	for (int pe = 0; pe < job->n_pes; pe++) {
-		shmemhi_err_t why = {""};
-		int status = peers[pe].conn < 0
-				     ? SHMEMH_OK
-				     : give(peers[pe].conn, number, fd, deadline_ns, &why);
-
+	for (int pe = 0; pe < job->n_pes; pe++)
 		fds[pe] = -1;
-		if (status != SHMEMH_OK)
-			worst = shmemhi_fail(err, status, "passing a descriptor to PE %d: %s", pe,
-					     why.text);
-	}
-	for (int pe = 0; pe < job->n_pes; pe++) {
-		shmemhi_err_t why = {""};
-		int status = peers[pe].conn < 0
-				     ? SHMEMH_OK
-				     : take(peers[pe].conn, number, &fds[pe], deadline_ns, &why);
+	/* Giving and taking in turns: the kernel lets a user have only as many descriptors under
+	 * way as a process may have open (unix(7), ETOOMANYREFS), which all PEs of a node that first
+	 * gave everything would exceed; whoever waits to give must take meanwhile. */
+	while (left) {
+		struct pollfd wait = {.fd = -1, .events = POLLIN};
+		int moved = 0;
 
-		if (status != SHMEMH_OK)
-			worst = shmemhi_fail(err, status, "waiting for the descriptor of PE %d: %s",
-					     pe, why.text);
+		left = 0;
+		x.is_late = shmemhi_now() >= deadline_ns;
+		for (int pe = 0; pe < job->n_pes; pe++) {
+			shmemhi_peer_t *peer = &job->mem->peers[pe];
+
+			if (peer->conn < 0)
+				continue;
+			if (peer->given < x.number)
+				moved |= try_give(&x, peer, pe);
+			if (peer->taken < x.number)
+				moved |= try_take(&x, peer, pe, &fds[pe]);
+			left |= peer->given < x.number || peer->taken < x.number;
+			if (peer->taken < x.number)
+				wait.fd = peer->conn;
+		}
+		if (left && !moved)
+			poll(&wait, 1, TURN_MS);
 	}
-	return worst;
+	return x.status;
 }

@@ -184,6 +184,14 @@ int shmemhi_fd_send(int conn, const void *msg, size_t nbytes, int fd, uint64_t d
 	while (sendmsg(conn, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
 		if (errno == EINTR)
 			continue;
+		if (errno == ETOOMANYREFS && shmemhi_now() < deadline_ns) {
+			poll(NULL, 0, RETRY_MS);
+			continue;
+		}
+		if (errno == ETOOMANYREFS)
+			return shmemhi_fail(err, SHMEMH_ERR_TIMEOUT,
+					    "too many descriptors of this user are under way "
+					    "between processes: raise ulimit -n");
 		if (errno != EAGAIN)
 			return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "sendmsg failed: %s",
 					    strerror(errno));

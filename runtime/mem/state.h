@@ -26,10 +26,12 @@ typedef struct shmemhi_identity {
 
 /* How this PE reaches another one's memory. */
 typedef struct shmemhi_peer {
-	int mapped; /* its heap is, or will be, visible here */
-	int direct; /* in this process: by its own address, nothing to map */
-	int conn;   /* socket for descriptors; -1: none */
-	char *base; /* its heap as seen here */
+	int mapped;     /* its heap is, or will be, visible here */
+	int direct;     /* in this process: by its own address, nothing to map */
+	int conn;       /* socket for descriptors; -1: none */
+	uint64_t given; /* last exchange in which it was given this PE's message, or that failed */
+	uint64_t taken; /* likewise for its message */
+	char *base;     /* its heap as seen here */
 	shmemhi_range_t range;
 } shmemhi_peer_t;
 

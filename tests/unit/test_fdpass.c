@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -393,6 +394,62 @@ static void test_unusable_tmp(void **state)
 		0);
 }
 
+/* A user may have only so many descriptors under way between processes: growth waits for room. */
+static int pe_crowded(shmemh_t *job)
+{
+	void *p;
+
+	for (int pe = 0; pe < job->n_pes; pe++)
+		PE_CHECK(shmemhi_mem_is_mapped(job, pe));
+	PE_CHECK(shmemh_malloc(job, 3u << 20, &p) == SHMEMH_OK);
+	PE_CHECK(shmemh_malloc(job, 3u << 20, &p) == SHMEMH_OK);
+	return 0;
+}
+
+/* Fill all of that limit, which does not hold for root, but for one. Returns 0, or -1 without. */
+static int crowd(void)
+{
+	struct rlimit low = {64, 64};
+	int pair[2], got, word = 0, file = temporary_file("x");
+	shmemhi_err_t err = {""};
+
+	if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
+		return -1;
+	prctl(PR_SET_DUMPABLE, 1); /* for /proc/self, and for leak checkers */
+	if (setrlimit(RLIMIT_NOFILE, &low) != 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0)
+		return -1;
+	while (shmemhi_fd_send(pair[1], &word, sizeof word, file, 0, &err) == SHMEMH_OK)
+		if (++word == 200)
+			return -1;
+	if (!strstr(err.text, "too many descriptors"))
+		return -1;
+	err.text[0] = '\0';
+	if (shmemhi_fd_recv(pair[0], &word, sizeof word, &got, 0, &err) != SHMEMH_OK)
+		return -1;
+	close(got);
+	close(file);
+	return 0;
+}
+
+static void test_crowded(void **state)
+{
+	int wait_status = 0;
+	pid_t pid;
+
+	(void)state;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		_exit(crowd() != 0
+			      ? 77
+			      : run_world(&(world_kind_t){.n_pes = 4, .forked = 1}, pe_crowded));
+	assert_int_equal(waitpid(pid, &wait_status, 0), pid);
+	if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 77)
+		skip();
+	assert_int_equal(wait_status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,7 +458,7 @@ int main(void)
 		cmocka_unit_test(test_users),         cmocka_unit_test(test_strangers),
 		cmocka_unit_test(test_bad_directory), cmocka_unit_test(test_pestered_job),
 		cmocka_unit_test(test_cut),           cmocka_unit_test(test_left_over),
-		cmocka_unit_test(test_unusable_tmp),
+		cmocka_unit_test(test_unusable_tmp),  cmocka_unit_test(test_crowded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
