@@ -24,7 +24,7 @@ SHMEMH_API int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_
 				  uint32_t abi_version, size_t ctx_nbytes);
 
 /* Read the error record: the first error that this PE's device code latched or met in a wait. Any
- * thread, any time, also while kernels run.
+ * thread, any time but during shmemh_error_clear, also while kernels run.
  *
  * err      receives the record; err->status is 0 if there is none. May be NULL.
  * Returns  err->status.

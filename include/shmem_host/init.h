@@ -64,8 +64,8 @@ SHMEMH_API int shmemh_init(const shmemh_attr_t *attr, shmemh_t **job);
 /* Leave the job and release everything: heap, tables, connections. Collective while all PEs live;
  * after a death it does not wait for anybody. Kernels that use a context of this job have ended.
  * job may be NULL. The handle is invalid afterwards, whatever is returned.
- * Returns  SHMEMH_OK; ERR_PEER if a PE died before (released all the same); ERR_TIMEOUT. The line of
- *          a failure: shmemh_error_text(NULL).
+ * Returns  SHMEMH_OK; ERR_PEER if a PE died before (released all the same); ERR_TIMEOUT;
+ *          ERR_MISMATCH. The line of a failure: shmemh_error_text(NULL).
  */
 SHMEMH_API int shmemh_finalize(shmemh_t *job);
 

@@ -18,6 +18,9 @@ int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmem
 /* Was this process started by a PMIx launcher? (its environment says so) */
 int shmemhi_boot_pmix_present(void);
 
+/* Was this library built with PMIx? */
+int shmemhi_boot_pmix_built(void);
+
 /* Take PE number, size and a unique id made by PE 0 from PMIx, then continue as boot_tcp. libpmix
  * is loaded at run time.
  * Returns  as boot_tcp; ERR_BOOTSTRAP (libpmix missing, or a PMIx call failed: text has its name

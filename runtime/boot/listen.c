@@ -75,8 +75,11 @@ static void insert(found_t *found, int *n_found, const shmemhi_addr_t *addr, int
 {
 	int at = *n_found;
 
-	if (at == MAX_FOUND)
-		return;
+	if (at == MAX_FOUND) {
+		if (found[at - 1].order <= order)
+			return;
+		at = --*n_found;
+	}
 	for (; at > 0 && found[at - 1].order > order; at--)
 		found[at] = found[at - 1];
 	found[at].addr = *addr;

@@ -10,6 +10,15 @@ int shmemhi_boot_pmix_present(void)
 	return getenv("PMIX_RANK") != NULL && getenv("PMIX_NAMESPACE") != NULL;
 }
 
+int shmemhi_boot_pmix_built(void)
+{
+#ifdef SHMEMHI_HAVE_PMIX
+	return 1;
+#else
+	return 0;
+#endif
+}
+
 #ifdef SHMEMHI_HAVE_PMIX
 
 #include <dlfcn.h>

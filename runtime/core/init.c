@@ -48,7 +48,8 @@ static int tcp_up(shmemh_t *job)
  * of one PE. */
 static void self_up(shmemh_t *job)
 {
-	static const char *const names[] = {"SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
+	static const char *const names[] = {"SHMEMH_NPES", "SLURM_NTASKS", "PMI_SIZE",
+					    "OMPI_COMM_WORLD_SIZE"};
 
 	shmemhi_boot_self(&job->boot);
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

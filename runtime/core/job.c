@@ -21,8 +21,8 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 
 int shmemhi_agree(shmemh_t *job, int status)
 {
-	/* No memory is taken here: a PE that could not have it would miss the collective, and be out
-	 * of step with the others from then on. */
+	/* No memory is taken here: a PE that could not have it would miss the collective, and be
+	 * out of step with the others from then on. */
 	int32_t mine = status;
 	int worst = -1;
 	int rc = shmemhi_allgather(job, &mine, job->statuses, sizeof mine);

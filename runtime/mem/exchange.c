@@ -92,8 +92,8 @@ int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 	for (int pe = 0; pe < job->n_pes; pe++)
 		fds[pe] = -1;
 	/* Giving and taking in turns: the kernel lets a user have only as many descriptors under
-	 * way as a process may have open (unix(7), ETOOMANYREFS), which all PEs of a node that first
-	 * gave everything would exceed; whoever waits to give must take meanwhile. */
+	 * way as a process may have open (unix(7), ETOOMANYREFS), which all PEs of a node that
+	 * first gave everything would exceed; whoever waits to give must take meanwhile. */
 	while (left) {
 		struct pollfd wait = {.fd = -1, .events = POLLIN};
 		int moved = 0;

@@ -144,7 +144,8 @@ static void accept_higher(shmemh_t *job, opening_t *o)
 
 	for (int left = 0; mem->listener.fd >= 0; left = 0) {
 		for (pe = job->pe + 1; pe < job->n_pes; pe++)
-			left += o->matrix[pe * job->n_pes + job->pe] && mem->peers[pe].conn < 0;
+			left += o->matrix[(size_t)pe * (size_t)job->n_pes + (size_t)job->pe] &&
+				mem->peers[pe].conn < 0;
 		int conn = left ? shmemhi_fd_accept(&mem->listener, o->mine.secret, &pe) : -1;
 		if (conn < 0)
 			break;
@@ -194,6 +195,8 @@ static int prove_one(shmemh_t *job, int pe, int fd, shmemhi_err_t why)
 		why = (shmemhi_err_t){"no peer access between the GPUs"};
 	} else if (same_process(job->mem, pe)) {
 		ok = 1;
+	} else if (job->mem->peers[pe].conn < 0) {
+		why = (shmemhi_err_t){"no socket between the two; the higher PE says why"};
 	} else if (fd >= 0) {
 		why.text[0] = '\0';
 		ok = try_map(job->mem, fd, &why) == SHMEMH_OK;

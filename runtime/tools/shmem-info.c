@@ -122,7 +122,11 @@ static void print_pmix(void)
 		shmemhi_boot_pmix_present() ? ", and this process was started by it" : "";
 	char text[160];
 
-	if (!library)
+	if (!shmemhi_boot_pmix_built())
+		snprintf(text, sizeof(text),
+			 "none (this library was built without it)%s: jobs start by unique id only",
+			 started);
+	else if (!library)
 		snprintf(text, sizeof(text),
 			 "none (libpmix.so.2 not found)%s: jobs start by unique id only", started);
 	else

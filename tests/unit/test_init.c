@@ -177,16 +177,17 @@ static void start_alone(char *text, size_t nbytes)
 /* A launcher of many processes that this library does not know is not passed over in silence. */
 static void test_alone_among_many(void **state)
 {
-	static const char *const names[] = {"SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
+	static const char *const names[] = {"SHMEMH_NPES", "SLURM_NTASKS", "PMI_SIZE",
+					    "OMPI_COMM_WORLD_SIZE"};
 	char text[2048];
 
 	(void)state;
 	setenv("SHMEMH_DEBUG", "warn", 1);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		unsetenv(names[i]);
 	start_alone(text, sizeof text);
 	assert_string_equal(text, "");
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		setenv(names[i], "1", 1);
 		start_alone(text, sizeof text);
 		assert_string_equal(text, "");
