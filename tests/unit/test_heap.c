@@ -336,12 +336,12 @@ static int pe_failed_growth(shmemh_t *job)
 }
 
 /* Sanitizers would rather end the program than return NULL. */
-const char *__asan_default_options(void);
+SHMEMH_API const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return "allocator_may_return_null=1";
 }
-const char *__tsan_default_options(void);
+SHMEMH_API const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
 	return "allocator_may_return_null=1";
