@@ -7,7 +7,9 @@ set -eu
 stage=$1 examples=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-pc_dir=$(dirname "$(find "$stage" -name shmem_dev.pc)")
+# By a name without spaces, which a command line from pkg-config cannot have.
+ln -s "$stage" "$work/stage"
+pc_dir=$(dirname "$(find "$work/stage/" -name shmem_dev.pc)")
 PKG_CONFIG_PATH=$pc_dir${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
 

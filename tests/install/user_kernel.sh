@@ -8,7 +8,9 @@ stage=$1
 source=$(dirname "$0")/user_kernel.c
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-PKG_CONFIG_PATH=$(dirname "$(find "$stage" -name shmem_sim.pc)")
+# By a name without spaces, which a command line from pkg-config cannot have.
+ln -s "$stage" "$work/stage"
+PKG_CONFIG_PATH=$(dirname "$(find "$work/stage/" -name shmem_sim.pc)")
 export PKG_CONFIG_PATH
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir shmem_sim)
 export LD_LIBRARY_PATH
