@@ -11,7 +11,7 @@ static void remember(shmemsimi_fiber_t *f, const void *p)
 		if (f->seen[i] == p)
 			return;
 	if (f->n_seen == SHMEMSIMI_N_SEEN) {
-		shmemsimi_acquire((void *)(uintptr_t)f->seen[0]);
+		shmemsimi_tsan_acquire((void *)(uintptr_t)f->seen[0]);
 		f->n_seen--;
 		shmemsimi_copy(f->seen, f->seen + 1, f->n_seen * sizeof(f->seen[0]));
 	}
@@ -21,7 +21,7 @@ static void remember(shmemsimi_fiber_t *f, const void *p)
 static void fence(shmemsimi_fiber_t *f)
 {
 	for (unsigned i = 0; i < f->n_seen; i++)
-		shmemsimi_acquire((void *)(uintptr_t)f->seen[i]);
+		shmemsimi_tsan_acquire((void *)(uintptr_t)f->seen[i]);
 	f->n_seen = 0;
 	f->is_fenced = 1;
 }
@@ -29,7 +29,7 @@ static void fence(shmemsimi_fiber_t *f)
 /* Returns 1 if the access is to be done with release order. */
 static int order(shmemsimi_fiber_t *f, const void *p, int access)
 {
-	switch (access) {
+	switch (access & 0xff) {
 	case SHMEMSIM_LD_RELAXED:
 		remember(f, p);
 		return 0;
@@ -45,6 +45,7 @@ static int order(shmemsimi_fiber_t *f, const void *p, int access)
 		remember(f, p);
 		return f->is_fenced;
 	case SHMEMSIM_FENCE:
+	case SHMEMSIM_FENCE_SC:
 		fence(f);
 		return 0;
 	default:
@@ -52,13 +53,13 @@ static int order(shmemsimi_fiber_t *f, const void *p, int access)
 	}
 }
 
-int shmemsim_access(const void *p, uint32_t nbytes, int access)
+int shmemsim_access(const void *p, uint32_t nbytes, int access, void *value)
 {
 	if (shmemsim_hooks)
 		shmemsimi_step();
 	if (shmemsimi_w.cfg.trace)
 		shmemsimi_trace_access(p, nbytes, access);
-	if (!shmemsimi_under_tsan())
-		return 0; /* the caller notes stores */
+	if (!shmemsimi_under_tsan()) /* the caller notes stores */
+		return shmemsimi_weak_access(p, nbytes, access, value);
 	return order(shmemsimi_w.current, p, access);
 }

@@ -14,15 +14,21 @@ static uint32_t wanted(const shmemsimi_block_t *block, const shmemsimi_bar_t *ba
 static void conclude(shmemsimi_bar_t *bar)
 {
 	shmemsimi_fiber_t *f = bar->first;
+	shmemsimi_view_t *all = NULL;
+	for (; f; f = f->next)
+		shmemsimi_weak_gather(&all, f);
+	f = bar->first;
 	bar->first = bar->last = NULL;
 	bar->arrived = 0;
 	while (f) {
 		shmemsimi_fiber_t *next = f->next;
+		shmemsimi_weak_spread(all, f);
 		f->out = (uint64_t)bar->any;
 		f->done = 1;
 		shmemsimi_wake(f);
 		f = next;
 	}
+	shmemsimi_view_drop(&all);
 }
 
 static void check_arguments(const shmemsimi_fiber_t *f, uint32_t id, uint32_t nthreads)
@@ -82,12 +88,12 @@ int shmemsim_bar(uint32_t id, uint32_t nthreads, int pred, const char *site)
 	f->site = site;
 	f->done = 0;
 	join(bar, f, nthreads == f->thread.ntids ? 0 : nthreads, pred);
-	shmemsimi_release(bar);
+	shmemsimi_tsan_release(bar);
 	if (bar->arrived >= wanted(f->block, bar))
 		conclude(bar);
 	if (!f->done)
 		shmemsimi_block(WAIT_BAR);
-	shmemsimi_acquire(bar);
+	shmemsimi_tsan_acquire(bar);
 	return (int)f->out;
 }
 
@@ -136,8 +142,10 @@ void shmemsimi_block_free(shmemsimi_block_t *block)
 {
 	for (shmemsimi_scratch_t *s = block->scratch, *next; s; s = next) {
 		next = s->next;
+		shmemsimi_weak_forget(s->mem, s->nbytes);
 		shmemsimi_scratch_free(s->mem, s->nbytes);
 		shmemsimi_free(s, sizeof(*s));
 	}
 	block->scratch = NULL;
+	shmemsimi_view_drop(&block->sc);
 }

@@ -109,6 +109,7 @@ int shmemsim_config_from_env(shmemsim_config_t *cfg)
 	    number32_from_env("SHMEMSIM_DEPTH", 32, &cfg->depth) ||
 	    number32_from_env("SHMEMSIM_LENGTH", UINT32_MAX, &cfg->length) ||
 	    number32_from_env("SHMEMSIM_BOUND", UINT32_MAX, &cfg->bound) ||
+	    number32_from_env("SHMEMSIM_WEAK", 1, &cfg->weak) ||
 	    number32_from_env("SHMEMSIM_TRACE", MAX_TRACE, &cfg->trace))
 		return 1;
 	cfg->policy = policy < 0 ? cfg->policy : values[policy];

@@ -57,16 +57,28 @@ static int under_asan(void)
 	return &__sanitizer_start_switch_fiber != NULL && &__asan_unpoison_memory_region != NULL;
 }
 
-void shmemsimi_release(void *obj)
+void shmemsimi_tsan_release(void *obj)
 {
 	if (shmemsimi_under_tsan())
 		__tsan_release(obj);
 }
 
-void shmemsimi_acquire(void *obj)
+void shmemsimi_tsan_acquire(void *obj)
 {
 	if (shmemsimi_under_tsan())
 		__tsan_acquire(obj);
+}
+
+void shmemsimi_release(void *obj)
+{
+	shmemsimi_tsan_release(obj);
+	shmemsimi_weak_release(obj);
+}
+
+void shmemsimi_acquire(void *obj)
+{
+	shmemsimi_tsan_acquire(obj);
+	shmemsimi_weak_acquire(obj);
 }
 
 static char **link_of(char *stack, size_t nbytes)
@@ -173,6 +185,7 @@ void shmemsimi_fiber_discard(shmemsimi_fiber_t *f)
 	if (f->tsan)
 		__tsan_destroy_fiber(f->tsan);
 	f->tsan = NULL;
+	shmemsimi_weak_leave(f);
 	drop_stack(f);
 }
 
@@ -182,7 +195,7 @@ static void take_trace(shmemsimi_fiber_t *f)
 	f->n_trace = backtrace(trace, SHMEMSIMI_N_TRACE);
 	shmemsimi_copy(f->trace, trace, sizeof(trace));
 	/* It does not run again: all it did is before what follows the run. */
-	shmemsimi_release(&shmemsimi_w.n_live);
+	shmemsimi_tsan_release(&shmemsimi_w.n_live);
 	shmemsimi_switch(shmemsimi_w.reporter);
 }
 

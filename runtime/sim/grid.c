@@ -120,6 +120,7 @@ void shmemsimi_grid_free(shmemsimi_grid_t *g)
 	shmemsimi_free(g->warps, n_warps(g) * sizeof(*g->warps));
 	shmemsimi_free(g->fibers, n_fibers(g) * sizeof(*g->fibers));
 	shmemsimi_free(g->params, g->params_nbytes);
+	shmemsimi_weak_forget(g, sizeof(*g));
 	shmemsimi_free(g, sizeof(*g));
 }
 
@@ -249,10 +250,12 @@ static void grid_ended(shmemsimi_grid_t *g)
 	shmemsimi_release(s);
 	s->first = g->next;
 	shmemsimi_w.ended = g; /* the caller still runs on a stack of it */
-	if (s->first)
+	if (s->first) {
+		shmemsimi_release(s->first); /* kernels of one stream run in order */
 		grid_start(s->first);
-	else if (s->waiter)
+	} else if (s->waiter) {
 		shmemsimi_wake(s->waiter);
+	}
 	/* Its host may poll what the kernel wrote. */
 	shmemsimi_w.epoch++;
 }

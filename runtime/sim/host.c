@@ -70,6 +70,9 @@ static int check(const shmemsim_config_t *cfg, int n_pes)
 		shmemsimi_report_line("shmemsim_config_t of %u bytes, this library has %zu: start "
 				      "from SHMEMSIM_CONFIG_INIT",
 				      cfg->size, sizeof(*cfg));
+	else if (cfg->weak && shmemsimi_under_tsan())
+		shmemsimi_report_line("weak memory does not go with thread sanitizer: unset "
+				      "SHMEMSIM_WEAK");
 	else if (!(w->policy = shmemsimi_policy_begin(&w->cfg)))
 		shmemsimi_report_line("no scheduling policy %d", cfg->policy);
 	else
@@ -88,6 +91,7 @@ static void end_run(void)
 		shmemsimi_free(f, sizeof(*f));
 	}
 	w->hosts = NULL;
+	shmemsimi_weak_end();
 	w->n_live = 0;
 	w->run.n = w->spin.n = w->sleep.n = 0;
 	shmemsimi_boot_end();
@@ -116,6 +120,7 @@ int shmemsim_run(const shmemsim_config_t *cfg, int n_pes,
 	shmemsimi_sched_begin();
 	if (w->cfg.trace)
 		shmemsimi_trace_begin();
+	shmemsimi_weak_begin();
 	for (int pe = 0; pe < n_pes; pe++) {
 		snprintf(name, sizeof(name), "PE %d", pe);
 		if (!add_host(KIND_HOST, pe, name, shmemsimi_pe_entry, NULL))

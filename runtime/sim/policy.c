@@ -154,6 +154,13 @@ static void make_gaps(uint32_t per_256)
 	gaps_per_256 = per_256;
 }
 
+uint32_t shmemsimi_choose_age(uint32_t n)
+{
+	const shmemsimi_policy_t *policy = shmemsimi_w.policy;
+	int is_newest = policy->data == random_data && (shmemsimi_draw() & 3);
+	return decided(is_newest ? 0 : policy->data(n));
+}
+
 static void random_gap(void)
 {
 	gap = gaps[shmemsimi_draw() & 255];
@@ -255,8 +262,8 @@ const char *shmemsimi_policy_text(void)
 	static char text[160];
 	const shmemsim_config_t *cfg = &shmemsimi_w.cfg;
 	unsigned long long seed = cfg->seed;
-	size_t n = (size_t)snprintf(text, sizeof(text), "SHMEMSIM_POLICY=%s",
-				    shmemsimi_w.policy->name);
+	size_t n = (size_t)snprintf(text, sizeof(text), "%sSHMEMSIM_POLICY=%s",
+				    cfg->weak ? "SHMEMSIM_WEAK=1 " : "", shmemsimi_w.policy->name);
 	char *at = text + n;
 	size_t left = sizeof(text) - n;
 	if (is_replay)

@@ -109,7 +109,8 @@ static void shorten(shrink_t *s)
 static void print_list(const shrink_t *s, size_t n)
 {
 	char text[900];
-	size_t used = (size_t)snprintf(text, sizeof(text), "SHMEMSIM_REPLAY=%u", s->list[0]);
+	size_t used = (size_t)snprintf(text, sizeof(text), "%sSHMEMSIM_REPLAY=%u",
+				       s->cfg.weak ? "SHMEMSIM_WEAK=1 " : "", s->list[0]);
 	for (size_t i = 1; i + 1 < n; i += 2) {
 		if (used + 16 > sizeof(text)) {
 			shmemsimi_report_line("%s... (cut; use the seed)", text);

@@ -13,6 +13,7 @@
 #define SHMEMSIMI_SIM_H
 
 #include <shmem_sim.h>
+#include "sim/weak.h"
 
 enum shmemsimi_kind { KIND_MAIN, KIND_HOST, KIND_AGENT, KIND_LANE };
 enum shmemsimi_state { RUNNABLE, BLOCKED, SPINNING, SLEEPING, DONE };
@@ -58,7 +59,8 @@ typedef struct shmemsimi_fiber {
 	uint64_t wake;     /* SLEEPING: time to wake at */
 	int64_t priority;  /* pct; 0: not given one yet */
 	void *tsan, *fake; /* sanitizers' own fibers and fake stacks */
-	int is_fenced;     /* thread sanitizer: strong stores release from now on */
+	shmemsimi_sight_t sight;
+	int is_fenced; /* thread sanitizer: strong stores release from now on */
 	const void *seen[SHMEMSIMI_N_SEEN];
 	unsigned n_seen;
 	const void *trace[SHMEMSIMI_N_TRACE]; /* filled for a report */
@@ -109,6 +111,7 @@ typedef struct shmemsimi_block {
 	uint32_t live; /* threads that have not exited */
 	shmemsimi_bar_t bars[SHMEMSIMI_N_BARS];
 	shmemsimi_scratch_t *scratch;
+	shmemsimi_view_t *sc; /* weak memory: what its sequentially consistent fences know */
 } shmemsimi_block_t;
 
 typedef struct shmemsimi_grid {
@@ -201,8 +204,10 @@ void shmemsimi_fiber_begin(void);                   /* main is the current fiber
 void shmemsimi_fiber_create(shmemsimi_fiber_t *f);  /* before its first run */
 void shmemsimi_fiber_discard(shmemsimi_fiber_t *f); /* one that will never run again */
 void shmemsimi_switch(shmemsimi_fiber_t *to);
-void shmemsimi_release(void *obj); /* happens-before edges for thread sanitizer */
+void shmemsimi_release(void *obj); /* happens-before edges: launches, ends, gathers */
 void shmemsimi_acquire(void *obj);
+void shmemsimi_tsan_release(void *obj); /* for thread sanitizer only */
+void shmemsimi_tsan_acquire(void *obj);
 
 /* sched.c */
 void shmemsimi_sched_begin(void);
@@ -226,9 +231,10 @@ static inline void shmemsimi_count(void)
 /* policy.c */
 const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg);
 const char *shmemsimi_policy_text(void);
-void shmemsimi_step(void);               /* a visible operation: may switch */
-shmemsimi_fiber_t *shmemsimi_pick(void); /* of the run queue, which is not empty */
-uint64_t shmemsimi_draw(void);           /* 48 random bits */
+void shmemsimi_step(void);                 /* a visible operation: may switch */
+shmemsimi_fiber_t *shmemsimi_pick(void);   /* of the run queue, which is not empty */
+uint64_t shmemsimi_draw(void);             /* 48 random bits */
+uint32_t shmemsimi_choose_age(uint32_t n); /* weak memory: mostly 0, the newest of n writes */
 
 /* pct.c, dfs.c */
 #define SHMEMSIMI_PCT_LENGTH 1000 /* accesses of a run, where nobody said */

@@ -112,7 +112,7 @@ void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access)
 	e->p = p;
 	e->nbytes = nbytes;
 	e->before = e->after = p ? value_at(p, nbytes) : 0;
-	if (access >= SHMEMSIM_ST_DATA && access <= SHMEMSIM_RMW)
+	if (e->op >= SHMEMSIM_ST_DATA && e->op <= SHMEMSIM_RMW)
 		open_event = e;
 }
 
@@ -171,6 +171,7 @@ static void say_access(const event_t *e, char *text, size_t nbytes)
 		[SHMEMSIM_ST_RELEASE] = "store.release",
 		[SHMEMSIM_RMW] = "atomic",
 		[SHMEMSIM_FENCE] = "fence",
+		[SHMEMSIM_FENCE_SC] = "fence.sc",
 	};
 	char place[128], before[24], after[24];
 	if (!e->p) {

@@ -111,6 +111,19 @@ static uint64_t result(const shmemsimi_warp_t *w, const shmemsimi_fiber_t *f, ui
 	}
 }
 
+/* syncwarp: what any of the lanes knows, all know. */
+static void share_views(shmemsimi_warp_t *w, uint32_t members)
+{
+	shmemsimi_view_t *all = NULL;
+	for (uint32_t lane = 0; lane < w->n_lanes; lane++)
+		if (members >> lane & 1)
+			shmemsimi_weak_gather(&all, &w->lanes[lane]);
+	for (uint32_t lane = 0; all && lane < w->n_lanes; lane++)
+		if (members >> lane & 1)
+			shmemsimi_weak_spread(all, &w->lanes[lane]);
+	shmemsimi_view_drop(&all);
+}
+
 /* All lanes of the meeting are there: hand out results. */
 static void conclude(shmemsimi_warp_t *w, uint32_t i)
 {
@@ -118,6 +131,8 @@ static void conclude(shmemsimi_warp_t *w, uint32_t i)
 	for (uint32_t lane = 0; lane < w->n_lanes; lane++)
 		if (members >> lane & 1)
 			w->lanes[lane].out = result(w, &w->lanes[lane], members);
+	if (w->meetings[i].coll == SHMEMSIM_SYNCWARP)
+		share_views(w, members);
 	w->n_meetings--;
 	shmemsimi_copy(&w->meetings[i], &w->meetings[i + 1],
 		       (w->n_meetings - i) * sizeof(w->meetings[0]));
@@ -203,7 +218,7 @@ uint64_t shmemsim_coll(int coll, uint32_t mask, uint64_t value, uint32_t arg, ui
 	 * are ordered, through that lane. */
 	void *edge = &w->lanes[__builtin_ctz(mask)].coll;
 	if (coll == SHMEMSIM_SYNCWARP)
-		shmemsimi_release(edge);
+		shmemsimi_tsan_release(edge);
 	uint32_t mine = join(w, f);
 	if (is_complete(w, &w->meetings[mine]))
 		conclude(w, mine);
@@ -212,7 +227,7 @@ uint64_t shmemsim_coll(int coll, uint32_t mask, uint64_t value, uint32_t arg, ui
 	if (!f->done)
 		shmemsimi_block(WAIT_COLL);
 	if (coll == SHMEMSIM_SYNCWARP)
-		shmemsimi_acquire(edge);
+		shmemsimi_tsan_acquire(edge);
 	return f->out;
 }
 

@@ -2,9 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The CPU twin of cuda.h: the primitives of arch.h on top of the emulator (<shmem_sim.h>).
  *
- * Every access goes through shmemdi_cpu_access, the one place where the emulator may switch to
- * another fiber or look at the address. With round robin that costs a predictable branch; a store
- * also sets a flag, by which waiting fibers learn that looking again may be worth it.
+ * Every access asks shmemdi_cpu_hooked first: then the emulator may switch to another fiber, or, in
+ * weak-memory mode, let a load read an older value. Else an access costs a predictable branch; a
+ * store also sets a flag, by which waiting fibers learn that looking again may be worth it. Memory
+ * itself always holds the newest value.
  *
  * Under thread sanitizer a fence by itself orders nothing (the sanitizer does not model fences).
  * Instead the emulator remembers it: the next strong stores and atomics of that thread are done
@@ -59,13 +60,23 @@ enum shmemsim_access {
 	SHMEMSIM_ST_DATA, /* from here on: writes */
 	SHMEMSIM_ST_RELAXED,
 	SHMEMSIM_ST_RELEASE,
-	SHMEMSIM_RMW,
-	SHMEMSIM_FENCE,
+	SHMEMSIM_RMW,      /* relaxed */
+	SHMEMSIM_FENCE,    /* acquire and release */
+	SHMEMSIM_FENCE_SC, /* sequentially consistent */
 };
 
-/* About to access nbytes at p. May switch to other fibers. Returns 1 if the access is to be done
- * with release order (thread sanitizer builds only, see above). */
-SHMEMSIM_API int shmemsim_access(const void *p, uint32_t nbytes, int access);
+/* Scope, added to an access; none: system. */
+#define SHMEMSIM_SCOPE_GPU 0x100
+#define SHMEMSIM_SCOPE_CTA 0x200
+
+#define SHMEMSIM_AS_RELEASE 1 /* do the access with release order (thread sanitizer, see above) */
+#define SHMEMSIM_GIVEN 2      /* the value of this load is already in *value */
+
+/* About to access nbytes at p. May switch to other fibers. value: of a store, what will be written;
+ * of a load, where SHMEMSIM_GIVEN puts it; of others NULL. Returns 0 or one of the above. */
+SHMEMSIM_API int shmemsim_access(const void *p, uint32_t nbytes, int access, void *value);
+/* The atomic announced last is done; is_written: 0 if a compare failed. */
+SHMEMSIM_API void shmemsim_updated(const void *p, uint32_t nbytes, int access, int is_written);
 /* shmemsim_wrote |= is_changed, where thread sanitizer must not see it. */
 SHMEMSIM_API void shmemsim_changed(int is_changed);
 
@@ -114,29 +125,41 @@ SHMEMSIM_API void *shmemsim_dynamic_shared(void);
 }
 #endif
 
-/* The one place that all accesses of device code pass. */
-SHMEMD_FN int shmemdi_cpu_access(const void *p, uint32_t nbytes, int access)
+/* Must the emulator see this access? */
+SHMEMD_FN int shmemdi_cpu_hooked(void)
 {
 #if SHMEMDI_CPU_TSAN
-	return shmemsim_access(p, nbytes, access);
+	return 1;
 #else
-	if (__builtin_expect(shmemsim_hooks != 0, 0))
-		(void)shmemsim_access(p, nbytes, access);
-	if (access >= SHMEMSIM_ST_DATA && access <= SHMEMSIM_ST_RELEASE)
-		shmemsim_wrote = 1;
-	return 0;
+	return __builtin_expect(shmemsim_hooks != 0, 0);
 #endif
 }
 
-/* An atomic changed its word. One that did not must not count as news: a loop that polls with
- * atomics would keep all waiting fibers awake, and a livelock would never be seen. */
-SHMEMD_FN void shmemdi_cpu_changed(int is_changed)
+/* A store is about to be done. */
+SHMEMD_FN void shmemdi_cpu_wrote(void)
+{
+#if !SHMEMDI_CPU_TSAN /* there shmemsim_access does it */
+	shmemsim_wrote = 1;
+#endif
+}
+
+SHMEMD_FN int shmemdi_cpu_before_rmw(const void *p, uint32_t nbytes, int access)
+{
+	return shmemdi_cpu_hooked() ? shmemsim_access(p, nbytes, access, NULL) : 0;
+}
+
+/* An atomic is done. One that did not change its word must not count as news: a loop that polls
+ * with atomics would keep all waiting fibers awake, and a livelock would never be seen. */
+SHMEMD_FN void shmemdi_cpu_after_rmw(const void *p, uint32_t nbytes, int access, int is_written,
+				     int is_changed)
 {
 #if SHMEMDI_CPU_TSAN
 	shmemsim_changed(is_changed);
 #else
 	shmemsim_wrote |= (uint32_t)is_changed;
 #endif
+	if (shmemdi_cpu_hooked())
+		shmemsim_updated(p, nbytes, access, is_written);
 }
 
 /* 1. Identity */
@@ -180,12 +203,21 @@ typedef uint64_t __attribute__((__may_alias__)) shmemdi_cpu_u64;
 #define SHMEMDI_CPU_DATA(N, T, A)                                                                  \
 	SHMEMD_FN T shmemd_arch_ld_data_##N(const void *p)                                         \
 	{                                                                                          \
-		(void)shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_LD_DATA);                          \
+		if (shmemdi_cpu_hooked()) {                                                        \
+			T given;                                                                   \
+			if (shmemsim_access(p, sizeof(T), SHMEMSIM_LD_DATA, &given) ==             \
+			    SHMEMSIM_GIVEN)                                                        \
+				return given;                                                      \
+		}                                                                                  \
 		return *(const A *)p;                                                              \
 	}                                                                                          \
 	SHMEMD_FN void shmemd_arch_st_data_##N(void *p, T v)                                       \
 	{                                                                                          \
-		(void)shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_ST_DATA);                          \
+		if (shmemdi_cpu_hooked()) {                                                        \
+			T shown = v;                                                               \
+			(void)shmemsim_access(p, sizeof(T), SHMEMSIM_ST_DATA, &shown);             \
+		}                                                                                  \
+		shmemdi_cpu_wrote();                                                               \
 		*(A *)p = v;                                                                       \
 	}
 
@@ -200,13 +232,23 @@ SHMEMDI_CPU_DATA(v16, shmemd_v16_t, shmemd_v16_t)
 #define SHMEMDI_CPU_LOAD(NAME, T, A, ACCESS, ORDER)                                                \
 	SHMEMD_FN T shmemd_arch_ld_##NAME(const void *p)                                           \
 	{                                                                                          \
-		(void)shmemdi_cpu_access(p, sizeof(T), ACCESS);                                    \
+		if (shmemdi_cpu_hooked()) {                                                        \
+			T given;                                                                   \
+			if (shmemsim_access(p, sizeof(T), ACCESS, &given) == SHMEMSIM_GIVEN)       \
+				return given;                                                      \
+		}                                                                                  \
 		return __atomic_load_n((const A *)p, ORDER);                                       \
 	}
 #define SHMEMDI_CPU_STORE(NAME, T, A, ACCESS, ORDER)                                               \
 	SHMEMD_FN void shmemd_arch_st_##NAME(void *p, T v)                                         \
 	{                                                                                          \
-		if (shmemdi_cpu_access(p, sizeof(T), ACCESS))                                      \
+		int how = 0;                                                                       \
+		if (shmemdi_cpu_hooked()) {                                                        \
+			T shown = v;                                                               \
+			how = shmemsim_access(p, sizeof(T), ACCESS, &shown);                       \
+		}                                                                                  \
+		shmemdi_cpu_wrote();                                                               \
+		if (how == SHMEMSIM_AS_RELEASE)                                                    \
 			__atomic_store_n((A *)p, v, __ATOMIC_RELEASE);                             \
 		else                                                                               \
 			__atomic_store_n((A *)p, v, ORDER);                                        \
@@ -228,9 +270,10 @@ SHMEMDI_CPU_STORE(release_u32, uint32_t, shmemdi_cpu_u32, SHMEMSIM_ST_RELEASE, _
 
 /* 4. Fences. Between processes the memory is really shared: the CPU's fences count there. */
 
-SHMEMD_FN void shmemdi_cpu_fence(void)
+SHMEMD_FN void shmemdi_cpu_fence(int access)
 {
-	(void)shmemdi_cpu_access(NULL, 0, SHMEMSIM_FENCE);
+	if (shmemdi_cpu_hooked())
+		(void)shmemsim_access(NULL, 0, access, NULL);
 #if !SHMEMDI_CPU_TSAN
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
@@ -238,17 +281,17 @@ SHMEMD_FN void shmemdi_cpu_fence(void)
 
 SHMEMD_FN void shmemd_arch_fence_before_signal(void)
 {
-	shmemdi_cpu_fence();
+	shmemdi_cpu_fence(SHMEMSIM_FENCE);
 }
 
 SHMEMD_FN void shmemd_arch_fence_order(void)
 {
-	shmemdi_cpu_fence();
+	shmemdi_cpu_fence(SHMEMSIM_FENCE);
 }
 
 SHMEMD_FN void shmemd_arch_fence_quiet(void)
 {
-	shmemdi_cpu_fence();
+	shmemdi_cpu_fence(SHMEMSIM_FENCE_SC);
 }
 
 /* 5. Atomics */
@@ -257,11 +300,11 @@ SHMEMD_FN void shmemd_arch_fence_quiet(void)
 	SHMEMD_FN T shmemd_arch_atom_##OP##_##N(void *p, T v)                                      \
 	{                                                                                          \
 		T old;                                                                             \
-		if (shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW))                                \
+		if (shmemdi_cpu_before_rmw(p, sizeof(T), SHMEMSIM_RMW))                            \
 			old = BUILTIN((A *)p, v, __ATOMIC_RELEASE);                                \
 		else                                                                               \
 			old = BUILTIN((A *)p, v, __ATOMIC_RELAXED);                                \
-		shmemdi_cpu_changed((NEW) != old);                                                 \
+		shmemdi_cpu_after_rmw(p, sizeof(T), SHMEMSIM_RMW, 1, (NEW) != old);                \
 		return old;                                                                        \
 	}
 #define SHMEMDI_CPU_RED(OP, N, T)                                                                  \
@@ -277,10 +320,11 @@ SHMEMD_FN void shmemd_arch_fence_quiet(void)
 #define SHMEMDI_CPU_CAS(N, T, A)                                                                   \
 	SHMEMD_FN T shmemd_arch_atom_cas_##N(void *p, T cond, T v)                                 \
 	{                                                                                          \
-		int release = shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW);                      \
+		int release = shmemdi_cpu_before_rmw(p, sizeof(T), SHMEMSIM_RMW);                  \
 		T old = cond;                                                                      \
 		int swapped = SHMEMDI_CPU_SWAP(A, p, &old, v, release);                            \
-		shmemdi_cpu_changed(swapped ? cond != v : 0);                                      \
+		shmemdi_cpu_after_rmw(p, sizeof(T), SHMEMSIM_RMW, swapped,                         \
+				      swapped ? cond != v : 0);                                    \
 		return old;                                                                        \
 	}
 #define SHMEMDI_CPU_ATOMICS(N, T, A)                                                               \
@@ -302,7 +346,7 @@ SHMEMDI_CPU_ATOMICS(u64, uint64_t, shmemdi_cpu_u64)
 #define SHMEMDI_CPU_FLOAT_ADD(N, F, T, A)                                                          \
 	SHMEMD_FN F shmemd_arch_atom_add_##N(void *p, F v)                                         \
 	{                                                                                          \
-		int release = shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW);                      \
+		int release = shmemdi_cpu_before_rmw(p, sizeof(T), SHMEMSIM_RMW);                  \
 		union {                                                                            \
 			F f;                                                                       \
 			T u;                                                                       \
@@ -311,7 +355,7 @@ SHMEMDI_CPU_ATOMICS(u64, uint64_t, shmemdi_cpu_u64)
 		do                                                                                 \
 			sum.f = old.f + v;                                                         \
 		while (!SHMEMDI_CPU_SWAP(A, p, &old.u, sum.u, release));                           \
-		shmemdi_cpu_changed(sum.u != old.u);                                               \
+		shmemdi_cpu_after_rmw(p, sizeof(T), SHMEMSIM_RMW, 1, sum.u != old.u);              \
 		return old.f;                                                                      \
 	}                                                                                          \
 	SHMEMDI_CPU_RED(add, N, F)

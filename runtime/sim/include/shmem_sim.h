@@ -51,17 +51,19 @@ typedef struct shmemsim_config {
 	uint32_t length; /* pct: accesses of a run; 0: shmemsim_explore measures, else 1000 */
 	uint32_t bound;  /* dfs: preemptions, 0 .. */
 	uint32_t trace;  /* last operations that the report of a failed run lists */
+	uint32_t weak;   /* 1: loads may read older values where the PTX memory model lets them */
 } shmemsim_config_t;
 
 #define SHMEMSIM_CONFIG_INIT                                                                       \
 	{                                                                                          \
 		sizeof(shmemsim_config_t), SHMEMSIM_ROUND_ROBIN, 1, 64, SHMEMSIM_ACTIVE_ALL, 0,    \
-			1000000000u, NULL, 0, 3, 0, 2, 0                                           \
+			1000000000u, NULL, 0, 3, 0, 2, 0, 0                                        \
 	}
 
 /* Set what the environment names: SHMEMSIM_POLICY (round_robin, random, pct or dfs), SHMEMSIM_SEED,
  * SHMEMSIM_SWITCH, SHMEMSIM_DEPTH, SHMEMSIM_LENGTH, SHMEMSIM_BOUND, SHMEMSIM_ACTIVEMASK (all,
- * singles or random), SHMEMSIM_TRACE, and SHMEMSIM_REPLAY (a list as a report prints it).
+ * singles or random), SHMEMSIM_WEAK (0 or 1), SHMEMSIM_TRACE, and SHMEMSIM_REPLAY (a list as a
+ * report prints it).
  * Returns 0, or 1 if one has an unusable value; shmemsim_report() then names it. */
 SHMEMSIM_API int shmemsim_config_from_env(shmemsim_config_t *cfg);
 

@@ -119,22 +119,25 @@ static inline uint32_t shmemsim_match_all(uint32_t lanes, int *pred)
 
 /* Fences, time, bits */
 
-#define __threadfence() shmemdi_cpu_fence()
-#define __threadfence_block() shmemdi_cpu_fence()
-#define __threadfence_system() shmemdi_cpu_fence()
+#define __threadfence() shmemdi_cpu_fence(SHMEMSIM_FENCE_SC | SHMEMSIM_SCOPE_GPU)
+#define __threadfence_block() shmemdi_cpu_fence(SHMEMSIM_FENCE_SC | SHMEMSIM_SCOPE_CTA)
+#define __threadfence_system() shmemdi_cpu_fence(SHMEMSIM_FENCE_SC)
 #define __nanosleep(ns) shmemsim_sleep(ns)
 #define clock64() ((long long)shmemsim_now())
 #define __popc(x) __builtin_popcount(x)
 #define __ffs(x) __builtin_ffs((int)(x))
 #define __clz(x) ((x) ? __builtin_clz((unsigned)(x)) : 32)
 
-/* Atomics: relaxed, as in CUDA. One scheduling point each. */
+/* Atomics: relaxed, for this GPU, as in CUDA. One scheduling point each. */
+
+#define SHMEMSIM_ATOMIC_ACCESS (SHMEMSIM_RMW | SHMEMSIM_SCOPE_GPU)
 
 #define SHMEMSIM_ATOMIC(NAME, T, NEW)                                                              \
 	static inline T NAME(T *p, T v)                                                            \
 	{                                                                                          \
-		int order = shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW) ? __ATOMIC_RELEASE      \
-									   : __ATOMIC_RELAXED;     \
+		int order = shmemdi_cpu_before_rmw(p, sizeof(T), SHMEMSIM_ATOMIC_ACCESS)           \
+				    ? __ATOMIC_RELEASE                                             \
+				    : __ATOMIC_RELAXED;                                            \
 		T old, next;                                                                       \
 		__atomic_load(p, &old, __ATOMIC_RELAXED);                                          \
 		do                                                                                 \
@@ -144,20 +147,22 @@ static inline uint32_t shmemsim_match_all(uint32_t lanes, int *pred)
 							    __ATOMIC_RELAXED)                      \
 			       : !__atomic_compare_exchange(p, &old, &next, 0, __ATOMIC_RELAXED,   \
 							    __ATOMIC_RELAXED));                    \
-		shmemdi_cpu_changed(__builtin_memcmp(&old, &next, sizeof(T)) != 0);                \
+		shmemdi_cpu_after_rmw(p, sizeof(T), SHMEMSIM_ATOMIC_ACCESS, 1,                     \
+				      __builtin_memcmp(&old, &next, sizeof(T)) != 0);              \
 		return old;                                                                        \
 	}
 #define SHMEMSIM_ATOMIC_CAS(NAME, T)                                                               \
 	static inline T NAME(T *p, T cond, T v)                                                    \
 	{                                                                                          \
-		int release = shmemdi_cpu_access(p, sizeof(T), SHMEMSIM_RMW);                      \
+		int release = shmemdi_cpu_before_rmw(p, sizeof(T), SHMEMSIM_ATOMIC_ACCESS);        \
 		T old = cond;                                                                      \
 		int is_swapped =                                                                   \
 			release ? __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_RELEASE,     \
 							      __ATOMIC_RELAXED)                    \
 				: __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_RELAXED,     \
 							      __ATOMIC_RELAXED);                   \
-		shmemdi_cpu_changed(is_swapped &&cond != v ? 1 : 0);                               \
+		shmemdi_cpu_after_rmw(p, sizeof(T), SHMEMSIM_ATOMIC_ACCESS, is_swapped,            \
+				      is_swapped &&cond != v ? 1 : 0);                             \
 		return old;                                                                        \
 	}
 

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Views of weak-memory mode: vectors of times, shared until written. */
+#include "sim/sim.h"
+
+#define MIN_WORDS 12u /* with the head: 64 bytes */
+
+static size_t nbytes_of(uint32_t n)
+{
+	return sizeof(shmemsimi_view_t) + n * sizeof(uint32_t);
+}
+
+/* Capacities that fill whole pieces of memory.c. */
+static uint32_t capacity(uint32_t wanted)
+{
+	uint32_t n = MIN_WORDS;
+	while (n < wanted)
+		n = 2 * n + 2;
+	return n;
+}
+
+shmemsimi_view_t *shmemsimi_view_ref(shmemsimi_view_t *v)
+{
+	if (v)
+		v->refs++;
+	return v;
+}
+
+void shmemsimi_view_drop(shmemsimi_view_t **v)
+{
+	if (*v && --(*v)->refs == 0)
+		shmemsimi_free(*v, nbytes_of((*v)->n));
+	*v = NULL;
+}
+
+void shmemsimi_view_copy(shmemsimi_view_t **v, shmemsimi_view_t *other)
+{
+	(void)shmemsimi_view_ref(other);
+	shmemsimi_view_drop(v);
+	*v = other;
+}
+
+uint32_t shmemsimi_view_get(const shmemsimi_view_t *v, uint32_t word)
+{
+	return v && word < v->n ? v->times[word] : 0;
+}
+
+/* Make *v one that only the caller has, of at least n words. */
+static void own(shmemsimi_view_t **v, uint32_t n)
+{
+	shmemsimi_view_t *old = *v;
+	if (old && old->refs == 1 && old->n >= n)
+		return;
+	n = capacity(old && old->n > n ? old->n : n);
+	shmemsimi_view_t *made = shmemsimi_alloc(nbytes_of(n));
+	made->refs = 1;
+	made->n = n;
+	for (uint32_t i = 0; old && i < old->n; i++)
+		made->times[i] = old->times[i];
+	shmemsimi_view_drop(v);
+	*v = made;
+}
+
+void shmemsimi_view_set(shmemsimi_view_t **v, uint32_t word, uint32_t time)
+{
+	if (shmemsimi_view_get(*v, word) >= time)
+		return;
+	own(v, word + 1);
+	(*v)->times[word] = time;
+}
+
+/* Is no time of a later than b's? */
+static int is_within(const shmemsimi_view_t *a, const shmemsimi_view_t *b)
+{
+	uint32_t common = a->n < b->n ? a->n : b->n, above = 0;
+	for (uint32_t i = 0; i < common; i++)
+		above |= a->times[i] > b->times[i];
+	for (uint32_t i = common; i < a->n; i++)
+		above |= a->times[i];
+	return !above;
+}
+
+void shmemsimi_view_join(shmemsimi_view_t **v, shmemsimi_view_t *other)
+{
+	if (!other || *v == other)
+		return;
+	if (!*v || is_within(*v, other)) {
+		shmemsimi_view_copy(v, other);
+		return;
+	}
+	if (is_within(other, *v))
+		return;
+	own(v, other->n);
+	for (uint32_t i = 0; i < other->n; i++)
+		if ((*v)->times[i] < other->times[i])
+			(*v)->times[i] = other->times[i];
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What a load may read, and what synchronises with what, after the PTX memory model. weak.h has the
+ * terms. Writes to a word are ordered by the time of their execution, and no load reads a write
+ * that has not been executed yet: so less is possible here than in the model, never more.
+ *
+ * Source  PTX ISA 8.7, chapter Memory Consistency Model */
+#include "sim/sim.h"
+
+/* Address sanitizer: the emulator does the load that the program would have done. */
+extern void __asan_loadN(uintptr_t p, size_t nbytes) __attribute__((weak));
+
+static uint32_t clock_of_writes;
+static shmemsimi_view_t *sc_sys, **sc_gpu; /* what sequentially consistent fences know: [n_pes] */
+static int n_gpus;
+
+static int is_on(void)
+{
+	return (shmemsim_hooks & SHMEMSIMI_HOOK_WEAK) != 0;
+}
+
+void shmemsimi_weak_begin(void)
+{
+	if (!shmemsimi_w.cfg.weak)
+		return;
+	clock_of_writes = 0;
+	n_gpus = shmemsimi_w.n_pes;
+	sc_gpu = shmemsimi_alloc((size_t)n_gpus * sizeof(shmemsimi_view_t *));
+	shmemsimi_cells_begin();
+	shmemsim_hooks |= SHMEMSIMI_HOOK_WEAK;
+}
+
+void shmemsimi_weak_end(void)
+{
+	if (!is_on())
+		return;
+	shmemsimi_cells_end();
+	shmemsimi_view_drop(&sc_sys);
+	for (int pe = 0; pe < n_gpus; pe++)
+		shmemsimi_view_drop(&sc_gpu[pe]);
+	shmemsimi_free(sc_gpu, (size_t)n_gpus * sizeof(shmemsimi_view_t *));
+}
+
+/* Places and scopes */
+
+/* The fiber's own stack: nobody else's business, and it was another fiber's before. */
+static int is_own_stack(const shmemsimi_fiber_t *f, const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)f->stack < f->stack_nbytes;
+}
+
+static shmemsimi_place_t place_of(const shmemsimi_fiber_t *f)
+{
+	shmemsimi_place_t p = {UINT32_MAX, 0, 0, f->pe};
+	if (f->kind == KIND_LANE) {
+		p.grid = f->grid->id;
+		p.block = f->thread.block;
+		p.tid = f->thread.tid;
+	}
+	return p;
+}
+
+static int distance(shmemsimi_place_t a, shmemsimi_place_t b)
+{
+	if (a.grid == UINT32_MAX || b.grid == UINT32_MAX || a.pe != b.pe)
+		return WITHIN_SYS;
+	return a.grid == b.grid && a.block == b.block ? WITHIN_CTA : WITHIN_GPU;
+}
+
+static int scope_of(int access)
+{
+	if (access & SHMEMSIM_SCOPE_CTA)
+		return WITHIN_CTA;
+	return access & SHMEMSIM_SCOPE_GPU ? WITHIN_GPU : WITHIN_SYS;
+}
+
+static int kind_of(int access)
+{
+	return access & 0xff;
+}
+
+/* Words and bytes */
+
+static uint8_t bytes_at(const void *p, uint32_t nbytes)
+{
+	return (uint8_t)(((1u << nbytes) - 1) << ((uintptr_t)p & 7));
+}
+
+static void see(shmemsimi_fiber_t *f, const shmemsimi_cell_t *c, uint8_t bytes, uint32_t time)
+{
+	if (bytes & 0x0f)
+		shmemsimi_view_set(&f->sight.current, 2 * c->index, time);
+	if (bytes & 0xf0)
+		shmemsimi_view_set(&f->sight.current, 2 * c->index + 1, time);
+}
+
+static uint32_t oldest_time(const shmemsimi_fiber_t *f, const shmemsimi_cell_t *c, uint8_t bytes)
+{
+	uint32_t low = 0, high = 0;
+	if (bytes & 0x0f)
+		low = shmemsimi_view_get(f->sight.current, 2 * c->index);
+	if (bytes & 0xf0)
+		high = shmemsimi_view_get(f->sight.current, 2 * c->index + 1);
+	return low > high ? low : high;
+}
+
+/* Up to 8 bytes within one cell, in their places. */
+static uint64_t load_in_place(const void *p, uint32_t nbytes)
+{
+	uint64_t v = 0;
+	shmemsimi_copy((char *)&v + ((uintptr_t)p & 7), p, nbytes);
+	return v;
+}
+
+static shmemsimi_cell_t *refreshed(const void *p, uint32_t nbytes)
+{
+	shmemsimi_cell_t *c = shmemsimi_cell_make(p, 0);
+	if (c)
+		shmemsimi_cell_refresh(c, bytes_at(p, nbytes), load_in_place(p, nbytes));
+	return c;
+}
+
+/* Loads */
+
+/* When everybody only looks again, nobody learns anything new from old values: forced progress. */
+static int is_forced(void)
+{
+	return shmemsimi_w.idle_looks || shmemsimi_w.idle_step;
+}
+
+/* One of the writes that are not older than what the fiber knows of. */
+static const shmemsimi_write_t *choose(const shmemsimi_cell_t *c, uint8_t bytes, uint32_t oldest)
+{
+	const shmemsimi_write_t *from[SHMEMSIMI_N_WRITES];
+	unsigned n = 0;
+	for (uint32_t i = c->n; i-- > 0;) {
+		const shmemsimi_write_t *w = &c->writes[i];
+		if (i && !(w->bytes & bytes))
+			continue;
+		from[n++] = w;
+		if (w->time <= oldest)
+			break;
+	}
+	return from[n > 1 && !is_forced() ? shmemsimi_choose_age(n) : 0];
+}
+
+/* A relaxed load followed by an acquire load of the same word acquires what both have read. */
+static void remember(shmemsimi_sight_t *s, uint32_t cell, const shmemsimi_write_t *w, int d)
+{
+	shmemsimi_loaded_t *l = &s->loaded[s->next_loaded++ % SHMEMSIMI_N_LOADED];
+	l->cell = cell;
+	l->bytes = w->bytes;
+	l->distance = (uint8_t)d;
+	shmemsimi_view_copy(&l->view, w->views[d]);
+}
+
+static void recall(shmemsimi_sight_t *s, uint32_t cell, uint8_t bytes, int scope)
+{
+	for (int i = 0; i < SHMEMSIMI_N_LOADED; i++) {
+		const shmemsimi_loaded_t *l = &s->loaded[i];
+		if (l->view && l->cell == cell && l->bytes & bytes && l->distance <= scope)
+			shmemsimi_view_join(&s->current, l->view);
+	}
+}
+
+/* f has read w from c by a strong access of this scope. */
+static void receive(shmemsimi_fiber_t *f, const shmemsimi_cell_t *c, const shmemsimi_write_t *w,
+		    int scope, int is_acquire)
+{
+	int d = distance(place_of(f), w->place);
+	int is_ordered = w->strong && w->scope >= d && scope >= d; /* morally strong */
+	if (is_acquire)
+		recall(&f->sight, c->index, w->bytes, scope);
+	if (!is_ordered || !w->views[d])
+		return;
+	if (is_acquire) {
+		shmemsimi_view_join(&f->sight.current, w->views[d]);
+	} else {
+		shmemsimi_view_join(&f->sight.pending[d], w->views[d]);
+		remember(&f->sight, c->index, w, d);
+	}
+}
+
+static int load_cell(shmemsimi_fiber_t *f, const void *p, uint32_t nbytes, int access, void *value)
+{
+	uint8_t bytes = bytes_at(p, nbytes);
+	shmemsimi_cell_t *c = refreshed(p, nbytes);
+	if (!c) {
+		shmemsimi_copy(value, p, nbytes);
+		return SHMEMSIM_GIVEN;
+	}
+	const shmemsimi_write_t *w = choose(c, bytes, oldest_time(f, c, bytes));
+	see(f, c, bytes, w->time);
+	if (kind_of(access) != SHMEMSIM_LD_DATA)
+		receive(f, c, w, scope_of(access), kind_of(access) == SHMEMSIM_LD_ACQUIRE);
+	shmemsimi_copy(value, (const char *)&w->value + ((uintptr_t)p & 7), nbytes);
+	if (shmemsimi_w.cfg.trace)
+		shmemsimi_trace_read(w->value >> 8 * ((uintptr_t)p & 7));
+	return SHMEMSIM_GIVEN;
+}
+
+/* Stores */
+
+static int is_same_thread(shmemsimi_place_t a, shmemsimi_place_t b)
+{
+	return a.grid == b.grid && a.block == b.block && a.tid == b.tid && a.pe == b.pe;
+}
+
+/* A release operation on a word also covers the thread's later strong writes to it. */
+static void inherit_own(const shmemsimi_cell_t *c, shmemsimi_write_t *w)
+{
+	for (uint32_t i = c->n - 1u; i-- > 0;) {
+		const shmemsimi_write_t *o = &c->writes[i];
+		if (!o->strong || o->is_rmw || !(o->bytes & w->bytes) ||
+		    !is_same_thread(o->place, w->place))
+			continue;
+		for (int d = 0; d < N_DISTANCES; d++)
+			shmemsimi_view_join(&w->views[d], o->views[d]);
+		return;
+	}
+}
+
+static shmemsimi_write_t *append(shmemsimi_fiber_t *f, shmemsimi_cell_t *c, uint8_t bytes,
+				 uint64_t value, int access)
+{
+	shmemsimi_write_t *w = shmemsimi_cell_write(c, bytes, value, clock_of_writes);
+	w->place = place_of(f);
+	w->scope = (uint8_t)scope_of(access);
+	w->strong = kind_of(access) != SHMEMSIM_ST_DATA;
+	for (int d = 0; w->strong && d < N_DISTANCES; d++)
+		w->views[d] =
+			shmemsimi_view_ref(kind_of(access) == SHMEMSIM_ST_RELEASE && d <= w->scope
+						   ? f->sight.current
+						   : f->sight.release[d]);
+	if (w->strong)
+		inherit_own(c, w);
+	see(f, c, bytes, clock_of_writes);
+	return w;
+}
+
+static void store_cell(shmemsimi_fiber_t *f, const void *p, uint32_t nbytes, int access,
+		       const void *value)
+{
+	uint64_t v = 0;
+	shmemsimi_cell_t *c = refreshed(p, nbytes);
+	shmemsimi_copy((char *)&v + ((uintptr_t)p & 7), value, nbytes);
+	if (c)
+		(void)append(f, c, bytes_at(p, nbytes), v, access);
+}
+
+/* Read-modify-writes read the newest write and hand on what it handed out (release sequence). What
+ * a thread further away than the reader had released passes as if it came from that distance. */
+static void inherit_read(shmemsimi_write_t *w, shmemsimi_view_t *const *read_views, int from)
+{
+	for (int d = 0; d < N_DISTANCES; d++)
+		shmemsimi_view_join(&w->views[d], read_views[d < from ? from : d]);
+}
+
+void shmemsim_updated(const void *p, uint32_t nbytes, int access, int is_written)
+{
+	shmemsimi_fiber_t *f = shmemsimi_w.current;
+	shmemsimi_view_t *views[N_DISTANCES] = {NULL};
+	shmemsimi_cell_t *c = is_on() && !is_own_stack(f, p) ? shmemsimi_cell_find(p) : NULL;
+	if (!c)
+		return;
+	uint8_t bytes = bytes_at(p, nbytes);
+	const shmemsimi_write_t *read = &c->writes[c->n - 1];
+	while (read > c->writes && !(read->bytes & bytes))
+		read--;
+	int from = distance(place_of(f), read->place);
+	int is_ordered = read->strong && read->scope >= from && scope_of(access) >= from;
+	see(f, c, bytes, read->time);
+	receive(f, c, read, scope_of(access), 0);
+	if (!is_written)
+		return;
+	for (int d = 0; is_ordered && d < N_DISTANCES; d++)
+		views[d] = shmemsimi_view_ref(read->views[d]);
+	clock_of_writes++;
+	shmemsimi_write_t *w = append(f, c, bytes, load_in_place(p, nbytes), access);
+	w->is_rmw = 1;
+	inherit_read(w, views, from);
+	for (int d = 0; d < N_DISTANCES; d++)
+		shmemsimi_view_drop(&views[d]);
+}
+
+/* Fences */
+
+/* What fences of the fiber's block, GPU or system have made known; NULL: it is not part of one. */
+static shmemsimi_view_t **sc_view(shmemsimi_fiber_t *f, int d)
+{
+	if (d == WITHIN_SYS)
+		return &sc_sys;
+	if (f->kind != KIND_LANE)
+		return NULL;
+	return d == WITHIN_GPU ? &sc_gpu[f->pe] : &f->block->sc;
+}
+
+static void fence(shmemsimi_fiber_t *f, int scope, int is_sc)
+{
+	shmemsimi_sight_t *s = &f->sight;
+	for (int d = 0; d <= scope; d++) {
+		shmemsimi_view_join(&s->current, s->pending[d]);
+		shmemsimi_view_drop(&s->pending[d]);
+		if (is_sc && sc_view(f, d))
+			shmemsimi_view_join(&s->current, *sc_view(f, d));
+	}
+	for (int d = 0; d <= scope; d++) {
+		shmemsimi_view_copy(&s->release[d], s->current);
+		if (is_sc && sc_view(f, d))
+			shmemsimi_view_join(sc_view(f, d), s->current);
+	}
+}
+
+int shmemsimi_weak_access(const void *p, uint32_t nbytes, int access, void *value)
+{
+	shmemsimi_fiber_t *f = shmemsimi_w.current;
+	int kind = kind_of(access), how = 0;
+	if (!is_on())
+		return 0;
+	if (kind == SHMEMSIM_FENCE || kind == SHMEMSIM_FENCE_SC) {
+		fence(f, scope_of(access), kind == SHMEMSIM_FENCE_SC);
+		return 0;
+	}
+	if (is_own_stack(f, p))
+		return 0;
+	if (kind <= SHMEMSIM_LD_ACQUIRE && &__asan_loadN != NULL)
+		__asan_loadN((uintptr_t)p, nbytes);
+	if (kind == SHMEMSIM_RMW) {
+		(void)refreshed(p, nbytes);
+		return 0;
+	}
+	clock_of_writes += kind >= SHMEMSIM_ST_DATA;
+	for (uint32_t at = 0; at < nbytes; at += 8) {
+		uint32_t n = nbytes - at < 8 ? nbytes - at : 8;
+		if (kind >= SHMEMSIM_ST_DATA)
+			store_cell(f, (const char *)p + at, n, access, (char *)value + at);
+		else
+			how = load_cell(f, (const char *)p + at, n, access, (char *)value + at);
+	}
+	return how;
+}
+
+/* Synchronisation by the emulator itself: barriers, launches, ends, gathers */
+
+void shmemsimi_weak_leave(shmemsimi_fiber_t *f)
+{
+	shmemsimi_view_drop(&f->sight.current);
+	for (int d = 0; d < N_DISTANCES; d++) {
+		shmemsimi_view_drop(&f->sight.release[d]);
+		shmemsimi_view_drop(&f->sight.pending[d]);
+	}
+	for (int i = 0; i < SHMEMSIMI_N_LOADED; i++)
+		shmemsimi_view_drop(&f->sight.loaded[i].view);
+}
+
+void shmemsimi_weak_gather(shmemsimi_view_t **all, const shmemsimi_fiber_t *f)
+{
+	shmemsimi_view_join(all, f->sight.current);
+}
+
+/* A barrier orders its threads' accesses; it makes nobody's later store a release. */
+void shmemsimi_weak_spread(shmemsimi_view_t *all, shmemsimi_fiber_t *f)
+{
+	shmemsimi_view_copy(&f->sight.current, all);
+}
+
+void shmemsimi_weak_release(void *obj)
+{
+	const shmemsimi_fiber_t *f = shmemsimi_w.current;
+	if (!is_on() || !f->sight.current)
+		return;
+	shmemsimi_cell_t *c = shmemsimi_cell_make(obj, 1);
+	if (c)
+		shmemsimi_view_join(&c->edge, f->sight.current);
+	else
+		shmemsim_fail("weak memory: more launches at a time than the emulator follows");
+}
+
+void shmemsimi_weak_acquire(void *obj)
+{
+	shmemsimi_fiber_t *f = shmemsimi_w.current;
+	const shmemsimi_cell_t *c =
+		is_on() && f->kind != KIND_MAIN ? shmemsimi_cell_find(obj) : NULL;
+	if (c)
+		shmemsimi_view_join(&f->sight.current, c->edge);
+}
+
+void shmemsimi_weak_forget(const void *mem, size_t nbytes)
+{
+	if (is_on())
+		shmemsimi_cells_forget(mem, nbytes);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Weak-memory mode: a load may read an older write, as long as nothing that the thread knows of
+ * forbids it. Memory itself always holds the newest values.
+ *
+ * A word is 4 aligned bytes. A view says, word by word, how old a write one may still read. Each
+ * fiber has
+ *   current   what it may read itself;
+ *   release   what its relaxed stores hand on: its current view at its last fence;
+ *   pending   what its relaxed loads were handed: joins the current view at its next fence.
+ * Release and pending views are kept once for each distance between writer and reader: same block,
+ * same GPU, further. A fence or access works up to its scope and leaves the others alone. */
+#ifndef SHMEMSIMI_WEAK_H
+#define SHMEMSIMI_WEAK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHMEMSIMI_HOOK_WEAK 0x100u /* in shmemsim_hooks */
+
+enum shmemsimi_distance { WITHIN_CTA, WITHIN_GPU, WITHIN_SYS, N_DISTANCES };
+
+/* Shared by all who refer to it, and copied when one of them changes it. NULL: all zero. */
+typedef struct shmemsimi_view {
+	uint32_t refs, n;
+	uint32_t times[]; /* [n] of the oldest write still readable, by word */
+} shmemsimi_view_t;
+
+/* A word that a fiber has loaded relaxed, and what an acquire of the same word would have got. */
+typedef struct shmemsimi_loaded {
+	uint32_t cell;
+	uint8_t bytes, distance;
+	shmemsimi_view_t *view; /* NULL: the entry is free */
+} shmemsimi_loaded_t;
+
+#define SHMEMSIMI_N_LOADED 4 /* remembered by a fiber */
+
+typedef struct shmemsimi_sight {
+	shmemsimi_view_t *current;
+	shmemsimi_view_t *release[N_DISTANCES], *pending[N_DISTANCES];
+	shmemsimi_loaded_t loaded[SHMEMSIMI_N_LOADED];
+	unsigned next_loaded;
+} shmemsimi_sight_t;
+
+struct shmemsimi_fiber;
+
+/* view.c */
+shmemsimi_view_t *shmemsimi_view_ref(shmemsimi_view_t *v);
+void shmemsimi_view_drop(shmemsimi_view_t **v);
+uint32_t shmemsimi_view_get(const shmemsimi_view_t *v, uint32_t word);
+void shmemsimi_view_set(shmemsimi_view_t **v, uint32_t word, uint32_t time); /* never back */
+void shmemsimi_view_join(shmemsimi_view_t **v, shmemsimi_view_t *other);
+void shmemsimi_view_copy(shmemsimi_view_t **v, shmemsimi_view_t *other); /* *v = other */
+
+/* cells.c: the last writes to 8 aligned bytes, two words. */
+#define SHMEMSIMI_N_WRITES 4
+
+typedef struct shmemsimi_place {
+	uint32_t grid, block, tid; /* grid UINT32_MAX: a host fiber or agent */
+	int pe;
+} shmemsimi_place_t;
+
+typedef struct shmemsimi_write {
+	uint32_t time;  /* 0: was there before */
+	uint8_t bytes;  /* those it wrote */
+	uint8_t scope;  /* shmemsimi_distance up to which it is strong */
+	uint8_t strong; /* 0: weak, takes no part in synchronisation */
+	uint8_t is_rmw;
+	uint64_t value; /* all 8 bytes as they were then */
+	shmemsimi_place_t place;
+	shmemsimi_view_t *views[N_DISTANCES]; /* handed to a reader at that distance */
+} shmemsimi_write_t;
+
+typedef struct shmemsimi_cell {
+	uintptr_t key;
+	uint32_t index; /* its words are 2 * index and 2 * index + 1 */
+	uint8_t known;  /* bytes whose values the writes hold */
+	uint8_t n;
+	shmemsimi_write_t writes[SHMEMSIMI_N_WRITES]; /* oldest first */
+	shmemsimi_view_t *edge; /* an object of the emulator: what was released on it */
+} shmemsimi_cell_t;
+
+void shmemsimi_cells_begin(void);
+void shmemsimi_cells_end(void);
+shmemsimi_cell_t *shmemsimi_cell_find(const void *p);
+shmemsimi_cell_t *shmemsimi_cell_make(const void *p, int is_edge); /* NULL: too many */
+/* What code that nobody sees has written to these bytes is the only value that they ever had. */
+void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now);
+/* Append a write; the oldest is forgotten. views are NULL. */
+shmemsimi_write_t *shmemsimi_cell_write(shmemsimi_cell_t *c, uint8_t bytes, uint64_t value,
+					uint32_t time);
+void shmemsimi_cells_forget(const void *p, size_t nbytes);
+
+/* weak.c: without the mode all of these do nothing. */
+void shmemsimi_weak_begin(void);
+void shmemsimi_weak_end(void);
+int shmemsimi_weak_access(const void *p, uint32_t nbytes, int access, void *value);
+void shmemsimi_weak_leave(struct shmemsimi_fiber *f); /* it never runs again */
+void shmemsimi_weak_gather(shmemsimi_view_t **all, const struct shmemsimi_fiber *f);
+void shmemsimi_weak_spread(shmemsimi_view_t *all, struct shmemsimi_fiber *f);
+void shmemsimi_weak_release(void *obj);
+void shmemsimi_weak_acquire(void *obj);
+void shmemsimi_weak_forget(const void *mem, size_t nbytes);
+
+#endif
