@@ -27,6 +27,7 @@ extern void __sanitizer_finish_switch_fiber(void *fake, const void **bottom, siz
 extern void __asan_unpoison_memory_region(void const volatile *addr, size_t nbytes)
 	__attribute__((weak));
 extern void __lsan_register_root_region(const void *start, size_t nbytes) __attribute__((weak));
+extern void __lsan_unregister_root_region(const void *start, size_t nbytes) __attribute__((weak));
 extern void *__tsan_create_fiber(unsigned flags) __attribute__((weak));
 extern void __tsan_destroy_fiber(void *fiber) __attribute__((weak));
 extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) __attribute__((weak));
@@ -166,14 +167,39 @@ void shmemsimi_fiber_begin(void)
 		f->tsan = __tsan_get_current_fiber();
 }
 
+#define N_KEPT 64
+
+/* What an aborted fiber had allocated is still in its frames: no leak of the program. The leak
+ * check reads the list of all mappings once for each region, so neighbours become one. */
+static void keep_stack(char *start, size_t nbytes)
+{
+	static struct kept {
+		char *start, *end;
+	} kept[N_KEPT];
+	static unsigned next;
+	char *end = start + nbytes;
+	for (unsigned i = 0; i < N_KEPT; i++) {
+		struct kept *k = &kept[i];
+		if (!k->start || (k->end + GUARD_NBYTES != start && end + GUARD_NBYTES != k->start))
+			continue;
+		__lsan_unregister_root_region(k->start, (size_t)(k->end - k->start));
+		start = k->start < start ? k->start : start;
+		end = k->end > end ? k->end : end;
+		k->start = NULL;
+		i = UINT32_MAX; /* it may have got another neighbour */
+	}
+	__lsan_register_root_region(start, (size_t)(end - start));
+	kept[next % N_KEPT].start = start;
+	kept[next++ % N_KEPT].end = end;
+}
+
 static void drop_stack(shmemsimi_fiber_t *f)
 {
 	if (!f->stack)
 		return;
 	VALGRIND_STACK_DEREGISTER(f->stack_id);
-	/* What an aborted fiber had allocated is still in its frames: no leak of the program. */
 	if (f->state != DONE && &__lsan_register_root_region != NULL)
-		__lsan_register_root_region(f->stack, f->stack_nbytes);
+		keep_stack(f->stack, f->stack_nbytes);
 	else
 		stack_give(f->stack, f->kind, f->stack_nbytes);
 	f->stack = NULL;

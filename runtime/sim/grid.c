@@ -130,6 +130,7 @@ void shmemsimi_streams_free(void)
 		next = s->next;
 		for (shmemsimi_grid_t *g = s->first, *after; g; g = after) {
 			after = g->next;
+			shmemsimi_acquire(&g->live); /* threads that ended before the failure */
 			shmemsimi_grid_free(g);
 		}
 		shmemsimi_free(s, sizeof(*s));

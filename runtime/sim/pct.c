@@ -13,7 +13,6 @@
 
 static uint32_t changes[MAX_CHANGES]; /* accesses at which priorities change, ascending */
 static uint32_t n_changes, next_change;
-static uint32_t n_accesses;
 static int64_t bottom; /* lowest priority given out */
 static uint64_t starts_seen;
 
@@ -29,7 +28,7 @@ void shmemsimi_pct_begin(void)
 			changes[k] = changes[k - 1];
 		changes[k] = at;
 	}
-	next_change = n_accesses = 0;
+	next_change = 0;
 	bottom = 0;
 	starts_seen = 0;
 }
@@ -52,8 +51,8 @@ uint32_t shmemsimi_pct_access(uint32_t n)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	int is_same = starts_seen == w->n_starts;
-	n_accesses++;
-	while (next_change < n_changes && changes[next_change] <= n_accesses) {
+	w->n_points++;
+	while (next_change < n_changes && changes[next_change] <= w->n_points) {
 		w->current->priority = --bottom;
 		next_change++;
 		is_same = 0;

@@ -77,7 +77,6 @@ static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w)
 	uint32_t n = w->run.n;
 	if (!is_decision(n))
 		return w->current;
-	w->n_points++;
 	if (gap) {
 		gap--;
 		n_dull++;

@@ -176,10 +176,10 @@ typedef struct shmemsimi_world {
 	uint64_t epoch;           /* counts "something was written" */
 	uint64_t spin_epoch;      /* epoch when the spinning fibers last had a chance */
 	uint64_t steps, n_starts; /* n_starts: fibers made runnable */
-	uint64_t n_points;        /* decisions at accesses */
-	const void
-		*failure; /* what kind: format of shmemsim_fail, text of a deadlock or livelock */
-	uint64_t now;     /* virtual nanoseconds */
+	uint64_t n_points;        /* pct: accesses at which it could switch */
+	/* What kind of failure: format of shmemsim_fail, text of a deadlock or livelock. */
+	const void *failure;
+	uint64_t now; /* virtual nanoseconds */
 	uint64_t next_wake;
 	uint64_t idle_step, idle_since;
 	uint32_t idle_looks;  /* rounds in which everybody spun and nobody read the clock */

@@ -48,7 +48,7 @@ typedef struct shmemsim_config {
 	const uint16_t *replay;  /* replay: the choices of an earlier run */
 	size_t n_replay;
 	uint32_t depth;  /* pct: ordered accesses that a mistake needs, 1 .. 32 */
-	uint32_t length; /* pct: accesses of a run; 0: shmemsim_explore measures, else 1000 */
+	uint32_t length; /* pct: accesses of a run; 0: shmemsim_explore learns it, else 1000 */
 	uint32_t bound;  /* dfs: preemptions, 0 .. */
 	uint32_t trace;  /* last operations that the report of a failed run lists */
 	uint32_t weak;   /* 1: loads may read older values where the PTX memory model lets them */
@@ -113,7 +113,7 @@ SHMEMSIM_API size_t shmemsim_choices(const uint16_t **list);
 typedef struct shmemsim_explored {
 	uint64_t n_schedules; /* run, the failed one included */
 	uint64_t n_steps;     /* waits and accesses of all of them */
-	uint64_t ns;          /* real time it took, without shrinking */
+	uint64_t ns;          /* processor time it took, without shrinking */
 	uint64_t seed;        /* of the failed schedule */
 	int is_exhausted;     /* dfs: all within the bound ran; 0: n_schedules was the end */
 } shmemsim_explored_t;
