@@ -22,14 +22,15 @@
 #if defined(__CUDACC__)
 
 /* Define a kernel; the body follows and reads its parameters as members of p. May be launched with
- * up to 1024 threads per block: the compiler keeps to 64 registers per thread. A kernel that wants
- * more declares itself with __global__ and its own __launch_bounds__.
+ * up to 1024 threads per block: the compiler keeps to 64 registers per thread, and does not spill to
+ * fit a second such block on an SM. A kernel that wants more declares itself with __global__ and
+ * its own __launch_bounds__.
  *
  * name      the kernel, for shmemd_launch.
  * params_t  struct of at most 4 KB (CUDA's limit for parameters).
  */
 #define SHMEMD_KERNEL(name, params_t, p)                                                           \
-	__global__ void __launch_bounds__(1024) name(const __grid_constant__ params_t p)
+	__global__ void __launch_bounds__(1024, 1) name(const __grid_constant__ params_t p)
 
 /* Block scratch: `type *name` points to n elements that the threads of a block share. At function
  * scope, n a constant; not initialised.

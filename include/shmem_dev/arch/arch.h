@@ -66,6 +66,9 @@
  *                                        the emulator); resolution may be as coarse as 1 us
  *   void     shmemd_arch_spin_hint(void) body of every poll loop; the emulator reschedules here
  *
+ * 8. To the compiler
+ *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop
+ *
  * Not promised: any order between weak accesses without a fence or group sync; forward progress of
  * a lane while another lane of its warp spins before Volta; fairness.
  */

@@ -21,6 +21,8 @@
 #define SHMEMD_FN static inline
 #endif
 
+#define SHMEMD_ARCH_NO_UNROLL
+
 #if defined(__SANITIZE_THREAD__)
 #define SHMEMDI_CPU_TSAN 1
 #elif defined(__has_feature)

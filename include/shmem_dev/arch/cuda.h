@@ -16,6 +16,8 @@
 /* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */
 #define SHMEMD_BLOCK_LOCAL __shared__
 
+#define SHMEMD_ARCH_NO_UNROLL _Pragma("unroll 1")
+
 /* The unit of bulk copies: one 128-bit access. */
 typedef uint4 shmemd_v16_t;
 

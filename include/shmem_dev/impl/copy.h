@@ -48,7 +48,8 @@ SHMEMD_FN void shmemdi_unit_store(const shmemdi_unit_t *u, char *p, uint32_t wid
 /* n whole units. Thread r takes units r, r + size, ...: neighbours write neighbouring units, one
  * request for the link. All loads of a turn go out before its first store. The pointers advance
  * step by step, so that one address is in registers and not one per unit. The constant bound keeps
- * u in registers when the group, and so its depth, is only known at run time. */
+ * u in registers when the group, and so its depth, is only known at run time. Unrolling the turns
+ * as well only fills the instruction cache: 64 KiB by a warp then took 9.6 us, not 6.7 (H200). */
 SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, size_t n,
 				  uint32_t width)
 {
@@ -60,6 +61,7 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 
 	dst += (size_t)g.rank * width;
 	src += (size_t)g.rank * width;
+	SHMEMD_ARCH_NO_UNROLL
 	for (i = g.rank; i < n; i += turn) {
 		uint32_t left = n - i < turn ? (uint32_t)(n - i) : turn;
 		shmemdi_unit_t u[SHMEMDI_COPY_DEPTH_FEW];
