@@ -98,34 +98,69 @@ static uint64_t spread(uint8_t bytes)
 void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now)
 {
 	uint64_t wide = spread(bytes);
+	if (c->n && (bytes & ~c->known) == 0 && ((c->writes[c->n - 1].value ^ now) & wide) == 0)
+		return;
 	if (!c->n)
 		(void)shmemsimi_cell_write(c, bytes, now, 0);
-	else if ((bytes & ~c->known) == 0 && ((c->writes[c->n - 1].value ^ now) & wide) == 0)
-		return;
 	for (uint32_t i = 0; i < c->n; i++) {
 		shmemsimi_write_t *w = &c->writes[i];
 		w->value = (w->value & ~wide) | (now & wide);
 		w->bytes &= (uint8_t)~bytes;
 	}
+	if (!c->writes[0].strong) /* from here on the old value of these bytes */
+		c->writes[0].bytes |= bytes;
 	c->known |= bytes;
+}
+
+/* The oldest write whose bytes have all been written again; c->n: there is none. The last write to
+ * a byte must stay: a reader may synchronise with it. */
+static uint32_t superseded(const shmemsimi_cell_t *c, uint8_t bytes)
+{
+	uint32_t found = c->n;
+	for (uint32_t i = c->n; i-- > 0; bytes |= c->writes[i].bytes)
+		if (!(c->writes[i].bytes & ~bytes))
+			found = i;
+	return found;
+}
+
+/* Single bytes only: the oldest write lives on in the next, which hands on more than it should.
+ * That may hide a mistake, and never invents one. */
+static void merge_oldest(shmemsimi_cell_t *c)
+{
+	shmemsimi_write_t *from = &c->writes[0], *to = &c->writes[1];
+	to->bytes |= from->bytes;
+	to->strong |= from->strong;
+	to->scope = from->scope > to->scope ? from->scope : to->scope;
+	for (int d = 0; d < N_DISTANCES; d++)
+		shmemsimi_view_join(&to->views[d], from->views[d]);
+}
+
+static void make_room(shmemsimi_cell_t *c, uint8_t bytes)
+{
+	uint32_t at = superseded(c, bytes);
+	if (at == c->n) {
+		merge_oldest(c);
+		at = 0;
+	}
+	for (int d = 0; d < N_DISTANCES; d++)
+		shmemsimi_view_drop(&c->writes[at].views[d]);
+	c->n--;
+	for (; at < c->n; at++)
+		c->writes[at] = c->writes[at + 1];
 }
 
 shmemsimi_write_t *shmemsimi_cell_write(shmemsimi_cell_t *c, uint8_t bytes, uint64_t value,
 					uint32_t time)
 {
 	uint64_t wide = spread(bytes), before = c->n ? c->writes[c->n - 1].value : 0;
-	if (c->n == SHMEMSIMI_N_WRITES) {
-		for (int d = 0; d < N_DISTANCES; d++)
-			shmemsimi_view_drop(&c->writes[0].views[d]);
-		c->n--;
-		shmemsimi_copy(&c->writes[0], &c->writes[1], c->n * sizeof(c->writes[0]));
-	}
+	if (c->n == SHMEMSIMI_N_WRITES)
+		make_room(c, bytes);
 	shmemsimi_write_t *w = &c->writes[c->n++];
 	for (int d = 0; d < N_DISTANCES; d++)
 		w->views[d] = NULL;
 	w->time = time;
 	w->bytes = bytes;
-	w->strong = w->is_rmw = 0;
+	w->scope = w->strong = w->is_rmw = 0;
 	w->value = (before & ~wide) | (value & wide);
 	return w;
 }

@@ -135,12 +135,14 @@ static const shmemsimi_write_t *choose(const shmemsimi_cell_t *c, uint8_t bytes,
 	unsigned n = 0;
 	for (uint32_t i = c->n; i-- > 0;) {
 		const shmemsimi_write_t *w = &c->writes[i];
-		if (i && !(w->bytes & bytes))
+		if (!(w->bytes & bytes))
 			continue;
 		from[n++] = w;
 		if (w->time <= oldest)
 			break;
 	}
+	if (!n)
+		return &c->writes[0]; /* only code that nobody sees has written here */
 	return from[n > 1 && !is_forced() ? shmemsimi_choose_age(n) : 0];
 }
 

@@ -86,7 +86,7 @@ shmemsimi_cell_t *shmemsimi_cell_find(const void *p);
 shmemsimi_cell_t *shmemsimi_cell_make(const void *p, int is_edge); /* NULL: too many */
 /* What code that nobody sees has written to these bytes is the only value that they ever had. */
 void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now);
-/* Append a write; the oldest is forgotten. views are NULL. */
+/* Append a write; an old one is forgotten. views are NULL. */
 shmemsimi_write_t *shmemsimi_cell_write(shmemsimi_cell_t *c, uint8_t bytes, uint64_t value,
 					uint32_t time);
 void shmemsimi_cells_forget(const void *p, size_t nbytes);
