@@ -9,6 +9,7 @@
 #define MAX_RUNS 4000
 #define MAX_STEPS 100000000u
 #define TRACE_LINES 100
+#define NONE SIZE_MAX
 
 typedef struct choice {
 	uint64_t at; /* its number among all decisions */
@@ -39,13 +40,13 @@ static void take_list(shrink_t *s, const uint16_t *list, size_t n)
 	}
 }
 
-/* The list without choices [from, to). Returns its length; 0: no room. */
-static size_t make_list(const shrink_t *s, size_t from, size_t to)
+/* The list without choices [from, to) and without choice other. Returns its length; 0: no room. */
+static size_t make_list(const shrink_t *s, size_t from, size_t to, size_t other)
 {
 	uint64_t at = 0;
 	size_t n = 1;
 	for (size_t i = 0; i < s->n; i++) {
-		if (i >= from && i < to)
+		if ((i >= from && i < to) || i == other)
 			continue;
 		uint64_t dull = s->choices[i].at - at;
 		for (; dull > UINT16_MAX && n + 4 < s->capacity; dull -= UINT16_MAX + 1u) {
@@ -61,10 +62,10 @@ static size_t make_list(const shrink_t *s, size_t from, size_t to)
 	return n;
 }
 
-static int fails(shrink_t *s, size_t from, size_t to)
+static int fails(shrink_t *s, size_t from, size_t to, size_t other)
 {
 	const shmemsimi_program_t *p = s->program;
-	s->cfg.n_replay = make_list(s, from, to);
+	s->cfg.n_replay = make_list(s, from, to, other);
 	if (!s->cfg.n_replay)
 		return 0;
 	s->n_runs++;
@@ -78,20 +79,37 @@ static int may_go_on(const shrink_t *s)
 	return s->n_runs < MAX_RUNS && s->n_steps < MAX_STEPS;
 }
 
+static void drop(shrink_t *s, size_t from, size_t to)
+{
+	shmemsimi_copy(&s->choices[from], &s->choices[to], (s->n - to) * sizeof(s->choices[0]));
+	s->n -= to - from;
+}
+
 /* One round, from the end of the list; returns the number of choices taken away. */
 static size_t drop_chunks(shrink_t *s, size_t chunk)
 {
 	size_t before = s->n;
 	for (size_t to = s->n; to && may_go_on(s);) {
 		size_t from = to > chunk ? to - chunk : 0;
-		if (fails(s, from, to)) {
-			shmemsimi_copy(&s->choices[from], &s->choices[to],
-				       (s->n - to) * sizeof(s->choices[0]));
-			s->n -= to - from;
+		if (fails(s, from, to, NONE)) {
+			drop(s, from, to);
 		}
 		to = from;
 	}
 	return before - s->n;
+}
+
+/* Two that only make sense together: a switch away and one back. Returns 1 if there were such. */
+static int drop_pair(shrink_t *s)
+{
+	for (size_t b = s->n; b-- > 1;)
+		for (size_t a = b; a-- > 0 && may_go_on(s);)
+			if (fails(s, b, b + 1, a)) {
+				drop(s, b, b + 1);
+				drop(s, a, a + 1);
+				return 1;
+			}
+	return 0;
 }
 
 static void shorten(shrink_t *s)
@@ -99,7 +117,7 @@ static void shorten(shrink_t *s)
 	size_t chunk = s->n;
 	while (s->n && may_go_on(s)) {
 		size_t dropped = drop_chunks(s, chunk);
-		if (chunk == 1 && !dropped)
+		if (chunk == 1 && !dropped && !drop_pair(s))
 			return;
 		chunk = chunk > 1 ? chunk / 2 : 1;
 	}
@@ -126,7 +144,7 @@ static void last_run(shrink_t *s, size_t n_found, const char *found)
 {
 	if (!s->cfg.trace)
 		s->cfg.trace = TRACE_LINES;
-	int is_same = fails(s, 0, 0);
+	int is_same = fails(s, 0, 0, NONE);
 	shmemsimi_report_line("found by: %s", found);
 	if (is_same) {
 		shmemsimi_report_line("%zu choices, shrunk to %zu in %llu runs:", n_found, s->n,

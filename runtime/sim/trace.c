@@ -118,8 +118,10 @@ void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access)
 
 void shmemsimi_trace_read(uint64_t value)
 {
-	if (n_events && capacity)
-		events[(n_events - 1) % capacity].before = value;
+	if (!n_events || !capacity)
+		return;
+	event_t *e = &events[(n_events - 1) % capacity];
+	e->before = e->nbytes < 8 ? value & ((1ull << 8 * e->nbytes) - 1) : value;
 }
 
 void shmemsimi_trace_choice(uint32_t option, uint32_t n)

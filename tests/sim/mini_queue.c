@@ -15,9 +15,10 @@ typedef struct request {
 typedef struct queue {
 	mini_setup_t setup;
 	uint64_t reserved, ready, posted, consumed;
-	uint32_t lock;
-	uint32_t record, doorbell; /* doorbell record in memory, register of the adapter */
-	uint32_t completed;        /* written by the adapter */
+	_Alignas(8) uint32_t lock;
+	_Alignas(8) uint32_t record;    /* doorbell record, in memory */
+	_Alignas(8) uint32_t doorbell;  /* register of the adapter */
+	_Alignas(8) uint32_t completed; /* written by the adapter */
 	request_t ring[MINI_SLOTS];
 	uint32_t delivered[MINI_MAX_REQUESTS];
 } queue_t;
