@@ -182,6 +182,7 @@ typedef struct shmemsimi_world {
 	uint64_t now; /* virtual nanoseconds */
 	uint64_t next_wake;
 	uint64_t idle_step, idle_since;
+	uint32_t idle_jumps;  /* of the clock since something was written */
 	uint32_t idle_looks;  /* rounds in which everybody spun and nobody read the clock */
 	int is_clock_read;    /* since the last idle round */
 	unsigned long thread; /* pthread_self() of the one thread */
