@@ -131,6 +131,53 @@ static void test_pct(void **state)
 	assert_in_range(explored.n_schedules, 2, 499);
 }
 
+/* Thread 1 has looked in vain twice and is parked when thread 0 writes x. It must be able to run
+ * between that write and the next. */
+static void wakes_between(const void *params)
+{
+	(void)params;
+	if (shmemd_arch_block() == 0) {
+		while (!shmemd_arch_ld_acquire_u32(&counter))
+			shmemd_arch_spin_hint();
+		shmemd_arch_st_relaxed_u32(&x, 1);
+		shmemd_arch_st_relaxed_u32(&y, 1);
+		return;
+	}
+	int n_looks = 1;
+	shmemd_arch_st_release_u32(&counter, 1);
+	for (; !shmemd_arch_ld_acquire_u32(&x); n_looks++)
+		shmemd_arch_spin_hint();
+	CHECK(n_looks < 3 || shmemd_arch_ld_relaxed_u32(&y) == 1);
+}
+
+static void test_woken_at_write(void **state)
+{
+	(void)state;
+	assert_bad(explore(SHMEMSIM_DFS, 1, 10000, (program_t){wakes_between, 2}, NULL),
+		   "n_looks < 3");
+}
+
+/* Two poll for long while the third sleeps: the order in which they look makes no schedules. */
+static void polls_long(const void *params)
+{
+	(void)params;
+	if (shmemd_arch_block() == 0) {
+		shmemsim_sleep(1000000);
+		shmemd_arch_st_release_u32(&x, 1);
+		return;
+	}
+	while (!shmemd_arch_ld_acquire_u32(&x))
+		shmemd_arch_spin_hint();
+}
+
+static void test_idle_looks(void **state)
+{
+	shmemsim_explored_t explored;
+	(void)state;
+	assert_good(explore(SHMEMSIM_DFS, 0, 5000, (program_t){polls_long, 3}, &explored));
+	assert_int_equal(explored.is_exhausted, 1);
+}
+
 /* Polls a word that changes all the time: only a fiber that drops when it polls lets others run. */
 static void polls_and_counts(const void *params)
 {
@@ -194,6 +241,26 @@ static void fails_once(const void *params)
 		shmemsim_fail("for the fourth time");
 }
 
+/* Fails for 5; once it has, also for 0, which is the shorter list. */
+static void fails_in_two_ways(const void *params)
+{
+	static int is_found;
+	(void)params;
+	unsigned c = shmemsim_choose(8);
+	is_found |= c == 5;
+	if (c == 5)
+		shmemsim_fail("first way");
+	else if (c == 0 && is_found)
+		shmemsim_fail("second way");
+}
+
+static void test_same_failure(void **state)
+{
+	(void)state;
+	assert_bad(explore(SHMEMSIM_RANDOM, 0, 1000, (program_t){fails_in_two_ways, 1}, NULL),
+		   "first way");
+}
+
 static void test_not_repeated(void **state)
 {
 	(void)state;
@@ -227,10 +294,17 @@ static void test_pe_returns_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counts),       cmocka_unit_test(test_data),
-		cmocka_unit_test(test_bound),        cmocka_unit_test(test_pct),
-		cmocka_unit_test(test_pct_is_fair),  cmocka_unit_test(test_seed),
-		cmocka_unit_test(test_not_repeated), cmocka_unit_test(test_pe_returns_error),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_data),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_pct),
+		cmocka_unit_test(test_pct_is_fair),
+		cmocka_unit_test(test_seed),
+		cmocka_unit_test(test_woken_at_write),
+		cmocka_unit_test(test_idle_looks),
+		cmocka_unit_test(test_same_failure),
+		cmocka_unit_test(test_not_repeated),
+		cmocka_unit_test(test_pe_returns_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
