@@ -372,6 +372,8 @@ void shmemsimi_sched_begin(void)
 	w->idle_looks = 0;
 	w->thread = (unsigned long)pthread_self();
 	shmemsim_wrote = 0;
-	shmemsim_hooks = w->policy->at_access || w->cfg.trace;
+	shmemsim_hooks = w->policy->at_access ? SHMEMSIMI_HOOK_STEP : 0;
+	if (w->cfg.trace || (shmemsim_hooks && shmemsimi_under_tsan()))
+		shmemsim_hooks |= SHMEMSIMI_HOOK_MORE;
 	shmemsimi_fiber_begin();
 }

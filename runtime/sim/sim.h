@@ -229,6 +229,10 @@ static inline void shmemsimi_count(void)
 		shmemsimi_too_long();
 }
 
+/* Bits of shmemsim_hooks, beside that of weak.h */
+#define SHMEMSIMI_HOOK_STEP 1u /* accesses are decisions */
+#define SHMEMSIMI_HOOK_MORE 2u /* they are traced, or thread sanitizer wants to know */
+
 /* policy.c */
 const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg);
 const char *shmemsimi_policy_text(void);
