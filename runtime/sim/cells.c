@@ -5,10 +5,10 @@
 #include "sim/sim.h"
 
 /* Memory beyond so many cells (of 8 bytes) that one run touches always reads as the newest. */
-#define MAX_CELLS 32768u
+#define MAX_CELLS 8192u
 #define MAX_EDGES 4096u
 #define CHUNK 64u
-#define N_SLOTS 131072u /* power of two, at least twice the cells */
+#define N_SLOTS 32768u /* power of two, at least twice the cells */
 
 typedef struct slot {
 	uintptr_t key;
