@@ -61,7 +61,7 @@ endfunction()
 function(shmem_dev_run_test name target)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "HOW;TIMEOUT" "LABELS")
     if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 120)
+        set(arg_TIMEOUT 300)
     endif()
     add_test(NAME ${name} COMMAND sh ${PROJECT_SOURCE_DIR}/tests/run_as.sh ${arg_HOW}
              $<TARGET_FILE:launch> $<TARGET_FILE:${target}>)

@@ -21,7 +21,7 @@ need_gpu() {
 
 case $how in
 mp)
-	exec "$launcher" -n 4 -t 100 "$@"
+	exec "$launcher" -n 4 -t 280 "$@"
 	;;
 pmix)
 	command -v mpirun >/dev/null || skip "no mpirun (openmpi-bin)"
@@ -37,7 +37,7 @@ self)
 	;;
 gpu)
 	need_gpu
-	exec "$launcher" -n 4 -t 100 "$@"
+	exec "$launcher" -n 4 -t 280 "$@"
 	;;
 gpu-self)
 	need_gpu

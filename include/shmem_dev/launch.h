@@ -22,8 +22,8 @@
 #if defined(__CUDACC__)
 
 /* Define a kernel; the body follows and reads its parameters as members of p. May be launched with
- * up to 1024 threads per block: the compiler keeps to 64 registers per thread, and does not spill to
- * fit a second such block on an SM. A kernel that wants more declares itself with __global__ and
+ * up to 1024 threads per block: the compiler keeps to 64 registers per thread, and does not spill
+ * to fit a second such block on an SM. A kernel that wants more declares itself with __global__ and
  * its own __launch_bounds__.
  *
  * name      the kernel, for shmemd_launch.

@@ -24,6 +24,9 @@ int shmemhi_fail(shmemhi_err_t *err, int status, const char *fmt, ...)
  * per calling thread. */
 shmemhi_err_t *shmemhi_thread_err(void);
 
+/* Leave err's line there. */
+void shmemhi_keep_thread_err(const shmemhi_err_t *err);
+
 /* Levels of SHMEMH_DEBUG. */
 enum shmemhi_level { SHMEMHI_OFF, SHMEMHI_ERROR, SHMEMHI_WARN, SHMEMHI_INFO, SHMEMHI_TRACE };
 

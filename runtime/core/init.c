@@ -258,7 +258,7 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 		return SHMEMH_OK;
 	}
 	shmemhi_done(job, status);
-	*err = job->err;
+	shmemhi_keep_thread_err(&job->err);
 	go_down(job);
 	pthread_mutex_destroy(&job->gone_lock);
 	free(job);
@@ -282,7 +282,7 @@ int shmemh_finalize(shmemh_t *job)
 		status = shmemh_barrier(job);
 	}
 	if (status != SHMEMH_OK)
-		*shmemhi_thread_err() = job->err;
+		shmemhi_keep_thread_err(&job->err);
 	go_down(job);
 	pthread_mutex_destroy(&job->gone_lock);
 	free(job);
