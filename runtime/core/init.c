@@ -233,12 +233,12 @@ static int check_attr(const shmemh_attr_t *attr, shmemhi_err_t *err)
 int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 {
 	static const shmemh_attr_t defaults = SHMEMH_ATTR_INIT;
+	static const shmemhi_err_t none = {""};
 	shmemhi_err_t *err = shmemhi_thread_err();
 	shmemh_t *job;
 	int status;
 
-	if (err->text[0]) /* PEs of the emulator share this thread: no write that is not needed */
-		err->text[0] = '\0';
+	shmemhi_keep_thread_err(&none);
 	if (!out)
 		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
 				    "init: job, which receives the handle, is NULL");
