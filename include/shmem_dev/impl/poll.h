@@ -81,7 +81,7 @@ SHMEMD_FN int shmemdi_test(shmemdi_cond_t c, uint64_t *seen)
 
 /* A look of a poll loop. Relaxed until it succeeds, and only then with acquire: each acquire load
  * empties the L1 of its SM. Measured on an H200, one warp polling beside warps that sum an array
- * in the L1: those run 4.4 times slower with acquire polls, unchanged with relaxed ones; the second
+ * in the L1: those run 4 times slower with acquire polls, unchanged with relaxed ones; the second
  * load costs 0.12 us of latency. It tests again, since the word may have gone on meanwhile. */
 SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 {
