@@ -136,6 +136,29 @@ static int agree_flags(shmemh_t *job)
 	return status;
 }
 
+/* PEs that share a GPU work, but their kernels take turns of milliseconds: said once, by the lowest
+ * of them. */
+static void warn_shared_gpu(shmemh_t *job)
+{
+	shmemh_heap_info_t info = {.size = sizeof info};
+	int others = 0;
+
+	if (shmemh_heap_info(job, &info) != SHMEMH_OK || info.kind != SHMEMH_HEAP_GPU)
+		return;
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		if (pe == job->pe || !shmemhi_mem_same_gpu(job, pe))
+			continue;
+		if (pe < job->pe)
+			return;
+		others++;
+	}
+	if (others)
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "PEs on this PE's GPU: %d. Their kernels take turns, so waits for each "
+			    "other are slow; one PE per GPU is normal",
+			    others + 1);
+}
+
 int shmemhi_teams_open(shmemh_t *job)
 {
 	size_t nbytes = SHMEMD_SYNC_WORDS((size_t)job->n_pes) * sizeof(uint64_t);
@@ -152,7 +175,9 @@ int shmemhi_teams_open(shmemh_t *job)
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = agree_flags(job);
-	if (status != SHMEMH_OK)
+	if (status == SHMEMH_OK)
+		warn_shared_gpu(job);
+	else
 		shmemhi_teams_close(job);
 	return status;
 }
