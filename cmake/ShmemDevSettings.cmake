@@ -54,8 +54,8 @@ add_compile_options(
     "$<$<COMPILE_LANGUAGE:C>:${c_warnings}>"
     "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Wall,-Wextra>")
 
-# The emulator switches stacks itself: under tsan it is built without instrumentation and tells
-# the sanitizer about its fibers (SHMEMSIM_TSAN), so these flags are not global.
+# The emulator switches stacks itself: under tsan it is built without instrumentation (it finds the
+# sanitizer at run time and tells it about its fibers), so these flags are not global.
 set(SHMEM_DEV_SANITIZE_FLAGS "")
 if(SHMEM_DEV_SANITIZE STREQUAL "address")
     set(SHMEM_DEV_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all
