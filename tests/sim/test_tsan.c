@@ -156,7 +156,7 @@ static void shuffle_orders_nothing(const void *params)
 	uint32_t lane = shmemd_arch_lane(), *mine = &data[32 * shmemd_arch_block()];
 	(void)params;
 	shmemd_arch_st_data_u32(&mine[lane], lane);
-	(void)shmemd_arch_warp_bcast(lane, 0);
+	(void)shmemsim_coll(SHMEMSIM_SHFL, 0xffffffffu, lane, 0, 32);
 	CHECK(shmemd_arch_ld_data_u32(&mine[31 - lane]) == 31 - lane);
 }
 

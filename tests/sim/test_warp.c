@@ -20,7 +20,6 @@ static void shuffles(const void *params)
 	CHECK(__shfl_xor_sync(ALL, lane, 8, 8) == (lane & 8 ? lane ^ 8 : lane));
 	CHECK(__shfl_sync(ALL, (double)lane + 0.5, 9) == 9.5);
 	CHECK(__shfl_sync(ALL, -(int)lane, 7) == -7);
-	CHECK(shmemd_arch_warp_bcast(lane + 1, 31) == 32);
 }
 
 static void votes(const void *params)

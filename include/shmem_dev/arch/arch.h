@@ -57,7 +57,6 @@
  *    others after it (cta scope). Shuffles and ballots order nothing and are not in this list.
  *   void     shmemd_arch_syncwarp(void)                       the 32 lanes of the warp
  *   int      shmemd_arch_warp_any(int pred)                   OR of pred; orders nothing
- *   uint32_t shmemd_arch_warp_bcast(uint32_t v, uint32_t lane) value of that lane; orders nothing
  *   void     shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)   id 0..15, nthreads % 32 == 0
  *   int      shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)  as bar_sync, returns OR
  *

@@ -383,11 +383,6 @@ SHMEMD_FN int shmemd_arch_warp_any(int pred)
 	return shmemsim_coll(SHMEMSIM_BALLOT, 0xffffffffu, pred != 0, 0, 32) != 0;
 }
 
-SHMEMD_FN uint32_t shmemd_arch_warp_bcast(uint32_t v, uint32_t lane)
-{
-	return (uint32_t)shmemsim_coll(SHMEMSIM_SHFL, 0xffffffffu, v, lane, 32);
-}
-
 SHMEMD_FN void shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)
 {
 	(void)shmemsim_bar(id, nthreads, 0, NULL);

@@ -189,11 +189,6 @@ SHMEMD_FN int shmemd_arch_warp_any(int pred)
 	return __any_sync(0xffffffffu, pred);
 }
 
-SHMEMD_FN uint32_t shmemd_arch_warp_bcast(uint32_t v, uint32_t lane)
-{
-	return __shfl_sync(0xffffffffu, v, (int)lane);
-}
-
 SHMEMD_FN void shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)
 {
 	asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(nthreads) : "memory");
