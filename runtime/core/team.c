@@ -75,7 +75,6 @@ static int write_peers(shmemh_t *job, shmemhi_team_t *team)
 
 		peers[i].base = shmemhi_mem_base(job, pe);
 		peers[i].world_pe = pe;
-		peers[i].flags = shmemhi_mem_same_gpu(job, pe) ? SHMEMD_PEER_SAME_GPU : 0;
 		if (!peers[i].base)
 			team->ctx_flags &= ~SHMEMD_CTX_ALL_MAPPED;
 		if (!shmemhi_mem_has_atomics(job, pe))

@@ -12,7 +12,7 @@ SHMEMD_STATIC_ASSERT(SHMEMD_ABI_MAJOR == 1, "these numbers are of major version 
 
 AT(shmemd_peer_t, base, 0);
 AT(shmemd_peer_t, world_pe, 8);
-AT(shmemd_peer_t, flags, 12);
+AT(shmemd_peer_t, reserved, 12);
 SIZE(shmemd_peer_t, 16);
 
 AT(shmemd_latch_t, status, 0);

@@ -17,13 +17,11 @@
 /* One member of the context's team, indexed by its PE number in that team. Immutable. */
 typedef struct shmemd_peer {
 	char *base; /* where this PE sees the peer's heap; own heap for itself; NULL: not mapped */
-	int32_t world_pe; /* the same PE's number in the world team */
-	uint32_t flags;   /* SHMEMD_PEER_* */
+	int32_t world_pe;  /* the same PE's number in the world team */
+	uint32_t reserved; /* 0 */
 } shmemd_peer_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
-
-#define SHMEMD_PEER_SAME_GPU 1u /* shares the GPU (or, without GPUs, the process) with this PE */
 
 /* Team sync memory: an array of 64-bit words in the symmetric heap, at the same offset on every
  * member. Each flag word has exactly one remote writer, so no atomics are needed (DESIGN 3). */
