@@ -111,12 +111,41 @@ static int no_such_team(pes_t *pes)
 	return 0;
 }
 
+/* launch.h: where a thread is in its grid. */
+#define GRID_BLOCKS 3
+#define GRID_THREADS 64
+
+typedef struct grid_params {
+	uint32_t *seen; /* [GRID_BLOCKS][GRID_THREADS] blocks * 1000 + threads in a block */
+} grid_params_t;
+
+SHMEMD_KERNEL(grid_kernel, grid_params_t, p)
+{
+	p.seen[shmemd_block_index() * GRID_THREADS + shmemd_thread_index()] =
+		shmemd_n_blocks() * 1000 + shmemd_n_threads();
+}
+
+static int grid_numbers(pes_t *pes)
+{
+	grid_params_t p;
+	uint32_t *seen;
+	int i;
+
+	PES_ALLOC(pes, p.seen, uint32_t, GRID_BLOCKS * GRID_THREADS, 0);
+	PES_RUN(pes, grid_kernel, GRID_BLOCKS, GRID_THREADS, p);
+	seen = (uint32_t *)pes_read(pes, p.seen, GRID_BLOCKS * GRID_THREADS * sizeof(*seen));
+	for (i = 0; seen != NULL && i < GRID_BLOCKS * GRID_THREADS; i++)
+		PES_EQ(pes, seen[i], GRID_BLOCKS * 1000 + GRID_THREADS);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(team_world),
 		PES_TEST(team_node),
 		PES_TEST(no_such_team),
+		PES_TEST(grid_numbers),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
