@@ -4,7 +4,7 @@
  * parameter. Each translation unit that includes this file has its own copy and uploads it itself;
  * so it works without -rdc, and no unit sees another one's. Not part of shmem_dev.h.
  *
- * Under -rdc the copies stay separate too. Prefer the kernel parameter: same speed, no upload. */
+ * Under -rdc the copies stay separate too. Prefer the kernel parameter: no upload. */
 #ifndef SHMEMD_STATE_H
 #define SHMEMD_STATE_H
 
