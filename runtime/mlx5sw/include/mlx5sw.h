@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* A software mlx5 adapter: the entry points of libibverbs and libmlx5 that a GPU-initiated RDMA
+ * runtime needs, and a model of the device behind them that executes the rings.
+ *
+ * Programs resolve ibv_* and mlx5dv_* from this library where they would load libibverbs and
+ * libmlx5. Without anything else the adapter then runs in a thread of the process and reaches other
+ * processes as MLX5SW_FABRIC says. A program that calls mlx5sw_start first has all hosts in one
+ * process and drives the device itself, step by step: that is how an exploring scheduler uses it
+ * (mlx5sw_sim.h has the hooks for <shmem_sim.h>).
+ *
+ * One fabric per process. */
+#ifndef MLX5SW_H
+#define MLX5SW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef MLX5SW_API
+#define MLX5SW_API __attribute__((visibility("default")))
+#endif
+
+/* What an access of the device is for: hooks give it the right order. */
+enum mlx5sw_access {
+	MLX5SW_WQE, /* load of a ring's blocks: after the doorbell or record that told of them */
+	MLX5SW_DBR, /* load of a doorbell record: 4 bytes, acquire */
+	MLX5SW_PAYLOAD,   /* load or store of user data, any size; plain */
+	MLX5SW_ATOMIC,    /* load or store of 4 or 8 bytes, relaxed: both halves of an atomic */
+	MLX5SW_CQE,       /* store of a completion's first bytes, not yet announced */
+	MLX5SW_CQE_OWNER, /* store of its last 8 bytes: release, after everything before */
+};
+
+/* How the adapter reaches memory, time and chance. */
+typedef struct mlx5sw_hooks {
+	uint32_t size;                             /* sizeof(mlx5sw_hooks_t) */
+	void *arg;                                 /* first argument of all */
+	uint64_t (*now)(void *arg);                /* nanoseconds, never back */
+	unsigned (*choose)(void *arg, unsigned n); /* one of 0 .. n-1; 0 is the dull one */
+	int (*host)(void *arg);                    /* on which host the calling thread is */
+	/* Take the 8 bytes of a doorbell register and leave all ones there: an exchange, acquire.
+	 * All ones: it was not rung. Must not write if it was not. */
+	uint64_t (*take)(void *arg, void *reg);
+	void (*load)(void *arg, void *dst, const void *src, size_t nbytes, int access);
+	void (*store)(void *arg, void *dst, const void *src, size_t nbytes, int access);
+	/* Around each entry point and each step. Hooks may let other threads run in between. */
+	void (*lock)(void *arg);
+	void (*unlock)(void *arg);
+} mlx5sw_hooks_t;
+
+enum mlx5sw_link_layer { MLX5SW_ETHERNET, MLX5SW_INFINIBAND };
+
+/* Which of doorbell and doorbell record tells of new work. Right software works with all three. */
+enum mlx5sw_doorbells {
+	MLX5SW_DOORBELLS_HYBRID, /* whichever is further ahead */
+	MLX5SW_DOORBELLS_DBR,    /* the record, read once when the doorbell rings */
+	MLX5SW_DOORBELLS_DB,     /* the doorbell alone */
+};
+
+enum mlx5sw_timing {
+	MLX5SW_TIMING_SPEC, /* 4.096 us * 2^timeout, and so many retries */
+	MLX5SW_TIMING_CX6,  /* as measured on a ConnectX-6: floor, twice the nominal, quick phase */
+	MLX5SW_TIMING_FAST, /* one microsecond, and flushes at once */
+};
+
+enum mlx5sw_lint {
+	MLX5SW_LINT_OFF,
+	MLX5SW_LINT_REPORT, /* a line for each; the run goes on */
+	MLX5SW_LINT_STRICT, /* as report, and mlx5sw_failed() is set */
+};
+
+/* Legal on hardware, and must not break the software. */
+#define MLX5SW_CHAOS_ORDER 1u      /* which queue, packet or completion is next is a choice */
+#define MLX5SW_CHAOS_FETCH 2u      /* blocks are fetched as late as possible, and again */
+#define MLX5SW_CHAOS_PLACE 4u      /* payload is placed in pieces, in any order */
+#define MLX5SW_CHAOS_TEAR 8u       /* the owner byte of a completion comes late */
+#define MLX5SW_CHAOS_DUP_WRITE 16u /* a repeated WRITE writes again */
+#define MLX5SW_CHAOS_ATOMIC 32u    /* others may run between the halves of an atomic */
+
+typedef struct mlx5sw_config {
+	uint32_t size;      /* sizeof(mlx5sw_config_t) */
+	uint32_t n_hosts;   /* in this process */
+	uint32_t n_devices; /* of each host: mlx5_0, mlx5_1 and so on */
+	uint8_t link_layer; /* mlx5sw_link_layer */
+	uint8_t doorbells;  /* mlx5sw_doorbells */
+	uint8_t timing;     /* mlx5sw_timing */
+	uint8_t lint;       /* mlx5sw_lint */
+	uint32_t chaos;     /* MLX5SW_CHAOS_ */
+	uint32_t slow;      /* all times are so many thousandths of the real ones; 0: none passes */
+	uint16_t start_index; /* the first block of a queue after reset, for software that knows */
+	uint8_t is_routed;    /* packets with a hop limit of 1 or less are lost */
+} mlx5sw_config_t;
+
+#define MLX5SW_CONFIG_INIT                                                                         \
+	{                                                                                          \
+		sizeof(mlx5sw_config_t), 1, 2, MLX5SW_ETHERNET, MLX5SW_DOORBELLS_HYBRID,           \
+			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0                       \
+	}
+
+/* Make a fabric of cfg->n_hosts hosts in this process, without a thread. An earlier one and all its
+ * objects are gone: pointers to them must not be used any more.
+ *
+ * Callers  before any other entry point; again between runs.
+ * hooks    NULL: plain memory, CLOCK_MONOTONIC, a fixed seed, host 0, a mutex. Copied.
+ * Returns  0, or an errno value: EINVAL (a field has no meaning), ENOMEM.
+ */
+MLX5SW_API int mlx5sw_start(const mlx5sw_config_t *cfg, const mlx5sw_hooks_t *hooks);
+
+/* Let the devices do a bounded amount of work. Returns how much they found: 0: nothing, until a
+ * doorbell rings or the time of mlx5sw_next_time comes. */
+MLX5SW_API unsigned mlx5sw_step(void);
+
+/* When the next timer ends, by hooks.now; UINT64_MAX: none runs. */
+MLX5SW_API uint64_t mlx5sw_next_time(void);
+
+/* Free everything. In a process that never called mlx5sw_start: stop the thread first. */
+MLX5SW_API void mlx5sw_stop(void);
+
+/* GPU memory that a dma-buf file descriptor stands for: user space cannot turn one back into
+ * addresses. Call before it is used for registration. Returns 0 or an errno value. */
+MLX5SW_API int mlx5sw_bind_dmabuf(int fd, void *p, size_t nbytes);
+
+/* One line of control: faults, port states, questions. The same lines as in a script file
+ * (MLX5SW_SCRIPT) and by the tool shmem-mlx5sw; README.md lists them.
+ *
+ * answer   gets text with newlines, terminated; cut to nbytes.
+ * Returns  0, or EINVAL: the answer says what was wrong.
+ */
+MLX5SW_API int mlx5sw_control(const char *line, char *answer, size_t nbytes);
+
+/* What a queue pair has seen, since it was made. */
+typedef struct mlx5sw_qp_counters {
+	uint32_t size;         /* sizeof(mlx5sw_qp_counters_t), set by the caller */
+	uint32_t state;        /* of the QP, as in a QP context */
+	uint64_t doorbells;    /* taken */
+	uint64_t dropped;      /* doorbells that named it and were not for it */
+	uint64_t wqes, blocks; /* fetched */
+	uint64_t packets_sent, packets_resent, packets_received;
+	uint64_t executed;   /* requests, as responder */
+	uint64_t duplicates; /* requests seen again */
+	uint64_t cqes, error_cqes;
+} mlx5sw_qp_counters_t;
+
+/* Returns 0, or ENOENT: no such host, device or QP. */
+MLX5SW_API int mlx5sw_qp_counters(int host, int device, uint32_t qpn, mlx5sw_qp_counters_t *c);
+
+/* What lint found: line n, 0 and up, "row qp index: text", valid until the next start; NULL: no
+ * more. The first 1024 are kept. */
+MLX5SW_API const char *mlx5sw_report(unsigned n);
+
+/* In strict mode: whether lint has found anything. */
+MLX5SW_API int mlx5sw_failed(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The objects of the fabric. Entry points of verbs and commands of DevX make the same ones.
+ *
+ * Everything is guarded by the hooks' lock: entry points and steps hold it, internal functions
+ * expect it. Hooks that access memory may let other threads run, but those wait at the lock. */
+#ifndef MLX5SW_OBJECTS_H
+#define MLX5SW_OBJECTS_H
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+#include "mlx5sw.h"
+
+#define MLX5SWI_BLOCK 64u     /* bytes of a WQE basic block */
+#define MLX5SWI_MAX_WQE 1024u /* bytes: max_wqe_sz_sq */
+#define MLX5SWI_N_GIDS 4u     /* of a port: RoCE v1 and v2, link-local and routable */
+#define MLX5SWI_PAGE 4096u    /* of a UAR */
+#define MLX5SWI_NO_DOORBELL UINT64_MAX
+
+/* Index -> object. Indexes are given out in turn, so that a stale one is seldom valid again. */
+typedef struct mlx5swi_table {
+	void **at;
+	uint32_t n, first, next, n_used; /* objects first .. first + n - 1 */
+} mlx5swi_table_t;
+
+typedef struct mlx5swi_gid {
+	uint8_t raw[16];
+	uint8_t is_v2;
+} mlx5swi_gid_t;
+
+struct mlx5swi_device;
+struct mlx5swi_link;
+struct mlx5swi_packet;
+
+/* A device has one port, number 1. */
+typedef struct mlx5swi_port {
+	struct mlx5swi_device *dev;
+	uint8_t is_up, is_ethernet, mtu; /* mtu: code 1 .. 5 */
+	uint16_t lid, pkey;
+	uint8_t mac[6];
+	mlx5swi_gid_t gids[MLX5SWI_N_GIDS];
+	struct mlx5swi_packet *in, **in_end; /* arrived, in order */
+	uint32_t n_in;
+} mlx5swi_port_t;
+
+typedef struct mlx5swi_device {
+	struct ibv_device ib; /* first: ibv_get_device_list gives its address */
+	uint32_t host, index;
+	uint8_t is_fatal;
+	mlx5swi_port_t port;
+	mlx5swi_table_t pds, uars, umems, mrs, cqs, qps; /* mrs by key >> 8 */
+	struct mlx5swi_context *contexts;                /* open ones */
+	struct mlx5swi_qp *active;                       /* QPs with something to do */
+	uint64_t n_commands;
+} mlx5swi_device_t;
+
+/* A fake ibv_context lies in an extended one, since inline verbs look for that (verbs_get_ctx). */
+typedef struct mlx5swi_context {
+	struct verbs_context vctx; /* vctx.context is the user's */
+	mlx5swi_device_t *dev;
+	struct mlx5swi_context *next;
+	uint32_t refs; /* objects that live in it */
+	struct mlx5swi_events *events;
+} mlx5swi_context_t;
+
+typedef struct mlx5swi_pd {
+	struct ibv_pd ib;
+	mlx5swi_context_t *ctx;
+	struct mlx5swi_pd *parent; /* of a parent domain: the real one */
+	uint32_t pdn, refs;
+	/* parent domain: where the rings of its QPs and CQs come from; NULL: our own */
+	void *(*alloc)(struct ibv_pd *pd, void *arg, size_t nbytes, size_t alignment,
+		       uint64_t resource);
+	void (*free)(struct ibv_pd *pd, void *arg, void *p, uint64_t resource);
+	void *arg;
+} mlx5swi_pd_t;
+
+/* A page of doorbell registers, in RAM. Idle registers hold all ones. */
+typedef struct mlx5swi_uar {
+	struct mlx5dv_devx_uar dv; /* reg_addr = base_addr + 0x800 */
+	mlx5swi_context_t *ctx;
+	uint32_t id, refs;
+	uint8_t *page;
+} mlx5swi_uar_t;
+
+typedef struct mlx5swi_umem {
+	struct mlx5dv_devx_umem dv;
+	mlx5swi_context_t *ctx;
+	uint32_t id, refs, access;
+	uint8_t *p;
+	size_t nbytes;
+} mlx5swi_umem_t;
+
+typedef struct mlx5swi_mr {
+	struct ibv_mr ib; /* of a verbs MR */
+	mlx5swi_context_t *ctx;
+	mlx5swi_pd_t *pd;
+	uint32_t key, refs;
+	uint64_t iova, nbytes;
+	uint8_t *p;         /* memory of iova */
+	uint32_t access;    /* IBV_ACCESS_ */
+	uint8_t is_gpu;     /* reached by copies, not by loads and stores */
+	uint8_t is_relaxed; /* relaxed ordering */
+} mlx5swi_mr_t;
+
+enum mlx5swi_cq_state { MLX5SWI_CQ_GOOD, MLX5SWI_CQ_BROKEN };
+
+typedef struct mlx5swi_cq {
+	struct ibv_cq ib; /* of a verbs CQ */
+	mlx5swi_context_t *ctx;
+	uint32_t cqn, refs, eqn;
+	uint8_t *buf;  /* entries of 64 bytes */
+	uint32_t *dbr; /* consumer index, arm record */
+	uint32_t log_size;
+	uint8_t is_collapsed, ignores_overrun, state;
+	uint32_t pi;        /* 24 bits count */
+	uint32_t n_senders; /* QPs that send to it */
+	mlx5swi_uar_t *uar;
+	mlx5swi_umem_t *umem, *dbr_umem; /* DevX; NULL: verbs */
+	void *owned, *owned_dbr;         /* verbs: what was allocated */
+	mlx5swi_pd_t *allocator;
+	void *event_cookie;
+} mlx5swi_cq_t;
+
+/* As in a QP context. */
+enum mlx5swi_state {
+	MLX5SWI_RST,
+	MLX5SWI_INIT,
+	MLX5SWI_RTR,
+	MLX5SWI_RTS,
+	MLX5SWI_SQER,
+	MLX5SWI_SQD,
+	MLX5SWI_ERR,
+};
+
+/* Where packets go, and with what on the envelope. */
+typedef struct mlx5swi_path {
+	uint8_t is_global, sgid_index, hop_limit, tclass, sl, static_rate, port, dscp;
+	uint8_t dgid[16], dmac[6];
+	uint16_t dlid, pkey_index, udp_sport;
+	uint32_t flow_label;
+	uint8_t ack_timeout; /* 0 .. 31 */
+} mlx5swi_path_t;
+
+/* What transitions set. Names after the QP context. */
+typedef struct mlx5swi_qp_attr {
+	uint8_t rwe, rre, rae, atomic_mode;
+	uint8_t mtu, log_msg_max;
+	uint8_t min_rnr_nak, rnr_retry, retry_count;
+	uint8_t log_sra_max, log_rra_max;
+	uint32_t remote_qpn, next_rcv_psn, next_send_psn;
+	mlx5swi_path_t path;
+} mlx5swi_qp_attr_t;
+
+/* Which of them a transition is given. */
+enum mlx5swi_attr {
+	MLX5SWI_ATTR_PORT = 1 << 0,
+	MLX5SWI_ATTR_PKEY = 1 << 1,
+	MLX5SWI_ATTR_ACCESS = 1 << 2, /* rwe, rre, rae */
+	MLX5SWI_ATTR_ATOMIC_MODE = 1 << 3,
+	MLX5SWI_ATTR_AV = 1 << 4,
+	MLX5SWI_ATTR_MTU = 1 << 5,
+	MLX5SWI_ATTR_MSG_MAX = 1 << 6,
+	MLX5SWI_ATTR_DEST_QPN = 1 << 7,
+	MLX5SWI_ATTR_RQ_PSN = 1 << 8,
+	MLX5SWI_ATTR_RRA = 1 << 9,
+	MLX5SWI_ATTR_MIN_RNR = 1 << 10,
+	MLX5SWI_ATTR_SQ_PSN = 1 << 11,
+	MLX5SWI_ATTR_SRA = 1 << 12,
+	MLX5SWI_ATTR_RETRY = 1 << 13,
+	MLX5SWI_ATTR_RNR_RETRY = 1 << 14,
+	MLX5SWI_ATTR_TIMEOUT = 1 << 15,
+};
+
+typedef struct mlx5swi_qp {
+	struct ibv_qp ib; /* of a verbs QP */
+	mlx5swi_context_t *ctx;
+	mlx5swi_device_t *dev;
+	mlx5swi_pd_t *pd;
+	uint32_t qpn, user_index;
+	uint8_t state, is_signed, has_no_dbr; /* is_signed: WQEs carry signatures */
+	mlx5swi_qp_attr_t attr;
+	mlx5swi_cq_t *send_cq, *recv_cq;
+	uint8_t *sq, *rq;   /* NULL: none */
+	uint32_t sq_blocks; /* power of two */
+	uint32_t rq_wqes, rq_stride;
+	uint32_t *dbr;      /* word 0 receive, word 1 send */
+	mlx5swi_uar_t *uar; /* the only one whose doorbells count */
+	uint8_t *reg;       /* its register: page + 0x800, or + 0x600 without records */
+	struct mlx5swi_requester *requester;
+	struct mlx5swi_responder *responder;
+	mlx5swi_umem_t *umem, *dbr_umem;
+	void *owned, *owned_dbr;
+	mlx5sw_qp_counters_t counters;
+	struct mlx5swi_qp *next_active;
+	uint8_t is_active, is_verbs;
+	void *event_cookie;
+} mlx5swi_qp_t;
+
+typedef struct mlx5swi_ah {
+	struct ibv_ah ib;
+	mlx5swi_context_t *ctx;
+	struct mlx5_wqe_av av; /* what mlx5dv_init_obj shows */
+} mlx5swi_ah_t;
+
+typedef struct mlx5swi_world {
+	mlx5sw_config_t cfg;
+	mlx5sw_hooks_t hooks;
+	uint32_t n_hosts, n_devices; /* devices: n_hosts * n_devices of them */
+	mlx5swi_device_t *devices;
+	int has_thread;
+	struct mlx5swi_faults *faults;
+	struct mlx5swi_reports *reports;
+} mlx5swi_world_t;
+
+extern mlx5swi_world_t *mlx5swi_w; /* NULL: not started */
+
+#endif
