@@ -9,18 +9,19 @@
 
 typedef struct scenario {
 	const char *name;
-	void (*kernel)(const void *params); /* run by each PE in one block; params: pe_t, memory.h */
-	const char *const *variants;        /* names of what `pe_t.variant` counts; NULL ends them */
-	void (*agent)(void *arg);           /* a fiber beside the PEs, or NULL; arg: dims_t */
-	int (*is_broken)(void);             /* looks at all PEs after the run; NULL: nothing to see */
-	int min_pes;                        /* 2, or 1: alone is an interesting number of PEs, too */
+	void (*kernel)(
+		const void *params); /* run by each PE in one block; params: pe_t, memory.h */
+	const char *const *variants; /* names of what dims_t.variant counts; NULL ends them */
+	void (*agent)(void *arg);    /* a fiber beside the PEs, or NULL */
+	void (*look)(void);          /* by PE 0's host at the end, or NULL */
 } scenario_t;
 
 extern const scenario_t explore_scenarios[];
 extern const int n_explore_scenarios;
 
 /* One schedule. cfg->seed decides everything: scope, PEs, variant, where counters start, policy,
- * convergence of warps. Of the rest of cfg only weak, trace, max_steps and a replay list count.
+ * convergence of warps. Of the rest of cfg only weak and trace count; trace != 0: a schedule that
+ * fails is shrunk, and the report ends with so many operations.
  * Returns 0, or 1: it broke a promise; scenario_report() tells. */
 int scenario_run(const scenario_t *s, const shmemsim_config_t *cfg);
 

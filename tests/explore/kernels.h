@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What the table of scenarios is made of: kernels, their variants, agents, looks at the end. */
+#ifndef KERNELS_H
+#define KERNELS_H
+
+void put_signal(const void *params);
+void signal_op(const void *params);
+void relay(const void *params);
+extern const char *const put_signal_variants[], *const signal_op_variants[],
+							*const relay_variants[];
+
+void order(const void *params);
+void quiet(const void *params);
+void quiet_look(void);
+extern const char *const order_variants[], *const quiet_variants[];
+
+void put(const void *params);
+void get(const void *params);
+extern const char *const put_variants[], *const get_variants[];
+
+void sync_(const void *params);
+void barrier(const void *params);
+extern const char *const sync_variants[];
+
+void amo_u32(const void *params);
+void amo_u64(const void *params);
+void amo_fetch_u32(const void *params);
+void amo_fetch_u64(const void *params);
+void amo_u32_look(void);
+void amo_u64_look(void);
+void amo_fetch_u32_look(void);
+void amo_fetch_u64_look(void);
+extern const char *const amo_variants[], *const amo_fetch_variants[];
+
+void gone(const void *params);
+void failed_cause(const void *params);
+void gone_agent(void *unused);
+extern const char *const gone_variants[], *const failed_cause_variants[];
+
+void latch(const void *params);
+void mismatch(const void *params);
+void latch_agent(void *unused);
+void latch_look(void);
+extern const char *const latch_variants[], *const mismatch_variants[];
+
+#endif

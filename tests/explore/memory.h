@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What a scenario works on: the dimensions that its seed drew, and the memory of each PE. Small,
+ * because weak memory remembers each word for each thread. */
+#ifndef MEMORY_H
+#define MEMORY_H
+
+#include <shmem_dev/shmem_dev.h>
+#include "scenario.h"
+
+#define PES_MAX 4
+#define THREADS_MAX 64
+#define WORDS_MAX 48 /* of 4 bytes: more than a warp, so that a block's second warp copies too */
+#define SKEW_MAX 3   /* words; the copy's width depends on it */
+#define ROUNDS 3     /* enough for double buffers to be used again */
+
+enum scope { SCOPE_THREAD, SCOPE_WARP, SCOPE_BLOCK, SCOPE_WARPS, N_SCOPES };
+
+/* How a thread or group waits for a word to grow. */
+enum wait_form {
+	WAIT_GROUP,     /* signal_wait_until_group */
+	WAIT_FOR,       /* signal_wait_until_for_group, again after each timeout */
+	WAIT_FROM,      /* signal_wait_until_from by one thread */
+	WAIT_TEST,      /* test_u64 by one thread */
+	WAIT_FETCH,     /* signal_fetch by one thread */
+	WAIT_BY_THREAD, /* wait_until_u64, each thread for itself */
+	N_WAIT_FORMS
+};
+
+typedef struct dims {
+	int n_pes, scope, form;
+	uint32_t variant, n_threads, n_words, dst_skew, src_skew;
+	uint64_t start; /* of counters: signal words, epochs, atomics */
+} dims_t;
+
+typedef struct heap {
+	_Alignas(16) uint32_t dst[WORDS_MAX + SKEW_MAX];
+	_Alignas(16) uint32_t src[WORDS_MAX + SKEW_MAX];
+	uint64_t flag, ack, word, will, rounds[ROUNDS];
+	uint64_t sync[SHMEMD_SYNC_WORDS(PES_MAX)];
+} heap_t;
+
+typedef struct memory {
+	heap_t heap;
+	shmemd_peer_t peers[PES_MAX];
+	uint64_t abort_word;
+	uint32_t causes[PES_MAX], died;
+	shmemd_latch_t latch;
+	shmemd_error_t error;
+	shmemd_ctx_t ctx;
+	uint64_t saw[THREADS_MAX], final; /* for the look after the run */
+} memory_t;
+
+extern memory_t memories[PES_MAX];
+extern dims_t dims;
+
+/* A kernel's parameters. */
+typedef struct pe {
+	shmemd_ctx_t ctx;
+	heap_t *heap;
+	memory_t *memory;
+	dims_t dims;
+} pe_t;
+
+#define EXPECT(cond)                                                                               \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			shmemsim_fail("%s:%d: %s", __FILE__, __LINE__, #cond);                     \
+	} while (0)
+
+static inline int left_of(const pe_t *p)
+{
+	return (p->ctx.my_pe + p->ctx.n_pes - 1) % p->ctx.n_pes;
+}
+
+static inline int right_of(const pe_t *p)
+{
+	return (p->ctx.my_pe + 1) % p->ctx.n_pes;
+}
+
+shmemd_group_t group_of(const pe_t *p);
+
+/* Word i of what PE pe sends in a round. */
+uint32_t value_of(int pe, int round, uint32_t i);
+
+/* Each thread of the group writes its share of n words of this PE. */
+void fill(const pe_t *p, shmemd_group_t g, uint32_t *words, uint32_t n, int round);
+
+/* Each thread looks at words that others have written or copied: pe's of that round. */
+void check(shmemd_group_t g, const uint32_t *words, uint32_t n, int pe, int round);
+
+/* Wait in the form that was drawn until *word, which PE from updates, is at least value. All
+ * threads of the group see then what it announces. */
+void await(const pe_t *p, shmemd_group_t g, const uint64_t *word, uint64_t value, int from);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* One schedule of a scenario: what the seed draws, memory set up anew, the run, the report. */
+#include <stdio.h>
+#include <string.h>
+#include "memory.h"
+
+#define MAX_STEPS 20000000u /* a hundred times what the longest schedules take */
+
+memory_t memories[PES_MAX];
+dims_t dims;
+
+static const scenario_t *scenario;
+static char report[1 << 16];
+static uint64_t state; /* of the draws */
+
+static const char *const scope_texts[N_SCOPES] = {"thread", "warp", "block",
+						  "warps with barrier 3"};
+static const char *const form_texts[N_WAIT_FORMS] = {
+	"wait", "wait_for, repeated", "wait_from", "test", "signal_fetch", "wait by each thread"};
+
+/* SplitMix64. Not shmemsim_choose: shrinking takes choices away, and the dimensions stay. */
+static uint32_t draw(uint32_t n)
+{
+	uint64_t x = state += 0x9e3779b97f4a7c15u;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return (uint32_t)((x ^ x >> 31) >> 33) % n;
+}
+
+/* Counters start at 0 or so that the rounds carry them past 2^16 or 2^32. */
+static uint64_t draw_start(void)
+{
+	static const uint64_t starts[] = {0, UINT16_MAX - 1, UINT32_MAX - 1};
+	return starts[draw(3)];
+}
+
+static void draw_dims(void)
+{
+	static const uint32_t n_words[] = {1, 5, 20, WORDS_MAX};
+	uint32_t n_variants = 0;
+	while (scenario->variants[n_variants])
+		n_variants++;
+	dims.n_pes = 2 + (int)draw(PES_MAX - 1);
+	dims.scope = (int)draw(N_SCOPES);
+	dims.form = (int)draw(N_WAIT_FORMS);
+	dims.variant = draw(n_variants);
+	dims.n_threads = dims.scope == SCOPE_THREAD ? 1
+			 : dims.scope == SCOPE_WARP ? 32
+						    : 32 + 32 * draw(2);
+	dims.n_words = n_words[draw(dims.scope == SCOPE_THREAD ? 2 : 4)];
+	dims.dst_skew = draw(SKEW_MAX + 1);
+	dims.src_skew = draw(SKEW_MAX + 1);
+	dims.start = draw_start();
+}
+
+static void draw_policy(shmemsim_config_t *cfg)
+{
+	static const uint32_t switches[] = {8, 32, 64, 128}, lengths[] = {100, 400, 1600, 6400};
+	cfg->policy = draw(2) ? SHMEMSIM_RANDOM : SHMEMSIM_PCT;
+	cfg->switch_per_256 = switches[draw(4)];
+	cfg->depth = 2 + draw(4);
+	cfg->length = lengths[draw(4)];
+	cfg->activemask = (int)draw(SHMEMSIM_ACTIVE_RANDOM + 1);
+}
+
+static void set_up(int pe)
+{
+	memory_t *m = &memories[pe];
+	shmemd_ctx_t *c = &m->ctx;
+	memset(m, 0, sizeof(*m));
+	m->heap.flag = m->heap.word = dims.start;
+	m->heap.sync[SHMEMD_SYNC_EPOCH] = dims.start;
+	for (int i = 0; i < dims.n_pes; i++) {
+		m->heap.sync[SHMEMD_SYNC_FLAGS + i] = dims.start << 8 | SHMEMD_OP_SYNC;
+		m->peers[i].base = (char *)&memories[i].heap;
+		m->peers[i].world_pe = i;
+	}
+	c->version = SHMEMD_ABI_VERSION;
+	c->size = sizeof(*c);
+	c->my_pe = pe;
+	c->n_pes = dims.n_pes;
+	c->flags = SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_ALL_MAPPED;
+	c->heap = (char *)&m->heap;
+	c->heap_nbytes = sizeof(m->heap);
+	c->peers = m->peers;
+	c->sync = m->heap.sync;
+	c->abort_word = &m->abort_word;
+	c->causes = m->causes;
+	c->latch = &m->latch;
+	c->error = &m->error;
+}
+
+/* Nobody goes on before all are here. */
+static int gather(void)
+{
+	const shmemh_boot_t *boot = shmemsim_boot();
+	char mine = 0, all[PES_MAX];
+	return boot->allgather(boot->state, &mine, all, sizeof(mine), NULL, 0);
+}
+
+static int pe_main(int pe, int n_pes, void *arg)
+{
+	pe_t p;
+	(void)n_pes, (void)arg;
+	set_up(pe);
+	p.ctx = memories[pe].ctx;
+	p.heap = &memories[pe].heap;
+	p.memory = &memories[pe];
+	p.dims = dims;
+	if (gather() || (pe == 0 && scenario->agent &&
+			 shmemsim_agent("the host's monitor", scenario->agent, NULL)))
+		return 1;
+	if (shmemsim_launch(scenario->kernel, &p, sizeof(p), 1, dims.n_threads, 0, NULL) ||
+	    shmemsim_sync(NULL) || gather())
+		return 1;
+	if (pe == 0 && scenario->look)
+		scenario->look();
+	return 0;
+}
+
+static void write_report(const shmemsim_config_t *cfg, int is_bad)
+{
+	snprintf(report, sizeof(report),
+		 "%s: %s; %d PEs, %s of %u threads, %s, counters from %llu, %u words, skews %u and "
+		 "%u, %s memory, %s, seed %llu\n%s",
+		 scenario->name, scenario->variants[dims.variant], dims.n_pes,
+		 scope_texts[dims.scope], dims.n_threads, form_texts[dims.form],
+		 (unsigned long long)dims.start, dims.n_words, dims.dst_skew, dims.src_skew,
+		 cfg->weak ? "weak" : "SC", cfg->policy == SHMEMSIM_PCT ? "PCT" : "random",
+		 (unsigned long long)cfg->seed, is_bad ? shmemsim_report() : "");
+}
+
+int scenario_run(const scenario_t *s, const shmemsim_config_t *cfg)
+{
+	shmemsim_config_t mine = SHMEMSIM_CONFIG_INIT;
+	int is_bad;
+	scenario = s;
+	state = cfg->seed;
+	draw_dims();
+	draw_policy(&mine);
+	mine.seed = cfg->seed;
+	mine.weak = cfg->weak;
+	mine.trace = cfg->trace;
+	mine.max_steps = MAX_STEPS;
+	if (cfg->trace)
+		is_bad = shmemsim_explore(&mine, 1, dims.n_pes, pe_main, NULL, NULL);
+	else
+		is_bad = shmemsim_run(&mine, dims.n_pes, pe_main, NULL);
+	write_report(&mine, is_bad);
+	return is_bad;
+}
+
+const char *scenario_report(void)
+{
+	return report;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* PE 0 dies: waits of the others end, with the reason, and not before its last signal. */
+#include "kernels.h"
+#include "memory.h"
+
+#define DEAD 0
+#define LONG_NS 10000000000u
+
+const char *const gone_variants[] = {"wait", "wait from it", "wait with a limit", "sync", NULL};
+
+/* PE 0: a signal, more data, and the end. */
+static void die(const pe_t *p, shmemd_group_t g)
+{
+	heap_t *h = p->heap;
+	fill(p, g, h->src, p->dims.n_words, 1);
+	shmemd_group_sync(g);
+	for (int pe = 1; pe < p->ctx.n_pes; pe++)
+		shmemd_putmem_signal_group(&p->ctx, g, h->dst, h->src,
+					   p->dims.n_words * sizeof(*h->src), &h->flag, 1,
+					   SHMEMD_SIGNAL_ADD, pe);
+	for (int pe = 1; pe < p->ctx.n_pes; pe++)
+		if (g.rank == g.size - 1)
+			shmemd_p_u64(&p->ctx, &h->will, p->dims.start + 7, pe);
+	EXPECT(!shmemd_quiet_group(&p->ctx, g));
+	if (g.rank == 0)
+		shmemd_arch_st_release_u32(&p->memory->died, 1);
+}
+
+/* The host's monitor: it learns of the end at some time, and tells each PE. */
+void gone_agent(void *unused)
+{
+	(void)unused;
+	while (!shmemd_arch_ld_acquire_u32(&memories[DEAD].died))
+		shmemd_arch_spin_hint();
+	shmemsim_sleep(shmemsim_choose(3) * 1000);
+	for (int pe = 1; pe < dims.n_pes; pe++) {
+		shmemd_arch_st_release_u32(&memories[pe].causes[DEAD], SHMEMD_CAUSE_DIED);
+		shmemd_arch_fence_before_signal();
+		shmemd_arch_st_relaxed_u64(&memories[pe].abort_word,
+					   SHMEMD_ABORT_WORD(DEAD, SHMEMD_CAUSE_DIED));
+	}
+}
+
+static int wait_for_signal(const pe_t *p, shmemd_group_t g, uint64_t value)
+{
+	const shmemd_ctx_t *ctx = &p->ctx;
+	const uint64_t *flag = &p->heap->flag;
+	int status;
+	if (p->dims.variant == 1) {
+		status = g.rank ? SHMEMD_OK
+				: shmemd_signal_wait_until_from(ctx, flag, SHMEMD_CMP_GE, value,
+								DEAD);
+		return shmemd_group_any(g, status) ? SHMEMD_ERR_PEER : SHMEMD_OK;
+	}
+	if (p->dims.variant == 2)
+		return shmemd_signal_wait_until_for_group(ctx, g, flag, SHMEMD_CMP_GE, value,
+							  LONG_NS);
+	return shmemd_signal_wait_until_group(ctx, g, flag, SHMEMD_CMP_GE, value);
+}
+
+/* The signal that was sent before the end is never missed; the one that was not never comes. */
+void gone(const void *params)
+{
+	const pe_t *p = params;
+	shmemd_group_t g = group_of(p);
+	uint64_t will = 0;
+	int status;
+	if (p->ctx.my_pe == DEAD) {
+		die(p, g);
+		return;
+	}
+	EXPECT(!wait_for_signal(p, g, p->dims.start + 1));
+	check(g, p->heap->dst, p->dims.n_words, DEAD, 1);
+	status = p->dims.variant == 3 ? shmemd_sync_group(&p->ctx, g)
+				      : wait_for_signal(p, g, p->dims.start + 2);
+	EXPECT(status == SHMEMD_ERR_PEER);
+	EXPECT(!shmemd_g_u64(&p->ctx, &will, &p->heap->will, p->ctx.my_pe));
+	EXPECT(will == p->dims.start + 7);
+	if (p->dims.variant == 1)
+		return; /* its reason is only the PE's own cause */
+	EXPECT(shmemd_failed_pe(&p->ctx) == DEAD);
+	EXPECT(shmemd_failed_cause(&p->ctx) == SHMEMD_CAUSE_DIED);
+	EXPECT(shmemd_arch_ld_relaxed_u32(&p->ctx.causes[DEAD]) == SHMEMD_CAUSE_DIED);
+}
+
+/* Nobody waits; who asks why finds the whole reason. */
+void failed_cause(const void *params)
+{
+	const pe_t *p = params;
+	shmemd_group_t g = group_of(p);
+	uint64_t will = 0;
+	if (p->ctx.my_pe == DEAD) {
+		die(p, g);
+		return;
+	}
+	if (p->dims.variant == 0)
+		while (shmemd_failed_pe(&p->ctx) != DEAD)
+			shmemd_arch_spin_hint();
+	else
+		while (shmemd_failed_cause(&p->ctx) != SHMEMD_CAUSE_DIED)
+			shmemd_arch_spin_hint();
+	EXPECT(shmemd_arch_ld_relaxed_u32(&p->ctx.causes[DEAD]) == SHMEMD_CAUSE_DIED);
+	EXPECT(!shmemd_g_u64(&p->ctx, &will, &p->heap->will, p->ctx.my_pe));
+	EXPECT(will == p->dims.start + 7);
+	check(g, p->heap->dst, p->dims.n_words, DEAD, 1);
+}
+
+const char *const failed_cause_variants[] = {"failed_pe", "failed_cause", NULL};

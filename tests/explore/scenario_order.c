@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* fence and quiet: data, then a flag by p; puts that not everybody misses. */
+#include "kernels.h"
+#include "memory.h"
+
+#define N_WORDS (WORDS_MAX / ROUNDS)
+
+/* The flag, of each kind that waits know. */
+enum { FLAG_U32, FLAG_S32, FLAG_U64, FLAG_S64 };
+
+static void send_flag(const pe_t *p, uint64_t value)
+{
+	uint64_t *flag = &p->heap->flag;
+	if (p->dims.variant % 4 <= FLAG_S32)
+		shmemd_p_u32(&p->ctx, (uint32_t *)flag, (uint32_t)value, right_of(p));
+	else
+		shmemd_p_u64(&p->ctx, flag, value, right_of(p));
+}
+
+static void await_flag(const pe_t *p, uint64_t value)
+{
+	const void *flag = &p->heap->flag;
+	uint32_t low =
+		(uint32_t)value; /* past 2^32 it has gone round: nothing to compare by size */
+	int status;
+	if (p->dims.variant % 4 == FLAG_U32)
+		status = shmemd_wait_until_u32(&p->ctx, flag, SHMEMD_CMP_EQ, low);
+	else if (p->dims.variant % 4 == FLAG_S32)
+		status = shmemd_wait_until_s32(&p->ctx, flag, SHMEMD_CMP_NE, (int32_t)(low - 1));
+	else if (p->dims.variant % 4 == FLAG_U64)
+		status = shmemd_wait_until_u64(&p->ctx, flag, SHMEMD_CMP_GT, value - 1);
+	else
+		status = shmemd_wait_until_s64(&p->ctx, flag, SHMEMD_CMP_GE, (int64_t)value);
+	EXPECT(status == SHMEMD_OK);
+}
+
+/* The flag is sent by the last thread, and waited for by the one in the middle. The word before it
+ * comes back, so that no round overtakes the next. */
+void order(const void *params)
+{
+	const pe_t *p = params;
+	shmemd_group_t g = group_of(p);
+	heap_t *h = p->heap;
+	for (int r = 0; r < ROUNDS; r++) {
+		uint32_t *src = h->src + r * N_WORDS, *dst = h->dst + r * N_WORDS;
+		uint64_t value = p->dims.start + (uint64_t)r + 1;
+		fill(p, g, src, N_WORDS, r);
+		shmemd_group_sync(g);
+		shmemd_putmem_nbi_group(&p->ctx, g, dst, src, N_WORDS * sizeof(*src), right_of(p));
+		if (p->dims.variant < 4)
+			shmemd_fence_group(&p->ctx, g);
+		else
+			EXPECT(!shmemd_quiet_group(&p->ctx, g));
+		if (g.rank == g.size - 1)
+			send_flag(p, value);
+		if (g.rank == g.size / 2)
+			await_flag(p, value);
+		shmemd_group_sync(g);
+		check(g, dst, N_WORDS, left_of(p), r);
+		if (g.rank == g.size / 2)
+			shmemd_p_u64(&p->ctx, &h->ack, (uint64_t)r + 1, left_of(p));
+		EXPECT(!shmemd_signal_wait_until_group(&p->ctx, g, &h->ack, SHMEMD_CMP_EQ,
+						       (uint64_t)r + 1));
+	}
+}
+
+const char *const order_variants[] = {"fence, p_u32", "fence, p_s32", "fence, p_u64",
+				      "fence, p_s64", "quiet, p_u32", "quiet, p_s32",
+				      "quiet, p_u64", "quiet, p_s64", NULL};
+
+static void mark_right(const pe_t *p, shmemd_group_t g, uint64_t *word)
+{
+	uint64_t one = 1;
+	if (p->dims.variant == 1)
+		shmemd_putmem_nbi_group(&p->ctx, g, word, &p->heap->will, sizeof(*word),
+					right_of(p));
+	if (g.rank != 0)
+		return;
+	if (p->dims.variant == 0)
+		shmemd_p_u64(&p->ctx, word, one, right_of(p));
+	else if (p->dims.variant == 2)
+		shmemd_atomic_or_u64(&p->ctx, word, one, right_of(p));
+}
+
+/* Store buffering: each marks a word of its neighbour, completes, and reads its own by another
+ * thread. */
+void quiet(const void *params)
+{
+	const pe_t *p = params;
+	shmemd_group_t g = group_of(p);
+	uint64_t seen = 0;
+	if (g.rank == 0)
+		shmemd_arch_st_data_u64(&p->heap->will, 1);
+	shmemd_group_sync(g);
+	for (int r = 0; r < ROUNDS; r++) {
+		uint64_t *word = &p->heap->rounds[r];
+		mark_right(p, g, word);
+		EXPECT(!shmemd_quiet_group(&p->ctx, g));
+		if (g.rank == g.size - 1) {
+			EXPECT(!shmemd_g_u64(&p->ctx, &seen, word, p->ctx.my_pe));
+			p->memory->saw[r] = seen;
+		}
+	}
+}
+
+/* Not everybody misses the mark of the neighbour. */
+void quiet_look(void)
+{
+	for (int r = 0; r < ROUNDS; r++) {
+		uint64_t n_saw = 0;
+		for (int pe = 0; pe < dims.n_pes; pe++)
+			n_saw += memories[pe].saw[r];
+		if (!n_saw)
+			shmemsim_fail("round %d: all PEs read before the others' marks", r);
+	}
+}
+
+const char *const quiet_variants[] = {"p", "put_nbi", "atomic or", NULL};
