@@ -13,7 +13,10 @@ int mlx5swi_fault_doorbell(mlx5swi_qp_t *qp);                         /* 1: it i
 /* 1: this completion is lost; *delay: nanoseconds until it may be written. */
 int mlx5swi_fault_cqe(mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe, uint64_t *delay);
 /* Before a WQE is executed: the syndrome (and vendor) with which it fails, or 0. */
-uint8_t mlx5swi_fault_wqe(mlx5swi_qp_t *qp, uint16_t index, uint8_t *vendor);
+uint8_t mlx5swi_fault_wqe(mlx5swi_qp_t *qp, uint16_t index, uint8_t opcode, uint8_t *vendor);
+/* Before a WQE is executed: 1: the QP stops here, as by a local 2ERR. */
+int mlx5swi_fault_stop(mlx5swi_qp_t *qp, uint16_t index, uint8_t opcode);
+void mlx5swi_fault_failed(const mlx5swi_qp_t *qp); /* mlx5swi_qp_error calls it */
 /* A WRITE's packet: bytes of it that are placed before the request is refused; UINT32_MAX: all. */
 uint32_t mlx5swi_fault_place(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p);
 /* A command: the status with which it fails, or 0; *delay: how long it takes. */
@@ -21,7 +24,6 @@ int mlx5swi_fault_command(mlx5swi_device_t *dev, uint16_t opcode, uint32_t *synd
 			  uint64_t *delay);
 unsigned mlx5swi_faults_run(void); /* what was held and is due */
 uint64_t mlx5swi_faults_deadline(void);
-void mlx5swi_faults_forget(mlx5swi_qp_t *qp);
 int mlx5swi_faults_start(void);
 void mlx5swi_faults_stop(void);
 
