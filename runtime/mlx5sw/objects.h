@@ -211,6 +211,7 @@ typedef struct mlx5swi_world {
 	int has_thread;
 	struct mlx5swi_faults *faults;
 	struct mlx5swi_reports *reports;
+	struct mlx5swi_engine *engine;
 } mlx5swi_world_t;
 
 extern mlx5swi_world_t *mlx5swi_w; /* NULL: not started */

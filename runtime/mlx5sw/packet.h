@@ -48,7 +48,7 @@ typedef struct mlx5swi_packet {
 	uint32_t msn;             /* ACK: requests executed */
 	uint32_t imm;             /* network order, as in the WQE */
 	uint32_t rkey;
-	uint64_t raddr;
+	uint64_t raddr;      /* where this packet's bytes go, not those of the message */
 	uint32_t dma_nbytes; /* WRITE: bytes of this packet; READ: bytes asked for */
 	uint8_t opcode;      /* ATOMIC: of the WQE */
 	uint8_t width;       /* ATOMIC: 4 or 8 */
