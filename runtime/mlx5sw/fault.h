@@ -46,6 +46,9 @@ void mlx5swi_rules_clear(void);
 const mlx5swi_rule_t *mlx5swi_rules(void);
 unsigned mlx5swi_release_held(void); /* packets that were held; returns how many */
 
+/* console.c: one line of control, with the lock held. */
+int mlx5swi_console(const char *line, char *answer, size_t nbytes);
+
 /* script.c: lines of a file, at their times. */
 int mlx5swi_script_open(const char *path); /* 0, or an errno value */
 void mlx5swi_script_close(void);

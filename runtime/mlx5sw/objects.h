@@ -101,6 +101,7 @@ typedef struct mlx5swi_mr {
 	uint32_t access;    /* IBV_ACCESS_ */
 	uint8_t is_gpu;     /* reached by copies, not by loads and stores */
 	uint8_t is_relaxed; /* relaxed ordering */
+	uint8_t is_lost;    /* by a fault: as if deregistered */
 } mlx5swi_mr_t;
 
 enum mlx5swi_cq_state { MLX5SWI_CQ_GOOD, MLX5SWI_CQ_BROKEN };
@@ -210,6 +211,7 @@ typedef struct mlx5swi_world {
 	mlx5swi_device_t *devices;
 	int has_thread;
 	struct mlx5swi_faults *faults;
+	struct mlx5swi_step *script; /* lines of control that are still to come */
 	struct mlx5swi_reports *reports;
 	struct mlx5swi_engine *engine;
 } mlx5swi_world_t;
