@@ -55,4 +55,8 @@ void mlx5swi_script_close(void);
 unsigned mlx5swi_script_run(void);
 uint64_t mlx5swi_script_deadline(void);
 
+/* socket.c: in the process mode. */
+void mlx5swi_socket_start(void);
+void mlx5swi_socket_stop(void);
+
 #endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* shmem-mlx5sw: a line of control to the software adapters of this user's running processes. */
+#include <dirent.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include "../socket.h"
+
+static int usage(FILE *f)
+{
+	fputs("shmem-mlx5sw [--pid PID] COMMAND...\n"
+	      "Tells the software mlx5 adapters of this user's processes, or of one process:\n"
+	      "  status                        ports and queue pairs, with counters\n"
+	      "  port down|up mlx5_0           also: device fatal, gid change, lid change\n"
+	      "  drop|hold|duplicate|delay packet [qp=N] [kind=write|ack|...] [after=N] [n=N]\n"
+	      "  lose doorbell|cqe, delay cqe, cut write, fail|stop wqe, fail|delay command\n"
+	      "  release packets, clear rules, list rules, list reports\n"
+	      "The README of the adapter has all of them with their keys.\n",
+	      f);
+	return f == stderr ? 2 : 0;
+}
+
+/* Returns 0, 1: the process refused the line, or -1: it does not run any more. */
+static int ask(const char *dir, const char *name, const char *line)
+{
+	struct sockaddr_un address;
+	char *answer = malloc(MLX5SWI_MAX_ANSWER + 1);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	ssize_t n = -1;
+	if (answer && fd >= 0 && mlx5swi_socket_address(&address, dir, name) == 0 &&
+	    connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+	    send(fd, line, strlen(line), MSG_NOSIGNAL) > 0)
+		n = recv(fd, answer, MLX5SWI_MAX_ANSWER, 0);
+	if (n > 0) {
+		answer[n] = 0;
+		printf("process %s: %s\n%s", name, answer[0] == '0' ? "done" : "refused",
+		       answer + 1);
+	} else if (errno == ECONNREFUSED) {
+		unlink(address.sun_path);
+	}
+	int result = n > 0 ? answer[0] != '0' : -1;
+	if (fd >= 0)
+		close(fd);
+	free(answer);
+	return result;
+}
+
+static int ask_all(const char *dir, const char *only, const char *line)
+{
+	DIR *d = opendir(dir);
+	int n_asked = 0, bad = 0;
+	for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+		if (e->d_name[0] == '.' || (only && strcmp(only, e->d_name) != 0))
+			continue;
+		int result = ask(dir, e->d_name, line);
+		n_asked += result >= 0;
+		bad |= result > 0;
+	}
+	if (d)
+		closedir(d);
+	if (!n_asked)
+		fprintf(stderr, "shmem-mlx5sw: %s%s has no running process with an adapter\n", dir,
+			only ? " (with that number)" : "");
+	return !n_asked || bad;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"pid", required_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'}, {0}};
+	char line[MLX5SWI_MAX_LINE] = "", dir[80];
+	const char *only = NULL;
+	for (int c; (c = getopt_long(argc, argv, "+p:h", options, NULL)) != -1;) {
+		if (c != 'p')
+			return usage(c == 'h' ? stdout : stderr);
+		only = optarg;
+	}
+	if (optind == argc)
+		return usage(stderr);
+	for (int i = optind; i < argc; i++) {
+		size_t n = strlen(line);
+		int more = snprintf(line + n, sizeof(line) - n, "%s%s", n ? " " : "", argv[i]);
+		if (more < 0 || (size_t)more >= sizeof(line) - n) {
+			fprintf(stderr, "shmem-mlx5sw: a line has at most %d characters\n",
+				MLX5SWI_MAX_LINE - 1);
+			return 2;
+		}
+	}
+	int bad = mlx5swi_socket_dir(dir, sizeof(dir));
+	if (bad) {
+		fprintf(stderr, "shmem-mlx5sw: %s: %s\n", dir, strerror(bad));
+		return 2;
+	}
+	return ask_all(dir, only, line);
+}
