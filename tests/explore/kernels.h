@@ -23,6 +23,9 @@ void sync_(const void *params);
 void barrier(const void *params);
 extern const char *const sync_variants[];
 
+void team_barrier(const void *params);
+extern const char *const team_barrier_variants[];
+
 void amo_u32(const void *params);
 void amo_u64(const void *params);
 void amo_fetch_u32(const void *params);

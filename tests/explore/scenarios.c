@@ -14,6 +14,7 @@ const scenario_t explore_scenarios[] = {
 	{"get", get, get_variants, NULL, NULL},
 	{"sync", sync_, sync_variants, NULL, NULL},
 	{"barrier", barrier, sync_variants, NULL, NULL},
+	{"team_barrier", team_barrier, team_barrier_variants, NULL, quiet_look},
 	{"amo_u32", amo_u32, amo_variants, NULL, amo_u32_look},
 	{"amo_u64", amo_u64, amo_variants, NULL, amo_u64_look},
 	{"amo_fetch_u32", amo_fetch_u32, amo_fetch_variants, NULL, amo_fetch_u32_look},

@@ -12,6 +12,9 @@ HEAD = ("/* SPDX-License-Identifier: BSD-3-Clause */\n"
 LONG_BODY = "int f(void)\n{\n" + "\t;\n" * 70 + "\treturn 0;\n}\n"
 PAGE = "<!-- snippet: examples/a.c put -->\n```c\n%s\n```\n"
 OPTIONS = '#define T(X) \\\n\tX(a, INT, "SHMEMH_A", "1", \\\n\t  "a|b: " "what")\n'
+# One that orders, made by a macro, and one that does not.
+ARCH = ("#define FENCE(N) static inline void shmemd_arch_fence_##N(void) {}\nFENCE(a)\n"
+        "static inline int shmemd_arch_atom_add_u32(void) { return 0; }\n")
 MARKED = "/* snippet: put */\n\tput();\n/* end */\n"
 
 # rule name, files with the fault, path where it must be found, the same files in order
@@ -108,6 +111,14 @@ CASES = [
      "tests/lint/names.txt",
      {"include/shmem_dev/shmem_dev.h": "#define SHMEMD_OLD 1\n",
       "tests/lint/names.txt": "SHMEMD_OLD\n"}),
+    ("weakened", {"include/shmem_dev/arch/arch.h": ARCH, "tests/weaken/primitives.h": ""},
+     "include/shmem_dev/arch/arch.h",
+     {"include/shmem_dev/arch/arch.h": ARCH,
+      "tests/weaken/primitives.h": "#define shmemd_arch_fence_a() WEAKEN()\n"}),
+    ("weakened",
+     {"include/shmem_dev/arch/arch.h": "",
+      "include/shmem_dev/group.h": "SHMEMD_FN int shmemd_group_all(shmemd_group_t g)\n"},
+     "include/shmem_dev/group.h", {"include/shmem_dev/arch/arch.h": ""}),
 ]
 
 

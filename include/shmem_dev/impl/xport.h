@@ -72,6 +72,8 @@ SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 			   void *dst, const void *src, size_t nbytes, int pe)
 {
 	shmemdi_put_nbi(ctx, call, g, dst, src, nbytes, pe);
+	/* weakened unordered: wrong, but not in the emulator: a load of src could read what another
+	 * thread writes there afterwards (load buffering, which the PTX model allows). */
 	shmemd_group_sync(g);
 }
 
@@ -246,6 +248,8 @@ SHMEMD_FN uint32_t shmemdi_latch_peek(const shmemd_ctx_t *ctx)
  * status stays, so that reading it again finds it. */
 SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uint32_t peeked)
 {
+	/* weakened unordered: harmless, the group sync that all callers do between the peek and
+	 * here has ordered what was before it, the peeks included. */
 	if (!shmemd_group_any(g, peeked != 0))
 		return SHMEMD_OK;
 	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
