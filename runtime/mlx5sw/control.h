@@ -92,6 +92,7 @@ int mlx5swi_mr_create(mlx5swi_pd_t *pd, uint8_t *p, uint64_t nbytes, uint64_t io
 int mlx5swi_mr_destroy(mlx5swi_mr_t *mr); /* frees *mr */
 /* Memory that a bound dma-buf stands for; NULL: fd was not bound, or not so long. */
 uint8_t *mlx5swi_dmabuf(int fd, uint64_t offset, uint64_t nbytes, int *is_gpu);
+void mlx5swi_dmabufs_free(void); /* the world ends */
 
 /* events.c: what the device tells the software. */
 struct mlx5swi_events *mlx5swi_events_new(mlx5swi_context_t *ctx); /* opens ctx->async_fd */

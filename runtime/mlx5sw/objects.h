@@ -67,6 +67,7 @@ typedef struct mlx5swi_pd {
 	struct ibv_pd ib;
 	mlx5swi_context_t *ctx;
 	struct mlx5swi_pd *parent; /* of a parent domain: the real one */
+	struct mlx5swi_td *td;     /* of a parent domain; NULL: none */
 	uint32_t pdn, refs;
 	/* parent domain: where the rings of its QPs and CQs come from; NULL: our own */
 	void *(*alloc)(struct ibv_pd *pd, void *arg, size_t nbytes, size_t alignment,
@@ -107,7 +108,10 @@ typedef struct mlx5swi_mr {
 enum mlx5swi_cq_state { MLX5SWI_CQ_GOOD, MLX5SWI_CQ_BROKEN };
 
 typedef struct mlx5swi_cq {
-	struct ibv_cq ib; /* of a verbs CQ */
+	union { /* of a verbs CQ */
+		struct ibv_cq ib;
+		struct ibv_cq_ex ex;
+	};
 	mlx5swi_context_t *ctx;
 	uint32_t cqn, refs, eqn;
 	uint8_t *buf;  /* entries of 64 bytes */
@@ -198,6 +202,14 @@ typedef struct mlx5swi_qp {
 	void *event_cookie;
 } mlx5swi_qp_t;
 
+/* What a DevX command made: one of these. */
+struct mlx5dv_devx_obj {
+	mlx5swi_context_t *ctx;
+	mlx5swi_qp_t *qp;
+	mlx5swi_cq_t *cq;
+	mlx5swi_mr_t *mr;
+};
+
 typedef struct mlx5swi_ah {
 	struct ibv_ah ib;
 	mlx5swi_context_t *ctx;
@@ -214,6 +226,7 @@ typedef struct mlx5swi_world {
 	struct mlx5swi_step *script; /* lines of control that are still to come */
 	struct mlx5swi_reports *reports;
 	struct mlx5swi_engine *engine;
+	struct mlx5swi_dmabuf *dmabufs; /* bound to memory */
 } mlx5swi_world_t;
 
 extern mlx5swi_world_t *mlx5swi_w; /* NULL: not started */
