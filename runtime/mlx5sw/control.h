@@ -25,10 +25,21 @@ enum mlx5swi_status {
 };
 int mlx5swi_errno_of(int status);
 
+#define MLX5SWI_EQN 7u         /* the event queue of each device */
+#define MLX5SWI_LOG_MAX_QP 18u /* limits of a device, as it reports them */
+#define MLX5SWI_LOG_MAX_QP_SZ 15u
+#define MLX5SWI_LOG_MAX_CQ 24u
+#define MLX5SWI_LOG_MAX_CQ_SZ 22u
+#define MLX5SWI_LOG_MAX_MKEY 24u
+#define MLX5SWI_LOG_MAX_RA 4u /* READs and atomics at once, either way */
+#define MLX5SWI_LOG_MAX_MSG 30u
+#define MLX5SWI_MAX_UARS 512u
+
 /* What a command could not do, in words: for syndromes and for people. Kept for the context's
  * thread until the next command; MLX5SW_VERBOSE=1 prints it to stderr. Returns status. */
 int mlx5swi_refuse(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *mlx5swi_refusal(void);
+uint32_t mlx5swi_syndrome(void); /* of the same refusal: the same for the same fmt, not 0 */
 
 /* world.c */
 int mlx5swi_world_ready(void); /* start by the environment if nobody has; 0 or an errno value */
@@ -81,10 +92,13 @@ typedef struct mlx5swi_qp_spec {
 int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx5swi_qp_t **qp);
 int mlx5swi_qp_destroy(mlx5swi_qp_t *qp); /* frees *qp */
 
+#define MLX5SWI_BY_COMMAND (1u << 31) /* in given: DevX may move the path of a QP in RTS */
+
 /* state.c: a transition. All of given is checked against what the transition allows and needs,
  * then against its range; if anything is wrong nothing changes. Attributes that the transition does
  * not know are refused (verbs) or were not given (DevX: unset optional bits). */
 int mlx5swi_qp_modify(mlx5swi_qp_t *qp, int to, const mlx5swi_qp_attr_t *attr, uint32_t given);
+void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp); /* as after 2RST */
 
 /* mr.c */
 int mlx5swi_mr_create(mlx5swi_pd_t *pd, uint8_t *p, uint64_t nbytes, uint64_t iova, uint32_t access,

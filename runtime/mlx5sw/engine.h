@@ -108,23 +108,15 @@ void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *
 void mlx5swi_place_all(mlx5swi_device_t *dev);
 
 /* step.c, thread.c: who runs next. */
-int mlx5swi_engine_start(void); /* world->engine; 0 or ENOMEM */
-void mlx5swi_engine_stop(void); /* packets too */
+int mlx5swi_engine_start(void);                     /* world->engine; 0 or ENOMEM */
+void mlx5swi_engine_stop(void);                     /* packets too */
 void mlx5swi_qp_wake(mlx5swi_qp_t *qp);             /* it has something to do */
 void mlx5swi_qp_forget(mlx5swi_qp_t *qp);           /* it will be freed */
 void mlx5swi_doorbells_poll(mlx5swi_device_t *dev); /* doorbell.c */
 int mlx5swi_thread_start(void);
 void mlx5swi_thread_stop(void);
 
-/* link.c, link_shm.c, link_tcp.c: ways between processes. A process is one host of the fabric;
- * addresses of its ports follow from its place, so that nobody has to look them up. */
-typedef struct mlx5swi_place {
-	uint32_t host;  /* number in the fabric, 0 .. MLX5SWI_MAX_HOSTS - 1; 0 by TCP */
-	uint8_t is_tcp; /* then GIDs, RoCE v2 and v1, carry these: */
-	uint8_t ipv4[4];
-	uint16_t tcp_port;
-} mlx5swi_place_t;
-#define MLX5SWI_MAX_HOSTS 64u
+/* link.c, link_shm.c, link_tcp.c: ways between processes. */
 int mlx5swi_links_open(mlx5swi_place_t *place); /* as MLX5SW_FABRIC says; 0 or an errno value */
 void mlx5swi_links_close(void);
 unsigned mlx5swi_links_poll(void); /* packets that have come go to mlx5swi_port_arrive */

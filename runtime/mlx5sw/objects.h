@@ -29,8 +29,30 @@ typedef struct mlx5swi_gid {
 } mlx5swi_gid_t;
 
 struct mlx5swi_device;
-struct mlx5swi_link;
+struct mlx5swi_context;
+struct mlx5swi_umem;
 struct mlx5swi_packet;
+
+enum mlx5swi_kind_of_object { MLX5SWI_PD, MLX5SWI_MR, MLX5SWI_CQ, MLX5SWI_QP };
+
+/* What mlx5dv_devx_obj_create gives: a part of the object, zero in those of verbs. */
+struct mlx5dv_devx_obj {
+	struct mlx5swi_context *ctx;
+	void *object; /* NULL: made by verbs */
+	int kind;
+	uint32_t number;
+	struct mlx5swi_umem *umem; /* of an MR */
+};
+
+/* A process is one host of the fabric; the addresses of its ports follow from its place, so that
+ * nobody has to look them up. */
+typedef struct mlx5swi_place {
+	uint32_t host;  /* number in the fabric, 0 .. MLX5SWI_MAX_HOSTS - 1; 0 by TCP */
+	uint8_t is_tcp; /* then GIDs, RoCE v2 and v1, carry these: */
+	uint8_t ipv4[4];
+	uint16_t tcp_port;
+} mlx5swi_place_t;
+#define MLX5SWI_MAX_HOSTS 64u
 
 /* A device has one port, number 1. */
 typedef struct mlx5swi_port {
@@ -69,6 +91,7 @@ typedef struct mlx5swi_pd {
 	struct mlx5swi_pd *parent; /* of a parent domain: the real one */
 	struct mlx5swi_td *td;     /* of a parent domain; NULL: none */
 	uint32_t pdn, refs;
+	struct mlx5dv_devx_obj devx;
 	/* parent domain: where the rings of its QPs and CQs come from; NULL: our own */
 	void *(*alloc)(struct ibv_pd *pd, void *arg, size_t nbytes, size_t alignment,
 		       uint64_t resource);
@@ -102,7 +125,8 @@ typedef struct mlx5swi_mr {
 	uint32_t access;    /* IBV_ACCESS_ */
 	uint8_t is_gpu;     /* reached by copies, not by loads and stores */
 	uint8_t is_relaxed; /* relaxed ordering */
-	uint8_t is_lost;    /* by a fault: as if deregistered */
+	struct mlx5dv_devx_obj devx;
+	uint8_t is_lost; /* by a fault: as if deregistered */
 } mlx5swi_mr_t;
 
 enum mlx5swi_cq_state { MLX5SWI_CQ_GOOD, MLX5SWI_CQ_BROKEN };
@@ -124,6 +148,7 @@ typedef struct mlx5swi_cq {
 	mlx5swi_umem_t *umem, *dbr_umem; /* DevX; NULL: verbs */
 	void *owned, *owned_dbr;         /* verbs: what was allocated */
 	mlx5swi_pd_t *allocator;
+	struct mlx5dv_devx_obj devx;
 	void *event_cookie;
 } mlx5swi_cq_t;
 
@@ -199,6 +224,7 @@ typedef struct mlx5swi_qp {
 	mlx5sw_qp_counters_t counters;
 	struct mlx5swi_qp *next_active;
 	uint8_t is_active, is_verbs;
+	struct mlx5dv_devx_obj devx;
 	void *event_cookie;
 } mlx5swi_qp_t;
 
@@ -222,6 +248,8 @@ typedef struct mlx5swi_world {
 	uint32_t n_hosts, n_devices; /* devices: n_hosts * n_devices of them */
 	mlx5swi_device_t *devices;
 	int has_thread;
+	mlx5swi_place_t place; /* of a process that has a thread */
+	uint8_t *pages;        /* free ones of UARs; the first bytes of each name the next */
 	struct mlx5swi_faults *faults;
 	struct mlx5swi_step *script; /* lines of control that are still to come */
 	struct mlx5swi_reports *reports;

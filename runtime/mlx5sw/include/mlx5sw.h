@@ -92,12 +92,13 @@ typedef struct mlx5sw_config {
 	uint32_t slow;      /* all times are so many thousandths of the real ones; 0: none passes */
 	uint16_t start_index; /* the first block of a queue after reset, for software that knows */
 	uint8_t is_routed;    /* packets with a hop limit of 1 or less are lost */
+	uint8_t has_no_dbr;   /* the capability of queues without doorbell records */
 } mlx5sw_config_t;
 
 #define MLX5SW_CONFIG_INIT                                                                         \
 	{                                                                                          \
 		sizeof(mlx5sw_config_t), 1, 2, MLX5SW_ETHERNET, MLX5SW_DOORBELLS_HYBRID,           \
-			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0                       \
+			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0, 0                    \
 	}
 
 /* Make a fabric of cfg->n_hosts hosts in this process, without a thread. An earlier one and all its
