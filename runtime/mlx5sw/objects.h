@@ -9,7 +9,7 @@
 
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
-#include "mlx5sw.h"
+#include <mlx5sw.h>
 
 #define MLX5SWI_BLOCK 64u     /* bytes of a WQE basic block */
 #define MLX5SWI_MAX_WQE 1024u /* bytes: max_wqe_sz_sq */
@@ -29,19 +29,16 @@ typedef struct mlx5swi_gid {
 } mlx5swi_gid_t;
 
 struct mlx5swi_device;
-struct mlx5swi_context;
-struct mlx5swi_umem;
 struct mlx5swi_packet;
 
-enum mlx5swi_kind_of_object { MLX5SWI_PD, MLX5SWI_MR, MLX5SWI_CQ, MLX5SWI_QP };
-
-/* What mlx5dv_devx_obj_create gives: a part of the object, zero in those of verbs. */
+/* What a DevX command made: one of these, of which it is a part. Zero in objects of verbs. */
 struct mlx5dv_devx_obj {
 	struct mlx5swi_context *ctx;
-	void *object; /* NULL: made by verbs */
-	int kind;
-	uint32_t number;
-	struct mlx5swi_umem *umem; /* of an MR */
+	struct mlx5swi_pd *pd;
+	struct mlx5swi_mr *mr;
+	struct mlx5swi_cq *cq;
+	struct mlx5swi_qp *qp;
+	struct mlx5swi_umem *umem; /* memory of mr */
 };
 
 /* A process is one host of the fabric; the addresses of its ports follow from its place, so that
@@ -125,8 +122,8 @@ typedef struct mlx5swi_mr {
 	uint32_t access;    /* IBV_ACCESS_ */
 	uint8_t is_gpu;     /* reached by copies, not by loads and stores */
 	uint8_t is_relaxed; /* relaxed ordering */
+	uint8_t is_lost;    /* by a fault: as if deregistered */
 	struct mlx5dv_devx_obj devx;
-	uint8_t is_lost; /* by a fault: as if deregistered */
 } mlx5swi_mr_t;
 
 enum mlx5swi_cq_state { MLX5SWI_CQ_GOOD, MLX5SWI_CQ_BROKEN };
@@ -227,14 +224,6 @@ typedef struct mlx5swi_qp {
 	struct mlx5dv_devx_obj devx;
 	void *event_cookie;
 } mlx5swi_qp_t;
-
-/* What a DevX command made: one of these. */
-struct mlx5dv_devx_obj {
-	mlx5swi_context_t *ctx;
-	mlx5swi_qp_t *qp;
-	mlx5swi_cq_t *cq;
-	mlx5swi_mr_t *mr;
-};
 
 typedef struct mlx5swi_ah {
 	struct ibv_ah ib;

@@ -28,6 +28,10 @@ MAY_INCLUDE = {
     "runtime": {"abi", "shmem_host", "runtime"},
     "sim": {"abi", "cpu", "shmem_host", "shmem_sim", "sim"},
     "shmem_sim": {"abi", "cpu", "shmem_host", "shmem_sim"},
+    # The adapter is a second reading of the format: it shares nothing with the library.
+    "mlx5sw": {"mlx5sw", "mlx5sw_public"},
+    "mlx5sw_public": {"mlx5sw_public"},
+    "mlx5sw_bridge": {"mlx5sw_public", "cpu", "shmem_sim"},
 }
 
 # Words for which device code has a primitive in arch/, each with the reason to go there.
@@ -64,12 +68,17 @@ def layer_of(path):
         return "shmem_sim"
     if path.startswith("runtime/sim/"):
         return "sim"
+    if path.startswith("runtime/mlx5sw/include/"):
+        return "mlx5sw_bridge" if stem == "mlx5sw_sim" else "mlx5sw_public"
+    if path.startswith("runtime/mlx5sw/"):
+        return "mlx5sw"
     return "runtime" if path.startswith("runtime/") else None
 
 
 def target_of(tree, path, name):
     """The file of this tree that an include names, or None."""
-    places = ["include", "runtime", "runtime/sim/include", os.path.dirname(path)]
+    places = ["include", "runtime", "runtime/sim/include", "runtime/mlx5sw/include",
+              os.path.dirname(path)]
     for place in places:
         candidate = os.path.normpath(os.path.join(place, name))
         if candidate in tree.paths:
@@ -98,7 +107,7 @@ def rule_include_direction(tree):
                     yield Finding(path, line, f"includes <{name}>, which does not exist")
                 continue
             other = layer_of(target)
-            if other == "arch" and own in ("sim", "shmem_sim") and target.endswith("/cpu.h"):
+            if other == "arch" and "cpu" in MAY_INCLUDE[own] and target.endswith("/cpu.h"):
                 other = "cpu"
             if other == "base" and "abi" in MAY_INCLUDE[own]:
                 other = "abi"
@@ -111,7 +120,7 @@ def rule_include_spelling(tree):
     """Public headers by angle brackets, runtime headers by quotes."""
     for path in layer_files(tree):
         for line, mark, name in includes(tree, path):
-            public = name.startswith(("shmem_dev/", "shmem_host/")) or name.startswith("shmem_sim")
+            public = name.startswith(("shmem_dev/", "shmem_host/", "shmem_sim", "mlx5sw"))
             if mark == '"' and (public or path.startswith("include/")):
                 yield Finding(path, line, f'write #include <{name}>: public headers go by brackets')
             if mark == "<" and not public and target_of(tree, path, name):

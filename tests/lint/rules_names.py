@@ -8,10 +8,10 @@ import subprocess
 from tree import Finding, Skipped
 
 GOLDEN = "tests/lint/names.txt"
-PUBLIC = re.compile(r"\b(?:shmem[dh]|shmemsim|SHMEM[DH]|SHMEMSIM)_\w+\b")
+PUBLIC = re.compile(r"\b(?:shmem[dh]|shmemsim|mlx5sw|SHMEM[DH]|SHMEMSIM|MLX5SW)_\w+\b")
 NOT_PUBLIC = re.compile(r"^shmemd_arch_|_H$")
 UMBRELLAS = ("include/shmem_dev/shmem_dev.h", "include/shmem_host/shmem_host.h",
-             "runtime/sim/include/shmem_sim.h")
+             "runtime/sim/include/shmem_sim.h", "runtime/mlx5sw/include/mlx5sw.h")
 CUDA_ONLY = "include/shmem_dev/state.h"
 
 
@@ -22,7 +22,8 @@ def public_names(tree):
     compiler = os.environ.get("CC", "cc")
     names = set()
     for flags in (["-E", "-P"], ["-E", "-dM"]):
-        command = [compiler, *flags, "-xc", "-", "-Iinclude", "-Iruntime/sim/include"]
+        command = [compiler, *flags, "-xc", "-", "-Iinclude", "-Iruntime/sim/include",
+                   "-Iruntime/mlx5sw/include"]
         try:
             run = subprocess.run(command, input=text, cwd=tree.root, capture_output=True,
                                  text=True, check=False)
