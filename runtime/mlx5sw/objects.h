@@ -70,6 +70,7 @@ typedef struct mlx5swi_device {
 	mlx5swi_table_t pds, uars, umems, mrs, cqs, qps; /* mrs by key >> 8 */
 	struct mlx5swi_context *contexts;                /* open ones */
 	struct mlx5swi_qp *active;                       /* QPs with something to do */
+	struct mlx5swi_qp *half_atomic; /* its responder has loaded, and not stored yet */
 	uint64_t n_commands;
 } mlx5swi_device_t;
 

@@ -131,7 +131,6 @@ int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx
 int mlx5swi_qp_destroy(mlx5swi_qp_t *qp)
 {
 	mlx5swi_qp_forget(qp);
-	mlx5swi_faults_forget(qp);
 	mlx5swi_events_forget(qp);
 	hold(qp, -1);
 	release(qp);
