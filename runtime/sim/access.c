@@ -56,11 +56,11 @@ static int order(shmemsimi_fiber_t *f, const void *p, int access)
 int shmemsim_access(const void *p, uint32_t nbytes, int access, void *value)
 {
 	if (shmemsim_hooks == SHMEMSIMI_HOOK_STEP) { /* the fast way of searches */
-		shmemsimi_step();
+		shmemsimi_step(access);
 		return 0;
 	}
 	if (shmemsim_hooks)
-		shmemsimi_step();
+		shmemsimi_step(access);
 	if (shmemsimi_w.cfg.trace)
 		shmemsimi_trace_access(p, nbytes, access);
 	if (!shmemsimi_under_tsan()) /* the caller notes stores */

@@ -80,7 +80,7 @@ int shmemsim_bar(uint32_t id, uint32_t nthreads, int pred, const char *site)
 	check_arguments(f, id, nthreads);
 	if (!f->block)
 		return 0;
-	shmemsimi_step();
+	shmemsimi_step(SHMEMSIM_LD_DATA);
 	if (shmemsimi_w.cfg.trace)
 		shmemsimi_trace_meet("barrier", id);
 	shmemsimi_bar_t *bar = &f->block->bars[id];

@@ -54,8 +54,9 @@ uint32_t shmemsimi_dfs_data(uint32_t n)
 	return b->taken < n ? b->taken : n - 1;
 }
 
-uint32_t shmemsimi_dfs_access(uint32_t n)
+uint32_t shmemsimi_dfs_access(uint32_t n, uint32_t weight)
 {
+	(void)weight;
 	if (n_preemptions == shmemsimi_w.cfg.bound)
 		return 0;
 	uint32_t option = shmemsimi_dfs_data(n);

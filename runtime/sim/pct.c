@@ -3,7 +3,8 @@
 /* Probabilistic concurrency testing: fibers get random priorities, the highest that can run does,
  * and at depth - 1 random accesses the running one drops below all others. A mistake that needs
  * depth ordered accesses is then found with probability of at least 1 / (fibers * length ^
- * (depth - 1)). A fiber that polls drops to the bottom too, or it would keep the others out.
+ * (depth - 1)). A fiber that polls drops to the bottom too, or it would keep the others out. An
+ * access may count for several, see policy.c.
  *
  * Source  Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs,
  *         ASPLOS 2010 */
@@ -33,25 +34,29 @@ void shmemsimi_pct_begin(void)
 	starts_seen = 0;
 }
 
+int64_t shmemsimi_priority(shmemsimi_fiber_t *f)
+{
+	if (!f->priority)
+		f->priority = (int64_t)(shmemsimi_draw() >> 8) + 1;
+	return f->priority;
+}
+
 /* Index in the run queue of the fiber with the highest priority. */
 static uint32_t highest(uint32_t n)
 {
 	shmemsimi_fiber_t *const *fibers = shmemsimi_w.run.fibers;
 	uint32_t best = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		if (!fibers[i]->priority)
-			fibers[i]->priority = (int64_t)(shmemsimi_draw() >> 8) + 1;
-		if (fibers[i]->priority > fibers[best]->priority)
+	for (uint32_t i = 0; i < n; i++)
+		if (shmemsimi_priority(fibers[i]) > shmemsimi_priority(fibers[best]))
 			best = i;
-	}
 	return best;
 }
 
-uint32_t shmemsimi_pct_access(uint32_t n)
+uint32_t shmemsimi_pct_access(uint32_t n, uint32_t weight)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	int is_same = starts_seen == w->n_starts;
-	w->n_points++;
+	w->n_points += weight;
 	while (next_change < n_changes && changes[next_change] <= w->n_points) {
 		w->current->priority = --bottom;
 		next_change++;

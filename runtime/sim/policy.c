@@ -10,16 +10,17 @@
 #include "sim/sim.h"
 
 #define MAX_CHOICE 65535u
+/* An access right after an atomic counts for so many: there a thread has just claimed something
+ * that others will look at, and has not done yet what it claimed it for. */
+#define WEIGHT_AFTER_ATOMIC 16u
 
 static uint64_t rng;
 static uint16_t *list; /* decisions made so far */
 static size_t n_list, list_capacity;
-static uint64_t n_dull;    /* dull decisions since the last pair */
-static uint32_t cursor;    /* the run queue's index of the fiber picked last */
-static uint32_t gap;       /* accesses that the current fiber does before the policy is asked */
-static uint16_t gaps[256]; /* random: by eight random bits */
-static uint32_t gaps_per_256 = UINT32_MAX; /* that they were made for */
-static size_t next_pair;                   /* replay: place in the list */
+static uint64_t n_dull;        /* dull decisions since the last pair */
+static uint32_t cursor;        /* the run queue's index of the fiber picked last */
+static uint32_t stale_per_256; /* weak memory: loads that read an old value if there is one */
+static size_t next_pair;       /* replay: place in the list */
 static uint32_t replay_dull;
 static int is_replay;
 
@@ -70,33 +71,43 @@ static inline int is_decision(uint32_t n)
 }
 
 /* At an access: the fiber to go on with. */
-static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w)
+static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w, uint32_t weight)
 {
 	if (shmemsim_wrote || w->sleep.n)
 		shmemsimi_wake_due(); /* who polls what was just written is an option already */
 	uint32_t n = w->run.n;
 	if (!is_decision(n))
 		return w->current;
-	if (gap) {
-		gap--;
+	if (w->gap >= weight) {
+		w->gap -= weight;
 		n_dull++;
 		return w->current;
 	}
-	uint32_t option = decided(w->policy->at_access(n));
+	uint32_t option = decided(w->policy->at_access(n, weight));
 	if (!option)
 		return w->current;
 	cursor = (w->current->pos + option) % n;
 	return w->run.fibers[cursor];
 }
 
-void shmemsimi_step(void)
+/* Before a fence or after it is the same to all others, unless it takes part in the order of the
+ * sequentially consistent ones. */
+static inline int is_point(int kind)
+{
+	return kind < SHMEMSIM_FENCE || (kind == SHMEMSIM_FENCE_SC && shmemsimi_w.cfg.weak);
+}
+
+void shmemsimi_step(int access)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
+	int kind = access & 0xff;
 	if (w->current->kind == KIND_MAIN)
 		return;
 	shmemsimi_count();
-	if (w->policy->at_access) {
-		shmemsimi_fiber_t *f = point(w);
+	if (w->policy->at_access && is_point(kind)) {
+		uint32_t weight = w->current->is_after_atomic ? WEIGHT_AFTER_ATOMIC : 1;
+		w->current->is_after_atomic = kind == SHMEMSIM_RMW;
+		shmemsimi_fiber_t *f = point(w, weight);
 		if (f != w->current)
 			shmemsimi_switch(f);
 	}
@@ -134,56 +145,13 @@ static uint32_t dull_wait(uint32_t n, uint32_t first)
 	return 0;
 }
 
-static uint32_t random_data(uint32_t n)
-{
-	return (uint32_t)((shmemsimi_draw() & UINT32_MAX) * n >> 32);
-}
-
-/* Random: each access switches with probability switch_per_256 / 256. The numbers of accesses in
- * between, by quantiles, so that chance is asked once for each switch. */
-static void make_gaps(uint32_t per_256)
-{
-	double stay = 1 - per_256 / 256.0, left = 1; /* left: probability of a longer gap */
-	uint32_t n = 0;
-	for (int i = 0; i < 256; i++) {
-		for (; n < UINT16_MAX && left * stay > 1 - (i + 0.5) / 256; n++)
-			left *= stay;
-		gaps[i] = (uint16_t)n;
-	}
-	gaps_per_256 = per_256;
-}
-
 uint32_t shmemsimi_choose_age(uint32_t n)
 {
 	const shmemsimi_policy_t *policy = shmemsimi_w.policy;
-	int is_newest = policy->data == random_data && (shmemsimi_draw() & 3);
-	return decided(is_newest ? 0 : policy->data(n));
-}
-
-static void random_gap(void)
-{
-	gap = gaps[shmemsimi_draw() & 255];
-}
-
-static void random_begin(void)
-{
-	uint32_t per_256 = shmemsimi_w.cfg.switch_per_256;
-	per_256 = per_256 > 256 ? 256 : per_256;
-	if (gaps_per_256 != per_256)
-		make_gaps(per_256);
-	random_gap();
-}
-
-static uint32_t random_access(uint32_t n)
-{
-	random_gap();
-	return random_data(n);
-}
-
-static uint32_t random_wait(uint32_t n, uint32_t first)
-{
-	(void)first;
-	return random_data(n);
+	if (policy->data != shmemsimi_random_data)
+		return decided(policy->data(n));
+	int is_old = (shmemsimi_draw() & 255) < stale_per_256;
+	return decided(is_old ? 1 + shmemsimi_random_data(n - 1) : 0);
 }
 
 /* Replay */
@@ -208,6 +176,12 @@ static uint32_t replay_next(uint32_t n)
 	return option < n ? option : n - 1;
 }
 
+static uint32_t replay_access(uint32_t n, uint32_t weight)
+{
+	(void)weight;
+	return replay_next(n);
+}
+
 static uint32_t replay_wait(uint32_t n, uint32_t first)
 {
 	(void)first;
@@ -215,10 +189,11 @@ static uint32_t replay_wait(uint32_t n, uint32_t first)
 }
 
 static const shmemsimi_policy_t policies[] = {
-	[SHMEMSIM_ROUND_ROBIN] = {"round_robin", NULL, dull_wait, random_data},
-	[SHMEMSIM_RANDOM] = {"random", random_access, random_wait, random_data},
-	[SHMEMSIM_REPLAY] = {"replay", replay_next, replay_wait, replay_next},
-	[SHMEMSIM_PCT] = {"pct", shmemsimi_pct_access, shmemsimi_pct_wait, random_data},
+	[SHMEMSIM_ROUND_ROBIN] = {"round_robin", NULL, dull_wait, shmemsimi_random_data},
+	[SHMEMSIM_RANDOM] = {"random", shmemsimi_random_access, shmemsimi_random_wait,
+			     shmemsimi_random_data},
+	[SHMEMSIM_REPLAY] = {"replay", replay_access, replay_wait, replay_next},
+	[SHMEMSIM_PCT] = {"pct", shmemsimi_pct_access, shmemsimi_pct_wait, shmemsimi_random_data},
 	[SHMEMSIM_DFS] = {"dfs", shmemsimi_dfs_access, shmemsimi_dfs_wait, shmemsimi_dfs_data},
 };
 static const shmemsimi_policy_t replay_round_robin = {"replay", NULL, replay_wait, replay_next};
@@ -234,7 +209,7 @@ const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 	n_dull = 0;
 	cursor = UINT32_MAX; /* so that the first in turn is the first fiber */
 	next_pair = 1;
-	gap = 0;
+	shmemsimi_w.gap = 0;
 	is_replay = cfg->policy == SHMEMSIM_REPLAY;
 	if (is_replay)
 		recorded = cfg->n_replay ? cfg->replay[0] : SHMEMSIM_ROUND_ROBIN;
@@ -246,8 +221,10 @@ const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 		return recorded == SHMEMSIM_ROUND_ROBIN ? &replay_round_robin
 							: &policies[SHMEMSIM_REPLAY];
 	}
+	if (cfg->weak)
+		stale_per_256 = 16u << shmemsimi_random_data(3);
 	if (recorded == SHMEMSIM_RANDOM)
-		random_begin();
+		shmemsimi_random_begin();
 	else if (recorded == SHMEMSIM_PCT)
 		shmemsimi_pct_begin();
 	else if (recorded == SHMEMSIM_DFS)

@@ -40,6 +40,7 @@ typedef struct shmemsimi_fiber {
 	size_t stack_nbytes;
 	unsigned stack_id; /* valgrind's */
 	uint8_t kind, state, wait, lane;
+	uint8_t is_after_atomic; /* its last access was a read-modify-write */
 	int pe;
 	uint32_t pos; /* index in the run queue, spin queue or sleep queue it is in */
 	struct shmemsimi_grid *grid;
@@ -57,7 +58,7 @@ typedef struct shmemsimi_fiber {
 	const void *call;  /* return address of the emulator's entry point that it is in */
 	uint64_t spun;     /* world.epoch when its last spin returned */
 	uint64_t wake;     /* SLEEPING: time to wake at */
-	int64_t priority;  /* pct; 0: not given one yet */
+	int64_t priority;  /* random, pct; 0: not given one yet */
 	void *tsan, *fake; /* sanitizers' own fibers and fake stacks */
 	shmemsimi_sight_t sight;
 	int is_fenced; /* thread sanitizer: strong stores release from now on */
@@ -145,10 +146,11 @@ typedef struct shmemsimi_queue {
 } shmemsimi_queue_t;
 
 /* Takes one of n options, 0 .. n-1, at each decision. Option k at an access: the k-th fiber after
- * the current one in the run queue (0: it goes on); at a wait: the k-th from index first on. */
+ * the current one in the run queue (0: it goes on); at a wait: the k-th from index first on. The
+ * weight of an access says how many others it counts for. */
 typedef struct shmemsimi_policy {
 	const char *name;
-	uint32_t (*at_access)(uint32_t n); /* NULL: never switches there */
+	uint32_t (*at_access)(uint32_t n, uint32_t weight); /* NULL: never switches there */
 	uint32_t (*at_wait)(uint32_t n, uint32_t first);
 	uint32_t (*data)(uint32_t n);
 } shmemsimi_policy_t;
@@ -176,7 +178,8 @@ typedef struct shmemsimi_world {
 	uint64_t epoch;           /* counts "something was written" */
 	uint64_t spin_epoch;      /* epoch when the spinning fibers last had a chance */
 	uint64_t steps, n_starts; /* n_starts: fibers made runnable */
-	uint64_t n_points;        /* pct: accesses at which it could switch */
+	uint32_t gap;             /* weight of accesses before the policy is asked */
+	uint64_t n_points;        /* pct: weight of the accesses at which it could switch */
 	/* What kind of failure: format of shmemsim_fail, text of a deadlock or livelock. */
 	const void *failure;
 	uint64_t now; /* virtual nanoseconds */
@@ -236,20 +239,28 @@ static inline void shmemsimi_count(void)
 /* policy.c */
 const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg);
 const char *shmemsimi_policy_text(void);
-void shmemsimi_step(void);                 /* a visible operation: may switch */
+/* A visible operation, before it is done: may switch. access: for a collective SHMEMSIM_LD_DATA. */
+void shmemsimi_step(int access);
 shmemsimi_fiber_t *shmemsimi_pick(void);   /* of the run queue, which is not empty */
 uint64_t shmemsimi_draw(void);             /* 48 random bits */
 uint32_t shmemsimi_choose_age(uint32_t n); /* weak memory: mostly 0, the newest of n writes */
 
+/* random.c */
+void shmemsimi_random_begin(void);
+uint32_t shmemsimi_random_access(uint32_t n, uint32_t weight);
+uint32_t shmemsimi_random_wait(uint32_t n, uint32_t first);
+uint32_t shmemsimi_random_data(uint32_t n);
+
 /* pct.c, dfs.c */
 #define SHMEMSIMI_PCT_LENGTH 1000 /* accesses of a run, where nobody said */
 void shmemsimi_pct_begin(void);
-uint32_t shmemsimi_pct_access(uint32_t n);
+int64_t shmemsimi_priority(shmemsimi_fiber_t *f); /* drawn at the first call */
+uint32_t shmemsimi_pct_access(uint32_t n, uint32_t weight);
 uint32_t shmemsimi_pct_wait(uint32_t n, uint32_t first);
 void shmemsimi_dfs_reset(void); /* forget the schedules made so far */
 void shmemsimi_dfs_begin(void);
 int shmemsimi_dfs_next(void); /* 1: to the next schedule, 0: that was the last, -1: not repeated */
-uint32_t shmemsimi_dfs_access(uint32_t n);
+uint32_t shmemsimi_dfs_access(uint32_t n, uint32_t weight);
 uint32_t shmemsimi_dfs_wait(uint32_t n, uint32_t first);
 uint32_t shmemsimi_dfs_data(uint32_t n);
 

@@ -205,7 +205,7 @@ uint64_t shmemsim_coll(int coll, uint32_t mask, uint64_t value, uint32_t arg, ui
 	check_arguments(f, coll, mask, width);
 	if (!w)
 		return 0;
-	shmemsimi_step();
+	shmemsimi_step(SHMEMSIM_LD_DATA);
 	if (shmemsimi_w.cfg.trace)
 		shmemsimi_trace_meet(names[coll], mask);
 	f->coll = coll;
@@ -280,7 +280,7 @@ uint32_t shmemsim_activemask(const char *site)
 		shmemsim_fail("activemask outside of a kernel");
 		return 1;
 	}
-	shmemsimi_step();
+	shmemsimi_step(SHMEMSIM_LD_DATA);
 	if (mode == SHMEMSIM_ACTIVE_SINGLES)
 		return 1u << f->lane;
 	f->site = site;

@@ -33,6 +33,7 @@ static void two_accesses(const void *params)
 {
 	(void)params;
 	shmemd_arch_atom_add_u32(&counter, 1);
+	shmemd_arch_fence_quiet(); /* before it or after it is the same: no place to switch */
 	shmemd_arch_atom_add_u32(&counter, 1);
 }
 

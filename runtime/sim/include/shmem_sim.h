@@ -41,7 +41,7 @@ typedef struct shmemsim_config {
 	uint32_t size; /* sizeof(shmemsim_config_t) */
 	int policy;    /* shmemsim_policy */
 	uint64_t seed;
-	uint32_t switch_per_256; /* random: mean switches in 256 accesses, 0 .. 256 */
+	uint32_t switch_per_256; /* random: mean switches in 256 accesses; 0: drawn by the seed */
 	int activemask;          /* shmemsim_activemask */
 	uint32_t flags;          /* SHMEMSIM_STRICT_EXIT */
 	uint64_t max_steps;      /* fail after so many waits and, under random, accesses */
@@ -56,7 +56,7 @@ typedef struct shmemsim_config {
 
 #define SHMEMSIM_CONFIG_INIT                                                                       \
 	{                                                                                          \
-		sizeof(shmemsim_config_t), SHMEMSIM_ROUND_ROBIN, 1, 64, SHMEMSIM_ACTIVE_ALL, 0,    \
+		sizeof(shmemsim_config_t), SHMEMSIM_ROUND_ROBIN, 1, 0, SHMEMSIM_ACTIVE_ALL, 0,     \
 			1000000000u, NULL, 0, 3, 0, 2, 0, 0                                        \
 	}
 
