@@ -7,14 +7,29 @@
 #define DEAD 0
 #define LONG_NS 10000000000u
 
-const char *const gone_variants[] = {"wait", "wait from it", "wait with a limit", "sync", NULL};
+#define SHORT_NS 1000
+
+enum { BY_WAIT, BY_FROM, BY_LIMIT, BY_SYNC, BY_SYNC_LIMIT };
+
+const char *const gone_variants[] = {"wait", "wait from one",           "wait with a limit",
+				     "sync", "sync with a short limit", NULL};
+
+/* A wait looks only each 64th turn whether somebody is gone. While all others poll and one sleeps,
+ * each sleep gives the polls a turn: so let some pass, and often almost that many. */
+static void let_turns_pass(shmemd_group_t g)
+{
+	unsigned n = g.rank ? 0 : shmemsim_choose(4) * 16 + shmemsim_choose(18);
+	while (n--)
+		shmemsim_sleep(1);
+	shmemd_group_sync(g);
+}
 
 /* PE 0: a signal, more data, and the end. */
 static void die(const pe_t *p, shmemd_group_t g)
 {
 	heap_t *h = p->heap;
 	fill(p, g, h->src, p->dims.n_words, 1);
-	shmemd_group_sync(g);
+	let_turns_pass(g);
 	for (int pe = 1; pe < p->ctx.n_pes; pe++)
 		shmemd_putmem_signal_group(&p->ctx, g, h->dst, h->src,
 					   p->dims.n_words * sizeof(*h->src), &h->flag, 1,
@@ -42,21 +57,50 @@ void gone_agent(void *unused)
 	}
 }
 
+static int wait_from(const pe_t *p, shmemd_group_t g, const uint64_t *word, uint64_t value,
+		     int from)
+{
+	int status = SHMEMD_OK;
+	if (g.rank == 0)
+		status = shmemd_signal_wait_until_from(&p->ctx, word, SHMEMD_CMP_GE, value, from);
+	return shmemd_group_any(g, status) ? SHMEMD_ERR_PEER : SHMEMD_OK;
+}
+
 static int wait_for_signal(const pe_t *p, shmemd_group_t g, uint64_t value)
 {
 	const shmemd_ctx_t *ctx = &p->ctx;
 	const uint64_t *flag = &p->heap->flag;
-	int status;
-	if (p->dims.variant == 1) {
-		status = g.rank ? SHMEMD_OK
-				: shmemd_signal_wait_until_from(ctx, flag, SHMEMD_CMP_GE, value,
-								DEAD);
-		return shmemd_group_any(g, status) ? SHMEMD_ERR_PEER : SHMEMD_OK;
-	}
-	if (p->dims.variant == 2)
+	if (p->dims.variant == BY_FROM)
+		return wait_from(p, g, flag, value, DEAD);
+	if (p->dims.variant == BY_LIMIT)
 		return shmemd_signal_wait_until_for_group(ctx, g, flag, SHMEMD_CMP_GE, value,
 							  LONG_NS);
 	return shmemd_signal_wait_until_group(ctx, g, flag, SHMEMD_CMP_GE, value);
+}
+
+/* A timeout of one thread and the end of the PE in another's eyes make no third status. */
+static int wait_in_vain(const pe_t *p, shmemd_group_t g)
+{
+	int status;
+	if (p->dims.variant == BY_SYNC)
+		return shmemd_sync_group(&p->ctx, g);
+	if (p->dims.variant != BY_SYNC_LIMIT)
+		return wait_for_signal(p, g, p->dims.start + 2);
+	do
+		status = shmemd_sync_for_group(&p->ctx, g, SHORT_NS);
+	while (status == SHMEMD_ERR_TIMEOUT);
+	return status;
+}
+
+/* Those who live may still wait for each other. */
+static void wait_for_living(const pe_t *p, shmemd_group_t g)
+{
+	int n_alive = p->ctx.n_pes - 1, mine = p->ctx.my_pe - 1;
+	uint64_t *ack = &p->heap->ack;
+	let_turns_pass(g);
+	if (g.rank == 0)
+		shmemd_signal_op(&p->ctx, ack, 1, SHMEMD_SIGNAL_SET, 1 + (mine + 1) % n_alive);
+	EXPECT(!wait_from(p, g, ack, 1, 1 + (mine + n_alive - 1) % n_alive));
 }
 
 /* The signal that was sent before the end is never missed; the one that was not never comes. */
@@ -65,20 +109,19 @@ void gone(const void *params)
 	const pe_t *p = params;
 	shmemd_group_t g = group_of(p);
 	uint64_t will = 0;
-	int status;
 	if (p->ctx.my_pe == DEAD) {
 		die(p, g);
 		return;
 	}
 	EXPECT(!wait_for_signal(p, g, p->dims.start + 1));
 	check(g, p->heap->dst, p->dims.n_words, DEAD, 1);
-	status = p->dims.variant == 3 ? shmemd_sync_group(&p->ctx, g)
-				      : wait_for_signal(p, g, p->dims.start + 2);
-	EXPECT(status == SHMEMD_ERR_PEER);
+	EXPECT(wait_in_vain(p, g) == SHMEMD_ERR_PEER);
 	EXPECT(!shmemd_g_u64(&p->ctx, &will, &p->heap->will, p->ctx.my_pe));
 	EXPECT(will == p->dims.start + 7);
-	if (p->dims.variant == 1)
-		return; /* its reason is only the PE's own cause */
+	if (p->dims.variant == BY_FROM) {
+		wait_for_living(p, g);
+		return; /* this PE may know no more than the one cause */
+	}
 	EXPECT(shmemd_failed_pe(&p->ctx) == DEAD);
 	EXPECT(shmemd_failed_cause(&p->ctx) == SHMEMD_CAUSE_DIED);
 	EXPECT(shmemd_arch_ld_relaxed_u32(&p->ctx.causes[DEAD]) == SHMEMD_CAUSE_DIED);
