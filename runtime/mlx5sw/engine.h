@@ -30,6 +30,14 @@ int mlx5swi_key_check(mlx5swi_device_t *dev, const mlx5swi_pd_t *pd, uint32_t ke
 void mlx5swi_payload_read(const mlx5swi_mr_t *mr, void *dst, const uint8_t *p, size_t nbytes);
 void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, size_t nbytes);
 
+/* Words of atomics, 4 or 8 bytes, in the order of this machine. */
+uint64_t mlx5swi_word_read(const mlx5swi_mr_t *mr, const uint8_t *p, uint8_t width);
+void mlx5swi_word_write(const mlx5swi_mr_t *mr, uint8_t *p, uint8_t width, uint64_t value);
+
+/* gpu.c: whether p is memory of a GPU, which copies reach (mr->is_gpu). Call when it is registered:
+ * what copies need is made then, since a kernel that runs later may keep it from being made. */
+int mlx5swi_is_gpu(const void *p);
+
 /* wqe.c: what a WQE says. Pure. */
 typedef struct mlx5swi_sge {
 	uint32_t nbytes, lkey;

@@ -35,8 +35,7 @@ enum mlx5swi_nak {
 
 typedef struct mlx5swi_packet {
 	struct mlx5swi_packet *next;
-	uint64_t due; /* not to be delivered before */
-	uint32_t capacity, n_refs;
+	uint32_t capacity; /* bytes of data */
 
 	/* From here on it is sent. */
 	uint8_t kind, flags, nak, rnr;
@@ -53,15 +52,19 @@ typedef struct mlx5swi_packet {
 	uint8_t opcode;      /* ATOMIC: of the WQE */
 	uint8_t width;       /* ATOMIC: 4 or 8 */
 	uint16_t zero;
-	uint64_t operands[4]; /* ATOMIC, host order: swap or add, compare or boundary, masks */
-	uint32_t nbytes;      /* of data */
-	uint32_t mtu; /* code; a responder that has another one calls it an invalid request */
+	/* ATOMIC, host order: swap or add, compare or boundary, masks. ATOMIC_DATA: [0] was there. */
+	uint64_t operands[4];
+	uint32_t nbytes; /* of data */
+	uint32_t mtu;    /* code; a responder that has another one calls it an invalid request */
 	uint8_t data[];
 } mlx5swi_packet_t;
 
 /* A packet of qp to its peer, its envelope filled from the QP's path; NULL: no memory. */
 mlx5swi_packet_t *mlx5swi_packet_new(mlx5swi_qp_t *qp, int kind, uint32_t nbytes);
 mlx5swi_packet_t *mlx5swi_packet_copy(const mlx5swi_packet_t *p);
+/* The bytes that are sent, from &p->kind on, and back: NULL if they are none of a packet. */
+size_t mlx5swi_packet_wire_nbytes(const mlx5swi_packet_t *p);
+mlx5swi_packet_t *mlx5swi_packet_from_wire(const void *wire, size_t nbytes);
 void mlx5swi_packet_free(mlx5swi_packet_t *p);
 
 /* Send through the device's port: faults first, then by the envelope to the port it names. It is
