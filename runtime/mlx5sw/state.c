@@ -213,7 +213,7 @@ int mlx5swi_qp_modify(mlx5swi_qp_t *qp, int to, const mlx5swi_qp_attr_t *attr, u
 {
 	int from = qp->state, status = check_given(qp, to, given);
 
-	if (!status)
+	if (!status && given & ~MLX5SWI_BY_COMMAND)
 		status = check_ranges(qp, attr, given);
 	if (status)
 		return status;
