@@ -68,6 +68,7 @@ typedef struct mlx5swi_device {
 	uint8_t is_fatal;
 	mlx5swi_port_t port;
 	mlx5swi_table_t pds, uars, umems, mrs, cqs, qps; /* mrs by key >> 8 */
+	mlx5swi_table_t handles;                         /* AHs, thread domains */
 	struct mlx5swi_context *contexts;                /* open ones */
 	struct mlx5swi_qp *active;                       /* QPs with something to do */
 	struct mlx5swi_qp *half_atomic; /* its responder has loaded, and not stored yet */
@@ -81,6 +82,7 @@ typedef struct mlx5swi_context {
 	struct mlx5swi_context *next;
 	uint32_t refs; /* objects that live in it */
 	struct mlx5swi_events *events;
+	struct mlx5swi_channel *channels; /* of DevX events */
 } mlx5swi_context_t;
 
 typedef struct mlx5swi_pd {
@@ -103,6 +105,8 @@ typedef struct mlx5swi_uar {
 	mlx5swi_context_t *ctx;
 	uint32_t id, refs;
 	uint8_t *page;
+	uint64_t half[2];       /* doorbell.c: complement of a torn doorbell, for each register */
+	uint8_t blueflame_left; /* doorbell.c: words of a BlueFlame write still to come, bits */
 } mlx5swi_uar_t;
 
 typedef struct mlx5swi_umem {
@@ -147,7 +151,6 @@ typedef struct mlx5swi_cq {
 	void *owned, *owned_dbr;         /* verbs: what was allocated */
 	mlx5swi_pd_t *allocator;
 	struct mlx5dv_devx_obj devx;
-	void *event_cookie;
 } mlx5swi_cq_t;
 
 /* As in a QP context. */
@@ -222,8 +225,8 @@ typedef struct mlx5swi_qp {
 	mlx5sw_qp_counters_t counters;
 	struct mlx5swi_qp *next_active;
 	uint8_t is_active, is_verbs;
+	struct ibv_qp_cap cap; /* of a verbs QP */
 	struct mlx5dv_devx_obj devx;
-	void *event_cookie;
 } mlx5swi_qp_t;
 
 typedef struct mlx5swi_ah {
