@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The send queue in miniature. Indexes count requests since the queue was made and never wrap; the
  * doorbell and the completion counter carry their lowest 16 bits. */
+#define SHMEMSIM_CUDA_DIALECT
 #include "mini_queue.h"
 #include <string.h>
 
@@ -23,19 +24,37 @@ typedef struct queue {
 	uint32_t delivered[MINI_MAX_REQUESTS];
 } queue_t;
 
+#define ALONE (MINI_FEW | MINI_MANY | MINI_WEAK | MINI_WEAK_MANY | MINI_UNWRAPPED)
+#define CONSISTENT (ALL & ~(uint32_t)(MINI_WEAK | MINI_WEAK_MANY))
+#define ALL (ALONE | MINI_LANES | MINI_SPLIT | MINI_WIDE)
+
 const mini_text_t mini_texts[MINI_N_MISTAKES] = {
-	[MINI_NONE] = {"none", MINI_IS_HARMLESS},
-	[MINI_NO_LOCK] = {"posting without its lock", MINI_BY_ANY},
-	[MINI_SLOT_OFF_BY_ONE] = {"slot wait off by one", MINI_BY_ANY},
-	[MINI_READY_ADDED] = {"ready index added, not in order", MINI_BY_ANY},
-	[MINI_BATCH_ONLY] = {"doorbell only at batch boundaries", MINI_BY_ANY},
-	[MINI_NO_WRAP] = {"16-bit counter compared without wrap", MINI_BY_ANY},
-	[MINI_NOT_POSTED] = {"poll does not wait for posting", MINI_BY_MANY},
-	[MINI_NO_FENCE_READY] = {"no fence between request and ready index", MINI_WHEN_WEAK},
-	[MINI_NO_FENCE_CONS] = {"no fence between completion and consumer index", MINI_WHEN_WEAK},
-	[MINI_CONS_STORED] = {"consumer index stored, not maxed", MINI_IS_HARMLESS},
-	[MINI_NO_FENCE_RECORD] = {"no second fence before the doorbell record", MINI_IS_HARMLESS},
-	[MINI_DOORBELL_RELAXED] = {"doorbell store relaxed", MINI_IS_HARMLESS},
+	[MINI_NONE] = {"none", 0, ALL},
+	[MINI_NO_LOCK] = {"posting without its lock", MINI_FEW | MINI_MANY | MINI_WEAK, 0},
+	[MINI_SLOT_OFF_BY_ONE] = {"slot wait off by one", ALL, 0},
+	[MINI_READY_ADDED] = {"ready index added, not in order", ALONE | MINI_SPLIT, 0},
+	[MINI_BATCH_ONLY] = {"doorbell only at batch boundaries", MINI_FEW, 0},
+	[MINI_NO_WRAP] = {"16-bit counter compared without wrap", ALL & ~(uint32_t)MINI_UNWRAPPED,
+			  MINI_UNWRAPPED},
+	[MINI_NOT_POSTED] = {"poll does not wait for posting", MINI_MANY, 0},
+	[MINI_NO_FENCE_READY] = {"no fence between request and ready index", MINI_WEAK, CONSISTENT},
+	[MINI_NO_FENCE_CONS] = {"no fence between completion and consumer index", MINI_WEAK,
+				CONSISTENT},
+	[MINI_NO_FENCE_POSTED] = {"no fence between posted index and completion", MINI_WEAK_MANY,
+				  CONSISTENT},
+	/* Another fence covers it, or the value is derived again. */
+	[MINI_CONS_STORED] = {"consumer index stored, not maxed", 0, ALL},
+	[MINI_NO_FENCE_RECORD] = {"no second fence before the doorbell record", 0, ALL},
+	[MINI_DOORBELL_RELAXED] = {"doorbell store relaxed", 0, ALL},
+	[MINI_NO_SYNC] = {"leader does not wait for its lanes", MINI_LANES | MINI_SPLIT | MINI_WIDE,
+			  ALONE},
+	[MINI_NO_SYNC_AFTER] = {"lanes do not wait for their leader",
+				MINI_LANES | MINI_SPLIT | MINI_WIDE, ALONE},
+	[MINI_LANE_AS_RANK] = {"slot by lane, not by rank", MINI_SPLIT,
+			       ALONE | MINI_LANES | MINI_WIDE},
+	[MINI_ONE_ROUND] = {"all lanes wait for slots at once", MINI_SPLIT | MINI_WIDE,
+			    ALONE | MINI_LANES},
+	[MINI_UNEVEN_ROUND] = {"rounds by slots, not by batches", MINI_SPLIT, ALONE | MINI_LANES},
 };
 
 /* Raise *p to v; returns what it was. */
@@ -78,6 +97,9 @@ static void poll(queue_t *q, uint64_t index)
 		/* The counter means nothing for what was not posted: it may be a lap behind. */
 		while (!IS(MINI_NOT_POSTED) && shmemd_arch_ld_relaxed_u64(&q->posted) < index)
 			shmemd_arch_spin_hint();
+		/* Nor does one that is older than what the poster knew: it may be a lap behind. */
+		if (!IS(MINI_NO_FENCE_POSTED))
+			shmemd_arch_fence_quiet();
 		uint16_t c = (uint16_t)shmemd_arch_ld_relaxed_u32(&q->completed);
 		if (is_complete(q, index, c)) {
 			uint64_t wide = (index & ~(uint64_t)0xffff) | c;
@@ -110,32 +132,89 @@ static void post(queue_t *q, uint64_t index)
 	}
 }
 
-/* Requests up to index are ready once all before it are. */
-static void publish_ready(queue_t *q, uint64_t index)
+/* The requests [index, end) are ready once all before them are. */
+static void publish_ready(queue_t *q, uint64_t index, uint64_t end)
 {
 	if (!IS(MINI_NO_FENCE_READY))
 		shmemd_arch_fence_quiet();
 	if (IS(MINI_READY_ADDED))
-		shmemd_arch_atom_add_u64(&q->ready, 1);
+		shmemd_arch_atom_add_u64(&q->ready, end - index);
 	else
-		while (shmemd_arch_atom_cas_u64(&q->ready, index, index + 1) != index)
+		while (shmemd_arch_atom_cas_u64(&q->ready, index, end) != index)
 			shmemd_arch_spin_hint();
 	shmemd_arch_fence_quiet();
 }
 
-static void send(queue_t *q, uint32_t to, uint32_t value)
+/* Write a request as soon as its slot is free. */
+static void write_request(queue_t *q, uint64_t index, uint32_t to, uint32_t value)
 {
-	uint64_t index = shmemd_arch_atom_add_u64(&q->reserved, 1), end = index + 1;
+	uint64_t end = index + 1;
 	request_t *r = &q->ring[index % MINI_SLOTS];
 	if (end > MINI_SLOTS)
 		poll(q, end - MINI_SLOTS - IS(MINI_SLOT_OFF_BY_ONE));
 	shmemd_arch_st_relaxed_u32(&r->value, value);
 	shmemd_arch_st_relaxed_u32(&r->op, ((uint32_t)index & 0xffff) << 8 | to);
-	publish_ready(q, index);
+}
+
+/* Hand the requests [index, end), which are written, to the adapter. */
+static void submit(queue_t *q, uint64_t index, uint64_t end)
+{
+	publish_ready(q, index, end);
 	/* The last of those under way rings for all. */
 	int is_last = !IS(MINI_BATCH_ONLY) && end == shmemd_arch_ld_relaxed_u64(&q->reserved);
 	if (is_last || index / MINI_BATCH != end / MINI_BATCH)
 		post(q, end);
+}
+
+static void send_alone(queue_t *q, uint32_t to, uint32_t value)
+{
+	uint64_t index = shmemd_arch_atom_add_u64(&q->reserved, 1);
+	write_request(q, index, to, value);
+	submit(q, index, index + 1);
+}
+
+/* Where a round that begins at index ends: with its batch, whose requests wait for none of the same
+ * batch, or with the last request. */
+static uint64_t end_of_round(const queue_t *q, uint64_t index, uint64_t end)
+{
+	uint64_t batch_end = index / MINI_BATCH * MINI_BATCH + MINI_BATCH;
+	if (IS(MINI_ONE_ROUND))
+		return end;
+	if (IS(MINI_UNEVEN_ROUND))
+		batch_end = index + MINI_SLOTS;
+	return batch_end < end ? batch_end : end;
+}
+
+/* The lanes found converged: their lowest reserves for all, and submits in rounds, since lanes that
+ * are more than slots would wait for each other. */
+static void send_together(queue_t *q, uint32_t to, uint32_t value)
+{
+	uint32_t mask = __activemask(), lane = shmemd_arch_lane();
+	uint32_t leader = (uint32_t)__ffs(mask) - 1, n = (uint32_t)__popc(mask);
+	uint32_t rank = IS(MINI_LANE_AS_RANK) ? lane : (uint32_t)__popc(mask & ((1u << lane) - 1));
+	uint64_t base = 0;
+	if (lane == leader)
+		base = shmemd_arch_atom_add_u64(&q->reserved, n);
+	base = __shfl_sync(mask, base, (int)leader);
+	for (uint64_t from = base, to_end; from < base + n; from = to_end) {
+		to_end = end_of_round(q, from, base + n);
+		if (base + rank >= from && base + rank < to_end)
+			write_request(q, base + rank, to, value);
+		if (!IS(MINI_NO_SYNC))
+			__syncwarp(mask);
+		if (lane == leader)
+			submit(q, from, to_end);
+	}
+	if (!IS(MINI_NO_SYNC_AFTER)) /* quiet covers what was submitted */
+		__syncwarp(mask);
+}
+
+static void send(queue_t *q, uint32_t to, uint32_t value)
+{
+	if (q->setup.n_lanes)
+		send_together(q, to, value);
+	else
+		send_alone(q, to, value);
 }
 
 static void quiet(queue_t *q)
@@ -148,7 +227,8 @@ static void quiet(queue_t *q)
 static void producer(const void *params)
 {
 	queue_t *q = *(queue_t *const *)params;
-	uint32_t n = q->setup.n_requests, first = shmemd_arch_block() * n;
+	uint32_t n = q->setup.n_requests;
+	uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) * n;
 	for (uint32_t i = first; i < first + n; i++)
 		send(q, i, 1000 + i);
 	quiet(q);
@@ -217,6 +297,8 @@ int mini_main(int pe, int n_pes, void *setup)
 	(void)pe;
 	(void)n_pes;
 	reset(q, s);
-	return shmemsim_launch(producer, &q, sizeof(q), s->n_producers, 1, 0, NULL) ||
+	uint32_t n_threads = s->n_lanes ? s->n_lanes : 1;
+	return shmemsim_launch(producer, &q, sizeof(q), s->n_producers / n_threads, n_threads, 0,
+			       NULL) ||
 	       shmemsim_agent("adapter", adapter, q) || shmemsim_sync(NULL);
 }

@@ -2,7 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A send queue in miniature, as the example of agents: GPU threads (producers) reserve slots of a
  * ring, write requests, publish them in order and ring a doorbell; an agent plays the adapter that
- * fetches requests, executes them and reports a 16-bit counter of what it has completed.
+ * fetches requests, executes them and reports a 16-bit counter of what it has completed. The lanes
+ * of a warp may go together: one reserves for all that it finds converged.
  *
  * It can be built wrong in known ways. Which policy finds which mistake after how many schedules is
  * the measure of the explorer (the program mini_queue_table). */
@@ -28,29 +29,43 @@ enum mini_mistake {
 	MINI_BATCH_ONLY,      /* the doorbell is rung at batch boundaries only */
 	MINI_NO_FENCE_CONS,   /* none between the completion counter and the consumer index */
 	MINI_NO_WRAP,         /* 16-bit counter compared as if it never wrapped */
+	MINI_NO_FENCE_POSTED, /* none between the posted index and the completion counter */
+	/* Of lanes that go together */
+	MINI_NO_SYNC,       /* the leader publishes before all lanes have written */
+	MINI_NO_SYNC_AFTER, /* the others go on before the leader has published */
+	MINI_LANE_AS_RANK,  /* slot by the number of the lane, not by those before it in the mask */
+	MINI_ONE_ROUND,     /* all lanes wait for slots before the first of them are published */
+	MINI_UNEVEN_ROUND,  /* rounds of as many lanes as slots, wherever the batch ends */
 	MINI_N_MISTAKES,
 };
 
-/* When a search of 20,000 schedules must find a mistake. */
-enum mini_found {
-	MINI_BY_ANY,     /* by random and by PCT */
-	MINI_BY_MANY,    /* with more producers than slots */
-	MINI_WHEN_WEAK,  /* by weak memory only */
-	MINI_IS_HARMLESS /* never: another fence covers it, or the value is derived again */
+/* Kinds of setups and searches. Counters start below where they wrap, at the begin of a batch if
+ * lanes go together. */
+enum mini_kind {
+	MINI_FEW = 1u,        /* fewer producers than slots, each alone */
+	MINI_MANY = 2u,       /* more producers than slots */
+	MINI_UNWRAPPED = 4u,  /* few, but counters start at 0 */
+	MINI_WEAK = 8u,       /* few, and loads may read older values */
+	MINI_WEAK_MANY = 16u, /* many, and older values */
+	MINI_LANES = 32u,     /* lanes go together, all of a warp, no more than slots */
+	MINI_SPLIT = 64u,     /* the warps are split */
+	MINI_WIDE = 128u,     /* more lanes than slots */
 };
 
 typedef struct mini_text {
 	const char *text;
-	int found; /* mini_found */
+	uint32_t found;  /* mini_kinds in each of which 20,000 schedules must find the mistake */
+	uint32_t hidden; /* and those in which no schedule can. */
 } mini_text_t;
 
 extern const mini_text_t mini_texts[MINI_N_MISTAKES];
 
 typedef struct mini_setup {
 	int mistake;          /* mini_mistake */
-	uint32_t n_producers; /* each a block of one thread */
+	uint32_t n_producers; /* threads */
 	uint32_t n_requests;  /* of each; n_producers * n_requests <= MINI_MAX_REQUESTS */
 	uint64_t start;       /* first index; below 2^16 and 2^32 to see the wrap */
+	uint32_t n_lanes;     /* that go together: producers of a block; 0: each goes alone */
 } mini_setup_t;
 
 /* pe_main of a run with one PE; setup: mini_setup_t. */
