@@ -20,7 +20,7 @@ static void let_turns_pass(shmemd_group_t g)
 {
 	unsigned n = g.rank ? 0 : shmemsim_choose(4) * 16 + shmemsim_choose(18);
 	while (n--)
-		shmemsim_sleep(1);
+		shmemsim_sleep(1000);
 	shmemd_group_sync(g);
 }
 
