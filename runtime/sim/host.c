@@ -48,6 +48,11 @@ static shmemsimi_fiber_t *add_host(int kind, int pe, const char *name, void (*fn
 	return f;
 }
 
+int shmemsim_pe(void)
+{
+	return shmemsimi_w.current->pe;
+}
+
 int shmemsim_agent(const char *name, void (*fn)(void *arg), void *arg)
 {
 	if (shmemsimi_w.mode != MODE_RUN) {

@@ -86,6 +86,9 @@ SHMEMSIM_API const char *shmemsim_report(void);
  * call gives a new one. NULL outside of shmemsim_run. Owned by the emulator. */
 SHMEMSIM_API const shmemh_boot_t *shmemsim_boot(void);
 
+/* The PE whose main, or a thread of whose kernels, the caller is; -1: an agent, or no fiber. */
+SHMEMSIM_API int shmemsim_pe(void);
+
 /* Start a fiber that is no PE and no CUDA thread: an adapter, an injector of faults. The run does
  * not wait for it. Returns 0, or 1 outside of shmemsim_run. name: copied. */
 SHMEMSIM_API int shmemsim_agent(const char *name, void (*fn)(void *arg), void *arg);

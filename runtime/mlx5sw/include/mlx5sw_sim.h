@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The adapter on the CPU emulator: host h is PE h, the devices are an agent. All that they read and
+ * write goes through the emulator, so that its schedules, its clock and its weak memory reach them.
+ *
+ * In each run, one PE calls mlx5sw_sim_start before any other uses the adapter. */
+#ifndef MLX5SW_SIM_H
+#define MLX5SW_SIM_H
+
+#include <errno.h>
+#include <mlx5sw.h>
+#include <shmem_sim.h>
+#include <string.h>
+
+/* What the hooks need; belongs to the caller, and must last as long as the adapter's world. */
+typedef struct mlx5sw_sim {
+	uint32_t is_locked, n_waiting;
+	uint32_t chaos; /* MLX5SW_CHAOS_ */
+} mlx5sw_sim_t;
+
+static inline uint64_t mlx5sw_sim_now(void *arg)
+{
+	(void)arg;
+	return shmemd_arch_time_ns();
+}
+
+static inline unsigned mlx5sw_sim_choose(void *arg, unsigned n)
+{
+	(void)arg;
+	return shmemsim_choose(n);
+}
+
+static inline int mlx5sw_sim_host(void *arg)
+{
+	int pe = shmemsim_pe();
+	(void)arg;
+	return pe < 0 ? 0 : pe;
+}
+
+/* What was written before the doorbell was rung may be read from now on. */
+static inline uint64_t mlx5sw_sim_take(void *arg, void *reg)
+{
+	(void)arg;
+	if (shmemd_arch_ld_relaxed_u64(reg) == UINT64_MAX)
+		return UINT64_MAX;
+	uint64_t v = shmemd_arch_atom_exch_u64(reg, UINT64_MAX);
+	shmemd_arch_fence_order();
+	return v;
+}
+
+/* An atomic is one update, in two calls between which nothing happens; with MLX5SW_CHAOS_ATOMIC it
+ * is a load and a store, and others may come between. */
+static inline void mlx5sw_sim_atomic_load(const mlx5sw_sim_t *s, void *dst, const void *src,
+					  size_t nbytes)
+{
+	uint64_t word;
+	shmemd_arch_fence_order();
+	if (s->chaos & MLX5SW_CHAOS_ATOMIC)
+		word = nbytes == 4 ? shmemd_arch_atom_add_u32((void *)(uintptr_t)src, 0)
+				   : shmemd_arch_atom_add_u64((void *)(uintptr_t)src, 0);
+	else {
+		(void)shmemsim_access(src, (uint32_t)nbytes, SHMEMSIM_RMW, NULL);
+		word = nbytes == 4 ? __atomic_load_n((const uint32_t *)src, __ATOMIC_ACQUIRE)
+				   : __atomic_load_n((const uint64_t *)src, __ATOMIC_ACQUIRE);
+	}
+	memcpy(dst, &word, nbytes);
+}
+
+static inline void mlx5sw_sim_atomic_store(const mlx5sw_sim_t *s, void *dst, uint64_t word,
+					   size_t nbytes)
+{
+	if (s->chaos & MLX5SW_CHAOS_ATOMIC) {
+		shmemd_arch_fence_order();
+		if (nbytes == 4)
+			shmemd_arch_st_relaxed_u32(dst, (uint32_t)word);
+		else
+			shmemd_arch_st_relaxed_u64(dst, word);
+		return;
+	}
+	if (nbytes == 4)
+		__atomic_store_n((uint32_t *)dst, (uint32_t)word, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n((uint64_t *)dst, word, __ATOMIC_RELEASE);
+	shmemsim_changed(1);
+	shmemsim_updated(dst, (uint32_t)nbytes, SHMEMSIM_RMW, 1);
+}
+
+/* The largest aligned word, of n bytes, with which a copy can go on. */
+static inline size_t mlx5sw_sim_width(const void *p, size_t nbytes)
+{
+	uintptr_t at = (uintptr_t)p;
+	return at % 8 == 0 && nbytes >= 8 ? 8 : at % 4 == 0 && nbytes >= 4 ? 4 : 1;
+}
+
+static inline void mlx5sw_sim_load(void *arg, void *dst, const void *src, size_t nbytes, int access)
+{
+	const uint8_t *from = (const uint8_t *)src;
+	uint8_t *to = (uint8_t *)dst;
+	if (access == MLX5SW_ATOMIC) {
+		mlx5sw_sim_atomic_load((const mlx5sw_sim_t *)arg, dst, src, nbytes);
+		return;
+	}
+	for (size_t n; nbytes; nbytes -= n, from += n, to += n) {
+		n = mlx5sw_sim_width(from, nbytes);
+		uint64_t word = n == 8   ? shmemd_arch_ld_relaxed_u64(from)
+				: n == 4 ? shmemd_arch_ld_relaxed_u32(from)
+					 : shmemd_arch_ld_relaxed_u8(from);
+		memcpy(to, &word, n); /* little-endian, as all of the emulator */
+	}
+	if (access == MLX5SW_DBR)
+		shmemd_arch_fence_order();
+}
+
+/* What one call stores comes after all that earlier calls stored. */
+static inline void mlx5sw_sim_store(void *arg, void *dst, const void *src, size_t nbytes,
+				    int access)
+{
+	const uint8_t *from = (const uint8_t *)src;
+	uint8_t *to = (uint8_t *)dst;
+	uint64_t word = 0;
+	if (access == MLX5SW_ATOMIC) {
+		memcpy(&word, src, nbytes);
+		mlx5sw_sim_atomic_store((const mlx5sw_sim_t *)arg, dst, word, nbytes);
+		return;
+	}
+	shmemd_arch_fence_order();
+	for (size_t n; nbytes; nbytes -= n, from += n, to += n) {
+		n = mlx5sw_sim_width(to, nbytes);
+		memcpy(&word, from, n);
+		if (n == 8)
+			shmemd_arch_st_relaxed_u64(to, word);
+		else if (n == 4)
+			shmemd_arch_st_relaxed_u32(to, (uint32_t)word);
+		else
+			shmemd_arch_st_relaxed_u8(to, (uint8_t)word);
+	}
+}
+
+/* Fibers change only inside the emulator: looking and setting is one step. */
+static inline void mlx5sw_sim_lock(void *arg)
+{
+	mlx5sw_sim_t *s = (mlx5sw_sim_t *)arg;
+	s->n_waiting++;
+	while (__atomic_load_n(&s->is_locked, __ATOMIC_ACQUIRE))
+		shmemd_arch_spin_hint();
+	s->n_waiting--;
+	__atomic_store_n(&s->is_locked, 1, __ATOMIC_RELAXED);
+}
+
+static inline void mlx5sw_sim_unlock(void *arg)
+{
+	mlx5sw_sim_t *s = (mlx5sw_sim_t *)arg;
+	__atomic_store_n(&s->is_locked, 0, __ATOMIC_RELEASE);
+	if (s->n_waiting)
+		shmemsim_changed(1); /* worth another look */
+}
+
+static inline void mlx5sw_sim_devices(void *arg)
+{
+	(void)arg;
+	for (;;)
+		if (!mlx5sw_step())
+			shmemd_arch_spin_hint();
+}
+
+/* Begin a new world, and an agent that runs its devices until the run ends.
+ *
+ * Callers  one PE's main, once in a run.
+ * s        reset here.
+ * Returns  0, or an errno value: of mlx5sw_start; EPERM: this is no PE.
+ */
+static inline int mlx5sw_sim_start(mlx5sw_sim_t *s, const mlx5sw_config_t *cfg)
+{
+	mlx5sw_hooks_t h;
+	memset(s, 0, sizeof(*s));
+	memset(&h, 0, sizeof(h));
+	s->chaos = cfg->chaos;
+	h.size = sizeof(h);
+	h.arg = s;
+	h.now = mlx5sw_sim_now;
+	h.choose = mlx5sw_sim_choose;
+	h.host = mlx5sw_sim_host;
+	h.take = mlx5sw_sim_take;
+	h.load = mlx5sw_sim_load;
+	h.store = mlx5sw_sim_store;
+	h.lock = mlx5sw_sim_lock;
+	h.unlock = mlx5sw_sim_unlock;
+	int err = mlx5sw_start(cfg, &h);
+	return err ? err : shmemsim_agent("mlx5", mlx5sw_sim_devices, NULL) ? EPERM : 0;
+}
+
+#endif
