@@ -104,6 +104,7 @@ static void device_empty(mlx5swi_device_t *dev)
 	empty(&dev->umems, free);
 	empty(&dev->uars, free_uar);
 	empty(&dev->pds, free);
+	empty(&dev->handles, free);
 	while ((ctx = dev->contexts)) {
 		dev->contexts = ctx->next;
 		mlx5swi_events_free(ctx);
@@ -113,20 +114,20 @@ static void device_empty(mlx5swi_device_t *dev)
 
 static void objects_free(void)
 {
+	mlx5swi_engine_stop(); /* nothing is placed any more: memory may have ended before */
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++)
 		device_empty(&mlx5swi_w->devices[i]);
 	mlx5swi_faults_stop();
 	mlx5swi_lint_stop();
 	mlx5swi_dmabufs_free();
-	mlx5swi_engine_stop();
 }
 
 static void devices_free(void)
 {
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++) {
 		mlx5swi_device_t *dev = &mlx5swi_w->devices[i];
-		mlx5swi_table_t *tables[] = {&dev->pds, &dev->uars, &dev->umems,
-					     &dev->mrs, &dev->cqs,  &dev->qps};
+		mlx5swi_table_t *tables[] = {&dev->pds, &dev->uars, &dev->umems,  &dev->mrs,
+					     &dev->cqs, &dev->qps,  &dev->handles};
 
 		for (size_t k = 0; k < sizeof(tables) / sizeof(tables[0]); k++)
 			mlx5swi_table_free(tables[k]);
