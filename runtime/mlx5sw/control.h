@@ -61,7 +61,10 @@ void mlx5swi_table_free(mlx5swi_table_t *t);
 void mlx5swi_port_init(mlx5swi_port_t *port);           /* from its device's host and index */
 void mlx5swi_port_set(mlx5swi_port_t *port, int is_up); /* with the events */
 /* The MAC that a GID's port would have; 0, or ENOENT: nobody has that GID. */
-int mlx5swi_resolve(const mlx5swi_port_t *from, const uint8_t gid[16], uint8_t mac[6]);
+int mlx5swi_resolve(const uint8_t gid[16], uint8_t mac[6]);
+/* Where the port of a GID is: its process. 0, or ENOENT: it is none of ours. LIDs are
+ * 1 + host * MLX5SWI_MAX_DEVICES + index. */
+int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place);
 
 /* uar.c */
 mlx5swi_uar_t *mlx5swi_uar_new(mlx5swi_context_t *ctx); /* NULL: no memory */

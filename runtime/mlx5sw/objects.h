@@ -7,8 +7,10 @@
 #ifndef MLX5SW_OBJECTS_H
 #define MLX5SW_OBJECTS_H
 
+#pragma GCC visibility push(default) /* the entry points that they declare are ours */
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
+#pragma GCC visibility pop
 #include <mlx5sw.h>
 
 #define MLX5SWI_BLOCK 64u     /* bytes of a WQE basic block */
