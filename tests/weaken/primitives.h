@@ -7,8 +7,10 @@
 #ifndef WEAKEN_PRIMITIVES_H
 #define WEAKEN_PRIMITIVES_H
 
-/* Functions that nobody calls are kept: their sites count too. */
+/* One source includes all headers and keeps the functions that nobody calls: their sites count. */
+#ifdef WEAKEN_ALL
 #define SHMEMD_FN static inline __attribute__((used))
+#endif
 
 #include <shmem_dev/arch/arch.h>
 #include "site.h"
