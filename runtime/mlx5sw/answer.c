@@ -297,9 +297,9 @@ static int is_expected(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 
-	return (qp->state == MLX5SWI_RTS || qp->state == MLX5SWI_SQD) &&
-	       p->sqpn == qp->attr.remote_qpn && mlx5swi_psn_diff(p->psn, r->una) >= 0 &&
-	       mlx5swi_psn_diff(p->psn, r->end) < 0 && !mlx5swi_entry(qp, r->acked)->syndrome;
+	return qp->state == MLX5SWI_RTS && p->sqpn == qp->attr.remote_qpn &&
+	       mlx5swi_psn_diff(p->psn, r->una) >= 0 && mlx5swi_psn_diff(p->psn, r->end) < 0 &&
+	       !mlx5swi_entry(qp, r->acked)->syndrome;
 }
 
 void mlx5swi_requester_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)

@@ -85,7 +85,7 @@ void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index)
 		mlx5swi_flush_again(qp);
 		return;
 	}
-	if (!qp->sq || (qp->state != MLX5SWI_RTS && qp->state != MLX5SWI_SQD)) {
+	if (!qp->sq || qp->state != MLX5SWI_RTS) {
 		mlx5swi_lint("D11", qp, index, "rung in state %u: only RTS sends", qp->state);
 		return;
 	}

@@ -16,7 +16,6 @@ void mlx5swi_enter_error(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 
-	r->is_failed = 1;
 	r->deadline = UINT64_MAX;
 	r->wait = 0;
 	r->flush_due = mlx5swi_now() + delay(FIRST_FLUSH_NS);

@@ -4,10 +4,8 @@
 #include "requester.h"
 
 #include <stdlib.h>
-#include "control.h"
 
 #define BATCH 64u /* packets of one turn */
-#define EQE_SQ_DRAINED 3u
 
 struct mlx5swi_requester *mlx5swi_requester_new(mlx5swi_qp_t *qp)
 {
@@ -37,7 +35,7 @@ void mlx5swi_requester_reset(mlx5swi_qp_t *qp)
 	r->head = r->acked = r->at = r->fresh = r->fetched = 0;
 	r->done = r->fetch = r->pi = start;
 	r->last_index = r->last_record = start;
-	r->is_rung = r->is_connected = r->is_failed = r->is_drained = 0;
+	r->is_rung = 0;
 	r->cause = MLX5_CQE_SYNDROME_WR_FLUSH_ERR;
 	r->vendor = MLX5SWI_VENDOR_2ERR;
 	r->packet = r->n_reads = r->ssn = 0;
@@ -53,15 +51,9 @@ void mlx5swi_requester_state(mlx5swi_qp_t *qp)
 	struct mlx5swi_requester *r = qp->requester;
 
 	if (qp->state == MLX5SWI_RTS) {
-		if (!r->is_connected)
-			r->una = r->end = r->next = qp->attr.next_send_psn;
-		r->is_connected = 1;
-		r->is_drained = 0;
+		r->una = r->end = r->next = qp->attr.next_send_psn;
 		mlx5swi_progress(qp);
-		mlx5swi_qp_wake(qp);
-	} else if (qp->state == MLX5SWI_SQD) {
-		mlx5swi_qp_wake(qp);
-	} else if (qp->state == MLX5SWI_ERR && !r->is_failed) {
+	} else if (qp->state == MLX5SWI_ERR) {
 		mlx5swi_enter_error(qp);
 	}
 }
@@ -131,17 +123,6 @@ static unsigned complete(mlx5swi_qp_t *qp, unsigned limit)
 	return n;
 }
 
-static unsigned drain(mlx5swi_qp_t *qp)
-{
-	struct mlx5swi_requester *r = qp->requester;
-
-	if (qp->state != MLX5SWI_SQD || r->is_drained || r->head != r->fresh)
-		return 0;
-	r->is_drained = 1;
-	mlx5swi_event_qp(qp, EQE_SQ_DRAINED);
-	return 1;
-}
-
 /* Completions may be late, as long as there is something else to do. */
 static unsigned complete_or_not(mlx5swi_qp_t *qp)
 {
@@ -164,18 +145,17 @@ unsigned mlx5swi_requester_run(mlx5swi_qp_t *qp)
 	const unsigned limit = mlx5swi_has_chaos(MLX5SW_CHAOS_ORDER) ? 1 : BATCH;
 	unsigned n;
 
-	if (!qp->sq || qp->state < MLX5SWI_RTS)
+	if (!qp->sq || (qp->state != MLX5SWI_RTS && qp->state != MLX5SWI_ERR))
 		return 0;
 	n = complete_or_not(qp);
 	if (qp->state == MLX5SWI_ERR)
 		return n + run_error(qp, limit);
 	n += mlx5swi_timeout(qp);
-	if (qp->state == MLX5SWI_RTS)
-		n += mlx5swi_fetch(qp);
+	n += mlx5swi_fetch(qp);
 	n += mlx5swi_send(qp, limit);
 	if (qp->requester->is_timer_old)
 		mlx5swi_restart_timer(qp);
-	return n + drain(qp);
+	return n;
 }
 
 uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp)

@@ -33,7 +33,7 @@ struct mlx5swi_requester {
 	uint32_t head, acked, at, fresh, fetched;
 	uint16_t done, fetch, pi;         /* blocks: completed, fetched, produced */
 	uint16_t last_index, last_record; /* of doorbells, if it is_rung */
-	uint8_t is_rung, is_connected, is_failed, is_drained;
+	uint8_t is_rung;
 	uint8_t cause, vendor;         /* ERR: what the next completion says */
 	uint32_t packet;               /* of WQE `at`: its next */
 	uint32_t una, end, next;       /* PSN: not acknowledged, not sent, not assigned */

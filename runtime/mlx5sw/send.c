@@ -11,12 +11,8 @@ int mlx5swi_may_send(const mlx5swi_qp_t *qp)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 
-	if (r->wait || r->at == r->fetched || mlx5swi_entry(qp, r->acked)->syndrome ||
-	    mlx5swi_entry(qp, r->at)->syndrome)
-		return 0;
-	if (r->at == r->fresh)
-		return qp->state == MLX5SWI_RTS;
-	return qp->state == MLX5SWI_RTS || qp->state == MLX5SWI_SQD;
+	return qp->state == MLX5SWI_RTS && !r->wait && r->at != r->fetched &&
+	       !mlx5swi_entry(qp, r->acked)->syndrome && !mlx5swi_entry(qp, r->at)->syndrome;
 }
 
 static uint32_t next_psn(const mlx5swi_qp_t *qp)

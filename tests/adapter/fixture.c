@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "fixture.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_ALLOCATED 256u
+#define MAX_TURNS 10000000u
+#define CQE_NBYTES 64u
+#define RQ_STRIDE 16u
+#define ALL_RIGHTS                                                                                 \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
+	 IBV_ACCESS_REMOTE_ATOMIC)
+
+uint64_t adapter_clock, adapter_seed;
+static int caller_host;
+static void *allocated[MAX_ALLOCATED];
+static unsigned n_allocated;
+
+static void *allocate(size_t nbytes)
+{
+	void *p = aligned_alloc(4096, (nbytes + 4095) / 4096 * 4096);
+
+	assert_non_null(p);
+	assert_true(n_allocated < MAX_ALLOCATED);
+	allocated[n_allocated++] = p;
+	return memset(p, 0, nbytes);
+}
+
+static uint64_t virtual_now(void *arg)
+{
+	(void)arg;
+	return adapter_clock;
+}
+
+static unsigned seeded_choice(void *arg, unsigned n)
+{
+	(void)arg;
+	adapter_seed =
+		adapter_seed * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+	return (unsigned)((adapter_seed >> 33) % n);
+}
+
+static int virtual_host(void *arg)
+{
+	(void)arg;
+	return caller_host;
+}
+
+mlx5sw_config_t adapter_config(void)
+{
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+
+	cfg.n_hosts = 2;
+	cfg.n_devices = 1;
+	cfg.timing = MLX5SW_TIMING_FAST;
+	cfg.lint = MLX5SW_LINT_STRICT;
+	return cfg;
+}
+
+void adapter_start(const mlx5sw_config_t *cfg)
+{
+	const mlx5sw_config_t usual = adapter_config();
+	mlx5sw_hooks_t hooks;
+
+	mlx5swi_plain_hooks(&hooks);
+	hooks.now = virtual_now;
+	hooks.choose = seeded_choice;
+	hooks.host = virtual_host;
+	adapter_clock = 1000;
+	adapter_seed = 1;
+	assert_int_equal(mlx5sw_start(cfg ? cfg : &usual, &hooks), 0);
+}
+
+void adapter_stop(void)
+{
+	mlx5sw_stop();
+	while (n_allocated)
+		free(allocated[--n_allocated]);
+}
+
+static void open_device(adapter_end_t *e, const adapter_spec_t *spec)
+{
+	struct ibv_device **list;
+	int n;
+
+	caller_host = (int)spec->host;
+	list = ibv_get_device_list(&n);
+	assert_non_null(list);
+	assert_in_range(spec->device, 0, n - 1);
+	e->ctx = ibv_open_device(list[spec->device]);
+	assert_non_null(e->ctx);
+	ibv_free_device_list(list);
+	e->pd = ibv_alloc_pd(e->ctx);
+	assert_non_null(e->pd);
+	e->memory = allocate(ADAPTER_NBYTES);
+	e->mr = ibv_reg_mr(e->pd, e->memory, ADAPTER_NBYTES,
+			   spec->access ? spec->access : ALL_RIGHTS);
+	assert_non_null(e->mr);
+}
+
+static void make_cq(adapter_end_t *e, const adapter_spec_t *s)
+{
+	mlx5swi_cq_spec_t spec = {0};
+	uint32_t n = s->cq_entries ? s->cq_entries : 64;
+
+	e->cq_entries = n;
+	e->cqes = allocate((size_t)n * CQE_NBYTES);
+	memset(e->cqes, 0xff, (size_t)n * CQE_NBYTES);
+	e->cq_dbr = allocate(8);
+	spec.buf = e->cqes;
+	spec.buf_nbytes = (size_t)n * CQE_NBYTES;
+	spec.dbr = e->cq_dbr;
+	spec.eqn = MLX5SWI_EQN;
+	spec.is_collapsed = s->is_collapsed;
+	spec.ignores_overrun = !s->minds_overrun;
+	spec.uar = (mlx5swi_uar_t *)e->uar;
+	while (n > 1u << spec.log_size)
+		spec.log_size++;
+	assert_int_equal(
+		mlx5swi_cq_create((mlx5swi_context_t *)verbs_get_ctx(e->ctx), &spec, &e->cq), 0);
+}
+
+static void make_qp(adapter_end_t *e, const adapter_spec_t *s)
+{
+	mlx5swi_qp_spec_t spec = {0};
+
+	e->sq_blocks = s->sq_blocks ? s->sq_blocks : 64;
+	e->sq = allocate(e->sq_blocks * 64);
+	e->dbr = allocate(8);
+	spec.pd = (mlx5swi_pd_t *)e->pd;
+	spec.send_cq = spec.recv_cq = e->cq;
+	spec.sq = e->sq;
+	spec.sq_nbytes = e->sq_blocks * 64;
+	spec.sq_blocks = e->sq_blocks;
+	if (s->rq_wqes) {
+		e->rq = allocate(s->rq_wqes * RQ_STRIDE);
+		spec.rq = e->rq;
+		spec.rq_nbytes = s->rq_wqes * RQ_STRIDE;
+		spec.rq_wqes = s->rq_wqes;
+		spec.rq_stride = RQ_STRIDE;
+	}
+	spec.dbr = s->has_no_dbr ? NULL : e->dbr;
+	spec.has_no_dbr = s->has_no_dbr;
+	spec.is_signed = s->is_signed;
+	spec.uar = (mlx5swi_uar_t *)e->uar;
+	spec.user_index = 0xabcdef;
+	assert_int_equal(
+		mlx5swi_qp_create((mlx5swi_context_t *)verbs_get_ctx(e->ctx), &spec, &e->qp), 0);
+	e->pi = mlx5swi_w->cfg.start_index;
+}
+
+void adapter_make(adapter_end_t *e, const adapter_spec_t *spec)
+{
+	static const adapter_spec_t usual;
+
+	if (!spec)
+		spec = &usual;
+	memset(e, 0, sizeof(*e));
+	if (spec->with)
+		*e = *spec->with;
+	else
+		open_device(e, spec);
+	e->uar = mlx5dv_devx_alloc_uar(e->ctx, 0);
+	assert_non_null(e->uar);
+	if (!spec->with)
+		make_cq(e, spec);
+	make_qp(e, spec);
+}
+
+static void modify(adapter_end_t *e, int to, const mlx5swi_qp_attr_t *attr, uint32_t given)
+{
+	if (mlx5swi_qp_modify(e->qp, to, attr, given) != 0)
+		fail_msg("%s", mlx5swi_refusal());
+}
+
+void adapter_init(adapter_end_t *e)
+{
+	const mlx5swi_qp_attr_t attr = {
+		.rwe = 1, .rre = 1, .rae = 1, .atomic_mode = 3, .path.port = 1};
+
+	modify(e, MLX5SWI_INIT, &attr,
+	       MLX5SWI_ATTR_PORT | MLX5SWI_ATTR_PKEY | MLX5SWI_ATTR_ACCESS |
+		       MLX5SWI_ATTR_ATOMIC_MODE);
+}
+
+mlx5swi_qp_attr_t adapter_attr(const adapter_end_t *e, const adapter_end_t *peer)
+{
+	const mlx5swi_port_t *port = &peer->qp->dev->port;
+	const uint8_t is_ethernet = e->qp->dev->port.is_ethernet;
+	mlx5swi_qp_attr_t attr = {
+		.mtu = 3, /* 1024 */
+		.log_msg_max = 30,
+		.min_rnr_nak = 1,
+		.rnr_retry = 6,
+		.retry_count = 7,
+		.log_sra_max = 4,
+		.log_rra_max = 4,
+		.remote_qpn = peer->qp->qpn,
+		.next_rcv_psn = 0x100 + peer->qp->qpn,
+		.next_send_psn = 0x100 + e->qp->qpn,
+		.path = {.is_global = is_ethernet,
+			 .sgid_index = is_ethernet ? 3 : 0,
+			 .hop_limit = 64,
+			 .udp_sport = 0xc000,
+			 .dlid = port->lid,
+			 .ack_timeout = 14},
+	};
+
+	memcpy(attr.path.dgid, port->gids[attr.path.sgid_index].raw, sizeof(attr.path.dgid));
+	memcpy(attr.path.dmac, port->mac, sizeof(attr.path.dmac));
+	return attr;
+}
+
+void adapter_modify(adapter_end_t *e, const mlx5swi_qp_attr_t *attr)
+{
+	modify(e, MLX5SWI_RTR, attr,
+	       MLX5SWI_ATTR_AV | MLX5SWI_ATTR_MTU | MLX5SWI_ATTR_DEST_QPN | MLX5SWI_ATTR_RQ_PSN |
+		       MLX5SWI_ATTR_RRA | MLX5SWI_ATTR_MIN_RNR | MLX5SWI_ATTR_MSG_MAX);
+	modify(e, MLX5SWI_RTS, attr,
+	       MLX5SWI_ATTR_SQ_PSN | MLX5SWI_ATTR_SRA | MLX5SWI_ATTR_RETRY |
+		       MLX5SWI_ATTR_RNR_RETRY | MLX5SWI_ATTR_TIMEOUT);
+}
+
+void adapter_connect(adapter_end_t *a, adapter_end_t *b)
+{
+	mlx5swi_qp_attr_t attr = adapter_attr(a, b);
+
+	adapter_init(a);
+	adapter_modify(a, &attr);
+	if (a == b)
+		return;
+	attr = adapter_attr(b, a);
+	adapter_init(b);
+	adapter_modify(b, &attr);
+}
+
+void adapter_pair(adapter_end_t *a, adapter_end_t *b)
+{
+	const adapter_spec_t spec = {.host = 1};
+
+	adapter_make(a, NULL);
+	adapter_make(b, &spec);
+	adapter_connect(a, b);
+}
+
+void adapter_reset(adapter_end_t *e)
+{
+	modify(e, MLX5SWI_RST, NULL, 0);
+	e->dbr[0] = e->dbr[1] = 0;
+	e->pi = mlx5swi_w->cfg.start_index;
+}
+
+void adapter_error(adapter_end_t *e)
+{
+	modify(e, MLX5SWI_ERR, NULL, 0);
+}
+
+void adapter_record(adapter_end_t *e, uint16_t index)
+{
+	__atomic_store_n(&e->dbr[1], htobe32(index), __ATOMIC_RELEASE);
+}
+
+void adapter_register(uint8_t *page, uint32_t offset, uint32_t first, uint32_t second)
+{
+	const uint32_t half[2] = {htobe32(first), htobe32(second)};
+	uint64_t v;
+
+	memcpy(&v, half, sizeof(v));
+	__atomic_store_n((uint64_t *)(page + offset), v, __ATOMIC_RELEASE);
+}
+
+void adapter_doorbell(adapter_end_t *e, uint16_t index)
+{
+	adapter_register(e->uar->base_addr, e->qp->has_no_dbr ? 0x600 : 0x800, (uint32_t)index << 8,
+			 e->qp->qpn << 8);
+}
+
+void adapter_ring(adapter_end_t *e)
+{
+	if (!e->qp->has_no_dbr)
+		adapter_record(e, e->pi);
+	adapter_doorbell(e, e->pi);
+}
+
+void adapter_step(void)
+{
+	unsigned turns = 0;
+
+	while (mlx5sw_step())
+		if (++turns == MAX_TURNS)
+			fail_msg("the device never rests");
+}
+
+void adapter_idle(void)
+{
+	for (unsigned turns = 0; turns < MAX_TURNS; turns++) {
+		uint64_t next;
+
+		adapter_step();
+		next = mlx5sw_next_time();
+		if (next == UINT64_MAX)
+			return;
+		if (adapter_clock < next)
+			adapter_clock = next;
+	}
+	fail_msg("the device never rests");
+}
+
+static uint32_t be32_at(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+adapter_cqe_t adapter_slot(const adapter_end_t *e, uint32_t slot)
+{
+	const uint8_t *p = e->cqes + (size_t)slot * CQE_NBYTES;
+
+	return (adapter_cqe_t){
+		.opcode = p[63] >> 4,
+		.owner = p[63] & 1,
+		.counter = (uint16_t)(p[60] << 8 | p[61]),
+		.wqe_opcode = p[56],
+		.qpn = be32_at(p + 56) & 0xffffff,
+		.syndrome = p[55],
+		.vendor = p[54],
+		.user_index = be32_at(p + 32) & 0xffffff,
+		.imm = be32_at(p + 36),
+		.nbytes = be32_at(p + 44),
+	};
+}
+
+int adapter_poll(adapter_end_t *e, adapter_cqe_t *cqe)
+{
+	*cqe = adapter_slot(e, e->ci % e->cq_entries);
+	if (cqe->opcode == CQE_INVALID || cqe->owner != (e->ci / e->cq_entries & 1))
+		return 0;
+	e->ci++;
+	e->cq_dbr[0] = htobe32(e->ci & 0xffffff);
+	return 1;
+}
+
+static adapter_cqe_t next(adapter_end_t *e)
+{
+	adapter_cqe_t cqe;
+
+	if (!adapter_poll(e, &cqe))
+		fail_msg("no completion number %u", e->ci);
+	assert_int_equal(cqe.qpn, e->qp->qpn);
+	assert_int_equal(cqe.user_index, 0xabcdef);
+	return cqe;
+}
+
+void adapter_expect(adapter_end_t *e, uint16_t counter, uint8_t wqe_opcode)
+{
+	const adapter_cqe_t cqe = next(e);
+
+	if (cqe.opcode != CQE_REQ)
+		fail_msg("block %u: error 0x%x/0x%x", cqe.counter, cqe.syndrome, cqe.vendor);
+	assert_int_equal(cqe.counter, counter);
+	assert_int_equal(cqe.wqe_opcode, wqe_opcode);
+}
+
+void adapter_expect_error(adapter_end_t *e, uint16_t counter, uint8_t syndrome, uint8_t vendor)
+{
+	const adapter_cqe_t cqe = next(e);
+
+	assert_int_equal(cqe.opcode, CQE_REQ_ERR);
+	assert_int_equal(cqe.counter, counter);
+	assert_int_equal(cqe.syndrome, syndrome);
+	assert_int_equal(cqe.vendor, vendor);
+}
+
+void adapter_expect_none(adapter_end_t *e)
+{
+	adapter_cqe_t cqe;
+
+	if (adapter_poll(e, &cqe))
+		fail_msg("a completion of block %u, opcode %u, 0x%x/0x%x", cqe.counter, cqe.opcode,
+			 cqe.syndrome, cqe.vendor);
+}
+
+int adapter_reported(const char *row)
+{
+	const size_t n = strlen(row);
+	const char *line;
+	int found = 0;
+
+	for (unsigned i = 0; (line = mlx5sw_report(i)) != NULL; i++)
+		found += strncmp(line, row, n) == 0 && line[n] == ' ';
+	return found;
+}
+
+void adapter_expect_clean(void)
+{
+	if (mlx5sw_failed())
+		fail_msg("%s", mlx5sw_report(0));
+}
+
+mlx5swi_send_state_t adapter_send_state(const adapter_end_t *e)
+{
+	mlx5swi_send_state_t s;
+
+	mlx5swi_requester_query(e->qp, &s);
+	return s;
+}
