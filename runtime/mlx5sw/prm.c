@@ -32,11 +32,13 @@ static uint32_t word_at(uint32_t field)
 uint64_t mlx5swi_field(const uint8_t *p, uint32_t field)
 {
 	unsigned shift;
+	uint32_t mask;
 
 	p += word_at(field);
 	if ((field & 0xff) == 64)
 		return (uint64_t)word(p) << 32 | word(p + 4);
-	return (word(p) & mask_of(field, &shift)) >> shift;
+	mask = mask_of(field, &shift);
+	return (word(p) & mask) >> shift;
 }
 
 void mlx5swi_set_field(uint8_t *p, uint32_t field, uint64_t value)
