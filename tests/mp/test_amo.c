@@ -245,8 +245,8 @@ static int fetching(pes_t *pes)
 	return 0;
 }
 
-/* A compare-and-swap that does not match changes nothing and fetches what is there; neighbours of
- * an updated word stay as they are; sums wrap. */
+/* A bit that is set already stays set; a compare-and-swap that does not match changes nothing and
+ * fetches what is there; neighbours of an updated word stay as they are; sums wrap. */
 typedef struct edge_params {
 	shmemd_ctx_t ctx;
 	uint32_t *w32; /* [3] */
@@ -271,6 +271,8 @@ SHMEMD_KERNEL(edge_kernel, edge_params_t, p)
 	scope_report(p.status, 5, old32 == UINT32_MAX ? 0 : WRONG_VALUE);
 	scope_report(p.status, 6, shmemd_atomic_fetch_u64(&p.ctx, &old64, p.w64 + 1, next));
 	scope_report(p.status, 7, old64 == UINT64_MAX ? 0 : WRONG_VALUE);
+	scope_report(p.status, 8, shmemd_atomic_fetch_or_u32(&p.ctx, &old32, p.w32 + 1, 1, next));
+	scope_report(p.status, 9, shmemd_atomic_fetch_or_u64(&p.ctx, &old64, p.w64 + 1, 1, next));
 	shmemd_atomic_add_u32(&p.ctx, p.w32 + 1, 3, next);
 	shmemd_atomic_add_u64(&p.ctx, p.w64 + 1, 3, next);
 }

@@ -14,8 +14,8 @@ typedef struct check_params {
 	shmemd_ctx_t ctx;
 	uint64_t *words; /* [4] filled with GUARD */
 	uint64_t *local; /* [1] not in the heap, or in it: source of puts */
-	int bad_pe;
-	int *result; /* [1] what the bad call, or quiet after it, returned */
+	int bad;         /* a PE number, an enumerator, or which mistake to make */
+	int *result;     /* [1] what the bad call, or quiet after it, returned */
 	int *status;
 } check_params_t;
 
@@ -64,13 +64,18 @@ static int expect_error(pes_t *pes, const check_params_t *p, int want, uint32_t 
 
 SHMEMD_KERNEL(put_bad_pe_kernel, check_params_t, p)
 {
-	shmemd_putmem(&p.ctx, p.words, p.local, 8, p.bad_pe);
+	shmemd_putmem(&p.ctx, p.words, p.local, 8, p.bad);
 	*p.result = shmemd_quiet(&p.ctx);
 }
 
 SHMEMD_KERNEL(get_bad_pe_kernel, check_params_t, p)
 {
-	*p.result = shmemd_getmem(&p.ctx, p.words, p.words, 8, p.bad_pe);
+	*p.result = shmemd_getmem(&p.ctx, p.words, p.words, 8, p.bad);
+}
+
+SHMEMD_KERNEL(bad_from_kernel, check_params_t, p)
+{
+	*p.result = shmemd_signal_wait_until_from(&p.ctx, p.words, SHMEMD_CMP_NE, 0, p.bad);
 }
 
 static int pe_out_of_range(pes_t *pes)
@@ -81,14 +86,18 @@ static int pe_out_of_range(pes_t *pes)
 	for (bad = 0; bad < 2; bad++) {
 		if (check_params(pes, &p))
 			return 1;
-		p.bad_pe = bad == 0 ? pes->n_pes : -1;
+		p.bad = bad == 0 ? pes->n_pes : -1;
 		PES_RUN(pes, put_bad_pe_kernel, 1, 1, p);
 		if (expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_PUT,
-				 (uint64_t)(int64_t)p.bad_pe, "shmemd_putmem"))
+				 (uint64_t)(int64_t)p.bad, "shmemd_putmem"))
 			return 1;
 		PES_RUN(pes, get_bad_pe_kernel, 1, 1, p);
 		if (expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_GET,
-				 (uint64_t)(int64_t)p.bad_pe, "shmemd_getmem"))
+				 (uint64_t)(int64_t)p.bad, "shmemd_getmem"))
+			return 1;
+		PES_RUN(pes, bad_from_kernel, 1, 1, p);
+		if (expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_WAIT,
+				 (uint64_t)(int64_t)p.bad, "shmemd_signal_wait_until_from"))
 			return 1;
 		pes_release(pes);
 	}
@@ -150,6 +159,29 @@ SHMEMD_KERNEL(foreign_kernel, check_params_t, p)
 	*p.result = shmemd_getmem(&p.ctx, p.local, (const char *)&p, 8, 0);
 }
 
+SHMEMD_KERNEL(before_kernel, check_params_t, p)
+{
+	*p.result = shmemd_getmem(&p.ctx, p.local, p.ctx.heap - 8, 16, 0);
+}
+
+/* A count that wraps around to the start of the heap. */
+SHMEMD_KERNEL(wrapping_kernel, check_params_t, p)
+{
+	*p.result = shmemd_getmem(&p.ctx, p.local, p.ctx.heap + 16, (size_t)-8, 0);
+}
+
+/* All of these are fine: no bytes at the very end; local sides that are not symmetric. */
+SHMEMD_KERNEL(fine_kernel, check_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx);
+	uint64_t mine = 7;
+
+	shmemd_putmem(&p.ctx, p.ctx.heap + p.ctx.heap_nbytes, p.local, 0, me);
+	shmemd_putmem(&p.ctx, p.local, &mine, 8, me);
+	scope_report(p.status, 0, shmemd_getmem(&p.ctx, &mine, p.words, 8, me));
+	scope_report(p.status, 1, shmemd_quiet(&p.ctx));
+}
+
 static int not_symmetric(pes_t *pes)
 {
 	check_params_t p;
@@ -160,12 +192,137 @@ static int not_symmetric(pes_t *pes)
 	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_PUT, 8, "shmemd_putmem"))
 		return 1;
 	PES_RUN(pes, foreign_kernel, 1, 1, p);
-	return expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_GET, 8, "shmemd_getmem");
+	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_GET, 8, "shmemd_getmem"))
+		return 1;
+	PES_RUN(pes, before_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_GET, 16, "shmemd_getmem"))
+		return 1;
+	PES_RUN(pes, wrapping_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_GET, (size_t)-8,
+			 "shmemd_getmem"))
+		return 1;
+	PES_RUN(pes, fine_kernel, 1, 1, p);
+	return 0;
+}
+
+/* put_signal sends both or nothing: good data with a bad signal, and the other way round. */
+SHMEMD_KERNEL(bad_put_signal_kernel, check_params_t, p)
+{
+	uint64_t *sig = p.bad ? p.words + 1 : (uint64_t *)((char *)p.words + 12);
+	char *dst = p.bad ? p.ctx.heap + p.ctx.heap_nbytes : (char *)p.words;
+
+	shmemd_putmem_signal(&p.ctx, dst, p.local, 8, sig, 1, SHMEMD_SIGNAL_SET,
+			     shmemd_my_pe(&p.ctx));
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+static int put_signal_sends_nothing(pes_t *pes)
+{
+	check_params_t p;
+
+	if (check_params(pes, &p))
+		return 1;
+	PES_RUN(pes, bad_put_signal_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_UNALIGNED, SHMEMD_OP_PUT_SIGNAL, 8,
+			 "shmemd_putmem_signal"))
+		return 1;
+	p.bad = 1;
+	PES_RUN(pes, bad_put_signal_kernel, 1, 1, p);
+	return expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_PUT_SIGNAL, 8,
+			    "shmemd_putmem_signal");
+}
+
+/* What a look returns cannot be told from an error: that one is latched. */
+SHMEMD_KERNEL(bad_look_kernel, check_params_t, p)
+{
+	const uint64_t *word = (const uint64_t *)((char *)p.words + 4);
+	uint64_t seen = p.bad ? shmemd_signal_fetch(&p.ctx, word)
+			      : (uint64_t)shmemd_test_u64(&p.ctx, word, SHMEMD_CMP_NE, 0);
+
+	scope_report(p.status, 0, seen == 0 ? 0 : WRONG_VALUE);
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+static int bad_look(pes_t *pes)
+{
+	check_params_t p;
+
+	if (check_params(pes, &p))
+		return 1;
+	PES_RUN(pes, bad_look_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_UNALIGNED, SHMEMD_OP_TEST, 8, "shmemd_test_u64"))
+		return 1;
+	p.bad = 1;
+	PES_RUN(pes, bad_look_kernel, 1, 1, p);
+	return expect_error(pes, &p, SHMEMD_ERR_UNALIGNED, SHMEMD_OP_TEST, 8,
+			    "shmemd_signal_fetch");
+}
+
+/* Only one thread of the scope has met the error; quiet and barrier tell all of them. */
+SHMEMD_KERNEL(told_kernel, check_params_t, p)
+{
+	int scope = p.bad % SCOPE_COUNT, pe = shmemd_n_pes(&p.ctx) + p.bad, status;
+	shmemd_group_t g;
+
+	if (!scope_has(scope))
+		return;
+	g = scope_group(scope);
+	if (g.rank == g.size - 1)
+		shmemd_p_u64(&p.ctx, p.words, 1, pe);
+	if (p.bad < SCOPE_COUNT)
+		SCOPED_INT0(status, scope, shmemd_quiet, &p.ctx);
+	else
+		SCOPED_INT(status, scope, shmemd_barrier_for, &p.ctx, PES_LIMIT_NS);
+	scope_report(p.status, 0, status == SHMEMD_ERR_BAD_PE ? 0 : WRONG_VALUE + status);
+	if (g.rank == 0)
+		*p.result = status;
+}
+
+static int all_threads_are_told(pes_t *pes)
+{
+	check_params_t p;
+
+	if (check_params(pes, &p))
+		return 1;
+	for (p.bad = 0; p.bad < 2 * SCOPE_COUNT; p.bad++) {
+		PES_RUN(pes, told_kernel, 1, SCOPE_NTHREADS, p);
+		if (expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_P,
+				 (uint64_t)(pes->n_pes + p.bad), "shmemd_p_u64"))
+			return 1;
+	}
+	return 0;
+}
+
+/* All threads err at once: the record is that of one of them. */
+SHMEMD_KERNEL(all_err_kernel, check_params_t, p)
+{
+	uint64_t t = shmemd_block_index() * shmemd_n_threads() + shmemd_thread_index();
+
+	shmemd_putmem(&p.ctx, p.ctx.heap + p.ctx.heap_nbytes + t, p.local, 100 + t, 0);
+	scope_report(p.status, 0,
+		     shmemd_quiet(&p.ctx) == SHMEMD_ERR_NOT_SYMMETRIC ? 0 : WRONG_VALUE);
+}
+
+static int record_of_one_thread(pes_t *pes)
+{
+	shmemd_error_t err;
+	check_params_t p;
+	int round;
+
+	if (check_params(pes, &p))
+		return 1;
+	for (round = 0; round < 8; round++) {
+		PES_RUN(pes, all_err_kernel, 2, 32, p);
+		PES_EQ(pes, shmemh_error_get(pes->job, &err), SHMEMD_ERR_NOT_SYMMETRIC);
+		PES_EQ(pes, err.addr - (uintptr_t)p.ctx.heap - p.ctx.heap_nbytes, err.value - 100);
+		PES_TRY(pes, shmemh_error_clear(pes->job));
+	}
+	return 0;
 }
 
 SHMEMD_KERNEL(bad_cmp_kernel, check_params_t, p)
 {
-	*p.result = shmemd_signal_wait_until(&p.ctx, p.words, 6, 0);
+	*p.result = shmemd_signal_wait_until(&p.ctx, p.words, p.bad, 0);
 }
 
 SHMEMD_KERNEL(bad_signal_kernel, check_params_t, p)
@@ -180,39 +337,59 @@ static int bad_enumerator(pes_t *pes)
 
 	if (check_params(pes, &p))
 		return 1;
-	PES_RUN(pes, bad_cmp_kernel, 1, 1, p);
-	if (expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_WAIT, 6,
-			 "shmemd_signal_wait_until"))
-		return 1;
+	for (p.bad = -1; p.bad <= 6; p.bad += 7) {
+		PES_RUN(pes, bad_cmp_kernel, 1, 1, p);
+		if (expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_WAIT,
+				 (uint64_t)(int64_t)p.bad, "shmemd_signal_wait_until"))
+			return 1;
+	}
 	PES_RUN(pes, bad_signal_kernel, 1, 1, p);
 	return expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_SIGNAL, 2,
 			    "shmemd_signal_op");
 }
 
-/* A block of one thread has no whole warp: 31 parts of 32 would be missing. */
+/* Threads of a block behind its last whole warp: parts of their copy would be missing. */
+SHMEMD_FN int in_whole_warp(void)
+{
+	return shmemd_thread_index() / 32 < shmemd_n_threads() / 32;
+}
+
 SHMEMD_KERNEL(part_of_warp_put_kernel, check_params_t, p)
 {
+	if (in_whole_warp())
+		return;
 	shmemd_putmem_warp(&p.ctx, p.words, p.local, 8, shmemd_my_pe(&p.ctx));
 	*p.result = shmemd_quiet(&p.ctx);
 }
 
 SHMEMD_KERNEL(part_of_warp_sync_kernel, check_params_t, p)
 {
+	if (in_whole_warp())
+		return;
 	*p.result = shmemd_sync_for_warp(&p.ctx, PES_LIMIT_NS);
 }
 
 static int part_of_warp(pes_t *pes)
 {
+	static const uint32_t sizes[] = {1, 31, 33};
 	check_params_t p;
+	int i;
 
 	if (check_params(pes, &p))
 		return 1;
-	PES_RUN(pes, part_of_warp_put_kernel, 1, 1, p);
-	if (expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_PUT, 1, "shmemd_putmem_warp"))
-		return 1;
-	PES_RUN(pes, part_of_warp_sync_kernel, 1, 1, p);
-	return expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_SYNC, 1,
-			    "shmemd_sync_for_warp");
+	for (i = 0; i < 3; i++) {
+		uint32_t n = sizes[i];
+
+		PES_RUN(pes, part_of_warp_put_kernel, 1, n, p);
+		if (expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_PUT, n % 32,
+				 "shmemd_putmem_warp"))
+			return 1;
+		PES_RUN(pes, part_of_warp_sync_kernel, 1, n, p);
+		if (expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_SYNC, n % 32,
+				 "shmemd_sync_for_warp"))
+			return 1;
+	}
+	return 0;
 }
 
 /* The first error is kept until it is cleared; good operations go on beside it. */
@@ -275,9 +452,16 @@ static int different_collectives(pes_t *pes)
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
-		PES_TEST(pe_out_of_range),       PES_TEST(unaligned_atomic),
-		PES_TEST(not_symmetric),         PES_TEST(bad_enumerator),
-		PES_TEST(part_of_warp),          PES_TEST(first_error_stays),
+		PES_TEST(pe_out_of_range),
+		PES_TEST(unaligned_atomic),
+		PES_TEST(not_symmetric),
+		PES_TEST(put_signal_sends_nothing),
+		PES_TEST(bad_look),
+		PES_TEST(all_threads_are_told),
+		PES_TEST(record_of_one_thread),
+		PES_TEST(bad_enumerator),
+		PES_TEST(part_of_warp),
+		PES_TEST(first_error_stays),
 		PES_TEST(different_collectives),
 	};
 

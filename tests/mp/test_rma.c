@@ -73,10 +73,12 @@ SHMEMD_KERNEL(rma_kernel, rma_params_t, p)
 }
 
 /* The table of transfers, the largest last: sizes x misalignments. */
+#define N_SIZES 10
 static size_t make_xfers(const pes_t *pes, xfer_t *xfers, uint64_t *region_nbytes)
 {
-	static const uint32_t sizes[] = {0, 1, 3, 15, 16, 17, 255, 4096 + 7};
-	uint32_t n_sizes = pes->seed == 0 ? 8 : 7, s, d, o, step = pes->seed == 0 ? 1 : 5;
+	static const uint32_t sizes[N_SIZES] = {0, 1, 3, 6, 12, 15, 16, 17, 255, 4096 + 7};
+	uint32_t n_sizes = pes->seed == 0 ? N_SIZES : N_SIZES - 1, s, d, o,
+		 step = pes->seed == 0 ? 1 : 5;
 	uint64_t at = 0;
 	size_t n = 0;
 
@@ -151,7 +153,7 @@ static int check_rma(pes_t *pes, const xfer_t *xfers, size_t n, uint64_t region_
 /* All sizes and misalignments, in every scope. */
 static int check_op(pes_t *pes, int op)
 {
-	xfer_t *xfers = (xfer_t *)calloc(8 * 256, sizeof(*xfers));
+	xfer_t *xfers = (xfer_t *)calloc(N_SIZES * 256, sizeof(*xfers));
 	uint64_t region_nbytes;
 	size_t n = make_xfers(pes, xfers, &region_nbytes);
 	int scope, result = 0;
@@ -303,7 +305,8 @@ static int get_result_valid(pes_t *pes)
 	return 0;
 }
 
-/* p and g in every width: each PE writes its word at every PE and fetches every PE's words. */
+/* p and g in every width: each PE writes its word at every PE and fetches every PE's words. Beside
+ * a word and beside a fetched value, nothing changes. */
 typedef struct word_params {
 	shmemd_ctx_t ctx;
 	uint8_t *w8; /* [2 * n + 1]: word of PE pe at 2 * pe + 1, guards between; likewise below */
@@ -336,23 +339,26 @@ SHMEMD_KERNEL(g_kernel, word_params_t, p)
 
 	for (pe = 0; pe < n; pe++) {
 		for (from = 0; from < n; from++) {
-			uint64_t want = WORD_OF(from, pe), g64 = 0;
-			uint32_t g32 = 0;
-			uint16_t g16 = 0;
-			uint8_t g8 = 0;
+			uint64_t want = WORD_OF(from, pe), g64[2] = {0, GUARD};
+			uint32_t g32[2] = {0, GUARD};
+			uint16_t g16[4] = {0, GUARD};
+			uint8_t g8[8] = {0, GUARD};
 
+			scope_report(p.status, 0, shmemd_g_u8(&p.ctx, g8, p.w8 + 2 * from + 1, pe));
 			scope_report(p.status, 0,
-				     shmemd_g_u8(&p.ctx, &g8, p.w8 + 2 * from + 1, pe));
+				     shmemd_g_u16(&p.ctx, g16, p.w16 + 2 * from + 1, pe));
 			scope_report(p.status, 0,
-				     shmemd_g_u16(&p.ctx, &g16, p.w16 + 2 * from + 1, pe));
+				     shmemd_g_u32(&p.ctx, g32, p.w32 + 2 * from + 1, pe));
 			scope_report(p.status, 0,
-				     shmemd_g_u32(&p.ctx, &g32, p.w32 + 2 * from + 1, pe));
-			scope_report(p.status, 0,
-				     shmemd_g_u64(&p.ctx, &g64, p.w64 + 2 * from + 1, pe));
-			scope_report(p.status, 1, g8 == (uint8_t)want ? 0 : WRONG_VALUE);
-			scope_report(p.status, 2, g16 == (uint16_t)want ? 0 : WRONG_VALUE);
-			scope_report(p.status, 3, g32 == (uint32_t)want ? 0 : WRONG_VALUE);
-			scope_report(p.status, 4, g64 == want ? 0 : WRONG_VALUE);
+				     shmemd_g_u64(&p.ctx, g64, p.w64 + 2 * from + 1, pe));
+			scope_report(p.status, 1, g8[0] == (uint8_t)want ? 0 : WRONG_VALUE);
+			scope_report(p.status, 2, g16[0] == (uint16_t)want ? 0 : WRONG_VALUE);
+			scope_report(p.status, 3, g32[0] == (uint32_t)want ? 0 : WRONG_VALUE);
+			scope_report(p.status, 4, g64[0] == want ? 0 : WRONG_VALUE);
+			scope_report(p.status, 5, g8[1] == GUARD ? 0 : WRONG_VALUE);
+			scope_report(p.status, 6, g16[1] == GUARD ? 0 : WRONG_VALUE);
+			scope_report(p.status, 7, g32[1] == GUARD ? 0 : WRONG_VALUE);
+			scope_report(p.status, 8, g64[1] == GUARD ? 0 : WRONG_VALUE);
 		}
 	}
 }
@@ -362,6 +368,8 @@ static int p_and_g(pes_t *pes)
 	size_t n = 2 * (size_t)pes->n_pes + 1, i;
 	word_params_t p;
 	uint64_t *got64;
+	uint32_t *got32;
+	uint16_t *got16;
 	uint8_t *got8;
 
 	memset(&p, 0, sizeof(p));
@@ -374,11 +382,17 @@ static int p_and_g(pes_t *pes)
 	PES_RUN(pes, p_kernel, 1, 1, p);
 	PES_RUN(pes, g_kernel, 1, 1, p);
 	got8 = (uint8_t *)pes_read(pes, p.w8, n);
+	got16 = (uint16_t *)pes_read(pes, p.w16, n * 2);
+	got32 = (uint32_t *)pes_read(pes, p.w32, n * 4);
 	got64 = (uint64_t *)pes_read(pes, p.w64, n * 8);
-	for (i = 0; got8 != NULL && got64 != NULL && i < n; i++) {
+	if (got8 == NULL || got16 == NULL || got32 == NULL || got64 == NULL)
+		return 1;
+	for (i = 0; i < n; i++) {
 		uint64_t want = i % 2 ? WORD_OF(i / 2, pes->pe) : 0xa5a5a5a5a5a5a5a5ull;
 
 		PES_EQ(pes, got8[i], (uint8_t)want);
+		PES_EQ(pes, got16[i], (uint16_t)want);
+		PES_EQ(pes, got32[i], (uint32_t)want);
 		PES_EQ(pes, got64[i], want);
 	}
 	return 0;

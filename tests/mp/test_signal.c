@@ -128,6 +128,7 @@ static int put_signal_nbi_add(pes_t *pes)
 
 /* Every thread of every PE adds to every PE's signal; a put_signal of no bytes is a signal too. */
 #define ADDS 3
+#define ADDEND(pe) (1ull << 40 | ((uint64_t)(pe) + 1)) /* the sum needs all 64 bits */
 
 typedef struct add_params {
 	shmemd_ctx_t ctx;
@@ -142,8 +143,7 @@ SHMEMD_KERNEL(add_kernel, add_params_t, p)
 
 	for (pe = 0; pe < shmemd_n_pes(&p.ctx); pe++) {
 		for (i = 0; i < ADDS; i++)
-			shmemd_signal_op(&p.ctx, p.sum + 1, (uint64_t)me + 1, SHMEMD_SIGNAL_ADD,
-					 pe);
+			shmemd_signal_op(&p.ctx, p.sum + 1, ADDEND(me), SHMEMD_SIGNAL_ADD, pe);
 		if (shmemd_thread_index() == 0 && shmemd_block_index() == 0) {
 			shmemd_signal_op(&p.ctx, p.set + me, 1ull << 63 | (uint64_t)me,
 					 SHMEMD_SIGNAL_SET, pe);
@@ -157,8 +157,10 @@ SHMEMD_KERNEL(add_kernel, add_params_t, p)
 SHMEMD_KERNEL(fetch_kernel, add_params_t, p)
 {
 	uint64_t n = (uint64_t)shmemd_n_pes(&p.ctx), i;
-	uint64_t want = 2 * 64 * ADDS * (n * (n + 1) / 2) + 5 * n;
+	uint64_t want = 5 * n;
 
+	for (i = 0; i < n; i++)
+		want += 2 * 64 * ADDS * ADDEND(i);
 	scope_report(p.status, 0, shmemd_signal_fetch(&p.ctx, p.sum + 1) == want ? 0 : WRONG_VALUE);
 	for (i = 0; i < n; i++)
 		scope_report(p.status, 1,

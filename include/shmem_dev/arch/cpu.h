@@ -195,7 +195,7 @@ SHMEMD_FN uint32_t shmemd_arch_nblocks(void)
 
 typedef struct shmemd_v16 {
 	uint64_t lo, hi; /* moved, never looked into */
-} __attribute__((__may_alias__)) shmemd_v16_t;
+} __attribute__((__may_alias__, __aligned__(16))) shmemd_v16_t;
 
 typedef uint8_t __attribute__((__may_alias__)) shmemdi_cpu_u8;
 typedef uint16_t __attribute__((__may_alias__)) shmemdi_cpu_u16;

@@ -101,7 +101,7 @@ SHMEMD_FN void shmemdi_copy_edge(char *dst, const char *src, size_t nbytes, uint
 SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, size_t nbytes,
 				  uint32_t width)
 {
-	size_t head = (0 - (uintptr_t)dst) % width;
+	size_t head = SHMEMDI_SEED(COPY_HEAD, 0 - (uintptr_t)dst, (uintptr_t)dst) % width;
 	size_t n = (nbytes - head) / width;
 	size_t done = head + n * width;
 
@@ -119,9 +119,9 @@ SHMEMD_FN void shmemdi_copy(shmemd_group_t g, char *dst, const char *src, size_t
 {
 	uintptr_t skew = (uintptr_t)dst ^ (uintptr_t)src;
 
-	if (skew % 16 == 0 && nbytes >= 16)
+	if (skew % SHMEMDI_SEED(COPY_SKEW, 16, 8) == 0 && nbytes >= 16)
 		shmemdi_copy_width(g, dst, src, nbytes, 16);
-	else if (skew % 8 == 0 && nbytes >= 8)
+	else if (skew % 8 == 0 && nbytes >= SHMEMDI_SEED(COPY_SHORT, 8, 4))
 		shmemdi_copy_width(g, dst, src, nbytes, 8);
 	else if (skew % 4 == 0 && nbytes >= 4)
 		shmemdi_copy_width(g, dst, src, nbytes, 4);

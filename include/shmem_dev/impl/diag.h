@@ -64,7 +64,8 @@ SHMEMD_FN int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int s
 {
 	shmemd_error_t *err = ctx->error;
 
-	if (shmemd_arch_atom_cas_u32(&ctx->latch->record, 0, 1) != 0)
+	if (SHMEMDI_SEED(RECORD_CLAIM, shmemd_arch_atom_cas_u32(&ctx->latch->record, 0, 1),
+			 shmemd_arch_ld_relaxed_u32(&err->status)) != 0)
 		return status;
 	shmemd_arch_st_relaxed_u32(&err->op, call.op);
 	shmemd_arch_st_relaxed_u32(&err->pe, (uint32_t)pe);
@@ -82,7 +83,9 @@ SHMEMD_FN int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int s
 SHMEMD_FN void shmemdi_latch(const shmemd_ctx_t *ctx, int status)
 {
 	if (status != SHMEMD_OK)
-		shmemd_arch_atom_cas_u32(&ctx->latch->status, 0, (uint32_t)status);
+		SHMEMDI_SEED(LATCH_LAST,
+			     shmemd_arch_atom_cas_u32(&ctx->latch->status, 0, (uint32_t)status),
+			     shmemd_arch_atom_exch_u32(&ctx->latch->status, (uint32_t)status));
 }
 
 #endif

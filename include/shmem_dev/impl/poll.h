@@ -42,14 +42,16 @@ SHMEMD_FN uint64_t shmemdi_cond_load(shmemdi_cond_t c, int acquire)
 		return acquire ? shmemd_arch_ld_acquire_u64(c.addr)
 			       : shmemd_arch_ld_relaxed_u64(c.addr);
 	word = acquire ? shmemd_arch_ld_acquire_u32(c.addr) : shmemd_arch_ld_relaxed_u32(c.addr);
-	return c.kind == SHMEMDI_S32 ? (uint64_t)(int64_t)(int32_t)word : word;
+	if (SHMEMDI_SEED(WAIT_SIGN, c.kind == SHMEMDI_S32, 0))
+		return (uint64_t)(int64_t)(int32_t)word;
+	return word;
 }
 
 SHMEMD_FN int shmemdi_compare(uint64_t a, int cmp, uint64_t b)
 {
 	switch (cmp) {
 	case SHMEMD_CMP_EQ:
-		return a == b;
+		return SHMEMDI_SEED(WAIT_HALF, a == b, (uint32_t)a == (uint32_t)b);
 	case SHMEMD_CMP_NE:
 		return a != b;
 	case SHMEMD_CMP_GT:
@@ -67,8 +69,9 @@ SHMEMD_FN int shmemdi_compare(uint64_t a, int cmp, uint64_t b)
 SHMEMD_FN int shmemdi_look(shmemdi_cond_t c, int acquire, uint64_t *seen)
 {
 	/* Signed order is unsigned order with the sign bit flipped. */
-	uint64_t flip =
-		c.kind == SHMEMDI_S32 || c.kind == SHMEMDI_S64 ? (uint64_t)1 << 63 : (uint64_t)0;
+	uint64_t flip = c.kind == SHMEMDI_S32 || c.kind == SHMEMDI_S64
+				? (uint64_t)1 << SHMEMDI_SEED(WAIT_FLIP, 63, 31)
+				: (uint64_t)0;
 
 	*seen = shmemdi_cond_load(c, acquire);
 	return shmemdi_compare(*seen ^ flip, c.cmp, c.value ^ flip);
@@ -76,7 +79,7 @@ SHMEMD_FN int shmemdi_look(shmemdi_cond_t c, int acquire, uint64_t *seen)
 
 SHMEMD_FN int shmemdi_test(shmemdi_cond_t c, uint64_t *seen)
 {
-	return shmemdi_look(c, SHMEMDI_SEED(WAIT_ACQUIRE, 1, 0), seen);
+	return shmemdi_look(c, 1, seen);
 }
 
 /* A look of a poll loop. Relaxed until it succeeds, and only then with acquire: each acquire load
@@ -102,7 +105,7 @@ SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 		if (status != SHMEMD_OK)
 			break;
 	}
-	if (status == SHMEMD_OK || shmemdi_test(c, seen))
+	if (status == SHMEMD_OK || SHMEMDI_SEED(WAIT_LAST, shmemdi_test(c, seen), 0))
 		return SHMEMD_OK;
 	if (shmemdi_spin_recorded(spin, status))
 		shmemdi_record(ctx, call, status, spin->pe, c.addr, *seen, c.value);
@@ -136,7 +139,7 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 			continue;
 		agreed |= bit;
 		if (!(status & bit))
-			status = 0;
+			status = SHMEMDI_SEED(AGREE_DROP, 0, status);
 	}
 	return agreed;
 }
@@ -160,8 +163,9 @@ SHMEMD_FN int shmemdi_wait_from(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 				int pe)
 {
 	int status = shmemdi_check_pe(ctx, call, pe);
+	int only = SHMEMDI_SEED(WAIT_FROM, pe, SHMEMDI_ANY_PE);
 
-	return status ? status : shmemdi_wait(ctx, call, c, shmemdi_limit_default(ctx, pe));
+	return status ? status : shmemdi_wait(ctx, call, c, shmemdi_limit_default(ctx, only));
 }
 
 /* One look for functions that return no status: bad arguments are latched and give 0. */

@@ -49,7 +49,8 @@ SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, co
 {
 	int status = shmemdi_reach_word(ctx, call, sym, width, pe, addr);
 
-	if (status != SHMEMD_OK || (ctx->flags & SHMEMD_CTX_SM_ATOMICS))
+	if (status != SHMEMD_OK ||
+	    (ctx->flags & SHMEMDI_SEED(AMO_FLAG, SHMEMD_CTX_SM_ATOMICS, SHMEMD_CTX_ALL_MAPPED)))
 		return status;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, width, 0);
 }
@@ -185,9 +186,9 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t ca
 	if (status != SHMEMD_OK)
 		return;
 	shmemdi_copy(g, to, (const char *)src, nbytes);
-	SHMEMDI_SEED(SIGNAL_SYNC, shmemd_group_sync(g), (void)0);
+	shmemd_group_sync(g);
 	if (g.rank == 0) {
-		SHMEMDI_SEED(SIGNAL_FENCE, shmemd_arch_fence_before_signal(), (void)0);
+		shmemd_arch_fence_before_signal();
 		shmemdi_p2p_signal(word, sig.value, sig.op);
 	}
 }
@@ -205,7 +206,7 @@ SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind
 	if (width == 4)
 		shmemdi_p2p_red4(to, kind, (uint32_t)value);
 	else
-		shmemdi_p2p_red8(to, kind, value);
+		shmemdi_p2p_red8(to, kind, SHMEMDI_SEED(AMO_HALF, value, (uint32_t)value));
 	return SHMEMD_OK;
 }
 
@@ -250,7 +251,7 @@ SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uin
 {
 	/* weakened unordered: harmless, the group sync that all callers do between the peek and
 	 * here has ordered what was before it, the peeks included. */
-	if (!shmemd_group_any(g, peeked != 0))
+	if (!SHMEMDI_SEED(QUIET_OWN, shmemd_group_any(g, peeked != 0), peeked != 0))
 		return SHMEMD_OK;
 	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
 }

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What ends a wait: a signal, also one sent just before its sender's end; the end of a PE, if the
+ * wait is for it; time. The ends are told by words of the test in place of the host's. */
+#include <stdlib.h>
+#include <string.h>
+#include "pes.h"
+#include "scopes.h"
+
+#define SHORT_NS 20000
+#define SEEN 5 /* what sig holds, and a value that it never gets */
+#define NEVER 6
+
+typedef struct ends_params {
+	shmemd_ctx_t ctx;     /* the job's */
+	shmemd_ctx_t own;     /* the same with the two below and a limit of the test */
+	uint64_t *abort_word; /* [1] */
+	uint32_t *causes;     /* [n_pes] */
+	uint64_t *sig;        /* [1] */
+	uint64_t *ack;        /* [1] rounds that the waiter is through with */
+	int from, want;
+	int *status;
+} ends_params_t;
+
+static int ends_params(pes_t *pes, ends_params_t *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->ctx = pes->ctx;
+	p->own = pes->ctx;
+	p->status = pes->status;
+	PES_ALLOC(pes, p->abort_word, uint64_t, 1, 0);
+	PES_ALLOC(pes, p->causes, uint32_t, (size_t)pes->n_pes, 0);
+	PES_ALLOC(pes, p->sig, uint64_t, 1, 0);
+	PES_ALLOC(pes, p->ack, uint64_t, 1, 0);
+	p->own.abort_word = p->abort_word;
+	p->own.causes = p->causes;
+	return 0;
+}
+
+/* Block 1 signals and then ends, round after round, each time after one more turn: in some rounds
+ * both come between the last look of the loop in block 0 and the look at the abort word. */
+#define LAST_ROUNDS 140u
+
+SHMEMD_FN void signal_and_end(const ends_params_t *p, uint64_t round)
+{
+	int me = shmemd_my_pe(&p->ctx);
+	uint64_t i;
+
+	for (i = 0; i < round; i++)
+		shmemd_arch_spin_hint();
+	shmemd_p_u64(&p->ctx, p->sig, round, me);
+	shmemd_fence(&p->ctx);
+	shmemd_p_u64(&p->ctx, p->abort_word, SHMEMD_ABORT_WORD(0, SHMEMD_CAUSE_DIED), me);
+	scope_report(
+		p->status, 1,
+		shmemd_wait_until_for_u64(&p->ctx, p->ack, SHMEMD_CMP_GE, round, PES_LIMIT_NS));
+}
+
+SHMEMD_KERNEL(last_kernel, ends_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx);
+	uint64_t round;
+
+	for (round = 1; round <= LAST_ROUNDS; round++) {
+		if (shmemd_block_index() == 1) {
+			signal_and_end(&p, round);
+			continue;
+		}
+		scope_report(p.status, 0,
+			     shmemd_wait_until_for_u64(&p.own, p.sig, SHMEMD_CMP_GE, round,
+						       PES_LIMIT_NS));
+		shmemd_wait_until_for_u64(&p.ctx, p.abort_word, SHMEMD_CMP_NE, 0, PES_LIMIT_NS);
+		shmemd_p_u64(&p.ctx, p.abort_word, 0, me);
+		shmemd_fence(&p.ctx);
+		shmemd_p_u64(&p.ctx, p.ack, round, me);
+	}
+}
+
+static int signal_before_the_end(pes_t *pes)
+{
+	ends_params_t p;
+
+	if (ends_params(pes, &p))
+		return 1;
+	PES_RUN(pes, last_kernel, 2, 1, p);
+	PES_EQ(pes, shmemh_error_get(pes->job, NULL), 0);
+	return 0;
+}
+
+/* Waits for a word that does not change: for anybody, or only for PE from. */
+SHMEMD_KERNEL(end_kernel, ends_params_t, p)
+{
+	int status = p.from < 0 ? shmemd_signal_wait_until(&p.own, p.sig, SHMEMD_CMP_EQ, NEVER)
+				: shmemd_signal_wait_until_from(&p.own, p.sig, SHMEMD_CMP_EQ, NEVER,
+								p.from);
+
+	scope_report(p.status, 0, status == p.want ? 0 : WRONG_VALUE + status);
+}
+
+/* One such wait ends with want; the record says so, and names PE pe. */
+static int expect_end(pes_t *pes, ends_params_t *p, int from, int want, int pe)
+{
+	shmemd_error_t err;
+
+	p->from = from;
+	p->want = want;
+	PES_RUN(pes, end_kernel, 1, 1, *p);
+	PES_EQ(pes, shmemh_error_get(pes->job, &err), want);
+	PES_EQ(pes, err.op, SHMEMD_OP_WAIT);
+	PES_EQ(pes, err.pe, pe);
+	PES_EQ(pes, err.addr, (uintptr_t)p->sig);
+	PES_EQ(pes, err.value, SEEN);
+	PES_EQ(pes, err.wanted, NEVER);
+	PES_TRY(pes, shmemh_error_clear(pes->job));
+	return 0;
+}
+
+SHMEMD_KERNEL(who_kernel, ends_params_t, p)
+{
+	scope_report(p.status, 0, shmemd_failed_pe(&p.own) == p.from ? 0 : WRONG_VALUE);
+	scope_report(p.status, 1,
+		     shmemd_failed_cause(&p.own) == (uint32_t)p.want ? 0 : WRONG_VALUE);
+}
+
+/* PE gone (-1: this one is cut off from all) is told as gone, and ends the waits for it. */
+static int gone_by_cause(pes_t *pes, ends_params_t *p, int gone, uint32_t cause)
+{
+	uint32_t *causes = (uint32_t *)calloc((size_t)pes->n_pes, sizeof(*causes));
+	uint64_t word = SHMEMD_ABORT_WORD(gone, cause);
+	int pe, failed = 0;
+
+	for (pe = 0; pe < pes->n_pes; pe++)
+		causes[pe] = gone < 0 || pe == gone ? cause : SHMEMD_CAUSE_NONE;
+	PES_TRY(pes, run_copy(p->abort_word, &word, sizeof(word)));
+	PES_TRY(pes, run_copy(p->causes, causes, (size_t)pes->n_pes * sizeof(*causes)));
+	p->from = gone;
+	p->want = (int)cause;
+	PES_RUN(pes, who_kernel, 1, 1, *p);
+	p->own.timeout_ns = 0;
+	failed = expect_end(pes, p, -1, SHMEMD_ERR_PEER, gone);
+	for (pe = 0; pe < pes->n_pes && !failed; pe++) {
+		int lives = causes[pe] == SHMEMD_CAUSE_NONE;
+
+		p->own.timeout_ns = lives ? SHORT_NS : 0;
+		failed = expect_end(pes, p, pe, lives ? SHMEMD_ERR_TIMEOUT : SHMEMD_ERR_PEER, pe);
+	}
+	free(causes);
+	return failed;
+}
+
+static int end_of_a_pe(pes_t *pes)
+{
+	uint64_t seen = SEEN;
+	ends_params_t p;
+
+	if (pes->seed > 2)
+		return 0; /* one thread of one PE by itself: schedules change nothing */
+	if (ends_params(pes, &p))
+		return 1;
+	PES_TRY(pes, run_copy(p.sig, &seen, sizeof(seen)));
+	return gone_by_cause(pes, &p, pes->n_pes - 1, SHMEMD_CAUSE_DIED) ||
+	       gone_by_cause(pes, &p, 0, SHMEMD_CAUSE_LEFT) ||
+	       gone_by_cause(pes, &p, -1, SHMEMD_CAUSE_CUT_OFF);
+}
+
+/* The default limit is recorded when it ends a wait; the one that the caller names is not. */
+SHMEMD_KERNEL(zero_kernel, ends_params_t, p)
+{
+	int status = shmemd_wait_until_for_u64(&p.own, p.sig, SHMEMD_CMP_EQ, NEVER, 0);
+
+	scope_report(p.status, 0, status == SHMEMD_ERR_TIMEOUT ? 0 : WRONG_VALUE + status);
+}
+
+/* No limit, the longest, and one of more than 32 bits: the word ends the wait, a while later. */
+SHMEMD_KERNEL(patient_kernel, ends_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx);
+
+	switch (shmemd_block_index()) {
+	case 0:
+		shmemd_wait_until_for_u64(&p.ctx, p.sig, SHMEMD_CMP_EQ, NEVER, SHORT_NS);
+		shmemd_p_u64(&p.ctx, p.ack, 1, me);
+		break;
+	case 1:
+		scope_report(p.status, 1, shmemd_wait_until_u64(&p.own, p.ack, SHMEMD_CMP_EQ, 1));
+		break;
+	default:
+		scope_report(p.status, 2,
+			     shmemd_wait_until_for_u64(&p.ctx, p.ack, SHMEMD_CMP_EQ, 1,
+						       shmemd_block_index() == 2 ? UINT64_MAX
+										 : 1ull << 32));
+	}
+}
+
+static int limits(pes_t *pes)
+{
+	uint64_t seen = SEEN;
+	ends_params_t p;
+
+	if (ends_params(pes, &p))
+		return 1;
+	PES_TRY(pes, run_copy(p.sig, &seen, sizeof(seen)));
+	PES_RUN(pes, zero_kernel, 1, 1, p);
+	PES_EQ(pes, shmemh_error_get(pes->job, NULL), 0);
+	p.own.timeout_ns = SHORT_NS;
+	if (expect_end(pes, &p, -1, SHMEMD_ERR_TIMEOUT, -1))
+		return 1;
+	p.own.timeout_ns = 0;
+	PES_RUN(pes, patient_kernel, 4, 1, p);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const pes_test_t tests[] = {
+		PES_TEST(signal_before_the_end),
+		PES_TEST(end_of_a_pe),
+		PES_TEST(limits),
+	};
+
+	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
