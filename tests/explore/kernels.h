@@ -38,12 +38,12 @@ extern const char *const amo_variants[], *const amo_fetch_variants[];
 
 void gone(const void *params);
 void failed_cause(const void *params);
-void gone_agent(void *unused);
+void gone_agent(void);
 extern const char *const gone_variants[], *const failed_cause_variants[];
 
 void latch(const void *params);
 void mismatch(const void *params);
-void latch_agent(void *unused);
+void latch_agent(void);
 void latch_look(void);
 extern const char *const latch_variants[], *const mismatch_variants[];
 

@@ -99,6 +99,28 @@ static int gather(void)
 	return boot->allgather(boot->state, &mine, all, sizeof(mine), NULL, 0);
 }
 
+static uint32_t is_agent_done;
+
+static void agent(void *unused)
+{
+	(void)unused;
+	scenario->agent();
+	shmemd_arch_st_release_u32(&is_agent_done, 1);
+}
+
+/* The agent ends before the run does: nothing that it checks is left out. */
+static void await_agent(void)
+{
+	while (!shmemd_arch_ld_acquire_u32(&is_agent_done))
+		shmemd_arch_spin_hint();
+}
+
+static int start_agent(void)
+{
+	is_agent_done = !scenario->agent;
+	return scenario->agent && shmemsim_agent("the host's monitor", agent, NULL);
+}
+
 static int pe_main(int pe, int n_pes, void *arg)
 {
 	pe_t p;
@@ -108,12 +130,13 @@ static int pe_main(int pe, int n_pes, void *arg)
 	p.heap = &memories[pe].heap;
 	p.memory = &memories[pe];
 	p.dims = dims;
-	if (gather() || (pe == 0 && scenario->agent &&
-			 shmemsim_agent("the host's monitor", scenario->agent, NULL)))
+	if (gather() || (pe == 0 && start_agent()))
 		return 1;
 	if (shmemsim_launch(scenario->kernel, &p, sizeof(p), 1, dims.n_threads, 0, NULL) ||
 	    shmemsim_sync(NULL) || gather())
 		return 1;
+	if (pe == 0)
+		await_agent();
 	if (pe == 0 && scenario->look)
 		scenario->look();
 	return 0;

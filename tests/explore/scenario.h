@@ -12,7 +12,7 @@ typedef struct scenario {
 	void (*kernel)(
 		const void *params); /* run by each PE in one block; params: pe_t, memory.h */
 	const char *const *variants; /* names of what dims_t.variant counts; NULL ends them */
-	void (*agent)(void *arg);    /* a fiber beside the PEs, or NULL */
+	void (*agent)(void);         /* a fiber beside the PEs, or NULL */
 	void (*look)(void);          /* by PE 0's host at the end, or NULL */
 } scenario_t;
 

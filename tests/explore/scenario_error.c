@@ -11,9 +11,8 @@
 const char *const latch_variants[] = {"quiet", "barrier", NULL};
 
 /* The host's monitor reads a record as soon as there is one: all its fields belong together. */
-void latch_agent(void *unused)
+void latch_agent(void)
 {
-	(void)unused;
 	for (int pe = 0; pe < dims.n_pes; pe++) {
 		const shmemd_error_t *e = &memories[pe].error;
 		uint64_t bad_pe = (uint64_t)dims.n_pes;
@@ -65,9 +64,6 @@ void latch(const void *params)
 		fail(p, status == SHMEMD_ERR_UNALIGNED);
 	EXPECT(status == shmemd_quiet_group(&p->ctx, g)); /* the first one stays */
 	p->memory->saw[g.rank] = (uint64_t)status;
-	shmemd_group_sync(g);
-	while (!shmemd_arch_ld_acquire_u32(&p->memory->error.status))
-		shmemd_arch_spin_hint();
 }
 
 void latch_look(void)

@@ -43,12 +43,11 @@ static void die(const pe_t *p, shmemd_group_t g)
 }
 
 /* The host's monitor: it learns of the end at some time, and tells each PE. */
-void gone_agent(void *unused)
+void gone_agent(void)
 {
-	(void)unused;
 	while (!shmemd_arch_ld_acquire_u32(&memories[DEAD].died))
 		shmemd_arch_spin_hint();
-	shmemsim_sleep(shmemsim_choose(3) * 1000);
+	shmemsim_sleep(shmemsim_choose(70) * 1000);
 	for (int pe = 1; pe < dims.n_pes; pe++) {
 		shmemd_arch_st_release_u32(&memories[pe].causes[DEAD], SHMEMD_CAUSE_DIED);
 		shmemd_arch_fence_before_signal();
@@ -86,6 +85,7 @@ static int wait_in_vain(const pe_t *p, shmemd_group_t g)
 		return shmemd_sync_group(&p->ctx, g);
 	if (p->dims.variant != BY_SYNC_LIMIT)
 		return wait_for_signal(p, g, p->dims.start + 2);
+	let_turns_pass(g);
 	do
 		status = shmemd_sync_for_group(&p->ctx, g, SHORT_NS);
 	while (status == SHMEMD_ERR_TIMEOUT);

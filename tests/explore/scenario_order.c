@@ -69,18 +69,14 @@ const char *const order_variants[] = {"fence, p_u32", "fence, p_s32", "fence, p_
 				      "fence, p_s64", "quiet, p_u32", "quiet, p_s32",
 				      "quiet, p_u64", "quiet, p_s64", NULL};
 
-static void mark_right(const pe_t *p, shmemd_group_t g, uint64_t *word)
+static void mark_right(const pe_t *p, uint64_t *word)
 {
-	uint64_t one = 1;
-	if (p->dims.variant == 1)
-		shmemd_putmem_nbi_group(&p->ctx, g, word, &p->heap->will, sizeof(*word),
-					right_of(p));
-	if (g.rank != 0)
-		return;
 	if (p->dims.variant == 0)
-		shmemd_p_u64(&p->ctx, word, one, right_of(p));
-	else if (p->dims.variant == 2)
-		shmemd_atomic_or_u64(&p->ctx, word, one, right_of(p));
+		shmemd_p_u64(&p->ctx, word, 1, right_of(p));
+	else if (p->dims.variant == 1)
+		shmemd_atomic_or_u64(&p->ctx, word, 1, right_of(p));
+	else
+		shmemd_signal_op(&p->ctx, word, 1, SHMEMD_SIGNAL_SET, right_of(p));
 }
 
 /* Store buffering: each marks a word of its neighbour, completes, and reads its own by another
@@ -90,12 +86,10 @@ void quiet(const void *params)
 	const pe_t *p = params;
 	shmemd_group_t g = group_of(p);
 	uint64_t seen = 0;
-	if (g.rank == 0)
-		shmemd_arch_st_data_u64(&p->heap->will, 1);
-	shmemd_group_sync(g);
 	for (int r = 0; r < ROUNDS; r++) {
 		uint64_t *word = &p->heap->rounds[r];
-		mark_right(p, g, word);
+		if (g.rank == 0)
+			mark_right(p, word);
 		EXPECT(!shmemd_quiet_group(&p->ctx, g));
 		if (g.rank == g.size - 1) {
 			EXPECT(!shmemd_g_u64(&p->ctx, &seen, word, p->ctx.my_pe));
@@ -116,4 +110,4 @@ void quiet_look(void)
 	}
 }
 
-const char *const quiet_variants[] = {"p", "put_nbi", "atomic or", NULL};
+const char *const quiet_variants[] = {"p", "atomic or", "signal set", NULL};
