@@ -4,7 +4,7 @@
 #include "devx.h"
 
 #include <string.h>
-#include "watch.h"
+#include "engine.h"
 
 #define RC 0
 #define MIGRATED 3 /* pm_state: no alternate path */
@@ -142,11 +142,6 @@ int mlx5swi_cmd_create_qp(mlx5swi_command_t *cmd)
 		return status;
 	qp->devx = (struct mlx5dv_devx_obj){.ctx = cmd->ctx, .qp = qp};
 	cmd->made = &qp->devx;
-	if (spec.rq && spec.umem->access & ~(uint32_t)IBV_ACCESS_LOCAL_WRITE)
-		mlx5swi_lint("S13", qp, -1,
-			     "umem 0x%x of a receive queue allows remote access: some devices "
-			     "refuse that",
-			     spec.umem->id);
 	mlx5swi_set_field(cmd->out, MLX5SWI_OUT_NUMBER, qp->qpn);
 	return MLX5SWI_DONE;
 }
