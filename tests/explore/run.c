@@ -11,6 +11,7 @@ memory_t memories[PES_MAX];
 dims_t dims;
 
 static const scenario_t *scenario;
+static int is_traced;
 static char report[1 << 16];
 static uint64_t state; /* of the draws */
 
@@ -91,6 +92,28 @@ static void set_up(int pe)
 	c->error = &m->error;
 }
 
+/* For traces. */
+static void name_memory(int pe)
+{
+#define FIELD(name)                                                                                \
+	{                                                                                          \
+#name, offsetof(memory_t, name), sizeof(memories[0].name)                          \
+	}
+	static const struct {
+		const char *name;
+		size_t at, nbytes;
+	} fields[] = {FIELD(heap.dst),   FIELD(heap.src),  FIELD(heap.flag), FIELD(heap.ack),
+		      FIELD(heap.word),  FIELD(heap.will), FIELD(heap.sync), FIELD(heap.rounds),
+		      FIELD(abort_word), FIELD(causes),    FIELD(died),      FIELD(latch),
+		      FIELD(error)};
+#undef FIELD
+	static char names[PES_MAX][sizeof(fields) / sizeof(fields[0])][32];
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		snprintf(names[pe][i], sizeof(names[pe][i]), "PE %d %s", pe, fields[i].name);
+		shmemsim_name((char *)&memories[pe] + fields[i].at, fields[i].nbytes, names[pe][i]);
+	}
+}
+
 /* Nobody goes on before all are here. */
 static int gather(void)
 {
@@ -126,6 +149,8 @@ static int pe_main(int pe, int n_pes, void *arg)
 	pe_t p;
 	(void)n_pes, (void)arg;
 	set_up(pe);
+	if (is_traced)
+		name_memory(pe);
 	p.ctx = memories[pe].ctx;
 	p.heap = &memories[pe].heap;
 	p.memory = &memories[pe];
@@ -159,6 +184,7 @@ int scenario_run(const scenario_t *s, const shmemsim_config_t *cfg)
 	shmemsim_config_t mine = SHMEMSIM_CONFIG_INIT;
 	int is_bad;
 	scenario = s;
+	is_traced = cfg->trace != 0;
 	state = cfg->seed;
 	draw_dims();
 	draw_policy(&mine);
