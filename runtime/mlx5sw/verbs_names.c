@@ -103,16 +103,3 @@ int ibv_destroy_srq(struct ibv_srq *srq)
 	refuse("ibv_destroy_srq");
 	return EOPNOTSUPP;
 }
-
-struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
-{
-	(void)context;
-	return refuse("ibv_create_comp_channel");
-}
-
-int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
-{
-	(void)channel;
-	refuse("ibv_destroy_comp_channel");
-	return EOPNOTSUPP;
-}
