@@ -70,6 +70,7 @@ int shmemsim_explore(const shmemsim_config_t *cfg, uint64_t n_schedules, int n_p
 	const shmemsimi_program_t program = {n_pes, pe_main, arg};
 	shmemsim_explored_t mine = {0, 0, 0, 0, 0};
 	shmemsim_config_t at = SHMEMSIM_CONFIG_INIT;
+	at.policy = SHMEMSIM_RANDOM; /* one in turns would be the same each time */
 	if (!cfg && shmemsim_config_from_env(&at))
 		return 1;
 	if (cfg)

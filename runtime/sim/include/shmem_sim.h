@@ -129,7 +129,8 @@ typedef struct shmemsim_explored {
  *
  * Callers  as shmemsim_run. pe_main must start from the same state each time: it sets up all memory
  *          that the kernels and agents use.
- * cfg      as shmemsim_run; SHMEMSIM_REPLAY: one schedule.
+ * cfg      as shmemsim_run, but NULL without SHMEMSIM_POLICY means random; SHMEMSIM_REPLAY: one
+ *          schedule.
  * explored may be NULL.
  * Returns  0: no schedule failed. 1: one did.
  */
