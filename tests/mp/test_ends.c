@@ -210,12 +210,40 @@ static int limits(pes_t *pes)
 	return 0;
 }
 
+/* A sync that PE 0 never calls: the record says who is missing. Never again with that memory. */
+SHMEMD_KERNEL(missing_kernel, ends_params_t, p)
+{
+	int status = shmemd_my_pe(&p.own) == 0 ? SHMEMD_ERR_TIMEOUT : shmemd_sync(&p.own);
+
+	scope_report(p.status, 0, status == SHMEMD_ERR_TIMEOUT ? 0 : WRONG_VALUE + status);
+}
+
+static int missing_in_sync(pes_t *pes)
+{
+	shmemd_error_t err;
+	ends_params_t p;
+
+	if (ends_params(pes, &p))
+		return 1;
+	PES_ALLOC(pes, p.own.sync, uint64_t, SHMEMD_SYNC_WORDS((size_t)pes->n_pes), 0);
+	p.own.timeout_ns = SHORT_NS;
+	PES_RUN(pes, missing_kernel, 1, 1, p);
+	if (pes->pe == 0)
+		return 0;
+	PES_EQ(pes, shmemh_error_get(pes->job, &err), SHMEMD_ERR_TIMEOUT);
+	PES_EQ(pes, err.op, SHMEMD_OP_SYNC);
+	PES_EQ(pes, err.pe, 0);
+	PES_TRY(pes, shmemh_error_clear(pes->job));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(signal_before_the_end),
 		PES_TEST(end_of_a_pe),
 		PES_TEST(limits),
+		PES_TEST(missing_in_sync),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
