@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 #include <ctype.h>
+#include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +23,6 @@ static reason_t reasons[MAX_REASONS];
 static const char *files[MAX_FILES];
 static int n_reasons, n_files;
 
-static void *must(void *p)
-{
-	if (!p) {
-		fprintf(stderr, "weaken: out of memory, or too many headers or reasons\n");
-		exit(2);
-	}
-	return p;
-}
-
 static char *read_all(const char *file)
 {
 	FILE *f = fopen(file, "r");
@@ -49,11 +41,13 @@ static char *read_all(const char *file)
 /* The words of [from, to) with one space between them, and without the stars of the comment. */
 static char *in_one_line(const char *from, const char *to)
 {
-	char *line = must(malloc((size_t)(to - from) + 2)), *at = line;
+	char *line = malloc((size_t)(to - from) + 2), *at = line;
+	if (!line)
+		errx(2, "out of memory");
 	while (from < to) {
-		while (from < to && (isspace(*from) || *from == '*'))
+		while (from < to && (isspace((unsigned char)*from) || *from == '*'))
 			from++;
-		while (from < to && !isspace(*from))
+		while (from < to && !isspace((unsigned char)*from))
 			*at++ = *from++;
 		*at++ = ' ';
 	}
@@ -65,7 +59,9 @@ static char *in_one_line(const char *from, const char *to)
 
 static void add(const char *file, uint32_t line, const char *variant, size_t len, char *text)
 {
-	reason_t *r = must(n_reasons < MAX_REASONS ? &reasons[n_reasons++] : NULL);
+	if (n_reasons == MAX_REASONS)
+		errx(2, "raise MAX_REASONS");
+	reason_t *r = &reasons[n_reasons++];
 	r->file = file;
 	r->line = line;
 	r->text = text;
@@ -111,20 +107,17 @@ static void parse(const char *file, char *text)
 	}
 }
 
-int reasons_read(const char *file)
+void reasons_read(const char *file)
 {
 	for (int i = 0; i < n_files; i++)
 		if (strcmp(files[i], file) == 0)
-			return 0;
+			return;
 	char *text = read_all(file);
-	if (!text) {
-		fprintf(stderr, "weaken: cannot read %s\n", file);
-		return 1;
-	}
-	*(const char **)must(n_files < MAX_FILES ? &files[n_files++] : NULL) = file;
+	if (!text || n_files == MAX_FILES)
+		errx(2, "%s: cannot read it, or raise MAX_FILES", file);
+	files[n_files++] = file;
 	parse(file, text);
 	free(text);
-	return 0;
 }
 
 const char *reasons_find(const char *file, uint32_t line, const char *variant)

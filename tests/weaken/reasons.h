@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* Read a header; once more does nothing. Returns 0, or 1 and says why. */
-int reasons_read(const char *file);
+/* Read a header; once more does nothing. Exits if it cannot. */
+void reasons_read(const char *file);
 
 /* The reason for this variant of the call at file:line, or NULL. */
 const char *reasons_find(const char *file, uint32_t line, const char *variant);

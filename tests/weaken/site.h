@@ -33,7 +33,7 @@ typedef struct weaken_site {
 	int kind, how, is_executed;
 } weaken_site_t;
 
-/* Threads id's meeting of nthreads of a block: returns whether any passed a pred. No order. */
+/* Barrier id of nthreads of the block, without order. Returns whether any passed a pred. */
 int weaken_meet(uint32_t id, uint32_t nthreads, int pred);
 
 #endif

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Takes each call in the device headers that orders something, weakens it, and runs the scenarios
  * under weak memory until one fails. Who survives needs a reason in the header (reasons.h). */
+#include <err.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,12 +51,6 @@ static struct {
 	int weakened, caught, explained;
 } total;
 
-static void __attribute__((noreturn)) give_up(const char *why)
-{
-	fprintf(stderr, "weaken: %s\n", why);
-	exit(2);
-}
-
 /* What is there to weaken */
 
 static const char *header_of(const weaken_site_t *s)
@@ -79,13 +74,12 @@ static void begin_call(weaken_site_t **copies)
 	const weaken_site_t *s = *copies;
 	const char *name = s->call + strlen("shmemd_");
 	if (n_calls == MAX_CALLS || n_explore_scenarios > MAX_SCENARIOS)
-		give_up("raise MAX_CALLS or MAX_SCENARIOS");
+		errx(2, "raise MAX_CALLS or MAX_SCENARIOS");
 	call_t *c = &calls[n_calls++];
 	c->copies = copies;
 	snprintf(c->place, sizeof(c->place), "%s:%u", header_of(s), s->line);
 	snprintf(c->name, sizeof(c->name), "%.*s", (int)strcspn(name, "("), name);
-	if (reasons_read(s->file))
-		exit(2);
+	reasons_read(s->file);
 }
 
 static void find_calls(void)
@@ -93,7 +87,7 @@ static void find_calls(void)
 	size_t n = (size_t)(__stop_weaken_sites - __start_weaken_sites);
 	weaken_site_t **sites = malloc(n * sizeof(*sites));
 	if (!sites)
-		give_up("out of memory");
+		errx(2, "out of memory");
 	memcpy(sites, __start_weaken_sites, n * sizeof(*sites));
 	qsort(sites, n, sizeof(*sites), compare);
 	for (size_t i = 0; i < n; i++) {
@@ -118,10 +112,8 @@ static int run(const scenario_t *s, uint64_t seed)
 
 static void must_pass(const scenario_t *s, uint64_t seed)
 {
-	if (!run(s, seed))
-		return;
-	fprintf(stderr, "%s", scenario_report());
-	give_up("a scenario fails without anything weakened");
+	if (run(s, seed))
+		errx(2, "%s fails without anything weakened\n%s", s->name, scenario_report());
 }
 
 /* Which calls does each scenario execute? */
