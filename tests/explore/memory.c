@@ -39,6 +39,17 @@ void check(shmemd_group_t g, const uint32_t *words, uint32_t n, int pe, int roun
 	}
 }
 
+/* A wait looks only each 64th turn at the clock and for the dead. While all others poll and one
+ * sleeps, each sleep gives the polls a turn: so let some pass, and sometimes about that many. */
+void let_turns_pass(shmemd_group_t g)
+{
+	unsigned n =
+		g.rank ? 0 : shmemsim_choose(2) * (shmemsim_choose(4) * 16 + shmemsim_choose(18));
+	while (n--)
+		shmemsim_sleep(1000);
+	shmemd_group_sync(g);
+}
+
 static void await_alone(const pe_t *p, const uint64_t *word, uint64_t value, int from)
 {
 	const shmemd_ctx_t *ctx = &p->ctx;

@@ -93,4 +93,7 @@ void check(shmemd_group_t g, const uint32_t *words, uint32_t n, int pe, int roun
  * threads of the group see then what it announces. */
 void await(const pe_t *p, shmemd_group_t g, const uint64_t *word, uint64_t value, int from);
 
+/* Be late, so that waits of others come to where they look at the clock and for the dead. */
+void let_turns_pass(shmemd_group_t g);
+
 #endif

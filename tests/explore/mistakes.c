@@ -31,7 +31,11 @@ static const mistake_t mistakes[] = {
 	MISTAKE(WAIT_ABORT, "gone"),      MISTAKE(WAIT_GROUP, "signal_op"),
 	MISTAKE(COPY_TAIL, "put_signal"), MISTAKE(COPY_STRIDE, "put"),
 	MISTAKE(PEER_BASE, "get"),        MISTAKE(QUIET_LATCH, "latch"),
-	MISTAKE(SYNC_EPOCH, "sync"),      MISTAKE(SYNC_INDEX, "barrier"),
+	MISTAKE(LATCH_LAST, "latch"),     MISTAKE(RECORD_CLAIM, "latch"),
+	MISTAKE(QUIET_OWN, "latch"),      MISTAKE(AMO_OLD, "amo_fetch_u64"),
+	MISTAKE(AMO_OR, "amo_fetch_u64"), MISTAKE(SYNC_FAST, "sync"),
+	MISTAKE(SYNC_TIMEOUT, "sync"),    MISTAKE(SYNC_EPOCH, "sync"),
+	MISTAKE(SYNC_INDEX, "barrier"),
 };
 
 static const scenario_t *scenario_named(const char *name)

@@ -14,16 +14,6 @@ enum { BY_WAIT, BY_FROM, BY_LIMIT, BY_SYNC, BY_SYNC_LIMIT };
 const char *const gone_variants[] = {"wait", "wait from one",           "wait with a limit",
 				     "sync", "sync with a short limit", NULL};
 
-/* A wait looks only each 64th turn whether somebody is gone. While all others poll and one sleeps,
- * each sleep gives the polls a turn: so let some pass, and often almost that many. */
-static void let_turns_pass(shmemd_group_t g)
-{
-	unsigned n = g.rank ? 0 : shmemsim_choose(4) * 16 + shmemsim_choose(18);
-	while (n--)
-		shmemsim_sleep(1000);
-	shmemd_group_sync(g);
-}
-
 /* PE 0: a signal, more data, and the end. */
 static void die(const pe_t *p, shmemd_group_t g)
 {

@@ -14,6 +14,7 @@ static int meet(const pe_t *p, shmemd_group_t g, int is_barrier)
 	int status;
 	if (p->dims.variant == 0)
 		return is_barrier ? shmemd_barrier_group(ctx, g) : shmemd_sync_group(ctx, g);
+	let_turns_pass(g);
 	do
 		status = is_barrier ? shmemd_barrier_for_group(ctx, g, WAIT_NS)
 				    : shmemd_sync_for_group(ctx, g, WAIT_NS);
