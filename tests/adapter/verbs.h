@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* A device of verbs for tests of entry points: programs' headers, and refusals looked at. */
+#ifndef ADAPTER_VERBS_H
+#define ADAPTER_VERBS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <string.h>
+#include <cmocka.h>
+#include "mlx5sw/entry.h"
+
+static struct ibv_context *ctx;
+static struct ibv_pd *pd;
+
+static inline int verbs_open(uint8_t link_layer)
+{
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+	struct ibv_device **list;
+
+	cfg.n_hosts = 2;
+	cfg.link_layer = link_layer;
+	assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+	list = ibv_get_device_list(NULL);
+	assert_non_null(list);
+	assert_non_null(ctx = ibv_open_device(list[0]));
+	assert_non_null(pd = ibv_alloc_pd(ctx));
+	ibv_free_device_list(list);
+	return 0;
+}
+
+static inline int verbs_setup(void **state)
+{
+	(void)state;
+	return verbs_open(MLX5SW_ETHERNET);
+}
+
+static inline int verbs_teardown(void **state)
+{
+	(void)state;
+	mlx5sw_stop();
+	return 0;
+}
+
+/* The last call failed with err, and a line says why, with this in it. */
+static inline void expect_refusal(int err, const char *text)
+{
+	assert_int_equal(errno, err);
+	if (!strstr(mlx5swi_refusal(), text))
+		fail_msg("the refusal says: %s", mlx5swi_refusal());
+	errno = 0;
+}
+
+/* For a call that returns NULL, and one that returns the errno value. */
+#define REFUSED(call, err, text)                                                                   \
+	do {                                                                                       \
+		assert_null(call);                                                                 \
+		expect_refusal(err, text);                                                         \
+	} while (0)
+#define FAILED(call, err, text)                                                                    \
+	do {                                                                                       \
+		assert_int_equal(call, err);                                                       \
+		expect_refusal(err, text);                                                         \
+	} while (0)
+
+#endif
