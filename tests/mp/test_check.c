@@ -78,6 +78,11 @@ SHMEMD_KERNEL(bad_from_kernel, check_params_t, p)
 	*p.result = shmemd_signal_wait_until_from(&p.ctx, p.words, SHMEMD_CMP_NE, 0, p.bad);
 }
 
+SHMEMD_KERNEL(bad_world_kernel, check_params_t, p)
+{
+	*p.result = shmemd_world_pe(&p.ctx, p.bad) == -1 ? SHMEMD_ERR_BAD_PE : SHMEMD_OK;
+}
+
 static int pe_out_of_range(pes_t *pes)
 {
 	check_params_t p;
@@ -98,6 +103,10 @@ static int pe_out_of_range(pes_t *pes)
 		PES_RUN(pes, bad_from_kernel, 1, 1, p);
 		if (expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_WAIT,
 				 (uint64_t)(int64_t)p.bad, "shmemd_signal_wait_until_from"))
+			return 1;
+		PES_RUN(pes, bad_world_kernel, 1, 1, p);
+		if (expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_NONE,
+				 (uint64_t)(int64_t)p.bad, "shmemd_world_pe"))
 			return 1;
 		pes_release(pes);
 	}
@@ -164,6 +173,13 @@ SHMEMD_KERNEL(before_kernel, check_params_t, p)
 	*p.result = shmemd_getmem(&p.ctx, p.local, p.ctx.heap - 8, 16, 0);
 }
 
+SHMEMD_KERNEL(no_address_kernel, check_params_t, p)
+{
+	const void *addr = shmemd_ptr(&p.ctx, p.ctx.heap - 8, shmemd_my_pe(&p.ctx));
+
+	*p.result = addr == NULL ? SHMEMD_ERR_NOT_SYMMETRIC : SHMEMD_OK;
+}
+
 /* A count that wraps around to the start of the heap. */
 SHMEMD_KERNEL(wrapping_kernel, check_params_t, p)
 {
@@ -196,6 +212,9 @@ static int not_symmetric(pes_t *pes)
 		return 1;
 	PES_RUN(pes, before_kernel, 1, 1, p);
 	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_GET, 16, "shmemd_getmem"))
+		return 1;
+	PES_RUN(pes, no_address_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_NONE, 1, "shmemd_ptr"))
 		return 1;
 	PES_RUN(pes, wrapping_kernel, 1, 1, p);
 	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_GET, (size_t)-8,
