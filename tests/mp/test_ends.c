@@ -130,7 +130,7 @@ static int gone_by_cause(pes_t *pes, ends_params_t *p, int gone, uint32_t cause)
 	int pe, failed = 0;
 
 	for (pe = 0; pe < pes->n_pes; pe++)
-		causes[pe] = gone < 0 || pe == gone ? cause : SHMEMD_CAUSE_NONE;
+		causes[pe] = gone < 0 || pe == gone ? cause : (uint32_t)SHMEMD_CAUSE_NONE;
 	PES_TRY(pes, run_copy(p->abort_word, &word, sizeof(word)));
 	PES_TRY(pes, run_copy(p->causes, causes, (size_t)pes->n_pes * sizeof(*causes)));
 	p->from = gone;
