@@ -6,7 +6,6 @@
 
 #define DEAD 0
 #define LONG_NS 10000000000u
-
 #define SHORT_NS 1000
 
 enum { BY_WAIT, BY_FROM, BY_LIMIT, BY_SYNC, BY_SYNC_LIMIT };
