@@ -20,11 +20,17 @@ static int is_mr(const mlx5swi_qp_t *qp, const mlx5swi_sge_t *sge)
 	       MLX5SWI_KEY_OK;
 }
 
-/* Would it be right if a field had been swapped? */
+/* Would it be right if a field had been swapped, or is it no pointer at all? */
 static void hint(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const mlx5swi_sge_t *sge)
 {
 	mlx5swi_sge_t s = *sge;
 
+	/* Payload after a length without the flag; 8 bytes and less are followed by padding. */
+	if (e->vendor == VENDOR_UNKNOWN_KEY && sge->nbytes <= 8 && (uint32_t)sge->addr == 0)
+		mlx5swi_lint("W8", qp, e->index,
+			     "%u bytes at an address that ends in zeros: "
+			     "inline data without its flag?",
+			     sge->nbytes);
 	s.lkey = be32toh(sge->lkey);
 	if (is_mr(qp, &s))
 		mlx5swi_lint("W4", qp, e->index, "lkey 0x%x: a big-endian 0x%x would be valid",
@@ -142,7 +148,8 @@ static void report(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const char *row, 
 
 	mlx5swi_lint(row, qp, e->index, "expected %s (opcode 0x%02x, opmod 0x%02x, ds %u)", text,
 		     qp->requester->wqe.opcode, qp->requester->wqe.opmod, qp->requester->wqe.ds);
-	if (e->syndrome && number && qp->requester->wqe.index != e->index &&
+	if (e->syndrome && number && qp->requester->wqe.ds &&
+	    qp->requester->wqe.index != e->index &&
 	    (uint16_t)(before->index + before->n_blocks) == e->index)
 		mlx5swi_lint("W2", qp, e->index,
 			     "no WQE starts here, but the one at block %u takes "

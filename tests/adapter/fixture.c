@@ -389,7 +389,7 @@ int adapter_reported(const char *row)
 	int found = 0;
 
 	for (unsigned i = 0; (line = mlx5sw_report(i)) != NULL; i++)
-		found += strncmp(line, row, n) == 0 && line[n] == ' ';
+		found += strncmp(line, row, n) == 0 && line[n] == ':';
 	return found;
 }
 
