@@ -9,7 +9,7 @@
 #define RC 0
 #define MIGRATED 3 /* pm_state: no alternate path */
 
-enum { RQ_REGULAR = 0, RQ_SHARED = 1, RQ_NONE = 3 }; /* rq_type */
+enum { RQ_REGULAR = 0, RQ_NONE = 3 }; /* rq_type; nothing makes an SRQ here */
 
 static uint32_t get(const uint8_t *p, uint32_t field)
 {
@@ -37,8 +37,8 @@ static int check_kind(const uint8_t *qpc)
 			return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "%s %u: at most %u on this device",
 					      limits[i].name, get(qpc, limits[i].field),
 					      limits[i].max);
-	if (rq_type != RQ_REGULAR && rq_type != RQ_SHARED && rq_type != RQ_NONE)
-		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "rq_type %u: regular, shared or none",
+	if (rq_type != RQ_REGULAR && rq_type != RQ_NONE)
+		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "rq_type %u: regular (0) or none (3)",
 				      rq_type);
 	return MLX5SWI_DONE;
 }

@@ -9,6 +9,7 @@
 #define ACCESS_BITS (MLX5SWI_OPT_RRE | MLX5SWI_OPT_RAE | MLX5SWI_OPT_RWE)
 #define LOWEST_RATE IBV_RATE_2_5_GBPS
 #define RATE_OFFSET 5 /* of ads.stat_rate from verbs' numbers */
+#define MAX_RATE_CODE 15
 
 typedef struct change {
 	uint16_t opcode;
@@ -47,7 +48,9 @@ static uint32_t get(const uint8_t *p, uint32_t field)
 
 uint8_t mlx5swi_rate_code(uint8_t rate)
 {
-	return rate ? (uint8_t)(rate + RATE_OFFSET) : 0;
+	unsigned code = rate ? (unsigned)rate + RATE_OFFSET : 0;
+
+	return (uint8_t)(code > MAX_RATE_CODE ? MAX_RATE_CODE : code);
 }
 
 /* Codes below the lowest rate come out as numbers that no rate has. */

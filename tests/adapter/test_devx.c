@@ -142,7 +142,7 @@ static void create_qp_checks_each_field(void **state)
 		{QPC + 0x4e8, 24, 0, OK},             /* none, and no receive queue */
 		{QPC + 0x500, 64, 0xf00c, BAD_PARAM}, /* dbr_addr */
 		{QPC + 0x500, 64, 0xfff9, BAD_PARAM},
-		{QPC + 0x565, 3, 1, OK},            /* rq_type: shared */
+		{QPC + 0x565, 3, 1, BAD_PARAM},     /* rq_type: shared */
 		{QPC + 0x565, 3, 2, BAD_PARAM},     /* XRC */
 		{QPC + 0x630, 8, 0x11, BAD_PARAM},  /* cs_req */
 		{QPC + 0x638, 8, 0x11, BAD_PARAM},  /* cs_res */
