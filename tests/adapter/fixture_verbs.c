@@ -3,10 +3,10 @@
 #include "fixture_verbs.h"
 #include <endian.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#define SGID_INDEX 3 /* RoCE v2, routable */
 #define ALL_RIGHTS                                                                                 \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
@@ -20,16 +20,16 @@ static int open_device(verbs_end_t *e)
 	return !e->ctx;
 }
 
-static int make_queues(verbs_end_t *e)
+static int make_queues(verbs_end_t *e, uint32_t n_blocks)
 {
 	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC,
-					.cap = {.max_send_wr = VERBS_BLOCKS,
+					.cap = {.max_send_wr = n_blocks,
 						.max_recv_wr = 1,
 						.max_send_sge = 1,
 						.max_recv_sge = 1,
 						.max_inline_data = 12}};
 	struct mlx5dv_obj obj = {0};
-	e->cq = ibv_create_cq(e->ctx, VERBS_BLOCKS, NULL, NULL, 0);
+	e->cq = ibv_create_cq(e->ctx, n_blocks, NULL, NULL, 0);
 	init.send_cq = init.recv_cq = e->cq;
 	e->qp = e->cq ? ibv_create_qp(e->pd, &init) : NULL;
 	if (!e->qp)
@@ -41,21 +41,20 @@ static int make_queues(verbs_end_t *e)
 	return mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP | MLX5DV_OBJ_CQ);
 }
 
-int verbs_open(verbs_end_t *e, uint32_t sgid_index)
+int verbs_open(verbs_end_t *e, uint8_t *memory, size_t nbytes, uint32_t n_blocks)
 {
 	struct ibv_port_attr port;
 	memset(e, 0, sizeof(*e));
-	e->memory = aligned_alloc(4096, VERBS_NBYTES);
-	if (!e->memory || open_device(e))
+	e->memory = memory;
+	if (open_device(e))
 		return 1;
-	memset(e->memory, 0, VERBS_NBYTES);
 	e->pd = ibv_alloc_pd(e->ctx);
-	if (!e->pd || make_queues(e))
+	if (!e->pd || make_queues(e, n_blocks))
 		return 2;
-	e->mr = ibv_reg_mr(e->pd, e->memory, VERBS_NBYTES, ALL_RIGHTS);
+	e->mr = ibv_reg_mr(e->pd, e->memory, nbytes, ALL_RIGHTS);
 	if (!e->mr || ibv_query_port(e->ctx, 1, &port))
 		return 3;
-	if (ibv_query_gid(e->ctx, 1, (int)sgid_index, &e->name.gid))
+	if (ibv_query_gid(e->ctx, 1, SGID_INDEX, &e->name.gid))
 		return 4;
 	e->name.lid = port.lid;
 	e->name.qpn = e->qp->qp_num;
@@ -65,7 +64,7 @@ int verbs_open(verbs_end_t *e, uint32_t sgid_index)
 	return 0;
 }
 
-int verbs_connect(verbs_end_t *e, const verbs_name_t *peer, uint32_t sgid_index)
+int verbs_connect(verbs_end_t *e, const verbs_name_t *peer)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
 				.port_num = 1,
@@ -83,7 +82,7 @@ int verbs_connect(verbs_end_t *e, const verbs_name_t *peer, uint32_t sgid_index)
 	a.ah_attr.port_num = 1;
 	a.ah_attr.is_global = 1;
 	a.ah_attr.grh.dgid = peer->gid;
-	a.ah_attr.grh.sgid_index = (uint8_t)sgid_index;
+	a.ah_attr.grh.sgid_index = SGID_INDEX;
 	a.ah_attr.grh.hop_limit = 64;
 	if (ibv_modify_qp(e->qp, &a,
 			  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
@@ -110,7 +109,6 @@ void verbs_close(verbs_end_t *e)
 	ibv_dereg_mr(e->mr);
 	ibv_dealloc_pd(e->pd);
 	ibv_close_device(e->ctx);
-	free(e->memory);
 }
 
 static void put32(uint8_t *p, uint32_t v)

@@ -9,9 +9,6 @@
 #include <infiniband/verbs.h>
 #include <stdint.h>
 
-#define VERBS_NBYTES 65536u
-#define VERBS_BLOCKS 1024u
-
 /* What the peer has to know. */
 typedef struct verbs_name {
 	union ibv_gid gid;
@@ -28,14 +25,15 @@ typedef struct verbs_end {
 	struct ibv_mr *mr;
 	struct mlx5dv_qp dv;
 	struct mlx5dv_cq dv_cq;
-	uint8_t *memory; /* VERBS_NBYTES, registered with all rights */
+	uint8_t *memory; /* registered with all rights */
 	verbs_name_t name, peer;
 	uint16_t pi;
 	uint32_t ci;
 } verbs_end_t;
 
-int verbs_open(verbs_end_t *e, uint32_t sgid_index); /* 0, or the number of the step that failed */
-int verbs_connect(verbs_end_t *e, const verbs_name_t *peer, uint32_t sgid_index); /* to RTS */
+/* Both return 0, or the number of the step that failed. memory: the caller's. */
+int verbs_open(verbs_end_t *e, uint8_t *memory, size_t nbytes, uint32_t n_blocks);
+int verbs_connect(verbs_end_t *e, const verbs_name_t *peer); /* to RTS */
 void verbs_close(verbs_end_t *e);
 
 /* Post a WRITE of 8 bytes, inline, to the peer's memory at offset; is_last: ask for a completion,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* rates: how fast the adapter is, with one core: small WRITEs between two processes through shared
- * memory. Prints figures, asserts none. */
+/* How fast the adapter is on one core: small WRITEs between two processes through shared memory, and
+ * runs of fixture_sim.h in the emulator. Prints figures, asserts none. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "fixture_verbs.h"
+#include "fixture_sim.h"
 
 #define BATCH 256u
 #define IN_FLIGHT 2u /* batches */
@@ -23,9 +23,11 @@ static double seconds(void)
 
 static int swap_names(verbs_end_t *e, int in, int out)
 {
+	static uint8_t memory[8 * BATCH];
 	verbs_name_t peer;
-	if (verbs_open(e, 3) || write(out, &e->name, sizeof(e->name)) != sizeof(e->name) ||
-	    read(in, &peer, sizeof(peer)) != sizeof(peer) || verbs_connect(e, &peer, 3))
+	if (verbs_open(e, memory, sizeof(memory), (IN_FLIGHT + 1) * BATCH) ||
+	    write(out, &e->name, sizeof(e->name)) != sizeof(e->name) ||
+	    read(in, &peer, sizeof(peer)) != sizeof(peer) || verbs_connect(e, &peer))
 		return 1;
 	/* Both are ready to receive. */
 	return write(out, "r", 1) != 1 || read(in, &peer, 1) != 1;
@@ -46,33 +48,53 @@ static int send_all(verbs_end_t *e, uint64_t n_batches)
 	return 0;
 }
 
-int main(int argc, char **argv)
+static int write_rate(uint64_t n)
 {
-	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 4000000;
 	int to_child[2], to_parent[2];
-	cpu_set_t one;
-	char end;
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
 	verbs_end_t e;
-	if (sched_setaffinity(0, sizeof(one), &one) || pipe(to_child) || pipe(to_parent))
+	char end;
+	if (pipe(to_child) || pipe(to_parent))
 		return 1;
 	pid_t child = fork();
 	int in = child ? to_parent[0] : to_child[0], out = child ? to_child[1] : to_parent[1];
 	close(child ? to_parent[1] : to_child[1]);
-	if (child < 0 || swap_names(&e, in, out)) {
-		fprintf(stderr, "no connection\n");
+	if (child < 0 || swap_names(&e, in, out))
 		return 1;
-	}
 	if (!child)
-		return read(in, &end, 1) < 0;
+		exit(read(in, &end, 1) < 0);
 	double start = seconds();
 	int failed = send_all(&e, n / BATCH);
 	double t = seconds() - start;
 	if (!failed)
 		printf("shared memory, one core: %.2f million WRITEs of 8 bytes per second\n",
 		       (double)(n / BATCH * BATCH) / t * 1e-6);
-	write(out, "e", 1);
+	failed |= write(out, "e", 1) != 1;
 	waitpid(child, NULL, 0);
 	return failed;
+}
+
+static int run_rate(uint64_t n)
+{
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	sim_plan_t plan = {MLX5SW_CONFIG_INIT, SIM_NONE};
+	plan.cfg.n_hosts = 2;
+	plan.cfg.n_devices = 1;
+	double start = seconds();
+	for (uint64_t i = 0; i < n; i++)
+		if (shmemsim_run(&cfg, 2, sim_main, &plan)) {
+			fprintf(stderr, "%s\n", shmemsim_report());
+			return 1;
+		}
+	printf("emulator, one core: %.0f runs of 2 PEs and 3 operations per second\n",
+	       (double)n / (seconds() - start));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 4000000;
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	return sched_setaffinity(0, sizeof(one), &one) || write_rate(n) || run_rate(n / 40);
 }
