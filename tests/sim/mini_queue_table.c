@@ -2,10 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* mini_queue_table [schedules]: which policy finds which mistake of the send queue in miniature,
  * after how many schedules (median of nine searches; "-": not in so many as given, 20000 if not),
- * and how fast they run. "(of n)": at most so many are wanted, and the median is of 99. The depth-first search has a smaller
- * queue's space and shall exhaust it; "none" there is a proof within its bound. Fails if the right
- * queue fails, a mistake that must be found is not, one that cannot be found is, or a median is
- * above what is wanted. */
+ * and how fast they run. "(of n)": at most so many are wanted, and the median is of 99 searches.
+ * The depth-first search has a smaller queue's space and shall exhaust it; "none" there is a proof
+ * within its bound. Fails if the right queue fails, a mistake that must be found is not, one that
+ * cannot be found is, or a median is above what is wanted. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
