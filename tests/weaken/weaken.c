@@ -240,5 +240,5 @@ int main(int argc, char **argv)
 	n_unexplained = total.weakened - total.caught - total.explained + n_lost;
 	printf("%d weakened: %d caught, %d explained, %d unexplained\n", total.weakened,
 	       total.caught, total.explained, n_unexplained);
-	return n_unexplained != 0;
+	return n_unexplained || !total.weakened;
 }
