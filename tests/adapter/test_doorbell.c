@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Doorbells and records, rows D of the adapter's table, where it matters in all three modes. */
+#include <endian.h>
+#include "fixture.h"
+
+static adapter_end_t a, b;
+
+static void start_as(mlx5sw_config_t cfg)
+{
+	adapter_start(&cfg);
+	adapter_pair(&a, &b);
+	memset(a.memory, 0x11, 4096);
+}
+
+static void start(int mode)
+{
+	mlx5sw_config_t cfg = adapter_config();
+
+	cfg.doorbells = (uint8_t)mode;
+	start_as(cfg);
+}
+
+static void post(unsigned n)
+{
+	while (n--)
+		adapter_write(&a, &b, 0, 1000, 8, SIGNALLED);
+}
+
+/* This doorbell and this record; how many WQEs are executed then. */
+static uint64_t executed(int mode, uint16_t doorbell, uint16_t record)
+{
+	uint64_t n;
+
+	start(mode);
+	post(4);
+	adapter_record(&a, record);
+	adapter_doorbell(&a, doorbell);
+	adapter_idle();
+	n = b.qp->counters.executed;
+	adapter_stop();
+	return n;
+}
+
+enum { HYBRID = MLX5SW_DOORBELLS_HYBRID, DBR = MLX5SW_DOORBELLS_DBR, DB = MLX5SW_DOORBELLS_DB };
+
+static void which_counts(void **state)
+{
+	(void)state;
+	assert_int_equal(executed(HYBRID, 4, 4), 4);
+	assert_int_equal(executed(HYBRID, 4, 0), 4);
+	assert_int_equal(executed(HYBRID, 3, 4), 4); /* rdma-core: the index of the last WQE */
+	assert_int_equal(executed(HYBRID, 4, 2), 4);
+	assert_int_equal(executed(DBR, 4, 4), 4);
+	assert_int_equal(executed(DBR, 4, 0), 0);
+	assert_int_equal(executed(DBR, 3, 4), 4);
+	assert_int_equal(executed(DBR, 4, 2), 2);
+	assert_int_equal(executed(DB, 4, 4), 4);
+	assert_int_equal(executed(DB, 4, 0), 4);
+	assert_int_equal(executed(DB, 3, 4), 3);
+	assert_int_equal(executed(DB, 4, 2), 4);
+}
+
+/* Further ahead than the queue is long, or back: as if it said nothing. */
+static void out_of_range(void **state)
+{
+	(void)state;
+	for (int mode = HYBRID; mode <= DB; mode++) {
+		assert_int_equal(executed(mode, 65, 65), 0);
+		assert_int_equal(executed(mode, 0xffff, 0xffff), 0);
+	}
+	assert_int_equal(executed(HYBRID, 1000, 4), 4);
+	assert_int_equal(executed(HYBRID, 4, 1000), 4);
+}
+
+/* GPUNetIO: doorbell, record, the same doorbell. */
+static void the_same_value_twice(void **state)
+{
+	(void)state;
+	for (int mode = HYBRID; mode <= DB; mode++) {
+		start(mode);
+		for (unsigned i = 0; i < 10; i++) {
+			post(3);
+			adapter_doorbell(&a, a.pi);
+			adapter_step();
+			adapter_record(&a, a.pi);
+			adapter_doorbell(&a, a.pi);
+			adapter_step();
+		}
+		assert_int_equal(a.qp->counters.doorbells, 20);
+		assert_int_equal(b.qp->counters.executed, 30);
+		adapter_expect_clean();
+		adapter_stop();
+	}
+}
+
+static void d1_record_never_written(void **state)
+{
+	(void)state;
+	start(HYBRID);
+	for (unsigned i = 0; i < 3; i++) {
+		post(1);
+		adapter_doorbell(&a, a.pi);
+		adapter_idle();
+	}
+	assert_int_equal(b.qp->counters.executed, 3); /* works, as long as nothing fails */
+	assert_int_equal(adapter_reported("D1"), 1);
+	adapter_error(&a);
+	post(1);
+	adapter_doorbell(&a, a.pi);
+	adapter_idle();
+	for (uint16_t i = 0; i < 3; i++)
+		adapter_expect(&a, i, OP_WRITE);
+	adapter_expect_none(&a);
+	adapter_stop();
+}
+
+static void d1_word_0(void **state)
+{
+	(void)state;
+	start(HYBRID);
+	for (unsigned i = 0; i < 2; i++) {
+		post(1);
+		a.dbr[0] = htobe32(a.pi);
+		adapter_doorbell(&a, a.pi);
+		adapter_step();
+	}
+	assert_int_equal(adapter_reported("D1"), 1);
+	assert_non_null(strstr(mlx5sw_report(0), "word 0"));
+	adapter_stop();
+}
+
+static void d2_record_behind(void **state)
+{
+	(void)state;
+	start(HYBRID);
+	post(4);
+	adapter_record(&a, 2);
+	adapter_doorbell(&a, 4);
+	adapter_idle();
+	adapter_expect_clean(); /* it may still come */
+	post(1);
+	adapter_record(&a, 3);
+	adapter_doorbell(&a, 5);
+	adapter_idle();
+	assert_int_equal(adapter_reported("D2"), 1);
+	adapter_stop();
+}
+
+static void d3_backwards(void **state)
+{
+	(void)state;
+	for (int what = 0; what < 2; what++) {
+		start(HYBRID);
+		post(4);
+		adapter_ring(&a);
+		adapter_idle();
+		adapter_record(&a, what ? 2 : 4);
+		adapter_doorbell(&a, what ? 4 : 2);
+		adapter_idle();
+		assert_int_equal(b.qp->counters.executed, 4);
+		assert_int_equal(adapter_reported("D3"), 1);
+		post(1);
+		adapter_ring(&a);
+		adapter_idle();
+		assert_int_equal(b.qp->counters.executed, 5);
+		adapter_stop();
+	}
+}
+
+/* A doorbell of these words in this page at this place is dropped, and reported so. */
+static void dropped(const mlx5sw_config_t *cfg, uint32_t reg, uint32_t first, uint32_t second,
+		    const char *row)
+{
+	start_as(*cfg);
+	post(1);
+	adapter_record(&a, a.pi);
+	adapter_register(a.uar->base_addr, reg, first, second);
+	adapter_idle();
+	assert_int_equal(a.qp->counters.doorbells, 0);
+	assert_int_equal(b.qp->counters.executed, 0);
+	if (row)
+		assert_int_equal(adapter_reported(row), 1);
+	else
+		adapter_expect_clean();
+	adapter_stop();
+}
+
+static void d4_unknown_qpn(void **state)
+{
+	const mlx5sw_config_t cfg = adapter_config();
+
+	(void)state;
+	dropped(&cfg, 0x800, 1 << 8, 0x777777 << 8, "D4");
+}
+
+/* Of another QP with a register of its own: that one is not rung, either. */
+static void d5_register_of_another(void **state)
+{
+	const adapter_spec_t with = {.with = &a};
+	adapter_end_t c;
+
+	(void)state;
+	start(HYBRID);
+	adapter_make(&c, &with);
+	adapter_connect(&c, &c);
+	post(1);
+	adapter_record(&a, a.pi);
+	adapter_write(&c, &c, 0, 3000, 8, 0);
+	adapter_record(&c, c.pi);
+	adapter_register(c.uar->base_addr, 0x800, 1 << 8, a.qp->qpn << 8);
+	adapter_idle();
+	assert_int_equal(a.qp->counters.dropped, 1);
+	assert_int_equal(a.qp->counters.doorbells + c.qp->counters.doorbells, 0);
+	assert_int_equal(adapter_reported("D5"), 1);
+	adapter_stop();
+}
+
+static void d6_swapped(void **state)
+{
+	const mlx5sw_config_t cfg = adapter_config();
+	const uint32_t qpn = 0x1000 << 8, index = 1 << 8;
+
+	(void)state;
+	dropped(&cfg, 0x800, qpn, index, "D6");
+	dropped(&cfg, 0x800, htobe32(index), htobe32(qpn), "D6");
+}
+
+static void halves(const mlx5sw_config_t *cfg, uint32_t first_half)
+{
+	const uint32_t word[2] = {htobe32((uint32_t)a.pi << 8), htobe32(a.qp->qpn << 8)};
+	uint32_t *reg = (uint32_t *)((uint8_t *)a.uar->base_addr + 0x800);
+
+	(void)cfg;
+	reg[first_half] = word[first_half];
+	adapter_idle();
+	reg[!first_half] = word[!first_half];
+	adapter_idle();
+}
+
+static void d7_two_halves(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+
+	(void)state;
+	for (uint32_t first = 0; first < 2; first++) {
+		start_as(cfg);
+		for (unsigned i = 1; i <= 3; i++) {
+			post(1);
+			adapter_record(&a, a.pi);
+			halves(&cfg, first);
+			assert_int_equal(a.qp->counters.doorbells, i);
+			assert_int_equal(b.qp->counters.executed, i);
+		}
+		assert_int_equal(adapter_reported("D7"), 1);
+		adapter_stop();
+	}
+}
+
+/* By chance each half is a doorbell: neither names this queue. */
+static void d7_early(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+	unsigned n = 0;
+
+	(void)state;
+	cfg.chaos = MLX5SW_CHAOS_ORDER;
+	start_as(cfg);
+	for (unsigned i = 0; i < 50; i++) {
+		post(1);
+		adapter_record(&a, a.pi);
+		halves(&cfg, 0);
+		n += a.qp->counters.doorbells > n;
+	}
+	assert_in_range(n, 1, 49);
+	adapter_stop();
+}
+
+static void d9_record_after_the_only_doorbell(void **state)
+{
+	static const uint64_t expected[] = {[HYBRID] = 1, [DBR] = 0, [DB] = 1};
+
+	(void)state;
+	for (int mode = HYBRID; mode <= DB; mode++) {
+		start(mode);
+		post(1);
+		adapter_doorbell(&a, a.pi);
+		adapter_idle();
+		adapter_record(&a, a.pi);
+		adapter_idle();
+		assert_int_equal(b.qp->counters.executed, expected[mode]);
+		post(1);
+		adapter_ring(&a); /* the next one wakes it */
+		adapter_idle();
+		assert_int_equal(b.qp->counters.executed, 2);
+		adapter_stop();
+	}
+}
+
+/* A WQE that comes through the register need not be in memory yet. */
+static void blueflame(uint8_t *page, const adapter_wqe_t *w, unsigned first, unsigned last)
+{
+	for (unsigned i = first; i <= last; i++)
+		memcpy(page + 0x800 + 8 * i, w->bytes + 8 * i, 8);
+}
+
+static adapter_wqe_t inline_wqe(const adapter_end_t *e, const char *text)
+{
+	adapter_wqe_t w;
+
+	adapter_control(&w, e, OP_WRITE, 0, SIGNALLED);
+	adapter_remote(&w, (uintptr_t)b.memory, b.mr->rkey);
+	adapter_inline(&w, text, 28);
+	return w;
+}
+
+static void blueflame_is_executed(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+	adapter_wqe_t w;
+
+	(void)state;
+	cfg.lint = MLX5SW_LINT_OFF;
+	start_as(cfg);
+	w = inline_wqe(&a, "through the register, whole.");
+	memset(a.sq, 0xee, 64);
+	adapter_record(&a, 1);
+	blueflame(a.uar->base_addr, &w, 0, 7);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE);
+	assert_memory_equal(b.memory, "through the register, whole.", 28);
+	adapter_stop();
+}
+
+/* As long as a word is missing it is a doorbell; the rest harms nobody when it comes. */
+static void blueflame_in_pieces(void **state)
+{
+	adapter_wqe_t w;
+
+	(void)state;
+	for (unsigned first = 0; first < 7; first++) {
+		start(HYBRID);
+		w = inline_wqe(&a, "through the register, later.");
+		adapter_post(&a, &w);
+		adapter_record(&a, a.pi);
+		blueflame(a.uar->base_addr, &w, 0, first);
+		adapter_idle();
+		blueflame(a.uar->base_addr, &w, first + 1, 7);
+		adapter_idle();
+		adapter_expect(&a, 0, OP_WRITE);
+		assert_memory_equal(b.memory, "through the register, later.", 28);
+		w = inline_wqe(&a, "and the next one is its own.");
+		adapter_post(&a, &w);
+		adapter_record(&a, a.pi);
+		blueflame(a.uar->base_addr, &w, 0, 7);
+		adapter_idle();
+		adapter_expect(&a, 1, OP_WRITE);
+		assert_memory_equal(b.memory, "and the next one is its own.", 28);
+		adapter_expect_clean();
+		adapter_stop();
+	}
+}
+
+/* Two writers of one register without a lock: what is executed is neither. */
+static void d10_blueflame_mixed(void **state)
+{
+	adapter_wqe_t w, other;
+
+	(void)state;
+	start(HYBRID);
+	w = inline_wqe(&a, "the bytes of the first one..");
+	other = inline_wqe(&a, "THE BYTES OF THE OTHER ONE..");
+	adapter_post(&a, &w);
+	adapter_record(&a, a.pi);
+	blueflame(a.uar->base_addr, &w, 0, 5);
+	blueflame(a.uar->base_addr, &other, 6, 7);
+	adapter_idle();
+	assert_memory_equal(b.memory, "the bytes of", 12);
+	assert_memory_equal(b.memory + 12, "THE OTHER ONE..", 0);
+	assert_memory_not_equal(b.memory, "the bytes of the first one..", 28);
+	assert_int_equal(adapter_reported("R1"), 1);
+	adapter_stop();
+}
+
+static void d11_not_in_rts(void **state)
+{
+	mlx5swi_qp_attr_t attr;
+
+	(void)state;
+	adapter_start(NULL);
+	adapter_make(&a, NULL);
+	adapter_write(&a, &a, 0, 1000, 8, SIGNALLED);
+	adapter_ring(&a);
+	adapter_idle();
+	adapter_init(&a);
+	adapter_ring(&a);
+	adapter_idle();
+	attr = adapter_attr(&a, &a);
+	adapter_modify(&a, &attr);
+	adapter_idle();
+	assert_int_equal(adapter_reported("D11"), 1);
+	assert_int_equal(a.qp->counters.executed, 0); /* waits for a doorbell in RTS */
+	adapter_doorbell(&a, 0);                      /* the record says the rest */
+	adapter_idle();
+	assert_int_equal(a.qp->counters.executed, 1);
+	adapter_stop();
+}
+
+static void d12_record_not_zeroed_after_reset(void **state)
+{
+	(void)state;
+	start(HYBRID);
+	post(5);
+	adapter_ring(&a);
+	adapter_idle();
+	adapter_reset(&a);
+	adapter_reset(&b);
+	adapter_record(&a, 5); /* as if it had been forgotten */
+	adapter_connect(&a, &b);
+	adapter_idle();
+	assert_int_equal(b.qp->counters.executed, 5);
+	post(1);
+	adapter_doorbell(&a, a.pi);
+	adapter_idle();
+	assert_int_equal(b.qp->counters.executed, 10); /* stale blocks 1 to 4 again */
+	adapter_stop();
+}
+
+static void d13_wrong_register(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+	const adapter_spec_t spec = {.has_no_dbr = 1};
+
+	(void)state;
+	dropped(&cfg, 0x600, 1 << 8, 0x1000 << 8, NULL); /* nobody looks there */
+	cfg.has_no_dbr = 1;
+	dropped(&cfg, 0x600, 1 << 8, 0x1000 << 8, "D13");
+
+	adapter_start(&cfg);
+	adapter_make(&a, &spec);
+	adapter_connect(&a, &a);
+	adapter_write(&a, &a, 0, 1000, 8, SIGNALLED);
+	adapter_register(a.uar->base_addr, 0x800, 1 << 8, a.qp->qpn << 8);
+	adapter_idle();
+	assert_int_equal(a.qp->counters.dropped, 1);
+	assert_int_equal(a.qp->counters.executed, 0);
+	assert_int_equal(adapter_reported("D13"), 1);
+	adapter_doorbell(&a, a.pi);
+	adapter_idle();
+	assert_int_equal(a.qp->counters.executed, 1);
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_stop();
+}
+
+/* Without a record the doorbell is what ERR goes by. */
+static void no_record_in_err(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+	const adapter_spec_t spec = {.has_no_dbr = 1};
+
+	(void)state;
+	cfg.has_no_dbr = 1;
+	adapter_start(&cfg);
+	adapter_make(&a, &spec);
+	adapter_connect(&a, &a);
+	adapter_error(&a);
+	adapter_write(&a, &a, 0, 1000, 8, 0);
+	adapter_write(&a, &a, 0, 1000, 8, 0);
+	adapter_doorbell(&a, a.pi);
+	adapter_idle();
+	adapter_expect_error(&a, 0, 0x05, 0xf5);
+	adapter_expect_error(&a, 1, 0x05, 0xf9);
+	adapter_expect_none(&a);
+	adapter_stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(which_counts),
+		cmocka_unit_test(out_of_range),
+		cmocka_unit_test(the_same_value_twice),
+		cmocka_unit_test(d1_record_never_written),
+		cmocka_unit_test(d1_word_0),
+		cmocka_unit_test(d2_record_behind),
+		cmocka_unit_test(d3_backwards),
+		cmocka_unit_test(d4_unknown_qpn),
+		cmocka_unit_test(d5_register_of_another),
+		cmocka_unit_test(d6_swapped),
+		cmocka_unit_test(d7_two_halves),
+		cmocka_unit_test(d7_early),
+		cmocka_unit_test(d9_record_after_the_only_doorbell),
+		cmocka_unit_test(blueflame_is_executed),
+		cmocka_unit_test(blueflame_in_pieces),
+		cmocka_unit_test(d10_blueflame_mixed),
+		cmocka_unit_test(d11_not_in_rts),
+		cmocka_unit_test(d12_record_not_zeroed_after_reset),
+		cmocka_unit_test(d13_wrong_register),
+		cmocka_unit_test(no_record_in_err),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
