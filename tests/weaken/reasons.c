@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "reasons.h"
 
 #define MAX_REASONS 200
@@ -107,11 +108,21 @@ static void parse(const char *file, char *text)
 	}
 }
 
+/* Its lines are no longer those that were compiled. */
+static int is_newer_than_program(const char *file)
+{
+	struct stat header, program;
+	return !stat(file, &header) && !stat("/proc/self/exe", &program) &&
+	       header.st_mtime > program.st_mtime;
+}
+
 void reasons_read(const char *file)
 {
 	for (int i = 0; i < n_files; i++)
 		if (strcmp(files[i], file) == 0)
 			return;
+	if (is_newer_than_program(file))
+		errx(2, "%s was changed: build this program again", file);
 	char *text = read_all(file);
 	if (!text || n_files == MAX_FILES)
 		errx(2, "%s: cannot read it, or raise MAX_FILES", file);
