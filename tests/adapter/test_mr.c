@@ -297,7 +297,7 @@ static void uar_flags(void **state)
 	assert_int_equal(ibv_close_device(ctx), 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, verbs_setup, verbs_teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fabric_setup, fabric_teardown)
 
 int main(void)
 {

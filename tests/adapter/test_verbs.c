@@ -183,7 +183,7 @@ static void gids_of_infiniband(void **state)
 	union ibv_gid gid;
 
 	(void)state;
-	verbs_open(MLX5SW_INFINIBAND);
+	fabric_open(MLX5SW_INFINIBAND);
 	assert_int_equal(ibv_query_port(ctx, 1, &attr), 0);
 	assert_int_equal(attr.link_layer, IBV_LINK_LAYER_INFINIBAND);
 	assert_int_not_equal(attr.lid, 0);
@@ -319,7 +319,7 @@ static void address_vector_of_infiniband(void **state)
 	struct ibv_ah *ah;
 
 	(void)state;
-	verbs_open(MLX5SW_INFINIBAND);
+	fabric_open(MLX5SW_INFINIBAND);
 	assert_non_null(ah = ibv_create_ah(pd, &a));
 	assert_int_equal(be16toh(av_of(ah)->rlid), 17);
 	assert_int_equal(av_of(ah)->stat_rate_sl, 15);
@@ -512,10 +512,10 @@ static void s6_abandoned_objects(void **state)
 	assert_non_null(mlx5dv_devx_create_event_channel(
 		ctx, (enum mlx5dv_devx_create_event_channel_flags)0));
 	mlx5swi_port_set(&mlx5swi_context_of(ctx)->dev->port, 0);
-	verbs_setup(state);
+	fabric_setup(state);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, verbs_setup, verbs_teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fabric_setup, fabric_teardown)
 
 int main(void)
 {

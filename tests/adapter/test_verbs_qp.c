@@ -18,7 +18,7 @@ static struct ibv_cq *cq;
 
 static int setup(void **state)
 {
-	verbs_setup(state);
+	fabric_setup(state);
 	assert_non_null(cq = ibv_create_cq(ctx, 15, NULL, NULL, 0));
 	return 0;
 }
@@ -539,7 +539,7 @@ static void reset_zeroes_the_record(void **state)
 	assert_int_equal(dv.dbrec[1], 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, verbs_teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, fabric_teardown)
 
 int main(void)
 {

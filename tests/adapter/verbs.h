@@ -16,7 +16,7 @@
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 
-static inline int verbs_open(uint8_t link_layer)
+static inline int fabric_open(uint8_t link_layer)
 {
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
 	struct ibv_device **list;
@@ -32,13 +32,13 @@ static inline int verbs_open(uint8_t link_layer)
 	return 0;
 }
 
-static inline int verbs_setup(void **state)
+static inline int fabric_setup(void **state)
 {
 	(void)state;
-	return verbs_open(MLX5SW_ETHERNET);
+	return fabric_open(MLX5SW_ETHERNET);
 }
 
-static inline int verbs_teardown(void **state)
+static inline int fabric_teardown(void **state)
 {
 	(void)state;
 	mlx5sw_stop();
