@@ -15,6 +15,12 @@ uint16_t mlx5swi_record(const mlx5swi_qp_t *qp)
 	return (uint16_t)be32toh(word);
 }
 
+/* Exactly half of the way round is ahead: the longest queue, all at once. */
+static int is_behind(uint16_t index, uint16_t other)
+{
+	return (uint16_t)(index - other) > 0x8000;
+}
+
 /* A producer index that is behind, or further ahead than the queue is long, says nothing. */
 static void produce(mlx5swi_qp_t *qp, uint16_t pi)
 {
@@ -45,14 +51,14 @@ static void check_record(const mlx5swi_qp_t *qp, uint16_t record)
 	check_overrun(qp, "the doorbell record", record);
 	if (!r->is_rung)
 		return;
-	if ((int16_t)(record - r->last_record) < 0)
+	if (is_behind(record, r->last_record))
 		mlx5swi_lint("D3", qp, record, "the doorbell record was %u: it never goes back",
 			     r->last_record);
-	if ((int16_t)(record - r->last_index) >= 0)
+	if (!is_behind(record, r->last_index))
 		return;
 	mlx5swi_load(&word, &qp->dbr[0], sizeof(word), MLX5SW_DBR);
 	word = be32toh(word);
-	if (!qp->rq && word && (int16_t)(word - r->last_index) >= 0)
+	if (!qp->rq && word && !is_behind((uint16_t)word, r->last_index))
 		mlx5swi_lint("D1", qp, record,
 			     "word 0 of the doorbell record is %u, but the send "
 			     "counter is word 1: no completion tells of errors",
@@ -69,7 +75,7 @@ static void check_doorbell(const mlx5swi_qp_t *qp, uint16_t index)
 	const struct mlx5swi_requester *r = qp->requester;
 
 	check_overrun(qp, "the doorbell", index);
-	if (r->is_rung && (int16_t)(index - r->last_index) < 0)
+	if (r->is_rung && is_behind(index, r->last_index))
 		mlx5swi_lint("D3", qp, index, "the doorbell before was %u: it never goes back",
 			     r->last_index);
 }
