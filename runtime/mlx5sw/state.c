@@ -220,8 +220,7 @@ int mlx5swi_qp_modify(mlx5swi_qp_t *qp, int to, const mlx5swi_qp_attr_t *attr, u
 	if (to == MLX5SWI_RST) {
 		reset(qp);
 	} else if (to == MLX5SWI_ERR) {
-		if (from != MLX5SWI_ERR)
-			mlx5swi_qp_error(qp, 0, 0);
+		mlx5swi_qp_error(qp, 0, 0);
 	} else {
 		take(&qp->attr, attr, given);
 		qp->state = (uint8_t)to;

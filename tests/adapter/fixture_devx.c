@@ -133,6 +133,11 @@ static void put_address(const devx_t *d, uint8_t *in)
 	put_bits(in, ADS + 0x58, 8, 255); /* hop_limit */
 	memcpy(in + (ADS + 0x80) / 8, gid.raw, 16);
 	put_bits(in, ADS + 0x110, 16, 0xc000);
+	assert_int_equal(ibv_query_gid(d->ctx, 1, 0, &gid), 0); /* has the MAC, RFC 4291 */
+	put_bits(in, ADS + 0x130, 8, gid.raw[8] ^ 2u);
+	put_bits(in, ADS + 0x138, 8, gid.raw[9]);
+	put_bits(in, ADS + 0x140, 8, gid.raw[10]);
+	memcpy(in + (ADS + 0x148) / 8, gid.raw + 13, 3);
 }
 
 void devx_state_mailbox(const devx_t *d, uint8_t in[EXTENDED_NBYTES], unsigned opcode, uint32_t qpn,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fixture_devx.h"
+#include "mlx5sw/control.h"
 
 enum { OK, BAD_OP = 2, BAD_PARAM = 3, BAD_RES = 5, BAD_IN = 0x50, BAD_OUT = 0x51 };
 
@@ -117,6 +118,8 @@ static void cq_offset_in_large_pages(void **state)
 	assert_int_equal(mlx5dv_devx_obj_destroy(devx_create(d, in, sizeof(in), &number)), 0);
 	put_bits(in, 0x280, 64, 64);
 	devx_refused(d, in, sizeof(in), BAD_RES);
+	put_bits(in, 0x280, 64, 0x8000); /* the place itself is outside */
+	devx_refused(d, in, sizeof(in), BAD_RES);
 }
 
 static void create_qp_checks_each_field(void **state)
@@ -167,6 +170,7 @@ static void qp_with_receive_queue(void **state)
 	static const spoil_t fields[] = {
 		{QPC + 0x49, 4, 9, OK},        /* log_rq_size: 512 entries of 64 bytes */
 		{QPC + 0x49, 4, 10, BAD_RES},  /* nothing is left to send from */
+		{QPC + 0x49, 4, 11, BAD_RES},  /* does not fit itself */
 		{QPC + 0x4d, 3, 7, OK},        /* log_rq_stride: 2 KiB */
 		{QPC + 0x4e8, 24, 0, BAD_RES}, /* cqn_rcv */
 		{QPC + 0x50, 1, 1, OK},        /* no_sq */
@@ -174,6 +178,7 @@ static void qp_with_receive_queue(void **state)
 	devx_t *d = *state;
 	uint8_t in[MAILBOX_NBYTES], out[MAILBOX_NBYTES];
 	struct mlx5dv_devx_obj *qp;
+	mlx5swi_qp_t *made;
 	uint32_t qpn;
 
 	devx_qp_mailbox(d, in);
@@ -186,6 +191,9 @@ static void qp_with_receive_queue(void **state)
 	assert_int_equal(get_bits(out, QPC + 0x49, 4), 4);
 	assert_int_equal(get_bits(out, QPC + 0x4d, 3), 2);
 	assert_int_equal(get_bits(out, QPC + 0x565, 3), 0);
+	made = mlx5swi_table_get(&mlx5swi_device(0, 0)->qps, qpn);
+	assert_ptr_equal(made->rq, d->memory);
+	assert_ptr_equal(made->sq, d->memory + 16 * 64);
 	assert_int_equal(mlx5dv_devx_obj_destroy(qp), 0);
 }
 
@@ -272,11 +280,16 @@ static void create_mkey_checks_each_field(void **state)
 	devx_t *d = *state;
 	uint8_t in[MAILBOX_NBYTES];
 	struct mlx5dv_devx_obj *mkey;
+	mlx5swi_mr_t *mr;
 	uint32_t index;
 
 	mkey_mailbox(d, in);
 	spoil(d, in, fields, sizeof(fields) / sizeof(fields[0]));
 	mkey = devx_create(d, in, sizeof(in), &index);
+	mr = mlx5swi_table_get(&mlx5swi_device(0, 0)->mrs, index);
+	assert_int_equal(mr->key, index << 8 | 0x5a);
+	assert_int_equal(mr->iova, 0x100000);
+	assert_ptr_equal(mr->p, d->memory + 0x4000);
 	assert_int_equal(mlx5dv_devx_umem_dereg(d->umem), EBUSY);
 	assert_int_equal(mlx5dv_devx_obj_destroy(d->pd), EBUSY);
 	assert_int_equal(mlx5dv_devx_obj_destroy(mkey), 0);
@@ -287,16 +300,29 @@ static void s6_destroy_order(void **state)
 {
 	devx_t *d = *state;
 	uint8_t in[MAILBOX_NBYTES];
-	struct mlx5dv_devx_obj *qp;
-	uint32_t qpn;
+	struct mlx5dv_devx_umem *rings = mlx5dv_devx_umem_reg(d->ctx, d->memory, 0x10000, 1);
+	struct mlx5dv_devx_obj *cq, *qp;
+	uint32_t number;
 
-	devx_qp_mailbox(d, in);
-	qp = devx_create(d, in, sizeof(in), &qpn);
-	assert_int_equal(mlx5dv_devx_obj_destroy(d->cq), EBUSY);
-	assert_int_equal(mlx5dv_devx_obj_destroy(d->pd), EBUSY);
+	assert_non_null(rings);
+	devx_cq_mailbox(d, in);
+	put_bits(in, 0x2c0, 32, rings->umem_id);
+	cq = devx_create(d, in, sizeof(in), &number);
+	assert_int_equal(mlx5dv_devx_umem_dereg(rings), EBUSY);
 	assert_int_equal(mlx5dv_devx_umem_dereg(d->umem), EBUSY);
+	mlx5dv_devx_free_uar(d->uar);
+	assert_int_equal(errno, EBUSY);
+	devx_qp_mailbox(d, in);
+	put_bits(in, QPC + 0x3e8, 24, number);
+	put_bits(in, QPC + 0x4e8, 24, 0);
+	put_bits(in, 0x840, 32, rings->umem_id);
+	qp = devx_create(d, in, sizeof(in), &number);
+	assert_int_equal(mlx5dv_devx_obj_destroy(cq), EBUSY);
+	assert_int_equal(mlx5dv_devx_obj_destroy(d->pd), EBUSY);
 	assert_int_equal(ibv_close_device(d->ctx), EBUSY);
 	assert_int_equal(mlx5dv_devx_obj_destroy(qp), 0);
+	assert_int_equal(mlx5dv_devx_obj_destroy(cq), 0);
+	assert_int_equal(mlx5dv_devx_umem_dereg(rings), 0);
 }
 
 /* C11: what hides completions is reported. */
@@ -305,12 +331,16 @@ static void c11_collapsed_cq_of_two_senders(void **state)
 	devx_t *d = *state;
 	uint8_t in[MAILBOX_NBYTES];
 	struct mlx5dv_devx_obj *cq, *qp[2];
-	uint32_t number;
+	uint32_t number, unused;
 
 	devx_cq_mailbox(d, in);
 	put_bits(in, CQC + 0x0b, 1, 1);
 	cq = devx_create(d, in, sizeof(in), &number);
 	devx_qp_mailbox(d, in);
+	for (int i = 0; i < 2; i++) /* of a ring: no harm */
+		qp[i] = devx_create(d, in, sizeof(in), &unused);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(mlx5dv_devx_obj_destroy(qp[i]), 0);
 	put_bits(in, QPC + 0x3e8, 24, number);
 	qp[0] = devx_create(d, in, sizeof(in), &number);
 	assert_null(mlx5sw_report(0));
@@ -416,6 +446,8 @@ static void other_numbers(void **state)
 	assert_int_equal(mlx5dv_devx_obj_query(qp, query, 16, out, sizeof(out)), EINVAL);
 	put_bits(query, 0, 16, 0x402);
 	assert_int_equal(mlx5dv_devx_obj_query(qp, query, 16, out, sizeof(out)), EINVAL);
+	put_bits(query, 0x48, 24, d->cqn + 1);
+	assert_int_equal(mlx5dv_devx_obj_query(d->cq, query, 16, out, sizeof(out)), EINVAL);
 	assert_int_equal(mlx5dv_devx_obj_destroy(qp), 0);
 }
 
@@ -440,6 +472,29 @@ static void query_cq_shows_what_was_made(void **state)
 	assert_int_equal(get_bits(out, CQC + 0x1c0, 64), DEVX_RECORDS);
 }
 
+/* Nobody counts in a collapsed CQ. */
+static void query_collapsed_cq(void **state)
+{
+	devx_t *d = *state;
+	uint8_t in[MAILBOX_NBYTES], out[MAILBOX_NBYTES], query[16] = {0};
+	struct mlx5dv_devx_obj *cq;
+	uint32_t cqn;
+
+	d->memory[DEVX_RECORDS + 3] = 0x34;
+	devx_cq_mailbox(d, in);
+	put_bits(in, CQC + 0x0b, 1, 1);
+	put_bits(in, CQC + 0x0e, 1, 1);
+	cq = devx_create(d, in, sizeof(in), &cqn);
+	put_bits(query, 0, 16, 0x402);
+	put_bits(query, 0x48, 24, cqn);
+	assert_int_equal(mlx5dv_devx_obj_query(cq, query, 16, out, sizeof(out)), 0);
+	assert_int_equal(get_bits(out, CQC + 0x0b, 1), 1);
+	assert_int_equal(get_bits(out, CQC + 0x0e, 1), 1);
+	assert_int_equal(get_bits(out, CQC + 0x148, 24), 0);
+	assert_int_equal(get_bits(out, CQC + 0x168, 24), 0);
+	assert_int_equal(mlx5dv_devx_obj_destroy(cq), 0);
+}
+
 /* The same reason has the same syndrome, another reason another one. */
 static void syndromes(void **state)
 {
@@ -455,14 +510,18 @@ static void syndromes(void **state)
 	put_bits(in, CQC + 0x63, 5, 23);
 	size = devx_refused(d, in, sizeof(in), BAD_PARAM);
 	assert_int_not_equal(size, eqn);
+	mlx5swi_refuse(BAD_PARAM, "ab");
+	size = mlx5swi_syndrome();
+	mlx5swi_refuse(BAD_PARAM, "ba");
+	assert_int_not_equal(size, mlx5swi_syndrome());
 }
 
-/* F19, F20: a fault has a command fail, or not end for a while. */
+/* F19: a fault has a command fail. */
 static void f19_commands_fail(void **state)
 {
 	devx_t *d = *state;
 	char answer[200];
-	uint8_t in[MAILBOX_NBYTES], out[16];
+	uint8_t in[MAILBOX_NBYTES];
 	uint32_t number;
 
 	devx_cq_mailbox(d, in);
@@ -477,12 +536,39 @@ static void f19_commands_fail(void **state)
 		mlx5sw_control("fail command opcode=0x401 status=6 n=1", answer, sizeof(answer)),
 		0);
 	assert_int_equal(mlx5dv_devx_obj_destroy(d->cq), EBUSY);
-	assert_int_equal(
-		mlx5sw_control("delay command opcode=0x400 ns=1000 n=1", answer, sizeof(answer)),
-		0);
+}
+
+static uint64_t tick(void *ticks)
+{
+	return ++*(uint64_t *)ticks;
+}
+
+static void nothing(void *ticks)
+{
+	(void)ticks;
+}
+
+/* F20: a command takes its time, and lets others run. */
+static void f20_commands_are_slow(void **state)
+{
+	devx_t *d = *state;
+	char answer[200];
+	uint64_t ticks = 0;
+	uint8_t in[MAILBOX_NBYTES];
+
+	devx_cq_mailbox(d, in);
 	put_bits(in, CQC + 0xb8, 8, 0xff);
-	assert_null(mlx5dv_devx_obj_create(d->ctx, in, sizeof(in), out, sizeof(out)));
-	assert_int_equal(out[0], BAD_RES);
+	mlx5swi_w->hooks.arg = &ticks;
+	mlx5swi_w->hooks.now = tick;
+	mlx5swi_w->hooks.lock = mlx5swi_w->hooks.unlock = nothing;
+	assert_int_equal(
+		mlx5sw_control("delay command opcode=0x400 ns=100 n=1", answer, sizeof(answer)), 0);
+	ticks = 0;
+	devx_refused(d, in, sizeof(in), BAD_RES);
+	assert_true(ticks >= 100);
+	ticks = 0;
+	devx_refused(d, in, sizeof(in), BAD_RES);
+	assert_true(ticks < 100);
 }
 
 /* F14: nothing works on a dead device but ending. */
@@ -493,6 +579,20 @@ static void f14_dead_device(void **state)
 
 	assert_int_equal(mlx5sw_control("device fatal mlx5_0", answer, sizeof(answer)), 0);
 	assert_int_equal(bare(d, 0x400, MAILBOX_NBYTES, 16), EIO);
+}
+
+/* The next world's device lives. */
+static void f14_not_for_ever(void **state)
+{
+	char answer[200];
+	devx_t first, second;
+
+	(void)state;
+	devx_open(&first, NULL);
+	assert_int_equal(mlx5sw_control("device fatal mlx5_0", answer, sizeof(answer)), 0);
+	devx_close_device(&first);
+	devx_open(&second, NULL);
+	devx_close(&second);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -516,9 +616,12 @@ int main(void)
 		TEST(query_lengths),
 		TEST(other_numbers),
 		TEST(query_cq_shows_what_was_made),
+		TEST(query_collapsed_cq),
 		TEST(syndromes),
 		TEST(f19_commands_fail),
+		TEST(f20_commands_are_slow),
 		TEST(f14_dead_device),
+		cmocka_unit_test(f14_not_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,6 +174,7 @@ static void s1_fields_of_init2rtr(void **state)
 		{ADS + 0x48, 8, 4, BAD_PARAM},
 		{ADS + 0x54, 4, 7, OK}, /* stat_rate: 2.5 Gb/s */
 		{ADS + 0x54, 4, 6, BAD_PARAM},
+		{ADS + 0x54, 4, 5, BAD_PARAM},
 		{ADS + 0x58, 8, 1, OK},                  /* hop_limit */
 		{ADS + 0x64, 8, 0xff, OK},               /* tclass */
 		{ADS + 0x6c, 20, 0xfffff, OK},           /* flow_label */
@@ -274,6 +275,57 @@ static void optional_with_its_bit(void **state)
 			assert_int_equal(get_bits(out, QPC + 0x48c, 4),
 					 permissions[k].opt & OPT_RAE ? 1 : 3);
 		}
+}
+
+/* Bits of fields that are taken anyway change nothing. */
+static void needless_bits(void **state)
+{
+	fixture_t *f = *state;
+	uint8_t in[EXTENDED_NBYTES], out[MAILBOX_NBYTES];
+
+	devx_state_mailbox(&f->d, in, 0x502, f->qpn, f->qpn);
+	put_bits(in, 0x80, 32, OPT_RWE);
+	expect(f, in, MAILBOX_NBYTES, OK);
+	devx_query_qp(f->qp, f->qpn, out);
+	assert_int_equal(get_bits(out, QPC + 0x490, 3), 7);
+}
+
+/* A zero-length WRITE to itself: one packet, so the next number is one more. */
+static void write_once(fixture_t *f)
+{
+	uint8_t *wqe = f->d.memory + DEVX_QUEUES, *dbr = f->d.memory + DEVX_RECORDS + 8;
+	uint64_t doorbell;
+
+	put_bits(wqe, 24, 8, 0x08); /* opcode */
+	put_bits(wqe, 32, 24, f->qpn);
+	put_bits(wqe, 32 + 26, 6, 2); /* ds */
+	put_bits(wqe, 88 + 4, 2, 2);  /* ce: always */
+	put_bits(dbr, 32, 32, 1);
+	put_bits((uint8_t *)&doorbell, 0, 32, 1 << 8);
+	put_bits((uint8_t *)&doorbell, 32, 32, f->qpn << 8);
+	memcpy(f->d.uar->reg_addr, &doorbell, sizeof(doorbell));
+	while (mlx5sw_step() > 0)
+		;
+}
+
+/* A QP that was made and connected by commands alone works; RTS2RTS does not start it again. */
+static void rts2rts_goes_on(void **state)
+{
+	fixture_t *f = *state;
+	uint8_t in[EXTENDED_NBYTES], out[MAILBOX_NBYTES];
+
+	bring(f, RTS);
+	write_once(f);
+	devx_state_mailbox(&f->d, in, 0x505, f->qpn, f->qpn);
+	expect(f, in, MAILBOX_NBYTES, OK);
+	devx_query_qp(f->qp, f->qpn, out);
+	assert_int_equal(get_bits(out, QPC, 4), RTS);
+	assert_int_equal(get_bits(out, QPC + 0x3c8, 24), 0x1235); /* next_send_psn */
+	assert_int_equal(get_bits(out, QPC + 0x4a8, 24), 0x1235); /* next_rcv_psn */
+	assert_int_equal(get_bits(out, QPC + 0x588, 24), 1);      /* rmsn */
+	assert_int_equal(get_bits(out, QPC + 0x5a0, 16), 1);      /* hw_sq_wqebb_counter */
+	assert_int_equal(f->d.memory[DEVX_CQ + 63], 0);           /* a completion, first round */
+	assert_int_equal(f->d.memory[DEVX_CQ + 56], 0x08);
 }
 
 /* In RTS: the timer of receivers that are not ready, and where packets go. */
@@ -509,6 +561,8 @@ int main(void)
 						teardown),
 		TEST(m2_optional_without_its_bit),
 		TEST(optional_with_its_bit),
+		TEST(needless_bits),
+		TEST(rts2rts_goes_on),
 		TEST(changes_in_rts),
 		TEST(lengths_of_transitions),
 		TEST(query_round_trip),

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "fixture_devx.h"
@@ -70,7 +71,10 @@ static void runs_are_alike(void **state)
 {
 	uint32_t qpn = 0, cqn = 0, number;
 	uint8_t in[MAILBOX_NBYTES], *memory[3];
+	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC,
+					.cap = {.max_send_wr = 4, .max_send_sge = 1}};
 	struct mlx5dv_devx_obj *qp;
+	struct ibv_pd *pd;
 	devx_t d;
 
 	(void)state;
@@ -86,6 +90,10 @@ static void runs_are_alike(void **state)
 		assert_true(i == 0 || (number == qpn && d.cqn == cqn));
 		qpn = number;
 		cqn = d.cqn;
+		pd = ibv_alloc_pd(d.ctx);
+		attr.send_cq = attr.recv_cq = ibv_create_cq(d.ctx, 4, NULL, NULL, 0);
+		assert_non_null(attr.send_cq);
+		assert_non_null(ibv_create_qp(pd, &attr)); /* with rings of its own */
 		ibv_free_device_list(d.list);
 	}
 	mlx5sw_stop();
@@ -187,10 +195,10 @@ static void process_by_environment(void **state)
 		{"MLX5SW_LINT", "strict"},   {"MLX5SW_CHAOS", "9"},
 		{"MLX5SW_SLOW", "10"},       {"MLX5SW_NO_DBR", "1"},
 	};
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
 	struct ibv_device **list;
 	int n = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
 		setenv(variables[i][0], variables[i][1], 1);
 	list = ibv_get_device_list(&n);
@@ -208,6 +216,10 @@ static void process_by_environment(void **state)
 	assert_int_equal(mlx5swi_w->cfg.slow, 10);
 	assert_int_equal(mlx5swi_w->cfg.has_no_dbr, 1);
 	assert_int_equal(mlx5swi_w->has_thread, 1);
+	assert_int_equal(mlx5sw_start(&cfg, NULL), 0); /* from now on by steps */
+	assert_int_equal(mlx5swi_w->has_thread, 0);
+	assert_int_equal(rmdir(*state), 0); /* its socket is gone */
+	assert_int_equal(mkdir(*state, 0700), 0);
 }
 
 static void wrong_variables(void **state)
