@@ -37,9 +37,7 @@ SHMEMD_FN int shmemd_n_pes(const shmemd_ctx_t *ctx)
  */
 SHMEMD_FN int shmemd_world_pe(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	if (shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe))
-		return -1;
-	return SHMEMDI_SEED(WORLD_PE, ctx->peers[pe].world_pe, pe);
+	return shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe) ? -1 : ctx->peers[pe].world_pe;
 }
 
 /* Where this PE can access pe's copy of a symmetric object with ordinary loads and stores. Order

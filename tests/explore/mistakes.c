@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* mistakes: mistakes of logic (impl/seed.h) are found by the scenario made for them, with and
+/* mistakes: mistakes of logic (tests/seeded/mistakes.py) are found by the scenario made for them, with and
  * without weak memory. Prints after how many schedules. Those of order: tests/weaken. */
-#include <shmem_dev/impl/seed.h>
 #include <stdio.h>
 #include <string.h>
 #include "scenario.h"
@@ -13,7 +12,7 @@
 #define N_SCHEDULES 1000
 #endif
 
-int shmemdi_seeded;
+int seeded;
 
 typedef struct mistake {
 	const char *name;
@@ -23,7 +22,7 @@ typedef struct mistake {
 
 #define MISTAKE(NAME, scenario)                                                                    \
 	{                                                                                          \
-#NAME, SHMEMDI_SEED_##NAME, scenario                                               \
+#NAME, SEEDED_##NAME, scenario                                               \
 	}
 
 static const mistake_t mistakes[] = {
@@ -51,7 +50,7 @@ static int search(const mistake_t *m, int is_weak)
 {
 	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
 	const scenario_t *s = scenario_named(m->scenario);
-	shmemdi_seeded = m->seed;
+	seeded = m->seed;
 	cfg.weak = (uint32_t)is_weak;
 	for (cfg.seed = 1; s && cfg.seed <= N_SCHEDULES; cfg.seed++)
 		if (scenario_run(s, &cfg))

@@ -40,8 +40,7 @@ SHMEMD_FN int shmemdi_check_range(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 {
 	uintptr_t off = (uintptr_t)sym - (uintptr_t)ctx->heap;
 
-	if (!SHMEMDI_CHECKING || (SHMEMDI_SEED(CHECK_WRAP, off <= ctx->heap_nbytes, 1) &&
-				  nbytes <= ctx->heap_nbytes - off))
+	if (!SHMEMDI_CHECKING || (off <= ctx->heap_nbytes && nbytes <= ctx->heap_nbytes - off))
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_NOT_SYMMETRIC, -1, sym, nbytes, 0);
 }

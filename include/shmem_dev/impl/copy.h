@@ -5,7 +5,6 @@
 #define SHMEMD_IMPL_COPY_H
 
 #include <shmem_dev/group.h>
-#include <shmem_dev/impl/seed.h>
 
 /* Loads of one thread in flight before its first store. 4 fill an NVLink with 8 blocks of 1024
  * threads (measured, H200, put and get), and leave such a block its 64 registers per thread. One
@@ -53,7 +52,7 @@ SHMEMD_FN void shmemdi_unit_store(const shmemdi_unit_t *u, char *p, uint32_t wid
 SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, size_t n,
 				  uint32_t width)
 {
-	uint32_t stride = SHMEMDI_SEED(COPY_STRIDE, g.size, g.size + 1);
+	uint32_t stride = g.size;
 	uint32_t depth =
 		g.bar < SHMEMDI_BAR_NONE ? SHMEMDI_COPY_DEPTH_MANY : SHMEMDI_COPY_DEPTH_FEW;
 	uint32_t turn = stride * depth;
@@ -101,15 +100,14 @@ SHMEMD_FN void shmemdi_copy_edge(char *dst, const char *src, size_t nbytes, uint
 SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, size_t nbytes,
 				  uint32_t width)
 {
-	size_t head = SHMEMDI_SEED(COPY_HEAD, 0 - (uintptr_t)dst, (uintptr_t)dst) % width;
+	size_t head = (0 - (uintptr_t)dst) % width;
 	size_t n = (nbytes - head) / width;
 	size_t done = head + n * width;
 
 	shmemdi_copy_units(g, dst + head, src + head, n, width);
 	if (g.rank == g.size - 1) {
 		shmemdi_copy_edge(dst, src, head, width);
-		shmemdi_copy_edge(dst + done, src + done, SHMEMDI_SEED(COPY_TAIL, nbytes - done, 0),
-				  width);
+		shmemdi_copy_edge(dst + done, src + done, nbytes - done, width);
 	}
 }
 
@@ -119,9 +117,9 @@ SHMEMD_FN void shmemdi_copy(shmemd_group_t g, char *dst, const char *src, size_t
 {
 	uintptr_t skew = (uintptr_t)dst ^ (uintptr_t)src;
 
-	if (skew % SHMEMDI_SEED(COPY_SKEW, 16, 8) == 0 && nbytes >= 16)
+	if (skew % 16 == 0 && nbytes >= 16)
 		shmemdi_copy_width(g, dst, src, nbytes, 16);
-	else if (skew % 8 == 0 && nbytes >= SHMEMDI_SEED(COPY_SHORT, 8, 4))
+	else if (skew % 8 == 0 && nbytes >= 8)
 		shmemdi_copy_width(g, dst, src, nbytes, 8);
 	else if (skew % 4 == 0 && nbytes >= 4)
 		shmemdi_copy_width(g, dst, src, nbytes, 4);

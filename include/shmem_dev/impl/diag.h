@@ -8,7 +8,6 @@
 #include <shmem_dev/abi/ctx.h>
 #include <shmem_dev/abi/status.h>
 #include <shmem_dev/arch/arch.h>
-#include <shmem_dev/impl/seed.h>
 
 /* Call sites. A public function ends its parameters with SHMEMD_SITE, hands them on to another
  * public function with SHMEMD_PASS, and to impl/ with SHMEMDI_CALL(op). Only check builds carry
@@ -64,8 +63,7 @@ SHMEMD_FN int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int s
 {
 	shmemd_error_t *err = ctx->error;
 
-	if (SHMEMDI_SEED(RECORD_CLAIM, shmemd_arch_atom_cas_u32(&ctx->latch->record, 0, 1),
-			 shmemd_arch_ld_relaxed_u32(&err->status)) != 0)
+	if (shmemd_arch_atom_cas_u32(&ctx->latch->record, 0, 1) != 0)
 		return status;
 	shmemd_arch_st_relaxed_u32(&err->op, call.op);
 	shmemd_arch_st_relaxed_u32(&err->pe, (uint32_t)pe);
@@ -83,9 +81,7 @@ SHMEMD_FN int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int s
 SHMEMD_FN void shmemdi_latch(const shmemd_ctx_t *ctx, int status)
 {
 	if (status != SHMEMD_OK)
-		SHMEMDI_SEED(LATCH_LAST,
-			     shmemd_arch_atom_cas_u32(&ctx->latch->status, 0, (uint32_t)status),
-			     shmemd_arch_atom_exch_u32(&ctx->latch->status, (uint32_t)status));
+		shmemd_arch_atom_cas_u32(&ctx->latch->status, 0, (uint32_t)status);
 }
 
 #endif

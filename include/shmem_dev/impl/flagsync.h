@@ -32,8 +32,7 @@ SHMEMD_FN void shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemd_group_t g, uin
 	int pe;
 
 	for (pe = (int)g.rank; pe < ctx->n_pes; pe += (int)g.size) {
-		int at = SHMEMDI_SEED(SYNC_INDEX, ctx->my_pe, pe);
-		char *word = shmemdi_p2p_addr(ctx, &ctx->sync[SHMEMD_SYNC_FLAGS + at], pe);
+		char *word = shmemdi_p2p_addr(ctx, &ctx->sync[SHMEMD_SYNC_FLAGS + ctx->my_pe], pe);
 
 		if (pe != ctx->my_pe)
 			shmemd_arch_st_relaxed_u64(word, flag);
@@ -55,7 +54,6 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 				 uint64_t flag, shmemdi_limit_t limit)
 {
 	shmemdi_spin_t spin = shmemdi_spin(limit);
-	int cmp = SHMEMDI_SEED(SYNC_FAST, SHMEMD_CMP_GE, SHMEMD_CMP_EQ);
 	int status = SHMEMD_OK;
 	uint64_t seen;
 	int pe;
@@ -66,9 +64,9 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		if (pe == ctx->my_pe)
 			continue;
 		spin.pe = pe;
-		status = shmemdi_wait_seen(ctx, call,
-					   shmemdi_cond(word, SHMEMDI_U64, cmp, flag >> 8 << 8),
-					   &spin, &seen);
+		status = shmemdi_wait_seen(
+			ctx, call, shmemdi_cond(word, SHMEMDI_U64, SHMEMD_CMP_GE, flag >> 8 << 8),
+			&spin, &seen);
 		if (status == SHMEMD_OK)
 			status = shmemdi_flag_check(ctx, call, pe, seen, flag);
 	}
@@ -96,8 +94,8 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 		shmemd_arch_fence_before_signal();
 	shmemdi_flags_send(ctx, g, next << 8 | call.op);
 	status = shmemdi_agree(g, shmemdi_flags_wait(ctx, call, g, next << 8 | call.op, limit));
-	if (SHMEMDI_SEED(SYNC_TIMEOUT, status, 0) == SHMEMD_OK && g.rank == 0)
-		shmemd_arch_st_relaxed_u64(epoch, SHMEMDI_SEED(SYNC_EPOCH, next, next - 1));
+	if (status == SHMEMD_OK && g.rank == 0)
+		shmemd_arch_st_relaxed_u64(epoch, next);
 	return status;
 }
 

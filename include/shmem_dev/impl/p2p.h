@@ -13,8 +13,7 @@
 /* Where this PE sees pe's copy of the symmetric object sym; NULL: not mapped. */
 SHMEMD_FN char *shmemdi_p2p_addr(const shmemd_ctx_t *ctx, const void *sym, int pe)
 {
-	int at = SHMEMDI_SEED(PEER_BASE, pe, (pe + 1) % ctx->n_pes);
-	char *base = ctx->peers[at].base;
+	char *base = ctx->peers[pe].base;
 
 	return base ? base + ((const char *)sym - ctx->heap) : (char *)0;
 }
@@ -26,7 +25,7 @@ SHMEMD_FN void shmemdi_p2p_store(char *addr, uint64_t bits, uint32_t width)
 		shmemd_arch_st_relaxed_u64(addr, bits);
 	else if (width == 4)
 		shmemd_arch_st_relaxed_u32(addr, (uint32_t)bits);
-	else if (width == SHMEMDI_SEED(P_WIDTH, 2, 0))
+	else if (width == 2)
 		shmemd_arch_st_relaxed_u16(addr, (uint16_t)bits);
 	else
 		shmemd_arch_st_relaxed_u8(addr, (uint8_t)bits);
@@ -38,7 +37,7 @@ SHMEMD_FN uint64_t shmemdi_p2p_load(const char *addr, uint32_t width)
 		return shmemd_arch_ld_relaxed_u64(addr);
 	if (width == 4)
 		return shmemd_arch_ld_relaxed_u32(addr);
-	if (width == SHMEMDI_SEED(G_WIDTH, 2, 0))
+	if (width == 2)
 		return shmemd_arch_ld_relaxed_u16(addr);
 	return shmemd_arch_ld_relaxed_u8(addr);
 }
@@ -47,8 +46,7 @@ SHMEMD_FN uint64_t shmemdi_p2p_load(const char *addr, uint32_t width)
 SHMEMD_FN void shmemdi_p2p_signal(char *addr, uint64_t value, int op)
 {
 	if (op == SHMEMD_SIGNAL_ADD)
-		SHMEMDI_SEED(SIGNAL_ADD, shmemd_arch_red_add_u64(addr, value),
-			     shmemd_arch_st_relaxed_u64(addr, value));
+		shmemd_arch_red_add_u64(addr, value);
 	else
 		shmemd_arch_st_relaxed_u64(addr, value);
 }
@@ -81,7 +79,7 @@ SHMEMD_FN uint64_t shmemdi_p2p_atom4(char *addr, int kind, uint32_t value, uint3
 	case SHMEMDI_AMO_XOR:
 		return shmemd_arch_atom_xor_u32(addr, value);
 	case SHMEMDI_AMO_CAS:
-		return shmemd_arch_atom_cas_u32(addr, SHMEMDI_SEED(AMO_CAS, cond, value), value);
+		return shmemd_arch_atom_cas_u32(addr, cond, value);
 	default:
 		return shmemdi_bits_f32(shmemd_arch_atom_add_f32(addr, shmemdi_f32(value)));
 	}
@@ -95,12 +93,11 @@ SHMEMD_FN uint64_t shmemdi_p2p_atom8(char *addr, int kind, uint64_t value, uint6
 	case SHMEMDI_AMO_SET:
 		return shmemd_arch_atom_exch_u64(addr, value);
 	case SHMEMDI_AMO_ADD:
-		return shmemd_arch_atom_add_u64(addr, value) + SHMEMDI_SEED(AMO_OLD, 0, value);
+		return shmemd_arch_atom_add_u64(addr, value);
 	case SHMEMDI_AMO_AND:
 		return shmemd_arch_atom_and_u64(addr, value);
 	case SHMEMDI_AMO_OR:
-		return SHMEMDI_SEED(AMO_OR, shmemd_arch_atom_or_u64(addr, value),
-				    shmemd_arch_atom_xor_u64(addr, value));
+		return shmemd_arch_atom_or_u64(addr, value);
 	case SHMEMDI_AMO_XOR:
 		return shmemd_arch_atom_xor_u64(addr, value);
 	case SHMEMDI_AMO_CAS:

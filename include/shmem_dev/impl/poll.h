@@ -42,22 +42,20 @@ SHMEMD_FN uint64_t shmemdi_cond_load(shmemdi_cond_t c, int acquire)
 		return acquire ? shmemd_arch_ld_acquire_u64(c.addr)
 			       : shmemd_arch_ld_relaxed_u64(c.addr);
 	word = acquire ? shmemd_arch_ld_acquire_u32(c.addr) : shmemd_arch_ld_relaxed_u32(c.addr);
-	if (SHMEMDI_SEED(WAIT_SIGN, c.kind == SHMEMDI_S32, 0))
-		return (uint64_t)(int64_t)(int32_t)word;
-	return word;
+	return c.kind == SHMEMDI_S32 ? (uint64_t)(int64_t)(int32_t)word : word;
 }
 
 SHMEMD_FN int shmemdi_compare(uint64_t a, int cmp, uint64_t b)
 {
 	switch (cmp) {
 	case SHMEMD_CMP_EQ:
-		return SHMEMDI_SEED(WAIT_HALF, a == b, (uint32_t)a == (uint32_t)b);
+		return a == b;
 	case SHMEMD_CMP_NE:
 		return a != b;
 	case SHMEMD_CMP_GT:
 		return a > b;
 	case SHMEMD_CMP_GE:
-		return SHMEMDI_SEED(WAIT_GE, a >= b, a > b);
+		return a >= b;
 	case SHMEMD_CMP_LT:
 		return a < b;
 	default:
@@ -69,9 +67,8 @@ SHMEMD_FN int shmemdi_compare(uint64_t a, int cmp, uint64_t b)
 SHMEMD_FN int shmemdi_look(shmemdi_cond_t c, int acquire, uint64_t *seen)
 {
 	/* Signed order is unsigned order with the sign bit flipped. */
-	uint64_t flip = c.kind == SHMEMDI_S32 || c.kind == SHMEMDI_S64
-				? (uint64_t)1 << SHMEMDI_SEED(WAIT_FLIP, 63, 31)
-				: (uint64_t)0;
+	uint64_t flip =
+		c.kind == SHMEMDI_S32 || c.kind == SHMEMDI_S64 ? (uint64_t)1 << 63 : (uint64_t)0;
 
 	*seen = shmemdi_cond_load(c, acquire);
 	return shmemdi_compare(*seen ^ flip, c.cmp, c.value ^ flip);
@@ -105,7 +102,7 @@ SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 		if (status != SHMEMD_OK)
 			break;
 	}
-	if (status == SHMEMD_OK || SHMEMDI_SEED(WAIT_LAST, shmemdi_test(c, seen), 0))
+	if (status == SHMEMD_OK || shmemdi_test(c, seen))
 		return SHMEMD_OK;
 	if (shmemdi_spin_recorded(spin, status))
 		shmemdi_record(ctx, call, status, spin->pe, c.addr, *seen, c.value);
@@ -139,7 +136,7 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 			continue;
 		agreed |= bit;
 		if (!(status & bit))
-			status = SHMEMDI_SEED(AGREE_DROP, 0, status);
+			status = 0;
 	}
 	return agreed;
 }
@@ -155,7 +152,7 @@ SHMEMD_FN int shmemdi_wait_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 
 	if (g.rank == 0)
 		status = shmemdi_wait(ctx, call, c, limit);
-	return SHMEMDI_SEED(WAIT_GROUP, shmemdi_agree(g, status), status);
+	return shmemdi_agree(g, status);
 }
 
 /* Wait for the one PE that can make the condition true. */
@@ -163,9 +160,8 @@ SHMEMD_FN int shmemdi_wait_from(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 				int pe)
 {
 	int status = shmemdi_check_pe(ctx, call, pe);
-	int only = SHMEMDI_SEED(WAIT_FROM, pe, SHMEMDI_ANY_PE);
 
-	return status ? status : shmemdi_wait(ctx, call, c, shmemdi_limit_default(ctx, only));
+	return status ? status : shmemdi_wait(ctx, call, c, shmemdi_limit_default(ctx, pe));
 }
 
 /* One look for functions that return no status: bad arguments are latched and give 0. */

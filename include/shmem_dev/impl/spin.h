@@ -65,20 +65,18 @@ SHMEMD_FN int shmemdi_is_gone(const shmemd_ctx_t *ctx, int only, int *pe)
 SHMEMD_FN int shmemdi_spin_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 {
 	uint64_t now;
-	int gone, over;
+	int gone;
 
-	if (SHMEMDI_SEED(WAIT_ABORT, shmemdi_is_gone(ctx, spin->limit.pe, &gone), 0)) {
-		spin->pe = SHMEMDI_SEED(GONE_PE, gone, ctx->my_pe);
+	if (shmemdi_is_gone(ctx, spin->limit.pe, &gone)) {
+		spin->pe = gone;
 		return SHMEMD_ERR_PEER;
 	}
-	if (!spin->limit.ns && !SHMEMDI_SEED(LIMIT_ZERO, spin->limit.named, 0))
+	if (!spin->limit.ns && !spin->limit.named)
 		return SHMEMD_OK;
 	now = shmemd_arch_time_ns();
 	if (!spin->start)
 		spin->start = now;
-	over = SHMEMDI_SEED(LIMIT_WRAP, now - spin->start >= spin->limit.ns,
-			    now >= spin->start + spin->limit.ns);
-	return over ? SHMEMD_ERR_TIMEOUT : SHMEMD_OK;
+	return now - spin->start >= spin->limit.ns ? SHMEMD_ERR_TIMEOUT : SHMEMD_OK;
 }
 
 /* One turn of a poll loop. Returns SHMEMD_OK to go on, or why to stop. */

@@ -49,8 +49,7 @@ SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, co
 {
 	int status = shmemdi_reach_word(ctx, call, sym, width, pe, addr);
 
-	if (status != SHMEMD_OK ||
-	    (ctx->flags & SHMEMDI_SEED(AMO_FLAG, SHMEMD_CTX_SM_ATOMICS, SHMEMD_CTX_ALL_MAPPED)))
+	if (status != SHMEMD_OK || (ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		return status;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, width, 0);
 }
@@ -206,7 +205,7 @@ SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind
 	if (width == 4)
 		shmemdi_p2p_red4(to, kind, (uint32_t)value);
 	else
-		shmemdi_p2p_red8(to, kind, SHMEMDI_SEED(AMO_HALF, value, (uint32_t)value));
+		shmemdi_p2p_red8(to, kind, value);
 	return SHMEMD_OK;
 }
 
@@ -242,7 +241,7 @@ SHMEMD_FN void shmemdi_fence(shmemd_group_t g)
  * before a fence or wait, whose latency then hides this load's. */
 SHMEMD_FN uint32_t shmemdi_latch_peek(const shmemd_ctx_t *ctx)
 {
-	return SHMEMDI_SEED(QUIET_LATCH, shmemd_arch_ld_relaxed_u32(&ctx->latch->status), 0);
+	return shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
 }
 
 /* What any thread of the group peeked, the same in all threads; also a group sync. A latched
@@ -251,7 +250,7 @@ SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uin
 {
 	/* weakened unordered: harmless, the group sync that all callers do between the peek and
 	 * here has ordered what was before it, the peeks included. */
-	if (!SHMEMDI_SEED(QUIET_OWN, shmemd_group_any(g, peeked != 0), peeked != 0))
+	if (!shmemd_group_any(g, peeked != 0))
 		return SHMEMD_OK;
 	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
 }
