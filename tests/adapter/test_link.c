@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Ways between processes. Each test starts processes of its own, which have an adapter each. */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "fixture_verbs.h"
+
+#define N_BLOCKS 256u
+#define SECONDS 30u
+#define RETRY 0x15
+
+static uint8_t memory[4096] __attribute__((aligned(4096)));
+static char shm_name[64], shm_path[128];
+
+static int exchange(int fd, const void *mine, void *its, size_t nbytes)
+{
+	return write(fd, mine, nbytes) != (ssize_t)nbytes ||
+	       recv(fd, its, nbytes, MSG_WAITALL) != (ssize_t)nbytes;
+}
+
+static int meet(int fd)
+{
+	char byte = 0;
+	return exchange(fd, &byte, &byte, 1);
+}
+
+/* A connected queue pair; fd leads to the peer. */
+static int open_end(verbs_end_t *e, int fd)
+{
+	verbs_name_t peer;
+	return verbs_open(e, memory, sizeof(memory), N_BLOCKS) ||
+	       exchange(fd, &e->name, &peer, sizeof(peer)) || verbs_connect(e, &peer) || meet(fd);
+}
+
+static uint64_t word(uint32_t i)
+{
+	return __atomic_load_n((uint64_t *)memory + i, __ATOMIC_ACQUIRE);
+}
+
+static int await(uint32_t i, uint64_t value)
+{
+	time_t end = time(NULL) + SECONDS;
+	while (word(i) != value)
+		if (time(NULL) > end)
+			return 1;
+	return 0;
+}
+
+typedef int role_t(int fd);
+
+static pid_t start(role_t *role, const char *fabric, int fd, int other)
+{
+	fflush(NULL);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	close(other);
+	setenv("MLX5SW_FABRIC", fabric, 1);
+	setenv("MLX5SW_TIMING", "spec", 1);
+	exit(role(fd));
+}
+
+static int status_of(pid_t pid)
+{
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void start_two(role_t *first, role_t *second, const char *first_fabric,
+		      const char *second_fabric, pid_t pids[2])
+{
+	int fds[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	pids[0] = start(first, first_fabric, fds[0], fds[1]);
+	pids[1] = start(second, second_fabric, fds[1], fds[0]);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void two(role_t *first, role_t *second, const char *first_fabric, const char *second_fabric)
+{
+	pid_t pids[2];
+	start_two(first, second, first_fabric, second_fabric, pids);
+	assert_int_equal(status_of(pids[0]), 0);
+	assert_int_equal(status_of(pids[1]), 0);
+}
+
+static int post_many(verbs_end_t *e)
+{
+	uint8_t syndrome;
+	for (uint64_t i = 1; i <= 100 * 64; i++) {
+		verbs_write(e, 8 * (uint32_t)(i % 64), i, i % 64 == 0);
+		if (i % 64 == 0 && verbs_wait(e, SECONDS, &syndrome))
+			return 1;
+	}
+	return 0;
+}
+
+/* Both write at the same time. */
+static int both_ways(int fd)
+{
+	verbs_end_t e;
+	if (open_end(&e, fd))
+		return 1;
+	if (post_many(&e) || await(0, 6400))
+		return 2;
+	for (uint32_t i = 1; i < 64; i++)
+		if (word(i) != 6336 + i)
+			return 3;
+	if (meet(fd))
+		return 4;
+	verbs_close(&e);
+	return 0;
+}
+
+static void shared_memory(void **state)
+{
+	(void)state;
+	two(both_ways, both_ways, shm_name, shm_name);
+	assert_int_equal(access(shm_path, F_OK), -1);
+}
+
+static int dies_when_told(int fd)
+{
+	verbs_end_t e;
+	if (open_end(&e, fd) || meet(fd))
+		return 1;
+	raise(SIGKILL);
+	return 2;
+}
+
+static int sees_death(int fd)
+{
+	verbs_end_t e;
+	uint8_t syndrome = 0;
+	char byte;
+	if (open_end(&e, fd))
+		return 1;
+	verbs_write(&e, 0, 5, 1);
+	if (verbs_wait(&e, SECONDS, &syndrome) || meet(fd))
+		return 2;
+	if (read(fd, &byte, 1) != 0) /* it is gone */
+		return 3;
+	verbs_write(&e, 0, 6, 1);
+	return verbs_wait(&e, SECONDS, &syndrome) != MLX5_CQE_REQ_ERR || syndrome != RETRY;
+}
+
+static void f11_process_gone(void **state)
+{
+	(void)state;
+	pid_t pids[2];
+	start_two(sees_death, dies_when_told, shm_name, shm_name, pids);
+	assert_int_equal(status_of(pids[0]), 0);
+	assert_int_equal(status_of(pids[1]), 128 + SIGKILL);
+	assert_int_equal(access(shm_path, F_OK), -1);
+}
+
+static void file_of_the_dead_is_begun_anew(void **state)
+{
+	(void)state;
+	pid_t pids[2];
+	start_two(dies_when_told, dies_when_told, shm_name, shm_name, pids);
+	assert_int_equal(status_of(pids[0]), 128 + SIGKILL);
+	assert_int_equal(status_of(pids[1]), 128 + SIGKILL);
+	assert_int_equal(access(shm_path, F_OK), 0);
+	two(both_ways, both_ways, shm_name, shm_name);
+	assert_int_equal(access(shm_path, F_OK), -1);
+}
+
+/* Leaves WRITEs in the ring of a peer that is stopped. */
+static int writes_to_nobody(int fd)
+{
+	verbs_end_t e;
+	uint8_t syndrome;
+	if (open_end(&e, fd) || meet(fd))
+		return 1;
+	verbs_write(&e, 0, 99, 1);
+	return verbs_wait(&e, SECONDS, &syndrome) != MLX5_CQE_REQ_ERR;
+}
+
+static int stops_when_told(int fd)
+{
+	verbs_end_t e;
+	if (open_end(&e, fd))
+		return 1;
+	kill(getpid(), SIGSTOP); /* all threads; the peer goes on when we are killed */
+	return 2;
+}
+
+/* Opens an adapter, and leaves after the peer has. */
+static int stays(int fd)
+{
+	char byte;
+	verbs_end_t e;
+	return verbs_open(&e, memory, sizeof(memory), N_BLOCKS) || write(fd, "x", 1) != 1 ||
+	       read(fd, &byte, 1) != 0;
+}
+
+static int visits(int fd)
+{
+	verbs_end_t e;
+	(void)fd;
+	return verbs_open(&e, memory, sizeof(memory), N_BLOCKS);
+}
+
+static int gets_nothing_old(int fd)
+{
+	verbs_end_t e;
+	if (open_end(&e, fd))
+		return 1;
+	usleep(100000);
+	return word(0) != 0 || meet(fd);
+}
+
+/* A host number comes back after 64 others; what was sent to its last owner does not. */
+static void old_packets_are_not_for_the_next(void **state)
+{
+	(void)state;
+	int witness[2], pair[2], status;
+	char byte;
+	pid_t pids[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, witness), 0);
+	pid_t stayer = start(stays, shm_name, witness[0], witness[1]); /* host 0 */
+	assert_int_equal(read(witness[1], &byte, 1), 1);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	pids[0] = start(writes_to_nobody, shm_name, pair[0], pair[1]);
+	pids[1] = start(stops_when_told, shm_name, pair[1], pair[0]);
+	assert_int_equal(waitpid(pids[1], &status, WUNTRACED), pids[1]);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(write(pair[1], "g", 1), 1); /* in its place: go on */
+	assert_int_equal(status_of(pids[0]), 0);
+	kill(pids[1], SIGKILL);
+	assert_int_equal(status_of(pids[1]), 128 + SIGKILL);
+	for (int i = 0; i < 61; i++)
+		assert_int_equal(status_of(start(visits, shm_name, pair[0], pair[1])), 0);
+	close(pair[0]);
+	close(pair[1]);
+	two(gets_nothing_old, gets_nothing_old, shm_name, shm_name);
+	close(witness[1]);
+	assert_int_equal(status_of(stayer), 0);
+}
+
+/* TCP */
+
+static uint16_t free_port(void)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET};
+	socklen_t nbytes = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &nbytes), 0);
+	close(fd);
+	return ntohs(a.sin_port);
+}
+
+static void tcp_name(char *name, size_t nbytes, uint16_t port)
+{
+	snprintf(name, nbytes, "tcp:127.0.0.1:%u", port);
+}
+
+static void tcp(void **state)
+{
+	(void)state;
+	char names[2][32];
+	tcp_name(names[0], sizeof(names[0]), free_port());
+	tcp_name(names[1], sizeof(names[1]), free_port());
+	two(both_ways, both_ways, names[0], names[1]);
+}
+
+static void tcp_process_gone(void **state)
+{
+	(void)state;
+	char names[2][32];
+	pid_t pids[2];
+	tcp_name(names[0], sizeof(names[0]), free_port());
+	tcp_name(names[1], sizeof(names[1]), free_port());
+	start_two(sees_death, dies_when_told, names[0], names[1], pids);
+	assert_int_equal(status_of(pids[0]), 0);
+	assert_int_equal(status_of(pids[1]), 128 + SIGKILL);
+}
+
+static uint16_t attacked_port;
+
+/* The connection is closed; with a length that is too large, at once. */
+static int send_garbage(const void *bytes, size_t nbytes)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(attacked_port)};
+	char byte;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (connect(fd, (const struct sockaddr *)&a, sizeof(a)) ||
+	    write(fd, bytes, nbytes) != (ssize_t)nbytes)
+		return 1;
+	ssize_t n = recv(fd, &byte, 1, 0);
+	close(fd);
+	return n > 0;
+}
+
+static int attacks(int fd)
+{
+	uint8_t bytes[512];
+	if (meet(fd))
+		return 1;
+	for (unsigned seed = 0; seed < 50; seed++) {
+		srand(seed);
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			bytes[i] = (uint8_t)rand();
+		uint32_t length = htonl(seed % 2 ? (uint32_t)rand() | 1u << 16 : 300);
+		memcpy(bytes, &length, sizeof(length));
+		if (send_garbage(bytes, sizeof(bytes)))
+			return 2;
+	}
+	return meet(fd);
+}
+
+static int is_attacked(int fd)
+{
+	verbs_end_t e;
+	if (verbs_open(&e, memory, sizeof(memory), N_BLOCKS) || verbs_connect(&e, &e.name))
+		return 1;
+	if (meet(fd) || meet(fd)) /* begin, end */
+		return 2;
+	return post_many(&e);
+}
+
+static void tcp_garbage(void **state)
+{
+	(void)state;
+	char name[32];
+	attacked_port = free_port();
+	tcp_name(name, sizeof(name), attacked_port);
+	two(is_attacked, attacks, name, name);
+}
+
+static int refuses(int fd)
+{
+	verbs_end_t e;
+	(void)fd;
+	return verbs_open(&e, memory, sizeof(memory), N_BLOCKS) ? 0 : 1;
+}
+
+static void names_are_checked(void **state)
+{
+	(void)state;
+	const char *bad[] = {
+		"",           "smoke:x",        "shm:a/b",          "tcp:",
+		"tcp:nobody", "tcp:127.0.0.1:", "tcp:127.0.0.1:0x", "tcp:1.2.3.4:70000"};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(status_of(start(refuses, bad[i], -1, -1)), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shared_memory),
+		cmocka_unit_test(f11_process_gone),
+		cmocka_unit_test(file_of_the_dead_is_begun_anew),
+		cmocka_unit_test(old_packets_are_not_for_the_next),
+		cmocka_unit_test(tcp),
+		cmocka_unit_test(tcp_process_gone),
+		cmocka_unit_test(tcp_garbage),
+		cmocka_unit_test(names_are_checked),
+	};
+	snprintf(shm_name, sizeof(shm_name), "shm:test-%u", (unsigned)getpid());
+	snprintf(shm_path, sizeof(shm_path), "/dev/shm/mlx5sw.%u.test-%u", (unsigned)geteuid(),
+		 (unsigned)getpid());
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
