@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* mistakes: mistakes of logic (tests/seeded/mistakes.py) are found by the scenario made for them, with and
- * without weak memory. Prints after how many schedules. Those of order: tests/weaken. */
+/* mistakes: mistakes of logic (tests/seeded/mistakes.py) are found by the scenario made for them,
+ * with and without weak memory. Prints after how many schedules. Those of order: tests/weaken. */
 #include <stdio.h>
 #include <string.h>
 #include "scenario.h"
@@ -22,7 +22,7 @@ typedef struct mistake {
 
 #define MISTAKE(NAME, scenario)                                                                    \
 	{                                                                                          \
-#NAME, SEEDED_##NAME, scenario                                               \
+#NAME, SEEDED_##NAME, scenario                                                     \
 	}
 
 static const mistake_t mistakes[] = {
