@@ -261,7 +261,8 @@ static int run_emulated(const program_t *program, const pes_test_t *test)
 		cfg.policy = i == 0 ? SHMEMSIM_ROUND_ROBIN : SHMEMSIM_RANDOM;
 		cfg.seed = (uint64_t)i;
 		run.seed = (uint64_t)i;
-		if (shmemsim_run(&cfg, program->n_emulated, emulated_pe, &run) != 0) {
+		if (shmemsim_config_from_env(&cfg) != 0 || /* SHMEMSIM_WEAK=1 and the like */
+		    shmemsim_run(&cfg, program->n_emulated, emulated_pe, &run) != 0) {
 			fprintf(stderr, "%s, seed %d: %s\n", test->name, i, shmemsim_report());
 			run.result |= FAILED;
 		}
