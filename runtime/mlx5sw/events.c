@@ -24,20 +24,21 @@ struct mlx5swi_events {
 	event_t *unacked; /* got, and not yet acknowledged */
 };
 
-static int is_about(const struct ibv_async_event *e, const void *object)
+/* The QP or CQ that an event is about; NULL: a port or the device. */
+static const void *object_of(const struct ibv_async_event *e)
 {
 	switch (e->event_type) {
 	case IBV_EVENT_CQ_ERR:
-		return (const void *)e->element.cq == object;
+		return e->element.cq;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
 	case IBV_EVENT_COMM_EST:
 	case IBV_EVENT_SQ_DRAINED:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		return (const void *)e->element.qp == object;
+		return e->element.qp;
 	default:
-		return 0;
+		return NULL;
 	}
 }
 
@@ -46,7 +47,7 @@ static void drop(event_t **at, const void *object)
 	while (*at) {
 		event_t *e = *at;
 
-		if (object && !is_about(&e->ib, object)) {
+		if (object && object_of(&e->ib) != object) {
 			at = &e->next;
 			continue;
 		}
@@ -142,7 +143,7 @@ static event_t **find_unacked(const struct ibv_async_event *ib)
 		for (mlx5swi_context_t *c = mlx5swi_w->devices[i].contexts; c; c = c->next)
 			for (event_t **at = &c->events->unacked; *at; at = &(*at)->next)
 				if ((*at)->ib.event_type == ib->event_type &&
-				    (*at)->ib.element.qp == ib->element.qp)
+				    object_of(&(*at)->ib) == object_of(ib))
 					return at;
 	return NULL;
 }
@@ -171,7 +172,7 @@ static mlx5swi_context_t *context_of(const void *object)
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++)
 		for (mlx5swi_context_t *c = mlx5swi_w->devices[i].contexts; c; c = c->next)
 			for (const event_t *e = c->events->unacked; e; e = e->next)
-				if (is_about(&e->ib, object))
+				if (object_of(&e->ib) == object)
 					return c;
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Descriptors that programs poll. Making one takes longer than a whole run of a scenario in the
- * emulator: those of fabrics without a thread are kept, for the next context and the next fabric. */
+/* Descriptors that programs poll. Making one takes as long as a third of a scenario's run in the
+ * emulator: those of fabrics without a thread are kept, for the next context and fabric. */
 #include "entry.h"
 
 #include <fcntl.h>

@@ -189,6 +189,18 @@ static void describe_path(const mlx5swi_path_t *path, struct ibv_ah_attr *a)
 	a->port_num = path->port;
 }
 
+/* The next ones, not those that it began with. */
+static void describe_psns(const mlx5swi_qp_t *qp, struct ibv_qp_attr *a)
+{
+	mlx5swi_send_state_t send;
+	mlx5swi_receive_state_t receive;
+
+	mlx5swi_requester_query(qp, &send);
+	mlx5swi_responder_query(qp, &receive);
+	a->sq_psn = send.next_send_psn;
+	a->rq_psn = receive.next_rcv_psn;
+}
+
 static void describe(const mlx5swi_qp_t *qp, struct ibv_qp_attr *a)
 {
 	const mlx5swi_qp_attr_t *attr = &qp->attr;
@@ -196,8 +208,7 @@ static void describe(const mlx5swi_qp_t *qp, struct ibv_qp_attr *a)
 	memset(a, 0, sizeof(*a));
 	a->qp_state = a->cur_qp_state = verbs_state(qp->state);
 	a->path_mtu = (enum ibv_mtu)attr->mtu;
-	a->rq_psn = attr->next_rcv_psn;
-	a->sq_psn = attr->next_send_psn;
+	describe_psns(qp, a);
 	a->dest_qp_num = attr->remote_qpn;
 	a->qp_access_flags = (attr->rwe ? (unsigned)IBV_ACCESS_REMOTE_WRITE : 0) |
 			     (attr->rre ? (unsigned)IBV_ACCESS_REMOTE_READ : 0) |

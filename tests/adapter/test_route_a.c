@@ -282,6 +282,17 @@ static void failure(end_t *a, end_t *b)
 	ibv_ack_async_event(&e);
 }
 
+/* A query tells how far a queue pair has come: each request of a round took one number. */
+static void expect_psns(end_t *e, uint32_t sent, uint32_t received)
+{
+	struct ibv_qp_attr attr;
+	struct ibv_qp_init_attr init;
+
+	assert_int_equal(ibv_query_qp(e->qp, &attr, IBV_QP_SQ_PSN | IBV_QP_RQ_PSN, &init), 0);
+	assert_int_equal(attr.sq_psn, sent);
+	assert_int_equal(attr.rq_psn, received);
+}
+
 static void between_hosts(uint8_t link_layer)
 {
 	end_t a, b;
@@ -292,6 +303,8 @@ static void between_hosts(uint8_t link_layer)
 	connect(&a, &b);
 	connect(&b, &a);
 	traffic(&a, &b);
+	expect_psns(&a, 400, 0);
+	expect_psns(&b, 0, 400);
 	traffic(&b, &a);
 	assert_null(mlx5sw_report(0));
 	failure(&a, &b);

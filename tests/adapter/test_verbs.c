@@ -89,7 +89,7 @@ static void trap_no_posting(void **state)
 	assert_int_equal(ibv_start_poll((struct ibv_cq_ex *)cq, &poll_attr), EOPNOTSUPP);
 }
 
-/* Trap: programs know ports by the inline wrapper, old ones by a symbol with a shorter structure. */
+/* Trap: programs ask by the inline wrapper, old ones by a symbol with a shorter structure. */
 static void trap_query_port(void **state)
 {
 	struct ibv_port_attr attr, old;

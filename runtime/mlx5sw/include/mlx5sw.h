@@ -104,6 +104,10 @@ typedef struct mlx5sw_config {
 /* Make a fabric of cfg->n_hosts hosts in this process, without a thread. An earlier one and all its
  * objects are gone: pointers to them must not be used any more.
  *
+ * Nothing waits then: ibv_get_async_event and mlx5dv_devx_get_event fail with EAGAIN when there is
+ * nothing to get, and destroying an object with an event that was got and not acknowledged spins
+ * through unlock and lock, so that others can acknowledge it.
+ *
  * Callers  before any other entry point; again between runs.
  * hooks    NULL: plain memory, CLOCK_MONOTONIC, a fixed seed, host 0, a mutex. Copied.
  * Returns  0, or an errno value: EINVAL (a field has no meaning), ENOMEM.
