@@ -4,9 +4,15 @@
 # moved afterwards.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/ runtime/sim/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+set(modules shmem_dev shmem_host shmem_sim)
+set(header_dirs include/ runtime/sim/include/)
+if(TARGET shmem_mlx5sw)
+    list(APPEND modules shmem_mlx5sw)
+    list(APPEND header_dirs runtime/mlx5sw/include/)
+endif()
+install(DIRECTORY ${header_dirs} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
-install(TARGETS shmem_dev shmem_host shmem_sim EXPORT shmem_devTargets
+install(TARGETS ${modules} EXPORT shmem_devTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 # pkg-config: paths relative to where the .pc file is.
@@ -14,12 +20,12 @@ set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 foreach(dir INCLUDEDIR LIBDIR)
     file(RELATIVE_PATH pc_to_${dir} /prefix/${pc_dir} /prefix/${CMAKE_INSTALL_${dir}})
 endforeach()
-foreach(module shmem_dev shmem_host shmem_sim)
+foreach(module IN LISTS modules)
     configure_file(pkgconfig/${module}.pc.in pkgconfig/${module}.pc @ONLY)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/${module}.pc DESTINATION ${pc_dir})
 endforeach()
 
-# CMake: find_package(shmem_dev) gives shmem::dev, shmem::host and shmem::sim.
+# CMake: find_package(shmem_dev) gives shmem::dev, shmem::host, shmem::sim and shmem::mlx5sw.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/shmem_dev)
 install(EXPORT shmem_devTargets NAMESPACE shmem:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/shmem_devConfig.cmake.in shmem_devConfig.cmake
