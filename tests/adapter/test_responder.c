@@ -184,8 +184,8 @@ static void m3_dereg_under_traffic(void **state)
 	adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
 	run();
 	adapter_expect(&a, 0, OP_WRITE);
-	assert_int_equal(ibv_dereg_mr(b.mr), 0);
 	uint16_t at = adapter_write(&a, &b, 0, 8, 8, SIGNALLED);
+	assert_int_equal(ibv_dereg_mr(b.mr), 0);
 	run();
 	adapter_expect_error(&a, at, ACCESS, 0x88);
 	assert_int_equal(b.memory[0], 0xaa);
