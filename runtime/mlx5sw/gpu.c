@@ -63,7 +63,7 @@ static cuda_t *cuda(void)
 {
 	struct mlx5swi_engine *e = mlx5swi_w->engine;
 	static char name[] = "libcuda.so.1";
-	/* First without a look at the file system, which RTLD_NOLOAD takes: worlds must be cheap. */
+	/* First without a look at the file system, which RTLD_NOLOAD takes: worlds are cheap. */
 	if (e->cuda || !dl_iterate_phdr(is_library, name))
 		return e->cuda;
 	void *library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);

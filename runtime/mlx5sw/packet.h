@@ -52,7 +52,7 @@ typedef struct mlx5swi_packet {
 	uint8_t opcode;      /* ATOMIC: of the WQE */
 	uint8_t width;       /* ATOMIC: 4 or 8 */
 	uint16_t zero;
-	/* ATOMIC, host order: swap or add, compare or boundary, masks. ATOMIC_DATA: [0] was there. */
+	/* ATOMIC, host order: swap or add, compare or boundary, masks. ATOMIC_DATA: [0] is old. */
 	uint64_t operands[4];
 	uint32_t nbytes; /* of data */
 	uint32_t mtu;    /* code; a responder that has another one calls it an invalid request */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* How fast the adapter is on one core: small WRITEs between two processes through shared memory, and
- * runs of fixture_sim.h in the emulator. Prints figures, asserts none. */
+/* How fast the adapter is on one core: small WRITEs between two processes through shared memory,
+ * and runs of fixture_sim.h in the emulator. Prints figures, asserts none. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
