@@ -295,34 +295,50 @@ static void create_mkey_checks_each_field(void **state)
 	assert_int_equal(mlx5dv_devx_obj_destroy(mkey), 0);
 }
 
-/* S6: what is in use cannot go. */
+/* S6: what is in use cannot go: here each object has one user. */
 static void s6_destroy_order(void **state)
 {
 	devx_t *d = *state;
 	uint8_t in[MAILBOX_NBYTES];
-	struct mlx5dv_devx_umem *rings = mlx5dv_devx_umem_reg(d->ctx, d->memory, 0x10000, 1);
-	struct mlx5dv_devx_obj *cq, *qp;
-	uint32_t number;
+	struct mlx5dv_devx_umem *umems[4];
+	struct mlx5dv_devx_uar *uars[2];
+	struct mlx5dv_devx_obj *cqs[2], *qp;
+	uint32_t cqns[2], qpn;
 
-	assert_non_null(rings);
-	devx_cq_mailbox(d, in);
-	put_bits(in, 0x2c0, 32, rings->umem_id);
-	cq = devx_create(d, in, sizeof(in), &number);
-	assert_int_equal(mlx5dv_devx_umem_dereg(rings), EBUSY);
-	assert_int_equal(mlx5dv_devx_umem_dereg(d->umem), EBUSY);
-	mlx5dv_devx_free_uar(d->uar);
-	assert_int_equal(errno, EBUSY);
+	for (int i = 0; i < 4; i++)
+		umems[i] = mlx5dv_devx_umem_reg(d->ctx, d->memory, 0x10000, 1);
+	for (int i = 0; i < 2; i++) {
+		uars[i] = mlx5dv_devx_alloc_uar(d->ctx, 0);
+		devx_cq_mailbox(d, in);
+		put_bits(in, CQC + 0x20, 32, umems[0]->umem_id);
+		put_bits(in, CQC + 0x68, 24, uars[0]->page_id);
+		put_bits(in, 0x2c0, 32, umems[1]->umem_id);
+		cqs[i] = devx_create(d, in, sizeof(in), &cqns[i]);
+	}
 	devx_qp_mailbox(d, in);
-	put_bits(in, QPC + 0x3e8, 24, number);
-	put_bits(in, QPC + 0x4e8, 24, 0);
-	put_bits(in, 0x840, 32, rings->umem_id);
-	qp = devx_create(d, in, sizeof(in), &number);
-	assert_int_equal(mlx5dv_devx_obj_destroy(cq), EBUSY);
+	put_bits(in, QPC + 0x68, 24, uars[1]->page_id);
+	put_bits(in, QPC + 0x3e8, 24, cqns[0]);
+	put_bits(in, QPC + 0x4e8, 24, cqns[1]);
+	put_bits(in, QPC + 0x720, 32, umems[2]->umem_id);
+	put_bits(in, 0x840, 32, umems[3]->umem_id);
+	qp = devx_create(d, in, sizeof(in), &qpn);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(mlx5dv_devx_umem_dereg(umems[i]), EBUSY);
+	for (int i = 0; i < 2; i++) {
+		errno = 0;
+		mlx5dv_devx_free_uar(uars[i]);
+		assert_int_equal(errno, EBUSY);
+		assert_int_equal(mlx5dv_devx_obj_destroy(cqs[i]), EBUSY);
+	}
 	assert_int_equal(mlx5dv_devx_obj_destroy(d->pd), EBUSY);
 	assert_int_equal(ibv_close_device(d->ctx), EBUSY);
 	assert_int_equal(mlx5dv_devx_obj_destroy(qp), 0);
-	assert_int_equal(mlx5dv_devx_obj_destroy(cq), 0);
-	assert_int_equal(mlx5dv_devx_umem_dereg(rings), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(mlx5dv_devx_obj_destroy(cqs[i]), 0);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(mlx5dv_devx_umem_dereg(umems[i]), 0);
+	for (int i = 0; i < 2; i++)
+		mlx5dv_devx_free_uar(uars[i]);
 }
 
 /* C11: what hides completions is reported. */
