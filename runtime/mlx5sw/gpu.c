@@ -15,6 +15,7 @@
 #define MEMORY_TYPE_DEVICE 2
 #define STREAM_NON_BLOCKING 1
 #define MAX_GPUS 64
+#define STAGE_NBYTES 4096u
 
 typedef struct mlx5swi_cuda {
 	void *library;
@@ -26,8 +27,12 @@ typedef struct mlx5swi_cuda {
 	int (*stream_destroy)(void *stream);
 	int (*stream_wait)(void *stream);
 	int (*copy)(uintptr_t dst, uintptr_t src, size_t nbytes, void *stream);
+	int (*host_alloc)(void **p, size_t nbytes, unsigned flags);
+	int (*host_free)(void *p);
+	int (*gpu_alloc)(uintptr_t *p, size_t nbytes);
+	int (*gpu_free)(uintptr_t p);
 	struct {
-		void *ctx, *stream;
+		void *ctx, *stream, *stage; /* stage: pinned, so that copies need nothing else */
 	} gpus[MAX_GPUS];
 } cuda_t;
 
@@ -45,6 +50,10 @@ static int find(cuda_t *c)
 		{(void **)&c->stream_destroy, "cuStreamDestroy_v2"},
 		{(void **)&c->stream_wait, "cuStreamSynchronize"},
 		{(void **)&c->copy, "cuMemcpyAsync"},
+		{(void **)&c->host_alloc, "cuMemHostAlloc"},
+		{(void **)&c->host_free, "cuMemFreeHost"},
+		{(void **)&c->gpu_alloc, "cuMemAlloc_v2"},
+		{(void **)&c->gpu_free, "cuMemFree_v2"},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (!(*table[i].function = dlsym(c->library, table[i].name)))
@@ -91,15 +100,27 @@ static int gpu_of(const cuda_t *c, const void *p)
 	return gpu < MAX_GPUS ? gpu : -1;
 }
 
+/* The first copies of a kind may allocate, and would wait then for a kernel that waits for us. */
+static int warm_up(const cuda_t *c, int gpu)
+{
+	void *stage = c->gpus[gpu].stage, *stream = c->gpus[gpu].stream;
+	uintptr_t p;
+	if (c->gpu_alloc(&p, STAGE_NBYTES))
+		return 1;
+	int failed = c->copy(p, (uintptr_t)stage, STAGE_NBYTES, stream) ||
+		     c->copy((uintptr_t)stage, p, STAGE_NBYTES, stream) || c->stream_wait(stream);
+	return c->gpu_free(p) || failed;
+}
+
 static int open_stream(cuda_t *c, int gpu)
 {
 	void *old;
 	if (c->gpus[gpu].stream)
 		return 0;
-	int failed = c->retain(&c->gpus[gpu].ctx, gpu) || c->push(c->gpus[gpu].ctx);
-	if (failed)
+	if (c->retain(&c->gpus[gpu].ctx, gpu) || c->push(c->gpus[gpu].ctx))
 		return 1;
-	failed = c->stream_create(&c->gpus[gpu].stream, STREAM_NON_BLOCKING);
+	int failed = c->host_alloc(&c->gpus[gpu].stage, STAGE_NBYTES, 0) ||
+		     c->stream_create(&c->gpus[gpu].stream, STREAM_NON_BLOCKING) || warm_up(c, gpu);
 	c->pop(&old);
 	return failed;
 }
@@ -111,26 +132,54 @@ int mlx5swi_is_gpu(const void *p)
 	return gpu >= 0 && !open_stream(c, gpu);
 }
 
-static void copy(const void *gpu_memory, uintptr_t dst, const void *src, size_t nbytes)
+/* Memory that was freed under its MR gives nothing and takes nothing. */
+static int begin(const cuda_t *c, const void *p)
 {
-	cuda_t *c = mlx5swi_w->engine->cuda;
-	int gpu = gpu_of(c, gpu_memory);
-	void *old;
-	if (gpu < 0 || c->push(c->gpus[gpu].ctx))
-		return; /* it was freed: an adapter's access ends as well nowhere */
-	if (!c->copy(dst, (uintptr_t)src, nbytes, c->gpus[gpu].stream))
-		c->stream_wait(c->gpus[gpu].stream);
-	c->pop(&old);
+	int gpu = gpu_of(c, p);
+	return gpu < 0 || c->push(c->gpus[gpu].ctx) ? -1 : gpu;
+}
+
+static int move(const cuda_t *c, int gpu, uintptr_t dst, uintptr_t src, size_t nbytes)
+{
+	void *stream = c->gpus[gpu].stream;
+	return c->copy(dst, src, nbytes, stream) || c->stream_wait(stream);
+}
+
+static size_t piece_of(size_t nbytes)
+{
+	return nbytes < STAGE_NBYTES ? nbytes : STAGE_NBYTES;
 }
 
 void mlx5swi_gpu_read(void *dst, const void *p, size_t nbytes)
 {
-	copy(p, (uintptr_t)dst, p, nbytes);
+	const cuda_t *c = mlx5swi_w->engine->cuda;
+	uint8_t *to = dst;
+	int gpu = begin(c, p);
+	void *stage = gpu < 0 ? NULL : c->gpus[gpu].stage, *old;
+	for (size_t n, at = 0; gpu >= 0 && at < nbytes; at += n) {
+		n = piece_of(nbytes - at);
+		if (move(c, gpu, (uintptr_t)stage, (uintptr_t)p + at, n))
+			break;
+		memcpy(to + at, stage, n);
+	}
+	if (gpu >= 0)
+		c->pop(&old);
 }
 
 void mlx5swi_gpu_write(void *p, const void *src, size_t nbytes)
 {
-	copy(p, (uintptr_t)p, src, nbytes);
+	const cuda_t *c = mlx5swi_w->engine->cuda;
+	const uint8_t *from = src;
+	int gpu = begin(c, p);
+	void *stage = gpu < 0 ? NULL : c->gpus[gpu].stage, *old;
+	for (size_t n, at = 0; gpu >= 0 && at < nbytes; at += n) {
+		n = piece_of(nbytes - at);
+		memcpy(stage, from + at, n);
+		if (move(c, gpu, (uintptr_t)p + at, (uintptr_t)stage, n))
+			break;
+	}
+	if (gpu >= 0)
+		c->pop(&old);
 }
 
 void mlx5swi_gpu_close(void)
@@ -139,8 +188,10 @@ void mlx5swi_gpu_close(void)
 	if (!c)
 		return;
 	for (int i = 0; i < MAX_GPUS; i++)
-		if (c->gpus[i].stream)
+		if (c->gpus[i].stream) {
 			c->stream_destroy(c->gpus[i].stream);
+			c->host_free(c->gpus[i].stage);
+		}
 	dlclose(c->library);
 	free(c);
 	mlx5swi_w->engine->cuda = NULL;
