@@ -104,7 +104,7 @@ int mlx5swi_mr_create(mlx5swi_pd_t *pd, uint8_t *p, uint64_t nbytes, uint64_t io
 	}
 	mr->ctx = pd->ctx;
 	mr->pd = pd;
-	mr->key = index << 8 | (index * 37 & 0xff); /* the low byte is only a variant */
+	mr->key = index << 8 | ((index * 37 + 1) & 0xff); /* the low byte is a variant */
 	mr->p = p;
 	mr->nbytes = nbytes;
 	mr->iova = iova;

@@ -66,6 +66,7 @@ static void m1_variant_of_a_key(void **state)
 	uint8_t *p;
 
 	(void)state;
+	assert_int_not_equal(mr.rkey & 0xff, 0);
 	mr.rkey ^= 1;
 	assert_int_equal(check(&mr, (uintptr_t)memory, 1, 0, &p), MLX5SWI_KEY_UNKNOWN);
 }

@@ -45,6 +45,19 @@ static inline int fabric_teardown(void **state)
 	return 0;
 }
 
+/* Of host 1's mlx5_0, as from host 0's. */
+static inline struct ibv_ah_attr good_address(void)
+{
+	struct ibv_ah_attr a = {.is_global = 1, .port_num = 1, .sl = 3, .static_rate = 7};
+
+	a.grh.sgid_index = 3;
+	a.grh.hop_limit = 255;
+	a.grh.traffic_class = 0x68;
+	a.grh.flow_label = 0x12345;
+	memcpy(a.grh.dgid.raw, mlx5swi_device(1, 0)->port.gids[3].raw, 16);
+	return a;
+}
+
 /* The last call failed with err, and a line says why, with this in it. */
 static inline void expect_refusal(int err, const char *text)
 {
