@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "entry.h"
 #include "watch.h"
 
@@ -57,11 +58,15 @@ static const rule_t *find_rule(uint16_t opcode)
 	return NULL;
 }
 
-/* A slow command lets others run meanwhile. */
+/* A slow command lets others run meanwhile: a thread needs time to get hold of the lock. */
 static void take_time(uint64_t ns)
 {
+	const struct timespec a_while = {0, 20000};
+
 	for (uint64_t end = mlx5swi_now() + ns; mlx5swi_now() < end;) {
 		mlx5swi_unlock();
+		if (mlx5swi_w->has_thread)
+			nanosleep(&a_while, NULL);
 		mlx5swi_lock();
 	}
 }

@@ -130,14 +130,25 @@ static const change_t *find_change(uint16_t opcode)
 	return NULL;
 }
 
-static int check(const mlx5swi_command_t *cmd, const change_t *c, uint32_t mask)
+/* The form with a second context, of which this device has no field. */
+static int check_extended(const mlx5swi_command_t *cmd, const change_t *c)
 {
-	if (get(cmd->in, MLX5SWI_IN_QPC_EXT) &&
-	    (c->opcode == MLX5SWI_INIT2INIT || c->opcode == MLX5SWI_RTS2RTS) &&
-	    cmd->in_nbytes < MLX5SWI_EXTENDED_NBYTES)
+	if (!get(cmd->in, MLX5SWI_IN_QPC_EXT) ||
+	    (c->opcode != MLX5SWI_INIT2INIT && c->opcode != MLX5SWI_RTS2RTS))
+		return MLX5SWI_DONE;
+	if (cmd->in_nbytes < MLX5SWI_EXTENDED_NBYTES)
 		return mlx5swi_refuse(MLX5SWI_BAD_INPUT_LENGTH,
 				      "opcode 0x%x, qpc_ext: input of 0x%zx bytes, must be 0x%x",
 				      c->opcode, cmd->in_nbytes, MLX5SWI_EXTENDED_NBYTES);
+	if (mlx5swi_field(cmd->in, MLX5SWI_IN_OPT_PARAM_MASK_EXT))
+		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
+				      "opcode 0x%x: opt_param_mask_95_32: nothing of it is here",
+				      c->opcode);
+	return MLX5SWI_DONE;
+}
+
+static int check(const mlx5swi_command_t *cmd, const change_t *c, uint32_t mask)
+{
 	if (cmd->qp->state != c->from)
 		return mlx5swi_refuse(MLX5SWI_BAD_QP_STATE,
 				      "opcode 0x%x: QP 0x%x is in state %u, must be in %u",
@@ -146,7 +157,7 @@ static int check(const mlx5swi_command_t *cmd, const change_t *c, uint32_t mask)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
 				      "opcode 0x%x: bits 0x%x of opt_param_mask mean nothing here",
 				      c->opcode, mask & ~(c->optional | c->needless));
-	return MLX5SWI_DONE;
+	return check_extended(cmd, c);
 }
 
 int mlx5swi_cmd_change_qp(mlx5swi_command_t *cmd)

@@ -368,6 +368,10 @@ static void lengths_of_transitions(void **state)
 	put_bits(in, 0x40, 1, 1); /* qpc_ext */
 	expect(f, in, EXTENDED_NBYTES - 1, BAD_IN);
 	expect(f, in, EXTENDED_NBYTES, OK);
+	put_bits(in, 0x87f, 1, 1); /* opt_param_mask_95_32 */
+	expect(f, in, EXTENDED_NBYTES, BAD_PARAM);
+	put_bits(in, 0x40, 1, 0); /* not looked at */
+	expect(f, in, EXTENDED_NBYTES, OK);
 }
 
 /* What the transitions were given, QUERY_QP shows. */

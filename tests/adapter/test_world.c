@@ -231,16 +231,20 @@ static void wrong_variables(void **state)
 		{"MLX5SW_CHAOS", "4294967297"}, {"MLX5SW_LINK", "ether"},
 		{"MLX5SW_LINK", "ethernets"},   {"MLX5SW_DOORBELLS", "DBR"},
 		{"MLX5SW_TIMING", ""},          {"MLX5SW_LINT", "on"},
+		{"MLX5SW_FABRIC", "ether:1"},   {"MLX5SW_SCRIPT", "/nonexistent"},
 	};
+	char fabric[64];
 	int n = 7;
 
 	(void)state;
+	snprintf(fabric, sizeof(fabric), "%s", getenv("MLX5SW_FABRIC"));
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		setenv(variables[i][0], variables[i][1], 1);
 		errno = 0;
 		assert_null(ibv_get_device_list(&n));
 		assert_int_equal(errno, ENODEV);
 		unsetenv(variables[i][0]);
+		setenv("MLX5SW_FABRIC", fabric, 1);
 		assert_null(mlx5swi_w);
 	}
 }
