@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Lines of control: `verb noun key=value ...`. README.md lists them. */
-#include "control.h"
+/* Lines of control: `verb noun key=value ...`. README.md lists them.
+ *
+ * A line takes only the keys that mean something to it: a mistyped fault would be one that never
+ * comes. */
+#include "console.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fault.h"
+#include "control.h"
+#include "socket.h"
 
-typedef struct answer {
-	char *text;
-	size_t nbytes, n;
-} answer_t;
-
-static void say(answer_t *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(answer_t *a, const char *fmt, ...)
+void mlx5swi_say(answer_t *a, const char *fmt, ...)
 {
 	va_list args;
 	size_t left = a->nbytes > a->n ? a->nbytes - a->n : 0;
@@ -25,12 +23,7 @@ static void say(answer_t *a, const char *fmt, ...)
 	a->n += n > 0 ? (size_t)n : 0;
 }
 
-/* A line's key=value pairs, on top of what a rule has anyway. */
-typedef struct request {
-	mlx5swi_rule_t rule;
-	uint32_t key;      /* of an MR */
-	uint32_t first_qp; /* host kill: the QPs end before the MRs */
-} request_t;
+/* Keys */
 
 typedef struct word {
 	const char *text;
@@ -49,31 +42,116 @@ static const word_t kinds[] = {
 static const word_t firsts[] = {{"qp", 1}, {"mr", 0}, {NULL, 0}};
 static const word_t untils[] = {{"error", 1}, {"release", 0}, {NULL, 0}};
 
-/* A key: where its value goes, its largest, or the words that it may be. */
-#define FIELD(member) offsetof(request_t, member), sizeof(((request_t *)0)->member)
-static const struct {
-	const char *name;
-	size_t at, nbytes;
-	uint64_t max;
-	const word_t *words;
-} keys[] = {
-	{"host", FIELD(rule.host), UINT32_MAX - 1, NULL},
-	{"device", FIELD(rule.device), UINT8_MAX, NULL},
-	{"qp", FIELD(rule.qpn), 0xffffff, NULL},
-	{"block", FIELD(rule.index), UINT16_MAX, NULL},
-	{"opcode", FIELD(rule.opcode), UINT16_MAX, NULL},
-	{"kind", FIELD(rule.kind), 0, kinds},
-	{"after", FIELD(rule.after), UINT64_MAX, NULL},
-	{"n", FIELD(rule.left), UINT64_MAX, NULL},
-	{"ns", FIELD(rule.ns), UINT64_MAX / 2, NULL},
-	{"nbytes", FIELD(rule.nbytes), UINT32_MAX - 1, NULL},
-	{"status", FIELD(rule.status), UINT8_MAX, NULL},
-	{"syndrome", FIELD(rule.syndrome), UINT32_MAX, NULL},
-	{"vendor", FIELD(rule.vendor), UINT8_MAX, NULL},
-	{"until", FIELD(rule.until_error), 0, untils},
-	{"key", FIELD(key), UINT32_MAX, NULL},
-	{"first", FIELD(first_qp), 0, firsts},
+enum key {
+	HOST = 1 << 0,
+	DEVICE = 1 << 1,
+	QP = 1 << 2,
+	BLOCK = 1 << 3,
+	OPCODE = 1 << 4,
+	KIND = 1 << 5,
+	AFTER = 1 << 6,
+	N = 1 << 7,
+	NS = 1 << 8,
+	NBYTES = 1 << 9,
+	STATUS = 1 << 10,
+	CAUSE = 1 << 11,
+	SYNDROME = 1 << 12,
+	VENDOR = 1 << 13,
+	UNTIL = 1 << 14,
+	MR = 1 << 15,
+	FIRST = 1 << 16,
+	WHERE = HOST | DEVICE,
+	HOW_MANY = AFTER | N,
+	PACKETS = WHERE | QP | KIND | HOW_MANY,
+	WQES = WHERE | QP | BLOCK | OPCODE | HOW_MANY,
+	COMMANDS = WHERE | OPCODE | HOW_MANY,
 };
+
+/* A key: where its value goes, its range, or the words that it may be. */
+#define FIELD(member) offsetof(request_t, member), sizeof(((request_t *)0)->member)
+typedef struct key_rule {
+	const char *name;
+	uint32_t bit;
+	size_t at, nbytes;
+	uint64_t min, max;
+	const word_t *words;
+} key_rule_t;
+
+static const key_rule_t keys[] = {
+	{"host", HOST, FIELD(rule.host), 0, UINT32_MAX - 1, NULL},
+	{"device", DEVICE, FIELD(rule.device), 0, UINT8_MAX, NULL},
+	{"qp", QP, FIELD(rule.qpn), 0, 0xffffff, NULL},
+	{"block", BLOCK, FIELD(rule.index), 0, UINT16_MAX, NULL},
+	{"opcode", OPCODE, FIELD(rule.opcode), 0, UINT16_MAX, NULL},
+	{"kind", KIND, FIELD(rule.kind), 0, 0, kinds},
+	{"after", AFTER, FIELD(rule.after), 0, UINT64_MAX, NULL},
+	{"n", N, FIELD(rule.left), 1, UINT64_MAX, NULL},
+	{"ns", NS, FIELD(rule.ns), 1, UINT64_MAX / 4, NULL},
+	{"nbytes", NBYTES, FIELD(rule.nbytes), 0, UINT32_MAX - 1, NULL},
+	{"status", STATUS, FIELD(rule.status), 1, UINT8_MAX, NULL},
+	{"syndrome", CAUSE, FIELD(rule.syndrome), 0, UINT32_MAX, NULL},
+	{"syndrome", SYNDROME, FIELD(rule.syndrome), 1, UINT8_MAX, NULL},
+	{"vendor", VENDOR, FIELD(rule.vendor), 0, UINT8_MAX, NULL},
+	{"until", UNTIL, FIELD(rule.until_error), 0, 0, untils},
+	{"key", MR, FIELD(key), 0, UINT32_MAX - 1, NULL},
+	{"first", FIRST, FIELD(first_qp), 0, 0, firsts},
+};
+#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+
+/* Commands: an action on each device that is named, a question, or a rule. */
+typedef struct command {
+	const char *verb, *noun;
+	unsigned (*act)(mlx5swi_device_t *dev, const request_t *r);
+	void (*ask)(answer_t *a);
+	int fault;
+	uint32_t may, must; /* keys */
+} command_t;
+
+static void release_packets(answer_t *a)
+{
+	mlx5swi_say(a, "%u released\n", mlx5swi_release_held());
+}
+
+static void clear_rules(answer_t *a)
+{
+	(void)a;
+	mlx5swi_rules_clear();
+}
+
+#define ACT(fn) fn, NULL, 0
+#define ASK(fn) NULL, fn, 0
+#define RULE(fault) NULL, NULL, fault
+static const command_t commands[] = {
+	{"status", "", ASK(NULL), WHERE | QP, 0},
+	{"port", "down", ACT(mlx5swi_port_down), WHERE, 0},
+	{"port", "up", ACT(mlx5swi_port_up), WHERE, 0},
+	{"device", "fatal", ACT(mlx5swi_device_kill), WHERE, 0},
+	{"gid", "change", ACT(mlx5swi_gid_change), WHERE, 0},
+	{"lid", "change", ACT(mlx5swi_lid_change), WHERE, 0},
+	{"qp", "err", ACT(mlx5swi_qps_stop), WHERE | QP, 0},
+	{"mr", "lose", ACT(mlx5swi_mrs_lose), WHERE | MR, 0},
+	{"host", "kill", ACT(mlx5swi_host_kill), WHERE, FIRST},
+	{"release", "cqes", ACT(mlx5swi_cqes_release), WHERE | QP, 0},
+	{"release", "packets", ASK(release_packets), 0, 0},
+	{"clear", "rules", ASK(clear_rules), 0, 0},
+	{"list", "rules", ASK(mlx5swi_list_rules), 0, 0},
+	{"list", "reports", ASK(mlx5swi_list_reports), 0, 0},
+	{"drop", "packet", RULE(MLX5SWI_DROP), PACKETS, 0},
+	{"hold", "packet", RULE(MLX5SWI_HOLD), PACKETS | UNTIL, 0},
+	{"duplicate", "packet", RULE(MLX5SWI_DUPLICATE), PACKETS, 0},
+	{"delay", "packet", RULE(MLX5SWI_DELAY), PACKETS, NS},
+	{"cut", "write", RULE(MLX5SWI_PARTIAL), WHERE | QP | HOW_MANY, NBYTES},
+	{"lose", "doorbell", RULE(MLX5SWI_LOSE_DOORBELL), WHERE | QP | HOW_MANY, 0},
+	{"lose", "cqe", RULE(MLX5SWI_LOSE_CQE), WQES, 0},
+	{"delay", "cqe", RULE(MLX5SWI_DELAY_CQE), WQES, NS},
+	{"hold", "cqe", RULE(MLX5SWI_HOLD_CQE), WQES, 0},
+	{"fail", "wqe", RULE(MLX5SWI_FAIL_WQE), WQES | VENDOR, SYNDROME},
+	{"stop", "wqe", RULE(MLX5SWI_STOP_AT_WQE), WQES, 0},
+	{"fail", "command", RULE(MLX5SWI_FAIL_COMMAND), COMMANDS | CAUSE, STATUS},
+	{"delay", "command", RULE(MLX5SWI_DELAY_COMMAND), COMMANDS, NS},
+};
+
+/* What a line says */
 
 static int by_word(const word_t *w, const char *text, uint64_t *value)
 {
@@ -85,249 +163,146 @@ static int by_word(const word_t *w, const char *text, uint64_t *value)
 	return EINVAL;
 }
 
-static int by_number(const char *text, uint64_t max, uint64_t *value)
+static int by_number(const key_rule_t *k, const char *text, uint64_t *value)
 {
 	char *end;
 	errno = 0;
 	*value = strtoull(text, &end, 0);
-	return errno || end == text || *end || text[0] == '-' || *value > max ? EINVAL : 0;
+	return errno || *text < '0' || *text > '9' || *end || *value < k->min || *value > k->max
+		       ? EINVAL
+		       : 0;
 }
 
-static int key_value(request_t *r, const char *key, const char *text)
+static int refuse_value(const key_rule_t *k, const char *text, answer_t *a)
 {
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		uint64_t value = 0;
-		if (strcmp(keys[i].name, key) != 0)
-			continue;
-		if (keys[i].words ? by_word(keys[i].words, text, &value)
-				  : by_number(text, keys[i].max, &value))
-			return EINVAL;
-		/* The low bytes: the machines that this runs on are little-endian. */
-		memcpy((char *)r + keys[i].at, &value, keys[i].nbytes);
-		return 0;
-	}
+	mlx5swi_say(a, "%s=%s: must be ", k->name, text);
+	if (!k->words)
+		mlx5swi_say(a, "a number, %llu to %llu\n", (unsigned long long)k->min,
+			    (unsigned long long)k->max);
+	for (const word_t *w = k->words; w && w->text; w++)
+		mlx5swi_say(a, "%s%s", w->text, w[1].text ? ", " : "\n");
 	return EINVAL;
 }
 
-/* Devices and queue pairs that a line names */
-
-static int names_device(const request_t *r, const mlx5swi_device_t *dev)
+static int take_value(request_t *r, const key_rule_t *k, const char *text, answer_t *a)
 {
-	return (r->rule.host == MLX5SWI_ANY || r->rule.host == dev->host) &&
-	       (r->rule.device == MLX5SWI_ANY || r->rule.device == dev->index);
-}
-
-static unsigned each_device(const request_t *r, void (*fn)(mlx5swi_device_t *, const request_t *))
-{
-	unsigned n = 0;
-	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++)
-		if (names_device(r, &mlx5swi_w->devices[i])) {
-			fn(&mlx5swi_w->devices[i], r);
-			n++;
-		}
-	return n;
-}
-
-static mlx5swi_qp_t *next_qp(const mlx5swi_device_t *dev, const request_t *r, uint32_t *i)
-{
-	while (*i < dev->qps.n) {
-		mlx5swi_qp_t *qp = dev->qps.at[(*i)++];
-		if (qp && (r->rule.qpn == MLX5SWI_ANY || r->rule.qpn == qp->qpn))
-			return qp;
-	}
-	return NULL;
-}
-
-/* Actions */
-
-static void port_down(mlx5swi_device_t *dev, const request_t *r)
-{
-	(void)r;
-	mlx5swi_port_set(&dev->port, 0);
-}
-
-static void port_up(mlx5swi_device_t *dev, const request_t *r)
-{
-	(void)r;
-	mlx5swi_port_set(&dev->port, 1);
-}
-
-static void device_fatal(mlx5swi_device_t *dev, const request_t *r)
-{
-	(void)r;
-	dev->is_fatal = 1;
-	dev->port.is_up = 0;
-	mlx5swi_event_device(dev, IBV_EVENT_DEVICE_FATAL);
-}
-
-static void gid_change(mlx5swi_device_t *dev, const request_t *r)
-{
-	(void)r;
-	for (uint32_t i = 0; i < MLX5SWI_N_GIDS; i++)
-		dev->port.gids[i].raw[15] ^= 0x80;
-	mlx5swi_event_port(&dev->port, IBV_EVENT_GID_CHANGE);
-}
-
-static void lid_change(mlx5swi_device_t *dev, const request_t *r)
-{
-	(void)r;
-	dev->port.lid ^= 0x8000;
-	mlx5swi_event_port(&dev->port, IBV_EVENT_LID_CHANGE);
-}
-
-static void qp_err(mlx5swi_device_t *dev, const request_t *r)
-{
-	mlx5swi_qp_t *qp;
-	for (uint32_t i = 0; (qp = next_qp(dev, r, &i)) != NULL;)
-		mlx5swi_qp_error(qp, 0, 0);
-}
-
-static void mr_lose(mlx5swi_device_t *dev, const request_t *r)
-{
-	for (uint32_t i = 0; i < dev->mrs.n; i++) {
-		mlx5swi_mr_t *mr = dev->mrs.at[i];
-		if (mr && (r->key == MLX5SWI_ANY || r->key == mr->key))
-			mr->is_lost = 1;
-	}
-}
-
-/* As when a process dies: nothing of it answers any more, or its memory goes first. */
-static void host_kill(mlx5swi_device_t *dev, const request_t *r)
-{
-	mlx5swi_qp_t *qp;
-	if (!r->first_qp) {
-		mr_lose(dev, r);
-		return;
-	}
-	for (uint32_t i = 0; (qp = next_qp(dev, r, &i)) != NULL;) {
-		qp->state = MLX5SWI_RST;
-		mlx5swi_requester_reset(qp);
-		mlx5swi_responder_reset(qp);
-	}
-}
-
-typedef struct action {
-	const char *verb, *noun;
-	void (*fn)(mlx5swi_device_t *dev, const request_t *r);
-} action_t;
-
-static const action_t actions[] = {
-	{"port", "down", port_down},       {"port", "up", port_up},
-	{"device", "fatal", device_fatal}, {"gid", "change", gid_change},
-	{"lid", "change", lid_change},     {"qp", "err", qp_err},
-	{"mr", "lose", mr_lose},           {"host", "kill", host_kill},
-};
-
-/* Rules */
-
-static const struct {
-	const char *verb, *noun;
-	int fault;
-} rules[] = {
-	{"drop", "packet", MLX5SWI_DROP},           {"hold", "packet", MLX5SWI_HOLD},
-	{"duplicate", "packet", MLX5SWI_DUPLICATE}, {"delay", "packet", MLX5SWI_DELAY},
-	{"cut", "write", MLX5SWI_PARTIAL},          {"lose", "doorbell", MLX5SWI_LOSE_DOORBELL},
-	{"lose", "cqe", MLX5SWI_LOSE_CQE},          {"delay", "cqe", MLX5SWI_DELAY_CQE},
-	{"fail", "wqe", MLX5SWI_FAIL_WQE},          {"stop", "wqe", MLX5SWI_STOP_AT_WQE},
-	{"fail", "command", MLX5SWI_FAIL_COMMAND},  {"delay", "command", MLX5SWI_DELAY_COMMAND},
-};
-
-/* Questions */
-
-static void list_rules(answer_t *a)
-{
-	for (const mlx5swi_rule_t *r = mlx5swi_rules(); r; r = r->next)
-		for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-			if (rules[i].fault == r->fault)
-				say(a, "%s %s: hit %llu, %s\n", rules[i].verb, rules[i].noun,
-				    (unsigned long long)r->n_hits, r->left ? "goes on" : "used up");
-}
-
-static void list_reports(answer_t *a)
-{
-	const char *line;
-	for (unsigned i = 0; (line = mlx5sw_report(i)) != NULL; i++)
-		say(a, "%s\n", line);
-}
-
-static void status_of_qp(answer_t *a, const mlx5swi_qp_t *qp)
-{
-	static const char *const states[] = {"RST", "INIT", "RTR", "RTS", "SQER", "SQD", "ERR"};
-	const mlx5sw_qp_counters_t *c = &qp->counters;
-	say(a,
-	    "  QP 0x%06x %s to 0x%06x: doorbells %llu, WQEs %llu, packets %llu + %llu again, "
-	    "executed %llu, CQEs %llu + %llu with errors\n",
-	    qp->qpn, states[qp->state], qp->attr.remote_qpn, (unsigned long long)c->doorbells,
-	    (unsigned long long)c->wqes, (unsigned long long)c->packets_sent,
-	    (unsigned long long)c->packets_resent, (unsigned long long)c->executed,
-	    (unsigned long long)c->cqes, (unsigned long long)c->error_cqes);
-}
-
-static void status(answer_t *a, const request_t *r)
-{
-	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++) {
-		const mlx5swi_device_t *dev = &mlx5swi_w->devices[i];
-		const mlx5swi_qp_t *qp;
-		if (!names_device(r, dev))
-			continue;
-		say(a, "host %u mlx5_%u: port %s%s\n", dev->host, dev->index,
-		    dev->port.is_up ? "up" : "down", dev->is_fatal ? ", device dead" : "");
-		for (uint32_t k = 0; (qp = next_qp(dev, r, &k)) != NULL;)
-			status_of_qp(a, qp);
-	}
-}
-
-static int act(request_t *r, const char *verb, const char *noun, answer_t *a)
-{
-	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
-		if (strcmp(actions[i].verb, verb) == 0 && strcmp(actions[i].noun, noun) == 0) {
-			say(a, "%u devices\n", each_device(r, actions[i].fn));
-			return 0;
-		}
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (strcmp(rules[i].verb, verb) == 0 && strcmp(rules[i].noun, noun) == 0) {
-			r->rule.fault = rules[i].fault;
-			return mlx5swi_rule_add(&r->rule);
-		}
-	if (strcmp(verb, "release") == 0 && strcmp(noun, "packets") == 0)
-		say(a, "%u packets\n", mlx5swi_release_held());
-	else if (strcmp(verb, "clear") == 0 && strcmp(noun, "rules") == 0)
-		mlx5swi_rules_clear();
-	else if (strcmp(verb, "list") == 0 && strcmp(noun, "rules") == 0)
-		list_rules(a);
-	else if (strcmp(verb, "list") == 0 && strcmp(noun, "reports") == 0)
-		list_reports(a);
-	else if (strcmp(verb, "status") == 0 && !*noun)
-		status(a, r);
-	else {
-		say(a, "'%s%s%s' is no command: README.md of the adapter lists them\n", verb,
-		    *noun ? " " : "", noun);
-		return EINVAL;
-	}
+	uint64_t value = 0;
+	if (k->words ? by_word(k->words, text, &value) : by_number(k, text, &value))
+		return refuse_value(k, text, a);
+	/* The low bytes: the machines that this runs on are little-endian. */
+	memcpy((char *)r + k->at, &value, k->nbytes);
 	return 0;
 }
 
-/* "mlx5_1" stands for "device=mlx5_1". */
-static int take_word(request_t *r, char *word, const char **noun, answer_t *a)
+/* "mlx5_1" stands for "device=1". */
+static int take_word(request_t *r, const command_t *c, char *word, uint32_t *given, answer_t *a)
 {
 	char *value = strchr(word, '=');
-	int bad;
-	if (!value && strncmp(word, "mlx5_", 5) == 0) {
-		bad = key_value(r, "device", word + strlen("mlx5_"));
-	} else if (!value) {
-		bad = **noun ? EINVAL : 0;
-		*noun = word;
-	} else {
+	size_t i = 0;
+	if (value) {
 		*value++ = 0;
-		bad = key_value(r, word, value);
-		value[-1] = '=';
+	} else if (strncmp(word, "mlx5_", 5) == 0) {
+		value = word + 5;
+		word = "device";
 	}
-	if (bad)
-		say(a, "'%s' is not understood: want key=value with a value in range\n", word);
-	return bad;
+	while (i < N_KEYS && !(keys[i].bit & (c->may | c->must) && !strcmp(keys[i].name, word)))
+		i++;
+	if (!value || i == N_KEYS || keys[i].bit & *given) {
+		mlx5swi_say(a, "'%s %s' takes no%s '%s'\n", c->verb, c->noun,
+			    value && i < N_KEYS ? " second" : "", word);
+		return EINVAL;
+	}
+	*given |= keys[i].bit;
+	return take_value(r, &keys[i], value, a);
 }
 
-static int run_line(const char *line, answer_t *a)
+static int has_all(const command_t *c, uint32_t given, answer_t *a)
+{
+	for (size_t i = 0; i < N_KEYS; i++)
+		if (keys[i].bit & c->must & ~given) {
+			mlx5swi_say(a, "'%s %s' needs %s=\n", c->verb, c->noun, keys[i].name);
+			return 0;
+		}
+	return 1;
+}
+
+static const command_t *find_command(char **save, char *verb, answer_t *a)
+{
+	const char *noun = "";
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		const command_t *c = &commands[i];
+		if (strcmp(c->verb, verb) != 0)
+			continue;
+		if (*c->noun && !*noun && !(noun = strtok_r(NULL, " \t\n", save)))
+			noun = " "; /* none */
+		if (strcmp(c->noun, noun) == 0)
+			return c;
+	}
+	mlx5swi_say(a, "'%s%s%s' is no command\n", verb, *noun > ' ' ? " " : "",
+		    *noun > ' ' ? noun : "");
+	return NULL;
+}
+
+/* *c: NULL if the line is empty. */
+static int parse(const char *line, request_t *r, const command_t **c, answer_t *a)
+{
+	char text[MLX5SWI_MAX_LINE], *save = NULL;
+	uint32_t given = 0;
+	*c = NULL;
+	if (strlen(line) >= sizeof(text)) {
+		mlx5swi_say(a, "a line has at most %zu characters\n", sizeof(text) - 1);
+		return EINVAL;
+	}
+	strcpy(text, line);
+	char *word = strtok_r(text, " \t\n", &save);
+	if (!word)
+		return 0;
+	*c = find_command(&save, word, a);
+	if (!*c)
+		return EINVAL;
+	while ((word = strtok_r(NULL, " \t\n", &save)) != NULL)
+		if (take_word(r, *c, word, &given, a))
+			return EINVAL;
+	return has_all(*c, given, a) ? 0 : EINVAL;
+}
+
+/* What it does */
+
+/* Each device that is named; returns how many things fit. */
+static unsigned each_device(const request_t *r, const command_t *c, answer_t *a)
+{
+	unsigned n = 0;
+	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++) {
+		mlx5swi_device_t *dev = &mlx5swi_w->devices[i];
+		if ((r->rule.host != MLX5SWI_ANY && r->rule.host != dev->host) ||
+		    (r->rule.device != MLX5SWI_ANY && r->rule.device != dev->index))
+			continue;
+		if (!c->act && !c->fault)
+			mlx5swi_tell_status(a, dev, r);
+		n += c->act ? c->act(dev, r) : 1;
+	}
+	return n;
+}
+
+static int run(request_t *r, const command_t *c, answer_t *a)
+{
+	if (c->ask) {
+		c->ask(a);
+		return 0;
+	}
+	unsigned n = each_device(r, c, a);
+	if (!n) {
+		mlx5swi_say(a, "'%s%s%s': there is nothing that fits\n", c->verb,
+			    *c->noun ? " " : "", c->noun);
+		return EINVAL;
+	}
+	if (c->act)
+		mlx5swi_say(a, "%u hit\n", n);
+	r->rule.fault = c->fault;
+	return c->fault ? mlx5swi_rule_add(&r->rule) : 0;
+}
+
+static request_t blank(const char *line)
 {
 	request_t r = {.rule = {.host = MLX5SWI_ANY,
 				.device = MLX5SWI_ANY,
@@ -336,28 +311,19 @@ static int run_line(const char *line, answer_t *a)
 				.opcode = MLX5SWI_ANY,
 				.left = UINT64_MAX},
 		       .key = MLX5SWI_ANY};
-	char text[512], *save = NULL;
-	const char *noun = "";
-	if (strlen(line) >= sizeof(text)) {
-		say(a, "a line has at most %zu characters\n", sizeof(text) - 1);
-		return EINVAL;
-	}
-	strcpy(text, line);
-	const char *verb = strtok_r(text, " \t\n", &save);
-	if (!verb)
-		return 0;
-	for (char *word; (word = strtok_r(NULL, " \t\n", &save)) != NULL;)
-		if (take_word(&r, word, &noun, a))
-			return EINVAL;
-	return act(&r, verb, noun, a);
+	snprintf(r.rule.text, sizeof(r.rule.text), "%.*s", (int)strcspn(line, "\n"), line);
+	return r;
 }
 
-int mlx5swi_console(const char *line, char *answer, size_t nbytes)
+int mlx5swi_console(const char *line, int is_check, char *answer, size_t nbytes)
 {
 	answer_t a = {answer, nbytes, 0};
+	request_t r = blank(line);
+	const command_t *c;
 	if (nbytes)
 		answer[0] = 0;
-	return run_line(line, &a);
+	int bad = parse(line, &r, &c, &a);
+	return bad || !c || is_check ? bad : run(&r, c, &a);
 }
 
 int mlx5sw_control(const char *line, char *answer, size_t nbytes)
@@ -368,7 +334,7 @@ int mlx5sw_control(const char *line, char *answer, size_t nbytes)
 	if (bad)
 		return bad;
 	mlx5swi_lock();
-	bad = mlx5swi_console(line, answer, nbytes);
+	bad = mlx5swi_console(line, 0, answer, nbytes);
 	mlx5swi_unlock();
 	return bad;
 }

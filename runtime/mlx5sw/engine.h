@@ -77,6 +77,8 @@ void mlx5swi_requester_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p); /* a respo
 /* Fetch, send, complete, flush, retry: as much as may be now. Returns how much was done. */
 unsigned mlx5swi_requester_run(mlx5swi_qp_t *qp);
 uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp); /* UINT64_MAX: none */
+unsigned
+mlx5swi_requester_release(mlx5swi_qp_t *qp); /* a completion that a fault delays; how many */
 typedef struct mlx5swi_send_state {
 	uint16_t hw_counter, sw_counter; /* hw_sq_wqebb_counter, sw_sq_wqebb_counter */
 	uint32_t next_send_psn, last_acked_psn, ssn;

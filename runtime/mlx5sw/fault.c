@@ -78,7 +78,7 @@ static int fits(const mlx5swi_rule_t *r, const event_t *e)
 	       is_or_any(r->opcode, e->opcode) && (!r->kind || r->kind & e->kind);
 }
 
-/* The first rule of this kind that hits the event; each that fits has counted it. */
+/* The first rule of this kind that hits the event; those asked before it have counted it. */
 static const mlx5swi_rule_t *hit(int fault, const event_t *e)
 {
 	mlx5swi_rule_t *r = mlx5swi_w->faults ? mlx5swi_w->faults->rules : NULL;
@@ -210,12 +210,12 @@ int mlx5swi_fault_doorbell(mlx5swi_qp_t *qp)
 int mlx5swi_fault_cqe(mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe, uint64_t *delay)
 {
 	event_t e = {qp->dev, qp->qpn, cqe->wqe_counter, cqe->wqe_opcode, 0};
-	*delay = 0;
 	if (qp->dev->is_fatal || hit(MLX5SWI_LOSE_CQE, &e))
 		return 1;
+	if (!delay)
+		return 0;
 	const mlx5swi_rule_t *r = hit(MLX5SWI_DELAY_CQE, &e);
-	if (r)
-		*delay = r->ns;
+	*delay = hit(MLX5SWI_HOLD_CQE, &e) ? UINT64_MAX : r ? r->ns : 0;
 	return 0;
 }
 

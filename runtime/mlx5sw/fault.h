@@ -7,7 +7,7 @@
 #include "watch.h"
 
 enum mlx5swi_fault {
-	MLX5SWI_DROP,      /* packets */
+	MLX5SWI_DROP = 1,  /* packets */
 	MLX5SWI_HOLD,      /* packets, until `release`, or until the sender's QP fails */
 	MLX5SWI_DUPLICATE, /* packets */
 	MLX5SWI_DELAY,     /* packets, by ns */
@@ -15,11 +15,11 @@ enum mlx5swi_fault {
 	MLX5SWI_LOSE_DOORBELL,
 	MLX5SWI_LOSE_CQE,
 	MLX5SWI_DELAY_CQE,     /* by ns */
+	MLX5SWI_HOLD_CQE,      /* until it is released */
 	MLX5SWI_FAIL_WQE,      /* with syndrome and vendor */
 	MLX5SWI_STOP_AT_WQE,   /* a local 2ERR before it is executed */
 	MLX5SWI_FAIL_COMMAND,  /* with status and syndrome */
 	MLX5SWI_DELAY_COMMAND, /* by ns */
-	MLX5SWI_N_FAULTS,
 };
 
 #define MLX5SWI_ANY UINT32_MAX
@@ -38,6 +38,7 @@ typedef struct mlx5swi_rule {
 	uint32_t nbytes, syndrome;
 	uint8_t status, vendor;
 	uint8_t until_error; /* hold: release when the sender's QP fails */
+	char text[80];       /* as it was asked for; cut */
 } mlx5swi_rule_t;
 
 /* Add a copy at the end. Rules are asked in the order in which they came. 0, or ENOMEM. */
@@ -46,8 +47,8 @@ void mlx5swi_rules_clear(void);
 const mlx5swi_rule_t *mlx5swi_rules(void);
 unsigned mlx5swi_release_held(void); /* packets that were held; returns how many */
 
-/* console.c: one line of control, with the lock held. */
-int mlx5swi_console(const char *line, char *answer, size_t nbytes);
+/* console.c: one line of control, with the lock held. is_check: only whether it is one. */
+int mlx5swi_console(const char *line, int is_check, char *answer, size_t nbytes);
 
 /* script.c: lines of a file, at their times. */
 int mlx5swi_script_open(const char *path); /* 0, or an errno value */

@@ -76,10 +76,9 @@ static void flush_one(mlx5swi_qp_t *qp, uint16_t left)
 		.user_index = qp->user_index,
 	};
 	const uint8_t n = next_wqe(qp, &cqe.wqe_opcode);
-	uint64_t ignored;
 
 	r->done = (uint16_t)(r->done + (n < left ? n : left));
-	if (qp->send_cq && !mlx5swi_fault_cqe(qp, &cqe, &ignored))
+	if (qp->send_cq && !mlx5swi_fault_cqe(qp, &cqe, NULL))
 		mlx5swi_cqe_write(qp->send_cq, qp, &cqe);
 	r->cause = MLX5_CQE_SYNDROME_WR_FLUSH_ERR;
 	r->vendor = MLX5SWI_VENDOR_FLUSH;

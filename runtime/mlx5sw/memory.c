@@ -14,12 +14,12 @@ int mlx5swi_key_check(mlx5swi_device_t *dev, const mlx5swi_pd_t *pd, uint32_t ke
 		      uint64_t nbytes, uint32_t rights, mlx5swi_mr_t **mr, uint8_t **p)
 {
 	mlx5swi_mr_t *m = mlx5swi_table_get(&dev->mrs, key >> 8);
-	if (!m || m->key != key || protection(m->pd) != protection(pd))
+	if (!m || m->key != key || m->is_lost || protection(m->pd) != protection(pd))
 		return MLX5SWI_KEY_UNKNOWN;
 	if ((m->access & rights) != rights)
 		return MLX5SWI_KEY_RIGHTS;
-	/* Not va + nbytes: that may wrap. */
-	if (va < m->iova || nbytes > m->nbytes || va - m->iova > m->nbytes - nbytes)
+	/* Below its start the difference wraps, beyond all sizes. */
+	if (nbytes > m->nbytes || va - m->iova > m->nbytes - nbytes)
 		return MLX5SWI_KEY_RANGE;
 	*mr = m;
 	*p = m->p + (va - m->iova);

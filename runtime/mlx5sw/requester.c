@@ -80,13 +80,24 @@ static int announce(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 	if (!r->is_cqe_asked && mlx5swi_fault_cqe(qp, &cqe, &delay))
 		return 1;
 	if (delay)
-		r->cqe_due = mlx5swi_now() + delay;
+		r->cqe_due = delay == UINT64_MAX ? delay : mlx5swi_now() + delay;
 	r->is_cqe_asked = 1;
 	if (r->cqe_due && mlx5swi_now() < r->cqe_due)
 		return 0;
 	mlx5swi_cqe_write(qp->send_cq, qp, &cqe);
 	r->is_cqe_asked = 0;
 	r->cqe_due = 0;
+	return 1;
+}
+
+unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp)
+{
+	struct mlx5swi_requester *r = qp->requester;
+
+	if (!r->is_cqe_asked)
+		return 0;
+	r->cqe_due = 0;
+	mlx5swi_qp_wake(qp);
 	return 1;
 }
 

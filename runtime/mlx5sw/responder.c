@@ -102,7 +102,8 @@ static void receive_cqe(mlx5swi_qp_t *qp, mlx5swi_cqe_t *cqe)
 	cqe->wqe_counter = qp->responder->rq_ci++;
 	cqe->qpn = qp->qpn;
 	cqe->user_index = qp->user_index;
-	mlx5swi_cqe_write(qp->recv_cq, qp, cqe);
+	if (!mlx5swi_fault_cqe(qp, cqe, NULL))
+		mlx5swi_cqe_write(qp->recv_cq, qp, cqe);
 }
 
 static void flush_receives(mlx5swi_qp_t *qp)

@@ -3,8 +3,10 @@
 /* The control socket: a thread of its own, so that a slow client never holds the devices up. */
 #include "socket.h"
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include "fault.h"
 
 static struct {
@@ -23,11 +25,11 @@ static int is_own_user(int fd)
 
 static void serve(int fd)
 {
-	char line[MLX5SWI_MAX_LINE + 1], *answer = malloc(MLX5SWI_MAX_ANSWER);
+	char line[MLX5SWI_MAX_LINE], *answer = malloc(MLX5SWI_MAX_ANSWER);
 	struct timeval limit = {1, 0}; /* a client that stops in the middle */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	ssize_t n = answer && is_own_user(fd) ? recv(fd, line, MLX5SWI_MAX_LINE, 0) : -1;
+	ssize_t n = answer && is_own_user(fd) ? recv(fd, line, sizeof(line) - 1, 0) : -1;
 	if (n > 0) {
 		line[n] = 0;
 		int bad = mlx5sw_control(line, answer + 1, MLX5SWI_MAX_ANSWER - 1);
@@ -40,11 +42,28 @@ static void serve(int fd)
 
 static void *run(void *arg)
 {
+	const struct timespec pause = {0, 10000000};
 	(void)arg;
-	for (int fd; (fd = accept(at.fd, NULL, NULL)) >= 0 || errno == ECONNABORTED;)
+	for (;;) {
+		int fd = accept(at.fd, NULL, NULL);
 		if (fd >= 0)
 			serve(fd);
-	return NULL;
+		else if (errno == EINVAL)
+			return NULL; /* mlx5swi_socket_stop */
+		else
+			nanosleep(&pause, NULL); /* no descriptors left, or a client that gave up */
+	}
+}
+
+/* The signals of the program are not for this thread. */
+static int start_thread(void)
+{
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int bad = pthread_create(&at.thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return bad;
 }
 
 static int listen_at(const char *dir)
@@ -57,10 +76,11 @@ static int listen_at(const char *dir)
 	at.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (at.fd < 0)
 		return errno;
-	unlink(at.address.sun_path); /* of a dead process that had this number */
-	if (bind(at.fd, (struct sockaddr *)&at.address, sizeof(at.address)) || listen(at.fd, 8) ||
-	    pthread_create(&at.thread, NULL, run, NULL)) {
-		bad = errno ? errno : EAGAIN;
+	mlx5swi_socket_remove(at.address.sun_path); /* of a dead process that had this number */
+	bad = bind(at.fd, (struct sockaddr *)&at.address, sizeof(at.address)) || listen(at.fd, 8)
+		      ? errno
+		      : start_thread();
+	if (bad) {
 		close(at.fd);
 		unlink(at.address.sun_path);
 	}

@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MLX5SWI_MAX_LINE 512
+#define MLX5SWI_MAX_LINE 512 /* of control, with its end */
 #define MLX5SWI_MAX_ANSWER 65536
 
 /* The directory, made if it is missing: the caller's own, closed to others. Returns 0 or an errno
@@ -38,6 +38,14 @@ static inline int mlx5swi_socket_address(struct sockaddr_un *a, const char *dir,
 	a->sun_family = AF_UNIX;
 	int n = snprintf(a->sun_path, sizeof(a->sun_path), "%s/%s", dir, name);
 	return n < 0 || (size_t)n >= sizeof(a->sun_path) ? ENAMETOOLONG : 0;
+}
+
+/* A socket that nobody listens at; a directory of the user's may have other files. */
+static inline void mlx5swi_socket_remove(const char *path)
+{
+	struct stat s;
+	if (lstat(path, &s) == 0 && S_ISSOCK(s.st_mode))
+		unlink(path);
 }
 
 #endif

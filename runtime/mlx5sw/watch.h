@@ -10,7 +10,8 @@
  * pointer. */
 int mlx5swi_fault_packet(mlx5swi_port_t *port, mlx5swi_packet_t **p); /* 1: it was taken */
 int mlx5swi_fault_doorbell(mlx5swi_qp_t *qp);                         /* 1: it is lost */
-/* 1: this completion is lost; *delay: nanoseconds until it may be written. */
+/* 1: this completion is lost; *delay: nanoseconds until it may be written, UINT64_MAX: until it is
+ * released. NULL: it cannot wait. */
 int mlx5swi_fault_cqe(mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe, uint64_t *delay);
 /* Before a WQE is executed: the syndrome (and vendor) with which it fails, or 0. */
 uint8_t mlx5swi_fault_wqe(mlx5swi_qp_t *qp, uint16_t index, uint8_t opcode, uint8_t *vendor);

@@ -14,11 +14,15 @@ static int usage(FILE *f)
 	fputs("shmem-mlx5sw [--pid PID] COMMAND...\n"
 	      "Tells the software mlx5 adapters of this user's processes, or of one process:\n"
 	      "  status                        ports and queue pairs, with counters\n"
-	      "  port down|up mlx5_0           also: device fatal, gid change, lid change\n"
+	      "  port down|up mlx5_0           also: device fatal, gid|lid change, qp err,\n"
+	      "                                mr lose, host kill first=qp|mr\n"
 	      "  drop|hold|duplicate|delay packet [qp=N] [kind=write|ack|...] [after=N] [n=N]\n"
-	      "  lose doorbell|cqe, delay cqe, cut write, fail|stop wqe, fail|delay command\n"
-	      "  release packets, clear rules, list rules, list reports\n"
-	      "The README of the adapter has all of them with their keys.\n",
+	      "  lose doorbell, lose|delay|hold cqe, cut write, fail|stop wqe,\n"
+	      "  fail|delay command\n"
+	      "  release packets|cqes, clear rules, list rules|reports\n"
+	      "The README of the adapter has all of them with their keys. Returns 0 if a process "
+	      "has\n"
+	      "done it, 1 if none has, 2: wrong usage.\n",
 	      f);
 	return f == stderr ? 2 : 0;
 }
@@ -39,7 +43,7 @@ static int ask(const char *dir, const char *name, const char *line)
 		printf("process %s: %s\n%s", name, answer[0] == '0' ? "done" : "refused",
 		       answer + 1);
 	} else if (errno == ECONNREFUSED) {
-		unlink(address.sun_path);
+		mlx5swi_socket_remove(address.sun_path); /* the process is gone */
 	}
 	int result = n > 0 ? answer[0] != '0' : -1;
 	if (fd >= 0)
@@ -51,20 +55,20 @@ static int ask(const char *dir, const char *name, const char *line)
 static int ask_all(const char *dir, const char *only, const char *line)
 {
 	DIR *d = opendir(dir);
-	int n_asked = 0, bad = 0;
+	int n_asked = 0, n_done = 0;
 	for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
 		if (e->d_name[0] == '.' || (only && strcmp(only, e->d_name) != 0))
 			continue;
 		int result = ask(dir, e->d_name, line);
 		n_asked += result >= 0;
-		bad |= result > 0;
+		n_done += result == 0;
 	}
 	if (d)
 		closedir(d);
 	if (!n_asked)
 		fprintf(stderr, "shmem-mlx5sw: %s%s has no running process with an adapter\n", dir,
 			only ? " (with that number)" : "");
-	return !n_asked || bad;
+	return n_done == 0;
 }
 
 int main(int argc, char **argv)
