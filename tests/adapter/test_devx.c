@@ -467,6 +467,52 @@ static void other_numbers(void **state)
 	assert_int_equal(mlx5dv_devx_obj_destroy(qp), 0);
 }
 
+/* Verbs objects take commands, and CREATE_QP takes a CQ of verbs. */
+static void commands_and_verbs_mix(void **state)
+{
+	devx_t *d = *state;
+	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC,
+					.cap = {.max_send_wr = 4, .max_send_sge = 1}};
+	struct ibv_pd *pd = ibv_alloc_pd(d->ctx);
+	struct ibv_cq *cq = ibv_create_cq(d->ctx, 15, NULL, NULL, 0);
+	struct mlx5dv_cq dcq = {0};
+	struct mlx5dv_obj obj = {.cq = {.in = cq, .out = &dcq}};
+	uint8_t in[MAILBOX_NBYTES] = {0}, out[MAILBOX_NBYTES];
+	struct mlx5dv_devx_obj *mixed;
+	struct ibv_qp *qp;
+	uint32_t qpn;
+
+	attr.send_cq = attr.recv_cq = cq;
+	qp = ibv_create_qp(pd, &attr);
+	assert_non_null(qp);
+	assert_int_equal(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
+	put_bits(in, 0, 16, 0x50b);
+	put_bits(in, 0x48, 24, qp->qp_num);
+	assert_int_equal(mlx5dv_devx_qp_query(qp, in, 16, out, sizeof(out)), 0);
+	assert_int_equal(get_bits(out, QPC + 0x3e8, 24), dcq.cqn);
+	put_bits(in, 0x48, 24, qp->qp_num + 1);
+	assert_int_equal(mlx5dv_devx_qp_query(qp, in, 16, out, sizeof(out)), EINVAL);
+	put_bits(in, 0, 16, 0x502);
+	put_bits(in, 0x48, 24, qp->qp_num);
+	put_bits(in, ADS + 0x128, 8, 1);
+	assert_int_equal(mlx5dv_devx_qp_modify(qp, in, sizeof(in), out, 16), 0);
+	assert_int_equal(mlx5dv_devx_qp_modify(qp, in, sizeof(in), out, 16), EREMOTEIO);
+	assert_int_equal(out[0], 0x10);
+	put_bits(in, 0, 16, 0x402);
+	put_bits(in, 0x48, 24, dcq.cqn);
+	assert_int_equal(mlx5dv_devx_cq_query(cq, in, 16, out, sizeof(out)), 0);
+	assert_int_equal(get_bits(out, CQC + 0x63, 5), 4);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+
+	devx_qp_mailbox(d, in);
+	put_bits(in, QPC + 0x3e8, 24, dcq.cqn);
+	mixed = devx_create(d, in, sizeof(in), &qpn);
+	assert_int_equal(ibv_destroy_cq(cq), EBUSY);
+	assert_int_equal(mlx5dv_devx_obj_destroy(mixed), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+}
+
 static void query_cq_shows_what_was_made(void **state)
 {
 	devx_t *d = *state;
@@ -631,6 +677,7 @@ int main(void)
 		TEST(lengths),
 		TEST(query_lengths),
 		TEST(other_numbers),
+		TEST(commands_and_verbs_mix),
 		TEST(query_cq_shows_what_was_made),
 		TEST(query_collapsed_cq),
 		TEST(syndromes),

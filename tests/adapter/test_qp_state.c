@@ -567,6 +567,7 @@ int main(void)
 		TEST(optional_with_its_bit),
 		TEST(needless_bits),
 		TEST(rts2rts_goes_on),
+		cmocka_unit_test_setup_teardown(rts2rts_goes_on, setup_infiniband, teardown),
 		TEST(changes_in_rts),
 		TEST(lengths_of_transitions),
 		TEST(query_round_trip),
