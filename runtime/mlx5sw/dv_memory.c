@@ -43,6 +43,9 @@ static int find_memory(const struct mlx5dv_devx_umem_in *in, uint8_t **p)
 				    "UMEM: no memory, or mlx5sw_bind_dmabuf has not told of "
 				    "dma-buf %d",
 				    in->dmabuf_fd);
+	if (!mlx5swi_is_mapped(*p, in->size))
+		return mlx5swi_fail(EFAULT, "UMEM: no memory at all of [%p, +%zu)",
+				    (const void *)*p, in->size);
 	return 0;
 }
 

@@ -32,6 +32,10 @@ int mlx5swi_buffer_alloc(mlx5swi_pd_t *pd, size_t nbytes, size_t alignment, uint
 			 mlx5swi_buffer_t *buffer); /* 0 or an errno value */
 void mlx5swi_buffer_free(mlx5swi_pd_t *pd, mlx5swi_buffer_t *buffer, uint64_t type);
 
+/* mr.c: whether all of it is memory, as the kernel finds when it pins the pages. Where there is no
+ * thread addresses may be a scheduler's: then everything is. */
+int mlx5swi_is_mapped(const uint8_t *p, uint64_t nbytes);
+
 /* verbs_ah.c: a path as a QP context has it, checked. 0 or an errno value. */
 int mlx5swi_path_of(const mlx5swi_context_t *ctx, const struct ibv_ah_attr *attr,
 		    mlx5swi_path_t *path);
@@ -55,7 +59,9 @@ int mlx5swi_query_device_ex(struct ibv_context *context,
 			    const struct ibv_query_device_ex_input *input,
 			    struct ibv_device_attr_ex *attr, size_t nbytes);
 
-/* events.c: whether the program has got an event of this QP or CQ, and not acknowledged it. */
+/* events.c: for the program to get. One for which there is no memory is lost. */
+void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event *ib);
+/* Whether the program has got an event of this QP or CQ, and not acknowledged it. */
 int mlx5swi_events_unacked(const void *object);
 /* Until there is none. With the lock held; lets go of it while it waits. */
 void mlx5swi_events_wait(const void *object);

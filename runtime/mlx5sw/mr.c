@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Memory regions, and the memory that dma-bufs stand for. */
-#include "control.h"
 #include "engine.h"
+#include "entry.h"
 
-#include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 /* A descriptor's number says nothing once it is closed, and duplicates have others: what counts is
@@ -83,6 +83,15 @@ void mlx5swi_dmabufs_free(void)
 		mlx5swi_w->dmabufs = d->next;
 		free(d);
 	}
+}
+
+int mlx5swi_is_mapped(const uint8_t *p, uint64_t nbytes)
+{
+	uintptr_t first = (uintptr_t)p & ~(uintptr_t)(MLX5SWI_PAGE - 1);
+
+	if (!mlx5swi_w->has_thread || mlx5swi_is_gpu(p))
+		return 1;
+	return msync((void *)first, (uintptr_t)p + nbytes - first, MS_ASYNC) == 0;
 }
 
 int mlx5swi_mr_create(mlx5swi_pd_t *pd, uint8_t *p, uint64_t nbytes, uint64_t iova, uint32_t access,

@@ -3,8 +3,7 @@
 /* Registration of memory. */
 #include "engine.h"
 #include "entry.h"
-
-#include <sys/mman.h>
+#include "watch.h"
 
 #define KNOWN_ACCESS                                                                               \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
@@ -33,14 +32,6 @@ static int check_access(uint32_t access)
 	return 0;
 }
 
-/* As the kernel finds when it pins the pages. */
-static int is_mapped(const uint8_t *p, uint64_t nbytes)
-{
-	uintptr_t first = (uintptr_t)p & ~(uintptr_t)(MLX5SWI_PAGE - 1);
-
-	return msync((void *)first, (uintptr_t)p + nbytes - first, MS_ASYNC) == 0;
-}
-
 static int check_pages(const region_t *r, const uint8_t *p)
 {
 	uint64_t offset = r->p ? (uintptr_t)r->p : r->offset;
@@ -50,8 +41,7 @@ static int check_pages(const region_t *r, const uint8_t *p)
 				    "memory region: 0x%llx and iova 0x%llx are not at the "
 				    "same place in a page",
 				    (unsigned long long)offset, (unsigned long long)r->iova);
-	if (r->nbytes && mlx5swi_w->has_thread && r->p && !mlx5swi_is_gpu(p) &&
-	    !is_mapped(p, r->nbytes))
+	if (r->p && !mlx5swi_is_mapped(p, r->nbytes))
 		return mlx5swi_fail(EFAULT, "memory region: no memory at all of [%p, +%llu)",
 				    (const void *)p, (unsigned long long)r->nbytes);
 	return 0;
@@ -139,10 +129,18 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 				     .fd = fd});
 }
 
+/* A device goes on writing to pages that were pinned, whoever has them by then, and says nothing. */
+static void look_at_memory(const mlx5swi_mr_t *mr)
+{
+	if (!mr->is_gpu && !mlx5swi_is_mapped(mr->p, mr->nbytes))
+		mlx5swi_lint("M4", NULL, -1, "MR 0x%x: its memory was unmapped before it", mr->key);
+}
+
 /* The program may free its memory next: what was accepted for it is there before. */
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
 	mlx5swi_lock();
+	look_at_memory((mlx5swi_mr_t *)mr);
 	return mlx5swi_leave(mlx5swi_errno_of(mlx5swi_mr_destroy((mlx5swi_mr_t *)mr)));
 }
 

@@ -35,6 +35,7 @@ static void gids_of_infiniband(void **state)
 	struct ibv_port_attr attr;
 	struct ibv_gid_entry entry;
 	union ibv_gid gid;
+	uint8_t mac[6];
 
 	(void)state;
 	fabric_open(MLX5SW_INFINIBAND);
@@ -46,6 +47,7 @@ static void gids_of_infiniband(void **state)
 	FAILED(ibv_query_gid_ex(ctx, 1, 1, &entry, 0), ENODATA, "not in use");
 	assert_int_equal(ibv_query_gid(ctx, 1, 1, &gid), 0); /* zero, as in sysfs */
 	assert_true(gid.global.interface_id == 0);
+	assert_int_equal(mlx5swi_resolve(gid.raw, mac), ENOENT); /* nobody's */
 }
 
 static void addresses_differ(void **state)

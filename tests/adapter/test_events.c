@@ -248,6 +248,16 @@ static void *acknowledge_later(void *arg)
 	return NULL;
 }
 
+static pthread_t acknowledge_soon(void)
+{
+	pthread_t thread;
+
+	assert_int_equal(ibv_get_async_event(ctx[0], &got), 0);
+	is_acknowledged = 0;
+	assert_int_equal(pthread_create(&thread, NULL, acknowledge_later, NULL), 0);
+	return thread;
+}
+
 /* destroy returns only when the event was acknowledged: else the program would use an object that
  * is gone. */
 static void s4_destroy_waits_for_acknowledgement(void **state)
@@ -259,10 +269,15 @@ static void s4_destroy_waits_for_acknowledgement(void **state)
 
 	(void)state;
 	raise_later(qp);
-	assert_int_equal(ibv_get_async_event(ctx[0], &got), 0);
-	is_acknowledged = 0;
-	assert_int_equal(pthread_create(&thread, NULL, acknowledge_later, NULL), 0);
+	thread = acknowledge_soon();
 	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(__atomic_load_n(&is_acknowledged, __ATOMIC_SEQ_CST), 1);
+	pthread_join(thread, NULL);
+	mlx5swi_lock();
+	mlx5swi_event_cq((mlx5swi_cq_t *)cq, 4, 1);
+	mlx5swi_unlock();
+	thread = acknowledge_soon();
+	assert_int_equal(ibv_destroy_cq(cq), 0);
 	assert_int_equal(__atomic_load_n(&is_acknowledged, __ATOMIC_SEQ_CST), 1);
 	pthread_join(thread, NULL);
 }

@@ -97,6 +97,8 @@ static void empty_or_wrapping_region(void **state)
 	REFUSED(ibv_reg_mr(pd, memory, 0, ALL), EINVAL, "empty");
 	REFUSED(ibv_reg_mr(pd, (void *)(uintptr_t)-4096, 8192, ALL), EINVAL, "address space");
 	REFUSED(ibv_reg_mr_iova2(pd, memory, 8192, (uint64_t)-4096, ALL), EINVAL, "address space");
+	REFUSED(ibv_reg_mr_iova2(pd, (void *)(uintptr_t)-4096, 8192, 0, ALL), EINVAL,
+		"address space");
 }
 
 static void m6_iova(void **state)
@@ -186,23 +188,50 @@ static void s6_pd_before_its_regions(void **state)
 	assert_int_equal(ibv_close_device(ctx), 0);
 }
 
+/* The program's process: a thread works. */
+static void enter_process(void)
+{
+	struct ibv_device **list;
+
+	mlx5sw_stop();
+	assert_non_null(list = ibv_get_device_list(NULL));
+	assert_non_null(ctx = ibv_open_device(list[0]));
+	assert_non_null(pd = ibv_alloc_pd(ctx));
+	ibv_free_device_list(list);
+}
+
 /* In a process with a thread, where addresses are real: the kernel pins the pages. */
 static void memory_that_is_not_there(void **state)
 {
 	uint8_t *p = mmap(NULL, 4 * MLX5SWI_PAGE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct ibv_device **list;
 
-	mlx5sw_stop();
-	list = ibv_get_device_list(NULL);
-	ctx = ibv_open_device(list[0]);
-	pd = ibv_alloc_pd(ctx);
+	(void)state;
+	enter_process();
 	munmap(p + MLX5SWI_PAGE, MLX5SWI_PAGE);
 	assert_non_null(ibv_reg_mr(pd, p + 100, MLX5SWI_PAGE - 100, ALL));
 	REFUSED(ibv_reg_mr(pd, p, MLX5SWI_PAGE + 1, ALL), EFAULT, "no memory");
+	assert_non_null(mlx5dv_devx_umem_reg(ctx, p, MLX5SWI_PAGE, 1));
+	REFUSED(mlx5dv_devx_umem_reg(ctx, p, MLX5SWI_PAGE + 1, 1), EFAULT, "no memory");
 	munmap(p, 4 * MLX5SWI_PAGE);
-	ibv_free_device_list(list);
+}
+
+static void m4_memory_freed_under_its_region(void **state)
+{
+	uint8_t *p = mmap(NULL, MLX5SWI_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	struct ibv_mr *good, *bad;
+
 	(void)state;
+	enter_process();
+	assert_non_null(good = ibv_reg_mr(pd, memory, 64, ALL));
+	assert_non_null(bad = ibv_reg_mr(pd, p, MLX5SWI_PAGE, ALL));
+	munmap(p, MLX5SWI_PAGE);
+	assert_int_equal(ibv_dereg_mr(good), 0);
+	assert_null(mlx5sw_report(0));
+	assert_int_equal(ibv_dereg_mr(bad), 0); /* no error: a device does not know */
+	assert_non_null(mlx5sw_report(0));
+	assert_memory_equal(mlx5sw_report(0), "M4", 2);
 }
 
 static void umem_checks(void **state)
@@ -314,6 +343,7 @@ int main(void)
 		TEST(no_data_direct),
 		TEST(s6_pd_before_its_regions),
 		TEST(memory_that_is_not_there),
+		TEST(m4_memory_freed_under_its_region),
 		TEST(umem_checks),
 		TEST(umem_of_dmabuf),
 		TEST(s13_umem_with_remote_access),
