@@ -210,35 +210,16 @@ static int run_fiber(int pe, int n_pes, void *arg)
 	return run_pe((const run_args_t *)arg, shmemsim_boot());
 }
 
-/* Fill cfg from SHMEMSIM_POLICY and SHMEMSIM_SEED. Returns 0, or 1 after a line. */
-static int sim_config(shmemsim_config_t *cfg)
-{
-	const char *policy = getenv("SHMEMSIM_POLICY");
-	long seed = env_number("SHMEMSIM_SEED", 1, 0, LONG_MAX);
-
-	cfg->seed = (uint64_t)seed;
-	if (policy == NULL || strcmp(policy, "round_robin") == 0) {
-		cfg->policy = SHMEMSIM_ROUND_ROBIN;
-	} else if (strcmp(policy, "random") == 0) {
-		cfg->policy = SHMEMSIM_RANDOM;
-	} else {
-		fprintf(stderr, "SHMEMSIM_POLICY=%s: round_robin or random is wanted\n", policy);
-		return 1;
-	}
-	return seed < 0;
-}
-
 int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char **argv))
 {
-	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
 	run_args_t args = {argc, argv, pe_main};
 	int n_pes = run_emulated_pes();
 
-	if (n_pes < 0 || sim_config(&cfg) != 0)
+	if (n_pes < 0)
 		return 1;
 	if (n_pes == 0)
 		return run_pe(&args, NULL);
-	if (shmemsim_run(&cfg, n_pes, run_fiber, &args) == 0)
+	if (shmemsim_run(NULL, n_pes, run_fiber, &args) == 0)
 		return 0;
 	fprintf(stderr, "%s\n", shmemsim_report());
 	return 1;
