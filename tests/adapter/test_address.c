@@ -105,6 +105,50 @@ static void address_says_where_it_is(void **state)
 	assert_int_equal(mlx5swi_resolve(gids[3], mac), ENOENT); /* all are here, and not that */
 }
 
+/* What cannot be the address of a port of this fabric has no MAC. */
+static void addresses_that_nobody_has(void **state)
+{
+	static const uint8_t by_tcp[16] = {0xfd, [9] = 0, 18, 103, 10, 0, 0, 1};
+	static const uint8_t host_64[16] = {[10] = 0xff, 0xff, 10, 0, 0, 65};
+	static const uint8_t host_63[16] = {[10] = 0xff, 0xff, 10, 0, 0, 64};
+	static const uint8_t no_eui[16] = {0xfe, 0x80, [8] = 0, 0, 0, 0xff, 0, 0, 0, 9};
+	static const uint8_t global[16] = {0x20, 0x01, [15] = 9};
+	mlx5swi_place_t place;
+	uint8_t mac[6];
+
+	(void)state;
+	mlx5swi_w->has_thread = 1;
+	assert_int_equal(mlx5swi_resolve(host_63, mac), 0);
+	assert_int_equal(mlx5swi_resolve(host_64, mac), ENOENT);
+	assert_int_equal(mlx5swi_resolve(by_tcp, mac), ENOENT); /* others are in shared memory */
+	assert_int_equal(mlx5swi_resolve(no_eui, mac), ENOENT);
+	assert_int_equal(mlx5swi_resolve(global, mac), ENOENT);
+	assert_int_equal(mlx5swi_gid_place(global, &place), ENOENT);
+	mlx5swi_w->place.is_tcp = 1;
+	assert_int_equal(mlx5swi_resolve(by_tcp, mac), 0);
+	assert_int_equal(mlx5swi_resolve(host_63, mac), ENOENT);
+	mlx5swi_w->place.is_tcp = 0;
+	mlx5swi_w->has_thread = 0;
+}
+
+/* Processes of one machine have one IP address, and ports of TCP. */
+static void macs_of_one_machine(void **state)
+{
+	uint8_t mac[4][6], gid[16] = {0xfd, [9] = 0, 18, 103, 10, 0, 0, 1};
+
+	(void)state;
+	mlx5swi_w->has_thread = mlx5swi_w->place.is_tcp = 1;
+	for (int i = 0; i < 4; i++) {
+		gid[9] = i == 1;
+		gid[10] = i == 2 ? 19 : 18;
+		gid[11] = i == 3 ? 104 : 103;
+		assert_int_equal(mlx5swi_resolve(gid, mac[i]), 0);
+		for (int k = 0; k < i; k++)
+			assert_memory_not_equal(mac[i], mac[k], 6);
+	}
+	mlx5swi_w->has_thread = mlx5swi_w->place.is_tcp = 0;
+}
+
 static void pkeys(void **state)
 {
 	__be16 pkey;
@@ -217,6 +261,8 @@ int main(void)
 		TEST(gids_of_infiniband),
 		TEST(addresses_differ),
 		TEST(address_says_where_it_is),
+		TEST(addresses_that_nobody_has),
+		TEST(macs_of_one_machine),
 		TEST(pkeys),
 		TEST(address_vector_of_roce),
 		TEST(address_vector_of_infiniband),

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <string.h>
 #include <cmocka.h>
 #include <infiniband/mlx5dv.h>
@@ -197,11 +198,13 @@ static void post(end_t *e, const end_t *peer, uint8_t opcode, uint64_t *local, u
 	__atomic_store_n((uint64_t *)e->dv.bf.reg, doorbell, __ATOMIC_RELEASE);
 }
 
+/* The last 8 bytes, with the owner, are stored at once. */
 static const struct mlx5_cqe64 *next_cqe(end_t *e)
 {
 	const struct mlx5_cqe64 *cqe =
 		(const struct mlx5_cqe64 *)e->dv_cq.buf + e->ci % e->dv_cq.cqe_cnt;
-	uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_ACQUIRE);
+	const uint64_t *last = (const uint64_t *)cqe + 7;
+	uint8_t op_own = (uint8_t)(be64toh(__atomic_load_n(last, __ATOMIC_ACQUIRE)) & 0xff);
 
 	if (op_own >> 4 == MLX5_CQE_INVALID || (op_own & 1) != (e->ci / e->dv_cq.cqe_cnt & 1))
 		return NULL;
@@ -293,6 +296,24 @@ static void expect_psns(end_t *e, uint32_t sent, uint32_t received)
 	assert_int_equal(attr.rq_psn, received);
 }
 
+static void counters(const end_t *a, const end_t *b)
+{
+	mlx5sw_qp_counters_t c = {.size = sizeof(c)}, old = {.size = 8, .wqes = 77};
+
+	assert_int_equal(mlx5sw_qp_counters(0, 0, a->qp->qp_num, &c), 0);
+	assert_int_equal(c.state, IBV_QPS_RTS);
+	assert_int_equal(c.wqes, 400);
+	assert_int_equal(c.cqes, 400);
+	assert_int_equal(mlx5sw_qp_counters(1, 0, b->qp->qp_num, &c), 0);
+	assert_int_equal(c.executed, 400);
+	assert_int_equal(mlx5sw_qp_counters(0, 0, a->qp->qp_num, &old), 0);
+	assert_int_equal(old.size, 8); /* of a program that knows no more */
+	assert_int_equal(old.wqes, 77);
+	assert_int_equal(mlx5sw_qp_counters(0, 0, 0x777777, &c), ENOENT);
+	assert_int_equal(mlx5sw_qp_counters(0, 9, a->qp->qp_num, &c), ENOENT);
+	assert_int_equal(mlx5sw_qp_counters(-1, 0, a->qp->qp_num, &c), ENOENT);
+}
+
 static void between_hosts(uint8_t link_layer)
 {
 	end_t a, b;
@@ -305,6 +326,7 @@ static void between_hosts(uint8_t link_layer)
 	traffic(&a, &b);
 	expect_psns(&a, 400, 0);
 	expect_psns(&b, 0, 400);
+	counters(&a, &b);
 	traffic(&b, &a);
 	assert_null(mlx5sw_report(0));
 	failure(&a, &b);

@@ -171,6 +171,24 @@ static void queue_pair_refuses(void **state)
 #undef BAD
 }
 
+static void parts_of_another_context(void **state)
+{
+	struct ibv_context *second = ibv_open_device(ctx->device);
+	struct ibv_cq *cq_of_second = ibv_create_cq(second, 3, NULL, NULL, 0);
+	struct ibv_pd *pd_of_second = ibv_alloc_pd(second);
+	struct ibv_qp_init_attr_ex attr = qp_attr();
+
+	(void)state;
+	attr.send_cq = cq_of_second;
+	REFUSED(ibv_create_qp_ex(ctx, &attr), EINVAL, "another context");
+	attr = qp_attr();
+	attr.recv_cq = cq_of_second;
+	REFUSED(ibv_create_qp_ex(ctx, &attr), EINVAL, "another context");
+	attr = qp_attr();
+	attr.pd = pd_of_second;
+	REFUSED(mlx5dv_create_qp(ctx, &attr, NULL), EINVAL, "another context");
+}
+
 static void s6_queues_before_what_uses_them(void **state)
 {
 	struct ibv_qp *qp = make_qp();
@@ -328,15 +346,11 @@ static void program_has_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(completion_queue_sizes),
-		TEST(completion_queue_that_ignores_overrun),
-		TEST(send_queue_sizes),
-		TEST(receive_queue_lies_first),
-		TEST(queue_pair_shows_itself),
-		TEST(queue_pair_refuses),
-		TEST(s6_queues_before_what_uses_them),
-		TEST(rings_from_the_program),
-		TEST(rings_from_the_library_after_all),
+		TEST(completion_queue_sizes),   TEST(completion_queue_that_ignores_overrun),
+		TEST(send_queue_sizes),         TEST(receive_queue_lies_first),
+		TEST(queue_pair_shows_itself),  TEST(queue_pair_refuses),
+		TEST(parts_of_another_context), TEST(s6_queues_before_what_uses_them),
+		TEST(rings_from_the_program),   TEST(rings_from_the_library_after_all),
 		TEST(program_has_no_memory),
 	};
 
