@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Ways between processes. Each test starts processes of its own, which have an adapter each. */
 #include <arpa/inet.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -346,6 +347,79 @@ static void tcp_garbage(void **state)
 	two(is_attacked, attacks, name, name);
 }
 
+/* Two network namespaces with a cable between them. */
+
+static int enter_namespace(const char *address, const char *cable)
+{
+	char command[128];
+	snprintf(command, sizeof(command), "ip addr add %s/24 dev %s && ip link set %s up", address,
+		 cable, cable);
+	return system(command);
+}
+
+static int has_far_end(int fd)
+{
+	verbs_end_t e;
+	if (unshare(CLONE_NEWNET) || meet(fd) || meet(fd) || enter_namespace("10.9.9.2", "far"))
+		return 1;
+	return open_end(&e, fd) || post_many(&e) || await(0, 6400) || meet(fd) || meet(fd);
+}
+
+static int pulls_the_cable(int fd)
+{
+	verbs_end_t e;
+	uint8_t syndrome;
+	if (open_end(&e, fd) || post_many(&e) || await(0, 6400) || meet(fd))
+		return 1;
+	if (system("ip link set near down"))
+		return 2;
+	verbs_write(&e, 0, 1, 1);
+	usleep(100000);
+	if (system("ip link set near up") || verbs_wait(&e, SECONDS, &syndrome))
+		return 3; /* it goes on, without an error */
+	if (system("ip link set near down"))
+		return 4;
+	verbs_write(&e, 0, 2, 1);
+	if (verbs_wait(&e, SECONDS, &syndrome) != MLX5_CQE_REQ_ERR || syndrome != RETRY)
+		return 5;
+	return meet(fd);
+}
+
+static pid_t far_pid;
+
+static int has_near_end(int fd)
+{
+	char command[64];
+	snprintf(command, sizeof(command), "ip link set far netns %d", (int)far_pid);
+	if (unshare(CLONE_NEWNET) || meet(fd) ||
+	    system("ip link add near type veth peer name far") || system(command) || meet(fd) ||
+	    enter_namespace("10.9.9.1", "near"))
+		return 1;
+	return 10 * pulls_the_cable(fd);
+}
+
+static void f1_cable_between_namespaces(void **state)
+{
+	(void)state;
+	int fds[2];
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWNET) || system("ip link >/dev/null 2>&1"));
+	if (status_of(pid)) {
+		print_message("skipped: no right to make network namespaces, or no ip\n");
+		skip();
+	}
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	setenv("MLX5SW_SLOW", "4000", 1);
+	far_pid = start(has_far_end, "tcp:10.9.9.2", fds[0], fds[1]);
+	pid = start(has_near_end, "tcp:10.9.9.1", fds[1], fds[0]);
+	close(fds[0]);
+	close(fds[1]);
+	unsetenv("MLX5SW_SLOW");
+	assert_int_equal(status_of(pid), 0);
+	assert_int_equal(status_of(far_pid), 0);
+}
+
 static int refuses(int fd)
 {
 	verbs_end_t e;
@@ -373,6 +447,7 @@ int main(void)
 		cmocka_unit_test(tcp),
 		cmocka_unit_test(tcp_process_gone),
 		cmocka_unit_test(tcp_garbage),
+		cmocka_unit_test(f1_cable_between_namespaces),
 		cmocka_unit_test(names_are_checked),
 	};
 	snprintf(shm_name, sizeof(shm_name), "shm:test-%u", (unsigned)getpid());
