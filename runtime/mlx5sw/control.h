@@ -55,6 +55,7 @@ void mlx5swi_unlock(void);
 int mlx5swi_table_add(mlx5swi_table_t *t, void *object, uint32_t *index); /* 0, or ENOMEM */
 void *mlx5swi_table_get(const mlx5swi_table_t *t, uint32_t index);        /* NULL: none */
 void mlx5swi_table_remove(mlx5swi_table_t *t, uint32_t index);
+void mlx5swi_table_reuse(mlx5swi_table_t *t); /* one that is empty, as if it were new */
 void mlx5swi_table_free(mlx5swi_table_t *t);
 
 /* port.c: addresses, states. */

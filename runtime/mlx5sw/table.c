@@ -49,6 +49,17 @@ void mlx5swi_table_remove(mlx5swi_table_t *t, uint32_t index)
 	}
 }
 
+/* Numbers come in the same turn as in a new table, so that runs are alike. */
+void mlx5swi_table_reuse(mlx5swi_table_t *t)
+{
+	if (t->n > FIRST_N) {
+		free(t->at);
+		t->at = NULL;
+		t->n = 0;
+	}
+	t->next = 0;
+}
+
 void mlx5swi_table_free(mlx5swi_table_t *t)
 {
 	free(t->at);

@@ -91,7 +91,7 @@ static void empty(mlx5swi_table_t *t, void (*release)(void *object))
 		release(object);
 		mlx5swi_table_remove(t, t->first + i);
 	}
-	t->next = 0;
+	mlx5swi_table_reuse(t);
 }
 
 static void device_empty(mlx5swi_device_t *dev)

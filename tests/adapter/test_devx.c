@@ -341,6 +341,23 @@ static void s6_destroy_order(void **state)
 		mlx5dv_devx_free_uar(uars[i]);
 }
 
+/* log_max_qp, log_max_cq: as if so many had been made. */
+static void limits(void **state)
+{
+	devx_t *d = *state;
+	mlx5swi_device_t *dev = mlx5swi_device(0, 0);
+	uint8_t in[MAILBOX_NBYTES];
+
+	devx_qp_mailbox(d, in);
+	dev->qps.n_used += 1u << 18;
+	devx_refused(d, in, sizeof(in), 8);
+	dev->qps.n_used -= 1u << 18;
+	devx_cq_mailbox(d, in);
+	dev->cqs.n_used += 1u << 24;
+	devx_refused(d, in, sizeof(in), 8);
+	dev->cqs.n_used -= 1u << 24;
+}
+
 /* C11: what hides completions is reported. */
 static void c11_collapsed_cq_of_two_senders(void **state)
 {
@@ -671,6 +688,7 @@ int main(void)
 		cmocka_unit_test(no_dbr_mode_by_capability),
 		TEST(create_mkey_checks_each_field),
 		TEST(s6_destroy_order),
+		TEST(limits),
 		TEST(c11_collapsed_cq_of_two_senders),
 		TEST(objects_of_another_context),
 		TEST(filter_of_the_kernel),

@@ -101,6 +101,30 @@ static void runs_are_alike(void **state)
 		free(memory[i]);
 }
 
+/* Numbers come in the same turn whatever an earlier run has made. */
+static void numbers_are_alike(void **state)
+{
+	uint32_t last[2];
+	devx_t d;
+
+	(void)state;
+	for (int run = 0; run < 2; run++) {
+		devx_open(&d, NULL);
+		for (int i = 0; i < 64; i++) { /* one after the other: they come round */
+			struct mlx5dv_devx_uar *uar = mlx5dv_devx_alloc_uar(d.ctx, 0);
+
+			last[run] = uar->page_id;
+			mlx5dv_devx_free_uar(uar);
+		}
+		for (int i = 0; i < 70; i++) /* all at once: the table grows */
+			assert_non_null(mlx5dv_devx_alloc_uar(d.ctx, 0));
+		free(d.memory);
+		ibv_free_device_list(d.list);
+	}
+	assert_int_equal(last[0], last[1]);
+	mlx5sw_stop();
+}
+
 /* A register that was not rung holds all ones, in a page that was used before too. */
 static void pages_start_idle(void **state)
 {
@@ -255,6 +279,7 @@ int main(void)
 		cmocka_unit_test(configurations),
 		cmocka_unit_test(hooks_are_complete),
 		cmocka_unit_test(runs_are_alike),
+		cmocka_unit_test(numbers_are_alike),
 		cmocka_unit_test(pages_start_idle),
 		cmocka_unit_test(pages_end),
 		cmocka_unit_test(numbers_are_used_in_turn),
