@@ -9,9 +9,9 @@
 /* A program that was built with fewer counters gets those it knows. */
 static int copy(uint32_t host, uint32_t index, uint32_t qpn, mlx5sw_qp_counters_t *c)
 {
-	uint32_t first = mlx5swi_w->place.host, nbytes = c->size;
-	const mlx5swi_device_t *dev = host < first ? NULL : mlx5swi_device(host - first, index);
+	const mlx5swi_device_t *dev = mlx5swi_device(host - mlx5swi_w->place.host, index);
 	const mlx5swi_qp_t *qp = dev ? mlx5swi_table_get(&dev->qps, qpn) : NULL;
+	uint32_t nbytes = c->size;
 	mlx5sw_qp_counters_t whole;
 
 	if (!qp)

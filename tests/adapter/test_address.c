@@ -127,8 +127,6 @@ static void addresses_that_nobody_has(void **state)
 	mlx5swi_w->place.is_tcp = 1;
 	assert_int_equal(mlx5swi_resolve(by_tcp, mac), 0);
 	assert_int_equal(mlx5swi_resolve(host_63, mac), ENOENT);
-	mlx5swi_w->place.is_tcp = 0;
-	mlx5swi_w->has_thread = 0;
 }
 
 /* Processes of one machine have one IP address, and ports of TCP. */
@@ -146,7 +144,6 @@ static void macs_of_one_machine(void **state)
 		for (int k = 0; k < i; k++)
 			assert_memory_not_equal(mac[i], mac[k], 6);
 	}
-	mlx5swi_w->has_thread = mlx5swi_w->place.is_tcp = 0;
 }
 
 static void pkeys(void **state)
@@ -252,7 +249,13 @@ static void trap_address_ranges(void **state)
 #undef BAD
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, fabric_setup, fabric_teardown)
+static int teardown(void **state)
+{
+	mlx5swi_w->has_thread = 0; /* some pretend */
+	return fabric_teardown(state);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fabric_setup, teardown)
 
 int main(void)
 {

@@ -165,9 +165,14 @@ static void channel_refuses(void **state)
 {
 	struct mlx5dv_devx_event_channel *ch = make_channel(0);
 	uint16_t of_qp = 0x05, of_cq = 0x04, of_port = 9, unknown = 0x77;
+	uint16_t many[33];
 	uint64_t cookie;
 
 	(void)state;
+	for (int i = 0; i < 33; i++)
+		many[i] = of_qp;
+	assert_int_equal(mlx5dv_devx_subscribe_devx_event(ch, &qp_obj, 64, many, 0), 0);
+	assert_int_equal(mlx5dv_devx_subscribe_devx_event(ch, &qp_obj, 66, many, 0), EINVAL);
 	assert_null(mlx5dv_devx_create_event_channel(
 		ctx, (enum mlx5dv_devx_create_event_channel_flags)2));
 	assert_int_equal(errno, EINVAL);
