@@ -88,6 +88,24 @@ uint32_t devx_refused(devx_t *d, const uint8_t *in, size_t nbytes, unsigned stat
 	return (uint32_t)get_bits(out, 0x20, 32);
 }
 
+int devx_setup(void **state)
+{
+	static devx_t d;
+	uint8_t in[MAILBOX_NBYTES];
+
+	devx_open(&d, NULL);
+	devx_cq_mailbox(&d, in);
+	d.cq = devx_create(&d, in, sizeof(in), &d.cqn);
+	*state = &d;
+	return 0;
+}
+
+int devx_teardown(void **state)
+{
+	devx_close(*state);
+	return 0;
+}
+
 void devx_cq_mailbox(const devx_t *d, uint8_t in[MAILBOX_NBYTES])
 {
 	memset(in, 0, MAILBOX_NBYTES);

@@ -33,6 +33,9 @@ void devx_open(devx_t *d, const mlx5sw_config_t *cfg);
 void devx_open_device(devx_t *d, int index); /* of a world that is there */
 void devx_close_device(devx_t *d);
 void devx_close(devx_t *d);
+/* Around a test, whose state is a devx_t with a CQ. */
+int devx_setup(void **state);
+int devx_teardown(void **state);
 
 /* The command succeeds and makes a number. */
 struct mlx5dv_devx_obj *devx_create(devx_t *d, const uint8_t *in, size_t nbytes, uint32_t *number);
