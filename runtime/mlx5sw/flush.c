@@ -17,6 +17,7 @@ void mlx5swi_enter_error(mlx5swi_qp_t *qp)
 	struct mlx5swi_requester *r = qp->requester;
 
 	r->deadline = UINT64_MAX;
+	r->is_timer_old = 0;
 	r->wait = 0;
 	r->flush_due = mlx5swi_now() + delay(FIRST_FLUSH_NS);
 	mlx5swi_qp_wake(qp);

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Faults of the fabric: ports, packets, peers, addresses. */
+#include "fixture_fault.h"
+
+enum { MTU = 1024 };
+
+static adapter_end_t a, b;
+
+static void begin(void)
+{
+	adapter_start(NULL);
+	adapter_pair(&a, &b);
+	memset(a.memory, 0xaa, ADAPTER_NBYTES);
+}
+
+static uint16_t write_to(uint32_t to, uint32_t nbytes)
+{
+	return adapter_write(&a, &b, 0, to, nbytes, SIGNALLED);
+}
+
+static void run(void)
+{
+	adapter_ring(&a);
+	adapter_idle();
+}
+
+/* On which side it was made no difference; each context of the device hears of it. */
+static void f1_port_down_and_up(void **state)
+{
+	adapter_end_t second;
+	(void)state;
+	for (uint32_t host = 0; host < 2; host++) {
+		begin();
+		struct ibv_context *ctx = (host ? &b : &a)->ctx;
+		adapter_make(&second, &(adapter_spec_t){.host = host});
+		fault_tell("port down host=%u mlx5_0", host);
+		fault_event(ctx, IBV_EVENT_PORT_ERR);
+		fault_event(second.ctx, IBV_EVENT_PORT_ERR);
+		fault_no_event((host ? &a : &b)->ctx);
+		const uint16_t at = write_to(0, 8);
+		adapter_ring(&a);
+		adapter_step();
+		adapter_expect_none(&a);
+		assert_int_equal(b.memory[0], 0);
+		fault_tell("port up host=%u", host);
+		fault_event(ctx, IBV_EVENT_PORT_ACTIVE);
+		fault_event(second.ctx, IBV_EVENT_PORT_ACTIVE);
+		adapter_idle();
+		adapter_expect(&a, at, OP_WRITE);
+		assert_int_equal(b.memory[0], 0xaa);
+		assert_true(a.qp->counters.packets_resent > 0);
+		adapter_expect_clean();
+		adapter_stop();
+	}
+}
+
+static void f1_port_stays_down(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("port down host=1");
+	const uint16_t at = write_to(0, 8);
+	write_to(0, 8);
+	run();
+	adapter_expect_error(&a, at, RETRIES);
+	adapter_expect_error(&a, at + 1, FLUSHED);
+	assert_int_equal(b.qp->state, MLX5SWI_RTS); /* it has not noticed */
+	assert_int_equal(b.memory[0], 0);
+	adapter_stop();
+}
+
+static void f2_requests_lost(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("drop packet kind=write qp=0x%x n=3", a.qp->qpn);
+	const uint16_t at = write_to(0, 5 * MTU);
+	run();
+	adapter_expect(&a, at, OP_WRITE);
+	assert_memory_equal(b.memory, a.memory, 5 * MTU);
+	assert_int_equal(a.qp->counters.packets_resent, 3 + 2); /* and those behind the gap */
+	adapter_stop();
+}
+
+/* Executed, and the requester does not know. */
+static void f2_answers_lost(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("drop packet kind=ack host=1 n=1");
+	const uint16_t at = write_to(0, 8);
+	adapter_ring(&a);
+	adapter_step();
+	adapter_expect_none(&a);
+	assert_int_equal(b.memory[0], 0xaa);
+	assert_int_equal(b.qp->counters.executed, 1);
+	adapter_idle();
+	adapter_expect(&a, at, OP_WRITE);
+	assert_int_equal(b.qp->counters.executed, 1);
+	assert_int_equal(b.qp->counters.duplicates, 1);
+	adapter_stop();
+}
+
+/* Those that fit pass or are hit in turn; others are not counted. */
+static void f2_which_packets(void **state)
+{
+	const uint64_t add[2] = {1, 0};
+	adapter_end_t c, d;
+	(void)state;
+	begin();
+	adapter_pair(&c, &d);
+	fault_tell("drop packet kind=atomic qp=0x%x after=1 n=1", a.qp->qpn);
+	adapter_write(&c, &d, 0, 0, 8, SIGNALLED);
+	adapter_atomic(&c, &d, OP_FA, 8, add, 8, 64, SIGNALLED);
+	adapter_ring(&c);
+	adapter_idle();
+	assert_int_equal(c.qp->counters.packets_resent, 0); /* another QP */
+	write_to(0, 8);
+	adapter_atomic(&a, &b, OP_FA, 8, add, 8, 64, SIGNALLED);
+	run();
+	assert_int_equal(a.qp->counters.packets_resent, 0); /* another kind; the first passes */
+	adapter_atomic(&a, &b, OP_FA, 8, add, 8, 64, SIGNALLED);
+	run();
+	assert_int_equal(a.qp->counters.packets_resent, 1);
+	assert_int_equal(b.memory[64], 2);
+	assert_string_equal(fault_answer("list rules") +
+				    strlen("drop packet kind=atomic qp=0x1000"),
+			    " after=1 n=1: hit 1, used up\n");
+	adapter_stop();
+}
+
+static void f3_held_until_the_error(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("hold packet kind=write until=error");
+	const uint16_t at = write_to(0, 8);
+	adapter_ring(&a);
+	adapter_step();
+	assert_int_equal(a.qp->state, MLX5SWI_RTS);
+	assert_int_equal(b.memory[0], 0);
+	adapter_idle();
+	adapter_expect_error(&a, at, RETRIES);
+	assert_int_equal(b.memory[0], 0xaa); /* late, and only once */
+	assert_int_equal(b.qp->counters.executed, 1);
+	assert_string_equal(fault_answer("release packets"), "0 released\n");
+	adapter_stop();
+}
+
+static void f3_held_until_released(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("hold packet kind=write");
+	const uint16_t at = write_to(0, 8);
+	run();
+	adapter_expect_error(&a, at, RETRIES);
+	assert_int_equal(b.memory[0], 0);
+	assert_string_equal(fault_answer("release packets"), "8 released\n"); /* 7 retries */
+	adapter_idle();
+	assert_int_equal(b.memory[0], 0xaa);
+	adapter_stop();
+}
+
+static void f3_late_by_a_time(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("delay packet kind=ack ns=500 n=1");
+	const uint64_t before = adapter_clock;
+	const uint16_t at = write_to(0, 8);
+	adapter_ring(&a);
+	adapter_step();
+	adapter_expect_none(&a);
+	adapter_clock = before + 499;
+	adapter_step();
+	adapter_expect_none(&a);
+	adapter_clock = mlx5sw_next_time();
+	assert_int_equal(adapter_clock, before + 500);
+	adapter_step();
+	adapter_expect(&a, at, OP_WRITE);
+	assert_int_equal(a.qp->counters.packets_resent, 0);
+	adapter_stop();
+}
+
+static void f4_request_twice(void **state)
+{
+	const uint64_t add[2] = {1, 0};
+	(void)state;
+	begin();
+	fault_tell("duplicate packet kind=request n=1");
+	const uint16_t at = adapter_atomic(&a, &b, OP_FA, 8, add, 8, 64, SIGNALLED);
+	run();
+	adapter_expect(&a, at, OP_FA);
+	assert_int_equal(b.memory[64], 1);
+	assert_int_equal(b.qp->counters.duplicates, 1);
+	adapter_stop();
+}
+
+/* As the peer sees it: the key is gone. */
+static void f10_memory_gone(void **state)
+{
+	(void)state;
+	begin();
+	uint16_t at = write_to(0, 8);
+	run();
+	adapter_expect(&a, at, OP_WRITE);
+	fault_tell("mr lose key=0x%x", b.mr->rkey);
+	at = write_to(8, 8);
+	run();
+	adapter_expect_error(&a, at, NO_ACCESS);
+	assert_int_equal(b.memory[8], 0);
+	assert_int_equal(b.qp->state, MLX5SWI_ERR);
+	adapter_stop();
+}
+
+static void f10_memory_gone_within_a_write(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("hold packet kind=write after=1 n=1");
+	const uint16_t at = write_to(0, 2 * MTU);
+	adapter_ring(&a);
+	adapter_step();
+	fault_tell("mr lose host=1");
+	fault_tell("release packets");
+	adapter_idle();
+	adapter_expect_error(&a, at, NO_ACCESS);
+	assert_int_equal(b.memory[MTU - 1], 0xaa);
+	assert_int_equal(b.memory[MTU], 0);
+	adapter_stop();
+}
+
+static void f10_own_memory_gone(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("mr lose key=0x%x", a.mr->lkey);
+	const uint16_t at = write_to(0, 8);
+	run();
+	adapter_expect_error(&a, at, LOCAL_KEY);
+	adapter_stop();
+}
+
+static void f11_peer_dies_queue_pair_first(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("host kill host=1 first=qp");
+	const uint16_t at = write_to(0, 8);
+	run();
+	adapter_expect_error(&a, at, RETRIES);
+	assert_int_equal(b.memory[0], 0);
+	adapter_stop();
+}
+
+static void f11_peer_dies_memory_first(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("host kill host=1 first=mr");
+	const uint16_t at = write_to(0, 8);
+	run();
+	adapter_expect_error(&a, at, NO_ACCESS);
+	assert_int_equal(b.memory[0], 0);
+	adapter_stop();
+}
+
+/* A process that has died is silent; one that lives on the same host number is not hit. */
+static void f11_only_that_host(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("host kill host=0 first=qp");
+	const uint16_t at = adapter_write(&b, &a, 0, 0, 8, SIGNALLED);
+	adapter_ring(&b);
+	adapter_idle();
+	adapter_expect_error(&b, at, RETRIES);
+	assert_int_equal(b.qp->state, MLX5SWI_ERR);
+	adapter_stop();
+}
+
+static void change_address(uint8_t link_layer, const char *line, int event)
+{
+	mlx5sw_config_t cfg = adapter_config();
+	cfg.link_layer = link_layer;
+	adapter_start(&cfg);
+	adapter_pair(&a, &b);
+	fault_tell("%s host=1", line);
+	fault_event(b.ctx, event);
+	fault_no_event(a.ctx);
+	const uint16_t at = write_to(0, 8);
+	run();
+	adapter_expect_error(&a, at, RETRIES);
+	fault_tell("%s host=1", line); /* back */
+	adapter_reset(&a);
+	adapter_reset(&b);
+	adapter_connect(&a, &b);
+	write_to(0, 8);
+	run();
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_stop();
+}
+
+static void f15_address_changes(void **state)
+{
+	(void)state;
+	change_address(MLX5SW_ETHERNET, "gid change", IBV_EVENT_GID_CHANGE);
+	change_address(MLX5SW_INFINIBAND, "lid change", IBV_EVENT_LID_CHANGE);
+	begin();
+	fault_refused("lid change", "'lid change': there is nothing that fits\n"); /* RoCE */
+	adapter_stop();
+}
+
+/* Unused entries of the table stay so. */
+static void f15_gids_of_infiniband(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+	union ibv_gid gid;
+	(void)state;
+	cfg.link_layer = MLX5SW_INFINIBAND;
+	adapter_start(&cfg);
+	adapter_pair(&a, &b);
+	fault_tell("gid change");
+	assert_int_equal(ibv_query_gid(a.ctx, 1, 0, &gid), 0);
+	assert_int_equal(gid.raw[15], 0x80);
+	assert_int_equal(ibv_query_gid(a.ctx, 1, 1, &gid), 0);
+	assert_int_equal(gid.raw[15], 0);
+	adapter_stop();
+}
+
+static void f16_write_cut(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("cut write nbytes=13 after=1 n=1 qp=0x%x", b.qp->qpn);
+	const uint16_t at = write_to(0, 3 * MTU);
+	run();
+	adapter_expect_error(&a, at, NO_ACCESS);
+	assert_int_equal(b.memory[MTU + 12], 0xaa);
+	assert_int_equal(b.memory[MTU + 13], 0);
+	assert_int_equal(b.memory[2 * MTU], 0);
+	assert_int_equal(b.qp->counters.executed, 0);
+	adapter_stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(f1_port_down_and_up),
+		cmocka_unit_test(f1_port_stays_down),
+		cmocka_unit_test(f2_requests_lost),
+		cmocka_unit_test(f2_answers_lost),
+		cmocka_unit_test(f2_which_packets),
+		cmocka_unit_test(f3_held_until_the_error),
+		cmocka_unit_test(f3_held_until_released),
+		cmocka_unit_test(f3_late_by_a_time),
+		cmocka_unit_test(f4_request_twice),
+		cmocka_unit_test(f10_memory_gone),
+		cmocka_unit_test(f10_memory_gone_within_a_write),
+		cmocka_unit_test(f10_own_memory_gone),
+		cmocka_unit_test(f11_peer_dies_queue_pair_first),
+		cmocka_unit_test(f11_peer_dies_memory_first),
+		cmocka_unit_test(f11_only_that_host),
+		cmocka_unit_test(f15_address_changes),
+		cmocka_unit_test(f15_gids_of_infiniband),
+		cmocka_unit_test(f16_write_cut),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
