@@ -126,7 +126,7 @@ void mlx5swi_skip_local(mlx5swi_qp_t *qp)
 	struct mlx5swi_requester *r = qp->requester;
 
 	while (r->acked != r->fresh && mlx5swi_entry(qp, r->acked)->n_psns == 0 &&
-	       !mlx5swi_entry(qp, r->acked)->syndrome && (int32_t)(r->acked - r->at) < 0)
+	       !mlx5swi_entry(qp, r->acked)->syndrome)
 		r->acked++;
 }
 
@@ -220,7 +220,7 @@ static void data(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 		return;
 	}
 	e = mlx5swi_entry(qp, r->acked);
-	if (!e->is_answered || e->syndrome)
+	if (!e->is_answered)
 		return;
 	if (!r->is_decoded || r->decoded != r->acked)
 		mlx5swi_decode(qp, r->acked, NULL, NULL);

@@ -153,13 +153,14 @@ static int fetch_one(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	const uint16_t index = r->fetch, used = (uint16_t)(index - r->done);
-	uint8_t *first = shadow(qp, index), n;
+	uint8_t *first = shadow(qp, index), n, is_too_long;
 
 	if (used == qp->sq_blocks)
 		return 0;
 	load_first(qp, first, index);
 	n = mlx5swi_n_blocks(first);
-	if (n > qp->sq_blocks)
+	is_too_long = n > qp->sq_blocks;
+	if (is_too_long)
 		n = (uint8_t)qp->sq_blocks;
 	if (used + n > (int)qp->sq_blocks)
 		return 0;
@@ -175,6 +176,7 @@ static int fetch_one(mlx5swi_qp_t *qp)
 		.index = index,
 		.n_blocks = n,
 		.opcode = first[3],
+		.syndrome = is_too_long ? MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR : 0,
 		.is_signalled = (first[11] >> 2 & 3) >= 2,
 	};
 	qp->counters.wqes++;

@@ -175,8 +175,8 @@ uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp)
 	const uint16_t left = (uint16_t)(r->pi - r->done);
 	uint64_t due = r->deadline;
 
-	if (qp->state == MLX5SWI_ERR && left && left <= qp->sq_blocks && r->flush_due < due)
-		due = r->flush_due;
+	if (qp->state == MLX5SWI_ERR && r->head == r->acked && left && left <= qp->sq_blocks)
+		due = r->flush_due; /* no other timer runs */
 	if (r->wait && r->wait < due)
 		due = r->wait;
 	if (r->cqe_due && r->cqe_due < due)

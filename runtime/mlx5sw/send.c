@@ -19,6 +19,8 @@ static uint32_t next_psn(const mlx5swi_qp_t *qp)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 
+	if (r->at == r->fresh)
+		return r->next;
 	return mlx5swi_psn_add(mlx5swi_entry(qp, r->at)->psn, r->packet);
 }
 
@@ -201,9 +203,7 @@ unsigned mlx5swi_send(mlx5swi_qp_t *qp, unsigned limit)
 	while (n < limit && mlx5swi_may_send(qp)) {
 		mlx5swi_entry_t *e = mlx5swi_entry(qp, r->at);
 
-		if (r->at == r->fresh && !mlx5swi_begin(qp))
-			break;
-		if (!in_window(qp))
+		if (!in_window(qp) || (r->at == r->fresh && !mlx5swi_begin(qp)))
 			break;
 		refresh(qp, e);
 		if (e->syndrome || !send_one(qp, e))

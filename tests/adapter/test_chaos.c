@@ -157,7 +157,9 @@ static void like_one_after_the_other(void **unused)
 		state = seed;
 		adapter_start(&cfg);
 		adapter_seed = seed;
-		adapter_pair(&ends[0], &ends[1]);
+		adapter_make(&ends[0], &(adapter_spec_t){.sq_blocks = 8});
+		adapter_make(&ends[1], &(adapter_spec_t){.host = 1});
+		adapter_connect(&ends[0], &ends[1]);
 		lose_packets((unsigned)seed % 4); /* no more than 7 retries cover */
 		side_start(&s, 0);
 		for (uint32_t k = 0; k < 30000; k++)

@@ -170,9 +170,10 @@ static void c8_reset_keeps_the_queue(void **state)
 	adapter_stop();
 }
 
+/* Nobody counts what was consumed. */
 static void collapsed(void **state)
 {
-	const adapter_spec_t spec = {.cq_entries = 1, .is_collapsed = 1};
+	const adapter_spec_t spec = {.cq_entries = 1, .is_collapsed = 1, .minds_overrun = 1};
 
 	(void)state;
 	start(NULL, &spec);
@@ -268,6 +269,22 @@ static void c9_owner_byte_comes_late(void **state)
 	adapter_stop();
 }
 
+/* There the counter says what is valid, not the owner. */
+static void c9_not_in_a_collapsed_queue(void **state)
+{
+	const adapter_spec_t spec = {.cq_entries = 1, .is_collapsed = 1};
+	mlx5sw_config_t cfg = adapter_config();
+
+	(void)state;
+	cfg.chaos = MLX5SW_CHAOS_TEAR;
+	start(&cfg, &spec);
+	mlx5swi_w->hooks.store = record_store;
+	n_stores = 0;
+	post(20);
+	assert_int_equal(n_stores, 40);
+	adapter_stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +300,7 @@ int main(void)
 		cmocka_unit_test(c11_two_senders_hide_each_other),
 		cmocka_unit_test(order_of_stores),
 		cmocka_unit_test(c9_owner_byte_comes_late),
+		cmocka_unit_test(c9_not_in_a_collapsed_queue),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -352,13 +352,53 @@ static void blueflame_in_pieces(void **state)
 		w = inline_wqe(&a, "and the next one is its own.");
 		adapter_post(&a, &w);
 		adapter_record(&a, a.pi);
-		blueflame(a.uar->base_addr, &w, 0, 7);
+		blueflame(a.uar->base_addr, &w, 0, first);
+		adapter_idle();
+		blueflame(a.uar->base_addr, &w, first + 1, 7);
 		adapter_idle();
 		adapter_expect(&a, 1, OP_WRITE);
 		assert_memory_equal(b.memory, "and the next one is its own.", 28);
 		adapter_expect_clean();
 		adapter_stop();
 	}
+}
+
+/* It is of one block only: not of those before, nor of that with the same index much later. */
+static void blueflame_of_one_block(void **state)
+{
+	adapter_wqe_t w;
+
+	(void)state;
+	start(HYBRID);
+	adapter_write(&a, &b, 0, 1000, 8, SIGNALLED);
+	w = inline_wqe(&a, "through the register, second");
+	adapter_post(&a, &w);
+	adapter_record(&a, a.pi);
+	blueflame(a.uar->base_addr, &w, 0, 7);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_expect(&a, 1, OP_WRITE);
+	assert_memory_equal(b.memory + 1000, a.memory, 8);
+	assert_memory_equal(b.memory, "through the register, second", 28);
+	w = inline_wqe(&a, "through the register, third.");
+	adapter_post(&a, &w);
+	adapter_record(&a, a.pi);
+	blueflame(a.uar->base_addr, &w, 0, 7);
+	adapter_idle();
+	adapter_expect(&a, 2, OP_WRITE);
+	for (unsigned i = 3; i < 65536 + 2; i++) {
+		adapter_nop(&a, 0);
+		if (i % 32 == 0)
+			adapter_ring(&a);
+		if (i % 32 == 0)
+			adapter_idle();
+	}
+	w = inline_wqe(&a, "of the same index, as usual.");
+	adapter_post(&a, &w);
+	adapter_ring(&a);
+	adapter_idle();
+	assert_memory_equal(b.memory, "of the same index, as usual.", 28);
+	adapter_stop();
 }
 
 /* Two writers of one register without a lock: what is executed is neither. */
@@ -492,6 +532,7 @@ int main(void)
 		cmocka_unit_test(d9_record_after_the_only_doorbell),
 		cmocka_unit_test(blueflame_is_executed),
 		cmocka_unit_test(blueflame_in_pieces),
+		cmocka_unit_test(blueflame_of_one_block),
 		cmocka_unit_test(d10_blueflame_mixed),
 		cmocka_unit_test(d11_not_in_rts),
 		cmocka_unit_test(d12_record_not_zeroed_after_reset),

@@ -5,6 +5,7 @@
 #include <endian.h>
 #include "fixture.h"
 #include "mlx5sw/fault.h"
+#include "mlx5sw/requester.h"
 
 static adapter_end_t a, b;
 
@@ -79,6 +80,7 @@ static void b_the_record_counts_in_err(void **state)
 	assert_int_equal(a.qp->state, MLX5SWI_ERR);
 	adapter_expect(&a, 0, OP_WRITE);
 	adapter_expect_none(&a);
+	mlx5swi_qp_error(a.qp, 0x15, 0x81); /* the first cause is the cause */
 	s = adapter_send_state(&a);
 	assert_int_equal(s.hw_counter, 1);
 	assert_int_equal(s.sw_counter, 0);
@@ -243,6 +245,63 @@ static void flush_by_wqe(void **state)
 	adapter_stop();
 }
 
+/* Where nobody wrote a WQE, one of 16 blocks may seem to be: no further than the record. */
+static void flush_of_garbage(void **state)
+{
+	mlx5swi_send_state_t s;
+
+	(void)state;
+	start(NULL, NULL);
+	adapter_error(&a);
+	memset(a.sq, 0xff, 64);
+	adapter_record(&a, 1);
+	adapter_doorbell(&a, 1);
+	adapter_idle();
+	adapter_expect_error(&a, 0, 0x05, 0xf5);
+	adapter_expect_none(&a);
+	s = adapter_send_state(&a);
+	assert_int_equal(s.hw_counter, s.sw_counter);
+	adapter_stop();
+}
+
+/* What was acknowledged is complete, even if its completion is late. */
+static void late_success_before_flush(void **state)
+{
+	const mlx5swi_rule_t rule = {.fault = MLX5SWI_DELAY_CQE,
+				     .host = MLX5SWI_ANY,
+				     .device = MLX5SWI_ANY,
+				     .qpn = MLX5SWI_ANY,
+				     .index = 0,
+				     .opcode = MLX5SWI_ANY,
+				     .left = 1,
+				     .ns = 1000000};
+	uint64_t n_sent;
+
+	(void)state;
+	start(NULL, NULL);
+	mlx5swi_rule_add(&rule);
+	good(SIGNALLED);
+	good(SIGNALLED);
+	bad_rkey(SIGNALLED);
+	adapter_ring(&a);
+	adapter_step();
+	n_sent = a.qp->counters.packets_sent;
+	good(SIGNALLED);
+	adapter_ring(&a);
+	adapter_step();
+	assert_int_equal(a.qp->counters.packets_sent, n_sent); /* the queue has failed already */
+	adapter_error(&a);
+	adapter_step();
+	adapter_expect_none(&a);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_expect(&a, 1, OP_WRITE);
+	adapter_expect_error(&a, 2, 0x05, 0xf5);
+	adapter_expect_error(&a, 3, 0x05, 0xf9);
+	adapter_expect_none(&a);
+	adapter_stop();
+}
+
 /* An error waits for the answers of all before it. */
 static void in_order(void **state)
 {
@@ -390,6 +449,31 @@ static void receiver_not_ready(void **state)
 	adapter_stop();
 }
 
+/* 7: as often as needed. */
+static void receiver_ready_much_later(void **state)
+{
+	const adapter_spec_t receiver = {.host = 1, .rq_wqes = 4};
+
+	(void)state;
+	adapter_start(NULL);
+	adapter_make(&a, NULL);
+	adapter_make(&b, &receiver);
+	adapter_connect(&a, &b);
+	a.qp->attr.rnr_retry = 7;
+	mlx5swi_progress(a.qp);
+	write_imm(SIGNALLED);
+	adapter_ring(&a);
+	for (unsigned i = 0; i < 100; i++) {
+		adapter_step();
+		adapter_clock = mlx5sw_next_time();
+	}
+	assert_int_equal(a.qp->state, MLX5SWI_RTS);
+	b.dbr[0] = htobe32(1);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE_IMM);
+	adapter_stop();
+}
+
 static void receiver_ready_later(void **state)
 {
 	const adapter_spec_t receiver = {.host = 1, .rq_wqes = 4};
@@ -428,12 +512,15 @@ int main(void)
 		cmocka_unit_test(e_own_counter),
 		cmocka_unit_test(local_2err),
 		cmocka_unit_test(flush_by_wqe),
+		cmocka_unit_test(flush_of_garbage),
+		cmocka_unit_test(late_success_before_flush),
 		cmocka_unit_test(in_order),
 		cmocka_unit_test(peer_silent),
 		cmocka_unit_test(retries_and_timers),
 		cmocka_unit_test(permission),
 		cmocka_unit_test(receiver_not_ready),
 		cmocka_unit_test(receiver_ready_later),
+		cmocka_unit_test(receiver_ready_much_later),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -294,6 +294,72 @@ static void r1_late_fetch_sees_the_new_content(void **state)
 	assert_in_range(n_new, 5, 35);
 }
 
+/* It cannot become another operation, or longer, once it has been begun. */
+static void r1_late_fetch_of_something_else(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+	unsigned n_failed = 0;
+
+	(void)state;
+	cfg.chaos = MLX5SW_CHAOS_FETCH;
+	cfg.lint = MLX5SW_LINT_REPORT;
+	for (unsigned seed = 1; seed <= 40; seed++) {
+		adapter_cqe_t cqe;
+
+		start(&cfg, NULL);
+		adapter_seed = seed;
+		on_packets(MLX5SWI_DROP, 1u << MLX5SWI_WRITE, 0, 1);
+		adapter_write_inline(&a, &b, 1000, "old text", 8, SIGNALLED);
+		adapter_ring(&a);
+		adapter_step();
+		if (seed % 2)
+			a.sq[3] = OP_WRITE_IMM;
+		else
+			a.sq[35] = 12; /* bytes; they still fit */
+		adapter_idle();
+		assert_true(adapter_poll(&a, &cqe));
+		if (cqe.opcode == CQE_REQ_ERR)
+			assert_int_equal(cqe.syndrome, 0x02);
+		n_failed += cqe.opcode == CQE_REQ_ERR;
+		adapter_stop();
+	}
+	assert_in_range(n_failed, 5, 35);
+}
+
+static uint16_t five_blocks(uint32_t to, const char *text)
+{
+	char payload[256] = {0};
+
+	strcpy(payload, text);
+	return adapter_write_inline(&a, &b, to, payload, sizeof(payload), SIGNALLED);
+}
+
+/* Of what was not complete the device has what it fetched. */
+static void r2_device_keeps_its_own(void **state)
+{
+	const adapter_spec_t spec = {.sq_blocks = 8};
+
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		start(NULL, &spec);
+		on_packets(MLX5SWI_DROP, 1u << MLX5SWI_WRITE, 0, 8);
+		for (uint32_t i = 0; i < 8 - 2 * n; i++)
+			adapter_write_inline(&a, &b, 1000 + 8 * i, "old text", 8, SIGNALLED);
+		adapter_ring(&a);
+		adapter_step();
+		five_blocks(4000, "new text");
+		adapter_ring(&a);
+		adapter_idle();
+		for (uint16_t i = 0; i < 8 - 2 * n; i++) {
+			adapter_expect(&a, i, OP_WRITE);
+			assert_memory_equal(b.memory + 1000 + 8 * i, "old text", 8);
+		}
+		assert_memory_equal(b.memory + 4000, "new text", 8);
+		assert_int_equal(adapter_reported("R2"), 1);
+		adapter_stop();
+	}
+}
+
 static void r2_more_than_the_queue_holds(void **state)
 {
 	(void)state;
@@ -380,6 +446,109 @@ static void one_packet_lost_or_repeated(void **state)
 		memcpy(&word, a.memory + 60008, 8);
 		assert_int_equal(word, 1);
 		assert_int_equal(b.qp->counters.executed, 5);
+		if (n % 2 == 0)
+			assert_int_equal(a.qp->counters.packets_resent, 0);
+		end();
+	}
+}
+
+/* What is between two devices is bounded. */
+static void window(void **state)
+{
+	(void)state;
+	start(NULL, NULL);
+	on_packets(MLX5SWI_HOLD, 1u << MLX5SWI_ACK, 0, UINT64_MAX);
+	for (unsigned i = 0; i < 10; i++)
+		adapter_write(&a, &b, 0, 0, 60000, SIGNALLED);
+	adapter_ring(&a);
+	adapter_step();
+	assert_int_equal(a.qp->counters.packets_sent, 256);
+	mlx5swi_rules_clear();
+	mlx5swi_release_held();
+	adapter_idle();
+	for (uint16_t i = 0; i < 10; i++)
+		adapter_expect(&a, i, OP_WRITE);
+	end();
+}
+
+/* What is acknowledged while it waits to be sent again is not sent again. */
+static void late_acknowledgement(void **state)
+{
+	(void)state;
+	start(NULL, NULL);
+	on_packets(MLX5SWI_HOLD, 1u << MLX5SWI_ACK, 0, UINT64_MAX);
+	for (unsigned i = 0; i < 50; i++)
+		adapter_write(&a, &b, 0, 0, 4096, i == 49 ? SIGNALLED : 0);
+	adapter_ring(&a);
+	adapter_step();
+	assert_int_equal(a.qp->counters.packets_sent, 200);
+	adapter_clock = mlx5sw_next_time();
+	mlx5sw_step(); /* the first 64 of them go out again */
+	mlx5swi_rules_clear();
+	mlx5swi_release_held();
+	adapter_idle();
+	adapter_expect(&a, 49, OP_WRITE);
+	assert_in_range(a.qp->counters.packets_resent, 1, 64);
+	end();
+}
+
+/* Answers that no right responder gives. */
+static void forge(int kind, int32_t psn_offset, uint32_t nbytes, uint32_t sqpn_offset)
+{
+	mlx5swi_packet_t *p = mlx5swi_packet_new(b.qp, kind, nbytes);
+
+	assert_non_null(p);
+	p->psn = mlx5swi_psn_add(a.qp->attr.next_send_psn, (uint32_t)psn_offset);
+	p->sqpn += sqpn_offset;
+	memset(p->data, 0xdd, nbytes);
+	mlx5swi_requester_packet(a.qp, p);
+}
+
+static void begin_forged(void)
+{
+	start(NULL, NULL);
+	on_packets(MLX5SWI_HOLD, 1u << MLX5SWI_ACK | 1u << MLX5SWI_READ_DATA, 0, UINT64_MAX);
+	adapter_write(&a, &b, 0, 0, 8, SIGNALLED); /* PSN 0 */
+	adapter_read(&a, &b, 500, 500, 8, SIGNALLED);
+	adapter_ring(&a);
+	adapter_step();
+}
+
+static void end_forged(void)
+{
+	mlx5swi_rules_clear();
+	mlx5swi_release_held();
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE);
+}
+
+static void forged_answers_to_nothing(void **state)
+{
+	(void)state;
+	begin_forged();
+	forge(MLX5SWI_ACK, 1, 0, 1);       /* of another QP */
+	forge(MLX5SWI_ACK, 2, 0, 0);       /* of what was not sent */
+	forge(MLX5SWI_ACK, -1, 0, 0);      /* of what was acknowledged */
+	forge(MLX5SWI_READ_DATA, 0, 8, 0); /* of a WRITE */
+	adapter_step();
+	adapter_expect_none(&a);
+	end_forged();
+	adapter_expect(&a, 1, OP_READ);
+	assert_int_equal(a.memory[500], 0);
+	assert_int_equal(a.qp->counters.packets_resent, 0);
+	end();
+}
+
+static void forged_answers_to_a_read(void **state)
+{
+	(void)state;
+	for (int is_atomic = 0; is_atomic < 2; is_atomic++) {
+		begin_forged();
+		forge(is_atomic ? MLX5SWI_ATOMIC_DATA : MLX5SWI_READ_DATA, 1, is_atomic ? 8 : 9, 0);
+		forge(MLX5SWI_READ_DATA, 1, 8, 0);
+		end_forged();
+		adapter_expect_error(&a, 1, 0x10, 0);
+		assert_int_equal(a.memory[500], 0);
 		end();
 	}
 }
@@ -392,7 +561,7 @@ static uint64_t on_completions(int fault, uint64_t ns)
 				     .qpn = MLX5SWI_ANY,
 				     .index = 1,
 				     .opcode = MLX5SWI_ANY,
-				     .left = 1,
+				     .left = UINT64_MAX,
 				     .ns = ns};
 
 	start(NULL, NULL);
@@ -444,10 +613,16 @@ int main(void)
 		cmocka_unit_test(fences),
 		cmocka_unit_test(r1_overwritten_before_completion),
 		cmocka_unit_test(r1_late_fetch_sees_the_new_content),
+		cmocka_unit_test(r1_late_fetch_of_something_else),
+		cmocka_unit_test(r2_device_keeps_its_own),
 		cmocka_unit_test(r2_more_than_the_queue_holds),
 		cmocka_unit_test(r4_wqe_across_the_end),
 		cmocka_unit_test(r5_index_wraps),
 		cmocka_unit_test(one_packet_lost_or_repeated),
+		cmocka_unit_test(window),
+		cmocka_unit_test(late_acknowledgement),
+		cmocka_unit_test(forged_answers_to_nothing),
+		cmocka_unit_test(forged_answers_to_a_read),
 		cmocka_unit_test(f7_completion_lost),
 		cmocka_unit_test(f8_completion_delayed),
 	};

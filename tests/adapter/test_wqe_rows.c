@@ -120,6 +120,58 @@ static void w2_ds_of_other_blocks(void **state)
 	ends_with("W2");
 }
 
+/* The last one that was produced says more blocks than that. */
+static void w2_past_the_producer(void **state)
+{
+	(void)state;
+	begin();
+	adapter_control(&w, &a, OP_NOP, 0, SIGNALLED);
+	adapter_set_ds(&w, 5);
+	adapter_post(&a, &w);
+	adapter_ring(&a);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_expect(&a, 1, OP_NOP);
+	adapter_expect_none(&a);
+	assert_int_equal(a.qp->counters.wqes, 2);
+	assert_int_equal(a.qp->counters.blocks, 3);
+	ends_with("W2");
+}
+
+static void w2_longer_than_the_queue(void **state)
+{
+	const adapter_spec_t spec = {.sq_blocks = 2};
+
+	(void)state;
+	start(NULL, &spec);
+	adapter_control(&w, &a, OP_NOP, 0, SIGNALLED);
+	adapter_set_ds(&w, 9);
+	adapter_post(&a, &w);
+	a.pi = 2;
+	adapter_ring(&a);
+	adapter_idle();
+	adapter_expect_error(&a, 0, 0x02, 0);
+	adapter_expect_none(&a);
+	adapter_stop();
+}
+
+/* While it waits for those before, a wrong one is looked at once. */
+static void w3_reported_once(void **state)
+{
+	(void)state;
+	begin();
+	adapter_read(&a, &b, 0, 0, 60000, SIGNALLED);
+	adapter_control(&w, &a, OP_UMR, 0, 0);
+	adapter_post(&a, &w);
+	adapter_ring(&a);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_expect(&a, 1, OP_READ);
+	adapter_expect_error(&a, 2, 0x02, 0);
+	assert_non_null(strstr(mlx5sw_report(0), "(1 times)"));
+	ends_with("W3");
+}
+
 static void w3_unknown_opcode(void **state)
 {
 	static const uint8_t opcodes[][2] = {{0x0a, 0},     {OP_UMR, 0},         {0x0f, 0},
@@ -237,6 +289,22 @@ static void w7_unknown_lkey(void **state)
 	write_to(3000);
 	adapter_data(&w, 8, a.mr->lkey ^ 1, local(0));
 	fails(0x04, 0x52);
+	ends_with(NULL);
+}
+
+/* Of an atomic: it is not executed. */
+static void w7_unknown_lkey_of_a_result(void **state)
+{
+	const uint64_t one = 1;
+
+	(void)state;
+	begin();
+	adapter_control(&w, &a, OP_FA, 0, 0);
+	adapter_remote(&w, remote(3000), b.mr->rkey);
+	adapter_operands(&w, &one, 1, 8);
+	adapter_data(&w, 8, a.mr->lkey ^ 1, local(0));
+	fails(0x04, 0x52);
+	assert_int_equal(b.memory[3000], 0);
 	ends_with(NULL);
 }
 
@@ -546,6 +614,9 @@ int main(void)
 		cmocka_unit_test(w1_ds_of_zero),
 		cmocka_unit_test(w1_ds_too_large),
 		cmocka_unit_test(w2_ds_of_other_blocks),
+		cmocka_unit_test(w2_past_the_producer),
+		cmocka_unit_test(w2_longer_than_the_queue),
+		cmocka_unit_test(w3_reported_once),
 		cmocka_unit_test(w3_unknown_opcode),
 		cmocka_unit_test(w3_stale_block),
 		cmocka_unit_test(w4_little_endian),
@@ -553,6 +624,7 @@ int main(void)
 		cmocka_unit_test(w5_index_field),
 		cmocka_unit_test(w6_qpn_field),
 		cmocka_unit_test(w7_unknown_lkey),
+		cmocka_unit_test(w7_unknown_lkey_of_a_result),
 		cmocka_unit_test(w7_lkey_of_another_pd),
 		cmocka_unit_test(w7_past_the_end),
 		cmocka_unit_test(w7_past_the_end_in_the_middle),
