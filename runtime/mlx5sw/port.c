@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LOCALLY_ADMINISTERED 0x02
+#define BY_NUMBER 0xc5 /* others are by TCP: 1 + index */
 #define DEFAULT_PKEY 0xffffu
 #define MTU_4096 5
 #define UNIQUE_LOCAL 0xfd
@@ -65,7 +66,7 @@ static int is_mapped(const uint8_t gid[16])
 static void set_mac(uint32_t host, uint32_t index, uint8_t mac[6])
 {
 	mac[0] = LOCALLY_ADMINISTERED;
-	mac[1] = 0;
+	mac[1] = BY_NUMBER;
 	mac[2] = (uint8_t)index;
 	mac[3] = (uint8_t)(host >> 16);
 	mac[4] = (uint8_t)(host >> 8);
@@ -91,7 +92,7 @@ int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place)
 		place->is_tcp = 1;
 		place->tcp_port = (uint16_t)(gid[10] << 8 | gid[11]);
 		memcpy(place->ipv4, &gid[12], 4);
-	} else if (gid[0] == 0xfe && gid[9] == 0 && gid[11] == 0xff) {
+	} else if (gid[0] == 0xfe && gid[9] == BY_NUMBER && gid[11] == 0xff) {
 		place->host = (uint32_t)gid[13] << 16 | (uint32_t)gid[14] << 8 | gid[15];
 	} else {
 		return ENOENT;

@@ -205,6 +205,21 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 	return mlx5swi_leave(err) ? -err : (ssize_t)n;
 }
 
+/* A private entry point of libibverbs, by which its tools ask. type: as in sysfs, 1 is v2. */
+MLX5SW_API int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index,
+				  int *type)
+{
+	int err;
+
+	mlx5swi_lock();
+	err = check_port(port_num);
+	if (!err)
+		err = check_index("GID", index, MLX5SWI_N_GIDS);
+	if (!err)
+		*type = mlx5swi_context_of(context)->dev->port.gids[index].is_v2;
+	return mlx5swi_leave(err) ? -1 : 0;
+}
+
 int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey)
 {
 	int err;

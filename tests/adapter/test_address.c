@@ -7,8 +7,10 @@ static void gids_of_ethernet(void **state)
 {
 	static const uint32_t types[] = {IBV_GID_TYPE_ROCE_V1, IBV_GID_TYPE_ROCE_V2,
 					 IBV_GID_TYPE_ROCE_V1, IBV_GID_TYPE_ROCE_V2};
+	int ibv_query_gid_type(struct ibv_context *, uint8_t, unsigned, int *); /* not in verbs.h */
 	struct ibv_gid_entry entry, table[8];
 	union ibv_gid gid;
+	int type;
 
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++) {
@@ -16,6 +18,8 @@ static void gids_of_ethernet(void **state)
 		assert_int_equal(entry.gid_type, types[i]);
 		assert_int_equal(entry.gid_index, i);
 		assert_int_equal(entry.port_num, 1);
+		assert_int_equal(ibv_query_gid_type(ctx, 1, i, &type), 0);
+		assert_int_equal(type, types[i] == IBV_GID_TYPE_ROCE_V2);
 		assert_int_equal(ibv_query_gid(ctx, 1, (int)i, &gid), 0);
 		assert_memory_equal(gid.raw, entry.gid.raw, 16);
 	}
@@ -24,6 +28,8 @@ static void gids_of_ethernet(void **state)
 	assert_memory_equal(gid.raw, "\xfe\x80\0\0\0\0\0\0", 8);
 	assert_int_equal(ibv_query_gid_table(ctx, table, 8, 0), 4);
 	assert_int_equal(ibv_query_gid_table(ctx, table, 3, 0), 3);
+	assert_int_equal(ibv_query_gid_type(ctx, 1, 4, &type), -1);
+	expect_refusal(EINVAL, "GID index 4");
 	FAILED(ibv_query_gid_ex(ctx, 1, 4, &entry, 0), EINVAL, "GID index 4");
 	FAILED(ibv_query_gid_ex(ctx, 1, 0, &entry, 1), EINVAL, "flags");
 	assert_int_equal(ibv_query_gid(ctx, 2, 0, &gid), -1);
@@ -111,7 +117,7 @@ static void addresses_that_nobody_has(void **state)
 	static const uint8_t by_tcp[16] = {0xfd, [9] = 0, 18, 103, 10, 0, 0, 1};
 	static const uint8_t host_64[16] = {[10] = 0xff, 0xff, 10, 0, 0, 65};
 	static const uint8_t host_63[16] = {[10] = 0xff, 0xff, 10, 0, 0, 64};
-	static const uint8_t no_eui[16] = {0xfe, 0x80, [8] = 0, 0, 0, 0xff, 0, 0, 0, 9};
+	static const uint8_t no_eui[16] = {0xfe, 0x80, [8] = 0, 0xc5, 0, 0xff, 0, 0, 0, 9};
 	static const uint8_t global[16] = {0x20, 0x01, [15] = 9};
 	mlx5swi_place_t place;
 	uint8_t mac[6];

@@ -30,6 +30,7 @@ static const struct {
 	{"ibv_get_pkey_index", "IBVERBS_1.5"},
 	{"_ibv_query_gid_ex", "IBVERBS_1.11"},
 	{"_ibv_query_gid_table", "IBVERBS_1.11"},
+	{"ibv_query_gid_type", "IBVERBS_PRIVATE_34"}, /* of ibv_devinfo */
 	{"ibv_alloc_pd", "IBVERBS_1.1"},
 	{"ibv_dealloc_pd", "IBVERBS_1.1"},
 	{"ibv_reg_mr", "IBVERBS_1.1"},
