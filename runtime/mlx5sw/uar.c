@@ -14,7 +14,7 @@ static uint8_t *page_new(void)
 	uint8_t *page = mlx5swi_w->pages;
 
 	if (page)
-		memcpy(&mlx5swi_w->pages, page, sizeof(page));
+		memcpy(&mlx5swi_w->pages, page, sizeof(mlx5swi_w->pages));
 	else
 		page = aligned_alloc(MLX5SWI_PAGE, MLX5SWI_PAGE);
 	if (page)
@@ -24,7 +24,7 @@ static uint8_t *page_new(void)
 
 static void page_free(uint8_t *page)
 {
-	memcpy(page, &mlx5swi_w->pages, sizeof(page));
+	memcpy(page, &mlx5swi_w->pages, sizeof(mlx5swi_w->pages));
 	mlx5swi_w->pages = page;
 }
 

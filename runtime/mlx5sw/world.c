@@ -195,7 +195,7 @@ static void world_free(void)
 
 	devices_free();
 	while ((page = mlx5swi_w->pages)) {
-		memcpy(&mlx5swi_w->pages, page, sizeof(page));
+		memcpy(&mlx5swi_w->pages, page, sizeof(mlx5swi_w->pages));
 		free(page);
 	}
 	free(mlx5swi_w);
