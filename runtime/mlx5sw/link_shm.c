@@ -87,18 +87,15 @@ static int is_alone(int fd)
 
 static int make_path(const char *name, char *path, size_t nbytes)
 {
-	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789_-";
 	char boot[9] = "";
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && read(fd, boot, 8) != 8)
 		boot[0] = 0;
 	if (fd >= 0)
 		close(fd);
-	if (strlen(name) > 64 || name[strspn(name, good)])
-		return EINVAL;
-	snprintf(path, nbytes, "/dev/shm/mlx5sw.%u.%s", (unsigned)geteuid(), *name ? name : boot);
-	return 0;
+	int n = snprintf(path, nbytes, "/dev/shm/mlx5sw.%u.%s", (unsigned)geteuid(),
+			 *name ? name : boot);
+	return n < 0 || (size_t)n >= nbytes ? EINVAL : 0;
 }
 
 /* Open the file and pass its gate. The last one to leave may have removed it meanwhile. */

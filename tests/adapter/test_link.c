@@ -3,10 +3,7 @@
 /* Ways between processes. Each test starts processes of its own, which have an adapter each. */
 #include <arpa/inet.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +11,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "fixture.h"
 #include "fixture_verbs.h"
+#include "mlx5sw/step.h"
 
 #define N_BLOCKS 256u
 #define SECONDS 30u
@@ -181,77 +179,43 @@ static void file_of_the_dead_is_begun_anew(void **state)
 	assert_int_equal(access(shm_path, F_OK), -1);
 }
 
-/* Leaves WRITEs in the ring of a peer that is stopped. */
-static int writes_to_nobody(int fd)
-{
-	verbs_end_t e;
-	uint8_t syndrome;
-	if (open_end(&e, fd) || meet(fd))
-		return 1;
-	verbs_write(&e, 0, 99, 1);
-	return verbs_wait(&e, SECONDS, &syndrome) != MLX5_CQE_REQ_ERR;
-}
-
-static int stops_when_told(int fd)
-{
-	verbs_end_t e;
-	if (open_end(&e, fd))
-		return 1;
-	kill(getpid(), SIGSTOP); /* all threads; the peer goes on when we are killed */
-	return 2;
-}
-
-/* Opens an adapter, and leaves after the peer has. */
-static int stays(int fd)
-{
-	char byte;
-	verbs_end_t e;
-	return verbs_open(&e, memory, sizeof(memory), N_BLOCKS) || write(fd, "x", 1) != 1 ||
-	       read(fd, &byte, 1) != 0;
-}
-
-static int visits(int fd)
-{
-	verbs_end_t e;
-	(void)fd;
-	return verbs_open(&e, memory, sizeof(memory), N_BLOCKS);
-}
-
-static int gets_nothing_old(int fd)
-{
-	verbs_end_t e;
-	if (open_end(&e, fd))
-		return 1;
-	usleep(100000);
-	return word(0) != 0 || meet(fd);
-}
-
-/* A host number comes back after 64 others; what was sent to its last owner does not. */
+/* A host number comes back after 64 others; what was sent to its last owner does not. Both ends in
+ * one process: locks belong to open files. */
 static void old_packets_are_not_for_the_next(void **state)
 {
 	(void)state;
-	int witness[2], pair[2], status;
-	char byte;
-	pid_t pids[2];
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, witness), 0);
-	pid_t stayer = start(stays, shm_name, witness[0], witness[1]); /* host 0 */
-	assert_int_equal(read(witness[1], &byte, 1), 1);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	pids[0] = start(writes_to_nobody, shm_name, pair[0], pair[1]);
-	pids[1] = start(stops_when_told, shm_name, pair[1], pair[0]);
-	assert_int_equal(waitpid(pids[1], &status, WUNTRACED), pids[1]);
-	assert_true(WIFSTOPPED(status));
-	assert_int_equal(write(pair[1], "g", 1), 1); /* in its place: go on */
-	assert_int_equal(status_of(pids[0]), 0);
-	kill(pids[1], SIGKILL);
-	assert_int_equal(status_of(pids[1]), 128 + SIGKILL);
-	for (int i = 0; i < 61; i++)
-		assert_int_equal(status_of(start(visits, shm_name, pair[0], pair[1])), 0);
-	close(pair[0]);
-	close(pair[1]);
-	two(gets_nothing_old, gets_nothing_old, shm_name, shm_name);
-	close(witness[1]);
-	assert_int_equal(status_of(stayer), 0);
+	const char *name = shm_name + strlen("shm:");
+	adapter_end_t a, b;
+	mlx5swi_place_t first, old, next;
+	adapter_start(NULL);
+	adapter_pair(&a, &b);
+	struct mlx5swi_engine *e = mlx5swi_w->engine;
+	assert_int_equal(mlx5swi_shm_open(name, &first), 0);
+	struct mlx5swi_shm *sender = e->shm;
+	assert_int_equal(mlx5swi_shm_open(name, &old), 0);
+	struct mlx5swi_shm *receiver = e->shm;
+	for (int i = 0; i < 2; i++) {
+		mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_WRITE, 8);
+		p->dgid[14] = (uint8_t)((old.host + 1) >> 8);
+		p->dgid[15] = (uint8_t)(old.host + 1);
+		e->shm = sender;
+		mlx5swi_shm_send(p);
+		e->shm = receiver;
+		if (i == 0)
+			assert_int_equal(mlx5swi_shm_poll(), 1);
+	}
+	mlx5swi_shm_close();
+	do {
+		if (e->shm)
+			mlx5swi_shm_close();
+		assert_int_equal(mlx5swi_shm_open(name, &next), 0);
+	} while (next.host != old.host);
+	assert_int_equal(mlx5swi_shm_poll(), 0);
+	mlx5swi_shm_close();
+	e->shm = sender;
+	mlx5swi_shm_close();
+	adapter_stop();
+	assert_int_equal(access(shm_path, F_OK), -1);
 }
 
 /* TCP */
@@ -420,6 +384,28 @@ static void f1_cable_between_namespaces(void **state)
 	assert_int_equal(status_of(far_pid), 0);
 }
 
+static void wire_is_checked(void **state)
+{
+	(void)state;
+	adapter_end_t a, b;
+	adapter_start(NULL);
+	adapter_pair(&a, &b);
+	mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_WRITE, 8);
+	size_t nbytes = mlx5swi_packet_wire_nbytes(p);
+	mlx5swi_packet_t *copy = mlx5swi_packet_from_wire(&p->kind, nbytes);
+	assert_non_null(copy);
+	mlx5swi_packet_free(copy);
+	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes - 1));
+	assert_null(mlx5swi_packet_from_wire(&p->kind, 3));
+	p->nbytes = 4096; /* more than there are */
+	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes));
+	p->nbytes = 8;
+	p->kind = MLX5SWI_ACK + 1;
+	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes));
+	mlx5swi_packet_free(p);
+	adapter_stop();
+}
+
 static int refuses(int fd)
 {
 	verbs_end_t e;
@@ -448,6 +434,7 @@ int main(void)
 		cmocka_unit_test(tcp_process_gone),
 		cmocka_unit_test(tcp_garbage),
 		cmocka_unit_test(f1_cable_between_namespaces),
+		cmocka_unit_test(wire_is_checked),
 		cmocka_unit_test(names_are_checked),
 	};
 	snprintf(shm_name, sizeof(shm_name), "shm:test-%u", (unsigned)getpid());

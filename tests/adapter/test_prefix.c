@@ -307,6 +307,31 @@ static void f2_lost_packets_are_repeated(void **state)
 		}
 }
 
+/* Without a timer: who waits for it waits forever. */
+static void each_gap_is_told(void **state)
+{
+	const adapter_spec_t spec = {.host = 1};
+	(void)state;
+	adapter_start(NULL);
+	adapter_make(&a, NULL);
+	adapter_make(&b, &spec);
+	mlx5swi_qp_attr_t to_b = adapter_attr(&a, &b), to_a = adapter_attr(&b, &a);
+	to_b.path.ack_timeout = 0;
+	adapter_init(&a);
+	adapter_init(&b);
+	adapter_modify(&a, &to_b);
+	adapter_modify(&b, &to_a);
+	add_rule(MLX5SWI_DROP, 1u << MLX5SWI_WRITE, 1, 1);
+	add_rule(MLX5SWI_DROP, 1u << MLX5SWI_WRITE, 11, 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint16_t at = adapter_write(&a, &b, 0, 0, 6 * MTU, SIGNALLED);
+		run();
+		adapter_expect(&a, at, OP_WRITE);
+	}
+	assert_int_equal(mlx5swi_rules()->next->n_hits, 1);
+	adapter_stop();
+}
+
 static void f2_executed_and_never_acknowledged(void **state)
 {
 	(void)state;
@@ -448,6 +473,7 @@ int main(void)
 		cmocka_unit_test(repeated_write_is_acknowledged_only),
 		cmocka_unit_test(repeated_write_may_be_written_again),
 		cmocka_unit_test(f2_lost_packets_are_repeated),
+		cmocka_unit_test(each_gap_is_told),
 		cmocka_unit_test(f2_executed_and_never_acknowledged),
 		cmocka_unit_test(s8_late_write_lands),
 		cmocka_unit_test(s8_fence_of_the_requester_does_not_help),

@@ -3,6 +3,7 @@
 /* What the device may do in another order than one thinks, and what it may not. Each "may" has a
  * schedule that shows it; each "never" holds in all that are tried. */
 #include "fixture.h"
+#include <endian.h>
 
 enum { N_SEEDS = 2000 };
 enum { DATA = 0, SIGNAL = 4096 };
@@ -177,6 +178,41 @@ static void m10_signal_on_another_queue_pair(void **state)
 	assert_true(count(data_and_signal, BY_OTHER_QP) > 0);
 }
 
+/* A WRITE with immediate data */
+
+static int received_early(void)
+{
+	return adapter_slot(&b, 0).opcode == 1 && word(&b, DATA + 24) != 0xaaaaaaaaaaaaaaaau;
+}
+
+static int write_imm(uint64_t seed, uint32_t argument)
+{
+	const adapter_spec_t spec = {.host = 1, .rq_wqes = 4};
+	mlx5sw_config_t cfg = adapter_config();
+	adapter_wqe_t w = {.ds = 0};
+	(void)argument;
+	cfg.chaos = MLX5SW_CHAOS_ORDER | MLX5SW_CHAOS_PLACE;
+	adapter_start(&cfg);
+	adapter_seed = seed;
+	adapter_make(&a, NULL);
+	adapter_make(&b, &spec);
+	adapter_connect(&a, &b);
+	memset(a.memory, 0xaa, 4096);
+	adapter_control(&w, &a, OP_WRITE_IMM, 0, 0);
+	adapter_remote(&w, (uintptr_t)b.memory + DATA, b.mr->rkey);
+	adapter_data(&w, 2080, a.mr->lkey, (uintptr_t)a.memory);
+	adapter_post(&a, &w);
+	b.dbr[0] = htobe32(1);
+	adapter_ring(&a);
+	return happens(received_early);
+}
+
+static void receive_completion_says_that_data_is_there(void **state)
+{
+	(void)state;
+	assert_int_equal(count(write_imm, 0), 0);
+}
+
 /* READs */
 
 static int read_and_write(uint64_t seed, uint32_t chaos)
@@ -217,8 +253,9 @@ static void read_sees_earlier_writes(void **state)
 
 /* Atomics: two queue pairs add to one word of host 1, by one device or by two. */
 
-static int add_twice(uint64_t seed, uint32_t n_devices)
+static int add_twice(uint64_t seed, uint32_t argument)
 {
+	const uint32_t n_devices = argument & 15;
 	const adapter_spec_t other = {.host = 0, .device = n_devices - 1};
 	const adapter_spec_t target = {.host = 1, .device = n_devices - 1};
 	const uint64_t one[2] = {1, 0};
@@ -227,7 +264,9 @@ static int add_twice(uint64_t seed, uint32_t n_devices)
 	adapter_make(&d, &target);
 	adapter_connect(&c, &d);
 	d.memory = b.memory;
-	d.mr = ibv_reg_mr(d.pd, b.memory, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+	d.mr = ibv_reg_mr(d.pd, b.memory, 4096,
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC |
+				  (argument & RELAXED_DATA ? IBV_ACCESS_RELAXED_ORDERING : 0));
 	adapter_atomic(&a, &b, OP_FA, 8, one, 8192, DATA, SIGNALLED);
 	adapter_atomic(&c, &d, OP_FA, 8, one, 8192, DATA, SIGNALLED);
 	adapter_ring(&a);
@@ -242,6 +281,7 @@ static void atomics_are_atomic_within_a_device_alone(void **state)
 {
 	(void)state;
 	assert_int_equal(count(add_twice, 1), 0);
+	assert_int_equal(count(add_twice, 1 | RELAXED_DATA), 0);
 	assert_true(count(add_twice, 2) > 0);
 }
 
@@ -253,6 +293,7 @@ int main(void)
 		cmocka_unit_test(writes_of_a_queue_pair_stay_in_order),
 		cmocka_unit_test(m7_relaxed_ordering),
 		cmocka_unit_test(m10_signal_on_another_queue_pair),
+		cmocka_unit_test(receive_completion_says_that_data_is_there),
 		cmocka_unit_test(m11_read_may_see_a_later_write),
 		cmocka_unit_test(read_sees_earlier_writes),
 		cmocka_unit_test(atomics_are_atomic_within_a_device_alone),
