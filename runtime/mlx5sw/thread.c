@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include "step.h"
@@ -45,7 +46,11 @@ int mlx5swi_thread_start(void)
 	if (!t)
 		return ENOMEM;
 	mlx5swi_w->engine->thread = t;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's */
 	int err = pthread_create(&t->id, NULL, main_loop, t);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err) {
 		mlx5swi_w->engine->thread = NULL;
 		free(t);

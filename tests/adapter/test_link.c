@@ -384,6 +384,26 @@ static void f1_cable_between_namespaces(void **state)
 	assert_int_equal(status_of(far_pid), 0);
 }
 
+static int takes_no_signals(int fd)
+{
+	verbs_end_t e;
+	sigset_t set, pending;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	if (verbs_open(&e, memory, sizeof(memory), N_BLOCKS) || sigprocmask(SIG_BLOCK, &set, NULL))
+		return 1;
+	kill(getpid(), SIGUSR1); /* ends the process if a thread takes it */
+	usleep(10000);
+	(void)fd;
+	return sigpending(&pending) || !sigismember(&pending, SIGUSR1);
+}
+
+static void signals_are_the_programs(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(start(takes_no_signals, shm_name, -1, -1)), 0);
+}
+
 static void wire_is_checked(void **state)
 {
 	(void)state;
@@ -434,6 +454,7 @@ int main(void)
 		cmocka_unit_test(tcp_process_gone),
 		cmocka_unit_test(tcp_garbage),
 		cmocka_unit_test(f1_cable_between_namespaces),
+		cmocka_unit_test(signals_are_the_programs),
 		cmocka_unit_test(wire_is_checked),
 		cmocka_unit_test(names_are_checked),
 	};
