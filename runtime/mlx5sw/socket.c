@@ -82,7 +82,7 @@ static int listen_at(const char *dir)
 		      : start_thread();
 	if (bad) {
 		close(at.fd);
-		unlink(at.address.sun_path);
+		mlx5swi_socket_remove(at.address.sun_path);
 	}
 	return bad;
 }
