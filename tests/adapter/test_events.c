@@ -197,6 +197,33 @@ static void acknowledging_twice_does_no_harm(void **state)
 	assert_non_null(strstr(mlx5swi_refusal(), "acknowledged already"));
 }
 
+static struct ibv_async_event got;
+static unsigned n_unlocked;
+static void (*plain_unlock)(void *arg);
+
+/* As a scheduler does: between unlock and lock others run. The third time one acknowledges. */
+static void unlock_and_run_others(void *arg)
+{
+	plain_unlock(arg);
+	if (++n_unlocked == 3)
+		ibv_ack_async_event(&got);
+}
+
+static void s4_destroy_lets_others_acknowledge(void **state)
+{
+	struct ibv_cq *cq = make_cq();
+
+	(void)state;
+	mlx5swi_event_cq((mlx5swi_cq_t *)cq, 4, 1);
+	assert_int_equal(ibv_get_async_event(ctx[0], &got), 0);
+	plain_unlock = mlx5swi_w->hooks.unlock;
+	mlx5swi_w->hooks.unlock = unlock_and_run_others;
+	n_unlocked = 0;
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_true(n_unlocked >= 3);
+	mlx5swi_w->hooks.unlock = plain_unlock;
+}
+
 /* With a thread: a process of a fabric. */
 
 static int setup_process(void **state)
@@ -236,7 +263,6 @@ static void get_waits_for_an_event(void **state)
 	ibv_ack_async_event(&e);
 }
 
-static struct ibv_async_event got;
 static int is_acknowledged;
 
 static void *acknowledge_later(void *arg)
@@ -295,6 +321,7 @@ int main(void)
 		TEST(events_of_verbs_objects),
 		TEST(destroy_drops_events_that_were_not_got),
 		TEST(acknowledging_twice_does_no_harm),
+		TEST(s4_destroy_lets_others_acknowledge),
 		PROCESS_TEST(get_waits_for_an_event),
 		PROCESS_TEST(s4_destroy_waits_for_acknowledgement),
 	};

@@ -162,6 +162,22 @@ static void s1_attributes_out_of_range(void **state)
 #undef BAD
 }
 
+static void s12_uninitialised_attributes(void **state)
+{
+	static const int masks[] = {INIT_MASK, RTR_MASK, RTS_MASK};
+	static const enum ibv_qp_state states[] = {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS};
+	struct ibv_qp *qp = make_qp();
+	struct ibv_qp_attr a;
+
+	(void)state;
+	memset(&a, 0xa5, sizeof(a));
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(move(qp, a, states[i], masks[i]), EINVAL);
+		assert_int_equal(move(qp, good_attr(qp), states[i], masks[i]), 0);
+	}
+	assert_int_equal(ibv_modify_qp(qp, &a, (int)0xa5a5a5a5), EINVAL);
+}
+
 static void reset_zeroes_the_record(void **state)
 {
 	struct ibv_qp *qp = make_qp();
@@ -182,9 +198,9 @@ static void reset_zeroes_the_record(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(query_tells_what_modify_set), TEST(s1_transitions_that_are_not),
-		TEST(s1_each_attribute_is_needed), TEST(s1_attributes_out_of_range),
-		TEST(reset_zeroes_the_record),
+		TEST(query_tells_what_modify_set),  TEST(s1_transitions_that_are_not),
+		TEST(s1_each_attribute_is_needed),  TEST(s1_attributes_out_of_range),
+		TEST(s12_uninitialised_attributes), TEST(reset_zeroes_the_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
