@@ -222,7 +222,7 @@ static void data(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 	e = mlx5swi_entry(qp, r->acked);
 	if (!e->is_answered)
 		return;
-	if (!r->is_decoded || r->decoded != r->acked)
+	if (r->decoded != r->acked)
 		mlx5swi_decode(qp, r->acked, NULL, NULL);
 	if (p->kind == MLX5SWI_READ_DATA)
 		take_read(qp, e, p);

@@ -61,7 +61,7 @@ static int is_overrun(const mlx5swi_cq_t *cq)
 {
 	uint32_t consumed;
 
-	if (cq->is_collapsed || cq->ignores_overrun)
+	if (cq->ignores_overrun)
 		return 0;
 	mlx5swi_load(&consumed, cq->dbr, sizeof(consumed), MLX5SW_DBR);
 	return ((cq->pi - be32toh(consumed)) & 0xffffff) >= 1u << cq->log_size;

@@ -223,7 +223,6 @@ int mlx5swi_decode(mlx5swi_qp_t *qp, uint32_t number, const char **row, const ch
 		p = r->linear;
 	}
 	r->decoded = number;
-	r->is_decoded = 1;
 	return mlx5swi_wqe_decode(p, &r->wqe, row, text);
 }
 

@@ -41,7 +41,7 @@ void mlx5swi_requester_reset(mlx5swi_qp_t *qp)
 	r->packet = r->n_reads = r->ssn = 0;
 	r->una = r->end = r->next = 0;
 	r->retries = r->rnr = r->n_quick = r->has_gap = 0;
-	r->is_timer_old = r->is_cqe_asked = r->is_decoded = r->has_blueflame = 0;
+	r->is_timer_old = r->is_cqe_asked = r->has_blueflame = 0;
 	r->deadline = UINT64_MAX;
 	r->wait = r->cqe_due = 0;
 }

@@ -47,8 +47,8 @@ struct mlx5swi_requester {
 	uint64_t wait;                 /* receiver not ready: nothing is sent until then; or 0 */
 	uint64_t flush_due;            /* ERR: the next flush */
 	uint64_t cqe_due;              /* a fault delays the completion of head; or 0 */
-	uint32_t decoded;              /* number of the WQE in wqe, if it is_decoded */
-	uint8_t is_decoded, has_blueflame;
+	uint32_t decoded;              /* number of the WQE in wqe */
+	uint8_t has_blueflame;
 	uint16_t blueflame_index;
 	uint8_t blueflame[MLX5SWI_BLOCK]; /* a block that came with its doorbell */
 	mlx5swi_wqe_t wqe;

@@ -191,7 +191,7 @@ static void refresh(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 	if (mlx5swi_has_chaos(MLX5SW_CHAOS_FETCH) && e->n_psns &&
 	    mlx5swi_psn_diff(next_psn(qp), r->end) < 0 && mlx5swi_choose(2))
 		mlx5swi_fetch_again(qp, r->at);
-	else if (!r->is_decoded || r->decoded != r->at)
+	else if (r->decoded != r->at)
 		mlx5swi_decode(qp, r->at, NULL, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "fixture.h"
 #include "mlx5sw/fault.h"
+#include "mlx5sw/requester.h"
 
 #define ALL_CHAOS                                                                                  \
 	(MLX5SW_CHAOS_ORDER | MLX5SW_CHAOS_FETCH | MLX5SW_CHAOS_PLACE | MLX5SW_CHAOS_TEAR |        \
@@ -102,6 +103,16 @@ static void side_start(side_t *s, int i)
 		s->e->memory[k] = (uint8_t)draw(256);
 }
 
+/* The order that requester.h promises. */
+static void check_order(const adapter_end_t *e)
+{
+	const struct mlx5swi_requester *r = e->qp->requester;
+
+	assert_true(r->acked - r->head <= r->fetched - r->head);
+	assert_true(r->at - r->acked <= r->fetched - r->acked);
+	assert_true(r->fresh - r->at <= r->fetched - r->at);
+}
+
 /* Keeps no more results in flight than there is room for. */
 static void side_run(side_t *s)
 {
@@ -113,8 +124,10 @@ static void side_run(side_t *s)
 		for (; n && n_posted < N_OPS && n_posted - s->n_done < N_RESULTS; n--)
 			post(s, n_posted++);
 		adapter_ring(s->e);
-		for (n = draw(100); n; n--)
+		for (n = draw(100); n; n--) {
 			mlx5sw_step();
+			check_order(s->e);
+		}
 		if (draw(2))
 			adapter_idle();
 		while (s->n_done < n_posted &&

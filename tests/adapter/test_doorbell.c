@@ -297,6 +297,40 @@ static void d9_record_after_the_only_doorbell(void **state)
 	}
 }
 
+/* The record moves on, without a doorbell, while the device is at work: how many are executed. */
+static uint64_t moved_on(const mlx5sw_config_t *cfg, uint64_t seed)
+{
+	uint64_t n;
+
+	start_as(*cfg);
+	adapter_seed = seed;
+	post(2);
+	adapter_record(&a, 1);
+	adapter_doorbell(&a, 1);
+	mlx5sw_step();
+	adapter_record(&a, 2);
+	adapter_idle();
+	n = b.qp->counters.executed;
+	adapter_stop();
+	return n;
+}
+
+static void d9_record_read_again_or_not(void **state)
+{
+	static const uint64_t expected[] = {[HYBRID] = 2, [DBR] = 1, [DB] = 1};
+	mlx5sw_config_t cfg = adapter_config();
+	uint64_t n = 0;
+
+	(void)state;
+	for (cfg.doorbells = HYBRID; cfg.doorbells <= DB; cfg.doorbells++)
+		assert_int_equal(moved_on(&cfg, 1), expected[cfg.doorbells]);
+	cfg.doorbells = HYBRID;
+	cfg.chaos = MLX5SW_CHAOS_FETCH;
+	for (uint64_t seed = 1; seed <= 100; seed++)
+		n += moved_on(&cfg, seed) - 1;
+	assert_in_range(n, 10, 90);
+}
+
 /* A WQE that comes through the register need not be in memory yet. */
 static void blueflame(uint8_t *page, const adapter_wqe_t *w, unsigned first, unsigned last)
 {
@@ -530,6 +564,7 @@ int main(void)
 		cmocka_unit_test(d7_two_halves),
 		cmocka_unit_test(d7_early),
 		cmocka_unit_test(d9_record_after_the_only_doorbell),
+		cmocka_unit_test(d9_record_read_again_or_not),
 		cmocka_unit_test(blueflame_is_executed),
 		cmocka_unit_test(blueflame_in_pieces),
 		cmocka_unit_test(blueflame_of_one_block),

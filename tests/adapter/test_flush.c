@@ -129,6 +129,26 @@ static void c_collapsed_loses_the_cause(void **state)
 	adapter_stop();
 }
 
+/* Nor does the device look at a record at once that is raised later. */
+static void b_raised_later_takes_a_while(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+
+	(void)state;
+	cfg.timing = MLX5SW_TIMING_CX6;
+	start(&cfg, NULL);
+	adapter_error(&a);
+	adapter_idle();
+	adapter_clock += 1000000;
+	good(0);
+	adapter_ring(&a);
+	adapter_step();
+	adapter_expect_none(&a);
+	adapter_idle();
+	adapter_expect_error(&a, 0, 0x05, 0xf5);
+	adapter_stop();
+}
+
 /* Answers are lost from a certain one on. */
 static void d_executed_but_not_completed(void **state)
 {
@@ -449,6 +469,19 @@ static void receiver_not_ready(void **state)
 	adapter_stop();
 }
 
+static void error_while_the_receiver_is_not_ready(void **state)
+{
+	(void)state;
+	start(NULL, NULL);
+	write_imm(0);
+	adapter_ring(&a);
+	adapter_step();
+	adapter_error(&a);
+	adapter_idle();
+	adapter_expect_error(&a, 0, 0x05, 0xf5);
+	adapter_stop();
+}
+
 /* 7: as often as needed. */
 static void receiver_ready_much_later(void **state)
 {
@@ -507,6 +540,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_errors_complete_all),
 		cmocka_unit_test(b_the_record_counts_in_err),
+		cmocka_unit_test(b_raised_later_takes_a_while),
 		cmocka_unit_test(c_collapsed_loses_the_cause),
 		cmocka_unit_test(d_executed_but_not_completed),
 		cmocka_unit_test(e_own_counter),
@@ -519,6 +553,7 @@ int main(void)
 		cmocka_unit_test(retries_and_timers),
 		cmocka_unit_test(permission),
 		cmocka_unit_test(receiver_not_ready),
+		cmocka_unit_test(error_while_the_receiver_is_not_ready),
 		cmocka_unit_test(receiver_ready_later),
 		cmocka_unit_test(receiver_ready_much_later),
 	};

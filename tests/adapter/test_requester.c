@@ -528,7 +528,7 @@ static void forged_answers_to_nothing(void **state)
 	begin_forged();
 	forge(MLX5SWI_ACK, 1, 0, 1);       /* of another QP */
 	forge(MLX5SWI_ACK, 2, 0, 0);       /* of what was not sent */
-	forge(MLX5SWI_ACK, -1, 0, 0);      /* of what was acknowledged */
+	forge(MLX5SWI_ACK, -2, 0, 0);      /* of what was acknowledged */
 	forge(MLX5SWI_READ_DATA, 0, 8, 0); /* of a WRITE */
 	adapter_step();
 	adapter_expect_none(&a);
