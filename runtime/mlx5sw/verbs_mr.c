@@ -129,7 +129,7 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 				     .fd = fd});
 }
 
-/* A device goes on writing to pages that were pinned, whoever has them by then, and says nothing. */
+/* A device goes on writing to pages that were pinned, whoever has them now, and says nothing. */
 static void look_at_memory(const mlx5swi_mr_t *mr)
 {
 	if (!mr->is_gpu && !mlx5swi_is_mapped(mr->p, mr->nbytes))
