@@ -508,6 +508,7 @@ static void begin_forged(void)
 {
 	start(NULL, NULL);
 	on_packets(MLX5SWI_HOLD, 1u << MLX5SWI_ACK | 1u << MLX5SWI_READ_DATA, 0, UINT64_MAX);
+	memset(b.memory + 500, 0x22, 8);
 	adapter_write(&a, &b, 0, 0, 8, SIGNALLED); /* PSN 0 */
 	adapter_read(&a, &b, 500, 500, 8, SIGNALLED);
 	adapter_ring(&a);
@@ -534,7 +535,7 @@ static void forged_answers_to_nothing(void **state)
 	adapter_expect_none(&a);
 	end_forged();
 	adapter_expect(&a, 1, OP_READ);
-	assert_int_equal(a.memory[500], 0);
+	assert_int_equal(a.memory[500], 0x22);
 	assert_int_equal(a.qp->counters.packets_resent, 0);
 	end();
 }
