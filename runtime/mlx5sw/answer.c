@@ -96,6 +96,10 @@ unsigned mlx5swi_timeout(mlx5swi_qp_t *qp)
 	}
 	if (r->deadline == UINT64_MAX || mlx5swi_now() < r->deadline)
 		return 0;
+	if (mlx5swi_entry(qp, r->acked)->syndrome) { /* it waits for completions before it */
+		r->deadline = UINT64_MAX;
+		return 0;
+	}
 	if (r->n_quick)
 		quick_retry(qp);
 	else
