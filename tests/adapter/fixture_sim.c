@@ -149,9 +149,11 @@ int sim_main(int pe, int n_pes, void *arg)
 	params_t params = {pe, plan->mistake};
 	char byte = 0, bytes[2];
 	(void)n_pes;
-	memset(memories[pe], 0, SIM_NBYTES);
 	if ((pe == 0 && mlx5sw_sim_start(&adapter, &plan->cfg)) ||
-	    boot->allgather(boot->state, &byte, bytes, 1, NULL, 0) || connect_ends(boot, ends))
+	    boot->allgather(boot->state, &byte, bytes, 1, NULL, 0))
+		return 1;
+	memset(memories[pe], 0, SIM_NBYTES); /* now that the last run's devices are gone */
+	if (connect_ends(boot, ends))
 		return 1;
 	if (plan->mistake == SIM_SIGNAL_ON_OTHER_QP && connect_ends(boot, others))
 		return 2;
@@ -159,4 +161,9 @@ int sim_main(int pe, int n_pes, void *arg)
 		return 3;
 	return shmemsim_launch(kernel, &params, sizeof(params), 1, 1, 0, NULL) ||
 	       shmemsim_sync(NULL);
+}
+
+void sim_end(void)
+{
+	mlx5sw_sim_stop(&adapter);
 }

@@ -26,5 +26,6 @@ typedef struct sim_plan {
  * data back with a completion of its own. Wrong data, a missing completion: the run fails. For
  * shmemsim_run and shmemsim_explore, with 2 PEs and a sim_plan_t. */
 int sim_main(int pe, int n_pes, void *plan);
+void sim_end(void); /* after the last run */
 
 #endif

@@ -154,10 +154,12 @@ int verbs_wait(verbs_end_t *e, unsigned seconds, uint8_t *syndrome)
 	uint8_t *cqe = (uint8_t *)e->dv_cq.buf + (e->ci & (e->dv_cq.cqe_cnt - 1)) * 64u;
 	time_t end = time(NULL) + seconds + 1;
 	for (;;) {
-		uint8_t own = __atomic_load_n(&cqe[63], __ATOMIC_ACQUIRE);
+		/* All of the word that the device stores as one. */
+		uint8_t own = __atomic_load_n((uint64_t *)(cqe + 56), __ATOMIC_ACQUIRE) >> 56;
 		if (own >> 4 != MLX5_CQE_INVALID && (own & 1) == (e->ci >> log_n & 1)) {
 			e->ci++;
-			e->dv_cq.dbrec[0] = htobe32(e->ci & 0xffffff);
+			__atomic_store_n(&e->dv_cq.dbrec[0], htobe32(e->ci & 0xffffff),
+					 __ATOMIC_RELEASE);
 			*syndrome = own >> 4 == MLX5_CQE_REQ_ERR ? cqe[55] : 0;
 			return own >> 4;
 		}

@@ -14,7 +14,7 @@
 
 /* What the hooks need; belongs to the caller, and must last as long as the adapter's world. */
 typedef struct mlx5sw_sim {
-	uint32_t is_locked, n_waiting;
+	uint32_t is_locked, is_wanted;
 	uint32_t chaos; /* MLX5SW_CHAOS_ */
 } mlx5sw_sim_t;
 
@@ -37,10 +37,17 @@ static inline int mlx5sw_sim_host(void *arg)
 	return pe < 0 ? 0 : pe;
 }
 
+/* The lock's holder is about to pause, perhaps for ever: a run can end at any access. What it has
+ * done so far comes before what the next world does. */
+static inline void mlx5sw_sim_pause(void *arg)
+{
+	__atomic_store_n(&((mlx5sw_sim_t *)arg)->is_locked, 1, __ATOMIC_RELEASE);
+}
+
 /* What was written before the doorbell was rung may be read from now on. */
 static inline uint64_t mlx5sw_sim_take(void *arg, void *reg)
 {
-	(void)arg;
+	mlx5sw_sim_pause(arg);
 	if (shmemd_arch_ld_relaxed_u64(reg) == UINT64_MAX)
 		return UINT64_MAX;
 	uint64_t v = shmemd_arch_atom_exch_u64(reg, UINT64_MAX);
@@ -96,11 +103,13 @@ static inline void mlx5sw_sim_load(void *arg, void *dst, const void *src, size_t
 {
 	const uint8_t *from = (const uint8_t *)src;
 	uint8_t *to = (uint8_t *)dst;
+	mlx5sw_sim_pause(arg);
 	if (access == MLX5SW_ATOMIC) {
 		mlx5sw_sim_atomic_load((const mlx5sw_sim_t *)arg, dst, src, nbytes);
 		return;
 	}
 	for (size_t n; nbytes; nbytes -= n, from += n, to += n) {
+		mlx5sw_sim_pause(arg);
 		n = mlx5sw_sim_width(from, nbytes);
 		uint64_t word = n == 8   ? shmemd_arch_ld_relaxed_u64(from)
 				: n == 4 ? shmemd_arch_ld_relaxed_u32(from)
@@ -118,6 +127,7 @@ static inline void mlx5sw_sim_store(void *arg, void *dst, const void *src, size_
 	const uint8_t *from = (const uint8_t *)src;
 	uint8_t *to = (uint8_t *)dst;
 	uint64_t word = 0;
+	mlx5sw_sim_pause(arg);
 	if (access == MLX5SW_ATOMIC) {
 		memcpy(&word, src, nbytes);
 		mlx5sw_sim_atomic_store((const mlx5sw_sim_t *)arg, dst, word, nbytes);
@@ -125,6 +135,7 @@ static inline void mlx5sw_sim_store(void *arg, void *dst, const void *src, size_
 	}
 	shmemd_arch_fence_order();
 	for (size_t n; nbytes; nbytes -= n, from += n, to += n) {
+		mlx5sw_sim_pause(arg);
 		n = mlx5sw_sim_width(to, nbytes);
 		memcpy(&word, from, n);
 		if (n == 8)
@@ -140,19 +151,20 @@ static inline void mlx5sw_sim_store(void *arg, void *dst, const void *src, size_
 static inline void mlx5sw_sim_lock(void *arg)
 {
 	mlx5sw_sim_t *s = (mlx5sw_sim_t *)arg;
-	s->n_waiting++;
-	while (__atomic_load_n(&s->is_locked, __ATOMIC_ACQUIRE))
+	while (__atomic_load_n(&s->is_locked, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&s->is_wanted, 1, __ATOMIC_RELAXED);
 		shmemd_arch_spin_hint();
-	s->n_waiting--;
+	}
 	__atomic_store_n(&s->is_locked, 1, __ATOMIC_RELAXED);
 }
 
 static inline void mlx5sw_sim_unlock(void *arg)
 {
 	mlx5sw_sim_t *s = (mlx5sw_sim_t *)arg;
-	__atomic_store_n(&s->is_locked, 0, __ATOMIC_RELEASE);
-	if (s->n_waiting)
+	if (__atomic_load_n(&s->is_wanted, __ATOMIC_RELAXED))
 		shmemsim_changed(1); /* worth another look */
+	__atomic_store_n(&s->is_wanted, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->is_locked, 0, __ATOMIC_RELEASE);
 }
 
 static inline void mlx5sw_sim_devices(void *arg)
@@ -163,16 +175,23 @@ static inline void mlx5sw_sim_devices(void *arg)
 			shmemd_arch_spin_hint();
 }
 
+/* The last run has ended, and with it whoever held the lock: all that was done is behind us. */
+static inline void mlx5sw_sim_settle(mlx5sw_sim_t *s)
+{
+	(void)__atomic_exchange_n(&s->is_locked, 0, __ATOMIC_ACQUIRE);
+	__atomic_store_n(&s->is_wanted, 0, __ATOMIC_RELAXED);
+}
+
 /* Begin a new world, and an agent that runs its devices until the run ends.
  *
  * Callers  one PE's main, once in a run.
- * s        reset here.
+ * s        zeroed before the first run.
  * Returns  0, or an errno value: of mlx5sw_start; EPERM: this is no PE.
  */
 static inline int mlx5sw_sim_start(mlx5sw_sim_t *s, const mlx5sw_config_t *cfg)
 {
 	mlx5sw_hooks_t h;
-	memset(s, 0, sizeof(*s));
+	mlx5sw_sim_settle(s);
 	memset(&h, 0, sizeof(h));
 	s->chaos = cfg->chaos;
 	h.size = sizeof(h);
@@ -187,6 +206,13 @@ static inline int mlx5sw_sim_start(mlx5sw_sim_t *s, const mlx5sw_config_t *cfg)
 	h.unlock = mlx5sw_sim_unlock;
 	int err = mlx5sw_start(cfg, &h);
 	return err ? err : shmemsim_agent("mlx5", mlx5sw_sim_devices, NULL) ? EPERM : 0;
+}
+
+/* mlx5sw_stop, after the last run. */
+static inline void mlx5sw_sim_stop(mlx5sw_sim_t *s)
+{
+	mlx5sw_sim_settle(s);
+	mlx5sw_stop();
 }
 
 #endif
