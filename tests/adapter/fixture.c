@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "mlx5sw/fault.h"
 
 #define MAX_ALLOCATED 256u
 #define MAX_TURNS 10000000u
@@ -397,6 +398,27 @@ void adapter_expect_clean(void)
 {
 	if (mlx5sw_failed())
 		fail_msg("%s", mlx5sw_report(0));
+}
+
+void adapter_packets(int fault, uint32_t kinds, uint64_t after, uint64_t left)
+{
+	const mlx5swi_rule_t rule = {.fault = fault,
+				     .host = MLX5SWI_ANY,
+				     .device = MLX5SWI_ANY,
+				     .qpn = MLX5SWI_ANY,
+				     .kind = kinds,
+				     .index = MLX5SWI_ANY,
+				     .opcode = MLX5SWI_ANY,
+				     .after = after,
+				     .left = left};
+
+	assert_int_equal(mlx5swi_rule_add(&rule), 0);
+}
+
+void adapter_release(void)
+{
+	mlx5swi_rules_clear();
+	mlx5swi_release_held();
 }
 
 mlx5swi_send_state_t adapter_send_state(const adapter_end_t *e)

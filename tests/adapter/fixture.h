@@ -121,6 +121,10 @@ void adapter_expect(adapter_end_t *e, uint16_t counter, uint8_t wqe_opcode);
 void adapter_expect_error(adapter_end_t *e, uint16_t counter, uint8_t syndrome, uint8_t vendor);
 void adapter_expect_none(adapter_end_t *e);
 
+/* A rule for packets of all hosts: mlx5swi_fault; bits 1 << mlx5swi_kind, 0: all. */
+void adapter_packets(int fault, uint32_t kinds, uint64_t after, uint64_t left);
+void adapter_release(void); /* no rules any more; what was held comes */
+
 int adapter_reported(const char *row); /* how many queues have this row of lint */
 void adapter_expect_clean(void);       /* lint has found nothing */
 mlx5swi_send_state_t adapter_send_state(const adapter_end_t *e);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Operations from doorbell to completion, and rows R of the adapter's table. */
-#include <endian.h>
 #include "fixture.h"
 #include "mlx5sw/fault.h"
 
@@ -34,22 +33,6 @@ static void go(void)
 {
 	adapter_ring(&a);
 	adapter_idle();
-}
-
-/* What the fault rule does to packets of both hosts. */
-static void on_packets(int fault, uint32_t kinds, uint64_t after, uint64_t left)
-{
-	const mlx5swi_rule_t rule = {.fault = fault,
-				     .host = MLX5SWI_ANY,
-				     .device = MLX5SWI_ANY,
-				     .qpn = MLX5SWI_ANY,
-				     .kind = kinds,
-				     .index = MLX5SWI_ANY,
-				     .opcode = MLX5SWI_ANY,
-				     .after = after,
-				     .left = left};
-
-	assert_int_equal(mlx5swi_rule_add(&rule), 0);
 }
 
 static void write_of_each_length(void **state)
@@ -183,7 +166,7 @@ static void psn_wraps(void **state)
 	attr.next_send_psn = attr.next_rcv_psn = 0xfffffd;
 	adapter_modify(&a, &attr);
 	fill(a.memory, 20000);
-	on_packets(MLX5SWI_DROP, 0, 4, 1);
+	adapter_packets(MLX5SWI_DROP, 0, 4, 1);
 	adapter_write(&a, &a, 0, 30000, 10000, SIGNALLED);
 	adapter_read(&a, &a, 50000, 30000, 10000, SIGNALLED);
 	go();
@@ -208,8 +191,8 @@ static void reads_in_flight(void **state)
 		attr = adapter_attr(&a, &a);
 		attr.log_sra_max = attr.log_rra_max = log;
 		adapter_modify(&a, &attr);
-		on_packets(MLX5SWI_HOLD, 1u << MLX5SWI_READ_DATA | 1u << MLX5SWI_ATOMIC_DATA, 0,
-			   UINT64_MAX);
+		adapter_packets(MLX5SWI_HOLD, 1u << MLX5SWI_READ_DATA | 1u << MLX5SWI_ATOMIC_DATA,
+				0, UINT64_MAX);
 		for (unsigned i = 0; i < 20; i++)
 			if (i % 2)
 				adapter_read(&a, &a, 0, 100, 8, 0);
@@ -220,8 +203,7 @@ static void reads_in_flight(void **state)
 		adapter_step();
 		assert_int_equal(a.qp->counters.packets_sent - a.qp->counters.packets_resent,
 				 1u << log);
-		mlx5swi_rules_clear();
-		mlx5swi_release_held();
+		adapter_release();
 		adapter_idle();
 		adapter_expect(&a, 20, OP_NOP);
 		end();
@@ -234,15 +216,14 @@ static void fences(void **state)
 	(void)state;
 	for (uint8_t mode = 0; mode < 5; mode++) {
 		start(NULL, NULL);
-		on_packets(MLX5SWI_HOLD, 1u << MLX5SWI_READ_DATA, 0, UINT64_MAX);
+		adapter_packets(MLX5SWI_HOLD, 1u << MLX5SWI_READ_DATA, 0, UINT64_MAX);
 		fill(a.memory, 64);
 		adapter_read(&a, &b, 1000, 1000, 8, 0);
 		adapter_write(&a, &b, 0, 1000, 8, (uint8_t)(SIGNALLED | mode << 5));
 		adapter_ring(&a);
 		adapter_step();
 		assert_int_equal(b.qp->counters.executed, mode >= 2 ? 1 : 2);
-		mlx5swi_rules_clear();
-		mlx5swi_release_held();
+		adapter_release();
 		adapter_idle();
 		adapter_expect(&a, 1, OP_WRITE);
 		assert_memory_equal(b.memory + 1000, a.memory, 8);
@@ -254,10 +235,10 @@ static void r1_overwritten_before_completion(void **state)
 {
 	(void)state;
 	start(NULL, NULL);
-	on_packets(MLX5SWI_DELAY, 1u << MLX5SWI_ACK, 0, 1);
+	adapter_packets(MLX5SWI_DELAY, 1u << MLX5SWI_ACK, 0, 1);
 	adapter_write(&a, &b, 0, 1000, 8, SIGNALLED);
 	mlx5swi_rules_clear();
-	on_packets(MLX5SWI_DROP, 1u << MLX5SWI_ACK, 0, 1);
+	adapter_packets(MLX5SWI_DROP, 1u << MLX5SWI_ACK, 0, 1);
 	adapter_ring(&a);
 	adapter_step();
 	adapter_expect_none(&a);
@@ -280,7 +261,7 @@ static void r1_late_fetch_sees_the_new_content(void **state)
 	for (unsigned seed = 1; seed <= 40; seed++) {
 		start(&cfg, NULL);
 		adapter_seed = seed;
-		on_packets(MLX5SWI_DROP, 1u << MLX5SWI_WRITE, 0, 1);
+		adapter_packets(MLX5SWI_DROP, 1u << MLX5SWI_WRITE, 0, 1);
 		adapter_write_inline(&a, &b, 1000, "old text", 8, SIGNALLED);
 		adapter_ring(&a);
 		adapter_step();
@@ -308,7 +289,7 @@ static void r1_late_fetch_of_something_else(void **state)
 
 		start(&cfg, NULL);
 		adapter_seed = seed;
-		on_packets(MLX5SWI_DROP, 1u << MLX5SWI_WRITE, 0, 1);
+		adapter_packets(MLX5SWI_DROP, 1u << MLX5SWI_WRITE, 0, 1);
 		adapter_write_inline(&a, &b, 1000, "old text", 8, SIGNALLED);
 		adapter_ring(&a);
 		adapter_step();
@@ -342,7 +323,7 @@ static void r2_device_keeps_its_own(void **state)
 	(void)state;
 	for (unsigned n = 0; n < 2; n++) {
 		start(NULL, &spec);
-		on_packets(MLX5SWI_DROP, 1u << MLX5SWI_WRITE, 0, 8);
+		adapter_packets(MLX5SWI_DROP, 1u << MLX5SWI_WRITE, 0, 8);
 		for (uint32_t i = 0; i < 8 - 2 * n; i++)
 			adapter_write_inline(&a, &b, 1000 + 8 * i, "old text", 8, SIGNALLED);
 		adapter_ring(&a);
@@ -364,7 +345,7 @@ static void r2_more_than_the_queue_holds(void **state)
 {
 	(void)state;
 	start(NULL, NULL);
-	on_packets(MLX5SWI_HOLD, 1u << MLX5SWI_ACK, 0, UINT64_MAX);
+	adapter_packets(MLX5SWI_HOLD, 1u << MLX5SWI_ACK, 0, UINT64_MAX);
 	for (unsigned i = 0; i < 60; i++)
 		adapter_write(&a, &b, 0, 1000, 8, 0);
 	adapter_ring(&a);
@@ -418,188 +399,6 @@ static void r5_index_wraps(void **state)
 	end();
 }
 
-/* Any one packet of a conversation may be lost, or come twice. */
-static void one_packet_lost_or_repeated(void **state)
-{
-	const uint64_t operands[2] = {1, 0};
-
-	(void)state;
-	for (uint32_t n = 0; n < 60; n++) {
-		uint64_t word;
-
-		start(NULL, NULL);
-		fill(a.memory, 8192);
-		fill(b.memory + 30000, 8192);
-		on_packets(n % 2 ? MLX5SWI_DROP : MLX5SWI_DUPLICATE, 0, n / 2, 1);
-		adapter_write(&a, &b, 0, 0, 5000, 0);
-		adapter_atomic(&a, &b, OP_FA, 8, operands, 60000, 20000, SIGNALLED);
-		adapter_read(&a, &b, 40000, 30000, 5000, 0);
-		adapter_atomic(&a, &b, OP_FA, 8, operands, 60008, 20000, 0);
-		adapter_write(&a, &b, 5000, 5000, 3000, SIGNALLED);
-		go();
-		adapter_expect(&a, 1, OP_FA);
-		adapter_expect(&a, 4, OP_WRITE);
-		assert_memory_equal(b.memory, a.memory, 8000);
-		assert_memory_equal(a.memory + 40000, b.memory + 30000, 5000);
-		memcpy(&word, b.memory + 20000, 8);
-		assert_int_equal(word, 2);
-		memcpy(&word, a.memory + 60008, 8);
-		assert_int_equal(word, 1);
-		assert_int_equal(b.qp->counters.executed, 5);
-		if (n % 2 == 0)
-			assert_int_equal(a.qp->counters.packets_resent, 0);
-		end();
-	}
-}
-
-/* What is between two devices is bounded. */
-static void window(void **state)
-{
-	(void)state;
-	start(NULL, NULL);
-	on_packets(MLX5SWI_HOLD, 1u << MLX5SWI_ACK, 0, UINT64_MAX);
-	for (unsigned i = 0; i < 10; i++)
-		adapter_write(&a, &b, 0, 0, 60000, SIGNALLED);
-	adapter_ring(&a);
-	adapter_step();
-	assert_int_equal(a.qp->counters.packets_sent, 256);
-	mlx5swi_rules_clear();
-	mlx5swi_release_held();
-	adapter_idle();
-	for (uint16_t i = 0; i < 10; i++)
-		adapter_expect(&a, i, OP_WRITE);
-	end();
-}
-
-/* What is acknowledged while it waits to be sent again is not sent again. */
-static void late_acknowledgement(void **state)
-{
-	(void)state;
-	start(NULL, NULL);
-	on_packets(MLX5SWI_HOLD, 1u << MLX5SWI_ACK, 0, UINT64_MAX);
-	for (unsigned i = 0; i < 50; i++)
-		adapter_write(&a, &b, 0, 0, 4096, i == 49 ? SIGNALLED : 0);
-	adapter_ring(&a);
-	adapter_step();
-	assert_int_equal(a.qp->counters.packets_sent, 200);
-	adapter_clock = mlx5sw_next_time();
-	mlx5sw_step(); /* the first 64 of them go out again */
-	mlx5swi_rules_clear();
-	mlx5swi_release_held();
-	adapter_idle();
-	adapter_expect(&a, 49, OP_WRITE);
-	assert_in_range(a.qp->counters.packets_resent, 1, 64);
-	end();
-}
-
-/* Answers that no right responder gives. */
-static void forge(int kind, int32_t psn_offset, uint32_t nbytes, uint32_t sqpn_offset)
-{
-	mlx5swi_packet_t *p = mlx5swi_packet_new(b.qp, kind, nbytes);
-
-	assert_non_null(p);
-	p->psn = mlx5swi_psn_add(a.qp->attr.next_send_psn, (uint32_t)psn_offset);
-	p->sqpn += sqpn_offset;
-	memset(p->data, 0xdd, nbytes);
-	mlx5swi_requester_packet(a.qp, p);
-}
-
-static void begin_forged(void)
-{
-	start(NULL, NULL);
-	on_packets(MLX5SWI_HOLD, 1u << MLX5SWI_ACK | 1u << MLX5SWI_READ_DATA, 0, UINT64_MAX);
-	memset(b.memory + 500, 0x22, 8);
-	adapter_write(&a, &b, 0, 0, 8, SIGNALLED); /* PSN 0 */
-	adapter_read(&a, &b, 500, 500, 8, SIGNALLED);
-	adapter_ring(&a);
-	adapter_step();
-}
-
-static void end_forged(void)
-{
-	mlx5swi_rules_clear();
-	mlx5swi_release_held();
-	adapter_idle();
-	adapter_expect(&a, 0, OP_WRITE);
-}
-
-static void forged_answers_to_nothing(void **state)
-{
-	(void)state;
-	begin_forged();
-	forge(MLX5SWI_ACK, 1, 0, 1);       /* of another QP */
-	forge(MLX5SWI_ACK, 2, 0, 0);       /* of what was not sent */
-	forge(MLX5SWI_ACK, -2, 0, 0);      /* of what was acknowledged */
-	forge(MLX5SWI_READ_DATA, 0, 8, 0); /* of a WRITE */
-	adapter_step();
-	adapter_expect_none(&a);
-	end_forged();
-	adapter_expect(&a, 1, OP_READ);
-	assert_int_equal(a.memory[500], 0x22);
-	assert_int_equal(a.qp->counters.packets_resent, 0);
-	end();
-}
-
-static void forged_answers_to_a_read(void **state)
-{
-	(void)state;
-	for (int is_atomic = 0; is_atomic < 2; is_atomic++) {
-		begin_forged();
-		forge(is_atomic ? MLX5SWI_ATOMIC_DATA : MLX5SWI_READ_DATA, 1, is_atomic ? 8 : 9, 0);
-		forge(MLX5SWI_READ_DATA, 1, 8, 0);
-		end_forged();
-		adapter_expect_error(&a, 1, 0x10, 0);
-		assert_int_equal(a.memory[500], 0);
-		end();
-	}
-}
-
-static uint64_t on_completions(int fault, uint64_t ns)
-{
-	const mlx5swi_rule_t rule = {.fault = fault,
-				     .host = MLX5SWI_ANY,
-				     .device = MLX5SWI_ANY,
-				     .qpn = MLX5SWI_ANY,
-				     .index = 1,
-				     .opcode = MLX5SWI_ANY,
-				     .left = UINT64_MAX,
-				     .ns = ns};
-
-	start(NULL, NULL);
-	assert_int_equal(mlx5swi_rule_add(&rule), 0);
-	for (unsigned i = 0; i < 3; i++)
-		adapter_write(&a, &b, 0, 1000, 8, SIGNALLED);
-	adapter_ring(&a);
-	return adapter_clock;
-}
-
-static void f7_completion_lost(void **state)
-{
-	(void)state;
-	on_completions(MLX5SWI_LOSE_CQE, 0);
-	adapter_idle();
-	adapter_expect(&a, 0, OP_WRITE);
-	adapter_expect(&a, 2, OP_WRITE);
-	end();
-}
-
-/* Later ones wait behind it. */
-static void f8_completion_delayed(void **state)
-{
-	uint64_t before;
-
-	(void)state;
-	before = on_completions(MLX5SWI_DELAY_CQE, 5000000);
-	adapter_step();
-	adapter_expect(&a, 0, OP_WRITE);
-	adapter_expect_none(&a);
-	adapter_idle();
-	assert_in_range(adapter_clock - before, 5000000, 5000010);
-	adapter_expect(&a, 1, OP_WRITE);
-	adapter_expect(&a, 2, OP_WRITE);
-	end();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -619,13 +418,6 @@ int main(void)
 		cmocka_unit_test(r2_more_than_the_queue_holds),
 		cmocka_unit_test(r4_wqe_across_the_end),
 		cmocka_unit_test(r5_index_wraps),
-		cmocka_unit_test(one_packet_lost_or_repeated),
-		cmocka_unit_test(window),
-		cmocka_unit_test(late_acknowledgement),
-		cmocka_unit_test(forged_answers_to_nothing),
-		cmocka_unit_test(forged_answers_to_a_read),
-		cmocka_unit_test(f7_completion_lost),
-		cmocka_unit_test(f8_completion_delayed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
