@@ -97,11 +97,14 @@ static uint64_t spread(uint8_t bytes)
 
 void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now)
 {
-	uint64_t wide = spread(bytes);
-	if (c->n && (bytes & ~c->known) == 0 && ((c->writes[c->n - 1].value ^ now) & wide) == 0)
-		return;
+	uint64_t seen = spread(bytes & c->known);
 	if (!c->n)
 		(void)shmemsimi_cell_write(c, bytes, now, 0);
+	else if (!((c->writes[c->n - 1].value ^ now) & seen))
+		bytes &= (uint8_t)~c->known; /* the others have their history */
+	if (!bytes)
+		return;
+	uint64_t wide = spread(bytes);
 	for (uint32_t i = 0; i < c->n; i++) {
 		shmemsimi_write_t *w = &c->writes[i];
 		w->value = (w->value & ~wide) | (now & wide);
@@ -130,9 +133,11 @@ static void merge_oldest(shmemsimi_cell_t *c)
 	shmemsimi_write_t *from = &c->writes[0], *to = &c->writes[1];
 	to->bytes |= from->bytes;
 	to->strong |= from->strong;
-	to->scope = from->scope > to->scope ? from->scope : to->scope;
-	for (int d = 0; d < N_DISTANCES; d++)
-		shmemsimi_view_join(&to->views[d], from->views[d]);
+	to->is_merged = 1;
+	for (int d = N_DISTANCES; d-- > WITHIN_CTA;) { /* the nearest is handed the most */
+		shmemsimi_view_join(&to->views[d], from->views[WITHIN_CTA]);
+		shmemsimi_view_join(&to->views[d], to->views[WITHIN_CTA]);
+	}
 }
 
 static void make_room(shmemsimi_cell_t *c, uint8_t bytes)
@@ -160,7 +165,7 @@ shmemsimi_write_t *shmemsimi_cell_write(shmemsimi_cell_t *c, uint8_t bytes, uint
 		w->views[d] = NULL;
 	w->time = time;
 	w->bytes = bytes;
-	w->scope = w->strong = w->is_rmw = 0;
+	w->scope = w->strong = w->is_rmw = w->is_merged = 0;
 	w->value = (before & ~wide) | (value & wide);
 	return w;
 }

@@ -51,11 +51,10 @@ static int is_own_stack(const shmemsimi_fiber_t *f, const void *p)
 
 static shmemsimi_place_t place_of(const shmemsimi_fiber_t *f)
 {
-	shmemsimi_place_t p = {UINT32_MAX, 0, 0, f->pe};
+	shmemsimi_place_t p = {f, UINT32_MAX, 0, f->pe};
 	if (f->kind == KIND_LANE) {
 		p.grid = f->grid->id;
 		p.block = f->thread.block;
-		p.tid = f->thread.tid;
 	}
 	return p;
 }
@@ -146,14 +145,25 @@ static const shmemsimi_write_t *choose(const shmemsimi_cell_t *c, uint8_t bytes,
 	return from[n > 1 && !is_forced() ? shmemsimi_choose_age(n) : 0];
 }
 
+static shmemsimi_loaded_t *place_to_remember(shmemsimi_sight_t *s, shmemsimi_loaded_t what)
+{
+	for (int i = 0; i < SHMEMSIMI_N_LOADED; i++) {
+		shmemsimi_loaded_t *l = &s->loaded[i];
+		if (l->view && l->cell == what.cell && l->bytes == what.bytes &&
+		    l->distance == what.distance)
+			return l;
+	}
+	shmemsimi_loaded_t *l = &s->loaded[s->next_loaded++ % SHMEMSIMI_N_LOADED];
+	shmemsimi_view_drop(&l->view);
+	*l = what;
+	return l;
+}
+
 /* A relaxed load followed by an acquire load of the same word acquires what both have read. */
 static void remember(shmemsimi_sight_t *s, uint32_t cell, const shmemsimi_write_t *w, int d)
 {
-	shmemsimi_loaded_t *l = &s->loaded[s->next_loaded++ % SHMEMSIMI_N_LOADED];
-	l->cell = cell;
-	l->bytes = w->bytes;
-	l->distance = (uint8_t)d;
-	shmemsimi_view_copy(&l->view, w->views[d]);
+	shmemsimi_loaded_t what = {cell, w->bytes, (uint8_t)d, NULL};
+	shmemsimi_view_join(&place_to_remember(s, what)->view, w->views[d]);
 }
 
 static void recall(shmemsimi_sight_t *s, uint32_t cell, uint8_t bytes, int scope)
@@ -165,15 +175,25 @@ static void recall(shmemsimi_sight_t *s, uint32_t cell, uint8_t bytes, int scope
 	}
 }
 
+static int distance_to(const shmemsimi_fiber_t *f, const shmemsimi_write_t *w)
+{
+	return w->is_merged ? WITHIN_CTA : distance(place_of(f), w->place);
+}
+
+/* Is w morally strong with an access of this scope at this distance? */
+static int is_ordered(const shmemsimi_write_t *w, int d, int scope)
+{
+	return w->strong && w->scope >= d && scope >= d;
+}
+
 /* f has read w from c by a strong access of this scope. */
 static void receive(shmemsimi_fiber_t *f, const shmemsimi_cell_t *c, const shmemsimi_write_t *w,
 		    int scope, int is_acquire)
 {
-	int d = distance(place_of(f), w->place);
-	int is_ordered = w->strong && w->scope >= d && scope >= d; /* morally strong */
+	int d = distance_to(f, w);
 	if (is_acquire)
 		recall(&f->sight, c->index, w->bytes, scope);
-	if (!is_ordered || !w->views[d])
+	if (!is_ordered(w, d, scope) || !w->views[d])
 		return;
 	if (is_acquire) {
 		shmemsimi_view_join(&f->sight.current, w->views[d]);
@@ -203,9 +223,10 @@ static int load_cell(shmemsimi_fiber_t *f, const void *p, uint32_t nbytes, int a
 
 /* Stores */
 
+/* A fiber that has ended may have left its memory to one of a later grid. */
 static int is_same_thread(shmemsimi_place_t a, shmemsimi_place_t b)
 {
-	return a.grid == b.grid && a.block == b.block && a.tid == b.tid && a.pe == b.pe;
+	return a.fiber == b.fiber && a.grid == b.grid;
 }
 
 /* A release operation on a word also covers the thread's later strong writes to it. */
@@ -213,8 +234,8 @@ static void inherit_own(const shmemsimi_cell_t *c, shmemsimi_write_t *w)
 {
 	for (uint32_t i = c->n - 1u; i-- > 0;) {
 		const shmemsimi_write_t *o = &c->writes[i];
-		if (!o->strong || o->is_rmw || !(o->bytes & w->bytes) ||
-		    !is_same_thread(o->place, w->place))
+		int is_own = o->is_merged || is_same_thread(o->place, w->place);
+		if (!o->strong || o->is_rmw || !(o->bytes & w->bytes) || !is_own)
 			continue;
 		for (int d = 0; d < N_DISTANCES; d++)
 			shmemsimi_view_join(&w->views[d], o->views[d]);
@@ -269,13 +290,12 @@ void shmemsim_updated(const void *p, uint32_t nbytes, int access, int is_written
 	const shmemsimi_write_t *read = &c->writes[c->n - 1];
 	while (read > c->writes && !(read->bytes & bytes))
 		read--;
-	int from = distance(place_of(f), read->place);
-	int is_ordered = read->strong && read->scope >= from && scope_of(access) >= from;
+	int from = distance_to(f, read), has_sequence = is_ordered(read, from, scope_of(access));
 	see(f, c, bytes, read->time);
 	receive(f, c, read, scope_of(access), 0);
 	if (!is_written)
 		return;
-	for (int d = 0; is_ordered && d < N_DISTANCES; d++)
+	for (int d = 0; has_sequence && d < N_DISTANCES; d++)
 		views[d] = shmemsimi_view_ref(read->views[d]);
 	clock_of_writes++;
 	shmemsimi_write_t *w = append(f, c, bytes, load_in_place(p, nbytes), access);

@@ -56,7 +56,8 @@ void shmemsimi_view_copy(shmemsimi_view_t **v, shmemsimi_view_t *other); /* *v =
 #define SHMEMSIMI_N_WRITES 4
 
 typedef struct shmemsimi_place {
-	uint32_t grid, block, tid; /* grid UINT32_MAX: a host fiber or agent */
+	const struct shmemsimi_fiber *fiber; /* not to be looked into: it may have ended */
+	uint32_t grid, block;                /* grid UINT32_MAX: a host fiber or agent */
 	int pe;
 } shmemsimi_place_t;
 
@@ -66,7 +67,8 @@ typedef struct shmemsimi_write {
 	uint8_t scope;  /* shmemsimi_distance up to which it is strong */
 	uint8_t strong; /* 0: weak, takes no part in synchronisation */
 	uint8_t is_rmw;
-	uint64_t value; /* all 8 bytes as they were then */
+	uint8_t is_merged; /* stands for several: orders whoever reads it */
+	uint64_t value;    /* all 8 bytes as they were then */
 	shmemsimi_place_t place;
 	shmemsimi_view_t *views[N_DISTANCES]; /* handed to a reader at that distance */
 } shmemsimi_write_t;

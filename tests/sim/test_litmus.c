@@ -144,6 +144,11 @@ static const litmus_t table[] = {
 	 "st.weak x 1; st.release.sys y 1 | st.relaxed.sys y 2 |"
 	 "ld.relaxed.sys a y; ld.acquire.sys c y; ld.weak b x",
 	 "a=1 b=0 c=2", FORBIDDEN},
+	{"acquire after polling another word", GPUS,
+	 "st.weak x 1; st.release.sys y 1; st.release.sys z 1 | st.relaxed.sys y 2 |"
+	 "ld.relaxed.sys a y; ld.relaxed.sys h z; ld.relaxed.sys h z; ld.relaxed.sys h z;"
+	 "ld.relaxed.sys h z; ld.acquire.sys c y; ld.weak b x",
+	 "a=1 b=0 c=2", FORBIDDEN},
 	{"acquire of another word", GPUS,
 	 "st.weak x 1; st.release.sys y 1 | ld.relaxed.sys a y; ld.acquire.sys c z; ld.weak b x",
 	 "a=1 b=0", ALLOWED},

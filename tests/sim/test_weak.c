@@ -141,6 +141,42 @@ static void byte_flags(const void *params)
 	}
 }
 
+/* As many, ordered only within the block of one writer and the reader. */
+static void byte_flags_of_block(const void *params)
+{
+	uint32_t block = shmemd_arch_block(), tid = shmemd_arch_tid();
+	uint8_t seen = 1;
+	(void)params;
+	if (block == 0 && tid == 0) {
+		shmemd_arch_st_data_u32(&mem.u32[4], 7);
+		shmemdi_cpu_fence(SHMEMSIM_FENCE | SHMEMSIM_SCOPE_CTA);
+		(void)shmemsim_access(&mem.u8[0], 1, SHMEMSIM_ST_RELAXED | SHMEMSIM_SCOPE_CTA,
+				      &seen);
+		mem.u8[0] = seen;
+	} else if (block == 0) {
+		(void)shmemsim_access(&mem.u8[0], 1, SHMEMSIM_LD_RELAXED | SHMEMSIM_SCOPE_CTA,
+				      &seen);
+		shmemdi_cpu_fence(SHMEMSIM_FENCE | SHMEMSIM_SCOPE_CTA);
+		CHECK(!seen || shmemd_arch_ld_data_u32(&mem.u32[4]) == 7);
+	} else if (tid == 0) {
+		shmemd_arch_st_data_u8(&mem.u8[block], 1);
+	}
+}
+
+/* A flag's neighbour is looked at for the first time together with it: the flag stays a flag. */
+static void wide_look(const void *params)
+{
+	(void)params;
+	if (shmemd_arch_block() == 0) {
+		shmemd_arch_st_data_u32(&mem.u32[4], 7);
+		shmemd_arch_st_release_u32(&mem.u32[0], 1);
+	} else if (shmemd_arch_block() == 1) {
+		(void)shmemd_arch_ld_data_u64(&mem.u64[0]);
+	} else if (shmemd_arch_ld_acquire_u32(&mem.u32[0])) {
+		CHECK(shmemd_arch_ld_data_u32(&mem.u32[4]) == 7);
+	}
+}
+
 static void test_kernels(void **state)
 {
 	(void)state;
@@ -153,6 +189,59 @@ static void test_kernels(void **state)
 	run_many(scratch, 2, 64);
 	run_many(neighbours, 3, 1);
 	run_many(byte_flags, 10, 1);
+	run_many(byte_flags_of_block, 6, 2);
+	run_many(wide_look, 3, 1);
+}
+
+/* Agents are threads of their own: a store of one does not go on with what another released. */
+static uint32_t n_stale, n_ended;
+
+static void releases(void *unused)
+{
+	(void)unused;
+	shmemd_arch_st_data_u32(&mem.u32[4], 7);
+	shmemd_arch_st_release_u32(&mem.u32[0], 1);
+	shmemd_arch_atom_add_u32(&n_ended, 1);
+}
+
+static void overwrites(void *unused)
+{
+	(void)unused;
+	if (shmemd_arch_ld_relaxed_u32(&mem.u32[0]) == 1)
+		shmemd_arch_st_relaxed_u32(&mem.u32[0], 2);
+	shmemd_arch_atom_add_u32(&n_ended, 1);
+}
+
+static void reads_data(void *unused)
+{
+	(void)unused;
+	if (shmemd_arch_ld_acquire_u32(&mem.u32[0]) == 2)
+		n_stale += shmemd_arch_ld_data_u32(&mem.u32[4]) == 0;
+	shmemd_arch_atom_add_u32(&n_ended, 1);
+}
+
+static int start_agents(int pe, int n_pes, void *arg)
+{
+	(void)pe, (void)n_pes, (void)arg;
+	n_ended = 0;
+	CHECK(!shmemsim_agent("releases", releases, NULL) &&
+	      !shmemsim_agent("overwrites", overwrites, NULL) &&
+	      !shmemsim_agent("reads", reads_data, NULL));
+	while (shmemd_arch_ld_relaxed_u32(&n_ended) != 3)
+		shmemd_arch_spin_hint();
+	return 0;
+}
+
+static void test_agents(void **state)
+{
+	(void)state;
+	n_stale = 0;
+	for (uint64_t seed = 1; seed <= 10 * N_SCHEDULES; seed++) {
+		shmemsim_config_t cfg = weak(seed);
+		memset(&mem, 0, sizeof(mem));
+		assert_good(shmemsim_run(&cfg, 1, start_agents, NULL));
+	}
+	assert_in_range(n_stale, 1, 10 * N_SCHEDULES);
 }
 
 static void adds_one(const void *params)
@@ -262,9 +351,8 @@ static void test_environment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kernels),
-		cmocka_unit_test(test_launches),
-		cmocka_unit_test(test_repeat),
+		cmocka_unit_test(test_kernels),     cmocka_unit_test(test_agents),
+		cmocka_unit_test(test_launches),    cmocka_unit_test(test_repeat),
 		cmocka_unit_test(test_environment),
 	};
 #if SHMEMDI_CPU_TSAN
