@@ -76,9 +76,9 @@ void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index);
 void mlx5swi_requester_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p); /* a response */
 /* Fetch, send, complete, flush, retry: as much as may be now. Returns how much was done. */
 unsigned mlx5swi_requester_run(mlx5swi_qp_t *qp);
-uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp); /* UINT64_MAX: none */
-unsigned
-mlx5swi_requester_release(mlx5swi_qp_t *qp); /* a completion that a fault delays; how many */
+uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp);    /* UINT64_MAX: none */
+void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key); /* lint: it is still needed */
+unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp); /* a completion that is late; how many */
 typedef struct mlx5swi_send_state {
 	uint16_t hw_counter, sw_counter; /* hw_sq_wqebb_counter, sw_sq_wqebb_counter */
 	uint32_t next_send_psn, last_acked_psn, ssn;

@@ -127,10 +127,15 @@ int mlx5swi_mr_create(mlx5swi_pd_t *pd, uint8_t *p, uint64_t nbytes, uint64_t io
 
 int mlx5swi_mr_destroy(mlx5swi_mr_t *mr)
 {
+	const mlx5swi_table_t *qps = &mr->ctx->dev->qps;
+
 	if (mr->refs)
 		return mlx5swi_refuse(MLX5SWI_BUSY, "MR 0x%x: %u objects use it", mr->key,
 				      mr->refs);
 	mlx5swi_place_all(mr->ctx->dev);
+	for (uint32_t i = 0; i < qps->n; i++)
+		if (qps->at[i])
+			mlx5swi_requester_mr_ends(qps->at[i], mr->key);
 	mlx5swi_table_remove(&mr->ctx->dev->mrs, mr->key >> 8);
 	mr->ctx->refs--;
 	mr->pd->refs--;

@@ -4,8 +4,10 @@
 #include "requester.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define BATCH 64u /* packets of one turn */
+#define POISON 0xc1 /* opcode 0xc1 is none; ds 1, so that the next block is looked at, too */
+#define BATCH 64u   /* packets of one turn */
 
 struct mlx5swi_requester *mlx5swi_requester_new(mlx5swi_qp_t *qp)
 {
@@ -33,7 +35,7 @@ void mlx5swi_requester_reset(mlx5swi_qp_t *qp)
 	const uint16_t start = mlx5swi_w->cfg.start_index;
 
 	r->head = r->acked = r->at = r->fresh = r->fetched = 0;
-	r->done = r->fetch = r->pi = start;
+	r->done = r->fetch = r->pi = r->told = start;
 	r->last_index = r->last_record = start;
 	r->is_rung = 0;
 	r->cause = MLX5_CQE_SYNDROME_WR_FLUSH_ERR;
@@ -101,6 +103,43 @@ unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp)
 	return 1;
 }
 
+/* The program may write its blocks again from now on: all of them. */
+static void poison(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
+{
+	uint8_t block[MLX5SWI_BLOCK];
+
+	memset(block, POISON, sizeof(block));
+	for (uint8_t i = 0; i < e->n_blocks; i++)
+		mlx5swi_store(qp->sq + mlx5swi_block_offset(qp, (uint16_t)(e->index + i)), block,
+			      sizeof(block), MLX5SW_PAYLOAD);
+}
+
+static void check_signals(const mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
+{
+	struct mlx5swi_requester *r = qp->requester;
+
+	if (e->is_signalled)
+		r->told = r->done;
+	else if ((uint16_t)(r->done - r->told) >= qp->sq_blocks)
+		mlx5swi_lint("R3", qp, e->index,
+			     "the queue was full, and none of its WQEs asked for a completion: "
+			     "nothing says that blocks are free");
+}
+
+void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key)
+{
+	const struct mlx5swi_requester *r = qp->requester;
+
+	for (uint32_t number = r->acked; number != r->fetched; number++) {
+		if (mlx5swi_decode(qp, number, NULL, NULL))
+			continue;
+		for (uint8_t i = 0; i < r->wqe.n_sge; i++)
+			if (r->wqe.sge[i].lkey == key)
+				mlx5swi_lint("M3", qp, mlx5swi_entry(qp, number)->index,
+					     "MR 0x%x ends before the WQE is complete", key);
+	}
+}
+
 /* What the user reuses too early is seen before its completion allows that. */
 static int complete_one(mlx5swi_qp_t *qp)
 {
@@ -109,7 +148,10 @@ static int complete_one(mlx5swi_qp_t *qp)
 
 	if (mlx5swi_w->cfg.lint != MLX5SW_LINT_OFF && !r->is_cqe_asked)
 		mlx5swi_compare(qp, e);
+	if (mlx5swi_has_chaos(MLX5SW_CHAOS_POISON) && !r->is_cqe_asked)
+		poison(qp, e);
 	r->done = (uint16_t)(e->index + e->n_blocks);
+	check_signals(qp, e);
 	if (e->is_signalled && qp->send_cq && !announce(qp, e))
 		return 0;
 	r->head++;

@@ -32,6 +32,7 @@ typedef struct mlx5swi_entry {
 struct mlx5swi_requester {
 	uint32_t head, acked, at, fresh, fetched;
 	uint16_t done, fetch, pi;         /* blocks: completed, fetched, produced */
+	uint16_t told;                    /* blocks: the last completion told of those before */
 	uint16_t last_index, last_record; /* of doorbells, if it is_rung */
 	uint8_t is_rung;
 	uint8_t cause, vendor;         /* ERR: what the next completion says */

@@ -251,7 +251,7 @@ static void wrong_variables(void **state)
 	static const char *const variables[][2] = {
 		{"MLX5SW_DEVICES", "0"},        {"MLX5SW_DEVICES", "17"},
 		{"MLX5SW_DEVICES", ""},         {"MLX5SW_DEVICES", "2x"},
-		{"MLX5SW_SLOW", "-1"},          {"MLX5SW_CHAOS", "64"},
+		{"MLX5SW_SLOW", "-1"},          {"MLX5SW_CHAOS", "128"},
 		{"MLX5SW_CHAOS", "4294967297"}, {"MLX5SW_LINK", "ether"},
 		{"MLX5SW_LINK", "ethernets"},   {"MLX5SW_DOORBELLS", "DBR"},
 		{"MLX5SW_TIMING", ""},          {"MLX5SW_LINT", "on"},

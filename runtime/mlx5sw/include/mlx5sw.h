@@ -79,6 +79,7 @@ enum mlx5sw_lint {
 #define MLX5SW_CHAOS_TEAR 8u       /* the owner byte of a completion comes late */
 #define MLX5SW_CHAOS_DUP_WRITE 16u /* a repeated WRITE writes again */
 #define MLX5SW_CHAOS_ATOMIC 32u    /* others may run between the halves of an atomic */
+#define MLX5SW_CHAOS_POISON 64u /* blocks are overwritten before they are complete: no old bytes */
 
 typedef struct mlx5sw_config {
 	uint32_t size;      /* sizeof(mlx5sw_config_t) */
