@@ -3,7 +3,10 @@
 /* Ways between processes. Each test starts processes of its own, which have an adapter each. */
 #include <arpa/inet.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +14,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "fixture.h"
+#include <cmocka.h>
 #include "fixture_verbs.h"
-#include "mlx5sw/step.h"
 
 #define N_BLOCKS 256u
 #define SECONDS 30u
@@ -176,45 +178,6 @@ static void file_of_the_dead_is_begun_anew(void **state)
 	assert_int_equal(status_of(pids[1]), 128 + SIGKILL);
 	assert_int_equal(access(shm_path, F_OK), 0);
 	two(both_ways, both_ways, shm_name, shm_name);
-	assert_int_equal(access(shm_path, F_OK), -1);
-}
-
-/* A host number comes back after 64 others; what was sent to its last owner does not. Both ends in
- * one process: locks belong to open files. */
-static void old_packets_are_not_for_the_next(void **state)
-{
-	(void)state;
-	const char *name = shm_name + strlen("shm:");
-	adapter_end_t a, b;
-	mlx5swi_place_t first, old, next;
-	adapter_start(NULL);
-	adapter_pair(&a, &b);
-	struct mlx5swi_engine *e = mlx5swi_w->engine;
-	assert_int_equal(mlx5swi_shm_open(name, &first), 0);
-	struct mlx5swi_shm *sender = e->shm;
-	assert_int_equal(mlx5swi_shm_open(name, &old), 0);
-	struct mlx5swi_shm *receiver = e->shm;
-	for (int i = 0; i < 2; i++) {
-		mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_WRITE, 8);
-		p->dgid[14] = (uint8_t)((old.host + 1) >> 8);
-		p->dgid[15] = (uint8_t)(old.host + 1);
-		e->shm = sender;
-		mlx5swi_shm_send(p);
-		e->shm = receiver;
-		if (i == 0)
-			assert_int_equal(mlx5swi_shm_poll(), 1);
-	}
-	mlx5swi_shm_close();
-	do {
-		if (e->shm)
-			mlx5swi_shm_close();
-		assert_int_equal(mlx5swi_shm_open(name, &next), 0);
-	} while (next.host != old.host);
-	assert_int_equal(mlx5swi_shm_poll(), 0);
-	mlx5swi_shm_close();
-	e->shm = sender;
-	mlx5swi_shm_close();
-	adapter_stop();
 	assert_int_equal(access(shm_path, F_OK), -1);
 }
 
@@ -404,28 +367,6 @@ static void signals_are_the_programs(void **state)
 	assert_int_equal(status_of(start(takes_no_signals, shm_name, -1, -1)), 0);
 }
 
-static void wire_is_checked(void **state)
-{
-	(void)state;
-	adapter_end_t a, b;
-	adapter_start(NULL);
-	adapter_pair(&a, &b);
-	mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_WRITE, 8);
-	size_t nbytes = mlx5swi_packet_wire_nbytes(p);
-	mlx5swi_packet_t *copy = mlx5swi_packet_from_wire(&p->kind, nbytes);
-	assert_non_null(copy);
-	mlx5swi_packet_free(copy);
-	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes - 1));
-	assert_null(mlx5swi_packet_from_wire(&p->kind, 3));
-	p->nbytes = 4096; /* more than there are */
-	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes));
-	p->nbytes = 8;
-	p->kind = MLX5SWI_ACK + 1;
-	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes));
-	mlx5swi_packet_free(p);
-	adapter_stop();
-}
-
 static int refuses(int fd)
 {
 	verbs_end_t e;
@@ -449,13 +390,11 @@ int main(void)
 		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(f11_process_gone),
 		cmocka_unit_test(file_of_the_dead_is_begun_anew),
-		cmocka_unit_test(old_packets_are_not_for_the_next),
 		cmocka_unit_test(tcp),
 		cmocka_unit_test(tcp_process_gone),
 		cmocka_unit_test(tcp_garbage),
 		cmocka_unit_test(f1_cable_between_namespaces),
 		cmocka_unit_test(signals_are_the_programs),
-		cmocka_unit_test(wire_is_checked),
 		cmocka_unit_test(names_are_checked),
 	};
 	snprintf(shm_name, sizeof(shm_name), "shm:test-%u", (unsigned)getpid());

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Rings in shared memory, both ends in one process: locks belong to open files. */
+#include "fixture.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "mlx5sw/step.h"
+
+#define DIRECTORY_NBYTES 16384
+#define RING_NBYTES (256 << 10)
+#define GATE 64
+
+static adapter_end_t a, b;
+static mlx5swi_place_t place, peer; /* of sender and receiver */
+static struct mlx5swi_shm *sender, *receiver;
+static char name[64], path[128];
+
+static struct mlx5swi_shm *open_shm(mlx5swi_place_t *p)
+{
+	assert_int_equal(mlx5swi_shm_open(name, p), 0);
+	return mlx5swi_w->engine->shm;
+}
+
+static void close_shm(struct mlx5swi_shm *s)
+{
+	mlx5swi_w->engine->shm = s;
+	mlx5swi_shm_close();
+}
+
+static void begin(void)
+{
+	adapter_start(NULL);
+	adapter_pair(&a, &b);
+	sender = open_shm(&place);
+	receiver = open_shm(&peer);
+}
+
+static void end(void)
+{
+	close_shm(sender);
+	close_shm(receiver);
+	adapter_stop();
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void send_one(uint32_t nbytes)
+{
+	mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_WRITE, nbytes);
+	assert_non_null(p);
+	p->dgid[14] = (uint8_t)((peer.host + 1) >> 8);
+	p->dgid[15] = (uint8_t)(peer.host + 1);
+	mlx5swi_w->engine->shm = sender;
+	mlx5swi_shm_send(p);
+}
+
+static unsigned poll_as(struct mlx5swi_shm *s)
+{
+	mlx5swi_w->engine->shm = s;
+	return mlx5swi_shm_poll();
+}
+
+/* All that comes, and what waits. */
+static unsigned receive_all(void)
+{
+	unsigned n, sum = 0;
+	do {
+		poll_as(sender);
+		n = poll_as(receiver);
+		sum += n;
+	} while (n);
+	return sum;
+}
+
+static void each_size_arrives(void **state)
+{
+	(void)state;
+	begin();
+	for (uint32_t nbytes = 0; nbytes <= 4096; nbytes += 37)
+		send_one(nbytes); /* once around the ring, and more */
+	assert_int_equal(receive_all(), 4096 / 37 + 1);
+	for (uint32_t i = 0; i < 1000; i++) {
+		send_one(i * 7 % 4097);
+		assert_int_equal(receive_all(), 1);
+	}
+	end();
+}
+
+static void what_waits_for_room_is_bounded(void **state)
+{
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 2000; i++)
+		send_one(8); /* more than a ring has room for */
+	assert_int_equal(receive_all(), 2000);
+	for (uint32_t i = 0; i < 10000; i++)
+		send_one(8);
+	assert_in_range(receive_all(), 4096, 6000);
+	end();
+}
+
+static void a_broken_record_is_passed_over(void **state)
+{
+	const uint32_t record[2] = {1 << 20, 0};
+	const uint64_t tail = 16;
+	(void)state;
+	begin();
+	int fd = open(path, O_RDWR);
+	off_t ring = DIRECTORY_NBYTES + (off_t)(peer.host * 64 + place.host) * RING_NBYTES;
+	send_one(8); /* makes the ring known */
+	assert_int_equal(receive_all(), 1);
+	uint8_t *p = mmap(NULL, RING_NBYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, ring);
+	assert_ptr_not_equal(p, MAP_FAILED);
+	uint64_t *head = (uint64_t *)p, *end_of_ring = (uint64_t *)(p + 64);
+	memcpy(p + 64 + 8 + *head, record, sizeof(record));
+	*end_of_ring += tail;
+	assert_int_equal(receive_all(), 0);
+	send_one(8);
+	assert_int_equal(receive_all(), 1);
+	munmap(p, RING_NBYTES);
+	close(fd);
+	end();
+}
+
+/* A host number comes back after 64 others; what was sent to its last owner does not. */
+static void old_packets_are_not_for_the_next(void **state)
+{
+	mlx5swi_place_t next;
+	(void)state;
+	begin();
+	send_one(8);
+	assert_int_equal(poll_as(receiver), 1);
+	send_one(8);
+	close_shm(receiver);
+	for (receiver = open_shm(&next); next.host != peer.host; receiver = open_shm(&next))
+		close_shm(receiver);
+	assert_int_equal(poll_as(receiver), 0);
+	end();
+}
+
+static void the_file_of_another_user_is_refused(void **state)
+{
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skipped: only root can give files away\n");
+		skip();
+	}
+	adapter_start(NULL);
+	int fd = open(path, O_RDWR | O_CREAT, 0666);
+	assert_int_equal(fchown(fd, 65534, 65534), 0);
+	assert_int_equal(mlx5swi_shm_open(name, &place), EACCES);
+	close(fd);
+	unlink(path);
+	adapter_stop();
+}
+
+/* Who waits at the gate of a file that is removed goes to the next. */
+static void the_file_may_go_while_one_waits(void **state)
+{
+	struct flock gate = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = GATE, .l_len = 1};
+	(void)state;
+	adapter_start(NULL);
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &gate), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(fd);
+		_exit(mlx5swi_shm_open(name, &place) || access(path, F_OK));
+	}
+	usleep(50000); /* if it comes later, it finds nothing to wait for */
+	unlink(path);
+	close(fd);
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	unlink(path);
+	adapter_stop();
+}
+
+static void wire_is_checked(void **state)
+{
+	(void)state;
+	adapter_start(NULL);
+	adapter_pair(&a, &b);
+	mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_WRITE, 8);
+	size_t nbytes = mlx5swi_packet_wire_nbytes(p);
+	mlx5swi_packet_t *copy = mlx5swi_packet_from_wire(&p->kind, nbytes);
+	assert_non_null(copy);
+	mlx5swi_packet_free(copy);
+	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes - 1));
+	assert_null(mlx5swi_packet_from_wire(&p->kind, 3));
+	p->nbytes = 4096; /* more than there are */
+	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes));
+	p->nbytes = 8;
+	p->kind = MLX5SWI_ACK + 1;
+	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes));
+	mlx5swi_packet_free(p);
+	adapter_stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_size_arrives),
+		cmocka_unit_test(what_waits_for_room_is_bounded),
+		cmocka_unit_test(a_broken_record_is_passed_over),
+		cmocka_unit_test(old_packets_are_not_for_the_next),
+		cmocka_unit_test(the_file_of_another_user_is_refused),
+		cmocka_unit_test(the_file_may_go_while_one_waits),
+		cmocka_unit_test(wire_is_checked),
+	};
+	snprintf(name, sizeof(name), "rings-%u", (unsigned)getpid());
+	snprintf(path, sizeof(path), "/dev/shm/mlx5sw.%u.%s", (unsigned)geteuid(), name);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
