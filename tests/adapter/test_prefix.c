@@ -221,6 +221,33 @@ static void repetitions_take_no_resources(void **state)
 	adapter_stop();
 }
 
+/* More at once than there is room for: the others are not answered. */
+static void too_many_repetitions(void **state)
+{
+	(void)state;
+	begin();
+	b.qp->attr.log_rra_max = 0;
+	b.qp->state = MLX5SWI_RTR;
+	mlx5swi_responder_state(b.qp); /* as in a transition with it */
+	b.qp->state = MLX5SWI_RTS;
+	adapter_read(&a, &b, 0, 0, 8, SIGNALLED);
+	run();
+	adapter_expect(&a, 0, OP_READ);
+	add_rule(MLX5SWI_DROP, 1u << MLX5SWI_READ_DATA, 0, UINT64_MAX);
+	for (int i = 0; i < 5; i++) {
+		mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_READ, 0);
+		p->psn = a.qp->attr.next_send_psn;
+		p->raddr = (uintptr_t)b.memory;
+		p->rkey = b.mr->rkey;
+		p->dma_nbytes = 8;
+		mlx5swi_port_send(&a.qp->dev->port, p);
+	}
+	adapter_idle();
+	assert_int_equal(b.qp->counters.duplicates, 5);
+	assert_int_equal(mlx5swi_rules()->n_hits, 2);
+	adapter_stop();
+}
+
 static void repeated_read_sees_memory_of_now(void **state)
 {
 	(void)state;
@@ -469,6 +496,7 @@ int main(void)
 		cmocka_unit_test(rewind_beyond_the_cache_ends),
 		cmocka_unit_test(f4_repeated_requests),
 		cmocka_unit_test(repetitions_take_no_resources),
+		cmocka_unit_test(too_many_repetitions),
 		cmocka_unit_test(repeated_read_sees_memory_of_now),
 		cmocka_unit_test(repeated_write_is_acknowledged_only),
 		cmocka_unit_test(repeated_write_may_be_written_again),

@@ -285,6 +285,39 @@ static void atomics_are_atomic_within_a_device_alone(void **state)
 	assert_true(count(add_twice, 2) > 0);
 }
 
+/* The next world begins while memory of the last one may be gone already. */
+
+static void a_world_that_ends_places_nothing(void **state)
+{
+	(void)state;
+	uint64_t seed = 1;
+	while (!one_write(seed, 3)) {
+		adapter_stop();
+		seed++;
+	}
+	mlx5sw_stop();
+	assert_int_equal(word(&b, DATA), 0);
+	adapter_start(NULL);
+	adapter_stop();
+}
+
+static void a_world_may_end_within_an_atomic(void **state)
+{
+	(void)state;
+	const mlx5sw_config_t cfg = adapter_config();
+	const uint64_t one[2] = {1, 0};
+	begin(1, MLX5SW_CHAOS_ORDER | MLX5SW_CHAOS_ATOMIC, 1);
+	adapter_atomic(&a, &b, OP_FA, 8, one, 8192, DATA, 0);
+	adapter_ring(&a);
+	mlx5swi_device_t *dev = b.qp->dev;
+	while (!dev->half_atomic)
+		assert_true(mlx5sw_step() > 0);
+	assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+	assert_null(mlx5swi_device(1, 0)->half_atomic);
+	assert_int_equal(word(&b, DATA), 0);
+	adapter_stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +330,8 @@ int main(void)
 		cmocka_unit_test(m11_read_may_see_a_later_write),
 		cmocka_unit_test(read_sees_earlier_writes),
 		cmocka_unit_test(atomics_are_atomic_within_a_device_alone),
+		cmocka_unit_test(a_world_that_ends_places_nothing),
+		cmocka_unit_test(a_world_may_end_within_an_atomic),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
