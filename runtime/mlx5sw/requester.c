@@ -150,10 +150,10 @@ static int complete_one(mlx5swi_qp_t *qp)
 		mlx5swi_compare(qp, e);
 	if (mlx5swi_has_chaos(MLX5SW_CHAOS_POISON) && !r->is_cqe_asked)
 		poison(qp, e);
-	r->done = (uint16_t)(e->index + e->n_blocks);
-	check_signals(qp, e);
 	if (e->is_signalled && qp->send_cq && !announce(qp, e))
 		return 0;
+	r->done = (uint16_t)(e->index + e->n_blocks); /* from now on its place is free */
+	check_signals(qp, e);
 	r->head++;
 	return 1;
 }
