@@ -28,7 +28,7 @@ static void configurations(void **state)
 		{FIELD(n_devices), 17, EINVAL}, {FIELD(link_layer), 1, 0},
 		{FIELD(link_layer), 2, EINVAL}, {FIELD(doorbells), 3, EINVAL},
 		{FIELD(timing), 3, EINVAL},     {FIELD(lint), 3, EINVAL},
-		{FIELD(chaos), 63, 0},          {FIELD(chaos), 64, EINVAL},
+		{FIELD(chaos), 127, 0},         {FIELD(chaos), 128, EINVAL},
 		{FIELD(is_routed), 2, EINVAL},  {FIELD(has_no_dbr), 2, EINVAL},
 	};
 
