@@ -276,6 +276,7 @@ static void refused(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 		fail(qp, MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR, VENDOR_INVALID);
 		break;
 	case MLX5SWI_NAK_ACCESS:
+		mlx5swi_access_refused(qp, qp->requester->acked);
 		fail(qp, MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR, VENDOR_ACCESS);
 		break;
 	case MLX5SWI_RNR:

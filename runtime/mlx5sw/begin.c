@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What is checked of a WQE, and what it waits for, before its first packet. */
 #include <endian.h>
+#include "control.h"
 #include "requester.h"
 
 #define VENDOR_UNKNOWN_KEY 0x52 /* as measured on a ConnectX-6 */
@@ -46,6 +47,34 @@ static void hint(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const mlx5swi_sge_t
 		mlx5swi_lint("W4", qp, e->index,
 			     "address 0x%llx: a big-endian 0x%llx would be valid",
 			     (unsigned long long)sge->addr, (unsigned long long)s.addr);
+}
+
+/* Has any device of this process such a key, for such an address? */
+static int is_remote(uint32_t key, uint64_t va)
+{
+	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++) {
+		const mlx5swi_mr_t *mr = mlx5swi_table_get(&mlx5swi_w->devices[i].mrs, key >> 8);
+
+		if (mr && mr->key == key && va - mr->iova < mr->nbytes)
+			return 1;
+	}
+	return 0;
+}
+
+void mlx5swi_access_refused(mlx5swi_qp_t *qp, uint32_t number)
+{
+	const mlx5swi_wqe_t *w = &qp->requester->wqe;
+	const uint16_t index = mlx5swi_entry(qp, number)->index;
+
+	if (mlx5swi_decode(qp, number, NULL, NULL))
+		return;
+	if (is_remote(be32toh(w->rkey), w->raddr))
+		mlx5swi_lint("W4", qp, index, "rkey 0x%x: a big-endian 0x%x would be valid",
+			     w->rkey, be32toh(w->rkey));
+	if (is_remote(w->rkey, be64toh(w->raddr)))
+		mlx5swi_lint("W4", qp, index,
+			     "remote address 0x%llx: a big-endian 0x%llx would be valid",
+			     (unsigned long long)w->raddr, (unsigned long long)be64toh(w->raddr));
 }
 
 void mlx5swi_key_failed(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_sge_t *sge, int error)

@@ -92,6 +92,7 @@ int mlx5swi_decode(mlx5swi_qp_t *qp, uint32_t number, const char **row, const ch
 /* begin.c: the first WQE that was not begun. 0: not now, or never: then its entry says why. */
 int mlx5swi_begin(mlx5swi_qp_t *qp);
 void mlx5swi_key_failed(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_sge_t *sge, int error);
+void mlx5swi_access_refused(mlx5swi_qp_t *qp, uint32_t number); /* lint: why perhaps */
 
 /* send.c */
 int mlx5swi_may_send(const mlx5swi_qp_t *qp);

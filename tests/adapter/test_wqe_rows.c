@@ -149,7 +149,7 @@ static void w4_little_endian(void **state)
 	ends_with("W4");
 }
 
-static void w4_little_endian_rkey(void **state)
+static void w4_little_endian_remote(void **state)
 {
 	(void)state;
 	begin();
@@ -157,7 +157,21 @@ static void w4_little_endian_rkey(void **state)
 	adapter_remote(&w, remote(3000), htobe32(b.mr->rkey));
 	adapter_data(&w, 8, a.mr->lkey, local(0));
 	fails(0x13, 0x88);
-	adapter_stop();
+	ends_with("W4");
+
+	begin();
+	adapter_control(&w, &a, OP_WRITE, 0, 0);
+	adapter_remote(&w, htobe64(remote(3000)), b.mr->rkey);
+	adapter_data(&w, 8, a.mr->lkey, local(0));
+	fails(0x13, 0x88);
+	ends_with("W4");
+
+	begin(); /* wrong, but not so */
+	adapter_control(&w, &a, OP_WRITE, 0, 0);
+	adapter_remote(&w, remote(3000), b.mr->rkey ^ 1);
+	adapter_data(&w, 8, a.mr->lkey, local(0));
+	fails(0x13, 0x88);
+	ends_with(NULL);
 }
 
 static void w5_index_field(void **state)
@@ -344,7 +358,7 @@ int main(void)
 		cmocka_unit_test(w3_unknown_opcode),
 		cmocka_unit_test(w3_stale_block),
 		cmocka_unit_test(w4_little_endian),
-		cmocka_unit_test(w4_little_endian_rkey),
+		cmocka_unit_test(w4_little_endian_remote),
 		cmocka_unit_test(w5_index_field),
 		cmocka_unit_test(w6_qpn_field),
 		cmocka_unit_test(w7_unknown_lkey),
