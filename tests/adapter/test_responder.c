@@ -342,6 +342,7 @@ static void f6_receiver_not_ready(void **state)
 	adapter_make(&b, &spec);
 	adapter_connect(&a, &b);
 	uint16_t at = write_imm(0x12345678);
+	b.dbr[0] = htobe32(0xffff); /* behind the first */
 	adapter_ring(&a);
 	adapter_step();
 	adapter_expect_none(&a);
