@@ -322,6 +322,44 @@ static void late_success_before_flush(void **state)
 	adapter_stop();
 }
 
+/* A local 2ERR right before a WQE, or a failure of it, while those before are on their way. */
+static void f5_f9_at_a_wqe(void **state)
+{
+	mlx5swi_rule_t rule = {.host = MLX5SWI_ANY,
+			       .device = MLX5SWI_ANY,
+			       .qpn = MLX5SWI_ANY,
+			       .index = 3,
+			       .opcode = MLX5SWI_ANY,
+			       .left = 1,
+			       .syndrome = 0x15,
+			       .vendor = 0x81};
+	adapter_cqe_t cqe;
+
+	(void)state;
+	for (rule.fault = MLX5SWI_FAIL_WQE; rule.fault <= MLX5SWI_STOP_AT_WQE; rule.fault++) {
+		uint32_t n_good = 0;
+
+		start(NULL, NULL);
+		mlx5swi_rule_add(&rule);
+		for (unsigned i = 0; i < 6; i++)
+			good(SIGNALLED);
+		go();
+		assert_int_equal(b.qp->counters.executed, 3);
+		while (adapter_slot(&a, n_good).opcode == CQE_REQ && adapter_poll(&a, &cqe))
+			n_good++;
+		if (rule.fault == MLX5SWI_FAIL_WQE) {
+			assert_int_equal(n_good, 3);
+			adapter_expect_error(&a, 3, 0x15, 0x81);
+		} else {
+			adapter_expect_error(&a, (uint16_t)n_good, 0x05, 0xf5);
+		}
+		for (uint16_t i = (uint16_t)(a.ci); i < 6; i++)
+			adapter_expect_error(&a, i, 0x05, 0xf9);
+		adapter_expect_none(&a);
+		adapter_stop();
+	}
+}
+
 /* An error waits for the answers of all before it. */
 static void in_order(void **state)
 {
@@ -548,6 +586,7 @@ int main(void)
 		cmocka_unit_test(flush_by_wqe),
 		cmocka_unit_test(flush_of_garbage),
 		cmocka_unit_test(late_success_before_flush),
+		cmocka_unit_test(f5_f9_at_a_wqe),
 		cmocka_unit_test(in_order),
 		cmocka_unit_test(peer_silent),
 		cmocka_unit_test(retries_and_timers),
