@@ -7,7 +7,8 @@
 #include "control.h"
 #include "requester.h"
 
-#define REGISTER 0x800u /* also the first word of a BlueFlame write */
+#define REGISTER 0x800u   /* also the first word of a BlueFlame write */
+#define OTHER_HALF 0x100u /* a BlueFlame register's, from its first */
 #define REGISTER_NO_RECORD 0x600u
 #define N_WORDS (MLX5SWI_BLOCK / 8)
 #define IDLE_HALF 0xffffffffu
@@ -62,7 +63,7 @@ static mlx5swi_qp_t *addressee(mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, 
 		unknown(dev, uar, d);
 		return NULL;
 	}
-	if (qp->uar == uar && qp->reg == uar->page + reg)
+	if (qp->uar == uar && qp->reg == uar->page + (reg & ~OTHER_HALF))
 		return mlx5swi_fault_doorbell(qp) ? NULL : qp;
 	qp->counters.dropped++;
 	if (qp->uar != uar)
@@ -78,16 +79,18 @@ static mlx5swi_qp_t *addressee(mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, 
 
 /* Bytes of a BlueFlame write after the first word. What comes late is taken away: it belongs to
  * no doorbell that is still to come. */
-static int take_rest(mlx5swi_uar_t *uar, uint64_t words[N_WORDS])
+static int take_rest(mlx5swi_uar_t *uar, uint32_t reg, uint64_t words[N_WORDS])
 {
+	uint8_t *left = &uar->blueflame_left[reg != REGISTER];
+
 	for (uint32_t i = 1; i < N_WORDS; i++) {
-		if (!(uar->blueflame_left & 1u << i))
+		if (!(*left & 1u << i))
 			continue;
-		words[i] = mlx5swi_take(uar->page + REGISTER + 8 * i);
+		words[i] = mlx5swi_take(uar->page + reg + 8 * i);
 		if (words[i] != MLX5SWI_NO_DOORBELL)
-			uar->blueflame_left &= (uint8_t) ~(1u << i);
+			*left &= (uint8_t) ~(1u << i);
 	}
-	return uar->blueflame_left == 0;
+	return *left == 0;
 }
 
 /* A doorbell that is the start of a WQE may come with the rest of it. */
@@ -98,9 +101,9 @@ static void ring(mlx5swi_uar_t *uar, uint32_t reg, uint64_t v)
 	mlx5swi_qp_t *qp = addressee(uar->ctx->dev, uar, reg, d);
 	uint64_t words[N_WORDS] = {v};
 
-	if ((d.qpn & 0x3f) && reg == REGISTER) {
-		uar->blueflame_left = 0xfe;
-		if (take_rest(uar, words) && qp)
+	if ((d.qpn & 0x3f) && reg != REGISTER_NO_RECORD) {
+		uar->blueflame_left[reg != REGISTER] = 0xfe;
+		if (take_rest(uar, reg, words) && qp)
 			mlx5swi_requester_blueflame(qp, index, words);
 	}
 	if (qp)
@@ -137,19 +140,26 @@ static void poll(mlx5swi_uar_t *uar, uint32_t reg, uint64_t *half)
 		ring(uar, reg, v);
 }
 
-void mlx5swi_doorbells_poll(mlx5swi_device_t *dev)
+static void poll_register(mlx5swi_uar_t *uar, uint32_t reg)
 {
 	uint64_t late[N_WORDS];
 
+	if (uar->blueflame_left[reg != REGISTER])
+		take_rest(uar, reg, late);
+	poll(uar, reg, &uar->half[reg != REGISTER]);
+}
+
+void mlx5swi_doorbells_poll(mlx5swi_device_t *dev)
+{
 	for (uint32_t i = 0; i < dev->uars.n; i++) {
 		mlx5swi_uar_t *uar = dev->uars.at[i];
 
 		if (!uar)
 			continue;
-		if (uar->blueflame_left)
-			take_rest(uar, late);
-		poll(uar, REGISTER, &uar->half[0]);
+		poll_register(uar, REGISTER);
+		if (uar->has_blueflame)
+			poll_register(uar, REGISTER + OTHER_HALF);
 		if (mlx5swi_w->cfg.has_no_dbr)
-			poll(uar, REGISTER_NO_RECORD, &uar->half[1]);
+			poll(uar, REGISTER_NO_RECORD, &uar->half[2]);
 	}
 }

@@ -129,7 +129,10 @@ static int uar_new(mlx5swi_context_t *ctx, uint32_t flags, mlx5swi_uar_t **uar)
 	    flags != NC_DEDICATED)
 		return mlx5swi_fail(EOPNOTSUPP, "UAR: flags 0x%x", flags);
 	*uar = mlx5swi_uar_new(ctx);
-	return *uar ? 0 : mlx5swi_fail(ENOMEM, "no UAR is left");
+	if (!*uar)
+		return mlx5swi_fail(ENOMEM, "no UAR is left");
+	(*uar)->has_blueflame = flags == MLX5DV_UAR_ALLOC_TYPE_BF;
+	return 0;
 }
 
 struct mlx5dv_devx_uar *mlx5dv_devx_alloc_uar(struct ibv_context *context, uint32_t flags)

@@ -113,7 +113,7 @@ typedef struct wqe {
 	uint8_t opcode, opmod, flags;
 	uint32_t imm;
 	unsigned nbytes;
-	uint8_t bytes[8 * MLX5_SEND_WQE_BB];
+	_Alignas(MLX5_SEND_WQE_BB) uint8_t bytes[8 * MLX5_SEND_WQE_BB];
 } wqe_t;
 
 #define SIGNALLED MLX5_WQE_CTRL_CQ_UPDATE
@@ -207,8 +207,8 @@ typedef struct end {
 	struct route_qp *qp; /* the route's own */
 } end_t;
 
-#define PORT 1 /* of every device */
-#define LOG_RD_ATOMIC 4
+#define PORT 1                /* of every device */
+#define LOG_RD_ATOMIC 2       /* fewer READs and atomics at a time than the traffic posts */
 #define PATH_MTU IBV_MTU_1024 /* small: a few KiB are several packets */
 #define ACK_TIMEOUT 18        /* with the retries some seconds: the peer may be a busy process */
 #define RETRIES 7

@@ -82,6 +82,9 @@ enum {
 #define ADS_RMAC_LOW ADS + 0x140, 32
 
 #define CAP 0x80 /* capability area of the reply to QUERY_HCA_CAP */
+#define CAP_GENERAL 0
+#define CAP_BF CAP + 0x260, 1
+#define CAP_LOG_BF_REG_SIZE CAP + 0x26b, 5
 #define CAP_ATOMIC 3
 #define CAP_ENDIANNESS_MODE CAP + 0x40, 2
 #define CAP_OPERATIONS CAP + 0x90, 16
@@ -106,9 +109,9 @@ enum {
 #define RECV_CQ_RECORD_AT (3 * PAGE + 128)
 #define QUEUES_NBYTES (4 * PAGE)
 
-enum { KIND_RING, KIND_COLLAPSED };
+enum { KIND_BLUEFLAME, KIND_COLLAPSED };
 
-static const char *const kinds[] = {"CQ as a ring", "collapsed CQ", NULL};
+static const char *const kinds[] = {"BlueFlame, CQ as a ring", "collapsed CQ", NULL};
 
 struct route_qp {
 	uint8_t *queues;
@@ -157,15 +160,33 @@ static struct ibv_context *devx_open(struct ibv_device *device)
 	return lib.mlx5dv_open_device(device, &attr);
 }
 
+#define CAP_REPLY_NBYTES (0x10 + 0x1000)
+
+static void query_capabilities(end_t *e, uint32_t type, uint32_t out[CAP_REPLY_NBYTES / 4])
+{
+	uint32_t in[4] = {0};
+
+	put(in, OPCODE, QUERY_HCA_CAP);
+	put(in, OP_MOD, type << 1 | 1); /* what is in force, not what could be */
+	errno = lib.mlx5dv_devx_general_cmd(e->context, in, sizeof(in), out, CAP_REPLY_NBYTES);
+	command_must(!errno, "QUERY_HCA_CAP", out);
+}
+
+/* Half of a BlueFlame register; 0: the device has none. */
+static uint32_t bf_nbytes(end_t *e)
+{
+	uint32_t out[CAP_REPLY_NBYTES / 4] = {0};
+
+	query_capabilities(e, CAP_GENERAL, out);
+	return get(out, CAP_BF) ? 1u << (get(out, CAP_LOG_BF_REG_SIZE) - 1) : 0;
+}
+
 /* Atomics of 4 and 8 bytes, masked too, and results in the host's byte order? */
 static void check_atomics(end_t *e)
 {
-	uint32_t in[4] = {0}, out[(0x10 + 0x1000) / 4] = {0};
+	uint32_t out[CAP_REPLY_NBYTES / 4] = {0};
 
-	put(in, OPCODE, QUERY_HCA_CAP);
-	put(in, OP_MOD, CAP_ATOMIC << 1 | 1);
-	errno = lib.mlx5dv_devx_general_cmd(e->context, in, sizeof(in), out, sizeof(out));
-	command_must(!errno, "QUERY_HCA_CAP", out);
+	query_capabilities(e, CAP_ATOMIC, out);
 	same("byte order of atomics", 1, get(out, CAP_ENDIANNESS_MODE));
 	same("atomic operations", 0xf, get(out, CAP_OPERATIONS) & 0xf);
 	same("sizes of atomics", 4 | 8, get(out, CAP_SIZE_QP) & (4 | 8));
@@ -254,6 +275,7 @@ static void find_rings(end_t *e)
 	e->sq.nblocks = DEPTH;
 	e->sq.record = record;
 	e->sq.doorbell = e->qp->uar->reg_addr;
+	e->sq.bf_nbytes = e->kind == KIND_BLUEFLAME ? bf_nbytes(e) : 0;
 }
 
 /* A QP's events do not come through ibv_get_async_event when DevX made it. */
@@ -278,7 +300,9 @@ static void devx_create(end_t *e)
 	q->queues = aligned_alloc(PAGE, QUEUES_NBYTES);
 	must(q->queues, "aligned_alloc");
 	memset(q->queues, 0, QUEUES_NBYTES);
-	q->uar = lib.mlx5dv_devx_alloc_uar(e->context, MLX5DV_UAR_ALLOC_TYPE_NC);
+	q->uar = lib.mlx5dv_devx_alloc_uar(e->context, e->kind == KIND_BLUEFLAME
+							       ? MLX5DV_UAR_ALLOC_TYPE_BF
+							       : MLX5DV_UAR_ALLOC_TYPE_NC);
 	must(q->uar, "mlx5dv_devx_alloc_uar");
 	q->umem = lib.mlx5dv_devx_umem_reg(e->context, q->queues, QUEUES_NBYTES,
 					   IBV_ACCESS_LOCAL_WRITE);

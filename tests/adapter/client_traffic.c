@@ -297,6 +297,29 @@ static void traffic_unsignalled(end_t *e)
 		same("CQE of an unsignalled WRITE", false, cq_has(&e->send_cq));
 }
 
+/* More at once than may be under way: the device makes the others wait. */
+static void traffic_atomic_burst(end_t *e)
+{
+	const unsigned n = 12;
+	uint64_t *word = (uint64_t *)target(e), *old = (uint64_t *)result(e);
+	unsigned i;
+	wqe_t w;
+
+	*word = 0;
+	for (i = 0; i < n; i++) {
+		w = make_atomic(e, MLX5_OPCODE_ATOMIC_FA, 0);
+		wqe_u64(&w, 1);
+		wqe_u64(&w, 0);
+		wqe_local(&w, old + i, sizeof(*old), e->mr->lkey);
+		if (i < n - 1)
+			sq_post(&e->sq, &w);
+	}
+	execute(e, "last of 12 FAs", &w);
+	same("12 FAs", n, *word);
+	for (i = 0; i < n; i++)
+		same("one of 12 FAs", i, old[i]);
+}
+
 static void traffic_nop(end_t *e)
 {
 	wqe_t w = wqe_make(MLX5_OPCODE_NOP, 0, 0);
@@ -342,6 +365,7 @@ void traffic(const pair_t *p)
 		traffic_read(e);
 		traffic_dump(e);
 		traffic_atomics(e);
+		traffic_atomic_burst(e);
 		traffic_unsignalled(e);
 		traffic_nop(e);
 		traffic_wrap(e);

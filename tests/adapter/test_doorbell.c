@@ -435,6 +435,27 @@ static void blueflame_of_one_block(void **state)
 	adapter_stop();
 }
 
+static void blueflame_halves_in_turn(void **state)
+{
+	uint8_t *page;
+
+	(void)state;
+	start(HYBRID);
+	page = a.uar->base_addr;
+	for (unsigned i = 0; i < 4; i++) {
+		adapter_wqe_t w = inline_wqe(&a, i & 1 ? "through the register, second"
+						       : "through the register, first.");
+
+		adapter_post(&a, &w);
+		adapter_record(&a, a.pi);
+		blueflame(page + 0x100 * (i & 1), &w, 0, 7);
+		adapter_idle();
+		adapter_expect(&a, (uint16_t)i, OP_WRITE);
+		assert_memory_equal(b.memory, w.bytes + 36, 28);
+	}
+	adapter_stop();
+}
+
 /* Two writers of one register without a lock: what is executed is neither. */
 static void d10_blueflame_mixed(void **state)
 {
@@ -568,6 +589,7 @@ int main(void)
 		cmocka_unit_test(blueflame_is_executed),
 		cmocka_unit_test(blueflame_in_pieces),
 		cmocka_unit_test(blueflame_of_one_block),
+		cmocka_unit_test(blueflame_halves_in_turn),
 		cmocka_unit_test(d10_blueflame_mixed),
 		cmocka_unit_test(d11_not_in_rts),
 		cmocka_unit_test(d12_record_not_zeroed_after_reset),
