@@ -186,14 +186,19 @@ static int is_ordered(const shmemsimi_write_t *w, int d, int scope)
 	return w->strong && w->scope >= d && scope >= d;
 }
 
-/* f has read w from c by a strong access of this scope. */
-static void receive(shmemsimi_fiber_t *f, const shmemsimi_cell_t *c, const shmemsimi_write_t *w,
-		    int scope, int is_acquire)
+/* f has read these bytes of c from w by a strong access. Only then does it know of w, and those
+ * whom it tells: later ordinary loads of a race may find what is older. */
+static void receive(shmemsimi_fiber_t *f, const shmemsimi_cell_t *c, uint8_t bytes,
+		    const shmemsimi_write_t *w, int access)
 {
-	int d = distance_to(f, w);
+	int d = distance_to(f, w), scope = scope_of(access);
+	int is_acquire = kind_of(access) == SHMEMSIM_LD_ACQUIRE;
 	if (is_acquire)
 		recall(&f->sight, c->index, w->bytes, scope);
-	if (!is_ordered(w, d, scope) || !w->views[d])
+	if (!is_ordered(w, d, scope))
+		return;
+	see(f, c, bytes, w->time);
+	if (!w->views[d])
 		return;
 	if (is_acquire) {
 		shmemsimi_view_join(&f->sight.current, w->views[d]);
@@ -212,9 +217,8 @@ static int load_cell(shmemsimi_fiber_t *f, const void *p, uint32_t nbytes, int a
 		return SHMEMSIM_GIVEN;
 	}
 	const shmemsimi_write_t *w = choose(c, bytes, oldest_time(f, c, bytes));
-	see(f, c, bytes, w->time);
 	if (kind_of(access) != SHMEMSIM_LD_DATA)
-		receive(f, c, w, scope_of(access), kind_of(access) == SHMEMSIM_LD_ACQUIRE);
+		receive(f, c, bytes, w, access);
 	shmemsimi_copy(value, (const char *)&w->value + ((uintptr_t)p & 7), nbytes);
 	if (shmemsimi_w.cfg.trace)
 		shmemsimi_trace_read(w->value >> 8 * ((uintptr_t)p & 7));
@@ -291,8 +295,7 @@ void shmemsim_updated(const void *p, uint32_t nbytes, int access, int is_written
 	while (read > c->writes && !(read->bytes & bytes))
 		read--;
 	int from = distance_to(f, read), has_sequence = is_ordered(read, from, scope_of(access));
-	see(f, c, bytes, read->time);
-	receive(f, c, read, scope_of(access), 0);
+	receive(f, c, bytes, read, access);
 	if (!is_written)
 		return;
 	for (int d = 0; has_sequence && d < N_DISTANCES; d++)

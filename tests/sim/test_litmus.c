@@ -6,10 +6,11 @@
 #define N_SCHEDULES 4000
 
 #define MP(W, R) "st.relaxed.sys x 1; " W " | " R "; ld.relaxed.sys b x", "a=1 b=0"
-#define SB(FENCE)                                                                                  \
+#define SB_OF(FENCE, OTHER)                                                                        \
 	"st.relaxed.sys x 1; " FENCE "ld.relaxed.sys a y |"                                        \
-	"st.relaxed.sys y 1; " FENCE "ld.relaxed.sys b x",                                         \
+	"st.relaxed.sys y 1; " OTHER "ld.relaxed.sys b x",                                         \
 		"a=0 b=0"
+#define SB(FENCE) SB_OF(FENCE, FENCE)
 #define LB(FENCE)                                                                                  \
 	"ld.relaxed.sys a x; " FENCE "st.relaxed.sys y 1 |"                                        \
 	"ld.relaxed.sys b y; " FENCE "st.relaxed.sys x 1",                                         \
@@ -21,6 +22,10 @@
 #define WRC(FENCE)                                                                                 \
 	"st.relaxed.sys x 1 | ld.relaxed.sys a x; " FENCE "st.relaxed.sys y 1 |"                   \
 	"ld.acquire.sys b y; ld.relaxed.sys c x",                                                  \
+		"a=1 b=1 c=0"
+/* From the first to the second in any way, from there to the third by release and acquire. */
+#define ISA2(W, R)                                                                                 \
+	"st.weak x 1; " W "|" R "st.release.sys z 1 | ld.acquire.sys b z; ld.weak c x",            \
 		"a=1 b=1 c=0"
 #define SEQUENCE(MIDDLE)                                                                           \
 	"st.weak x 1; st.release.sys y 1 | " MIDDLE " | ld.acquire.sys a y; ld.weak b x", "a=2 "   \
@@ -102,6 +107,16 @@ static const litmus_t table[] = {
 	 "st.relaxed.sys y 1; ld.relaxed.sys b x",
 	 "a=0 b=0", ALLOWED},
 
+	{"SB fence.sc sys, gpu", BLOCKS, SB_OF("fence.sc.sys; ", "fence.sc.gpu; "), FORBIDDEN},
+	{"SB fence.sc sys, gpu", GPUS, SB_OF("fence.sc.sys; ", "fence.sc.gpu; "), ALLOWED},
+	{"SB fence.sc sys, cta", ONE_BLOCK, SB_OF("fence.sc.sys; ", "fence.sc.cta; "), FORBIDDEN},
+	{"SB fence.sc sys, cta", BLOCKS, SB_OF("fence.sc.sys; ", "fence.sc.cta; "), ALLOWED},
+	{"SB fence.sc through the block", TWO_AND_ONE,
+	 "st.relaxed.sys x 1; fence.sc.cta |"
+	 "ld.relaxed.sys c x; fence.sc.sys; ld.relaxed.sys a y |"
+	 "st.relaxed.sys y 1; fence.sc.sys; ld.relaxed.sys b x",
+	 "a=0 b=0 c=1", FORBIDDEN},
+
 	/* load buffering */
 	{"LB relaxed", GPUS, LB(""), UNSEEN},
 	{"LB fences", GPUS, LB("fence.acq_rel.sys; "), FORBIDDEN},
@@ -127,12 +142,58 @@ static const litmus_t table[] = {
 	 ALLOWED},
 	{"atomics", GPUS, "add.relaxed.sys a x 1 | add.relaxed.sys b x 1", "a=0 b=0", FORBIDDEN},
 
+	{"CoRR ordinary", GPUS, "st.relaxed.sys x 1 | ld.weak a x; ld.weak b x", "a=1 b=0",
+	 ALLOWED},
+	{"CoRR of the block", BLOCKS, "st.relaxed.sys x 1 | ld.relaxed.cta a x; ld.relaxed.cta b x",
+	 "a=1 b=0", ALLOWED},
+	{"CoRR ordinary, after a strong one", GPUS,
+	 "st.relaxed.sys x 1 | ld.relaxed.sys a x; ld.weak b x", "a=1 b=0", FORBIDDEN},
+	{"atomics of the block", BLOCKS, "add.relaxed.cta a x 1 | add.relaxed.cta b x 1", "a=0 b=0",
+	 UNSEEN},
+	{"2 + 2W", GPUS,
+	 "st.relaxed.sys x 1; st.relaxed.sys y 2; ld.relaxed.sys a y |"
+	 "st.relaxed.sys y 1; st.relaxed.sys x 2; ld.relaxed.sys b x",
+	 "a=1 b=1", UNSEEN},
+
 	/* through a third thread */
 	{"WRC relaxed", GPUS, WRC(""), ALLOWED},
 	{"WRC fence", GPUS, WRC("fence.acq_rel.sys; "), FORBIDDEN},
 	{"WRC fence cta", GPUS, WRC("fence.acq_rel.cta; "), ALLOWED},
+	{"WRC ordinary read", GPUS,
+	 "st.relaxed.sys x 1 | ld.weak a x; st.release.sys y 1 |"
+	 "ld.acquire.sys b y; ld.relaxed.sys c x",
+	 "a=1 b=1 c=0", ALLOWED},
+	{"WRC ordinary write", GPUS,
+	 "st.weak x 1 | ld.relaxed.sys a x; st.release.sys y 1 |"
+	 "ld.acquire.sys b y; ld.relaxed.sys c x",
+	 "a=1 b=1 c=0", ALLOWED},
+	{"WRC atomic of the block", BLOCKS,
+	 "st.relaxed.sys x 1 | add.relaxed.cta a x 0; st.release.sys y 1 |"
+	 "ld.acquire.sys b y; ld.relaxed.sys c x",
+	 "a=1 b=1 c=0", FORBIDDEN},
+	{"ISA2 cta, sys", TWO_AND_ONE, ISA2("st.release.cta y 1", "ld.acquire.cta a y; "),
+	 FORBIDDEN},
+	{"ISA2 fences cta, sys", TWO_AND_ONE,
+	 ISA2("fence.acq_rel.cta; st.relaxed.sys y 1", "ld.relaxed.sys a y; fence.acq_rel.cta; "),
+	 FORBIDDEN},
+	{"ISA2 cta, sys", BLOCKS, ISA2("st.release.cta y 1", "ld.acquire.cta a y; "), ALLOWED},
 	{"release sequence", GPUS, SEQUENCE("add.relaxed.sys h y 1"), FORBIDDEN},
 	{"release sequence, atomic of the block", GPUS, SEQUENCE("add.relaxed.cta h y 1"), ALLOWED},
+	{"release sequence, release of the block", TWO_AND_ONE,
+	 "st.weak x 1; st.release.cta y 1 | add.relaxed.sys h y 1 | ld.acquire.sys a y; ld.weak b "
+	 "x",
+	 "a=2 b=0", ALLOWED},
+	{"atomic after ordinary store", GPUS,
+	 "st.weak x 1; st.release.sys y 1; st.weak y 2 | add.relaxed.sys h y 1 |"
+	 "ld.acquire.sys a y; ld.weak b x",
+	 "a=3 b=0 h=2", ALLOWED},
+	{"ordinary store after own release", GPUS,
+	 "st.weak x 1; st.release.sys y 1; st.weak y 2 | ld.acquire.sys a y; ld.weak b x",
+	 "a=2 b=0", ALLOWED},
+	{"strong store after that", GPUS,
+	 "st.weak x 1; st.release.sys y 1; st.weak y 2; st.relaxed.sys y 3 |"
+	 "ld.acquire.sys a y; ld.weak b x",
+	 "a=3 b=0", FORBIDDEN},
 	{"store after another's release", GPUS,
 	 "st.weak x 1; st.release.sys y 1 | ld.relaxed.sys h y; st.relaxed.sys y 2 |"
 	 "ld.acquire.sys a y; ld.weak b x",
@@ -154,6 +215,16 @@ static const litmus_t table[] = {
 	 "a=1 b=0", ALLOWED},
 	{"barrier", ONE_BLOCK, "st.weak x 1; bar | bar; ld.weak a x", "a=0", FORBIDDEN},
 	{"barrier, fence, signal", TWO_AND_ONE, GROUP("fence.acq_rel.sys; "), FORBIDDEN},
+	{"barrier, fence gpu, signal", TWO_AND_ONE, GROUP("fence.acq_rel.gpu; "), FORBIDDEN},
+	{"barrier, fence cta, signal", TWO_AND_ONE, GROUP("fence.acq_rel.cta; "), ALLOWED},
+	{"load, barrier, fence", TWO_AND_ONE,
+	 "ld.relaxed.sys a y; bar | bar; fence.acq_rel.sys; ld.weak b x |"
+	 "st.weak x 1; st.release.sys y 1",
+	 "a=1 b=0", ALLOWED},
+	{"load, fence, barrier", TWO_AND_ONE,
+	 "ld.relaxed.sys a y; fence.acq_rel.sys; bar | bar; ld.weak b x |"
+	 "st.weak x 1; st.release.sys y 1",
+	 "a=1 b=0", FORBIDDEN},
 	{"barrier, no fence, signal", TWO_AND_ONE, GROUP(""), ALLOWED},
 	{"fence, barrier, signal", TWO_AND_ONE,
 	 "st.weak x 1; fence.acq_rel.sys; bar | bar; st.relaxed.sys y 1 |"
