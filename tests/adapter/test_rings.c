@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Rings in shared memory, both ends in one process: locks belong to open files. */
+/* Ways between processes, from within. Rings in shared memory have both ends in one process here:
+ * locks belong to open files. */
 #include "fixture.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -192,6 +195,34 @@ static void the_file_may_go_while_one_waits(void **state)
 	adapter_stop();
 }
 
+/* A peer that takes no connection, let alone what comes by it. */
+static void what_waits_for_tcp_is_bounded(void **state)
+{
+	(void)state;
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t nbytes = sizeof(address);
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, nbytes), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &nbytes), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	adapter_start(NULL);
+	adapter_pair(&a, &b);
+	assert_int_equal(mlx5swi_tcp_open("127.0.0.2:18999", &place), 0);
+	for (uint32_t i = 0; i < 4000; i++) {
+		mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_WRITE, 4096);
+		memset(p->dgid, 0, sizeof(p->dgid));
+		p->dgid[0] = 0xfd;
+		memcpy(p->dgid + 10, &address.sin_port, 2);
+		memcpy(p->dgid + 12, &address.sin_addr, 4);
+		mlx5swi_tcp_send(p);
+	}
+	assert_int_equal(mlx5swi_tcp_poll(), 1);
+	mlx5swi_tcp_close();
+	close(fd);
+	adapter_stop();
+}
+
 static void wire_is_checked(void **state)
 {
 	(void)state;
@@ -222,6 +253,7 @@ int main(void)
 		cmocka_unit_test(old_packets_are_not_for_the_next),
 		cmocka_unit_test(the_file_of_another_user_is_refused),
 		cmocka_unit_test(the_file_may_go_while_one_waits),
+		cmocka_unit_test(what_waits_for_tcp_is_bounded),
 		cmocka_unit_test(wire_is_checked),
 	};
 	snprintf(name, sizeof(name), "rings-%u", (unsigned)getpid());
