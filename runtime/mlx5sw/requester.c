@@ -206,6 +206,8 @@ unsigned mlx5swi_requester_run(mlx5swi_qp_t *qp)
 	n += mlx5swi_timeout(qp);
 	n += mlx5swi_fetch(qp);
 	n += mlx5swi_send(qp, limit);
+	if (!n) /* nothing else was to be done */
+		n = complete(qp, 1);
 	if (qp->requester->is_timer_old)
 		mlx5swi_restart_timer(qp);
 	return n;

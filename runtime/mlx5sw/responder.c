@@ -42,7 +42,7 @@ typedef struct half {
 } half_t;
 
 struct mlx5swi_responder {
-	uint32_t expected, msn; /* next_rcv_psn, rmsn */
+	uint32_t start, expected, msn; /* first PSN of this connection, next_rcv_psn, rmsn */
 	uint32_t message_nbytes;
 	uint8_t is_in_message, is_gap_told, owes_ack;
 	uint16_t rq_ci; /* first receive WQE not taken */
@@ -121,7 +121,7 @@ static void flush_receives(mlx5swi_qp_t *qp)
 static void ready_to_receive(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_responder *r = qp->responder;
-	r->expected = qp->attr.next_rcv_psn;
+	r->start = r->expected = qp->attr.next_rcv_psn;
 	r->n_resources = 1u << qp->attr.log_rra_max;
 	free(r->answers);
 	free(r->done);
@@ -318,8 +318,10 @@ static void refuse(mlx5swi_qp_t *qp, uint32_t psn, int nak)
 	if (qp->state == MLX5SWI_ERR)
 		return; /* one of them was refused */
 	send_ack(qp, psn, nak);
-	if (nak == MLX5SWI_RNR || nak == MLX5SWI_NAK_SEQUENCE)
+	if (nak == MLX5SWI_RNR || nak == MLX5SWI_NAK_SEQUENCE) {
+		qp->responder->is_gap_told = 1; /* once, until the one that is missing comes */
 		return;
+	}
 	mlx5swi_event_qp(qp, nak == MLX5SWI_NAK_ACCESS ? EQE_WQ_ACCESS : EQE_WQ_INVAL_REQ);
 	mlx5swi_qp_error(qp, SYNDROME_FLUSHED, VENDOR_FLUSHED);
 }
@@ -480,17 +482,22 @@ static void repeat_atomic(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const struct mlx5swi_responder *r = qp->responder;
 	uint32_t n = r->n_done < r->n_resources ? r->n_done : r->n_resources;
-	for (uint32_t i = 0; i < n; i++)
-		if (r->done[i].psn == p->psn) {
-			answer_atomic(qp, p, r->done[i].old);
+	/* The last first: PSNs may have come round since an earlier one. */
+	for (uint32_t i = 1; i <= n; i++) {
+		const done_t *d = &r->done[(r->n_done - i) % r->n_resources];
+		if (d->psn == p->psn) {
+			answer_atomic(qp, p, d->old);
 			return;
 		}
+	}
 }
 
+/* Packets from before this connection are none of its repetitions. */
 static int may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 {
 	return mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_DUP_WRITE && p->dma_nbytes &&
-	       p->dma_nbytes == p->nbytes && mlx5swi_choose(2) &&
+	       p->dma_nbytes == p->nbytes && mlx5swi_psn_diff(p->psn, qp->responder->start) >= 0 &&
+	       mlx5swi_choose(2) &&
 	       !check_key(qp, p->rkey, p->raddr, p->dma_nbytes, IBV_ACCESS_REMOTE_WRITE, t);
 }
 
@@ -498,7 +505,8 @@ static int may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t
 static void repeat(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 {
 	struct mlx5swi_responder *r = qp->responder;
-	int has_room = r->n_answers < 2 * r->n_resources;
+	/* As much as requests that are none have: these find their place in any case. */
+	int has_room = r->n_answers - r->n_fresh < r->n_resources;
 	target_t t = {0};
 	qp->counters.duplicates++;
 	if (p->kind == MLX5SWI_WRITE) {
@@ -526,7 +534,6 @@ void mlx5swi_responder_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 	} else {
 		if (!r->is_gap_told)
 			refuse(qp, r->expected, MLX5SWI_NAK_SEQUENCE);
-		r->is_gap_told = 1; /* once, until the one that is missing comes */
 		mlx5swi_packet_free(p);
 	}
 	if (r->n_answers || r->owes_ack || r->placements || qp->dev->half_atomic == qp)

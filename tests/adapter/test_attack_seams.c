@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Where the parts of the device meet: an answer while something else is still to come. */
+#include <endian.h>
+#include <sys/mman.h>
+#include "fixture.h"
+#include "fixture_fault.h"
+#include "mlx5sw/fault.h"
+
+enum { MTU = 1024 };
+
+static adapter_end_t a, b;
+
+static void begin(const mlx5sw_config_t *cfg)
+{
+	adapter_start(cfg);
+	adapter_pair(&a, &b);
+}
+
+static void connect_by(const mlx5swi_qp_attr_t *to_b, const mlx5swi_qp_attr_t *to_a)
+{
+	adapter_init(&a);
+	adapter_init(&b);
+	adapter_modify(&b, to_a);
+	adapter_modify(&a, to_b);
+}
+
+static void add_rule(int fault, uint32_t kinds, uint64_t after, uint64_t n)
+{
+	const mlx5swi_rule_t rule = {.fault = fault,
+				     .host = MLX5SWI_ANY,
+				     .device = MLX5SWI_ANY,
+				     .qpn = MLX5SWI_ANY,
+				     .index = MLX5SWI_ANY,
+				     .opcode = MLX5SWI_ANY,
+				     .kind = kinds,
+				     .after = after,
+				     .left = n};
+
+	assert_int_equal(mlx5swi_rule_add(&rule), 0);
+}
+
+static uint16_t write_imm(void)
+{
+	adapter_wqe_t w;
+
+	adapter_control(&w, &a, OP_WRITE_IMM, 0, SIGNALLED);
+	adapter_remote(&w, (uintptr_t)b.memory, b.mr->rkey);
+	adapter_data(&w, 8, a.mr->lkey, (uintptr_t)a.memory);
+	return adapter_post(&a, &w);
+}
+
+/* A receiver that is not ready answers the first request alone: those behind it are not lost, and
+ * cost none of the retries. */
+static void waiting_for_the_receiver_costs_no_retries(void **state)
+{
+	const adapter_spec_t receiver = {.host = 1, .rq_wqes = 4};
+
+	(void)state;
+	adapter_start(NULL);
+	adapter_make(&a, NULL);
+	adapter_make(&b, &receiver);
+	mlx5swi_qp_attr_t to_b = adapter_attr(&a, &b), to_a = adapter_attr(&b, &a);
+	to_b.rnr_retry = 7; /* forever */
+	connect_by(&to_b, &to_a);
+	write_imm();
+	for (uint32_t i = 1; i < 4; i++)
+		adapter_write(&a, &b, 0, 8 * i, 8, SIGNALLED);
+	adapter_ring(&a);
+	for (unsigned i = 0; i < 100; i++) {
+		adapter_step();
+		adapter_clock = mlx5sw_next_time();
+	}
+	assert_int_equal(a.qp->state, MLX5SWI_RTS);
+	assert_int_equal(adapter_send_state(&a).retries_left, 7);
+	b.dbr[0] = htobe32(1);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE_IMM);
+	for (uint16_t i = 1; i < 4; i++)
+		adapter_expect(&a, i, OP_WRITE);
+	adapter_stop();
+}
+
+/* Repetitions that come late, all at once, and a new READ behind them. */
+static void repetitions_leave_room_for_a_request(void **state)
+{
+	(void)state;
+	adapter_start(NULL);
+	adapter_make(&a, NULL);
+	adapter_make(&b, &(adapter_spec_t){.host = 1});
+	mlx5swi_qp_attr_t to_b = adapter_attr(&a, &b), to_a = adapter_attr(&b, &a);
+	to_b.log_sra_max = to_a.log_rra_max = 0;
+	connect_by(&to_b, &to_a);
+	memset(b.memory, 0xbb, 64);
+	add_rule(MLX5SWI_HOLD, 1u << MLX5SWI_READ, 0, 3);
+	adapter_read(&a, &b, 0, 0, 8, SIGNALLED);
+	adapter_ring(&a);
+	for (int i = 0; i < 10; i++) { /* the request is held thrice, and comes once */
+		adapter_step();
+		if (adapter_slot(&a, 0).opcode != CQE_INVALID)
+			break;
+		adapter_clock = mlx5sw_next_time();
+	}
+	adapter_expect(&a, 0, OP_READ);
+	mlx5swi_release_held();
+	for (uint32_t i = 1; i < 5; i++)
+		adapter_read(&a, &b, 8 * i, 8 * i, 8, SIGNALLED);
+	adapter_ring(&a);
+	adapter_idle();
+	for (uint16_t i = 1; i < 5; i++)
+		adapter_expect(&a, i, OP_READ);
+	assert_memory_equal(a.memory, b.memory, 40);
+	adapter_stop();
+}
+
+static void reconnect(uint32_t psn)
+{
+	adapter_reset(&a);
+	adapter_reset(&b);
+	mlx5swi_qp_attr_t to_b = adapter_attr(&a, &b), to_a = adapter_attr(&b, &a);
+
+	to_b.next_send_psn = to_a.next_rcv_psn = psn;
+	connect_by(&to_b, &to_a);
+}
+
+/* A device that writes repeated WRITEs again does so for those of this connection alone. */
+static void packets_of_an_old_life_are_no_repetitions(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+
+	(void)state;
+	cfg.chaos = MLX5SW_CHAOS_DUP_WRITE;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		begin(&cfg);
+		adapter_seed = seed;
+		const uint32_t old = a.qp->attr.next_send_psn;
+		memset(a.memory, 0xaa, 8);
+		add_rule(MLX5SWI_HOLD, 1u << MLX5SWI_WRITE, 0, UINT64_MAX);
+		adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
+		adapter_ring(&a);
+		adapter_idle();
+		mlx5swi_rules_clear();
+		reconnect(old + 0x1000);
+		mlx5swi_release_held();
+		adapter_idle();
+		assert_int_equal(b.memory[0], 0);
+		adapter_stop();
+	}
+}
+
+/* The error that came first is told, however late the completion before it is. */
+static void first_error_is_told(void **state)
+{
+	adapter_wqe_t w;
+
+	(void)state;
+	begin(NULL);
+	fault_tell("hold cqe n=1");
+	adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
+	adapter_control(&w, &a, OP_WRITE, 0, SIGNALLED);
+	adapter_remote(&w, (uintptr_t)b.memory, b.mr->rkey ^ 0xff);
+	adapter_data(&w, 8, a.mr->lkey, (uintptr_t)a.memory);
+	adapter_post(&a, &w);
+	adapter_ring(&a);
+	adapter_idle();
+	adapter_expect_none(&a);
+	fault_tell("release cqes");
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_expect_error(&a, 1, NO_ACCESS);
+	adapter_stop();
+}
+
+/* Chance may make completions late, but does not forget them: a WQE that fails before it is sent
+ * is something to do. */
+static void late_completions_come(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+
+	(void)state;
+	cfg.chaos = MLX5SW_CHAOS_ORDER;
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		adapter_wqe_t w;
+
+		begin(&cfg);
+		adapter_seed = seed;
+		for (int i = 0; i < 4; i++)
+			adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
+		adapter_read(&a, &b, 64, 64, 8, SIGNALLED);
+		adapter_control(&w, &a, OP_WRITE, 0, FENCED);
+		adapter_remote(&w, (uintptr_t)b.memory, b.mr->rkey);
+		adapter_data(&w, 8, a.mr->lkey ^ 0xff, (uintptr_t)a.memory);
+		adapter_post(&a, &w);
+		adapter_ring(&a);
+		adapter_idle();
+		for (uint16_t i = 0; i < 4; i++)
+			adapter_expect(&a, i, OP_WRITE);
+		adapter_expect(&a, 4, OP_READ);
+		adapter_expect_error(&a, 5, LOCAL_KEY);
+		adapter_stop();
+	}
+}
+
+static void forge_read(uint32_t psn, uint32_t n, const uint8_t *from, const struct ibv_mr *mr)
+{
+	mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_READ, 0);
+
+	assert_non_null(p);
+	p->flags = MLX5SWI_FIRST | MLX5SWI_LAST;
+	p->psn = psn;
+	p->raddr = (uintptr_t)from;
+	p->rkey = mr->rkey;
+	p->dma_nbytes = n * 256;
+	mlx5swi_port_send(&a.qp->dev->port, p);
+	while (mlx5sw_step())
+		;
+}
+
+static uint64_t add(uint32_t psn)
+{
+	mlx5swi_qp_attr_t to_b = adapter_attr(&a, &b);
+	uint64_t old;
+
+	adapter_reset(&a);
+	to_b.mtu = 1;
+	to_b.next_send_psn = psn;
+	adapter_init(&a);
+	adapter_modify(&a, &to_b);
+	add_rule(MLX5SWI_DROP, 1u << MLX5SWI_ATOMIC_DATA, 0, 1);
+	adapter_atomic(&a, &b, OP_FA, 8, (uint64_t[4]){1}, 64, 0, SIGNALLED);
+	adapter_ring(&a);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_FA);
+	memcpy(&old, a.memory + 64, 8);
+	return old;
+}
+
+/* Two atomics with the same PSN, 2^24 packets apart. */
+static void the_last_of_one_psn_is_repeated(void **state)
+{
+	enum { N = 1 << 22, NBYTES = 1 << 30 };
+	uint8_t *memory =
+		mmap(NULL, NBYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	adapter_start(NULL);
+	adapter_make(&a, NULL);
+	adapter_make(&b, &(adapter_spec_t){.host = 1});
+	mlx5swi_qp_attr_t to_b = adapter_attr(&a, &b), to_a = adapter_attr(&b, &a);
+	to_a.mtu = to_b.mtu = 1;
+	connect_by(&to_b, &to_a);
+	const uint32_t psn = to_b.next_send_psn;
+	struct ibv_mr *mr = ibv_reg_mr(b.pd, memory, NBYTES, IBV_ACCESS_REMOTE_READ);
+	assert_non_null(mr);
+	assert_int_equal(add(psn), 0);
+	add_rule(MLX5SWI_DROP, 1u << MLX5SWI_READ_DATA, 0, UINT64_MAX);
+	for (uint32_t i = 0; i < 4; i++)
+		forge_read(psn + 1 + i * N, i < 3 ? N : N - 1, memory, mr);
+	assert_int_equal(add(psn), 1);
+	adapter_stop();
+	munmap(memory, NBYTES);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(waiting_for_the_receiver_costs_no_retries),
+		cmocka_unit_test(repetitions_leave_room_for_a_request),
+		cmocka_unit_test(packets_of_an_old_life_are_no_repetitions),
+		cmocka_unit_test(first_error_is_told),
+		cmocka_unit_test(late_completions_come),
+		cmocka_unit_test(the_last_of_one_psn_is_repeated),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
