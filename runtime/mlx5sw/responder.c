@@ -89,12 +89,16 @@ void mlx5swi_responder_reset(mlx5swi_qp_t *qp)
 	memset(r, 0, sizeof(*r));
 }
 
-/* Receive WQEs that were posted: DBR word 0 against the first that is not taken. */
-static uint16_t n_received(mlx5swi_qp_t *qp)
+/* Receive WQEs that were posted: DBR word 0 against the first that is not taken. A record that is
+ * behind looks like more than the ring has. */
+static uint32_t n_receives(mlx5swi_qp_t *qp)
 {
-	uint32_t word;
+	uint32_t word = 0;
+	if (!qp->rq || !qp->dbr)
+		return 0;
 	mlx5swi_load(&word, &qp->dbr[0], sizeof(word), MLX5SW_DBR);
-	return (uint16_t)(be32toh(word) - qp->responder->rq_ci);
+	uint32_t n = (uint16_t)(be32toh(word) - qp->responder->rq_ci);
+	return n <= qp->rq_wqes ? n : 0;
 }
 
 static void receive_cqe(mlx5swi_qp_t *qp, mlx5swi_cqe_t *cqe)
@@ -108,9 +112,7 @@ static void receive_cqe(mlx5swi_qp_t *qp, mlx5swi_cqe_t *cqe)
 
 static void flush_receives(mlx5swi_qp_t *qp)
 {
-	if (!qp->rq || !qp->dbr)
-		return;
-	for (uint16_t n = n_received(qp); n && n <= qp->rq_wqes; n--) {
+	for (uint32_t n = n_receives(qp); n; n--) {
 		mlx5swi_cqe_t cqe = {.opcode = CQE_RESP_ERR,
 				     .syndrome = SYNDROME_FLUSHED,
 				     .vendor = VENDOR_FLUSHED};
@@ -363,12 +365,6 @@ static int takes_receive(const mlx5swi_packet_t *p)
 	return p->kind == MLX5SWI_WRITE && p->flags & MLX5SWI_IMM && p->flags & MLX5SWI_LAST;
 }
 
-static int has_receive(mlx5swi_qp_t *qp)
-{
-	uint16_t n = qp->rq && qp->dbr ? n_received(qp) : 0;
-	return n && n <= qp->rq_wqes;
-}
-
 /* In the order in which the device looks. Returns what to answer. */
 static int check(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 {
@@ -376,7 +372,7 @@ static int check(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 	uint64_t nbytes = p->kind == MLX5SWI_ATOMIC ? p->width : p->dma_nbytes;
 	if (!is_well_formed(qp, p) || !is_permitted(qp, p->kind))
 		return MLX5SWI_NAK_INVALID;
-	if (takes_receive(p) && !has_receive(qp))
+	if (takes_receive(p) && !n_receives(qp))
 		return MLX5SWI_RNR;
 	if (nbytes && check_key(qp, p->rkey, p->raddr, nbytes, right_of(p->kind), t))
 		return MLX5SWI_NAK_ACCESS;
