@@ -228,7 +228,7 @@ int mlx5swi_begin(mlx5swi_qp_t *qp)
 	const char *row = NULL, *text = NULL;
 	const int syndrome = mlx5swi_decode(qp, r->fresh, &row, &text);
 
-	if (!syndrome && must_wait(qp, &r->wqe))
+	if (must_wait(qp, &r->wqe))
 		return 0;
 	if (mlx5swi_fault_stop(qp, e->index, e->opcode)) {
 		mlx5swi_qp_error(qp, 0, 0);

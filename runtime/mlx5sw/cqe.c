@@ -94,7 +94,7 @@ void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *
 	if (!cq->is_collapsed) {
 		slot += (size_t)(cq->pi & (n - 1)) * NBYTES;
 		owner = cq->pi >> cq->log_size & 1;
-		cq->pi = (cq->pi + 1) & 0xffffff;
+		cq->pi++;
 	}
 	fill(e, cqe, owner);
 	mlx5swi_store(slot, e, OWNER_AT, MLX5SW_CQE);

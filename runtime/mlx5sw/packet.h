@@ -18,11 +18,10 @@ enum mlx5swi_kind {
 	MLX5SWI_ACK, /* syndrome: MLX5SWI_OK or a NAK */
 };
 
-#define MLX5SWI_FIRST 1u   /* of its message */
-#define MLX5SWI_LAST 2u    /* of its message */
-#define MLX5SWI_ASK_ACK 4u /* answer now, do not gather */
-#define MLX5SWI_IMM 8u     /* has immediate data: takes a receive WQE, in its last packet */
-#define MLX5SWI_SOLICITED 16u
+#define MLX5SWI_FIRST 1u /* of its message */
+#define MLX5SWI_LAST 2u  /* of its message */
+#define MLX5SWI_IMM 4u   /* has immediate data: takes a receive WQE, in its last packet */
+#define MLX5SWI_SOLICITED 8u
 
 enum mlx5swi_nak {
 	MLX5SWI_OK,

@@ -5,7 +5,6 @@
 #include "requester.h"
 
 #define WINDOW 256u /* packets in flight; bounds what queues between two devices hold */
-#define ASK_EVERY 32u
 
 int mlx5swi_may_send(const mlx5swi_qp_t *qp)
 {
@@ -24,22 +23,11 @@ static uint32_t next_psn(const mlx5swi_qp_t *qp)
 	return mlx5swi_psn_add(mlx5swi_entry(qp, r->at)->psn, r->packet);
 }
 
-/* The last packet that is sent for now wants its answer at once, others now and then. */
-static int asks(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
-{
-	const struct mlx5swi_requester *r = qp->requester;
-
-	return p->psn % ASK_EVERY == 0 || mlx5swi_psn_diff(p->psn, r->una) + 1 >= (int)WINDOW ||
-	       ((p->flags & MLX5SWI_LAST) && r->at + 1 == r->fetched && r->fetch == r->pi);
-}
-
 static void post(mlx5swi_qp_t *qp, mlx5swi_packet_t *p, uint32_t n_psns)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	const uint32_t end = mlx5swi_psn_add(p->psn, n_psns);
 
-	if (asks(qp, p))
-		p->flags |= MLX5SWI_ASK_ACK;
 	qp->counters.packets_sent++;
 	if (mlx5swi_psn_diff(p->psn, r->end) < 0)
 		qp->counters.packets_resent++;

@@ -210,6 +210,36 @@ static void reads_in_flight(void **state)
 	}
 }
 
+/* Half of all PSNs may be in flight: more could not be told from those before. */
+static void psns_in_flight(void **state)
+{
+	const uint32_t nbytes = 1u << 30; /* 2^22 packets of 256 bytes */
+	mlx5swi_mr_t *mr;
+	adapter_wqe_t w;
+
+	(void)state;
+	adapter_start(NULL);
+	adapter_make(&a, NULL);
+	adapter_make(&b, &(adapter_spec_t){.host = 1});
+	adapter_connect(&a, &b);
+	a.qp->attr.mtu = 1;
+	a.qp->attr.retry_count = 0;
+	assert_int_equal(mlx5swi_mr_create((mlx5swi_pd_t *)a.pd, a.memory, nbytes, 0,
+					   IBV_ACCESS_LOCAL_WRITE, &mr),
+			 0);
+	adapter_packets(MLX5SWI_DROP, 0, 0, UINT64_MAX);
+	for (unsigned i = 0; i < 3; i++) {
+		adapter_control(&w, &a, OP_READ, 0, 0);
+		adapter_remote(&w, 0, b.mr->rkey);
+		adapter_data(&w, nbytes, mr->key, 0);
+		adapter_post(&a, &w);
+	}
+	adapter_ring(&a);
+	adapter_step();
+	assert_int_equal(a.qp->counters.packets_sent, 1);
+	adapter_stop();
+}
+
 /* A fence waits for earlier READs and atomics, whatever else does not. */
 static void fences(void **state)
 {
@@ -228,6 +258,31 @@ static void fences(void **state)
 		adapter_expect(&a, 1, OP_WRITE);
 		assert_memory_equal(b.memory + 1000, a.memory, 8);
 		end();
+	}
+}
+
+/* Early: with its doorbell; late: when those before have begun. */
+static void fetched_no_earlier_than_needed(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+
+	(void)state;
+	cfg.lint = MLX5SW_LINT_OFF;
+	for (int is_late = 0; is_late < 2; is_late++) {
+		cfg.chaos = is_late ? MLX5SW_CHAOS_FETCH : 0;
+		start(&cfg, NULL);
+		adapter_packets(MLX5SWI_HOLD, 1u << MLX5SWI_READ_DATA, 0, UINT64_MAX);
+		adapter_read(&a, &b, 0, 0, 8, 0);
+		adapter_nop(&a, FENCED);
+		adapter_write_inline(&a, &b, 1000, "old text", 8, SIGNALLED);
+		adapter_ring(&a);
+		adapter_step();
+		memcpy(a.sq + 2 * 64 + 36, "new text", 8);
+		adapter_release();
+		adapter_idle();
+		adapter_expect(&a, 2, OP_WRITE);
+		assert_memory_equal(b.memory + 1000, is_late ? "new text" : "old text", 8);
+		adapter_stop();
 	}
 }
 
@@ -410,7 +465,9 @@ int main(void)
 		cmocka_unit_test(psns),
 		cmocka_unit_test(psn_wraps),
 		cmocka_unit_test(reads_in_flight),
+		cmocka_unit_test(psns_in_flight),
 		cmocka_unit_test(fences),
+		cmocka_unit_test(fetched_no_earlier_than_needed),
 		cmocka_unit_test(r1_overwritten_before_completion),
 		cmocka_unit_test(r1_late_fetch_sees_the_new_content),
 		cmocka_unit_test(r1_late_fetch_of_something_else),

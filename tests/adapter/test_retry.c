@@ -69,6 +69,23 @@ static void one_packet_lost_or_repeated(void **state)
 	}
 }
 
+/* An answer that comes after a gap says so: no timer is needed, as often as that happens. */
+static void gaps_without_timers(void **state)
+{
+	(void)state;
+	start(NULL, NULL);
+	fill(b.memory, 60000);
+	adapter_packets(MLX5SWI_DROP, 1u << MLX5SWI_READ_DATA, 5, 1);
+	adapter_packets(MLX5SWI_DROP, 1u << MLX5SWI_READ_DATA, 80, 1);
+	adapter_read(&a, &b, 0, 0, 60000, SIGNALLED);
+	adapter_ring(&a);
+	adapter_step();
+	adapter_expect(&a, 0, OP_READ);
+	assert_memory_equal(a.memory, b.memory, 60000);
+	assert_int_equal(a.qp->counters.packets_resent, 2);
+	end();
+}
+
 /* What is between two devices is bounded. */
 static void window(void **state)
 {
@@ -218,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_packet_lost_or_repeated),
+		cmocka_unit_test(gaps_without_timers),
 		cmocka_unit_test(window),
 		cmocka_unit_test(late_acknowledgement),
 		cmocka_unit_test(forged_answers_to_nothing),

@@ -168,7 +168,7 @@ static void w4_little_endian_remote(void **state)
 
 	begin(); /* wrong, but not so */
 	adapter_control(&w, &a, OP_WRITE, 0, 0);
-	adapter_remote(&w, remote(3000), b.mr->rkey ^ 1);
+	adapter_remote(&w, remote(ADAPTER_NBYTES), b.mr->rkey);
 	adapter_data(&w, 8, a.mr->lkey, local(0));
 	fails(0x13, 0x88);
 	ends_with(NULL);
