@@ -65,9 +65,12 @@ elseif(SHMEM_DEV_SANITIZE STREQUAL "thread")
         message(FATAL_ERROR "SHMEM_DEV_SANITIZE=thread needs clang: its runtime knows fibers")
     endif()
     set(SHMEM_DEV_SANITIZE_FLAGS -fsanitize=thread -fno-omit-frame-pointer)
+elseif(SHMEM_DEV_SANITIZE STREQUAL "fuzzer")
+    set(SHMEM_DEV_SANITIZE_FLAGS -fsanitize=address,undefined,fuzzer-no-link
+        -fno-sanitize-recover=all -fno-omit-frame-pointer)
 elseif(SHMEM_DEV_SANITIZE)
     message(FATAL_ERROR "SHMEM_DEV_SANITIZE is \"${SHMEM_DEV_SANITIZE}\": "
-            "use address, thread or nothing")
+            "use address, thread, fuzzer or nothing")
 endif()
 
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)

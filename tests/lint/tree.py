@@ -76,7 +76,7 @@ class Tree:
         return self.select(r"\.(c|h|cu)$")
 
     def shell_files(self):
-        others = [p for p in self.paths if not re.search(r"\.\w+$", p) and "LICENSE" not in p]
+        others = [p for p in self.paths if not re.search(r"\.\w+$|LICENSE|/corpus/", p)]
         scripts = [p for p in others if re.match(r"#!.*\b(sh|bash)\b", self.first_line(p))]
         return self.select(r"\.sh$") + scripts
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Commands of DevX with mailboxes that are right, or spoiled, in any order; entry points of verbs
+ * on what is there; rings and doorbells in between. In the end everything can be destroyed.
+ *
+ * Memory is freed as soon as nothing may use it: a device that does is seen by the sanitizer. */
+#include "scene.h"
+
+static void open_contexts(scene_t *s)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	assert_non_null(list);
+	for (uint32_t i = 0; i < N_CONTEXTS; i++) {
+		s->ctx[i] = ibv_open_device(list[0]);
+		assert_non_null(s->ctx[i]);
+	}
+	ibv_free_device_list(list);
+}
+
+/* What most inputs would have to make first. */
+static void make_first(scene_t *s)
+{
+	static const uint8_t first[] = {1, 2, 3, 4, 5, 5, 6};
+	const fuzz_input_t rest = s->in;
+
+	for (uint32_t i = 0; i < sizeof(first); i++) {
+		static const uint8_t second_qp[] = {1};
+
+		s->in = (fuzz_input_t){second_qp, second_qp + (i == 5)};
+		scene_devx_steps[first[i]](s);
+	}
+	s->in = rest;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
+{
+	scene_t s = {.in = {data, data + nbytes}};
+
+	fuzz_start(&s.in);
+	open_contexts(&s);
+	if (fuzz_below(&s.in, 4))
+		make_first(&s);
+	while (fuzz_has_more(&s.in)) {
+		const uint32_t what = fuzz_below(&s.in, scene_n_devx_steps + scene_n_verbs_steps);
+
+		if (what < scene_n_devx_steps)
+			scene_devx_steps[what](&s);
+		else
+			scene_verbs_steps[what - scene_n_devx_steps](&s);
+	}
+	fuzz_control("clear rules");
+	scene_end_verbs(&s);
+	scene_end_devx(&s);
+	for (uint32_t i = 0; i < N_CONTEXTS; i++)
+		if (ibv_close_device(s.ctx[i]))
+			fuzz_found("a device cannot be closed: %s", mlx5swi_refusal());
+	adapter_stop();
+	return 0;
+}
