@@ -105,7 +105,8 @@ struct ibv_ah_attr end_ah_attr(const end_t *e)
 
 static void send_all(int socket, const void *bytes, size_t nbytes)
 {
-	must(write(socket, bytes, nbytes) == (ssize_t)nbytes, "write to the other process");
+	must(send(socket, bytes, nbytes, MSG_NOSIGNAL) == (ssize_t)nbytes,
+	     "write to the other process");
 }
 
 static void receive_all(int socket, void *bytes, size_t nbytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Clients: each operation once or more, with what it must leave in memory and in the CQ. The memory
- * of both ends is shared by both processes, so the active side checks it all. */
+ * of both ends is shared by both processes, so that each can look at it all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "client.h"
@@ -9,6 +9,7 @@
 /* An end's memory: what it sends, what it gets, what its peer reaches. */
 #define SOURCE 0u
 #define RESULT 16384u
+#define SETTLED 32760u /* 8 bytes that nobody looks at */
 #define TARGET 32768u
 #define LONG_NBYTES 10000u /* several packets */
 #define IMM 0x12345678u
@@ -61,6 +62,25 @@ static completion_t execute(end_t *e, const char *what, wqe_t *w)
 	return c;
 }
 
+static wqe_t make_read(const end_t *e, void *to, uint32_t nbytes)
+{
+	wqe_t w = wqe_make(MLX5_OPCODE_RDMA_READ, 0, 0);
+
+	wqe_remote(&w, target(e), e->peer.rkey);
+	wqe_local(&w, to, nbytes, e->mr->lkey);
+	return w;
+}
+
+/* The completion of a WRITE says that the peer's device has the bytes. That of a READ after it, that
+ * they are in its memory: only then we look. */
+static void execute_write(end_t *e, const char *what, wqe_t *w)
+{
+	wqe_t settle = make_read(e, e->self.data + SETTLED, 8);
+
+	execute(e, what, w);
+	execute(e, "READ after WRITE", &settle);
+}
+
 static wqe_t make_write(const end_t *e, uint32_t offset, uint32_t nbytes)
 {
 	wqe_t w = wqe_make(MLX5_OPCODE_RDMA_WRITE, 0, 0);
@@ -76,7 +96,7 @@ void traffic_write(end_t *e)
 	uint8_t after = target(e)[3 + LONG_NBYTES];
 
 	fill(source(e), 3 + LONG_NBYTES, e->self.psn);
-	execute(e, "WRITE", &w);
+	execute_write(e, "WRITE", &w);
 	same_bytes("WRITE", source(e) + 3, target(e) + 3, LONG_NBYTES);
 	same("byte after WRITE", after, target(e)[3 + LONG_NBYTES]);
 }
@@ -99,14 +119,14 @@ static void traffic_inline(end_t *e)
 	for (i = 0; i < sizeof(nbytes) / sizeof(nbytes[0]); i++) {
 		wqe_t w = make_inline(e, nbytes[i]);
 
-		execute(e, "inline WRITE", &w);
+		execute_write(e, "inline WRITE", &w);
 		same_bytes("inline WRITE", source(e), target(e), nbytes[i]);
 	}
 }
 
 static void traffic_blueflame(end_t *e)
 {
-	wqe_t w = make_inline(e, 28);
+	wqe_t w = make_inline(e, 28), settle = make_read(e, e->self.data + SETTLED, 8);
 	uint16_t block;
 
 	w.flags = SIGNALLED;
@@ -114,6 +134,7 @@ static void traffic_blueflame(end_t *e)
 	sq_ring_blueflame(&e->sq);
 	check_success(e, "BlueFlame WRITE", w.opcode,
 		      cq_wait(&e->send_cq, "BlueFlame WRITE", block));
+	execute(e, "READ after WRITE", &settle);
 	same_bytes("BlueFlame WRITE", source(e), target(e), 28);
 }
 
@@ -123,7 +144,7 @@ static void traffic_zero_length(end_t *e)
 	uint8_t before = *target(e);
 
 	wqe_remote(&w, target(e), e->peer.rkey);
-	execute(e, "WRITE of no bytes", &w);
+	execute_write(e, "WRITE of no bytes", &w);
 	same("WRITE of no bytes", before, *target(e));
 }
 
@@ -140,7 +161,6 @@ static void traffic_imm(const pair_t *p)
 		w.imm = htobe32(IMM);
 		fill(source(p->active), 8 + 64, IMM);
 		execute(p->active, "WRITE_IMM", &w);
-		same_bytes("WRITE_IMM", source(p->active) + 8, target(p->active) + 8, 64);
 	}
 	if (p->passive) {
 		completion_t c = cq_wait(&p->passive->recv_cq, "receive", index);
@@ -149,19 +169,19 @@ static void traffic_imm(const pair_t *p)
 		same("receive: immediate", IMM, be32toh(c.imm));
 		same("receive: bytes", 64, c.nbytes);
 		same("receive: QP", p->passive->sq.qpn, c.qpn);
+		same_bytes("received", p->passive->peer.data + SOURCE + 8,
+			   p->passive->self.data + TARGET + 8, 64);
 	}
 	pair_meet(p);
 }
 
 static void traffic_read(end_t *e)
 {
-	wqe_t w = wqe_make(MLX5_OPCODE_RDMA_READ, 0, 0);
+	wqe_t w = make_read(e, result(e), LONG_NBYTES);
 	completion_t c;
 
 	fill(target(e), LONG_NBYTES, ~e->self.psn);
 	memset(result(e), 0, LONG_NBYTES);
-	wqe_remote(&w, target(e), e->peer.rkey);
-	wqe_local(&w, result(e), LONG_NBYTES, e->mr->lkey);
 	c = execute(e, "READ", &w);
 	same("READ: bytes", LONG_NBYTES, c.nbytes);
 	same_bytes("READ", target(e), result(e), LONG_NBYTES);
@@ -291,7 +311,7 @@ static void traffic_unsignalled(end_t *e)
 		sq_post(&e->sq, &w);
 	}
 	w = make_write(e, i * 100, 100);
-	execute(e, "last of 8 WRITEs", &w);
+	execute_write(e, "last of 8 WRITEs", &w);
 	same_bytes("8 WRITEs", source(e), target(e), 8 * 100);
 	if (!e->send_cq.collapsed)
 		same("CQE of an unsignalled WRITE", false, cq_has(&e->send_cq));
@@ -346,7 +366,7 @@ static void traffic_wrap(end_t *e)
 		while (e->sq.posted % e->sq.nblocks != e->sq.nblocks - left)
 			traffic_nop(e);
 		w = make_inline(e, 256);
-		execute(e, "WRITE across the ring's end", &w);
+		execute_write(e, "WRITE across the ring's end", &w);
 		same_bytes("WRITE across the ring's end", source(e), target(e), 256);
 	}
 }
@@ -383,6 +403,18 @@ static void check_error(const end_t *e, const char *what, completion_t c, uint8_
 	same(what, vendor, c.vendor);
 }
 
+/* No READ can follow: the bytes come when they come. */
+static void await_bytes(const char *what, const uint8_t *expected, const volatile uint8_t *got,
+			size_t nbytes)
+{
+	patience_t p = patience(what);
+	size_t i;
+
+	for (i = 0; i < nbytes; i++)
+		while (got[i] != expected[i])
+			patient(&p);
+}
+
 /* A good WRITE, one with a wrong key, two more: only the first is executed, and has no CQE. All
  * others have one, signalled or not. In a collapsed CQ the last one stays. */
 static void refused(end_t *e)
@@ -408,7 +440,7 @@ static void refused(end_t *e)
 	}
 	check_error(e, "last WRITE", cq_wait(&e->send_cq, "last WRITE", block[3]),
 		    MLX5_CQE_SYNDROME_WR_FLUSH_ERR, 0xf9);
-	same_bytes("WRITE before the refused one", source(e), target(e), 8);
+	await_bytes("WRITE before the refused one", source(e), target(e), 8);
 	same_bytes("refused and flushed WRITEs", (uint8_t[3 * 8]){0}, target(e) + 8, 3 * 8);
 	same("state of the sender", IBV_QPS_ERR, route.state(e));
 }
