@@ -10,7 +10,6 @@
 #define VENDOR_RIGHTS 0x33
 #define FENCE 2u         /* modes from here on wait for READs and atomics */
 #define ATOMIC_UP_TO_8 3 /* the mode that allows 4 bytes, too */
-#define MAX_PSNS 0x7fffffu
 
 static int is_mr(const mlx5swi_qp_t *qp, const mlx5swi_sge_t *sge)
 {
@@ -127,8 +126,7 @@ static int must_wait(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 	const struct mlx5swi_requester *r = qp->requester;
 
 	return (w->fm >= FENCE && r->n_reads) ||
-	       (is_answered(w) && r->n_reads >= 1u << qp->attr.log_sra_max) ||
-	       (r->next != r->una && ((r->next - r->una) & 0xffffff) + n_psns(qp, w) > MAX_PSNS);
+	       (is_answered(w) && r->n_reads >= 1u << qp->attr.log_sra_max);
 }
 
 static void check_signature(const mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_wqe_t *w)
@@ -163,7 +161,7 @@ static void check_limits(const mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5s
 {
 	const uint8_t mode = qp->attr.atomic_mode;
 
-	if (w->nbytes > 1u << qp->attr.log_msg_max || n_psns(qp, w) > MAX_PSNS)
+	if (w->nbytes > 1u << qp->attr.log_msg_max)
 		e->syndrome = MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
 	if (w->width && (mode == 0 || (w->width == 4 && mode < ATOMIC_UP_TO_8)))
 		e->syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;

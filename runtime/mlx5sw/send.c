@@ -4,7 +4,8 @@
 #include <string.h>
 #include "requester.h"
 
-#define WINDOW 256u /* packets in flight; bounds what queues between two devices hold */
+/* Packets in flight: bounds what lies between two devices, and keeps PSNs apart. */
+#define WINDOW 256u
 
 int mlx5swi_may_send(const mlx5swi_qp_t *qp)
 {

@@ -210,7 +210,7 @@ static void reads_in_flight(void **state)
 	}
 }
 
-/* Half of all PSNs may be in flight: more could not be told from those before. */
+/* PSNs are told apart as long as fewer than half of them are in flight. */
 static void psns_in_flight(void **state)
 {
 	const uint32_t nbytes = 1u << 30; /* 2^22 packets of 256 bytes */
