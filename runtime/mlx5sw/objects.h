@@ -107,7 +107,7 @@ typedef struct mlx5swi_uar {
 	mlx5swi_context_t *ctx;
 	uint32_t id, refs;
 	uint8_t *page;
-	uint64_t half[3];          /* doorbell.c: complement of a torn doorbell, for each register */
+	uint64_t half[3]; /* doorbell.c: complement of a torn doorbell, for each register */
 	uint8_t blueflame_left[2]; /* doorbell.c: words of a BlueFlame write still to come, bits */
 	uint8_t has_blueflame;     /* software uses the register's halves in turn */
 } mlx5swi_uar_t;
