@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# rows.sh source-directory: the adapter's README has every row and fault, every row that is reported,
-# and every variable that is read; each test that it names is one that is run.
+# rows.sh source-directory: the adapter's README has every row and fault, every row that is
+# reported, and every variable that is read; each test that it names is one that is run.
 cd "$1" || exit 1
 readme=runtime/mlx5sw/README.md
 bad=0
@@ -22,7 +22,7 @@ numbers() {
 
 for row in $(numbers W 16) $(numbers R 7) $(numbers D 14) $(numbers C 12) $(numbers M 12) \
 	$(numbers S 13) $(numbers F 20); do
-	grep -q "^| $row[ ]" $readme || complain "no row $row"
+	grep -q "^| ${row} " $readme || complain "no row $row"
 done
 for row in $(grep -hoE '"[A-Z][0-9]+"' runtime/mlx5sw/*.c | tr -d '"' | sort -u); do
 	grep -q "^| $row | .* | .*L.* | " $readme || complain "$row is reported, but has no L"
@@ -31,9 +31,9 @@ for name in $(grep -hoE '"MLX5SW_[A-Z_]+' runtime/mlx5sw/*.[ch] | tr -d '"' | so
 	grep -q "^| \`$name\` |" $readme || complain "no variable $name"
 done
 # Names of tests have two words or more; the last cell has them.
-for name in $(grep -E '^\| [A-Z][0-9]+ ' $readme | sed 's/.* | //' | grep -oE '`[a-z0-9]+_[a-z0-9_]+`' |
-	tr -d '`' | sort -u); do
-	grep -qE "(TEST|cmocka_unit_test[a-z_]*)\($name[,)]" tests/adapter/test_*.c ||
+for name in $(sed -n 's/^| [A-Z][0-9]* .* | //p' $readme | tr -c 'a-z0-9_' '\n' |
+	grep _ | sort -u); do
+	grep -qE "(TEST|cmocka_unit_test[a-z_]*)\(${name}[,)]" tests/adapter/test_*.c ||
 		complain "no test $name"
 done
 exit $bad
