@@ -32,6 +32,8 @@ static int n_threads_with_signals(void)
 	DIR *d = opendir("/proc/self/task");
 	int n = 0;
 	while (d && (e = readdir(d)) != NULL) {
+		if (e->d_name[0] == '.')
+			continue;
 		snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
 		FILE *f = fopen(path, "r");
 		unsigned long long mask;
