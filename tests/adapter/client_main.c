@@ -227,39 +227,28 @@ static void run(pair_t *p)
 static void announce(const char *what, int kind)
 {
 	if (failures)
-		fprintf(stderr, "these %d with %s, %s\n", failures, what, route.kinds[kind]);
+		fprintf(stderr, "%s, %s: %d failures so far\n", what, route.kinds[kind], failures);
 }
 
-static void two_devices(int kind)
+static void two_ends(unsigned second_device, const char *what, int kind)
 {
 	end_t a, b;
 	pair_t p = {&a, &b, -1};
 
 	end_open(&a, 0, 0, kind);
-	end_open(&b, 1, 1, kind);
+	end_open(&b, second_device, 1, kind);
 	run(&p);
-	announce("two devices", kind);
+	announce(what, kind);
 }
 
-static void one_device(int kind)
-{
-	end_t a, b;
-	pair_t p = {&a, &b, -1};
-
-	end_open(&a, 0, 0, kind);
-	end_open(&b, 0, 1, kind);
-	run(&p);
-	announce("one device", kind);
-}
-
-static void self(int kind)
+static void one_end(int kind)
 {
 	end_t a;
 	pair_t p = {&a, &a, -1};
 
 	end_open(&a, 0, 0, kind);
 	run(&p);
-	announce("one QP", kind);
+	announce("a QP with itself", kind);
 }
 
 /* Each process is the active one first or second. */
@@ -301,9 +290,9 @@ static void run_one_process(const char *ibverbs, const char *mlx5)
 
 	library_load(ibverbs, mlx5);
 	for (kind = 0; route.kinds[kind]; kind++) {
-		two_devices(kind);
-		one_device(kind);
-		self(kind);
+		two_ends(1, "two devices", kind);
+		two_ends(0, "one device", kind);
+		one_end(kind);
 	}
 }
 

@@ -71,8 +71,8 @@ static wqe_t make_read(const end_t *e, void *to, uint32_t nbytes)
 	return w;
 }
 
-/* The completion of a WRITE says that the peer's device has the bytes. That of a READ after it, that
- * they are in its memory: only then we look. */
+/* The completion of a WRITE says that the peer's device has the bytes. That of a READ after it says
+ * that they are in its memory: only then we look. */
 static void execute_write(end_t *e, const char *what, wqe_t *w)
 {
 	wqe_t settle = make_read(e, e->self.data + SETTLED, 8);
