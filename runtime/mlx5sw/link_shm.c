@@ -276,7 +276,7 @@ static int get(ring_t *ring)
 		memcpy(&record, ring->bytes, sizeof(record));
 	}
 	uint64_t need = sizeof(record) + ((uint64_t)record.nbytes + 7) / 8 * 8;
-	if (head + need > tail || at + need > BYTES_NBYTES) {
+	if (tail - head > BYTES_NBYTES || head + need > tail || at + need > BYTES_NBYTES) {
 		__atomic_store_n(&ring->head, tail, __ATOMIC_RELEASE);
 		return 0;
 	}
