@@ -54,8 +54,9 @@ static void keep(const report_t *r)
 			reports->at[i].n++;
 			return;
 		}
-	if (reports->n < MAX_REPORTS)
-		reports->at[reports->n++] = *r;
+	if (reports->n == MAX_REPORTS)
+		return; /* whoever looks at so many has enough */
+	reports->at[reports->n++] = *r;
 	fprintf(stderr, "mlx5sw: %s: %s\n", r->row, r->text);
 }
 

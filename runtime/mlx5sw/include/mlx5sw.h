@@ -133,7 +133,7 @@ MLX5SW_API int mlx5sw_bind_dmabuf(int fd, void *p, size_t nbytes);
  * (MLX5SW_SCRIPT) and by the tool shmem-mlx5sw; README.md lists them.
  *
  * answer   gets text with newlines, terminated; cut to nbytes.
- * Returns  0, or EINVAL: the answer says what was wrong.
+ * Returns  0, or an errno value. EINVAL: the answer says what was wrong.
  */
 MLX5SW_API int mlx5sw_control(const char *line, char *answer, size_t nbytes);
 
@@ -153,8 +153,8 @@ typedef struct mlx5sw_qp_counters {
 /* Returns 0, or ENOENT: no such host, device or QP. */
 MLX5SW_API int mlx5sw_qp_counters(int host, int device, uint32_t qpn, mlx5sw_qp_counters_t *c);
 
-/* What lint found: line n, 0 and up, "row qp index: text", valid until the next start; NULL: no
- * more. The first 1024 are kept. */
+/* What lint found: line n, 0 and up, "row: where: text (times)", valid until the thread's next call;
+ * NULL: no more. The first 1024 are kept. */
 MLX5SW_API const char *mlx5sw_report(unsigned n);
 
 /* In strict mode: whether lint has found anything. */
