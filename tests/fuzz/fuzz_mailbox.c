@@ -18,17 +18,28 @@ static void open_contexts(scene_t *s)
 	ibv_free_device_list(list);
 }
 
-/* What most inputs would have to make first. */
+/* What most inputs would have to make first: steps of scene.h, with their bytes. */
+typedef struct first {
+	uint8_t is_verbs, step, bytes[4];
+} first_t;
+
+static const first_t firsts[] = {
+	{0, 1, {0}}, {0, 2, {0}}, {0, 3, {0}},    {0, 4, {0}}, {0, 5, {0}},
+	{0, 5, {1}}, {0, 6, {0}}, {1, 0, {0}},    {1, 1, {0}}, {1, 2, {0}},
+	{1, 3, {0}}, {1, 3, {1}}, {1, 5, {0, 1}},
+};
+
 static void make_first(scene_t *s)
 {
-	static const uint8_t first[] = {1, 2, 3, 4, 5, 5, 6};
+	const uint32_t kinds = fuzz_below(&s->in, 4); /* 1: of DevX, 2: of verbs */
 	const fuzz_input_t rest = s->in;
 
-	for (uint32_t i = 0; i < sizeof(first); i++) {
-		static const uint8_t second_qp[] = {1};
+	for (uint32_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
+		const first_t *f = &firsts[i];
 
-		s->in = (fuzz_input_t){second_qp, second_qp + (i == 5)};
-		scene_devx_steps[first[i]](s);
+		s->in = (fuzz_input_t){f->bytes, f->bytes + sizeof(f->bytes)};
+		if (kinds & 1u << f->is_verbs)
+			(f->is_verbs ? scene_verbs_steps : scene_devx_steps)[f->step](s);
 	}
 	s->in = rest;
 }
@@ -39,8 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
 
 	fuzz_start(&s.in);
 	open_contexts(&s);
-	if (fuzz_below(&s.in, 4))
-		make_first(&s);
+	make_first(&s);
 	while (fuzz_has_more(&s.in)) {
 		const uint32_t what = fuzz_below(&s.in, scene_n_devx_steps + scene_n_verbs_steps);
 

@@ -92,10 +92,11 @@ static void post_atomic(turn_t *t)
 	const uint8_t opcode = opcodes[fuzz_below(t->in, sizeof(opcodes))];
 	const uint32_t width = opcode >= OP_MASKED_CS && fuzz_below(t->in, 2) ? 4 : 8;
 	const uint32_t to = 8 * fuzz_below(t->in, 32), remote = 8 * fuzz_below(t->in, 32);
-	const uint64_t operands[4] = {fuzz_number(t->in, 1), fuzz_number(t->in, 1),
-				      fuzz_number(t->in, 1), UINT64_MAX};
 	const uint8_t flags = (uint8_t)fuzz_number(t->in, 1);
+	uint64_t operands[4] = {0};
 
+	for (uint32_t i = 0; i < 4; i++)
+		operands[i] = (uint64_t)(int64_t)(int8_t)fuzz_number(t->in, 1);
 	spoil(t, adapter_atomic(t->e, t->peer, opcode, width, operands, to, remote, flags));
 }
 
@@ -104,9 +105,9 @@ static void post_any(turn_t *t)
 {
 	adapter_wqe_t w;
 	const uint8_t opcode = (uint8_t)fuzz_below(t->in, 64);
+	const uint8_t opmod = (uint8_t)fuzz_below(t->in, 16);
 
-	adapter_control(&w, t->e, opcode, (uint8_t)fuzz_below(t->in, 16),
-			(uint8_t)fuzz_number(t->in, 1));
+	adapter_control(&w, t->e, opcode, opmod, (uint8_t)fuzz_number(t->in, 1));
 	for (uint32_t n = fuzz_below(t->in, 8); n; n--) {
 		const uint32_t offset = fuzz_below(t->in, FEW), nbytes = fuzz_below(t->in, FEW);
 
@@ -200,10 +201,10 @@ static void break_something(turn_t *t)
 		"stop wqe",
 	};
 	const char *rule = rules[fuzz_below(t->in, sizeof(rules) / sizeof(rules[0]))];
+	const uint32_t after = fuzz_below(t->in, 8), n = 1 + fuzz_below(t->in, 8);
 	char line[128];
 
-	snprintf(line, sizeof(line), "%s qp=%u after=%u n=%u", rule, t->e->qp->qpn,
-		 fuzz_below(t->in, 8), 1 + fuzz_below(t->in, 8));
+	snprintf(line, sizeof(line), "%s qp=%u after=%u n=%u", rule, t->e->qp->qpn, after, n);
 	fuzz_control(line);
 }
 

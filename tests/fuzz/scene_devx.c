@@ -106,9 +106,10 @@ static void umem(scene_t *s)
 static void uar(scene_t *s)
 {
 	struct mlx5dv_devx_uar **u = SCENE_PICK(s, s->uars);
+	const uint32_t flags = fuzz_below(&s->in, 3);
 
 	if (!*u) {
-		*u = mlx5dv_devx_alloc_uar(scene_context(s), fuzz_below(&s->in, 3));
+		*u = mlx5dv_devx_alloc_uar(scene_context(s), flags);
 		return;
 	}
 	mlx5dv_devx_free_uar(*u); /* void: it stays if it is in use */
@@ -291,12 +292,13 @@ static void poke(scene_t *s)
 static void channel(scene_t *s)
 {
 	struct mlx5dv_devx_event_channel **ch = SCENE_PICK(s, s->channels);
+	const uint32_t flags = fuzz_below(&s->in, 2);
 
 	if (*ch) {
 		mlx5dv_devx_destroy_event_channel(*ch);
 		*ch = NULL;
 	} else {
-		*ch = mlx5dv_devx_create_event_channel(scene_context(s), fuzz_below(&s->in, 2));
+		*ch = mlx5dv_devx_create_event_channel(scene_context(s), flags);
 	}
 }
 

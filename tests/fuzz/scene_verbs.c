@@ -42,6 +42,9 @@ static void pd(scene_t *s)
 static void mr(scene_t *s)
 {
 	const uint32_t i = fuzz_below(&s->in, N_SLOTS);
+	const uint32_t nbytes = MR_NBYTES - fuzz_below(&s->in, 256);
+	const unsigned access = (unsigned)fuzz_number(&s->in, 1) ^ ALL_RIGHTS;
+	const uint64_t iova = (uint64_t)64 * fuzz_below(&s->in, 4);
 	struct ibv_pd *of = any_pd(s);
 
 	if (s->mrs[i]) {
@@ -52,9 +55,7 @@ static void mr(scene_t *s)
 	} else if (of) {
 		s->mr_memory[i] = malloc(MR_NBYTES);
 		assert_non_null(s->mr_memory[i]);
-		s->mrs[i] = ibv_reg_mr_iova2(of, s->mr_memory[i], fuzz_below(&s->in, MR_NBYTES + 1),
-					     fuzz_number(&s->in, 2),
-					     (unsigned)fuzz_number(&s->in, 1) ^ ALL_RIGHTS);
+		s->mrs[i] = ibv_reg_mr_iova2(of, s->mr_memory[i], nbytes, iova, access);
 		if (!s->mrs[i])
 			free(s->mr_memory[i]);
 	}
@@ -235,11 +236,11 @@ static void post(scene_t *s)
 	put_bits(wqe, 0x20, 32, obj.qp.in->qp_num << 8 | 3);
 	put_bits(wqe, 0x58, 8, 8);
 	if (of) {
-		put_bits(wqe, 0x80, 64, fuzz_number(&s->in, 2));
+		put_bits(wqe, 0x80, 64, 8 * fuzz_below(&s->in, 64));
 		put_bits(wqe, 0xc0, 32, of->rkey);
 		put_bits(wqe, 0x100, 32, fuzz_below(&s->in, MR_NBYTES));
 		put_bits(wqe, 0x120, 32, of->lkey);
-		put_bits(wqe, 0x140, 64, fuzz_number(&s->in, 2));
+		put_bits(wqe, 0x140, 64, 8 * fuzz_below(&s->in, 64));
 	}
 	fuzz_spoil(&s->in, wqe, sizeof(wqe));
 	record = be32toh(dv.dbrec[1]);
