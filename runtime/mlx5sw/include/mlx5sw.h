@@ -153,8 +153,8 @@ typedef struct mlx5sw_qp_counters {
 /* Returns 0, or ENOENT: no such host, device or QP. */
 MLX5SW_API int mlx5sw_qp_counters(int host, int device, uint32_t qpn, mlx5sw_qp_counters_t *c);
 
-/* What lint found: line n, 0 and up, "row: where: text (times)", valid until the thread's next call;
- * NULL: no more. The first 1024 are kept. */
+/* What lint found: line n, 0 and up, "row: where: text (times)", valid until the thread calls this
+ * again; NULL: no more. The first 1024 are kept. */
 MLX5SW_API const char *mlx5sw_report(unsigned n);
 
 /* In strict mode: whether lint has found anything. */
