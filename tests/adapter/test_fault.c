@@ -184,6 +184,25 @@ static void f3_late_by_a_time(void **state)
 	adapter_stop();
 }
 
+/* Nothing of it is left: neither memory, nor rules for the next world. */
+static void f3_world_ends_meanwhile(void **state)
+{
+	(void)state;
+	begin();
+	fault_tell("hold packet kind=write");
+	fault_tell("drop packet kind=ack");
+	write_to(0, 8);
+	run();
+	adapter_stop();
+	begin();
+	assert_string_equal(fault_answer("list rules"), "");
+	assert_string_equal(fault_answer("release packets"), "0 released\n");
+	const uint16_t at = write_to(0, 8);
+	run();
+	adapter_expect(&a, at, OP_WRITE);
+	adapter_stop();
+}
+
 static void f4_request_twice(void **state)
 {
 	const uint64_t add[2] = {1, 0};
@@ -356,6 +375,7 @@ int main(void)
 		cmocka_unit_test(f3_held_until_the_error),
 		cmocka_unit_test(f3_held_until_released),
 		cmocka_unit_test(f3_late_by_a_time),
+		cmocka_unit_test(f3_world_ends_meanwhile),
 		cmocka_unit_test(f4_request_twice),
 		cmocka_unit_test(f10_memory_gone),
 		cmocka_unit_test(f10_memory_gone_within_a_write),
