@@ -36,7 +36,7 @@ unsigned mlx5swi_device_kill(mlx5swi_device_t *dev, const request_t *r)
 	if (dev->is_fatal)
 		return 0;
 	dev->is_fatal = 1;
-	dev->port.is_up = 0;
+	dev->port.is_up = 0; /* nothing leaves or comes any more */
 	mlx5swi_event_device(dev, IBV_EVENT_DEVICE_FATAL);
 	return 1;
 }

@@ -54,7 +54,7 @@ void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
 	int is_own = is_for(port, p);
 	/* A router takes one from the hop limit, and drops what has none left. */
 	int is_too_far = mlx5swi_w->cfg.is_routed && p->hop_limit <= 1 && !is_own;
-	if (!port->is_up || port->dev->is_fatal || is_too_far)
+	if (!port->is_up || is_too_far)
 		mlx5swi_packet_free(p);
 	else if (is_own || port_of(p))
 		mlx5swi_deliver(p);

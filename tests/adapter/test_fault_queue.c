@@ -307,6 +307,21 @@ static void f14_device_fatal(void **state)
 	adapter_stop();
 }
 
+/* What has come and was not looked at yet is lost. */
+static void f14_packet_in_the_port(void **state)
+{
+	(void)state;
+	begin(NULL);
+	adapter_write(&b, &a, 0, 0, 8, SIGNALLED);
+	adapter_ring(&b);
+	mlx5sw_step();
+	assert_non_null(a.qp->dev->port.in);
+	fault_tell("device fatal host=0");
+	adapter_idle();
+	assert_int_equal(a.qp->counters.executed, 0);
+	adapter_stop();
+}
+
 /* With requests in flight: no completion, not even of their failure. */
 static void f14_no_completions(void **state)
 {
@@ -379,6 +394,7 @@ int main(void)
 		cmocka_unit_test(f13_error_without_completion),
 		cmocka_unit_test(s10_other_queue_pairs_go_on),
 		cmocka_unit_test(f14_device_fatal),
+		cmocka_unit_test(f14_packet_in_the_port),
 		cmocka_unit_test(f14_no_completions),
 		cmocka_unit_test(f18_doorbell_lost),
 		cmocka_unit_test(f20_query_fails),
