@@ -15,7 +15,6 @@
 #include "control.h"
 #include "step.h"
 
-#define DEFAULT_PORT 18525u
 #define MAX_FRAME_NBYTES (sizeof(mlx5swi_packet_t) + 4096u + 4u)
 #define OUT_NBYTES (1u << 20)
 #define RECONNECT_NS 10000000u /* not more often than this */
@@ -53,20 +52,20 @@ static int new_socket(void)
 	return fd;
 }
 
-/* "a.b.c.d" or "a.b.c.d:port" */
+/* "a.b.c.d:port", or "a.b.c.d": a free port, since addresses of RDMA name it. */
 static int parse(const char *name, mlx5swi_place_t *place)
 {
 	char address[INET_ADDRSTRLEN];
 	size_t n = strcspn(name, ":");
 	char *end = NULL;
-	unsigned long port = DEFAULT_PORT;
+	unsigned long port = 0;
 	if (n >= sizeof(address))
 		return EINVAL;
 	memcpy(address, name, n);
 	address[n] = 0;
-	if (name[n] && (port = strtoul(name + n + 1, &end, 10), end == name + n + 1 || *end))
+	if (name[n] && (port = strtoul(name + n + 1, &end, 10), !port || *end))
 		return EINVAL;
-	if (port < 1 || port > 65535 || inet_pton(AF_INET, address, place->ipv4) != 1)
+	if (port > 65535 || inet_pton(AF_INET, address, place->ipv4) != 1)
 		return EINVAL;
 	place->is_tcp = 1;
 	place->tcp_port = (uint16_t)port;
@@ -80,16 +79,20 @@ static struct sockaddr_in socket_address(const mlx5swi_place_t *place)
 	return a;
 }
 
-static int listen_at(tcp_t *t, const mlx5swi_place_t *place)
+static int listen_at(tcp_t *t, mlx5swi_place_t *place)
 {
 	struct sockaddr_in a = socket_address(place);
+	socklen_t nbytes = sizeof(a);
 	int one = 1;
 	t->listener = new_socket();
 	if (t->listener < 0)
 		return errno;
 	setsockopt(t->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (!bind(t->listener, (const struct sockaddr *)&a, sizeof(a)) && !listen(t->listener, 64))
+	if (!bind(t->listener, (const struct sockaddr *)&a, sizeof(a)) &&
+	    !listen(t->listener, 64) && !getsockname(t->listener, (struct sockaddr *)&a, &nbytes)) {
+		place->tcp_port = ntohs(a.sin_port);
 		return 0;
+	}
 	int err = errno;
 	close(t->listener);
 	return err;
