@@ -205,13 +205,15 @@ static void take_read(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet
 /* Host order in memory, as with atomic_req_8B_endianness_mode 1. */
 static void take_atomic(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet_t *p)
 {
+	const uint32_t narrow = (uint32_t)p->operands[0];
+	const void *old = e->nbytes == 4 ? (const void *)&narrow : &p->operands[0];
 	mlx5swi_mr_t *mr;
 	uint8_t *dst;
 
 	if (e->opcode == MLX5_OPCODE_RDMA_READ)
 		bad_answer(qp);
 	else if ((dst = result(qp, e, 0, e->nbytes, &mr)) != NULL)
-		mlx5swi_word_write(mr, dst, (uint8_t)e->nbytes, p->operands[0]);
+		mlx5swi_payload_write(mr, dst, old, e->nbytes);
 }
 
 static void data(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)

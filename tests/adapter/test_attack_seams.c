@@ -201,6 +201,35 @@ static void late_completions_come(void **state)
 	}
 }
 
+static int n_halves;
+
+static void count_halves(void *arg, void *dst, const void *src, size_t nbytes, int access)
+{
+	(void)arg;
+	n_halves += access == MLX5SW_ATOMIC;
+	memcpy(dst, src, nbytes);
+}
+
+/* What an atomic found is written like other payload, to any address: it is no half of an update. */
+static void result_of_an_atomic_is_payload(void **state)
+{
+	uint64_t old;
+
+	(void)state;
+	begin(NULL);
+	mlx5swi_w->hooks.store = count_halves;
+	n_halves = 0;
+	memset(b.memory, 0x11, 8);
+	adapter_atomic(&a, &b, OP_FA, 8, (uint64_t[4]){1}, 65, 0, SIGNALLED);
+	adapter_ring(&a);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_FA);
+	memcpy(&old, a.memory + 65, 8);
+	assert_int_equal(old, 0x1111111111111111);
+	assert_int_equal(n_halves, 1);
+	adapter_stop();
+}
+
 static void forge_read(uint32_t psn, uint32_t n, const uint8_t *from, const struct ibv_mr *mr)
 {
 	mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_READ, 0);
@@ -270,6 +299,7 @@ int main(void)
 		cmocka_unit_test(packets_of_an_old_life_are_no_repetitions),
 		cmocka_unit_test(first_error_is_told),
 		cmocka_unit_test(late_completions_come),
+		cmocka_unit_test(result_of_an_atomic_is_payload),
 		cmocka_unit_test(the_last_of_one_psn_is_repeated),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
