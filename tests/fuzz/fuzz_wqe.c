@@ -100,19 +100,21 @@ static void post_atomic(turn_t *t)
 	spoil(t, adapter_atomic(t->e, t->peer, opcode, width, operands, to, remote, flags));
 }
 
-/* Any opcode, with any segments. */
+/* Any opcode, with any segments, also with keys of others. */
 static void post_any(turn_t *t)
 {
 	adapter_wqe_t w;
 	const uint8_t opcode = (uint8_t)fuzz_below(t->in, 64);
 	const uint8_t opmod = (uint8_t)fuzz_below(t->in, 16);
+	const uint32_t whose = fuzz_below(t->in, 8); /* not always the peer's memory */
+	const adapter_end_t *target = whose < 2 ? &t->s->others[whose] : t->peer;
 
 	adapter_control(&w, t->e, opcode, opmod, (uint8_t)fuzz_number(t->in, 1));
 	for (uint32_t n = fuzz_below(t->in, 8); n; n--) {
 		const uint32_t offset = fuzz_below(t->in, FEW), nbytes = fuzz_below(t->in, FEW);
 
 		if (fuzz_below(t->in, 2))
-			adapter_remote(&w, (uintptr_t)t->peer->memory + offset, t->peer->mr->rkey);
+			adapter_remote(&w, (uintptr_t)target->memory + offset, target->mr->rkey);
 		else
 			adapter_data(&w, nbytes, t->e->mr->lkey, (uintptr_t)t->e->memory + offset);
 	}
