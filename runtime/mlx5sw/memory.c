@@ -26,12 +26,13 @@ int mlx5swi_key_check(mlx5swi_device_t *dev, const mlx5swi_pd_t *pd, uint32_t ke
 	return MLX5SWI_KEY_OK;
 }
 
-void mlx5swi_payload_read(const mlx5swi_mr_t *mr, void *dst, const uint8_t *p, size_t nbytes)
+void mlx5swi_payload_read(const mlx5swi_mr_t *mr, void *dst, const uint8_t *p, size_t nbytes,
+			  int access)
 {
 	if (mr->is_gpu)
 		mlx5swi_gpu_read(dst, p, nbytes);
 	else
-		mlx5swi_load(dst, p, nbytes, MLX5SW_PAYLOAD);
+		mlx5swi_load(dst, p, nbytes, access);
 }
 
 void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, size_t nbytes)

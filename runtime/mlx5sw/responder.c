@@ -264,7 +264,7 @@ static int send_data(mlx5swi_qp_t *qp, answer_t *a)
 	if (n)
 		settle_before_read(qp, &t, n);
 	if (p && n)
-		mlx5swi_payload_read(t.mr, p->data, t.p, n);
+		mlx5swi_payload_read(t.mr, p->data, t.p, n, MLX5SW_PAYLOAD);
 	if (p) {
 		p->flags = (uint8_t)((a->is_begun ? 0 : MLX5SWI_FIRST) |
 				     (n == a->nbytes ? MLX5SWI_LAST : 0));

@@ -66,7 +66,7 @@ static int gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t o
 			mlx5swi_key_failed(qp, e, sge, error);
 			return 0;
 		}
-		mlx5swi_payload_read(mr, dst, p, piece);
+		mlx5swi_payload_read(mr, dst, p, piece, MLX5SW_GATHER);
 		dst += piece;
 		nbytes -= piece;
 		offset = 0;

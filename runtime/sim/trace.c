@@ -142,10 +142,10 @@ void shmemsimi_trace_meet(const char *what, uint32_t which)
 	e->arg = which;
 }
 
-static void say_place(const event_t *e, char *text, size_t nbytes)
+void shmemsimi_place_text(const void *at, char *text, size_t nbytes)
 {
 	size_t i = n_names;
-	const char *p = e->p;
+	const char *p = at;
 	while (i && !(p >= names[i - 1].start && p < names[i - 1].start + names[i - 1].nbytes))
 		i--;
 	if (i && p == names[i - 1].start)
@@ -153,7 +153,7 @@ static void say_place(const event_t *e, char *text, size_t nbytes)
 	else if (i)
 		snprintf(text, nbytes, "%s+%td", names[i - 1].text, p - names[i - 1].start);
 	else if (!shmemsimi_variable(p, text, nbytes))
-		snprintf(text, nbytes, "%p", e->p);
+		snprintf(text, nbytes, "%p", at);
 }
 
 /* Small numbers as people count, others as bits. */
@@ -180,7 +180,7 @@ static void say_access(const event_t *e, char *text, size_t nbytes)
 		snprintf(text, nbytes, "%s", ops[e->op]);
 		return;
 	}
-	say_place(e, place, sizeof(place));
+	shmemsimi_place_text(e->p, place, sizeof(place));
 	say_value(e->before, before, sizeof(before));
 	say_value(e->after, after, sizeof(after));
 	if (e->op == SHMEMSIM_RMW)

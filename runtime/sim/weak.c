@@ -127,10 +127,10 @@ static int is_forced(void)
 	return shmemsimi_w.idle_looks || shmemsimi_w.idle_step;
 }
 
-/* One of the writes that are not older than what the fiber knows of. */
-static const shmemsimi_write_t *choose(const shmemsimi_cell_t *c, uint8_t bytes, uint32_t oldest)
+/* The writes that are not older than what the fiber knows of, the newest first. */
+static unsigned readable(const shmemsimi_cell_t *c, uint8_t bytes, uint32_t oldest,
+			 const shmemsimi_write_t *from[SHMEMSIMI_N_WRITES])
 {
-	const shmemsimi_write_t *from[SHMEMSIMI_N_WRITES];
 	unsigned n = 0;
 	for (uint32_t i = c->n; i-- > 0;) {
 		const shmemsimi_write_t *w = &c->writes[i];
@@ -141,7 +141,29 @@ static const shmemsimi_write_t *choose(const shmemsimi_cell_t *c, uint8_t bytes,
 			break;
 	}
 	if (!n)
-		return &c->writes[0]; /* only code that nobody sees has written here */
+		from[n++] = &c->writes[0]; /* only code that nobody sees has written here */
+	return n;
+}
+
+static void fail_unordered(const void *p, const shmemsimi_write_t *newest,
+			   const shmemsimi_write_t *older)
+{
+	unsigned shift = 8 * ((uintptr_t)p & 7);
+	char place[96];
+	shmemsimi_place_text(p, place, sizeof(place));
+	shmemsim_fail("%s: no fence makes the newest value 0x%llx the only one that may be read; "
+		      "0x%llx may be, too",
+		      place, (unsigned long long)(newest->value >> shift),
+		      (unsigned long long)(older->value >> shift));
+}
+
+static const shmemsimi_write_t *choose(const shmemsimi_fiber_t *f, const shmemsimi_cell_t *c,
+				       const void *p, uint8_t bytes, int access)
+{
+	const shmemsimi_write_t *from[SHMEMSIMI_N_WRITES];
+	unsigned n = readable(c, bytes, oldest_time(f, c, bytes), from);
+	if (access & SHMEMSIM_ORDERED && n > 1)
+		fail_unordered(p, from[0], from[1]);
 	return from[n > 1 && !is_forced() ? shmemsimi_choose_age(n) : 0];
 }
 
@@ -216,7 +238,7 @@ static int load_cell(shmemsimi_fiber_t *f, const void *p, uint32_t nbytes, int a
 		shmemsimi_copy(value, p, nbytes);
 		return SHMEMSIM_GIVEN;
 	}
-	const shmemsimi_write_t *w = choose(c, bytes, oldest_time(f, c, bytes));
+	const shmemsimi_write_t *w = choose(f, c, p, bytes, access);
 	if (kind_of(access) != SHMEMSIM_LD_DATA)
 		receive(f, c, bytes, w, access);
 	shmemsimi_copy(value, (const char *)&w->value + ((uintptr_t)p & 7), nbytes);

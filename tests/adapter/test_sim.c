@@ -74,6 +74,21 @@ static void d8_doorbell_before_the_wqe_is_visible(void **state)
 	is_found(SIM_NO_FENCE_BEFORE_RECORD, 1);
 }
 
+/* In any schedule: the device could have read the ring as it was before. */
+static void d8_in_the_dullest_schedule(void **state)
+{
+	(void)state;
+	if (!HAS_WEAK)
+		skip();
+	shmemsim_config_t cfg = config(SHMEMSIM_ROUND_ROBIN, 1);
+	sim_plan_t p = plan(0, SIM_NO_FENCE_BEFORE_RECORD);
+	assert_int_equal(shmemsim_run(&cfg, 2, sim_main, &p), 1);
+	assert_non_null(strstr(shmemsim_report(), "no fence makes the newest value"));
+	p.mistake = SIM_NONE;
+	assert_int_equal(shmemsim_run(&cfg, 2, sim_main, &p), 0);
+	sim_end();
+}
+
 static void m10_signal_on_another_queue_pair(void **state)
 {
 	(void)state;
@@ -116,6 +131,7 @@ int main(void)
 		cmocka_unit_test(dull_run),
 		cmocka_unit_test(right_kernel_passes),
 		cmocka_unit_test(d8_doorbell_before_the_wqe_is_visible),
+		cmocka_unit_test(d8_in_the_dullest_schedule),
 		cmocka_unit_test(m10_signal_on_another_queue_pair),
 		cmocka_unit_test(missing_wait),
 		cmocka_unit_test(runs_repeat),

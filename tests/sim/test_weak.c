@@ -244,6 +244,42 @@ static void test_agents(void **state)
 	assert_in_range(n_stale, 1, 10 * N_SCHEDULES);
 }
 
+/* Data, perhaps a fence, then a flag; who sees the flag insists on the data's order. */
+static void sends(const void *params)
+{
+	int is_fenced = *(const int *)params;
+	uint64_t v = 0;
+	if (shmemd_arch_block() == 0) {
+		shmemd_arch_st_data_u64(&mem.u64[4], 7);
+		if (is_fenced)
+			shmemd_arch_fence_before_signal();
+		shmemd_arch_st_relaxed_u64(&mem.u64[0], 1);
+		return;
+	}
+	while (!shmemd_arch_ld_acquire_u64(&mem.u64[0]))
+		shmemd_arch_spin_hint();
+	CHECK(shmemsim_access(&mem.u64[4], 8, SHMEMSIM_LD_RELAXED | SHMEMSIM_ORDERED, &v) ==
+		      SHMEMSIM_GIVEN &&
+	      v == 7);
+}
+
+/* A missing fence fails in any schedule, also where the newest value would be read. */
+static void test_ordered_loads(void **state)
+{
+	(void)state;
+	for (int is_fenced = 0; is_fenced < 2; is_fenced++)
+		for (int policy = SHMEMSIM_ROUND_ROBIN; policy <= SHMEMSIM_RANDOM; policy++) {
+			shmemsim_config_t cfg = weak(1);
+			cfg.policy = policy;
+			memset(&mem, 0, sizeof(mem));
+			int bad = run_kernel(&cfg, sends, &is_fenced, sizeof(is_fenced), 2, 1);
+			if (is_fenced)
+				assert_good(bad);
+			else
+				assert_bad(bad, "mem+32: no fence makes the newest value 0x7");
+		}
+}
+
 static void adds_one(const void *params)
 {
 	(void)params;
@@ -351,9 +387,9 @@ static void test_environment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kernels),     cmocka_unit_test(test_agents),
-		cmocka_unit_test(test_launches),    cmocka_unit_test(test_repeat),
-		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_kernels),       cmocka_unit_test(test_agents),
+		cmocka_unit_test(test_ordered_loads), cmocka_unit_test(test_launches),
+		cmocka_unit_test(test_repeat),        cmocka_unit_test(test_environment),
 	};
 #if SHMEMDI_CPU_TSAN
 	shmemsim_config_t cfg = weak(1);

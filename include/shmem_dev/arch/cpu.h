@@ -70,6 +70,9 @@ enum shmemsim_access {
 /* Scope, added to an access; none: system. */
 #define SHMEMSIM_SCOPE_GPU 0x100
 #define SHMEMSIM_SCOPE_CTA 0x200
+/* Added to a load, with weak memory: if an older value could be read too, the run fails. For a
+ * reader that relies on the writer's fences. */
+#define SHMEMSIM_ORDERED 0x400
 
 #define SHMEMSIM_AS_RELEASE 1 /* do the access with release order (thread sanitizer, see above) */
 #define SHMEMSIM_GIVEN 2      /* the value of this load is already in *value */

@@ -26,9 +26,10 @@ extern "C" {
 
 /* What an access of the device is for: hooks give it the right order. */
 enum mlx5sw_access {
-	MLX5SW_WQE, /* load of a ring's blocks: after the doorbell or record that told of them */
-	MLX5SW_DBR, /* load of a doorbell record: 4 bytes, acquire */
-	MLX5SW_PAYLOAD,   /* load or store of user data, any size; plain */
+	MLX5SW_WQE,    /* load of a ring's blocks: after the doorbell or record that told of them */
+	MLX5SW_DBR,    /* load of a doorbell record: 4 bytes, acquire */
+	MLX5SW_GATHER, /* load of the data that a WQE sends, any size: as of the WQE itself */
+	MLX5SW_PAYLOAD,   /* load or store of other user data, any size; plain */
 	MLX5SW_ATOMIC,    /* load or store of 4 or 8 bytes, relaxed: both halves of an atomic */
 	MLX5SW_CQE,       /* store of a completion's first bytes, not yet announced */
 	MLX5SW_CQE_OWNER, /* store of its last 8 bytes: release, after everything before */

@@ -99,6 +99,23 @@ static inline size_t mlx5sw_sim_width(const void *p, size_t nbytes)
 	return at % 8 == 0 && nbytes >= 8 ? 8 : at % 4 == 0 && nbytes >= 4 ? 4 : 1;
 }
 
+/* Relaxed, n bytes. What software must have ordered before the doorbell has one value that the
+ * device could read, or the run fails: a missing fence shows in the first schedule that gets there
+ * with weak memory. */
+static inline uint64_t mlx5sw_sim_word(const void *p, size_t n, int access)
+{
+	int is_ordered = access == MLX5SW_WQE || access == MLX5SW_GATHER;
+	uint64_t word = 0;
+	if (shmemdi_cpu_hooked() &&
+	    shmemsim_access(p, (uint32_t)n,
+			    SHMEMSIM_LD_RELAXED | (is_ordered ? SHMEMSIM_ORDERED : 0),
+			    &word) == SHMEMSIM_GIVEN)
+		return word;
+	return n == 8   ? __atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED)
+	       : n == 4 ? __atomic_load_n((const uint32_t *)p, __ATOMIC_RELAXED)
+			: __atomic_load_n((const uint8_t *)p, __ATOMIC_RELAXED);
+}
+
 static inline void mlx5sw_sim_load(void *arg, void *dst, const void *src, size_t nbytes, int access)
 {
 	const uint8_t *from = (const uint8_t *)src;
@@ -111,9 +128,7 @@ static inline void mlx5sw_sim_load(void *arg, void *dst, const void *src, size_t
 	for (size_t n; nbytes; nbytes -= n, from += n, to += n) {
 		mlx5sw_sim_pause(arg);
 		n = mlx5sw_sim_width(from, nbytes);
-		uint64_t word = n == 8   ? shmemd_arch_ld_relaxed_u64(from)
-				: n == 4 ? shmemd_arch_ld_relaxed_u32(from)
-					 : shmemd_arch_ld_relaxed_u8(from);
+		uint64_t word = mlx5sw_sim_word(from, n, access);
 		memcpy(to, &word, n); /* little-endian, as all of the emulator */
 	}
 	if (access == MLX5SW_DBR)
