@@ -130,6 +130,29 @@ static void f2_which_packets(void **state)
 	adapter_stop();
 }
 
+static void f2_which_device(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+	adapter_end_t c;
+	(void)state;
+	cfg.n_devices = 2;
+	adapter_start(&cfg);
+	adapter_make(&a, NULL);
+	adapter_make(&b, &(adapter_spec_t){.host = 1});
+	adapter_make(&c, &(adapter_spec_t){.device = 1});
+	adapter_connect(&a, &b);
+	adapter_connect(&c, &c);
+	fault_tell("drop packet mlx5_1");
+	const uint16_t at = write_to(0, 8);
+	run();
+	adapter_expect(&a, at, OP_WRITE);
+	adapter_write(&c, &c, 0, 8, 8, SIGNALLED);
+	adapter_ring(&c);
+	adapter_idle();
+	adapter_expect_error(&c, 0, RETRIES);
+	adapter_stop();
+}
+
 static void f3_held_until_the_error(void **state)
 {
 	(void)state;
@@ -145,6 +168,24 @@ static void f3_held_until_the_error(void **state)
 	assert_int_equal(b.memory[0], 0xaa); /* late, and only once */
 	assert_int_equal(b.qp->counters.executed, 1);
 	assert_string_equal(fault_answer("release packets"), "0 released\n");
+	adapter_stop();
+}
+
+static void f3_error_of_another(void **state)
+{
+	adapter_end_t c;
+	(void)state;
+	begin();
+	adapter_make(&c, NULL);
+	adapter_connect(&c, &c);
+	fault_tell("hold packet kind=write until=error n=1");
+	write_to(0, 8);
+	adapter_ring(&a);
+	adapter_step();
+	fault_tell("qp err qp=0x%x", c.qp->qpn);
+	adapter_step();
+	assert_int_equal(b.memory[0], 0);
+	assert_string_equal(fault_answer("release packets"), "1 released\n");
 	adapter_stop();
 }
 
@@ -372,7 +413,9 @@ int main(void)
 		cmocka_unit_test(f2_requests_lost),
 		cmocka_unit_test(f2_answers_lost),
 		cmocka_unit_test(f2_which_packets),
+		cmocka_unit_test(f2_which_device),
 		cmocka_unit_test(f3_held_until_the_error),
+		cmocka_unit_test(f3_error_of_another),
 		cmocka_unit_test(f3_held_until_released),
 		cmocka_unit_test(f3_late_by_a_time),
 		cmocka_unit_test(f3_world_ends_meanwhile),

@@ -156,6 +156,21 @@ static void f8_completion_late_until_released(void **state)
 	adapter_stop();
 }
 
+/* Completions of errors are not late, nor do they use a rule up. */
+static void f8_not_of_errors(void **state)
+{
+	(void)state;
+	begin(NULL);
+	fault_tell("delay cqe ns=700 n=1");
+	fault_tell("qp err host=0");
+	post(1, SIGNALLED);
+	adapter_ring(&a);
+	adapter_step();
+	adapter_expect_error(&a, 0, LOCAL_STOP);
+	assert_string_equal(fault_answer("list rules"), "delay cqe ns=700 n=1: hit 0, goes on\n");
+	adapter_stop();
+}
+
 /* A counter that is nearly a whole turn of 16 bits old when it comes out. */
 static void c10_old_counter(void **state)
 {
@@ -386,6 +401,7 @@ int main(void)
 		cmocka_unit_test(f7_completion_of_a_receive_lost),
 		cmocka_unit_test(f8_completion_late_by_a_time),
 		cmocka_unit_test(f8_completion_late_until_released),
+		cmocka_unit_test(f8_not_of_errors),
 		cmocka_unit_test(c10_old_counter),
 		cmocka_unit_test(f9_local),
 		cmocka_unit_test(f9_at_a_wqe),
