@@ -18,6 +18,15 @@ shmemd_group_t group_of(const pe_t *p)
 	}
 }
 
+shmemd_ctx_t team_of_one(const pe_t *p)
+{
+	shmemd_ctx_t team = p->ctx;
+	team.my_pe = 0;
+	team.n_pes = 1;
+	team.peers = &p->ctx.peers[p->ctx.my_pe];
+	return team;
+}
+
 uint32_t value_of(int pe, int round, uint32_t i)
 {
 	return ((uint32_t)(round + 1) << 16 | (uint32_t)(pe + 1) << 8) + i;

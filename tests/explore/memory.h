@@ -80,6 +80,9 @@ static inline int right_of(const pe_t *p)
 
 shmemd_group_t group_of(const pe_t *p);
 
+/* A context of this PE alone. */
+shmemd_ctx_t team_of_one(const pe_t *p);
+
 /* Word i of what PE pe sends in a round. */
 uint32_t value_of(int pe, int round, uint32_t i);
 

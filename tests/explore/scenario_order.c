@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* fence and quiet: data, then a flag by p; puts that not everybody misses. */
+/* fence, quiet and barrier: data, then a flag by p; puts that not everybody misses. */
 #include "kernels.h"
 #include "memory.h"
 
@@ -35,6 +35,18 @@ static void await_flag(const pe_t *p, uint64_t value)
 	EXPECT(status == SHMEMD_OK);
 }
 
+/* A barrier orders what went to PEs outside of its team, too, for all threads of the group. */
+static void order_puts(const pe_t *p, shmemd_group_t g)
+{
+	shmemd_ctx_t alone = team_of_one(p);
+	if (p->dims.variant < 4)
+		shmemd_fence_group(&p->ctx, g);
+	else if (p->dims.variant < 8)
+		EXPECT(!shmemd_quiet_group(&p->ctx, g));
+	else
+		EXPECT(!shmemd_barrier_group(&alone, g));
+}
+
 /* The flag is sent by the last thread, and waited for by the one in the middle. The word before it
  * comes back, so that no round overtakes the next. */
 void order(const void *params)
@@ -48,10 +60,7 @@ void order(const void *params)
 		fill(p, g, src, N_WORDS, r);
 		shmemd_group_sync(g);
 		shmemd_putmem_nbi_group(&p->ctx, g, dst, src, N_WORDS * sizeof(*src), right_of(p));
-		if (p->dims.variant < 4)
-			shmemd_fence_group(&p->ctx, g);
-		else
-			EXPECT(!shmemd_quiet_group(&p->ctx, g));
+		order_puts(p, g);
 		if (g.rank == g.size - 1)
 			send_flag(p, value);
 		if (g.rank == g.size / 2)
@@ -65,9 +74,19 @@ void order(const void *params)
 	}
 }
 
-const char *const order_variants[] = {"fence, p_u32", "fence, p_s32", "fence, p_u64",
-				      "fence, p_s64", "quiet, p_u32", "quiet, p_s32",
-				      "quiet, p_u64", "quiet, p_s64", NULL};
+const char *const order_variants[] = {"fence, p_u32",
+				      "fence, p_s32",
+				      "fence, p_u64",
+				      "fence, p_s64",
+				      "quiet, p_u32",
+				      "quiet, p_s32",
+				      "quiet, p_u64",
+				      "quiet, p_s64",
+				      "barrier of one, p_u32",
+				      "barrier of one, p_s32",
+				      "barrier of one, p_u64",
+				      "barrier of one, p_s64",
+				      NULL};
 
 static void mark_right(const pe_t *p, uint64_t *word)
 {

@@ -10,10 +10,7 @@ void team_barrier(const void *params)
 {
 	const pe_t *p = params;
 	shmemd_group_t g = group_of(p);
-	shmemd_ctx_t team = p->ctx;
-	team.my_pe = 0;
-	team.n_pes = 1;
-	team.peers = &p->ctx.peers[p->ctx.my_pe];
+	shmemd_ctx_t team = team_of_one(p);
 	for (int r = 0; r < ROUNDS; r++) {
 		uint64_t *word = &p->heap->rounds[r], seen = 0;
 		if (g.rank == 0)
