@@ -242,7 +242,7 @@ static void learn(side_t *s)
 		n_executed += is_executed && op->n_psns;
 		if (k < s->n_queue_done)
 			assert_true(is_executed);
-		else if (is_executed && op->opcode != OP_READ)
+		else if (is_executed && op->n_psns && op->opcode != OP_READ)
 			s->is_executed[i] = 1; /* and what an atomic found is lost */
 		else
 			s->ops[i].flags |= SIGNALLED; /* it may be the last now */
@@ -348,7 +348,7 @@ static void trouble(void)
 	}
 }
 
-/* A device that writes repeated WRITEs again may undo what another one wrote: then there is none. */
+/* A device that repeats WRITEs may undo what another one wrote: then there is none. */
 static void choose_world(uint64_t seed)
 {
 	mlx5sw_config_t cfg = adapter_config();

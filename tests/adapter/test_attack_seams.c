@@ -210,7 +210,7 @@ static void count_halves(void *arg, void *dst, const void *src, size_t nbytes, i
 	memcpy(dst, src, nbytes);
 }
 
-/* What an atomic found is written like other payload, to any address: it is no half of an update. */
+/* What an atomic found is written like other payload, anywhere: it is no half of an update. */
 static void result_of_an_atomic_is_payload(void **state)
 {
 	uint64_t old;
