@@ -53,6 +53,14 @@ static void connect_to(turn_t *t)
 
 /* Steps */
 
+/* In the first bytes of memory, or, less often, near its end. */
+static uint32_t offset_of(fuzz_input_t *in)
+{
+	const uint32_t at = fuzz_below(in, 4 * FEW);
+
+	return at < 3 * FEW ? at % FEW : ADAPTER_NBYTES - at % FEW;
+}
+
 static void spoil(turn_t *t, uint16_t index)
 {
 	uint8_t *block = t->e->sq + (size_t)(index % t->e->sq_blocks) * 64;
@@ -60,30 +68,38 @@ static void spoil(turn_t *t, uint16_t index)
 	fuzz_spoil(t->in, block, 64);
 }
 
+/* Mostly the peer's memory, but also that of others, with their key. */
+static const adapter_end_t *target(turn_t *t)
+{
+	const uint32_t whose = fuzz_below(t->in, 16);
+
+	return whose > 13 ? &t->s->others[whose - 14] : t->peer;
+}
+
 static void post_write(turn_t *t)
 {
-	const uint32_t from = fuzz_below(t->in, FEW), to = fuzz_below(t->in, FEW);
+	const uint32_t from = offset_of(t->in), to = offset_of(t->in);
 	const uint32_t nbytes = fuzz_below(t->in, 3 * FEW);
 	const uint8_t flags = (uint8_t)fuzz_number(t->in, 1);
 
-	spoil(t, adapter_write(t->e, t->peer, from, to, nbytes, flags));
+	spoil(t, adapter_write(t->e, target(t), from, to, nbytes, flags));
 }
 
 static void post_inline(turn_t *t)
 {
-	const uint32_t to = fuzz_below(t->in, FEW), nbytes = fuzz_below(t->in, 200);
+	const uint32_t to = offset_of(t->in), nbytes = fuzz_below(t->in, 200);
 	const uint8_t flags = (uint8_t)fuzz_number(t->in, 1);
 
-	spoil(t, adapter_write_inline(t->e, t->peer, to, t->e->memory, nbytes, flags));
+	spoil(t, adapter_write_inline(t->e, target(t), to, t->e->memory, nbytes, flags));
 }
 
 static void post_read(turn_t *t)
 {
-	const uint32_t to = fuzz_below(t->in, FEW), from = fuzz_below(t->in, FEW);
+	const uint32_t to = offset_of(t->in), from = offset_of(t->in);
 	const uint32_t nbytes = fuzz_below(t->in, 3 * FEW);
 	const uint8_t flags = (uint8_t)fuzz_number(t->in, 1);
 
-	spoil(t, adapter_read(t->e, t->peer, to, from, nbytes, flags));
+	spoil(t, adapter_read(t->e, target(t), to, from, nbytes, flags));
 }
 
 static void post_atomic(turn_t *t)
@@ -97,24 +113,23 @@ static void post_atomic(turn_t *t)
 
 	for (uint32_t i = 0; i < 4; i++)
 		operands[i] = (uint64_t)(int64_t)(int8_t)fuzz_number(t->in, 1);
-	spoil(t, adapter_atomic(t->e, t->peer, opcode, width, operands, to, remote, flags));
+	spoil(t, adapter_atomic(t->e, target(t), opcode, width, operands, to, remote, flags));
 }
 
-/* Any opcode, with any segments, also with keys of others. */
+/* Any opcode, with any segments. */
 static void post_any(turn_t *t)
 {
 	adapter_wqe_t w;
 	const uint8_t opcode = (uint8_t)fuzz_below(t->in, 64);
 	const uint8_t opmod = (uint8_t)fuzz_below(t->in, 16);
-	const uint32_t whose = fuzz_below(t->in, 8); /* not always the peer's memory */
-	const adapter_end_t *target = whose < 2 ? &t->s->others[whose] : t->peer;
+	const adapter_end_t *to = target(t);
 
 	adapter_control(&w, t->e, opcode, opmod, (uint8_t)fuzz_number(t->in, 1));
 	for (uint32_t n = fuzz_below(t->in, 8); n; n--) {
-		const uint32_t offset = fuzz_below(t->in, FEW), nbytes = fuzz_below(t->in, FEW);
+		const uint32_t offset = offset_of(t->in), nbytes = fuzz_below(t->in, FEW);
 
 		if (fuzz_below(t->in, 2))
-			adapter_remote(&w, (uintptr_t)target->memory + offset, target->mr->rkey);
+			adapter_remote(&w, (uintptr_t)to->memory + offset, to->mr->rkey);
 		else
 			adapter_data(&w, nbytes, t->e->mr->lkey, (uintptr_t)t->e->memory + offset);
 	}
@@ -290,6 +305,8 @@ static turn_t make_ends(scene_t *s)
 		t.peer = t.e;
 	else
 		adapter_make(&s->ends[1], &spec);
+	memset(t.e->memory, 0xa5, FEW); /* is seen wherever it comes to */
+	memset(t.peer->memory, 0x5a, FEW);
 	connect_to(&t);
 	return t;
 }
