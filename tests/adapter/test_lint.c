@@ -39,6 +39,29 @@ static void expect_report(const char *row, uint16_t index)
 		fail_msg("%s", mlx5sw_report(0));
 }
 
+/* The second block is the first WQE's, by whoever wrote it, but not by its ds. */
+static void w2_names_the_wqe_before(void **state)
+{
+	const char *line;
+	int found = 0;
+	(void)state;
+	begin(0);
+	adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
+	memset(a.sq + 64, 0x41, 64);
+	a.pi++;
+	adapter_nop(&a, SIGNALLED);
+	adapter_ring(&a);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_expect_error(&a, 1, 0x02, 0);
+	for (unsigned i = 0; (line = mlx5sw_report(i)) != NULL; i++)
+		found +=
+			strstr(line, " block 1: no WQE starts here, but the one at block 0 takes 1 "
+				     "by its ds") != NULL;
+	assert_int_equal(found, 1);
+	adapter_stop();
+}
+
 static void r3_no_completion_can_free_a_slot(void **state)
 {
 	(void)state;
@@ -151,6 +174,7 @@ static void m8_buffer_reused_before_the_completion(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(w2_names_the_wqe_before),
 		cmocka_unit_test(r3_no_completion_can_free_a_slot),
 		cmocka_unit_test(r7_slot_written_in_part),
 		cmocka_unit_test(r7_before_the_completion),
