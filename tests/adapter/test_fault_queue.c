@@ -156,6 +156,30 @@ static void f8_completion_late_until_released(void **state)
 	adapter_stop();
 }
 
+/* Until its completion is there a WQE keeps its place, whatever the program has produced. */
+static void f8_late_completion_keeps_its_place(void **state)
+{
+	const adapter_spec_t small = {.sq_blocks = 4}, peer = {.host = 1};
+	(void)state;
+	adapter_start(NULL);
+	adapter_make(&a, &small);
+	adapter_make(&b, &peer);
+	adapter_connect(&a, &b);
+	fault_tell("hold cqe n=1");
+	post(1, SIGNALLED);
+	post(3, 0);
+	run();
+	post(1, SIGNALLED);
+	run();
+	assert_int_equal(a.qp->counters.wqes, 4);
+	fault_tell("release cqes");
+	adapter_idle();
+	assert_int_equal(a.qp->counters.wqes, 5);
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_expect(&a, 4, OP_WRITE);
+	adapter_stop();
+}
+
 /* Completions of errors are not late, nor do they use a rule up. */
 static void f8_not_of_errors(void **state)
 {
@@ -401,6 +425,7 @@ int main(void)
 		cmocka_unit_test(f7_completion_of_a_receive_lost),
 		cmocka_unit_test(f8_completion_late_by_a_time),
 		cmocka_unit_test(f8_completion_late_until_released),
+		cmocka_unit_test(f8_late_completion_keeps_its_place),
 		cmocka_unit_test(f8_not_of_errors),
 		cmocka_unit_test(c10_old_counter),
 		cmocka_unit_test(f9_local),
