@@ -2,11 +2,13 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Rings at their ends: indexes that come round, records and doorbells anywhere, completion queues
  * with little room, the longest messages, queue pairs that end in the middle. */
+#include <endian.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "fixture.h"
 #include "fixture_fault.h"
+#include "mlx5sw/fault.h"
 
 enum { GIB = 1 << 30, JUMPS = 16, N_FLUSHED = 6 };
 
@@ -263,6 +265,86 @@ static void longest_messages(void **unused)
 	munmap(memory, nbytes);
 }
 
+static void lose_packets(uint32_t n)
+{
+	while (n--) {
+		const mlx5swi_rule_t rule = {.fault = draw(2) ? MLX5SWI_DROP : MLX5SWI_DUPLICATE,
+					     .host = MLX5SWI_ANY,
+					     .device = MLX5SWI_ANY,
+					     .qpn = MLX5SWI_ANY,
+					     .index = MLX5SWI_ANY,
+					     .opcode = MLX5SWI_ANY,
+					     .after = draw(60),
+					     .left = 1 + draw(2)};
+
+		assert_int_equal(mlx5swi_rule_add(&rule), 0);
+	}
+}
+
+static uint16_t post_imm(uint32_t to, uint32_t nbytes)
+{
+	adapter_wqe_t w;
+
+	adapter_control(&w, &a, OP_WRITE_IMM, 0, SIGNALLED);
+	adapter_remote(&w, (uintptr_t)b.memory + to, b.mr->rkey);
+	adapter_data(&w, nbytes, a.mr->lkey, (uintptr_t)a.memory);
+	return adapter_post(&a, &w);
+}
+
+/* A queue pair to itself, or to one that is slow to receive: WRITEs with immediate data, atomics
+ * and READs in turn, while packets are lost and come twice. */
+static void losses(uint64_t seed, int is_itself)
+{
+	enum { N = 12, MTU = 1024 };
+	mlx5sw_config_t cfg = adapter_config();
+	uint64_t word;
+
+	state = seed * 0x9e3779b97f4a7c15u;
+	cfg.chaos = seed % 2 ? MLX5SWI_CHAOS_ALL & ~MLX5SW_CHAOS_DUP_WRITE : 0;
+	adapter_start(&cfg);
+	adapter_seed = seed;
+	adapter_make(&a, &(adapter_spec_t){.rq_wqes = 16, .cq_entries = 128});
+	if (!is_itself)
+		adapter_make(&b, &(adapter_spec_t){.host = 1, .rq_wqes = 16, .cq_entries = 128});
+	else
+		b = a;
+	adapter_connect(&a, is_itself ? &a : &b);
+	memset(a.memory, 0xaa, 4096);
+	lose_packets(draw(4));
+	for (uint32_t i = 0; i < N; i++) {
+		post_imm(8192 + 8 * i, 1 + draw(8));
+		adapter_atomic(&a, &b, OP_FA, 8, (uint64_t[4]){1}, 32768 + 8 * i, 16384, SIGNALLED);
+		adapter_read(&a, &b, 40000, 8192, 1 + draw(3 * MTU), SIGNALLED);
+	}
+	adapter_ring(&a);
+	for (uint32_t i = 1; i <= N; i++) {
+		for (uint32_t n = draw(20); n; n--)
+			mlx5sw_step();
+		b.dbr[0] = htobe32(i);
+	}
+	adapter_idle();
+	assert_int_equal(a.qp->state, MLX5SWI_RTS);
+	mlx5swi_place_all(b.qp->dev);
+	for (uint32_t i = 0; i < N; i++) {
+		assert_int_equal(b.memory[8192 + 8 * i], 0xaa);
+		memcpy(&word, a.memory + 32768 + 8 * i, 8);
+		assert_int_equal(word, i);
+	}
+	assert_int_equal(b.qp->counters.executed, 3 * N);
+	assert_int_equal(a.qp->counters.cqes + (is_itself ? 0 : b.qp->counters.cqes), 4 * N);
+	adapter_expect_clean();
+	adapter_stop();
+}
+
+static void losses_to_itself_and_to_slow_receivers(void **unused)
+{
+	(void)unused;
+	for (uint64_t seed = 1; seed <= 2000; seed++) {
+		losses(seed, 0);
+		losses(seed, 1);
+	}
+}
+
 static void traffic(adapter_end_t *e, const adapter_end_t *peer)
 {
 	adapter_write(e, peer, 0, 0, draw(4000), SIGNALLED);
@@ -340,6 +422,7 @@ int main(void)
 		cmocka_unit_test(records_and_doorbells_anywhere),
 		cmocka_unit_test(errors_with_little_room),
 		cmocka_unit_test(longest_messages),
+		cmocka_unit_test(losses_to_itself_and_to_slow_receivers),
 		cmocka_unit_test(ends_in_the_middle),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
