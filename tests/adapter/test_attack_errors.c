@@ -176,6 +176,7 @@ static void make(uint64_t seed)
 
 	state = seed * 0x9e3779b97f4a7c15u;
 	cfg.lint = MLX5SW_LINT_OFF; /* for the mistakes */
+	cfg.timing = (uint8_t)draw(3);
 	cfg.chaos = seed % 3 ? draw(2) ? MLX5SWI_CHAOS_ALL : draw(MLX5SWI_CHAOS_ALL) : 0;
 	cfg.doorbells = draw(2) ? MLX5SW_DOORBELLS_HYBRID : MLX5SW_DOORBELLS_DB;
 	cfg.start_index = (uint16_t)draw(65536);
