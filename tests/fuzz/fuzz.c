@@ -91,8 +91,8 @@ static int is_of_cq(const mlx5swi_cq_t *cq, const void *p, size_t nbytes, int ac
 static int is_of_device(const mlx5swi_device_t *dev, const void *p, size_t nbytes, int access,
 			int is_store)
 {
-	const int is_payload = access == MLX5SW_GATHER || access == MLX5SW_PAYLOAD ||
-			       access == MLX5SW_ATOMIC;
+	const int is_payload =
+		access == MLX5SW_GATHER || access == MLX5SW_PAYLOAD || access == MLX5SW_ATOMIC;
 	const int is_cqe = access == MLX5SW_CQE || access == MLX5SW_CQE_OWNER;
 
 	for (uint32_t i = 0; is_payload && i < dev->mrs.n; i++)

@@ -252,6 +252,8 @@ static void raw(scene_t *s)
 
 	fuzz_bytes(&s->in, in, sizeof(in));
 	create(s, &new, scene_context(s), in, sizeof(in));
+	if (new.obj)
+		fuzz_control("clear rules"); /* or its end may fail */
 	destroy(&new);
 	c = begin(&s->in, in, sizeof(in));
 	if (made->obj)
