@@ -35,7 +35,7 @@ static struct ibv_context *open_device(unsigned index)
 /* The long form of ibv_query_port, unless the context is of an older library. */
 static void query_port(struct ibv_context *context, struct ibv_port_attr *port)
 {
-	struct verbs_context *extended = verbs_get_ctx_op(context, query_port);
+	struct verbs_context *extended = __extension__ verbs_get_ctx_op(context, query_port);
 
 	memset(port, 0, sizeof(*port));
 	if (extended)
