@@ -24,10 +24,10 @@ for row in $(numbers W 16) $(numbers R 7) $(numbers D 14) $(numbers C 12) $(numb
 	$(numbers S 13) $(numbers F 20); do
 	grep -q "^| ${row} " $readme || complain "no row $row"
 done
-for row in $(grep -hoE '"[A-Z][0-9]+"' runtime/mlx5sw/*.c | tr -d '"' | sort -u); do
+for row in $(grep -hoE '"[A-Z][0-9]+"' runtime/mlx5sw/*/*.c | tr -d '"' | sort -u); do
 	grep -q "^| $row | .* | .*L.* | " $readme || complain "$row is reported, but has no L"
 done
-for name in $(grep -hoE '"MLX5SW_[A-Z_]+' runtime/mlx5sw/*.[ch] | tr -d '"' | sort -u); do
+for name in $(grep -hoE '"MLX5SW_[A-Z_]+' runtime/mlx5sw/*/*.[ch] | tr -d '"' | sort -u); do
 	grep -q "^| \`$name\` |" $readme || complain "no variable $name"
 done
 # Names of tests have two words or more; the last cell has them.

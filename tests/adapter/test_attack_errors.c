@@ -4,7 +4,7 @@
  * that the device promises, before it everything is executed, after it nothing is. */
 #include <stdlib.h>
 #include "fixture.h"
-#include "mlx5sw/fault.h"
+#include "mlx5sw/watch/fault.h"
 
 enum { MAX_OPS = 24, SLOT = 2048, BLOCKS = 64, N_OTHERS = 20, OTHERS = 60000 };
 

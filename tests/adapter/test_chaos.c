@@ -4,8 +4,8 @@
  * one operation after the other, and what was executed is a prefix. */
 #include <stdlib.h>
 #include "fixture.h"
-#include "mlx5sw/fault.h"
-#include "mlx5sw/requester.h"
+#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/engine/requester.h"
 
 #define ALL_CHAOS                                                                                  \
 	(MLX5SW_CHAOS_ORDER | MLX5SW_CHAOS_FETCH | MLX5SW_CHAOS_PLACE | MLX5SW_CHAOS_TEAR |        \

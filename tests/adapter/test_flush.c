@@ -4,8 +4,8 @@
  * completion in which order. */
 #include <endian.h>
 #include "fixture.h"
-#include "mlx5sw/fault.h"
-#include "mlx5sw/requester.h"
+#include "mlx5sw/watch/fault.h"
+#include "mlx5sw/engine/requester.h"
 
 static adapter_end_t a, b;
 

@@ -5,8 +5,8 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
-#include "mlx5sw/engine.h"
-#include "mlx5sw/watch.h"
+#include "mlx5sw/engine/engine.h"
+#include "mlx5sw/watch/watch.h"
 
 #define ALL                                                                                        \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \

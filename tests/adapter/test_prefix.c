@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What was executed, when that is all one can know: prefixes, repetitions, late packets. */
 #include "fixture.h"
-#include "mlx5sw/fault.h"
+#include "mlx5sw/watch/fault.h"
 
 enum { ACCESS = 0x13, RETRY = 0x15 };
 enum { MTU = 1024, N_OPS = 12, SLOT = 4 * MTU };

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fixture_devx.h"
-#include "mlx5sw/control.h"
-#include "mlx5sw/engine.h"
+#include "mlx5sw/core/control.h"
+#include "mlx5sw/engine/engine.h"
 
 enum { OK, BAD_PARAM = 3, BAD_STATE = 0x10, BAD_IN = 0x50 };
 enum { OPT_RRE = 2, OPT_RAE = 4, OPT_RWE = 8, OPT_PKEY = 16, OPT_RNR = 64, OPT_ADDR = 128 };

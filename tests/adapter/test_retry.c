@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Packets and completions that are lost, late, repeated or wrong. */
 #include "fixture.h"
-#include "mlx5sw/fault.h"
+#include "mlx5sw/watch/fault.h"
 
 static adapter_end_t a, b;
 

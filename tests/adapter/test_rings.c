@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "mlx5sw/step.h"
+#include "mlx5sw/engine/step.h"
 
 #define DIRECTORY_NBYTES 16384
 #define RING_NBYTES (256 << 10)

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 #include <cmocka.h>
-#include "mlx5sw/entry.h"
+#include "mlx5sw/verbs/entry.h"
 
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;

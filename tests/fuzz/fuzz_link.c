@@ -5,8 +5,8 @@
 #include "fuzz.h"
 
 /* Their insides: to receive takes neither a socket nor a file then. */
-#include "mlx5sw/link_shm.c"
-#include "mlx5sw/link_tcp.c"
+#include "mlx5sw/link/shm.c"
+#include "mlx5sw/link/tcp.c"
 
 #define WIRE_NBYTES (sizeof(mlx5swi_packet_t) + 1024)
 

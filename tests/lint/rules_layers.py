@@ -120,7 +120,8 @@ def rule_include_spelling(tree):
     """Public headers by angle brackets, runtime headers by quotes."""
     for path in layer_files(tree):
         for line, mark, name in includes(tree, path):
-            public = name.startswith(("shmem_dev/", "shmem_host/", "shmem_sim", "mlx5sw"))
+            public = name.startswith(("shmem_dev/", "shmem_host/", "shmem_sim", "mlx5sw.",
+                                      "mlx5sw_"))
             if mark == '"' and (public or path.startswith("include/")):
                 yield Finding(path, line, f'write #include <{name}>: public headers go by brackets')
             if mark == "<" and not public and target_of(tree, path, name):

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "../socket.h"
+#include "mlx5sw/watch/socket.h"
 
 static int usage(FILE *f)
 {

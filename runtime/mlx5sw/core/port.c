@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Ports: addresses follow from where the port is, so that a process can tell the addresses of
+ * ports that are not in it. */
+#include "mlx5sw/core/control.h"
+#include "mlx5sw/engine/engine.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LOCALLY_ADMINISTERED 0x02
+#define BY_NUMBER 0xc5 /* others are by TCP: 1 + index */
+#define DEFAULT_PKEY 0xffffu
+#define MTU_4096 5
+#define UNIQUE_LOCAL 0xfd
+
+/* The interface identifier of a MAC (EUI-64, RFC 4291, appendix A), link-local. */
+static void link_local(const uint8_t mac[6], uint8_t gid[16])
+{
+	memset(gid, 0, 16);
+	gid[0] = 0xfe;
+	gid[1] = 0x80;
+	memcpy(&gid[8], mac, 3);
+	gid[8] ^= 2;
+	gid[11] = 0xff;
+	gid[12] = 0xfe;
+	memcpy(&gid[13], &mac[3], 3);
+}
+
+/* 10.index.host.host as an IPv6 address (RFC 4291, 2.5.5.2); the last number is never 0. */
+static void mapped(uint32_t host, uint32_t index, uint8_t gid[16])
+{
+	memset(gid, 0, 16);
+	gid[10] = gid[11] = 0xff;
+	gid[12] = 10;
+	gid[13] = (uint8_t)index;
+	gid[14] = (uint8_t)((host + 1) >> 8);
+	gid[15] = (uint8_t)(host + 1);
+}
+
+/* fd00::index:port:ipv4 (RFC 4193), where TCP reaches it. */
+static void by_tcp(const mlx5swi_place_t *place, uint32_t index, uint8_t gid[16])
+{
+	memset(gid, 0, 16);
+	gid[0] = UNIQUE_LOCAL;
+	gid[9] = (uint8_t)index;
+	gid[10] = (uint8_t)(place->tcp_port >> 8);
+	gid[11] = (uint8_t)place->tcp_port;
+	memcpy(&gid[12], place->ipv4, 4);
+}
+
+static int is_by_tcp(const uint8_t gid[16])
+{
+	static const uint8_t prefix[9] = {UNIQUE_LOCAL};
+
+	return memcmp(gid, prefix, sizeof(prefix)) == 0;
+}
+
+static int is_mapped(const uint8_t gid[16])
+{
+	static const uint8_t prefix[13] = {[10] = 0xff, 0xff, 10};
+
+	return memcmp(gid, prefix, sizeof(prefix)) == 0;
+}
+
+static void set_mac(uint32_t host, uint32_t index, uint8_t mac[6])
+{
+	mac[0] = LOCALLY_ADMINISTERED;
+	mac[1] = BY_NUMBER;
+	mac[2] = (uint8_t)index;
+	mac[3] = (uint8_t)(host >> 16);
+	mac[4] = (uint8_t)(host >> 8);
+	mac[5] = (uint8_t)host;
+}
+
+static void set_tcp_mac(const uint8_t gid[16], uint8_t mac[6])
+{
+	mac[0] = LOCALLY_ADMINISTERED;
+	mac[1] = (uint8_t)(1 + gid[9]);
+	for (unsigned i = 2; i < 6; i++)
+		mac[i] = gid[10 + i];
+	mac[2] ^= gid[10];
+	mac[3] ^= gid[11];
+}
+
+int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place)
+{
+	memset(place, 0, sizeof(*place));
+	if (is_mapped(gid)) {
+		place->host = (((uint32_t)gid[14] << 8) | gid[15]) - 1;
+	} else if (is_by_tcp(gid)) {
+		place->is_tcp = 1;
+		place->tcp_port = (uint16_t)(gid[10] << 8 | gid[11]);
+		memcpy(place->ipv4, &gid[12], 4);
+	} else if (gid[0] == 0xfe && gid[9] == BY_NUMBER && gid[11] == 0xff) {
+		place->host = (uint32_t)gid[13] << 16 | (uint32_t)gid[14] << 8 | gid[15];
+	} else {
+		return ENOENT;
+	}
+	return 0;
+}
+
+static void set_roce(mlx5swi_port_t *port, uint32_t host, uint32_t index)
+{
+	const mlx5swi_place_t *place = &mlx5swi_w->place;
+
+	if (place->is_tcp) {
+		by_tcp(place, index, port->gids[2].raw);
+		set_tcp_mac(port->gids[2].raw, port->mac);
+	} else {
+		mapped(host, index, port->gids[2].raw);
+	}
+	link_local(port->mac, port->gids[0].raw);
+	port->gids[1] = port->gids[0];
+	port->gids[3] = port->gids[2];
+	port->gids[1].is_v2 = port->gids[3].is_v2 = 1;
+}
+
+void mlx5swi_port_init(mlx5swi_port_t *port)
+{
+	uint32_t host = port->dev->host, index = port->dev->index;
+
+	port->is_up = 1;
+	port->is_ethernet = mlx5swi_w->cfg.link_layer == MLX5SW_ETHERNET;
+	port->mtu = MTU_4096;
+	port->pkey = DEFAULT_PKEY;
+	set_mac(host, index, port->mac);
+	if (port->is_ethernet) {
+		set_roce(port, host, index);
+	} else {
+		link_local(port->mac, port->gids[0].raw);
+		port->lid = (uint16_t)(1 + host * MLX5SWI_MAX_DEVICES + index);
+	}
+}
+
+void mlx5swi_port_set(mlx5swi_port_t *port, int is_up)
+{
+	if (port->is_up == (is_up != 0))
+		return;
+	port->is_up = is_up != 0;
+	mlx5swi_event_port(port, is_up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+}
+
+static int is_zero(const uint8_t gid[16])
+{
+	static const uint8_t zero[16];
+
+	return memcmp(gid, zero, sizeof(zero)) == 0;
+}
+
+static const mlx5swi_port_t *owner(const uint8_t gid[16])
+{
+	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++) {
+		const mlx5swi_port_t *port = &mlx5swi_w->devices[i].port;
+
+		for (unsigned k = 0; k < MLX5SWI_N_GIDS; k++)
+			if (memcmp(port->gids[k].raw, gid, 16) == 0)
+				return port;
+	}
+	return NULL;
+}
+
+/* Of a port of another process: 1, or 0: no port has such a GID. */
+static int derive_mac(const uint8_t gid[16], uint8_t mac[6])
+{
+	mlx5swi_place_t place;
+	uint8_t again[16];
+
+	if (mlx5swi_gid_place(gid, &place) != 0 || place.is_tcp != mlx5swi_w->place.is_tcp)
+		return 0;
+	if (place.is_tcp) {
+		set_tcp_mac(gid, mac);
+		return 1;
+	}
+	set_mac(place.host, gid[0] ? gid[10] : gid[13], mac);
+	link_local(mac, again);
+	return place.host < MLX5SWI_MAX_HOSTS && (!gid[0] || memcmp(gid, again, 16) == 0);
+}
+
+int mlx5swi_resolve(const uint8_t gid[16], uint8_t mac[6])
+{
+	const mlx5swi_port_t *port = is_zero(gid) ? NULL : owner(gid);
+
+	if (port)
+		memcpy(mac, port->mac, 6);
+	else if (!mlx5swi_w->has_thread || !derive_mac(gid, mac))
+		return ENOENT;
+	return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Completion entries of 64 bytes. The last 8 bytes announce an entry: consumers may poll the
+ * counter, the owner byte, or both at once. */
+#include <endian.h>
+#include <string.h>
+#include "mlx5sw/core/control.h"
+#include "mlx5sw/engine/requester.h"
+
+#define NBYTES 64u
+#define OWNER_AT 56u /* the last word */
+#define CQE_ERRORS MLX5_CQE_REQ_ERR
+#define EQE_CQ_ERROR 4u
+#define EQE_WQ_CATAS 5u
+#define OVERRUN 1u /* syndrome of EQE_CQ_ERROR */
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static void fill(uint8_t e[NBYTES], const mlx5swi_cqe_t *cqe, uint8_t owner)
+{
+	const uint64_t now = htobe64(mlx5swi_now());
+
+	memset(e, 0, NBYTES);
+	put32(e + 32, cqe->user_index & 0xffffff);
+	if (cqe->opcode < CQE_ERRORS) {
+		memcpy(e + 36, &cqe->imm, sizeof(cqe->imm)); /* network order already */
+		put32(e + 44, cqe->nbytes);
+		memcpy(e + 48, &now, sizeof(now));
+	} else {
+		e[54] = cqe->vendor;
+		e[55] = cqe->syndrome;
+	}
+	put32(e + 56, (uint32_t)cqe->wqe_opcode << 24 | (cqe->qpn & 0xffffff));
+	e[60] = (uint8_t)(cqe->wqe_counter >> 8);
+	e[61] = (uint8_t)cqe->wqe_counter;
+	e[63] = (uint8_t)(cqe->opcode << 4 | owner);
+}
+
+/* Nobody can be told of completions any more, so that the QPs must not go on. */
+static void break_cq(mlx5swi_cq_t *cq)
+{
+	const mlx5swi_table_t *qps = &cq->ctx->dev->qps;
+
+	cq->state = MLX5SWI_CQ_BROKEN;
+	mlx5swi_event_cq(cq, EQE_CQ_ERROR, OVERRUN);
+	for (uint32_t i = 0; i < qps->n; i++) {
+		mlx5swi_qp_t *qp = qps->at[i];
+
+		if (qp && (qp->send_cq == cq || qp->recv_cq == cq)) {
+			mlx5swi_event_qp(qp, EQE_WQ_CATAS);
+			mlx5swi_qp_error(qp, 0, 0);
+		}
+	}
+}
+
+static int is_overrun(const mlx5swi_cq_t *cq)
+{
+	uint32_t consumed;
+
+	if (cq->ignores_overrun)
+		return 0;
+	mlx5swi_load(&consumed, cq->dbr, sizeof(consumed), MLX5SW_DBR);
+	return ((cq->pi - be32toh(consumed)) & 0xffffff) >= 1u << cq->log_size;
+}
+
+/* The owner byte comes late: until then the entry looks like that of the lap before. A collapsed
+ * queue has no laps: its counter is what announces. */
+static void tear(const mlx5swi_cq_t *cq, uint8_t *slot, const uint8_t e[NBYTES])
+{
+	uint8_t half[8];
+
+	if (cq->is_collapsed || !mlx5swi_has_chaos(MLX5SW_CHAOS_TEAR) || !mlx5swi_choose(2))
+		return;
+	memcpy(half, e + OWNER_AT, sizeof(half));
+	half[7] = (uint8_t)(MLX5_CQE_INVALID << 4 | (~e[63] & MLX5_CQE_OWNER_MASK));
+	mlx5swi_store(slot + OWNER_AT, half, sizeof(half), MLX5SW_CQE);
+}
+
+void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe)
+{
+	const uint32_t n = 1u << cq->log_size;
+	uint8_t *slot = cq->buf, e[NBYTES], owner = 0;
+
+	if (cq->state == MLX5SWI_CQ_BROKEN)
+		return;
+	if (is_overrun(cq)) {
+		break_cq(cq);
+		return;
+	}
+	if (!cq->is_collapsed) {
+		slot += (size_t)(cq->pi & (n - 1)) * NBYTES;
+		owner = cq->pi >> cq->log_size & 1;
+		cq->pi++;
+	}
+	fill(e, cqe, owner);
+	mlx5swi_store(slot, e, OWNER_AT, MLX5SW_CQE);
+	tear(cq, slot, e);
+	mlx5swi_store(slot + OWNER_AT, e + OWNER_AT, NBYTES - OWNER_AT, MLX5SW_CQE_OWNER);
+	qp->counters.cqes++;
+	qp->counters.error_cqes += cqe->opcode >= CQE_ERRORS;
+}

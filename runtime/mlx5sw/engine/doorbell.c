@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Doorbell registers: words of RAM that hold all ones while they are idle. A word that was written
+ * is taken by an exchange, so that the same value twice is two doorbells. */
+#include <endian.h>
+#include <string.h>
+#include "mlx5sw/core/control.h"
+#include "mlx5sw/engine/requester.h"
+
+#define REGISTER 0x800u   /* also the first word of a BlueFlame write */
+#define OTHER_HALF 0x100u /* a BlueFlame register's, from its first */
+#define REGISTER_NO_RECORD 0x600u
+#define N_WORDS (MLX5SWI_BLOCK / 8)
+#define IDLE_HALF 0xffffffffu
+
+/* Host order of the halves, in memory order: index << 8, QPN << 8. */
+typedef struct ring {
+	uint32_t index, qpn;
+} ring_t;
+
+static ring_t split(uint64_t v)
+{
+	uint32_t half[2];
+
+	memcpy(half, &v, sizeof(half));
+	return (ring_t){be32toh(half[0]), be32toh(half[1])};
+}
+
+static const mlx5swi_qp_t *owner(const mlx5swi_device_t *dev, const mlx5swi_uar_t *uar,
+				 uint32_t word)
+{
+	const mlx5swi_qp_t *qp = mlx5swi_table_get(&dev->qps, word >> 8);
+
+	return qp && qp->uar == uar ? qp : NULL;
+}
+
+static void unknown(const mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, ring_t d)
+{
+	const mlx5swi_qp_t *qp;
+
+	if ((qp = owner(dev, uar, d.index)) != NULL)
+		mlx5swi_lint("D6", qp, -1,
+			     "doorbell 0x%08x 0x%08x: with its halves swapped it "
+			     "would be valid",
+			     d.index, d.qpn);
+	else if ((qp = owner(dev, uar, be32toh(d.qpn))) != NULL)
+		mlx5swi_lint("D6", qp, -1,
+			     "doorbell 0x%08x 0x%08x: in big-endian order it would "
+			     "be valid",
+			     d.index, d.qpn);
+	else
+		mlx5swi_lint("D4", NULL, -1, "host %u mlx5_%u: doorbell for QP 0x%x: there is none",
+			     dev->host, dev->index, d.qpn >> 8);
+}
+
+/* The QP for which this doorbell counts; NULL: none. */
+static mlx5swi_qp_t *addressee(mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, uint32_t reg,
+			       ring_t d)
+{
+	mlx5swi_qp_t *qp = mlx5swi_table_get(&dev->qps, d.qpn >> 8);
+
+	if (!qp) {
+		unknown(dev, uar, d);
+		return NULL;
+	}
+	if (qp->uar == uar && qp->reg == uar->page + (reg & ~OTHER_HALF))
+		return mlx5swi_fault_doorbell(qp) ? NULL : qp;
+	qp->counters.dropped++;
+	if (qp->uar != uar)
+		mlx5swi_lint("D5", qp, -1, "rung by UAR 0x%x, its own is 0x%x", uar->id,
+			     qp->uar->id);
+	else
+		mlx5swi_lint("D13", qp, -1,
+			     "rung at +0x%x: its register is the one for queues "
+			     "with%s doorbell records",
+			     reg, qp->has_no_dbr ? "out" : "");
+	return NULL;
+}
+
+/* Bytes of a BlueFlame write after the first word. What comes late is taken away: it belongs to
+ * no doorbell that is still to come. */
+static int take_rest(mlx5swi_uar_t *uar, uint32_t reg, uint64_t words[N_WORDS])
+{
+	uint8_t *left = &uar->blueflame_left[reg != REGISTER];
+
+	for (uint32_t i = 1; i < N_WORDS; i++) {
+		if (!(*left & 1u << i))
+			continue;
+		words[i] = mlx5swi_take(uar->page + reg + 8 * i);
+		if (words[i] != MLX5SWI_NO_DOORBELL)
+			*left &= (uint8_t) ~(1u << i);
+	}
+	return *left == 0;
+}
+
+/* A doorbell that is the start of a WQE may come with the rest of it. */
+static void ring(mlx5swi_uar_t *uar, uint32_t reg, uint64_t v)
+{
+	const ring_t d = split(v);
+	const uint16_t index = (uint16_t)(d.index >> 8);
+	mlx5swi_qp_t *qp = addressee(uar->ctx->dev, uar, reg, d);
+	uint64_t words[N_WORDS] = {v};
+
+	if ((d.qpn & 0x3f) && reg != REGISTER_NO_RECORD) {
+		uar->blueflame_left[reg != REGISTER] = 0xfe;
+		if (take_rest(uar, reg, words) && qp)
+			mlx5swi_requester_blueflame(qp, index, words);
+	}
+	if (qp)
+		mlx5swi_requester_doorbell(qp, index);
+}
+
+/* Half of a doorbell waits for the other half: software that writes halves is wrong, and may see
+ * each ring alone. The record holds the complement, so that zero is nothing. */
+static uint64_t whole(uint64_t *record, uint64_t v)
+{
+	ring_t d;
+
+	v &= ~*record;
+	*record = 0;
+	d = split(v);
+	if (d.index != IDLE_HALF && d.qpn != IDLE_HALF)
+		return v;
+	mlx5swi_lint("D7", NULL, -1, "half a doorbell, 0x%08x 0x%08x: it is one store of 8 bytes",
+		     d.index, d.qpn);
+	if (mlx5swi_has_chaos(MLX5SW_CHAOS_ORDER) && mlx5swi_choose(2))
+		return v;
+	*record = ~v;
+	return MLX5SWI_NO_DOORBELL;
+}
+
+static void poll(mlx5swi_uar_t *uar, uint32_t reg, uint64_t *half)
+{
+	uint64_t v = mlx5swi_take(uar->page + reg);
+
+	if (v == MLX5SWI_NO_DOORBELL)
+		return;
+	v = whole(half, v);
+	if (v != MLX5SWI_NO_DOORBELL)
+		ring(uar, reg, v);
+}
+
+static void poll_register(mlx5swi_uar_t *uar, uint32_t reg)
+{
+	uint64_t late[N_WORDS];
+
+	if (uar->blueflame_left[reg != REGISTER])
+		take_rest(uar, reg, late);
+	poll(uar, reg, &uar->half[reg != REGISTER]);
+}
+
+void mlx5swi_doorbells_poll(mlx5swi_device_t *dev)
+{
+	for (uint32_t i = 0; i < dev->uars.n; i++) {
+		mlx5swi_uar_t *uar = dev->uars.at[i];
+
+		if (!uar)
+			continue;
+		poll_register(uar, REGISTER);
+		if (uar->has_blueflame)
+			poll_register(uar, REGISTER + OTHER_HALF);
+		if (mlx5swi_w->cfg.has_no_dbr)
+			poll(uar, REGISTER_NO_RECORD, &uar->half[2]);
+	}
+}

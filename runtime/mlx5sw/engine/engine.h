@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The device at work, module by module. */
+#ifndef MLX5SW_ENGINE_H
+#define MLX5SW_ENGINE_H
+
+#include "mlx5sw/engine/packet.h"
+
+/* core/hooks.c: memory, time and chance by the hooks. */
+void mlx5swi_plain_hooks(mlx5sw_hooks_t *hooks); /* for mlx5sw_start without any; seeds again */
+void mlx5swi_load(void *dst, const void *src, size_t nbytes, int access);
+void mlx5swi_store(void *dst, const void *src, size_t nbytes, int access);
+uint64_t mlx5swi_take(void *reg);
+uint64_t mlx5swi_now(void);
+unsigned mlx5swi_choose(unsigned n);
+/* Nanoseconds of the modelled device as time that passes here (cfg.slow). */
+uint64_t mlx5swi_scaled(uint64_t ns);
+
+/* memory.c: keys and payload. */
+enum mlx5swi_key_error {
+	MLX5SWI_KEY_OK,
+	MLX5SWI_KEY_UNKNOWN, /* or of another PD, or its memory is gone */
+	MLX5SWI_KEY_RANGE,
+	MLX5SWI_KEY_RIGHTS,
+};
+/* [va, va + nbytes) by a key, for a QP's PD; rights: IBV_ACCESS_ bits of which each is needed, 0:
+ * reading by the local QP. *p: where it is. */
+int mlx5swi_key_check(mlx5swi_device_t *dev, const mlx5swi_pd_t *pd, uint32_t key, uint64_t va,
+		      uint64_t nbytes, uint32_t rights, mlx5swi_mr_t **mr, uint8_t **p);
+/* access: MLX5SW_GATHER or MLX5SW_PAYLOAD. */
+void mlx5swi_payload_read(const mlx5swi_mr_t *mr, void *dst, const uint8_t *p, size_t nbytes,
+			  int access);
+void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, size_t nbytes);
+
+/* Words of atomics, 4 or 8 bytes, in the order of this machine. */
+uint64_t mlx5swi_word_read(const mlx5swi_mr_t *mr, const uint8_t *p, uint8_t width);
+void mlx5swi_word_write(const mlx5swi_mr_t *mr, uint8_t *p, uint8_t width, uint64_t value);
+
+/* gpu.c: whether p is memory of a GPU, which copies reach (mr->is_gpu). Call when it is registered:
+ * what copies need is made then, since a kernel that runs later may keep it from being made. */
+int mlx5swi_is_gpu(const void *p);
+
+/* wqe.c: what a WQE says. Pure. */
+typedef struct mlx5swi_sge {
+	uint32_t nbytes, lkey;
+	uint64_t addr;
+} mlx5swi_sge_t;
+
+#define MLX5SWI_MAX_SGE 62
+
+typedef struct mlx5swi_wqe {
+	uint8_t opcode, opmod, ds, ce, fm, is_solicited;
+	uint16_t index; /* the field; not used to execute */
+	uint32_t qpn, imm;
+	uint64_t raddr;
+	uint32_t rkey;
+	uint32_t nbytes;        /* of the message */
+	const uint8_t *inlined; /* NULL: gathered from sge */
+	uint8_t n_sge, width;   /* width of an atomic: 4 or 8 */
+	uint64_t operands[4];   /* host order; as in a packet */
+	mlx5swi_sge_t sge[MLX5SWI_MAX_SGE];
+} mlx5swi_wqe_t;
+
+/* Decode the WQE of ds * 16 bytes at p. Returns 0, or the CQE syndrome that it deserves: a WQE
+ * whose ds is not exactly what its operation needs is malformed. row: NULL, or gets the lint row
+ * ("W1" and so on) and *text what was expected. */
+int mlx5swi_wqe_decode(const uint8_t *p, mlx5swi_wqe_t *w, const char **row, const char **text);
+
+/* Masked and plain atomics. Pure: the new value; old is what was there. */
+uint64_t mlx5swi_atomic(uint8_t opcode, uint8_t width, const uint64_t operands[4], uint64_t old);
+
+/* requester.c, fetch.c, flush.c: the send queue of a QP. */
+struct mlx5swi_requester *mlx5swi_requester_new(mlx5swi_qp_t *qp);
+void mlx5swi_requester_free(mlx5swi_qp_t *qp);
+void mlx5swi_requester_reset(mlx5swi_qp_t *qp); /* 2RST: counters to cfg.start_index */
+void mlx5swi_requester_state(mlx5swi_qp_t *qp); /* qp->state has changed: RTS, ERR */
+void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index);
+void mlx5swi_requester_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p); /* a response */
+/* Fetch, send, complete, flush, retry: as much as may be now. Returns how much was done. */
+unsigned mlx5swi_requester_run(mlx5swi_qp_t *qp);
+uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp);    /* UINT64_MAX: none */
+void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key); /* lint: it is still needed */
+unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp); /* a completion that is late; how many */
+typedef struct mlx5swi_send_state {
+	uint16_t hw_counter, sw_counter; /* hw_sq_wqebb_counter, sw_sq_wqebb_counter */
+	uint32_t next_send_psn, last_acked_psn, ssn;
+	uint8_t retries_left, rnr_left;
+} mlx5swi_send_state_t;
+void mlx5swi_requester_query(const mlx5swi_qp_t *qp, mlx5swi_send_state_t *s);
+
+/* The QP goes to ERR because of this: the first WQE that is not complete gets the cause. A cause
+ * of 0: a local 2ERR. */
+void mlx5swi_qp_error(mlx5swi_qp_t *qp, uint8_t syndrome, uint8_t vendor);
+
+/* responder.c: requests from the peer. */
+struct mlx5swi_responder *mlx5swi_responder_new(mlx5swi_qp_t *qp);
+void mlx5swi_responder_free(mlx5swi_qp_t *qp);
+void mlx5swi_responder_reset(mlx5swi_qp_t *qp);
+void mlx5swi_responder_state(mlx5swi_qp_t *qp); /* RTR: take next_rcv_psn from the attributes */
+void mlx5swi_responder_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p); /* a request */
+unsigned mlx5swi_responder_run(mlx5swi_qp_t *qp); /* gathered ACKs, delayed placement */
+uint64_t mlx5swi_responder_deadline(const mlx5swi_qp_t *qp);
+typedef struct mlx5swi_receive_state {
+	uint32_t next_rcv_psn, rmsn;
+} mlx5swi_receive_state_t;
+void mlx5swi_responder_query(const mlx5swi_qp_t *qp, mlx5swi_receive_state_t *s);
+
+/* cqe.c: completions. */
+typedef struct mlx5swi_cqe {
+	uint8_t opcode;     /* 0 requester, 1 write with immediate, 13 and 14 errors */
+	uint8_t wqe_opcode; /* byte 56 */
+	uint8_t syndrome, vendor;
+	uint16_t wqe_counter;
+	uint32_t qpn, user_index, nbytes, imm;
+} mlx5swi_cqe_t;
+void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe);
+
+/* WRITEs that were accepted reach memory now: before a READ or atomic of this device, and before
+ * memory or an MR goes away. */
+void mlx5swi_place_all(mlx5swi_device_t *dev);
+
+/* step.c, thread.c: who runs next. */
+int mlx5swi_engine_start(void);                     /* world->engine; 0 or ENOMEM */
+void mlx5swi_engine_stop(void);                     /* packets too */
+void mlx5swi_qp_wake(mlx5swi_qp_t *qp);             /* it has something to do */
+void mlx5swi_qp_forget(mlx5swi_qp_t *qp);           /* it will be freed */
+void mlx5swi_doorbells_poll(mlx5swi_device_t *dev); /* doorbell.c */
+int mlx5swi_thread_start(void);
+void mlx5swi_thread_stop(void);
+
+/* link/: ways between processes. */
+int mlx5swi_links_open(mlx5swi_place_t *place); /* as MLX5SW_FABRIC says; 0 or an errno value */
+void mlx5swi_links_close(void);
+unsigned mlx5swi_links_poll(void); /* packets that have come go to mlx5swi_port_arrive */
+/* To a port of another process. Takes the packet. */
+void mlx5swi_links_send(mlx5swi_port_t *from, mlx5swi_packet_t *p);
+
+#endif

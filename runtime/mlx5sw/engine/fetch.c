@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* From doorbells and records to WQEs in the device. */
+#include <endian.h>
+#include <string.h>
+#include "mlx5sw/engine/requester.h"
+
+uint16_t mlx5swi_record(const mlx5swi_qp_t *qp)
+{
+	uint32_t word;
+
+	if (qp->has_no_dbr)
+		return qp->requester->last_index;
+	mlx5swi_load(&word, &qp->dbr[1], sizeof(word), MLX5SW_DBR);
+	return (uint16_t)be32toh(word);
+}
+
+/* Exactly half of the way round is ahead: the longest queue, all at once. */
+static int is_behind(uint16_t index, uint16_t other)
+{
+	return (uint16_t)(index - other) > 0x8000;
+}
+
+/* A producer index that is behind, or further ahead than the queue is long, says nothing. */
+static void produce(mlx5swi_qp_t *qp, uint16_t pi)
+{
+	struct mlx5swi_requester *r = qp->requester;
+	const uint16_t more = (uint16_t)(pi - r->fetch);
+
+	if (more <= qp->sq_blocks && more > (uint16_t)(r->pi - r->fetch))
+		r->pi = pi;
+}
+
+/* Too far ahead of what is complete, but not so far that it is rather behind. */
+static void check_overrun(const mlx5swi_qp_t *qp, const char *what, uint16_t pi)
+{
+	const uint32_t ahead = (uint16_t)(pi - qp->requester->done);
+
+	if (ahead > qp->sq_blocks && ahead < qp->sq_blocks + (0x10000 - qp->sq_blocks) / 2)
+		mlx5swi_lint("R2", qp, pi,
+			     "%s is %u blocks after the first that is not complete: "
+			     "at most %u",
+			     what, ahead, qp->sq_blocks);
+}
+
+static void check_record(const mlx5swi_qp_t *qp, uint16_t record)
+{
+	const struct mlx5swi_requester *r = qp->requester;
+	uint32_t word;
+
+	check_overrun(qp, "the doorbell record", record);
+	if (!r->is_rung)
+		return;
+	if (is_behind(record, r->last_record))
+		mlx5swi_lint("D3", qp, record, "the doorbell record was %u: it never goes back",
+			     r->last_record);
+	if (!is_behind(record, r->last_index))
+		return;
+	mlx5swi_load(&word, &qp->dbr[0], sizeof(word), MLX5SW_DBR);
+	word = be32toh(word);
+	if (!qp->rq && word && !is_behind((uint16_t)word, r->last_index))
+		mlx5swi_lint("D1", qp, record,
+			     "word 0 of the doorbell record is %u, but the send "
+			     "counter is word 1: no completion tells of errors",
+			     word);
+	else
+		mlx5swi_lint(record == r->last_record ? "D1" : "D2", qp, record,
+			     "the doorbell record does not reach the doorbell before, %u: errors "
+			     "from there on have no completion",
+			     r->last_index);
+}
+
+static void check_doorbell(const mlx5swi_qp_t *qp, uint16_t index)
+{
+	const struct mlx5swi_requester *r = qp->requester;
+
+	check_overrun(qp, "the doorbell", index);
+	if (r->is_rung && is_behind(index, r->last_index))
+		mlx5swi_lint("D3", qp, index, "the doorbell before was %u: it never goes back",
+			     r->last_index);
+}
+
+void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index)
+{
+	struct mlx5swi_requester *r = qp->requester;
+	const int mode = qp->has_no_dbr ? MLX5SW_DOORBELLS_DB : mlx5swi_w->cfg.doorbells;
+
+	qp->counters.doorbells++;
+	if (qp->state == MLX5SWI_ERR) {
+		r->last_index = index;
+		mlx5swi_flush_again(qp);
+		return;
+	}
+	if (!qp->sq || qp->state != MLX5SWI_RTS) {
+		mlx5swi_lint("D11", qp, index, "rung in state %u: only RTS sends", qp->state);
+		return;
+	}
+	check_doorbell(qp, index);
+	if (!qp->has_no_dbr) {
+		const uint16_t record = mlx5swi_record(qp);
+
+		check_record(qp, record);
+		r->last_record = record;
+		if (mode != MLX5SW_DOORBELLS_DB)
+			produce(qp, record);
+	}
+	if (mode != MLX5SW_DOORBELLS_DBR)
+		produce(qp, index);
+	r->last_index = index;
+	r->is_rung = 1;
+	mlx5swi_qp_wake(qp);
+}
+
+uint8_t mlx5swi_n_blocks(const uint8_t *wqe)
+{
+	const uint32_t ds = wqe[7] & 0x3f;
+
+	return (uint8_t)(ds ? (ds + 3) / 4 : 1);
+}
+
+static void load_block(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index)
+{
+	mlx5swi_load(dst, qp->sq + mlx5swi_block_offset(qp, index), MLX5SWI_BLOCK, MLX5SW_WQE);
+}
+
+static uint8_t *shadow(const mlx5swi_qp_t *qp, uint16_t index)
+{
+	return qp->requester->shadow + mlx5swi_block_offset(qp, index);
+}
+
+void mlx5swi_requester_blueflame(mlx5swi_qp_t *qp, uint16_t index, const uint64_t words[8])
+{
+	struct mlx5swi_requester *r = qp->requester;
+
+	memcpy(r->blueflame, words, sizeof(r->blueflame));
+	r->blueflame_index = index;
+	r->has_blueflame = 1;
+}
+
+static void load_first(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index)
+{
+	struct mlx5swi_requester *r = qp->requester;
+
+	if (r->has_blueflame && r->blueflame_index == index)
+		memcpy(dst, r->blueflame, MLX5SWI_BLOCK);
+	else
+		load_block(qp, dst, index);
+	r->has_blueflame = 0;
+}
+
+/* Whether there was room for one. */
+static int fetch_one(mlx5swi_qp_t *qp)
+{
+	struct mlx5swi_requester *r = qp->requester;
+	const uint16_t index = r->fetch, used = (uint16_t)(index - r->done);
+	uint8_t *first = shadow(qp, index), n, is_too_long;
+
+	if (used == qp->sq_blocks)
+		return 0;
+	load_first(qp, first, index);
+	n = mlx5swi_n_blocks(first);
+	is_too_long = n > qp->sq_blocks;
+	if (is_too_long)
+		n = (uint8_t)qp->sq_blocks;
+	if (used + n > (int)qp->sq_blocks)
+		return 0;
+	for (uint8_t i = 1; i < n; i++)
+		load_block(qp, shadow(qp, (uint16_t)(index + i)), (uint16_t)(index + i));
+	r->fetch = (uint16_t)(index + n);
+	if (n > (uint16_t)(r->pi - index)) {
+		mlx5swi_lint("W2", qp, index, "its ds is that of %u blocks, %u were produced", n,
+			     (uint16_t)(r->pi - index));
+		r->pi = r->fetch;
+	}
+	*mlx5swi_entry(qp, r->fetched++) = (mlx5swi_entry_t){
+		.index = index,
+		.n_blocks = n,
+		.opcode = first[3],
+		.syndrome = is_too_long ? MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR : 0,
+		.is_signalled = (first[11] >> 2 & 3) >= 2,
+	};
+	qp->counters.wqes++;
+	qp->counters.blocks += n;
+	return 1;
+}
+
+/* The record is read again when the device is about to fetch, or to sleep; a device may as well
+ * not do that. */
+static void look_again(mlx5swi_qp_t *qp)
+{
+	struct mlx5swi_requester *r = qp->requester;
+
+	if (!r->is_rung || qp->has_no_dbr || mlx5swi_w->cfg.doorbells != MLX5SW_DOORBELLS_HYBRID ||
+	    (r->fetch == r->pi && r->head != r->fetched) ||
+	    (mlx5swi_has_chaos(MLX5SW_CHAOS_FETCH) && mlx5swi_choose(2)))
+		return;
+	produce(qp, mlx5swi_record(qp));
+}
+
+unsigned mlx5swi_fetch(mlx5swi_qp_t *qp)
+{
+	const struct mlx5swi_requester *r = qp->requester;
+	const int is_late = mlx5swi_has_chaos(MLX5SW_CHAOS_FETCH);
+	unsigned n = 0;
+
+	look_again(qp);
+	while (r->fetch != r->pi && (!is_late || r->fresh == r->fetched) && fetch_one(qp))
+		n++;
+	return n;
+}
+
+int mlx5swi_decode(mlx5swi_qp_t *qp, uint32_t number, const char **row, const char **text)
+{
+	struct mlx5swi_requester *r = qp->requester;
+	const uint16_t index = mlx5swi_entry(qp, number)->index;
+	const uint8_t *p = shadow(qp, index);
+	const uint32_t n = mlx5swi_n_blocks(p);
+
+	if ((index & (qp->sq_blocks - 1)) + n > qp->sq_blocks) {
+		for (uint32_t i = 0; i < n; i++)
+			memcpy(r->linear + i * MLX5SWI_BLOCK, shadow(qp, (uint16_t)(index + i)),
+			       MLX5SWI_BLOCK);
+		p = r->linear;
+	}
+	r->decoded = number;
+	return mlx5swi_wqe_decode(p, &r->wqe, row, text);
+}
+
+static void check_block(const mlx5swi_qp_t *qp, uint16_t index, const uint8_t *now,
+			const char *when)
+{
+	const uint8_t *then = shadow(qp, index);
+
+	if (memcmp(now, then, MLX5SWI_BLOCK) == 0)
+		return;
+	for (uint32_t i = 0; i < MLX5SWI_BLOCK; i++)
+		if (now[i] != then[i]) {
+			mlx5swi_lint("R1", qp, index,
+				     "byte %u was 0x%02x when the block was "
+				     "fetched, and is 0x%02x when %s",
+				     i, then[i], now[i], when);
+			return;
+		}
+}
+
+void mlx5swi_compare(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
+{
+	uint8_t now[MLX5SWI_BLOCK];
+
+	for (uint8_t i = 0; i < e->n_blocks; i++) {
+		load_block(qp, now, (uint16_t)(e->index + i));
+		check_block(qp, (uint16_t)(e->index + i), now, "it is complete");
+	}
+}
+
+/* Whatever it says now is executed, except that it cannot become longer or another operation. */
+void mlx5swi_fetch_again(mlx5swi_qp_t *qp, uint32_t number)
+{
+	mlx5swi_entry_t *e = mlx5swi_entry(qp, number);
+	const mlx5swi_wqe_t *w = &qp->requester->wqe;
+
+	for (uint8_t i = 0; i < e->n_blocks; i++) {
+		const uint16_t index = (uint16_t)(e->index + i);
+		uint8_t now[MLX5SWI_BLOCK];
+
+		load_block(qp, now, index);
+		check_block(qp, index, now, "it is fetched again");
+		memcpy(shadow(qp, index), now, sizeof(now));
+	}
+	if (mlx5swi_decode(qp, number, NULL, NULL) || w->opcode != e->opcode ||
+	    w->nbytes != e->nbytes)
+		e->syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What travels between ports. The bytes from `kind` on are also the format between processes of one
+ * version on one architecture; there is no need for the real headers.
+ *
+ * A packet has one owner. Whoever gets one by a call passes it on or frees it. */
+#ifndef MLX5SW_PACKET_H
+#define MLX5SW_PACKET_H
+
+#include "mlx5sw/core/objects.h"
+
+enum mlx5swi_kind {
+	MLX5SWI_WRITE, /* requests */
+	MLX5SWI_READ,
+	MLX5SWI_ATOMIC,
+	MLX5SWI_READ_DATA, /* responses */
+	MLX5SWI_ATOMIC_DATA,
+	MLX5SWI_ACK, /* syndrome: MLX5SWI_OK or a NAK */
+};
+
+#define MLX5SWI_FIRST 1u /* of its message */
+#define MLX5SWI_LAST 2u  /* of its message */
+#define MLX5SWI_IMM 4u   /* has immediate data: takes a receive WQE, in its last packet */
+#define MLX5SWI_SOLICITED 8u
+
+enum mlx5swi_nak {
+	MLX5SWI_OK,
+	MLX5SWI_NAK_SEQUENCE, /* psn: the one expected */
+	MLX5SWI_NAK_INVALID,
+	MLX5SWI_NAK_ACCESS,
+	MLX5SWI_NAK_OPERATION,
+	MLX5SWI_RNR, /* rnr: code of the time to wait */
+};
+
+typedef struct mlx5swi_packet {
+	struct mlx5swi_packet *next;
+	uint32_t capacity; /* bytes of data */
+
+	/* From here on it is sent. */
+	uint8_t kind, flags, nak, rnr;
+	uint8_t hop_limit, is_global, sl, opmod; /* opmod: of masked atomics, 0 else */
+	uint8_t sgid[16], dgid[16];
+	uint8_t smac[6], dmac[6];
+	uint16_t slid, dlid, pkey, udp_sport;
+	uint32_t dqpn, sqpn, psn; /* responses: the psn that they answer */
+	uint32_t msn;             /* ACK: requests executed */
+	uint32_t imm;             /* network order, as in the WQE */
+	uint32_t rkey;
+	uint64_t raddr;      /* where this packet's bytes go, not those of the message */
+	uint32_t dma_nbytes; /* WRITE: bytes of this packet; READ: bytes asked for */
+	uint8_t opcode;      /* ATOMIC: of the WQE */
+	uint8_t width;       /* ATOMIC: 4 or 8 */
+	uint16_t zero;
+	/* ATOMIC, host order: swap or add, compare or boundary, masks. ATOMIC_DATA: [0] is old. */
+	uint64_t operands[4];
+	uint32_t nbytes; /* of data */
+	uint32_t mtu;    /* code; a responder that has another one calls it an invalid request */
+	uint8_t data[];
+} mlx5swi_packet_t;
+
+/* A packet of qp to its peer, its envelope filled from the QP's path; NULL: no memory. */
+mlx5swi_packet_t *mlx5swi_packet_new(mlx5swi_qp_t *qp, int kind, uint32_t nbytes);
+mlx5swi_packet_t *mlx5swi_packet_copy(const mlx5swi_packet_t *p);
+/* The bytes that are sent, from &p->kind on, and back: NULL if they are none of a packet. */
+size_t mlx5swi_packet_wire_nbytes(const mlx5swi_packet_t *p);
+mlx5swi_packet_t *mlx5swi_packet_from_wire(const void *wire, size_t nbytes);
+void mlx5swi_packet_free(mlx5swi_packet_t *p);
+
+/* Send through the device's port: faults first, then by the envelope to the port it names. It is
+ * lost without a word if there is none, one of the ports is down, or the envelope does not fit. */
+void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p);
+
+/* As if it had just come over the link: for faults that have held it. */
+void mlx5swi_port_arrive(mlx5swi_port_t *port, mlx5swi_packet_t *p);
+
+/* Difference of two packet sequence numbers, -2^23 .. 2^23 - 1. */
+static inline int32_t mlx5swi_psn_diff(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t mlx5swi_psn_add(uint32_t psn, uint32_t n)
+{
+	return (psn + n) & 0xffffff;
+}
+
+#endif

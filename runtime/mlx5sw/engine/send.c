@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* From WQEs to request packets. */
+#include <string.h>
+#include "mlx5sw/engine/requester.h"
+
+/* Packets in flight: bounds what lies between two devices, and keeps PSNs apart. */
+#define WINDOW 256u
+
+int mlx5swi_may_send(const mlx5swi_qp_t *qp)
+{
+	const struct mlx5swi_requester *r = qp->requester;
+
+	return qp->state == MLX5SWI_RTS && !r->wait && r->at != r->fetched &&
+	       !mlx5swi_entry(qp, r->acked)->syndrome && !mlx5swi_entry(qp, r->at)->syndrome;
+}
+
+static uint32_t next_psn(const mlx5swi_qp_t *qp)
+{
+	const struct mlx5swi_requester *r = qp->requester;
+
+	if (r->at == r->fresh)
+		return r->next;
+	return mlx5swi_psn_add(mlx5swi_entry(qp, r->at)->psn, r->packet);
+}
+
+static void post(mlx5swi_qp_t *qp, mlx5swi_packet_t *p, uint32_t n_psns)
+{
+	struct mlx5swi_requester *r = qp->requester;
+	const uint32_t end = mlx5swi_psn_add(p->psn, n_psns);
+
+	qp->counters.packets_sent++;
+	if (mlx5swi_psn_diff(p->psn, r->end) < 0)
+		qp->counters.packets_resent++;
+	if (mlx5swi_psn_diff(end, r->end) > 0) {
+		r->is_timer_old |= r->una == r->end;
+		r->end = end;
+	}
+	mlx5swi_port_send(&qp->dev->port, p);
+}
+
+/* Bytes [offset, offset + nbytes) of the message; whether that worked. */
+static int gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t offset,
+		  uint32_t nbytes)
+{
+	const mlx5swi_wqe_t *w = &qp->requester->wqe;
+
+	if (w->inlined) {
+		memcpy(dst, w->inlined + offset, nbytes);
+		return 1;
+	}
+	for (const mlx5swi_sge_t *sge = w->sge; nbytes; sge++) {
+		mlx5swi_mr_t *mr;
+		uint8_t *p;
+		uint32_t piece;
+		int error;
+
+		if (offset >= sge->nbytes) {
+			offset -= sge->nbytes;
+			continue;
+		}
+		piece = sge->nbytes - offset < nbytes ? sge->nbytes - offset : nbytes;
+		error = mlx5swi_key_check(qp->dev, qp->pd, sge->lkey, sge->addr + offset, piece, 0,
+					  &mr, &p);
+		if (error) {
+			mlx5swi_key_failed(qp, e, sge, error);
+			return 0;
+		}
+		mlx5swi_payload_read(mr, dst, p, piece, MLX5SW_GATHER);
+		dst += piece;
+		nbytes -= piece;
+		offset = 0;
+	}
+	return 1;
+}
+
+static void step(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, uint32_t n_packets)
+{
+	struct mlx5swi_requester *r = qp->requester;
+
+	r->packet += n_packets;
+	if (r->packet >= e->n_psns) {
+		r->at++;
+		r->packet = 0;
+	}
+}
+
+static int send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
+{
+	struct mlx5swi_requester *r = qp->requester;
+	const mlx5swi_wqe_t *w = &r->wqe;
+	const uint32_t mtu = mlx5swi_mtu(qp), offset = r->packet * mtu;
+	const uint32_t nbytes = w->nbytes - offset < mtu ? w->nbytes - offset : mtu;
+	mlx5swi_packet_t *p = mlx5swi_packet_new(qp, MLX5SWI_WRITE, nbytes);
+
+	if (!p)
+		return 0;
+	if (!gather(qp, e, p->data, offset, nbytes)) {
+		mlx5swi_packet_free(p);
+		return 0;
+	}
+	p->psn = next_psn(qp);
+	p->raddr = w->raddr + offset;
+	p->rkey = w->rkey;
+	p->dma_nbytes = nbytes;
+	if (r->packet == 0)
+		p->flags |= MLX5SWI_FIRST;
+	if (r->packet + 1 == e->n_psns) {
+		p->flags |= MLX5SWI_LAST;
+		if (w->opcode == MLX5_OPCODE_RDMA_WRITE_IMM) {
+			p->flags |= MLX5SWI_IMM | (w->is_solicited ? MLX5SWI_SOLICITED : 0);
+			p->imm = w->imm;
+		}
+	}
+	post(qp, p, 1);
+	step(qp, e, 1);
+	return 1;
+}
+
+/* One packet; when it is sent again, for what is missing of the answer. */
+static int send_question(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
+{
+	const struct mlx5swi_requester *r = qp->requester;
+	const mlx5swi_wqe_t *w = &r->wqe;
+	const uint32_t offset = r->packet * mlx5swi_mtu(qp);
+	mlx5swi_packet_t *p = mlx5swi_packet_new(qp, w->width ? MLX5SWI_ATOMIC : MLX5SWI_READ, 0);
+
+	if (!p)
+		return 0;
+	p->flags = MLX5SWI_FIRST | MLX5SWI_LAST;
+	p->psn = next_psn(qp);
+	p->raddr = w->raddr + offset;
+	p->rkey = w->rkey;
+	p->dma_nbytes = w->nbytes - offset;
+	if (w->width) {
+		p->opcode = w->opcode;
+		p->opmod = w->opmod;
+		p->width = w->width;
+		memcpy(p->operands, w->operands, sizeof(p->operands));
+	}
+	post(qp, p, e->n_psns - r->packet);
+	step(qp, e, e->n_psns - r->packet);
+	return 1;
+}
+
+/* The local memory is read, in pieces, and forgotten. */
+static void dump(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
+{
+	uint8_t piece[256];
+
+	for (uint32_t offset = 0; offset < e->nbytes && !e->syndrome; offset += sizeof(piece)) {
+		const uint32_t left = e->nbytes - offset;
+
+		gather(qp, e, piece, offset, left < sizeof(piece) ? left : sizeof(piece));
+	}
+}
+
+static int send_one(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
+{
+	if (e->n_psns == 0) {
+		if (e->opcode == MLX5SWI_OPCODE_DUMP)
+			dump(qp, e);
+		step(qp, e, 1);
+		mlx5swi_skip_local(qp);
+		return 1;
+	}
+	return e->is_answered ? send_question(qp, e) : send_write(qp, e);
+}
+
+static int in_window(const mlx5swi_qp_t *qp)
+{
+	return mlx5swi_psn_diff(next_psn(qp), qp->requester->una) < (int)WINDOW;
+}
+
+/* What it was decoded from may be read once more before it is sent again. */
+static void refresh(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
+{
+	struct mlx5swi_requester *r = qp->requester;
+
+	if (mlx5swi_has_chaos(MLX5SW_CHAOS_FETCH) && e->n_psns &&
+	    mlx5swi_psn_diff(next_psn(qp), r->end) < 0 && mlx5swi_choose(2))
+		mlx5swi_fetch_again(qp, r->at);
+	else if (r->decoded != r->at)
+		mlx5swi_decode(qp, r->at, NULL, NULL);
+}
+
+unsigned mlx5swi_send(mlx5swi_qp_t *qp, unsigned limit)
+{
+	struct mlx5swi_requester *r = qp->requester;
+	unsigned n = 0;
+
+	while (n < limit && mlx5swi_may_send(qp)) {
+		mlx5swi_entry_t *e = mlx5swi_entry(qp, r->at);
+
+		if (!in_window(qp) || (r->at == r->fresh && !mlx5swi_begin(qp)))
+			break;
+		refresh(qp, e);
+		if (e->syndrome || !send_one(qp, e))
+			break;
+		n++;
+	}
+	return n;
+}
+
+void mlx5swi_go_back(mlx5swi_qp_t *qp)
+{
+	struct mlx5swi_requester *r = qp->requester;
+
+	r->at = r->acked;
+	r->packet = 0;
+	if (r->acked != r->fresh)
+		r->packet = (r->una - mlx5swi_entry(qp, r->acked)->psn) & 0xffffff;
+}

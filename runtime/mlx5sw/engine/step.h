@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What belongs to the engine alone: packets to use again, ways out, placements. */
+#ifndef MLX5SW_STEP_H
+#define MLX5SW_STEP_H
+
+#include "mlx5sw/engine/engine.h"
+
+struct mlx5swi_engine {
+	mlx5swi_packet_t *free[2]; /* small and large ones */
+	struct mlx5swi_shm *shm;   /* NULL: not that way */
+	struct mlx5swi_tcp *tcp;
+	struct mlx5swi_thread *thread;
+	struct mlx5swi_cuda *cuda; /* NULL: not used so far */
+};
+
+void mlx5swi_packets_free(mlx5swi_packet_t *list); /* back to the system */
+
+/* link.c: to the port of this process that the envelope names; it is lost if there is none. */
+void mlx5swi_deliver(mlx5swi_packet_t *p);
+
+/* place.c: WRITEs between being accepted and being in memory. */
+struct mlx5swi_placement;
+/* Place the packet's bytes, now or (with MLX5SW_CHAOS_PLACE) bit by bit later. Takes the packet. */
+void mlx5swi_place(struct mlx5swi_placement **queue, const mlx5swi_mr_t *mr, uint8_t *p,
+		   mlx5swi_packet_t *packet);
+void mlx5swi_place_one(struct mlx5swi_placement **queue); /* a piece of one that may be next */
+void mlx5swi_place_queue(struct mlx5swi_placement **queue);
+void mlx5swi_place_drop(struct mlx5swi_placement **queue);
+int mlx5swi_place_overlaps(const struct mlx5swi_placement *queue, const uint8_t *p, size_t nbytes);
+
+/* Half of an atomic, if one waits, and what was accepted. */
+void mlx5swi_responder_settle(mlx5swi_qp_t *qp);
+
+/* link/shm.c, link/tcp.c. name: what follows "shm:" or "tcp:". 0 or an errno value. */
+int mlx5swi_shm_open(const char *name, mlx5swi_place_t *place);
+void mlx5swi_shm_close(void);
+unsigned mlx5swi_shm_poll(void);
+void mlx5swi_shm_send(mlx5swi_packet_t *p);
+int mlx5swi_tcp_open(const char *name, mlx5swi_place_t *place);
+void mlx5swi_tcp_close(void);
+unsigned mlx5swi_tcp_poll(void);
+void mlx5swi_tcp_send(mlx5swi_packet_t *p);
+
+#endif

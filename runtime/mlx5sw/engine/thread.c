@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The device of a process that does not drive it itself: one thread. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include "mlx5sw/engine/step.h"
+
+/* It yields for so long without work before it sleeps, and then sleeps so long at a time: others
+ * share the cores, and a doorbell need not wait longer than a system call takes. */
+#define N_YIELDS 256u
+#define SLEEP_NS 20000
+
+typedef struct mlx5swi_thread {
+	pthread_t id;
+	int is_wanted_end;
+} thread_t;
+
+static void pause_after(unsigned n_idle)
+{
+	const struct timespec t = {0, SLEEP_NS};
+	if (n_idle < N_YIELDS)
+		sched_yield();
+	else
+		nanosleep(&t, NULL);
+}
+
+static void *main_loop(void *arg)
+{
+	const thread_t *t = arg;
+	unsigned n_idle = 0;
+	while (!__atomic_load_n(&t->is_wanted_end, __ATOMIC_RELAXED)) {
+		n_idle = mlx5sw_step() ? 0 : n_idle + (n_idle < N_YIELDS);
+		if (n_idle)
+			pause_after(n_idle);
+	}
+	return NULL;
+}
+
+int mlx5swi_thread_start(void)
+{
+	thread_t *t = calloc(1, sizeof(*t));
+	if (!t)
+		return ENOMEM;
+	mlx5swi_w->engine->thread = t;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's */
+	int err = pthread_create(&t->id, NULL, main_loop, t);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err) {
+		mlx5swi_w->engine->thread = NULL;
+		free(t);
+	}
+	return err;
+}
+
+void mlx5swi_thread_stop(void)
+{
+	thread_t *t = mlx5swi_w->engine->thread;
+	__atomic_store_n(&t->is_wanted_end, 1, __ATOMIC_RELAXED);
+	pthread_join(t->id, NULL);
+	mlx5swi_w->engine->thread = NULL;
+	free(t);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* From port to port, by the envelope. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mlx5sw/engine/step.h"
+#include "mlx5sw/watch/watch.h"
+
+#define PKEY_BASE 0x7fff /* the highest bit is the kind of membership */
+
+static int has_gid(const mlx5swi_port_t *port, const uint8_t gid[16])
+{
+	for (uint32_t i = 0; i < MLX5SWI_N_GIDS; i++)
+		if (memcmp(port->gids[i].raw, gid, 16) == 0)
+			return 1;
+	return 0;
+}
+
+static int is_for(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
+{
+	if (port->is_ethernet)
+		return memcmp(port->mac, p->dmac, sizeof(port->mac)) == 0 && p->is_global &&
+		       has_gid(port, p->dgid);
+	return port->lid == p->dlid && (!p->is_global || has_gid(port, p->dgid));
+}
+
+static mlx5swi_port_t *port_of(const mlx5swi_packet_t *p)
+{
+	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++)
+		if (is_for(&mlx5swi_w->devices[i].port, p))
+			return &mlx5swi_w->devices[i].port;
+	return NULL;
+}
+
+static int takes(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
+{
+	return port->is_up && (port->pkey & PKEY_BASE) == (p->pkey & PKEY_BASE);
+}
+
+void mlx5swi_deliver(mlx5swi_packet_t *p)
+{
+	mlx5swi_port_t *to = port_of(p);
+	if (to && takes(to, p))
+		mlx5swi_port_arrive(to, p);
+	else
+		mlx5swi_packet_free(p);
+}
+
+void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
+{
+	if (mlx5swi_fault_packet(port, &p))
+		return;
+	int is_own = is_for(port, p);
+	/* A router takes one from the hop limit, and drops what has none left. */
+	int is_too_far = mlx5swi_w->cfg.is_routed && p->hop_limit <= 1 && !is_own;
+	if (!port->is_up || is_too_far)
+		mlx5swi_packet_free(p);
+	else if (is_own || port_of(p))
+		mlx5swi_deliver(p);
+	else
+		mlx5swi_links_send(port, p);
+}
+
+int mlx5swi_links_open(mlx5swi_place_t *place)
+{
+	const char *fabric = getenv("MLX5SW_FABRIC");
+	memset(place, 0, sizeof(*place));
+	if (!fabric || strcmp(fabric, "shm") == 0)
+		return mlx5swi_shm_open("", place);
+	if (strncmp(fabric, "shm:", 4) == 0)
+		return mlx5swi_shm_open(fabric + 4, place);
+	return strncmp(fabric, "tcp:", 4) == 0 ? mlx5swi_tcp_open(fabric + 4, place) : EINVAL;
+}
+
+void mlx5swi_links_close(void)
+{
+	if (mlx5swi_w->engine->shm)
+		mlx5swi_shm_close();
+	if (mlx5swi_w->engine->tcp)
+		mlx5swi_tcp_close();
+}
+
+unsigned mlx5swi_links_poll(void)
+{
+	const struct mlx5swi_engine *e = mlx5swi_w->engine;
+	return e->shm ? mlx5swi_shm_poll() : e->tcp ? mlx5swi_tcp_poll() : 0;
+}
+
+void mlx5swi_links_send(mlx5swi_port_t *from, mlx5swi_packet_t *p)
+{
+	const struct mlx5swi_engine *e = mlx5swi_w->engine;
+	(void)from;
+	if (e->shm)
+		mlx5swi_shm_send(p);
+	else if (e->tcp)
+		mlx5swi_tcp_send(p);
+	else
+		mlx5swi_packet_free(p);
+}

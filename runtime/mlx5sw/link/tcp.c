@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Between hosts and network namespaces: a TCP connection from each process that sends to each that
+ * it sends to, made when the first packet wants to go. A frame is a length of 4 bytes, big-endian,
+ * and a packet. What is in a connection that breaks is lost, as on a link that goes down. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "mlx5sw/core/control.h"
+#include "mlx5sw/engine/step.h"
+
+#define MAX_FRAME_NBYTES (sizeof(mlx5swi_packet_t) + 4096u + 4u)
+#define OUT_NBYTES (1u << 20)
+#define RECONNECT_NS 10000000u /* not more often than this */
+
+/* To a peer. Packets that find no room are lost: requests are repeated. */
+typedef struct out {
+	struct out *next;
+	struct sockaddr_in to;
+	int fd; /* -1: not connected */
+	uint8_t is_connecting;
+	uint64_t retry; /* not to connect before */
+	size_t first, end;
+	uint8_t bytes[OUT_NBYTES];
+} out_t;
+
+/* From a peer; whoever connects may send. */
+typedef struct in {
+	struct in *next;
+	int fd;
+	size_t n;
+	uint8_t bytes[1 << 16];
+} in_t;
+
+typedef struct mlx5swi_tcp {
+	int listener;
+	out_t *outs;
+	in_t *ins;
+} tcp_t;
+
+static int new_socket(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+	if (fd >= 0)
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	return fd;
+}
+
+/* "a.b.c.d:port", or "a.b.c.d": a free port, since addresses of RDMA name it. */
+static int parse(const char *name, mlx5swi_place_t *place)
+{
+	char address[INET_ADDRSTRLEN];
+	size_t n = strcspn(name, ":");
+	char *end = NULL;
+	unsigned long port = 0;
+	if (n >= sizeof(address))
+		return EINVAL;
+	memcpy(address, name, n);
+	address[n] = 0;
+	if (name[n] && (port = strtoul(name + n + 1, &end, 10), !port || *end))
+		return EINVAL;
+	if (port > 65535 || inet_pton(AF_INET, address, place->ipv4) != 1)
+		return EINVAL;
+	place->is_tcp = 1;
+	place->tcp_port = (uint16_t)port;
+	return 0;
+}
+
+static struct sockaddr_in socket_address(const mlx5swi_place_t *place)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(place->tcp_port)};
+	memcpy(&a.sin_addr, place->ipv4, sizeof(place->ipv4));
+	return a;
+}
+
+static int listen_at(tcp_t *t, mlx5swi_place_t *place)
+{
+	struct sockaddr_in a = socket_address(place);
+	socklen_t nbytes = sizeof(a);
+	int one = 1;
+	t->listener = new_socket();
+	if (t->listener < 0)
+		return errno;
+	setsockopt(t->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (!bind(t->listener, (const struct sockaddr *)&a, sizeof(a)) &&
+	    !listen(t->listener, 64) && !getsockname(t->listener, (struct sockaddr *)&a, &nbytes)) {
+		place->tcp_port = ntohs(a.sin_port);
+		return 0;
+	}
+	int err = errno;
+	close(t->listener);
+	return err;
+}
+
+int mlx5swi_tcp_open(const char *name, mlx5swi_place_t *place)
+{
+	if (mlx5swi_w->cfg.link_layer != MLX5SW_ETHERNET)
+		return EINVAL; /* a LID has no room for an address */
+	tcp_t *t = calloc(1, sizeof(*t));
+	int err = t ? parse(name, place) : ENOMEM;
+	if (!err)
+		err = listen_at(t, place);
+	if (err)
+		free(t);
+	else
+		mlx5swi_w->engine->tcp = t;
+	return err;
+}
+
+void mlx5swi_tcp_close(void)
+{
+	tcp_t *t = mlx5swi_w->engine->tcp;
+	mlx5swi_w->engine->tcp = NULL;
+	for (out_t *o = t->outs, *next; o; o = next) {
+		next = o->next;
+		if (o->fd >= 0)
+			close(o->fd);
+		free(o);
+	}
+	for (in_t *i = t->ins, *next; i; i = next) {
+		next = i->next;
+		close(i->fd);
+		free(i);
+	}
+	close(t->listener);
+	free(t);
+}
+
+/* Sending */
+
+static void break_off(out_t *o)
+{
+	close(o->fd);
+	o->fd = -1;
+	o->first = o->end = 0;
+	o->retry = mlx5swi_now() + RECONNECT_NS;
+}
+
+static void connect_to(out_t *o)
+{
+	if (mlx5swi_now() < o->retry)
+		return;
+	o->fd = new_socket();
+	if (o->fd < 0)
+		return;
+	o->is_connecting = 1;
+	if (connect(o->fd, (const struct sockaddr *)&o->to, sizeof(o->to)) && errno != EINPROGRESS)
+		break_off(o);
+}
+
+static unsigned flush(out_t *o)
+{
+	if (o->fd < 0 || o->first == o->end)
+		return 0;
+	ssize_t n = send(o->fd, o->bytes + o->first, o->end - o->first, MSG_NOSIGNAL);
+	if (n < 0 && errno != EAGAIN && errno != EINTR && !(errno == ENOTCONN && o->is_connecting))
+		break_off(o);
+	if (n <= 0)
+		return 0;
+	o->is_connecting = 0;
+	o->first += (size_t)n;
+	if (o->first == o->end)
+		o->first = o->end = 0;
+	return 1;
+}
+
+static out_t *out_to(tcp_t *t, const mlx5swi_place_t *place)
+{
+	struct sockaddr_in to = socket_address(place);
+	out_t *o = t->outs;
+	while (o && (o->to.sin_addr.s_addr != to.sin_addr.s_addr || o->to.sin_port != to.sin_port))
+		o = o->next;
+	if (o || !(o = malloc(sizeof(*o))))
+		return o;
+	memset(o, 0, offsetof(out_t, bytes));
+	o->to = to;
+	o->fd = -1;
+	o->next = t->outs;
+	t->outs = o;
+	return o;
+}
+
+static void append(out_t *o, const mlx5swi_packet_t *p)
+{
+	size_t nbytes = mlx5swi_packet_wire_nbytes(p);
+	uint32_t length = htonl((uint32_t)nbytes);
+	if (o->end + sizeof(length) + nbytes > OUT_NBYTES) {
+		memmove(o->bytes, o->bytes + o->first, o->end - o->first);
+		o->end -= o->first;
+		o->first = 0;
+	}
+	if (o->end + sizeof(length) + nbytes > OUT_NBYTES)
+		return;
+	memcpy(o->bytes + o->end, &length, sizeof(length));
+	memcpy(o->bytes + o->end + sizeof(length), &p->kind, nbytes);
+	o->end += sizeof(length) + nbytes;
+}
+
+void mlx5swi_tcp_send(mlx5swi_packet_t *p)
+{
+	mlx5swi_place_t place;
+	int is_known = !mlx5swi_gid_place(p->dgid, &place) && place.is_tcp;
+	out_t *o = is_known ? out_to(mlx5swi_w->engine->tcp, &place) : NULL;
+	if (o && o->fd < 0)
+		connect_to(o);
+	if (o && o->fd >= 0)
+		append(o, p);
+	mlx5swi_packet_free(p);
+}
+
+/* Receiving */
+
+static void accept_peer(tcp_t *t)
+{
+	int fd = accept4(t->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd < 0)
+		return;
+	in_t *i = malloc(sizeof(*i));
+	if (!i) {
+		close(fd);
+		return;
+	}
+	i->fd = fd;
+	i->n = 0;
+	i->next = t->ins;
+	t->ins = i;
+}
+
+/* Whole frames go to their ports. Returns how many, or -1: that is not one of ours. */
+static int take_frames(in_t *i)
+{
+	size_t at = 0;
+	int n = 0;
+	for (uint32_t length; i->n - at >= sizeof(length); n++) {
+		memcpy(&length, i->bytes + at, sizeof(length));
+		length = ntohl(length);
+		if (length > MAX_FRAME_NBYTES)
+			return -1;
+		if (i->n - at < sizeof(length) + length)
+			break;
+		mlx5swi_packet_t *p =
+			mlx5swi_packet_from_wire(i->bytes + at + sizeof(length), length);
+		if (!p)
+			return -1;
+		mlx5swi_deliver(p);
+		at += sizeof(length) + length;
+	}
+	memmove(i->bytes, i->bytes + at, i->n - at);
+	i->n -= at;
+	return n;
+}
+
+/* Returns how many packets came, or -1: the connection is over. */
+static int receive(in_t *i)
+{
+	ssize_t n = recv(i->fd, i->bytes + i->n, sizeof(i->bytes) - i->n, 0);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	i->n += (size_t)n;
+	return n ? take_frames(i) : -1;
+}
+
+unsigned mlx5swi_tcp_poll(void)
+{
+	tcp_t *t = mlx5swi_w->engine->tcp;
+	unsigned sum = 0;
+	accept_peer(t);
+	for (out_t *o = t->outs; o; o = o->next)
+		sum += flush(o);
+	for (in_t **at = &t->ins; *at;) {
+		in_t *i = *at;
+		int n = receive(i);
+		if (n >= 0) {
+			sum += (unsigned)n;
+			at = &i->next;
+			continue;
+		}
+		*at = i->next;
+		close(i->fd);
+		free(i);
+	}
+	return sum;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What the entry points of verbs and mlx5dv have in common. */
+#ifndef MLX5SW_ENTRY_H
+#define MLX5SW_ENTRY_H
+
+#include <errno.h>
+#include <stddef.h>
+#include "mlx5sw/core/control.h"
+
+/* An entry point fails: one line why. Returns err, for mlx5swi_leave. */
+int mlx5swi_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The end of an entry point: lets go of the lock and sets errno after that, since other threads of
+ * the program may run as fibers of this one and share it. Returns err. */
+int mlx5swi_leave(int err);
+
+static inline mlx5swi_context_t *mlx5swi_context_of(struct ibv_context *context)
+{
+	return (mlx5swi_context_t *)((char *)context - offsetof(mlx5swi_context_t, vctx.context));
+}
+
+int mlx5swi_check_alive(const mlx5swi_context_t *ctx); /* 0, or EIO: the device has failed */
+
+/* pd.c: memory of rings and records, from a parent domain's allocator if it has one. Called
+ * without the lock: the allocator is the program's. type: MLX5DV_RES_TYPE_. */
+typedef struct mlx5swi_buffer {
+	uint8_t *p;
+	void *owned; /* NULL: it is the allocator's */
+} mlx5swi_buffer_t;
+int mlx5swi_buffer_alloc(mlx5swi_pd_t *pd, size_t nbytes, size_t alignment, uint64_t type,
+			 mlx5swi_buffer_t *buffer); /* 0 or an errno value */
+void mlx5swi_buffer_free(mlx5swi_pd_t *pd, mlx5swi_buffer_t *buffer, uint64_t type);
+
+/* mr.c: whether all of it is memory, as the kernel finds when it pins the pages. Where there is no
+ * thread addresses may be a scheduler's: then everything is. */
+int mlx5swi_is_mapped(const uint8_t *p, uint64_t nbytes);
+
+/* ah.c: a path as a QP context has it, checked. 0 or an errno value. */
+int mlx5swi_path_of(const mlx5swi_context_t *ctx, const struct ibv_ah_attr *attr,
+		    mlx5swi_path_t *path);
+
+/* cq.c, qp.c: behind the extended context. */
+struct ibv_cq_ex *mlx5swi_create_cq_ex(struct ibv_context *context,
+				       struct ibv_cq_init_attr_ex *attr);
+struct ibv_qp *mlx5swi_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+void mlx5swi_queue_ops(struct ibv_context *context); /* those that need ibv_post_send refuse */
+
+/* pd.c */
+struct ibv_pd *mlx5swi_alloc_parent_domain(struct ibv_context *context,
+					   struct ibv_parent_domain_init_attr *attr);
+struct ibv_td *mlx5swi_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int mlx5swi_dealloc_td(struct ibv_td *td);
+
+/* query.c */
+int mlx5swi_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr,
+		       size_t nbytes);
+int mlx5swi_query_device_ex(struct ibv_context *context,
+			    const struct ibv_query_device_ex_input *input,
+			    struct ibv_device_attr_ex *attr, size_t nbytes);
+
+/* core/events.c: for the program to get. One for which there is no memory is lost. */
+void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event *ib);
+/* Whether the program has got an event of this QP or CQ, and not acknowledged it. */
+int mlx5swi_events_unacked(const void *object);
+/* Until there is none. With the lock held; lets go of it while it waits. */
+void mlx5swi_events_wait(const void *object);
+
+/* dv_events.c: the same events for channels of DevX. */
+void mlx5swi_channels_tell(mlx5swi_context_t *ctx, const void *object, const uint8_t eqe[64]);
+void mlx5swi_channels_forget(mlx5swi_context_t *ctx, const void *object);
+void mlx5swi_channels_free(mlx5swi_context_t *ctx);
+
+#define MLX5SWI_EQE_TYPE 1 /* bytes of an EQE */
+#define MLX5SWI_EQE_SUB_TYPE 3
+#define MLX5SWI_EQE_COMPLETION 0 /* types */
+#define MLX5SWI_EQE_COMM_EST 2
+#define MLX5SWI_EQE_SQ_DRAINED 3
+#define MLX5SWI_EQE_CQ_ERROR 4
+#define MLX5SWI_EQE_WQ_CATAS 5
+#define MLX5SWI_EQE_INTERNAL 8
+#define MLX5SWI_EQE_PORT 9
+#define MLX5SWI_EQE_WQ_INVALID 0x10
+#define MLX5SWI_EQE_WQ_ACCESS 0x11
+#define MLX5SWI_EQE_LAST_WQE 0x13
+
+/* A descriptor that polls as readable while something waits behind it. */
+typedef struct mlx5swi_signal {
+	int fd; /* -1: none could be had */
+	uint8_t is_set;
+} mlx5swi_signal_t;
+void mlx5swi_signal_open(mlx5swi_signal_t *s);
+void mlx5swi_signal_close(mlx5swi_signal_t *s);
+void mlx5swi_signal_set(mlx5swi_signal_t *s, int is_set);
+/* Without the lock: wait until it is set. 0, or an errno value: EAGAIN: not here, or the program
+ * has set O_NONBLOCK. */
+int mlx5swi_signal_wait(const mlx5swi_signal_t *s);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What lines of control do at once, and what they ask. */
+#include <string.h>
+#include "mlx5sw/watch/console.h"
+#include "mlx5sw/core/control.h"
+
+static mlx5swi_qp_t *next_qp(const mlx5swi_device_t *dev, const request_t *r, uint32_t *i)
+{
+	while (*i < dev->qps.n) {
+		mlx5swi_qp_t *qp = dev->qps.at[(*i)++];
+		if (qp && (r->rule.qpn == MLX5SWI_ANY || r->rule.qpn == qp->qpn))
+			return qp;
+	}
+	return NULL;
+}
+
+unsigned mlx5swi_port_down(mlx5swi_device_t *dev, const request_t *r)
+{
+	(void)r;
+	mlx5swi_port_set(&dev->port, 0);
+	return 1;
+}
+
+unsigned mlx5swi_port_up(mlx5swi_device_t *dev, const request_t *r)
+{
+	(void)r;
+	if (!dev->is_fatal)
+		mlx5swi_port_set(&dev->port, 1);
+	return !dev->is_fatal;
+}
+
+unsigned mlx5swi_device_kill(mlx5swi_device_t *dev, const request_t *r)
+{
+	(void)r;
+	if (dev->is_fatal)
+		return 0;
+	dev->is_fatal = 1;
+	dev->port.is_up = 0; /* nothing leaves or comes any more */
+	mlx5swi_event_device(dev, IBV_EVENT_DEVICE_FATAL);
+	return 1;
+}
+
+/* Again: back to what they were. */
+unsigned mlx5swi_gid_change(mlx5swi_device_t *dev, const request_t *r)
+{
+	static const uint8_t none[16];
+	(void)r;
+	for (uint32_t i = 0; i < MLX5SWI_N_GIDS; i++)
+		if (memcmp(dev->port.gids[i].raw, none, sizeof(none)) != 0)
+			dev->port.gids[i].raw[15] ^= 0x80;
+	mlx5swi_event_port(&dev->port, IBV_EVENT_GID_CHANGE);
+	return 1;
+}
+
+unsigned mlx5swi_lid_change(mlx5swi_device_t *dev, const request_t *r)
+{
+	(void)r;
+	if (dev->port.is_ethernet)
+		return 0;
+	dev->port.lid ^= 0x8000;
+	mlx5swi_event_port(&dev->port, IBV_EVENT_LID_CHANGE);
+	return 1;
+}
+
+unsigned mlx5swi_qps_stop(mlx5swi_device_t *dev, const request_t *r)
+{
+	unsigned n = 0;
+	mlx5swi_qp_t *qp;
+	for (uint32_t i = 0; (qp = next_qp(dev, r, &i)) != NULL; n++)
+		mlx5swi_qp_error(qp, 0, 0);
+	return n;
+}
+
+unsigned mlx5swi_mrs_lose(mlx5swi_device_t *dev, const request_t *r)
+{
+	unsigned n = 0;
+	for (uint32_t i = 0; i < dev->mrs.n; i++) {
+		mlx5swi_mr_t *mr = dev->mrs.at[i];
+		if (!mr || (r->key != MLX5SWI_ANY && r->key != mr->key))
+			continue;
+		mr->is_lost = 1;
+		n++;
+	}
+	return n;
+}
+
+/* As when a process dies: nothing of it answers any more, or its memory goes first. */
+unsigned mlx5swi_host_kill(mlx5swi_device_t *dev, const request_t *r)
+{
+	mlx5swi_qp_t *qp;
+	if (!r->first_qp)
+		mlx5swi_mrs_lose(dev, r);
+	for (uint32_t i = 0; r->first_qp && (qp = next_qp(dev, r, &i)) != NULL;) {
+		qp->state = MLX5SWI_RST;
+		mlx5swi_requester_reset(qp);
+		mlx5swi_responder_reset(qp);
+	}
+	return 1;
+}
+
+unsigned mlx5swi_cqes_release(mlx5swi_device_t *dev, const request_t *r)
+{
+	unsigned n = 0;
+	mlx5swi_qp_t *qp;
+	for (uint32_t i = 0; (qp = next_qp(dev, r, &i)) != NULL;)
+		n += mlx5swi_requester_release(qp);
+	return n;
+}
+
+void mlx5swi_list_rules(answer_t *a)
+{
+	for (const mlx5swi_rule_t *r = mlx5swi_rules(); r; r = r->next)
+		mlx5swi_say(a, "%s: hit %llu, %s\n", r->text, (unsigned long long)r->n_hits,
+			    r->left ? "goes on" : "used up");
+}
+
+void mlx5swi_list_reports(answer_t *a)
+{
+	const char *line;
+	for (unsigned i = 0; (line = mlx5sw_report(i)) != NULL; i++)
+		mlx5swi_say(a, "%s\n", line);
+}
+
+static void tell_qp(answer_t *a, const mlx5swi_qp_t *qp)
+{
+	static const char *const states[] = {"RST", "INIT", "RTR", "RTS", "SQER", "SQD", "ERR"};
+	const mlx5sw_qp_counters_t *c = &qp->counters;
+	mlx5swi_say(a,
+		    "  QP 0x%06x %s to 0x%06x: doorbells %llu, WQEs %llu, packets %llu + %llu "
+		    "again, executed %llu, CQEs %llu + %llu with errors\n",
+		    qp->qpn, states[qp->state], qp->attr.remote_qpn,
+		    (unsigned long long)c->doorbells, (unsigned long long)c->wqes,
+		    (unsigned long long)c->packets_sent, (unsigned long long)c->packets_resent,
+		    (unsigned long long)c->executed, (unsigned long long)c->cqes,
+		    (unsigned long long)c->error_cqes);
+}
+
+void mlx5swi_tell_status(answer_t *a, const mlx5swi_device_t *dev, const request_t *r)
+{
+	const mlx5swi_qp_t *qp;
+	mlx5swi_say(a, "host %u mlx5_%u: port %s%s\n", dev->host, dev->index,
+		    dev->port.is_up ? "up" : "down", dev->is_fatal ? ", device dead" : "");
+	for (uint32_t i = 0; (qp = next_qp(dev, r, &i)) != NULL;)
+		tell_qp(a, qp);
+}

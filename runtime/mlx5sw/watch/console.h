@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Lines of control: what a line asks for, and what is done then. */
+#ifndef MLX5SW_CONSOLE_H
+#define MLX5SW_CONSOLE_H
+
+#include "mlx5sw/watch/fault.h"
+
+typedef struct answer {
+	char *text; /* cut to nbytes, terminated */
+	size_t nbytes, n;
+} answer_t;
+
+void mlx5swi_say(answer_t *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A line's key=value pairs. */
+typedef struct request {
+	mlx5swi_rule_t rule; /* also says which device and QP */
+	uint32_t key;        /* of an MR; MLX5SWI_ANY */
+	uint32_t first_qp;   /* host kill: the QPs end before the MRs */
+} request_t;
+
+/* action.c. Actions on a device return how many things fit: devices, QPs or MRs. */
+unsigned mlx5swi_port_down(mlx5swi_device_t *dev, const request_t *r);
+unsigned mlx5swi_port_up(mlx5swi_device_t *dev, const request_t *r);
+unsigned mlx5swi_device_kill(mlx5swi_device_t *dev, const request_t *r);
+unsigned mlx5swi_gid_change(mlx5swi_device_t *dev, const request_t *r);
+unsigned mlx5swi_lid_change(mlx5swi_device_t *dev, const request_t *r);
+unsigned mlx5swi_qps_stop(mlx5swi_device_t *dev, const request_t *r);
+unsigned mlx5swi_mrs_lose(mlx5swi_device_t *dev, const request_t *r);
+unsigned mlx5swi_host_kill(mlx5swi_device_t *dev, const request_t *r);
+unsigned mlx5swi_cqes_release(mlx5swi_device_t *dev, const request_t *r);
+/* Questions */
+void mlx5swi_list_rules(answer_t *a);
+void mlx5swi_list_reports(answer_t *a);
+void mlx5swi_tell_status(answer_t *a, const mlx5swi_device_t *dev, const request_t *r);
+
+#endif
