@@ -292,7 +292,7 @@ void adapter_step(void)
 
 	while (mlx5sw_step())
 		if (++turns == MAX_TURNS)
-			fail_msg("the device never rests");
+			fail_msg("%s", "the device never rests");
 }
 
 void adapter_idle(void)
@@ -307,7 +307,7 @@ void adapter_idle(void)
 		if (adapter_clock < next)
 			adapter_clock = next;
 	}
-	fail_msg("the device never rests");
+	fail_msg("%s", "the device never rests");
 }
 
 static uint32_t be32_at(const uint8_t *p)

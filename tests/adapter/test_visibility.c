@@ -50,7 +50,7 @@ static int happens(int (*is_seen)(void))
 		if (!mlx5sw_step())
 			return 0;
 	}
-	fail_msg("the device never rests");
+	fail_msg("%s", "the device never rests");
 	return 0;
 }
 
