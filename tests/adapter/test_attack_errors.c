@@ -108,6 +108,7 @@ static void post(plan_t *plan, uint32_t i)
 /* The next completion of this queue pair in the queue that two share. */
 static int next_of(adapter_end_t *e, uint32_t *at, adapter_cqe_t *cqe)
 {
+	*cqe = (adapter_cqe_t){0};
 	for (; *at < 256; ++*at) {
 		*cqe = adapter_slot(&a, *at);
 		if (cqe->opcode == CQE_INVALID)
