@@ -115,6 +115,7 @@ static void trap_libibverbs_is_there_already(void **state)
 {
 	struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
 	struct ibv_device **list, **(*get)(int *);
+	void (*give_back)(struct ibv_device **);
 	struct ibv_context *ctx, *(*open)(struct ibv_device *, struct mlx5dv_context_attr *);
 	struct ibv_pd *pd, *(*alloc)(struct ibv_context *);
 	struct ibv_mr *(*reg)(struct ibv_pd *, void *, size_t, int);
@@ -122,11 +123,13 @@ static void trap_libibverbs_is_there_already(void **state)
 
 	(void)state;
 	*(void **)&get = dlsym(adapter, "ibv_get_device_list");
+	*(void **)&give_back = dlsym(adapter, "ibv_free_device_list");
 	*(void **)&open = dlsym(adapter, "mlx5dv_open_device");
 	*(void **)&alloc = dlsym(adapter, "ibv_alloc_pd");
 	*(void **)&reg = dlsym(adapter, "ibv_reg_mr");
 	assert_non_null(list = get(NULL));
 	assert_non_null(ctx = open(list[0], &attr));
+	give_back(list);
 	assert_non_null(pd = alloc(ctx));
 	assert_non_null(reg(pd, memory, sizeof(memory), 0));
 }

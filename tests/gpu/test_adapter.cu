@@ -246,6 +246,40 @@ static void open_side(side_t *s, struct ibv_device *device)
 	TRY(ibv_query_gid(s->ctx, 1, 3, &s->gid) == 0);
 }
 
+/* A ring that the device's thread cannot reach is refused, with a reason, when it is made. */
+static void *alloc_far(struct ibv_pd *pd, void *arg, size_t nbytes, size_t alignment,
+		       uint64_t resource)
+{
+	void *p = NULL;
+	(void)pd, (void)arg, (void)alignment, (void)resource;
+	CUDA(cudaMalloc(&p, nbytes));
+	return p;
+}
+
+static void free_far(struct ibv_pd *pd, void *arg, void *p, uint64_t resource)
+{
+	(void)pd, (void)arg, (void)resource;
+	CUDA(cudaFree(p));
+}
+
+static void refuse_far_rings(side_t *s)
+{
+	struct ibv_parent_domain_init_attr parent = {};
+	parent.pd = s->pd;
+	parent.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+	parent.alloc = alloc_far;
+	parent.free = free_far;
+	struct ibv_pd *far_pd = ibv_alloc_parent_domain(s->ctx, &parent);
+	TRY(far_pd != NULL);
+	struct ibv_qp_init_attr qp = {};
+	qp.send_cq = qp.recv_cq = s->cq;
+	qp.cap.max_send_wr = 1;
+	qp.cap.max_send_sge = 1;
+	qp.qp_type = IBV_QPT_RC;
+	TRY(ibv_create_qp(far_pd, &qp) == NULL);
+	TRY(ibv_dealloc_pd(far_pd) == 0);
+}
+
 static void to_rts(side_t *s, const side_t *peer)
 {
 	struct ibv_qp_attr a = {};
@@ -370,6 +404,7 @@ int main(int argc, char **argv)
 	open_side(&a, devices[0]);
 	open_side(&b, devices[1]);
 	ibv_free_device_list(devices);
+	refuse_far_rings(&a);
 	to_rts(&a, &b);
 	to_rts(&b, &a);
 	ring_t r = ring_of(&a, &b);

@@ -373,19 +373,26 @@ SHMEMD_FN int in_whole_warp(void)
 	return shmemd_thread_index() / 32 < shmemd_n_threads() / 32;
 }
 
+/* Of all threads' statuses that of the last. */
+SHMEMD_FN void keep_last(int *result, int status)
+{
+	if (shmemd_thread_index() + 1 == shmemd_n_threads())
+		*result = status;
+}
+
 SHMEMD_KERNEL(part_of_warp_put_kernel, check_params_t, p)
 {
 	if (in_whole_warp())
 		return;
 	shmemd_putmem_warp(&p.ctx, p.words, p.local, 8, shmemd_my_pe(&p.ctx));
-	*p.result = shmemd_quiet(&p.ctx);
+	keep_last(p.result, shmemd_quiet(&p.ctx));
 }
 
 SHMEMD_KERNEL(part_of_warp_sync_kernel, check_params_t, p)
 {
 	if (in_whole_warp())
 		return;
-	*p.result = shmemd_sync_for_warp(&p.ctx, PES_LIMIT_NS);
+	keep_last(p.result, shmemd_sync_for_warp(&p.ctx, PES_LIMIT_NS));
 }
 
 static int part_of_warp(pes_t *pes)

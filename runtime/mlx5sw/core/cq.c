@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Completion queues: made and freed. What the buffer holds before the first completion is its
  * owner's affair. */
-#include "mlx5sw/core/control.h"
-
 #include <stdlib.h>
+#include "mlx5sw/core/control.h"
+#include "mlx5sw/engine/engine.h"
 
 static int check(const mlx5swi_device_t *dev, const mlx5swi_cq_spec_t *spec)
 {
@@ -20,6 +20,9 @@ static int check(const mlx5swi_device_t *dev, const mlx5swi_cq_spec_t *spec)
 		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE,
 				      "CQ buffer of %zu bytes: the entries need %llu",
 				      spec->buf_nbytes, (unsigned long long)nbytes);
+	if (mlx5swi_is_far(spec->buf) || mlx5swi_is_far(spec->dbr))
+		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE, "CQ in memory of a GPU: this adapter's "
+							    "queues go into pinned host memory");
 	if (!spec->dbr)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "CQ doorbell record: not in its memory, "
 							 "or not aligned to 8 bytes");

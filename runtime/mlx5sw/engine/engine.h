@@ -39,6 +39,8 @@ void mlx5swi_word_write(const mlx5swi_mr_t *mr, uint8_t *p, uint8_t width, uint6
 /* gpu.c: whether p is memory of a GPU, which copies reach (mr->is_gpu). Call when it is registered:
  * what copies need is made then, since a kernel that runs later may keep it from being made. */
 int mlx5swi_is_gpu(const void *p);
+/* Memory where no ring can be: the device's thread has loads and stores for rings, no copies. */
+int mlx5swi_is_far(const void *p);
 
 /* wqe.c: what a WQE says. Pure. */
 typedef struct mlx5swi_sge {

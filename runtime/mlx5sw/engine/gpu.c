@@ -132,6 +132,11 @@ int mlx5swi_is_gpu(const void *p)
 	return gpu >= 0 && !open_stream(c, gpu);
 }
 
+int mlx5swi_is_far(const void *p)
+{
+	return mlx5swi_w->has_thread && mlx5swi_is_gpu(p);
+}
+
 /* Memory that was freed under its MR gives nothing and takes nothing. */
 static int begin(const cuda_t *c, const void *p)
 {

@@ -49,7 +49,8 @@ struct mlx5swi_responder {
 	half_t half;
 	struct mlx5swi_placement *placements;
 	uint32_t n_resources; /* 2^log_rra_max */
-	uint32_t first, n_answers, n_done;
+	uint32_t first, n_answers;
+	uint64_t n_done;
 	uint32_t n_fresh;  /* answers to requests that are no repetition: at most n_resources */
 	answer_t *answers; /* a ring of twice as many */
 	done_t *done;
@@ -477,7 +478,7 @@ static void repeat_read(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 static void repeat_atomic(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const struct mlx5swi_responder *r = qp->responder;
-	uint32_t n = r->n_done < r->n_resources ? r->n_done : r->n_resources;
+	uint32_t n = r->n_done < r->n_resources ? (uint32_t)r->n_done : r->n_resources;
 	/* The last first: PSNs may have come round since an earlier one. */
 	for (uint32_t i = 1; i <= n; i++) {
 		const done_t *d = &r->done[(r->n_done - i) % r->n_resources];
