@@ -14,6 +14,7 @@
 #include "scenario.h"
 
 #define TRACE_LINES 60
+#define ENOUGH_FAILED 10 /* of one row and mode: schedules of broken code can take seconds each */
 #define N_MODES (SHMEMDI_CPU_TSAN ? 1 : 2) /* weak memory does not go with thread sanitizer */
 
 typedef struct options {
@@ -31,7 +32,7 @@ typedef struct shared {
 
 /* One scenario in one mode. */
 typedef struct column {
-	uint64_t n_failed, first; /* seed of the first */
+	uint64_t n_run, n_failed, first; /* first: its seed */
 	double seconds;
 } column_t;
 
@@ -45,10 +46,10 @@ static double now(void)
 static column_t run_column(const scenario_t *s, const options_t *o, int is_weak)
 {
 	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
-	column_t c = {0, 0, now()};
+	column_t c = {0, 0, 0, now()};
 	cfg.weak = (uint32_t)is_weak;
-	for (uint64_t i = 0; i < o->n_schedules; i++) {
-		cfg.seed = o->seed + i;
+	for (; c.n_run < o->n_schedules && c.n_failed < ENOUGH_FAILED; c.n_run++) {
+		cfg.seed = o->seed + c.n_run;
 		if (scenario_run(s, &cfg) && !c.n_failed++)
 			c.first = cfg.seed;
 	}
@@ -75,9 +76,9 @@ static void run_row(const scenario_t *s, const options_t *o, shared_t *shared)
 	for (int weak = 0; weak < N_MODES; weak++) {
 		column_t *c = &columns[weak];
 		*c = run_column(s, o, weak);
-		printf(" %9" PRIu64 " %6" PRIu64 " %8.0f", o->n_schedules, c->n_failed,
-		       (double)o->n_schedules / c->seconds);
-		__atomic_fetch_add(&shared->n_run, o->n_schedules, __ATOMIC_RELAXED);
+		printf(" %9" PRIu64 " %6" PRIu64 " %8.0f", c->n_run, c->n_failed,
+		       (double)c->n_run / c->seconds);
+		__atomic_fetch_add(&shared->n_run, c->n_run, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&shared->n_failed, c->n_failed, __ATOMIC_RELAXED);
 	}
 	puts("");
