@@ -28,7 +28,6 @@ enum mlx5swi_nak {
 	MLX5SWI_NAK_SEQUENCE, /* psn: the one expected */
 	MLX5SWI_NAK_INVALID,
 	MLX5SWI_NAK_ACCESS,
-	MLX5SWI_NAK_OPERATION,
 	MLX5SWI_RNR, /* rnr: code of the time to wait */
 };
 
