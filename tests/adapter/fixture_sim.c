@@ -8,7 +8,8 @@
 #define DATA 0u
 #define SIGNAL 64u
 #define BACK 128u
-#define OLD 192u /* what the signal was */
+#define OLD 192u   /* what the signal was */
+#define REPLY 256u /* what is sent back */
 
 static mlx5sw_sim_t adapter;
 static verbs_end_t ends[2], others[2]; /* others: a second pair */
@@ -45,6 +46,18 @@ static void post_write(verbs_end_t *e, uint32_t to, uint64_t value, uint32_t fla
 	post(e, &w);
 }
 
+/* The 8 bytes at an offset of its own memory. */
+static void post_gather(verbs_end_t *e, uint32_t to, uint32_t from, uint32_t flags)
+{
+	uint64_t addr = (uintptr_t)e->memory + from;
+	wqe_t w = begin(e, MLX5_OPCODE_RDMA_WRITE, 3, flags, to);
+	w.words[8] = 8;
+	w.words[9] = e->mr->lkey;
+	w.words[10] = (uint32_t)(addr >> 32);
+	w.words[11] = (uint32_t)addr;
+	post(e, &w);
+}
+
 static void post_add(verbs_end_t *e, uint32_t to, uint64_t value, uint32_t flags)
 {
 	uint64_t addr = (uintptr_t)e->memory + OLD;
@@ -67,6 +80,8 @@ static void ring(verbs_end_t *e, int mistake)
 	shmemd_arch_st_relaxed_u32(&e->dv.dbrec[MLX5_SND_DBR], htobe32(e->pi));
 	if (mistake != SIM_NO_FENCE_BEFORE_RECORD)
 		shmemd_arch_fence_quiet();
+	if (mistake == SIM_NO_FENCE_AFTER_DATA)
+		shmemd_arch_st_relaxed_u64(e->memory + REPLY, 77);
 	shmemd_arch_st_relaxed_u64(e->dv.bf.reg, doorbell);
 }
 
@@ -116,7 +131,9 @@ static void second(int mistake)
 	uint64_t data = load(e, DATA);
 	if (data != 77)
 		shmemsim_fail("the signal came before the data");
-	post_write(e, BACK, data, SIGNALLED);
+	if (mistake != SIM_NO_FENCE_AFTER_DATA)
+		shmemd_arch_st_relaxed_u64(e->memory + REPLY, data);
+	post_gather(e, BACK, REPLY, SIGNALLED);
 	ring(e, mistake);
 	wait(e);
 }

@@ -13,6 +13,7 @@
 enum sim_mistake {
 	SIM_NONE,
 	SIM_NO_FENCE_BEFORE_RECORD, /* the WQE may be seen after the doorbell */
+	SIM_NO_FENCE_AFTER_DATA,    /* likewise what it sends */
 	SIM_SIGNAL_ON_OTHER_QP,     /* than the data's */
 	SIM_NO_WAIT,                /* reads the data without its signal */
 };
