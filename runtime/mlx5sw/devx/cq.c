@@ -7,18 +7,13 @@
 
 #define OVERRUN 9 /* cqc.status */
 
-static uint32_t get(const uint8_t *p, uint32_t field)
-{
-	return (uint32_t)mlx5swi_field(p, field);
-}
-
 /* What a CQ of this device cannot be. */
 static int check_kind(const uint8_t *cqc)
 {
-	if (get(cqc, MLX5SWI_CQC_CQE_SZ) != 0)
+	if (mlx5swi_field32(cqc, MLX5SWI_CQC_CQE_SZ) != 0)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "cqe_sz %u: only entries of 64 bytes",
-				      get(cqc, MLX5SWI_CQC_CQE_SZ));
-	if (get(cqc, MLX5SWI_CQC_CQE_COMP_EN))
+				      mlx5swi_field32(cqc, MLX5SWI_CQC_CQE_SZ));
+	if (mlx5swi_field32(cqc, MLX5SWI_CQC_CQE_COMP_EN))
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
 				      "cqe_comp_en: not a capability of this device");
 	return MLX5SWI_DONE;
@@ -28,14 +23,14 @@ static int find_memory(const mlx5swi_command_t *cmd, const uint8_t *cqc, mlx5swi
 {
 	mlx5swi_ring_place_t at = {
 		.offset = mlx5swi_field(cmd->in, MLX5SWI_IN_CQ_UMEM_OFFSET),
-		.log_page_size = get(cqc, MLX5SWI_CQC_LOG_PAGE_SIZE),
-		.page_offset = get(cqc, MLX5SWI_CQC_PAGE_OFFSET),
+		.log_page_size = mlx5swi_field32(cqc, MLX5SWI_CQC_LOG_PAGE_SIZE),
+		.page_offset = mlx5swi_field32(cqc, MLX5SWI_CQC_PAGE_OFFSET),
 	};
 
-	spec->umem = mlx5swi_cmd_umem(cmd, get(cmd->in, MLX5SWI_IN_CQ_UMEM_ID));
+	spec->umem = mlx5swi_cmd_umem(cmd, mlx5swi_field32(cmd->in, MLX5SWI_IN_CQ_UMEM_ID));
 	if (!spec->umem)
 		return MLX5SWI_BAD_RESOURCE;
-	spec->dbr_umem = mlx5swi_cmd_umem(cmd, get(cqc, MLX5SWI_CQC_DBR_UMEM_ID));
+	spec->dbr_umem = mlx5swi_cmd_umem(cmd, mlx5swi_field32(cqc, MLX5SWI_CQC_DBR_UMEM_ID));
 	if (!spec->dbr_umem)
 		return MLX5SWI_BAD_RESOURCE;
 	at.umem = spec->umem;
@@ -53,17 +48,17 @@ int mlx5swi_cmd_create_cq(mlx5swi_command_t *cmd)
 {
 	const uint8_t *cqc = cmd->in + MLX5SWI_CQC_AT;
 	mlx5swi_cq_spec_t spec = {
-		.log_size = get(cqc, MLX5SWI_CQC_LOG_CQ_SIZE),
-		.eqn = get(cqc, MLX5SWI_CQC_C_EQN),
-		.is_collapsed = (int)get(cqc, MLX5SWI_CQC_CC),
-		.ignores_overrun = (int)get(cqc, MLX5SWI_CQC_OI),
+		.log_size = mlx5swi_field32(cqc, MLX5SWI_CQC_LOG_CQ_SIZE),
+		.eqn = mlx5swi_field32(cqc, MLX5SWI_CQC_C_EQN),
+		.is_collapsed = (int)mlx5swi_field32(cqc, MLX5SWI_CQC_CC),
+		.ignores_overrun = (int)mlx5swi_field32(cqc, MLX5SWI_CQC_OI),
 	};
 	mlx5swi_cq_t *cq;
 	int status = check_kind(cqc);
 
 	if (status)
 		return status;
-	spec.uar = mlx5swi_cmd_uar(cmd, get(cqc, MLX5SWI_CQC_UAR_PAGE));
+	spec.uar = mlx5swi_cmd_uar(cmd, mlx5swi_field32(cqc, MLX5SWI_CQC_UAR_PAGE));
 	if (!spec.uar)
 		return MLX5SWI_BAD_RESOURCE;
 	status = find_memory(cmd, cqc, &spec);

@@ -8,31 +8,28 @@
 #define MTT 1 /* access_mode: pages */
 #define ANY_QP 0xffffff
 
-static uint32_t get(const uint8_t *p, uint32_t field)
-{
-	return (uint32_t)mlx5swi_field(p, field);
-}
-
 static uint32_t rights(const uint8_t *mkc)
 {
-	return (get(mkc, MLX5SWI_MKC_LW) ? (uint32_t)IBV_ACCESS_LOCAL_WRITE : 0) |
-	       (get(mkc, MLX5SWI_MKC_RW) ? (uint32_t)IBV_ACCESS_REMOTE_WRITE : 0) |
-	       (get(mkc, MLX5SWI_MKC_RR) ? (uint32_t)IBV_ACCESS_REMOTE_READ : 0) |
-	       (get(mkc, MLX5SWI_MKC_A) ? (uint32_t)IBV_ACCESS_REMOTE_ATOMIC : 0) |
-	       (get(mkc, MLX5SWI_MKC_RELAXED_WRITE) ? (uint32_t)IBV_ACCESS_RELAXED_ORDERING : 0);
+	return (mlx5swi_field32(mkc, MLX5SWI_MKC_LW) ? (uint32_t)IBV_ACCESS_LOCAL_WRITE : 0) |
+	       (mlx5swi_field32(mkc, MLX5SWI_MKC_RW) ? (uint32_t)IBV_ACCESS_REMOTE_WRITE : 0) |
+	       (mlx5swi_field32(mkc, MLX5SWI_MKC_RR) ? (uint32_t)IBV_ACCESS_REMOTE_READ : 0) |
+	       (mlx5swi_field32(mkc, MLX5SWI_MKC_A) ? (uint32_t)IBV_ACCESS_REMOTE_ATOMIC : 0) |
+	       (mlx5swi_field32(mkc, MLX5SWI_MKC_RELAXED_WRITE)
+			? (uint32_t)IBV_ACCESS_RELAXED_ORDERING
+			: 0);
 }
 
 static int check_kind(const uint8_t *mkc)
 {
-	if (get(mkc, MLX5SWI_MKC_ACCESS_MODE) != MTT)
+	if (mlx5swi_field32(mkc, MLX5SWI_MKC_ACCESS_MODE) != MTT)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "access_mode %u: only pages of a umem (1)",
-				      get(mkc, MLX5SWI_MKC_ACCESS_MODE));
-	if (get(mkc, MLX5SWI_MKC_QPN) != ANY_QP)
+				      mlx5swi_field32(mkc, MLX5SWI_MKC_ACCESS_MODE));
+	if (mlx5swi_field32(mkc, MLX5SWI_MKC_QPN) != ANY_QP)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "mkey of QP 0x%x: only of any (0xffffff)",
-				      get(mkc, MLX5SWI_MKC_QPN));
-	if (get(mkc, MLX5SWI_MKC_LENGTH64))
+				      mlx5swi_field32(mkc, MLX5SWI_MKC_QPN));
+	if (mlx5swi_field32(mkc, MLX5SWI_MKC_LENGTH64))
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "length64: a umem is not that long");
-	if (!get(mkc, MLX5SWI_MKC_LR))
+	if (!mlx5swi_field32(mkc, MLX5SWI_MKC_LR))
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "lr 0: memory keys here read locally");
 	return MLX5SWI_DONE;
 }
@@ -49,10 +46,10 @@ int mlx5swi_cmd_create_mkey(mlx5swi_command_t *cmd)
 
 	if (status)
 		return status;
-	pd = mlx5swi_cmd_pd(cmd, get(mkc, MLX5SWI_MKC_PD));
+	pd = mlx5swi_cmd_pd(cmd, mlx5swi_field32(mkc, MLX5SWI_MKC_PD));
 	if (!pd)
 		return MLX5SWI_BAD_RESOURCE;
-	umem = mlx5swi_cmd_umem(cmd, get(cmd->in, MLX5SWI_IN_MKEY_UMEM_ID));
+	umem = mlx5swi_cmd_umem(cmd, mlx5swi_field32(cmd->in, MLX5SWI_IN_MKEY_UMEM_ID));
 	if (!umem)
 		return MLX5SWI_BAD_RESOURCE;
 	if (offset > umem->nbytes || nbytes > umem->nbytes - offset)
@@ -64,7 +61,7 @@ int mlx5swi_cmd_create_mkey(mlx5swi_command_t *cmd)
 				   mlx5swi_field(mkc, MLX5SWI_MKC_START_ADDR), rights(mkc), &mr);
 	if (status)
 		return status;
-	mr->key = (mr->key & ~0xffu) | get(mkc, MLX5SWI_MKC_VARIANT);
+	mr->key = (mr->key & ~0xffu) | mlx5swi_field32(mkc, MLX5SWI_MKC_VARIANT);
 	mr->devx = (struct mlx5dv_devx_obj){.ctx = cmd->ctx, .mr = mr, .umem = umem};
 	umem->refs++;
 	cmd->made = &mr->devx;

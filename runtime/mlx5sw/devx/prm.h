@@ -261,6 +261,10 @@ enum {
 
 /* A field of at most 64 bits of the structure at p. */
 uint64_t mlx5swi_field(const uint8_t *p, uint32_t field);
+static inline uint32_t mlx5swi_field32(const uint8_t *p, uint32_t field) /* of at most 32 bits */
+{
+	return (uint32_t)mlx5swi_field(p, field);
+}
 void mlx5swi_set_field(uint8_t *p, uint32_t field, uint64_t value);
 
 /* Where a field of whole bytes lies: addresses are moved as they are. */

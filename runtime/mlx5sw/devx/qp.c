@@ -11,11 +11,6 @@
 
 enum { RQ_REGULAR = 0, RQ_NONE = 3 }; /* rq_type; nothing makes an SRQ here */
 
-static uint32_t get(const uint8_t *p, uint32_t field)
-{
-	return (uint32_t)mlx5swi_field(p, field);
-}
-
 /* Features that this device has not, and values that mean nothing. */
 static int check_kind(const uint8_t *qpc)
 {
@@ -30,12 +25,12 @@ static int check_kind(const uint8_t *qpc)
 		{MLX5SWI_QPC_CS_REQ, 0, "cs_req"},
 		{MLX5SWI_QPC_CS_RES, 0, "cs_res"},
 	};
-	uint32_t rq_type = get(qpc, MLX5SWI_QPC_RQ_TYPE);
+	uint32_t rq_type = mlx5swi_field32(qpc, MLX5SWI_QPC_RQ_TYPE);
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-		if (get(qpc, limits[i].field) > limits[i].max)
+		if (mlx5swi_field32(qpc, limits[i].field) > limits[i].max)
 			return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "%s %u: at most %u on this device",
-					      limits[i].name, get(qpc, limits[i].field),
+					      limits[i].name, mlx5swi_field32(qpc, limits[i].field),
 					      limits[i].max);
 	if (rq_type != RQ_REGULAR && rq_type != RQ_NONE)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "rq_type %u: regular (0) or none (3)",
@@ -54,19 +49,20 @@ static int find_cq(const mlx5swi_command_t *cmd, uint32_t number, int is_needed,
 
 static int find_objects(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5swi_qp_spec_t *spec)
 {
-	int has_sq = !get(qpc, MLX5SWI_QPC_NO_SQ);
-	int has_rq = get(qpc, MLX5SWI_QPC_RQ_TYPE) == RQ_REGULAR;
+	int has_sq = !mlx5swi_field32(qpc, MLX5SWI_QPC_NO_SQ);
+	int has_rq = mlx5swi_field32(qpc, MLX5SWI_QPC_RQ_TYPE) == RQ_REGULAR;
 	int status;
 
-	spec->pd = mlx5swi_cmd_pd(cmd, get(qpc, MLX5SWI_QPC_PD));
+	spec->pd = mlx5swi_cmd_pd(cmd, mlx5swi_field32(qpc, MLX5SWI_QPC_PD));
 	if (!spec->pd)
 		return MLX5SWI_BAD_RESOURCE;
-	spec->uar = mlx5swi_cmd_uar(cmd, get(qpc, MLX5SWI_QPC_UAR_PAGE));
+	spec->uar = mlx5swi_cmd_uar(cmd, mlx5swi_field32(qpc, MLX5SWI_QPC_UAR_PAGE));
 	if (!spec->uar)
 		return MLX5SWI_BAD_RESOURCE;
-	status = find_cq(cmd, get(qpc, MLX5SWI_QPC_CQN_SND), has_sq, &spec->send_cq);
+	status = find_cq(cmd, mlx5swi_field32(qpc, MLX5SWI_QPC_CQN_SND), has_sq, &spec->send_cq);
 	return status ? status
-		      : find_cq(cmd, get(qpc, MLX5SWI_QPC_CQN_RCV), has_rq, &spec->recv_cq);
+		      : find_cq(cmd, mlx5swi_field32(qpc, MLX5SWI_QPC_CQN_RCV), has_rq,
+				&spec->recv_cq);
 }
 
 /* Receive queue first, then the send queue. */
@@ -75,37 +71,38 @@ static int find_rings(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5swi_
 	mlx5swi_ring_place_t at = {
 		.umem = spec->umem,
 		.offset = mlx5swi_field(cmd->in, MLX5SWI_IN_WQ_UMEM_OFFSET),
-		.log_page_size = get(qpc, MLX5SWI_QPC_LOG_PAGE_SIZE),
-		.page_offset = get(qpc, MLX5SWI_QPC_PAGE_OFFSET),
+		.log_page_size = mlx5swi_field32(qpc, MLX5SWI_QPC_LOG_PAGE_SIZE),
+		.page_offset = mlx5swi_field32(qpc, MLX5SWI_QPC_PAGE_OFFSET),
 	};
 	size_t nbytes, rq_nbytes = 0;
 	uint8_t *p = mlx5swi_cmd_ring(&at, &nbytes);
 
-	if (p && get(qpc, MLX5SWI_QPC_RQ_TYPE) == RQ_REGULAR) {
+	if (p && mlx5swi_field32(qpc, MLX5SWI_QPC_RQ_TYPE) == RQ_REGULAR) {
 		spec->rq = p;
 		spec->rq_nbytes = nbytes;
-		spec->rq_wqes = 1u << get(qpc, MLX5SWI_QPC_LOG_RQ_SIZE);
-		spec->rq_stride = 16u << get(qpc, MLX5SWI_QPC_LOG_RQ_STRIDE);
+		spec->rq_wqes = 1u << mlx5swi_field32(qpc, MLX5SWI_QPC_LOG_RQ_SIZE);
+		spec->rq_stride = 16u << mlx5swi_field32(qpc, MLX5SWI_QPC_LOG_RQ_STRIDE);
 		rq_nbytes = (size_t)spec->rq_wqes * spec->rq_stride;
 	}
 	if (!p || rq_nbytes > nbytes)
 		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE,
 				      "wq_umem_offset 0x%llx: the queue lies outside of its umem",
 				      (unsigned long long)at.offset);
-	if (!get(qpc, MLX5SWI_QPC_NO_SQ)) {
+	if (!mlx5swi_field32(qpc, MLX5SWI_QPC_NO_SQ)) {
 		spec->sq = p + rq_nbytes;
 		spec->sq_nbytes = nbytes - rq_nbytes;
-		spec->sq_blocks = 1u << get(qpc, MLX5SWI_QPC_LOG_SQ_SIZE);
+		spec->sq_blocks = 1u << mlx5swi_field32(qpc, MLX5SWI_QPC_LOG_SQ_SIZE);
 	}
 	return MLX5SWI_DONE;
 }
 
 static int find_memory(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5swi_qp_spec_t *spec)
 {
-	if (!get(qpc, MLX5SWI_QPC_NO_SQ) || get(qpc, MLX5SWI_QPC_RQ_TYPE) == RQ_REGULAR) {
+	if (!mlx5swi_field32(qpc, MLX5SWI_QPC_NO_SQ) ||
+	    mlx5swi_field32(qpc, MLX5SWI_QPC_RQ_TYPE) == RQ_REGULAR) {
 		int status;
 
-		spec->umem = mlx5swi_cmd_umem(cmd, get(cmd->in, MLX5SWI_IN_WQ_UMEM_ID));
+		spec->umem = mlx5swi_cmd_umem(cmd, mlx5swi_field32(cmd->in, MLX5SWI_IN_WQ_UMEM_ID));
 		if (!spec->umem)
 			return MLX5SWI_BAD_RESOURCE;
 		status = find_rings(cmd, qpc, spec);
@@ -114,7 +111,7 @@ static int find_memory(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5swi
 	}
 	if (spec->has_no_dbr)
 		return MLX5SWI_DONE;
-	spec->dbr_umem = mlx5swi_cmd_umem(cmd, get(qpc, MLX5SWI_QPC_DBR_UMEM_ID));
+	spec->dbr_umem = mlx5swi_cmd_umem(cmd, mlx5swi_field32(qpc, MLX5SWI_QPC_DBR_UMEM_ID));
 	if (!spec->dbr_umem)
 		return MLX5SWI_BAD_RESOURCE;
 	spec->dbr = mlx5swi_cmd_record(spec->dbr_umem, mlx5swi_field(qpc, MLX5SWI_QPC_DBR_ADDR));
@@ -125,9 +122,9 @@ int mlx5swi_cmd_create_qp(mlx5swi_command_t *cmd)
 {
 	const uint8_t *qpc = cmd->in + MLX5SWI_QPC_AT;
 	mlx5swi_qp_spec_t spec = {
-		.user_index = get(qpc, MLX5SWI_QPC_USER_INDEX),
-		.has_no_dbr = get(qpc, MLX5SWI_QPC_SEND_DBR_MODE) == 1,
-		.is_signed = (int)get(qpc, MLX5SWI_QPC_WQ_SIGNATURE),
+		.user_index = mlx5swi_field32(qpc, MLX5SWI_QPC_USER_INDEX),
+		.has_no_dbr = mlx5swi_field32(qpc, MLX5SWI_QPC_SEND_DBR_MODE) == 1,
+		.is_signed = (int)mlx5swi_field32(qpc, MLX5SWI_QPC_WQ_SIGNATURE),
 	};
 	mlx5swi_qp_t *qp;
 	int status = check_kind(qpc);

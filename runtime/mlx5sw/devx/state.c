@@ -41,11 +41,6 @@ static const change_t changes[] = {
 	{MLX5SWI_SQERR2RTS, MLX5SWI_SQER, MLX5SWI_RTS, 0, 0, 0},
 };
 
-static uint32_t get(const uint8_t *p, uint32_t field)
-{
-	return (uint32_t)mlx5swi_field(p, field);
-}
-
 uint8_t mlx5swi_rate_code(uint8_t rate)
 {
 	unsigned code = rate ? (unsigned)rate + RATE_OFFSET : 0;
@@ -62,39 +57,40 @@ static uint8_t rate_of(uint32_t code)
 /* RoCE packets are always global, and their priority lies elsewhere. */
 static void read_path(const mlx5swi_port_t *port, const uint8_t *ads, mlx5swi_path_t *path)
 {
-	path->port = (uint8_t)get(ads, MLX5SWI_ADS_PORT);
-	path->pkey_index = (uint16_t)get(ads, MLX5SWI_ADS_PKEY_INDEX);
-	path->ack_timeout = (uint8_t)get(ads, MLX5SWI_ADS_ACK_TIMEOUT);
-	path->is_global = port->is_ethernet || get(ads, MLX5SWI_ADS_GRH);
-	path->dlid = (uint16_t)get(ads, MLX5SWI_ADS_RLID);
-	path->sgid_index = (uint8_t)get(ads, MLX5SWI_ADS_SRC_ADDR_INDEX);
-	path->static_rate = rate_of(get(ads, MLX5SWI_ADS_STAT_RATE));
-	path->hop_limit = (uint8_t)get(ads, MLX5SWI_ADS_HOP_LIMIT);
-	path->tclass = (uint8_t)get(ads, MLX5SWI_ADS_TCLASS);
-	path->flow_label = get(ads, MLX5SWI_ADS_FLOW_LABEL);
+	path->port = (uint8_t)mlx5swi_field32(ads, MLX5SWI_ADS_PORT);
+	path->pkey_index = (uint16_t)mlx5swi_field32(ads, MLX5SWI_ADS_PKEY_INDEX);
+	path->ack_timeout = (uint8_t)mlx5swi_field32(ads, MLX5SWI_ADS_ACK_TIMEOUT);
+	path->is_global = port->is_ethernet || mlx5swi_field32(ads, MLX5SWI_ADS_GRH);
+	path->dlid = (uint16_t)mlx5swi_field32(ads, MLX5SWI_ADS_RLID);
+	path->sgid_index = (uint8_t)mlx5swi_field32(ads, MLX5SWI_ADS_SRC_ADDR_INDEX);
+	path->static_rate = rate_of(mlx5swi_field32(ads, MLX5SWI_ADS_STAT_RATE));
+	path->hop_limit = (uint8_t)mlx5swi_field32(ads, MLX5SWI_ADS_HOP_LIMIT);
+	path->tclass = (uint8_t)mlx5swi_field32(ads, MLX5SWI_ADS_TCLASS);
+	path->flow_label = mlx5swi_field32(ads, MLX5SWI_ADS_FLOW_LABEL);
 	memcpy(path->dgid, ads + mlx5swi_field_at(MLX5SWI_ADS_RGID), sizeof(path->dgid));
-	path->dscp = (uint8_t)get(ads, MLX5SWI_ADS_DSCP);
-	path->udp_sport = (uint16_t)get(ads, MLX5SWI_ADS_UDP_SPORT);
-	path->sl = (uint8_t)get(ads, port->is_ethernet ? MLX5SWI_ADS_ETH_PRIO : MLX5SWI_ADS_SL);
+	path->dscp = (uint8_t)mlx5swi_field32(ads, MLX5SWI_ADS_DSCP);
+	path->udp_sport = (uint16_t)mlx5swi_field32(ads, MLX5SWI_ADS_UDP_SPORT);
+	path->sl = (uint8_t)mlx5swi_field32(ads, port->is_ethernet ? MLX5SWI_ADS_ETH_PRIO
+								   : MLX5SWI_ADS_SL);
 	mlx5swi_field_mac(ads, MLX5SWI_ADS_RMAC_HIGH, MLX5SWI_ADS_RMAC_LOW, path->dmac);
 }
 
 static void read_attr(const mlx5swi_port_t *port, const uint8_t *qpc, mlx5swi_qp_attr_t *a)
 {
-	a->rre = (uint8_t)get(qpc, MLX5SWI_QPC_RRE);
-	a->rwe = (uint8_t)get(qpc, MLX5SWI_QPC_RWE);
-	a->rae = (uint8_t)get(qpc, MLX5SWI_QPC_RAE);
-	a->atomic_mode = (uint8_t)get(qpc, MLX5SWI_QPC_ATOMIC_MODE);
-	a->mtu = (uint8_t)get(qpc, MLX5SWI_QPC_MTU);
-	a->log_msg_max = (uint8_t)get(qpc, MLX5SWI_QPC_LOG_MSG_MAX);
-	a->min_rnr_nak = (uint8_t)get(qpc, MLX5SWI_QPC_MIN_RNR_NAK);
-	a->rnr_retry = (uint8_t)get(qpc, MLX5SWI_QPC_RNR_RETRY);
-	a->retry_count = (uint8_t)get(qpc, MLX5SWI_QPC_RETRY_COUNT);
-	a->log_sra_max = (uint8_t)get(qpc, MLX5SWI_QPC_LOG_SRA_MAX);
-	a->log_rra_max = (uint8_t)get(qpc, MLX5SWI_QPC_LOG_RRA_MAX);
-	a->remote_qpn = get(qpc, MLX5SWI_QPC_REMOTE_QPN);
-	a->next_rcv_psn = get(qpc, MLX5SWI_QPC_NEXT_RCV_PSN);
-	a->next_send_psn = get(qpc, MLX5SWI_QPC_NEXT_SEND_PSN);
+	a->rre = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_RRE);
+	a->rwe = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_RWE);
+	a->rae = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_RAE);
+	a->atomic_mode = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_ATOMIC_MODE);
+	a->mtu = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_MTU);
+	a->log_msg_max = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_LOG_MSG_MAX);
+	a->min_rnr_nak = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_MIN_RNR_NAK);
+	a->rnr_retry = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_RNR_RETRY);
+	a->retry_count = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_RETRY_COUNT);
+	a->log_sra_max = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_LOG_SRA_MAX);
+	a->log_rra_max = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_LOG_RRA_MAX);
+	a->remote_qpn = mlx5swi_field32(qpc, MLX5SWI_QPC_REMOTE_QPN);
+	a->next_rcv_psn = mlx5swi_field32(qpc, MLX5SWI_QPC_NEXT_RCV_PSN);
+	a->next_send_psn = mlx5swi_field32(qpc, MLX5SWI_QPC_NEXT_SEND_PSN);
 	read_path(port, qpc + MLX5SWI_ADS_AT, &a->path);
 }
 
@@ -133,7 +129,7 @@ static const change_t *find_change(uint16_t opcode)
 /* The form with a second context, of which this device has no field. */
 static int check_extended(const mlx5swi_command_t *cmd, const change_t *c)
 {
-	if (!get(cmd->in, MLX5SWI_IN_QPC_EXT) ||
+	if (!mlx5swi_field32(cmd->in, MLX5SWI_IN_QPC_EXT) ||
 	    (c->opcode != MLX5SWI_INIT2INIT && c->opcode != MLX5SWI_RTS2RTS))
 		return MLX5SWI_DONE;
 	if (cmd->in_nbytes < MLX5SWI_EXTENDED_NBYTES)
@@ -162,7 +158,7 @@ static int check(const mlx5swi_command_t *cmd, const change_t *c, uint32_t mask)
 
 int mlx5swi_cmd_change_qp(mlx5swi_command_t *cmd)
 {
-	uint16_t opcode = (uint16_t)get(cmd->in, MLX5SWI_IN_OPCODE);
+	uint16_t opcode = (uint16_t)mlx5swi_field32(cmd->in, MLX5SWI_IN_OPCODE);
 	const change_t *c = find_change(opcode);
 	mlx5swi_qp_attr_t attr;
 	uint32_t mask;
@@ -171,7 +167,7 @@ int mlx5swi_cmd_change_qp(mlx5swi_command_t *cmd)
 	if (!c)
 		return mlx5swi_qp_modify(
 			cmd->qp, opcode == MLX5SWI_2RST ? MLX5SWI_RST : MLX5SWI_ERR, NULL, 0);
-	mask = get(cmd->in, MLX5SWI_IN_OPT_PARAM_MASK);
+	mask = mlx5swi_field32(cmd->in, MLX5SWI_IN_OPT_PARAM_MASK);
 	status = check(cmd, c, mask);
 	if (status)
 		return status;
