@@ -76,8 +76,7 @@ static int check_given(const mlx5swi_qp_t *qp, int to, uint32_t given)
 	return MLX5SWI_DONE;
 }
 
-/* A rate of verbs: none, or one of those from 2.5 Gb/s on. */
-static int is_rate(uint8_t rate)
+int mlx5swi_is_rate(uint8_t rate)
 {
 	return rate == IBV_RATE_MAX || (rate >= IBV_RATE_2_5_GBPS && rate <= IBV_RATE_1200_GBPS);
 }
@@ -85,7 +84,7 @@ static int is_rate(uint8_t rate)
 /* For the refusal: what is out of its range; NULL: nothing. */
 static const char *bad_path(const mlx5swi_port_t *port, const mlx5swi_path_t *path)
 {
-	if (!is_rate(path->static_rate))
+	if (!mlx5swi_is_rate(path->static_rate))
 		return "stat_rate";
 	if (path->sl > (port->is_ethernet ? 7 : 15))
 		return "sl";

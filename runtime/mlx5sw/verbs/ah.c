@@ -13,11 +13,6 @@
 #define ROCE_SPORT 0xc000u
 #define MAX_UNICAST_LID 0xbfffu
 
-static int is_rate(uint8_t rate)
-{
-	return rate == IBV_RATE_MAX || (rate >= IBV_RATE_2_5_GBPS && rate <= IBV_RATE_1200_GBPS);
-}
-
 static int check_grh(const mlx5swi_port_t *port, const struct ibv_global_route *grh)
 {
 	static const uint8_t zero[16];
@@ -36,7 +31,7 @@ static int check(const mlx5swi_port_t *port, const struct ibv_ah_attr *a)
 	if (a->port_num != 1)
 		return mlx5swi_fail(EINVAL, "address: port_num %u: the device has port 1 only",
 				    a->port_num);
-	if (!is_rate(a->static_rate))
+	if (!mlx5swi_is_rate(a->static_rate))
 		return mlx5swi_fail(EINVAL, "address: static_rate %u is no rate", a->static_rate);
 	if (a->sl > (port->is_ethernet ? MAX_SL_ETHERNET : MAX_SL_INFINIBAND))
 		return mlx5swi_fail(EINVAL, "address: sl %u", a->sl);
