@@ -349,8 +349,10 @@ static int stranger(const program_t *p)
 static void strangers(void **state)
 {
 	(void)state;
-	if (geteuid() != 0)
-		skip(); /* there is no other user to be */
+	if (geteuid() != 0) {
+		print_message("skipped: only root can be another user\n");
+		skip();
+	}
 	const program_t *p = ready();
 	assert_int_equal(stranger(p), 0);
 	assert_int_equal(chmod(dir, 0755) | chmod(path_of(number(p)), 0777), 0);

@@ -13,6 +13,14 @@
 
 #define HAS_WEAK (!SHMEMDI_CPU_TSAN) /* weak memory does not go with thread sanitizer */
 
+static void skip_without_weak(void)
+{
+	if (HAS_WEAK)
+		return;
+	print_message("skipped: weak memory does not go with thread sanitizer\n");
+	skip();
+}
+
 static sim_plan_t plan(uint32_t chaos, int mistake)
 {
 	sim_plan_t p = {MLX5SW_CONFIG_INIT, mistake};
@@ -69,8 +77,7 @@ static void is_found(int mistake, uint32_t weak)
 static void d8_doorbell_before_the_wqe_is_visible(void **state)
 {
 	(void)state;
-	if (!HAS_WEAK)
-		skip();
+	skip_without_weak();
 	is_found(SIM_NO_FENCE_BEFORE_RECORD, 1);
 }
 
@@ -78,8 +85,7 @@ static void d8_doorbell_before_the_wqe_is_visible(void **state)
 static void d8_in_the_dullest_schedule(void **state)
 {
 	(void)state;
-	if (!HAS_WEAK)
-		skip();
+	skip_without_weak();
 	shmemsim_config_t cfg = config(SHMEMSIM_ROUND_ROBIN, 1);
 	sim_plan_t p = plan(0, SIM_NONE);
 	assert_int_equal(shmemsim_run(&cfg, 2, sim_main, &p), 0);
