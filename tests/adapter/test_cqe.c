@@ -2,19 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Completion entries and queues, rows C of the adapter's table. */
 #include <endian.h>
-#include "fixture.h"
-
-static adapter_end_t a, b;
-
-static void start(const mlx5sw_config_t *cfg, const adapter_spec_t *spec)
-{
-	const adapter_spec_t other = {.host = 1};
-
-	adapter_start(cfg);
-	adapter_make(&a, spec);
-	adapter_make(&b, &other);
-	adapter_connect(&a, &b);
-}
+#include "pair.h"
 
 static void post(unsigned n)
 {

@@ -3,20 +3,13 @@
 /* Errors and flushes: the five properties that most software gets wrong, and who gets which
  * completion in which order. */
 #include <endian.h>
-#include "fixture.h"
+#include "pair.h"
 #include "mlx5sw/watch/fault.h"
 #include "mlx5sw/engine/requester.h"
 
-static adapter_end_t a, b;
-
-static void start(const mlx5sw_config_t *cfg, const adapter_spec_t *spec)
+static void start_filled(const mlx5sw_config_t *cfg, const adapter_spec_t *spec)
 {
-	const adapter_spec_t other = {.host = 1};
-
-	adapter_start(cfg);
-	adapter_make(&a, spec);
-	adapter_make(&b, &other);
-	adapter_connect(&a, &b);
+	start(cfg, spec);
 	memset(a.memory, 0x11, 4096);
 }
 
@@ -36,16 +29,10 @@ static uint16_t good(uint8_t flags)
 	return adapter_write(&a, &b, 0, 1000, 8, flags);
 }
 
-static void go(void)
-{
-	adapter_ring(&a);
-	adapter_idle();
-}
-
 static void a_errors_complete_all(void **state)
 {
 	(void)state;
-	start(NULL, NULL);
+	start_filled(NULL, NULL);
 	good(0);
 	good(SIGNALLED);
 	good(0);
@@ -70,7 +57,7 @@ static void b_the_record_counts_in_err(void **state)
 	mlx5swi_send_state_t s;
 
 	(void)state;
-	start(NULL, NULL);
+	start_filled(NULL, NULL);
 	good(SIGNALLED);
 	bad_rkey(SIGNALLED);
 	good(SIGNALLED);
@@ -110,7 +97,7 @@ static void c_collapsed_loses_the_cause(void **state)
 
 	(void)state;
 	cfg.timing = MLX5SW_TIMING_CX6;
-	start(&cfg, &spec);
+	start_filled(&cfg, &spec);
 	good(SIGNALLED);
 	bad_rkey(SIGNALLED);
 	good(SIGNALLED);
@@ -136,7 +123,7 @@ static void b_raised_later_takes_a_while(void **state)
 
 	(void)state;
 	cfg.timing = MLX5SW_TIMING_CX6;
-	start(&cfg, NULL);
+	start_filled(&cfg, NULL);
 	adapter_error(&a);
 	adapter_idle();
 	adapter_clock += 1000000;
@@ -164,7 +151,7 @@ static void d_executed_but_not_completed(void **state)
 	uint16_t i;
 
 	(void)state;
-	start(NULL, NULL);
+	start_filled(NULL, NULL);
 	mlx5swi_rule_add(&rule);
 	for (i = 0; i < 10; i++) {
 		good(SIGNALLED);
@@ -188,7 +175,7 @@ static void e_own_counter(void **state)
 
 	(void)state;
 	cfg.start_index = 65530;
-	start(&cfg, NULL);
+	start_filled(&cfg, NULL);
 	for (uint32_t i = 0; i < 20; i++) {
 		good(SIGNALLED);
 		go();
@@ -207,13 +194,13 @@ static void e_own_counter(void **state)
 static void local_2err(void **state)
 {
 	(void)state;
-	start(NULL, NULL);
+	start_filled(NULL, NULL);
 	adapter_error(&a);
 	adapter_idle();
 	adapter_expect_none(&a); /* nothing was outstanding */
 	adapter_stop();
 
-	start(NULL, NULL);
+	start_filled(NULL, NULL);
 	good(SIGNALLED);
 	go();
 	for (unsigned i = 0; i < 3; i++)
@@ -242,7 +229,7 @@ static void flush_by_wqe(void **state)
 	uint16_t at[8];
 
 	(void)state;
-	start(NULL, &spec);
+	start_filled(NULL, &spec);
 	for (unsigned i = 0; i < 13; i++)
 		good(0);
 	good(SIGNALLED);
@@ -271,7 +258,7 @@ static void flush_of_garbage(void **state)
 	mlx5swi_send_state_t s;
 
 	(void)state;
-	start(NULL, NULL);
+	start_filled(NULL, NULL);
 	adapter_error(&a);
 	memset(a.sq, 0xff, 64);
 	adapter_record(&a, 1);
@@ -298,7 +285,7 @@ static void late_success_before_flush(void **state)
 	uint64_t n_sent;
 
 	(void)state;
-	start(NULL, NULL);
+	start_filled(NULL, NULL);
 	mlx5swi_rule_add(&rule);
 	good(SIGNALLED);
 	good(SIGNALLED);
@@ -339,7 +326,7 @@ static void f5_f9_at_a_wqe(void **state)
 	for (rule.fault = MLX5SWI_FAIL_WQE; rule.fault <= MLX5SWI_STOP_AT_WQE; rule.fault++) {
 		uint32_t n_good = 0;
 
-		start(NULL, NULL);
+		start_filled(NULL, NULL);
 		mlx5swi_rule_add(&rule);
 		for (unsigned i = 0; i < 6; i++)
 			good(SIGNALLED);
@@ -364,7 +351,7 @@ static void f5_f9_at_a_wqe(void **state)
 static void in_order(void **state)
 {
 	(void)state;
-	start(NULL, NULL);
+	start_filled(NULL, NULL);
 	adapter_read(&a, &b, 0, 0, 40000, SIGNALLED);
 	good(SIGNALLED);
 	adapter_nop(&a, SIGNALLED);
@@ -389,7 +376,7 @@ static void peer_silent(void **state)
 		mlx5sw_config_t cfg = adapter_config();
 
 		cfg.timing = (uint8_t)timings[i];
-		start(&cfg, NULL);
+		start_filled(&cfg, NULL);
 		adapter_error(&b);
 		good(0);
 		good(0);
@@ -461,7 +448,7 @@ static void permission(void **state)
 
 	(void)state;
 	for (int kind = 0; kind < 3; kind++) {
-		start(NULL, NULL);
+		start_filled(NULL, NULL);
 		good(SIGNALLED);
 		go();
 		adapter_expect(&a, 0, OP_WRITE);
@@ -496,7 +483,7 @@ static uint16_t write_imm(uint8_t flags)
 static void receiver_not_ready(void **state)
 {
 	(void)state;
-	start(NULL, NULL);
+	start_filled(NULL, NULL);
 	write_imm(0);
 	good(0);
 	go();
@@ -510,7 +497,7 @@ static void receiver_not_ready(void **state)
 static void error_while_the_receiver_is_not_ready(void **state)
 {
 	(void)state;
-	start(NULL, NULL);
+	start_filled(NULL, NULL);
 	write_imm(0);
 	adapter_ring(&a);
 	adapter_step();

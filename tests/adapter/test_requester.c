@@ -1,39 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Operations from doorbell to completion, and rows R of the adapter's table. */
-#include "fixture.h"
+#include "pair.h"
 #include "mlx5sw/watch/fault.h"
-
-static adapter_end_t a, b;
-
-static void fill(uint8_t *p, size_t nbytes)
-{
-	for (size_t i = 0; i < nbytes; i++)
-		p[i] = (uint8_t)(i * 31 + i / 251);
-}
-
-static void start(const mlx5sw_config_t *cfg, const adapter_spec_t *spec)
-{
-	const adapter_spec_t other = {.host = 1};
-
-	adapter_start(cfg);
-	adapter_make(&a, spec);
-	adapter_make(&b, &other);
-	adapter_connect(&a, &b);
-}
-
-static void end(void)
-{
-	adapter_expect_none(&a);
-	adapter_expect_clean();
-	adapter_stop();
-}
-
-static void go(void)
-{
-	adapter_ring(&a);
-	adapter_idle();
-}
 
 static void write_of_each_length(void **state)
 {
