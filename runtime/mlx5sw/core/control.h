@@ -116,7 +116,7 @@ int mlx5swi_mr_destroy(mlx5swi_mr_t *mr); /* frees *mr */
 uint8_t *mlx5swi_dmabuf(int fd, uint64_t offset, uint64_t nbytes, int *is_gpu);
 void mlx5swi_dmabufs_free(void); /* the world ends */
 
-/* events.c: what the device tells the software. */
+/* verbs/events.c, verbs/eqe.c: what the device tells the software. */
 struct mlx5swi_events *mlx5swi_events_new(mlx5swi_context_t *ctx); /* opens ctx->async_fd */
 void mlx5swi_events_free(mlx5swi_context_t *ctx);
 void mlx5swi_event_port(mlx5swi_port_t *port, int ibv_event_type); /* to every open context */

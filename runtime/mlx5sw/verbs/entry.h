@@ -59,7 +59,7 @@ int mlx5swi_query_device_ex(struct ibv_context *context,
 			    const struct ibv_query_device_ex_input *input,
 			    struct ibv_device_attr_ex *attr, size_t nbytes);
 
-/* core/events.c: for the program to get. One for which there is no memory is lost. */
+/* events.c: for the program to get. One for which there is no memory is lost. */
 void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event *ib);
 /* Whether the program has got an event of this QP or CQ, and not acknowledged it. */
 int mlx5swi_events_unacked(const void *object);
