@@ -121,6 +121,16 @@ struct mlx5swi_events *mlx5swi_events_new(mlx5swi_context_t *ctx); /* opens ctx-
 void mlx5swi_events_free(mlx5swi_context_t *ctx);
 void mlx5swi_event_port(mlx5swi_port_t *port, int ibv_event_type); /* to every open context */
 void mlx5swi_event_device(mlx5swi_device_t *dev, int ibv_event_type);
+#define MLX5SWI_EQE_COMPLETION 0 /* types of EQEs */
+#define MLX5SWI_EQE_COMM_EST 2
+#define MLX5SWI_EQE_SQ_DRAINED 3
+#define MLX5SWI_EQE_CQ_ERROR 4
+#define MLX5SWI_EQE_WQ_CATAS 5
+#define MLX5SWI_EQE_INTERNAL 8
+#define MLX5SWI_EQE_PORT 9
+#define MLX5SWI_EQE_WQ_INVALID 0x10
+#define MLX5SWI_EQE_WQ_ACCESS 0x11
+#define MLX5SWI_EQE_LAST_WQE 0x13
 void mlx5swi_event_qp(mlx5swi_qp_t *qp, uint8_t eqe_type);
 void mlx5swi_event_cq(mlx5swi_cq_t *cq, uint8_t eqe_type, uint8_t syndrome);
 void mlx5swi_events_forget(void *object); /* a QP or CQ is about to be freed */

@@ -10,9 +10,7 @@
 #define NBYTES 64u
 #define OWNER_AT 56u /* the last word */
 #define CQE_ERRORS MLX5_CQE_REQ_ERR
-#define EQE_CQ_ERROR 4u
-#define EQE_WQ_CATAS 5u
-#define OVERRUN 1u /* syndrome of EQE_CQ_ERROR */
+#define OVERRUN 1u /* syndrome of MLX5SWI_EQE_CQ_ERROR */
 
 static void put32(uint8_t *p, uint32_t v)
 {
@@ -46,12 +44,12 @@ static void break_cq(mlx5swi_cq_t *cq)
 	const mlx5swi_table_t *qps = &cq->ctx->dev->qps;
 
 	cq->state = MLX5SWI_CQ_BROKEN;
-	mlx5swi_event_cq(cq, EQE_CQ_ERROR, OVERRUN);
+	mlx5swi_event_cq(cq, MLX5SWI_EQE_CQ_ERROR, OVERRUN);
 	for (uint32_t i = 0; i < qps->n; i++) {
 		mlx5swi_qp_t *qp = qps->at[i];
 
 		if (qp && (qp->send_cq == cq || qp->recv_cq == cq)) {
-			mlx5swi_event_qp(qp, EQE_WQ_CATAS);
+			mlx5swi_event_qp(qp, MLX5SWI_EQE_WQ_CATAS);
 			mlx5swi_qp_error(qp, 0, 0);
 		}
 	}

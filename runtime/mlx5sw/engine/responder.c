@@ -12,8 +12,6 @@
 #include "mlx5sw/watch/watch.h"
 
 #define ANSWERS_PER_RUN 16u
-#define EQE_WQ_INVAL_REQ 0x10
-#define EQE_WQ_ACCESS 0x11
 #define CQE_RESP_WR_IMM 1
 #define CQE_RESP_ERR 14
 #define SYNDROME_FLUSHED 0x05
@@ -325,7 +323,8 @@ static void refuse(mlx5swi_qp_t *qp, uint32_t psn, int nak)
 		qp->responder->is_gap_told = 1; /* once, until the one that is missing comes */
 		return;
 	}
-	mlx5swi_event_qp(qp, nak == MLX5SWI_NAK_ACCESS ? EQE_WQ_ACCESS : EQE_WQ_INVAL_REQ);
+	mlx5swi_event_qp(qp, nak == MLX5SWI_NAK_ACCESS ? MLX5SWI_EQE_WQ_ACCESS
+						       : MLX5SWI_EQE_WQ_INVALID);
 	mlx5swi_qp_error(qp, SYNDROME_FLUSHED, VENDOR_FLUSHED);
 }
 

@@ -73,16 +73,6 @@ void mlx5swi_channels_free(mlx5swi_context_t *ctx);
 
 #define MLX5SWI_EQE_TYPE 1 /* bytes of an EQE */
 #define MLX5SWI_EQE_SUB_TYPE 3
-#define MLX5SWI_EQE_COMPLETION 0 /* types */
-#define MLX5SWI_EQE_COMM_EST 2
-#define MLX5SWI_EQE_SQ_DRAINED 3
-#define MLX5SWI_EQE_CQ_ERROR 4
-#define MLX5SWI_EQE_WQ_CATAS 5
-#define MLX5SWI_EQE_INTERNAL 8
-#define MLX5SWI_EQE_PORT 9
-#define MLX5SWI_EQE_WQ_INVALID 0x10
-#define MLX5SWI_EQE_WQ_ACCESS 0x11
-#define MLX5SWI_EQE_LAST_WQE 0x13
 
 /* A descriptor that polls as readable while something waits behind it. */
 typedef struct mlx5swi_signal {
