@@ -31,6 +31,7 @@ enum shmemh_status {
 	SHMEMH_ERR_CUDA = 72,      /* a CUDA driver call failed; the text has its name and code */
 	SHMEMH_ERR_SYSTEM = 73,    /* a system call failed; the text has errno */
 	SHMEMH_ERR_OPTION = 74,    /* an environment option has an unusable value */
+	SHMEMH_ERR_NIC = 75,       /* a call to the NIC's library failed; the text has its name */
 };
 
 /* One English sentence for a shmemh_status or shmemd_status. Never NULL; any thread. */

@@ -11,6 +11,7 @@
 #include "core/options.h"
 
 struct shmemhi_mem; /* runtime/mem */
+struct shmemhi_ib;  /* runtime/ib */
 
 #define SHMEMHI_MAX_TEAMS 2 /* world and node */
 
@@ -35,6 +36,7 @@ struct shmemh {
 	int pe;
 	int n_pes;
 	struct shmemhi_mem *mem;
+	struct shmemhi_ib *ib; /* NULL: no NIC in use */
 	shmemhi_team_t teams[SHMEMHI_MAX_TEAMS];
 	shmemd_latch_t *latch;     /* device memory */
 	shmemd_error_t *error;     /* pinned */

@@ -28,6 +28,32 @@
 	  "network interface of the hub; empty: all that are up, loopback if there is no other")   \
 	X(node_id, TEXT, "SHMEMH_NODE_ID", "",                                                     \
 	  "PEs with equal text count as one node; empty: boot id and network namespace")           \
+	X(disable_p2p, WORD, "SHMEMH_DISABLE_P2P", "0",                                            \
+	  "0|1: 1: map no memory, not even this PE's own: all operations go by NIC")               \
+	X(ib, WORD, "SHMEMH_IB", "auto",                                                           \
+	  "auto|off: auto: use a NIC if memory is not mapped or has no native atomics")            \
+	X(ib_library, TEXT, "SHMEMH_IB_LIBRARY", "",                                               \
+	  "what has the entry points of libibverbs and libmlx5; empty: those two")                 \
+	X(hca_list, TEXT, "SHMEMH_HCA_LIST", "",                                                   \
+	  "NICs to choose from: names, with :port or without, by commas; with ^ first: all "       \
+	  "others")                                                                                \
+	X(ib_gid_index, INT, "SHMEMH_IB_GID_INDEX", "-1",                                          \
+	  "RoCE: entry of the GID table; -1: the first RoCE v2 address that can be routed")        \
+	X(ib_traffic_class, INT, "SHMEMH_IB_TRAFFIC_CLASS", "0", "traffic class, 0 to 255")        \
+	X(ib_sl, INT, "SHMEMH_IB_SL", "0", "service level, 0 to 15; RoCE: priority, 0 to 7")       \
+	X(ib_ack_timeout, INT, "SHMEMH_IB_ACK_TIMEOUT", "16",                                      \
+	  "a request is repeated after 4.096 us * 2^this, 1 to 31; 0: never")                      \
+	X(ib_retries, INT, "SHMEMH_IB_RETRIES", "7",                                               \
+	  "and so often, 0 to 7, before its path is lost")                                         \
+	X(channels, INT, "SHMEMH_CHANNELS", "1", "channels to each PE, 1 to 64")                   \
+	X(ib_depth, INT, "SHMEMH_IB_DEPTH", "1024",                                                \
+	  "blocks of 64 bytes in each send queue: a power of two, 64 to 32768")                    \
+	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
+	  "blocks that wait for one doorbell while more are on their way: a power of two")         \
+	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
+	  "puts of so few bytes travel within their WQE, 0 to 28")                                 \
+	X(ib_doorbell, WORD, "SHMEMH_IB_DOORBELL", "auto",                                         \
+	  "auto|gpu|cpu: who writes to the NIC's doorbells; auto: the GPU if it can")              \
 	X(uniqueid, TEXT, "SHMEMH_UNIQUEID", "", "text form of the unique id, set by a launcher")  \
 	X(pe, INT, "SHMEMH_PE", "-1", "this PE's number, set by a launcher")                       \
 	X(n_pes, INT, "SHMEMH_NPES", "-1", "PEs in the job, set by a launcher")

@@ -11,8 +11,9 @@ ARCH, GROUP = "include/shmem_dev/arch/arch.h", "include/shmem_dev/group.h"
 PRIMITIVES = "tests/weaken/primitives.h"
 # By name, so that a new primitive is either here or weakened.
 ORDERS_NOTHING = re.compile(
-    r"shmemd_arch_(tid|ntids|lane|block|nblocks|(ld|st)_(data|relaxed)_\w+"
-    r"|(atom|red)_(add|and|or|xor|exch|cas)_[uf]\d+|warp_any|time_ns|spin_hint)")
+    r"shmemd_arch_(tid|ntids|lane|block|nblocks|(ld|st)_(data|relaxed)_\w+|st_(wqe|doorbell)"
+    r"|(atom|red)_(add|and|or|xor|exch|cas|max)_[uf]\d+|warp_any|activemask|match_any|shfl_u64"
+    r"|bswap32|popc|lowest|time_ns|spin_hint)")
 GROUP_FUNCTION = re.compile(r"SHMEMD_FN \w+ (shmemd_group_\w+)\(")
 
 

@@ -70,6 +70,12 @@ SHMEMD_FN void weaken_syncwarp(int how)
 		(void)shmemd_arch_warp_any(0);
 }
 
+SHMEMD_FN void weaken_syncwarp_mask(int how, uint32_t mask)
+{
+	if (how == WEAKEN_UNORDERED)
+		(void)shmemsim_coll(SHMEMSIM_BALLOT, mask, 0, 0, 32);
+}
+
 SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 {
 	return how == WEAKEN_UNORDERED ? weaken_meet(id, nthreads, pred) : pred != 0;
@@ -79,6 +85,14 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 	WEAKEN(FENCE, shmemd_arch_fence_before_signal(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_order()                                                                  \
 	WEAKEN(FENCE, shmemd_arch_fence_order(), weaken_fence(how_, SHMEMSIM_FENCE))
+#define shmemd_arch_fence_before_ready()                                                           \
+	WEAKEN(FENCE, shmemd_arch_fence_before_ready(), weaken_fence(how_, SHMEMSIM_FENCE))
+#define shmemd_arch_fence_before_dbr()                                                             \
+	WEAKEN(FENCE, shmemd_arch_fence_before_dbr(), weaken_fence(how_, SHMEMSIM_FENCE))
+#define shmemd_arch_fence_before_doorbell()                                                        \
+	WEAKEN(FENCE, shmemd_arch_fence_before_doorbell(), weaken_fence(how_, SHMEMSIM_FENCE))
+#define shmemd_arch_fence_after_cqe()                                                              \
+	WEAKEN(FENCE, shmemd_arch_fence_after_cqe(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_quiet()                                                                  \
 	WEAKEN(FENCE_SC, shmemd_arch_fence_quiet(), weaken_fence(how_, SHMEMSIM_FENCE_SC))
 #define shmemd_arch_ld_acquire_u32(p)                                                              \
@@ -88,6 +102,8 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 #define shmemd_arch_st_release_u32(p, v)                                                           \
 	WEAKEN(RELEASE, shmemd_arch_st_release_u32(p, v), weaken_st_u32(how_, p, v))
 #define shmemd_arch_syncwarp() WEAKEN(BARRIER, shmemd_arch_syncwarp(), weaken_syncwarp(how_))
+#define shmemd_arch_syncwarp_mask(mask)                                                            \
+	WEAKEN(BARRIER, shmemd_arch_syncwarp_mask(mask), weaken_syncwarp_mask(how_, mask))
 #define shmemd_arch_bar_sync(id, n)                                                                \
 	WEAKEN(BARRIER, shmemd_arch_bar_sync(id, n), (void)weaken_bar(how_, id, n, 0))
 #define shmemd_arch_bar_or(id, n, pred)                                                            \

@@ -12,11 +12,12 @@
 #ifndef SHMEMD_ABI_CTX_H
 #define SHMEMD_ABI_CTX_H
 
-#include <shmem_dev/abi/base.h>
+#include <shmem_dev/abi/ring.h>
 
 /* One member of the context's team, indexed by its PE number in that team. Immutable. */
 typedef struct shmemd_peer {
-	char *base; /* where this PE sees the peer's heap; own heap for itself; NULL: not mapped */
+	char *base; /* where this PE sees the peer's heap; own heap for itself; NULL: not mapped, so
+		       behind a NIC or nowhere */
 	int32_t world_pe;  /* the same PE's number in the world team */
 	uint32_t reserved; /* 0 */
 } shmemd_peer_t;
@@ -66,9 +67,6 @@ typedef struct shmemd_error {
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_error_t) == 88, "ABI: shmemd_error_t");
 
-/* Reserved for peers behind a NIC: the ring of one (peer, channel). Not defined yet. */
-struct shmemd_channel;
-
 typedef struct shmemd_ctx {
 	uint32_t version;           /* SHMEMD_ABI_VERSION of the host runtime */
 	uint32_t size;              /* bytes of this struct that the host runtime filled */
@@ -84,13 +82,16 @@ typedef struct shmemd_ctx {
 	const uint32_t *causes;     /* [n_pes] shmemd_cause of each PE, pinned host memory */
 	shmemd_latch_t *latch;
 	shmemd_error_t *error;
-	uint64_t timeout_ns;                   /* limit of waits that name none; 0: no limit */
-	const struct shmemd_channel *channels; /* reserved: [n_channels][n_pes]; NULL */
-	uint32_t n_channels;                   /* reserved: 0 while no peer is behind a NIC */
-	uint32_t reserved;
+	uint64_t timeout_ns;              /* limit of waits that name none; 0: no limit */
+	const shmemd_channel_t *channels; /* [n_channels][n_world]; NULL: no NIC */
+	uint32_t n_channels;              /* 0: no NIC */
+	uint32_t n_world;                 /* PEs in the world team */
+	uint64_t *used; /* [n_channels][SHMEMD_USED_WORDS(n_world)]: bit per world PE: that channel
+			   has been used */
 } shmemd_ctx_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 112, "ABI: shmemd_ctx_t");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 120, "ABI: shmemd_ctx_t");
+#define SHMEMD_USED_WORDS(n_world) (((n_world) + 63) / 64)
 SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);
 SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 96);
 
@@ -100,5 +101,16 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 96);
 
 /* Every member is mapped: sync and barrier are flags in mapped memory. */
 #define SHMEMD_CTX_ALL_MAPPED 2u
+
+/* Some member can be reached by a NIC. */
+#define SHMEMD_CTX_NIC 4u
+
+/* Members are mapped, but atomics go by NIC all the same (no SM_ATOMICS): one PE is reached both
+ * ways, and order between the two is made by fence. */
+#define SHMEMD_CTX_BOTH_WAYS 8u
+
+/* What a NIC writes to this GPU may be seen after its completion: READs end with a DUMP, whose read
+ * of GPU memory pushes them there (GPUDirect RDMA writes ordering: none). */
+#define SHMEMD_CTX_FLUSH_READS 16u
 
 #endif

@@ -23,6 +23,12 @@ enum shmemd_status {
 	SHMEMD_ERR_UNALIGNED = 7,     /* a p, g, atomic or wait on a word not aligned to its size */
 	SHMEMD_ERR_COLLECTIVE = 8,    /* members of the team called different collectives */
 	SHMEMD_ERR_BAD_ARGUMENT = 9,  /* enumerator outside its list; warp with lanes missing */
+	/* The NIC or the target refused an operation: key, range, right, alignment or length. A
+	 * mistake of the program; that channel sends nothing any more. */
+	SHMEMD_ERR_REFUSED = 10,
+	/* No way through: retries used up, port or queue pair down. That channel sends nothing any
+	 * more. */
+	SHMEMD_ERR_PATH = 11,
 };
 
 /* Comparisons of wait_until and test. */
@@ -55,6 +61,7 @@ enum shmemd_op {
 	SHMEMD_OP_TEST = 9,
 	SHMEMD_OP_SYNC = 10,
 	SHMEMD_OP_BARRIER = 11,
+	SHMEMD_OP_QUIET = 12,
 };
 
 #endif

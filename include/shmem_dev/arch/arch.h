@@ -44,11 +44,23 @@
  *                                      atomic has been performed at its target. Prevents the
  *                                      store-buffer outcome: two PEs put, quiet, get and both miss
  *                                      the other's put.
+ *   For the queues of a NIC, whose memory is pinned host or device memory:
+ *   shmemd_arch_fence_before_ready()   WQEs and payload written before are visible to the NIC once
+ *                                      another thread announces them. Prevents: the NIC executes
+ *                                      blocks of the lap before.
+ *   shmemd_arch_fence_before_dbr()     after reading how far others have written, before the
+ *                                      record says so: makes their fences count here.
+ *   shmemd_arch_fence_before_doorbell() the record is visible before the doorbell. Prevents: the
+ *                                      NIC wakes up, reads an old record and sleeps.
+ *   shmemd_arch_fence_after_cqe()      what the NIC wrote before the completion is visible, and
+ *                                      what this thread tells others of it comes after. Prevents:
+ *                                      a value read before the NIC wrote it.
  *
  * 5. Atomic read-modify-write, relaxed, system scope; mapped memory behind links with native
  *    atomics only (SHMEMD_CTX_SM_ATOMICS); T = u32, u64
  *   T    shmemd_arch_atom_{add,and,or,xor,exch}_T(void *p, T v)   returns the old value
  *   T    shmemd_arch_atom_cas_T(void *p, T cond, T v)             returns the old value
+ *   u64  shmemd_arch_atom_max_u64(void *p, u64 v)                 returns the old value
  *   void shmemd_arch_red_{add,and,or,xor}_T(void *p, T v)         no answer: cheaper over NVLink
  *   float/double shmemd_arch_atom_add_{f32,f64}(void *p, v)       round to nearest even
  *   void shmemd_arch_red_add_{f32,f64}(void *p, v)
@@ -60,12 +72,28 @@
  *   void     shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)   id 0..15, nthreads % 32 == 0
  *   int      shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)  as bar_sync, returns OR
  *
+ *   Some lanes of a warp, named by a mask. They need not be converged with the others.
+ *   uint32_t shmemd_arch_activemask(void)                     lanes that happen to be converged here
+ *   uint32_t shmemd_arch_match_any(uint32_t mask, uint64_t v) those of mask that passed the same v
+ *   uint64_t shmemd_arch_shfl_u64(uint32_t mask, uint64_t v, uint32_t lane)   the v of that lane
+ *   void     shmemd_arch_syncwarp_mask(uint32_t mask)         memory order as syncwarp
+ *
  * 7. Time and waiting
  *   uint64_t shmemd_arch_time_ns(void)   monotonic nanoseconds (%globaltimer; virtual clock under
  *                                        the emulator); resolution may be as coarse as 1 us
  *   void     shmemd_arch_spin_hint(void) body of every poll loop; the emulator reschedules here
  *
- * 8. To the compiler
+ * 8. Queues of a NIC
+ *   void     shmemd_arch_st_wqe(void *p, uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3)
+ *                                        16 bytes of a WQE, in one access; p aligned to 16
+ *   void     shmemd_arch_st_doorbell(void *reg, uint64_t v)   to the register, in one access: never
+ *                                        merged, repeated or delayed by caches; relaxed
+ *   Records, completions and ring words are strong accesses of section 3.
+ *
+ * 9. Bits, and the compiler
+ *   uint32_t shmemd_arch_bswap32(uint32_t v)
+ *   uint32_t shmemd_arch_popc(uint32_t v)
+ *   uint32_t shmemd_arch_lowest(uint32_t v)   number of the lowest bit that is set; v is not 0
  *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop
  *
  * Not promised: any order between weak accesses without a fence or group sync; forward progress of

@@ -299,6 +299,26 @@ SHMEMD_FN void shmemd_arch_fence_quiet(void)
 	shmemdi_cpu_fence(SHMEMSIM_FENCE_SC);
 }
 
+SHMEMD_FN void shmemd_arch_fence_before_ready(void)
+{
+	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+}
+
+SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
+{
+	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+}
+
+SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
+{
+	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+}
+
+SHMEMD_FN void shmemd_arch_fence_after_cqe(void)
+{
+	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+}
+
 /* 5. Atomics */
 
 #define SHMEMDI_CPU_ATOM(OP, BUILTIN, NEW, N, T, A)                                                \
@@ -346,6 +366,17 @@ SHMEMD_FN void shmemd_arch_fence_quiet(void)
 
 SHMEMDI_CPU_ATOMICS(u32, uint32_t, shmemdi_cpu_u32)
 SHMEMDI_CPU_ATOMICS(u64, uint64_t, shmemdi_cpu_u64)
+
+/* The same way: a maximum. */
+SHMEMD_FN uint64_t shmemd_arch_atom_max_u64(void *p, uint64_t v)
+{
+	int release = shmemdi_cpu_before_rmw(p, sizeof(v), SHMEMSIM_RMW);
+	uint64_t old = __atomic_load_n((shmemdi_cpu_u64 *)p, __ATOMIC_RELAXED);
+	while (!SHMEMDI_CPU_SWAP(shmemdi_cpu_u64, p, &old, v > old ? v : old, release))
+		;
+	shmemdi_cpu_after_rmw(p, sizeof(v), SHMEMSIM_RMW, 1, v > old);
+	return old;
+}
 
 /* One scheduling point, then a loop that cannot be interrupted by another fiber: one atomic. */
 #define SHMEMDI_CPU_FLOAT_ADD(N, F, T, A)                                                          \
@@ -396,6 +427,26 @@ SHMEMD_FN int shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)
 	return shmemsim_bar(id, nthreads, pred, NULL);
 }
 
+SHMEMD_FN uint32_t shmemd_arch_activemask(void)
+{
+	return shmemsim_activemask("shmem_dev");
+}
+
+SHMEMD_FN uint32_t shmemd_arch_match_any(uint32_t mask, uint64_t v)
+{
+	return (uint32_t)shmemsim_coll(SHMEMSIM_MATCH_ANY, mask, v, 0, 32);
+}
+
+SHMEMD_FN uint64_t shmemd_arch_shfl_u64(uint32_t mask, uint64_t v, uint32_t lane)
+{
+	return shmemsim_coll(SHMEMSIM_SHFL, mask, v, lane, 32);
+}
+
+SHMEMD_FN void shmemd_arch_syncwarp_mask(uint32_t mask)
+{
+	(void)shmemsim_coll(SHMEMSIM_SYNCWARP, mask, 0, 0, 32);
+}
+
 /* 7. Time and waiting */
 
 SHMEMD_FN uint64_t shmemd_arch_time_ns(void)
@@ -406,6 +457,36 @@ SHMEMD_FN uint64_t shmemd_arch_time_ns(void)
 SHMEMD_FN void shmemd_arch_spin_hint(void)
 {
 	shmemsim_spin();
+}
+
+/* 8. Queues of a NIC */
+
+SHMEMD_FN void shmemd_arch_st_wqe(void *p, uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3)
+{
+	shmemd_v16_t v = {(uint64_t)w1 << 32 | w0, (uint64_t)w3 << 32 | w2};
+	shmemd_arch_st_data_v16(p, v);
+}
+
+SHMEMD_FN void shmemd_arch_st_doorbell(void *reg, uint64_t v)
+{
+	shmemd_arch_st_relaxed_u64(reg, v);
+}
+
+/* 9. Bits */
+
+SHMEMD_FN uint32_t shmemd_arch_bswap32(uint32_t v)
+{
+	return __builtin_bswap32(v);
+}
+
+SHMEMD_FN uint32_t shmemd_arch_popc(uint32_t v)
+{
+	return (uint32_t)__builtin_popcount(v);
+}
+
+SHMEMD_FN uint32_t shmemd_arch_lowest(uint32_t v)
+{
+	return (uint32_t)__builtin_ctz(v);
 }
 
 #endif

@@ -117,6 +117,26 @@ SHMEMD_FN void shmemd_arch_fence_quiet(void)
 	asm volatile("fence.sc.sys;" ::: "memory");
 }
 
+SHMEMD_FN void shmemd_arch_fence_before_ready(void)
+{
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
+{
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
+{
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+SHMEMD_FN void shmemd_arch_fence_after_cqe(void)
+{
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
 /* 5. Atomic read-modify-write */
 
 #define SHMEMDI_ATOM(name, type, op, reg)                                                          \
@@ -139,6 +159,7 @@ SHMEMDI_ATOM(xor_u32, uint32_t, "xor.b32", "r")
 SHMEMDI_ATOM(xor_u64, uint64_t, "xor.b64", "l")
 SHMEMDI_ATOM(exch_u32, uint32_t, "exch.b32", "r")
 SHMEMDI_ATOM(exch_u64, uint64_t, "exch.b64", "l")
+SHMEMDI_ATOM(max_u64, uint64_t, "max.u64", "l")
 SHMEMDI_ATOM(add_f32, float, "add.f32", "f")
 SHMEMDI_ATOM(add_f64, double, "add.f64", "d")
 #undef SHMEMDI_ATOM
@@ -209,6 +230,26 @@ SHMEMD_FN int shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)
 	return any;
 }
 
+SHMEMD_FN uint32_t shmemd_arch_activemask(void)
+{
+	return __activemask();
+}
+
+SHMEMD_FN uint32_t shmemd_arch_match_any(uint32_t mask, uint64_t v)
+{
+	return __match_any_sync(mask, (unsigned long long)v);
+}
+
+SHMEMD_FN uint64_t shmemd_arch_shfl_u64(uint32_t mask, uint64_t v, uint32_t lane)
+{
+	return __shfl_sync(mask, (unsigned long long)v, (int)lane);
+}
+
+SHMEMD_FN void shmemd_arch_syncwarp_mask(uint32_t mask)
+{
+	asm volatile("bar.warp.sync %0;" ::"r"(mask) : "memory");
+}
+
 /* 7. Time and waiting */
 
 SHMEMD_FN uint64_t shmemd_arch_time_ns(void)
@@ -222,6 +263,41 @@ SHMEMD_FN uint64_t shmemd_arch_time_ns(void)
 SHMEMD_FN void shmemd_arch_spin_hint(void)
 {
 	asm volatile("" ::: "memory");
+}
+
+/* 8. Queues of a NIC */
+
+SHMEMD_FN void shmemd_arch_st_wqe(void *p, uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3)
+{
+	asm volatile("st.relaxed.sys.global.v4.u32 [%0], {%1, %2, %3, %4};"
+		     :
+		     : "l"(__cvta_generic_to_global(p)), "r"(w0), "r"(w1), "r"(w2), "r"(w3)
+		     : "memory");
+}
+
+SHMEMD_FN void shmemd_arch_st_doorbell(void *reg, uint64_t v)
+{
+	asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;"
+		     :
+		     : "l"(__cvta_generic_to_global(reg)), "l"(v)
+		     : "memory");
+}
+
+/* 9. Bits */
+
+SHMEMD_FN uint32_t shmemd_arch_bswap32(uint32_t v)
+{
+	return __byte_perm(v, 0, 0x0123);
+}
+
+SHMEMD_FN uint32_t shmemd_arch_popc(uint32_t v)
+{
+	return (uint32_t)__popc(v);
+}
+
+SHMEMD_FN uint32_t shmemd_arch_lowest(uint32_t v)
+{
+	return (uint32_t)__ffs((int)v) - 1;
 }
 
 #endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* PEs behind a NIC: what core/ and mem/ need of it. Threads of kernels drive the queues themselves;
+ * the host makes them, registers the heap, and watches. Functions leave their line in job->err.
+ *
+ * NICs are used if SHMEMH_IB is not off and some PE of the job needs them: because the memory of
+ * another is not mapped, because atomics on it are not native, or because of SHMEMH_DISABLE_P2P. */
+#ifndef SHMEMHI_IB_IB_H
+#define SHMEMHI_IB_IB_H
+
+#include "core/job.h"
+
+/* Phase of init, after the heap's address space and before any memory of it: choose and open the
+ * NIC, make and connect all queues. Collective; the same verdict on every PE. Without a usable NIC:
+ * SHMEMH_OK, one line of warning, and no channels. */
+int shmemhi_ib_open(shmemh_t *job);
+void shmemhi_ib_close(shmemh_t *job);
+
+/* Register [offset, offset + nbytes) of the heap, which has just been mapped, and learn the keys of
+ * all others. Collective. Failed: nothing is registered. nbytes is a multiple of the granule. */
+int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes);
+
+/* Deregister what a growth registered. Not collective; nothing uses it any more. */
+void shmemhi_ib_shrink(shmemh_t *job, uint64_t offset);
+
+/* Is there a channel to world PE pe? */
+int shmemhi_ib_reaches(const shmemh_t *job, int pe);
+
+/* SHMEMD_CTX_FLUSH_READS or 0, for this PE's memory. */
+uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job);
+
+/* Fill channels, n_channels, n_world and used. */
+void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What runtime/ib keeps for a job (shmemh.ib). Private to ib/ and its tests. */
+#ifndef SHMEMHI_IB_STATE_H
+#define SHMEMHI_IB_STATE_H
+
+#include <pthread.h>
+#include <shmem_dev/abi/ring.h>
+#include "core/job.h"
+#include "ib/lib.h"
+
+/* One port of one NIC, open. */
+typedef struct shmemhi_nic {
+	char name[64]; /* mlx5_0 */
+	int port;
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	uint32_t pdn;
+	uint32_t eqn;
+	uint8_t is_ethernet;
+	uint8_t mtu;           /* enum ibv_mtu, active */
+	uint8_t gid_index;     /* Ethernet: of a RoCE v2 address */
+	uint8_t log_max_reads; /* READs and atomics on their way, as requester and as responder */
+	uint16_t lid;
+	uint16_t sport_min, sport_max; /* RoCE v2: UDP source ports that may be used */
+	union ibv_gid gid;
+	int distance; /* to the GPU, by PCI path; lower is nearer */
+} shmemhi_nic_t;
+
+/* A queue pair with its completion queue, and the memory that both share with threads. */
+typedef struct shmemhi_link {
+	shmemd_ring_t *ring; /* memory of the device */
+	char *wqes;
+	char *cqes;
+	char *landing;
+	uint32_t *dbr;        /* send word */
+	uint64_t *producer;   /* pinned; with the host's ringing */
+	void *doorbell;       /* as threads see the register; NULL: the host rings */
+	void *host_doorbell;  /* as the host sees it */
+	uint32_t landing_key; /* big-endian */
+	uint32_t qpn;
+	uint32_t cqn;
+	uint32_t psn;      /* of its first request */
+	uint16_t udp_port; /* RoCE v2 source port */
+	int is_connected;
+	struct mlx5dv_devx_uar *uar;
+	struct mlx5dv_devx_obj *cq, *qp;
+} shmemhi_link_t;
+
+/* Memory that holds queues of many links: pinned, registered with the NIC. */
+typedef struct shmemhi_queue_mem shmemhi_queue_mem_t; /* ib/queue.c */
+typedef struct shmemhi_keys shmemhi_keys_t;           /* ib/keys.c: regions and key tables */
+typedef struct shmemhi_watch shmemhi_watch_t;         /* ib/watch.c: thread for events */
+typedef struct shmemhi_ringer shmemhi_ringer_t;       /* ib/ringer.c: thread that rings */
+
+typedef struct shmemhi_ib {
+	shmemhi_ib_lib_t lib;
+	shmemhi_nic_t nic;
+	int n_channels;
+	uint32_t depth;
+	shmemhi_link_t *links; /* [n_channels][n_pes], own PE too */
+	shmemhi_queue_mem_t *queue_mem;
+	shmemhi_keys_t *keys;
+	shmemhi_watch_t *watch;
+	shmemhi_ringer_t *ringer;
+	uint64_t log_granule;
+	shmemd_path_t *paths;       /* [n_channels][n_pes], memory of the device */
+	shmemd_channel_t *channels; /* [n_channels][n_pes], memory of the device */
+	uint64_t *used;             /* memory of the device */
+} shmemhi_ib_t;
+
+static inline shmemhi_link_t *shmemhi_link(const shmemhi_ib_t *ib, const shmemh_t *job, int k,
+					   int pe)
+{
+	return &ib->links[(size_t)k * (size_t)job->n_pes + (size_t)pe];
+}
+
+/* ib/nic.c: choose by SHMEMH_HCA_LIST and distance, open, query. Not collective.
+ * Returns  SHMEMH_OK; ERR_UNSUPPORTED-like statuses with a line: no library, no NIC, none usable. */
+int shmemhi_nic_open(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_nic_close(shmemhi_ib_t *ib);
+
+/* ib/queue.c, ib/connect.c: make all links and bring them to RTS. links_open is not collective and
+ * leaves them in INIT; links_connect is collective. close tolerates links in any state. */
+int shmemhi_links_open(shmemh_t *job, shmemhi_ib_t *ib);
+int shmemhi_links_connect(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_links_close(shmemh_t *job, shmemhi_ib_t *ib);
+uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib); /* memory of one link, all told */
+
+/* ib/keys.c: tables of keys, memory of the device; written by grow. */
+int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib);
+const shmemd_key_t *shmemhi_keys_local(const shmemhi_ib_t *ib);          /* [granules] */
+const shmemd_key_t *shmemhi_keys_remote(const shmemhi_ib_t *ib, int pe); /* [granules] */
+
+/* ib/watch.c: a thread that waits for async and DevX events until close. Events of a fabric without
+ * a descriptor to wait on (the adapter within the emulator) are not watched. */
+int shmemhi_watch_open(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_watch_close(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* ib/ringer.c: a thread that carries producer words to records and doorbells, for all links whose
+ * doorbell is NULL. step does one round and returns how many links it rang: the emulator calls it.
+ */
+int shmemhi_ringer_open(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_ringer_close(shmemh_t *job, shmemhi_ib_t *ib);
+int shmemhi_ringer_step(shmemhi_ringer_t *ringer);
+
+#endif
