@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* In the place of the rest of ib/ where its headers are missing: no PE has a NIC. */
+#include "ib/ib.h"
+#include "ib/start.h"
+
+int shmemhi_ib_start(shmemh_t *job)
+{
+	return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
+			    "no NIC support was built in: build where libibverbs-dev is installed");
+}
+
+int shmemhi_ib_join(shmemh_t *job)
+{
+	(void)job;
+	return SHMEMH_OK;
+}
+
+void shmemhi_ib_close(shmemh_t *job)
+{
+	(void)job;
+}
+
+int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
+{
+	(void)job;
+	(void)offset;
+	(void)nbytes;
+	return SHMEMH_OK;
+}
+
+void shmemhi_ib_shrink(shmemh_t *job, uint64_t offset)
+{
+	(void)job;
+	(void)offset;
+}
+
+int shmemhi_ib_reaches(const shmemh_t *job, int pe)
+{
+	(void)job;
+	(void)pe;
+	return 0;
+}
+
+uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
+{
+	(void)job;
+	return 0;
+}
+
+void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)
+{
+	ctx->n_world = (uint32_t)job->n_pes;
+}
