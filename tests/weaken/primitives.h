@@ -87,8 +87,6 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 	WEAKEN(FENCE, shmemd_arch_fence_order(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_before_ready()                                                           \
 	WEAKEN(FENCE, shmemd_arch_fence_before_ready(), weaken_fence(how_, SHMEMSIM_FENCE))
-#define shmemd_arch_fence_before_dbr()                                                             \
-	WEAKEN(FENCE, shmemd_arch_fence_before_dbr(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_before_doorbell()                                                        \
 	WEAKEN(FENCE, shmemd_arch_fence_before_doorbell(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_after_cqe()                                                              \
@@ -101,6 +99,8 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 	WEAKEN(ACQUIRE, shmemd_arch_ld_acquire_u64(p), weaken_ld_u64(how_, p))
 #define shmemd_arch_st_release_u32(p, v)                                                           \
 	WEAKEN(RELEASE, shmemd_arch_st_release_u32(p, v), weaken_st_u32(how_, p, v))
+#define shmemd_arch_try_lock(p)                                                                    \
+	WEAKEN(ACQUIRE, shmemd_arch_try_lock(p), shmemd_arch_atom_cas_u32(p, 0, 1) == 0)
 #define shmemd_arch_syncwarp() WEAKEN(BARRIER, shmemd_arch_syncwarp(), weaken_syncwarp(how_))
 #define shmemd_arch_syncwarp_mask(mask)                                                            \
 	WEAKEN(BARRIER, shmemd_arch_syncwarp_mask(mask), weaken_syncwarp_mask(how_, mask))

@@ -40,13 +40,38 @@
 #define SHMEMD_LANDING_SLOTS 64u
 #define SHMEMD_LANDING_NBYTES 64u
 
+/* Key of a granule of a heap. Addresses in WQEs are offsets from the heap's start, on all PEs. */
+typedef struct shmemd_key {
+	uint32_t key;    /* big-endian lkey or rkey */
+	uint32_t n_more; /* granules behind this one that the same memory region covers */
+} shmemd_key_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 8, "read as one 8-byte load");
+
+/* Where a channel leads. Immutable: a channel that is led elsewhere gets another one. */
+typedef struct shmemd_path {
+	uint32_t qpn;
+	uint32_t landing_key; /* big-endian lkey of the landing slots; their address is as here */
+	void *doorbell;       /* register; NULL: the host rings, it watches `producer` */
+	uint64_t *producer;   /* pinned: slots to tell the NIC of */
+	uint32_t *dbr;        /* doorbell record's send word */
+	const shmemd_key_t *lkeys; /* [granules] of this PE's heap */
+	const shmemd_key_t *rkeys; /* [granules] of the peer's */
+	uint32_t log_granule;      /* log2 of a granule's bytes */
+	uint32_t epoch;            /* counts paths of this channel */
+	uint64_t reserved;
+} shmemd_path_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_path_t) == 64, "ABI: shmemd_path_t");
+
 /* What threads and host change of a channel. Words that different threads hammer are 64 bytes apart.
  */
 typedef struct shmemd_ring {
 	uint64_t resv; /* SHMEMD_RESV_* */
 	uint64_t pad0[7];
-	uint64_t ready; /* slots written, in order */
-	uint64_t pad1[7];
+	uint64_t ready;            /* slots written, in order */
+	const shmemd_path_t *path; /* where new requests go */
+	uint64_t pad1[6];
 	uint64_t rung;      /* slots that a doorbell has told of */
 	uint64_t doorbells; /* times it was rung */
 	uint64_t requests;  /* requests reserved when it was rung last */
@@ -67,37 +92,12 @@ SHMEMD_ASSERT_AT(shmemd_ring_t, rung, 128);
 SHMEMD_ASSERT_AT(shmemd_ring_t, done, 192);
 SHMEMD_ASSERT_AT(shmemd_ring_t, turns, 256);
 
-/* Key of a granule of a heap. Addresses in WQEs are offsets from the heap's start, on all PEs. */
-typedef struct shmemd_key {
-	uint32_t key;    /* big-endian lkey or rkey */
-	uint32_t n_more; /* granules behind this one that the same memory region covers */
-} shmemd_key_t;
-
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 8, "read as one 8-byte load");
-
-/* Where a channel leads. The host changes it only while the channel is closed. */
-typedef struct shmemd_path {
-	uint32_t qpn;
-	uint32_t landing_key; /* big-endian lkey of the landing slots; their address is as here */
-	void *doorbell;       /* register; NULL: the host rings, it watches `producer` */
-	uint64_t *producer;   /* pinned: slots to tell the NIC of */
-	uint32_t *dbr;        /* doorbell record's send word */
-	const shmemd_key_t *lkeys; /* [granules] of this PE's heap */
-	const shmemd_key_t *rkeys; /* [granules] of the peer's */
-	uint32_t log_granule;      /* log2 of a granule's bytes */
-	uint32_t epoch;            /* counts paths of this channel */
-	uint64_t reserved;
-} shmemd_path_t;
-
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_path_t) == 64, "ABI: shmemd_path_t");
-
 /* A channel as a kernel finds it (shmemd_ctx_t.channels). Immutable. */
 typedef struct shmemd_channel {
-	shmemd_ring_t *ring; /* NULL: no NIC leads to that PE */
-	char *wqes;          /* [depth][64] */
-	const char *cqes;    /* [depth][64], each byte 0xff at first */
-	char *landing;       /* [SHMEMD_LANDING_SLOTS + 1][SHMEMD_LANDING_NBYTES] */
-	const shmemd_path_t *path;
+	shmemd_ring_t *ring;    /* NULL: no NIC leads to that PE */
+	char *wqes;             /* [depth][64] */
+	const char *cqes;       /* [depth][64], each byte 0xff at first */
+	char *landing;          /* [SHMEMD_LANDING_SLOTS + 1][SHMEMD_LANDING_NBYTES] */
 	uint64_t first;         /* the first slot's index */
 	uint32_t depth;         /* a power of two, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
 	uint32_t batch;         /* slots that wait for one doorbell, if more are on their way;
@@ -105,6 +105,7 @@ typedef struct shmemd_channel {
 	uint32_t inline_nbytes; /* puts of so few bytes travel within their WQE; at most
 				      SHMEMD_MLX5_INLINE_MAX */
 	uint32_t reserved;
+	uint64_t reserved2;
 } shmemd_channel_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_channel_t) == 64, "ABI: shmemd_channel_t");

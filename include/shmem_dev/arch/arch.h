@@ -48,8 +48,6 @@
  *   shmemd_arch_fence_before_ready()   WQEs and payload written before are visible to the NIC once
  *                                      another thread announces them. Prevents: the NIC executes
  *                                      blocks of the lap before.
- *   shmemd_arch_fence_before_dbr()     after reading how far others have written, before the
- *                                      record says so: makes their fences count here.
  *   shmemd_arch_fence_before_doorbell() the record is visible before the doorbell. Prevents: the
  *                                      NIC wakes up, reads an old record and sleeps.
  *   shmemd_arch_fence_after_cqe()      what the NIC wrote before the completion is visible, and
@@ -61,6 +59,7 @@
  *   T    shmemd_arch_atom_{add,and,or,xor,exch}_T(void *p, T v)   returns the old value
  *   T    shmemd_arch_atom_cas_T(void *p, T cond, T v)             returns the old value
  *   u64  shmemd_arch_atom_max_u64(void *p, u64 v)                 returns the old value
+ *   int  shmemd_arch_try_lock(uint32_t *p)                        0 to 1; acquire; returns whether
  *   void shmemd_arch_red_{add,and,or,xor}_T(void *p, T v)         no answer: cheaper over NVLink
  *   float/double shmemd_arch_atom_add_{f32,f64}(void *p, v)       round to nearest even
  *   void shmemd_arch_red_add_{f32,f64}(void *p, v)

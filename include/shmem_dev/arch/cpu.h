@@ -304,11 +304,6 @@ SHMEMD_FN void shmemd_arch_fence_before_ready(void)
 	shmemdi_cpu_fence(SHMEMSIM_FENCE);
 }
 
-SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
-{
-	shmemdi_cpu_fence(SHMEMSIM_FENCE);
-}
-
 SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 {
 	shmemdi_cpu_fence(SHMEMSIM_FENCE);
@@ -367,7 +362,14 @@ SHMEMD_FN void shmemd_arch_fence_after_cqe(void)
 SHMEMDI_CPU_ATOMICS(u32, uint32_t, shmemdi_cpu_u32)
 SHMEMDI_CPU_ATOMICS(u64, uint64_t, shmemdi_cpu_u64)
 
-/* The same way: a maximum. */
+SHMEMD_FN int shmemd_arch_try_lock(uint32_t *p)
+{
+	int is_free = shmemd_arch_atom_cas_u32(p, 0, 1) == 0;
+	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+	return is_free;
+}
+
+/* The same way as below: a maximum. */
 SHMEMD_FN uint64_t shmemd_arch_atom_max_u64(void *p, uint64_t v)
 {
 	int release = shmemdi_cpu_before_rmw(p, sizeof(v), SHMEMSIM_RMW);

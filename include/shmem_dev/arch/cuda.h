@@ -122,11 +122,6 @@ SHMEMD_FN void shmemd_arch_fence_before_ready(void)
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
-{
-	asm volatile("fence.acq_rel.sys;" ::: "memory");
-}
-
 SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 {
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
@@ -177,6 +172,17 @@ SHMEMDI_ATOM(add_f64, double, "add.f64", "d")
 SHMEMDI_CAS(cas_u32, uint32_t, "cas.b32", "r")
 SHMEMDI_CAS(cas_u64, uint64_t, "cas.b64", "l")
 #undef SHMEMDI_CAS
+
+/* Its release is shmemd_arch_st_release_u32(p, 0). */
+SHMEMD_FN int shmemd_arch_try_lock(uint32_t *p)
+{
+	uint32_t old;
+	asm volatile("atom.acquire.sys.global.cas.b32 %0, [%1], 0, 1;"
+		     : "=r"(old)
+		     : "l"(__cvta_generic_to_global(p))
+		     : "memory");
+	return old == 0;
+}
 
 #define SHMEMDI_RED(name, type, op, reg)                                                           \
 	SHMEMD_FN void shmemd_arch_red_##name(void *p, type v)                                     \
