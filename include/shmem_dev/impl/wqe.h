@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The bytes of WQEs (abi/mlx5.h). Pure: from values to words in registers; who stores them, and
+ * where, is impl/ring.h.
+ *
+ * A WQE is segments of 16 bytes: control, then remote address, then what the operation needs. `ds`
+ * counts them; the next WQE begins at the next block of 64 bytes. Keys come big-endian already. */
+#ifndef SHMEMD_IMPL_WQE_H
+#define SHMEMD_IMPL_WQE_H
+
+#include <shmem_dev/abi/mlx5.h>
+#include <shmem_dev/arch/arch.h>
+
+#define SHMEMDI_WQE_WORDS 20u /* five segments: the longest, a masked compare-and-swap of 8 bytes */
+
+typedef struct shmemdi_wqe {
+	uint32_t w[SHMEMDI_WQE_WORDS]; /* as they lie in memory, on a little-endian machine */
+} shmemdi_wqe_t;
+
+/* What all WQEs of a queue pair have in common. */
+typedef struct shmemdi_wqe_at {
+	uint64_t index; /* of its first block */
+	uint32_t qpn;
+	uint32_t flags;   /* SHMEMD_MLX5_CQ_UPDATE, SHMEMD_MLX5_FENCE */
+	uint32_t request; /* its number, mod 2^24: the immediate field, which the NIC does not read
+			     then, keeps it for replay */
+} shmemdi_wqe_at_t;
+
+/* A piece of memory as a NIC knows it. */
+typedef struct shmemdi_mem {
+	uint64_t addr;
+	uint32_t key; /* big-endian */
+} shmemdi_mem_t;
+
+SHMEMD_FN void shmemdi_wqe_control(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, uint32_t opmod,
+				   uint32_t opcode, uint32_t ds)
+{
+	q->w[0] = shmemd_arch_bswap32(opmod << 24 | ((uint32_t)at.index & 0xffff) << 8 | opcode);
+	q->w[1] = shmemd_arch_bswap32(at.qpn << 8 | ds);
+	q->w[2] = shmemd_arch_bswap32(at.flags);
+	q->w[3] = shmemd_arch_bswap32(at.request & 0xffffff);
+}
+
+SHMEMD_FN void shmemdi_wqe_u64(shmemdi_wqe_t *q, uint32_t word, uint64_t v)
+{
+	q->w[word] = shmemd_arch_bswap32((uint32_t)(v >> 32));
+	q->w[word + 1] = shmemd_arch_bswap32((uint32_t)v);
+}
+
+SHMEMD_FN void shmemdi_wqe_remote(shmemdi_wqe_t *q, shmemdi_mem_t remote)
+{
+	shmemdi_wqe_u64(q, 4, remote.addr);
+	q->w[6] = remote.key;
+	q->w[7] = 0;
+}
+
+SHMEMD_FN void shmemdi_wqe_data(shmemdi_wqe_t *q, uint32_t word, shmemdi_mem_t local,
+				uint32_t nbytes)
+{
+	q->w[word] = shmemd_arch_bswap32(nbytes);
+	q->w[word + 1] = local.key;
+	shmemdi_wqe_u64(q, word + 2, local.addr);
+}
+
+/* WRITE nbytes, 1 .. SHMEMD_MLX5_MAX_MSG. */
+SHMEMD_FN void shmemdi_wqe_write(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t remote,
+				 shmemdi_mem_t local, uint32_t nbytes)
+{
+	shmemdi_wqe_control(q, at, 0, SHMEMD_MLX5_RDMA_WRITE, 3);
+	shmemdi_wqe_remote(q, remote);
+	shmemdi_wqe_data(q, 8, local, nbytes);
+}
+
+/* WRITE nbytes, 1 .. SHMEMD_MLX5_INLINE_MAX, that are words[0 ..]; the rest of words is ignored. */
+SHMEMD_FN void shmemdi_wqe_write_inline(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t remote,
+					const uint32_t words[7], uint32_t nbytes)
+{
+	uint32_t i;
+
+	shmemdi_wqe_control(q, at, 0, SHMEMD_MLX5_RDMA_WRITE, nbytes <= 12 ? 3 : 4);
+	shmemdi_wqe_remote(q, remote);
+	q->w[8] = shmemd_arch_bswap32(nbytes | SHMEMD_MLX5_INLINE);
+	for (i = 0; i < 7; i++)
+		q->w[9 + i] = words[i];
+}
+
+/* READ nbytes into local memory. */
+SHMEMD_FN void shmemdi_wqe_read(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t remote,
+				shmemdi_mem_t local, uint32_t nbytes)
+{
+	shmemdi_wqe_control(q, at, 0, SHMEMD_MLX5_RDMA_READ, 3);
+	shmemdi_wqe_remote(q, remote);
+	shmemdi_wqe_data(q, 8, local, nbytes);
+}
+
+/* Read nbytes of local memory and forget them, after all READs and atomics before it: what they
+ * brought is in memory then. */
+SHMEMD_FN void shmemdi_wqe_dump(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t local,
+				uint32_t nbytes)
+{
+	at.flags |= SHMEMD_MLX5_FENCE;
+	shmemdi_wqe_control(q, at, 0, SHMEMD_MLX5_DUMP, 2);
+	shmemdi_wqe_data(q, 4, local, nbytes);
+}
+
+/* An atomic update as NICs have it. Plain: add (fetch-and-add) and compare-and-swap of 8 bytes.
+ * Masked: add with `boundary`, in which each 1 stops a carry; swap of the bits in swap_mask if
+ * those in compare_mask compare. */
+typedef struct shmemdi_nic_amo {
+	uint32_t opcode; /* SHMEMD_MLX5_ATOMIC_* */
+	uint64_t value;  /* added or swapped in */
+	uint64_t compare;
+	uint64_t swap_mask;
+	uint64_t compare_mask;
+	uint64_t boundary;
+} shmemdi_nic_amo_t;
+
+/* Blocks of its WQE. */
+SHMEMD_FN uint32_t shmemdi_nic_amo_blocks(uint32_t opcode, uint32_t width)
+{
+	return opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS && width == 8 ? 2 : 1;
+}
+
+SHMEMD_FN void shmemdi_wqe_amo4(shmemdi_wqe_t *q, const shmemdi_nic_amo_t *amo)
+{
+	q->w[8] = shmemd_arch_bswap32((uint32_t)amo->value);
+	if (amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_FA) {
+		q->w[9] = shmemd_arch_bswap32((uint32_t)amo->boundary);
+		q->w[10] = 0;
+		q->w[11] = 0;
+	} else {
+		q->w[9] = shmemd_arch_bswap32((uint32_t)amo->compare);
+		q->w[10] = shmemd_arch_bswap32((uint32_t)amo->swap_mask);
+		q->w[11] = shmemd_arch_bswap32((uint32_t)amo->compare_mask);
+	}
+}
+
+SHMEMD_FN void shmemdi_wqe_amo8(shmemdi_wqe_t *q, const shmemdi_nic_amo_t *amo)
+{
+	shmemdi_wqe_u64(q, 8, amo->value);
+	if (amo->opcode == SHMEMD_MLX5_ATOMIC_FA)
+		shmemdi_wqe_u64(q, 10, 0);
+	else if (amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_FA)
+		shmemdi_wqe_u64(q, 10, amo->boundary);
+	else
+		shmemdi_wqe_u64(q, 10, amo->compare);
+	if (amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS) {
+		shmemdi_wqe_u64(q, 12, amo->swap_mask);
+		shmemdi_wqe_u64(q, 14, amo->compare_mask);
+	}
+}
+
+/* Update `width` bytes, 4 or 8; the old value goes to local memory. Of 4 bytes only the masked
+ * opcodes exist. */
+SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t remote,
+			       shmemdi_mem_t local, const shmemdi_nic_amo_t *amo, uint32_t width)
+{
+	int masked = amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS ||
+		     amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_FA;
+	uint32_t opmod = width == 4 ? SHMEMD_MLX5_OPMOD_4 : SHMEMD_MLX5_OPMOD_8;
+	uint32_t segments = 3 + shmemdi_nic_amo_blocks(amo->opcode, width);
+
+	shmemdi_wqe_control(q, at, masked ? opmod : 0, amo->opcode, segments);
+	shmemdi_wqe_remote(q, remote);
+	if (width == 4)
+		shmemdi_wqe_amo4(q, amo);
+	else
+		shmemdi_wqe_amo8(q, amo);
+	shmemdi_wqe_data(q, 4 * (segments - 1), local, width);
+}
+
+/* A doorbell that tells of all blocks before `index`: in memory index << 8, then QPN << 8. */
+SHMEMD_FN uint64_t shmemdi_doorbell(uint64_t index, uint32_t qpn)
+{
+	uint32_t first = shmemd_arch_bswap32((uint32_t)(index & 0xffff) << 8);
+
+	return (uint64_t)shmemd_arch_bswap32(qpn << 8) << 32 | first;
+}
+
+#endif
