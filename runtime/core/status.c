@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <shmem_host/device.h>
+#include "core/cqe_text.h"
 #include "core/err.h"
 
 shmemhi_err_t *shmemhi_thread_err(void)
@@ -38,6 +39,9 @@ static const struct {
 	{SHMEMD_ERR_UNALIGNED, "address not aligned to the size of the word"},
 	{SHMEMD_ERR_COLLECTIVE, "members of the team called different collectives"},
 	{SHMEMD_ERR_BAD_ARGUMENT, "an argument is outside its list, or a warp lacks lanes"},
+	{SHMEMD_ERR_REFUSED,
+	 "the NIC or the target refused an operation: key, range, right, alignment or length"},
+	{SHMEMD_ERR_PATH, "no way through to the target: retries used up, port or queue pair down"},
 	{SHMEMH_ERR_ARGUMENT, "an argument is outside its contract"},
 	{SHMEMH_ERR_MISMATCH, "PEs called a collective with different arguments"},
 	{SHMEMH_ERR_NO_MEMORY, "memory is exhausted"},
@@ -49,6 +53,7 @@ static const struct {
 	{SHMEMH_ERR_CUDA, "a CUDA driver call failed"},
 	{SHMEMH_ERR_SYSTEM, "a system call failed"},
 	{SHMEMH_ERR_OPTION, "an environment option has an unusable value"},
+	{SHMEMH_ERR_NIC, "a call to the NIC's library failed"},
 };
 
 const char *shmemh_strerror(int status)
@@ -74,13 +79,25 @@ static const char *op_name(uint32_t op)
 		[SHMEMD_OP_TEST] = "test",
 		[SHMEMD_OP_SYNC] = "sync",
 		[SHMEMD_OP_BARRIER] = "barrier",
+		[SHMEMD_OP_QUIET] = "quiet",
 	};
 	return op < sizeof names / sizeof names[0] ? names[op] : "operation";
 }
 
+/* The fields that depend on the status. */
+static void format_values(const shmemd_error_t *err, char *text, size_t text_nbytes)
+{
+	if (err->status == SHMEMD_ERR_REFUSED || err->status == SHMEMD_ERR_PATH)
+		shmemhi_cqe_text(err->addr, err->value, text, text_nbytes);
+	else
+		snprintf(text, text_nbytes,
+			 "address 0x%" PRIx64 ", value %" PRIu64 ", wanted %" PRIu64, err->addr,
+			 err->value, err->wanted);
+}
+
 const char *shmemh_error_format(const shmemd_error_t *err, char *text, size_t text_nbytes)
 {
-	char site[SHMEMD_SITE_NBYTES + 16] = "";
+	char site[SHMEMD_SITE_NBYTES + 16] = "", values[256];
 	const char *at = err->site[0] ? " at " : "";
 
 	if (!err->status) {
@@ -92,10 +109,8 @@ const char *shmemh_error_format(const shmemd_error_t *err, char *text, size_t te
 			 err->line);
 	else
 		snprintf(site, sizeof site, "%.*s", SHMEMD_SITE_NBYTES, err->site);
-	snprintf(text, text_nbytes,
-		 "device %s, PE %" PRId32 ": %s (address 0x%" PRIx64 ", value %" PRIu64
-		 ", wanted %" PRIu64 ")%s%s",
-		 op_name(err->op), err->pe, shmemh_strerror((int)err->status), err->addr,
-		 err->value, err->wanted, at, site);
+	format_values(err, values, sizeof values);
+	snprintf(text, text_nbytes, "device %s, PE %" PRId32 ": %s (%s)%s%s", op_name(err->op),
+		 err->pe, shmemh_strerror((int)err->status), values, at, site);
 	return text;
 }

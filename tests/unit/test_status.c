@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Sentences for statuses, and lines for error records. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include <shmem_dev/abi/mlx5.h>
+#include <shmem_host/device.h>
+
+static const char unknown[] = "unknown status";
+
+static void every_status_has_a_sentence(void **state)
+{
+	(void)state;
+	for (int s = SHMEMD_OK; s <= SHMEMD_ERR_PATH; s++)
+		assert_string_not_equal(shmemh_strerror(s), unknown);
+	for (int s = SHMEMH_ERR_ARGUMENT; s <= SHMEMH_ERR_NIC; s++)
+		assert_string_not_equal(shmemh_strerror(s), unknown);
+	assert_string_equal(shmemh_strerror(SHMEMD_ERR_PATH + 1), unknown);
+	assert_string_equal(shmemh_strerror(SHMEMH_ERR_NIC + 1), unknown);
+	assert_string_equal(shmemh_strerror(-1), unknown);
+}
+
+static const char *line(const shmemd_error_t *err)
+{
+	static char text[512];
+
+	assert_ptr_equal(shmemh_error_format(err, text, sizeof text), text);
+	return text;
+}
+
+static void no_error(void **state)
+{
+	shmemd_error_t err = {0};
+
+	(void)state;
+	assert_string_equal(line(&err), "no device error");
+}
+
+static void record_of_a_check(void **state)
+{
+	shmemd_error_t err = {.status = SHMEMD_ERR_BAD_PE,
+			      .op = SHMEMD_OP_PUT,
+			      .pe = -1,
+			      .line = 42,
+			      .addr = 0x1000,
+			      .value = 7,
+			      .wanted = 4,
+			      .site = "user.cu"};
+
+	(void)state;
+	assert_string_equal(line(&err),
+			    "device put, PE -1: PE number outside the context's team (address "
+			    "0x1000, value 7, wanted 4) at user.cu:42");
+	err.line = 0;
+	assert_non_null(strstr(line(&err), "wanted 4) at user.cu"));
+	assert_null(strstr(line(&err), "user.cu:"));
+}
+
+static void every_operation_has_a_name(void **state)
+{
+	shmemd_error_t err = {.status = SHMEMD_ERR_TIMEOUT};
+
+	(void)state;
+	for (err.op = SHMEMD_OP_PUT; err.op <= SHMEMD_OP_QUIET; err.op++)
+		assert_null(strstr(line(&err), "device operation"));
+	assert_non_null(strstr(line(&err), "device operation"));
+	err.op = SHMEMD_OP_QUIET;
+	assert_non_null(strstr(line(&err), "device quiet,"));
+}
+
+static uint64_t value_of(uint32_t qpn, uint32_t opcode, uint32_t vendor, uint32_t syndrome)
+{
+	return (uint64_t)qpn << 32 | opcode << 16 | vendor << 8 | syndrome;
+}
+
+static void record_of_a_nic(void **state)
+{
+	shmemd_error_t err = {
+		.status = SHMEMD_ERR_REFUSED,
+		.op = SHMEMD_OP_PUT,
+		.pe = 3,
+		.addr = 17,
+		.value = value_of(0x12a4, SHMEMD_MLX5_RDMA_WRITE, 0x88,
+				  SHMEMD_SYNDROME_REMOTE_ACCESS),
+	};
+
+	(void)state;
+	assert_string_equal(
+		line(&err),
+		"device put, PE 3: the NIC or the target refused an operation: key, range, right, "
+		"alignment or length (RDMA WRITE (0x08), WQE 17 of QP 0x12a4: remote access error "
+		"(0x13), vendor 0x88: unknown remote key, or an address outside its memory "
+		"region)");
+	err.status = SHMEMD_ERR_PATH;
+	err.op = SHMEMD_OP_QUIET;
+	err.value = value_of(0xffffff, 0xee, 0x01, 0x77);
+	assert_string_equal(line(&err), "device quiet, PE 3: no way through to the target: retries "
+					"used up, port or queue pair down (unknown opcode (0xee), "
+					"WQE 17 of QP 0xffffff: unknown syndrome (0x77), vendor "
+					"0x01)");
+}
+
+static void expect_words(uint32_t opcode, uint32_t vendor, uint32_t syndrome, const char *words)
+{
+	shmemd_error_t err = {.status = SHMEMD_ERR_PATH,
+			      .value = value_of(1, opcode, vendor, syndrome)};
+
+	if (!strstr(line(&err), words))
+		fail_msg("no \"%s\" in \"%s\"", words, line(&err));
+}
+
+static void opcodes_and_syndromes_in_words(void **state)
+{
+	static const struct {
+		uint32_t code;
+		const char *words;
+	} opcodes[] = {{0x00, "NOP (0x00)"},
+		       {0x08, "RDMA WRITE (0x08)"},
+		       {0x10, "RDMA READ (0x10)"},
+		       {0x11, "(compare-and-swap (0x11)"},
+		       {0x12, "(fetch-and-add (0x12)"},
+		       {0x14, "masked compare-and-swap (0x14)"},
+		       {0x15, "masked fetch-and-add (0x15)"},
+		       {0x23, "DUMP (0x23)"}},
+	  syndromes[] = {{0x01, "local length error (0x01)"},
+			 {0x02, "local queue pair operation error (0x02)"},
+			 {0x04, "local protection error (0x04)"},
+			 {0x05, "flushed (0x05)"},
+			 {0x06, "memory window bind error (0x06)"},
+			 {0x10, "bad response (0x10)"},
+			 {0x11, "local access error (0x11)"},
+			 {0x12, "remote invalid request (0x12)"},
+			 {0x13, "remote access error (0x13)"},
+			 {0x14, "remote operation error (0x14)"},
+			 {0x15, "transport retries exceeded (0x15)"},
+			 {0x16, "receiver not ready, retries exceeded (0x16)"},
+			 {0x22, "remote aborted (0x22)"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof opcodes / sizeof opcodes[0]; i++)
+		expect_words(opcodes[i].code, 0, 5, opcodes[i].words);
+	for (size_t i = 0; i < sizeof syndromes / sizeof syndromes[0]; i++)
+		expect_words(8, 0, syndromes[i].code, syndromes[i].words);
+}
+
+static void vendor_syndromes_that_are_known(void **state)
+{
+	(void)state;
+	expect_words(8, 0x52, 0x04, "vendor 0x52: unknown local key");
+	expect_words(8, 0xf9, 0x05, "vendor 0xf9: a request before it failed");
+	expect_words(8, 0x81, 0x15, "vendor 0x81: no answer from the target");
+	expect_words(8, 0x93, 0x13, "vendor 0x93: page fault at the target");
+	expect_words(8, 0x81, 0x13, "vendor 0x81)"); /* means something with 0x15 only */
+}
+
+/* A caller's buffer may be short: the line is cut, and ends. */
+static void line_is_cut_to_the_buffer(void **state)
+{
+	shmemd_error_t err = {.status = SHMEMD_ERR_PATH, .value = value_of(1, 8, 0x81, 0x15)};
+	char text[16];
+
+	(void)state;
+	memset(text, 'x', sizeof text);
+	shmemh_error_format(&err, text, 10);
+	assert_string_equal(text, "device op");
+	assert_int_equal(text[10], 'x');
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_status_has_a_sentence),
+		cmocka_unit_test(no_error),
+		cmocka_unit_test(record_of_a_check),
+		cmocka_unit_test(every_operation_has_a_name),
+		cmocka_unit_test(record_of_a_nic),
+		cmocka_unit_test(opcodes_and_syndromes_in_words),
+		cmocka_unit_test(vendor_syndromes_that_are_known),
+		cmocka_unit_test(line_is_cut_to_the_buffer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
