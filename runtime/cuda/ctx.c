@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 #include "cuda/ctx.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define CHECK(c, err, call, result) shmemhi_cuda_check(&(c)->cuda, err, call, result)
@@ -68,6 +69,16 @@ int shmemhi_cuctx_total_mem(const shmemhi_cuctx_t *c, uint64_t *nbytes, shmemhi_
 
 	*nbytes = total;
 	return status;
+}
+
+/* The driver writes hexadecimal digits in upper case. */
+void shmemhi_cuctx_pci(const shmemhi_cuctx_t *c, char pci[SHMEMHI_PCI_NBYTES])
+{
+	memset(pci, 0, SHMEMHI_PCI_NBYTES);
+	if (c->cuda.device_get_pci_bus_id(pci, SHMEMHI_PCI_NBYTES, c->device) != SHMEMHI_CU_SUCCESS)
+		pci[0] = '\0';
+	for (char *at = pci; *at; at++)
+		*at = (char)tolower((unsigned char)*at);
 }
 
 /* The visible device with that UUID; -1: none. */
@@ -208,4 +219,38 @@ void shmemhi_cuctx_unregister(shmemhi_cuctx_t *c, void *ptr)
 		return;
 	c->cuda.mem_host_unregister(ptr);
 	shmemhi_cuctx_leave(c);
+}
+
+/* Ordinary memory is refused as that of a device (the software adapter's registers are). The error
+ * to tell of is the one that device memory meets. */
+static int register_io(shmemhi_cuctx_t *c, void *io, size_t nbytes, shmemhi_err_t *err)
+{
+	unsigned flags = SHMEMHI_CU_HOSTREGISTER_PORTABLE | SHMEMHI_CU_HOSTREGISTER_DEVICEMAP;
+	shmemhi_cu_result_t result =
+		c->cuda.mem_host_register(io, nbytes, flags | SHMEMHI_CU_HOSTREGISTER_IOMEMORY);
+
+	if (result == SHMEMHI_CU_SUCCESS ||
+	    c->cuda.mem_host_register(io, nbytes, flags) == SHMEMHI_CU_SUCCESS)
+		return SHMEMH_OK;
+	return CHECK(c, err, "cuMemHostRegister of a device's registers", result);
+}
+
+int shmemhi_cuctx_map_io(shmemhi_cuctx_t *c, void *io, size_t nbytes, void **dev,
+			 shmemhi_err_t *err)
+{
+	shmemhi_cu_ptr_t ptr = 0;
+	int status = shmemhi_cuctx_enter(c, err);
+
+	if (status != SHMEMH_OK)
+		return status;
+	status = register_io(c, io, nbytes, err);
+	if (status == SHMEMH_OK) {
+		status = CHECK(c, err, "cuMemHostGetDevicePointer",
+			       c->cuda.mem_host_get_device_pointer(&ptr, io, 0));
+		if (status != SHMEMH_OK)
+			c->cuda.mem_host_unregister(io);
+	}
+	shmemhi_cuctx_leave(c);
+	*dev = (void *)(uintptr_t)ptr;
+	return status;
 }

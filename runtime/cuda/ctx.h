@@ -28,6 +28,11 @@ void shmemhi_cuctx_leave(shmemhi_cuctx_t *c);
 int shmemhi_cuctx_attribute(const shmemhi_cuctx_t *c, int attribute);
 int shmemhi_cuctx_total_mem(const shmemhi_cuctx_t *c, uint64_t *nbytes, shmemhi_err_t *err);
 
+#define SHMEMHI_PCI_NBYTES 32
+
+/* The device's PCI address as sysfs spells it, 0000:1b:00.0; "" if the driver does not tell. */
+void shmemhi_cuctx_pci(const shmemhi_cuctx_t *c, char pci[SHMEMHI_PCI_NBYTES]);
+
 /* Can this device do `attribute` (SHMEMHI_CU_P2P_*) to the memory of the one with that UUID?
  * Returns  1, 0, or -1 if that device is not visible to this process. Same device: 1. */
 int shmemhi_cuctx_p2p(const shmemhi_cuctx_t *c, const shmemhi_cu_uuid_t *uuid, int attribute);
@@ -46,5 +51,10 @@ void shmemhi_cuctx_pinned_free(shmemhi_cuctx_t *c, void *ptr);
 /* Let kernels use host memory at its host address. */
 int shmemhi_cuctx_register(shmemhi_cuctx_t *c, void *ptr, size_t nbytes, shmemhi_err_t *err);
 void shmemhi_cuctx_unregister(shmemhi_cuctx_t *c, void *ptr);
+
+/* Let kernels store to registers of another device, which this process has mapped at `io`, or to
+ * memory that stands for them; *dev is where. Undone by unregister. */
+int shmemhi_cuctx_map_io(shmemhi_cuctx_t *c, void *io, size_t nbytes, void **dev,
+			 shmemhi_err_t *err);
 
 #endif

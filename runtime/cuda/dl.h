@@ -55,6 +55,7 @@ enum {
 	SHMEMHI_CU_HOSTALLOC_DEVICEMAP = 2,
 	SHMEMHI_CU_HOSTREGISTER_PORTABLE = 1,
 	SHMEMHI_CU_HOSTREGISTER_DEVICEMAP = 2,
+	SHMEMHI_CU_HOSTREGISTER_IOMEMORY = 4,
 	SHMEMHI_CU_STREAM_NON_BLOCKING = 1,
 	SHMEMHI_CU_P2P_ACCESS = 2,
 	SHMEMHI_CU_P2P_NATIVE_ATOMIC = 3,
@@ -63,6 +64,10 @@ enum {
 	SHMEMHI_CU_ATTR_VMM = 102,
 	SHMEMHI_CU_ATTR_POSIX_FD = 103,
 	SHMEMHI_CU_ATTR_RDMA_VMM = 110,
+	SHMEMHI_CU_ATTR_RDMA = 116,
+	SHMEMHI_CU_ATTR_RDMA_ORDERING = 118,
+	SHMEMHI_CU_ATTR_DMA_BUF = 124,
+	SHMEMHI_CU_RDMA_ORDERING_OWNER = 100,
 };
 
 /* X(member, symbol, parameters). Symbols carry the version suffix that <cuda.h> maps to. */
@@ -73,6 +78,8 @@ enum {
 	X(device_get, "cuDeviceGet", (shmemhi_cu_device_t * dev, int ordinal))                     \
 	X(device_get_uuid, "cuDeviceGetUuid_v2",                                                   \
 	  (shmemhi_cu_uuid_t * uuid, shmemhi_cu_device_t dev))                                     \
+	X(device_get_pci_bus_id, "cuDeviceGetPCIBusId",                                            \
+	  (char *text, int nbytes, shmemhi_cu_device_t dev))                                       \
 	X(device_get_attribute, "cuDeviceGetAttribute",                                            \
 	  (int *value, int attribute, shmemhi_cu_device_t dev))                                    \
 	X(device_total_mem, "cuDeviceTotalMem_v2", (size_t * nbytes, shmemhi_cu_device_t dev))     \
@@ -95,6 +102,8 @@ enum {
 	X(mem_free_host, "cuMemFreeHost", (void *ptr))                                             \
 	X(mem_host_register, "cuMemHostRegister_v2", (void *ptr, size_t nbytes, unsigned flags))   \
 	X(mem_host_unregister, "cuMemHostUnregister", (void *ptr))                                 \
+	X(mem_host_get_device_pointer, "cuMemHostGetDevicePointer_v2",                             \
+	  (shmemhi_cu_ptr_t * dev, void *ptr, unsigned flags))                                     \
 	X(mem_address_reserve, "cuMemAddressReserve",                                              \
 	  (shmemhi_cu_ptr_t * ptr, size_t nbytes, size_t alignment, shmemhi_cu_ptr_t hint,         \
 	   unsigned long long flags))                                                              \
