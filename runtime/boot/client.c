@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <shmem_dev/abi/ctx.h>
 #include "boot/boot.h"
 #include "util/clock.h"
+#include "util/thread.h"
 
 #define MARGIN_NS (5 * SHMEMHI_SECOND) /* the hub's deadline first: it knows who is missing */
 #define GOODBYE_NS (2 * SHMEMHI_SECOND)
@@ -386,20 +386,6 @@ static client_t *new_client(int pe, int n_pes, const shmemhi_options_t *opt,
 	return NULL;
 }
 
-/* The monitor takes no signals: they belong to the program's own threads. */
-static int start_monitor(client_t *c)
-{
-	sigset_t all;
-	sigset_t old;
-	int status;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	status = pthread_create(&c->monitor, NULL, monitor_main, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return status;
-}
-
 /* From a client without a connection to one that is in the job. */
 static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
 {
@@ -413,7 +399,7 @@ static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
 	sodium_memzero(&key, sizeof(key));
 	if (c->fd < 0)
 		return -c->fd;
-	status = start_monitor(c);
+	status = shmemhi_thread_start(&c->monitor, monitor_main, c);
 	if (status != 0)
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "pthread_create: %s", strerror(status));
 	status = wait_verdict(c, deadline, text, sizeof(text));

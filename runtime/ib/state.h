@@ -76,7 +76,8 @@ static inline shmemhi_link_t *shmemhi_link(const shmemhi_ib_t *ib, const shmemh_
 }
 
 /* ib/nic.c: choose by SHMEMH_HCA_LIST and distance, open, query. Not collective.
- * Returns  SHMEMH_OK; ERR_UNSUPPORTED-like statuses with a line: no library, no NIC, none usable. */
+ * Returns  SHMEMH_OK; ERR_NIC: no library, no NIC, none usable; ERR_OPTION: SHMEMH_HCA_LIST;
+ *          ERR_NO_MEMORY. */
 int shmemhi_nic_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_nic_close(shmemhi_ib_t *ib);
 
@@ -87,7 +88,8 @@ int shmemhi_links_connect(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_links_close(shmemh_t *job, shmemhi_ib_t *ib);
 uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib); /* memory of one link, all told */
 
-/* ib/keys.c: tables of keys, memory of the device; written by grow. */
+/* ib/keys.c: tables of keys, memory of the device; written by grow. open is collective; close
+ * deregisters all that grow registered. */
 int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib);
 const shmemd_key_t *shmemhi_keys_local(const shmemhi_ib_t *ib);          /* [granules] */
@@ -97,6 +99,13 @@ const shmemd_key_t *shmemhi_keys_remote(const shmemhi_ib_t *ib, int pe); /* [gra
  * a descriptor to wait on (the adapter within the emulator) are not watched. */
 int shmemhi_watch_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_watch_close(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* Has the fabric no descriptors to wait on? Then a scheduler drives it, and all of its program: no
+ * thread of the runtime's may touch it. */
+static inline int shmemhi_ib_is_driven(const shmemhi_ib_t *ib)
+{
+	return ib->nic.context->async_fd < 0;
+}
 
 /* ib/ringer.c: a thread that carries producer words to records and doorbells, for all links whose
  * doorbell is NULL. step does one round and returns how many links it rang: the emulator calls it.

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#ifndef SHMEMHI_UTIL_THREAD_H
+#define SHMEMHI_UTIL_THREAD_H
+
+#include <pthread.h>
+#include <signal.h>
+
+/* Start a thread that takes no signals: they belong to the program's own threads. Returns 0 or an
+ * errno value. */
+static inline int shmemhi_thread_start(pthread_t *thread, void *(*main)(void *arg), void *arg)
+{
+	sigset_t all;
+	sigset_t old;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(thread, NULL, main, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return error;
+}
+
+#endif
