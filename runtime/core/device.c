@@ -3,6 +3,7 @@
 /* Contexts for kernels, and the error latch and record that kernels write. */
 #include <string.h>
 #include "core/job.h"
+#include "ib/ib.h"
 #include "mem/mem.h"
 
 int shmemhi_device_open(shmemh_t *job)
@@ -75,6 +76,7 @@ int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx, uin
 		.error = job->error,
 		.timeout_ns = job->opt.timeout_ns,
 	};
+	shmemhi_ib_fill_ctx(job, &full);
 	memcpy(ctx, &full, ctx_nbytes);
 	return SHMEMH_OK;
 }

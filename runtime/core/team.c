@@ -3,6 +3,7 @@
 /* Teams: who is in them, and the memory that kernels need to reach and to synchronise them. */
 #include <stdlib.h>
 #include "core/job.h"
+#include "ib/ib.h"
 #include "mem/mem.h"
 
 static shmemhi_team_t *find(const shmemh_t *job, shmemh_team_t team)
@@ -73,10 +74,11 @@ static int write_peers(shmemh_t *job, shmemhi_team_t *team)
 	for (int i = 0; i < team->n_pes; i++) {
 		int pe = team->world_pe[i];
 
-		peers[i].base = shmemhi_mem_base(job, pe);
+		if (!job->opt.disable_p2p)
+			peers[i].base = shmemhi_mem_base(job, pe);
 		peers[i].world_pe = pe;
 		if (!peers[i].base)
-			team->ctx_flags &= ~SHMEMD_CTX_ALL_MAPPED;
+			team->ctx_flags &= ~(SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_SM_ATOMICS);
 		if (!shmemhi_mem_has_atomics(job, pe))
 			team->ctx_flags &= ~SHMEMD_CTX_SM_ATOMICS;
 	}
@@ -135,6 +137,22 @@ static int agree_flags(shmemh_t *job)
 	return status;
 }
 
+/* How this PE reaches the members, which is nobody else's concern. */
+static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
+{
+	int n_nic = 0, n_mapped = 0;
+
+	for (int i = 0; i < team->n_pes; i++) {
+		n_nic += shmemhi_ib_reaches(job, team->world_pe[i]);
+		n_mapped += !job->opt.disable_p2p && shmemhi_mem_is_mapped(job, team->world_pe[i]);
+	}
+	if (!n_nic)
+		return;
+	team->ctx_flags |= SHMEMD_CTX_NIC | shmemhi_ib_ctx_flags(job);
+	if (n_mapped && !(team->ctx_flags & SHMEMD_CTX_SM_ATOMICS))
+		team->ctx_flags |= SHMEMD_CTX_BOTH_WAYS;
+}
+
 /* PEs that share a GPU work, but their kernels take turns of milliseconds: said once, by the lowest
  * of them. */
 static void warn_shared_gpu(shmemh_t *job)
@@ -174,11 +192,14 @@ int shmemhi_teams_open(shmemh_t *job)
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = agree_flags(job);
-	if (status == SHMEMH_OK)
-		warn_shared_gpu(job);
-	else
+	if (status != SHMEMH_OK) {
 		shmemhi_teams_close(job);
-	return status;
+		return status;
+	}
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
+		add_own_flags(job, &job->teams[t]);
+	warn_shared_gpu(job);
+	return SHMEMH_OK;
 }
 
 void shmemhi_teams_close(shmemh_t *job)

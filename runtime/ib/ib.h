@@ -20,9 +20,6 @@ void shmemhi_ib_close(shmemh_t *job);
  * all others. Collective. Failed: nothing is registered. nbytes is a multiple of the granule. */
 int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes);
 
-/* Deregister what a growth registered. Not collective; nothing uses it any more. */
-void shmemhi_ib_shrink(shmemh_t *job, uint64_t offset);
-
 /* Is there a channel to world PE pe? */
 int shmemhi_ib_reaches(const shmemh_t *job, int pe);
 

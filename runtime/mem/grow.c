@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "ib/ib.h"
 #include "mem/call.h"
 #include "mem/mem.h"
 #include "mem/state.h"
@@ -20,6 +21,17 @@ typedef struct sizes {
 static uint64_t round_up(uint64_t value, uint64_t granularity)
 {
 	return (value + granularity - 1) / granularity * granularity;
+}
+
+/* A power of two, so that a shift finds what belongs to an offset's chunk: NICs have keys for each.
+ * No more than fits into the reservation. */
+static uint64_t chunk_of(uint64_t at_least, uint64_t reserved, uint64_t granularity)
+{
+	uint64_t chunk = granularity;
+
+	while (chunk < at_least && chunk * 2 <= reserved)
+		chunk *= 2;
+	return chunk;
 }
 
 static int own_sizes(shmemh_t *job, sizes_t *s)
@@ -75,9 +87,8 @@ static int settle_sizes(shmemh_t *job)
 			heap->reserved = all[pe].reserved;
 	}
 	free(all);
-	heap->reserved = round_up(heap->reserved, heap->granularity);
-	heap->chunk = mine.heap_chunk < heap->reserved ? mine.heap_chunk : heap->reserved;
-	heap->chunk = round_up(heap->chunk, heap->granularity);
+	heap->chunk = chunk_of(mine.heap_chunk, heap->reserved, heap->granularity);
+	heap->reserved = round_up(heap->reserved, heap->chunk);
 	return status;
 }
 
@@ -232,6 +243,8 @@ int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, share(job, &g));
+	if (status == SHMEMH_OK && job->ib)
+		status = shmemhi_ib_grow(job, g.offset, g.nbytes);
 	if (status != SHMEMH_OK) {
 		drop_growth(job, &g);
 		return status;

@@ -33,8 +33,7 @@ static int fail_exhausted(shmemh_t *job, uint64_t nbytes)
 		(ull_t)shmemhi_suballoc_largest(&heap->blocks));
 }
 
-/* Grow so that the allocation succeeds: by a chunk, or by just what is missing if that is more or
- * the reservation ends. */
+/* Grow by whole chunks so that the allocation succeeds. The reservation consists of whole ones. */
 static int make_room(shmemh_t *job, uint64_t nbytes, uint64_t alignment)
 {
 	shmemhi_heap_t *heap = &job->mem->heap;
@@ -48,10 +47,7 @@ static int make_room(shmemh_t *job, uint64_t nbytes, uint64_t alignment)
 		return SHMEMH_OK;
 	if (missing > left)
 		return fail_exhausted(job, nbytes);
-	missing = (missing + heap->granularity - 1) / heap->granularity * heap->granularity;
-	if (missing < heap->chunk)
-		missing = heap->chunk < left ? heap->chunk : left;
-	return shmemhi_grow(job, missing);
+	return shmemhi_grow(job, (missing + heap->chunk - 1) / heap->chunk * heap->chunk);
 }
 
 static int zero_on_all(shmemh_t *job, uint64_t offset, uint64_t nbytes)

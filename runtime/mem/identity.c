@@ -102,11 +102,15 @@ void shmemhi_identity(const shmemh_t *job, shmemhi_identity_t *id)
 	memset(id, 0, sizeof *id);
 	node_key(job, id->node);
 	process_key(id->process);
+	if (job->opt.disable_p2p) {
+		id->flags = SHMEMHI_ID_NO_P2P;
+		randombytes_buf(id->node, sizeof id->node); /* a node of its own */
+	}
 	if (!c)
 		return;
 	id->gpu = c->uuid;
 	id->device = c->device;
-	id->flags = SHMEMHI_ID_GPU;
+	id->flags |= SHMEMHI_ID_GPU;
 	if (shmemhi_cuctx_attribute(c, SHMEMHI_CU_ATTR_HOST_NATIVE_ATOMIC))
 		id->flags |= SHMEMHI_ID_HOST_NATIVE_ATOMIC;
 }

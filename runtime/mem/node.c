@@ -63,6 +63,22 @@ static int gpu_may_reach(const shmemh_t *job, int pe)
 	       shmemhi_cuctx_p2p(mem->cuctx, &mem->ids[pe].gpu, SHMEMHI_CU_P2P_ACCESS) != 0;
 }
 
+/* Learn who the others are. */
+static int gather_ids(shmemh_t *job)
+{
+	shmemhi_mem_t *mem = job->mem;
+	int status = shmemhi_allgather(job, &mem->id, mem->ids, sizeof mem->id);
+
+	for (int pe = 1; status == SHMEMH_OK && pe < job->n_pes; pe++)
+		if ((mem->ids[pe].flags ^ mem->ids[0].flags) & SHMEMHI_ID_NO_P2P)
+			status = shmemhi_fail(
+				&job->err, SHMEMH_ERR_MISMATCH,
+				"SHMEMH_DISABLE_P2P is %d on PE 0 and %d on PE %d: set it equally",
+				(mem->ids[0].flags & SHMEMHI_ID_NO_P2P) != 0,
+				(mem->ids[pe].flags & SHMEMHI_ID_NO_P2P) != 0, pe);
+	return status;
+}
+
 static int out_of_memory(shmemh_t *job)
 {
 	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "node: out of memory");
@@ -271,7 +287,7 @@ int shmemhi_node_open(shmemh_t *job)
 	int status = shmemhi_agree(job, alloc_opening(job, &o));
 
 	if (status == SHMEMH_OK)
-		status = shmemhi_allgather(job, &job->mem->id, job->mem->ids, sizeof job->mem->id);
+		status = gather_ids(job);
 	if (status == SHMEMH_OK)
 		status = listen_for_peers(job, &o);
 	if (status == SHMEMH_OK)

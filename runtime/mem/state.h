@@ -14,6 +14,7 @@
 
 #define SHMEMHI_ID_GPU 1u                /* uuid is valid: the PE has a CUDA context */
 #define SHMEMHI_ID_HOST_NATIVE_ATOMIC 2u /* its GPU's link to host memory has native atomics */
+#define SHMEMHI_ID_NO_P2P 4u             /* SHMEMH_DISABLE_P2P; its node is like no other */
 
 /* Who a PE is, as the others need to know it. */
 typedef struct shmemhi_identity {
@@ -46,7 +47,7 @@ struct shmemhi_heap_call;
 
 typedef struct shmemhi_heap {
 	uint64_t reserved;
-	uint64_t chunk; /* least growth */
+	uint64_t chunk; /* growths and `reserved` are multiples of it; a power of two */
 	uint64_t granularity;
 	_Atomic uint64_t committed; /* shmemh_ptr reads it from any thread */
 	shmemhi_suballoc_t blocks;

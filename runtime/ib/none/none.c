@@ -29,12 +29,6 @@ int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
 	return SHMEMH_OK;
 }
 
-void shmemhi_ib_shrink(shmemh_t *job, uint64_t offset)
-{
-	(void)job;
-	(void)offset;
-}
-
 int shmemhi_ib_reaches(const shmemh_t *job, int pe)
 {
 	(void)job;

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The heap as NICs know it: memory regions, and tables in which threads find the key for an offset.
+ * Regions of a growth are as long as all NICs allow, so that most growths are one region. */
+#include <endian.h>
+#include <stdlib.h>
+#include "ib/ib.h"
+#include "ib/region.h"
+#include "mem/mem.h"
+#include "mem/state.h"
+
+#define KEYS_PER_GATHER 256
+
+struct shmemhi_keys {
+	uint64_t n_granules;
+	uint64_t granule;        /* bytes */
+	uint64_t region_nbytes;  /* longest region; a multiple of the granule */
+	shmemd_key_t *table;     /* [1 + n_pes][n_granules], memory of the device: own lkeys, then
+				   rkeys of each PE */
+	struct ibv_mr **regions; /* in order of their offsets */
+	size_t n_regions;
+};
+
+static int no_memory(shmemh_t *job)
+{
+	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "keys: out of memory");
+}
+
+/* The longest region that this PE's NIC takes, in whole granules; n_more counts in 32 bits. */
+static int own_limit(shmemh_t *job, shmemhi_ib_t *ib, uint64_t granule, uint64_t *n_granules)
+{
+	struct ibv_device_attr attr = {0};
+	int error = ib->lib.query_device(ib->nic.context, &attr);
+
+	if (error)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "%s: ibv_query_device: %s",
+				    ib->nic.name, strerror(error));
+	*n_granules = attr.max_mr_size / granule;
+	if (*n_granules > UINT32_MAX)
+		*n_granules = UINT32_MAX;
+	if (*n_granules == 0)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
+				    "%s registers at most %llu bytes at once: set "
+				    "SHMEMH_HEAP_CHUNK to no more",
+				    ib->nic.name, (unsigned long long)attr.max_mr_size);
+	return SHMEMH_OK;
+}
+
+/* The same on all PEs, so that one PE's regions tell where those of the others begin. */
+static int settle_limit(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_keys_t *keys = ib->keys;
+	uint64_t least = 0;
+	uint64_t *all = calloc((size_t)job->n_pes, sizeof *all);
+	int status = all ? own_limit(job, ib, keys->granule, &least) : no_memory(job);
+
+	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, &least, all, sizeof least);
+	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
+		if (all[pe] < least)
+			least = all[pe];
+	free(all);
+	keys->region_nbytes = least * keys->granule;
+	return status;
+}
+
+static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_keys_t *keys = calloc(1, sizeof *keys);
+	int status;
+
+	ib->keys = keys;
+	if (!keys)
+		return no_memory(job);
+	keys->granule = job->mem->heap.chunk;
+	keys->n_granules = shmemhi_mem_reserved(job) / keys->granule;
+	ib->log_granule = (uint64_t)__builtin_ctzll(keys->granule);
+	status = shmemhi_dev_alloc(
+		job, (size_t)(job->n_pes + 1) * keys->n_granules * sizeof *keys->table,
+		(void **)&keys->table);
+	if (status != SHMEMH_OK)
+		shmemhi_fail(&job->err, status,
+			     "keys: no memory for %llu of each PE: raise SHMEMH_HEAP_CHUNK",
+			     (unsigned long long)keys->n_granules);
+	return status;
+}
+
+int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int status = shmemhi_agree(job, open_table(job, ib));
+
+	if (status == SHMEMH_OK)
+		status = settle_limit(job, ib);
+	if (status != SHMEMH_OK)
+		shmemhi_keys_close(job, ib);
+	return status;
+}
+
+/* Deregister all but the first n regions. */
+static void drop_regions(shmemhi_ib_t *ib, size_t n)
+{
+	while (ib->keys->n_regions > n)
+		ib->lib.dereg_mr(ib->keys->regions[--ib->keys->n_regions]);
+}
+
+void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	if (!ib->keys)
+		return;
+	drop_regions(ib, 0);
+	free(ib->keys->regions);
+	if (ib->keys->table)
+		shmemhi_dev_free(job, ib->keys->table);
+	free(ib->keys);
+	ib->keys = NULL;
+}
+
+const shmemd_key_t *shmemhi_keys_local(const shmemhi_ib_t *ib)
+{
+	return ib->keys->table;
+}
+
+const shmemd_key_t *shmemhi_keys_remote(const shmemhi_ib_t *ib, int pe)
+{
+	return ib->keys->table + (size_t)(pe + 1) * ib->keys->n_granules;
+}
+
+/* --- growth --------------------------------------------------------------------------------- */
+
+/* Scratch of a growth. */
+typedef struct adding {
+	uint64_t offset, nbytes;
+	size_t n_regions;
+	size_t before;         /* regions there were */
+	uint32_t *mine;        /* [n_regions rounded up to KEYS_PER_GATHER]: rkeys, big-endian */
+	uint32_t *all;         /* [n_pes][KEYS_PER_GATHER] */
+	uint32_t *theirs;      /* [n_pes][n_regions] */
+	shmemd_key_t *entries; /* [granules of the growth] */
+} adding_t;
+
+static int alloc_adding(shmemh_t *job, shmemhi_keys_t *keys, adding_t *a)
+{
+	size_t n_pes = (size_t)job->n_pes;
+	size_t padded = (a->n_regions + KEYS_PER_GATHER - 1) / KEYS_PER_GATHER * KEYS_PER_GATHER;
+	struct ibv_mr **regions =
+		realloc(keys->regions, (keys->n_regions + a->n_regions) * sizeof *regions);
+
+	if (regions)
+		keys->regions = regions;
+	a->mine = calloc(padded, sizeof *a->mine);
+	a->all = calloc(n_pes * KEYS_PER_GATHER, sizeof *a->all);
+	a->theirs = calloc(n_pes * a->n_regions, sizeof *a->theirs);
+	a->entries = calloc(a->nbytes / keys->granule, sizeof *a->entries);
+	if (!regions || !a->mine || !a->all || !a->theirs || !a->entries)
+		return no_memory(job);
+	return SHMEMH_OK;
+}
+
+static void free_adding(adding_t *a)
+{
+	free(a->mine);
+	free(a->all);
+	free(a->theirs);
+	free(a->entries);
+}
+
+static int register_own(shmemh_t *job, shmemhi_ib_t *ib, adding_t *a)
+{
+	shmemhi_keys_t *keys = ib->keys;
+
+	for (size_t i = 0; i < a->n_regions; i++) {
+		uint64_t from = i * keys->region_nbytes;
+		uint64_t left = a->nbytes - from;
+		struct ibv_mr *mr = shmemhi_region_open(
+			job, ib, a->offset + from,
+			left < keys->region_nbytes ? left : keys->region_nbytes);
+
+		if (!mr)
+			return SHMEMH_ERR_NIC;
+		keys->regions[keys->n_regions++] = mr;
+		a->mine[i] = htobe32(mr->rkey);
+	}
+	return SHMEMH_OK;
+}
+
+/* In pieces: what a bootstrap carries at once is limited. */
+static int gather_keys(shmemh_t *job, adding_t *a)
+{
+	int status = SHMEMH_OK;
+
+	for (size_t first = 0; status == SHMEMH_OK && first < a->n_regions;
+	     first += KEYS_PER_GATHER) {
+		size_t n = a->n_regions - first;
+
+		n = n < KEYS_PER_GATHER ? n : KEYS_PER_GATHER;
+		status = shmemhi_allgather(job, a->mine + first, a->all, n * sizeof *a->mine);
+		for (size_t pe = 0; pe < (size_t)job->n_pes; pe++)
+			memcpy(a->theirs + pe * a->n_regions + first, a->all + pe * n,
+			       n * sizeof *a->all);
+	}
+	return status;
+}
+
+/* Write the entries of one PE's regions into its table. */
+static int write_table(shmemh_t *job, const shmemhi_keys_t *keys, adding_t *a, size_t row,
+		       const uint32_t *region_keys)
+{
+	size_t n = a->nbytes / keys->granule, per_region = keys->region_nbytes / keys->granule;
+	shmemd_key_t *at = keys->table + row * keys->n_granules + a->offset / keys->granule;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t end = (i / per_region + 1) * per_region;
+
+		a->entries[i] = (shmemd_key_t){region_keys[i / per_region],
+					       (uint32_t)((end < n ? end : n) - 1 - i)};
+	}
+	return shmemhi_dev_write(job, at, a->entries, n * sizeof *a->entries);
+}
+
+static int write_tables(shmemh_t *job, const shmemhi_keys_t *keys, adding_t *a)
+{
+	int status;
+
+	for (size_t i = 0; i < a->n_regions; i++)
+		a->mine[i] = htobe32(keys->regions[a->before + i]->lkey);
+	status = write_table(job, keys, a, 0, a->mine);
+	for (size_t pe = 0; status == SHMEMH_OK && pe < (size_t)job->n_pes; pe++)
+		status = write_table(job, keys, a, pe + 1, a->theirs + pe * a->n_regions);
+	return status;
+}
+
+int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
+{
+	shmemhi_ib_t *ib = job->ib;
+	shmemhi_keys_t *keys = ib->keys;
+	adding_t a = {.offset = offset,
+		      .nbytes = nbytes,
+		      .n_regions = (nbytes + keys->region_nbytes - 1) / keys->region_nbytes,
+		      .before = keys->n_regions};
+	int status = alloc_adding(job, keys, &a);
+
+	if (status == SHMEMH_OK)
+		status = register_own(job, ib, &a);
+	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK)
+		status = gather_keys(job, &a);
+	if (status == SHMEMH_OK)
+		status = shmemhi_agree(job, write_tables(job, keys, &a));
+	if (status != SHMEMH_OK)
+		drop_regions(ib, a.before);
+	free_adding(&a);
+	return status;
+}

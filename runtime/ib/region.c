@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "ib/region.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "cuda/dmabuf.h"
+#include "mem/mem.h"
+#include "mem/state.h"
+
+/* No IBV_ACCESS_RELAXED_ORDERING: with it a later write could be seen before an earlier one, and
+ * what a failed queue pair executed would not be a prefix of what was sent. */
+#define ACCESS                                                                                     \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |               \
+	 IBV_ACCESS_REMOTE_ATOMIC)
+
+/* GPU memory by a dma-buf. The region holds the memory; the descriptor is not needed any more. */
+static struct ibv_mr *by_dmabuf(shmemhi_mem_t *mem, shmemhi_ib_t *ib, char *at, uint64_t offset,
+				uint64_t nbytes, shmemhi_err_t *err)
+{
+	struct ibv_mr *mr = NULL;
+	int fd = shmemhi_cuctx_dmabuf(mem->cuctx, at, nbytes, err);
+
+	if (fd < 0)
+		return NULL;
+	errno = ib->lib.bind_dmabuf ? ib->lib.bind_dmabuf(fd, at, nbytes) : 0;
+	if (errno == 0)
+		mr = ib->lib.reg_dmabuf_mr(ib->nic.pd, 0, nbytes, offset, fd, ACCESS);
+	if (!mr)
+		shmemhi_fail(err, SHMEMH_ERR_NIC, "ibv_reg_dmabuf_mr: %s", strerror(errno));
+	close(fd);
+	return mr;
+}
+
+struct ibv_mr *shmemhi_region_open(shmemh_t *job, shmemhi_ib_t *ib, uint64_t offset,
+				   uint64_t nbytes)
+{
+	char *at = shmemhi_mem_base(job, job->pe) + offset;
+	int is_gpu = job->mem->backend->kind == SHMEMH_HEAP_GPU;
+	shmemhi_err_t why = {""};
+	struct ibv_mr *mr = NULL;
+
+	if (is_gpu)
+		mr = by_dmabuf(job->mem, ib, at, offset, nbytes, &why);
+	if (!mr)
+		mr = ib->lib.reg_mr_iova2(ib->nic.pd, at, nbytes, offset, ACCESS);
+	if (mr)
+		return mr;
+	if (is_gpu)
+		shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
+			     "%s cannot register %llu bytes of GPU memory: by dma-buf: %.200s; by "
+			     "ibv_reg_mr_iova2: %s: load nvidia_peermem, or use the open kernel "
+			     "modules of the driver (dma-buf), or set SHMEMH_IB=off",
+			     ib->nic.name, (unsigned long long)nbytes, why.text, strerror(errno));
+	else
+		shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
+			     "%s cannot register %llu bytes of host memory: ibv_reg_mr_iova2: %s: "
+			     "raise the limit of locked memory (ulimit -l), or set SHMEMH_IB=off",
+			     ib->nic.name, (unsigned long long)nbytes, strerror(errno));
+	return NULL;
+}
