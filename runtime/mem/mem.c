@@ -247,6 +247,20 @@ void shmemhi_pinned_free(shmemh_t *job, void *ptr)
 		free(ptr);
 }
 
+int shmemhi_io_map(shmemh_t *job, void *io, size_t nbytes, void **seen, shmemhi_err_t *err)
+{
+	if (job->mem->cuctx)
+		return shmemhi_cuctx_map_io(job->mem->cuctx, io, nbytes, seen, err);
+	*seen = io;
+	return SHMEMH_OK;
+}
+
+void shmemhi_io_unmap(shmemh_t *job, void *io)
+{
+	if (job->mem->cuctx)
+		shmemhi_cuctx_unregister(job->mem->cuctx, io);
+}
+
 void shmemhi_chunk_close_fd(shmemhi_chunk_t *chunk)
 {
 	if (chunk->fd >= 0)

@@ -47,4 +47,8 @@ void shmemhi_dev_free(shmemh_t *job, void *dev);
 int shmemhi_pinned_alloc(shmemh_t *job, size_t nbytes, void **ptr);
 void shmemhi_pinned_free(shmemh_t *job, void *ptr);
 
+/* Let kernels store to a device's registers that are mapped at `io`; *seen is where they do. */
+int shmemhi_io_map(shmemh_t *job, void *io, size_t nbytes, void **seen, shmemhi_err_t *err);
+void shmemhi_io_unmap(shmemh_t *job, void *io);
+
 #endif

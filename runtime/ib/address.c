@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "ib/connect.h"
+#include "ib/prm.h"
+
+#define HOP_LIMIT 64
+
+/* Ask the kernel, which knows routes and neighbours, by an address handle. */
+static int find_mac(const shmemhi_ib_t *ib, struct ibv_ah_attr *attr, uint8_t mac[6])
+{
+	struct mlx5dv_ah dv = {0};
+	struct mlx5dv_obj obj = {.ah = {ib->lib.create_ah(ib->nic.pd, attr), &dv}};
+	int error;
+
+	if (!obj.ah.in)
+		return errno ? errno : EHOSTUNREACH;
+	error = ib->lib.init_obj(&obj, MLX5DV_OBJ_AH);
+	if (!error)
+		memcpy(mac, dv.av->rmac, sizeof dv.av->rmac);
+	ib->lib.destroy_ah(obj.ah.in);
+	return error;
+}
+
+static int find_ethernet(shmemh_t *job, const shmemhi_ib_t *ib, int pe, shmemhi_address_t *address)
+{
+	struct ibv_ah_attr attr = {
+		.grh = {.dgid = address->gid,
+			.sgid_index = ib->nic.gid_index,
+			.hop_limit = HOP_LIMIT,
+			.traffic_class = (uint8_t)job->opt.ib_traffic_class},
+		.sl = (uint8_t)job->opt.ib_sl,
+		.is_global = 1,
+		.port_num = (uint8_t)ib->nic.port,
+	};
+	int error = find_mac(ib, &attr, address->mac);
+	char text[INET6_ADDRSTRLEN] = "";
+
+	if (!error)
+		return SHMEMH_OK;
+	inet_ntop(AF_INET6, address->gid.raw, text, sizeof text);
+	return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
+			    "%s: no way to the NIC of PE %d (%s): ibv_create_ah: %s; can its "
+			    "address be pinged? other NICs: SHMEMH_HCA_LIST, other addresses: "
+			    "SHMEMH_IB_GID_INDEX",
+			    ib->nic.name, pe, text, strerror(error));
+}
+
+int shmemhi_address_find(shmemh_t *job, const shmemhi_ib_t *ib, int pe,
+			 const shmemhi_port_name_t *peer, shmemhi_address_t *address)
+{
+	memset(address, 0, sizeof *address);
+	address->gid = peer->gid;
+	address->lid = peer->lid;
+	if (ib->nic.is_ethernet) {
+		address->is_global = 1;
+		return find_ethernet(job, ib, pe, address);
+	}
+	address->is_global = peer->gid.global.subnet_prefix != ib->nic.gid.global.subnet_prefix;
+	return SHMEMH_OK;
+}
+
+static void put_ethernet(const shmemh_t *job, const shmemhi_address_t *address, uint16_t udp_port,
+			 uint32_t *in)
+{
+	memcpy((char *)in + SHMEMHI_ADS_RMAC_BYTE, address->mac, sizeof address->mac);
+	shmemhi_prm_put(in, SHMEMHI_ADS_UDP_SPORT, udp_port);
+	shmemhi_prm_put(in, SHMEMHI_ADS_ETH_PRIO, (uint64_t)job->opt.ib_sl);
+	shmemhi_prm_put(in, SHMEMHI_ADS_DSCP, (uint64_t)job->opt.ib_traffic_class >> 2);
+}
+
+static void put_infiniband(const shmemh_t *job, const shmemhi_address_t *address, uint32_t *in)
+{
+	shmemhi_prm_put(in, SHMEMHI_ADS_RLID, address->lid);
+	shmemhi_prm_put(in, SHMEMHI_ADS_SL, (uint64_t)job->opt.ib_sl);
+	shmemhi_prm_put(in, SHMEMHI_ADS_GRH, address->is_global);
+}
+
+void shmemhi_address_put(const shmemh_t *job, const shmemhi_ib_t *ib,
+			 const shmemhi_address_t *address, uint16_t udp_port, uint32_t *in)
+{
+	shmemhi_prm_put(in, SHMEMHI_ADS_VHCA_PORT_NUM, (uint64_t)ib->nic.port);
+	if (ib->nic.is_ethernet)
+		put_ethernet(job, address, udp_port, in);
+	else
+		put_infiniband(job, address, in);
+	if (!address->is_global)
+		return;
+	memcpy((char *)in + SHMEMHI_ADS_RGID_BYTE, address->gid.raw, sizeof address->gid.raw);
+	shmemhi_prm_put(in, SHMEMHI_ADS_SRC_ADDR_INDEX, ib->nic.gid_index);
+	shmemhi_prm_put(in, SHMEMHI_ADS_HOP_LIMIT, HOP_LIMIT);
+	shmemhi_prm_put(in, SHMEMHI_ADS_TCLASS, (uint64_t)job->opt.ib_traffic_class);
+}
+
+uint16_t shmemhi_udp_port(const shmemhi_nic_t *nic, const shmemhi_link_name_t *mine,
+			  const shmemhi_link_name_t *peer)
+{
+	const uint32_t words[] = {mine->qpn, mine->psn, peer->qpn, peer->psn};
+	uint32_t n = nic->sport_max - nic->sport_min + 1u;
+	uint64_t hash = 14695981039346656037u; /* FNV-1a, by words, the high half mixed in */
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		hash = (hash ^ words[i]) * 1099511628211u;
+	hash ^= hash >> 32;
+	return (uint16_t)(nic->sport_min + hash % n);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What PEs tell each other to connect their links, and where a link's packets go. */
+#ifndef SHMEMHI_IB_CONNECT_H
+#define SHMEMHI_IB_CONNECT_H
+
+#include "ib/state.h"
+
+/* Of a PE. */
+typedef struct shmemhi_port_name {
+	union ibv_gid gid;
+	uint16_t lid;
+	uint8_t is_ethernet;
+	uint8_t mtu;
+	uint8_t log_max_reads;
+	uint8_t n_channels;
+	uint8_t reserved[2];
+} shmemhi_port_name_t;
+
+/* Of a link. */
+typedef struct shmemhi_link_name {
+	uint32_t qpn;
+	uint32_t psn; /* of its first request */
+} shmemhi_link_name_t;
+
+/* The way to a PE's port. */
+typedef struct shmemhi_address {
+	union ibv_gid gid;
+	uint16_t lid;
+	uint8_t is_global; /* by GID; else by LID, within a subnet */
+	uint8_t mac[6];    /* Ethernet */
+} shmemhi_address_t;
+
+/* Find the way to PE pe's port. Ethernet: the kernel is asked for the next hop's MAC.
+ * Returns  SHMEMH_OK; ERR_NIC. */
+int shmemhi_address_find(shmemh_t *job, const shmemhi_ib_t *ib, int pe,
+			 const shmemhi_port_name_t *peer, shmemhi_address_t *address);
+
+/* Fill in the address path of INIT2RTR_QP. udp_port: RoCE's source port. */
+void shmemhi_address_put(const shmemh_t *job, const shmemhi_ib_t *ib,
+			 const shmemhi_address_t *address, uint16_t udp_port, uint32_t *in);
+
+/* A source port of the NIC's range for a QP's packets. Switches choose a way by it: it depends on
+ * both ends, so that links between the same two ports spread. */
+uint16_t shmemhi_udp_port(const shmemhi_nic_t *nic, const shmemhi_link_name_t *mine,
+			  const shmemhi_link_name_t *peer);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "ib/uar.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "mem/mem.h"
+
+/* A page of its own with one register: of libmlx5 since rdma-core 35, which may have no name for it
+ * in its header. */
+#define NC_DEDICATED (1u << 31)
+
+enum { DOORBELL_AUTO, DOORBELL_GPU, DOORBELL_CPU }; /* words of SHMEMH_IB_DOORBELL */
+
+/* Not cached first: in write-combining pages (BF) a doorbell may wait for the next flush. */
+static struct mlx5dv_devx_uar *alloc_one(const shmemhi_ib_t *ib)
+{
+	static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC,
+					 MLX5DV_UAR_ALLOC_TYPE_BF};
+	struct mlx5dv_devx_uar *uar = NULL;
+
+	for (size_t i = 0; !uar && i < sizeof kinds / sizeof kinds[0]; i++)
+		uar = ib->lib.alloc_uar(ib->nic.context, kinds[i]);
+	return uar;
+}
+
+static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links, shmemhi_uars_t *uars)
+{
+	uintptr_t page_mask = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+
+	uars->list = calloc(n_links, sizeof *uars->list);
+	if (!uars->list)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
+	while (uars->n < n_links) {
+		shmemhi_uar_t *u = &uars->list[uars->n];
+
+		u->uar = alloc_one(ib);
+		if (!u->uar)
+			break;
+		u->page = (char *)((uintptr_t)u->uar->reg_addr & page_mask);
+		uars->n++;
+	}
+	if (!uars->n)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
+				    "%s: mlx5dv_devx_alloc_uar gives no doorbell register: %s",
+				    ib->nic.name, strerror(errno));
+	if (uars->n < n_links)
+		shmemhi_log(&job->log, SHMEMHI_INFO, "%s: %u links share %u doorbell registers",
+			    ib->nic.name, n_links, uars->n);
+	return SHMEMH_OK;
+}
+
+/* Registers of one page are mapped together: CUDA takes a page only once. */
+static int map_one(shmemh_t *job, shmemhi_uars_t *uars, uint32_t i, shmemhi_err_t *err)
+{
+	shmemhi_uar_t *u = &uars->list[i];
+	void *seen;
+	int status;
+
+	for (uint32_t j = 0; j < i; j++)
+		if (uars->list[j].page == u->page) {
+			u->seen = uars->list[j].seen;
+			return SHMEMH_OK;
+		}
+	status = shmemhi_io_map(job, u->page, (size_t)sysconf(_SC_PAGESIZE), &seen, err);
+	if (status != SHMEMH_OK)
+		return status;
+	u->seen = seen;
+	u->owns = 1;
+	return SHMEMH_OK;
+}
+
+static void unmap_all(shmemh_t *job, shmemhi_uars_t *uars)
+{
+	for (uint32_t i = 0; i < uars->n; i++) {
+		if (uars->list[i].owns)
+			shmemhi_io_unmap(job, uars->list[i].page);
+		uars->list[i].owns = 0;
+		uars->list[i].seen = NULL;
+	}
+}
+
+#define CURE                                                                                       \
+	"load the NVIDIA driver with the option NVreg_RegistryDwords=\"PeerMappingOverride=1;\""
+
+static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars)
+{
+	shmemhi_err_t why = {""};
+	int status = SHMEMH_OK;
+
+	if (job->opt.ib_doorbell == DOORBELL_CPU)
+		return SHMEMH_OK;
+	for (uint32_t i = 0; status == SHMEMH_OK && i < uars->n; i++)
+		status = map_one(job, uars, i, &why);
+	if (status == SHMEMH_OK)
+		return SHMEMH_OK;
+	unmap_all(job, uars);
+	if (job->opt.ib_doorbell == DOORBELL_GPU)
+		return shmemhi_fail(&job->err, status,
+				    "SHMEMH_IB_DOORBELL=gpu: the GPU cannot write to the doorbells "
+				    "of %s (%s): " CURE ", or set SHMEMH_IB_DOORBELL=cpu",
+				    ib->nic.name, why.text);
+	shmemhi_log(&job->log, SHMEMHI_WARN,
+		    "the GPU cannot write to the doorbells of %s (%s): a thread of the host rings "
+		    "them, which is slower: " CURE ", or set SHMEMH_IB_DOORBELL=cpu",
+		    ib->nic.name, why.text);
+	return SHMEMH_OK;
+}
+
+int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links, shmemhi_uars_t *uars)
+{
+	int status = alloc_all(job, ib, n_links, uars);
+
+	return status == SHMEMH_OK ? map_all(job, ib, uars) : status;
+}
+
+void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars)
+{
+	unmap_all(job, uars);
+	for (uint32_t i = 0; i < uars->n; i++)
+		ib->lib.free_uar(uars->list[i].uar);
+	free(uars->list);
+	memset(uars, 0, sizeof *uars);
+}
+
+void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_link_t *link)
+{
+	const shmemhi_uar_t *u = &uars->list[i % uars->n];
+	char *reg = u->uar->reg_addr;
+
+	link->uar = u->uar;
+	link->host_doorbell = reg;
+	link->doorbell = u->seen ? u->seen + (reg - u->page) : NULL;
+}

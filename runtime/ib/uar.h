@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Doorbell registers of links: pages of the NIC (UAR), mapped for the GPU. */
+#ifndef SHMEMHI_IB_UAR_H
+#define SHMEMHI_IB_UAR_H
+
+#include "ib/state.h"
+
+typedef struct shmemhi_uar {
+	struct mlx5dv_devx_uar *uar;
+	char *page; /* that register's */
+	char *seen; /* the page as threads see it; NULL: they do not */
+	int owns;   /* this entry has it mapped; another one has the same page, else */
+} shmemhi_uar_t;
+
+typedef struct shmemhi_uars {
+	shmemhi_uar_t *list;
+	uint32_t n;
+} shmemhi_uars_t;
+
+/* One register for each of n_links links, as far as the device gives them; more links share them in
+ * turn. That is right because a doorbell is one 8-byte store, never a copy of a WQE.
+ *
+ * SHMEMH_IB_DOORBELL decides who rings: without a mapping for the GPU, `auto` warns and leaves it to
+ * the host, `gpu` fails. Failed: close still to be called. */
+int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links,
+		      shmemhi_uars_t *uars);
+void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars);
+
+/* Give link number i its register. */
+void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_link_t *link);
+
+#endif
