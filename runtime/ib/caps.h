@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Can an adapter do what threads will ask of it? */
+#ifndef SHMEMHI_IB_CAPS_H
+#define SHMEMHI_IB_CAPS_H
+
+#include "core/options.h"
+#include "ib/state.h"
+
+/* Words of QUERY_HCA_CAP's reply. */
+#define SHMEMHI_CAP_WORDS ((0x10 + 0x1000) / 4)
+
+/* Replies, one for each set of capabilities. */
+typedef struct shmemhi_caps {
+	uint32_t general[SHMEMHI_CAP_WORDS];
+	uint32_t atomic[SHMEMHI_CAP_WORDS];
+	uint32_t roce[SHMEMHI_CAP_WORDS]; /* Ethernet */
+} shmemhi_caps_t;
+
+/* Ask nic->context; RoCE if nic->is_ethernet. Returns SHMEMH_OK; ERR_NIC. */
+int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, shmemhi_caps_t *caps,
+		       shmemhi_err_t *err);
+
+/* Set log_max_reads, sport_min and sport_max of nic.
+ * Returns  SHMEMH_OK; ERR_NIC: something is missing (text: what, and how much of it there is). */
+int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt, shmemhi_nic_t *nic,
+		       shmemhi_err_t *err);
+
+#endif

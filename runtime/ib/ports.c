@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "ib/ports.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ib/caps.h"
+
+#define MAX_GIDS 256 /* a queue pair's address has 8 bits for the index */
+
+/* What stays the same while devices are looked at. */
+typedef struct survey {
+	const shmemhi_ib_lib_t *lib;
+	const shmemhi_options_t *opt;
+	const shmemhi_place_t *near;
+	shmemhi_hca_list_t list;
+	shmemhi_ports_t *found;
+	shmemhi_err_t *err;
+} survey_t;
+
+void shmemhi_place_of(const char *link, shmemhi_place_t *place)
+{
+	char file[PATH_MAX + 16];
+	FILE *f;
+
+	place->numa = -1;
+	if (!realpath(link, place->path)) {
+		place->path[0] = '\0';
+		return;
+	}
+	snprintf(file, sizeof file, "%s/numa_node", place->path);
+	f = fopen(file, "r");
+	if (!f)
+		return;
+	if (fscanf(f, "%d", &place->numa) != 1)
+		place->numa = -1;
+	fclose(f);
+}
+
+void shmemhi_place_of_pci(const char *pci, shmemhi_place_t *place)
+{
+	char link[PATH_MAX];
+
+	snprintf(link, sizeof link, "/sys/bus/pci/devices/%s", pci[0] ? pci : "none");
+	shmemhi_place_of(link, place);
+}
+
+static int distance_of(const survey_t *s, const struct ibv_device *device)
+{
+	char link[sizeof device->ibdev_path + 16];
+	shmemhi_place_t place;
+
+	snprintf(link, sizeof link, "%s/device", device->ibdev_path);
+	shmemhi_place_of(link, &place);
+	return shmemhi_distance(s->near, &place);
+}
+
+static int open_context(const survey_t *s, struct ibv_device *device, shmemhi_port_t *p)
+{
+	struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
+
+	errno = 0;
+	p->nic.context = s->lib->open_device(device, &attr);
+	if (p->nic.context)
+		return SHMEMH_OK;
+	return shmemhi_fail(&p->why, SHMEMH_ERR_NIC,
+			    "cannot be opened for DevX (%s): look at the rights on "
+			    "/dev/infiniband, and whether kernel and firmware have it",
+			    strerror(errno));
+}
+
+static int choose_gid(const survey_t *s, int n_gids, shmemhi_port_t *p)
+{
+	shmemhi_nic_t *nic = &p->nic;
+	struct ibv_gid_entry table[MAX_GIDS];
+	int n = 0, wanted = s->opt->ib_gid_index, index;
+
+	for (int i = 0; i < n_gids && i < MAX_GIDS; i++) /* empty entries fail */
+		n += s->lib->query_gid_ex(nic->context, (uint32_t)nic->port, (uint32_t)i, &table[n],
+					  0, sizeof table[n]) == 0;
+	index = shmemhi_choose_gid(table, n, wanted);
+	for (int i = 0; i < n; i++)
+		if ((int)table[i].gid_index == index)
+			nic->gid = table[i].gid;
+	nic->gid_index = (uint8_t)index;
+	if (index >= 0)
+		return SHMEMH_OK;
+	if (wanted >= 0)
+		return shmemhi_fail(&p->why, SHMEMH_ERR_NIC,
+				    "SHMEMH_IB_GID_INDEX=%d is no RoCE v2 address of it", wanted);
+	return shmemhi_fail(&p->why, SHMEMH_ERR_NIC,
+			    "it has no RoCE v2 address: give its network interface an IP address");
+}
+
+/* An InfiniBand port is addressed by its LID; its first GID says who it is. */
+static int read_lid(const survey_t *s, const struct ibv_port_attr *attr, shmemhi_port_t *p)
+{
+	struct ibv_gid_entry entry = {0};
+
+	s->lib->query_gid_ex(p->nic.context, (uint32_t)p->nic.port, 0, &entry, 0, sizeof entry);
+	p->nic.gid = entry.gid;
+	p->nic.lid = attr->lid;
+	if (attr->lid)
+		return SHMEMH_OK;
+	return shmemhi_fail(&p->why, SHMEMH_ERR_NIC, "it has no LID: is a subnet manager running?");
+}
+
+static int read_port(const survey_t *s, shmemhi_port_t *p)
+{
+	shmemhi_nic_t *nic = &p->nic;
+	struct ibv_port_attr attr;
+	int got = shmemhi_ib_query_port(s->lib, nic->context, (uint8_t)nic->port, &attr);
+
+	if (got != 0)
+		return shmemhi_fail(&p->why, SHMEMH_ERR_NIC, "ibv_query_port failed: %s",
+				    strerror(got));
+	p->state = attr.state;
+	nic->is_ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+	nic->mtu = (uint8_t)attr.active_mtu;
+	if (attr.state != IBV_PORT_ACTIVE)
+		return shmemhi_fail(&p->why, SHMEMH_ERR_NIC,
+				    "its port is not active (%s): look at the link",
+				    s->lib->port_state_str(attr.state));
+	return nic->is_ethernet ? choose_gid(s, attr.gid_tbl_len, p) : read_lid(s, &attr, p);
+}
+
+static int check_caps(const survey_t *s, shmemhi_port_t *p)
+{
+	shmemhi_caps_t *caps = malloc(sizeof *caps);
+	int status;
+
+	if (!caps)
+		return shmemhi_fail(&p->why, SHMEMH_ERR_NO_MEMORY, "out of memory");
+	status = shmemhi_caps_query(s->lib, &p->nic, caps, &p->why);
+	if (status == SHMEMH_OK)
+		status = shmemhi_caps_check(caps, s->opt, &p->nic, &p->why);
+	free(caps);
+	return status;
+}
+
+/* What queues will refer to. */
+static int make_pd(const survey_t *s, shmemhi_port_t *p)
+{
+	shmemhi_nic_t *nic = &p->nic;
+	struct mlx5dv_pd dv = {0};
+	struct mlx5dv_obj obj = {.pd = {.out = &dv}};
+	const char *call = "ibv_alloc_pd";
+	int got = 0;
+
+	errno = 0;
+	nic->pd = s->lib->alloc_pd(nic->context);
+	if (!nic->pd)
+		got = errno ? errno : ENOMEM;
+	if (!got) {
+		call = "mlx5dv_init_obj";
+		obj.pd.in = nic->pd;
+		got = s->lib->init_obj(&obj, MLX5DV_OBJ_PD);
+		nic->pdn = dv.pdn;
+	}
+	if (!got) {
+		call = "mlx5dv_devx_query_eqn";
+		got = s->lib->query_eqn(nic->context, 0, &nic->eqn);
+	}
+	if (!got)
+		return SHMEMH_OK;
+	return shmemhi_fail(&p->why, SHMEMH_ERR_NIC, "%s failed: %s", call, strerror(got));
+}
+
+/* A new port of that device, or NULL. */
+static shmemhi_port_t *add_port(const survey_t *s, struct ibv_device *device, int number)
+{
+	size_t n = s->found->n;
+	shmemhi_port_t *ports = realloc(s->found->ports, (n + 1) * sizeof *ports);
+
+	if (!ports) {
+		shmemhi_fail(s->err, SHMEMH_ERR_NO_MEMORY, "NICs: out of memory");
+		return NULL;
+	}
+	s->found->ports = ports;
+	s->found->n++;
+	memset(&ports[n], 0, sizeof ports[n]);
+	snprintf(ports[n].nic.name, sizeof ports[n].nic.name, "%s",
+		 s->lib->get_device_name(device));
+	ports[n].nic.port = number;
+	ports[n].nic.distance = distance_of(s, device);
+	return &ports[n];
+}
+
+static int is_usable(const survey_t *s, shmemhi_port_t *p)
+{
+	if (!shmemhi_hca_allows(&s->list, p->nic.name, p->nic.port))
+		return shmemhi_fail(&p->why, SHMEMH_ERR_NIC, "SHMEMH_HCA_LIST leaves it out");
+	if (read_port(s, p) != SHMEMH_OK || check_caps(s, p) != SHMEMH_OK)
+		return SHMEMH_ERR_NIC;
+	return make_pd(s, p);
+}
+
+/* How many ports an open device has. */
+static int count_ports(const survey_t *s, const shmemhi_port_t *p)
+{
+	struct ibv_device_attr attr = {0};
+
+	if (!p->nic.context || s->lib->query_device(p->nic.context, &attr) != 0)
+		return 1;
+	return attr.phys_port_cnt;
+}
+
+/* One port, in a context of its own. n_ports: set to how many the device has. */
+static int look_at_port(const survey_t *s, struct ibv_device *device, int number, int *n_ports)
+{
+	shmemhi_port_t *p = add_port(s, device, number);
+
+	if (!p)
+		return SHMEMH_ERR_NO_MEMORY;
+	if (open_context(s, device, p) == SHMEMH_OK) {
+		*n_ports = count_ports(s, p);
+		p->is_usable = is_usable(s, p) == SHMEMH_OK;
+	} else {
+		p->nic.port = 0;
+	}
+	if (!p->is_usable)
+		shmemhi_port_close(s->lib, &p->nic);
+	return SHMEMH_OK;
+}
+
+static int look_at_device(const survey_t *s, struct ibv_device *device)
+{
+	int is_allowed = shmemhi_hca_allows(&s->list, s->lib->get_device_name(device), 0);
+	int is_mlx5 = s->lib->is_supported(device);
+	int status = SHMEMH_OK, n_ports = 1;
+
+	if (!is_allowed || !is_mlx5) {
+		shmemhi_port_t *p = add_port(s, device, 0);
+
+		if (!p)
+			return SHMEMH_ERR_NO_MEMORY;
+		return shmemhi_fail(&p->why, SHMEMH_OK, "%s",
+				    is_allowed ? "it is not an mlx5 adapter"
+					       : "SHMEMH_HCA_LIST leaves it out");
+	}
+	for (int port = 1; status == SHMEMH_OK && port <= n_ports; port++)
+		status = look_at_port(s, device, port, &n_ports);
+	return status;
+}
+
+static int check_names(survey_t *s, struct ibv_device **devices, int n)
+{
+	const char **names = calloc((size_t)n, sizeof *names);
+	int status;
+
+	if (!names)
+		return shmemhi_fail(s->err, SHMEMH_ERR_NO_MEMORY, "NICs: out of memory");
+	for (int i = 0; i < n; i++)
+		names[i] = s->lib->get_device_name(devices[i]);
+	status = shmemhi_hca_parse(s->opt->hca_list, &s->list, s->err);
+	if (status == SHMEMH_OK)
+		status = shmemhi_hca_check(&s->list, names, n, s->err);
+	free(names);
+	return status;
+}
+
+int shmemhi_ports_open(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
+		       const shmemhi_place_t *near, shmemhi_ports_t *found, shmemhi_err_t *err)
+{
+	survey_t s = {.lib = lib, .opt = opt, .near = near, .found = found, .err = err};
+	int n = 0, status;
+	struct ibv_device **devices = lib->get_device_list(&n);
+
+	memset(found, 0, sizeof *found);
+	if (!devices || n == 0) {
+		if (devices)
+			lib->free_device_list(devices);
+		return shmemhi_fail(err, SHMEMH_ERR_NIC,
+				    "no NIC: there is no RDMA device here: is the driver (mlx5_ib) "
+				    "loaded, and /dev/infiniband visible in this container?");
+	}
+	status = check_names(&s, devices, n);
+	for (int i = 0; status == SHMEMH_OK && i < n; i++)
+		status = look_at_device(&s, devices[i]);
+	lib->free_device_list(devices);
+	if (status != SHMEMH_OK)
+		shmemhi_ports_close(lib, found);
+	return status;
+}
+
+void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_nic_t *nic)
+{
+	if (nic->pd)
+		lib->dealloc_pd(nic->pd);
+	if (nic->context)
+		lib->close_device(nic->context);
+	nic->pd = NULL;
+	nic->context = NULL;
+}
+
+void shmemhi_ports_close(const shmemhi_ib_lib_t *lib, shmemhi_ports_t *found)
+{
+	for (size_t i = 0; i < found->n; i++)
+		shmemhi_port_close(lib, &found->ports[i].nic);
+	free(found->ports);
+	memset(found, 0, sizeof *found);
+}
