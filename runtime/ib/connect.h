@@ -23,6 +23,23 @@ typedef struct shmemhi_link_name {
 	uint32_t psn; /* of its first request */
 } shmemhi_link_name_t;
 
+/* What is learnt of the others. */
+typedef struct shmemhi_names {
+	shmemhi_port_name_t *ports; /* [n_pes] */
+	shmemhi_link_name_t *links; /* [n_channels][n_pes], the peers' ends */
+	shmemhi_link_name_t *mine;  /* scratch: of a block of PEs, by PE and channel */
+	shmemhi_link_name_t *all;   /* scratch: the same of each PE */
+	size_t block;               /* PEs in it */
+} shmemhi_names_t;
+
+/* Memory for them. free takes what alloc has left, too. */
+int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names);
+void shmemhi_names_free(shmemhi_names_t *names);
+
+/* Learn all names. Collective.
+ * Returns  SHMEMH_OK; ERR_MISMATCH (numbers of channels, kinds of networks). */
+int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names);
+
 /* The way to a PE's port. */
 typedef struct shmemhi_address {
 	union ibv_gid gid;

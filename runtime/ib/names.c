@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* PEs tell each other the numbers of their links. */
+#include <stdlib.h>
+#include "ib/connect.h"
+
+#define GATHER_NBYTES ((size_t)1 << 20) /* received in one collective, if one PE's part allows */
+
+void shmemhi_names_free(shmemhi_names_t *names)
+{
+	free(names->ports);
+	free(names->links);
+	free(names->mine);
+	free(names->all);
+}
+
+int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names)
+{
+	size_t n_pes = (size_t)job->n_pes, n_channels = (size_t)ib->n_channels;
+	size_t fit = GATHER_NBYTES / (n_pes * n_channels * sizeof *names->all);
+
+	names->block = fit < 1 ? 1 : fit > n_pes ? n_pes : fit;
+	names->ports = calloc(n_pes, sizeof *names->ports);
+	names->links = calloc(n_pes * n_channels, sizeof *names->links);
+	names->mine = calloc(names->block * n_channels, sizeof *names->mine);
+	names->all = calloc(n_pes * names->block * n_channels, sizeof *names->all);
+	if (names->ports && names->links && names->mine && names->all)
+		return SHMEMH_OK;
+	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
+}
+
+static shmemhi_port_name_t my_port(const shmemhi_ib_t *ib)
+{
+	return (shmemhi_port_name_t){.gid = ib->nic.gid,
+				     .lid = ib->nic.lid,
+				     .is_ethernet = ib->nic.is_ethernet,
+				     .mtu = ib->nic.mtu,
+				     .log_max_reads = ib->nic.log_max_reads,
+				     .n_channels = (uint8_t)ib->n_channels};
+}
+
+/* The same verdict everywhere, since all see the same. */
+static int check_ports(shmemh_t *job, const shmemhi_port_name_t *ports)
+{
+	for (int pe = 1; pe < job->n_pes; pe++) {
+		if (ports[pe].n_channels != ports[0].n_channels)
+			return shmemhi_fail(&job->err, SHMEMH_ERR_MISMATCH,
+					    "SHMEMH_CHANNELS is %u on PE 0, %u on PE %d: set the "
+					    "same on all",
+					    ports[0].n_channels, ports[pe].n_channels, pe);
+		if (ports[pe].is_ethernet != ports[0].is_ethernet)
+			return shmemhi_fail(
+				&job->err, SHMEMH_ERR_MISMATCH,
+				"the NIC of PE 0 is on %s, that of PE %d is not: choose "
+				"with SHMEMH_HCA_LIST",
+				ports[0].is_ethernet ? "Ethernet" : "InfiniBand", pe);
+	}
+	return SHMEMH_OK;
+}
+
+/* Every PE needs only what is meant for it, but the collective that there is gives all to all: so
+ * in blocks of PEs, each of which takes its part. */
+static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names,
+			  size_t first)
+{
+	size_t n_pes = (size_t)job->n_pes, n_channels = (size_t)ib->n_channels;
+	size_t n = n_pes - first < names->block ? n_pes - first : names->block;
+	size_t me = (size_t)job->pe - first; /* huge: not in this block */
+	int status;
+
+	for (size_t i = 0; i < n * n_channels; i++) {
+		const shmemhi_link_t *link =
+			shmemhi_link(ib, job, (int)(i % n_channels), (int)(first + i / n_channels));
+
+		names->mine[i] = (shmemhi_link_name_t){link->qpn, link->psn};
+	}
+	status = shmemhi_allgather(job, names->mine, names->all,
+				   n * n_channels * sizeof *names->mine);
+	for (size_t pe = 0; status == SHMEMH_OK && me < n && pe < n_pes; pe++)
+		for (size_t k = 0; k < n_channels; k++)
+			names->links[k * n_pes + pe] = names->all[(pe * n + me) * n_channels + k];
+	return status;
+}
+
+int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names)
+{
+	shmemhi_port_name_t mine = my_port(ib);
+	int status = shmemhi_allgather(job, &mine, names->ports, sizeof mine);
+
+	if (status == SHMEMH_OK)
+		status = check_ports(job, names->ports);
+	for (size_t first = 0; status == SHMEMH_OK && first < (size_t)job->n_pes;
+	     first += names->block)
+		status = exchange_block(job, ib, names, first);
+	return status;
+}
