@@ -244,6 +244,7 @@ typedef struct mlx5swi_world {
 	uint32_t n_hosts, n_devices; /* devices: n_hosts * n_devices of them */
 	mlx5swi_device_t *devices;
 	int has_thread;
+	int is_driven;         /* by a scheduler, which has the hooks */
 	mlx5swi_place_t place; /* of a process that has a thread */
 	uint8_t *pages;        /* free ones of UARs; the first bytes of each name the next */
 	struct mlx5swi_faults *faults;

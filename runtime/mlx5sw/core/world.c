@@ -271,6 +271,7 @@ int mlx5sw_start(const mlx5sw_config_t *cfg, const mlx5sw_hooks_t *hooks)
 	if (!mlx5swi_w)
 		return ENOMEM;
 	mlx5swi_w->cfg = *cfg;
+	mlx5swi_w->is_driven = hooks != NULL;
 	if (hooks)
 		mlx5swi_w->hooks = *hooks;
 	else

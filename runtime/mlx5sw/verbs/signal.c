@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Descriptors that programs poll. Making one takes as long as a third of a scenario's run in the
- * emulator: those of fabrics without a thread are kept, for the next context and fabric. */
+/* Descriptors that programs poll; none where a scheduler drives. */
 #include "mlx5sw/verbs/entry.h"
 
 #include <fcntl.h>
@@ -9,27 +8,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define MAX_KEPT 64
-
-static struct {
-	int fd[MAX_KEPT];
-	unsigned n;
-} kept; /* guarded by the hooks' lock; the process has one fabric */
-
 void mlx5swi_signal_open(mlx5swi_signal_t *s)
 {
 	s->is_set = 0;
-	s->fd = kept.n && !mlx5swi_w->has_thread ? kept.fd[--kept.n] : eventfd(0, EFD_CLOEXEC);
+	s->fd = mlx5swi_w->is_driven ? -1 : eventfd(0, EFD_CLOEXEC);
 }
 
 void mlx5swi_signal_close(mlx5swi_signal_t *s)
 {
-	mlx5swi_signal_set(s, 0);
-	if (s->fd < 0)
-		return;
-	if (kept.n < MAX_KEPT && !mlx5swi_w->has_thread)
-		kept.fd[kept.n++] = s->fd;
-	else
+	if (s->fd >= 0)
 		close(s->fd);
 }
 
