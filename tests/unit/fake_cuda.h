@@ -24,6 +24,7 @@ static _Thread_local int my_device;
 static _Thread_local int depth; /* contexts pushed */
 static _Thread_local int no_context;
 static int host_native_atomic, p2p_access = 1, p2p_atomic = 1, visible = 4, fail_set_access = -1;
+static int rdma_ordering;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int handles[MAX_HANDLES]; /* fd + 1 */
@@ -69,7 +70,9 @@ static int fake_uuid(shmemhi_cu_uuid_t *uuid, int dev)
 static int fake_attribute(int *value, int attribute, int dev)
 {
 	(void)dev;
-	*value = attribute == SHMEMHI_CU_ATTR_HOST_NATIVE_ATOMIC ? host_native_atomic : 1;
+	*value = attribute == SHMEMHI_CU_ATTR_HOST_NATIVE_ATOMIC ? host_native_atomic
+		 : attribute == SHMEMHI_CU_ATTR_RDMA_ORDERING    ? rdma_ordering
+								 : 1;
 	return 0;
 }
 
@@ -144,6 +147,13 @@ static int fake_copy(shmemhi_cu_ptr_t p, const void *src, size_t nbytes, void *s
 {
 	EXPECT(stream && depth > 0);
 	memcpy((void *)(uintptr_t)p, src, nbytes);
+	return 0;
+}
+
+static int fake_copy_back(void *dst, shmemhi_cu_ptr_t p, size_t nbytes, void *stream)
+{
+	EXPECT(stream && depth > 0);
+	memcpy(dst, (void *)(uintptr_t)p, nbytes);
 	return 0;
 }
 
@@ -336,6 +346,7 @@ static const shmemhi_cuda_t driver = {
 	.stream_synchronize = fake_stream_sync,
 	.memset_d8_async = fake_memset,
 	.memcpy_htod_async = fake_copy,
+	.memcpy_dtoh_async = fake_copy_back,
 	.mem_alloc = fake_alloc,
 	.mem_free = fake_free,
 	.mem_host_alloc = fake_host_alloc,

@@ -51,6 +51,8 @@ typedef struct world_kind {
 	int default_max;               /* leave SHMEMH_SYMMETRIC_MAX at 0 */
 	int heap_kind;                 /* of shmemh_attr_t */
 	int mem_status;                /* expected of mem_open; a failure ends the test there */
+	int node_status;               /* likewise of node_open */
+	unsigned disable_p2p;          /* bit for each PE: SHMEMH_DISABLE_P2P */
 	const char *node_ids[MAX_PES]; /* NULL: SHMEMH_NODE_ID not set */
 	const shmemhi_cuda_t *(*cuda)(int pe); /* NULL: no driver */
 	void (*before_node)(shmemh_t *job);    /* NULL, or called between mem_open and node_open */
@@ -112,6 +114,7 @@ static inline shmemh_t *bare_job(const world_kind_t *kind, pe_boot_t *boot)
 		job->opt.symmetric_max = 0;
 	job->opt.heap_chunk = kind->chunk ? kind->chunk : (uint64_t)1 << 20;
 	job->opt.boot_timeout_ns = DEADLINE_NS;
+	job->opt.disable_p2p = (int)(kind->disable_p2p >> boot->pe & 1);
 	if (kind->node_ids[boot->pe])
 		snprintf(job->opt.node_id, sizeof job->opt.node_id, "%s", kind->node_ids[boot->pe]);
 	job->attr = (shmemh_attr_t)SHMEMH_ATTR_INIT;
@@ -163,7 +166,11 @@ static inline int bring_up(const world_kind_t *kind, shmemh_t *job)
 		job->mem->id.process[0] ^= (unsigned char)(job->pe + 1);
 	if (kind->before_node)
 		kind->before_node(job);
-	PE_CHECK(shmemhi_node_open(job) == SHMEMH_OK);
+	PE_CHECK(shmemhi_node_open(job) == kind->node_status);
+	if (kind->node_status != SHMEMH_OK) {
+		shmemhi_mem_close(job);
+		return 0;
+	}
 	PE_CHECK(shmemhi_heap_open(job) == SHMEMH_OK);
 	return 0;
 }
@@ -186,7 +193,8 @@ static inline void *pe_thread(void *arg)
 	shmemh_t *job = bare_job(s->kind, &s->boot);
 
 	s->result = bring_up(s->kind, job);
-	if (s->result == 0 && s->kind->mem_status == SHMEMH_OK) {
+	if (s->result == 0 && s->kind->mem_status == SHMEMH_OK &&
+	    s->kind->node_status == SHMEMH_OK) {
 		s->result = s->pe_main(job);
 		if (s->result) /* the others must not wait for this one */
 			atomic_store(&s->boot.world->dead, job->pe + 1);
