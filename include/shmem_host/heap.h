@@ -23,7 +23,8 @@ extern "C" {
  * ptr      receives this PE's address.
  * Returns  SHMEMH_OK; ERR_MISMATCH (sizes or alignments differ; text has both values and PEs);
  *          ERR_NO_MEMORY (text: asked, free, reserved, and SHMEMH_SYMMETRIC_MAX); ERR_ARGUMENT
- *          (alignment not a power of two); ERR_CUDA; ERR_SYSTEM; ERR_PEER; ERR_TIMEOUT.
+ *          (alignment not a power of two); ERR_CUDA; ERR_SYSTEM; ERR_NIC (the NIC cannot register
+ *          the memory); ERR_PEER; ERR_TIMEOUT.
  */
 SHMEMH_API int shmemh_malloc(shmemh_t *job, size_t nbytes, void **ptr);
 SHMEMH_API int shmemh_align(shmemh_t *job, size_t alignment, size_t nbytes, void **ptr);
@@ -39,7 +40,8 @@ SHMEMH_API int shmemh_calloc(shmemh_t *job, size_t count, size_t nbytes, void **
 SHMEMH_API int shmemh_free(shmemh_t *job, void *ptr);
 
 /* Where this PE sees ptr of world PE pe, or NULL if that memory is not mapped here or ptr is not
- * symmetric. The result may be used by kernels for loads, stores and native atomics. Any thread. */
+ * symmetric. The result may be used by kernels for loads, stores and native atomics. This PE's own
+ * memory is always mapped; with SHMEMH_DISABLE_P2P no other is. Any thread. */
 SHMEMH_API void *shmemh_ptr(const shmemh_t *job, const void *ptr, int pe);
 
 typedef struct shmemh_heap_info {

@@ -17,7 +17,7 @@
 	X(symmetric_max, SIZE, "SHMEMH_SYMMETRIC_MAX", "0",                                        \
 	  "address space for the heap; 0: the GPU's memory size, or 4g for a host heap")           \
 	X(heap_chunk, SIZE, "SHMEMH_HEAP_CHUNK", "64m",                                            \
-	  "least memory added when the heap grows; rounded up to the allocation granularity")      \
+	  "the heap grows by multiples of this, rounded up to a power of two")                     \
 	X(timeout_ns, TIME, "SHMEMH_TIMEOUT", "0",                                                 \
 	  "limit of device waits that name none; 0: none")                                         \
 	X(boot_timeout_ns, TIME, "SHMEMH_BOOT_TIMEOUT", "120s",                                    \
