@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Capabilities of a NIC: what is needed and is not there, and what follows from the rest. */
+#include "ib/caps.h"
+#include "ib/prm.h"
+#include "ib_job.h"
+
+/* Each capability that is needed, and what is said when it is not there. */
+static void capabilities(void **state)
+{
+	static const struct {
+		size_t set;
+		unsigned bit, width, value;
+		const char *what;
+	} rows[] = {
+#define ROW(set, bit, width, value, what)                                                          \
+	{offsetof(shmemhi_caps_t, set), 0x80 + (bit), width, value, what}
+		ROW(general, 0x23f, 1, 0, "rc ("),
+		ROW(general, 0x220, 1, 0, "cq_oi ("),
+		ROW(general, 0x1fc, 4, 0, "cqe_version is 0x0, needed: 0x1"),
+		ROW(general, 0x1fc, 4, 2, "cqe_version is 0x2"),
+		ROW(general, 0x290, 16, 64, "max_wqe_sz_sq (bytes of a WQE) is 0x40, needed: at "),
+		ROW(general, 0x1c3, 5, 29, "log_max_msg is 0x1d, needed: at least 0x1e"),
+		ROW(general, 0x21e, 1, 0, "atomic ("),
+		ROW(general, 0x21d, 1, 0, "roce is"),
+		ROW(general, 0x88, 8, 9, "log_max_qp_sz is 9: SHMEMH_IB_DEPTH=1024 is more than"),
+		ROW(general, 0xc8, 8, 9, "log_max_cq_sz is 9"),
+		ROW(atomic, 0x40, 2, 0, "atomic_req_8B_endianness_mode"),
+		ROW(atomic, 0x90, 16, 3, "both masked) is 0x3, needed: all bits of 0xf"),
+		ROW(atomic, 0xb0, 16, 8, "atomic_size_qp (4 and 8 bytes) is 0x8"),
+		ROW(roce, 0x98, 8, 1, "roce_version"),
+#undef ROW
+	};
+	static shmemhi_caps_t caps, worse;
+
+	(void)state;
+	prepare(MLX5SW_ETHERNET, 1);
+	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		shmemhi_err_t err = {""};
+
+		worse = caps;
+		shmemhi_prm_put((uint32_t *)(void *)((char *)&worse + rows[i].set), rows[i].bit,
+				rows[i].width, rows[i].value);
+		assert_int_equal(shmemhi_caps_check(&worse, &job->opt, &ib.nic, &err),
+				 SHMEMH_ERR_NIC);
+		if (!strstr(err.text, rows[i].what))
+			fail_msg("expected '%s', got '%s'", rows[i].what, err.text);
+	}
+	shmemhi_nic_close(&ib);
+}
+
+static void limits(void **state)
+{
+	static shmemhi_caps_t caps;
+
+	(void)state;
+	prepare(MLX5SW_ETHERNET, 1);
+	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
+	shmemhi_prm_put(caps.general, 0x80 + 0x14a, 6, 3);
+	shmemhi_prm_put(caps.roce, 0x80 + 0xd0, 16, 0); /* not told */
+	shmemhi_prm_put(caps.roce, 0x80 + 0xc0, 16, 0);
+	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err), SHMEMH_OK);
+	assert_int_equal(ib.nic.log_max_reads, 3);
+	assert_int_equal(ib.nic.sport_min, 0xc000);
+	assert_int_equal(ib.nic.sport_max, 0xffff);
+	shmemhi_prm_put(caps.general, 0x80 + 0x14a, 6, 20);
+	shmemhi_prm_put(caps.general, 0x80 + 0x15a, 6, 20);
+	shmemhi_prm_put(caps.roce, 0x80 + 0xd0, 16, 0xd000);
+	shmemhi_prm_put(caps.roce, 0x80 + 0xc0, 16, 0xd0ff);
+	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err), SHMEMH_OK);
+	assert_int_equal(ib.nic.log_max_reads, 7);
+	assert_int_equal(ib.nic.sport_min, 0xd000);
+	assert_int_equal(ib.nic.sport_max, 0xd0ff);
+	shmemhi_nic_close(&ib);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(capabilities),
+		cmocka_unit_test(limits),
+	};
+
+	return cmocka_run_group_tests(tests, make_job, free_job);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The table of a NIC's library: filled as a whole, or refused with the reason. */
+#include "ib/lib.h"
+#include "ib_adapter.h"
+
+static void adapter_fills_it(void **state)
+{
+	shmemhi_ib_lib_t lib;
+	shmemhi_err_t err = {""};
+
+	(void)state;
+	assert_int_equal(shmemhi_ib_lib_open(&lib, adapter_path(), &err), SHMEMH_OK);
+	assert_string_equal(err.text, "");
+#define X_(library, member, symbol, result, parameters) assert_non_null(lib.member);
+	SHMEMHI_IB_CALLS(X_)
+#undef X_
+	assert_non_null(lib.bind_dmabuf);
+	assert_non_null(lib.ibverbs);
+	assert_ptr_equal(lib.ibverbs, lib.mlx5);
+	assert_string_equal(lib.port_state_str(IBV_PORT_ACTIVE), "active");
+	shmemhi_ib_lib_close(&lib);
+	assert_null(lib.ibverbs);
+	assert_null(lib.open_device);
+	shmemhi_ib_lib_close(&lib);
+}
+
+/* A process that has it open goes on when the table is closed. */
+static void opened_again(void **state)
+{
+	shmemhi_ib_lib_t a, b;
+	shmemhi_err_t err = {""};
+	int n = 0;
+
+	(void)state;
+	assert_int_equal(shmemhi_ib_lib_open(&a, adapter_path(), &err), SHMEMH_OK);
+	assert_int_equal(shmemhi_ib_lib_open(&b, adapter_path(), &err), SHMEMH_OK);
+	shmemhi_ib_lib_close(&a);
+	b.free_device_list(b.get_device_list(&n));
+	assert_int_equal(n, 2);
+	shmemhi_ib_lib_close(&b);
+}
+
+static void no_such_library(void **state)
+{
+	shmemhi_ib_lib_t lib;
+	shmemhi_err_t err = {""};
+
+	(void)state;
+	assert_int_equal(shmemhi_ib_lib_open(&lib, "/nonexistent/libnic.so", &err), SHMEMH_ERR_NIC);
+	assert_non_null(strstr(err.text, "cannot load /nonexistent/libnic.so"));
+	assert_non_null(strstr(err.text, "SHMEMH_IB_LIBRARY"));
+	assert_null(lib.ibverbs);
+	shmemhi_ib_lib_close(&lib);
+}
+
+static void another_library(void **state)
+{
+	shmemhi_ib_lib_t lib;
+	shmemhi_err_t err = {""};
+
+	(void)state;
+	assert_int_equal(shmemhi_ib_lib_open(&lib, "libc.so.6", &err), SHMEMH_ERR_NIC);
+	assert_non_null(strstr(err.text, "has no ibv_get_device_list"));
+	assert_null(lib.ibverbs);
+	assert_null(lib.get_device_list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(adapter_fills_it),
+		cmocka_unit_test(opened_again),
+		cmocka_unit_test(no_such_library),
+		cmocka_unit_test(another_library),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Ports of NICs as they can be elsewhere: some entry points say what other devices say. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cuda/ctx.h"
+#include "ib/ports.h"
+#include "ib_job.h"
+
+/* Entry points that lie. `lib` is the adapter's table with some of these in it. */
+static shmemhi_ib_lib_t lib;
+static shmemhi_ib_lib_t truth;
+static int n_contexts, n_pds;
+
+static struct ibv_context *count_open(struct ibv_device *device, struct mlx5dv_context_attr *attr)
+{
+	n_contexts++;
+	return truth.open_device(device, attr);
+}
+
+static int count_close(struct ibv_context *context)
+{
+	n_contexts--;
+	return truth.close_device(context);
+}
+
+static struct ibv_pd *count_alloc(struct ibv_context *context)
+{
+	n_pds++;
+	return truth.alloc_pd(context);
+}
+
+static int count_dealloc(struct ibv_pd *pd)
+{
+	n_pds--;
+	return truth.dealloc_pd(pd);
+}
+
+static struct ibv_device **no_devices(int *n)
+{
+	*n = 0;
+	return NULL;
+}
+
+static bool nothing_is_supported(struct ibv_device *device)
+{
+	(void)device;
+	return false;
+}
+
+static struct ibv_context *refuse_open(struct ibv_device *device, struct mlx5dv_context_attr *attr)
+{
+	(void)device;
+	assert_int_equal(attr->flags, MLX5DV_CONTEXT_FLAGS_DEVX);
+	errno = EACCES;
+	return NULL;
+}
+
+static int two_ports(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	int got = truth.query_device(context, attr);
+
+	attr->phys_port_cnt = 2;
+	return got;
+}
+
+static struct ibv_pd *no_pd(struct ibv_context *context)
+{
+	(void)context;
+	errno = ENOSPC;
+	return NULL;
+}
+
+static int no_eqn(struct ibv_context *context, uint32_t vector, uint32_t *eqn)
+{
+	(void)context;
+	(void)vector;
+	(void)eqn;
+	return EPERM;
+}
+
+static int zero_lid(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
+{
+	struct ibv_port_attr *a = (struct ibv_port_attr *)attr;
+
+	(void)context;
+	a->state = IBV_PORT_ACTIVE;
+	a->link_layer = port == 1 ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
+	return 0;
+}
+
+static void open_table(void)
+{
+	shmemhi_err_t err = {""};
+
+	prepare(MLX5SW_ETHERNET, 1);
+	assert_int_equal(shmemhi_ib_lib_open(&lib, adapter_path(), &err), SHMEMH_OK);
+	truth = lib;
+	lib.open_device = count_open;
+	lib.close_device = count_close;
+	lib.alloc_pd = count_alloc;
+	lib.dealloc_pd = count_dealloc;
+}
+
+/* Look at the ports by the doctored table. */
+static int look(shmemhi_ports_t *found)
+{
+	shmemhi_place_t nowhere = {.numa = -1};
+
+	return shmemhi_ports_open(&lib, &job->opt, &nowhere, found, &job->err);
+}
+
+/* All is closed, and was not closed before if it can be used. */
+static void close_table(shmemhi_ports_t *found)
+{
+	int n_usable = 0;
+
+	for (size_t i = 0; i < found->n; i++)
+		n_usable += found->ports[i].is_usable;
+	assert_int_equal(n_contexts, n_usable);
+	assert_int_equal(n_pds, n_usable);
+	shmemhi_ports_close(&lib, found);
+	assert_int_equal(n_contexts, 0);
+	assert_int_equal(n_pds, 0);
+	shmemhi_ib_lib_close(&lib);
+}
+
+static void no_device(void **state)
+{
+	shmemhi_ports_t found;
+
+	(void)state;
+	open_table();
+	lib.get_device_list = no_devices;
+	assert_int_equal(look(&found), SHMEMH_ERR_NIC);
+	assert_non_null(strstr(job->err.text, "there is no RDMA device here"));
+	close_table(&found);
+}
+
+static void expect_reason(const char *text, int port)
+{
+	shmemhi_ports_t found;
+
+	assert_int_equal(look(&found), SHMEMH_OK);
+	assert_int_equal(found.n, 1);
+	assert_false(found.ports[0].is_usable);
+	assert_int_equal(found.ports[0].nic.port, port);
+	assert_null(found.ports[0].nic.context);
+	if (!strstr(found.ports[0].why.text, text))
+		fail_msg("expected '%s', got '%s'", text, found.ports[0].why.text);
+	close_table(&found);
+}
+
+static void device_of_another_kind(void **state)
+{
+	(void)state;
+	open_table();
+	lib.is_supported = nothing_is_supported;
+	expect_reason("it is not an mlx5 adapter", 0);
+}
+
+static void device_that_does_not_open(void **state)
+{
+	(void)state;
+	open_table();
+	lib.open_device = refuse_open;
+	expect_reason("cannot be opened for DevX (Permission denied)", 0);
+}
+
+static void device_without_room(void **state)
+{
+	(void)state;
+	open_table();
+	lib.alloc_pd = no_pd;
+	expect_reason("ibv_alloc_pd failed: No space left on device", 1);
+	open_table();
+	lib.query_eqn = no_eqn;
+	expect_reason("mlx5dv_devx_query_eqn failed: Operation not permitted", 1);
+}
+
+static void port_without_an_address(void **state)
+{
+	(void)state;
+	open_table();
+	lib.query_port_compat = zero_lid;
+	expect_reason("it has no LID", 1);
+}
+
+static void port_without_gids(void **state)
+{
+	shmemhi_ports_t found;
+
+	(void)state;
+	open_table();
+	lib.query_port_compat = zero_lid;
+	lib.query_device = two_ports;
+	assert_int_equal(look(&found), SHMEMH_OK);
+	assert_int_equal(found.n, 2);
+	assert_int_equal(found.ports[1].nic.port, 2);
+	assert_string_equal(found.ports[1].nic.name, "mlx5_0");
+	assert_non_null(strstr(found.ports[1].why.text, "it has no RoCE v2 address"));
+	close_table(&found);
+}
+
+/* The second port of this device does not exist, which the first does not suffer from. */
+static void two_ports_of_a_device(void **state)
+{
+	shmemhi_ports_t found;
+
+	(void)state;
+	open_table();
+	lib.query_device = two_ports;
+	assert_int_equal(look(&found), SHMEMH_OK);
+	assert_int_equal(found.n, 2);
+	assert_true(found.ports[0].is_usable);
+	assert_int_equal(found.ports[0].state, IBV_PORT_ACTIVE);
+	assert_false(found.ports[1].is_usable);
+	assert_non_null(strstr(found.ports[1].why.text, "ibv_query_port failed: Invalid argument"));
+	close_table(&found);
+}
+
+static void place_of_a_link(void **state)
+{
+	char dir[] = "/tmp/shmem_place_XXXXXX";
+	char path[64];
+	shmemhi_place_t place;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/numa_node", dir);
+	shmemhi_place_of(dir, &place);
+	assert_string_equal(place.path, dir);
+	assert_int_equal(place.numa, -1);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("3\n", f);
+	fclose(f);
+	shmemhi_place_of(dir, &place);
+	assert_int_equal(place.numa, 3);
+	unlink(path);
+	rmdir(dir);
+	shmemhi_place_of(dir, &place);
+	assert_string_equal(place.path, "");
+	shmemhi_place_of_pci("", &place);
+	assert_string_equal(place.path, "");
+}
+
+/* Where devices say that they are: ROOT/a/nic for the first, ROOT/gpus/nic for the second. */
+static char root[32];
+
+static void in_root(const char *name, char path[64])
+{
+	snprintf(path, 64, "%s/%s", root, name);
+}
+
+static struct ibv_device **devices_in_root(int *n)
+{
+	static const char *const places[] = {"a", "gpus"};
+	struct ibv_device **list = truth.get_device_list(n);
+
+	for (int i = 0; i < *n; i++)
+		in_root(places[i], list[i]->ibdev_path);
+	return list;
+}
+
+static void distance_to_the_gpu(void **state)
+{
+	static const char *const dirs[] = {"a", "a/device", "gpus", "gpus/device", "gpus/gpu"};
+	shmemhi_place_t gpu;
+	shmemhi_ports_t found;
+	char path[64];
+
+	(void)state;
+	strcpy(root, "/tmp/shmem_place_XXXXXX");
+	assert_non_null(mkdtemp(root));
+	for (size_t i = 0; i < 5; i++) {
+		in_root(dirs[i], path);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	shmemhi_place_of(path, &gpu);
+	open_table();
+	prepare(MLX5SW_ETHERNET, 2);
+	lib.get_device_list = devices_in_root;
+	assert_int_equal(shmemhi_ports_open(&lib, &job->opt, &gpu, &found, &job->err), SHMEMH_OK);
+	assert_int_equal(found.n, 2);
+	assert_int_equal(found.ports[0].nic.distance, 4);
+	assert_int_equal(found.ports[1].nic.distance, 2);
+	close_table(&found);
+	for (size_t i = 5; i > 0; i--) {
+		in_root(dirs[i - 1], path);
+		assert_int_equal(rmdir(path), 0);
+	}
+	rmdir(root);
+}
+
+static int pci_status;
+
+static int fake_pci(char *text, int nbytes, int device)
+{
+	snprintf(text, (size_t)nbytes, "0000:AB:%02X.0", (unsigned)device);
+	return pci_status;
+}
+
+static void address_of_the_gpu(void **state)
+{
+	shmemhi_cuctx_t c = {.device = 0x1c, .cuda.device_get_pci_bus_id = fake_pci};
+	char pci[SHMEMHI_PCI_NBYTES];
+
+	(void)state;
+	pci_status = 0;
+	shmemhi_cuctx_pci(&c, pci);
+	assert_string_equal(pci, "0000:ab:1c.0");
+	pci_status = 1;
+	shmemhi_cuctx_pci(&c, pci);
+	assert_string_equal(pci, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_device),
+		cmocka_unit_test(device_of_another_kind),
+		cmocka_unit_test(device_that_does_not_open),
+		cmocka_unit_test(device_without_room),
+		cmocka_unit_test(port_without_an_address),
+		cmocka_unit_test(port_without_gids),
+		cmocka_unit_test(two_ports_of_a_device),
+		cmocka_unit_test(place_of_a_link),
+		cmocka_unit_test(distance_to_the_gpu),
+		cmocka_unit_test(address_of_the_gpu),
+	};
+
+	return cmocka_run_group_tests(tests, make_job, free_job);
+}
