@@ -116,6 +116,16 @@ int shmemhi_cuctx_p2p(const shmemhi_cuctx_t *c, const shmemhi_cu_uuid_t *uuid, i
 	return value != 0;
 }
 
+/* End of what was begun on the stream with this status. */
+static int finish(shmemhi_cuctx_t *c, int status, shmemhi_err_t *err)
+{
+	if (status == SHMEMH_OK)
+		status =
+			CHECK(c, err, "cuStreamSynchronize", c->cuda.stream_synchronize(c->stream));
+	shmemhi_cuctx_leave(c);
+	return status;
+}
+
 int shmemhi_cuctx_zero(shmemhi_cuctx_t *c, void *dev, size_t nbytes, shmemhi_err_t *err)
 {
 	int status = shmemhi_cuctx_enter(c, err);
@@ -124,11 +134,7 @@ int shmemhi_cuctx_zero(shmemhi_cuctx_t *c, void *dev, size_t nbytes, shmemhi_err
 		return status;
 	status = CHECK(c, err, "cuMemsetD8Async",
 		       c->cuda.memset_d8_async((uintptr_t)dev, 0, nbytes, c->stream));
-	if (status == SHMEMH_OK)
-		status =
-			CHECK(c, err, "cuStreamSynchronize", c->cuda.stream_synchronize(c->stream));
-	shmemhi_cuctx_leave(c);
-	return status;
+	return finish(c, status, err);
 }
 
 int shmemhi_cuctx_write(shmemhi_cuctx_t *c, void *dev, const void *src, size_t nbytes,
@@ -140,11 +146,19 @@ int shmemhi_cuctx_write(shmemhi_cuctx_t *c, void *dev, const void *src, size_t n
 		return status;
 	status = CHECK(c, err, "cuMemcpyHtoDAsync",
 		       c->cuda.memcpy_htod_async((uintptr_t)dev, src, nbytes, c->stream));
-	if (status == SHMEMH_OK)
-		status =
-			CHECK(c, err, "cuStreamSynchronize", c->cuda.stream_synchronize(c->stream));
-	shmemhi_cuctx_leave(c);
-	return status;
+	return finish(c, status, err);
+}
+
+int shmemhi_cuctx_read(shmemhi_cuctx_t *c, void *dst, const void *dev, size_t nbytes,
+		       shmemhi_err_t *err)
+{
+	int status = shmemhi_cuctx_enter(c, err);
+
+	if (status != SHMEMH_OK)
+		return status;
+	status = CHECK(c, err, "cuMemcpyDtoHAsync",
+		       c->cuda.memcpy_dtoh_async(dst, (uintptr_t)dev, nbytes, c->stream));
+	return finish(c, status, err);
 }
 
 int shmemhi_cuctx_dev_alloc(shmemhi_cuctx_t *c, size_t nbytes, void **dev, shmemhi_err_t *err)

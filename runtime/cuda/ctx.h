@@ -41,6 +41,8 @@ int shmemhi_cuctx_p2p(const shmemhi_cuctx_t *c, const shmemhi_cu_uuid_t *uuid, i
 int shmemhi_cuctx_zero(shmemhi_cuctx_t *c, void *dev, size_t nbytes, shmemhi_err_t *err);
 int shmemhi_cuctx_write(shmemhi_cuctx_t *c, void *dev, const void *src, size_t nbytes,
 			shmemhi_err_t *err);
+int shmemhi_cuctx_read(shmemhi_cuctx_t *c, void *dst, const void *dev, size_t nbytes,
+		       shmemhi_err_t *err);
 
 /* Device memory and pinned host memory, zeroed; the address is the same on host and device. */
 int shmemhi_cuctx_dev_alloc(shmemhi_cuctx_t *c, size_t nbytes, void **dev, shmemhi_err_t *err);

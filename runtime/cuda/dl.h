@@ -96,6 +96,8 @@ enum {
 	  (shmemhi_cu_ptr_t dst, unsigned char value, size_t nbytes, shmemhi_cu_stream_t stream))  \
 	X(memcpy_htod_async, "cuMemcpyHtoDAsync_v2",                                               \
 	  (shmemhi_cu_ptr_t dst, const void *src, size_t nbytes, shmemhi_cu_stream_t stream))      \
+	X(memcpy_dtoh_async, "cuMemcpyDtoHAsync_v2",                                               \
+	  (void *dst, shmemhi_cu_ptr_t src, size_t nbytes, shmemhi_cu_stream_t stream))            \
 	X(mem_alloc, "cuMemAlloc_v2", (shmemhi_cu_ptr_t * ptr, size_t nbytes))                     \
 	X(mem_free, "cuMemFree_v2", (shmemhi_cu_ptr_t ptr))                                        \
 	X(mem_host_alloc, "cuMemHostAlloc", (void **ptr, size_t nbytes, unsigned flags))           \

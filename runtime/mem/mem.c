@@ -224,6 +224,14 @@ int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes)
 	return SHMEMH_OK;
 }
 
+int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes)
+{
+	if (job->mem->cuctx)
+		return shmemhi_cuctx_read(job->mem->cuctx, dst, dev, nbytes, &job->err);
+	memcpy(dst, dev, nbytes);
+	return SHMEMH_OK;
+}
+
 void shmemhi_dev_free(shmemh_t *job, void *dev)
 {
 	if (job->mem->cuctx)

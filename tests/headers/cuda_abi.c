@@ -71,10 +71,19 @@ SAME_VALUE(SHMEMHI_CU_RDMA_ORDERING_OWNER, CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OW
 #define TEXT(x) TEXT_(x)
 
 static const char *const theirs[] = {
-	TEXT(cuDeviceGetUuid), TEXT(cuDeviceTotalMem),    TEXT(cuCtxPushCurrent),
-	TEXT(cuCtxPopCurrent), TEXT(cuStreamDestroy),     TEXT(cuMemcpyHtoDAsync),
-	TEXT(cuMemsetD8Async), TEXT(cuStreamSynchronize), TEXT(cuMemAlloc),
-	TEXT(cuMemFree),       TEXT(cuMemHostRegister),   TEXT(cuMemHostGetDevicePointer),
+	TEXT(cuDeviceGetUuid),
+	TEXT(cuDeviceTotalMem),
+	TEXT(cuCtxPushCurrent),
+	TEXT(cuCtxPopCurrent),
+	TEXT(cuStreamDestroy),
+	TEXT(cuMemcpyHtoDAsync),
+	TEXT(cuMemcpyDtoHAsync),
+	TEXT(cuMemsetD8Async),
+	TEXT(cuStreamSynchronize),
+	TEXT(cuMemAlloc),
+	TEXT(cuMemFree),
+	TEXT(cuMemHostRegister),
+	TEXT(cuMemHostGetDevicePointer),
 };
 
 static const char *const ours[] = {
