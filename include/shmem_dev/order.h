@@ -33,29 +33,25 @@
  */
 SHMEMD_FN void shmemd_fence(const shmemd_ctx_t *ctx)
 {
-	(void)ctx;
-	shmemdi_fence(shmemd_thread());
+	shmemdi_fence(ctx, shmemd_thread());
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN void shmemd_fence_warp(const shmemd_ctx_t *ctx)
 {
-	(void)ctx;
-	shmemdi_fence(shmemd_warp());
+	shmemdi_fence(ctx, shmemd_warp());
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN void shmemd_fence_block(const shmemd_ctx_t *ctx)
 {
-	(void)ctx;
-	shmemdi_fence(shmemd_block());
+	shmemdi_fence(ctx, shmemd_block());
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
-	(void)ctx;
-	shmemdi_fence(g);
+	shmemdi_fence(ctx, g);
 }
 
 /* Complete all operations of this thread, nbi ones included, on all PEs of the context.

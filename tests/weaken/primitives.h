@@ -53,16 +53,21 @@ WEAKEN_LOAD(u32, uint32_t)
 WEAKEN_LOAD(u64, uint64_t)
 #undef WEAKEN_LOAD
 
-SHMEMD_FN void weaken_st_u32(int how, void *p, uint32_t v)
-{
-	if (how == WEAKEN_RELAXED) {
-		shmemd_arch_st_relaxed_u32(p, v);
-		return;
+#define WEAKEN_STORE(N, T)                                                                         \
+	SHMEMD_FN void weaken_st_##N(int how, void *p, T v)                                        \
+	{                                                                                          \
+		if (how == WEAKEN_RELAXED) {                                                       \
+			shmemd_arch_st_relaxed_##N(p, v);                                          \
+			return;                                                                    \
+		}                                                                                  \
+		(void)shmemsim_access(p, sizeof(v), SHMEMSIM_ST_RELEASE | SHMEMSIM_SCOPE_GPU, &v); \
+		shmemdi_cpu_wrote();                                                               \
+		*(shmemdi_cpu_##N *)p = v;                                                         \
 	}
-	(void)shmemsim_access(p, sizeof(v), SHMEMSIM_ST_RELEASE | SHMEMSIM_SCOPE_GPU, &v);
-	shmemdi_cpu_wrote();
-	*(shmemdi_cpu_u32 *)p = v;
-}
+
+WEAKEN_STORE(u32, uint32_t)
+WEAKEN_STORE(u64, uint64_t)
+#undef WEAKEN_STORE
 
 SHMEMD_FN void weaken_syncwarp(int how)
 {
@@ -99,6 +104,8 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 	WEAKEN(ACQUIRE, shmemd_arch_ld_acquire_u64(p), weaken_ld_u64(how_, p))
 #define shmemd_arch_st_release_u32(p, v)                                                           \
 	WEAKEN(RELEASE, shmemd_arch_st_release_u32(p, v), weaken_st_u32(how_, p, v))
+#define shmemd_arch_st_release_u64(p, v)                                                           \
+	WEAKEN(RELEASE, shmemd_arch_st_release_u64(p, v), weaken_st_u64(how_, p, v))
 #define shmemd_arch_try_lock(p)                                                                    \
 	WEAKEN(ACQUIRE, shmemd_arch_try_lock(p), shmemd_arch_atom_cas_u32(p, 0, 1) == 0)
 #define shmemd_arch_syncwarp() WEAKEN(BARRIER, shmemd_arch_syncwarp(), weaken_syncwarp(how_))

@@ -113,4 +113,7 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 96);
  * of GPU memory pushes them there (GPUDirect RDMA writes ordering: none). */
 #define SHMEMD_CTX_FLUSH_READS 16u
 
+/* PE numbers of the team are those of the world team. */
+#define SHMEMD_CTX_WORLD 32u
+
 #endif

@@ -31,7 +31,7 @@
  *   T    shmemd_arch_ld_relaxed_T(const void *p)   T = u8, u16, u32, u64
  *   T    shmemd_arch_ld_acquire_T(const void *p)   T = u32, u64
  *   void shmemd_arch_st_relaxed_T(void *p, T v)    T = u8, u16, u32, u64
- *   void shmemd_arch_st_release_T(void *p, T v)    T = u32
+ *   void shmemd_arch_st_release_T(void *p, T v)    T = u32, u64
  *
  * 4. Fences, named for their use (the name is the documentation). All are system scope and
  *    cumulative: they cover what happened before in other threads too, if this thread

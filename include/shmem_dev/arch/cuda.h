@@ -98,6 +98,7 @@ SHMEMDI_ST(relaxed_u16, uint16_t, uint16_t, "st.relaxed.sys.global.u16", "h")
 SHMEMDI_ST(relaxed_u32, uint32_t, uint32_t, "st.relaxed.sys.global.u32", "r")
 SHMEMDI_ST(relaxed_u64, uint64_t, uint64_t, "st.relaxed.sys.global.u64", "l")
 SHMEMDI_ST(release_u32, uint32_t, uint32_t, "st.release.sys.global.u32", "r")
+SHMEMDI_ST(release_u64, uint64_t, uint64_t, "st.release.sys.global.u64", "l")
 #undef SHMEMDI_ST
 
 /* 4. Fences */

@@ -27,16 +27,26 @@
 #include <shmem_dev/impl/poll.h>
 #include <shmem_dev/impl/xport.h>
 
-SHMEMD_FN void shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t flag)
+/* To members behind a NIC as a WRITE of 8 bytes, which is never torn either. */
+SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				 uint64_t flag)
 {
-	int pe;
+	uint64_t *own = &ctx->sync[SHMEMD_SYNC_FLAGS + ctx->my_pe];
+	int status = SHMEMD_OK, now, pe;
 
 	for (pe = (int)g.rank; pe < ctx->n_pes; pe += (int)g.size) {
-		char *word = shmemdi_p2p_addr(ctx, &ctx->sync[SHMEMD_SYNC_FLAGS + ctx->my_pe], pe);
+		char *word;
 
-		if (pe != ctx->my_pe)
+		if (pe == ctx->my_pe)
+			continue;
+		now = shmemdi_map(ctx, call, own, pe, &word);
+		if (now == SHMEMD_OK && word)
 			shmemd_arch_st_relaxed_u64(word, flag);
+		else if (now == SHMEMD_OK)
+			now = shmemdi_nic_store(ctx, call, own, flag, 8, pe);
+		status = status ? status : now;
 	}
+	return status;
 }
 
 /* A member that is in the same sync but called another collective. One that is ahead has finished
@@ -84,16 +94,22 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 
 	if (status != SHMEMD_OK)
 		return status;
-	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED))
+	if (!(ctx->flags & (SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_NIC)))
 		return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
 	shmemd_group_sync(g);
 	next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
-	if (call.op == SHMEMD_OP_BARRIER)
+	if (call.op == SHMEMD_OP_BARRIER) {
 		shmemd_arch_fence_quiet();
-	else if (g.rank < (uint32_t)ctx->n_pes)
+		status = shmemdi_nic_quiet(ctx, call, g);
+	} else if (g.rank < (uint32_t)ctx->n_pes) {
 		shmemd_arch_fence_before_signal();
-	shmemdi_flags_send(ctx, g, next << 8 | call.op);
-	status = shmemdi_agree(g, shmemdi_flags_wait(ctx, call, g, next << 8 | call.op, limit));
+	}
+	if (status != SHMEMD_OK)
+		return status;
+	status = shmemdi_flags_send(ctx, call, g, next << 8 | call.op);
+	if (status == SHMEMD_OK)
+		status = shmemdi_flags_wait(ctx, call, g, next << 8 | call.op, limit);
+	status = shmemdi_agree(g, status);
 	if (status == SHMEMD_OK && g.rank == 0)
 		shmemd_arch_st_relaxed_u64(epoch, next);
 	return status;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Operations of the public headers: check, find the way to the peer, go. Only mapped peers have a
- * way yet; the branch to the NIC belongs into shmemdi_reach.
+/* Operations of the public headers: check, find the way to the peer, go. A peer whose memory is
+ * mapped is reached by loads and stores, another one by a NIC.
  *
  * Functions return a status and have recorded a failure; those of public functions that return
- * nothing latch it. All threads of a group take the same branch: arguments are equal. */
+ * nothing latch it. All threads of a group take the same branch: arguments are equal. By a NIC, the
+ * first warp of a group posts for all of it. */
 #ifndef SHMEMD_IMPL_XPORT_H
 #define SHMEMD_IMPL_XPORT_H
 
 #include <shmem_dev/impl/check.h>
-#include <shmem_dev/impl/p2p.h>
+#include <shmem_dev/impl/flush.h>
+#include <shmem_dev/impl/poll.h>
 
-/* The mapped address of [sym, sym + nbytes) on pe, whose arguments are checked. */
+/* The mapped address of [sym, sym + nbytes) on pe, whose arguments are checked; NULL: by NIC. */
 SHMEMD_FN int shmemdi_map(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym, int pe,
 			  char **addr)
 {
 	*addr = shmemdi_p2p_addr(ctx, sym, pe);
-	if (*addr)
+	if (*addr || shmemdi_ib_reaches(ctx, pe))
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
 }
@@ -43,7 +45,8 @@ SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_call_t call, c
 	return status ? status : shmemdi_map(ctx, call, sym, pe, addr);
 }
 
-/* A word that will be read-modify-written. */
+/* A word that will be read-modify-written: in the whole team by SMs, or in the whole team by the
+ * target's NIC, its own PE included; the two are not atomic to each other. */
 SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
 				uint32_t width, int pe, char **addr)
 {
@@ -51,11 +54,54 @@ SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, co
 
 	if (status != SHMEMD_OK || (ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		return status;
+	*addr = 0;
+	if (shmemdi_ib_reaches(ctx, pe))
+		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, width, 0);
 }
 
 /* put and get; the blocking forms end with a group sync: for put, no thread of the group reads src
  * any more; for get, every thread sees all of dst. */
+
+SHMEMD_FN shmemdi_ib_put_t shmemdi_put_by_nic(shmemd_group_t g, void *dst, const void *src,
+					      size_t nbytes)
+{
+	shmemdi_ib_put_t put = {(char *)dst,
+				(const char *)src,
+				nbytes,
+				{0, 0, -1},
+				g.bar != SHMEMDI_BAR_NONE,
+				SHMEMDI_RING_BATCH,
+				0,
+				1};
+	return put;
+}
+
+/* Does the calling thread post for its group; does it alone act for it? */
+SHMEMD_FN int shmemdi_posts(shmemd_group_t g)
+{
+	return g.rank < 32;
+}
+
+SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
+{
+	return g.rank == 0;
+}
+
+SHMEMD_FN int shmemdi_nic_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			      void *dst, const void *src, size_t nbytes, int pe, int is_wait)
+{
+	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes);
+	shmemdi_chan_t c;
+	int status;
+
+	if (!shmemdi_posts(g) || !shmemdi_ib_open(ctx, call, pe, &c))
+		return SHMEMD_OK;
+	status = shmemdi_ib_put(&c, &put);
+	if (status == SHMEMD_OK && is_wait && !put.is_inline && shmemdi_leads(g))
+		status = shmemdi_ring_wait(&c, put.end);
+	return status;
+}
 
 SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			       void *dst, const void *src, size_t nbytes, int pe)
@@ -63,47 +109,89 @@ SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shm
 	char *to;
 	int status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
 
-	if (status == SHMEMD_OK)
+	if (status == SHMEMD_OK && to)
 		shmemdi_copy(g, to, (const char *)src, nbytes);
+	else if (status == SHMEMD_OK)
+		status = shmemdi_nic_put(ctx, call, g, dst, src, nbytes, pe, 0);
 	shmemdi_latch(ctx, status);
 }
 
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			   void *dst, const void *src, size_t nbytes, int pe)
 {
-	shmemdi_put_nbi(ctx, call, g, dst, src, nbytes, pe);
+	char *to;
+	int status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
+
+	if (status == SHMEMD_OK && to)
+		shmemdi_copy(g, to, (const char *)src, nbytes);
+	else if (status == SHMEMD_OK)
+		status = shmemdi_nic_put(ctx, call, g, dst, src, nbytes, pe, 1);
+	shmemdi_latch(ctx, status);
 	/* weakened unordered: wrong, but not in the emulator: a load of src could read what another
 	 * thread writes there afterwards (load buffering, which the PTX model allows). */
 	shmemd_group_sync(g);
 }
 
-SHMEMD_FN int shmemdi_get_part(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			       void *dst, const void *src, size_t nbytes, int pe)
+/* Into the heap: READs by the group's first warp. Into other memory: by one thread, and complete on
+ * return. */
+SHMEMD_FN int shmemdi_nic_get(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			      void *dst, const void *src, size_t nbytes, int pe, int is_wait)
 {
-	char *from;
-	int status = shmemdi_reach(ctx, call, g, src, nbytes, pe, &from);
+	shmemdi_chan_t c;
+	uint64_t end = 0;
+	int status;
 
-	if (status == SHMEMD_OK)
-		shmemdi_copy(g, (char *)dst, from, nbytes);
+	if (!shmemdi_posts(g) || nbytes == 0 || !shmemdi_ib_open(ctx, call, pe, &c))
+		return SHMEMD_OK;
+	if (!shmemdi_ib_knows(&c, dst))
+		return shmemdi_leads(g)
+			       ? shmemdi_ib_get_any(&c, (char *)dst, (const char *)src, nbytes)
+			       : SHMEMD_OK;
+	status = shmemdi_ib_get(&c, (char *)dst, (const char *)src, nbytes,
+				g.bar != SHMEMDI_BAR_NONE, &end);
+	if (status == SHMEMD_OK && is_wait && shmemdi_leads(g))
+		status = shmemdi_ring_wait(&c, end);
 	return status;
 }
 
 SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			       void *dst, const void *src, size_t nbytes, int pe)
 {
-	shmemdi_latch(ctx, shmemdi_get_part(ctx, call, g, dst, src, nbytes, pe));
+	char *from;
+	int status = shmemdi_reach(ctx, call, g, src, nbytes, pe, &from);
+
+	if (status == SHMEMD_OK && from)
+		shmemdi_copy(g, (char *)dst, from, nbytes);
+	else if (status == SHMEMD_OK)
+		status = shmemdi_nic_get(ctx, call, g, dst, src, nbytes, pe, 0);
+	shmemdi_latch(ctx, status);
 }
 
 SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g, void *dst,
 			  const void *src, size_t nbytes, int pe)
 {
-	int status = shmemdi_get_part(ctx, call, g, dst, src, nbytes, pe);
+	char *from;
+	int status = shmemdi_reach(ctx, call, g, src, nbytes, pe, &from);
 
+	if (status == SHMEMD_OK && !from)
+		return shmemdi_agree(g, shmemdi_nic_get(ctx, call, g, dst, src, nbytes, pe, 1));
+	if (status == SHMEMD_OK)
+		shmemdi_copy(g, (char *)dst, from, nbytes);
 	shmemd_group_sync(g);
 	return status;
 }
 
 /* One word */
+
+SHMEMD_FN int shmemdi_nic_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst,
+				uint64_t bits, uint32_t width, int pe)
+{
+	shmemdi_chan_t c;
+
+	if (!shmemdi_ib_open(ctx, call, pe, &c))
+		return SHMEMD_OK;
+	return shmemdi_ib_word_op(&c, dst, bits, width, 0, SHMEMDI_RING_BATCH);
+}
 
 SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst, uint64_t bits,
 			 uint32_t width, int pe)
@@ -111,8 +199,10 @@ SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst
 	char *to;
 	int status = shmemdi_reach_word(ctx, call, dst, width, pe, &to);
 
-	if (status == SHMEMD_OK)
+	if (status == SHMEMD_OK && to)
 		shmemdi_p2p_store(to, bits, width);
+	else if (status == SHMEMD_OK)
+		status = shmemdi_nic_store(ctx, call, dst, bits, width, pe);
 	shmemdi_latch(ctx, status);
 }
 
@@ -120,10 +210,16 @@ SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *valu
 			uint32_t width, int pe)
 {
 	char *from;
+	uint64_t bits = 0;
+	shmemdi_chan_t c;
 	int status = shmemdi_reach_word(ctx, call, src, width, pe, &from);
 
+	if (status == SHMEMD_OK && from)
+		bits = shmemdi_p2p_load(from, width);
+	else if (status == SHMEMD_OK && shmemdi_ib_open(ctx, call, pe, &c))
+		status = shmemdi_ib_fetch(&c, src, width, 0, &bits);
 	if (status == SHMEMD_OK)
-		shmemdi_bits_out(value, shmemdi_p2p_load(from, width), width);
+		shmemdi_bits_out(value, bits, width);
 	return status;
 }
 
@@ -153,18 +249,37 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 	return shmemdi_reach_word(ctx, call, sig.word, 8, pe, addr);
 }
 
+/* Data, if any, and signal in one posting. */
+SHMEMD_FN int shmemdi_nic_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				     void *dst, const void *src, size_t nbytes,
+				     shmemdi_signal_t sig, int pe)
+{
+	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes);
+	shmemdi_chan_t c;
+
+	put.sig.word = sig.word;
+	put.sig.value = sig.value;
+	put.sig.op = sig.op;
+	if (!shmemdi_posts(g) || !shmemdi_ib_open(ctx, call, pe, &c))
+		return SHMEMD_OK;
+	return shmemdi_ib_put(&c, &put);
+}
+
 SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_signal_t sig,
 				 int pe)
 {
 	char *to;
 	int status = shmemdi_reach_signal(ctx, call, sig, pe, &to);
 
-	if (status == SHMEMD_OK)
+	if (status == SHMEMD_OK && to)
 		shmemdi_p2p_signal(to, sig.value, sig.op);
+	else if (status == SHMEMD_OK)
+		status = shmemdi_nic_put_signal(ctx, call, shmemd_thread(), 0, 0, 0, sig, pe);
 	shmemdi_latch(ctx, status);
 }
 
-/* Both addresses are found first: nothing is written if the signal could not follow.
+/* Both addresses are found first: nothing is written if the signal could not follow. The data go
+ * the way of the signal: an atomic by NIC would overtake stores, and stores data by NIC.
  *
  * The blocking and the nbi form are the same: behind the group sync no thread reads src any more.
  * No sync behind the signal: all threads would wait for the leader's fence, a round trip.
@@ -181,8 +296,10 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t ca
 
 	if (status == SHMEMD_OK)
 		status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
+	if (status == SHMEMD_OK && !word)
+		status = shmemdi_nic_put_signal(ctx, call, g, dst, src, nbytes, sig, pe);
 	shmemdi_latch(ctx, status);
-	if (status != SHMEMD_OK)
+	if (status != SHMEMD_OK || !word)
 		return;
 	shmemdi_copy(g, to, (const char *)src, nbytes);
 	shmemd_group_sync(g);
@@ -198,10 +315,15 @@ SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind
 			  uint64_t value, uint32_t width, int pe)
 {
 	char *to;
+	shmemdi_chan_t c;
 	int status = shmemdi_reach_amo(ctx, call, dst, width, pe, &to);
 
 	if (status != SHMEMD_OK)
 		return status;
+	if (!to)
+		return shmemdi_ib_open(ctx, call, pe, &c)
+			       ? shmemdi_ib_amo_post(&c, kind, dst, value, width)
+			       : SHMEMD_OK;
 	if (width == 4)
 		shmemdi_p2p_red4(to, kind, (uint32_t)value);
 	else
@@ -214,27 +336,43 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_call_t call, in
 				int pe)
 {
 	char *to;
+	shmemdi_chan_t c;
 	int status = shmemdi_reach_amo(ctx, call, dst, width, pe, &to);
 
-	if (status != SHMEMD_OK)
-		return status;
-	if (width == 4)
+	if (status == SHMEMD_OK && !to) {
+		if (shmemdi_ib_open(ctx, call, pe, &c))
+			status = shmemdi_ib_amo_fetch(&c, kind, (void *)(uintptr_t)dst, value, cond,
+						      width, &value);
+	} else if (status == SHMEMD_OK && width == 4) {
 		value = shmemdi_p2p_atom4(to, kind, (uint32_t)value, (uint32_t)cond);
-	else
+	} else if (status == SHMEMD_OK) {
 		value = shmemdi_p2p_atom8(to, kind, value, cond);
-	shmemdi_bits_out(old, value, width);
-	return SHMEMD_OK;
+	}
+	if (status == SHMEMD_OK)
+		shmemdi_bits_out(old, value, width);
+	return status;
 }
 
 /* Order. Every thread fences for itself after the group sync: its fence then covers what all
  * threads did before, and is followed by its own later stores. A fence by the leader alone would
  * not order the others' later stores in the PTX model: a release pattern is fence and store of one
- * thread. */
+ * thread.
+ *
+ * A channel keeps its order by itself, and what was stored before a WQE is ordered before it by the
+ * fence of its posting. What is left is stores after requests, where one PE is reached both ways. */
 
-SHMEMD_FN void shmemdi_fence(shmemd_group_t g)
+SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
+	shmemdi_flush_t both = {ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g, 1};
+	int status;
+
 	shmemd_group_sync(g);
 	shmemd_arch_fence_order();
+	if (!(ctx->flags & SHMEMD_CTX_BOTH_WAYS))
+		return;
+	status = shmemdi_flush_all(&both);
+	shmemdi_latch(ctx, status);
+	shmemd_group_sync(g);
 }
 
 /* The latch as the calling thread sees it: what it latched itself or what happened before. Read
@@ -255,13 +393,25 @@ SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uin
 	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
 }
 
+/* What NICs carry is complete; the same status in all threads. */
+SHMEMD_FN int shmemdi_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
+{
+	shmemdi_flush_t all = {ctx, call, g, 0};
+
+	if (!(ctx->flags & SHMEMD_CTX_NIC))
+		return SHMEMD_OK;
+	return shmemdi_agree(g, shmemdi_flush_all(&all));
+}
+
 SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
 	uint32_t peeked = shmemdi_latch_peek(ctx);
+	int status;
 
 	shmemd_group_sync(g);
 	shmemd_arch_fence_quiet();
-	return shmemdi_latch_agree(ctx, g, peeked);
+	status = shmemdi_nic_quiet(ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g);
+	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
 }
 
 #endif
