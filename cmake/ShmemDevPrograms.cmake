@@ -67,6 +67,10 @@ function(shmem_dev_run_test name target)
              $<TARGET_FILE:launch> $<TARGET_FILE:${target}>)
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}"
                          TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
+    if(arg_HOW MATCHES "ib|netns")
+        set_tests_properties(${name} PROPERTIES ENVIRONMENT
+                             ADAPTER_LIBRARY=$<TARGET_FILE:shmem_mlx5sw>)
+    endif()
     if(arg_HOW MATCHES "^gpu")
         # One after the other: each fills GPU memory and spins on all GPUs.
         set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gpu)

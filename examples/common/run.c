@@ -9,6 +9,9 @@
 #ifndef __CUDACC__
 #include <shmem_sim.h>
 #endif
+#ifdef RUN_MLX5SW
+#include <mlx5sw_sim.h>
+#endif
 
 typedef struct run_args {
 	int argc;
@@ -50,11 +53,25 @@ double run_time_us(void)
 	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
+/* Emulated PEs have one environment: say which node this one is on just before it joins. */
+static int set_node(const shmemh_boot_t *boot)
+{
+	long n_nodes = env_number("SHMEMSIM_NODES", 0, 1, boot->n_pes);
+	char text[32];
+
+	if (n_nodes <= 0)
+		return n_nodes < 0;
+	snprintf(text, sizeof(text), "node %ld", boot->pe * n_nodes / boot->n_pes);
+	return setenv("SHMEMH_NODE_ID", text, 1);
+}
+
 int run_join(const shmemh_boot_t *boot, shmemh_t **job)
 {
 	shmemh_attr_t attr = SHMEMH_ATTR_INIT;
 	int status;
 
+	if (boot != NULL && set_node(boot) != 0)
+		return SHMEMH_ERR_OPTION;
 	attr.boot = boot;
 	status = shmemh_init(&attr, job);
 	if (status != SHMEMH_OK)
@@ -203,6 +220,89 @@ void run_stream_close(shmemd_stream_t stream)
 	(void)stream;
 }
 
+/* ---- NICs of emulated PEs ---- */
+
+typedef struct emulated {
+	int (*pe_main)(int pe, int n_pes, void *arg);
+	void *arg;
+	int wants_adapter, has_adapter;
+} emulated_t;
+
+#ifdef RUN_MLX5SW
+
+static mlx5sw_sim_t adapter;
+
+/* For all PEs of this run. Returns 0, or 1 after a line. */
+static int adapter_start(int n_pes)
+{
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+	int err = mlx5sw_config_from_env(&cfg);
+
+	if (err != 0)
+		return 1;
+	cfg.n_hosts = (uint32_t)n_pes;
+	err = mlx5sw_sim_start(&adapter, &cfg);
+	if (err != 0)
+		fprintf(stderr, "mlx5sw_sim_start, %d hosts: %s\n", n_pes, strerror(err));
+	return err != 0;
+}
+
+/* After the run. Returns 1 after a line if MLX5SW_LINT=strict has found a mistake. */
+static int adapter_stop(void)
+{
+	int failed = mlx5sw_failed();
+
+	if (failed)
+		fprintf(stderr, "the adapter found mistakes: see its lines above\n");
+	mlx5sw_sim_stop(&adapter);
+	return failed;
+}
+
+#else
+
+static int adapter_start(int n_pes)
+{
+	fprintf(stderr,
+		"SHMEMH_IB_LIBRARY, %d emulated PEs: build run.c with -DRUN_MLX5SW and link it "
+		"with shmem_mlx5sw\n",
+		n_pes);
+	return 1;
+}
+
+static int adapter_stop(void)
+{
+	return 0;
+}
+
+#endif
+
+/* Whichever PE comes first starts the adapter: nothing switches PEs in there. */
+static int emulated_fiber(int pe, int n_pes, void *arg)
+{
+	emulated_t *e = (emulated_t *)arg;
+
+	if (e->wants_adapter && !e->has_adapter) {
+		if (adapter_start(n_pes) != 0)
+			return 1;
+		e->has_adapter = 1;
+	}
+	return e->pe_main(pe, n_pes, e->arg);
+}
+
+int run_emulate(const shmemsim_config_t *cfg, int n_pes,
+		int (*pe_main)(int pe, int n_pes, void *arg), void *arg)
+{
+	const char *library = getenv("SHMEMH_IB_LIBRARY");
+	emulated_t e = {pe_main, arg, library != NULL && library[0] != '\0', 0};
+	int failed = shmemsim_run(cfg, n_pes, emulated_fiber, &e) != 0;
+
+	if (failed)
+		fprintf(stderr, "%s\n", shmemsim_report());
+	if (e.has_adapter)
+		failed |= adapter_stop();
+	return failed;
+}
+
 static int run_fiber(int pe, int n_pes, void *arg)
 {
 	(void)pe;
@@ -219,10 +319,7 @@ int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char
 		return 1;
 	if (n_pes == 0)
 		return run_pe(&args, NULL);
-	if (shmemsim_run(NULL, n_pes, run_fiber, &args) == 0)
-		return 0;
-	fprintf(stderr, "%s\n", shmemsim_report());
-	return 1;
+	return run_emulate(NULL, n_pes, run_fiber, &args);
 }
 
 #endif

@@ -9,6 +9,8 @@
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_host/shmem_host.h>
 
+struct shmemsim_config; /* <shmem_sim.h> */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -32,6 +34,13 @@ int run_pick_gpu(void);
 
 /* PEs to emulate in this process: SHMEMSIM_PES; 0: this process is one PE. -1 after a line. */
 int run_emulated_pes(void);
+
+/* shmemsim_run for PEs that come by run_join; not in a CUDA build. SHMEMSIM_NODES=m puts them on m
+ * nodes, of neighbours. With SHMEMH_IB_LIBRARY=path of libshmem_mlx5sw.so they have software NICs,
+ * which the emulator runs too, and which MLX5SW_ variables change; run.c is then built with
+ * -DRUN_MLX5SW and linked with that library. Returns 0, or 1 after a report on stderr. */
+int run_emulate(const struct shmemsim_config *cfg, int n_pes,
+		int (*pe_main)(int pe, int n_pes, void *arg), void *arg);
 
 /* What kernels run on: the GPU's name, or the emulator and its mode. Returns text. */
 const char *run_platform(char *text, size_t nbytes);

@@ -138,6 +138,11 @@ void *pes_read(pes_t *pes, const void *dev, size_t nbytes)
 	return host;
 }
 
+int pes_maps(const pes_t *pes, int pe)
+{
+	return shmemh_ptr(pes->job, pes->status, pe) != NULL;
+}
+
 void pes_alone(pes_t *pes)
 {
 	pes->is_alone = 1;
@@ -262,8 +267,8 @@ static int run_emulated(const program_t *program, const pes_test_t *test)
 		cfg.seed = (uint64_t)i;
 		run.seed = (uint64_t)i;
 		if (shmemsim_config_from_env(&cfg) != 0 || /* SHMEMSIM_WEAK=1 and the like */
-		    shmemsim_run(&cfg, program->n_emulated, emulated_pe, &run) != 0) {
-			fprintf(stderr, "%s, seed %d: %s\n", test->name, i, shmemsim_report());
+		    run_emulate(&cfg, program->n_emulated, emulated_pe, &run) != 0) {
+			fprintf(stderr, "%s failed, seed %d\n", test->name, i);
 			run.result |= FAILED;
 		}
 	}

@@ -76,6 +76,9 @@ void *pes_alloc(pes_t *pes, size_t nbytes, unsigned char value);
 /* Copy of nbytes of device memory in host memory, freed when the test ends. NULL after latching. */
 void *pes_read(pes_t *pes, const void *dev, size_t nbytes);
 
+/* Is memory of PE pe mapped here, as it was from the job's start? Ours there is as well. */
+int pes_maps(const pes_t *pes, int pe);
+
 /* Free what pes_alloc and pes_read gave so far; the harness does it after each test. */
 void pes_release(pes_t *pes);
 

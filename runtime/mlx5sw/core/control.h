@@ -45,8 +45,6 @@ int mlx5swi_world_ready(void); /* start by the environment if nobody has; 0 or a
 mlx5swi_device_t *mlx5swi_device(uint32_t host, uint32_t index); /* NULL: none */
 #define MLX5SWI_MAX_DEVICES 16u
 #define MLX5SWI_CHAOS_ALL 127u
-/* environment.c: into cfg; 0, or ENODEV and a line on stderr. */
-int mlx5swi_config_read(mlx5sw_config_t *cfg);
 void mlx5swi_lock(void);
 void mlx5swi_unlock(void);
 

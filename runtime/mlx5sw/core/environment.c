@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The configuration of a process that calls no mlx5sw_start: from MLX5SW_ variables. */
+/* Configurations from MLX5SW_ variables: of a process that calls no mlx5sw_start, and for others. */
 #include "mlx5sw/core/control.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static int read_variable(const variable_t *v, uint32_t *value)
 	return ENODEV;
 }
 
-int mlx5swi_config_read(mlx5sw_config_t *cfg)
+int mlx5sw_config_from_env(mlx5sw_config_t *cfg)
 {
 	static const variable_t table[] = {
 		{"MLX5SW_DEVICES", NULL, 1, MLX5SWI_MAX_DEVICES},

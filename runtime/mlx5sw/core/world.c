@@ -312,7 +312,7 @@ int mlx5swi_world_ready(void)
 
 	pthread_mutex_lock(&lock);
 	if (!mlx5swi_w) {
-		err = mlx5swi_config_read(&cfg);
+		err = mlx5sw_config_from_env(&cfg);
 		if (!err)
 			err = process_start(&cfg) ? ENODEV : 0;
 	}

@@ -103,6 +103,10 @@ typedef struct mlx5sw_config {
 			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0, 0                    \
 	}
 
+/* Set what the environment names: MLX5SW_DEVICES, _LINK, _DOORBELLS, _TIMING, _LINT, _CHAOS, _SLOW,
+ * _NO_DBR (README.md). Returns 0, or ENODEV after a line on stderr: one has an unusable value. */
+MLX5SW_API int mlx5sw_config_from_env(mlx5sw_config_t *cfg);
+
 /* Make a fabric of cfg->n_hosts hosts in this process, without a thread. An earlier one and all its
  * objects are gone: pointers to them must not be used any more.
  *
