@@ -5,10 +5,17 @@
 #   mp    a process each, by our launcher        pmix  a process each, by mpirun
 #   sim   all in this process, in the emulator   gpu   as mp, if there is a GPU
 #   self  the program starts its PEs itself      gpu-self  likewise, if there is a GPU
+# By software NICs ($ADAPTER_LIBRARY), which must find no mistake in what they are told:
+#   ib    a process each, no memory mapped; and with more words, in this order:
+#         gpu-ib  if there is a GPU              ib-mixed  two nodes of two PEs
+#         ib-tcp  NICs connected by TCP          ib-cpu    the host rings the doorbells
+#         ib-sim  all in this process
+#   netns  a process each, each in a network namespace of its own, and NICs by TCP between them
 # Exits 77 with a line that says why if this machine cannot.
 set -eu
 how=$1 launcher=$2
 shift 2
+here=$(dirname "$0")
 
 skip() {
 	echo "skipped: $*"
@@ -19,6 +26,50 @@ need_gpu() {
 	nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip "no GPU"
 }
 
+# with_nics command...: its exit status, or 1 if an adapter has something to say.
+with_nics() {
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	status=0
+	SHMEMH_IB_LIBRARY=$ADAPTER_LIBRARY MLX5SW_DIR=$dir MLX5SW_LINT=strict \
+		"$@" 2>"$dir/stderr" || status=$?
+	cat "$dir/stderr" >&2
+	if grep '^mlx5sw: ' "$dir/stderr" >"$dir/mistakes"; then
+		echo "the adapter found mistakes: $(wc -l <"$dir/mistakes")" >&2
+		[ "$status" -ne 0 ] || status=1
+	fi
+	exit "$status"
+}
+
+# Words of an ib way: how PEs are started and connected.
+run_ib() {
+	export MLX5SW_FABRIC="shm:test-$$"
+	case $how in
+	*-tcp*) MLX5SW_FABRIC=tcp:127.0.0.1 ;;
+	esac
+	case $how in
+	*-cpu*) export SHMEMH_IB_DOORBELL=cpu ;;
+	esac
+	case $how in
+	*-mixed*) PES_MAPPED=2 ;;
+	*) export SHMEMH_DISABLE_P2P=1 PES_MAPPED=0 ;;
+	esac
+	case $how in
+	*-sim)
+		export SHMEMSIM_PES=4
+		case $how in *-mixed*) export SHMEMSIM_NODES=2 ;; esac
+		with_nics "$@"
+		;;
+	*-mixed*)
+		# shellcheck disable=SC2016 # for the PE's shell
+		with_nics "$launcher" -n 4 -t 280 \
+			sh -c 'SHMEMH_NODE_ID=$((SHMEMH_PE / 2)) exec "$@"' sh "$@"
+		;;
+	*) with_nics "$launcher" -n 4 -t 280 "$@" ;;
+	esac
+}
+
+export PES_MAPPED=4 # for the tests: the PEs whose memory each one is to have mapped
 case $how in
 mp)
 	exec "$launcher" -n 4 -t 280 "$@"
@@ -42,6 +93,25 @@ gpu)
 gpu-self)
 	need_gpu
 	exec "$@"
+	;;
+ib | ib-*)
+	run_ib "$@"
+	;;
+gpu-ib | gpu-ib-*)
+	need_gpu
+	run_ib "$@"
+	;;
+netns)
+	command -v ip >/dev/null || skip "no ip (iproute2)"
+	unshare=
+	for options in -Urn -n; do
+		# shellcheck disable=SC2086 # no user namespaces: root may do without
+		[ -n "$unshare" ] || ! unshare $options true 2>/dev/null || unshare="unshare $options"
+	done
+	[ -n "$unshare" ] || skip "no right to make network namespaces"
+	PES_MAPPED=1
+	# shellcheck disable=SC2086 # words
+	with_nics $unshare sh "$here/net/namespaces.sh" "$launcher" "$@"
 	;;
 *)
 	echo "run_as.sh: unknown way '$how'" >&2
