@@ -55,6 +55,7 @@ SHMEMD_KERNEL(plain_kernel, amo_params_t, p)
 		scope_report(p.status, 0, shmemd_atomic_add_f32(&p.ctx, p.f32, 0.5f, pe));
 		scope_report(p.status, 1, shmemd_atomic_add_f64(&p.ctx, p.f64, 0.25, pe));
 	}
+	scope_report(p.status, 2, shmemd_quiet(&p.ctx));
 }
 
 /* What the words hold afterwards, by plain loops. */
@@ -183,6 +184,7 @@ SHMEMD_KERNEL(fetch_kernel, amo_params_t, p)
 			     f == (float)(int)f || 2 * f == (float)(int)(2 * f) ? 0 : WRONG_VALUE);
 		scope_report(p.status, 23, d / 2 == (double)(int)(d / 2) ? 0 : WRONG_VALUE);
 	}
+	scope_report(p.status, 24, shmemd_quiet(&p.ctx));
 }
 
 /* Each ticket of the counting words was fetched once. Of swap: every value but the last one, and
@@ -278,6 +280,7 @@ SHMEMD_KERNEL(edge_kernel, edge_params_t, p)
 						    UINT64_MAX - 2, next));
 	shmemd_atomic_add_u32(&p.ctx, p.w32 + 1, 3, next);
 	shmemd_atomic_add_u64(&p.ctx, p.w64 + 1, 3, next);
+	scope_report(p.status, 11, shmemd_quiet(&p.ctx));
 }
 
 static int edges(pes_t *pes)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
+#include "scopes.h"
 
 static uint64_t used(pes_t *pes)
 {
@@ -181,28 +182,51 @@ static int many_blocks(pes_t *pes)
 	return 0;
 }
 
-/* A heap that grows in a large step is mapped by all PEs when malloc returns. */
-static int growth_is_mapped(pes_t *pes)
+/* A heap that grows in a large step is within reach of all PEs when malloc returns: of the hosts of
+ * those that have it mapped, of kernels of all. Each leaves two marks at each PE, at the end. */
+typedef struct growth_params {
+	shmemd_ctx_t ctx;
+	uint8_t *marks; /* [2][n] */
+	int *status;
+} growth_params_t;
+
+SHMEMD_KERNEL(growth_kernel, growth_params_t, p)
 {
-	size_t nbytes = (size_t)80 << 20, n = (size_t)pes->n_pes;
-	unsigned char mark = (unsigned char)(pes->pe + 1), got[1];
+	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), pe;
+
+	for (pe = 0; pe < n; pe++)
+		shmemd_p_u8(&p.ctx, p.marks + n + me, (uint8_t)(me + 1), pe);
+	scope_report(p.status, 0, shmemd_quiet(&p.ctx));
+}
+
+static int growth_is_reached(pes_t *pes)
+{
+	size_t nbytes = (size_t)80 << 20, n = (size_t)pes->n_pes, i;
+	unsigned char mark = (unsigned char)(pes->pe + 1), got[2];
+	growth_params_t p;
 	char *ptr;
 	int pe;
 
 	if (pes->seed > 1)
 		return 0;
 	PES_TRY(pes, shmemh_malloc(pes->job, nbytes, (void **)&ptr));
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	p.marks = (uint8_t *)ptr + nbytes - 2 * n;
 	for (pe = 0; pe < pes->n_pes; pe++) {
-		char *theirs = (char *)shmemh_ptr(pes->job, ptr, pe);
+		uint8_t *theirs = (uint8_t *)shmemh_ptr(pes->job, p.marks + pes->pe, pe);
 
-		PES_CHECK(pes, theirs != NULL);
+		PES_EQ(pes, theirs != NULL, pes_maps(pes, pe));
 		if (theirs != NULL)
-			PES_TRY(pes, run_copy(theirs + nbytes - n + (size_t)pes->pe, &mark, 1));
+			PES_TRY(pes, run_copy(theirs, &mark, 1));
 	}
-	PES_TRY(pes, shmemh_barrier(pes->job));
-	for (pe = 0; pe < pes->n_pes; pe++) {
-		PES_TRY(pes, run_copy(got, ptr + nbytes - n + (size_t)pe, 1));
-		PES_EQ(pes, got[0], pe + 1);
+	PES_RUN(pes, growth_kernel, 1, 1, p);
+	for (i = 0; i < n; i++) {
+		PES_TRY(pes, run_copy(&got[0], p.marks + i, 1));
+		PES_TRY(pes, run_copy(&got[1], p.marks + n + i, 1));
+		PES_CHECK(pes, got[0] == i + 1 || !pes_maps(pes, (int)i));
+		PES_EQ(pes, got[1], i + 1);
 	}
 	PES_TRY(pes, shmemh_free(pes->job, ptr));
 	return 0;
@@ -215,7 +239,7 @@ int main(int argc, char **argv)
 		PES_TEST(heap_exhausted),       PES_TEST(differing_sizes),
 		PES_TEST(double_free),          PES_TEST(foreign_pointer),
 		PES_TEST(differing_frees),      PES_TEST(many_blocks),
-		PES_TEST(growth_is_mapped),
+		PES_TEST(growth_is_reached),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -108,6 +108,14 @@ static int expect_failure(pes_t *pes, reach_params_t *p, int what, int want)
 	return 0;
 }
 
+/* As on a machine without a NIC. */
+static void no_nic(shmemd_ctx_t *ctx)
+{
+	ctx->channels = NULL;
+	ctx->n_channels = 0;
+	ctx->flags &= ~(SHMEMD_CTX_NIC | SHMEMD_CTX_BOTH_WAYS);
+}
+
 SHMEMD_KERNEL(sync_kernel, reach_params_t, p)
 {
 	scope_report(p.status, 0, shmemd_ptr(&p.ctx, p.words, p.pe) == NULL ? 0 : WRONG_VALUE);
@@ -132,6 +140,7 @@ static int not_mapped(pes_t *pes)
 	peers[p.pe].base = NULL;
 	PES_TRY(pes, run_copy(p.peers, peers, nbytes));
 	p.ctx.peers = p.peers;
+	no_nic(&p.ctx);
 	p.ctx.flags &= ~SHMEMD_CTX_ALL_MAPPED;
 	for (what = 0; what < N_ALL; what++) {
 		if (expect_failure(pes, &p, what, SHMEMD_ERR_UNREACHABLE))
@@ -153,6 +162,11 @@ static int no_atomics(pes_t *pes)
 	if (reach_params(pes, &p))
 		return 1;
 	p.pe = (pes->pe + 1) % pes->n_pes;
+	if (!pes_maps(pes, p.pe))
+		p.pe = pes->pe;
+	if (!pes_maps(pes, p.pe))
+		return pes_skip(pes, "no memory is mapped");
+	no_nic(&p.ctx);
 	p.ctx.flags &= ~SHMEMD_CTX_SM_ATOMICS;
 	for (what = N_MAPPED; what < N_ALL; what++) {
 		if (expect_failure(pes, &p, what, SHMEMD_ERR_NO_ATOMICS))

@@ -215,7 +215,7 @@ typedef struct reuse_params {
 
 SHMEMD_KERNEL(reuse_kernel, reuse_params_t, p)
 {
-	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), round;
+	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), round, status;
 	shmemd_group_t g;
 	uint32_t i;
 
@@ -226,10 +226,12 @@ SHMEMD_KERNEL(reuse_kernel, reuse_params_t, p)
 		uint32_t *dst = p.dst + (me * REUSE_ROUNDS + round) * REUSE_NELEMS;
 
 		for (i = g.size - 1 - g.rank; i < REUSE_NELEMS; i += g.size)
-			shmemd_p_u32(&p.ctx, p.src + i, (uint32_t)round * 1000 + i, me);
+			p.src[i] = (uint32_t)round * 1000 + i;
 		shmemd_group_sync(g);
 		SCOPED(p.scope, shmemd_putmem, &p.ctx, dst, p.src, REUSE_NELEMS * 4, (me + 1) % n);
 	}
+	SCOPED_INT0(status, p.scope, shmemd_quiet, &p.ctx);
+	scope_report(p.status, 0, status);
 }
 
 static int put_source_reusable(pes_t *pes)
@@ -241,6 +243,7 @@ static int put_source_reusable(pes_t *pes)
 
 	memset(&p, 0, sizeof(p));
 	p.ctx = pes->ctx;
+	p.status = pes->status;
 	for (scope = 0; scope < SCOPE_COUNT; scope++) {
 		p.scope = scope;
 		PES_ALLOC(pes, p.src, uint32_t, REUSE_NELEMS, 0);

@@ -225,6 +225,7 @@ SHMEMD_KERNEL(cmp_kernel, cmp_params_t, p)
 			}
 		}
 	}
+	scope_report(p.status, 1, shmemd_quiet(&p.ctx));
 }
 
 /* The comparison by a plain switch. */

@@ -10,7 +10,7 @@
 
 typedef struct sync_params {
 	shmemd_ctx_t ctx;
-	uint64_t *came;  /* [n] round of each PE: its own entry by a store, or all by puts */
+	uint64_t *came;  /* [n] round of each PE: its own entry, or all by puts */
 	uint64_t *never; /* a word that nobody writes, to wait a while */
 	int scope, is_barrier, n_rounds;
 	int *status;
@@ -36,8 +36,8 @@ SHMEMD_FN int sync_once(const sync_params_t *p)
 	return status;
 }
 
-/* Say that this PE has come to this round: to all by put before a barrier, by a store to its own
- * memory before a sync. */
+/* Say that this PE has come to this round: to all by put before a barrier; before a sync, which
+ * completes no puts, to itself alone, and done. */
 SHMEMD_FN void say(const sync_params_t *p, uint64_t round)
 {
 	int me = shmemd_my_pe(&p->ctx), pe;
@@ -46,6 +46,8 @@ SHMEMD_FN void say(const sync_params_t *p, uint64_t round)
 		if (p->is_barrier || pe == me)
 			shmemd_p_u64(&p->ctx, p->came + me, round, pe);
 	}
+	if (!p->is_barrier)
+		scope_report(p->status, 2, shmemd_quiet(&p->ctx));
 }
 
 /* The round of PE pe as seen here. */

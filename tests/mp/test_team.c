@@ -59,7 +59,8 @@ static void check_team(pes_t *pes, shmemh_team_t team, const team_params_t *p)
 		PES_EQ(pes, shmemh_team_translate_pe(pes->job, SHMEMH_TEAM_WORLD, of_world, team),
 		       pe);
 	}
-	PES_EQ(pes, own[shmemh_team_my_pe(pes->job, team)], (uintptr_t)p->word);
+	if (pes_maps(pes, pes->pe))
+		PES_EQ(pes, own[shmemh_team_my_pe(pes->job, team)], (uintptr_t)p->word);
 }
 
 static int run_team(pes_t *pes, shmemh_team_t team)
@@ -86,12 +87,26 @@ static int team_world(pes_t *pes)
 	return run_team(pes, SHMEMH_TEAM_WORLD);
 }
 
-/* On one machine both teams have the same members, and both contexts work side by side. */
+/* Both contexts work side by side; on one node both teams have the same members. */
 static int team_node(pes_t *pes)
 {
 	PES_CHECK(pes, shmemh_team_n_pes(pes->job, SHMEMH_TEAM_NODE) >= 1);
 	PES_CHECK(pes, shmemh_team_my_pe(pes->job, SHMEMH_TEAM_NODE) >= 0);
 	return run_team(pes, SHMEMH_TEAM_NODE) || run_team(pes, SHMEMH_TEAM_WORLD);
+}
+
+/* What is mapped is what the way of running should have made so. */
+static int mapped_pes(pes_t *pes)
+{
+	const char *n_mapped = getenv("PES_MAPPED");
+	int n = 0, pe;
+
+	if (n_mapped == NULL)
+		return pes_skip(pes, "PES_MAPPED does not say how many PEs are to be mapped");
+	for (pe = 0; pe < pes->n_pes; pe++)
+		n += pes_maps(pes, pe);
+	PES_EQ(pes, n, atoi(n_mapped));
+	return 0;
 }
 
 static int no_such_team(pes_t *pes)
@@ -142,10 +157,8 @@ static int grid_numbers(pes_t *pes)
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
-		PES_TEST(team_world),
-		PES_TEST(team_node),
-		PES_TEST(no_such_team),
-		PES_TEST(grid_numbers),
+		PES_TEST(team_world),   PES_TEST(team_node),    PES_TEST(mapped_pes),
+		PES_TEST(no_such_team), PES_TEST(grid_numbers),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

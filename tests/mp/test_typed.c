@@ -145,6 +145,7 @@ static int every_rma_type(pes_t *pes)
 		int me = shmemd_my_pe(&p->ctx), is_signed = (T)-1 < (T)1;                          \
 		T *word = (T *)p->dst;                                                             \
 		shmemd_##N##_p(&p->ctx, word, (T)-1, me);                                          \
+		scope_report(p->status, 6, shmemd_quiet(&p->ctx));                                 \
 		scope_report(p->status, 0,                                                         \
 			     shmemd_##N##_test(&p->ctx, word, SHMEMD_CMP_LT, 0) == is_signed       \
 				     ? 0                                                           \

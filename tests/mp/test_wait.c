@@ -61,6 +61,7 @@ SHMEMD_KERNEL(cmp_kernel, cmp_params_t, p)
 		for (cmp = SHMEMD_CMP_EQ; cmp <= SHMEMD_CMP_LE; cmp++)
 			compare_all(&p, w, v, cmp);
 	}
+	scope_report(p.status, N_TYPES, shmemd_quiet(&p.ctx));
 }
 
 /* a ? b for one type: -1, 0, 1. */
