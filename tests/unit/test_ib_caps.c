@@ -3,7 +3,7 @@
 /* Capabilities of a NIC: what is needed and is not there, and what follows from the rest. */
 #include "ib/caps.h"
 #include "ib/prm.h"
-#include "ib_job.h"
+#include "nic_job.h"
 
 /* Each capability that is needed, and what is said when it is not there. */
 static void capabilities(void **state)

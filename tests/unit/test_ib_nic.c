@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Opening a NIC on the software adapter: which one, what is known of it, and why there is none. */
-#include "ib_job.h"
+#include "nic_job.h"
 #include "mem/state.h"
 
 static void hca_list(const char *text)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "cuda/ctx.h"
 #include "ib/ports.h"
-#include "ib_job.h"
+#include "nic_job.h"
 
 /* Entry points that lie. `lib` is the adapter's table with some of these in it. */
 static shmemhi_ib_lib_t lib;

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* A job for tests of how a NIC is opened, on the software adapter. */
+#ifndef TESTS_UNIT_NIC_JOB_H
+#define TESTS_UNIT_NIC_JOB_H
+
+#include "ib/state.h"
+#include "ib_adapter.h"
+
+/* A job of one PE, of which only the options mean something, and the NIC it opens. */
+static shmemh_t *job;
+static shmemhi_ib_t ib;
+
+/* A new fabric of so many devices, and options that lead to it. */
+static inline void prepare(int link_layer, uint32_t n_devices)
+{
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+
+	cfg.link_layer = (uint8_t)link_layer;
+	cfg.n_devices = n_devices;
+	assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+	memset(&ib, 0, sizeof ib);
+	memset(job, 0, sizeof *job);
+	job->n_pes = 1;
+	job->opt.ib_gid_index = -1;
+	job->opt.ib_depth = 1024;
+	snprintf(job->opt.ib_library, sizeof job->opt.ib_library, "%s", adapter_path());
+}
+
+static inline int make_job(void **state)
+{
+	(void)state;
+	job = calloc(1, sizeof *job);
+	return job ? 0 : -1;
+}
+
+static inline int free_job(void **state)
+{
+	(void)state;
+	free(job);
+	return 0;
+}
+
+#endif
