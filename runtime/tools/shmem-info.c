@@ -4,6 +4,7 @@
  * or what is missing and what that means. Changes nothing, needs no GPU. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,10 +14,22 @@
 #include "boot/uniqueid.h"
 #include "core/options.h"
 #include "cuda/dl.h"
+#include "info.h"
+
+void info_line(const char *what, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	printf("%-18s ", what);
+	vprintf(fmt, args);
+	printf("\n");
+	va_end(args);
+}
 
 static void line(const char *what, const char *text)
 {
-	printf("%-18s %s\n", what, text);
+	info_line(what, "%s", text);
 }
 
 /* The first line of a file, without its end. */
@@ -80,10 +93,10 @@ static void print_gpu(const shmemhi_cuda_t *cuda, int n_gpus, int gpu)
 	line(label, text);
 }
 
-static void print_gpus(const shmemhi_cuda_t *cuda)
+/* Returns how many there are. */
+static int print_gpus(const shmemhi_cuda_t *cuda)
 {
 	shmemhi_err_t err = {""};
-	char text[64];
 	int n_gpus = 0;
 	int i;
 
@@ -91,28 +104,27 @@ static void print_gpus(const shmemhi_cuda_t *cuda)
 	    shmemhi_cuda_check(cuda, &err, "cuDeviceGetCount", cuda->device_get_count(&n_gpus)) !=
 		    SHMEMH_OK) {
 		line("CUDA driver", err.text);
-		return;
+		return 0;
 	}
-	snprintf(text, sizeof(text), "ok, GPUs: %d", n_gpus);
-	line("CUDA driver", text);
-	for (i = 0; i < n_gpus; i++)
+	info_line("CUDA driver", "ok, GPUs: %d", n_gpus);
+	for (i = 0; i < n_gpus; i++) {
 		print_gpu(cuda, n_gpus, i);
+		info_gpu_rdma(cuda, i);
+	}
+	return n_gpus;
 }
 
-static void print_cuda(void)
+/* Fills cuda. Returns how many GPUs there are, or -1: no driver. */
+static int print_cuda(shmemhi_cuda_t *cuda)
 {
 	shmemhi_err_t err = {""};
-	shmemhi_cuda_t cuda;
-	int got = shmemhi_cuda_open(&cuda, 1, &err);
+	int got = shmemhi_cuda_open(cuda, 1, &err);
 
-	if (got == 1) {
-		print_gpus(&cuda);
-		shmemhi_cuda_close(&cuda);
-	} else if (got == 0) {
-		line("CUDA driver", "none (libcuda.so.1 not found): heap in host memory only");
-	} else {
-		line("CUDA driver", err.text);
-	}
+	if (got == 1)
+		return print_gpus(cuda);
+	line("CUDA driver",
+	     got == 0 ? "none (libcuda.so.1 not found): heap in host memory only" : err.text);
+	return -1;
 }
 
 static void print_pmix(void)
@@ -170,6 +182,8 @@ int main(int argc, char **argv)
 	shmemhi_log_t log = {SHMEMHI_WARN, -1, -1};
 	shmemhi_err_t err = {""};
 	shmemhi_options_t opt;
+	shmemhi_cuda_t cuda;
+	int n_gpus;
 	int status;
 
 	if (argc > 1) {
@@ -181,7 +195,7 @@ int main(int argc, char **argv)
 	}
 	printf("shmem_host %d.%d.%d, device ABI %d.%d\n\n", SHMEMH_VERSION_MAJOR,
 	       SHMEMH_VERSION_MINOR, SHMEMH_VERSION_PATCH, SHMEMD_ABI_MAJOR, SHMEMD_ABI_MINOR);
-	print_cuda();
+	n_gpus = print_cuda(&cuda);
 	print_pmix();
 	print_memfd();
 	print_file("boot id", "/proc/sys/kernel/random/boot_id");
@@ -192,6 +206,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	print_hub(&opt);
+	info_rdma(&opt, n_gpus < 0 ? NULL : &cuda, n_gpus);
+	shmemhi_cuda_close(&cuda);
 	printf("\n");
 	shmemhi_options_print(&opt, stdout);
 	return 0;

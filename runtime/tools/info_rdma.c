@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* shmem-info on RDMA: what is there, and what to do about what is missing. */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "info.h"
+
+static int attribute(const shmemhi_cuda_t *cuda, int gpu, int which)
+{
+	int value = 0;
+
+	return cuda->device_get_attribute(&value, which, gpu) == SHMEMHI_CU_SUCCESS ? value : 0;
+}
+
+void info_gpu_rdma(const shmemhi_cuda_t *cuda, int gpu)
+{
+	int has_rdma = attribute(cuda, gpu, SHMEMHI_CU_ATTR_RDMA);
+	int has_vmm = attribute(cuda, gpu, SHMEMHI_CU_ATTR_RDMA_VMM);
+	int has_dmabuf = attribute(cuda, gpu, SHMEMHI_CU_ATTR_DMA_BUF);
+	int ordering = attribute(cuda, gpu, SHMEMHI_CU_ATTR_RDMA_ORDERING);
+
+	if (!has_rdma || !has_vmm) {
+		info_line("    RDMA",
+			  "none: NICs cannot reach this GPU's memory: use a heap in host "
+			  "memory (SHMEMH_HEAP=host)");
+		return;
+	}
+	info_line("    RDMA", "ok: by %s; %s",
+		  has_dmabuf ? "dma-buf"
+			     : "nvidia_peermem only (no dma-buf: needs the open kernel "
+			       "modules and Linux 5.12)",
+		  ordering >= SHMEMHI_CU_RDMA_ORDERING_OWNER
+			  ? "what NICs write is in order for its kernels"
+			  : "what NICs write is put in order by a READ after it");
+}
+
+#if SHMEMHI_HAVE_IB
+#include "ib/ports.h"
+
+static void print_port(const shmemhi_port_t *p)
+{
+	const shmemhi_nic_t *nic = &p->nic;
+	char gid[INET6_ADDRSTRLEN] = "?";
+	char label[80];
+
+	if (nic->port)
+		snprintf(label, sizeof label, "  %s:%d", nic->name, nic->port);
+	else
+		snprintf(label, sizeof label, "  %s", nic->name);
+	inet_ntop(AF_INET6, nic->gid.raw, gid, sizeof gid);
+	if (!p->is_usable)
+		info_line(label, "NOT usable: %s", p->why.text);
+	else if (nic->is_ethernet)
+		info_line(label, "ok: active, RoCE v2, GID %d %s, MTU %d", nic->gid_index, gid,
+			  128 << nic->mtu);
+	else
+		info_line(label, "ok: active, InfiniBand, LID %d, MTU %d", nic->lid,
+			  128 << nic->mtu);
+}
+
+/* Distances from a GPU, of the ports that can be used. */
+static void print_nearest(const shmemhi_ports_t *found, const shmemhi_cuda_t *cuda, int gpu)
+{
+	int *distances = calloc(found->n, sizeof *distances);
+	shmemhi_place_t at, to;
+	char text[128] = "", label[32];
+	int nearest;
+
+	if (!distances || cuda->device_get_pci_bus_id(text, sizeof text, gpu) != SHMEMHI_CU_SUCCESS)
+		text[0] = '\0';
+	for (char *c = text; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	shmemhi_place_of_pci(text, &at);
+	for (size_t i = 0; distances && i < found->n; i++) {
+		snprintf(text, sizeof text, "/sys/class/infiniband/%s/device",
+			 found->ports[i].nic.name);
+		shmemhi_place_of(text, &to);
+		distances[i] = found->ports[i].is_usable ? shmemhi_distance(&at, &to) : -1;
+	}
+	nearest = distances ? shmemhi_choose_nearest(distances, (int)found->n, 0) : -1;
+	snprintf(label, sizeof label, "  GPU %d", gpu);
+	if (nearest >= 0)
+		info_line(label, "nearest NIC: %s:%d, distance %d", found->ports[nearest].nic.name,
+			  found->ports[nearest].nic.port, distances[nearest]);
+	free(distances);
+}
+
+static void print_ports(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
+			const shmemhi_cuda_t *cuda, int n_gpus)
+{
+	shmemhi_place_t nowhere = {.numa = -1};
+	shmemhi_ports_t found;
+	shmemhi_err_t err = {""};
+
+	if (shmemhi_ports_open(lib, opt, &nowhere, &found, &err) != SHMEMH_OK) {
+		info_line("NICs", "%s", err.text);
+		return;
+	}
+	info_line("NICs", "%zu ports", found.n);
+	for (size_t i = 0; i < found.n; i++)
+		print_port(&found.ports[i]);
+	for (int gpu = 0; gpu < n_gpus; gpu++)
+		print_nearest(&found, cuda, gpu);
+	shmemhi_ports_close(lib, &found);
+}
+
+static void print_nics(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda, int n_gpus)
+{
+	shmemhi_ib_lib_t lib;
+	shmemhi_err_t err = {""};
+
+	if (shmemhi_ib_lib_open(&lib, opt->ib_library, &err) != SHMEMH_OK) {
+		info_line("NICs", "%s", err.text);
+		return;
+	}
+	info_line("RDMA library", "ok: %s",
+		  opt->ib_library[0] ? opt->ib_library : "libibverbs.so.1, libmlx5.so.1");
+	print_ports(&lib, opt, cuda, n_gpus);
+	shmemhi_ib_lib_close(&lib);
+}
+#else
+static void print_nics(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda, int n_gpus)
+{
+	(void)opt;
+	(void)cuda;
+	(void)n_gpus;
+	info_line("NICs", "none (this library was built without the headers of rdma-core, "
+			  "libibverbs-dev): PEs of one node only");
+}
+#endif
+
+static void print_peermem(void)
+{
+	int is_loaded = access("/sys/module/nvidia_peermem", F_OK) == 0;
+
+	info_line("nvidia_peermem", "%s",
+		  is_loaded ? "ok"
+			    : "not loaded: needed for GPUs without dma-buf: modprobe "
+			      "nvidia_peermem");
+}
+
+/* The key that lets GPUs store to other devices' registers; only the driver's text has it. */
+static void print_doorbells(void)
+{
+	static const char path[] = "/proc/driver/nvidia/params";
+	FILE *f = fopen(path, "r");
+	char text[512];
+	int is_set = 0;
+
+	if (!f) {
+		info_line("GPU doorbells", "unknown: %s is not there", path);
+		return;
+	}
+	while (fgets(text, sizeof text, f))
+		is_set |= strstr(text, "PeerMappingOverride=1") != NULL;
+	fclose(f);
+	info_line("GPU doorbells", "%s",
+		  is_set ? "ok: PeerMappingOverride=1"
+			 : "PeerMappingOverride is not set: the CPU may have to ring; to let GPUs "
+			   "do it: options nvidia NVreg_RegistryDwords=\"PeerMappingOverride=1;\" "
+			   "in /etc/modprobe.d, and load the driver again");
+}
+
+static void print_memlock(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+		return;
+	if (limit.rlim_cur == RLIM_INFINITY)
+		info_line("locked memory", "ok: no limit");
+	else
+		info_line("locked memory",
+			  "limit of %llu KiB: registration with a NIC may fail: ulimit -l "
+			  "unlimited, or memlock in /etc/security/limits.conf",
+			  (unsigned long long)limit.rlim_cur / 1024);
+}
+
+void info_rdma(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda, int n_gpus)
+{
+	print_nics(opt, cuda, n_gpus);
+	if (cuda) {
+		print_peermem();
+		print_doorbells();
+	}
+	print_memlock();
+}
