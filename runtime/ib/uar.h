@@ -18,10 +18,10 @@ typedef struct shmemhi_uars {
 	uint32_t n;
 } shmemhi_uars_t;
 
-/* One register for each of n_links links, as far as the device gives them; more links share them in
+/* One register for each of n_links links, as far as the device gives them; more share them in
  * turn. That is right because a doorbell is one 8-byte store, never a copy of a WQE.
  *
- * SHMEMH_IB_DOORBELL decides who rings: without a mapping for the GPU, `auto` warns and leaves it to
+ * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns and leaves it to
  * the host, `gpu` fails. Failed: close still to be called. */
 int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links,
 		      shmemhi_uars_t *uars);
