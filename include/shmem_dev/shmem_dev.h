@@ -9,6 +9,7 @@
 #include <shmem_dev/rma.h>
 #include <shmem_dev/signal.h>
 #include <shmem_dev/amo.h>
+#include <shmem_dev/channel.h>
 #include <shmem_dev/order.h>
 #include <shmem_dev/wait.h>
 #include <shmem_dev/sync.h>

@@ -40,6 +40,38 @@ SHMEMH_API const char *shmemh_error_format(const shmemd_error_t *err, char *text
  */
 SHMEMH_API int shmemh_error_clear(shmemh_t *job);
 
+/* Channels to each PE that is reached by a NIC: the same number on all PEs; 0: no NIC is used. Any
+ * thread, any time. */
+SHMEMH_API int shmemh_channels(const shmemh_t *job);
+
+/* What a channel has done since shmemh_init. Slots are blocks of 64 bytes in its send queue; a
+ * request takes one or two. */
+typedef struct shmemh_channel_counters {
+	uint32_t size;      /* sizeof(shmemh_channel_counters_t), set by the caller */
+	uint32_t status;    /* shmemd_status for which nothing goes out any more; 0: it works */
+	uint32_t event;     /* type of the first event that the NIC had for its queues; 0: none */
+	uint32_t depth;     /* slots of the queue */
+	uint64_t posted;    /* slots written */
+	uint64_t rung;      /* of these, slots that the NIC was told of */
+	uint64_t completed; /* of these, slots completed */
+	uint64_t doorbells; /* times the NIC was told */
+	uint64_t requests;  /* those that the target counts, when the NIC was told last */
+	uint32_t cqes;      /* completions read, mod 2^24 */
+	uint32_t reserved;
+} shmemh_channel_counters_t;
+
+/* Read the counters of channel k, 0 .. shmemh_channels - 1, to world PE pe. Also while kernels run:
+ * each value is then a little old, and not of the same moment as the others.
+ *
+ * Returns  SHMEMH_OK; ERR_ARGUMENT: no such channel (text has those that there are), or c->size;
+ *          ERR_CUDA.
+ */
+SHMEMH_API int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counters_t *c);
+
+/* The first fatal event of the NIC in one line, or "" if there was none. Events of ports, which may
+ * pass, are only logged. Any thread, any time; valid until shmemh_finalize. */
+SHMEMH_API const char *shmemh_nic_event(const shmemh_t *job);
+
 #ifdef __cplusplus
 }
 #endif

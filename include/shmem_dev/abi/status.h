@@ -47,6 +47,13 @@ enum shmemd_signal {
 	SHMEMD_SIGNAL_ADD = 1,
 };
 
+/* When a channel's doorbell is rung for what is posted (channel.h). */
+enum shmemd_when {
+	SHMEMD_RING_BATCH = 0, /* when a batch is full, or nothing else is on its way */
+	SHMEMD_RING_NOW = 1,
+	SHMEMD_RING_LATER = 2, /* by a later call, or by a wait */
+};
+
 /* The operation an error record speaks of. */
 enum shmemd_op {
 	SHMEMD_OP_NONE = 0,

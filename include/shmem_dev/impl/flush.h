@@ -33,7 +33,7 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_chan_t *c)
 				 shmemdi_ib_key(post.path, post.path->lkeys, 0, &left), 1);
 		shmemdi_post_wqe(c, &post, post.at + 1, &q, 1);
 	}
-	shmemdi_post_end(c, &post, status, SHMEMDI_RING_NOW);
+	shmemdi_post_end(c, &post, status, SHMEMD_RING_NOW);
 	shmemd_arch_atom_max_u64(&c->ring->flush, post.at + slots);
 	return SHMEMD_OK;
 }

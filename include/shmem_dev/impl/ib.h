@@ -286,7 +286,7 @@ SHMEMD_FN int shmemdi_ib_get_piece(const shmemdi_chan_t *c, shmemdi_piece_t p, i
 	int status =
 		shmemdi_post_begin(c, &post,
 				   is_warp ? shmemdi_lanes_warp()
-					   : shmemdi_ib_lanes(c, slots, 1, 0, SHMEMDI_RING_BATCH),
+					   : shmemdi_ib_lanes(c, slots, 1, 0, SHMEMD_RING_BATCH),
 				   slots, 1, 0);
 
 	if (status == SHMEMD_OK) {
@@ -298,7 +298,7 @@ SHMEMD_FN int shmemdi_ib_get_piece(const shmemdi_chan_t *c, shmemdi_piece_t p, i
 			shmemdi_post_wqe(c, &post, post.at + 1, &q, 1);
 		}
 	}
-	shmemdi_post_end(c, &post, status, SHMEMDI_RING_BATCH);
+	shmemdi_post_end(c, &post, status, SHMEMD_RING_BATCH);
 	*end = post.at + slots;
 	return status;
 }
@@ -330,7 +330,7 @@ SHMEMD_FN int shmemdi_ib_fetch_landing(const shmemdi_chan_t *c, const void *src,
 	shmemdi_post_t post;
 	shmemdi_wqe_t q = {{0}};
 	int status = shmemdi_post_begin(
-		c, &post, shmemdi_ib_lanes(c, slots, blocks, 1, SHMEMDI_RING_NOW), slots, 1, 1);
+		c, &post, shmemdi_ib_lanes(c, slots, blocks, 1, SHMEMD_RING_NOW), slots, 1, 1);
 
 	if (status == SHMEMD_OK) {
 		shmemdi_mem_t to = shmemdi_ib_landing(c, post.path, post.ticket);
@@ -347,7 +347,7 @@ SHMEMD_FN int shmemdi_ib_fetch_landing(const shmemdi_chan_t *c, const void *src,
 			shmemdi_post_wqe(c, &post, post.at + blocks, &q, 1);
 		}
 	}
-	shmemdi_post_end(c, &post, status, SHMEMDI_RING_NOW);
+	shmemdi_post_end(c, &post, status, SHMEMD_RING_NOW);
 	*ticket = post.ticket;
 	if (status == SHMEMD_OK) {
 		status = shmemdi_ring_wait(c, post.at + slots);
@@ -474,7 +474,7 @@ SHMEMD_FN int shmemdi_ib_amo_fetch(const shmemdi_chan_t *c, int kind, void *dst,
 }
 
 SHMEMD_FN int shmemdi_ib_amo_post(const shmemdi_chan_t *c, int kind, void *dst, uint64_t value,
-				  uint32_t width)
+				  uint32_t width, int when)
 {
 	shmemdi_nic_amo_t amo;
 	uint64_t old;
@@ -482,7 +482,7 @@ SHMEMD_FN int shmemdi_ib_amo_post(const shmemdi_chan_t *c, int kind, void *dst, 
 	if (kind == SHMEMDI_AMO_FADD)
 		return shmemdi_ib_fadd(c, dst, value, width, &old);
 	amo = shmemdi_ib_amo(kind, value, 0, width);
-	return shmemdi_ib_word_op(c, dst, 0, width, &amo, SHMEMDI_RING_BATCH);
+	return shmemdi_ib_word_op(c, dst, 0, width, &amo, when);
 }
 
 #endif

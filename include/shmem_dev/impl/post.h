@@ -325,9 +325,9 @@ SHMEMD_FN void shmemdi_publish(const shmemdi_chan_t *c, uint64_t first, uint64_t
 		shmemd_arch_spin_hint();
 	}
 	shmemd_arch_atom_add_u64(&c->ring->ready, end - first);
-	if (when == SHMEMDI_RING_LATER)
+	if (when == SHMEMD_RING_LATER)
 		return;
-	if (when == SHMEMDI_RING_NOW || first / batch != end / batch || shmemdi_is_newest(c, end))
+	if (when == SHMEMD_RING_NOW || first / batch != end / batch || shmemdi_is_newest(c, end))
 		shmemdi_ring_until(c, end);
 }
 

@@ -44,13 +44,6 @@ typedef struct shmemdi_chan {
 	int pe; /* of the context's team */
 } shmemdi_chan_t;
 
-/* When to ring. */
-enum shmemdi_ring {
-	SHMEMDI_RING_BATCH, /* as above */
-	SHMEMDI_RING_NOW,
-	SHMEMDI_RING_LATER, /* somebody will ring, or wait */
-};
-
 /* The index with those low bits that is nearest to `near`. */
 SHMEMD_FN uint64_t shmemdi_index(uint64_t near, uint64_t word, uint32_t bits)
 {
@@ -260,6 +253,20 @@ SHMEMD_FN int shmemdi_ring_wait(const shmemdi_chan_t *c, uint64_t target)
 					      shmemd_arch_ld_relaxed_u64(&c->ring->done), target);
 	}
 	return SHMEMD_OK;
+}
+
+/* Slots that are free and not reserved. CQEs that are there are read first: else a queue that nobody
+ * waits for would look full for ever. */
+SHMEMD_FN uint32_t shmemdi_ring_space(const shmemdi_chan_t *c)
+{
+	uint64_t word, taken;
+
+	while (shmemdi_ring_dead(c) == SHMEMD_OK && shmemdi_consume(c))
+		;
+	word = shmemd_arch_ld_relaxed_u64(&c->ring->resv) >> 1;
+	taken = word - shmemd_arch_ld_relaxed_u64(&c->ring->done);
+	taken &= ((uint64_t)1 << SHMEMD_RESV_SLOT_BITS) - 1;
+	return taken < c->ch->depth ? c->ch->depth - (uint32_t)taken : 0;
 }
 
 #endif

@@ -64,14 +64,14 @@ SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, co
  * any more; for get, every thread sees all of dst. */
 
 SHMEMD_FN shmemdi_ib_put_t shmemdi_put_by_nic(shmemd_group_t g, void *dst, const void *src,
-					      size_t nbytes)
+					      size_t nbytes, int when)
 {
 	shmemdi_ib_put_t put = {(char *)dst,
 				(const char *)src,
 				nbytes,
 				{0, 0, -1},
 				g.bar != SHMEMDI_BAR_NONE,
-				SHMEMDI_RING_BATCH,
+				when,
 				0,
 				1};
 	return put;
@@ -89,9 +89,10 @@ SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
 }
 
 SHMEMD_FN int shmemdi_nic_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			      void *dst, const void *src, size_t nbytes, int pe, int is_wait)
+			      void *dst, const void *src, size_t nbytes, int pe, int when,
+			      int is_wait)
 {
-	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes);
+	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes, when);
 	shmemdi_chan_t c;
 	int status;
 
@@ -103,8 +104,8 @@ SHMEMD_FN int shmemdi_nic_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shme
 	return status;
 }
 
-SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			       void *dst, const void *src, size_t nbytes, int pe)
+SHMEMD_FN void shmemdi_put_when(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				void *dst, const void *src, size_t nbytes, int pe, int when)
 {
 	char *to;
 	int status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
@@ -112,8 +113,14 @@ SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shm
 	if (status == SHMEMD_OK && to)
 		shmemdi_copy(g, to, (const char *)src, nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_nic_put(ctx, call, g, dst, src, nbytes, pe, 0);
+		status = shmemdi_nic_put(ctx, call, g, dst, src, nbytes, pe, when, 0);
 	shmemdi_latch(ctx, status);
+}
+
+SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			       void *dst, const void *src, size_t nbytes, int pe)
+{
+	shmemdi_put_when(ctx, call, g, dst, src, nbytes, pe, SHMEMD_RING_BATCH);
 }
 
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
@@ -125,7 +132,7 @@ SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 	if (status == SHMEMD_OK && to)
 		shmemdi_copy(g, to, (const char *)src, nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_nic_put(ctx, call, g, dst, src, nbytes, pe, 1);
+		status = shmemdi_nic_put(ctx, call, g, dst, src, nbytes, pe, SHMEMD_RING_BATCH, 1);
 	shmemdi_latch(ctx, status);
 	/* weakened unordered: wrong, but not in the emulator: a load of src could read what another
 	 * thread writes there afterwards (load buffering, which the PTX model allows). */
@@ -190,7 +197,7 @@ SHMEMD_FN int shmemdi_nic_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, vo
 
 	if (!shmemdi_ib_open(ctx, call, pe, &c))
 		return SHMEMD_OK;
-	return shmemdi_ib_word_op(&c, dst, bits, width, 0, SHMEMDI_RING_BATCH);
+	return shmemdi_ib_word_op(&c, dst, bits, width, 0, SHMEMD_RING_BATCH);
 }
 
 SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst, uint64_t bits,
@@ -252,9 +259,9 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 /* Data, if any, and signal in one posting. */
 SHMEMD_FN int shmemdi_nic_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				     void *dst, const void *src, size_t nbytes,
-				     shmemdi_signal_t sig, int pe)
+				     shmemdi_signal_t sig, int pe, int when)
 {
-	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes);
+	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes, when);
 	shmemdi_chan_t c;
 
 	put.sig.word = sig.word;
@@ -265,8 +272,8 @@ SHMEMD_FN int shmemdi_nic_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 	return shmemdi_ib_put(&c, &put);
 }
 
-SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_signal_t sig,
-				 int pe)
+SHMEMD_FN void shmemdi_signal_when(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+				   shmemdi_signal_t sig, int pe, int when)
 {
 	char *to;
 	int status = shmemdi_reach_signal(ctx, call, sig, pe, &to);
@@ -274,8 +281,14 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	if (status == SHMEMD_OK && to)
 		shmemdi_p2p_signal(to, sig.value, sig.op);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_nic_put_signal(ctx, call, shmemd_thread(), 0, 0, 0, sig, pe);
+		status = shmemdi_nic_put_signal(ctx, call, shmemd_thread(), 0, 0, 0, sig, pe, when);
 	shmemdi_latch(ctx, status);
+}
+
+SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_signal_t sig,
+				 int pe)
+{
+	shmemdi_signal_when(ctx, call, sig, pe, SHMEMD_RING_BATCH);
 }
 
 /* Both addresses are found first: nothing is written if the signal could not follow. The data go
@@ -297,7 +310,8 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t ca
 	if (status == SHMEMD_OK)
 		status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
 	if (status == SHMEMD_OK && !word)
-		status = shmemdi_nic_put_signal(ctx, call, g, dst, src, nbytes, sig, pe);
+		status = shmemdi_nic_put_signal(ctx, call, g, dst, src, nbytes, sig, pe,
+						SHMEMD_RING_BATCH);
 	shmemdi_latch(ctx, status);
 	if (status != SHMEMD_OK || !word)
 		return;
@@ -311,8 +325,8 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t ca
 
 /* Atomics */
 
-SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind, void *dst,
-			  uint64_t value, uint32_t width, int pe)
+SHMEMD_FN int shmemdi_amo_when(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind, void *dst,
+			       uint64_t value, uint32_t width, int pe, int when)
 {
 	char *to;
 	shmemdi_chan_t c;
@@ -322,13 +336,19 @@ SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind
 		return status;
 	if (!to)
 		return shmemdi_ib_open(ctx, call, pe, &c)
-			       ? shmemdi_ib_amo_post(&c, kind, dst, value, width)
+			       ? shmemdi_ib_amo_post(&c, kind, dst, value, width, when)
 			       : SHMEMD_OK;
 	if (width == 4)
 		shmemdi_p2p_red4(to, kind, (uint32_t)value);
 	else
 		shmemdi_p2p_red8(to, kind, value);
 	return SHMEMD_OK;
+}
+
+SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind, void *dst,
+			  uint64_t value, uint32_t width, int pe)
+{
+	return shmemdi_amo_when(ctx, call, kind, dst, value, width, pe, SHMEMD_RING_BATCH);
 }
 
 SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind, void *old,
@@ -351,6 +371,25 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_call_t call, in
 	if (status == SHMEMD_OK)
 		shmemdi_bits_out(old, value, width);
 	return status;
+}
+
+/* What goes behind all that was sent on the channel: by NIC it does by itself; stores to mapped
+ * memory need the fence. */
+
+SHMEMD_FN int shmemdi_behind_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst,
+				 uint64_t value, uint32_t width, int pe, int when)
+{
+	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS)
+		shmemd_arch_fence_before_signal();
+	return shmemdi_amo_when(ctx, call, SHMEMDI_AMO_ADD, dst, value, width, pe, when);
+}
+
+SHMEMD_FN void shmemdi_behind_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+				     shmemdi_signal_t sig, int pe, int when)
+{
+	if (shmemdi_check_pe(ctx, call, pe) == SHMEMD_OK && ctx->peers[pe].base)
+		shmemd_arch_fence_before_signal();
+	shmemdi_signal_when(ctx, call, sig, pe, when);
 }
 
 /* Order. Every thread fences for itself after the group sync: its fence then covers what all

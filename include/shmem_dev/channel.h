@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Channels by hand, for kernels that choose who shares a queue, when doorbells are rung and whose
+ * completions are waited for.
+ *
+ * A job has SHMEMH_CHANNELS channels to each PE (shmemh_channels). Each is a first-in first-out
+ * queue: what one thread, or threads that synchronised, send on one channel arrives in that order.
+ * Different channels are not ordered. A context works on one of them to each PE: channel 0, or the
+ * one of shmemd_ctx_channel. All other headers work on the context's channel, too.
+ *
+ * PEs whose memory is mapped have no queue. Every call here works for them as well and means the
+ * same; there is nothing to ring or to poll then.
+ *
+ *	shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, expert);
+ *	shmemd_channel_put_nbi_warp(&q, dst, src, nbytes, pe, SHMEMD_RING_LATER);
+ *	...
+ *	shmemd_channel_add_u64(&q, count, 1, pe, SHMEMD_RING_NOW);      arrives behind the puts
+ */
+#ifndef SHMEMD_CHANNEL_H
+#define SHMEMD_CHANNEL_H
+
+#include <shmem_dev/impl/xport.h>
+
+/* The same context on channel k.
+ *
+ * Callers  any thread. Keep the result in a local variable; it costs registers only where used.
+ * k        0 .. shmemh_channels - 1; any number if the job has none.
+ * Returns  the context; in check builds on channel 0 if k is out of range (recorded, latched).
+ * Source   OpenSHMEM 1.5 contexts.
+ */
+SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SHMEMD_SITE)
+{
+	shmemd_ctx_t copy = *ctx;
+	int status = SHMEMD_OK;
+
+	if (ctx->n_channels)
+		status = shmemdi_check_enum(ctx, SHMEMDI_CALL(NONE), (int)k,
+					    (int)ctx->n_channels - 1);
+	shmemdi_latch(ctx, status);
+	copy.channel = status ? 0 : k;
+	return copy;
+}
+
+/* Write nbytes from src to dst on PE pe; do not wait.
+ *
+ * Callers  all 32 threads of a warp, converged, with equal arguments.
+ * dst, src, nbytes, pe  as shmemd_putmem. By NIC, src in the symmetric heap is read by the NIC;
+ *          other memory travels within WQEs, 28 bytes each.
+ * when     SHMEMD_RING_BATCH, _NOW or _LATER. After _LATER the data go out with the next call on
+ *          this channel that rings, or when anybody waits for it.
+ * Returns  when posted; src is reusable and the data complete at pe after quiet.
+ * Errors   latched, as shmemd_putmem; ERR_REFUSED, ERR_PATH: the channel has failed before.
+ */
+SHMEMD_FN void shmemd_channel_put_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
+					   size_t nbytes, int pe, int when SHMEMD_SITE)
+{
+	shmemdi_put_when(ctx, SHMEMDI_CALL(PUT), shmemd_warp(), dst, src, nbytes, pe, when);
+}
+
+/* Add to *dst on PE pe, behind all that was sent on this channel before; the old value is not asked
+ * for.
+ *
+ * Callers  one thread.
+ * dst      symmetric address, aligned to its size.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * when     as shmemd_channel_put_nbi_warp.
+ * Returns  when posted; complete at pe after quiet.
+ * Errors   latched, as shmemd_atomic_add_u32.
+ */
+SHMEMD_FN void shmemd_channel_add_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
+				      int pe, int when SHMEMD_SITE)
+{
+	shmemdi_latch(ctx, shmemdi_behind_amo(ctx, SHMEMDI_CALL(ATOMIC), dst, value, 4, pe, when));
+}
+
+/* As above, 64 bits. */
+SHMEMD_FN void shmemd_channel_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
+				      int pe, int when SHMEMD_SITE)
+{
+	shmemdi_latch(ctx, shmemdi_behind_amo(ctx, SHMEMDI_CALL(ATOMIC), dst, value, 8, pe, when));
+}
+
+/* Set the signal word sig on PE pe, behind all that was sent on this channel before.
+ *
+ * Callers  one thread.
+ * sig, value, pe  as shmemd_signal_op with SHMEMD_SIGNAL_SET.
+ * when     as shmemd_channel_put_nbi_warp.
+ * Returns  when posted.
+ * Errors   latched, as shmemd_signal_op.
+ */
+SHMEMD_FN void shmemd_channel_signal_set(const shmemd_ctx_t *ctx, uint64_t *sig, uint64_t value,
+					 int pe, int when SHMEMD_SITE)
+{
+	shmemdi_behind_signal(ctx, SHMEMDI_CALL(SIGNAL),
+			      shmemdi_signal(sig, value, SHMEMD_SIGNAL_SET), pe, when);
+}
+
+/* Ring for all that is posted to PE pe on this channel.
+ *
+ * Callers  one thread.
+ * pe       0 .. n_pes - 1 of the context's team.
+ */
+SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
+{
+	shmemdi_chan_t c;
+	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe);
+
+	if (status == SHMEMD_OK && shmemdi_ib_open(ctx, SHMEMDI_CALL(NONE), pe, &c))
+		shmemdi_ring_until(&c, shmemd_arch_ld_relaxed_u64(&c.ring->ready));
+	shmemdi_latch(ctx, status);
+}
+
+/* How much has been posted to PE pe on this channel: blocks of 64 bytes since the job began.
+ *
+ * Callers  any thread.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  a place in the queue for shmemd_channel_poll; it covers what the caller has posted, and
+ *          what happened before. 0: mapped, or in check builds pe is out of range (latched).
+ */
+SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
+{
+	shmemdi_chan_t c;
+	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe);
+
+	shmemdi_latch(ctx, status);
+	if (status != SHMEMD_OK || !shmemdi_ib_open(ctx, SHMEMDI_CALL(NONE), pe, &c))
+		return 0;
+	return shmemd_arch_ld_relaxed_u64(&c.ring->ready);
+}
+
+/* Is the queue to PE pe complete up to a place? One look, which also takes completions that are
+ * there and rings what waits for it.
+ *
+ * Callers  one thread.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * place    from shmemd_channel_posted.
+ * is_done  receives 1: sources of puts before place are reusable and results of gets are there;
+ *          0: not yet.
+ * Returns  SHMEMD_OK; ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_TIMEOUT: the channel has failed, and
+ *          why. Check builds: ERR_BAD_PE.
+ */
+SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t place,
+				  int *is_done SHMEMD_SITE)
+{
+	shmemdi_chan_t c;
+	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(QUIET), pe);
+
+	*is_done = 1;
+	if (status == SHMEMD_OK && shmemdi_ib_open(ctx, SHMEMDI_CALL(QUIET), pe, &c))
+		*is_done = shmemdi_ring_poll(&c, place, &status);
+	return status;
+}
+
+/* quiet for what was sent to one PE on this channel.
+ *
+ * Callers  one thread.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  as shmemd_quiet, of this channel alone; it does not look at what is latched.
+ */
+SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
+{
+	shmemdi_chan_t c;
+	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(QUIET), pe);
+
+	shmemd_arch_fence_quiet();
+	if (status == SHMEMD_OK && shmemdi_ib_open(ctx, SHMEMDI_CALL(QUIET), pe, &c))
+		status = shmemdi_flush_channel(&c);
+	return status;
+}
+
+/* Blocks that can be posted to PE pe on this channel without waiting, if nobody else posts. A put,
+ * a signal or an add takes one.
+ *
+ * Callers  one thread.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  a number up to SHMEMH_IB_DEPTH; UINT32_MAX: mapped, there is no queue.
+ */
+SHMEMD_FN uint32_t shmemd_channel_space(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
+{
+	shmemdi_chan_t c;
+	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe);
+
+	shmemdi_latch(ctx, status);
+	if (status != SHMEMD_OK || !shmemdi_ib_open(ctx, SHMEMDI_CALL(NONE), pe, &c))
+		return UINT32_MAX;
+	return shmemdi_ring_space(&c);
+}
+
+#endif
