@@ -18,17 +18,19 @@
 #define FAKE_GRANULARITY ((size_t)2 << 20)
 #define FAKE_MEMORY ((size_t)1 << 30)
 #define MAX_HANDLES 64
+#define FAKE_IO_SHIFT ((uint64_t)1 << 44) /* registers have another address on the device */
 
 /* Device of a PE, set before its job is made. */
 static _Thread_local int my_device;
 static _Thread_local int depth; /* contexts pushed */
 static _Thread_local int no_context;
-static int host_native_atomic, p2p_access = 1, p2p_atomic = 1, visible = 4, fail_set_access = -1;
+static int host_native_atomic, p2p_access = 1, p2p_atomic = 1, visible = 4, fail_set_access = -1,
+			       fail_register, fail_device_pointer;
 static int rdma_ordering;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int handles[MAX_HANDLES]; /* fd + 1 */
-static int n_live, n_ranges, n_maps, n_blocks, n_registered, wrong;
+static int n_live, n_ranges, n_maps, n_blocks, n_registered, n_io_refused, wrong;
 
 #define EXPECT(cond)                                                                               \
 	do {                                                                                       \
@@ -64,6 +66,12 @@ static int fake_get(int *dev, int ordinal)
 static int fake_uuid(shmemhi_cu_uuid_t *uuid, int dev)
 {
 	memset(uuid, 0x40 + dev, sizeof *uuid);
+	return 0;
+}
+
+static int fake_pci(char *text, int nbytes, int dev)
+{
+	snprintf(text, (size_t)nbytes, "FFFF:%02X:00.0", (unsigned)dev);
 	return 0;
 }
 
@@ -193,11 +201,23 @@ static int fake_free_host(void *p)
 	return fake_free((uintptr_t)p);
 }
 
+/* As registers (flag 4) ordinary memory is refused: that is what tests have. */
 static int fake_register(void *p, size_t nbytes, unsigned flags)
 {
-	EXPECT(flags == 3 && p && nbytes && depth > 0);
+	EXPECT((flags & ~4u) == 3 && p && nbytes && depth > 0);
+	if (flags & 4)
+		count(&n_io_refused, 1);
+	if (flags & 4 || fail_register)
+		return 801;
 	count(&n_registered, 1);
 	return 0;
+}
+
+static int fake_device_pointer(shmemhi_cu_ptr_t *dev, void *p, unsigned flags)
+{
+	EXPECT(flags == 0 && p && depth > 0);
+	*dev = (uintptr_t)p + FAKE_IO_SHIFT;
+	return fail_device_pointer ? 1 : 0;
 }
 
 static int fake_unregister(void *p)
@@ -334,6 +354,7 @@ static const shmemhi_cuda_t driver = {
 	.device_get_count = fake_get_count,
 	.device_get = fake_get,
 	.device_get_uuid = fake_uuid,
+	.device_get_pci_bus_id = fake_pci,
 	.device_get_attribute = fake_attribute,
 	.device_total_mem = fake_total,
 	.device_get_p2p_attribute = fake_p2p,
@@ -353,6 +374,7 @@ static const shmemhi_cuda_t driver = {
 	.mem_free_host = fake_free_host,
 	.mem_host_register = fake_register,
 	.mem_host_unregister = fake_unregister,
+	.mem_host_get_device_pointer = fake_device_pointer,
 	.mem_address_reserve = fake_reserve,
 	.mem_address_free = fake_address_free,
 	.mem_create = fake_create,

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Links that are connected carry requests, on both kinds of networks; what QUERY_QP says of them;
+ * what fails leaves nothing behind. WQEs and replies are put together here, bit by bit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <endian.h>
+#include <sodium.h>
+#include "../adapter/mailbox.h"
+#include "ib/connect.h"
+#include "ib/prm.h"
+#include "ib/queue.h"
+#include "links_job.h"
+
+#define ALL_RIGHTS                                                                                 \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
+	 IBV_ACCESS_REMOTE_ATOMIC)
+
+enum { OP_WRITE = 0x08, OP_READ = 0x10, OP_FA = 0x12 };
+#define QPC 0xc0u
+#define ADS 0x180u
+#define QUERY_NBYTES 0x110
+
+/* Memory that others reach. */
+typedef struct target {
+	uint64_t addr;
+	uint32_t rkey;
+	uint32_t reserved;
+} target_t;
+
+/* Words of a PE: what PE pe wrote by channel k, and what all have added to. */
+typedef struct memory {
+	uint64_t from[MAX_PES][N_CHANNELS];
+	uint64_t sum;
+} memory_t;
+
+static void put_control(const shmemhi_link_t *link, uint8_t *wqe, unsigned index, unsigned opcode,
+			unsigned ds)
+{
+	memset(wqe, 0, 64);
+	put_bits(wqe, 8, 16, index);
+	put_bits(wqe, 24, 8, opcode);
+	put_bits(wqe, 32, 24, link->qpn);
+	put_bits(wqe, 56, 8, ds);
+	put_bits(wqe, 88, 8, 0x08); /* completion */
+}
+
+static void put_remote(uint8_t *wqe, uint64_t addr, uint32_t rkey)
+{
+	put_bits(wqe, 16 * 8, 64, addr);
+	put_bits(wqe, 24 * 8, 32, rkey);
+}
+
+/* Landing slot s, 8 bytes. */
+static void put_landing(const shmemhi_link_t *link, uint8_t *segment, unsigned s)
+{
+	put_bits(segment, 0, 32, 8);
+	memcpy(segment + 4, &link->landing_key, 4); /* big-endian already */
+	put_bits(segment, 64, 64, (uintptr_t)link->landing + s * SHMEMD_LANDING_NBYTES);
+}
+
+static void write_word(const shmemhi_link_t *link, unsigned index, const target_t *to,
+		       uint64_t offset, uint64_t value)
+{
+	uint8_t *wqe = (uint8_t *)link->wqes + index * 64;
+
+	put_control(link, wqe, index, OP_WRITE, 3);
+	put_remote(wqe, to->addr + offset, to->rkey);
+	put_bits(wqe, 32 * 8, 32, 0x80000008u); /* inline */
+	memcpy(wqe + 36, &value, sizeof value);
+}
+
+static void read_word(const shmemhi_link_t *link, unsigned index, const target_t *from,
+		      uint64_t offset)
+{
+	uint8_t *wqe = (uint8_t *)link->wqes + index * 64;
+
+	put_control(link, wqe, index, OP_READ, 3);
+	put_remote(wqe, from->addr + offset, from->rkey);
+	put_landing(link, wqe + 32, 0);
+}
+
+static void add_to_word(const shmemhi_link_t *link, unsigned index, const target_t *to,
+			uint64_t offset, uint64_t value)
+{
+	uint8_t *wqe = (uint8_t *)link->wqes + index * 64;
+
+	put_control(link, wqe, index, OP_FA, 4);
+	put_remote(wqe, to->addr + offset, to->rkey);
+	put_bits(wqe, 32 * 8, 64, value);
+	put_landing(link, wqe + 48, SHMEMD_LANDING_SLOTS);
+}
+
+/* Up to block `next`, from the device's side or from the host's. */
+static void ring(const shmemhi_link_t *link, void *doorbell, unsigned next)
+{
+	uint8_t bytes[8];
+	uint64_t word;
+
+	put_bits(bytes, 0, 32, next << 8);
+	put_bits(bytes, 32, 32, link->qpn << 8);
+	memcpy(&word, bytes, sizeof word);
+	__atomic_store_n(link->dbr, htobe32(next), __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)doorbell, word, __ATOMIC_SEQ_CST);
+}
+
+/* The CQE of block `index`, which is the index-th of its ring. */
+static int await_success(shmemh_t *job, const shmemhi_link_t *link, unsigned index)
+{
+	const uint8_t *cqe = (const uint8_t *)link->cqes + index * 64;
+	uint64_t deadline = shmemhi_now() + DEADLINE_NS;
+	uint64_t tail;
+	uint8_t bytes[8];
+
+	do {
+		PE_CHECK(shmemhi_now() < deadline);
+		mlx5sw_step();
+		tail = __atomic_load_n((const uint64_t *)(const void *)(cqe + 56),
+				       __ATOMIC_ACQUIRE);
+	} while (tail == UINT64_MAX);
+	memcpy(bytes, &tail, sizeof bytes);
+	PE_CHECK(bytes[7] >> 4 == 0);
+	PE_CHECK(get_bits(bytes, 8, 24) == link->qpn);
+	PE_CHECK(get_bits(bytes, 32, 16) == index);
+	return 0;
+}
+
+static int barrier(shmemh_t *job)
+{
+	char all[MAX_PES], mine = 0;
+
+	return shmemhi_allgather(job, &mine, all, 1);
+}
+
+static uint64_t value_of(int from, int to, int k)
+{
+	return 0x1111000000000000u + (uint64_t)(from << 16 | to << 8 | k);
+}
+
+/* WRITE, READ of the same, and an atomic on every link. */
+static int use_links(shmemh_t *job, const target_t *targets)
+{
+	for (int pe = 0; pe < job->n_pes; pe++)
+		for (int k = 0; k < job->ib->n_channels; k++) {
+			const shmemhi_link_t *link = shmemhi_link(job->ib, job, k, pe);
+			uint64_t at = offsetof(memory_t, from) +
+				      8u * (unsigned)(job->pe * N_CHANNELS + k);
+			uint64_t landed;
+
+			write_word(link, 0, &targets[pe], at, value_of(job->pe, pe, k));
+			read_word(link, 1, &targets[pe], at);
+			ring(link, link->doorbell ? link->doorbell : link->host_doorbell, 2);
+			if (await_success(job, link, 0) || await_success(job, link, 1))
+				return 1;
+			memcpy(&landed, link->landing, sizeof landed);
+			PE_CHECK(landed == value_of(job->pe, pe, k));
+			add_to_word(link, 2, &targets[pe], offsetof(memory_t, sum), 1u << 8 * k);
+			ring(link, link->host_doorbell, 3);
+			if (await_success(job, link, 2))
+				return 1;
+		}
+	return 0;
+}
+
+static int check_memory(shmemh_t *job, const memory_t *memory)
+{
+	uint64_t sum = 0;
+
+	for (int pe = 0; pe < job->n_pes; pe++)
+		for (int k = 0; k < job->ib->n_channels; k++)
+			PE_CHECK(memory->from[pe][k] == value_of(pe, job->pe, k));
+	for (int k = 0; k < job->ib->n_channels; k++)
+		sum += (uint64_t)job->n_pes << 8 * k;
+	PE_CHECK(memory->sum == sum);
+	return 0;
+}
+
+static int carry(shmemh_t *job)
+{
+	memory_t *memory = calloc(1, sizeof *memory);
+	target_t mine = {.addr = (uintptr_t)memory}, targets[MAX_PES];
+	struct ibv_mr *mr = job->ib->lib.reg_mr_iova2(job->ib->nic.pd, memory, sizeof *memory,
+						      (uintptr_t)memory, ALL_RIGHTS);
+
+	PE_CHECK(mr);
+	mine.rkey = mr->rkey;
+	PE_CHECK(shmemhi_allgather(job, &mine, targets, sizeof mine) == SHMEMH_OK);
+	if (use_links(job, targets))
+		return 1;
+	PE_CHECK(barrier(job) == SHMEMH_OK);
+	if (check_memory(job, memory))
+		return 1;
+	PE_CHECK(job->ib->lib.dereg_mr(mr) == 0);
+	free(memory);
+	return 0;
+}
+
+static int pe_carries(shmemh_t *job)
+{
+	if (plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
+	if (carry(job))
+		return 1;
+	PE_CHECK(barrier(job) == SHMEMH_OK);
+	return unplug(job);
+}
+
+static void all_links_carry_requests(void **state)
+{
+	(void)state;
+	for (int n = 1; n <= MAX_PES; n++) {
+		with_adapters(MLX5SW_ETHERNET, n, pe_carries);
+		with_adapters(MLX5SW_INFINIBAND, n, pe_carries);
+	}
+}
+
+static int query(shmemh_t *job, const shmemhi_link_t *link, uint8_t out[QUERY_NBYTES])
+{
+	uint8_t in[16] = {0};
+
+	put_bits(in, 0, 16, 0x50b);
+	put_bits(in, 0x48, 24, link->qpn);
+	PE_CHECK(job->ib->lib.obj_query(link->qp, in, sizeof in, out, QUERY_NBYTES) == 0);
+	return 0;
+}
+
+/* PE 1 is the odd one: its mtu and its READs at once are lower. */
+static int pe_attributes(shmemh_t *job)
+{
+	struct {
+		uint32_t qpn, psn;
+	} mine, all[MAX_PES];
+	uint8_t out[QUERY_NBYTES];
+
+	if (plug_in(job))
+		return 1;
+	job->opt.ib_sl = 5;
+	job->opt.ib_traffic_class = 0x6b;
+	job->opt.ib_ack_timeout = 18;
+	job->opt.ib_retries = 6;
+	if (job->pe == 1)
+		job->ib->nic.mtu = 2;
+	if (job->pe == 1)
+		job->ib->nic.log_max_reads = 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		const shmemhi_link_t *link = shmemhi_link(job->ib, job, 1, pe);
+		int is_odd = job->pe == 1 || pe == 1;
+
+		PE_CHECK(link->is_connected);
+		if (query(job, link, out))
+			return 1;
+		PE_CHECK(get_bits(out, QPC + 0x00, 4) == 3); /* RTS */
+		PE_CHECK(get_bits(out, QPC + 0x40, 3) == (is_odd ? 2u : job->ib->nic.mtu));
+		PE_CHECK(get_bits(out, QPC + 0x43, 5) == 30);
+		PE_CHECK(get_bits(out, QPC + 0x51, 4) == 6);
+		PE_CHECK(get_bits(out, QPC + 0x88, 24) == (unsigned)(job->n_pes + pe));
+		PE_CHECK(get_bits(out, QPC + 0x388, 3) == (is_odd ? 1 : 4));
+		PE_CHECK(get_bits(out, QPC + 0x488, 3) == (job->pe == 1 ? 1 : 4));
+		PE_CHECK(get_bits(out, QPC + 0x38d, 3) == 6 && get_bits(out, QPC + 0x390, 3) == 7);
+		PE_CHECK(get_bits(out, QPC + 0x48c, 4) == 3 && get_bits(out, QPC + 0x490, 3) == 7);
+		PE_CHECK(get_bits(out, QPC + 0x4a3, 5) == 12);
+		PE_CHECK(get_bits(out, QPC + 0x565, 3) == 3);
+		PE_CHECK(get_bits(out, QPC + 0x3c8, 24) == link->psn);
+		PE_CHECK(get_bits(out, ADS + 0x40, 5) == 18);
+		if (job->ib->nic.is_ethernet) {
+			PE_CHECK(get_bits(out, ADS + 0x48, 8) == job->ib->nic.gid_index);
+			PE_CHECK(get_bits(out, ADS + 0x58, 8) == 64);
+			PE_CHECK(get_bits(out, ADS + 0x64, 8) == 0x6b);
+			PE_CHECK(get_bits(out, ADS + 0x10a, 6) == 0x6b >> 2);
+			PE_CHECK(get_bits(out, ADS + 0x110, 16) == link->udp_port);
+			PE_CHECK(get_bits(out, ADS + 0x121, 3) == 5);
+		} else {
+			PE_CHECK(get_bits(out, ADS + 0x124, 4) == 5);
+			PE_CHECK(get_bits(out, ADS + 0x28, 1) == 0);
+		}
+		/* What the one sends is what the other expects. */
+		for (int other = 0; other < job->n_pes; other++) {
+			const shmemhi_link_t *to = shmemhi_link(job->ib, job, 1, other);
+
+			mine.qpn = to->qpn;
+			mine.psn = to->psn;
+			PE_CHECK(shmemhi_allgather(job, &mine, all, sizeof mine) == SHMEMH_OK);
+			if (other == job->pe)
+				PE_CHECK(get_bits(out, QPC + 0xa8, 24) == all[pe].qpn &&
+					 get_bits(out, QPC + 0x4a8, 24) == all[pe].psn);
+		}
+	}
+	return unplug(job);
+}
+
+static void queue_pairs_have_their_attributes(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 3, pe_attributes);
+	with_adapters(MLX5SW_INFINIBAND, 3, pe_attributes);
+}
+
+/* No two links have the same number and first PSN; the ports spread. */
+static int pe_spreads(shmemh_t *job)
+{
+	const shmemhi_ib_t *ib;
+	uint32_t psns = 0;
+	int n_ports = 0;
+
+	if (plug_in(job))
+		return 1;
+	ib = job->ib;
+	job->opt.channels = 64;
+	job->ib->nic.sport_min = 50000;
+	job->ib->nic.sport_max = 50099;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
+	for (int i = 0; i < 64; i++) {
+		int is_new = 1;
+
+		PE_CHECK(ib->links[i].udp_port >= 50000 && ib->links[i].udp_port <= 50099);
+		PE_CHECK(ib->links[i].psn <= 0xffffff);
+		psns |= ib->links[i].psn;
+		for (int j = 0; j < i; j++)
+			is_new &= ib->links[i].udp_port != ib->links[j].udp_port;
+		n_ports += is_new;
+	}
+	PE_CHECK(n_ports > 20); /* 47 if they are chosen evenly */
+	PE_CHECK(psns == 0xffffff);
+	return unplug(job);
+}
+
+static void ports_and_psns_spread(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 1, pe_spreads);
+}
+
+static void the_only_port_is_taken(void **state)
+{
+	const shmemhi_nic_t nic = {.sport_min = 0xc000, .sport_max = 0xc000};
+	const shmemhi_nic_t all = {.sport_min = 0, .sport_max = 0xffff};
+	const shmemhi_link_name_t a = {0x123, 7}, b = {0x124, 7};
+
+	(void)state;
+	assert_int_equal(shmemhi_udp_port(&nic, &a, &b), 0xc000);
+	assert_int_equal(shmemhi_udp_port(&all, &a, &b), shmemhi_udp_port(&all, &a, &b));
+	assert_int_not_equal(shmemhi_udp_port(&all, &a, &b), shmemhi_udp_port(&all, &b, &b));
+}
+
+/* Across InfiniBand subnets packets have a global header. */
+static void another_subnet_is_reached_by_gid(void **state)
+{
+	shmemh_t job = {.opt = {.ib_sl = 9, .ib_traffic_class = 3}};
+	shmemhi_ib_t ib = {.nic = {.port = 1}};
+	shmemhi_port_name_t peer = {.lid = 0x77};
+	shmemhi_address_t address;
+	uint32_t in[SHMEMHI_PRM_LONG] = {0};
+	const uint8_t *bytes = (const uint8_t *)in;
+
+	(void)state;
+	peer.gid.raw[15] = 4;
+	assert_int_equal(shmemhi_address_find(&job, &ib, 1, &peer, &address), SHMEMH_OK);
+	shmemhi_address_put(&job, &ib, &address, 0, in);
+	assert_int_equal(get_bits(bytes, ADS + 0x28, 1), 0);
+	assert_int_equal(get_bits(bytes, ADS + 0x30, 16), 0x77);
+	assert_int_equal(get_bits(bytes, ADS + 0x80 + 120, 8), 0);
+	peer.gid.raw[7] = 1;
+	assert_int_equal(shmemhi_address_find(&job, &ib, 1, &peer, &address), SHMEMH_OK);
+	shmemhi_address_put(&job, &ib, &address, 0, in);
+	assert_int_equal(get_bits(bytes, ADS + 0x28, 1), 1);
+	assert_int_equal(get_bits(bytes, ADS + 0x58, 8), 64);
+	assert_int_equal(get_bits(bytes, ADS + 0x64, 8), 3);
+	assert_int_equal(get_bits(bytes, ADS + 0x80 + 56, 8), 1);
+	assert_int_equal(get_bits(bytes, ADS + 0x80 + 120, 8), 4);
+	assert_int_equal(get_bits(bytes, ADS + 0x124, 4), 9);
+	assert_int_equal(get_bits(bytes, ADS + 0x128, 8), 1);
+}
+
+/* So many PEs that one collective cannot carry all. */
+enum { MANY_PES = 700, MANY_CHANNELS = 2, ME = 650 };
+
+static uint32_t name_of(size_t pe, size_t peer, size_t k)
+{
+	return (uint32_t)((pe * MANY_PES + peer) * MANY_CHANNELS + k);
+}
+
+static size_t n_calls, n_done; /* collectives; PEs whose names they carried */
+
+static int pretend_allgather(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
+			     size_t errbuf_nbytes)
+{
+	size_t n = nbytes / (MANY_CHANNELS * sizeof(shmemhi_link_name_t));
+	shmemhi_link_name_t *all = dst;
+
+	(void)state;
+	(void)errbuf;
+	(void)errbuf_nbytes;
+	if (n_calls++ == 0) { /* names of ports */
+		for (size_t pe = 0; pe < MANY_PES; pe++)
+			memcpy((char *)dst + pe * nbytes, src, nbytes);
+		return SHMEMH_OK;
+	}
+	if (nbytes * MANY_PES > 1u << 20)
+		return SHMEMH_ERR_ARGUMENT;
+	for (size_t pe = 0; pe < MANY_PES; pe++)
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < MANY_CHANNELS; k++)
+				*all++ = (shmemhi_link_name_t){name_of(pe, n_done + i, k), 1};
+	if (memcmp((char *)dst + ME * nbytes, src, nbytes) != 0)
+		return SHMEMH_ERR_MISMATCH;
+	n_done += n;
+	return SHMEMH_OK;
+}
+
+static void names_travel_in_blocks(void **state)
+{
+	static shmemhi_link_t links[MANY_CHANNELS * MANY_PES];
+	shmemh_t job = {.pe = ME, .n_pes = MANY_PES, .boot.allgather = pretend_allgather};
+	shmemhi_ib_t ib = {.n_channels = MANY_CHANNELS, .links = links};
+	shmemhi_names_t names = {0};
+
+	(void)state;
+	n_calls = n_done = 0;
+	for (size_t k = 0; k < MANY_CHANNELS; k++)
+		for (size_t pe = 0; pe < MANY_PES; pe++) {
+			links[k * MANY_PES + pe].qpn = name_of(ME, pe, k);
+			links[k * MANY_PES + pe].psn = 1;
+		}
+	assert_int_equal(shmemhi_names_alloc(&job, &ib, &names), SHMEMH_OK);
+	assert_int_equal(shmemhi_names_exchange(&job, &ib, &names), SHMEMH_OK);
+	assert_int_equal(n_done, MANY_PES);
+	assert_in_range(n_calls, 3, 20);
+	for (size_t k = 0; k < MANY_CHANNELS; k++)
+		for (size_t pe = 0; pe < MANY_PES; pe++)
+			assert_int_equal(names.links[k * MANY_PES + pe].qpn, name_of(pe, ME, k));
+	shmemhi_names_free(&names);
+}
+
+static int pe_mismatch(shmemh_t *job)
+{
+	if (plug_in(job))
+		return 1;
+	job->opt.channels = job->pe == 2 ? 1 : 2;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_ERR_MISMATCH);
+	PE_CHECK(has_text(job, "SHMEMH_CHANNELS is 2 on PE 0, 1 on PE 2"));
+	if (unplug(job) || plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	job->ib->nic.is_ethernet = job->pe != 1;
+	job->err.text[0] = '\0';
+	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_ERR_MISMATCH);
+	PE_CHECK(has_text(job, "the NIC of PE 0 is on Ethernet, that of PE 1 is not"));
+	return unplug(job);
+}
+
+static void all_say_what_does_not_fit(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 3, pe_mismatch);
+}
+
+static const char *fault; /* on the adapter of PE 1 */
+
+/* The same line everywhere, and another try succeeds. */
+static int pe_command_fails(shmemh_t *job)
+{
+	char line[80];
+
+	if (plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	snprintf(line, sizeof line, "fail command mlx5_1 opcode=%s after=2 n=1 status=5 syndrome=9",
+		 fault);
+	if (job->pe == 1 && control(job, line))
+		return 1;
+	PE_CHECK(barrier(job) == SHMEMH_OK);
+	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_ERR_NIC);
+	PE_CHECK(has_text(job, strcmp(fault, "0x503") == 0 ? "mlx5_1: INIT2RTR_QP failed"
+							   : "mlx5_1: RTR2RTS_QP failed"));
+	PE_CHECK(has_text(job, "(channel 2 to PE 0, QPN 0x"));
+	PE_CHECK(has_text(job, "status 0x5, syndrome 0x9: bad resource"));
+	if (unplug(job))
+		return 1;
+	job->err.text[0] = '\0';
+	return pe_carries(job);
+}
+
+static void failed_commands_leave_nothing(void **state)
+{
+	static const char *const opcodes[] = {"0x503", "0x504"};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		fault = opcodes[i];
+		with_adapters(MLX5SW_ETHERNET, 3, pe_command_fails);
+		with_adapters(MLX5SW_INFINIBAND, 2, pe_command_fails);
+	}
+}
+
+/* PE 0 names an address that nobody has. */
+static int pe_has_no_way(shmemh_t *job)
+{
+	if (plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	if (job->pe == 0)
+		job->ib->nic.gid.raw[15] ^= 0x80;
+	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_ERR_NIC);
+	PE_CHECK(has_text(job, "no way to the NIC of PE 0 (::ffff:"));
+	return unplug(job);
+}
+
+static void an_address_that_nobody_has(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 2, pe_has_no_way);
+}
+
+/* Queue pairs that have failed by themselves are destroyed like others. */
+static int pe_in_error(shmemh_t *job)
+{
+	uint8_t out[QUERY_NBYTES];
+	char line[80];
+
+	if (plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(barrier(job) == SHMEMH_OK);
+	snprintf(line, sizeof line, "qp err %s qp=%u", job->ib->nic.name, job->ib->links[0].qpn);
+	if (control(job, line) || query(job, &job->ib->links[0], out))
+		return 1;
+	PE_CHECK(get_bits(out, QPC, 4) == 6);
+	return unplug(job);
+}
+
+static void queue_pairs_in_error_are_closed(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 2, pe_in_error);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_links_carry_requests),
+		cmocka_unit_test(queue_pairs_have_their_attributes),
+		cmocka_unit_test(ports_and_psns_spread),
+		cmocka_unit_test(the_only_port_is_taken),
+		cmocka_unit_test(another_subnet_is_reached_by_gid),
+		cmocka_unit_test(names_travel_in_blocks),
+		cmocka_unit_test(all_say_what_does_not_fit),
+		cmocka_unit_test(failed_commands_leave_nothing),
+		cmocka_unit_test(an_address_that_nobody_has),
+		cmocka_unit_test(queue_pairs_in_error_are_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Queues of links: mailboxes, options, memory, doorbell registers, and what failures leave. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <endian.h>
+#include "../adapter/mailbox.h"
+#include "fake_cuda.h"
+#include "ib/prm.h"
+#include "ib/queue.h"
+#include "links_job.h"
+#include "mem/mem.h"
+
+#define QPC 0xc0u
+#define LINK_LIMIT (179u << 10) /* a quarter of what NVSHMEM takes for a queue pair */
+
+/* Mailboxes */
+
+/* Bytes by the tables of the PRM, counted by hand. */
+static void fields_are_where_the_prm_has_them(void **state)
+{
+	uint32_t mailbox[SHMEMHI_PRM_LONG] = {0};
+	const uint8_t *bytes = (const uint8_t *)mailbox;
+
+	(void)state;
+	shmemhi_prm_put(mailbox, SHMEMHI_PRM_OPCODE, SHMEMHI_CREATE_QP);
+	assert_int_equal(bytes[0] << 8 | bytes[1], 0x0500);
+	shmemhi_prm_put(mailbox, SHMEMHI_CQC_OI, 1);
+	assert_int_equal(bytes[0x11], 0x02);
+	shmemhi_prm_put(mailbox, SHMEMHI_CQC_LOG_CQ_SIZE, 10);
+	assert_int_equal(bytes[0x1c], 0x0a);
+	shmemhi_prm_put(mailbox, SHMEMHI_QPC_PD, 0x123456);
+	assert_memory_equal(bytes + 0x1d, "\x12\x34\x56", 3);
+	shmemhi_prm_put(mailbox, SHMEMHI_QPC_RWE, 1);
+	assert_int_equal(bytes[0xaa], 0x40);
+	shmemhi_prm_put(mailbox, SHMEMHI_ADS_UDP_SPORT, 0xc123);
+	assert_memory_equal(bytes + 0x52, "\xc1\x23", 2);
+	shmemhi_prm_put(mailbox, SHMEMHI_WQ_UMEM_OFFSET, 0x0102030405060708);
+	assert_memory_equal(bytes + 0x100, "\1\2\3\4\5\6\7\10", 8);
+}
+
+static const struct {
+	unsigned bit, width, prm;
+} fields[] = {
+	{SHMEMHI_PRM_NUMBER, 0x48},
+	{SHMEMHI_CQC_DBR_UMEM_VALID, 0x80 + 0x06},
+	{SHMEMHI_CQC_OI, 0x80 + 0x0e},
+	{SHMEMHI_CQC_DBR_UMEM_ID, 0x80 + 0x20},
+	{SHMEMHI_CQC_LOG_CQ_SIZE, 0x80 + 0x63},
+	{SHMEMHI_CQC_UAR_PAGE, 0x80 + 0x68},
+	{SHMEMHI_CQC_C_EQN, 0x80 + 0xb8},
+	{SHMEMHI_CQC_DBR_ADDR, 0x80 + 0x1c0},
+	{SHMEMHI_QPC_RETRY_COUNT, QPC + 0x38d},
+	{SHMEMHI_QPC_NEXT_RCV_PSN, QPC + 0x4a8},
+	{SHMEMHI_QPC_RQ_TYPE, QPC + 0x565},
+	{SHMEMHI_ADS_DSCP, QPC + 0xc0 + 0x10a},
+	{SHMEMHI_ADS_ETH_PRIO, QPC + 0xc0 + 0x121},
+};
+
+/* A field takes its value, whatever was there, and nothing beside it. */
+static void fields_touch_nothing_else(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+		for (int fill = 0; fill <= 0xff; fill += 0xff) {
+			uint64_t value = 0xa5a5a5a5a5a5a5a5 >> (64 - fields[i].width);
+			uint32_t mailbox[SHMEMHI_PRM_LONG];
+			uint8_t expected[sizeof mailbox];
+
+			memset(mailbox, fill, sizeof mailbox);
+			memset(expected, fill, sizeof expected);
+			put_bits(expected, fields[i].prm, fields[i].width, value);
+			shmemhi_prm_put(mailbox, fields[i].bit, fields[i].width, value);
+			assert_memory_equal(mailbox, expected, sizeof expected);
+			assert_int_equal(shmemhi_prm_get(mailbox, fields[i].bit, fields[i].width),
+					 value);
+		}
+}
+
+/* Options */
+
+static shmemh_t *options_job(void)
+{
+	static shmemh_t job;
+
+	memset(&job, 0, sizeof job);
+	set_options(&job);
+	return &job;
+}
+
+static void refused(shmemh_t *job, const char *text)
+{
+	assert_int_equal(shmemhi_ib_check_options(job), SHMEMH_ERR_OPTION);
+	if (!has_text(job, text))
+		fail_msg("'%s' is not in '%s'", text, job->err.text);
+}
+
+#define REFUSED(field, value, text)                                                                \
+	do {                                                                                       \
+		shmemh_t *job_ = options_job();                                                    \
+                                                                                                   \
+		job_->opt.field = (value);                                                         \
+		refused(job_, text);                                                               \
+	} while (0)
+
+static void unusable_options_are_refused(void **state)
+{
+	(void)state;
+	REFUSED(channels, 0, "SHMEMH_CHANNELS=0: must be a number, 1 to 64");
+	REFUSED(channels, 65, "SHMEMH_CHANNELS=65");
+	REFUSED(ib_depth, 32, "SHMEMH_IB_DEPTH=32: must be a power of two, 64 to 32768");
+	REFUSED(ib_depth, 65536, "SHMEMH_IB_DEPTH=65536");
+	REFUSED(ib_depth, 100, "SHMEMH_IB_DEPTH=100");
+	REFUSED(ib_batch, 0, "SHMEMH_IB_BATCH=0");
+	REFUSED(ib_batch, 3, "SHMEMH_IB_BATCH=3");
+	REFUSED(ib_batch, 64, "SHMEMH_IB_BATCH=64: at most half of SHMEMH_IB_DEPTH=64");
+	REFUSED(ib_inline, -1, "SHMEMH_IB_INLINE=-1");
+	REFUSED(ib_inline, 29, "SHMEMH_IB_INLINE=29: must be a number, 0 to 28");
+	REFUSED(ib_ack_timeout, 32, "SHMEMH_IB_ACK_TIMEOUT=32");
+	REFUSED(ib_retries, 8, "SHMEMH_IB_RETRIES=8");
+	REFUSED(ib_sl, 16, "SHMEMH_IB_SL=16");
+	REFUSED(ib_traffic_class, 256, "SHMEMH_IB_TRAFFIC_CLASS=256");
+}
+
+static void options_at_their_limits(void **state)
+{
+	shmemh_t *job = options_job();
+	shmemhi_nic_t nic = {.name = "mlx5_9"};
+
+	(void)state;
+	job->opt.channels = 64;
+	job->opt.ib_depth = 32768;
+	job->opt.ib_batch = 16384;
+	job->opt.ib_ack_timeout = 31;
+	job->opt.ib_sl = 15;
+	job->opt.ib_traffic_class = 255;
+	assert_int_equal(shmemhi_ib_check_options(job), SHMEMH_OK);
+	assert_int_equal(shmemhi_ib_check_nic_options(job, &nic), SHMEMH_OK);
+	nic.is_ethernet = 1;
+	assert_int_equal(shmemhi_ib_check_nic_options(job, &nic), SHMEMH_ERR_OPTION);
+	assert_true(
+		has_text(job, "SHMEMH_IB_SL=15: on Ethernet (mlx5_9) it is a priority, 0 to 7"));
+	job->opt.ib_sl = 7;
+	assert_int_equal(shmemhi_ib_check_nic_options(job, &nic), SHMEMH_OK);
+}
+
+/* Memory */
+
+static int is_fresh(shmemh_t *job, const shmemhi_link_t *link)
+{
+	static const char zero[(SHMEMD_LANDING_SLOTS + 1) * SHMEMD_LANDING_NBYTES];
+	const shmemd_ring_t *ring = link->ring;
+
+	for (uint32_t i = 0; i < job->ib->depth * 64; i++)
+		PE_CHECK((uint8_t)link->cqes[i] == 0xff && link->wqes[i] == 0);
+	PE_CHECK(memcmp(link->landing, zero, sizeof zero) == 0);
+	PE_CHECK(!link->dbr[-1] && !link->dbr[0] && !*link->producer);
+	for (unsigned s = 0; s < SHMEMD_LANDING_SLOTS; s++)
+		PE_CHECK(ring->turns[s] == 2 * s);
+	PE_CHECK(memcmp(ring, zero, offsetof(shmemd_ring_t, turns)) == 0);
+	return 0;
+}
+
+static int is_aligned(shmemh_t *job, const shmemhi_link_t *link)
+{
+	PE_CHECK((uintptr_t)link->wqes % 4096 == 0 && (uintptr_t)link->cqes % 4096 == 0);
+	PE_CHECK((uintptr_t)link->landing % SHMEMD_LANDING_NBYTES == 0);
+	PE_CHECK((uintptr_t)(link->dbr - 1) % 64 == 0 && (uintptr_t)link->producer % 64 == 0);
+	return 0;
+}
+
+typedef struct extent {
+	uintptr_t at;
+	size_t nbytes;
+} extent_t;
+
+/* What a link has, records in lines that are theirs alone. */
+enum { N_EXTENTS = 6 };
+
+static void extents_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link, extent_t *e)
+{
+	e[0] = (extent_t){(uintptr_t)link->wqes, ib->depth * 64};
+	e[1] = (extent_t){(uintptr_t)link->cqes, ib->depth * 64};
+	e[2] = (extent_t){(uintptr_t)link->landing,
+			  (SHMEMD_LANDING_SLOTS + 1) * SHMEMD_LANDING_NBYTES};
+	e[3] = (extent_t){(uintptr_t)shmemhi_qp_record(link), 64};
+	e[4] = (extent_t){(uintptr_t)shmemhi_cq_record(link), 64};
+	e[5] = (extent_t){(uintptr_t)link->producer, 64};
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const extent_t *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Nothing of any link overlaps anything else, and all of it is registered. */
+static int is_apart(shmemh_t *job)
+{
+	const shmemhi_ib_t *ib = job->ib;
+	const struct shmemhi_queue_mem *mem = ib->queue_mem;
+	extent_t *e = calloc(mem->n_links * N_EXTENTS, sizeof *e);
+	size_t n = mem->n_links * N_EXTENTS;
+
+	for (uint32_t i = 0; i < mem->n_links; i++) {
+		const shmemhi_queue_block_t *b = &mem->blocks[i / mem->links_per_block];
+
+		extents_of(ib, &ib->links[i], &e[i * N_EXTENTS]);
+		for (size_t j = i * N_EXTENTS; j < (i + 1) * N_EXTENTS; j++)
+			PE_CHECK(e[j].at >= (uintptr_t)b->base &&
+				 e[j].at + e[j].nbytes <= (uintptr_t)b->base + b->nbytes);
+		PE_CHECK(ib->links[i].landing_key == htobe32(b->mr->lkey));
+		PE_CHECK(ib->links[i].landing >= (char *)b->mr->addr);
+		PE_CHECK(e[i * N_EXTENTS + 2].at + e[i * N_EXTENTS + 2].nbytes <=
+			 (uintptr_t)b->mr->addr + b->mr->length);
+	}
+	qsort(e, n, sizeof *e, by_address);
+	for (size_t i = 1; i < n; i++)
+		PE_CHECK(e[i - 1].at + e[i - 1].nbytes <= e[i].at);
+	free(e);
+	return 0;
+}
+
+static int depth_asked;
+
+static int pe_memory(shmemh_t *job)
+{
+	if (plug_in(job))
+		return 1;
+	job->opt.ib_depth = depth_asked;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(job->ib->n_channels == N_CHANNELS && (int)job->ib->depth == depth_asked);
+	for (int i = 0; i < N_CHANNELS * job->n_pes; i++) {
+		const shmemhi_link_t *link = &job->ib->links[i];
+
+		if (is_fresh(job, link) || is_aligned(job, link))
+			return 1;
+		PE_CHECK(link->doorbell && link->doorbell == link->host_doorbell);
+		PE_CHECK(!link->is_connected);
+	}
+	if (depth_asked == 1024)
+		PE_CHECK(shmemhi_links_nbytes(job->ib) <= LINK_LIMIT);
+	if (depth_asked == 32768) /* several blocks */
+		PE_CHECK(job->ib->queue_mem->n_blocks > 1);
+	return is_apart(job) || unplug(job);
+}
+
+static void links_have_memory_of_their_own(void **state)
+{
+	static const int depths[] = {64, 1024, 32768};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		depth_asked = depths[i];
+		with_adapters(MLX5SW_ETHERNET, 3, pe_memory);
+	}
+}
+
+/* The rings of a GPU are in its memory, and what the NIC reaches in memory of the host. */
+static const shmemhi_cuda_t *one_gpu(int pe)
+{
+	(void)pe;
+	my_device = 0;
+	return &driver;
+}
+
+static int pe_gpu_memory(shmemh_t *job)
+{
+	int before = n_blocks;
+
+	if (plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(n_blocks == before + 2); /* one of rings, one pinned */
+	for (int i = 0; i < N_CHANNELS; i++)
+		if (is_fresh(job, &job->ib->links[i]) || is_aligned(job, &job->ib->links[i]))
+			return 1;
+	if (unplug(job))
+		return 1;
+	PE_CHECK(n_blocks == before && wrong == 0);
+	return 0;
+}
+
+static void a_gpu_has_its_rings(void **state)
+{
+	const world_kind_t kind = {.n_pes = 1, .cuda = one_gpu};
+
+	(void)state;
+	start_adapters(MLX5SW_ETHERNET, 1);
+	assert_int_equal(run_world(&kind, pe_gpu_memory), 0);
+	stop_adapters();
+}
+
+/* Failures */
+
+static int open_and_close(shmemh_t *job)
+{
+	job->err.text[0] = '\0';
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	shmemhi_links_close(job, job->ib);
+	PE_CHECK(!job->ib->links && !job->ib->queue_mem);
+	return 0;
+}
+
+static int pe_commands_fail(shmemh_t *job)
+{
+	static const struct {
+		const char *opcode, *text;
+	} commands[] = {
+		{"0x400", "mlx5_0: CREATE_CQ failed (channel 1 to PE 0, QPN 0x0, errno 121): status"
+			  " 0xf, syndrome 0x77: no resources"},
+		{"0x500", "mlx5_0: CREATE_QP failed (channel 1 to PE 0, QPN 0x0, errno 121)"},
+		{"0x502", "mlx5_0: RST2INIT_QP failed (channel 1 to PE 0, QPN 0x"},
+	};
+
+	if (plug_in(job))
+		return 1;
+	for (size_t i = 0; i < 3; i++) {
+		char line[80];
+
+		snprintf(line, sizeof line,
+			 "fail command opcode=%s after=1 n=1 status=0xf syndrome=0x77",
+			 commands[i].opcode);
+		if (control(job, line))
+			return 1;
+		job->err.text[0] = '\0';
+		PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_ERR_NIC);
+		PE_CHECK(has_text(job, commands[i].text));
+		PE_CHECK(!job->ib->links && !job->ib->queue_mem);
+		if (open_and_close(job))
+			return 1;
+	}
+	return unplug(job);
+}
+
+static void failed_commands_leave_nothing(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 1, pe_commands_fail);
+}
+
+static struct mlx5dv_devx_umem *no_umem(struct ibv_context *context, void *ptr, size_t nbytes,
+					uint32_t access)
+{
+	(void)context;
+	(void)ptr;
+	(void)nbytes;
+	(void)access;
+	errno = ENOMEM;
+	return NULL;
+}
+
+static struct ibv_mr *no_mr(struct ibv_pd *pd, void *ptr, size_t nbytes, int access)
+{
+	(void)pd;
+	(void)ptr;
+	(void)nbytes;
+	(void)access;
+	errno = ENOMEM;
+	return NULL;
+}
+
+static struct mlx5dv_devx_uar *no_uar(struct ibv_context *context, uint32_t flags)
+{
+	(void)context;
+	(void)flags;
+	errno = ENOSPC;
+	return NULL;
+}
+
+static int fails_once(shmemh_t *job, const shmemhi_ib_lib_t *lib, const char *text)
+{
+	job->err.text[0] = '\0';
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_ERR_NIC);
+	PE_CHECK(has_text(job, text));
+	PE_CHECK(!job->ib->links && !job->ib->queue_mem);
+	job->ib->lib = *lib;
+	return open_and_close(job);
+}
+
+static int pe_calls_fail(shmemh_t *job)
+{
+	shmemhi_ib_lib_t lib;
+
+	if (plug_in(job))
+		return 1;
+	lib = job->ib->lib;
+	job->ib->lib.umem_reg = no_umem;
+	if (fails_once(job, &lib, "mlx5_0: mlx5dv_devx_umem_reg of"))
+		return 1;
+	job->ib->lib.reg_mr = no_mr;
+	if (fails_once(job, &lib, "for queues: Cannot allocate memory; is the limit of locked"))
+		return 1;
+	job->ib->lib.alloc_uar = no_uar;
+	if (fails_once(job, &lib, "mlx5dv_devx_alloc_uar gives no doorbell register: No space"))
+		return 1;
+	return unplug(job);
+}
+
+static void failed_calls_leave_nothing(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 1, pe_calls_fail);
+}
+
+static int pe_bad_options(shmemh_t *job)
+{
+	if (plug_in(job))
+		return 1;
+	job->opt.channels = 65;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_ERR_OPTION);
+	job->opt.channels = 1;
+	job->opt.ib_sl = 8;
+	job->err.text[0] = '\0';
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_ERR_OPTION);
+	return unplug(job);
+}
+
+static void options_are_checked_first(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 1, pe_bad_options);
+}
+
+/* A device that lets go of nothing: what it may still write to must not be used again. */
+static shmemhi_ib_lib_t real;
+static struct mlx5dv_devx_obj *kept;
+
+static int destroy_not_the_first(struct mlx5dv_devx_obj *obj)
+{
+	if (kept)
+		return real.obj_destroy(obj);
+	kept = obj;
+	return EBUSY;
+}
+
+static int pe_keeps_memory(shmemh_t *job)
+{
+	shmemhi_queue_block_t b;
+	struct mlx5dv_devx_obj *cq;
+	struct mlx5dv_devx_uar *uar;
+
+	if (plug_in(job))
+		return 1;
+	job->opt.channels = 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	real = job->ib->lib;
+	kept = NULL;
+	b = job->ib->queue_mem->blocks[0];
+	cq = job->ib->links[0].cq;
+	uar = job->ib->links[0].uar;
+	job->ib->lib.obj_destroy = destroy_not_the_first;
+	shmemhi_links_close(job, job->ib);
+	PE_CHECK(kept);
+	memset(b.raw, 0x5a, b.nbytes); /* still allocated: else sanitizers complain */
+	job->ib->lib = real;
+	PE_CHECK(real.obj_destroy(kept) == 0 && real.obj_destroy(cq) == 0);
+	PE_CHECK(real.umem_dereg(b.umem) == 0);
+	real.free_uar(uar);
+	shmemhi_pinned_free(job, b.raw);
+	return unplug(job);
+}
+
+static void memory_in_use_is_kept(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 1, pe_keeps_memory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fields_are_where_the_prm_has_them),
+		cmocka_unit_test(fields_touch_nothing_else),
+		cmocka_unit_test(unusable_options_are_refused),
+		cmocka_unit_test(options_at_their_limits),
+		cmocka_unit_test(links_have_memory_of_their_own),
+		cmocka_unit_test(a_gpu_has_its_rings),
+		cmocka_unit_test(failed_commands_leave_nothing),
+		cmocka_unit_test(failed_calls_leave_nothing),
+		cmocka_unit_test(options_are_checked_first),
+		cmocka_unit_test(memory_in_use_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

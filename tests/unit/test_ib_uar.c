@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Doorbell registers: which pages are asked for, how links share them, and how a GPU gets at them,
+ * on a make-believe driver. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "fake_cuda.h"
+#include "ib/uar.h"
+#include "links_job.h"
+
+#define NC_DEDICATED (1u << 31)
+#define MAX_ASKED 16
+#define PAGE 4096
+
+enum { WORD_AUTO, WORD_GPU, WORD_CPU }; /* of SHMEMH_IB_DOORBELL */
+
+/* A device with so many registers of the kinds it has, several to a page. */
+static struct {
+	uint32_t kinds[MAX_ASKED]; /* that it was asked for */
+	int n_asked, n_given, n_live, limit, per_page;
+	uint32_t has; /* bits: 1 BF, 2 NC, 4 dedicated NC */
+	struct mlx5dv_devx_uar uars[MAX_ASKED];
+} device;
+
+static char pages[MAX_ASKED * PAGE] __attribute__((aligned(PAGE)));
+
+static uint32_t bit_of(uint32_t kind)
+{
+	return kind == NC_DEDICATED ? 4 : kind == MLX5DV_UAR_ALLOC_TYPE_NC ? 2 : 1;
+}
+
+static struct mlx5dv_devx_uar *give_uar(struct ibv_context *context, uint32_t kind)
+{
+	int i = device.n_given;
+
+	(void)context;
+	if (device.n_asked < MAX_ASKED)
+		device.kinds[device.n_asked++] = kind;
+	if (!(device.has & bit_of(kind)) || i == device.limit) {
+		errno = ENOSPC;
+		return NULL;
+	}
+	device.n_given++;
+	device.n_live++;
+	device.uars[i].reg_addr =
+		pages + i / device.per_page * PAGE + 0x800 + i % device.per_page * 0x100;
+	return &device.uars[i];
+}
+
+static void take_uar(struct mlx5dv_devx_uar *uar)
+{
+	(void)uar;
+	device.n_live--;
+}
+
+static void make_device(shmemhi_ib_t *ib, uint32_t has, int limit, int per_page)
+{
+	memset(&device, 0, sizeof device);
+	memset(ib, 0, sizeof *ib);
+	device.has = has;
+	device.limit = limit;
+	device.per_page = per_page;
+	snprintf(ib->nic.name, sizeof ib->nic.name, "mlx5_7");
+	ib->lib.alloc_uar = give_uar;
+	ib->lib.free_uar = take_uar;
+}
+
+/* Not cached first; what is left when those are given out. */
+static int pe_kinds(shmemh_t *job)
+{
+	static const uint32_t all[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC,
+				       MLX5DV_UAR_ALLOC_TYPE_BF};
+	shmemhi_uars_t uars = {0};
+	shmemhi_ib_t ib;
+
+	for (uint32_t kind = 0; kind < 3; kind++) {
+		make_device(&ib, bit_of(all[kind]), MAX_ASKED, 1);
+		PE_CHECK(shmemhi_uars_open(job, &ib, 1, &uars) == SHMEMH_OK);
+		PE_CHECK(device.n_asked == (int)kind + 1);
+		PE_CHECK(memcmp(device.kinds, all, (kind + 1) * sizeof all[0]) == 0);
+		shmemhi_uars_close(job, &ib, &uars);
+		PE_CHECK(device.n_live == 0);
+	}
+	return 0;
+}
+
+static void kinds_of_pages(void **state)
+{
+	const world_kind_t kind = {.n_pes = 1};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_kinds), 0);
+}
+
+/* Seven links on three registers, in turn. */
+static int pe_shares(shmemh_t *job)
+{
+	shmemhi_uars_t uars = {0};
+	shmemhi_ib_t ib;
+
+	make_device(&ib, 4, 3, 1);
+	PE_CHECK(shmemhi_uars_open(job, &ib, 7, &uars) == SHMEMH_OK);
+	PE_CHECK(uars.n == 3 && device.n_given == 3);
+	for (uint32_t i = 0; i < 7; i++) {
+		shmemhi_link_t link = {0};
+
+		shmemhi_uars_assign(&uars, i, &link);
+		PE_CHECK(link.uar == &device.uars[i % 3]);
+		PE_CHECK(link.host_doorbell == link.uar->reg_addr);
+		PE_CHECK(link.doorbell == link.host_doorbell);
+	}
+	shmemhi_uars_close(job, &ib, &uars);
+	PE_CHECK(device.n_live == 0);
+	return 0;
+}
+
+static void links_share_what_there_is(void **state)
+{
+	const world_kind_t kind = {.n_pes = 1};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_shares), 0);
+}
+
+/* What is logged, to be read after. */
+static int log_fd;
+
+static int say_into_file(void)
+{
+	int saved = dup(STDERR_FILENO);
+
+	log_fd = memfd_create("log", MFD_CLOEXEC);
+	dup2(log_fd, STDERR_FILENO);
+	return saved;
+}
+
+static void read_log(int saved, char *text, size_t nbytes)
+{
+	ssize_t n = pread(log_fd, text, nbytes - 1, 0);
+
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	close(log_fd);
+	text[n > 0 ? n : 0] = '\0';
+}
+
+static int n_lines(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+static const shmemhi_cuda_t *one_gpu(int pe)
+{
+	(void)pe;
+	my_device = 0;
+	return &driver;
+}
+
+/* Two registers to a page: a page is mapped once. */
+static int pe_maps(shmemh_t *job)
+{
+	shmemhi_uars_t uars = {0};
+	shmemhi_link_t link = {0};
+	shmemhi_ib_t ib;
+
+	for (int word = WORD_AUTO; word <= WORD_GPU; word++) {
+		job->opt.ib_doorbell = word;
+		make_device(&ib, 2, MAX_ASKED, 2);
+		n_io_refused = 0;
+		PE_CHECK(shmemhi_uars_open(job, &ib, 5, &uars) == SHMEMH_OK);
+		PE_CHECK(n_registered == 3 && n_io_refused == 3);
+		for (uint32_t i = 0; i < 5; i++) {
+			shmemhi_uars_assign(&uars, i, &link);
+			PE_CHECK((uintptr_t)link.doorbell ==
+				 (uintptr_t)link.host_doorbell + FAKE_IO_SHIFT);
+		}
+		shmemhi_uars_close(job, &ib, &uars);
+		PE_CHECK(n_registered == 0 && device.n_live == 0 && wrong == 0);
+	}
+	return 0;
+}
+
+/* Asked not to, or not able to: the host rings, and says so once if nobody asked for that. */
+static int host_rings(shmemh_t *job, int word, const char *warning)
+{
+	shmemhi_uars_t uars = {0};
+	shmemhi_link_t link = {0};
+	char text[2048];
+	shmemhi_ib_t ib;
+	int saved = say_into_file(), status;
+
+	job->opt.ib_doorbell = word;
+	job->log.level = SHMEMHI_WARN;
+	make_device(&ib, 4, MAX_ASKED, 1);
+	status = shmemhi_uars_open(job, &ib, 3, &uars);
+	read_log(saved, text, sizeof text);
+	job->log.level = SHMEMHI_OFF;
+	PE_CHECK(status == SHMEMH_OK && n_registered == 0);
+	PE_CHECK(n_lines(text) == (warning ? 1 : 0));
+	PE_CHECK(!warning || strstr(text, warning));
+	PE_CHECK(!warning || strstr(text, "PeerMappingOverride=1;"));
+	shmemhi_uars_assign(&uars, 2, &link);
+	PE_CHECK(!link.doorbell && link.host_doorbell == link.uar->reg_addr);
+	shmemhi_uars_close(job, &ib, &uars);
+	PE_CHECK(device.n_live == 0);
+	return 0;
+}
+
+static int gpu_cannot(shmemh_t *job)
+{
+	shmemhi_uars_t uars = {0};
+	shmemhi_ib_t ib;
+
+	job->opt.ib_doorbell = WORD_GPU;
+	job->err.text[0] = '\0';
+	make_device(&ib, 4, MAX_ASKED, 1);
+	PE_CHECK(shmemhi_uars_open(job, &ib, 3, &uars) == SHMEMH_ERR_CUDA);
+	PE_CHECK(has_text(job, "SHMEMH_IB_DOORBELL=gpu: the GPU cannot write to the doorbells of "
+			       "mlx5_7 (cuMem"));
+	PE_CHECK(has_text(job, "PeerMappingOverride=1;"));
+	shmemhi_uars_close(job, &ib, &uars);
+	PE_CHECK(device.n_live == 0 && n_registered == 0);
+	return 0;
+}
+
+static int pe_does_not_map(shmemh_t *job)
+{
+	int failed = host_rings(job, WORD_CPU, NULL);
+
+	fail_register = 1;
+	failed |= host_rings(job, WORD_AUTO, "(cuMemHostRegister") || gpu_cannot(job) ||
+		  host_rings(job, WORD_CPU, NULL);
+	fail_register = 0;
+	fail_device_pointer = 1;
+	failed |= host_rings(job, WORD_AUTO, "(cuMemHostGetDevicePointer") || gpu_cannot(job);
+	fail_device_pointer = 0;
+	PE_CHECK(wrong == 0);
+	return failed;
+}
+
+static void gpus_have_registers_mapped(void **state)
+{
+	const world_kind_t kind = {.n_pes = 1, .cuda = one_gpu};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_maps), 0);
+}
+
+static void the_host_rings_where_gpus_cannot(void **state)
+{
+	const world_kind_t kind = {.n_pes = 1, .cuda = one_gpu};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_does_not_map), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds_of_pages),
+		cmocka_unit_test(links_share_what_there_is),
+		cmocka_unit_test(gpus_have_registers_mapped),
+		cmocka_unit_test(the_host_rings_where_gpus_cannot),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
