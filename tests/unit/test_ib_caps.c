@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Capabilities of a NIC: what is needed and is not there, and what follows from the rest. */
+#include <errno.h>
 #include "ib/caps.h"
 #include "ib/prm.h"
 #include "nic_job.h"
@@ -74,7 +75,53 @@ static void limits(void **state)
 	assert_int_equal(ib.nic.log_max_reads, 7);
 	assert_int_equal(ib.nic.sport_min, 0xd000);
 	assert_int_equal(ib.nic.sport_max, 0xd0ff);
+	shmemhi_prm_put(caps.general, 0x80 + 0x15a, 6, 2);
+	shmemhi_prm_put(caps.roce, 0x80 + 0xc0, 16, 0xcfff); /* less than the first */
+	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err), SHMEMH_OK);
+	assert_int_equal(ib.nic.log_max_reads, 2);
+	assert_int_equal(ib.nic.sport_min, 0xc000);
+	assert_int_equal(ib.nic.sport_max, 0xffff);
 	shmemhi_nic_close(&ib);
+}
+
+static unsigned sets_asked; /* bit n: set n */
+static int refuse;
+
+static int note_command(struct ibv_context *context, const void *in, size_t in_nbytes, void *out,
+			size_t out_nbytes)
+{
+	unsigned op_mod = (unsigned)shmemhi_prm_get(in, 0x30, 16);
+
+	(void)context;
+	(void)out;
+	assert_int_equal(in_nbytes, 16);
+	assert_int_equal(out_nbytes, 0x1010);
+	assert_int_equal(shmemhi_prm_get(in, 0, 16), 0x100);
+	assert_int_equal(op_mod & 1, 1); /* in force */
+	sets_asked |= 1u << (op_mod >> 1);
+	return refuse;
+}
+
+static void questions(void **state)
+{
+	static shmemhi_caps_t caps;
+	const shmemhi_ib_lib_t lib = {.general_cmd = note_command};
+	shmemhi_nic_t nic = {.is_ethernet = 0};
+	shmemhi_err_t err = {""};
+
+	(void)state;
+	refuse = sets_asked = 0;
+	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
+	assert_int_equal(sets_asked, 1 << 0 | 1 << 3);
+	nic.is_ethernet = 1;
+	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
+	assert_int_equal(sets_asked, 1 << 0 | 1 << 3 | 1 << 4);
+	/* The library itself refused: there is no reply. */
+	memset(&caps, 0xff, sizeof caps);
+	refuse = EPERM;
+	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_ERR_NIC);
+	assert_string_equal(err.text, "QUERY_HCA_CAP of set 0 failed: Operation not permitted, "
+				      "status 0x0, syndrome 0x0");
 }
 
 int main(void)
@@ -82,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(capabilities),
 		cmocka_unit_test(limits),
+		cmocka_unit_test(questions),
 	};
 
 	return cmocka_run_group_tests(tests, make_job, free_job);

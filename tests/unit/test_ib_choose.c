@@ -69,6 +69,7 @@ static void list_that_is_none(void **state)
 					  "mlx5_0: 1",
 					  "mlx5_0:1:1",
 					  "mlx5_0, mlx5_1",
+					  "mlx5_0\t",
 					  "mlx5_0,^mlx5_1",
 					  "^^mlx5_0"};
 
