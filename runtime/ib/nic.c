@@ -8,7 +8,8 @@
 #include "ib/ports.h"
 #include "mem/state.h"
 
-/* How many lower PEs are on this node: PEs to which several NICs are equally near share them out. */
+/* How many lower PEs are on this node: so PEs that are equally near to several NICs share them
+ * out. */
 static int rank_on_node(const shmemh_t *job)
 {
 	const shmemhi_mem_t *mem = job->mem;
