@@ -43,6 +43,8 @@ typedef struct shmemhi_link {
 	uint32_t psn;      /* of its first request */
 	uint16_t udp_port; /* RoCE v2 source port */
 	int is_connected;
+	uint32_t event; /* type of the first event that the NIC had for it, 0: none; stored by the
+			   thread of ib/watch.c: atomic */
 	struct mlx5dv_devx_uar *uar;
 	struct mlx5dv_devx_obj *cq, *qp;
 } shmemhi_link_t;
@@ -95,8 +97,10 @@ void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib);
 const shmemd_key_t *shmemhi_keys_local(const shmemhi_ib_t *ib);          /* [granules] */
 const shmemd_key_t *shmemhi_keys_remote(const shmemhi_ib_t *ib, int pe); /* [granules] */
 
-/* ib/watch.c: a thread that waits for async and DevX events until close. Events of a fabric without
- * a descriptor to wait on (the adapter within the emulator) are not watched. */
+/* ib/watch.c: a thread that waits for async and DevX events until close: a line for each, and what
+ * is fatal is kept (shmemhi_link_t.event, shmemh_nic_event). Events of a fabric without a descriptor
+ * to wait on (the adapter within the emulator) are not watched. Between links_open and links_close;
+ * what fails for want of the NIC's help is a warning. */
 int shmemhi_watch_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_watch_close(shmemh_t *job, shmemhi_ib_t *ib);
 

@@ -226,9 +226,14 @@ int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes)
 
 int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes)
 {
+	uint64_t word;
+
 	if (job->mem->cuctx)
 		return shmemhi_cuctx_read(job->mem->cuctx, dst, dev, nbytes, &job->err);
-	memcpy(dst, dev, nbytes);
+	for (size_t i = 0; i < nbytes / sizeof word; i++) { /* that kernels may be storing to */
+		word = __atomic_load_n((const uint64_t *)dev + i, __ATOMIC_RELAXED);
+		memcpy((uint64_t *)dst + i, &word, sizeof word);
+	}
 	return SHMEMH_OK;
 }
 

@@ -127,7 +127,7 @@ static void descriptor_polls_while_events_wait(void **state)
 	ibv_ack_async_event(&first);
 }
 
-/* Programs start threads that wait for descriptors. In a scheduler's fabric they would be strangers. */
+/* Programs start threads that wait for descriptors: strangers in a scheduler's fabric. */
 static void no_descriptors_with_hooks(void **state)
 {
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;

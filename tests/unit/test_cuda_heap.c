@@ -28,7 +28,7 @@ static int pe_gpu(shmemh_t *job)
 	enum { N = 3 };
 	static const size_t sizes[N] = {1000, 3u << 20, 9u << 20};
 	shmemh_heap_info_t info = {.size = sizeof info};
-	char all[MAX_PES], mine = 0, back[4];
+	char all[MAX_PES], mine = 0, back[8];
 	void *p[N], *dev = NULL, *pinned = NULL, *too_big = NULL;
 
 	for (int i = 0; i < N; i++) {
@@ -50,7 +50,7 @@ static int pe_gpu(shmemh_t *job)
 		PE_CHECK(((char *)dev)[i] == 0 && ((char *)pinned)[i] == 0);
 	PE_CHECK(shmemhi_dev_write(job, dev, "abc", 4) == SHMEMH_OK);
 	PE_CHECK(strcmp(dev, "abc") == 0);
-	PE_CHECK(shmemhi_dev_read(job, back, dev, 4) == SHMEMH_OK && strcmp(back, "abc") == 0);
+	PE_CHECK(shmemhi_dev_read(job, back, dev, 8) == SHMEMH_OK && strcmp(back, "abc") == 0);
 	shmemhi_dev_free(job, dev);
 	shmemhi_pinned_free(job, pinned);
 	PE_CHECK(depth == 0);

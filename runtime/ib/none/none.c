@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* In the place of the rest of ib/ where its headers are missing: no PE has a NIC. */
+#include <shmem_host/device.h>
 #include "ib/ib.h"
 #include "ib/start.h"
 
@@ -45,4 +46,28 @@ uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
 void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)
 {
 	ctx->n_world = (uint32_t)job->n_pes;
+}
+
+int shmemh_channels(const shmemh_t *job)
+{
+	(void)job;
+	return 0;
+}
+
+int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counters_t *c)
+{
+	(void)pe;
+	(void)k;
+	(void)c;
+	shmemhi_begin(job);
+	return shmemhi_done(job,
+			    shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+					 "channel_counters: this job uses no NIC, so it has no "
+					 "channels"));
+}
+
+const char *shmemh_nic_event(const shmemh_t *job)
+{
+	(void)job;
+	return "";
 }

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What the NIC has to say besides completions. Events of ports and of the device come by the
+ * context; those of queues by a channel of their own, since DevX made the queues.
+ *
+ * Nothing here ends waits: a port that is down says nothing of a PE, and queue pairs fail by
+ * themselves when their retries are used up. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <shmem_host/device.h>
+#include "ib/state.h"
+#include "util/thread.h"
+
+/* Bytes of an event queue's entry. Source  Adapters PRM, event queue entry. */
+#define EQE_NBYTES 64
+#define EQE_TYPE 1
+#define EQE_CQ_SYNDROME 0x2b
+
+enum eqe_type {
+	EQE_CQ_ERROR = 0x04,
+	EQE_WQ_CATAS = 0x05,
+	EQE_WQ_INVALID = 0x10,
+	EQE_WQ_ACCESS = 0x11,
+};
+
+enum { WAKE, ASYNC, DEVX, N_FDS };
+
+struct shmemhi_watch {
+	const shmemh_t *job;
+	shmemhi_ib_t *ib;
+	struct mlx5dv_devx_event_channel *channel; /* NULL: there is none */
+	struct pollfd fds[N_FDS];
+	pthread_t thread;
+	int has_thread;
+	char first[SHMEMHI_ERR_NBYTES]; /* fatal event */
+	_Atomic int has_first;          /* stored after the text, which does not change then */
+};
+
+/* ---- in the thread ---- */
+
+/* One line; the first that is an error is kept. */
+static void say(shmemhi_watch_t *watch, int level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void say(shmemhi_watch_t *watch, int level, const char *fmt, ...)
+{
+	const shmemhi_nic_t *nic = &watch->ib->nic;
+	char text[SHMEMHI_ERR_NBYTES];
+	int used = snprintf(text, sizeof text, "NIC %s port %d: ", nic->name, nic->port);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text + used, sizeof text - (size_t)used, fmt, args);
+	va_end(args);
+	shmemhi_log(&watch->job->log, level, "%s", text);
+	if (level != SHMEMHI_ERROR || atomic_load_explicit(&watch->has_first, memory_order_relaxed))
+		return;
+	memcpy(watch->first, text, sizeof text);
+	atomic_store_explicit(&watch->has_first, 1, memory_order_release);
+}
+
+static const struct {
+	enum ibv_event_type type;
+	int level;
+	const char *text;
+} async_kinds[] = {
+	{IBV_EVENT_PORT_ERR, SHMEMHI_WARN,
+	 "the port is down (PORT_ERR): requests wait for it, and fail when their retries are used "
+	 "up"},
+	{IBV_EVENT_PORT_ACTIVE, SHMEMHI_WARN, "the port is up again (PORT_ACTIVE)"},
+	{IBV_EVENT_LID_CHANGE, SHMEMHI_WARN,
+	 "the port's LID changed (LID_CHANGE): queue pairs of others that use the old one fail"},
+	{IBV_EVENT_GID_CHANGE, SHMEMHI_WARN,
+	 "the port's addresses changed (GID_CHANGE): queue pairs that use one that is gone fail"},
+	{IBV_EVENT_DEVICE_FATAL, SHMEMHI_ERROR,
+	 "the NIC failed (DEVICE_FATAL): nothing goes through it until it is reset and the job is "
+	 "started anew"},
+};
+
+static int is_of_port(enum ibv_event_type type)
+{
+	switch (type) {
+	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+	case IBV_EVENT_GID_CHANGE:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static void on_async(shmemhi_watch_t *watch, const struct ibv_async_event *event)
+{
+	const shmemhi_ib_t *ib = watch->ib;
+
+	if (is_of_port(event->event_type) && event->element.port_num != ib->nic.port)
+		return;
+	for (size_t i = 0; i < sizeof async_kinds / sizeof async_kinds[0]; i++)
+		if (async_kinds[i].type == event->event_type) {
+			say(watch, async_kinds[i].level, "%s", async_kinds[i].text);
+			return;
+		}
+	say(watch, SHMEMHI_WARN, "event %d: %s", (int)event->event_type,
+	    ib->lib.event_type_str(event->event_type));
+}
+
+static void on_link(shmemhi_watch_t *watch, shmemhi_link_t *link, const uint8_t eqe[EQE_NBYTES])
+{
+	uint32_t none = 0, type = eqe[EQE_TYPE];
+	int i = (int)(link - watch->ib->links), n_pes = watch->job->n_pes;
+	int k = i / n_pes, pe = i % n_pes;
+
+	__atomic_compare_exchange_n(&link->event, &none, type, 0, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+	switch (type) {
+	case EQE_WQ_ACCESS:
+		say(watch, SHMEMHI_ERROR,
+		    "QP 0x%x, channel %d from PE %d, refused a request of that PE (WQ_ACCESS): "
+		    "unknown key, or an address outside its memory; it is dead in both directions",
+		    link->qpn, k, pe);
+		break;
+	case EQE_WQ_INVALID:
+		say(watch, SHMEMHI_ERROR,
+		    "QP 0x%x, channel %d from PE %d, refused a request of that PE (WQ_INVAL_REQ): "
+		    "operation, length or alignment; it is dead in both directions",
+		    link->qpn, k, pe);
+		break;
+	case EQE_WQ_CATAS:
+		say(watch, SHMEMHI_ERROR,
+		    "QP 0x%x, channel %d to PE %d, failed (WQ_CATAS): the NIC cannot use its queue "
+		    "any more",
+		    link->qpn, k, pe);
+		break;
+	case EQE_CQ_ERROR:
+		say(watch, SHMEMHI_ERROR,
+		    "CQ 0x%x, channel %d to PE %d, failed (CQ_ERROR, syndrome 0x%02x): no "
+		    "completions come any more",
+		    link->cqn, k, pe, eqe[EQE_CQ_SYNDROME]);
+		break;
+	default:
+		say(watch, SHMEMHI_WARN, "QP 0x%x, channel %d to PE %d: event 0x%02x", link->qpn, k,
+		    pe, type);
+	}
+}
+
+/* A descriptor that gives nothing but errors would keep the thread busy for ever. */
+static void give_up(shmemhi_watch_t *watch, int which, const char *why)
+{
+	watch->fds[which].fd = -1;
+	say(watch, SHMEMHI_WARN, "events of %s cannot be read any more: %s",
+	    which == ASYNC ? "the port" : "queue pairs", why);
+}
+
+static void drain_async(shmemhi_watch_t *watch)
+{
+	const shmemhi_ib_lib_t *lib = &watch->ib->lib;
+	struct ibv_async_event event;
+
+	while (lib->get_async_event(watch->ib->nic.context, &event) == 0) {
+		on_async(watch, &event);
+		lib->ack_async_event(&event);
+	}
+	if (errno != EAGAIN)
+		give_up(watch, ASYNC, strerror(errno));
+}
+
+static void drain_channel(shmemhi_watch_t *watch)
+{
+	const size_t n_links = (size_t)watch->ib->n_channels * (size_t)watch->job->n_pes;
+	uint64_t buffer[1 + EQE_NBYTES / 8]; /* cookie: which link; EQE */
+	struct mlx5dv_devx_async_event_hdr *event = (struct mlx5dv_devx_async_event_hdr *)buffer;
+
+	for (;;) {
+		memset(buffer, 0, sizeof buffer);
+		if (watch->ib->lib.get_event(watch->channel, event, sizeof buffer) > 0) {
+			if (event->cookie < n_links)
+				on_link(watch, &watch->ib->links[event->cookie], event->out_data);
+		} else if (errno == EOVERFLOW) {
+			say(watch, SHMEMHI_WARN, "events of queue pairs were lost: too many");
+		} else {
+			break;
+		}
+	}
+	if (errno != EAGAIN)
+		give_up(watch, DEVX, strerror(errno));
+}
+
+static void *watch_main(void *arg)
+{
+	static void (*const drain[N_FDS])(shmemhi_watch_t *
+					  watch) = {[ASYNC] = drain_async, [DEVX] = drain_channel};
+	shmemhi_watch_t *watch = arg;
+	struct pollfd *fds = watch->fds;
+
+	for (;;) {
+		if (poll(fds, N_FDS, -1) < 0)
+			continue; /* for want of memory, perhaps */
+		if (fds[WAKE].revents)
+			return NULL;
+		for (int i = ASYNC; i < N_FDS; i++) {
+			if (fds[i].revents & POLLIN)
+				drain[i](watch);
+			if (fds[i].fd >= 0 && fds[i].revents & (POLLERR | POLLHUP | POLLNVAL))
+				give_up(watch, i, "the device is gone");
+		}
+	}
+}
+
+/* ---- in the caller's thread ---- */
+
+static int subscribe(shmemhi_watch_t *watch, const shmemhi_link_t *link)
+{
+	static const uint16_t qp_types[] = {EQE_WQ_CATAS, EQE_WQ_INVALID, EQE_WQ_ACCESS};
+	static const uint16_t cq_types[] = {EQE_CQ_ERROR};
+	const shmemhi_ib_lib_t *lib = &watch->ib->lib;
+	uint64_t cookie = (uint64_t)(link - watch->ib->links);
+	uint16_t types[sizeof qp_types / sizeof qp_types[0]];
+	int error;
+
+	memcpy(types, qp_types, sizeof qp_types);
+	error = lib->subscribe_event(watch->channel, link->qp, sizeof qp_types, types, cookie);
+	memcpy(types, cq_types, sizeof cq_types);
+	if (!error)
+		error = lib->subscribe_event(watch->channel, link->cq, sizeof cq_types, types,
+					     cookie);
+	return error;
+}
+
+/* Kernels learn of failed requests by their completions; events tell more, and tell the target. So
+ * a job can do without. */
+static void open_channel(shmemhi_watch_t *watch)
+{
+	const size_t n_links = (size_t)watch->ib->n_channels * (size_t)watch->job->n_pes;
+	const shmemhi_ib_t *ib = watch->ib;
+	int error = 0;
+
+	watch->channel = ib->lib.create_event_channel(
+		ib->nic.context, (enum mlx5dv_devx_create_event_channel_flags)0);
+	if (!watch->channel)
+		error = errno;
+	for (size_t i = 0; !error && i < n_links; i++)
+		if (ib->links[i].qp)
+			error = subscribe(watch, &ib->links[i]);
+	if (error)
+		say(watch, SHMEMHI_WARN, "events of queue pairs are not told: %s", strerror(error));
+}
+
+/* Reading must not block: an event may be gone between poll and read. */
+static struct pollfd input(int fd)
+{
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	return (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+static int start(shmemhi_watch_t *watch)
+{
+	int error;
+
+	watch->fds[WAKE] = input(eventfd(0, EFD_CLOEXEC));
+	if (watch->fds[WAKE].fd < 0)
+		return errno;
+	open_channel(watch);
+	watch->fds[ASYNC] = input(watch->ib->nic.context->async_fd);
+	watch->fds[DEVX] = input(watch->channel ? watch->channel->fd : -1);
+	error = shmemhi_thread_start(&watch->thread, watch_main, watch);
+	watch->has_thread = !error;
+	return error;
+}
+
+int shmemhi_watch_open(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int error;
+
+	if (shmemhi_ib_is_driven(ib))
+		return SHMEMH_OK;
+	ib->watch = calloc(1, sizeof *ib->watch);
+	if (!ib->watch)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+				    "NIC %s: no host memory to watch it", ib->nic.name);
+	ib->watch->job = job;
+	ib->watch->ib = ib;
+	error = start(ib->watch);
+	if (!error)
+		return SHMEMH_OK;
+	shmemhi_watch_close(job, ib);
+	return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
+			    "NIC %s: cannot watch it: no thread or descriptor: %s", ib->nic.name,
+			    strerror(error));
+}
+
+void shmemhi_watch_close(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_watch_t *watch = ib->watch;
+
+	(void)job;
+	if (!watch)
+		return;
+	if (watch->has_thread) {
+		eventfd_write(watch->fds[WAKE].fd, 1);
+		pthread_join(watch->thread, NULL);
+	}
+	if (watch->channel)
+		ib->lib.destroy_event_channel(watch->channel);
+	if (watch->fds[WAKE].fd >= 0)
+		close(watch->fds[WAKE].fd);
+	free(watch);
+	ib->watch = NULL;
+}
+
+const char *shmemh_nic_event(const shmemh_t *job)
+{
+	const shmemhi_watch_t *watch = job->ib ? job->ib->watch : NULL;
+
+	if (!watch || !atomic_load_explicit(&watch->has_first, memory_order_acquire))
+		return "";
+	return watch->first;
+}
