@@ -112,8 +112,8 @@ MLX5SW_API int mlx5sw_config_from_env(mlx5sw_config_t *cfg);
  *
  * Nothing waits then: ibv_get_async_event and mlx5dv_devx_get_event fail with EAGAIN when there is
  * nothing to get, and destroying an object with an event that was got and not acknowledged spins
- * through unlock and lock, so that others can acknowledge it. With hooks, contexts and channels have
- * no descriptor either (-1): programs start threads to wait for one, which hooks know nothing of.
+ * through unlock and lock, so that others can acknowledge it. With hooks, contexts and channels
+ * have no descriptor either (-1): programs start threads that wait for one, strangers to the hooks.
  *
  * Callers  before any other entry point; again between runs.
  * hooks    NULL: plain memory, CLOCK_MONOTONIC, a fixed seed, host 0, a mutex. Copied.
