@@ -201,13 +201,14 @@ static int fake_free_host(void *p)
 	return fake_free((uintptr_t)p);
 }
 
-/* As registers (flag 4) ordinary memory is refused: that is what tests have. */
+/* As registers (flag 4) ordinary memory is refused: that is what tests have. fail_register n: the
+ * n-th and all others are refused. */
 static int fake_register(void *p, size_t nbytes, unsigned flags)
 {
 	EXPECT((flags & ~4u) == 3 && p && nbytes && depth > 0);
 	if (flags & 4)
 		count(&n_io_refused, 1);
-	if (flags & 4 || fail_register)
+	if (flags & 4 || (fail_register && n_registered >= fail_register - 1))
 		return 801;
 	count(&n_registered, 1);
 	return 0;

@@ -37,15 +37,20 @@ typedef struct memory {
 	uint64_t sum;
 } memory_t;
 
-static void put_control(const shmemhi_link_t *link, uint8_t *wqe, unsigned index, unsigned opcode,
-			unsigned ds)
+#define DEPTH SHMEMD_MIN_DEPTH
+
+/* Block `index` of the link's queue, with the control segment of a WQE. */
+static uint8_t *begin(const shmemhi_link_t *link, unsigned index, unsigned opcode, unsigned ds)
 {
+	uint8_t *wqe = (uint8_t *)link->wqes + index % DEPTH * 64;
+
 	memset(wqe, 0, 64);
 	put_bits(wqe, 8, 16, index);
 	put_bits(wqe, 24, 8, opcode);
 	put_bits(wqe, 32, 24, link->qpn);
 	put_bits(wqe, 56, 8, ds);
 	put_bits(wqe, 88, 8, 0x08); /* completion */
+	return wqe;
 }
 
 static void put_remote(uint8_t *wqe, uint64_t addr, uint32_t rkey)
@@ -65,9 +70,8 @@ static void put_landing(const shmemhi_link_t *link, uint8_t *segment, unsigned s
 static void write_word(const shmemhi_link_t *link, unsigned index, const target_t *to,
 		       uint64_t offset, uint64_t value)
 {
-	uint8_t *wqe = (uint8_t *)link->wqes + index * 64;
+	uint8_t *wqe = begin(link, index, OP_WRITE, 3);
 
-	put_control(link, wqe, index, OP_WRITE, 3);
 	put_remote(wqe, to->addr + offset, to->rkey);
 	put_bits(wqe, 32 * 8, 32, 0x80000008u); /* inline */
 	memcpy(wqe + 36, &value, sizeof value);
@@ -76,9 +80,8 @@ static void write_word(const shmemhi_link_t *link, unsigned index, const target_
 static void read_word(const shmemhi_link_t *link, unsigned index, const target_t *from,
 		      uint64_t offset)
 {
-	uint8_t *wqe = (uint8_t *)link->wqes + index * 64;
+	uint8_t *wqe = begin(link, index, OP_READ, 3);
 
-	put_control(link, wqe, index, OP_READ, 3);
 	put_remote(wqe, from->addr + offset, from->rkey);
 	put_landing(link, wqe + 32, 0);
 }
@@ -86,9 +89,8 @@ static void read_word(const shmemhi_link_t *link, unsigned index, const target_t
 static void add_to_word(const shmemhi_link_t *link, unsigned index, const target_t *to,
 			uint64_t offset, uint64_t value)
 {
-	uint8_t *wqe = (uint8_t *)link->wqes + index * 64;
+	uint8_t *wqe = begin(link, index, OP_FA, 4);
 
-	put_control(link, wqe, index, OP_FA, 4);
 	put_remote(wqe, to->addr + offset, to->rkey);
 	put_bits(wqe, 32 * 8, 64, value);
 	put_landing(link, wqe + 48, SHMEMD_LANDING_SLOTS);
@@ -107,21 +109,21 @@ static void ring(const shmemhi_link_t *link, void *doorbell, unsigned next)
 	__atomic_store_n((uint64_t *)doorbell, word, __ATOMIC_SEQ_CST);
 }
 
-/* The CQE of block `index`, which is the index-th of its ring. */
+/* The CQE of block `index`, which is the index-th of all. */
 static int await_success(shmemh_t *job, const shmemhi_link_t *link, unsigned index)
 {
-	const uint8_t *cqe = (const uint8_t *)link->cqes + index * 64;
+	const uint64_t *tail = (const void *)(link->cqes + index % DEPTH * 64 + 56);
 	uint64_t deadline = shmemhi_now() + DEADLINE_NS;
-	uint64_t tail;
 	uint8_t bytes[8];
 
 	do {
+		uint64_t word;
+
 		PE_CHECK(shmemhi_now() < deadline);
 		mlx5sw_step();
-		tail = __atomic_load_n((const uint64_t *)(const void *)(cqe + 56),
-				       __ATOMIC_ACQUIRE);
-	} while (tail == UINT64_MAX);
-	memcpy(bytes, &tail, sizeof bytes);
+		word = __atomic_load_n(tail, __ATOMIC_ACQUIRE);
+		memcpy(bytes, &word, sizeof bytes);
+	} while (bytes[7] >> 4 == 15 || (bytes[7] & 1) != (index / DEPTH & 1));
 	PE_CHECK(bytes[7] >> 4 == 0);
 	PE_CHECK(get_bits(bytes, 8, 24) == link->qpn);
 	PE_CHECK(get_bits(bytes, 32, 16) == index);
@@ -217,6 +219,39 @@ static void all_links_carry_requests(void **state)
 		with_adapters(MLX5SW_ETHERNET, n, pe_carries);
 		with_adapters(MLX5SW_INFINIBAND, n, pe_carries);
 	}
+}
+
+/* Nobody tells the NIC how far CQEs were read, and it goes round and round. */
+static int pe_goes_round(shmemh_t *job)
+{
+	uint64_t word = 0;
+	target_t self = {.addr = (uintptr_t)&word};
+	const shmemhi_link_t *link;
+	struct ibv_mr *mr;
+
+	if (plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
+	mr = job->ib->lib.reg_mr(job->ib->nic.pd, &word, sizeof word, ALL_RIGHTS);
+	PE_CHECK(mr);
+	self.rkey = mr->rkey;
+	link = shmemhi_link(job->ib, job, 0, job->pe);
+	for (unsigned i = 0; i < 5 * DEPTH; i++) {
+		write_word(link, i, &self, 0, i);
+		ring(link, link->doorbell, i + 1);
+		if (await_success(job, link, i))
+			return 1;
+		PE_CHECK(word == i);
+	}
+	PE_CHECK(job->ib->lib.dereg_mr(mr) == 0);
+	return unplug(job);
+}
+
+static void rings_go_round(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 1, pe_goes_round);
 }
 
 static int query(shmemh_t *job, const shmemhi_link_t *link, uint8_t out[QUERY_NBYTES])
@@ -548,6 +583,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_links_carry_requests),
+		cmocka_unit_test(rings_go_round),
 		cmocka_unit_test(queue_pairs_have_their_attributes),
 		cmocka_unit_test(ports_and_psns_spread),
 		cmocka_unit_test(the_only_port_is_taken),
