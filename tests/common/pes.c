@@ -140,7 +140,7 @@ void *pes_read(pes_t *pes, const void *dev, size_t nbytes)
 
 int pes_maps(const pes_t *pes, int pe)
 {
-	return shmemh_ptr(pes->job, pes->status, pe) != NULL;
+	return (int)(pes->mapped >> pe & 1);
 }
 
 void pes_alone(pes_t *pes)
@@ -181,9 +181,17 @@ int pes_finish(pes_t *pes, const char *file, int line)
 /* Everything of a PE that its tests use, on top of its job. */
 static int open_pe(pes_t *pes)
 {
+	shmemd_peer_t peers[64];
+	int pe;
+
 	pes->pe = shmemh_my_pe(pes->job);
 	pes->n_pes = shmemh_n_pes(pes->job);
+	if (pes_true(pes, pes->n_pes <= 64, "at most 64 PEs", __FILE__, __LINE__))
+		return 1;
 	PES_TRY(pes, shmemh_ctx_get(pes->job, SHMEMH_TEAM_WORLD, &pes->ctx));
+	PES_TRY(pes, run_copy(peers, pes->ctx.peers, (size_t)pes->n_pes * sizeof(*peers)));
+	for (pe = 0; pe < pes->n_pes; pe++)
+		pes->mapped |= (uint64_t)(peers[pe].base != NULL) << pe;
 	PES_TRY(pes,
 		shmemh_calloc(pes->job, PES_STATUS_NELEMS, sizeof(int), (void **)&pes->status));
 	return 0;

@@ -24,6 +24,7 @@ typedef struct pes {
 	shmemh_t *job;
 	shmemd_ctx_t ctx; /* of the world team */
 	int pe, n_pes;
+	uint64_t mapped; /* a bit for each PE */
 	int is_emulated; /* all PEs in this process; its clock is virtual */
 	uint64_t seed;   /* 0: all sizes; else one random schedule of many: keep it small */
 	int *status;     /* [PES_STATUS_NELEMS] device memory, zeroed: what kernels report */
@@ -76,7 +77,7 @@ void *pes_alloc(pes_t *pes, size_t nbytes, unsigned char value);
 /* Copy of nbytes of device memory in host memory, freed when the test ends. NULL after latching. */
 void *pes_read(pes_t *pes, const void *dev, size_t nbytes);
 
-/* Is memory of PE pe mapped here, as it was from the job's start? Ours there is as well. */
+/* Do kernels have the memory of PE pe mapped? The host always has its own. */
 int pes_maps(const pes_t *pes, int pe);
 
 /* Free what pes_alloc and pes_read gave so far; the harness does it after each test. */
