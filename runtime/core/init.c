@@ -6,6 +6,7 @@
 #include <string.h>
 #include "boot/boot.h"
 #include "core/job.h"
+#include "ib/ib.h"
 #include "mem/mem.h"
 
 static int options_up(shmemh_t *job)
@@ -163,6 +164,7 @@ static const struct phase {
 	{"memory", shmemhi_mem_open, shmemhi_mem_close},
 	{"node", shmemhi_node_open, shmemhi_node_close},
 	{"heap", shmemhi_heap_open, shmemhi_heap_close},
+	{"NIC", shmemhi_ib_open, shmemhi_ib_close}, /* before the heap has memory to register */
 	{"device state", shmemhi_device_open, shmemhi_device_close},
 	{"teams", shmemhi_teams_open, shmemhi_teams_close},
 	{"watch", watch_up, NULL},

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* NIC, queues, keys and watchers of this PE, in the order in which they are made. */
+#include "ib/ib.h"
+
+#include <stdlib.h>
+#include "ib/start.h"
+#include "ib/state.h"
+#include "ib/tables.h"
+
+int shmemhi_ib_start(shmemh_t *job)
+{
+	shmemhi_ib_t *ib = calloc(1, sizeof *ib);
+	int status;
+
+	if (!ib)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory");
+	job->ib = ib;
+	status = shmemhi_nic_open(job, ib);
+	if (status == SHMEMH_OK)
+		status = shmemhi_links_open(job, ib);
+	if (status != SHMEMH_OK)
+		shmemhi_ib_close(job);
+	return status;
+}
+
+static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int status = shmemhi_tables_open(job, ib);
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_ringer_open(job, ib);
+	return status;
+}
+
+int shmemhi_ib_join(shmemh_t *job)
+{
+	shmemhi_ib_t *ib = job->ib;
+	int status = shmemhi_links_connect(job, ib);
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_keys_open(job, ib);
+	if (status == SHMEMH_OK)
+		status = shmemhi_agree(job, open_rest(job, ib));
+	return status;
+}
+
+void shmemhi_ib_close(shmemh_t *job)
+{
+	shmemhi_ib_t *ib = job->ib;
+
+	if (!ib)
+		return;
+	if (ib->ringer)
+		shmemhi_ringer_close(job, ib);
+	shmemhi_links_close(job, ib);
+	shmemhi_tables_close(job, ib);
+	shmemhi_keys_close(job, ib);
+	shmemhi_nic_close(ib);
+	free(ib);
+	job->ib = NULL;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The NIC phase of init on the software adapter: whether NICs are used, what happens if one PE has
+ * none, and what kernels find. PEs are threads of this process. */
+#include "ib_adapter.h"
+
+#include "ib/ib.h"
+#include "ib/state.h"
+#include "mem_job.h"
+
+#define DEPTH 64
+#define CREATE_QP 0x500
+#define INIT2RTR 0x503
+
+static void configure(shmemh_t *job)
+{
+	snprintf(job->opt.ib_library, sizeof job->opt.ib_library, "%s", adapter_path());
+	job->opt.channels = 1;
+	job->opt.ib_depth = DEPTH;
+	job->opt.ib_batch = 8;
+	job->opt.ib_inline = 20;
+	job->opt.ib_gid_index = -1;
+	job->opt.ib_ack_timeout = 16;
+	job->opt.ib_retries = 7;
+}
+
+static world_kind_t nic_world(int n, void (*before_node)(shmemh_t *job))
+{
+	return (world_kind_t){.n_pes = n, .disable_p2p = ~0u, .before_node = before_node};
+}
+
+static void run(const world_kind_t *kind, pe_main_t pe_main)
+{
+	assert_int_equal(run_world(kind, pe_main), 0);
+}
+
+/* --- what kernels find ---------------------------------------------------------------------- */
+
+static int check_channel(shmemh_t *job, const shmemd_ctx_t *ctx, int k, int pe)
+{
+	size_t i = (size_t)(k * job->n_pes + pe);
+	const shmemd_channel_t *channel = &ctx->channels[i];
+	const shmemhi_link_t *link = &job->ib->links[i];
+	const shmemd_path_t *path = channel->ring->path;
+
+	PE_CHECK(channel->ring == link->ring && channel->wqes == link->wqes);
+	PE_CHECK(channel->cqes == link->cqes && channel->landing == link->landing);
+	PE_CHECK(channel->first == 0 && channel->depth == DEPTH && channel->batch == 8);
+	PE_CHECK(channel->inline_nbytes == 20);
+	PE_CHECK(path == &job->ib->paths[i] && path->qpn == link->qpn && path->epoch == 0);
+	PE_CHECK(path->doorbell == link->doorbell && path->dbr == link->dbr);
+	PE_CHECK(path->producer == link->producer && path->landing_key == link->landing_key);
+	PE_CHECK((uint64_t)1 << path->log_granule == job->mem->heap.chunk);
+	PE_CHECK(path->lkeys[0].key != 0 && path->rkeys[0].key != 0);
+	return 0;
+}
+
+static int check_all_channels(shmemh_t *job, const shmemd_ctx_t *ctx)
+{
+	for (int k = 0; k < 2; k++)
+		for (int pe = 0; pe < job->n_pes; pe++)
+			if (check_channel(job, ctx, k, pe))
+				return 1;
+	return 0;
+}
+
+static int pe_channels(shmemh_t *job)
+{
+	uint32_t own_rkey, rkeys[MAX_PES];
+	shmemd_ctx_t ctx;
+
+	PE_CHECK(shmemhi_ib_open(job) == SHMEMH_OK && job->ib);
+	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
+	PE_CHECK(shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &ctx) == SHMEMH_OK);
+	PE_CHECK(ctx.n_channels == 2 && ctx.n_world == (uint32_t)job->n_pes);
+	PE_CHECK(ctx.flags == SHMEMD_CTX_NIC && ctx.used[0] == 0 && ctx.used[1] == 0);
+	if (check_all_channels(job, &ctx))
+		return 1;
+	own_rkey = shmemhi_keys_remote(job->ib, job->pe)[0].key;
+	PE_CHECK(shmemhi_allgather(job, &own_rkey, rkeys, sizeof own_rkey) == SHMEMH_OK);
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		PE_CHECK(shmemhi_ib_reaches(job, pe));
+		PE_CHECK(ctx.channels[pe].ring->path->rkeys[0].key == rkeys[pe]);
+		PE_CHECK(pe == job->pe || rkeys[pe] != own_rkey);
+	}
+	shmemhi_teams_close(job);
+	shmemhi_ib_close(job);
+	PE_CHECK(job->ib == NULL);
+	return 0;
+}
+
+static void two_channels(shmemh_t *job)
+{
+	configure(job);
+	job->opt.channels = 2;
+}
+
+static void channels(void **state)
+{
+	(void)state;
+	for (int n = 1; n <= 4; n++) {
+		world_kind_t kind = nic_world(n, two_channels);
+
+		run(&kind, pe_channels);
+	}
+}
+
+/* --- whether NICs are used ------------------------------------------------------------------ */
+
+static int pe_used(shmemh_t *job)
+{
+	PE_CHECK(shmemhi_ib_open(job) == SHMEMH_OK && job->ib);
+	shmemhi_ib_close(job);
+	return 0;
+}
+
+/* Nobody has one, and nothing is left of a complaint. */
+static int pe_unused(shmemh_t *job)
+{
+	shmemd_ctx_t ctx = {0};
+
+	PE_CHECK(shmemhi_ib_open(job) == SHMEMH_OK && job->ib == NULL);
+	PE_CHECK(job->err.text[0] == '\0');
+	for (int pe = 0; pe < job->n_pes; pe++)
+		PE_CHECK(!shmemhi_ib_reaches(job, pe));
+	shmemhi_ib_fill_ctx(job, &ctx);
+	PE_CHECK(!ctx.channels && !ctx.used && !ctx.n_channels);
+	PE_CHECK(ctx.n_world == (uint32_t)job->n_pes);
+	PE_CHECK(shmemhi_ib_ctx_flags(job) == 0);
+	return 0;
+}
+
+/* Only PE 2 misses something. */
+static int pe_one_needs(shmemh_t *job)
+{
+	int *mapped = &job->mem->peers[0].mapped;
+	int failed;
+
+	*mapped = job->pe != 2;
+	failed = pe_used(job);
+	*mapped = 1;
+	return failed;
+}
+
+static void all_off(shmemh_t *job)
+{
+	configure(job);
+	job->log.level = SHMEMHI_WARN;
+	job->opt.ib = 1;
+}
+
+/* What is said on stderr. */
+static void listen(int *kept, char *text, size_t nbytes, int end)
+{
+	static FILE *file;
+
+	fflush(stderr);
+	if (!end) {
+		file = tmpfile();
+		*kept = dup(2);
+		dup2(fileno(file), 2);
+		return;
+	}
+	dup2(*kept, 2);
+	close(*kept);
+	rewind(file);
+	text[fread(text, 1, nbytes - 1, file)] = '\0';
+	fclose(file);
+}
+
+static void need(void **state)
+{
+	world_kind_t kind = {.n_pes = 3, .before_node = configure};
+	char text[4096];
+	int kept, failed;
+
+	(void)state;
+	run(&kind, pe_unused); /* all mapped */
+	run(&kind, pe_one_needs);
+	kind.node_ids[0] = kind.node_ids[1] = "a";
+	kind.node_ids[2] = "b";
+	run(&kind, pe_used);
+	kind.before_node = all_off; /* as asked for: nothing to say */
+	listen(&kept, text, sizeof text, 0);
+	failed = run_world(&kind, pe_unused);
+	listen(&kept, text, sizeof text, 1);
+	assert_int_equal(failed, 0);
+	assert_string_equal(text, "");
+}
+
+/* One line, and it has the PE and the reason. */
+static void expect_one_line(void (*before_node)(shmemh_t *job), const char *pe, const char *why)
+{
+	world_kind_t kind = nic_world(3, before_node);
+	char text[4096];
+	int kept, failed;
+
+	listen(&kept, text, sizeof text, 0);
+	failed = run_world(&kind, pe_unused);
+	listen(&kept, text, sizeof text, 1);
+	if (failed || !strstr(text, pe) || !strstr(text, why) || !strstr(text, " WARN ") ||
+	    strchr(text, '\n') != strrchr(text, '\n'))
+		fail_msg("%d PEs failed; expected one line with '%s' and '%s', got: %s", failed, pe,
+			 why, text);
+}
+
+static void one_without(shmemh_t *job)
+{
+	configure(job);
+	job->log.level = SHMEMHI_WARN;
+	if (job->pe == 1)
+		strcpy(job->opt.ib_library, "/nowhere/lib.so");
+}
+
+static void first_without(shmemh_t *job)
+{
+	configure(job);
+	job->log.level = SHMEMHI_WARN;
+	if (job->pe == 0)
+		strcpy(job->opt.ib_library, "/nowhere/lib.so");
+}
+
+static void one_off(shmemh_t *job)
+{
+	configure(job);
+	job->log.level = SHMEMHI_WARN;
+	job->opt.ib = job->pe == 2;
+}
+
+static void loud(shmemh_t *job)
+{
+	configure(job);
+	job->log.level = SHMEMHI_WARN;
+}
+
+static void fail_command(int opcode)
+{
+	char line[80];
+
+	snprintf(line, sizeof line, "fail command opcode=0x%x status=5 syndrome=1 n=1", opcode);
+	adapter_control(line);
+}
+
+static void one_has_none(void **state)
+{
+	(void)state;
+	expect_one_line(one_without, "PE 1", "/nowhere/lib.so");
+	expect_one_line(first_without, "PE 0", "/nowhere/lib.so");
+	expect_one_line(one_off, "PE 2", "SHMEMH_IB is off");
+	fail_command(CREATE_QP);
+	expect_one_line(loud, "PE", "CREATE_QP");
+}
+
+/* --- what stops a job ----------------------------------------------------------------------- */
+
+static int wanted_status;
+static const char *wanted_text;
+
+static int pe_stops(shmemh_t *job)
+{
+	PE_CHECK(shmemhi_ib_open(job) == wanted_status && job->ib == NULL);
+	PE_CHECK(has_text(job, wanted_text));
+	return 0;
+}
+
+static void more_channels(shmemh_t *job)
+{
+	configure(job);
+	job->opt.channels += job->pe == 1;
+}
+
+static void bad_depth(shmemh_t *job)
+{
+	configure(job);
+	job->opt.ib_depth = job->pe == 1 ? 100 : DEPTH;
+}
+
+static void stops(void (*before_node)(shmemh_t *job), int status, const char *text)
+{
+	world_kind_t kind = nic_world(2, before_node);
+
+	wanted_status = status;
+	wanted_text = text;
+	run(&kind, pe_stops);
+}
+
+static void stop(void **state)
+{
+	(void)state;
+	stops(more_channels, SHMEMH_ERR_MISMATCH, "SHMEMH_CHANNELS is 1 on PE 0 and 2 on PE 1");
+	stops(bad_depth, SHMEMH_ERR_OPTION, "SHMEMH_IB_DEPTH");
+	fail_command(INIT2RTR);
+	stops(configure, SHMEMH_ERR_NIC, "INIT2RTR");
+	/* And it works again. */
+	world_kind_t kind = nic_world(2, configure);
+	run(&kind, pe_used);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(channels),
+		cmocka_unit_test(need),
+		cmocka_unit_test(one_has_none),
+		cmocka_unit_test(stop),
+	};
+
+	setenv("MLX5SW_LINT", "strict", 1);
+	adapter_path();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
