@@ -399,7 +399,7 @@ static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
 	sodium_memzero(&key, sizeof(key));
 	if (c->fd < 0)
 		return -c->fd;
-	status = shmemhi_thread_start(&c->monitor, monitor_main, c);
+	status = shmemhi_thread_start(&c->monitor, "shmem_monitor", monitor_main, c);
 	if (status != 0)
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "pthread_create: %s", strerror(status));
 	status = wait_verdict(c, deadline, text, sizeof(text));

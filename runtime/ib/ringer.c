@@ -141,7 +141,7 @@ int shmemhi_ringer_open(shmemh_t *job, shmemhi_ib_t *ib)
 				    n_bells);
 	if (shmemhi_ib_is_driven(ib))
 		return SHMEMH_OK;
-	error = shmemhi_thread_start(&ib->ringer->thread, ringer_main, ib->ringer);
+	error = shmemhi_thread_start(&ib->ringer->thread, "shmem_ringer", ringer_main, ib->ringer);
 	if (!error) {
 		ib->ringer->has_thread = 1;
 		return SHMEMH_OK;

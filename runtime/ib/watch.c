@@ -275,7 +275,7 @@ static int start(shmemhi_watch_t *watch)
 	open_channel(watch);
 	watch->fds[ASYNC] = input(watch->ib->nic.context->async_fd);
 	watch->fds[DEVX] = input(watch->channel ? watch->channel->fd : -1);
-	error = shmemhi_thread_start(&watch->thread, watch_main, watch);
+	error = shmemhi_thread_start(&watch->thread, "shmem_watch", watch_main, watch);
 	watch->has_thread = !error;
 	return error;
 }

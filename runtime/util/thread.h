@@ -6,9 +6,12 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* Start a thread that takes no signals: they belong to the program's own threads. Returns 0 or an
- * errno value. */
-static inline int shmemhi_thread_start(pthread_t *thread, void *(*main)(void *arg), void *arg)
+/* Start a thread that takes no signals: they belong to the program's own threads.
+ *
+ * name     at most 15 characters; ps -L and debuggers show it.
+ * Returns  0 or an errno value. */
+static inline int shmemhi_thread_start(pthread_t *thread, const char *name,
+				       void *(*main)(void *arg), void *arg)
 {
 	sigset_t all;
 	sigset_t old;
@@ -18,6 +21,8 @@ static inline int shmemhi_thread_start(pthread_t *thread, void *(*main)(void *ar
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	error = pthread_create(thread, NULL, main, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!error)
+		pthread_setname_np(*thread, name);
 	return error;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The host rings doorbells: what it writes, in which order, for whom. Links are made by hand. */
-#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "ib/state.h"
+#include "threads.h"
 
 #define N_PES 3
 #define N_CHANNELS 2
@@ -219,18 +219,6 @@ static void record_comes_first(void **state)
 	assert_int_equal(record_at_doorbell, t.records[0]);
 }
 
-static int n_threads(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	int n = 0;
-
-	assert_non_null(tasks);
-	while (readdir(tasks))
-		n++;
-	closedir(tasks);
-	return n;
-}
-
 static void wait_for(const uint64_t *doorbell)
 {
 	while (__atomic_load_n(doorbell, __ATOMIC_ACQUIRE) == NOT_RUNG)
@@ -239,12 +227,10 @@ static void wait_for(const uint64_t *doorbell)
 
 static void thread_rings_and_ends(void **state)
 {
-	int before = n_threads();
-
 	(void)state;
 	t.context.async_fd = 0;
 	open_ringer();
-	assert_int_equal(n_threads(), before + 1);
+	assert_int_equal(n_threads("shmem_ringer"), 1);
 	__atomic_store_n(&t.producers[0], 1, __ATOMIC_RELEASE);
 	wait_for(&t.doorbells[0]);
 	usleep(20000); /* it sleeps by now, or not: it must wake up all the same */
@@ -252,8 +238,7 @@ static void thread_rings_and_ends(void **state)
 	wait_for(&t.doorbells[5]);
 	shmemhi_ringer_close(&t.job, &t.ib);
 	assert_null(t.ib.ringer);
-	while (n_threads() != before) /* a thread that was joined may be listed a little longer */
-		usleep(100);
+	wait_for_no_thread("shmem_ringer");
 	expect_told(0, 1);
 	expect_told(5, 2);
 	expect_nothing(1);
@@ -262,11 +247,9 @@ static void thread_rings_and_ends(void **state)
 
 static void no_thread_where_a_scheduler_drives(void **state)
 {
-	int before = n_threads();
-
 	(void)state;
 	open_ringer();
-	assert_int_equal(n_threads(), before);
+	assert_int_equal(n_threads("shmem_ringer"), 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

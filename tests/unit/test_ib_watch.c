@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What the NIC has to say is logged, kept if it is fatal, and acknowledged: on a library made of
  * the tests' own events, which real adapters rarely have, and on the software adapter. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,6 +13,7 @@
 #include <shmem_host/device.h>
 #include "links_job.h"
 #include "stderr_log.h"
+#include "threads.h"
 
 #define N_PES 3
 #define N_LINKS (2 * N_PES)
@@ -158,18 +158,6 @@ static int teardown(void **state)
 	return t.wrong != 0;
 }
 
-static int n_threads(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	int n = 0;
-
-	assert_non_null(tasks);
-	while (readdir(tasks))
-		n++;
-	closedir(tasks);
-	return n;
-}
-
 static void open_watch(void)
 {
 	assert_int_equal(shmemhi_watch_open(&t.job, &t.ib), SHMEMH_OK);
@@ -196,30 +184,27 @@ static void tell(void)
 
 static void thread_ends_at_close(void **state)
 {
-	int before = n_threads();
-
 	(void)state;
 	open_watch();
-	assert_int_equal(n_threads(), before + 1);
+	assert_int_equal(n_threads("shmem_watch"), 1);
 	assert_int_equal(t.n_subscribed, 2 * N_LINKS);
 	assert_true(fcntl(t.context.async_fd, F_GETFL) & O_NONBLOCK);
 	assert_true(fcntl(t.channel.fd, F_GETFL) & O_NONBLOCK);
 	close_watch();
-	while (n_threads() != before) /* a thread that was joined may be listed a little longer */
-		usleep(100);
+	wait_for_no_thread("shmem_watch");
 	close_watch(); /* once more does no harm */
 	assert_string_equal(log_text(), "");
 }
 
 static void no_thread_where_a_scheduler_drives(void **state)
 {
-	int before = n_threads(), fd = t.context.async_fd;
+	int fd = t.context.async_fd;
 
 	(void)state;
 	t.context.async_fd = -1;
 	open_watch();
 	assert_null(t.ib.watch);
-	assert_int_equal(n_threads(), before);
+	assert_int_equal(n_threads("shmem_watch"), 0);
 	assert_int_equal(t.n_subscribed, 0);
 	assert_string_equal(shmemh_nic_event(&t.job), "");
 	t.context.async_fd = fd;
