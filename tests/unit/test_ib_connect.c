@@ -555,8 +555,10 @@ static void an_address_that_nobody_has(void **state)
 	with_adapters(MLX5SW_ETHERNET, 2, pe_has_no_way);
 }
 
-/* Queue pairs that have failed by themselves are destroyed like others. */
-static int pe_in_error(shmemh_t *job)
+/* What a test does to PE 0's adapter before the links are closed. */
+static const char *blow; /* NULL: the first QP fails by itself */
+
+static int pe_is_closed(shmemh_t *job)
 {
 	uint8_t out[QUERY_NBYTES];
 	char line[80];
@@ -567,16 +569,25 @@ static int pe_in_error(shmemh_t *job)
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(barrier(job) == SHMEMH_OK);
 	snprintf(line, sizeof line, "qp err %s qp=%u", job->ib->nic.name, job->ib->links[0].qpn);
-	if (control(job, line) || query(job, &job->ib->links[0], out))
+	if (job->pe == 0 && control(job, blow ? blow : line))
 		return 1;
-	PE_CHECK(get_bits(out, QPC, 4) == 6);
+	if (job->pe == 0 && !blow) {
+		PE_CHECK(query(job, &job->ib->links[0], out) == 0);
+		PE_CHECK(get_bits(out, QPC, 4) == 6);
+	}
 	return unplug(job);
 }
 
-static void queue_pairs_in_error_are_closed(void **state)
+static void what_has_failed_is_closed(void **state)
 {
+	static const char *const blows[] = {NULL, "fail command mlx5_0 opcode=0x507 status=6",
+					    "device fatal mlx5_0"};
+
 	(void)state;
-	with_adapters(MLX5SW_ETHERNET, 2, pe_in_error);
+	for (size_t i = 0; i < 3; i++) {
+		blow = blows[i];
+		with_adapters(MLX5SW_ETHERNET, 2, pe_is_closed);
+	}
 }
 
 int main(void)
@@ -592,7 +603,7 @@ int main(void)
 		cmocka_unit_test(all_say_what_does_not_fit),
 		cmocka_unit_test(failed_commands_leave_nothing),
 		cmocka_unit_test(an_address_that_nobody_has),
-		cmocka_unit_test(queue_pairs_in_error_are_closed),
+		cmocka_unit_test(what_has_failed_is_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
