@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Are NICs needed, and has every PE one? Built even where none is supported, so that a PE of such an
+/* Are NICs needed, and has every PE one? Built even where none is supported: a PE of such an
  * installation takes part in the decision. */
 #include <stdlib.h>
 #include "ib/ib.h"
