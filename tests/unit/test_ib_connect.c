@@ -69,11 +69,60 @@ static int query(shmemh_t *job, const shmemhi_link_t *link, uint8_t out[QUERY_NB
 }
 
 /* PE 1 is the odd one: its mtu and its READs at once are lower. */
+static int has_attributes(shmemh_t *job, const uint8_t *out, int pe)
+{
+	int is_odd = job->pe == 1 || pe == 1;
+
+	PE_CHECK(get_bits(out, QPC + 0x00, 4) == 3); /* RTS */
+	PE_CHECK(get_bits(out, QPC + 0x40, 3) == (is_odd ? 2u : job->ib->nic.mtu));
+	PE_CHECK(get_bits(out, QPC + 0x43, 5) == 30);
+	PE_CHECK(get_bits(out, QPC + 0x51, 4) == 6);
+	PE_CHECK(get_bits(out, QPC + 0x88, 24) == (unsigned)(job->n_pes + pe));
+	PE_CHECK(get_bits(out, QPC + 0x388, 3) == (is_odd ? 1 : 4));
+	PE_CHECK(get_bits(out, QPC + 0x488, 3) == (job->pe == 1 ? 1 : 4));
+	PE_CHECK(get_bits(out, QPC + 0x38d, 3) == 6 && get_bits(out, QPC + 0x390, 3) == 7);
+	PE_CHECK(get_bits(out, QPC + 0x48c, 4) == 3 && get_bits(out, QPC + 0x490, 3) == 7);
+	PE_CHECK(get_bits(out, QPC + 0x4a3, 5) == 12);
+	PE_CHECK(get_bits(out, QPC + 0x565, 3) == 3);
+	PE_CHECK(get_bits(out, ADS + 0x40, 5) == 18);
+	return 0;
+}
+
+static int has_path(shmemh_t *job, const uint8_t *out, const shmemhi_link_t *link)
+{
+	if (!job->ib->nic.is_ethernet) {
+		PE_CHECK(get_bits(out, ADS + 0x124, 4) == 5);
+		PE_CHECK(get_bits(out, ADS + 0x28, 1) == 0);
+		return 0;
+	}
+	PE_CHECK(get_bits(out, ADS + 0x48, 8) == job->ib->nic.gid_index);
+	PE_CHECK(get_bits(out, ADS + 0x58, 8) == 64);
+	PE_CHECK(get_bits(out, ADS + 0x64, 8) == 0x6b);
+	PE_CHECK(get_bits(out, ADS + 0x10a, 6) == 0x6b >> 2);
+	PE_CHECK(get_bits(out, ADS + 0x110, 16) == link->udp_port);
+	PE_CHECK(get_bits(out, ADS + 0x121, 3) == 5);
+	return 0;
+}
+
+/* What the one sends is what the other expects. Collective. */
+static int has_peer(shmemh_t *job, const uint8_t *out, int pe)
+{
+	shmemhi_link_name_t all[MAX_PES];
+
+	for (int other = 0; other < job->n_pes; other++) {
+		const shmemhi_link_t *to = shmemhi_link(job->ib, job, 1, other);
+		shmemhi_link_name_t mine = {to->qpn, to->psn};
+
+		PE_CHECK(shmemhi_allgather(job, &mine, all, sizeof mine) == SHMEMH_OK);
+		if (other == job->pe)
+			PE_CHECK(get_bits(out, QPC + 0xa8, 24) == all[pe].qpn &&
+				 get_bits(out, QPC + 0x4a8, 24) == all[pe].psn);
+	}
+	return 0;
+}
+
 static int pe_attributes(shmemh_t *job)
 {
-	struct {
-		uint32_t qpn, psn;
-	} mine, all[MAX_PES];
 	uint8_t out[QUERY_NBYTES];
 
 	if (plug_in(job))
@@ -90,46 +139,12 @@ static int pe_attributes(shmemh_t *job)
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		const shmemhi_link_t *link = shmemhi_link(job->ib, job, 1, pe);
-		int is_odd = job->pe == 1 || pe == 1;
 
 		PE_CHECK(link->is_connected);
-		if (query(job, link, out))
+		if (query(job, link, out) || has_attributes(job, out, pe) ||
+		    has_path(job, out, link) || has_peer(job, out, pe))
 			return 1;
-		PE_CHECK(get_bits(out, QPC + 0x00, 4) == 3); /* RTS */
-		PE_CHECK(get_bits(out, QPC + 0x40, 3) == (is_odd ? 2u : job->ib->nic.mtu));
-		PE_CHECK(get_bits(out, QPC + 0x43, 5) == 30);
-		PE_CHECK(get_bits(out, QPC + 0x51, 4) == 6);
-		PE_CHECK(get_bits(out, QPC + 0x88, 24) == (unsigned)(job->n_pes + pe));
-		PE_CHECK(get_bits(out, QPC + 0x388, 3) == (is_odd ? 1 : 4));
-		PE_CHECK(get_bits(out, QPC + 0x488, 3) == (job->pe == 1 ? 1 : 4));
-		PE_CHECK(get_bits(out, QPC + 0x38d, 3) == 6 && get_bits(out, QPC + 0x390, 3) == 7);
-		PE_CHECK(get_bits(out, QPC + 0x48c, 4) == 3 && get_bits(out, QPC + 0x490, 3) == 7);
-		PE_CHECK(get_bits(out, QPC + 0x4a3, 5) == 12);
-		PE_CHECK(get_bits(out, QPC + 0x565, 3) == 3);
 		PE_CHECK(get_bits(out, QPC + 0x3c8, 24) == link->psn);
-		PE_CHECK(get_bits(out, ADS + 0x40, 5) == 18);
-		if (job->ib->nic.is_ethernet) {
-			PE_CHECK(get_bits(out, ADS + 0x48, 8) == job->ib->nic.gid_index);
-			PE_CHECK(get_bits(out, ADS + 0x58, 8) == 64);
-			PE_CHECK(get_bits(out, ADS + 0x64, 8) == 0x6b);
-			PE_CHECK(get_bits(out, ADS + 0x10a, 6) == 0x6b >> 2);
-			PE_CHECK(get_bits(out, ADS + 0x110, 16) == link->udp_port);
-			PE_CHECK(get_bits(out, ADS + 0x121, 3) == 5);
-		} else {
-			PE_CHECK(get_bits(out, ADS + 0x124, 4) == 5);
-			PE_CHECK(get_bits(out, ADS + 0x28, 1) == 0);
-		}
-		/* What the one sends is what the other expects. */
-		for (int other = 0; other < job->n_pes; other++) {
-			const shmemhi_link_t *to = shmemhi_link(job->ib, job, 1, other);
-
-			mine.qpn = to->qpn;
-			mine.psn = to->psn;
-			PE_CHECK(shmemhi_allgather(job, &mine, all, sizeof mine) == SHMEMH_OK);
-			if (other == job->pe)
-				PE_CHECK(get_bits(out, QPC + 0xa8, 24) == all[pe].qpn &&
-					 get_bits(out, QPC + 0x4a8, 24) == all[pe].psn);
-		}
 	}
 	return unplug(job);
 }
