@@ -30,8 +30,8 @@ SHMEMD_FN void shmemd_putmem_signal(const shmemd_ctx_t *ctx, void *dst, const vo
 				    size_t nbytes, uint64_t *sig, uint64_t value, int op,
 				    int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes,
-			       shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes,
+			   shmemdi_signal(sig, value, op), pe);
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
@@ -39,8 +39,8 @@ SHMEMD_FN void shmemd_putmem_signal_warp(const shmemd_ctx_t *ctx, void *dst, con
 					 size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					 int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes,
-			       shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes,
+			   shmemdi_signal(sig, value, op), pe);
 }
 
 /* As above, called by all threads of a block. */
@@ -48,8 +48,8 @@ SHMEMD_FN void shmemd_putmem_signal_block(const shmemd_ctx_t *ctx, void *dst, co
 					  size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					  int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_block(), dst, src, nbytes,
-			       shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_block(), dst, src, nbytes,
+			   shmemdi_signal(sig, value, op), pe);
 }
 
 /* As above, called by all threads of group g. */
@@ -57,8 +57,8 @@ SHMEMD_FN void shmemd_putmem_signal_group(const shmemd_ctx_t *ctx, shmemd_group_
 					  const void *src, size_t nbytes, uint64_t *sig,
 					  uint64_t value, int op, int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), g, dst, src, nbytes,
-			       shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), g, dst, src, nbytes,
+			   shmemdi_signal(sig, value, op), pe);
 }
 
 /* As shmemd_putmem_signal; do not wait.

@@ -92,6 +92,8 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 	WEAKEN(FENCE, shmemd_arch_fence_order(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_before_ready()                                                           \
 	WEAKEN(FENCE, shmemd_arch_fence_before_ready(), weaken_fence(how_, SHMEMSIM_FENCE))
+#define shmemd_arch_fence_before_dbr()                                                             \
+	WEAKEN(FENCE, shmemd_arch_fence_before_dbr(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_before_doorbell()                                                        \
 	WEAKEN(FENCE, shmemd_arch_fence_before_doorbell(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_after_cqe()                                                              \

@@ -48,6 +48,8 @@
  *   shmemd_arch_fence_before_ready()   WQEs and payload written before are visible to the NIC once
  *                                      another thread announces them. Prevents: the NIC executes
  *                                      blocks of the lap before.
+ *   shmemd_arch_fence_before_dbr()     what other threads published before is visible before the
+ *                                      record that tells of it. Prevents the same.
  *   shmemd_arch_fence_before_doorbell() the record is visible before the doorbell. Prevents: the
  *                                      NIC wakes up, reads an old record and sleeps.
  *   shmemd_arch_fence_after_cqe()      what the NIC wrote before the completion is visible, and

@@ -305,6 +305,11 @@ SHMEMD_FN void shmemd_arch_fence_before_ready(void)
 	shmemdi_cpu_fence(SHMEMSIM_FENCE);
 }
 
+SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
+{
+	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+}
+
 SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 {
 	shmemdi_cpu_fence(SHMEMSIM_FENCE);

@@ -123,6 +123,11 @@ SHMEMD_FN void shmemd_arch_fence_before_ready(void)
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
+SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
+{
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
 SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 {
 	asm volatile("fence.acq_rel.sys;" ::: "memory");

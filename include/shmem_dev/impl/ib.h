@@ -17,6 +17,8 @@
 SHMEMD_FN int shmemdi_ib_open(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
 			      shmemdi_chan_t *c)
 {
+	c->ch = 0; /* or registers are kept for what is not there */
+	c->ring = 0;
 	if (ctx->n_channels == 0)
 		return 0;
 	c->ctx = ctx;
@@ -35,10 +37,13 @@ SHMEMD_FN int shmemdi_ib_reaches(const shmemd_ctx_t *ctx, int pe)
 	return shmemdi_ib_open(ctx, shmemdi_call(SHMEMD_OP_NONE, 0, 0), pe, &c);
 }
 
-/* Lanes that are to post alike share one key; rings are aligned to 64. */
+/* Lanes that are to post alike share one key; rings are aligned to 64. Three slots each would be
+ * more than the smallest queue has. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_ib_lanes(const shmemdi_chan_t *c, uint32_t slots,
 					   uint32_t requests, int needs_landing, int when)
 {
+	if (slots * 32 > SHMEMD_MIN_DEPTH)
+		return shmemdi_lanes_self();
 	return shmemdi_lanes_here((uint64_t)(uintptr_t)c->ring | slots |
 				  (uint64_t)(requests != slots) << 2 |
 				  (uint64_t)(needs_landing != 0) << 3 | (uint64_t)when << 4);

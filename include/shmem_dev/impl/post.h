@@ -249,6 +249,10 @@ SHMEMD_FN int shmemdi_post_begin(const shmemdi_chan_t *c, shmemdi_post_t *post,
 	post->slots = slots;
 	post->at = 0;
 	post->ticket = 0;
+	/* A lane that is still posting for itself must not find its warp's reservation before its
+	 * own in the queue: each would wait for the other. */
+	if (lanes.is_warp)
+		shmemdi_lanes_sync(lanes);
 	if (needs_landing)
 		status = shmemdi_post_landing(c, post);
 	if (status != SHMEMD_OK)
@@ -327,7 +331,7 @@ SHMEMD_FN void shmemdi_publish(const shmemdi_chan_t *c, uint64_t first, uint64_t
 	shmemd_arch_atom_add_u64(&c->ring->ready, end - first);
 	if (when == SHMEMD_RING_LATER)
 		return;
-	if (when == SHMEMD_RING_NOW || first / batch != end / batch || shmemdi_is_newest(c, end))
+	if (when == SHMEMD_RING_NOW || (first ^ end) >= batch || shmemdi_is_newest(c, end))
 		shmemdi_ring_until(c, end);
 }
 

@@ -107,16 +107,16 @@ SHMEMD_FN void shmemdi_ring_count(shmemd_ring_t *ring, uint64_t ready)
 				   shmemd_arch_ld_relaxed_u64(&ring->doorbells) + 1);
 }
 
-/* By the holder of the lock: tell the NIC of all that is ready. The acquire makes the WQEs of all
- * who published visible before the record; without it the NIC would fetch what was there before. */
+/* By the holder of the lock: tell the NIC of all that is ready. */
 SHMEMD_FN void shmemdi_ring_all(shmemd_ring_t *ring)
 {
-	uint64_t ready = shmemd_arch_ld_acquire_u64(&ring->ready);
+	uint64_t ready = shmemd_arch_ld_relaxed_u64(&ring->ready);
 	const shmemd_path_t *path =
 		(const shmemd_path_t *)(uintptr_t)shmemd_arch_ld_relaxed_u64(&ring->path);
 
 	if (shmemdi_reached(shmemd_arch_ld_relaxed_u64(&ring->rung), ready))
 		return;
+	shmemd_arch_fence_before_dbr();
 	shmemdi_ring_doorbell(path, ready);
 	shmemd_arch_st_relaxed_u64(&ring->rung, ready);
 	shmemdi_ring_count(ring, ready);

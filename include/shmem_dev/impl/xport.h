@@ -259,17 +259,21 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 /* Data, if any, and signal in one posting. */
 SHMEMD_FN int shmemdi_nic_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				     void *dst, const void *src, size_t nbytes,
-				     shmemdi_signal_t sig, int pe, int when)
+				     shmemdi_signal_t sig, int pe, int when, int is_wait)
 {
 	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes, when);
 	shmemdi_chan_t c;
+	int status;
 
 	put.sig.word = sig.word;
 	put.sig.value = sig.value;
 	put.sig.op = sig.op;
 	if (!shmemdi_posts(g) || !shmemdi_ib_open(ctx, call, pe, &c))
 		return SHMEMD_OK;
-	return shmemdi_ib_put(&c, &put);
+	status = shmemdi_ib_put(&c, &put);
+	if (status == SHMEMD_OK && is_wait && !put.is_inline && shmemdi_leads(g))
+		status = shmemdi_ring_wait(&c, put.end);
+	return status;
 }
 
 SHMEMD_FN void shmemdi_signal_when(const shmemd_ctx_t *ctx, shmemdi_call_t call,
@@ -281,7 +285,8 @@ SHMEMD_FN void shmemdi_signal_when(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 	if (status == SHMEMD_OK && to)
 		shmemdi_p2p_signal(to, sig.value, sig.op);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_nic_put_signal(ctx, call, shmemd_thread(), 0, 0, 0, sig, pe, when);
+		status = shmemdi_nic_put_signal(ctx, call, shmemd_thread(), 0, 0, 0, sig, pe, when,
+						0);
 	shmemdi_latch(ctx, status);
 }
 
@@ -294,26 +299,31 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 /* Both addresses are found first: nothing is written if the signal could not follow. The data go
  * the way of the signal: an atomic by NIC would overtake stores, and stores data by NIC.
  *
- * The blocking and the nbi form are the same: behind the group sync no thread reads src any more.
- * No sync behind the signal: all threads would wait for the leader's fence, a round trip.
+ * By stores the blocking and the nbi form are the same: behind the group sync no thread reads src
+ * any more. No sync behind the signal: all threads would wait for the leader's fence, a round trip.
  *
  * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
  * data would still be in flight when the receiver sees the signal; without the fence, so would the
  * leader's own. */
-SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call,
-				      shmemd_group_t g, void *dst, const void *src, size_t nbytes,
-				      shmemdi_signal_t sig, int pe)
+SHMEMD_FN void shmemdi_put_signal_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+				       shmemd_group_t g, void *dst, const void *src, size_t nbytes,
+				       shmemdi_signal_t sig, int pe, int is_wait)
 {
 	char *to, *word;
 	int status = shmemdi_reach_signal(ctx, call, sig, pe, &word);
 
 	if (status == SHMEMD_OK)
 		status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
-	if (status == SHMEMD_OK && !word)
+	if (status == SHMEMD_OK && !word) {
 		status = shmemdi_nic_put_signal(ctx, call, g, dst, src, nbytes, sig, pe,
-						SHMEMD_RING_BATCH);
+						SHMEMD_RING_BATCH, is_wait);
+		shmemdi_latch(ctx, status);
+		if (is_wait)
+			shmemd_group_sync(g);
+		return;
+	}
 	shmemdi_latch(ctx, status);
-	if (status != SHMEMD_OK || !word)
+	if (status != SHMEMD_OK)
 		return;
 	shmemdi_copy(g, to, (const char *)src, nbytes);
 	shmemd_group_sync(g);
@@ -321,6 +331,20 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t ca
 		shmemd_arch_fence_before_signal();
 		shmemdi_p2p_signal(word, sig.value, sig.op);
 	}
+}
+
+SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				  void *dst, const void *src, size_t nbytes, shmemdi_signal_t sig,
+				  int pe)
+{
+	shmemdi_put_signal_wait(ctx, call, g, dst, src, nbytes, sig, pe, 1);
+}
+
+SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+				      shmemd_group_t g, void *dst, const void *src, size_t nbytes,
+				      shmemdi_signal_t sig, int pe)
+{
+	shmemdi_put_signal_wait(ctx, call, g, dst, src, nbytes, sig, pe, 0);
 }
 
 /* Atomics */
