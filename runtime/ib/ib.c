@@ -30,6 +30,8 @@ static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
 
 	if (status == SHMEMH_OK)
 		status = shmemhi_ringer_open(job, ib);
+	if (status == SHMEMH_OK)
+		status = shmemhi_watch_open(job, ib);
 	return status;
 }
 
@@ -51,8 +53,8 @@ void shmemhi_ib_close(shmemh_t *job)
 
 	if (!ib)
 		return;
-	if (ib->ringer)
-		shmemhi_ringer_close(job, ib);
+	shmemhi_watch_close(job, ib);
+	shmemhi_ringer_close(job, ib);
 	shmemhi_links_close(job, ib);
 	shmemhi_tables_close(job, ib);
 	shmemhi_keys_close(job, ib);
