@@ -137,11 +137,14 @@ static int agree_flags(shmemh_t *job)
 	return status;
 }
 
-/* How this PE reaches the members, which is nobody else's concern. */
+/* How this PE reaches the members, which is nobody else's concern, and whether its numbers for them
+ * are those of the world. */
 static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
 {
 	int n_nic = 0, n_mapped = 0;
 
+	if (team->n_pes == job->n_pes) /* members are in ascending order */
+		team->ctx_flags |= SHMEMD_CTX_WORLD;
 	for (int i = 0; i < team->n_pes; i++) {
 		n_nic += shmemhi_ib_reaches(job, team->world_pe[i]);
 		n_mapped += !job->opt.disable_p2p && shmemhi_mem_is_mapped(job, team->world_pe[i]);
