@@ -73,7 +73,8 @@ static int pe_channels(shmemh_t *job)
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
 	PE_CHECK(shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &ctx) == SHMEMH_OK);
 	PE_CHECK(ctx.n_channels == 2 && ctx.n_world == (uint32_t)job->n_pes);
-	PE_CHECK(ctx.flags == SHMEMD_CTX_NIC && ctx.used[0] == 0 && ctx.used[1] == 0);
+	PE_CHECK(ctx.flags == (SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD) && ctx.used[0] == 0 &&
+		 ctx.used[1] == 0);
 	if (check_all_channels(job, &ctx))
 		return 1;
 	own_rkey = shmemhi_keys_remote(job->ib, job->pe)[0].key;

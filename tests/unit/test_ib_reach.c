@@ -14,9 +14,13 @@
 #define BY_NIC SHMEMD_CTX_NIC
 #define BOTH (SHMEMD_CTX_NIC | SHMEMD_CTX_BOTH_WAYS)
 
-static uint32_t flags_of(shmemh_t *job, shmemh_team_t team)
+/* A team's flags, which say besides whether it is the world. */
+static uint32_t ways_of(shmemh_t *job, shmemh_team_t team)
 {
-	return job->teams[team].ctx_flags;
+	uint32_t flags = job->teams[team].ctx_flags;
+	int is_world = job->teams[team].n_pes == job->n_pes;
+
+	return flags ^ (is_world ? SHMEMD_CTX_WORLD : 0);
 }
 
 /* --- SHMEMH_DISABLE_P2P --------------------------------------------------------------------- */
@@ -54,7 +58,7 @@ static int pe_no_p2p(shmemh_t *job)
 		if (check_alone(job))
 			return 1;
 		for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
-			PE_CHECK(flags_of(job, t) == (with_nic ? BY_NIC : 0));
+			PE_CHECK(ways_of(job, t) == (with_nic ? BY_NIC : 0));
 		PE_CHECK(shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &ctx) == SHMEMH_OK);
 		PE_CHECK(ctx.heap == shmemhi_mem_base(job, job->pe));
 		PE_CHECK(ctx.n_world == (uint32_t)job->n_pes);
@@ -97,8 +101,8 @@ static int pe_mixed(shmemh_t *job)
 		if (with_nic)
 			PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
 		PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
-		PE_CHECK(flags_of(job, SHMEMH_TEAM_WORLD) == (with_nic ? BOTH : 0));
-		PE_CHECK(flags_of(job, SHMEMH_TEAM_NODE) == (with_nic ? MAPPED | BY_NIC : MAPPED));
+		PE_CHECK(ways_of(job, SHMEMH_TEAM_WORLD) == (with_nic ? BOTH : 0));
+		PE_CHECK(ways_of(job, SHMEMH_TEAM_NODE) == (with_nic ? MAPPED | BY_NIC : MAPPED));
 		for (int pe = 0; pe < job->n_pes; pe++)
 			PE_CHECK((job->teams[SHMEMH_TEAM_WORLD].peers[pe].base != NULL) ==
 				 (pe / 2 == job->pe / 2));
@@ -125,8 +129,8 @@ static int pe_uneven(shmemh_t *job)
 {
 	PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
-	PE_CHECK(flags_of(job, SHMEMH_TEAM_WORLD) == BOTH);
-	PE_CHECK(flags_of(job, SHMEMH_TEAM_NODE) == (MAPPED | BY_NIC));
+	PE_CHECK(ways_of(job, SHMEMH_TEAM_WORLD) == BOTH);
+	PE_CHECK(ways_of(job, SHMEMH_TEAM_NODE) == (MAPPED | BY_NIC));
 	shmemhi_teams_close(job);
 	unplug(job);
 	return 0;
@@ -144,7 +148,7 @@ static int pe_one_node(shmemh_t *job)
 {
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
-		PE_CHECK(flags_of(job, t) == MAPPED);
+		PE_CHECK(ways_of(job, t) == MAPPED);
 	shmemhi_teams_close(job);
 	return 0;
 }
@@ -172,7 +176,7 @@ static int pe_gpu(shmemh_t *job)
 	PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
-		PE_CHECK(flags_of(job, t) == (SHMEMD_CTX_ALL_MAPPED | BOTH | flush));
+		PE_CHECK(ways_of(job, t) == (SHMEMD_CTX_ALL_MAPPED | BOTH | flush));
 	shmemhi_teams_close(job);
 	unplug(job);
 	return 0;
