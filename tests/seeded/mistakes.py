@@ -45,7 +45,8 @@ MISTAKES = [
      "impl/xport.h", "shmemdi_p2p_red8(to, kind, {{value|(uint32_t)value}})",
      "amo", "plain"),
     ("AMO_FLAG", "atomics: mapped is taken for atomic",
-     "impl/xport.h", "ctx->flags & {{SHMEMD_CTX_SM_ATOMICS|SHMEMD_CTX_ALL_MAPPED}}",
+     "impl/xport.h", "status != SHMEMD_OK || (ctx->flags & {{SHMEMD_CTX_SM_ATOMICS|"
+     "SHMEMD_CTX_ALL_MAPPED}})",
      "reach", "no_atomics"),
     ("SIGNAL_ADD", "signal: ADD stores instead of adding",
      "impl/p2p.h", "if (op == SHMEMD_SIGNAL_ADD) {{shmemd_arch_red_add_u64(addr, value)|"
@@ -111,7 +112,7 @@ MISTAKES = [
      "impl/flagsync.h", "if ({{status|0}} == SHMEMD_OK && g.rank == 0)",
      "sync", "sync_again_after_timeout"),
     ("SYNC_INDEX", "sync: flag stored at the receiver's index, not the sender's",
-     "impl/flagsync.h", "SHMEMD_SYNC_FLAGS + {{ctx->my_pe|pe}}]",
+     "impl/flagsync.h", "SHMEMD_SYNC_FLAGS + {{ctx->my_pe|0}}]",
      "sync", "barrier_rounds"),
     ("SYNC_FAST", "sync: a peer that is one ahead is overlooked",
      "impl/flagsync.h", "shmemdi_cond(word, SHMEMDI_U64, {{SHMEMD_CMP_GE|SHMEMD_CMP_EQ}},",

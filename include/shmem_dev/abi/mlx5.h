@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Numbers of the mlx5 adapter that threads and host use: opcodes, fields of WQEs and CQEs, syndromes.
- * All words of WQEs, CQEs, doorbells and doorbell records are big-endian.
+/* Numbers of the mlx5 adapter that threads and host use: opcodes, fields of WQEs and CQEs,
+ * syndromes. All words of WQEs, CQEs, doorbells and doorbell records are big-endian.
  *
  * Source  rdma-core, providers/mlx5/mlx5dv.h; the Adapters Programmer's Reference Manual (PRM). */
 #ifndef SHMEMD_ABI_MLX5_H

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Channels: how threads reach a PE that is behind a NIC. A channel (peer, k) is a send queue and its
- * completion queue, which threads of a kernel drive themselves (impl/ring.h has the protocol).
+/* Channels: how threads reach a PE that is behind a NIC. A channel (peer, k) is a send queue and
+ * its completion queue, which threads of a kernel drive themselves (impl/ring.h: the protocol).
  *
  * Indexes of slots count WQEBBs since the channel was made and have 64 bits, except where a word
  * has room for fewer. Block i lies at wqes + (i mod depth) * 64.
  *
  * Completion queue: a ring of as many CQEs as the send queue has blocks, overrun ignored. Not a
- * collapsed one, in which the CQEs of flushed WQEs overwrite the one with the cause after some 60 us,
- * and success of a READ that of an earlier one: fail-over must know the cause and which answers
- * came. It cannot overrun: a CQE belongs to a WQE whose block is not reused before it was read. */
+ * collapsed one, in which the CQEs of flushed WQEs overwrite the one with the cause after some
+ * 60 us: fail-over must know the cause, and which answers came before it. The ring cannot overrun:
+ * a CQE belongs to a WQE whose block is not reused before it was read. */
 #ifndef SHMEMD_ABI_RING_H
 #define SHMEMD_ABI_RING_H
 
 #include <shmem_dev/abi/mlx5.h>
 
-/* Reservation word: bit 0 CLOSED; bits 1-39 slots reserved, mod 2^39; bits 40-63 requests (WQEs that
- * the target counts, so no NOP and DUMP) reserved, mod 2^24, plus the carries out of the slots. One
- * fetch-add reserves both; its return value says whether the channel was open. */
+/* Reservation word: bit 0 CLOSED; bits 1-39 slots reserved, mod 2^39; bits 40-63 requests (WQEs
+ * that the target counts, so no NOP and DUMP) reserved, mod 2^24, plus the carries out of the
+ * slots. One fetch-add reserves both; its return value says whether the channel was open. */
 #define SHMEMD_RESV_CLOSED 1u
 #define SHMEMD_RESV_ADD(slots, requests) ((uint64_t)(requests) << 40 | (uint64_t)(slots) << 1)
 #define SHMEMD_RESV_SLOT_BITS 39
@@ -35,8 +35,8 @@
  * bring back. Slot SHMEMD_LANDING_SLOTS is a sink for answers that nobody wants.
  *
  * Turn word of a slot: bit 0 clear: free for ticket (word >> 1). Bit 0 set: given up by a wait that
- * ran out of time: bits 1-23: free for that ticket, mod 2^23, once slots up to bits 24-63, mod 2^40,
- * are completed. */
+ * ran out of time: free for the ticket in bits 1-23, mod 2^23, once the slots before the one in
+ * bits 24-63, mod 2^40, are completed. */
 #define SHMEMD_LANDING_SLOTS 64u
 #define SHMEMD_LANDING_NBYTES 64u
 
@@ -64,8 +64,7 @@ typedef struct shmemd_path {
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_path_t) == 64, "ABI: shmemd_path_t");
 
-/* What threads and host change of a channel. Words that different threads hammer are 64 bytes apart.
- */
+/* What threads and host change of a channel. Words that many threads hammer are 64 bytes apart. */
 typedef struct shmemd_ring {
 	uint64_t resv; /* SHMEMD_RESV_* */
 	uint64_t pad0[7];

@@ -74,7 +74,7 @@
  *   int      shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)  as bar_sync, returns OR
  *
  *   Some lanes of a warp, named by a mask. They need not be converged with the others.
- *   uint32_t shmemd_arch_activemask(void)                     lanes that happen to be converged here
+ *   uint32_t shmemd_arch_activemask(void)                     lanes that are converged here
  *   uint32_t shmemd_arch_match_any(uint32_t mask, uint64_t v) those of mask that passed the same v
  *   uint64_t shmemd_arch_shfl_u64(uint32_t mask, uint64_t v, uint32_t lane)   the v of that lane
  *   void     shmemd_arch_syncwarp_mask(uint32_t mask)         memory order as syncwarp

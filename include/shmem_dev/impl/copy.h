@@ -12,11 +12,10 @@
 #define SHMEMDI_COPY_DEPTH_MANY 4u
 #define SHMEMDI_COPY_DEPTH_FEW 8u
 
-/* One unit of `width` bytes, a constant of 1, 4, 8 or 16. */
+/* One unit of `width` bytes, a constant of 1, 4, 8 or 16. Those below 8 are kept as 8: parts of a
+ * register would have to be merged. */
 typedef union shmemdi_unit {
-	uint8_t u8;
-	uint32_t u32;
-	uint64_t u64;
+	uint64_t u64[2];
 	shmemd_v16_t v16;
 } shmemdi_unit_t;
 
@@ -25,11 +24,11 @@ SHMEMD_FN void shmemdi_unit_load(shmemdi_unit_t *u, const char *p, uint32_t widt
 	if (width == 16)
 		u->v16 = shmemd_arch_ld_data_v16(p);
 	else if (width == 8)
-		u->u64 = shmemd_arch_ld_data_u64(p);
+		u->u64[0] = shmemd_arch_ld_data_u64(p);
 	else if (width == 4)
-		u->u32 = shmemd_arch_ld_data_u32(p);
+		u->u64[0] = shmemd_arch_ld_data_u32(p);
 	else
-		u->u8 = shmemd_arch_ld_data_u8(p);
+		u->u64[0] = shmemd_arch_ld_data_u8(p);
 }
 
 SHMEMD_FN void shmemdi_unit_store(const shmemdi_unit_t *u, char *p, uint32_t width)
@@ -37,11 +36,20 @@ SHMEMD_FN void shmemdi_unit_store(const shmemdi_unit_t *u, char *p, uint32_t wid
 	if (width == 16)
 		shmemd_arch_st_data_v16(p, u->v16);
 	else if (width == 8)
-		shmemd_arch_st_data_u64(p, u->u64);
+		shmemd_arch_st_data_u64(p, u->u64[0]);
 	else if (width == 4)
-		shmemd_arch_st_data_u32(p, u->u32);
+		shmemd_arch_st_data_u32(p, (uint32_t)u->u64[0]);
 	else
-		shmemd_arch_st_data_u8(p, u->u8);
+		shmemd_arch_st_data_u8(p, (uint8_t)u->u64[0]);
+}
+
+/* One that is not loaded and will not be stored. If it were left undefined, its registers would stay
+ * taken all round a loop of the caller. */
+SHMEMD_FN void shmemdi_unit_clear(shmemdi_unit_t *u, uint32_t width)
+{
+	u->u64[0] = 0;
+	if (width == 16)
+		u->u64[1] = 0;
 }
 
 /* n whole units. Thread r takes units r, r + size, ...: neighbours write neighbouring units, one
@@ -69,6 +77,8 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 		for (k = 0; k < SHMEMDI_COPY_DEPTH_FEW && k < depth; k++, src += stride * width)
 			if (k * stride < left)
 				shmemdi_unit_load(&u[k], src, width);
+			else
+				shmemdi_unit_clear(&u[k], width);
 		for (k = 0; k < SHMEMDI_COPY_DEPTH_FEW && k < depth; k++, dst += stride * width)
 			if (k * stride < left)
 				shmemdi_unit_store(&u[k], dst, width);
@@ -96,7 +106,8 @@ SHMEMD_FN void shmemdi_copy_edge(char *dst, const char *src, size_t nbytes, uint
 	}
 }
 
-/* Units of `width`, and what sticks out on both sides. nbytes >= width, so the head is inside. */
+/* Units of `width`, and what sticks out on both sides: that first, so that its addresses do not take
+ * registers from the units. nbytes >= width, so the head is inside. */
 SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, size_t nbytes,
 				  uint32_t width)
 {
@@ -104,11 +115,11 @@ SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, 
 	size_t n = (nbytes - head) / width;
 	size_t done = head + n * width;
 
-	shmemdi_copy_units(g, dst + head, src + head, n, width);
 	if (g.rank == g.size - 1) {
 		shmemdi_copy_edge(dst, src, head, width);
 		shmemdi_copy_edge(dst + done, src + done, nbytes - done, width);
 	}
+	shmemdi_copy_units(g, dst + head, src + head, n, width);
 }
 
 /* The group copies nbytes; each thread its part, no synchronisation. The ranges do not overlap.

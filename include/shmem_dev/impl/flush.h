@@ -38,17 +38,24 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_chan_t *c)
 	return SHMEMD_OK;
 }
 
-/* See to it that a READ is posted behind all that is ready. One of the lanes that are here. */
+/* See to it that a READ is posted behind all that is ready; one of the lanes that are here does it.
+ * It looks at `ready` after all of them have come: what each has posted counts. A channel that has
+ * failed is never quiet: it may have dropped what was posted. */
 SHMEMD_FN int shmemdi_flush_post(const shmemdi_chan_t *c)
 {
-	uint64_t ready = shmemd_arch_ld_relaxed_u64(&c->ring->ready);
 	shmemdi_lanes_t lanes = shmemdi_lanes_here((uint64_t)(uintptr_t)c->ring | 63);
 	int status = SHMEMD_OK;
 
-	if (lanes.is_first && !shmemdi_reached(shmemd_arch_ld_relaxed_u64(&c->ring->flush), ready))
-		status = shmemdi_flush_read(c);
 	shmemdi_lanes_sync(lanes);
-	return status;
+	if (lanes.is_first) {
+		uint64_t ready = shmemd_arch_ld_relaxed_u64(&c->ring->ready);
+
+		status = shmemdi_ring_dead(c);
+		if (status == SHMEMD_OK &&
+		    !shmemdi_reached(shmemd_arch_ld_relaxed_u64(&c->ring->flush), ready))
+			status = shmemdi_flush_read(c);
+	}
+	return (int)shmemdi_lanes_give(lanes, (uint64_t)status);
 }
 
 /* Wait for it. */

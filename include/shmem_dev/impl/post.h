@@ -4,8 +4,8 @@
  *
  *   lanes    threads of a warp that happen to post to one channel at the same place in the program
  *            share a reservation, a fence and a doorbell: an operation each.
- *   a warp   all 32 lanes post one operation; four of them store 16 bytes each, which leaves the GPU
- *            as one write of 64.
+ *   a warp   all 32 lanes post one operation; four of them store 16 bytes each, which leaves the
+ *            GPU as one write of 64.
  *
  * shmemdi_post_begin, then shmemdi_post_wqe for each WQE, then shmemdi_post_end. Between the first
  * two and the last nothing may wait. */
@@ -165,7 +165,8 @@ SHMEMD_FN const shmemd_path_t *shmemdi_path(const shmemdi_chan_t *c)
 }
 
 /* Wait for slots that are reserved. They cannot be given back, and all who come later wait for
- * them: when nothing at all completes within the time limit, or the PE is dead, the channel ends. */
+ * them: when nothing at all completes within the time limit, or the PE is dead, the channel ends.
+ */
 SHMEMD_FN int shmemdi_wait_slots(const shmemdi_chan_t *c, uint64_t target)
 {
 	uint64_t done;

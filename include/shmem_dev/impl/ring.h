@@ -92,8 +92,8 @@ SHMEMD_FN void shmemdi_ring_doorbell(const shmemd_path_t *path, uint64_t index)
 	shmemd_arch_st_doorbell(path->doorbell, shmemdi_doorbell(index, path->qpn));
 }
 
-/* Requests reserved so far, for the counters: 24 bits of them are known, and that they have grown by
- * fewer than 2^24 since. */
+/* Requests reserved so far, for the counters: 24 bits of them are known, and that they have grown
+ * by fewer than 2^24 since. */
 SHMEMD_FN void shmemdi_ring_count(shmemd_ring_t *ring, uint64_t ready)
 {
 	uint64_t requests = shmemd_arch_ld_relaxed_u64(&ring->requests);
@@ -171,7 +171,8 @@ SHMEMD_FN uint32_t shmemdi_cqe_blocks(const shmemdi_chan_t *c, uint64_t tail)
 	return ds > 4 ? 2 : 1;
 }
 
-/* What went wrong, in full, once; then stop the channel. */
+/* What went wrong, in full, once; then stop the channel. The last look at `done`: if that has moved
+ * on, what was read may be a CQE of a later lap, not the cause. */
 SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, uint64_t done, uint64_t tail)
 {
 	uint64_t synd = shmemd_arch_ld_relaxed_u64(shmemdi_cqe(c, done) + SHMEMD_CQE_SYNDROMES);
@@ -180,6 +181,9 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, uint64_t done, uint64_
 	shmemdi_call_t call = c->call;
 	int status = shmemdi_syndrome_status(syndrome);
 
+	shmemd_arch_fence_after_cqe();
+	if (shmemd_arch_ld_relaxed_u64(&c->ring->done) != done)
+		return;
 	call.op = shmemdi_wqe_op(opcode);
 	if (shmemdi_ring_dead(c) == SHMEMD_OK)
 		shmemdi_record(c->ctx, call, status, c->pe,
@@ -215,21 +219,35 @@ SHMEMD_FN int shmemdi_consume(const shmemdi_chan_t *c)
 	return 1;
 }
 
-/* One look at how far the queue has come, and what can be done about it: 1: `target` is complete,
- * with acquire: what its WQEs brought can be read. */
+/* Is `target` complete? With acquire: what its WQEs brought can be read. */
+SHMEMD_FN int shmemdi_is_done(const shmemdi_chan_t *c, uint64_t target)
+{
+	uint64_t done = shmemd_arch_ld_relaxed_u64(&c->ring->done);
+
+	if (!shmemdi_reached(shmemdi_done_slots(done, target), target))
+		return 0;
+	(void)shmemd_arch_ld_acquire_u64(&c->ring->done);
+	return 1;
+}
+
+/* One look at how far the queue has come, and what can be done about it. Returns whether `target`
+ * is complete; if not, *status may tell why it never will be. What was complete before the channel
+ * failed counts. */
 SHMEMD_FN int shmemdi_ring_poll(const shmemdi_chan_t *c, uint64_t target, int *status)
 {
 	shmemd_ring_t *ring = c->ring;
 
 	*status = SHMEMD_OK;
-	if (shmemdi_reached(shmemdi_done_slots(shmemd_arch_ld_relaxed_u64(&ring->done), target),
-			    target)) {
-		(void)shmemd_arch_ld_acquire_u64(&ring->done);
+	if (shmemdi_is_done(c, target))
+		return 1;
+	*status = shmemdi_ring_dead(c);
+	if (*status != SHMEMD_OK) {
+		shmemd_arch_fence_after_cqe();
+		if (!shmemdi_is_done(c, target))
+			return 0;
+		*status = SHMEMD_OK;
 		return 1;
 	}
-	*status = shmemdi_ring_dead(c);
-	if (*status != SHMEMD_OK)
-		return 0;
 	if (!shmemdi_reached(shmemd_arch_ld_relaxed_u64(&ring->rung), target) &&
 	    shmemdi_reached(shmemd_arch_ld_relaxed_u64(&ring->ready), target))
 		shmemdi_ring_until(c, target);
@@ -255,8 +273,8 @@ SHMEMD_FN int shmemdi_ring_wait(const shmemdi_chan_t *c, uint64_t target)
 	return SHMEMD_OK;
 }
 
-/* Slots that are free and not reserved. CQEs that are there are read first: else a queue that nobody
- * waits for would look full for ever. */
+/* Slots that are free and not reserved. CQEs that are there are read first: else a queue that
+ * nobody waits for would look full for ever. */
 SHMEMD_FN uint32_t shmemdi_ring_space(const shmemdi_chan_t *c)
 {
 	uint64_t word, taken;

@@ -422,7 +422,8 @@ SHMEMD_FN void shmemdi_behind_signal(const shmemd_ctx_t *ctx, shmemdi_call_t cal
  * thread.
  *
  * A channel keeps its order by itself, and what was stored before a WQE is ordered before it by the
- * fence of its posting. What is left is stores after requests, where one PE is reached both ways. */
+ * fence of its posting. What is left is stores after requests, where one PE is reached both ways.
+ */
 
 SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
