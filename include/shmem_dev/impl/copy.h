@@ -43,8 +43,8 @@ SHMEMD_FN void shmemdi_unit_store(const shmemdi_unit_t *u, char *p, uint32_t wid
 		shmemd_arch_st_data_u8(p, (uint8_t)u->u64[0]);
 }
 
-/* One that is not loaded and will not be stored. If it were left undefined, its registers would stay
- * taken all round a loop of the caller. */
+/* One that is not loaded and will not be stored. If it were left undefined, its registers would
+ * stay taken all round a loop of the caller. */
 SHMEMD_FN void shmemdi_unit_clear(shmemdi_unit_t *u, uint32_t width)
 {
 	u->u64[0] = 0;
@@ -106,8 +106,8 @@ SHMEMD_FN void shmemdi_copy_edge(char *dst, const char *src, size_t nbytes, uint
 	}
 }
 
-/* Units of `width`, and what sticks out on both sides: that first, so that its addresses do not take
- * registers from the units. nbytes >= width, so the head is inside. */
+/* Units of `width`, and what sticks out on both sides: that first, so that its addresses do not
+ * take registers from the units. nbytes >= width, so the head is inside. */
 SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, size_t nbytes,
 				  uint32_t width)
 {
