@@ -264,16 +264,24 @@ SHMEMD_FN int shmemdi_ib_word_op(const shmemdi_chan_t *c, void *dst, uint64_t bi
 	return status;
 }
 
-/* put->end tells what to wait for. Of no bytes: only the signal. */
+/* Only the signal. Two calls: what is chosen at run time between them would be kept in memory. */
+SHMEMD_FN int shmemdi_ib_signal_op(const shmemdi_chan_t *c, shmemdi_ib_signal_t sig, int when)
+{
+	shmemdi_nic_amo_t add = {SHMEMD_MLX5_ATOMIC_FA, sig.value, 0, 0, 0, 0};
+
+	if (sig.op == SHMEMD_SIGNAL_ADD)
+		return shmemdi_ib_word_op(c, sig.word, 0, 8, &add, when);
+	return shmemdi_ib_word_op(c, sig.word, sig.value, 8, 0, when);
+}
+
+/* put->end tells what to wait for. */
 SHMEMD_FN int shmemdi_ib_put(const shmemdi_chan_t *c, shmemdi_ib_put_t *put)
 {
-	shmemdi_nic_amo_t add = {SHMEMD_MLX5_ATOMIC_FA, put->sig.value, 0, 0, 0, 0};
 	int status = SHMEMD_OK;
 
 	put->is_inline = 1;
 	if (put->nbytes == 0 && put->sig.op >= 0 && (!put->is_warp || shmemd_arch_lane() == 0))
-		return shmemdi_ib_word_op(c, put->sig.word, put->sig.value, 8,
-					  put->sig.op == SHMEMD_SIGNAL_ADD ? &add : 0, put->when);
+		return shmemdi_ib_signal_op(c, put->sig, put->when);
 	while (put->nbytes && status == SHMEMD_OK)
 		status = shmemdi_ib_put_piece(c, put);
 	return status;
