@@ -56,7 +56,7 @@ run_ib() {
 	esac
 	case $how in
 	*-sim)
-		export SHMEMSIM_PES=4
+		export SHMEMSIM_PES=4 PES_SEEDS="${PES_SEEDS:-5}"
 		case $how in *-mixed*) export SHMEMSIM_NODES=2 ;; esac
 		with_nics "$@"
 		;;

@@ -143,6 +143,15 @@ int pes_maps(const pes_t *pes, int pe)
 	return (int)(pes->mapped >> pe & 1);
 }
 
+int pes_maps_all(const pes_t *pes)
+{
+	int pe = 0;
+
+	while (pe < pes->n_pes && pes_maps(pes, pe))
+		pe++;
+	return pe == pes->n_pes;
+}
+
 void pes_alone(pes_t *pes)
 {
 	pes->is_alone = 1;

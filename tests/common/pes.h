@@ -79,6 +79,7 @@ void *pes_read(pes_t *pes, const void *dev, size_t nbytes);
 
 /* Do kernels have the memory of PE pe mapped? The host always has its own. */
 int pes_maps(const pes_t *pes, int pe);
+int pes_maps_all(const pes_t *pes);
 
 /* Free what pes_alloc and pes_read gave so far; the harness does it after each test. */
 void pes_release(pes_t *pes);

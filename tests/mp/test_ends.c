@@ -71,7 +71,7 @@ SHMEMD_KERNEL(last_kernel, ends_params_t, p)
 						       PES_LIMIT_NS));
 		shmemd_wait_until_for_u64(&p.ctx, p.abort_word, SHMEMD_CMP_NE, 0, PES_LIMIT_NS);
 		shmemd_p_u64(&p.ctx, p.abort_word, 0, me);
-		shmemd_fence(&p.ctx);
+		scope_report(p.status, 2, shmemd_quiet(&p.ctx)); /* before the next wait looks */
 		shmemd_p_u64(&p.ctx, p.ack, round, me);
 	}
 }

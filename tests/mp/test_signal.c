@@ -129,6 +129,63 @@ static int put_signal_nbi_add(pes_t *pes)
 	return check_ring(pes, SHMEMD_SIGNAL_ADD, 1);
 }
 
+/* The blocking form has taken the source when it returns, for every thread of its scope: rounds fill
+ * the source anew at once, each element by another thread than the one that may copy it. */
+#define REUSE_ROUNDS 6
+#define REUSE_NELEMS 512
+
+typedef struct reuse_params {
+	shmemd_ctx_t ctx;
+	uint32_t *src; /* [REUSE_NELEMS] */
+	uint32_t *dst; /* [round][REUSE_NELEMS] written by the PE before */
+	uint64_t *sig; /* rounds that have come */
+	int scope;
+	int *status;
+} reuse_params_t;
+
+SHMEMD_KERNEL(reuse_kernel, reuse_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), round, status;
+	shmemd_group_t g;
+	uint32_t i;
+
+	if (!scope_has(p.scope))
+		return;
+	g = scope_group(p.scope);
+	for (round = 0; round < REUSE_ROUNDS; round++) {
+		for (i = g.size - 1 - g.rank; i < REUSE_NELEMS; i += g.size)
+			p.src[i] = (uint32_t)round * 1000 + i;
+		shmemd_group_sync(g);
+		SCOPED(p.scope, shmemd_putmem_signal, &p.ctx, p.dst + round * REUSE_NELEMS, p.src,
+		       REUSE_NELEMS * 4, p.sig, 1, SHMEMD_SIGNAL_ADD, (me + 1) % n);
+	}
+	SCOPED_INT(status, p.scope, shmemd_signal_wait_until_for, &p.ctx, p.sig, SHMEMD_CMP_EQ,
+		   REUSE_ROUNDS, PES_LIMIT_NS);
+	scope_report(p.status, 0, status);
+}
+
+static int source_reusable(pes_t *pes)
+{
+	size_t nelems = REUSE_ROUNDS * REUSE_NELEMS, i;
+	reuse_params_t p;
+	uint32_t *got;
+
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++) {
+		PES_ALLOC(pes, p.src, uint32_t, REUSE_NELEMS, 0);
+		PES_ALLOC(pes, p.dst, uint32_t, nelems, 0);
+		PES_ALLOC(pes, p.sig, uint64_t, 1, 0);
+		PES_RUN(pes, reuse_kernel, 1, SCOPE_NTHREADS, p);
+		got = (uint32_t *)pes_read(pes, p.dst, nelems * 4);
+		for (i = 0; got != NULL && i < nelems; i++)
+			PES_EQ(pes, got[i], i / REUSE_NELEMS * 1000 + i % REUSE_NELEMS);
+		pes_release(pes);
+	}
+	return 0;
+}
+
 /* Every thread of every PE adds to every PE's signal; a put_signal of no bytes is a signal too. */
 #define ADDS 3
 #define ADDEND(pe) (1ull << 40 | ((uint64_t)(pe) + 1)) /* the sum needs all 64 bits */
@@ -269,7 +326,7 @@ static int signal_comparisons(pes_t *pes)
 {
 	static const uint64_t values[N_VALUES] = {0,          1,          0x7fffffffffffffffull,
 						  1ull << 63, 1ull << 32, UINT64_MAX};
-	int scope, last = pes->seed == 0 ? SCOPE_COUNT : 1;
+	int scope, last = pes->seed == 0 && pes_maps_all(pes) ? SCOPE_COUNT : 1;
 	cmp_params_t p;
 	void *result;
 
@@ -342,10 +399,10 @@ static int wait_again_after_timeout(pes_t *pes)
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
-		PES_TEST(put_signal_set),           PES_TEST(put_signal_add),
-		PES_TEST(put_signal_nbi_set),       PES_TEST(put_signal_nbi_add),
-		PES_TEST(signal_op_and_fetch),      PES_TEST(signal_comparisons),
-		PES_TEST(wait_again_after_timeout),
+		PES_TEST(put_signal_set),     PES_TEST(put_signal_add),
+		PES_TEST(put_signal_nbi_set), PES_TEST(put_signal_nbi_add),
+		PES_TEST(source_reusable),    PES_TEST(signal_op_and_fetch),
+		PES_TEST(signal_comparisons), PES_TEST(wait_again_after_timeout),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
