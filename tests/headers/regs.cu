@@ -13,6 +13,9 @@ typedef struct params {
 	uint64_t value;
 	int *status;
 	int pe;
+	uint32_t channel;
+	uint64_t *old;
+	double *real;
 } params_t;
 
 SHMEMD_KERNEL(put_thread, params_t, p)
@@ -99,6 +102,56 @@ SHMEMD_KERNEL(atomic_fetch_add, params_t, p)
 
 	*p.status = shmemd_atomic_fetch_add_u64(&p.ctx, &old, p.sig, p.value, p.pe);
 	*p.sig = old;
+}
+
+/* On a channel that is only known at run time. */
+#define ON_CHANNEL(name, call)                                                                     \
+	SHMEMD_KERNEL(name, params_t, p)                                                           \
+	{                                                                                          \
+		shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, p.channel);                            \
+		call;                                                                              \
+	}
+
+ON_CHANNEL(ch_put_warp, shmemd_channel_put_nbi_warp(&q, p.dst, p.src, p.nbytes, p.pe, (int)p.value))
+ON_CHANNEL(ch_add, shmemd_channel_add_u64(&q, p.sig, p.value, p.pe, SHMEMD_RING_NOW))
+ON_CHANNEL(ch_signal_set, shmemd_channel_signal_set(&q, p.sig, p.value, p.pe, SHMEMD_RING_NOW))
+ON_CHANNEL(ch_poll, *p.status = shmemd_channel_poll(&q, p.pe, p.value, &p.status[1]))
+ON_CHANNEL(ch_quiet, *p.status = shmemd_channel_quiet(&q, p.pe))
+ON_CHANNEL(ch_space, *p.sig = shmemd_channel_space(&q, p.pe))
+ON_CHANNEL(ch_put_nbi, shmemd_putmem_nbi_warp(&q, p.dst, p.src, p.nbytes, p.pe))
+ON_CHANNEL(ch_put_thread, shmemd_putmem(&q, p.dst, p.src, p.nbytes, p.pe))
+ON_CHANNEL(ch_get_thread, *p.status = shmemd_getmem(&q, p.dst, p.src, p.nbytes, p.pe))
+ON_CHANNEL(ch_p, shmemd_p_u64(&q, p.sig, p.value, p.pe))
+ON_CHANNEL(ch_g, *p.status = shmemd_g_u64(&q, p.old, p.sig, p.pe))
+ON_CHANNEL(ch_signal_op, shmemd_signal_op(&q, p.sig, p.value, SHMEMD_SIGNAL_SET, p.pe))
+ON_CHANNEL(ch_put_signal, shmemd_putmem_signal(&q, p.dst, p.src, p.nbytes, p.sig, p.value,
+					       SHMEMD_SIGNAL_SET, p.pe))
+ON_CHANNEL(ch_put_signal_block, shmemd_putmem_signal_block(&q, p.dst, p.src, p.nbytes, p.sig,
+							   p.value, (int)(p.channel & 1), p.pe))
+ON_CHANNEL(ch_atomic_add, shmemd_atomic_add_u64(&q, p.sig, p.value, p.pe))
+ON_CHANNEL(ch_atomic_add_double, shmemd_atomic_add_f64(&q, p.real, 1.0, p.pe))
+ON_CHANNEL(ch_fetch_add, *p.status = shmemd_atomic_fetch_add_u64(&q, p.old, p.sig, p.value, p.pe))
+ON_CHANNEL(ch_compare_swap,
+	   *p.status = shmemd_atomic_compare_swap_u64(&q, p.old, p.sig, 1, p.value, p.pe))
+ON_CHANNEL(ch_fence_block, shmemd_fence_block(&q))
+ON_CHANNEL(ch_quiet_thread, *p.status = shmemd_quiet(&q))
+ON_CHANNEL(ch_barrier_block, *p.status = shmemd_barrier_block(&q))
+
+/* Warps send to all experts by hand, as a dispatch does: channel and PE change in the loop. */
+SHMEMD_KERNEL(dispatch, params_t, p)
+{
+	uint32_t n_warps = shmemd_n_threads() / 32, expert;
+
+	for (expert = shmemd_thread_index() / 32; expert < p.value; expert += n_warps) {
+		shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, expert % p.ctx.n_channels);
+		int pe = (int)(expert % (uint32_t)p.ctx.n_pes);
+
+		shmemd_channel_put_nbi_warp(&q, p.dst + expert * p.nbytes,
+					    p.src + expert * p.nbytes, p.nbytes, pe,
+					    SHMEMD_RING_LATER);
+		if (shmemd_thread_index() % 32 == 0)
+			shmemd_channel_add_u64(&q, &p.sig[expert], 1, pe, SHMEMD_RING_NOW);
+	}
 }
 
 /* What a user's kernel does in a loop: exchange with all peers, wait, synchronise. */
