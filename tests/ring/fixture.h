@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* A rig: PEs of the emulator that reach each other through the software adapter, with all that a
+ * kernel finds in its context, and without the host runtime. Made anew for each run, cheaply:
+ * memory of the last one serves again. */
+#ifndef RING_FIXTURE_H
+#define RING_FIXTURE_H
+
+#include <mlx5sw_sim.h>
+#include <shmem_dev/abi/ctx.h>
+#include "mlx5sw/core/control.h"
+
+#define RIG_PES_MAX 4
+#define RIG_CHANNELS_MAX 2
+#define RIG_GRANULES_MAX 64
+#define RIG_GRANULE 512u /* small, so that transfers go across, and weak memory can follow all */
+#define RIG_SYNC_NBYTES 256u /* the heap's last bytes: sync words */
+
+/* How it is made; rig_plan() has the usual values. */
+typedef struct rig_plan {
+	mlx5sw_config_t nic; /* hosts and the first block come from the fields below */
+	int n_pes;
+	uint32_t n_channels;
+	uint32_t depth, batch, inline_nbytes;
+	uint64_t first;           /* slot */
+	uint32_t first_cqe;       /* 24 bits count */
+	uint32_t first_request;   /* 24 bits count */
+	uint64_t first_ticket;    /* landing slot */
+	uint32_t n_granules;      /* of a heap */
+	uint32_t granules_per_mr; /* that one memory region covers */
+	uint64_t unregistered;    /* a bit per granule: it has no key, on no PE */
+	uint32_t mapped;          /* a bit per PE: all others map its heap */
+	uint32_t flags;           /* SHMEMD_CTX_*, beside those that follow from the above */
+	uint8_t log_reads;        /* READs and atomics that a queue has under way */
+	uint8_t by_host;          /* doorbells are rung by an agent in the host's place */
+	uint64_t timeout_ns;
+} rig_plan_t;
+
+/* A channel of a PE. */
+typedef struct rig_end {
+	mlx5swi_cq_t *cq;
+	mlx5swi_qp_t *qp;
+	struct mlx5dv_devx_uar *uar;
+	shmemd_path_t path;
+	shmemd_channel_t *channel;
+	uint64_t producer, rung; /* by_host */
+	uint32_t *dbr;           /* receive word, send word */
+} rig_end_t;
+
+typedef struct rig_pe {
+	struct ibv_context *ctx_ib;
+	struct ibv_pd *pd;
+	char *heap, *queues;
+	size_t heap_nbytes, queues_nbytes; /* of the memory, which may be more than is used */
+	shmemd_key_t keys[RIG_GRANULES_MAX];
+	shmemd_peer_t peers[RIG_PES_MAX];
+	shmemd_channel_t channels[RIG_CHANNELS_MAX * RIG_PES_MAX];
+	rig_end_t ends[RIG_CHANNELS_MAX * RIG_PES_MAX]; /* as channels: [k][world PE] */
+	uint64_t used[RIG_CHANNELS_MAX];
+	uint64_t abort_word;
+	uint32_t causes[RIG_PES_MAX];
+	shmemd_latch_t latch;
+	shmemd_error_t error;
+	shmemd_ctx_t ctx; /* of channel 0 */
+} rig_pe_t;
+
+extern rig_pe_t rig_pes[RIG_PES_MAX];
+
+/* Two PEs behind NICs, one channel each way, 64 blocks, batches of 16, heaps of 8 granules and a
+ * region for each; strict lint, nothing left to chance. */
+rig_plan_t rig_plan(void);
+
+/* By PE 0's main, before the others go on. Returns 0, or the run has failed. */
+int rig_make(const rig_plan_t *plan);
+void rig_end(void); /* after the last run */
+
+/* The channel k from a PE to a peer, and its words. */
+static inline rig_end_t *rig_channel(int pe, int peer, uint32_t k)
+{
+	return &rig_pes[pe].ends[k * (uint32_t)rig_pes[pe].ctx.n_pes + (uint32_t)peer];
+}
+
+static inline shmemd_ring_t *rig_ring(int pe, int peer, uint32_t k)
+{
+	return rig_channel(pe, peer, k)->channel->ring;
+}
+
+/* Slots, requests and doorbells of a channel since the rig was made. */
+uint64_t rig_slots(int pe, int peer, uint32_t k);
+uint64_t rig_requests(int pe, int peer, uint32_t k);
+uint64_t rig_doorbells(int pe, int peer, uint32_t k);
+
+/* What the adapter saw of it. */
+mlx5sw_qp_counters_t rig_counters(int pe, int peer, uint32_t k);
+
+/* A line of control; one that is refused fails the run. */
+void rig_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

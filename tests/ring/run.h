@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Kernels on a rig: one run, or the same in all the ways that must make no difference. */
+#ifndef RING_RUN_H
+#define RING_RUN_H
+
+#include "../common/mocka.h"
+#include "fixture.h"
+
+/* What is run. */
+typedef struct rig_test {
+	rig_plan_t plan;
+	void (*kernel)(const void *params); /* of each PE; params: rig_params_t */
+	uint32_t n_blocks, n_threads;
+	void (*host)(int pe); /* each PE's host while kernels run, or NULL */
+	void (*look)(void);   /* PE 0's host when all kernels have ended, or NULL */
+	uint64_t arg;         /* the kernel's */
+	uint8_t may_report;   /* lint may find something */
+} rig_test_t;
+
+typedef struct rig_params {
+	shmemd_ctx_t ctx;
+	int pe, peer; /* peer: the next PE */
+	uint64_t arg;
+} rig_params_t;
+
+#define CHECK(cond)                                                                                \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			shmemsim_fail("%s:%d: %s", __FILE__, __LINE__, #cond);                     \
+	} while (0)
+/* Both as numbers in the report. */
+#define CHECK_IS(a, b)                                                                             \
+	do {                                                                                       \
+		unsigned long long has_ = (unsigned long long)(a),                                 \
+				   should_ = (unsigned long long)(b);                              \
+		if (has_ != should_)                                                               \
+			shmemsim_fail("%s:%d: %s is 0x%llx, not 0x%llx", __FILE__, __LINE__, #a,   \
+				      has_, should_);                                              \
+	} while (0)
+
+/* Where granule i of the heap begins. */
+static inline uint64_t *word_of(const shmemd_ctx_t *ctx, uint32_t i)
+{
+	return (uint64_t *)(void *)(ctx->heap + RIG_GRANULE * (size_t)i);
+}
+
+void run_once(const rig_test_t *t); /* round robin */
+/* Dull and random schedules, with weak memory too; doorbells of all kinds, by device and by host;
+ * with everything that devices may do and with nothing; indexes that start below the wraps of their
+ * fields. */
+void run_all_ways(const rig_test_t *t);
+/* As plan says, on so many random schedules. */
+void run_schedules(const rig_test_t *t, unsigned n);
+/* The run fails, and its report has these words. */
+void run_fails(const rig_test_t *t, const char *words);
+
+/* Where slots, CQEs, requests and landing slots may start: below each wrap. */
+void start_below(rig_plan_t *plan, unsigned which);
+#define N_STARTS 6u
+
+int end_of_group(void **state); /* teardown */
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What each operation costs: blocks of the queue, requests, doorbells. */
+#include <shmem_dev/shmem_dev.h>
+#include "run.h"
+
+#define ADD SHMEMD_SIGNAL_ADD
+#define SET SHMEMD_SIGNAL_SET
+
+static const shmemd_ctx_t *ctx; /* PE 0's */
+static char elsewhere[64];      /* no NIC knows it */
+
+static uint64_t *word(uint32_t i)
+{
+	return word_of(ctx, i);
+}
+
+static void p(void)
+{
+	shmemd_p_u64(ctx, word(0), 1, 1);
+}
+
+static void signal_set(void)
+{
+	shmemd_signal_op(ctx, word(0), 1, SET, 1);
+}
+
+static void signal_add(void)
+{
+	shmemd_signal_op(ctx, word(0), 1, ADD, 1);
+}
+
+static void inline_put(void)
+{
+	shmemd_putmem_nbi(ctx, word(0), elsewhere, 28, 1);
+}
+
+static void put(void)
+{
+	shmemd_putmem_nbi(ctx, word(0), word(1), 512, 1);
+}
+
+static void put_across_granules(void)
+{
+	shmemd_putmem_nbi(ctx, word(0) + 1, word(1), 512, 1);
+}
+
+static void put_from_elsewhere(void)
+{
+	shmemd_putmem_nbi(ctx, word(0), elsewhere, 57, 1);
+}
+
+static void put_signal_set(void)
+{
+	shmemd_putmem_signal_nbi(ctx, word(0), word(1), 512, word(2), 1, SET, 1);
+}
+
+static void put_signal_add(void)
+{
+	shmemd_putmem_signal_nbi(ctx, word(0), word(1), 512, word(2), 1, ADD, 1);
+}
+
+static void signal_of_no_data(void)
+{
+	shmemd_putmem_signal_nbi(ctx, word(0), word(1), 0, word(2), 1, SET, 1);
+}
+
+static void no_data(void)
+{
+	shmemd_putmem(ctx, word(0), word(1), 0, 1);
+}
+
+static void increment(void)
+{
+	shmemd_atomic_inc_u64(ctx, word(0), 1);
+}
+
+static void or_of_8_bytes(void)
+{
+	shmemd_atomic_or_u64(ctx, word(0), 1, 1);
+}
+
+static void or_of_4_bytes(void)
+{
+	shmemd_atomic_or_u32(ctx, (uint32_t *)word(0), 1, 1);
+}
+
+static void g(void)
+{
+	uint64_t value = 0;
+
+	CHECK_IS(shmemd_g_u64(ctx, &value, word(0), 1), 0);
+}
+
+static void quiet_of_nothing(void)
+{
+	CHECK_IS(shmemd_quiet(ctx), 0);
+}
+
+static void quiet(void)
+{
+	p();
+	CHECK_IS(shmemd_quiet(ctx), 0);
+	CHECK_IS(shmemd_quiet(ctx), 0); /* nothing new */
+}
+
+static void put_by_each_lane(void)
+{
+	shmemd_p_u64(ctx, word(0) + shmemd_arch_lane(), 1, 1);
+}
+
+static void put_by_a_warp(void)
+{
+	shmemd_putmem_nbi_warp(ctx, word(0), word(1), 512, 1);
+}
+
+static void put_signal_by_a_warp(void)
+{
+	shmemd_putmem_signal_nbi_warp(ctx, word(0), word(1), 512, word(2), 1, ADD, 1);
+}
+
+static const struct {
+	void (*op)(void);
+	uint32_t n_threads, blocks, requests, doorbells;
+} rows[] = {
+	{p, 1, 1, 1, 1},
+	{signal_set, 1, 1, 1, 1},
+	{signal_add, 1, 1, 1, 1},
+	{inline_put, 1, 1, 1, 1},
+	{put, 1, 1, 1, 1},
+	{put_across_granules, 1, 2, 2, 2},
+	{put_from_elsewhere, 1, 3, 3, 3},
+	{put_signal_set, 1, 2, 2, 1},
+	{put_signal_add, 1, 2, 2, 1},
+	{signal_of_no_data, 1, 1, 1, 1},
+	{no_data, 1, 0, 0, 0},
+	{increment, 1, 1, 1, 1},
+	{or_of_8_bytes, 1, 2, 1, 1},
+	{or_of_4_bytes, 1, 1, 1, 1},
+	{g, 1, 1, 1, 1},
+	{quiet_of_nothing, 1, 0, 0, 0},
+	{quiet, 1, 2, 2, 2},
+	{put_by_each_lane, 32, 32, 32, 1},
+	{put_by_a_warp, 32, 1, 1, 1},
+	{put_signal_by_a_warp, 32, 2, 2, 1},
+};
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static uint64_t row;
+
+static void kernel(const void *params)
+{
+	const rig_params_t *q = params;
+
+	if (q->pe != 0)
+		return;
+	ctx = &rig_pes[0].ctx;
+	rows[row].op();
+}
+
+/* The words of the ring say so, and the device saw as much. */
+static void look(void)
+{
+	if (rig_slots(0, 1, 0) != rows[row].blocks || rig_requests(0, 1, 0) != rows[row].requests ||
+	    rig_doorbells(0, 1, 0) != rows[row].doorbells)
+		shmemsim_fail("row %d: %d blocks, %d requests, %d doorbells", (int)row,
+			      (int)rig_slots(0, 1, 0), (int)rig_requests(0, 1, 0),
+			      (int)rig_doorbells(0, 1, 0));
+	while (rig_counters(0, 1, 0).blocks != rows[row].blocks)
+		shmemd_arch_spin_hint();
+	CHECK_IS(rig_counters(0, 1, 0).wqes, rows[row].requests);
+	CHECK(rig_counters(0, 1, 0).doorbells <= rows[row].doorbells); /* some at once */
+}
+
+static void costs(void **state)
+{
+	(void)state;
+	for (row = 0; row < N_ROWS; row++)
+		for (unsigned start = 0; start < N_STARTS; start++) {
+			rig_test_t t = {.plan = rig_plan(),
+					.kernel = kernel,
+					.n_blocks = 1,
+					.n_threads = rows[row].n_threads,
+					.look = look,
+					.arg = row};
+
+			start_below(&t.plan, start);
+			run_once(&t);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(costs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}

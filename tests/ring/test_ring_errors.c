@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What goes wrong behind a NIC: every call ends, quiet has a status, the record has the first cause,
+ * and that channel sends nothing any more. */
+#include <shmem_dev/shmem_dev.h>
+#include "run.h"
+
+enum { BAD_GRANULE = 5, LOOPS = 100000 };
+
+static void check_record(int pe, uint32_t status, uint32_t op, uint32_t syndromes)
+{
+	const shmemd_error_t *e = &rig_pes[pe].error;
+
+	CHECK_IS(e->status, status);
+	CHECK_IS(e->op, op);
+	CHECK_IS(e->pe, 1);
+	CHECK_IS(e->value & 0xffff, syndromes);
+	CHECK_IS(e->value >> 32, rig_channel(pe, 1, 0)->path.qpn);
+	CHECK_IS(e->wanted, 0);
+}
+
+/* Nothing goes out of PE 0, and all calls say why at once. */
+static void check_stopped(const shmemd_ctx_t *ctx, int status)
+{
+	const uint64_t requests = rig_counters(0, 1, 0).wqes;
+	uint64_t value = 0;
+
+	for (int i = 0; i < 200; i++) /* more than there are slots */
+		shmemd_p_u64(ctx, word_of(ctx, 0), 99, 1);
+	CHECK_IS(shmemd_g_u64(ctx, &value, word_of(ctx, 0), 1), status);
+	CHECK_IS(shmemd_atomic_fetch_inc_u64(ctx, &value, word_of(ctx, 0), 1), status);
+	CHECK_IS(shmemd_quiet(ctx), status);
+	CHECK_IS(rig_ring(0, 1, 0)->dead, status);
+	CHECK_IS(rig_ring(0, 1, 0)->resv & SHMEMD_RESV_CLOSED, 1);
+	CHECK_IS(rig_counters(0, 1, 0).wqes, requests);
+}
+
+/* A granule without a key */
+
+static void use_bad_granule(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t *bad = (uint64_t *)(void *)(p->ctx.heap + BAD_GRANULE * RIG_GRANULE), value = 0;
+
+	if (p->pe != 0)
+		return;
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	if (p->arg == 0) {
+		shmemd_p_u64(&p->ctx, bad, 1, 1);
+		CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);
+	} else if (p->arg == 1) {
+		CHECK_IS(shmemd_g_u64(&p->ctx, &value, bad, 1), SHMEMD_ERR_REFUSED);
+	} else if (p->arg == 2) {
+		CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &value, bad, 1), SHMEMD_ERR_REFUSED);
+	} else {
+		shmemd_putmem(&p->ctx, word_of(&p->ctx, 0), bad, 100, 1);
+		CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);
+	}
+	check_stopped(&p->ctx, SHMEMD_ERR_REFUSED);
+}
+
+static uint64_t arg;
+
+static void look_refused(void)
+{
+	static const uint32_t ops[] = {SHMEMD_OP_PUT, SHMEMD_OP_GET, SHMEMD_OP_ATOMIC,
+				       SHMEMD_OP_PUT};
+	const uint32_t syndromes = arg == 3 ? 0x5204 : 0x8813; /* own key; the peer's */
+
+	check_record(0, SHMEMD_ERR_REFUSED, ops[arg], syndromes);
+	CHECK_IS(rig_pes[0].error.addr, 2); /* after the p and its quiet's READ */
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 1);
+}
+
+static void bad_key(void **state)
+{
+	(void)state;
+	for (arg = 0; arg < 4; arg++) {
+		rig_test_t t = {.plan = rig_plan(),
+				.kernel = use_bad_granule,
+				.n_blocks = 1,
+				.n_threads = 1,
+				.look = look_refused,
+				.arg = arg};
+
+		t.plan.unregistered = 1u << BAD_GRANULE;
+		run_once(&t);
+	}
+}
+
+/* The way is lost under traffic */
+
+static uint32_t n_rounds;
+
+static void until_it_fails(const void *params)
+{
+	const rig_params_t *p = params;
+	int status = 0;
+
+	if (p->pe != 0)
+		return;
+	for (int i = 0; i < LOOPS && !status; i++) {
+		shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1);
+		shmemd_atomic_inc_u64(&p->ctx, word_of(&p->ctx, 1), 1);
+		status = shmemd_quiet(&p->ctx);
+		if (shmemd_thread_index() == 0)
+			shmemd_arch_atom_add_u32(&n_rounds, 1);
+	}
+	CHECK_IS(status, SHMEMD_ERR_PATH);
+	check_stopped(&p->ctx, SHMEMD_ERR_PATH);
+}
+
+static void after_some_rounds(void)
+{
+	while (shmemd_arch_ld_relaxed_u32(&n_rounds) < 20)
+		shmemd_arch_spin_hint();
+}
+
+static void stop_the_queue(int pe)
+{
+	if (pe != 0)
+		return;
+	after_some_rounds();
+	rig_tell("qp err host=0 qp=0x%x", rig_channel(0, 1, 0)->path.qpn);
+}
+
+static void take_the_port_down(int pe)
+{
+	if (pe != 0)
+		return;
+	after_some_rounds();
+	rig_tell("port down host=1 mlx5_0");
+}
+
+static void look_flushed(void)
+{
+	const shmemd_error_t *e = &rig_pes[0].error;
+
+	check_record(0, SHMEMD_ERR_PATH, e->op, 0xf505);
+}
+
+static void look_retries(void)
+{
+	const shmemd_error_t *e = &rig_pes[0].error;
+
+	check_record(0, SHMEMD_ERR_PATH, e->op, 0x8115);
+}
+
+static void path_fails(void (*host)(int pe), void (*look)(void), uint32_t n_threads)
+{
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		rig_test_t t = {.plan = rig_plan(),
+				.kernel = until_it_fails,
+				.n_blocks = 1,
+				.n_threads = n_threads,
+				.host = host,
+				.look = look,
+				.may_report = 1};
+
+		n_rounds = 0;
+		start_below(&t.plan, start);
+		run_once(&t);
+	}
+}
+
+static void local_2err(void **state)
+{
+	(void)state;
+	path_fails(stop_the_queue, look_flushed, 1);
+	path_fails(stop_the_queue, look_flushed, 32);
+}
+
+static void retries_exceeded(void **state)
+{
+	(void)state;
+	path_fails(take_the_port_down, look_retries, 1);
+	path_fails(take_the_port_down, look_retries, 32);
+}
+
+/* Completions that do not come */
+
+static void put_and_wait(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe != 0)
+		return;
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), p->arg);
+}
+
+static void lose_cqes(int pe)
+{
+	if (pe == 0)
+		rig_tell("lose cqe host=0");
+}
+
+static void lost_completion_with_a_limit(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = put_and_wait,
+			.n_blocks = 1,
+			.n_threads = 1,
+			.host = lose_cqes,
+			.arg = SHMEMD_ERR_TIMEOUT};
+
+	(void)state;
+	t.plan.timeout_ns = 1000000;
+	run_once(&t);
+}
+
+static void fill_the_queue(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe != 0)
+		return;
+	for (int i = 0; i < 100; i++) /* they wait for slots, and give up */
+		shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), p->arg);
+	CHECK_IS(rig_ring(0, 1, 0)->dead, p->arg);
+}
+
+static void full_queue_with_a_limit(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = fill_the_queue,
+			.n_blocks = 1,
+			.n_threads = 1,
+			.host = lose_cqes,
+			.arg = SHMEMD_ERR_TIMEOUT};
+
+	(void)state;
+	t.plan.timeout_ns = 1000000;
+	run_once(&t);
+}
+
+/* Its host says that PE 1 is dead. */
+static void lose_the_peer(int pe)
+{
+	if (pe != 0)
+		return;
+	rig_tell("hold cqe host=0");
+	shmemsim_sleep(1000000);
+	shmemd_arch_st_release_u32(&rig_pes[0].causes[1], SHMEMD_CAUSE_DIED);
+	shmemd_arch_st_release_u64(&rig_pes[0].abort_word, SHMEMD_ABORT_WORD(1, SHMEMD_CAUSE_DIED));
+}
+
+static void dead_peer(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = put_and_wait,
+			.n_blocks = 1,
+			.n_threads = 1,
+			.host = lose_the_peer,
+			.arg = SHMEMD_ERR_PEER};
+
+	(void)state;
+	run_once(&t);
+	t.kernel = fill_the_queue;
+	run_once(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bad_key),
+		cmocka_unit_test(local_2err),
+		cmocka_unit_test(retries_exceeded),
+		cmocka_unit_test(lost_completion_with_a_limit),
+		cmocka_unit_test(full_queue_with_a_limit),
+		cmocka_unit_test(dead_peer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}

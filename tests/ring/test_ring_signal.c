@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Signals behind NICs: whoever sees one sees the data before it. Round and round between
+ * neighbours, by threads, warps and blocks; barriers; and PEs that are reached both ways. */
+#include <shmem_dev/shmem_dev.h>
+#include "run.h"
+
+enum { ROUNDS = 4, WORDS = 90 };
+
+static shmemd_group_t group(void)
+{
+	return shmemd_n_threads() == 1    ? shmemd_thread()
+	       : shmemd_n_threads() == 32 ? shmemd_warp()
+					  : shmemd_block();
+}
+
+static uint64_t value_of(int pe, uint64_t round, uint32_t i)
+{
+	return (uint64_t)(pe + 1) * 1000000 + round * 1000 + i;
+}
+
+/* arg: bit 0: ADD, not SET; bit 1: signal_op after a put; bit 2: a few words only, inline. */
+static void send(const rig_params_t *p, shmemd_group_t g, uint64_t round)
+{
+	uint64_t *dst = word_of(&p->ctx, 0), *src = word_of(&p->ctx, 2), *sig = word_of(&p->ctx, 4);
+	const uint64_t value = p->arg & 1 ? 1 : round;
+	const uint32_t n = p->arg & 4 ? 2 : WORDS;
+	const int op = p->arg & 1 ? SHMEMD_SIGNAL_ADD : SHMEMD_SIGNAL_SET;
+
+	for (uint32_t i = g.rank; i < n; i += g.size)
+		shmemd_arch_st_data_u64(&src[i], value_of(p->pe, round, i));
+	shmemd_group_sync(g);
+	if (!(p->arg & 2)) {
+		shmemd_putmem_signal_group(&p->ctx, g, dst, src, 8 * n, sig, value, op, p->peer);
+	} else {
+		shmemd_putmem_group(&p->ctx, g, dst, src, 8 * n, p->peer);
+		shmemd_fence_group(&p->ctx, g);
+		if (g.rank == g.size - 1)
+			shmemd_signal_op(&p->ctx, sig, value, op, p->peer);
+	}
+	shmemd_group_sync(g);
+	for (uint32_t i = g.rank; i < n; i += g.size) /* it is free */
+		shmemd_arch_st_data_u64(&src[i], 0xbad);
+}
+
+static void receive(const rig_params_t *p, shmemd_group_t g, uint64_t round)
+{
+	const int from = (p->pe + p->ctx.n_pes - 1) % p->ctx.n_pes;
+	const uint64_t *dst = word_of(&p->ctx, 0);
+	const uint32_t n = p->arg & 4 ? 2 : WORDS;
+
+	CHECK_IS(shmemd_signal_wait_until_group(&p->ctx, g, word_of(&p->ctx, 4), SHMEMD_CMP_GE,
+						round),
+		 0);
+	for (uint32_t i = 0; i < n; i++)
+		CHECK_IS(shmemd_arch_ld_data_u64(&dst[i]), value_of(from, round, i));
+	CHECK_IS(shmemd_barrier_group(&p->ctx, g), 0);
+}
+
+static void rounds(const void *params)
+{
+	const rig_params_t *p = params;
+
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		send(p, group(), round);
+		receive(p, group(), round);
+	}
+}
+
+static void signals(uint32_t n_threads, uint32_t mapped, int n_pes)
+{
+	for (uint64_t arg = 0; arg < 8; arg++) {
+		rig_test_t t = {.plan = rig_plan(),
+				.kernel = rounds,
+				.n_blocks = 1,
+				.n_threads = n_threads,
+				.arg = arg};
+
+		t.plan.mapped = mapped;
+		t.plan.n_pes = n_pes;
+		start_below(&t.plan, (unsigned)arg % N_STARTS);
+		run_once(&t);
+		run_schedules(&t, 4);
+		if (arg == 1 || arg == 6)
+			run_all_ways(&t);
+	}
+}
+
+static void by_a_thread(void **state)
+{
+	(void)state;
+	signals(1, 0, 2);
+}
+
+static void by_a_warp(void **state)
+{
+	(void)state;
+	signals(32, 0, 2);
+}
+
+static void by_a_block(void **state)
+{
+	(void)state;
+	signals(64, 0, 3);
+}
+
+/* Data by NIC, or by stores, as the signal goes. */
+static void both_ways(void **state)
+{
+	(void)state;
+	signals(1, 3, 2);
+	signals(32, 5, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_a_thread),
+		cmocka_unit_test(by_a_warp),
+		cmocka_unit_test(by_a_block),
+		cmocka_unit_test(both_ways),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}
