@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What low_latency_send says at its end. */
+#ifndef EXAMPLES_REPORT_H
+#define EXAMPLES_REPORT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "run.h"
+#include "workload.h"
+
+typedef struct row {
+	char platform[48];
+	double us; /* of the fastest step */
+	uint64_t doorbells;
+	int sent, by_nic;
+	tally_t tally;
+} row_t;
+
+/* By NIC every row is a request, and so is every number; each PE was sent n_numbers. */
+static int count_requests(shmemh_t *job, uint64_t n_numbers, row_t *row)
+{
+	shmemh_channel_counters_t c;
+	uint64_t requests;
+	int pe, k;
+
+	for (pe = 0; pe < shmemh_n_pes(job); pe++) {
+		requests = 0;
+		for (k = 0; k < shmemh_channels(job); k++) {
+			c.size = sizeof(c);
+			RUN_TRY(job, shmemh_channel_counters(job, pe, k, &c));
+			requests += c.requests;
+			row->doorbells += c.doorbells;
+		}
+		if (requests > 0)
+			row->by_nic += (int)(requests - n_numbers);
+	}
+	return 0;
+}
+
+/* PE 0 prints what every PE met. Returns 0 if all checks of all PEs passed. */
+static int report(shmemh_t *job, const row_t *row)
+{
+	int n = shmemh_n_pes(job), failed = 0, i;
+	row_t *rows = (row_t *)calloc((size_t)n, sizeof(*rows));
+	const row_t *r;
+
+	if (rows == NULL)
+		return 1;
+	RUN_TRY(job, shmemh_allgather(job, row, rows, sizeof(*row)));
+	if (shmemh_my_pe(job) == 0) {
+		printf("low_latency_send: rows of %zu bytes to %d of %d experts, %d PEs, "
+		       "%d steps\n",
+		       ROW_NBYTES, TOP_K, n * EXPERTS, n, STEPS);
+		printf("  PE  rows sent  by NIC  doorbells/row  us/step  rows and ranges right  "
+		       "ran on\n");
+	}
+	for (i = 0; i < n; i++) {
+		char each[16] = "-";
+
+		r = &rows[i];
+		failed |= r->tally.passed != r->tally.checks;
+		if (r->by_nic > 0)
+			snprintf(each, sizeof(each), "%.2f", (double)r->doorbells / r->by_nic);
+		if (shmemh_my_pe(job) == 0)
+			printf("%4d  %9d  %6d  %13s  %7.1f  %9d of %8d  %s\n", i, r->sent,
+			       r->by_nic, each, r->us, r->tally.passed, r->tally.checks,
+			       r->platform);
+	}
+	if (shmemh_my_pe(job) == 0)
+		printf("low_latency_send: %s\n", failed ? "WRONG VALUES" : "every value is right");
+	free(rows);
+	return failed;
+}
+
+#endif
