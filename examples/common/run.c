@@ -45,6 +45,38 @@ int run_failed(const shmemh_t *job, const char *call, int status, const char *fi
 	return 1;
 }
 
+/* The line of one channel, if it was used. */
+static int print_channel(shmemh_t *job, int pe, int k)
+{
+	shmemh_channel_counters_t c;
+
+	c.size = sizeof(c);
+	RUN_TRY(job, shmemh_channel_counters(job, pe, k, &c));
+	if (c.requests == 0)
+		return 0;
+	printf("%7d  %7d  %8llu  %7llu  %11.2f  %9llu  %9llu\n", pe, k,
+	       (unsigned long long)c.requests, (unsigned long long)c.posted,
+	       (double)c.posted / (double)c.requests, (unsigned long long)c.doorbells,
+	       (unsigned long long)c.completed);
+	return 0;
+}
+
+int run_print_channels(shmemh_t *job)
+{
+	int pe, k;
+
+	if (shmemh_my_pe(job) != 0 || shmemh_channels(job) == 0)
+		return 0;
+	printf("  to PE  channel  requests   WQEBBs  per request  doorbells  completed\n");
+	for (pe = 0; pe < shmemh_n_pes(job); pe++) {
+		for (k = 0; k < shmemh_channels(job); k++) {
+			if (print_channel(job, pe, k) != 0)
+				return 1;
+		}
+	}
+	return 0;
+}
+
 double run_time_us(void)
 {
 	struct timespec now;

@@ -58,6 +58,10 @@ int run_device(int code);
 int run_stream_open(shmemd_stream_t *stream);
 void run_stream_close(shmemd_stream_t stream);
 
+/* On PE 0, if the job has channels: print what those of this PE have done, a line for each that was
+ * used. Completions count once a thread has read them. Returns 0, or 1 after a line on stderr. */
+int run_print_channels(shmemh_t *job);
+
 /* Wall clock in microseconds, from any start. */
 double run_time_us(void);
 
