@@ -51,7 +51,7 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	RUN_TRY(job, status);
 	RUN_TRY(job, run_copy(text, p.inbox, NBYTES));
 	printf("PE %d of %d read: %s\n", shmemh_my_pe(job), shmemh_n_pes(job), text);
-	return 0;
+	return run_print_channels(job);
 }
 
 int main(int argc, char **argv)

@@ -160,7 +160,9 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 		if (laps(job, &p, &row) != 0)
 			return 1;
 	}
-	return report(job, &row);
+	if (report(job, &row) != 0)
+		return 1;
+	return run_print_channels(job);
 }
 
 int main(int argc, char **argv)

@@ -286,7 +286,9 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	row.us = fused.us;
 	row.checks = host.checks + fused.checks;
 	row.passed = host.passed + fused.passed;
-	return report(job, &row);
+	if (report(job, &row) != 0)
+		return 1;
+	return run_print_channels(job);
 }
 
 int main(int argc, char **argv)

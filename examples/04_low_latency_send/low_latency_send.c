@@ -282,7 +282,9 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	RUN_TRY(job, shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &p.ctx));
 	if (run_steps(job, &p, &row) != 0 || count_requests(job, STEPS * EXPERTS, &row) != 0)
 		return 1;
-	return report(job, &row);
+	if (report(job, &row) != 0)
+		return 1;
+	return run_print_channels(job);
 }
 
 int main(int argc, char **argv)
