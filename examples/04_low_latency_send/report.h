@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What low_latency_send says at its end. */
+/* What low_latency_send finds after each step, and says at its end. */
 #ifndef EXAMPLES_REPORT_H
 #define EXAMPLES_REPORT_H
 
@@ -16,6 +16,25 @@ typedef struct row {
 	int sent, by_nic;
 	tally_t tally;
 } row_t;
+
+/* Look at what a step left in this PE's memory. */
+static int check_step(shmemh_t *job, const uint32_t *out, const uint64_t *ranges, uint64_t step,
+		      row_t *row)
+{
+	int me = shmemh_my_pe(job), n = shmemh_n_pes(job);
+	size_t n_blocks = (size_t)n * EXPERTS, nbytes = n_blocks * MAX_TOKENS * ROW_NBYTES;
+	uint32_t *host_out = (uint32_t *)malloc(nbytes);
+	uint64_t *host_ranges = (uint64_t *)malloc(n_blocks * sizeof(*ranges));
+
+	if (host_out == NULL || host_ranges == NULL)
+		return 1;
+	RUN_TRY(job, run_copy(host_out, out, nbytes));
+	RUN_TRY(job, run_copy(host_ranges, ranges, n_blocks * sizeof(*ranges)));
+	check(host_out, host_ranges, me, n, step, &row->tally);
+	free(host_out);
+	free(host_ranges);
+	return 0;
+}
 
 /* By NIC every row is a request, and so is every number; each PE was sent n_numbers. */
 static int count_requests(shmemh_t *job, uint64_t n_numbers, row_t *row)
