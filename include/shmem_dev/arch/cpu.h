@@ -21,6 +21,9 @@
 #define SHMEMD_FN static inline
 #endif
 
+/* Operations by NIC, which are long: see cuda.h. */
+#define SHMEMD_FN_NIC SHMEMD_FN
+
 #define SHMEMD_ARCH_NO_UNROLL
 
 #if defined(__SANITIZE_THREAD__)

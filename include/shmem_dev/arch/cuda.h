@@ -13,6 +13,16 @@
 
 #define SHMEMD_FN static __device__ __forceinline__
 
+/* An operation by NIC is 500 to 2000 instructions, at each call of it. A unit with very many calls
+ * may define SHMEMD_NIC_NOINLINE before it includes anything: they are functions then, one each. It
+ * compiles several times faster; a call by NIC costs some tens of cycles more, and contexts that
+ * select a channel at run time live in memory. */
+#if defined(SHMEMD_NIC_NOINLINE)
+#define SHMEMD_FN_NIC static __device__ __noinline__
+#else
+#define SHMEMD_FN_NIC SHMEMD_FN
+#endif
+
 /* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */
 #define SHMEMD_BLOCK_LOCAL __shared__
 

@@ -371,8 +371,8 @@ SHMEMD_FN int shmemdi_ib_fetch_landing(const shmemdi_chan_t *c, const void *src,
 }
 
 /* A word of 1 to 8 bytes, or with amo the old value of one of 4 or 8. */
-SHMEMD_FN int shmemdi_ib_fetch(const shmemdi_chan_t *c, const void *src, uint32_t width,
-			       const shmemdi_nic_amo_t *amo, uint64_t *value)
+SHMEMD_FN_NIC int shmemdi_ib_fetch(const shmemdi_chan_t *c, const void *src, uint32_t width,
+				   const shmemdi_nic_amo_t *amo, uint64_t *value)
 {
 	uint64_t ticket;
 	int status = shmemdi_ib_fetch_landing(c, src, width, amo, &ticket);
@@ -473,8 +473,8 @@ SHMEMD_FN int shmemdi_ib_fadd(const shmemdi_chan_t *c, void *dst, uint64_t value
 	return status;
 }
 
-SHMEMD_FN int shmemdi_ib_amo_fetch(const shmemdi_chan_t *c, int kind, void *dst, uint64_t value,
-				   uint64_t cond, uint32_t width, uint64_t *old)
+SHMEMD_FN_NIC int shmemdi_ib_amo_fetch(const shmemdi_chan_t *c, int kind, void *dst, uint64_t value,
+				       uint64_t cond, uint32_t width, uint64_t *old)
 {
 	shmemdi_nic_amo_t amo;
 
@@ -486,8 +486,8 @@ SHMEMD_FN int shmemdi_ib_amo_fetch(const shmemdi_chan_t *c, int kind, void *dst,
 	return shmemdi_ib_fetch(c, dst, width, &amo, old);
 }
 
-SHMEMD_FN int shmemdi_ib_amo_post(const shmemdi_chan_t *c, int kind, void *dst, uint64_t value,
-				  uint32_t width, int when)
+SHMEMD_FN_NIC int shmemdi_ib_amo_post(const shmemdi_chan_t *c, int kind, void *dst, uint64_t value,
+				      uint32_t width, int when)
 {
 	shmemdi_nic_amo_t amo;
 	uint64_t old;

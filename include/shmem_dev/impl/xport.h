@@ -88,9 +88,9 @@ SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
 	return g.rank == 0;
 }
 
-SHMEMD_FN int shmemdi_nic_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			      void *dst, const void *src, size_t nbytes, int pe, int when,
-			      int is_wait)
+SHMEMD_FN_NIC int shmemdi_nic_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				  void *dst, const void *src, size_t nbytes, int pe, int when,
+				  int is_wait)
 {
 	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes, when);
 	shmemdi_chan_t c;
@@ -141,8 +141,8 @@ SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 
 /* Into the heap: READs by the group's first warp. Into other memory: by one thread, and complete on
  * return. */
-SHMEMD_FN int shmemdi_nic_get(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			      void *dst, const void *src, size_t nbytes, int pe, int is_wait)
+SHMEMD_FN_NIC int shmemdi_nic_get(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				  void *dst, const void *src, size_t nbytes, int pe, int is_wait)
 {
 	shmemdi_chan_t c;
 	uint64_t end = 0;
@@ -190,8 +190,8 @@ SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_g
 
 /* One word */
 
-SHMEMD_FN int shmemdi_nic_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst,
-				uint64_t bits, uint32_t width, int pe)
+SHMEMD_FN_NIC int shmemdi_nic_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst,
+				    uint64_t bits, uint32_t width, int pe)
 {
 	shmemdi_chan_t c;
 
@@ -257,9 +257,10 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 }
 
 /* Data, if any, and signal in one posting. */
-SHMEMD_FN int shmemdi_nic_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				     void *dst, const void *src, size_t nbytes,
-				     shmemdi_signal_t sig, int pe, int when, int is_wait)
+SHMEMD_FN_NIC int shmemdi_nic_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+					 shmemd_group_t g, void *dst, const void *src,
+					 size_t nbytes, shmemdi_signal_t sig, int pe, int when,
+					 int is_wait)
 {
 	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes, when);
 	shmemdi_chan_t c;
@@ -458,7 +459,7 @@ SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uin
 }
 
 /* What NICs carry is complete; the same status in all threads. */
-SHMEMD_FN int shmemdi_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
+SHMEMD_FN_NIC int shmemdi_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
 {
 	shmemdi_flush_t all = {ctx, call, g, 0};
 
