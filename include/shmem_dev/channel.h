@@ -165,6 +165,7 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 	shmemd_arch_fence_quiet();
 	if (status == SHMEMD_OK && shmemdi_ib_open(ctx, SHMEMDI_CALL(QUIET), pe, &c))
 		status = shmemdi_flush_channel(&c);
+	shmemd_arch_fence_order();
 	return status;
 }
 

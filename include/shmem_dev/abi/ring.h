@@ -76,7 +76,9 @@ typedef struct shmemd_ring {
 	uint64_t requests;  /* requests reserved when it was rung last */
 	uint32_t lock;      /* 1 while a thread rings */
 	uint32_t dead;      /* shmemd_status: nothing goes out any more; 0: alive */
-	uint64_t pad2[4];
+	uint64_t later; /* end of a run of slots, from those rung last on, whose posters were told
+			   not to ring */
+	uint64_t pad2[3];
 	uint64_t done;   /* SHMEMD_DONE_WORD */
 	uint64_t flush;  /* a READ that ends at this slot is posted: all WRITEs before it are in the
 			    target's memory when it completes */

@@ -27,7 +27,8 @@
 #include <shmem_dev/impl/poll.h>
 #include <shmem_dev/impl/xport.h>
 
-/* To members behind a NIC as a WRITE of 8 bytes, which is never torn either. */
+/* To members behind a NIC as a WRITE of 8 bytes, which is never torn either; always on channel 0, or
+ * successive syncs on different channels would overtake each other, and a word could shrink. */
 SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 uint64_t flag)
 {
@@ -43,7 +44,7 @@ SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		if (now == SHMEMD_OK && word)
 			shmemd_arch_st_relaxed_u64(word, flag);
 		else if (now == SHMEMD_OK)
-			now = shmemdi_nic_store(ctx, call, own, flag, 8, pe);
+			now = shmemdi_nic_store(ctx, call, 0, own, flag, 8, pe);
 		status = status ? status : now;
 	}
 	return status;
@@ -83,14 +84,28 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	return status;
 }
 
-/* call.op SHMEMD_OP_BARRIER completes the group's operations first: every thread fences, as in
- * quiet, and the threads that signal need no other fence. */
+/* What comes before the flags. call.op SHMEMD_OP_BARRIER completes the group's operations: every
+ * thread fences, as in quiet, and the threads that signal need no other fence. */
+SHMEMD_FN int shmemdi_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				   shmemdi_limit_t limit)
+{
+	if (call.op == SHMEMD_OP_BARRIER) {
+		shmemd_arch_fence_quiet();
+		return shmemdi_nic_quiet(ctx, call, g, limit);
+	}
+	if (g.rank < (uint32_t)ctx->n_pes)
+		shmemd_arch_fence_before_signal();
+	return SHMEMD_OK;
+}
+
+/* A channel that has failed does not keep the others from their flags: their PEs would wait for
+ * ever. Only a quiet that may still succeed does, when the call is repeated. */
 SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			   shmemdi_limit_t limit)
 {
 	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_EPOCH];
 	uint64_t next;
-	int status = shmemdi_check_group(ctx, call, g);
+	int quiet, status = shmemdi_check_group(ctx, call, g);
 
 	if (status != SHMEMD_OK)
 		return status;
@@ -98,21 +113,16 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 		return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
 	shmemd_group_sync(g);
 	next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
-	if (call.op == SHMEMD_OP_BARRIER) {
-		shmemd_arch_fence_quiet();
-		status = shmemdi_nic_quiet(ctx, call, g);
-	} else if (g.rank < (uint32_t)ctx->n_pes) {
-		shmemd_arch_fence_before_signal();
-	}
-	if (status != SHMEMD_OK)
-		return status;
+	quiet = shmemdi_before_flags(ctx, call, g, limit);
+	if (quiet == SHMEMD_ERR_TIMEOUT)
+		return quiet;
 	status = shmemdi_flags_send(ctx, call, g, next << 8 | call.op);
 	if (status == SHMEMD_OK)
 		status = shmemdi_flags_wait(ctx, call, g, next << 8 | call.op, limit);
 	status = shmemdi_agree(g, status);
 	if (status == SHMEMD_OK && g.rank == 0)
 		shmemd_arch_st_relaxed_u64(epoch, next);
-	return status;
+	return status ? status : quiet;
 }
 
 SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,

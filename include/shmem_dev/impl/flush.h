@@ -55,6 +55,7 @@ SHMEMD_FN int shmemdi_flush_post(const shmemdi_chan_t *c)
 		    !shmemdi_reached(shmemd_arch_ld_relaxed_u64(&c->ring->flush), ready))
 			status = shmemdi_flush_read(c);
 	}
+	shmemdi_lanes_sync(lanes); /* all of them will find `flush` as the first has left it */
 	return (int)shmemdi_lanes_give(lanes, (uint64_t)status);
 }
 
@@ -76,6 +77,7 @@ typedef struct shmemdi_flush {
 	const shmemd_ctx_t *ctx;
 	shmemdi_call_t call;
 	shmemd_group_t g;
+	shmemdi_limit_t limit;
 	int only_mapped; /* to PEs that are mapped, too */
 } shmemdi_flush_t;
 
@@ -87,6 +89,8 @@ SHMEMD_FN int shmemdi_flush_one(const shmemdi_flush_t *f, int pe, int is_wait)
 		return SHMEMD_OK;
 	if (!shmemdi_ib_open(f->ctx, f->call, pe, &c))
 		return SHMEMD_OK;
+	c.limit.ns = f->limit.ns;
+	c.limit.named = f->limit.named;
 	return is_wait ? shmemdi_flush_wait(&c) : shmemdi_flush_post(&c);
 }
 
@@ -96,10 +100,11 @@ SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t word)
 		&ctx->used[ctx->channel * SHMEMD_USED_WORDS(ctx->n_world) + word]);
 }
 
-/* The world team's channels that were used, dealt out to the threads of the group. */
+/* The world team's channels that were used, dealt out to the threads of the group by the PE's number:
+ * threads may see different ones used, and who posts must be who waits. */
 SHMEMD_FN int shmemdi_flush_world(const shmemdi_flush_t *f, int is_wait)
 {
-	uint32_t word, turn = 0;
+	uint32_t word;
 	int status = SHMEMD_OK;
 
 	for (word = 0; word < SHMEMD_USED_WORDS(f->ctx->n_world); word++) {
@@ -109,10 +114,11 @@ SHMEMD_FN int shmemdi_flush_world(const shmemdi_flush_t *f, int is_wait)
 			uint32_t low = (uint32_t)used;
 			uint32_t bit = low ? shmemd_arch_lowest(low)
 					   : 32 + shmemd_arch_lowest((uint32_t)(used >> 32));
+			uint32_t pe = word * 64 + bit;
 			int now = SHMEMD_OK;
 
-			if (turn++ % f->g.size == f->g.rank)
-				now = shmemdi_flush_one(f, (int)(word * 64 + bit), is_wait);
+			if (pe % f->g.size == f->g.rank)
+				now = shmemdi_flush_one(f, (int)pe, is_wait);
 			status = status ? status : now;
 		}
 	}

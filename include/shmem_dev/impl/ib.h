@@ -13,9 +13,9 @@
 #include <shmem_dev/impl/p2p.h>
 #include <shmem_dev/impl/post.h>
 
-/* The channel of the context to pe. Returns 0 if no NIC leads there. */
-SHMEMD_FN int shmemdi_ib_open(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
-			      shmemdi_chan_t *c)
+/* Channel k to pe. Returns 0 if no NIC leads there. */
+SHMEMD_FN int shmemdi_ib_open_k(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe, uint32_t k,
+				shmemdi_chan_t *c)
 {
 	c->ch = 0; /* or registers are kept for what is not there */
 	c->ring = 0;
@@ -24,10 +24,18 @@ SHMEMD_FN int shmemdi_ib_open(const shmemd_ctx_t *ctx, shmemdi_call_t call, int 
 	c->ctx = ctx;
 	c->call = call;
 	c->pe = pe;
-	c->ch = &ctx->channels[(size_t)ctx->channel * ctx->n_world +
-			       (uint32_t)ctx->peers[pe].world_pe];
+	c->k = k;
+	c->limit = shmemdi_limit_default(ctx, pe);
+	c->ch = &ctx->channels[(size_t)k * ctx->n_world + (uint32_t)ctx->peers[pe].world_pe];
 	c->ring = c->ch->ring;
 	return c->ring != 0;
+}
+
+/* The context's channel to pe. */
+SHMEMD_FN int shmemdi_ib_open(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
+			      shmemdi_chan_t *c)
+{
+	return shmemdi_ib_open_k(ctx, call, pe, ctx->channel, c);
 }
 
 SHMEMD_FN int shmemdi_ib_reaches(const shmemd_ctx_t *ctx, int pe)

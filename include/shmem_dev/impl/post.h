@@ -125,7 +125,7 @@ SHMEMD_FN int shmemdi_landing_take(const shmemdi_chan_t *c, uint64_t ticket)
 		if (status == SHMEMD_ERR_PEER)
 			shmemdi_ring_stop(c, status);
 		if (status == SHMEMD_ERR_TIMEOUT && shmemdi_landing_pass(c, word, ticket))
-			return shmemdi_record(c->ctx, c->call, status, c->pe, 0, 0, 0);
+			return shmemdi_ring_ended(c, &spin, status, 0);
 		(void)shmemdi_consume(c);
 		word = shmemd_arch_ld_relaxed_u64(turn);
 	}
@@ -169,28 +169,32 @@ SHMEMD_FN const shmemd_path_t *shmemdi_path(const shmemdi_chan_t *c)
  */
 SHMEMD_FN int shmemdi_wait_slots(const shmemdi_chan_t *c, uint64_t target)
 {
+	shmemdi_spin_t spin;
 	uint64_t done;
 	int status;
 
 	do {
+		spin = shmemdi_spin(shmemdi_limit_default(c->ctx, c->pe));
 		done = shmemd_arch_ld_relaxed_u64(&c->ring->done);
-		status = shmemdi_ring_wait(c, target);
+		status = shmemdi_ring_wait_for(c, target, &spin);
 	} while (status == SHMEMD_ERR_TIMEOUT &&
 		 shmemd_arch_ld_relaxed_u64(&c->ring->done) != done);
 	if (status != SHMEMD_OK)
-		shmemdi_ring_stop(c, status);
+		shmemdi_ring_stop(c, shmemdi_ring_ended(c, &spin, status, target));
 	return status;
 }
 
-/* The channel is used for the first time: quiet shall look at it from now on. */
+/* Quiet shall look at the channel from now on. Each poster looks for itself whether that is said
+ * already: lanes that it shares this with will find it said, too. */
 SHMEMD_FN void shmemdi_mark_used(const shmemdi_chan_t *c)
 {
 	const shmemd_ctx_t *ctx = c->ctx;
 	uint32_t world = (uint32_t)ctx->peers[c->pe].world_pe;
+	uint64_t *word = &ctx->used[c->k * SHMEMD_USED_WORDS(ctx->n_world) + world / 64];
+	uint64_t bit = (uint64_t)1 << world % 64;
 
-	shmemd_arch_atom_or_u64(
-		&ctx->used[ctx->channel * SHMEMD_USED_WORDS(ctx->n_world) + world / 64],
-		(uint64_t)1 << world % 64);
+	if (!(shmemd_arch_ld_relaxed_u64(word) & bit))
+		shmemd_arch_atom_or_u64(word, bit);
 }
 
 /* Reserve n slots, which are free on return. The slots of the word are known to within 2^38 by what
@@ -212,8 +216,7 @@ SHMEMD_FN int shmemdi_reserve(const shmemdi_chan_t *c, uint32_t n, uint32_t requ
 	}
 	if (!shmemdi_reached(shmemdi_done_slots(done, start), start + n - c->ch->depth))
 		status = shmemdi_wait_slots(c, start + n - c->ch->depth);
-	if (start == c->ch->first)
-		shmemdi_mark_used(c);
+	shmemdi_mark_used(c);
 	return status;
 }
 
@@ -231,8 +234,11 @@ SHMEMD_FN int shmemdi_post_landing(const shmemdi_chan_t *c, shmemdi_post_t *post
 	if (shmemdi_lanes_alone(lanes) ||
 	    shmemd_arch_match_any(lanes.mask, (uint64_t)status) == lanes.mask)
 		return status;
-	if (status == SHMEMD_OK)
+	shmemdi_lanes_sync(lanes); /* what has stopped the others is seen here, too */
+	if (status == SHMEMD_OK) {
 		shmemdi_landing_leave(c, post->ticket);
+		status = shmemdi_ring_dead(c);
+	}
 	return status ? status : SHMEMD_ERR_TIMEOUT;
 }
 
@@ -318,21 +324,35 @@ SHMEMD_FN int shmemdi_is_newest(const shmemdi_chan_t *c, uint64_t end)
 	return shmemdi_index(end, word >> 1, SHMEMD_RESV_SLOT_BITS) == end;
 }
 
+/* By the poster whose turn it is to publish, so that no other is here: may its slots stay unrung?
+ * Only if all that is unrung before them may, too; else whoever left its slots to the next poster
+ * would wait for ever. */
+SHMEMD_FN int shmemdi_may_stay(shmemd_ring_t *ring, uint64_t first, uint64_t end)
+{
+	if (!shmemdi_reached(shmemd_arch_ld_relaxed_u64(&ring->rung), first) &&
+	    shmemd_arch_ld_relaxed_u64(&ring->later) != first)
+		return 0;
+	shmemd_arch_st_relaxed_u64(&ring->later, end);
+	return 1;
+}
+
 /* [first, end) is written: say so when all before it are, and ring if it is our turn. */
 SHMEMD_FN void shmemdi_publish(const shmemdi_chan_t *c, uint64_t first, uint64_t end, int when)
 {
-	uint64_t batch = c->ch->batch;
+	shmemd_ring_t *ring = c->ring;
+	int stays;
 
 	shmemd_arch_fence_before_ready();
-	while (shmemd_arch_ld_relaxed_u64(&c->ring->ready) != first) {
+	while (shmemd_arch_ld_relaxed_u64(&ring->ready) != first) {
 		if (shmemdi_ring_dead(c) != SHMEMD_OK)
 			return;
 		shmemd_arch_spin_hint();
 	}
-	shmemd_arch_atom_add_u64(&c->ring->ready, end - first);
-	if (when == SHMEMD_RING_LATER)
+	stays = when == SHMEMD_RING_LATER && shmemdi_may_stay(ring, first, end);
+	shmemd_arch_atom_add_u64(&ring->ready, end - first);
+	if (stays)
 		return;
-	if (when == SHMEMD_RING_NOW || (first ^ end) >= batch || shmemdi_is_newest(c, end))
+	if (when == SHMEMD_RING_NOW || (first ^ end) >= c->ch->batch || shmemdi_is_newest(c, end))
 		shmemdi_ring_until(c, end);
 }
 

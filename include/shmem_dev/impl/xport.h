@@ -190,12 +190,12 @@ SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_g
 
 /* One word */
 
-SHMEMD_FN_NIC int shmemdi_nic_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst,
-				    uint64_t bits, uint32_t width, int pe)
+SHMEMD_FN_NIC int shmemdi_nic_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t k,
+				    void *dst, uint64_t bits, uint32_t width, int pe)
 {
 	shmemdi_chan_t c;
 
-	if (!shmemdi_ib_open(ctx, call, pe, &c))
+	if (!shmemdi_ib_open_k(ctx, call, pe, k, &c))
 		return SHMEMD_OK;
 	return shmemdi_ib_word_op(&c, dst, bits, width, 0, SHMEMD_RING_BATCH);
 }
@@ -209,7 +209,7 @@ SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst
 	if (status == SHMEMD_OK && to)
 		shmemdi_p2p_store(to, bits, width);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_nic_store(ctx, call, dst, bits, width, pe);
+		status = shmemdi_nic_store(ctx, call, ctx->channel, dst, bits, width, pe);
 	shmemdi_latch(ctx, status);
 }
 
@@ -254,6 +254,17 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 	if (sig.op == SHMEMD_SIGNAL_ADD)
 		return shmemdi_reach_amo(ctx, call, sig.word, 8, pe, addr);
 	return shmemdi_reach_word(ctx, call, sig.word, 8, pe, addr);
+}
+
+/* Before stores to mapped memory of a PE that NICs reach, too: what this thread, or who synchronised
+ * with it, has sent by NIC is there. Costs a round trip only if there was anything. */
+SHMEMD_FN int shmemdi_settle(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
+{
+	shmemdi_chan_t c;
+
+	if (!(ctx->flags & SHMEMD_CTX_BOTH_WAYS) || !shmemdi_ib_open(ctx, call, pe, &c))
+		return SHMEMD_OK;
+	return shmemdi_flush_channel(&c);
 }
 
 /* Data, if any, and signal in one posting. */
@@ -328,10 +339,14 @@ SHMEMD_FN void shmemdi_put_signal_wait(const shmemd_ctx_t *ctx, shmemdi_call_t c
 		return;
 	shmemdi_copy(g, to, (const char *)src, nbytes);
 	shmemd_group_sync(g);
-	if (g.rank == 0) {
-		shmemd_arch_fence_before_signal();
-		shmemdi_p2p_signal(word, sig.value, sig.op);
-	}
+	if (g.rank != 0)
+		return;
+	status = shmemdi_settle(ctx, call, pe);
+	shmemdi_latch(ctx, status);
+	if (status != SHMEMD_OK)
+		return;
+	shmemd_arch_fence_before_signal();
+	shmemdi_p2p_signal(word, sig.value, sig.op);
 }
 
 SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
@@ -412,8 +427,14 @@ SHMEMD_FN int shmemdi_behind_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, v
 SHMEMD_FN void shmemdi_behind_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 				     shmemdi_signal_t sig, int pe, int when)
 {
-	if (shmemdi_check_pe(ctx, call, pe) == SHMEMD_OK && ctx->peers[pe].base)
+	if (shmemdi_check_pe(ctx, call, pe) == SHMEMD_OK && ctx->peers[pe].base) {
+		int status = shmemdi_settle(ctx, call, pe);
+
+		shmemdi_latch(ctx, status);
+		if (status != SHMEMD_OK)
+			return;
 		shmemd_arch_fence_before_signal();
+	}
 	shmemdi_signal_when(ctx, call, sig, pe, when);
 }
 
@@ -428,7 +449,8 @@ SHMEMD_FN void shmemdi_behind_signal(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 
 SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
-	shmemdi_flush_t both = {ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g, 1};
+	shmemdi_flush_t both = {ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), 1};
 	int status;
 
 	shmemd_group_sync(g);
@@ -438,6 +460,7 @@ SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g)
 	status = shmemdi_flush_all(&both);
 	shmemdi_latch(ctx, status);
 	shmemd_group_sync(g);
+	shmemd_arch_fence_order();
 }
 
 /* The latch as the calling thread sees it: what it latched itself or what happened before. Read
@@ -458,14 +481,19 @@ SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uin
 	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
 }
 
-/* What NICs carry is complete; the same status in all threads. */
-SHMEMD_FN_NIC int shmemdi_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
+/* What NICs carry is complete; the same status in all threads. Every thread fences at the end: it
+ * may store to mapped memory next, and has learned of the completions from others. */
+SHMEMD_FN_NIC int shmemdi_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				    shmemdi_limit_t limit)
 {
-	shmemdi_flush_t all = {ctx, call, g, 0};
+	shmemdi_flush_t all = {ctx, call, g, limit, 0};
+	int status;
 
 	if (!(ctx->flags & SHMEMD_CTX_NIC))
 		return SHMEMD_OK;
-	return shmemdi_agree(g, shmemdi_flush_all(&all));
+	status = shmemdi_agree(g, shmemdi_flush_all(&all));
+	shmemd_arch_fence_order();
+	return status;
 }
 
 SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g)
@@ -475,7 +503,8 @@ SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g)
 
 	shmemd_group_sync(g);
 	shmemd_arch_fence_quiet();
-	status = shmemdi_nic_quiet(ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g);
+	status = shmemdi_nic_quiet(ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
+				   shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
 }
 
