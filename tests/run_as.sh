@@ -106,7 +106,8 @@ netns)
 	unshare=
 	for options in -Urn -n; do
 		# shellcheck disable=SC2086 # no user namespaces: root may do without
-		[ -n "$unshare" ] || ! unshare $options true 2>/dev/null || unshare="unshare $options"
+		[ -n "$unshare" ] || ! unshare $options true 2>/dev/null ||
+			unshare="unshare $options"
 	done
 	[ -n "$unshare" ] || skip "no right to make network namespaces"
 	PES_MAPPED=1

@@ -98,7 +98,7 @@ const shmemd_key_t *shmemhi_keys_local(const shmemhi_ib_t *ib);          /* [gra
 const shmemd_key_t *shmemhi_keys_remote(const shmemhi_ib_t *ib, int pe); /* [granules] */
 
 /* ib/watch.c: a thread that waits for async and DevX events until close: a line for each, and what
- * is fatal is kept (shmemhi_link_t.event, shmemh_nic_event). Events of a fabric without a descriptor
+ * is fatal is kept (shmemhi_link_t.event, shmemh_nic_event). Events of a fabric without descriptors
  * to wait on (the adapter within the emulator) are not watched. Between links_open and links_close;
  * what fails for want of the NIC's help is a warning. */
 int shmemhi_watch_open(shmemh_t *job, shmemhi_ib_t *ib);

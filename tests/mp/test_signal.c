@@ -129,8 +129,8 @@ static int put_signal_nbi_add(pes_t *pes)
 	return check_ring(pes, SHMEMD_SIGNAL_ADD, 1);
 }
 
-/* The blocking form has taken the source when it returns, for every thread of its scope: rounds fill
- * the source anew at once, each element by another thread than the one that may copy it. */
+/* The blocking form has taken the source when it returns, for every thread of its scope: rounds
+ * fill the source anew at once, each element by another thread than the one that may copy it. */
 #define REUSE_ROUNDS 6
 #define REUSE_NELEMS 512
 

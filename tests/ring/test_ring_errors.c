@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What goes wrong behind a NIC: every call ends, quiet has a status, the record has the first cause,
- * and that channel sends nothing any more. */
+/* What goes wrong behind a NIC: every call ends, quiet has a status, the record has the first
+ * cause, and that channel sends nothing any more. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 

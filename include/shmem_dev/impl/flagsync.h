@@ -27,8 +27,8 @@
 #include <shmem_dev/impl/poll.h>
 #include <shmem_dev/impl/xport.h>
 
-/* To members behind a NIC as a WRITE of 8 bytes, which is never torn either; always on channel 0, or
- * successive syncs on different channels would overtake each other, and a word could shrink. */
+/* To members behind a NIC as a WRITE of 8 bytes, which is never torn either; always on channel 0,
+ * or successive syncs on different channels would overtake each other, and a word could shrink. */
 SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 uint64_t flag)
 {

@@ -100,8 +100,8 @@ SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t word)
 		&ctx->used[ctx->channel * SHMEMD_USED_WORDS(ctx->n_world) + word]);
 }
 
-/* The world team's channels that were used, dealt out to the threads of the group by the PE's number:
- * threads may see different ones used, and who posts must be who waits. */
+/* The world team's channels that were used, dealt out to the threads of the group by the PE's
+ * number: threads may see different ones used, and who posts must be who waits. */
 SHMEMD_FN int shmemdi_flush_world(const shmemdi_flush_t *f, int is_wait)
 {
 	uint32_t word;

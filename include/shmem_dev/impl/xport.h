@@ -256,8 +256,8 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 	return shmemdi_reach_word(ctx, call, sig.word, 8, pe, addr);
 }
 
-/* Before stores to mapped memory of a PE that NICs reach, too: what this thread, or who synchronised
- * with it, has sent by NIC is there. Costs a round trip only if there was anything. */
+/* Before stores to mapped memory of a PE that NICs reach, too: what this thread, or who
+ * synchronised with it, has sent by NIC is there. Costs a round trip only if there was anything. */
 SHMEMD_FN int shmemdi_settle(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
 {
 	shmemdi_chan_t c;
