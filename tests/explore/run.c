@@ -20,8 +20,8 @@ static const char *const scope_texts[N_SCOPES] = {"thread", "warp", "block",
 static const char *const form_texts[N_WAIT_FORMS] = {
 	"wait", "wait_for, repeated", "wait_from", "test", "signal_fetch", "wait by each thread"};
 
-/* SplitMix64. Not shmemsim_choose: shrinking takes choices away, and the dimensions stay. */
-static uint32_t draw(uint32_t n)
+/* SplitMix64. */
+uint32_t scenario_draw(uint32_t n)
 {
 	uint64_t x = state += 0x9e3779b97f4a7c15u;
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -33,39 +33,45 @@ static uint32_t draw(uint32_t n)
 static uint64_t draw_start(void)
 {
 	static const uint64_t starts[] = {0, UINT16_MAX - 1, UINT32_MAX - 1};
-	return starts[draw(3)];
+	return starts[scenario_draw(3)];
 }
 
-static void draw_dims(void)
+uint32_t scenario_n_variants(const scenario_t *s)
+{
+	uint32_t n = 0;
+	while (s->variants[n])
+		n++;
+	return n;
+}
+
+static int draw_dims(const scenario_t *s)
 {
 	static const uint32_t n_words[] = {1, 5, 20, WORDS_MAX};
-	uint32_t n_variants = 0;
-	while (scenario->variants[n_variants])
-		n_variants++;
-	dims.n_pes = 2 + (int)draw(PES_MAX - 1);
-	dims.scope = (int)draw(N_SCOPES);
-	dims.form = (int)draw(N_WAIT_FORMS);
-	dims.variant = draw(n_variants);
+	dims.n_pes = 2 + (int)scenario_draw(PES_MAX - 1);
+	dims.scope = (int)scenario_draw(N_SCOPES);
+	dims.form = (int)scenario_draw(N_WAIT_FORMS);
+	dims.variant = scenario_draw(scenario_n_variants(s));
 	dims.n_threads = dims.scope == SCOPE_THREAD ? 1
 			 : dims.scope == SCOPE_WARP ? 32
-						    : 32 + 32 * draw(2);
-	dims.n_words = n_words[draw(dims.scope == SCOPE_THREAD ? 2 : 4)];
-	dims.dst_skew = draw(SKEW_MAX + 1);
-	dims.src_skew = draw(SKEW_MAX + 1);
+						    : 32 + 32 * scenario_draw(2);
+	dims.n_words = n_words[scenario_draw(dims.scope == SCOPE_THREAD ? 2 : 4)];
+	dims.dst_skew = scenario_draw(SKEW_MAX + 1);
+	dims.src_skew = scenario_draw(SKEW_MAX + 1);
 	dims.start = draw_start();
+	return dims.n_pes;
 }
 
 static void draw_policy(shmemsim_config_t *cfg)
 {
 	static const uint32_t switches[] = {8, 32, 64, 128}, lengths[] = {100, 400, 1600, 6400};
-	cfg->policy = draw(2) ? SHMEMSIM_RANDOM : SHMEMSIM_PCT;
-	cfg->switch_per_256 = switches[draw(4)];
-	cfg->depth = 2 + draw(4);
-	cfg->length = lengths[draw(4)];
-	cfg->activemask = (int)draw(SHMEMSIM_ACTIVE_RANDOM + 1);
+	cfg->policy = scenario_draw(2) ? SHMEMSIM_RANDOM : SHMEMSIM_PCT;
+	cfg->switch_per_256 = switches[scenario_draw(4)];
+	cfg->depth = 2 + scenario_draw(4);
+	cfg->length = lengths[scenario_draw(4)];
+	cfg->activemask = (int)scenario_draw(SHMEMSIM_ACTIVE_RANDOM + 1);
 }
 
-static void set_up(int pe)
+static void fill_memory(int pe)
 {
 	memory_t *m = &memories[pe];
 	shmemd_ctx_t *c = &m->ctx;
@@ -114,6 +120,24 @@ static void name_memory(int pe)
 	}
 }
 
+static int set_up(int pe, int with_names)
+{
+	fill_memory(pe);
+	if (with_names)
+		name_memory(pe);
+	return 0;
+}
+
+static int launch(int pe)
+{
+	pe_t p;
+	p.ctx = memories[pe].ctx;
+	p.heap = &memories[pe].heap;
+	p.memory = &memories[pe];
+	p.dims = dims;
+	return shmemsim_launch(scenario->kernel, &p, sizeof(p), 1, dims.n_threads, 0, NULL);
+}
+
 /* Nobody goes on before all are here. */
 static int gather(void)
 {
@@ -146,19 +170,11 @@ static int start_agent(void)
 
 static int pe_main(int pe, int n_pes, void *arg)
 {
-	pe_t p;
-	(void)n_pes, (void)arg;
-	set_up(pe);
-	if (is_traced)
-		name_memory(pe);
-	p.ctx = memories[pe].ctx;
-	p.heap = &memories[pe].heap;
-	p.memory = &memories[pe];
-	p.dims = dims;
-	if (gather() || (pe == 0 && start_agent()))
+	const scenario_world_t *world = arg;
+	(void)n_pes;
+	if (world->set_up(pe, is_traced) || gather() || (pe == 0 && start_agent()))
 		return 1;
-	if (shmemsim_launch(scenario->kernel, &p, sizeof(p), 1, dims.n_threads, 0, NULL) ||
-	    shmemsim_sync(NULL) || gather())
+	if (world->launch(pe) || shmemsim_sync(NULL) || gather())
 		return 1;
 	if (pe == 0)
 		await_agent();
@@ -167,37 +183,52 @@ static int pe_main(int pe, int n_pes, void *arg)
 	return 0;
 }
 
-static void write_report(const shmemsim_config_t *cfg, int is_bad)
+static void describe(char *text, size_t nbytes)
 {
-	snprintf(report, sizeof(report),
-		 "%s: %s; %d PEs, %s of %u threads, %s, counters from %llu, %u words, skews %u and "
-		 "%u, %s memory, %s, seed %llu\n%s",
-		 scenario->name, scenario->variants[dims.variant], dims.n_pes,
-		 scope_texts[dims.scope], dims.n_threads, form_texts[dims.form],
-		 (unsigned long long)dims.start, dims.n_words, dims.dst_skew, dims.src_skew,
-		 cfg->weak ? "weak" : "SC", cfg->policy == SHMEMSIM_PCT ? "PCT" : "random",
-		 (unsigned long long)cfg->seed, is_bad ? shmemsim_report() : "");
+	snprintf(text, nbytes,
+		 "%s; %d PEs, %s of %u threads, %s, counters from %llu, %u words, skews %u and %u",
+		 scenario->variants[dims.variant], dims.n_pes, scope_texts[dims.scope],
+		 dims.n_threads, form_texts[dims.form], (unsigned long long)dims.start,
+		 dims.n_words, dims.dst_skew, dims.src_skew);
+}
+
+static const char *no_trouble(void)
+{
+	return NULL;
+}
+
+static const scenario_world_t mapped = {draw_dims, set_up, launch, no_trouble, describe};
+
+static void write_report(const scenario_world_t *world, const shmemsim_config_t *cfg, int is_bad)
+{
+	const char *trouble = is_bad ? shmemsim_report() : world->trouble();
+	char text[1000];
+	world->describe(text, sizeof(text));
+	snprintf(report, sizeof(report), "%s: %s, %s memory, %s, seed %llu\n%s", scenario->name,
+		 text, cfg->weak ? "weak" : "SC", cfg->policy == SHMEMSIM_PCT ? "PCT" : "random",
+		 (unsigned long long)cfg->seed, trouble ? trouble : "");
 }
 
 int scenario_run(const scenario_t *s, const shmemsim_config_t *cfg)
 {
 	shmemsim_config_t mine = SHMEMSIM_CONFIG_INIT;
-	int is_bad;
+	const scenario_world_t *world = s->world ? s->world : &mapped;
+	int is_bad, n_pes;
 	scenario = s;
 	is_traced = cfg->trace != 0;
 	state = cfg->seed;
-	draw_dims();
+	n_pes = world->draw(s);
 	draw_policy(&mine);
 	mine.seed = cfg->seed;
 	mine.weak = cfg->weak;
 	mine.trace = cfg->trace;
 	mine.max_steps = MAX_STEPS;
 	if (cfg->trace)
-		is_bad = shmemsim_explore(&mine, 1, dims.n_pes, pe_main, NULL, NULL);
+		is_bad = shmemsim_explore(&mine, 1, n_pes, pe_main, (void *)(uintptr_t)world, NULL);
 	else
-		is_bad = shmemsim_run(&mine, dims.n_pes, pe_main, NULL);
-	write_report(&mine, is_bad);
-	return is_bad;
+		is_bad = shmemsim_run(&mine, n_pes, pe_main, (void *)(uintptr_t)world);
+	write_report(world, &mine, is_bad);
+	return is_bad || world->trouble() != NULL;
 }
 
 const char *scenario_report(void)

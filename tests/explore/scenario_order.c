@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* fence, quiet and barrier: data, then a flag by p; puts that not everybody misses. */
+#include <shmem_dev/channel.h>
 #include "kernels.h"
 #include "memory.h"
 
@@ -9,10 +10,18 @@
 /* The flag, of each kind that waits know. */
 enum { FLAG_U32, FLAG_S32, FLAG_U64, FLAG_S64 };
 
+/* Order, in steps of 4 variants. */
+enum { FENCE = 0, QUIET = 4, BARRIER = 8, CHANNEL_QUIET = 12, BEHIND_ADD = 16, BEHIND_SET };
+
+/* Those of channels are behind the puts by themselves. */
 static void send_flag(const pe_t *p, uint64_t value)
 {
 	uint64_t *flag = &p->heap->flag;
-	if (p->dims.variant % 4 <= FLAG_S32)
+	if (p->dims.variant == BEHIND_ADD)
+		shmemd_channel_add_u64(&p->ctx, flag, 1, right_of(p), SHMEMD_RING_NOW);
+	else if (p->dims.variant == BEHIND_SET)
+		shmemd_channel_signal_set(&p->ctx, flag, value, right_of(p), SHMEMD_RING_NOW);
+	else if (p->dims.variant % 4 <= FLAG_S32)
 		shmemd_p_u32(&p->ctx, (uint32_t *)flag, (uint32_t)value, right_of(p));
 	else
 		shmemd_p_u64(&p->ctx, flag, value, right_of(p));
@@ -39,12 +48,16 @@ static void await_flag(const pe_t *p, uint64_t value)
 static void order_puts(const pe_t *p, shmemd_group_t g)
 {
 	shmemd_ctx_t alone = team_of_one(p);
-	if (p->dims.variant < 4)
+	if (p->dims.variant < QUIET)
 		shmemd_fence_group(&p->ctx, g);
-	else if (p->dims.variant < 8)
+	else if (p->dims.variant < BARRIER)
 		EXPECT(!shmemd_quiet_group(&p->ctx, g));
-	else
+	else if (p->dims.variant < CHANNEL_QUIET)
 		EXPECT(!shmemd_barrier_group(&alone, g));
+	else
+		shmemd_group_sync(g);
+	if (p->dims.variant / 4 * 4 == CHANNEL_QUIET && g.rank == g.size - 1)
+		EXPECT(!shmemd_channel_quiet(&p->ctx, right_of(p)));
 }
 
 /* The flag is sent by the last thread, and waited for by the one in the middle. The word before it
@@ -86,13 +99,19 @@ const char *const order_variants[] = {"fence, p_u32",
 				      "barrier of one, p_s32",
 				      "barrier of one, p_u64",
 				      "barrier of one, p_s64",
+				      "quiet of the channel, p_u32",
+				      "quiet of the channel, p_s32",
+				      "quiet of the channel, p_u64",
+				      "quiet of the channel, p_s64",
+				      "add of the channel",
+				      "signal of the channel",
 				      NULL};
 
 static void mark_right(const pe_t *p, uint64_t *word)
 {
-	if (p->dims.variant == 0)
+	if (p->dims.variant % 3 == 0)
 		shmemd_p_u64(&p->ctx, word, 1, right_of(p));
-	else if (p->dims.variant == 1)
+	else if (p->dims.variant % 3 == 1)
 		shmemd_atomic_or_u64(&p->ctx, word, 1, right_of(p));
 	else
 		shmemd_signal_op(&p->ctx, word, 1, SHMEMD_SIGNAL_SET, right_of(p));
@@ -109,7 +128,11 @@ void quiet(const void *params)
 		uint64_t *word = &p->heap->rounds[r];
 		if (g.rank == 0)
 			mark_right(p, word);
-		EXPECT(!shmemd_quiet_group(&p->ctx, g));
+		if (p->dims.variant < 3)
+			EXPECT(!shmemd_quiet_group(&p->ctx, g));
+		else if (g.rank == 0)
+			EXPECT(!shmemd_channel_quiet(&p->ctx, right_of(p)));
+		shmemd_group_sync(g);
 		if (g.rank == g.size - 1) {
 			EXPECT(!shmemd_g_u64(&p->ctx, &seen, word, p->ctx.my_pe));
 			p->memory->saw[r] = seen;
@@ -129,4 +152,10 @@ void quiet_look(void)
 	}
 }
 
-const char *const quiet_variants[] = {"p", "atomic or", "signal set", NULL};
+const char *const quiet_variants[] = {"p",
+				      "atomic or",
+				      "signal set",
+				      "p, quiet of the channel",
+				      "atomic or, quiet of the channel",
+				      "signal set, quiet of the channel",
+				      NULL};

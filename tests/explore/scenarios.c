@@ -3,26 +3,43 @@
 #include <stddef.h>
 #include "kernels.h"
 #include "scenario.h"
+#if EXPLORE_RING
+#include "ring/kernels.h"
+#endif
 
 const scenario_t explore_scenarios[] = {
-	{"put_signal", put_signal, put_signal_variants, NULL, NULL},
-	{"signal_op", signal_op, signal_op_variants, NULL, NULL},
-	{"relay", relay, relay_variants, NULL, NULL},
-	{"order", order, order_variants, NULL, NULL},
-	{"quiet", quiet, quiet_variants, NULL, quiet_look},
-	{"put", put, put_variants, NULL, NULL},
-	{"get", get, get_variants, NULL, NULL},
-	{"sync", sync_, sync_variants, NULL, NULL},
-	{"barrier", barrier, sync_variants, NULL, NULL},
-	{"team_barrier", team_barrier, team_barrier_variants, NULL, quiet_look},
-	{"amo_u32", amo_u32, amo_variants, NULL, amo_u32_look},
-	{"amo_u64", amo_u64, amo_variants, NULL, amo_u64_look},
-	{"amo_fetch_u32", amo_fetch_u32, amo_fetch_variants, NULL, amo_fetch_u32_look},
-	{"amo_fetch_u64", amo_fetch_u64, amo_fetch_variants, NULL, amo_fetch_u64_look},
-	{"gone", gone, gone_variants, gone_agent, NULL},
-	{"failed_cause", failed_cause, failed_cause_variants, gone_agent, NULL},
-	{"latch", latch, latch_variants, latch_agent, latch_look},
-	{"mismatch", mismatch, mismatch_variants, NULL, NULL},
+	{"put_signal", put_signal, put_signal_variants, NULL, NULL, NULL, NULL},
+	{"signal_op", signal_op, signal_op_variants, NULL, NULL, NULL, NULL},
+	{"relay", relay, relay_variants, NULL, NULL, NULL, NULL},
+	{"order", order, order_variants, NULL, NULL, NULL, NULL},
+	{"quiet", quiet, quiet_variants, NULL, quiet_look, NULL, NULL},
+	{"put", put, put_variants, NULL, NULL, NULL, NULL},
+	{"get", get, get_variants, NULL, NULL, NULL, NULL},
+	{"sync", sync_, sync_variants, NULL, NULL, NULL, NULL},
+	{"barrier", barrier, sync_variants, NULL, NULL, NULL, NULL},
+	{"team_barrier", team_barrier, team_barrier_variants, NULL, quiet_look, NULL, NULL},
+	{"amo_u32", amo_u32, amo_variants, NULL, amo_u32_look, NULL, NULL},
+	{"amo_u64", amo_u64, amo_variants, NULL, amo_u64_look, NULL, NULL},
+	{"amo_fetch_u32", amo_fetch_u32, amo_fetch_variants, NULL, amo_fetch_u32_look, NULL, NULL},
+	{"amo_fetch_u64", amo_fetch_u64, amo_fetch_variants, NULL, amo_fetch_u64_look, NULL, NULL},
+	{"gone", gone, gone_variants, gone_agent, NULL, NULL, NULL},
+	{"failed_cause", failed_cause, failed_cause_variants, gone_agent, NULL, NULL, NULL},
+	{"latch", latch, latch_variants, latch_agent, latch_look, NULL, NULL},
+	{"mismatch", mismatch, mismatch_variants, NULL, NULL, NULL, NULL},
+#if EXPLORE_RING
+	{"ring_post", ring_post, ring_post_variants, NULL, ring_look, &ring_world, NULL},
+	{"ring_poll", ring_poll, ring_poll_variants, NULL, NULL, &ring_world, NULL},
+	{"ring_flag", ring_flag, ring_flag_variants, NULL, ring_look, &ring_world, ring_flag_plan},
+	{"ring_signal", ring_signal, ring_signal_variants, NULL, NULL, &ring_world, ring_flag_plan},
+	{"ring_later", ring_later, ring_later_variants, NULL, NULL, &ring_world, ring_flag_plan},
+	{"ring_order", ring_order, ring_order_variants, NULL, NULL, &ring_world, ring_order_plan},
+	{"ring_warp", ring_warp, ring_warp_variants, NULL, NULL, &ring_world, ring_warp_plan},
+	{"ring_fetch", ring_fetch, ring_fetch_variants, NULL, ring_fetch_look, &ring_world, NULL},
+	{"ring_late", ring_late, ring_late_variants, ring_late_agent, NULL, &ring_world,
+	 ring_late_plan},
+	{"ring_fail", ring_fail, ring_fail_variants, ring_fail_agent, ring_fail_look, &ring_world,
+	 ring_fail_plan},
+#endif
 };
 
 const int n_explore_scenarios = sizeof(explore_scenarios) / sizeof(explore_scenarios[0]);

@@ -60,12 +60,13 @@ static const char *header_of(const weaken_site_t *s)
 	return at ? at + strlen(folder) : NULL; /* NULL: a scenario's own */
 }
 
+/* Of a call's text only the name: a source may have set a macro in the arguments otherwise. */
 static int compare(const void *a, const void *b)
 {
 	const weaken_site_t *x = *(weaken_site_t *const *)a, *y = *(weaken_site_t *const *)b;
 	int by_file = strcmp(x->file, y->file);
 	if (by_file || x->line == y->line)
-		return by_file ? by_file : strcmp(x->call, y->call);
+		return by_file ? by_file : strncmp(x->call, y->call, strcspn(x->call, "(") + 1);
 	return x->line < y->line ? -1 : 1;
 }
 

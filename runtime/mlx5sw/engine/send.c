@@ -44,6 +44,8 @@ static int gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t o
 		  uint32_t nbytes)
 {
 	const mlx5swi_wqe_t *w = &qp->requester->wqe;
+	/* What a DUMP reads goes nowhere: others may be writing it. */
+	const int access = w->opcode == MLX5SWI_OPCODE_DUMP ? MLX5SW_PAYLOAD : MLX5SW_GATHER;
 
 	if (w->inlined) {
 		memcpy(dst, w->inlined + offset, nbytes);
@@ -66,7 +68,7 @@ static int gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t o
 			mlx5swi_key_failed(qp, e, sge, error);
 			return 0;
 		}
-		mlx5swi_payload_read(mr, dst, p, piece, MLX5SW_GATHER);
+		mlx5swi_payload_read(mr, dst, p, piece, access);
 		dst += piece;
 		nbytes -= piece;
 		offset = 0;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What the table's rows by NIC are made of. */
+#ifndef RING_KERNELS_H
+#define RING_KERNELS_H
+
+#include "ring.h"
+
+void ring_post(const void *params);
+void ring_poll(const void *params);
+extern const char *const ring_post_variants[], *const ring_poll_variants[];
+
+void ring_flag(const void *params);
+void ring_signal(const void *params);
+void ring_later(const void *params);
+void ring_order(const void *params);
+void ring_flag_plan(void);
+void ring_order_plan(void);
+extern const char *const ring_flag_variants[],
+	*const ring_signal_variants[], *const ring_later_variants[], *const ring_order_variants[];
+
+void ring_fetch(const void *params);
+void ring_late(const void *params);
+void ring_fetch_look(void);
+void ring_late_agent(void);
+void ring_late_plan(void);
+extern const char *const ring_fetch_variants[], *const ring_late_variants[];
+
+void ring_fail(const void *params);
+void ring_fail_agent(void);
+void ring_fail_look(void);
+void ring_fail_plan(void);
+extern const char *const ring_fail_variants[];
+
+void ring_warp(const void *params);
+void ring_warp_plan(void);
+extern const char *const ring_warp_variants[];
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Scenarios by NIC: what their seed drew, a rig (tests/ring/fixture.h) that is made anew for each
+ * schedule, and what they send. PE 0 sends, all its threads on channels to the same PE. */
+#ifndef EXPLORE_RING_H
+#define EXPLORE_RING_H
+
+#include "fixture.h"
+
+/* Few enough that users wait for each other. Lanes that post together take one each. */
+#undef SHMEMD_LANDING_SLOTS
+#define SHMEMD_LANDING_SLOTS 4u
+
+#include <shmem_dev/shmem_dev.h>
+#include <shmem_dev/channel.h>
+#include "../scenario.h"
+
+#define RING_THREADS_MAX 6u /* of all blocks */
+#define RING_OPS 3u         /* of each thread */
+
+/* Granules of each heap. */
+enum { AREA_TARGET, AREA_SOURCE, AREA_RESULT, N_AREAS };
+
+typedef struct ring_dims {
+	rig_plan_t plan;
+	uint32_t variant, n_blocks, n_threads; /* n_threads: of a block */
+	int target;                            /* to which PE 0 sends: another one or itself */
+	int is_bad_for_lint;
+} ring_dims_t;
+
+/* What threads leave for the look after the run. */
+typedef struct ring_notes {
+	uint64_t old[RING_THREADS_MAX][RING_OPS];
+	uint32_t n_sent; /* threads that have sent */
+	int status[RING_THREADS_MAX];
+} ring_notes_t;
+
+extern ring_dims_t ring_dims;
+extern ring_notes_t ring_notes;
+extern const scenario_world_t ring_world;
+
+/* A kernel's parameters. */
+typedef struct ring_pe {
+	shmemd_ctx_t ctx;
+	int pe, target;
+	uint32_t variant;
+} ring_pe_t;
+
+#define EXPECT(cond)                                                                               \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			shmemsim_fail("%s:%d: %s", __FILE__, __LINE__, #cond);                     \
+	} while (0)
+/* Both as numbers in the report. */
+#define EXPECT_IS(a, b)                                                                            \
+	do {                                                                                       \
+		unsigned long long has_ = (unsigned long long)(a),                                 \
+				   should_ = (unsigned long long)(b);                              \
+		if (has_ != should_)                                                               \
+			shmemsim_fail("%s:%d: %s is 0x%llx, not 0x%llx", __FILE__, __LINE__, #a,   \
+				      has_, should_);                                              \
+	} while (0)
+
+/* The calling thread's number of all. */
+static inline uint32_t worker(void)
+{
+	return shmemd_block_index() * shmemd_n_threads() + shmemd_thread_index();
+}
+
+/* Word i of an area, as an address of this PE. */
+static inline uint64_t *word_of(const shmemd_ctx_t *ctx, int area, uint32_t i)
+{
+	return (uint64_t *)(void *)(ctx->heap + (size_t)area * RIG_GRANULE) + i;
+}
+
+/* The same word on a PE, past all channels: for looks. */
+static inline uint64_t *word_on(int pe, int area, uint32_t i)
+{
+	return word_of(&rig_pes[pe].ctx, area, i);
+}
+
+/* What thread w sends in its operation number i: a word of its own at the target. */
+static inline uint32_t place_of(uint32_t w, uint32_t i)
+{
+	return w * RING_OPS + i;
+}
+
+static inline uint64_t value_of(uint32_t w, uint32_t i)
+{
+	return (uint64_t)(w + 1) << 40 | (i + 1);
+}
+
+/* Do it, in one of the ways that there are; which, and when it is rung, follows from the two. */
+void ring_send(const ring_pe_t *p, uint32_t w, uint32_t i);
+void ring_send_all(const ring_pe_t *p, uint32_t w);
+
+/* All that thread w sent is at the target, as the calling thread sees it. */
+void ring_check(const ring_pe_t *p, uint32_t w);
+/* The same, and everything, as the host sees it at the end. */
+void ring_look(void);
+
+/* Plans */
+void ring_plan_threads(void); /* no lanes together */
+void ring_plan_two_channels(void);
+
+#endif
