@@ -2,8 +2,13 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Atomic updates of 32- and 64-bit words. Atomic to each other and to signal ADD when done through
  * contexts of one team; a put or p to the same word is ordered by the program. All are relaxed:
- * they order nothing else (fence, quiet). They need SHMEMD_CTX_SM_ATOMICS in the context's flags.
- */
+ * they order nothing else (fence, quiet).
+ *
+ * If all of the context's team is mapped with native atomics (SHMEMD_CTX_SM_ATOMICS), the SMs do
+ * them, else for the whole team the NIC of the target does, also for words of the own PE. The two
+ * are not atomic to each other: use a word through contexts of one team only. By NIC the calls that
+ * wait may also end with ERR_REFUSED, ERR_PATH, ERR_PEER or ERR_TIMEOUT: whether the update
+ * happened is not known then, and to repeat it may do it twice. */
 #ifndef SHMEMD_AMO_H
 #define SHMEMD_AMO_H
 

@@ -8,8 +8,8 @@
  * Different channels are not ordered. A context works on one of them to each PE: channel 0, or the
  * one of shmemd_ctx_channel. All other headers work on the context's channel, too.
  *
- * PEs whose memory is mapped have no queue. Every call here works for them as well and means the
- * same; there is nothing to ring or to poll then.
+ * Puts and signals to PEs whose memory is mapped are stores. Every call here works for them as well
+ * and means the same; there is nothing to ring or to poll then.
  *
  *	shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, expert);
  *	shmemd_channel_put_nbi_warp(&q, dst, src, nbytes, pe, SHMEMD_RING_LATER);
@@ -115,7 +115,8 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  * Callers  any thread.
  * pe       0 .. n_pes - 1 of the context's team.
  * Returns  a place in the queue for shmemd_channel_poll; it covers what the caller has posted, and
- *          what happened before. 0: mapped, or in check builds pe is out of range (latched).
+ *          what happened before. 0: no NIC leads there, or in check builds pe is out of range
+ *          (latched).
  */
 SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
@@ -136,8 +137,8 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
  * place    from shmemd_channel_posted.
  * is_done  receives 1: sources of puts before place are reusable and results of gets are there;
  *          0: not yet.
- * Returns  SHMEMD_OK; ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_TIMEOUT: the channel has failed, and
- *          why. Check builds: ERR_BAD_PE.
+ * Returns  SHMEMD_OK; ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed, and why. Check
+ *          builds: ERR_BAD_PE.
  */
 SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t place,
 				  int *is_done SHMEMD_SITE)
@@ -174,7 +175,7 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.
- * Returns  a number up to SHMEMH_IB_DEPTH; UINT32_MAX: mapped, there is no queue.
+ * Returns  a number up to SHMEMH_IB_DEPTH; UINT32_MAX: no NIC leads there.
  */
 SHMEMD_FN uint32_t shmemd_channel_space(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {

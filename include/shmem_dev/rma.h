@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Remote memory access: put and get of bytes, p and g of single values. Completion words (posted,
- * reusable, visible, complete) are defined in order.h; typed names are in typed.h. */
+ * reusable, visible, complete) are defined in order.h; typed names are in typed.h.
+ *
+ * PEs behind a NIC add to the errors of all calls: ERR_REFUSED, ERR_PATH, ERR_PEER when the channel
+ * has failed; of calls that wait also ERR_TIMEOUT: then the result of a get may still come, dst
+ * belongs to it until a quiet succeeds. What a group posts without waiting is covered by a quiet of
+ * the same group, or of whoever synchronised with it. */
 #ifndef SHMEMD_RMA_H
 #define SHMEMD_RMA_H
 

@@ -109,7 +109,7 @@ MISTAKES = [
      "impl/flagsync.h", "shmemd_arch_st_relaxed_u64(epoch, {{next|next - 1}})",
      "sync", "barrier_rounds"),
     ("SYNC_TIMEOUT", "sync: epoch is advanced by a timeout, too",
-     "impl/flagsync.h", "if ({{status|0}} == SHMEMD_OK && g.rank == 0)",
+     "impl/flagsync.h", "if (g.rank == 0 && {{status|0}} == SHMEMD_OK)",
      "sync", "sync_again_after_timeout"),
     ("SYNC_INDEX", "sync: flag stored at the receiver's index, not the sender's",
      "impl/flagsync.h", "SHMEMD_SYNC_FLAGS + {{ctx->my_pe|0}}]",

@@ -27,6 +27,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 /* Team sync memory: an array of 64-bit words in the symmetric heap, at the same offset on every
  * member. Each flag word has exactly one remote writer, so no atomics are needed (DESIGN 3). */
 #define SHMEMD_SYNC_EPOCH 0 /* syncs completed by this PE; written by this PE only */
+#define SHMEMD_SYNC_SENT 1  /* flag that this PE has sent last; written by this PE only */
 #define SHMEMD_SYNC_FLAGS 8 /* [team pe]: written by that PE: epoch << 8 | shmemd_op */
 #define SHMEMD_SYNC_WORDS(n_pes) (SHMEMD_SYNC_FLAGS + (n_pes))
 

@@ -8,7 +8,7 @@
 enum shmemd_status {
 	SHMEMD_OK = 0,
 	/* The time limit of the call, or SHMEMH_TIMEOUT, passed first. The operation or wait may be
-	 * repeated: nothing was undone. */
+	 * repeated: nothing was undone. (Atomics by NIC that fetch: amo.h.) */
 	SHMEMD_ERR_TIMEOUT = 1,
 	/* A PE of the team died or left (shmemd_failed_pe), or this PE was cut off from all. */
 	SHMEMD_ERR_PEER = 2,

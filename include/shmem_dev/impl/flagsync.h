@@ -13,13 +13,14 @@
  *   What e + 1 overwrites has served: its reader needs e until it finished e, and e + 1 says that
  *   as well.
  *   Timeout and repetition. A times out in e with its flags sent. The epoch stays e - 1, so the
- *   repetition sends the same flags again (same values into words that nobody else writes) and
- *   waits on for those missing. Others may have finished e and sent e + 1 meanwhile.
+ *   repetition is for the same flags. They are not sent again: a queue whose completions do not
+ *   come would fill up with them. It waits on for those missing. Others may have finished e and
+ *   sent e + 1 meanwhile.
  *   Several polling threads. Each acquires the flags it polled; the group sync in shmemdi_agree
  *   hands that on to all. Each signalling thread fences after the entry group sync, which makes
  *   the fence cover the stores of all threads.
- *   Epoch. All threads of the group read it between the entry sync and the agreement; the leader
- *   writes it after the agreement, and goes through the next call's entry sync later still: no
+ *   Epoch, and what was sent. All threads of the group read them between the entry sync and the
+ *   agreement; the leader writes them after the agreement, and goes through the next call's entry sync later still: no
  *   thread reads the new value in this call or the old one in the next. */
 #ifndef SHMEMD_IMPL_FLAGSYNC_H
 #define SHMEMD_IMPL_FLAGSYNC_H
@@ -103,8 +104,8 @@ SHMEMD_FN int shmemdi_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			   shmemdi_limit_t limit)
 {
-	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_EPOCH];
-	uint64_t next;
+	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_EPOCH], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
+	uint64_t next, flag;
 	int quiet, status = shmemdi_check_group(ctx, call, g);
 
 	if (status != SHMEMD_OK)
@@ -113,14 +114,18 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 		return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
 	shmemd_group_sync(g);
 	next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
+	flag = next << 8 | call.op;
 	quiet = shmemdi_before_flags(ctx, call, g, limit);
 	if (quiet == SHMEMD_ERR_TIMEOUT)
 		return quiet;
-	status = shmemdi_flags_send(ctx, call, g, next << 8 | call.op);
+	if (shmemd_arch_ld_relaxed_u64(sent) != flag)
+		status = shmemdi_flags_send(ctx, call, g, flag);
 	if (status == SHMEMD_OK)
-		status = shmemdi_flags_wait(ctx, call, g, next << 8 | call.op, limit);
+		status = shmemdi_flags_wait(ctx, call, g, flag, limit);
 	status = shmemdi_agree(g, status);
-	if (status == SHMEMD_OK && g.rank == 0)
+	if (g.rank == 0 && (status == SHMEMD_OK || status == SHMEMD_ERR_TIMEOUT))
+		shmemd_arch_st_relaxed_u64(sent, flag);
+	if (g.rank == 0 && status == SHMEMD_OK)
 		shmemd_arch_st_relaxed_u64(epoch, next);
 	return status ? status : quiet;
 }

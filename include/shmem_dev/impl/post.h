@@ -179,8 +179,12 @@ SHMEMD_FN int shmemdi_wait_slots(const shmemdi_chan_t *c, uint64_t target)
 		status = shmemdi_ring_wait_for(c, target, &spin);
 	} while (status == SHMEMD_ERR_TIMEOUT &&
 		 shmemd_arch_ld_relaxed_u64(&c->ring->done) != done);
-	if (status != SHMEMD_OK)
-		shmemdi_ring_stop(c, shmemdi_ring_ended(c, &spin, status, target));
+	if (status == SHMEMD_OK)
+		return status;
+	shmemdi_ring_ended(c, &spin, status, target);
+	if (status == SHMEMD_ERR_TIMEOUT) /* for the channel that is final: not to be repeated */
+		status = SHMEMD_ERR_PATH;
+	shmemdi_ring_stop(c, status);
 	return status;
 }
 
