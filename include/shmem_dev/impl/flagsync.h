@@ -20,8 +20,8 @@
  *   hands that on to all. Each signalling thread fences after the entry group sync, which makes
  *   the fence cover the stores of all threads.
  *   Epoch, and what was sent. All threads of the group read them between the entry sync and the
- *   agreement; the leader writes them after the agreement, and goes through the next call's entry sync later still: no
- *   thread reads the new value in this call or the old one in the next. */
+ *   agreement; the leader writes them after the agreement, and goes through the next call's entry
+ *   sync later still: no thread reads the new values in this call or the old ones in the next. */
 #ifndef SHMEMD_IMPL_FLAGSYNC_H
 #define SHMEMD_IMPL_FLAGSYNC_H
 
