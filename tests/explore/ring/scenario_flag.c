@@ -278,6 +278,8 @@ void ring_warp(const void *params)
 		if (w < WARP_WORDS)
 			shmemd_arch_st_data_u32(src + w, w + 1);
 		shmemd_group_sync(shmemd_warp());
+		if (w == 7) /* may still be posting this while the others come to the warp's */
+			shmemd_p_u64(&p->ctx, word_of(&p->ctx, AREA_TARGET, 40), 1, p->target);
 		send_by_warp(p, dst, src, sig);
 		if (w < WARP_WORDS && (p->variant == WARP_SIGNAL || p->variant == WARP_PUT))
 			shmemd_arch_st_data_u32(src + w, 0); /* a blocking one has read it */

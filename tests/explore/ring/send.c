@@ -23,15 +23,15 @@ void ring_send(const ring_pe_t *p, uint32_t w, uint32_t i)
 {
 	uint64_t *dst = word_of(&p->ctx, AREA_TARGET, place_of(w, i));
 	const int when = (int)(w + i + p->variant) % 3; /* batch, now, later */
+	const uint32_t way = (w * 2 + i * 3 + p->variant) % N_WAYS;
 
-	switch ((w * 2 + i + p->variant) % N_WAYS) {
+	switch (way) {
 	case BY_P:
 		shmemd_p_u64(&p->ctx, dst, value_of(w, i), p->target);
 		break;
 	case BY_PUT_NBI:
 	case BY_PUT:
-		put(p, dst, place_of(w, i), value_of(w, i),
-		    (w * 2 + i + p->variant) % N_WAYS == BY_PUT_NBI);
+		put(p, dst, place_of(w, i), value_of(w, i), way == BY_PUT_NBI);
 		break;
 	case BY_ADD:
 		shmemd_channel_add_u64(&p->ctx, dst, value_of(w, i), p->target, when);
