@@ -229,7 +229,7 @@ static void full_queue_with_a_limit(void **state)
 			.n_blocks = 1,
 			.n_threads = 1,
 			.host = lose_cqes,
-			.arg = SHMEMD_ERR_TIMEOUT};
+			.arg = SHMEMD_ERR_PATH};
 
 	(void)state;
 	t.plan.timeout_ns = 1000000;

@@ -104,6 +104,7 @@ SHMEMD_FN int shmemdi_landing_pass(const shmemdi_chan_t *c, uint64_t word, uint6
 
 	if (!(word & 1) || (word >> 1 & SHMEMDI_TURN_TICKETS) != (ticket & SHMEMDI_TURN_TICKETS))
 		return 0;
+	/* weakened relaxed, gpu: harmless, nobody has read the slot in between. */
 	shmemd_arch_st_release_u64(shmemdi_turn(c, ticket), passed);
 	return 1;
 }
@@ -135,6 +136,9 @@ SHMEMD_FN int shmemdi_landing_take(const shmemdi_chan_t *c, uint64_t ticket)
 /* Done with it: what it held has been read. Release: the next user's answer comes after that. */
 SHMEMD_FN void shmemdi_landing_leave(const shmemdi_chan_t *c, uint64_t ticket)
 {
+	/* weakened relaxed: wrong, but not in the emulator: reading the slot could find the next
+	 * user's answer (load buffering).
+	 * weakened gpu: harmless, the next user's posting has a system fence. */
 	shmemd_arch_st_release_u64(shmemdi_turn(c, ticket), (ticket + SHMEMD_LANDING_SLOTS) << 1);
 }
 
@@ -143,6 +147,7 @@ SHMEMD_FN void shmemdi_landing_give_up(const shmemdi_chan_t *c, uint64_t ticket,
 {
 	uint64_t next = (ticket + SHMEMD_LANDING_SLOTS) & SHMEMDI_TURN_TICKETS;
 
+	/* weakened relaxed, gpu: harmless, who gives up has not read the slot. */
 	shmemd_arch_st_release_u64(shmemdi_turn(c, ticket), end << 24 | next << 1 | 1);
 }
 
@@ -346,6 +351,8 @@ SHMEMD_FN void shmemdi_publish(const shmemdi_chan_t *c, uint64_t first, uint64_t
 	shmemd_ring_t *ring = c->ring;
 	int stays;
 
+	/* weakened gpu: harmless in the model, who rings reads `ready` and has a system fence behind
+	 * that, which carries on what this one ordered. */
 	shmemd_arch_fence_before_ready();
 	while (shmemd_arch_ld_relaxed_u64(&ring->ready) != first) {
 		if (shmemdi_ring_dead(c) != SHMEMD_OK)

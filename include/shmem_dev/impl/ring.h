@@ -249,6 +249,7 @@ SHMEMD_FN int shmemdi_ring_poll(const shmemdi_chan_t *c, uint64_t target, int *s
 		return 1;
 	*status = shmemdi_ring_dead(c);
 	if (*status != SHMEMD_OK) {
+		/* weakened gpu: harmless, only threads of this GPU change `dead` and `done`. */
 		shmemd_arch_fence_after_cqe();
 		if (!shmemdi_is_done(c, target))
 			return 0;

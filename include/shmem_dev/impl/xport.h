@@ -331,6 +331,7 @@ SHMEMD_FN void shmemdi_put_signal_wait(const shmemd_ctx_t *ctx, shmemdi_call_t c
 						SHMEMD_RING_BATCH, is_wait);
 		shmemdi_latch(ctx, status);
 		if (is_wait)
+			/* weakened unordered: wrong, but not in the emulator, as in shmemdi_put. */
 			shmemd_group_sync(g);
 		return;
 	}
