@@ -46,7 +46,7 @@ static struct {
 	uint64_t n_schedules, n_explained; /* of each scenario; n_explained: where a reason is */
 	const char *only;                  /* calls whose place starts so */
 	int has_reports;
-} options = {2000, 0, "", 0};
+} options = {8000, 2000, "", 0};
 static struct {
 	int weakened, caught, explained;
 } total;
@@ -186,8 +186,8 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: weaken [options]\n"
-		"  --schedules N   of each scenario and weakened call (2000)\n"
-		"  --explained N   the same for calls with a reason why they survive (as above)\n"
+		"  --schedules N   of each scenario and weakened call (8000)\n"
+		"  --explained N   the same for calls with a reason why they survive (2000)\n"
 		"  --only PLACE    calls whose place starts so: impl/poll.h, impl/poll.h:42\n"
 		"  --reports       of each schedule that failed, made short\n");
 	exit(2);
@@ -220,10 +220,8 @@ static void get_options(int argc, char **argv)
 		default:
 			usage();
 		}
-	if (optind != argc || !options.n_schedules)
+	if (optind != argc || !options.n_schedules || !options.n_explained)
 		usage();
-	if (!options.n_explained)
-		options.n_explained = options.n_schedules;
 }
 
 int main(int argc, char **argv)
