@@ -351,8 +351,8 @@ SHMEMD_FN void shmemdi_publish(const shmemdi_chan_t *c, uint64_t first, uint64_t
 	shmemd_ring_t *ring = c->ring;
 	int stays;
 
-	/* weakened gpu: harmless in the model, who rings reads `ready` and has a system fence behind
-	 * that, which carries on what this one ordered. */
+	/* weakened gpu: harmless in the model, who rings reads `ready` and has a system fence
+	 * behind that, which carries on what this one ordered. */
 	shmemd_arch_fence_before_ready();
 	while (shmemd_arch_ld_relaxed_u64(&ring->ready) != first) {
 		if (shmemdi_ring_dead(c) != SHMEMD_OK)
