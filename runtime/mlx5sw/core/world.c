@@ -293,6 +293,8 @@ static int process_start(const mlx5sw_config_t *cfg)
 	mlx5swi_w->cfg = *cfg;
 	mlx5swi_plain_hooks(&mlx5swi_w->hooks);
 	err = world_start(1);
+	if (!err) /* what is due at once comes before the first call */
+		(void)mlx5swi_script_run();
 	if (!err && (err = mlx5swi_thread_start())) {
 		mlx5swi_links_close();
 		objects_free();
