@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Golden sizes and offsets of what crosses between host and device (abi/). Compiled as C, C++ and
- * CUDA by layout.sh. A field may be appended, with a new minor ABI version; if a line here has to
- * change, the major version changes with it. */
+ * CUDA by layout.sh. From the first release on: a field may be appended, with a new minor ABI
+ * version; if a line here has to change, the major version changes with it. */
 #include <shmem_dev/abi/ctx.h>
 
 #define AT SHMEMD_ASSERT_AT
@@ -46,8 +46,48 @@ AT(shmemd_ctx_t, error, 80);
 AT(shmemd_ctx_t, timeout_ns, 88);
 AT(shmemd_ctx_t, channels, 96);
 AT(shmemd_ctx_t, n_channels, 104);
-AT(shmemd_ctx_t, reserved, 108);
-SIZE(shmemd_ctx_t, 112);
+AT(shmemd_ctx_t, n_world, 108);
+AT(shmemd_ctx_t, used, 112);
+SIZE(shmemd_ctx_t, 120);
+
+AT(shmemd_channel_t, ring, 0);
+AT(shmemd_channel_t, wqes, 8);
+AT(shmemd_channel_t, cqes, 16);
+AT(shmemd_channel_t, landing, 24);
+AT(shmemd_channel_t, first, 32);
+AT(shmemd_channel_t, depth, 40);
+AT(shmemd_channel_t, batch, 44);
+AT(shmemd_channel_t, inline_nbytes, 48);
+SIZE(shmemd_channel_t, 64);
+
+AT(shmemd_path_t, qpn, 0);
+AT(shmemd_path_t, landing_key, 4);
+AT(shmemd_path_t, doorbell, 8);
+AT(shmemd_path_t, producer, 16);
+AT(shmemd_path_t, dbr, 24);
+AT(shmemd_path_t, lkeys, 32);
+AT(shmemd_path_t, rkeys, 40);
+AT(shmemd_path_t, log_granule, 48);
+AT(shmemd_path_t, epoch, 52);
+SIZE(shmemd_path_t, 64);
+
+AT(shmemd_key_t, key, 0);
+AT(shmemd_key_t, n_more, 4);
+
+AT(shmemd_ring_t, resv, 0);
+AT(shmemd_ring_t, ready, 64);
+AT(shmemd_ring_t, path, 72);
+AT(shmemd_ring_t, rung, 128);
+AT(shmemd_ring_t, doorbells, 136);
+AT(shmemd_ring_t, requests, 144);
+AT(shmemd_ring_t, lock, 152);
+AT(shmemd_ring_t, dead, 156);
+AT(shmemd_ring_t, later, 160);
+AT(shmemd_ring_t, done, 192);
+AT(shmemd_ring_t, flush, 200);
+AT(shmemd_ring_t, ticket, 208);
+AT(shmemd_ring_t, turns, 256);
+SIZE(shmemd_ring_t, 768);
 
 SHMEMD_STATIC_ASSERT(SHMEMD_SYNC_EPOCH == 0 && SHMEMD_SYNC_FLAGS == 8 && SHMEMD_SYNC_WORDS(4) == 12,
 		     "team sync memory");
