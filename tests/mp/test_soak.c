@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Random operations of all kinds and sizes, each thread on a slice of its own at each PE, beside a
- * model of those slices: every answer on the way, and all of memory at the end, must be the model's.
+ * model of those slices: every answer on the way, and all memory at the end, must be the model's.
  *
  * SOAK_OPERATIONS: so many in the whole job, instead of some thousands. */
 #include <stdlib.h>
