@@ -71,6 +71,8 @@ SHMEMD_FN uint32_t soak_bytes(soak_t *s, char **from, uint32_t *to)
 	return nbytes;
 }
 
+/* The fence orders it after puts to the same bytes: where atomics go by NIC and puts by stores, data
+ * with a signal take the other way. */
 SHMEMD_FN void soak_put(soak_t *s, int with_signal)
 {
 	const shmemd_ctx_t *ctx = &s->p->ctx;
@@ -79,6 +81,7 @@ SHMEMD_FN void soak_put(soak_t *s, int with_signal)
 	uint64_t add = soak_draw(s, 1000);
 
 	nbytes = soak_bytes(s, &from, &to);
+	shmemd_fence(ctx);
 	if (!with_signal) {
 		shmemd_putmem(ctx, s->there + to, from, nbytes, s->pe);
 		return;
