@@ -71,8 +71,8 @@ SHMEMD_FN uint32_t soak_bytes(soak_t *s, char **from, uint32_t *to)
 	return nbytes;
 }
 
-/* The fence orders it after puts to the same bytes: where atomics go by NIC and puts by stores, data
- * with a signal take the other way. */
+/* The fence orders it after puts to the same bytes: where atomics go by NIC and puts by stores,
+ * data with a signal take the other way. */
 SHMEMD_FN void soak_put(soak_t *s, int with_signal)
 {
 	const shmemd_ctx_t *ctx = &s->p->ctx;
