@@ -19,7 +19,7 @@
  * later one, which now waits for them.
  *
  * Interleavings considered
- *   A full queue. Slots i is free once i - depth is complete. Everything before a blocked poster
+ *   A full queue. Slot i is free once i - depth is complete. Everything before a blocked poster
  *   gets published (its posters wait for still earlier slots only), is rung by the blocked poster
  *   itself, and the last WQE of each reservation asks for a CQE. So its slots come.
  *   Two consumers of one CQE. Both compute the same; one compare-and-swap wins, and the loser's
