@@ -18,12 +18,12 @@ static void remember(shmemsimi_fiber_t *f, const void *p)
 	f->seen[f->n_seen++] = p;
 }
 
-static void fence(shmemsimi_fiber_t *f)
+static void fence(shmemsimi_fiber_t *f, int access)
 {
 	for (unsigned i = 0; i < f->n_seen; i++)
 		shmemsimi_tsan_acquire((void *)(uintptr_t)f->seen[i]);
 	f->n_seen = 0;
-	f->is_fenced = 1;
+	f->is_fenced |= access != SHMEMSIM_FENCE_ACQUIRE;
 }
 
 /* Returns 1 if the access is to be done with release order. */
@@ -45,8 +45,9 @@ static int order(shmemsimi_fiber_t *f, const void *p, int access)
 		remember(f, p);
 		return f->is_fenced;
 	case SHMEMSIM_FENCE:
+	case SHMEMSIM_FENCE_ACQUIRE:
 	case SHMEMSIM_FENCE_SC:
-		fence(f);
+		fence(f, access & 0xff);
 		return 0;
 	default:
 		return 0;

@@ -342,16 +342,17 @@ static shmemsimi_view_t **sc_view(shmemsimi_fiber_t *f, int d)
 	return d == WITHIN_GPU ? &sc_gpu[f->pe] : &f->block->sc;
 }
 
-static void fence(shmemsimi_fiber_t *f, int scope, int is_sc)
+static void fence(shmemsimi_fiber_t *f, int scope, int kind)
 {
 	shmemsimi_sight_t *s = &f->sight;
+	int is_sc = kind == SHMEMSIM_FENCE_SC;
 	for (int d = 0; d <= scope; d++) {
 		shmemsimi_view_join(&s->current, s->pending[d]);
 		shmemsimi_view_drop(&s->pending[d]);
 		if (is_sc && sc_view(f, d))
 			shmemsimi_view_join(&s->current, *sc_view(f, d));
 	}
-	for (int d = 0; d <= scope; d++) {
+	for (int d = 0; d <= scope && kind != SHMEMSIM_FENCE_ACQUIRE; d++) {
 		shmemsimi_view_copy(&s->release[d], s->current);
 		if (is_sc && sc_view(f, d))
 			shmemsimi_view_join(sc_view(f, d), s->current);
@@ -364,8 +365,8 @@ int shmemsimi_weak_access(const void *p, uint32_t nbytes, int access, void *valu
 	int kind = kind_of(access), how = 0;
 	if (!is_on())
 		return 0;
-	if (kind == SHMEMSIM_FENCE || kind == SHMEMSIM_FENCE_SC) {
-		fence(f, scope_of(access), kind == SHMEMSIM_FENCE_SC);
+	if (kind >= SHMEMSIM_FENCE) {
+		fence(f, scope_of(access), kind);
 		return 0;
 	}
 	if (is_own_stack(f, p))

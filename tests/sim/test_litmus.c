@@ -51,6 +51,10 @@ static const litmus_t table[] = {
 	 MP("fence.acq_rel.sys; st.relaxed.sys y 1", "ld.acquire.sys a y"), FORBIDDEN},
 	{"MP release, fence", GPUS,
 	 MP("st.release.sys y 1", "ld.relaxed.sys a y; fence.acq_rel.sys"), FORBIDDEN},
+	{"MP release, fence.acquire", GPUS,
+	 MP("st.release.sys y 1", "ld.relaxed.sys a y; fence.acquire.sys"), FORBIDDEN},
+	{"MP writer's fence.acquire", GPUS,
+	 MP("fence.acquire.sys; st.relaxed.sys y 1", "ld.acquire.sys a y"), ALLOWED},
 	{"MP writer's fence only", GPUS,
 	 MP("fence.acq_rel.sys; st.relaxed.sys y 1", "ld.relaxed.sys a y"), ALLOWED},
 	{"MP reader's fence only", GPUS,
@@ -158,6 +162,7 @@ static const litmus_t table[] = {
 	/* through a third thread */
 	{"WRC relaxed", GPUS, WRC(""), ALLOWED},
 	{"WRC fence", GPUS, WRC("fence.acq_rel.sys; "), FORBIDDEN},
+	{"WRC fence.acquire", GPUS, WRC("fence.acquire.sys; "), ALLOWED},
 	{"WRC fence cta", GPUS, WRC("fence.acq_rel.cta; "), ALLOWED},
 	{"WRC ordinary read", GPUS,
 	 "st.relaxed.sys x 1 | ld.weak a x; st.release.sys y 1 |"

@@ -65,9 +65,10 @@ enum shmemsim_access {
 	SHMEMSIM_ST_DATA, /* from here on: writes */
 	SHMEMSIM_ST_RELAXED,
 	SHMEMSIM_ST_RELEASE,
-	SHMEMSIM_RMW,      /* relaxed */
-	SHMEMSIM_FENCE,    /* acquire and release */
-	SHMEMSIM_FENCE_SC, /* sequentially consistent */
+	SHMEMSIM_RMW,           /* relaxed */
+	SHMEMSIM_FENCE,         /* acquire and release */
+	SHMEMSIM_FENCE_ACQUIRE, /* acquire alone */
+	SHMEMSIM_FENCE_SC,      /* sequentially consistent */
 };
 
 /* Scope, added to an access; none: system. */
