@@ -11,6 +11,7 @@
 #         ib-tcp  NICs connected by TCP          ib-cpu    the host rings the doorbells
 #         ib-sim  all in this process
 #   netns  a process each, each in a network namespace of its own, and NICs by TCP between them
+#   With PES_SLOW=1, which gpu-ib ways set, tests do fewer operations of one kind.
 # Exits 77 with a line that says why if this machine cannot.
 set -eu
 how=$1 launcher=$2
@@ -53,6 +54,10 @@ run_ib() {
 	case $how in
 	*-mixed*) PES_MAPPED=2 ;;
 	*) export SHMEMH_DISABLE_P2P=1 PES_MAPPED=0 ;;
+	esac
+	# Bytes in GPU memory cost the adapter a copy and a wait for it. PES_SLOW=0: all the same.
+	case $how in
+	gpu-*) export PES_SLOW="${PES_SLOW:-1}" ;;
 	esac
 	case $how in
 	*-sim)

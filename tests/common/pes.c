@@ -29,7 +29,9 @@ enum { FAILED = 1, SKIPPED = 2 };
 #if defined(__SANITIZE_ADDRESS__)
 #define DEFAULT_SEEDS 5
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#if __has_feature(thread_sanitizer) /* the slowest */
+#define DEFAULT_SEEDS 2
+#elif __has_feature(address_sanitizer)
 #define DEFAULT_SEEDS 5
 #endif
 #endif
@@ -190,9 +192,11 @@ int pes_finish(pes_t *pes, const char *file, int line)
 /* Everything of a PE that its tests use, on top of its job. */
 static int open_pe(pes_t *pes)
 {
+	const char *slow = getenv("PES_SLOW");
 	shmemd_peer_t peers[64];
 	int pe;
 
+	pes->is_slow = slow != NULL && strcmp(slow, "1") == 0;
 	pes->pe = shmemh_my_pe(pes->job);
 	pes->n_pes = shmemh_n_pes(pes->job);
 	if (pes_true(pes, pes->n_pes <= 64, "at most 64 PEs", __FILE__, __LINE__))

@@ -6,7 +6,7 @@
  *
  * The same program runs in three ways (examples/common/run.h): as one PE of several processes; with
  * SHMEMSIM_PES=n as n PEs in this process, each test in a job of its own, first in turns and then
- * on PES_SEEDS random schedules (default 20, 5 under sanitizers); on GPUs. */
+ * on PES_SEEDS random schedules (default 20, fewer under sanitizers); on GPUs. */
 #ifndef TESTS_PES_H
 #define TESTS_PES_H
 
@@ -26,6 +26,7 @@ typedef struct pes {
 	int pe, n_pes;
 	uint64_t mapped; /* a bit for each PE */
 	int is_emulated; /* all PEs in this process; its clock is virtual */
+	int is_slow;     /* PES_SLOW=1: each operation by NIC takes long, so do fewer of one kind */
 	uint64_t seed;   /* 0: all sizes; else one random schedule of many: keep it small */
 	int *status;     /* [PES_STATUS_NELEMS] device memory, zeroed: what kernels report */
 	int is_alone;    /* see pes_alone */

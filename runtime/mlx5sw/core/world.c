@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "mlx5sw/core/control.h"
+#include "mlx5sw/engine/engine.h"
 
 mlx5swi_world_t *mlx5swi_w;
 
@@ -24,6 +25,7 @@ void mlx5swi_lock(void)
 
 void mlx5swi_unlock(void)
 {
+	mlx5swi_payload_settle();
 	mlx5swi_w->hooks.unlock(mlx5swi_w->hooks.arg);
 }
 

@@ -95,6 +95,7 @@ void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *
 		cq->pi++;
 	}
 	fill(e, cqe, owner);
+	mlx5swi_payload_settle();
 	mlx5swi_store(slot, e, OWNER_AT, MLX5SW_CQE);
 	tear(cq, slot, e);
 	mlx5swi_store(slot + OWNER_AT, e + OWNER_AT, NBYTES - OWNER_AT, MLX5SW_CQE_OWNER);

@@ -27,9 +27,13 @@ enum mlx5swi_key_error {
  * reading by the local QP. *p: where it is. */
 int mlx5swi_key_check(mlx5swi_device_t *dev, const mlx5swi_pd_t *pd, uint32_t key, uint64_t va,
 		      uint64_t nbytes, uint32_t rights, mlx5swi_mr_t **mr, uint8_t **p);
-/* access: MLX5SW_GATHER or MLX5SW_PAYLOAD. */
+/* access: MLX5SW_GATHER or MLX5SW_PAYLOAD. ahead: bytes of the region from p on that are wanted in
+ * this turn; memory of a GPU is read in one go, to be had until mlx5swi_payload_forget. */
 void mlx5swi_payload_read(const mlx5swi_mr_t *mr, void *dst, const uint8_t *p, size_t nbytes,
-			  int access);
+			  size_t ahead, int access);
+void mlx5swi_payload_forget(void);
+/* Payload that was written is certain to be there after mlx5swi_payload_settle, not before. */
+void mlx5swi_payload_settle(void);
 void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, size_t nbytes);
 
 /* Words of atomics, 4 or 8 bytes, in the order of this machine. */

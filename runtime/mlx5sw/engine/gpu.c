@@ -15,7 +15,20 @@
 #define MEMORY_TYPE_DEVICE 2
 #define STREAM_NON_BLOCKING 1
 #define MAX_GPUS 64
-#define STAGE_NBYTES 4096u
+#define OUT_NBYTES (512u << 10) /* what the packets of one step hold */
+#define IN_NBYTES (256u << 10)  /* what those that a queue pair sends in one turn hold */
+#define MAX_COPIES 64u          /* under way; far fewer than a stream takes without waiting */
+#define ALIGNMENT 64u
+
+typedef struct gpu {
+	void *ctx, *stream;
+	uint8_t *out, *in; /* pinned, so that copies need nothing else: to be written, read */
+	/* out[begun, used) goes to dst in one copy that is not started yet; before it are bytes of
+	 * those that are under way. */
+	size_t begun, used;
+	uintptr_t dst;
+	unsigned n_copies; /* under way */
+} gpu_t;
 
 typedef struct mlx5swi_cuda {
 	void *library;
@@ -31,9 +44,11 @@ typedef struct mlx5swi_cuda {
 	int (*host_free)(void *p);
 	int (*gpu_alloc)(uintptr_t *p, size_t nbytes);
 	int (*gpu_free)(uintptr_t p);
-	struct {
-		void *ctx, *stream, *stage; /* stage: pinned, so that copies need nothing else */
-	} gpus[MAX_GPUS];
+	gpu_t gpus[MAX_GPUS];
+	int ahead_gpu; /* gpus[ahead_gpu].in holds the n_ahead bytes from ahead on; 0: nothing */
+	uintptr_t ahead;
+	size_t n_ahead;
+	mlx5swi_gpu_counters_t counters;
 } cuda_t;
 
 static int find(cuda_t *c)
@@ -100,28 +115,39 @@ static int gpu_of(const cuda_t *c, const void *p)
 	return gpu < MAX_GPUS ? gpu : -1;
 }
 
-/* The first copies of a kind may allocate, and would wait then for a kernel that waits for us. */
-static int warm_up(const cuda_t *c, int gpu)
+/* The first copies of a kind may allocate, and would wait then for a kernel that waits for us. So
+ * would those that a stream has no room for: as many as there will ever be. */
+static int warm_up(const cuda_t *c, const gpu_t *g)
 {
-	void *stage = c->gpus[gpu].stage, *stream = c->gpus[gpu].stream;
+	static const size_t sizes[] = {8, 4096, IN_NBYTES};
 	uintptr_t p;
-	if (c->gpu_alloc(&p, STAGE_NBYTES))
+	int failed = 0;
+	if (c->gpu_alloc(&p, OUT_NBYTES))
 		return 1;
-	int failed = c->copy(p, (uintptr_t)stage, STAGE_NBYTES, stream) ||
-		     c->copy((uintptr_t)stage, p, STAGE_NBYTES, stream) || c->stream_wait(stream);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		failed |= c->copy(p, (uintptr_t)g->out, sizes[i], g->stream) ||
+			  c->copy((uintptr_t)g->in, p, sizes[i], g->stream);
+	failed |= c->copy(p, (uintptr_t)g->out, OUT_NBYTES, g->stream) || c->stream_wait(g->stream);
+	for (unsigned i = 0; i < MAX_COPIES; i++)
+		failed |= c->copy(p, (uintptr_t)g->out, 8, g->stream);
+	failed |= c->stream_wait(g->stream);
 	return c->gpu_free(p) || failed;
 }
 
 static int open_stream(cuda_t *c, int gpu)
 {
+	gpu_t *g = &c->gpus[gpu];
 	void *old;
-	if (c->gpus[gpu].stream)
+	if (g->stream)
 		return 0;
-	if (c->retain(&c->gpus[gpu].ctx, gpu) || c->push(c->gpus[gpu].ctx))
+	if (c->retain(&g->ctx, gpu) || c->push(g->ctx))
 		return 1;
-	int failed = c->host_alloc(&c->gpus[gpu].stage, STAGE_NBYTES, 0) ||
-		     c->stream_create(&c->gpus[gpu].stream, STREAM_NON_BLOCKING) || warm_up(c, gpu);
+	int failed = c->host_alloc((void **)&g->out, OUT_NBYTES, 0) ||
+		     c->host_alloc((void **)&g->in, IN_NBYTES, 0) ||
+		     c->stream_create(&g->stream, STREAM_NON_BLOCKING) || warm_up(c, g);
 	c->pop(&old);
+	if (!failed)
+		__atomic_store_n(&mlx5swi_w->engine->has_gpus, 1, __ATOMIC_RELAXED);
 	return failed;
 }
 
@@ -137,54 +163,171 @@ int mlx5swi_is_far(const void *p)
 	return mlx5swi_w->has_thread && mlx5swi_is_gpu(p);
 }
 
-/* Memory that was freed under its MR gives nothing and takes nothing. */
-static int begin(const cuda_t *c, const void *p)
+/* The GPU that p is on, its context current; NULL: memory that was freed under its MR, which gives
+ * nothing and takes nothing. */
+static gpu_t *enter(cuda_t *c, uintptr_t p)
 {
-	int gpu = gpu_of(c, p);
-	return gpu < 0 || c->push(c->gpus[gpu].ctx) ? -1 : gpu;
+	int gpu = gpu_of(c, (const void *)p);
+	return gpu < 0 || c->push(c->gpus[gpu].ctx) ? NULL : &c->gpus[gpu];
 }
 
-static int move(const cuda_t *c, int gpu, uintptr_t dst, uintptr_t src, size_t nbytes)
+static void leave(const cuda_t *c)
 {
-	void *stream = c->gpus[gpu].stream;
-	return c->copy(dst, src, nbytes, stream) || c->stream_wait(stream);
+	void *old;
+	c->pop(&old);
 }
 
-static size_t piece_of(size_t nbytes)
+/* What waits in out goes on its way. Between the write and now its memory may have been freed. */
+static void start_copy(cuda_t *c, gpu_t *g)
 {
-	return nbytes < STAGE_NBYTES ? nbytes : STAGE_NBYTES;
-}
-
-void mlx5swi_gpu_read(void *dst, const void *p, size_t nbytes)
-{
-	const cuda_t *c = mlx5swi_w->engine->cuda;
-	uint8_t *to = dst;
-	int gpu = begin(c, p);
-	void *stage = gpu < 0 ? NULL : c->gpus[gpu].stage, *old;
-	for (size_t n, at = 0; gpu >= 0 && at < nbytes; at += n) {
-		n = piece_of(nbytes - at);
-		if (move(c, gpu, (uintptr_t)stage, (uintptr_t)p + at, n))
-			break;
-		memcpy(to + at, stage, n);
+	size_t nbytes = g->used - g->begun;
+	if (nbytes && gpu_of(c, (const void *)g->dst) == (int)(g - c->gpus)) {
+		c->copy(g->dst, (uintptr_t)g->out + g->begun, nbytes, g->stream);
+		c->counters.n_copies++;
+		g->n_copies++;
 	}
-	if (gpu >= 0)
-		c->pop(&old);
+	g->begun = g->used = (g->used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* All that was started is done, reads too. */
+static void wait(cuda_t *c, gpu_t *g)
+{
+	if (g->n_copies) {
+		uint64_t start = mlx5swi_now();
+		c->stream_wait(g->stream);
+		c->counters.n_waits++;
+		c->counters.waited_ns += mlx5swi_now() - start;
+	}
+	g->n_copies = 0;
+	g->begun = g->used = 0;
+	mlx5swi_w->engine->gpus_written &= ~(1ull << (g - c->gpus));
+}
+
+void mlx5swi_gpu_settle_all(void)
+{
+	cuda_t *c = mlx5swi_w->engine->cuda;
+	while (mlx5swi_w->engine->gpus_written) {
+		gpu_t *g = &c->gpus[__builtin_ctzll(mlx5swi_w->engine->gpus_written)];
+		int failed = c->push(g->ctx);
+		start_copy(c, g);
+		wait(c, g);
+		if (!failed)
+			leave(c);
+	}
+}
+
+void mlx5swi_gpu_forget(void)
+{
+	cuda_t *c = mlx5swi_w->engine->cuda;
+	if (c)
+		c->n_ahead = 0;
+}
+
+/* Bytes of GPU memory from p on into in: one wait for these and for all writes before. */
+static int fetch(cuda_t *c, gpu_t *g, uintptr_t p, size_t nbytes)
+{
+	start_copy(c, g);
+	int failed = c->copy((uintptr_t)g->in, p, nbytes, g->stream);
+	c->counters.n_copies++;
+	g->n_copies++;
+	wait(c, g);
+	c->ahead_gpu = (int)(g - c->gpus);
+	c->ahead = p;
+	c->n_ahead = failed ? 0 : nbytes;
+	return failed;
+}
+
+static int is_ahead(const cuda_t *c, const gpu_t *g, uintptr_t p, size_t nbytes)
+{
+	return g == &c->gpus[c->ahead_gpu] && p >= c->ahead && nbytes <= c->n_ahead &&
+	       p - c->ahead <= c->n_ahead - nbytes;
+}
+
+void mlx5swi_gpu_read(void *dst, const void *p, size_t nbytes, size_t ahead)
+{
+	cuda_t *c = mlx5swi_w->engine->cuda;
+	uintptr_t from = (uintptr_t)p;
+	gpu_t *g = enter(c, from);
+	if (!g)
+		return;
+	for (size_t n, at = 0; at < nbytes; at += n) {
+		size_t more = ahead > nbytes ? ahead - at : nbytes - at;
+		n = nbytes - at < IN_NBYTES ? nbytes - at : IN_NBYTES;
+		if (!is_ahead(c, g, from + at, n) &&
+		    fetch(c, g, from + at, more < IN_NBYTES ? more : IN_NBYTES))
+			break;
+		memcpy((uint8_t *)dst + at, g->in + (from + at - c->ahead), n);
+	}
+	leave(c);
+}
+
+/* One copy for what lies behind each other there: the packets of a message. */
+static void append(cuda_t *c, gpu_t *g, uintptr_t p, const uint8_t *src, size_t nbytes)
+{
+	if (g->dst + (g->used - g->begun) != p)
+		start_copy(c, g);
+	if (g->used + nbytes > OUT_NBYTES || g->n_copies == MAX_COPIES) {
+		start_copy(c, g);
+		wait(c, g);
+	}
+	if (g->used == g->begun)
+		g->dst = p;
+	memcpy(g->out + g->used, src, nbytes);
+	g->used += nbytes;
+	mlx5swi_w->engine->gpus_written |= 1ull << (g - c->gpus);
 }
 
 void mlx5swi_gpu_write(void *p, const void *src, size_t nbytes)
 {
-	const cuda_t *c = mlx5swi_w->engine->cuda;
-	const uint8_t *from = src;
-	int gpu = begin(c, p);
-	void *stage = gpu < 0 ? NULL : c->gpus[gpu].stage, *old;
-	for (size_t n, at = 0; gpu >= 0 && at < nbytes; at += n) {
-		n = piece_of(nbytes - at);
-		memcpy(stage, from + at, n);
-		if (move(c, gpu, (uintptr_t)p + at, (uintptr_t)stage, n))
-			break;
+	cuda_t *c = mlx5swi_w->engine->cuda;
+	gpu_t *g = enter(c, (uintptr_t)p);
+	if (!g)
+		return;
+	c->n_ahead = 0;
+	for (size_t n, at = 0; at < nbytes; at += n) {
+		n = nbytes - at < OUT_NBYTES ? nbytes - at : OUT_NBYTES;
+		append(c, g, (uintptr_t)p + at, (const uint8_t *)src + at, n);
 	}
-	if (gpu >= 0)
-		c->pop(&old);
+	leave(c);
+}
+
+/* The word that was written last, if its copy is not started yet: atomics on one word, one behind
+ * the other, are one read and one write of memory. NULL: it is another one. */
+static uint8_t *last_word(const void *p, size_t width)
+{
+	cuda_t *c = mlx5swi_w->engine->cuda;
+	uint64_t written = mlx5swi_w->engine->gpus_written;
+	gpu_t *g = written ? &c->gpus[__builtin_ctzll(written)] : NULL;
+	if (!g || g->dst != (uintptr_t)p || g->used - g->begun != width)
+		return NULL;
+	return g->out + g->begun;
+}
+
+void mlx5swi_gpu_word_read(void *dst, const void *p, size_t width)
+{
+	const uint8_t *last = last_word(p, width);
+	if (last)
+		memcpy(dst, last, width);
+	else
+		mlx5swi_gpu_read(dst, p, width, width);
+	mlx5swi_gpu_forget();
+}
+
+void mlx5swi_gpu_word_write(void *p, const void *src, size_t width)
+{
+	uint8_t *last = last_word(p, width);
+	if (last) {
+		memcpy(last, src, width);
+		return;
+	}
+	mlx5swi_gpu_settle();
+	mlx5swi_gpu_write(p, src, width);
+}
+
+mlx5swi_gpu_counters_t mlx5swi_gpu_query(void)
+{
+	const cuda_t *c = mlx5swi_w->engine->cuda;
+	return c ? c->counters : (mlx5swi_gpu_counters_t){0};
 }
 
 void mlx5swi_gpu_close(void)
@@ -195,9 +338,11 @@ void mlx5swi_gpu_close(void)
 	for (int i = 0; i < MAX_GPUS; i++)
 		if (c->gpus[i].stream) {
 			c->stream_destroy(c->gpus[i].stream);
-			c->host_free(c->gpus[i].stage);
+			c->host_free(c->gpus[i].out);
+			c->host_free(c->gpus[i].in);
 		}
 	dlclose(c->library);
 	free(c);
 	mlx5swi_w->engine->cuda = NULL;
+	mlx5swi_w->engine->gpus_written = 0;
 }

@@ -27,12 +27,23 @@ int mlx5swi_key_check(mlx5swi_device_t *dev, const mlx5swi_pd_t *pd, uint32_t ke
 }
 
 void mlx5swi_payload_read(const mlx5swi_mr_t *mr, void *dst, const uint8_t *p, size_t nbytes,
-			  int access)
+			  size_t ahead, int access)
 {
+	size_t left = mr->nbytes - (size_t)(p - mr->p);
 	if (mr->is_gpu)
-		mlx5swi_gpu_read(dst, p, nbytes);
+		mlx5swi_gpu_read(dst, p, nbytes, ahead < left ? ahead : left);
 	else
 		mlx5swi_load(dst, p, nbytes, access);
+}
+
+void mlx5swi_payload_forget(void)
+{
+	mlx5swi_gpu_forget();
+}
+
+void mlx5swi_payload_settle(void)
+{
+	mlx5swi_gpu_settle();
 }
 
 void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, size_t nbytes)
@@ -50,7 +61,7 @@ uint64_t mlx5swi_word_read(const mlx5swi_mr_t *mr, const uint8_t *p, uint8_t wid
 		uint64_t u64;
 	} word;
 	if (mr->is_gpu)
-		mlx5swi_gpu_read(&word, p, width);
+		mlx5swi_gpu_word_read(&word, p, width);
 	else
 		mlx5swi_load(&word, p, width, MLX5SW_ATOMIC);
 	return width == 4 ? word.u32 : word.u64;
@@ -60,8 +71,10 @@ void mlx5swi_word_write(const mlx5swi_mr_t *mr, uint8_t *p, uint8_t width, uint6
 {
 	uint32_t narrow = (uint32_t)value;
 	const void *src = width == 4 ? (const void *)&narrow : &value;
-	if (mr->is_gpu)
-		mlx5swi_gpu_write(p, src, width);
-	else
+	if (mr->is_gpu) {
+		mlx5swi_gpu_word_write(p, src, width);
+	} else {
+		mlx5swi_gpu_settle();
 		mlx5swi_store(p, src, width, MLX5SW_ATOMIC);
+	}
 }

@@ -38,6 +38,8 @@ void mlx5swi_place(placement_t **queue, const mlx5swi_mr_t *mr, uint8_t *p,
 		   mlx5swi_packet_t *packet)
 {
 	placement_t *w = NULL, **end = queue;
+	if (packet->flags & MLX5SWI_FIRST) /* messages are placed one after the other */
+		mlx5swi_payload_settle();
 	if (mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_PLACE && packet->dma_nbytes)
 		w = malloc(sizeof(*w));
 	if (!w) {
@@ -80,6 +82,7 @@ static void place_piece(placement_t **at)
 	uint32_t i = nth_bit(w->left, mlx5swi_choose(n_left));
 	uint32_t from = edge(w, i), to = edge(w, i + 1);
 	w->left &= ~(1u << i);
+	mlx5swi_payload_settle();
 	mlx5swi_payload_write(w->mr, w->p + from, w->packet->data + from, to - from);
 	if (!w->left)
 		remove_first(at);

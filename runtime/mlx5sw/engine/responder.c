@@ -167,6 +167,7 @@ void mlx5swi_responder_settle(mlx5swi_qp_t *qp)
 	if (qp->dev->half_atomic == qp)
 		finish_half(qp->dev);
 	mlx5swi_place_queue(&qp->responder->placements);
+	mlx5swi_payload_settle();
 }
 
 void mlx5swi_place_all(mlx5swi_device_t *dev)
@@ -252,10 +253,11 @@ static int check_key(mlx5swi_qp_t *qp, uint32_t rkey, uint64_t va, uint64_t nbyt
 
 static void refuse(mlx5swi_qp_t *qp, uint32_t psn, int nak);
 
-/* The next packet of a READ. Returns 0 if its memory has gone. */
-static int send_data(mlx5swi_qp_t *qp, answer_t *a)
+/* The next packet of a READ, at most n_packets in this turn. Returns 0 if its memory has gone. */
+static int send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
 {
 	uint32_t mtu = 128u << qp->attr.mtu, n = a->nbytes < mtu ? a->nbytes : mtu;
+	size_t turn = (size_t)n_packets * mtu, ahead = a->nbytes < turn ? a->nbytes : turn;
 	target_t t = {0};
 	if (n && check_key(qp, a->rkey, a->va, n, IBV_ACCESS_REMOTE_READ, &t))
 		return 0;
@@ -263,7 +265,7 @@ static int send_data(mlx5swi_qp_t *qp, answer_t *a)
 	if (n)
 		settle_before_read(qp, &t, n);
 	if (p && n)
-		mlx5swi_payload_read(t.mr, p->data, t.p, n, MLX5SW_PAYLOAD);
+		mlx5swi_payload_read(t.mr, p->data, t.p, n, ahead, MLX5SW_PAYLOAD);
 	if (p) {
 		p->flags = (uint8_t)((a->is_begun ? 0 : MLX5SWI_FIRST) |
 				     (n == a->nbytes ? MLX5SWI_LAST : 0));
@@ -299,7 +301,7 @@ static unsigned answer(mlx5swi_qp_t *qp, unsigned limit)
 		n++;
 		if (a->is_atomic) {
 			send_old(qp, a);
-		} else if (!send_data(qp, a)) {
+		} else if (!send_data(qp, a, limit - n + 1)) {
 			r->n_answers = r->n_fresh = 0;
 			refuse(qp, a->psn, MLX5SWI_NAK_ACCESS);
 			break;
@@ -310,6 +312,7 @@ static unsigned answer(mlx5swi_qp_t *qp, unsigned limit)
 		r->first = (r->first + 1) % (2 * r->n_resources);
 		r->n_answers--;
 	}
+	mlx5swi_payload_forget();
 	return n;
 }
 

@@ -39,9 +39,10 @@ static void post(mlx5swi_qp_t *qp, mlx5swi_packet_t *p, uint32_t n_psns)
 	mlx5swi_port_send(&qp->dev->port, p);
 }
 
-/* Bytes [offset, offset + nbytes) of the message; whether that worked. */
+/* Bytes [offset, offset + nbytes) of the message; whether that worked. The turn wants `turn` bytes
+ * from offset on, as far as there are so many. */
 static int gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t offset,
-		  uint32_t nbytes)
+		  uint32_t nbytes, size_t turn)
 {
 	const mlx5swi_wqe_t *w = &qp->requester->wqe;
 	/* What a DUMP reads goes nowhere: others may be writing it. */
@@ -54,21 +55,22 @@ static int gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t o
 	for (const mlx5swi_sge_t *sge = w->sge; nbytes; sge++) {
 		mlx5swi_mr_t *mr;
 		uint8_t *p;
-		uint32_t piece;
+		uint32_t piece, left;
 		int error;
 
 		if (offset >= sge->nbytes) {
 			offset -= sge->nbytes;
 			continue;
 		}
-		piece = sge->nbytes - offset < nbytes ? sge->nbytes - offset : nbytes;
+		left = sge->nbytes - offset;
+		piece = left < nbytes ? left : nbytes;
 		error = mlx5swi_key_check(qp->dev, qp->pd, sge->lkey, sge->addr + offset, piece, 0,
 					  &mr, &p);
 		if (error) {
 			mlx5swi_key_failed(qp, e, sge, error);
 			return 0;
 		}
-		mlx5swi_payload_read(mr, dst, p, piece, access);
+		mlx5swi_payload_read(mr, dst, p, piece, left < turn ? left : turn, access);
 		dst += piece;
 		nbytes -= piece;
 		offset = 0;
@@ -87,7 +89,7 @@ static void step(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, uint32_t n_packets)
 	}
 }
 
-static int send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
+static int send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	const mlx5swi_wqe_t *w = &r->wqe;
@@ -97,7 +99,7 @@ static int send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 
 	if (!p)
 		return 0;
-	if (!gather(qp, e, p->data, offset, nbytes)) {
+	if (!gather(qp, e, p->data, offset, nbytes, (size_t)n_packets * mtu)) {
 		mlx5swi_packet_free(p);
 		return 0;
 	}
@@ -153,11 +155,12 @@ static void dump(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 	for (uint32_t offset = 0; offset < e->nbytes && !e->syndrome; offset += sizeof(piece)) {
 		const uint32_t left = e->nbytes - offset;
 
-		gather(qp, e, piece, offset, left < sizeof(piece) ? left : sizeof(piece));
+		gather(qp, e, piece, offset, left < sizeof(piece) ? left : sizeof(piece), left);
 	}
 }
 
-static int send_one(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
+/* At most n_packets follow in this turn, this one counted. */
+static int send_one(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 {
 	if (e->n_psns == 0) {
 		if (e->opcode == MLX5SWI_OPCODE_DUMP)
@@ -166,12 +169,15 @@ static int send_one(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 		mlx5swi_skip_local(qp);
 		return 1;
 	}
-	return e->is_answered ? send_question(qp, e) : send_write(qp, e);
+	return e->is_answered ? send_question(qp, e) : send_write(qp, e, n_packets);
 }
 
-static int in_window(const mlx5swi_qp_t *qp)
+/* How many packets may follow; at most limit. */
+static unsigned in_window(const mlx5swi_qp_t *qp, unsigned limit)
 {
-	return mlx5swi_psn_diff(next_psn(qp), qp->requester->una) < (int)WINDOW;
+	const int left = (int)WINDOW - mlx5swi_psn_diff(next_psn(qp), qp->requester->una);
+
+	return left <= 0 ? 0 : (unsigned)left < limit ? (unsigned)left : limit;
 }
 
 /* What it was decoded from may be read once more before it is sent again. */
@@ -193,14 +199,16 @@ unsigned mlx5swi_send(mlx5swi_qp_t *qp, unsigned limit)
 
 	while (n < limit && mlx5swi_may_send(qp)) {
 		mlx5swi_entry_t *e = mlx5swi_entry(qp, r->at);
+		const unsigned n_packets = in_window(qp, limit - n);
 
-		if (!in_window(qp) || (r->at == r->fresh && !mlx5swi_begin(qp)))
+		if (!n_packets || (r->at == r->fresh && !mlx5swi_begin(qp)))
 			break;
 		refresh(qp, e);
-		if (e->syndrome || !send_one(qp, e))
+		if (e->syndrome || !send_one(qp, e, n_packets))
 			break;
 		n++;
 	}
+	mlx5swi_payload_forget();
 	return n;
 }
 

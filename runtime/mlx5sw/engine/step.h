@@ -12,6 +12,8 @@ struct mlx5swi_engine {
 	struct mlx5swi_tcp *tcp;
 	struct mlx5swi_thread *thread;
 	struct mlx5swi_cuda *cuda; /* NULL: not used so far */
+	uint64_t gpus_written;     /* bits: copies to these are not done */
+	int has_gpus;              /* their memory was registered; the thread reads it */
 };
 
 void mlx5swi_packets_free(mlx5swi_packet_t *list); /* back to the system */

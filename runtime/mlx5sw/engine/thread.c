@@ -10,8 +10,11 @@
 #include "mlx5sw/engine/step.h"
 
 /* It yields for so long without work before it sleeps, and then sleeps so long at a time: others
- * share the cores, and a doorbell need not wait longer than a system call takes. */
+ * share the cores, and a doorbell need not wait longer than a system call takes. Beside a GPU there
+ * are cores enough, and kernels that wait for each answer before they ask again would wait for a
+ * sleep or two each time: there it yields for tens of milliseconds first. */
 #define N_YIELDS 256u
+#define N_YIELDS_GPU 65536u
 #define SLEEP_NS 20000
 
 typedef struct mlx5swi_thread {
@@ -19,10 +22,16 @@ typedef struct mlx5swi_thread {
 	int is_wanted_end;
 } thread_t;
 
+static unsigned n_yields(void)
+{
+	return __atomic_load_n(&mlx5swi_w->engine->has_gpus, __ATOMIC_RELAXED) ? N_YIELDS_GPU
+									       : N_YIELDS;
+}
+
 static void pause_after(unsigned n_idle)
 {
 	const struct timespec t = {0, SLEEP_NS};
-	if (n_idle < N_YIELDS)
+	if (n_idle < n_yields())
 		sched_yield();
 	else
 		nanosleep(&t, NULL);
@@ -33,7 +42,7 @@ static void *main_loop(void *arg)
 	const thread_t *t = arg;
 	unsigned n_idle = 0;
 	while (!__atomic_load_n(&t->is_wanted_end, __ATOMIC_RELAXED)) {
-		n_idle = mlx5sw_step() ? 0 : n_idle + (n_idle < N_YIELDS);
+		n_idle = mlx5sw_step() ? 0 : n_idle + (n_idle < N_YIELDS_GPU);
 		if (n_idle)
 			pause_after(n_idle);
 	}

@@ -49,6 +49,8 @@ void mlx5swi_deliver(mlx5swi_packet_t *p)
 
 void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
 {
+	if (p->kind > MLX5SWI_ATOMIC) /* it says what was executed before */
+		mlx5swi_payload_settle();
 	if (mlx5swi_fault_packet(port, &p))
 		return;
 	int is_own = is_for(port, p);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "mlx5sw/watch/console.h"
 #include "mlx5sw/core/control.h"
+#include "mlx5sw/engine/gpu.h"
 
 static mlx5swi_qp_t *next_qp(const mlx5swi_device_t *dev, const request_t *r, uint32_t *i)
 {
@@ -136,11 +137,22 @@ static void tell_qp(answer_t *a, const mlx5swi_qp_t *qp)
 		    (unsigned long long)c->error_cqes);
 }
 
+static void tell_gpu(answer_t *a)
+{
+	const mlx5swi_gpu_counters_t c = mlx5swi_gpu_query();
+	if (c.n_waits)
+		mlx5swi_say(a, "  GPU memory, all devices: copies %llu, waits %llu of %llu ns\n",
+			    (unsigned long long)c.n_copies, (unsigned long long)c.n_waits,
+			    (unsigned long long)(c.waited_ns / c.n_waits));
+}
+
 void mlx5swi_tell_status(answer_t *a, const mlx5swi_device_t *dev, const request_t *r)
 {
 	const mlx5swi_qp_t *qp;
 	mlx5swi_say(a, "host %u mlx5_%u: port %s%s\n", dev->host, dev->index,
 		    dev->port.is_up ? "up" : "down", dev->is_fatal ? ", device dead" : "");
+	if (dev == &mlx5swi_w->devices[0])
+		tell_gpu(a);
 	for (uint32_t i = 0; (qp = next_qp(dev, r, &i)) != NULL;)
 		tell_qp(a, qp);
 }
