@@ -176,10 +176,10 @@ int main(int argc, char **argv)
 {
 	static ring_queues_t host, device;
 	cudaDeviceProp prop;
-	int n_gpus = 0, is_atomics = argc == 2 && strcmp(argv[1], "--atomics") == 0;
+	int n_gpus = 0, is_parts = argc == 2 && strcmp(argv[1], "--parts") == 0;
 
-	if (argc > 2 || (argc == 2 && !is_atomics)) {
-		fprintf(stderr, "usage: bench_ring [--atomics]\n");
+	if (argc > 2 || (argc == 2 && !is_parts)) {
+		fprintf(stderr, "usage: bench_ring [--parts]\n");
 		return 2;
 	}
 	if (cudaGetDeviceCount(&n_gpus) != cudaSuccess || n_gpus == 0) {
@@ -193,9 +193,11 @@ int main(int argc, char **argv)
 	spin<<<1024, 128>>>(200 * 1000 * 1000);
 	if (ring_failed(cudaDeviceSynchronize(), "GPU 0"))
 		return 1;
+	if (is_parts) {
+		printf("%s\n", prop.name);
+		return ring_fences() || ring_atomics();
+	}
 	printf("%s; medians of %d launches\n\n", prop.name, LAUNCHES);
-	if (is_atomics)
-		return ring_atomics();
 	return ring_queues_make(&host, 1) || wqebbs(&host) || table(&host) ||
 	       ring_queues_make(&device, 0) || table(&device);
 }

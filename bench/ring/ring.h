@@ -71,6 +71,9 @@ int ring_launch(ring_queues_t *q, const ring_op_t *op);
 /* A line for a CUDA error; 0 if there is none. */
 int ring_failed(cudaError_t err, const char *what);
 
+/* Fences, loads and atomics, one by one. */
+int ring_fences(void);
+
 /* System-scope atomics in pinned and in device memory, and beside the CPU's. */
 int ring_atomics(void);
 

@@ -89,7 +89,7 @@ SHMEMD_FN void ring_sink_run(const shmemd_channel_t *ch, ring_sink_t *state, con
 		int is_end = 0;
 
 		if (shmemd_arch_lane() == 0) {
-			rung = shmemd_arch_ld_acquire_u64(&ch->ring->rung);
+			rung = shmemd_arch_ld_acquire_u64(&ch->ring->rung) >> 1;
 			is_end = rung == s.seen && (shmemd_arch_ld_relaxed_u32(stop) ||
 						    shmemd_arch_time_ns() > limit);
 		}

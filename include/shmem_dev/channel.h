@@ -14,7 +14,9 @@
  *	shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, expert);
  *	shmemd_channel_put_nbi_warp(&q, dst, src, nbytes, pe, SHMEMD_RING_LATER);
  *	...
- *	shmemd_channel_add_u64(&q, count, 1, pe, SHMEMD_RING_NOW);      arrives behind the puts
+ *	__syncwarp();                                    the adder goes on behind all lanes' stores
+ *	if (lane == 0)
+ *		shmemd_channel_add_u64(&q, count, 1, pe, SHMEMD_RING_NOW);
  */
 #ifndef SHMEMD_CHANNEL_H
 #define SHMEMD_CHANNEL_H
@@ -121,12 +123,18 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
 	shmemdi_chan_t c;
+	uint64_t place;
 	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe);
 
 	shmemdi_latch(ctx, status);
 	if (status != SHMEMD_OK || !shmemdi_ib_open(ctx, SHMEMDI_CALL(NONE), pe, &c))
 		return 0;
-	return shmemd_arch_ld_relaxed_u64(&c.ring->ready);
+	place = shmemd_arch_ld_relaxed_u64(&c.ring->ready);
+	if (shmemdi_ring_dead(&c) == SHMEMD_OK)
+		return place;
+	/* It may have dropped what the caller posted: a place that is never reached. */
+	return shmemdi_index(place, shmemd_arch_ld_relaxed_u64(&c.ring->resv) >> 1,
+			     SHMEMD_RESV_SLOT_BITS);
 }
 
 /* Is the queue to PE pe complete up to a place? One look, which also takes completions that are

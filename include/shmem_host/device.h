@@ -55,8 +55,8 @@ typedef struct shmemh_channel_counters {
 	uint64_t rung;      /* of these, slots that the NIC was told of */
 	uint64_t completed; /* of these, slots completed */
 	uint64_t doorbells; /* times the NIC was told */
-	uint64_t requests;  /* those that the target counts, when the NIC was told last */
-	uint32_t cqes;      /* completions read, mod 2^24 */
+	uint64_t requests;  /* those of them that the target counts */
+	uint32_t cqes;      /* completions read, mod 2^23 */
 	uint32_t reserved;
 } shmemh_channel_counters_t;
 

@@ -31,11 +31,11 @@ static int check(shmemh_t *job, int pe, int k, const shmemh_channel_counters_t *
 	return SHMEMH_OK;
 }
 
-/* All 64 bits of the slots completed: it is at most a queue's depth behind those posted. The words
- * are not read at one moment, so that it may seem to be ahead. */
+/* All 64 bits of the slots completed: it is at most a queue's depth behind those posted. Who posts
+ * alone rings before it publishes: so what is rung and completed may be ahead for a moment. */
 static uint64_t completed_of(const shmemd_ring_t *ring)
 {
-	uint64_t behind = (ring->ready - ring->done) & DONE_MASK;
+	uint64_t behind = (ring->ready - (ring->done >> 1)) & DONE_MASK;
 
 	return behind > DONE_MASK / 2 ? ring->ready : ring->ready - behind;
 }
@@ -44,6 +44,7 @@ int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counter
 {
 	const shmemhi_link_t *link;
 	shmemd_ring_t ring;
+	uint64_t rung;
 	int status;
 
 	shmemhi_begin(job);
@@ -54,13 +55,14 @@ int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counter
 	status = shmemhi_dev_read(job, &ring, link->ring, offsetof(shmemd_ring_t, turns));
 	if (status != SHMEMH_OK)
 		return shmemhi_done(job, status);
+	rung = ring.rung >> 1;
 	*c = (shmemh_channel_counters_t){
 		.size = sizeof *c,
 		.status = ring.dead,
 		.event = __atomic_load_n(&link->event, __ATOMIC_ACQUIRE),
 		.depth = job->ib->depth,
 		.posted = ring.ready,
-		.rung = ring.rung,
+		.rung = rung < ring.ready ? rung : ring.ready,
 		.completed = completed_of(&ring),
 		.doorbells = ring.doorbells,
 		.requests = ring.requests,

@@ -116,6 +116,20 @@ static void on_async(shmemhi_watch_t *watch, const struct ibv_async_event *event
 	    ib->lib.event_type_str(event->event_type));
 }
 
+/* What a queue pair's event means; those of a CQ have more to say. */
+static const struct {
+	uint32_t type;
+	const char *direction, *text;
+} qp_kinds[] = {
+	{EQE_WQ_ACCESS, "from",
+	 "refused a request of that PE (WQ_ACCESS): unknown key, or an address outside its memory; "
+	 "it is dead in both directions"},
+	{EQE_WQ_INVALID, "from",
+	 "refused a request of that PE (WQ_INVAL_REQ): operation, length or alignment; it is dead "
+	 "in both directions"},
+	{EQE_WQ_CATAS, "to", "failed (WQ_CATAS): the NIC cannot use its queue any more"},
+};
+
 static void on_link(shmemhi_watch_t *watch, shmemhi_link_t *link, const uint8_t eqe[EQE_NBYTES])
 {
 	uint32_t none = 0, type = eqe[EQE_TYPE];
@@ -124,35 +138,21 @@ static void on_link(shmemhi_watch_t *watch, shmemhi_link_t *link, const uint8_t 
 
 	__atomic_compare_exchange_n(&link->event, &none, type, 0, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
-	switch (type) {
-	case EQE_WQ_ACCESS:
-		say(watch, SHMEMHI_ERROR,
-		    "QP 0x%x, channel %d from PE %d, refused a request of that PE (WQ_ACCESS): "
-		    "unknown key, or an address outside its memory; it is dead in both directions",
-		    link->qpn, k, pe);
-		break;
-	case EQE_WQ_INVALID:
-		say(watch, SHMEMHI_ERROR,
-		    "QP 0x%x, channel %d from PE %d, refused a request of that PE (WQ_INVAL_REQ): "
-		    "operation, length or alignment; it is dead in both directions",
-		    link->qpn, k, pe);
-		break;
-	case EQE_WQ_CATAS:
-		say(watch, SHMEMHI_ERROR,
-		    "QP 0x%x, channel %d to PE %d, failed (WQ_CATAS): the NIC cannot use its queue "
-		    "any more",
-		    link->qpn, k, pe);
-		break;
-	case EQE_CQ_ERROR:
+	if (type == EQE_CQ_ERROR) {
 		say(watch, SHMEMHI_ERROR,
 		    "CQ 0x%x, channel %d to PE %d, failed (CQ_ERROR, syndrome 0x%02x): no "
 		    "completions come any more",
 		    link->cqn, k, pe, eqe[EQE_CQ_SYNDROME]);
-		break;
-	default:
-		say(watch, SHMEMHI_WARN, "QP 0x%x, channel %d to PE %d: event 0x%02x", link->qpn, k,
-		    pe, type);
+		return;
 	}
+	for (size_t n = 0; n < sizeof qp_kinds / sizeof qp_kinds[0]; n++)
+		if (qp_kinds[n].type == type) {
+			say(watch, SHMEMHI_ERROR, "QP 0x%x, channel %d %s PE %d, %s", link->qpn, k,
+			    qp_kinds[n].direction, pe, qp_kinds[n].text);
+			return;
+		}
+	say(watch, SHMEMHI_WARN, "QP 0x%x, channel %d to PE %d: event 0x%02x", link->qpn, k, pe,
+	    type);
 }
 
 /* A descriptor that gives nothing but errors would keep the thread busy for ever. */

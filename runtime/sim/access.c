@@ -20,9 +20,10 @@ static void remember(shmemsimi_fiber_t *f, const void *p)
 
 static void fence(shmemsimi_fiber_t *f, int access)
 {
-	for (unsigned i = 0; i < f->n_seen; i++)
+	for (unsigned i = 0; i < f->n_seen && access != SHMEMSIM_FENCE_RELEASE; i++)
 		shmemsimi_tsan_acquire((void *)(uintptr_t)f->seen[i]);
-	f->n_seen = 0;
+	if (access != SHMEMSIM_FENCE_RELEASE)
+		f->n_seen = 0;
 	f->is_fenced |= access != SHMEMSIM_FENCE_ACQUIRE;
 }
 
@@ -39,13 +40,14 @@ static int order(shmemsimi_fiber_t *f, const void *p, int access)
 		return 0;
 	case SHMEMSIM_ST_RELAXED:
 	case SHMEMSIM_ST_RELEASE:
-		shmemsim_wrote = 1;
+		shmemsim_wrote |= !(access & SHMEMSIM_NO_NEWS);
 		return f->is_fenced;
 	case SHMEMSIM_RMW:
 		remember(f, p);
 		return f->is_fenced;
 	case SHMEMSIM_FENCE:
 	case SHMEMSIM_FENCE_ACQUIRE:
+	case SHMEMSIM_FENCE_RELEASE:
 	case SHMEMSIM_FENCE_SC:
 		fence(f, access & 0xff);
 		return 0;

@@ -35,6 +35,7 @@ extern void *__tsan_get_current_fiber(void) __attribute__((weak));
 extern void __tsan_acquire(void *obj) __attribute__((weak));
 extern void __tsan_release(void *obj) __attribute__((weak));
 
+#define TSAN_SYNC 0u    /* what was done before the switch comes before what follows it */
 #define TSAN_NO_SYNC 1u /* the switch itself orders nothing */
 
 /* Host fibers run the host runtime and libc (name look-ups, printf); lanes only kernels. */
@@ -205,8 +206,18 @@ static void drop_stack(shmemsimi_fiber_t *f)
 	f->stack = NULL;
 }
 
+/* A fiber that stands where the run ended, as agents do, does not go on: all it did comes before
+ * what its discarder does next. For the sanitizer only, it runs once more. */
+static void order_last(const shmemsimi_fiber_t *f)
+{
+	__tsan_switch_to_fiber(f->tsan, TSAN_NO_SYNC);
+	__tsan_switch_to_fiber(shmemsimi_w.current->tsan, TSAN_SYNC);
+}
+
 void shmemsimi_fiber_discard(shmemsimi_fiber_t *f)
 {
+	if (f->tsan && f->state != DONE)
+		order_last(f);
 	/* Not earlier: thread sanitizer reports no race with a fiber that it has forgotten. */
 	if (f->tsan)
 		__tsan_destroy_fiber(f->tsan);

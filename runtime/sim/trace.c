@@ -174,6 +174,7 @@ static void say_access(const event_t *e, char *text, size_t nbytes)
 		[SHMEMSIM_RMW] = "atomic",
 		[SHMEMSIM_FENCE] = "fence",
 		[SHMEMSIM_FENCE_ACQUIRE] = "fence.acquire",
+		[SHMEMSIM_FENCE_RELEASE] = "fence.release",
 		[SHMEMSIM_FENCE_SC] = "fence.sc",
 	};
 	char place[128], before[24], after[24];

@@ -69,29 +69,33 @@ void shmemsimi_view_set(shmemsimi_view_t **v, uint32_t word, uint32_t time)
 	(*v)->times[word] = time;
 }
 
-/* Is no time of a later than b's? */
-static int is_within(const shmemsimi_view_t *a, const shmemsimi_view_t *b)
+/* 1: some time of a is later than b's; 2: some time of b is later than a's. */
+static int compare(const shmemsimi_view_t *a, const shmemsimi_view_t *b)
 {
-	uint32_t common = a->n < b->n ? a->n : b->n, above = 0;
-	for (uint32_t i = 0; i < common; i++)
+	uint32_t common = a->n < b->n ? a->n : b->n, above = 0, below = 0;
+	for (uint32_t i = 0; i < common; i++) {
 		above |= a->times[i] > b->times[i];
+		below |= a->times[i] < b->times[i];
+	}
 	for (uint32_t i = common; i < a->n; i++)
-		above |= a->times[i];
-	return !above;
+		above |= a->times[i] != 0;
+	for (uint32_t i = common; i < b->n; i++)
+		below |= b->times[i] != 0;
+	return (int)(above | below << 1);
 }
 
 void shmemsimi_view_join(shmemsimi_view_t **v, shmemsimi_view_t *other)
 {
 	if (!other || *v == other)
 		return;
-	if (!*v || is_within(*v, other)) {
+	int later = *v ? compare(*v, other) : 2;
+	if (!(later & 1))
 		shmemsimi_view_copy(v, other);
-		return;
-	}
-	if (is_within(other, *v))
+	if (later != 3)
 		return;
 	own(v, other->n);
-	for (uint32_t i = 0; i < other->n; i++)
-		if ((*v)->times[i] < other->times[i])
-			(*v)->times[i] = other->times[i];
+	for (uint32_t i = 0; i < other->n; i++) {
+		uint32_t mine = (*v)->times[i], its = other->times[i];
+		(*v)->times[i] = mine < its ? its : mine;
+	}
 }

@@ -346,7 +346,7 @@ static void fence(shmemsimi_fiber_t *f, int scope, int kind)
 {
 	shmemsimi_sight_t *s = &f->sight;
 	int is_sc = kind == SHMEMSIM_FENCE_SC;
-	for (int d = 0; d <= scope; d++) {
+	for (int d = 0; d <= scope && kind != SHMEMSIM_FENCE_RELEASE; d++) {
 		shmemsimi_view_join(&s->current, s->pending[d]);
 		shmemsimi_view_drop(&s->pending[d]);
 		if (is_sc && sc_view(f, d))

@@ -6,6 +6,7 @@
 #define MEMORY_H
 
 #include <shmem_dev/shmem_dev.h>
+#include "../common/sim_check.h"
 #include "scenario.h"
 
 #define PES_MAX 4
@@ -62,11 +63,7 @@ typedef struct pe {
 	dims_t dims;
 } pe_t;
 
-#define EXPECT(cond)                                                                               \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			shmemsim_fail("%s:%d: %s", __FILE__, __LINE__, #cond);                     \
-	} while (0)
+#define EXPECT CHECK
 
 static inline int left_of(const pe_t *p)
 {

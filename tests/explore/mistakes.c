@@ -26,15 +26,22 @@ typedef struct mistake {
 	}
 
 static const mistake_t mistakes[] = {
-	MISTAKE(SIGNAL_ADD, "signal_op"), MISTAKE(WAIT_GE, "put_signal"),
-	MISTAKE(WAIT_ABORT, "gone"),      MISTAKE(WAIT_GROUP, "signal_op"),
-	MISTAKE(COPY_TAIL, "put_signal"), MISTAKE(COPY_STRIDE, "put"),
-	MISTAKE(PEER_BASE, "get"),        MISTAKE(QUIET_LATCH, "latch"),
-	MISTAKE(LATCH_LAST, "latch"),     MISTAKE(RECORD_CLAIM, "latch"),
-	MISTAKE(QUIET_OWN, "latch"),      MISTAKE(AMO_OLD, "amo_fetch_u64"),
-	MISTAKE(AMO_OR, "amo_fetch_u64"), MISTAKE(SYNC_FAST, "sync"),
-	MISTAKE(SYNC_TIMEOUT, "sync"),    MISTAKE(SYNC_EPOCH, "sync"),
+	MISTAKE(SIGNAL_ADD, "signal_op"),  MISTAKE(WAIT_GE, "put_signal"),
+	MISTAKE(WAIT_ABORT, "gone"),       MISTAKE(WAIT_GROUP, "signal_op"),
+	MISTAKE(COPY_TAIL, "put_signal"),  MISTAKE(COPY_STRIDE, "put"),
+	MISTAKE(PEER_BASE, "get"),         MISTAKE(QUIET_LATCH, "latch"),
+	MISTAKE(LATCH_LAST, "latch"),      MISTAKE(RECORD_CLAIM, "latch"),
+	MISTAKE(QUIET_OWN, "latch"),       MISTAKE(AMO_OLD, "amo_fetch_u64"),
+	MISTAKE(AMO_OR, "amo_fetch_u64"),  MISTAKE(SYNC_FAST, "sync"),
+	MISTAKE(SYNC_TIMEOUT, "sync"),     MISTAKE(SYNC_EPOCH, "sync"),
 	MISTAKE(SYNC_INDEX, "barrier"),
+#ifdef EXPLORE_RING
+	MISTAKE(FAR_ERROR, "ring_fail"),   MISTAKE(MAY_STAY, "ring_later"),
+	MISTAKE(OPCODE, "ring_fail"),      MISTAKE(NO_SPACE, "ring_post"),
+	MISTAKE(QUIET_READ, "ring_order"), MISTAKE(READY_TURN, "ring_post"),
+	MISTAKE(CQE_FIRST, "ring_fetch"),  MISTAKE(LANES_SYNC, "ring_warp"),
+	MISTAKE(JUMP_64K, "ring_post"),    MISTAKE(CQE_BLOCKS, "ring_fetch"),
+#endif
 };
 
 static const scenario_t *scenario_named(const char *name)

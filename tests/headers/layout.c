@@ -80,8 +80,8 @@ AT(shmemd_ring_t, path, 72);
 AT(shmemd_ring_t, rung, 128);
 AT(shmemd_ring_t, doorbells, 136);
 AT(shmemd_ring_t, requests, 144);
-AT(shmemd_ring_t, lock, 152);
-AT(shmemd_ring_t, dead, 156);
+
+AT(shmemd_ring_t, dead, 152);
 AT(shmemd_ring_t, later, 160);
 AT(shmemd_ring_t, done, 192);
 AT(shmemd_ring_t, flush, 200);

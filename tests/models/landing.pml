@@ -12,6 +12,10 @@
 #define PAIRS 0 /* so many users are two lanes that post together */
 #endif
 
+#ifndef WHEN
+#define WHEN NOW
+#endif
+
 #define MOD_TICKETS 4    /* 2^23 in C: tickets of slots that were given up */
 #define FIRST_TICKET (MOD_TICKETS - SLOTS)
 
@@ -83,7 +87,7 @@ proctype user(byte n)
 	:: else
 	fi;
 	if
-	:: rc == OK -> post(n, false, READ | LANDS, my, true)
+	:: rc == OK -> post(n, false, READ | LANDS, my, WHEN)
 	:: else
 	fi;
 	do

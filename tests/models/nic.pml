@@ -15,14 +15,22 @@ byte wqe[DEPTH], form[DEPTH], ticket_of[DEPTH];
 #define OWNER(tail) ((tail) >> 4 & 1)
 #define COUNTER(tail) ((tail) & 15)
 #define INVALID 7
+#define NOTHING 255 /* the tail of a CQE that is not there */
 #define FAILED 1
-byte cqe[DEPTH] = 255, syndrome[DEPTH];
+byte cqe[DEPTH] = NOTHING, syndrome[DEPTH];
 
-/* The NIC: doorbell register and record; executed; completed, by CQE if asked for; last READ that
- * completed; answers on their way. */
-byte doorbell = FIRST % MOD_NIC, record = FIRST % MOD_NIC, cqes;
+/* The NIC: doorbell register and record, of which it sees the low bits; executed; completed, by CQE
+ * if asked for; last READ that completed; answers on their way. */
+byte doorbell = FIRST, record = FIRST, cqes;
 byte executed = FIRST, told = FIRST, flushed = FIRST;
 bit failed, unplaced[DEPTH];
+
+#define TOLD_OF(index) ((index) % MOD_NIC)
+#define TO_EXECUTE (executed != ERROR_AT && TOLD_OF(doorbell) != TOLD_OF(executed))
+#define TO_TELL (told < executed && !unplaced[told % DEPTH])
+#define TO_FAIL \
+	(executed == ERROR_AT && told >= executed && TOLD_OF(doorbell) != TOLD_OF(executed) && \
+	 TOLD_OF(record) != TOLD_OF(told))
 
 /* Fetches by the doorbell, executes and tells in order, each as late as it likes. Once a WQE has
  * failed it tells of all up to the record, whether they asked or not. Fetching a block that was not
@@ -32,7 +40,7 @@ active proctype nic()
 	byte n;
 
 end:	do
-	:: executed != ERROR_AT && doorbell != executed % MOD_NIC ->
+	:: TO_EXECUTE ->
 		d_step {
 			n = executed % DEPTH;
 			assert(wqe[n] == executed);
@@ -41,7 +49,7 @@ end:	do
 			executed = executed + BLOCKS(form[n]);
 			n = 0
 		}
-	:: told < executed && !unplaced[told % DEPTH] ->
+	:: TO_TELL ->
 		d_step {
 			n = told % DEPTH;
 			assert(wqe[n] == told);
@@ -56,8 +64,7 @@ end:	do
 			fi;
 			n = 0
 		}
-	:: executed == ERROR_AT && told >= executed && doorbell != executed % MOD_NIC &&
-	   record != told % MOD_NIC ->
+	:: TO_FAIL ->
 		syndrome[cqes % DEPTH] = (failed -> FLUSHED : CAUSE);
 		d_step {
 			n = told % DEPTH;

@@ -37,7 +37,7 @@ inline quiet()
 	:: rc || last >= target
 	:: else ->
 		if :: BUG == FLUSH_EARLY -> raise(target) :: else fi;
-		post(1, false, READ, 0, true);
+		post(1, false, READ, 0, NOW);
 		last = end;
 		if
 		:: rc == OK && BUG != FLUSH_READY -> raise(end)
@@ -61,7 +61,7 @@ proctype user(byte n; bit only_puts)
 
 	do
 	:: n > 0 ->
-		post(1, false, 0, 0, false);
+		post(1, false, 0, 0, BATCHED);
 		atomic { was_put = !rc; put_end = end };
 		if
 		:: only_puts

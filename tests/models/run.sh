@@ -10,41 +10,53 @@ cd "$(dirname "$0")" || exit 2
 rows() {
 	case $1 in
 	queue) cat <<'END' ;;
--DPRODUCERS=2 -DOPS=2
+-DPRODUCERS=2 -DOPS=2 -DSPINS
 -DLEAVERS=1
--DLEAVERS=3
--DDEPTH=4 -DLEAVERS=3
+-DLATERS=1 -DLEAVERS=2
+-DPRODUCERS=2 -DOPS=3 -DOPS_FIRST=2 -DLATERS=1 -DLEAVERS=1
+-DDEPTH=4 -DPRODUCERS=2 -DOPS=2 -DSPINS
+-DDEPTH=4 -DLEAVERS=3 -DLATERS=1
 -DWIDE=1 -DLEAVERS=2
 -DPRODUCERS=2 -DOPS=2 -DWIDE=2
 -DPRODUCERS=2 -DOPS=2 -DERROR_AT=15
 -DPRODUCERS=2 -DOPS=2 -DERROR_AT=16 -DWIDE=2
 -DPRODUCERS=2 -DOPS=2 -DERROR_AT=17
--DPRODUCERS=2 -DOPS=4 -DOPS_FIRST=1 -DERROR_AT=18
+-DDEPTH=4 -DPRODUCERS=2 -DOPS=2 -DERROR_AT=17
 -DPRODUCERS=2 -DOPS=2 -DSPACE_MAY_TIME_OUT=true
 -DBUG=NO_LOCK
+-DBUG=LOCK_UNSEEN
+-DBUG=TRY_ONCE
+-DBUG=RUNG_STAYS_BUSY
 -DBUG=UNORDERED
 -DBUG=NO_SPACE
 -DBUG=SPACE_BY_ONE
--DBUG=WAIT_NO_RING
+-DBUG=WAIT_NO_RING -DPRODUCERS=2 -DOPS=2 -DLATERS=2
+-DBUG=BATCH_ONLY -DPRODUCERS=2
+-DBUG=MUST_STAY -DLATERS=3
+-DBUG=READY_FIRST
+-DBUG=ALONE_UNRUNG
+-DBUG=ALONE_BUSY
 -DBUG=NO_OWNER
--DBUG=NO_LAST_LOOK -DPRODUCERS=2 -DOPS=4 -DOPS_FIRST=1 -DERROR_AT=18
+-DBUG=NO_DONE_LOCK
+-DBUG=DONE_STAYS_BUSY
+-DBUG=FAR_ERROR -DERROR_AT=16
+-DBUG=FAR_CAUSE -DERROR_AT=16
+-DBUG=FAR_NO_OWNER
+-DBUG=FAR_BY_ONE
 -DBUG=NO_OPCODE -DERROR_AT=15
 -DBUG=ERROR_ADVANCES -DERROR_AT=15
--DBUG=BATCH_ONLY -DPRODUCERS=2
--DBUG=TRY_ONCE
--DBUG=NO_CAS
+-DBUG=DEAD_AT_ONCE -DPRODUCERS=2 -DERROR_AT=16
 -DBUG=NO_RECORD -DERROR_AT=15
 -DBUG=CLOSED_FIRST -DERROR_AT=15
 -DBUG=PUBLISH_ALIVE -DPRODUCERS=2 -DOPS=3 -DOPS_FIRST=1 -DSPACE_MAY_TIME_OUT=true
 -DBUG=FIRST_SIGNALLED -DWIDE=2
 -DBUG=STAYS_OPEN -DSPACE_MAY_TIME_OUT=true
--DBUG=NEVER_RUNG -DPRODUCERS=2
 END
 	landing) cat <<'END' ;;
 -DSLOTS=1
 -DSLOTS=2 -DUSERS=2 -DPAIRS=2
 -DSLOTS=1 -DERROR_AT=16
--DBUG=TIMEOUT_FIRST
+-DBUG=TIMEOUT_FIRST -DWHEN=LATER
 -DBUG=FREE_AT_TIMEOUT
 -DBUG=LEFT_EARLY
 -DBUG=LEFT_QUEUE
@@ -60,6 +72,7 @@ END
 -DBUG=FLUSH_EARLY
 -DBUG=FLUSH_READY
 -DBUG=WAIT_READY
+-DBUG=ALONE_EARLY -DUSERS=3 -DPUTTERS=1
 END
 	*) echo "run.sh: no model '$1'" >&2 ;;
 	esac
@@ -68,15 +81,20 @@ END
 large_rows() {
 	case $1 in
 	queue) cat <<'END' ;;
--DPRODUCERS=3
--DPRODUCERS=3 -DDEPTH=4
--DPRODUCERS=3 -DWIDE=2
+-DPRODUCERS=3 -DLATERS=3
+-DPRODUCERS=3 -DDEPTH=4 -DSPINS
+-DPRODUCERS=3 -DWIDE=2 -DLATERS=1
 -DPRODUCERS=3 -DERROR_AT=16
--DPRODUCERS=2 -DOPS=3
+-DPRODUCERS=3 -DOPS_FIRST=2 -DSPINS
+-DPRODUCERS=2 -DOPS=3 -DLATERS=1
+-DPRODUCERS=2 -DOPS=3 -DERROR_AT=18 -DDEPTH=4
+-DPRODUCERS=2 -DOPS=4 -DOPS_FIRST=1 -DERROR_AT=18
+-DPRODUCERS=4 -DLEAVERS=3
 END
 	landing) cat <<'END' ;;
 -DSLOTS=2
 -DSLOTS=2 -DPAIRS=1
+-DSLOTS=1 -DSPINS -DWHEN=LATER
 END
 	quiet) cat <<'END' ;;
 -DOPS=2
@@ -88,15 +106,14 @@ END
 # check model options: one line, with FAILED in it if that is not as it should be.
 check() {
 	directory=$(mktemp -d) || exit 2
-	log=$directory/log optimize=-O2
-	case $2 in *BUG=*) optimize=-O0 ;; esac # compiling takes longer than finding the mistake
+	log=$directory/log
 	cp ./*.pml "$directory"
 	(
 		cd "$directory" || exit 2
 		# shellcheck disable=SC2086 # words
 		spin -a $2 "$1.pml" &&
-			cc $optimize -w -DSAFETY -DCOLLAPSE -DMEMLIM=16000 -o pan pan.c &&
-			./pan -m100000
+			cc $CFLAGS -w -DSAFETY -DMEMLIM=16000 -o pan pan.c &&
+			./pan -m100000 -w20
 	) >"$log" 2>&1
 	states=$(sed -n 's/ *\([0-9.e+]*\) states, stored.*/\1/p' "$log")
 	what=$(sed -n 's/^pan:1: \(.*\) (at depth.*/\1/p' "$log")
@@ -112,6 +129,9 @@ check() {
 	printf '%-8s %-80s %s\n' "$1" "$2" "$what"
 }
 
+# Of small rows most of the time goes into compiling; of large ones, memory is short.
+: "${CFLAGS=-O0}"
+export CFLAGS
 table=rows
 case ${1-} in
 --row)
@@ -119,7 +139,7 @@ case ${1-} in
 	exit
 	;;
 --large)
-	table=large_rows
+	table=large_rows CFLAGS='-O2 -DCOLLAPSE'
 	shift
 	;;
 esac

@@ -214,6 +214,7 @@ static int reversed_team(pes_t *pes)
 		reversed[i] = peers[n - 1 - i];
 	PES_TRY(pes, run_copy(p.peers, reversed, n * sizeof(*peers)));
 	p.ctx.peers = p.peers;
+	p.ctx.flags &= ~SHMEMD_CTX_WORLD;
 	p.ctx.my_pe = pes->n_pes - 1 - pes->pe;
 	PES_TRY(pes, shmemh_barrier(pes->job));
 	PES_RUN(pes, team_kernel, 1, 1, p);

@@ -143,7 +143,8 @@ static int make_qp(const rig_pe_t *p, rig_end_t *e, char *wqes)
 static void fill_ring(shmemd_ring_t *r, const shmemd_path_t *path)
 {
 	r->resv = (plan.first << 1) + SHMEMD_RESV_ADD(0, plan.first_request);
-	r->ready = r->rung = r->flush = plan.first;
+	r->ready = r->flush = plan.first;
+	r->rung = SHMEMD_RUNG_WORD(plan.first);
 	r->path = path;
 	r->requests = plan.first_request;
 	r->done = SHMEMD_DONE_WORD(plan.first_cqe, plan.first);
@@ -363,19 +364,25 @@ void rig_end(void)
 	mlx5sw_sim_stop(&adapter);
 }
 
+/* Kernels may be at it. */
+static uint64_t word(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
 uint64_t rig_slots(int pe, int peer, uint32_t k)
 {
-	return rig_ring(pe, peer, k)->ready - plan.first;
+	return word(&rig_ring(pe, peer, k)->ready) - plan.first;
 }
 
 uint64_t rig_requests(int pe, int peer, uint32_t k)
 {
-	return rig_ring(pe, peer, k)->requests - plan.first_request;
+	return word(&rig_ring(pe, peer, k)->requests) - plan.first_request;
 }
 
 uint64_t rig_doorbells(int pe, int peer, uint32_t k)
 {
-	return rig_ring(pe, peer, k)->doorbells;
+	return word(&rig_ring(pe, peer, k)->doorbells);
 }
 
 mlx5sw_qp_counters_t rig_counters(int pe, int peer, uint32_t k)

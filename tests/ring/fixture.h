@@ -11,7 +11,7 @@
 #include "mlx5sw/core/control.h"
 
 #define RIG_PES_MAX 4
-#define RIG_CHANNELS_MAX 2
+#define RIG_CHANNELS_MAX 4
 #define RIG_GRANULES_MAX 64
 #define RIG_GRANULE 512u /* small, so that transfers go across, and weak memory can follow all */
 #define RIG_SYNC_NBYTES 256u /* the heap's last bytes: sync words */
@@ -23,7 +23,7 @@ typedef struct rig_plan {
 	uint32_t n_channels;
 	uint32_t depth, batch, inline_nbytes;
 	uint64_t first;           /* slot */
-	uint32_t first_cqe;       /* 24 bits count */
+	uint32_t first_cqe;       /* 23 bits count */
 	uint32_t first_request;   /* 24 bits count */
 	uint64_t first_ticket;    /* landing slot */
 	uint32_t n_granules;      /* of a heap */

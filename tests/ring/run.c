@@ -113,8 +113,8 @@ void start_below(rig_plan_t *plan, unsigned which)
 	static const unsigned bits[N_STARTS] = {0, 16, 32, 39, 40, 63};
 
 	plan->first = which ? ((uint64_t)1 << bits[which]) - 3 : 0;
-	plan->first_cqe = which ? (1u << 24) - 2 : 0;
-	plan->first_request = which ? (1u << 24) - 2 : 0;
+	plan->first_cqe = which ? (1u << 23) - 2 : 0;
+	plan->first_request = which ? (1u << 23) - 2 : 0;
 	plan->first_ticket = which ? ((uint64_t)1 << 23) - 2 : 0;
 }
 

@@ -5,6 +5,7 @@
 #define RING_RUN_H
 
 #include "../common/mocka.h"
+#include "../common/sim_check.h"
 #include "fixture.h"
 
 /* What is run. */
@@ -24,25 +25,19 @@ typedef struct rig_params {
 	uint64_t arg;
 } rig_params_t;
 
-#define CHECK(cond)                                                                                \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			shmemsim_fail("%s:%d: %s", __FILE__, __LINE__, #cond);                     \
-	} while (0)
-/* Both as numbers in the report. */
-#define CHECK_IS(a, b)                                                                             \
-	do {                                                                                       \
-		unsigned long long has_ = (unsigned long long)(a),                                 \
-				   should_ = (unsigned long long)(b);                              \
-		if (has_ != should_)                                                               \
-			shmemsim_fail("%s:%d: %s is 0x%llx, not 0x%llx", __FILE__, __LINE__, #a,   \
-				      has_, should_);                                              \
-	} while (0)
-
 /* Where granule i of the heap begins. */
 static inline uint64_t *word_of(const shmemd_ctx_t *ctx, uint32_t i)
 {
 	return (uint64_t *)(void *)(ctx->heap + RIG_GRANULE * (size_t)i);
+}
+
+/* The context as on a machine without a NIC, where all memory is mapped; so it is by plan. */
+static inline void take_nic_away(shmemd_ctx_t *ctx)
+{
+	ctx->channels = NULL;
+	ctx->n_channels = 0;
+	ctx->used = NULL;
+	ctx->flags = SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_WORLD;
 }
 
 void run_once(const rig_test_t *t); /* round robin */

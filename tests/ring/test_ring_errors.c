@@ -89,6 +89,51 @@ static void bad_key(void **state)
 	}
 }
 
+/* All completions of a queue are there when the first look is taken, and that with the cause is
+ * before, at or behind those that are looked at ahead. What was complete before it counts. */
+static void fill_with_a_bad_one(const void *params)
+{
+	const rig_params_t *p = params;
+	const uint64_t start = p->ctx.channels[1].first;
+	const uint32_t depth = p->ctx.channels[1].depth;
+	int is_done = 0;
+
+	if (p->pe != 0)
+		return;
+	for (uint32_t i = 0; i < depth; i++)
+		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, i == p->arg ? BAD_GRANULE : 0), 1,
+				       1, i < depth - 1 ? SHMEMD_RING_LATER : SHMEMD_RING_NOW);
+	while (rig_counters(0, 1, 0).cqes != depth)
+		shmemd_arch_spin_hint();
+	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);
+	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + p->arg, &is_done), 0);
+	CHECK_IS(is_done, 1);
+	check_stopped(&p->ctx, SHMEMD_ERR_REFUSED);
+}
+
+static void look_cause(void)
+{
+	check_record(0, SHMEMD_ERR_REFUSED, SHMEMD_OP_ATOMIC, 0x8813);
+	CHECK_IS(rig_pes[0].error.addr, arg);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), arg);
+}
+
+static void cause_in_a_full_queue(void **state)
+{
+	(void)state;
+	for (arg = 0; arg < 64; arg++) {
+		rig_test_t t = {.plan = rig_plan(),
+				.kernel = fill_with_a_bad_one,
+				.n_blocks = 1,
+				.n_threads = 1,
+				.look = look_cause,
+				.arg = arg};
+
+		t.plan.unregistered = 1u << BAD_GRANULE;
+		run_once(&t);
+	}
+}
+
 /* The way is lost under traffic */
 
 static uint32_t n_rounds;
@@ -266,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_key),
+		cmocka_unit_test(cause_in_a_full_queue),
 		cmocka_unit_test(local_2err),
 		cmocka_unit_test(retries_exceeded),
 		cmocka_unit_test(lost_completion_with_a_limit),

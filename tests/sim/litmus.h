@@ -4,7 +4,8 @@
  *
  *   st.ORDER.SCOPE x 1     ORDER weak, relaxed, release
  *   ld.ORDER.SCOPE a x     ORDER weak, relaxed, acquire; into register a .. h
- *   add.relaxed.SCOPE a x 1, fence.acq_rel.SCOPE, fence.acquire.SCOPE, fence.sc.SCOPE, bar
+ *   add.relaxed.SCOPE a x 1, fence.acq_rel.SCOPE, fence.sc.SCOPE, bar,
+ *   fence.acquire.SCOPE, fence.release.SCOPE
  *
  * SCOPE is cta, gpu or sys; a weak access has none. The outcome asked for is a list "a=1 b=0". */
 #ifndef LITMUS_H
@@ -61,12 +62,19 @@ static inline int litmus_access(const char *words)
 		const char *word;
 		int access;
 	} parts[] = {
-		{"ld.weak", SHMEMSIM_LD_DATA},       {"ld.relaxed", SHMEMSIM_LD_RELAXED},
-		{"ld.acquire", SHMEMSIM_LD_ACQUIRE}, {"st.weak", SHMEMSIM_ST_DATA},
-		{"st.relaxed", SHMEMSIM_ST_RELAXED}, {"st.release", SHMEMSIM_ST_RELEASE},
-		{"add.relaxed", SHMEMSIM_RMW},       {"fence.acq_rel", SHMEMSIM_FENCE},
-		{"fence.sc", SHMEMSIM_FENCE_SC},     {"fence.acquire", SHMEMSIM_FENCE_ACQUIRE},
-		{".gpu", SHMEMSIM_SCOPE_GPU},        {".cta", SHMEMSIM_SCOPE_CTA},
+		{"ld.weak", SHMEMSIM_LD_DATA},
+		{"ld.relaxed", SHMEMSIM_LD_RELAXED},
+		{"ld.acquire", SHMEMSIM_LD_ACQUIRE},
+		{"st.weak", SHMEMSIM_ST_DATA},
+		{"st.relaxed", SHMEMSIM_ST_RELAXED},
+		{"st.release", SHMEMSIM_ST_RELEASE},
+		{"add.relaxed", SHMEMSIM_RMW},
+		{"fence.acq_rel", SHMEMSIM_FENCE},
+		{"fence.sc", SHMEMSIM_FENCE_SC},
+		{"fence.acquire", SHMEMSIM_FENCE_ACQUIRE},
+		{"fence.release", SHMEMSIM_FENCE_RELEASE},
+		{".gpu", SHMEMSIM_SCOPE_GPU},
+		{".cta", SHMEMSIM_SCOPE_CTA},
 	};
 	int access = 0;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

@@ -13,12 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <shmem_sim.h>
-
-#define CHECK(cond)                                                                                \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			shmemsim_fail("%s:%d: %s", __FILE__, __LINE__, #cond);                     \
-	} while (0)
+#include "../common/sim_check.h"
 
 typedef struct launch {
 	void (*kernel)(const void *params);

@@ -55,6 +55,10 @@ static const litmus_t table[] = {
 	 MP("st.release.sys y 1", "ld.relaxed.sys a y; fence.acquire.sys"), FORBIDDEN},
 	{"MP writer's fence.acquire", GPUS,
 	 MP("fence.acquire.sys; st.relaxed.sys y 1", "ld.acquire.sys a y"), ALLOWED},
+	{"MP fence.release, acquire", GPUS,
+	 MP("fence.release.sys; st.relaxed.sys y 1", "ld.acquire.sys a y"), FORBIDDEN},
+	{"MP reader's fence.release", GPUS,
+	 MP("st.release.sys y 1", "ld.relaxed.sys a y; fence.release.sys"), ALLOWED},
 	{"MP writer's fence only", GPUS,
 	 MP("fence.acq_rel.sys; st.relaxed.sys y 1", "ld.relaxed.sys a y"), ALLOWED},
 	{"MP reader's fence only", GPUS,
@@ -162,6 +166,7 @@ static const litmus_t table[] = {
 	/* through a third thread */
 	{"WRC relaxed", GPUS, WRC(""), ALLOWED},
 	{"WRC fence", GPUS, WRC("fence.acq_rel.sys; "), FORBIDDEN},
+	{"WRC fence.release", GPUS, WRC("fence.release.sys; "), FORBIDDEN},
 	{"WRC fence.acquire", GPUS, WRC("fence.acquire.sys; "), ALLOWED},
 	{"WRC fence cta", GPUS, WRC("fence.acq_rel.cta; "), ALLOWED},
 	{"WRC ordinary read", GPUS,

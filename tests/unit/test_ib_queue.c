@@ -260,6 +260,31 @@ static void links_have_memory_of_their_own(void **state)
 	}
 }
 
+/* Nobody tells a NIC which CQEs were read. */
+static int pe_overruns(shmemh_t *job)
+{
+	uint8_t in[16] = {0}, out[0x110];
+
+	if (plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	for (int i = 0; i < N_CHANNELS * job->n_pes; i++) {
+		const shmemhi_link_t *link = &job->ib->links[i];
+
+		put_bits(in, 0, 16, 0x402); /* QUERY_CQ */
+		put_bits(in, 0x48, 24, link->cqn);
+		PE_CHECK(job->ib->lib.obj_query(link->cq, in, sizeof in, out, sizeof out) == 0);
+		PE_CHECK(get_bits(out, 0x80 + 0x0e, 1) == 1);
+	}
+	return unplug(job);
+}
+
+static void completion_queues_ignore_overruns(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_ETHERNET, 1, pe_overruns);
+}
+
 /* The rings of a GPU are in its memory, and what the NIC reaches in memory of the host. */
 static const shmemhi_cuda_t *one_gpu(int pe)
 {
@@ -479,6 +504,7 @@ int main(void)
 		cmocka_unit_test(unusable_options_are_refused),
 		cmocka_unit_test(options_at_their_limits),
 		cmocka_unit_test(links_have_memory_of_their_own),
+		cmocka_unit_test(completion_queues_ignore_overruns),
 		cmocka_unit_test(a_gpu_has_its_rings),
 		cmocka_unit_test(failed_commands_leave_nothing),
 		cmocka_unit_test(failed_calls_leave_nothing),

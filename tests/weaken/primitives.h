@@ -33,6 +33,8 @@ SHMEMD_FN void weaken_fence(int how, int access)
 {
 	if (how == WEAKEN_GPU)
 		shmemdi_cpu_fence(access | SHMEMSIM_SCOPE_GPU);
+	else if (how == WEAKEN_CTA)
+		shmemdi_cpu_fence(access | SHMEMSIM_SCOPE_CTA);
 	else if (how == WEAKEN_ACQ_REL)
 		shmemdi_cpu_fence(SHMEMSIM_FENCE);
 }
@@ -53,6 +55,23 @@ WEAKEN_LOAD(u32, uint32_t)
 WEAKEN_LOAD(u64, uint64_t)
 #undef WEAKEN_LOAD
 
+/* The lock is to work even so; only its order is weakened. */
+SHMEMD_FN int weaken_try_lock(int how, uint64_t *p, uint64_t seen)
+{
+	int is_taken = shmemdi_cpu_try_lock(p, seen);
+
+	if (how == WEAKEN_CTA)
+		shmemdi_cpu_fence(SHMEMSIM_FENCE_ACQUIRE | SHMEMSIM_SCOPE_CTA);
+	return is_taken;
+}
+
+SHMEMD_FN void weaken_unlock(int how, uint64_t *p, uint64_t v)
+{
+	shmemdi_cpu_unlock(p, v,
+			   how == WEAKEN_CTA ? SHMEMSIM_ST_RELEASE | SHMEMSIM_SCOPE_CTA
+					     : SHMEMSIM_ST_RELAXED);
+}
+
 #define WEAKEN_STORE(N, T)                                                                         \
 	SHMEMD_FN void weaken_st_##N(int how, void *p, T v)                                        \
 	{                                                                                          \
@@ -60,7 +79,11 @@ WEAKEN_LOAD(u64, uint64_t)
 			shmemd_arch_st_relaxed_##N(p, v);                                          \
 			return;                                                                    \
 		}                                                                                  \
-		(void)shmemsim_access(p, sizeof(v), SHMEMSIM_ST_RELEASE | SHMEMSIM_SCOPE_GPU, &v); \
+		(void)shmemsim_access(                                                             \
+			p, sizeof(v),                                                              \
+			SHMEMSIM_ST_RELEASE |                                                      \
+				(how == WEAKEN_CTA ? SHMEMSIM_SCOPE_CTA : SHMEMSIM_SCOPE_GPU),     \
+			&v);                                                                       \
 		shmemdi_cpu_wrote();                                                               \
 		*(shmemdi_cpu_##N *)p = v;                                                         \
 	}
@@ -91,13 +114,15 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 #define shmemd_arch_fence_order()                                                                  \
 	WEAKEN(FENCE, shmemd_arch_fence_order(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_before_ready()                                                           \
-	WEAKEN(FENCE, shmemd_arch_fence_before_ready(), weaken_fence(how_, SHMEMSIM_FENCE))
+	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_ready(),                                        \
+	       weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
 #define shmemd_arch_fence_before_dbr()                                                             \
 	WEAKEN(FENCE, shmemd_arch_fence_before_dbr(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_before_doorbell()                                                        \
-	WEAKEN(FENCE, shmemd_arch_fence_before_doorbell(), weaken_fence(how_, SHMEMSIM_FENCE))
-#define shmemd_arch_fence_after_cqe()                                                              \
-	WEAKEN(FENCE, shmemd_arch_fence_after_cqe(), weaken_fence(how_, SHMEMSIM_FENCE))
+	WEAKEN(FENCE, shmemd_arch_fence_before_doorbell(),                                         \
+	       weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
+#define shmemd_arch_fence_acquire()                                                                \
+	WEAKEN(FENCE, shmemd_arch_fence_acquire(), weaken_fence(how_, SHMEMSIM_FENCE_ACQUIRE))
 #define shmemd_arch_fence_quiet()                                                                  \
 	WEAKEN(FENCE_SC, shmemd_arch_fence_quiet(), weaken_fence(how_, SHMEMSIM_FENCE_SC))
 #define shmemd_arch_ld_acquire_u32(p)                                                              \
@@ -108,8 +133,9 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 	WEAKEN(RELEASE, shmemd_arch_st_release_u32(p, v), weaken_st_u32(how_, p, v))
 #define shmemd_arch_st_release_u64(p, v)                                                           \
 	WEAKEN(RELEASE, shmemd_arch_st_release_u64(p, v), weaken_st_u64(how_, p, v))
-#define shmemd_arch_try_lock(p)                                                                    \
-	WEAKEN(ACQUIRE, shmemd_arch_try_lock(p), shmemd_arch_atom_cas_u32(p, 0, 1) == 0)
+#define shmemd_arch_try_lock(p, seen)                                                              \
+	WEAKEN(LOCK, shmemd_arch_try_lock(p, seen), weaken_try_lock(how_, p, seen))
+#define shmemd_arch_unlock(p, v) WEAKEN(LOCK, shmemd_arch_unlock(p, v), weaken_unlock(how_, p, v))
 #define shmemd_arch_syncwarp() WEAKEN(BARRIER, shmemd_arch_syncwarp(), weaken_syncwarp(how_))
 #define shmemd_arch_syncwarp_mask(mask)                                                            \
 	WEAKEN(BARRIER, shmemd_arch_syncwarp_mask(mask), weaken_syncwarp_mask(how_, mask))

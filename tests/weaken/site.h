@@ -13,6 +13,7 @@ enum weaken_how {
 	WEAKEN_REMOVED,   /* a barrier: nobody waits, each thread keeps its own predicate */
 	WEAKEN_UNORDERED, /* a barrier: the threads meet, as at a shuffle, and order nothing */
 	WEAKEN_GPU,       /* scope too narrow: for threads of this GPU only */
+	WEAKEN_CTA,       /* scope too narrow: for threads of this block only */
 	WEAKEN_ACQ_REL,   /* a fence: not sequentially consistent */
 	WEAKEN_RELAXED,   /* a load or store: orders nothing */
 	WEAKEN_N_HOW
@@ -20,9 +21,11 @@ enum weaken_how {
 
 enum weaken_kind {
 	WEAKEN_FENCE,
+	WEAKEN_FENCE_GPU, /* of that scope already */
 	WEAKEN_FENCE_SC,
 	WEAKEN_ACQUIRE,
 	WEAKEN_RELEASE,
+	WEAKEN_LOCK, /* try_lock, unlock: of the GPU's scope */
 	WEAKEN_BARRIER,
 	WEAKEN_N_KINDS
 };

@@ -19,15 +19,18 @@
 extern weaken_site_t *const __start_weaken_sites[], *const __stop_weaken_sites[];
 
 static const char *const how_names[WEAKEN_N_HOW] = {
-	[WEAKEN_REMOVED] = "removed", [WEAKEN_UNORDERED] = "unordered", [WEAKEN_GPU] = "gpu",
+	[WEAKEN_REMOVED] = "removed", [WEAKEN_UNORDERED] = "unordered",
+	[WEAKEN_GPU] = "gpu",         [WEAKEN_CTA] = "cta",
 	[WEAKEN_ACQ_REL] = "acq_rel", [WEAKEN_RELAXED] = "relaxed",
 };
 static const int variants[WEAKEN_N_KINDS][4] = {
 	/* 0 ends them */
 	[WEAKEN_FENCE] = {WEAKEN_REMOVED, WEAKEN_GPU},
+	[WEAKEN_FENCE_GPU] = {WEAKEN_REMOVED, WEAKEN_CTA},
 	[WEAKEN_FENCE_SC] = {WEAKEN_REMOVED, WEAKEN_GPU, WEAKEN_ACQ_REL},
 	[WEAKEN_ACQUIRE] = {WEAKEN_RELAXED, WEAKEN_GPU},
 	[WEAKEN_RELEASE] = {WEAKEN_RELAXED, WEAKEN_GPU},
+	[WEAKEN_LOCK] = {WEAKEN_RELAXED, WEAKEN_CTA},
 	[WEAKEN_BARRIER] = {WEAKEN_REMOVED, WEAKEN_UNORDERED},
 };
 

@@ -23,13 +23,20 @@
 #define SHMEMD_RESV_SLOT_BITS 39
 #define SHMEMD_RESV_REQUESTS(word) ((uint32_t)((word) >> 40))
 
-/* Completion word: bits 0-39 slots completed, mod 2^40; bits 40-63 CQEs read, mod 2^24. One
- * compare-and-swap takes a CQE and tells what it completes. */
+/* Bit 0 of `rung` and of `done`: a thread is ringing, or reading CQEs; no other may. */
+#define SHMEMD_RING_BUSY 1u
+
+/* Doorbell word: bit 0 BUSY; bits 1-63 slots that the NIC was told of, mod 2^63. */
+#define SHMEMD_RUNG_WORD(slots) ((uint64_t)(slots) << 1)
+#define SHMEMD_RUNG_SLOT_BITS 63
+
+/* Completion word: bit 0 BUSY; bits 1-40 slots completed, mod 2^40; bits 41-63 CQEs read, mod
+ * 2^23. */
 #define SHMEMD_DONE_SLOT_BITS 40
 #define SHMEMD_DONE_WORD(cqes, slots)                                                              \
-	((uint64_t)(cqes) << SHMEMD_DONE_SLOT_BITS |                                               \
-	 ((uint64_t)(slots) & (((uint64_t)1 << SHMEMD_DONE_SLOT_BITS) - 1)))
-#define SHMEMD_DONE_CQES(word) ((uint32_t)((word) >> SHMEMD_DONE_SLOT_BITS))
+	((uint64_t)(cqes) << (SHMEMD_DONE_SLOT_BITS + 1) |                                         \
+	 ((uint64_t)(slots) & (((uint64_t)1 << SHMEMD_DONE_SLOT_BITS) - 1)) << 1)
+#define SHMEMD_DONE_CQES(word) ((uint32_t)((word) >> (SHMEMD_DONE_SLOT_BITS + 1)))
 
 /* Landing slots: where READs and atomics put what g, fetches and gets into memory that no NIC knows
  * bring back. Slot SHMEMD_LANDING_SLOTS is a sink for answers that nobody wants.
@@ -71,11 +78,11 @@ typedef struct shmemd_ring {
 	uint64_t ready;            /* slots written, in order */
 	const shmemd_path_t *path; /* where new requests go */
 	uint64_t pad1[6];
-	uint64_t rung;      /* slots that a doorbell has told of */
+	uint64_t rung;      /* SHMEMD_RUNG_WORD */
 	uint64_t doorbells; /* times it was rung */
-	uint64_t requests;  /* requests reserved when it was rung last */
-	uint32_t lock;      /* 1 while a thread rings */
+	uint64_t requests;  /* requests published */
 	uint32_t dead;      /* shmemd_status: nothing goes out any more; 0: alive */
+	uint32_t reserved;
 	uint64_t later; /* end of a run of slots, from those rung last on, whose posters were told
 			   not to ring */
 	uint64_t pad2[3];

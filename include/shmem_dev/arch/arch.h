@@ -33,9 +33,9 @@
  *   void shmemd_arch_st_relaxed_T(void *p, T v)    T = u8, u16, u32, u64
  *   void shmemd_arch_st_release_T(void *p, T v)    T = u32, u64
  *
- * 4. Fences, named for their use (the name is the documentation). All are system scope and
- *    cumulative: they cover what happened before in other threads too, if this thread
- *    synchronised with them.
+ * 4. Fences, named for their use (the name is the documentation). If nothing else is said they
+ *    acquire and release at system scope. They are cumulative: they cover what happened before in
+ *    other threads too, if this thread synchronised with them.
  *   shmemd_arch_fence_before_signal()  everything before is visible to whoever acquires a strong
  *                                      store or atomic that this thread performs after it.
  *                                      Prevents: the waiter sees the signal, reads old data.
@@ -45,26 +45,31 @@
  *                                      store-buffer outcome: two PEs put, quiet, get and both miss
  *                                      the other's put.
  *   For the queues of a NIC, whose memory is pinned host or device memory:
- *   shmemd_arch_fence_before_ready()   WQEs and payload written before are visible to the NIC once
- *                                      another thread announces them. Prevents: the NIC executes
- *                                      blocks of the lap before.
- *   shmemd_arch_fence_before_dbr()     what other threads published before is visible before the
- *                                      record that tells of it. Prevents the same.
- *   shmemd_arch_fence_before_doorbell() the record is visible before the doorbell. Prevents: the
- *                                      NIC wakes up, reads an old record and sleeps.
- *   shmemd_arch_fence_after_cqe()      what the NIC wrote before the completion is visible, and
- *                                      what this thread tells others of it comes after. Prevents:
- *                                      a value read before the NIC wrote it.
+ *   shmemd_arch_fence_before_ready()   Release alone, GPU scope: WQEs, payload and doorbells of
+ *                                      before come before what is done by whoever rings for them
+ *                                      after. Prevents: the NIC executes blocks of the lap before;
+ *                                      doorbells that go back.
+ *   shmemd_arch_fence_before_dbr()     what was written and published before is visible before the
+ *                                      record that tells of it. Prevents the first of these.
+ *   shmemd_arch_fence_before_doorbell() Release alone: the record is visible before the doorbell.
+ *                                      Prevents: the NIC wakes up, reads an old record and sleeps.
+ *   shmemd_arch_fence_acquire()        acquire alone, and so almost free: after a relaxed read of a
+ *                                      completion, or of what another thread tells of one, the
+ *                                      NIC's writes before it are visible. Prevents: a value read
+ *                                      before the NIC wrote it.
  *
  * 5. Atomic read-modify-write, relaxed, system scope; mapped memory behind links with native
  *    atomics only (SHMEMD_CTX_SM_ATOMICS); T = u32, u64
  *   T    shmemd_arch_atom_{add,and,or,xor,exch}_T(void *p, T v)   returns the old value
  *   T    shmemd_arch_atom_cas_T(void *p, T cond, T v)             returns the old value
  *   u64  shmemd_arch_atom_max_u64(void *p, u64 v)                 returns the old value
- *   int  shmemd_arch_try_lock(uint32_t *p)                        0 to 1; acquire; returns whether
  *   void shmemd_arch_red_{add,and,or,xor}_T(void *p, T v)         no answer: cheaper over NVLink
  *   float/double shmemd_arch_atom_add_{f32,f64}(void *p, v)       round to nearest even
  *   void shmemd_arch_red_add_{f32,f64}(void *p, v)
+ *   A word of which bit 0 is a lock among threads of this GPU, and the rest what it protects:
+ *   int  shmemd_arch_try_lock(uint64_t *p, uint64_t seen)         from `seen`, whose bit 0 is
+ *                                              clear, to locked; acquire; returns whether
+ *   void shmemd_arch_unlock(uint64_t *p, uint64_t v)              to v; release
  *
  * 6. Threads of one block. All named threads arrive; memory accesses before are visible to the
  *    others after it (cta scope). Shuffles and ballots order nothing and are not in this list.

@@ -68,6 +68,7 @@ enum shmemsim_access {
 	SHMEMSIM_RMW,           /* relaxed */
 	SHMEMSIM_FENCE,         /* acquire and release */
 	SHMEMSIM_FENCE_ACQUIRE, /* acquire alone */
+	SHMEMSIM_FENCE_RELEASE, /* release alone */
 	SHMEMSIM_FENCE_SC,      /* sequentially consistent */
 };
 
@@ -77,6 +78,8 @@ enum shmemsim_access {
 /* Added to a load, with weak memory: if an older value could be read too, the run fails. For a
  * reader that relies on the writer's fences. */
 #define SHMEMSIM_ORDERED 0x400
+/* Added to a store: it gives a lock back and changes nothing else: no news to who polls. */
+#define SHMEMSIM_NO_NEWS 0x800
 
 #define SHMEMSIM_AS_RELEASE 1 /* do the access with release order (thread sanitizer, see above) */
 #define SHMEMSIM_GIVEN 2      /* the value of this load is already in *value */
@@ -306,7 +309,7 @@ SHMEMD_FN void shmemd_arch_fence_quiet(void)
 
 SHMEMD_FN void shmemd_arch_fence_before_ready(void)
 {
-	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE | SHMEMSIM_SCOPE_GPU);
 }
 
 SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
@@ -316,12 +319,12 @@ SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
 
 SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 {
-	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE);
 }
 
-SHMEMD_FN void shmemd_arch_fence_after_cqe(void)
+SHMEMD_FN void shmemd_arch_fence_acquire(void)
 {
-	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+	shmemdi_cpu_fence(SHMEMSIM_FENCE_ACQUIRE);
 }
 
 /* 5. Atomics */
@@ -372,11 +375,39 @@ SHMEMD_FN void shmemd_arch_fence_after_cqe(void)
 SHMEMDI_CPU_ATOMICS(u32, uint32_t, shmemdi_cpu_u32)
 SHMEMDI_CPU_ATOMICS(u64, uint64_t, shmemdi_cpu_u64)
 
-SHMEMD_FN int shmemd_arch_try_lock(uint32_t *p)
+/* Taking the lock is no news, nor giving it back with nothing else changed: see after_rmw. */
+SHMEMD_FN int shmemdi_cpu_try_lock(uint64_t *p, uint64_t seen)
 {
-	int is_free = shmemd_arch_atom_cas_u32(p, 0, 1) == 0;
-	shmemdi_cpu_fence(SHMEMSIM_FENCE);
-	return is_free;
+	int release = shmemdi_cpu_before_rmw(p, sizeof(seen), SHMEMSIM_RMW);
+	uint64_t old = seen;
+	int is_taken = SHMEMDI_CPU_SWAP(shmemdi_cpu_u64, p, &old, seen | 1, release);
+	shmemdi_cpu_after_rmw(p, sizeof(seen), SHMEMSIM_RMW, is_taken, 0);
+	return is_taken;
+}
+
+SHMEMD_FN int shmemd_arch_try_lock(uint64_t *p, uint64_t seen)
+{
+	int is_taken = shmemdi_cpu_try_lock(p, seen);
+	shmemdi_cpu_fence(SHMEMSIM_FENCE_ACQUIRE | SHMEMSIM_SCOPE_GPU);
+	return is_taken;
+}
+
+SHMEMD_FN void shmemdi_cpu_unlock(uint64_t *p, uint64_t v, int access)
+{
+	int is_news = (v | 1) != __atomic_load_n((shmemdi_cpu_u64 *)p, __ATOMIC_RELAXED);
+	if (shmemdi_cpu_hooked()) {
+		uint64_t shown = v;
+		(void)shmemsim_access(p, sizeof(v), access | (is_news ? 0 : SHMEMSIM_NO_NEWS),
+				      &shown);
+	}
+	if (is_news)
+		shmemdi_cpu_wrote();
+	__atomic_store_n((shmemdi_cpu_u64 *)p, v, __ATOMIC_RELEASE);
+}
+
+SHMEMD_FN void shmemd_arch_unlock(uint64_t *p, uint64_t v)
+{
+	shmemdi_cpu_unlock(p, v, SHMEMSIM_ST_RELEASE | SHMEMSIM_SCOPE_GPU);
 }
 
 /* The same way as below: a maximum. */

@@ -111,7 +111,14 @@ SHMEMDI_ST(release_u32, uint32_t, uint32_t, "st.release.sys.global.u32", "r")
 SHMEMDI_ST(release_u64, uint64_t, uint64_t, "st.release.sys.global.u64", "l")
 #undef SHMEMDI_ST
 
-/* 4. Fences */
+/* 4. Fences. Those of one direction are of PTX 8.6; they leave the L1 as it is, or wait for
+ * nothing. */
+
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208
+#define SHMEMDI_FENCE(direction) "fence." direction
+#else
+#define SHMEMDI_FENCE(direction) "fence.acq_rel"
+#endif
 
 SHMEMD_FN void shmemd_arch_fence_before_signal(void)
 {
@@ -130,7 +137,7 @@ SHMEMD_FN void shmemd_arch_fence_quiet(void)
 
 SHMEMD_FN void shmemd_arch_fence_before_ready(void)
 {
-	asm volatile("fence.acq_rel.sys;" ::: "memory");
+	asm volatile(SHMEMDI_FENCE("release") ".gpu;" ::: "memory");
 }
 
 SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
@@ -140,13 +147,14 @@ SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
 
 SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 {
-	asm volatile("fence.acq_rel.sys;" ::: "memory");
+	asm volatile(SHMEMDI_FENCE("release") ".sys;" ::: "memory");
 }
 
-SHMEMD_FN void shmemd_arch_fence_after_cqe(void)
+SHMEMD_FN void shmemd_arch_fence_acquire(void)
 {
-	asm volatile("fence.acq_rel.sys;" ::: "memory");
+	asm volatile(SHMEMDI_FENCE("acquire") ".sys;" ::: "memory");
 }
+#undef SHMEMDI_FENCE
 
 /* 5. Atomic read-modify-write */
 
@@ -189,15 +197,22 @@ SHMEMDI_CAS(cas_u32, uint32_t, "cas.b32", "r")
 SHMEMDI_CAS(cas_u64, uint64_t, "cas.b64", "l")
 #undef SHMEMDI_CAS
 
-/* Its release is shmemd_arch_st_release_u32(p, 0). */
-SHMEMD_FN int shmemd_arch_try_lock(uint32_t *p)
+SHMEMD_FN int shmemd_arch_try_lock(uint64_t *p, uint64_t seen)
 {
-	uint32_t old;
-	asm volatile("atom.acquire.sys.global.cas.b32 %0, [%1], 0, 1;"
-		     : "=r"(old)
-		     : "l"(__cvta_generic_to_global(p))
+	uint64_t old;
+	asm volatile("atom.acquire.gpu.global.cas.b64 %0, [%1], %2, %3;"
+		     : "=l"(old)
+		     : "l"(__cvta_generic_to_global(p)), "l"(seen), "l"(seen | 1)
 		     : "memory");
-	return old == 0;
+	return old == seen;
+}
+
+SHMEMD_FN void shmemd_arch_unlock(uint64_t *p, uint64_t v)
+{
+	asm volatile("st.release.gpu.global.u64 [%0], %1;"
+		     :
+		     : "l"(__cvta_generic_to_global(p)), "l"(v)
+		     : "memory");
 }
 
 #define SHMEMDI_RED(name, type, op, reg)                                                           \

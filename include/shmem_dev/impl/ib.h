@@ -26,7 +26,7 @@ SHMEMD_FN int shmemdi_ib_open_k(const shmemd_ctx_t *ctx, shmemdi_call_t call, in
 	c->pe = pe;
 	c->k = k;
 	c->limit = shmemdi_limit_default(ctx, pe);
-	c->ch = &ctx->channels[(size_t)k * ctx->n_world + (uint32_t)ctx->peers[pe].world_pe];
+	c->ch = &ctx->channels[(size_t)k * ctx->n_world + shmemdi_world(ctx, pe)];
 	c->ring = c->ch->ring;
 	return c->ring != 0;
 }
@@ -217,26 +217,39 @@ typedef struct shmemdi_ib_put {
 	int is_inline; /* src is free already */
 } shmemdi_ib_put_t;
 
-/* One piece; the signal goes with the last one, in the same reservation. */
+/* The next piece, inline or not. */
+SHMEMD_FN shmemdi_piece_t shmemdi_ib_put_next(const shmemdi_chan_t *c, const shmemd_path_t *path,
+					      const shmemdi_ib_put_t *put, int *is_inline)
+{
+	shmemdi_piece_t p = shmemdi_ib_piece(c, path, put->dst, put->src, put->nbytes);
+
+	*is_inline = !p.is_known || p.nbytes <= c->ch->inline_nbytes;
+	if (*is_inline && p.nbytes > SHMEMD_MLX5_INLINE_MAX)
+		p.nbytes = SHMEMD_MLX5_INLINE_MAX & ~3u;
+	return p;
+}
+
+/* One piece; the signal goes with the last one, in the same reservation, which must know that: all
+ * paths of a channel cut transfers alike. The keys are looked up behind the reservation: to keep
+ * them across it would cost registers. */
 SHMEMD_FN int shmemdi_ib_put_piece(const shmemdi_chan_t *c, shmemdi_ib_put_t *put)
 {
-	const shmemd_path_t *path = shmemdi_path(c);
-	shmemdi_piece_t p = shmemdi_ib_piece(c, path, put->dst, put->src, put->nbytes);
-	int is_inline = !p.is_known || p.nbytes <= c->ch->inline_nbytes;
-	int has_signal;
-	uint32_t slots;
+	shmemdi_piece_t p = {{0, 0}, {0, 0}, 0, 0};
+	int has_signal = 0, is_inline = 0;
 	shmemdi_post_t post;
+	uint32_t slots;
 	int status;
 
-	if (is_inline && p.nbytes > SHMEMD_MLX5_INLINE_MAX)
-		p.nbytes = SHMEMD_MLX5_INLINE_MAX & ~3u;
-	has_signal = put->sig.op >= 0 && p.nbytes == put->nbytes;
+	if (put->sig.op >= 0)
+		has_signal = shmemdi_ib_put_next(c, shmemdi_path(c), put, &is_inline).nbytes ==
+			     put->nbytes;
 	slots = 1 + (uint32_t)has_signal;
 	status = shmemdi_post_begin(c, &post,
 				    put->is_warp ? shmemdi_lanes_warp()
 						 : shmemdi_ib_lanes(c, slots, slots, 0, put->when),
 				    slots, slots, 0);
 	if (status == SHMEMD_OK) {
+		p = shmemdi_ib_put_next(c, post.path, put, &is_inline);
 		shmemdi_ib_data(c, &post, shmemdi_post_at(&post, 0, 1, 0), p, put->src, is_inline);
 		if (has_signal)
 			shmemdi_ib_signal(c, &post, shmemdi_post_at(&post, 1, 1, 1), put->sig);

@@ -90,7 +90,7 @@ SHMEMD_FN int shmemdi_turn_is(const shmemdi_chan_t *c, uint64_t word, uint64_t t
 		return word == ticket << 1;
 	if ((word >> 1 & SHMEMDI_TURN_TICKETS) != (ticket & SHMEMDI_TURN_TICKETS))
 		return 0;
-	done = shmemd_arch_ld_relaxed_u64(&c->ring->done);
+	done = shmemd_arch_ld_relaxed_u64(&c->ring->done) >> 1;
 	return shmemdi_reached(done, shmemdi_index(done, word >> 24, SHMEMD_DONE_SLOT_BITS));
 }
 
@@ -104,8 +104,8 @@ SHMEMD_FN int shmemdi_landing_pass(const shmemdi_chan_t *c, uint64_t word, uint6
 
 	if (!(word & 1) || (word >> 1 & SHMEMDI_TURN_TICKETS) != (ticket & SHMEMDI_TURN_TICKETS))
 		return 0;
-	/* weakened relaxed, gpu: harmless, nobody has read the slot in between. */
-	shmemd_arch_st_release_u64(shmemdi_turn(c, ticket), passed);
+	/* weakened relaxed, cta: harmless, nobody has read the slot in between. */
+	shmemd_arch_unlock(shmemdi_turn(c, ticket), passed);
 	return 1;
 }
 
@@ -123,13 +123,18 @@ SHMEMD_FN int shmemdi_landing_take(const shmemdi_chan_t *c, uint64_t ticket)
 		if (status != SHMEMD_OK)
 			return status;
 		status = shmemdi_spin_turn(c->ctx, &spin);
-		if (status == SHMEMD_ERR_PEER)
+		if (status == SHMEMD_ERR_PEER) {
+			shmemdi_ring_ended(c, &spin, status, 0);
 			shmemdi_ring_stop(c, status);
+		}
 		if (status == SHMEMD_ERR_TIMEOUT && shmemdi_landing_pass(c, word, ticket))
 			return shmemdi_ring_ended(c, &spin, status, 0);
 		(void)shmemdi_consume(c);
 		word = shmemd_arch_ld_relaxed_u64(turn);
 	}
+	/* Its last user has read it before our answer comes.
+	 * weakened removed, gpu: wrong, but not in the emulator (load buffering). */
+	shmemd_arch_fence_acquire();
 	return SHMEMD_OK;
 }
 
@@ -138,8 +143,8 @@ SHMEMD_FN void shmemdi_landing_leave(const shmemdi_chan_t *c, uint64_t ticket)
 {
 	/* weakened relaxed: wrong, but not in the emulator: reading the slot could find the next
 	 * user's answer (load buffering).
-	 * weakened gpu: harmless, the next user's posting has a system fence. */
-	shmemd_arch_st_release_u64(shmemdi_turn(c, ticket), (ticket + SHMEMD_LANDING_SLOTS) << 1);
+	 * weakened cta: the same. */
+	shmemd_arch_unlock(shmemdi_turn(c, ticket), (ticket + SHMEMD_LANDING_SLOTS) << 1);
 }
 
 /* The wait for slots before `end` has ended without them: the answer may still come. */
@@ -147,8 +152,8 @@ SHMEMD_FN void shmemdi_landing_give_up(const shmemdi_chan_t *c, uint64_t ticket,
 {
 	uint64_t next = (ticket + SHMEMD_LANDING_SLOTS) & SHMEMDI_TURN_TICKETS;
 
-	/* weakened relaxed, gpu: harmless, who gives up has not read the slot. */
-	shmemd_arch_st_release_u64(shmemdi_turn(c, ticket), end << 24 | next << 1 | 1);
+	/* weakened relaxed, cta: harmless, who gives up has not read the slot. */
+	shmemd_arch_unlock(shmemdi_turn(c, ticket), end << 24 | next << 1 | 1);
 }
 
 /* Posting */
@@ -156,18 +161,13 @@ SHMEMD_FN void shmemdi_landing_give_up(const shmemdi_chan_t *c, uint64_t ticket,
 typedef struct shmemdi_post {
 	shmemdi_lanes_t lanes;
 	const shmemd_path_t *path;
-	uint32_t slots;   /* of an operation */
+	uint32_t slots; /* of an operation */
+	uint32_t requests;
 	uint64_t first;   /* slot of the whole reservation */
 	uint64_t at;      /* first slot of this lane's operation */
 	uint64_t ticket;  /* landing slot of this lane */
 	uint32_t request; /* number of this lane's first request */
 } shmemdi_post_t;
-
-/* The path that new requests of the channel take. */
-SHMEMD_FN const shmemd_path_t *shmemdi_path(const shmemdi_chan_t *c)
-{
-	return (const shmemd_path_t *)(uintptr_t)shmemd_arch_ld_relaxed_u64(&c->ring->path);
-}
 
 /* Wait for slots that are reserved. They cannot be given back, and all who come later wait for
  * them: when nothing at all completes within the time limit, or the PE is dead, the channel ends.
@@ -183,7 +183,7 @@ SHMEMD_FN int shmemdi_wait_slots(const shmemdi_chan_t *c, uint64_t target)
 		done = shmemd_arch_ld_relaxed_u64(&c->ring->done);
 		status = shmemdi_ring_wait_for(c, target, &spin);
 	} while (status == SHMEMD_ERR_TIMEOUT &&
-		 shmemd_arch_ld_relaxed_u64(&c->ring->done) != done);
+		 shmemd_arch_ld_relaxed_u64(&c->ring->done) >> 1 != done >> 1);
 	if (status == SHMEMD_OK)
 		return status;
 	shmemdi_ring_ended(c, &spin, status, target);
@@ -193,26 +193,21 @@ SHMEMD_FN int shmemdi_wait_slots(const shmemdi_chan_t *c, uint64_t target)
 	return status;
 }
 
-/* Quiet shall look at the channel from now on. Each poster looks for itself whether that is said
- * already: lanes that it shares this with will find it said, too. */
-SHMEMD_FN void shmemdi_mark_used(const shmemdi_chan_t *c)
-{
-	const shmemd_ctx_t *ctx = c->ctx;
-	uint32_t world = (uint32_t)ctx->peers[c->pe].world_pe;
-	uint64_t *word = &ctx->used[c->k * SHMEMD_USED_WORDS(ctx->n_world) + world / 64];
-	uint64_t bit = (uint64_t)1 << world % 64;
-
-	if (!(shmemd_arch_ld_relaxed_u64(word) & bit))
-		shmemd_arch_atom_or_u64(word, bit);
-}
-
 /* Reserve n slots, which are free on return. The slots of the word are known to within 2^38 by what
- * was ready just before; each of their overflows has added one to the requests. */
+ * was ready just before; each of their overflows has added one to the requests.
+ *
+ * Quiet shall look at the channel from now on. Each poster looks for itself whether that is said
+ * already: lanes that it shares this with will find it said, too. */
 SHMEMD_FN int shmemdi_reserve(const shmemdi_chan_t *c, uint32_t n, uint32_t requests,
 			      uint64_t *first, uint32_t *request)
 {
+	const shmemd_ctx_t *ctx = c->ctx;
+	uint32_t world = shmemdi_world(ctx, c->pe);
+	uint64_t *used = &ctx->used[c->k * SHMEMD_USED_WORDS(ctx->n_world) + world / 64];
+	uint64_t mark = (uint64_t)1 << world % 64;
 	uint64_t ready = shmemd_arch_ld_relaxed_u64(&c->ring->ready);
 	uint64_t done = shmemd_arch_ld_relaxed_u64(&c->ring->done);
+	uint64_t marks = shmemd_arch_ld_relaxed_u64(used);
 	uint64_t word = shmemd_arch_atom_add_u64(&c->ring->resv, SHMEMD_RESV_ADD(n, requests));
 	uint64_t start = shmemdi_index(ready, word >> 1, SHMEMD_RESV_SLOT_BITS);
 	int status = SHMEMD_OK;
@@ -220,12 +215,20 @@ SHMEMD_FN int shmemdi_reserve(const shmemdi_chan_t *c, uint32_t n, uint32_t requ
 	*first = start;
 	*request = SHMEMD_RESV_REQUESTS(word) - (uint32_t)(start >> SHMEMD_RESV_SLOT_BITS);
 	if (word & SHMEMD_RESV_CLOSED) {
+		/* weakened gpu: harmless, only threads of this GPU close the channel. */
+		shmemd_arch_fence_acquire();
 		status = shmemdi_ring_dead(c);
 		return status ? status : SHMEMD_ERR_PATH;
 	}
+	if (!(marks & mark))
+		shmemd_arch_red_or_u64(used, mark);
 	if (!shmemdi_reached(shmemdi_done_slots(done, start), start + n - c->ch->depth))
 		status = shmemdi_wait_slots(c, start + n - c->ch->depth);
-	shmemdi_mark_used(c);
+	else
+		/* The NIC has read what is written over now.
+		 * weakened removed, gpu: wrong, but not in the emulator, where a store does not
+		 * come before the loads that decide on it; thread sanitizer sees it. */
+		shmemd_arch_fence_acquire();
 	return status;
 }
 
@@ -263,6 +266,7 @@ SHMEMD_FN int shmemdi_post_begin(const shmemdi_chan_t *c, shmemdi_post_t *post,
 
 	post->lanes = lanes;
 	post->slots = slots;
+	post->requests = requests;
 	post->at = 0;
 	post->ticket = 0;
 	/* A lane that is still posting for itself must not find its warp's reservation before its
@@ -280,6 +284,8 @@ SHMEMD_FN int shmemdi_post_begin(const shmemdi_chan_t *c, shmemdi_post_t *post,
 	post->at = post->first + slots * lanes.rank;
 	post->request = (uint32_t)(both >> 32) + requests * lanes.rank;
 	post->path = shmemdi_path(c);
+	/* What the first lane has seen complete is behind all of them: a shuffle orders nothing. */
+	shmemdi_lanes_sync(lanes);
 	return (int)(uint32_t)both;
 }
 
@@ -305,7 +311,7 @@ SHMEMD_FN uint32_t shmemdi_wqe_pick(const shmemdi_wqe_t *q, uint32_t lane, uint3
 SHMEMD_FN void shmemdi_post_wqe(const shmemdi_chan_t *c, const shmemdi_post_t *post, uint64_t index,
 				const shmemdi_wqe_t *q, uint32_t blocks)
 {
-	char *block = shmemdi_block(c->ch, index);
+	char *block = shmemdi_block(c, index);
 	uint32_t lane = shmemd_arch_lane();
 
 	if (post->lanes.is_warp) {
@@ -321,7 +327,7 @@ SHMEMD_FN void shmemdi_post_wqe(const shmemdi_chan_t *c, const shmemdi_post_t *p
 	shmemd_arch_st_wqe(block + 32, q->w[8], q->w[9], q->w[10], q->w[11]);
 	shmemd_arch_st_wqe(block + 48, q->w[12], q->w[13], q->w[14], q->w[15]);
 	if (blocks == 2)
-		shmemd_arch_st_wqe(shmemdi_block(c->ch, index + 1), q->w[16], q->w[17], q->w[18],
+		shmemd_arch_st_wqe(shmemdi_block(c, index + 1), q->w[16], q->w[17], q->w[18],
 				   q->w[19]);
 }
 
@@ -333,37 +339,86 @@ SHMEMD_FN int shmemdi_is_newest(const shmemdi_chan_t *c, uint64_t end)
 	return shmemdi_index(end, word >> 1, SHMEMD_RESV_SLOT_BITS) == end;
 }
 
+/* How far others have come, loaded at once. */
+typedef struct shmemdi_told {
+	uint64_t ready, rung, later; /* later: for who may leave its slots unrung */
+} shmemdi_told_t;
+
+SHMEMD_FN shmemdi_told_t shmemdi_told(const shmemd_ring_t *ring, int when)
+{
+	shmemdi_told_t told = {shmemd_arch_ld_relaxed_u64(&ring->ready),
+			       shmemd_arch_ld_relaxed_u64(&ring->rung), 0};
+
+	if (when == SHMEMD_RING_LATER)
+		told.later = shmemd_arch_ld_relaxed_u64(&ring->later);
+	return told;
+}
+
 /* By the poster whose turn it is to publish, so that no other is here: may its slots stay unrung?
  * Only if all that is unrung before them may, too; else whoever left its slots to the next poster
  * would wait for ever. */
-SHMEMD_FN int shmemdi_may_stay(shmemd_ring_t *ring, uint64_t first, uint64_t end)
+SHMEMD_FN int shmemdi_may_stay(shmemd_ring_t *ring, shmemdi_told_t told, uint64_t first,
+			       uint64_t end)
 {
-	if (!shmemdi_reached(shmemd_arch_ld_relaxed_u64(&ring->rung), first) &&
-	    shmemd_arch_ld_relaxed_u64(&ring->later) != first)
+	if (!shmemdi_reached(shmemdi_rung_slots(told.rung, first), first) && told.later != first)
 		return 0;
 	shmemd_arch_st_relaxed_u64(&ring->later, end);
 	return 1;
 }
 
-/* [first, end) is written: say so when all before it are, and ring if it is our turn. */
-SHMEMD_FN void shmemdi_publish(const shmemdi_chan_t *c, uint64_t first, uint64_t end, int when)
+/* Whose slots end at `end`: is it for him to ring? */
+SHMEMD_FN int shmemdi_must_ring(const shmemdi_chan_t *c, uint64_t first, uint64_t end, int when)
+{
+	return when == SHMEMD_RING_NOW || (first ^ end) >= c->ch->batch ||
+	       shmemdi_is_newest(c, end);
+}
+
+/* By the poster whose turn it is. */
+SHMEMD_FN void shmemdi_publish_now(const shmemdi_chan_t *c, const shmemdi_post_t *post)
+{
+	shmemd_arch_red_add_u64(&c->ring->ready, (uint64_t)post->slots * post->lanes.n);
+	shmemd_arch_red_add_u64(&c->ring->requests, (uint64_t)post->requests * post->lanes.n);
+}
+
+/* Ring and then publish. Nobody else can ring meanwhile: all before is rung, and nothing behind is
+ * published before us. */
+SHMEMD_FN void shmemdi_publish_alone(const shmemdi_chan_t *c, const shmemdi_post_t *post,
+				     uint64_t end)
+{
+	shmemdi_ring_tell(c, post->path, end);
+	shmemd_arch_st_relaxed_u64(&c->ring->rung, SHMEMD_RUNG_WORD(end));
+	/* The doorbell before those of others, `rung` before `ready`.
+	 * weakened removed, cta: wrong, but not in the emulator, where a doorbell takes stores in
+	 * the order in which they were made, and an atomic finds the newest `rung`. */
+	shmemd_arch_fence_before_ready();
+	shmemdi_publish_now(c, post);
+}
+
+/* The reservation is written: say so when all before it are, and ring if it is our turn. */
+SHMEMD_FN void shmemdi_publish(const shmemdi_chan_t *c, const shmemdi_post_t *post, int when)
 {
 	shmemd_ring_t *ring = c->ring;
+	uint64_t first = post->first, end = first + (uint64_t)post->slots * post->lanes.n;
+	shmemdi_told_t told = shmemdi_told(ring, when);
 	int stays;
 
-	/* weakened gpu: harmless in the model, who rings reads `ready` and has a system fence
-	 * behind that, which carries on what this one ordered. */
+	if (when != SHMEMD_RING_LATER && shmemdi_must_ring(c, first, end, when) &&
+	    told.ready == first && told.rung == SHMEMD_RUNG_WORD(first)) {
+		shmemdi_publish_alone(c, post, end);
+		return;
+	}
 	shmemd_arch_fence_before_ready();
-	while (shmemd_arch_ld_relaxed_u64(&ring->ready) != first) {
+	if (when != SHMEMD_RING_LATER) /* again: to keep it costs registers where they are few */
+		told = shmemdi_told(ring, when);
+	while (told.ready != first) {
 		if (shmemdi_ring_dead(c) != SHMEMD_OK)
 			return;
 		shmemd_arch_spin_hint();
+		told = shmemdi_told(ring, when);
 	}
-	stays = when == SHMEMD_RING_LATER && shmemdi_may_stay(ring, first, end);
-	shmemd_arch_atom_add_u64(&ring->ready, end - first);
-	if (stays)
-		return;
-	if (when == SHMEMD_RING_NOW || (first ^ end) >= c->ch->batch || shmemdi_is_newest(c, end))
+	stays = when == SHMEMD_RING_LATER && shmemdi_may_stay(ring, told, first, end);
+	shmemdi_publish_now(c, post);
+	if (!stays && shmemdi_must_ring(c, first, end, when))
 		shmemdi_ring_until(c, end);
 }
 
@@ -377,8 +432,7 @@ SHMEMD_FN void shmemdi_post_end(const shmemdi_chan_t *c, const shmemdi_post_t *p
 		return;
 	shmemdi_lanes_sync(post->lanes);
 	if (post->lanes.is_first)
-		shmemdi_publish(c, post->first, post->first + (uint64_t)post->slots * post->lanes.n,
-				when);
+		shmemdi_publish(c, post, when);
 	shmemdi_lanes_sync(post->lanes);
 }
 

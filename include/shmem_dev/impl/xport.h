@@ -420,7 +420,8 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_call_t call, in
 SHMEMD_FN int shmemdi_behind_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst,
 				 uint64_t value, uint32_t width, int pe, int when)
 {
-	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS)
+	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS && shmemdi_check_pe(ctx, call, pe) == SHMEMD_OK &&
+	    ctx->peers[pe].base)
 		shmemd_arch_fence_before_signal();
 	return shmemdi_amo_when(ctx, call, SHMEMDI_AMO_ADD, dst, value, width, pe, when);
 }

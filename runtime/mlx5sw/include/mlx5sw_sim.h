@@ -37,17 +37,10 @@ static inline int mlx5sw_sim_host(void *arg)
 	return pe < 0 ? 0 : pe;
 }
 
-/* The lock's holder is about to pause, perhaps for ever: a run can end at any access. What it has
- * done so far comes before what the next world does. */
-static inline void mlx5sw_sim_pause(void *arg)
-{
-	__atomic_store_n(&((mlx5sw_sim_t *)arg)->is_locked, 1, __ATOMIC_RELEASE);
-}
-
 /* What was written before the doorbell was rung may be read from now on. */
 static inline uint64_t mlx5sw_sim_take(void *arg, void *reg)
 {
-	mlx5sw_sim_pause(arg);
+	(void)arg;
 	if (shmemd_arch_ld_relaxed_u64(reg) == UINT64_MAX)
 		return UINT64_MAX;
 	uint64_t v = shmemd_arch_atom_exch_u64(reg, UINT64_MAX);
@@ -120,13 +113,11 @@ static inline void mlx5sw_sim_load(void *arg, void *dst, const void *src, size_t
 {
 	const uint8_t *from = (const uint8_t *)src;
 	uint8_t *to = (uint8_t *)dst;
-	mlx5sw_sim_pause(arg);
 	if (access == MLX5SW_ATOMIC) {
 		mlx5sw_sim_atomic_load((const mlx5sw_sim_t *)arg, dst, src, nbytes);
 		return;
 	}
 	for (size_t n; nbytes; nbytes -= n, from += n, to += n) {
-		mlx5sw_sim_pause(arg);
 		n = mlx5sw_sim_width(from, nbytes);
 		uint64_t word = mlx5sw_sim_word(from, n, access);
 		memcpy(to, &word, n); /* little-endian, as all of the emulator */
@@ -142,7 +133,6 @@ static inline void mlx5sw_sim_store(void *arg, void *dst, const void *src, size_
 	const uint8_t *from = (const uint8_t *)src;
 	uint8_t *to = (uint8_t *)dst;
 	uint64_t word = 0;
-	mlx5sw_sim_pause(arg);
 	if (access == MLX5SW_ATOMIC) {
 		memcpy(&word, src, nbytes);
 		mlx5sw_sim_atomic_store((const mlx5sw_sim_t *)arg, dst, word, nbytes);
@@ -150,7 +140,6 @@ static inline void mlx5sw_sim_store(void *arg, void *dst, const void *src, size_
 	}
 	shmemd_arch_fence_order();
 	for (size_t n; nbytes; nbytes -= n, from += n, to += n) {
-		mlx5sw_sim_pause(arg);
 		n = mlx5sw_sim_width(to, nbytes);
 		memcpy(&word, from, n);
 		if (n == 8)
@@ -190,10 +179,10 @@ static inline void mlx5sw_sim_devices(void *arg)
 			shmemd_arch_spin_hint();
 }
 
-/* The last run has ended, and with it whoever held the lock: all that was done is behind us. */
+/* The last run has ended, and with it whoever held the lock. */
 static inline void mlx5sw_sim_settle(mlx5sw_sim_t *s)
 {
-	(void)__atomic_exchange_n(&s->is_locked, 0, __ATOMIC_ACQUIRE);
+	__atomic_store_n(&s->is_locked, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->is_wanted, 0, __ATOMIC_RELAXED);
 }
 

@@ -13,13 +13,14 @@
 
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_dev/channel.h>
+#include "../../common/sim_check.h"
 #include "../scenario.h"
 
 #define RING_THREADS_MAX 6u /* of all blocks */
 #define RING_OPS 3u         /* of each thread */
 
 /* Granules of each heap. */
-enum { AREA_TARGET, AREA_SOURCE, AREA_RESULT, N_AREAS };
+enum { AREA_FLUSH, AREA_TARGET, AREA_SOURCE, AREA_RESULT, N_AREAS };
 
 typedef struct ring_dims {
 	rig_plan_t plan;
@@ -46,20 +47,8 @@ typedef struct ring_pe {
 	uint32_t variant;
 } ring_pe_t;
 
-#define EXPECT(cond)                                                                               \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			shmemsim_fail("%s:%d: %s", __FILE__, __LINE__, #cond);                     \
-	} while (0)
-/* Both as numbers in the report. */
-#define EXPECT_IS(a, b)                                                                            \
-	do {                                                                                       \
-		unsigned long long has_ = (unsigned long long)(a),                                 \
-				   should_ = (unsigned long long)(b);                              \
-		if (has_ != should_)                                                               \
-			shmemsim_fail("%s:%d: %s is 0x%llx, not 0x%llx", __FILE__, __LINE__, #a,   \
-				      has_, should_);                                              \
-	} while (0)
+#define EXPECT CHECK
+#define EXPECT_IS CHECK_IS
 
 /* The calling thread's number of all. */
 static inline uint32_t worker(void)

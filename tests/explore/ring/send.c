@@ -5,7 +5,8 @@
 
 enum { BY_P, BY_PUT_NBI, BY_PUT, BY_ADD, BY_SET, N_WAYS };
 
-/* From the heap by NIC, or within the WQE; the source is not needed afterwards if put waits. */
+/* From the heap by NIC, or within the WQE; the source is not needed afterwards if put waits, and
+ * does not do so in vain. */
 static void put(const ring_pe_t *p, uint64_t *dst, uint32_t place, uint64_t value, int is_nbi)
 {
 	uint64_t *src = word_of(&p->ctx, AREA_SOURCE, place);
@@ -16,7 +17,8 @@ static void put(const ring_pe_t *p, uint64_t *dst, uint32_t place, uint64_t valu
 		return;
 	}
 	shmemd_putmem(&p->ctx, dst, src, sizeof(*src), p->target);
-	shmemd_arch_st_data_u64(src, ~value);
+	if (shmemd_arch_ld_relaxed_u32(&p->ctx.latch->status) == SHMEMD_OK)
+		shmemd_arch_st_data_u64(src, ~value);
 }
 
 void ring_send(const ring_pe_t *p, uint32_t w, uint32_t i)
@@ -64,7 +66,7 @@ void ring_look(void)
 	for (uint32_t w = 0; w < n; w++)
 		for (uint32_t i = 0; i < RING_OPS; i++)
 			EXPECT_IS(*word_on(target, AREA_TARGET, place_of(w, i)), value_of(w, i));
-	EXPECT_IS(ring->ready, ring->rung);
+	EXPECT_IS(SHMEMD_RUNG_WORD(ring->ready), ring->rung);
 	EXPECT_IS(ring->dead, 0);
 	EXPECT_IS(rig_requests(0, target, 0), there.executed);
 }

@@ -24,8 +24,8 @@ static void draw_starts(rig_plan_t *plan)
 	const unsigned which = scenario_draw(6);
 
 	plan->first = which ? ((uint64_t)1 << bits[which]) - 3 : 0;
-	plan->first_cqe = which ? (1u << 24) - 2 : 0;
-	plan->first_request = which ? (1u << 24) - 2 : 0;
+	plan->first_cqe = which ? (1u << 23) - 2 : 0;
+	plan->first_request = which ? (1u << 23) - 2 : 0;
 	plan->first_ticket = which ? ((uint64_t)1 << 23) - 4 : 0;
 }
 
@@ -106,8 +106,8 @@ static void name_memory(void)
 		size_t at, nbytes;
 	} words[] = {
 #define WORD(name) {#name, offsetof(shmemd_ring_t, name), sizeof(((shmemd_ring_t *)0)->name)}
-		WORD(resv), WORD(ready), WORD(rung),   WORD(lock), WORD(dead),
-		WORD(done), WORD(flush), WORD(ticket), WORD(turns)
+		WORD(resv),  WORD(ready),  WORD(rung), WORD(dead), WORD(done),
+		WORD(flush), WORD(ticket), WORD(turns)
 #undef WORD
 	};
 	static const char *const heaps[RIG_PES_MAX] = {"PE 0's heap", "PE 1's heap", "PE 2's heap",
