@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Mistakes of logic that an engineer could make in the device headers, and the test that catches
-each. Where: a header, and its text with {{right|wrong}}; the text must be there exactly once.
+"""Mistakes of logic that an engineer could make, and the test that catches each. Where: a device
+header (.h) or a source of the runtime (.c), and its text with {{right|wrong}}, two expressions; the
+text must be there exactly once.
 
-Mistakes of memory order are not here: tests/weaken makes them, at every call that orders."""
+Mistakes of memory order are not here but for READY_FENCE and LANES_SYNC, which others have made:
+tests/weaken makes them, at every call that orders."""
 
-# name, what is wrong, header, where, test program, test
+# name, what is wrong, file, where, test program, test
 MISTAKES = [
     ("COPY_HEAD", "copy: head as long as the misalignment, not what it lacks",
      "impl/copy.h", "size_t head = {{(0 - (uintptr_t)dst)|(uintptr_t)dst}} % width",
@@ -120,4 +122,163 @@ MISTAKES = [
     ("WORLD_PE", "team: a member's number there is taken for the world's",
      "team.h", "? -1 : {{ctx->peers[pe].world_pe|pe}}",
      "reach", "reversed_team"),
+    # The bytes of WQEs, doorbells and CQEs
+    ("WQE_DS", "WQE: an inline WRITE has ds 0",
+     "impl/wqe.h", "SHMEMD_MLX5_RDMA_WRITE, {{nbytes <= 12 ? 3 : 4|0}})",
+     "wqe_bytes", "write_inline"),
+    ("WQE_LKEY", "WQE: the local key's bytes are swapped once more",
+     "impl/wqe.h", "q->w[word + 1] = {{local.key|shmemd_arch_bswap32(local.key)}}",
+     "wqe_bytes", "vector_write"),
+    ("WQE_RKEY", "WQE: the remote key's are",
+     "impl/wqe.h", "q->w[6] = {{remote.key|shmemd_arch_bswap32(remote.key)}}",
+     "wqe_bytes", "vector_write"),
+    ("WQE_DUMP", "WQE: a DUMP does not wait for the READs before it",
+     "impl/wqe.h", "at.flags |= {{SHMEMD_MLX5_FENCE|0}}",
+     "wqe_bytes", "dump"),
+    ("BELL_HALVES", "doorbell: its halves are swapped",
+     "impl/wqe.h", "return {{(uint64_t)shmemd_arch_bswap32(qpn << 8) << 32 | first|"
+     "((uint64_t)first << 32) + shmemd_arch_bswap32(qpn << 8)}}",
+     "wqe_bytes", "vector_doorbell"),
+    ("CQE_ZERO", "CQE: what was never written is taken for one",
+     "impl/cqe.h", "return {{shmemdi_cqe_opcode(tail) != SHMEMD_CQE_INVALID|1}} && ",
+     "cqe_bytes", "nothing_there"),
+    ("CQE_OWNER", "CQE: that of the lap before is taken",
+     "impl/cqe.h", "&& {{owner == ((cqe & n) != 0)|1}}",
+     "cqe_bytes", "laps"),
+    ("CQE_COUNTER", "CQE: the index's bytes are not swapped",
+     "impl/cqe.h", "return (uint16_t)({{bytes << 8 | bytes >> 8|bytes}})",
+     "cqe_bytes", "fields"),
+    # Indexes
+    ("JUMP_64K", "CQE: the index's upper bits are those of the last one, whatever wrapped",
+     "impl/ring.h", "slots = {{shmemdi_index(slots, shmemdi_cqe_counter(tail), 16)|"
+     "slots / 65536 * 65536 + shmemdi_cqe_counter(tail)}} + shmemdi_cqe_blocks",
+     "ring_calls", "complete_stays_complete"),
+    ("WRAP_32", "indexes are compared in 32 bits",
+     "impl/ring.h", "return {{(int64_t)(at - target) >= 0|(uint32_t)at >= (uint32_t)target}}",
+     "ring_calls", "polls"),
+    ("CQE_BLOCKS", "CQE: each WQE is taken for one block",
+     "impl/ring.h", "return {{ds > 4 ? 2 : 1|1}}",
+     "ring_full", "two_blocks_at_every_offset"),
+    # Reservation and publication
+    ("NO_SPACE", "reserve: slots are not waited for",
+     "impl/post.h",
+     "if ({{!shmemdi_reached(shmemdi_done_slots(done, start), start + n - c->ch->depth)|0}})",
+     "ring_calls", "later_until_full"),
+    ("REQUEST", "reserve: the request's number is one too high",
+     "impl/post.h", "*request = {{SHMEMD_RESV_REQUESTS(word)|SHMEMD_RESV_REQUESTS(word) + 1}}",
+     "ring_cost", "numbers"),
+    ("CQE_FIRST", "post: the operation's first WQE asks for the CQE",
+     "impl/post.h", "&& {{slot + blocks == post->slots|slot == 0}}",
+     "ring_full", "a_warp_that_fills_the_queue"),
+    ("CQE_LANE", "post: the first lane's does",
+     "impl/post.h", "is_last = post->lanes.rank == {{post->lanes.n - 1|0}}",
+     "ring_deep", "full_and_nobody_looks"),
+    ("READY_TURN", "publish: out of turn",
+     "impl/post.h", "while ({{told.ready != first|0}})",
+     "ring_calls", "few_threads"),
+    ("READY_FENCE", "publish: WQEs may come after it (missing fence)",
+     "impl/post.h", "return; } {{shmemd_arch_fence_before_ready()|(void)0}};",
+     "ring_calls", "few_threads"),
+    ("ALONE_READY", "publish: rings although others before it have not published",
+     "impl/post.h", "&& {{told.ready == first|1}} &&",
+     "ring_calls", "few_threads"),
+    ("ALONE_RUNG", "publish: rings although others before it have not rung",
+     "impl/post.h", "&& {{told.rung == SHMEMD_RUNG_WORD(first)|1}})",
+     "ring_calls", "few_threads"),
+    ("ALONE_LATE", "publish: `rung` moves on after `ready`",
+     "impl/post.h", "{{shmemd_arch_st_relaxed_u64(&c->ring->rung, SHMEMD_RUNG_WORD(end))|"
+     "__extension__({ shmemdi_publish_now(c, post); "
+     "shmemd_arch_st_relaxed_u64(&c->ring->rung, SHMEMD_RUNG_WORD(end)); return; })}}",
+     "ring_calls", "few_threads"),
+    ("LANES_SYNC", "publish: other lanes' WQEs may come after it",
+     "impl/post.h", "return; {{shmemdi_lanes_sync(post->lanes)|(void)0}}; if (post->lanes",
+     "ring_cost", "costs"),
+    ("LANES_LEAVE", "publish: other lanes leave before it",
+     "impl/post.h", "shmemdi_publish(c, post, when); {{shmemdi_lanes_sync(post->lanes)|(void)0}}",
+     "ring_rung", "when_doorbells_are_rung"),
+    ("NEWEST", "ring: only where batches end",
+     "impl/post.h", ">= c->ch->batch || {{shmemdi_is_newest(c, end)|0}}",
+     "ring_rung", "when_doorbells_are_rung"),
+    ("MAY_STAY", "ring: a slot whose poster left it to the next one stays",
+     "impl/post.h", "&& {{told.later != first|0}}) return 0",
+     "ring_rung", "now_although_others_follow"),
+    ("RECORD_WORD", "ring: into the receive queue's word of the record",
+     "impl/ring.h", "uint32_t *dbr = {{path->dbr|path->dbr - 1}}",
+     "ring_cost", "costs"),
+    ("RECORD_BYTES", "ring: the record's bytes are not swapped",
+     "impl/ring.h", "{{shmemd_arch_bswap32((uint32_t)end & 0xffff)|(uint32_t)end & 0xffff}}",
+     "ring_cost", "costs"),
+    # Completion
+    ("OPCODE", "completion: an error counts as success",
+     "impl/ring.h", "if ({{shmemdi_cqe_opcode(tail) != SHMEMD_CQE_REQ|0}}) { shmemdi_cqe_error",
+     "ring_errors", "bad_key"),
+    ("CQE_BUSY", "completion: two threads read CQEs at once",
+     "impl/ring.h", "if ({{done & SHMEMD_RING_BUSY || "
+     "!shmemd_arch_try_lock(&c->ring->done, done)|0}}) return 0",
+     "ring_calls", "few_threads"),
+    ("FAR_ONE", "completion: a CQE far ahead counts as one",
+     "impl/ring.h", "last = {{far|next}};",
+     "ring_calls", "complete_stays_complete"),
+    ("FARTHER_ONE", "completion: likewise, that still farther ahead",
+     "impl/ring.h", "last = {{farther|next}};",
+     "ring_calls", "complete_stays_complete"),
+    ("FAR_ERROR", "completion: an error far ahead is taken for the cause",
+     "impl/ring.h", "if ({{shmemdi_cqe_opcode(there) == SHMEMD_CQE_REQ|"
+     "shmemdi_cqe_opcode(there) != SHMEMD_CQE_INVALID}})",
+     "ring_errors", "cause_in_a_full_queue"),
+    ("FARTHER_ERROR", "completion: likewise, one still farther ahead",
+     "impl/ring.h", "if ({{shmemdi_cqe_opcode(yonder) == SHMEMD_CQE_REQ|"
+     "shmemdi_cqe_opcode(yonder) != SHMEMD_CQE_INVALID}})",
+     "ring_errors", "cause_in_a_full_queue"),
+    ("STOP_CLOSED", "failure: the channel stays open",
+     "impl/ring.h", "{{shmemd_arch_atom_or_u64(&c->ring->resv, SHMEMD_RESV_CLOSED)|0}}",
+     "ring_errors", "bad_key"),
+    ("QUIET_READ", "quiet: no READ behind WRITEs",
+     "impl/flush.h", "status == SHMEMD_OK && "
+     "{{!shmemdi_reached(shmemd_arch_ld_relaxed_u64(&c->ring->flush), ready)|0}}",
+     "ring_cost", "costs"),
+    ("LANDING_LATE", "fetch: the slot of one that ran out of time is free at once",
+     "impl/ib.h", "{{shmemdi_landing_give_up(c, post.ticket, post.at + slots)|"
+     "shmemdi_landing_leave(c, post.ticket)}}",
+     "ring_landing_pass", "handed_on_by_a_thread"),
+    # The host's side of queues
+    ("HOST_CQES", "queues: CQEs are zero at first",
+     "ib/queue_mem.c", "memset(link->cqes, {{0xff|0}},",
+     "ib_queue", "links_have_memory_of_their_own"),
+    ("HOST_RECORD", "queues: the receive queue's word of the record for the send queue's",
+     "ib/queue_mem.c", "+ {{SHMEMHI_SEND_WORD|0}};",
+     "ib_queue", "links_have_memory_of_their_own"),
+    ("HOST_KEY", "queues: the key of landing slots is not big-endian",
+     "ib/queue_mem.c", "link->landing_key = {{htobe32(b->mr->lkey)|b->mr->lkey}}",
+     "ib_queue", "links_have_memory_of_their_own"),
+    ("HOST_OVERRUN", "queues: a CQ whose record nobody advances is not to ignore overruns",
+     "ib/queue.c", "shmemhi_prm_put(in, SHMEMHI_CQC_OI, {{1|0}})",
+     "ib_queue", "completion_queues_ignore_overruns"),
+    ("HOST_TURNS", "queues: landing slots begin at ticket 1",
+     "ib/queue_mem.c", "ring->turns[s] = {{s << 1|(s + 1) << 1}}",
+     "ib_queue", "links_have_memory_of_their_own"),
+    ("HOST_RATE", "queue pairs: the static rate is what was on the stack",
+     "ib/connect.c", "shmemhi_prm_put(in, SHMEMHI_QPC_MIN_RNR_NAK, MIN_RNR_NAK); "
+     "{{shmemhi_address_put(job, ib, address, link->udp_port, in)|"
+     "(shmemhi_address_put(job, ib, address, link->udp_port, in), "
+     "shmemhi_prm_put(in, SHMEMHI_ADS + 0x54, 4, 5))}}",
+     "ib_connect", "queue_pairs_have_their_attributes"),
+    ("HOST_KEYS", "keys: those of the PE itself are not big-endian",
+     "ib/keys.c", "a->mine[i] = {{htobe32(keys->regions[a->before + i]->lkey)|"
+     "keys->regions[a->before + i]->lkey}}",
+     "ib_keys", "test_tables"),
+    ("RINGER_WORD", "the host's ringer: into the receive queue's word of the record",
+     "ib/ringer.c", "__atomic_store_n({{link->dbr|link->dbr - 1}}, htobe32(index)",
+     "ib_ringer", "record_and_doorbell"),
+    ("RINGER_HALVES", "the host's ringer: the doorbell's halves are swapped",
+     "ib/ringer.c", "return htobe64({{(uint64_t)(index << 8) << 32 | qpn << 8|"
+     "((uint64_t)(qpn << 8) << 32) + (index << 8)}})",
+     "ib_ringer", "record_and_doorbell"),
+    ("RINGER_STALE", "the host's ringer: counts from 0, whatever was posted before",
+     "ib/ringer.c", "(bell_t){&ib->links[i], {{*ib->links[i].producer|0}}}",
+     "ib_ringer", "begins_anywhere"),
+    ("RINGER_WRAP", "the host's ringer: compares indexes in 32 bits",
+     "ib/ringer.c", "if ({{(int64_t)(slots - bell->told) <= 0|"
+     "(uint32_t)slots <= (uint32_t)bell->told}})",
+     "ib_ringer", "index_wraps"),
 ]

@@ -3,10 +3,12 @@
 # Copyright (c) 2026 The shmem_dev authors
 """Seeded mistakes (mistakes.py).
 
-seeded.py headers DIR    copy the device headers to DIR, with every mistake built in, beside the
-                         right code and off; DIR/seeded.h has their numbers
-seeded.py run DIR        run the programs DIR/seeded_NAME, built against that copy: with each
-                         mistake the test named for it must fail, and without it must pass"""
+seeded.py copy DIR   copy the device headers to DIR, and to DIR/runtime those sources of the runtime
+                     that have mistakes, with every mistake built in, beside the right code and
+                     off; DIR/seeded.h has their numbers
+seeded.py run DIR [NAME...]
+                     run the programs DIR/seeded_NAME, or those named, built from that copy: with
+                     each mistake the test named for it must fail, and without it must pass"""
 import os
 import re
 import shutil
@@ -28,21 +30,26 @@ def pattern_of(where):
 
 
 def build_in(text, number, mistake):
-    name, _, header, where, _, _ = mistake
+    name, _, source, where, _, _ = mistake
     wrong = where[where.index("{{"):where.index("}}")].split("|")[-1]
     found = list(pattern_of(where).finditer(text))
     if len(found) != 1:
-        sys.exit(f"seeded.py: {name}: {header} has {len(found)} places like '{where}': correct "
+        sys.exit(f"seeded.py: {name}: {source} has {len(found)} places like '{where}': correct "
                  "mistakes.py")
     begin, end = found[0].span(3)
     return f"{text[:begin]}(seeded == {number} ? ({wrong}) : ({text[begin:end]})){text[end:]}"
 
 
-def write_headers(out):
+def write_copy(out):
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(os.path.join(ROOT, "include", "shmem_dev"), os.path.join(out, "shmem_dev"))
+    for source in {mistake[2] for mistake in MISTAKES if mistake[2].endswith(".c")}:
+        path = os.path.join(out, "runtime", source)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        shutil.copyfile(os.path.join(ROOT, "runtime", source), path)
     for number, mistake in enumerate(MISTAKES, 1):
-        path = os.path.join(out, "shmem_dev", mistake[2])
+        tree = "runtime" if mistake[2].endswith(".c") else "shmem_dev"
+        path = os.path.join(out, tree, mistake[2])
         with open(path, encoding="utf-8") as file:
             text = build_in(file.read(), number, mistake)
         with open(path, "w", encoding="utf-8") as file:
@@ -53,7 +60,8 @@ def write_headers(out):
 
 
 def passes(directory, number, program, test):
-    environment = dict(os.environ, SEEDED=str(number), SHMEMSIM_PES="4", PES_SEEDS="5")
+    environment = dict(os.environ, SEEDED=str(number), SEEDED_TEST=test, SHMEMSIM_PES="4",
+                       PES_SEEDS="5")
     try:
         run = subprocess.run([os.path.join(directory, "seeded_" + program), test], timeout=SECONDS,
                              env=environment, stdin=subprocess.DEVNULL, capture_output=True,
@@ -63,10 +71,12 @@ def passes(directory, number, program, test):
     return run.returncode == 0
 
 
-def run_tests(directory):
+def run_tests(directory, programs):
     good = {}  # (program, test): it passes without a mistake
-    n_caught = 0
+    n_run = n_caught = 0
     for number, (name, what, _, _, program, test) in enumerate(MISTAKES, 1):
+        if programs and program not in programs:
+            continue
         if (program, test) not in good:
             good[program, test] = passes(directory, 0, program, test)
         if not good[program, test]:
@@ -75,16 +85,19 @@ def run_tests(directory):
             result = "NOT CAUGHT"
         else:
             result = "caught"
+        n_run += 1
         n_caught += result == "caught"
-        print(f"{name:13} {'test_' + program + ' ' + test:36} {result:11} {what}", flush=True)
-    print(f"{len(MISTAKES)} mistakes: {n_caught} caught, {len(MISTAKES) - n_caught} missed")
-    return 0 if MISTAKES and n_caught == len(MISTAKES) else 1
+        print(f"{name:13} {'test_' + program + ' ' + test:48} {result:11} {what}", flush=True)
+    print(f"{n_run} mistakes: {n_caught} caught, {n_run - n_caught} missed")
+    return 0 if n_run and n_caught == n_run else 1
 
 
 def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ("headers", "run"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("copy", "run"):
         sys.exit(__doc__)
-    return write_headers(sys.argv[2]) if sys.argv[1] == "headers" else run_tests(sys.argv[2])
+    if sys.argv[1] == "copy":
+        return write_copy(sys.argv[2])
+    return run_tests(sys.argv[2], sys.argv[3:])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* channel.h: how far a queue has come, how much room there is, and what a queue that has failed
+ * says. */
+#include <shmem_dev/shmem_dev.h>
+#include "run.h"
+
+enum { DEPTH = 64, BAD_GRANULE = 5, ROUNDS = 8 };
+
+#if defined(__SANITIZE_ADDRESS__)
+#define N_SCHEDULES 20u /* it looks at memory, not at order, and takes its time */
+#else
+#define N_SCHEDULES 1000u
+#endif
+
+/* How far a queue has come */
+
+static uint32_t is_held, is_asked, is_released;
+
+static void hold_a_block(int pe)
+{
+	if (pe != 0)
+		return;
+	rig_tell("hold cqe host=0 block=%u",
+		 (unsigned)(rig_channel(0, 1, 0)->channel->first + 1) & 0xffff);
+	shmemd_arch_st_release_u32(&is_held, 1);
+	while (!shmemd_arch_ld_acquire_u32(&is_asked))
+		shmemd_arch_spin_hint();
+	rig_tell("clear rules");
+	rig_tell("release cqes host=0");
+	shmemd_arch_st_release_u32(&is_released, 1);
+}
+
+static void await(uint32_t *word)
+{
+	while (!shmemd_arch_ld_acquire_u32(word))
+		shmemd_arch_spin_hint();
+}
+
+static void poll_until_done(const shmemd_ctx_t *ctx, uint64_t place)
+{
+	int is_done = 0;
+
+	while (!is_done) {
+		CHECK_IS(shmemd_channel_poll(ctx, 1, place, &is_done), 0);
+		shmemd_arch_spin_hint();
+	}
+}
+
+/* The completion of the second block, a get, is held: before that place all is done, and not
+ * behind it. */
+static void poll_places(const void *params)
+{
+	const rig_params_t *p = params;
+	const shmemd_ctx_t *ctx = &p->ctx;
+	uint64_t *mine = word_of(ctx, 2), start, first, second;
+	int is_done = 0;
+
+	if (p->pe != 0)
+		return;
+	await(&is_held);
+	start = shmemd_channel_posted(ctx, 1);
+	CHECK_IS(start, ctx->channels[1].first);
+	CHECK_IS(shmemd_channel_poll(ctx, 1, start, &is_done), 0);
+	CHECK_IS(is_done, 1);
+	shmemd_channel_add_u64(ctx, word_of(ctx, 0), 5, 1, SHMEMD_RING_LATER);
+	first = shmemd_channel_posted(ctx, 1);
+	CHECK_IS(first, start + 1);
+	CHECK_IS(shmemd_channel_poll(ctx, 1, first, &is_done), 0);
+	CHECK_IS(is_done, 0); /* the device has had no time yet */
+	poll_until_done(ctx, first);
+	shmemd_getmem_nbi(ctx, mine, word_of(ctx, 0), 8, 1);
+	second = shmemd_channel_posted(ctx, 1);
+	CHECK_IS(second, start + 2);
+	for (int i = 0; i < 10; i++) {
+		shmemsim_sleep(10000);
+		CHECK_IS(shmemd_channel_poll(ctx, 1, second, &is_done), 0);
+		CHECK_IS(is_done, 0);
+	}
+	CHECK_IS(shmemd_channel_poll(ctx, 1, first, &is_done), 0);
+	CHECK_IS(is_done, 1);
+	shmemd_arch_st_release_u32(&is_asked, 1);
+	poll_until_done(ctx, second);
+	CHECK_IS(shmemd_arch_ld_data_u64(mine), 5);
+	CHECK_IS(shmemd_channel_poll(ctx, 1, start, &is_done), 0);
+	CHECK_IS(is_done, 1);
+}
+
+static void polls(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = poll_places,
+			.n_blocks = 1,
+			.n_threads = 1,
+			.host = hold_a_block};
+
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		is_held = is_asked = is_released = 0;
+		start_below(&t.plan, start);
+		run_once(&t);
+	}
+}
+
+/* All completions are there when the first look is taken, and are read by and by: what was complete
+ * stays so. */
+static void poll_full_queue(const void *params)
+{
+	const rig_params_t *p = params;
+	const uint32_t depth = p->ctx.channels[1].depth;
+	uint64_t start;
+	int is_done;
+
+	if (p->pe != 0)
+		return;
+	start = shmemd_channel_posted(&p->ctx, 1);
+	for (uint32_t i = 1; i <= depth; i++)
+		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1,
+				       i < depth ? SHMEMD_RING_LATER : SHMEMD_RING_NOW);
+	while (rig_counters(0, 1, 0).cqes != depth)
+		shmemd_arch_spin_hint();
+	for (uint32_t n = 0; n < depth;) {
+		CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + n + 1, &is_done), 0);
+		n += is_done != 0;
+		CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + n, &is_done), 0);
+		CHECK_IS(is_done, 1);
+	}
+	CHECK_IS(shmemd_channel_space(&p->ctx, 1), depth);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), depth);
+}
+
+static void complete_stays_complete(void **state)
+{
+	rig_test_t t = {
+		.plan = rig_plan(), .kernel = poll_full_queue, .n_blocks = 1, .n_threads = 1};
+
+	(void)state;
+	for (uint32_t depth = DEPTH; depth <= 64 * DEPTH; depth *= 8)
+		for (unsigned start = 0; start < N_STARTS; start++) {
+			start_below(&t.plan, start);
+			t.plan.depth = depth;
+			run_once(&t);
+		}
+}
+
+/* Few threads, each for itself, on many schedules: whoever rings and reads completions meanwhile,
+ * a place covers what its thread has posted, and what was complete stays so. */
+static void get_and_look_twice(const void *params)
+{
+	const rig_params_t *p = params;
+	const shmemd_ctx_t *ctx = &p->ctx;
+	const uint32_t me = shmemd_block_index();
+	uint64_t *mine = word_of(ctx, 2) + me, place;
+	int is_done;
+
+	if (p->pe != 0)
+		return;
+	shmemd_channel_add_u64(ctx, word_of(ctx, 0) + me, 1 + me, 1, SHMEMD_RING_BATCH);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		shmemd_arch_st_data_u64(mine, 0);
+		shmemd_getmem_nbi(ctx, mine, word_of(ctx, 0) + me, 8, 1);
+		place = shmemd_channel_posted(ctx, 1);
+		poll_until_done(ctx, place);
+		CHECK_IS(shmemd_arch_ld_data_u64(mine), 1 + me);
+		CHECK_IS(shmemd_channel_poll(ctx, 1, place, &is_done), 0);
+		CHECK_IS(is_done, 1);
+	}
+}
+
+static void few_threads(void **state)
+{
+	rig_test_t t = {
+		.plan = rig_plan(), .kernel = get_and_look_twice, .n_blocks = 4, .n_threads = 1};
+
+	(void)state;
+	run_schedules(&t, N_SCHEDULES);
+}
+
+/* How much room there is */
+
+static void hold_all(int pe)
+{
+	if (pe != 0)
+		return;
+	rig_tell("hold cqe host=0");
+	shmemd_arch_st_release_u32(&is_held, 1);
+	await(&is_asked);
+	rig_tell("clear rules");
+	rig_tell("release cqes host=0");
+	shmemd_arch_st_release_u32(&is_released, 1);
+}
+
+/* Nobody waits for anything here: space itself reads the completions. */
+static void fill_and_look(const rig_params_t *p)
+{
+	const shmemd_ctx_t *ctx = &p->ctx;
+	uint32_t posted = 0;
+
+	CHECK_IS(shmemd_channel_space(ctx, 1), DEPTH);
+	for (; posted < DEPTH - 2; posted++) {
+		shmemd_channel_add_u64(ctx, word_of(ctx, 0), 1, 1,
+				       posted == DEPTH / 2 ? SHMEMD_RING_NOW : SHMEMD_RING_LATER);
+		CHECK_IS(shmemd_channel_space(ctx, 1), DEPTH - posted - 1);
+	}
+	shmemd_atomic_or_u64(ctx, word_of(ctx, 1), 6, 1); /* two blocks */
+	CHECK_IS(shmemd_channel_space(ctx, 1), 0);
+	shmemsim_sleep(100000); /* executed, and told to nobody */
+	CHECK_IS(shmemd_channel_space(ctx, 1), 0);
+}
+
+static void look_at_space(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe != 0)
+		return;
+	await(&is_held);
+	fill_and_look(p);
+	shmemd_arch_st_release_u32(&is_asked, 1);
+	await(&is_released);
+	while (shmemd_channel_space(&p->ctx, 1) != DEPTH)
+		shmemd_arch_spin_hint();
+	CHECK_IS(shmemd_channel_quiet(&p->ctx, 1), 0);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), DEPTH - 2);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 1), 6);
+	CHECK_IS(shmemd_channel_space(&p->ctx, 1), DEPTH);
+}
+
+static void space(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = look_at_space,
+			.n_blocks = 1,
+			.n_threads = 1,
+			.host = hold_all};
+
+	(void)state;
+	t.plan.depth = DEPTH;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		is_held = is_asked = is_released = 0;
+		start_below(&t.plan, start);
+		run_once(&t);
+	}
+}
+
+/* Posts that were told not to ring, and a queue that is too short for them. */
+static void later_than_full(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe != 0)
+		return;
+	for (uint32_t i = 0; i < 3 * DEPTH; i++)
+		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1, SHMEMD_RING_LATER);
+	CHECK_IS(shmemd_channel_quiet(&p->ctx, 1), 0);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 3 * DEPTH);
+}
+
+static void later_until_full(void **state)
+{
+	rig_test_t t = {
+		.plan = rig_plan(), .kernel = later_than_full, .n_blocks = 1, .n_threads = 1};
+
+	(void)state;
+	run_once(&t);
+}
+
+/* A queue that has failed says so in each call, and none of them hangs. */
+static void use_failed(const void *params)
+{
+	const rig_params_t *p = params;
+	const shmemd_ctx_t *ctx = &p->ctx;
+	uint64_t place;
+	int is_done = 0, status = 0;
+
+	if (p->pe != 0)
+		return;
+	shmemd_channel_add_u64(ctx, word_of(ctx, BAD_GRANULE), 1, 1, SHMEMD_RING_NOW);
+	place = shmemd_channel_posted(ctx, 1);
+	while (!status && !is_done) {
+		status = shmemd_channel_poll(ctx, 1, place, &is_done);
+		shmemd_arch_spin_hint();
+	}
+	CHECK_IS(status, SHMEMD_ERR_REFUSED);
+	CHECK_IS(is_done, 0);
+	CHECK_IS(rig_pes[0].latch.status, 0);
+	CHECK_IS(shmemd_channel_quiet(ctx, 1), SHMEMD_ERR_REFUSED);
+	for (uint32_t i = 0; i < 2 * DEPTH; i++)
+		shmemd_channel_signal_set(ctx, word_of(ctx, 0), 1, 1, SHMEMD_RING_LATER);
+	CHECK_IS(rig_pes[0].latch.status, SHMEMD_ERR_REFUSED);
+	shmemd_channel_ring(ctx, 1);
+	(void)shmemd_channel_space(ctx, 1);
+	CHECK_IS(shmemd_channel_poll(ctx, 1, place, &is_done), SHMEMD_ERR_REFUSED);
+	CHECK_IS(is_done, 0);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 0);
+}
+
+static void failed_channel(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(), .kernel = use_failed, .n_blocks = 1, .n_threads = 1};
+
+	(void)state;
+	t.plan.unregistered = 1u << BAD_GRANULE;
+	run_once(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(polls),
+		cmocka_unit_test(complete_stays_complete),
+		cmocka_unit_test(few_threads),
+		cmocka_unit_test(space),
+		cmocka_unit_test(later_until_full),
+		cmocka_unit_test(failed_channel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}

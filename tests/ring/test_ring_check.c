@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* channel.h in a check build (SHMEMD_CHECK): a channel or a PE that does not exist is recorded, and
+ * what the call then does is harmless. */
+#define SHMEMD_CHECK 1
+#include <shmem_dev/shmem_dev.h>
+#include "run.h"
+
+enum { CHANNELS = 2 };
+
+/* The first mistake is on record, with its site, and latched or not; then forget it. */
+static void check_and_clear(int status, uint32_t op, uint64_t value, const char *site,
+			    int is_latched)
+{
+	rig_pe_t *pe = &rig_pes[0];
+
+	CHECK_IS(pe->error.status, status);
+	CHECK_IS(pe->error.op, op);
+	CHECK_IS(pe->error.value, value);
+	CHECK_IS(pe->error.pe, -1);
+	CHECK(strcmp(pe->error.site, site) == 0);
+	CHECK_IS(pe->latch.status, is_latched ? status : 0);
+	memset(&pe->error, 0, sizeof(pe->error));
+	memset(&pe->latch, 0, sizeof(pe->latch));
+}
+
+static void no_mistake(void)
+{
+	CHECK_IS(rig_pes[0].latch.status, 0);
+	CHECK_IS(rig_pes[0].latch.record, 0);
+}
+
+static void bad_channels(const void *params)
+{
+	static const uint32_t bad[] = {CHANNELS, 0x7fffffff, 0x80000000, UINT32_MAX};
+	const rig_params_t *p = params;
+	const shmemd_ctx_t last = shmemd_ctx_channel(&p->ctx, CHANNELS - 1);
+	shmemd_ctx_t without = p->ctx;
+
+	if (p->pe != 0)
+		return;
+	CHECK_IS(last.channel, CHANNELS - 1);
+	CHECK_IS(shmemd_ctx_channel(&last, 0).channel, 0);
+	without.n_channels = 0;
+	CHECK_IS(shmemd_ctx_channel(&without, UINT32_MAX).channel, UINT32_MAX);
+	no_mistake();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const shmemd_ctx_t q = shmemd_ctx_channel(&last, bad[i]);
+
+		CHECK_IS(q.channel, 0);
+		check_and_clear(SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_NONE,
+				(uint64_t)(int64_t)(int32_t)bad[i], "shmemd_ctx_channel", 1);
+		shmemd_channel_add_u64(&q, word_of(&q, 0), 1, 1, SHMEMD_RING_NOW);
+		CHECK_IS(shmemd_channel_quiet(&q, 1), 0);
+		CHECK_IS(*word_of(&rig_pes[1].ctx, 0), i + 1);
+		CHECK_IS(rig_slots(0, 1, 1), 0);
+	}
+}
+
+static void no_such_channel(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(), .kernel = bad_channels, .n_blocks = 1, .n_threads = 1};
+
+	(void)state;
+	t.plan.n_channels = CHANNELS;
+	run_once(&t);
+}
+
+/* Calls of one thread, with a bad PE. */
+static void call_with(const shmemd_ctx_t *ctx, int pe)
+{
+	const uint64_t value = (uint64_t)(int64_t)pe;
+	uint64_t *word = word_of(ctx, 0);
+	int is_done;
+
+	shmemd_channel_add_u32(ctx, (uint32_t *)word, 1, pe, SHMEMD_RING_NOW);
+	check_and_clear(SHMEMD_ERR_BAD_PE, SHMEMD_OP_ATOMIC, value, "shmemd_channel_add_u32", 1);
+	shmemd_channel_add_u64(ctx, word, 1, pe, SHMEMD_RING_NOW);
+	check_and_clear(SHMEMD_ERR_BAD_PE, SHMEMD_OP_ATOMIC, value, "shmemd_channel_add_u64", 1);
+	shmemd_channel_signal_set(ctx, word, 1, pe, SHMEMD_RING_NOW);
+	check_and_clear(SHMEMD_ERR_BAD_PE, SHMEMD_OP_SIGNAL, value, "shmemd_channel_signal_set", 1);
+	shmemd_channel_ring(ctx, pe);
+	check_and_clear(SHMEMD_ERR_BAD_PE, SHMEMD_OP_NONE, value, "shmemd_channel_ring", 1);
+	CHECK_IS(shmemd_channel_posted(ctx, pe), 0);
+	check_and_clear(SHMEMD_ERR_BAD_PE, SHMEMD_OP_NONE, value, "shmemd_channel_posted", 1);
+	CHECK_IS(shmemd_channel_space(ctx, pe), UINT32_MAX);
+	check_and_clear(SHMEMD_ERR_BAD_PE, SHMEMD_OP_NONE, value, "shmemd_channel_space", 1);
+	CHECK_IS(shmemd_channel_poll(ctx, pe, 0, &is_done), SHMEMD_ERR_BAD_PE);
+	check_and_clear(SHMEMD_ERR_BAD_PE, SHMEMD_OP_QUIET, value, "shmemd_channel_poll", 0);
+	CHECK_IS(shmemd_channel_quiet(ctx, pe), SHMEMD_ERR_BAD_PE);
+	check_and_clear(SHMEMD_ERR_BAD_PE, SHMEMD_OP_QUIET, value, "shmemd_channel_quiet", 0);
+}
+
+static void bad_pes(const void *params)
+{
+	static const int bad[] = {2, -1};
+	const rig_params_t *p = params;
+
+	if (p->pe != 0)
+		return;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (shmemd_arch_lane() == 0)
+			call_with(&p->ctx, bad[i]);
+		shmemd_arch_syncwarp();
+		shmemd_channel_put_nbi_warp(&p->ctx, word_of(&p->ctx, 0), word_of(&p->ctx, 1), 8,
+					    bad[i], SHMEMD_RING_NOW);
+		CHECK_IS(shmemd_quiet_warp(&p->ctx), SHMEMD_ERR_BAD_PE);
+		shmemd_arch_syncwarp();
+		if (shmemd_arch_lane() == 0)
+			check_and_clear(SHMEMD_ERR_BAD_PE, SHMEMD_OP_PUT, (uint64_t)(int64_t)bad[i],
+					"shmemd_channel_put_nbi_warp", 1);
+		shmemd_arch_syncwarp();
+	}
+	CHECK_IS(rig_slots(0, 1, 0), 0);
+	CHECK_IS(rig_slots(0, 0, 0), 0);
+}
+
+/* Bad words change nothing either, here and there. */
+static void bad_words(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t *odd = (uint64_t *)(void *)((char *)word_of(&p->ctx, 0) + 4);
+	uint64_t *outside = (uint64_t *)(void *)(p->ctx.heap + p->ctx.heap_nbytes);
+
+	if (p->pe != 0)
+		return;
+	shmemd_channel_add_u32(&p->ctx, (uint32_t *)odd, 1, 1, SHMEMD_RING_NOW);
+	no_mistake();
+	shmemd_channel_add_u64(&p->ctx, odd, 1, 1, SHMEMD_RING_NOW);
+	check_and_clear(SHMEMD_ERR_UNALIGNED, SHMEMD_OP_ATOMIC, 8, "shmemd_channel_add_u64", 1);
+	shmemd_channel_signal_set(&p->ctx, odd, 1, 1, SHMEMD_RING_NOW);
+	check_and_clear(SHMEMD_ERR_UNALIGNED, SHMEMD_OP_SIGNAL, 8, "shmemd_channel_signal_set", 1);
+	shmemd_channel_signal_set(&p->ctx, outside, 1, 1, SHMEMD_RING_NOW);
+	check_and_clear(SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_SIGNAL, 8, "shmemd_channel_signal_set",
+			1);
+	CHECK_IS(rig_slots(0, 1, 0), 1);
+}
+
+static void bad_arguments(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(), .kernel = bad_pes, .n_blocks = 1, .n_threads = 32};
+
+	(void)state;
+	start_below(&t.plan, 1); /* a queue's place is not 0 */
+	run_once(&t);
+	t.kernel = bad_words;
+	t.n_threads = 1;
+	run_once(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_such_channel),
+		cmocka_unit_test(bad_arguments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The deepest queue there is, round and round: every index of 16 bits, in WQEs, CQEs and doorbell
+ * records, is used up to its last bit. */
+#include <shmem_dev/shmem_dev.h>
+#include "run.h"
+
+enum {
+	DEPTH = SHMEMD_MAX_DEPTH,
+	GRANULES = RIG_GRANULES_MAX,
+	BYTES = 31 * 1024, /* of a heap, which so many puts fill */
+	SINGLES = 2 * DEPTH + BYTES,
+};
+
+/* What put number i writes, to byte i mod BYTES. */
+static uint8_t value_of(uint32_t i)
+{
+	return (uint8_t)(i * 2654435761u >> 24);
+}
+
+static void put(const shmemd_ctx_t *ctx, uint32_t i)
+{
+	shmemd_p_u8(ctx, (uint8_t *)ctx->heap + i % BYTES, value_of(i), 1);
+}
+
+/* The last BYTES of n puts are there, and the target has counted all of them. */
+static void check_target(uint32_t n, uint32_t n_reads)
+{
+	const uint8_t *bytes = (const uint8_t *)rig_pes[1].heap;
+
+	for (uint32_t i = n - BYTES; i < n; i++)
+		CHECK_IS(bytes[i % BYTES], value_of(i));
+	CHECK_IS(rig_slots(0, 1, 0), n + n_reads);
+	CHECK_IS(rig_requests(0, 1, 0), n + n_reads);
+	CHECK_IS(rig_counters(1, 0, 0).executed, n + n_reads);
+}
+
+static rig_test_t deep(void (*kernel)(const void *params), uint32_t n_threads, unsigned start)
+{
+	rig_test_t t = {
+		.plan = rig_plan(), .kernel = kernel, .n_blocks = 1, .n_threads = n_threads};
+
+	start_below(&t.plan, start);
+	t.plan.depth = DEPTH;
+	t.plan.batch = DEPTH / 2;
+	t.plan.n_granules = GRANULES;
+	t.plan.granules_per_mr = GRANULES;
+	return t;
+}
+
+/* A thread by itself: a request and a CQE for each slot. */
+static void singles(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe != 0)
+		return;
+	for (uint32_t i = 0; i < SINGLES; i++)
+		put(&p->ctx, i);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	check_target(SINGLES, 1);
+}
+
+static void by_single_puts(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start += 2) {
+		rig_test_t t = deep(singles, 1, start);
+
+		run_once(&t);
+	}
+}
+
+/* Lanes that post together: a CQE for each warp's slots, and so fewer than the queue has room for.
+ */
+static void warps(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe != 0)
+		return;
+	for (uint32_t i = 0; i < SINGLES; i += 32)
+		put(&p->ctx, i + shmemd_arch_lane());
+	CHECK_IS(shmemd_quiet_warp(&p->ctx), 0);
+	if (shmemd_arch_lane() == 0)
+		check_target(SINGLES, 1);
+}
+
+static void by_lanes(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start += 5) {
+		rig_test_t t = deep(warps, 32, start);
+
+		run_once(&t);
+	}
+}
+
+/* A full queue, of which nobody has read a completion: then the counters of CQEs are up to 32767
+ * ahead of what is known to be complete. Two lanes post together, so that slots of even number do
+ * not ask for a CQE, and the last one is at the end of a lap. Whoever looks first must understand
+ * whichever of them it finds; a lap later again. */
+static void full_laps(const void *params)
+{
+	const rig_params_t *p = params;
+	const uint32_t lane = shmemd_arch_lane();
+
+	if (p->pe != 0)
+		return;
+	for (uint32_t lap = 0; lap < 3; lap++) {
+		for (uint32_t i = 0; i < DEPTH; i += 2)
+			shmemd_channel_add_u32(&p->ctx, (uint32_t *)(void *)p->ctx.heap, 1, 1,
+					       SHMEMD_RING_LATER);
+		if (lane == 0)
+			shmemd_channel_ring(&p->ctx, 1);
+		shmemd_arch_syncwarp_mask(3);
+		while (rig_counters(1, 0, 0).executed != (uint64_t)DEPTH * (lap + 1))
+			shmemd_arch_spin_hint();
+		if (lane == 0 && p->arg) {
+			while (shmemd_channel_space(&p->ctx, 1) != DEPTH)
+				shmemd_arch_spin_hint();
+		}
+		shmemd_arch_syncwarp_mask(3);
+	}
+	if (lane != 0)
+		return;
+	CHECK_IS(shmemd_channel_quiet(&p->ctx, 1), 0);
+	CHECK_IS(*(uint32_t *)(void *)rig_pes[1].heap, 3 * DEPTH);
+	CHECK_IS(rig_slots(0, 1, 0), 3 * DEPTH + 1);
+}
+
+static void full_and_nobody_looks(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start += 3) {
+		rig_test_t t = deep(full_laps, 2, start);
+
+		t.arg = start == 0;
+		run_once(&t);
+	}
+}
+
+/* All completions of a full queue are lost but the last one, which is 32767 slots ahead of what was
+ * known, and tells of all. */
+
+static uint32_t is_losing;
+
+static void lose_all_but_one(int pe)
+{
+	if (pe != 0)
+		return;
+	rig_tell("lose cqe host=0 n=%u", DEPTH - 1u);
+	shmemd_arch_st_release_u32(&is_losing, 1);
+}
+
+static void last_of_all(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t place;
+	int is_done = 0;
+
+	if (p->pe != 0)
+		return;
+	while (!shmemd_arch_ld_acquire_u32(&is_losing))
+		shmemd_arch_spin_hint();
+	for (uint32_t i = 0; i < DEPTH; i++)
+		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1, SHMEMD_RING_LATER);
+	place = shmemd_channel_posted(&p->ctx, 1);
+	while (!is_done) {
+		CHECK_IS(shmemd_channel_poll(&p->ctx, 1, place, &is_done), 0);
+		shmemd_arch_spin_hint();
+	}
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), DEPTH);
+	CHECK_IS(shmemd_channel_space(&p->ctx, 1), DEPTH);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+}
+
+static void one_completion_for_all(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		rig_test_t t = deep(last_of_all, 1, start);
+
+		is_losing = 0;
+		t.host = lose_all_but_one;
+		run_once(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_single_puts),
+		cmocka_unit_test(by_lanes),
+		cmocka_unit_test(full_and_nobody_looks),
+		cmocka_unit_test(one_completion_for_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Landing slots that were given up, and whose answers do not come for so long that later users of
+ * the same slots run out of time as well, before they have posted anything: each hands its slot on
+ * to the next one, who finds it when the answers have come. */
+#include <shmem_dev/shmem_dev.h>
+#include "run.h"
+
+enum { SLOTS = SHMEMD_LANDING_SLOTS, GIVEN_UP = 3 };
+
+static uint32_t n_stuck, is_released;
+
+/* Until this PE's host has let the completions come. */
+static void await_release(void)
+{
+	shmemd_arch_atom_add_u32(&n_stuck, 1);
+	while (!shmemd_arch_ld_acquire_u32(&is_released))
+		shmemd_arch_spin_hint();
+}
+
+static void hold_until_stuck(int pe)
+{
+	if (pe != 0)
+		return;
+	rig_tell("hold cqe host=0");
+	while (!shmemd_arch_ld_acquire_u32(&n_stuck))
+		shmemd_arch_spin_hint();
+	rig_tell("clear rules");
+	rig_tell("release cqes host=0");
+	shmemd_arch_st_release_u32(&is_released, 1);
+}
+
+static void late(const rig_params_t *p, uint64_t n)
+{
+	uint64_t value = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		CHECK_IS(shmemd_g_u64(&p->ctx, &value, word_of(&p->ctx, 1), 1), SHMEMD_ERR_TIMEOUT);
+		CHECK_IS(value, 0);
+	}
+}
+
+/* Every slot serves, in its turn, with its own answer. */
+static void fresh(const rig_params_t *p, uint64_t *word, uint64_t n)
+{
+	uint64_t old = 77;
+
+	for (uint64_t i = 0; i < n; i++) {
+		CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &old, word, 1), 0);
+		CHECK_IS(old, i);
+	}
+}
+
+/* A lap of fetches whose answers do not come, then arg laps that do not even get a slot. */
+static void one_after_another(const void *params)
+{
+	const rig_params_t *p = params;
+	const uint64_t blocks = p->ctx.flags & SHMEMD_CTX_FLUSH_READS ? 2 : 1;
+
+	if (p->pe != 0)
+		return;
+	late(p, SLOTS);
+	CHECK_IS(rig_slots(0, 1, 0), SLOTS * blocks);
+	late(p, SLOTS * p->arg);
+	CHECK_IS(rig_slots(0, 1, 0), SLOTS * blocks);
+	await_release();
+	fresh(p, word_of(&p->ctx, 0), 2 * SLOTS + 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	CHECK_IS(rig_ring(0, 1, 0)->dead, 0);
+}
+
+static rig_test_t stuck(void (*kernel)(const void *params), uint32_t n_threads, unsigned start)
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = kernel,
+			.n_blocks = 1,
+			.n_threads = n_threads,
+			.host = hold_until_stuck};
+
+	n_stuck = is_released = 0;
+	start_below(&t.plan, start);
+	if (start) /* the number that a slot is handed on to wraps */
+		t.plan.first_ticket = ((uint64_t)1 << 23) - 2 * SLOTS;
+	t.plan.depth = 4 * SLOTS; /* a full queue that does not move would end the channel */
+	t.plan.timeout_ns = 100000;
+	return t;
+}
+
+static void handed_on_by_a_thread(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start++)
+		for (uint32_t flush = 0; flush < 2; flush++) {
+			rig_test_t t = stuck(one_after_another, 1, start);
+
+			t.arg = 1 + flush;
+			t.plan.flags = flush ? SHMEMD_CTX_FLUSH_READS : 0;
+			run_once(&t);
+		}
+}
+
+static void late_together(const rig_params_t *p)
+{
+	uint64_t value = 0;
+
+	CHECK_IS(shmemd_g_u64(&p->ctx, &value, word_of(&p->ctx, 1), 1), SHMEMD_ERR_TIMEOUT);
+	CHECK_IS(value, 0);
+}
+
+/* Tickets 0 .. 2 give up; 3 .. 34 too, together. Of 35 .. 66 the first lanes find free slots, and
+ * the last three those that were given up: none of them posts, and each leaves or hands on its
+ * own. Likewise, the other way round, of 67 .. 98 and 99 .. 130. */
+static void lanes_together(const void *params)
+{
+	const rig_params_t *p = params;
+	const uint32_t lane = shmemd_arch_lane();
+
+	if (p->pe != 0)
+		return;
+	if (lane == 0)
+		late(p, GIVEN_UP);
+	shmemd_arch_syncwarp();
+	for (int i = 0; i < 4; i++) {
+		late_together(p);
+		shmemd_arch_syncwarp();
+		CHECK_IS(rig_slots(0, 1, 0), GIVEN_UP + 32);
+	}
+	await_release();
+	fresh(p, word_of(&p->ctx, 0) + lane, 3 * SLOTS / 32);
+	CHECK_IS(shmemd_quiet_warp(&p->ctx), 0);
+	CHECK_IS(rig_ring(0, 1, 0)->dead, 0);
+}
+
+static void handed_on_by_lanes(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		rig_test_t t = stuck(lanes_together, 32, start);
+
+		run_once(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(handed_on_by_a_thread),
+		cmocka_unit_test(handed_on_by_lanes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}

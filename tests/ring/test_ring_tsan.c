@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Does thread sanitizer see what orders the use of a queue's memory? With everything in place it is
+ * silent; with one fence, or the order that syncwarp makes, taken away it reports a race. The
+ * program runs itself once per case. */
+#include <shmem_dev/arch/arch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *taken_away = ""; /* the function whose fences are; or SHUFFLE */
+
+#define SHUFFLE "shuffles in the place of syncwarp"
+#define NEVER_CALLED_STATUS 3
+
+static uint32_t n_taken_away;
+
+static int is_taken_away(const char *function)
+{
+	if (strcmp(taken_away, function) != 0)
+		return 0;
+	__atomic_store_n(&n_taken_away, 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+static void fence_unless_taken_away(const char *function)
+{
+	if (!is_taken_away(function))
+		shmemd_arch_fence_acquire();
+}
+
+static void sync_unless_taken_away(uint32_t mask)
+{
+	if (is_taken_away(SHUFFLE))
+		shmemd_arch_shfl_u64(mask, 0, shmemd_arch_lowest(mask));
+	else
+		shmemd_arch_syncwarp_mask(mask);
+}
+
+#define shmemd_arch_fence_acquire() fence_unless_taken_away(__func__)
+#define shmemd_arch_syncwarp_mask(mask) sync_unless_taken_away(mask)
+
+#include <shmem_dev/shmem_dev.h>
+#include "run.h"
+
+enum { DEPTH = 64, ROUNDS = 4 };
+
+/* Two warps go round the queue, so that blocks are used again; then each lane uses its source
+ * again, which the other's threads may have seen complete. */
+static void go_round(const void *params)
+{
+	const rig_params_t *p = params;
+	uint32_t me = shmemd_block_index() * shmemd_n_threads() + shmemd_thread_index();
+	uint64_t *from = word_of(&p->ctx, 1) + me, *to = word_of(&p->ctx, 2) + me;
+
+	for (uint64_t i = 1; i <= ROUNDS; i++) {
+		shmemd_arch_st_data_u64(from, i);
+		shmemd_putmem_nbi(&p->ctx, to, from, sizeof(*from), p->peer);
+		CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	}
+	for (uint64_t i = 1; i <= ROUNDS; i++)
+		shmemd_p_u64(&p->ctx, to, i, p->peer);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+}
+
+static void run_case(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(), .kernel = go_round, .n_blocks = 2, .n_threads = 32};
+
+	(void)state;
+	t.plan.depth = DEPTH;
+	run_once(&t);
+	run_schedules(&t, 2);
+}
+
+static int child(const char *name)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(run_case)};
+	int failed;
+
+	taken_away = name;
+	failed = cmocka_run_group_tests(tests, NULL, end_of_group);
+	return failed || !*name || n_taken_away ? failed : NEVER_CALLED_STATUS;
+}
+
+#define RACE_STATUS 66 /* the sanitizer's exit status */
+
+static int status_of(const char *name)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		setenv("TSAN_OPTIONS", "exitcode=66:report_bugs=1:log_path=/dev/null", 1);
+		execl("/proc/self/exe", "test_ring_tsan", name, (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+static void test_cases(void **state)
+{
+	static const struct {
+		const char *name;
+		int is_race;
+	} cases[] = {
+		{"", 0},
+		{"shmemdi_reserve", 1},  /* blocks that others wrote and the device read */
+		{"shmemdi_is_done", 1},  /* sources that the device read */
+		{"shmemdi_cqe_read", 1}, /* both, by the reader of CQEs */
+		{SHUFFLE, 1},            /* blocks that the lane which reserves has seen free */
+	};
+	int bad = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int status = status_of(cases[i].name);
+
+		if (status != (cases[i].is_race ? RACE_STATUS : 0)) {
+			print_error("without %s: exit status %d\n",
+				    *cases[i].name ? cases[i].name : "nothing", status);
+			bad++;
+		}
+	}
+	assert_int_equal(bad, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+
+	return argc > 1 ? child(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);
+}
