@@ -67,6 +67,10 @@ function(shmem_dev_run_test name target)
              $<TARGET_FILE:launch> $<TARGET_FILE:${target}>)
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}"
                          TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
+    if(NOT arg_HOW MATCHES "sim$")
+        # A process each, which poll: beside others they would take many times as long.
+        set_tests_properties(${name} PROPERTIES PROCESSORS 4)
+    endif()
     if(arg_HOW MATCHES "ib|netns")
         set_tests_properties(${name} PROPERTIES ENVIRONMENT
                              ADAPTER_LIBRARY=$<TARGET_FILE:shmem_mlx5sw>)
