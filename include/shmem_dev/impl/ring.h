@@ -106,7 +106,6 @@ SHMEMD_FN void shmemdi_ring_stop(const shmemdi_chan_t *c, int status)
 	/* weakened removed, cta: caught, but seldom: ring_fail, seed 20243. */
 	shmemd_arch_fence_before_ready();
 	shmemd_arch_atom_cas_u32(&c->ring->dead, 0, (uint32_t)status);
-	/* weakened removed, cta: caught, but seldom: ring_fail, seed 8247. */
 	shmemd_arch_fence_before_ready();
 	shmemd_arch_atom_or_u64(&c->ring->resv, SHMEMD_RESV_CLOSED);
 }
