@@ -32,10 +32,9 @@
  *   one far ahead that tells of success tells of all before it, too.
  *   After an error nobody advances `done`: the CQE with the cause stays where all look.
  *
- * What it costs on an H200, in cycles: a system fence 1030 to 1150, one of the GPU's scope 270 to
- * 530, one that only acquires 4; a load or an atomic of device memory 290, a load of host memory
- * 2250, three at once 2570. Hence one fence less here and there, words that are loaded together,
- * and a single reader of CQEs. */
+ * A system fence takes as long as four loads of device memory or more, a load of host memory as
+ * long as seven, a fence that only acquires no time (bench/README.md, --parts). Hence one fence
+ * less here and there, words that are loaded together, and a single reader of CQEs. */
 #ifndef SHMEMD_IMPL_RING_H
 #define SHMEMD_IMPL_RING_H
 
@@ -55,6 +54,7 @@ typedef struct shmemdi_chan {
 	shmemdi_limit_t limit; /* of waits for completion */
 } shmemdi_chan_t;
 
+/* pe's number in the world; for the world itself without a load. */
 SHMEMD_FN uint32_t shmemdi_world(const shmemd_ctx_t *ctx, int pe)
 {
 	return (uint32_t)(ctx->flags & SHMEMD_CTX_WORLD ? pe : ctx->peers[pe].world_pe);
