@@ -213,7 +213,7 @@ MISTAKES = [
      "impl/ring.h", "if ({{shmemdi_cqe_opcode(tail) != SHMEMD_CQE_REQ|0}}) { shmemdi_cqe_error",
      "ring_errors", "bad_key"),
     ("CQE_BUSY", "completion: two threads read CQEs at once",
-     "impl/ring.h", "if ({{done & SHMEMD_RING_BUSY || "
+     "impl/ring.h", "if ({{done & SHMEMD_BUSY || "
      "!shmemd_arch_try_lock(&c->ring->done, done)|0}}) return 0",
      "ring_calls", "few_threads"),
     ("FAR_ONE", "completion: a CQE far ahead counts as one",

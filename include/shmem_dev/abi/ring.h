@@ -24,7 +24,7 @@
 #define SHMEMD_RESV_REQUESTS(word) ((uint32_t)((word) >> 40))
 
 /* Bit 0 of `rung` and of `done`: a thread is ringing, or reading CQEs; no other may. */
-#define SHMEMD_RING_BUSY 1u
+#define SHMEMD_BUSY 1u
 
 /* Doorbell word: bit 0 BUSY; bits 1-63 slots that the NIC was told of, mod 2^63. */
 #define SHMEMD_RUNG_WORD(slots) ((uint64_t)(slots) << 1)

@@ -155,7 +155,7 @@ SHMEMD_FN void shmemdi_ring_until(const shmemdi_chan_t *c, uint64_t end)
 		shmemd_arch_fence_acquire();
 		/* weakened relaxed, cta: wrong, but not in the emulator, where a record and a
 		 * doorbell take stores in the order in which they were made. */
-		if (rung & SHMEMD_RING_BUSY || !shmemd_arch_try_lock(&ring->rung, rung)) {
+		if (rung & SHMEMD_BUSY || !shmemd_arch_try_lock(&ring->rung, rung)) {
 			shmemd_arch_spin_hint();
 			continue;
 		}
@@ -249,7 +249,7 @@ SHMEMD_FN int shmemdi_consume_from(const shmemdi_chan_t *c, uint64_t done, uint6
 {
 	uint64_t now;
 
-	if (done & SHMEMD_RING_BUSY || !shmemd_arch_try_lock(&c->ring->done, done))
+	if (done & SHMEMD_BUSY || !shmemd_arch_try_lock(&c->ring->done, done))
 		return 0;
 	now = shmemdi_cqe_read(c, done, ready);
 	shmemd_arch_unlock(&c->ring->done, now);
