@@ -4,10 +4,7 @@
  * silent; with one fence, or the order that syncwarp makes, taken away it reports a race. The
  * program runs itself once per case. */
 #include <shmem_dev/arch/arch.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const char *taken_away = ""; /* the function whose fences are; or SHUFFLE */
 
@@ -43,6 +40,7 @@ static void sync_unless_taken_away(uint32_t mask)
 
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
+#include "../common/tsan_case.h"
 
 enum { DEPTH = 64, ROUNDS = 4 };
 
@@ -84,23 +82,6 @@ static int child(const char *name)
 	return failed || !*name || n_taken_away ? failed : NEVER_CALLED_STATUS;
 }
 
-#define RACE_STATUS 66 /* the sanitizer's exit status */
-
-static int status_of(const char *name)
-{
-	int status;
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		setenv("TSAN_OPTIONS", "exitcode=66:report_bugs=1:log_path=/dev/null", 1);
-		execl("/proc/self/exe", "test_ring_tsan", name, (char *)NULL);
-		_exit(127);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
 static void test_cases(void **state)
 {
 	static const struct {
@@ -117,7 +98,7 @@ static void test_cases(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		int status = status_of(cases[i].name);
+		int status = tsan_case_status(cases[i].name);
 
 		if (status != (cases[i].is_race ? RACE_STATUS : 0)) {
 			print_error("without %s: exit status %d\n",

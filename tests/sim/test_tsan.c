@@ -3,11 +3,9 @@
 /* What thread sanitizer sees on fibers: order made by fences, syncwarp, barriers, launches, and no
  * order made by shuffles. The program runs itself once per case and looks for the sanitizer's
  * report. Without thread sanitizer there is nothing to test: exit status 77. */
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #define SHMEMSIM_CUDA_DIALECT
 #include "sim_test.h"
+#include "../common/tsan_case.h"
 
 static uint32_t data[64], more[64], sig;
 
@@ -230,8 +228,6 @@ static const test_case_t cases[] = {
 };
 
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))
-#define RACE_STATUS 66 /* the sanitizer's exit status */
-
 /* The host writes, a kernel reads and writes, a second kernel and the host read: no race. */
 static int run_case(int pe, int n_pes, void *arg)
 {
@@ -270,26 +266,12 @@ static int child(const char *name)
 	return 2;
 }
 
-static int status_of(const char *name)
-{
-	int status;
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		setenv("TSAN_OPTIONS", "exitcode=66:report_bugs=1:log_path=/dev/null", 1);
-		execl("/proc/self/exe", "test_tsan", name, (char *)NULL);
-		_exit(127);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
 static void test_cases(void **state)
 {
 	int bad = 0;
 	(void)state;
 	for (size_t i = 0; i < N_CASES; i++) {
-		int status = status_of(cases[i].name);
+		int status = tsan_case_status(cases[i].name);
 		if (status != (cases[i].is_race ? RACE_STATUS : 0)) {
 			print_error("%s: exit status %d\n", cases[i].name, status);
 			bad++;
