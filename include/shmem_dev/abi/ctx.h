@@ -12,7 +12,7 @@
 #ifndef SHMEMD_ABI_CTX_H
 #define SHMEMD_ABI_CTX_H
 
-#include <shmem_dev/abi/ring.h>
+#include <shmem_dev/abi/queue.h>
 
 /* One member of the context's team, indexed by its PE number in that team. Immutable. */
 typedef struct shmemd_peer {
@@ -83,18 +83,32 @@ typedef struct shmemd_ctx {
 	const uint32_t *causes;     /* [n_pes] shmemd_cause of each PE, pinned host memory */
 	shmemd_latch_t *latch;
 	shmemd_error_t *error;
-	uint64_t timeout_ns;              /* limit of waits that name none; 0: no limit */
-	const shmemd_channel_t *channels; /* [n_channels][n_world]; NULL: no NIC */
-	uint32_t n_channels;              /* 0: no NIC */
-	uint32_t n_world;                 /* PEs in the world team */
-	uint64_t *used; /* [n_channels][SHMEMD_USED_WORDS(n_world)]: bit per world PE: that channel
-			   has been used */
+	uint64_t timeout_ns;            /* limit of waits that name none; 0: no limit */
+	const struct shmemd_ctx *self;  /* this context in memory of the device, on channel 0 */
+	const uint64_t *heap_committed; /* bytes of the heap that have memory; pinned host memory */
+	/* Channels; all of it 0 without a NIC. */
+	char *channels;           /* [n_channels][n_world]; SHMEMD_CHANNEL_NBYTES each */
+	const shmemd_key_t *keys; /* SHMEMD_LKEY, SHMEMD_RKEY */
+	char *bounces;            /* [n_channels][n_world]; SHMEMD_BOUNCES_NBYTES each */
+	uint64_t *used; /* [n_channels][SHMEMD_USED_WORDS(n_world)]: bit per world PE: something was
+			   posted on that channel */
+	uint32_t n_channels;
+	uint32_t n_world; /* PEs in the world team */
+	uint32_t channel_nbytes;
+	uint32_t n_granules; /* registration granules of a heap */
+	uint8_t log_granule; /* log2 of a granule's bytes */
+	uint8_t log_depth;   /* log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
+	uint8_t log_batch; /* log2 of the WQEBBs that share a doorbell while more are coming; less than
+				log_depth */
+	uint8_t inline_nbytes; /* puts of up to so many bytes travel within their WQE; at most
+				  SHMEMD_MLX5_INLINE_MAX */
+	uint32_t reserved;
 } shmemd_ctx_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 120, "ABI: shmemd_ctx_t");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 168, "ABI: shmemd_ctx_t");
 #define SHMEMD_USED_WORDS(n_world) (((n_world) + 63) / 64)
 SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);
-SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 96);
+SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 
 /* Every member is mapped and the links carry native atomics: read-modify-writes of this team's
  * words are done by the SMs (DESIGN 3, who updates a word). */
@@ -116,5 +130,9 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 96);
 
 /* PE numbers of the team are those of the world team. */
 #define SHMEMD_CTX_WORLD 32u
+
+/* Send queues, completion queues and doorbell records lie in memory of this GPU: fences towards the NIC
+ * need the GPU's scope only. */
+#define SHMEMD_CTX_QUEUES_ON_GPU 64u
 
 #endif

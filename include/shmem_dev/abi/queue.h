@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Channels: how threads reach a PE that only a NIC reaches. A channel (peer, k) is one send queue and
+ * its completion queue, which the threads of a kernel drive themselves (impl/sq.h, impl/cq.h).
+ *
+ * An index counts WQEBBs since the channel was made. Words hold its low 32 bits; `done` holds 47. The
+ * low bits of the difference of two indexes order them: far fewer than 2^31 WQEBBs are ever between
+ * two indexes that are compared.
+ *
+ * Memory of one queue, at the address in `queue`: depth WQEBBs, depth CQEs, the doorbell record of
+ * the queue pair, that of the completion queue. The device's index of a WQEBB is index - base, where
+ * `path` has the base.
+ *
+ * The completion queue is a ring of as many CQEs as the send queue has WQEBBs, overrun ignored. It is
+ * not a collapsed one, in which the CQEs of flushed WQEs overwrite the one with the cause after some
+ * 60 us. It cannot overrun: a CQE belongs to a WQE whose WQEBB is not reused before the CQE was read.
+ *
+ * The path of a channel (queue pair, queue memory, doorbell register, column of keys) has an epoch.
+ * The words of the line that name it carry the epoch as a tag, so that a thread that loads them with
+ * independent loads detects a mixture of two paths. */
+#ifndef SHMEMD_ABI_QUEUE_H
+#define SHMEMD_ABI_QUEUE_H
+
+#include <shmem_dev/abi/mlx5.h>
+
+/* Reservation word: bits 0-7 epoch, 8-39 WQEBBs reserved, 40-63 requests reserved (WQEs that the
+ * responder counts: neither NOP nor DUMP) plus the carries out of the WQEBBs. One fetch-add reserves
+ * both. The number of a request, in the immediate field of its WQE, is that field as it was. */
+#define SHMEMD_RESV_ADD(wqebbs, requests) ((uint64_t)(requests) << 40 | (uint64_t)(wqebbs) << 8)
+#define SHMEMD_RESV_INDEX(word) ((uint32_t)((word) >> 8))
+#define SHMEMD_RESV_REQUEST(word) ((uint32_t)((word) >> 40))
+#define SHMEMD_RESV_EPOCH(word) ((uint32_t)(word)&0xff)
+
+/* Producer word `ready`, also `flush`: bits 0-7 epoch; bit 8 RUNG; bit 9 DEFERRED; bits 16-31 CQEs
+ * requested, mod 2^16; bits 32-63 WQEBBs published. */
+#define SHMEMD_READY_RUNG 0x100u /* the doorbell has been rung for all of them */
+#define SHMEMD_READY_DEFERRED                                                                      \
+	0x200u /* each poster of those not rung for asked to defer its doorbell */
+#define SHMEMD_READY_WORD(index, cqes, low)                                                        \
+	((uint64_t)(uint32_t)(index) << 32 | (uint64_t)((cqes)&0xffffu) << 16 | (uint64_t)(low))
+#define SHMEMD_READY_INDEX(word) ((uint32_t)((word) >> 32))
+#define SHMEMD_READY_CQES(word) ((uint32_t)((word) >> 16) & 0xffff)
+#define SHMEMD_READY_EPOCH(word) ((uint32_t)(word)&0xff)
+
+/* Bit 0 of `rung` and of `done` is a lock: a thread is ringing the doorbell, or reading CQEs. */
+#define SHMEMD_BUSY 1u
+
+/* Doorbell word `rung`: bit 0 BUSY, bits 32-63 WQEBBs that the doorbell was rung for. Valid only while
+ * `ready` lacks RUNG. */
+#define SHMEMD_RUNG_WORD(index) ((uint64_t)(uint32_t)(index) << 32)
+#define SHMEMD_RUNG_INDEX(word) ((uint32_t)((word) >> 32))
+
+/* Consumer word `done`: bit 0 BUSY, bits 1-16 CQEs consumed, mod 2^16, bits 17-63 WQEBBs completed. */
+#define SHMEMD_DONE_INDEX_BITS 47
+#define SHMEMD_DONE_WORD(index, cqes) ((uint64_t)(index) << 17 | (uint64_t)((cqes)&0xffffu) << 1)
+#define SHMEMD_DONE_INDEX(word) ((uint64_t)(word) >> 17)
+#define SHMEMD_DONE_CQES(word) ((uint32_t)((word) >> 1) & 0xffff)
+
+/* Path word: bits 0-7 SHMEMD_PATH_*; 8-15 shmemd_status for which the channel sends nothing any more,
+ * 0: none; 16-31 base: index of the WQEBB that the device counts as its first, mod 2^16; 32-55 number
+ * of the queue pair; 56-63 epoch. */
+#define SHMEMD_PATH_NIC 1u       /* column of the key tables */
+#define SHMEMD_PATH_NO_RECORD 2u /* the NIC takes the producer index from the doorbell itself */
+#define SHMEMD_PATH_PROXY 4u     /* a host thread rings: `doorbell` is the word it watches */
+#define SHMEMD_PATH_WORD(epoch, qpn, base, flags)                                                  \
+	((uint64_t)((epoch)&0xffu) << 56 | (uint64_t)((qpn)&0xffffffu) << 32 |                     \
+	 (uint64_t)((base)&0xffffu) << 16 | (uint64_t)(flags))
+#define SHMEMD_PATH_QPN(word) ((uint32_t)((word) >> 32) & 0xffffff)
+#define SHMEMD_PATH_BASE(word) ((uint32_t)((word) >> 16) & 0xffff)
+#define SHMEMD_PATH_STATUS(word) ((uint32_t)((word) >> 8) & 0xff)
+#define SHMEMD_PATH_FAILED(status) ((uint64_t)(uint32_t)(status) << 8)
+
+/* An address with the path's epoch: addresses of user space have 56 bits at most. */
+#define SHMEMD_TAGGED(epoch, p) ((uint64_t)((epoch)&0xffu) << 56 | (uint64_t)(uintptr_t)(p))
+#define SHMEMD_TAG(word) ((uint32_t)((word) >> 56))
+#define SHMEMD_ADDRESS(word) ((uintptr_t)((word) & (((uint64_t)1 << 56) - 1)))
+
+/* Bounce buffers: where READs and atomics put what g, fetches, and gets into unregistered memory
+ * return. Buffer SHMEMD_BOUNCE_BUFFERS is the sink for the results of non-fetching atomics.
+ *
+ * Owner word of a buffer: bit 0 clear: free for ticket (word >> 1). Bit 0 set: abandoned by a wait that
+ * ran out of time: free for the ticket in bits 1-23, mod 2^23, once the WQEBBs before the index in bits
+ * 24-63, mod 2^40, are completed. */
+#define SHMEMD_BOUNCE_BUFFERS 64u
+#define SHMEMD_BOUNCE_NBYTES 64u
+#define SHMEMD_BOUNCES_NBYTES                                                                      \
+	((SHMEMD_BOUNCE_BUFFERS + 1) * SHMEMD_BOUNCE_NBYTES) /* of a channel */
+
+/* Mark of a reservation whose WQEs are written and wait for their turn: bits 0-7 epoch, 8-15 WQEBBs,
+ * bit 16 the doorbell may be deferred, bits 32-63 first index. */
+#define SHMEMD_MARK_DEFERRED 0x10000u
+#define SHMEMD_MARK_WORD(first, n, low)                                                            \
+	((uint64_t)(uint32_t)(first) << 32 | (uint64_t)((n)&0xffu) << 8 | (uint64_t)(low))
+#define SHMEMD_MARK_FIRST(word) ((uint32_t)((word) >> 32))
+#define SHMEMD_MARK_WQEBBS(word) ((uint32_t)((word) >> 8) & 0xff)
+#define SHMEMD_MARK_EPOCH(word) ((uint32_t)(word)&0xff)
+
+/* Key of a registration granule, for both NICs of a pair of paths. A transfer is cut alike on both.
+ * Addresses in WQEs are offsets from the heap's start, on all PEs; of bounce buffers, as here. */
+typedef struct shmemd_key {
+	uint32_t key[2]; /* big-endian lkey or rkey, by SHMEMD_PATH_NIC */
+	uint32_t n_more; /* granules after this one that the same memory region covers */
+	uint32_t reserved;
+} shmemd_key_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 16, "read as one 16-byte load");
+
+/* Index in shmemd_ctx_t.keys of this PE's granule g (g == n_granules: of all bounce buffers), and of
+ * granule g of world PE pe. */
+#define SHMEMD_LKEY(n_granules, g) (g)
+#define SHMEMD_RKEY(n_granules, pe, g) ((size_t)(n_granules) * ((size_t)(pe) + 1) + 1 + (g))
+#define SHMEMD_KEYS(n_granules, n_world) ((size_t)(n_granules) * ((size_t)(n_world) + 1) + 1)
+
+/* What threads share of a channel, in memory of the device; a mark for each WQEBB follows it. Channel
+ * (k, world PE) lies at shmemd_ctx_t.channels + (k * n_world + pe) * channel_nbytes. */
+typedef struct shmemd_channel {
+	uint64_t resv;
+	uint64_t pad0[15]; /* the reservation word is what all posters update */
+	uint64_t ready;
+	uint64_t done;
+	uint64_t path;
+	uint64_t
+		queue; /* tagged address of the queue's memory, page-aligned; 0: no NIC reaches the PE */
+	uint64_t doorbell; /* tagged address of the register, or of the host's word */
+	uint64_t rung;
+	uint64_t flush;     /* as `ready` when a flush READ was published last: it and all before */
+	uint64_t ticket;    /* of the next bounce buffer */
+	uint64_t doorbells; /* counters: doorbells rung, requests published */
+	uint64_t requests;
+	uint64_t pad1[6];
+	uint64_t owners[SHMEMD_BOUNCE_BUFFERS];
+} shmemd_channel_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_channel_t) == 256 + 8 * SHMEMD_BOUNCE_BUFFERS,
+		     "ABI: shmemd_channel_t");
+SHMEMD_ASSERT_AT(shmemd_channel_t, ready, 128);
+SHMEMD_ASSERT_AT(shmemd_channel_t, owners, 256);
+
+/* Bytes of a channel, and of one queue's memory. */
+#define SHMEMD_CHANNEL_NBYTES(depth) (sizeof(shmemd_channel_t) + (size_t)(depth) * sizeof(uint64_t))
+#define SHMEMD_QUEUE_CQES(depth) ((size_t)(depth)*SHMEMD_WQEBB_NBYTES)
+#define SHMEMD_QUEUE_RECORD(depth) (2 * SHMEMD_QUEUE_CQES(depth))
+#define SHMEMD_QUEUE_CQ_RECORD(depth) (SHMEMD_QUEUE_RECORD(depth) + 64)
+#define SHMEMD_QUEUE_NBYTES(depth) (SHMEMD_QUEUE_RECORD(depth) + 128)
+#define SHMEMD_RECORD_SEND 1u /* word of a queue pair's record; word 0 is a receive queue's */
+
+#endif
