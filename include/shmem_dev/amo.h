@@ -27,92 +27,94 @@
 SHMEMD_FN void shmemd_atomic_set_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx,
-		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_SET, dst, value, 4, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				       SHMEMDI_AMO_SET, value));
 }
 
 /* As above: *dst = value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_set_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx,
-		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_SET, dst, value, 8, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				       SHMEMDI_AMO_SET, value));
 }
 
 /* As above: *dst += value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_add_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx,
-		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, dst, value, 4, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				       SHMEMDI_AMO_ADD, value));
 }
 
 /* As above: *dst += value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx,
-		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, dst, value, 8, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				       SHMEMDI_AMO_ADD, value));
 }
 
 /* As above: *dst &= value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_and_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx,
-		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_AND, dst, value, 4, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				       SHMEMDI_AMO_AND, value));
 }
 
 /* As above: *dst &= value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_and_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx,
-		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_AND, dst, value, 8, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				       SHMEMDI_AMO_AND, value));
 }
 
 /* As above: *dst |= value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_or_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				    int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx,
-		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_OR, dst, value, 4, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				       SHMEMDI_AMO_OR, value));
 }
 
 /* As above: *dst |= value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_or_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				    int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx,
-		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_OR, dst, value, 8, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				       SHMEMDI_AMO_OR, value));
 }
 
 /* As above: *dst ^= value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_xor_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx,
-		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_XOR, dst, value, 4, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				       SHMEMDI_AMO_XOR, value));
 }
 
 /* As above: *dst ^= value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_xor_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx,
-		      shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_XOR, dst, value, 8, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				       SHMEMDI_AMO_XOR, value));
 }
 
 /* As above: ++*dst, 32 bits. */
 SHMEMD_FN void shmemd_atomic_inc_u32(const shmemd_ctx_t *ctx, uint32_t *dst, int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, dst, 1, 4, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				       SHMEMDI_AMO_ADD, 1));
 }
 
 /* As above: ++*dst, 64 bits. */
 SHMEMD_FN void shmemd_atomic_inc_u64(const shmemd_ctx_t *ctx, uint64_t *dst, int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, dst, 1, 8, pe));
+	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				       SHMEMDI_AMO_ADD, 1));
 }
 
 /* Read *src on PE pe.
@@ -130,126 +132,128 @@ SHMEMD_FN void shmemd_atomic_inc_u64(const shmemd_ctx_t *ctx, uint64_t *dst, int
 SHMEMD_FN int shmemd_atomic_fetch_u32(const shmemd_ctx_t *ctx, uint32_t *old, const uint32_t *src,
 				      int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FETCH, old, src, 0, 0, 4,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), src, 4, pe),
+				 SHMEMDI_AMO_FETCH, old, 0, 0);
 }
 
 /* As above, 64 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_u64(const shmemd_ctx_t *ctx, uint64_t *old, const uint64_t *src,
 				      int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FETCH, old, src, 0, 0, 8,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), src, 8, pe),
+				 SHMEMDI_AMO_FETCH, old, 0, 0);
 }
 
 /* As above: *dst = value, 32 bits. */
 SHMEMD_FN int shmemd_atomic_swap_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 				     uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_SET, old, dst, value, 0, 4,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				 SHMEMDI_AMO_SET, old, value, 0);
 }
 
 /* As above: *dst = value, 64 bits. */
 SHMEMD_FN int shmemd_atomic_swap_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 				     uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_SET, old, dst, value, 0, 8,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				 SHMEMDI_AMO_SET, old, value, 0);
 }
 
 /* As above: *dst += value, 32 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_add_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					  uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, old, dst, value, 0, 4,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				 SHMEMDI_AMO_ADD, old, value, 0);
 }
 
 /* As above: *dst += value, 64 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_add_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					  uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, old, dst, value, 0, 8,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				 SHMEMDI_AMO_ADD, old, value, 0);
 }
 
 /* As above: *dst &= value, 32 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_and_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					  uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_AND, old, dst, value, 0, 4,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				 SHMEMDI_AMO_AND, old, value, 0);
 }
 
 /* As above: *dst &= value, 64 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_and_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					  uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_AND, old, dst, value, 0, 8,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				 SHMEMDI_AMO_AND, old, value, 0);
 }
 
 /* As above: *dst |= value, 32 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_or_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					 uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_OR, old, dst, value, 0, 4,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				 SHMEMDI_AMO_OR, old, value, 0);
 }
 
 /* As above: *dst |= value, 64 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_or_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					 uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_OR, old, dst, value, 0, 8,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				 SHMEMDI_AMO_OR, old, value, 0);
 }
 
 /* As above: *dst ^= value, 32 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_xor_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					  uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_XOR, old, dst, value, 0, 4,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				 SHMEMDI_AMO_XOR, old, value, 0);
 }
 
 /* As above: *dst ^= value, 64 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_xor_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					  uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_XOR, old, dst, value, 0, 8,
-				 pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				 SHMEMDI_AMO_XOR, old, value, 0);
 }
 
 /* As above: ++*dst, 32 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_inc_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					  int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, old, dst, 1, 0, 4, pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				 SHMEMDI_AMO_ADD, old, 1, 0);
 }
 
 /* As above: ++*dst, 64 bits. */
 SHMEMD_FN int shmemd_atomic_fetch_inc_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					  int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_ADD, old, dst, 1, 0, 8, pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				 SHMEMDI_AMO_ADD, old, 1, 0);
 }
 
 /* As above: if *dst == cond, *dst = value; 32 bits. It was stored if *old == cond. */
 SHMEMD_FN int shmemd_atomic_compare_swap_u32(const shmemd_ctx_t *ctx, uint32_t *old, uint32_t *dst,
 					     uint32_t cond, uint32_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_CAS, old, dst, value, cond,
-				 4, pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				 SHMEMDI_AMO_CAS, old, value, cond);
 }
 
 /* As above: if *dst == cond, *dst = value; 64 bits. It was stored if *old == cond. */
 SHMEMD_FN int shmemd_atomic_compare_swap_u64(const shmemd_ctx_t *ctx, uint64_t *old, uint64_t *dst,
 					     uint64_t cond, uint64_t value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_CAS, old, dst, value, cond,
-				 8, pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				 SHMEMDI_AMO_CAS, old, value, cond);
 }
 
 /* Add to a float on PE pe, rounding to nearest even. NVIDIA GPUs flush subnormal operands and sums
@@ -265,32 +269,32 @@ SHMEMD_FN int shmemd_atomic_compare_swap_u64(const shmemd_ctx_t *ctx, uint64_t *
 SHMEMD_FN int shmemd_atomic_add_f32(const shmemd_ctx_t *ctx, float *dst, float value,
 				    int pe SHMEMD_SITE)
 {
-	return shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FADD, dst,
-			   shmemdi_bits_f32(value), 4, pe);
+	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_FADD,
+			   shmemdi_bits_f32(value));
 }
 
 /* As above, double, 8-byte aligned; subnormals are kept. */
 SHMEMD_FN int shmemd_atomic_add_f64(const shmemd_ctx_t *ctx, double *dst, double value,
 				    int pe SHMEMD_SITE)
 {
-	return shmemdi_amo(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FADD, dst,
-			   shmemdi_bits_f64(value), 8, pe);
+	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_FADD,
+			   shmemdi_bits_f64(value));
 }
 
 /* As shmemd_atomic_add_f32; *old receives the value before. */
 SHMEMD_FN int shmemd_atomic_fetch_add_f32(const shmemd_ctx_t *ctx, float *old, float *dst,
 					  float value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FADD, old, dst,
-				 shmemdi_bits_f32(value), 0, 4, pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				 SHMEMDI_AMO_FADD, old, shmemdi_bits_f32(value), 0);
 }
 
 /* As shmemd_atomic_add_f64; *old receives the value before. */
 SHMEMD_FN int shmemd_atomic_fetch_add_f64(const shmemd_ctx_t *ctx, double *old, double *dst,
 					  double value, int pe SHMEMD_SITE)
 {
-	return shmemdi_amo_fetch(ctx, SHMEMDI_CALL(ATOMIC), SHMEMDI_AMO_FADD, old, dst,
-				 shmemdi_bits_f64(value), 0, 8, pe);
+	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				 SHMEMDI_AMO_FADD, old, shmemdi_bits_f64(value), 0);
 }
 
 #endif

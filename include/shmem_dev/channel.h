@@ -56,7 +56,9 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
 SHMEMD_FN void shmemd_channel_put_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
 					   size_t nbytes, int pe, int when SHMEMD_SITE)
 {
-	shmemdi_put_when(ctx, SHMEMDI_CALL(PUT), shmemd_warp(), dst, src, nbytes, pe, when);
+	shmemdi_put_nbi(ctx, shmemdi_op_when(shmemdi_op(SHMEMDI_CALL(PUT), shmemd_warp(), dst, src,
+							nbytes, pe),
+					     when));
 }
 
 /* Add to *dst on PE pe, behind all that was sent on this channel before; the old value is not asked
@@ -72,14 +74,18 @@ SHMEMD_FN void shmemd_channel_put_nbi_warp(const shmemd_ctx_t *ctx, void *dst, c
 SHMEMD_FN void shmemd_channel_add_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				      int pe, int when SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_behind_amo(ctx, SHMEMDI_CALL(ATOMIC), dst, value, 4, pe, when));
+	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe);
+
+	shmemdi_latch(ctx, shmemdi_amo_ordered(ctx, shmemdi_op_when(op, when), value));
 }
 
 /* As above, 64 bits. */
 SHMEMD_FN void shmemd_channel_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				      int pe, int when SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_behind_amo(ctx, SHMEMDI_CALL(ATOMIC), dst, value, 8, pe, when));
+	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe);
+
+	shmemdi_latch(ctx, shmemdi_amo_ordered(ctx, shmemdi_op_when(op, when), value));
 }
 
 /* Set the signal word sig on PE pe, behind all that was sent on this channel before.
@@ -93,8 +99,10 @@ SHMEMD_FN void shmemd_channel_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, ui
 SHMEMD_FN void shmemd_channel_signal_set(const shmemd_ctx_t *ctx, uint64_t *sig, uint64_t value,
 					 int pe, int when SHMEMD_SITE)
 {
-	shmemdi_behind_signal(ctx, SHMEMDI_CALL(SIGNAL),
-			      shmemdi_signal(sig, value, SHMEMD_SIGNAL_SET), pe, when);
+	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(SIGNAL), sig, 8, pe);
+
+	shmemdi_signal_ordered(ctx, shmemdi_op_when(op, when),
+			       shmemdi_signal(sig, value, SHMEMD_SIGNAL_SET));
 }
 
 /* Ring for all that is posted to PE pe on this channel.
@@ -104,15 +112,13 @@ SHMEMD_FN void shmemd_channel_signal_set(const shmemd_ctx_t *ctx, uint64_t *sig,
  */
 SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_chan_t c;
-	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_queue_t q = shmemdi_queue(ctx, SHMEMDI_CALL(NONE), pe);
 
-	if (status == SHMEMD_OK && shmemdi_ib_open(ctx, SHMEMDI_CALL(NONE), pe, &c))
-		shmemdi_ring_until(&c, shmemd_arch_ld_relaxed_u64(&c.ring->ready));
-	shmemdi_latch(ctx, status);
+	if (q.has_nic)
+		shmemdi_ring_until(&q.nic, SHMEMD_READY_INDEX(shmemdi_ready(&q.nic)));
 }
 
-/* How much has been posted to PE pe on this channel: blocks of 64 bytes since the job began.
+/* How much has been posted to PE pe on this channel: WQEBBs of 64 bytes since the job began, mod 2^47.
  *
  * Callers  any thread.
  * pe       0 .. n_pes - 1 of the context's team.
@@ -122,19 +128,9 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  */
 SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_chan_t c;
-	uint64_t place;
-	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_queue_t q = shmemdi_queue(ctx, SHMEMDI_CALL(NONE), pe);
 
-	shmemdi_latch(ctx, status);
-	if (status != SHMEMD_OK || !shmemdi_ib_open(ctx, SHMEMDI_CALL(NONE), pe, &c))
-		return 0;
-	place = shmemd_arch_ld_relaxed_u64(&c.ring->ready);
-	if (shmemdi_ring_dead(&c) == SHMEMD_OK)
-		return place;
-	/* It may have dropped what the caller posted: a place that is never reached. */
-	return shmemdi_index(place, shmemd_arch_ld_relaxed_u64(&c.ring->resv) >> 1,
-			     SHMEMD_RESV_SLOT_BITS);
+	return q.has_nic ? shmemdi_cq_place(&q.nic) : 0;
 }
 
 /* Is the queue to PE pe complete up to a place? One look, which also takes completions that are
@@ -151,13 +147,10 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t place,
 				  int *is_done SHMEMD_SITE)
 {
-	shmemdi_chan_t c;
-	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(QUIET), pe);
+	shmemdi_queue_t q = shmemdi_queue(ctx, SHMEMDI_CALL(QUIET), pe);
 
 	*is_done = 1;
-	if (status == SHMEMD_OK && shmemdi_ib_open(ctx, SHMEMDI_CALL(QUIET), pe, &c))
-		*is_done = shmemdi_ring_poll(&c, place, &status);
-	return status;
+	return q.has_nic ? shmemdi_cq_poll_place(&q.nic, q.call, place, is_done) : q.status;
 }
 
 /* quiet for what was sent to one PE on this channel.
@@ -168,17 +161,16 @@ SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t plac
  */
 SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_chan_t c;
-	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(QUIET), pe);
+	shmemdi_queue_t q = shmemdi_queue(ctx, SHMEMDI_CALL(QUIET), pe);
 
 	shmemd_arch_fence_quiet();
-	if (status == SHMEMD_OK && shmemdi_ib_open(ctx, SHMEMDI_CALL(QUIET), pe, &c))
-		status = shmemdi_flush_channel(&c);
+	if (q.has_nic)
+		q.status = shmemdi_by_nic_flush(q.nic, q.call);
 	shmemd_arch_fence_order();
-	return status;
+	return q.status;
 }
 
-/* Blocks that can be posted to PE pe on this channel without waiting, if nobody else posts. A put,
+/* WQEBBs that can be posted to PE pe on this channel without waiting, if nobody else posts. A put,
  * a signal or an add takes one.
  *
  * Callers  one thread.
@@ -187,13 +179,9 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  */
 SHMEMD_FN uint32_t shmemd_channel_space(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_chan_t c;
-	int status = shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_queue_t q = shmemdi_queue(ctx, SHMEMDI_CALL(NONE), pe);
 
-	shmemdi_latch(ctx, status);
-	if (status != SHMEMD_OK || !shmemdi_ib_open(ctx, SHMEMDI_CALL(NONE), pe, &c))
-		return UINT32_MAX;
-	return shmemdi_ring_space(&c);
+	return q.has_nic ? shmemdi_cq_space(&q.nic, q.call) : UINT32_MAX;
 }
 
 #endif

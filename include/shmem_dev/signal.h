@@ -30,8 +30,9 @@ SHMEMD_FN void shmemd_putmem_signal(const shmemd_ctx_t *ctx, void *dst, const vo
 				    size_t nbytes, uint64_t *sig, uint64_t value, int op,
 				    int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes,
-			   shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal(
+		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes, pe),
+		shmemdi_signal(sig, value, op));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
@@ -39,8 +40,9 @@ SHMEMD_FN void shmemd_putmem_signal_warp(const shmemd_ctx_t *ctx, void *dst, con
 					 size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					 int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes,
-			   shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal(
+		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes, pe),
+		shmemdi_signal(sig, value, op));
 }
 
 /* As above, called by all threads of a block. */
@@ -48,8 +50,9 @@ SHMEMD_FN void shmemd_putmem_signal_block(const shmemd_ctx_t *ctx, void *dst, co
 					  size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					  int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_block(), dst, src, nbytes,
-			   shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal(
+		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_block(), dst, src, nbytes, pe),
+		shmemdi_signal(sig, value, op));
 }
 
 /* As above, called by all threads of group g. */
@@ -57,8 +60,8 @@ SHMEMD_FN void shmemd_putmem_signal_group(const shmemd_ctx_t *ctx, shmemd_group_
 					  const void *src, size_t nbytes, uint64_t *sig,
 					  uint64_t value, int op, int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal(ctx, SHMEMDI_CALL(PUT_SIGNAL), g, dst, src, nbytes,
-			   shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal(ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), g, dst, src, nbytes, pe),
+			   shmemdi_signal(sig, value, op));
 }
 
 /* As shmemd_putmem_signal; do not wait.
@@ -73,8 +76,9 @@ SHMEMD_FN void shmemd_putmem_signal_nbi(const shmemd_ctx_t *ctx, void *dst, cons
 					size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes,
-			       shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal_nbi(
+		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_thread(), dst, src, nbytes, pe),
+		shmemdi_signal(sig, value, op));
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
@@ -82,8 +86,9 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_warp(const shmemd_ctx_t *ctx, void *dst,
 					     size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					     int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes,
-			       shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal_nbi(
+		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_warp(), dst, src, nbytes, pe),
+		shmemdi_signal(sig, value, op));
 }
 
 /* As above, called by all threads of a block. */
@@ -91,8 +96,9 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_block(const shmemd_ctx_t *ctx, void *dst
 					      size_t nbytes, uint64_t *sig, uint64_t value, int op,
 					      int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), shmemd_block(), dst, src, nbytes,
-			       shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal_nbi(
+		ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), shmemd_block(), dst, src, nbytes, pe),
+		shmemdi_signal(sig, value, op));
 }
 
 /* As above, called by all threads of group g. */
@@ -100,8 +106,8 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd_gr
 					      const void *src, size_t nbytes, uint64_t *sig,
 					      uint64_t value, int op, int pe SHMEMD_SITE)
 {
-	shmemdi_put_signal_nbi(ctx, SHMEMDI_CALL(PUT_SIGNAL), g, dst, src, nbytes,
-			       shmemdi_signal(sig, value, op), pe);
+	shmemdi_put_signal_nbi(ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), g, dst, src, nbytes, pe),
+			       shmemdi_signal(sig, value, op));
 }
 
 /* Update the signal word sig on PE pe. Relaxed: it may overtake earlier puts; call shmemd_fence
@@ -116,7 +122,8 @@ SHMEMD_FN void shmemd_putmem_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd_gr
 SHMEMD_FN void shmemd_signal_op(const shmemd_ctx_t *ctx, uint64_t *sig, uint64_t value, int op,
 				int pe SHMEMD_SITE)
 {
-	shmemdi_signal_op(ctx, SHMEMDI_CALL(SIGNAL), shmemdi_signal(sig, value, op), pe);
+	shmemdi_signal_op(ctx, shmemdi_op_word(SHMEMDI_CALL(SIGNAL), sig, 8, pe),
+			  shmemdi_signal(sig, value, op));
 }
 
 /* Read this PE's own signal word, with acquire: data announced by the value is visible to the

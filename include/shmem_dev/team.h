@@ -54,6 +54,8 @@ SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHME
 	if (shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe) ||
 	    shmemdi_check_range(ctx, SHMEMDI_CALL(NONE), sym, 1))
 		return 0;
+	if (pe == ctx->my_pe) /* also where a PE's own heap is not used by loads and stores */
+		return (void *)(uintptr_t)sym;
 	return shmemdi_p2p_addr(ctx, sym, pe);
 }
 

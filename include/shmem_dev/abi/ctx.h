@@ -28,8 +28,14 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
  * member. Each flag word has exactly one remote writer, so no atomics are needed (DESIGN 3). */
 #define SHMEMD_SYNC_EPOCH 0 /* syncs completed by this PE; written by this PE only */
 #define SHMEMD_SYNC_SENT 1  /* flag that this PE has sent last; written by this PE only */
-#define SHMEMD_SYNC_FLAGS 8 /* [team pe]: written by that PE: epoch << 8 | shmemd_op */
+#define SHMEMD_SYNC_FLAGS 8 /* [team pe]: SHMEMD_SYNC_FLAG; written by that PE */
 #define SHMEMD_SYNC_WORDS(n_pes) (SHMEMD_SYNC_FLAGS + (n_pes))
+/* Flag of a sync: bits 0-7 shmemd_op, 8-15 shmemd_status of the sender's quiet, 16-63 epoch. */
+#define SHMEMD_SYNC_FLAG(epoch, status, op)                                                        \
+	((uint64_t)(epoch) << 16 | (uint64_t)((uint32_t)(status)&0xff) << 8 | (uint64_t)(op))
+#define SHMEMD_SYNC_FLAG_EPOCH(flag) ((uint64_t)(flag) >> 16)
+#define SHMEMD_SYNC_FLAG_STATUS(flag) ((uint32_t)(flag) >> 8 & 0xff)
+#define SHMEMD_SYNC_FLAG_OP(flag) ((uint32_t)(flag)&0xff)
 
 /* Abort word of a team, in host-pinned memory, written once by the host's monitor thread:
  * 0, or cause << 32 | (team pe + 1). Device waits poll it and end when it is not 0. */

@@ -32,6 +32,8 @@
  *   T    shmemd_arch_ld_acquire_T(const void *p)   T = u32, u64
  *   void shmemd_arch_st_relaxed_T(void *p, T v)    T = u8, u16, u32, u64
  *   void shmemd_arch_st_release_T(void *p, T v)    T = u32, u64
+ *   shmemd_2u64_t shmemd_arch_ld_relaxed_2u64(const void *p)   two words {lo, hi}, p aligned to 16:
+ *                                                  each as by ld_relaxed_u64, in any order
  *
  * 4. Fences, named for their use (the name is the documentation). If nothing else is said they
  *    acquire and release at system scope. They are cumulative: they cover what happened before in
@@ -49,10 +51,18 @@
  *                                      before come before what is done by whoever rings for them
  *                                      after. Prevents: the NIC executes blocks of the lap before;
  *                                      doorbells that go back.
- *   shmemd_arch_fence_before_dbr()     what was written and published before is visible before the
- *                                      record that tells of it. Prevents the first of these.
+ *   shmemd_arch_fence_in_turn()        GPU scope, acquires and releases: by the poster that has waited
+ *                                      for its turn, before it publishes. Prevents: a later ringer
+ *                                      acquires this poster's publication, but not the WQEs of the
+ *                                      posters before it or of those it publishes for.
+ *   shmemd_arch_fence_before_dbr()     WQEs written and published before are visible before the
+ *                                      doorbell record that covers them. Prevents: the NIC executes
+ *                                      WQEBBs of the lap before.
  *   shmemd_arch_fence_before_doorbell() Release alone: the record is visible before the doorbell.
- *                                      Prevents: the NIC wakes up, reads an old record and sleeps.
+ *                                      Prevents: the NIC reads an old record and goes idle.
+ *   shmemd_arch_fence_before_dbr_gpu(), shmemd_arch_fence_before_doorbell_gpu()   the same at GPU
+ *                                      scope: WQEs and record lie in this GPU's memory, which the
+ *                                      NIC reads through the GPU's L2.
  *   shmemd_arch_fence_acquire()        acquire alone, and so almost free: after a relaxed read of a
  *                                      completion, or of what another thread tells of one, the
  *                                      NIC's writes before it are visible. Prevents: a value read

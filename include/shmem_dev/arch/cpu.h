@@ -21,8 +21,9 @@
 #define SHMEMD_FN static inline
 #endif
 
-/* Operations by NIC, which are long: see cuda.h. */
+/* Entry points of the NIC path, and the code of failing calls: see cuda.h. */
 #define SHMEMD_FN_NIC SHMEMD_FN
+#define SHMEMD_FN_COLD SHMEMD_FN
 
 #define SHMEMD_ARCH_NO_UNROLL
 
@@ -281,6 +282,20 @@ SHMEMDI_CPU_STORE(release_u64, uint64_t, shmemdi_cpu_u64, SHMEMSIM_ST_RELEASE, _
 #undef SHMEMDI_CPU_STORE
 #undef SHMEMDI_CPU_RELAXED
 
+typedef struct shmemd_2u64 {
+	uint64_t lo, hi;
+} shmemd_2u64_t;
+
+/* Two accesses, so that the emulator may put other threads' stores between them. */
+SHMEMD_FN shmemd_2u64_t shmemd_arch_ld_relaxed_2u64(const void *p)
+{
+	shmemd_2u64_t v;
+
+	v.lo = shmemd_arch_ld_relaxed_u64(p);
+	v.hi = shmemd_arch_ld_relaxed_u64((const char *)p + 8);
+	return v;
+}
+
 /* 4. Fences. Between processes the memory is really shared: the CPU's fences count there. */
 
 SHMEMD_FN void shmemdi_cpu_fence(int access)
@@ -320,6 +335,21 @@ SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
 SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 {
 	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE);
+}
+
+SHMEMD_FN void shmemd_arch_fence_before_dbr_gpu(void)
+{
+	shmemdi_cpu_fence(SHMEMSIM_FENCE | SHMEMSIM_SCOPE_GPU);
+}
+
+SHMEMD_FN void shmemd_arch_fence_before_doorbell_gpu(void)
+{
+	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE | SHMEMSIM_SCOPE_GPU);
+}
+
+SHMEMD_FN void shmemd_arch_fence_in_turn(void)
+{
+	shmemdi_cpu_fence(SHMEMSIM_FENCE | SHMEMSIM_SCOPE_GPU);
 }
 
 SHMEMD_FN void shmemd_arch_fence_acquire(void)

@@ -13,15 +13,16 @@
 
 #define SHMEMD_FN static __device__ __forceinline__
 
-/* An operation by NIC is 500 to 2000 instructions, at each call of it. A unit with very many calls
- * may define SHMEMD_NIC_NOINLINE before it includes anything: they are functions then, one each. It
- * compiles several times faster; a call by NIC costs some tens of cycles more, and contexts that
- * select a channel at run time live in memory. */
-#if defined(SHMEMD_NIC_NOINLINE)
-#define SHMEMD_FN_NIC static __device__ __noinline__
-#else
+/* The entry points of the NIC path, and what a failing call does (error records). Each is 500 to 2000
+ * instructions, so by default a unit has one copy of each, which takes its operands by value. A unit
+ * that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each call: fewer
+ * cycles, larger kernels. */
+#if defined(SHMEMD_NIC_INLINE)
 #define SHMEMD_FN_NIC SHMEMD_FN
+#else
+#define SHMEMD_FN_NIC static __device__ __noinline__
 #endif
+#define SHMEMD_FN_COLD static __device__ __noinline__
 
 /* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */
 #define SHMEMD_BLOCK_LOCAL __shared__
@@ -30,6 +31,10 @@
 
 /* The unit of bulk copies: one 128-bit access. */
 typedef uint4 shmemd_v16_t;
+
+typedef struct shmemd_2u64 {
+	uint64_t lo, hi;
+} shmemd_2u64_t;
 
 /* 1. Identity */
 
@@ -95,6 +100,16 @@ SHMEMDI_LD(acquire_u32, uint32_t, uint32_t, "ld.acquire.sys.global.u32", "=r")
 SHMEMDI_LD(acquire_u64, uint64_t, uint64_t, "ld.acquire.sys.global.u64", "=l")
 #undef SHMEMDI_LD
 
+SHMEMD_FN shmemd_2u64_t shmemd_arch_ld_relaxed_2u64(const void *p)
+{
+	shmemd_2u64_t v;
+	asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+		     : "=l"(v.lo), "=l"(v.hi)
+		     : "l"(__cvta_generic_to_global(p))
+		     : "memory");
+	return v;
+}
+
 #define SHMEMDI_ST(name, type, regtype, op, reg)                                                   \
 	SHMEMD_FN void shmemd_arch_st_##name(void *p, type v)                                      \
 	{                                                                                          \
@@ -148,6 +163,21 @@ SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
 SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 {
 	asm volatile(SHMEMDI_FENCE("release") ".sys;" ::: "memory");
+}
+
+SHMEMD_FN void shmemd_arch_fence_before_dbr_gpu(void)
+{
+	asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+SHMEMD_FN void shmemd_arch_fence_before_doorbell_gpu(void)
+{
+	asm volatile(SHMEMDI_FENCE("release") ".gpu;" ::: "memory");
+}
+
+SHMEMD_FN void shmemd_arch_fence_in_turn(void)
+{
+	asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
 SHMEMD_FN void shmemd_arch_fence_acquire(void)

@@ -34,13 +34,18 @@ SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, nthreads % 32, 32);
 }
 
-/* [sym, sym + nbytes) lies in this PE's symmetric heap. */
+/* [sym, sym + nbytes) lies in the part of this PE's symmetric heap that has memory. An operation of no
+ * bytes may name any address. */
 SHMEMD_FN int shmemdi_check_range(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
 				  size_t nbytes)
 {
 	uintptr_t off = (uintptr_t)sym - (uintptr_t)ctx->heap;
+	uint64_t end;
 
-	if (!SHMEMDI_CHECKING || (off <= ctx->heap_nbytes && nbytes <= ctx->heap_nbytes - off))
+	if (!SHMEMDI_CHECKING || nbytes == 0)
+		return SHMEMD_OK;
+	end = shmemd_arch_ld_relaxed_u64(ctx->heap_committed);
+	if (off <= end && nbytes <= end - off)
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_NOT_SYMMETRIC, -1, sym, nbytes, 0);
 }
@@ -61,6 +66,12 @@ SHMEMD_FN int shmemdi_check_enum(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)(int64_t)value,
 			      (uint64_t)last);
+}
+
+/* When to ring: shmemd_when. */
+SHMEMD_FN int shmemdi_check_when(const shmemd_ctx_t *ctx, shmemdi_call_t call, int when)
+{
+	return shmemdi_check_enum(ctx, call, when, SHMEMD_RING_LATER);
 }
 
 #endif

@@ -24,7 +24,7 @@ SHMEMD_FN int shmemdi_cqe_is(uint64_t tail, uint32_t cqe, uint32_t n)
 	return shmemdi_cqe_opcode(tail) != SHMEMD_CQE_INVALID && owner == ((cqe & n) != 0);
 }
 
-/* Index of the first block of the WQE, mod 2^16. */
+/* Index of the first WQEBB of the WQE, mod 2^16. */
 SHMEMD_FN uint16_t shmemdi_cqe_counter(uint64_t tail)
 {
 	uint32_t bytes = (uint32_t)(tail >> 32) & 0xffff;

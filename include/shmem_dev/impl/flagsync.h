@@ -45,29 +45,46 @@ SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		if (now == SHMEMD_OK && word)
 			shmemd_arch_st_relaxed_u64(word, flag);
 		else if (now == SHMEMD_OK)
-			now = shmemdi_nic_store(ctx, call, 0, own, flag, 8, pe);
+			now = shmemdi_by_nic_store(shmemdi_nic_k(ctx, pe, 0),
+						   shmemdi_op_word(call, own, 8, pe), flag);
 		status = status ? status : now;
 	}
 	return status;
 }
 
-/* A member that is in the same sync but called another collective. One that is ahead has finished
- * this one with us. */
+/* A member that is in the same sync but called another collective. One that is ahead has finished this
+ * one with us. */
 SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
 				 uint64_t seen, uint64_t flag)
 {
-	if (!SHMEMDI_CHECKING || seen >> 8 != flag >> 8 || seen == flag)
+	if (!SHMEMDI_CHECKING || SHMEMD_SYNC_FLAG_EPOCH(seen) != SHMEMD_SYNC_FLAG_EPOCH(flag) ||
+	    SHMEMD_SYNC_FLAG_OP(seen) == SHMEMD_SYNC_FLAG_OP(flag))
 		return SHMEMD_OK;
-	return shmemdi_record(ctx, call, SHMEMD_ERR_COLLECTIVE, pe, ctx->sync, seen & 255,
-			      flag & 255);
+	return shmemdi_record(ctx, call, SHMEMD_ERR_COLLECTIVE, pe, ctx->sync,
+			      SHMEMD_SYNC_FLAG_OP(seen), SHMEMD_SYNC_FLAG_OP(flag));
 }
 
-SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				 uint64_t flag, shmemdi_limit_t limit)
+/* The status of a member's quiet, recorded if it is one. Its flag may be of a later sync already, which
+ * it has entered after it finished this one with us: a channel that has failed stays so, and the later
+ * status covers this sync as well. */
+SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
+				  uint64_t seen)
 {
+	int status = (int)SHMEMD_SYNC_FLAG_STATUS(seen);
+
+	if (status != SHMEMD_OK)
+		shmemdi_record(ctx, call, status, pe, ctx->sync, SHMEMD_SYNC_FLAG_EPOCH(seen), 0);
+	return status;
+}
+
+/* Wait for the flags of this thread's share of the members. *quiet gets the first status of a quiet that
+ * has failed. */
+SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				 uint64_t flag, shmemdi_limit_t limit, int *quiet)
+{
+	uint64_t least = SHMEMD_SYNC_FLAG(SHMEMD_SYNC_FLAG_EPOCH(flag), 0, 0), seen;
 	shmemdi_spin_t spin = shmemdi_spin(limit);
 	int status = SHMEMD_OK;
-	uint64_t seen;
 	int pe;
 
 	for (pe = (int)g.rank; pe < ctx->n_pes && status == SHMEMD_OK; pe += (int)g.size) {
@@ -76,11 +93,13 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		if (pe == ctx->my_pe)
 			continue;
 		spin.pe = pe;
-		status = shmemdi_wait_seen(
-			ctx, call, shmemdi_cond(word, SHMEMDI_U64, SHMEMD_CMP_GE, flag >> 8 << 8),
-			&spin, &seen);
+		status = shmemdi_wait_seen(ctx, call,
+					   shmemdi_cond(word, SHMEMDI_U64, SHMEMD_CMP_GE, least),
+					   &spin, &seen);
 		if (status == SHMEMD_OK)
 			status = shmemdi_flag_check(ctx, call, pe, seen, flag);
+		if (status == SHMEMD_OK && *quiet == SHMEMD_OK)
+			*quiet = shmemdi_flag_status(ctx, call, pe, seen);
 	}
 	return status;
 }
@@ -92,15 +111,17 @@ SHMEMD_FN int shmemdi_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 {
 	if (call.op == SHMEMD_OP_BARRIER) {
 		shmemd_arch_fence_quiet();
-		return shmemdi_nic_quiet(ctx, call, g, limit);
+		return shmemdi_quiet_nic(ctx, call, g, limit);
 	}
 	if (g.rank < (uint32_t)ctx->n_pes)
 		shmemd_arch_fence_before_signal();
 	return SHMEMD_OK;
 }
 
-/* A channel that has failed does not keep the others from their flags: their PEs would wait for
- * ever. Only a quiet that may still succeed does, when the call is repeated. */
+/* A quiet that failed does not keep the flags back: the other members would wait for ever. They carry
+ * its status instead, and every member returns it: no member may take a barrier for passed before which
+ * operations were lost. A quiet that timed out keeps them back: it may still succeed when the call is
+ * repeated. */
 SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			   shmemdi_limit_t limit)
 {
@@ -110,24 +131,26 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 
 	if (status != SHMEMD_OK)
 		return status;
-	if (!(ctx->flags & (SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_NIC)))
+	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED) && !shmemdi_has_nic(ctx))
 		return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
 	shmemd_group_sync(g);
 	next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
-	flag = next << 8 | call.op;
 	quiet = shmemdi_before_flags(ctx, call, g, limit);
 	if (quiet == SHMEMD_ERR_TIMEOUT)
 		return quiet;
+	flag = SHMEMD_SYNC_FLAG(next, quiet, call.op);
 	if (shmemd_arch_ld_relaxed_u64(sent) != flag)
 		status = shmemdi_flags_send(ctx, call, g, flag);
 	if (status == SHMEMD_OK)
-		status = shmemdi_flags_wait(ctx, call, g, flag, limit);
+		status = shmemdi_flags_wait(ctx, call, g, flag, limit, &quiet);
 	status = shmemdi_agree(g, status);
 	if (g.rank == 0 && (status == SHMEMD_OK || status == SHMEMD_ERR_TIMEOUT))
 		shmemd_arch_st_relaxed_u64(sent, flag);
 	if (g.rank == 0 && status == SHMEMD_OK)
 		shmemd_arch_st_relaxed_u64(epoch, next);
-	return status ? status : quiet;
+	if (status == SHMEMD_OK && shmemdi_has_nic(ctx) && call.op == SHMEMD_OP_BARRIER)
+		status = shmemdi_agree(g, quiet);
+	return status;
 }
 
 SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,

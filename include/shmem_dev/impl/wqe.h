@@ -4,7 +4,7 @@
  * where, is impl/ring.h.
  *
  * A WQE is segments of 16 bytes: control, then remote address, then what the operation needs. `ds`
- * counts them; the next WQE begins at the next block of 64 bytes. Keys come big-endian already. */
+ * counts them; the next WQE begins at the next WQEBB. Keys come big-endian already. */
 #ifndef SHMEMD_IMPL_WQE_H
 #define SHMEMD_IMPL_WQE_H
 
@@ -19,7 +19,7 @@ typedef struct shmemdi_wqe {
 
 /* What all WQEs of a queue pair have in common. */
 typedef struct shmemdi_wqe_at {
-	uint64_t index; /* of its first block */
+	uint64_t index; /* of its first WQEBB */
 	uint32_t qpn;
 	uint32_t flags;   /* SHMEMD_MLX5_CQ_UPDATE, SHMEMD_MLX5_FENCE */
 	uint32_t request; /* its number, mod 2^24: the immediate field, which the NIC does not read
@@ -115,8 +115,8 @@ typedef struct shmemdi_nic_amo {
 	uint64_t boundary;
 } shmemdi_nic_amo_t;
 
-/* Blocks of its WQE. */
-SHMEMD_FN uint32_t shmemdi_nic_amo_blocks(uint32_t opcode, uint32_t width)
+/* WQEBBs of its WQE. */
+SHMEMD_FN uint32_t shmemdi_nic_amo_wqebbs(uint32_t opcode, uint32_t width)
 {
 	return opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS && width == 8 ? 2 : 1;
 }
@@ -158,7 +158,7 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 	int masked = amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS ||
 		     amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_FA;
 	uint32_t opmod = width == 4 ? SHMEMD_MLX5_OPMOD_4 : SHMEMD_MLX5_OPMOD_8;
-	uint32_t segments = 3 + shmemdi_nic_amo_blocks(amo->opcode, width);
+	uint32_t segments = 3 + shmemdi_nic_amo_wqebbs(amo->opcode, width);
 
 	shmemdi_wqe_control(q, at, masked ? opmod : 0, amo->opcode, segments);
 	shmemdi_wqe_remote(q, remote);
@@ -169,7 +169,7 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 	shmemdi_wqe_data(q, 4 * (segments - 1), local, width);
 }
 
-/* A doorbell that tells of all blocks before `index`: in memory index << 8, then QPN << 8. */
+/* A doorbell that tells of all WQEBBs before `index`: in memory index << 8, then QPN << 8. */
 SHMEMD_FN uint64_t shmemdi_doorbell(uint64_t index, uint32_t qpn)
 {
 	uint32_t first = shmemd_arch_bswap32((uint32_t)(index & 0xffff) << 8);

@@ -1,81 +1,110 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Operations of the public headers: check, find the way to the peer, go. A peer whose memory is
- * mapped is reached by loads and stores, another one by a NIC.
+/* Implements the public operations: check the arguments, select the transport, execute. A peer whose
+ * memory is mapped is reached by loads and stores, another one by RDMA.
  *
- * Functions return a status and have recorded a failure; those of public functions that return
- * nothing latch it. All threads of a group take the same branch: arguments are equal. By a NIC, the
- * first warp of a group posts for all of it. */
+ * Functions return a status and have recorded a failure; those of public functions that return nothing
+ * latch it. All threads of a group take the same branch: arguments are equal. On the NIC path the first
+ * warp of a group posts for all of it.
+ *
+ * The shmemdi_by_nic_* are the entry points of the NIC path: out of line, one copy for a unit, operands
+ * by value. SHMEMD_NIC_INLINE has them inline, SHMEMD_NO_NIC leaves them out. */
 #ifndef SHMEMD_IMPL_XPORT_H
 #define SHMEMD_IMPL_XPORT_H
 
 #include <shmem_dev/impl/check.h>
-#include <shmem_dev/impl/flush.h>
 #include <shmem_dev/impl/poll.h>
+#include <shmem_dev/impl/quiet.h>
 
-/* The mapped address of [sym, sym + nbytes) on pe, whose arguments are checked; NULL: by NIC. */
+#ifdef SHMEMD_NO_NIC
+#define SHMEMDI_HAS_NIC 0
+#else
+#define SHMEMDI_HAS_NIC 1
+#endif
+
+/* Can a NIC reach the members? All or none: the runtime connects all of them. */
+SHMEMD_FN int shmemdi_has_nic(const shmemd_ctx_t *ctx)
+{
+	return SHMEMDI_HAS_NIC && (ctx->flags & SHMEMD_CTX_NIC);
+}
+
+/* An operation: who calls, for which group, on which memory. */
+typedef struct shmemdi_op {
+	shmemdi_call_t call;
+	shmemd_group_t g;
+	char *sym;   /* symmetric address, at pe */
+	char *local; /* this PE's memory */
+	size_t nbytes;
+	int pe;
+	int when; /* shmemd_when */
+	int is_blocking;
+} shmemdi_op_t;
+
+SHMEMD_FN shmemdi_op_t shmemdi_op(shmemdi_call_t call, shmemd_group_t g, const void *sym,
+				  const void *local, size_t nbytes, int pe)
+{
+	shmemdi_op_t op = {call,   g,  (char *)(uintptr_t)sym, (char *)(uintptr_t)local,
+			   nbytes, pe, SHMEMD_RING_BATCH,      0};
+	return op;
+}
+
+SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
+{
+	op.when = when;
+	return op;
+}
+
+/* Select the transport: *addr gets the address at which this PE maps sym on pe, or NULL for the NIC. */
 SHMEMD_FN int shmemdi_map(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym, int pe,
 			  char **addr)
 {
 	*addr = shmemdi_p2p_addr(ctx, sym, pe);
-	if (*addr || shmemdi_ib_reaches(ctx, pe))
+	if (*addr || shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
 }
 
-SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			    const void *sym, size_t nbytes, int pe, char **addr)
+SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **addr)
 {
-	int status = shmemdi_check_group(ctx, call, g);
+	int status = shmemdi_check_group(ctx, op.call, op.g);
 
 	if (status == SHMEMD_OK)
-		status = shmemdi_check_pe(ctx, call, pe);
+		status = shmemdi_check_when(ctx, op.call, op.when);
 	if (status == SHMEMD_OK)
-		status = shmemdi_check_range(ctx, call, sym, nbytes);
-	return status ? status : shmemdi_map(ctx, call, sym, pe, addr);
+		status = shmemdi_check_pe(ctx, op.call, op.pe);
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_range(ctx, op.call, op.sym, op.nbytes);
+	return status ? status : shmemdi_map(ctx, op.call, op.sym, op.pe, addr);
 }
 
-SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
-				 uint32_t width, int pe, char **addr)
+SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **addr)
 {
-	int status = shmemdi_check_pe(ctx, call, pe);
+	int status = shmemdi_check_when(ctx, op.call, op.when);
 
 	if (status == SHMEMD_OK)
-		status = shmemdi_check_word(ctx, call, sym, width);
-	return status ? status : shmemdi_map(ctx, call, sym, pe, addr);
+		status = shmemdi_check_pe(ctx, op.call, op.pe);
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_word(ctx, op.call, op.sym, (uint32_t)op.nbytes);
+	return status ? status : shmemdi_map(ctx, op.call, op.sym, op.pe, addr);
 }
 
 /* A word that will be read-modify-written: in the whole team by SMs, or in the whole team by the
  * target's NIC, its own PE included; the two are not atomic to each other. */
-SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
-				uint32_t width, int pe, char **addr)
+SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **addr)
 {
-	int status = shmemdi_reach_word(ctx, call, sym, width, pe, addr);
+	int status = shmemdi_reach_word(ctx, op, addr);
 
 	if (status != SHMEMD_OK || (ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		return status;
 	*addr = 0;
-	if (shmemdi_ib_reaches(ctx, pe))
+	if (shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
-	return shmemdi_record(ctx, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, width, 0);
+	return shmemdi_record(ctx, op.call, SHMEMD_ERR_NO_ATOMICS, op.pe, op.sym, op.nbytes, 0);
 }
 
-/* put and get; the blocking forms end with a group sync: for put, no thread of the group reads src
- * any more; for get, every thread sees all of dst. */
+/* Entry points of the NIC path */
 
-SHMEMD_FN shmemdi_ib_put_t shmemdi_put_by_nic(shmemd_group_t g, void *dst, const void *src,
-					      size_t nbytes, int when)
-{
-	shmemdi_ib_put_t put = {(char *)dst,
-				(const char *)src,
-				nbytes,
-				{0, 0, -1},
-				g.bar != SHMEMDI_BAR_NONE,
-				when,
-				0,
-				1};
-	return put;
-}
+#if SHMEMDI_HAS_NIC
 
 /* Does the calling thread post for its group; does it alone act for it? */
 SHMEMD_FN int shmemdi_posts(shmemd_group_t g)
@@ -88,261 +117,305 @@ SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
 	return g.rank == 0;
 }
 
-SHMEMD_FN_NIC int shmemdi_nic_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				  void *dst, const void *src, size_t nbytes, int pe, int when,
-				  int is_wait)
+/* put, with a signal after the data unless sig.op is -1. Blocking: src is free on return. */
+SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_signal_t sig)
 {
-	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes, when);
-	shmemdi_chan_t c;
+	shmemdi_put_t put = {op.sym,
+			     op.local,
+			     op.nbytes,
+			     sig,
+			     op.g.bar != SHMEMDI_BAR_NONE,
+			     shmemdi_how(op.when, op.is_blocking),
+			     {0, 0, 0},
+			     1};
 	int status;
 
-	if (!shmemdi_posts(g) || !shmemdi_ib_open(ctx, call, pe, &c))
+	if (!shmemdi_posts(op.g))
 		return SHMEMD_OK;
-	status = shmemdi_ib_put(&c, &put);
-	if (status == SHMEMD_OK && is_wait && !put.is_inline && shmemdi_leads(g))
-		status = shmemdi_ring_wait(&c, put.end);
+	status = shmemdi_nic_put(&n, op.call, &put);
+	if (status == SHMEMD_OK && op.is_blocking && !put.is_src_free && shmemdi_leads(op.g))
+		status = shmemdi_cq_wait(&n, op.call, put.ticket,
+					 shmemdi_limit_default(n.team, n.pe));
 	return status;
 }
 
-SHMEMD_FN void shmemdi_put_when(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				void *dst, const void *src, size_t nbytes, int pe, int when)
+/* get. Into registered memory: READs by the group's first warp. Into other memory: by one thread, and
+ * complete on return. */
+SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
+{
+	shmemdi_how_t how = shmemdi_how(op.when, op.is_blocking);
+	shmemdi_ticket_t ticket = {0, 0, 0};
+	int status;
+
+	if (!shmemdi_posts(op.g) || op.nbytes == 0)
+		return SHMEMD_OK;
+	if (!shmemdi_is_registered(&n, op.local))
+		return shmemdi_leads(op.g) ? shmemdi_nic_get_unregistered(&n, op.call, op.local,
+									  op.sym, op.nbytes)
+					   : SHMEMD_OK;
+	status = shmemdi_nic_get(&n, op.call, op.local, op.sym, op.nbytes,
+				 op.g.bar != SHMEMDI_BAR_NONE, how, &ticket);
+	if (status == SHMEMD_OK && op.is_blocking && shmemdi_leads(op.g))
+		status = shmemdi_cq_wait(&n, op.call, ticket, shmemdi_limit_default(n.team, n.pe));
+	return status;
+}
+
+/* A word of op.nbytes bytes: p. */
+SHMEMD_FN_NIC int shmemdi_by_nic_store(shmemdi_nic_t n, shmemdi_op_t op, uint64_t bits)
+{
+	return shmemdi_nic_word(&n, op.call, op.sym, bits, (uint32_t)op.nbytes, 0,
+				shmemdi_how(op.when, 0));
+}
+
+/* The result of a call that returns a word. */
+typedef struct shmemdi_result {
+	uint64_t value;
+	int status;
+} shmemdi_result_t;
+
+/* Atomics, fetching or not, and g as SHMEMDI_AMO_FETCH. */
+SHMEMD_FN_NIC shmemdi_result_t shmemdi_by_nic_fetch(shmemdi_nic_t n, shmemdi_op_t op, int kind,
+						    uint64_t value, uint64_t cond)
+{
+	uint32_t width = (uint32_t)op.nbytes;
+	shmemdi_result_t r = {0, SHMEMD_OK};
+	shmemdi_nic_amo_t amo;
+
+	if (kind == SHMEMDI_AMO_FADD) {
+		r.status = shmemdi_nic_fadd(&n, op.call, op.sym, value, width, &r.value);
+		return r;
+	}
+	amo = shmemdi_nic_amo(kind, value, cond, width);
+	r.status = shmemdi_nic_fetch(&n, op.call, op.sym, width,
+				     kind == SHMEMDI_AMO_FETCH ? 0 : &amo, &r.value);
+	return r;
+}
+
+SHMEMD_FN_NIC int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind, uint64_t value)
+{
+	uint32_t width = (uint32_t)op.nbytes;
+	shmemdi_nic_amo_t amo;
+	uint64_t old;
+
+	if (kind == SHMEMDI_AMO_FADD)
+		return shmemdi_nic_fadd(&n, op.call, op.sym, value, width, &old);
+	amo = shmemdi_nic_amo(kind, value, 0, width);
+	return shmemdi_nic_word(&n, op.call, op.sym, 0, width, &amo, shmemdi_how(op.when, 0));
+}
+
+SHMEMD_FN_NIC int shmemdi_by_nic_flush(shmemdi_nic_t n, shmemdi_call_t call)
+{
+	return shmemdi_flush_channel(&n, call, shmemdi_limit_default(n.team, n.pe));
+}
+
+/* This one takes the context that lies in memory: it goes through all channels. */
+SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
+{
+	return shmemdi_quiet_all(ctx->self, q);
+}
+
+#else /* a unit without the NIC path: shmemdi_map has refused every PE that is not mapped */
+
+typedef struct shmemdi_result {
+	uint64_t value;
+	int status;
+} shmemdi_result_t;
+
+SHMEMD_FN int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_signal_t sig)
+{
+	return (void)n, (void)op, (void)sig, SHMEMD_ERR_UNREACHABLE;
+}
+
+SHMEMD_FN int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
+{
+	return (void)n, (void)op, SHMEMD_ERR_UNREACHABLE;
+}
+
+SHMEMD_FN int shmemdi_by_nic_store(shmemdi_nic_t n, shmemdi_op_t op, uint64_t bits)
+{
+	return (void)n, (void)op, (void)bits, SHMEMD_ERR_UNREACHABLE;
+}
+
+SHMEMD_FN shmemdi_result_t shmemdi_by_nic_fetch(shmemdi_nic_t n, shmemdi_op_t op, int kind,
+						uint64_t value, uint64_t cond)
+{
+	shmemdi_result_t r = {0, SHMEMD_ERR_UNREACHABLE};
+
+	return (void)n, (void)op, (void)kind, (void)value, (void)cond, r;
+}
+
+SHMEMD_FN int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind, uint64_t value)
+{
+	return (void)n, (void)op, (void)kind, (void)value, SHMEMD_ERR_UNREACHABLE;
+}
+
+SHMEMD_FN int shmemdi_by_nic_flush(shmemdi_nic_t n, shmemdi_call_t call)
+{
+	return (void)n, (void)call, SHMEMD_OK;
+}
+
+SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
+{
+	return (void)ctx, (void)q, SHMEMD_OK;
+}
+
+#endif
+
+/* put and get; the blocking forms end with a group sync: for put, no thread of the group reads src any
+ * more; for get, every thread sees all of dst. */
+
+SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	char *to;
-	int status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
+	int status = shmemdi_reach(ctx, op, &to);
 
 	if (status == SHMEMD_OK && to)
-		shmemdi_copy(g, to, (const char *)src, nbytes);
+		shmemdi_copy(op.g, to, op.local, op.nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_nic_put(ctx, call, g, dst, src, nbytes, pe, when, 0);
+		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, shmemdi_no_signal());
 	shmemdi_latch(ctx, status);
 }
 
-SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			       void *dst, const void *src, size_t nbytes, int pe)
+SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	shmemdi_put_when(ctx, call, g, dst, src, nbytes, pe, SHMEMD_RING_BATCH);
-}
-
-SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			   void *dst, const void *src, size_t nbytes, int pe)
-{
-	char *to;
-	int status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
-
-	if (status == SHMEMD_OK && to)
-		shmemdi_copy(g, to, (const char *)src, nbytes);
-	else if (status == SHMEMD_OK)
-		status = shmemdi_nic_put(ctx, call, g, dst, src, nbytes, pe, SHMEMD_RING_BATCH, 1);
-	shmemdi_latch(ctx, status);
+	op.is_blocking = 1;
+	shmemdi_put_nbi(ctx, op);
 	/* weakened unordered: wrong, but not in the emulator: a load of src could read what another
 	 * thread writes there afterwards (load buffering, which the PTX model allows). */
-	shmemd_group_sync(g);
+	shmemd_group_sync(op.g);
 }
 
-/* Into the heap: READs by the group's first warp. Into other memory: by one thread, and complete on
- * return. */
-SHMEMD_FN_NIC int shmemdi_nic_get(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				  void *dst, const void *src, size_t nbytes, int pe, int is_wait)
-{
-	shmemdi_chan_t c;
-	uint64_t end = 0;
-	int status;
-
-	if (!shmemdi_posts(g) || nbytes == 0 || !shmemdi_ib_open(ctx, call, pe, &c))
-		return SHMEMD_OK;
-	if (!shmemdi_ib_knows(&c, dst))
-		return shmemdi_leads(g)
-			       ? shmemdi_ib_get_any(&c, (char *)dst, (const char *)src, nbytes)
-			       : SHMEMD_OK;
-	status = shmemdi_ib_get(&c, (char *)dst, (const char *)src, nbytes,
-				g.bar != SHMEMDI_BAR_NONE, &end);
-	if (status == SHMEMD_OK && is_wait && shmemdi_leads(g))
-		status = shmemdi_ring_wait(&c, end);
-	return status;
-}
-
-SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			       void *dst, const void *src, size_t nbytes, int pe)
+SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	char *from;
-	int status = shmemdi_reach(ctx, call, g, src, nbytes, pe, &from);
+	int status = shmemdi_reach(ctx, op, &from);
 
 	if (status == SHMEMD_OK && from)
-		shmemdi_copy(g, (char *)dst, from, nbytes);
+		shmemdi_copy(op.g, op.local, from, op.nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_nic_get(ctx, call, g, dst, src, nbytes, pe, 0);
+		status = shmemdi_by_nic_get(shmemdi_nic(ctx, op.pe), op);
 	shmemdi_latch(ctx, status);
 }
 
-SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g, void *dst,
-			  const void *src, size_t nbytes, int pe)
+SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	char *from;
-	int status = shmemdi_reach(ctx, call, g, src, nbytes, pe, &from);
+	int status = shmemdi_reach(ctx, op, &from);
 
+	op.is_blocking = 1;
 	if (status == SHMEMD_OK && !from)
-		return shmemdi_agree(g, shmemdi_nic_get(ctx, call, g, dst, src, nbytes, pe, 1));
+		return shmemdi_agree(op.g, shmemdi_by_nic_get(shmemdi_nic(ctx, op.pe), op));
 	if (status == SHMEMD_OK)
-		shmemdi_copy(g, (char *)dst, from, nbytes);
-	shmemd_group_sync(g);
+		shmemdi_copy(op.g, op.local, from, op.nbytes);
+	shmemd_group_sync(op.g);
 	return status;
 }
 
 /* One word */
 
-SHMEMD_FN_NIC int shmemdi_nic_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t k,
-				    void *dst, uint64_t bits, uint32_t width, int pe)
+/* A word of `width` bytes, accessed by the calling thread. */
+SHMEMD_FN shmemdi_op_t shmemdi_op_word(shmemdi_call_t call, const void *sym, uint32_t width, int pe)
 {
-	shmemdi_chan_t c;
-
-	if (!shmemdi_ib_open_k(ctx, call, pe, k, &c))
-		return SHMEMD_OK;
-	return shmemdi_ib_word_op(&c, dst, bits, width, 0, SHMEMD_RING_BATCH);
+	return shmemdi_op(call, shmemd_thread(), sym, 0, width, pe);
 }
 
-SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst, uint64_t bits,
-			 uint32_t width, int pe)
+SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits)
 {
 	char *to;
-	int status = shmemdi_reach_word(ctx, call, dst, width, pe, &to);
+	int status = shmemdi_reach_word(ctx, op, &to);
 
 	if (status == SHMEMD_OK && to)
-		shmemdi_p2p_store(to, bits, width);
+		shmemdi_p2p_store(to, bits, (uint32_t)op.nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_nic_store(ctx, call, ctx->channel, dst, bits, width, pe);
+		status = shmemdi_by_nic_store(shmemdi_nic(ctx, op.pe), op, bits);
 	shmemdi_latch(ctx, status);
 }
 
-SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *value, const void *src,
-			uint32_t width, int pe)
+SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 {
 	char *from;
-	uint64_t bits = 0;
-	shmemdi_chan_t c;
-	int status = shmemdi_reach_word(ctx, call, src, width, pe, &from);
+	shmemdi_result_t r = {0, SHMEMD_OK};
 
-	if (status == SHMEMD_OK && from)
-		bits = shmemdi_p2p_load(from, width);
-	else if (status == SHMEMD_OK && shmemdi_ib_open(ctx, call, pe, &c))
-		status = shmemdi_ib_fetch(&c, src, width, 0, &bits);
-	if (status == SHMEMD_OK)
-		shmemdi_bits_out(value, bits, width);
-	return status;
+	r.status = shmemdi_reach_word(ctx, op, &from);
+	if (r.status == SHMEMD_OK && from)
+		r.value = shmemdi_p2p_load(from, (uint32_t)op.nbytes);
+	else if (r.status == SHMEMD_OK)
+		r = shmemdi_by_nic_fetch(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_FETCH, 0, 0);
+	if (r.status == SHMEMD_OK)
+		shmemdi_bits_out(value, r.value, (uint32_t)op.nbytes);
+	return r.status;
 }
 
 /* Signals */
 
-typedef struct shmemdi_signal {
-	uint64_t *word; /* symmetric */
-	uint64_t value;
-	int op; /* shmemd_signal */
-} shmemdi_signal_t;
-
-SHMEMD_FN shmemdi_signal_t shmemdi_signal(uint64_t *word, uint64_t value, int op)
+SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
+				   char **addr)
 {
-	shmemdi_signal_t sig = {word, value, op};
-	return sig;
-}
-
-SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
-				   shmemdi_signal_t sig, int pe, char **addr)
-{
-	int status = shmemdi_check_enum(ctx, call, sig.op, SHMEMD_SIGNAL_ADD);
+	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
 
 	if (status != SHMEMD_OK)
 		return status;
+	op.sym = (char *)sig.word;
+	op.nbytes = 8;
 	if (sig.op == SHMEMD_SIGNAL_ADD)
-		return shmemdi_reach_amo(ctx, call, sig.word, 8, pe, addr);
-	return shmemdi_reach_word(ctx, call, sig.word, 8, pe, addr);
+		return shmemdi_reach_amo(ctx, op, addr);
+	return shmemdi_reach_word(ctx, op, addr);
 }
 
-/* Before stores to mapped memory of a PE that NICs reach, too: what this thread, or who
- * synchronised with it, has sent by NIC is there. Costs a round trip only if there was anything. */
-SHMEMD_FN int shmemdi_settle(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
+/* Before stores to mapped memory of a PE that is also sent RDMA operations: complete what this thread,
+ * or a thread that synchronised with it, has sent. Costs a round trip only if there was anything. */
+SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
 {
-	shmemdi_chan_t c;
-
-	if (!(ctx->flags & SHMEMD_CTX_BOTH_WAYS) || !shmemdi_ib_open(ctx, call, pe, &c))
+	if (!(ctx->flags & SHMEMD_CTX_BOTH_WAYS))
 		return SHMEMD_OK;
-	return shmemdi_flush_channel(&c);
+	return shmemdi_by_nic_flush(shmemdi_nic(ctx, pe), call);
 }
 
-/* Data, if any, and signal in one posting. */
-SHMEMD_FN_NIC int shmemdi_nic_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
-					 shmemd_group_t g, void *dst, const void *src,
-					 size_t nbytes, shmemdi_signal_t sig, int pe, int when,
-					 int is_wait)
-{
-	shmemdi_ib_put_t put = shmemdi_put_by_nic(g, dst, src, nbytes, when);
-	shmemdi_chan_t c;
-	int status;
-
-	put.sig.word = sig.word;
-	put.sig.value = sig.value;
-	put.sig.op = sig.op;
-	if (!shmemdi_posts(g) || !shmemdi_ib_open(ctx, call, pe, &c))
-		return SHMEMD_OK;
-	status = shmemdi_ib_put(&c, &put);
-	if (status == SHMEMD_OK && is_wait && !put.is_inline && shmemdi_leads(g))
-		status = shmemdi_ring_wait(&c, put.end);
-	return status;
-}
-
-SHMEMD_FN void shmemdi_signal_when(const shmemd_ctx_t *ctx, shmemdi_call_t call,
-				   shmemdi_signal_t sig, int pe, int when)
+SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	char *to;
-	int status = shmemdi_reach_signal(ctx, call, sig, pe, &to);
+	int status = shmemdi_reach_signal(ctx, op, sig, &to);
 
 	if (status == SHMEMD_OK && to)
 		shmemdi_p2p_signal(to, sig.value, sig.op);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_nic_put_signal(ctx, call, shmemd_thread(), 0, 0, 0, sig, pe, when,
-						0);
+		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, sig);
 	shmemdi_latch(ctx, status);
 }
 
-SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_signal_t sig,
-				 int pe)
-{
-	shmemdi_signal_when(ctx, call, sig, pe, SHMEMD_RING_BATCH);
-}
-
-/* Both addresses are found first: nothing is written if the signal could not follow. The data go
- * the way of the signal: an atomic by NIC would overtake stores, and stores data by NIC.
+/* Both addresses are resolved first: nothing is written if the signal could not follow. The data take
+ * the signal's transport: an RDMA atomic would overtake stores, and stores RDMA data.
  *
- * By stores the blocking and the nbi form are the same: behind the group sync no thread reads src
- * any more. No sync behind the signal: all threads would wait for the leader's fence, a round trip.
+ * By stores the blocking and the nbi form are the same: after the group sync no thread reads src any
+ * more. No sync after the signal: all threads would wait for the leader's fence, a round trip.
  *
  * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
  * data would still be in flight when the receiver sees the signal; without the fence, so would the
  * leader's own. */
-SHMEMD_FN void shmemdi_put_signal_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call,
-				       shmemd_group_t g, void *dst, const void *src, size_t nbytes,
-				       shmemdi_signal_t sig, int pe, int is_wait)
+SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				      shmemdi_signal_t sig)
 {
 	char *to, *word;
-	int status = shmemdi_reach_signal(ctx, call, sig, pe, &word);
+	int status = shmemdi_reach_signal(ctx, op, sig, &word);
 
 	if (status == SHMEMD_OK)
-		status = shmemdi_reach(ctx, call, g, dst, nbytes, pe, &to);
+		status = shmemdi_reach(ctx, op, &to);
 	if (status == SHMEMD_OK && !word) {
-		status = shmemdi_nic_put_signal(ctx, call, g, dst, src, nbytes, sig, pe,
-						SHMEMD_RING_BATCH, is_wait);
+		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, sig);
 		shmemdi_latch(ctx, status);
-		if (is_wait)
+		if (op.is_blocking)
 			/* weakened unordered: wrong, but not in the emulator, as in shmemdi_put. */
-			shmemd_group_sync(g);
+			shmemd_group_sync(op.g);
 		return;
 	}
 	shmemdi_latch(ctx, status);
 	if (status != SHMEMD_OK)
 		return;
-	shmemdi_copy(g, to, (const char *)src, nbytes);
-	shmemd_group_sync(g);
-	if (g.rank != 0)
+	shmemdi_copy(op.g, to, op.local, op.nbytes);
+	shmemd_group_sync(op.g);
+	if (op.g.rank != 0)
 		return;
-	status = shmemdi_settle(ctx, call, pe);
+	status = shmemdi_flush_before_store(ctx, op.call, op.pe);
 	shmemdi_latch(ctx, status);
 	if (status != SHMEMD_OK)
 		return;
@@ -350,130 +423,129 @@ SHMEMD_FN void shmemdi_put_signal_wait(const shmemd_ctx_t *ctx, shmemdi_call_t c
 	shmemdi_p2p_signal(word, sig.value, sig.op);
 }
 
-SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				  void *dst, const void *src, size_t nbytes, shmemdi_signal_t sig,
-				  int pe)
+SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
 {
-	shmemdi_put_signal_wait(ctx, call, g, dst, src, nbytes, sig, pe, 1);
-}
-
-SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_call_t call,
-				      shmemd_group_t g, void *dst, const void *src, size_t nbytes,
-				      shmemdi_signal_t sig, int pe)
-{
-	shmemdi_put_signal_wait(ctx, call, g, dst, src, nbytes, sig, pe, 0);
+	op.is_blocking = 1;
+	shmemdi_put_signal_nbi(ctx, op, sig);
 }
 
 /* Atomics */
 
-SHMEMD_FN int shmemdi_amo_when(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind, void *dst,
-			       uint64_t value, uint32_t width, int pe, int when)
+SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
 {
 	char *to;
-	shmemdi_chan_t c;
-	int status = shmemdi_reach_amo(ctx, call, dst, width, pe, &to);
+	int status = shmemdi_reach_amo(ctx, op, &to);
 
 	if (status != SHMEMD_OK)
 		return status;
 	if (!to)
-		return shmemdi_ib_open(ctx, call, pe, &c)
-			       ? shmemdi_ib_amo_post(&c, kind, dst, value, width, when)
-			       : SHMEMD_OK;
-	if (width == 4)
+		return shmemdi_by_nic_amo(shmemdi_nic(ctx, op.pe), op, kind, value);
+	if (op.nbytes == 4)
 		shmemdi_p2p_red4(to, kind, (uint32_t)value);
 	else
 		shmemdi_p2p_red8(to, kind, value);
 	return SHMEMD_OK;
 }
 
-SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind, void *dst,
-			  uint64_t value, uint32_t width, int pe)
-{
-	return shmemdi_amo_when(ctx, call, kind, dst, value, width, pe, SHMEMD_RING_BATCH);
-}
-
-SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_call_t call, int kind, void *old,
-				const void *dst, uint64_t value, uint64_t cond, uint32_t width,
-				int pe)
+SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, void *old,
+				uint64_t value, uint64_t cond)
 {
 	char *to;
-	shmemdi_chan_t c;
-	int status = shmemdi_reach_amo(ctx, call, dst, width, pe, &to);
+	shmemdi_result_t r = {0, SHMEMD_OK};
 
-	if (status == SHMEMD_OK && !to) {
-		if (shmemdi_ib_open(ctx, call, pe, &c))
-			status = shmemdi_ib_amo_fetch(&c, kind, (void *)(uintptr_t)dst, value, cond,
-						      width, &value);
-	} else if (status == SHMEMD_OK && width == 4) {
-		value = shmemdi_p2p_atom4(to, kind, (uint32_t)value, (uint32_t)cond);
-	} else if (status == SHMEMD_OK) {
-		value = shmemdi_p2p_atom8(to, kind, value, cond);
-	}
-	if (status == SHMEMD_OK)
-		shmemdi_bits_out(old, value, width);
-	return status;
+	r.status = shmemdi_reach_amo(ctx, op, &to);
+	if (r.status == SHMEMD_OK && !to)
+		r = shmemdi_by_nic_fetch(shmemdi_nic(ctx, op.pe), op, kind, value, cond);
+	else if (r.status == SHMEMD_OK && op.nbytes == 4)
+		r.value = shmemdi_p2p_atom4(to, kind, (uint32_t)value, (uint32_t)cond);
+	else if (r.status == SHMEMD_OK)
+		r.value = shmemdi_p2p_atom8(to, kind, value, cond);
+	if (r.status == SHMEMD_OK)
+		shmemdi_bits_out(old, r.value, (uint32_t)op.nbytes);
+	return r.status;
 }
 
-/* What goes behind all that was sent on the channel: by NIC it does by itself; stores to mapped
- * memory need the fence. */
+/* Ordered after everything that was sent on the channel: RDMA operations are so by themselves; stores to
+ * mapped memory need the fence. */
 
-SHMEMD_FN int shmemdi_behind_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, void *dst,
-				 uint64_t value, uint32_t width, int pe, int when)
+SHMEMD_FN int shmemdi_amo_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value)
 {
-	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS && shmemdi_check_pe(ctx, call, pe) == SHMEMD_OK &&
-	    ctx->peers[pe].base)
+	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS &&
+	    shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK && ctx->peers[op.pe].base)
 		shmemd_arch_fence_before_signal();
-	return shmemdi_amo_when(ctx, call, SHMEMDI_AMO_ADD, dst, value, width, pe, when);
+	return shmemdi_amo(ctx, op, SHMEMDI_AMO_ADD, value);
 }
 
-SHMEMD_FN void shmemdi_behind_signal(const shmemd_ctx_t *ctx, shmemdi_call_t call,
-				     shmemdi_signal_t sig, int pe, int when)
+SHMEMD_FN void shmemdi_signal_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				      shmemdi_signal_t sig)
 {
-	if (shmemdi_check_pe(ctx, call, pe) == SHMEMD_OK && ctx->peers[pe].base) {
-		int status = shmemdi_settle(ctx, call, pe);
+	if (shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK && ctx->peers[op.pe].base) {
+		int status = shmemdi_flush_before_store(ctx, op.call, op.pe);
 
 		shmemdi_latch(ctx, status);
 		if (status != SHMEMD_OK)
 			return;
 		shmemd_arch_fence_before_signal();
 	}
-	shmemdi_signal_when(ctx, call, sig, pe, when);
+	shmemdi_signal_op(ctx, op, sig);
 }
 
-/* Order. Every thread fences for itself after the group sync: its fence then covers what all
- * threads did before, and is followed by its own later stores. A fence by the leader alone would
- * not order the others' later stores in the PTX model: a release pattern is fence and store of one
- * thread.
+/* A channel by hand. */
+
+typedef struct shmemdi_queue {
+	shmemdi_nic_t nic; /* if has_nic */
+	shmemdi_call_t call;
+	int status; /* of the check of pe; latched if the call returns no status */
+	int has_nic;
+} shmemdi_queue_t;
+
+SHMEMD_FN shmemdi_queue_t shmemdi_queue(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
+{
+	shmemdi_queue_t q;
+
+	q.call = call;
+	q.status = shmemdi_check_pe(ctx, call, pe);
+	q.has_nic = q.status == SHMEMD_OK && shmemdi_has_nic(ctx);
+	if (q.has_nic)
+		q.nic = shmemdi_nic(ctx, pe);
+	if (call.op == SHMEMD_OP_NONE)
+		shmemdi_latch(ctx, q.status);
+	return q;
+}
+
+/* Order. Every thread fences for itself after the group sync: its fence then covers what all threads
+ * did before, and is followed by its own later stores. A fence by the leader alone would not order the
+ * others' later stores in the PTX model: a release pattern is fence and store of one thread.
  *
  * A channel keeps its order by itself, and what was stored before a WQE is ordered before it by the
- * fence of its posting. What is left is stores after requests, where one PE is reached both ways.
- */
+ * fence of its posting. What is left is stores after RDMA operations, where one PE is reached by both
+ * transports. */
 
 SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
-	shmemdi_flush_t both = {ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
-				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), 1};
+	shmemdi_quiet_t both = {shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), ctx->channel, 1};
 	int status;
 
 	shmemd_group_sync(g);
 	shmemd_arch_fence_order();
 	if (!(ctx->flags & SHMEMD_CTX_BOTH_WAYS))
 		return;
-	status = shmemdi_flush_all(&both);
+	status = shmemdi_by_nic_quiet(ctx, both);
 	shmemdi_latch(ctx, status);
 	shmemd_group_sync(g);
 	shmemd_arch_fence_order();
 }
 
-/* The latch as the calling thread sees it: what it latched itself or what happened before. Read
- * before a fence or wait, whose latency then hides this load's. */
+/* Read the error latch, relaxed: this thread's own errors, and those that happened before. Before a
+ * fence or wait, whose latency then hides this load's. */
 SHMEMD_FN uint32_t shmemdi_latch_peek(const shmemd_ctx_t *ctx)
 {
 	return shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
 }
 
-/* What any thread of the group peeked, the same in all threads; also a group sync. A latched
- * status stays, so that reading it again finds it. */
+/* What any thread of the group peeked, the same in all threads; also a group sync. A latched status
+ * stays, so that reading it again finds it. */
 SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uint32_t peeked)
 {
 	/* weakened unordered: harmless, the group sync that all callers do between the peek and
@@ -483,17 +555,17 @@ SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uin
 	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
 }
 
-/* What NICs carry is complete; the same status in all threads. Every thread fences at the end: it
- * may store to mapped memory next, and has learned of the completions from others. */
-SHMEMD_FN_NIC int shmemdi_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				    shmemdi_limit_t limit)
+/* Complete what NICs carry; the same status in all threads. Every thread fences at the end: it may
+ * store to mapped memory next, and has learned of the completions from others. */
+SHMEMD_FN int shmemdi_quiet_nic(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				shmemdi_limit_t limit)
 {
-	shmemdi_flush_t all = {ctx, call, g, limit, 0};
+	shmemdi_quiet_t all = {call, g, limit, ctx->channel, 0};
 	int status;
 
-	if (!(ctx->flags & SHMEMD_CTX_NIC))
+	if (!shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
-	status = shmemdi_agree(g, shmemdi_flush_all(&all));
+	status = shmemdi_agree(g, shmemdi_by_nic_quiet(ctx, all));
 	shmemd_arch_fence_order();
 	return status;
 }
@@ -505,7 +577,7 @@ SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g)
 
 	shmemd_group_sync(g);
 	shmemd_arch_fence_quiet();
-	status = shmemdi_nic_quiet(ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
+	status = shmemdi_quiet_nic(ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
 				   shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
 	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
 }

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Bounce buffers (abi/queue.h): READs and atomics return into them for g, fetches, and gets into
+ * unregistered memory. A user draws a ticket; tickets of one buffer take it one after another. A wait
+ * that times out abandons its buffer, which is free again once its WQE is complete: until then the NIC
+ * may still write to it. */
+#ifndef SHMEMD_IMPL_BOUNCE_H
+#define SHMEMD_IMPL_BOUNCE_H
+
+#include <shmem_dev/impl/coalesce.h>
+#include <shmem_dev/impl/cq.h>
+
+/* This channel's buffers. */
+SHMEMD_FN char *shmemdi_bounces(const shmemdi_nic_t *n)
+{
+	const shmemd_ctx_t *team = n->team;
+	size_t channel = (size_t)n->k * team->n_world + n->world_pe;
+
+	return team->bounces + channel * SHMEMD_BOUNCES_NBYTES;
+}
+
+SHMEMD_FN char *shmemdi_bounce(const shmemdi_nic_t *n, uint64_t ticket)
+{
+	return shmemdi_bounces(n) + (size_t)(ticket % SHMEMD_BOUNCE_BUFFERS) * SHMEMD_BOUNCE_NBYTES;
+}
+
+/* Sink for the results of non-fetching atomics and of flush READs. */
+SHMEMD_FN char *shmemdi_bounce_sink(const shmemdi_nic_t *n)
+{
+	return shmemdi_bounces(n) + (size_t)SHMEMD_BOUNCE_BUFFERS * SHMEMD_BOUNCE_NBYTES;
+}
+
+SHMEMD_FN uint64_t *shmemdi_bounce_owner(const shmemdi_nic_t *n, uint64_t ticket)
+{
+	return &n->ch->owners[ticket % SHMEMD_BOUNCE_BUFFERS];
+}
+
+#define SHMEMDI_OWNER_TICKETS 0x7fffffu /* 23 bits */
+#define SHMEMDI_OWNER_INDEX_BITS 40u
+
+/* May `ticket` take the buffer whose owner word is `word`? An abandoned one only when its WQE is
+ * complete. */
+SHMEMD_FN int shmemdi_bounce_is_free(const shmemdi_nic_t *n, uint64_t word, uint64_t ticket)
+{
+	uint64_t done, end;
+
+	if (!(word & 1))
+		return word == ticket << 1;
+	if ((word >> 1 & SHMEMDI_OWNER_TICKETS) != (ticket & SHMEMDI_OWNER_TICKETS))
+		return 0;
+	done = SHMEMD_DONE_INDEX(shmemdi_done(n));
+	end = shmemdi_unwrap(done, word >> 24, SHMEMDI_OWNER_INDEX_BITS);
+	return (int64_t)(done - end) >= 0;
+}
+
+/* The time is up for a ticket whose buffer was abandoned: hand its turn to the next ticket. Otherwise
+ * the buffer is still its last user's, who releases it within its own time limit: return 0. */
+SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_nic_t *n, uint64_t word, uint64_t ticket)
+{
+	uint64_t step = (uint64_t)SHMEMD_BOUNCE_BUFFERS << 1;
+	uint64_t mask = (uint64_t)SHMEMDI_OWNER_TICKETS << 1;
+	uint64_t passed = (word & ~mask) | ((word + step) & mask);
+
+	if (!(word & 1) || (word >> 1 & SHMEMDI_OWNER_TICKETS) != (ticket & SHMEMDI_OWNER_TICKETS))
+		return 0;
+	/* weakened relaxed, cta: harmless, nobody has read the buffer in between. */
+	shmemd_arch_unlock(shmemdi_bounce_owner(n, ticket), passed);
+	return 1;
+}
+
+/* Take the buffer: wait until its last user has read it, or never will. Coalesced lanes draw adjacent
+ * tickets together, so that none of them waits for another. */
+SHMEMD_FN int shmemdi_bounce_take(const shmemdi_nic_t *n, shmemdi_call_t call, uint64_t ticket)
+{
+	shmemdi_spin_t spin = shmemdi_spin(shmemdi_limit_default(n->team, n->pe));
+	uint64_t *owner = shmemdi_bounce_owner(n, ticket);
+	uint64_t word = shmemd_arch_ld_relaxed_u64(owner);
+	int status;
+
+	while (!shmemdi_bounce_is_free(n, word, ticket)) {
+		status = shmemdi_channel_status(n);
+		if (status != SHMEMD_OK)
+			return status;
+		status = shmemdi_spin_turn(n->team, &spin);
+		if (status == SHMEMD_ERR_PEER) {
+			shmemdi_cq_ended(*n, call, status, 0, 0);
+			shmemdi_channel_fail(n, status);
+		}
+		if (status == SHMEMD_ERR_TIMEOUT && shmemdi_bounce_pass(n, word, ticket))
+			return shmemdi_cq_ended(*n, call, status, 0, 0);
+		(void)shmemdi_cq_consume(n, call, shmemdi_done(n));
+		word = shmemd_arch_ld_relaxed_u64(owner);
+	}
+	/* Its last user has read it before our result arrives.
+	 * weakened removed, gpu: wrong, but not in the emulator (load buffering). */
+	shmemd_arch_fence_acquire();
+	return SHMEMD_OK;
+}
+
+/* Release it: its content has been read. The next user's result arrives after that. */
+SHMEMD_FN void shmemdi_bounce_release(const shmemdi_nic_t *n, uint64_t ticket)
+{
+	/* weakened relaxed: wrong, but not in the emulator: reading the buffer could find the next
+	 * user's result (load buffering).
+	 * weakened cta: the same. */
+	shmemd_arch_unlock(shmemdi_bounce_owner(n, ticket), (ticket + SHMEMD_BOUNCE_BUFFERS) << 1);
+}
+
+/* The wait for the WQEBBs before `end` has ended without them: the result may still arrive. */
+SHMEMD_FN void shmemdi_bounce_abandon(const shmemdi_nic_t *n, uint64_t ticket, uint32_t end)
+{
+	uint64_t next = (ticket + SHMEMD_BOUNCE_BUFFERS) & SHMEMDI_OWNER_TICKETS;
+	uint64_t index = shmemdi_unwrap(SHMEMD_DONE_INDEX(shmemdi_done(n)), end, 32);
+
+	/* weakened relaxed, cta: harmless, who abandons a buffer has not read it. */
+	shmemd_arch_unlock(shmemdi_bounce_owner(n, ticket), index << 24 | next << 1 | 1);
+}
+
+#endif

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Operations sent by RDMA. Each function is called by one thread for itself or, with is_warp, by the 32
+ * lanes of a warp for one operation, with equal arguments. They return a status and have recorded a
+ * failure.
+ *
+ * The symmetric heap is registered; its addresses in WQEs are offsets. Other memory is not: puts from
+ * there travel within WQEs, gets return through bounce buffers. Slower, but any memory works. */
+#ifndef SHMEMD_IMPL_NIC_H
+#define SHMEMD_IMPL_NIC_H
+
+#include <shmem_dev/impl/p2p.h>
+#include <shmem_dev/impl/sq.h>
+
+/* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Three WQEBBs each
+ * would be more than the smallest queue has. */
+SHMEMD_FN shmemdi_lanes_t shmemdi_nic_lanes(const shmemdi_nic_t *n, uint32_t wqebbs,
+					    uint32_t requests, int needs_bounce, int when)
+{
+	if (wqebbs * 32 > SHMEMD_MIN_DEPTH)
+		return shmemdi_lanes_self();
+	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->ch | wqebbs |
+				       (uint64_t)(requests != wqebbs) << 2 |
+				       (uint64_t)(needs_bounce != 0) << 3 | (uint64_t)when << 4);
+}
+
+/* Keys. A key entry is loaded before it is needed, in the same trip as the channel's line; which of its
+ * two keys counts, the line tells. */
+
+typedef struct shmemdi_keys {
+	uint64_t both; /* key[0], key[1] */
+	uint32_t n_more;
+	uint64_t offset; /* the address they are for */
+} shmemdi_keys_t;
+
+SHMEMD_FN uint64_t shmemdi_offset(const shmemdi_nic_t *n, const void *p)
+{
+	return (uint64_t)((uintptr_t)p - (uintptr_t)n->heap);
+}
+
+SHMEMD_FN int shmemdi_is_registered(const shmemdi_nic_t *n, const void *p)
+{
+	return shmemdi_offset(n, p) >> n->log_granule < n->n_granules;
+}
+
+SHMEMD_FN shmemdi_keys_t shmemdi_keys(const shmemdi_nic_t *n, size_t entry, uint64_t offset)
+{
+	shmemd_2u64_t words = shmemd_arch_ld_relaxed_2u64(&n->keys[entry]);
+	shmemdi_keys_t keys = {words.lo, (uint32_t)words.hi, offset};
+
+	return keys;
+}
+
+/* Of a symmetric address at the peer. */
+SHMEMD_FN shmemdi_keys_t shmemdi_rkeys(const shmemdi_nic_t *n, const void *sym)
+{
+	uint64_t offset = shmemdi_offset(n, sym);
+
+	return shmemdi_keys(n, SHMEMD_RKEY(n->n_granules, n->world_pe, offset >> n->log_granule),
+			    offset);
+}
+
+/* Of registered memory of this PE. */
+SHMEMD_FN shmemdi_keys_t shmemdi_lkeys(const shmemdi_nic_t *n, const void *local)
+{
+	uint64_t offset = shmemdi_offset(n, local);
+
+	return shmemdi_keys(n, SHMEMD_LKEY(n->n_granules, offset >> n->log_granule), offset);
+}
+
+/* Of a bounce buffer. */
+SHMEMD_FN shmemdi_keys_t shmemdi_bounce_keys(const shmemdi_nic_t *n, const char *bounce)
+{
+	return shmemdi_keys(n, SHMEMD_LKEY(n->n_granules, n->n_granules),
+			    (uint64_t)(uintptr_t)bounce);
+}
+
+/* The memory as the path's NIC addresses it. */
+SHMEMD_FN shmemdi_mem_t shmemdi_mem(shmemdi_keys_t keys, uint64_t path)
+{
+	shmemdi_mem_t mem = {keys.offset, path & SHMEMD_PATH_NIC ? (uint32_t)(keys.both >> 32)
+								 : (uint32_t)keys.both};
+	return mem;
+}
+
+/* Bytes from there on that the same memory region covers. */
+SHMEMD_FN uint64_t shmemdi_covered(const shmemdi_nic_t *n, shmemdi_keys_t keys)
+{
+	uint64_t granule = keys.offset >> n->log_granule;
+
+	return ((granule + 1 + keys.n_more) << n->log_granule) - keys.offset;
+}
+
+/* The part of a transfer that one WQE covers: limited by both memory regions and by the maximum message
+ * size; or inline, by what a WQE holds. */
+typedef struct shmemdi_segment {
+	shmemdi_keys_t remote, local;
+	uint64_t nbytes;
+	int is_inline;
+} shmemdi_segment_t;
+
+/* Do both ends of the transfer stay within a granule each? Then one WQE covers it, whatever the keys. */
+SHMEMD_FN int shmemdi_is_one_wqe(const shmemdi_nic_t *n, const void *sym, const void *local,
+				 uint64_t nbytes)
+{
+	uint64_t remote = shmemdi_offset(n, sym), own = shmemdi_offset(n, local);
+	uint64_t last = nbytes - 1;
+
+	return remote >> n->log_granule == (remote + last) >> n->log_granule &&
+	       own >> n->log_granule == (own + last) >> n->log_granule &&
+	       nbytes <= SHMEMD_MLX5_MAX_MSG;
+}
+
+SHMEMD_FN shmemdi_segment_t shmemdi_segment(const shmemdi_nic_t *n, const void *sym,
+					    const void *local, uint64_t nbytes,
+					    uint32_t inline_nbytes)
+{
+	shmemdi_segment_t s = {{0, 0, 0}, {0, 0, 0}, nbytes, 0};
+	uint64_t covered;
+
+	s.is_inline = !shmemdi_is_registered(n, local) || nbytes <= inline_nbytes;
+	s.remote = shmemdi_rkeys(n, sym);
+	if (!s.is_inline)
+		s.local = shmemdi_lkeys(n, local);
+	if (s.is_inline && nbytes > SHMEMD_MLX5_INLINE_MAX)
+		s.nbytes = SHMEMD_MLX5_INLINE_MAX & ~3u;
+	if (shmemdi_is_one_wqe(n, sym, s.is_inline ? n->heap : local, s.nbytes))
+		return s;
+	covered = shmemdi_covered(n, s.remote);
+	s.nbytes = s.nbytes < covered ? s.nbytes : covered;
+	s.nbytes = s.nbytes < SHMEMD_MLX5_MAX_MSG ? s.nbytes : SHMEMD_MLX5_MAX_MSG;
+	if (s.is_inline)
+		return s;
+	covered = shmemdi_covered(n, s.local);
+	s.nbytes = s.nbytes < covered ? s.nbytes : covered;
+	return s;
+}
+
+/* put, with a signal after it or without */
+
+/* How a signal word changes after data; op -1: it does not. */
+typedef struct shmemdi_signal {
+	uint64_t *word; /* symmetric */
+	uint64_t value;
+	int op; /* shmemd_signal */
+} shmemdi_signal_t;
+
+SHMEMD_FN shmemdi_signal_t shmemdi_signal(uint64_t *word, uint64_t value, int op)
+{
+	shmemdi_signal_t sig = {word, value, op};
+	return sig;
+}
+
+SHMEMD_FN shmemdi_signal_t shmemdi_no_signal(void)
+{
+	return shmemdi_signal(0, 0, -1);
+}
+
+/* Gather up to 28 bytes from any memory into the words of an inline WQE. */
+SHMEMD_FN void shmemdi_nic_gather(const char *src, uint32_t nbytes, uint32_t words[7])
+{
+	uint32_t i, k;
+
+	for (i = 0; i < 7; i++) {
+		words[i] = 0;
+		if ((uintptr_t)src % 4 == 0 && 4 * i + 4 <= nbytes) {
+			words[i] = shmemd_arch_ld_data_u32(src + 4 * i);
+			continue;
+		}
+		for (k = 4 * i; k < 4 * i + 4; k++)
+			if (k < nbytes)
+				words[i] |= (uint32_t)shmemd_arch_ld_data_u8(src + k)
+					    << (k - 4 * i) * 8;
+	}
+}
+
+/* Write the WQE of a WRITE of up to 8 bytes. */
+SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				      uint32_t wqebb, shmemdi_keys_t dst, uint64_t bits,
+				      uint32_t width)
+{
+	uint32_t words[7] = {(uint32_t)bits, (uint32_t)(bits >> 32), 0, 0, 0, 0, 0};
+	shmemdi_wqe_t q = {{0}};
+
+	shmemdi_wqe_write_inline(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
+				 shmemdi_mem(dst, post->path), words, width);
+	shmemdi_sq_write(n, post, wqebb, &q, 1);
+}
+
+/* Write the WQE of an atomic; its result goes to the bounce buffer `old`. */
+SHMEMD_FN void shmemdi_nic_write_amo(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				     uint32_t wqebb, shmemdi_keys_t dst,
+				     const shmemdi_nic_amo_t *amo, uint32_t width,
+				     shmemdi_keys_t old)
+{
+	uint32_t wqebbs = shmemdi_nic_amo_wqebbs(amo->opcode, width);
+	shmemdi_wqe_t q = {{0}};
+
+	shmemdi_wqe_amo(&q, shmemdi_sq_at(post, wqebb, wqebbs, wqebb), shmemdi_mem(dst, post->path),
+			shmemdi_mem(old, post->path), amo, width);
+	shmemdi_sq_write(n, post, wqebb, &q, wqebbs);
+}
+
+SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+					uint32_t wqebb, shmemdi_keys_t word, shmemdi_keys_t sink,
+					shmemdi_signal_t sig)
+{
+	shmemdi_nic_amo_t add = {SHMEMD_MLX5_ATOMIC_FA, sig.value, 0, 0, 0, 0};
+
+	if (sig.op == SHMEMD_SIGNAL_ADD)
+		shmemdi_nic_write_amo(n, post, wqebb, word, &add, 8, sink);
+	else
+		shmemdi_nic_write_word(n, post, wqebb, word, sig.value, 8);
+}
+
+SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				      shmemdi_segment_t s, const char *src)
+{
+	shmemdi_wqe_at_t at = shmemdi_sq_at(post, 0, 1, 0);
+	shmemdi_mem_t remote = shmemdi_mem(s.remote, post->path);
+	shmemdi_wqe_t q = {{0}};
+	uint32_t words[7];
+
+	if (s.is_inline) {
+		shmemdi_nic_gather(src, (uint32_t)s.nbytes, words);
+		shmemdi_wqe_write_inline(&q, at, remote, words, (uint32_t)s.nbytes);
+	} else {
+		shmemdi_wqe_write(&q, at, remote, shmemdi_mem(s.local, post->path),
+				  (uint32_t)s.nbytes);
+	}
+	shmemdi_sq_write(n, post, 0, &q, 1);
+}
+
+/* A put in progress. */
+typedef struct shmemdi_put {
+	char *dst;
+	const char *src;
+	uint64_t nbytes; /* left */
+	shmemdi_signal_t sig;
+	int is_warp;
+	shmemdi_how_t how;
+	shmemdi_ticket_t ticket; /* of the last segment */
+	int is_src_free;         /* all of it travelled within WQEs */
+} shmemdi_put_t;
+
+/* Keys of the signal's word and of the sink for its result. */
+typedef struct shmemdi_signal_keys {
+	shmemdi_keys_t word, sink;
+} shmemdi_signal_keys_t;
+
+SHMEMD_FN shmemdi_signal_keys_t shmemdi_signal_keys(const shmemdi_nic_t *n, shmemdi_signal_t sig)
+{
+	shmemdi_signal_keys_t keys = {shmemdi_rkeys(n, sig.word), {0, 0, 0}};
+
+	if (sig.op == SHMEMD_SIGNAL_ADD)
+		keys.sink = shmemdi_bounce_keys(n, shmemdi_bounce_sink(n));
+	return keys;
+}
+
+/* Post one segment; the signal goes with the last one, in the same reservation. */
+SHMEMD_FN int shmemdi_nic_put_segment(const shmemdi_nic_t *n, shmemdi_call_t call,
+				      shmemdi_put_t *put)
+{
+	shmemdi_segment_t s = shmemdi_segment(n, put->dst, put->src, put->nbytes, n->inline_nbytes);
+	int has_signal = put->sig.op >= 0 && s.nbytes == put->nbytes;
+	uint32_t wqebbs = has_signal ? 2 : 1;
+	shmemdi_lanes_t lanes = put->is_warp
+					? shmemdi_lanes_warp()
+					: shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how.when);
+	shmemdi_signal_keys_t keys = {{0, 0, 0}, {0, 0, 0}};
+	shmemdi_post_t post;
+	int status;
+
+	if (has_signal)
+		keys = shmemdi_signal_keys(n, put->sig);
+	status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, wqebbs, 0);
+	if (status == SHMEMD_OK) {
+		shmemdi_nic_write_data(n, &post, s, put->src);
+		if (has_signal)
+			shmemdi_nic_write_signal(n, &post, 1, keys.word, keys.sink, put->sig);
+	}
+	put->ticket = shmemdi_sq_submit(n, &post, put->how, status);
+	put->dst += s.nbytes;
+	put->src += s.nbytes;
+	put->nbytes -= s.nbytes;
+	put->is_src_free &= s.is_inline;
+	return status;
+}
+
+/* One WQE that changes a word: a WRITE of up to 8 bytes, or a non-fetching atomic. */
+SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void *dst,
+			       uint64_t bits, uint32_t width, const shmemdi_nic_amo_t *amo,
+			       shmemdi_how_t how)
+{
+	uint32_t wqebbs = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, width) : 1;
+	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how.when);
+	shmemdi_keys_t remote = shmemdi_rkeys(n, dst), sink = {0, 0, 0};
+	shmemdi_post_t post;
+	int status;
+
+	if (amo)
+		sink = shmemdi_bounce_keys(n, shmemdi_bounce_sink(n));
+	status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, 1, 0);
+	if (status == SHMEMD_OK && amo)
+		shmemdi_nic_write_amo(n, &post, 0, remote, amo, width, sink);
+	else if (status == SHMEMD_OK)
+		shmemdi_nic_write_word(n, &post, 0, remote, bits, width);
+	shmemdi_sq_submit(n, &post, how, status);
+	return status;
+}
+
+/* The signal alone. Two separate calls: selecting the arguments at run time would spill them to local
+ * memory. */
+SHMEMD_FN int shmemdi_nic_signal(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_signal_t sig,
+				 shmemdi_how_t how)
+{
+	shmemdi_nic_amo_t add = {SHMEMD_MLX5_ATOMIC_FA, sig.value, 0, 0, 0, 0};
+
+	if (sig.op == SHMEMD_SIGNAL_ADD)
+		return shmemdi_nic_word(n, call, sig.word, 0, 8, &add, how);
+	return shmemdi_nic_word(n, call, sig.word, sig.value, 8, 0, how);
+}
+
+SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_put_t *put)
+{
+	int status = SHMEMD_OK;
+
+	if (put->nbytes == 0 && put->sig.op >= 0 && (!put->is_warp || shmemd_arch_lane() == 0))
+		return shmemdi_nic_signal(n, call, put->sig, put->how);
+	while (put->nbytes && status == SHMEMD_OK)
+		status = shmemdi_nic_put_segment(n, call, put);
+	return status;
+}
+
+/* get */
+
+/* DUMPs that make what READs brought visible here. */
+SHMEMD_FN uint32_t shmemdi_dumps(const shmemdi_nic_t *n)
+{
+	return n->flags & SHMEMD_CTX_FLUSH_READS ? 1 : 0;
+}
+
+/* Write the WQE of a READ, and with FLUSH_READS that of a DUMP of one byte of `dump`. */
+SHMEMD_FN void shmemdi_nic_write_read(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				      shmemdi_mem_t remote, shmemdi_mem_t local, shmemdi_mem_t dump,
+				      uint32_t nbytes)
+{
+	shmemdi_wqe_t q = {{0}};
+
+	shmemdi_wqe_read(&q, shmemdi_sq_at(post, 0, 1, 0), remote, local, nbytes);
+	shmemdi_sq_write(n, post, 0, &q, 1);
+	if (!shmemdi_dumps(n))
+		return;
+	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, 1, 1, 1), dump, 1);
+	shmemdi_sq_write(n, post, 1, &q, 1);
+}
+
+/* READ the next segment into registered memory; returns the bytes in *nbytes. */
+SHMEMD_FN int shmemdi_nic_get_segment(const shmemdi_nic_t *n, shmemdi_call_t call, char *dst,
+				      const char *src, uint64_t *nbytes, int is_warp,
+				      shmemdi_how_t how, shmemdi_ticket_t *ticket)
+{
+	shmemdi_segment_t s = shmemdi_segment(n, src, dst, *nbytes, 0);
+	uint32_t wqebbs = 1 + shmemdi_dumps(n);
+	shmemdi_lanes_t lanes =
+		is_warp ? shmemdi_lanes_warp() : shmemdi_nic_lanes(n, wqebbs, 1, 0, how.when);
+	shmemdi_post_t post;
+	int status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, 1, 0);
+
+	if (status == SHMEMD_OK)
+		shmemdi_nic_write_read(n, &post, shmemdi_mem(s.remote, post.path),
+				       shmemdi_mem(s.local, post.path),
+				       shmemdi_mem(s.local, post.path), (uint32_t)s.nbytes);
+	*ticket = shmemdi_sq_submit(n, &post, how, status);
+	*nbytes = s.nbytes;
+	return status;
+}
+
+SHMEMD_FN int shmemdi_nic_get(const shmemdi_nic_t *n, shmemdi_call_t call, char *dst,
+			      const char *src, uint64_t nbytes, int is_warp, shmemdi_how_t how,
+			      shmemdi_ticket_t *ticket)
+{
+	int status = SHMEMD_OK;
+
+	while (nbytes && status == SHMEMD_OK) {
+		uint64_t segment = nbytes;
+
+		status = shmemdi_nic_get_segment(n, call, dst, src, &segment, is_warp, how, ticket);
+		dst += segment;
+		src += segment;
+		nbytes -= segment;
+	}
+	return status;
+}
+
+/* READ nbytes into a bounce buffer, or with amo the old value of a word; wait for it. The caller then
+ * releases the buffer of *bounce. */
+SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t call, const void *src,
+				       uint32_t nbytes, const shmemdi_nic_amo_t *amo,
+				       uint64_t *bounce)
+{
+	uint32_t own = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, nbytes) : 1;
+	uint32_t wqebbs = own + shmemdi_dumps(n);
+	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, own, 1, SHMEMD_RING_NOW);
+	shmemdi_keys_t remote = shmemdi_rkeys(n, src), local;
+	shmemdi_ticket_t ticket;
+	shmemdi_post_t post;
+	shmemdi_wqe_t q = {{0}};
+	int status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, 1, 1);
+
+	local = shmemdi_bounce_keys(n, shmemdi_bounce(n, post.bounce));
+	if (status == SHMEMD_OK && amo) {
+		shmemdi_nic_write_amo(n, &post, 0, remote, amo, nbytes, local);
+		if (wqebbs > own) {
+			shmemdi_wqe_dump(&q, shmemdi_sq_at(&post, own, 1, 1),
+					 shmemdi_mem(local, post.path), 1);
+			shmemdi_sq_write(n, &post, own, &q, 1);
+		}
+	} else if (status == SHMEMD_OK) {
+		shmemdi_nic_write_read(n, &post, shmemdi_mem(remote, post.path),
+				       shmemdi_mem(local, post.path), shmemdi_mem(local, post.path),
+				       nbytes);
+	}
+	ticket = shmemdi_sq_submit(n, &post, shmemdi_how(SHMEMD_RING_NOW, 1), status);
+	*bounce = post.bounce;
+	if (status != SHMEMD_OK)
+		return status;
+	status = shmemdi_cq_wait(n, call, ticket, shmemdi_limit_default(n->team, n->pe));
+	if (status != SHMEMD_OK)
+		shmemdi_bounce_abandon(n, post.bounce, post.at + wqebbs);
+	return status;
+}
+
+/* A word of 1 to 8 bytes, or with amo the old value of one of 4 or 8. The NIC returns the result of an
+ * atomic of 4 bytes big-endian (PRM: only those of 8 bytes follow the requested mode). */
+SHMEMD_FN int shmemdi_nic_fetch(const shmemdi_nic_t *n, shmemdi_call_t call, const void *src,
+				uint32_t width, const shmemdi_nic_amo_t *amo, uint64_t *value)
+{
+	uint64_t bounce;
+	int status = shmemdi_nic_fetch_bounce(n, call, src, width, amo, &bounce);
+
+	if (status != SHMEMD_OK)
+		return status;
+	*value = shmemdi_p2p_load(shmemdi_bounce(n, bounce), width);
+	if (amo && width == 4)
+		*value = shmemd_arch_bswap32((uint32_t)*value);
+	shmemdi_bounce_release(n, bounce);
+	return SHMEMD_OK;
+}
+
+/* get into unregistered memory, through bounce buffers; complete on return. */
+SHMEMD_FN int shmemdi_nic_get_unregistered(const shmemdi_nic_t *n, shmemdi_call_t call, char *dst,
+					   const char *src, uint64_t nbytes)
+{
+	while (nbytes) {
+		uint64_t covered = shmemdi_covered(n, shmemdi_rkeys(n, src)), bounce;
+		uint64_t left = nbytes < covered ? nbytes : covered;
+		uint32_t i, size = (uint32_t)(left < SHMEMD_BOUNCE_NBYTES ? left
+									  : SHMEMD_BOUNCE_NBYTES);
+		int status = shmemdi_nic_fetch_bounce(n, call, src, size, 0, &bounce);
+
+		if (status != SHMEMD_OK)
+			return status;
+		SHMEMD_ARCH_NO_UNROLL
+		for (i = 0; i < size; i++)
+			shmemd_arch_st_data_u8(
+				dst + i, shmemd_arch_ld_relaxed_u8(shmemdi_bounce(n, bounce) + i));
+		shmemdi_bounce_release(n, bounce);
+		dst += size;
+		src += size;
+		nbytes -= size;
+	}
+	return SHMEMD_OK;
+}
+
+/* Atomics */
+
+/* kind (shmemdi_amo) as the NIC does it. FETCH is a READ, and FADD a loop: not here. */
+SHMEMD_FN shmemdi_nic_amo_t shmemdi_nic_amo(int kind, uint64_t value, uint64_t cond, uint32_t width)
+{
+	uint64_t all = ~(uint64_t)0;
+	shmemdi_nic_amo_t amo = {SHMEMD_MLX5_ATOMIC_MASKED_CS, value, 0, all, 0, 0};
+
+	switch (kind) {
+	case SHMEMDI_AMO_ADD:
+		amo.opcode = width == 8 ? SHMEMD_MLX5_ATOMIC_FA : SHMEMD_MLX5_ATOMIC_MASKED_FA;
+		break;
+	case SHMEMDI_AMO_XOR: /* an addition without carries */
+		amo.opcode = SHMEMD_MLX5_ATOMIC_MASKED_FA;
+		amo.boundary = all;
+		break;
+	case SHMEMDI_AMO_AND:
+		amo.swap_mask = ~value;
+		amo.value = 0;
+		break;
+	case SHMEMDI_AMO_OR:
+		amo.swap_mask = value;
+		break;
+	case SHMEMDI_AMO_CAS:
+		amo.compare = cond;
+		amo.compare_mask = all;
+		if (width == 8)
+			amo.opcode = SHMEMD_MLX5_ATOMIC_CS;
+		break;
+	default: /* SET */
+		break;
+	}
+	return amo;
+}
+
+SHMEMD_FN uint64_t shmemdi_float_sum(uint64_t a, uint64_t b, uint32_t width)
+{
+	if (width == 4)
+		return shmemdi_bits_f32(shmemdi_f32(a) + shmemdi_f32(b));
+	return shmemdi_bits_f64(shmemdi_f64(a) + shmemdi_f64(b));
+}
+
+/* Floating-point add by a compare-and-swap loop: the NIC has no floating-point atomics. */
+SHMEMD_FN int shmemdi_nic_fadd(const shmemdi_nic_t *n, shmemdi_call_t call, void *dst,
+			       uint64_t value, uint32_t width, uint64_t *old)
+{
+	uint64_t seen;
+	int status = shmemdi_nic_fetch(n, call, dst, width, 0, &seen);
+
+	while (status == SHMEMD_OK) {
+		shmemdi_nic_amo_t cas = shmemdi_nic_amo(
+			SHMEMDI_AMO_CAS, shmemdi_float_sum(seen, value, width), seen, width);
+
+		*old = seen;
+		status = shmemdi_nic_fetch(n, call, dst, width, &cas, &seen);
+		if (seen == *old)
+			break;
+	}
+	return status;
+}
+
+#endif

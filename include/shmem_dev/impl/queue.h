@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* A channel (abi/queue.h) on behalf of one operation: its words, its line, its doorbell.
+ *
+ * The line is everything that a poster needs to know of a channel, loaded with independent loads in one
+ * trip to memory. Its words carry the path's epoch, so that a mixture of two paths is detected. */
+#ifndef SHMEMD_IMPL_QUEUE_H
+#define SHMEMD_IMPL_QUEUE_H
+
+#include <shmem_dev/abi/ctx.h>
+#include <shmem_dev/impl/cqe.h>
+#include <shmem_dev/impl/spin.h>
+#include <shmem_dev/impl/wqe.h>
+
+/* What the NIC path uses of a context, by value: entry points that are not inlined take it in
+ * registers, and a context that the kernel changed (shmemd_ctx_channel) need not live in memory. */
+typedef struct shmemdi_nic {
+	shmemd_channel_t *ch; /* NULL: no NIC reaches the PE */
+	const shmemd_key_t *keys;
+	char *heap;
+	const shmemd_ctx_t *team; /* in memory: for failures, waits, and what is rarely needed */
+	uint32_t world_pe;
+	uint32_t n_granules;
+	uint32_t flags; /* SHMEMD_CTX_* */
+	int pe;         /* of the team */
+	uint32_t k;     /* the channel's number */
+	uint8_t log_granule, log_depth, log_batch, inline_nbytes;
+} shmemdi_nic_t;
+
+/* Channel k to pe, a member of the context's team. */
+SHMEMD_FN shmemdi_nic_t shmemdi_nic_k(const shmemd_ctx_t *ctx, int pe, uint32_t k)
+{
+	shmemdi_nic_t n;
+
+	n.pe = pe;
+	n.k = k;
+	n.world_pe = (uint32_t)(ctx->flags & SHMEMD_CTX_WORLD ? pe : ctx->peers[pe].world_pe);
+	n.ch = (shmemd_channel_t *)(void *)(ctx->channels +
+					    ((size_t)k * ctx->n_world + n.world_pe) *
+						    ctx->channel_nbytes);
+	n.keys = ctx->keys;
+	n.heap = ctx->heap;
+	n.team = ctx->self;
+	n.n_granules = ctx->n_granules;
+	n.flags = ctx->flags;
+	n.log_granule = ctx->log_granule;
+	n.log_depth = ctx->log_depth;
+	n.log_batch = ctx->log_batch;
+	n.inline_nbytes = ctx->inline_nbytes;
+	if (ctx->n_channels == 0)
+		n.ch = 0;
+	return n;
+}
+
+/* The context's channel to pe. */
+SHMEMD_FN shmemdi_nic_t shmemdi_nic(const shmemd_ctx_t *ctx, int pe)
+{
+	return shmemdi_nic_k(ctx, pe, ctx->channel);
+}
+
+SHMEMD_FN uint32_t shmemdi_depth(const shmemdi_nic_t *n)
+{
+	return (uint32_t)1 << n->log_depth;
+}
+
+/* Is index `at` not before index `target`? */
+SHMEMD_FN int shmemdi_reached(uint32_t at, uint32_t target)
+{
+	return (int32_t)(at - target) >= 0;
+}
+
+/* The value with these low bits that is nearest to `near`. */
+SHMEMD_FN uint64_t shmemdi_unwrap(uint64_t near, uint64_t low, uint32_t bits)
+{
+	return near + (uint64_t)((int64_t)((low - near) << (64 - bits)) >> (64 - bits));
+}
+
+/* The line. */
+typedef struct shmemdi_line {
+	uint64_t ready, done, path, queue, doorbell;
+} shmemdi_line_t;
+
+SHMEMD_FN shmemdi_line_t shmemdi_line(const shmemd_channel_t *ch)
+{
+	shmemd_2u64_t a = shmemd_arch_ld_relaxed_2u64(&ch->ready);
+	shmemd_2u64_t b = shmemd_arch_ld_relaxed_2u64(&ch->path);
+	shmemdi_line_t line = {a.lo, a.hi, b.lo, b.hi, shmemd_arch_ld_relaxed_u64(&ch->doorbell)};
+	return line;
+}
+
+/* Why the channel sends nothing any more; SHMEMD_OK: it does. */
+SHMEMD_FN int shmemdi_channel_status(const shmemdi_nic_t *n)
+{
+	return (int)SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&n->ch->path));
+}
+
+/* Nothing is sent from now on. The first status stays. A thread that sees it also sees what was
+ * completed before. */
+SHMEMD_FN void shmemdi_channel_fail(const shmemdi_nic_t *n, int status)
+{
+	uint64_t path = shmemd_arch_ld_relaxed_u64(&n->ch->path), seen;
+
+	shmemd_arch_fence_before_ready();
+	while (!SHMEMD_PATH_STATUS(path)) {
+		seen = shmemd_arch_atom_cas_u64(&n->ch->path, path,
+						path | SHMEMD_PATH_FAILED(status));
+		if (seen == path)
+			break;
+		path = seen;
+	}
+}
+
+/* The device's index of a WQEBB. */
+SHMEMD_FN uint32_t shmemdi_device_index(uint64_t path, uint32_t index)
+{
+	return index - SHMEMD_PATH_BASE(path);
+}
+
+SHMEMD_FN char *shmemdi_wqebb(const shmemdi_nic_t *n, uint64_t path, uint64_t queue, uint32_t index)
+{
+	uint32_t i = shmemdi_device_index(path, index) & (shmemdi_depth(n) - 1);
+
+	return (char *)SHMEMD_ADDRESS(queue) + (size_t)i * SHMEMD_WQEBB_NBYTES;
+}
+
+SHMEMD_FN char *shmemdi_cqe(const shmemdi_nic_t *n, uint64_t queue, uint32_t cqe)
+{
+	return (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_CQES(shmemdi_depth(n)) +
+	       (size_t)(cqe & (shmemdi_depth(n) - 1)) * SHMEMD_CQE_NBYTES;
+}
+
+/* Ring the doorbell for all WQEBBs before `end`, which are published or the caller's own. One thread at
+ * a time, each with a later `end` than the one before.
+ *
+ * A doorbell without a record carries the index itself, so two of them must not overtake each other;
+ * with a record the NIC reads the newest index whichever comes last. */
+SHMEMD_FN void shmemdi_ring(const shmemdi_nic_t *n, uint64_t path, uint64_t queue,
+			    uint64_t doorbell, uint32_t end)
+{
+	uint32_t index = shmemdi_device_index(path, end);
+	void *reg = (void *)SHMEMD_ADDRESS(doorbell);
+	char *record = (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_RECORD(shmemdi_depth(n)) +
+		       SHMEMD_RECORD_SEND * sizeof(uint32_t);
+	int is_on_gpu = (n->flags & SHMEMD_CTX_QUEUES_ON_GPU) && !(path & SHMEMD_PATH_PROXY);
+
+	if (is_on_gpu)
+		shmemd_arch_fence_before_dbr_gpu();
+	else
+		shmemd_arch_fence_before_dbr();
+	if (path & SHMEMD_PATH_PROXY) {
+		shmemd_arch_st_relaxed_u64(reg, index);
+	} else {
+		if (!(path & SHMEMD_PATH_NO_RECORD)) {
+			shmemd_arch_st_relaxed_u32(record, shmemd_arch_bswap32(index & 0xffff));
+			if (is_on_gpu)
+				shmemd_arch_fence_before_doorbell_gpu();
+			else
+				shmemd_arch_fence_before_doorbell();
+		}
+		shmemd_arch_st_doorbell(reg, shmemdi_doorbell(index, SHMEMD_PATH_QPN(path)));
+		if (path & SHMEMD_PATH_NO_RECORD)
+			shmemd_arch_fence_before_ready();
+	}
+	shmemd_arch_red_add_u64(&n->ch->doorbells, 1);
+}
+
+/* Has the doorbell been rung for all WQEBBs before `end`, which are published? Load `ready` before
+ * `rung`: a poster that clears RUNG stores `rung` first. */
+SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
+{
+	return (ready & SHMEMD_READY_RUNG) || shmemdi_reached(SHMEMD_RUNG_INDEX(rung), end);
+}
+
+/* Return once the doorbell covers all WQEBBs before `end`, which are published. By threads that do not
+ * have the turn; a thread that holds the lock never blocks.
+ *
+ * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
+ * that found it set, or that moved `rung` on under this lock: so whoever saw it clear, and was
+ * overtaken, fails. */
+SHMEMD_FN void shmemdi_ring_until(const shmemdi_nic_t *n, uint32_t end)
+{
+	for (;;) {
+		uint64_t ready = shmemd_arch_ld_relaxed_u64(&n->ch->ready), rung;
+		shmemdi_line_t line;
+
+		shmemd_arch_fence_acquire();
+		rung = shmemd_arch_ld_relaxed_u64(&n->ch->rung);
+		if (shmemdi_is_rung(ready, rung, end))
+			return;
+		if (rung & SHMEMD_BUSY || !shmemd_arch_try_lock(&n->ch->rung, rung)) {
+			shmemd_arch_spin_hint();
+			continue;
+		}
+		line = shmemdi_line(n->ch);
+		shmemdi_ring(n, line.path, line.queue, line.doorbell,
+			     SHMEMD_READY_INDEX(line.ready));
+		shmemd_arch_unlock(&n->ch->rung, SHMEMD_RUNG_WORD(SHMEMD_READY_INDEX(line.ready)));
+		return;
+	}
+}
+
+#endif

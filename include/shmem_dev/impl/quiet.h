@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Completion of everything that channels carry: quiet, and fence between the two transports to one PE.
+ *
+ * The completion of a WRITE says that the target's NIC has accepted it, not that a thread there sees
+ * it: it may still be on its way through PCIe when a flag that came by another transport is read. The
+ * response to a READ overtakes nothing on that way. So a channel is quiet when a READ that was posted
+ * after everything else has completed. The READ is shared: `flush` names the last one. */
+#ifndef SHMEMD_IMPL_QUIET_H
+#define SHMEMD_IMPL_QUIET_H
+
+#include <shmem_dev/group.h>
+#include <shmem_dev/impl/nic.h>
+
+#define SHMEMDI_FLUSH_NBYTES 8u
+
+/* READ the target's heap where it begins: that memory exists as long as the job does. */
+SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call,
+				 shmemdi_ticket_t *ticket)
+{
+	uint32_t wqebbs = 1 + shmemdi_dumps(n);
+	shmemdi_keys_t remote = shmemdi_rkeys(n, n->heap), own = shmemdi_lkeys(n, n->heap);
+	shmemdi_keys_t sink = shmemdi_bounce_keys(n, shmemdi_bounce_sink(n));
+	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1};
+	shmemdi_post_t post;
+	int status = shmemdi_sq_begin(n, call, &post, shmemdi_lanes_self(), wqebbs, 1, 0);
+
+	if (status == SHMEMD_OK)
+		shmemdi_nic_write_read(n, &post, shmemdi_mem(remote, post.path),
+				       shmemdi_mem(sink, post.path), shmemdi_mem(own, post.path),
+				       SHMEMDI_FLUSH_NBYTES);
+	*ticket = shmemdi_sq_submit(n, &post, how, status);
+	return status;
+}
+
+/* The ticket of a READ that is posted after everything published; one of the coalesced lanes posts it,
+ * unless the last one covers all of that. It looks at `ready` after all lanes have arrived: what each of
+ * them has posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
+SHMEMD_FN int shmemdi_flush_post(const shmemdi_nic_t *n, shmemdi_call_t call,
+				 shmemdi_ticket_t *ticket)
+{
+	shmemdi_lanes_t lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->ch | 127);
+	int status = SHMEMD_OK;
+
+	shmemdi_lanes_sync(lanes);
+	if (lanes.is_leader) {
+		shmemdi_line_t line = shmemdi_line(n->ch);
+
+		ticket->word = shmemd_arch_ld_relaxed_u64(&n->ch->flush);
+		ticket->path = line.path;
+		ticket->queue = line.queue;
+		status = (int)SHMEMD_PATH_STATUS(line.path);
+		if (status != SHMEMD_OK)
+			shmemdi_cq_ended(*n, call, status, SHMEMD_READY_INDEX(line.ready), 0);
+		else if (!shmemdi_reached(SHMEMD_READY_INDEX(ticket->word),
+					  SHMEMD_READY_INDEX(line.ready)))
+			status = shmemdi_flush_read(n, call, ticket);
+	}
+	ticket->word = shmemdi_lanes_broadcast(lanes, ticket->word);
+	ticket->path = shmemdi_lanes_broadcast(lanes, ticket->path);
+	ticket->queue = shmemdi_lanes_broadcast(lanes, ticket->queue);
+	return (int)shmemdi_lanes_broadcast(lanes, (uint64_t)status);
+}
+
+SHMEMD_FN int shmemdi_flush_channel(const shmemdi_nic_t *n, shmemdi_call_t call,
+				    shmemdi_limit_t limit)
+{
+	shmemdi_ticket_t ticket = {0, 0, 0};
+	int status = shmemdi_flush_post(n, call, &ticket);
+
+	return status ? status : shmemdi_cq_wait(n, call, ticket, limit);
+}
+
+/* Wait for the READ that shmemdi_flush_post has left in `flush`. */
+SHMEMD_FN int shmemdi_flush_wait(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_limit_t limit)
+{
+	shmemdi_line_t line = shmemdi_line(n->ch);
+	shmemdi_ticket_t ticket = {shmemd_arch_ld_relaxed_u64(&n->ch->flush), line.path,
+				   line.queue};
+
+	return shmemdi_cq_wait(n, call, ticket, limit);
+}
+
+/* Which channels a quiet or fence completes. */
+typedef struct shmemdi_quiet {
+	shmemdi_call_t call;
+	shmemd_group_t g;
+	shmemdi_limit_t limit;
+	uint32_t k;      /* the channel's number */
+	int only_mapped; /* only those to PEs that are mapped as well */
+} shmemdi_quiet_t;
+
+SHMEMD_FN int shmemdi_quiet_one(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int pe,
+				int is_wait)
+{
+	shmemdi_nic_t n = shmemdi_nic_k(ctx, pe, q->k);
+	shmemdi_limit_t limit = {q->limit.ns, q->limit.named, pe};
+	shmemdi_ticket_t ticket = {0, 0, 0};
+
+	if (q->only_mapped && !ctx->peers[pe].base)
+		return SHMEMD_OK;
+	return is_wait ? shmemdi_flush_wait(&n, q->call, limit)
+		       : shmemdi_flush_post(&n, q->call, &ticket);
+}
+
+SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t k, uint32_t word)
+{
+	return shmemd_arch_ld_relaxed_u64(&ctx->used[k * SHMEMD_USED_WORDS(ctx->n_world) + word]);
+}
+
+/* The world team's used channels, assigned to the threads of the group by PE number: threads may read
+ * different `used` words, and the thread that posts a flush must also wait for it. */
+SHMEMD_FN int shmemdi_quiet_world(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int is_wait)
+{
+	uint32_t word;
+	int status = SHMEMD_OK;
+
+	for (word = 0; word < SHMEMD_USED_WORDS(ctx->n_world); word++) {
+		uint64_t used = shmemdi_used(ctx, q->k, word);
+
+		for (; used; used &= used - 1) {
+			uint32_t low = (uint32_t)used;
+			uint32_t bit = low ? shmemd_arch_lowest(low)
+					   : 32 + shmemd_arch_lowest((uint32_t)(used >> 32));
+			uint32_t pe = word * 64 + bit;
+			int now = SHMEMD_OK;
+
+			if (pe % q->g.size == q->g.rank)
+				now = shmemdi_quiet_one(ctx, q, (int)pe, is_wait);
+			status = status ? status : now;
+		}
+	}
+	return status;
+}
+
+SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int is_wait)
+{
+	int status = SHMEMD_OK, pe;
+
+	for (pe = (int)q->g.rank; pe < ctx->n_pes; pe += (int)q->g.size) {
+		uint32_t world = (uint32_t)ctx->peers[pe].world_pe;
+		int now = SHMEMD_OK;
+
+		if (shmemdi_used(ctx, q->k, world / 64) >> world % 64 & 1)
+			now = shmemdi_quiet_one(ctx, q, pe, is_wait);
+		status = status ? status : now;
+	}
+	return status;
+}
+
+/* By all threads of the group, a part each: first post all READs, then wait for them. Returns this
+ * thread's first failure; the other channels are quiet all the same. */
+SHMEMD_FN_NIC int shmemdi_quiet_all(const shmemd_ctx_t *team, shmemdi_quiet_t q)
+{
+	int is_world = (team->flags & SHMEMD_CTX_WORLD) != 0;
+	int status = SHMEMD_OK, now, is_wait;
+
+	SHMEMD_ARCH_NO_UNROLL
+	for (is_wait = 0; is_wait < 2; is_wait++) {
+		now = is_world ? shmemdi_quiet_world(team, &q, is_wait)
+			       : shmemdi_quiet_members(team, &q, is_wait);
+		status = status ? status : now;
+	}
+	return status;
+}
+
+#endif

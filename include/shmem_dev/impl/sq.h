@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The send queue of a channel (abi/queue.h), driven by any number of threads.
+ *
+ *   reserve   One fetch-add gives WQEBBs and request numbers. The line is loaded in the same trip.
+ *   space     Wait until the WQEBBs are free. Nothing else is waited for between reservation and
+ *             publication: every later poster waits for this one.
+ *   write     The WQEs.
+ *   turn      Wait until `ready` == first. Who has the turn is alone: everything before is written, and
+ *             nobody behind can publish.
+ *   ring      The doorbell, if this poster must; then publish, with one atomic on `ready`.
+ *
+ * The turn. A poster whose snapshot of the line already has ready == first has waited for nothing: it
+ * rings and publishes. Others mark their reservation as written and wait: whoever gets the turn before
+ * them publishes, and rings, for all marked reservations that follow its own. A poster that will wait
+ * for its own completion does not mark: it learns the number of its CQE in its own turn.
+ *
+ * Who rings. A poster in its turn rings, unless
+ *   - it was asked to defer its doorbell, and so was every other poster that is not rung for; or
+ *   - it had to wait for its turn, another poster has reserved behind it, and no batch ends here: then
+ *     that poster is in a turn later, and rings for both.
+ * While `ready` has RUNG there is nothing to ring for, so nobody else rings: the poster in its turn
+ * needs no lock. To leave its WQEBBs unrung it stores their first index to `rung`, then publishes
+ * without RUNG. From then on whoever rings holds the lock in `rung`.
+ *
+ * Interleavings considered
+ *   A full queue. WQEBB i is free once i - depth is complete. Everything before a blocked poster gets
+ *   published (its posters wait for still earlier WQEBBs only), is rung by the blocked poster itself,
+ *   and each reservation requests a CQE. So its WQEBBs become free.
+ *   A mark and the turn. Poster P publishes up to F without having seen F's mark; F then reads ready ==
+ *   F, and has the turn. If P has seen it, P publishes past F, and F never reads ready == F. Only who
+ *   has the turn reads marks, so no two threads publish one reservation.
+ *   A mark of the last lap names another first index. */
+#ifndef SHMEMD_IMPL_SQ_H
+#define SHMEMD_IMPL_SQ_H
+
+#include <shmem_dev/impl/bounce.h>
+
+typedef struct shmemdi_post {
+	shmemdi_lanes_t lanes;
+	uint32_t wqebbs; /* of an operation */
+	uint32_t requests;
+	uint32_t first;   /* of the whole reservation */
+	uint32_t at;      /* first WQEBB of this lane's operation */
+	uint32_t request; /* number of this lane's first request */
+	uint64_t path, queue;
+	uint64_t doorbell, ready; /* the leader's only: its snapshot */
+	uint64_t bounce;          /* ticket of this lane's bounce buffer */
+} shmemdi_post_t;
+
+/* What the caller wants of a posting. */
+typedef struct shmemdi_how {
+	int when;     /* shmemd_when */
+	int is_wait;  /* the CQE's number will be needed */
+	int is_flush; /* a READ that completes everything before it: note it in `flush` */
+} shmemdi_how_t;
+
+SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int is_wait)
+{
+	shmemdi_how_t how = {when, is_wait, 0};
+	return how;
+}
+
+/* Reserve */
+
+/* Wait until all WQEBBs before `end` are complete: reserved WQEBBs cannot be given back, and all later
+ * posters wait for them. When nothing at all completes within the time limit, or the PE has failed, the
+ * channel fails. */
+SHMEMD_FN_COLD int shmemdi_sq_wait_space(shmemdi_nic_t n, shmemdi_call_t call, uint32_t end)
+{
+	shmemdi_limit_t limit = shmemdi_limit_default(n.team, n.pe);
+	shmemdi_spin_t spin = shmemdi_spin(limit);
+	uint64_t before = SHMEMD_DONE_INDEX(shmemdi_done(&n)), now;
+	int status;
+
+	while (!shmemdi_cq_poll_index(&n, call, end, &status)) {
+		if (status == SHMEMD_OK)
+			status = shmemdi_spin_turn(n.team, &spin);
+		if (status == SHMEMD_OK)
+			continue;
+		now = SHMEMD_DONE_INDEX(shmemdi_done(&n));
+		if (status == SHMEMD_ERR_TIMEOUT && now != before) {
+			before = now;
+			spin = shmemdi_spin(limit);
+			continue;
+		}
+		shmemdi_cq_ended(n, call, status, end, 0);
+		if (status == SHMEMD_ERR_TIMEOUT) /* final for the channel: not to be repeated */
+			status = SHMEMD_ERR_PATH;
+		shmemdi_channel_fail(&n, status);
+		return status;
+	}
+	return SHMEMD_OK;
+}
+
+/* Are the words of this snapshot of one path, and not older than the reservation? */
+SHMEMD_FN int shmemdi_line_is_whole(shmemdi_line_t line, uint32_t resv_epoch)
+{
+	uint32_t epoch = SHMEMD_READY_EPOCH(line.ready);
+
+	return SHMEMD_TAG(line.path) == epoch && SHMEMD_TAG(line.queue) == epoch &&
+	       SHMEMD_TAG(line.doorbell) == epoch && (int8_t)(uint8_t)(epoch - resv_epoch) >= 0;
+}
+
+/* By the leader: reserve `wqebbs` WQEBBs, which are free on return; the snapshot goes into post. */
+SHMEMD_FN int shmemdi_sq_reserve(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_post_t *post,
+				 uint32_t wqebbs, uint32_t requests)
+{
+	uint64_t word = shmemd_arch_atom_add_u64(&n->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests));
+	shmemdi_line_t line = shmemdi_line(n->ch);
+	uint32_t first = SHMEMD_RESV_INDEX(word), end = first + wqebbs - shmemdi_depth(n);
+	int status = SHMEMD_OK;
+
+	if (!shmemdi_reached((uint32_t)SHMEMD_DONE_INDEX(line.done), end)) {
+		status = shmemdi_sq_wait_space(*n, call, end);
+		line = shmemdi_line(n->ch);
+	}
+	/* The NIC has read what is overwritten now.
+	 * weakened removed, gpu: wrong, but not in the emulator, where a store does not come before
+	 * the loads that decide on it; thread sanitizer sees it. */
+	shmemd_arch_fence_acquire();
+	while (!shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(word))) {
+		line = shmemdi_line(n->ch);
+		shmemd_arch_fence_acquire();
+	}
+	/* Quiet looks at used channels only. The first poster of all finds the queue idle, and marks
+	 * it before it publishes; what others publish comes after that. */
+	if (SHMEMD_READY_INDEX(line.ready) == first &&
+	    (uint32_t)SHMEMD_DONE_INDEX(line.done) == first)
+		shmemd_arch_red_or_u64(&n->team->used[n->k * SHMEMD_USED_WORDS(n->team->n_world) +
+						      n->world_pe / 64],
+				       (uint64_t)1 << n->world_pe % 64);
+	post->first = first;
+	post->request = SHMEMD_RESV_REQUEST(word);
+	post->path = line.path;
+	post->queue = line.queue;
+	post->doorbell = line.doorbell;
+	post->ready = line.ready;
+	return status ? status : (int)SHMEMD_PATH_STATUS(line.path);
+}
+
+/* A bounce buffer for each lane, or for none of them. */
+SHMEMD_FN int shmemdi_sq_bounce(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_post_t *post)
+{
+	shmemdi_lanes_t lanes = post->lanes;
+	uint64_t ticket = 0;
+	int status;
+
+	if (lanes.is_leader)
+		ticket = shmemd_arch_atom_add_u64(&n->ch->ticket, lanes.n);
+	post->bounce = shmemdi_lanes_broadcast(lanes, ticket) + lanes.rank;
+	status = shmemdi_bounce_take(n, call, post->bounce);
+	if (shmemdi_lanes_alone(lanes) ||
+	    shmemd_arch_match_any(lanes.mask, (uint64_t)status) == lanes.mask)
+		return status;
+	shmemdi_lanes_sync(lanes); /* a failure that another lane saw is visible here too */
+	if (status == SHMEMD_OK) {
+		shmemdi_bounce_release(n, post->bounce);
+		status = shmemdi_channel_status(n);
+	}
+	return status ? status : SHMEMD_ERR_TIMEOUT;
+}
+
+/* Reserve `wqebbs` WQEBBs for each operation, `requests` of them requests, and with needs_bounce a
+ * bounce buffer, which comes first. Then shmemdi_sq_write for each WQE, then shmemdi_sq_submit; between
+ * them nothing may wait. All lanes call all three. */
+SHMEMD_FN int shmemdi_sq_begin(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_post_t *post,
+			       shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests,
+			       int needs_bounce)
+{
+	uint64_t both = 0;
+	int status = SHMEMD_OK;
+
+	post->lanes = lanes;
+	post->wqebbs = wqebbs;
+	post->requests = requests;
+	post->first = post->at = post->request = 0;
+	post->path = post->queue = post->doorbell = post->ready = post->bounce = 0;
+	/* A lane that is still posting for itself must not find its warp's reservation before its own
+	 * in the queue: each would wait for the other. */
+	if (lanes.is_warp)
+		shmemdi_lanes_sync(lanes);
+	if (needs_bounce)
+		status = shmemdi_sq_bounce(n, call, post);
+	if (status != SHMEMD_OK)
+		return status;
+	if (lanes.is_leader) {
+		status = shmemdi_sq_reserve(n, call, post, wqebbs * lanes.n, requests * lanes.n);
+		both = (uint64_t)post->first << 32 | (uint64_t)(uint32_t)status << 24 |
+		       (post->request & 0xffffff);
+	}
+	both = shmemdi_lanes_broadcast(lanes, both);
+	post->path = shmemdi_lanes_broadcast(lanes, post->path);
+	post->queue = shmemdi_lanes_broadcast(lanes, post->queue);
+	post->first = (uint32_t)(both >> 32);
+	post->at = post->first + wqebbs * lanes.rank;
+	post->request = (uint32_t)both + requests * lanes.rank;
+	/* What the leader has seen complete happens before what all lanes write: a shuffle orders
+	 * nothing. */
+	shmemdi_lanes_sync(lanes);
+	return (int)((uint32_t)both >> 24);
+}
+
+/* Write */
+
+/* Place of the operation's WQE that begins `wqebb` WQEBBs and `request` requests after its first. The
+ * last WQE of the reservation requests a CQE. */
+SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_post_t *post, uint32_t wqebb, uint32_t n,
+					 uint32_t request)
+{
+	int is_last = post->lanes.rank == post->lanes.n - 1 && wqebb + n == post->wqebbs;
+	shmemdi_wqe_at_t at = {shmemdi_device_index(post->path, post->at + wqebb),
+			       SHMEMD_PATH_QPN(post->path), is_last ? SHMEMD_MLX5_CQ_UPDATE : 0,
+			       post->request + request};
+	return at;
+}
+
+/* Word i of segment `lane`, without an array in memory. */
+SHMEMD_FN uint32_t shmemdi_wqe_pick(const shmemdi_wqe_t *q, uint32_t lane, uint32_t i)
+{
+	uint32_t low = lane == 0 ? q->w[i] : q->w[4 + i];
+
+	return lane < 2 ? low : lane == 2 ? q->w[8 + i] : q->w[12 + i];
+}
+
+/* Store a WQE of n WQEBBs at the operation's WQEBB `wqebb`. */
+SHMEMD_FN void shmemdi_sq_write(const shmemdi_nic_t *nic, const shmemdi_post_t *post,
+				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t n)
+{
+	char *p = shmemdi_wqebb(nic, post->path, post->queue, post->at + wqebb);
+	uint32_t lane = shmemd_arch_lane();
+
+	if (post->lanes.is_warp) {
+		if (lane < 4)
+			shmemd_arch_st_wqe(p + 16 * lane, shmemdi_wqe_pick(q, lane, 0),
+					   shmemdi_wqe_pick(q, lane, 1),
+					   shmemdi_wqe_pick(q, lane, 2),
+					   shmemdi_wqe_pick(q, lane, 3));
+		return;
+	}
+	shmemd_arch_st_wqe(p, q->w[0], q->w[1], q->w[2], q->w[3]);
+	shmemd_arch_st_wqe(p + 16, q->w[4], q->w[5], q->w[6], q->w[7]);
+	shmemd_arch_st_wqe(p + 32, q->w[8], q->w[9], q->w[10], q->w[11]);
+	shmemd_arch_st_wqe(p + 48, q->w[12], q->w[13], q->w[14], q->w[15]);
+	if (n == 2)
+		shmemd_arch_st_wqe(
+			shmemdi_wqebb(nic, post->path, post->queue, post->at + wqebb + 1), q->w[16],
+			q->w[17], q->w[18], q->w[19]);
+}
+
+/* Turn */
+
+/* What the thread that has the turn will publish. */
+typedef struct shmemdi_turn {
+	uint64_t ready;   /* as it found it */
+	uint32_t end;     /* of its own reservation, and of those that it publishes for */
+	uint32_t cqes;    /* that they request */
+	int is_deferred;  /* all of them were asked to defer the doorbell */
+	int has_followed; /* somebody has reserved behind `end` */
+} shmemdi_turn_t;
+
+SHMEMD_FN uint64_t *shmemdi_marks(const shmemdi_nic_t *n, uint32_t index)
+{
+	return (uint64_t *)(void *)(n->ch + 1) + (index & (shmemdi_depth(n) - 1));
+}
+
+#define SHMEMDI_MARKS_AT_ONCE 4u
+
+/* Take over marked reservations that follow: loads of several marks in one trip, as long as all of them
+ * continue the run. At most half a queue, so that the turn ends. */
+SHMEMD_FN void shmemdi_sq_combine(const shmemdi_nic_t *n, shmemdi_turn_t *turn)
+{
+	uint32_t stop = turn->end + shmemdi_depth(n) / 2, epoch = SHMEMD_READY_EPOCH(turn->ready);
+	uint64_t marks[SHMEMDI_MARKS_AT_ONCE];
+	uint32_t i, at;
+
+	do {
+		at = turn->end;
+		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
+			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_marks(n, at + i));
+		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
+			if (turn->end != at + i || SHMEMD_MARK_FIRST(marks[i]) != at + i ||
+			    SHMEMD_MARK_EPOCH(marks[i]) != epoch)
+				continue;
+			turn->end += SHMEMD_MARK_WQEBBS(marks[i]);
+			turn->cqes++;
+			turn->is_deferred &= (marks[i] & SHMEMD_MARK_DEFERRED) != 0;
+		}
+	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
+}
+
+/* By the leader, whose WQEs are written: get the turn. Returns 0 if another thread has published this
+ * reservation, or the channel has failed. */
+SHMEMD_FN int shmemdi_sq_take_turn(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				   shmemdi_how_t how, shmemdi_turn_t *turn)
+{
+	uint32_t first = post->first, wqebbs = turn->end - first;
+	uint64_t low = SHMEMD_TAG(post->path) | (turn->is_deferred ? SHMEMD_MARK_DEFERRED : 0);
+
+	shmemd_arch_fence_before_ready();
+	if (!how.is_wait && how.when != SHMEMD_RING_NOW)
+		shmemd_arch_st_relaxed_u64(shmemdi_marks(n, first),
+					   SHMEMD_MARK_WORD(first, wqebbs, low));
+	for (;;) {
+		turn->ready = shmemd_arch_ld_relaxed_u64(&n->ch->ready);
+		if (SHMEMD_READY_INDEX(turn->ready) == first)
+			break;
+		if (shmemdi_reached(SHMEMD_READY_INDEX(turn->ready), first) ||
+		    shmemdi_channel_status(n) != SHMEMD_OK)
+			return 0;
+		shmemd_arch_spin_hint();
+	}
+	shmemdi_sq_combine(n, turn);
+	turn->has_followed =
+		SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&n->ch->resv)) != turn->end;
+	return 1;
+}
+
+/* In the turn: ring for everything before turn->end. */
+SHMEMD_FN void shmemdi_sq_ring(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+			       const shmemdi_turn_t *turn)
+{
+	int needs_lock = !(turn->ready & SHMEMD_READY_RUNG);
+	uint64_t rung = SHMEMD_BUSY;
+
+	while (needs_lock) {
+		rung = shmemd_arch_ld_relaxed_u64(&n->ch->rung);
+		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&n->ch->rung, rung))
+			break;
+		shmemd_arch_spin_hint();
+	}
+	shmemdi_ring(n, post->path, post->queue, post->doorbell, turn->end);
+	if (needs_lock)
+		shmemd_arch_unlock(&n->ch->rung, SHMEMD_RUNG_WORD(turn->end));
+}
+
+/* In the turn: one atomic, so that a thread that reads `ready` has synchronised with all who published
+ * before. */
+SHMEMD_FN uint64_t shmemdi_sq_set_ready(const shmemdi_nic_t *n, const shmemdi_turn_t *turn,
+					uint32_t flags)
+{
+	uint64_t now = SHMEMD_READY_WORD(turn->end, SHMEMD_READY_CQES(turn->ready) + turn->cqes,
+					 flags | SHMEMD_READY_EPOCH(turn->ready));
+
+	shmemd_arch_red_add_u64(&n->ch->ready, now - turn->ready);
+	return now;
+}
+
+/* May the doorbell of what this turn publishes be left to a waiter or to a later poster? Only if every
+ * WQEBB that is not rung for was deferred too; otherwise a poster that relied on the next one to ring
+ * would wait for ever. */
+SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
+{
+	return turn->is_deferred &&
+	       (turn->ready & (SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) != 0;
+}
+
+/* In the turn: publish, and ring if this poster must. */
+SHMEMD_FN void shmemdi_sq_publish(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				  shmemdi_how_t how, const shmemdi_turn_t *turn, int has_waited)
+{
+	int may_defer = shmemdi_sq_may_defer(turn);
+	int is_left = may_defer || (turn->has_followed && how.when != SHMEMD_RING_NOW &&
+				    !((post->first ^ turn->end) >> n->log_batch));
+
+	if (how.is_flush)
+		shmemd_arch_st_relaxed_u64(
+			&n->ch->flush, SHMEMD_READY_WORD(turn->end, SHMEMD_READY_CQES(turn->ready),
+							 SHMEMD_READY_EPOCH(turn->ready)));
+	if (!is_left) {
+		shmemdi_sq_ring(n, post, turn);
+		shmemdi_sq_set_ready(n, turn, SHMEMD_READY_RUNG);
+		return;
+	}
+	if (turn->ready & SHMEMD_READY_RUNG)
+		shmemd_arch_st_relaxed_u64(&n->ch->rung, SHMEMD_RUNG_WORD(post->first));
+	if (has_waited)
+		shmemd_arch_fence_in_turn();
+	else
+		shmemd_arch_fence_before_ready();
+	shmemdi_sq_set_ready(n, turn, may_defer ? SHMEMD_READY_DEFERRED : 0);
+}
+
+/* By the leader. Returns the ticket's word: of meaning if how.is_wait. */
+SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+					    shmemdi_how_t how)
+{
+	uint32_t first = post->first, end = first + post->wqebbs * post->lanes.n;
+	shmemdi_turn_t turn = {post->ready, end, 1, how.when == SHMEMD_RING_LATER, 0};
+	int has_waited = SHMEMD_READY_INDEX(post->ready) != first;
+
+	if (has_waited && !shmemdi_sq_take_turn(n, post, how, &turn))
+		return SHMEMD_READY_WORD(end, 0, SHMEMDI_TICKET_VOID);
+	shmemdi_sq_publish(n, post, how, &turn, has_waited);
+	return SHMEMD_READY_WORD(end, SHMEMD_READY_CQES(turn.ready),
+				 SHMEMD_READY_EPOCH(turn.ready));
+}
+
+/* Publish what is written. All lanes call, also after a begin that failed, with its status. The first
+ * sync makes the leader's fences cover the WQEs of all lanes. No lane leaves before all is published:
+ * its quiet would overlook what it has posted. */
+SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+					     shmemdi_how_t how, int status)
+{
+	shmemdi_ticket_t ticket = {0, post->path, post->queue};
+
+	if (status != SHMEMD_OK)
+		return ticket;
+	shmemdi_lanes_sync(post->lanes);
+	if (post->lanes.is_leader) {
+		shmemd_arch_red_add_u64(&n->ch->requests, (uint64_t)post->requests * post->lanes.n);
+		ticket.word = shmemdi_sq_submit_leader(n, post, how);
+	}
+	shmemdi_lanes_sync(post->lanes);
+	if (how.is_wait)
+		ticket.word = shmemdi_lanes_broadcast(post->lanes, ticket.word);
+	return ticket;
+}
+
+#endif
