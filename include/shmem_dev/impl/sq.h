@@ -30,7 +30,9 @@
  *   A mark and the turn. Poster P publishes up to F without having seen F's mark; F then reads ready ==
  *   F, and has the turn. If P has seen it, P publishes past F, and F never reads ready == F. Only who
  *   has the turn reads marks, so no two threads publish one reservation.
- *   A mark of the last lap names another first index. */
+ *   A mark is cleared in the turn that publishes its reservation, before it is published: 2^32 WQEBBs
+ *   later the same first index would make an old mark valid again. A mark of the last lap could not be
+ *   taken for one of this lap even so: it names another first index. */
 #ifndef SHMEMD_IMPL_SQ_H
 #define SHMEMD_IMPL_SQ_H
 
@@ -279,9 +281,11 @@ SHMEMD_FN void shmemdi_sq_combine(const shmemdi_nic_t *n, shmemdi_turn_t *turn)
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
 			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_marks(n, at + i));
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
-			if (turn->end != at + i || SHMEMD_MARK_FIRST(marks[i]) != at + i ||
+			if (turn->end != at + i || marks[i] == SHMEMD_MARK_NONE ||
+			    SHMEMD_MARK_FIRST(marks[i]) != at + i ||
 			    SHMEMD_MARK_EPOCH(marks[i]) != epoch)
 				continue;
+			shmemd_arch_st_relaxed_u64(shmemdi_marks(n, at + i), SHMEMD_MARK_NONE);
 			turn->end += SHMEMD_MARK_WQEBBS(marks[i]);
 			turn->cqes++;
 			turn->is_deferred &= (marks[i] & SHMEMD_MARK_DEFERRED) != 0;
@@ -296,9 +300,10 @@ SHMEMD_FN int shmemdi_sq_take_turn(const shmemdi_nic_t *n, const shmemdi_post_t 
 {
 	uint32_t first = post->first, wqebbs = turn->end - first;
 	uint64_t low = SHMEMD_TAG(post->path) | (turn->is_deferred ? SHMEMD_MARK_DEFERRED : 0);
+	int is_marked = !how.is_wait && how.when != SHMEMD_RING_NOW;
 
 	shmemd_arch_fence_before_ready();
-	if (!how.is_wait && how.when != SHMEMD_RING_NOW)
+	if (is_marked)
 		shmemd_arch_st_relaxed_u64(shmemdi_marks(n, first),
 					   SHMEMD_MARK_WORD(first, wqebbs, low));
 	for (;;) {
@@ -310,6 +315,8 @@ SHMEMD_FN int shmemdi_sq_take_turn(const shmemdi_nic_t *n, const shmemdi_post_t 
 			return 0;
 		shmemd_arch_spin_hint();
 	}
+	if (is_marked)
+		shmemd_arch_st_relaxed_u64(shmemdi_marks(n, first), SHMEMD_MARK_NONE);
 	shmemdi_sq_combine(n, turn);
 	turn->has_followed =
 		SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&n->ch->resv)) != turn->end;
