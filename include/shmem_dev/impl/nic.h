@@ -15,13 +15,14 @@
 /* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Three WQEBBs each
  * would be more than the smallest queue has. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_nic_lanes(const shmemdi_nic_t *n, uint32_t wqebbs,
-					    uint32_t requests, int needs_bounce, int when)
+					    uint32_t requests, int needs_bounce, shmemdi_how_t how)
 {
 	if (wqebbs * 32 > SHMEMD_MIN_DEPTH)
 		return shmemdi_lanes_self();
 	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->ch | wqebbs |
 				       (uint64_t)(requests != wqebbs) << 2 |
-				       (uint64_t)(needs_bounce != 0) << 3 | (uint64_t)when << 4);
+				       (uint64_t)(needs_bounce != 0) << 3 |
+				       (uint64_t)how.when << 4 | (uint64_t)(how.is_wait != 0) << 6);
 }
 
 /* Keys. A key entry is loaded before it is needed, in the same trip as the channel's line; which of its
@@ -264,9 +265,8 @@ SHMEMD_FN int shmemdi_nic_put_segment(const shmemdi_nic_t *n, shmemdi_call_t cal
 	shmemdi_segment_t s = shmemdi_segment(n, put->dst, put->src, put->nbytes, n->inline_nbytes);
 	int has_signal = put->sig.op >= 0 && s.nbytes == put->nbytes;
 	uint32_t wqebbs = has_signal ? 2 : 1;
-	shmemdi_lanes_t lanes = put->is_warp
-					? shmemdi_lanes_warp()
-					: shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how.when);
+	shmemdi_lanes_t lanes = put->is_warp ? shmemdi_lanes_warp()
+					     : shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how);
 	shmemdi_signal_keys_t keys = {{0, 0, 0}, {0, 0, 0}};
 	shmemdi_post_t post;
 	int status;
@@ -293,7 +293,7 @@ SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void
 			       shmemdi_how_t how)
 {
 	uint32_t wqebbs = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, width) : 1;
-	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how.when);
+	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
 	shmemdi_keys_t remote = shmemdi_rkeys(n, dst), sink = {0, 0, 0};
 	shmemdi_post_t post;
 	int status;
@@ -363,7 +363,7 @@ SHMEMD_FN int shmemdi_nic_get_segment(const shmemdi_nic_t *n, shmemdi_call_t cal
 	shmemdi_segment_t s = shmemdi_segment(n, src, dst, *nbytes, 0);
 	uint32_t wqebbs = 1 + shmemdi_dumps(n);
 	shmemdi_lanes_t lanes =
-		is_warp ? shmemdi_lanes_warp() : shmemdi_nic_lanes(n, wqebbs, 1, 0, how.when);
+		is_warp ? shmemdi_lanes_warp() : shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
 	shmemdi_post_t post;
 	int status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, 1, 0);
 
@@ -401,7 +401,8 @@ SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t ca
 {
 	uint32_t own = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, nbytes) : 1;
 	uint32_t wqebbs = own + shmemdi_dumps(n);
-	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, own, 1, SHMEMD_RING_NOW);
+	shmemdi_how_t how = shmemdi_how(SHMEMD_RING_NOW, 1);
+	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, own, 1, how);
 	shmemdi_keys_t remote = shmemdi_rkeys(n, src), local;
 	shmemdi_ticket_t ticket;
 	shmemdi_post_t post;
@@ -421,7 +422,7 @@ SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t ca
 				       shmemdi_mem(local, post.path), shmemdi_mem(local, post.path),
 				       nbytes);
 	}
-	ticket = shmemdi_sq_submit(n, &post, shmemdi_how(SHMEMD_RING_NOW, 1), status);
+	ticket = shmemdi_sq_submit(n, &post, how, status);
 	*bounce = post.bounce;
 	if (status != SHMEMD_OK)
 		return status;
