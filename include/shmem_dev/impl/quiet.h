@@ -56,6 +56,9 @@ SHMEMD_FN int shmemdi_flush_post(const shmemdi_nic_t *n, shmemdi_call_t call,
 					  SHMEMD_READY_INDEX(line.ready)))
 			status = shmemdi_flush_read(n, call, ticket);
 	}
+	/* A lane that loads `flush` again (shmemdi_flush_wait) finds what the leader has found there,
+	 * or a later READ: a shuffle orders nothing. */
+	shmemdi_lanes_sync(lanes);
 	ticket->word = shmemdi_lanes_broadcast(lanes, ticket->word);
 	ticket->path = shmemdi_lanes_broadcast(lanes, ticket->path);
 	ticket->queue = shmemdi_lanes_broadcast(lanes, ticket->queue);
