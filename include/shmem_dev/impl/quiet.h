@@ -33,6 +33,14 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call,
 	return status;
 }
 
+/* Does the last flush cover everything published? Then it ends there, or it is being published. Not by
+ * shmemdi_reached: the last flush may be older than the 2^31 WQEBBs that it can order. Only a flush that
+ * is 2^32 WQEBBs old, to within a flush's length, would be taken for one of now. */
+SHMEMD_FN int shmemdi_flush_covers(const shmemdi_nic_t *n, uint64_t flush, uint64_t ready)
+{
+	return SHMEMD_READY_INDEX(flush) - SHMEMD_READY_INDEX(ready) <= 1 + shmemdi_dumps(n);
+}
+
 /* The ticket of a READ that is posted after everything published; one of the coalesced lanes posts it,
  * unless the last one covers all of that. It looks at `ready` after all lanes have arrived: what each of
  * them has posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
@@ -52,8 +60,7 @@ SHMEMD_FN int shmemdi_flush_post(const shmemdi_nic_t *n, shmemdi_call_t call,
 		status = (int)SHMEMD_PATH_STATUS(line.path);
 		if (status != SHMEMD_OK)
 			shmemdi_cq_ended(*n, call, status, SHMEMD_READY_INDEX(line.ready), 0);
-		else if (!shmemdi_reached(SHMEMD_READY_INDEX(ticket->word),
-					  SHMEMD_READY_INDEX(line.ready)))
+		else if (!shmemdi_flush_covers(n, ticket->word, line.ready))
 			status = shmemdi_flush_read(n, call, ticket);
 	}
 	/* A lane that loads `flush` again (shmemdi_flush_wait) finds what the leader has found there,
