@@ -318,8 +318,9 @@ SHMEMD_FN int shmemdi_sq_take_turn(const shmemdi_nic_t *n, const shmemdi_post_t 
 	if (is_marked)
 		shmemd_arch_st_relaxed_u64(shmemdi_marks(n, first), SHMEMD_MARK_NONE);
 	shmemdi_sq_combine(n, turn);
-	turn->has_followed =
-		SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&n->ch->resv)) != turn->end;
+	/* The value may be older than the reservations of the marks: not compared for equality. */
+	turn->has_followed = !shmemdi_reached(
+		turn->end, SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&n->ch->resv)));
 	return 1;
 }
 
