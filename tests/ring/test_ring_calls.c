@@ -157,10 +157,12 @@ static void get_and_look_twice(const void *params)
 	shmemd_channel_add_u64(ctx, word_of(ctx, 0) + me, 1 + me, 1, SHMEMD_RING_BATCH);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		shmemd_arch_st_data_u64(mine, 0);
+		shmemd_channel_add_u64(ctx, word_of(ctx, 1) + me, 1, 1, SHMEMD_RING_LATER);
 		shmemd_getmem_nbi(ctx, mine, word_of(ctx, 0) + me, 8, 1);
 		place = shmemd_channel_posted(ctx, 1);
 		poll_until_done(ctx, place);
 		CHECK_IS(shmemd_arch_ld_data_u64(mine), 1 + me);
+		CHECK_IS(word_of(&rig_pes[1].ctx, 1)[me], i + 1);
 		CHECK_IS(shmemd_channel_poll(ctx, 1, place, &is_done), 0);
 		CHECK_IS(is_done, 1);
 	}

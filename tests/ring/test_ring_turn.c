@@ -381,20 +381,23 @@ static void one_by_one(int pe)
 	CHECK_IS(rung(), posters[4].at);
 	let_finish(4); /* now */
 	check_queue(posters[5].at, 2, SHMEMD_READY_RUNG);
-	let_finish(5); /* later */
-	check_queue(posters[6].at, 2, SHMEMD_READY_DEFERRED);
-	let_finish(6); /* batch: leaves that and its own */
-	check_queue(posters[7].at, 2, 0);
-	CHECK_IS(rung(), posters[5].at);
-	let_finish(7); /* later, and the last: it rings, for the one before has relied on it */
-	check_queue(n_wqebbs, 3, SHMEMD_READY_RUNG);
+	let_finish(5); /* now, without the lock */
+	check_queue(posters[6].at, 3, SHMEMD_READY_RUNG);
+	let_finish(6); /* later */
+	check_queue(posters[7].at, 3, SHMEMD_READY_DEFERRED);
+	CHECK_IS(rung(), posters[6].at);
+	let_finish(7); /* batch: leaves that and its own */
+	check_queue(posters[8].at, 3, 0);
+	CHECK_IS(rung(), posters[6].at);
+	let_finish(8); /* later, and the last: it rings, for the one before has relied on it */
+	check_queue(n_wqebbs, 4, SHMEMD_READY_RUNG);
 }
 
 static void flags_one_by_one(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++) {
-		rig_test_t t = posters_test(one_by_one, 8, "llblnlbl", 32);
+		rig_test_t t = posters_test(one_by_one, 9, "llblnnlbl", 32);
 
 		start_below(&t.plan, start);
 		t.plan.first += 3; /* no batch ends here */

@@ -165,7 +165,7 @@ MISTAKES = [
      "ring_full", "more_posters_than_wqebbs"),
     ("CQE_WQEBBS", "CQE: each WQE is taken for one WQEBB",
      "impl/cq.h", "return {{ds > 4 ? 2 : 1|1}}",
-     "ring_full", "two_wqebbs_at_every_offset"),
+     "ring_calls", "space"),
     # Reservation, turn, doorbell
     ("NO_SPACE", "reserve: WQEBBs are not waited for",
      "impl/sq.h", "if ({{!shmemdi_reached((uint32_t)SHMEMD_DONE_INDEX(line.done), end)|0}})",
@@ -191,7 +191,7 @@ MISTAKES = [
      "ring_deep", "full_and_nobody_looks"),
     ("READY_TURN", "turn: out of turn",
      "impl/sq.h", "if ({{SHMEMD_READY_INDEX(turn->ready) == first|1}}) break",
-     "ring_turn", "flags_one_by_one"),
+     "ring_turn", "marked_ones_are_published_together"),
     ("TURN_FAILED", "turn: waits for ever on a channel that has failed",
      "impl/sq.h", "|| {{shmemdi_channel_status(n) != SHMEMD_OK|0}}) return 0; "
      "shmemd_arch_spin_hint",
@@ -255,7 +255,7 @@ MISTAKES = [
      "ring_when", "when_doorbells_are_rung"),
     ("RECORD_WORD", "ring: into the receive queue's word of the record",
      "impl/queue.h", "+ {{SHMEMD_RECORD_SEND|0}} * sizeof(uint32_t)",
-     "ring_cost", "costs"),
+     "ring_full", "more_posters_than_wqebbs"),
     ("RECORD_BYTES", "ring: the record's bytes are not swapped",
      "impl/queue.h", "(record, {{shmemd_arch_bswap32(index & 0xffff)|index & 0xffff}})",
      "ring_cost", "costs"),
