@@ -108,8 +108,8 @@ void run_fails(const rig_test_t *t, const char *words)
 		fail_msg("not in the report: %s\n%s", words, shmemsim_report());
 }
 
-/* Bits of indexes, of which 16 are the device's, 32 are in most words, 47 in `done`; comparisons look
- * at bit 31. */
+/* Bits of indexes, of which 16 are the device's, 32 are in most words, 47 in `done`; comparisons
+ * look at bit 31. */
 void start_below(rig_plan_t *plan, unsigned which)
 {
 	static const unsigned bits[N_STARTS] = {0, 16, 32, 47, 31, 63};

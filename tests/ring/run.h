@@ -52,7 +52,8 @@ void run_schedules(const rig_test_t *t, unsigned n);
 /* The run fails, and its report has these words. */
 void run_fails(const rig_test_t *t, const char *words);
 
-/* Where WQEBBs, CQEs, requests and bounce buffers may start: below each wrap; with other bases and epochs. */
+/* Where WQEBBs, CQEs, requests and bounce buffers may start: below each wrap; with other bases
+ * and epochs. */
 void start_below(rig_plan_t *plan, unsigned which);
 #define N_STARTS 6u
 

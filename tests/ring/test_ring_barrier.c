@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A barrier before which operations were lost: the status of the quiet that failed at one PE is what the
- * barrier returns at all PEs that its flag reaches. */
+/* A barrier before which operations were lost: the status of the quiet that failed at one PE is
+ * what the barrier returns at all PEs that its flag reaches. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -90,8 +90,8 @@ static void lost_on_another_channel(void **state)
 		}
 }
 
-/* Channel 0 itself has failed, which also carries the flags: the PE at its end does not learn of the
- * barrier any more; the others do, from either of its ends. */
+/* Channel 0 itself has failed, which also carries the flags: the PE at its end does not learn of
+ * the barrier any more; the others do, from either of its ends. */
 static void on_the_flags_channel(const void *params)
 {
 	const rig_params_t *p = params;

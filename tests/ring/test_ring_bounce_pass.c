@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Bounce buffers that were abandoned, and whose results do not come for so long that later users of
- * the same buffers run out of time as well, before they have posted anything: each passes its turn to
- * the next ticket, which finds the buffer free when the results have come. */
+/* Bounce buffers that were abandoned, and whose results do not come for so long that later users
+ * of the same buffers run out of time as well, before they have posted anything: each passes its
+ * turn to the next ticket, which finds the buffer free when the results have come. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -107,9 +107,9 @@ static void late_together(const rig_params_t *p)
 	CHECK_IS(value, 0);
 }
 
-/* Tickets 0 .. 2 time out; 3 .. 34 too, together. Of 35 .. 66 the first lanes find free buffers, and
- * the last three those that were abandoned: none of them posts, and each releases its buffer or passes
- * its turn. Likewise, the other way round, of 67 .. 98 and 99 .. 130. */
+/* Tickets 0 .. 2 time out; 3 .. 34 too, together. Of 35 .. 66 the first lanes find free buffers,
+ * and the last three those that were abandoned: none of them posts, and each releases its buffer
+ * or passes its turn. Likewise, the other way round, of 67 .. 98 and 99 .. 130. */
 static void lanes_together(const void *params)
 {
 	const rig_params_t *p = params;

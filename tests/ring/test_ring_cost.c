@@ -189,8 +189,8 @@ static void costs(void **state)
 		}
 }
 
-/* WQEs have the number of their request, for replay: requests reserved before, plus the carries that
- * WQEBBs leave in the reservation word. */
+/* WQEs have the number of their request, for replay: requests reserved before, plus the carries
+ * that WQEBBs leave in the reservation word. */
 
 static rig_plan_t numbers_plan;
 

@@ -140,9 +140,9 @@ static void full_and_nobody_looks(void **state)
 	}
 }
 
-/* All completions of a full queue are there when the first poll is made. It finds that of reservation
- * number depth/2, which comes 32767 WQEBBs after what was complete: reservations before it have two
- * WQEBBs, but for the first. */
+/* All completions of a full queue are there when the first poll is made. It finds that of
+ * reservation number depth/2, which comes 32767 WQEBBs after what was complete: reservations
+ * before it have two WQEBBs, but for the first. */
 static void one_poll(const void *params)
 {
 	const rig_params_t *p = params;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Completion by number (impl/cq.h): a waiter polls the CQE of its own reservation, however many were
- * completed before, and whatever has happened to that CQE since. One thread of PE 0 plays the others. */
+/* Completion by number (impl/cq.h): a waiter polls the CQE of its own reservation, however many
+ * were completed before, and whatever has happened to that CQE since. One thread of PE 0 plays
+ * the others. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -64,8 +65,8 @@ static void run_starts(void (*kernel)(const void *params), uint32_t depth, uint6
 	}
 }
 
-/* arg others are complete, and no thread has read their CQEs: one poll is enough. It moves `done` if
- * that is far behind, unless another thread is reading CQEs. */
+/* arg others are complete, and no thread has read their CQEs: one poll is enough. It moves
+ * `done` if that is far behind, unless another thread is reading CQEs. */
 static void behind_others(const void *params)
 {
 	const rig_params_t *p = params;
@@ -104,8 +105,8 @@ static void others_complete_before(void **state)
 		run_starts(behind_others, DEPTH, n_others[i]);
 }
 
-/* The waiter polls only when arg others have been posted after its own and completed, so that the CQE
- * at its place may be of a later lap. */
+/* The waiter polls only when arg others have been posted after its own and completed, so that
+ * the CQE at its place may be of a later lap. */
 static void a_lap_late(const void *params)
 {
 	const rig_params_t *p = params;
@@ -134,8 +135,8 @@ static void late_by_laps(void **state)
 		run_starts(a_lap_late, SHALLOW, n_others[i]);
 }
 
-/* The completion of the third of three does not come, nor is it taken for complete by that of another
- * WQE. `done` moves past it all the same in the end. */
+/* The completion of the third of three does not come, nor is it taken for complete by that of
+ * another WQE. `done` moves past it all the same in the end. */
 static void hold_third(const void *params)
 {
 	const rig_params_t *p = params;
@@ -221,8 +222,9 @@ static void calls_after_many(void **state)
 		}
 }
 
-/* The waiter's WQE was flushed: the status is that of the first CQE with an error, and the record tells
- * of it. The channel fails before the last one is published, so that nothing of it is ever complete. */
+/* The waiter's WQE was flushed: the status is that of the first CQE with an error, and the
+ * record tells of it. The channel fails before the last one is published, so that nothing of it
+ * is ever complete. */
 static void cause_is_before(const void *params)
 {
 	const rig_params_t *p = params;

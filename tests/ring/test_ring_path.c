@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The path of a channel (abi/queue.h): a poster that loads words of two paths waits until all of them
- * are of one. The host of PE 0 plays the thread that changes the path. */
+/* The path of a channel (abi/queue.h): a poster that loads words of two paths waits until all of
+ * them are of one. The host of PE 0 plays the thread that changes the path. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 

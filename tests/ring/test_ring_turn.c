@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The turn (impl/sq.h): posters that have all reserved, whose WQEs the host of PE 0 lets them submit in
- * an order of its own. Which of them publishes and rings for which others, and the flags of `ready`. */
+/* The turn (impl/sq.h): posters that have all reserved, whose WQEs the host of PE 0 lets them
+ * submit in an order of its own. Which of them publishes and rings for which others, and the
+ * flags of `ready`. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -157,7 +158,8 @@ static void look_at_all(void)
 
 /* Tests */
 
-/* Poster i has sizes[i % 4] WQEBBs and the `when` of whens[i]; the last of them counts for all others. */
+/* Poster i asks for whens[i], and those beyond the last `when` for that. Every third one has two
+ * WQEBBs, unless they are more than 20. */
 static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whens, uint32_t batch)
 {
 	rig_test_t t = {.plan = rig_plan(),
@@ -198,8 +200,8 @@ static void run_starts(void (*host)(int pe), uint32_t n, const char *whens, uint
 	}
 }
 
-/* All others have marked when the first one, which has waited for nothing, publishes. The second then
- * publishes for as many as half a queue has WQEBBs, with a doorbell. */
+/* All others have marked when the first one, which has waited for nothing, publishes. The second
+ * then publishes for as many as half a queue has WQEBBs, with a doorbell. */
 static void first_when_all_have_marked(int pe)
 {
 	if (pe != 0)
@@ -284,8 +286,8 @@ static void flush_covers_what_is_before_it(void **state)
 	run_starts(flush_in_a_run, 6, "bbfb", 1);
 }
 
-/* The third one has not written its WQEs, and what lies in its mark is not its own: of another lap or
- * epoch, or 2 WQEBBs after its first. */
+/* The third one has not written its WQEs, and what lies in its mark is not its own: of another
+ * lap or epoch, or 2 WQEBBs after its first. */
 static uint64_t foreign_mark;
 
 static void third_has_a_foreign_mark(int pe)
@@ -316,7 +318,8 @@ static void marks_of_others(void **state)
 		run_starts(third_has_a_foreign_mark, 3, "b", 1);
 }
 
-/* A run that all of its posters deferred is not rung for, if what is before it is, or was deferred. */
+/* A run that all of its posters deferred is not rung for, if what is before it is, or was
+ * deferred. */
 static void deferred_run(int pe)
 {
 	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);

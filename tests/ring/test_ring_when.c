@@ -159,9 +159,9 @@ static void when_doorbells_are_rung(void **state)
 		}
 }
 
-/* Two posters wait for WQEBBs, one after the other; then there is one for the first of them only. It
- * has the turn at once, so with NOW and BATCH it rings although the second has reserved. LATER, it
- * defers its doorbell, which the second one rings. */
+/* Two posters wait for WQEBBs, one after the other; then there is one for the first of them
+ * only. It has the turn at once, so with NOW and BATCH it rings although the second has
+ * reserved. LATER, it defers its doorbell, which the second one rings. */
 
 static uint32_t is_full, has_posted;
 

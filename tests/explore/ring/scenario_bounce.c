@@ -131,7 +131,8 @@ static int read_late(const ring_pe_t *p, uint32_t w, uint32_t i)
 	return status;
 }
 
-/* A wait ends in time, with its own result or none, also with a buffer that another thread abandoned. */
+/* A wait ends in time, with its own result or none, also with a buffer that another thread
+ * abandoned. */
 void ring_late(const void *params)
 {
 	const ring_pe_t *p = params;

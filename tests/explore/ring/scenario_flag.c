@@ -118,8 +118,8 @@ void ring_signal(const void *params)
 		EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
 }
 
-/* Beside threads that signal, others post with deferred doorbells and never ring. Signals arrive all the
- * same, though no thread waits for the completion of what it posted. */
+/* Beside threads that signal, others post with deferred doorbells and never ring. Signals arrive
+ * all the same, though no thread waits for the completion of what it posted. */
 
 const char *const ring_later_variants[] = {"one later", "two later", NULL};
 

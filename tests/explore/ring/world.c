@@ -16,7 +16,8 @@ ring_notes_t ring_notes;
 static mlx5sw_config_t config; /* of this schedule */
 static const scenario_t *scenario;
 
-/* Indexes begin below where their fields wrap. Tickets of bounce buffers so that few of them will do. */
+/* Indexes begin below where their fields wrap. Tickets of bounce buffers so that few of them
+ * will do. */
 static void draw_starts(rig_plan_t *plan)
 {
 	static const unsigned bits[] = {0, 16, 31, 32, 47, 63};
