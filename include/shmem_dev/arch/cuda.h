@@ -19,10 +19,11 @@
  * cycles, larger kernels. */
 #if defined(SHMEMD_NIC_INLINE)
 #define SHMEMD_FN_NIC SHMEMD_FN
+#define SHMEMD_FN_COLD SHMEMD_FN
 #else
 #define SHMEMD_FN_NIC static __device__ __noinline__
-#endif
 #define SHMEMD_FN_COLD static __device__ __noinline__
+#endif
 
 /* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */
 #define SHMEMD_BLOCK_LOCAL __shared__

@@ -17,12 +17,10 @@
 
 #include <shmem_dev/impl/queue.h>
 
-/* What a waiter waits for: the WQEBBs before an index, and the CQE that completes them. */
+/* What a waiter waits for, in the form of SHMEMD_READY_WORD: the WQEBBs before an index, and the number
+ * of the CQE that completes them. */
+typedef uint64_t shmemdi_ticket_t;
 #define SHMEMDI_TICKET_VOID 0x400u /* the channel failed before they were published */
-typedef struct shmemdi_ticket {
-	uint64_t word; /* SHMEMD_READY_WORD: index of the end, number of the CQE, or VOID */
-	uint64_t path, queue;
-} shmemdi_ticket_t;
 
 /* The last 8 bytes of CQE number `cqe`; its opcode is INVALID if the NIC has not written it. */
 SHMEMD_FN uint64_t shmemdi_cqe_tail(const shmemdi_nic_t *n, uint64_t queue, uint32_t cqe)
@@ -177,29 +175,29 @@ SHMEMD_FN void shmemdi_cq_advance(const shmemdi_nic_t *n, uint64_t done, uint64_
 }
 
 /* Is this CQE the success of the ticket's WQE, which has one or two WQEBBs? */
-SHMEMD_FN int shmemdi_cqe_completes(uint64_t tail, shmemdi_ticket_t t)
+SHMEMD_FN int shmemdi_cqe_completes(uint64_t tail, uint64_t path, shmemdi_ticket_t t)
 {
-	uint32_t end = shmemdi_device_index(t.path, SHMEMD_READY_INDEX(t.word));
+	uint32_t end = shmemdi_device_index(path, SHMEMD_READY_INDEX(t));
 
 	return shmemdi_cqe_opcode(tail) == SHMEMD_CQE_REQ &&
 	       (uint16_t)(end - 1 - shmemdi_cqe_counter(tail)) <= 1;
 }
 
-/* Poll once for a ticket's CQE. Returns and *status as shmemdi_cq_poll_index. */
-SHMEMD_FN int shmemdi_cq_poll(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_ticket_t t,
-			      int *status)
+/* Poll once for a ticket's CQE in the queue of `line`. Returns and *status as shmemdi_cq_poll_index. */
+SHMEMD_FN int shmemdi_cq_poll(const shmemdi_nic_t *n, shmemdi_call_t call, shmemd_2u64_t where,
+			      shmemdi_ticket_t t, int *status)
 {
-	uint64_t tail = shmemdi_cqe_tail(n, t.queue, SHMEMD_READY_CQES(t.word));
+	uint64_t tail = shmemdi_cqe_tail(n, where.hi, SHMEMD_READY_CQES(t));
 	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&n->ch->ready);
 	uint64_t path = shmemd_arch_ld_relaxed_u64(&n->ch->path);
-	uint32_t end = SHMEMD_READY_INDEX(t.word);
+	uint32_t end = SHMEMD_READY_INDEX(t);
 
 	*status = SHMEMD_OK;
 	if (shmemdi_is_done(at.hi, end))
 		return 1;
-	if (shmemdi_cqe_completes(tail, t)) {
+	if (shmemdi_cqe_completes(tail, where.lo, t)) {
 		shmemd_arch_fence_acquire();
-		shmemdi_cq_advance(n, at.hi, t.word);
+		shmemdi_cq_advance(n, at.hi, t);
 		return 1;
 	}
 	if (SHMEMD_PATH_STATUS(path))
@@ -225,15 +223,16 @@ SHMEMD_FN_COLD int shmemdi_cq_ended(shmemdi_nic_t n, shmemdi_call_t call, int st
 SHMEMD_FN int shmemdi_cq_wait(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_ticket_t t,
 			      shmemdi_limit_t limit)
 {
+	shmemd_2u64_t where = shmemd_arch_ld_relaxed_2u64(&n->ch->path); /* path, queue */
 	shmemdi_spin_t spin = shmemdi_spin(limit);
-	int status = t.word & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(n) : SHMEMD_OK;
+	int status = t & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(n) : SHMEMD_OK;
 
-	while (status == SHMEMD_OK && !shmemdi_cq_poll(n, call, t, &status))
+	while (status == SHMEMD_OK && !shmemdi_cq_poll(n, call, where, t, &status))
 		if (status == SHMEMD_OK)
 			status = shmemdi_spin_turn(n->team, &spin);
 	if (status == SHMEMD_OK)
 		return status;
-	return shmemdi_cq_ended(*n, call, status, SHMEMD_READY_INDEX(t.word), limit.named);
+	return shmemdi_cq_ended(*n, call, status, SHMEMD_READY_INDEX(t), limit.named);
 }
 
 SHMEMD_FN uint64_t shmemdi_ready(const shmemdi_nic_t *n)

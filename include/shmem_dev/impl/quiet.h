@@ -18,17 +18,19 @@
 SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call,
 				 shmemdi_ticket_t *ticket)
 {
-	uint32_t wqebbs = 1 + shmemdi_dumps(n);
-	shmemdi_keys_t remote = shmemdi_rkeys(n, n->heap), own = shmemdi_lkeys(n, n->heap);
-	shmemdi_keys_t sink = shmemdi_bounce_keys(n, shmemdi_bounce_sink(n));
+	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, n->heap));
+	uint64_t lkeys = shmemdi_keys(shmemdi_lkey(n, n->heap));
+	uint64_t sink_keys = shmemdi_bounce_keys(n);
 	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1};
 	shmemdi_post_t post;
-	int status = shmemdi_sq_begin(n, call, &post, shmemdi_lanes_self(), wqebbs, 1, 0);
+	int status =
+		shmemdi_sq_begin(n, call, &post, shmemdi_lanes_self(), 1 + shmemdi_dumps(n), 1, 0);
 
 	if (status == SHMEMD_OK)
-		shmemdi_nic_write_read(n, &post, shmemdi_mem(remote, post.path),
-				       shmemdi_mem(sink, post.path), shmemdi_mem(own, post.path),
-				       SHMEMDI_FLUSH_NBYTES);
+		shmemdi_nic_write_read(
+			n, &post, shmemdi_heap_mem(n, n->heap, rkeys, post.path),
+			shmemdi_bounce_mem(shmemdi_bounce_sink(n), sink_keys, post.path),
+			shmemdi_heap_mem(n, n->heap, lkeys, post.path), SHMEMDI_FLUSH_NBYTES);
 	*ticket = shmemdi_sq_submit(n, &post, how, status);
 	return status;
 }
@@ -44,28 +46,23 @@ SHMEMD_FN int shmemdi_flush_post(const shmemdi_nic_t *n, shmemdi_call_t call,
 
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader) {
-		shmemdi_line_t line = shmemdi_line(n->ch);
+		uint32_t ready = SHMEMD_READY_INDEX(shmemdi_ready(n));
 
-		ticket->word = shmemd_arch_ld_relaxed_u64(&n->ch->flush);
-		ticket->path = line.path;
-		ticket->queue = line.queue;
-		status = (int)SHMEMD_PATH_STATUS(line.path);
+		*ticket = shmemd_arch_ld_relaxed_u64(&n->ch->flush);
+		status = shmemdi_channel_status(n);
 		if (status != SHMEMD_OK)
-			shmemdi_cq_ended(*n, call, status, SHMEMD_READY_INDEX(line.ready), 0);
-		else if (!shmemdi_reached(SHMEMD_READY_INDEX(ticket->word),
-					  SHMEMD_READY_INDEX(line.ready)))
+			shmemdi_cq_ended(*n, call, status, ready, 0);
+		else if (!shmemdi_reached(SHMEMD_READY_INDEX(*ticket), ready))
 			status = shmemdi_flush_read(n, call, ticket);
 	}
-	ticket->word = shmemdi_lanes_broadcast(lanes, ticket->word);
-	ticket->path = shmemdi_lanes_broadcast(lanes, ticket->path);
-	ticket->queue = shmemdi_lanes_broadcast(lanes, ticket->queue);
+	*ticket = shmemdi_lanes_broadcast(lanes, *ticket);
 	return (int)shmemdi_lanes_broadcast(lanes, (uint64_t)status);
 }
 
 SHMEMD_FN int shmemdi_flush_channel(const shmemdi_nic_t *n, shmemdi_call_t call,
 				    shmemdi_limit_t limit)
 {
-	shmemdi_ticket_t ticket = {0, 0, 0};
+	shmemdi_ticket_t ticket = 0;
 	int status = shmemdi_flush_post(n, call, &ticket);
 
 	return status ? status : shmemdi_cq_wait(n, call, ticket, limit);
@@ -74,11 +71,7 @@ SHMEMD_FN int shmemdi_flush_channel(const shmemdi_nic_t *n, shmemdi_call_t call,
 /* Wait for the READ that shmemdi_flush_post has left in `flush`. */
 SHMEMD_FN int shmemdi_flush_wait(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_limit_t limit)
 {
-	shmemdi_line_t line = shmemdi_line(n->ch);
-	shmemdi_ticket_t ticket = {shmemd_arch_ld_relaxed_u64(&n->ch->flush), line.path,
-				   line.queue};
-
-	return shmemdi_cq_wait(n, call, ticket, limit);
+	return shmemdi_cq_wait(n, call, shmemd_arch_ld_relaxed_u64(&n->ch->flush), limit);
 }
 
 /* Which channels a quiet or fence completes. */
@@ -95,7 +88,7 @@ SHMEMD_FN int shmemdi_quiet_one(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *
 {
 	shmemdi_nic_t n = shmemdi_nic_k(ctx, pe, q->k);
 	shmemdi_limit_t limit = {q->limit.ns, q->limit.named, pe};
-	shmemdi_ticket_t ticket = {0, 0, 0};
+	shmemdi_ticket_t ticket = 0;
 
 	if (q->only_mapped && !ctx->peers[pe].base)
 		return SHMEMD_OK;

@@ -402,18 +402,18 @@ SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_nic_t *n, const shmemd
 SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_nic_t *n, const shmemdi_post_t *post,
 					     shmemdi_how_t how, int status)
 {
-	shmemdi_ticket_t ticket = {0, post->path, post->queue};
+	shmemdi_ticket_t ticket = 0;
 
 	if (status != SHMEMD_OK)
 		return ticket;
 	shmemdi_lanes_sync(post->lanes);
 	if (post->lanes.is_leader) {
 		shmemd_arch_red_add_u64(&n->ch->requests, (uint64_t)post->requests * post->lanes.n);
-		ticket.word = shmemdi_sq_submit_leader(n, post, how);
+		ticket = shmemdi_sq_submit_leader(n, post, how);
 	}
 	shmemdi_lanes_sync(post->lanes);
 	if (how.is_wait)
-		ticket.word = shmemdi_lanes_broadcast(post->lanes, ticket.word);
+		ticket = shmemdi_lanes_broadcast(post->lanes, ticket);
 	return ticket;
 }
 

@@ -126,7 +126,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 			     sig,
 			     op.g.bar != SHMEMDI_BAR_NONE,
 			     shmemdi_how(op.when, op.is_blocking),
-			     {0, 0, 0},
+			     0,
 			     1};
 	int status;
 
@@ -144,7 +144,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
 {
 	shmemdi_how_t how = shmemdi_how(op.when, op.is_blocking);
-	shmemdi_ticket_t ticket = {0, 0, 0};
+	shmemdi_ticket_t ticket = 0;
 	int status;
 
 	if (!shmemdi_posts(op.g) || op.nbytes == 0)
