@@ -88,7 +88,7 @@ SHMEMD_FN int shmemdi_bounce_take(const shmemdi_nic_t *n, shmemdi_call_t call, u
 		}
 		if (status == SHMEMD_ERR_TIMEOUT && shmemdi_bounce_pass(n, word, ticket))
 			return shmemdi_cq_ended(*n, call, status, 0, 0);
-		(void)shmemdi_cq_consume(n, call, shmemdi_done(n));
+		(void)shmemdi_cq_consume(*n, call, shmemdi_done(n));
 		word = shmemd_arch_ld_relaxed_u64(owner);
 	}
 	/* Its last user has read it before our result arrives.

@@ -47,8 +47,8 @@ SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_nic_t *n, uint64_t path, uin
 }
 
 /* Record what went wrong, then fail the channel. */
-SHMEMD_FN_COLD void shmemdi_cqe_error(shmemdi_nic_t n, shmemdi_call_t call, const char *cqe,
-				      uint64_t tail)
+SHMEMD_FN void shmemdi_cqe_error(shmemdi_nic_t n, shmemdi_call_t call, const char *cqe,
+				 uint64_t tail)
 {
 	uint64_t synd = shmemd_arch_ld_relaxed_u64(cqe + SHMEMD_CQE_SYNDROMES);
 	uint32_t opcode = shmemdi_cqe_wqe_opcode(tail);
@@ -102,14 +102,14 @@ SHMEMD_FN uint64_t shmemdi_cq_read(const shmemdi_nic_t *n, shmemdi_call_t call, 
 
 /* Read the CQEs that the NIC has written, unless another thread is doing so. done: as loaded just
  * before. Returns whether `done` has moved. */
-SHMEMD_FN int shmemdi_cq_consume(const shmemdi_nic_t *n, shmemdi_call_t call, uint64_t done)
+SHMEMD_FN_NIC int shmemdi_cq_consume(shmemdi_nic_t n, shmemdi_call_t call, uint64_t done)
 {
 	uint64_t now;
 
-	if (done & SHMEMD_BUSY || !shmemd_arch_try_lock(&n->ch->done, done))
+	if (done & SHMEMD_BUSY || !shmemd_arch_try_lock(&n.ch->done, done))
 		return 0;
-	now = shmemdi_cq_read(n, call, done);
-	shmemd_arch_unlock(&n->ch->done, now);
+	now = shmemdi_cq_read(&n, call, done);
+	shmemd_arch_unlock(&n.ch->done, now);
 	return now != done;
 }
 
@@ -156,8 +156,8 @@ SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_nic_t *n, shmemdi_call_t call,
 	if (SHMEMD_PATH_STATUS(path))
 		return shmemdi_is_done_failed(n, end, path, status);
 	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
-		shmemdi_ring_until(n, end);
-	(void)shmemdi_cq_consume(n, call, at.hi);
+		shmemdi_ring_until(*n, end);
+	(void)shmemdi_cq_consume(*n, call, at.hi);
 	return 0;
 }
 
@@ -203,16 +203,16 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_nic_t *n, shmemdi_call_t call, shmem
 	if (SHMEMD_PATH_STATUS(path))
 		return shmemdi_is_done_failed(n, end, path, status);
 	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
-		shmemdi_ring_until(n, end);
+		shmemdi_ring_until(*n, end);
 	if (shmemdi_cqe_opcode(tail) != SHMEMD_CQE_INVALID)
-		(void)shmemdi_cq_consume(n, call, at.hi); /* an error: find its cause */
+		(void)shmemdi_cq_consume(*n, call, at.hi); /* an error: find its cause */
 	return 0;
 }
 
 /* Record how a wait ended: a failed PE, a failed channel, or a time limit that the caller did not name.
  * A record that is there already stays. */
-SHMEMD_FN_COLD int shmemdi_cq_ended(shmemdi_nic_t n, shmemdi_call_t call, int status, uint32_t end,
-				    int is_named)
+SHMEMD_FN int shmemdi_cq_ended(shmemdi_nic_t n, shmemdi_call_t call, int status, uint32_t end,
+			       int is_named)
 {
 	if (status != SHMEMD_ERR_TIMEOUT || !is_named)
 		shmemdi_record(n.team, call, status, n.pe, 0, SHMEMD_DONE_INDEX(shmemdi_done(&n)),
@@ -220,9 +220,10 @@ SHMEMD_FN_COLD int shmemdi_cq_ended(shmemdi_nic_t n, shmemdi_call_t call, int st
 	return status;
 }
 
-SHMEMD_FN int shmemdi_cq_wait(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_ticket_t t,
-			      shmemdi_limit_t limit)
+SHMEMD_FN_NIC int shmemdi_cq_wait(shmemdi_nic_t nic, shmemdi_call_t call, shmemdi_ticket_t t,
+				  shmemdi_limit_t limit)
 {
+	const shmemdi_nic_t *n = &nic;
 	shmemd_2u64_t where = shmemd_arch_ld_relaxed_2u64(&n->ch->path); /* path, queue */
 	shmemdi_spin_t spin = shmemdi_spin(limit);
 	int status = t & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(n) : SHMEMD_OK;
@@ -277,7 +278,7 @@ SHMEMD_FN uint32_t shmemdi_cq_space(const shmemdi_nic_t *n, shmemdi_call_t call)
 	uint32_t taken;
 
 	while (shmemdi_channel_status(n) == SHMEMD_OK &&
-	       shmemdi_cq_consume(n, call, shmemdi_done(n)))
+	       shmemdi_cq_consume(*n, call, shmemdi_done(n)))
 		;
 	taken = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&n->ch->resv)) -
 		(uint32_t)SHMEMD_DONE_INDEX(shmemdi_done(n));

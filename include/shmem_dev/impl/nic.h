@@ -429,7 +429,7 @@ SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t ca
 	*bounce = post.bounce;
 	if (status != SHMEMD_OK)
 		return status;
-	status = shmemdi_cq_wait(n, call, ticket, shmemdi_limit_default(n->team, n->pe));
+	status = shmemdi_cq_wait(*n, call, ticket, shmemdi_limit_default(n->team, n->pe));
 	if (status != SHMEMD_OK)
 		shmemdi_bounce_abandon(n, post.bounce, post.at + wqebbs);
 	return status;

@@ -177,8 +177,10 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
  * that found it set, or that moved `rung` on under this lock: so whoever saw it clear, and was
  * overtaken, fails. */
-SHMEMD_FN void shmemdi_ring_until(const shmemdi_nic_t *n, uint32_t end)
+SHMEMD_FN_NIC void shmemdi_ring_until(shmemdi_nic_t nic, uint32_t end)
 {
+	const shmemdi_nic_t *n = &nic;
+
 	for (;;) {
 		uint64_t ready = shmemd_arch_ld_relaxed_u64(&n->ch->ready), rung;
 		shmemdi_line_t line;

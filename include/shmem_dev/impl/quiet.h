@@ -15,8 +15,7 @@
 #define SHMEMDI_FLUSH_NBYTES 8u
 
 /* READ the target's heap where it begins: that memory exists as long as the job does. */
-SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call,
-				 shmemdi_ticket_t *ticket)
+SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
 {
 	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, n->heap));
 	uint64_t lkeys = shmemdi_keys(shmemdi_lkey(n, n->heap));
@@ -31,47 +30,46 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call,
 			n, &post, shmemdi_heap_mem(n, n->heap, rkeys, post.path),
 			shmemdi_bounce_mem(shmemdi_bounce_sink(n), sink_keys, post.path),
 			shmemdi_heap_mem(n, n->heap, lkeys, post.path), SHMEMDI_FLUSH_NBYTES);
-	*ticket = shmemdi_sq_submit(n, &post, how, status);
+	shmemdi_sq_submit(n, &post, how, status);
 	return status;
 }
 
-/* The ticket of a READ that is posted after everything published; one of the coalesced lanes posts it,
- * unless the last one covers all of that. It looks at `ready` after all lanes have arrived: what each of
+/* Post a READ after everything published, unless the last one covers all of that; one of the coalesced
+ * lanes does so. It looks at `ready` after all lanes have arrived: what each of
  * them has posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
-SHMEMD_FN int shmemdi_flush_post(const shmemdi_nic_t *n, shmemdi_call_t call,
-				 shmemdi_ticket_t *ticket)
+SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
 {
+	const shmemdi_nic_t *n = &nic;
 	shmemdi_lanes_t lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->ch | 127);
 	int status = SHMEMD_OK;
 
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader) {
-		uint32_t ready = SHMEMD_READY_INDEX(shmemdi_ready(n));
+		uint64_t ready = shmemdi_ready(n),
+			 flush = shmemd_arch_ld_relaxed_u64(&n->ch->flush);
 
-		*ticket = shmemd_arch_ld_relaxed_u64(&n->ch->flush);
 		status = shmemdi_channel_status(n);
 		if (status != SHMEMD_OK)
-			shmemdi_cq_ended(*n, call, status, ready, 0);
-		else if (!shmemdi_reached(SHMEMD_READY_INDEX(*ticket), ready))
-			status = shmemdi_flush_read(n, call, ticket);
+			shmemdi_cq_ended(nic, call, status, SHMEMD_READY_INDEX(ready), 0);
+		else if (!shmemdi_reached(SHMEMD_READY_INDEX(flush), SHMEMD_READY_INDEX(ready)))
+			status = shmemdi_flush_read(n, call);
 	}
-	*ticket = shmemdi_lanes_broadcast(lanes, *ticket);
+	shmemdi_lanes_sync(lanes); /* all of them load `flush` as the leader has left it */
 	return (int)shmemdi_lanes_broadcast(lanes, (uint64_t)status);
-}
-
-SHMEMD_FN int shmemdi_flush_channel(const shmemdi_nic_t *n, shmemdi_call_t call,
-				    shmemdi_limit_t limit)
-{
-	shmemdi_ticket_t ticket = 0;
-	int status = shmemdi_flush_post(n, call, &ticket);
-
-	return status ? status : shmemdi_cq_wait(n, call, ticket, limit);
 }
 
 /* Wait for the READ that shmemdi_flush_post has left in `flush`. */
 SHMEMD_FN int shmemdi_flush_wait(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_limit_t limit)
 {
-	return shmemdi_cq_wait(n, call, shmemd_arch_ld_relaxed_u64(&n->ch->flush), limit);
+	return shmemdi_cq_wait(*n, call, shmemd_arch_ld_relaxed_u64(&n->ch->flush), limit);
+}
+
+SHMEMD_FN int shmemdi_flush_channel(const shmemdi_nic_t *n, shmemdi_call_t call,
+				    shmemdi_limit_t limit)
+{
+	int status = shmemdi_flush_post(*n, call);
+
+	return status ? status : shmemdi_flush_wait(n, call, limit);
 }
 
 /* Which channels a quiet or fence completes. */
@@ -88,12 +86,10 @@ SHMEMD_FN int shmemdi_quiet_one(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *
 {
 	shmemdi_nic_t n = shmemdi_nic_k(ctx, pe, q->k);
 	shmemdi_limit_t limit = {q->limit.ns, q->limit.named, pe};
-	shmemdi_ticket_t ticket = 0;
 
 	if (q->only_mapped && !ctx->peers[pe].base)
 		return SHMEMD_OK;
-	return is_wait ? shmemdi_flush_wait(&n, q->call, limit)
-		       : shmemdi_flush_post(&n, q->call, &ticket);
+	return is_wait ? shmemdi_flush_wait(&n, q->call, limit) : shmemdi_flush_post(n, q->call);
 }
 
 SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t k, uint32_t word)

@@ -66,7 +66,7 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int is_wait)
 /* Wait until all WQEBBs before `end` are complete: reserved WQEBBs cannot be given back, and all later
  * posters wait for them. When nothing at all completes within the time limit, or the PE has failed, the
  * channel fails. */
-SHMEMD_FN_COLD int shmemdi_sq_wait_space(shmemdi_nic_t n, shmemdi_call_t call, uint32_t end)
+SHMEMD_FN_NIC int shmemdi_sq_wait_space(shmemdi_nic_t n, shmemdi_call_t call, uint32_t end)
 {
 	shmemdi_limit_t limit = shmemdi_limit_default(n.team, n.pe);
 	shmemdi_spin_t spin = shmemdi_spin(limit);
@@ -252,32 +252,34 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_nic_t *nic, const shmemdi_post_t *
 
 /* What the thread that has the turn will publish. */
 typedef struct shmemdi_turn {
-	uint64_t ready;   /* as it found it */
-	uint32_t end;     /* of its own reservation, and of those that it publishes for */
-	uint32_t cqes;    /* that they request */
+	uint64_t ready; /* as it found it */
+	uint32_t end;   /* of its own reservation, and of those that it publishes for */
+	uint32_t
+		cqes; /* that they request; 0: another thread has published, or the channel failed */
 	int is_deferred;  /* all of them were asked to defer the doorbell */
 	int has_followed; /* somebody has reserved behind `end` */
 } shmemdi_turn_t;
 
-SHMEMD_FN uint64_t *shmemdi_marks(const shmemdi_nic_t *n, uint32_t index)
+/* The mark of the reservation that begins at `index`. */
+SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t index)
 {
-	return (uint64_t *)(void *)(n->ch + 1) + (index & (shmemdi_depth(n) - 1));
+	return (uint64_t *)(void *)(ch + 1) + (index & (depth - 1));
 }
 
 #define SHMEMDI_MARKS_AT_ONCE 4u
 
 /* Take over marked reservations that follow: loads of several marks in one trip, as long as all of them
  * continue the run. At most half a queue, so that the turn ends. */
-SHMEMD_FN void shmemdi_sq_combine(const shmemdi_nic_t *n, shmemdi_turn_t *turn)
+SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_turn_t *turn)
 {
-	uint32_t stop = turn->end + shmemdi_depth(n) / 2, epoch = SHMEMD_READY_EPOCH(turn->ready);
+	uint32_t stop = turn->end + depth / 2, epoch = SHMEMD_READY_EPOCH(turn->ready);
 	uint64_t marks[SHMEMDI_MARKS_AT_ONCE];
 	uint32_t i, at;
 
 	do {
 		at = turn->end;
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
-			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_marks(n, at + i));
+			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
 			if (turn->end != at + i || SHMEMD_MARK_FIRST(marks[i]) != at + i ||
 			    SHMEMD_MARK_EPOCH(marks[i]) != epoch)
@@ -289,31 +291,42 @@ SHMEMD_FN void shmemdi_sq_combine(const shmemdi_nic_t *n, shmemdi_turn_t *turn)
 	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
 }
 
-/* By the leader, whose WQEs are written: get the turn. Returns 0 if another thread has published this
- * reservation, or the channel has failed. */
-SHMEMD_FN int shmemdi_sq_take_turn(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-				   shmemdi_how_t how, shmemdi_turn_t *turn)
+/* By the leader, whose WQEs in [first, end) are written: get the turn. mark: what to leave for whoever
+ * has the turn before; 0: nothing. */
+SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth,
+						  uint32_t first, uint32_t end, uint64_t mark,
+						  int is_deferred)
 {
-	uint32_t first = post->first, wqebbs = turn->end - first;
-	uint64_t low = SHMEMD_TAG(post->path) | (turn->is_deferred ? SHMEMD_MARK_DEFERRED : 0);
+	shmemdi_turn_t turn = {0, end, 0, is_deferred, 0};
 
 	shmemd_arch_fence_before_ready();
-	if (!how.is_wait && how.when != SHMEMD_RING_NOW)
-		shmemd_arch_st_relaxed_u64(shmemdi_marks(n, first),
-					   SHMEMD_MARK_WORD(first, wqebbs, low));
+	if (mark)
+		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), mark);
 	for (;;) {
-		turn->ready = shmemd_arch_ld_relaxed_u64(&n->ch->ready);
-		if (SHMEMD_READY_INDEX(turn->ready) == first)
+		turn.ready = shmemd_arch_ld_relaxed_u64(&ch->ready);
+		if (SHMEMD_READY_INDEX(turn.ready) == first)
 			break;
-		if (shmemdi_reached(SHMEMD_READY_INDEX(turn->ready), first) ||
-		    shmemdi_channel_status(n) != SHMEMD_OK)
-			return 0;
+		if (shmemdi_reached(SHMEMD_READY_INDEX(turn.ready), first) ||
+		    SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path)))
+			return turn;
 		shmemd_arch_spin_hint();
 	}
-	shmemdi_sq_combine(n, turn);
-	turn->has_followed =
-		SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&n->ch->resv)) != turn->end;
-	return 1;
+	turn.cqes = 1;
+	shmemdi_sq_combine(ch, depth, &turn);
+	turn.has_followed = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&ch->resv)) != turn.end;
+	return turn;
+}
+
+/* The mark that the leader leaves. A poster that will wait for its completion leaves none: it needs the
+ * number of its CQE. */
+SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_post_t *post, shmemdi_how_t how, uint32_t wqebbs)
+{
+	uint64_t low =
+		SHMEMD_TAG(post->path) | (how.when == SHMEMD_RING_LATER ? SHMEMD_MARK_DEFERRED : 0);
+
+	if (how.is_wait || how.when == SHMEMD_RING_NOW)
+		return 0;
+	return SHMEMD_MARK_WORD(post->first, wqebbs, low);
 }
 
 /* In the turn: ring for everything before turn->end. */
@@ -389,7 +402,11 @@ SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_nic_t *n, const shmemd
 	shmemdi_turn_t turn = {post->ready, end, 1, how.when == SHMEMD_RING_LATER, 0};
 	int has_waited = SHMEMD_READY_INDEX(post->ready) != first;
 
-	if (has_waited && !shmemdi_sq_take_turn(n, post, how, &turn))
+	if (has_waited)
+		turn = shmemdi_sq_take_turn(n->ch, shmemdi_depth(n), first, end,
+					    shmemdi_sq_mark(post, how, end - first),
+					    turn.is_deferred);
+	if (turn.cqes == 0)
 		return SHMEMD_READY_WORD(end, 0, SHMEMDI_TICKET_VOID);
 	shmemdi_sq_publish(n, post, how, &turn, has_waited);
 	return SHMEMD_READY_WORD(end, SHMEMD_READY_CQES(turn.ready),

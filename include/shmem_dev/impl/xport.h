@@ -134,7 +134,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 		return SHMEMD_OK;
 	status = shmemdi_nic_put(&n, op.call, &put);
 	if (status == SHMEMD_OK && op.is_blocking && !put.is_src_free && shmemdi_leads(op.g))
-		status = shmemdi_cq_wait(&n, op.call, put.ticket,
+		status = shmemdi_cq_wait(n, op.call, put.ticket,
 					 shmemdi_limit_default(n.team, n.pe));
 	return status;
 }
@@ -156,7 +156,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
 	status = shmemdi_nic_get(&n, op.call, op.local, op.sym, op.nbytes,
 				 op.g.bar != SHMEMDI_BAR_NONE, how, &ticket);
 	if (status == SHMEMD_OK && op.is_blocking && shmemdi_leads(op.g))
-		status = shmemdi_cq_wait(&n, op.call, ticket, shmemdi_limit_default(n.team, n.pe));
+		status = shmemdi_cq_wait(n, op.call, ticket, shmemdi_limit_default(n.team, n.pe));
 	return status;
 }
 
