@@ -197,6 +197,11 @@ uint64_t shmemhi_mem_reserved(const shmemh_t *job)
 	return job->mem->heap.reserved;
 }
 
+const uint64_t *shmemhi_mem_committed(const shmemh_t *job)
+{
+	return job->mem->heap.committed;
+}
+
 static int local_alloc(shmemh_t *job, size_t nbytes, void **ptr)
 {
 	size_t rounded = (nbytes + LOCAL_ALIGN - 1) / LOCAL_ALIGN * LOCAL_ALIGN;

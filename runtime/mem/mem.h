@@ -30,6 +30,9 @@ int shmemhi_mem_same_gpu(const shmemh_t *job, int pe);
 char *shmemhi_mem_base(const shmemh_t *job, int pe);
 uint64_t shmemhi_mem_reserved(const shmemh_t *job);
 
+/* The pinned word with the bytes of the heap, from its start, that have memory on all PEs. */
+const uint64_t *shmemhi_mem_committed(const shmemh_t *job);
+
 /* Symmetric memory for the library itself: zeroed, aligned to 512; freed with the heap.
  * Collective over the world. */
 int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr);
