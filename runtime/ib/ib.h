@@ -26,7 +26,7 @@ int shmemhi_ib_reaches(const shmemh_t *job, int pe);
 /* SHMEMD_CTX_FLUSH_READS or 0, for this PE's memory. */
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job);
 
-/* Fill channels, n_channels, n_world and used. */
+/* Fill n_world and what kernels need of channels. */
 void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx);
 
 #endif

@@ -37,10 +37,11 @@ static int create_cq(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link
 	shmemhi_prm_put(in, SHMEMHI_CQC_C_EQN, ib->nic.eqn);
 	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_UMEM_VALID, 1);
 	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_UMEM_ID, b->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_ADDR, offset_of(b, shmemhi_cq_record(link)));
+	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_ADDR, offset_of(b, link->records + SHMEMHI_LINE));
 	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_VALID, 1);
 	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_ID, b->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_OFFSET, offset_of(b, link->cqes));
+	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_OFFSET,
+			offset_of(b, link->queue + SHMEMD_QUEUE_CQES(ib->depth)));
 	link->cq = shmemhi_command_create(job, ib, link, in, &link->cqn);
 	return link->cq ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
@@ -62,10 +63,10 @@ static int create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link
 	shmemhi_prm_put(in, SHMEMHI_QPC_CQN_RCV, link->cqn);
 	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_UMEM_VALID, 1);
 	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_UMEM_ID, b->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_ADDR, offset_of(b, shmemhi_qp_record(link)));
+	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_ADDR, offset_of(b, link->records));
 	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_VALID, 1);
 	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_ID, b->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_OFFSET, offset_of(b, link->wqes));
+	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_OFFSET, offset_of(b, link->queue));
 	link->qp = shmemhi_command_create(job, ib, link, in, &link->qpn);
 	return link->qp ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
@@ -141,7 +142,10 @@ int shmemhi_links_open(shmemh_t *job, shmemhi_ib_t *ib)
 
 uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib)
 {
-	return (ib->queue_mem->nbytes + ib->queue_mem->n_links - 1) / ib->queue_mem->n_links;
+	uint64_t shared =
+		(ib->queue_mem->nbytes + ib->queue_mem->n_links - 1) / ib->queue_mem->n_links;
+
+	return shared + SHMEMD_CHANNEL_NBYTES(ib->depth);
 }
 
 /* Stop the NIC before the queue goes: what is on its way to this PE is refused from now on. A QP
