@@ -79,12 +79,17 @@ uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
 {
 	const shmemhi_mem_t *mem = job->mem;
 
+	uint32_t flags = 0;
+
 	if (!job->ib || mem->backend->kind != SHMEMH_HEAP_GPU)
 		return 0;
-	return shmemhi_cuctx_attribute(mem->cuctx, SHMEMHI_CU_ATTR_RDMA_ORDERING) <
-			       SHMEMHI_CU_RDMA_ORDERING_OWNER
-		       ? SHMEMD_CTX_FLUSH_READS
-		       : 0;
+	if (shmemhi_cuctx_attribute(mem->cuctx, SHMEMHI_CU_ATTR_RDMA_ORDERING) <
+	    SHMEMHI_CU_RDMA_ORDERING_OWNER)
+		flags |= SHMEMD_CTX_FLUSH_READS;
+	/* The CPU proxy reads its words from host memory: WQEs need the system's scope. */
+	if (job->ib->has_gpu_queues && !job->ib->links[0].producer)
+		flags |= SHMEMD_CTX_QUEUES_ON_GPU;
+	return flags;
 }
 
 void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory that the NIC and the threads of links share.
+/* Memory that the NIC and the threads of links share, in pinned memory of the host or, by
+ * SHMEMH_IB_QUEUE, queues in memory of the GPU.
  *
  * A block holds the queues of many links and is registered as one umem. The queue of a link is
  * SHMEMD_QUEUE_NBYTES, rounded up to whole pages: send queue, completion queue, doorbell records.
  * The bounce buffers of all links are one memory region. Neither registration lets requests of
  * other PEs in. Producer words, for the CPU proxy, are not registered; each has a cache line of its
- * own. */
+ * own. The proxy writes the doorbell records: if it is needed and queues are in memory of the GPU,
+ * the records are in pinned memory instead, a block of their own. */
 #ifndef SHMEMHI_IB_QUEUE_H
 #define SHMEMHI_IB_QUEUE_H
 
 #include "ib/state.h"
 #include "ib/uar.h"
+#include "mem/backend.h"
 
 #define SHMEMHI_QUEUE_BLOCK_NBYTES ((uint64_t)32 << 20) /* at most, unless one link needs more */
 
 typedef struct shmemhi_queue_block {
-	void *raw;  /* of shmemhi_pinned_alloc */
+	void *raw;             /* of shmemhi_pinned_alloc */
+	shmemhi_range_t range; /* or address space and memory of the GPU */
+	shmemhi_chunk_t chunk;
 	char *base; /* page-aligned */
 	uint64_t nbytes;
 	uint32_t n_links;
@@ -30,12 +35,14 @@ struct shmemhi_queue_mem {
 	uint32_t links_per_block;
 	uint64_t nbytes; /* of all blocks, producer words and bounce buffers */
 	shmemhi_queue_block_t *blocks;
-	void *producers; /* pinned; NULL: the GPU rings */
-	void *bounces;   /* of shmemhi_pinned_alloc; shmemhi_ib_t.bounces is within */
+	shmemhi_queue_block_t records; /* only if they are not with the queues */
+	void *producers;               /* pinned; NULL: the GPU rings */
+	void *bounces;                 /* of shmemhi_pinned_alloc; shmemhi_ib_t.bounces is within */
 	struct ibv_mr *bounce_mr;
 };
 
 #define SHMEMHI_LINE 64u
+#define SHMEMHI_RECORDS_NBYTES (2 * SHMEMHI_LINE) /* of a link */
 
 /* Options whose values NICs or queues limit. Returns SHMEMH_OK; ERR_OPTION. */
 int shmemhi_ib_check_options(shmemh_t *job);
@@ -45,6 +52,13 @@ int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_nic_t *nic);
 
 /* Memory for all links, registered; the links' pointers into it. queue_mem exists, zeroed. */
 int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* ib/queue_gpu.c: b->nbytes of the GPU's memory, zeroed and registered. Failed: a line in why, and
+ * close is still to be called. */
+int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			   shmemhi_err_t *why);
+void shmemhi_queue_gpu_close(shmemh_t *job, shmemhi_queue_block_t *b); /* deregistered */
+
 /* No queue uses it any more. is_in_use: the NIC may still, so it is never given back. */
 void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "ib/queue.h"
 #include "mem/mem.h"
+#include "mem/state.h"
 
 static uint64_t page_nbytes(void)
 {
@@ -39,11 +40,28 @@ static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **
 	return SHMEMH_OK;
 }
 
-static void place_link(const shmemhi_ib_t *ib, char *queue, shmemhi_link_t *link)
+/* All bytes of a CQE are 0xff until the NIC writes it. */
+static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemhi_link_t *link)
 {
+	char *cqes = queue + SHMEMD_QUEUE_CQES(ib->depth);
+	size_t nbytes = (size_t)ib->depth * SHMEMD_CQE_NBYTES;
+
 	link->queue = queue;
 	link->records = queue + SHMEMD_QUEUE_RECORD(ib->depth);
-	memset(queue + SHMEMD_QUEUE_CQES(ib->depth), 0xff, (size_t)ib->depth * SHMEMD_CQE_NBYTES);
+	if (ib->has_gpu_queues)
+		return shmemhi_dev_fill(job, cqes, 0xff, nbytes);
+	memset(cqes, 0xff, nbytes);
+	return SHMEMH_OK;
+}
+
+static int open_host_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b)
+{
+	int status = alloc_pages(job, ib, b->nbytes, &b->raw, &b->base);
+
+	if (status != SHMEMH_OK)
+		return status;
+	b->umem = ib->lib.umem_reg(ib->nic.context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	return b->umem ? SHMEMH_OK : fail_verbs(job, ib, "mlx5dv_devx_umem_reg", b->nbytes);
 }
 
 static int open_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
@@ -52,15 +70,15 @@ static int open_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 	int status;
 
 	b->nbytes = b->n_links * queue_nbytes(ib);
-	status = alloc_pages(job, ib, b->nbytes, &b->raw, &b->base);
-	if (status != SHMEMH_OK)
-		return status;
-	b->umem = ib->lib.umem_reg(ib->nic.context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
-	if (!b->umem)
-		return fail_verbs(job, ib, "mlx5dv_devx_umem_reg", b->nbytes);
-	for (uint32_t i = 0; i < b->n_links; i++)
-		place_link(ib, b->base + i * queue_nbytes(ib), &links[i]);
-	return SHMEMH_OK;
+	if (ib->has_gpu_queues) {
+		ib->queue_mem->nbytes += b->nbytes;
+		status = shmemhi_queue_gpu_open(job, ib, b, &job->err);
+	} else {
+		status = open_host_block(job, ib, b);
+	}
+	for (uint32_t i = 0; status == SHMEMH_OK && i < b->n_links; i++)
+		status = place_link(job, ib, b->base + i * queue_nbytes(ib), &links[i]);
+	return status;
 }
 
 static int open_blocks(shmemh_t *job, shmemhi_ib_t *ib)
@@ -83,6 +101,93 @@ static int open_blocks(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
+/* Returns 1 if the NIC may still use the memory, which is kept then. */
+static int close_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+		       int is_in_use)
+{
+	if (b->umem && ib->lib.umem_dereg(b->umem) != 0)
+		is_in_use = 1;
+	if (b->raw && !is_in_use)
+		shmemhi_pinned_free(job, b->raw);
+	if (b->range.raw && !is_in_use)
+		shmemhi_queue_gpu_close(job, b);
+	return is_in_use;
+}
+
+static int close_blocks(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
+{
+	shmemhi_queue_mem_t *mem = ib->queue_mem;
+	int is_kept = 0;
+
+	for (uint32_t i = 0; mem->blocks && i < mem->n_blocks; i++)
+		is_kept |= close_block(job, ib, &mem->blocks[i], is_in_use);
+	free(mem->blocks);
+	mem->blocks = NULL;
+	return is_kept;
+}
+
+enum { QUEUE_AUTO, QUEUE_GPU, QUEUE_HOST }; /* words of SHMEMH_IB_QUEUE */
+
+static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_err_t why;
+
+	ib->has_gpu_queues = 1;
+	if (open_blocks(job, ib) == SHMEMH_OK)
+		return SHMEMH_OK;
+	why = job->err;
+	job->err.text[0] = '\0';
+	if (job->opt.ib_queue == QUEUE_GPU)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
+				    "SHMEMH_IB_QUEUE=gpu: %s cannot have queues in memory of the "
+				    "GPU: %.300s: set SHMEMH_IB_QUEUE=host",
+				    ib->nic.name, why.text);
+	shmemhi_log(&job->log, SHMEMHI_INFO,
+		    "%s: queues are in host memory, since they cannot be in memory of the GPU: %s",
+		    ib->nic.name, why.text);
+	close_blocks(job, ib, 0);
+	ib->has_gpu_queues = 0;
+	ib->queue_mem->nbytes = 0;
+	return open_blocks(job, ib);
+}
+
+static int open_queues(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int is_gpu = job->mem->backend->kind == SHMEMH_HEAP_GPU;
+
+	if (job->opt.ib_queue == QUEUE_GPU && !is_gpu)
+		return shmemhi_fail(
+			&job->err, SHMEMH_ERR_OPTION,
+			"SHMEMH_IB_QUEUE=gpu: the heap is in host memory, so queues cannot be in "
+			"memory of the GPU: set SHMEMH_IB_QUEUE=host, or SHMEMH_HEAP=gpu");
+	if (job->opt.ib_queue == QUEUE_HOST || !is_gpu)
+		return open_blocks(job, ib);
+	return open_gpu_queues(job, ib);
+}
+
+/* Producer words, and records that the CPU cannot write where queues are. Only if the GPU does not
+ * reach the doorbell registers: it reaches all of them or none. */
+static int open_proxy_words(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_queue_mem_t *mem = ib->queue_mem;
+	char *base = NULL;
+	int status;
+
+	if (ib->links[0].doorbell)
+		return SHMEMH_OK;
+	status =
+		alloc_pages(job, ib, (uint64_t)mem->n_links * SHMEMHI_LINE, &mem->producers, &base);
+	for (uint32_t i = 0; status == SHMEMH_OK && i < mem->n_links; i++)
+		ib->links[i].producer = (uint64_t *)(void *)(base + (size_t)i * SHMEMHI_LINE);
+	if (status != SHMEMH_OK || !ib->has_gpu_queues)
+		return status;
+	mem->records.nbytes = (uint64_t)mem->n_links * SHMEMHI_RECORDS_NBYTES;
+	status = open_host_block(job, ib, &mem->records);
+	for (uint32_t i = 0; status == SHMEMH_OK && i < mem->n_links; i++)
+		ib->links[i].records = mem->records.base + (size_t)i * SHMEMHI_RECORDS_NBYTES;
+	return status;
+}
+
 static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
@@ -98,26 +203,10 @@ static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
 	return SHMEMH_OK;
 }
 
-/* Only if the GPU does not reach the doorbell registers: it reaches all of them or none. */
-static int open_producers(shmemh_t *job, shmemhi_ib_t *ib)
-{
-	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	size_t nbytes = (size_t)mem->n_links * SHMEMHI_LINE;
-	char *base = NULL;
-	int status;
-
-	if (ib->links[0].doorbell)
-		return SHMEMH_OK;
-	status = alloc_pages(job, ib, nbytes, &mem->producers, &base);
-	for (uint32_t i = 0; status == SHMEMH_OK && i < mem->n_links; i++)
-		ib->links[i].producer = (uint64_t *)(void *)(base + (size_t)i * SHMEMHI_LINE);
-	return status;
-}
-
 int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	int status = open_blocks(job, ib);
+	int status = open_queues(job, ib);
 
 	if (status == SHMEMH_OK)
 		status = open_bounces(job, ib);
@@ -127,20 +216,10 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib)
 		return status;
 	for (uint32_t i = 0; i < mem->n_links; i++)
 		shmemhi_uars_assign(&mem->uars, i, &ib->links[i]);
-	return open_producers(job, ib);
+	return open_proxy_words(job, ib);
 }
 
-/* Each returns 1 if the NIC may still use the memory, which is kept then. */
-static int close_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
-		       int is_in_use)
-{
-	if (b->umem && ib->lib.umem_dereg(b->umem) != 0)
-		is_in_use = 1;
-	if (b->raw && !is_in_use)
-		shmemhi_pinned_free(job, b->raw);
-	return is_in_use;
-}
-
+/* Returns 1 as close_block does. */
 static int close_bounces(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
@@ -156,16 +235,16 @@ static int close_bounces(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
 void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	int is_kept = close_bounces(job, ib, is_in_use);
+	int is_kept = close_blocks(job, ib, is_in_use);
 
-	for (uint32_t i = 0; mem->blocks && i < mem->n_blocks; i++)
-		is_kept |= close_block(job, ib, &mem->blocks[i], is_in_use);
+	is_kept |= close_block(job, ib, &mem->records, is_in_use);
+	is_kept |= close_bounces(job, ib, is_in_use);
 	shmemhi_uars_close(job, ib, &mem->uars);
 	if (mem->producers)
 		shmemhi_pinned_free(job, mem->producers);
+	ib->has_gpu_queues = 0;
 	if (is_kept)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
 			    "%s: the NIC did not let go of queues: their memory stays allocated",
 			    ib->nic.name);
-	free(mem->blocks);
 }

@@ -29,10 +29,11 @@ typedef struct shmemhi_nic {
 
 /* A queue pair with its completion queue, and the memory that both share with threads. */
 typedef struct shmemhi_link {
-	char *queue;         /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
-	char *records;       /* doorbell record of the queue pair; 64 bytes on, of the CQ */
-	uint64_t *producer;  /* pinned word that the CPU proxy polls; NULL: the GPU rings */
-	void *doorbell;      /* register as the GPU maps it; NULL: it does not */
+	char *queue;        /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
+	char *records;      /* doorbell record of the queue pair; 64 bytes on, of the CQ; in `queue`
+				but for the CPU proxy of queues that are in memory of the GPU */
+	uint64_t *producer; /* pinned word that the CPU proxy polls; NULL: the GPU rings */
+	void *doorbell;     /* register as the GPU maps it; NULL: it does not */
 	void *host_doorbell; /* the same as the host maps it */
 	uint32_t qpn;
 	uint32_t cqn;
@@ -61,6 +62,7 @@ typedef struct shmemhi_ib {
 	shmemhi_link_t *links; /* [n_channels][n_pes], own PE too */
 	char *bounces;         /* pinned: SHMEMD_BOUNCES_NBYTES of each link */
 	uint32_t bounce_key;   /* their lkey, big-endian */
+	int has_gpu_queues;    /* send and completion queues are in memory of the GPU */
 	shmemhi_queue_mem_t *queue_mem;
 	shmemhi_keys_t *keys;
 	shmemhi_watch_t *watch;

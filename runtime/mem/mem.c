@@ -221,6 +221,14 @@ int shmemhi_dev_alloc(shmemh_t *job, size_t nbytes, void **dev)
 	return local_alloc(job, nbytes, dev);
 }
 
+int shmemhi_dev_fill(shmemh_t *job, void *dev, unsigned char value, size_t nbytes)
+{
+	if (job->mem->cuctx)
+		return shmemhi_cuctx_fill(job->mem->cuctx, dev, value, nbytes, &job->err);
+	memset(dev, value, nbytes);
+	return SHMEMH_OK;
+}
+
 int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes)
 {
 	if (job->mem->cuctx)

@@ -42,6 +42,7 @@ int shmemhi_fail_broken(shmemh_t *job, const char *what);
 
 /* Memory local to the device. The host writes and reads it by copy, also while kernels run. */
 int shmemhi_dev_alloc(shmemh_t *job, size_t nbytes, void **dev); /* zeroed */
+int shmemhi_dev_fill(shmemh_t *job, void *dev, unsigned char value, size_t nbytes);
 int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes);
 int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes); /* words of 8 */
 void shmemhi_dev_free(shmemh_t *job, void *dev);

@@ -8,10 +8,9 @@
 #include <cmocka.h>
 #include <endian.h>
 #include "../adapter/mailbox.h"
-#include "fake_cuda.h"
 #include "ib/prm.h"
 #include "ib/queue.h"
-#include "links_job.h"
+#include "links_memory.h"
 #include "mem/mem.h"
 
 #define QPC 0xc0u
@@ -149,35 +148,6 @@ static void options_at_their_limits(void **state)
 
 /* Memory */
 
-static char *bounces_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
-{
-	return ib->bounces + (link - ib->links) * SHMEMD_BOUNCES_NBYTES;
-}
-
-static int is_fresh(shmemh_t *job, const shmemhi_link_t *link)
-{
-	static const char zero[SHMEMD_BOUNCES_NBYTES];
-	uint32_t depth = job->ib->depth;
-
-	for (uint32_t i = 0; i < depth * 64; i++)
-		PE_CHECK((uint8_t)link->queue[SHMEMD_QUEUE_CQES(depth) + i] == 0xff &&
-			 link->queue[i] == 0);
-	PE_CHECK(memcmp(bounces_of(job->ib, link), zero, sizeof zero) == 0);
-	PE_CHECK(memcmp(link->queue + SHMEMD_QUEUE_RECORD(depth), zero, 128) == 0);
-	PE_CHECK(link->records == link->queue + SHMEMD_QUEUE_RECORD(depth));
-	PE_CHECK((char *)shmemhi_send_record(link) == link->records + 4);
-	PE_CHECK(!link->producer || !*link->producer);
-	return 0;
-}
-
-static int is_aligned(shmemh_t *job, const shmemhi_link_t *link)
-{
-	PE_CHECK((uintptr_t)link->queue % 4096 == 0);
-	PE_CHECK((uintptr_t)bounces_of(job->ib, link) % SHMEMD_BOUNCE_NBYTES == 0);
-	PE_CHECK((uintptr_t)link->records % 64 == 0 && (uintptr_t)link->producer % 64 == 0);
-	return 0;
-}
-
 typedef struct extent {
 	uintptr_t at;
 	size_t nbytes;
@@ -228,8 +198,6 @@ static int is_apart(shmemh_t *job)
 	free(e);
 	return 0;
 }
-
-enum { WORD_AUTO, WORD_GPU, WORD_CPU }; /* of SHMEMH_IB_DOORBELL */
 
 static int depth_asked, doorbell_asked;
 
@@ -296,41 +264,6 @@ static void completion_queues_ignore_overruns(void **state)
 {
 	(void)state;
 	with_adapters(MLX5SW_ETHERNET, 1, pe_overruns);
-}
-
-/* With a GPU, queues and bounce buffers are in pinned memory of the host. */
-static const shmemhi_cuda_t *one_gpu(int pe)
-{
-	(void)pe;
-	my_device = 0;
-	return &driver;
-}
-
-static int pe_gpu_memory(shmemh_t *job)
-{
-	int before = n_blocks;
-
-	if (plug_in(job))
-		return 1;
-	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
-	PE_CHECK(n_blocks == before + 2);
-	for (int i = 0; i < N_CHANNELS; i++)
-		if (is_fresh(job, &job->ib->links[i]) || is_aligned(job, &job->ib->links[i]))
-			return 1;
-	if (unplug(job))
-		return 1;
-	PE_CHECK(n_blocks == before && wrong == 0);
-	return 0;
-}
-
-static void a_gpu_uses_pinned_memory(void **state)
-{
-	const world_kind_t kind = {.n_pes = 1, .cuda = one_gpu};
-
-	(void)state;
-	start_adapters(MLX5SW_ETHERNET, 1);
-	assert_int_equal(run_world(&kind, pe_gpu_memory), 0);
-	stop_adapters();
 }
 
 /* Failures */
@@ -522,7 +455,6 @@ int main(void)
 		cmocka_unit_test(options_at_their_limits),
 		cmocka_unit_test(links_have_memory_of_their_own),
 		cmocka_unit_test(completion_queues_ignore_overruns),
-		cmocka_unit_test(a_gpu_uses_pinned_memory),
 		cmocka_unit_test(failed_commands_leave_nothing),
 		cmocka_unit_test(failed_calls_leave_nothing),
 		cmocka_unit_test(options_are_checked_first),
