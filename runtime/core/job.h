@@ -25,6 +25,8 @@ typedef struct shmemhi_team {
 	uint64_t *abort_word; /* pinned; written once, by compare-and-swap */
 	uint32_t *causes;     /* [n_pes], pinned */
 	uint32_t ctx_flags;   /* SHMEMD_CTX_* */
+	shmemd_ctx_t ctx;     /* what shmemh_ctx_get gives */
+	shmemd_ctx_t *self;   /* the same in device memory */
 } shmemhi_team_t;
 
 struct shmemh {
@@ -66,6 +68,10 @@ void shmemhi_gone(void *arg, int pe, uint32_t cause);
 /* Phase: world and node team, their sync memory and device tables (core/team.c). */
 int shmemhi_teams_open(shmemh_t *job);
 void shmemhi_teams_close(shmemh_t *job);
+
+/* Fill team->ctx and its copy in device memory (core/device.c), from all else that the team has.
+ * Not collective. */
+int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team);
 
 /* Phase: error latch and record (core/device.c). */
 int shmemhi_device_open(shmemh_t *job);

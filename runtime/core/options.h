@@ -54,6 +54,9 @@
 	  "puts of so few bytes travel within their WQE, 0 to 28")                                 \
 	X(ib_doorbell, WORD, "SHMEMH_IB_DOORBELL", "auto",                                         \
 	  "auto|gpu|cpu: who writes to the NIC's doorbells; auto: the GPU if it can")              \
+	X(ib_queue, WORD, "SHMEMH_IB_QUEUE", "auto",                                               \
+	  "auto|gpu|host: memory of queues; auto: the GPU's if the heap is there and the NIC can " \
+	  "register it")                                                                           \
 	X(uniqueid, TEXT, "SHMEMH_UNIQUEID", "", "text form of the unique id, set by a launcher")  \
 	X(pe, INT, "SHMEMH_PE", "-1", "this PE's number, set by a launcher")                       \
 	X(n_pes, INT, "SHMEMH_NPES", "-1", "PEs in the job, set by a launcher")

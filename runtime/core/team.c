@@ -101,6 +101,8 @@ static int make_local(shmemh_t *job, shmemhi_team_t *team, int mapped_only)
 	if (status == SHMEMH_OK)
 		status = shmemhi_pinned_alloc(job, (size_t)team->n_pes * sizeof *team->causes,
 					      (void **)&team->causes);
+	if (status == SHMEMH_OK)
+		status = shmemhi_dev_alloc(job, sizeof *team->self, (void **)&team->self);
 	return status;
 }
 
@@ -112,6 +114,8 @@ static void drop(shmemh_t *job, shmemhi_team_t *team)
 		shmemhi_pinned_free(job, team->abort_word);
 	if (team->causes)
 		shmemhi_pinned_free(job, team->causes);
+	if (team->self)
+		shmemhi_dev_free(job, team->self);
 	free(team->world_pe);
 	*team = (shmemhi_team_t){0};
 }
@@ -156,6 +160,18 @@ static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
 		team->ctx_flags |= SHMEMD_CTX_BOTH_WAYS;
 }
 
+/* With the flags that are agreed: the contexts that kernels get. */
+static int write_ctxs(shmemh_t *job)
+{
+	int status = SHMEMH_OK;
+
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS && status == SHMEMH_OK; t++) {
+		add_own_flags(job, &job->teams[t]);
+		status = shmemhi_team_write_ctx(job, &job->teams[t]);
+	}
+	return shmemhi_agree(job, status);
+}
+
 /* PEs that share a GPU work, but their kernels take turns of milliseconds: said once, by the lowest
  * of them. */
 static void warn_shared_gpu(shmemh_t *job)
@@ -195,12 +211,12 @@ int shmemhi_teams_open(shmemh_t *job)
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = agree_flags(job);
+	if (status == SHMEMH_OK)
+		status = write_ctxs(job);
 	if (status != SHMEMH_OK) {
 		shmemhi_teams_close(job);
 		return status;
 	}
-	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
-		add_own_flags(job, &job->teams[t]);
 	warn_shared_gpu(job);
 	return SHMEMH_OK;
 }

@@ -24,7 +24,7 @@
 
 enum rule { AT_LEAST, ALL_BITS, EQUAL };
 
-/* What is needed of everything that threads use: impl/ring.h. */
+/* What the device library needs of a NIC. */
 static const struct need {
 	size_t set; /* member of shmemhi_caps_t */
 	unsigned bit, width;

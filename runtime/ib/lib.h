@@ -54,6 +54,8 @@
 	X(mlx5, free_uar, "mlx5dv_devx_free_uar", void, (struct mlx5dv_devx_uar * uar))            \
 	X(mlx5, umem_reg, "mlx5dv_devx_umem_reg", struct mlx5dv_devx_umem *,                       \
 	  (struct ibv_context * context, void *ptr, size_t nbytes, uint32_t access))               \
+	X(mlx5, umem_reg_ex, "mlx5dv_devx_umem_reg_ex", struct mlx5dv_devx_umem *,                 \
+	  (struct ibv_context * context, struct mlx5dv_devx_umem_in * in))                         \
 	X(mlx5, umem_dereg, "mlx5dv_devx_umem_dereg", int, (struct mlx5dv_devx_umem * umem))       \
 	X(mlx5, query_eqn, "mlx5dv_devx_query_eqn", int,                                           \
 	  (struct ibv_context * context, uint32_t vector, uint32_t * eqn))                         \

@@ -196,7 +196,7 @@ void *shmemh_ptr(const shmemh_t *job, const void *ptr, int pe)
 	uint64_t offset = (uintptr_t)ptr - (uintptr_t)mem->peers[job->pe].base;
 
 	if (pe < 0 || pe >= job->n_pes || !mem->peers[pe].mapped ||
-	    offset >= atomic_load(&mem->heap.committed))
+	    offset >= shmemhi_committed(mem))
 		return NULL;
 	return mem->peers[pe].base + offset;
 }
@@ -210,7 +210,7 @@ int shmemh_heap_info(const shmemh_t *job, shmemh_heap_info_t *info)
 	info->kind = mem->backend->kind;
 	info->base = mem->peers[job->pe].base;
 	info->reserved = mem->heap.reserved;
-	info->committed = atomic_load(&mem->heap.committed);
+	info->committed = shmemhi_committed(mem);
 	info->used = mem->heap.blocks.used;
 	info->largest = shmemhi_suballoc_largest(&mem->heap.blocks);
 	return SHMEMH_OK;

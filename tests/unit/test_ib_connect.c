@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fake_cuda.h"
 #include "ib/connect.h"
 #include "ib/prm.h"
 #include "ib/queue.h"
@@ -23,6 +24,29 @@ static void all_links_carry_requests(void **state)
 		with_adapters(MLX5SW_ETHERNET, n, pe_carries);
 		with_adapters(MLX5SW_INFINIBAND, n, pe_carries);
 	}
+}
+
+static const shmemhi_cuda_t *one_gpu(int pe)
+{
+	my_device = pe;
+	return &driver;
+}
+
+static void queues_on_gpu(shmemh_t *job)
+{
+	job->opt.ib_queue = 1;    /* gpu */
+	job->opt.ib_doorbell = 2; /* cpu: the records are in host memory */
+}
+
+static void links_of_gpus_carry_requests(void **state)
+{
+	const world_kind_t kind = {.n_pes = 2, .cuda = one_gpu, .before_node = queues_on_gpu};
+
+	(void)state;
+	start_adapters(MLX5SW_ETHERNET, 2);
+	assert_int_equal(run_world(&kind, pe_carries), 0);
+	stop_adapters();
+	assert_int_equal(wrong, 0);
 }
 
 /* Nobody tells the NIC how far CQEs were read, and it goes round and round. */
@@ -413,6 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_links_carry_requests),
+		cmocka_unit_test(links_of_gpus_carry_requests),
 		cmocka_unit_test(rings_go_round),
 		cmocka_unit_test(queue_pairs_have_their_attributes),
 		cmocka_unit_test(ports_and_psns_spread),
