@@ -12,6 +12,34 @@
 #include <shmem_dev/impl/p2p.h>
 #include <shmem_dev/impl/sq.h>
 
+/* A channel, and memory as its NIC addresses it. */
+typedef struct shmemdi_nic {
+	shmemdi_chan_t c;
+	const shmemd_key_t *keys;
+	char *heap;
+	uint32_t n_granules;
+	uint8_t log_granule, inline_nbytes;
+} shmemdi_nic_t;
+
+SHMEMD_FN shmemdi_nic_t shmemdi_nic_k(const shmemd_ctx_t *ctx, int pe, uint32_t k)
+{
+	shmemdi_nic_t n;
+
+	n.c = shmemdi_chan(ctx, pe, k);
+	n.keys = ctx->keys;
+	n.heap = ctx->heap;
+	n.n_granules = ctx->n_granules;
+	n.log_granule = ctx->log_granule;
+	n.inline_nbytes = ctx->inline_nbytes;
+	return n;
+}
+
+/* The context's channel to pe. */
+SHMEMD_FN shmemdi_nic_t shmemdi_nic(const shmemd_ctx_t *ctx, int pe)
+{
+	return shmemdi_nic_k(ctx, pe, ctx->channel);
+}
+
 /* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Three WQEBBs each
  * would be more than the smallest queue has. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_nic_lanes(const shmemdi_nic_t *n, uint32_t wqebbs,
@@ -19,7 +47,7 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_nic_lanes(const shmemdi_nic_t *n, uint32_t wqe
 {
 	if (wqebbs * 32 > SHMEMD_MIN_DEPTH)
 		return shmemdi_lanes_self();
-	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->ch | wqebbs |
+	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->c.ch | wqebbs |
 				       (uint64_t)(requests != wqebbs) << 2 |
 				       (uint64_t)(needs_bounce != 0) << 3 | (uint64_t)when << 4);
 }
@@ -40,7 +68,7 @@ SHMEMD_FN int shmemdi_is_registered(const shmemdi_nic_t *n, const void *p)
 /* The entry of a symmetric address at the peer. */
 SHMEMD_FN const shmemd_key_t *shmemdi_rkey(const shmemdi_nic_t *n, const void *sym)
 {
-	return &n->keys[SHMEMD_RKEY(n->n_granules, n->world_pe,
+	return &n->keys[SHMEMD_RKEY(n->n_granules, n->c.world_pe,
 				    shmemdi_offset(n, sym) >> n->log_granule)];
 }
 
@@ -110,6 +138,8 @@ SHMEMD_FN uint64_t shmemdi_least(uint64_t a, uint64_t b)
 SHMEMD_FN uint64_t shmemdi_segment(const shmemdi_nic_t *n, const void *sym, const void *local,
 				   uint64_t nbytes, int is_inline)
 {
+	if (nbytes == 0) /* then the addresses may be any */
+		return 0;
 	if (is_inline && nbytes > SHMEMD_MLX5_INLINE_MAX)
 		nbytes = SHMEMD_MLX5_INLINE_MAX & ~3u;
 	if (shmemdi_is_one_wqe(n, sym, is_inline ? n->heap : local, nbytes))
@@ -167,7 +197,7 @@ SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_nic_t *n, const shmemdi_post
 	shmemdi_wqe_t q = {{0}};
 
 	shmemdi_wqe_write_inline(&q, shmemdi_sq_at(post, wqebb, 1, wqebb), dst, words, width);
-	shmemdi_sq_write(n, post, wqebb, &q, 1);
+	shmemdi_sq_write(&n->c, post, wqebb, &q, 1);
 }
 
 /* Write the WQE of an atomic; its result goes to `old`. */
@@ -180,7 +210,7 @@ SHMEMD_FN void shmemdi_nic_write_amo(const shmemdi_nic_t *n, const shmemdi_post_
 	shmemdi_wqe_t q = {{0}};
 
 	shmemdi_wqe_amo(&q, shmemdi_sq_at(post, wqebb, wqebbs, wqebb), dst, old, amo, width);
-	shmemdi_sq_write(n, post, wqebb, &q, wqebbs);
+	shmemdi_sq_write(&n->c, post, wqebb, &q, wqebbs);
 }
 
 /* rkeys: of the signal's word; lkeys: of bounce buffers, if it is added to. */
@@ -194,7 +224,7 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_po
 	if (sig.op == SHMEMD_SIGNAL_ADD)
 		shmemdi_nic_write_amo(
 			n, post, wqebb, word, &add, 8,
-			shmemdi_bounce_mem(shmemdi_bounce_sink(n), lkeys, post->path));
+			shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), lkeys, post->path));
 	else
 		shmemdi_nic_write_word(n, post, wqebb, word, sig.value, 8);
 }
@@ -207,7 +237,7 @@ SHMEMD_FN void shmemdi_nic_write_inline(const shmemdi_nic_t *n, const shmemdi_po
 
 	shmemdi_nic_gather(src, nbytes, words);
 	shmemdi_wqe_write_inline(&q, shmemdi_sq_at(post, 0, 1, 0), dst, words, nbytes);
-	shmemdi_sq_write(n, post, 0, &q, 1);
+	shmemdi_sq_write(&n->c, post, 0, &q, 1);
 }
 
 SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post_t *post,
@@ -216,7 +246,7 @@ SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post
 	shmemdi_wqe_t q = {{0}};
 
 	shmemdi_wqe_write(&q, shmemdi_sq_at(post, 0, 1, 0), dst, src, nbytes);
-	shmemdi_sq_write(n, post, 0, &q, 1);
+	shmemdi_sq_write(&n->c, post, 0, &q, 1);
 }
 
 /* A put in progress. */
@@ -231,29 +261,32 @@ typedef struct shmemdi_put {
 	int is_src_free;         /* all of it travelled within WQEs */
 } shmemdi_put_t;
 
-/* Post one segment; the signal goes with the last one, in the same reservation. */
+/* Post one segment of the data, which may be empty; the signal goes with the last one, in the same
+ * reservation. */
 SHMEMD_FN int shmemdi_nic_put_segment(const shmemdi_nic_t *n, shmemdi_call_t call,
 				      shmemdi_put_t *put)
 {
 	int is_inline = !shmemdi_is_registered(n, put->src) || put->nbytes <= n->inline_nbytes;
 	uint64_t nbytes = shmemdi_segment(n, put->dst, put->src, put->nbytes, is_inline);
-	int has_signal = put->sig.op >= 0 && nbytes == put->nbytes, status;
-	uint32_t wqebbs = has_signal ? 2 : 1;
-	uint64_t lkeys = 0, signal_keys = 0, sink_keys = 0, rkeys;
+	uint32_t has_data = nbytes != 0, has_signal = put->sig.op >= 0 && nbytes == put->nbytes;
+	uint32_t wqebbs = has_data + has_signal;
+	uint64_t lkeys = 0, signal_keys = 0, sink_keys = 0, rkeys = 0;
 	shmemdi_lanes_t lanes = put->is_warp
 					? shmemdi_lanes_warp()
 					: shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how.when);
 	shmemdi_post_t post;
+	int status;
 
-	rkeys = shmemdi_keys(shmemdi_rkey(n, put->dst));
+	if (has_data)
+		rkeys = shmemdi_keys(shmemdi_rkey(n, put->dst));
 	if (!is_inline)
 		lkeys = shmemdi_keys(shmemdi_lkey(n, put->src));
 	if (has_signal)
 		signal_keys = shmemdi_keys(shmemdi_rkey(n, put->sig.word));
 	if (has_signal && put->sig.op == SHMEMD_SIGNAL_ADD)
 		sink_keys = shmemdi_bounce_keys(n);
-	status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, wqebbs, 0);
-	if (status == SHMEMD_OK) {
+	status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, wqebbs, 0);
+	if (status == SHMEMD_OK && has_data) {
 		shmemdi_mem_t dst = shmemdi_heap_mem(n, put->dst, rkeys, post.path);
 
 		if (is_inline)
@@ -262,14 +295,27 @@ SHMEMD_FN int shmemdi_nic_put_segment(const shmemdi_nic_t *n, shmemdi_call_t cal
 			shmemdi_nic_write_data(n, &post, dst,
 					       shmemdi_heap_mem(n, put->src, lkeys, post.path),
 					       (uint32_t)nbytes);
-		if (has_signal)
-			shmemdi_nic_write_signal(n, &post, 1, signal_keys, sink_keys, put->sig);
 	}
-	put->ticket = shmemdi_sq_submit(n, &post, put->how, status);
+	if (status == SHMEMD_OK && has_signal)
+		shmemdi_nic_write_signal(n, &post, has_data, signal_keys, sink_keys, put->sig);
+	put->ticket = shmemdi_sq_submit(&n->c, &post, put->how, status);
 	put->dst += nbytes;
 	put->src += nbytes;
 	put->nbytes -= nbytes;
 	put->is_src_free &= is_inline;
+	return status;
+}
+
+SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_put_t *put)
+{
+	int status = SHMEMD_OK;
+
+	if (put->nbytes == 0 && put->sig.op < 0)
+		return status;
+	SHMEMD_ARCH_NO_UNROLL
+	do
+		status = shmemdi_nic_put_segment(n, call, put);
+	while (put->nbytes && status == SHMEMD_OK);
 	return status;
 }
 
@@ -283,7 +329,7 @@ SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void
 	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
 	uint64_t lkeys = amo ? shmemdi_bounce_keys(n) : 0;
 	shmemdi_post_t post;
-	int status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, 1, 0);
+	int status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, 1, 0);
 
 	if (status == SHMEMD_OK) {
 		shmemdi_mem_t remote = shmemdi_heap_mem(n, dst, rkeys, post.path);
@@ -291,34 +337,11 @@ SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void
 		if (amo)
 			shmemdi_nic_write_amo(
 				n, &post, 0, remote, amo, width,
-				shmemdi_bounce_mem(shmemdi_bounce_sink(n), lkeys, post.path));
+				shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), lkeys, post.path));
 		else
 			shmemdi_nic_write_word(n, &post, 0, remote, bits, width);
 	}
-	shmemdi_sq_submit(n, &post, how, status);
-	return status;
-}
-
-/* The signal alone. Two separate calls: selecting the arguments at run time would spill them to local
- * memory. */
-SHMEMD_FN int shmemdi_nic_signal(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_signal_t sig,
-				 shmemdi_how_t how)
-{
-	shmemdi_nic_amo_t add = {SHMEMD_MLX5_ATOMIC_FA, sig.value, 0, 0, 0, 0};
-
-	if (sig.op == SHMEMD_SIGNAL_ADD)
-		return shmemdi_nic_word(n, call, sig.word, 0, 8, &add, how);
-	return shmemdi_nic_word(n, call, sig.word, sig.value, 8, 0, how);
-}
-
-SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_put_t *put)
-{
-	int status = SHMEMD_OK;
-
-	if (put->nbytes == 0 && put->sig.op >= 0 && (!put->is_warp || shmemd_arch_lane() == 0))
-		return shmemdi_nic_signal(n, call, put->sig, put->how);
-	while (put->nbytes && status == SHMEMD_OK)
-		status = shmemdi_nic_put_segment(n, call, put);
+	shmemdi_sq_submit(&n->c, &post, how, status);
 	return status;
 }
 
@@ -327,7 +350,7 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, shmem
 /* DUMPs that make what READs brought visible here. */
 SHMEMD_FN uint32_t shmemdi_dumps(const shmemdi_nic_t *n)
 {
-	return n->flags & SHMEMD_CTX_FLUSH_READS ? 1 : 0;
+	return n->c.flags & SHMEMD_CTX_FLUSH_READS ? 1 : 0;
 }
 
 /* Write the WQE of a READ, and with FLUSH_READS that of a DUMP of one byte of `dump`. */
@@ -338,11 +361,11 @@ SHMEMD_FN void shmemdi_nic_write_read(const shmemdi_nic_t *n, const shmemdi_post
 	shmemdi_wqe_t q = {{0}};
 
 	shmemdi_wqe_read(&q, shmemdi_sq_at(post, 0, 1, 0), remote, local, nbytes);
-	shmemdi_sq_write(n, post, 0, &q, 1);
+	shmemdi_sq_write(&n->c, post, 0, &q, 1);
 	if (!shmemdi_dumps(n))
 		return;
 	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, 1, 1, 1), dump, 1);
-	shmemdi_sq_write(n, post, 1, &q, 1);
+	shmemdi_sq_write(&n->c, post, 1, &q, 1);
 }
 
 /* READ the next segment into registered memory; returns the bytes in *nbytes. */
@@ -359,14 +382,14 @@ SHMEMD_FN int shmemdi_nic_get_segment(const shmemdi_nic_t *n, shmemdi_call_t cal
 	int status;
 
 	*nbytes = shmemdi_segment(n, src, dst, *nbytes, 0);
-	status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, 1, 0);
+	status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, 1, 0);
 	if (status == SHMEMD_OK) {
 		shmemdi_mem_t local = shmemdi_heap_mem(n, dst, lkeys, post.path);
 
 		shmemdi_nic_write_read(n, &post, shmemdi_heap_mem(n, src, rkeys, post.path), local,
 				       local, (uint32_t)*nbytes);
 	}
-	*ticket = shmemdi_sq_submit(n, &post, how, status);
+	*ticket = shmemdi_sq_submit(&n->c, &post, how, status);
 	return status;
 }
 
@@ -403,7 +426,7 @@ SHMEMD_FN void shmemdi_nic_write_fetch(const shmemdi_nic_t *n, const shmemdi_pos
 	if (!shmemdi_dumps(n))
 		return;
 	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, own, 1, 1), local, 1);
-	shmemdi_sq_write(n, post, own, &q, 1);
+	shmemdi_sq_write(&n->c, post, own, &q, 1);
 }
 
 /* READ nbytes into a bounce buffer, or with amo the old value of a word; wait for it. The caller then
@@ -418,20 +441,20 @@ SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t ca
 	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, src)), lkeys = shmemdi_bounce_keys(n);
 	shmemdi_ticket_t ticket;
 	shmemdi_post_t post;
-	int status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, 1, 1);
+	int status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, 1, 1);
 
 	if (status == SHMEMD_OK)
 		shmemdi_nic_write_fetch(
 			n, &post, shmemdi_heap_mem(n, src, rkeys, post.path),
-			shmemdi_bounce_mem(shmemdi_bounce(n, post.bounce), lkeys, post.path),
+			shmemdi_bounce_mem(shmemdi_bounce(&n->c, post.bounce), lkeys, post.path),
 			nbytes, amo);
-	ticket = shmemdi_sq_submit(n, &post, shmemdi_how(SHMEMD_RING_NOW, 1), status);
+	ticket = shmemdi_sq_submit(&n->c, &post, shmemdi_how(SHMEMD_RING_NOW, 1), status);
 	*bounce = post.bounce;
 	if (status != SHMEMD_OK)
 		return status;
-	status = shmemdi_cq_wait(*n, call, ticket, shmemdi_limit_default(n->team, n->pe));
+	status = shmemdi_cq_wait(n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
 	if (status != SHMEMD_OK)
-		shmemdi_bounce_abandon(n, post.bounce, post.at + wqebbs);
+		shmemdi_bounce_abandon(&n->c, post.bounce, post.at + wqebbs);
 	return status;
 }
 
@@ -445,10 +468,10 @@ SHMEMD_FN int shmemdi_nic_fetch(const shmemdi_nic_t *n, shmemdi_call_t call, con
 
 	if (status != SHMEMD_OK)
 		return status;
-	*value = shmemdi_p2p_load(shmemdi_bounce(n, bounce), width);
+	*value = shmemdi_p2p_load(shmemdi_bounce(&n->c, bounce), width);
 	if (amo && width == 4)
 		*value = shmemd_arch_bswap32((uint32_t)*value);
-	shmemdi_bounce_release(n, bounce);
+	shmemdi_bounce_release(&n->c, bounce);
 	return SHMEMD_OK;
 }
 
@@ -466,9 +489,9 @@ SHMEMD_FN int shmemdi_nic_get_unregistered(const shmemdi_nic_t *n, shmemdi_call_
 			return status;
 		SHMEMD_ARCH_NO_UNROLL
 		for (i = 0; i < size; i++)
-			shmemd_arch_st_data_u8(
-				dst + i, shmemd_arch_ld_relaxed_u8(shmemdi_bounce(n, bounce) + i));
-		shmemdi_bounce_release(n, bounce);
+			shmemd_arch_st_data_u8(dst + i, shmemd_arch_ld_relaxed_u8(
+								shmemdi_bounce(&n->c, bounce) + i));
+		shmemdi_bounce_release(&n->c, bounce);
 		dst += size;
 		src += size;
 		nbytes -= size;

@@ -22,15 +22,15 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
 	uint64_t sink_keys = shmemdi_bounce_keys(n);
 	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1};
 	shmemdi_post_t post;
-	int status =
-		shmemdi_sq_begin(n, call, &post, shmemdi_lanes_self(), 1 + shmemdi_dumps(n), 1, 0);
+	int status = shmemdi_sq_begin(&n->c, call, &post, shmemdi_lanes_self(),
+				      1 + shmemdi_dumps(n), 1, 0);
 
 	if (status == SHMEMD_OK)
 		shmemdi_nic_write_read(
 			n, &post, shmemdi_heap_mem(n, n->heap, rkeys, post.path),
-			shmemdi_bounce_mem(shmemdi_bounce_sink(n), sink_keys, post.path),
+			shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), sink_keys, post.path),
 			shmemdi_heap_mem(n, n->heap, lkeys, post.path), SHMEMDI_FLUSH_NBYTES);
-	shmemdi_sq_submit(n, &post, how, status);
+	shmemdi_sq_submit(&n->c, &post, how, status);
 	return status;
 }
 
@@ -40,17 +40,17 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
 SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
 {
 	const shmemdi_nic_t *n = &nic;
-	shmemdi_lanes_t lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->ch | 127);
+	shmemdi_lanes_t lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->c.ch | 127);
 	int status = SHMEMD_OK;
 
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader) {
-		uint64_t ready = shmemdi_ready(n),
-			 flush = shmemd_arch_ld_relaxed_u64(&n->ch->flush);
+		uint64_t ready = shmemdi_ready(&n->c),
+			 flush = shmemd_arch_ld_relaxed_u64(&n->c.ch->flush);
 
-		status = shmemdi_channel_status(n);
+		status = shmemdi_channel_status(&n->c);
 		if (status != SHMEMD_OK)
-			shmemdi_cq_ended(nic, call, status, SHMEMD_READY_INDEX(ready), 0);
+			shmemdi_cq_ended(nic.c, call, status, SHMEMD_READY_INDEX(ready), 0);
 		else if (!shmemdi_reached(SHMEMD_READY_INDEX(flush), SHMEMD_READY_INDEX(ready)))
 			status = shmemdi_flush_read(n, call);
 	}
@@ -61,7 +61,7 @@ SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
 /* Wait for the READ that shmemdi_flush_post has left in `flush`. */
 SHMEMD_FN int shmemdi_flush_wait(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_limit_t limit)
 {
-	return shmemdi_cq_wait(*n, call, shmemd_arch_ld_relaxed_u64(&n->ch->flush), limit);
+	return shmemdi_cq_wait(n->c, call, shmemd_arch_ld_relaxed_u64(&n->c.ch->flush), limit);
 }
 
 SHMEMD_FN int shmemdi_flush_channel(const shmemdi_nic_t *n, shmemdi_call_t call,
