@@ -29,7 +29,11 @@
 #endif
 
 /* What is rare on every path (error records, copies of misaligned memory): one copy for a unit. */
+#if defined(SHMEMD_NIC_INLINE)
+#define SHMEMD_FN_RARE SHMEMD_FN
+#else
 #define SHMEMD_FN_RARE static __device__ __noinline__
+#endif
 
 /* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */
 #define SHMEMD_BLOCK_LOCAL __shared__

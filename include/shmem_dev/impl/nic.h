@@ -188,66 +188,23 @@ SHMEMD_FN void shmemdi_nic_gather(const char *src, uint32_t nbytes, uint32_t wor
 	}
 }
 
-/* Write the WQE of a WRITE of up to 8 bytes. */
-SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-				      uint32_t wqebb, shmemdi_mem_t dst, uint64_t bits,
-				      uint32_t width)
-{
-	uint32_t words[7] = {(uint32_t)bits, (uint32_t)(bits >> 32), 0, 0, 0, 0, 0};
-	shmemdi_wqe_t q = {{0}};
-
-	shmemdi_wqe_write_inline(&q, shmemdi_sq_at(post, wqebb, 1, wqebb), dst, words, width);
-	shmemdi_sq_write(&n->c, post, wqebb, &q, 1);
-}
-
-/* Write the WQE of an atomic; its result goes to `old`. */
-SHMEMD_FN void shmemdi_nic_write_amo(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-				     uint32_t wqebb, shmemdi_mem_t dst,
-				     const shmemdi_nic_amo_t *amo, uint32_t width,
-				     shmemdi_mem_t old)
-{
-	uint32_t wqebbs = shmemdi_nic_amo_wqebbs(amo->opcode, width);
-	shmemdi_wqe_t q = {{0}};
-
-	shmemdi_wqe_amo(&q, shmemdi_sq_at(post, wqebb, wqebbs, wqebb), dst, old, amo, width);
-	shmemdi_sq_write(&n->c, post, wqebb, &q, wqebbs);
-}
-
-/* rkeys: of the signal's word; lkeys: of bounce buffers, if it is added to. */
-SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-					uint32_t wqebb, uint64_t rkeys, uint64_t lkeys,
-					shmemdi_signal_t sig)
+/* The WQE of an update of a signal word. sink: for the result, if it is added to. */
+SHMEMD_FN void shmemdi_wqe_signal(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t word,
+				  shmemdi_mem_t sink, shmemdi_signal_t sig)
 {
 	shmemdi_nic_amo_t add = {SHMEMD_MLX5_ATOMIC_FA, sig.value, 0, 0, 0, 0};
-	shmemdi_mem_t word = shmemdi_heap_mem(n, sig.word, rkeys, post->path);
+	uint32_t words[7] = {(uint32_t)sig.value, (uint32_t)(sig.value >> 32), 0, 0, 0, 0, 0};
 
 	if (sig.op == SHMEMD_SIGNAL_ADD)
-		shmemdi_nic_write_amo(
-			n, post, wqebb, word, &add, 8,
-			shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), lkeys, post->path));
+		shmemdi_wqe_amo(q, at, word, sink, &add, 8);
 	else
-		shmemdi_nic_write_word(n, post, wqebb, word, sig.value, 8);
+		shmemdi_wqe_write_inline(q, at, word, words, 8);
 }
 
-SHMEMD_FN void shmemdi_nic_write_inline(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-					shmemdi_mem_t dst, const char *src, uint32_t nbytes)
-{
-	shmemdi_wqe_t q = {{0}};
-	uint32_t words[7];
-
-	shmemdi_nic_gather(src, nbytes, words);
-	shmemdi_wqe_write_inline(&q, shmemdi_sq_at(post, 0, 1, 0), dst, words, nbytes);
-	shmemdi_sq_write(&n->c, post, 0, &q, 1);
-}
-
-SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-				      shmemdi_mem_t dst, shmemdi_mem_t src, uint32_t nbytes)
-{
-	shmemdi_wqe_t q = {{0}};
-
-	shmemdi_wqe_write(&q, shmemdi_sq_at(post, 0, 1, 0), dst, src, nbytes);
-	shmemdi_sq_write(&n->c, post, 0, &q, 1);
-}
+/* Keys of one posting, loaded before the reservation. */
+typedef struct shmemdi_put_keys {
+	uint64_t dst, src, signal, sink;
+} shmemdi_put_keys_t;
 
 /* A put in progress. */
 typedef struct shmemdi_put {
@@ -261,6 +218,55 @@ typedef struct shmemdi_put {
 	int is_src_free;         /* all of it travelled within WQEs */
 } shmemdi_put_t;
 
+SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_nic_t *n, const shmemdi_put_t *put,
+					      int has_data, int is_inline, int has_signal)
+{
+	shmemdi_put_keys_t keys = {0, 0, 0, 0};
+
+	if (has_data)
+		keys.dst = shmemdi_keys(shmemdi_rkey(n, put->dst));
+	if (!is_inline)
+		keys.src = shmemdi_keys(shmemdi_lkey(n, put->src));
+	if (has_signal)
+		keys.signal = shmemdi_keys(shmemdi_rkey(n, put->sig.word));
+	if (has_signal && put->sig.op == SHMEMD_SIGNAL_ADD)
+		keys.sink = shmemdi_bounce_keys(n);
+	return keys;
+}
+
+SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				      const shmemdi_put_t *put, shmemdi_put_keys_t keys,
+				      uint32_t nbytes, int is_inline)
+{
+	shmemdi_mem_t dst = shmemdi_heap_mem(n, put->dst, keys.dst, post->path);
+	shmemdi_wqe_at_t at = shmemdi_sq_at(post, 0, 1, 0);
+	shmemdi_wqe_t q = {{0}};
+	uint32_t words[7];
+
+	if (is_inline) {
+		shmemdi_nic_gather(put->src, nbytes, words);
+		shmemdi_wqe_write_inline(&q, at, dst, words, nbytes);
+	} else {
+		shmemdi_wqe_write(&q, at, dst, shmemdi_heap_mem(n, put->src, keys.src, post->path),
+				  nbytes);
+	}
+	shmemdi_sq_write(&n->c, post, 0, &q, 1);
+}
+
+SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+					uint32_t wqebb, shmemdi_signal_t sig,
+					shmemdi_put_keys_t keys)
+{
+	shmemdi_mem_t sink = {0, 0};
+	shmemdi_wqe_t q = {{0}};
+
+	if (sig.op == SHMEMD_SIGNAL_ADD)
+		sink = shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), keys.sink, post->path);
+	shmemdi_wqe_signal(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
+			   shmemdi_heap_mem(n, sig.word, keys.signal, post->path), sink, sig);
+	shmemdi_sq_write(&n->c, post, wqebb, &q, 1);
+}
+
 /* Post one segment of the data, which may be empty; the signal goes with the last one, in the same
  * reservation. */
 SHMEMD_FN int shmemdi_nic_put_segment(const shmemdi_nic_t *n, shmemdi_call_t call,
@@ -270,34 +276,18 @@ SHMEMD_FN int shmemdi_nic_put_segment(const shmemdi_nic_t *n, shmemdi_call_t cal
 	uint64_t nbytes = shmemdi_segment(n, put->dst, put->src, put->nbytes, is_inline);
 	uint32_t has_data = nbytes != 0, has_signal = put->sig.op >= 0 && nbytes == put->nbytes;
 	uint32_t wqebbs = has_data + has_signal;
-	uint64_t lkeys = 0, signal_keys = 0, sink_keys = 0, rkeys = 0;
 	shmemdi_lanes_t lanes = put->is_warp
 					? shmemdi_lanes_warp()
 					: shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how.when);
+	shmemdi_put_keys_t keys =
+		shmemdi_put_keys(n, put, (int)has_data, is_inline, (int)has_signal);
 	shmemdi_post_t post;
-	int status;
+	int status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, wqebbs, 0);
 
-	if (has_data)
-		rkeys = shmemdi_keys(shmemdi_rkey(n, put->dst));
-	if (!is_inline)
-		lkeys = shmemdi_keys(shmemdi_lkey(n, put->src));
-	if (has_signal)
-		signal_keys = shmemdi_keys(shmemdi_rkey(n, put->sig.word));
-	if (has_signal && put->sig.op == SHMEMD_SIGNAL_ADD)
-		sink_keys = shmemdi_bounce_keys(n);
-	status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, wqebbs, 0);
-	if (status == SHMEMD_OK && has_data) {
-		shmemdi_mem_t dst = shmemdi_heap_mem(n, put->dst, rkeys, post.path);
-
-		if (is_inline)
-			shmemdi_nic_write_inline(n, &post, dst, put->src, (uint32_t)nbytes);
-		else
-			shmemdi_nic_write_data(n, &post, dst,
-					       shmemdi_heap_mem(n, put->src, lkeys, post.path),
-					       (uint32_t)nbytes);
-	}
+	if (status == SHMEMD_OK && has_data)
+		shmemdi_nic_write_data(n, &post, put, keys, (uint32_t)nbytes, is_inline);
 	if (status == SHMEMD_OK && has_signal)
-		shmemdi_nic_write_signal(n, &post, has_data, signal_keys, sink_keys, put->sig);
+		shmemdi_nic_write_signal(n, &post, has_data, put->sig, keys);
 	put->ticket = shmemdi_sq_submit(&n->c, &post, put->how, status);
 	put->dst += nbytes;
 	put->src += nbytes;
@@ -319,27 +309,33 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, shmem
 	return status;
 }
 
-/* One WQE that changes a word: a WRITE of up to 8 bytes, or a non-fetching atomic. */
+/* One WQE that changes a word: a WRITE of up to 8 bytes, or with amo an atomic whose result goes to the
+ * sink. */
 SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void *dst,
 			       uint64_t bits, uint32_t width, const shmemdi_nic_amo_t *amo,
 			       shmemdi_how_t how)
 {
 	uint32_t wqebbs = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, width) : 1;
+	uint32_t words[7] = {(uint32_t)bits, (uint32_t)(bits >> 32), 0, 0, 0, 0, 0};
 	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how.when);
 	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
 	uint64_t lkeys = amo ? shmemdi_bounce_keys(n) : 0;
+	shmemdi_wqe_t q = {{0}};
 	shmemdi_post_t post;
 	int status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, 1, 0);
 
 	if (status == SHMEMD_OK) {
 		shmemdi_mem_t remote = shmemdi_heap_mem(n, dst, rkeys, post.path);
+		shmemdi_wqe_at_t at = shmemdi_sq_at(&post, 0, wqebbs, 0);
 
 		if (amo)
-			shmemdi_nic_write_amo(
-				n, &post, 0, remote, amo, width,
-				shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), lkeys, post.path));
+			shmemdi_wqe_amo(
+				&q, at, remote,
+				shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), lkeys, post.path),
+				amo, width);
 		else
-			shmemdi_nic_write_word(n, &post, 0, remote, bits, width);
+			shmemdi_wqe_write_inline(&q, at, remote, words, width);
+		shmemdi_sq_write(&n->c, &post, 0, &q, wqebbs);
 	}
 	shmemdi_sq_submit(&n->c, &post, how, status);
 	return status;
@@ -416,13 +412,14 @@ SHMEMD_FN void shmemdi_nic_write_fetch(const shmemdi_nic_t *n, const shmemdi_pos
 				       const shmemdi_nic_amo_t *amo)
 {
 	uint32_t own = post->wqebbs - shmemdi_dumps(n);
+	shmemdi_wqe_at_t at = shmemdi_sq_at(post, 0, own, 0);
 	shmemdi_wqe_t q = {{0}};
 
-	if (!amo) {
-		shmemdi_nic_write_read(n, post, remote, local, local, nbytes);
-		return;
-	}
-	shmemdi_nic_write_amo(n, post, 0, remote, amo, nbytes, local);
+	if (amo)
+		shmemdi_wqe_amo(&q, at, remote, local, amo, nbytes);
+	else
+		shmemdi_wqe_read(&q, at, remote, local, nbytes);
+	shmemdi_sq_write(&n->c, post, 0, &q, own);
 	if (!shmemdi_dumps(n))
 		return;
 	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, own, 1, 1), local, 1);

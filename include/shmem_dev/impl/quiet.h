@@ -17,19 +17,21 @@
 /* READ the target's heap where it begins: that memory exists as long as the job does. */
 SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
 {
-	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, n->heap));
-	uint64_t lkeys = shmemdi_keys(shmemdi_lkey(n, n->heap));
-	uint64_t sink_keys = shmemdi_bounce_keys(n);
+	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, n->heap)), sink_keys = shmemdi_bounce_keys(n);
 	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1};
+	shmemdi_mem_t own = {0, 0};
 	shmemdi_post_t post;
 	int status = shmemdi_sq_begin(&n->c, call, &post, shmemdi_lanes_self(),
 				      1 + shmemdi_dumps(n), 1, 0);
 
+	if (status == SHMEMD_OK && shmemdi_dumps(n))
+		own = shmemdi_heap_mem(n, n->heap, shmemdi_keys(shmemdi_lkey(n, n->heap)),
+				       post.path);
 	if (status == SHMEMD_OK)
 		shmemdi_nic_write_read(
 			n, &post, shmemdi_heap_mem(n, n->heap, rkeys, post.path),
-			shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), sink_keys, post.path),
-			shmemdi_heap_mem(n, n->heap, lkeys, post.path), SHMEMDI_FLUSH_NBYTES);
+			shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), sink_keys, post.path), own,
+			SHMEMDI_FLUSH_NBYTES);
 	shmemdi_sq_submit(&n->c, &post, how, status);
 	return status;
 }
