@@ -87,7 +87,9 @@
 	((SHMEMD_BOUNCE_BUFFERS + 1) * SHMEMD_BOUNCE_NBYTES) /* of a channel */
 
 /* Mark of a reservation whose WQEs are written and wait for their turn: bits 0-7 epoch, 8-15 WQEBBs,
- * bit 16 the doorbell may be deferred, bits 32-63 first index. */
+ * bit 16 the doorbell may be deferred, bits 32-63 first index. 0: no reservation, since a mark has 1
+ * WQEBB at least. */
+#define SHMEMD_MARK_NONE 0u
 #define SHMEMD_MARK_DEFERRED 0x10000u
 #define SHMEMD_MARK_WORD(first, n, low)                                                            \
 	((uint64_t)(uint32_t)(first) << 32 | (uint64_t)((n)&0xffu) << 8 | (uint64_t)(low))

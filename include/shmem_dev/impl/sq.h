@@ -30,7 +30,9 @@
  *   A mark and the turn. Poster P publishes up to F without having seen F's mark; F then reads ready ==
  *   F, and has the turn. If P has seen it, P publishes past F, and F never reads ready == F. Only who
  *   has the turn reads marks, so no two threads publish one reservation.
- *   A mark of the last lap names another first index. */
+ *   A mark is cleared in the turn that publishes its reservation, before it is published: 2^32 WQEBBs
+ *   later the same first index would make an old mark valid again. A mark of the last lap could not be
+ *   taken for one of this lap even so: it names another first index. */
 #ifndef SHMEMD_IMPL_SQ_H
 #define SHMEMD_IMPL_SQ_H
 
@@ -280,9 +282,12 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
 			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
-			if (turn->end != at + i || SHMEMD_MARK_FIRST(marks[i]) != at + i ||
+			if (turn->end != at + i || marks[i] == SHMEMD_MARK_NONE ||
+			    SHMEMD_MARK_FIRST(marks[i]) != at + i ||
 			    SHMEMD_MARK_EPOCH(marks[i]) != epoch)
 				continue;
+			shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, at + i),
+						   SHMEMD_MARK_NONE);
 			turn->end += SHMEMD_MARK_WQEBBS(marks[i]);
 			turn->cqes++;
 			turn->is_deferred &= (marks[i] & SHMEMD_MARK_DEFERRED) != 0;
@@ -291,7 +296,7 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 }
 
 /* By the leader, whose WQEs in [first, end) are written: get the turn. mark: what to leave for whoever
- * has the turn before; 0: nothing. */
+ * has the turn before, or SHMEMD_MARK_NONE. */
 SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth,
 						  uint32_t first, uint32_t end, uint64_t mark,
 						  int is_deferred)
@@ -299,7 +304,7 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t
 	shmemdi_turn_t turn = {0, end, 0, is_deferred, 0};
 
 	shmemd_arch_fence_before_ready();
-	if (mark)
+	if (mark != SHMEMD_MARK_NONE)
 		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), mark);
 	for (;;) {
 		turn.ready = shmemd_arch_ld_relaxed_u64(&ch->ready);
@@ -310,6 +315,8 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t
 			return turn;
 		shmemd_arch_spin_hint();
 	}
+	if (mark != SHMEMD_MARK_NONE)
+		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
 	turn.cqes = 1;
 	shmemdi_sq_combine(ch, depth, &turn);
 	turn.has_followed = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&ch->resv)) != turn.end;
@@ -324,7 +331,7 @@ SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_post_t *post, shmemdi_how_t how
 		SHMEMD_TAG(post->path) | (how.when == SHMEMD_RING_LATER ? SHMEMD_MARK_DEFERRED : 0);
 
 	if (how.is_wait || how.when == SHMEMD_RING_NOW)
-		return 0;
+		return SHMEMD_MARK_NONE;
 	return SHMEMD_MARK_WORD(post->first, wqebbs, low);
 }
 

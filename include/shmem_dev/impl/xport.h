@@ -382,6 +382,7 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 	char *to;
 	int status = shmemdi_reach_signal(ctx, op, sig, &to);
 
+	op.nbytes = 0; /* no data before the signal */
 	if (status == SHMEMD_OK && to)
 		shmemdi_p2p_signal(to, sig.value, sig.op);
 	else if (status == SHMEMD_OK)
