@@ -44,7 +44,7 @@ static const struct need {
 	NEED(general, 0x1c3, 5, AT_LEAST, SHMEMHI_LOG_MSG_MAX, 0, "log_max_msg"),
 	NEED(general, 0x21e, 1, EQUAL, 1, 0, "atomic (atomic operations)"),
 	NEED(atomic, 0x40, 2, EQUAL, 1, 0,
-	     "atomic_req_8B_endianness_mode (atomics in the host's byte order)"),
+	     "atomic_req_8B_endianness_mode (8-byte atomics in the host's byte order)"),
 	NEED(atomic, 0x90, 16, ALL_BITS, 0xf, 0,
 	     "atomic_operations (compare-and-swap, fetch-and-add, both masked)"),
 	NEED(atomic, 0xb0, 16, ALL_BITS, 4 | 8, 0, "atomic_size_qp (4 and 8 bytes)"),

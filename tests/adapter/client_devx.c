@@ -181,7 +181,7 @@ static uint32_t bf_nbytes(end_t *e)
 	return get(out, CAP_BF) ? 1u << (get(out, CAP_LOG_BF_REG_SIZE) - 1) : 0;
 }
 
-/* Atomics of 4 and 8 bytes, masked too, and results in the host's byte order? */
+/* Atomics of 4 and 8 bytes, masked too, and 8-byte results in the host's byte order? */
 static void check_atomics(end_t *e)
 {
 	uint32_t out[CAP_REPLY_NBYTES / 4] = {0};

@@ -187,16 +187,19 @@ static void traffic_read(end_t *e)
 	same_bytes("READ", target(e), result(e), LONG_NBYTES);
 }
 
-/* Run an atomic, complete but for its data segment, on a word of 4 or 8 bytes. */
+/* Run an atomic, complete but for its data segment, on a word of 4 or 8 bytes. The word is in host
+ * order, and so is the returned value of 8 bytes (atomic_req_8B_endianness_mode 1); that of 4 bytes
+ * is big-endian in every mode. */
 static void atomic(end_t *e, const char *what, wqe_t *w, size_t nbytes, uint64_t old, uint64_t new)
 {
 	uint64_t guard = 0xa5a5a5a5a5a5a5a5, expected_word = guard, expected_result = guard;
+	uint32_t big_endian = htobe32((uint32_t)old);
 
 	memcpy(target(e), &guard, sizeof(guard));
 	memcpy(target(e), &old, nbytes);
 	memcpy(result(e), &guard, sizeof(guard));
 	memcpy(&expected_word, &new, nbytes);
-	memcpy(&expected_result, &old, nbytes);
+	memcpy(&expected_result, nbytes == 4 ? (const void *)&big_endian : &old, nbytes);
 	wqe_local(w, result(e), (uint32_t)nbytes, e->mr->lkey);
 	execute(e, what, w);
 	same_bytes(what, &expected_word, target(e), sizeof(guard));

@@ -68,6 +68,8 @@ static void plan_atomic(side_t *s, op_t *op, uint32_t i)
 		for (uint32_t k = 0; k < 4; k++)
 			op->operands[k] &= UINT32_MAX;
 	new = mlx5swi_atomic(op->opcode, op->width, op->operands, old);
+	if (op->width == 4) /* the result is big-endian */
+		old = htobe32((uint32_t)old);
 	memcpy(op->expected, &old, op->width);
 	memcpy(s->model + op->remote, &new, op->width);
 	op->local = RESULTS + RESULT_NBYTES * (i % N_RESULTS);

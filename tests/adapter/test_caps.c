@@ -108,7 +108,7 @@ static void general_capabilities_of_infiniband(void **state)
 	expect_caps(*state, 0x0009, NULL, 0); /* no RoCE capabilities */
 }
 
-/* W16: four operations of 4 and 8 bytes, data in host order, nothing over PCIe. */
+/* W16: four operations of 4 and 8 bytes, 8-byte data in host order, nothing over PCIe. */
 static void w16_atomic_capabilities(void **state)
 {
 	static const byte_t bytes[] = {

@@ -109,6 +109,30 @@ static void w12_operands_not_swapped(void **state)
 	ends_with(NULL);
 }
 
+/* Software must swap a result of 4 bytes, and must not swap one of 8. */
+static void w12_result_of_4_bytes(void **state)
+{
+	const uint64_t add[2] = {1, 0}, wide = 0x0102030405060708;
+	const uint8_t narrow[4] = {0xfe, 0xca, 0xad, 0x0b}, swapped[4] = {0x0b, 0xad, 0xca, 0xfe};
+	const uint32_t after = 0x0badcaff;
+
+	(void)state;
+	begin();
+	memcpy(b.memory + 3000, narrow, 4);
+	memcpy(b.memory + 3008, &wide, 8);
+	adapter_atomic(&a, &b, OP_MASKED_FA, 4, add, 64, 3000, SIGNALLED);
+	adapter_atomic(&a, &b, OP_MASKED_FA, 8, add, 72, 3008, SIGNALLED);
+	adapter_ring(&a);
+	adapter_idle();
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_expect(&a, 1, OP_MASKED_FA);
+	adapter_expect(&a, 2, OP_MASKED_FA);
+	assert_memory_equal(b.memory + 3000, &after, 4);
+	assert_memory_equal(a.memory + 64, swapped, 4);
+	assert_memory_equal(a.memory + 72, &wide, 8);
+	ends_with(NULL);
+}
+
 static void sign(adapter_wqe_t *s)
 {
 	uint8_t x = 0xff;
@@ -214,6 +238,7 @@ int main(void)
 		cmocka_unit_test(w11_data_segment_in_the_first_block),
 		cmocka_unit_test(w11_atomic_of_another_width_than_its_data),
 		cmocka_unit_test(w12_operands_not_swapped),
+		cmocka_unit_test(w12_result_of_4_bytes),
 		cmocka_unit_test(w13_signature),
 		cmocka_unit_test(w14_reserved_bytes),
 		cmocka_unit_test(w15_atomic_not_aligned),

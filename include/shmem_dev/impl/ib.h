@@ -401,6 +401,8 @@ SHMEMD_FN_NIC int shmemdi_ib_fetch(const shmemdi_chan_t *c, const void *src, uin
 	if (status != SHMEMD_OK)
 		return status;
 	*value = shmemdi_p2p_load(shmemdi_landing(c, ticket), width);
+	if (amo && width == 4) /* the NIC writes the old value of a 4-byte atomic big-endian */
+		*value = shmemd_arch_bswap32((uint32_t)*value);
 	shmemdi_landing_leave(c, ticket);
 	return SHMEMD_OK;
 }

@@ -3,6 +3,8 @@
 /* What the responder says, and what is done when it says nothing. */
 #include "mlx5sw/engine/requester.h"
 
+#include <endian.h>
+
 #define VENDOR_INVALID 0x8a /* as measured on a ConnectX-6 */
 #define VENDOR_ACCESS 0x88
 #define VENDOR_SILENT 0x81
@@ -202,10 +204,11 @@ static void take_read(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet
 		mlx5swi_payload_write(mr, dst, p->data, p->nbytes);
 }
 
-/* Host order in memory, as with atomic_req_8B_endianness_mode 1. */
+/* The old value goes to memory: of 8 bytes in host order, by atomic_req_8B_endianness_mode 1; of 4
+ * bytes big-endian, since no mode covers it. */
 static void take_atomic(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet_t *p)
 {
-	const uint32_t narrow = (uint32_t)p->operands[0];
+	const uint32_t narrow = htobe32((uint32_t)p->operands[0]);
 	const void *old = e->nbytes == 4 ? (const void *)&narrow : &p->operands[0];
 	mlx5swi_mr_t *mr;
 	uint8_t *dst;
