@@ -213,6 +213,7 @@ typedef struct mlx5swi_qp {
 	mlx5swi_pd_t *pd;
 	uint32_t qpn, user_index;
 	uint8_t state, is_signed, has_no_dbr; /* is_signed: WQEs carry signatures */
+	uint8_t ts_format;                    /* mlx5swi_ts_format */
 	mlx5swi_qp_attr_t attr;
 	mlx5swi_cq_t *send_cq, *recv_cq;
 	uint8_t *sq, *rq;   /* NULL: none */
