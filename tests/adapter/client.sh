@@ -13,11 +13,12 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 
-# run doorbells link timing chaos stamps. The client is the parent of the shell that runs the port
-# command.
+# run doorbells link timing chaos stamps [grh]. The client is the parent of the shell that runs the
+# port command.
 run() {
 	MLX5SW_DOORBELLS=$1 MLX5SW_LINK=$2 MLX5SW_TIMING=$3 MLX5SW_CHAOS=$4 \
-		MLX5SW_TIMESTAMPS=$5 MLX5SW_LINT=strict MLX5SW_FABRIC=shm:client$$ \
+		MLX5SW_TIMESTAMPS=$5 MLX5SW_GRH=${6-0} MLX5SW_LINT=strict \
+		MLX5SW_FABRIC=shm:client$$ \
 		MLX5SW_DIR=$dir "$client" ${option:+"$option"} \
 		--port "exec '$control' --pid \$PPID port" "$library" >"$dir/out" 2>"$dir/err"
 	status=$?
@@ -35,4 +36,5 @@ run hybrid ethernet $fast 0 free-running
 run dbr ethernet $fast 0 real-time
 run hybrid infiniband cx6 0 both
 run dbr infiniband spec 127 real-time
+run hybrid infiniband $fast 0 free-running 1
 exit $failed

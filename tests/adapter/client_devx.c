@@ -72,6 +72,7 @@ enum {
 #define WQ_UMEM_VALID 0x860, 1
 
 #define ADS (QPC + 0xc0) /* address path */
+#define ADS_GRH ADS + 0x28, 1
 #define ADS_RLID ADS + 0x30, 16
 #define ADS_ACK_TIMEOUT ADS + 0x40, 5
 #define ADS_SRC_ADDR_INDEX ADS + 0x48, 8
@@ -378,15 +379,17 @@ static void put_path(end_t *e, uint32_t *in)
 	struct ibv_ah_attr attr = end_ah_attr(e);
 
 	put(in, ADS_VHCA_PORT_NUM, PORT);
-	if (!attr.is_global) {
-		put(in, ADS_RLID, attr.dlid);
+	put(in, ADS_RLID, attr.dlid);
+	if (!attr.is_global)
 		return;
+	if (e->port.link_layer == IBV_LINK_LAYER_ETHERNET) {
+		put_rmac(e, in);
+		put(in, ADS_UDP_SPORT, ROCE_UDP_SPORT);
 	}
-	put_rmac(e, in);
+	put(in, ADS_GRH, 1);
 	memcpy((uint8_t *)in + ADS_RGID_RIP / 8, &attr.grh.dgid, sizeof(attr.grh.dgid));
 	put(in, ADS_SRC_ADDR_INDEX, attr.grh.sgid_index);
 	put(in, ADS_HOP_LIMIT, attr.grh.hop_limit);
-	put(in, ADS_UDP_SPORT, ROCE_UDP_SPORT);
 }
 
 static void devx_to_rtr(end_t *e)

@@ -57,6 +57,7 @@ typedef struct mlx5swi_place {
 typedef struct mlx5swi_port {
 	struct mlx5swi_device *dev;
 	uint8_t is_up, is_ethernet, mtu; /* mtu: code 1 .. 5 */
+	uint8_t requires_grh;            /* InfiniBand: packets without one are lost */
 	uint16_t lid, pkey;
 	uint8_t mac[6];
 	mlx5swi_gid_t gids[MLX5SWI_N_GIDS];

@@ -104,16 +104,17 @@ typedef struct mlx5sw_config {
 	uint8_t is_routed;    /* packets with a hop limit of 1 or less are lost */
 	uint8_t has_no_dbr;   /* the capability of queues without doorbell records */
 	uint8_t timestamps;   /* mlx5sw_timestamps */
+	uint8_t requires_grh; /* InfiniBand: ports lose packets without a global routing header */
 } mlx5sw_config_t;
 
 #define MLX5SW_CONFIG_INIT                                                                         \
 	{                                                                                          \
 		sizeof(mlx5sw_config_t), 1, 2, MLX5SW_ETHERNET, MLX5SW_DOORBELLS_HYBRID,           \
-			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0, 0, 0                 \
+			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0, 0, 0, 0              \
 	}
 
 /* Set what the environment names: MLX5SW_DEVICES, _LINK, _DOORBELLS, _TIMING, _LINT, _CHAOS, _SLOW,
- * _NO_DBR, _TIMESTAMPS (README.md). Returns 0, or ENODEV after a line on stderr: one has an
+ * _NO_DBR, _TIMESTAMPS, _GRH (README.md). Returns 0, or ENODEV after a line on stderr: one has an
  * unusable value. */
 MLX5SW_API int mlx5sw_config_from_env(mlx5sw_config_t *cfg);
 

@@ -22,7 +22,8 @@ static int is_for(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 	if (port->is_ethernet)
 		return memcmp(port->mac, p->dmac, sizeof(port->mac)) == 0 && p->is_global &&
 		       has_gid(port, p->dgid);
-	return port->lid == p->dlid && (!p->is_global || has_gid(port, p->dgid));
+	return port->lid == p->dlid &&
+	       (p->is_global ? has_gid(port, p->dgid) : !port->requires_grh);
 }
 
 static mlx5swi_port_t *port_of(const mlx5swi_packet_t *p)
@@ -56,7 +57,8 @@ void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
 	int is_own = is_for(port, p);
 	/* A router takes one from the hop limit, and drops what has none left. */
 	int is_too_far = mlx5swi_w->cfg.is_routed && p->hop_limit <= 1 && !is_own;
-	if (!port->is_up || is_too_far)
+	int lacks_grh = port->requires_grh && !p->is_global;
+	if (!port->is_up || is_too_far || lacks_grh)
 		mlx5swi_packet_free(p);
 	else if (is_own || port_of(p))
 		mlx5swi_deliver(p);
