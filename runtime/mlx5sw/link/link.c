@@ -2,6 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* From port to port, by the envelope. */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mlx5sw/engine/step.h"
@@ -66,6 +68,18 @@ void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
 		mlx5swi_links_send(port, p);
 }
 
+int mlx5swi_fabric_refuse(int err, const char *fmt, ...)
+{
+	const char *fabric = getenv("MLX5SW_FABRIC");
+	char text[400];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	fprintf(stderr, "mlx5sw: MLX5SW_FABRIC=%s: %s\n", fabric ? fabric : "shm", text);
+	return err;
+}
+
 int mlx5swi_links_open(mlx5swi_place_t *place)
 {
 	const char *fabric = getenv("MLX5SW_FABRIC");
@@ -74,7 +88,9 @@ int mlx5swi_links_open(mlx5swi_place_t *place)
 		return mlx5swi_shm_open("", place);
 	if (strncmp(fabric, "shm:", 4) == 0)
 		return mlx5swi_shm_open(fabric + 4, place);
-	return strncmp(fabric, "tcp:", 4) == 0 ? mlx5swi_tcp_open(fabric + 4, place) : EINVAL;
+	if (strncmp(fabric, "tcp:", 4) == 0)
+		return mlx5swi_tcp_open(fabric + 4, place);
+	return mlx5swi_fabric_refuse(EINVAL, "must be shm, shm:NAME or tcp:ADDRESS[:PORT]");
 }
 
 void mlx5swi_links_close(void)

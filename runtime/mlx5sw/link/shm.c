@@ -2,9 +2,11 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Between processes of one machine and one user: rings in a file that they all map.
  *
- * The file has a directory and a ring for each ordered pair of hosts; pages that nobody uses take
- * no memory. Whoever holds the lock of byte h of the file is host h, so that the kernel knows who
- * has died. The last one to leave removes the file; one that all have died with is begun anew. */
+ * The file has a directory and a ring for each ordered pair of hosts. It is sparse: a ring takes
+ * memory from when its sender maps it. All of it is allocated then, so that an access cannot end in
+ * SIGBUS when /dev/shm is full later. Whoever holds the lock of byte h of the file is host h, so
+ * that the kernel knows who has died. The last one to leave removes the file; one that all have
+ * died with is begun anew. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,6 +63,7 @@ typedef struct mlx5swi_shm {
 	ring_t *in[N_HOSTS], *out[N_HOSTS];
 	queue_t waiting[N_HOSTS]; /* for room in the ring */
 	uint32_t n_waiting;
+	int has_no_room; /* and has said so */
 	char path[128];
 } shm_t;
 
@@ -120,8 +123,14 @@ static int pass_gate(shm_t *s)
 	}
 }
 
+/* With memory under every byte. NULL: errno says why. */
 static void *map(const shm_t *s, off_t at, size_t nbytes)
 {
+	do
+		errno = posix_fallocate(s->fd, at, (off_t)nbytes);
+	while (errno == EINTR);
+	if (errno)
+		return NULL;
 	void *p = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, at);
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -153,7 +162,7 @@ static int discard_old(shm_t *s)
 		uint32_t from = (uint32_t)__builtin_ctzll(senders);
 		ring_t *ring = s->in[from] = map_ring(s, s->host, from);
 		if (!ring)
-			return ENOMEM;
+			return errno;
 		__atomic_store_n(&ring->head, __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE),
 				 __ATOMIC_RELEASE);
 	}
@@ -203,12 +212,30 @@ static void unmap(shm_t *s)
 		munmap(s->directory, DIRECTORY_NBYTES);
 }
 
+static void refuse(const char *path, int err)
+{
+	static const struct {
+		int err;
+		const char *advice;
+	} known[] = {
+		{EUSERS, "all 64 places of processes are taken"},
+		{EPROTO, "processes with another version of the adapter use it"},
+		{ENOSPC, "make /dev/shm larger, or remove files from it"},
+	};
+	const char *advice = "name another by shm:NAME";
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].err == err)
+			advice = known[i].advice;
+	mlx5swi_fabric_refuse(err, "%s: %s: %s", path, strerror(err), advice);
+}
+
 int mlx5swi_shm_open(const char *name, mlx5swi_place_t *place)
 {
 	static int has_handler;
 	shm_t *s = calloc(1, sizeof(*s));
 	int err = s ? make_path(name, s->path, sizeof(s->path)) : ENOMEM;
 	if (err || (err = pass_gate(s))) {
+		refuse(s ? s->path : name, err);
 		free(s);
 		return err;
 	}
@@ -219,7 +246,10 @@ int mlx5swi_shm_open(const char *name, mlx5swi_place_t *place)
 	if (!err && !has_handler && !(has_handler = !atexit(leave_at_exit)))
 		err = ENOMEM;
 	if (err) {
+		refuse(s->path, err);
 		unmap(s);
+		if (is_alone(s->fd))
+			unlink(s->path);
 		close(s->fd);
 		free(s);
 		return err;
@@ -296,6 +326,18 @@ static uint32_t host_of(const mlx5swi_packet_t *p)
 	return mlx5swi_gid_place(p->dgid, &place) ? N_HOSTS : place.host;
 }
 
+/* Each packet tries again: memory may be there later. */
+static void say_no_room(shm_t *s, uint32_t host)
+{
+	if (s->has_no_room)
+		return;
+	s->has_no_room = 1;
+	fprintf(stderr,
+		"mlx5sw: %s: no ring of %u KiB from host %u to host %u: %s: their packets are "
+		"lost; make /dev/shm larger, or remove files from it\n",
+		s->path, RING_NBYTES >> 10, s->host, host, strerror(errno));
+}
+
 static ring_t *ring_to(shm_t *s, uint32_t host)
 {
 	seat_t *seat = &s->directory->seats[host];
@@ -304,6 +346,8 @@ static ring_t *ring_to(shm_t *s, uint32_t host)
 	s->out[host] = map_ring(s, host, s->host);
 	if (s->out[host])
 		__atomic_fetch_or(&seat->senders, (uint64_t)1 << s->host, __ATOMIC_RELEASE);
+	else
+		say_no_room(s, host);
 	return s->out[host];
 }
 

@@ -101,16 +101,19 @@ static int listen_at(tcp_t *t, mlx5swi_place_t *place)
 int mlx5swi_tcp_open(const char *name, mlx5swi_place_t *place)
 {
 	if (mlx5swi_w->cfg.link_layer != MLX5SW_ETHERNET)
-		return EINVAL; /* a LID has no room for an address */
+		return mlx5swi_fabric_refuse(EINVAL, "InfiniBand goes by shm: a LID has no room "
+						     "for an address");
+	if (parse(name, place))
+		return mlx5swi_fabric_refuse(EINVAL, "must be tcp:ADDRESS[:PORT], an IPv4 address "
+						     "of this host and 1 to 65535");
 	tcp_t *t = calloc(1, sizeof(*t));
-	int err = t ? parse(name, place) : ENOMEM;
-	if (!err)
-		err = listen_at(t, place);
-	if (err)
-		free(t);
-	else
+	int err = t ? listen_at(t, place) : ENOMEM;
+	if (!err) {
 		mlx5swi_w->engine->tcp = t;
-	return err;
+		return 0;
+	}
+	free(t);
+	return mlx5swi_fabric_refuse(err, "cannot listen there: %s", strerror(err));
 }
 
 void mlx5swi_tcp_close(void)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Ways between processes where memory is short. */
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include "link_roles.h"
+
+static char said[4096]; /* stderr of the last body */
+
+static int has_said(const char *text)
+{
+	int n = 0;
+	for (const char *at = said; (at = strstr(at, text)) != NULL; at++)
+		n++;
+	return n;
+}
+
+static void mount_and_run(const char *options, int stderr_fd, int (*body)(void))
+{
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", "/dev/shm", "tmpfs", 0, options))
+		_exit(77);
+	signal(SIGBUS, SIG_DFL); /* not cmocka's, which would go on with the next test */
+	dup2(stderr_fd, 2);
+	_exit(body());
+}
+
+/* The status of body in a process whose /dev/shm is empty and has so many KiB. */
+static int with_shm_of(unsigned kib, int (*body)(void))
+{
+	FILE *f = tmpfile();
+	char options[40];
+	snprintf(options, sizeof(options), "size=%uk,mode=0700", kib);
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		mount_and_run(options, fileno(f), body);
+	int status = status_of(pid);
+	rewind(f);
+	said[fread(said, 1, sizeof(said) - 1, f)] = 0;
+	fclose(f);
+	if (status == 77) {
+		print_message("skipped: no right to mount\n");
+		skip();
+	}
+	if (status)
+		print_message("%s", said);
+	return status;
+}
+
+/* A start that hangs ends by a signal. */
+static int refuses(int fd)
+{
+	verbs_end_t e;
+	(void)fd;
+	alarm(SECONDS);
+	return verbs_open(&e, memory, sizeof(memory), N_BLOCKS) ? 0 : 1;
+}
+
+static int fill_and_start(void)
+{
+	static char bytes[64 << 10];
+	int fd = open("/dev/shm/filler", O_CREAT | O_WRONLY, 0600);
+	if (write(fd, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes))
+		return 1;
+	int status = status_of(start(refuses, shm_name, -1, -1));
+	return access(shm_path, F_OK) == 0 ? 2 : status; /* what was begun is gone */
+}
+
+static void full_at_the_start(void **state)
+{
+	(void)state;
+	assert_int_equal(with_shm_of(64, fill_and_start), 0);
+	assert_int_equal(has_said("No space left on device"), 1);
+}
+
+/* Its packets find no ring: they are lost. */
+static int is_cut_off(int fd)
+{
+	verbs_end_t e;
+	uint8_t syndrome = 0;
+	if (open_end(&e, fd))
+		return 1;
+	for (uint64_t i = 1; i <= 6400; i++) {
+		verbs_write(&e, 8 * (uint32_t)(i % 64), i, i % 64 == 0);
+		if (i % 64 == 0 && verbs_wait(&e, SECONDS, &syndrome))
+			return meet(fd) || syndrome != RETRY;
+	}
+	return 2;
+}
+
+static int hears_nothing(int fd)
+{
+	verbs_end_t e;
+	return open_end(&e, fd) || meet(fd);
+}
+
+static int send_without_room(void)
+{
+	pid_t pids[2];
+	start_two(is_cut_off, hears_nothing, shm_name, shm_name, pids);
+	return status_of(pids[0]) | status_of(pids[1]);
+}
+
+/* Room for the directory, and for no ring. */
+static void full_when_a_ring_is_needed(void **state)
+{
+	(void)state;
+	assert_int_equal(with_shm_of(128, send_without_room), 0);
+	assert_int_equal(has_said("No space left on device"), 1);
+	assert_int_equal(has_said("\n"), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(full_at_the_start),
+		cmocka_unit_test(full_when_a_ring_is_needed),
+	};
+	name_shm();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
