@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Ways between processes where memory is short. */
+/* Ways between processes where something is short or in the way: memory, names. */
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include "link_roles.h"
+
+#define NOBODY 65534
+#define GATE 64 /* byte of the file that a process locks while it comes or goes */
 
 static char said[4096]; /* stderr of the last body */
 
@@ -112,11 +116,51 @@ static void full_when_a_ring_is_needed(void **state)
 	assert_int_equal(has_said("\n"), 1);
 }
 
+/* The file is there, and this process has its gate. */
+static int hold_gate(uid_t owner)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = GATE, .l_len = 1};
+	int fd = open(shm_path, O_CREAT | O_RDWR, 0666);
+	return fchmod(fd, 0666) || fchown(fd, owner, (gid_t)-1) || fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+static int start_at_a_file_of_nobody(void)
+{
+	return hold_gate(NOBODY) ? 1 : status_of(start(refuses, shm_name, -1, -1));
+}
+
+static void file_of_another_user(void **state)
+{
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skipped: only root can make another user's file\n");
+		skip();
+	}
+	assert_int_equal(with_shm_of(1024, start_at_a_file_of_nobody), 0);
+	assert_int_equal(has_said("belongs to another user"), 1);
+	assert_int_equal(has_said(shm_path), 1);
+}
+
+static int start_at_a_locked_file(void)
+{
+	return hold_gate(geteuid()) ? 1 : status_of(start(refuses, shm_name, -1, -1));
+}
+
+static void file_that_stays_locked(void **state)
+{
+	(void)state;
+	assert_int_equal(with_shm_of(1024, start_at_a_locked_file), 0);
+	assert_int_equal(has_said("locked for 10 s"), 1);
+	assert_int_equal(has_said(shm_path), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_at_the_start),
 		cmocka_unit_test(full_when_a_ring_is_needed),
+		cmocka_unit_test(file_of_another_user),
+		cmocka_unit_test(file_that_stays_locked),
 	};
 	name_shm();
 	return cmocka_run_group_tests(tests, NULL, NULL);

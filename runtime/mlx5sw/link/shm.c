@@ -14,12 +14,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "mlx5sw/core/control.h"
 #include "mlx5sw/engine/step.h"
 
 #define N_HOSTS MLX5SWI_MAX_HOSTS
-#define GATE N_HOSTS /* the byte whose lock guards coming and going */
+#define GATE N_HOSTS     /* the byte whose lock guards coming and going */
+#define GATE_SECONDS 10u /* refuse() says so */
 #define MAGIC (0x6d6c783573770000u | sizeof(mlx5swi_packet_t)) /* "mlx5sw", and what travels */
 #define DIRECTORY_NBYTES 16384u
 #define RING_NBYTES (256u << 10)
@@ -101,6 +103,27 @@ static int make_path(const char *name, char *path, size_t nbytes)
 	return n < 0 || (size_t)n >= nbytes ? EINVAL : 0;
 }
 
+/* The gate is held for milliseconds. ETIMEDOUT: a process that holds it has stopped. */
+static int lock_gate(int fd)
+{
+	const struct timespec pause = {0, 1000000};
+	for (unsigned ms = 0; ms < 1000 * GATE_SECONDS; ms++) {
+		int err = lock_byte(fd, F_OFD_SETLK, F_WRLCK, GATE);
+		if (err != EAGAIN && err != EACCES)
+			return err;
+		nanosleep(&pause, NULL);
+	}
+	return ETIMEDOUT;
+}
+
+/* Another user's file is not waited for: its owner could hold the gate for ever. */
+static int own_and_lock(int fd, struct stat *opened)
+{
+	if (fstat(fd, opened))
+		return errno;
+	return opened->st_uid == geteuid() ? lock_gate(fd) : EACCES;
+}
+
 /* Open the file and pass its gate. The last one to leave may have removed it meanwhile. */
 static int pass_gate(shm_t *s)
 {
@@ -109,11 +132,7 @@ static int pass_gate(shm_t *s)
 		s->fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (s->fd < 0)
 			return errno;
-		int err = lock_byte(s->fd, F_OFD_SETLKW, F_WRLCK, GATE);
-		if (!err && fstat(s->fd, &opened))
-			err = errno;
-		if (!err && opened.st_uid != geteuid())
-			err = EACCES;
+		int err = own_and_lock(s->fd, &opened);
 		if (!err && !stat(s->path, &named) && named.st_ino == opened.st_ino)
 			return 0;
 		close(s->fd);
@@ -184,9 +203,9 @@ static int take_seat(shm_t *s)
 
 static void leave(shm_t *s)
 {
-	lock_byte(s->fd, F_OFD_SETLKW, F_WRLCK, GATE);
+	int err = lock_gate(s->fd); /* without it the file stays for the next one to leave */
 	__atomic_store_n(&s->directory->seats[s->host].is_taken, 0, __ATOMIC_RELAXED);
-	if (is_alone(s->fd))
+	if (!err && is_alone(s->fd))
 		unlink(s->path);
 	close(s->fd); /* with all locks */
 }
@@ -220,6 +239,10 @@ static void refuse(const char *path, int err)
 	} known[] = {
 		{EUSERS, "all 64 places of processes are taken"},
 		{EPROTO, "processes with another version of the adapter use it"},
+		{EACCES, "it belongs to another user: remove it, or name another by shm:NAME"},
+		{ETIMEDOUT,
+		 "a process has had it locked for 10 s: if it was stopped, continue or end "
+		 "it, or name another by shm:NAME"},
 		{ENOSPC, "make /dev/shm larger, or remove files from it"},
 	};
 	const char *advice = "name another by shm:NAME";
