@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Ways between processes where something is short or in the way: memory, names. */
+/* Ways between processes where something is short or in the way: memory, names, connections. */
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include "link_roles.h"
+#include "mlx5sw/core/control.h"
 
 #define NOBODY 65534
 #define GATE 64 /* byte of the file that a process locks while it comes or goes */
@@ -154,6 +156,121 @@ static void file_that_stays_locked(void **state)
 	assert_int_equal(has_said(shm_path), 1);
 }
 
+/* Connections by TCP */
+
+enum { N_STRANGERS = 300, MAX_CONNECTIONS = 256 };
+
+static uint16_t attacked_port;
+
+static int connect_silently(void)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(attacked_port)};
+	struct timeval limit = {SECONDS, 0};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	if (!connect(fd, (const struct sockaddr *)&a, sizeof(a)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int is_crowded(int fd)
+{
+	verbs_end_t e;
+	if (open_end(&e, fd) || meet(fd)) /* the strangers are there */
+		return 1;
+	return post_many(&e) || await(0, 6400) || meet(fd);
+}
+
+static int comes_in_a_crowd(int fd)
+{
+	int fds[N_STRANGERS], n_open = 0;
+	verbs_end_t e;
+	char byte;
+	if (open_end(&e, fd))
+		return 1;
+	for (int i = 0; i < N_STRANGERS; i++)
+		if ((fds[i] = connect_silently()) < 0)
+			return 2;
+	if (meet(fd) || post_many(&e) || await(0, 6400))
+		return 3;
+	for (int i = 0; i < N_STRANGERS; i++)
+		n_open += recv(fds[i], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+	return meet(fd) ? 4 : n_open >= MAX_CONNECTIONS ? 5 : n_open == 0 ? 6 : 0;
+}
+
+static void tcp_connections_have_a_limit(void **state)
+{
+	char name[32];
+	(void)state;
+	attacked_port = free_port();
+	tcp_name(name, sizeof(name), attacked_port);
+	two(is_crowded, comes_in_a_crowd, name, "tcp:127.0.0.1");
+}
+
+/* A clock that goes a thousand times as fast; with MLX5SW_SLOW retries take their usual time. */
+static uint64_t (*real_now)(void *arg);
+static uint64_t speed_from;
+
+static uint64_t fast_now(void *arg)
+{
+	return speed_from + (real_now(arg) - speed_from) * 1000;
+}
+
+static void speed_up(void)
+{
+	mlx5swi_lock();
+	real_now = mlx5swi_w->hooks.now;
+	speed_from = real_now(mlx5swi_w->hooks.arg);
+	mlx5swi_w->hooks.now = fast_now;
+	mlx5swi_unlock();
+}
+
+/* Minutes pass between two packets of a connection. */
+static int write_and_pause(int fd)
+{
+	verbs_end_t e;
+	uint8_t syndrome;
+	if (open_end(&e, fd))
+		return 1;
+	speed_up();
+	for (uint64_t i = 1; i <= 3; i++) {
+		verbs_write(&e, 0, i, 1);
+		if (verbs_wait(&e, SECONDS, &syndrome) || await(0, i) || meet(fd))
+			return 2;
+		usleep(200000);
+	}
+	return 0;
+}
+
+static int is_often_silent(int fd)
+{
+	return write_and_pause(fd) || meet(fd);
+}
+
+/* Beside a stranger's connection, on which nothing ever comes. */
+static int is_often_silent_too(int fd)
+{
+	int stranger = -1;
+	char byte;
+	for (time_t end = time(NULL) + SECONDS; stranger < 0 && time(NULL) < end; usleep(1000))
+		stranger = connect_silently();
+	return write_and_pause(fd) || recv(stranger, &byte, 1, 0) != 0 || meet(fd);
+}
+
+/* Those that say nothing are closed; where packets come again, others are made. */
+static void tcp_connections_end_in_silence(void **state)
+{
+	char name[32];
+	(void)state;
+	attacked_port = free_port();
+	tcp_name(name, sizeof(name), attacked_port);
+	setenv("MLX5SW_SLOW", "1000000", 1);
+	two(is_often_silent, is_often_silent_too, name, "tcp:127.0.0.1");
+	unsetenv("MLX5SW_SLOW");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +278,8 @@ int main(void)
 		cmocka_unit_test(full_when_a_ring_is_needed),
 		cmocka_unit_test(file_of_another_user),
 		cmocka_unit_test(file_that_stays_locked),
+		cmocka_unit_test(tcp_connections_have_a_limit),
+		cmocka_unit_test(tcp_connections_end_in_silence),
 	};
 	name_shm();
 	return cmocka_run_group_tests(tests, NULL, NULL);
