@@ -62,6 +62,7 @@ static int create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link
 	shmemhi_prm_put(in, SHMEMHI_QPC_PD, ib->nic.pdn);
 	shmemhi_prm_put(in, SHMEMHI_QPC_RQ_TYPE, SHMEMHI_RQ_TYPE_NONE);
 	shmemhi_prm_put(in, SHMEMHI_QPC_LOG_SQ_SIZE, log2_of(ib->depth));
+	shmemhi_prm_put(in, SHMEMHI_QPC_TS_FORMAT, ib->nic.ts_format);
 	shmemhi_prm_put(in, SHMEMHI_QPC_UAR_PAGE, link->uar->page_id);
 	shmemhi_prm_put(in, SHMEMHI_QPC_USER_INDEX, (uint64_t)(link - ib->links));
 	shmemhi_prm_put(in, SHMEMHI_QPC_CQN_SND, link->cqn);

@@ -266,6 +266,30 @@ static void completion_queues_ignore_overruns(void **state)
 	with_adapters(MLX5SW_ETHERNET, 1, pe_overruns);
 }
 
+static int pe_opens(shmemh_t *job)
+{
+	if (plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	return unplug(job);
+}
+
+/* NICs refuse a QP that asks for time stamps they do not have. */
+static void queue_pairs_ask_for_time_stamps_that_exist(void **state)
+{
+	const world_kind_t kind = {.n_pes = 1};
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		cfg.link_layer = i < 3 ? MLX5SW_ETHERNET : MLX5SW_INFINIBAND;
+		cfg.timestamps = (uint8_t)(i % 3);
+		assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+		assert_int_equal(run_world(&kind, pe_opens), 0);
+		mlx5sw_stop();
+	}
+}
+
 /* Failures */
 
 static int open_and_close(shmemh_t *job)
@@ -455,6 +479,7 @@ int main(void)
 		cmocka_unit_test(options_at_their_limits),
 		cmocka_unit_test(links_have_memory_of_their_own),
 		cmocka_unit_test(completion_queues_ignore_overruns),
+		cmocka_unit_test(queue_pairs_ask_for_time_stamps_that_exist),
 		cmocka_unit_test(failed_commands_leave_nothing),
 		cmocka_unit_test(failed_calls_leave_nothing),
 		cmocka_unit_test(options_are_checked_first),

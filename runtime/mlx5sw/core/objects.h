@@ -57,6 +57,7 @@ typedef struct mlx5swi_place {
 typedef struct mlx5swi_port {
 	struct mlx5swi_device *dev;
 	uint8_t is_up, is_ethernet, mtu; /* mtu: code 1 .. 5 */
+	uint8_t requires_grh;            /* InfiniBand: packets without one are lost */
 	uint16_t lid, pkey;
 	uint8_t mac[6];
 	mlx5swi_gid_t gids[MLX5SWI_N_GIDS];
@@ -213,6 +214,7 @@ typedef struct mlx5swi_qp {
 	mlx5swi_pd_t *pd;
 	uint32_t qpn, user_index;
 	uint8_t state, is_signed, has_no_dbr; /* is_signed: WQEs carry signatures */
+	uint8_t ts_format;                    /* mlx5swi_ts_format */
 	mlx5swi_qp_attr_t attr;
 	mlx5swi_cq_t *send_cq, *recv_cq;
 	uint8_t *sq, *rq;   /* NULL: none */

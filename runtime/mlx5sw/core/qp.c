@@ -28,6 +28,19 @@ static int check_ring(const char *name, const uint8_t *p, size_t have, uint64_t 
 	return MLX5SWI_DONE;
 }
 
+/* Without real-time stamps there is no choice: the field is reserved. */
+static int has_format(uint8_t format)
+{
+	switch (mlx5swi_w->cfg.timestamps) {
+	case MLX5SW_TIMESTAMPS_FREE_RUNNING:
+		return format == MLX5SWI_TS_FREE_RUNNING;
+	case MLX5SW_TIMESTAMPS_REAL_TIME:
+		return format == MLX5SWI_TS_DEFAULT || format == MLX5SWI_TS_REAL_TIME;
+	default:
+		return format <= MLX5SWI_TS_REAL_TIME;
+	}
+}
+
 static int check(const mlx5swi_device_t *dev, const mlx5swi_qp_spec_t *spec)
 {
 	uint64_t blocks = spec->sq ? spec->sq_blocks : 1;
@@ -54,6 +67,11 @@ static int check(const mlx5swi_device_t *dev, const mlx5swi_qp_spec_t *spec)
 	if (spec->has_no_dbr && !mlx5swi_w->cfg.has_no_dbr)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
 				      "send_dbr_mode 1: not a capability of this device");
+	if (!has_format(spec->ts_format))
+		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
+				      "ts_format %u: not a capability of this device, whose "
+				      "sq_ts_format and qp_ts_format are %u",
+				      spec->ts_format, mlx5swi_w->cfg.timestamps);
 	if (dev->qps.n_used >= 1u << MLX5SWI_LOG_MAX_QP)
 		return mlx5swi_refuse(MLX5SWI_LIMIT, "2^%u QPs exist", MLX5SWI_LOG_MAX_QP);
 	return MLX5SWI_DONE;
@@ -94,6 +112,7 @@ static void fill(mlx5swi_qp_t *qp, mlx5swi_context_t *ctx, const mlx5swi_qp_spec
 	qp->user_index = spec->user_index;
 	qp->has_no_dbr = spec->has_no_dbr != 0;
 	qp->is_signed = spec->is_signed != 0;
+	qp->ts_format = spec->ts_format;
 	qp->umem = spec->umem;
 	qp->dbr_umem = spec->dbr_umem;
 	qp->state = MLX5SWI_RST;

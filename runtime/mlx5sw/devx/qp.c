@@ -125,6 +125,7 @@ int mlx5swi_cmd_create_qp(mlx5swi_command_t *cmd)
 		.user_index = mlx5swi_field32(qpc, MLX5SWI_QPC_USER_INDEX),
 		.has_no_dbr = mlx5swi_field32(qpc, MLX5SWI_QPC_SEND_DBR_MODE) == 1,
 		.is_signed = (int)mlx5swi_field32(qpc, MLX5SWI_QPC_WQ_SIGNATURE),
+		.ts_format = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_TS_FORMAT),
 	};
 	mlx5swi_qp_t *qp;
 	int status = check_kind(qpc);
@@ -159,6 +160,7 @@ static void show_queues(const mlx5swi_qp_t *qp, uint8_t *qpc)
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_PM_STATE, MIGRATED);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_WQ_SIGNATURE, qp->is_signed);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_PD, qp->pd->pdn);
+	mlx5swi_set_field(qpc, MLX5SWI_QPC_TS_FORMAT, qp->ts_format);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_UAR_PAGE, qp->uar->id);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_USER_INDEX, qp->user_index);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_SEND_DBR_MODE, qp->has_no_dbr);

@@ -167,7 +167,9 @@ static int make(mlx5swi_context_t *ctx, struct ibv_qp_init_attr_ex *attr, const 
 				  .rq_stride = s->rq_stride,
 				  .dbr = (uint32_t *)(void *)r->record.p,
 				  .uar = mlx5swi_uar_new(ctx),
-				  .user_index = ctx->dev->qps.n_used};
+				  .user_index = ctx->dev->qps.n_used,
+				  .ts_format = mlx5swi_w->cfg.timestamps ? MLX5SWI_TS_DEFAULT
+									 : MLX5SWI_TS_FREE_RUNNING};
 	int err;
 
 	if (!spec.uar)
