@@ -72,7 +72,7 @@ typedef struct peer_key {
 
 typedef enum peer_map { PEER_MAP_BLOCK, PEER_MAP_SM, PEER_MAP_WARP } peer_map_t;
 
-/* In constant memory there, a kernel parameter here: both are read through the constant cache. */
+/* In constant memory, as there. */
 typedef struct peer_state {
 	uint32_t n_qps; /* to each PE, on each device */
 	uint32_t n_devices;
@@ -94,6 +94,11 @@ typedef struct peer_state {
 	int n_pes;
 	int my_pe;
 } peer_state_t;
+
+/* What kernels get as second parameter, which they do not use. */
+typedef struct peer_none {
+	int unused;
+} peer_none_t;
 
 /* Make n_channels queues to each PE, as after one round through them. NULL after a line. */
 peer_state_t *peer_reset(const post_memory_t *m, uint32_t n_channels);

@@ -8,6 +8,8 @@
 
 #define FN static __device__ __forceinline__
 
+static __constant__ peer_state_t state;
+
 // Stores towards the NIC keep out of the L1 cache. Like the original's they do not tell the
 // compiler that memory changes, so that fields loaded before one may be used after it.
 FN void store(void *p, uint4 v)
@@ -188,10 +190,10 @@ FN void add(const peer_state_t &s, uint32_t id, const char *to, uint32_t value)
 	submit<true>(s, qp, first, 1, 0);
 }
 
-POST_KERNEL(put_each, peer_state_t, s, put<true>(s, channel, dst, src, lane, i))
-POST_KERNEL(put_every_4th, peer_state_t, s, put<false>(s, channel, dst, src, lane, i))
-POST_KERNEL(p_each, peer_state_t, s, if (lane == 0) p_value(s, channel, dst, i); __syncwarp())
-POST_KERNEL(add_each, peer_state_t, s, if (lane == 0) add(s, channel, dst, 1); __syncwarp())
+POST_KERNEL(put_each, peer_none_t, none, put<true>(state, channel, dst, src, lane, i))
+POST_KERNEL(put_every_4th, peer_none_t, none, put<false>(state, channel, dst, src, lane, i))
+POST_KERNEL(p_each, peer_none_t, none, if (lane == 0) p_value(state, channel, dst, i); __syncwarp())
+POST_KERNEL(add_each, peer_none_t, none, if (lane == 0) add(state, channel, dst, 1); __syncwarp())
 
 #define ROW(op, ringing, kernel)                                                                   \
 	{                                                                                          \
@@ -207,7 +209,12 @@ static const post_row_t rows[] = {
 
 static void *reset(const post_memory_t *m, uint32_t n_channels)
 {
-	return peer_reset(m, n_channels);
+	static peer_none_t none;
+	const peer_state_t *from = peer_reset(m, n_channels);
+
+	if (from == NULL || post_failed(cudaMemcpyToSymbol(state, from, sizeof(state)), "state"))
+		return NULL;
+	return &none;
 }
 
 extern const post_sequence_t post_by_deepep = {"DeepEP", rows, sizeof(rows) / sizeof(rows[0]),

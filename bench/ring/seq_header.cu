@@ -25,24 +25,19 @@ static_assert(offsetof(peer_qp_t, sq) == offsetof(nvshmemi_ibgda_device_qp_t, tx
 		      offsetof(peer_qp_t, words) == offsetof(nvshmemi_ibgda_device_qp_t, mvars),
 	      "peer.h and NVSHMEM's header differ");
 
-// Both states are in constant memory.
-typedef struct tables {
-	int unused;
-} tables_t;
-
 #ifdef __CUDA_ARCH__
 #define DO(call) call
 #else
 #define DO(call) (void)dst // the header has no such function on the host
 #endif
 
-POST_KERNEL(put_rule, tables_t, t,
+POST_KERNEL(put_rule, peer_none_t, none,
 	    DO((nvshmemi_ibgda_rma_nbi<NVSHMEMI_THREADGROUP_WARP, NVSHMEMI_OP_PUT>(
 		    dst, (void *)src, POST_NBYTES, POST_PE))))
-POST_KERNEL(p_rule, tables_t, t,
+POST_KERNEL(p_rule, peer_none_t, none,
 	    if (lane == 0) DO((nvshmemi_ibgda_rma_p<uint64_t>(dst, (uint64_t)i, POST_PE)));
 	    __syncwarp())
-POST_KERNEL(add_rule, tables_t, t,
+POST_KERNEL(add_rule, peer_none_t, none,
 	    if (lane == 0)
 		    DO((nvshmemi_ibgda_amo_nonfetch<uint64_t>(dst, 1, POST_PE, NVSHMEMI_AMO_ADD)));
 	    __syncwarp())
@@ -100,10 +95,10 @@ static int fill_queues(const peer_state_t *from)
 
 static void *reset(const post_memory_t *m, uint32_t n_channels)
 {
-	static tables_t t;
+	static peer_none_t none;
 	const peer_state_t *from = peer_reset(m, n_channels);
 
-	return from == NULL || fill_job(from) || fill_queues(from) ? NULL : &t;
+	return from == NULL || fill_job(from) || fill_queues(from) ? NULL : &none;
 }
 
 extern const post_sequence_t post_by_header = {"NVSHMEM's", rows, sizeof(rows) / sizeof(rows[0]),

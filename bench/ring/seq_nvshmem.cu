@@ -9,6 +9,8 @@
 
 #define FN static __device__ __forceinline__
 
+static __constant__ peer_state_t state;
+
 FN void store(uint32_t *p, uint32_t v)
 {
 	*(volatile uint32_t *)p = v;
@@ -260,9 +262,9 @@ FN void add(const peer_state_t &s, const char *to, uint64_t value)
 	submit(s, qp, first, 1);
 }
 
-POST_KERNEL(put_rule, peer_state_t, s, put(s, dst, src, lane))
-POST_KERNEL(p_rule, peer_state_t, s, if (lane == 0) p_value(s, dst, i); __syncwarp())
-POST_KERNEL(add_rule, peer_state_t, s, if (lane == 0) add(s, dst, 1); __syncwarp())
+POST_KERNEL(put_rule, peer_none_t, none, put(state, dst, src, lane))
+POST_KERNEL(p_rule, peer_none_t, none, if (lane == 0) p_value(state, dst, i); __syncwarp())
+POST_KERNEL(add_rule, peer_none_t, none, if (lane == 0) add(state, dst, 1); __syncwarp())
 
 // Fences follow the place of the queues.
 #define ROWS(op, kernel)                                                                           \
@@ -279,7 +281,12 @@ static const post_row_t rows[] = {
 
 static void *reset(const post_memory_t *m, uint32_t n_channels)
 {
-	return peer_reset(m, n_channels);
+	static peer_none_t none;
+	const peer_state_t *from = peer_reset(m, n_channels);
+
+	if (from == NULL || post_failed(cudaMemcpyToSymbol(state, from, sizeof(state)), "state"))
+		return NULL;
+	return &none;
 }
 
 extern const post_sequence_t post_by_nvshmem = {"NVSHMEM", rows, sizeof(rows) / sizeof(rows[0]),
