@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "compare.h"
 #include "ring.h"
 
 #define LAUNCHES 3 /* measured, after one that is not */
 #define STEADY 8   /* times as much as a queue holds, in the runs that wait for completions */
 #define LIMIT_S 55
+#define COMPARE_LIMIT_S 170 /* some 300 rows of 10 launches */
 
 /* Figures of one launch. */
 typedef struct figures {
@@ -177,16 +179,17 @@ int main(int argc, char **argv)
 	static ring_queues_t host, device;
 	cudaDeviceProp prop;
 	int n_gpus = 0, is_parts = argc == 2 && strcmp(argv[1], "--parts") == 0;
+	int is_compare = argc == 2 && strcmp(argv[1], "--compare") == 0;
 
-	if (argc > 2 || (argc == 2 && !is_parts)) {
-		fprintf(stderr, "usage: bench_ring [--parts]\n");
+	if (argc > 2 || (argc == 2 && !is_parts && !is_compare)) {
+		fprintf(stderr, "usage: bench_ring [--parts | --compare]\n");
 		return 2;
 	}
 	if (cudaGetDeviceCount(&n_gpus) != cudaSuccess || n_gpus == 0) {
 		printf("bench_ring: no GPU: nothing measured\n");
 		return 77;
 	}
-	alarm(LIMIT_S); /* whatever hangs */
+	alarm(is_compare ? COMPARE_LIMIT_S : LIMIT_S); /* whatever hangs */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (ring_failed(cudaGetDeviceProperties(&prop, 0), "GPU 0"))
 		return 1;
@@ -196,6 +199,10 @@ int main(int argc, char **argv)
 	if (is_parts) {
 		printf("%s\n", prop.name);
 		return ring_fences() || ring_atomics();
+	}
+	if (is_compare) {
+		printf("%s\n", prop.name);
+		return post_compare();
 	}
 	printf("%s; medians of %d launches\n\n", prop.name, LAUNCHES);
 	return ring_queues_make(&host, 1) || wqebbs(&host) || table(&host) ||
