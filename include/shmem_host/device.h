@@ -15,8 +15,8 @@ extern "C" {
  * through any later malloc: copy it into the kernels' parameter structs.
  *
  * ctx      receives the context.
- * Returns  SHMEMH_OK; ERR_ARGUMENT (no such team); ERR_VERSION: the caller was compiled with
- *          headers whose ABI this runtime does not serve (text has both versions).
+ * Returns  SHMEMH_OK; ERR_ARGUMENT (no such team, or ctx is NULL); ERR_VERSION: the caller was
+ *          compiled with headers whose ABI this runtime does not serve (text has both versions).
  */
 #define shmemh_ctx_get(job, team, ctx)                                                             \
 	shmemh_ctx_get_abi(job, team, ctx, SHMEMD_ABI_VERSION, sizeof(shmemd_ctx_t))
