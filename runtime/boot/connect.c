@@ -17,6 +17,9 @@
 /* The hub listens before its id exists, so that a refused connection means that it has gone, or
  * that its job has started. Not the first time: routes of a container may still be coming up. */
 #define REFUSED_NS SHMEMHI_SECOND
+/* For addresses that did not answer, once another one refused the secret: it may be one that means
+ * another host here, where another job has its hub. */
+#define OTHERS_NS (10 * SHMEMHI_SECOND)
 
 typedef enum outcome {
 	FOUND,
@@ -167,6 +170,27 @@ static int has(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outc
 	return 0;
 }
 
+/* Asking this address again would give the same answer. */
+static int is_final(const attempt_t *a)
+{
+	return a->outcome == WRONG_SECRET || a->outcome == OTHER_VERSION;
+}
+
+/* May another round find the hub, ns after the start? Every address has been tried. */
+static int is_hope(const shmemhi_id_t *id, const attempt_t *attempts, int n_rounds, uint64_t ns)
+{
+	int has_final = has(id, attempts, WRONG_SECRET) || has(id, attempts, OTHER_VERSION);
+	int hope = 0;
+	int i;
+
+	for (i = 0; i < id->n_addrs; i++)
+		if (attempts[i].outcome == NOBODY)
+			hope |= n_rounds < 2 || ns < REFUSED_NS;
+		else if (!is_final(&attempts[i]))
+			hope |= !has_final || ns < OTHERS_NS;
+	return hope;
+}
+
 static int all_are(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
 {
 	int i;
@@ -203,14 +227,18 @@ int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_key_t *key, int pe
 			char where[SHMEMHI_ADDR_TEXT_NBYTES], shmemhi_err_t *err)
 {
 	attempt_t attempts[SHMEMHI_ID_MAX_ADDRS];
-	uint64_t refused_until = shmemhi_deadline(REFUSED_NS);
+	uint64_t begin = shmemhi_now();
+	int n_rounds;
 
-	for (;;) {
+	memset(attempts, 0, sizeof(attempts)); /* none is final */
+	for (n_rounds = 1;; n_rounds++) {
 		char text[320];
 		int i;
 
 		for (i = 0; i < id->n_addrs; i++) {
-			int fd = try_addr(&id->addrs[i], key, pe, n_pes, deadline, &attempts[i]);
+			int fd = is_final(&attempts[i]) ? -1
+							: try_addr(&id->addrs[i], key, pe, n_pes,
+								   deadline, &attempts[i]);
 
 			shmemhi_addr_text(&id->addrs[i], where);
 			if (fd >= 0)
@@ -218,9 +246,8 @@ int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_key_t *key, int pe
 		}
 		text_all(id, attempts, text, sizeof(text));
 		shmemhi_log(log, SHMEMHI_INFO, "no hub yet: %s", text);
-		if (has(id, attempts, WRONG_SECRET) || has(id, attempts, OTHER_VERSION) ||
-		    shmemhi_now() >= deadline ||
-		    (all_are(id, attempts, NOBODY) && shmemhi_now() >= refused_until))
+		if (shmemhi_now() >= deadline ||
+		    !is_hope(id, attempts, n_rounds, shmemhi_now() - begin))
 			return fail_connect(id, attempts, err);
 		poll(NULL, 0, PAUSE_NS / SHMEMHI_MS);
 	}
