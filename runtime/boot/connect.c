@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "util/clock.h"
+#include "util/descriptors.h"
 
 #define CONNECT_NS                                                                                 \
 	(2 * SHMEMHI_SECOND) /* an address behind a firewall must not use up the rest   \
@@ -28,11 +29,12 @@ typedef enum outcome {
 	STRANGER,    /* somebody else listens there */
 	OTHER_VERSION,
 	WRONG_SECRET,
+	NO_DESCRIPTOR, /* this process has none left for a socket */
 } outcome_t;
 
 typedef struct attempt {
 	outcome_t outcome;
-	int error; /* errno of UNREACHABLE */
+	int error; /* errno of UNREACHABLE and NO_DESCRIPTOR */
 	int version;
 } attempt_t;
 
@@ -107,7 +109,8 @@ static int try_addr(const shmemhi_addr_t *addr, const shmemhi_key_t *key, int pe
 	int error;
 
 	if (fd < 0) {
-		*attempt = result(UNREACHABLE, errno);
+		*attempt =
+			result(shmemhi_no_descriptor(errno) ? NO_DESCRIPTOR : UNREACHABLE, errno);
 		return -1;
 	}
 	error = tcp_connect(fd, addr, earlier(deadline, shmemhi_deadline(CONNECT_NS)));
@@ -136,6 +139,10 @@ static const char *text_attempt(const attempt_t *a, char *text, size_t nbytes)
 		return text;
 	case WRONG_SECRET:
 		return "refused the secret";
+	case NO_DESCRIPTOR:
+		snprintf(text, nbytes, "%s%s", strerror(a->error),
+			 shmemhi_descriptor_advice(a->error));
+		return text;
 	case FOUND:
 	case UNREACHABLE:
 		break;
@@ -183,6 +190,8 @@ static int is_hope(const shmemhi_id_t *id, const attempt_t *attempts, int n_roun
 	int hope = 0;
 	int i;
 
+	if (has(id, attempts, NO_DESCRIPTOR))
+		return 0;
 	for (i = 0; i < id->n_addrs; i++)
 		if (attempts[i].outcome == NOBODY)
 			hope |= n_rounds < 2 || ns < REFUSED_NS;
@@ -206,6 +215,9 @@ static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmem
 	char text[320];
 
 	text_all(id, attempts, text, sizeof(text));
+	if (has(id, attempts, NO_DESCRIPTOR))
+		return -shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "no socket to connect to the hub: %s",
+				     text);
 	if (has(id, attempts, WRONG_SECRET))
 		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP,
 				     "the secret of this unique id is wrong: it was made for "

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <sodium.h>
 #include "util/clock.h"
+#include "util/descriptors.h"
 
 #define BACKLOG 4096
 #define RETRY_MS 2
@@ -34,10 +35,12 @@ static int wait_for(int fd, short events, uint64_t deadline_ns)
 
 static int listener_fail(shmemhi_listener_t *l, shmemhi_err_t *err, const char *what)
 {
-	int status = shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
-				  "node: %s failed for a socket in %s: %s; set TMPDIR to a "
-				  "writable directory with a short name",
-				  what, l->dir, strerror(errno));
+	int status = shmemhi_fail(
+		err, SHMEMH_ERR_SYSTEM, "node: %s failed for a socket in %s: %s%s", what, l->dir,
+		strerror(errno),
+		shmemhi_no_descriptor(errno) ? shmemhi_descriptor_advice(errno)
+					     : "; set TMPDIR to a writable directory with a short "
+					       "name");
 
 	shmemhi_listener_close(l);
 	return status;
@@ -121,8 +124,11 @@ int shmemhi_fd_connect(const char *path, const shmemhi_hello_t *hello, uint64_t 
 	int conn = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (conn < 0) {
-		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "socket failed: %s", strerror(errno));
-		return -1;
+		int error = errno;
+
+		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "socket failed: %s%s", strerror(error),
+			     shmemhi_descriptor_advice(error));
+		return shmemhi_no_descriptor(error) ? SHMEMHI_FD_NO_ROOM : -1;
 	}
 	strncpy(address.sun_path, path, sizeof address.sun_path - 1);
 	if (connect_until(conn, &address, deadline_ns) != 0)
@@ -149,7 +155,7 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 		if (conn < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
 		if (conn < 0)
-			return -1;
+			return shmemhi_no_descriptor(errno) ? SHMEMHI_FD_NO_ROOM : -1;
 		/* A deadline in the past: what has not arrived is not ours. */
 		if (check_user(conn) &&
 		    shmemhi_fd_recv(conn, &hello, sizeof hello, &extra, 0, &ignored) == SHMEMH_OK &&
@@ -263,10 +269,12 @@ int shmemhi_fd_recv(int conn, void *msg, size_t nbytes, int *fd, uint64_t deadli
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
-	if ((size_t)got == nbytes && (message.msg_flags & MSG_CTRUNC))
+	if ((size_t)got == nbytes && (message.msg_flags & MSG_CTRUNC)) {
+		*fd = SHMEMHI_FD_NO_ROOM;
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
 				    "its descriptor did not arrive: this process has too many "
 				    "open: raise ulimit -n");
+	}
 	return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
 			    "a message of %zd bytes came instead of one of %zu", got, nbytes);
 }
