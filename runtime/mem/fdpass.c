@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <sodium.h>
+#include "mem/tmpdir.h"
 #include "util/clock.h"
 #include "util/descriptors.h"
 
@@ -33,14 +34,19 @@ static int wait_for(int fd, short events, uint64_t deadline_ns)
 	}
 }
 
+static int fail_in(const char *dir, shmemhi_err_t *err, const char *what)
+{
+	const char *advice = shmemhi_descriptor_advice(errno);
+
+	return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "node: %s failed for a socket in %s: %s%s",
+			    what, dir, strerror(errno),
+			    advice[0] ? advice
+				      : "; set TMPDIR to a writable directory with a short name");
+}
+
 static int listener_fail(shmemhi_listener_t *l, shmemhi_err_t *err, const char *what)
 {
-	int status = shmemhi_fail(
-		err, SHMEMH_ERR_SYSTEM, "node: %s failed for a socket in %s: %s%s", what, l->dir,
-		strerror(errno),
-		shmemhi_no_descriptor(errno) ? shmemhi_descriptor_advice(errno)
-					     : "; set TMPDIR to a writable directory with a short "
-					       "name");
+	int status = fail_in(l->dir, err, what);
 
 	shmemhi_listener_close(l);
 	return status;
@@ -53,21 +59,23 @@ int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err)
 	int n;
 
 	*l = SHMEMHI_LISTENER_NONE;
-	n = snprintf(l->dir, sizeof l->dir, "%s/shmemh-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (n < 0 || (size_t)n + sizeof "/s" > sizeof l->dir) {
+	tmp = tmp && *tmp ? tmp : "/tmp";
+	n = snprintf(l->dir, sizeof l->dir, "%s/" SHMEMHI_TMPDIR_PREFIX "XXXXXX", tmp);
+	if (n < 0 || (size_t)n + sizeof "/" SHMEMHI_TMPDIR_SOCKET > sizeof l->dir) {
 		l->dir[0] = '\0';
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
 				    "node: TMPDIR is too long for a socket's name (%d bytes)", n);
 	}
-	if (!mkdtemp(l->dir)) { /* mode 0700 */
-		n = listener_fail(l, err, "mkdtemp");
+	shmemhi_tmpdir_sweep(tmp);
+	l->lock_fd = shmemhi_tmpdir_make(l->dir);
+	if (l->lock_fd < 0) {
 		l->dir[0] = '\0';
-		return n;
+		return fail_in(tmp, err, "making a directory");
 	}
 	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return listener_fail(l, err, "socket");
-	stpcpy(stpcpy(address.sun_path, l->dir), "/s");
+	stpcpy(stpcpy(address.sun_path, l->dir), "/" SHMEMHI_TMPDIR_SOCKET);
 	if (bind(l->fd, (struct sockaddr *)&address, sizeof address) != 0)
 		return listener_fail(l, err, "bind");
 	memcpy(l->path, address.sun_path, sizeof l->path);
@@ -84,6 +92,8 @@ void shmemhi_listener_close(shmemhi_listener_t *l)
 		unlink(l->path);
 	if (l->dir[0])
 		rmdir(l->dir);
+	if (l->lock_fd >= 0)
+		close(l->lock_fd);
 	*l = SHMEMHI_LISTENER_NONE;
 }
 

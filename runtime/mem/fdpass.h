@@ -15,7 +15,8 @@
 
 /* A listening socket in a directory of its own that only this user can enter. */
 typedef struct shmemhi_listener {
-	int fd; /* -1: not open */
+	int fd;      /* -1: not open */
+	int lock_fd; /* of dir, which is in use as long as it is open (tmpdir.h) */
 	char dir[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": no file */
 } shmemhi_listener_t;
@@ -27,12 +28,13 @@ typedef struct shmemhi_hello {
 	int32_t pe;
 } shmemhi_hello_t;
 
-#define SHMEMHI_LISTENER_NONE ((shmemhi_listener_t){.fd = -1})
+#define SHMEMHI_LISTENER_NONE ((shmemhi_listener_t){.fd = -1, .lock_fd = -1})
 
 /* Instead of a descriptor: this process has none left (ulimit -n). */
 #define SHMEMHI_FD_NO_ROOM (-2)
 
-/* Returns SHMEMH_OK; ERR_SYSTEM. */
+/* Also removes directories that processes of this user left when they were killed.
+ * Returns SHMEMH_OK; ERR_SYSTEM. */
 int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err);
 /* Remove the socket's file and directory; established connections stay. */
 void shmemhi_listener_close(shmemhi_listener_t *l);
