@@ -15,9 +15,9 @@ extern "C" {
  * through any later malloc: copy it into the kernels' parameter structs.
  *
  * ctx      receives the context.
- * Returns  SHMEMH_OK; ERR_ARGUMENT (no such team); ERR_VERSION: the caller was compiled with
- *          headers whose ABI this runtime does not serve (text has both versions), or with
- *          SHMEMD_NO_NIC, and only a NIC reaches some member (text names it).
+ * Returns  SHMEMH_OK; ERR_ARGUMENT (no such team, or ctx is NULL); ERR_VERSION: the caller was
+ *          compiled with headers whose ABI this runtime does not serve (text has both versions),
+ *          or with SHMEMD_NO_NIC, and only a NIC reaches some member (text names it).
  */
 #define shmemh_ctx_get(job, team, ctx)                                                             \
 	shmemh_ctx_get_abi(job, team, ctx, SHMEMH_CTX_ABI, sizeof(shmemd_ctx_t))

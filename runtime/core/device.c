@@ -89,7 +89,13 @@ int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx, uin
 {
 	int status;
 
+	if (shmemhi_refused(job, "ctx_get"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
+	if (!ctx)
+		return shmemhi_done(job, shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+						      "ctx_get: ctx, which receives the context, "
+						      "is NULL"));
 	status = check_abi(job, abi_version & ~SHMEMD_ABI_NO_NIC, ctx_nbytes);
 	if (status != SHMEMH_OK)
 		return shmemhi_done(job, status);
@@ -109,9 +115,12 @@ int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx, uin
 
 int shmemh_error_get(const shmemh_t *job, shmemd_error_t *err)
 {
-	/* The device stores status last, with release: acquire makes the other fields valid. */
-	uint32_t status = __atomic_load_n(&job->error->status, __ATOMIC_ACQUIRE);
+	uint32_t status;
 
+	if (shmemhi_refused(job, "error_get"))
+		return SHMEMH_ERR_ARGUMENT;
+	/* The device stores status last, with release: acquire makes the other fields valid. */
+	status = __atomic_load_n(&job->error->status, __ATOMIC_ACQUIRE);
 	if (err) {
 		memset(err, 0, sizeof *err);
 		if (status)
@@ -124,6 +133,8 @@ int shmemh_error_clear(shmemh_t *job)
 {
 	shmemd_latch_t zero = {0, 0};
 
+	if (shmemhi_refused(job, "error_clear"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	memset(job->error, 0, sizeof *job->error);
 	return shmemhi_done(job, shmemhi_dev_write(job, job->latch, &zero, sizeof zero));

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 #include <shmem_host/shmem_host.h>
 #include "core/err.h"
 #include "core/options.h"
@@ -30,7 +31,9 @@ typedef struct shmemhi_team {
 } shmemhi_team_t;
 
 struct shmemh {
-	shmemhi_err_t err;
+	pid_t pid;          /* of the process that called shmemh_init */
+	shmemhi_err_t err;  /* the line of the call under way */
+	shmemhi_err_t last; /* the line of the last call that failed */
 	shmemhi_log_t log;
 	shmemhi_options_t opt;
 	shmemh_attr_t attr;
@@ -58,7 +61,13 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
  * failed; the other PEs' line then says "PE n: <its status>". Collective. */
 int shmemhi_agree(shmemh_t *job, int status);
 
-/* Brackets of every public call: forget the last line; say a failure once on stderr. */
+/* The first line of every public call. Refuses a job that is NULL, or that a parent process made
+ * before fork: a call in the child would write to sockets and files that the parent uses.
+ * Returns  0, or SHMEMH_ERR_ARGUMENT with a line in shmemhi_thread_err(). */
+int shmemhi_refused(const shmemh_t *job, const char *call);
+
+/* Brackets of every public call: forget the line of the call before; keep the line of a failure and
+ * say it once on stderr. */
 void shmemhi_begin(shmemh_t *job);
 int shmemhi_done(shmemh_t *job, int status);
 

@@ -6,33 +6,35 @@
 #include "ib/ib.h"
 #include "mem/mem.h"
 
-static shmemhi_team_t *find(const shmemh_t *job, shmemh_team_t team)
+/* NULL: no such team, or the job is refused. */
+static const shmemhi_team_t *find(const shmemh_t *job, shmemh_team_t team, const char *call)
 {
-	if (team < 0 || team >= SHMEMHI_MAX_TEAMS || !job->teams[team].n_pes)
+	if (shmemhi_refused(job, call) || team < 0 || team >= SHMEMHI_MAX_TEAMS ||
+	    !job->teams[team].n_pes)
 		return NULL;
-	return (shmemhi_team_t *)&job->teams[team];
+	return &job->teams[team];
 }
 
 int shmemh_team_my_pe(const shmemh_t *job, shmemh_team_t team)
 {
-	const shmemhi_team_t *t = find(job, team);
+	const shmemhi_team_t *t = find(job, team, "team_my_pe");
 
 	return t ? t->my_pe : -1;
 }
 
 int shmemh_team_n_pes(const shmemh_t *job, shmemh_team_t team)
 {
-	const shmemhi_team_t *t = find(job, team);
+	const shmemhi_team_t *t = find(job, team, "team_n_pes");
 
 	return t ? t->n_pes : -1;
 }
 
 int shmemh_team_translate_pe(const shmemh_t *job, shmemh_team_t src, int pe, shmemh_team_t dst)
 {
-	const shmemhi_team_t *s = find(job, src);
-	const shmemhi_team_t *d = find(job, dst);
+	const shmemhi_team_t *s = find(job, src, "team_translate_pe");
+	const shmemhi_team_t *d = s ? find(job, dst, "team_translate_pe") : NULL;
 
-	if (!s || !d || pe < 0 || pe >= s->n_pes)
+	if (!d || pe < 0 || pe >= s->n_pes)
 		return -1;
 	for (int i = 0; i < d->n_pes; i++)
 		if (d->world_pe[i] == s->world_pe[pe])

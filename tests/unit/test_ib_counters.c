@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include <shmem_host/device.h>
 #include "ib/state.h"
@@ -29,6 +30,7 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&t, 0, sizeof t);
+	t.job.pid = getpid();
 	t.job.n_pes = N_PES;
 	t.job.mem = &t.mem;
 	t.job.ib = &t.ib;
