@@ -110,8 +110,9 @@ static void poison(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 
 	memset(block, POISON, sizeof(block));
 	for (uint8_t i = 0; i < e->n_blocks; i++)
-		mlx5swi_store(qp->sq + mlx5swi_block_offset(qp, (uint16_t)(e->index + i)), block,
-			      sizeof(block), MLX5SW_PAYLOAD);
+		mlx5swi_queue_store(qp->ring_is_gpu,
+				    qp->sq + mlx5swi_block_offset(qp, (uint16_t)(e->index + i)),
+				    block, sizeof(block), MLX5SW_PAYLOAD);
 }
 
 static void check_signals(const mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
@@ -173,6 +174,7 @@ static unsigned complete(mlx5swi_qp_t *qp, unsigned limit)
 			n++;
 		}
 	}
+	mlx5swi_payload_forget();
 	return n;
 }
 
