@@ -5,7 +5,7 @@
  * more with all memory in a GPU (CMakeLists.txt, ADAPTER_CUDA). */
 #include "cuda/fake_cuda.h"
 #include "fixture_fault.h"
-#include "mlx5sw/engine/step.h"
+#include "mlx5sw/engine/requester.h"
 #include "pair.h"
 
 #include <endian.h>
@@ -122,6 +122,21 @@ static void owner_byte_comes_late(void **state)
 	}
 }
 
+static void old_blocks_are_poisoned(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+
+	(void)state;
+	cfg.chaos = MLX5SW_CHAOS_POISON;
+	begin(&cfg, GPU_ALL, 4);
+	adapter_write(&a, &b, LOCAL, TARGET, 64, SIGNALLED);
+	go();
+	adapter_expect(&a, 0, OP_WRITE);
+	for (unsigned i = 0; i < 64; i++)
+		assert_int_equal(a.sq[i], 0xc1);
+	finish();
+}
+
 /* Operation number i leaves something that only this one leaves. */
 static void post_number(uint32_t i)
 {
@@ -213,15 +228,72 @@ static void block_that_changes_too_early(void **state)
 {
 	(void)state;
 	begin(NULL, GPU_RING, 8);
-	fault_tell("hold packet kind=ack");
 	adapter_write(&a, &b, LOCAL, TARGET, 64, SIGNALLED);
-	adapter_ring(&a);
-	adapter_step();
+	adapter_record(&a, a.pi);
+	mlx5swi_lock();
+	mlx5swi_requester_doorbell(a.qp, a.pi);
+	assert_int_equal(mlx5swi_fetch(a.qp), 1);
 	a.sq[40] ^= 1;
-	fault_tell("release packets");
-	adapter_step();
-	adapter_expect(&a, 0, OP_WRITE);
+	mlx5swi_compare(a.qp, mlx5swi_entry(a.qp, 0));
+	mlx5swi_unlock();
 	assert_int_equal(adapter_reported("R1"), 1);
+	adapter_stop();
+}
+
+/* Software that sees a completion writes the next WQE to the same place at once, and the record:
+ * the adapter has compared the old WQE in this step. */
+static void poster_in_a_hurry(void *arg, void *dst, const void *src, size_t nbytes, int access)
+{
+	static const uint64_t value = 4711;
+	mlx5sw_hooks_t plain;
+
+	mlx5swi_plain_hooks(&plain);
+	plain.store(arg, dst, src, nbytes, access);
+	if (access != MLX5SW_CQE_OWNER || a.pi != 1)
+		return;
+	adapter_write_inline(&a, &b, TARGET, &value, sizeof(value), SIGNALLED);
+	adapter_record(&a, a.pi);
+}
+
+static void ring_reused_at_once(void **state)
+{
+	uint64_t value = 1;
+
+	(void)state;
+	begin(NULL, GPU_RING, 1);
+	mlx5swi_w->hooks.store = poster_in_a_hurry;
+	adapter_write_inline(&a, &b, TARGET, &value, sizeof(value), SIGNALLED);
+	go();
+	adapter_expect(&a, 0, OP_WRITE);
+	adapter_expect(&a, 1, OP_WRITE);
+	memcpy(&value, b.memory + TARGET, sizeof(value));
+	assert_int_equal(value, 4711);
+	finish();
+}
+
+/* What is read ahead is kept until it is forgotten, anything else not at all. */
+static void loads_and_what_they_keep(void **state)
+{
+	uint32_t word;
+
+	(void)state;
+	begin(NULL, GPU_ALL, 8);
+	mlx5swi_lock();
+	for (uint32_t i = 0; i < 3; i++) {
+		a.dbr[0] = i;
+		mlx5swi_queue_load(1, &word, a.qp->dbr, sizeof(word), 0, MLX5SW_DBR);
+		assert_int_equal(word, i);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		a.dbr[0] = a.dbr[1] = i;
+		mlx5swi_queue_load(1, &word, a.qp->dbr, sizeof(word), 8, MLX5SW_DBR);
+		assert_int_equal(word, i);
+		a.dbr[1] = 77;
+		mlx5swi_queue_load(1, &word, a.qp->dbr + 1, sizeof(word), 4, MLX5SW_DBR);
+		assert_int_equal(word, i);
+		mlx5swi_payload_forget();
+	}
+	mlx5swi_unlock();
 	adapter_stop();
 }
 
@@ -250,7 +322,9 @@ static void blocks_in_one_copy(void **state)
 	begin(NULL, GPU_ALL, 64);
 	for (unsigned i = 0; i < 40; i++)
 		adapter_nop(&a, i == 39 ? SIGNALLED : 0);
+	fake_cuda_waits();
 	go();
+	assert_in_range(fake_cuda_waits(), 4, 8);
 	adapter_expect(&a, 39, OP_NOP);
 	for (unsigned i = 0; i < 40; i++)
 		assert_in_range(fake_cuda_reads(a.qp->sq + i * 64), 1, 2);
@@ -392,9 +466,12 @@ int main(void)
 		cmocka_unit_test(read_before_its_completion),
 		cmocka_unit_test(atomic_before_its_completion),
 		cmocka_unit_test(owner_byte_comes_late),
+		cmocka_unit_test(old_blocks_are_poisoned),
 		cmocka_unit_test(traffic_in_each_placement),
 		cmocka_unit_test(blocks_are_read_anew),
 		cmocka_unit_test(block_that_changes_too_early),
+		cmocka_unit_test(ring_reused_at_once),
+		cmocka_unit_test(loads_and_what_they_keep),
 		cmocka_unit_test(wqe_across_the_end_of_the_ring),
 		cmocka_unit_test(blocks_in_one_copy),
 		cmocka_unit_test(idle_queues_cost_no_copies),
