@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queues in memory of a GPU, by a driver that stands in for CUDA's (cuda/fake_cuda.h): what a kernel
- * may see at each moment, and which copies the adapter makes. The other tests of queues run once
- * more with all memory in a GPU (CMakeLists.txt, ADAPTER_CUDA). */
+/* Queues in GPU memory, by a driver that stands in for CUDA's (cuda/fake_cuda.h): what a kernel may
+ * see at each moment, and which copies the adapter makes. The other tests of queues run once more
+ * with all memory in a GPU (CMakeLists.txt, ADAPTER_CUDA). */
 #include "cuda/fake_cuda.h"
 #include "fixture_fault.h"
 #include "mlx5sw/engine/requester.h"

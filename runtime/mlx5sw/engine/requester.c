@@ -37,7 +37,7 @@ void mlx5swi_requester_reset(mlx5swi_qp_t *qp)
 	r->head = r->acked = r->at = r->fresh = r->fetched = 0;
 	r->done = r->fetch = r->pi = r->told = start;
 	r->last_index = r->last_record = start;
-	r->is_rung = 0;
+	r->is_rung = r->is_record_due = 0;
 	r->cause = MLX5_CQE_SYNDROME_WR_FLUSH_ERR;
 	r->vendor = MLX5SWI_VENDOR_2ERR;
 	r->packet = r->n_reads = r->ssn = 0;

@@ -84,8 +84,8 @@ static inline uint32_t mlx5swi_mtu(const mlx5swi_qp_t *qp)
 void mlx5swi_requester_blueflame(mlx5swi_qp_t *qp, uint16_t index, const uint64_t words[8]);
 uint16_t mlx5swi_record(const mlx5swi_qp_t *qp); /* word 1 of the doorbell record */
 uint8_t mlx5swi_n_blocks(const uint8_t *wqe);    /* by its ds, at least 1 */
-/* A block as it is in the ring. Blocks from there to end may be loaded with it (mlx5swi_queue_load);
- * end == index: this one alone, now. */
+/* A block as it is in the ring. One copy may load all blocks from there to end
+ * (mlx5swi_queue_load); end == index: this one alone, now. */
 void mlx5swi_load_block(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index, uint16_t end);
 unsigned mlx5swi_fetch(mlx5swi_qp_t *qp);
 void mlx5swi_fetch_again(mlx5swi_qp_t *qp, uint32_t number);      /* before it is sent again */
