@@ -34,8 +34,8 @@ typedef struct adapter_spec {
 	uint32_t cq_entries; /* 64 */
 	uint32_t rq_wqes;    /* none; of 16 bytes */
 	uint8_t is_collapsed, minds_overrun, has_no_dbr, is_signed;
-	uint8_t access; /* of the MR; all */
-	uint8_t in_gpu; /* GPU_; none, or all if the environment's ADAPTER_CUDA names that library */
+	uint8_t access;           /* of the MR; all */
+	uint8_t in_gpu;           /* GPU_; none, or all with ADAPTER_CUDA in the environment */
 	struct adapter_end *with; /* shares its context, PD, CQ and memory */
 } adapter_spec_t;
 
