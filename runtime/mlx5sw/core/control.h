@@ -73,6 +73,7 @@ typedef struct mlx5swi_cq_spec {
 	uint8_t *buf;
 	size_t buf_nbytes; /* from buf on */
 	uint32_t *dbr;     /* NULL: outside of its memory, or not aligned: refused */
+	uint8_t buf_is_gpu, dbr_is_gpu;
 	uint32_t log_size, eqn;
 	int is_collapsed, ignores_overrun;
 	mlx5swi_uar_t *uar;
@@ -90,6 +91,7 @@ typedef struct mlx5swi_qp_spec {
 	size_t sq_nbytes, rq_nbytes; /* of the memory from there on */
 	uint32_t sq_blocks, rq_wqes, rq_stride;
 	uint32_t *dbr;
+	uint8_t ring_is_gpu, dbr_is_gpu;
 	mlx5swi_uar_t *uar;
 	uint32_t user_index;
 	int has_no_dbr, is_signed;

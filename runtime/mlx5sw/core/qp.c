@@ -16,11 +16,6 @@ static int check_ring(const char *name, const uint8_t *p, size_t have, uint64_t 
 	if ((uintptr_t)p % MLX5SWI_BLOCK != 0)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "%s ring %p: not aligned to %u bytes",
 				      name, (const void *)p, MLX5SWI_BLOCK);
-	if (mlx5swi_is_far(p))
-		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE,
-				      "%s ring in memory of a GPU: this adapter's queues go into "
-				      "pinned host memory",
-				      name);
 	if (have < need)
 		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE,
 				      "%s ring of %zu bytes: its blocks need %llu", name, have,
@@ -56,11 +51,6 @@ static int check(const mlx5swi_device_t *dev, const mlx5swi_qp_spec_t *spec)
 				    (uint64_t)spec->rq_wqes * spec->rq_stride);
 	if (status)
 		return status;
-	if (mlx5swi_is_far(spec->dbr))
-		return mlx5swi_refuse(
-			MLX5SWI_BAD_RESOURCE,
-			"QP doorbell record in memory of a GPU: this adapter's go into "
-			"pinned host memory");
 	if (!spec->has_no_dbr && !spec->dbr)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "QP doorbell record: not in its memory, "
 							 "or not aligned to 8 bytes");
@@ -107,6 +97,8 @@ static void fill(mlx5swi_qp_t *qp, mlx5swi_context_t *ctx, const mlx5swi_qp_spec
 	qp->rq_wqes = spec->rq_wqes;
 	qp->rq_stride = spec->rq_stride;
 	qp->dbr = spec->dbr;
+	qp->ring_is_gpu = spec->ring_is_gpu;
+	qp->dbr_is_gpu = spec->dbr_is_gpu;
 	qp->uar = spec->uar;
 	qp->reg = spec->uar->page + (spec->has_no_dbr ? REGISTER_NO_RECORD : REGISTER);
 	qp->user_index = spec->user_index;

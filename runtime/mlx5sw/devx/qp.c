@@ -105,6 +105,7 @@ static int find_memory(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5swi
 		spec->umem = mlx5swi_cmd_umem(cmd, mlx5swi_field32(cmd->in, MLX5SWI_IN_WQ_UMEM_ID));
 		if (!spec->umem)
 			return MLX5SWI_BAD_RESOURCE;
+		spec->ring_is_gpu = spec->umem->is_gpu;
 		status = find_rings(cmd, qpc, spec);
 		if (status)
 			return status;
@@ -115,6 +116,7 @@ static int find_memory(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5swi
 	if (!spec->dbr_umem)
 		return MLX5SWI_BAD_RESOURCE;
 	spec->dbr = mlx5swi_cmd_record(spec->dbr_umem, mlx5swi_field(qpc, MLX5SWI_QPC_DBR_ADDR));
+	spec->dbr_is_gpu = spec->dbr_umem->is_gpu;
 	return MLX5SWI_DONE;
 }
 
