@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #define PAGE 4096u
-#define LANDING_NBYTES ((SHMEMD_LANDING_SLOTS + 1) * SHMEMD_LANDING_NBYTES)
 #define ALL_RIGHTS                                                                                 \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
@@ -17,11 +16,6 @@ rig_pe_t rig_pes[RIG_PES_MAX];
 
 static mlx5sw_sim_t adapter;
 static rig_plan_t plan;
-
-/* Where a channel's memory lies in its PE's. */
-typedef struct layout {
-	size_t wqes, cqes, ring, landing, dbr, nbytes;
-} layout_t;
 
 rig_plan_t rig_plan(void)
 {
@@ -42,18 +36,20 @@ rig_plan_t rig_plan(void)
 	return p;
 }
 
-static layout_t layout_of(void)
+static uint32_t log2_of(uint32_t n)
 {
-	const size_t n = (size_t)plan.depth * SHMEMD_WQEBB_NBYTES;
-	layout_t l;
+	return (uint32_t)__builtin_ctz(n);
+}
 
-	l.wqes = 0;
-	l.cqes = n;
-	l.ring = 2 * n;
-	l.landing = l.ring + sizeof(shmemd_ring_t);
-	l.dbr = l.landing + LANDING_NBYTES;
-	l.nbytes = l.dbr + 64;
-	return l;
+/* A channel's words; a multiple of 128 also for depths that the runtime does not offer. */
+static size_t channel_nbytes(void)
+{
+	return (SHMEMD_CHANNEL_NBYTES(plan.depth) + 127) / 128 * 128;
+}
+
+static size_t queue_nbytes(void)
+{
+	return (SHMEMD_QUEUE_NBYTES(plan.depth) + PAGE - 1) / PAGE * PAGE;
 }
 
 /* At least nbytes, all zero. */
@@ -75,14 +71,24 @@ static uint32_t n_ends(void)
 	return plan.n_channels * (uint32_t)plan.n_pes;
 }
 
-/* Keys of a heap. A granule's address is its offset. */
-static int register_heap(rig_pe_t *p)
+/* A key in the column of the only NIC; the other column has one that no NIC accepts. */
+static shmemd_key_t key_of(uint32_t key, uint32_t n_more)
 {
-	memset(p->keys, 0, sizeof(p->keys));
+	const uint32_t other = 0xbad0bad0, be = htobe32(key);
+
+	if (plan.path_flags & SHMEMD_PATH_NIC)
+		return (shmemd_key_t){{other, be}, n_more, 0};
+	return (shmemd_key_t){{be, other}, n_more, 0};
+}
+
+/* Register a heap; a granule's address is its offset. Fills lkeys and rkeys of its granules. */
+static int register_heap(rig_pe_t *p, shmemd_key_t *lkeys, shmemd_key_t *rkeys)
+{
 	for (uint32_t g = 0, n; g < plan.n_granules; g += n) {
 		struct ibv_mr *mr;
 
 		if (plan.unregistered >> g & 1) {
+			lkeys[g] = rkeys[g] = (shmemd_key_t){{0, 0}, 0, 0};
 			n = 1;
 			continue;
 		}
@@ -94,9 +100,28 @@ static int register_heap(rig_pe_t *p)
 				      ALL_RIGHTS);
 		if (!mr)
 			return 1;
-		for (uint32_t i = 0; i < n; i++)
-			p->keys[g + i] = (shmemd_key_t){htobe32(mr->lkey), n - 1 - i};
+		for (uint32_t i = 0; i < n; i++) {
+			lkeys[g + i] = key_of(mr->lkey, n - 1 - i);
+			rkeys[g + i] = key_of(mr->rkey, n - 1 - i);
+		}
 	}
+	return 0;
+}
+
+/* Its local keys lie in its own table, its remote keys in everybody's. */
+static int make_keys(int pe)
+{
+	rig_pe_t *p = &rig_pes[pe];
+	shmemd_key_t rkeys[RIG_GRANULES_MAX];
+	struct ibv_mr *mr = ibv_reg_mr_iova2(p->pd, p->bounces, n_ends() * SHMEMD_BOUNCES_NBYTES,
+					     (uintptr_t)p->bounces, ALL_RIGHTS);
+
+	if (!mr || register_heap(p, &p->keys[SHMEMD_LKEY(plan.n_granules, 0)], rkeys))
+		return 1;
+	p->keys[SHMEMD_LKEY(plan.n_granules, plan.n_granules)] = key_of(mr->lkey, 0);
+	for (int i = 0; i < plan.n_pes; i++)
+		memcpy(&rig_pes[i].keys[SHMEMD_RKEY(plan.n_granules, pe, 0)], rkeys,
+		       plan.n_granules * sizeof(rkeys[0]));
 	return 0;
 }
 
@@ -104,100 +129,95 @@ static int open_nic(rig_pe_t *p, uint32_t host)
 {
 	p->ctx_ib = ibv_open_device(&mlx5swi_device(host, 0)->ib);
 	p->pd = p->ctx_ib ? ibv_alloc_pd(p->ctx_ib) : NULL;
-	return !p->pd || register_heap(p);
+	return !p->pd;
 }
 
-static int make_cq(const rig_pe_t *p, rig_end_t *e, char *cqes)
+static int make_cq(const rig_pe_t *p, rig_end_t *e)
 {
-	mlx5swi_cq_spec_t spec = {.buf = (uint8_t *)cqes,
+	mlx5swi_cq_spec_t spec = {.buf = (uint8_t *)e->cqes,
 				  .buf_nbytes = (size_t)plan.depth * SHMEMD_CQE_NBYTES,
-				  .dbr = e->dbr + 2,
+				  .dbr = e->cq_record,
 				  .eqn = MLX5SWI_EQN,
 				  .ignores_overrun = 1,
 				  .uar = (mlx5swi_uar_t *)e->uar};
 
-	memset(cqes, 0xff, spec.buf_nbytes);
-	while (plan.depth > 1u << spec.log_size)
-		spec.log_size++;
+	memset(e->cqes, 0xff, spec.buf_nbytes);
+	spec.log_size = (uint8_t)log2_of(plan.depth);
 	if (mlx5swi_cq_create((mlx5swi_context_t *)verbs_get_ctx(p->ctx_ib), &spec, &e->cq))
 		return 1;
 	e->cq->pi = plan.first_cqe;
 	return 0;
 }
 
-static int make_qp(const rig_pe_t *p, rig_end_t *e, char *wqes)
+static int make_qp(const rig_pe_t *p, rig_end_t *e)
 {
 	const mlx5swi_qp_spec_t spec = {.pd = (mlx5swi_pd_t *)p->pd,
 					.send_cq = e->cq,
 					.recv_cq = e->cq,
-					.sq = (uint8_t *)wqes,
+					.sq = (uint8_t *)e->wqes,
 					.sq_nbytes = (size_t)plan.depth * SHMEMD_WQEBB_NBYTES,
 					.sq_blocks = plan.depth,
-					.dbr = e->dbr,
+					.dbr = e->record - SHMEMD_RECORD_SEND,
+					.has_no_dbr = !!(plan.path_flags & SHMEMD_PATH_NO_RECORD),
 					.uar = (mlx5swi_uar_t *)e->uar,
 					.user_index = 0xabcdef};
 
 	return mlx5swi_qp_create((mlx5swi_context_t *)verbs_get_ctx(p->ctx_ib), &spec, &e->qp);
 }
 
-static void fill_ring(shmemd_ring_t *r, const shmemd_path_t *path)
+static uint32_t device_index(void)
 {
-	r->resv = (plan.first << 1) + SHMEMD_RESV_ADD(0, plan.first_request);
-	r->ready = r->flush = plan.first;
-	r->rung = SHMEMD_RUNG_WORD(plan.first);
-	r->path = path;
-	r->requests = plan.first_request;
-	r->done = SHMEMD_DONE_WORD(plan.first_cqe, plan.first);
-	r->ticket = plan.first_ticket;
-	for (uint64_t i = 0; i < SHMEMD_LANDING_SLOTS; i++)
-		r->turns[(plan.first_ticket + i) % SHMEMD_LANDING_SLOTS] =
+	return (uint32_t)(plan.first - plan.base);
+}
+
+static void fill_words(shmemd_channel_t *ch, const rig_end_t *e, const char *queue)
+{
+	const uint32_t first = (uint32_t)plan.first, epoch = plan.epoch;
+	const uint32_t flags = plan.path_flags | (plan.by_host ? SHMEMD_PATH_PROXY : 0);
+	const void *doorbell = plan.by_host ? (const void *)&e->producer : e->qp->reg;
+
+	ch->resv = SHMEMD_RESV_ADD(first, plan.first_request) | epoch;
+	ch->ready = SHMEMD_READY_WORD(first, plan.first_cqe, SHMEMD_READY_RUNG | epoch);
+	ch->flush = SHMEMD_READY_WORD(first, plan.first_cqe - 1, epoch);
+	ch->done = SHMEMD_DONE_WORD(plan.first, plan.first_cqe);
+	ch->rung = SHMEMD_RUNG_WORD(first);
+	ch->path = SHMEMD_PATH_WORD(epoch, e->qp->qpn, plan.base, flags);
+	ch->queue = SHMEMD_TAGGED(epoch, queue);
+	ch->doorbell = SHMEMD_TAGGED(epoch, doorbell);
+	ch->ticket = plan.first_ticket;
+	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
+		ch->owners[(plan.first_ticket + i) % SHMEMD_BOUNCE_BUFFERS] =
 			2 * (plan.first_ticket + i);
 }
 
 /* Channel i of a PE, [k][peer]. */
-static int make_end(rig_pe_t *p, uint32_t i, uint32_t landing_key)
+static int make_end(rig_pe_t *p, uint32_t i)
 {
-	const layout_t l = layout_of();
-	char *at = p->queues + i * l.nbytes;
-	const rig_pe_t *peer = &rig_pes[i % (uint32_t)plan.n_pes];
+	char *queue = p->queues + i * queue_nbytes();
 	rig_end_t *e = &p->ends[i];
 
 	memset(e, 0, sizeof(*e));
-	e->channel = &p->channels[i];
-	e->dbr = (uint32_t *)(void *)(at + l.dbr);
-	e->producer = e->rung = plan.first;
+	e->words = (shmemd_channel_t *)(void *)(p->channels + i * channel_nbytes());
+	e->wqes = queue;
+	e->cqes = queue + SHMEMD_QUEUE_CQES(plan.depth);
+	e->record =
+		(uint32_t *)(void *)(queue + SHMEMD_QUEUE_RECORD(plan.depth)) + SHMEMD_RECORD_SEND;
+	e->cq_record = (uint32_t *)(void *)(queue + SHMEMD_QUEUE_CQ_RECORD(plan.depth));
+	*e->record = htobe32(device_index() & 0xffff);
+	e->producer = e->rung = device_index();
 	e->uar = mlx5dv_devx_alloc_uar(p->ctx_ib, 0);
-	if (!e->uar || make_cq(p, e, at + l.cqes) || make_qp(p, e, at + l.wqes))
+	if (!e->uar || make_cq(p, e) || make_qp(p, e))
 		return 1;
-	e->path = (shmemd_path_t){.qpn = e->qp->qpn,
-				  .landing_key = htobe32(landing_key),
-				  .doorbell = plan.by_host ? NULL : e->uar->reg_addr,
-				  .producer = &e->producer,
-				  .dbr = e->dbr + 1,
-				  .lkeys = p->keys,
-				  .rkeys = peer->keys,
-				  .log_granule = (uint32_t)__builtin_ctz(RIG_GRANULE)};
-	*e->channel = (shmemd_channel_t){.ring = (shmemd_ring_t *)(void *)(at + l.ring),
-					 .wqes = at + l.wqes,
-					 .cqes = at + l.cqes,
-					 .landing = at + l.landing,
-					 .first = plan.first,
-					 .depth = plan.depth,
-					 .batch = plan.batch,
-					 .inline_nbytes = plan.inline_nbytes};
-	fill_ring(e->channel->ring, &e->path);
+	fill_words(e->words, e, queue);
 	return 0;
 }
 
 static int make_ends(rig_pe_t *p)
 {
-	struct ibv_mr *mr = ibv_reg_mr_iova2(p->pd, p->queues, n_ends() * layout_of().nbytes,
-					     (uintptr_t)p->queues, ALL_RIGHTS);
-
-	for (uint32_t i = 0; mr && i < n_ends(); i++)
-		if (make_end(p, i, mr->lkey))
+	for (uint32_t i = 0; i < n_ends(); i++)
+		if (make_end(p, i))
 			return 1;
-	return !mr;
+	return 0;
 }
 
 static mlx5swi_qp_attr_t attr_of(const rig_end_t *e, const rig_end_t *peer)
@@ -284,10 +304,20 @@ static void fill_context(rig_pe_t *p, int pe)
 	c->latch = &p->latch;
 	c->error = &p->error;
 	c->timeout_ns = plan.timeout_ns;
+	c->self = c;
+	c->heap_committed = &p->heap_committed;
 	c->channels = p->channels;
+	c->keys = p->keys;
+	c->bounces = p->bounces;
+	c->used = p->used;
 	c->n_channels = plan.n_channels;
 	c->n_world = (uint32_t)plan.n_pes;
-	c->used = p->used;
+	c->channel_nbytes = (uint32_t)channel_nbytes();
+	c->n_granules = plan.n_granules;
+	c->log_granule = (uint8_t)log2_of(RIG_GRANULE);
+	c->log_depth = (uint8_t)log2_of(plan.depth);
+	c->log_batch = (uint8_t)log2_of(plan.batch);
+	c->inline_nbytes = (uint8_t)plan.inline_nbytes;
 }
 
 static void fill_pe(rig_pe_t *p, int pe)
@@ -297,6 +327,7 @@ static void fill_pe(rig_pe_t *p, int pe)
 	memset(&p->error, 0, sizeof(p->error));
 	memset(p->causes, 0, sizeof(p->causes));
 	p->abort_word = 0;
+	p->heap_committed = (uint64_t)(plan.n_granules - plan.n_uncommitted) * RIG_GRANULE;
 	fill_context(p, pe);
 	for (int i = 0; i < plan.n_pes; i++) {
 		p->peers[i].base = i == pe || plan.mapped >> i & 1 ? rig_pes[i].heap : NULL;
@@ -304,7 +335,7 @@ static void fill_pe(rig_pe_t *p, int pe)
 	}
 }
 
-/* The host's thread of a path without doorbells. */
+/* What the proxy does for a channel: the word holds the device index. */
 static void ring_by_host(rig_end_t *e)
 {
 	uint64_t word, now = shmemd_arch_ld_acquire_u64(&e->producer);
@@ -312,14 +343,15 @@ static void ring_by_host(rig_end_t *e)
 	if (now == e->rung)
 		return;
 	e->rung = now;
-	shmemd_arch_fence_quiet(); /* the record tells of WQEs, too */
-	shmemd_arch_st_relaxed_u32(e->dbr + 1, htobe32((uint32_t)now & 0xffff));
+	shmemd_arch_fence_quiet(); /* WQEs come before the record */
+	if (!(plan.path_flags & SHMEMD_PATH_NO_RECORD))
+		shmemd_arch_st_relaxed_u32(e->record, htobe32((uint32_t)now & 0xffff));
 	shmemd_arch_fence_quiet();
 	word = (uint64_t)htobe32(e->qp->qpn << 8) << 32 | htobe32((uint32_t)(now & 0xffff) << 8);
-	shmemd_arch_st_relaxed_u64(e->uar->reg_addr, word);
+	shmemd_arch_st_relaxed_u64(e->qp->reg, word);
 }
 
-static void ringer(void *unused)
+static void proxy(void *unused)
 {
 	(void)unused;
 	for (;;) {
@@ -336,14 +368,16 @@ static int make_all(void)
 		rig_pe_t *p = &rig_pes[pe];
 
 		if (grow(&p->heap, &p->heap_nbytes, (size_t)plan.n_granules * RIG_GRANULE) ||
-		    grow(&p->queues, &p->queues_nbytes, n_ends() * layout_of().nbytes) ||
+		    grow(&p->queues, &p->queues_nbytes, n_ends() * queue_nbytes()) ||
+		    grow(&p->channels, &p->channels_nbytes, n_ends() * channel_nbytes()) ||
+		    grow(&p->bounces, &p->bounces_nbytes, n_ends() * SHMEMD_BOUNCES_NBYTES) ||
 		    open_nic(p, (uint32_t)pe))
 			return 1;
 	}
 	for (int pe = 0; pe < plan.n_pes; pe++)
 		fill_pe(&rig_pes[pe], pe);
 	for (int pe = 0; pe < plan.n_pes; pe++)
-		if (make_ends(&rig_pes[pe]))
+		if (make_keys(pe) || make_ends(&rig_pes[pe]))
 			return 1;
 	return connect_all();
 }
@@ -352,11 +386,12 @@ int rig_make(const rig_plan_t *p)
 {
 	plan = *p;
 	plan.nic.n_hosts = (uint32_t)p->n_pes;
-	plan.nic.start_index = (uint16_t)p->first;
+	plan.nic.start_index = (uint16_t)device_index();
+	plan.nic.has_no_dbr = !!(plan.path_flags & SHMEMD_PATH_NO_RECORD);
 	/* First, so that the devices of the last run do not write to memory any more. */
 	if (mlx5sw_sim_start(&adapter, &plan.nic) || make_all())
 		shmemsim_fail("the rig cannot be made: %s", mlx5swi_refusal());
-	return plan.by_host && shmemsim_agent("the host's ringer", ringer, NULL);
+	return plan.by_host && shmemsim_agent("the doorbell proxy", proxy, NULL);
 }
 
 void rig_end(void)
@@ -370,26 +405,46 @@ static uint64_t word(const uint64_t *p)
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
-uint64_t rig_slots(int pe, int peer, uint32_t k)
+uint32_t rig_wqebbs(int pe, int peer, uint32_t k)
 {
-	return word(&rig_ring(pe, peer, k)->ready) - plan.first;
+	return SHMEMD_READY_INDEX(word(&rig_words(pe, peer, k)->ready)) - (uint32_t)plan.first;
+}
+
+uint32_t rig_reserved(int pe, int peer, uint32_t k)
+{
+	return SHMEMD_RESV_INDEX(word(&rig_words(pe, peer, k)->resv)) - (uint32_t)plan.first;
 }
 
 uint64_t rig_requests(int pe, int peer, uint32_t k)
 {
-	return word(&rig_ring(pe, peer, k)->requests) - plan.first_request;
+	return word(&rig_words(pe, peer, k)->requests);
 }
 
 uint64_t rig_doorbells(int pe, int peer, uint32_t k)
 {
-	return word(&rig_ring(pe, peer, k)->doorbells);
+	return word(&rig_words(pe, peer, k)->doorbells);
+}
+
+int rig_status(int pe, int peer, uint32_t k)
+{
+	return (int)SHMEMD_PATH_STATUS(word(&rig_words(pe, peer, k)->path));
+}
+
+uint64_t rig_place(uint64_t n)
+{
+	return (plan.first + n) & (((uint64_t)1 << SHMEMD_DONE_INDEX_BITS) - 1);
+}
+
+uint32_t rig_device_index(uint32_t n)
+{
+	return (device_index() + n) & 0xffff;
 }
 
 mlx5sw_qp_counters_t rig_counters(int pe, int peer, uint32_t k)
 {
 	mlx5sw_qp_counters_t c = {.size = sizeof(c)};
 
-	if (mlx5sw_qp_counters(pe, 0, rig_channel(pe, peer, k)->path.qpn, &c))
+	if (mlx5sw_qp_counters(pe, 0, rig_channel(pe, peer, k)->qp->qpn, &c))
 		shmemsim_fail("the adapter does not know PE %d's queue to PE %d", pe, peer);
 	return c;
 }

@@ -18,46 +18,50 @@
 
 /* How it is made; rig_plan() has the usual values. */
 typedef struct rig_plan {
-	mlx5sw_config_t nic; /* hosts and the first block come from the fields below */
+	mlx5sw_config_t nic; /* hosts, first WQEBB, has_no_dbr come from the fields below */
 	int n_pes;
 	uint32_t n_channels;
 	uint32_t depth, batch, inline_nbytes;
-	uint64_t first;           /* slot */
-	uint32_t first_cqe;       /* 23 bits count */
+	uint64_t first;           /* index of the first WQEBB; 47 bits count */
+	uint32_t base;            /* of the path; 16 bits count */
+	uint32_t epoch;           /* of the path; 8 bits */
+	uint32_t first_cqe;       /* 16 bits count */
 	uint32_t first_request;   /* 24 bits count */
-	uint64_t first_ticket;    /* landing slot */
+	uint64_t first_ticket;    /* of the bounce buffers */
 	uint32_t n_granules;      /* of a heap */
 	uint32_t granules_per_mr; /* that one memory region covers */
 	uint64_t unregistered;    /* a bit per granule: it has no key, on no PE */
-	uint32_t mapped;          /* a bit per PE: all others map its heap */
-	uint32_t flags;           /* SHMEMD_CTX_*, beside those that follow from the above */
-	uint8_t log_reads;        /* READs and atomics that a queue has under way */
-	uint8_t by_host;          /* doorbells are rung by an agent in the host's place */
+	uint32_t n_uncommitted; /* granules at a heap's end that the context says have no memory */
+	uint32_t mapped;        /* a bit per PE: all others map its heap */
+	uint32_t flags;         /* SHMEMD_CTX_*, beside those that follow from the above */
+	uint32_t path_flags;    /* SHMEMD_PATH_NIC: the second column; SHMEMD_PATH_NO_RECORD */
+	uint8_t log_reads;      /* READs and atomics that a queue has under way */
+	uint8_t by_host;        /* an agent is the host's doorbell proxy */
 	uint64_t timeout_ns;
 } rig_plan_t;
 
-/* A channel of a PE. */
+/* A channel of a PE, as the host has it. */
 typedef struct rig_end {
 	mlx5swi_cq_t *cq;
 	mlx5swi_qp_t *qp;
 	struct mlx5dv_devx_uar *uar;
-	shmemd_path_t path;
-	shmemd_channel_t *channel;
-	uint64_t producer, rung; /* by_host */
-	uint32_t *dbr;           /* receive word, send word */
+	shmemd_channel_t *words;
+	char *wqes, *cqes;
+	uint32_t *record, *cq_record; /* record: the send queue's word */
+	uint64_t producer, rung;      /* by_host: device indexes */
 } rig_end_t;
 
 typedef struct rig_pe {
 	struct ibv_context *ctx_ib;
 	struct ibv_pd *pd;
-	char *heap, *queues;
+	char *heap, *queues, *channels, *bounces;
 	size_t heap_nbytes, queues_nbytes; /* of the memory, which may be more than is used */
-	shmemd_key_t keys[RIG_GRANULES_MAX];
+	size_t channels_nbytes, bounces_nbytes;
+	shmemd_key_t keys[SHMEMD_KEYS(RIG_GRANULES_MAX, RIG_PES_MAX)];
 	shmemd_peer_t peers[RIG_PES_MAX];
-	shmemd_channel_t channels[RIG_CHANNELS_MAX * RIG_PES_MAX];
 	rig_end_t ends[RIG_CHANNELS_MAX * RIG_PES_MAX]; /* as channels: [k][world PE] */
 	uint64_t used[RIG_CHANNELS_MAX];
-	uint64_t abort_word;
+	uint64_t abort_word, heap_committed;
 	uint32_t causes[RIG_PES_MAX];
 	shmemd_latch_t latch;
 	shmemd_error_t error;
@@ -66,7 +70,7 @@ typedef struct rig_pe {
 
 extern rig_pe_t rig_pes[RIG_PES_MAX];
 
-/* Two PEs behind NICs, one channel each way, 64 blocks, batches of 16, heaps of 8 granules and a
+/* Two PEs behind NICs, one channel each way, 64 WQEBBs, batches of 16, heaps of 8 granules and a
  * region for each; strict lint, nothing left to chance. */
 rig_plan_t rig_plan(void);
 
@@ -80,15 +84,21 @@ static inline rig_end_t *rig_channel(int pe, int peer, uint32_t k)
 	return &rig_pes[pe].ends[k * (uint32_t)rig_pes[pe].ctx.n_pes + (uint32_t)peer];
 }
 
-static inline shmemd_ring_t *rig_ring(int pe, int peer, uint32_t k)
+static inline shmemd_channel_t *rig_words(int pe, int peer, uint32_t k)
 {
-	return rig_channel(pe, peer, k)->channel->ring;
+	return rig_channel(pe, peer, k)->words;
 }
 
-/* Slots, requests and doorbells of a channel since the rig was made. */
-uint64_t rig_slots(int pe, int peer, uint32_t k);
+/* WQEBBs published and reserved, requests and doorbells of a channel since the rig was made. */
+uint32_t rig_wqebbs(int pe, int peer, uint32_t k);
+uint32_t rig_reserved(int pe, int peer, uint32_t k);
 uint64_t rig_requests(int pe, int peer, uint32_t k);
 uint64_t rig_doorbells(int pe, int peer, uint32_t k);
+int rig_status(int pe, int peer, uint32_t k); /* shmemd_status for which it sends nothing */
+
+/* WQEBB number n since the rig was made: its place for shmemd_channel_poll, its device index. */
+uint64_t rig_place(uint64_t n);
+uint32_t rig_device_index(uint32_t n);
 
 /* What the adapter saw of it. */
 mlx5sw_qp_counters_t rig_counters(int pe, int peer, uint32_t k);

@@ -108,13 +108,19 @@ void run_fails(const rig_test_t *t, const char *words)
 		fail_msg("not in the report: %s\n%s", words, shmemsim_report());
 }
 
+/* Bits of indexes, of which 16 are the device's, 32 are in most words, 47 in `done`; comparisons look
+ * at bit 31. */
 void start_below(rig_plan_t *plan, unsigned which)
 {
-	static const unsigned bits[N_STARTS] = {0, 16, 32, 39, 40, 63};
+	static const unsigned bits[N_STARTS] = {0, 16, 32, 47, 31, 63};
+	static const uint32_t bases[N_STARTS] = {0, 0, 65535, 1, 32768 - 3, 12345};
+	static const uint32_t epochs[N_STARTS] = {0, 1, 127, 128, 254, 255};
 
 	plan->first = which ? ((uint64_t)1 << bits[which]) - 3 : 0;
-	plan->first_cqe = which ? (1u << 23) - 2 : 0;
-	plan->first_request = which ? (1u << 23) - 2 : 0;
+	plan->base = bases[which];
+	plan->epoch = epochs[which];
+	plan->first_cqe = which ? (1u << 16) - 2 : 0;
+	plan->first_request = which ? (1u << 24) - 2 : 0;
 	plan->first_ticket = which ? ((uint64_t)1 << 23) - 2 : 0;
 }
 
@@ -149,6 +155,12 @@ static void run_way(rig_test_t *t, const char *way, unsigned n)
 	}
 }
 
+/* Both columns of keys; without doorbell records, by the doorbell alone, in two ways. */
+static uint32_t path_flags_of(unsigned n)
+{
+	return (n % 2 ? SHMEMD_PATH_NIC : 0) | (n == 2 || n == 11 ? SHMEMD_PATH_NO_RECORD : 0);
+}
+
 void run_all_ways(const rig_test_t *given)
 {
 	static const char *const ways[2][2][3] = {
@@ -165,6 +177,7 @@ void run_all_ways(const rig_test_t *given)
 				t.plan.nic.chaos = chaos ? ALL_CHAOS : 0;
 				t.plan.nic.doorbells = d;
 				t.plan.by_host = by_host;
+				t.plan.path_flags = path_flags_of(n);
 				run_way(&t, ways[by_host][chaos][d], n++);
 			}
 }

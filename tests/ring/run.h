@@ -35,6 +35,8 @@ static inline uint64_t *word_of(const shmemd_ctx_t *ctx, uint32_t i)
 static inline void take_nic_away(shmemd_ctx_t *ctx)
 {
 	ctx->channels = NULL;
+	ctx->keys = NULL;
+	ctx->bounces = NULL;
 	ctx->n_channels = 0;
 	ctx->used = NULL;
 	ctx->flags = SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_WORLD;
@@ -50,7 +52,7 @@ void run_schedules(const rig_test_t *t, unsigned n);
 /* The run fails, and its report has these words. */
 void run_fails(const rig_test_t *t, const char *words);
 
-/* Where slots, CQEs, requests and landing slots may start: below each wrap. */
+/* Where WQEBBs, CQEs, requests and bounce buffers may start: below each wrap; with other bases and epochs. */
 void start_below(rig_plan_t *plan, unsigned which);
 #define N_STARTS 6u
 

@@ -17,12 +17,11 @@ enum { DEPTH = 64, BAD_GRANULE = 5, ROUNDS = 8 };
 
 static uint32_t is_held, is_asked, is_released;
 
-static void hold_a_block(int pe)
+static void hold_a_wqebb(int pe)
 {
 	if (pe != 0)
 		return;
-	rig_tell("hold cqe host=0 block=%u",
-		 (unsigned)(rig_channel(0, 1, 0)->channel->first + 1) & 0xffff);
+	rig_tell("hold cqe host=0 block=%u", rig_device_index(1));
 	shmemd_arch_st_release_u32(&is_held, 1);
 	while (!shmemd_arch_ld_acquire_u32(&is_asked))
 		shmemd_arch_spin_hint();
@@ -47,7 +46,7 @@ static void poll_until_done(const shmemd_ctx_t *ctx, uint64_t place)
 	}
 }
 
-/* The completion of the second block, a get, is held: before that place all is done, and not
+/* The completion of the second WQEBB, a get, is held: before that place all is done, and not
  * behind it. */
 static void poll_places(const void *params)
 {
@@ -60,18 +59,18 @@ static void poll_places(const void *params)
 		return;
 	await(&is_held);
 	start = shmemd_channel_posted(ctx, 1);
-	CHECK_IS(start, ctx->channels[1].first);
+	CHECK_IS(start, rig_place(0));
 	CHECK_IS(shmemd_channel_poll(ctx, 1, start, &is_done), 0);
 	CHECK_IS(is_done, 1);
 	shmemd_channel_add_u64(ctx, word_of(ctx, 0), 5, 1, SHMEMD_RING_LATER);
 	first = shmemd_channel_posted(ctx, 1);
-	CHECK_IS(first, start + 1);
+	CHECK_IS(first, rig_place(1));
 	CHECK_IS(shmemd_channel_poll(ctx, 1, first, &is_done), 0);
 	CHECK_IS(is_done, 0); /* the device has had no time yet */
 	poll_until_done(ctx, first);
 	shmemd_getmem_nbi(ctx, mine, word_of(ctx, 0), 8, 1);
 	second = shmemd_channel_posted(ctx, 1);
-	CHECK_IS(second, start + 2);
+	CHECK_IS(second, rig_place(2));
 	for (int i = 0; i < 10; i++) {
 		shmemsim_sleep(10000);
 		CHECK_IS(shmemd_channel_poll(ctx, 1, second, &is_done), 0);
@@ -92,7 +91,7 @@ static void polls(void **state)
 			.kernel = poll_places,
 			.n_blocks = 1,
 			.n_threads = 1,
-			.host = hold_a_block};
+			.host = hold_a_wqebb};
 
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++) {
@@ -107,7 +106,7 @@ static void polls(void **state)
 static void poll_full_queue(const void *params)
 {
 	const rig_params_t *p = params;
-	const uint32_t depth = p->ctx.channels[1].depth;
+	const uint32_t depth = 1u << p->ctx.log_depth;
 	uint64_t start;
 	int is_done;
 
@@ -202,7 +201,7 @@ static void fill_and_look(const rig_params_t *p)
 				       posted == DEPTH / 2 ? SHMEMD_RING_NOW : SHMEMD_RING_LATER);
 		CHECK_IS(shmemd_channel_space(ctx, 1), DEPTH - posted - 1);
 	}
-	shmemd_atomic_or_u64(ctx, word_of(ctx, 1), 6, 1); /* two blocks */
+	shmemd_atomic_or_u64(ctx, word_of(ctx, 1), 6, 1); /* two WQEBBs */
 	CHECK_IS(shmemd_channel_space(ctx, 1), 0);
 	shmemsim_sleep(100000); /* executed, and told to nobody */
 	CHECK_IS(shmemd_channel_space(ctx, 1), 0);

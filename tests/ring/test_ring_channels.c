@@ -103,7 +103,7 @@ static uint32_t is_held, is_asked;
 
 static void hold_one(int pe)
 {
-	const uint32_t qpn = rig_channel(0, 1, HELD)->path.qpn;
+	const uint32_t qpn = rig_channel(0, 1, HELD)->qp->qpn;
 
 	if (pe != 0)
 		return;
@@ -155,7 +155,7 @@ static void held_does_not(const shmemd_ctx_t *q, uint64_t place)
 
 	CHECK_IS(shmemd_channel_poll(q, 1, place, &is_done), 0);
 	CHECK_IS(is_done, 0);
-	CHECK_IS(shmemd_channel_space(q, 1), q->channels[1].depth - 1);
+	CHECK_IS(shmemd_channel_space(q, 1), (1u << q->log_depth) - 1);
 	CHECK_IS(shmemd_channel_quiet(q, 1), SHMEMD_ERR_TIMEOUT);
 	CHECK_IS(shmemd_quiet(q), SHMEMD_ERR_TIMEOUT);
 }
@@ -182,7 +182,7 @@ static void one_is_held(const void *params)
 	await_held(0);
 	CHECK_IS(shmemd_quiet(&held), 0);
 	CHECK_IS(at_target(HELD), 5);
-	CHECK_IS(rig_ring(0, 1, HELD)->dead, 0);
+	CHECK_IS(rig_status(0, 1, HELD), 0);
 	for (uint32_t k = 0; k < CHANNELS; k++) /* with READs for quiet */
 		CHECK_IS(rig_requests(0, 1, k), k == HELD ? 2 : 5);
 }

@@ -53,7 +53,7 @@ static void bad_channels(const void *params)
 		shmemd_channel_add_u64(&q, word_of(&q, 0), 1, 1, SHMEMD_RING_NOW);
 		CHECK_IS(shmemd_channel_quiet(&q, 1), 0);
 		CHECK_IS(*word_of(&rig_pes[1].ctx, 0), i + 1);
-		CHECK_IS(rig_slots(0, 1, 1), 0);
+		CHECK_IS(rig_wqebbs(0, 1, 1), 0);
 	}
 }
 
@@ -111,8 +111,8 @@ static void bad_pes(const void *params)
 					"shmemd_channel_put_nbi_warp", 1);
 		shmemd_arch_syncwarp();
 	}
-	CHECK_IS(rig_slots(0, 1, 0), 0);
-	CHECK_IS(rig_slots(0, 0, 0), 0);
+	CHECK_IS(rig_wqebbs(0, 1, 0), 0);
+	CHECK_IS(rig_wqebbs(0, 0, 0), 0);
 }
 
 /* Bad words change nothing either, here and there. */
@@ -133,7 +133,7 @@ static void bad_words(const void *params)
 	shmemd_channel_signal_set(&p->ctx, outside, 1, 1, SHMEMD_RING_NOW);
 	check_and_clear(SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_SIGNAL, 8, "shmemd_channel_signal_set",
 			1);
-	CHECK_IS(rig_slots(0, 1, 0), 1);
+	CHECK_IS(rig_wqebbs(0, 1, 0), 1);
 }
 
 static void bad_arguments(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What each operation costs: blocks of the queue, requests, doorbells; and how requests are
+/* What each operation costs: WQEBBs, requests, doorbells; and how requests are
  * numbered. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
@@ -9,7 +9,7 @@
 #define SET SHMEMD_SIGNAL_SET
 
 static const shmemd_ctx_t *const ctx = &rig_pes[0].ctx;
-static char elsewhere[64]; /* no NIC knows it */
+static char elsewhere[64]; /* it is not registered */
 
 static uint64_t *word(uint32_t i)
 {
@@ -122,7 +122,7 @@ static void put_signal_by_a_warp(void)
 
 static const struct {
 	void (*op)(void);
-	uint32_t n_threads, blocks, requests, doorbells;
+	uint32_t n_threads, wqebbs, requests, doorbells;
 } rows[] = {
 	{p, 1, 1, 1, 1},
 	{signal_set, 1, 1, 1, 1},
@@ -160,12 +160,13 @@ static void kernel(const void *params)
 /* The words of the ring say so, and the device saw as much. */
 static void look(void)
 {
-	if (rig_slots(0, 1, 0) != rows[row].blocks || rig_requests(0, 1, 0) != rows[row].requests ||
+	if (rig_wqebbs(0, 1, 0) != rows[row].wqebbs ||
+	    rig_requests(0, 1, 0) != rows[row].requests ||
 	    rig_doorbells(0, 1, 0) != rows[row].doorbells)
-		shmemsim_fail("row %d: %d blocks, %d requests, %d doorbells", (int)row,
-			      (int)rig_slots(0, 1, 0), (int)rig_requests(0, 1, 0),
+		shmemsim_fail("row %d: %d WQEBBs, %d requests, %d doorbells", (int)row,
+			      (int)rig_wqebbs(0, 1, 0), (int)rig_requests(0, 1, 0),
 			      (int)rig_doorbells(0, 1, 0));
-	while (rig_counters(0, 1, 0).blocks != rows[row].blocks)
+	while (rig_counters(0, 1, 0).blocks != rows[row].wqebbs)
 		shmemd_arch_spin_hint();
 	CHECK_IS(rig_counters(0, 1, 0).wqes, rows[row].requests);
 	CHECK(rig_counters(0, 1, 0).doorbells <= rows[row].doorbells); /* some at once */
@@ -188,10 +189,10 @@ static void costs(void **state)
 		}
 }
 
-/* WQEs are numbered as requests are counted, for replay: here too across the carry that slots leave
- * in the reservation word. */
+/* WQEs have the number of their request, for replay: requests reserved before, plus the carries that
+ * WQEBBs leave in the reservation word. */
 
-static uint32_t first_request;
+static rig_plan_t numbers_plan;
 
 static void some_of_each(const void *params)
 {
@@ -208,17 +209,25 @@ static void some_of_each(const void *params)
 	}
 }
 
+/* The index has wrapped within the first reservation, which is that of all lanes. */
+static uint32_t carry_before(uint32_t wqebb)
+{
+	return wqebb >= 32 && (uint32_t)numbers_plan.first + wqebb < wqebb;
+}
+
 static void look_at_numbers(void)
 {
-	const shmemd_channel_t *ch = rig_channel(0, 1, 0)->channel;
-	uint32_t n = 0, blocks = 0;
+	const rig_end_t *e = rig_channel(0, 1, 0);
+	uint32_t n = 0, at = 0;
 
-	while (blocks < rig_slots(0, 1, 0)) {
-		const uint64_t at = (ch->first + blocks) % ch->depth * SHMEMD_WQEBB_NBYTES;
-		const uint32_t *w = (const uint32_t *)(const void *)(ch->wqes + at);
+	while (at < rig_wqebbs(0, 1, 0)) {
+		const uint32_t i = rig_device_index(at) % numbers_plan.depth;
+		const uint32_t *w =
+			(const uint32_t *)(const void *)(e->wqes + (size_t)i * SHMEMD_WQEBB_NBYTES);
 
-		CHECK_IS(shmemd_arch_bswap32(w[3]), (first_request + n) & 0xffffff);
-		blocks += ((shmemd_arch_bswap32(w[1]) & 0x3f) + 3) / 4; /* four segments each */
+		CHECK_IS(shmemd_arch_bswap32(w[3]),
+			 (numbers_plan.first_request + n + carry_before(at)) & 0xffffff);
+		at += ((shmemd_arch_bswap32(w[1]) & 0x3f) + 3) / 4; /* four segments each */
 		n++;
 	}
 	CHECK_IS(rig_requests(0, 1, 0), n);
@@ -235,7 +244,7 @@ static void numbers(void **state)
 				.look = look_at_numbers};
 
 		start_below(&t.plan, start);
-		first_request = t.plan.first_request;
+		numbers_plan = t.plan;
 		run_once(&t);
 	}
 }

@@ -30,7 +30,7 @@ static void check_target(uint32_t n, uint32_t n_reads)
 
 	for (uint32_t i = n - BYTES; i < n; i++)
 		CHECK_IS(bytes[i % BYTES], value_of(i));
-	CHECK_IS(rig_slots(0, 1, 0), n + n_reads);
+	CHECK_IS(rig_wqebbs(0, 1, 0), n + n_reads);
 	CHECK_IS(rig_requests(0, 1, 0), n + n_reads);
 	CHECK_IS(rig_counters(1, 0, 0).executed, n + n_reads);
 }
@@ -48,7 +48,7 @@ static rig_test_t deep(void (*kernel)(const void *params), uint32_t n_threads, u
 	return t;
 }
 
-/* A thread by itself: a request and a CQE for each slot. */
+/* A thread by itself: a request and a CQE for each WQEBB. */
 static void singles(const void *params)
 {
 	const rig_params_t *p = params;
@@ -71,7 +71,7 @@ static void by_single_puts(void **state)
 	}
 }
 
-/* Lanes that post together: a CQE for each warp's slots, and so fewer than the queue has room for.
+/* Lanes that post together: a CQE for each warp's WQEBBs, and so fewer than the queue has room for.
  */
 static void warps(const void *params)
 {
@@ -97,7 +97,7 @@ static void by_lanes(void **state)
 }
 
 /* A full queue, of which nobody has read a completion: then the counters of CQEs are up to 32767
- * ahead of what is known to be complete. Two lanes post together, so that slots of even number do
+ * ahead of what is known to be complete. Two lanes post together, so that WQEBBs of even number do
  * not ask for a CQE, and the last one is at the end of a lap. Whoever looks first must understand
  * whichever of them it finds; a lap later again. */
 static void full_laps(const void *params)
@@ -126,7 +126,7 @@ static void full_laps(const void *params)
 		return;
 	CHECK_IS(shmemd_channel_quiet(&p->ctx, 1), 0);
 	CHECK_IS(*(uint32_t *)(void *)rig_pes[1].heap, 3 * DEPTH);
-	CHECK_IS(rig_slots(0, 1, 0), 3 * DEPTH + 1);
+	CHECK_IS(rig_wqebbs(0, 1, 0), 3 * DEPTH + 1);
 }
 
 static void full_and_nobody_looks(void **state)
@@ -140,37 +140,33 @@ static void full_and_nobody_looks(void **state)
 	}
 }
 
-/* All completions of a full queue are lost but the last one, which is 32767 slots ahead of what was
- * known, and tells of all. */
-
-static uint32_t is_losing;
-
-static void lose_all_but_one(int pe)
-{
-	if (pe != 0)
-		return;
-	rig_tell("lose cqe host=0 n=%u", DEPTH - 1u);
-	shmemd_arch_st_release_u32(&is_losing, 1);
-}
-
-static void last_of_all(const void *params)
+/* All completions of a full queue are there when the first poll is made. It finds that of reservation
+ * number depth/2, which comes 32767 WQEBBs after what was complete: reservations before it have two
+ * WQEBBs, but for the first. */
+static void one_poll(const void *params)
 {
 	const rig_params_t *p = params;
-	uint64_t place;
+	const uint32_t lane = shmemd_arch_lane();
+	uint32_t *sum = (uint32_t *)(void *)p->ctx.heap;
 	int is_done = 0;
 
 	if (p->pe != 0)
 		return;
-	while (!shmemd_arch_ld_acquire_u32(&is_losing))
+	if (lane == 0)
+		shmemd_channel_add_u32(&p->ctx, sum, 1, 1, SHMEMD_RING_LATER);
+	shmemd_arch_syncwarp_mask(3);
+	for (uint32_t i = 1; i < DEPTH / 2; i++)
+		shmemd_channel_add_u32(&p->ctx, sum, 1, 1, SHMEMD_RING_LATER);
+	if (lane != 0)
+		return;
+	shmemd_channel_add_u32(&p->ctx, sum, 1, 1, SHMEMD_RING_NOW);
+	CHECK_IS(rig_wqebbs(0, 1, 0), DEPTH);
+	while (rig_counters(0, 1, 0).cqes != DEPTH / 2 + 1)
 		shmemd_arch_spin_hint();
-	for (uint32_t i = 0; i < DEPTH; i++)
-		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1, SHMEMD_RING_LATER);
-	place = shmemd_channel_posted(&p->ctx, 1);
-	while (!is_done) {
-		CHECK_IS(shmemd_channel_poll(&p->ctx, 1, place, &is_done), 0);
-		shmemd_arch_spin_hint();
-	}
-	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), DEPTH);
+	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, rig_place(DEPTH), &is_done), 0);
+	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, rig_place(DEPTH), &is_done), 0);
+	CHECK_IS(is_done, 1);
+	CHECK_IS(*(uint32_t *)(void *)rig_pes[1].heap, DEPTH);
 	CHECK_IS(shmemd_channel_space(&p->ctx, 1), DEPTH);
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
 }
@@ -179,10 +175,8 @@ static void one_completion_for_all(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++) {
-		rig_test_t t = deep(last_of_all, 1, start);
+		rig_test_t t = deep(one_poll, 2, start);
 
-		is_losing = 0;
-		t.host = lose_all_but_one;
 		run_once(&t);
 	}
 }

@@ -15,7 +15,7 @@ static void check_record(int pe, uint32_t status, uint32_t op, uint32_t syndrome
 	CHECK_IS(e->op, op);
 	CHECK_IS(e->pe, 1);
 	CHECK_IS(e->value & 0xffff, syndromes);
-	CHECK_IS(e->value >> 32, rig_channel(pe, 1, 0)->path.qpn);
+	CHECK_IS(e->value >> 32, rig_channel(pe, 1, 0)->qp->qpn);
 	CHECK_IS(e->wanted, 0);
 }
 
@@ -25,13 +25,12 @@ static void check_stopped(const shmemd_ctx_t *ctx, int status)
 	const uint64_t requests = rig_counters(0, 1, 0).wqes;
 	uint64_t value = 0;
 
-	for (int i = 0; i < 200; i++) /* more than there are slots */
+	for (int i = 0; i < 200; i++) /* more than there are WQEBBs */
 		shmemd_p_u64(ctx, word_of(ctx, 0), 99, 1);
 	CHECK_IS(shmemd_g_u64(ctx, &value, word_of(ctx, 0), 1), status);
 	CHECK_IS(shmemd_atomic_fetch_inc_u64(ctx, &value, word_of(ctx, 0), 1), status);
 	CHECK_IS(shmemd_quiet(ctx), status);
-	CHECK_IS(rig_ring(0, 1, 0)->dead, status);
-	CHECK_IS(rig_ring(0, 1, 0)->resv & SHMEMD_RESV_CLOSED, 1);
+	CHECK_IS(rig_status(0, 1, 0), status);
 	CHECK_IS(rig_counters(0, 1, 0).wqes, requests);
 }
 
@@ -94,8 +93,8 @@ static void bad_key(void **state)
 static void fill_with_a_bad_one(const void *params)
 {
 	const rig_params_t *p = params;
-	const uint64_t start = p->ctx.channels[1].first;
-	const uint32_t depth = p->ctx.channels[1].depth;
+	const uint64_t start = rig_place(0);
+	const uint32_t depth = 1u << p->ctx.log_depth;
 	int is_done = 0;
 
 	if (p->pe != 0)
@@ -167,7 +166,7 @@ static void stop_the_queue(int pe)
 	if (pe != 0)
 		return;
 	after_some_rounds();
-	rig_tell("qp err host=0 qp=0x%x", rig_channel(0, 1, 0)->path.qpn);
+	rig_tell("qp err host=0 qp=0x%x", rig_channel(0, 1, 0)->qp->qpn);
 }
 
 static void take_the_port_down(int pe)
@@ -261,10 +260,10 @@ static void fill_the_queue(const void *params)
 
 	if (p->pe != 0)
 		return;
-	for (int i = 0; i < 100; i++) /* they wait for slots, and give up */
+	for (int i = 0; i < 100; i++) /* they wait for WQEBBs, and give up */
 		shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1);
 	CHECK_IS(shmemd_quiet(&p->ctx), p->arg);
-	CHECK_IS(rig_ring(0, 1, 0)->dead, p->arg);
+	CHECK_IS(rig_status(0, 1, 0), p->arg);
 }
 
 static void full_queue_with_a_limit(void **state)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queues that are full and go round: WQEs of two blocks across the end at every offset, more
- * posters than slots, transfers of more pieces than slots. */
+/* Queues that are full and go round: WQEs of two WQEBBs across the end at every offset, more
+ * posters than WQEBBs, transfers of more chunks than WQEBBs. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
 enum { BLOCKS = 32, SWAPS = 100, BIG = 4 * 64 * 28 };
 
-static char big[RIG_PES_MAX][BIG]; /* no NIC knows it: it travels in pieces of 28 bytes */
+static char big[RIG_PES_MAX][BIG]; /* it is not registered: it travels in chunks of 28 bytes */
 
 /* Each answer is what was swapped in before, so none is lost, doubled, or of an old WQE. */
 static void swaps(const void *params)
@@ -24,7 +24,7 @@ static void swaps(const void *params)
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
 }
 
-static void two_blocks_at_every_offset(void **state)
+static void two_wqebbs_at_every_offset(void **state)
 {
 	rig_test_t t = {.plan = rig_plan(), .kernel = swaps, .n_blocks = 1, .n_threads = 1};
 
@@ -84,7 +84,7 @@ static void a_thousand_posters(void **state)
 	run_schedules(&t, 1);
 }
 
-static void more_posters_than_slots(void **state)
+static void more_posters_than_wqebbs(void **state)
 {
 	rig_test_t t = posters(4, 33);
 
@@ -110,7 +110,7 @@ static void big_has_come(void)
 			CHECK_IS((uint8_t)rig_pes[pe].heap[i], (uint8_t)(i * 7 + i / 256 + 1));
 }
 
-static void more_pieces_than_slots(void **state)
+static void more_chunks_than_wqebbs(void **state)
 {
 	rig_test_t t = {.plan = rig_plan(),
 			.kernel = put_big,
@@ -126,7 +126,7 @@ static void more_pieces_than_slots(void **state)
 	}
 }
 
-/* Every lane swaps, with a DUMP behind each: three blocks for each of 32. */
+/* Every lane swaps, with a DUMP behind each: three WQEBBs for each of 32. */
 static void swap_by_all_lanes(const void *params)
 {
 	const rig_params_t *p = params;
@@ -154,10 +154,10 @@ static void a_warp_that_fills_the_queue(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_blocks_at_every_offset),
+		cmocka_unit_test(two_wqebbs_at_every_offset),
 		cmocka_unit_test(a_thousand_posters),
-		cmocka_unit_test(more_posters_than_slots),
-		cmocka_unit_test(more_pieces_than_slots),
+		cmocka_unit_test(more_posters_than_wqebbs),
+		cmocka_unit_test(more_chunks_than_wqebbs),
 		cmocka_unit_test(a_warp_that_fills_the_queue),
 	};
 

@@ -9,7 +9,7 @@ enum { OPS = 40, TARGET_NBYTES = 3072, SOURCE = 3072, SOURCE_NBYTES = 2048, RESU
 enum { RESULT_NBYTES = 2048, GRANULES = 16 };
 
 static uint8_t models[RIG_PES_MAX][TARGET_NBYTES];    /* of what each PE has written to its peer */
-static uint8_t strangers[RIG_PES_MAX][SOURCE_NBYTES]; /* memory that no NIC knows */
+static uint8_t strangers[RIG_PES_MAX][SOURCE_NBYTES]; /* memory that is not registered */
 
 /* The state of one PE's sequence: the same in all threads of a group. */
 typedef struct sequence {

@@ -18,6 +18,7 @@ static const struct team {
 };
 #define N_TEAMS (sizeof(teams) / sizeof(teams[0]))
 
+static shmemd_ctx_t all_contexts[PES][32];
 static shmemd_peer_t all_peers[PES][32][PES]; /* of each PE and thread */
 static uint32_t causes[PES];
 
@@ -43,6 +44,8 @@ static int team_context(const rig_params_t *p, const struct team *team, shmemd_c
 	ctx->flags &= ~(SHMEMD_CTX_WORLD | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_BOTH_WAYS);
 	if (n_mapped && !(ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		ctx->flags |= SHMEMD_CTX_BOTH_WAYS;
+	ctx->self = &all_contexts[p->pe][shmemd_thread_index()];
+	all_contexts[p->pe][shmemd_thread_index()] = *ctx;
 	return ctx->my_pe >= 0;
 }
 
@@ -164,7 +167,7 @@ static void look_at_strangers(void)
 	for (int pe = 0; pe < PES; pe++)
 		for (int peer = 0; peer < PES; peer++)
 			if (!is_member(team, pe) || !is_member(team, peer))
-				CHECK_IS(rig_slots(pe, peer, 0), 0);
+				CHECK_IS(rig_wqebbs(pe, peer, 0), 0);
 	for (int pe = 0; pe < PES; pe++)
 		for (uint32_t i = 0; !is_member(team, pe) && i < RIG_GRANULE / 8; i++)
 			CHECK_IS(word_of(&rig_pes[pe].ctx, DATA)[i], 0);
@@ -207,7 +210,7 @@ static void hold_a_peer(int pe)
 {
 	if (pe != 1)
 		return;
-	rig_tell("hold cqe host=1 qp=0x%x", rig_channel(1, held_peer, 0)->path.qpn);
+	rig_tell("hold cqe host=1 qp=0x%x", rig_channel(1, held_peer, 0)->qp->qpn);
 	shmemd_arch_st_release_u32(&is_held, 1);
 	while (!shmemd_arch_ld_acquire_u32(&is_asked))
 		shmemd_arch_spin_hint();
@@ -331,8 +334,8 @@ static void bad_granule(const void *params)
 	shmemd_p_u64(&team, word_of(&team, BAD_GRANULE), 1, 1);
 	CHECK_IS(shmemd_quiet(&team), SHMEMD_ERR_REFUSED);
 	CHECK_IS(rig_pes[1].error.pe, 1);
-	CHECK_IS(rig_ring(1, 3, 0)->dead, SHMEMD_ERR_REFUSED);
-	CHECK_IS(rig_ring(1, 1, 0)->dead, 0);
+	CHECK_IS(rig_status(1, 3, 0), SHMEMD_ERR_REFUSED);
+	CHECK_IS(rig_status(1, 1, 0), 0);
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, DATA), 9, 1);
 	CHECK_IS(shmemd_channel_quiet(&p->ctx, 1), 0);
 	CHECK_IS(data_on(1), 9);

@@ -44,7 +44,7 @@ static void sync_unless_taken_away(uint32_t mask)
 
 enum { DEPTH = 64, ROUNDS = 4 };
 
-/* Two warps go round the queue, so that blocks are used again; then each lane uses its source
+/* Two warps go round the queue, so that WQEBBs are used again; then each lane uses its source
  * again, which the other's threads may have seen complete. */
 static void go_round(const void *params)
 {
@@ -89,10 +89,10 @@ static void test_cases(void **state)
 		int is_race;
 	} cases[] = {
 		{"", 0},
-		{"shmemdi_reserve", 1},  /* blocks that others wrote and the device read */
-		{"shmemdi_is_done", 1},  /* sources that the device read */
-		{"shmemdi_cqe_read", 1}, /* both, by the reader of CQEs */
-		{SHUFFLE, 1},            /* blocks that the lane which reserves has seen free */
+		{"shmemdi_sq_reserve", 1}, /* WQEBBs that others wrote and the device read */
+		{"shmemdi_is_done", 1},    /* sources that the device read */
+		{"shmemdi_cq_read", 1},    /* both, by the reader of CQEs */
+		{SHUFFLE, 1},              /* WQEBBs that the lane which reserves has seen free */
 	};
 	int bad = 0;
 

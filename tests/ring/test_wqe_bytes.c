@@ -300,7 +300,7 @@ static void check_amo(uint8_t opcode, uint32_t width)
 	const int is_masked = opcode >= MLX5_OPCODE_ATOMIC_MASKED_CS;
 	const uint8_t opmod = is_masked ? (uint8_t)(0x08 | (width == 8)) : 0;
 
-	assert_int_equal(shmemdi_nic_amo_blocks(opcode, width), is_long ? 2 : 1);
+	assert_int_equal(shmemdi_nic_amo_wqebbs(opcode, width), is_long ? 2 : 1);
 	for (int i = 0; i < ROUNDS; i++) {
 		const shmemdi_wqe_at_t at = draw_at();
 		const shmemdi_mem_t remote = draw_mem(), local = draw_mem();

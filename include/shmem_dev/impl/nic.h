@@ -40,16 +40,18 @@ SHMEMD_FN shmemdi_nic_t shmemdi_nic(const shmemd_ctx_t *ctx, int pe)
 	return shmemdi_nic_k(ctx, pe, ctx->channel);
 }
 
-/* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Three WQEBBs each
+/* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Those that wait for
+ * their completion are not coalesced with others, which would leave before the ticket is broadcast. Three WQEBBs each
  * would be more than the smallest queue has. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_nic_lanes(const shmemdi_nic_t *n, uint32_t wqebbs,
-					    uint32_t requests, int needs_bounce, int when)
+					    uint32_t requests, int needs_bounce, shmemdi_how_t how)
 {
 	if (wqebbs * 32 > SHMEMD_MIN_DEPTH)
 		return shmemdi_lanes_self();
 	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->c.ch | wqebbs |
 				       (uint64_t)(requests != wqebbs) << 2 |
-				       (uint64_t)(needs_bounce != 0) << 3 | (uint64_t)when << 4);
+				       (uint64_t)(needs_bounce != 0) << 3 |
+				       (uint64_t)how.when << 4 | (uint64_t)(how.is_wait != 0) << 6);
 }
 
 /* Keys. An entry's keys for both NICs are loaded before they are needed, in the same trip as the
@@ -276,9 +278,8 @@ SHMEMD_FN int shmemdi_nic_put_segment(const shmemdi_nic_t *n, shmemdi_call_t cal
 	uint64_t nbytes = shmemdi_segment(n, put->dst, put->src, put->nbytes, is_inline);
 	uint32_t has_data = nbytes != 0, has_signal = put->sig.op >= 0 && nbytes == put->nbytes;
 	uint32_t wqebbs = has_data + has_signal;
-	shmemdi_lanes_t lanes = put->is_warp
-					? shmemdi_lanes_warp()
-					: shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how.when);
+	shmemdi_lanes_t lanes = put->is_warp ? shmemdi_lanes_warp()
+					     : shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how);
 	shmemdi_put_keys_t keys =
 		shmemdi_put_keys(n, put, (int)has_data, is_inline, (int)has_signal);
 	shmemdi_post_t post;
@@ -317,7 +318,7 @@ SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void
 {
 	uint32_t wqebbs = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, width) : 1;
 	uint32_t words[7] = {(uint32_t)bits, (uint32_t)(bits >> 32), 0, 0, 0, 0, 0};
-	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how.when);
+	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
 	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
 	uint64_t lkeys = amo ? shmemdi_bounce_keys(n) : 0;
 	shmemdi_wqe_t q = {{0}};
@@ -371,7 +372,7 @@ SHMEMD_FN int shmemdi_nic_get_segment(const shmemdi_nic_t *n, shmemdi_call_t cal
 {
 	uint32_t wqebbs = 1 + shmemdi_dumps(n);
 	shmemdi_lanes_t lanes =
-		is_warp ? shmemdi_lanes_warp() : shmemdi_nic_lanes(n, wqebbs, 1, 0, how.when);
+		is_warp ? shmemdi_lanes_warp() : shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
 	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, src));
 	uint64_t lkeys = shmemdi_keys(shmemdi_lkey(n, dst));
 	shmemdi_post_t post;
@@ -434,7 +435,8 @@ SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t ca
 {
 	uint32_t own = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, nbytes) : 1;
 	uint32_t wqebbs = own + shmemdi_dumps(n);
-	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, own, 1, SHMEMD_RING_NOW);
+	shmemdi_how_t how = shmemdi_how(SHMEMD_RING_NOW, 1);
+	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, own, 1, how);
 	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, src)), lkeys = shmemdi_bounce_keys(n);
 	shmemdi_ticket_t ticket;
 	shmemdi_post_t post;
@@ -445,7 +447,7 @@ SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t ca
 			n, &post, shmemdi_heap_mem(n, src, rkeys, post.path),
 			shmemdi_bounce_mem(shmemdi_bounce(&n->c, post.bounce), lkeys, post.path),
 			nbytes, amo);
-	ticket = shmemdi_sq_submit(&n->c, &post, shmemdi_how(SHMEMD_RING_NOW, 1), status);
+	ticket = shmemdi_sq_submit(&n->c, &post, how, status);
 	*bounce = post.bounce;
 	if (status != SHMEMD_OK)
 		return status;

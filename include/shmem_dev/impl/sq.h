@@ -382,9 +382,11 @@ SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_post_t 
 	int is_left = may_defer || (turn->has_followed && how.when != SHMEMD_RING_NOW &&
 				    !((post->first ^ turn->end) >> c->log_batch));
 
+	/* Its own end: what this turn publishes for others comes after the READ. */
 	if (how.is_flush)
 		shmemd_arch_st_relaxed_u64(
-			&c->ch->flush, SHMEMD_READY_WORD(turn->end, SHMEMD_READY_CQES(turn->ready),
+			&c->ch->flush, SHMEMD_READY_WORD(post->first + post->wqebbs * post->lanes.n,
+							 SHMEMD_READY_CQES(turn->ready),
 							 SHMEMD_READY_EPOCH(turn->ready)));
 	if (!is_left) {
 		shmemdi_sq_ring(c, post, turn);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Landing slots that were given up, and whose answers do not come for so long that later users of
- * the same slots run out of time as well, before they have posted anything: each hands its slot on
- * to the next one, who finds it when the answers have come. */
+/* Bounce buffers that were abandoned, and whose results do not come for so long that later users of
+ * the same buffers run out of time as well, before they have posted anything: each passes its turn to
+ * the next ticket, which finds the buffer free when the results have come. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
-enum { SLOTS = SHMEMD_LANDING_SLOTS, GIVEN_UP = 3 };
+enum { BUFFERS = SHMEMD_BOUNCE_BUFFERS, ABANDONED = 3 };
 
 static uint32_t n_stuck, is_released;
 
@@ -40,7 +40,7 @@ static void late(const rig_params_t *p, uint64_t n)
 	}
 }
 
-/* Every slot serves, in its turn, with its own answer. */
+/* Every buffer serves, in its turn, with its own result. */
 static void fresh(const rig_params_t *p, uint64_t *word, uint64_t n)
 {
 	uint64_t old = 77;
@@ -51,22 +51,22 @@ static void fresh(const rig_params_t *p, uint64_t *word, uint64_t n)
 	}
 }
 
-/* A lap of fetches whose answers do not come, then arg laps that do not even get a slot. */
+/* A lap of fetches whose results do not come, then arg laps that do not even get a buffer. */
 static void one_after_another(const void *params)
 {
 	const rig_params_t *p = params;
-	const uint64_t blocks = p->ctx.flags & SHMEMD_CTX_FLUSH_READS ? 2 : 1;
+	const uint32_t wqebbs = p->ctx.flags & SHMEMD_CTX_FLUSH_READS ? 2 : 1;
 
 	if (p->pe != 0)
 		return;
-	late(p, SLOTS);
-	CHECK_IS(rig_slots(0, 1, 0), SLOTS * blocks);
-	late(p, SLOTS * p->arg);
-	CHECK_IS(rig_slots(0, 1, 0), SLOTS * blocks);
+	late(p, BUFFERS);
+	CHECK_IS(rig_wqebbs(0, 1, 0), BUFFERS * wqebbs);
+	late(p, BUFFERS * p->arg);
+	CHECK_IS(rig_wqebbs(0, 1, 0), BUFFERS * wqebbs);
 	await_release();
-	fresh(p, word_of(&p->ctx, 0), 2 * SLOTS + 1);
+	fresh(p, word_of(&p->ctx, 0), 2 * BUFFERS + 1);
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
-	CHECK_IS(rig_ring(0, 1, 0)->dead, 0);
+	CHECK_IS(rig_status(0, 1, 0), 0);
 }
 
 static rig_test_t stuck(void (*kernel)(const void *params), uint32_t n_threads, unsigned start)
@@ -79,14 +79,14 @@ static rig_test_t stuck(void (*kernel)(const void *params), uint32_t n_threads, 
 
 	n_stuck = is_released = 0;
 	start_below(&t.plan, start);
-	if (start) /* the number that a slot is handed on to wraps */
-		t.plan.first_ticket = ((uint64_t)1 << 23) - 2 * SLOTS;
-	t.plan.depth = 4 * SLOTS; /* a full queue that does not move would end the channel */
+	if (start) /* the ticket that a turn is passed to wraps */
+		t.plan.first_ticket = ((uint64_t)1 << 23) - 2 * BUFFERS;
+	t.plan.depth = 4 * BUFFERS; /* a full queue that does not move would end the channel */
 	t.plan.timeout_ns = 100000;
 	return t;
 }
 
-static void handed_on_by_a_thread(void **state)
+static void passed_by_a_thread(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++)
@@ -107,9 +107,9 @@ static void late_together(const rig_params_t *p)
 	CHECK_IS(value, 0);
 }
 
-/* Tickets 0 .. 2 give up; 3 .. 34 too, together. Of 35 .. 66 the first lanes find free slots, and
- * the last three those that were given up: none of them posts, and each leaves or hands on its
- * own. Likewise, the other way round, of 67 .. 98 and 99 .. 130. */
+/* Tickets 0 .. 2 time out; 3 .. 34 too, together. Of 35 .. 66 the first lanes find free buffers, and
+ * the last three those that were abandoned: none of them posts, and each releases its buffer or passes
+ * its turn. Likewise, the other way round, of 67 .. 98 and 99 .. 130. */
 static void lanes_together(const void *params)
 {
 	const rig_params_t *p = params;
@@ -118,20 +118,20 @@ static void lanes_together(const void *params)
 	if (p->pe != 0)
 		return;
 	if (lane == 0)
-		late(p, GIVEN_UP);
+		late(p, ABANDONED);
 	shmemd_arch_syncwarp();
 	for (int i = 0; i < 4; i++) {
 		late_together(p);
 		shmemd_arch_syncwarp();
-		CHECK_IS(rig_slots(0, 1, 0), GIVEN_UP + 32);
+		CHECK_IS(rig_wqebbs(0, 1, 0), ABANDONED + 32);
 	}
 	await_release();
-	fresh(p, word_of(&p->ctx, 0) + lane, 3 * SLOTS / 32);
+	fresh(p, word_of(&p->ctx, 0) + lane, 3 * BUFFERS / 32);
 	CHECK_IS(shmemd_quiet_warp(&p->ctx), 0);
-	CHECK_IS(rig_ring(0, 1, 0)->dead, 0);
+	CHECK_IS(rig_status(0, 1, 0), 0);
 }
 
-static void handed_on_by_lanes(void **state)
+static void passed_by_lanes(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++) {
@@ -144,8 +144,8 @@ static void handed_on_by_lanes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(handed_on_by_a_thread),
-		cmocka_unit_test(handed_on_by_lanes),
+		cmocka_unit_test(passed_by_a_thread),
+		cmocka_unit_test(passed_by_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

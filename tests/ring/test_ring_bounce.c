@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Landing slots: a fetch that runs out of time leaves its slot to its answer, which may still come;
- * later ones never find it in theirs. */
+/* Bounce buffers: a fetch that runs out of time abandons its buffer, to which its result may still
+ * come; later fetches never find it in theirs. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -9,8 +9,8 @@ enum { LATE = 3, LATER = 100, N_THREADS = 40 };
 
 static uint32_t n_timed_out, is_released;
 
-/* The answers of the first are held back; the value is another one by the time they come. */
-static void late_answers(const void *params)
+/* The results of the first are held back; the value is another one by the time they come. */
+static void late_results(const void *params)
 {
 	const rig_params_t *p = params;
 	uint64_t value = 0;
@@ -33,7 +33,7 @@ static void late_answers(const void *params)
 	}
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
 	CHECK_IS(rig_pes[0].error.status, SHMEMD_ERR_TIMEOUT);
-	CHECK_IS(rig_ring(0, 1, 0)->dead, 0);
+	CHECK_IS(rig_status(0, 1, 0), 0);
 }
 
 static void hold_and_release(int pe)
@@ -48,13 +48,13 @@ static void hold_and_release(int pe)
 	shmemd_arch_st_release_u32(&is_released, 1);
 }
 
-static void late_answer_finds_its_slot(void **state)
+static void late_result_finds_its_buffer(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++)
 		for (uint32_t flush = 0; flush < 2; flush++) {
 			rig_test_t t = {.plan = rig_plan(),
-					.kernel = late_answers,
+					.kernel = late_results,
 					.n_blocks = 1,
 					.n_threads = 1,
 					.host = hold_and_release,
@@ -69,7 +69,7 @@ static void late_answer_finds_its_slot(void **state)
 		}
 }
 
-/* More threads than landing slots, each of which checks its own words. */
+/* More threads than bounce buffers, each of which checks its own words. */
 static void own_words(const void *params)
 {
 	const rig_params_t *p = params;
@@ -85,7 +85,7 @@ static void own_words(const void *params)
 	}
 }
 
-static void more_threads_than_slots(void **state)
+static void more_threads_than_buffers(void **state)
 {
 	rig_test_t t = {
 		.plan = rig_plan(), .kernel = own_words, .n_blocks = 2, .n_threads = N_THREADS};
@@ -97,8 +97,8 @@ static void more_threads_than_slots(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(late_answer_finds_its_slot),
-		cmocka_unit_test(more_threads_than_slots),
+		cmocka_unit_test(late_result_finds_its_buffer),
+		cmocka_unit_test(more_threads_than_buffers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

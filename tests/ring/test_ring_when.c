@@ -159,18 +159,15 @@ static void when_doorbells_are_rung(void **state)
 		}
 }
 
-/* Two posters wait for room, one behind the other; then there is some for the first of them only.
- * NOW, it rings all the same; else its slot waits for the doorbell of the second, which reserves
- * only when the first has, and rings for what it waits for. If the first was told BATCH, the second
- * rings even LATER: nobody else would. */
+/* Two posters wait for WQEBBs, one after the other; then there is one for the first of them only. It
+ * has the turn at once, so with NOW and BATCH it rings although the second has reserved. LATER, it
+ * defers its doorbell, which the second one rings. */
 
 static uint32_t is_full, has_posted;
 
 static uint64_t reserved(void)
 {
-	const shmemd_channel_t *ch = rig_channel(0, 1, 0)->channel;
-
-	return (shmemd_arch_ld_relaxed_u64(&ch->ring->resv) >> 1 & 0xffff) - ch->first;
+	return rig_reserved(0, 1, 0);
 }
 
 static void add_one(const rig_params_t *p, int when)
@@ -199,7 +196,7 @@ static void first_and_second(const void *params)
 	for (uint32_t i = 1; i < DEPTH; i++)
 		add_one(p, SHMEMD_RING_LATER);
 	add_one(p, (int)p->arg);
-	CHECK_IS(rig_doorbells(0, 1, 0), p->arg == SHMEMD_RING_NOW ? 3 : 2);
+	CHECK_IS(rig_doorbells(0, 1, 0), p->arg == SHMEMD_RING_LATER ? 2 : 3);
 	shmemd_arch_st_release_u32(&has_posted, 1);
 }
 
@@ -263,7 +260,7 @@ static void all_calls_without_nic(const void *params)
 	check_target(all);
 	CHECK_IS(shmemd_quiet_warp(&far), 0);
 	CHECK_IS(rig_doorbells(0, 1, 0), 0);
-	CHECK_IS(rig_slots(0, 1, 0), 0);
+	CHECK_IS(rig_wqebbs(0, 1, 0), 0);
 }
 
 static void calls_without_nic(void **state)
