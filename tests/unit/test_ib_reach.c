@@ -158,6 +158,7 @@ static int get_without_nic(shmemh_t *job, shmemh_team_t team)
 static int pe_without_nic(shmemh_t *job)
 {
 	int other = job->pe < 2 ? 2 : 0;
+	shmemd_ctx_t ctx;
 	char text[80];
 
 	snprintf(text, sizeof text, "only a NIC reaches PE %d from PE %d, ", other, job->pe);
@@ -169,7 +170,7 @@ static int pe_without_nic(shmemh_t *job)
 		PE_CHECK(get_without_nic(job, SHMEMH_TEAM_WORLD) ==
 			 (with_nic ? SHMEMH_ERR_VERSION : SHMEMH_OK));
 		PE_CHECK(!with_nic || (has_text(job, text) && has_text(job, "SHMEMD_NO_NIC")));
-		PE_CHECK(shmemh_ctx_get_abi(job, SHMEMH_TEAM_NODE, NULL, 0x80020000u, 0) ==
+		PE_CHECK(shmemh_ctx_get_abi(job, SHMEMH_TEAM_NODE, &ctx, 0x80020000u, 0) ==
 			 SHMEMH_ERR_VERSION);
 		PE_CHECK(has_text(job, "ABI 2.0"));
 		shmemhi_teams_close(job);
