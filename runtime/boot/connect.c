@@ -183,21 +183,21 @@ static int is_final(const attempt_t *a)
 	return a->outcome == WRONG_SECRET || a->outcome == OTHER_VERSION;
 }
 
-/* May another round find the hub, ns after the start? Every address has been tried. */
-static int is_hope(const shmemhi_id_t *id, const attempt_t *attempts, int n_rounds, uint64_t ns)
+/* May another round reach the hub, ns after the first one began? Every address has been tried. */
+static int may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n_rounds, uint64_t ns)
 {
 	int has_final = has(id, attempts, WRONG_SECRET) || has(id, attempts, OTHER_VERSION);
-	int hope = 0;
+	int n_open = 0;
 	int i;
 
 	if (has(id, attempts, NO_DESCRIPTOR))
 		return 0;
 	for (i = 0; i < id->n_addrs; i++)
 		if (attempts[i].outcome == NOBODY)
-			hope |= n_rounds < 2 || ns < REFUSED_NS;
+			n_open += n_rounds < 2 || ns < REFUSED_NS;
 		else if (!is_final(&attempts[i]))
-			hope |= !has_final || ns < OTHERS_NS;
-	return hope;
+			n_open += !has_final || ns < OTHERS_NS;
+	return n_open > 0;
 }
 
 static int all_are(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
@@ -259,7 +259,7 @@ int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_key_t *key, int pe
 		text_all(id, attempts, text, sizeof(text));
 		shmemhi_log(log, SHMEMHI_INFO, "no hub yet: %s", text);
 		if (shmemhi_now() >= deadline ||
-		    !is_hope(id, attempts, n_rounds, shmemhi_now() - begin))
+		    !may_succeed(id, attempts, n_rounds, shmemhi_now() - begin))
 			return fail_connect(id, attempts, err);
 		poll(NULL, 0, PAUSE_NS / SHMEMHI_MS);
 	}

@@ -374,6 +374,26 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 	       (turn->ready & (SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) != 0;
 }
 
+/* In the turn, before it publishes: keep `flush` where quiet can compare it with `ready`.
+ *
+ * The poster of a flush READ stores its own end: what its turn publishes for others comes after the
+ * READ. Others move a `flush` that nobody has renewed for long: 2^31 WQEBBs after the READ it would
+ * seem to lie ahead of `ready`, and cover what was never flushed. An older index costs one READ. */
+#define SHMEMDI_FLUSH_LOG_STEP 30u
+SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_post_t *post,
+				     shmemdi_how_t how, const shmemdi_turn_t *turn)
+{
+	uint32_t index = post->first - ((uint32_t)1 << SHMEMDI_FLUSH_LOG_STEP);
+
+	if (how.is_flush)
+		index = post->first + post->wqebbs * post->lanes.n;
+	else if (!((post->first ^ turn->end) >> SHMEMDI_FLUSH_LOG_STEP))
+		return;
+	shmemd_arch_st_relaxed_u64(&c->ch->flush,
+				   SHMEMD_READY_WORD(index, SHMEMD_READY_CQES(turn->ready),
+						     SHMEMD_READY_EPOCH(turn->ready)));
+}
+
 /* In the turn: publish, and ring if this poster must. */
 SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 				  shmemdi_how_t how, const shmemdi_turn_t *turn, int has_waited)
@@ -382,12 +402,7 @@ SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_post_t 
 	int is_left = may_defer || (turn->has_followed && how.when != SHMEMD_RING_NOW &&
 				    !((post->first ^ turn->end) >> c->log_batch));
 
-	/* Its own end: what this turn publishes for others comes after the READ. */
-	if (how.is_flush)
-		shmemd_arch_st_relaxed_u64(
-			&c->ch->flush, SHMEMD_READY_WORD(post->first + post->wqebbs * post->lanes.n,
-							 SHMEMD_READY_CQES(turn->ready),
-							 SHMEMD_READY_EPOCH(turn->ready)));
+	shmemdi_sq_note_flush(c, post, how, turn);
 	if (!is_left) {
 		shmemdi_sq_ring(c, post, turn);
 		shmemdi_sq_set_ready(c, turn, SHMEMD_READY_RUNG);
