@@ -56,11 +56,7 @@ static void fetches(void)
 {
 	uint32_t mine;
 	do
-<<<<<<< HEAD
-		shmemd_arch_st_data_u32(&mine, shmemd_arch_ld_data_u32(&flag));
-=======
 		shmemd_arch_st_data_u32(&mine, shmemd_arch_ld_relaxed_u32(&flag));
->>>>>>> w-host
 	while (mine != 1);
 }
 
@@ -70,11 +66,7 @@ static void looks_at_much(void)
 	do {
 		sum = 0;
 		for (int i = 0; i < 4096; i++)
-<<<<<<< HEAD
-			sum += shmemd_arch_ld_data_u64(&data[i]);
-=======
 			sum += shmemd_arch_ld_relaxed_u64(&data[i]);
->>>>>>> w-host
 	} while (sum != 1);
 }
 
@@ -103,11 +95,7 @@ static void free_lock(void)
 
 static void set_data(void)
 {
-<<<<<<< HEAD
-	shmemd_arch_st_data_u64(&data[4000], 1);
-=======
 	shmemd_arch_st_relaxed_u64(&data[4000], 1);
->>>>>>> w-host
 }
 
 /* ---- runs ---- */
@@ -189,10 +177,7 @@ static void locked_part(const void *params)
 {
 	(void)params;
 	takes_lock();
-<<<<<<< HEAD
-=======
 	shmemd_arch_fence_acquire();
->>>>>>> w-host
 	n_held++;
 	shmemsim_yield();
 	free_lock();
