@@ -74,8 +74,9 @@ typedef struct shmemh_channel_counters {
  */
 SHMEMH_API int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counters_t *c);
 
-/* The first fatal event of the NIC in one line, or "" if there was none. Events of ports, which may
- * pass, are only logged. Any thread, any time; valid until shmemh_finalize. */
+/* The first fatal event of the NIC in one line, or "" if there was none or the job is refused.
+ * Events of ports, which may pass, are only logged. Any thread, any time; valid until
+ * shmemh_finalize. */
 SHMEMH_API const char *shmemh_nic_event(const shmemh_t *job);
 
 #ifdef __cplusplus

@@ -7,6 +7,8 @@
 
 int shmemh_channels(const shmemh_t *job)
 {
+	if (shmemhi_refused(job, "channels"))
+		return -1;
 	return job->ib ? job->ib->n_channels : 0;
 }
 
@@ -21,6 +23,9 @@ static int check(shmemh_t *job, int pe, int k, const shmemh_channel_counters_t *
 				    "channel_counters: channel %d to PE %d: there are channels 0 "
 				    "to %d, PEs 0 to %d",
 				    k, pe, job->ib->n_channels - 1, job->n_pes - 1);
+	if (!c)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+				    "channel_counters: c, which receives the counters, is NULL");
 	if (c->size != sizeof *c)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
 				    "channel_counters: size is %u, expected %zu: set it to "
@@ -59,6 +64,8 @@ int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counter
 	shmemd_channel_t words;
 	int status;
 
+	if (shmemhi_refused(job, "channel_counters"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	status = check(job, pe, k, c);
 	if (status != SHMEMH_OK)

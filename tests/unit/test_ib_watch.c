@@ -124,6 +124,7 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&t, 0, sizeof t);
+	t.job.pid = getpid();
 	pthread_mutex_init(&t.lock, NULL);
 	t.job.n_pes = N_PES;
 	t.job.log = (shmemhi_log_t){SHMEMHI_WARN, 1, N_PES};

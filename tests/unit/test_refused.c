@@ -108,6 +108,22 @@ static long team_translate_pe(shmemh_t *job)
 	return shmemh_team_translate_pe(job, SHMEMH_TEAM_WORLD, 0, SHMEMH_TEAM_WORLD);
 }
 
+static long channels(shmemh_t *job)
+{
+	return shmemh_channels(job);
+}
+
+static long channel_counters(shmemh_t *job)
+{
+	shmemh_channel_counters_t c = {.size = sizeof c};
+	return shmemh_channel_counters(job, 0, 0, &c);
+}
+
+static long nic_event(shmemh_t *job)
+{
+	return shmemh_nic_event(job)[0];
+}
+
 static const struct call {
 	const char *name; /* begins the line */
 	long (*make)(shmemh_t *job);
@@ -130,6 +146,9 @@ static const struct call {
 	{"team_my_pe", team_my_pe, -1},
 	{"team_n_pes", team_n_pes, -1},
 	{"team_translate_pe", team_translate_pe, -1},
+	{"channels", channels, -1},
+	{"channel_counters", channel_counters, SHMEMH_ERR_ARGUMENT},
+	{"nic_event", nic_event, 0},
 };
 
 #define N_CALLS ((int)(sizeof calls / sizeof calls[0]))
