@@ -178,7 +178,8 @@ static void fill_words(shmemd_channel_t *ch, const rig_end_t *e, const char *que
 
 	ch->resv = SHMEMD_RESV_ADD(first, plan.first_request) | epoch;
 	ch->ready = SHMEMD_READY_WORD(first, plan.first_cqe, SHMEMD_READY_RUNG | epoch);
-	ch->flush = SHMEMD_READY_WORD(first, plan.first_cqe - 1, epoch);
+	ch->flush = SHMEMD_READY_WORD(first - plan.flush_age, plan.first_cqe - 1 - plan.flush_age,
+				      epoch);
 	ch->done = SHMEMD_DONE_WORD(plan.first, plan.first_cqe);
 	ch->rung = SHMEMD_RUNG_WORD(first);
 	ch->path = SHMEMD_PATH_WORD(epoch, e->qp->qpn, plan.base, flags);

@@ -28,6 +28,7 @@ typedef struct rig_plan {
 	uint32_t first_cqe;       /* 16 bits count */
 	uint32_t first_request;   /* 24 bits count */
 	uint64_t first_ticket;    /* of the bounce buffers */
+	uint64_t flush_age;       /* WQEBBs since the last flush */
 	uint32_t n_granules;      /* of a heap */
 	uint32_t granules_per_mr; /* that one memory region covers */
 	uint64_t unregistered;    /* a bit per granule: it has no key, on no PE */

@@ -56,7 +56,9 @@ SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
 		else if (!shmemdi_reached(SHMEMD_READY_INDEX(flush), SHMEMD_READY_INDEX(ready)))
 			status = shmemdi_flush_read(n, call);
 	}
-	shmemdi_lanes_sync(lanes); /* all of them load `flush` as the leader has left it */
+	/* A lane that loads `flush` again (shmemdi_flush_wait) finds what the leader has found there,
+	 * or a later READ: a shuffle orders nothing. */
+	shmemdi_lanes_sync(lanes);
 	return (int)shmemdi_lanes_broadcast(lanes, (uint64_t)status);
 }
 

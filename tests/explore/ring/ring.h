@@ -7,9 +7,9 @@
 
 #include "fixture.h"
 
-/* Few enough that users wait for each other. Lanes that post together take one each. */
-#undef SHMEMD_LANDING_SLOTS
-#define SHMEMD_LANDING_SLOTS 4u
+/* Few enough that users wait for each other. Coalesced lanes take one each. */
+#undef SHMEMD_BOUNCE_BUFFERS
+#define SHMEMD_BOUNCE_BUFFERS 4u
 
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_dev/channel.h>

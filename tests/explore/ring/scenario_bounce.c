@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What comes back: more users than landing slots, and waits that run out of time. */
+/* What is fetched: more users than bounce buffers, and waits that run out of time. */
 #include "kernels.h"
 
 #define COUNTER 63u /* word of the target's area */
@@ -46,7 +46,7 @@ static void read_known(const ring_pe_t *p, uint32_t w, uint32_t i)
 	const uint64_t *known = word_of(&p->ctx, AREA_SOURCE, place_of(w, i));
 	uint64_t mine = 0;
 
-	if (p->variant >= FETCH_GET_ADD) /* to memory that no NIC knows */
+	if (p->variant >= FETCH_GET_ADD) /* to unregistered memory */
 		EXPECT_IS(shmemd_getmem(&p->ctx, &mine, known, sizeof(mine), p->target), SHMEMD_OK);
 	else
 		EXPECT_IS(shmemd_g_u64(&p->ctx, &mine, known, p->target), SHMEMD_OK);
@@ -131,7 +131,7 @@ static int read_late(const ring_pe_t *p, uint32_t w, uint32_t i)
 	return status;
 }
 
-/* A wait ends in time, with its own answer or none, also those of slots that others gave up. */
+/* A wait ends in time, with its own result or none, also with a buffer that another thread abandoned. */
 void ring_late(const void *params)
 {
 	const ring_pe_t *p = params;

@@ -47,9 +47,9 @@ void ring_fail_agent(void)
 
 	let_others_run(shmemsim_choose(60));
 	if (ring_dims.variant == FAIL_HERE)
-		rig_tell("qp err host=0 qp=0x%x", rig_channel(0, target, 0)->path.qpn);
+		rig_tell("qp err host=0 qp=0x%x", rig_channel(0, target, 0)->qp->qpn);
 	else if (ring_dims.variant == FAIL_THERE)
-		rig_tell("qp err host=%d qp=0x%x", target, rig_channel(target, 0, 0)->path.qpn);
+		rig_tell("qp err host=%d qp=0x%x", target, rig_channel(target, 0, 0)->qp->qpn);
 	else if (ring_dims.variant == FAIL_PEER) {
 		rig_tell("hold packet kind=ack");
 		rig_tell("hold packet kind=response");
@@ -166,8 +166,8 @@ void ring_fail(const void *params)
 
 static int has_come(uint64_t place)
 {
-	const uint64_t done = rig_ring(0, ring_dims.target, 0)->done >> 1;
-	const unsigned bits = 64 - SHMEMD_DONE_SLOT_BITS;
+	const uint64_t done = SHMEMD_DONE_INDEX(rig_words(0, ring_dims.target, 0)->done);
+	const unsigned bits = 64 - SHMEMD_DONE_INDEX_BITS;
 
 	return (int64_t)((done - place) << bits) >= 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Who sees a flag or signal sees the data before it: behind quiet by any way, on one channel by its
- * order, and with fence between the two ways to one PE. */
+/* A thread that sees a flag or signal sees the data before it: after quiet by any transport, on one
+ * channel by its order, and with fence between the two transports to one PE. */
 #include "kernels.h"
 
 /* The receiver's threads wait for one of the sender's each. */
@@ -15,7 +15,7 @@ static void await_word(const ring_pe_t *p, const uint64_t *word, uint64_t value)
 	EXPECT_IS(shmemd_signal_wait_until(&p->ctx, word, SHMEMD_CMP_GE, value), SHMEMD_OK);
 }
 
-/* quiet, then a flag by another way */
+/* quiet, then a flag by another transport */
 
 enum { FLAG_OWN, FLAG_CHANNEL, FLAG_OWN_CHANNEL_QUIET, FLAG_CHANNEL_CHANNEL_QUIET };
 
@@ -118,8 +118,8 @@ void ring_signal(const void *params)
 		EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
 }
 
-/* Beside those who signal, others post and leave their slots to whoever rings next: nobody does.
- * Signals arrive all the same, though nobody waits here for anything that he posted. */
+/* Beside threads that signal, others post with deferred doorbells and never ring. Signals arrive all the
+ * same, though no thread waits for the completion of what it posted. */
 
 const char *const ring_later_variants[] = {"one later", "two later", NULL};
 

@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Rigs for schedules: everything that may differ is drawn by the seed, and what devices may do is
  * the scheduler's choice. */
-#include <endian.h>
 #include <stdio.h>
 #include "ring.h"
 
@@ -17,15 +16,18 @@ ring_notes_t ring_notes;
 static mlx5sw_config_t config; /* of this schedule */
 static const scenario_t *scenario;
 
-/* Indexes begin below where their fields wrap. The landing slots' so that few of them will do. */
+/* Indexes begin below where their fields wrap. Tickets of bounce buffers so that few of them will do. */
 static void draw_starts(rig_plan_t *plan)
 {
-	static const unsigned bits[] = {0, 16, 32, 39, 40, 63};
+	static const unsigned bits[] = {0, 16, 31, 32, 47, 63};
+	static const uint32_t epochs[] = {0, 1, 127, 255};
 	const unsigned which = scenario_draw(6);
 
 	plan->first = which ? ((uint64_t)1 << bits[which]) - 3 : 0;
-	plan->first_cqe = which ? (1u << 23) - 2 : 0;
-	plan->first_request = which ? (1u << 23) - 2 : 0;
+	plan->base = which ? scenario_draw(65536) : 0;
+	plan->epoch = epochs[scenario_draw(4)];
+	plan->first_cqe = which ? (1u << 16) - 2 : 0;
+	plan->first_request = which ? (1u << 24) - 2 : 0;
 	plan->first_ticket = which ? ((uint64_t)1 << 23) - 4 : 0;
 }
 
@@ -46,6 +48,8 @@ static void draw_adapter(rig_plan_t *plan)
 	plan->nic.doorbells = (uint8_t)scenario_draw(MLX5SW_DOORBELLS_DB + 1);
 	plan->nic.chaos = scenario_draw(4) ? scenario_draw(ALL_CHAOS + 1) : ALL_CHAOS;
 	plan->by_host = !scenario_draw(4);
+	plan->path_flags = (scenario_draw(2) ? SHMEMD_PATH_NIC : 0) |
+			   (scenario_draw(4) ? 0 : SHMEMD_PATH_NO_RECORD);
 	plan->log_reads = scenario_draw(2) ? 4 : 0;
 	plan->flags = scenario_draw(4) ? 0 : SHMEMD_CTX_FLUSH_READS;
 	plan->inline_nbytes = scenario_draw(2) ? SHMEMD_MLX5_INLINE_MAX : 0;
@@ -72,14 +76,13 @@ static int draw(const scenario_t *s)
 	return d->plan.n_pes;
 }
 
-/* The rig has turns for landing slots as production has them, and records that begin at 0. */
+/* The rig gives each of the buffers that production has a first owner; here they are fewer. */
 static void mend(int pe, int peer)
 {
 	const uint64_t ticket = ring_dims.plan.first_ticket;
 
-	*rig_channel(pe, peer, 0)->path.dbr = htobe32((uint32_t)ring_dims.plan.first & 0xffff);
-	for (uint64_t i = 0; i < SHMEMD_LANDING_SLOTS; i++)
-		rig_ring(pe, peer, 0)->turns[(ticket + i) % SHMEMD_LANDING_SLOTS] =
+	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
+		rig_words(pe, peer, 0)->owners[(ticket + i) % SHMEMD_BOUNCE_BUFFERS] =
 			2 * (ticket + i);
 }
 
@@ -105,9 +108,9 @@ static void name_memory(void)
 		const char *name;
 		size_t at, nbytes;
 	} words[] = {
-#define WORD(name) {#name, offsetof(shmemd_ring_t, name), sizeof(((shmemd_ring_t *)0)->name)}
-		WORD(resv),  WORD(ready),  WORD(rung), WORD(dead), WORD(done),
-		WORD(flush), WORD(ticket), WORD(turns)
+#define WORD(name) {#name, offsetof(shmemd_channel_t, name), sizeof(((shmemd_channel_t *)0)->name)}
+		WORD(resv), WORD(ready), WORD(rung),   WORD(path),  WORD(queue), WORD(doorbell),
+		WORD(done), WORD(flush), WORD(ticket), WORD(owners)
 #undef WORD
 	};
 	static const char *const heaps[RIG_PES_MAX] = {"PE 0's heap", "PE 1's heap", "PE 2's heap",
@@ -117,14 +120,16 @@ static void name_memory(void)
 	for (int pe = 0; pe < ring_dims.plan.n_pes; pe++)
 		shmemsim_name(rig_pes[pe].heap, GRANULES * RIG_GRANULE, heaps[pe]);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		shmemsim_name((char *)e->channel->ring + words[i].at, words[i].nbytes,
-			      words[i].name);
-	shmemsim_name(e->channel->wqes, ring_dims.plan.depth * SHMEMD_WQEBB_NBYTES, "WQEs");
-	shmemsim_name(e->channel->cqes, ring_dims.plan.depth * SHMEMD_CQE_NBYTES, "CQEs");
-	shmemsim_name(e->channel->landing, 5 * SHMEMD_LANDING_NBYTES, "landing");
-	shmemsim_name(e->path.dbr, 4, "doorbell record");
-	if (e->path.doorbell)
-		shmemsim_name(e->path.doorbell, 8, "doorbell");
+		shmemsim_name((char *)e->words + words[i].at, words[i].nbytes, words[i].name);
+	shmemsim_name(e->words + 1, ring_dims.plan.depth * sizeof(uint64_t), "marks");
+	shmemsim_name(e->wqes, ring_dims.plan.depth * SHMEMD_WQEBB_NBYTES, "WQEs");
+	shmemsim_name(e->cqes, ring_dims.plan.depth * SHMEMD_CQE_NBYTES, "CQEs");
+	shmemsim_name(rig_pes[0].bounces, 5 * SHMEMD_BOUNCE_NBYTES, "bounce buffers");
+	shmemsim_name(e->record, 4, "doorbell record");
+	if (ring_dims.plan.by_host)
+		shmemsim_name(&e->producer, 8, "proxy's word");
+	else
+		shmemsim_name(e->qp->reg, 8, "doorbell");
 }
 
 static int set_up(int pe, int is_traced)
@@ -161,10 +166,11 @@ static void describe(char *text, size_t nbytes)
 
 	snprintf(text, nbytes,
 		 "%s; %d PEs, to PE %d, %u blocks of %u threads, queue of %u, batches of %u, from "
-		 "0x%llx, %s%s, chaos %u, inline %u, flags 0x%x, %u under way",
+		 "0x%llx, base %u, epoch %u, %s%s%s, chaos %u, inline %u, flags 0x%x, %u under way",
 		 scenario->variants[ring_dims.variant], p->n_pes, ring_dims.target,
 		 ring_dims.n_blocks, ring_dims.n_threads, p->depth, p->batch,
-		 (unsigned long long)p->first, doorbells[config.doorbells],
+		 (unsigned long long)p->first, p->base, p->epoch, doorbells[config.doorbells],
+		 p->path_flags & SHMEMD_PATH_NO_RECORD ? " without record" : "",
 		 p->by_host ? " by the host" : "", config.chaos, p->inline_nbytes, p->flags,
 		 1u << p->log_reads);
 }

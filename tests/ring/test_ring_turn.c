@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The turn (impl/sq.h): posters that have all reserved, whose WQEs the host of PE 0 lets them submit in
+ * an order of its own. Which of them publishes and rings for which others, and the flags of `ready`. */
+#include <shmem_dev/shmem_dev.h>
+#include "run.h"
+
+enum { POSTERS_MAX = 40, DEPTH = 64 };
+
+typedef struct poster {
+	uint32_t wqebbs; /* 1 or 2 */
+	shmemdi_how_t how;
+	uint32_t at; /* its first WQEBB, from the start of the rig */
+	shmemdi_ticket_t ticket;
+	uint32_t may_submit, has_submitted;
+} poster_t;
+
+static poster_t posters[POSTERS_MAX];
+static uint32_t n_posters, n_wqebbs, n_reserved;
+
+static void await(const uint32_t *word)
+{
+	while (!shmemd_arch_ld_acquire_u32(word))
+		shmemd_arch_spin_hint();
+}
+
+/* Posters */
+
+static uint64_t value_of(uint32_t wqebb)
+{
+	return 1000 + wqebb;
+}
+
+/* Each of them, a block of one thread, writes a word of the target with each of its WQEs. */
+static void write_wqes(const shmemdi_nic_t *n, const shmemdi_post_t *post, const poster_t *p)
+{
+	for (uint32_t i = 0; i < p->wqebbs; i++) {
+		const char *word = n->heap + (p->at + i) * 8;
+
+		shmemdi_nic_write_word(n, post, i, shmemdi_rkeys(n, word), value_of(p->at + i), 8);
+	}
+}
+
+static void post(const rig_params_t *params, uint32_t number)
+{
+	const shmemdi_call_t call = shmemdi_call(SHMEMD_OP_PUT, 0, 0);
+	const shmemdi_nic_t n = shmemdi_nic(&params->ctx, 1);
+	poster_t *p = &posters[number];
+	shmemdi_post_t post;
+	int status;
+
+	while (shmemd_arch_ld_acquire_u32(&n_reserved) != number)
+		shmemd_arch_spin_hint();
+	status = shmemdi_sq_begin(&n, call, &post, shmemdi_lanes_self(), p->wqebbs, p->wqebbs, 0);
+	write_wqes(&n, &post, p);
+	shmemd_arch_st_release_u32(&n_reserved, number + 1);
+	await(&p->may_submit);
+	p->ticket = shmemdi_sq_submit(&n, &post, p->how, status);
+	if (p->how.is_wait)
+		status = shmemdi_cq_wait(&n, call, p->ticket, shmemdi_limit_default(n.team, n.pe));
+	CHECK_IS(status, 0);
+	shmemd_arch_st_release_u32(&p->has_submitted, 1);
+}
+
+static void posters_kernel(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe == 0)
+		post(p, shmemd_block_index());
+}
+
+/* The host of PE 0 */
+
+static uint64_t mark_at(uint32_t wqebb)
+{
+	const shmemd_channel_t *ch = rig_words(0, 1, 0);
+	const uint64_t *marks = (const uint64_t *)(const void *)(ch + 1);
+
+	return shmemd_arch_ld_relaxed_u64(&marks[rig_place(wqebb) % DEPTH]);
+}
+
+static void set_mark(uint32_t wqebb, uint64_t mark)
+{
+	uint64_t *marks = (uint64_t *)(void *)(rig_words(0, 1, 0) + 1);
+
+	shmemd_arch_st_release_u64(&marks[rig_place(wqebb) % DEPTH], mark);
+}
+
+static void await_all_reserved(void)
+{
+	while (shmemd_arch_ld_acquire_u32(&n_reserved) != n_posters)
+		shmemd_arch_spin_hint();
+	CHECK_IS(rig_reserved(0, 1, 0), n_wqebbs);
+	CHECK_IS(rig_wqebbs(0, 1, 0), 0);
+}
+
+/* Let it submit, and return once its mark is there, or all is submitted. */
+static void let(uint32_t number)
+{
+	shmemd_arch_st_release_u32(&posters[number].may_submit, 1);
+}
+
+static void let_mark(uint32_t number)
+{
+	const poster_t *p = &posters[number];
+
+	let(number);
+	while (SHMEMD_MARK_FIRST(mark_at(p->at)) != (uint32_t)rig_place(p->at) ||
+	       SHMEMD_MARK_WQEBBS(mark_at(p->at)) != p->wqebbs)
+		shmemd_arch_spin_hint();
+	CHECK_IS(rig_wqebbs(0, 1, 0), 0);
+}
+
+static void let_finish(uint32_t number)
+{
+	let(number);
+	await(&posters[number].has_submitted);
+}
+
+static void await_submitted(uint32_t from)
+{
+	for (uint32_t i = from; i < n_posters; i++)
+		await(&posters[i].has_submitted);
+}
+
+/* So many WQEBBs are published, with so many doorbells and these flags of `ready`. */
+static void check_queue(uint32_t wqebbs, uint64_t doorbells, uint32_t flags)
+{
+	const uint32_t all = SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED;
+
+	CHECK_IS(rig_wqebbs(0, 1, 0), wqebbs);
+	CHECK_IS(rig_doorbells(0, 1, 0), doorbells);
+	CHECK_IS(shmemd_arch_ld_relaxed_u64(&rig_words(0, 1, 0)->ready) & all, flags);
+}
+
+static uint32_t rung(void)
+{
+	return SHMEMD_RUNG_INDEX(shmemd_arch_ld_relaxed_u64(&rig_words(0, 1, 0)->rung)) -
+	       (uint32_t)rig_place(0);
+}
+
+/* Everything has come that a doorbell was rung for; no mark is left. */
+static void look_at_all(void)
+{
+	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
+	const uint64_t *words = word_of(&rig_pes[1].ctx, 0);
+
+	shmemdi_ring_until(&n, SHMEMD_READY_INDEX(shmemdi_ready(&n)));
+	while (rig_counters(1, 0, 0).executed != n_wqebbs)
+		shmemd_arch_spin_hint();
+	for (uint32_t i = 0; i < n_wqebbs; i++)
+		CHECK_IS(words[i], value_of(i));
+	for (uint32_t i = 0; i < DEPTH; i++)
+		CHECK_IS(mark_at(i), SHMEMD_MARK_NONE);
+}
+
+/* Tests */
+
+/* Poster i has sizes[i % 4] WQEBBs and the `when` of whens[i]; the last of them counts for all others. */
+static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whens, uint32_t batch)
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = posters_kernel,
+			.n_blocks = n,
+			.n_threads = 1,
+			.host = host,
+			.look = look_at_all};
+	const uint32_t last = (uint32_t)strlen(whens) - 1;
+
+	t.plan.depth = DEPTH;
+	t.plan.batch = batch;
+	n_posters = n;
+	n_reserved = n_wqebbs = 0;
+	memset(posters, 0, sizeof(posters));
+	for (uint32_t i = 0; i < n; i++) {
+		const char when = whens[i < last ? i : last];
+
+		posters[i].how.when = when == 'l'                  ? SHMEMD_RING_LATER
+				      : when == 'n' || when == 'f' ? SHMEMD_RING_NOW
+								   : SHMEMD_RING_BATCH;
+		posters[i].how.is_wait = when == 'w' || when == 'f';
+		posters[i].how.is_flush = when == 'f';
+		posters[i].wqebbs = n <= 20 && i % 3 == 2 ? 2 : 1;
+		posters[i].at = n_wqebbs;
+		n_wqebbs += posters[i].wqebbs;
+	}
+	return t;
+}
+
+static void run_starts(void (*host)(int pe), uint32_t n, const char *whens, uint32_t batch)
+{
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		rig_test_t t = posters_test(host, n, whens, batch);
+
+		start_below(&t.plan, start);
+		run_once(&t);
+	}
+}
+
+/* All others have marked when the first one, which has waited for nothing, publishes. The second then
+ * publishes for as many as half a queue has WQEBBs, with a doorbell. */
+static void first_when_all_have_marked(int pe)
+{
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	for (uint32_t i = n_posters; i-- > 1;)
+		let_mark(i);
+	let_finish(0);
+	await_submitted(0);
+	check_queue(n_wqebbs, n_wqebbs > DEPTH / 2 + 2 ? 3 : 2, SHMEMD_READY_RUNG);
+}
+
+static void marked_ones_are_published_together(void **state)
+{
+	(void)state;
+	for (uint32_t n = 2; n <= 20; n++)
+		run_starts(first_when_all_have_marked, n, "b", 1);
+	run_starts(first_when_all_have_marked, POSTERS_MAX, "b", 1);
+}
+
+/* One of them does not mark: the run ends before it, and the others follow in its own turn. */
+static void one_does_not_mark(int pe)
+{
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	for (uint32_t i = n_posters; i-- > 1;)
+		if (posters[i].how.is_wait || posters[i].how.when == SHMEMD_RING_NOW)
+			let(i);
+		else
+			let_mark(i);
+	let_finish(0);
+	await_submitted(0);
+	check_queue(n_wqebbs, 3, SHMEMD_READY_RUNG);
+}
+
+static void check_ticket(uint32_t number)
+{
+	const poster_t *p = &posters[number];
+	const uint64_t ready = rig_words(0, 1, 0)->ready;
+
+	CHECK_IS(SHMEMD_READY_INDEX(p->ticket.word), (uint32_t)rig_place(p->at + p->wqebbs));
+	CHECK_IS(SHMEMD_READY_CQES(p->ticket.word),
+		 (SHMEMD_READY_CQES(ready) - n_posters + number) & 0xffff);
+}
+
+static void one_waits(int pe)
+{
+	if (pe != 0)
+		return;
+	one_does_not_mark(pe);
+	for (uint32_t i = 0; i < n_posters; i++)
+		if (posters[i].how.is_wait)
+			check_ticket(i);
+}
+
+static void posters_that_do_not_mark(void **state)
+{
+	(void)state;
+	run_starts(one_does_not_mark, 9, "bbnb", 1);
+	run_starts(one_does_not_mark, 12, "bbbbbbnb", 1);
+	run_starts(one_waits, 9, "bbwb", 1);
+	run_starts(one_waits, 12, "bbbbbbwb", 1);
+}
+
+/* A flush covers what is before its own end, not those that its poster publishes for. */
+static void flush_in_a_run(int pe)
+{
+	const uint64_t *flush = &rig_words(0, 1, 0)->flush;
+
+	one_does_not_mark(pe);
+	if (pe != 0)
+		return;
+	CHECK_IS(SHMEMD_READY_INDEX(*flush), (uint32_t)rig_place(posters[3].at));
+	CHECK_IS(*flush & ~(uint64_t)0xff, posters[2].ticket.word & ~(uint64_t)0xff);
+	check_ticket(2);
+}
+
+static void flush_covers_what_is_before_it(void **state)
+{
+	(void)state;
+	run_starts(flush_in_a_run, 6, "bbfb", 1);
+}
+
+/* The third one has not written its WQEs, and what lies in its mark is not its own: of another lap or
+ * epoch, or 2 WQEBBs after its first. */
+static uint64_t foreign_mark;
+
+static void third_has_a_foreign_mark(int pe)
+{
+	const uint32_t at = posters[2].at, first = (uint32_t)rig_place(at);
+	const uint32_t epoch = SHMEMD_TAG(rig_words(0, 1, 0)->path);
+
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	let_mark(1);
+	set_mark(at, foreign_mark == 0   ? SHMEMD_MARK_WORD(first - DEPTH, 2, epoch)
+		     : foreign_mark == 1 ? SHMEMD_MARK_WORD(first, 2, (epoch - 1) & 0xff)
+		     : foreign_mark == 2 ? SHMEMD_MARK_WORD(first + 2, 2, epoch)
+					 : SHMEMD_MARK_NONE);
+	let_finish(0);
+	await(&posters[1].has_submitted);
+	check_queue(at, 2, SHMEMD_READY_RUNG);
+	let_finish(2);
+	await_submitted(0);
+	check_queue(n_wqebbs, 3, SHMEMD_READY_RUNG);
+}
+
+static void marks_of_others(void **state)
+{
+	(void)state;
+	for (foreign_mark = 0; foreign_mark < 4; foreign_mark++)
+		run_starts(third_has_a_foreign_mark, 3, "b", 1);
+}
+
+/* A run that all of its posters deferred is not rung for, if what is before it is, or was deferred. */
+static void deferred_run(int pe)
+{
+	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
+
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	for (uint32_t i = n_posters; i-- > 1;)
+		let_mark(i);
+	let_finish(0);
+	await_submitted(0);
+	check_queue(n_wqebbs, 1, SHMEMD_READY_DEFERRED);
+	CHECK_IS(rung(), posters[1].at);
+	shmemdi_ring_until(&n, (uint32_t)rig_place(n_wqebbs));
+	check_queue(n_wqebbs, 2, SHMEMD_READY_DEFERRED);
+	CHECK_IS(rung(), n_wqebbs);
+}
+
+/* One of a run has not deferred: the run is rung for. */
+static void partly_deferred_run(int pe)
+{
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	for (uint32_t i = n_posters; i-- > 1;)
+		let_mark(i);
+	let_finish(0);
+	await_submitted(0);
+	check_queue(n_wqebbs, 2, SHMEMD_READY_RUNG);
+}
+
+static void runs_and_deferred_doorbells(void **state)
+{
+	(void)state;
+	run_starts(deferred_run, 8, "nl", 32);
+	run_starts(partly_deferred_run, 8, "nlllbl", 32);
+	run_starts(partly_deferred_run, 8, "nbl", 32);
+	run_starts(partly_deferred_run, 8, "nllllllb", 32);
+}
+
+/* One after another, alone: the flags that each leaves. */
+static void one_by_one(int pe)
+{
+	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
+
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	let_finish(0); /* later, where all is rung */
+	check_queue(posters[1].at, 0, SHMEMD_READY_DEFERRED);
+	CHECK_IS(rung(), 0);
+	let_finish(1); /* later, where all that is unrung was deferred */
+	check_queue(posters[2].at, 0, SHMEMD_READY_DEFERRED);
+	CHECK_IS(rung(), 0);
+	let_finish(2); /* batch, and others have reserved: the next one rings */
+	check_queue(posters[3].at, 0, 0);
+	let_finish(3); /* later, after one that has not deferred: likewise */
+	check_queue(posters[4].at, 0, 0);
+	CHECK_IS(rung(), 0);
+	shmemdi_ring_until(&n, (uint32_t)rig_place(posters[4].at));
+	check_queue(posters[4].at, 1, 0); /* only a poster sets RUNG */
+	CHECK_IS(rung(), posters[4].at);
+	let_finish(4); /* now */
+	check_queue(posters[5].at, 2, SHMEMD_READY_RUNG);
+	let_finish(5); /* later */
+	check_queue(posters[6].at, 2, SHMEMD_READY_DEFERRED);
+	let_finish(6); /* batch: leaves that and its own */
+	check_queue(posters[7].at, 2, 0);
+	CHECK_IS(rung(), posters[5].at);
+	let_finish(7); /* later, and the last: it rings, for the one before has relied on it */
+	check_queue(n_wqebbs, 3, SHMEMD_READY_RUNG);
+}
+
+static void flags_one_by_one(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		rig_test_t t = posters_test(one_by_one, 8, "llblnlbl", 32);
+
+		start_below(&t.plan, start);
+		t.plan.first += 3; /* no batch ends here */
+		run_once(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(marked_ones_are_published_together),
+		cmocka_unit_test(posters_that_do_not_mark),
+		cmocka_unit_test(flush_covers_what_is_before_it),
+		cmocka_unit_test(marks_of_others),
+		cmocka_unit_test(runs_and_deferred_doorbells),
+		cmocka_unit_test(flags_one_by_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}
