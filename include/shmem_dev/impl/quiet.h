@@ -32,8 +32,18 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
 			n, &post, shmemdi_heap_mem(n, n->heap, rkeys, post.path),
 			shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), sink_keys, post.path), own,
 			SHMEMDI_FLUSH_NBYTES);
-	shmemdi_sq_submit(&n->c, &post, how, status);
+	/* Not published: the channel has failed, and `flush` names an earlier READ. */
+	if (shmemdi_sq_submit(&n->c, &post, how, status) & SHMEMDI_TICKET_VOID)
+		status = shmemdi_channel_status(&n->c);
 	return status;
+}
+
+/* Does the last flush cover everything published? Then it ends there, or it is being published. Not by
+ * shmemdi_reached: the last flush may be older than the 2^31 WQEBBs that it can order
+ * (shmemdi_sq_note_flush keeps it from being 2^32 old). */
+SHMEMD_FN int shmemdi_flush_covers(const shmemdi_nic_t *n, uint64_t flush, uint64_t ready)
+{
+	return SHMEMD_READY_INDEX(flush) - SHMEMD_READY_INDEX(ready) <= 1 + shmemdi_dumps(n);
 }
 
 /* Post a READ after everything published, unless the last one covers all of that; one of the coalesced
@@ -53,7 +63,7 @@ SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
 		status = shmemdi_channel_status(&n->c);
 		if (status != SHMEMD_OK)
 			shmemdi_cq_ended(nic.c, call, status, SHMEMD_READY_INDEX(ready), 0);
-		else if (!shmemdi_reached(SHMEMD_READY_INDEX(flush), SHMEMD_READY_INDEX(ready)))
+		else if (!shmemdi_flush_covers(n, flush, ready))
 			status = shmemdi_flush_read(n, call);
 	}
 	/* A lane that loads `flush` again (shmemdi_flush_wait) finds what the leader has found there,

@@ -377,8 +377,8 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 /* In the turn, before it publishes: keep `flush` where quiet can compare it with `ready`.
  *
  * The poster of a flush READ stores its own end: what its turn publishes for others comes after the
- * READ. Others move a `flush` that nobody has renewed for long: 2^31 WQEBBs after the READ it would
- * seem to lie ahead of `ready`, and cover what was never flushed. An older index costs one READ. */
+ * READ. Others move a `flush` that nobody has renewed for long: 2^32 WQEBBs after the READ its index
+ * would be that of `ready` again, and seem to cover what was never flushed. */
 #define SHMEMDI_FLUSH_LOG_STEP 30u
 SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 				     shmemdi_how_t how, const shmemdi_turn_t *turn)
