@@ -79,7 +79,8 @@ static void fill_memory(int pe)
 	m->heap.flag = m->heap.word = dims.start;
 	m->heap.sync[SHMEMD_SYNC_EPOCH] = dims.start;
 	for (int i = 0; i < dims.n_pes; i++) {
-		m->heap.sync[SHMEMD_SYNC_FLAGS + i] = dims.start << 8 | SHMEMD_OP_SYNC;
+		m->heap.sync[SHMEMD_SYNC_FLAGS + i] =
+			SHMEMD_SYNC_FLAG(dims.start, 0, 0, SHMEMD_OP_SYNC);
 		m->peers[i].base = (char *)&memories[i].heap;
 		m->peers[i].world_pe = i;
 	}

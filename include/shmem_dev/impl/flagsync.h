@@ -64,13 +64,13 @@ SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 			      SHMEMD_SYNC_FLAG_OP(seen), SHMEMD_SYNC_FLAG_OP(flag));
 }
 
-/* The status of a member's quiet, recorded if it is one. Its flag may be of a later sync already, which
- * it has entered after it finished this one with us: a channel that has failed stays so, and the later
- * status covers this sync as well. */
+/* The status of a member's quiet in this sync, recorded if it is one. Its flag may be of the next sync
+ * already, which the member has entered after it finished this one with us; that has both. */
 SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
-				  uint64_t seen)
+				  uint64_t seen, uint64_t flag)
 {
-	int status = (int)SHMEMD_SYNC_FLAG_STATUS(seen);
+	int is_next = SHMEMD_SYNC_FLAG_EPOCH(seen) != SHMEMD_SYNC_FLAG_EPOCH(flag);
+	int status = (int)(is_next ? SHMEMD_SYNC_FLAG_BEFORE(seen) : SHMEMD_SYNC_FLAG_STATUS(seen));
 
 	if (status != SHMEMD_OK)
 		shmemdi_record(ctx, call, status, pe, ctx->sync, SHMEMD_SYNC_FLAG_EPOCH(seen), 0);
@@ -82,7 +82,7 @@ SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 uint64_t flag, shmemdi_limit_t limit, int *quiet)
 {
-	uint64_t least = SHMEMD_SYNC_FLAG(SHMEMD_SYNC_FLAG_EPOCH(flag), 0, 0), seen;
+	uint64_t least = SHMEMD_SYNC_FLAG(SHMEMD_SYNC_FLAG_EPOCH(flag), 0, 0, 0), seen;
 	shmemdi_spin_t spin = shmemdi_spin(limit);
 	int status = SHMEMD_OK;
 	int pe;
@@ -99,7 +99,7 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		if (status == SHMEMD_OK)
 			status = shmemdi_flag_check(ctx, call, pe, seen, flag);
 		if (status == SHMEMD_OK && *quiet == SHMEMD_OK)
-			*quiet = shmemdi_flag_status(ctx, call, pe, seen);
+			*quiet = shmemdi_flag_status(ctx, call, pe, seen, flag);
 	}
 	return status;
 }
@@ -118,6 +118,14 @@ SHMEMD_FN int shmemdi_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 	return SHMEMD_OK;
 }
 
+/* The status of the sync before `next`, from the flag that was sent last: that one's, or one of `next`
+ * itself that is repeated. */
+SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
+{
+	return SHMEMD_SYNC_FLAG_EPOCH(last) == next ? SHMEMD_SYNC_FLAG_BEFORE(last)
+						    : SHMEMD_SYNC_FLAG_STATUS(last);
+}
+
 /* A quiet that failed does not keep the flags back: the other members would wait for ever. They carry
  * its status instead, and every member returns it: no member may take a barrier for passed before which
  * operations were lost. A quiet that timed out keeps them back: it may still succeed when the call is
@@ -126,7 +134,7 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 			   shmemdi_limit_t limit)
 {
 	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_EPOCH], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
-	uint64_t next, flag;
+	uint64_t next, flag, last;
 	int quiet, status = shmemdi_check_group(ctx, call, g);
 
 	if (status != SHMEMD_OK)
@@ -138,8 +146,9 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 	quiet = shmemdi_before_flags(ctx, call, g, limit);
 	if (quiet == SHMEMD_ERR_TIMEOUT)
 		return quiet;
-	flag = SHMEMD_SYNC_FLAG(next, quiet, call.op);
-	if (shmemd_arch_ld_relaxed_u64(sent) != flag)
+	last = shmemd_arch_ld_relaxed_u64(sent);
+	flag = SHMEMD_SYNC_FLAG(next, shmemdi_flag_before(last, next), quiet, call.op);
+	if (last != flag)
 		status = shmemdi_flags_send(ctx, call, g, flag);
 	if (status == SHMEMD_OK)
 		status = shmemdi_flags_wait(ctx, call, g, flag, limit, &quiet);
