@@ -302,6 +302,7 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t
 						  int is_deferred)
 {
 	shmemdi_turn_t turn = {0, end, 0, is_deferred, 0};
+	uint32_t resv;
 
 	shmemd_arch_fence_before_ready();
 	if (mark != SHMEMD_MARK_NONE)
@@ -319,7 +320,9 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t
 		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
 	turn.cqes = 1;
 	shmemdi_sq_combine(ch, depth, &turn);
-	turn.has_followed = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&ch->resv)) != turn.end;
+	/* A value of before the reservations whose marks were taken tells nothing: ring then. */
+	resv = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&ch->resv));
+	turn.has_followed = resv != turn.end && shmemdi_reached(resv, turn.end);
 	return turn;
 }
 
@@ -377,17 +380,19 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 /* In the turn, before it publishes: keep `flush` where quiet can compare it with `ready`.
  *
  * The poster of a flush READ stores its own end: what its turn publishes for others comes after the
- * READ. Others move a `flush` that nobody has renewed for long: 2^32 WQEBBs after the READ its index
- * would be that of `ready` again, and seem to cover what was never flushed. */
+ * READ. Others, once in 2^30 WQEBBs, move a `flush` that nobody has renewed for so long: 2^32 WQEBBs
+ * after the READ its index would be that of `ready` again, and seem to cover what was never flushed.
+ * What is younger stays: a thread may be about to wait for it. */
 #define SHMEMDI_FLUSH_LOG_STEP 30u
 SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 				     shmemdi_how_t how, const shmemdi_turn_t *turn)
 {
-	uint32_t index = post->first - ((uint32_t)1 << SHMEMDI_FLUSH_LOG_STEP);
+	uint32_t step = (uint32_t)1 << SHMEMDI_FLUSH_LOG_STEP, index = post->first - step;
 
 	if (how.is_flush)
 		index = post->first + post->wqebbs * post->lanes.n;
-	else if (!((post->first ^ turn->end) >> SHMEMDI_FLUSH_LOG_STEP))
+	else if (!((post->first ^ turn->end) >> SHMEMDI_FLUSH_LOG_STEP) ||
+		 post->first - SHMEMD_READY_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->flush)) < step)
 		return;
 	shmemd_arch_st_relaxed_u64(&c->ch->flush,
 				   SHMEMD_READY_WORD(index, SHMEMD_READY_CQES(turn->ready),
