@@ -312,8 +312,12 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t
 		if (SHMEMD_READY_INDEX(turn.ready) == first)
 			break;
 		if (shmemdi_reached(SHMEMD_READY_INDEX(turn.ready), first) ||
-		    SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path)))
+		    SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path))) {
+			/* The quiet of any lane will find the channel used: its first poster marked it
+			 * before it published (explore ring_order, seed 526). */
+			shmemd_arch_fence_acquire();
 			return turn;
+		}
 		shmemd_arch_spin_hint();
 	}
 	if (mark != SHMEMD_MARK_NONE)
