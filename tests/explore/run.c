@@ -97,6 +97,8 @@ static void fill_memory(int pe)
 	c->causes = m->causes;
 	c->latch = &m->latch;
 	c->error = &m->error;
+	c->self = c;
+	c->heap_committed = &c->heap_nbytes;
 }
 
 /* For traces. */
