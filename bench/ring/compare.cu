@@ -69,22 +69,17 @@ void *post_alloc(size_t nbytes, int is_pinned)
 static int make_memory(post_memory_t *m, int is_pinned)
 {
 	m->is_pinned = is_pinned;
-	m->wqes = (char *)post_alloc((size_t)POST_MAX_CHANNELS * POST_DEPTH * POST_WQEBB_NBYTES,
-				     is_pinned);
-	m->records = (char *)post_alloc(POST_MAX_CHANNELS * POST_RECORD_STRIDE, is_pinned);
+	m->queues = (char *)post_alloc(POST_MAX_CHANNELS * POST_QUEUE_NBYTES, is_pinned);
 	m->doorbells = (char *)post_alloc(POST_MAX_CHANNELS * POST_DOORBELL_STRIDE, 1);
 	m->heap = (char *)post_alloc(POST_HEAP_NBYTES, 0);
-	return m->wqes && m->records && m->doorbells && m->heap ? 0 : 1;
+	return m->queues && m->doorbells && m->heap ? 0 : 1;
 }
 
 // Nothing of an earlier row can pass for this one's.
 static int clear(const post_memory_t *m)
 {
-	const size_t nbytes = (size_t)POST_MAX_CHANNELS * POST_DEPTH * POST_WQEBB_NBYTES;
-
-	return post_failed(cudaMemset(m->wqes, 0, nbytes), "clearing queues") ||
-	       post_failed(cudaMemset(m->records, 0, POST_MAX_CHANNELS * POST_RECORD_STRIDE),
-			   "clearing records");
+	return post_failed(cudaMemset(m->queues, 0, POST_MAX_CHANNELS * POST_QUEUE_NBYTES),
+			   "clearing queues");
 }
 
 static uint32_t be32(const unsigned char *p)
@@ -126,11 +121,10 @@ static int check(const result_t *r, const post_memory_t *m)
 	unsigned char record[4];
 
 	for (uint32_t k = 0; k < r->shape->n_channels; k++)
-		if (post_failed(cudaMemcpy(wqes, m->wqes + k * sizeof(wqes), sizeof(wqes),
-					   cudaMemcpyDefault),
+		if (post_failed(cudaMemcpy(wqes, post_wqes(m, k), sizeof(wqes), cudaMemcpyDefault),
 				"reading a queue") ||
-		    post_failed(cudaMemcpy(record, m->records + k * POST_RECORD_STRIDE,
-					   sizeof(record), cudaMemcpyDefault),
+		    post_failed(cudaMemcpy(record, post_record(m, k), sizeof(record),
+					   cudaMemcpyDefault),
 				"reading a record") ||
 		    check_queue(r, wqes, record, k))
 			return 1;
@@ -143,7 +137,7 @@ static int launch(const result_t *r, const post_memory_t *m, post_args_t *args, 
 {
 	const uint32_t n_warps = r->shape->n_warps;
 	const double n_ops = (double)n_warps * args->iters;
-	void *tables = r->sequence->reset(m, r->shape->n_channels);
+	void *tables = r->sequence->reset(m, r->row, r->shape->n_channels);
 	void *list[] = {args, tables};
 	uint64_t begin = UINT64_MAX, end = 0;
 
@@ -244,21 +238,16 @@ static bool is_deferred(const post_row_t *row)
 	return row->ringing == POST_EVERY_4TH || row->ringing == POST_EVERY_32ND;
 }
 
-static bool is_same_variant(const post_row_t *a, const post_row_t *b)
-{
-	return a->ringing == b->ringing && a->record == b->record && a->fences == b->fences;
-}
-
-// What the library's row is to be divided by. DeepEP has one form that rings and one that defers;
-// NVSHMEM has one rule, and fences that follow the place.
+// What the library's row is to be divided by: a row with the same record and fences. DeepEP has one
+// form that rings and one that defers; NVSHMEM has one rule.
 static bool is_counterpart(const post_row_t *ours, const post_sequence_t *sequence,
 			   const post_row_t *theirs)
 {
+	if (ours->record != theirs->record || ours->fences != theirs->fences)
+		return false;
 	if (sequence == &post_by_deepep)
 		return is_deferred(ours) == is_deferred(theirs);
-	if (sequence == &post_by_nvshmem || sequence == HEADER)
-		return ours->ringing == theirs->ringing;
-	return is_same_variant(ours, theirs);
+	return ours->ringing == theirs->ringing;
 }
 
 // The row of `sequence` that does `op` in the same place and shape as r; NULL: there is none.

@@ -27,7 +27,9 @@
 #define POST_HEAP_NBYTES ((size_t)1 << 20)
 #define POST_LOG_GRANULE 20u
 #define POST_WARP_NBYTES 8192u /* of the heap: where one warp puts to, and from where */
-#define POST_RECORD_STRIDE 64u
+/* Memory of one queue: WQEs, as many bytes for CQEs, and the doorbell record. */
+#define POST_QUEUE_RECORD ((size_t)2 * POST_DEPTH * POST_WQEBB_NBYTES + 4)
+#define POST_QUEUE_NBYTES ((size_t)2 * POST_DEPTH * POST_WQEBB_NBYTES + 4096)
 #define POST_DOORBELL_STRIDE 128u
 #define POST_QPN(channel) (0x100u + (channel))
 #define POST_PE 1 /* where puts go; the caller is PE 0 */
@@ -36,11 +38,26 @@
 /* Memory of one placement. Queues and records lie in device memory or in pinned host memory. */
 typedef struct post_memory {
 	int is_pinned;
-	char *wqes;      /* [POST_MAX_CHANNELS][POST_DEPTH][POST_WQEBB_NBYTES] */
-	char *records;   /* [POST_MAX_CHANNELS][POST_RECORD_STRIDE] doorbell records */
+	char *queues;    /* [POST_MAX_CHANNELS][POST_QUEUE_NBYTES] */
 	char *doorbells; /* [POST_MAX_CHANNELS][POST_DOORBELL_STRIDE], pinned host memory */
 	char *heap;      /* device memory */
 } post_memory_t;
+
+/* Channel k's WQEs, doorbell record and doorbell. */
+static inline char *post_wqes(const post_memory_t *m, uint32_t k)
+{
+	return m->queues + k * POST_QUEUE_NBYTES;
+}
+
+static inline uint32_t *post_record(const post_memory_t *m, uint32_t k)
+{
+	return (uint32_t *)(post_wqes(m, k) + POST_QUEUE_RECORD);
+}
+
+static inline uint64_t *post_doorbell(const post_memory_t *m, uint32_t k)
+{
+	return (uint64_t *)(m->doorbells + POST_DOORBELL_STRIDE * k);
+}
 
 /* What one warp measured. */
 typedef struct post_time {
@@ -88,8 +105,9 @@ typedef struct post_sequence {
 	const post_row_t *rows;
 	uint32_t n_rows;
 	uint32_t first; /* index of the first WQE of a burst; a multiple of POST_DEPTH */
-	/* Empty n_channels queues. Returns the kernels' second parameter, or NULL after a line. */
-	void *(*reset)(const post_memory_t *m, uint32_t n_channels);
+	/* Empty n_channels queues for the row's record and fences. Returns the kernels' second
+	 * parameter, or NULL after a line. */
+	void *(*reset)(const post_memory_t *m, const post_row_t *row, uint32_t n_channels);
 } post_sequence_t;
 
 /* The library with its NIC path inline, and as it is by default. */

@@ -8,71 +8,36 @@
 #include "compare.h"
 #include "ring.h"
 
-static_assert(RING_MAX_CHANNELS == POST_MAX_CHANNELS, "a ring for each channel");
+static_assert(RING_MAX_CHANNELS == POST_MAX_CHANNELS && RING_PE == POST_PE &&
+		      RING_QPN(7) == POST_QPN(7),
+	      "the same channels as those of the other sequences");
+static_assert(POST_QUEUE_NBYTES >= SHMEMD_QUEUE_NBYTES(POST_DEPTH) &&
+		      POST_QUEUE_RECORD == SHMEMD_QUEUE_RECORD(POST_DEPTH) +
+						   SHMEMD_RECORD_SEND * sizeof(uint32_t),
+	      "queues as the library lays them out");
+static_assert(POST_HEAP_NBYTES == RING_HEAP_NBYTES, "one granule");
 
-/* What a placement needs, made once. */
-typedef struct library {
-	ring_queues_t queues;
-	shmemd_ring_t empty[RING_MAX_CHANNELS];
-} library_t;
-
-/* The paths of queues.cu, led to the doorbells and records that all sequences use. */
-static int lead_paths(const ring_queues_t *q, const post_memory_t *m)
+/* The queues and doorbells that all sequences use. */
+static int make_queues(ring_queues_t *q, const post_memory_t *m)
 {
-	shmemd_path_t paths[RING_MAX_CHANNELS];
-	void *on_gpu = (void *)q->copy[0].path;
+	ring_memory_t memory = {m->queues,         m->doorbells,         m->heap,
+				POST_QUEUE_NBYTES, POST_DOORBELL_STRIDE, POST_LOG_DEPTH};
 
-	if (post_failed(cudaMemcpy(paths, on_gpu, sizeof(paths), cudaMemcpyDeviceToHost), "paths"))
-		return 1;
-	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++) {
-		paths[k].qpn = POST_QPN(k);
-		paths[k].doorbell = m->doorbells + POST_DOORBELL_STRIDE * k;
-		paths[k].dbr = (uint32_t *)(m->records + POST_RECORD_STRIDE * k);
-	}
-	return post_failed(cudaMemcpy(on_gpu, paths, sizeof(paths), cudaMemcpyHostToDevice),
-			   "paths");
+	return ring_queues_make_in(q, &memory);
 }
 
-/* Likewise the channels, to queues of POST_DEPTH WQEBBs. */
-static int lead_channels(ring_queues_t *q, const post_memory_t *m)
+/* Queues in host memory with fences of the GPU's scope are to compare with the limit alone: the
+ * runtime sets SHMEMD_CTX_QUEUES_ON_GPU only where it holds. */
+static void *reset(const post_memory_t *m, const post_row_t *row, uint32_t)
 {
-	shmemd_channel_t channels[RING_MAX_CHANNELS * POST_N_PES];
-	void *on_gpu = (void *)q->args.ctx.channels;
+	static ring_queues_t places[2];
+	ring_queues_t *q = &places[m->is_pinned];
 
-	if (post_failed(cudaMemcpy(channels, on_gpu, sizeof(channels), cudaMemcpyDeviceToHost),
-			"channels"))
-		return 1;
-	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++) {
-		shmemd_channel_t *ch = &channels[k * POST_N_PES + POST_PE];
-
-		ch->wqes = m->wqes + (size_t)k * POST_DEPTH * POST_WQEBB_NBYTES;
-		ch->depth = POST_DEPTH;
-	}
-	return post_failed(cudaMemcpy(on_gpu, channels, sizeof(channels), cudaMemcpyHostToDevice),
-			   "channels");
-}
-
-static int make_library(library_t *l, const post_memory_t *m)
-{
-	if (ring_queues_make(&l->queues, m->is_pinned))
-		return 1;
-	l->queues.args.ctx.heap = m->heap;
-	memcpy(l->empty, l->queues.copy, sizeof(l->empty));
-	return lead_paths(&l->queues, m) || lead_channels(&l->queues, m);
-}
-
-static void *reset(const post_memory_t *m, uint32_t)
-{
-	static library_t libraries[2];
-	library_t *l = &libraries[m->is_pinned];
-
-	if (l->queues.rings == NULL && make_library(l, m))
+	if ((q->args.times == NULL && make_queues(q, m)) ||
+	    ring_queues_reset(q, row->fences == POST_GPU ? SHMEMD_CTX_QUEUES_ON_GPU : 0,
+			      row->record == POST_NO_RECORD ? SHMEMD_PATH_NO_RECORD : 0, 0))
 		return NULL;
-	if (post_failed(
-		    cudaMemcpy(l->queues.rings, l->empty, sizeof(l->empty), cudaMemcpyHostToDevice),
-		    "rings"))
-		return NULL;
-	return &l->queues.args.ctx;
+	return &q->args.ctx;
 }
 
 /* `call` sees q, the context on this warp's channel. */
@@ -96,20 +61,25 @@ LIBRARY_KERNEL(add_rule,
 	       if (lane == 0) shmemd_channel_add_u64(&q, SIGNAL, 1, POST_PE, SHMEMD_RING_BATCH))
 LIBRARY_KERNEL(add_each,
 	       if (lane == 0) shmemd_channel_add_u64(&q, SIGNAL, 1, POST_PE, SHMEMD_RING_NOW))
+LIBRARY_KERNEL(add_every_32nd,
+	       if (lane == 0) shmemd_channel_add_u64(&q, SIGNAL, 1, POST_PE, LATER_BUT_32ND))
 
-#define LIBRARY_ROW(op, ringing, kernel)                                                           \
+#define LIBRARY_ROWS(op, ringing, kernel)                                                          \
+	{op, ringing, POST_RECORD, POST_GPU, POST_ANYWHERE, (const void *)kernel},                 \
+		{op, ringing, POST_NO_RECORD, POST_GPU, POST_ON_DEVICE, (const void *)kernel},     \
 	{                                                                                          \
 		op, ringing, POST_RECORD, POST_SYSTEM, POST_ANYWHERE, (const void *)kernel         \
 	}
 
 static const post_row_t rows[] = {
-	LIBRARY_ROW(POST_PUT, POST_RULE, put_rule),
-	LIBRARY_ROW(POST_PUT, POST_EACH, put_each),
-	LIBRARY_ROW(POST_PUT, POST_EVERY_32ND, put_every_32nd),
-	LIBRARY_ROW(POST_PUT_SIGNAL, POST_RULE, put_signal_rule),
-	LIBRARY_ROW(POST_P, POST_RULE, p_rule),
-	LIBRARY_ROW(POST_ADD, POST_RULE, add_rule),
-	LIBRARY_ROW(POST_ADD, POST_EACH, add_each),
+	LIBRARY_ROWS(POST_PUT, POST_EACH, put_each),
+	LIBRARY_ROWS(POST_PUT, POST_RULE, put_rule),
+	LIBRARY_ROWS(POST_PUT, POST_EVERY_32ND, put_every_32nd),
+	LIBRARY_ROWS(POST_PUT_SIGNAL, POST_RULE, put_signal_rule),
+	LIBRARY_ROWS(POST_P, POST_RULE, p_rule),
+	LIBRARY_ROWS(POST_ADD, POST_EACH, add_each),
+	LIBRARY_ROWS(POST_ADD, POST_RULE, add_rule),
+	LIBRARY_ROWS(POST_ADD, POST_EVERY_32ND, add_every_32nd),
 };
 
 extern const post_sequence_t SEQUENCE = {SEQUENCE_NAME, rows, sizeof(rows) / sizeof(rows[0]), 0,

@@ -11,7 +11,7 @@
 #define LAUNCHES 3 /* measured, after one that is not */
 #define STEADY 8   /* times as much as a queue holds, in the runs that wait for completions */
 #define LIMIT_S 55
-#define COMPARE_LIMIT_S 170 /* some 300 rows of 10 launches */
+#define COMPARE_LIMIT_S 300 /* some 600 rows of 10 launches */
 
 /* Figures of one launch. */
 typedef struct figures {
@@ -22,7 +22,7 @@ typedef struct figures {
 	double idle;      /* part of the sink's looks that found nothing to do */
 } figures_t;
 
-/* What the rings say of all channels together. */
+/* Counts of all channels together. */
 typedef struct sums {
 	uint64_t slots, doorbells, turns, idle;
 } sums_t;
@@ -37,7 +37,7 @@ static int sums(ring_queues_t *q, sums_t *s)
 			"reading the sink"))
 		return 1;
 	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++) {
-		s->slots += q->copy[k].ready;
+		s->slots += SHMEMD_READY_INDEX(q->copy[k].ready);
 		s->doorbells += q->copy[k].doorbells;
 		s->turns += sinks[k].turns;
 		s->idle += sinks[k].idle;
@@ -141,26 +141,25 @@ static int wqebbs(ring_queues_t *q)
 	q->args.every = 0;
 	q->args.iters = 1;
 	for (uint32_t i = 0; i < ring_n_once; i++) {
-		uint64_t begin = q->copy[0].ready, at;
+		uint32_t begin = SHMEMD_READY_INDEX(q->copy[0].ready), at, end;
 		uint32_t nbytes = 0;
 
 		if (ring_launch(q, &ring_once[i]) || ring_queues_read(q))
 			return 1;
-		for (at = begin; at < q->copy[0].ready - 1;) { /* the last one is quiet's READ */
+		end = SHMEMD_READY_INDEX(q->copy[0].ready) - 1; /* the last one is quiet's READ */
+		for (at = begin; at < end;) {
 			const unsigned char *wqe =
-				(const unsigned char *)q->wqes + at % RING_DEPTH * 64;
+				(const unsigned char *)q->memory.queues + at % RING_DEPTH * 64;
 			uint32_t segments = wqe[7] & 0x3f;
 
 			if (segments == 0) {
-				fprintf(stderr, "bench_ring: no WQE in slot %llu\n",
-					(unsigned long long)at);
+				fprintf(stderr, "bench_ring: no WQE in WQEBB %u\n", at);
 				return 1;
 			}
 			nbytes += segments * 16;
 			at += (segments + 3) / 4;
 		}
-		printf("%-20s %7llu %10u\n", ring_once[i].name,
-		       (unsigned long long)(q->copy[0].ready - 1 - begin), nbytes);
+		printf("%-20s %7u %10u\n", ring_once[i].name, end - begin, nbytes);
 	}
 	return 0;
 }
@@ -180,9 +179,10 @@ int main(int argc, char **argv)
 	cudaDeviceProp prop;
 	int n_gpus = 0, is_parts = argc == 2 && strcmp(argv[1], "--parts") == 0;
 	int is_compare = argc == 2 && strcmp(argv[1], "--compare") == 0;
+	int is_wait = argc == 2 && strcmp(argv[1], "--wait") == 0;
 
-	if (argc > 2 || (argc == 2 && !is_parts && !is_compare)) {
-		fprintf(stderr, "usage: bench_ring [--parts | --compare]\n");
+	if (argc > 2 || (argc == 2 && !is_parts && !is_compare && !is_wait)) {
+		fprintf(stderr, "usage: bench_ring [--parts | --wait | --compare]\n");
 		return 2;
 	}
 	if (cudaGetDeviceCount(&n_gpus) != cudaSuccess || n_gpus == 0) {
@@ -203,6 +203,10 @@ int main(int argc, char **argv)
 	if (is_compare) {
 		printf("%s\n", prop.name);
 		return post_compare();
+	}
+	if (is_wait) {
+		printf("%s\n", prop.name);
+		return ring_waits();
 	}
 	printf("%s; medians of %d launches\n\n", prop.name, LAUNCHES);
 	return ring_queues_make(&host, 1) || wqebbs(&host) || table(&host) ||

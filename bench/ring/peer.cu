@@ -52,9 +52,9 @@ static peer_qp_t make_qp(const store_t *s, const post_memory_t *m, uint32_t i, u
 	qp.qpn = POST_QPN(k);
 	qp.bounce.buffer = s->bounce + i * POST_WQEBB_NBYTES;
 	qp.sq.depth = POST_DEPTH;
-	qp.sq.wqes = m->wqes + (size_t)k * POST_DEPTH * POST_WQEBB_NBYTES;
-	qp.sq.record = (uint32_t *)(m->records + POST_RECORD_STRIDE * k);
-	qp.sq.doorbell = (uint64_t *)(m->doorbells + POST_DOORBELL_STRIDE * k);
+	qp.sq.wqes = post_wqes(m, k);
+	qp.sq.record = post_record(m, k);
+	qp.sq.doorbell = post_doorbell(m, k);
 	qp.sq.cq = &s->cqs[i];
 	qp.sq.posted = &s->qps[i].words.posted;
 	qp.words.reserved = PEER_FIRST;

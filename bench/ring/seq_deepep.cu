@@ -207,7 +207,7 @@ static const post_row_t rows[] = {
 	ROW(POST_ADD, POST_EACH, add_each),
 };
 
-static void *reset(const post_memory_t *m, uint32_t n_channels)
+static void *reset(const post_memory_t *m, const post_row_t *, uint32_t n_channels)
 {
 	static peer_none_t none;
 	const peer_state_t *from = peer_reset(m, n_channels);

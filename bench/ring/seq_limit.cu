@@ -140,7 +140,9 @@ template <post_record_t RECORD, post_fences_t FENCES> FN void ring(line_t *line,
 
 template <post_ringing_t RINGING> FN bool must_ring(const word_t *word, uint64_t first)
 {
-	if constexpr (RINGING == POST_RULE)
+	if constexpr (RINGING == POST_EACH)
+		return true;
+	else if constexpr (RINGING == POST_RULE)
 		return load(&word->reserved) == first + 1 || (first ^ (first + 1)) >= BATCH;
 	else if constexpr (RINGING == POST_EVERY_4TH)
 		return (first & 3) == 3;
@@ -160,7 +162,8 @@ FN void put(const tables_t &t, uint32_t channel, const char *to, const char *fro
 	write_put(v, dst, src, lane);
 	if (lane == 0) {
 		fence<FENCES>();
-		if (RINGING == POST_RULE && ready == v.first && v.progress.y == v.first) {
+		if ((RINGING == POST_RULE || RINGING == POST_EACH) && ready == v.first &&
+		    v.progress.y == v.first) {
 			// Alone: everything before is published and rung.
 			ring<RECORD, FENCES>(line, v);
 		} else {
@@ -181,10 +184,14 @@ FN void put(const tables_t &t, uint32_t channel, const char *to, const char *fro
 #define PUT_KERNEL(name, ...)                                                                      \
 	POST_KERNEL(name, tables_t, t, put<__VA_ARGS__>(t, channel, dst, src, lane))
 
+PUT_KERNEL(each_gpu, POST_EACH, POST_RECORD, POST_GPU)
+PUT_KERNEL(each_bare_gpu, POST_EACH, POST_NO_RECORD, POST_GPU)
+PUT_KERNEL(each_system, POST_EACH, POST_RECORD, POST_SYSTEM)
 PUT_KERNEL(rule_gpu, POST_RULE, POST_RECORD, POST_GPU)
 PUT_KERNEL(rule_bare_gpu, POST_RULE, POST_NO_RECORD, POST_GPU)
 PUT_KERNEL(every_4th_gpu, POST_EVERY_4TH, POST_RECORD, POST_GPU)
 PUT_KERNEL(every_32nd_gpu, POST_EVERY_32ND, POST_RECORD, POST_GPU)
+PUT_KERNEL(every_32nd_bare_gpu, POST_EVERY_32ND, POST_NO_RECORD, POST_GPU)
 PUT_KERNEL(rule_system, POST_RULE, POST_RECORD, POST_SYSTEM)
 PUT_KERNEL(rule_bare_system, POST_RULE, POST_NO_RECORD, POST_SYSTEM)
 PUT_KERNEL(every_32nd_system, POST_EVERY_32ND, POST_RECORD, POST_SYSTEM)
@@ -195,10 +202,14 @@ PUT_KERNEL(every_32nd_system, POST_EVERY_32ND, POST_RECORD, POST_SYSTEM)
 	}
 
 static const post_row_t rows[] = {
+	ROW(POST_EACH, POST_RECORD, POST_GPU, each_gpu),
+	ROW(POST_EACH, POST_NO_RECORD, POST_GPU, each_bare_gpu),
+	ROW(POST_EACH, POST_RECORD, POST_SYSTEM, each_system),
 	ROW(POST_RULE, POST_RECORD, POST_GPU, rule_gpu),
 	ROW(POST_RULE, POST_NO_RECORD, POST_GPU, rule_bare_gpu),
 	ROW(POST_EVERY_4TH, POST_RECORD, POST_GPU, every_4th_gpu),
 	ROW(POST_EVERY_32ND, POST_RECORD, POST_GPU, every_32nd_gpu),
+	ROW(POST_EVERY_32ND, POST_NO_RECORD, POST_GPU, every_32nd_bare_gpu),
 	ROW(POST_RULE, POST_RECORD, POST_SYSTEM, rule_system),
 	ROW(POST_RULE, POST_NO_RECORD, POST_SYSTEM, rule_bare_system),
 	ROW(POST_EVERY_32ND, POST_RECORD, POST_SYSTEM, every_32nd_system),
@@ -217,7 +228,7 @@ static int make(tables_t *t)
 	return t->lines && t->words && t->lkeys ? 0 : 1;
 }
 
-static void *reset(const post_memory_t *m, uint32_t)
+static void *reset(const post_memory_t *m, const post_row_t *, uint32_t)
 {
 	static line_t lines[N_LINES];
 	static tables_t t;
@@ -228,9 +239,9 @@ static void *reset(const post_memory_t *m, uint32_t)
 	for (uint32_t i = 0; i < N_LINES; i++) {
 		const uint32_t k = i / POST_N_PES;
 
-		lines[i].wqes = m->wqes + (size_t)k * POST_DEPTH * POST_WQEBB_NBYTES;
-		lines[i].record = (uint32_t *)(m->records + POST_RECORD_STRIDE * k);
-		lines[i].doorbell = (uint64_t *)(m->doorbells + POST_DOORBELL_STRIDE * k);
+		lines[i].wqes = post_wqes(m, k);
+		lines[i].record = post_record(m, k);
+		lines[i].doorbell = post_doorbell(m, k);
 		lines[i].qpn = POST_QPN(k);
 		lines[i].log_depth = POST_LOG_DEPTH;
 	}
