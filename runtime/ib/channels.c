@@ -75,16 +75,31 @@ int shmemhi_ib_reaches(const shmemh_t *job, int pe)
 	return job->ib && shmemhi_link(job->ib, job, 0, pe)->is_connected;
 }
 
+/* A thread that sees the CQE of a READ loads what the READ brought. Is a DUMP needed in between, so
+ * that the data has reached the memory of the GPU when the thread sees the CQE?
+ *
+ * CQEs in memory of this GPU: the NIC writes the data there too, in the heap or in a bounce buffer,
+ * and before the CQE. CUDA's attribute says whether this GPU sees such writes in their order
+ * (owner, all devices) or not (none).
+ *
+ * CQEs in host memory: the attribute is about writes to memory of the GPU, and PCIe does not order
+ * writes to two destinations. Whatever the attribute says, the CQE may be seen while the data is on
+ * its way to the GPU. With a DUMP the NIC reads memory of the GPU behind its own writes there, and
+ * then writes the DUMP's CQE. */
+static int needs_dumps(const shmemh_t *job)
+{
+	int ordering = shmemhi_cuctx_attribute(job->mem->cuctx, SHMEMHI_CU_ATTR_RDMA_ORDERING);
+
+	return !job->ib->has_gpu_queues || ordering < SHMEMHI_CU_RDMA_ORDERING_OWNER;
+}
+
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
 {
-	const shmemhi_mem_t *mem = job->mem;
-
 	uint32_t flags = 0;
 
-	if (!job->ib || mem->backend->kind != SHMEMH_HEAP_GPU)
+	if (!job->ib || job->mem->backend->kind != SHMEMH_HEAP_GPU)
 		return 0;
-	if (shmemhi_cuctx_attribute(mem->cuctx, SHMEMHI_CU_ATTR_RDMA_ORDERING) <
-	    SHMEMHI_CU_RDMA_ORDERING_OWNER)
+	if (needs_dumps(job))
 		flags |= SHMEMD_CTX_FLUSH_READS;
 	/* The CPU proxy reads its words from host memory: WQEs need the system's scope. */
 	if (job->ib->has_gpu_queues && !job->ib->links[0].producer)

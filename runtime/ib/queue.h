@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory that the NIC and the threads of links share, in pinned memory of the host or, by
- * SHMEMH_IB_QUEUE, queues in memory of the GPU.
+/* Memory that the NIC and the threads of links share: queues and bounce buffers, in memory of the
+ * GPU or in pinned memory of the host (SHMEMH_IB_QUEUE).
+ *
+ * Completion queues and bounce buffers are always in the same of the two. PCIe orders the writes of
+ * a NIC to one destination, not those to two. With CQEs in memory of the GPU and bounce buffers in
+ * that of the host, this could happen:
+ *   1. The NIC writes the response to a READ towards host memory, where the write is delayed.
+ *   2. The NIC writes the READ's CQE to the GPU, where it arrives.
+ *   3. A thread sees the CQE, loads the bounce buffer, and gets the bytes of an earlier READ.
+ *   4. The write of step 1 arrives.
+ * The other way round, CQEs in host memory and data in memory of the GPU, cannot be avoided: a get
+ * with host queues writes to the heap. READs then end with a DUMP (SHMEMD_CTX_FLUSH_READS).
  *
  * A block holds the queues of many links and is registered as one umem. The queue of a link is
  * SHMEMD_QUEUE_NBYTES, rounded up to whole pages: send queue, completion queue, doorbell records.
@@ -37,7 +47,7 @@ struct shmemhi_queue_mem {
 	shmemhi_queue_block_t *blocks;
 	shmemhi_queue_block_t records; /* only if they are not with the queues */
 	void *producers;               /* pinned; NULL: the GPU rings */
-	void *bounces;                 /* of shmemhi_pinned_alloc; shmemhi_ib_t.bounces is within */
+	shmemhi_queue_block_t bounces; /* no umem, but a memory region */
 	struct ibv_mr *bounce_mr;
 };
 
@@ -57,7 +67,13 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
  * close is still to be called. */
 int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 			   shmemhi_err_t *why);
-void shmemhi_queue_gpu_close(shmemh_t *job, shmemhi_queue_block_t *b); /* deregistered */
+
+/* The same as a memory region. */
+int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			     struct ibv_mr **mr, shmemhi_err_t *why);
+
+/* The block's memory, of either; it is deregistered. */
+void shmemhi_queue_gpu_close(shmemh_t *job, shmemhi_queue_block_t *b);
 
 /* No queue uses it any more. is_in_use: the NIC may still, so it is never given back. */
 void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use);

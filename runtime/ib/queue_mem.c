@@ -14,9 +14,14 @@ static uint64_t page_nbytes(void)
 	return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static uint64_t whole_pages(uint64_t nbytes)
+{
+	return (nbytes + page_nbytes() - 1) / page_nbytes() * page_nbytes();
+}
+
 static uint64_t queue_nbytes(const shmemhi_ib_t *ib)
 {
-	return (SHMEMD_QUEUE_NBYTES(ib->depth) + page_nbytes() - 1) / page_nbytes() * page_nbytes();
+	return whole_pages(SHMEMD_QUEUE_NBYTES(ib->depth));
 }
 
 static int fail_verbs(shmemh_t *job, const shmemhi_ib_t *ib, const char *call, uint64_t nbytes)
@@ -126,6 +131,59 @@ static int close_blocks(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
 	return is_kept;
 }
 
+static int open_host_bounces(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			     struct ibv_mr **mr)
+{
+	int status = alloc_pages(job, ib, b->nbytes, &b->raw, &b->base);
+
+	if (status != SHMEMH_OK)
+		return status;
+	*mr = ib->lib.reg_mr(ib->nic.pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	return *mr ? SHMEMH_OK : fail_verbs(job, ib, "ibv_reg_mr", b->nbytes);
+}
+
+/* Where the completion queues are (ib/queue.h says why). */
+static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_queue_mem_t *mem = ib->queue_mem;
+	shmemhi_queue_block_t *b = &mem->bounces;
+	int status;
+
+	b->nbytes = whole_pages((uint64_t)mem->n_links * SHMEMD_BOUNCES_NBYTES);
+	if (ib->has_gpu_queues) {
+		mem->nbytes += b->nbytes;
+		status = shmemhi_bounces_gpu_open(job, ib, b, &mem->bounce_mr, &job->err);
+	} else {
+		status = open_host_bounces(job, ib, b, &mem->bounce_mr);
+	}
+	if (status != SHMEMH_OK)
+		return status;
+	ib->bounces = b->base;
+	ib->bounce_key = htobe32(mem->bounce_mr->lkey);
+	return SHMEMH_OK;
+}
+
+/* Returns 1 as close_block does. */
+static int close_bounces(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
+{
+	shmemhi_queue_mem_t *mem = ib->queue_mem;
+
+	if (mem->bounce_mr && ib->lib.dereg_mr(mem->bounce_mr) != 0)
+		is_in_use = 1;
+	is_in_use = close_block(job, ib, &mem->bounces, is_in_use);
+	memset(&mem->bounces, 0, sizeof mem->bounces);
+	mem->bounce_mr = NULL;
+	ib->bounces = NULL;
+	return is_in_use;
+}
+
+static int open_blocks_and_bounces(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int status = open_blocks(job, ib);
+
+	return status == SHMEMH_OK ? open_bounces(job, ib) : status;
+}
+
 enum { QUEUE_AUTO, QUEUE_GPU, QUEUE_HOST }; /* words of SHMEMH_IB_QUEUE */
 
 static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
@@ -133,7 +191,7 @@ static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
 	shmemhi_err_t why;
 
 	ib->has_gpu_queues = 1;
-	if (open_blocks(job, ib) == SHMEMH_OK)
+	if (open_blocks_and_bounces(job, ib) == SHMEMH_OK)
 		return SHMEMH_OK;
 	why = job->err;
 	job->err.text[0] = '\0';
@@ -146,9 +204,10 @@ static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
 		    "%s: queues are in host memory, since they cannot be in memory of the GPU: %s",
 		    ib->nic.name, why.text);
 	close_blocks(job, ib, 0);
+	close_bounces(job, ib, 0);
 	ib->has_gpu_queues = 0;
 	ib->queue_mem->nbytes = 0;
-	return open_blocks(job, ib);
+	return open_blocks_and_bounces(job, ib);
 }
 
 static int open_queues(shmemh_t *job, shmemhi_ib_t *ib)
@@ -161,7 +220,7 @@ static int open_queues(shmemh_t *job, shmemhi_ib_t *ib)
 			"SHMEMH_IB_QUEUE=gpu: the heap is in host memory, so queues cannot be in "
 			"memory of the GPU: set SHMEMH_IB_QUEUE=host, or SHMEMH_HEAP=gpu");
 	if (job->opt.ib_queue == QUEUE_HOST || !is_gpu)
-		return open_blocks(job, ib);
+		return open_blocks_and_bounces(job, ib);
 	return open_gpu_queues(job, ib);
 }
 
@@ -188,28 +247,11 @@ static int open_proxy_words(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
-static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
-{
-	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	uint64_t nbytes = (uint64_t)mem->n_links * SHMEMD_BOUNCES_NBYTES;
-	int status = alloc_pages(job, ib, nbytes, &mem->bounces, &ib->bounces);
-
-	if (status != SHMEMH_OK)
-		return status;
-	mem->bounce_mr = ib->lib.reg_mr(ib->nic.pd, ib->bounces, nbytes, IBV_ACCESS_LOCAL_WRITE);
-	if (!mem->bounce_mr)
-		return fail_verbs(job, ib, "ibv_reg_mr", nbytes);
-	ib->bounce_key = htobe32(mem->bounce_mr->lkey);
-	return SHMEMH_OK;
-}
-
 int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
 	int status = open_queues(job, ib);
 
-	if (status == SHMEMH_OK)
-		status = open_bounces(job, ib);
 	if (status == SHMEMH_OK)
 		status = shmemhi_uars_open(job, ib, mem->n_links, &mem->uars);
 	if (status != SHMEMH_OK)
@@ -217,19 +259,6 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib)
 	for (uint32_t i = 0; i < mem->n_links; i++)
 		shmemhi_uars_assign(&mem->uars, i, &ib->links[i]);
 	return open_proxy_words(job, ib);
-}
-
-/* Returns 1 as close_block does. */
-static int close_bounces(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
-{
-	shmemhi_queue_mem_t *mem = ib->queue_mem;
-
-	if (mem->bounce_mr && ib->lib.dereg_mr(mem->bounce_mr) != 0)
-		is_in_use = 1;
-	if (mem->bounces && !is_in_use)
-		shmemhi_pinned_free(job, mem->bounces);
-	ib->bounces = NULL;
-	return is_in_use;
 }
 
 void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)

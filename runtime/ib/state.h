@@ -62,9 +62,9 @@ typedef struct shmemhi_ib {
 	uint32_t n_granules; /* of a heap */
 	uint64_t log_granule;
 	shmemhi_link_t *links; /* [n_channels][n_pes], own PE too */
-	char *bounces;         /* pinned: SHMEMD_BOUNCES_NBYTES of each link */
+	char *bounces;         /* SHMEMD_BOUNCES_NBYTES of each link, where the queues are */
 	uint32_t bounce_key;   /* their lkey, big-endian */
-	int has_gpu_queues;    /* send and completion queues are in memory of the GPU */
+	int has_gpu_queues;    /* queues and bounce buffers are in memory of the GPU */
 	shmemhi_queue_mem_t *queue_mem;
 	shmemhi_keys_t *keys;
 	shmemhi_watch_t *watch;

@@ -454,13 +454,13 @@ static int pe_keeps_memory(shmemh_t *job)
 	shmemhi_links_close(job, job->ib);
 	PE_CHECK(kept);
 	memset(b.raw, 0x5a, b.nbytes); /* still allocated: else sanitizers complain */
-	memset(mem.bounces, 0x5a, SHMEMD_BOUNCES_NBYTES);
+	memset(mem.bounces.raw, 0x5a, SHMEMD_BOUNCES_NBYTES);
 	job->ib->lib = real;
 	PE_CHECK(real.obj_destroy(kept) == 0 && real.obj_destroy(cq) == 0);
 	PE_CHECK(real.umem_dereg(b.umem) == 0);
 	real.free_uar(uar);
 	shmemhi_pinned_free(job, b.raw);
-	shmemhi_pinned_free(job, mem.bounces);
+	shmemhi_pinned_free(job, mem.bounces.raw);
 	return unplug(job);
 }
 

@@ -232,12 +232,13 @@ static const shmemhi_cuda_t *own_gpu(int pe)
 	return &driver;
 }
 
-/* Mapped, but atomics are not native. */
+/* Mapped, but atomics are not native. fake_nic.h has its completion queues in host memory: with a
+ * heap on the GPU READs end with a DUMP, however the GPU orders what a NIC writes to it. */
 static int pe_gpu(shmemh_t *job)
 {
 	int is_gpu = job->mem->backend->kind == SHMEMH_HEAP_GPU;
 	shmemd_ctx_t ctx;
-	uint32_t flush = is_gpu && rdma_ordering < 100 ? SHMEMD_CTX_FLUSH_READS : 0;
+	uint32_t flush = is_gpu ? SHMEMD_CTX_FLUSH_READS : 0;
 
 	PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);

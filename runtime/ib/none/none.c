@@ -7,8 +7,9 @@
 
 int shmemhi_ib_start(shmemh_t *job)
 {
-	return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
-			    "no NIC support was built in: build where libibverbs-dev is installed");
+	return shmemhi_fail(
+		&job->err, SHMEMH_ERR_NIC,
+		"no NIC support was built in: build where libibverbs-dev 43 or newer is installed");
 }
 
 int shmemhi_ib_join(shmemh_t *job)
