@@ -407,6 +407,33 @@ static void flags_one_by_one(void **state)
 	}
 }
 
+/* Another thread is ringing the doorbell: a poster that must set RUNG waits for it. */
+static void lock_is_held(int pe)
+{
+	uint64_t *word = &rig_words(0, 1, 0)->rung, before;
+
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	let_finish(0); /* later */
+	before = shmemd_arch_ld_relaxed_u64(word);
+	CHECK(shmemd_arch_try_lock(word, before));
+	let(1); /* now */
+	for (int i = 0; i < 100; i++)
+		shmemsim_yield();
+	check_queue(posters[1].at, 0, SHMEMD_READY_DEFERRED);
+	shmemd_arch_unlock(word, before);
+	await_submitted(0);
+	check_queue(n_wqebbs, 1, SHMEMD_READY_RUNG);
+	CHECK_IS(rung(), n_wqebbs);
+}
+
+static void doorbell_is_locked(void **state)
+{
+	(void)state;
+	run_starts(lock_is_held, 2, "ln", 32);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +443,7 @@ int main(void)
 		cmocka_unit_test(marks_of_others),
 		cmocka_unit_test(runs_and_deferred_doorbells),
 		cmocka_unit_test(flags_one_by_one),
+		cmocka_unit_test(doorbell_is_locked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

@@ -265,6 +265,7 @@ SHMEMD_FN int shmemdi_cq_poll_place(const shmemdi_chan_t *c, shmemdi_call_t call
 
 	*is_done = (int64_t)ahead <= 0;
 	if (*is_done)
+		/* weakened gpu: harmless, only threads of this GPU change `done`. */
 		shmemd_arch_fence_acquire();
 	else
 		*is_done = shmemdi_cq_poll_index(c, call, (uint32_t)place, &status);

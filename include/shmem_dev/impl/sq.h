@@ -117,13 +117,15 @@ SHMEMD_FN int shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_call_t call, s
 		status = shmemdi_sq_wait_space(*c, call, end);
 		line = shmemdi_line(c->ch);
 	}
-	/* The NIC has read what is overwritten now.
-	 * weakened removed, gpu: wrong, but not in the emulator, where a store does not come before
-	 * the loads that decide on it; thread sanitizer sees it. */
-	shmemd_arch_fence_acquire();
-	while (!shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(word))) {
-		line = shmemdi_line(c->ch);
+	for (;;) {
+		/* The NIC has read what is overwritten now.
+		 * weakened removed, gpu: wrong, but not in the emulator, where a store does not
+		 * come before the loads that decide on it; thread sanitizer sees it. */
 		shmemd_arch_fence_acquire();
+		if (shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(word)))
+			break;
+		shmemd_arch_spin_hint();
+		line = shmemdi_line(c->ch);
 	}
 	/* Quiet looks at used channels only. The first poster of all finds the queue idle, and marks
 	 * it before it publishes; what others publish comes after that. */
