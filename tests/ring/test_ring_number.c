@@ -28,7 +28,7 @@ static int poll_for(const shmemdi_nic_t *n, shmemdi_ticket_t ticket, int *status
 {
 	const shmemd_2u64_t where = shmemd_arch_ld_relaxed_2u64(&n->c.ch->path);
 
-	return shmemdi_cq_poll(&n.c->c, call, where, ticket, status);
+	return shmemdi_cq_poll(&n->c, call, where, ticket, status);
 }
 
 static void post_others(const shmemdi_nic_t *n, uint32_t n_others)
@@ -246,14 +246,14 @@ static void cause_is_before(const void *params)
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, BAD_GRANULE), 1, 1);
 	post_others(&n, 5);
 	ticket = post(&n, 9, SHMEMD_RING_NOW);
-	CHECK_IS(shmemdi_sq_begin(&n, call, &first, shmemdi_lanes_self(), 1, 1, 0), 0);
-	CHECK_IS(shmemdi_sq_begin(&n, call, &second, shmemdi_lanes_self(), 1, 1, 0), 0);
+	CHECK_IS(shmemdi_sq_begin(&n.c, call, &first, shmemdi_lanes_self(), 1, 1, 0), 0);
+	CHECK_IS(shmemdi_sq_begin(&n.c, call, &second, shmemdi_lanes_self(), 1, 1, 0), 0);
 	CHECK_IS(shmemdi_cq_wait(n.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
 	CHECK_IS(rig_pes[0].error.status, SHMEMD_ERR_REFUSED);
 	CHECK_IS(rig_pes[0].error.op, SHMEMD_OP_PUT);
 	CHECK_IS(rig_pes[0].error.addr, rig_device_index((uint32_t)p->arg + 1));
 	CHECK_IS(shmemdi_cq_wait(n.c, call, good, limit), 0);
-	ticket = shmemdi_sq_submit(&n, &second, shmemdi_how(SHMEMD_RING_NOW, 1), 0);
+	ticket = shmemdi_sq_submit(&n.c, &second, shmemdi_how(SHMEMD_RING_NOW, 1), 0);
 	CHECK(ticket & SHMEMDI_TICKET_VOID);
 	CHECK_IS(shmemdi_cq_wait(n.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
 }
