@@ -42,7 +42,7 @@ typedef struct ring_op {
 	const char *name;
 	ring_kernel_t kernel;
 	uint32_t nbytes;
-	uint32_t slots;   /* that one call takes: how many calls fit into a queue */
+	uint32_t wqebbs;   /* that one call takes: how many calls fit into a queue */
 	uint32_t n_ops;   /* operations of one call */
 	uint32_t n_every; /* of the values of `every` below that the call can do */
 } ring_op_t;
