@@ -17,7 +17,7 @@
 typedef struct figures {
 	double cycles;    /* of a warp, for one operation */
 	double ns;        /* of all warps together, for one operation */
-	double wqebbs;     /* for one operation */
+	double wqebbs;    /* for one operation */
 	double doorbells; /* for one operation */
 	double idle;      /* part of the sink's looks that found nothing to do */
 } figures_t;
