@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026 The shmem_dev authors
 // bench_ring --wait: what a wait costs whose completion is there already. On each channel n WQEBBs
-// are published and rung for, their CQEs are written, and `done` has not moved: no thread has read a
-// CQE. One thread waits, on one channel after another, so that every wait finds its queue so.
+// are published and rung for, their CQEs are written, and `done` has not moved: no thread has read
+// one. One thread waits, on one channel after another, so that every wait finds its queue so.
 #include <stdio.h>
 #include <stdlib.h>
 #include "ring.h"
@@ -83,6 +83,7 @@ SHMEMD_FN void wait_sinks(const wait_args_t *p)
 			if (status != SHMEMD_OK)                                                   \
 				shmemd_arch_atom_cas_u32(p.status, 0, (uint32_t)status);           \
 			shmemd_arch_st_release_u32(&p.stops[k], 1);                                \
+			shmemd_arch_fence_order(); /* the next wait waits for no store of these */ \
 		}                                                                                  \
 	}
 
