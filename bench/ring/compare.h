@@ -144,22 +144,28 @@ static __device__ __forceinline__ uint32_t post_lane(void)
 	return lane;
 }
 
-/* The loop of every kernel: post(i) by all lanes of each warp, and what it took. */
+/* The loop of every kernel: post(i) by all lanes of each warp, and what it took. The times of its
+ * beginning wait in shared memory, so that they take no registers in the loop. */
 template <typename F>
 static __device__ __forceinline__ void post_burst(const post_args_t &p, F post)
 {
-	post_time_t t;
+	static __shared__ post_time_t begin[POST_MAX_WARPS];
+	const uint32_t warp = threadIdx.x / 32;
 
 	__syncthreads();
-	t.begin_ns = post_time_ns();
-	t.cycles = (uint64_t)clock64();
+	if (post_lane() == 0) {
+		begin[warp].begin_ns = post_time_ns();
+		begin[warp].cycles = (uint64_t)clock64();
+	}
+	__syncwarp();
 #pragma unroll 1
 	for (uint32_t i = 0; i < p.iters; i++)
 		post(i);
-	t.cycles = (uint64_t)clock64() - t.cycles;
-	t.end_ns = post_time_ns();
-	if (post_lane() == 0)
-		p.times[threadIdx.x / 32] = t;
+	if (post_lane() == 0) {
+		p.times[warp].cycles = (uint64_t)clock64() - begin[warp].cycles;
+		p.times[warp].end_ns = post_time_ns();
+		p.times[warp].begin_ns = begin[warp].begin_ns;
+	}
 }
 
 /* A kernel of a sequence. The call behind `tables` sees i, lane, the warp's channel, and the warp's

@@ -17,14 +17,14 @@
 typedef struct figures {
 	double cycles;    /* of a warp, for one operation */
 	double ns;        /* of all warps together, for one operation */
-	double slots;     /* for one operation */
+	double wqebbs;    /* for one operation */
 	double doorbells; /* for one operation */
 	double idle;      /* part of the sink's looks that found nothing to do */
 } figures_t;
 
 /* Counts of all channels together. */
 typedef struct sums {
-	uint64_t slots, doorbells, turns, idle;
+	uint64_t wqebbs, doorbells, turns, idle;
 } sums_t;
 
 static int sums(ring_queues_t *q, sums_t *s)
@@ -37,7 +37,7 @@ static int sums(ring_queues_t *q, sums_t *s)
 			"reading the sink"))
 		return 1;
 	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++) {
-		s->slots += SHMEMD_READY_INDEX(q->copy[k].ready);
+		s->wqebbs += SHMEMD_READY_INDEX(q->copy[k].ready);
 		s->doorbells += q->copy[k].doorbells;
 		s->turns += sinks[k].turns;
 		s->idle += sinks[k].idle;
@@ -62,7 +62,7 @@ static int measure(ring_queues_t *q, const ring_op_t *op, figures_t *f)
 	}
 	f->cycles = cycles / n_ops;
 	f->ns = (double)(end - begin) / n_ops;
-	f->slots = (double)(after.slots - before.slots - a->n_channels) / n_ops;
+	f->wqebbs = (double)(after.wqebbs - before.wqebbs - a->n_channels) / n_ops;
 	f->doorbells = (double)(after.doorbells - before.doorbells - a->n_channels) / n_ops;
 	f->idle = (double)(after.idle - before.idle) / (double)(after.turns - before.turns);
 	return 0;
@@ -99,7 +99,7 @@ static int point(ring_queues_t *q, const ring_op_t *op, uint32_t warps, uint32_t
 	q->args.n_warps = warps;
 	q->args.n_channels = channels;
 	q->args.every = every;
-	q->args.iters = RING_DEPTH / op->slots / (warps / channels);
+	q->args.iters = RING_DEPTH / op->wqebbs / (warps / channels);
 	if (median(q, op, &burst))
 		return 1;
 	q->args.iters *= STEADY;
@@ -107,9 +107,9 @@ static int point(ring_queues_t *q, const ring_op_t *op, uint32_t warps, uint32_t
 		return 1;
 	if (every)
 		snprintf(rule, sizeof(rule), "%u", every);
-	printf("%-6s %-20s %5u %8u %8s %9.0f %8.1f %9.0f %8.1f %7.2f %5.2f %9.3f %5.2f\n", q->place,
+	printf("%-6s %-20s %5u %8u %8s %9.0f %8.1f %9.0f %8.1f %7.2f %6.2f %9.3f %5.2f\n", q->place,
 	       op->name, warps, channels, rule, burst.cycles, burst.ns, steady.cycles, steady.ns,
-	       1000 / steady.ns, steady.slots, steady.doorbells, steady.idle);
+	       1000 / steady.ns, steady.wqebbs, steady.doorbells, steady.idle);
 	return 0;
 }
 
@@ -117,8 +117,8 @@ static int table(ring_queues_t *q)
 {
 	static const uint32_t n_warps[] = {1, 8, 32}, everies[] = {0, 1, 32};
 
-	printf("\n%-6s %-20s %5s %8s %8s %9s %8s %9s %8s %7s %5s %9s %5s\n", "queue", "op", "warps",
-	       "channels", "ring", "burst cy", "burst ns", "steady cy", "ns", "Mops/s", "slots",
+	printf("\n%-6s %-20s %5s %8s %8s %9s %8s %9s %8s %7s %6s %9s %5s\n", "queue", "op", "warps",
+	       "channels", "ring", "burst cy", "burst ns", "steady cy", "ns", "Mops/s", "WQEBBs",
 	       "doorbells", "idle");
 	for (uint32_t i = 0; i < ring_n_ops; i++)
 		for (uint32_t e = 0; e < ring_ops[i].n_every; e++)

@@ -42,7 +42,7 @@ typedef struct ring_op {
 	const char *name;
 	ring_kernel_t kernel;
 	uint32_t nbytes;
-	uint32_t slots;   /* that one call takes: how many calls fit into a queue */
+	uint32_t wqebbs;  /* that one call takes: how many calls fit into a queue */
 	uint32_t n_ops;   /* operations of one call */
 	uint32_t n_every; /* of the values of `every` below that the call can do */
 } ring_op_t;
@@ -79,16 +79,16 @@ int ring_queues_make(ring_queues_t *q, int is_pinned);
 /* Queues in memory that is there. */
 int ring_queues_make_in(ring_queues_t *q, const ring_memory_t *m);
 
-/* Put the channels into the state after n WQEBBs, each of which requested a CQE: published, rung for,
- * and no CQE read. The sinks and the memory of the queues stay as they are.
+/* Put the channels into the state after n WQEBBs, each of which requested a CQE: published, rung
+ * for, and no CQE read. The sinks and the memory of the queues stay as they are.
  * ctx_flags: SHMEMD_CTX_QUEUES_ON_GPU or 0; path_flags: SHMEMD_PATH_*. */
 int ring_queues_reset(ring_queues_t *q, uint32_t ctx_flags, uint32_t path_flags, uint32_t n);
 
 /* Read the words of the channels into q->copy. */
 int ring_queues_read(ring_queues_t *q);
 
-/* At least nbytes of pinned host memory or of device memory, each byte `fill`; ends the process after
- * a line if there is none. */
+/* At least nbytes of pinned host memory or of device memory, each byte `fill`; ends the process
+ * after a line if there is none. */
 void *ring_alloc(size_t nbytes, int is_pinned, int fill);
 
 /* Launch and wait; the statuses of the quiets and the error record are checked. */

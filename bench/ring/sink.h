@@ -2,13 +2,13 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A sink in place of the NIC: one warp for each channel completes what is posted there.
  *
- * As a NIC does, it looks at the control segment of each WQE that the doorbell covers, and writes a
- * CQE for each that asks for one, in order: a poster has as many CQEs to read as with a NIC. It leaves
- * out what takes a NIC its time: data, the rest of the WQE, the network, the target. And it polls the
- * doorbell record, which is stored before the doorbell: in device memory that is a shorter poll than
- * one of the doorbell, a word of pinned host memory. Where queues are in host memory, its loads of the
- * record and of control segments and its stores of CQEs take a share of the GPU's PCIe link that a
- * NIC would not take. The doorbell is a word of memory and no register of a device. */
+ * As a NIC does, it looks at the control segment of each WQE that the doorbell record covers, and
+ * writes a CQE for each that asks for one, in order: a poster has as many CQEs to read as with a
+ * NIC. It leaves out what takes a NIC its time: data, the rest of the WQE, the network, the target.
+ * And it polls the doorbell record, which is stored before the doorbell: in device memory that poll
+ * is shorter than one of the doorbell, a word of pinned host memory. Where queues are in host
+ * memory, its loads of the record and of control segments and its stores of CQEs take a share of
+ * the GPU's PCIe link that a NIC would not take. The doorbell is no register of a device. */
 #ifndef BENCH_RING_SINK_H
 #define BENCH_RING_SINK_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026 The shmem_dev authors
-// bench_ring --wait: what a wait costs whose completion is there already. On each channel n WQEBBs are
-// published and rung for, their CQEs are written, and `done` has not moved: nobody has read a CQE. One
-// thread waits, on one channel after another, so that every wait finds its queue as described.
+// bench_ring --wait: what a wait costs whose completion is there already. On each channel n WQEBBs
+// are published and rung for, their CQEs are written, and `done` has not moved: no thread has read
+// one. One thread waits, on one channel after another, so that every wait finds its queue so.
 #include <stdio.h>
 #include <stdlib.h>
 #include "ring.h"
@@ -25,7 +25,8 @@ typedef struct wait_args {
 
 typedef void (*wait_kernel_t)(const wait_args_t);
 
-/* One block for each channel: CQEs, owner bits and record as a NIC leaves them, and the sink behind. */
+/* One block for each channel: CQEs and their owner bits as a NIC leaves them, the record as the
+ * poster does, and the sink behind all of them. */
 SHMEMD_KERNEL(fill, wait_args_t, p)
 {
 	uint32_t k = shmemd_block_index(), i;
@@ -55,8 +56,8 @@ SHMEMD_FN void wait_sinks(const wait_args_t *p)
 		ring_sink_run(shmemdi_chan(&p->ctx, RING_PE, k), &p->sinks[k], &p->stops[k]);
 }
 
-/* Block 0 waits by one thread, block 1 is the sink if there is one. `wait` sees c and q, channel k, and
- * the call that is recorded; it sets status. */
+/* Block 0 waits by one thread, block 1 is the sink if there is one. `wait` sees c and q, channel k,
+ * and the call that is recorded; it sets status. */
 #define WAIT_KERNEL(name, wait)                                                                    \
 	SHMEMD_KERNEL(name, wait_args_t, p)                                                        \
 	{                                                                                          \
@@ -82,11 +83,12 @@ SHMEMD_FN void wait_sinks(const wait_args_t *p)
 			if (status != SHMEMD_OK)                                                   \
 				shmemd_arch_atom_cas_u32(p.status, 0, (uint32_t)status);           \
 			shmemd_arch_st_release_u32(&p.stops[k], 1);                                \
+			shmemd_arch_fence_order(); /* the next wait waits for no store of these */ \
 		}                                                                                  \
 	}
 
-/* Tails of this opcode and owner bit never reach bit 63, which nobody knows: a load's address depends
- * on what the one before it returned, and the last branch on all of them. */
+/* The sum of these tails never reaches bit 63, which the compiler cannot tell: a load's address
+ * depends on what the one before it returned, and the last branch on all of them. */
 SHMEMD_FN void look(const char *cqe, uint32_t *status)
 {
 	uint64_t sum = 0;
