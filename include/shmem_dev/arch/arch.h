@@ -51,7 +51,8 @@
  *                                      before come before what is done by whoever rings for them
  *                                      after. Prevents: the NIC executes blocks of the lap before;
  *                                      doorbells that go back.
- *   shmemd_arch_fence_in_turn()        GPU scope, acquires and releases: by the poster that has waited
+ *   shmemd_arch_fence_in_turn()        GPU scope, acquires and releases: by the poster that has
+ *   waited
  *                                      for its turn, before it publishes. Prevents: a later ringer
  *                                      acquires this poster's publication, but not the WQEs of the
  *                                      posters before it or of those it publishes for.
