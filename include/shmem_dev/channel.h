@@ -118,7 +118,8 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 		shmemdi_ring_until(q.chan, SHMEMD_READY_INDEX(shmemdi_ready(&q.chan)));
 }
 
-/* How much has been posted to PE pe on this channel: WQEBBs of 64 bytes since the job began, mod 2^47.
+/* How much has been posted to PE pe on this channel: WQEBBs of 64 bytes since the job began, mod
+ * 2^47.
  *
  * Callers  any thread.
  * pe       0 .. n_pes - 1 of the context's team.

@@ -25,7 +25,7 @@ static uint32_t ways_of(shmemh_t *job, shmemh_team_t team)
 
 /* --- SHMEMH_DISABLE_P2P --------------------------------------------------------------------- */
 
-/* Kernels have no address of any memory, not even of this PE's; the host has of its own. */
+/* Operations of kernels find no PE mapped, not even this one; the host has its own memory. */
 static int check_alone(shmemh_t *job)
 {
 	shmemhi_team_t *world = &job->teams[SHMEMH_TEAM_WORLD];

@@ -11,7 +11,8 @@
 
 #include <shmem_dev/abi/base.h>
 
-/* Inlined, but in debug builds (nvcc -G), which would take a minute and gigabytes for one kernel. */
+/* Inlined, but in debug builds (nvcc -G), which would take a minute and gigabytes for one
+ * kernel. */
 #if defined(__CUDACC_DEBUG__)
 #define SHMEMD_FN static __device__
 #else
@@ -19,9 +20,9 @@
 #endif
 
 /* The entry points of the NIC path, and of it the parts that wait or fail. Each is some hundred
- * instructions, so by default a unit has one copy of each, which takes its operands by value. A unit
- * that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each call: fewer
- * cycles, larger kernels. */
+ * instructions, so by default a unit has one copy of each, which takes its operands by value. A
+ * unit that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each call:
+ * fewer cycles, larger kernels. */
 #if defined(SHMEMD_NIC_INLINE)
 #define SHMEMD_FN_NIC SHMEMD_FN
 #else
