@@ -78,11 +78,13 @@ pkg_check_modules(PMIX pmix)
 if(NOT PMIX_FOUND)
     shmem_dev_left_out("start by PMIx: mpirun, srun (libpmix-dev is missing)")
 endif()
-# Headers only: the software adapter stands in for the libraries.
-pkg_check_modules(MLX5DV libmlx5 libibverbs)
+# Headers only: the software adapter stands in for the libraries. Those of rdma-core 43 are the
+# first in which mlx5dv_devx_umem_reg_ex takes a dma-buf. The libraries that programs find at run
+# time may be older (runtime/ib/lib.h).
+pkg_check_modules(MLX5DV libmlx5>=1.24.43 libibverbs)
 set(SHMEM_DEV_HAS_MLX5DV ${MLX5DV_FOUND})
 if(NOT MLX5DV_FOUND)
-    shmem_dev_left_out("the software mlx5 adapter (libibverbs-dev is missing)")
+    shmem_dev_left_out("NICs and the software mlx5 adapter (libibverbs-dev 43 or newer is missing)")
 endif()
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 if(BUILD_TESTING AND NOT CMOCKA_FOUND)

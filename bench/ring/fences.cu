@@ -39,6 +39,14 @@ FENCE_KERNEL(add_device, sum += shmemd_arch_atom_add_u64(p.device + (sum >> 63),
 FENCE_KERNEL(acquire, shmemd_arch_fence_acquire())
 FENCE_KERNEL(gpu_device, shmemd_arch_st_relaxed_u64(p.device, i); shmemd_arch_fence_before_ready())
 FENCE_KERNEL(gpu_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i); shmemd_arch_fence_before_ready())
+FENCE_KERNEL(both_gpu_device, shmemd_arch_st_relaxed_u64(p.device, i);
+	     shmemd_arch_fence_before_dbr_gpu())
+FENCE_KERNEL(both_gpu_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i);
+	     shmemd_arch_fence_before_dbr_gpu())
+FENCE_KERNEL(release_device, shmemd_arch_st_relaxed_u64(p.device, i);
+	     shmemd_arch_fence_before_doorbell())
+FENCE_KERNEL(release_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i);
+	     shmemd_arch_fence_before_doorbell())
 FENCE_KERNEL(sys_device, shmemd_arch_st_relaxed_u64(p.device, i); shmemd_arch_fence_before_dbr())
 FENCE_KERNEL(sys_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i); shmemd_arch_fence_before_dbr())
 
@@ -47,7 +55,7 @@ static int fence_point(fence_args_t *a, const char *what, void (*kernel)(const f
 	kernel<<<1, 1>>>(*a);
 	if (ring_failed(cudaGetLastError(), what) || ring_failed(cudaDeviceSynchronize(), what))
 		return 1;
-	printf("%-58s %6.0f cycles\n", what, (double)*a->cycles / TIMES);
+	printf("%-62s %6.0f cycles\n", what, (double)*a->cycles / TIMES);
 	return 0;
 }
 
@@ -73,6 +81,13 @@ int ring_fences(void)
 	       fence_point(&a, "store to device memory, release fence of the GPU's scope",
 			   gpu_device) ||
 	       fence_point(&a, "store to pinned host memory, the same", gpu_pinned) ||
-	       fence_point(&a, "store to device memory, system fence", sys_device) ||
+	       fence_point(&a, "store to device memory, acq_rel fence of the GPU's scope",
+			   both_gpu_device) ||
+	       fence_point(&a, "store to pinned host memory, the same", both_gpu_pinned) ||
+	       fence_point(&a, "store to device memory, release fence of the system's scope",
+			   release_device) ||
+	       fence_point(&a, "store to pinned host memory, the same", release_pinned) ||
+	       fence_point(&a, "store to device memory, acq_rel fence of the system's scope",
+			   sys_device) ||
 	       fence_point(&a, "store to pinned host memory, the same", sys_pinned);
 }

@@ -5,24 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "compare.h"
 #include "ring.h"
 
 #define LAUNCHES 3 /* measured, after one that is not */
 #define STEADY 8   /* times as much as a queue holds, in the runs that wait for completions */
 #define LIMIT_S 55
+#define COMPARE_LIMIT_S 300 /* some 600 rows of 10 launches */
 
 /* Figures of one launch. */
 typedef struct figures {
 	double cycles;    /* of a warp, for one operation */
 	double ns;        /* of all warps together, for one operation */
-	double slots;     /* for one operation */
+	double wqebbs;    /* for one operation */
 	double doorbells; /* for one operation */
 	double idle;      /* part of the sink's looks that found nothing to do */
 } figures_t;
 
-/* What the rings say of all channels together. */
+/* Counts of all channels together. */
 typedef struct sums {
-	uint64_t slots, doorbells, turns, idle;
+	uint64_t wqebbs, doorbells, turns, idle;
 } sums_t;
 
 static int sums(ring_queues_t *q, sums_t *s)
@@ -35,7 +37,7 @@ static int sums(ring_queues_t *q, sums_t *s)
 			"reading the sink"))
 		return 1;
 	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++) {
-		s->slots += q->copy[k].ready;
+		s->wqebbs += SHMEMD_READY_INDEX(q->copy[k].ready);
 		s->doorbells += q->copy[k].doorbells;
 		s->turns += sinks[k].turns;
 		s->idle += sinks[k].idle;
@@ -60,7 +62,7 @@ static int measure(ring_queues_t *q, const ring_op_t *op, figures_t *f)
 	}
 	f->cycles = cycles / n_ops;
 	f->ns = (double)(end - begin) / n_ops;
-	f->slots = (double)(after.slots - before.slots - a->n_channels) / n_ops;
+	f->wqebbs = (double)(after.wqebbs - before.wqebbs - a->n_channels) / n_ops;
 	f->doorbells = (double)(after.doorbells - before.doorbells - a->n_channels) / n_ops;
 	f->idle = (double)(after.idle - before.idle) / (double)(after.turns - before.turns);
 	return 0;
@@ -97,7 +99,7 @@ static int point(ring_queues_t *q, const ring_op_t *op, uint32_t warps, uint32_t
 	q->args.n_warps = warps;
 	q->args.n_channels = channels;
 	q->args.every = every;
-	q->args.iters = RING_DEPTH / op->slots / (warps / channels);
+	q->args.iters = RING_DEPTH / op->wqebbs / (warps / channels);
 	if (median(q, op, &burst))
 		return 1;
 	q->args.iters *= STEADY;
@@ -105,9 +107,9 @@ static int point(ring_queues_t *q, const ring_op_t *op, uint32_t warps, uint32_t
 		return 1;
 	if (every)
 		snprintf(rule, sizeof(rule), "%u", every);
-	printf("%-6s %-20s %5u %8u %8s %9.0f %8.1f %9.0f %8.1f %7.2f %5.2f %9.3f %5.2f\n", q->place,
+	printf("%-6s %-20s %5u %8u %8s %9.0f %8.1f %9.0f %8.1f %7.2f %6.2f %9.3f %5.2f\n", q->place,
 	       op->name, warps, channels, rule, burst.cycles, burst.ns, steady.cycles, steady.ns,
-	       1000 / steady.ns, steady.slots, steady.doorbells, steady.idle);
+	       1000 / steady.ns, steady.wqebbs, steady.doorbells, steady.idle);
 	return 0;
 }
 
@@ -115,8 +117,8 @@ static int table(ring_queues_t *q)
 {
 	static const uint32_t n_warps[] = {1, 8, 32}, everies[] = {0, 1, 32};
 
-	printf("\n%-6s %-20s %5s %8s %8s %9s %8s %9s %8s %7s %5s %9s %5s\n", "queue", "op", "warps",
-	       "channels", "ring", "burst cy", "burst ns", "steady cy", "ns", "Mops/s", "slots",
+	printf("\n%-6s %-20s %5s %8s %8s %9s %8s %9s %8s %7s %6s %9s %5s\n", "queue", "op", "warps",
+	       "channels", "ring", "burst cy", "burst ns", "steady cy", "ns", "Mops/s", "WQEBBs",
 	       "doorbells", "idle");
 	for (uint32_t i = 0; i < ring_n_ops; i++)
 		for (uint32_t e = 0; e < ring_ops[i].n_every; e++)
@@ -139,26 +141,25 @@ static int wqebbs(ring_queues_t *q)
 	q->args.every = 0;
 	q->args.iters = 1;
 	for (uint32_t i = 0; i < ring_n_once; i++) {
-		uint64_t begin = q->copy[0].ready, at;
+		uint32_t begin = SHMEMD_READY_INDEX(q->copy[0].ready), at, end;
 		uint32_t nbytes = 0;
 
 		if (ring_launch(q, &ring_once[i]) || ring_queues_read(q))
 			return 1;
-		for (at = begin; at < q->copy[0].ready - 1;) { /* the last one is quiet's READ */
+		end = SHMEMD_READY_INDEX(q->copy[0].ready) - 1; /* the last one is quiet's READ */
+		for (at = begin; at < end;) {
 			const unsigned char *wqe =
-				(const unsigned char *)q->wqes + at % RING_DEPTH * 64;
+				(const unsigned char *)q->memory.queues + at % RING_DEPTH * 64;
 			uint32_t segments = wqe[7] & 0x3f;
 
 			if (segments == 0) {
-				fprintf(stderr, "bench_ring: no WQE in slot %llu\n",
-					(unsigned long long)at);
+				fprintf(stderr, "bench_ring: no WQE in WQEBB %u\n", at);
 				return 1;
 			}
 			nbytes += segments * 16;
 			at += (segments + 3) / 4;
 		}
-		printf("%-20s %7llu %10u\n", ring_once[i].name,
-		       (unsigned long long)(q->copy[0].ready - 1 - begin), nbytes);
+		printf("%-20s %7u %10u\n", ring_once[i].name, end - begin, nbytes);
 	}
 	return 0;
 }
@@ -177,16 +178,18 @@ int main(int argc, char **argv)
 	static ring_queues_t host, device;
 	cudaDeviceProp prop;
 	int n_gpus = 0, is_parts = argc == 2 && strcmp(argv[1], "--parts") == 0;
+	int is_compare = argc == 2 && strcmp(argv[1], "--compare") == 0;
+	int is_wait = argc == 2 && strcmp(argv[1], "--wait") == 0;
 
-	if (argc > 2 || (argc == 2 && !is_parts)) {
-		fprintf(stderr, "usage: bench_ring [--parts]\n");
+	if (argc > 2 || (argc == 2 && !is_parts && !is_compare && !is_wait)) {
+		fprintf(stderr, "usage: bench_ring [--parts | --wait | --compare]\n");
 		return 2;
 	}
 	if (cudaGetDeviceCount(&n_gpus) != cudaSuccess || n_gpus == 0) {
 		printf("bench_ring: no GPU: nothing measured\n");
 		return 77;
 	}
-	alarm(LIMIT_S); /* whatever hangs */
+	alarm(is_compare ? COMPARE_LIMIT_S : LIMIT_S); /* whatever hangs */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (ring_failed(cudaGetDeviceProperties(&prop, 0), "GPU 0"))
 		return 1;
@@ -196,6 +199,14 @@ int main(int argc, char **argv)
 	if (is_parts) {
 		printf("%s\n", prop.name);
 		return ring_fences() || ring_atomics();
+	}
+	if (is_compare) {
+		printf("%s\n", prop.name);
+		return post_compare();
+	}
+	if (is_wait) {
+		printf("%s\n", prop.name);
+		return ring_waits();
 	}
 	printf("%s; medians of %d launches\n\n", prop.name, LAUNCHES);
 	return ring_queues_make(&host, 1) || wqebbs(&host) || table(&host) ||

@@ -52,8 +52,8 @@ SHMEMD_FN void ring_end(const ring_args_t *p, const shmemd_ctx_t *q, ring_time_t
                                                                                                    \
 		if (shmemd_block_index() == 0) {                                                   \
 			if (warp < p.n_channels)                                                   \
-				ring_sink_run(&p.ctx.channels[warp * p.ctx.n_world + RING_PE],     \
-					      &p.sinks[warp], p.stop);                             \
+				ring_sink_run(shmemdi_chan(&p.ctx, RING_PE, warp), &p.sinks[warp], \
+					      p.stop);                                             \
 			return;                                                                    \
 		}                                                                                  \
 		if (warp >= p.n_warps)                                                             \

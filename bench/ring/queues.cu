@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026 The shmem_dev authors
-// Channels that lead to the sink: the memory that the runtime would make, without a NIC.
+// Channels without a NIC: the memory that the runtime would make, and the context that leads there.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "ring.h"
+
+#define PAGE ((size_t)4096)
+#define N_WORLD 2u
 
 int ring_failed(cudaError_t err, const char *what)
 {
@@ -14,8 +17,7 @@ int ring_failed(cudaError_t err, const char *what)
 	return 1;
 }
 
-/* Memory for both sides, or for the GPU alone; every byte is `fill`. */
-static void *alloc(size_t nbytes, int is_pinned, int fill)
+void *ring_alloc(size_t nbytes, int is_pinned, int fill)
 {
 	void *p = NULL;
 	cudaError_t err =
@@ -30,125 +32,161 @@ static void *alloc(size_t nbytes, int is_pinned, int fill)
 	return p;
 }
 
-/* A copy in memory of the device. */
-static void *put(const void *from, size_t nbytes)
+// Words of channel k as they are in memory of the device.
+static char *channel_at(const ring_queues_t *q, uint32_t k)
 {
-	void *p = alloc(nbytes, 0, 0);
-
-	if (ring_failed(cudaMemcpy(p, from, nbytes, cudaMemcpyHostToDevice), "filling queues"))
-		exit(1);
-	return p;
+	return q->args.ctx.channels + (size_t)(k * N_WORLD + RING_PE) * q->args.ctx.channel_nbytes;
 }
 
-/* One region covers the heap. The key's value is not looked at. */
-static shmemd_path_t make_path(uint32_t k, char *words, const shmemd_key_t *keys)
+// One granule covers the heap; a key's value is not looked at.
+static int make_tables(shmemd_ctx_t *ctx)
 {
-	shmemd_path_t path;
+	const uint32_t n_channels = RING_MAX_CHANNELS, depth = 1u << ctx->log_depth;
+	shmemd_peer_t peers[N_WORLD];
 
-	memset(&path, 0, sizeof(path));
-	path.qpn = RING_QPN(k);
-	path.doorbell = words;
-	path.dbr = (uint32_t *)(words + 64);
-	path.lkeys = keys;
-	path.rkeys = keys;
-	path.log_granule = 20;
-	return path;
+	memset(peers, 0, sizeof(peers));
+	peers[0].base = ctx->heap;
+	peers[RING_PE].world_pe = RING_PE;
+	ctx->peers = (const shmemd_peer_t *)ring_alloc(sizeof(peers), 0, 0);
+	if (ring_failed(
+		    cudaMemcpy((void *)ctx->peers, peers, sizeof(peers), cudaMemcpyHostToDevice),
+		    "writing peers"))
+		return 1;
+	ctx->n_granules = 1;
+	ctx->keys = (const shmemd_key_t *)ring_alloc(
+		SHMEMD_KEYS(ctx->n_granules, N_WORLD) * sizeof(shmemd_key_t), 0, 0);
+	ctx->channel_nbytes = (uint32_t)SHMEMD_CHANNEL_NBYTES(depth);
+	ctx->channels =
+		(char *)ring_alloc((size_t)n_channels * N_WORLD * ctx->channel_nbytes, 0, 0);
+	ctx->bounces =
+		(char *)ring_alloc((size_t)n_channels * N_WORLD * SHMEMD_BOUNCES_NBYTES, 0, 0);
+	ctx->used = (uint64_t *)ring_alloc(
+		n_channels * SHMEMD_USED_WORDS(N_WORLD) * sizeof(uint64_t), 0, 0);
+	return 0;
 }
 
-static void make_channels(ring_queues_t *q, int is_pinned)
+static int make_ctx(shmemd_ctx_t *ctx, const ring_memory_t *m)
 {
-	static shmemd_channel_t channels[RING_MAX_CHANNELS * 2];
-	static shmemd_path_t paths[RING_MAX_CHANNELS];
-	const size_t queue_nbytes = RING_DEPTH * SHMEMD_WQEBB_NBYTES;
-	const size_t landing_nbytes = (SHMEMD_LANDING_SLOTS + 1) * SHMEMD_LANDING_NBYTES;
-	char *cqes = (char *)alloc(RING_MAX_CHANNELS * queue_nbytes, is_pinned, 0xff);
-	char *landing = (char *)alloc(RING_MAX_CHANNELS * landing_nbytes, is_pinned, 0);
-	char *words = (char *)alloc(RING_MAX_CHANNELS * 128, is_pinned, 0);
-	shmemd_key_t key = {0, 0};
-	const shmemd_key_t *keys = (const shmemd_key_t *)put(&key, sizeof(key));
+	uint64_t *committed = (uint64_t *)ring_alloc(sizeof(uint64_t), 1, 0);
 
-	q->wqes = (char *)alloc(RING_MAX_CHANNELS * queue_nbytes, is_pinned, 0);
-	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++)
-		paths[k] = make_path(k, words + 128 * k, keys);
-	const shmemd_path_t *on_gpu = (const shmemd_path_t *)put(paths, sizeof(paths));
-	memset(q->copy, 0, sizeof(q->copy));
-	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++) {
-		q->copy[k].path = &on_gpu[k];
-		for (uint32_t slot = 0; slot < SHMEMD_LANDING_SLOTS; slot++)
-			q->copy[k].turns[slot] = 2 * slot;
-	}
-	q->rings = (shmemd_ring_t *)put(q->copy, sizeof(q->copy));
-	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++) {
-		shmemd_channel_t *ch = &channels[2 * k + RING_PE];
+	*committed = RING_HEAP_NBYTES;
+	ctx->version = SHMEMD_ABI_VERSION;
+	ctx->size = sizeof(*ctx);
+	ctx->n_pes = N_WORLD;
+	ctx->n_world = N_WORLD;
+	ctx->n_channels = RING_MAX_CHANNELS;
+	ctx->heap = m->heap;
+	ctx->heap_nbytes = RING_HEAP_NBYTES;
+	ctx->heap_committed = committed;
+	ctx->sync = (uint64_t *)m->heap;
+	ctx->abort_word = (const uint64_t *)ring_alloc(sizeof(uint64_t), 1, 0);
+	ctx->causes = (const uint32_t *)ring_alloc(N_WORLD * sizeof(uint32_t), 1, 0);
+	ctx->latch = (shmemd_latch_t *)ring_alloc(sizeof(shmemd_latch_t), 0, 0);
+	ctx->error = (shmemd_error_t *)ring_alloc(sizeof(shmemd_error_t), 1, 0);
+	ctx->timeout_ns = 2000000000;
+	ctx->self = (const shmemd_ctx_t *)ring_alloc(sizeof(*ctx), 0, 0);
+	ctx->log_granule = RING_LOG_GRANULE;
+	ctx->log_depth = (uint8_t)m->log_depth;
+	ctx->log_batch = RING_LOG_BATCH;
+	ctx->inline_nbytes = SHMEMD_MLX5_INLINE_MAX;
+	return make_tables(ctx);
+}
 
-		ch->ring = &q->rings[k];
-		ch->wqes = q->wqes + k * queue_nbytes;
-		ch->cqes = cqes + k * queue_nbytes;
-		ch->landing = landing + k * landing_nbytes;
-		ch->depth = RING_DEPTH;
-		ch->batch = RING_BATCH;
-		ch->inline_nbytes = SHMEMD_MLX5_INLINE_MAX;
-	}
-	q->args.ctx.channels = (const shmemd_channel_t *)put(channels, sizeof(channels));
+int ring_queues_make_in(ring_queues_t *q, const ring_memory_t *m)
+{
+	memset(q, 0, sizeof(*q));
+	q->memory = *m;
+	if (make_ctx(&q->args.ctx, m))
+		return 1;
+	q->args.sinks = (ring_sink_t *)ring_alloc(RING_MAX_CHANNELS * sizeof(ring_sink_t), 0, 0);
+	q->args.times = (ring_time_t *)ring_alloc(RING_LANES * sizeof(ring_time_t), 1, 0);
+	q->args.stop = (uint32_t *)ring_alloc(sizeof(uint32_t), 0, 0);
+	q->args.status = (uint32_t *)ring_alloc(sizeof(uint32_t), 1, 0);
+	return 0;
 }
 
 int ring_queues_make(ring_queues_t *q, int is_pinned)
 {
-	shmemd_ctx_t *ctx = &q->args.ctx;
-	shmemd_peer_t peers[2];
+	ring_memory_t m;
 
-	memset(q, 0, sizeof(*q));
+	m.log_depth = RING_LOG_DEPTH;
+	m.queue_nbytes = (SHMEMD_QUEUE_NBYTES(RING_DEPTH) + PAGE - 1) / PAGE * PAGE;
+	m.doorbell_nbytes = 128;
+	m.queues = (char *)ring_alloc(RING_MAX_CHANNELS * m.queue_nbytes, is_pinned, 0xff);
+	m.doorbells = (char *)ring_alloc(RING_MAX_CHANNELS * m.doorbell_nbytes, 1, 0);
+	m.heap = (char *)ring_alloc(RING_HEAP_NBYTES, 0, 0);
+	if (ring_queues_make_in(q, &m))
+		return 1;
 	q->place = is_pinned ? "host" : "device";
-	make_channels(q, is_pinned);
-	ctx->version = SHMEMD_ABI_VERSION;
-	ctx->size = sizeof(*ctx);
-	ctx->n_pes = 2;
-	ctx->flags = SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD;
-	ctx->heap = (char *)alloc(RING_HEAP_NBYTES, 0, 0);
-	ctx->heap_nbytes = RING_HEAP_NBYTES;
-	memset(peers, 0, sizeof(peers));
-	peers[0].base = ctx->heap;
-	peers[1].world_pe = RING_PE;
-	ctx->peers = (const shmemd_peer_t *)put(peers, sizeof(peers));
-	ctx->sync = (uint64_t *)ctx->heap;
-	ctx->abort_word = (const uint64_t *)alloc(sizeof(uint64_t), 1, 0);
-	ctx->causes = (const uint32_t *)alloc(2 * sizeof(uint32_t), 1, 0);
-	ctx->latch = (shmemd_latch_t *)alloc(sizeof(shmemd_latch_t), 0, 0);
-	ctx->error = (shmemd_error_t *)alloc(sizeof(shmemd_error_t), 1, 0);
-	ctx->timeout_ns = 2000000000;
-	ctx->n_channels = RING_MAX_CHANNELS;
-	ctx->n_world = 2;
-	ctx->used = (uint64_t *)alloc(RING_MAX_CHANNELS * sizeof(uint64_t), 0, 0);
-	q->args.sinks = (ring_sink_t *)alloc(RING_MAX_CHANNELS * sizeof(ring_sink_t), 0, 0);
-	q->args.times = (ring_time_t *)alloc(RING_LANES * sizeof(ring_time_t), 1, 0);
-	q->args.stop = (uint32_t *)alloc(sizeof(uint32_t), 0, 0);
-	q->args.status = (uint32_t *)alloc(sizeof(uint32_t), 1, 0);
-	return ring_queues_read(q);
+	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++)
+		if (ring_failed(cudaMemset(m.queues + k * m.queue_nbytes +
+						   SHMEMD_QUEUE_RECORD(RING_DEPTH),
+					   0, 128),
+				"clearing records"))
+			return 1;
+	return ring_queues_reset(q, is_pinned ? 0 : SHMEMD_CTX_QUEUES_ON_GPU, 0, 0);
+}
+
+static void reset_channel(ring_queues_t *q, uint32_t k, uint32_t path_flags, uint32_t n)
+{
+	const ring_memory_t *m = &q->memory;
+	shmemd_channel_t *ch = &q->copy[k];
+
+	memset(ch, 0, sizeof(*ch));
+	ch->resv = SHMEMD_RESV_ADD(n, n);
+	ch->ready = SHMEMD_READY_WORD(n, n, SHMEMD_READY_RUNG);
+	ch->path = SHMEMD_PATH_WORD(0, RING_QPN(k), 0, path_flags);
+	ch->queue = SHMEMD_TAGGED(0, m->queues + k * m->queue_nbytes);
+	ch->doorbell = SHMEMD_TAGGED(0, m->doorbells + k * m->doorbell_nbytes);
+	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
+		ch->owners[i] = i << 1; // free for ticket i
+}
+
+int ring_queues_reset(ring_queues_t *q, uint32_t ctx_flags, uint32_t path_flags, uint32_t n)
+{
+	shmemd_ctx_t *ctx = &q->args.ctx;
+
+	ctx->flags = SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD | ctx_flags;
+	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++)
+		reset_channel(q, k, path_flags, n);
+	return ring_failed(cudaMemcpy((void *)ctx->self, ctx, sizeof(*ctx), cudaMemcpyHostToDevice),
+			   "writing the context") ||
+	       ring_failed(cudaMemcpy2D(channel_at(q, 0), (size_t)N_WORLD * ctx->channel_nbytes,
+					q->copy, sizeof(q->copy[0]), sizeof(q->copy[0]),
+					RING_MAX_CHANNELS, cudaMemcpyHostToDevice),
+			   "writing channels");
 }
 
 int ring_queues_read(ring_queues_t *q)
 {
-	return ring_failed(cudaMemcpy(q->copy, q->rings, sizeof(q->copy), cudaMemcpyDeviceToHost),
-			   "reading rings");
+	return ring_failed(cudaMemcpy2D(q->copy, sizeof(q->copy[0]), channel_at(q, 0),
+					(size_t)N_WORLD * q->args.ctx.channel_nbytes,
+					sizeof(q->copy[0]), RING_MAX_CHANNELS,
+					cudaMemcpyDeviceToHost),
+			   "reading channels");
 }
 
-int ring_launch(ring_queues_t *q, const ring_op_t *op)
+int ring_check(const ring_queues_t *q, const char *what)
 {
 	const shmemd_error_t *e = q->args.ctx.error;
 
-	q->args.nbytes = op->nbytes;
-	if (ring_failed(cudaMemset(q->args.stop, 0, sizeof(uint32_t)), "clearing a word"))
-		return 1;
-	op->kernel<<<2, 1024>>>(q->args);
-	if (ring_failed(cudaGetLastError(), op->name) ||
-	    ring_failed(cudaDeviceSynchronize(), op->name))
+	if (ring_failed(cudaGetLastError(), what) || ring_failed(cudaDeviceSynchronize(), what))
 		return 1;
 	if (*q->args.status == SHMEMD_OK && e->status == SHMEMD_OK)
 		return 0;
 	fprintf(stderr,
 		"bench_ring: %s: quiet returned %u; error record: status %u, value %llx, wanted "
 		"%llx\n",
-		op->name, *q->args.status, e->status, (unsigned long long)e->value,
+		what, *q->args.status, e->status, (unsigned long long)e->value,
 		(unsigned long long)e->wanted);
 	return 1;
+}
+
+int ring_launch(ring_queues_t *q, const ring_op_t *op)
+{
+	q->args.nbytes = op->nbytes;
+	if (ring_failed(cudaMemset(q->args.stop, 0, sizeof(uint32_t)), "clearing a word"))
+		return 1;
+	op->kernel<<<2, 1024>>>(q->args);
+	return ring_check(q, op->name);
 }

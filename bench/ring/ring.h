@@ -6,9 +6,11 @@
 
 #include "sink.h"
 
-#define RING_DEPTH 1024u
-#define RING_BATCH 32u
-#define RING_HEAP_NBYTES ((uint64_t)1 << 20)
+#define RING_LOG_DEPTH 10u /* of the queues on the sink */
+#define RING_DEPTH (1u << RING_LOG_DEPTH)
+#define RING_LOG_BATCH 5u
+#define RING_LOG_GRANULE 20u
+#define RING_HEAP_NBYTES ((uint64_t)1 << RING_LOG_GRANULE)
 #define RING_WARP_NBYTES 8192u /* of the heap: what a warp writes to, and from where */
 #define RING_QPN(channel) (0x100u + (channel))
 #define RING_PE 1 /* behind the sink; the caller is PE 0 */
@@ -40,7 +42,7 @@ typedef struct ring_op {
 	const char *name;
 	ring_kernel_t kernel;
 	uint32_t nbytes;
-	uint32_t slots;   /* that one call takes: how many calls fit into a queue */
+	uint32_t wqebbs;  /* that one call takes: how many calls fit into a queue */
 	uint32_t n_ops;   /* operations of one call */
 	uint32_t n_every; /* of the values of `every` below that the call can do */
 } ring_op_t;
@@ -52,24 +54,52 @@ extern const uint32_t ring_n_ops;
 extern const ring_op_t ring_once[];
 extern const uint32_t ring_n_once;
 
-/* Channels on the sink, and the context that leads to them. */
+/* Memory of the queues of RING_MAX_CHANNELS channels. */
+typedef struct ring_memory {
+	char *queues;    /* page-aligned, in device memory or in pinned host memory */
+	char *doorbells; /* pinned host memory */
+	char *heap;      /* device memory, RING_HEAP_NBYTES */
+	size_t queue_nbytes, doorbell_nbytes;
+	uint32_t log_depth;
+} ring_memory_t;
+
+/* Channels, and the context that leads to them. */
 typedef struct ring_queues {
-	ring_args_t args;                      /* all but what a point sets */
-	shmemd_ring_t *rings;                  /* device memory, [RING_MAX_CHANNELS] */
-	char *wqes;                            /* [RING_MAX_CHANNELS][RING_DEPTH][64] */
-	const char *place;                     /* where queues are: "host", "device" */
-	shmemd_ring_t copy[RING_MAX_CHANNELS]; /* rings as of the last ring_queues_read */
+	ring_args_t args; /* all but what a point sets */
+	ring_memory_t memory;
+	const char *place;                        /* where queues are: "host", "device" */
+	shmemd_channel_t copy[RING_MAX_CHANNELS]; /* as of the last ring_queues_read */
 } ring_queues_t;
 
 /* Return 0, or 1 after a line. Nothing is ever freed: the process ends with it. */
+
+/* Queues for the sink. Those in device memory have SHMEMD_CTX_QUEUES_ON_GPU. */
 int ring_queues_make(ring_queues_t *q, int is_pinned);
+
+/* Queues in memory that is there. */
+int ring_queues_make_in(ring_queues_t *q, const ring_memory_t *m);
+
+/* Put the channels into the state after n WQEBBs, each of which requested a CQE: published, rung
+ * for, and no CQE read. The sinks and the memory of the queues stay as they are.
+ * ctx_flags: SHMEMD_CTX_QUEUES_ON_GPU or 0; path_flags: SHMEMD_PATH_*. */
+int ring_queues_reset(ring_queues_t *q, uint32_t ctx_flags, uint32_t path_flags, uint32_t n);
+
+/* Read the words of the channels into q->copy. */
 int ring_queues_read(ring_queues_t *q);
 
-/* Launch and wait; what rings and the latch say afterwards is checked. */
+/* At least nbytes of pinned host memory or of device memory, each byte `fill`; ends the process
+ * after a line if there is none. */
+void *ring_alloc(size_t nbytes, int is_pinned, int fill);
+
+/* Launch and wait; the statuses of the quiets and the error record are checked. */
 int ring_launch(ring_queues_t *q, const ring_op_t *op);
+int ring_check(const ring_queues_t *q, const char *what);
 
 /* A line for a CUDA error; 0 if there is none. */
 int ring_failed(cudaError_t err, const char *what);
+
+/* What a wait costs whose CQE is there already. */
+int ring_waits(void);
 
 /* Fences, loads and atomics, one by one. */
 int ring_fences(void);

@@ -115,10 +115,11 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 	shmemdi_queue_t q = shmemdi_queue(ctx, SHMEMDI_CALL(NONE), pe);
 
 	if (q.has_nic)
-		shmemdi_ring_until(&q.nic, SHMEMD_READY_INDEX(shmemdi_ready(&q.nic)));
+		shmemdi_ring_until(q.chan, SHMEMD_READY_INDEX(shmemdi_ready(&q.chan)));
 }
 
-/* How much has been posted to PE pe on this channel: WQEBBs of 64 bytes since the job began, mod 2^47.
+/* How much has been posted to PE pe on this channel: WQEBBs of 64 bytes since the job began, mod
+ * 2^47.
  *
  * Callers  any thread.
  * pe       0 .. n_pes - 1 of the context's team.
@@ -130,7 +131,7 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 {
 	shmemdi_queue_t q = shmemdi_queue(ctx, SHMEMDI_CALL(NONE), pe);
 
-	return q.has_nic ? shmemdi_cq_place(&q.nic) : 0;
+	return q.has_nic ? shmemdi_cq_place(&q.chan) : 0;
 }
 
 /* Is the queue to PE pe complete up to a place? One look, which also takes completions that are
@@ -150,7 +151,7 @@ SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t plac
 	shmemdi_queue_t q = shmemdi_queue(ctx, SHMEMDI_CALL(QUIET), pe);
 
 	*is_done = 1;
-	return q.has_nic ? shmemdi_cq_poll_place(&q.nic, q.call, place, is_done) : q.status;
+	return q.has_nic ? shmemdi_cq_poll_place(&q.chan, q.call, place, is_done) : q.status;
 }
 
 /* quiet for what was sent to one PE on this channel.
@@ -165,7 +166,7 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 
 	shmemd_arch_fence_quiet();
 	if (q.has_nic)
-		q.status = shmemdi_by_nic_flush(q.nic, q.call);
+		q.status = shmemdi_by_nic_flush(ctx->self, q.call, pe, ctx->channel);
 	shmemd_arch_fence_order();
 	return q.status;
 }
@@ -181,7 +182,7 @@ SHMEMD_FN uint32_t shmemd_channel_space(const shmemd_ctx_t *ctx, int pe SHMEMD_S
 {
 	shmemdi_queue_t q = shmemdi_queue(ctx, SHMEMDI_CALL(NONE), pe);
 
-	return q.has_nic ? shmemdi_cq_space(&q.nic, q.call) : UINT32_MAX;
+	return q.has_nic ? shmemdi_cq_space(&q.chan, q.call) : UINT32_MAX;
 }
 
 #endif

@@ -35,6 +35,7 @@ typedef struct shmemh_uniqueid {
 SHMEMH_API int shmemh_get_uniqueid(int n_pes, shmemh_uniqueid_t *id);
 
 /* Text form (hexadecimal) for environment variables and files, and back.
+ * to_text leaves "" if id is NULL.
  * Returns  SHMEMH_OK; ERR_ARGUMENT if text is not a unique id in that form.
  */
 SHMEMH_API void shmemh_uniqueid_to_text(const shmemh_uniqueid_t *id,

@@ -15,11 +15,17 @@ extern "C" {
  * through any later malloc: copy it into the kernels' parameter structs.
  *
  * ctx      receives the context.
- * Returns  SHMEMH_OK; ERR_ARGUMENT (no such team); ERR_VERSION: the caller was compiled with
- *          headers whose ABI this runtime does not serve (text has both versions).
+ * Returns  SHMEMH_OK; ERR_ARGUMENT (no such team, or ctx is NULL); ERR_VERSION: the caller was
+ *          compiled with headers whose ABI this runtime does not serve (text has both versions),
+ *          or with SHMEMD_NO_NIC, and only a NIC reaches some member (text names it).
  */
 #define shmemh_ctx_get(job, team, ctx)                                                             \
-	shmemh_ctx_get_abi(job, team, ctx, SHMEMD_ABI_VERSION, sizeof(shmemd_ctx_t))
+	shmemh_ctx_get_abi(job, team, ctx, SHMEMH_CTX_ABI, sizeof(shmemd_ctx_t))
+#ifdef SHMEMD_NO_NIC
+#define SHMEMH_CTX_ABI (SHMEMD_ABI_VERSION | SHMEMD_ABI_NO_NIC)
+#else
+#define SHMEMH_CTX_ABI SHMEMD_ABI_VERSION
+#endif
 SHMEMH_API int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx,
 				  uint32_t abi_version, size_t ctx_nbytes);
 
@@ -44,19 +50,19 @@ SHMEMH_API int shmemh_error_clear(shmemh_t *job);
  * thread, any time. */
 SHMEMH_API int shmemh_channels(const shmemh_t *job);
 
-/* What a channel has done since shmemh_init. Slots are blocks of 64 bytes in its send queue; a
- * request takes one or two. */
+/* What a channel has done since shmemh_init. A request takes one or two blocks of 64 bytes (WQEBBs)
+ * of its send queue. */
 typedef struct shmemh_channel_counters {
-	uint32_t size;      /* sizeof(shmemh_channel_counters_t), set by the caller */
-	uint32_t status;    /* shmemd_status for which nothing goes out any more; 0: it works */
-	uint32_t event;     /* type of the first event that the NIC had for its queues; 0: none */
-	uint32_t depth;     /* slots of the queue */
-	uint64_t posted;    /* slots written */
-	uint64_t rung;      /* of these, slots that the NIC was told of */
-	uint64_t completed; /* of these, slots completed */
-	uint64_t doorbells; /* times the NIC was told */
-	uint64_t requests;  /* those of them that the target counts */
-	uint32_t cqes;      /* completions read, mod 2^23 */
+	uint32_t size;   /* sizeof(shmemh_channel_counters_t), set by the caller */
+	uint32_t status; /* shmemd_status for which nothing is sent any more; 0: it works */
+	uint32_t event;  /* type of the first event that the NIC reported for its queues; 0: none */
+	uint32_t depth;  /* WQEBBs of the queue */
+	uint64_t posted; /* WQEBBs posted, mod 2^47, as the next two */
+	uint64_t rung;   /* of these, WQEBBs that the doorbell has been rung for */
+	uint64_t completed; /* of these, WQEBBs completed */
+	uint64_t doorbells; /* times the doorbell has been rung */
+	uint64_t requests;  /* requests posted that the target counts: all but NOP and DUMP */
+	uint32_t cqes;      /* CQEs consumed, mod 2^16 */
 	uint32_t reserved;
 } shmemh_channel_counters_t;
 
@@ -68,8 +74,9 @@ typedef struct shmemh_channel_counters {
  */
 SHMEMH_API int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counters_t *c);
 
-/* The first fatal event of the NIC in one line, or "" if there was none. Events of ports, which may
- * pass, are only logged. Any thread, any time; valid until shmemh_finalize. */
+/* The first fatal event of the NIC in one line, or "" if there was none or the job is refused.
+ * Events of ports, which may pass, are only logged. Any thread, any time; valid until
+ * shmemh_finalize. */
 SHMEMH_API const char *shmemh_nic_event(const shmemh_t *job);
 
 #ifdef __cplusplus

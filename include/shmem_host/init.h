@@ -4,7 +4,13 @@
  *
  * Thread rules for all of shmem_host: calls on different jobs may run at the same time; calls on
  * one job are made one at a time by the caller, from any thread, except those that say "any
- * thread, any time". Nothing exits, aborts or installs signal handlers. */
+ * thread, any time". Nothing exits, aborts or installs signal handlers.
+ *
+ * Every call but shmemh_finalize and shmemh_error_text refuses a job that is NULL and, in a child
+ * of fork, a job of its parent, whose connections the child must not use. Functions that
+ * return a status return ERR_ARGUMENT, those that return a number -1, those that return a pointer
+ * NULL; the line is in shmemh_error_text. The child may release its copy of the handle by
+ * shmemh_finalize, and may make a job of its own by shmemh_init. */
 #ifndef SHMEMH_INIT_H
 #define SHMEMH_INIT_H
 
@@ -63,7 +69,8 @@ SHMEMH_API int shmemh_init(const shmemh_attr_t *attr, shmemh_t **job);
 
 /* Leave the job and release everything: heap, tables, connections. Collective while all PEs live;
  * after a death it does not wait for anybody. Kernels that use a context of this job have ended.
- * job may be NULL. The handle is invalid afterwards, whatever is returned.
+ * job may be NULL. The handle is invalid afterwards, whatever is returned. In a child of fork, with
+ * a job of its parent: frees the child's copy of the handle; the parent's job goes on.
  * Returns  SHMEMH_OK; ERR_PEER if a PE died before (released all the same); ERR_TIMEOUT;
  *          ERR_MISMATCH. The line of a failure: shmemh_error_text(NULL).
  */
@@ -85,8 +92,9 @@ SHMEMH_API int shmemh_barrier(shmemh_t *job);
  */
 SHMEMH_API int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 
-/* The last failure on this job in one line, or "" if there was none. job NULL: the calling
- * thread's last failed shmemh_init, shmemh_finalize or shmemh_get_uniqueid. Valid until the next
+/* The line of the last call on this job that failed, or "" if there was none. job NULL, or a job
+ * that was refused: of the calling thread's last failed shmemh_init, shmemh_finalize,
+ * shmemh_get_uniqueid, shmemh_uniqueid_from_text, or call with such a job. Valid until the next
  * call on the job (NULL: of this thread). */
 SHMEMH_API const char *shmemh_error_text(const shmemh_t *job);
 

@@ -14,6 +14,7 @@
 #include <shmem_dev/abi/ctx.h>
 #include "boot/boot.h"
 #include "util/clock.h"
+#include "util/descriptors.h"
 #include "util/thread.h"
 
 #define MARGIN_NS (5 * SHMEMHI_SECOND) /* the hub's deadline first: it knows who is missing */
@@ -426,8 +427,8 @@ int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmem
 				    "made");
 	c = new_client(pe, n_pes, opt, log);
 	if (!c)
-		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "bootstrap client: %s",
-				    strerror(errno));
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "bootstrap client: %s%s",
+				    strerror(errno), shmemhi_descriptor_advice(errno));
 	status = join_job(c, &unpacked, err);
 	if (status != SHMEMH_OK) {
 		free_client(c);

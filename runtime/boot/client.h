@@ -11,7 +11,8 @@
 /* Find the hub of id and prove to each other that both know the secret.
  *
  * key       derived from the secret of id.
- * deadline  for all addresses together.
+ * deadline  for all addresses together. An address where nobody listens, or where another job's hub
+ *           refuses the secret, does not end the search as long as another one may be the hub's.
  * where     receives the address that answered.
  * Returns   a connected non-blocking socket, or minus a shmemh_status: ERR_BOOTSTRAP (nobody
  *           there, or the secret was refused), ERR_VERSION, ERR_SYSTEM.

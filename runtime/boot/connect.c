@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "util/clock.h"
+#include "util/descriptors.h"
 
 #define CONNECT_NS                                                                                 \
 	(2 * SHMEMHI_SECOND) /* an address behind a firewall must not use up the rest   \
@@ -17,6 +18,9 @@
 /* The hub listens before its id exists, so that a refused connection means that it has gone, or
  * that its job has started. Not the first time: routes of a container may still be coming up. */
 #define REFUSED_NS SHMEMHI_SECOND
+/* For addresses that did not answer, once another one refused the secret: it may be one that means
+ * another host here, where another job has its hub. */
+#define OTHERS_NS (10 * SHMEMHI_SECOND)
 
 typedef enum outcome {
 	FOUND,
@@ -25,11 +29,12 @@ typedef enum outcome {
 	STRANGER,    /* somebody else listens there */
 	OTHER_VERSION,
 	WRONG_SECRET,
+	NO_DESCRIPTOR, /* this process has none left for a socket */
 } outcome_t;
 
 typedef struct attempt {
 	outcome_t outcome;
-	int error; /* errno of UNREACHABLE */
+	int error; /* errno of UNREACHABLE and NO_DESCRIPTOR */
 	int version;
 } attempt_t;
 
@@ -104,7 +109,8 @@ static int try_addr(const shmemhi_addr_t *addr, const shmemhi_key_t *key, int pe
 	int error;
 
 	if (fd < 0) {
-		*attempt = result(UNREACHABLE, errno);
+		*attempt =
+			result(shmemhi_no_descriptor(errno) ? NO_DESCRIPTOR : UNREACHABLE, errno);
 		return -1;
 	}
 	error = tcp_connect(fd, addr, earlier(deadline, shmemhi_deadline(CONNECT_NS)));
@@ -133,6 +139,10 @@ static const char *text_attempt(const attempt_t *a, char *text, size_t nbytes)
 		return text;
 	case WRONG_SECRET:
 		return "refused the secret";
+	case NO_DESCRIPTOR:
+		snprintf(text, nbytes, "%s%s", strerror(a->error),
+			 shmemhi_descriptor_advice(a->error));
+		return text;
 	case FOUND:
 	case UNREACHABLE:
 		break;
@@ -167,6 +177,29 @@ static int has(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outc
 	return 0;
 }
 
+/* Asking this address again would give the same answer. */
+static int is_final(const attempt_t *a)
+{
+	return a->outcome == WRONG_SECRET || a->outcome == OTHER_VERSION;
+}
+
+/* May another round reach the hub, ns after the first one began? Every address has been tried. */
+static int may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n_rounds, uint64_t ns)
+{
+	int has_final = has(id, attempts, WRONG_SECRET) || has(id, attempts, OTHER_VERSION);
+	int n_open = 0;
+	int i;
+
+	if (has(id, attempts, NO_DESCRIPTOR))
+		return 0;
+	for (i = 0; i < id->n_addrs; i++)
+		if (attempts[i].outcome == NOBODY)
+			n_open += n_rounds < 2 || ns < REFUSED_NS;
+		else if (!is_final(&attempts[i]))
+			n_open += !has_final || ns < OTHERS_NS;
+	return n_open > 0;
+}
+
 static int all_are(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
 {
 	int i;
@@ -182,6 +215,9 @@ static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmem
 	char text[320];
 
 	text_all(id, attempts, text, sizeof(text));
+	if (has(id, attempts, NO_DESCRIPTOR))
+		return -shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "no socket to connect to the hub: %s",
+				     text);
 	if (has(id, attempts, WRONG_SECRET))
 		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP,
 				     "the secret of this unique id is wrong: it was made for "
@@ -203,14 +239,18 @@ int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_key_t *key, int pe
 			char where[SHMEMHI_ADDR_TEXT_NBYTES], shmemhi_err_t *err)
 {
 	attempt_t attempts[SHMEMHI_ID_MAX_ADDRS];
-	uint64_t refused_until = shmemhi_deadline(REFUSED_NS);
+	uint64_t begin = shmemhi_now();
+	int n_rounds;
 
-	for (;;) {
+	memset(attempts, 0, sizeof(attempts)); /* none is final */
+	for (n_rounds = 1;; n_rounds++) {
 		char text[320];
 		int i;
 
 		for (i = 0; i < id->n_addrs; i++) {
-			int fd = try_addr(&id->addrs[i], key, pe, n_pes, deadline, &attempts[i]);
+			int fd = is_final(&attempts[i]) ? -1
+							: try_addr(&id->addrs[i], key, pe, n_pes,
+								   deadline, &attempts[i]);
 
 			shmemhi_addr_text(&id->addrs[i], where);
 			if (fd >= 0)
@@ -218,9 +258,8 @@ int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_key_t *key, int pe
 		}
 		text_all(id, attempts, text, sizeof(text));
 		shmemhi_log(log, SHMEMHI_INFO, "no hub yet: %s", text);
-		if (has(id, attempts, WRONG_SECRET) || has(id, attempts, OTHER_VERSION) ||
-		    shmemhi_now() >= deadline ||
-		    (all_are(id, attempts, NOBODY) && shmemhi_now() >= refused_until))
+		if (shmemhi_now() >= deadline ||
+		    !may_succeed(id, attempts, n_rounds, shmemhi_now() - begin))
 			return fail_connect(id, attempts, err);
 		poll(NULL, 0, PAUSE_NS / SHMEMHI_MS);
 	}

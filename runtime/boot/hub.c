@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "util/clock.h"
+#include "util/descriptors.h"
 
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define CLOSING_NS (5 * SHMEMHI_SECOND)
@@ -170,6 +171,20 @@ static conn_t *new_conn(int fd, const shmemhi_addr_t *from)
 	return c;
 }
 
+/* If it is for want of resources: try again later, and say so the first time. */
+static void cannot_accept(hub_t *hub, int error)
+{
+	if (!shmemhi_no_descriptor(error) && error != ENOBUFS && error != ENOMEM)
+		return;
+	if (!hub->accept_error)
+		shmemhi_log(&hub->log, SHMEMHI_WARN,
+			    "hub: PEs cannot connect to this process: accept: %s%s",
+			    strerror(error), shmemhi_descriptor_advice(error));
+	hub->accept_error = error;
+	hub->accept_after = shmemhi_deadline(PAUSE_NS);
+	drop_oldest(hub);
+}
+
 static void accept_some(hub_t *hub, int listen_fd)
 {
 	int i;
@@ -181,13 +196,7 @@ static void accept_some(hub_t *hub, int listen_fd)
 		conn_t *c;
 
 		if (fd < 0) {
-			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-			    errno == ENOMEM) {
-				shmemhi_log(&hub->log, SHMEMHI_WARN, "hub: accept: %s",
-					    strerror(errno));
-				hub->accept_after = shmemhi_deadline(PAUSE_NS);
-				drop_oldest(hub);
-			}
+			cannot_accept(hub, errno);
 			return;
 		}
 		c = new_conn(fd, &from);

@@ -60,6 +60,7 @@ typedef struct hub {
 	int n_listen;
 	int listen_fds[SHMEMHI_ID_MAX_ADDRS];
 	uint64_t accept_after; /* not before: file descriptors ran out */
+	int accept_error;      /* errno of that, said once; 0: did not happen */
 	uint64_t start_ns;     /* time allowed to the start */
 	uint64_t deadline;     /* of the start; after it, of saying goodbye */
 	conn_t *conns;         /* oldest first */

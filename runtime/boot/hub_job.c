@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "util/clock.h"
+#include "util/descriptors.h"
 
 #define GOODBYE_NS (5 * SHMEMHI_SECOND) /* to send the last texts to those who read slowly */
 
@@ -336,6 +337,21 @@ void hub_frame(hub_t *hub, conn_t *c)
 
 /* ---- time ---- */
 
+static void set_missing_failure(hub_t *hub)
+{
+	char list[HUB_LIST_NBYTES];
+	char time[32];
+	char why[128] = "";
+	int error = hub->accept_error;
+
+	if (error)
+		snprintf(why, sizeof(why), "; the process with the hub could not accept them: %s%s",
+			 strerror(error), shmemhi_descriptor_advice(error));
+	set_failure(hub, SHMEMH_ERR_TIMEOUT, "%s of %d did not connect within %s%s",
+		    text_missing(hub, has_connected, list), hub->n_pes,
+		    text_time(hub->start_ns, time), why);
+}
+
 void hub_timers(hub_t *hub)
 {
 	uint64_t now = shmemhi_now();
@@ -343,9 +359,7 @@ void hub_timers(hub_t *hub)
 	char time[32];
 
 	if (hub->phase == HUB_GATHERING && now >= hub->deadline) {
-		set_failure(hub, SHMEMH_ERR_TIMEOUT, "%s of %d did not connect within %s",
-			    text_missing(hub, has_connected, list), hub->n_pes,
-			    text_time(hub->start_ns, time));
+		set_missing_failure(hub);
 		hub->deadline = now + GOODBYE_NS;
 		fail_start(hub);
 	}

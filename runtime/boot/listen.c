@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "util/descriptors.h"
 
 #define MAX_FOUND 32
 #define BACKLOG 1024 /* the kernel bounds it by net.core.somaxconn */
@@ -161,7 +162,8 @@ int shmemhi_listen(const char *ifname, int *fds, shmemhi_addr_t *addrs, shmemhi_
 	int i;
 
 	if (getifaddrs(&list) != 0)
-		return -shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "getifaddrs: %s", strerror(errno));
+		return -shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "getifaddrs: %s%s", strerror(errno),
+				     shmemhi_descriptor_advice(errno));
 	n_found = find(list, ifname, found);
 	if (n_found == 0)
 		n = fail_ifname(list, ifname, err);
@@ -177,9 +179,10 @@ int shmemhi_listen(const char *ifname, int *fds, shmemhi_addr_t *addrs, shmemhi_
 	if (n == 0) {
 		char text[SHMEMHI_ADDR_TEXT_NBYTES];
 
-		return -shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "cannot listen on %s: %s",
+		return -shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "cannot listen on %s: %s%s",
 				     shmemhi_addr_text(&found[0].addr, text),
-				     strerror(failed_errno));
+				     strerror(failed_errno),
+				     shmemhi_descriptor_advice(failed_errno));
 	}
 	return n;
 }

@@ -104,7 +104,10 @@ int shmemhi_id_unpack(const shmemh_uniqueid_t *packed, shmemhi_id_t *id)
 
 void shmemh_uniqueid_to_text(const shmemh_uniqueid_t *id, char text[SHMEMH_UNIQUEID_TEXT_NBYTES])
 {
-	sodium_bin2hex(text, SHMEMH_UNIQUEID_TEXT_NBYTES, id->bytes, sizeof(id->bytes));
+	if (id && text)
+		sodium_bin2hex(text, SHMEMH_UNIQUEID_TEXT_NBYTES, id->bytes, sizeof(id->bytes));
+	else if (text)
+		text[0] = '\0';
 }
 
 int shmemh_uniqueid_from_text(const char *text, shmemh_uniqueid_t *id)
@@ -117,7 +120,11 @@ int shmemh_uniqueid_from_text(const char *text, shmemh_uniqueid_t *id)
 	    sodium_hex2bin(packed.bytes, sizeof(packed.bytes), text, strlen(text), NULL, &nbytes,
 			   NULL) != 0 ||
 	    nbytes != sizeof(packed.bytes) || shmemhi_id_unpack(&packed, &unpacked) != 0)
-		return SHMEMH_ERR_ARGUMENT;
+		return shmemhi_fail_thread(SHMEMH_ERR_ARGUMENT,
+					   "uniqueid_from_text: text=%.16s, id=%p: text is not "
+					   "what shmemh_uniqueid_to_text wrote, or id, which "
+					   "receives the unique id, is NULL",
+					   text ? text : "NULL", (void *)id);
 	*id = packed;
 	return SHMEMH_OK;
 }

@@ -28,6 +28,30 @@ void shmemhi_device_close(shmemh_t *job)
 	job->error = NULL;
 }
 
+int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)
+{
+	team->ctx = (shmemd_ctx_t){
+		.version = SHMEMD_ABI_VERSION,
+		.size = (uint32_t)sizeof team->ctx,
+		.my_pe = team->my_pe,
+		.n_pes = team->n_pes,
+		.flags = team->ctx_flags,
+		.heap = shmemhi_mem_base(job, job->pe),
+		.heap_nbytes = shmemhi_mem_reserved(job),
+		.peers = team->peers,
+		.sync = team->sync,
+		.abort_word = team->abort_word,
+		.causes = team->causes,
+		.latch = job->latch,
+		.error = job->error,
+		.timeout_ns = job->opt.timeout_ns,
+		.self = team->self,
+		.heap_committed = shmemhi_mem_committed(job),
+	};
+	shmemhi_ib_fill_ctx(job, &team->ctx);
+	return shmemhi_dev_write(job, team->self, &team->ctx, sizeof team->ctx);
+}
+
 static int check_abi(shmemh_t *job, uint32_t abi_version, size_t ctx_nbytes)
 {
 	uint32_t major = abi_version >> 16, minor = abi_version & 0xffff;
@@ -43,15 +67,36 @@ static int check_abi(shmemh_t *job, uint32_t abi_version, size_t ctx_nbytes)
 			    SHMEMD_ABI_MINOR, sizeof(shmemd_ctx_t));
 }
 
+/* Kernels without the NIC path can use a team only if no member needs it. */
+static int check_no_nic(shmemh_t *job, const shmemhi_team_t *team)
+{
+	for (int i = 0; i < team->n_pes; i++) {
+		int pe = team->world_pe[i];
+		int is_mapped = !job->opt.disable_p2p && shmemhi_mem_is_mapped(job, pe);
+
+		if (!is_mapped && shmemhi_ib_reaches(job, pe))
+			return shmemhi_fail(&job->err, SHMEMH_ERR_VERSION,
+					    "ctx_get: only a NIC reaches PE %d from PE %d, and the "
+					    "caller was compiled with SHMEMD_NO_NIC: compile it "
+					    "without",
+					    pe, job->pe);
+	}
+	return SHMEMH_OK;
+}
+
 int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx, uint32_t abi_version,
 		       size_t ctx_nbytes)
 {
-	const shmemhi_team_t *t;
-	shmemd_ctx_t full;
 	int status;
 
+	if (shmemhi_refused(job, "ctx_get"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
-	status = check_abi(job, abi_version, ctx_nbytes);
+	if (!ctx)
+		return shmemhi_done(job, shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+						      "ctx_get: ctx, which receives the context, "
+						      "is NULL"));
+	status = check_abi(job, abi_version & ~SHMEMD_ABI_NO_NIC, ctx_nbytes);
 	if (status != SHMEMH_OK)
 		return shmemhi_done(job, status);
 	if (team < 0 || team >= SHMEMHI_MAX_TEAMS)
@@ -59,33 +104,23 @@ int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx, uin
 						      "ctx_get: team %d does not exist: use "
 						      "SHMEMH_TEAM_WORLD or SHMEMH_TEAM_NODE",
 						      team));
-	t = &job->teams[team];
-	full = (shmemd_ctx_t){
-		.version = SHMEMD_ABI_VERSION,
-		.size = (uint32_t)ctx_nbytes,
-		.my_pe = t->my_pe,
-		.n_pes = t->n_pes,
-		.flags = t->ctx_flags,
-		.heap = shmemhi_mem_base(job, job->pe),
-		.heap_nbytes = shmemhi_mem_reserved(job),
-		.peers = t->peers,
-		.sync = t->sync,
-		.abort_word = t->abort_word,
-		.causes = t->causes,
-		.latch = job->latch,
-		.error = job->error,
-		.timeout_ns = job->opt.timeout_ns,
-	};
-	shmemhi_ib_fill_ctx(job, &full);
-	memcpy(ctx, &full, ctx_nbytes);
+	if (abi_version & SHMEMD_ABI_NO_NIC)
+		status = check_no_nic(job, &job->teams[team]);
+	if (status != SHMEMH_OK)
+		return shmemhi_done(job, status);
+	memcpy(ctx, &job->teams[team].ctx, ctx_nbytes);
+	ctx->size = (uint32_t)ctx_nbytes;
 	return SHMEMH_OK;
 }
 
 int shmemh_error_get(const shmemh_t *job, shmemd_error_t *err)
 {
-	/* The device stores status last, with release: acquire makes the other fields valid. */
-	uint32_t status = __atomic_load_n(&job->error->status, __ATOMIC_ACQUIRE);
+	uint32_t status;
 
+	if (shmemhi_refused(job, "error_get"))
+		return SHMEMH_ERR_ARGUMENT;
+	/* The device stores status last, with release: acquire makes the other fields valid. */
+	status = __atomic_load_n(&job->error->status, __ATOMIC_ACQUIRE);
 	if (err) {
 		memset(err, 0, sizeof *err);
 		if (status)
@@ -98,6 +133,8 @@ int shmemh_error_clear(shmemh_t *job)
 {
 	shmemd_latch_t zero = {0, 0};
 
+	if (shmemhi_refused(job, "error_clear"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	memset(job->error, 0, sizeof *job->error);
 	return shmemhi_done(job, shmemhi_dev_write(job, job->latch, &zero, sizeof zero));

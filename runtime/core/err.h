@@ -20,9 +20,12 @@ typedef struct shmemhi_err {
 int shmemhi_fail(shmemhi_err_t *err, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Where shmemh_init and shmemh_get_uniqueid leave their line, since there is no job to hold it: one
- * per calling thread. */
+/* Where calls leave their line that have no job to hold it (shmemh_init, shmemh_get_uniqueid, any
+ * call with a refused job): one per calling thread. */
 shmemhi_err_t *shmemhi_thread_err(void);
+
+/* Replace the calling thread's line and return status. */
+int shmemhi_fail_thread(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Leave err's line there. */
 void shmemhi_keep_thread_err(const shmemhi_err_t *err);

@@ -4,6 +4,7 @@
  * before it; going down is the same code. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "boot/boot.h"
 #include "core/job.h"
 #include "ib/ib.h"
@@ -252,6 +253,7 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	job = calloc(1, sizeof *job);
 	if (!job)
 		return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "init: no memory for the handle");
+	job->pid = getpid();
 	job->attr = *attr;
 	pthread_mutex_init(&job->gone_lock, NULL);
 	status = go_up(job);
@@ -267,12 +269,26 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	return status;
 }
 
+/* The copy that a forked child has of its parent's job. Nothing goes down: connections, memory
+ * mapped by GPU or NIC, and the lock that a thread of the parent may have held are the parent's. */
+static void free_copy(shmemh_t *job)
+{
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
+		free(job->teams[t].world_pe);
+	tables_down(job);
+	free(job);
+}
+
 int shmemh_finalize(shmemh_t *job)
 {
 	int status = SHMEMH_OK;
 
 	if (!job)
 		return SHMEMH_OK;
+	if (job->pid != getpid()) {
+		free_copy(job);
+		return SHMEMH_OK;
+	}
 	/* Nobody unmaps before everybody has stopped using its memory. Without all PEs there is no
 	 * such moment: go at once, the dead cannot be waited for. */
 	if (shmemhi_broken(job)) {

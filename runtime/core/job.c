@@ -3,6 +3,7 @@
 /* Host collectives of a job, and what happens when a PE is gone. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <shmem_dev/abi/ctx.h>
 #include "core/job.h"
 
@@ -43,11 +44,29 @@ int shmemhi_agree(shmemh_t *job, int status)
 	return rc;
 }
 
-/* End of every public call on a job: a failure is said once on stderr. */
+int shmemhi_refused(const shmemh_t *job, const char *call)
+{
+	if (!job)
+		return shmemhi_fail_thread(SHMEMH_ERR_ARGUMENT,
+					   "%s: job is NULL: pass the handle that shmemh_init gave",
+					   call);
+	if (job->pid == getpid())
+		return SHMEMH_OK;
+	shmemhi_fail_thread(SHMEMH_ERR_ARGUMENT,
+			    "%s: this job belongs to process %ld, of which process %ld is a forked "
+			    "child: call it in the parent, or make a job of its own in the child "
+			    "with shmemh_init",
+			    call, (long)job->pid, (long)getpid());
+	shmemhi_log(&job->log, SHMEMHI_ERROR, "%s", shmemhi_thread_err()->text);
+	return SHMEMH_ERR_ARGUMENT;
+}
+
 int shmemhi_done(shmemh_t *job, int status)
 {
-	if (status != SHMEMH_OK)
+	if (status != SHMEMH_OK) {
+		job->last = job->err;
 		shmemhi_log(&job->log, SHMEMHI_ERROR, "%s", job->err.text);
+	}
 	return status;
 }
 
@@ -58,6 +77,8 @@ void shmemhi_begin(shmemh_t *job)
 
 int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 {
+	if (shmemhi_refused(job, "allgather"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	if (!src || !dst || nbytes < 1 || nbytes > MAX_GATHER)
 		return shmemhi_done(
@@ -73,27 +94,31 @@ int shmemh_barrier(shmemh_t *job)
 {
 	char mine = 0;
 
+	if (shmemhi_refused(job, "barrier"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	return shmemhi_done(job, shmemhi_allgather(job, &mine, job->statuses, sizeof mine));
 }
 
 int shmemh_my_pe(const shmemh_t *job)
 {
-	return job->pe;
+	return shmemhi_refused(job, "my_pe") ? -1 : job->pe;
 }
 
 int shmemh_n_pes(const shmemh_t *job)
 {
-	return job->n_pes;
+	return shmemhi_refused(job, "n_pes") ? -1 : job->n_pes;
 }
 
 const char *shmemh_error_text(const shmemh_t *job)
 {
-	return job ? job->err.text : shmemhi_thread_err()->text;
+	return job && job->pid == getpid() ? job->last.text : shmemhi_thread_err()->text;
 }
 
 int shmemh_pe_cause(const shmemh_t *job, int pe)
 {
+	if (shmemhi_refused(job, "pe_cause"))
+		return -1;
 	if (pe < 0 || pe >= job->n_pes)
 		return 0;
 	return (int)atomic_load(&job->causes[pe]);

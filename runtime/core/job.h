@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 #include <shmem_host/shmem_host.h>
 #include "core/err.h"
 #include "core/options.h"
@@ -25,10 +26,14 @@ typedef struct shmemhi_team {
 	uint64_t *abort_word; /* pinned; written once, by compare-and-swap */
 	uint32_t *causes;     /* [n_pes], pinned */
 	uint32_t ctx_flags;   /* SHMEMD_CTX_* */
+	shmemd_ctx_t ctx;     /* what shmemh_ctx_get gives */
+	shmemd_ctx_t *self;   /* the same in device memory */
 } shmemhi_team_t;
 
 struct shmemh {
-	shmemhi_err_t err;
+	pid_t pid;          /* of the process that called shmemh_init */
+	shmemhi_err_t err;  /* the line of the call under way */
+	shmemhi_err_t last; /* the line of the last call that failed */
 	shmemhi_log_t log;
 	shmemhi_options_t opt;
 	shmemh_attr_t attr;
@@ -56,7 +61,13 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
  * failed; the other PEs' line then says "PE n: <its status>". Collective. */
 int shmemhi_agree(shmemh_t *job, int status);
 
-/* Brackets of every public call: forget the last line; say a failure once on stderr. */
+/* The first line of every public call. Refuses a job that is NULL, or that a parent process made
+ * before fork: a call in the child would write to sockets and files that the parent uses.
+ * Returns  0, or SHMEMH_ERR_ARGUMENT with a line in shmemhi_thread_err(). */
+int shmemhi_refused(const shmemh_t *job, const char *call);
+
+/* Brackets of every public call: forget the line of the call before; keep the line of a failure and
+ * say it once on stderr. */
 void shmemhi_begin(shmemh_t *job);
 int shmemhi_done(shmemh_t *job, int status);
 
@@ -66,6 +77,10 @@ void shmemhi_gone(void *arg, int pe, uint32_t cause);
 /* Phase: world and node team, their sync memory and device tables (core/team.c). */
 int shmemhi_teams_open(shmemh_t *job);
 void shmemhi_teams_close(shmemh_t *job);
+
+/* Fill team->ctx and its copy in device memory (core/device.c), from all else that the team has.
+ * Not collective. */
+int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team);
 
 /* Phase: error latch and record (core/device.c). */
 int shmemhi_device_open(shmemh_t *job);

@@ -29,7 +29,8 @@
 	X(node_id, TEXT, "SHMEMH_NODE_ID", "",                                                     \
 	  "PEs with equal text count as one node; empty: boot id and network namespace")           \
 	X(disable_p2p, WORD, "SHMEMH_DISABLE_P2P", "0",                                            \
-	  "0|1: 1: map no memory, not even this PE's own: all operations go by NIC")               \
+	  "0|1: 1: map no memory of other PEs; operations go by NIC, also those on this PE's own " \
+	  "memory, which shmemd_ptr still gives")                                                  \
 	X(ib, WORD, "SHMEMH_IB", "auto",                                                           \
 	  "auto|off: auto: use a NIC if memory is not mapped or has no native atomics")            \
 	X(ib_library, TEXT, "SHMEMH_IB_LIBRARY", "",                                               \
@@ -47,13 +48,16 @@
 	  "and so often, 0 to 7, before its path is lost")                                         \
 	X(channels, INT, "SHMEMH_CHANNELS", "1", "channels to each PE, 1 to 64")                   \
 	X(ib_depth, INT, "SHMEMH_IB_DEPTH", "1024",                                                \
-	  "blocks of 64 bytes in each send queue: a power of two, 64 to 32768")                    \
+	  "WQEBBs, of 64 bytes each, in each send queue: a power of two, 64 to 32768")             \
 	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
-	  "blocks that wait for one doorbell while more are on their way: a power of two")         \
+	  "WQEBBs that share one doorbell while more are on their way: a power of two")            \
 	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
 	  "puts of so few bytes travel within their WQE, 0 to 28")                                 \
 	X(ib_doorbell, WORD, "SHMEMH_IB_DOORBELL", "auto",                                         \
 	  "auto|gpu|cpu: who writes to the NIC's doorbells; auto: the GPU if it can")              \
+	X(ib_queue, WORD, "SHMEMH_IB_QUEUE", "auto",                                               \
+	  "auto|gpu|host: memory of queues and bounce buffers; auto: the GPU's if the heap is "    \
+	  "there and the NIC can register it")                                                     \
 	X(uniqueid, TEXT, "SHMEMH_UNIQUEID", "", "text form of the unique id, set by a launcher")  \
 	X(pe, INT, "SHMEMH_PE", "-1", "this PE's number, set by a launcher")                       \
 	X(n_pes, INT, "SHMEMH_NPES", "-1", "PEs in the job, set by a launcher")

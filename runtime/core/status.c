@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Sentences for status codes, and the text of a device error record. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <shmem_host/device.h>
 #include "core/cqe_text.h"
@@ -23,6 +24,18 @@ __attribute__((no_sanitize("thread"))) void shmemhi_keep_thread_err(const shmemh
 
 	for (size_t i = 0; i < sizeof err->text; i++)
 		to[i] = from[i];
+}
+
+int shmemhi_fail_thread(int status, const char *fmt, ...)
+{
+	shmemhi_err_t err;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(err.text, sizeof err.text, fmt, args);
+	va_end(args);
+	shmemhi_keep_thread_err(&err);
+	return status;
 }
 
 static const struct {
@@ -98,12 +111,19 @@ static void format_values(const shmemd_error_t *err, char *text, size_t text_nby
 const char *shmemh_error_format(const shmemd_error_t *err, char *text, size_t text_nbytes)
 {
 	char site[SHMEMD_SITE_NBYTES + 16] = "", values[256];
-	const char *at = err->site[0] ? " at " : "";
+	const char *at;
 
+	if (!text || !text_nbytes)
+		return "";
+	if (!err) {
+		snprintf(text, text_nbytes, "error_format: err is NULL");
+		return text;
+	}
 	if (!err->status) {
 		snprintf(text, text_nbytes, "no device error");
 		return text;
 	}
+	at = err->site[0] ? " at " : "";
 	if (err->line)
 		snprintf(site, sizeof site, "%.*s:%" PRIu32, SHMEMD_SITE_NBYTES, err->site,
 			 err->line);

@@ -6,33 +6,35 @@
 #include "ib/ib.h"
 #include "mem/mem.h"
 
-static shmemhi_team_t *find(const shmemh_t *job, shmemh_team_t team)
+/* NULL: no such team, or the job is refused. */
+static const shmemhi_team_t *find(const shmemh_t *job, shmemh_team_t team, const char *call)
 {
-	if (team < 0 || team >= SHMEMHI_MAX_TEAMS || !job->teams[team].n_pes)
+	if (shmemhi_refused(job, call) || team < 0 || team >= SHMEMHI_MAX_TEAMS ||
+	    !job->teams[team].n_pes)
 		return NULL;
-	return (shmemhi_team_t *)&job->teams[team];
+	return &job->teams[team];
 }
 
 int shmemh_team_my_pe(const shmemh_t *job, shmemh_team_t team)
 {
-	const shmemhi_team_t *t = find(job, team);
+	const shmemhi_team_t *t = find(job, team, "team_my_pe");
 
 	return t ? t->my_pe : -1;
 }
 
 int shmemh_team_n_pes(const shmemh_t *job, shmemh_team_t team)
 {
-	const shmemhi_team_t *t = find(job, team);
+	const shmemhi_team_t *t = find(job, team, "team_n_pes");
 
 	return t ? t->n_pes : -1;
 }
 
 int shmemh_team_translate_pe(const shmemh_t *job, shmemh_team_t src, int pe, shmemh_team_t dst)
 {
-	const shmemhi_team_t *s = find(job, src);
-	const shmemhi_team_t *d = find(job, dst);
+	const shmemhi_team_t *s = find(job, src, "team_translate_pe");
+	const shmemhi_team_t *d = s ? find(job, dst, "team_translate_pe") : NULL;
 
-	if (!s || !d || pe < 0 || pe >= s->n_pes)
+	if (!d || pe < 0 || pe >= s->n_pes)
 		return -1;
 	for (int i = 0; i < d->n_pes; i++)
 		if (d->world_pe[i] == s->world_pe[pe])
@@ -101,6 +103,8 @@ static int make_local(shmemh_t *job, shmemhi_team_t *team, int mapped_only)
 	if (status == SHMEMH_OK)
 		status = shmemhi_pinned_alloc(job, (size_t)team->n_pes * sizeof *team->causes,
 					      (void **)&team->causes);
+	if (status == SHMEMH_OK)
+		status = shmemhi_dev_alloc(job, sizeof *team->self, (void **)&team->self);
 	return status;
 }
 
@@ -112,6 +116,8 @@ static void drop(shmemh_t *job, shmemhi_team_t *team)
 		shmemhi_pinned_free(job, team->abort_word);
 	if (team->causes)
 		shmemhi_pinned_free(job, team->causes);
+	if (team->self)
+		shmemhi_dev_free(job, team->self);
 	free(team->world_pe);
 	*team = (shmemhi_team_t){0};
 }
@@ -156,6 +162,18 @@ static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
 		team->ctx_flags |= SHMEMD_CTX_BOTH_WAYS;
 }
 
+/* With the flags that are agreed: the contexts that kernels get. */
+static int write_ctxs(shmemh_t *job)
+{
+	int status = SHMEMH_OK;
+
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS && status == SHMEMH_OK; t++) {
+		add_own_flags(job, &job->teams[t]);
+		status = shmemhi_team_write_ctx(job, &job->teams[t]);
+	}
+	return shmemhi_agree(job, status);
+}
+
 /* PEs that share a GPU work, but their kernels take turns of milliseconds: said once, by the lowest
  * of them. */
 static void warn_shared_gpu(shmemh_t *job)
@@ -195,12 +213,12 @@ int shmemhi_teams_open(shmemh_t *job)
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = agree_flags(job);
+	if (status == SHMEMH_OK)
+		status = write_ctxs(job);
 	if (status != SHMEMH_OK) {
 		shmemhi_teams_close(job);
 		return status;
 	}
-	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
-		add_own_flags(job, &job->teams[t]);
 	warn_shared_gpu(job);
 	return SHMEMH_OK;
 }

@@ -126,14 +126,15 @@ static int finish(shmemhi_cuctx_t *c, int status, shmemhi_err_t *err)
 	return status;
 }
 
-int shmemhi_cuctx_zero(shmemhi_cuctx_t *c, void *dev, size_t nbytes, shmemhi_err_t *err)
+int shmemhi_cuctx_fill(shmemhi_cuctx_t *c, void *dev, unsigned char value, size_t nbytes,
+		       shmemhi_err_t *err)
 {
 	int status = shmemhi_cuctx_enter(c, err);
 
 	if (status != SHMEMH_OK)
 		return status;
 	status = CHECK(c, err, "cuMemsetD8Async",
-		       c->cuda.memset_d8_async((uintptr_t)dev, 0, nbytes, c->stream));
+		       c->cuda.memset_d8_async((uintptr_t)dev, value, nbytes, c->stream));
 	return finish(c, status, err);
 }
 
@@ -173,7 +174,7 @@ int shmemhi_cuctx_dev_alloc(shmemhi_cuctx_t *c, size_t nbytes, void **dev, shmem
 	if (status != SHMEMH_OK)
 		return status;
 	*dev = (void *)(uintptr_t)ptr;
-	status = shmemhi_cuctx_zero(c, *dev, nbytes, err);
+	status = shmemhi_cuctx_fill(c, *dev, 0, nbytes, err);
 	if (status != SHMEMH_OK)
 		shmemhi_cuctx_dev_free(c, *dev);
 	return status;

@@ -37,8 +37,9 @@ void shmemhi_cuctx_pci(const shmemhi_cuctx_t *c, char pci[SHMEMHI_PCI_NBYTES]);
  * Returns  1, 0, or -1 if that device is not visible to this process. Same device: 1. */
 int shmemhi_cuctx_p2p(const shmemhi_cuctx_t *c, const shmemhi_cu_uuid_t *uuid, int attribute);
 
-/* As memset to 0 and memcpy on memory of the device; done on return. */
-int shmemhi_cuctx_zero(shmemhi_cuctx_t *c, void *dev, size_t nbytes, shmemhi_err_t *err);
+/* As memset and memcpy on memory of the device; done on return. */
+int shmemhi_cuctx_fill(shmemhi_cuctx_t *c, void *dev, unsigned char value, size_t nbytes,
+		       shmemhi_err_t *err);
 int shmemhi_cuctx_write(shmemhi_cuctx_t *c, void *dev, const void *src, size_t nbytes,
 			shmemhi_err_t *err);
 int shmemhi_cuctx_read(shmemhi_cuctx_t *c, void *dst, const void *dev, size_t nbytes,

@@ -59,7 +59,8 @@ int shmemhi_address_find(shmemh_t *job, const shmemhi_ib_t *ib, int pe,
 		address->is_global = 1;
 		return find_ethernet(job, ib, pe, address);
 	}
-	address->is_global = peer->gid.global.subnet_prefix != ib->nic.gid.global.subnet_prefix;
+	address->is_global = peer->gid.global.subnet_prefix != ib->nic.gid.global.subnet_prefix ||
+			     ib->nic.requires_grh || peer->requires_grh;
 	return SHMEMH_OK;
 }
 

@@ -16,6 +16,8 @@
 #define CAP 0x80
 #define GENERAL_LOG_MAX_RA_REQ_QP CAP + 0x14a, 6
 #define GENERAL_LOG_MAX_RA_RES_QP CAP + 0x15a, 6
+#define GENERAL_SQ_TS_FORMAT CAP + 0x440, 2
+#define ROCE_QP_TS_FORMAT CAP + 0x1e, 2
 #define ROCE_MAX_SRC_UDP_PORT CAP + 0xc0, 16
 #define ROCE_MIN_SRC_UDP_PORT CAP + 0xd0, 16
 
@@ -24,7 +26,7 @@
 
 enum rule { AT_LEAST, ALL_BITS, EQUAL };
 
-/* What is needed of everything that threads use: impl/ring.h. */
+/* What the device library needs of a NIC. */
 static const struct need {
 	size_t set; /* member of shmemhi_caps_t */
 	unsigned bit, width;
@@ -98,6 +100,17 @@ static int check_depth(const shmemhi_caps_t *caps, int depth, shmemhi_err_t *err
 	return SHMEMH_OK;
 }
 
+/* CREATE_QP fails if it asks for a format of CQE time stamps that the NIC does not have. The
+ * runtime reads no time stamps: it asks for the default format, which every NIC with real-time
+ * stamps has, and for free-running stamps where there are no others. */
+static void set_ts_format(const shmemhi_caps_t *caps, shmemhi_nic_t *nic)
+{
+	uint64_t formats = nic->is_ethernet ? shmemhi_prm_get(caps->roce, ROCE_QP_TS_FORMAT)
+					    : shmemhi_prm_get(caps->general, GENERAL_SQ_TS_FORMAT);
+
+	nic->ts_format = formats ? SHMEMHI_TS_DEFAULT : SHMEMHI_TS_FREE_RUNNING;
+}
+
 static void set_limits(const shmemhi_caps_t *caps, shmemhi_nic_t *nic)
 {
 	uint64_t as_requester = shmemhi_prm_get(caps->general, GENERAL_LOG_MAX_RA_REQ_QP);
@@ -124,8 +137,10 @@ int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt,
 	for (size_t i = 0; status == SHMEMH_OK && i < sizeof needs / sizeof needs[0]; i++)
 		if (!needs[i].is_roce || nic->is_ethernet)
 			status = check_need(caps, &needs[i], err);
-	if (status == SHMEMH_OK)
+	if (status == SHMEMH_OK) {
+		set_ts_format(caps, nic);
 		set_limits(caps, nic);
+	}
 	return status;
 }
 

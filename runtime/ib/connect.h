@@ -14,7 +14,8 @@ typedef struct shmemhi_port_name {
 	uint8_t mtu;
 	uint8_t log_max_reads;
 	uint8_t n_channels;
-	uint8_t reserved[2];
+	uint8_t requires_grh;
+	uint8_t reserved;
 } shmemhi_port_name_t;
 
 /* Of a link. */
@@ -44,7 +45,7 @@ int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_
 typedef struct shmemhi_address {
 	union ibv_gid gid;
 	uint16_t lid;
-	uint8_t is_global; /* by GID; else by LID, within a subnet */
+	uint8_t is_global; /* packets have a GRH with the GID; else only the LID */
 	uint8_t mac[6];    /* Ethernet */
 } shmemhi_address_t;
 

@@ -5,10 +5,10 @@
 #include "ib/state.h"
 #include "mem/mem.h"
 
-#define DONE_MASK (((uint64_t)1 << SHMEMD_DONE_SLOT_BITS) - 1)
-
 int shmemh_channels(const shmemh_t *job)
 {
+	if (shmemhi_refused(job, "channels"))
+		return -1;
 	return job->ib ? job->ib->n_channels : 0;
 }
 
@@ -23,6 +23,9 @@ static int check(shmemh_t *job, int pe, int k, const shmemh_channel_counters_t *
 				    "channel_counters: channel %d to PE %d: there are channels 0 "
 				    "to %d, PEs 0 to %d",
 				    k, pe, job->ib->n_channels - 1, job->n_pes - 1);
+	if (!c)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+				    "channel_counters: c, which receives the counters, is NULL");
 	if (c->size != sizeof *c)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
 				    "channel_counters: size is %u, expected %zu: set it to "
@@ -31,42 +34,56 @@ static int check(shmemh_t *job, int pe, int k, const shmemh_channel_counters_t *
 	return SHMEMH_OK;
 }
 
-/* All 64 bits of the slots completed: it is at most a queue's depth behind those posted. Who posts
- * alone rings before it publishes: so what is rung and completed may be ahead for a moment. */
-static uint64_t completed_of(const shmemd_ring_t *ring)
+/* The index near another one that has these low 32 bits. */
+static uint64_t unwrap(uint32_t low, uint64_t near)
 {
-	uint64_t behind = (ring->ready - (ring->done >> 1)) & DONE_MASK;
+	return near + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)near);
+}
 
-	return behind > DONE_MASK / 2 ? ring->ready : ring->ready - behind;
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* `done` has all bits of its index, and at most a queue's depth of WQEBBs is between it and the
+ * others. A word that was read later may be ahead of `ready`, so it is limited to that. */
+static void fill_counts(const shmemd_channel_t *words, shmemh_channel_counters_t *c)
+{
+	uint64_t done = SHMEMD_DONE_INDEX(words->done);
+
+	c->posted = unwrap(SHMEMD_READY_INDEX(words->ready), done);
+	c->completed = min(done, c->posted);
+	c->rung = c->posted;
+	if (!(words->ready & SHMEMD_READY_RUNG))
+		c->rung = min(unwrap(SHMEMD_RUNG_INDEX(words->rung), done), c->posted);
 }
 
 int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counters_t *c)
 {
 	const shmemhi_link_t *link;
-	shmemd_ring_t ring;
-	uint64_t rung;
+	shmemd_channel_t words;
 	int status;
 
+	if (shmemhi_refused(job, "channel_counters"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	status = check(job, pe, k, c);
 	if (status != SHMEMH_OK)
 		return shmemhi_done(job, status);
 	link = shmemhi_link(job->ib, job, k, pe);
-	status = shmemhi_dev_read(job, &ring, link->ring, offsetof(shmemd_ring_t, turns));
+	status = shmemhi_dev_read(job, &words, shmemhi_channel(job->ib, link),
+				  offsetof(shmemd_channel_t, owners));
 	if (status != SHMEMH_OK)
 		return shmemhi_done(job, status);
-	rung = ring.rung >> 1;
 	*c = (shmemh_channel_counters_t){
 		.size = sizeof *c,
-		.status = ring.dead,
+		.status = SHMEMD_PATH_STATUS(words.path),
 		.event = __atomic_load_n(&link->event, __ATOMIC_ACQUIRE),
 		.depth = job->ib->depth,
-		.posted = ring.ready,
-		.rung = rung < ring.ready ? rung : ring.ready,
-		.completed = completed_of(&ring),
-		.doorbells = ring.doorbells,
-		.requests = ring.requests,
-		.cqes = SHMEMD_DONE_CQES(ring.done),
+		.doorbells = words.doorbells,
+		.requests = words.requests,
+		.cqes = SHMEMD_DONE_CQES(words.done),
 	};
+	fill_counts(&words, c);
 	return SHMEMH_OK;
 }

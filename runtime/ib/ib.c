@@ -4,9 +4,9 @@
 #include "ib/ib.h"
 
 #include <stdlib.h>
+#include "ib/channels.h"
 #include "ib/start.h"
 #include "ib/state.h"
-#include "ib/tables.h"
 
 int shmemhi_ib_start(shmemh_t *job)
 {
@@ -26,7 +26,7 @@ int shmemhi_ib_start(shmemh_t *job)
 
 static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	int status = shmemhi_tables_open(job, ib);
+	int status = shmemhi_channels_open(job, ib);
 
 	if (status == SHMEMH_OK)
 		status = shmemhi_ringer_open(job, ib);
@@ -56,7 +56,7 @@ void shmemhi_ib_close(shmemh_t *job)
 	shmemhi_watch_close(job, ib);
 	shmemhi_ringer_close(job, ib);
 	shmemhi_links_close(job, ib);
-	shmemhi_tables_close(job, ib);
+	shmemhi_channels_close(job, ib);
 	shmemhi_keys_close(job, ib);
 	shmemhi_nic_close(ib);
 	free(ib);

@@ -23,10 +23,10 @@ int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes);
 /* Is there a channel to world PE pe? */
 int shmemhi_ib_reaches(const shmemh_t *job, int pe);
 
-/* SHMEMD_CTX_FLUSH_READS or 0, for this PE's memory. */
+/* SHMEMD_CTX_FLUSH_READS and QUEUES_ON_GPU as they hold for this PE. */
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job);
 
-/* Fill channels, n_channels, n_world and used. */
+/* Fill n_world and what kernels need of channels. */
 void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx);
 
 #endif

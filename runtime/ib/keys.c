@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The heap as NICs know it: memory regions, and tables in which threads find the key for an offset.
+/* The heap's memory regions, and the table in which kernels find the key for an offset.
  * Regions of a growth are as long as all NICs allow, so that most growths are one region. */
 #include <endian.h>
 #include <stdlib.h>
@@ -12,11 +12,9 @@
 #define KEYS_PER_GATHER 256
 
 struct shmemhi_keys {
-	uint64_t n_granules;
 	uint64_t granule;        /* bytes */
 	uint64_t region_nbytes;  /* longest region; a multiple of the granule */
-	shmemd_key_t *table;     /* [1 + n_pes][n_granules], memory of the device: own lkeys, then
-				   rkeys of each PE */
+	shmemd_key_t *table;     /* [SHMEMD_KEYS], memory of the device */
 	struct ibv_mr **regions; /* in order of their offsets */
 	size_t n_regions;
 };
@@ -65,25 +63,37 @@ static int settle_limit(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
+/* Bounce buffers are this PE's only, and of one region. */
+static int write_bounce_key(shmemh_t *job, const shmemhi_ib_t *ib)
+{
+	const shmemd_key_t key = {.key = {ib->bounce_key}};
+
+	return shmemhi_dev_write(job, ib->keys->table + SHMEMD_LKEY(ib->n_granules, ib->n_granules),
+				 &key, sizeof key);
+}
+
 static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_keys_t *keys = calloc(1, sizeof *keys);
-	int status;
+	uint64_t n_granules;
+	int status = SHMEMH_ERR_NO_MEMORY;
 
 	ib->keys = keys;
 	if (!keys)
 		return no_memory(job);
 	keys->granule = job->mem->heap.chunk;
-	keys->n_granules = shmemhi_mem_reserved(job) / keys->granule;
+	n_granules = shmemhi_mem_reserved(job) / keys->granule;
+	ib->n_granules = (uint32_t)n_granules;
 	ib->log_granule = (uint64_t)__builtin_ctzll(keys->granule);
-	status = shmemhi_dev_alloc(
-		job, (size_t)(job->n_pes + 1) * keys->n_granules * sizeof *keys->table,
-		(void **)&keys->table);
+	if (n_granules < UINT32_MAX)
+		status = shmemhi_dev_alloc(
+			job, SHMEMD_KEYS(n_granules, job->n_pes) * sizeof *keys->table,
+			(void **)&keys->table);
 	if (status != SHMEMH_OK)
-		shmemhi_fail(&job->err, status,
-			     "keys: no memory for %llu of each PE: raise SHMEMH_HEAP_CHUNK",
-			     (unsigned long long)keys->n_granules);
-	return status;
+		return shmemhi_fail(&job->err, status,
+				    "keys: no memory for %llu of each PE: raise SHMEMH_HEAP_CHUNK",
+				    (unsigned long long)n_granules);
+	return write_bounce_key(job, ib);
 }
 
 int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib)
@@ -116,14 +126,9 @@ void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib)
 	ib->keys = NULL;
 }
 
-const shmemd_key_t *shmemhi_keys_local(const shmemhi_ib_t *ib)
+const shmemd_key_t *shmemhi_keys_table(const shmemhi_ib_t *ib)
 {
 	return ib->keys->table;
-}
-
-const shmemd_key_t *shmemhi_keys_remote(const shmemhi_ib_t *ib, int pe)
-{
-	return ib->keys->table + (size_t)(pe + 1) * ib->keys->n_granules;
 }
 
 /* --- growth --------------------------------------------------------------------------------- */
@@ -202,31 +207,34 @@ static int gather_keys(shmemh_t *job, adding_t *a)
 	return status;
 }
 
-/* Write the entries of one PE's regions into its table. */
-static int write_table(shmemh_t *job, const shmemhi_keys_t *keys, adding_t *a, size_t row,
-		       const uint32_t *region_keys)
+/* Write the entries of one PE's regions, of which the first is number `first`. A PE has one NIC, so
+ * the keys of the other column stay 0. */
+static int write_row(shmemh_t *job, const shmemhi_keys_t *keys, adding_t *a, size_t first,
+		     const uint32_t *region_keys)
 {
 	size_t n = a->nbytes / keys->granule, per_region = keys->region_nbytes / keys->granule;
-	shmemd_key_t *at = keys->table + row * keys->n_granules + a->offset / keys->granule;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t end = (i / per_region + 1) * per_region;
 
-		a->entries[i] = (shmemd_key_t){region_keys[i / per_region],
-					       (uint32_t)((end < n ? end : n) - 1 - i)};
+		a->entries[i] = (shmemd_key_t){.key = {region_keys[i / per_region]},
+					       .n_more = (uint32_t)((end < n ? end : n) - 1 - i)};
 	}
-	return shmemhi_dev_write(job, at, a->entries, n * sizeof *a->entries);
+	return shmemhi_dev_write(job, keys->table + first, a->entries, n * sizeof *a->entries);
 }
 
-static int write_tables(shmemh_t *job, const shmemhi_keys_t *keys, adding_t *a)
+static int write_table(shmemh_t *job, const shmemhi_ib_t *ib, adding_t *a)
 {
+	const shmemhi_keys_t *keys = ib->keys;
+	size_t granule = a->offset / keys->granule;
 	int status;
 
 	for (size_t i = 0; i < a->n_regions; i++)
 		a->mine[i] = htobe32(keys->regions[a->before + i]->lkey);
-	status = write_table(job, keys, a, 0, a->mine);
+	status = write_row(job, keys, a, SHMEMD_LKEY(ib->n_granules, granule), a->mine);
 	for (size_t pe = 0; status == SHMEMH_OK && pe < (size_t)job->n_pes; pe++)
-		status = write_table(job, keys, a, pe + 1, a->theirs + pe * a->n_regions);
+		status = write_row(job, keys, a, SHMEMD_RKEY(ib->n_granules, pe, granule),
+				   a->theirs + pe * a->n_regions);
 	return status;
 }
 
@@ -246,7 +254,7 @@ int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
 	if (status == SHMEMH_OK)
 		status = gather_keys(job, &a);
 	if (status == SHMEMH_OK)
-		status = shmemhi_agree(job, write_tables(job, keys, &a));
+		status = shmemhi_agree(job, write_table(job, ib, &a));
 	if (status != SHMEMH_OK)
 		drop_regions(ib, a.before);
 	free_adding(&a);

@@ -46,6 +46,8 @@ static int find_all(shmemhi_ib_lib_t *lib, shmemhi_err_t *err)
 				err, SHMEMH_ERR_NIC,
 				"the NIC's library has no %s: use rdma-core 34 or newer",
 				symbols[i].name);
+	find(lib, offsetof(shmemhi_ib_lib_t, mlx5), offsetof(shmemhi_ib_lib_t, umem_reg_ex),
+	     "mlx5dv_devx_umem_reg_ex");
 	find(lib, offsetof(shmemhi_ib_lib_t, ibverbs), offsetof(shmemhi_ib_lib_t, bind_dmabuf),
 	     "mlx5sw_bind_dmabuf");
 	return SHMEMH_OK;

@@ -13,7 +13,8 @@
 #include <infiniband/verbs.h>
 #include "core/err.h"
 
-/* X(library, member, symbol, result, parameters). */
+/* X(library, member, symbol, result, parameters): what every library must have. All of it is in
+ * rdma-core 34, the first version with ibv_reg_dmabuf_mr. */
 #define SHMEMHI_IB_CALLS(X)                                                                        \
 	X(ibverbs, get_device_list, "ibv_get_device_list", struct ibv_device **, (int *n_devices)) \
 	X(ibverbs, free_device_list, "ibv_free_device_list", void, (struct ibv_device * *list))    \
@@ -87,6 +88,10 @@ typedef struct shmemhi_ib_lib {
 #define X_(library, member, symbol, result, parameters) result(*member) parameters;
 	SHMEMHI_IB_CALLS(X_)
 #undef X_
+	/* NULL before rdma-core 35, and it takes a dma-buf since 43. Without, queues in memory of
+	 * the GPU are registered by address (nvidia_peermem), or are in host memory. */
+	struct mlx5dv_devx_umem *(*umem_reg_ex)(struct ibv_context *context,
+						struct mlx5dv_devx_umem_in *in);
 	/* The software adapter's: tell it which memory a dma-buf is. NULL with hardware. */
 	int (*bind_dmabuf)(int fd, void *ptr, size_t nbytes);
 } shmemhi_ib_lib_t;

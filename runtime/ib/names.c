@@ -36,7 +36,8 @@ static shmemhi_port_name_t my_port(const shmemhi_ib_t *ib)
 				     .is_ethernet = ib->nic.is_ethernet,
 				     .mtu = ib->nic.mtu,
 				     .log_max_reads = ib->nic.log_max_reads,
-				     .n_channels = (uint8_t)ib->n_channels};
+				     .n_channels = (uint8_t)ib->n_channels,
+				     .requires_grh = ib->nic.requires_grh};
 }
 
 /* The same verdict everywhere, since all see the same. */

@@ -94,14 +94,22 @@ static int choose_gid(const survey_t *s, int n_gids, shmemhi_port_t *p)
 			    "it has no RoCE v2 address: give its network interface an IP address");
 }
 
-/* An InfiniBand port is addressed by its LID; its first GID says who it is. */
+/* An InfiniBand port is addressed by its LID, and by its first GID too if it requires a GRH or the
+ * peer is in another subnet. */
 static int read_lid(const survey_t *s, const struct ibv_port_attr *attr, shmemhi_port_t *p)
 {
 	struct ibv_gid_entry entry = {0};
+	int got = s->lib->query_gid_ex(p->nic.context, (uint32_t)p->nic.port, 0, &entry, 0,
+				       sizeof entry);
 
-	s->lib->query_gid_ex(p->nic.context, (uint32_t)p->nic.port, 0, &entry, 0, sizeof entry);
 	p->nic.gid = entry.gid;
 	p->nic.lid = attr->lid;
+	p->nic.requires_grh = (attr->flags & IBV_QPF_GRH_REQUIRED) != 0;
+	if (p->nic.requires_grh && got != 0)
+		return shmemhi_fail(&p->why, SHMEMH_ERR_NIC,
+				    "its port requires a GRH, but has no GID at index 0 (%s): is a "
+				    "subnet manager running?",
+				    strerror(got));
 	if (attr->lid)
 		return SHMEMH_OK;
 	return shmemhi_fail(&p->why, SHMEMH_ERR_NIC, "it has no LID: is a subnet manager running?");

@@ -15,6 +15,11 @@ static const shmemhi_queue_block_t *block_of(const shmemhi_ib_t *ib, const shmem
 	return &ib->queue_mem->blocks[(size_t)(link - ib->links) / ib->queue_mem->links_per_block];
 }
 
+static const shmemhi_queue_block_t *records_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
+{
+	return ib->queue_mem->records.umem ? &ib->queue_mem->records : block_of(ib, link);
+}
+
 static uint32_t log2_of(uint32_t n)
 {
 	return (uint32_t)__builtin_ctz(n);
@@ -27,7 +32,7 @@ static uint64_t offset_of(const shmemhi_queue_block_t *b, const void *p)
 
 static int create_cq(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link)
 {
-	const shmemhi_queue_block_t *b = block_of(ib, link);
+	const shmemhi_queue_block_t *b = block_of(ib, link), *records = records_of(ib, link);
 	uint32_t in[SHMEMHI_PRM_LONG] = {0};
 
 	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_CREATE_CQ);
@@ -36,11 +41,12 @@ static int create_cq(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link
 	shmemhi_prm_put(in, SHMEMHI_CQC_UAR_PAGE, link->uar->page_id);
 	shmemhi_prm_put(in, SHMEMHI_CQC_C_EQN, ib->nic.eqn);
 	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_UMEM_VALID, 1);
-	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_UMEM_ID, b->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_ADDR, offset_of(b, shmemhi_cq_record(link)));
+	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_UMEM_ID, records->umem->umem_id);
+	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_ADDR, offset_of(records, link->records + SHMEMHI_LINE));
 	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_VALID, 1);
 	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_ID, b->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_OFFSET, offset_of(b, link->cqes));
+	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_OFFSET,
+			offset_of(b, link->queue + SHMEMD_QUEUE_CQES(ib->depth)));
 	link->cq = shmemhi_command_create(job, ib, link, in, &link->cqn);
 	return link->cq ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
@@ -48,7 +54,7 @@ static int create_cq(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link
 /* No receive queue: nothing here is sent to one. */
 static int create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link)
 {
-	const shmemhi_queue_block_t *b = block_of(ib, link);
+	const shmemhi_queue_block_t *b = block_of(ib, link), *records = records_of(ib, link);
 	uint32_t in[SHMEMHI_PRM_LONG] = {0};
 
 	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_CREATE_QP);
@@ -56,16 +62,17 @@ static int create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link
 	shmemhi_prm_put(in, SHMEMHI_QPC_PD, ib->nic.pdn);
 	shmemhi_prm_put(in, SHMEMHI_QPC_RQ_TYPE, SHMEMHI_RQ_TYPE_NONE);
 	shmemhi_prm_put(in, SHMEMHI_QPC_LOG_SQ_SIZE, log2_of(ib->depth));
+	shmemhi_prm_put(in, SHMEMHI_QPC_TS_FORMAT, ib->nic.ts_format);
 	shmemhi_prm_put(in, SHMEMHI_QPC_UAR_PAGE, link->uar->page_id);
 	shmemhi_prm_put(in, SHMEMHI_QPC_USER_INDEX, (uint64_t)(link - ib->links));
 	shmemhi_prm_put(in, SHMEMHI_QPC_CQN_SND, link->cqn);
 	shmemhi_prm_put(in, SHMEMHI_QPC_CQN_RCV, link->cqn);
 	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_UMEM_VALID, 1);
-	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_UMEM_ID, b->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_ADDR, offset_of(b, shmemhi_qp_record(link)));
+	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_UMEM_ID, records->umem->umem_id);
+	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_ADDR, offset_of(records, link->records));
 	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_VALID, 1);
 	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_ID, b->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_OFFSET, offset_of(b, link->wqes));
+	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_OFFSET, offset_of(b, link->queue));
 	link->qp = shmemhi_command_create(job, ib, link, in, &link->qpn);
 	return link->qp ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
@@ -132,16 +139,20 @@ int shmemhi_links_open(shmemh_t *job, shmemhi_ib_t *ib)
 		return status;
 	}
 	shmemhi_log(&job->log, SHMEMHI_INFO,
-		    "%s: %d channels to each PE, %u links of %llu bytes, depth %u; %s rings",
+		    "%s: %d channels to each PE, %u links of %llu bytes, depth %u, queues in "
+		    "memory of the %s; the %s rings",
 		    ib->nic.name, ib->n_channels, ib->queue_mem->n_links,
 		    (unsigned long long)shmemhi_links_nbytes(ib), ib->depth,
-		    ib->links[0].doorbell ? "the device" : "the host");
+		    ib->has_gpu_queues ? "GPU" : "host", ib->links[0].doorbell ? "device" : "host");
 	return SHMEMH_OK;
 }
 
 uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib)
 {
-	return (ib->queue_mem->nbytes + ib->queue_mem->n_links - 1) / ib->queue_mem->n_links;
+	uint64_t shared =
+		(ib->queue_mem->nbytes + ib->queue_mem->n_links - 1) / ib->queue_mem->n_links;
+
+	return shared + SHMEMD_CHANNEL_NBYTES(ib->depth);
 }
 
 /* Stop the NIC before the queue goes: what is on its way to this PE is refused from now on. A QP

@@ -1,57 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory of queues. A block holds those of many links, each kind together: so that all of them are
- * aligned as they need and nothing is wasted between.
+/* Memory that the NIC and the threads of links share: queues and bounce buffers, in memory of the
+ * GPU or in pinned memory of the host (SHMEMH_IB_QUEUE).
  *
- *   rings     of each link: send queue [depth][64], CQ [depth][64]; whole pages
- *   landings  of each link: [SHMEMD_LANDING_SLOTS + 1][SHMEMD_LANDING_NBYTES]
- *   words     of each link: record of the QP, record of the CQ, producer word, each in a line of
- *             its own, since different agents write them
+ * Completion queues and bounce buffers are always in the same of the two. PCIe orders the writes of
+ * a NIC to one destination, not those to two. With CQEs in memory of the GPU and bounce buffers in
+ * that of the host, this could happen:
+ *   1. The NIC writes the response to a READ towards host memory, where the write is delayed.
+ *   2. The NIC writes the READ's CQE to the GPU, where it arrives.
+ *   3. A thread sees the CQE, loads the bounce buffer, and gets the bytes of an earlier READ.
+ *   4. The write of step 1 arrives.
+ * The other way round, CQEs in host memory and data in memory of the GPU, cannot be avoided: a get
+ * with host queues writes to the heap. READs then end with a DUMP (SHMEMD_CTX_FLUSH_READS).
  *
- * The NIC knows a block twice: as a umem, for queues and records, and its landing slots as a memory
- * region. Neither lets anything come in from the network. */
+ * A block holds the queues of many links and is registered as one umem. The queue of a link is
+ * SHMEMD_QUEUE_NBYTES, rounded up to whole pages: send queue, completion queue, doorbell records.
+ * The bounce buffers of all links are one memory region. Neither registration lets requests of
+ * other PEs in. Producer words, for the CPU proxy, are not registered; each has a cache line of its
+ * own. The proxy writes the doorbell records: if it is needed and queues are in memory of the GPU,
+ * the records are in pinned memory instead, a block of their own. */
 #ifndef SHMEMHI_IB_QUEUE_H
 #define SHMEMHI_IB_QUEUE_H
 
 #include "ib/state.h"
 #include "ib/uar.h"
+#include "mem/backend.h"
 
 #define SHMEMHI_QUEUE_BLOCK_NBYTES ((uint64_t)32 << 20) /* at most, unless one link needs more */
 
 typedef struct shmemhi_queue_block {
-	void *raw;  /* of shmemhi_pinned_alloc */
+	void *raw;             /* of shmemhi_pinned_alloc */
+	shmemhi_range_t range; /* or address space and memory of the GPU */
+	shmemhi_chunk_t chunk;
 	char *base; /* page-aligned */
 	uint64_t nbytes;
 	uint32_t n_links;
 	struct mlx5dv_devx_umem *umem;
-	struct ibv_mr *mr;
 } shmemhi_queue_block_t;
 
 struct shmemhi_queue_mem {
-	shmemd_ring_t *rings; /* [n_links], memory of the device */
 	shmemhi_uars_t uars;
 	uint32_t n_links;
 	uint32_t n_blocks;
 	uint32_t links_per_block;
-	uint64_t nbytes; /* of all blocks and rings */
+	uint64_t nbytes; /* of all blocks, producer words and bounce buffers */
 	shmemhi_queue_block_t *blocks;
+	shmemhi_queue_block_t records; /* only if they are not with the queues */
+	void *producers;               /* pinned; NULL: the GPU rings */
+	shmemhi_queue_block_t bounces; /* no umem, but a memory region */
+	struct ibv_mr *bounce_mr;
 };
 
 #define SHMEMHI_LINE 64u
-#define SHMEMHI_SEND_WORD 1 /* of a QP's record; the other one is a receive queue's */
+#define SHMEMHI_RECORDS_NBYTES (2 * SHMEMHI_LINE) /* of a link */
 
-/* Records of a link, 8 bytes each. */
-static inline char *shmemhi_qp_record(const shmemhi_link_t *link)
-{
-	return (char *)(link->dbr - SHMEMHI_SEND_WORD);
-}
-
-static inline char *shmemhi_cq_record(const shmemhi_link_t *link)
-{
-	return shmemhi_qp_record(link) + SHMEMHI_LINE;
-}
-
-/* Options whose values NICs or rings limit. Returns SHMEMH_OK; ERR_OPTION. */
+/* Options whose values NICs or queues limit. Returns SHMEMH_OK; ERR_OPTION. */
 int shmemhi_ib_check_options(shmemh_t *job);
 
 /* The same for what depends on the NIC's kind. */
@@ -59,6 +62,19 @@ int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_nic_t *nic);
 
 /* Memory for all links, registered; the links' pointers into it. queue_mem exists, zeroed. */
 int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* ib/queue_gpu.c: b->nbytes of the GPU's memory, zeroed and registered. Failed: a line in why, and
+ * close is still to be called. */
+int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			   shmemhi_err_t *why);
+
+/* The same as a memory region. */
+int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			     struct ibv_mr **mr, shmemhi_err_t *why);
+
+/* The block's memory, of either; it is deregistered. */
+void shmemhi_queue_gpu_close(shmemh_t *job, shmemhi_queue_block_t *b);
+
 /* No queue uses it any more. is_in_use: the NIC may still, so it is never given back. */
 void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use);
 

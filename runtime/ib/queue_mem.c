@@ -7,25 +7,21 @@
 #include <unistd.h>
 #include "ib/queue.h"
 #include "mem/mem.h"
+#include "mem/state.h"
 
-#define LANDING_NBYTES ((SHMEMD_LANDING_SLOTS + 1) * SHMEMD_LANDING_NBYTES)
-
-enum { QP_RECORD, CQ_RECORD, PRODUCER, N_WORDS }; /* lines of a link */
-
-static uint64_t rings_nbytes(const shmemhi_ib_t *ib)
+static uint64_t page_nbytes(void)
 {
-	return (uint64_t)ib->depth * (SHMEMD_WQEBB_NBYTES + SHMEMD_CQE_NBYTES);
+	return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t link_nbytes(const shmemhi_ib_t *ib)
+static uint64_t whole_pages(uint64_t nbytes)
 {
-	return rings_nbytes(ib) + LANDING_NBYTES + N_WORDS * SHMEMHI_LINE;
+	return (nbytes + page_nbytes() - 1) / page_nbytes() * page_nbytes();
 }
 
-/* Landing slots of a block are behind all its rings. */
-static char *landings_of(const shmemhi_ib_t *ib, const shmemhi_queue_block_t *b)
+static uint64_t queue_nbytes(const shmemhi_ib_t *ib)
 {
-	return b->base + b->n_links * rings_nbytes(ib);
+	return whole_pages(SHMEMD_QUEUE_NBYTES(ib->depth));
 }
 
 static int fail_verbs(shmemh_t *job, const shmemhi_ib_t *ib, const char *call, uint64_t nbytes)
@@ -36,86 +32,64 @@ static int fail_verbs(shmemh_t *job, const shmemhi_ib_t *ib, const char *call, u
 			    ib->nic.name, call, (unsigned long long)nbytes, strerror(errno));
 }
 
-static int register_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b)
+/* Zeroed pinned memory; *base is its first address that is aligned to a page. */
+static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **raw, char **base)
 {
-	uint64_t nbytes = (uint64_t)b->n_links * LANDING_NBYTES;
+	uint64_t page = page_nbytes();
+	int status = shmemhi_pinned_alloc(job, nbytes + page, raw);
 
-	b->umem = ib->lib.umem_reg(ib->nic.context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
-	if (!b->umem)
-		return fail_verbs(job, ib, "mlx5dv_devx_umem_reg", b->nbytes);
-	b->mr = ib->lib.reg_mr(ib->nic.pd, landings_of(ib, b), nbytes, IBV_ACCESS_LOCAL_WRITE);
-	return b->mr ? SHMEMH_OK : fail_verbs(job, ib, "ibv_reg_mr", nbytes);
+	if (status != SHMEMH_OK)
+		return status;
+	*base = (char *)(((uintptr_t)*raw + page - 1) / page * page);
+	ib->queue_mem->nbytes += nbytes + page;
+	return SHMEMH_OK;
 }
 
-static void place_link(const shmemhi_ib_t *ib, const shmemhi_queue_block_t *b, uint32_t i,
-		       shmemhi_link_t *link)
+/* All bytes of a CQE are 0xff until the NIC writes it. */
+static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemhi_link_t *link)
 {
-	char *landings = landings_of(ib, b);
-	char *words = landings + (uint64_t)b->n_links * LANDING_NBYTES + i * N_WORDS * SHMEMHI_LINE;
+	char *cqes = queue + SHMEMD_QUEUE_CQES(ib->depth);
+	size_t nbytes = (size_t)ib->depth * SHMEMD_CQE_NBYTES;
 
-	link->wqes = b->base + i * rings_nbytes(ib);
-	link->cqes = link->wqes + (uint64_t)ib->depth * SHMEMD_WQEBB_NBYTES;
-	link->landing = landings + (uint64_t)i * LANDING_NBYTES;
-	link->dbr = (uint32_t *)(void *)(words + QP_RECORD * SHMEMHI_LINE) + SHMEMHI_SEND_WORD;
-	link->producer = (uint64_t *)(void *)(words + PRODUCER * SHMEMHI_LINE);
-	link->landing_key = htobe32(b->mr->lkey);
-	memset(link->cqes, 0xff, (size_t)ib->depth * SHMEMD_CQE_NBYTES);
+	link->queue = queue;
+	link->records = queue + SHMEMD_QUEUE_RECORD(ib->depth);
+	if (ib->has_gpu_queues)
+		return shmemhi_dev_fill(job, cqes, 0xff, nbytes);
+	memset(cqes, 0xff, nbytes);
+	return SHMEMH_OK;
+}
+
+static int open_host_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b)
+{
+	int status = alloc_pages(job, ib, b->nbytes, &b->raw, &b->base);
+
+	if (status != SHMEMH_OK)
+		return status;
+	b->umem = ib->lib.umem_reg(ib->nic.context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	return b->umem ? SHMEMH_OK : fail_verbs(job, ib, "mlx5dv_devx_umem_reg", b->nbytes);
 }
 
 static int open_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 		      shmemhi_link_t *links)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	int status;
 
-	b->nbytes = (b->n_links * link_nbytes(ib) + page - 1) / page * page;
-	/* Zeroed; where it begins nobody promises. */
-	status = shmemhi_pinned_alloc(job, b->nbytes + page, &b->raw);
-	if (status != SHMEMH_OK)
-		return status;
-	b->base = (char *)(((uintptr_t)b->raw + page - 1) / page * page);
-	ib->queue_mem->nbytes += b->nbytes + page;
-	status = register_block(job, ib, b);
-	for (uint32_t i = 0; status == SHMEMH_OK && i < b->n_links; i++)
-		place_link(ib, b, i, &links[i]);
-	return status;
-}
-
-/* Slot 0 is the first of a new channel. */
-static void init_ring(shmemd_ring_t *ring)
-{
-	for (uint64_t s = 0; s < SHMEMD_LANDING_SLOTS; s++)
-		ring->turns[s] = s << 1; /* free for ticket s; all else is 0 */
-}
-
-static int open_rings(shmemh_t *job, shmemhi_ib_t *ib)
-{
-	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	size_t nbytes = mem->n_links * sizeof *mem->rings;
-	shmemd_ring_t *initial = calloc(mem->n_links, sizeof *initial);
-	void *dev = NULL;
-	int status;
-
-	if (!initial)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
-	for (uint32_t i = 0; i < mem->n_links; i++)
-		init_ring(&initial[i]);
-	status = shmemhi_dev_alloc(job, nbytes, &dev);
-	if (status == SHMEMH_OK) {
-		mem->rings = dev;
-		mem->nbytes += nbytes;
-		status = shmemhi_dev_write(job, dev, initial, nbytes);
+	b->nbytes = b->n_links * queue_nbytes(ib);
+	if (ib->has_gpu_queues) {
+		ib->queue_mem->nbytes += b->nbytes;
+		status = shmemhi_queue_gpu_open(job, ib, b, &job->err);
+	} else {
+		status = open_host_block(job, ib, b);
 	}
-	for (uint32_t i = 0; status == SHMEMH_OK && i < mem->n_links; i++)
-		ib->links[i].ring = &mem->rings[i];
-	free(initial);
+	for (uint32_t i = 0; status == SHMEMH_OK && i < b->n_links; i++)
+		status = place_link(job, ib, b->base + i * queue_nbytes(ib), &links[i]);
 	return status;
 }
 
 static int open_blocks(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	uint64_t fit = SHMEMHI_QUEUE_BLOCK_NBYTES / link_nbytes(ib);
+	uint64_t fit = SHMEMHI_QUEUE_BLOCK_NBYTES / queue_nbytes(ib);
 	int status = SHMEMH_OK;
 
 	mem->links_per_block = fit < 1 ? 1 : (uint32_t)fit;
@@ -132,44 +106,174 @@ static int open_blocks(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
-int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib)
-{
-	int status = open_blocks(job, ib);
-
-	if (status == SHMEMH_OK)
-		status = open_rings(job, ib);
-	if (status == SHMEMH_OK)
-		status = shmemhi_uars_open(job, ib, ib->queue_mem->n_links, &ib->queue_mem->uars);
-	for (uint32_t i = 0; status == SHMEMH_OK && i < ib->queue_mem->n_links; i++)
-		shmemhi_uars_assign(&ib->queue_mem->uars, i, &ib->links[i]);
-	return status;
-}
-
+/* Returns 1 if the NIC may still use the memory, which is kept then. */
 static int close_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 		       int is_in_use)
 {
 	if (b->umem && ib->lib.umem_dereg(b->umem) != 0)
 		is_in_use = 1;
-	if (b->mr && ib->lib.dereg_mr(b->mr) != 0)
-		is_in_use = 1;
 	if (b->raw && !is_in_use)
 		shmemhi_pinned_free(job, b->raw);
+	if (b->range.raw && !is_in_use)
+		shmemhi_queue_gpu_close(job, b);
 	return is_in_use;
+}
+
+static int close_blocks(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
+{
+	shmemhi_queue_mem_t *mem = ib->queue_mem;
+	int is_kept = 0;
+
+	for (uint32_t i = 0; mem->blocks && i < mem->n_blocks; i++)
+		is_kept |= close_block(job, ib, &mem->blocks[i], is_in_use);
+	free(mem->blocks);
+	mem->blocks = NULL;
+	return is_kept;
+}
+
+static int open_host_bounces(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			     struct ibv_mr **mr)
+{
+	int status = alloc_pages(job, ib, b->nbytes, &b->raw, &b->base);
+
+	if (status != SHMEMH_OK)
+		return status;
+	*mr = ib->lib.reg_mr(ib->nic.pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	return *mr ? SHMEMH_OK : fail_verbs(job, ib, "ibv_reg_mr", b->nbytes);
+}
+
+/* Where the completion queues are (ib/queue.h says why). */
+static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_queue_mem_t *mem = ib->queue_mem;
+	shmemhi_queue_block_t *b = &mem->bounces;
+	int status;
+
+	b->nbytes = whole_pages((uint64_t)mem->n_links * SHMEMD_BOUNCES_NBYTES);
+	if (ib->has_gpu_queues) {
+		mem->nbytes += b->nbytes;
+		status = shmemhi_bounces_gpu_open(job, ib, b, &mem->bounce_mr, &job->err);
+	} else {
+		status = open_host_bounces(job, ib, b, &mem->bounce_mr);
+	}
+	if (status != SHMEMH_OK)
+		return status;
+	ib->bounces = b->base;
+	ib->bounce_key = htobe32(mem->bounce_mr->lkey);
+	return SHMEMH_OK;
+}
+
+/* Returns 1 as close_block does. */
+static int close_bounces(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
+{
+	shmemhi_queue_mem_t *mem = ib->queue_mem;
+
+	if (mem->bounce_mr && ib->lib.dereg_mr(mem->bounce_mr) != 0)
+		is_in_use = 1;
+	is_in_use = close_block(job, ib, &mem->bounces, is_in_use);
+	memset(&mem->bounces, 0, sizeof mem->bounces);
+	mem->bounce_mr = NULL;
+	ib->bounces = NULL;
+	return is_in_use;
+}
+
+static int open_blocks_and_bounces(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int status = open_blocks(job, ib);
+
+	return status == SHMEMH_OK ? open_bounces(job, ib) : status;
+}
+
+enum { QUEUE_AUTO, QUEUE_GPU, QUEUE_HOST }; /* words of SHMEMH_IB_QUEUE */
+
+static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_err_t why;
+
+	ib->has_gpu_queues = 1;
+	if (open_blocks_and_bounces(job, ib) == SHMEMH_OK)
+		return SHMEMH_OK;
+	why = job->err;
+	job->err.text[0] = '\0';
+	if (job->opt.ib_queue == QUEUE_GPU)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
+				    "SHMEMH_IB_QUEUE=gpu: %s cannot have queues in memory of the "
+				    "GPU: %.300s: set SHMEMH_IB_QUEUE=host",
+				    ib->nic.name, why.text);
+	shmemhi_log(&job->log, SHMEMHI_INFO,
+		    "%s: queues are in host memory, since they cannot be in memory of the GPU: %s",
+		    ib->nic.name, why.text);
+	close_blocks(job, ib, 0);
+	close_bounces(job, ib, 0);
+	ib->has_gpu_queues = 0;
+	ib->queue_mem->nbytes = 0;
+	return open_blocks_and_bounces(job, ib);
+}
+
+static int open_queues(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int is_gpu = job->mem->backend->kind == SHMEMH_HEAP_GPU;
+
+	if (job->opt.ib_queue == QUEUE_GPU && !is_gpu)
+		return shmemhi_fail(
+			&job->err, SHMEMH_ERR_OPTION,
+			"SHMEMH_IB_QUEUE=gpu: the heap is in host memory, so queues cannot be in "
+			"memory of the GPU: set SHMEMH_IB_QUEUE=host, or SHMEMH_HEAP=gpu");
+	if (job->opt.ib_queue == QUEUE_HOST || !is_gpu)
+		return open_blocks_and_bounces(job, ib);
+	return open_gpu_queues(job, ib);
+}
+
+/* Producer words, and records that the CPU cannot write where queues are. Only if the GPU does not
+ * reach the doorbell registers: it reaches all of them or none. */
+static int open_proxy_words(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_queue_mem_t *mem = ib->queue_mem;
+	char *base = NULL;
+	int status;
+
+	if (ib->links[0].doorbell)
+		return SHMEMH_OK;
+	status =
+		alloc_pages(job, ib, (uint64_t)mem->n_links * SHMEMHI_LINE, &mem->producers, &base);
+	for (uint32_t i = 0; status == SHMEMH_OK && i < mem->n_links; i++)
+		ib->links[i].producer = (uint64_t *)(void *)(base + (size_t)i * SHMEMHI_LINE);
+	if (status != SHMEMH_OK || !ib->has_gpu_queues)
+		return status;
+	mem->records.nbytes = (uint64_t)mem->n_links * SHMEMHI_RECORDS_NBYTES;
+	status = open_host_block(job, ib, &mem->records);
+	for (uint32_t i = 0; status == SHMEMH_OK && i < mem->n_links; i++)
+		ib->links[i].records = mem->records.base + (size_t)i * SHMEMHI_RECORDS_NBYTES;
+	return status;
+}
+
+int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_queue_mem_t *mem = ib->queue_mem;
+	int status = open_queues(job, ib);
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_uars_open(job, ib, mem->n_links, &mem->uars);
+	if (status != SHMEMH_OK)
+		return status;
+	for (uint32_t i = 0; i < mem->n_links; i++)
+		shmemhi_uars_assign(&mem->uars, i, &ib->links[i]);
+	return open_proxy_words(job, ib);
 }
 
 void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	int is_kept = is_in_use;
+	int is_kept = close_blocks(job, ib, is_in_use);
 
-	for (uint32_t i = 0; mem->blocks && i < mem->n_blocks; i++)
-		is_kept |= close_block(job, ib, &mem->blocks[i], is_in_use);
+	is_kept |= close_block(job, ib, &mem->records, is_in_use);
+	is_kept |= close_bounces(job, ib, is_in_use);
 	shmemhi_uars_close(job, ib, &mem->uars);
-	if (mem->rings)
-		shmemhi_dev_free(job, mem->rings);
+	if (mem->producers)
+		shmemhi_pinned_free(job, mem->producers);
+	ib->has_gpu_queues = 0;
 	if (is_kept)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
 			    "%s: the NIC did not let go of queues: their memory stays allocated",
 			    ib->nic.name);
-	free(mem->blocks);
 }

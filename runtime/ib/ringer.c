@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The host rings: where threads of kernels cannot reach a NIC's doorbells, they store how far it
- * may go into a word of pinned memory, and a thread of the host carries that on.
+/* The CPU doorbell proxy: where kernels cannot write to a NIC's doorbells, they store the producer
+ * index into a word of pinned memory. A thread of the host polls it, writes the doorbell record and
+ * rings the doorbell.
  *
  * Order, all the way from a kernel's thread to the NIC:
  *   WQE, data -> producer    the kernel's system fence
@@ -24,7 +25,7 @@
 
 typedef struct bell {
 	const shmemhi_link_t *link;
-	uint64_t told; /* slots that the NIC knows of */
+	uint32_t told; /* index that its doorbell was rung for last */
 } bell_t;
 
 struct shmemhi_ringer {
@@ -61,20 +62,19 @@ static uint64_t doorbell_of(uint32_t index, uint32_t qpn)
 	return htobe64((uint64_t)(index << 8) << 32 | qpn << 8);
 }
 
-/* Returns whether there was anything to tell. */
+/* Returns whether the index had advanced. */
 static int ring(bell_t *bell)
 {
 	const shmemhi_link_t *link = bell->link;
-	uint64_t slots = __atomic_load_n(link->producer, __ATOMIC_ACQUIRE);
-	uint32_t index = (uint32_t)slots & 0xffff;
+	uint32_t index = (uint32_t)__atomic_load_n(link->producer, __ATOMIC_ACQUIRE);
 
-	if ((int64_t)(slots - bell->told) <= 0)
+	if ((int32_t)(index - bell->told) <= 0)
 		return 0;
-	__atomic_store_n(link->dbr, htobe32(index), __ATOMIC_RELAXED);
+	__atomic_store_n(shmemhi_send_record(link), htobe32(index & 0xffff), __ATOMIC_RELAXED);
 	fence_full();
-	__atomic_store_n((uint64_t *)link->host_doorbell, doorbell_of(index, link->qpn),
+	__atomic_store_n((uint64_t *)link->host_doorbell, doorbell_of(index & 0xffff, link->qpn),
 			 __ATOMIC_RELAXED);
-	bell->told = slots;
+	bell->told = index;
 	return 1;
 }
 
@@ -109,19 +109,14 @@ static void *ringer_main(void *arg)
 	return NULL;
 }
 
-static int needs_host(const shmemhi_link_t *link)
-{
-	return link->producer && !link->doorbell;
-}
-
 static shmemhi_ringer_t *ringer_new(const shmemhi_ib_t *ib, size_t n_links, size_t n_bells)
 {
 	shmemhi_ringer_t *ringer = calloc(1, sizeof *ringer + n_bells * sizeof ringer->bells[0]);
 
 	for (size_t i = 0; ringer && i < n_links; i++)
-		if (needs_host(&ib->links[i]))
+		if (ib->links[i].producer)
 			ringer->bells[ringer->n_bells++] =
-				(bell_t){&ib->links[i], *ib->links[i].producer};
+				(bell_t){&ib->links[i], (uint32_t)*ib->links[i].producer};
 	return ringer;
 }
 
@@ -131,7 +126,7 @@ int shmemhi_ringer_open(shmemh_t *job, shmemhi_ib_t *ib)
 	int error;
 
 	for (size_t i = 0; i < n_links; i++)
-		n_bells += (size_t)needs_host(&ib->links[i]);
+		n_bells += ib->links[i].producer != NULL;
 	if (!n_bells)
 		return SHMEMH_OK;
 	ib->ringer = ringer_new(ib, n_links, n_bells);

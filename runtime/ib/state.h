@@ -5,7 +5,7 @@
 #define SHMEMHI_IB_STATE_H
 
 #include <pthread.h>
-#include <shmem_dev/abi/ring.h>
+#include <shmem_dev/abi/ctx.h>
 #include "core/job.h"
 #include "ib/lib.h"
 
@@ -21,6 +21,8 @@ typedef struct shmemhi_nic {
 	uint8_t mtu;           /* enum ibv_mtu, active */
 	uint8_t gid_index;     /* Ethernet: of a RoCE v2 address */
 	uint8_t log_max_reads; /* READs and atomics on their way, as requester and as responder */
+	uint8_t ts_format;     /* SHMEMHI_TS_: time stamps that a QP is to ask for */
+	uint8_t requires_grh;  /* InfiniBand: packets need a global header within a subnet too */
 	uint16_t lid;
 	uint16_t sport_min, sport_max; /* RoCE v2: UDP source ports that may be used */
 	union ibv_gid gid;
@@ -29,15 +31,12 @@ typedef struct shmemhi_nic {
 
 /* A queue pair with its completion queue, and the memory that both share with threads. */
 typedef struct shmemhi_link {
-	shmemd_ring_t *ring; /* memory of the device */
-	char *wqes;
-	char *cqes;
-	char *landing;
-	uint32_t *dbr;        /* send word */
-	uint64_t *producer;   /* pinned; with the host's ringing */
-	void *doorbell;       /* as threads see the register; NULL: the host rings */
-	void *host_doorbell;  /* as the host sees it */
-	uint32_t landing_key; /* big-endian */
+	char *queue;        /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
+	char *records;      /* doorbell record of the queue pair; 64 bytes on, of the CQ; in `queue`
+				but for the CPU proxy of queues that are in memory of the GPU */
+	uint64_t *producer; /* pinned word that the CPU proxy polls; NULL: the GPU rings */
+	void *doorbell;     /* register as the GPU maps it; NULL: it does not */
+	void *host_doorbell; /* the same as the host maps it */
 	uint32_t qpn;
 	uint32_t cqn;
 	uint32_t psn;      /* of its first request */
@@ -60,21 +59,37 @@ typedef struct shmemhi_ib {
 	shmemhi_nic_t nic;
 	int n_channels;
 	uint32_t depth;
+	uint32_t n_granules; /* of a heap */
+	uint64_t log_granule;
 	shmemhi_link_t *links; /* [n_channels][n_pes], own PE too */
+	char *bounces;         /* SHMEMD_BOUNCES_NBYTES of each link, where the queues are */
+	uint32_t bounce_key;   /* their lkey, big-endian */
+	int has_gpu_queues;    /* queues and bounce buffers are in memory of the GPU */
 	shmemhi_queue_mem_t *queue_mem;
 	shmemhi_keys_t *keys;
 	shmemhi_watch_t *watch;
 	shmemhi_ringer_t *ringer;
-	uint64_t log_granule;
-	shmemd_path_t *paths;       /* [n_channels][n_pes], memory of the device */
-	shmemd_channel_t *channels; /* [n_channels][n_pes], memory of the device */
-	uint64_t *used;             /* memory of the device */
+	char *channels; /* SHMEMD_CHANNEL_NBYTES of each link, memory of the device */
+	uint64_t *used; /* memory of the device */
 } shmemhi_ib_t;
 
 static inline shmemhi_link_t *shmemhi_link(const shmemhi_ib_t *ib, const shmemh_t *job, int k,
 					   int pe)
 {
 	return &ib->links[(size_t)k * (size_t)job->n_pes + (size_t)pe];
+}
+
+/* The producer index's word of the queue pair's doorbell record. */
+static inline uint32_t *shmemhi_send_record(const shmemhi_link_t *link)
+{
+	return (uint32_t *)(void *)link->records + SHMEMD_RECORD_SEND;
+}
+
+/* What kernels share of that link, memory of the device. */
+static inline shmemd_channel_t *shmemhi_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
+{
+	return (void *)(ib->channels +
+			(size_t)(link - ib->links) * SHMEMD_CHANNEL_NBYTES(ib->depth));
 }
 
 /* ib/nic.c: choose by SHMEMH_HCA_LIST and distance, open, query. Not collective.
@@ -90,12 +105,11 @@ int shmemhi_links_connect(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_links_close(shmemh_t *job, shmemhi_ib_t *ib);
 uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib); /* memory of one link, all told */
 
-/* ib/keys.c: tables of keys, memory of the device; written by grow. open is collective; close
- * deregisters all that grow registered. */
+/* ib/keys.c: the table of keys, memory of the device; open writes the bounce buffers' key, grow
+ * those of the heap. open is collective; close deregisters all that grow registered. */
 int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib);
-const shmemd_key_t *shmemhi_keys_local(const shmemhi_ib_t *ib);          /* [granules] */
-const shmemd_key_t *shmemhi_keys_remote(const shmemhi_ib_t *ib, int pe); /* [granules] */
+const shmemd_key_t *shmemhi_keys_table(const shmemhi_ib_t *ib); /* SHMEMD_LKEY, SHMEMD_RKEY */
 
 /* ib/watch.c: a thread that waits for async and DevX events until close: a line for each, and what
  * is fatal is kept (shmemhi_link_t.event, shmemh_nic_event). Events of a fabric without descriptors
@@ -111,9 +125,9 @@ static inline int shmemhi_ib_is_driven(const shmemhi_ib_t *ib)
 	return ib->nic.context->async_fd < 0;
 }
 
-/* ib/ringer.c: a thread that carries producer words to records and doorbells, for all links whose
- * doorbell is NULL. step does one round and returns how many links it rang: the emulator calls it.
- */
+/* ib/ringer.c: the CPU doorbell proxy, a thread that writes doorbell records and rings doorbells
+ * for all links that have a producer word. step does one round and returns how many links it rang
+ * for: the emulator calls it. */
 int shmemhi_ringer_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_ringer_close(shmemh_t *job, shmemhi_ib_t *ib);
 int shmemhi_ringer_step(shmemhi_ringer_t *ringer);

@@ -322,8 +322,11 @@ void shmemhi_watch_close(shmemh_t *job, shmemhi_ib_t *ib)
 
 const char *shmemh_nic_event(const shmemh_t *job)
 {
-	const shmemhi_watch_t *watch = job->ib ? job->ib->watch : NULL;
+	const shmemhi_watch_t *watch;
 
+	if (shmemhi_refused(job, "nic_event"))
+		return "";
+	watch = job->ib ? job->ib->watch : NULL;
 	if (!watch || !atomic_load_explicit(&watch->has_first, memory_order_acquire))
 		return "";
 	return watch->first;

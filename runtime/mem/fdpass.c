@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <sodium.h>
+#include "mem/tmpdir.h"
 #include "util/clock.h"
+#include "util/descriptors.h"
 
 #define BACKLOG 4096
 #define RETRY_MS 2
@@ -32,12 +34,19 @@ static int wait_for(int fd, short events, uint64_t deadline_ns)
 	}
 }
 
+static int fail_in(const char *dir, shmemhi_err_t *err, const char *what)
+{
+	const char *advice = shmemhi_descriptor_advice(errno);
+
+	return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "node: %s failed for a socket in %s: %s%s",
+			    what, dir, strerror(errno),
+			    advice[0] ? advice
+				      : "; set TMPDIR to a writable directory with a short name");
+}
+
 static int listener_fail(shmemhi_listener_t *l, shmemhi_err_t *err, const char *what)
 {
-	int status = shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
-				  "node: %s failed for a socket in %s: %s; set TMPDIR to a "
-				  "writable directory with a short name",
-				  what, l->dir, strerror(errno));
+	int status = fail_in(l->dir, err, what);
 
 	shmemhi_listener_close(l);
 	return status;
@@ -50,21 +59,23 @@ int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err)
 	int n;
 
 	*l = SHMEMHI_LISTENER_NONE;
-	n = snprintf(l->dir, sizeof l->dir, "%s/shmemh-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (n < 0 || (size_t)n + sizeof "/s" > sizeof l->dir) {
+	tmp = tmp && *tmp ? tmp : "/tmp";
+	n = snprintf(l->dir, sizeof l->dir, "%s/" SHMEMHI_TMPDIR_PREFIX "XXXXXX", tmp);
+	if (n < 0 || (size_t)n + sizeof "/" SHMEMHI_TMPDIR_SOCKET > sizeof l->dir) {
 		l->dir[0] = '\0';
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
 				    "node: TMPDIR is too long for a socket's name (%d bytes)", n);
 	}
-	if (!mkdtemp(l->dir)) { /* mode 0700 */
-		n = listener_fail(l, err, "mkdtemp");
+	shmemhi_tmpdir_sweep(tmp);
+	l->lock_fd = shmemhi_tmpdir_make(l->dir);
+	if (l->lock_fd < 0) {
 		l->dir[0] = '\0';
-		return n;
+		return fail_in(tmp, err, "making a directory");
 	}
 	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return listener_fail(l, err, "socket");
-	stpcpy(stpcpy(address.sun_path, l->dir), "/s");
+	stpcpy(stpcpy(address.sun_path, l->dir), "/" SHMEMHI_TMPDIR_SOCKET);
 	if (bind(l->fd, (struct sockaddr *)&address, sizeof address) != 0)
 		return listener_fail(l, err, "bind");
 	memcpy(l->path, address.sun_path, sizeof l->path);
@@ -81,6 +92,8 @@ void shmemhi_listener_close(shmemhi_listener_t *l)
 		unlink(l->path);
 	if (l->dir[0])
 		rmdir(l->dir);
+	if (l->lock_fd >= 0)
+		close(l->lock_fd);
 	*l = SHMEMHI_LISTENER_NONE;
 }
 
@@ -121,8 +134,11 @@ int shmemhi_fd_connect(const char *path, const shmemhi_hello_t *hello, uint64_t 
 	int conn = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (conn < 0) {
-		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "socket failed: %s", strerror(errno));
-		return -1;
+		int error = errno;
+
+		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "socket failed: %s%s", strerror(error),
+			     shmemhi_descriptor_advice(error));
+		return shmemhi_no_descriptor(error) ? SHMEMHI_FD_NO_ROOM : -1;
 	}
 	strncpy(address.sun_path, path, sizeof address.sun_path - 1);
 	if (connect_until(conn, &address, deadline_ns) != 0)
@@ -149,7 +165,7 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 		if (conn < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
 		if (conn < 0)
-			return -1;
+			return shmemhi_no_descriptor(errno) ? SHMEMHI_FD_NO_ROOM : -1;
 		/* A deadline in the past: what has not arrived is not ours. */
 		if (check_user(conn) &&
 		    shmemhi_fd_recv(conn, &hello, sizeof hello, &extra, 0, &ignored) == SHMEMH_OK &&
@@ -263,10 +279,12 @@ int shmemhi_fd_recv(int conn, void *msg, size_t nbytes, int *fd, uint64_t deadli
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
-	if ((size_t)got == nbytes && (message.msg_flags & MSG_CTRUNC))
+	if ((size_t)got == nbytes && (message.msg_flags & MSG_CTRUNC)) {
+		*fd = SHMEMHI_FD_NO_ROOM;
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
 				    "its descriptor did not arrive: this process has too many "
 				    "open: raise ulimit -n");
+	}
 	return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
 			    "a message of %zd bytes came instead of one of %zu", got, nbytes);
 }

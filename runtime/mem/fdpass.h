@@ -15,7 +15,8 @@
 
 /* A listening socket in a directory of its own that only this user can enter. */
 typedef struct shmemhi_listener {
-	int fd; /* -1: not open */
+	int fd;      /* -1: not open */
+	int lock_fd; /* of dir, which is in use as long as it is open (tmpdir.h) */
 	char dir[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": no file */
 } shmemhi_listener_t;
@@ -27,20 +28,24 @@ typedef struct shmemhi_hello {
 	int32_t pe;
 } shmemhi_hello_t;
 
-#define SHMEMHI_LISTENER_NONE ((shmemhi_listener_t){.fd = -1})
+#define SHMEMHI_LISTENER_NONE ((shmemhi_listener_t){.fd = -1, .lock_fd = -1})
 
-/* Returns SHMEMH_OK; ERR_SYSTEM. */
+/* Instead of a descriptor: this process has none left (ulimit -n). */
+#define SHMEMHI_FD_NO_ROOM (-2)
+
+/* Also removes directories that processes of this user left when they were killed.
+ * Returns SHMEMH_OK; ERR_SYSTEM. */
 int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err);
 /* Remove the socket's file and directory; established connections stay. */
 void shmemhi_listener_close(shmemhi_listener_t *l);
 
-/* Connect and send hello. Returns a connection, or -1 with a line in err. */
+/* Connect and send hello. Returns a connection, or FD_NO_ROOM or -1 with a line in err. */
 int shmemhi_fd_connect(const char *path, const shmemhi_hello_t *hello, uint64_t deadline_ns,
 		       shmemhi_err_t *err);
 
 /* Take one connection whose hello has arrived and names the secret; close every other one that is
  * waiting. Honest peers have sent theirs before this is called, so it waits for nobody.
- * Returns  a connection and its pe; -1: there are no more. */
+ * Returns  a connection and its pe; -1: there are no more; FD_NO_ROOM: there may be. */
 int shmemhi_fd_accept(const shmemhi_listener_t *l,
 		      const unsigned char secret[SHMEMHI_FD_SECRET_NBYTES], int *pe);
 
@@ -51,8 +56,8 @@ int shmemhi_fd_user_ok(uid_t peer, uid_t own);
 int shmemhi_fd_send(int conn, const void *msg, size_t nbytes, int fd, uint64_t deadline_ns,
 		    shmemhi_err_t *err);
 
-/* One message of exactly nbytes; fd receives its descriptor, or -1. Returns SHMEMH_OK;
- * ERR_TIMEOUT; ERR_PEER (the other end is closed); ERR_SYSTEM. */
+/* One message of exactly nbytes; fd receives its descriptor, -1 (it has none), or FD_NO_ROOM, with
+ * ERR_SYSTEM. Returns SHMEMH_OK; ERR_TIMEOUT; ERR_PEER (the other end is closed); ERR_SYSTEM. */
 int shmemhi_fd_recv(int conn, void *msg, size_t nbytes, int *fd, uint64_t deadline_ns,
 		    shmemhi_err_t *err);
 

@@ -168,7 +168,7 @@ static int map(shmemhi_mem_t *mem, char *at, shmemhi_chunk_t *chunk, shmemhi_err
 
 static int zero(shmemhi_mem_t *mem, char *at, uint64_t nbytes, shmemhi_err_t *err)
 {
-	return shmemhi_cuctx_zero(mem->cuctx, at, nbytes, err);
+	return shmemhi_cuctx_fill(mem->cuctx, at, 0, nbytes, err);
 }
 
 const shmemhi_backend_t shmemhi_backend_gpu = {

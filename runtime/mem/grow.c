@@ -72,6 +72,9 @@ static int settle_sizes(shmemh_t *job)
 		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory");
 	else
 		status = own_sizes(job, &mine);
+	if (status == SHMEMH_OK)
+		status = shmemhi_pinned_alloc(job, sizeof *heap->committed,
+					      (void **)&heap->committed);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = shmemhi_allgather(job, &mine, all, sizeof mine);
@@ -167,7 +170,9 @@ void shmemhi_heap_close(shmemh_t *job)
 	free(heap->calls);
 	heap->growths = NULL;
 	heap->calls = NULL;
-	atomic_store(&heap->committed, 0);
+	if (heap->committed)
+		shmemhi_pinned_free(job, heap->committed);
+	heap->committed = NULL;
 }
 
 /* Room for one more growth, and this PE's memory for it. */
@@ -237,7 +242,7 @@ static int share(shmemh_t *job, const shmemhi_growth_t *g)
 int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 {
 	shmemhi_heap_t *heap = &job->mem->heap;
-	shmemhi_growth_t g = {.offset = atomic_load(&heap->committed), .nbytes = nbytes};
+	shmemhi_growth_t g = {.offset = shmemhi_committed(job->mem), .nbytes = nbytes};
 	/* Agreed before anything is passed: nobody waits for memory that a peer could not make. */
 	int status = shmemhi_agree(job, create_own(job, &g));
 
@@ -251,6 +256,6 @@ int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 	}
 	heap->growths[heap->n_growths++] = g;
 	shmemhi_suballoc_extend(&heap->blocks, nbytes);
-	atomic_store(&heap->committed, g.offset + nbytes);
+	__atomic_store_n(heap->committed, g.offset + nbytes, __ATOMIC_RELEASE);
 	return SHMEMH_OK;
 }

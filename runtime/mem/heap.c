@@ -99,6 +99,8 @@ int shmemh_malloc(shmemh_t *job, size_t nbytes, void **ptr)
 	shmemhi_heap_call_t call = {
 		.op = SHMEMHI_OP_MALLOC, .nbytes = nbytes, .alignment = SHMEMHI_ALIGN_MIN};
 
+	if (shmemhi_refused(job, "malloc"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	return shmemhi_done(job, allocate(job, &call, SHMEMHI_USER, ptr));
 }
@@ -108,6 +110,8 @@ int shmemh_align(shmemh_t *job, size_t alignment, size_t nbytes, void **ptr)
 	shmemhi_heap_call_t call = {
 		.op = SHMEMHI_OP_ALIGN, .nbytes = nbytes, .alignment = alignment};
 
+	if (shmemhi_refused(job, "align"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	return shmemhi_done(job, allocate(job, &call, SHMEMHI_USER, ptr));
 }
@@ -117,6 +121,8 @@ int shmemh_calloc(shmemh_t *job, size_t count, size_t nbytes, void **ptr)
 	shmemhi_heap_call_t call = {.op = SHMEMHI_OP_CALLOC, .alignment = SHMEMHI_ALIGN_MIN};
 	size_t total = 0;
 
+	if (shmemhi_refused(job, "calloc"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	if (__builtin_mul_overflow(count, nbytes, &total)) {
 		call.refusal = SHMEMHI_OVERFLOW;
@@ -184,6 +190,8 @@ static int release(shmemh_t *job, void *ptr)
 
 int shmemh_free(shmemh_t *job, void *ptr)
 {
+	if (shmemhi_refused(job, "free"))
+		return SHMEMH_ERR_ARGUMENT;
 	if (!ptr)
 		return SHMEMH_OK;
 	shmemhi_begin(job);
@@ -192,25 +200,49 @@ int shmemh_free(shmemh_t *job, void *ptr)
 
 void *shmemh_ptr(const shmemh_t *job, const void *ptr, int pe)
 {
-	const shmemhi_mem_t *mem = job->mem;
-	uint64_t offset = (uintptr_t)ptr - (uintptr_t)mem->peers[job->pe].base;
+	const shmemhi_mem_t *mem;
+	uint64_t offset;
 
+	if (shmemhi_refused(job, "ptr"))
+		return NULL;
+	mem = job->mem;
+	offset = (uintptr_t)ptr - (uintptr_t)mem->peers[job->pe].base;
 	if (pe < 0 || pe >= job->n_pes || !mem->peers[pe].mapped ||
-	    offset >= atomic_load(&mem->heap.committed))
+	    offset >= shmemhi_committed(mem))
 		return NULL;
 	return mem->peers[pe].base + offset;
 }
 
+/* The handle is const to the caller only: the line of a failure is kept in it. */
+static int refuse_info(const shmemh_t *job, const shmemh_heap_info_t *info)
+{
+	shmemh_t *own = (shmemh_t *)(uintptr_t)job;
+	size_t nbytes = sizeof *info;
+
+	shmemhi_begin(own);
+	if (!info)
+		return shmemhi_done(own, shmemhi_fail(&own->err, SHMEMH_ERR_ARGUMENT,
+						      "heap_info: info, which receives the "
+						      "figures, is NULL"));
+	return shmemhi_done(own, shmemhi_fail(&own->err, SHMEMH_ERR_ARGUMENT,
+					      "heap_info: info->size is %u, expected %zu: set it "
+					      "to sizeof(shmemh_heap_info_t)",
+					      info->size, nbytes));
+}
+
 int shmemh_heap_info(const shmemh_t *job, shmemh_heap_info_t *info)
 {
-	const shmemhi_mem_t *mem = job->mem;
+	const shmemhi_mem_t *mem;
 
-	if (!info || info->size != sizeof *info)
+	if (shmemhi_refused(job, "heap_info"))
 		return SHMEMH_ERR_ARGUMENT;
+	if (!info || info->size != sizeof *info)
+		return refuse_info(job, info);
+	mem = job->mem;
 	info->kind = mem->backend->kind;
 	info->base = mem->peers[job->pe].base;
 	info->reserved = mem->heap.reserved;
-	info->committed = atomic_load(&mem->heap.committed);
+	info->committed = shmemhi_committed(mem);
 	info->used = mem->heap.blocks.used;
 	info->largest = shmemhi_suballoc_largest(&mem->heap.blocks);
 	return SHMEMH_OK;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "mem/state.h"
+#include "util/descriptors.h"
 
 #define DEFAULT_MAX ((uint64_t)4 << 30)
 
@@ -74,8 +75,8 @@ static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_chunk_t *chunk, s
 	(void)mem;
 	*chunk = SHMEMHI_CHUNK_NONE;
 	if (fd < 0)
-		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: memfd_create failed: %s",
-				    strerror(errno));
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: memfd_create failed: %s%s",
+				    strerror(errno), shmemhi_descriptor_advice(errno));
 	/* Sealed: no process that gets the descriptor can cut the file under our mapping. */
 	if (ftruncate(fd, (off_t)nbytes) != 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
@@ -107,8 +108,8 @@ static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *
 				    (unsigned long long)nbytes);
 	chunk->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (chunk->fd < 0)
-		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: cannot keep a descriptor: %s",
-				    strerror(errno));
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: cannot keep a descriptor: %s%s",
+				    strerror(errno), shmemhi_descriptor_advice(errno));
 	chunk->nbytes = nbytes;
 	chunk->held = 1;
 	return SHMEMH_OK;

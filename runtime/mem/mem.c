@@ -197,6 +197,11 @@ uint64_t shmemhi_mem_reserved(const shmemh_t *job)
 	return job->mem->heap.reserved;
 }
 
+const uint64_t *shmemhi_mem_committed(const shmemh_t *job)
+{
+	return job->mem->heap.committed;
+}
+
 static int local_alloc(shmemh_t *job, size_t nbytes, void **ptr)
 {
 	size_t rounded = (nbytes + LOCAL_ALIGN - 1) / LOCAL_ALIGN * LOCAL_ALIGN;
@@ -214,6 +219,14 @@ int shmemhi_dev_alloc(shmemh_t *job, size_t nbytes, void **dev)
 	if (job->mem->cuctx)
 		return shmemhi_cuctx_dev_alloc(job->mem->cuctx, nbytes, dev, &job->err);
 	return local_alloc(job, nbytes, dev);
+}
+
+int shmemhi_dev_fill(shmemh_t *job, void *dev, unsigned char value, size_t nbytes)
+{
+	if (job->mem->cuctx)
+		return shmemhi_cuctx_fill(job->mem->cuctx, dev, value, nbytes, &job->err);
+	memset(dev, value, nbytes);
+	return SHMEMH_OK;
 }
 
 int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes)

@@ -30,6 +30,9 @@ int shmemhi_mem_same_gpu(const shmemh_t *job, int pe);
 char *shmemhi_mem_base(const shmemh_t *job, int pe);
 uint64_t shmemhi_mem_reserved(const shmemh_t *job);
 
+/* The pinned word with the bytes of the heap, from its start, that have memory on all PEs. */
+const uint64_t *shmemhi_mem_committed(const shmemh_t *job);
+
 /* Symmetric memory for the library itself: zeroed, aligned to 512; freed with the heap.
  * Collective over the world. */
 int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr);
@@ -39,6 +42,7 @@ int shmemhi_fail_broken(shmemh_t *job, const char *what);
 
 /* Memory local to the device. The host writes and reads it by copy, also while kernels run. */
 int shmemhi_dev_alloc(shmemh_t *job, size_t nbytes, void **dev); /* zeroed */
+int shmemhi_dev_fill(shmemh_t *job, void *dev, unsigned char value, size_t nbytes);
 int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes);
 int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes); /* words of 8 */
 void shmemhi_dev_free(shmemh_t *job, void *dev);

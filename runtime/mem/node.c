@@ -3,6 +3,8 @@
 /* The node: PEs whose memory can be mapped. Who is on it by identity is a guess (containers may
  * share a boot id but no directory; GPUs may be out of each other's reach), so each pair proves it
  * by passing a descriptor and mapping what comes. The connections stay, for growth. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,6 +13,7 @@
 #include "mem/mem.h"
 #include "mem/state.h"
 #include "util/clock.h"
+#include "util/descriptors.h"
 
 /* Where a PE listens; gathered, so that only members of the job know the secret. */
 typedef struct meeting {
@@ -130,8 +133,9 @@ static int listen_for_peers(shmemh_t *job, opening_t *o)
 }
 
 /* Connect to every lower PE of the node; o->row says to whom it worked. A PE that cannot be
- * reached is not an error: it is not on this node then. */
-static void connect_lower(shmemh_t *job, opening_t *o)
+ * reached is not an error: it is not on this node then. Having no descriptor left is one: the job
+ * would start, and operations to PEs of this node would fail or go by NIC. */
+static int connect_lower(shmemh_t *job, opening_t *o)
 {
 	for (int pe = 0; pe < job->pe; pe++) {
 		shmemhi_err_t why = {""};
@@ -142,6 +146,9 @@ static void connect_lower(shmemh_t *job, opening_t *o)
 			continue;
 		memcpy(hello.secret, o->meetings[pe].secret, sizeof hello.secret);
 		conn = shmemhi_fd_connect(o->meetings[pe].path, &hello, o->deadline_ns, &why);
+		if (conn == SHMEMHI_FD_NO_ROOM)
+			return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
+					    "node: no socket to PE %d: %s", pe, why.text);
 		if (conn < 0)
 			shmemhi_log(&job->log, SHMEMHI_WARN,
 				    "PE %d looks like this node, but no socket to it: %s", pe,
@@ -149,13 +156,15 @@ static void connect_lower(shmemh_t *job, opening_t *o)
 		job->mem->peers[pe].conn = conn;
 		o->row[pe] = conn >= 0;
 	}
+	return SHMEMH_OK;
 }
 
 /* Accept the higher PEs that said they connected: their connections and hellos are here already,
  * so this waits for nobody, whoever else knocks. */
-static void accept_higher(shmemh_t *job, opening_t *o)
+static int accept_higher(shmemh_t *job, opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
+	int status = SHMEMH_OK;
 	int pe;
 
 	for (int left = 0; mem->listener.fd >= 0; left = 0) {
@@ -163,6 +172,10 @@ static void accept_higher(shmemh_t *job, opening_t *o)
 			left += o->matrix[(size_t)pe * (size_t)job->n_pes + (size_t)job->pe] &&
 				mem->peers[pe].conn < 0;
 		int conn = left ? shmemhi_fd_accept(&mem->listener, o->mine.secret, &pe) : -1;
+		if (conn == SHMEMHI_FD_NO_ROOM)
+			status = shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
+					      "node: no descriptor is left for the socket of a "
+					      "PE: raise ulimit -n");
 		if (conn < 0)
 			break;
 		if (pe > job->pe && pe < job->n_pes && is_remote(job, pe) &&
@@ -172,16 +185,17 @@ static void accept_higher(shmemh_t *job, opening_t *o)
 			close(conn);
 	}
 	shmemhi_listener_close(&mem->listener);
+	return status;
 }
 
 static int connect_all(shmemh_t *job, opening_t *o)
 {
-	int status;
+	int status = shmemhi_agree(job, connect_lower(job, o));
 
-	connect_lower(job, o);
-	status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
 	if (status == SHMEMH_OK)
-		accept_higher(job, o);
+		status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
+	if (status == SHMEMH_OK)
+		status = shmemhi_agree(job, accept_higher(job, o));
 	return status;
 }
 
@@ -225,6 +239,32 @@ static int prove_one(shmemh_t *job, int pe, int fd, shmemhi_err_t why)
 	return ok;
 }
 
+/* Did every descriptor that was sent to this PE find room, and is there room for one more, which
+ * mapping takes? */
+static int check_room(shmemh_t *job, const int *fds)
+{
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		int copy = fds[pe] >= 0 ? fcntl(fds[pe], F_DUPFD_CLOEXEC, 0) : -1;
+
+		if (copy >= 0)
+			close(copy);
+		else if (fds[pe] == SHMEMHI_FD_NO_ROOM ||
+			 (fds[pe] >= 0 && shmemhi_no_descriptor(errno)))
+			return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
+					    "node: no descriptor is left for the memory of PE %d: "
+					    "raise ulimit -n",
+					    pe);
+	}
+	return SHMEMH_OK;
+}
+
+static void close_all(const int *fds, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
 /* Pass one small chunk around; o->row then says whose memory this PE can map. */
 static int prove(shmemh_t *job, opening_t *o)
 {
@@ -238,6 +278,11 @@ static int prove(shmemh_t *job, opening_t *o)
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK) {
 		shmemhi_exchange(job, chunk.fd, o->fds, &why);
+		status = shmemhi_agree(job, check_room(job, o->fds));
+		if (status != SHMEMH_OK)
+			close_all(o->fds, job->n_pes);
+	}
+	if (status == SHMEMH_OK) {
 		for (int pe = 0; pe < job->n_pes; pe++)
 			o->row[pe] = same_node(mem, pe) && prove_one(job, pe, o->fds[pe], why);
 		status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);

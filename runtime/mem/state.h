@@ -49,7 +49,7 @@ typedef struct shmemhi_heap {
 	uint64_t reserved;
 	uint64_t chunk; /* growths and `reserved` are multiples of it; a power of two */
 	uint64_t granularity;
-	_Atomic uint64_t committed; /* shmemh_ptr reads it from any thread */
+	uint64_t *committed; /* pinned word: kernels and shmemh_ptr in any thread read it: atomic */
 	shmemhi_suballoc_t blocks;
 	shmemhi_growth_t *growths;
 	size_t n_growths;
@@ -79,6 +79,12 @@ void shmemhi_identity(const shmemh_t *job, shmemhi_identity_t *id);
  * there is none). One that fails does not keep the others' from coming. Collective over the
  * connected PEs. Returns SHMEMH_OK, or why one failed, with a line in err that names it. */
 int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err);
+
+/* Bytes of the heap, from its start, that have memory on all PEs. Any thread. */
+static inline uint64_t shmemhi_committed(const shmemhi_mem_t *mem)
+{
+	return __atomic_load_n(mem->heap.committed, __ATOMIC_ACQUIRE);
+}
 
 /* Add nbytes of memory on all PEs. Collective; the same verdict everywhere. Failed: as before. */
 int shmemhi_grow(shmemh_t *job, uint64_t nbytes);

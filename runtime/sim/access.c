@@ -58,7 +58,8 @@ static int order(shmemsimi_fiber_t *f, const void *p, int access)
 
 int shmemsim_access(const void *p, uint32_t nbytes, int access, void *value)
 {
-	if (shmemsim_hooks == SHMEMSIMI_HOOK_STEP) { /* the fast way of searches */
+	shmemsimi_look(p, __builtin_return_address(0));
+	if (shmemsim_hooks == SHMEMSIMI_HOOK_STEP) { /* the fast way */
 		shmemsimi_step(access);
 		return 0;
 	}

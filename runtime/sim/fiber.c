@@ -278,6 +278,7 @@ void shmemsimi_switch(shmemsimi_fiber_t *to)
 		shmemsimi_trace_settle();
 	w->previous = from;
 	w->current = to;
+	w->n_alone = 0;
 	shmemsim_self = &to->thread;
 	if (under_asan())
 		__sanitizer_start_switch_fiber(from->state == DONE ? NULL : &from->fake, to->stack,

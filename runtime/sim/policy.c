@@ -73,7 +73,7 @@ static inline int is_decision(uint32_t n)
 /* At an access: the fiber to go on with. */
 static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w, uint32_t weight)
 {
-	if (shmemsim_wrote || w->sleep.n)
+	if (shmemsim_wrote || w->epoch != w->spin_epoch || w->sleep.n)
 		shmemsimi_wake_due(); /* who polls what was just written is an option already */
 	uint32_t n = w->run.n;
 	if (!is_decision(n))

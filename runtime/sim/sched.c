@@ -2,9 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Which fibers can run, which wait for what, time, and the end of all waiting.
  *
- * A fiber that polls tells so by shmemsim_spin. If nothing was written since its last look, it is
- * parked until something is. When nobody can run, time jumps and the parked ones look again; when
- * that has not helped for long, the run is a livelock. With nobody parked it is a deadlock. */
+ * A fiber that polls calls shmemsim_spin, or is found to poll (look.c). If nothing was written
+ * since its last look, it is parked until something is. When nobody can run, time jumps and the
+ * parked ones look again; when that has not helped for long, the run is a livelock. With nobody
+ * parked it is a deadlock. */
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
@@ -47,6 +48,7 @@ static uint64_t time_ns(void)
 
 uint64_t shmemsim_now(void)
 {
+	shmemsimi_look(&shmemsimi_w.now, __builtin_return_address(0));
 	shmemsimi_w.is_clock_read = 1;
 	return time_ns();
 }
@@ -249,19 +251,14 @@ static void main_spins(void)
 	sched_yield();
 }
 
-void shmemsim_spin(void)
+/* Let others run; if is_parked, until something is written or nobody can run. */
+static void spin(shmemsimi_fiber_t *f, int is_parked, const void *call)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
-	shmemsimi_fiber_t *f = w->current;
-	if (f->kind == KIND_MAIN) {
-		main_spins();
-		return;
-	}
-	f->call = __builtin_return_address(0);
+	f->call = call;
 	f->wait = WAIT_SPIN;
-	shmemsimi_count();
-	shmemsimi_news();
-	if (f->spun == w->epoch) {
+	w->n_alone = 0;
+	if (is_parked) {
 		leave_run_queue(f, SPINNING);
 		queue_add(&w->spin, f);
 	}
@@ -273,15 +270,40 @@ void shmemsim_spin(void)
 	f->wait = WAIT_NONE;
 }
 
-void shmemsim_yield(void)
+void shmemsimi_park(const void *call)
 {
-	if (shmemsimi_w.current->kind == KIND_MAIN) {
+	shmemsimi_count();
+	spin(shmemsimi_w.current, 1, call);
+}
+
+void shmemsim_spin(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	shmemsimi_fiber_t *f = w->current;
+	if (f->kind == KIND_MAIN) {
 		main_spins();
 		return;
 	}
-	shmemsimi_w.current->call = __builtin_return_address(0);
+	shmemsimi_count();
+	shmemsimi_news();
+	f->looks.max_turns = 0; /* it says itself when it has looked */
+	spin(f, f->spun == w->epoch, __builtin_return_address(0));
+}
+
+void shmemsimi_yield(const void *call)
+{
+	shmemsimi_w.current->call = call;
+	shmemsimi_w.n_alone = 0;
 	shmemsimi_count();
 	shmemsimi_switch(next_fiber());
+}
+
+void shmemsim_yield(void)
+{
+	if (shmemsimi_w.current->kind == KIND_MAIN)
+		main_spins();
+	else
+		shmemsimi_yield(__builtin_return_address(0));
 }
 
 void shmemsim_sleep(uint64_t ns)
@@ -372,8 +394,9 @@ void shmemsimi_sched_begin(void)
 	w->idle_looks = 0;
 	w->thread = (unsigned long)pthread_self();
 	shmemsim_wrote = 0;
-	shmemsim_hooks = w->policy->at_access ? SHMEMSIMI_HOOK_STEP : 0;
-	if (w->cfg.trace || (shmemsim_hooks && shmemsimi_under_tsan()))
+	w->n_alone = 0;
+	shmemsim_hooks = SHMEMSIMI_HOOK_STEP;
+	if (w->cfg.trace || shmemsimi_under_tsan())
 		shmemsim_hooks |= SHMEMSIMI_HOOK_MORE;
 	shmemsimi_fiber_begin();
 }

@@ -33,6 +33,16 @@ enum shmemsimi_wait {
 #define SHMEMSIMI_N_SEEN 8 /* words read relaxed since the last fence that a fiber remembers */
 #define SHMEMSIMI_N_TRACE 16
 
+/* look.c: what a fiber has accessed since something was written. */
+typedef struct shmemsimi_looks {
+	uint64_t epoch; /* world.epoch that all of it is about */
+	const void *anchor;
+	uint64_t turn, last_turn; /* hashes of the addresses between accesses of anchor */
+	uint32_t since, span;     /* accesses since anchor, and until another one is taken */
+	uint32_t n_turns;         /* equal ones so far */
+	uint32_t max_turns;       /* until the fiber is parked; 0: forget all of this */
+} shmemsimi_looks_t;
+
 typedef struct shmemsimi_fiber {
 	shmemsim_thread_t thread; /* first: shmemsim_self points here */
 	void *sp;                 /* saved stack pointer while another fiber runs */
@@ -54,9 +64,10 @@ typedef struct shmemsimi_fiber {
 	int coll, done;
 	uint32_t mask, bar, width, arg32;
 	uint64_t in, out;
-	const char *site;  /* file and line, from the CUDA dialect */
-	const void *call;  /* return address of the emulator's entry point that it is in */
-	uint64_t spun;     /* world.epoch when its last spin returned */
+	const char *site; /* file and line, from the CUDA dialect */
+	const void *call; /* return address of the emulator's entry point that it is in */
+	uint64_t spun;    /* world.epoch when its last spin returned */
+	shmemsimi_looks_t looks;
 	uint64_t wake;     /* SLEEPING: time to wake at */
 	int64_t priority;  /* random, pct; 0: not given one yet */
 	void *tsan, *fake; /* sanitizers' own fibers and fake stacks */
@@ -179,6 +190,7 @@ typedef struct shmemsimi_world {
 	uint64_t spin_epoch;      /* epoch when the spinning fibers last had a chance */
 	uint64_t steps, n_starts; /* n_starts: fibers made runnable */
 	uint32_t gap;             /* weight of accesses before the policy is asked */
+	uint32_t n_alone;         /* accesses since the last switch or wait */
 	uint64_t n_points;        /* pct: weight of the accesses at which it could switch */
 	/* What kind of failure: format of shmemsim_fail, text of a deadlock or livelock. */
 	const void *failure;
@@ -217,6 +229,8 @@ void shmemsimi_tsan_acquire(void *obj);
 void shmemsimi_sched_begin(void);
 void shmemsimi_start(shmemsimi_fiber_t *f); /* make a new fiber runnable */
 void shmemsimi_block(int wait);             /* the current fiber, until woken */
+void shmemsimi_park(const void *call);      /* the current fiber, as one that polls */
+void shmemsimi_yield(const void *call);     /* the current fiber, as by shmemsim_yield */
 void shmemsimi_wake(shmemsimi_fiber_t *f);
 void shmemsimi_loop(void);                           /* main: run fibers until main is wanted */
 void shmemsimi_exit(void) __attribute__((noreturn)); /* the current fiber has returned */
@@ -232,8 +246,12 @@ static inline void shmemsimi_count(void)
 		shmemsimi_too_long();
 }
 
+/* look.c: the current fiber is about to access p. May run others first. call: return address of
+ * the entry point. */
+void shmemsimi_look(const void *p, const void *call);
+
 /* Bits of shmemsim_hooks, beside that of weak.h */
-#define SHMEMSIMI_HOOK_STEP 1u /* accesses are decisions */
+#define SHMEMSIMI_HOOK_STEP 1u /* accesses are counted, and decisions if the policy has any there */
 #define SHMEMSIMI_HOOK_MORE 2u /* they are traced, or thread sanitizer wants to know */
 
 /* policy.c */

@@ -129,7 +129,7 @@ static void print_nics(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda,
 	(void)opt;
 	(void)cuda;
 	(void)n_gpus;
-	info_line("NICs", "none (this library was built without the headers of rdma-core, "
+	info_line("NICs", "none (this library was built without the headers of rdma-core 43, "
 			  "libibverbs-dev): PEs of one node only");
 }
 #endif

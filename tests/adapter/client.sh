@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # client.sh library control-program client [option]: a client against the adapter, in each of the
-# ways to see doorbells, on both link layers, and with all that the adapter may do in other orders.
+# ways to see doorbells, on both link layers, with each kind of time stamps, and with all that the
+# adapter may do in other orders.
 # What the client does is right: the adapter must have nothing to say about it.
 library=$1
 control=$2
@@ -12,10 +13,13 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 
-# run doorbells link timing chaos. The client is the parent of the shell that runs the port command.
+# run doorbells link timing chaos stamps [grh]. The client is the parent of the shell that runs the
+# port command.
 run() {
-	MLX5SW_DOORBELLS=$1 MLX5SW_LINK=$2 MLX5SW_TIMING=$3 MLX5SW_CHAOS=$4 MLX5SW_LINT=strict \
-		MLX5SW_FABRIC=shm:client$$ MLX5SW_DIR=$dir "$client" ${option:+"$option"} \
+	MLX5SW_DOORBELLS=$1 MLX5SW_LINK=$2 MLX5SW_TIMING=$3 MLX5SW_CHAOS=$4 \
+		MLX5SW_TIMESTAMPS=$5 MLX5SW_GRH=${6-0} MLX5SW_LINT=strict \
+		MLX5SW_FABRIC=shm:client$$ \
+		MLX5SW_DIR=$dir "$client" ${option:+"$option"} \
 		--port "exec '$control' --pid \$PPID port" "$library" >"$dir/out" 2>"$dir/err"
 	status=$?
 	if [ $status -ne 0 ] || [ -s "$dir/err" ]; then
@@ -28,8 +32,9 @@ run() {
 # Retries a microsecond apart are for a process that answers itself, and at once.
 fast=fast
 [ -z "$option" ] || fast=spec
-run hybrid ethernet $fast 0
-run dbr ethernet $fast 0
-run hybrid infiniband cx6 0
-run dbr infiniband spec 127
+run hybrid ethernet $fast 0 free-running
+run dbr ethernet $fast 0 real-time
+run hybrid infiniband cx6 0 both
+run dbr infiniband spec 127 real-time
+run hybrid infiniband $fast 0 free-running 1
 exit $failed

@@ -47,6 +47,7 @@ enum {
 #define QPC_LOG_RQ_SIZE QPC + 0x49, 4
 #define QPC_LOG_RQ_STRIDE QPC + 0x4d, 3
 #define QPC_LOG_SQ_SIZE QPC + 0x51, 4
+#define QPC_TS_FORMAT QPC + 0x58, 2
 #define QPC_UAR_PAGE QPC + 0x68, 24
 #define QPC_REMOTE_QPN QPC + 0xa8, 24
 #define QPC_LOG_SRA_MAX QPC + 0x388, 3
@@ -71,6 +72,7 @@ enum {
 #define WQ_UMEM_VALID 0x860, 1
 
 #define ADS (QPC + 0xc0) /* address path */
+#define ADS_GRH ADS + 0x28, 1
 #define ADS_RLID ADS + 0x30, 16
 #define ADS_ACK_TIMEOUT ADS + 0x40, 5
 #define ADS_SRC_ADDR_INDEX ADS + 0x48, 8
@@ -85,10 +87,13 @@ enum {
 #define CAP_GENERAL 0
 #define CAP_BF CAP + 0x260, 1
 #define CAP_LOG_BF_REG_SIZE CAP + 0x26b, 5
+#define CAP_SQ_TS_FORMAT CAP + 0x440, 2
 #define CAP_ATOMIC 3
 #define CAP_ENDIANNESS_MODE CAP + 0x40, 2
 #define CAP_OPERATIONS CAP + 0x90, 16
 #define CAP_SIZE_QP CAP + 0xb0, 16
+#define CAP_ROCE 4
+#define CAP_QP_TS_FORMAT CAP + 0x1e, 2
 
 #define PM_STATE_MIGRATED 3
 #define ATOMIC_MODE_8_BYTES 3
@@ -192,6 +197,16 @@ static void check_atomics(end_t *e)
 	same("sizes of atomics", 4 | 8, get(out, CAP_SIZE_QP) & (4 | 8));
 }
 
+/* ts_format: 1, the device's default, if it has more than free running stamps, which are 0. */
+static uint32_t ts_format(end_t *e)
+{
+	uint32_t out[CAP_REPLY_NBYTES / 4] = {0};
+	bool is_roce = e->port.link_layer == IBV_LINK_LAYER_ETHERNET;
+
+	query_capabilities(e, is_roce ? CAP_ROCE : CAP_GENERAL, out);
+	return (is_roce ? get(out, CAP_QP_TS_FORMAT) : get(out, CAP_SQ_TS_FORMAT)) != 0;
+}
+
 static struct mlx5dv_devx_obj *create(end_t *e, const char *what, const void *in, uint32_t *number)
 {
 	uint32_t out[4] = {0};
@@ -254,6 +269,7 @@ static void create_qp(end_t *e)
 	put(in, QPC_PD, pdn(e));
 	put(in, QPC_LOG_RQ_SIZE, LOG_DEPTH);
 	put(in, QPC_LOG_SQ_SIZE, LOG_DEPTH);
+	put(in, QPC_TS_FORMAT, ts_format(e));
 	put(in, QPC_UAR_PAGE, q->uar->page_id);
 	put(in, QPC_CQN_SND, q->send_cqn);
 	put(in, QPC_CQN_RCV, q->recv_cqn);
@@ -363,15 +379,17 @@ static void put_path(end_t *e, uint32_t *in)
 	struct ibv_ah_attr attr = end_ah_attr(e);
 
 	put(in, ADS_VHCA_PORT_NUM, PORT);
-	if (!attr.is_global) {
-		put(in, ADS_RLID, attr.dlid);
+	put(in, ADS_RLID, attr.dlid);
+	if (!attr.is_global)
 		return;
+	if (e->port.link_layer == IBV_LINK_LAYER_ETHERNET) {
+		put_rmac(e, in);
+		put(in, ADS_UDP_SPORT, ROCE_UDP_SPORT);
 	}
-	put_rmac(e, in);
+	put(in, ADS_GRH, 1);
 	memcpy((uint8_t *)in + ADS_RGID_RIP / 8, &attr.grh.dgid, sizeof(attr.grh.dgid));
 	put(in, ADS_SRC_ADDR_INDEX, attr.grh.sgid_index);
 	put(in, ADS_HOP_LIMIT, attr.grh.hop_limit);
-	put(in, ADS_UDP_SPORT, ROCE_UDP_SPORT);
 }
 
 static void devx_to_rtr(end_t *e)

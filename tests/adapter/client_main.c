@@ -94,7 +94,8 @@ struct ibv_ah_attr end_ah_attr(const end_t *e)
 {
 	struct ibv_ah_attr ah = {.port_num = PORT, .dlid = e->peer.lid};
 
-	if (e->port.link_layer != IBV_LINK_LAYER_ETHERNET)
+	if (e->port.link_layer != IBV_LINK_LAYER_ETHERNET &&
+	    !(e->port.flags & IBV_QPF_GRH_REQUIRED))
 		return ah;
 	ah.is_global = 1;
 	ah.grh.dgid = e->peer.gid;

@@ -106,9 +106,9 @@ static void check_ah(end_t *e)
 	if (attr.is_global) {
 		same_bytes("GID of the AH", &e->peer.gid, dv.av->rgid, sizeof(dv.av->rgid));
 		same("hop limit of the AH", attr.grh.hop_limit, dv.av->hop_limit);
-	} else {
-		same("LID of the AH", attr.dlid, be16toh(dv.av->rlid));
 	}
+	if (e->port.link_layer == IBV_LINK_LAYER_INFINIBAND)
+		same("LID of the AH", attr.dlid, be16toh(dv.av->rlid));
 	same("ibv_destroy_ah", 0, (uint64_t)lib.ibv_destroy_ah(ah));
 }
 

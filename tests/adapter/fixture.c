@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 #include "fixture.h"
 
+#include <dlfcn.h>
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +16,52 @@
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
 
+/* p: for the adapter; view: for the test. */
+typedef struct memory {
+	uint8_t *p, *view;
+	uint8_t is_gpu;
+} memory_t;
+
 uint64_t adapter_clock, adapter_seed;
 static int caller_host;
-static void *allocated[MAX_ALLOCATED];
+static memory_t allocated[MAX_ALLOCATED];
 static unsigned n_allocated;
 
-static void *allocate(size_t nbytes)
-{
-	void *p = aligned_alloc(4096, (nbytes + 4095) / 4096 * 4096);
+static struct {
+	uint8_t *(*alloc)(size_t nbytes);
+	uint8_t *(*view)(const uint8_t *p);
+	void (*free)(uint8_t *p);
+} gpu;
 
-	assert_non_null(p);
+static void open_gpu(void)
+{
+	const char *name = getenv("ADAPTER_CUDA");
+
+	if (name)
+		assert_non_null(dlopen(name, RTLD_NOW | RTLD_GLOBAL));
+	*(void **)&gpu.alloc = dlsym(RTLD_DEFAULT, "fake_cuda_alloc");
+	*(void **)&gpu.view = dlsym(RTLD_DEFAULT, "fake_cuda_view");
+	*(void **)&gpu.free = dlsym(RTLD_DEFAULT, "fake_cuda_free");
+}
+
+static memory_t allocate(size_t nbytes, int is_gpu)
+{
+	memory_t m = {.is_gpu = is_gpu != 0};
+
+	if (is_gpu)
+		assert_non_null(gpu.alloc);
+	m.p = is_gpu ? gpu.alloc(nbytes) : aligned_alloc(4096, (nbytes + 4095) / 4096 * 4096);
+	assert_non_null(m.p);
+	m.view = is_gpu ? gpu.view(m.p) : memset(m.p, 0, nbytes);
+	if (is_gpu)
+		assert_true(mlx5swi_is_gpu(m.p)); /* as when it is registered */
 	assert_true(n_allocated < MAX_ALLOCATED);
-	allocated[n_allocated++] = p;
-	return memset(p, 0, nbytes);
+	return allocated[n_allocated++] = m;
+}
+
+static int in_gpu(const adapter_spec_t *s, int what)
+{
+	return getenv("ADAPTER_CUDA") || s->in_gpu & what;
 }
 
 static uint64_t virtual_now(void *arg)
@@ -66,6 +100,7 @@ void adapter_start(const mlx5sw_config_t *cfg)
 	const mlx5sw_config_t usual = adapter_config();
 	mlx5sw_hooks_t hooks;
 
+	open_gpu();
 	mlx5swi_plain_hooks(&hooks);
 	hooks.now = virtual_now;
 	hooks.choose = seeded_choice;
@@ -78,12 +113,19 @@ void adapter_start(const mlx5sw_config_t *cfg)
 void adapter_stop(void)
 {
 	mlx5sw_stop();
-	while (n_allocated)
-		free(allocated[--n_allocated]);
+	while (n_allocated) {
+		const memory_t *m = &allocated[--n_allocated];
+
+		if (m->is_gpu)
+			gpu.free(m->p);
+		else
+			free(m->p);
+	}
 }
 
 static void open_device(adapter_end_t *e, const adapter_spec_t *spec)
 {
+	const memory_t data = allocate(ADAPTER_NBYTES, in_gpu(spec, GPU_DATA));
 	struct ibv_device **list;
 	int n;
 
@@ -96,9 +138,9 @@ static void open_device(adapter_end_t *e, const adapter_spec_t *spec)
 	ibv_free_device_list(list);
 	e->pd = ibv_alloc_pd(e->ctx);
 	assert_non_null(e->pd);
-	e->memory = allocate(ADAPTER_NBYTES);
-	e->mr = ibv_reg_mr(e->pd, e->memory, ADAPTER_NBYTES,
-			   spec->access ? spec->access : ALL_RIGHTS);
+	e->memory = data.view;
+	e->mr = ibv_reg_mr_iova2(e->pd, data.p, ADAPTER_NBYTES, (uintptr_t)data.view,
+				 spec->access ? spec->access : ALL_RIGHTS);
 	assert_non_null(e->mr);
 }
 
@@ -106,14 +148,17 @@ static void make_cq(adapter_end_t *e, const adapter_spec_t *s)
 {
 	mlx5swi_cq_spec_t spec = {0};
 	uint32_t n = s->cq_entries ? s->cq_entries : 64;
+	const memory_t cqes = allocate((size_t)n * CQE_NBYTES, in_gpu(s, GPU_CQ));
+	const memory_t record = allocate(8, in_gpu(s, GPU_CQ_RECORD));
 
 	e->cq_entries = n;
-	e->cqes = allocate((size_t)n * CQE_NBYTES);
-	memset(e->cqes, 0xff, (size_t)n * CQE_NBYTES);
-	e->cq_dbr = allocate(8);
-	spec.buf = e->cqes;
+	e->cqes = memset(cqes.view, 0xff, (size_t)n * CQE_NBYTES);
+	e->cq_dbr = (uint32_t *)(void *)record.view;
+	spec.buf = cqes.p;
 	spec.buf_nbytes = (size_t)n * CQE_NBYTES;
-	spec.dbr = e->cq_dbr;
+	spec.buf_is_gpu = cqes.is_gpu;
+	spec.dbr = (uint32_t *)(void *)record.p;
+	spec.dbr_is_gpu = record.is_gpu;
 	spec.eqn = MLX5SWI_EQN;
 	spec.is_collapsed = s->is_collapsed;
 	spec.ignores_overrun = !s->minds_overrun;
@@ -127,23 +172,28 @@ static void make_cq(adapter_end_t *e, const adapter_spec_t *s)
 static void make_qp(adapter_end_t *e, const adapter_spec_t *s)
 {
 	mlx5swi_qp_spec_t spec = {0};
+	memory_t ring, record = allocate(8, in_gpu(s, GPU_RECORD));
 
 	e->sq_blocks = s->sq_blocks ? s->sq_blocks : 64;
-	e->sq = allocate(e->sq_blocks * 64);
-	e->dbr = allocate(8);
+	ring = allocate(e->sq_blocks * 64, in_gpu(s, GPU_RING));
+	e->sq = ring.view;
+	e->dbr = (uint32_t *)(void *)record.view;
 	spec.pd = (mlx5swi_pd_t *)e->pd;
 	spec.send_cq = spec.recv_cq = e->cq;
-	spec.sq = e->sq;
+	spec.sq = ring.p;
+	spec.ring_is_gpu = ring.is_gpu;
 	spec.sq_nbytes = e->sq_blocks * 64;
 	spec.sq_blocks = e->sq_blocks;
 	if (s->rq_wqes) {
-		e->rq = allocate(s->rq_wqes * RQ_STRIDE);
-		spec.rq = e->rq;
+		ring = allocate(s->rq_wqes * RQ_STRIDE, in_gpu(s, GPU_RING));
+		e->rq = ring.view;
+		spec.rq = ring.p;
 		spec.rq_nbytes = s->rq_wqes * RQ_STRIDE;
 		spec.rq_wqes = s->rq_wqes;
 		spec.rq_stride = RQ_STRIDE;
 	}
-	spec.dbr = s->has_no_dbr ? NULL : e->dbr;
+	spec.dbr = s->has_no_dbr ? NULL : (uint32_t *)(void *)record.p;
+	spec.dbr_is_gpu = record.is_gpu;
 	spec.has_no_dbr = s->has_no_dbr;
 	spec.is_signed = s->is_signed;
 	spec.uar = (mlx5swi_uar_t *)e->uar;

@@ -23,6 +23,10 @@ enum { OP_FA = 0x12, OP_MASKED_CS = 0x14, OP_MASKED_FA = 0x15, OP_DUMP = 0x23, O
 enum { SIGNALLED = 0x08, SOLICITED = 0x02, FENCED = 0x40 };
 enum { CQE_REQ = 0, CQE_REQ_ERR = 13, CQE_INVALID = 15 };
 
+/* What of an end lies in memory of a GPU (cuda/fake_cuda.h). Its pointers below are then those of
+ * a kernel; the adapter has other addresses for the same memory. */
+enum { GPU_RING = 1, GPU_RECORD = 2, GPU_CQ = 4, GPU_CQ_RECORD = 8, GPU_DATA = 16, GPU_ALL = 31 };
+
 /* How an end is made; zero: as the comments say. */
 typedef struct adapter_spec {
 	uint32_t host, device;
@@ -31,6 +35,7 @@ typedef struct adapter_spec {
 	uint32_t rq_wqes;    /* none; of 16 bytes */
 	uint8_t is_collapsed, minds_overrun, has_no_dbr, is_signed;
 	uint8_t access;           /* of the MR; all */
+	uint8_t in_gpu;           /* GPU_; none, or all with ADAPTER_CUDA in the environment */
 	struct adapter_end *with; /* shares its context, PD, CQ and memory */
 } adapter_spec_t;
 
@@ -46,7 +51,7 @@ typedef struct adapter_end {
 	uint8_t *sq, *rq, *cqes;
 	uint32_t *dbr, *cq_dbr; /* in network order */
 	uint32_t sq_blocks, cq_entries;
-	uint8_t *memory; /* registered */
+	uint8_t *memory; /* registered, by this address */
 	struct ibv_mr *mr;
 	uint16_t pi; /* the next block */
 	uint32_t ci; /* the next completion */

@@ -226,6 +226,30 @@ static void address_vector_of_infiniband(void **state)
 	REFUSED(ibv_create_ah(pd, &a), EINVAL, "sgid_index");
 }
 
+/* The kernel refuses an address without GRH on a port with IBV_QPF_GRH_REQUIRED. */
+static void grh_required_on_infiniband(void **state)
+{
+	struct ibv_ah_attr a = {.dlid = 17, .port_num = 1};
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+	struct ibv_port_attr attr;
+
+	(void)state;
+	for (int is_required = 0; is_required <= 1; is_required++) {
+		cfg.link_layer = MLX5SW_INFINIBAND;
+		cfg.requires_grh = (uint8_t)is_required;
+		fabric_open_with(&cfg);
+		assert_int_equal(ibv_query_port(ctx, 1, &attr), 0);
+		assert_int_equal(attr.flags, is_required); /* IBV_QPF_GRH_REQUIRED is 1 */
+		a.is_global = 0;
+		if (is_required)
+			REFUSED(ibv_create_ah(pd, &a), EINVAL, "GRH");
+		else
+			assert_non_null(ibv_create_ah(pd, &a));
+		a.is_global = 1;
+		assert_non_null(ibv_create_ah(pd, &a));
+	}
+}
+
 /* Trap: a program shipped an address with a static_rate that nobody had set. */
 static void trap_address_ranges(void **state)
 {
@@ -275,6 +299,7 @@ int main(void)
 		TEST(pkeys),
 		TEST(address_vector_of_roce),
 		TEST(address_vector_of_infiniband),
+		TEST(grh_required_on_infiniband),
 		TEST(trap_address_ranges),
 	};
 

@@ -29,6 +29,7 @@ static int setup_infiniband(void **state)
 
 	cfg.link_layer = MLX5SW_INFINIBAND;
 	cfg.has_no_dbr = 1;
+	cfg.timestamps = MLX5SW_TIMESTAMPS_BOTH;
 	devx_open(&d, &cfg);
 	*state = &d;
 	return 0;
@@ -95,9 +96,10 @@ static void general_capabilities(void **state)
 
 static void general_capabilities_of_infiniband(void **state)
 {
-	byte_t bytes[N(general)];
+	byte_t bytes[N(general) + 1];
 
-	memcpy(bytes, general, sizeof(bytes));
+	memcpy(bytes, general, sizeof(general));
+	bytes[N(general)] = (byte_t){16 + 0x88, 0x80}; /* sq_ts_format 2, both: 0x440, 0x441 */
 	for (size_t i = 0; i < N(bytes); i++) {
 		if (bytes[i].at == 16 + 0x36)
 			bytes[i].value = 0; /* port_type */
@@ -132,6 +134,26 @@ static void roce_capabilities(void **state)
 	};
 
 	expect_caps(*state, 0x0009, bytes, N(bytes));
+}
+
+/* Real time only: in both sets, since QPs of RoCE go by the second. */
+static void real_time_stamps_only(void **state)
+{
+	byte_t bytes[N(general) + 1];
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+	static uint8_t out[CAP_NBYTES];
+	const uint8_t in[16] = {0x01, 0x00, 0, 0, 0, 0, 0, 0x09};
+	devx_t d;
+
+	(void)state;
+	cfg.timestamps = MLX5SW_TIMESTAMPS_REAL_TIME;
+	devx_open(&d, &cfg);
+	memcpy(bytes, general, sizeof(general));
+	bytes[N(general)] = (byte_t){16 + 0x88, 0x40}; /* sq_ts_format 1 */
+	expect_caps(&d, 0x0001, bytes, N(bytes));
+	assert_int_equal(mlx5dv_devx_general_cmd(d.ctx, in, sizeof(in), out, sizeof(out)), 0);
+	assert_int_equal(get_bits(out, 0x80 + 0x1e, 2), 1); /* qp_ts_format */
+	devx_close(&d);
 }
 
 static void no_dbr_capability(void **state)
@@ -243,6 +265,7 @@ int main(void)
 		INFINIBAND(general_capabilities_of_infiniband),
 		TEST(w16_atomic_capabilities),
 		TEST(roce_capabilities),
+		cmocka_unit_test(real_time_stamps_only),
 		INFINIBAND(no_dbr_capability),
 		TEST(no_dbr_capability_is_off),
 		TEST(unknown_sets_and_short_answers),

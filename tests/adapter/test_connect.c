@@ -159,6 +159,32 @@ static void s2_infiniband(void **state)
 	assert_int_equal(n_executed, 0);
 }
 
+static void grh(mlx5swi_qp_attr_t *to_b, mlx5swi_qp_attr_t *to_a)
+{
+	to_b->path.is_global = to_a->path.is_global = 1;
+}
+
+static void grh_of_requests(mlx5swi_qp_attr_t *to_b, mlx5swi_qp_attr_t *to_a)
+{
+	(void)to_a;
+	to_b->path.is_global = 1;
+}
+
+/* Requests without one are lost, and so are answers. */
+static void s2_no_grh_where_one_is_required(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+	(void)state;
+	cfg.link_layer = MLX5SW_INFINIBAND;
+	assert_int_equal(connected_with(&cfg, grh).opcode, CQE_REQ);
+	cfg.requires_grh = 1;
+	assert_int_equal(connected_with(&cfg, grh).opcode, CQE_REQ);
+	assert_int_equal(connected_with(&cfg, nothing).syndrome, RETRY);
+	assert_int_equal(n_executed, 0);
+	assert_int_equal(connected_with(&cfg, grh_of_requests).syndrome, RETRY);
+	assert_int_not_equal(n_executed, 0);
+}
+
 static void s2_partition(void **state)
 {
 	(void)state;
@@ -235,6 +261,7 @@ int main(void)
 		cmocka_unit_test(s2_mismatch),
 		cmocka_unit_test(s2_more_reads_than_the_peer_has_room_for),
 		cmocka_unit_test(s2_infiniband),
+		cmocka_unit_test(s2_no_grh_where_one_is_required),
 		cmocka_unit_test(s2_partition),
 		cmocka_unit_test(hop_limit_counts_when_routed),
 		cmocka_unit_test(s3_responder_is_ready_in_time),

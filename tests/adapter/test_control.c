@@ -56,6 +56,13 @@ static void obey(struct ibv_context *ctx, const char *line)
 		printf("%d\n", ibv_get_async_event(ctx, &e) ? -1 : (int)e.event_type);
 	} else if (strcmp(line, "signals\n") == 0) {
 		printf("%d\n", n_threads_with_signals());
+	} else if (strcmp(line, "fork\n") == 0) { /* a child that ends as programs do */
+		fflush(stdout);
+		const pid_t pid = fork();
+		if (pid == 0)
+			exit(0);
+		waitpid(pid, NULL, 0);
+		puts("forked");
 	} else if (strcmp(line, "stop\n") == 0) {
 		mlx5sw_stop();
 		puts("stopped");
@@ -284,6 +291,20 @@ static void socket_goes_with_the_adapter(void **state)
 	assert_int_equal(access(path_of(number(p)), F_OK), -1);
 }
 
+/* A program need not stop the adapter before it ends. Its children leave the socket alone. */
+static void socket_goes_with_the_process(void **state)
+{
+	(void)state;
+	program_t *p = ready();
+	char name[24];
+	strcpy(name, number(p));
+	tell(p, "fork");
+	hear(p, "forked");
+	assert_int_equal(access(path_of(name), F_OK), 0);
+	end(p, 0);
+	assert_int_equal(access(path_of(name), F_OK), -1);
+}
+
 /* In a process of our own, whose number is known before it starts. */
 static int with_a_file_in_the_way(int is_socket)
 {
@@ -452,6 +473,7 @@ int main(int argc, char **argv)
 		TEST(tool_is_used_wrongly),
 		TEST(sockets_of_the_dead),
 		TEST(socket_goes_with_the_adapter),
+		TEST(socket_goes_with_the_process),
 		TEST(a_file_is_in_the_way),
 		TEST(strangers),
 		TEST(directory_of_all),

@@ -228,6 +228,71 @@ static void no_dbr_mode_by_capability(void **state)
 	devx_close(&d);
 }
 
+/* ts_format 0: free running, 1: the device's default, 2: real time, 3: nothing. A device with free
+ * running stamps alone has no field for it. */
+static void ts_format_by_capability(void **state)
+{
+	static const unsigned status[3][4] = {
+		[MLX5SW_TIMESTAMPS_FREE_RUNNING] = {OK, BAD_PARAM, BAD_PARAM, BAD_PARAM},
+		[MLX5SW_TIMESTAMPS_REAL_TIME] = {BAD_PARAM, OK, OK, BAD_PARAM},
+		[MLX5SW_TIMESTAMPS_BOTH] = {OK, OK, OK, BAD_PARAM},
+	};
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+	uint8_t in[MAILBOX_NBYTES];
+	devx_t d;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		cfg.timestamps = (uint8_t)(i % 3);
+		cfg.link_layer = i < 3 ? MLX5SW_ETHERNET : MLX5SW_INFINIBAND;
+		devx_open(&d, &cfg);
+		devx_cq_mailbox(&d, in);
+		d.cq = devx_create(&d, in, sizeof(in), &d.cqn);
+		devx_qp_mailbox(&d, in);
+		for (unsigned format = 0; format < 4; format++)
+			spoil(&d, in, &(spoil_t){QPC + 0x58, 2, format, status[i % 3][format]}, 1);
+		devx_close(&d);
+	}
+}
+
+/* QUERY_QP has it, of a QP by verbs too: the driver chooses the default where there is a choice. */
+static void ts_format_of_a_qp(void **state)
+{
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC,
+					.cap = {.max_send_wr = 4, .max_send_sge = 1}};
+	uint8_t in[MAILBOX_NBYTES] = {0}, out[MAILBOX_NBYTES];
+	struct mlx5dv_devx_obj *obj;
+	struct ibv_pd *pd;
+	struct ibv_qp *qp;
+	uint32_t qpn;
+	devx_t d;
+
+	(void)state;
+	cfg.timestamps = MLX5SW_TIMESTAMPS_REAL_TIME;
+	devx_open(&d, &cfg);
+	devx_cq_mailbox(&d, in);
+	d.cq = devx_create(&d, in, sizeof(in), &d.cqn);
+	devx_qp_mailbox(&d, in);
+	put_bits(in, QPC + 0x58, 2, 2);
+	obj = devx_create(&d, in, sizeof(in), &qpn);
+	devx_query_qp(obj, qpn, out);
+	assert_int_equal(get_bits(out, QPC + 0x58, 2), 2);
+	assert_int_equal(mlx5dv_devx_obj_destroy(obj), 0);
+	pd = ibv_alloc_pd(d.ctx);
+	attr.send_cq = attr.recv_cq = ibv_create_cq(d.ctx, 4, NULL, NULL, 0);
+	assert_non_null(qp = ibv_create_qp(pd, &attr));
+	memset(in, 0, 16);
+	put_bits(in, 0, 16, 0x50b);
+	put_bits(in, 0x48, 24, qp->qp_num);
+	assert_int_equal(mlx5dv_devx_qp_query(qp, in, 16, out, sizeof(out)), 0);
+	assert_int_equal(get_bits(out, QPC + 0x58, 2), 1);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(attr.send_cq), 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+	devx_close(&d);
+}
+
 static void mkey_mailbox(const devx_t *d, uint8_t in[MAILBOX_NBYTES])
 {
 	memset(in, 0, MAILBOX_NBYTES);
@@ -333,6 +398,8 @@ int main(void)
 		TEST(qp_with_receive_queue),
 		TEST(query_shows_what_was_made),
 		cmocka_unit_test(no_dbr_mode_by_capability),
+		cmocka_unit_test(ts_format_by_capability),
+		cmocka_unit_test(ts_format_of_a_qp),
 		TEST(create_mkey_checks_each_field),
 		TEST(limits),
 		TEST(c11_collapsed_cq_of_two_senders),

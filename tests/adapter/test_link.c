@@ -1,131 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Ways between processes. Each test starts processes of its own, which have an adapter each. */
-#include <arpa/inet.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-#include <cmocka.h>
-#include "fixture_verbs.h"
-
-#define N_BLOCKS 256u
-#define SECONDS 30u
-#define RETRY 0x15
-
-static uint8_t memory[4096] __attribute__((aligned(4096)));
-static char shm_name[64], shm_path[128];
-
-static int exchange(int fd, const void *mine, void *its, size_t nbytes)
-{
-	return write(fd, mine, nbytes) != (ssize_t)nbytes ||
-	       recv(fd, its, nbytes, MSG_WAITALL) != (ssize_t)nbytes;
-}
-
-static int meet(int fd)
-{
-	char byte = 0;
-	return exchange(fd, &byte, &byte, 1);
-}
-
-/* A connected queue pair; fd leads to the peer. */
-static int open_end(verbs_end_t *e, int fd)
-{
-	verbs_name_t peer;
-	return verbs_open(e, memory, sizeof(memory), N_BLOCKS) ||
-	       exchange(fd, &e->name, &peer, sizeof(peer)) || verbs_connect(e, &peer) || meet(fd);
-}
-
-static uint64_t word(uint32_t i)
-{
-	return __atomic_load_n((uint64_t *)memory + i, __ATOMIC_ACQUIRE);
-}
-
-static int await(uint32_t i, uint64_t value)
-{
-	time_t end = time(NULL) + SECONDS;
-	while (word(i) != value)
-		if (time(NULL) > end)
-			return 1;
-	return 0;
-}
-
-typedef int role_t(int fd);
-
-static pid_t start(role_t *role, const char *fabric, int fd, int other)
-{
-	fflush(NULL);
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid)
-		return pid;
-	close(other);
-	setenv("MLX5SW_FABRIC", fabric, 1);
-	setenv("MLX5SW_TIMING", "spec", 1);
-	exit(role(fd));
-}
-
-static int status_of(pid_t pid)
-{
-	int status;
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static void start_two(role_t *first, role_t *second, const char *first_fabric,
-		      const char *second_fabric, pid_t pids[2])
-{
-	int fds[2];
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	pids[0] = start(first, first_fabric, fds[0], fds[1]);
-	pids[1] = start(second, second_fabric, fds[1], fds[0]);
-	close(fds[0]);
-	close(fds[1]);
-}
-
-static void two(role_t *first, role_t *second, const char *first_fabric, const char *second_fabric)
-{
-	pid_t pids[2];
-	start_two(first, second, first_fabric, second_fabric, pids);
-	assert_int_equal(status_of(pids[0]), 0);
-	assert_int_equal(status_of(pids[1]), 0);
-}
-
-static int post_many(verbs_end_t *e)
-{
-	uint8_t syndrome;
-	for (uint64_t i = 1; i <= 100 * 64; i++) {
-		verbs_write(e, 8 * (uint32_t)(i % 64), i, i % 64 == 0);
-		if (i % 64 == 0 && verbs_wait(e, SECONDS, &syndrome))
-			return 1;
-	}
-	return 0;
-}
-
-/* Both write at the same time. */
-static int both_ways(int fd)
-{
-	verbs_end_t e;
-	if (open_end(&e, fd))
-		return 1;
-	if (post_many(&e) || await(0, 6400))
-		return 2;
-	for (uint32_t i = 1; i < 64; i++)
-		if (word(i) != 6336 + i)
-			return 3;
-	if (meet(fd))
-		return 4;
-	verbs_close(&e);
-	return 0;
-}
+#include "link_roles.h"
 
 static void shared_memory(void **state)
 {
@@ -182,23 +59,6 @@ static void file_of_the_dead_is_begun_anew(void **state)
 }
 
 /* TCP */
-
-static uint16_t free_port(void)
-{
-	struct sockaddr_in a = {.sin_family = AF_INET};
-	socklen_t nbytes = sizeof(a);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_int_equal(bind(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &nbytes), 0);
-	close(fd);
-	return ntohs(a.sin_port);
-}
-
-static void tcp_name(char *name, size_t nbytes, uint16_t port)
-{
-	snprintf(name, nbytes, "tcp:127.0.0.1:%u", port);
-}
 
 static void tcp(void **state)
 {
@@ -395,8 +255,6 @@ int main(void)
 		cmocka_unit_test(signals_are_the_programs),
 		cmocka_unit_test(names_are_checked),
 	};
-	snprintf(shm_name, sizeof(shm_name), "shm:test-%u", (unsigned)getpid());
-	snprintf(shm_path, sizeof(shm_path), "/dev/shm/mlx5sw.%u.test-%u", (unsigned)geteuid(),
-		 (unsigned)getpid());
+	name_shm();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,14 +22,16 @@ static void configurations(void **state)
 		int err;
 	} cases[] = {
 #define FIELD(f) offsetof(mlx5sw_config_t, f), sizeof(((mlx5sw_config_t *)0)->f)
-		{FIELD(size), 4, EINVAL},       {FIELD(n_hosts), 0, EINVAL},
-		{FIELD(n_hosts), 64, 0},        {FIELD(n_hosts), 65, EINVAL},
-		{FIELD(n_devices), 0, EINVAL},  {FIELD(n_devices), 16, 0},
-		{FIELD(n_devices), 17, EINVAL}, {FIELD(link_layer), 1, 0},
-		{FIELD(link_layer), 2, EINVAL}, {FIELD(doorbells), 3, EINVAL},
-		{FIELD(timing), 3, EINVAL},     {FIELD(lint), 3, EINVAL},
-		{FIELD(chaos), 127, 0},         {FIELD(chaos), 128, EINVAL},
-		{FIELD(is_routed), 2, EINVAL},  {FIELD(has_no_dbr), 2, EINVAL},
+		{FIELD(size), 4, EINVAL},         {FIELD(n_hosts), 0, EINVAL},
+		{FIELD(n_hosts), 64, 0},          {FIELD(n_hosts), 65, EINVAL},
+		{FIELD(n_devices), 0, EINVAL},    {FIELD(n_devices), 16, 0},
+		{FIELD(n_devices), 17, EINVAL},   {FIELD(link_layer), 1, 0},
+		{FIELD(link_layer), 2, EINVAL},   {FIELD(doorbells), 3, EINVAL},
+		{FIELD(timing), 3, EINVAL},       {FIELD(lint), 3, EINVAL},
+		{FIELD(chaos), 127, 0},           {FIELD(chaos), 128, EINVAL},
+		{FIELD(is_routed), 2, EINVAL},    {FIELD(has_no_dbr), 2, EINVAL},
+		{FIELD(timestamps), 2, 0},        {FIELD(timestamps), 3, EINVAL},
+		{FIELD(requires_grh), 2, EINVAL},
 	};
 
 	(void)state;
@@ -214,10 +216,11 @@ static int teardown_process(void **state)
 static void process_by_environment(void **state)
 {
 	static const char *const variables[][2] = {
-		{"MLX5SW_DEVICES", "3"},     {"MLX5SW_LINK", "infiniband"},
-		{"MLX5SW_DOORBELLS", "dbr"}, {"MLX5SW_TIMING", "fast"},
-		{"MLX5SW_LINT", "strict"},   {"MLX5SW_CHAOS", "9"},
-		{"MLX5SW_SLOW", "10"},       {"MLX5SW_NO_DBR", "1"},
+		{"MLX5SW_DEVICES", "3"},       {"MLX5SW_LINK", "infiniband"},
+		{"MLX5SW_DOORBELLS", "dbr"},   {"MLX5SW_TIMING", "fast"},
+		{"MLX5SW_LINT", "strict"},     {"MLX5SW_CHAOS", "9"},
+		{"MLX5SW_SLOW", "10"},         {"MLX5SW_NO_DBR", "1"},
+		{"MLX5SW_TIMESTAMPS", "both"}, {"MLX5SW_GRH", "1"},
 	};
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
 	struct ibv_device **list;
@@ -239,6 +242,8 @@ static void process_by_environment(void **state)
 	assert_int_equal(mlx5swi_w->cfg.chaos, 9);
 	assert_int_equal(mlx5swi_w->cfg.slow, 10);
 	assert_int_equal(mlx5swi_w->cfg.has_no_dbr, 1);
+	assert_int_equal(mlx5swi_w->cfg.timestamps, MLX5SW_TIMESTAMPS_BOTH);
+	assert_int_equal(mlx5swi_w->cfg.requires_grh, 1);
 	assert_int_equal(mlx5swi_w->has_thread, 1);
 	assert_int_equal(mlx5sw_start(&cfg, NULL), 0); /* from now on by steps */
 	assert_int_equal(mlx5swi_w->has_thread, 0);
@@ -256,6 +261,7 @@ static void wrong_variables(void **state)
 		{"MLX5SW_LINK", "ethernets"},   {"MLX5SW_DOORBELLS", "DBR"},
 		{"MLX5SW_TIMING", ""},          {"MLX5SW_LINT", "on"},
 		{"MLX5SW_FABRIC", "ether:1"},   {"MLX5SW_SCRIPT", "/nonexistent"},
+		{"MLX5SW_TIMESTAMPS", "real"},
 	};
 	char fabric[64];
 	int n = 7;

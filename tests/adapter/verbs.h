@@ -16,19 +16,26 @@
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 
-static inline int fabric_open(uint8_t link_layer)
+/* Two hosts, otherwise what cfg says. */
+static inline void fabric_open_with(mlx5sw_config_t *cfg)
 {
-	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
 	struct ibv_device **list;
 
-	cfg.n_hosts = 2;
-	cfg.link_layer = link_layer;
-	assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+	cfg->n_hosts = 2;
+	assert_int_equal(mlx5sw_start(cfg, NULL), 0);
 	list = ibv_get_device_list(NULL);
 	assert_non_null(list);
 	assert_non_null(ctx = ibv_open_device(list[0]));
 	assert_non_null(pd = ibv_alloc_pd(ctx));
 	ibv_free_device_list(list);
+}
+
+static inline int fabric_open(uint8_t link_layer)
+{
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+
+	cfg.link_layer = link_layer;
+	fabric_open_with(&cfg);
 	return 0;
 }
 

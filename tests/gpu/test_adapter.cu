@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A kernel drives the software adapter: it writes WQEs of its own making into a ring in pinned
- * memory, rings the doorbell, and reads completions. Data are in GPU memory. Only verbs and the
- * format of the device are used, no header of ours.
+/* A kernel drives the software adapter: it writes WQEs of its own making into a ring, rings the
+ * doorbell, and reads completions. Data are in GPU memory. The queues are in pinned memory (by
+ * verbs), then in GPU memory that is registered by its address, then in GPU memory by a dma-buf (by
+ * DevX). Only verbs and the format of the device are used, nothing of the library.
  *
- * test_adapter [operations]: 1,000,000 if not given. */
+ * test_adapter [operations]: 1,000,000 if not given; a tenth for queues in GPU memory. */
 #include <cuda_runtime.h>
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
@@ -18,6 +19,8 @@
 #define DEPTH 512u /* WQEs of one block under way */
 #define SIGNAL_EVERY 32u
 #define LIMIT_NS 60000000000ull
+#define FIRST_PSN 0xfffff0u /* so that it wraps */
+#define N_ECHOES 2000u
 
 #define TRY(call)                                                                                  \
 	do {                                                                                       \
@@ -28,6 +31,12 @@
 		}                                                                                  \
 	} while (0)
 #define CUDA(call) TRY((call) == cudaSuccess)
+
+#include "devx_queues.h"
+
+enum placement { IN_HOST, BY_ADDRESS, BY_DMABUF };
+static const char *const placements[] = {"pinned memory", "GPU memory, by its address",
+					 "GPU memory, by a dma-buf"};
 
 /* What the kernel needs to know of its queues. */
 typedef struct ring {
@@ -40,12 +49,14 @@ typedef struct ring {
 	uint32_t lkey, rkey;
 	uint64_t counter; /* remote: the atomics' word */
 	uint64_t landing; /* local: what they fetch */
+	uint64_t echo;    /* local: what READs bring */
 } ring_t;
 
 typedef struct result {
 	uint64_t n_done, n_atomics;
 	uint32_t bad_opcode, bad_counter; /* of a completion: 0 if all were good */
 	uint32_t is_late;
+	uint64_t n_echoes, n_stale; /* READs; of them: data came after their completion */
 } result_t;
 
 /* The device */
@@ -181,6 +192,39 @@ static __global__ void drive(ring_t r, uint64_t *local, uint64_t n, result_t *ou
 	out->n_atomics = n_atomics;
 }
 
+static __device__ void put_echo(ring_t r, uint64_t i, uint32_t opcode, uint64_t local)
+{
+	uint64_t w[8] = {
+		pair((uint32_t)(i & 0xffff) << 8 | opcode, r.qpn << 8 | 3),
+		pair(opcode == 0x10 ? 8 : 0, 0),
+		be64(r.remote),
+		pair(r.rkey, 0),
+		pair(8, r.lkey),
+		be64(local),
+		0,
+		0,
+	};
+	put_block(r, i, w);
+}
+
+/* After drive: WRITE a number to the peer's first slot, READ it back. When the READ's completion is
+ * seen, its data must be. */
+static __global__ void echo(ring_t r, uint64_t *local, uint64_t first, uint64_t n, result_t *out)
+{
+	uint64_t n_completions = (first + SIGNAL_EVERY - 1) / SIGNAL_EVERY;
+	for (uint64_t k = 0; k < n; k++) {
+		uint64_t i = first + 2 * k;
+		local[0] = ~k;
+		put_echo(r, i, 0x08, r.local);
+		put_echo(r, i + 1, 0x10, r.echo);
+		ring_doorbell(r, i + 2);
+		if (!take_completion(r, n_completions + k, i + 1, out))
+			return;
+		out->n_stale += *(const volatile uint64_t *)r.echo != ~k;
+		out->n_echoes++;
+	}
+}
+
 /* The host */
 
 typedef struct side {
@@ -191,7 +235,9 @@ typedef struct side {
 	struct ibv_mr *mr;
 	struct ibv_port_attr port;
 	union ibv_gid gid;
-	char *data; /* N_SLOTS slots, then counter and landing */
+	queues_t queues; /* instead of cq and qp: those in GPU memory */
+	char *data;      /* N_SLOTS slots, then counter, landing, echo */
+	void *page;      /* of the doorbell register, if the GPU has it mapped */
 } side_t;
 
 static void *alloc_pinned(struct ibv_pd *pd, void *arg, size_t nbytes, size_t alignment,
@@ -211,11 +257,8 @@ static void free_pinned(struct ibv_pd *pd, void *arg, void *p, uint64_t resource
 	CUDA(cudaFreeHost(p));
 }
 
-static void open_side(side_t *s, struct ibv_device *device)
+static void make_pinned_queues(side_t *s)
 {
-	size_t nbytes = N_SLOTS * SLOT + 2 * SLOT;
-	TRY((s->ctx = ibv_open_device(device)) != NULL);
-	TRY((s->pd = ibv_alloc_pd(s->ctx)) != NULL);
 	struct ibv_parent_domain_init_attr parent = {};
 	parent.pd = s->pd;
 	parent.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
@@ -236,6 +279,18 @@ static void open_side(side_t *s, struct ibv_device *device)
 	qp.cap.max_send_sge = 1;
 	qp.qp_type = IBV_QPT_RC;
 	TRY((s->qp = ibv_create_qp(s->pinned, &qp)) != NULL);
+}
+
+/* false: by a dma-buf, and there is none. */
+static bool open_side(side_t *s, struct ibv_device *device, enum placement where)
+{
+	size_t nbytes = N_SLOTS * SLOT + 3 * SLOT;
+	TRY((s->ctx = ibv_open_device(device)) != NULL);
+	TRY((s->pd = ibv_alloc_pd(s->ctx)) != NULL);
+	if (where == IN_HOST)
+		make_pinned_queues(s);
+	else if (!queues_make(&s->queues, s->ctx, s->pd, where == BY_DMABUF))
+		return false;
 	CUDA(cudaMalloc((void **)&s->data, nbytes));
 	CUDA(cudaMemset(s->data, 0, nbytes));
 	TRY((s->mr = ibv_reg_mr(s->pd, s->data, nbytes,
@@ -244,9 +299,10 @@ static void open_side(side_t *s, struct ibv_device *device)
 	    NULL);
 	TRY(ibv_query_port(s->ctx, 1, &s->port) == 0);
 	TRY(ibv_query_gid(s->ctx, 1, 3, &s->gid) == 0);
+	return true;
 }
 
-/* A ring that the device's thread cannot reach is refused, with a reason, when it is made. */
+/* Verbs write to rings and records with the CPU: they refuse GPU memory. */
 static void *alloc_far(struct ibv_pd *pd, void *arg, size_t nbytes, size_t alignment,
 		       uint64_t resource)
 {
@@ -283,6 +339,10 @@ static void refuse_far_rings(side_t *s)
 static void to_rts(side_t *s, const side_t *peer)
 {
 	struct ibv_qp_attr a = {};
+	if (!s->qp) {
+		queues_connect(&s->queues, peer->queues.qpn, &peer->gid, FIRST_PSN);
+		return;
+	}
 	a.qp_state = IBV_QPS_INIT;
 	a.port_num = 1;
 	a.qp_access_flags =
@@ -294,7 +354,7 @@ static void to_rts(side_t *s, const side_t *peer)
 	a.qp_state = IBV_QPS_RTR;
 	a.path_mtu = IBV_MTU_4096;
 	a.dest_qp_num = peer->qp->qp_num;
-	a.rq_psn = 0xfffff0; /* so that it wraps */
+	a.rq_psn = FIRST_PSN;
 	a.max_dest_rd_atomic = 16;
 	a.min_rnr_timer = 12;
 	a.ah_attr.is_global = 1;
@@ -312,7 +372,7 @@ static void to_rts(side_t *s, const side_t *peer)
 	a.timeout = 14;
 	a.retry_cnt = 7;
 	a.rnr_retry = 7;
-	a.sq_psn = 0xfffff0;
+	a.sq_psn = FIRST_PSN;
 	a.max_rd_atomic = 16;
 	TRY(ibv_modify_qp(s->qp, &a,
 			  IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
@@ -326,7 +386,15 @@ static void *device_address(void *host)
 	return p;
 }
 
-static ring_t ring_of(side_t *s, const side_t *peer)
+/* The register is ordinary memory here: registered without the flag for I/O memory. */
+static uint64_t *map_register(side_t *s, void *reg)
+{
+	s->page = (void *)((uintptr_t)reg & ~(uintptr_t)4095);
+	CUDA(cudaHostRegister(s->page, 4096, cudaHostRegisterMapped));
+	return (uint64_t *)((char *)device_address(s->page) + ((uintptr_t)reg & 4095));
+}
+
+static void find_pinned_queues(ring_t *r, side_t *s)
 {
 	struct mlx5dv_qp qp = {};
 	struct mlx5dv_cq cq = {};
@@ -337,22 +405,39 @@ static ring_t ring_of(side_t *s, const side_t *peer)
 	obj.cq.out = &cq;
 	TRY(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP | MLX5DV_OBJ_CQ) == 0);
 	TRY(qp.sq.wqe_cnt == DEPTH && qp.sq.stride == 64);
-	/* The register is ordinary memory here: registered without the flag for I/O memory. */
-	void *page = (void *)((uintptr_t)qp.bf.reg & ~(uintptr_t)4095);
-	CUDA(cudaHostRegister(page, 4096, cudaHostRegisterMapped));
-	char *reg = (char *)device_address(page) + ((uintptr_t)qp.bf.reg & 4095);
-	ring_t r = {(uint64_t *)device_address(qp.sq.buf),
-		    (uint32_t *)device_address(qp.dbrec),
-		    (uint64_t *)reg,
-		    (const uint64_t *)device_address(cq.buf),
-		    cq.cqe_cnt,
-		    s->qp->qp_num,
-		    (uint64_t)s->data,
-		    (uint64_t)peer->data,
-		    s->mr->lkey,
-		    peer->mr->rkey,
-		    (uint64_t)peer->data + N_SLOTS * SLOT,
-		    (uint64_t)s->data + N_SLOTS * SLOT + SLOT};
+	r->sq = (uint64_t *)device_address(qp.sq.buf);
+	r->dbr = (uint32_t *)device_address(qp.dbrec);
+	r->reg = map_register(s, qp.bf.reg);
+	r->cq = (const uint64_t *)device_address(cq.buf);
+	r->cqe_cnt = cq.cqe_cnt;
+	r->qpn = s->qp->qp_num;
+}
+
+static void find_gpu_queues(ring_t *r, side_t *s)
+{
+	char *memory = s->queues.memory;
+	r->sq = (uint64_t *)(memory + QUEUES_RING_AT);
+	r->dbr = (uint32_t *)(memory + QUEUES_RECORD_AT);
+	r->reg = map_register(s, s->queues.uar->reg_addr);
+	r->cq = (const uint64_t *)(memory + QUEUES_CQ_AT);
+	r->cqe_cnt = DEPTH;
+	r->qpn = s->queues.qpn;
+}
+
+static ring_t ring_of(side_t *s, const side_t *peer)
+{
+	ring_t r = {};
+	if (s->qp)
+		find_pinned_queues(&r, s);
+	else
+		find_gpu_queues(&r, s);
+	r.local = (uint64_t)s->data;
+	r.remote = (uint64_t)peer->data;
+	r.lkey = s->mr->lkey;
+	r.rkey = peer->mr->rkey;
+	r.counter = (uint64_t)peer->data + N_SLOTS * SLOT;
+	r.landing = (uint64_t)s->data + N_SLOTS * SLOT + SLOT;
+	r.echo = r.landing + SLOT;
 	return r;
 }
 
@@ -382,44 +467,82 @@ static int check_memory(const side_t *target, uint64_t n, const result_t *result
 
 static void close_side(side_t *s)
 {
-	TRY(ibv_destroy_qp(s->qp) == 0);
-	TRY(ibv_destroy_cq(s->cq) == 0);
+	if (s->page)
+		CUDA(cudaHostUnregister(s->page));
+	if (s->qp) {
+		TRY(ibv_destroy_qp(s->qp) == 0);
+		TRY(ibv_destroy_cq(s->cq) == 0);
+		TRY(ibv_dealloc_pd(s->pinned) == 0);
+	} else {
+		queues_destroy(&s->queues);
+	}
 	TRY(ibv_dereg_mr(s->mr) == 0);
-	TRY(ibv_dealloc_pd(s->pinned) == 0);
 	TRY(ibv_dealloc_pd(s->pd) == 0);
 	TRY(ibv_close_device(s->ctx) == 0);
 	CUDA(cudaFree(s->data));
 }
 
-int main(int argc, char **argv)
+/* Returns how much is wrong. */
+static int check(uint64_t n, const result_t *result)
 {
-	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+	if (result->n_done != n || result->n_echoes != N_ECHOES) {
+		fprintf(stderr, "%s: completion with opcode %u for WQEBB %u\n",
+			result->is_late ? "a completion did not come" : "a bad completion",
+			result->bad_opcode & 15, result->bad_counter);
+		return 1;
+	}
+	if (result->n_stale)
+		fprintf(stderr, "%llu of %u READs: their data came after their completion\n",
+			(unsigned long long)result->n_stale, N_ECHOES);
+	return result->n_stale != 0;
+}
+
+/* Returns how much is wrong. */
+static int run(struct ibv_device **devices, enum placement where, uint64_t n, result_t *result)
+{
 	side_t a = {}, b = {};
-	int n_devices = 0, n_bad = 1;
-	result_t *result;
-	CUDA(cudaHostAlloc((void **)&result, sizeof(*result), cudaHostAllocMapped));
+	result_t *out = (result_t *)device_address(result);
+	int n_bad;
 	memset(result, 0, sizeof(*result));
-	struct ibv_device **devices = ibv_get_device_list(&n_devices);
-	TRY(devices && n_devices >= 2);
-	open_side(&a, devices[0]);
-	open_side(&b, devices[1]);
-	ibv_free_device_list(devices);
-	refuse_far_rings(&a);
+	if (!open_side(&a, devices[0], where)) {
+		printf("queues in %s: this driver gives no dma-buf\n", placements[where]);
+		TRY(ibv_dealloc_pd(a.pd) == 0 && ibv_close_device(a.ctx) == 0);
+		return 0;
+	}
+	TRY(open_side(&b, devices[1], where));
+	if (where == IN_HOST)
+		refuse_far_rings(&a);
 	to_rts(&a, &b);
 	to_rts(&b, &a);
 	ring_t r = ring_of(&a, &b);
-	drive<<<1, 1>>>(r, (uint64_t *)a.data, n, (result_t *)device_address(result));
+	drive<<<1, 1>>>(r, (uint64_t *)a.data, n, out);
 	CUDA(cudaDeviceSynchronize());
-	if (result->n_done == n)
-		n_bad = check_memory(&b, n, result);
-	else
-		fprintf(stderr, "%s: completion with opcode %u for block %u\n",
-			result->is_late ? "a completion did not come" : "a bad completion",
-			result->bad_opcode & 15, result->bad_counter);
-	printf("%llu operations by a kernel, %llu of them atomics: %s\n",
-	       (unsigned long long)result->n_done, (unsigned long long)result->n_atomics,
+	n_bad = result->n_done == n ? check_memory(&b, n, result) : 1;
+	if (!n_bad)
+		echo<<<1, 1>>>(r, (uint64_t *)a.data, n, N_ECHOES, out);
+	CUDA(cudaDeviceSynchronize());
+	n_bad += check(n, result);
+	printf("queues in %s: %llu operations by a kernel, %llu of them atomics, and %llu READs: "
+	       "%s\n",
+	       placements[where], (unsigned long long)result->n_done,
+	       (unsigned long long)result->n_atomics, (unsigned long long)result->n_echoes,
 	       n_bad ? "WRONG" : "all in place");
 	close_side(&a);
 	close_side(&b);
+	return n_bad;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+	int n_devices = 0, n_bad = 0;
+	result_t *result;
+	CUDA(cudaHostAlloc((void **)&result, sizeof(*result), cudaHostAllocMapped));
+	struct ibv_device **devices = ibv_get_device_list(&n_devices);
+	TRY(devices && n_devices >= 2);
+	n_bad += run(devices, IN_HOST, n, result);
+	n_bad += run(devices, BY_ADDRESS, (n + 9) / 10, result);
+	n_bad += run(devices, BY_DMABUF, (n + 9) / 10, result);
+	ibv_free_device_list(devices);
 	return n_bad != 0;
 }

@@ -44,50 +44,79 @@ AT(shmemd_ctx_t, causes, 64);
 AT(shmemd_ctx_t, latch, 72);
 AT(shmemd_ctx_t, error, 80);
 AT(shmemd_ctx_t, timeout_ns, 88);
-AT(shmemd_ctx_t, channels, 96);
-AT(shmemd_ctx_t, n_channels, 104);
-AT(shmemd_ctx_t, n_world, 108);
-AT(shmemd_ctx_t, used, 112);
-SIZE(shmemd_ctx_t, 120);
-
-AT(shmemd_channel_t, ring, 0);
-AT(shmemd_channel_t, wqes, 8);
-AT(shmemd_channel_t, cqes, 16);
-AT(shmemd_channel_t, landing, 24);
-AT(shmemd_channel_t, first, 32);
-AT(shmemd_channel_t, depth, 40);
-AT(shmemd_channel_t, batch, 44);
-AT(shmemd_channel_t, inline_nbytes, 48);
-SIZE(shmemd_channel_t, 64);
-
-AT(shmemd_path_t, qpn, 0);
-AT(shmemd_path_t, landing_key, 4);
-AT(shmemd_path_t, doorbell, 8);
-AT(shmemd_path_t, producer, 16);
-AT(shmemd_path_t, dbr, 24);
-AT(shmemd_path_t, lkeys, 32);
-AT(shmemd_path_t, rkeys, 40);
-AT(shmemd_path_t, log_granule, 48);
-AT(shmemd_path_t, epoch, 52);
-SIZE(shmemd_path_t, 64);
+AT(shmemd_ctx_t, self, 96);
+AT(shmemd_ctx_t, heap_committed, 104);
+AT(shmemd_ctx_t, channels, 112);
+AT(shmemd_ctx_t, keys, 120);
+AT(shmemd_ctx_t, bounces, 128);
+AT(shmemd_ctx_t, used, 136);
+AT(shmemd_ctx_t, n_channels, 144);
+AT(shmemd_ctx_t, n_world, 148);
+AT(shmemd_ctx_t, channel_nbytes, 152);
+AT(shmemd_ctx_t, n_granules, 156);
+AT(shmemd_ctx_t, log_granule, 160);
+AT(shmemd_ctx_t, log_depth, 161);
+AT(shmemd_ctx_t, log_batch, 162);
+AT(shmemd_ctx_t, inline_nbytes, 163);
+AT(shmemd_ctx_t, reserved, 164);
+SIZE(shmemd_ctx_t, 168);
 
 AT(shmemd_key_t, key, 0);
-AT(shmemd_key_t, n_more, 4);
+AT(shmemd_key_t, n_more, 8);
+AT(shmemd_key_t, reserved, 12);
+SIZE(shmemd_key_t, 16);
 
-AT(shmemd_ring_t, resv, 0);
-AT(shmemd_ring_t, ready, 64);
-AT(shmemd_ring_t, path, 72);
-AT(shmemd_ring_t, rung, 128);
-AT(shmemd_ring_t, doorbells, 136);
-AT(shmemd_ring_t, requests, 144);
+AT(shmemd_channel_t, resv, 0);
+AT(shmemd_channel_t, ready, 128);
+AT(shmemd_channel_t, done, 136);
+AT(shmemd_channel_t, path, 144);
+AT(shmemd_channel_t, queue, 152);
+AT(shmemd_channel_t, doorbell, 160);
+AT(shmemd_channel_t, rung, 168);
+AT(shmemd_channel_t, flush, 176);
+AT(shmemd_channel_t, ticket, 184);
+AT(shmemd_channel_t, doorbells, 192);
+AT(shmemd_channel_t, requests, 200);
+AT(shmemd_channel_t, owners, 256);
+SIZE(shmemd_channel_t, 768);
 
-AT(shmemd_ring_t, dead, 152);
-AT(shmemd_ring_t, later, 160);
-AT(shmemd_ring_t, done, 192);
-AT(shmemd_ring_t, flush, 200);
-AT(shmemd_ring_t, ticket, 208);
-AT(shmemd_ring_t, turns, 256);
-SIZE(shmemd_ring_t, 768);
+/* Words of a channel, each field at its highest value. */
+#define WORD(word, value) SHMEMD_STATIC_ASSERT((word) == (value), #word)
+WORD(SHMEMD_RESV_ADD(2, 1), 0x0000010000000200u);
+WORD(SHMEMD_RESV_INDEX(0x123456fffffffe78u), 0xfffffffe);
+WORD(SHMEMD_RESV_REQUEST(0x123456fffffffe78u), 0x123456);
+WORD(SHMEMD_RESV_EPOCH(0x123456fffffffe78u), 0x78);
+WORD(SHMEMD_READY_WORD(0xfffffffe, 0x1fffd, SHMEMD_READY_RUNG | 0x7f), 0xfffffffefffd017fu);
+WORD(SHMEMD_READY_INDEX(0xfffffffefffd017fu), 0xfffffffe);
+WORD(SHMEMD_READY_CQES(0xfffffffefffd017fu), 0xfffd);
+WORD(SHMEMD_READY_EPOCH(0xfffffffefffd017fu), 0x7f);
+WORD(SHMEMD_RUNG_WORD(0xfffffffe), 0xfffffffe00000000u);
+WORD(SHMEMD_RUNG_INDEX(0xfffffffe00000001u), 0xfffffffe);
+WORD(SHMEMD_DONE_WORD(0x7ffffffffffe, 0xfffd), 0xfffffffffffdfffau);
+WORD(SHMEMD_DONE_INDEX(0xfffffffffffdfffbu), 0x7ffffffffffe);
+WORD(SHMEMD_DONE_CQES(0xfffffffffffdfffbu), 0xfffd);
+WORD(SHMEMD_PATH_WORD(0xfe, 0xfffffd, 0xfffc, SHMEMD_PATH_PROXY), 0xfefffffdfffc0004u);
+WORD(SHMEMD_PATH_QPN(0xfefffffdfffc0004u), 0xfffffd);
+WORD(SHMEMD_PATH_BASE(0xfefffffdfffc0004u), 0xfffc);
+WORD(SHMEMD_PATH_STATUS(0xfefffffdfffc0504u), 5);
+WORD(SHMEMD_PATH_FAILED(5), 0x500);
+WORD(SHMEMD_TAG(0xfe00123456789abcu), 0xfe);
+WORD(SHMEMD_ADDRESS(0xfe00123456789abcu), 0x123456789abcu);
+WORD(SHMEMD_MARK_WORD(0xfffffffe, 2, SHMEMD_MARK_DEFERRED | 0x7f), 0xfffffffe0001027fu);
+WORD(SHMEMD_MARK_FIRST(0xfffffffe0001027fu), 0xfffffffe);
+WORD(SHMEMD_MARK_WQEBBS(0xfffffffe0001027fu), 2);
+WORD(SHMEMD_MARK_EPOCH(0xfffffffe0001027fu), 0x7f);
+
+SHMEMD_STATIC_ASSERT(SHMEMD_CHANNEL_NBYTES(64) % 128 == 0 && SHMEMD_CHANNEL_NBYTES(1024) == 8960,
+		     "channels are aligned to 128");
+SHMEMD_STATIC_ASSERT(SHMEMD_QUEUE_CQES(1024) == 65536 && SHMEMD_QUEUE_RECORD(1024) == 131072 &&
+			     SHMEMD_QUEUE_CQ_RECORD(1024) == 131136 &&
+			     SHMEMD_QUEUE_NBYTES(1024) == 131200,
+		     "memory of a queue");
+SHMEMD_STATIC_ASSERT(SHMEMD_BOUNCES_NBYTES == 4160, "memory of bounce buffers");
+SHMEMD_STATIC_ASSERT(SHMEMD_LKEY(10, 10) == 10 && SHMEMD_RKEY(10, 0, 0) == 11 &&
+			     SHMEMD_RKEY(10, 2, 9) == 40 && SHMEMD_KEYS(10, 3) == 41,
+		     "table of keys");
 
 SHMEMD_STATIC_ASSERT(SHMEMD_SYNC_EPOCH == 0 && SHMEMD_SYNC_FLAGS == 8 && SHMEMD_SYNC_WORDS(4) == 12,
 		     "team sync memory");

@@ -1,70 +1,103 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Producers who post, and then wait for what they posted or leave it to the others. */
-#ifndef PRODUCERS
-#define PRODUCERS 3
+/* Posters, which wait for what they posted or leave it; then a last thread that waits for all. */
+#ifndef POSTERS
+#define POSTERS 2
 #endif
-#ifndef OPS
-#define OPS 1
+#ifndef CALLS
+#define CALLS 1
 #endif
-#ifndef OPS_FIRST
-#define OPS_FIRST OPS /* of the first producer */
+#ifndef CALLS0
+#define CALLS0 CALLS /* of poster 0 */
 #endif
-#define ANY 255
-#ifndef LEAVERS
-#define LEAVERS ANY /* so many producers leave, the others wait; ANY: as they like */
+#ifndef KIND0
+#define KIND0 PUT
 #endif
-#ifndef WIDE
-#define WIDE 0 /* so many producers post two blocks: one WQE, two WQEs, one WQE ... */
+#ifndef KIND1
+#define KIND1 PUT
 #endif
-#ifndef LATERS
-#define LATERS 0 /* so many producers, those who leave, may leave the ringing to others, too */
+#ifndef WAITS
+#define WAITS 3 /* bit i: poster i waits for its calls, READs and FETCHes always */
+#endif
+#ifndef TWO
+#define TWO 0 /* bit i: the calls of poster i have two WQEs each */
+#endif
+#ifndef DEFERS
+#define DEFERS 0 /* bit i: poster i defers its doorbells */
+#endif
+#ifndef QUIET
+#define QUIET 1 /* the last thread waits for all WQEBBs; 0: they are executed without it */
 #endif
 
-#include "ring.pml"
+#include "sq.pml"
 
-byte finished;
+#define BIT(mask, i) ((mask) >> (i) & 1)
 
-proctype producer(byte id)
+inline call(kind, n, when, waits)
 {
-	LOCALS;
-	byte i, when;
-	bit waits;
-
-	do
-	:: i < (id == 0 -> OPS_FIRST : OPS) ->
-		if
-		:: LEAVERS == ANY || id < LEAVERS -> waits = 0
-		:: LEAVERS == ANY || id >= LEAVERS -> waits = 1
-		fi;
-		if
-		:: waits -> when = NOW
-		:: !waits -> when = BATCHED
-		:: !waits && id < LATERS -> when = LATER
-		fi;
-		if
-		:: id < WIDE -> post(2, id % 2 == 0, 0, 0, when)
-		:: else -> post(1, false, 0, 0, when)
-		fi;
-		if
-		:: rc == OK && waits ->
-			wait(end, false);
-			assert(rc || COMPLETED >= end);
-			assert(rc != CAUSE || !REACHED(end))
-		:: else
-		fi;
-		assert(rc == OK || rc == CAUSE && failed || rc == TIMEOUT && SPACE_MAY_TIME_OUT);
-		d_step { rc = 0; start = 0; end = 0; waits = 0; when = 0; i++ }
-	:: else -> break
-	od;
-	atomic { i = 0; finished++ }
+	post(kind, n, when, waits);
+	if
+	:: waits ->
+		d_step { t = (first + n) % MOD_INDEX; mine = at + n - 1; first = 0; at = 0 };
+		wait(t);
+		d_step {
+			assert(effective > mine);
+			assert(kind == PUT || answered[mine - FIRST] ||
+			       kind == FETCH && ambiguous[mine - FIRST]);
+			returned[mine - FIRST] = 1;
+			t = 0;
+			mine = 0
+		}
+	:: else
+	fi;
+	d_step { first = 0; at = 0; HOLD(me, 255) }
 }
 
-init {
-	byte i;
+proctype poster(byte id, kind, n_calls; bit waits)
+{
+	LOCALS;
+	byte t, mine;
 
-	atomic { do :: i < PRODUCERS -> run producer(i); i++ :: else -> break od };
-	/* All calls return, and all that was posted is published and executed, but for what was to
-	 * stay unrung. */
-	finished == PRODUCERS && (failed || dead || told >= must && resv == ready % MOD_RESV)
+	me = id;
+	do
+	:: n_calls > 0 ->
+		call(kind, 1 + BIT(TWO, id), (BIT(DEFERS, id) -> DEFERRED : BATCHED), waits);
+		n_calls--
+	:: else -> break
+	od;
+	atomic { id = 0; kind = 0; waits = 0; n_finished++ }
+}
+
+#define RUN(id, kind, n_calls) run poster(id, kind, n_calls, BIT(WAITS, id) || kind != PUT)
+
+init {
+	LOCALS;
+	byte t, mine;
+
+	atomic {
+		n_threads = POSTERS;
+		run nic(0);
+#if N_PATHS > 1
+		run nic(1);
+#endif
+#if N_PATHS > 2
+		run nic(2);
+#endif
+		RUN(0, KIND0, CALLS0);
+#if POSTERS > 1
+		RUN(1, KIND1, CALLS);
+#endif
+#if POSTERS > 2
+		RUN(2, PUT, CALLS);
+#endif
+	};
+	(n_finished == POSTERS);
+	assert(used);
+#if QUIET
+	d_step { t = resv; mine = true_resv };
+	wait(t);
+	assert(effective >= mine)
+#else
+	(true_ready == true_resv && effective >= true_must)
+#endif
 }

@@ -1,90 +1,126 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Puts, which nobody waits for, then quiet: when it reports success, a READ behind them has
- * completed, and so behind all that anybody had published before. READs are shared. */
+/* Puts, which nobody waits for, then quiet. When quiet returns, a READ that was posted after this
+ * thread's puts has been answered. Threads share the READs, by the word `flush`. */
 #ifndef USERS
 #define USERS 2
 #endif
-#ifndef OPS
-#define OPS 1 /* of the first user, each a put and a quiet; the others have one */
+#ifndef PUTS
+#define PUTS 1 /* of the first user, before its quiet; the others have one */
+#endif
+#ifndef ROUNDS
+#define ROUNDS 1 /* of the first user: PUTS puts and a quiet */
 #endif
 #ifndef PUTTERS
 #define PUTTERS 0 /* so many users only put */
 #endif
+#ifndef HELPED
+#define HELPED 0 /* a helper may be the first on the queue */
+#endif
 
 /* More mistakes. */
-#define QUIET_ALIVE 40 /* succeed although the channel is dead: a put may have been dropped */
-#define FLUSH_EARLY 41 /* say that a READ is posted before it is */
-#define FLUSH_READY 42 /* say that the READ covers all that is ready now */
-#define WAIT_READY 43  /* wait for the WRITEs, not for the READ */
+#define FLUSH_LATE 71      /* store it after publishing */
+#define FLUSH_READY 72     /* store that the READ covers all that is published then */
+#define WAIT_READY 73      /* wait for the WRITEs, not for the READ */
+#define FLUSH_EPOCH 74     /* use the number of `flush` whatever its epoch */
+#define FLUSH_FAR 75       /* leave `flush` as it is however far the queue has gone on */
 
-#include "ring.pml"
+#define FLUSHES
+byte flush = 15, flush_number, flush_epoch; /* FIRST */
 
-byte flush = FIRST, finished;
+#include "sq.pml"
 
-inline raise(v)
-{
-	d_step { if :: flush < v -> flush = v :: else fi }
-}
+/* Is a READ behind all that is published? */
+#define COVERED(target) REACHED(flush, target)
 
-/* rc: OK if all before `target`, which is what was ready, is in the target's memory. */
 inline quiet()
 {
-	target = ready;
-	if :: BUG == QUIET_ALIVE -> rc = OK :: else -> rc = dead fi;
-	last = flush;
 	if
-	:: rc || last >= target
+	:: !used /* nothing was posted on the channel */
 	:: else ->
-		if :: BUG == FLUSH_EARLY -> raise(target) :: else fi;
-		post(1, false, READ, 0, NOW);
-		last = end;
+		target = ready;
 		if
-		:: rc == OK && BUG != FLUSH_READY -> raise(end)
-		:: rc == OK && BUG == FLUSH_READY -> raise(ready)
-		:: else
-		fi
-	fi;
-	if
-	:: rc
-	:: else ->
-		if :: BUG == WAIT_READY -> last = target :: else fi;
-		wait(last, false)
+		:: d_step {
+			COVERED(target) ->
+			t = flush;
+			number = flush_number;
+			s_epoch = flush_epoch
+		   }
+			if
+			:: d_step { s_epoch == ready_epoch || BUG == FLUSH_EPOCH -> numbered = 1; s_queue = line_queue }
+			:: else
+			fi
+		:: !COVERED(target) ->
+			flushes = 1;
+			post(READ, 1, NOW, true);
+			d_step { flushes = 0; t = (first + 1) % MOD_INDEX; first = 0; at = 0 }
+		fi;
+		if :: BUG == WAIT_READY -> t = target; numbered = 0 :: else fi;
+		wait(t);
+		d_step { t = 0; target = 0 }
 	fi
 }
 
-proctype user(byte n; bit only_puts)
+proctype user(byte id, rounds, puts; bit only_puts)
 {
 	LOCALS;
-	byte put_end, last, target;
-	bit was_put;
+	byte t, target, mine, i;
 
+	me = id;
 	do
-	:: n > 0 ->
-		post(1, false, 0, 0, BATCHED);
-		atomic { was_put = !rc; put_end = end };
+	:: rounds > 0 ->
+		do
+		:: i < puts ->
+			post(PUT, 1, BATCHED, false);
+			i++;
+			d_step { mine = at + 1; first = 0; at = 0 }
+		:: else -> break
+		od;
+		i = 0;
 		if
 		:: only_puts
-		:: else ->
-			quiet();
-			assert(rc || !was_put || flushed >= put_end);
-			assert(rc || target == FIRST || flushed + 1 >= target)
+		:: else -> quiet(); assert(flushed >= mine)
 		fi;
-		d_step {
-			rc = 0; start = 0; end = 0; put_end = 0; last = 0; target = 0; was_put = 0; n--
-		}
+		HOLD(me, 255);
+		mine = 0;
+		rounds--
 	:: else -> break
 	od;
-	finished++
+	atomic { puts = 0; only_puts = 0; n_finished++ }
 }
+
+#if HELPED
+proctype helper()
+{
+	LOCALS;
+
+	if
+	:: TO_HELP -> help()
+	:: n_finished == USERS
+	fi
+}
+#endif
 
 init {
 	byte i;
 
 	atomic {
-		run user(OPS, false);
+		n_threads = USERS;
+		run nic(0);
+#if N_PATHS > 1
+		run nic(1);
+#endif
+#if N_PATHS > 2
+		run nic(2);
+#endif
+#if HELPED
+		run helper();
+#endif
+		run user(0, ROUNDS, PUTS, 0);
 		i = 1;
-		do :: i < USERS -> run user(1, USERS - i <= PUTTERS); i++ :: else -> break od
-	};
-	finished == USERS
+		do
+		:: i < USERS -> run user(i, 1, 1, USERS - i <= PUTTERS); i++
+		:: else -> break
+		od
+	}
 }

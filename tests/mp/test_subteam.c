@@ -16,6 +16,7 @@ typedef struct subteam_params {
 	shmemd_ctx_t ctx;     /* of the team */
 	shmemd_peer_t *peers; /* [n of the team] */
 	uint32_t *causes;     /* [n of the team] */
+	shmemd_ctx_t *self;   /* in memory of the device */
 	uint64_t *src;        /* [NELEMS] */
 	uint64_t *dst;        /* [from member][NELEMS] */
 	uint64_t *got;        /* [NELEMS] */
@@ -167,6 +168,7 @@ static int team_params(pes_t *pes, subteam_params_t *p, const int world[PES_MAX]
 	p->n_rounds = pes->seed ? 1 : ROUNDS;
 	PES_ALLOC(pes, p->peers, shmemd_peer_t, n_pes, 0);
 	PES_ALLOC(pes, p->causes, uint32_t, n_pes, 0);
+	PES_ALLOC(pes, p->self, shmemd_ctx_t, 1, 0);
 	PES_ALLOC(pes, p->ctx.sync, uint64_t, SHMEMD_SYNC_WORDS(n_pes), 0);
 	PES_ALLOC(pes, p->src, uint64_t, NELEMS, 0);
 	PES_ALLOC(pes, p->dst, uint64_t, n_pes * NELEMS, 0);
@@ -192,10 +194,12 @@ static int team_params(pes_t *pes, subteam_params_t *p, const int world[PES_MAX]
 	p->ctx.causes = p->causes;
 	p->ctx.n_pes = n;
 	p->ctx.flags &= ~SHMEMD_CTX_WORLD;
+	p->ctx.self = p->self;
+	PES_TRY(pes, run_copy(p->self, &p->ctx, sizeof(p->ctx)));
 	return 0;
 }
 
-/* Slots posted to each PE on channel 0. */
+/* WQEBBs posted to each PE on channel 0. */
 static void read_posted(pes_t *pes, uint64_t posted[PES_MAX])
 {
 	shmemh_channel_counters_t c;

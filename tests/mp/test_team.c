@@ -55,9 +55,11 @@ static void check_team(pes_t *pes, shmemh_team_t team, const team_params_t *p)
 
 		PES_EQ(pes, word[pe], 100 + pe);
 		PES_EQ(pes, world[pe], of_world);
+		/* Own memory has an address, also where operations on it go by NIC. */
 		PES_EQ(pes, own[pe],
-		       pes_maps(pes, of_world) ? (uintptr_t)shmemh_ptr(pes->job, p->word, of_world)
-					       : 0);
+		       pes_maps(pes, of_world) || of_world == pes->pe
+			       ? (uintptr_t)shmemh_ptr(pes->job, p->word, of_world)
+			       : 0);
 		PES_EQ(pes, shmemh_team_translate_pe(pes->job, SHMEMH_TEAM_WORLD, of_world, team),
 		       pe);
 	}

@@ -36,9 +36,13 @@ static uint64_t value_of(uint32_t wqebb)
 static void write_wqes(const shmemdi_nic_t *n, const shmemdi_post_t *post, const poster_t *p)
 {
 	for (uint32_t i = 0; i < p->wqebbs; i++) {
-		const char *word = n->heap + (p->at + i) * 8;
+		char *word = n->heap + (p->at + i) * 8;
+		shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(n, word))};
 
-		shmemdi_nic_write_word(n, post, i, shmemdi_rkeys(n, word), value_of(p->at + i), 8);
+		shmemdi_nic_write_signal(n, post, i,
+					 shmemdi_signal((uint64_t *)(void *)word,
+							value_of(p->at + i), SHMEMD_SIGNAL_SET),
+					 keys);
 	}
 }
 
@@ -52,13 +56,14 @@ static void post(const rig_params_t *params, uint32_t number)
 
 	while (shmemd_arch_ld_acquire_u32(&n_reserved) != number)
 		shmemd_arch_spin_hint();
-	status = shmemdi_sq_begin(&n, call, &post, shmemdi_lanes_self(), p->wqebbs, p->wqebbs, 0);
+	status = shmemdi_sq_begin(&n.c, call, &post, shmemdi_lanes_self(), p->wqebbs, p->wqebbs, 0);
 	write_wqes(&n, &post, p);
 	shmemd_arch_st_release_u32(&n_reserved, number + 1);
 	await(&p->may_submit);
-	p->ticket = shmemdi_sq_submit(&n, &post, p->how, status);
+	p->ticket = shmemdi_sq_submit(&n.c, &post, p->how, status);
 	if (p->how.is_wait)
-		status = shmemdi_cq_wait(&n, call, p->ticket, shmemdi_limit_default(n.team, n.pe));
+		status = shmemdi_cq_wait(n.c, call, p->ticket,
+					 shmemdi_limit_default(n.c.team, n.c.pe));
 	CHECK_IS(status, 0);
 	shmemd_arch_st_release_u32(&p->has_submitted, 1);
 }
@@ -147,7 +152,7 @@ static void look_at_all(void)
 	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
 	const uint64_t *words = word_of(&rig_pes[1].ctx, 0);
 
-	shmemdi_ring_until(&n, SHMEMD_READY_INDEX(shmemdi_ready(&n)));
+	shmemdi_ring_until(n.c, SHMEMD_READY_INDEX(shmemdi_ready(&n.c)));
 	while (rig_counters(1, 0, 0).executed != n_wqebbs)
 		shmemd_arch_spin_hint();
 	for (uint32_t i = 0; i < n_wqebbs; i++)
@@ -243,8 +248,8 @@ static void check_ticket(uint32_t number)
 	const poster_t *p = &posters[number];
 	const uint64_t ready = rig_words(0, 1, 0)->ready;
 
-	CHECK_IS(SHMEMD_READY_INDEX(p->ticket.word), (uint32_t)rig_place(p->at + p->wqebbs));
-	CHECK_IS(SHMEMD_READY_CQES(p->ticket.word),
+	CHECK_IS(SHMEMD_READY_INDEX(p->ticket), (uint32_t)rig_place(p->at + p->wqebbs));
+	CHECK_IS(SHMEMD_READY_CQES(p->ticket),
 		 (SHMEMD_READY_CQES(ready) - n_posters + number) & 0xffff);
 }
 
@@ -276,7 +281,7 @@ static void flush_in_a_run(int pe)
 	if (pe != 0)
 		return;
 	CHECK_IS(SHMEMD_READY_INDEX(*flush), (uint32_t)rig_place(posters[3].at));
-	CHECK_IS(*flush & ~(uint64_t)0xff, posters[2].ticket.word & ~(uint64_t)0xff);
+	CHECK_IS(*flush & ~(uint64_t)0xff, posters[2].ticket & ~(uint64_t)0xff);
 	check_ticket(2);
 }
 
@@ -333,7 +338,7 @@ static void deferred_run(int pe)
 	await_submitted(0);
 	check_queue(n_wqebbs, 1, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), posters[1].at);
-	shmemdi_ring_until(&n, (uint32_t)rig_place(n_wqebbs));
+	shmemdi_ring_until(n.c, (uint32_t)rig_place(n_wqebbs));
 	check_queue(n_wqebbs, 2, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), n_wqebbs);
 }
@@ -379,7 +384,7 @@ static void one_by_one(int pe)
 	let_finish(3); /* later, after one that has not deferred: likewise */
 	check_queue(posters[4].at, 0, 0);
 	CHECK_IS(rung(), 0);
-	shmemdi_ring_until(&n, (uint32_t)rig_place(posters[4].at));
+	shmemdi_ring_until(n.c, (uint32_t)rig_place(posters[4].at));
 	check_queue(posters[4].at, 1, 0); /* only a poster sets RUNG */
 	CHECK_IS(rung(), posters[4].at);
 	let_finish(4); /* now */

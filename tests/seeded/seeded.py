@@ -8,7 +8,8 @@ seeded.py copy DIR   copy the device headers to DIR, and to DIR/runtime those so
                      off; DIR/seeded.h has their numbers
 seeded.py run DIR [NAME...]
                      run the programs DIR/seeded_NAME, or those named, built from that copy: with
-                     each mistake the test named for it must fail, and without it must pass"""
+                     each mistake the test named for it must fail, and without it must pass. Exit
+                     status 1: a mistake is missed; 2: a test does not pass without a mistake"""
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ from mistakes import MISTAKES
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 SECONDS = 120  # a mistake may hang its test
+SKIPPED = 77  # exit status
 
 
 def pattern_of(where):
@@ -59,37 +61,51 @@ def write_copy(out):
         file.write(f"enum seeded {{\n\tSEEDED_NONE,\n{names}}};\nextern int seeded;\n")
 
 
-def passes(directory, number, program, test):
+def run_test(directory, number, program, test):
+    """What became of a test ("passes", "fails", "is skipped", "is not built"), and why."""
     environment = dict(os.environ, SEEDED=str(number), SEEDED_TEST=test, SHMEMSIM_PES="4",
                        PES_SEEDS="5")
     try:
         run = subprocess.run([os.path.join(directory, "seeded_" + program), test], timeout=SECONDS,
-                             env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                             check=False)
+                             env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, check=False, encoding="utf-8",
+                             errors="replace")
     except subprocess.TimeoutExpired:
-        return False
-    return run.returncode == 0
+        return "fails", f"no end within {SECONDS} s"
+    except FileNotFoundError:
+        return "is not built", f"there is no {directory}/seeded_{program}: build target 'seeded'"
+    last = (run.stdout.strip().splitlines() or ["no output"])[-1]
+    if run.returncode == SKIPPED:
+        return "is skipped", last
+    return "fails" if run.returncode else "passes", f"status {run.returncode}: {last}"
 
 
 def run_tests(directory, programs):
-    good = {}  # (program, test): it passes without a mistake
-    n_run = n_caught = 0
+    """A test that is red without its mistake shows nothing: an error, neither caught nor missed."""
+    good = {}  # (program, test): what becomes of it without a mistake, and why
+    count = {"caught": 0, "NOT CAUGHT": 0, "not tried": 0}
     for number, (name, what, _, _, program, test) in enumerate(MISTAKES, 1):
         if programs and program not in programs:
             continue
         if (program, test) not in good:
-            good[program, test] = passes(directory, 0, program, test)
-        if not good[program, test]:
-            result = "the test fails without the mistake too"
-        elif passes(directory, number, program, test):
-            result = "NOT CAUGHT"
-        else:
+            good[program, test] = run_test(directory, 0, program, test)
+        if good[program, test][0] != "passes":
+            result = "not tried"
+        elif run_test(directory, number, program, test)[0] == "fails":
             result = "caught"
-        n_run += 1
-        n_caught += result == "caught"
+        else:
+            result = "NOT CAUGHT"
+        count[result] += 1
         print(f"{name:13} {'test_' + program + ' ' + test:48} {result:11} {what}", flush=True)
-    print(f"{n_run} mistakes: {n_caught} caught, {n_run - n_caught} missed")
-    return 0 if n_run and n_caught == n_run else 1
+    n_red = count["not tried"]
+    print(f"{sum(count.values())} mistakes: {count['caught']} caught, {count['NOT CAUGHT']} missed"
+          + (f", {n_red} not tried" if n_red else ""), flush=True)
+    for (program, test), (what, why) in good.items():
+        if what != "passes":
+            print(f"error: without a mistake test_{program} {test} {what}: {why}", file=sys.stderr)
+    if n_red:
+        return 2
+    return 1 if count["NOT CAUGHT"] or not count["caught"] else 0
 
 
 def main():

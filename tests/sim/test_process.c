@@ -145,6 +145,25 @@ static void test_host_polls(void **state)
 	munmap(mem, sizeof(*mem));
 }
 
+/* A kernel that only looks, without a hint: the launch returns, and sync lets it go on. */
+static void looks_for_stop(const void *params)
+{
+	const params_t *p = params;
+	while (shmemd_arch_ld_acquire_u32(&p->mem->stop) != 1)
+		;
+}
+
+static void test_looks(void **state)
+{
+	shared_t *mem = map_shared();
+	params_t p = {mem, 0};
+	(void)state;
+	assert_int_equal(shmemsim_launch(looks_for_stop, &p, sizeof(p), 2, 32, 0, NULL), 0);
+	shmemd_arch_st_release_u32(&mem->stop, 1);
+	assert_good(shmemsim_sync(NULL));
+	munmap(mem, sizeof(*mem));
+}
+
 static void *second_thread(void *arg)
 {
 	params_t p = {arg, 0};
@@ -196,7 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_processes), cmocka_unit_test(test_monitor_thread),
 		cmocka_unit_test(test_host_polls),    cmocka_unit_test(test_second_thread_refused),
-		cmocka_unit_test(test_deadlock),
+		cmocka_unit_test(test_deadlock),      cmocka_unit_test(test_looks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 
 #define FAKE_GRANULARITY ((size_t)2 << 20)
 #define FAKE_MEMORY ((size_t)1 << 30)
+#define FAKE_ALIGNMENT ((size_t)256) /* of cuMemAlloc */
 #define MAX_HANDLES 64
 #define FAKE_IO_SHIFT ((uint64_t)1 << 44) /* registers have another address on the device */
 
@@ -167,7 +168,8 @@ static int fake_copy_back(void *dst, shmemhi_cu_ptr_t p, size_t nbytes, void *st
 
 static int fake_alloc(shmemhi_cu_ptr_t *p, size_t nbytes)
 {
-	void *block = nbytes > FAKE_MEMORY ? NULL : malloc(nbytes);
+	size_t rounded = (nbytes + FAKE_ALIGNMENT - 1) / FAKE_ALIGNMENT * FAKE_ALIGNMENT;
+	void *block = nbytes > FAKE_MEMORY ? NULL : aligned_alloc(FAKE_ALIGNMENT, rounded);
 
 	EXPECT(depth > 0);
 	if (!block)

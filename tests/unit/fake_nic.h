@@ -12,6 +12,7 @@
 
 #define FAKE_ACCESS 15u /* local write; remote write, read, atomic; no relaxed ordering */
 #define FAKE_LKEY 0x80000000u
+#define FAKE_BOUNCE_KEY 0x12345678u /* big-endian already */
 
 /* Of the PE that runs in this thread. */
 static _Thread_local struct {
@@ -74,6 +75,9 @@ static inline int plug_in(shmemh_t *job, uint64_t max_mr_size)
 	ib->lib.dereg_mr = fake_dereg;
 	strcpy(ib->nic.name, "fake_0");
 	ib->n_channels = 1;
+	ib->depth = SHMEMD_MIN_DEPTH;
+	ib->bounce_key = FAKE_BOUNCE_KEY;
+	job->opt.ib_batch = 8;
 	ib->links = calloc((size_t)job->n_pes, sizeof *ib->links);
 	for (int pe = 0; pe < job->n_pes; pe++)
 		ib->links[pe].is_connected = 1;

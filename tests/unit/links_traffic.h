@@ -34,7 +34,7 @@ typedef struct memory {
 static inline uint8_t *begin(const shmemhi_link_t *link, unsigned index, unsigned opcode,
 			     unsigned ds)
 {
-	uint8_t *wqe = (uint8_t *)link->wqes + index % DEPTH * 64;
+	uint8_t *wqe = (uint8_t *)link->queue + index % DEPTH * 64;
 
 	memset(wqe, 0, 64);
 	put_bits(wqe, 8, 16, index);
@@ -51,12 +51,19 @@ static inline void put_remote(uint8_t *wqe, uint64_t addr, uint32_t rkey)
 	put_bits(wqe, 24 * 8, 32, rkey);
 }
 
-/* Landing slot s, 8 bytes. */
-static inline void put_landing(const shmemhi_link_t *link, uint8_t *segment, unsigned s)
+/* Bounce buffer i of a link. */
+static inline char *bounce_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link, unsigned i)
+{
+	return ib->bounces + (link - ib->links) * SHMEMD_BOUNCES_NBYTES + i * SHMEMD_BOUNCE_NBYTES;
+}
+
+/* 8 bytes of bounce buffer i. */
+static inline void put_bounce(const shmemhi_ib_t *ib, const shmemhi_link_t *link, uint8_t *segment,
+			      unsigned i)
 {
 	put_bits(segment, 0, 32, 8);
-	memcpy(segment + 4, &link->landing_key, 4); /* big-endian already */
-	put_bits(segment, 64, 64, (uintptr_t)link->landing + s * SHMEMD_LANDING_NBYTES);
+	memcpy(segment + 4, &ib->bounce_key, 4); /* big-endian already */
+	put_bits(segment, 64, 64, (uintptr_t)bounce_of(ib, link, i));
 }
 
 static inline void write_word(const shmemhi_link_t *link, unsigned index, const target_t *to,
@@ -69,23 +76,23 @@ static inline void write_word(const shmemhi_link_t *link, unsigned index, const 
 	memcpy(wqe + 36, &value, sizeof value);
 }
 
-static inline void read_word(const shmemhi_link_t *link, unsigned index, const target_t *from,
-			     uint64_t offset)
+static inline void read_word(const shmemhi_ib_t *ib, const shmemhi_link_t *link, unsigned index,
+			     const target_t *from, uint64_t offset)
 {
 	uint8_t *wqe = begin(link, index, OP_READ, 3);
 
 	put_remote(wqe, from->addr + offset, from->rkey);
-	put_landing(link, wqe + 32, 0);
+	put_bounce(ib, link, wqe + 32, 0);
 }
 
-static inline void add_to_word(const shmemhi_link_t *link, unsigned index, const target_t *to,
-			       uint64_t offset, uint64_t value)
+static inline void add_to_word(const shmemhi_ib_t *ib, const shmemhi_link_t *link, unsigned index,
+			       const target_t *to, uint64_t offset, uint64_t value)
 {
 	uint8_t *wqe = begin(link, index, OP_FA, 4);
 
 	put_remote(wqe, to->addr + offset, to->rkey);
 	put_bits(wqe, 32 * 8, 64, value);
-	put_landing(link, wqe + 48, SHMEMD_LANDING_SLOTS);
+	put_bounce(ib, link, wqe + 48, SHMEMD_BOUNCE_BUFFERS);
 }
 
 /* Up to block `next`, from the device's side or from the host's. */
@@ -97,14 +104,15 @@ static inline void ring(const shmemhi_link_t *link, void *doorbell, unsigned nex
 	put_bits(bytes, 0, 32, next << 8);
 	put_bits(bytes, 32, 32, link->qpn << 8);
 	memcpy(&word, bytes, sizeof word);
-	__atomic_store_n(link->dbr, htobe32(next), __ATOMIC_RELEASE);
+	__atomic_store_n(shmemhi_send_record(link), htobe32(next), __ATOMIC_RELEASE);
 	__atomic_store_n((uint64_t *)doorbell, word, __ATOMIC_SEQ_CST);
 }
 
 /* The CQE of block `index`, which is the index-th of all. */
 static inline int await_success(shmemh_t *job, const shmemhi_link_t *link, unsigned index)
 {
-	const uint64_t *tail = (const void *)(link->cqes + index % DEPTH * 64 + 56);
+	const uint64_t *tail =
+		(const void *)(link->queue + SHMEMD_QUEUE_CQES(DEPTH) + index % DEPTH * 64 + 56);
 	uint64_t deadline = shmemhi_now() + DEADLINE_NS;
 	uint8_t bytes[8];
 
@@ -145,13 +153,14 @@ static inline int use_links(shmemh_t *job, const target_t *targets)
 			uint64_t landed;
 
 			write_word(link, 0, &targets[pe], at, value_of(job->pe, pe, k));
-			read_word(link, 1, &targets[pe], at);
+			read_word(job->ib, link, 1, &targets[pe], at);
 			ring(link, link->doorbell ? link->doorbell : link->host_doorbell, 2);
 			if (await_success(job, link, 0) || await_success(job, link, 1))
 				return 1;
-			memcpy(&landed, link->landing, sizeof landed);
+			memcpy(&landed, bounce_of(job->ib, link, 0), sizeof landed);
 			PE_CHECK(landed == value_of(job->pe, pe, k));
-			add_to_word(link, 2, &targets[pe], offsetof(memory_t, sum), 1u << 8 * k);
+			add_to_word(job->ib, link, 2, &targets[pe], offsetof(memory_t, sum),
+				    1u << 8 * k);
 			ring(link, link->host_doorbell, 3);
 			if (await_success(job, link, 2))
 				return 1;

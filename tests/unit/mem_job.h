@@ -106,6 +106,7 @@ static inline shmemh_t *bare_job(const world_kind_t *kind, pe_boot_t *boot)
 {
 	shmemh_t *job = calloc(1, sizeof *job);
 
+	job->pid = getpid();
 	job->pe = boot->pe;
 	job->n_pes = kind->n_pes;
 	job->log = (shmemhi_log_t){SHMEMHI_OFF, boot->pe, kind->n_pes};

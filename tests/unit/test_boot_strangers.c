@@ -355,15 +355,29 @@ enum fake {
 	FAKE_VERSION,  /* speaks a later version */
 	FAKE_HTTP,     /* is something else */
 	FAKE_DIES,     /* is a real hub, until the job runs */
+	FAKE_OTHER,    /* is another job's, and the real one starts once it was asked */
 };
 
 typedef struct fake_hub {
 	pthread_t thread;
 	enum fake kind;
 	int listen_fd;
+	int late_fd; /* FAKE_OTHER: of the real hub, bound */
 	shmemhi_id_t in;
 	shmemhi_key_t key;
 } fake_hub_t;
+
+/* The hub of the only address that h->late_fd is bound to. */
+static void start_late(const fake_hub_t *h)
+{
+	shmemhi_id_t one = h->in;
+	shmemhi_options_t opt;
+	shmemhi_err_t err = {""};
+
+	one.n_addrs = 1;
+	if (listen(h->late_fd, 4) == 0 && shmemhi_options_read(&opt, &no_log, &err) == SHMEMH_OK)
+		shmemhi_hub_start(&one, 1, &h->late_fd, &opt, &no_log, &err);
+}
 
 /* Serves one connection. */
 static void *fake_main(void *arg)
@@ -388,6 +402,10 @@ static void *fake_main(void *arg)
 			memcpy(verdict.mac, hello.mac, sizeof(verdict.mac));
 		if (h->kind == FAKE_DIES)
 			shmemhi_mac_verdict(&h->key, &challenge, &hello, verdict.mac);
+		if (h->kind == FAKE_OTHER) {
+			start_late(h);
+			verdict.code = SHMEMHI_REFUSED;
+		}
 		shmemhi_send_all(fd, &verdict, sizeof(verdict), deadline);
 		shmemhi_send_all(fd, &go, sizeof(go), deadline);
 		if (h->kind == FAKE_DIES) /* the first share is the sign that the job runs */
@@ -398,22 +416,33 @@ static void *fake_main(void *arg)
 	return NULL;
 }
 
+/* A socket bound to loopback; addr receives where. */
+static int bound_socket(shmemhi_addr_t *addr)
+{
+	socklen_t nbytes = sizeof(addr->v4);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	addr->v4.sin_family = AF_INET;
+	addr->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, &addr->any, nbytes), 0);
+	assert_int_equal(getsockname(fd, &addr->any, &nbytes), 0);
+	return fd;
+}
+
 static void fake_start(fake_hub_t *h, enum fake kind)
 {
-	shmemhi_addr_t *addr = &h->in.addrs[0];
-	socklen_t nbytes = sizeof(addr->v4);
-
 	memset(h, 0, sizeof(*h));
 	h->kind = kind;
 	h->in.n_addrs = 1;
 	h->in.secret[0] = 42;
 	shmemhi_wire_key(h->in.secret, sizeof(h->in.secret), &h->key);
-	addr->v4.sin_family = AF_INET;
-	addr->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	h->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(h->listen_fd, &addr->any, nbytes), 0);
+	if (kind == FAKE_OTHER) {
+		h->late_fd = bound_socket(&h->in.addrs[0]);
+		fcntl(h->late_fd, F_SETFL, O_NONBLOCK);
+		h->in.n_addrs = 2;
+	}
+	h->listen_fd = bound_socket(&h->in.addrs[h->in.n_addrs - 1]);
 	assert_int_equal(listen(h->listen_fd, 4), 0);
-	assert_int_equal(getsockname(h->listen_fd, &addr->any, &nbytes), 0);
 	shmemhi_id_pack(&h->in, &id);
 	assert_int_equal(pthread_create(&h->thread, NULL, fake_main, h), 0);
 }
@@ -437,6 +466,22 @@ static void test_impostors(void **state)
 	expect_no_hub(FAKE_NO_PROOF, SHMEMH_ERR_BOOTSTRAP, "refused the secret");
 	expect_no_hub(FAKE_MIRROR, SHMEMH_ERR_BOOTSTRAP, "refused the secret");
 	expect_no_hub(FAKE_VERSION, SHMEMH_ERR_VERSION, "speaks version 2");
+}
+
+/* One address of the hub leads to another job's, which refuses the secret: the other address, where
+ * nobody listened at first, is still tried. */
+static void test_refused_at_one_address(void **state)
+{
+	fake_hub_t hub;
+
+	(void)state;
+	setenv("SHMEMH_BOOT_TIMEOUT", "20s", 1);
+	fake_start(&hub, FAKE_OTHER);
+	pe_start(&pes[0], &id, 0, 1, leave, NULL);
+	pe_join(&pes[0]);
+	pthread_join(hub.thread, NULL);
+	assert_string_equal(pes[0].err.text, "");
+	assert_int_equal(pes[0].status, SHMEMH_OK);
 }
 
 /* Somebody else's port now: said so, and tried again in case it was a coincidence. */
@@ -490,13 +535,21 @@ static void test_damaged_id(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_silent),         cmocka_unit_test(test_silent_is_dropped),
-		cmocka_unit_test(test_garbage),        cmocka_unit_test(test_frames_without_proof),
-		cmocka_unit_test(test_flood),          cmocka_unit_test(test_late_proof),
-		cmocka_unit_test(test_no_sigpipe),     cmocka_unit_test(test_wrong_secret),
-		cmocka_unit_test(test_replayed_hello), cmocka_unit_test(test_impostors),
-		cmocka_unit_test(test_other_service),  cmocka_unit_test(test_hub_loss),
-		cmocka_unit_test(test_damaged_id),     cmocka_unit_test(test_reset_flood),
+		cmocka_unit_test(test_silent),
+		cmocka_unit_test(test_silent_is_dropped),
+		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_frames_without_proof),
+		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_late_proof),
+		cmocka_unit_test(test_no_sigpipe),
+		cmocka_unit_test(test_wrong_secret),
+		cmocka_unit_test(test_replayed_hello),
+		cmocka_unit_test(test_impostors),
+		cmocka_unit_test(test_other_service),
+		cmocka_unit_test(test_hub_loss),
+		cmocka_unit_test(test_damaged_id),
+		cmocka_unit_test(test_reset_flood),
+		cmocka_unit_test(test_refused_at_one_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

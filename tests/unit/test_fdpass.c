@@ -154,7 +154,7 @@ static void test_too_many_open(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_int_equal(status, SHMEMH_ERR_SYSTEM);
 	assert_non_null(strstr(err.text, "raise ulimit -n"));
-	assert_int_equal(got, -1);
+	assert_int_equal(got, SHMEMHI_FD_NO_ROOM);
 	assert_int_equal(shmemhi_fd_recv(pair[0], &word, sizeof word, &got, soon(), &err), 0);
 	assert_true(got >= 0);
 	close(got);
@@ -394,6 +394,57 @@ static void test_unusable_tmp(void **state)
 		0);
 }
 
+/* A PE that may open only a few more descriptors. Wherever they run out, the start fails on all PEs
+ * with a line that says what to do; it never goes on with memory that is not mapped. */
+static struct scarce {
+	int pe, n_free;
+	_Atomic int *n_started; /* shared by the processes */
+} scarce;
+
+static void leave_free(int n)
+{
+	struct rlimit low = {128, 128};
+	int fds[128], n_fds = 0;
+
+	if (setrlimit(RLIMIT_NOFILE, &low) != 0)
+		_exit(1);
+	while ((fds[n_fds] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0)
+		n_fds++;
+	while (n-- > 0)
+		close(fds[--n_fds]);
+}
+
+static void start_with_few(shmemh_t *job)
+{
+	int status;
+
+	if (job->pe == scarce.pe)
+		leave_free(scarce.n_free);
+	status = shmemhi_node_open(job);
+	if (status == SHMEMH_OK && shmemhi_mem_is_mapped(job, 1 - job->pe))
+		atomic_fetch_add(scarce.n_started, 1);
+	else if (status != SHMEMH_ERR_SYSTEM || !strstr(job->err.text, "raise ulimit -n"))
+		_exit(1);
+	_exit(0);
+}
+
+static void test_scarce(void **state)
+{
+	const world_kind_t kind = {.n_pes = 2, .forked = 1, .before_node = start_with_few};
+
+	(void)state;
+	scarce.n_started = mmap(NULL, sizeof *scarce.n_started, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (scarce.pe = 0; scarce.pe < 2; scarce.pe++) {
+		atomic_store(scarce.n_started, 0);
+		for (scarce.n_free = 0; !atomic_load(scarce.n_started); scarce.n_free++)
+			assert_int_equal(run_world(&kind, pe_never), 0);
+		assert_int_equal(atomic_load(scarce.n_started), 2);
+		assert_true(scarce.n_free > 2); /* the last one started, those before did not */
+	}
+	munmap(scarce.n_started, sizeof *scarce.n_started);
+}
+
 /* A user may have only so many descriptors under way between processes: growth waits for room. */
 static int pe_crowded(shmemh_t *job)
 {
@@ -459,6 +510,7 @@ int main(void)
 		cmocka_unit_test(test_bad_directory), cmocka_unit_test(test_pestered_job),
 		cmocka_unit_test(test_cut),           cmocka_unit_test(test_left_over),
 		cmocka_unit_test(test_unusable_tmp),  cmocka_unit_test(test_crowded),
+		cmocka_unit_test(test_scarce),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,28 @@ static void limits(void **state)
 	shmemhi_nic_close(&ib);
 }
 
+/* The default format where there is more than free running stamps; RoCE has a capability of its
+ * own. */
+static void time_stamps(void **state)
+{
+	static shmemhi_caps_t caps;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		unsigned general = i % 3, roce = 2 - i % 3;
+
+		prepare(i < 3 ? MLX5SW_ETHERNET : MLX5SW_INFINIBAND, 1);
+		assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+		assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
+		shmemhi_prm_put(caps.general, 0x80 + 0x440, 2, general);
+		shmemhi_prm_put(caps.roce, 0x80 + 0x1e, 2, roce);
+		assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err),
+				 SHMEMH_OK);
+		assert_int_equal(ib.nic.ts_format, (i < 3 ? roce : general) != 0);
+		shmemhi_nic_close(&ib);
+	}
+}
+
 static unsigned sets_asked; /* bit n: set n */
 static int refuse;
 
@@ -129,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(capabilities),
 		cmocka_unit_test(limits),
+		cmocka_unit_test(time_stamps),
 		cmocka_unit_test(questions),
 	};
 

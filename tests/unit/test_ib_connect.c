@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fake_cuda.h"
 #include "ib/connect.h"
 #include "ib/prm.h"
 #include "ib/queue.h"
@@ -23,6 +24,52 @@ static void all_links_carry_requests(void **state)
 		with_adapters(MLX5SW_ETHERNET, n, pe_carries);
 		with_adapters(MLX5SW_INFINIBAND, n, pe_carries);
 	}
+}
+
+static const shmemhi_cuda_t *one_gpu(int pe)
+{
+	my_device = pe;
+	return &driver;
+}
+
+static void queues_on_gpu(shmemh_t *job)
+{
+	job->opt.ib_queue = 1;    /* gpu */
+	job->opt.ib_doorbell = 2; /* cpu: the records are in host memory */
+}
+
+static void links_of_gpus_carry_requests(void **state)
+{
+	const world_kind_t kind = {.n_pes = 2, .cuda = one_gpu, .before_node = queues_on_gpu};
+
+	(void)state;
+	start_adapters(MLX5SW_ETHERNET, 2);
+	assert_int_equal(run_world(&kind, pe_carries), 0);
+	stop_adapters();
+	assert_int_equal(wrong, 0);
+}
+
+/* InfiniBand ports that lose packets without a global header. */
+static void with_grh_required(int n, pe_main_t pe_main)
+{
+	const world_kind_t kind = {.n_pes = n};
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+
+	cfg.n_devices = (uint32_t)n;
+	cfg.link_layer = MLX5SW_INFINIBAND;
+	cfg.requires_grh = 1;
+	cfg.timing = MLX5SW_TIMING_FAST;
+	cfg.lint = MLX5SW_LINT_STRICT;
+	assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+	assert_int_equal(run_world(&kind, pe_main), 0);
+	stop_adapters();
+}
+
+static void ports_that_require_a_grh_get_one(void **state)
+{
+	(void)state;
+	for (int n = 1; n <= MAX_PES; n++)
+		with_grh_required(n, pe_carries);
 }
 
 /* Nobody tells the NIC how far CQEs were read, and it goes round and round. */
@@ -92,7 +139,8 @@ static int has_path(shmemh_t *job, const uint8_t *out, const shmemhi_link_t *lin
 {
 	if (!job->ib->nic.is_ethernet) {
 		PE_CHECK(get_bits(out, ADS + 0x124, 4) == 5);
-		PE_CHECK(get_bits(out, ADS + 0x28, 1) == 0);
+		PE_CHECK(get_bits(out, ADS + 0x28, 1) == job->ib->nic.requires_grh);
+		PE_CHECK(get_bits(out, ADS + 0x58, 8) == (job->ib->nic.requires_grh ? 64 : 0));
 		return 0;
 	}
 	PE_CHECK(get_bits(out, ADS + 0x48, 8) == job->ib->nic.gid_index);
@@ -154,6 +202,7 @@ static void queue_pairs_have_their_attributes(void **state)
 	(void)state;
 	with_adapters(MLX5SW_ETHERNET, 3, pe_attributes);
 	with_adapters(MLX5SW_INFINIBAND, 3, pe_attributes);
+	with_grh_required(3, pe_attributes);
 }
 
 /* No two links have the same number and first PSN; the ports spread. */
@@ -231,6 +280,30 @@ static void another_subnet_is_reached_by_gid(void **state)
 	assert_int_equal(get_bits(bytes, ADS + 0x80 + 120, 8), 4);
 	assert_int_equal(get_bits(bytes, ADS + 0x124, 4), 9);
 	assert_int_equal(get_bits(bytes, ADS + 0x128, 8), 1);
+}
+
+/* Within a subnet they have one if either port requires it: a request reaches a port that does, or
+ * leaves one. */
+static void either_port_may_require_a_grh(void **state)
+{
+	(void)state;
+	for (unsigned ends = 0; ends < 4; ends++) {
+		shmemh_t job = {.n_pes = 2};
+		shmemhi_ib_t ib = {.nic = {.port = 1, .requires_grh = ends & 1}};
+		shmemhi_port_name_t peer = {.lid = 0x77, .requires_grh = ends >> 1};
+		shmemhi_address_t address;
+		uint32_t in[SHMEMHI_PRM_LONG] = {0};
+		const uint8_t *bytes = (const uint8_t *)in;
+
+		peer.gid.raw[15] = 4;
+		assert_int_equal(shmemhi_address_find(&job, &ib, 1, &peer, &address), SHMEMH_OK);
+		shmemhi_address_put(&job, &ib, &address, 0, in);
+		assert_int_equal(get_bits(bytes, ADS + 0x28, 1), ends != 0);
+		assert_int_equal(get_bits(bytes, ADS + 0x30, 16), 0x77);
+		assert_int_equal(get_bits(bytes, ADS + 0x48, 8), 0); /* the GID that is exchanged */
+		assert_int_equal(get_bits(bytes, ADS + 0x58, 8), ends ? 64 : 0);
+		assert_int_equal(get_bits(bytes, ADS + 0x80 + 120, 8), ends ? 4 : 0);
+	}
 }
 
 /* So many PEs that one collective cannot carry all. */
@@ -413,11 +486,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_links_carry_requests),
+		cmocka_unit_test(links_of_gpus_carry_requests),
+		cmocka_unit_test(ports_that_require_a_grh_get_one),
 		cmocka_unit_test(rings_go_round),
 		cmocka_unit_test(queue_pairs_have_their_attributes),
 		cmocka_unit_test(ports_and_psns_spread),
 		cmocka_unit_test(the_only_port_is_taken),
 		cmocka_unit_test(another_subnet_is_reached_by_gid),
+		cmocka_unit_test(either_port_may_require_a_grh),
 		cmocka_unit_test(names_travel_in_blocks),
 		cmocka_unit_test(all_say_what_does_not_fit),
 		cmocka_unit_test(failed_commands_leave_nothing),

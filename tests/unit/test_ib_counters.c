@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Counters of channels, from rings made by hand. */
+/* Counters of channels, from lines made by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include <shmem_host/device.h>
 #include "ib/state.h"
@@ -13,14 +14,15 @@
 
 #define N_PES 3
 #define N_CHANNELS 2
-#define MANY ((uint64_t)5 << SHMEMD_DONE_SLOT_BITS)
+#define DEPTH 128
+#define MANY ((uint64_t)5 << 32)
 
 static struct {
 	shmemh_t job;
 	shmemhi_mem_t mem;
 	shmemhi_ib_t ib;
 	shmemhi_link_t links[N_CHANNELS * N_PES];
-	shmemd_ring_t rings[N_CHANNELS * N_PES];
+	_Alignas(128) char channels[N_CHANNELS * N_PES][SHMEMD_CHANNEL_NBYTES(DEPTH)];
 	shmemh_channel_counters_t c;
 } t;
 
@@ -28,29 +30,30 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&t, 0, sizeof t);
+	t.job.pid = getpid();
 	t.job.n_pes = N_PES;
 	t.job.mem = &t.mem;
 	t.job.ib = &t.ib;
 	t.ib.n_channels = N_CHANNELS;
-	t.ib.depth = 128;
+	t.ib.depth = DEPTH;
 	t.ib.links = t.links;
-	for (int i = 0; i < N_CHANNELS * N_PES; i++)
-		t.links[i].ring = &t.rings[i];
+	t.ib.channels = t.channels[0];
 	t.c.size = sizeof t.c;
 	return 0;
 }
 
 static void all_values(void **state)
 {
-	shmemd_ring_t *ring = &t.rings[1 * N_PES + 2];
+	shmemd_channel_t *channel = (void *)t.channels[1 * N_PES + 2];
 
 	(void)state;
-	ring->ready = 100;
-	ring->rung = SHMEMD_RUNG_WORD(90);
-	ring->done = SHMEMD_DONE_WORD(7, 80);
-	ring->doorbells = 6;
-	ring->requests = 70;
-	ring->dead = SHMEMD_ERR_PATH;
+	channel->ready = SHMEMD_READY_WORD(100, 9, SHMEMD_READY_DEFERRED | 3);
+	channel->rung = SHMEMD_RUNG_WORD(90) | SHMEMD_BUSY;
+	channel->done = SHMEMD_DONE_WORD(80, 7) | SHMEMD_BUSY;
+	channel->doorbells = 6;
+	channel->requests = 70;
+	channel->path = SHMEMD_PATH_WORD(3, 0xffffff, 0xffff, SHMEMD_PATH_PROXY) |
+			SHMEMD_PATH_FAILED(SHMEMD_ERR_PATH);
 	t.links[1 * N_PES + 2].event = 0x11;
 	assert_int_equal(shmemh_channels(&t.job), N_CHANNELS);
 	assert_int_equal(shmemh_channel_counters(&t.job, 2, 1, &t.c), SHMEMH_OK);
@@ -69,24 +72,34 @@ static void all_values(void **state)
 	assert_int_equal(t.c.event, 0);
 }
 
-/* The completion word has 40 bits of a slot's number. */
-static void completed(void **state)
+/* Words have the low 32 bits of an index, `done` has 47. */
+static void wrapped(void **state)
 {
 	static const struct {
-		uint64_t ready, done, completed;
-	} rows[] = {{MANY + 5, MANY + 5, MANY + 5},
-		    {MANY + 5, MANY - 3, MANY - 3}, /* the word has wrapped for one only */
-		    {MANY, MANY - 128, MANY - 128},
-		    {MANY - 1, MANY + 6, MANY - 1}, /* done was read later: no more than posted */
-		    {7, 9, 7}};
+		uint64_t ready, low, rung, done, is_rung, is_done;
+	} rows[] = {
+		{MANY + 5, 0, MANY + 3, MANY + 1, MANY + 3, MANY + 1},
+		{MANY + 5, 0, MANY - 2, MANY - 3, MANY - 2, MANY - 3},
+		{MANY - 1, 0, MANY - 1, MANY - 128, MANY - 1, MANY - 128},
+		/* RUNG: the doorbell word is old */
+		{MANY + 5, SHMEMD_READY_RUNG, MANY - 90, MANY, MANY + 5, MANY},
+		/* words that were read later: no more than posted */
+		{MANY - 1, 0, MANY + 6, MANY + 6, MANY - 1, MANY - 1},
+		{7, 0, 9, 9, 7, 7},
+		{0x7fffffffffff, 0, 0x7ffffffffffe, 0x7fffffffff80, 0x7ffffffffffe, 0x7fffffffff80},
+	};
+	shmemd_channel_t *channel = (void *)t.channels[0];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		t.rings[0].ready = rows[i].ready;
-		t.rings[0].done = SHMEMD_DONE_WORD(0x7fffff, rows[i].done);
+		channel->ready = SHMEMD_READY_WORD(rows[i].ready, 0, rows[i].low);
+		channel->rung = SHMEMD_RUNG_WORD(rows[i].rung);
+		channel->done = SHMEMD_DONE_WORD(rows[i].done, 0xffff);
 		assert_int_equal(shmemh_channel_counters(&t.job, 0, 0, &t.c), SHMEMH_OK);
-		assert_int_equal(t.c.completed, rows[i].completed);
-		assert_int_equal(t.c.cqes, 0x7fffff);
+		assert_int_equal(t.c.posted, rows[i].ready);
+		assert_int_equal(t.c.rung, rows[i].is_rung);
+		assert_int_equal(t.c.completed, rows[i].is_done);
+		assert_int_equal(t.c.cqes, 0xffff);
 	}
 }
 
@@ -118,7 +131,7 @@ static void arguments(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(all_values), TEST(completed), TEST(arguments)};
+	const struct CMUnitTest tests[] = {TEST(all_values), TEST(wrapped), TEST(arguments)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,20 +13,31 @@
 
 #define MIB ((uint64_t)1 << 20)
 
+/* This PE's key of granule i, and that of PE pe. */
+static const shmemd_key_t *local_key(const shmemh_t *job, uint64_t i)
+{
+	return shmemhi_keys_table(job->ib) + SHMEMD_LKEY(job->ib->n_granules, i);
+}
+
+static const shmemd_key_t *remote_key(const shmemh_t *job, int pe, uint64_t i)
+{
+	return shmemhi_keys_table(job->ib) + SHMEMD_RKEY(job->ib->n_granules, pe, i);
+}
+
 /* One granule's entries for all PEs: of the region that begins at `start` and ends before `end`. */
 static int check_granule(shmemh_t *job, uint64_t at, uint64_t start, uint64_t end)
 {
 	uint64_t i = at >> job->ib->log_granule;
 	uint32_t n_more = (uint32_t)((end - at - 1) >> job->ib->log_granule);
-	const shmemd_key_t *local = &shmemhi_keys_local(job->ib)[i];
+	const shmemd_key_t *local = local_key(job, i);
 
-	PE_CHECK(be32toh(local->key) == (fake_rkey(job->pe, start) | FAKE_LKEY));
-	PE_CHECK(local->n_more == n_more);
+	PE_CHECK(be32toh(local->key[0]) == (fake_rkey(job->pe, start) | FAKE_LKEY));
+	PE_CHECK(local->n_more == n_more && local->key[1] == 0);
 	for (int pe = 0; pe < job->n_pes; pe++) {
-		const shmemd_key_t *remote = &shmemhi_keys_remote(job->ib, pe)[i];
+		const shmemd_key_t *remote = remote_key(job, pe, i);
 
-		PE_CHECK(be32toh(remote->key) == fake_rkey(pe, start));
-		PE_CHECK(remote->n_more == n_more);
+		PE_CHECK(be32toh(remote->key[0]) == fake_rkey(pe, start));
+		PE_CHECK(remote->n_more == n_more && remote->key[1] == 0);
 	}
 	return 0;
 }
@@ -49,10 +60,20 @@ static int check_growth(shmemh_t *job, uint64_t offset, uint64_t nbytes, uint64_
 static int check_empty(shmemh_t *job, uint64_t from, uint64_t to)
 {
 	for (uint64_t i = from >> job->ib->log_granule; i < to >> job->ib->log_granule; i++) {
-		PE_CHECK(shmemhi_keys_local(job->ib)[i].key == 0);
+		PE_CHECK(local_key(job, i)->key[0] == 0);
 		for (int pe = 0; pe < job->n_pes; pe++)
-			PE_CHECK(shmemhi_keys_remote(job->ib, pe)[i].key == 0);
+			PE_CHECK(remote_key(job, pe, i)->key[0] == 0);
 	}
+	return 0;
+}
+
+/* The key that follows those of this PE's heap. */
+static int check_bounces(shmemh_t *job)
+{
+	const shmemd_key_t *key = local_key(job, job->ib->n_granules);
+
+	PE_CHECK(job->ib->n_granules == 16);
+	PE_CHECK(key->key[0] == FAKE_BOUNCE_KEY && key->key[1] == 0 && key->n_more == 0);
 	return 0;
 }
 
@@ -65,17 +86,18 @@ static int pe_tables(shmemh_t *job)
 	PE_CHECK(job->ib->log_granule == 20);
 	PE_CHECK(shmemh_malloc(job, 1000, &p) == SHMEMH_OK);
 	PE_CHECK(nic.n_live == 1);
-	if (check_growth(job, 0, MIB, MIB) || check_empty(job, MIB, 16 * MIB))
+	if (check_bounces(job) || check_growth(job, 0, MIB, MIB) || check_empty(job, MIB, 16 * MIB))
 		return 1;
 	PE_CHECK(shmemh_malloc(job, 5 * MIB, &p) == SHMEMH_OK);
-	PE_CHECK(atomic_load(&job->mem->heap.committed) == 6 * MIB);
+	PE_CHECK(shmemhi_committed(job->mem) == 6 * MIB);
 	PE_CHECK(nic.n_live == (job->n_pes == 1 ? 2 : 4));
 	if (check_growth(job, MIB, 5 * MIB, job->n_pes == 1 ? 5 * MIB : 2 * MIB) ||
 	    check_growth(job, 0, MIB, MIB) || check_empty(job, 6 * MIB, 16 * MIB))
 		return 1;
 	/* To the end of the reservation. */
 	PE_CHECK(shmemh_malloc(job, 10 * MIB, &p) == SHMEMH_OK);
-	if (check_growth(job, 6 * MIB, 10 * MIB, job->n_pes == 1 ? 10 * MIB : 2 * MIB))
+	if (check_bounces(job) ||
+	    check_growth(job, 6 * MIB, 10 * MIB, job->n_pes == 1 ? 10 * MIB : 2 * MIB))
 		return 1;
 	unplug(job);
 	PE_CHECK(nic.n_live == 0 && nic.n_wrong == 0);
@@ -114,7 +136,7 @@ static void test_many_regions(void **state)
 /* The `at`-th registration of the last PE fails: everybody's heap and NIC are as before. */
 static int fail_once(shmemh_t *job, int at)
 {
-	uint64_t committed = atomic_load(&job->mem->heap.committed);
+	uint64_t committed = shmemhi_committed(job->mem);
 	int live = nic.n_live, last = job->n_pes - 1;
 	char named[32];
 	void *p = job;
@@ -125,7 +147,7 @@ static int fail_once(shmemh_t *job, int at)
 	PE_CHECK((strncmp(job->err.text, named, strlen(named)) == 0) == (job->pe != last));
 	PE_CHECK(has_text(job, "fake_0") && has_text(job, "Cannot allocate memory") &&
 		 has_text(job, "ulimit -l") && has_text(job, "SHMEMH_IB=off"));
-	PE_CHECK(atomic_load(&job->mem->heap.committed) == committed);
+	PE_CHECK(shmemhi_committed(job->mem) == committed);
 	PE_CHECK(nic.n_live == live);
 	return 0;
 }

@@ -2,6 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The table of a NIC's library: filled as a whole, or refused with the reason. */
 #include "ib/lib.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include "ib_adapter.h"
 
 static void adapter_fills_it(void **state)
@@ -15,6 +19,7 @@ static void adapter_fills_it(void **state)
 #define X_(library, member, symbol, result, parameters) assert_non_null(lib.member);
 	SHMEMHI_IB_CALLS(X_)
 #undef X_
+	assert_non_null(lib.umem_reg_ex);
 	assert_non_null(lib.bind_dmabuf);
 	assert_non_null(lib.ibverbs);
 	assert_ptr_equal(lib.ibverbs, lib.mlx5);
@@ -54,6 +59,59 @@ static void no_such_library(void **state)
 	shmemhi_ib_lib_close(&lib);
 }
 
+/* The adapter without a name that only newer libraries have: a copy of its file in which the name
+ * is another one, so that the dynamic linker does not find it. */
+static void write_library_without(const char *name, const char *path)
+{
+	FILE *from = fopen(adapter_path(), "rb"), *to;
+	size_t n, len = strlen(name) + 1; /* with its end */
+	char *bytes, *at;
+
+	assert_non_null(from);
+	assert_int_equal(fseek(from, 0, SEEK_END), 0);
+	n = (size_t)ftell(from);
+	rewind(from);
+	bytes = malloc(n);
+	assert_non_null(bytes);
+	assert_int_equal(fread(bytes, 1, n, from), n);
+	fclose(from);
+	for (at = bytes; (at = memmem(at, n - (size_t)(at - bytes), name, len)); at++)
+		at[0] = 'X';
+	to = fopen(path, "wb");
+	assert_non_null(to);
+	assert_int_equal(fwrite(bytes, 1, n, to), n);
+	assert_int_equal(fclose(to), 0);
+	free(bytes);
+}
+
+/* Libraries stay loaded, so each has a file of its own. */
+static int open_without(const char *name, shmemhi_ib_lib_t *lib, shmemhi_err_t *err)
+{
+	char path[128];
+	int status;
+
+	snprintf(path, sizeof path, "/tmp/test_ib_lib.%d.%s.so", (int)getpid(), name);
+	write_library_without(name, path);
+	status = shmemhi_ib_lib_open(lib, path, err);
+	assert_int_equal(remove(path), 0);
+	return status;
+}
+
+static void an_older_library(void **state)
+{
+	shmemhi_ib_lib_t lib;
+	shmemhi_err_t err = {""};
+
+	(void)state;
+	assert_int_equal(open_without("mlx5dv_devx_umem_reg_ex", &lib, &err), SHMEMH_OK);
+	assert_null(lib.umem_reg_ex);
+	assert_non_null(lib.umem_reg);
+	shmemhi_ib_lib_close(&lib);
+	assert_int_equal(open_without("ibv_reg_dmabuf_mr", &lib, &err), SHMEMH_ERR_NIC);
+	assert_string_equal(err.text, "the NIC's library has no ibv_reg_dmabuf_mr: use rdma-core "
+				      "34 or newer");
+}
+
 static void another_library(void **state)
 {
 	shmemhi_ib_lib_t lib;
@@ -69,10 +127,9 @@ static void another_library(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(adapter_fills_it),
-		cmocka_unit_test(opened_again),
-		cmocka_unit_test(no_such_library),
-		cmocka_unit_test(another_library),
+		cmocka_unit_test(adapter_fills_it), cmocka_unit_test(opened_again),
+		cmocka_unit_test(no_such_library),  cmocka_unit_test(another_library),
+		cmocka_unit_test(an_older_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

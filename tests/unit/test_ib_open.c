@@ -12,6 +12,8 @@
 #define CREATE_QP 0x500
 #define INIT2RTR 0x503
 
+enum { WORD_AUTO, WORD_GPU, WORD_CPU }; /* of SHMEMH_IB_DOORBELL */
+
 static void configure(shmemh_t *job)
 {
 	snprintf(job->opt.ib_library, sizeof job->opt.ib_library, "%s", adapter_path());
@@ -36,23 +38,34 @@ static void run(const world_kind_t *kind, pe_main_t pe_main)
 
 /* --- what kernels find ---------------------------------------------------------------------- */
 
+/* Nothing is posted; every word that names the path has epoch 0. */
+static int check_words(shmemh_t *job, const shmemd_channel_t *channel, const shmemhi_link_t *link)
+{
+	const uint64_t *marks = (const void *)(channel + 1);
+	int has_proxy = job->opt.ib_doorbell == WORD_CPU;
+
+	PE_CHECK(channel->resv == 0 && channel->done == 0 && channel->rung == 0);
+	PE_CHECK(channel->ready == SHMEMD_READY_RUNG && channel->flush == 0);
+	PE_CHECK(channel->ticket == 0 && channel->doorbells == 0 && channel->requests == 0);
+	PE_CHECK(channel->path == ((uint64_t)link->qpn << 32 | (has_proxy ? 4 : 0)));
+	PE_CHECK(channel->queue == (uintptr_t)link->queue && channel->queue % 4096 == 0);
+	PE_CHECK(channel->doorbell ==
+		 (has_proxy ? (uintptr_t)link->producer : (uintptr_t)link->doorbell));
+	PE_CHECK(channel->doorbell != 0);
+	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
+		PE_CHECK(channel->owners[i] == i << 1);
+	for (int i = 0; i < DEPTH; i++)
+		PE_CHECK(marks[i] == UINT64_MAX);
+	return 0;
+}
+
 static int check_channel(shmemh_t *job, const shmemd_ctx_t *ctx, int k, int pe)
 {
-	size_t i = (size_t)(k * job->n_pes + pe);
-	const shmemd_channel_t *channel = &ctx->channels[i];
-	const shmemhi_link_t *link = &job->ib->links[i];
-	const shmemd_path_t *path = channel->ring->path;
+	uint32_t i = (uint32_t)k * ctx->n_world + (uint32_t)pe;
+	char *at = ctx->channels + (size_t)i * ctx->channel_nbytes;
 
-	PE_CHECK(channel->ring == link->ring && channel->wqes == link->wqes);
-	PE_CHECK(channel->cqes == link->cqes && channel->landing == link->landing);
-	PE_CHECK(channel->first == 0 && channel->depth == DEPTH && channel->batch == 8);
-	PE_CHECK(channel->inline_nbytes == 20);
-	PE_CHECK(path == &job->ib->paths[i] && path->qpn == link->qpn && path->epoch == 0);
-	PE_CHECK(path->doorbell == link->doorbell && path->dbr == link->dbr);
-	PE_CHECK(path->producer == link->producer && path->landing_key == link->landing_key);
-	PE_CHECK((uint64_t)1 << path->log_granule == job->mem->heap.chunk);
-	PE_CHECK(path->lkeys[0].key != 0 && path->rkeys[0].key != 0);
-	return 0;
+	PE_CHECK((uintptr_t)at % 128 == 0);
+	return check_words(job, (const void *)at, &job->ib->links[i]);
 }
 
 static int check_all_channels(shmemh_t *job, const shmemd_ctx_t *ctx)
@@ -64,26 +77,46 @@ static int check_all_channels(shmemh_t *job, const shmemd_ctx_t *ctx)
 	return 0;
 }
 
+static int check_sizes(shmemh_t *job, const shmemd_ctx_t *ctx)
+{
+	PE_CHECK(ctx->n_channels == 2 && ctx->n_world == (uint32_t)job->n_pes);
+	PE_CHECK(ctx->channel_nbytes == SHMEMD_CHANNEL_NBYTES(DEPTH));
+	PE_CHECK(ctx->log_depth == 6 && ctx->log_batch == 3 && ctx->inline_nbytes == 20);
+	PE_CHECK((uint64_t)1 << ctx->log_granule == job->mem->heap.chunk);
+	PE_CHECK((uint64_t)ctx->n_granules << ctx->log_granule == ctx->heap_nbytes);
+	PE_CHECK(ctx->flags == (SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD) && ctx->used[0] == 0 &&
+		 ctx->used[1] == 0);
+	PE_CHECK((uintptr_t)ctx->bounces % SHMEMD_BOUNCE_NBYTES == 0);
+	return 0;
+}
+
+/* Of the granule that the teams' sync memory is in, and of the bounce buffers. */
+static int check_keys(shmemh_t *job, const shmemd_ctx_t *ctx)
+{
+	uint32_t n = ctx->n_granules, rkeys[MAX_PES];
+	uint32_t own_rkey = ctx->keys[SHMEMD_RKEY(n, job->pe, 0)].key[0];
+
+	PE_CHECK(ctx->keys[SHMEMD_LKEY(n, 0)].key[0] != 0);
+	PE_CHECK(ctx->keys[SHMEMD_LKEY(n, n)].key[0] == job->ib->bounce_key);
+	PE_CHECK(job->ib->bounce_key != 0);
+	PE_CHECK(shmemhi_allgather(job, &own_rkey, rkeys, sizeof own_rkey) == SHMEMH_OK);
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		PE_CHECK(shmemhi_ib_reaches(job, pe));
+		PE_CHECK(ctx->keys[SHMEMD_RKEY(n, pe, 0)].key[0] == rkeys[pe]);
+		PE_CHECK(pe == job->pe || rkeys[pe] != own_rkey);
+	}
+	return 0;
+}
+
 static int pe_channels(shmemh_t *job)
 {
-	uint32_t own_rkey, rkeys[MAX_PES];
 	shmemd_ctx_t ctx;
 
 	PE_CHECK(shmemhi_ib_open(job) == SHMEMH_OK && job->ib);
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
 	PE_CHECK(shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &ctx) == SHMEMH_OK);
-	PE_CHECK(ctx.n_channels == 2 && ctx.n_world == (uint32_t)job->n_pes);
-	PE_CHECK(ctx.flags == (SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD) && ctx.used[0] == 0 &&
-		 ctx.used[1] == 0);
-	if (check_all_channels(job, &ctx))
+	if (check_sizes(job, &ctx) || check_all_channels(job, &ctx) || check_keys(job, &ctx))
 		return 1;
-	own_rkey = shmemhi_keys_remote(job->ib, job->pe)[0].key;
-	PE_CHECK(shmemhi_allgather(job, &own_rkey, rkeys, sizeof own_rkey) == SHMEMH_OK);
-	for (int pe = 0; pe < job->n_pes; pe++) {
-		PE_CHECK(shmemhi_ib_reaches(job, pe));
-		PE_CHECK(ctx.channels[pe].ring->path->rkeys[0].key == rkeys[pe]);
-		PE_CHECK(pe == job->pe || rkeys[pe] != own_rkey);
-	}
 	shmemhi_teams_close(job);
 	shmemhi_ib_close(job);
 	PE_CHECK(job->ib == NULL);
@@ -96,12 +129,20 @@ static void two_channels(shmemh_t *job)
 	job->opt.channels = 2;
 }
 
+static void two_by_proxy(shmemh_t *job)
+{
+	two_channels(job);
+	job->opt.ib_doorbell = WORD_CPU;
+}
+
 static void channels(void **state)
 {
 	(void)state;
 	for (int n = 1; n <= 4; n++) {
 		world_kind_t kind = nic_world(n, two_channels);
 
+		run(&kind, pe_channels);
+		kind.before_node = two_by_proxy;
 		run(&kind, pe_channels);
 	}
 }
@@ -125,7 +166,8 @@ static int pe_unused(shmemh_t *job)
 	for (int pe = 0; pe < job->n_pes; pe++)
 		PE_CHECK(!shmemhi_ib_reaches(job, pe));
 	shmemhi_ib_fill_ctx(job, &ctx);
-	PE_CHECK(!ctx.channels && !ctx.used && !ctx.n_channels);
+	PE_CHECK(!ctx.channels && !ctx.keys && !ctx.bounces && !ctx.used);
+	PE_CHECK(!ctx.n_channels && !ctx.channel_nbytes && !ctx.n_granules && !ctx.log_depth);
 	PE_CHECK(ctx.n_world == (uint32_t)job->n_pes);
 	PE_CHECK(shmemhi_ib_ctx_flags(job) == 0);
 	return 0;

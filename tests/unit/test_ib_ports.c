@@ -90,6 +90,29 @@ static int zero_lid(struct ibv_context *context, uint8_t port, struct _compat_ib
 	return 0;
 }
 
+static int needs_grh(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
+{
+	struct ibv_port_attr *a = (struct ibv_port_attr *)attr;
+	int got = truth.query_port_compat(context, port, attr);
+
+	a->link_layer = IBV_LINK_LAYER_INFINIBAND;
+	a->lid = 7;
+	a->flags = 1; /* IBV_QPF_GRH_REQUIRED */
+	return got;
+}
+
+static int no_gid(struct ibv_context *context, uint32_t port, uint32_t index,
+		  struct ibv_gid_entry *entry, uint32_t flags, size_t nbytes)
+{
+	(void)context;
+	(void)port;
+	(void)index;
+	(void)entry;
+	(void)flags;
+	(void)nbytes;
+	return ENODATA;
+}
+
 static void open_table(void)
 {
 	shmemhi_err_t err = {""};
@@ -185,6 +208,28 @@ static void port_without_an_address(void **state)
 	open_table();
 	lib.query_port_compat = zero_lid;
 	expect_reason("it has no LID", 1);
+}
+
+/* A GRH has the port's GID. */
+static void port_that_requires_a_grh(void **state)
+{
+	shmemhi_ports_t found;
+
+	(void)state;
+	open_table();
+	lib.query_port_compat = needs_grh;
+	assert_int_equal(look(&found), SHMEMH_OK);
+	assert_true(found.ports[0].is_usable);
+	assert_int_equal(found.ports[0].nic.requires_grh, 1);
+	close_table(&found);
+	open_table();
+	lib.query_port_compat = needs_grh;
+	lib.query_gid_ex = no_gid;
+	expect_reason("its port requires a GRH, but has no GID at index 0", 1);
+	open_table();
+	assert_int_equal(look(&found), SHMEMH_OK); /* Ethernet: not a question */
+	assert_int_equal(found.ports[0].nic.requires_grh, 0);
+	close_table(&found);
 }
 
 static void port_without_gids(void **state)
@@ -325,6 +370,7 @@ int main(void)
 		cmocka_unit_test(device_that_does_not_open),
 		cmocka_unit_test(device_without_room),
 		cmocka_unit_test(port_without_an_address),
+		cmocka_unit_test(port_that_requires_a_grh),
 		cmocka_unit_test(port_without_gids),
 		cmocka_unit_test(two_ports_of_a_device),
 		cmocka_unit_test(place_of_a_link),

@@ -8,10 +8,9 @@
 #include <cmocka.h>
 #include <endian.h>
 #include "../adapter/mailbox.h"
-#include "fake_cuda.h"
 #include "ib/prm.h"
 #include "ib/queue.h"
-#include "links_job.h"
+#include "links_memory.h"
 #include "mem/mem.h"
 
 #define QPC 0xc0u
@@ -149,46 +148,19 @@ static void options_at_their_limits(void **state)
 
 /* Memory */
 
-static int is_fresh(shmemh_t *job, const shmemhi_link_t *link)
-{
-	static const char zero[(SHMEMD_LANDING_SLOTS + 1) * SHMEMD_LANDING_NBYTES];
-	const shmemd_ring_t *ring = link->ring;
-
-	for (uint32_t i = 0; i < job->ib->depth * 64; i++)
-		PE_CHECK((uint8_t)link->cqes[i] == 0xff && link->wqes[i] == 0);
-	PE_CHECK(memcmp(link->landing, zero, sizeof zero) == 0);
-	PE_CHECK(!link->dbr[-1] && !link->dbr[0] && !*link->producer);
-	for (unsigned s = 0; s < SHMEMD_LANDING_SLOTS; s++)
-		PE_CHECK(ring->turns[s] == 2 * s);
-	PE_CHECK(memcmp(ring, zero, offsetof(shmemd_ring_t, turns)) == 0);
-	return 0;
-}
-
-static int is_aligned(shmemh_t *job, const shmemhi_link_t *link)
-{
-	PE_CHECK((uintptr_t)link->wqes % 4096 == 0 && (uintptr_t)link->cqes % 4096 == 0);
-	PE_CHECK((uintptr_t)link->landing % SHMEMD_LANDING_NBYTES == 0);
-	PE_CHECK((uintptr_t)(link->dbr - 1) % 64 == 0 && (uintptr_t)link->producer % 64 == 0);
-	return 0;
-}
-
 typedef struct extent {
 	uintptr_t at;
 	size_t nbytes;
 } extent_t;
 
-/* What a link has, records in lines that are theirs alone. */
-enum { N_EXTENTS = 6 };
+/* What a link has. */
+enum { N_EXTENTS = 3 };
 
 static void extents_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link, extent_t *e)
 {
-	e[0] = (extent_t){(uintptr_t)link->wqes, ib->depth * 64};
-	e[1] = (extent_t){(uintptr_t)link->cqes, ib->depth * 64};
-	e[2] = (extent_t){(uintptr_t)link->landing,
-			  (SHMEMD_LANDING_SLOTS + 1) * SHMEMD_LANDING_NBYTES};
-	e[3] = (extent_t){(uintptr_t)shmemhi_qp_record(link), 64};
-	e[4] = (extent_t){(uintptr_t)shmemhi_cq_record(link), 64};
-	e[5] = (extent_t){(uintptr_t)link->producer, 64};
+	e[0] = (extent_t){(uintptr_t)link->queue, SHMEMD_QUEUE_NBYTES(ib->depth)};
+	e[1] = (extent_t){(uintptr_t)bounces_of(ib, link), SHMEMD_BOUNCES_NBYTES};
+	e[2] = (extent_t){(uintptr_t)link->producer, link->producer ? 64 : 0};
 }
 
 static int by_address(const void *a, const void *b)
@@ -196,6 +168,11 @@ static int by_address(const void *a, const void *b)
 	const extent_t *x = a, *y = b;
 
 	return (x->at > y->at) - (x->at < y->at);
+}
+
+static int is_within(extent_t e, const void *at, size_t nbytes)
+{
+	return e.at >= (uintptr_t)at && e.at + e.nbytes <= (uintptr_t)at + nbytes;
 }
 
 /* Nothing of any link overlaps anything else, and all of it is registered. */
@@ -210,14 +187,11 @@ static int is_apart(shmemh_t *job)
 		const shmemhi_queue_block_t *b = &mem->blocks[i / mem->links_per_block];
 
 		extents_of(ib, &ib->links[i], &e[i * N_EXTENTS]);
-		for (size_t j = i * N_EXTENTS; j < (i + 1) * N_EXTENTS; j++)
-			PE_CHECK(e[j].at >= (uintptr_t)b->base &&
-				 e[j].at + e[j].nbytes <= (uintptr_t)b->base + b->nbytes);
-		PE_CHECK(ib->links[i].landing_key == htobe32(b->mr->lkey));
-		PE_CHECK(ib->links[i].landing >= (char *)b->mr->addr);
-		PE_CHECK(e[i * N_EXTENTS + 2].at + e[i * N_EXTENTS + 2].nbytes <=
-			 (uintptr_t)b->mr->addr + b->mr->length);
+		PE_CHECK(is_within(e[i * N_EXTENTS], b->base, b->nbytes));
+		PE_CHECK(is_within(e[i * N_EXTENTS + 1], mem->bounce_mr->addr,
+				   mem->bounce_mr->length));
 	}
+	PE_CHECK(ib->bounce_key == htobe32(mem->bounce_mr->lkey));
 	qsort(e, n, sizeof *e, by_address);
 	for (size_t i = 1; i < n; i++)
 		PE_CHECK(e[i - 1].at + e[i - 1].nbytes <= e[i].at);
@@ -225,13 +199,16 @@ static int is_apart(shmemh_t *job)
 	return 0;
 }
 
-static int depth_asked;
+static int depth_asked, doorbell_asked;
 
 static int pe_memory(shmemh_t *job)
 {
+	int has_proxy = doorbell_asked == WORD_CPU;
+
 	if (plug_in(job))
 		return 1;
 	job->opt.ib_depth = depth_asked;
+	job->opt.ib_doorbell = doorbell_asked;
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(job->ib->n_channels == N_CHANNELS && (int)job->ib->depth == depth_asked);
 	for (int i = 0; i < N_CHANNELS * job->n_pes; i++) {
@@ -239,7 +216,8 @@ static int pe_memory(shmemh_t *job)
 
 		if (is_fresh(job, link) || is_aligned(job, link))
 			return 1;
-		PE_CHECK(link->doorbell && link->doorbell == link->host_doorbell);
+		PE_CHECK(link->doorbell == (has_proxy ? NULL : link->host_doorbell));
+		PE_CHECK(!!link->producer == has_proxy);
 		PE_CHECK(!link->is_connected);
 	}
 	if (depth_asked == 1024)
@@ -256,6 +234,9 @@ static void links_have_memory_of_their_own(void **state)
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		depth_asked = depths[i];
+		doorbell_asked = WORD_CPU;
+		with_adapters(MLX5SW_ETHERNET, 3, pe_memory);
+		doorbell_asked = WORD_AUTO;
 		with_adapters(MLX5SW_ETHERNET, 3, pe_memory);
 	}
 }
@@ -285,39 +266,28 @@ static void completion_queues_ignore_overruns(void **state)
 	with_adapters(MLX5SW_ETHERNET, 1, pe_overruns);
 }
 
-/* The rings of a GPU are in its memory, and what the NIC reaches in memory of the host. */
-static const shmemhi_cuda_t *one_gpu(int pe)
+static int pe_opens(shmemh_t *job)
 {
-	(void)pe;
-	my_device = 0;
-	return &driver;
-}
-
-static int pe_gpu_memory(shmemh_t *job)
-{
-	int before = n_blocks;
-
 	if (plug_in(job))
 		return 1;
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
-	PE_CHECK(n_blocks == before + 2); /* one of rings, one pinned */
-	for (int i = 0; i < N_CHANNELS; i++)
-		if (is_fresh(job, &job->ib->links[i]) || is_aligned(job, &job->ib->links[i]))
-			return 1;
-	if (unplug(job))
-		return 1;
-	PE_CHECK(n_blocks == before && wrong == 0);
-	return 0;
+	return unplug(job);
 }
 
-static void a_gpu_has_its_rings(void **state)
+/* NICs refuse a QP that asks for time stamps they do not have. */
+static void queue_pairs_ask_for_time_stamps_that_exist(void **state)
 {
-	const world_kind_t kind = {.n_pes = 1, .cuda = one_gpu};
+	const world_kind_t kind = {.n_pes = 1};
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
 
 	(void)state;
-	start_adapters(MLX5SW_ETHERNET, 1);
-	assert_int_equal(run_world(&kind, pe_gpu_memory), 0);
-	stop_adapters();
+	for (unsigned i = 0; i < 6; i++) {
+		cfg.link_layer = i < 3 ? MLX5SW_ETHERNET : MLX5SW_INFINIBAND;
+		cfg.timestamps = (uint8_t)(i % 3);
+		assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+		assert_int_equal(run_world(&kind, pe_opens), 0);
+		mlx5sw_stop();
+	}
 }
 
 /* Failures */
@@ -466,6 +436,7 @@ static int destroy_not_the_first(struct mlx5dv_devx_obj *obj)
 static int pe_keeps_memory(shmemh_t *job)
 {
 	shmemhi_queue_block_t b;
+	struct shmemhi_queue_mem mem;
 	struct mlx5dv_devx_obj *cq;
 	struct mlx5dv_devx_uar *uar;
 
@@ -475,18 +446,21 @@ static int pe_keeps_memory(shmemh_t *job)
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	real = job->ib->lib;
 	kept = NULL;
-	b = job->ib->queue_mem->blocks[0];
+	mem = *job->ib->queue_mem;
+	b = mem.blocks[0];
 	cq = job->ib->links[0].cq;
 	uar = job->ib->links[0].uar;
 	job->ib->lib.obj_destroy = destroy_not_the_first;
 	shmemhi_links_close(job, job->ib);
 	PE_CHECK(kept);
 	memset(b.raw, 0x5a, b.nbytes); /* still allocated: else sanitizers complain */
+	memset(mem.bounces.raw, 0x5a, SHMEMD_BOUNCES_NBYTES);
 	job->ib->lib = real;
 	PE_CHECK(real.obj_destroy(kept) == 0 && real.obj_destroy(cq) == 0);
 	PE_CHECK(real.umem_dereg(b.umem) == 0);
 	real.free_uar(uar);
 	shmemhi_pinned_free(job, b.raw);
+	shmemhi_pinned_free(job, mem.bounces.raw);
 	return unplug(job);
 }
 
@@ -505,7 +479,7 @@ int main(void)
 		cmocka_unit_test(options_at_their_limits),
 		cmocka_unit_test(links_have_memory_of_their_own),
 		cmocka_unit_test(completion_queues_ignore_overruns),
-		cmocka_unit_test(a_gpu_has_its_rings),
+		cmocka_unit_test(queue_pairs_ask_for_time_stamps_that_exist),
 		cmocka_unit_test(failed_commands_leave_nothing),
 		cmocka_unit_test(failed_calls_leave_nothing),
 		cmocka_unit_test(options_are_checked_first),

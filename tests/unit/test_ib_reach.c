@@ -25,7 +25,7 @@ static uint32_t ways_of(shmemh_t *job, shmemh_team_t team)
 
 /* --- SHMEMH_DISABLE_P2P --------------------------------------------------------------------- */
 
-/* Kernels have no address of any memory, not even of this PE's; the host has of its own. */
+/* Operations of kernels find no PE mapped, not even this one; the host has its own memory. */
 static int check_alone(shmemh_t *job)
 {
 	shmemhi_team_t *world = &job->teams[SHMEMH_TEAM_WORLD];
@@ -47,6 +47,22 @@ static int check_alone(shmemh_t *job)
 	return 0;
 }
 
+/* The context in memory of the device is the one that kernels get, its own address included. */
+static int check_ctx(shmemh_t *job, const shmemd_ctx_t *ctx)
+{
+	shmemd_ctx_t copy;
+	void *p = NULL;
+
+	PE_CHECK(ctx->size == sizeof *ctx && ctx->self != NULL);
+	PE_CHECK(shmemhi_dev_read(job, &copy, ctx->self, sizeof copy) == SHMEMH_OK);
+	PE_CHECK(memcmp(&copy, ctx, sizeof copy) == 0);
+	PE_CHECK(*ctx->heap_committed == shmemhi_committed(job->mem));
+	PE_CHECK(shmemh_malloc(job, *ctx->heap_committed, &p) == SHMEMH_OK);
+	PE_CHECK(*ctx->heap_committed == shmemhi_committed(job->mem));
+	PE_CHECK(ctx->heap + *ctx->heap_committed > (char *)p);
+	return 0;
+}
+
 static int pe_no_p2p(shmemh_t *job)
 {
 	for (int with_nic = 0; with_nic <= 1; with_nic++) {
@@ -64,6 +80,8 @@ static int pe_no_p2p(shmemh_t *job)
 		PE_CHECK(ctx.n_world == (uint32_t)job->n_pes);
 		PE_CHECK(ctx.n_channels == (with_nic ? 1 : 0));
 		PE_CHECK(ctx.channels == NULL && ctx.used == NULL);
+		if (check_ctx(job, &ctx))
+			return 1;
 		shmemhi_teams_close(job);
 		if (with_nic)
 			unplug(job);
@@ -123,6 +141,53 @@ static void test_mixed(void **state)
 	assert_int_equal(run_world(&kind, pe_mixed), 0);
 }
 
+/* Units that leave the NIC path out get contexts of teams that do without. */
+static int get_without_nic(shmemh_t *job, shmemh_team_t team)
+{
+	shmemd_ctx_t ctx = {0};
+	int status = shmemh_ctx_get_abi(job, team, &ctx, SHMEMD_ABI_VERSION | SHMEMD_ABI_NO_NIC,
+					sizeof ctx);
+
+	if (status == SHMEMH_OK)
+		PE_CHECK(ctx.self == job->teams[team].self);
+	else
+		PE_CHECK(ctx.self == NULL);
+	return status;
+}
+
+static int pe_without_nic(shmemh_t *job)
+{
+	int other = job->pe < 2 ? 2 : 0;
+	shmemd_ctx_t ctx;
+	char text[80];
+
+	snprintf(text, sizeof text, "only a NIC reaches PE %d from PE %d, ", other, job->pe);
+	for (int with_nic = 0; with_nic <= 1; with_nic++) {
+		if (with_nic)
+			PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
+		PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
+		PE_CHECK(get_without_nic(job, SHMEMH_TEAM_NODE) == SHMEMH_OK);
+		PE_CHECK(get_without_nic(job, SHMEMH_TEAM_WORLD) ==
+			 (with_nic ? SHMEMH_ERR_VERSION : SHMEMH_OK));
+		PE_CHECK(!with_nic || (has_text(job, text) && has_text(job, "SHMEMD_NO_NIC")));
+		PE_CHECK(shmemh_ctx_get_abi(job, SHMEMH_TEAM_NODE, &ctx, 0x80020000u, 0) ==
+			 SHMEMH_ERR_VERSION);
+		PE_CHECK(has_text(job, "ABI 2.0"));
+		shmemhi_teams_close(job);
+		if (with_nic)
+			unplug(job);
+	}
+	return 0;
+}
+
+static void test_without_nic(void **state)
+{
+	world_kind_t kind = {.n_pes = 4, .node_ids = {"a", "a", "b", "b"}};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_without_nic), 0);
+}
+
 /* A team's words are updated in one way: a node of one PE takes that of the world there, and what
  * it has of its own in its own team. */
 static int pe_uneven(shmemh_t *job)
@@ -167,16 +232,21 @@ static const shmemhi_cuda_t *own_gpu(int pe)
 	return &driver;
 }
 
-/* Mapped, but atomics are not native. */
+/* Mapped, but atomics are not native. fake_nic.h has its completion queues in host memory: with a
+ * heap on the GPU READs end with a DUMP, however the GPU orders what a NIC writes to it. */
 static int pe_gpu(shmemh_t *job)
 {
 	int is_gpu = job->mem->backend->kind == SHMEMH_HEAP_GPU;
-	uint32_t flush = is_gpu && rdma_ordering < 100 ? SHMEMD_CTX_FLUSH_READS : 0;
+	shmemd_ctx_t ctx;
+	uint32_t flush = is_gpu ? SHMEMD_CTX_FLUSH_READS : 0;
 
 	PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
 		PE_CHECK(ways_of(job, t) == (SHMEMD_CTX_ALL_MAPPED | BOTH | flush));
+	PE_CHECK(shmemh_ctx_get(job, SHMEMH_TEAM_NODE, &ctx) == SHMEMH_OK);
+	if (check_ctx(job, &ctx))
+		return 1;
 	shmemhi_teams_close(job);
 	unplug(job);
 	return 0;
@@ -201,9 +271,10 @@ static void test_gpu(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_p2p),   cmocka_unit_test(test_options_differ),
-		cmocka_unit_test(test_mixed),    cmocka_unit_test(test_uneven),
-		cmocka_unit_test(test_one_node), cmocka_unit_test(test_gpu),
+		cmocka_unit_test(test_no_p2p),      cmocka_unit_test(test_options_differ),
+		cmocka_unit_test(test_mixed),       cmocka_unit_test(test_uneven),
+		cmocka_unit_test(test_one_node),    cmocka_unit_test(test_gpu),
+		cmocka_unit_test(test_without_nic),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

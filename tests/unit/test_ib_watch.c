@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <cmocka.h>
 #include <shmem_host/device.h>
+#include "ib/channels.h"
 #include "links_job.h"
 #include "stderr_log.h"
 #include "threads.h"
@@ -123,6 +124,7 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&t, 0, sizeof t);
+	t.job.pid = getpid();
 	pthread_mutex_init(&t.lock, NULL);
 	t.job.n_pes = N_PES;
 	t.job.log = (shmemhi_log_t){SHMEMHI_WARN, 1, N_PES};
@@ -392,8 +394,8 @@ static void write_by_no_key(const shmemhi_link_t *link)
 	wqe[1] = htobe32(link->qpn << 8 | 3);
 	wqe[6] = htobe32(0xdeadbe00);
 	wqe[8] = htobe32(SHMEMD_MLX5_INLINE | 8);
-	memcpy(link->wqes, wqe, sizeof wqe);
-	__atomic_store_n(link->dbr, htobe32(1), __ATOMIC_RELEASE);
+	memcpy(link->queue, wqe, sizeof wqe);
+	__atomic_store_n(shmemhi_send_record(link), htobe32(1), __ATOMIC_RELEASE);
 	__atomic_store_n((uint64_t *)link->host_doorbell,
 			 htobe64((uint64_t)1 << 40 | link->qpn << 8), __ATOMIC_SEQ_CST);
 }
@@ -404,6 +406,7 @@ static int pe_refuses(shmemh_t *job)
 	uint64_t deadline = shmemhi_now() + DEADLINE_NS;
 
 	PE_CHECK(with_watch(job) == 0);
+	PE_CHECK(shmemhi_channels_open(job, job->ib) == SHMEMH_OK);
 	write_by_no_key(shmemhi_link(job->ib, job, 1, 0));
 	while (!shmemh_nic_event(job)[0]) {
 		PE_CHECK(shmemhi_now() < deadline);
@@ -414,6 +417,7 @@ static int pe_refuses(shmemh_t *job)
 					       "(WQ_ACCESS)"));
 	PE_CHECK(shmemh_channel_counters(job, 0, 1, &c) == SHMEMH_OK && c.event == 0x11);
 	PE_CHECK(shmemh_channel_counters(job, 0, 0, &c) == SHMEMH_OK && c.event == 0);
+	shmemhi_channels_close(job, job->ib);
 	return end_watch(job);
 }
 

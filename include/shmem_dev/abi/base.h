@@ -41,6 +41,9 @@ using cuda::std::uintptr_t;
 #define SHMEMD_ABI_MINOR 0
 #define SHMEMD_ABI_VERSION ((uint32_t)(SHMEMD_ABI_MAJOR << 16 | SHMEMD_ABI_MINOR))
 
+/* Set by shmemh_ctx_get in the version that it passes: the unit was compiled with SHMEMD_NO_NIC. */
+#define SHMEMD_ABI_NO_NIC 0x80000000u
+
 /* Structs cross between a 64-bit host and the device by plain copy. */
 SHMEMD_STATIC_ASSERT(sizeof(void *) == 8, "shmem_dev needs 64-bit pointers");
 

@@ -107,8 +107,8 @@ typedef struct shmemd_ctx {
 	uint32_t n_granules; /* registration granules of a heap */
 	uint8_t log_granule; /* log2 of a granule's bytes */
 	uint8_t log_depth;   /* log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
-	uint8_t log_batch; /* log2 of the WQEBBs that share a doorbell while more are coming; less than
-				log_depth */
+	uint8_t log_batch;   /* log2 of the WQEBBs that share a doorbell while more are coming; less
+				than log_depth */
 	uint8_t inline_nbytes; /* puts of up to so many bytes travel within their WQE; at most
 				  SHMEMD_MLX5_INLINE_MAX */
 	uint32_t reserved;
@@ -134,14 +134,16 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 #define SHMEMD_CTX_BOTH_WAYS 8u
 
 /* What a NIC writes to this GPU may be seen after its completion: READs end with a DUMP, whose read
- * of GPU memory pushes them there (GPUDirect RDMA writes ordering: none). */
+ * of GPU memory pushes them there. Set if the GPU does not see a NIC's writes in their order
+ * (GPUDirect RDMA writes ordering: none), or if completions are in host memory and the heap is on
+ * the GPU. */
 #define SHMEMD_CTX_FLUSH_READS 16u
 
 /* PE numbers of the team are those of the world team. */
 #define SHMEMD_CTX_WORLD 32u
 
-/* Send queues, completion queues and doorbell records lie in memory of this GPU: fences towards the NIC
- * need the GPU's scope only. */
+/* Send queues, completion queues, doorbell records and bounce buffers lie in memory of this GPU:
+ * fences towards the NIC need the GPU's scope only. */
 #define SHMEMD_CTX_QUEUES_ON_GPU 64u
 
 #endif

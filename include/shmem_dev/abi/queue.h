@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Channels: how threads reach a PE that only a NIC reaches. A channel (peer, k) is one send queue and
- * its completion queue, which the threads of a kernel drive themselves (impl/sq.h, impl/cq.h).
+/* Channels: how threads reach a PE that only a NIC reaches. A channel (peer, k) is one send queue
+ * and its completion queue, which the threads of a kernel drive themselves (impl/sq.h, impl/cq.h).
  *
- * An index counts WQEBBs since the channel was made. Words hold its low 32 bits; `done` holds 47. The
- * low bits of the difference of two indexes order them: far fewer than 2^31 WQEBBs are ever between
- * two indexes that are compared.
+ * An index counts WQEBBs since the channel was made. Words hold its low 32 bits; `done` holds 47.
+ * The low bits of the difference of two indexes order them: far fewer than 2^31 WQEBBs are ever
+ * between two indexes that are compared.
  *
  * Memory of one queue, at the address in `queue`: depth WQEBBs, depth CQEs, the doorbell record of
- * the queue pair, that of the completion queue. The device's index of a WQEBB is index - base, where
- * `path` has the base.
+ * the queue pair, that of the completion queue. The device's index of a WQEBB is index - base,
+ * where `path` has the base.
  *
- * The completion queue is a ring of as many CQEs as the send queue has WQEBBs, overrun ignored. It is
- * not a collapsed one, in which the CQEs of flushed WQEs overwrite the one with the cause after some
- * 60 us. It cannot overrun: a CQE belongs to a WQE whose WQEBB is not reused before the CQE was read.
+ * The completion queue is a ring of as many CQEs as the send queue has WQEBBs, overrun ignored. It
+ * is not a collapsed one, in which the CQEs of flushed WQEs overwrite the one with the cause after
+ * some 60 us. It cannot overrun: a CQE belongs to a WQE whose WQEBB is not reused before the CQE
+ * was read.
  *
  * The path of a channel (queue pair, queue memory, doorbell register, column of keys) has an epoch.
- * The words of the line that name it carry the epoch as a tag, so that a thread that loads them with
- * independent loads detects a mixture of two paths. */
+ * The words of the line that name it carry the epoch as a tag, so that a thread that loads them
+ * with independent loads detects a mixture of two paths. */
 #ifndef SHMEMD_ABI_QUEUE_H
 #define SHMEMD_ABI_QUEUE_H
 
 #include <shmem_dev/abi/mlx5.h>
 
 /* Reservation word: bits 0-7 epoch, 8-39 WQEBBs reserved, 40-63 requests reserved (WQEs that the
- * responder counts: neither NOP nor DUMP) plus the carries out of the WQEBBs. One fetch-add reserves
- * both. The number of a request, in the immediate field of its WQE, is that field as it was. */
+ * responder counts: neither NOP nor DUMP) plus the carries out of the WQEBBs. One fetch-add
+ * reserves both. The number of a request, in the immediate field of its WQE, is that field as it
+ * was. */
 #define SHMEMD_RESV_ADD(wqebbs, requests) ((uint64_t)(requests) << 40 | (uint64_t)(wqebbs) << 8)
 #define SHMEMD_RESV_INDEX(word) ((uint32_t)((word) >> 8))
 #define SHMEMD_RESV_REQUEST(word) ((uint32_t)((word) >> 40))
@@ -45,20 +47,21 @@
 /* Bit 0 of `rung` and of `done` is a lock: a thread is ringing the doorbell, or reading CQEs. */
 #define SHMEMD_BUSY 1u
 
-/* Doorbell word `rung`: bit 0 BUSY, bits 32-63 WQEBBs that the doorbell was rung for. Valid only while
- * `ready` lacks RUNG. */
+/* Doorbell word `rung`: bit 0 BUSY, bits 32-63 WQEBBs that the doorbell was rung for. Valid only
+ * while `ready` lacks RUNG. */
 #define SHMEMD_RUNG_WORD(index) ((uint64_t)(uint32_t)(index) << 32)
 #define SHMEMD_RUNG_INDEX(word) ((uint32_t)((word) >> 32))
 
-/* Consumer word `done`: bit 0 BUSY, bits 1-16 CQEs consumed, mod 2^16, bits 17-63 WQEBBs completed. */
+/* Consumer word `done`: bit 0 BUSY, bits 1-16 CQEs consumed, mod 2^16, bits 17-63 WQEBBs
+ * completed. */
 #define SHMEMD_DONE_INDEX_BITS 47
 #define SHMEMD_DONE_WORD(index, cqes) ((uint64_t)(index) << 17 | (uint64_t)((cqes)&0xffffu) << 1)
 #define SHMEMD_DONE_INDEX(word) ((uint64_t)(word) >> 17)
 #define SHMEMD_DONE_CQES(word) ((uint32_t)((word) >> 1) & 0xffff)
 
-/* Path word: bits 0-7 SHMEMD_PATH_*; 8-15 shmemd_status for which the channel sends nothing any more,
- * 0: none; 16-31 base: index of the WQEBB that the device counts as its first, mod 2^16; 32-55 number
- * of the queue pair; 56-63 epoch. */
+/* Path word: bits 0-7 SHMEMD_PATH_*; 8-15 shmemd_status for which the channel sends nothing any
+ * more, 0: none; 16-31 base: index of the WQEBB that the device counts as its first, mod 2^16;
+ * 32-55 number of the queue pair; 56-63 epoch. */
 #define SHMEMD_PATH_NIC 1u       /* column of the key tables */
 #define SHMEMD_PATH_NO_RECORD 2u /* the NIC takes the producer index from the doorbell itself */
 #define SHMEMD_PATH_PROXY 4u     /* a host thread rings: `doorbell` is the word it watches */
@@ -78,17 +81,17 @@
 /* Bounce buffers: where READs and atomics put what g, fetches, and gets into unregistered memory
  * return. Buffer SHMEMD_BOUNCE_BUFFERS is the sink for the results of non-fetching atomics.
  *
- * Owner word of a buffer: bit 0 clear: free for ticket (word >> 1). Bit 0 set: abandoned by a wait that
- * ran out of time: free for the ticket in bits 1-23, mod 2^23, once the WQEBBs before the index in bits
- * 24-63, mod 2^40, are completed. */
+ * Owner word of a buffer: bit 0 clear: free for ticket (word >> 1). Bit 0 set: abandoned by a wait
+ * that ran out of time: free for the ticket in bits 1-23, mod 2^23, once the WQEBBs before the
+ * index in bits 24-63, mod 2^40, are completed. */
 #define SHMEMD_BOUNCE_BUFFERS 64u
 #define SHMEMD_BOUNCE_NBYTES 64u
 #define SHMEMD_BOUNCES_NBYTES                                                                      \
 	((SHMEMD_BOUNCE_BUFFERS + 1) * SHMEMD_BOUNCE_NBYTES) /* of a channel */
 
-/* Mark of a reservation whose WQEs are written and wait for their turn: bits 0-7 epoch, 8-15 WQEBBs,
- * bit 16 the doorbell may be deferred, bits 32-63 first index. 0: no reservation, since a mark has 1
- * WQEBB at least. */
+/* Mark of a reservation whose WQEs are written and wait for their turn: bits 0-7 epoch, 8-15
+ * WQEBBs, bit 16 the doorbell may be deferred, bits 32-63 first index. 0: no reservation, since a
+ * mark has 1 WQEBB at least. */
 #define SHMEMD_MARK_NONE 0u
 #define SHMEMD_MARK_DEFERRED 0x10000u
 #define SHMEMD_MARK_WORD(first, n, low)                                                            \
@@ -107,22 +110,21 @@ typedef struct shmemd_key {
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 16, "read as one 16-byte load");
 
-/* Index in shmemd_ctx_t.keys of this PE's granule g (g == n_granules: of all bounce buffers), and of
- * granule g of world PE pe. */
+/* Index in shmemd_ctx_t.keys of this PE's granule g (g == n_granules: of all bounce buffers), and
+ * of granule g of world PE pe. */
 #define SHMEMD_LKEY(n_granules, g) (g)
 #define SHMEMD_RKEY(n_granules, pe, g) ((size_t)(n_granules) * ((size_t)(pe) + 1) + 1 + (g))
 #define SHMEMD_KEYS(n_granules, n_world) ((size_t)(n_granules) * ((size_t)(n_world) + 1) + 1)
 
-/* What threads share of a channel, in memory of the device; a mark for each WQEBB follows it. Channel
- * (k, world PE) lies at shmemd_ctx_t.channels + (k * n_world + pe) * channel_nbytes. */
+/* What threads share of a channel, in memory of the device; a mark for each WQEBB follows it.
+ * Channel (k, world PE) lies at shmemd_ctx_t.channels + (k * n_world + pe) * channel_nbytes. */
 typedef struct shmemd_channel {
 	uint64_t resv;
 	uint64_t pad0[15]; /* the reservation word is what all posters update */
 	uint64_t ready;
 	uint64_t done;
 	uint64_t path;
-	uint64_t
-		queue; /* tagged address of the queue's memory, page-aligned; 0: no NIC reaches the PE */
+	uint64_t queue; /* tagged address of its memory, page-aligned; 0: no NIC reaches the PE */
 	uint64_t doorbell; /* tagged address of the register, or of the host's word */
 	uint64_t rung;
 	uint64_t flush;     /* as `ready` when a flush READ was published last: it and all before */

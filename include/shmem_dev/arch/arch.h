@@ -51,10 +51,10 @@
  *                                      before come before what is done by whoever rings for them
  *                                      after. Prevents: the NIC executes blocks of the lap before;
  *                                      doorbells that go back.
- *   shmemd_arch_fence_in_turn()        GPU scope, acquires and releases: by the poster that has waited
- *                                      for its turn, before it publishes. Prevents: a later ringer
- *                                      acquires this poster's publication, but not the WQEs of the
- *                                      posters before it or of those it publishes for.
+ *   shmemd_arch_fence_in_turn()        GPU scope, acquires and releases: by the poster that has
+ *                                      waited for its turn, before it publishes. Prevents: a later
+ *                                      ringer acquires this poster's publication, but not the WQEs
+ *                                      of the posters before it or of those it publishes for.
  *   shmemd_arch_fence_before_dbr()     WQEs written and published before are visible before the
  *                                      doorbell record that covers them. Prevents: the NIC executes
  *                                      WQEBBs of the lap before.

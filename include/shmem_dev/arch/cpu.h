@@ -21,9 +21,9 @@
 #define SHMEMD_FN static inline
 #endif
 
-/* Entry points of the NIC path, and the code of failing calls: see cuda.h. */
+/* Functions that cuda.h keeps out of line. */
 #define SHMEMD_FN_NIC SHMEMD_FN
-#define SHMEMD_FN_COLD SHMEMD_FN
+#define SHMEMD_FN_RARE SHMEMD_FN
 
 #define SHMEMD_ARCH_NO_UNROLL
 

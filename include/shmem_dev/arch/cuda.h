@@ -11,18 +11,30 @@
 
 #include <shmem_dev/abi/base.h>
 
+/* Inlined, but in debug builds (nvcc -G), which would take a minute and gigabytes for one
+ * kernel. */
+#if defined(__CUDACC_DEBUG__)
+#define SHMEMD_FN static __device__
+#else
 #define SHMEMD_FN static __device__ __forceinline__
+#endif
 
-/* The entry points of the NIC path, and what a failing call does (error records). Each is 500 to 2000
- * instructions, so by default a unit has one copy of each, which takes its operands by value. A unit
- * that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each call: fewer
- * cycles, larger kernels. */
+/* The entry points of the NIC path, and of it the parts that wait or fail. Each is some hundred
+ * instructions, so by default a unit has one copy of each, which takes its operands by value. A
+ * unit that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each call:
+ * fewer cycles, larger kernels. */
 #if defined(SHMEMD_NIC_INLINE)
 #define SHMEMD_FN_NIC SHMEMD_FN
 #else
 #define SHMEMD_FN_NIC static __device__ __noinline__
 #endif
-#define SHMEMD_FN_COLD static __device__ __noinline__
+
+/* What is rare on every path (error records, copies of misaligned memory): one copy for a unit. */
+#if defined(SHMEMD_NIC_INLINE)
+#define SHMEMD_FN_RARE SHMEMD_FN
+#else
+#define SHMEMD_FN_RARE static __device__ __noinline__
+#endif
 
 /* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */
 #define SHMEMD_BLOCK_LOCAL __shared__

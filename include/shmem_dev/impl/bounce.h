@@ -11,28 +11,28 @@
 #include <shmem_dev/impl/cq.h>
 
 /* This channel's buffers. */
-SHMEMD_FN char *shmemdi_bounces(const shmemdi_nic_t *n)
+SHMEMD_FN char *shmemdi_bounces(const shmemdi_chan_t *c)
 {
-	const shmemd_ctx_t *team = n->team;
-	size_t channel = (size_t)n->k * team->n_world + n->world_pe;
+	const shmemd_ctx_t *team = c->team;
+	size_t channel = (size_t)c->k * team->n_world + c->world_pe;
 
 	return team->bounces + channel * SHMEMD_BOUNCES_NBYTES;
 }
 
-SHMEMD_FN char *shmemdi_bounce(const shmemdi_nic_t *n, uint64_t ticket)
+SHMEMD_FN char *shmemdi_bounce(const shmemdi_chan_t *c, uint64_t ticket)
 {
-	return shmemdi_bounces(n) + (size_t)(ticket % SHMEMD_BOUNCE_BUFFERS) * SHMEMD_BOUNCE_NBYTES;
+	return shmemdi_bounces(c) + (size_t)(ticket % SHMEMD_BOUNCE_BUFFERS) * SHMEMD_BOUNCE_NBYTES;
 }
 
 /* Sink for the results of non-fetching atomics and of flush READs. */
-SHMEMD_FN char *shmemdi_bounce_sink(const shmemdi_nic_t *n)
+SHMEMD_FN char *shmemdi_bounce_sink(const shmemdi_chan_t *c)
 {
-	return shmemdi_bounces(n) + (size_t)SHMEMD_BOUNCE_BUFFERS * SHMEMD_BOUNCE_NBYTES;
+	return shmemdi_bounces(c) + (size_t)SHMEMD_BOUNCE_BUFFERS * SHMEMD_BOUNCE_NBYTES;
 }
 
-SHMEMD_FN uint64_t *shmemdi_bounce_owner(const shmemdi_nic_t *n, uint64_t ticket)
+SHMEMD_FN uint64_t *shmemdi_bounce_owner(const shmemdi_chan_t *c, uint64_t ticket)
 {
-	return &n->ch->owners[ticket % SHMEMD_BOUNCE_BUFFERS];
+	return &c->ch->owners[ticket % SHMEMD_BOUNCE_BUFFERS];
 }
 
 #define SHMEMDI_OWNER_TICKETS 0x7fffffu /* 23 bits */
@@ -40,7 +40,7 @@ SHMEMD_FN uint64_t *shmemdi_bounce_owner(const shmemdi_nic_t *n, uint64_t ticket
 
 /* May `ticket` take the buffer whose owner word is `word`? An abandoned one only when its WQE is
  * complete. */
-SHMEMD_FN int shmemdi_bounce_is_free(const shmemdi_nic_t *n, uint64_t word, uint64_t ticket)
+SHMEMD_FN int shmemdi_bounce_is_free(const shmemdi_chan_t *c, uint64_t word, uint64_t ticket)
 {
 	uint64_t done, end;
 
@@ -48,14 +48,14 @@ SHMEMD_FN int shmemdi_bounce_is_free(const shmemdi_nic_t *n, uint64_t word, uint
 		return word == ticket << 1;
 	if ((word >> 1 & SHMEMDI_OWNER_TICKETS) != (ticket & SHMEMDI_OWNER_TICKETS))
 		return 0;
-	done = SHMEMD_DONE_INDEX(shmemdi_done(n));
+	done = SHMEMD_DONE_INDEX(shmemdi_done(c));
 	end = shmemdi_unwrap(done, word >> 24, SHMEMDI_OWNER_INDEX_BITS);
 	return (int64_t)(done - end) >= 0;
 }
 
 /* The time is up for a ticket whose buffer was abandoned: hand its turn to the next ticket. Otherwise
  * the buffer is still its last user's, who releases it within its own time limit: return 0. */
-SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_nic_t *n, uint64_t word, uint64_t ticket)
+SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_chan_t *c, uint64_t word, uint64_t ticket)
 {
 	uint64_t step = (uint64_t)SHMEMD_BOUNCE_BUFFERS << 1;
 	uint64_t mask = (uint64_t)SHMEMDI_OWNER_TICKETS << 1;
@@ -64,31 +64,31 @@ SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_nic_t *n, uint64_t word, uint64_
 	if (!(word & 1) || (word >> 1 & SHMEMDI_OWNER_TICKETS) != (ticket & SHMEMDI_OWNER_TICKETS))
 		return 0;
 	/* weakened relaxed, cta: harmless, nobody has read the buffer in between. */
-	shmemd_arch_unlock(shmemdi_bounce_owner(n, ticket), passed);
+	shmemd_arch_unlock(shmemdi_bounce_owner(c, ticket), passed);
 	return 1;
 }
 
 /* Take the buffer: wait until its last user has read it, or never will. Coalesced lanes draw adjacent
  * tickets together, so that none of them waits for another. */
-SHMEMD_FN int shmemdi_bounce_take(const shmemdi_nic_t *n, shmemdi_call_t call, uint64_t ticket)
+SHMEMD_FN int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t ticket)
 {
-	shmemdi_spin_t spin = shmemdi_spin(shmemdi_limit_default(n->team, n->pe));
-	uint64_t *owner = shmemdi_bounce_owner(n, ticket);
+	shmemdi_spin_t spin = shmemdi_spin(shmemdi_limit_default(c->team, c->pe));
+	uint64_t *owner = shmemdi_bounce_owner(c, ticket);
 	uint64_t word = shmemd_arch_ld_relaxed_u64(owner);
 	int status;
 
-	while (!shmemdi_bounce_is_free(n, word, ticket)) {
-		status = shmemdi_channel_status(n);
+	while (!shmemdi_bounce_is_free(c, word, ticket)) {
+		status = shmemdi_channel_status(c);
 		if (status != SHMEMD_OK)
 			return status;
-		status = shmemdi_spin_turn(n->team, &spin);
+		status = shmemdi_spin_turn(c->team, &spin);
 		if (status == SHMEMD_ERR_PEER) {
-			shmemdi_cq_ended(*n, call, status, 0, 0);
-			shmemdi_channel_fail(n, status);
+			shmemdi_cq_ended(*c, call, status, 0, 0);
+			shmemdi_channel_fail(c, status);
 		}
-		if (status == SHMEMD_ERR_TIMEOUT && shmemdi_bounce_pass(n, word, ticket))
-			return shmemdi_cq_ended(*n, call, status, 0, 0);
-		(void)shmemdi_cq_consume(n, call, shmemdi_done(n));
+		if (status == SHMEMD_ERR_TIMEOUT && shmemdi_bounce_pass(c, word, ticket))
+			return shmemdi_cq_ended(*c, call, status, 0, 0);
+		(void)shmemdi_cq_consume(*c, call, shmemdi_done(c));
 		word = shmemd_arch_ld_relaxed_u64(owner);
 	}
 	/* Its last user has read it before our result arrives.
@@ -98,22 +98,22 @@ SHMEMD_FN int shmemdi_bounce_take(const shmemdi_nic_t *n, shmemdi_call_t call, u
 }
 
 /* Release it: its content has been read. The next user's result arrives after that. */
-SHMEMD_FN void shmemdi_bounce_release(const shmemdi_nic_t *n, uint64_t ticket)
+SHMEMD_FN void shmemdi_bounce_release(const shmemdi_chan_t *c, uint64_t ticket)
 {
 	/* weakened relaxed: wrong, but not in the emulator: reading the buffer could find the next
 	 * user's result (load buffering).
 	 * weakened cta: the same. */
-	shmemd_arch_unlock(shmemdi_bounce_owner(n, ticket), (ticket + SHMEMD_BOUNCE_BUFFERS) << 1);
+	shmemd_arch_unlock(shmemdi_bounce_owner(c, ticket), (ticket + SHMEMD_BOUNCE_BUFFERS) << 1);
 }
 
 /* The wait for the WQEBBs before `end` has ended without them: the result may still arrive. */
-SHMEMD_FN void shmemdi_bounce_abandon(const shmemdi_nic_t *n, uint64_t ticket, uint32_t end)
+SHMEMD_FN void shmemdi_bounce_abandon(const shmemdi_chan_t *c, uint64_t ticket, uint32_t end)
 {
 	uint64_t next = (ticket + SHMEMD_BOUNCE_BUFFERS) & SHMEMDI_OWNER_TICKETS;
-	uint64_t index = shmemdi_unwrap(SHMEMD_DONE_INDEX(shmemdi_done(n)), end, 32);
+	uint64_t index = shmemdi_unwrap(SHMEMD_DONE_INDEX(shmemdi_done(c)), end, 32);
 
 	/* weakened relaxed, cta: harmless, who abandons a buffer has not read it. */
-	shmemd_arch_unlock(shmemdi_bounce_owner(n, ticket), index << 24 | next << 1 | 1);
+	shmemd_arch_unlock(shmemdi_bounce_owner(c, ticket), index << 24 | next << 1 | 1);
 }
 
 #endif

@@ -17,25 +17,23 @@
 
 #include <shmem_dev/impl/queue.h>
 
-/* What a waiter waits for: the WQEBBs before an index, and the CQE that completes them. */
+/* What a waiter waits for, in the form of SHMEMD_READY_WORD: the WQEBBs before an index, and the number
+ * of the CQE that completes them. */
+typedef uint64_t shmemdi_ticket_t;
 #define SHMEMDI_TICKET_VOID 0x400u /* the channel failed before they were published */
-typedef struct shmemdi_ticket {
-	uint64_t word; /* SHMEMD_READY_WORD: index of the end, number of the CQE, or VOID */
-	uint64_t path, queue;
-} shmemdi_ticket_t;
 
 /* The last 8 bytes of CQE number `cqe`; its opcode is INVALID if the NIC has not written it. */
-SHMEMD_FN uint64_t shmemdi_cqe_tail(const shmemdi_nic_t *n, uint64_t queue, uint32_t cqe)
+SHMEMD_FN uint64_t shmemdi_cqe_tail(const shmemdi_chan_t *c, uint64_t queue, uint32_t cqe)
 {
-	uint64_t tail = shmemd_arch_ld_relaxed_u64(shmemdi_cqe(n, queue, cqe) + SHMEMD_CQE_TAIL);
+	uint64_t tail = shmemd_arch_ld_relaxed_u64(shmemdi_cqe(c, queue, cqe) + SHMEMD_CQE_TAIL);
 
-	return shmemdi_cqe_is(tail, cqe, shmemdi_depth(n)) ? tail
+	return shmemdi_cqe_is(tail, cqe, shmemdi_depth(c)) ? tail
 							   : (uint64_t)SHMEMD_CQE_INVALID << 60;
 }
 
 /* WQEBBs of the WQE that a CQE completes. Of the opcodes in use one has two lengths, and only the WQE
  * itself tells which; it is still there, for `done` has not passed it. */
-SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_nic_t *n, uint64_t path, uint64_t queue,
+SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 				      uint64_t tail)
 {
 	uint32_t index = shmemdi_cqe_counter(tail) + SHMEMD_PATH_BASE(path), ds;
@@ -43,14 +41,14 @@ SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_nic_t *n, uint64_t path, uin
 	if (shmemdi_cqe_wqe_opcode(tail) != SHMEMD_MLX5_ATOMIC_MASKED_CS)
 		return 1;
 	ds = shmemd_arch_bswap32(
-		     shmemd_arch_ld_relaxed_u32(shmemdi_wqebb(n, path, queue, index) + 4)) &
+		     shmemd_arch_ld_relaxed_u32(shmemdi_wqebb(c, path, queue, index) + 4)) &
 	     0x3f;
 	return ds > 4 ? 2 : 1;
 }
 
 /* Record what went wrong, then fail the channel. */
-SHMEMD_FN_COLD void shmemdi_cqe_error(shmemdi_nic_t n, shmemdi_call_t call, const char *cqe,
-				      uint64_t tail)
+SHMEMD_FN void shmemdi_cqe_error(shmemdi_chan_t c, shmemdi_call_t call, const char *cqe,
+				 uint64_t tail)
 {
 	uint64_t synd = shmemd_arch_ld_relaxed_u64(cqe + SHMEMD_CQE_SYNDROMES);
 	uint32_t opcode = shmemdi_cqe_wqe_opcode(tail);
@@ -58,28 +56,28 @@ SHMEMD_FN_COLD void shmemdi_cqe_error(shmemdi_nic_t n, shmemdi_call_t call, cons
 	int status = shmemdi_syndrome_status(syndrome);
 
 	call.op = shmemdi_wqe_op(opcode);
-	if (shmemdi_channel_status(&n) == SHMEMD_OK)
-		shmemdi_record(n.team, call, status, n.pe,
+	if (shmemdi_channel_status(&c) == SHMEMD_OK)
+		shmemdi_record(c.team, call, status, c.pe,
 			       (const void *)(uintptr_t)shmemdi_cqe_counter(tail),
 			       (uint64_t)shmemdi_cqe_qpn(tail) << 32 | opcode << 16 | vendor << 8 |
 				       syndrome,
 			       0);
-	shmemdi_channel_fail(&n, status);
+	shmemdi_channel_fail(&c, status);
 }
 
 /* By the thread that holds the lock of `done`: read CQEs, and return the new `done`. If more than
  * depth / 8 WQEBBs are outstanding, also probe the CQEs depth / 8 and depth / 2 ahead: a success there
  * completes everything before it. */
-SHMEMD_FN uint64_t shmemdi_cq_read(const shmemdi_nic_t *n, shmemdi_call_t call, uint64_t done)
+SHMEMD_FN uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
-	shmemdi_line_t line = shmemdi_line(n->ch);
+	shmemdi_line_t line = shmemdi_line(c->ch);
 	uint64_t index = SHMEMD_DONE_INDEX(done);
-	uint32_t next = SHMEMD_DONE_CQES(done), last = next, depth = shmemdi_depth(n);
-	uint64_t tail = shmemdi_cqe_tail(n, line.queue, next);
+	uint32_t next = SHMEMD_DONE_CQES(done), last = next, depth = shmemdi_depth(c);
+	uint64_t tail = shmemdi_cqe_tail(c, line.queue, next);
 
 	if (SHMEMD_READY_INDEX(line.ready) - (uint32_t)index > depth / 8) {
-		uint64_t near = shmemdi_cqe_tail(n, line.queue, next + depth / 8);
-		uint64_t far = shmemdi_cqe_tail(n, line.queue, next + depth / 2);
+		uint64_t near = shmemdi_cqe_tail(c, line.queue, next + depth / 8);
+		uint64_t far = shmemdi_cqe_tail(c, line.queue, next + depth / 2);
 
 		if (shmemdi_cqe_opcode(near) == SHMEMD_CQE_REQ) {
 			tail = near;
@@ -94,30 +92,30 @@ SHMEMD_FN uint64_t shmemdi_cq_read(const shmemdi_nic_t *n, shmemdi_call_t call, 
 		return done;
 	shmemd_arch_fence_acquire();
 	if (shmemdi_cqe_opcode(tail) != SHMEMD_CQE_REQ) {
-		shmemdi_cqe_error(*n, call, shmemdi_cqe(n, line.queue, next), tail);
+		shmemdi_cqe_error(*c, call, shmemdi_cqe(c, line.queue, next), tail);
 		return done;
 	}
 	index = shmemdi_unwrap(index, shmemdi_cqe_counter(tail) + SHMEMD_PATH_BASE(line.path), 16) +
-		shmemdi_cqe_wqebbs(n, line.path, line.queue, tail);
+		shmemdi_cqe_wqebbs(c, line.path, line.queue, tail);
 	return SHMEMD_DONE_WORD(index, last + 1);
 }
 
 /* Read the CQEs that the NIC has written, unless another thread is doing so. done: as loaded just
  * before. Returns whether `done` has moved. */
-SHMEMD_FN int shmemdi_cq_consume(const shmemdi_nic_t *n, shmemdi_call_t call, uint64_t done)
+SHMEMD_FN_NIC int shmemdi_cq_consume(shmemdi_chan_t c, shmemdi_call_t call, uint64_t done)
 {
 	uint64_t now;
 
-	if (done & SHMEMD_BUSY || !shmemd_arch_try_lock(&n->ch->done, done))
+	if (done & SHMEMD_BUSY || !shmemd_arch_try_lock(&c.ch->done, done))
 		return 0;
-	now = shmemdi_cq_read(n, call, done);
-	shmemd_arch_unlock(&n->ch->done, now);
+	now = shmemdi_cq_read(&c, call, done);
+	shmemd_arch_unlock(&c.ch->done, now);
 	return now != done;
 }
 
-SHMEMD_FN uint64_t shmemdi_done(const shmemdi_nic_t *n)
+SHMEMD_FN uint64_t shmemdi_done(const shmemdi_chan_t *c)
 {
-	return shmemd_arch_ld_relaxed_u64(&n->ch->done);
+	return shmemd_arch_ld_relaxed_u64(&c->ch->done);
 }
 
 /* Does `done` cover all WQEBBs before `end`? If so, acquire: what they fetched can be read. */
@@ -131,13 +129,13 @@ SHMEMD_FN int shmemdi_is_done(uint64_t done, uint32_t end)
 }
 
 /* A failed channel. What was completed before it failed counts. */
-SHMEMD_FN int shmemdi_is_done_failed(const shmemdi_nic_t *n, uint32_t end, uint64_t path,
+SHMEMD_FN int shmemdi_is_done_failed(const shmemdi_chan_t *c, uint32_t end, uint64_t path,
 				     int *status)
 {
 	/* weakened removed: caught, but seldom: ring_fail, seed 20243.
 	 * weakened gpu: harmless, only threads of this GPU change the path word and `done`. */
 	shmemd_arch_fence_acquire();
-	if (shmemdi_is_done(shmemdi_done(n), end))
+	if (shmemdi_is_done(shmemdi_done(c), end))
 		return 1;
 	*status = (int)SHMEMD_PATH_STATUS(path);
 	return 0;
@@ -146,120 +144,122 @@ SHMEMD_FN int shmemdi_is_done_failed(const shmemdi_nic_t *n, uint32_t end, uint6
 /* Poll once for the completion of all WQEBBs before `end`, reading CQEs in order. Returns whether they
  * are complete; if not, *status may tell why they never will be. A poster may have deferred their
  * doorbell to whoever waits: ring it first. */
-SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_nic_t *n, shmemdi_call_t call, uint32_t end,
+SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_chan_t *c, shmemdi_call_t call, uint32_t end,
 				    int *status)
 {
-	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&n->ch->ready);
-	uint64_t path = shmemd_arch_ld_relaxed_u64(&n->ch->path);
+	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&c->ch->ready);
+	uint64_t path = shmemd_arch_ld_relaxed_u64(&c->ch->path);
 
 	*status = SHMEMD_OK;
 	if (shmemdi_is_done(at.hi, end))
 		return 1;
 	if (SHMEMD_PATH_STATUS(path))
-		return shmemdi_is_done_failed(n, end, path, status);
+		return shmemdi_is_done_failed(c, end, path, status);
 	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
-		shmemdi_ring_until(n, end);
-	(void)shmemdi_cq_consume(n, call, at.hi);
+		shmemdi_ring_until(*c, end);
+	(void)shmemdi_cq_consume(*c, call, at.hi);
 	return 0;
 }
 
 /* Move `done` to a completion that was found by its number, if it is far behind: else the first poster
  * that is short of WQEBBs would have to find it. Release: that poster overwrites what the NIC read. */
-SHMEMD_FN void shmemdi_cq_advance(const shmemdi_nic_t *n, uint64_t done, uint64_t ticket)
+SHMEMD_FN void shmemdi_cq_advance(const shmemdi_chan_t *c, uint64_t done, uint64_t ticket)
 {
 	uint64_t index = shmemdi_unwrap(SHMEMD_DONE_INDEX(done), SHMEMD_READY_INDEX(ticket), 32);
 
-	if (done & SHMEMD_BUSY || index - SHMEMD_DONE_INDEX(done) < shmemdi_depth(n) / 4)
+	if (done & SHMEMD_BUSY || index - SHMEMD_DONE_INDEX(done) < shmemdi_depth(c) / 4)
 		return;
 	shmemd_arch_fence_before_ready();
-	shmemd_arch_atom_cas_u64(&n->ch->done, done,
+	shmemd_arch_atom_cas_u64(&c->ch->done, done,
 				 SHMEMD_DONE_WORD(index, SHMEMD_READY_CQES(ticket) + 1));
 }
 
 /* Is this CQE the success of the ticket's WQE, which has one or two WQEBBs? */
-SHMEMD_FN int shmemdi_cqe_completes(uint64_t tail, shmemdi_ticket_t t)
+SHMEMD_FN int shmemdi_cqe_completes(uint64_t tail, uint64_t path, shmemdi_ticket_t t)
 {
-	uint32_t end = shmemdi_device_index(t.path, SHMEMD_READY_INDEX(t.word));
+	uint32_t end = shmemdi_device_index(path, SHMEMD_READY_INDEX(t));
 
 	return shmemdi_cqe_opcode(tail) == SHMEMD_CQE_REQ &&
 	       (uint16_t)(end - 1 - shmemdi_cqe_counter(tail)) <= 1;
 }
 
-/* Poll once for a ticket's CQE. Returns and *status as shmemdi_cq_poll_index. */
-SHMEMD_FN int shmemdi_cq_poll(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_ticket_t t,
-			      int *status)
+/* Poll once for a ticket's CQE in the queue of `line`. Returns and *status as shmemdi_cq_poll_index. */
+SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shmemd_2u64_t where,
+			      shmemdi_ticket_t t, int *status)
 {
-	uint64_t tail = shmemdi_cqe_tail(n, t.queue, SHMEMD_READY_CQES(t.word));
-	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&n->ch->ready);
-	uint64_t path = shmemd_arch_ld_relaxed_u64(&n->ch->path);
-	uint32_t end = SHMEMD_READY_INDEX(t.word);
+	uint64_t tail = shmemdi_cqe_tail(c, where.hi, SHMEMD_READY_CQES(t));
+	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&c->ch->ready);
+	uint64_t path = shmemd_arch_ld_relaxed_u64(&c->ch->path);
+	uint32_t end = SHMEMD_READY_INDEX(t);
 
 	*status = SHMEMD_OK;
 	if (shmemdi_is_done(at.hi, end))
 		return 1;
-	if (shmemdi_cqe_completes(tail, t)) {
+	if (shmemdi_cqe_completes(tail, where.lo, t)) {
 		shmemd_arch_fence_acquire();
-		shmemdi_cq_advance(n, at.hi, t.word);
+		shmemdi_cq_advance(c, at.hi, t);
 		return 1;
 	}
 	if (SHMEMD_PATH_STATUS(path))
-		return shmemdi_is_done_failed(n, end, path, status);
+		return shmemdi_is_done_failed(c, end, path, status);
 	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
-		shmemdi_ring_until(n, end);
+		shmemdi_ring_until(*c, end);
 	if (shmemdi_cqe_opcode(tail) != SHMEMD_CQE_INVALID)
-		(void)shmemdi_cq_consume(n, call, at.hi); /* an error: find its cause */
+		(void)shmemdi_cq_consume(*c, call, at.hi); /* an error: find its cause */
 	return 0;
 }
 
 /* Record how a wait ended: a failed PE, a failed channel, or a time limit that the caller did not name.
  * A record that is there already stays. */
-SHMEMD_FN_COLD int shmemdi_cq_ended(shmemdi_nic_t n, shmemdi_call_t call, int status, uint32_t end,
-				    int is_named)
+SHMEMD_FN int shmemdi_cq_ended(shmemdi_chan_t c, shmemdi_call_t call, int status, uint32_t end,
+			       int is_named)
 {
 	if (status != SHMEMD_ERR_TIMEOUT || !is_named)
-		shmemdi_record(n.team, call, status, n.pe, 0, SHMEMD_DONE_INDEX(shmemdi_done(&n)),
+		shmemdi_record(c.team, call, status, c.pe, 0, SHMEMD_DONE_INDEX(shmemdi_done(&c)),
 			       end);
 	return status;
 }
 
-SHMEMD_FN int shmemdi_cq_wait(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_ticket_t t,
-			      shmemdi_limit_t limit)
+SHMEMD_FN_NIC int shmemdi_cq_wait(shmemdi_chan_t chan, shmemdi_call_t call, shmemdi_ticket_t t,
+				  shmemdi_limit_t limit)
 {
+	const shmemdi_chan_t *c = &chan;
+	shmemd_2u64_t where = shmemd_arch_ld_relaxed_2u64(&c->ch->path); /* path, queue */
 	shmemdi_spin_t spin = shmemdi_spin(limit);
-	int status = t.word & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(n) : SHMEMD_OK;
+	int status = t & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(c) : SHMEMD_OK;
 
-	while (status == SHMEMD_OK && !shmemdi_cq_poll(n, call, t, &status))
+	while (status == SHMEMD_OK && !shmemdi_cq_poll(c, call, where, t, &status))
 		if (status == SHMEMD_OK)
-			status = shmemdi_spin_turn(n->team, &spin);
+			status = shmemdi_spin_turn(c->team, &spin);
 	if (status == SHMEMD_OK)
 		return status;
-	return shmemdi_cq_ended(*n, call, status, SHMEMD_READY_INDEX(t.word), limit.named);
+	return shmemdi_cq_ended(*c, call, status, SHMEMD_READY_INDEX(t), limit.named);
 }
 
-SHMEMD_FN uint64_t shmemdi_ready(const shmemdi_nic_t *n)
+SHMEMD_FN uint64_t shmemdi_ready(const shmemdi_chan_t *c)
 {
-	return shmemd_arch_ld_relaxed_u64(&n->ch->ready);
+	return shmemd_arch_ld_relaxed_u64(&c->ch->ready);
 }
 
 /* A place in the queue, 47 bits of an index: what is published is before it. On a channel that has
  * failed, which may have dropped what the caller posted, the end of what is reserved, which is never
  * reached. */
-SHMEMD_FN uint64_t shmemdi_cq_place(const shmemdi_nic_t *n)
+SHMEMD_FN uint64_t shmemdi_cq_place(const shmemdi_chan_t *c)
 {
-	uint64_t ready = shmemdi_ready(n);
+	uint64_t ready = shmemdi_ready(c);
 	uint32_t index = SHMEMD_READY_INDEX(ready);
 
-	if (shmemdi_channel_status(n) != SHMEMD_OK)
-		index = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&n->ch->resv));
-	return shmemdi_unwrap(SHMEMD_DONE_INDEX(shmemdi_done(n)), index, 32) &
+	if (shmemdi_channel_status(c) != SHMEMD_OK)
+		index = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->resv));
+	return shmemdi_unwrap(SHMEMD_DONE_INDEX(shmemdi_done(c)), index, 32) &
 	       (((uint64_t)1 << SHMEMD_DONE_INDEX_BITS) - 1);
 }
 
 /* Poll once whether everything before a place is complete. */
-SHMEMD_FN int shmemdi_cq_poll_place(const shmemdi_nic_t *n, shmemdi_call_t call, uint64_t place,
+SHMEMD_FN int shmemdi_cq_poll_place(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t place,
 				    int *is_done)
 {
-	uint64_t done = SHMEMD_DONE_INDEX(shmemdi_done(n));
+	uint64_t done = SHMEMD_DONE_INDEX(shmemdi_done(c));
 	uint64_t ahead = shmemdi_unwrap(done, place, SHMEMD_DONE_INDEX_BITS) - done;
 	int status = SHMEMD_OK;
 
@@ -268,22 +268,22 @@ SHMEMD_FN int shmemdi_cq_poll_place(const shmemdi_nic_t *n, shmemdi_call_t call,
 		/* weakened gpu: harmless, only threads of this GPU change `done`. */
 		shmemd_arch_fence_acquire();
 	else
-		*is_done = shmemdi_cq_poll_index(n, call, (uint32_t)place, &status);
+		*is_done = shmemdi_cq_poll_index(c, call, (uint32_t)place, &status);
 	return status;
 }
 
 /* WQEBBs that are free and not reserved. CQEs are read first, unless another thread is doing so: a
  * queue that nobody waits for would look full for ever. */
-SHMEMD_FN uint32_t shmemdi_cq_space(const shmemdi_nic_t *n, shmemdi_call_t call)
+SHMEMD_FN uint32_t shmemdi_cq_space(const shmemdi_chan_t *c, shmemdi_call_t call)
 {
 	uint32_t taken;
 
-	while (shmemdi_channel_status(n) == SHMEMD_OK &&
-	       shmemdi_cq_consume(n, call, shmemdi_done(n)))
+	while (shmemdi_channel_status(c) == SHMEMD_OK &&
+	       shmemdi_cq_consume(*c, call, shmemdi_done(c)))
 		;
-	taken = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&n->ch->resv)) -
-		(uint32_t)SHMEMD_DONE_INDEX(shmemdi_done(n));
-	return taken < shmemdi_depth(n) ? shmemdi_depth(n) - taken : 0;
+	taken = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->resv)) -
+		(uint32_t)SHMEMD_DONE_INDEX(shmemdi_done(c));
+	return taken < shmemdi_depth(c) ? shmemdi_depth(c) - taken : 0;
 }
 
 #endif

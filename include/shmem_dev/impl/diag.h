@@ -27,19 +27,31 @@
 #define SHMEMDI_CALL(op) shmemdi_call(SHMEMD_OP_##op, 0, 0)
 #endif
 
-/* Who called, for the record. */
+/* Who called, for the record. Other than check builds carry the operation alone. */
 typedef struct shmemdi_call {
-	uint32_t op;      /* shmemd_op */
+	uint32_t op; /* shmemd_op */
+#ifdef SHMEMD_CHECK
 	uint32_t line;    /* 0: not known */
-	const char *site; /* file or function; NULL unless SHMEMD_CHECK */
+	const char *site; /* file or function */
+#endif
 } shmemdi_call_t;
 
 SHMEMD_FN shmemdi_call_t shmemdi_call(uint32_t op, const char *site, uint32_t line)
 {
-	shmemdi_call_t call = {op, line, site};
+	shmemdi_call_t call;
+
+	call.op = op;
+#ifdef SHMEMD_CHECK
+	call.line = line;
+	call.site = site;
+#else
+	(void)site;
+	(void)line;
+#endif
 	return call;
 }
 
+#ifdef SHMEMD_CHECK
 /* The last SHMEMD_SITE_NBYTES - 1 characters: the end of a path tells more than its start. */
 SHMEMD_FN void shmemdi_record_site(shmemd_error_t *err, const char *site)
 {
@@ -55,11 +67,12 @@ SHMEMD_FN void shmemdi_record_site(shmemd_error_t *err, const char *site)
 		shmemd_arch_st_relaxed_u8(&err->site[i], (uint8_t)site[i]);
 	shmemd_arch_st_relaxed_u8(&err->site[len], 0);
 }
+#endif
 
 /* Write the record if this is the first error. `status` goes last, with release: a host thread
  * that polls it concurrently never reads half a record. Returns status. */
-SHMEMD_FN int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int status, int pe,
-			     const void *addr, uint64_t value, uint64_t wanted)
+SHMEMD_FN_RARE int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int status, int pe,
+				  const void *addr, uint64_t value, uint64_t wanted)
 {
 	shmemd_error_t *err = ctx->error;
 
@@ -67,12 +80,14 @@ SHMEMD_FN int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int s
 		return status;
 	shmemd_arch_st_relaxed_u32(&err->op, call.op);
 	shmemd_arch_st_relaxed_u32(&err->pe, (uint32_t)pe);
-	shmemd_arch_st_relaxed_u32(&err->line, call.line);
 	shmemd_arch_st_relaxed_u64(&err->addr, (uint64_t)(uintptr_t)addr);
 	shmemd_arch_st_relaxed_u64(&err->value, value);
 	shmemd_arch_st_relaxed_u64(&err->wanted, wanted);
+#ifdef SHMEMD_CHECK
+	shmemd_arch_st_relaxed_u32(&err->line, call.line);
 	if (call.site)
 		shmemdi_record_site(err, call.site);
+#endif
 	shmemd_arch_st_release_u32(&err->status, (uint32_t)status);
 	return status;
 }

@@ -12,27 +12,50 @@
 #include <shmem_dev/impl/p2p.h>
 #include <shmem_dev/impl/sq.h>
 
-/* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Three WQEBBs each
+/* A channel, and memory as its NIC addresses it. */
+typedef struct shmemdi_nic {
+	shmemdi_chan_t c;
+	const shmemd_key_t *keys;
+	char *heap;
+	uint32_t n_granules;
+	uint8_t log_granule, inline_nbytes;
+} shmemdi_nic_t;
+
+SHMEMD_FN shmemdi_nic_t shmemdi_nic_k(const shmemd_ctx_t *ctx, int pe, uint32_t k)
+{
+	shmemdi_nic_t n;
+
+	n.c = shmemdi_chan(ctx, pe, k);
+	n.keys = ctx->keys;
+	n.heap = ctx->heap;
+	n.n_granules = ctx->n_granules;
+	n.log_granule = ctx->log_granule;
+	n.inline_nbytes = ctx->inline_nbytes;
+	return n;
+}
+
+/* The context's channel to pe. */
+SHMEMD_FN shmemdi_nic_t shmemdi_nic(const shmemd_ctx_t *ctx, int pe)
+{
+	return shmemdi_nic_k(ctx, pe, ctx->channel);
+}
+
+/* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Those that wait for
+ * their completion are not coalesced with others, which would leave before the ticket is broadcast. Three WQEBBs each
  * would be more than the smallest queue has. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_nic_lanes(const shmemdi_nic_t *n, uint32_t wqebbs,
 					    uint32_t requests, int needs_bounce, shmemdi_how_t how)
 {
 	if (wqebbs * 32 > SHMEMD_MIN_DEPTH)
 		return shmemdi_lanes_self();
-	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->ch | wqebbs |
+	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->c.ch | wqebbs |
 				       (uint64_t)(requests != wqebbs) << 2 |
 				       (uint64_t)(needs_bounce != 0) << 3 |
 				       (uint64_t)how.when << 4 | (uint64_t)(how.is_wait != 0) << 6);
 }
 
-/* Keys. A key entry is loaded before it is needed, in the same trip as the channel's line; which of its
- * two keys counts, the line tells. */
-
-typedef struct shmemdi_keys {
-	uint64_t both; /* key[0], key[1] */
-	uint32_t n_more;
-	uint64_t offset; /* the address they are for */
-} shmemdi_keys_t;
+/* Keys. An entry's keys for both NICs are loaded before they are needed, in the same trip as the
+ * channel's line, which tells the NIC. */
 
 SHMEMD_FN uint64_t shmemdi_offset(const shmemdi_nic_t *n, const void *p)
 {
@@ -44,61 +67,56 @@ SHMEMD_FN int shmemdi_is_registered(const shmemdi_nic_t *n, const void *p)
 	return shmemdi_offset(n, p) >> n->log_granule < n->n_granules;
 }
 
-SHMEMD_FN shmemdi_keys_t shmemdi_keys(const shmemdi_nic_t *n, size_t entry, uint64_t offset)
+/* The entry of a symmetric address at the peer. */
+SHMEMD_FN const shmemd_key_t *shmemdi_rkey(const shmemdi_nic_t *n, const void *sym)
 {
-	shmemd_2u64_t words = shmemd_arch_ld_relaxed_2u64(&n->keys[entry]);
-	shmemdi_keys_t keys = {words.lo, (uint32_t)words.hi, offset};
-
-	return keys;
+	return &n->keys[SHMEMD_RKEY(n->n_granules, n->c.world_pe,
+				    shmemdi_offset(n, sym) >> n->log_granule)];
 }
 
-/* Of a symmetric address at the peer. */
-SHMEMD_FN shmemdi_keys_t shmemdi_rkeys(const shmemdi_nic_t *n, const void *sym)
+/* The entry of registered memory of this PE. */
+SHMEMD_FN const shmemd_key_t *shmemdi_lkey(const shmemdi_nic_t *n, const void *local)
 {
-	uint64_t offset = shmemdi_offset(n, sym);
-
-	return shmemdi_keys(n, SHMEMD_RKEY(n->n_granules, n->world_pe, offset >> n->log_granule),
-			    offset);
+	return &n->keys[SHMEMD_LKEY(n->n_granules, shmemdi_offset(n, local) >> n->log_granule)];
 }
 
-/* Of registered memory of this PE. */
-SHMEMD_FN shmemdi_keys_t shmemdi_lkeys(const shmemdi_nic_t *n, const void *local)
+SHMEMD_FN uint64_t shmemdi_keys(const shmemd_key_t *entry)
 {
-	uint64_t offset = shmemdi_offset(n, local);
-
-	return shmemdi_keys(n, SHMEMD_LKEY(n->n_granules, offset >> n->log_granule), offset);
+	return shmemd_arch_ld_relaxed_u64(entry->key);
 }
 
-/* Of a bounce buffer. */
-SHMEMD_FN shmemdi_keys_t shmemdi_bounce_keys(const shmemdi_nic_t *n, const char *bounce)
+SHMEMD_FN uint64_t shmemdi_bounce_keys(const shmemdi_nic_t *n)
 {
-	return shmemdi_keys(n, SHMEMD_LKEY(n->n_granules, n->n_granules),
-			    (uint64_t)(uintptr_t)bounce);
+	return shmemdi_keys(&n->keys[SHMEMD_LKEY(n->n_granules, n->n_granules)]);
 }
 
-/* The memory as the path's NIC addresses it. */
-SHMEMD_FN shmemdi_mem_t shmemdi_mem(shmemdi_keys_t keys, uint64_t path)
+/* Memory as the path's NIC addresses it. */
+SHMEMD_FN shmemdi_mem_t shmemdi_mem(uint64_t addr, uint64_t keys, uint64_t path)
 {
-	shmemdi_mem_t mem = {keys.offset, path & SHMEMD_PATH_NIC ? (uint32_t)(keys.both >> 32)
-								 : (uint32_t)keys.both};
+	shmemdi_mem_t mem = {addr, (uint32_t)(path & SHMEMD_PATH_NIC ? keys >> 32 : keys)};
+
 	return mem;
 }
 
-/* Bytes from there on that the same memory region covers. */
-SHMEMD_FN uint64_t shmemdi_covered(const shmemdi_nic_t *n, shmemdi_keys_t keys)
+SHMEMD_FN shmemdi_mem_t shmemdi_heap_mem(const shmemdi_nic_t *n, const void *p, uint64_t keys,
+					 uint64_t path)
 {
-	uint64_t granule = keys.offset >> n->log_granule;
-
-	return ((granule + 1 + keys.n_more) << n->log_granule) - keys.offset;
+	return shmemdi_mem(shmemdi_offset(n, p), keys, path);
 }
 
-/* The part of a transfer that one WQE covers: limited by both memory regions and by the maximum message
- * size; or inline, by what a WQE holds. */
-typedef struct shmemdi_segment {
-	shmemdi_keys_t remote, local;
-	uint64_t nbytes;
-	int is_inline;
-} shmemdi_segment_t;
+SHMEMD_FN shmemdi_mem_t shmemdi_bounce_mem(const char *p, uint64_t keys, uint64_t path)
+{
+	return shmemdi_mem((uint64_t)(uintptr_t)p, keys, path);
+}
+
+/* Bytes from p on that the same memory region covers. */
+SHMEMD_FN uint64_t shmemdi_covered(const shmemdi_nic_t *n, const shmemd_key_t *entry, const void *p)
+{
+	uint64_t offset = shmemdi_offset(n, p), granule = offset >> n->log_granule;
+	uint64_t n_more = shmemd_arch_ld_relaxed_u32(&entry->n_more);
+
+	return ((granule + 1 + n_more) << n->log_granule) - offset;
+}
 
 /* Do both ends of the transfer stay within a granule each? Then one WQE covers it, whatever the keys. */
 SHMEMD_FN int shmemdi_is_one_wqe(const shmemdi_nic_t *n, const void *sym, const void *local,
@@ -112,29 +130,26 @@ SHMEMD_FN int shmemdi_is_one_wqe(const shmemdi_nic_t *n, const void *sym, const 
 	       nbytes <= SHMEMD_MLX5_MAX_MSG;
 }
 
-SHMEMD_FN shmemdi_segment_t shmemdi_segment(const shmemdi_nic_t *n, const void *sym,
-					    const void *local, uint64_t nbytes,
-					    uint32_t inline_nbytes)
+SHMEMD_FN uint64_t shmemdi_least(uint64_t a, uint64_t b)
 {
-	shmemdi_segment_t s = {{0, 0, 0}, {0, 0, 0}, nbytes, 0};
-	uint64_t covered;
+	return a < b ? a : b;
+}
 
-	s.is_inline = !shmemdi_is_registered(n, local) || nbytes <= inline_nbytes;
-	s.remote = shmemdi_rkeys(n, sym);
-	if (!s.is_inline)
-		s.local = shmemdi_lkeys(n, local);
-	if (s.is_inline && nbytes > SHMEMD_MLX5_INLINE_MAX)
-		s.nbytes = SHMEMD_MLX5_INLINE_MAX & ~3u;
-	if (shmemdi_is_one_wqe(n, sym, s.is_inline ? n->heap : local, s.nbytes))
-		return s;
-	covered = shmemdi_covered(n, s.remote);
-	s.nbytes = s.nbytes < covered ? s.nbytes : covered;
-	s.nbytes = s.nbytes < SHMEMD_MLX5_MAX_MSG ? s.nbytes : SHMEMD_MLX5_MAX_MSG;
-	if (s.is_inline)
-		return s;
-	covered = shmemdi_covered(n, s.local);
-	s.nbytes = s.nbytes < covered ? s.nbytes : covered;
-	return s;
+/* The part of a transfer that one WQE covers: limited by both memory regions and by the maximum message
+ * size; inline, by the remote region and by what a WQE holds. */
+SHMEMD_FN uint64_t shmemdi_segment(const shmemdi_nic_t *n, const void *sym, const void *local,
+				   uint64_t nbytes, int is_inline)
+{
+	if (nbytes == 0) /* then the addresses may be any */
+		return 0;
+	if (is_inline && nbytes > SHMEMD_MLX5_INLINE_MAX)
+		nbytes = SHMEMD_MLX5_INLINE_MAX & ~3u;
+	if (shmemdi_is_one_wqe(n, sym, is_inline ? n->heap : local, nbytes))
+		return nbytes;
+	nbytes = shmemdi_least(nbytes, shmemdi_covered(n, shmemdi_rkey(n, sym), sym));
+	nbytes = shmemdi_least(nbytes, SHMEMD_MLX5_MAX_MSG);
+	return is_inline ? nbytes
+			 : shmemdi_least(nbytes, shmemdi_covered(n, shmemdi_lkey(n, local), local));
 }
 
 /* put, with a signal after it or without */
@@ -175,62 +190,23 @@ SHMEMD_FN void shmemdi_nic_gather(const char *src, uint32_t nbytes, uint32_t wor
 	}
 }
 
-/* Write the WQE of a WRITE of up to 8 bytes. */
-SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-				      uint32_t wqebb, shmemdi_keys_t dst, uint64_t bits,
-				      uint32_t width)
-{
-	uint32_t words[7] = {(uint32_t)bits, (uint32_t)(bits >> 32), 0, 0, 0, 0, 0};
-	shmemdi_wqe_t q = {{0}};
-
-	shmemdi_wqe_write_inline(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
-				 shmemdi_mem(dst, post->path), words, width);
-	shmemdi_sq_write(n, post, wqebb, &q, 1);
-}
-
-/* Write the WQE of an atomic; its result goes to the bounce buffer `old`. */
-SHMEMD_FN void shmemdi_nic_write_amo(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-				     uint32_t wqebb, shmemdi_keys_t dst,
-				     const shmemdi_nic_amo_t *amo, uint32_t width,
-				     shmemdi_keys_t old)
-{
-	uint32_t wqebbs = shmemdi_nic_amo_wqebbs(amo->opcode, width);
-	shmemdi_wqe_t q = {{0}};
-
-	shmemdi_wqe_amo(&q, shmemdi_sq_at(post, wqebb, wqebbs, wqebb), shmemdi_mem(dst, post->path),
-			shmemdi_mem(old, post->path), amo, width);
-	shmemdi_sq_write(n, post, wqebb, &q, wqebbs);
-}
-
-SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-					uint32_t wqebb, shmemdi_keys_t word, shmemdi_keys_t sink,
-					shmemdi_signal_t sig)
+/* The WQE of an update of a signal word. sink: for the result, if it is added to. */
+SHMEMD_FN void shmemdi_wqe_signal(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t word,
+				  shmemdi_mem_t sink, shmemdi_signal_t sig)
 {
 	shmemdi_nic_amo_t add = {SHMEMD_MLX5_ATOMIC_FA, sig.value, 0, 0, 0, 0};
+	uint32_t words[7] = {(uint32_t)sig.value, (uint32_t)(sig.value >> 32), 0, 0, 0, 0, 0};
 
 	if (sig.op == SHMEMD_SIGNAL_ADD)
-		shmemdi_nic_write_amo(n, post, wqebb, word, &add, 8, sink);
+		shmemdi_wqe_amo(q, at, word, sink, &add, 8);
 	else
-		shmemdi_nic_write_word(n, post, wqebb, word, sig.value, 8);
+		shmemdi_wqe_write_inline(q, at, word, words, 8);
 }
 
-SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-				      shmemdi_segment_t s, const char *src)
-{
-	shmemdi_wqe_at_t at = shmemdi_sq_at(post, 0, 1, 0);
-	shmemdi_mem_t remote = shmemdi_mem(s.remote, post->path);
-	shmemdi_wqe_t q = {{0}};
-	uint32_t words[7];
-
-	if (s.is_inline) {
-		shmemdi_nic_gather(src, (uint32_t)s.nbytes, words);
-		shmemdi_wqe_write_inline(&q, at, remote, words, (uint32_t)s.nbytes);
-	} else {
-		shmemdi_wqe_write(&q, at, remote, shmemdi_mem(s.local, post->path),
-				  (uint32_t)s.nbytes);
-	}
-	shmemdi_sq_write(n, post, 0, &q, 1);
-}
+/* Keys of one posting, loaded before the reservation. */
+typedef struct shmemdi_put_keys {
+	uint64_t dst, src, signal, sink;
+} shmemdi_put_keys_t;
 
 /* A put in progress. */
 typedef struct shmemdi_put {
@@ -244,91 +220,125 @@ typedef struct shmemdi_put {
 	int is_src_free;         /* all of it travelled within WQEs */
 } shmemdi_put_t;
 
-/* Keys of the signal's word and of the sink for its result. */
-typedef struct shmemdi_signal_keys {
-	shmemdi_keys_t word, sink;
-} shmemdi_signal_keys_t;
-
-SHMEMD_FN shmemdi_signal_keys_t shmemdi_signal_keys(const shmemdi_nic_t *n, shmemdi_signal_t sig)
+SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_nic_t *n, const shmemdi_put_t *put,
+					      int has_data, int is_inline, int has_signal)
 {
-	shmemdi_signal_keys_t keys = {shmemdi_rkeys(n, sig.word), {0, 0, 0}};
+	shmemdi_put_keys_t keys = {0, 0, 0, 0};
 
-	if (sig.op == SHMEMD_SIGNAL_ADD)
-		keys.sink = shmemdi_bounce_keys(n, shmemdi_bounce_sink(n));
+	if (has_data)
+		keys.dst = shmemdi_keys(shmemdi_rkey(n, put->dst));
+	if (!is_inline)
+		keys.src = shmemdi_keys(shmemdi_lkey(n, put->src));
+	if (has_signal)
+		keys.signal = shmemdi_keys(shmemdi_rkey(n, put->sig.word));
+	if (has_signal && put->sig.op == SHMEMD_SIGNAL_ADD)
+		keys.sink = shmemdi_bounce_keys(n);
 	return keys;
 }
 
-/* Post one segment; the signal goes with the last one, in the same reservation. */
+SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				      const shmemdi_put_t *put, shmemdi_put_keys_t keys,
+				      uint32_t nbytes, int is_inline)
+{
+	shmemdi_mem_t dst = shmemdi_heap_mem(n, put->dst, keys.dst, post->path);
+	shmemdi_wqe_at_t at = shmemdi_sq_at(post, 0, 1, 0);
+	shmemdi_wqe_t q = {{0}};
+	uint32_t words[7];
+
+	if (is_inline) {
+		shmemdi_nic_gather(put->src, nbytes, words);
+		shmemdi_wqe_write_inline(&q, at, dst, words, nbytes);
+	} else {
+		shmemdi_wqe_write(&q, at, dst, shmemdi_heap_mem(n, put->src, keys.src, post->path),
+				  nbytes);
+	}
+	shmemdi_sq_write(&n->c, post, 0, &q, 1);
+}
+
+SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+					uint32_t wqebb, shmemdi_signal_t sig,
+					shmemdi_put_keys_t keys)
+{
+	shmemdi_mem_t sink = {0, 0};
+	shmemdi_wqe_t q = {{0}};
+
+	if (sig.op == SHMEMD_SIGNAL_ADD)
+		sink = shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), keys.sink, post->path);
+	shmemdi_wqe_signal(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
+			   shmemdi_heap_mem(n, sig.word, keys.signal, post->path), sink, sig);
+	shmemdi_sq_write(&n->c, post, wqebb, &q, 1);
+}
+
+/* Post one segment of the data, which may be empty; the signal goes with the last one, in the same
+ * reservation. */
 SHMEMD_FN int shmemdi_nic_put_segment(const shmemdi_nic_t *n, shmemdi_call_t call,
 				      shmemdi_put_t *put)
 {
-	shmemdi_segment_t s = shmemdi_segment(n, put->dst, put->src, put->nbytes, n->inline_nbytes);
-	int has_signal = put->sig.op >= 0 && s.nbytes == put->nbytes;
-	uint32_t wqebbs = has_signal ? 2 : 1;
+	int is_inline = !shmemdi_is_registered(n, put->src) || put->nbytes <= n->inline_nbytes;
+	uint64_t nbytes = shmemdi_segment(n, put->dst, put->src, put->nbytes, is_inline);
+	uint32_t has_data = nbytes != 0, has_signal = put->sig.op >= 0 && nbytes == put->nbytes;
+	uint32_t wqebbs = has_data + has_signal;
 	shmemdi_lanes_t lanes = put->is_warp ? shmemdi_lanes_warp()
 					     : shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how);
-	shmemdi_signal_keys_t keys = {{0, 0, 0}, {0, 0, 0}};
+	shmemdi_put_keys_t keys =
+		shmemdi_put_keys(n, put, (int)has_data, is_inline, (int)has_signal);
 	shmemdi_post_t post;
-	int status;
+	int status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, wqebbs, 0);
 
-	if (has_signal)
-		keys = shmemdi_signal_keys(n, put->sig);
-	status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, wqebbs, 0);
-	if (status == SHMEMD_OK) {
-		shmemdi_nic_write_data(n, &post, s, put->src);
-		if (has_signal)
-			shmemdi_nic_write_signal(n, &post, 1, keys.word, keys.sink, put->sig);
-	}
-	put->ticket = shmemdi_sq_submit(n, &post, put->how, status);
-	put->dst += s.nbytes;
-	put->src += s.nbytes;
-	put->nbytes -= s.nbytes;
-	put->is_src_free &= s.is_inline;
+	if (status == SHMEMD_OK && has_data)
+		shmemdi_nic_write_data(n, &post, put, keys, (uint32_t)nbytes, is_inline);
+	if (status == SHMEMD_OK && has_signal)
+		shmemdi_nic_write_signal(n, &post, has_data, put->sig, keys);
+	put->ticket = shmemdi_sq_submit(&n->c, &post, put->how, status);
+	put->dst += nbytes;
+	put->src += nbytes;
+	put->nbytes -= nbytes;
+	put->is_src_free &= is_inline;
 	return status;
-}
-
-/* One WQE that changes a word: a WRITE of up to 8 bytes, or a non-fetching atomic. */
-SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void *dst,
-			       uint64_t bits, uint32_t width, const shmemdi_nic_amo_t *amo,
-			       shmemdi_how_t how)
-{
-	uint32_t wqebbs = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, width) : 1;
-	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
-	shmemdi_keys_t remote = shmemdi_rkeys(n, dst), sink = {0, 0, 0};
-	shmemdi_post_t post;
-	int status;
-
-	if (amo)
-		sink = shmemdi_bounce_keys(n, shmemdi_bounce_sink(n));
-	status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, 1, 0);
-	if (status == SHMEMD_OK && amo)
-		shmemdi_nic_write_amo(n, &post, 0, remote, amo, width, sink);
-	else if (status == SHMEMD_OK)
-		shmemdi_nic_write_word(n, &post, 0, remote, bits, width);
-	shmemdi_sq_submit(n, &post, how, status);
-	return status;
-}
-
-/* The signal alone. Two separate calls: selecting the arguments at run time would spill them to local
- * memory. */
-SHMEMD_FN int shmemdi_nic_signal(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_signal_t sig,
-				 shmemdi_how_t how)
-{
-	shmemdi_nic_amo_t add = {SHMEMD_MLX5_ATOMIC_FA, sig.value, 0, 0, 0, 0};
-
-	if (sig.op == SHMEMD_SIGNAL_ADD)
-		return shmemdi_nic_word(n, call, sig.word, 0, 8, &add, how);
-	return shmemdi_nic_word(n, call, sig.word, sig.value, 8, 0, how);
 }
 
 SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_put_t *put)
 {
 	int status = SHMEMD_OK;
 
-	if (put->nbytes == 0 && put->sig.op >= 0 && (!put->is_warp || shmemd_arch_lane() == 0))
-		return shmemdi_nic_signal(n, call, put->sig, put->how);
-	while (put->nbytes && status == SHMEMD_OK)
+	if (put->nbytes == 0 && put->sig.op < 0)
+		return status;
+	SHMEMD_ARCH_NO_UNROLL
+	do
 		status = shmemdi_nic_put_segment(n, call, put);
+	while (put->nbytes && status == SHMEMD_OK);
+	return status;
+}
+
+/* One WQE that changes a word: a WRITE of up to 8 bytes, or with amo an atomic whose result goes to the
+ * sink. */
+SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void *dst,
+			       uint64_t bits, uint32_t width, const shmemdi_nic_amo_t *amo,
+			       shmemdi_how_t how)
+{
+	uint32_t wqebbs = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, width) : 1;
+	uint32_t words[7] = {(uint32_t)bits, (uint32_t)(bits >> 32), 0, 0, 0, 0, 0};
+	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
+	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
+	uint64_t lkeys = amo ? shmemdi_bounce_keys(n) : 0;
+	shmemdi_wqe_t q = {{0}};
+	shmemdi_post_t post;
+	int status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, 1, 0);
+
+	if (status == SHMEMD_OK) {
+		shmemdi_mem_t remote = shmemdi_heap_mem(n, dst, rkeys, post.path);
+		shmemdi_wqe_at_t at = shmemdi_sq_at(&post, 0, wqebbs, 0);
+
+		if (amo)
+			shmemdi_wqe_amo(
+				&q, at, remote,
+				shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), lkeys, post.path),
+				amo, width);
+		else
+			shmemdi_wqe_write_inline(&q, at, remote, words, width);
+		shmemdi_sq_write(&n->c, &post, 0, &q, wqebbs);
+	}
+	shmemdi_sq_submit(&n->c, &post, how, status);
 	return status;
 }
 
@@ -337,7 +347,7 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, shmem
 /* DUMPs that make what READs brought visible here. */
 SHMEMD_FN uint32_t shmemdi_dumps(const shmemdi_nic_t *n)
 {
-	return n->flags & SHMEMD_CTX_FLUSH_READS ? 1 : 0;
+	return n->c.flags & SHMEMD_CTX_FLUSH_READS ? 1 : 0;
 }
 
 /* Write the WQE of a READ, and with FLUSH_READS that of a DUMP of one byte of `dump`. */
@@ -348,11 +358,11 @@ SHMEMD_FN void shmemdi_nic_write_read(const shmemdi_nic_t *n, const shmemdi_post
 	shmemdi_wqe_t q = {{0}};
 
 	shmemdi_wqe_read(&q, shmemdi_sq_at(post, 0, 1, 0), remote, local, nbytes);
-	shmemdi_sq_write(n, post, 0, &q, 1);
+	shmemdi_sq_write(&n->c, post, 0, &q, 1);
 	if (!shmemdi_dumps(n))
 		return;
 	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, 1, 1, 1), dump, 1);
-	shmemdi_sq_write(n, post, 1, &q, 1);
+	shmemdi_sq_write(&n->c, post, 1, &q, 1);
 }
 
 /* READ the next segment into registered memory; returns the bytes in *nbytes. */
@@ -360,19 +370,23 @@ SHMEMD_FN int shmemdi_nic_get_segment(const shmemdi_nic_t *n, shmemdi_call_t cal
 				      const char *src, uint64_t *nbytes, int is_warp,
 				      shmemdi_how_t how, shmemdi_ticket_t *ticket)
 {
-	shmemdi_segment_t s = shmemdi_segment(n, src, dst, *nbytes, 0);
 	uint32_t wqebbs = 1 + shmemdi_dumps(n);
 	shmemdi_lanes_t lanes =
 		is_warp ? shmemdi_lanes_warp() : shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
+	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, src));
+	uint64_t lkeys = shmemdi_keys(shmemdi_lkey(n, dst));
 	shmemdi_post_t post;
-	int status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, 1, 0);
+	int status;
 
-	if (status == SHMEMD_OK)
-		shmemdi_nic_write_read(n, &post, shmemdi_mem(s.remote, post.path),
-				       shmemdi_mem(s.local, post.path),
-				       shmemdi_mem(s.local, post.path), (uint32_t)s.nbytes);
-	*ticket = shmemdi_sq_submit(n, &post, how, status);
-	*nbytes = s.nbytes;
+	*nbytes = shmemdi_segment(n, src, dst, *nbytes, 0);
+	status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, 1, 0);
+	if (status == SHMEMD_OK) {
+		shmemdi_mem_t local = shmemdi_heap_mem(n, dst, lkeys, post.path);
+
+		shmemdi_nic_write_read(n, &post, shmemdi_heap_mem(n, src, rkeys, post.path), local,
+				       local, (uint32_t)*nbytes);
+	}
+	*ticket = shmemdi_sq_submit(&n->c, &post, how, status);
 	return status;
 }
 
@@ -393,6 +407,26 @@ SHMEMD_FN int shmemdi_nic_get(const shmemdi_nic_t *n, shmemdi_call_t call, char 
 	return status;
 }
 
+/* Write the WQEs of a fetch into a bounce buffer: a READ, or an atomic, and with FLUSH_READS a DUMP. */
+SHMEMD_FN void shmemdi_nic_write_fetch(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				       shmemdi_mem_t remote, shmemdi_mem_t local, uint32_t nbytes,
+				       const shmemdi_nic_amo_t *amo)
+{
+	uint32_t own = post->wqebbs - shmemdi_dumps(n);
+	shmemdi_wqe_at_t at = shmemdi_sq_at(post, 0, own, 0);
+	shmemdi_wqe_t q = {{0}};
+
+	if (amo)
+		shmemdi_wqe_amo(&q, at, remote, local, amo, nbytes);
+	else
+		shmemdi_wqe_read(&q, at, remote, local, nbytes);
+	shmemdi_sq_write(&n->c, post, 0, &q, own);
+	if (!shmemdi_dumps(n))
+		return;
+	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, own, 1, 1), local, 1);
+	shmemdi_sq_write(&n->c, post, own, &q, 1);
+}
+
 /* READ nbytes into a bounce buffer, or with amo the old value of a word; wait for it. The caller then
  * releases the buffer of *bounce. */
 SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t call, const void *src,
@@ -403,32 +437,23 @@ SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t ca
 	uint32_t wqebbs = own + shmemdi_dumps(n);
 	shmemdi_how_t how = shmemdi_how(SHMEMD_RING_NOW, 1);
 	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, own, 1, how);
-	shmemdi_keys_t remote = shmemdi_rkeys(n, src), local;
+	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, src)), lkeys = shmemdi_bounce_keys(n);
 	shmemdi_ticket_t ticket;
 	shmemdi_post_t post;
-	shmemdi_wqe_t q = {{0}};
-	int status = shmemdi_sq_begin(n, call, &post, lanes, wqebbs, 1, 1);
+	int status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, 1, 1);
 
-	local = shmemdi_bounce_keys(n, shmemdi_bounce(n, post.bounce));
-	if (status == SHMEMD_OK && amo) {
-		shmemdi_nic_write_amo(n, &post, 0, remote, amo, nbytes, local);
-		if (wqebbs > own) {
-			shmemdi_wqe_dump(&q, shmemdi_sq_at(&post, own, 1, 1),
-					 shmemdi_mem(local, post.path), 1);
-			shmemdi_sq_write(n, &post, own, &q, 1);
-		}
-	} else if (status == SHMEMD_OK) {
-		shmemdi_nic_write_read(n, &post, shmemdi_mem(remote, post.path),
-				       shmemdi_mem(local, post.path), shmemdi_mem(local, post.path),
-				       nbytes);
-	}
-	ticket = shmemdi_sq_submit(n, &post, how, status);
+	if (status == SHMEMD_OK)
+		shmemdi_nic_write_fetch(
+			n, &post, shmemdi_heap_mem(n, src, rkeys, post.path),
+			shmemdi_bounce_mem(shmemdi_bounce(&n->c, post.bounce), lkeys, post.path),
+			nbytes, amo);
+	ticket = shmemdi_sq_submit(&n->c, &post, how, status);
 	*bounce = post.bounce;
 	if (status != SHMEMD_OK)
 		return status;
-	status = shmemdi_cq_wait(n, call, ticket, shmemdi_limit_default(n->team, n->pe));
+	status = shmemdi_cq_wait(n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
 	if (status != SHMEMD_OK)
-		shmemdi_bounce_abandon(n, post.bounce, post.at + wqebbs);
+		shmemdi_bounce_abandon(&n->c, post.bounce, post.at + wqebbs);
 	return status;
 }
 
@@ -442,10 +467,10 @@ SHMEMD_FN int shmemdi_nic_fetch(const shmemdi_nic_t *n, shmemdi_call_t call, con
 
 	if (status != SHMEMD_OK)
 		return status;
-	*value = shmemdi_p2p_load(shmemdi_bounce(n, bounce), width);
+	*value = shmemdi_p2p_load(shmemdi_bounce(&n->c, bounce), width);
 	if (amo && width == 4)
 		*value = shmemd_arch_bswap32((uint32_t)*value);
-	shmemdi_bounce_release(n, bounce);
+	shmemdi_bounce_release(&n->c, bounce);
 	return SHMEMD_OK;
 }
 
@@ -454,8 +479,7 @@ SHMEMD_FN int shmemdi_nic_get_unregistered(const shmemdi_nic_t *n, shmemdi_call_
 					   const char *src, uint64_t nbytes)
 {
 	while (nbytes) {
-		uint64_t covered = shmemdi_covered(n, shmemdi_rkeys(n, src)), bounce;
-		uint64_t left = nbytes < covered ? nbytes : covered;
+		uint64_t left = shmemdi_segment(n, src, n->heap, nbytes, 0), bounce;
 		uint32_t i, size = (uint32_t)(left < SHMEMD_BOUNCE_NBYTES ? left
 									  : SHMEMD_BOUNCE_NBYTES);
 		int status = shmemdi_nic_fetch_bounce(n, call, src, size, 0, &bounce);
@@ -464,9 +488,9 @@ SHMEMD_FN int shmemdi_nic_get_unregistered(const shmemdi_nic_t *n, shmemdi_call_
 			return status;
 		SHMEMD_ARCH_NO_UNROLL
 		for (i = 0; i < size; i++)
-			shmemd_arch_st_data_u8(
-				dst + i, shmemd_arch_ld_relaxed_u8(shmemdi_bounce(n, bounce) + i));
-		shmemdi_bounce_release(n, bounce);
+			shmemd_arch_st_data_u8(dst + i, shmemd_arch_ld_relaxed_u8(
+								shmemdi_bounce(&n->c, bounce) + i));
+		shmemdi_bounce_release(&n->c, bounce);
 		dst += size;
 		src += size;
 		nbytes -= size;

@@ -12,55 +12,39 @@
 #include <shmem_dev/impl/spin.h>
 #include <shmem_dev/impl/wqe.h>
 
-/* What the NIC path uses of a context, by value: entry points that are not inlined take it in
- * registers, and a context that the kernel changed (shmemd_ctx_channel) need not live in memory. */
-typedef struct shmemdi_nic {
-	shmemd_channel_t *ch; /* NULL: no NIC reaches the PE */
-	const shmemd_key_t *keys;
-	char *heap;
+/* A channel, by value: functions that are not inlined take it in registers, and a context that the
+ * kernel changed (shmemd_ctx_channel) need not live in memory. */
+typedef struct shmemdi_chan {
+	shmemd_channel_t *ch;
 	const shmemd_ctx_t *team; /* in memory: for failures, waits, and what is rarely needed */
+	int pe;                   /* of the team */
 	uint32_t world_pe;
-	uint32_t n_granules;
-	uint32_t flags; /* SHMEMD_CTX_* */
-	int pe;         /* of the team */
-	uint32_t k;     /* the channel's number */
-	uint8_t log_granule, log_depth, log_batch, inline_nbytes;
-} shmemdi_nic_t;
+	uint8_t k;     /* the channel's number */
+	uint8_t flags; /* SHMEMD_CTX_* */
+	uint8_t log_depth, log_batch;
+} shmemdi_chan_t;
 
 /* Channel k to pe, a member of the context's team. */
-SHMEMD_FN shmemdi_nic_t shmemdi_nic_k(const shmemd_ctx_t *ctx, int pe, uint32_t k)
+SHMEMD_FN shmemdi_chan_t shmemdi_chan(const shmemd_ctx_t *ctx, int pe, uint32_t k)
 {
-	shmemdi_nic_t n;
+	shmemdi_chan_t c;
 
-	n.pe = pe;
-	n.k = k;
-	n.world_pe = (uint32_t)(ctx->flags & SHMEMD_CTX_WORLD ? pe : ctx->peers[pe].world_pe);
-	n.ch = (shmemd_channel_t *)(void *)(ctx->channels +
-					    ((size_t)k * ctx->n_world + n.world_pe) *
+	c.pe = pe;
+	c.world_pe = (uint32_t)(ctx->flags & SHMEMD_CTX_WORLD ? pe : ctx->peers[pe].world_pe);
+	c.ch = (shmemd_channel_t *)(void *)(ctx->channels +
+					    ((size_t)k * ctx->n_world + c.world_pe) *
 						    ctx->channel_nbytes);
-	n.keys = ctx->keys;
-	n.heap = ctx->heap;
-	n.team = ctx->self;
-	n.n_granules = ctx->n_granules;
-	n.flags = ctx->flags;
-	n.log_granule = ctx->log_granule;
-	n.log_depth = ctx->log_depth;
-	n.log_batch = ctx->log_batch;
-	n.inline_nbytes = ctx->inline_nbytes;
-	if (ctx->n_channels == 0)
-		n.ch = 0;
-	return n;
+	c.team = ctx->self;
+	c.k = (uint8_t)k;
+	c.flags = (uint8_t)ctx->flags;
+	c.log_depth = ctx->log_depth;
+	c.log_batch = ctx->log_batch;
+	return c;
 }
 
-/* The context's channel to pe. */
-SHMEMD_FN shmemdi_nic_t shmemdi_nic(const shmemd_ctx_t *ctx, int pe)
+SHMEMD_FN uint32_t shmemdi_depth(const shmemdi_chan_t *c)
 {
-	return shmemdi_nic_k(ctx, pe, ctx->channel);
-}
-
-SHMEMD_FN uint32_t shmemdi_depth(const shmemdi_nic_t *n)
-{
-	return (uint32_t)1 << n->log_depth;
+	return (uint32_t)1 << c->log_depth;
 }
 
 /* Is index `at` not before index `target`? */
@@ -89,20 +73,20 @@ SHMEMD_FN shmemdi_line_t shmemdi_line(const shmemd_channel_t *ch)
 }
 
 /* Why the channel sends nothing any more; SHMEMD_OK: it does. */
-SHMEMD_FN int shmemdi_channel_status(const shmemdi_nic_t *n)
+SHMEMD_FN int shmemdi_channel_status(const shmemdi_chan_t *c)
 {
-	return (int)SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&n->ch->path));
+	return (int)SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&c->ch->path));
 }
 
 /* Nothing is sent from now on. The first status stays. A thread that sees it also sees what was
  * completed before. */
-SHMEMD_FN void shmemdi_channel_fail(const shmemdi_nic_t *n, int status)
+SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 {
-	uint64_t path = shmemd_arch_ld_relaxed_u64(&n->ch->path), seen;
+	uint64_t path = shmemd_arch_ld_relaxed_u64(&c->ch->path), seen;
 
 	shmemd_arch_fence_before_ready();
 	while (!SHMEMD_PATH_STATUS(path)) {
-		seen = shmemd_arch_atom_cas_u64(&n->ch->path, path,
+		seen = shmemd_arch_atom_cas_u64(&c->ch->path, path,
 						path | SHMEMD_PATH_FAILED(status));
 		if (seen == path)
 			break;
@@ -116,17 +100,18 @@ SHMEMD_FN uint32_t shmemdi_device_index(uint64_t path, uint32_t index)
 	return index - SHMEMD_PATH_BASE(path);
 }
 
-SHMEMD_FN char *shmemdi_wqebb(const shmemdi_nic_t *n, uint64_t path, uint64_t queue, uint32_t index)
+SHMEMD_FN char *shmemdi_wqebb(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
+			      uint32_t index)
 {
-	uint32_t i = shmemdi_device_index(path, index) & (shmemdi_depth(n) - 1);
+	uint32_t i = shmemdi_device_index(path, index) & (shmemdi_depth(c) - 1);
 
 	return (char *)SHMEMD_ADDRESS(queue) + (size_t)i * SHMEMD_WQEBB_NBYTES;
 }
 
-SHMEMD_FN char *shmemdi_cqe(const shmemdi_nic_t *n, uint64_t queue, uint32_t cqe)
+SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cqe)
 {
-	return (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_CQES(shmemdi_depth(n)) +
-	       (size_t)(cqe & (shmemdi_depth(n) - 1)) * SHMEMD_CQE_NBYTES;
+	return (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_CQES(shmemdi_depth(c)) +
+	       (size_t)(cqe & (shmemdi_depth(c) - 1)) * SHMEMD_CQE_NBYTES;
 }
 
 /* Ring the doorbell for all WQEBBs before `end`, which are published or the caller's own. One thread at
@@ -134,14 +119,14 @@ SHMEMD_FN char *shmemdi_cqe(const shmemdi_nic_t *n, uint64_t queue, uint32_t cqe
  *
  * A doorbell without a record carries the index itself, so two of them must not overtake each other;
  * with a record the NIC reads the newest index whichever comes last. */
-SHMEMD_FN void shmemdi_ring(const shmemdi_nic_t *n, uint64_t path, uint64_t queue,
+SHMEMD_FN void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 			    uint64_t doorbell, uint32_t end)
 {
 	uint32_t index = shmemdi_device_index(path, end);
 	void *reg = (void *)SHMEMD_ADDRESS(doorbell);
-	char *record = (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_RECORD(shmemdi_depth(n)) +
+	char *record = (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_RECORD(shmemdi_depth(c)) +
 		       SHMEMD_RECORD_SEND * sizeof(uint32_t);
-	int is_on_gpu = (n->flags & SHMEMD_CTX_QUEUES_ON_GPU) && !(path & SHMEMD_PATH_PROXY);
+	int is_on_gpu = (c->flags & SHMEMD_CTX_QUEUES_ON_GPU) && !(path & SHMEMD_PATH_PROXY);
 
 	if (is_on_gpu)
 		shmemd_arch_fence_before_dbr_gpu();
@@ -161,7 +146,7 @@ SHMEMD_FN void shmemdi_ring(const shmemdi_nic_t *n, uint64_t path, uint64_t queu
 		if (path & SHMEMD_PATH_NO_RECORD)
 			shmemd_arch_fence_before_ready();
 	}
-	shmemd_arch_red_add_u64(&n->ch->doorbells, 1);
+	shmemd_arch_red_add_u64(&c->ch->doorbells, 1);
 }
 
 /* Has the doorbell been rung for all WQEBBs before `end`, which are published? Load `ready` before
@@ -177,24 +162,25 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
  * that found it set, or that moved `rung` on under this lock: so whoever saw it clear, and was
  * overtaken, fails. */
-SHMEMD_FN void shmemdi_ring_until(const shmemdi_nic_t *n, uint32_t end)
+SHMEMD_FN_NIC void shmemdi_ring_until(shmemdi_chan_t chan, uint32_t end)
 {
+	const shmemdi_chan_t *c = &chan;
 	for (;;) {
-		uint64_t ready = shmemd_arch_ld_relaxed_u64(&n->ch->ready), rung;
+		uint64_t ready = shmemd_arch_ld_relaxed_u64(&c->ch->ready), rung;
 		shmemdi_line_t line;
 
 		shmemd_arch_fence_acquire();
-		rung = shmemd_arch_ld_relaxed_u64(&n->ch->rung);
+		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
 		if (shmemdi_is_rung(ready, rung, end))
 			return;
-		if (rung & SHMEMD_BUSY || !shmemd_arch_try_lock(&n->ch->rung, rung)) {
+		if (rung & SHMEMD_BUSY || !shmemd_arch_try_lock(&c->ch->rung, rung)) {
 			shmemd_arch_spin_hint();
 			continue;
 		}
-		line = shmemdi_line(n->ch);
-		shmemdi_ring(n, line.path, line.queue, line.doorbell,
+		line = shmemdi_line(c->ch);
+		shmemdi_ring(c, line.path, line.queue, line.doorbell,
 			     SHMEMD_READY_INDEX(line.ready));
-		shmemd_arch_unlock(&n->ch->rung, SHMEMD_RUNG_WORD(SHMEMD_READY_INDEX(line.ready)));
+		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(SHMEMD_READY_INDEX(line.ready)));
 		return;
 	}
 }

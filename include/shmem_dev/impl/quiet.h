@@ -15,80 +15,75 @@
 #define SHMEMDI_FLUSH_NBYTES 8u
 
 /* READ the target's heap where it begins: that memory exists as long as the job does. */
-SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call,
-				 shmemdi_ticket_t *ticket)
+SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
 {
-	uint32_t wqebbs = 1 + shmemdi_dumps(n);
-	shmemdi_keys_t remote = shmemdi_rkeys(n, n->heap), own = shmemdi_lkeys(n, n->heap);
-	shmemdi_keys_t sink = shmemdi_bounce_keys(n, shmemdi_bounce_sink(n));
+	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, n->heap)), sink_keys = shmemdi_bounce_keys(n);
 	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1};
+	shmemdi_mem_t own = {0, 0};
 	shmemdi_post_t post;
-	int status = shmemdi_sq_begin(n, call, &post, shmemdi_lanes_self(), wqebbs, 1, 0);
+	int status = shmemdi_sq_begin(&n->c, call, &post, shmemdi_lanes_self(),
+				      1 + shmemdi_dumps(n), 1, 0);
 
+	if (status == SHMEMD_OK && shmemdi_dumps(n))
+		own = shmemdi_heap_mem(n, n->heap, shmemdi_keys(shmemdi_lkey(n, n->heap)),
+				       post.path);
 	if (status == SHMEMD_OK)
-		shmemdi_nic_write_read(n, &post, shmemdi_mem(remote, post.path),
-				       shmemdi_mem(sink, post.path), shmemdi_mem(own, post.path),
-				       SHMEMDI_FLUSH_NBYTES);
-	*ticket = shmemdi_sq_submit(n, &post, how, status);
+		shmemdi_nic_write_read(
+			n, &post, shmemdi_heap_mem(n, n->heap, rkeys, post.path),
+			shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), sink_keys, post.path), own,
+			SHMEMDI_FLUSH_NBYTES);
+	/* Not published: the channel has failed, and `flush` names an earlier READ. */
+	if (shmemdi_sq_submit(&n->c, &post, how, status) & SHMEMDI_TICKET_VOID)
+		status = shmemdi_channel_status(&n->c);
 	return status;
 }
 
 /* Does the last flush cover everything published? Then it ends there, or it is being published. Not by
- * shmemdi_reached: the last flush may be older than the 2^31 WQEBBs that it can order. Only a flush that
- * is 2^32 WQEBBs old, to within a flush's length, would be taken for one of now. */
+ * shmemdi_reached: the last flush may be older than the 2^31 WQEBBs that it can order
+ * (shmemdi_sq_note_flush keeps it from being 2^32 old). */
 SHMEMD_FN int shmemdi_flush_covers(const shmemdi_nic_t *n, uint64_t flush, uint64_t ready)
 {
 	return SHMEMD_READY_INDEX(flush) - SHMEMD_READY_INDEX(ready) <= 1 + shmemdi_dumps(n);
 }
 
-/* The ticket of a READ that is posted after everything published; one of the coalesced lanes posts it,
- * unless the last one covers all of that. It looks at `ready` after all lanes have arrived: what each of
+/* Post a READ after everything published, unless the last one covers all of that; one of the coalesced
+ * lanes does so. It looks at `ready` after all lanes have arrived: what each of
  * them has posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
-SHMEMD_FN int shmemdi_flush_post(const shmemdi_nic_t *n, shmemdi_call_t call,
-				 shmemdi_ticket_t *ticket)
+SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
 {
-	shmemdi_lanes_t lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->ch | 127);
+	const shmemdi_nic_t *n = &nic;
+	shmemdi_lanes_t lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->c.ch | 127);
 	int status = SHMEMD_OK;
 
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader) {
-		shmemdi_line_t line = shmemdi_line(n->ch);
+		uint64_t ready = shmemdi_ready(&n->c),
+			 flush = shmemd_arch_ld_relaxed_u64(&n->c.ch->flush);
 
-		ticket->word = shmemd_arch_ld_relaxed_u64(&n->ch->flush);
-		ticket->path = line.path;
-		ticket->queue = line.queue;
-		status = (int)SHMEMD_PATH_STATUS(line.path);
+		status = shmemdi_channel_status(&n->c);
 		if (status != SHMEMD_OK)
-			shmemdi_cq_ended(*n, call, status, SHMEMD_READY_INDEX(line.ready), 0);
-		else if (!shmemdi_flush_covers(n, ticket->word, line.ready))
-			status = shmemdi_flush_read(n, call, ticket);
+			shmemdi_cq_ended(nic.c, call, status, SHMEMD_READY_INDEX(ready), 0);
+		else if (!shmemdi_flush_covers(n, flush, ready))
+			status = shmemdi_flush_read(n, call);
 	}
 	/* A lane that loads `flush` again (shmemdi_flush_wait) finds what the leader has found there,
 	 * or a later READ: a shuffle orders nothing. */
 	shmemdi_lanes_sync(lanes);
-	ticket->word = shmemdi_lanes_broadcast(lanes, ticket->word);
-	ticket->path = shmemdi_lanes_broadcast(lanes, ticket->path);
-	ticket->queue = shmemdi_lanes_broadcast(lanes, ticket->queue);
 	return (int)shmemdi_lanes_broadcast(lanes, (uint64_t)status);
-}
-
-SHMEMD_FN int shmemdi_flush_channel(const shmemdi_nic_t *n, shmemdi_call_t call,
-				    shmemdi_limit_t limit)
-{
-	shmemdi_ticket_t ticket = {0, 0, 0};
-	int status = shmemdi_flush_post(n, call, &ticket);
-
-	return status ? status : shmemdi_cq_wait(n, call, ticket, limit);
 }
 
 /* Wait for the READ that shmemdi_flush_post has left in `flush`. */
 SHMEMD_FN int shmemdi_flush_wait(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_limit_t limit)
 {
-	shmemdi_line_t line = shmemdi_line(n->ch);
-	shmemdi_ticket_t ticket = {shmemd_arch_ld_relaxed_u64(&n->ch->flush), line.path,
-				   line.queue};
+	return shmemdi_cq_wait(n->c, call, shmemd_arch_ld_relaxed_u64(&n->c.ch->flush), limit);
+}
 
-	return shmemdi_cq_wait(n, call, ticket, limit);
+SHMEMD_FN int shmemdi_flush_channel(const shmemdi_nic_t *n, shmemdi_call_t call,
+				    shmemdi_limit_t limit)
+{
+	int status = shmemdi_flush_post(*n, call);
+
+	return status ? status : shmemdi_flush_wait(n, call, limit);
 }
 
 /* Which channels a quiet or fence completes. */
@@ -105,12 +100,10 @@ SHMEMD_FN int shmemdi_quiet_one(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *
 {
 	shmemdi_nic_t n = shmemdi_nic_k(ctx, pe, q->k);
 	shmemdi_limit_t limit = {q->limit.ns, q->limit.named, pe};
-	shmemdi_ticket_t ticket = {0, 0, 0};
 
 	if (q->only_mapped && !ctx->peers[pe].base)
 		return SHMEMD_OK;
-	return is_wait ? shmemdi_flush_wait(&n, q->call, limit)
-		       : shmemdi_flush_post(&n, q->call, &ticket);
+	return is_wait ? shmemdi_flush_wait(&n, q->call, limit) : shmemdi_flush_post(n, q->call);
 }
 
 SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t k, uint32_t word)

@@ -68,28 +68,28 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int is_wait)
 /* Wait until all WQEBBs before `end` are complete: reserved WQEBBs cannot be given back, and all later
  * posters wait for them. When nothing at all completes within the time limit, or the PE has failed, the
  * channel fails. */
-SHMEMD_FN_COLD int shmemdi_sq_wait_space(shmemdi_nic_t n, shmemdi_call_t call, uint32_t end)
+SHMEMD_FN_NIC int shmemdi_sq_wait_space(shmemdi_chan_t c, shmemdi_call_t call, uint32_t end)
 {
-	shmemdi_limit_t limit = shmemdi_limit_default(n.team, n.pe);
+	shmemdi_limit_t limit = shmemdi_limit_default(c.team, c.pe);
 	shmemdi_spin_t spin = shmemdi_spin(limit);
-	uint64_t before = SHMEMD_DONE_INDEX(shmemdi_done(&n)), now;
+	uint64_t before = SHMEMD_DONE_INDEX(shmemdi_done(&c)), now;
 	int status;
 
-	while (!shmemdi_cq_poll_index(&n, call, end, &status)) {
+	while (!shmemdi_cq_poll_index(&c, call, end, &status)) {
 		if (status == SHMEMD_OK)
-			status = shmemdi_spin_turn(n.team, &spin);
+			status = shmemdi_spin_turn(c.team, &spin);
 		if (status == SHMEMD_OK)
 			continue;
-		now = SHMEMD_DONE_INDEX(shmemdi_done(&n));
+		now = SHMEMD_DONE_INDEX(shmemdi_done(&c));
 		if (status == SHMEMD_ERR_TIMEOUT && now != before) {
 			before = now;
 			spin = shmemdi_spin(limit);
 			continue;
 		}
-		shmemdi_cq_ended(n, call, status, end, 0);
+		shmemdi_cq_ended(c, call, status, end, 0);
 		if (status == SHMEMD_ERR_TIMEOUT) /* final for the channel: not to be repeated */
 			status = SHMEMD_ERR_PATH;
-		shmemdi_channel_fail(&n, status);
+		shmemdi_channel_fail(&c, status);
 		return status;
 	}
 	return SHMEMD_OK;
@@ -105,17 +105,17 @@ SHMEMD_FN int shmemdi_line_is_whole(shmemdi_line_t line, uint32_t resv_epoch)
 }
 
 /* By the leader: reserve `wqebbs` WQEBBs, which are free on return; the snapshot goes into post. */
-SHMEMD_FN int shmemdi_sq_reserve(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_post_t *post,
+SHMEMD_FN int shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post,
 				 uint32_t wqebbs, uint32_t requests)
 {
-	uint64_t word = shmemd_arch_atom_add_u64(&n->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests));
-	shmemdi_line_t line = shmemdi_line(n->ch);
-	uint32_t first = SHMEMD_RESV_INDEX(word), end = first + wqebbs - shmemdi_depth(n);
+	uint64_t word = shmemd_arch_atom_add_u64(&c->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests));
+	shmemdi_line_t line = shmemdi_line(c->ch);
+	uint32_t first = SHMEMD_RESV_INDEX(word), end = first + wqebbs - shmemdi_depth(c);
 	int status = SHMEMD_OK;
 
 	if (!shmemdi_reached((uint32_t)SHMEMD_DONE_INDEX(line.done), end)) {
-		status = shmemdi_sq_wait_space(*n, call, end);
-		line = shmemdi_line(n->ch);
+		status = shmemdi_sq_wait_space(*c, call, end);
+		line = shmemdi_line(c->ch);
 	}
 	for (;;) {
 		/* The NIC has read what is overwritten now.
@@ -125,15 +125,15 @@ SHMEMD_FN int shmemdi_sq_reserve(const shmemdi_nic_t *n, shmemdi_call_t call, sh
 		if (shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(word)))
 			break;
 		shmemd_arch_spin_hint();
-		line = shmemdi_line(n->ch);
+		line = shmemdi_line(c->ch);
 	}
 	/* Quiet looks at used channels only. The first poster of all finds the queue idle, and marks
 	 * it before it publishes; what others publish comes after that. */
 	if (SHMEMD_READY_INDEX(line.ready) == first &&
 	    (uint32_t)SHMEMD_DONE_INDEX(line.done) == first)
-		shmemd_arch_red_or_u64(&n->team->used[n->k * SHMEMD_USED_WORDS(n->team->n_world) +
-						      n->world_pe / 64],
-				       (uint64_t)1 << n->world_pe % 64);
+		shmemd_arch_red_or_u64(&c->team->used[c->k * SHMEMD_USED_WORDS(c->team->n_world) +
+						      c->world_pe / 64],
+				       (uint64_t)1 << c->world_pe % 64);
 	post->first = first;
 	post->request = SHMEMD_RESV_REQUEST(word);
 	post->path = line.path;
@@ -144,23 +144,23 @@ SHMEMD_FN int shmemdi_sq_reserve(const shmemdi_nic_t *n, shmemdi_call_t call, sh
 }
 
 /* A bounce buffer for each lane, or for none of them. */
-SHMEMD_FN int shmemdi_sq_bounce(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_post_t *post)
+SHMEMD_FN int shmemdi_sq_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post)
 {
 	shmemdi_lanes_t lanes = post->lanes;
 	uint64_t ticket = 0;
 	int status;
 
 	if (lanes.is_leader)
-		ticket = shmemd_arch_atom_add_u64(&n->ch->ticket, lanes.n);
+		ticket = shmemd_arch_atom_add_u64(&c->ch->ticket, lanes.n);
 	post->bounce = shmemdi_lanes_broadcast(lanes, ticket) + lanes.rank;
-	status = shmemdi_bounce_take(n, call, post->bounce);
+	status = shmemdi_bounce_take(c, call, post->bounce);
 	if (shmemdi_lanes_alone(lanes) ||
 	    shmemd_arch_match_any(lanes.mask, (uint64_t)status) == lanes.mask)
 		return status;
 	shmemdi_lanes_sync(lanes); /* a failure that another lane saw is visible here too */
 	if (status == SHMEMD_OK) {
-		shmemdi_bounce_release(n, post->bounce);
-		status = shmemdi_channel_status(n);
+		shmemdi_bounce_release(c, post->bounce);
+		status = shmemdi_channel_status(c);
 	}
 	return status ? status : SHMEMD_ERR_TIMEOUT;
 }
@@ -168,7 +168,7 @@ SHMEMD_FN int shmemdi_sq_bounce(const shmemdi_nic_t *n, shmemdi_call_t call, shm
 /* Reserve `wqebbs` WQEBBs for each operation, `requests` of them requests, and with needs_bounce a
  * bounce buffer, which comes first. Then shmemdi_sq_write for each WQE, then shmemdi_sq_submit; between
  * them nothing may wait. All lanes call all three. */
-SHMEMD_FN int shmemdi_sq_begin(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_post_t *post,
+SHMEMD_FN int shmemdi_sq_begin(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post,
 			       shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests,
 			       int needs_bounce)
 {
@@ -185,11 +185,11 @@ SHMEMD_FN int shmemdi_sq_begin(const shmemdi_nic_t *n, shmemdi_call_t call, shme
 	if (lanes.is_warp)
 		shmemdi_lanes_sync(lanes);
 	if (needs_bounce)
-		status = shmemdi_sq_bounce(n, call, post);
+		status = shmemdi_sq_bounce(c, call, post);
 	if (status != SHMEMD_OK)
 		return status;
 	if (lanes.is_leader) {
-		status = shmemdi_sq_reserve(n, call, post, wqebbs * lanes.n, requests * lanes.n);
+		status = shmemdi_sq_reserve(c, call, post, wqebbs * lanes.n, requests * lanes.n);
 		both = (uint64_t)post->first << 32 | (uint64_t)(uint32_t)status << 24 |
 		       (post->request & 0xffffff);
 	}
@@ -228,10 +228,10 @@ SHMEMD_FN uint32_t shmemdi_wqe_pick(const shmemdi_wqe_t *q, uint32_t lane, uint3
 }
 
 /* Store a WQE of n WQEBBs at the operation's WQEBB `wqebb`. */
-SHMEMD_FN void shmemdi_sq_write(const shmemdi_nic_t *nic, const shmemdi_post_t *post,
-				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t n)
+SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_post_t *post, uint32_t wqebb,
+				const shmemdi_wqe_t *q, uint32_t wqebbs)
 {
-	char *p = shmemdi_wqebb(nic, post->path, post->queue, post->at + wqebb);
+	char *p = shmemdi_wqebb(c, post->path, post->queue, post->at + wqebb);
 	uint32_t lane = shmemd_arch_lane();
 
 	if (post->lanes.is_warp) {
@@ -246,48 +246,50 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_nic_t *nic, const shmemdi_post_t *
 	shmemd_arch_st_wqe(p + 16, q->w[4], q->w[5], q->w[6], q->w[7]);
 	shmemd_arch_st_wqe(p + 32, q->w[8], q->w[9], q->w[10], q->w[11]);
 	shmemd_arch_st_wqe(p + 48, q->w[12], q->w[13], q->w[14], q->w[15]);
-	if (n == 2)
-		shmemd_arch_st_wqe(
-			shmemdi_wqebb(nic, post->path, post->queue, post->at + wqebb + 1), q->w[16],
-			q->w[17], q->w[18], q->w[19]);
+	if (wqebbs == 2)
+		shmemd_arch_st_wqe(shmemdi_wqebb(c, post->path, post->queue, post->at + wqebb + 1),
+				   q->w[16], q->w[17], q->w[18], q->w[19]);
 }
 
 /* Turn */
 
 /* What the thread that has the turn will publish. */
 typedef struct shmemdi_turn {
-	uint64_t ready;   /* as it found it */
-	uint32_t end;     /* of its own reservation, and of those that it publishes for */
-	uint32_t cqes;    /* that they request */
+	uint64_t ready; /* as it found it */
+	uint32_t end;   /* of its own reservation, and of those that it publishes for */
+	uint32_t
+		cqes; /* that they request; 0: another thread has published, or the channel failed */
 	int is_deferred;  /* all of them were asked to defer the doorbell */
 	int has_followed; /* somebody has reserved behind `end` */
 } shmemdi_turn_t;
 
-SHMEMD_FN uint64_t *shmemdi_marks(const shmemdi_nic_t *n, uint32_t index)
+/* The mark of the reservation that begins at `index`. */
+SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t index)
 {
-	return (uint64_t *)(void *)(n->ch + 1) + (index & (shmemdi_depth(n) - 1));
+	return (uint64_t *)(void *)(ch + 1) + (index & (depth - 1));
 }
 
 #define SHMEMDI_MARKS_AT_ONCE 4u
 
 /* Take over marked reservations that follow: loads of several marks in one trip, as long as all of them
  * continue the run. At most half a queue, so that the turn ends. */
-SHMEMD_FN void shmemdi_sq_combine(const shmemdi_nic_t *n, shmemdi_turn_t *turn)
+SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_turn_t *turn)
 {
-	uint32_t stop = turn->end + shmemdi_depth(n) / 2, epoch = SHMEMD_READY_EPOCH(turn->ready);
+	uint32_t stop = turn->end + depth / 2, epoch = SHMEMD_READY_EPOCH(turn->ready);
 	uint64_t marks[SHMEMDI_MARKS_AT_ONCE];
 	uint32_t i, at;
 
 	do {
 		at = turn->end;
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
-			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_marks(n, at + i));
+			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
 			if (turn->end != at + i || marks[i] == SHMEMD_MARK_NONE ||
 			    SHMEMD_MARK_FIRST(marks[i]) != at + i ||
 			    SHMEMD_MARK_EPOCH(marks[i]) != epoch)
 				continue;
-			shmemd_arch_st_relaxed_u64(shmemdi_marks(n, at + i), SHMEMD_MARK_NONE);
+			shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, at + i),
+						   SHMEMD_MARK_NONE);
 			turn->end += SHMEMD_MARK_WQEBBS(marks[i]);
 			turn->cqes++;
 			turn->is_deferred &= (marks[i] & SHMEMD_MARK_DEFERRED) != 0;
@@ -295,64 +297,80 @@ SHMEMD_FN void shmemdi_sq_combine(const shmemdi_nic_t *n, shmemdi_turn_t *turn)
 	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
 }
 
-/* By the leader, whose WQEs are written: get the turn. Returns 0 if another thread has published this
- * reservation, or the channel has failed. */
-SHMEMD_FN int shmemdi_sq_take_turn(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-				   shmemdi_how_t how, shmemdi_turn_t *turn)
+/* By the leader, whose WQEs in [first, end) are written: get the turn. mark: what to leave for whoever
+ * has the turn before, or SHMEMD_MARK_NONE. */
+SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth,
+						  uint32_t first, uint32_t end, uint64_t mark,
+						  int is_deferred)
 {
-	uint32_t first = post->first, wqebbs = turn->end - first;
-	uint64_t low = SHMEMD_TAG(post->path) | (turn->is_deferred ? SHMEMD_MARK_DEFERRED : 0);
-	int is_marked = !how.is_wait && how.when != SHMEMD_RING_NOW;
+	shmemdi_turn_t turn = {0, end, 0, is_deferred, 0};
+	uint32_t resv;
 
 	shmemd_arch_fence_before_ready();
-	if (is_marked)
-		shmemd_arch_st_relaxed_u64(shmemdi_marks(n, first),
-					   SHMEMD_MARK_WORD(first, wqebbs, low));
+	if (mark != SHMEMD_MARK_NONE)
+		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), mark);
 	for (;;) {
-		turn->ready = shmemd_arch_ld_relaxed_u64(&n->ch->ready);
-		if (SHMEMD_READY_INDEX(turn->ready) == first)
+		turn.ready = shmemd_arch_ld_relaxed_u64(&ch->ready);
+		if (SHMEMD_READY_INDEX(turn.ready) == first)
 			break;
-		if (shmemdi_reached(SHMEMD_READY_INDEX(turn->ready), first) ||
-		    shmemdi_channel_status(n) != SHMEMD_OK)
-			return 0;
+		if (shmemdi_reached(SHMEMD_READY_INDEX(turn.ready), first) ||
+		    SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path))) {
+			/* The quiet of any lane will find the channel used: its first poster marked it
+			 * before it published (explore ring_order, seed 526). */
+			shmemd_arch_fence_acquire();
+			return turn;
+		}
 		shmemd_arch_spin_hint();
 	}
-	if (is_marked)
-		shmemd_arch_st_relaxed_u64(shmemdi_marks(n, first), SHMEMD_MARK_NONE);
-	shmemdi_sq_combine(n, turn);
-	/* The value may be older than the reservations of the marks: not compared for equality. */
-	turn->has_followed = !shmemdi_reached(
-		turn->end, SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&n->ch->resv)));
-	return 1;
+	if (mark != SHMEMD_MARK_NONE)
+		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
+	turn.cqes = 1;
+	shmemdi_sq_combine(ch, depth, &turn);
+	/* A value of before the reservations whose marks were taken tells nothing: ring then. */
+	resv = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&ch->resv));
+	turn.has_followed = resv != turn.end && shmemdi_reached(resv, turn.end);
+	return turn;
+}
+
+/* The mark that the leader leaves. A poster that will wait for its completion leaves none: it needs the
+ * number of its CQE. */
+SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_post_t *post, shmemdi_how_t how, uint32_t wqebbs)
+{
+	uint64_t low =
+		SHMEMD_TAG(post->path) | (how.when == SHMEMD_RING_LATER ? SHMEMD_MARK_DEFERRED : 0);
+
+	if (how.is_wait || how.when == SHMEMD_RING_NOW)
+		return SHMEMD_MARK_NONE;
+	return SHMEMD_MARK_WORD(post->first, wqebbs, low);
 }
 
 /* In the turn: ring for everything before turn->end. */
-SHMEMD_FN void shmemdi_sq_ring(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 			       const shmemdi_turn_t *turn)
 {
 	int needs_lock = !(turn->ready & SHMEMD_READY_RUNG);
 	uint64_t rung = SHMEMD_BUSY;
 
 	while (needs_lock) {
-		rung = shmemd_arch_ld_relaxed_u64(&n->ch->rung);
-		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&n->ch->rung, rung))
+		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
+		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&c->ch->rung, rung))
 			break;
 		shmemd_arch_spin_hint();
 	}
-	shmemdi_ring(n, post->path, post->queue, post->doorbell, turn->end);
+	shmemdi_ring(c, post->path, post->queue, post->doorbell, turn->end);
 	if (needs_lock)
-		shmemd_arch_unlock(&n->ch->rung, SHMEMD_RUNG_WORD(turn->end));
+		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(turn->end));
 }
 
 /* In the turn: one atomic, so that a thread that reads `ready` has synchronised with all who published
  * before. */
-SHMEMD_FN uint64_t shmemdi_sq_set_ready(const shmemdi_nic_t *n, const shmemdi_turn_t *turn,
+SHMEMD_FN uint64_t shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn,
 					uint32_t flags)
 {
 	uint64_t now = SHMEMD_READY_WORD(turn->end, SHMEMD_READY_CQES(turn->ready) + turn->cqes,
 					 flags | SHMEMD_READY_EPOCH(turn->ready));
 
-	shmemd_arch_red_add_u64(&n->ch->ready, now - turn->ready);
+	shmemd_arch_red_add_u64(&c->ch->ready, now - turn->ready);
 	return now;
 }
 
@@ -365,45 +383,66 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 	       (turn->ready & (SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) != 0;
 }
 
+/* In the turn, before it publishes: keep `flush` where quiet can compare it with `ready`.
+ *
+ * The poster of a flush READ stores its own end: what its turn publishes for others comes after the
+ * READ. Others, once in 2^30 WQEBBs, move a `flush` that nobody has renewed for so long: 2^32 WQEBBs
+ * after the READ its index would be that of `ready` again, and seem to cover what was never flushed.
+ * What is younger stays: a thread may be about to wait for it. */
+#define SHMEMDI_FLUSH_LOG_STEP 30u
+SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_post_t *post,
+				     shmemdi_how_t how, const shmemdi_turn_t *turn)
+{
+	uint32_t step = (uint32_t)1 << SHMEMDI_FLUSH_LOG_STEP, index = post->first - step;
+
+	if (how.is_flush)
+		index = post->first + post->wqebbs * post->lanes.n;
+	else if (!((post->first ^ turn->end) >> SHMEMDI_FLUSH_LOG_STEP) ||
+		 post->first - SHMEMD_READY_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->flush)) < step)
+		return;
+	shmemd_arch_st_relaxed_u64(&c->ch->flush,
+				   SHMEMD_READY_WORD(index, SHMEMD_READY_CQES(turn->ready),
+						     SHMEMD_READY_EPOCH(turn->ready)));
+}
+
 /* In the turn: publish, and ring if this poster must. */
-SHMEMD_FN void shmemdi_sq_publish(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 				  shmemdi_how_t how, const shmemdi_turn_t *turn, int has_waited)
 {
 	int may_defer = shmemdi_sq_may_defer(turn);
 	int is_left = may_defer || (turn->has_followed && how.when != SHMEMD_RING_NOW &&
-				    !((post->first ^ turn->end) >> n->log_batch));
+				    !((post->first ^ turn->end) >> c->log_batch));
 
-	/* Its own end: what this turn publishes for others comes after the READ. */
-	if (how.is_flush)
-		shmemd_arch_st_relaxed_u64(
-			&n->ch->flush, SHMEMD_READY_WORD(post->first + post->wqebbs * post->lanes.n,
-							 SHMEMD_READY_CQES(turn->ready),
-							 SHMEMD_READY_EPOCH(turn->ready)));
+	shmemdi_sq_note_flush(c, post, how, turn);
 	if (!is_left) {
-		shmemdi_sq_ring(n, post, turn);
-		shmemdi_sq_set_ready(n, turn, SHMEMD_READY_RUNG);
+		shmemdi_sq_ring(c, post, turn);
+		shmemdi_sq_set_ready(c, turn, SHMEMD_READY_RUNG);
 		return;
 	}
 	if (turn->ready & SHMEMD_READY_RUNG)
-		shmemd_arch_st_relaxed_u64(&n->ch->rung, SHMEMD_RUNG_WORD(post->first));
+		shmemd_arch_st_relaxed_u64(&c->ch->rung, SHMEMD_RUNG_WORD(post->first));
 	if (has_waited)
 		shmemd_arch_fence_in_turn();
 	else
 		shmemd_arch_fence_before_ready();
-	shmemdi_sq_set_ready(n, turn, may_defer ? SHMEMD_READY_DEFERRED : 0);
+	shmemdi_sq_set_ready(c, turn, may_defer ? SHMEMD_READY_DEFERRED : 0);
 }
 
 /* By the leader. Returns the ticket's word: of meaning if how.is_wait. */
-SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 					    shmemdi_how_t how)
 {
 	uint32_t first = post->first, end = first + post->wqebbs * post->lanes.n;
 	shmemdi_turn_t turn = {post->ready, end, 1, how.when == SHMEMD_RING_LATER, 0};
 	int has_waited = SHMEMD_READY_INDEX(post->ready) != first;
 
-	if (has_waited && !shmemdi_sq_take_turn(n, post, how, &turn))
+	if (has_waited)
+		turn = shmemdi_sq_take_turn(c->ch, shmemdi_depth(c), first, end,
+					    shmemdi_sq_mark(post, how, end - first),
+					    turn.is_deferred);
+	if (turn.cqes == 0)
 		return SHMEMD_READY_WORD(end, 0, SHMEMDI_TICKET_VOID);
-	shmemdi_sq_publish(n, post, how, &turn, has_waited);
+	shmemdi_sq_publish(c, post, how, &turn, has_waited);
 	return SHMEMD_READY_WORD(end, SHMEMD_READY_CQES(turn.ready),
 				 SHMEMD_READY_EPOCH(turn.ready));
 }
@@ -411,21 +450,21 @@ SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_nic_t *n, const shmemd
 /* Publish what is written. All lanes call, also after a begin that failed, with its status. The first
  * sync makes the leader's fences cover the WQEs of all lanes. No lane leaves before all is published:
  * its quiet would overlook what it has posted. */
-SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 					     shmemdi_how_t how, int status)
 {
-	shmemdi_ticket_t ticket = {0, post->path, post->queue};
+	shmemdi_ticket_t ticket = 0;
 
 	if (status != SHMEMD_OK)
 		return ticket;
 	shmemdi_lanes_sync(post->lanes);
 	if (post->lanes.is_leader) {
-		shmemd_arch_red_add_u64(&n->ch->requests, (uint64_t)post->requests * post->lanes.n);
-		ticket.word = shmemdi_sq_submit_leader(n, post, how);
+		shmemd_arch_red_add_u64(&c->ch->requests, (uint64_t)post->requests * post->lanes.n);
+		ticket = shmemdi_sq_submit_leader(c, post, how);
 	}
 	shmemdi_lanes_sync(post->lanes);
 	if (how.is_wait)
-		ticket.word = shmemdi_lanes_broadcast(post->lanes, ticket.word);
+		ticket = shmemdi_lanes_broadcast(post->lanes, ticket);
 	return ticket;
 }
 

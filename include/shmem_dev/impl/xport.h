@@ -126,7 +126,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 			     sig,
 			     op.g.bar != SHMEMDI_BAR_NONE,
 			     shmemdi_how(op.when, op.is_blocking),
-			     {0, 0, 0},
+			     0,
 			     1};
 	int status;
 
@@ -134,8 +134,8 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 		return SHMEMD_OK;
 	status = shmemdi_nic_put(&n, op.call, &put);
 	if (status == SHMEMD_OK && op.is_blocking && !put.is_src_free && shmemdi_leads(op.g))
-		status = shmemdi_cq_wait(&n, op.call, put.ticket,
-					 shmemdi_limit_default(n.team, n.pe));
+		status = shmemdi_cq_wait(n.c, op.call, put.ticket,
+					 shmemdi_limit_default(n.c.team, n.c.pe));
 	return status;
 }
 
@@ -144,7 +144,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
 {
 	shmemdi_how_t how = shmemdi_how(op.when, op.is_blocking);
-	shmemdi_ticket_t ticket = {0, 0, 0};
+	shmemdi_ticket_t ticket = 0;
 	int status;
 
 	if (!shmemdi_posts(op.g) || op.nbytes == 0)
@@ -156,7 +156,8 @@ SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
 	status = shmemdi_nic_get(&n, op.call, op.local, op.sym, op.nbytes,
 				 op.g.bar != SHMEMDI_BAR_NONE, how, &ticket);
 	if (status == SHMEMD_OK && op.is_blocking && shmemdi_leads(op.g))
-		status = shmemdi_cq_wait(&n, op.call, ticket, shmemdi_limit_default(n.team, n.pe));
+		status = shmemdi_cq_wait(n.c, op.call, ticket,
+					 shmemdi_limit_default(n.c.team, n.c.pe));
 	return status;
 }
 
@@ -203,12 +204,16 @@ SHMEMD_FN_NIC int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind,
 	return shmemdi_nic_word(&n, op.call, op.sym, 0, width, &amo, shmemdi_how(op.when, 0));
 }
 
-SHMEMD_FN_NIC int shmemdi_by_nic_flush(shmemdi_nic_t n, shmemdi_call_t call)
+/* Complete what channel k to pe carries. From here on with the context that lies in memory: what waits
+ * for a round trip need not save loads. */
+SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *team, shmemdi_call_t call, int pe,
+				       uint32_t k)
 {
-	return shmemdi_flush_channel(&n, call, shmemdi_limit_default(n.team, n.pe));
+	shmemdi_nic_t n = shmemdi_nic_k(team, pe, k);
+
+	return shmemdi_flush_channel(&n, call, shmemdi_limit_default(team, pe));
 }
 
-/* This one takes the context that lies in memory: it goes through all channels. */
 SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
 {
 	return shmemdi_quiet_all(ctx->self, q);
@@ -249,9 +254,10 @@ SHMEMD_FN int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind, uin
 	return (void)n, (void)op, (void)kind, (void)value, SHMEMD_ERR_UNREACHABLE;
 }
 
-SHMEMD_FN int shmemdi_by_nic_flush(shmemdi_nic_t n, shmemdi_call_t call)
+SHMEMD_FN int shmemdi_by_nic_flush(const shmemd_ctx_t *team, shmemdi_call_t call, int pe,
+				   uint32_t k)
 {
-	return (void)n, (void)call, SHMEMD_OK;
+	return (void)team, (void)call, (void)pe, (void)k, SHMEMD_OK;
 }
 
 SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
@@ -368,7 +374,7 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 {
 	if (!(ctx->flags & SHMEMD_CTX_BOTH_WAYS))
 		return SHMEMD_OK;
-	return shmemdi_by_nic_flush(shmemdi_nic(ctx, pe), call);
+	return shmemdi_by_nic_flush(ctx->self, call, pe, ctx->channel);
 }
 
 SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
@@ -494,7 +500,7 @@ SHMEMD_FN void shmemdi_signal_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 /* A channel by hand. */
 
 typedef struct shmemdi_queue {
-	shmemdi_nic_t nic; /* if has_nic */
+	shmemdi_chan_t chan; /* if has_nic */
 	shmemdi_call_t call;
 	int status; /* of the check of pe; latched if the call returns no status */
 	int has_nic;
@@ -508,7 +514,7 @@ SHMEMD_FN shmemdi_queue_t shmemdi_queue(const shmemd_ctx_t *ctx, shmemdi_call_t 
 	q.status = shmemdi_check_pe(ctx, call, pe);
 	q.has_nic = q.status == SHMEMD_OK && shmemdi_has_nic(ctx);
 	if (q.has_nic)
-		q.nic = shmemdi_nic(ctx, pe);
+		q.chan = shmemdi_chan(ctx, pe, ctx->channel);
 	if (call.op == SHMEMD_OP_NONE)
 		shmemdi_latch(ctx, q.status);
 	return q;

@@ -7,8 +7,9 @@
 
 int shmemhi_ib_start(shmemh_t *job)
 {
-	return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
-			    "no NIC support was built in: build where libibverbs-dev is installed");
+	return shmemhi_fail(
+		&job->err, SHMEMH_ERR_NIC,
+		"no NIC support was built in: build where libibverbs-dev 43 or newer is installed");
 }
 
 int shmemhi_ib_join(shmemh_t *job)
@@ -50,8 +51,7 @@ void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)
 
 int shmemh_channels(const shmemh_t *job)
 {
-	(void)job;
-	return 0;
+	return shmemhi_refused(job, "channels") ? -1 : 0;
 }
 
 int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counters_t *c)
@@ -59,6 +59,8 @@ int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counter
 	(void)pe;
 	(void)k;
 	(void)c;
+	if (shmemhi_refused(job, "channel_counters"))
+		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	return shmemhi_done(job,
 			    shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
@@ -68,6 +70,6 @@ int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counter
 
 const char *shmemh_nic_event(const shmemh_t *job)
 {
-	(void)job;
+	(void)shmemhi_refused(job, "nic_event");
 	return "";
 }

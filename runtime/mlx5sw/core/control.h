@@ -73,6 +73,7 @@ typedef struct mlx5swi_cq_spec {
 	uint8_t *buf;
 	size_t buf_nbytes; /* from buf on */
 	uint32_t *dbr;     /* NULL: outside of its memory, or not aligned: refused */
+	uint8_t buf_is_gpu, dbr_is_gpu;
 	uint32_t log_size, eqn;
 	int is_collapsed, ignores_overrun;
 	mlx5swi_uar_t *uar;
@@ -81,7 +82,8 @@ typedef struct mlx5swi_cq_spec {
 int mlx5swi_cq_create(mlx5swi_context_t *ctx, const mlx5swi_cq_spec_t *spec, mlx5swi_cq_t **cq);
 int mlx5swi_cq_destroy(mlx5swi_cq_t *cq); /* BUSY while a QP uses it; frees *cq */
 
-/* qp.c */
+/* qp.c. The format of a QP context, which has other values than the capability. */
+enum mlx5swi_ts_format { MLX5SWI_TS_FREE_RUNNING, MLX5SWI_TS_DEFAULT, MLX5SWI_TS_REAL_TIME };
 typedef struct mlx5swi_qp_spec {
 	mlx5swi_pd_t *pd;
 	mlx5swi_cq_t *send_cq, *recv_cq;
@@ -89,9 +91,11 @@ typedef struct mlx5swi_qp_spec {
 	size_t sq_nbytes, rq_nbytes; /* of the memory from there on */
 	uint32_t sq_blocks, rq_wqes, rq_stride;
 	uint32_t *dbr;
+	uint8_t ring_is_gpu, dbr_is_gpu;
 	mlx5swi_uar_t *uar;
 	uint32_t user_index;
 	int has_no_dbr, is_signed;
+	uint8_t ts_format;
 	mlx5swi_umem_t *umem, *dbr_umem;
 } mlx5swi_qp_spec_t;
 int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx5swi_qp_t **qp);

@@ -20,9 +20,6 @@ static int check(const mlx5swi_device_t *dev, const mlx5swi_cq_spec_t *spec)
 		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE,
 				      "CQ buffer of %zu bytes: the entries need %llu",
 				      spec->buf_nbytes, (unsigned long long)nbytes);
-	if (mlx5swi_is_far(spec->buf) || mlx5swi_is_far(spec->dbr))
-		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE, "CQ in memory of a GPU: this adapter's "
-							    "queues go into pinned host memory");
 	if (!spec->dbr)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "CQ doorbell record: not in its memory, "
 							 "or not aligned to 8 bytes");
@@ -60,6 +57,8 @@ int mlx5swi_cq_create(mlx5swi_context_t *ctx, const mlx5swi_cq_spec_t *spec, mlx
 	cq->eqn = spec->eqn;
 	cq->buf = spec->buf;
 	cq->dbr = spec->dbr;
+	cq->buf_is_gpu = spec->buf_is_gpu;
+	cq->dbr_is_gpu = spec->dbr_is_gpu;
 	cq->log_size = spec->log_size;
 	cq->is_collapsed = spec->is_collapsed != 0;
 	cq->ignores_overrun = spec->ignores_overrun != 0;

@@ -73,10 +73,13 @@ int mlx5sw_config_from_env(mlx5sw_config_t *cfg)
 		{"MLX5SW_CHAOS", NULL, 0, MLX5SWI_CHAOS_ALL},
 		{"MLX5SW_SLOW", NULL, 0, 1000000},
 		{"MLX5SW_NO_DBR", NULL, 0, 1},
+		{"MLX5SW_TIMESTAMPS", "free-running|real-time|both", 0, 0},
+		{"MLX5SW_GRH", NULL, 0, 1},
 	};
 	uint32_t value[sizeof(table) / sizeof(table[0])] = {
-		cfg->n_devices, cfg->link_layer, cfg->doorbells, cfg->timing,
-		cfg->lint,      cfg->chaos,      cfg->slow,      cfg->has_no_dbr,
+		cfg->n_devices,  cfg->link_layer,   cfg->doorbells, cfg->timing,
+		cfg->lint,       cfg->chaos,        cfg->slow,      cfg->has_no_dbr,
+		cfg->timestamps, cfg->requires_grh,
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -90,5 +93,7 @@ int mlx5sw_config_from_env(mlx5sw_config_t *cfg)
 	cfg->chaos = value[5];
 	cfg->slow = value[6];
 	cfg->has_no_dbr = (uint8_t)value[7];
+	cfg->timestamps = (uint8_t)value[8];
+	cfg->requires_grh = (uint8_t)value[9];
 	return 0;
 }

@@ -57,6 +57,7 @@ typedef struct mlx5swi_place {
 typedef struct mlx5swi_port {
 	struct mlx5swi_device *dev;
 	uint8_t is_up, is_ethernet, mtu; /* mtu: code 1 .. 5 */
+	uint8_t requires_grh;            /* InfiniBand: packets without one are lost */
 	uint16_t lid, pkey;
 	uint8_t mac[6];
 	mlx5swi_gid_t gids[MLX5SWI_N_GIDS];
@@ -118,6 +119,7 @@ typedef struct mlx5swi_umem {
 	uint32_t id, refs, access;
 	uint8_t *p;
 	size_t nbytes;
+	uint8_t is_gpu; /* as of an MR */
 } mlx5swi_umem_t;
 
 typedef struct mlx5swi_mr {
@@ -146,6 +148,7 @@ typedef struct mlx5swi_cq {
 	uint8_t *buf;  /* entries of 64 bytes */
 	uint32_t *dbr; /* consumer index, arm record */
 	uint32_t log_size;
+	uint8_t buf_is_gpu, dbr_is_gpu; /* where they lie */
 	uint8_t is_collapsed, ignores_overrun, state;
 	uint32_t pi;        /* 24 bits count */
 	uint32_t n_senders; /* QPs that send to it */
@@ -213,14 +216,16 @@ typedef struct mlx5swi_qp {
 	mlx5swi_pd_t *pd;
 	uint32_t qpn, user_index;
 	uint8_t state, is_signed, has_no_dbr; /* is_signed: WQEs carry signatures */
+	uint8_t ts_format;                    /* mlx5swi_ts_format */
 	mlx5swi_qp_attr_t attr;
 	mlx5swi_cq_t *send_cq, *recv_cq;
 	uint8_t *sq, *rq;   /* NULL: none */
 	uint32_t sq_blocks; /* power of two */
 	uint32_t rq_wqes, rq_stride;
-	uint32_t *dbr;      /* word 0 receive, word 1 send */
-	mlx5swi_uar_t *uar; /* the only one whose doorbells count */
-	uint8_t *reg;       /* its register: page + 0x800, or + 0x600 without records */
+	uint32_t *dbr;                   /* word 0 receive, word 1 send */
+	uint8_t ring_is_gpu, dbr_is_gpu; /* where they lie */
+	mlx5swi_uar_t *uar;              /* the only one whose doorbells count */
+	uint8_t *reg; /* its register: page + 0x800, or + 0x600 without records */
 	struct mlx5swi_requester *requester;
 	struct mlx5swi_responder *responder;
 	mlx5swi_umem_t *umem, *dbr_umem;

@@ -128,6 +128,7 @@ void mlx5swi_port_init(mlx5swi_port_t *port)
 	if (port->is_ethernet) {
 		set_roce(port, host, index);
 	} else {
+		port->requires_grh = mlx5swi_w->cfg.requires_grh;
 		link_local(port->mac, port->gids[0].raw);
 		port->lid = (uint16_t)(1 + host * MLX5SWI_MAX_DEVICES + index);
 	}

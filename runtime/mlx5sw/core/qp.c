@@ -16,16 +16,24 @@ static int check_ring(const char *name, const uint8_t *p, size_t have, uint64_t 
 	if ((uintptr_t)p % MLX5SWI_BLOCK != 0)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "%s ring %p: not aligned to %u bytes",
 				      name, (const void *)p, MLX5SWI_BLOCK);
-	if (mlx5swi_is_far(p))
-		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE,
-				      "%s ring in memory of a GPU: this adapter's queues go into "
-				      "pinned host memory",
-				      name);
 	if (have < need)
 		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE,
 				      "%s ring of %zu bytes: its blocks need %llu", name, have,
 				      (unsigned long long)need);
 	return MLX5SWI_DONE;
+}
+
+/* Without real-time stamps there is no choice: the field is reserved. */
+static int has_format(uint8_t format)
+{
+	switch (mlx5swi_w->cfg.timestamps) {
+	case MLX5SW_TIMESTAMPS_FREE_RUNNING:
+		return format == MLX5SWI_TS_FREE_RUNNING;
+	case MLX5SW_TIMESTAMPS_REAL_TIME:
+		return format == MLX5SWI_TS_DEFAULT || format == MLX5SWI_TS_REAL_TIME;
+	default:
+		return format <= MLX5SWI_TS_REAL_TIME;
+	}
 }
 
 static int check(const mlx5swi_device_t *dev, const mlx5swi_qp_spec_t *spec)
@@ -43,17 +51,17 @@ static int check(const mlx5swi_device_t *dev, const mlx5swi_qp_spec_t *spec)
 				    (uint64_t)spec->rq_wqes * spec->rq_stride);
 	if (status)
 		return status;
-	if (mlx5swi_is_far(spec->dbr))
-		return mlx5swi_refuse(
-			MLX5SWI_BAD_RESOURCE,
-			"QP doorbell record in memory of a GPU: this adapter's go into "
-			"pinned host memory");
 	if (!spec->has_no_dbr && !spec->dbr)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "QP doorbell record: not in its memory, "
 							 "or not aligned to 8 bytes");
 	if (spec->has_no_dbr && !mlx5swi_w->cfg.has_no_dbr)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
 				      "send_dbr_mode 1: not a capability of this device");
+	if (!has_format(spec->ts_format))
+		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
+				      "ts_format %u: not a capability of this device, whose "
+				      "sq_ts_format and qp_ts_format are %u",
+				      spec->ts_format, mlx5swi_w->cfg.timestamps);
 	if (dev->qps.n_used >= 1u << MLX5SWI_LOG_MAX_QP)
 		return mlx5swi_refuse(MLX5SWI_LIMIT, "2^%u QPs exist", MLX5SWI_LOG_MAX_QP);
 	return MLX5SWI_DONE;
@@ -89,11 +97,14 @@ static void fill(mlx5swi_qp_t *qp, mlx5swi_context_t *ctx, const mlx5swi_qp_spec
 	qp->rq_wqes = spec->rq_wqes;
 	qp->rq_stride = spec->rq_stride;
 	qp->dbr = spec->dbr;
+	qp->ring_is_gpu = spec->ring_is_gpu;
+	qp->dbr_is_gpu = spec->dbr_is_gpu;
 	qp->uar = spec->uar;
 	qp->reg = spec->uar->page + (spec->has_no_dbr ? REGISTER_NO_RECORD : REGISTER);
 	qp->user_index = spec->user_index;
 	qp->has_no_dbr = spec->has_no_dbr != 0;
 	qp->is_signed = spec->is_signed != 0;
+	qp->ts_format = spec->ts_format;
 	qp->umem = spec->umem;
 	qp->dbr_umem = spec->dbr_umem;
 	qp->state = MLX5SWI_RST;

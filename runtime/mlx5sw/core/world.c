@@ -43,7 +43,8 @@ static int is_config(const mlx5sw_config_t *cfg)
 	       cfg->n_devices <= MLX5SWI_MAX_DEVICES && cfg->link_layer <= MLX5SW_INFINIBAND &&
 	       cfg->doorbells <= MLX5SW_DOORBELLS_DB && cfg->timing <= MLX5SW_TIMING_FAST &&
 	       cfg->lint <= MLX5SW_LINT_STRICT && (cfg->chaos & ~MLX5SWI_CHAOS_ALL) == 0 &&
-	       cfg->is_routed <= 1 && cfg->has_no_dbr <= 1;
+	       cfg->is_routed <= 1 && cfg->has_no_dbr <= 1 &&
+	       cfg->timestamps <= MLX5SW_TIMESTAMPS_BOTH && cfg->requires_grh <= 1;
 }
 
 static int are_hooks(const mlx5sw_hooks_t *h)
@@ -204,20 +205,6 @@ static void world_free(void)
 	mlx5swi_w = NULL;
 }
 
-/* Into the place of this process. */
-static int fabric_open(void)
-{
-	const char *fabric = getenv("MLX5SW_FABRIC");
-	int err = mlx5swi_links_open(&mlx5swi_w->place);
-
-	if (err)
-		fprintf(stderr,
-			"mlx5sw: MLX5SW_FABRIC=%s: must be shm:NAME or tcp:ADDRESS[:PORT], "
-			"and be there (%s)\n",
-			fabric ? fabric : "", strerror(err));
-	return err;
-}
-
 /* With cfg and hooks set, and an empty world. */
 static int world_start(int has_thread)
 {
@@ -230,7 +217,7 @@ static int world_start(int has_thread)
 	if (err)
 		return err;
 	if (!(err = devices_make(&w->cfg)) && has_thread)
-		err = fabric_open();
+		err = mlx5swi_links_open(&w->place);
 	if (!err) {
 		for (uint32_t i = 0; i < w->n_hosts * w->n_devices; i++)
 			device_reset(&w->devices[i], w->place.host + i / w->n_devices);

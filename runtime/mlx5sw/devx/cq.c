@@ -33,6 +33,8 @@ static int find_memory(const mlx5swi_command_t *cmd, const uint8_t *cqc, mlx5swi
 	spec->dbr_umem = mlx5swi_cmd_umem(cmd, mlx5swi_field32(cqc, MLX5SWI_CQC_DBR_UMEM_ID));
 	if (!spec->dbr_umem)
 		return MLX5SWI_BAD_RESOURCE;
+	spec->buf_is_gpu = spec->umem->is_gpu;
+	spec->dbr_is_gpu = spec->dbr_umem->is_gpu;
 	at.umem = spec->umem;
 	spec->buf = mlx5swi_cmd_ring(&at, &spec->buf_nbytes);
 	if (!spec->buf)
@@ -77,7 +79,7 @@ static uint32_t consumer(const mlx5swi_cq_t *cq)
 {
 	uint8_t be[4];
 
-	mlx5swi_load(be, cq->dbr, sizeof(be), MLX5SW_DBR);
+	mlx5swi_queue_load(cq->dbr_is_gpu, be, cq->dbr, sizeof(be), 0, MLX5SW_DBR);
 	return (uint32_t)be[1] << 16 | (uint32_t)be[2] << 8 | be[3];
 }
 

@@ -62,6 +62,7 @@ int mlx5swi_cmd_create_mkey(mlx5swi_command_t *cmd)
 	if (status)
 		return status;
 	mr->key = (mr->key & ~0xffu) | mlx5swi_field32(mkc, MLX5SWI_MKC_VARIANT);
+	mr->is_gpu = umem->is_gpu;
 	mr->devx = (struct mlx5dv_devx_obj){.ctx = cmd->ctx, .mr = mr, .umem = umem};
 	umem->refs++;
 	cmd->made = &mr->devx;

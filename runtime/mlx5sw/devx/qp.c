@@ -105,6 +105,7 @@ static int find_memory(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5swi
 		spec->umem = mlx5swi_cmd_umem(cmd, mlx5swi_field32(cmd->in, MLX5SWI_IN_WQ_UMEM_ID));
 		if (!spec->umem)
 			return MLX5SWI_BAD_RESOURCE;
+		spec->ring_is_gpu = spec->umem->is_gpu;
 		status = find_rings(cmd, qpc, spec);
 		if (status)
 			return status;
@@ -115,6 +116,7 @@ static int find_memory(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5swi
 	if (!spec->dbr_umem)
 		return MLX5SWI_BAD_RESOURCE;
 	spec->dbr = mlx5swi_cmd_record(spec->dbr_umem, mlx5swi_field(qpc, MLX5SWI_QPC_DBR_ADDR));
+	spec->dbr_is_gpu = spec->dbr_umem->is_gpu;
 	return MLX5SWI_DONE;
 }
 
@@ -125,6 +127,7 @@ int mlx5swi_cmd_create_qp(mlx5swi_command_t *cmd)
 		.user_index = mlx5swi_field32(qpc, MLX5SWI_QPC_USER_INDEX),
 		.has_no_dbr = mlx5swi_field32(qpc, MLX5SWI_QPC_SEND_DBR_MODE) == 1,
 		.is_signed = (int)mlx5swi_field32(qpc, MLX5SWI_QPC_WQ_SIGNATURE),
+		.ts_format = (uint8_t)mlx5swi_field32(qpc, MLX5SWI_QPC_TS_FORMAT),
 	};
 	mlx5swi_qp_t *qp;
 	int status = check_kind(qpc);
@@ -159,6 +162,7 @@ static void show_queues(const mlx5swi_qp_t *qp, uint8_t *qpc)
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_PM_STATE, MIGRATED);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_WQ_SIGNATURE, qp->is_signed);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_PD, qp->pd->pdn);
+	mlx5swi_set_field(qpc, MLX5SWI_QPC_TS_FORMAT, qp->ts_format);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_UAR_PAGE, qp->uar->id);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_USER_INDEX, qp->user_index);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_SEND_DBR_MODE, qp->has_no_dbr);

@@ -61,7 +61,7 @@ static int is_overrun(const mlx5swi_cq_t *cq)
 
 	if (cq->ignores_overrun)
 		return 0;
-	mlx5swi_load(&consumed, cq->dbr, sizeof(consumed), MLX5SW_DBR);
+	mlx5swi_queue_load(cq->dbr_is_gpu, &consumed, cq->dbr, sizeof(consumed), 0, MLX5SW_DBR);
 	return ((cq->pi - be32toh(consumed)) & 0xffffff) >= 1u << cq->log_size;
 }
 
@@ -75,7 +75,7 @@ static void tear(const mlx5swi_cq_t *cq, uint8_t *slot, const uint8_t e[NBYTES])
 		return;
 	memcpy(half, e + OWNER_AT, sizeof(half));
 	half[7] = (uint8_t)(MLX5_CQE_INVALID << 4 | (~e[63] & MLX5_CQE_OWNER_MASK));
-	mlx5swi_store(slot + OWNER_AT, half, sizeof(half), MLX5SW_CQE);
+	mlx5swi_queue_store(cq->buf_is_gpu, slot + OWNER_AT, half, sizeof(half), MLX5SW_CQE);
 }
 
 void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe)
@@ -95,10 +95,10 @@ void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *
 		cq->pi++;
 	}
 	fill(e, cqe, owner);
-	mlx5swi_payload_settle();
-	mlx5swi_store(slot, e, OWNER_AT, MLX5SW_CQE);
+	mlx5swi_queue_store(cq->buf_is_gpu, slot, e, OWNER_AT, MLX5SW_CQE);
 	tear(cq, slot, e);
-	mlx5swi_store(slot + OWNER_AT, e + OWNER_AT, NBYTES - OWNER_AT, MLX5SW_CQE_OWNER);
+	mlx5swi_queue_store(cq->buf_is_gpu, slot + OWNER_AT, e + OWNER_AT, NBYTES - OWNER_AT,
+			    MLX5SW_CQE_OWNER);
 	qp->counters.cqes++;
 	qp->counters.error_cqes += cqe->opcode >= CQE_ERRORS;
 }

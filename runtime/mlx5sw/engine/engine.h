@@ -43,8 +43,22 @@ void mlx5swi_word_write(const mlx5swi_mr_t *mr, uint8_t *p, uint8_t width, uint6
 /* gpu.c: whether p is memory of a GPU, which copies reach (mr->is_gpu). Call when it is registered:
  * what copies need is made then, since a kernel that runs later may keep it from being made. */
 int mlx5swi_is_gpu(const void *p);
-/* Memory where no ring can be: the device's thread has loads and stores for rings, no copies. */
-int mlx5swi_is_far(const void *p);
+
+/* memory.c: rings, completion queues and doorbell records. is_gpu: they lie in GPU memory, and the
+ * adapter copies them; otherwise the hooks load and store them.
+ *
+ * A load from GPU memory starts its copy when it is called, so after the adapter has taken the
+ * doorbell that announces the bytes. ahead: one copy reads so many bytes from src on, and loads
+ * that follow use them until the caller calls mlx5swi_payload_forget, which it does before it
+ * returns. Software must not write to these bytes meanwhile. 0: read nbytes, keep nothing. Memory
+ * that was freed reads as zeros.
+ *
+ * A store begins when the bytes of all earlier stores are in memory, payload included. An aligned
+ * store of 8 bytes becomes visible at once: a CQE's last word is one, and this is all that CQEs in
+ * GPU memory rely on. (Copy engines were measured never to tear 64 aligned bytes.) */
+void mlx5swi_queue_load(int is_gpu, void *dst, const void *src, size_t nbytes, size_t ahead,
+			int access);
+void mlx5swi_queue_store(int is_gpu, void *dst, const void *src, size_t nbytes, int access);
 
 /* wqe.c: what a WQE says. Pure. */
 typedef struct mlx5swi_sge {

@@ -11,7 +11,7 @@ uint16_t mlx5swi_record(const mlx5swi_qp_t *qp)
 
 	if (qp->has_no_dbr)
 		return qp->requester->last_index;
-	mlx5swi_load(&word, &qp->dbr[1], sizeof(word), MLX5SW_DBR);
+	mlx5swi_queue_load(qp->dbr_is_gpu, &word, &qp->dbr[1], sizeof(word), 0, MLX5SW_DBR);
 	return (uint16_t)be32toh(word);
 }
 
@@ -56,7 +56,7 @@ static void check_record(const mlx5swi_qp_t *qp, uint16_t record)
 			     r->last_record);
 	if (!is_behind(record, r->last_index))
 		return;
-	mlx5swi_load(&word, &qp->dbr[0], sizeof(word), MLX5SW_DBR);
+	mlx5swi_queue_load(qp->dbr_is_gpu, &word, &qp->dbr[0], sizeof(word), 0, MLX5SW_DBR);
 	word = be32toh(word);
 	if (!qp->rq && word && !is_behind((uint16_t)word, r->last_index))
 		mlx5swi_lint("D1", qp, record,
@@ -108,6 +108,7 @@ void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index)
 		produce(qp, index);
 	r->last_index = index;
 	r->is_rung = 1;
+	r->is_record_due = 1;
 	mlx5swi_qp_wake(qp);
 }
 
@@ -118,9 +119,19 @@ uint8_t mlx5swi_n_blocks(const uint8_t *wqe)
 	return (uint8_t)(ds ? (ds + 3) / 4 : 1);
 }
 
-static void load_block(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index)
+/* Bytes of the blocks from index to end, up to the end of the ring. */
+static size_t run_of(const mlx5swi_qp_t *qp, uint16_t index, uint16_t end)
 {
-	mlx5swi_load(dst, qp->sq + mlx5swi_block_offset(qp, index), MLX5SWI_BLOCK, MLX5SW_WQE);
+	const size_t room = qp->sq_blocks * MLX5SWI_BLOCK - mlx5swi_block_offset(qp, index);
+	const size_t nbytes = (size_t)(uint16_t)(end - index) * MLX5SWI_BLOCK;
+
+	return nbytes < room ? nbytes : room;
+}
+
+void mlx5swi_load_block(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index, uint16_t end)
+{
+	mlx5swi_queue_load(qp->ring_is_gpu, dst, qp->sq + mlx5swi_block_offset(qp, index),
+			   MLX5SWI_BLOCK, run_of(qp, index, end), MLX5SW_WQE);
 }
 
 static uint8_t *shadow(const mlx5swi_qp_t *qp, uint16_t index)
@@ -144,7 +155,7 @@ static void load_first(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index)
 	if (r->has_blueflame && r->blueflame_index == index)
 		memcpy(dst, r->blueflame, MLX5SWI_BLOCK);
 	else
-		load_block(qp, dst, index);
+		mlx5swi_load_block(qp, dst, index, r->pi);
 	r->has_blueflame = 0;
 }
 
@@ -164,8 +175,11 @@ static int fetch_one(mlx5swi_qp_t *qp)
 		n = (uint8_t)qp->sq_blocks;
 	if (used + n > (int)qp->sq_blocks)
 		return 0;
-	for (uint8_t i = 1; i < n; i++)
-		load_block(qp, shadow(qp, (uint16_t)(index + i)), (uint16_t)(index + i));
+	for (uint8_t i = 1; i < n; i++) {
+		const uint16_t next = (uint16_t)(index + i);
+
+		mlx5swi_load_block(qp, shadow(qp, next), next, r->pi);
+	}
 	r->fetch = (uint16_t)(index + n);
 	if (n > (uint16_t)(r->pi - index)) {
 		mlx5swi_lint("W2", qp, index, "its ds is that of %u blocks, %u were produced", n,
@@ -185,16 +199,22 @@ static int fetch_one(mlx5swi_qp_t *qp)
 }
 
 /* The record is read again when the device is about to fetch, or to sleep; a device may as well
- * not do that. */
-static void look_again(mlx5swi_qp_t *qp)
+ * not do that. A record in GPU memory costs a copy: it is read again once after each doorbell, when
+ * everything known is complete, and not when packets wake a queue that is idle. */
+static int may_look_again(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 
 	if (!r->is_rung || qp->has_no_dbr || mlx5swi_w->cfg.doorbells != MLX5SW_DOORBELLS_HYBRID ||
 	    (r->fetch == r->pi && r->head != r->fetched) ||
 	    (mlx5swi_has_chaos(MLX5SW_CHAOS_FETCH) && mlx5swi_choose(2)))
-		return;
-	produce(qp, mlx5swi_record(qp));
+		return 0;
+	if (!qp->dbr_is_gpu)
+		return 1;
+	if (r->fetch != r->pi || !r->is_record_due)
+		return 0;
+	r->is_record_due = 0;
+	return 1;
 }
 
 unsigned mlx5swi_fetch(mlx5swi_qp_t *qp)
@@ -203,9 +223,11 @@ unsigned mlx5swi_fetch(mlx5swi_qp_t *qp)
 	const int is_late = mlx5swi_has_chaos(MLX5SW_CHAOS_FETCH);
 	unsigned n = 0;
 
-	look_again(qp);
+	if (may_look_again(qp))
+		produce(qp, mlx5swi_record(qp));
 	while (r->fetch != r->pi && (!is_late || r->fresh == r->fetched) && fetch_one(qp))
 		n++;
+	mlx5swi_payload_forget();
 	return n;
 }
 
@@ -248,8 +270,10 @@ void mlx5swi_compare(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 	uint8_t now[MLX5SWI_BLOCK];
 
 	for (uint8_t i = 0; i < e->n_blocks; i++) {
-		load_block(qp, now, (uint16_t)(e->index + i));
-		check_block(qp, (uint16_t)(e->index + i), now, "it is complete");
+		const uint16_t index = (uint16_t)(e->index + i);
+
+		mlx5swi_load_block(qp, now, index, qp->requester->fetch);
+		check_block(qp, index, now, "it is complete");
 	}
 }
 
@@ -263,7 +287,7 @@ void mlx5swi_fetch_again(mlx5swi_qp_t *qp, uint32_t number)
 		const uint16_t index = (uint16_t)(e->index + i);
 		uint8_t now[MLX5SWI_BLOCK];
 
-		load_block(qp, now, index);
+		mlx5swi_load_block(qp, now, index, index);
 		check_block(qp, index, now, "it is fetched again");
 		memcpy(shadow(qp, index), now, sizeof(now));
 	}

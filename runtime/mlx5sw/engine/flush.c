@@ -60,7 +60,7 @@ static uint8_t next_wqe(mlx5swi_qp_t *qp, uint8_t *opcode)
 		*opcode = e->opcode;
 		return e->n_blocks;
 	}
-	mlx5swi_load(block, qp->sq + mlx5swi_block_offset(qp, r->done), sizeof(block), MLX5SW_WQE);
+	mlx5swi_load_block(qp, block, r->done, r->done);
 	*opcode = block[3];
 	return mlx5swi_n_blocks(block);
 }

@@ -158,11 +158,6 @@ int mlx5swi_is_gpu(const void *p)
 	return gpu >= 0 && !open_stream(c, gpu);
 }
 
-int mlx5swi_is_far(const void *p)
-{
-	return mlx5swi_w->has_thread && mlx5swi_is_gpu(p);
-}
-
 /* The GPU that p is on, its context current; NULL: memory that was freed under its MR, which gives
  * nothing and takes nothing. */
 static gpu_t *enter(cuda_t *c, uintptr_t p)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Keys, and the memory behind them. */
+/* Keys and the memory behind them; the memory of queues. */
+#include <string.h>
 #include "mlx5sw/core/control.h"
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/engine/gpu.h"
@@ -52,6 +53,28 @@ void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, 
 		mlx5swi_gpu_write(p, src, nbytes);
 	else
 		mlx5swi_store(p, src, nbytes, MLX5SW_PAYLOAD);
+}
+
+void mlx5swi_queue_load(int is_gpu, void *dst, const void *src, size_t nbytes, size_t ahead,
+			int access)
+{
+	if (!is_gpu) {
+		mlx5swi_load(dst, src, nbytes, access);
+		return;
+	}
+	memset(dst, 0, nbytes);
+	mlx5swi_gpu_read(dst, src, nbytes, ahead);
+	if (!ahead)
+		mlx5swi_gpu_forget();
+}
+
+void mlx5swi_queue_store(int is_gpu, void *dst, const void *src, size_t nbytes, int access)
+{
+	mlx5swi_gpu_settle();
+	if (is_gpu)
+		mlx5swi_gpu_write(dst, src, nbytes);
+	else
+		mlx5swi_store(dst, src, nbytes, access);
 }
 
 uint64_t mlx5swi_word_read(const mlx5swi_mr_t *mr, const uint8_t *p, uint8_t width)

@@ -37,7 +37,7 @@ void mlx5swi_requester_reset(mlx5swi_qp_t *qp)
 	r->head = r->acked = r->at = r->fresh = r->fetched = 0;
 	r->done = r->fetch = r->pi = r->told = start;
 	r->last_index = r->last_record = start;
-	r->is_rung = 0;
+	r->is_rung = r->is_record_due = 0;
 	r->cause = MLX5_CQE_SYNDROME_WR_FLUSH_ERR;
 	r->vendor = MLX5SWI_VENDOR_2ERR;
 	r->packet = r->n_reads = r->ssn = 0;
@@ -110,8 +110,9 @@ static void poison(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 
 	memset(block, POISON, sizeof(block));
 	for (uint8_t i = 0; i < e->n_blocks; i++)
-		mlx5swi_store(qp->sq + mlx5swi_block_offset(qp, (uint16_t)(e->index + i)), block,
-			      sizeof(block), MLX5SW_PAYLOAD);
+		mlx5swi_queue_store(qp->ring_is_gpu,
+				    qp->sq + mlx5swi_block_offset(qp, (uint16_t)(e->index + i)),
+				    block, sizeof(block), MLX5SW_PAYLOAD);
 }
 
 static void check_signals(const mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
@@ -173,6 +174,7 @@ static unsigned complete(mlx5swi_qp_t *qp, unsigned limit)
 			n++;
 		}
 	}
+	mlx5swi_payload_forget();
 	return n;
 }
 

@@ -35,11 +35,12 @@ struct mlx5swi_requester {
 	uint16_t told;                    /* blocks: the last completion told of those before */
 	uint16_t last_index, last_record; /* of doorbells, if it is_rung */
 	uint8_t is_rung;
-	uint8_t cause, vendor;         /* ERR: what the next completion says */
-	uint32_t packet;               /* of WQE `at`: its next */
-	uint32_t una, end, next;       /* PSN: not acknowledged, not sent, not assigned */
-	uint32_t n_reads;              /* READs and atomics in flight */
-	uint32_t ssn;                  /* messages begun */
+	uint8_t is_record_due;   /* of a record in GPU memory: one more look after a doorbell */
+	uint8_t cause, vendor;   /* ERR: what the next completion says */
+	uint32_t packet;         /* of WQE `at`: its next */
+	uint32_t una, end, next; /* PSN: not acknowledged, not sent, not assigned */
+	uint32_t n_reads;        /* READs and atomics in flight */
+	uint32_t ssn;            /* messages begun */
 	uint8_t retries, rnr, n_quick; /* left */
 	uint8_t has_gap;               /* una is being sent again: an answer showed it lost */
 	uint8_t is_timer_old;          /* progress, or something new in flight */
@@ -83,6 +84,9 @@ static inline uint32_t mlx5swi_mtu(const mlx5swi_qp_t *qp)
 void mlx5swi_requester_blueflame(mlx5swi_qp_t *qp, uint16_t index, const uint64_t words[8]);
 uint16_t mlx5swi_record(const mlx5swi_qp_t *qp); /* word 1 of the doorbell record */
 uint8_t mlx5swi_n_blocks(const uint8_t *wqe);    /* by its ds, at least 1 */
+/* A block as it is in the ring. One copy may load all blocks from there to end
+ * (mlx5swi_queue_load); end == index: this one alone, now. */
+void mlx5swi_load_block(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index, uint16_t end);
 unsigned mlx5swi_fetch(mlx5swi_qp_t *qp);
 void mlx5swi_fetch_again(mlx5swi_qp_t *qp, uint32_t number);      /* before it is sent again */
 void mlx5swi_compare(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e); /* with what was fetched */

@@ -95,7 +95,7 @@ static uint32_t n_receives(mlx5swi_qp_t *qp)
 	uint32_t word = 0;
 	if (!qp->rq || !qp->dbr)
 		return 0;
-	mlx5swi_load(&word, &qp->dbr[0], sizeof(word), MLX5SW_DBR);
+	mlx5swi_queue_load(qp->dbr_is_gpu, &word, &qp->dbr[0], sizeof(word), 0, MLX5SW_DBR);
 	uint32_t n = (uint16_t)(be32toh(word) - qp->responder->rq_ci);
 	return n <= qp->rq_wqes ? n : 0;
 }

@@ -35,6 +35,8 @@ int mlx5swi_place_overlaps(const struct mlx5swi_placement *queue, const uint8_t 
 void mlx5swi_responder_settle(mlx5swi_qp_t *qp);
 
 /* link/shm.c, link/tcp.c. name: what follows "shm:" or "tcp:". 0 or an errno value. */
+/* MLX5SW_FABRIC cannot be opened: one line on stderr. Returns err. */
+int mlx5swi_fabric_refuse(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int mlx5swi_shm_open(const char *name, mlx5swi_place_t *place);
 void mlx5swi_shm_close(void);
 unsigned mlx5swi_shm_poll(void);

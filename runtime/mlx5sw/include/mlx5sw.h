@@ -73,6 +73,14 @@ enum mlx5sw_lint {
 	MLX5SW_LINT_STRICT, /* as report, and mlx5sw_failed() is set */
 };
 
+/* Which time stamps the device can put into CQEs: the capability sq_ts_format and, on RoCE,
+ * qp_ts_format. CREATE_QP must ask for one of these. */
+enum mlx5sw_timestamps {
+	MLX5SW_TIMESTAMPS_FREE_RUNNING,
+	MLX5SW_TIMESTAMPS_REAL_TIME,
+	MLX5SW_TIMESTAMPS_BOTH,
+};
+
 /* Legal on hardware, and must not break the software. */
 #define MLX5SW_CHAOS_ORDER 1u      /* which queue, packet or completion is next is a choice */
 #define MLX5SW_CHAOS_FETCH 2u      /* blocks are fetched as late as possible, and again */
@@ -95,16 +103,19 @@ typedef struct mlx5sw_config {
 	uint16_t start_index; /* the first block of a queue after reset, for software that knows */
 	uint8_t is_routed;    /* packets with a hop limit of 1 or less are lost */
 	uint8_t has_no_dbr;   /* the capability of queues without doorbell records */
+	uint8_t timestamps;   /* mlx5sw_timestamps */
+	uint8_t requires_grh; /* InfiniBand: ports lose packets without a global routing header */
 } mlx5sw_config_t;
 
 #define MLX5SW_CONFIG_INIT                                                                         \
 	{                                                                                          \
 		sizeof(mlx5sw_config_t), 1, 2, MLX5SW_ETHERNET, MLX5SW_DOORBELLS_HYBRID,           \
-			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0, 0                    \
+			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0, 0, 0, 0              \
 	}
 
 /* Set what the environment names: MLX5SW_DEVICES, _LINK, _DOORBELLS, _TIMING, _LINT, _CHAOS, _SLOW,
- * _NO_DBR (README.md). Returns 0, or ENODEV after a line on stderr: one has an unusable value. */
+ * _NO_DBR, _TIMESTAMPS, _GRH (README.md). Returns 0, or ENODEV after a line on stderr: one has an
+ * unusable value. */
 MLX5SW_API int mlx5sw_config_from_env(mlx5sw_config_t *cfg);
 
 /* Make a fabric of cfg->n_hosts hosts in this process, without a thread. An earlier one and all its

@@ -2,6 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* From port to port, by the envelope. */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mlx5sw/engine/step.h"
@@ -22,7 +24,8 @@ static int is_for(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 	if (port->is_ethernet)
 		return memcmp(port->mac, p->dmac, sizeof(port->mac)) == 0 && p->is_global &&
 		       has_gid(port, p->dgid);
-	return port->lid == p->dlid && (!p->is_global || has_gid(port, p->dgid));
+	return port->lid == p->dlid &&
+	       (p->is_global ? has_gid(port, p->dgid) : !port->requires_grh);
 }
 
 static mlx5swi_port_t *port_of(const mlx5swi_packet_t *p)
@@ -56,12 +59,25 @@ void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
 	int is_own = is_for(port, p);
 	/* A router takes one from the hop limit, and drops what has none left. */
 	int is_too_far = mlx5swi_w->cfg.is_routed && p->hop_limit <= 1 && !is_own;
-	if (!port->is_up || is_too_far)
+	int lacks_grh = port->requires_grh && !p->is_global;
+	if (!port->is_up || is_too_far || lacks_grh)
 		mlx5swi_packet_free(p);
 	else if (is_own || port_of(p))
 		mlx5swi_deliver(p);
 	else
 		mlx5swi_links_send(port, p);
+}
+
+int mlx5swi_fabric_refuse(int err, const char *fmt, ...)
+{
+	const char *fabric = getenv("MLX5SW_FABRIC");
+	char text[400];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	fprintf(stderr, "mlx5sw: MLX5SW_FABRIC=%s: %s\n", fabric ? fabric : "shm", text);
+	return err;
 }
 
 int mlx5swi_links_open(mlx5swi_place_t *place)
@@ -72,7 +88,9 @@ int mlx5swi_links_open(mlx5swi_place_t *place)
 		return mlx5swi_shm_open("", place);
 	if (strncmp(fabric, "shm:", 4) == 0)
 		return mlx5swi_shm_open(fabric + 4, place);
-	return strncmp(fabric, "tcp:", 4) == 0 ? mlx5swi_tcp_open(fabric + 4, place) : EINVAL;
+	if (strncmp(fabric, "tcp:", 4) == 0)
+		return mlx5swi_tcp_open(fabric + 4, place);
+	return mlx5swi_fabric_refuse(EINVAL, "must be shm, shm:NAME or tcp:ADDRESS[:PORT]");
 }
 
 void mlx5swi_links_close(void)

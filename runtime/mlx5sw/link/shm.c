@@ -2,9 +2,11 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Between processes of one machine and one user: rings in a file that they all map.
  *
- * The file has a directory and a ring for each ordered pair of hosts; pages that nobody uses take
- * no memory. Whoever holds the lock of byte h of the file is host h, so that the kernel knows who
- * has died. The last one to leave removes the file; one that all have died with is begun anew. */
+ * The file has a directory and a ring for each ordered pair of hosts. It is sparse: a ring takes
+ * memory from when its sender maps it. All of it is allocated then, so that an access cannot end in
+ * SIGBUS when /dev/shm is full later. Whoever holds the lock of byte h of the file is host h, so
+ * that the kernel knows who has died. The last one to leave removes the file; one that all have
+ * died with is begun anew. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,12 +14,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "mlx5sw/core/control.h"
 #include "mlx5sw/engine/step.h"
 
 #define N_HOSTS MLX5SWI_MAX_HOSTS
-#define GATE N_HOSTS /* the byte whose lock guards coming and going */
+#define GATE N_HOSTS     /* the byte whose lock guards coming and going */
+#define GATE_SECONDS 10u /* refuse() says so */
 #define MAGIC (0x6d6c783573770000u | sizeof(mlx5swi_packet_t)) /* "mlx5sw", and what travels */
 #define DIRECTORY_NBYTES 16384u
 #define RING_NBYTES (256u << 10)
@@ -61,6 +65,7 @@ typedef struct mlx5swi_shm {
 	ring_t *in[N_HOSTS], *out[N_HOSTS];
 	queue_t waiting[N_HOSTS]; /* for room in the ring */
 	uint32_t n_waiting;
+	int has_no_room; /* and has said so */
 	char path[128];
 } shm_t;
 
@@ -98,6 +103,27 @@ static int make_path(const char *name, char *path, size_t nbytes)
 	return n < 0 || (size_t)n >= nbytes ? EINVAL : 0;
 }
 
+/* The gate is held for milliseconds. ETIMEDOUT: a process that holds it has stopped. */
+static int lock_gate(int fd)
+{
+	const struct timespec pause = {0, 1000000};
+	for (unsigned ms = 0; ms < 1000 * GATE_SECONDS; ms++) {
+		int err = lock_byte(fd, F_OFD_SETLK, F_WRLCK, GATE);
+		if (err != EAGAIN && err != EACCES)
+			return err;
+		nanosleep(&pause, NULL);
+	}
+	return ETIMEDOUT;
+}
+
+/* Another user's file is not waited for: its owner could hold the gate for ever. */
+static int own_and_lock(int fd, struct stat *opened)
+{
+	if (fstat(fd, opened))
+		return errno;
+	return opened->st_uid == geteuid() ? lock_gate(fd) : EACCES;
+}
+
 /* Open the file and pass its gate. The last one to leave may have removed it meanwhile. */
 static int pass_gate(shm_t *s)
 {
@@ -106,11 +132,7 @@ static int pass_gate(shm_t *s)
 		s->fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (s->fd < 0)
 			return errno;
-		int err = lock_byte(s->fd, F_OFD_SETLKW, F_WRLCK, GATE);
-		if (!err && fstat(s->fd, &opened))
-			err = errno;
-		if (!err && opened.st_uid != geteuid())
-			err = EACCES;
+		int err = own_and_lock(s->fd, &opened);
 		if (!err && !stat(s->path, &named) && named.st_ino == opened.st_ino)
 			return 0;
 		close(s->fd);
@@ -120,8 +142,14 @@ static int pass_gate(shm_t *s)
 	}
 }
 
+/* With memory under every byte. NULL: errno says why. */
 static void *map(const shm_t *s, off_t at, size_t nbytes)
 {
+	do
+		errno = posix_fallocate(s->fd, at, (off_t)nbytes);
+	while (errno == EINTR);
+	if (errno)
+		return NULL;
 	void *p = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, at);
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -153,7 +181,7 @@ static int discard_old(shm_t *s)
 		uint32_t from = (uint32_t)__builtin_ctzll(senders);
 		ring_t *ring = s->in[from] = map_ring(s, s->host, from);
 		if (!ring)
-			return ENOMEM;
+			return errno;
 		__atomic_store_n(&ring->head, __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE),
 				 __ATOMIC_RELEASE);
 	}
@@ -175,9 +203,9 @@ static int take_seat(shm_t *s)
 
 static void leave(shm_t *s)
 {
-	lock_byte(s->fd, F_OFD_SETLKW, F_WRLCK, GATE);
+	int err = lock_gate(s->fd); /* without it the file stays for the next one to leave */
 	__atomic_store_n(&s->directory->seats[s->host].is_taken, 0, __ATOMIC_RELAXED);
-	if (is_alone(s->fd))
+	if (!err && is_alone(s->fd))
 		unlink(s->path);
 	close(s->fd); /* with all locks */
 }
@@ -203,12 +231,34 @@ static void unmap(shm_t *s)
 		munmap(s->directory, DIRECTORY_NBYTES);
 }
 
+static void refuse(const char *path, int err)
+{
+	static const struct {
+		int err;
+		const char *advice;
+	} known[] = {
+		{EUSERS, "all 64 places of processes are taken"},
+		{EPROTO, "processes with another version of the adapter use it"},
+		{EACCES, "it belongs to another user: remove it, or name another by shm:NAME"},
+		{ETIMEDOUT,
+		 "a process has had it locked for 10 s: if it was stopped, continue or end "
+		 "it, or name another by shm:NAME"},
+		{ENOSPC, "make /dev/shm larger, or remove files from it"},
+	};
+	const char *advice = "name another by shm:NAME";
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].err == err)
+			advice = known[i].advice;
+	mlx5swi_fabric_refuse(err, "%s: %s: %s", path, strerror(err), advice);
+}
+
 int mlx5swi_shm_open(const char *name, mlx5swi_place_t *place)
 {
 	static int has_handler;
 	shm_t *s = calloc(1, sizeof(*s));
 	int err = s ? make_path(name, s->path, sizeof(s->path)) : ENOMEM;
 	if (err || (err = pass_gate(s))) {
+		refuse(s ? s->path : name, err);
 		free(s);
 		return err;
 	}
@@ -219,7 +269,10 @@ int mlx5swi_shm_open(const char *name, mlx5swi_place_t *place)
 	if (!err && !has_handler && !(has_handler = !atexit(leave_at_exit)))
 		err = ENOMEM;
 	if (err) {
+		refuse(s->path, err);
 		unmap(s);
+		if (is_alone(s->fd))
+			unlink(s->path);
 		close(s->fd);
 		free(s);
 		return err;
@@ -296,6 +349,18 @@ static uint32_t host_of(const mlx5swi_packet_t *p)
 	return mlx5swi_gid_place(p->dgid, &place) ? N_HOSTS : place.host;
 }
 
+/* Each packet tries again: memory may be there later. */
+static void say_no_room(shm_t *s, uint32_t host)
+{
+	if (s->has_no_room)
+		return;
+	s->has_no_room = 1;
+	fprintf(stderr,
+		"mlx5sw: %s: no ring of %u KiB from host %u to host %u: %s: their packets are "
+		"lost; make /dev/shm larger, or remove files from it\n",
+		s->path, RING_NBYTES >> 10, s->host, host, strerror(errno));
+}
+
 static ring_t *ring_to(shm_t *s, uint32_t host)
 {
 	seat_t *seat = &s->directory->seats[host];
@@ -304,6 +369,8 @@ static ring_t *ring_to(shm_t *s, uint32_t host)
 	s->out[host] = map_ring(s, host, s->host);
 	if (s->out[host])
 		__atomic_fetch_or(&seat->senders, (uint64_t)1 << s->host, __ATOMIC_RELEASE);
+	else
+		say_no_room(s, host);
 	return s->out[host];
 }
 

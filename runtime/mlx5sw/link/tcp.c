@@ -2,7 +2,12 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Between hosts and network namespaces: a TCP connection from each process that sends to each that
  * it sends to, made when the first packet wants to go. A frame is a length of 4 bytes, big-endian,
- * and a packet. What is in a connection that breaks is lost, as on a link that goes down. */
+ * and a packet. What is in a connection that breaks is lost, as on a link that goes down.
+ *
+ * For trusted networks: nothing is authenticated, and whoever connects may send. A receiver bounds
+ * only what connections cost it. It closes those on which no packet has come for a minute and, if
+ * there are too many, the one that has been without packets the longest. Senders connect again when
+ * they have a packet. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +23,9 @@
 #define MAX_FRAME_NBYTES (sizeof(mlx5swi_packet_t) + 4096u + 4u)
 #define OUT_NBYTES (1u << 20)
 #define RECONNECT_NS 10000000u /* not more often than this */
+#define MAX_INS 256u
+#define ACCEPTS_PER_POLL 16u /* a full queue of new ones would delay peers by a second */
+#define IDLE_NS 60000000000u
 
 /* To a peer. Packets that find no room are lost: requests are repeated. */
 typedef struct out {
@@ -34,6 +42,7 @@ typedef struct out {
 typedef struct in {
 	struct in *next;
 	int fd;
+	uint64_t last; /* when it was made, or its last packet came */
 	size_t n;
 	uint8_t bytes[1 << 16];
 } in_t;
@@ -42,6 +51,7 @@ typedef struct mlx5swi_tcp {
 	int listener;
 	out_t *outs;
 	in_t *ins;
+	uint32_t n_ins;
 } tcp_t;
 
 static int new_socket(void)
@@ -89,7 +99,8 @@ static int listen_at(tcp_t *t, mlx5swi_place_t *place)
 		return errno;
 	setsockopt(t->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (!bind(t->listener, (const struct sockaddr *)&a, sizeof(a)) &&
-	    !listen(t->listener, 64) && !getsockname(t->listener, (struct sockaddr *)&a, &nbytes)) {
+	    !listen(t->listener, SOMAXCONN) &&
+	    !getsockname(t->listener, (struct sockaddr *)&a, &nbytes)) {
 		place->tcp_port = ntohs(a.sin_port);
 		return 0;
 	}
@@ -101,16 +112,19 @@ static int listen_at(tcp_t *t, mlx5swi_place_t *place)
 int mlx5swi_tcp_open(const char *name, mlx5swi_place_t *place)
 {
 	if (mlx5swi_w->cfg.link_layer != MLX5SW_ETHERNET)
-		return EINVAL; /* a LID has no room for an address */
+		return mlx5swi_fabric_refuse(EINVAL, "InfiniBand goes by shm: a LID has no room "
+						     "for an address");
+	if (parse(name, place))
+		return mlx5swi_fabric_refuse(EINVAL, "must be tcp:ADDRESS[:PORT], an IPv4 address "
+						     "of this host and 1 to 65535");
 	tcp_t *t = calloc(1, sizeof(*t));
-	int err = t ? parse(name, place) : ENOMEM;
-	if (!err)
-		err = listen_at(t, place);
-	if (err)
-		free(t);
-	else
+	int err = t ? listen_at(t, place) : ENOMEM;
+	if (!err) {
 		mlx5swi_w->engine->tcp = t;
-	return err;
+		return 0;
+	}
+	free(t);
+	return mlx5swi_fabric_refuse(err, "cannot listen there: %s", strerror(err));
 }
 
 void mlx5swi_tcp_close(void)
@@ -170,6 +184,16 @@ static unsigned flush(out_t *o)
 	return 1;
 }
 
+/* The receiver closes connections that are idle: a packet sent into one would be lost. */
+static void leave_if_closed(out_t *o)
+{
+	char byte;
+	if (o->fd < 0 || o->first != o->end || recv(o->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+		return;
+	close(o->fd);
+	o->fd = -1;
+}
+
 static out_t *out_to(tcp_t *t, const mlx5swi_place_t *place)
 {
 	struct sockaddr_in to = socket_address(place);
@@ -207,6 +231,8 @@ void mlx5swi_tcp_send(mlx5swi_packet_t *p)
 	mlx5swi_place_t place;
 	int is_known = !mlx5swi_gid_place(p->dgid, &place) && place.is_tcp;
 	out_t *o = is_known ? out_to(mlx5swi_w->engine->tcp, &place) : NULL;
+	if (o)
+		leave_if_closed(o);
 	if (o && o->fd < 0)
 		connect_to(o);
 	if (o && o->fd >= 0)
@@ -216,20 +242,44 @@ void mlx5swi_tcp_send(mlx5swi_packet_t *p)
 
 /* Receiving */
 
-static void accept_peer(tcp_t *t)
+static void drop_in(tcp_t *t, in_t **at)
+{
+	in_t *i = *at;
+	*at = i->next;
+	t->n_ins--;
+	close(i->fd);
+	free(i);
+}
+
+static void drop_longest_idle(tcp_t *t)
+{
+	in_t **idle = &t->ins;
+	for (in_t **at = &t->ins; *at; at = &(*at)->next)
+		if ((*at)->last < (*idle)->last)
+			idle = at;
+	drop_in(t, idle);
+}
+
+/* Returns 0 if there is none. */
+static int accept_peer(tcp_t *t)
 {
 	int fd = accept4(t->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0)
-		return;
+		return 0;
 	in_t *i = malloc(sizeof(*i));
 	if (!i) {
 		close(fd);
-		return;
+		return 0;
 	}
+	if (t->n_ins == MAX_INS)
+		drop_longest_idle(t);
 	i->fd = fd;
 	i->n = 0;
+	i->last = mlx5swi_now();
 	i->next = t->ins;
 	t->ins = i;
+	t->n_ins++;
+	return 1;
 }
 
 /* Whole frames go to their ports. Returns how many, or -1: that is not one of ours. */
@@ -266,24 +316,33 @@ static int receive(in_t *i)
 	return n ? take_frames(i) : -1;
 }
 
+/* Returns how many packets came. */
+static unsigned receive_all(tcp_t *t)
+{
+	uint64_t now = mlx5swi_now();
+	unsigned sum = 0;
+	for (in_t **at = &t->ins; *at;) {
+		in_t *i = *at;
+		int n = receive(i);
+		if (n > 0)
+			i->last = now;
+		if (n < 0 || now - i->last > IDLE_NS) {
+			drop_in(t, at);
+			continue;
+		}
+		sum += (unsigned)n;
+		at = &i->next;
+	}
+	return sum;
+}
+
 unsigned mlx5swi_tcp_poll(void)
 {
 	tcp_t *t = mlx5swi_w->engine->tcp;
 	unsigned sum = 0;
-	accept_peer(t);
+	for (unsigned k = 0; k < ACCEPTS_PER_POLL && accept_peer(t); k++)
+		;
 	for (out_t *o = t->outs; o; o = o->next)
 		sum += flush(o);
-	for (in_t **at = &t->ins; *at;) {
-		in_t *i = *at;
-		int n = receive(i);
-		if (n >= 0) {
-			sum += (unsigned)n;
-			at = &i->next;
-			continue;
-		}
-		*at = i->next;
-		close(i->fd);
-		free(i);
-	}
-	return sum;
+	return sum + receive_all(t);
 }

@@ -38,6 +38,8 @@ static int check(const mlx5swi_port_t *port, const struct ibv_ah_attr *a)
 	if (a->is_global > 1 || (port->is_ethernet && !a->is_global))
 		return mlx5swi_fail(EINVAL, "address: is_global %u, on %s", a->is_global,
 				    port->is_ethernet ? "Ethernet" : "InfiniBand");
+	if (port->requires_grh && !a->is_global)
+		return mlx5swi_fail(EINVAL, "address: is_global 0: the port requires a GRH");
 	if (!port->is_ethernet && (!a->dlid || a->dlid > MAX_UNICAST_LID))
 		return mlx5swi_fail(EINVAL, "address: dlid 0x%x is no port's", a->dlid);
 	return a->is_global ? check_grh(port, &a->grh) : 0;

@@ -136,8 +136,10 @@ static int make(mlx5swi_context_t *ctx, const struct ibv_cq_init_attr_ex *attr, 
 				  .log_size = log,
 				  .eqn = MLX5SWI_EQN};
 	mlx5swi_cq_t *cq;
-	int err;
+	int err = mlx5swi_check_buffers("CQ", &r->entries, &r->record);
 
+	if (err)
+		return err;
 	spec.ignores_overrun = (flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) != 0;
 	initialise(spec.buf, 1u << log, spec.dbr);
 	err = mlx5swi_errno_of(mlx5swi_cq_create(ctx, &spec, &cq));

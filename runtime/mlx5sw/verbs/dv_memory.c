@@ -30,14 +30,15 @@ static int check_umem(const struct mlx5dv_devx_umem_in *in)
 	return 0;
 }
 
-static int find_memory(const struct mlx5dv_devx_umem_in *in, uint8_t **p)
+/* With a dma-buf, in->addr is an offset in it. */
+static int find_memory(const struct mlx5dv_devx_umem_in *in, uint8_t **p, int *is_gpu)
 {
-	int is_gpu;
-
-	if (in->comp_mask & MLX5DV_UMEM_MASK_DMABUF)
-		*p = mlx5swi_dmabuf(in->dmabuf_fd, (uintptr_t)in->addr, in->size, &is_gpu);
-	else
+	if (in->comp_mask & MLX5DV_UMEM_MASK_DMABUF) {
+		*p = mlx5swi_dmabuf(in->dmabuf_fd, (uintptr_t)in->addr, in->size, is_gpu);
+	} else {
 		*p = in->addr;
+		*is_gpu = mlx5swi_is_gpu(in->addr);
+	}
 	if (!*p)
 		return mlx5swi_fail(EBADF,
 				    "UMEM: no memory, or mlx5sw_bind_dmabuf has not told of "
@@ -54,12 +55,12 @@ static int umem_new(mlx5swi_context_t *ctx, const struct mlx5dv_devx_umem_in *in
 {
 	mlx5swi_umem_t *umem;
 	uint8_t *p;
-	int err = mlx5swi_check_alive(ctx);
+	int is_gpu, err = mlx5swi_check_alive(ctx);
 
 	if (!err)
 		err = check_umem(in);
 	if (!err)
-		err = find_memory(in, &p);
+		err = find_memory(in, &p, &is_gpu);
 	if (err)
 		return err;
 	umem = calloc(1, sizeof(*umem));
@@ -77,6 +78,7 @@ static int umem_new(mlx5swi_context_t *ctx, const struct mlx5dv_devx_umem_in *in
 	umem->access = in->access;
 	umem->p = p;
 	umem->nbytes = in->size;
+	umem->is_gpu = is_gpu != 0;
 	ctx->refs++;
 	*out = umem;
 	return 0;

@@ -31,6 +31,10 @@ typedef struct mlx5swi_buffer {
 int mlx5swi_buffer_alloc(mlx5swi_pd_t *pd, size_t nbytes, size_t alignment, uint64_t type,
 			 mlx5swi_buffer_t *buffer); /* 0 or an errno value */
 void mlx5swi_buffer_free(mlx5swi_pd_t *pd, mlx5swi_buffer_t *buffer, uint64_t type);
+/* With the lock. 0, or EOPNOTSUPP: the allocator gave memory of a GPU for one of them, which verbs
+ * initialise and reset with stores of the CPU. what: for the message. */
+int mlx5swi_check_buffers(const char *what, const mlx5swi_buffer_t *ring,
+			  const mlx5swi_buffer_t *record);
 
 /* mr.c: whether all of it is memory, as the kernel finds when it pins the pages. Where there is no
  * thread addresses may be a scheduler's: then everything is. */

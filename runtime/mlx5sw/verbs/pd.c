@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Protection, thread and parent domains. */
+#include "mlx5sw/engine/engine.h"
 #include "mlx5sw/verbs/entry.h"
 
 #include <stdlib.h>
@@ -180,6 +181,22 @@ int mlx5swi_buffer_alloc(mlx5swi_pd_t *pd, size_t nbytes, size_t alignment, uint
 		p = buffer->owned = own_alloc(nbytes, alignment);
 	buffer->p = p;
 	return p ? 0 : ENOMEM;
+}
+
+static int is_far(const mlx5swi_buffer_t *buffer)
+{
+	return buffer->p && !buffer->owned && mlx5swi_is_gpu(buffer->p);
+}
+
+int mlx5swi_check_buffers(const char *what, const mlx5swi_buffer_t *ring,
+			  const mlx5swi_buffer_t *record)
+{
+	if (is_far(ring) || is_far(record))
+		return mlx5swi_fail(EOPNOTSUPP,
+				    "%s by verbs in memory of a GPU: make it by DevX, which takes "
+				    "a umem of that memory",
+				    what);
+	return 0;
 }
 
 void mlx5swi_buffer_free(mlx5swi_pd_t *pd, mlx5swi_buffer_t *buffer, uint64_t type)

@@ -166,10 +166,14 @@ static int make(mlx5swi_context_t *ctx, struct ibv_qp_init_attr_ex *attr, const 
 				  .rq_wqes = s->rq_wqes,
 				  .rq_stride = s->rq_stride,
 				  .dbr = (uint32_t *)(void *)r->record.p,
-				  .uar = mlx5swi_uar_new(ctx),
-				  .user_index = ctx->dev->qps.n_used};
-	int err;
+				  .user_index = ctx->dev->qps.n_used,
+				  .ts_format = mlx5swi_w->cfg.timestamps ? MLX5SWI_TS_DEFAULT
+									 : MLX5SWI_TS_FREE_RUNNING};
+	int err = mlx5swi_check_buffers("QP", &r->queues, &r->record);
 
+	if (err)
+		return err;
+	spec.uar = mlx5swi_uar_new(ctx);
 	if (!spec.uar)
 		return mlx5swi_fail(ENOMEM, "QP: no page of doorbells is left");
 	err = mlx5swi_errno_of(mlx5swi_qp_create(ctx, &spec, out));

@@ -29,7 +29,7 @@ static void describe_port(const mlx5swi_port_t *port, struct ibv_port_attr *attr
 	attr->active_speed = SPEED_HDR;
 	attr->phys_state = port->is_up ? PHYS_LINK_UP : PHYS_POLLING;
 	attr->link_layer = port->is_ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
-	attr->flags = port->is_ethernet ? GRH_REQUIRED : 0;
+	attr->flags = port->is_ethernet || port->requires_grh ? GRH_REQUIRED : 0;
 }
 
 static int check_port(uint32_t port_num)

@@ -12,6 +12,7 @@
 static struct {
 	pthread_t thread;
 	int fd, is_on;
+	pid_t pid; /* whose it is: forked children inherit all of this */
 	struct sockaddr_un address;
 } at;
 
@@ -87,16 +88,27 @@ static int listen_at(const char *dir)
 	return bad;
 }
 
+/* A program may end without mlx5sw_stop. The thread goes on until the process is gone. */
+static void remove_at_exit(void)
+{
+	if (at.is_on && at.pid == getpid())
+		unlink(at.address.sun_path);
+}
+
 /* Without it the adapter works all the same: one line says what is missing. */
 void mlx5swi_socket_start(void)
 {
+	static int has_handler;
 	char dir[80];
 	int bad = mlx5swi_socket_dir(dir, sizeof(dir));
+	if (!bad && !has_handler && !(has_handler = !atexit(remove_at_exit)))
+		bad = ENOMEM;
 	if (!bad)
 		bad = listen_at(dir);
 	if (bad)
 		fprintf(stderr, "mlx5sw: no control socket in %s: %s\n", dir, strerror(bad));
 	at.is_on = !bad;
+	at.pid = getpid();
 }
 
 void mlx5swi_socket_stop(void)

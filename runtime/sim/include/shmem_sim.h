@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 enum shmemsim_policy {
-	SHMEMSIM_ROUND_ROBIN, /* switch only where a fiber waits: fast, always the same */
+	SHMEMSIM_ROUND_ROBIN, /* switch only where a fiber waits or polls: always the same */
 	SHMEMSIM_RANDOM,      /* switch at random accesses to a random fiber, by the seed */
 	SHMEMSIM_REPLAY,      /* take the choices from a list (shmemsim_choices) */
 	SHMEMSIM_PCT,         /* random priorities that change depth - 1 times, by the seed */
@@ -44,7 +44,7 @@ typedef struct shmemsim_config {
 	uint32_t switch_per_256; /* random: mean switches in 256 accesses; 0: drawn by the seed */
 	int activemask;          /* shmemsim_activemask */
 	uint32_t flags;          /* SHMEMSIM_STRICT_EXIT */
-	uint64_t max_steps;      /* fail after so many waits and, under random, accesses */
+	uint64_t max_steps;      /* fail after so many waits and accesses */
 	const uint16_t *replay;  /* replay: the choices of an earlier run */
 	size_t n_replay;
 	uint32_t depth;  /* pct: ordered accesses that a mistake needs, 1 .. 32 */

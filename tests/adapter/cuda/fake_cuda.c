@@ -5,17 +5,19 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define MAX_REGIONS 64
+#define MAX_REGIONS 256
 #define MAX_COPIES 1024
-#define MAX_WRITES 65536
+#define MAX_DONE 65536
+#define LINE 64u
+#define PAGE 4096u
 #define EXPORT __attribute__((visibility("default")))
 enum { SUCCESS, INVALID_VALUE };
 enum { MEMORY_TYPE = 2, ORDINAL = 9, TYPE_DEVICE = 2 };
 
 typedef struct region {
 	uintptr_t p;
+	uint8_t *view;
 	size_t nbytes;
-	int is_freed;
 } region_t;
 
 typedef struct copy {
@@ -23,67 +25,92 @@ typedef struct copy {
 	size_t nbytes;
 } copy_t;
 
-typedef struct written {
-	uintptr_t p;
-	size_t nbytes;
+typedef struct done {
+	copy_t copy;
 	unsigned wait;
-} written_t;
+} done_t;
 
 static region_t regions[MAX_REGIONS];
 static copy_t copies[MAX_COPIES];
-static written_t writes[MAX_WRITES];
-static unsigned n_regions, n_copies, n_writes, n_waits, n_waits_before;
+static done_t done[MAX_DONE];
+static unsigned n_regions, n_copies, n_done, n_waits, n_waits_before;
+static void (*watch)(const uint8_t *p, size_t nbytes);
 
 static const region_t *find(uintptr_t p)
 {
-	for (unsigned i = 0; i < n_regions; i++)
-		if (p - regions[i].p < regions[i].nbytes && !regions[i].is_freed)
-			return &regions[i];
+	for (unsigned i = n_regions; i > 0; i--)
+		if (p - regions[i - 1].p < regions[i - 1].nbytes)
+			return &regions[i - 1];
 	return NULL;
 }
 
-static void protect(uintptr_t p, int protection)
+/* Where the bytes of an address are: a GPU's are at another one. */
+static uint8_t *bytes_of(uintptr_t p)
 {
 	const region_t *r = find(p);
 
-	if (r && mprotect((void *)r->p, r->nbytes, protection) != 0)
-		abort();
+	return r ? r->view + (p - r->p) : (uint8_t *)p;
+}
+
+static void put(uintptr_t dst, const uint8_t *src, size_t nbytes)
+{
+	memmove(bytes_of(dst), src, nbytes);
+	if (watch && find(dst))
+		watch((const uint8_t *)dst, nbytes);
 }
 
 static void move(uintptr_t dst, uintptr_t src, size_t nbytes)
 {
-	protect(dst, PROT_READ | PROT_WRITE);
-	protect(src, PROT_READ | PROT_WRITE);
-	memmove((void *)dst, (const void *)src, nbytes);
-	protect(dst, PROT_NONE);
-	protect(src, PROT_NONE);
+	const uint8_t *from = bytes_of(src);
+	size_t n;
+
+	if (nbytes > LINE) {
+		put(dst, from, nbytes);
+		return;
+	}
+	for (; nbytes; nbytes -= n) {
+		n = (dst + nbytes) % 8 ? (dst + nbytes) % 8 : 8;
+		n = n < nbytes ? n : nbytes;
+		put(dst + nbytes - n, from + nbytes - n, n);
+	}
 }
 
 uint8_t *fake_cuda_alloc(size_t nbytes)
 {
 	void *p = mmap(NULL, nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *view = aligned_alloc(PAGE, (nbytes + PAGE - 1) / PAGE * PAGE);
 
-	if (p == MAP_FAILED || n_regions == MAX_REGIONS)
+	if (p == MAP_FAILED || !view || n_regions == MAX_REGIONS)
 		abort();
-	regions[n_regions++] = (region_t){(uintptr_t)p, nbytes, 0};
+	memset(view, 0, nbytes);
+	regions[n_regions++] = (region_t){(uintptr_t)p, view, nbytes};
 	return p;
+}
+
+uint8_t *fake_cuda_view(const uint8_t *p)
+{
+	const region_t *r = find((uintptr_t)p);
+
+	return r ? bytes_of((uintptr_t)p) : NULL;
 }
 
 void fake_cuda_free(uint8_t *p)
 {
 	for (unsigned i = 0; i < n_regions; i++)
-		if (regions[i].p == (uintptr_t)p)
-			regions[i].is_freed = 1;
+		if (regions[i].p == (uintptr_t)p) {
+			free(regions[i].view);
+			regions[i] = regions[--n_regions];
+		}
 }
 
 void fake_cuda_get(void *dst, const uint8_t *p, size_t nbytes)
 {
-	move((uintptr_t)dst, (uintptr_t)p, nbytes);
+	memcpy(dst, bytes_of((uintptr_t)p), nbytes);
 }
 
 void fake_cuda_put(uint8_t *p, const void *src, size_t nbytes)
 {
-	move((uintptr_t)p, (uintptr_t)src, nbytes);
+	memcpy(bytes_of((uintptr_t)p), src, nbytes);
 }
 
 unsigned fake_cuda_waits(void)
@@ -99,12 +126,36 @@ unsigned fake_cuda_pending(void)
 	return n_copies;
 }
 
+static int has(uintptr_t first, size_t nbytes, const uint8_t *p)
+{
+	return (uintptr_t)p - first < nbytes;
+}
+
 unsigned fake_cuda_written(const uint8_t *p)
 {
-	for (unsigned i = n_writes; i > 0; i--)
-		if ((uintptr_t)p - writes[i - 1].p < writes[i - 1].nbytes)
-			return writes[i - 1].wait;
+	for (unsigned i = n_done; i > 0; i--)
+		if (has(done[i - 1].copy.dst, done[i - 1].copy.nbytes, p))
+			return done[i - 1].wait;
 	return 0;
+}
+
+unsigned fake_cuda_reads(const uint8_t *p)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < n_done; i++)
+		n += (unsigned)has(done[i].copy.src, done[i].copy.nbytes, p);
+	return n;
+}
+
+void fake_cuda_forget(void)
+{
+	n_done = 0;
+}
+
+void fake_cuda_watch(void (*f)(const uint8_t *p, size_t nbytes))
+{
+	watch = f;
 }
 
 static int overlap(uintptr_t a, size_t a_nbytes, uintptr_t b, size_t b_nbytes)
@@ -181,11 +232,19 @@ EXPORT int cuStreamSynchronize(void *stream)
 		const unsigned i = next_copy();
 
 		move(copies[i].dst, copies[i].src, copies[i].nbytes);
-		if (find(copies[i].dst) && n_writes < MAX_WRITES)
-			writes[n_writes++] = (written_t){copies[i].dst, copies[i].nbytes, n_waits};
+		if (n_done < MAX_DONE)
+			done[n_done++] = (done_t){copies[i], n_waits};
 		memmove(&copies[i], &copies[i + 1], (--n_copies - i) * sizeof(copies[0]));
 	}
 	return SUCCESS;
+}
+
+/* Memory of the host, or all of it in one allocation. */
+static int is_whole(uintptr_t p, size_t nbytes)
+{
+	const region_t *r = find(p);
+
+	return !r || nbytes <= r->nbytes - (p - r->p);
 }
 
 EXPORT int cuMemcpyAsync(uintptr_t dst, uintptr_t src, size_t nbytes, void *stream)
@@ -193,6 +252,8 @@ EXPORT int cuMemcpyAsync(uintptr_t dst, uintptr_t src, size_t nbytes, void *stre
 	(void)stream;
 	if (n_copies == MAX_COPIES || (!find(dst) && !find(src)))
 		abort(); /* a real one would wait; or copy between addresses that are none */
+	if (!is_whole(dst, nbytes) || !is_whole(src, nbytes))
+		return INVALID_VALUE;
 	copies[n_copies++] = (copy_t){dst, src, nbytes};
 	return SUCCESS;
 }
@@ -218,10 +279,6 @@ EXPORT int cuMemAlloc_v2(uintptr_t *p, size_t nbytes)
 
 EXPORT int cuMemFree_v2(uintptr_t p)
 {
-	for (unsigned i = 0; i < n_regions; i++)
-		if (regions[i].p == p) {
-			munmap((void *)p, regions[i].nbytes);
-			regions[i] = regions[--n_regions];
-		}
+	fake_cuda_free((uint8_t *)p);
 	return SUCCESS;
 }

@@ -4,7 +4,8 @@
  * tests ask of them.
  *
  * Copies of a stream are done when the stream is waited for, no earlier, and the last one first
- * where they do not overlap: software may rely on a wait alone. */
+ * where they do not overlap: software may rely on a wait alone. The 8-byte words of a copy come in
+ * descending order. */
 #ifndef ADAPTER_FAKE_CUDA_H
 #define ADAPTER_FAKE_CUDA_H
 
@@ -13,8 +14,10 @@
 
 #pragma GCC visibility push(default)
 
-/* Memory of GPU 0, zeroed: loads and stores of the CPU end the program. */
+/* Memory of GPU 0, zeroed, of pages: loads and stores of the CPU end the program. */
 uint8_t *fake_cuda_alloc(size_t nbytes);
+/* The same memory as a kernel sees it: a test loads and stores there. NULL: none, or freed. */
+uint8_t *fake_cuda_view(const uint8_t *p);
 void fake_cuda_free(uint8_t *p); /* its addresses stay unused */
 void fake_cuda_get(void *dst, const uint8_t *p, size_t nbytes);
 void fake_cuda_put(uint8_t *p, const void *src, size_t nbytes);
@@ -23,6 +26,12 @@ unsigned fake_cuda_waits(void);   /* since the last call */
 unsigned fake_cuda_pending(void); /* copies that are not done */
 /* After how many waits memory p was last written to; 0: not at all. */
 unsigned fake_cuda_written(const uint8_t *p);
+/* Copies that have read the byte p since the last fake_cuda_forget. */
+unsigned fake_cuda_reads(const uint8_t *p);
+void fake_cuda_forget(void);
+/* Call f after each word, or each copy of more than a cache line, that came to GPU memory; NULL:
+ * nobody. */
+void fake_cuda_watch(void (*f)(const uint8_t *p, size_t nbytes));
 
 #pragma GCC visibility pop
 

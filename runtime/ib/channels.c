@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What kernels read and write of the links: a line of words for each channel. */
+#include "ib/channels.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "ib/ib.h"
+#include "mem/mem.h"
+#include "mem/state.h"
+
+/* Epoch 0, nothing posted. Marks are of an index that is not posted before 2^32 - 1 others. */
+static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
+			 shmemd_channel_t *channel)
+{
+	void *doorbell = link->producer ? (void *)link->producer : link->doorbell;
+
+	*channel = (shmemd_channel_t){
+		.ready = SHMEMD_READY_WORD(0, 0, SHMEMD_READY_RUNG),
+		.path = SHMEMD_PATH_WORD(0, link->qpn, 0, link->producer ? SHMEMD_PATH_PROXY : 0),
+		.queue = link->is_connected ? SHMEMD_TAGGED(0, link->queue) : 0,
+		.doorbell = SHMEMD_TAGGED(0, doorbell),
+	};
+	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
+		channel->owners[i] = i << 1; /* free for ticket i */
+	memset(channel + 1, 0xff, ib->depth * sizeof(uint64_t));
+}
+
+/* A row at once: channel k to all PEs. */
+static int write_channels(shmemh_t *job, const shmemhi_ib_t *ib)
+{
+	size_t nbytes = SHMEMD_CHANNEL_NBYTES(ib->depth), n_pes = (size_t)job->n_pes;
+	char *row = malloc(n_pes * nbytes);
+	int status = SHMEMH_OK;
+
+	if (!row)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+				    "NIC: no memory for %zu channels", n_pes);
+	for (int k = 0; status == SHMEMH_OK && k < ib->n_channels; k++) {
+		const shmemhi_link_t *links = shmemhi_link(ib, job, k, 0);
+
+		for (size_t pe = 0; pe < n_pes; pe++)
+			init_channel(ib, &links[pe], (void *)(row + pe * nbytes));
+		status = shmemhi_dev_write(job, shmemhi_channel(ib, links), row, n_pes * nbytes);
+	}
+	free(row);
+	return status;
+}
+
+int shmemhi_channels_open(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	size_t n = (size_t)ib->n_channels * (size_t)job->n_pes;
+	size_t n_words = (size_t)ib->n_channels * SHMEMD_USED_WORDS((size_t)job->n_pes);
+	int status = shmemhi_dev_alloc(job, n * SHMEMD_CHANNEL_NBYTES(ib->depth),
+				       (void **)&ib->channels);
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_dev_alloc(job, n_words * sizeof *ib->used, (void **)&ib->used);
+	return status == SHMEMH_OK ? write_channels(job, ib) : status;
+}
+
+void shmemhi_channels_close(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	if (ib->channels)
+		shmemhi_dev_free(job, ib->channels);
+	if (ib->used)
+		shmemhi_dev_free(job, ib->used);
+	ib->channels = NULL;
+	ib->used = NULL;
+}
+
+/* All PEs have a NIC or none uses one. */
+int shmemhi_ib_reaches(const shmemh_t *job, int pe)
+{
+	return job->ib && shmemhi_link(job->ib, job, 0, pe)->is_connected;
+}
+
+/* A thread that sees the CQE of a READ loads what the READ brought. Is a DUMP needed in between, so
+ * that the data has reached the memory of the GPU when the thread sees the CQE?
+ *
+ * CQEs in memory of this GPU: the NIC writes the data there too, in the heap or in a bounce buffer,
+ * and before the CQE. CUDA's attribute says whether this GPU sees such writes in their order
+ * (owner, all devices) or not (none).
+ *
+ * CQEs in host memory: the attribute is about writes to memory of the GPU, and PCIe does not order
+ * writes to two destinations. Whatever the attribute says, the CQE may be seen while the data is on
+ * its way to the GPU. With a DUMP the NIC reads memory of the GPU behind its own writes there, and
+ * then writes the DUMP's CQE. */
+static int needs_dumps(const shmemh_t *job)
+{
+	int ordering = shmemhi_cuctx_attribute(job->mem->cuctx, SHMEMHI_CU_ATTR_RDMA_ORDERING);
+
+	return !job->ib->has_gpu_queues || ordering < SHMEMHI_CU_RDMA_ORDERING_OWNER;
+}
+
+uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
+{
+	uint32_t flags = 0;
+
+	if (!job->ib || job->mem->backend->kind != SHMEMH_HEAP_GPU)
+		return 0;
+	if (needs_dumps(job))
+		flags |= SHMEMD_CTX_FLUSH_READS;
+	/* The CPU proxy reads its words from host memory: WQEs need the system's scope. */
+	if (job->ib->has_gpu_queues && !job->ib->links[0].producer)
+		flags |= SHMEMD_CTX_QUEUES_ON_GPU;
+	return flags;
+}
+
+void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)
+{
+	const shmemhi_ib_t *ib = job->ib;
+
+	ctx->n_world = (uint32_t)job->n_pes;
+	if (!ib)
+		return;
+	ctx->channels = ib->channels;
+	ctx->keys = shmemhi_keys_table(ib);
+	ctx->bounces = ib->bounces;
+	ctx->used = ib->used;
+	ctx->n_channels = (uint32_t)ib->n_channels;
+	ctx->channel_nbytes = (uint32_t)SHMEMD_CHANNEL_NBYTES(ib->depth);
+	ctx->n_granules = ib->n_granules;
+	ctx->log_granule = (uint8_t)ib->log_granule;
+	ctx->log_depth = (uint8_t)__builtin_ctz(ib->depth);
+	ctx->log_batch = (uint8_t)__builtin_ctz((uint32_t)job->opt.ib_batch);
+	ctx->inline_nbytes = (uint8_t)job->opt.ib_inline;
+}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The shmem_dev authors
+# forms.sh stage: a unit compiles in each of the three forms of the NIC path (as it is by default,
+# with SHMEMD_NIC_INLINE, with SHMEMD_NO_NIC), for the CPU and by nvcc, also with -G. What nvcc
+# makes of it has functions of the NIC path by default, and none in the other two forms.
+set -eu
+here=$(dirname "$0")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+used=0
+for compiler in 'gcc -std=c11' 'clang -std=c11' 'g++ -xc++ -std=c++17' \
+	'clang++ -xc++ -std=c++17'; do
+	command -v "${compiler%% *}" >/dev/null || continue
+	used=$((used + 1))
+	for form in '' -DSHMEMD_NIC_INLINE -DSHMEMD_NO_NIC; do
+		# shellcheck disable=SC2086 # words
+		$compiler -O1 -Wall -Wextra -Wpedantic -Werror $form -I "$1/include" \
+			-c "$here/forms.c" -o "$work/forms.o"
+	done
+done
+
+# expect count form: so many functions of the NIC path in the cubin.
+expect() {
+	n=$(grep -ao 'shmemdi_by_nic_[a-z0-9_]*' "$work/forms.cubin" | sort -u | wc -l)
+	case $1 in
+	some) [ "$n" -gt 0 ] ;;
+	*) [ "$n" -eq 0 ] ;;
+	esac || {
+		echo "nvcc $2: expected $1 functions of the NIC path, got $n"
+		exit 1
+	}
+}
+
+if command -v nvcc >/dev/null; then
+	used=$((used + 1))
+	for form in '' -DSHMEMD_NIC_INLINE -DSHMEMD_NO_NIC; do
+		# shellcheck disable=SC2086 # words
+		nvcc -x cu -std=c++17 -arch=sm_90 --Werror all-warnings -Xcompiler -Wall,-Wextra \
+			$form -I "$1/include" -cubin "$here/forms.c" -o "$work/forms.cubin"
+		case $form in
+		'') expect some "$form" ;;
+		*) expect no "$form" ;;
+		esac
+	done
+	for form in '' -DSHMEMD_NO_NIC; do
+		# shellcheck disable=SC2086 # words
+		nvcc -G -x cu -std=c++17 -arch=sm_90 $form -I "$1/include" -c "$here/forms.c" \
+			-o "$work/forms.o"
+	done
+fi
+[ "$used" -gt 0 ] || {
+	echo "skipped: no compiler is here"
+	exit 77
+}

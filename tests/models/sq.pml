@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The protocol of a send queue and of its switch to another path, for the models that include this.
+ * The words are those of shmemd_channel_t (include/shmem_dev/abi/queue.h).
+ *
+ * A step is one access to shared memory, in one order that all threads agree on: weak memory and
+ * fences are not modelled. Accesses share a step where no other thread can tell the difference:
+ * under a lock, or in the turn to words that only the thread in the turn changes. A loop that spins
+ * waits here until it can go on, so that a hang is an invalid end state.
+ *
+ * Words that wrap in C wrap here as early as the protocol allows; FIRST lies just below. A name that
+ * begins with `true_` counts without wrap-around, for the assertions only. */
+#ifndef DEPTH
+#define DEPTH 2
+#endif
+#ifndef FAILURES
+#define FAILURES 1 /* paths that may fail, one after the other */
+#endif
+#ifndef MOD_INDEX
+#define MOD_INDEX 16 /* 2^32 in C */
+#endif
+#ifndef BATCH
+#define BATCH 64 /* power of two; 64: no batch ends within a run */
+#endif
+#ifndef BUG
+#define BUG 0
+#endif
+#define N_PATHS (FAILURES + 1)
+#define N_MEM N_PATHS
+#define MOD_NIC (2 * DEPTH)  /* 2^16: the device's counters */
+#define MOD_CQES (2 * DEPTH) /* 2^16: numbers of CQEs */
+#define MOD_REQUESTS 16      /* 2^24 */
+#define MOD_EPOCHS 4         /* 2^8 */
+#define FIRST (MOD_INDEX - 1)
+#define FIRST_REQUEST (MOD_REQUESTS - 1)
+#define EPOCH(path) (((path) + MOD_EPOCHS - 1) % MOD_EPOCHS)
+#ifdef WRAPS
+#define MAX_POSTED 20
+#else
+#define MAX_POSTED 14
+#endif
+
+/* What wraps is compared by the low bits of a difference. */
+#define LESS(a, b, mod) (((a) + (mod) - (b)) % (mod))
+#define REACHED(a, b) (LESS(a, b, MOD_INDEX) < MOD_INDEX / 2)
+
+/* When to ring the doorbell. */
+#define BATCHED 0
+#define NOW 1
+#define DEFERRED 2
+
+#include "mistakes.pml"
+
+/* shmemd_channel_t. Each of the words resv, ready, rung, done, flush and a mark changes in one step. */
+byte resv = FIRST, resv_request = FIRST_REQUEST, resv_epoch = EPOCH(0), true_resv = FIRST;
+byte ready = FIRST, ready_cqes, ready_epoch = EPOCH(0), true_ready = FIRST;
+byte true_must = FIRST; /* WQEBBs that somebody must ring for: not deferred */
+bit ready_rung = 1, ready_deferred;
+byte rung = FIRST - 3; /* not valid while ready_rung */
+bit rung_busy, done_busy;
+byte done = FIRST, done_cqes;
+/* Two words name the path: one the queue's memory, one the doorbell and the base. Each has its tag,
+ * which is EPOCH(path). */
+byte line_queue, line_path;
+#ifndef NO_MARKS
+byte mark_first[DEPTH] = 255, mark_n[DEPTH], mark_epoch[DEPTH];
+bit mark_deferred[DEPTH];
+#endif
+/* Set by posters that find the queue idle: a quiet looks at the channel. */
+bit used;
+
+#include "device.pml"
+
+/* What a thread remembers: its reservation (first, request, at: first without wrap-around); its
+ * snapshot (s_); CQE by which its last WQE completes, if `numbered`; temporaries. */
+#define LOCALS                                                                                     \
+	byte me, first, at, my_request, my_epoch, s_ready, s_done, s_epoch, s_queue, s_path, number, end, n_cqes, \
+		a, b, c;                                                                           \
+	bit s_rung, s_deferred, waited, numbered, all_deferred, must, flushes
+
+#define ORDERED (order > line_path)
+#define CQES_TO_READ (CQE_IS_NEXT(line_queue, done_cqes))
+#define CQE_AT(p, number) cqe[MEMORY(p) * DEPTH + (number) % DEPTH]
+#define CQE_IS_NEXT(p, number)                                                                     \
+	(CQE_AT(p, number) != INVALID &&                                                           \
+	 (CQE_OWNER(CQE_AT(p, number)) == (number) / DEPTH % 2 || BUG == NO_OWNER))
+
+/* Only one thread at a time: exclusion is what the rules for RUNG and the lock are for. The NIC finds
+ * a value that goes back. */
+#define RING(p, until) doorbell[p] = ((until) + MOD_INDEX - base[p] % MOD_INDEX) % MOD_NIC
+
+/* Completion queue */
+
+/* Read CQEs in order from `number`, as far as they are there, and advance `index` accordingly. */
+inline read_cqes(p, index, number_)
+{
+	do
+	:: CQE_IS_NEXT(p, number_) ->
+		index = (index + LESS(CQE_COUNTER(CQE_AT(p, number_)),
+				      (index + MOD_INDEX - base[p] % MOD_INDEX) % MOD_NIC, MOD_NIC) +
+			 1) % MOD_INDEX;
+		number_ = (number_ + 1) % MOD_CQES;
+		if :: BUG == NO_OWNER -> break :: else fi
+	:: else -> break
+	od
+}
+
+/* A thread that needs `done` to advance. */
+inline consume()
+{
+	c = line_queue;
+	if
+	:: atomic { !done_busy || BUG == NO_DONE_LOCK -> done_busy = 1 }
+		d_step {
+			if :: BUG != QUEUE_BEFORE_LOCK -> c = line_queue :: else fi;
+			a = done;
+			b = done_cqes;
+			read_cqes(c, a, b)
+		};
+		d_step { done = a; done_cqes = b; done_busy = 0; a = 0; b = 0; c = 0 }
+	:: done_busy && BUG != NO_DONE_LOCK -> c = 0
+	fi
+}
+
+/* Doorbell */
+
+#define TO_RING(t)                                                                                 \
+	((!ready_rung || BUG == NEED_IGNORES_RUNG) && REACHED(ready, t) && !REACHED(rung, t) &&    \
+	 !rung_busy && BUG != WAIT_UNRUNG)
+
+/* A thread that waits for index t found TO_RING: it takes the lock if `rung` still is the value that
+ * shows the need. `ready` and `rung` are loaded in either order. */
+inline ring_until(t)
+{
+	b = 255;
+	if
+	:: (!ready_rung || BUG == NEED_IGNORES_RUNG) && REACHED(ready, t) -> b = rung
+	:: b = rung;
+		if
+		:: (!ready_rung || BUG == NEED_IGNORES_RUNG) && REACHED(ready, t)
+		:: else -> b = 255
+		fi
+	:: else
+	fi;
+	d_step { a = line_path; c = ready };
+	if
+	:: atomic {
+		b != 255 && !REACHED(b, t) && !rung_busy && (rung == b || BUG == LOCK_ANY) ->
+		rung_busy = 1
+	   }
+		if :: BUG != LINE_BEFORE_LOCK -> a = line_path :: else fi;
+		if :: BUG != READY_BEFORE_LOCK -> c = ready :: else fi;
+		RING(a, c);
+		d_step { rung = c; rung_busy = 0 }
+	:: b == 255 || REACHED(b, t) || rung_busy || rung != b
+	fi;
+	d_step { a = 0; b = 0; c = 0 }
+}
+
+#include "switch.pml"
+
+/* Posting */
+
+#define TORN (EPOCH(s_queue) != s_epoch || EPOCH(s_path) != s_epoch)
+/* The epoch of the snapshot is older than that of the reservation. */
+#define OLD (LESS(s_epoch, my_epoch, MOD_EPOCHS) >= MOD_EPOCHS / 2 && BUG != NO_RESV_EPOCH)
+
+inline load_ready()
+{
+	s_ready = ready;
+	s_epoch = ready_epoch;
+	s_rung = ready_rung;
+	s_deferred = ready_deferred
+}
+
+inline load_line()
+{
+	d_step { load_ready(); s_done = done; s_queue = line_queue; s_path = line_path }
+}
+
+/* WRAPS: runs so long that words take the same values again. A thread that remembers an index does
+ * not sleep while half the range goes by: it loads the line after it has reserved. */
+#ifdef WRAPS
+byte held[3] = 255;
+#define MAY_RESERVE(i) (held[i] == 255 || true_resv < held[i] + MOD_INDEX / 2 - DEPTH)
+#define AWAKE (MAY_RESERVE(0) && MAY_RESERVE(1) && MAY_RESERVE(2))
+#define HOLD(id, index) held[id] = index
+#else
+#define AWAKE true
+#define HOLD(id, index) skip
+#endif
+
+inline reserve(n, n_requests)
+{
+	d_step {
+		AWAKE ->
+		first = resv;
+		at = true_resv;
+		HOLD(me, at);
+		my_request = resv_request;
+		my_epoch = resv_epoch;
+		resv = (resv + n) % MOD_INDEX;
+		resv_request = (resv_request + n_requests) % MOD_REQUESTS;
+		true_resv = true_resv + n;
+		assert(true_resv - FIRST <= MAX_POSTED)
+	}
+}
+
+/* The fetch-add and the loads of the line, which the GPU carries out in any order. */
+inline snapshot(n, n_requests)
+{
+#ifdef TEAR
+	a = 0;
+	do
+	:: a == 15 -> break
+	:: !(a & 1) -> reserve(n, n_requests); a = a | 1
+	:: !(a & 2) -> d_step { load_ready(); s_done = done; a = a | 2 }
+	:: !(a & 4) -> d_step { s_queue = line_queue; a = a | 4 }
+	:: !(a & 8) -> d_step { s_path = line_path; a = a | 8 }
+	od;
+	a = 0;
+#else
+	if
+	:: reserve(n, n_requests); load_line()
+#ifndef WRAPS
+	:: load_line(); reserve(n, n_requests)
+#endif
+	fi;
+#endif
+	if
+	:: BUG == NO_TAGS || BUG == TAGS_LATE
+	:: else ->
+		do
+		:: TORN || OLD -> load_line()
+		:: else -> break
+		od
+	fi
+}
+
+/* Wait until the WQEBBs before index f + n are free. The thread in the turn looks at the order. */
+#define SPACE(d, f, n)                                                                             \
+	(BUG == NO_SPACE || REACHED(d, ((f) + (n) + MOD_INDEX - DEPTH - (BUG == SPACE_BY_ONE)) % MOD_INDEX))
+
+inline wait_space(f, n)
+{
+	if
+	:: SPACE(s_done, f, n)
+	:: else ->
+		do
+		:: SPACE(done, f, n) -> break
+		:: else ->
+			if
+			:: SPACE(done, f, n)
+			:: ready == f && ORDERED && BUG != BLOCKED_BLIND -> switch_path(f, my_request)
+			:: TO_RING((f + n + MOD_INDEX - DEPTH) % MOD_INDEX) ->
+				ring_until((f + n + MOD_INDEX - DEPTH) % MOD_INDEX)
+			:: CQES_TO_READ && !done_busy -> consume()
+			fi
+		od;
+		if
+		:: BUG == OLD_SNAPSHOT
+		:: else ->
+			do
+			:: load_line(); if :: !TORN -> break :: else fi
+			od
+		fi
+	fi
+}
+
+inline write_wqe(i, kind)
+{
+	wqe[POSITION(s_queue, first + i)] = at + i;
+	form[POSITION(s_queue, first + i)] = kind;
+	request[POSITION(s_queue, first + i)] = (my_request + i) % MOD_REQUESTS
+}
+
+/* The last WQE of the reservation asks for a CQE. */
+inline write_wqes(kind, n)
+{
+	d_step {
+		if
+		:: n == 2 -> write_wqe(0, kind); write_wqe(1, (kind) | SIGNALLED)
+		:: else -> write_wqe(0, (kind) | SIGNALLED)
+		fi
+	}
+}
+
+/* Publish what is before `end`. */
+inline publish(is_rung, is_deferred)
+{
+	d_step {
+		true_ready = true_ready + LESS(end, ready, MOD_INDEX);
+		true_must = (is_deferred -> true_must : true_ready);
+		ready = end;
+		ready_cqes = (ready_cqes + n_cqes) % MOD_CQES;
+		ready_rung = is_rung;
+		ready_deferred = is_deferred;
+		assert(true_ready <= true_resv)
+	}
+}
+
+#ifndef NO_MARKS
+#define MARKED(i)                                                                                  \
+	((mark_first[(i) % DEPTH] == (i) || BUG == MARK_NO_FIRST && mark_first[(i) % DEPTH] != 255) && \
+	 (mark_epoch[(i) % DEPTH] == s_epoch || BUG == MARK_OLD_EPOCH))
+
+/* Who waited for the turn also publishes the marked reservations that follow. */
+inline take_marks()
+{
+	do
+	:: d_step {
+		MARKED(end) ->
+		a = end;
+		n_cqes = n_cqes + (BUG != MARK_ONE_CQE);
+		all_deferred = all_deferred && mark_deferred[a % DEPTH];
+		end = (end + mark_n[a % DEPTH]) % MOD_INDEX;
+		if :: BUG != MARK_KEPT -> mark_first[a % DEPTH] = 255 :: else fi;
+		a = 0
+	   }
+	:: !MARKED(end) -> break
+	od
+}
+#endif
+
+/* By the poster of a quiet's READ, in its turn, before it publishes. */
+#ifdef FLUSHES
+#define FLUSH_IN_TURN (BUG != FLUSH_LATE && BUG != FLUSH_READY)
+inline store_flush(now)
+{
+	if
+	:: d_step {
+		(now) && flushes ->
+		flush = (BUG == FLUSH_READY -> ready : (first + 1) % MOD_INDEX);
+		flush_number = number;
+		flush_epoch = s_epoch
+	   }
+	:: d_step {
+		/* Keep `flush` within half the range of indexes: what is older covers nothing. */
+		(now) && !flushes && first / (MOD_INDEX / 4) != end / (MOD_INDEX / 4) && BUG != FLUSH_FAR ->
+		flush = (first + MOD_INDEX - MOD_INDEX / 4) % MOD_INDEX;
+		flush_epoch = s_epoch
+	   }
+	:: else
+	fi
+}
+#else
+#define store_flush(now) skip
+#endif
+
+#define BATCH_ENDS (first / BATCH != end / BATCH)
+
+/* In the turn, with the WQEs of [first, first + n) written for the current path. */
+inline finish(n, when)
+{
+	d_step {
+		end = (first + n) % MOD_INDEX;
+		n_cqes = 1;
+		number = ready_cqes;
+		all_deferred = ((when) == DEFERRED)
+	};
+#ifndef NO_MARKS
+	if :: waited -> take_marks() :: else fi;
+#endif
+	if
+	:: all_deferred && (s_rung || s_deferred || BUG == DEFER_ALWAYS) ||
+	   (when) == DEFERRED && BUG == DEFER_MARKED -> must = 0
+	:: else ->
+		all_deferred = 0;
+		must = !waited && (when) != DEFERRED || (when) == NOW || BATCH_ENDS ||
+		       resv == end && BUG != ALWAYS_LEAVE
+	fi;
+	store_flush(FLUSH_IN_TURN);
+	if
+	:: must && (s_rung || BUG == RING_UNLOCKED) ->
+		if
+		:: BUG == RUNG_FIRST -> publish(1, 0); RING(s_path, end)
+		:: else -> RING(s_path, end); publish(1, 0)
+		fi
+	:: must && !s_rung && BUG != RING_UNLOCKED ->
+		atomic { !rung_busy -> rung_busy = 1 };
+		RING(s_path, end);
+		d_step { rung = end; rung_busy = 0 };
+		publish(1, 0)
+	:: !must ->
+		if
+		:: s_rung && BUG != RUNG_AFTER_READY && BUG != RUNG_NOT_STORED && BUG != RUNG_KEPT ->
+			d_step { rung = first; rung_busy = 0 }
+		:: else
+		fi;
+		publish(BUG == RUNG_KEPT && s_rung, all_deferred);
+		if
+		:: s_rung && BUG == RUNG_AFTER_READY -> d_step { rung = first; rung_busy = 0 }
+		:: else
+		fi
+	fi;
+	store_flush(BUG == FLUSH_LATE || BUG == FLUSH_READY);
+	d_step { end = 0; n_cqes = 0; all_deferred = 0; must = 0 }
+}
+
+/* The turn after waiting for it. */
+inline in_turn(kind, n)
+{
+	d_step {
+		waited = 1;
+		load_ready();
+#ifndef NO_MARKS
+		if
+		:: mark_first[first % DEPTH] == first && BUG != MARK_KEPT -> mark_first[first % DEPTH] = 255
+		:: else
+		fi
+#endif
+	};
+	if
+	:: (s_epoch != EPOCH(s_queue) || s_epoch != EPOCH(s_path)) && BUG != NO_EPOCH_CHECK &&
+	   BUG != PUBLISH_EARLY ->
+		load_line();
+		assert(!TORN || BUG == EPOCH_FIRST);
+		write_wqes(kind, n)
+	:: else
+	fi
+}
+
+inline post(kind, n, when, by_number)
+{
+	snapshot(n, n);
+	atomic { waited = 0; numbered = 0 };
+	wait_space(first, n);
+	/* A poster on an idle queue. */
+	if
+	:: s_ready == first && s_done == first && BUG != USED_LATE -> used = 1
+	:: else
+	fi;
+#ifndef NO_MARKS
+	if :: BUG == MARK_EARLY && !(by_number) -> mark(n, when) :: else fi;
+#endif
+	write_wqes(kind, n);
+	if
+	:: s_ready == first ->
+		finish(n, when);
+		numbered = 1;
+		if :: BUG == USED_LATE -> used = 1 :: else fi
+	:: BUG == NO_TURN_CHECK -> finish(n, when)
+	:: else ->
+#ifndef NO_MARKS
+		if
+		:: ready != first && !(by_number) && BUG != MARK_EARLY -> mark(n, when)
+		:: else
+		fi;
+#endif
+		(REACHED(ready, first));
+		if
+		:: ready == first -> in_turn(kind, n); finish(n, when); numbered = 1
+		:: else /* another thread has published them */
+		fi
+	fi;
+	d_step {
+		s_ready = 0; s_done = 0; s_rung = 0; s_deferred = 0; s_path = 0;
+		waited = 0; my_request = 0; my_epoch = 0;
+		if :: !(by_number) -> number = 0; numbered = 0; s_epoch = 0; s_queue = 0 :: else fi
+	}
+}
+
+#ifndef NO_MARKS
+inline mark(n, when)
+{
+	d_step {
+		mark_first[first % DEPTH] = first;
+		mark_n[first % DEPTH] = n;
+		mark_epoch[first % DEPTH] = s_epoch;
+		mark_deferred[first % DEPTH] = ((when) == DEFERRED)
+	}
+}
+#endif
+
+/* Waiting */
+
+/* Is the CQE there by which the thread's last WQE, of index t - 1, completes? */
+#define MINE(t)                                                                                    \
+	(numbered && CQE_IS_NEXT(s_queue, number) &&                                               \
+	 CQE_COUNTER(CQE_AT(s_queue, number)) == ((t) + 2 * MOD_INDEX - 1 - base[s_queue] % MOD_INDEX) % MOD_NIC)
+
+/* A waiter whose WQE has completed moves `done` there if that is far behind. */
+inline advance(t)
+{
+	d_step { a = done; b = done_cqes; c = done_busy };
+	if
+	:: (!c || BUG == DONE_BUSY) && !REACHED(a, t) && LESS(t, a, MOD_INDEX) > DEPTH / 4 ->
+		d_step {
+			if
+			:: done == a && (done_cqes == b || BUG == DONE_INDEX_ONLY) &&
+			   (!done_busy || BUG == DONE_BUSY) || BUG == DONE_STORED ->
+				done = t;
+				done_cqes = (BUG == DONE_INDEX_ONLY -> done_cqes : (number + 1) % MOD_CQES)
+			:: else
+			fi
+		}
+	:: else
+	fi;
+	d_step { a = 0; b = 0; c = 0 }
+}
+
+/* A thread that waits carries out the order: it reserves a WQEBB for a NOP by compare-and-swap, which
+ * succeeds only if nobody has the turn, and so takes the turn itself. Otherwise the thread in the turn
+ * either goes on, or waits for space and switches. */
+#define TO_HELP (ORDERED && (resv == ready || BUG == NO_TURN) && BUG != NO_HELP)
+
+inline help()
+{
+	if
+	:: BUG == NO_TURN -> switch_path(ready, (resv_request + MOD_REQUESTS - LESS(resv, ready, MOD_INDEX)) % MOD_REQUESTS)
+	:: atomic { TO_HELP && BUG != NO_TURN -> reserve(1, 0) }
+		load_line();
+		switch_path(first, my_request);
+		load_line();
+		wait_space(first, 1);
+		if
+		:: s_done == first && BUG != USED_HELPER -> used = 1 /* the queue is idle */
+		:: else
+		fi;
+		write_wqes(HELPER, 1);
+		finish(1, BATCHED);
+		d_step {
+			s_ready = 0; s_done = 0; s_rung = 0; s_deferred = 0; s_path = 0; s_queue = 0; s_epoch = 0;
+			my_request = 0; my_epoch = 0; first = 0; at = 0; number = 0; numbered = 0
+		}
+	:: !TO_HELP && BUG != NO_TURN
+	fi
+}
+
+/* Wait until the WQEBBs before index t have completed. */
+inline wait(t)
+{
+	do
+	:: REACHED(done, t) -> break
+	:: else ->
+		if
+		:: REACHED(done, t)
+		:: BUG == EPOCH_THEN_CQE && numbered && ready_epoch == s_epoch ->
+			if
+			:: MINE(t) -> break
+			:: else
+			fi
+		:: MINE(t) && BUG != EPOCH_THEN_CQE ->
+			if
+			:: ready_epoch == s_epoch || BUG == STALE_NUMBER -> advance(t); break
+			:: else -> numbered = 0
+			fi
+		:: numbered && ready_epoch != s_epoch && BUG != STALE_NUMBER -> numbered = 0
+		:: TO_RING(t) -> ring_until(t)
+		:: !numbered && CQES_TO_READ && !done_busy -> consume()
+		:: TO_HELP -> help()
+		fi
+	od;
+	atomic { number = 0; numbered = 0; s_epoch = 0; s_queue = 0 }
+}
