@@ -18,6 +18,15 @@ static void remember(shmemsimi_fiber_t *f, const void *p)
 	f->seen[f->n_seen++] = p;
 }
 
+/* Before the fiber stores to a word that it has read: its store would put its own clock in the place
+ * of the one that a later fence is to acquire. Early, as above. */
+static void acquire_if_seen(const shmemsimi_fiber_t *f, const void *p)
+{
+	for (unsigned i = 0; i < f->n_seen; i++)
+		if (f->seen[i] == p)
+			shmemsimi_tsan_acquire((void *)(uintptr_t)p);
+}
+
 static void fence(shmemsimi_fiber_t *f, int access)
 {
 	for (unsigned i = 0; i < f->n_seen && access != SHMEMSIM_FENCE_RELEASE; i++)
@@ -40,6 +49,7 @@ static int order(shmemsimi_fiber_t *f, const void *p, int access)
 		return 0;
 	case SHMEMSIM_ST_RELAXED:
 	case SHMEMSIM_ST_RELEASE:
+		acquire_if_seen(f, p);
 		shmemsim_wrote |= !(access & SHMEMSIM_NO_NEWS);
 		return f->is_fenced;
 	case SHMEMSIM_RMW:

@@ -90,7 +90,7 @@ static void test_cases(void **state)
 	} cases[] = {
 		{"", 0},
 		{"shmemdi_sq_reserve", 1}, /* WQEBBs that others wrote and the device read */
-		{"shmemdi_is_done", 1},    /* sources that the device read */
+		{"shmemdi_cq_poll", 1},    /* sources that the device read */
 		{"shmemdi_cq_read", 1},    /* both, by the reader of CQEs */
 		{SHUFFLE, 1},              /* WQEBBs that the lane which reserves has seen free */
 	};
