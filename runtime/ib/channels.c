@@ -9,7 +9,7 @@
 #include "mem/mem.h"
 #include "mem/state.h"
 
-/* Epoch 0, nothing posted. Marks are of an index that is not posted before 2^32 - 1 others. */
+/* Epoch 0, nothing posted, no marks. */
 static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 			 shmemd_channel_t *channel)
 {
@@ -23,7 +23,7 @@ static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 	};
 	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
 		channel->owners[i] = i << 1; /* free for ticket i */
-	memset(channel + 1, 0xff, ib->depth * sizeof(uint64_t));
+	memset(channel + 1, 0, ib->depth * sizeof(uint64_t)); /* SHMEMD_MARK_NONE */
 }
 
 /* A row at once: channel k to all PEs. */
