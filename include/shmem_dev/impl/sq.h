@@ -316,7 +316,8 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t
 		if (shmemdi_reached(SHMEMD_READY_INDEX(turn.ready), first) ||
 		    SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path))) {
 			/* The quiet of any lane will find the channel used: its first poster marked it
-			 * before it published (explore ring_order, seed 526). */
+			 * before it published (explore ring_order, seed 526).
+			 * weakened gpu: harmless, only threads of this GPU publish. */
 			shmemd_arch_fence_acquire();
 			return turn;
 		}
@@ -353,12 +354,14 @@ SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_post_t *po
 
 	while (needs_lock) {
 		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
+		/* weakened relaxed, cta: wrong, but not in the emulator: as in shmemdi_ring_until. */
 		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&c->ch->rung, rung))
 			break;
 		shmemd_arch_spin_hint();
 	}
 	shmemdi_ring(c, post->path, post->queue, post->doorbell, turn->end);
 	if (needs_lock)
+		/* weakened relaxed, cta: the same. */
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(turn->end));
 }
 
