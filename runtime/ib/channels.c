@@ -22,7 +22,7 @@ static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 		.doorbell = SHMEMD_TAGGED(0, doorbell),
 	};
 	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
-		channel->owners[i] = i << 1; /* free for ticket i */
+		channel->owners[i] = i << 1;                  /* free for ticket i */
 	memset(channel + 1, 0, ib->depth * sizeof(uint64_t)); /* SHMEMD_MARK_NONE */
 }
 
