@@ -18,8 +18,8 @@ static void remember(shmemsimi_fiber_t *f, const void *p)
 	f->seen[f->n_seen++] = p;
 }
 
-/* Before the fiber stores to a word that it has read: its store would put its own clock in the place
- * of the one that a later fence is to acquire. Early, as above. */
+/* Before the fiber stores to a word that it has read: its store would put its own clock in the
+ * place of the one that a later fence is to acquire. Early, as above. */
 static void acquire_if_seen(const shmemsimi_fiber_t *f, const void *p)
 {
 	for (unsigned i = 0; i < f->n_seen; i++)
