@@ -97,7 +97,7 @@ static void behind_others(const void *params)
 	shmemd_arch_unlock(&n.c.ch->done, before);
 	CHECK_IS(poll_for(&n, ticket, &status), 1);
 	CHECK_IS(status, 0);
-	CHECK_IS(done(), p->arg + 1 < DEPTH / 4 ? before : done_at(&ticket, p->arg + 1));
+	CHECK_IS(done(), p->arg + 1 < DEPTH - DEPTH / 4 ? before : done_at(&ticket, p->arg + 1));
 	CHECK_IS(poll_for(&n, ticket, &status), 1);
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
 	for (uint32_t i = 0; i < 64; i++)
@@ -106,8 +106,8 @@ static void behind_others(const void *params)
 
 static void others_complete_before(void **state)
 {
-	static const uint64_t n_others[] = {0,   1,        16, 128, DEPTH / 4 - 2, DEPTH / 4 - 1,
-					    512, DEPTH - 1};
+	static const uint64_t n_others[] = {
+		0, 1, 16, 128, DEPTH - DEPTH / 4 - 2, DEPTH - DEPTH / 4 - 1, 512, DEPTH - 1};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(n_others) / sizeof(n_others[0]); i++)

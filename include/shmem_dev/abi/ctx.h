@@ -30,8 +30,8 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 #define SHMEMD_SYNC_SENT 1  /* flag that this PE has sent last; written by this PE only */
 #define SHMEMD_SYNC_FLAGS 8 /* [team pe]: SHMEMD_SYNC_FLAG; written by that PE */
 #define SHMEMD_SYNC_WORDS(n_pes) (SHMEMD_SYNC_FLAGS + (n_pes))
-/* Flag of a sync: bits 0-7 shmemd_op, 8-11 shmemd_status of the sender's quiet, 12-15 that of the sync
- * before, 16-63 epoch. */
+/* Flag of a sync: bits 0-7 shmemd_op, 8-11 shmemd_status of the sender's quiet, 12-15 that of the
+ * sync before, 16-63 epoch. */
 #define SHMEMD_SYNC_FLAG(epoch, before, status, op)                                                \
 	((uint64_t)(epoch) << 16 | (uint64_t)((uint32_t)(before)&0xf) << 12 |                      \
 	 (uint64_t)((uint32_t)(status)&0xf) << 8 | (uint64_t)(op))

@@ -34,8 +34,8 @@ SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, nthreads % 32, 32);
 }
 
-/* [sym, sym + nbytes) lies in the part of this PE's symmetric heap that has memory. An operation of no
- * bytes may name any address. */
+/* [sym, sym + nbytes) lies in the part of this PE's symmetric heap that has memory. An operation of
+ * no bytes may name any address. */
 SHMEMD_FN int shmemdi_check_range(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
 				  size_t nbytes)
 {

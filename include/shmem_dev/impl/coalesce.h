@@ -2,10 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Lanes of a warp that post together: they share a reservation, a fence and a doorbell.
  *
- *   a warp           all 32 lanes post one operation; four of them store 16 bytes of a WQE each, which
- *                    leaves the GPU as one write of 64 bytes.
- *   coalesced lanes  threads of a warp that are converged at the same call with the same channel: an
- *                    operation each. */
+ *   a warp           all 32 lanes post one operation; four of them store 16 bytes of a WQE each,
+ *                    which leaves the GPU as one write of 64 bytes.
+ *   coalesced lanes  threads of a warp that are converged at the same call with the same channel:
+ *                    an operation each. */
 #ifndef SHMEMD_IMPL_COALESCE_H
 #define SHMEMD_IMPL_COALESCE_H
 
@@ -33,8 +33,8 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_self(void)
 	return lanes;
 }
 
-/* The lanes that are converged here with the same `key`. What they do together is the same for equal
- * keys. */
+/* The lanes that are converged here with the same `key`. What they do together is the same for
+ * equal keys. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_coalesced(uint64_t key)
 {
 	uint32_t lane = shmemd_arch_lane();

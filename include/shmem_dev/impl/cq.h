@@ -2,23 +2,24 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Completions of a channel.
  *
- *   by number   A reservation requests one CQE, whose number its poster learns in its turn. A waiter
- *               polls that CQE alone, however many come before it. CQEs come in order, and none after
- *               one with an error tells of success: so a success completes everything before it.
- *   in order    A poster that is short of WQEBBs reads CQEs in order, one thread at a time, and moves
- *               `done` on. So does whoever finds an error: the first CQE with one has the cause.
+ *   by number   A reservation requests one CQE, whose number its poster learns in its turn. A
+ *               waiter polls that CQE alone, however many come before it. CQEs come in order, and
+ *               none after an error reports success: so a success completes everything before it.
+ *   in order    A poster that is short of WQEBBs reads CQEs in order, one thread at a time, and
+ *               moves `done` on. So does a waiter that finds an error: the first CQE with an error
+ *               has the cause.
  *
  * Interleavings considered
  *   A waiter comes late. Its CQE's place may hold the CQE of a later lap already; then `done` has
- *   passed it, since no WQEBB is reused before `done` has. Each poll looks at both.
- *   After an error nobody moves `done` past it: the CQE with the cause stays where all look. */
+ *   passed it, since no WQEBB is reused before `done` has. Each poll loads both.
+ *   After an error no thread moves `done` past it: the CQE with the cause stays in place. */
 #ifndef SHMEMD_IMPL_CQ_H
 #define SHMEMD_IMPL_CQ_H
 
 #include <shmem_dev/impl/queue.h>
 
-/* What a waiter waits for, in the form of SHMEMD_READY_WORD: the WQEBBs before an index, and the number
- * of the CQE that completes them. */
+/* What a waiter waits for, in the form of SHMEMD_READY_WORD: the WQEBBs before an index, and the
+ * number of the CQE that completes them. */
 typedef uint64_t shmemdi_ticket_t;
 #define SHMEMDI_TICKET_VOID 0x400u /* the channel failed before they were published */
 
@@ -31,8 +32,8 @@ SHMEMD_FN uint64_t shmemdi_cqe_tail(const shmemdi_chan_t *c, uint64_t queue, uin
 							   : (uint64_t)SHMEMD_CQE_INVALID << 60;
 }
 
-/* WQEBBs of the WQE that a CQE completes. Of the opcodes in use one has two lengths, and only the WQE
- * itself tells which; it is still there, for `done` has not passed it. */
+/* WQEBBs of the WQE that a CQE completes. Of the opcodes in use one has two lengths, and only the
+ * WQE itself tells which; it is still there, for `done` has not passed it. */
 SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 				      uint64_t tail)
 {
@@ -66,8 +67,8 @@ SHMEMD_FN void shmemdi_cqe_error(shmemdi_chan_t c, shmemdi_call_t call, const ch
 }
 
 /* By the thread that holds the lock of `done`: read CQEs, and return the new `done`. If more than
- * depth / 8 WQEBBs are outstanding, also probe the CQEs depth / 8 and depth / 2 ahead: a success there
- * completes everything before it. */
+ * depth / 8 WQEBBs are outstanding, also probe the CQEs depth / 8 and depth / 2 ahead: a success
+ * there completes everything before it. */
 SHMEMD_FN uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	shmemdi_line_t line = shmemdi_line(c->ch);
@@ -141,9 +142,9 @@ SHMEMD_FN int shmemdi_is_done_failed(const shmemdi_chan_t *c, uint32_t end, uint
 	return 0;
 }
 
-/* Poll once for the completion of all WQEBBs before `end`, reading CQEs in order. Returns whether they
- * are complete; if not, *status may tell why they never will be. A poster may have deferred their
- * doorbell to whoever waits: ring it first. */
+/* Poll once for the completion of all WQEBBs before `end`, reading CQEs in order. Returns whether
+ * they are complete; if not, *status may tell why they never will be. A poster may have deferred
+ * their doorbell to whoever waits: ring it first. */
 SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_chan_t *c, shmemdi_call_t call, uint32_t end,
 				    int *status)
 {
@@ -161,13 +162,15 @@ SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_chan_t *c, shmemdi_call_t call
 	return 0;
 }
 
-/* Move `done` to a completion that was found by its number, if it is far behind: else the first poster
- * that is short of WQEBBs would have to find it. Release: that poster overwrites what the NIC read. */
+/* Move `done` to a completion that was found by its number, if it is far behind: else the first
+ * poster that is short of WQEBBs would have to find it. Release: that poster overwrites what the
+ * NIC read. */
 SHMEMD_FN void shmemdi_cq_advance(const shmemdi_chan_t *c, uint64_t done, uint64_t ticket)
 {
 	uint64_t index = shmemdi_unwrap(SHMEMD_DONE_INDEX(done), SHMEMD_READY_INDEX(ticket), 32);
 
-	if (done & SHMEMD_BUSY || index - SHMEMD_DONE_INDEX(done) < shmemdi_depth(c) / 4)
+	if (done & SHMEMD_BUSY ||
+	    index - SHMEMD_DONE_INDEX(done) < shmemdi_depth(c) - shmemdi_depth(c) / 4)
 		return;
 	shmemd_arch_fence_before_ready();
 	shmemd_arch_atom_cas_u64(&c->ch->done, done,
@@ -183,7 +186,8 @@ SHMEMD_FN int shmemdi_cqe_completes(uint64_t tail, uint64_t path, shmemdi_ticket
 	       (uint16_t)(end - 1 - shmemdi_cqe_counter(tail)) <= 1;
 }
 
-/* Poll once for a ticket's CQE in the queue of `line`. Returns and *status as shmemdi_cq_poll_index. */
+/* Poll once for a ticket's CQE in the queue of `line`. Returns and *status as
+ * shmemdi_cq_poll_index. */
 SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shmemd_2u64_t where,
 			      shmemdi_ticket_t t, int *status)
 {
@@ -209,8 +213,8 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 	return 0;
 }
 
-/* Record how a wait ended: a failed PE, a failed channel, or a time limit that the caller did not name.
- * A record that is there already stays. */
+/* Record how a wait ended: a failed PE, a failed channel, or a time limit that the caller did not
+ * name. A record that is there already stays. */
 SHMEMD_FN int shmemdi_cq_ended(shmemdi_chan_t c, shmemdi_call_t call, int status, uint32_t end,
 			       int is_named)
 {
@@ -242,8 +246,8 @@ SHMEMD_FN uint64_t shmemdi_ready(const shmemdi_chan_t *c)
 }
 
 /* A place in the queue, 47 bits of an index: what is published is before it. On a channel that has
- * failed, which may have dropped what the caller posted, the end of what is reserved, which is never
- * reached. */
+ * failed, which may have dropped what the caller posted, the end of what is reserved, which is
+ * never reached. */
 SHMEMD_FN uint64_t shmemdi_cq_place(const shmemdi_chan_t *c)
 {
 	uint64_t ready = shmemdi_ready(c);

@@ -52,8 +52,8 @@ SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	return status;
 }
 
-/* A member that is in the same sync but called another collective. One that is ahead has finished this
- * one with us. */
+/* A member that is in the same sync but called another collective. One that is ahead has finished
+ * this one with us. */
 SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
 				 uint64_t seen, uint64_t flag)
 {
@@ -64,8 +64,8 @@ SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 			      SHMEMD_SYNC_FLAG_OP(seen), SHMEMD_SYNC_FLAG_OP(flag));
 }
 
-/* The status of a member's quiet in this sync, recorded if it is one. Its flag may be of the next sync
- * already, which the member has entered after it finished this one with us; that has both. */
+/* The status of a member's quiet in this sync, recorded if it is one. Its flag may be of the next
+ * sync already, which the member has entered after it finished this one with us; that has both. */
 SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
 				  uint64_t seen, uint64_t flag)
 {
@@ -77,8 +77,8 @@ SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	return status;
 }
 
-/* Wait for the flags of this thread's share of the members. *quiet gets the first status of a quiet that
- * has failed. */
+/* Wait for the flags of this thread's share of the members. *quiet gets the first status of a quiet
+ * that has failed. */
 SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 uint64_t flag, shmemdi_limit_t limit, int *quiet)
 {
@@ -118,18 +118,18 @@ SHMEMD_FN int shmemdi_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 	return SHMEMD_OK;
 }
 
-/* The status of the sync before `next`, from the flag that was sent last: that one's, or one of `next`
- * itself that is repeated. */
+/* The status of the sync before `next`, from the flag that was sent last: that one's, or one of
+ * `next` itself that is repeated. */
 SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 {
 	return SHMEMD_SYNC_FLAG_EPOCH(last) == next ? SHMEMD_SYNC_FLAG_BEFORE(last)
 						    : SHMEMD_SYNC_FLAG_STATUS(last);
 }
 
-/* A quiet that failed does not keep the flags back: the other members would wait for ever. They carry
- * its status instead, and every member returns it: no member may take a barrier for passed before which
- * operations were lost. A quiet that timed out keeps them back: it may still succeed when the call is
- * repeated. */
+/* A quiet that failed does not keep the flags back: the other members would wait for ever. They
+ * carry its status instead, and every member returns it: no member may take a barrier for passed
+ * before which operations were lost. A quiet that timed out keeps them back: it may still succeed
+ * when the call is repeated. */
 SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			   shmemdi_limit_t limit)
 {

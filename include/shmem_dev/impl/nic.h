@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Operations sent by RDMA. Each function is called by one thread for itself or, with is_warp, by the 32
- * lanes of a warp for one operation, with equal arguments. They return a status and have recorded a
- * failure.
+/* Operations sent by RDMA. Each function is called by one thread for itself or, with is_warp, by
+ * the 32 lanes of a warp for one operation, with equal arguments. They return a status and have
+ * recorded a failure.
  *
- * The symmetric heap is registered; its addresses in WQEs are offsets. Other memory is not: puts from
- * there travel within WQEs, gets return through bounce buffers. Slower, but any memory works. */
+ * The symmetric heap is registered; its addresses in WQEs are offsets. Other memory is not: puts
+ * from there travel within WQEs, gets return through bounce buffers. Slower, but any memory works.
+ * */
 #ifndef SHMEMD_IMPL_NIC_H
 #define SHMEMD_IMPL_NIC_H
 
@@ -40,9 +41,9 @@ SHMEMD_FN shmemdi_nic_t shmemdi_nic(const shmemd_ctx_t *ctx, int pe)
 	return shmemdi_nic_k(ctx, pe, ctx->channel);
 }
 
-/* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Those that wait for
- * their completion are not coalesced with others, which would leave before the ticket is broadcast. Three WQEBBs each
- * would be more than the smallest queue has. */
+/* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Those that
+ * wait for their completion are not coalesced with others, which would leave before the ticket is
+ * broadcast. Three WQEBBs each would be more than the smallest queue has. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_nic_lanes(const shmemdi_nic_t *n, uint32_t wqebbs,
 					    uint32_t requests, int needs_bounce, shmemdi_how_t how)
 {
@@ -118,7 +119,8 @@ SHMEMD_FN uint64_t shmemdi_covered(const shmemdi_nic_t *n, const shmemd_key_t *e
 	return ((granule + 1 + n_more) << n->log_granule) - offset;
 }
 
-/* Do both ends of the transfer stay within a granule each? Then one WQE covers it, whatever the keys. */
+/* Do both ends of the transfer stay within a granule each? Then one WQE covers it, whatever the
+ * keys. */
 SHMEMD_FN int shmemdi_is_one_wqe(const shmemdi_nic_t *n, const void *sym, const void *local,
 				 uint64_t nbytes)
 {
@@ -135,8 +137,8 @@ SHMEMD_FN uint64_t shmemdi_least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The part of a transfer that one WQE covers: limited by both memory regions and by the maximum message
- * size; inline, by the remote region and by what a WQE holds. */
+/* The part of a transfer that one WQE covers: limited by both memory regions and by the maximum
+ * message size; inline, by the remote region and by what a WQE holds. */
 SHMEMD_FN uint64_t shmemdi_segment(const shmemdi_nic_t *n, const void *sym, const void *local,
 				   uint64_t nbytes, int is_inline)
 {
@@ -310,8 +312,8 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, shmem
 	return status;
 }
 
-/* One WQE that changes a word: a WRITE of up to 8 bytes, or with amo an atomic whose result goes to the
- * sink. */
+/* One WQE that changes a word: a WRITE of up to 8 bytes, or with amo an atomic whose result goes to
+ * the sink. */
 SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void *dst,
 			       uint64_t bits, uint32_t width, const shmemdi_nic_amo_t *amo,
 			       shmemdi_how_t how)
@@ -407,7 +409,8 @@ SHMEMD_FN int shmemdi_nic_get(const shmemdi_nic_t *n, shmemdi_call_t call, char 
 	return status;
 }
 
-/* Write the WQEs of a fetch into a bounce buffer: a READ, or an atomic, and with FLUSH_READS a DUMP. */
+/* Write the WQEs of a fetch into a bounce buffer: a READ, or an atomic, and with FLUSH_READS a
+ * DUMP. */
 SHMEMD_FN void shmemdi_nic_write_fetch(const shmemdi_nic_t *n, const shmemdi_post_t *post,
 				       shmemdi_mem_t remote, shmemdi_mem_t local, uint32_t nbytes,
 				       const shmemdi_nic_amo_t *amo)
@@ -427,8 +430,8 @@ SHMEMD_FN void shmemdi_nic_write_fetch(const shmemdi_nic_t *n, const shmemdi_pos
 	shmemdi_sq_write(&n->c, post, own, &q, 1);
 }
 
-/* READ nbytes into a bounce buffer, or with amo the old value of a word; wait for it. The caller then
- * releases the buffer of *bounce. */
+/* READ nbytes into a bounce buffer, or with amo the old value of a word; wait for it. The caller
+ * then releases the buffer of *bounce. */
 SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t call, const void *src,
 				       uint32_t nbytes, const shmemdi_nic_amo_t *amo,
 				       uint64_t *bounce)
@@ -457,8 +460,8 @@ SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t ca
 	return status;
 }
 
-/* A word of 1 to 8 bytes, or with amo the old value of one of 4 or 8. The NIC returns the result of an
- * atomic of 4 bytes big-endian (PRM: only those of 8 bytes follow the requested mode). */
+/* A word of 1 to 8 bytes, or with amo the old value of one of 4 or 8. The NIC returns the result of
+ * an atomic of 4 bytes big-endian (PRM: only those of 8 bytes follow the requested mode). */
 SHMEMD_FN int shmemdi_nic_fetch(const shmemdi_nic_t *n, shmemdi_call_t call, const void *src,
 				uint32_t width, const shmemdi_nic_amo_t *amo, uint64_t *value)
 {

@@ -2,8 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A channel (abi/queue.h) on behalf of one operation: its words, its line, its doorbell.
  *
- * The line is everything that a poster needs to know of a channel, loaded with independent loads in one
- * trip to memory. Its words carry the path's epoch, so that a mixture of two paths is detected. */
+ * The line is everything that a poster needs to know of a channel, loaded with independent loads in
+ * one trip to memory. Its words carry the path's epoch, so that a mixture of two paths is detected.
+ * */
 #ifndef SHMEMD_IMPL_QUEUE_H
 #define SHMEMD_IMPL_QUEUE_H
 
@@ -116,11 +117,11 @@ SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cq
 	       (size_t)(cqe & (shmemdi_depth(c) - 1)) * SHMEMD_CQE_NBYTES;
 }
 
-/* Ring the doorbell for all WQEBBs before `end`, which are published or the caller's own. One thread at
- * a time, each with a later `end` than the one before.
+/* Ring the doorbell for all WQEBBs before `end`, which are published or the caller's own. One
+ * thread at a time, each with a later `end` than the one before.
  *
- * A doorbell without a record carries the index itself, so two of them must not overtake each other;
- * with a record the NIC reads the newest index whichever comes last. */
+ * A doorbell without a record carries the index itself, so two of them must not overtake each
+ * other; with a record the NIC reads the newest index whichever comes last. */
 SHMEMD_FN void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 			    uint64_t doorbell, uint32_t end)
 {
@@ -160,8 +161,8 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
 	return (ready & SHMEMD_READY_RUNG) || shmemdi_reached(SHMEMD_RUNG_INDEX(rung), end);
 }
 
-/* Return once the doorbell covers all WQEBBs before `end`, which are published. By threads that do not
- * have the turn; a thread that holds the lock never blocks.
+/* Return once the doorbell covers all WQEBBs before `end`, which are published. By threads that do
+ * not have the turn; a thread that holds the lock never blocks.
  *
  * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
  * that found it set, or that moved `rung` on under this lock: so whoever saw it clear, and was

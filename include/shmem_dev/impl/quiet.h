@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Completion of everything that channels carry: quiet, and fence between the two transports to one PE.
+/* Completion of everything that channels carry: quiet, and fence between the two transports to one
+ * PE.
  *
- * The completion of a WRITE says that the target's NIC has accepted it, not that a thread there sees
- * it: it may still be on its way through PCIe when a flag that came by another transport is read. The
- * response to a READ overtakes nothing on that way. So a channel is quiet when a READ that was posted
- * after everything else has completed. The READ is shared: `flush` names the last one. */
+ * The completion of a WRITE says that the target's NIC has accepted it, not that a thread there
+ * sees it: it may still be on its way through PCIe when a flag that came by another transport is
+ * read. The response to a READ overtakes nothing on that way. So a channel is quiet when a READ
+ * that was posted after everything else has completed. The READ is shared: `flush` names the last
+ * one. */
 #ifndef SHMEMD_IMPL_QUIET_H
 #define SHMEMD_IMPL_QUIET_H
 
@@ -38,17 +40,17 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
 	return status;
 }
 
-/* Does the last flush cover everything published? Then it ends there, or it is being published. Not by
- * shmemdi_reached: the last flush may be older than the 2^31 WQEBBs that it can order
+/* Does the last flush cover everything published? Then it ends there, or it is being published. Not
+ * by shmemdi_reached: the last flush may be older than the 2^31 WQEBBs that it can order
  * (shmemdi_sq_note_flush keeps it from being 2^32 old). */
 SHMEMD_FN int shmemdi_flush_covers(const shmemdi_nic_t *n, uint64_t flush, uint64_t ready)
 {
 	return SHMEMD_READY_INDEX(flush) - SHMEMD_READY_INDEX(ready) <= 1 + shmemdi_dumps(n);
 }
 
-/* Post a READ after everything published, unless the last one covers all of that; one of the coalesced
- * lanes does so. It looks at `ready` after all lanes have arrived: what each of
- * them has posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
+/* Post a READ after everything published, unless the last one covers all of that; one of the
+ * coalesced lanes does so. It looks at `ready` after all lanes have arrived: what each of them has
+ * posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
 SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
 {
 	const shmemdi_nic_t *n = &nic;
@@ -66,8 +68,8 @@ SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
 		else if (!shmemdi_flush_covers(n, flush, ready))
 			status = shmemdi_flush_read(n, call);
 	}
-	/* A lane that loads `flush` again (shmemdi_flush_wait) finds what the leader has found there,
-	 * or a later READ: a shuffle orders nothing. */
+	/* A lane that loads `flush` again (shmemdi_flush_wait) finds what the leader has found
+	 * there, or a later READ: a shuffle orders nothing. */
 	shmemdi_lanes_sync(lanes);
 	return (int)shmemdi_lanes_broadcast(lanes, (uint64_t)status);
 }
@@ -111,8 +113,8 @@ SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t k, uint32_t wo
 	return shmemd_arch_ld_relaxed_u64(&ctx->used[k * SHMEMD_USED_WORDS(ctx->n_world) + word]);
 }
 
-/* The world team's used channels, assigned to the threads of the group by PE number: threads may read
- * different `used` words, and the thread that posts a flush must also wait for it. */
+/* The world team's used channels, assigned to the threads of the group by PE number: threads may
+ * read different `used` words, and the thread that posts a flush must also wait for it. */
 SHMEMD_FN int shmemdi_quiet_world(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int is_wait)
 {
 	uint32_t word;

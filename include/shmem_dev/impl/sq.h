@@ -6,33 +6,35 @@
  *   space     Wait until the WQEBBs are free. Nothing else is waited for between reservation and
  *             publication: every later poster waits for this one.
  *   write     The WQEs.
- *   turn      Wait until `ready` == first. Who has the turn is alone: everything before is written, and
- *             nobody behind can publish.
+ *   turn      Wait until `ready` == first. The poster that has the turn is alone: everything before
+ *             is written, and no later poster can publish.
  *   ring      The doorbell, if this poster must; then publish, with one atomic on `ready`.
  *
- * The turn. A poster whose snapshot of the line already has ready == first has waited for nothing: it
- * rings and publishes. Others mark their reservation as written and wait: whoever gets the turn before
- * them publishes, and rings, for all marked reservations that follow its own. A poster that will wait
- * for its own completion does not mark: it learns the number of its CQE in its own turn.
+ * The turn. A poster whose snapshot of the line already has ready == first has waited for nothing:
+ * it rings and publishes. Others mark their reservation as written and wait: the poster that gets
+ * the turn before them publishes, and rings, for all marked reservations that follow its own. A
+ * poster that will wait for its own completion does not mark: it learns the number of its CQE in
+ * its own turn.
  *
- * Who rings. A poster in its turn rings, unless
+ * Which poster rings. A poster in its turn rings, unless
  *   - it was asked to defer its doorbell, and so was every other poster that is not rung for; or
- *   - it had to wait for its turn, another poster has reserved behind it, and no batch ends here: then
+ *   - it had to wait for its turn, another poster has reserved behind it, and no batch ends here:
  *     that poster is in a turn later, and rings for both.
- * While `ready` has RUNG there is nothing to ring for, so nobody else rings: the poster in its turn
- * needs no lock. To leave its WQEBBs unrung it stores their first index to `rung`, then publishes
- * without RUNG. From then on whoever rings holds the lock in `rung`.
+ * While `ready` has RUNG there is nothing to ring for, so no other thread rings: the poster in its
+ * turn needs no lock. To leave its WQEBBs unrung it stores their first index to `rung`, then
+ * publishes without RUNG. From then on whichever thread rings holds the lock in `rung`.
  *
  * Interleavings considered
- *   A full queue. WQEBB i is free once i - depth is complete. Everything before a blocked poster gets
- *   published (its posters wait for still earlier WQEBBs only), is rung by the blocked poster itself,
- *   and each reservation requests a CQE. So its WQEBBs become free.
- *   A mark and the turn. Poster P publishes up to F without having seen F's mark; F then reads ready ==
- *   F, and has the turn. If P has seen it, P publishes past F, and F never reads ready == F. Only who
- *   has the turn reads marks, so no two threads publish one reservation.
- *   A mark is cleared in the turn that publishes its reservation, before it is published: 2^32 WQEBBs
- *   later the same first index would make an old mark valid again. A mark of the last lap could not be
- *   taken for one of this lap even so: it names another first index. */
+ *   A full queue. WQEBB i is free once i - depth is complete. Everything before a blocked poster
+ *   gets published (its posters wait for still earlier WQEBBs only), is rung by the blocked poster
+ *   itself, and each reservation requests a CQE. So its WQEBBs become free.
+ *
+ *   A mark and the turn. Poster P publishes up to F without having seen F's mark; F then reads
+ *   ready == F, and has the turn. If P has seen it, P publishes past F, and F never reads ready ==
+ *   F. Only the poster that has the turn reads marks, so no two publish one reservation.
+ *
+ *   An old mark. A mark is cleared in the turn that publishes its reservation: 2^32 WQEBBs later
+ *   the same first index would make it valid again (tests/models, MARK_KEPT). */
 #ifndef SHMEMD_IMPL_SQ_H
 #define SHMEMD_IMPL_SQ_H
 
@@ -65,9 +67,9 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int is_wait)
 
 /* Reserve */
 
-/* Wait until all WQEBBs before `end` are complete: reserved WQEBBs cannot be given back, and all later
- * posters wait for them. When nothing at all completes within the time limit, or the PE has failed, the
- * channel fails. */
+/* Wait until all WQEBBs before `end` are complete: reserved WQEBBs cannot be given back, and all
+ * later posters wait for them. When nothing at all completes within the time limit, or the PE has
+ * failed, the channel fails. */
 SHMEMD_FN_NIC int shmemdi_sq_wait_space(shmemdi_chan_t c, shmemdi_call_t call, uint32_t end)
 {
 	shmemdi_limit_t limit = shmemdi_limit_default(c.team, c.pe);
@@ -127,8 +129,8 @@ SHMEMD_FN int shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_call_t call, s
 		shmemd_arch_spin_hint();
 		line = shmemdi_line(c->ch);
 	}
-	/* Quiet looks at used channels only. The first poster of all finds the queue idle, and marks
-	 * it before it publishes; what others publish comes after that. */
+	/* Quiet looks at used channels only. The first poster of all finds the queue idle, and
+	 * marks it before it publishes; what others publish comes after that. */
 	if (SHMEMD_READY_INDEX(line.ready) == first &&
 	    (uint32_t)SHMEMD_DONE_INDEX(line.done) == first)
 		shmemd_arch_red_or_u64(&c->team->used[c->k * SHMEMD_USED_WORDS(c->team->n_world) +
@@ -166,8 +168,8 @@ SHMEMD_FN int shmemdi_sq_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, sh
 }
 
 /* Reserve `wqebbs` WQEBBs for each operation, `requests` of them requests, and with needs_bounce a
- * bounce buffer, which comes first. Then shmemdi_sq_write for each WQE, then shmemdi_sq_submit; between
- * them nothing may wait. All lanes call all three. */
+ * bounce buffer, which comes first. Then shmemdi_sq_write for each WQE, then shmemdi_sq_submit;
+ * between them nothing may wait. All lanes call all three. */
 SHMEMD_FN int shmemdi_sq_begin(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post,
 			       shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests,
 			       int needs_bounce)
@@ -180,8 +182,8 @@ SHMEMD_FN int shmemdi_sq_begin(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 	post->requests = requests;
 	post->first = post->at = post->request = 0;
 	post->path = post->queue = post->doorbell = post->ready = post->bounce = 0;
-	/* A lane that is still posting for itself must not find its warp's reservation before its own
-	 * in the queue: each would wait for the other. */
+	/* A lane that is still posting for itself must not find its warp's reservation before its
+	 * own in the queue: each would wait for the other. */
 	if (lanes.is_warp)
 		shmemdi_lanes_sync(lanes);
 	if (needs_bounce)
@@ -207,8 +209,8 @@ SHMEMD_FN int shmemdi_sq_begin(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 
 /* Write */
 
-/* Place of the operation's WQE that begins `wqebb` WQEBBs and `request` requests after its first. The
- * last WQE of the reservation requests a CQE. */
+/* Place of the operation's WQE that begins `wqebb` WQEBBs and `request` requests after its first.
+ * The last WQE of the reservation requests a CQE. */
 SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_post_t *post, uint32_t wqebb, uint32_t n,
 					 uint32_t request)
 {
@@ -255,10 +257,9 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_post_t *p
 
 /* What the thread that has the turn will publish. */
 typedef struct shmemdi_turn {
-	uint64_t ready; /* as it found it */
-	uint32_t end;   /* of its own reservation, and of those that it publishes for */
-	uint32_t
-		cqes; /* that they request; 0: another thread has published, or the channel failed */
+	uint64_t ready;   /* as it found it */
+	uint32_t end;     /* of its own reservation, and of those that it publishes for */
+	uint32_t cqes;    /* that they request; 0: this poster has nothing to publish */
 	int is_deferred;  /* all of them were asked to defer the doorbell */
 	int has_followed; /* somebody has reserved behind `end` */
 } shmemdi_turn_t;
@@ -271,8 +272,8 @@ SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t 
 
 #define SHMEMDI_MARKS_AT_ONCE 4u
 
-/* Take over marked reservations that follow: loads of several marks in one trip, as long as all of them
- * continue the run. At most half a queue, so that the turn ends. */
+/* Take over marked reservations that follow: loads of several marks in one trip, as long as all of
+ * them continue the run. At most half a queue, so that the turn ends. */
 SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_turn_t *turn)
 {
 	uint32_t stop = turn->end + depth / 2, epoch = SHMEMD_READY_EPOCH(turn->ready);
@@ -297,8 +298,8 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
 }
 
-/* By the leader, whose WQEs in [first, end) are written: get the turn. mark: what to leave for whoever
- * has the turn before, or SHMEMD_MARK_NONE. */
+/* By the leader, whose WQEs in [first, end) are written: get the turn. mark: what to leave for
+ * whoever has the turn before, or SHMEMD_MARK_NONE. */
 SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth,
 						  uint32_t first, uint32_t end, uint64_t mark,
 						  int is_deferred)
@@ -315,8 +316,8 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t
 			break;
 		if (shmemdi_reached(SHMEMD_READY_INDEX(turn.ready), first) ||
 		    SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path))) {
-			/* The quiet of any lane will find the channel used: its first poster marked it
-			 * before it published (explore ring_order, seed 526).
+			/* The quiet of any lane will find the channel used: its first poster marked
+			 * it before it published (explore ring_order, seed 526).
 			 * weakened gpu: harmless, only threads of this GPU publish. */
 			shmemd_arch_fence_acquire();
 			return turn;
@@ -333,8 +334,8 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t
 	return turn;
 }
 
-/* The mark that the leader leaves. A poster that will wait for its completion leaves none: it needs the
- * number of its CQE. */
+/* The mark that the leader leaves. A poster that will wait for its completion leaves none: it needs
+ * the number of its CQE. */
 SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_post_t *post, shmemdi_how_t how, uint32_t wqebbs)
 {
 	uint64_t low =
@@ -354,7 +355,8 @@ SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_post_t *po
 
 	while (needs_lock) {
 		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
-		/* weakened relaxed, cta: wrong, but not in the emulator: as in shmemdi_ring_until. */
+		/* weakened relaxed, cta: wrong, but not in the emulator: as in shmemdi_ring_until.
+		 * */
 		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&c->ch->rung, rung))
 			break;
 		shmemd_arch_spin_hint();
@@ -365,8 +367,8 @@ SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_post_t *po
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(turn->end));
 }
 
-/* In the turn: one atomic, so that a thread that reads `ready` has synchronised with all who published
- * before. */
+/* In the turn: one atomic, so that a thread that reads `ready` has synchronised with all who
+ * published before. */
 SHMEMD_FN uint64_t shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn,
 					uint32_t flags)
 {
@@ -377,9 +379,9 @@ SHMEMD_FN uint64_t shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_t
 	return now;
 }
 
-/* May the doorbell of what this turn publishes be left to a waiter or to a later poster? Only if every
- * WQEBB that is not rung for was deferred too; otherwise a poster that relied on the next one to ring
- * would wait for ever. */
+/* May the doorbell of what this turn publishes be left to a waiter or to a later poster? Only if
+ * every WQEBB that is not rung for was deferred too; otherwise a poster that relied on the next one
+ * to ring would wait for ever. */
 SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 {
 	return turn->is_deferred &&
@@ -389,9 +391,9 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 /* In the turn, before it publishes: keep `flush` where quiet can compare it with `ready`.
  *
  * The poster of a flush READ stores its own end: what its turn publishes for others comes after the
- * READ. Others, once in 2^30 WQEBBs, move a `flush` that nobody has renewed for so long: 2^32 WQEBBs
- * after the READ its index would be that of `ready` again, and seem to cover what was never flushed.
- * What is younger stays: a thread may be about to wait for it. */
+ * READ. Others, once in 2^30 WQEBBs, move a `flush` that nobody has renewed for so long: 2^32
+ * WQEBBs after the READ its index would be that of `ready` again, and seem to cover what was never
+ * flushed. What is younger stays: a thread may be about to wait for it. */
 #define SHMEMDI_FLUSH_LOG_STEP 30u
 SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 				     shmemdi_how_t how, const shmemdi_turn_t *turn)
@@ -450,9 +452,9 @@ SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_chan_t *c, const shmem
 				 SHMEMD_READY_EPOCH(turn.ready));
 }
 
-/* Publish what is written. All lanes call, also after a begin that failed, with its status. The first
- * sync makes the leader's fences cover the WQEs of all lanes. No lane leaves before all is published:
- * its quiet would overlook what it has posted. */
+/* Publish what is written. All lanes call, also after a begin that failed, with its status. The
+ * first sync makes the leader's fences cover the WQEs of all lanes. No lane leaves before all is
+ * published: its quiet would overlook what it has posted. */
 SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 					     shmemdi_how_t how, int status)
 {

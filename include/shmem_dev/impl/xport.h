@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Implements the public operations: check the arguments, select the transport, execute. A peer whose
- * memory is mapped is reached by loads and stores, another one by RDMA.
+/* Implements the public operations: check the arguments, select the transport, execute. A peer
+ * whose memory is mapped is reached by loads and stores, another one by RDMA.
  *
- * Functions return a status and have recorded a failure; those of public functions that return nothing
- * latch it. All threads of a group take the same branch: arguments are equal. On the NIC path the first
- * warp of a group posts for all of it.
+ * Functions return a status and have recorded a failure; those of public functions that return
+ * nothing latch it. All threads of a group take the same branch: arguments are equal. On the NIC
+ * path the first warp of a group posts for all of it.
  *
- * The shmemdi_by_nic_* are the entry points of the NIC path: out of line, one copy for a unit, operands
- * by value. SHMEMD_NIC_INLINE has them inline, SHMEMD_NO_NIC leaves them out. */
+ * The shmemdi_by_nic_* are the entry points of the NIC path: out of line, one copy for a unit,
+ * operands by value. SHMEMD_NIC_INLINE has them inline, SHMEMD_NO_NIC leaves them out. */
 #ifndef SHMEMD_IMPL_XPORT_H
 #define SHMEMD_IMPL_XPORT_H
 
@@ -54,7 +54,8 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
 	return op;
 }
 
-/* Select the transport: *addr gets the address at which this PE maps sym on pe, or NULL for the NIC. */
+/* Select the transport: *addr gets the address at which this PE maps sym on pe, or NULL for the
+ * NIC. */
 SHMEMD_FN int shmemdi_map(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym, int pe,
 			  char **addr)
 {
@@ -139,8 +140,8 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 	return status;
 }
 
-/* get. Into registered memory: READs by the group's first warp. Into other memory: by one thread, and
- * complete on return. */
+/* get. Into registered memory: READs by the group's first warp. Into other memory: by one thread,
+ * and complete on return. */
 SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
 {
 	shmemdi_how_t how = shmemdi_how(op.when, op.is_blocking);
@@ -204,8 +205,8 @@ SHMEMD_FN_NIC int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind,
 	return shmemdi_nic_word(&n, op.call, op.sym, 0, width, &amo, shmemdi_how(op.when, 0));
 }
 
-/* Complete what channel k to pe carries. From here on with the context that lies in memory: what waits
- * for a round trip need not save loads. */
+/* Complete what channel k to pe carries. From here on with the context that lies in memory: what
+ * waits for a round trip need not save loads. */
 SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *team, shmemdi_call_t call, int pe,
 				       uint32_t k)
 {
@@ -267,8 +268,8 @@ SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
 
 #endif
 
-/* put and get; the blocking forms end with a group sync: for put, no thread of the group reads src any
- * more; for get, every thread sees all of dst. */
+/* put and get; the blocking forms end with a group sync: for put, no thread of the group reads src
+ * any more; for get, every thread sees all of dst. */
 
 SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
@@ -368,8 +369,9 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shm
 	return shmemdi_reach_word(ctx, op, addr);
 }
 
-/* Before stores to mapped memory of a PE that is also sent RDMA operations: complete what this thread,
- * or a thread that synchronised with it, has sent. Costs a round trip only if there was anything. */
+/* Before stores to mapped memory of a PE that is also sent RDMA operations: complete what this
+ * thread, or a thread that synchronised with it, has sent. Costs a round trip only if there was
+ * anything. */
 SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
 {
 	if (!(ctx->flags & SHMEMD_CTX_BOTH_WAYS))
@@ -390,11 +392,11 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 	shmemdi_latch(ctx, status);
 }
 
-/* Both addresses are resolved first: nothing is written if the signal could not follow. The data take
- * the signal's transport: an RDMA atomic would overtake stores, and stores RDMA data.
+/* Both addresses are resolved first: nothing is written if the signal could not follow. The data
+ * take the signal's transport: an RDMA atomic would overtake stores, and stores RDMA data.
  *
- * By stores the blocking and the nbi form are the same: after the group sync no thread reads src any
- * more. No sync after the signal: all threads would wait for the leader's fence, a round trip.
+ * By stores the blocking and the nbi form are the same: after the group sync no thread reads src
+ * any more. No sync after the signal: all threads would wait for the leader's fence, a round trip.
  *
  * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
  * data would still be in flight when the receiver sees the signal; without the fence, so would the
@@ -472,8 +474,8 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int ki
 	return r.status;
 }
 
-/* Ordered after everything that was sent on the channel: RDMA operations are so by themselves; stores to
- * mapped memory need the fence. */
+/* Ordered after everything that was sent on the channel: RDMA operations are so by themselves;
+ * stores to mapped memory need the fence. */
 
 SHMEMD_FN int shmemdi_amo_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value)
 {
@@ -520,13 +522,14 @@ SHMEMD_FN shmemdi_queue_t shmemdi_queue(const shmemd_ctx_t *ctx, shmemdi_call_t 
 	return q;
 }
 
-/* Order. Every thread fences for itself after the group sync: its fence then covers what all threads
- * did before, and is followed by its own later stores. A fence by the leader alone would not order the
- * others' later stores in the PTX model: a release pattern is fence and store of one thread.
+/* Order. Every thread fences for itself after the group sync: its fence then covers what all
+ * threads did before, and is followed by its own later stores. A fence by the leader alone would
+ * not order the others' later stores in the PTX model: a release pattern is fence and store of one
+ * thread.
  *
  * A channel keeps its order by itself, and what was stored before a WQE is ordered before it by the
- * fence of its posting. What is left is stores after RDMA operations, where one PE is reached by both
- * transports. */
+ * fence of its posting. What is left is stores after RDMA operations, where one PE is reached by
+ * both transports. */
 
 SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
