@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # regs.sh stage: what the operations of regs.cu cost a kernel, in the three forms of the NIC path.
-# Prints a table; fails on static shared memory or more than 64 registers, with which a block of 1024
-# threads would not start, and
+# Prints a table; fails on static shared memory, on more than 64 registers, with which a block of
+# 1024 threads would not start, and
 #   without the NIC path      on a stack frame or a spill;
 #   with it inline            on more than 320 spilled bytes (quiet beside a put in one kernel);
 #   out of line, the default  on nothing else: calls have the stack frame of the ABI.
@@ -21,7 +21,7 @@ for form in NO_NIC INLINE DEFAULT; do
 	case $form in
 	NO_NIC) define=-DSHMEMD_NO_NIC stack=0 spill=0 ;;
 	INLINE) define=-DSHMEMD_NIC_INLINE stack=64 spill=320 ;;
-	DEFAULT) define= stack=1024 spill=4096 ;;
+	DEFAULT) define='' stack=1024 spill=4096 ;;
 	esac
 	for arch in sm_80 sm_90 sm_100; do
 		nvcc -std=c++17 "-arch=$arch" -Xptxas -v -cubin ${define:+"$define"} \
@@ -29,8 +29,8 @@ for form in NO_NIC INLINE DEFAULT; do
 			cat "$work/log"
 			exit 1
 		}
-		awk -v arch=$arch -v form=$form -v max_stack=$stack -v max_spill=$spill '
-	/Compiling entry function/ { split($0, q, "\x27"); name = q[2]; entry = 1
+		awk -v "arch=$arch" -v "form=$form" -v "max_stack=$stack" -v "max_spill=$spill" '
+	/Compiling entry function/ { split($0, q, "\x27"); name = q[2]; 
 		sub(/^_Z[0-9]+/, "", name); sub(/(P?K?[0-9]+)[a-z_]*params.*$/, "", name) }
 	/Function properties for/ { own = !/_INTERNAL_/ }
 	/bytes stack frame/ && own { frame = $1; spills = $5 + $9 }
