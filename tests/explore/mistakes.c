@@ -36,11 +36,11 @@ static const mistake_t mistakes[] = {
 	MISTAKE(SYNC_TIMEOUT, "sync"),     MISTAKE(SYNC_EPOCH, "sync"),
 	MISTAKE(SYNC_INDEX, "barrier"),
 #ifdef EXPLORE_RING
-	MISTAKE(FAR_ERROR, "ring_fail"),   MISTAKE(MAY_STAY, "ring_later"),
+	MISTAKE(FAR_ERROR, "ring_fail"),   MISTAKE(MAY_DEFER, "ring_later"),
 	MISTAKE(OPCODE, "ring_fail"),      MISTAKE(NO_SPACE, "ring_post"),
 	MISTAKE(QUIET_READ, "ring_order"), MISTAKE(READY_TURN, "ring_post"),
 	MISTAKE(CQE_FIRST, "ring_fetch"),  MISTAKE(LANES_SYNC, "ring_warp"),
-	MISTAKE(JUMP_64K, "ring_post"),    MISTAKE(CQE_BLOCKS, "ring_fetch"),
+	MISTAKE(JUMP_64K, "ring_post"),    MISTAKE(CQE_WQEBBS, "ring_fetch"),
 #endif
 };
 
