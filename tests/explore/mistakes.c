@@ -40,7 +40,7 @@ static const mistake_t mistakes[] = {
 	MISTAKE(OPCODE, "ring_fail"),      MISTAKE(NO_SPACE, "ring_post"),
 	MISTAKE(QUIET_READ, "ring_order"), MISTAKE(READY_TURN, "ring_post"),
 	MISTAKE(CQE_FIRST, "ring_fetch"),  MISTAKE(LANES_SYNC, "ring_warp"),
-	MISTAKE(JUMP_64K, "ring_post"),    MISTAKE(CQE_WQEBBS, "ring_fetch"),
+	MISTAKE(JUMP_64K, "ring_post"),
 #endif
 };
 

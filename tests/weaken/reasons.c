@@ -9,7 +9,7 @@
 #include "reasons.h"
 
 #define MAX_REASONS 200
-#define MAX_FILES 50
+#define MAX_FILES 64
 #define WORD "weakened "
 
 typedef struct reason {

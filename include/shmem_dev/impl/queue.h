@@ -132,6 +132,8 @@ SHMEMD_FN void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t que
 	int is_on_gpu = (c->flags & SHMEMD_CTX_QUEUES_ON_GPU) && !(path & SHMEMD_PATH_PROXY);
 
 	if (is_on_gpu)
+		/* weakened removed, cta: not executed by the emulator, whose NICs are further away
+		 * than any GPU. */
 		shmemd_arch_fence_before_dbr_gpu();
 	else
 		shmemd_arch_fence_before_dbr();
@@ -141,6 +143,7 @@ SHMEMD_FN void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t que
 		if (!(path & SHMEMD_PATH_NO_RECORD)) {
 			shmemd_arch_st_relaxed_u32(record, shmemd_arch_bswap32(index & 0xffff));
 			if (is_on_gpu)
+				/* weakened removed, cta: not executed by the emulator: as above. */
 				shmemd_arch_fence_before_doorbell_gpu();
 			else
 				shmemd_arch_fence_before_doorbell();
