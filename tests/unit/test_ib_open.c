@@ -55,7 +55,7 @@ static int check_words(shmemh_t *job, const shmemd_channel_t *channel, const shm
 	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
 		PE_CHECK(channel->owners[i] == i << 1);
 	for (int i = 0; i < DEPTH; i++)
-		PE_CHECK(marks[i] == UINT64_MAX);
+		PE_CHECK(marks[i] == SHMEMD_MARK_NONE);
 	return 0;
 }
 
