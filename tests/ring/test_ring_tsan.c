@@ -57,6 +57,10 @@ static void go_round(const void *params)
 		shmemd_putmem_nbi(&p->ctx, to, from, sizeof(*from), p->peer);
 		CHECK_IS(shmemd_quiet(&p->ctx), 0);
 	}
+	for (uint64_t i = 1; i <= ROUNDS; i++) { /* no fence but that of the wait by number */
+		shmemd_arch_st_data_u64(from, i);
+		shmemd_putmem(&p->ctx, to, from, sizeof(*from), p->peer);
+	}
 	for (uint64_t i = 1; i <= ROUNDS; i++)
 		shmemd_p_u64(&p->ctx, to, i, p->peer);
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
@@ -68,6 +72,7 @@ static void run_case(void **state)
 
 	(void)state;
 	t.plan.depth = DEPTH;
+	t.plan.inline_nbytes = 0; /* the device reads the sources */
 	run_once(&t);
 	run_schedules(&t, 2);
 }
