@@ -143,8 +143,8 @@ SHMEMD_FN int shmemdi_is_done_failed(const shmemdi_chan_t *c, uint32_t end, uint
 }
 
 /* Poll once for the completion of all WQEBBs before `end`, reading CQEs in order. Returns whether
- * they are complete; if not, *status may tell why they never will be. A poster may have deferred
- * their doorbell to whoever waits: ring it first. */
+ * they are complete; if not, *status may tell why they never will be. Their
+ * posters may have deferred the doorbell to the waiter: ring it first. */
 SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_chan_t *c, shmemdi_call_t call, uint32_t end,
 				    int *status)
 {
@@ -277,7 +277,7 @@ SHMEMD_FN int shmemdi_cq_poll_place(const shmemdi_chan_t *c, shmemdi_call_t call
 }
 
 /* WQEBBs that are free and not reserved. CQEs are read first, unless another thread is doing so: a
- * queue that nobody waits for would look full for ever. */
+ * queue whose completions no thread waits for would look full for ever. */
 SHMEMD_FN uint32_t shmemdi_cq_space(const shmemdi_chan_t *c, shmemdi_call_t call)
 {
 	uint32_t taken;

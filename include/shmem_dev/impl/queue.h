@@ -168,8 +168,8 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * not have the turn; a thread that holds the lock never blocks.
  *
  * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
- * that found it set, or that moved `rung` on under this lock: so whoever saw it clear, and was
- * overtaken, fails. */
+ * that found it set, or that advanced `rung` under this lock. So a thread that saw RUNG clear, and
+ * was overtaken, fails to take the lock. */
 SHMEMD_FN_NIC void shmemdi_ring_until(shmemdi_chan_t chan, uint32_t end)
 {
 	const shmemdi_chan_t *c = &chan;

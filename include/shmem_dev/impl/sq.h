@@ -261,7 +261,7 @@ typedef struct shmemdi_turn {
 	uint32_t end;     /* of its own reservation, and of those that it publishes for */
 	uint32_t cqes;    /* that they request; 0: this poster has nothing to publish */
 	int is_deferred;  /* all of them were asked to defer the doorbell */
-	int has_followed; /* somebody has reserved behind `end` */
+	int has_followed; /* another poster has reserved behind `end` */
 } shmemdi_turn_t;
 
 /* The mark of the reservation that begins at `index`. */
@@ -299,7 +299,7 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 }
 
 /* By the leader, whose WQEs in [first, end) are written: get the turn. mark: what to leave for
- * whoever has the turn before, or SHMEMD_MARK_NONE. */
+ * the posters that have the turn before, or SHMEMD_MARK_NONE. */
 SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth,
 						  uint32_t first, uint32_t end, uint64_t mark,
 						  int is_deferred)
@@ -367,8 +367,8 @@ SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_post_t *po
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(turn->end));
 }
 
-/* In the turn: one atomic, so that a thread that reads `ready` has synchronised with all who
- * published before. */
+/* In the turn: one atomic, so that a thread that acquires `ready` has synchronised with all posters
+ * that published before. */
 SHMEMD_FN uint64_t shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn,
 					uint32_t flags)
 {
@@ -391,9 +391,9 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 /* In the turn, before it publishes: keep `flush` where quiet can compare it with `ready`.
  *
  * The poster of a flush READ stores its own end: what its turn publishes for others comes after the
- * READ. Others, once in 2^30 WQEBBs, move a `flush` that nobody has renewed for so long: 2^32
- * WQEBBs after the READ its index would be that of `ready` again, and seem to cover what was never
- * flushed. What is younger stays: a thread may be about to wait for it. */
+ * READ. Other posters, once in 2^30 WQEBBs, move a `flush` that has not been renewed for so long:
+ * 2^32 WQEBBs after the READ its index would equal that of `ready` again, and seem to cover what
+ * was never flushed. A younger one stays: a thread may be about to wait for it. */
 #define SHMEMDI_FLUSH_LOG_STEP 30u
 SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 				     shmemdi_how_t how, const shmemdi_turn_t *turn)
