@@ -9,8 +9,10 @@
  *                 By fence, and inside put_signal.
  *   visible       A thread of the target that acquires (waits for) a signal or flag sent after it
  *                 reads the new data.
- *   complete      Performed at the target, and results delivered here: by quiet. Whoever learns of
- *                 the quiet, by whatever way, finds the data.
+ *   complete      Performed at the target, and results delivered here: by quiet. A thread of any
+ *                 PE that acquires a signal or flag sent after the quiet finds the data, whichever
+ *                 PE sends it and by whichever transport. A put does not send such a flag: its
+ *                 stores are ordinary ones (wait.h).
  *   synchronised  All PEs of the team have arrived, and what they wrote or sent before is visible
  *                 to all: by sync (own memory written with ordinary stores) and barrier (also
  *                 everything sent).

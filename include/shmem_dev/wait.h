@@ -8,8 +8,9 @@
 #include <shmem_dev/impl/poll.h>
 
 /* Wait until `*ivar cmp value` holds for a word of this PE that other PEs update by p, signal_op or
- * atomic. A put updates it in pieces if dst and src are not equally aligned to the word, and is no
- * update that a fence orders: end it with one of the others.
+ * atomic. A put must not update it: its stores are ordinary ones, which may write the word in
+ * parts, and neither fence nor quiet orders them for a waiter. Follow the put with one of the
+ * others, or use put_signal.
  *
  * Callers  one thread.
  * ivar     symmetric address, aligned to its size.
