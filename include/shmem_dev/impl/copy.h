@@ -122,8 +122,8 @@ SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, 
 			   width == 16 ? SHMEMDI_COPY_DEPTH_FEW : SHMEMDI_COPY_DEPTH_MANY);
 }
 
-/* Any alignment, any size. The unit is the widest to which both addresses can be aligned at once.
- * */
+/* Any alignment, any size. The unit is the widest to which both addresses can be aligned together.
+ */
 SHMEMD_FN_RARE void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
 {
 	uintptr_t skew = (uintptr_t)dst ^ (uintptr_t)src;
@@ -139,8 +139,8 @@ SHMEMD_FN_RARE void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *sr
 }
 
 /* The group copies nbytes; each thread its part, no synchronisation. The ranges do not overlap.
- * Inline only what is aligned to 16 bytes: the rest would be nine tenths of the code at each call.
- * */
+ * Only copies of whole, aligned 16-byte units are inline: the rest would be nine tenths of the code
+ * at each call. */
 SHMEMD_FN void shmemdi_copy(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
 {
 	if (((uintptr_t)dst | (uintptr_t)src | nbytes) % 16 == 0)

@@ -5,8 +5,8 @@
  * recorded a failure.
  *
  * The symmetric heap is registered; its addresses in WQEs are offsets. Other memory is not: puts
- * from there travel within WQEs, gets return through bounce buffers. Slower, but any memory works.
- * */
+ * from there travel within WQEs, gets return through bounce buffers. That is slower, but works for
+ * any memory. */
 #ifndef SHMEMD_IMPL_NIC_H
 #define SHMEMD_IMPL_NIC_H
 

@@ -355,8 +355,8 @@ SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_post_t *po
 
 	while (needs_lock) {
 		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
-		/* weakened relaxed, cta: wrong, but not in the emulator: as in shmemdi_ring_until.
-		 * */
+		/* weakened relaxed, cta: wrong, but not in the emulator, as in
+		 * shmemdi_ring_until. */
 		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&c->ch->rung, rung))
 			break;
 		shmemd_arch_spin_hint();
