@@ -19,20 +19,20 @@
 #define SHMEMD_FN static __device__ __forceinline__
 #endif
 
-/* The entry points of the NIC path, and of it the parts that wait or fail. Each is some hundred
- * instructions, so by default a unit has one copy of each, which takes its operands by value. A
- * unit that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each call:
- * fewer cycles, larger kernels. */
+/* SHMEMD_FN_NIC: entry points of the NIC path, and the parts of it that wait or fail. Each is some
+ * hundred instructions, so by default a unit has one copy of each, which takes its operands by
+ * value. A unit that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each
+ * call: fewer cycles, larger kernels. With SHMEMD_NO_NIC they are empty.
+ * SHMEMD_FN_RARE: what is rare on every path, error records and copies of misaligned memory. */
 #if defined(SHMEMD_NIC_INLINE)
+#define SHMEMD_FN_NIC SHMEMD_FN
+#define SHMEMD_FN_RARE SHMEMD_FN
+#else
+#if defined(SHMEMD_NO_NIC)
 #define SHMEMD_FN_NIC SHMEMD_FN
 #else
 #define SHMEMD_FN_NIC static __device__ __noinline__
 #endif
-
-/* What is rare on every path (error records, copies of misaligned memory): one copy for a unit. */
-#if defined(SHMEMD_NIC_INLINE)
-#define SHMEMD_FN_RARE SHMEMD_FN
-#else
 #define SHMEMD_FN_RARE static __device__ __noinline__
 #endif
 

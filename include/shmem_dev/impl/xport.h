@@ -103,9 +103,8 @@ SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char *
 	return shmemdi_record(ctx, op.call, SHMEMD_ERR_NO_ATOMICS, op.pe, op.sym, op.nbytes, 0);
 }
 
-/* Entry points of the NIC path */
-
-#if SHMEMDI_HAS_NIC
+/* Entry points of the NIC path. In a unit without it nothing calls them: shmemdi_map has refused
+ * every PE that is not mapped. Their first line then lets the compiler drop the rest. */
 
 /* Does the calling thread post for its group; does it alone act for it? */
 SHMEMD_FN int shmemdi_posts(shmemd_group_t g)
@@ -131,6 +130,8 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 			     1};
 	int status;
 
+	if (!SHMEMDI_HAS_NIC)
+		return SHMEMD_ERR_UNREACHABLE;
 	if (!shmemdi_posts(op.g))
 		return SHMEMD_OK;
 	status = shmemdi_nic_put(&n, op.call, &put);
@@ -148,6 +149,8 @@ SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
 	shmemdi_ticket_t ticket = 0;
 	int status;
 
+	if (!SHMEMDI_HAS_NIC)
+		return SHMEMD_ERR_UNREACHABLE;
 	if (!shmemdi_posts(op.g) || op.nbytes == 0)
 		return SHMEMD_OK;
 	if (!shmemdi_is_registered(&n, op.local))
@@ -165,6 +168,8 @@ SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
 /* A word of op.nbytes bytes: p. */
 SHMEMD_FN_NIC int shmemdi_by_nic_store(shmemdi_nic_t n, shmemdi_op_t op, uint64_t bits)
 {
+	if (!SHMEMDI_HAS_NIC)
+		return SHMEMD_ERR_UNREACHABLE;
 	return shmemdi_nic_word(&n, op.call, op.sym, bits, (uint32_t)op.nbytes, 0,
 				shmemdi_how(op.when, 0));
 }
@@ -183,6 +188,10 @@ SHMEMD_FN_NIC shmemdi_result_t shmemdi_by_nic_fetch(shmemdi_nic_t n, shmemdi_op_
 	shmemdi_result_t r = {0, SHMEMD_OK};
 	shmemdi_nic_amo_t amo;
 
+	if (!SHMEMDI_HAS_NIC) {
+		r.status = SHMEMD_ERR_UNREACHABLE;
+		return r;
+	}
 	if (kind == SHMEMDI_AMO_FADD) {
 		r.status = shmemdi_nic_fadd(&n, op.call, op.sym, value, width, &r.value);
 		return r;
@@ -199,6 +208,8 @@ SHMEMD_FN_NIC int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind,
 	shmemdi_nic_amo_t amo;
 	uint64_t old;
 
+	if (!SHMEMDI_HAS_NIC)
+		return SHMEMD_ERR_UNREACHABLE;
 	if (kind == SHMEMDI_AMO_FADD)
 		return shmemdi_nic_fadd(&n, op.call, op.sym, value, width, &old);
 	amo = shmemdi_nic_amo(kind, value, 0, width);
@@ -210,63 +221,18 @@ SHMEMD_FN_NIC int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind,
 SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *team, shmemdi_call_t call, int pe,
 				       uint32_t k)
 {
-	shmemdi_nic_t n = shmemdi_nic_k(team, pe, k);
+	shmemdi_nic_t n;
 
+	if (!SHMEMDI_HAS_NIC)
+		return SHMEMD_OK;
+	n = shmemdi_nic_k(team, pe, k);
 	return shmemdi_flush_channel(&n, call, shmemdi_limit_default(team, pe));
 }
 
 SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
 {
-	return shmemdi_quiet_all(ctx->self, q);
+	return SHMEMDI_HAS_NIC ? shmemdi_quiet_all(ctx->self, q) : SHMEMD_OK;
 }
-
-#else /* a unit without the NIC path: shmemdi_map has refused every PE that is not mapped */
-
-typedef struct shmemdi_result {
-	uint64_t value;
-	int status;
-} shmemdi_result_t;
-
-SHMEMD_FN int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_signal_t sig)
-{
-	return (void)n, (void)op, (void)sig, SHMEMD_ERR_UNREACHABLE;
-}
-
-SHMEMD_FN int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
-{
-	return (void)n, (void)op, SHMEMD_ERR_UNREACHABLE;
-}
-
-SHMEMD_FN int shmemdi_by_nic_store(shmemdi_nic_t n, shmemdi_op_t op, uint64_t bits)
-{
-	return (void)n, (void)op, (void)bits, SHMEMD_ERR_UNREACHABLE;
-}
-
-SHMEMD_FN shmemdi_result_t shmemdi_by_nic_fetch(shmemdi_nic_t n, shmemdi_op_t op, int kind,
-						uint64_t value, uint64_t cond)
-{
-	shmemdi_result_t r = {0, SHMEMD_ERR_UNREACHABLE};
-
-	return (void)n, (void)op, (void)kind, (void)value, (void)cond, r;
-}
-
-SHMEMD_FN int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind, uint64_t value)
-{
-	return (void)n, (void)op, (void)kind, (void)value, SHMEMD_ERR_UNREACHABLE;
-}
-
-SHMEMD_FN int shmemdi_by_nic_flush(const shmemd_ctx_t *team, shmemdi_call_t call, int pe,
-				   uint32_t k)
-{
-	return (void)team, (void)call, (void)pe, (void)k, SHMEMD_OK;
-}
-
-SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
-{
-	return (void)ctx, (void)q, SHMEMD_OK;
-}
-
-#endif
 
 /* put and get; the blocking forms end with a group sync: for put, no thread of the group reads src
  * any more; for get, every thread sees all of dst. */
