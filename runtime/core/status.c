@@ -55,6 +55,8 @@ static const struct {
 	{SHMEMD_ERR_REFUSED,
 	 "the NIC or the target refused an operation: key, range, right, alignment or length"},
 	{SHMEMD_ERR_PATH, "no way through to the target: retries used up, port or queue pair down"},
+	{SHMEMD_ERR_AMBIGUOUS,
+	 "a fetching atomic was carried out, but its result was lost with the path"},
 	{SHMEMH_ERR_ARGUMENT, "an argument is outside its contract"},
 	{SHMEMH_ERR_MISMATCH, "PEs called a collective with different arguments"},
 	{SHMEMH_ERR_NO_MEMORY, "memory is exhausted"},

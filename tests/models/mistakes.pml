@@ -41,7 +41,6 @@
 #define DONE_BUSY 36        /* ... or although BUSY is set */
 #define QUEUE_BEFORE_LOCK 37 /* read the CQEs of the queue that was loaded before the lock */
 #define USED_LATE 38        /* mark the channel as used after publishing */
-#define USED_HELPER 39      /* a helper on an idle queue does not mark the channel */
 /* Of the switch: */
 #define NO_TURN 40          /* a waiter switches without the turn, under both locks */
 #define NO_RING_LOCK 41     /* switch without the lock of `rung` */
@@ -62,3 +61,5 @@
 #define NOT_FENCED 56       /* the host does not fence the responder */
 #define NOT_DRAINED 57      /* the host does not wait for the CQEs of the old path */
 #define NO_ACKNOWLEDGE 58   /* the host gives the next order before the last is carried out */
+#define HELP_UNSEEN 59      /* who helps does not move on the epoch of the reservation word first */
+#define UNLOCK_LATE 60      /* unlock `rung` after the new epoch is published */

@@ -76,7 +76,7 @@ bit used;
 #define LOCALS                                                                                     \
 	byte me, first, at, my_request, my_epoch, s_ready, s_done, s_epoch, s_queue, s_path, number, end, n_cqes, \
 		a, b, c;                                                                           \
-	bit s_rung, s_deferred, waited, numbered, all_deferred, must, flushes
+	bit s_rung, s_deferred, waited, numbered, all_deferred, must, flushes, locked
 
 #define ORDERED (order > line_path)
 #define CQES_TO_READ (CQE_IS_NEXT(line_queue, done_cqes))
@@ -499,30 +499,25 @@ inline advance(t)
 	d_step { a = 0; b = 0; c = 0 }
 }
 
-/* A thread that waits carries out the order: it reserves a WQEBB for a NOP by compare-and-swap, which
- * succeeds only if nobody has the turn, and so takes the turn itself. Otherwise the thread in the turn
- * either goes on, or waits for space and switches. */
-#define TO_HELP (ORDERED && (resv == ready || BUG == NO_TURN) && BUG != NO_HELP)
+/* A thread that waits carries out the order. It moves on the epoch of the reservation word by
+ * compare-and-swap, which succeeds only if all that is reserved is published: nobody has the turn, and
+ * who reserves from then on waits for a line of the new epoch. Otherwise the thread in the turn either
+ * goes on, or waits for space and switches. */
+#define TO_HELP                                                                                    \
+	(ORDERED && (resv == ready && resv_epoch == ready_epoch || BUG == NO_TURN) && BUG != NO_HELP)
 
 inline help()
 {
 	if
 	:: BUG == NO_TURN -> switch_path(ready, (resv_request + MOD_REQUESTS - LESS(resv, ready, MOD_INDEX)) % MOD_REQUESTS)
-	:: atomic { TO_HELP && BUG != NO_TURN -> reserve(1, 0) }
-		load_line();
+	:: atomic {
+		TO_HELP && BUG != NO_TURN ->
+		resv_epoch = (BUG == HELP_UNSEEN -> resv_epoch : EPOCH(order));
+		first = resv;
+		my_request = resv_request
+	   }
 		switch_path(first, my_request);
-		load_line();
-		wait_space(first, 1);
-		if
-		:: s_done == first && BUG != USED_HELPER -> used = 1 /* the queue is idle */
-		:: else
-		fi;
-		write_wqes(HELPER, 1);
-		finish(1, BATCHED);
-		d_step {
-			s_ready = 0; s_done = 0; s_rung = 0; s_deferred = 0; s_path = 0; s_queue = 0; s_epoch = 0;
-			my_request = 0; my_epoch = 0; first = 0; at = 0; number = 0; numbered = 0
-		}
+		d_step { my_request = 0; first = 0 }
 	:: !TO_HELP && BUG != NO_TURN
 	fi
 }

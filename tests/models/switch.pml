@@ -29,14 +29,14 @@ inline switch_path(f, r)
 {
 	if
 	:: ready_rung && BUG != NO_TURN || BUG == NO_RING_LOCK
-	:: atomic { (!ready_rung || BUG == NO_TURN) && BUG != NO_RING_LOCK && !rung_busy -> rung_busy = 1 }
+	:: atomic { (!ready_rung || BUG == NO_TURN) && BUG != NO_RING_LOCK && !rung_busy -> rung_busy = 1; locked = 1 }
 	fi;
 	if
 	:: BUG == NO_CQ_LOCK
 	:: atomic { BUG != NO_CQ_LOCK && !done_busy -> done_busy = 1 }
 	fi;
 	if
-	:: !ORDERED /* only without the turn */
+	:: !ORDERED /* another thread was faster: a poster that waits for space, or who helps */
 	:: else ->
 	d_step {
 		c = line_path + 1;
@@ -75,9 +75,10 @@ inline switch_path(f, r)
 	d_step {
 		done = base[c] % MOD_INDEX;
 		done_cqes = (BUG == CQES_KEPT -> done_cqes : 0);
-		if :: BUG != RUNG_OLD && !ready_rung -> rung = f :: else fi
+		if :: BUG != RUNG_OLD && !ready_rung -> rung = f :: else fi;
+		if :: locked && BUG != UNLOCK_LATE -> rung_busy = 0; locked = 0 :: else fi
 	};
-	/* The new epoch is there. */
+	/* The new epoch is there. Who helps has no turn any more: the next poster may publish. */
 	d_step {
 		ready_epoch = EPOCH(c);
 		ready_cqes = (BUG == CQES_KEPT -> ready_cqes : n_cqes);
@@ -93,7 +94,7 @@ inline switch_path(f, r)
 	}
 	fi;
 	d_step {
-		if :: BUG != NO_RING_LOCK -> rung_busy = 0 :: else fi;
+		if :: locked -> rung_busy = 0; locked = 0 :: else fi;
 		if :: BUG != NO_CQ_LOCK -> done_busy = 0 :: else fi
 	}
 }

@@ -112,9 +112,11 @@ typedef struct shmemd_ctx {
 	uint8_t inline_nbytes; /* puts of up to so many bytes travel within their WQE; at most
 				  SHMEMD_MLX5_INLINE_MAX */
 	uint32_t reserved;
+	struct shmemd_order *order; /* to switch a channel (abi/replay.h), pinned host memory; NULL
+				       without SHMEMD_CTX_FT */
 } shmemd_ctx_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 168, "ABI: shmemd_ctx_t");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 176, "ABI: shmemd_ctx_t");
 #define SHMEMD_USED_WORDS(n_world) (((n_world) + 63) / 64)
 SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);
 SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
@@ -145,5 +147,9 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 /* Send queues, completion queues, doorbell records and bounce buffers lie in memory of this GPU:
  * fences towards the NIC need the GPU's scope only. */
 #define SHMEMD_CTX_QUEUES_ON_GPU 64u
+
+/* Faults of paths are tolerated: a lost path fails nothing. What was posted waits until the host
+ * orders a switch to another path, or the end of the channel. */
+#define SHMEMD_CTX_FT 128u
 
 #endif

@@ -18,7 +18,16 @@
  *
  * The path of a channel (queue pair, queue memory, doorbell register, column of keys) has an epoch.
  * The words of the line that name it carry the epoch as a tag, so that a thread that loads them
- * with independent loads detects a mixture of two paths. */
+ * with independent loads detects a mixture of two paths.
+ *
+ * A thread of the device switches a channel to another path when the host orders it (abi/replay.h,
+ * impl/switch.h): it copies the WQEs that are not complete from the old queue to the new one, where
+ * they keep their indexes, changes the words of the line, `done` and `rung`, rings, and then moves
+ * the epochs of `ready` and of the reservation word on. So a poster that reads a `ready` of an epoch
+ * finds the line of that epoch, or a later one, behind it; and one whose reservation has a newer
+ * epoch than its line loads the line again. CQEs are numbered from 0 on each path; a number is
+ * compared together with its epoch. What a fenced queue pair is rung for is flushed and stays in
+ * the queue, so posters need not know of a fault. */
 #ifndef SHMEMD_ABI_QUEUE_H
 #define SHMEMD_ABI_QUEUE_H
 
@@ -83,7 +92,9 @@
  *
  * Owner word of a buffer: bit 0 clear: free for ticket (word >> 1). Bit 0 set: abandoned by a wait
  * that ran out of time: free for the ticket in bits 1-23, mod 2^23, once the WQEBBs before the
- * index in bits 24-63, mod 2^40, are completed. */
+ * index in bits 24-63, mod 2^40, are completed. Bit 63 while bit 0 is clear: its user's atomic was
+ * executed, and a switch to another path has lost the result. */
+#define SHMEMD_OWNER_AMBIGUOUS ((uint64_t)1 << 63)
 #define SHMEMD_BOUNCE_BUFFERS 64u
 #define SHMEMD_BOUNCE_NBYTES 64u
 #define SHMEMD_BOUNCES_NBYTES                                                                      \
@@ -131,7 +142,8 @@ typedef struct shmemd_channel {
 	uint64_t ticket;    /* of the next bounce buffer */
 	uint64_t doorbells; /* counters: doorbells rung, requests published */
 	uint64_t requests;
-	uint64_t pad1[6];
+	uint64_t origin; /* SHMEMD_ORIGIN_WORD of the path (abi/replay.h); 0 if all begins at 0 */
+	uint64_t pad1[5];
 	uint64_t owners[SHMEMD_BOUNCE_BUFFERS];
 } shmemd_channel_t;
 

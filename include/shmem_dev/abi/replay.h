@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Switch of a channel to another path: the host's order, and the rewriting of WQEs from the old
+ * queue for the new one. The rewriting is pure, from words to words.
+ *
+ * The host orders a switch when the old path is fenced at both ends, its CQEs are in memory, and the
+ * responder has told how many requests it executed. A thread of the device carries it out
+ * (impl/switch.h): it takes the WQEs that are not complete from the old queue, which is the log, and
+ * writes them at the same indexes of the new one.
+ *   - A WRITE or an atomic that the responder executed becomes a NOP, so that it is not repeated.
+ *   - A fetching atomic that was executed has lost its result: a NOP too, and its caller is told.
+ *   - A READ without its answer is repeated, executed or not.
+ *   - What was not executed, and what the responder does not see (NOP, DUMP), is repeated.
+ * Each WQE keeps its WQEBBs and its request for a CQE. */
+#ifndef SHMEMD_ABI_REPLAY_H
+#define SHMEMD_ABI_REPLAY_H
+
+#include <shmem_dev/abi/queue.h>
+
+#if defined(__CUDACC__)
+#define SHMEMD_ABI_FN static __host__ __device__ __forceinline__
+#else
+#define SHMEMD_ABI_FN static inline
+#endif
+
+/* An order to switch a channel, in pinned host memory; one at a time for a PE.
+ *
+ * The host writes the fields of an order, then `number`, one more than before, with release. The
+ * thread that carries it out stores `retired`, then `carried_out` = number with release, and reads
+ * none of it afterwards. Until then the host leaves all fields as they are. No word is written by
+ * both. */
+typedef struct shmemd_order {
+	uint64_t number;      /* of the latest order; 0: none yet */
+	uint64_t carried_out; /* by the device: number of the latest order that is carried out */
+	/* The new path, as in shmemd_channel_t. Its epoch is the next one; its base is 0. A path with a
+	 * status (SHMEMD_PATH_FAILED) ends the channel instead, and the rest does not count. */
+	uint64_t path;
+	uint64_t
+		queue; /* doorbell record: `start`; CQEs: SHMEMD_CQE_INVALID, the first has number 0 */
+	uint64_t doorbell;
+	uint32_t k, world_pe; /* which channel */
+	uint32_t start;       /* the new device's index of its first WQEBB */
+	uint32_t
+		executed; /* requests that the responder executed on the old queue pair, mod 2^24 */
+	uint32_t retired; /* by the device: threads may use the old queue's memory until `ready` has
+			      reached this index */
+	uint32_t reserved;
+} shmemd_order_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_order_t) == 64, "ABI: shmemd_order_t");
+SHMEMD_ASSERT_AT(shmemd_order_t, carried_out, 8); /* read with `number` as one 16-byte load */
+
+/* WQEs, as words in memory on a little-endian machine. */
+
+#define SHMEMD_REPLAY_WORDS 20u /* of the longest WQE; one of two WQEBBs has 16 + 4 */
+#define SHMEMD_REPLAY_WQEBB_WORDS 16u
+
+SHMEMD_ABI_FN uint32_t shmemd_replay_swap(uint32_t v)
+{
+	return v << 24 | (v & 0xff00) << 8 | (v >> 8 & 0xff00) | v >> 24;
+}
+
+/* What a WQE is. */
+typedef struct shmemd_replay_kind {
+	uint32_t opcode, wqebbs;
+	uint32_t is_request; /* the responder counts it */
+	uint32_t remote;     /* words of the keys; 0: it has none */
+	uint32_t local;
+} shmemd_replay_kind_t;
+
+SHMEMD_ABI_FN int shmemd_replay_is_atomic(uint32_t opcode)
+{
+	return opcode == SHMEMD_MLX5_ATOMIC_CS || opcode == SHMEMD_MLX5_ATOMIC_FA ||
+	       opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS || opcode == SHMEMD_MLX5_ATOMIC_MASKED_FA;
+}
+
+/* From its first three words of segments: w[0] and w[1] of the control segment, and the ninth word,
+ * in which a WRITE tells whether its data follow. */
+SHMEMD_ABI_FN shmemd_replay_kind_t shmemd_replay_kind(uint32_t w0, uint32_t w1, uint32_t w8)
+{
+	shmemd_replay_kind_t kind = {shmemd_replay_swap(w0) & 0xff, 1, 1, 6, 9};
+	uint32_t ds = shmemd_replay_swap(w1) & 0x3f;
+
+	kind.wqebbs = ds > 4 ? 2 : 1;
+	if (kind.opcode == SHMEMD_MLX5_NOP || kind.opcode == SHMEMD_MLX5_DUMP) {
+		kind.is_request = kind.remote = 0;
+		kind.local = kind.opcode == SHMEMD_MLX5_DUMP ? 5 : 0;
+	} else if (shmemd_replay_is_atomic(kind.opcode)) {
+		kind.local = 4 * (ds - 1) + 1;
+	} else if (kind.opcode == SHMEMD_MLX5_RDMA_WRITE &&
+		   (shmemd_replay_swap(w8) & SHMEMD_MLX5_INLINE)) {
+		kind.local = 0;
+	}
+	return kind;
+}
+
+/* The address that belongs to the key in word `key` of a remote address segment (the two words
+ * before it) or of a data segment (after it). */
+SHMEMD_ABI_FN uint64_t shmemd_replay_address(const uint32_t *w, uint32_t key, int is_remote)
+{
+	uint32_t i = is_remote ? key - 2 : key + 1;
+
+	return (uint64_t)shmemd_replay_swap(w[i]) << 32 | shmemd_replay_swap(w[i + 1]);
+}
+
+enum shmemd_replay_fate {
+	SHMEMD_REPLAY_AGAIN = 0,
+	SHMEMD_REPLAY_NOP = 1,
+	SHMEMD_REPLAY_AMBIGUOUS = 2, /* a NOP, and the result is lost */
+};
+
+/* What becomes of a WQE. is_executed: by the responder; is_sunk: an atomic whose result nobody
+ * reads. */
+SHMEMD_ABI_FN int shmemd_replay_fate(shmemd_replay_kind_t kind, int is_executed, int is_sunk)
+{
+	if (!is_executed || !kind.is_request || kind.opcode == SHMEMD_MLX5_RDMA_READ)
+		return SHMEMD_REPLAY_AGAIN;
+	if (shmemd_replay_is_atomic(kind.opcode) && !is_sunk)
+		return SHMEMD_REPLAY_AMBIGUOUS;
+	return SHMEMD_REPLAY_NOP;
+}
+
+/* Where a WQE goes. */
+typedef struct shmemd_replay_at {
+	uint32_t index;      /* the new device's, of its first WQEBB; 16 bits count */
+	uint32_t qpn;        /* of the new queue pair */
+	uint32_t request;    /* its number; 24 bits count */
+	uint32_t rkey, lkey; /* big-endian keys of the new path */
+} shmemd_replay_at_t;
+
+/* Repeat it on the new path. */
+SHMEMD_ABI_FN void shmemd_replay_again(uint32_t *w, shmemd_replay_kind_t kind,
+				       shmemd_replay_at_t at)
+{
+	const uint32_t index = shmemd_replay_swap((at.index & 0xffff) << 8);
+
+	w[0] = (w[0] & ~shmemd_replay_swap(0xffff00)) | index;
+	w[1] = (w[1] & shmemd_replay_swap(0xff)) | shmemd_replay_swap(at.qpn << 8);
+	w[3] = shmemd_replay_swap(at.request & 0xffffff);
+	if (kind.remote)
+		w[kind.remote] = at.rkey;
+	if (kind.local)
+		w[kind.local] = at.lkey;
+}
+
+/* A NOP in place of it; in place of one of two WQEBBs, two NOPs. The last one keeps the request for
+ * a CQE: its length is that of every NOP. */
+SHMEMD_ABI_FN void shmemd_replay_nop(uint32_t *w, shmemd_replay_kind_t kind, shmemd_replay_at_t at)
+{
+	const uint32_t flags = w[2] & shmemd_replay_swap(SHMEMD_MLX5_CQ_UPDATE);
+	const uint32_t last = (kind.wqebbs - 1) * SHMEMD_REPLAY_WQEBB_WORDS;
+	uint32_t i;
+
+	for (i = 0; i < SHMEMD_REPLAY_WORDS; i++)
+		w[i] = 0;
+	for (i = 0; i < kind.wqebbs; i++) {
+		w[SHMEMD_REPLAY_WQEBB_WORDS * i] =
+			shmemd_replay_swap(((at.index + i) & 0xffff) << 8 | SHMEMD_MLX5_NOP);
+		w[SHMEMD_REPLAY_WQEBB_WORDS * i + 1] = shmemd_replay_swap(at.qpn << 8 | 1);
+	}
+	w[last + 2] = flags;
+}
+
+/* The number of requests of a path, for the thread that leaves it: from the request field of the
+ * reservation word at the path's end and at its beginning. The field also counts the carries out of
+ * the WQEBBs, one each time the index passes a multiple of 2^32.
+ *
+ * `origin` of a channel: bits 0-23 that field at the path's beginning, 24-38 bits 32-46 of the
+ * index there. */
+#define SHMEMD_ORIGIN_WORD(request, index)                                                         \
+	((uint64_t)((request)&0xffffffu) | ((uint64_t)(index) >> 32 & 0x7fff) << 24)
+
+SHMEMD_ABI_FN uint32_t shmemd_replay_requests(uint64_t origin, uint32_t request, uint64_t index)
+{
+	uint32_t carries = (uint32_t)((index >> 32) - (origin >> 24)) & 0x7fff;
+
+	return (request - (uint32_t)origin - carries) & 0xffffff;
+}
+
+#endif
