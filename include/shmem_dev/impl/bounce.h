@@ -10,31 +10,6 @@
 #include <shmem_dev/impl/coalesce.h>
 #include <shmem_dev/impl/cq.h>
 
-/* This channel's buffers. */
-SHMEMD_FN char *shmemdi_bounces(const shmemdi_chan_t *c)
-{
-	const shmemd_ctx_t *team = c->team;
-	size_t channel = (size_t)c->k * team->n_world + c->world_pe;
-
-	return team->bounces + channel * SHMEMD_BOUNCES_NBYTES;
-}
-
-SHMEMD_FN char *shmemdi_bounce(const shmemdi_chan_t *c, uint64_t ticket)
-{
-	return shmemdi_bounces(c) + (size_t)(ticket % SHMEMD_BOUNCE_BUFFERS) * SHMEMD_BOUNCE_NBYTES;
-}
-
-/* Sink for the results of non-fetching atomics and of flush READs. */
-SHMEMD_FN char *shmemdi_bounce_sink(const shmemdi_chan_t *c)
-{
-	return shmemdi_bounces(c) + (size_t)SHMEMD_BOUNCE_BUFFERS * SHMEMD_BOUNCE_NBYTES;
-}
-
-SHMEMD_FN uint64_t *shmemdi_bounce_owner(const shmemdi_chan_t *c, uint64_t ticket)
-{
-	return &c->ch->owners[ticket % SHMEMD_BOUNCE_BUFFERS];
-}
-
 #define SHMEMDI_OWNER_TICKETS 0x7fffffu /* 23 bits */
 #define SHMEMDI_OWNER_INDEX_BITS 40u
 
@@ -82,7 +57,7 @@ SHMEMD_FN int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call, 
 		status = shmemdi_channel_status(c);
 		if (status != SHMEMD_OK)
 			return status;
-		status = shmemdi_spin_turn(c->team, &spin);
+		status = shmemdi_wait_turn(c->team, &spin);
 		if (status == SHMEMD_ERR_PEER) {
 			shmemdi_cq_ended(*c, call, status, 0, 0);
 			shmemdi_channel_fail(c, status);
@@ -96,6 +71,13 @@ SHMEMD_FN int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call, 
 	 * weakened removed, gpu: wrong, but not in the emulator (load buffering). */
 	shmemd_arch_fence_acquire();
 	return SHMEMD_OK;
+}
+
+/* Was the result lost in a switch to another path? Once the WQE is complete. */
+SHMEMD_FN int shmemdi_bounce_is_lost(const shmemdi_chan_t *c, uint64_t ticket)
+{
+	return c->flags & SHMEMD_CTX_FT &&
+	       shmemd_arch_ld_relaxed_u64(shmemdi_bounce_owner(c, ticket)) & SHMEMD_OWNER_AMBIGUOUS;
 }
 
 /* Release it: its content has been read. The next user's result arrives after that. */

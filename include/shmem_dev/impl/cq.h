@@ -16,90 +16,12 @@
 #ifndef SHMEMD_IMPL_CQ_H
 #define SHMEMD_IMPL_CQ_H
 
-#include <shmem_dev/impl/queue.h>
+#include <shmem_dev/impl/switch.h>
 
 /* What a waiter waits for, in the form of SHMEMD_READY_WORD: the WQEBBs before an index, and the
  * number of the CQE that completes them. */
 typedef uint64_t shmemdi_ticket_t;
 #define SHMEMDI_TICKET_VOID 0x400u /* the channel failed before they were published */
-
-/* The last 8 bytes of CQE number `cqe`; its opcode is INVALID if the NIC has not written it. */
-SHMEMD_FN uint64_t shmemdi_cqe_tail(const shmemdi_chan_t *c, uint64_t queue, uint32_t cqe)
-{
-	uint64_t tail = shmemd_arch_ld_relaxed_u64(shmemdi_cqe(c, queue, cqe) + SHMEMD_CQE_TAIL);
-
-	return shmemdi_cqe_is(tail, cqe, shmemdi_depth(c)) ? tail
-							   : (uint64_t)SHMEMD_CQE_INVALID << 60;
-}
-
-/* WQEBBs of the WQE that a CQE completes. Of the opcodes in use one has two lengths, and only the
- * WQE itself tells which; it is still there, for `done` has not passed it. */
-SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
-				      uint64_t tail)
-{
-	uint32_t index = shmemdi_cqe_counter(tail) + SHMEMD_PATH_BASE(path), ds;
-
-	if (shmemdi_cqe_wqe_opcode(tail) != SHMEMD_MLX5_ATOMIC_MASKED_CS)
-		return 1;
-	ds = shmemd_arch_bswap32(
-		     shmemd_arch_ld_relaxed_u32(shmemdi_wqebb(c, path, queue, index) + 4)) &
-	     0x3f;
-	return ds > 4 ? 2 : 1;
-}
-
-/* Record what went wrong, then fail the channel. */
-SHMEMD_FN void shmemdi_cqe_error(shmemdi_chan_t c, shmemdi_call_t call, const char *cqe,
-				 uint64_t tail)
-{
-	uint64_t synd = shmemd_arch_ld_relaxed_u64(cqe + SHMEMD_CQE_SYNDROMES);
-	uint32_t opcode = shmemdi_cqe_wqe_opcode(tail);
-	uint32_t syndrome = (uint32_t)(synd >> 56), vendor = (uint32_t)(synd >> 48) & 0xff;
-	int status = shmemdi_syndrome_status(syndrome);
-
-	call.op = shmemdi_wqe_op(opcode);
-	if (shmemdi_channel_status(&c) == SHMEMD_OK)
-		shmemdi_record(c.team, call, status, c.pe,
-			       (const void *)(uintptr_t)shmemdi_cqe_counter(tail),
-			       (uint64_t)shmemdi_cqe_qpn(tail) << 32 | opcode << 16 | vendor << 8 |
-				       syndrome,
-			       0);
-	shmemdi_channel_fail(&c, status);
-}
-
-/* By the thread that holds the lock of `done`: read CQEs, and return the new `done`. If more than
- * depth / 8 WQEBBs are outstanding, also probe the CQEs depth / 8 and depth / 2 ahead: a success
- * there completes everything before it. */
-SHMEMD_FN uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
-{
-	shmemdi_line_t line = shmemdi_line(c->ch);
-	uint64_t index = SHMEMD_DONE_INDEX(done);
-	uint32_t next = SHMEMD_DONE_CQES(done), last = next, depth = shmemdi_depth(c);
-	uint64_t tail = shmemdi_cqe_tail(c, line.queue, next);
-
-	if (SHMEMD_READY_INDEX(line.ready) - (uint32_t)index > depth / 8) {
-		uint64_t near = shmemdi_cqe_tail(c, line.queue, next + depth / 8);
-		uint64_t far = shmemdi_cqe_tail(c, line.queue, next + depth / 2);
-
-		if (shmemdi_cqe_opcode(near) == SHMEMD_CQE_REQ) {
-			tail = near;
-			last = next + depth / 8;
-		}
-		if (shmemdi_cqe_opcode(far) == SHMEMD_CQE_REQ) {
-			tail = far;
-			last = next + depth / 2;
-		}
-	}
-	if (shmemdi_cqe_opcode(tail) == SHMEMD_CQE_INVALID)
-		return done;
-	shmemd_arch_fence_acquire();
-	if (shmemdi_cqe_opcode(tail) != SHMEMD_CQE_REQ) {
-		shmemdi_cqe_error(*c, call, shmemdi_cqe(c, line.queue, next), tail);
-		return done;
-	}
-	index = shmemdi_unwrap(index, shmemdi_cqe_counter(tail) + SHMEMD_PATH_BASE(line.path), 16) +
-		shmemdi_cqe_wqebbs(c, line.path, line.queue, tail);
-	return SHMEMD_DONE_WORD(index, last + 1);
-}
 
 /* Read the CQEs that the NIC has written, unless another thread is doing so. done: as loaded just
  * before. Returns whether `done` has moved. */
@@ -199,6 +121,11 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 	*status = SHMEMD_OK;
 	if (shmemdi_is_done(at.hi, end))
 		return 1;
+	/* The number is of another path; so may the CQE be that was found by it. */
+	if (SHMEMD_READY_EPOCH(at.lo) != SHMEMD_READY_EPOCH(t) ||
+	    SHMEMD_TAG(where.lo) != SHMEMD_READY_EPOCH(t) ||
+	    SHMEMD_TAG(where.hi) != SHMEMD_READY_EPOCH(t))
+		return shmemdi_cq_poll_index(c, call, end, status);
 	if (shmemdi_cqe_completes(tail, where.lo, t)) {
 		shmemd_arch_fence_acquire();
 		shmemdi_cq_advance(c, at.hi, t);
@@ -234,7 +161,7 @@ SHMEMD_FN_NIC int shmemdi_cq_wait(shmemdi_chan_t chan, shmemdi_call_t call, shme
 
 	while (status == SHMEMD_OK && !shmemdi_cq_poll(c, call, where, t, &status))
 		if (status == SHMEMD_OK)
-			status = shmemdi_spin_turn(c->team, &spin);
+			status = shmemdi_wait_turn(c->team, &spin);
 	if (status == SHMEMD_OK)
 		return status;
 	return shmemdi_cq_ended(*c, call, status, SHMEMD_READY_INDEX(t), limit.named);

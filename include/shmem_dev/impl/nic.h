@@ -455,8 +455,12 @@ SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t ca
 	if (status != SHMEMD_OK)
 		return status;
 	status = shmemdi_cq_wait(n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
-	if (status != SHMEMD_OK)
+	if (status != SHMEMD_OK) {
 		shmemdi_bounce_abandon(&n->c, post.bounce, post.at + wqebbs);
+	} else if (shmemdi_bounce_is_lost(&n->c, post.bounce)) {
+		shmemdi_bounce_release(&n->c, post.bounce);
+		status = SHMEMD_ERR_AMBIGUOUS;
+	}
 	return status;
 }
 

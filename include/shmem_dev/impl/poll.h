@@ -6,7 +6,7 @@
 
 #include <shmem_dev/group.h>
 #include <shmem_dev/impl/check.h>
-#include <shmem_dev/impl/spin.h>
+#include <shmem_dev/impl/switch.h>
 
 /* How to read the word. */
 enum shmemdi_kind { SHMEMDI_U32, SHMEMDI_S32, SHMEMDI_U64, SHMEMDI_S64 };
@@ -98,7 +98,7 @@ SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 	int status = SHMEMD_OK;
 
 	while (!shmemdi_poll(c, seen)) {
-		status = shmemdi_spin_turn(ctx, spin);
+		status = shmemdi_wait_turn(ctx, spin);
 		if (status != SHMEMD_OK)
 			break;
 	}
@@ -141,7 +141,8 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 	return agreed;
 }
 
-SHMEMD_STATIC_ASSERT(SHMEMD_ERR_AMBIGUOUS < 16, "shmemdi_agree passes 4 bits, as flags of syncs do");
+SHMEMD_STATIC_ASSERT(SHMEMD_ERR_AMBIGUOUS < 16,
+		     "shmemdi_agree passes 4 bits, as flags of syncs do");
 
 /* Wait by the leader, for the group: its acquire and the group sync behind it order the accesses
  * of all threads. */

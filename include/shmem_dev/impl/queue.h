@@ -198,4 +198,31 @@ SHMEMD_FN_NIC void shmemdi_ring_until(shmemdi_chan_t chan, uint32_t end)
 	}
 }
 
+/* Bounce buffers */
+
+/* This channel's buffers. */
+SHMEMD_FN char *shmemdi_bounces(const shmemdi_chan_t *c)
+{
+	const shmemd_ctx_t *team = c->team;
+	size_t channel = (size_t)c->k * team->n_world + c->world_pe;
+
+	return team->bounces + channel * SHMEMD_BOUNCES_NBYTES;
+}
+
+SHMEMD_FN char *shmemdi_bounce(const shmemdi_chan_t *c, uint64_t ticket)
+{
+	return shmemdi_bounces(c) + (size_t)(ticket % SHMEMD_BOUNCE_BUFFERS) * SHMEMD_BOUNCE_NBYTES;
+}
+
+/* Sink for the results of non-fetching atomics and of flush READs. */
+SHMEMD_FN char *shmemdi_bounce_sink(const shmemdi_chan_t *c)
+{
+	return shmemdi_bounces(c) + (size_t)SHMEMD_BOUNCE_BUFFERS * SHMEMD_BOUNCE_NBYTES;
+}
+
+SHMEMD_FN uint64_t *shmemdi_bounce_owner(const shmemdi_chan_t *c, uint64_t ticket)
+{
+	return &c->ch->owners[ticket % SHMEMD_BOUNCE_BUFFERS];
+}
+
 #endif

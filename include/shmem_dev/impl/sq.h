@@ -69,8 +69,10 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int is_wait)
 
 /* Wait until all WQEBBs before `end` are complete: reserved WQEBBs cannot be given back, and all
  * later posters wait for them. When nothing at all completes within the time limit, or the PE has
- * failed, the channel fails. */
-SHMEMD_FN_NIC int shmemdi_sq_wait_space(shmemdi_chan_t c, shmemdi_call_t call, uint32_t end)
+ * failed, the channel fails; where faults of paths are tolerated, the host decides when. resv: the
+ * reservation word that this poster found. */
+SHMEMD_FN_NIC int shmemdi_sq_wait_space(shmemdi_chan_t c, shmemdi_call_t call, uint64_t resv,
+					uint32_t end)
 {
 	shmemdi_limit_t limit = shmemdi_limit_default(c.team, c.pe);
 	shmemdi_spin_t spin = shmemdi_spin(limit);
@@ -79,11 +81,14 @@ SHMEMD_FN_NIC int shmemdi_sq_wait_space(shmemdi_chan_t c, shmemdi_call_t call, u
 
 	while (!shmemdi_cq_poll_index(&c, call, end, &status)) {
 		if (status == SHMEMD_OK)
-			status = shmemdi_spin_turn(c.team, &spin);
-		if (status == SHMEMD_OK)
+			status = shmemdi_wait_turn(c.team, &spin);
+		if (status == SHMEMD_OK) {
+			if (shmemdi_spin_looks(c.team, &spin))
+				shmemdi_switch_blocked(c, resv);
 			continue;
+		}
 		now = SHMEMD_DONE_INDEX(shmemdi_done(&c));
-		if (status == SHMEMD_ERR_TIMEOUT && now != before) {
+		if (status == SHMEMD_ERR_TIMEOUT && (now != before || c.flags & SHMEMD_CTX_FT)) {
 			before = now;
 			spin = shmemdi_spin(limit);
 			continue;
@@ -116,7 +121,7 @@ SHMEMD_FN int shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_call_t call, s
 	int status = SHMEMD_OK;
 
 	if (!shmemdi_reached((uint32_t)SHMEMD_DONE_INDEX(line.done), end)) {
-		status = shmemdi_sq_wait_space(*c, call, end);
+		status = shmemdi_sq_wait_space(*c, call, word, end);
 		line = shmemdi_line(c->ch);
 	}
 	for (;;) {
@@ -434,7 +439,7 @@ SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_post_t 
 }
 
 /* By the leader. Returns the ticket's word: of meaning if how.is_wait. */
-SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_chan_t *c, const shmemdi_post_t *post,
+SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_chan_t *c, shmemdi_post_t *post,
 					    shmemdi_how_t how)
 {
 	uint32_t first = post->first, end = first + post->wqebbs * post->lanes.n;
@@ -447,6 +452,14 @@ SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_chan_t *c, const shmem
 					    turn.is_deferred);
 	if (turn.cqes == 0)
 		return SHMEMD_READY_WORD(end, 0, SHMEMDI_TICKET_VOID);
+	if (SHMEMD_READY_EPOCH(turn.ready) != SHMEMD_TAG(post->path)) {
+		shmemdi_line_t line =
+			shmemdi_moved(*c, post->path, post->queue, first, end, post->request);
+
+		post->path = line.path;
+		post->queue = line.queue;
+		post->doorbell = line.doorbell;
+	}
 	shmemdi_sq_publish(c, post, how, &turn, has_waited);
 	return SHMEMD_READY_WORD(end, SHMEMD_READY_CQES(turn.ready),
 				 SHMEMD_READY_EPOCH(turn.ready));
@@ -455,7 +468,7 @@ SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_chan_t *c, const shmem
 /* Publish what is written. All lanes call, also after a begin that failed, with its status. The
  * first sync makes the leader's fences cover the WQEs of all lanes. No lane leaves before all is
  * published: its quiet would overlook what it has posted. */
-SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shmemdi_post_t *post,
+SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, shmemdi_post_t *post,
 					     shmemdi_how_t how, int status)
 {
 	shmemdi_ticket_t ticket = 0;

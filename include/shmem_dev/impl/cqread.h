@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Completions of a channel, read in order by the thread that holds the lock of `done`. */
+#ifndef SHMEMD_IMPL_CQREAD_H
+#define SHMEMD_IMPL_CQREAD_H
+
+#include <shmem_dev/impl/queue.h>
+
+/* The last 8 bytes of CQE number `cqe`; its opcode is INVALID if the NIC has not written it. */
+SHMEMD_FN uint64_t shmemdi_cqe_tail(const shmemdi_chan_t *c, uint64_t queue, uint32_t cqe)
+{
+	uint64_t tail = shmemd_arch_ld_relaxed_u64(shmemdi_cqe(c, queue, cqe) + SHMEMD_CQE_TAIL);
+
+	return shmemdi_cqe_is(tail, cqe, shmemdi_depth(c)) ? tail
+							   : (uint64_t)SHMEMD_CQE_INVALID << 60;
+}
+
+/* WQEBBs of the WQE that a CQE completes. Of the opcodes in use one has two lengths, and only the
+ * WQE itself tells which; it is still there, for `done` has not passed it. */
+SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
+				      uint64_t tail)
+{
+	uint32_t index = shmemdi_cqe_counter(tail) + SHMEMD_PATH_BASE(path), ds;
+
+	if (shmemdi_cqe_wqe_opcode(tail) != SHMEMD_MLX5_ATOMIC_MASKED_CS)
+		return 1;
+	ds = shmemd_arch_bswap32(
+		     shmemd_arch_ld_relaxed_u32(shmemdi_wqebb(c, path, queue, index) + 4)) &
+	     0x3f;
+	return ds > 4 ? 2 : 1;
+}
+
+/* Record what went wrong, then fail the channel. Where faults of paths are tolerated, those fail
+ * nothing: what was posted is not complete, and waits for a switch to another path. */
+SHMEMD_FN void shmemdi_cqe_error(shmemdi_chan_t c, shmemdi_call_t call, const char *cqe,
+				 uint64_t tail)
+{
+	uint64_t synd = shmemd_arch_ld_relaxed_u64(cqe + SHMEMD_CQE_SYNDROMES);
+	uint32_t opcode = shmemdi_cqe_wqe_opcode(tail);
+	uint32_t syndrome = (uint32_t)(synd >> 56), vendor = (uint32_t)(synd >> 48) & 0xff;
+	int status = shmemdi_syndrome_status(syndrome);
+
+	if (status == SHMEMD_ERR_PATH && c.flags & SHMEMD_CTX_FT)
+		return;
+	call.op = shmemdi_wqe_op(opcode);
+	if (shmemdi_channel_status(&c) == SHMEMD_OK)
+		shmemdi_record(c.team, call, status, c.pe,
+			       (const void *)(uintptr_t)shmemdi_cqe_counter(tail),
+			       (uint64_t)shmemdi_cqe_qpn(tail) << 32 | opcode << 16 | vendor << 8 |
+				       syndrome,
+			       0);
+	shmemdi_channel_fail(&c, status);
+}
+
+/* By the thread that holds the lock of `done`: read CQEs, and return the new `done`. If more than
+ * depth / 8 WQEBBs are outstanding, also probe the CQEs depth / 8 and depth / 2 ahead: a success
+ * there completes everything before it. */
+SHMEMD_FN uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
+{
+	shmemdi_line_t line = shmemdi_line(c->ch);
+	uint64_t index = SHMEMD_DONE_INDEX(done);
+	uint32_t next = SHMEMD_DONE_CQES(done), last = next, depth = shmemdi_depth(c);
+	uint64_t tail = shmemdi_cqe_tail(c, line.queue, next);
+
+	if (SHMEMD_READY_INDEX(line.ready) - (uint32_t)index > depth / 8) {
+		uint64_t near = shmemdi_cqe_tail(c, line.queue, next + depth / 8);
+		uint64_t far = shmemdi_cqe_tail(c, line.queue, next + depth / 2);
+
+		if (shmemdi_cqe_opcode(near) == SHMEMD_CQE_REQ) {
+			tail = near;
+			last = next + depth / 8;
+		}
+		if (shmemdi_cqe_opcode(far) == SHMEMD_CQE_REQ) {
+			tail = far;
+			last = next + depth / 2;
+		}
+	}
+	if (shmemdi_cqe_opcode(tail) == SHMEMD_CQE_INVALID)
+		return done;
+	shmemd_arch_fence_acquire();
+	if (shmemdi_cqe_opcode(tail) != SHMEMD_CQE_REQ) {
+		shmemdi_cqe_error(*c, call, shmemdi_cqe(c, line.queue, next), tail);
+		return done;
+	}
+	index = shmemdi_unwrap(index, shmemdi_cqe_counter(tail) + SHMEMD_PATH_BASE(line.path), 16) +
+		shmemdi_cqe_wqebbs(c, line.path, line.queue, tail);
+	return SHMEMD_DONE_WORD(index, last + 1);
+}
+
+#endif

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Switch of a channel to another path, when the host orders it (abi/replay.h).
+ *
+ * One thread carries out an order, while no other thread can publish on the channel:
+ *   a poster   that waits for space and has the turn (impl/sq.h); or
+ *   a helper   a thread in any wait of the library, or of a service kernel, that finds everything
+ *              reserved published. It moves on the epoch of the reservation word by
+ *              compare-and-swap. So it knows that nobody has the turn, and whoever reserves from
+ *              then on waits for a line of the new epoch before it writes a WQE.
+ * If neither succeeds, a poster has the turn, which goes on, or comes to wait for space.
+ *
+ * The thread holds the lock of `rung`, then that of `done`. Whoever holds one of them waits for
+ * nothing else. It
+ *   1. reads the CQEs that are there: `base` is the first WQEBB that is not completed;
+ *   2. writes the WQEs of [base, ready) to the new queue, at the same indexes;
+ *   3. stores the line, rings the doorbell, and stores `rung`;
+ *   4. moves on the epoch of `ready`, and that of the reservation word;
+ *   5. acknowledges the order, and stores `done`, which ends the lock.
+ *
+ * Interleavings considered
+ *   A poster with a snapshot of the old path. It has not published. So it gets the turn after the
+ *   switch, from a load of `ready` that shows the new epoch, and moves its WQEs (shmemdi_moved), or
+ *   finds the reservation's epoch newer than that of its snapshot.
+ *   A helper and a new poster. `rung` is unlocked before `ready` has the new epoch: the poster may
+ *   publish, and another thread lock `rung`, from then on (tests/models, UNLOCK_LATE).
+ *   A waiter that knows the number of its CQE. The number is of one path: it is compared together
+ *   with the epoch of `ready`, loaded after the CQE. From another epoch on it waits by index.
+ *   A thread that was slow to read an order. It finds `carried_out` at that number.
+ *   The channel fails meanwhile. The switch goes on without moving WQEs, so that posters find a
+ *   whole line, and its status. */
+#ifndef SHMEMD_IMPL_SWITCH_H
+#define SHMEMD_IMPL_SWITCH_H
+
+#include <shmem_dev/abi/replay.h>
+#include <shmem_dev/impl/cqread.h>
+
+/* Moving WQEs */
+
+/* A range of WQEs on its way to another queue. */
+typedef struct shmemdi_move {
+	uint64_t path, queue; /* words of the line from which it comes */
+	uint64_t to_path, to_queue;
+	uint32_t executed; /* requests, of those that are still to be moved */
+	uint32_t request;  /* number of the next request */
+	uint32_t cqes;     /* requested by what was moved */
+} shmemdi_move_t;
+
+SHMEMD_FN uint32_t shmemdi_path_key(uint64_t path, const shmemd_key_t *entry)
+{
+	uint64_t keys = shmemd_arch_ld_relaxed_u64(entry->key);
+
+	return (uint32_t)(path & SHMEMD_PATH_NIC ? keys >> 32 : keys);
+}
+
+SHMEMD_FN shmemd_replay_kind_t shmemdi_wqe_load(const shmemdi_chan_t *c, const shmemdi_move_t *m,
+						uint32_t index, uint32_t *w)
+{
+	const char *p = shmemdi_wqebb(c, m->path, m->queue, index);
+	shmemd_replay_kind_t kind;
+	uint32_t i;
+
+	for (i = 0; i < SHMEMDI_WQE_WORDS; i += 4) {
+		shmemd_2u64_t v;
+
+		if (i == SHMEMD_REPLAY_WQEBB_WORDS)
+			p = shmemdi_wqebb(c, m->path, m->queue, index + 1) - 4 * i;
+		v = shmemd_arch_ld_relaxed_2u64(p + 4 * i);
+		w[i] = (uint32_t)v.lo;
+		w[i + 1] = (uint32_t)(v.lo >> 32);
+		w[i + 2] = (uint32_t)v.hi;
+		w[i + 3] = (uint32_t)(v.hi >> 32);
+	}
+	kind = shmemd_replay_kind(w[0], w[1], w[8]);
+	return kind;
+}
+
+SHMEMD_FN void shmemdi_wqe_store(const shmemdi_chan_t *c, const shmemdi_move_t *m, uint32_t index,
+				 const uint32_t *w, uint32_t wqebbs)
+{
+	char *p = shmemdi_wqebb(c, m->to_path, m->to_queue, index);
+	uint32_t i, n = wqebbs == 2 ? SHMEMDI_WQE_WORDS : SHMEMD_REPLAY_WQEBB_WORDS;
+
+	for (i = 0; i < n; i += 4) {
+		if (i == SHMEMD_REPLAY_WQEBB_WORDS)
+			p = shmemdi_wqebb(c, m->to_path, m->to_queue, index + 1) - 4 * i;
+		shmemd_arch_st_wqe(p + 4 * i, w[i], w[i + 1], w[i + 2], w[i + 3]);
+	}
+}
+
+/* Does its local segment name a bounce buffer? By the key, since an offset in the heap may equal
+ * the address of a buffer. */
+SHMEMD_FN int shmemdi_wqe_bounces(const shmemdi_chan_t *c, const shmemdi_move_t *m,
+				  const uint32_t *w, shmemd_replay_kind_t kind)
+{
+	const shmemd_ctx_t *ctx = c->team;
+	const shmemd_key_t *entry = &ctx->keys[SHMEMD_LKEY(ctx->n_granules, ctx->n_granules)];
+
+	return kind.local && w[kind.local] == shmemdi_path_key(m->path, entry);
+}
+
+/* The keys of the new path. */
+SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t *m,
+				   const uint32_t *w, shmemd_replay_kind_t kind, int bounces,
+				   shmemd_replay_at_t *at)
+{
+	const shmemd_ctx_t *ctx = c->team;
+	uint64_t granule;
+
+	if (kind.remote) {
+		granule = shmemd_replay_address(w, kind.remote, 1) >> ctx->log_granule;
+		at->rkey = shmemdi_path_key(
+			m->to_path, &ctx->keys[SHMEMD_RKEY(ctx->n_granules, c->world_pe, granule)]);
+	}
+	if (kind.local) {
+		granule = bounces ? ctx->n_granules
+				  : shmemd_replay_address(w, kind.local, 0) >> ctx->log_granule;
+		at->lkey = shmemdi_path_key(m->to_path,
+					    &ctx->keys[SHMEMD_LKEY(ctx->n_granules, granule)]);
+	}
+}
+
+/* Tell the caller of a fetching atomic, by its buffer's owner word, that the result is lost. Nobody
+ * is there to be told if its wait ran out of time. */
+SHMEMD_FN void shmemdi_tell_ambiguous(const shmemdi_chan_t *c, uint64_t address)
+{
+	uint64_t i = (address - (uint64_t)(uintptr_t)shmemdi_bounces(c)) / SHMEMD_BOUNCE_NBYTES;
+	uint64_t *owner = shmemdi_bounce_owner(c, i);
+	uint64_t word = shmemd_arch_ld_relaxed_u64(owner), seen;
+
+	while (!(word & 1)) {
+		seen = shmemd_arch_atom_cas_u64(owner, word, word | SHMEMD_OWNER_AMBIGUOUS);
+		if (seen == word)
+			return;
+		word = seen;
+	}
+}
+
+/* Move the WQE that begins at `index`; returns its WQEBBs. */
+SHMEMD_FN uint32_t shmemdi_move_one(const shmemdi_chan_t *c, shmemdi_move_t *m, uint32_t index)
+{
+	uint32_t w[SHMEMDI_WQE_WORDS];
+	shmemd_replay_kind_t kind = shmemdi_wqe_load(c, m, index, w);
+	int bounces = shmemdi_wqe_bounces(c, m, w, kind);
+	uint64_t local = bounces ? shmemd_replay_address(w, kind.local, 0) : 0;
+	int fate = shmemd_replay_fate(kind, m->executed != 0,
+				      local == (uint64_t)(uintptr_t)shmemdi_bounce_sink(c));
+	shmemd_replay_at_t at = {shmemdi_device_index(m->to_path, index),
+				 SHMEMD_PATH_QPN(m->to_path), m->request, 0, 0};
+
+	if (kind.is_request && m->executed)
+		m->executed--;
+	m->cqes += (shmemd_replay_swap(w[2]) & SHMEMD_MLX5_CQ_UPDATE) != 0;
+	if (fate == SHMEMD_REPLAY_AMBIGUOUS)
+		shmemdi_tell_ambiguous(c, local);
+	if (fate == SHMEMD_REPLAY_AGAIN) {
+		shmemdi_replay_keys(c, m, w, kind, bounces, &at);
+		shmemd_replay_again(w, kind, at);
+		m->request += kind.is_request;
+	} else {
+		shmemd_replay_nop(w, kind, at);
+	}
+	shmemdi_wqe_store(c, m, index, w, kind.wqebbs);
+	return kind.wqebbs;
+}
+
+SHMEMD_FN void shmemdi_move_all(const shmemdi_chan_t *c, shmemdi_move_t *m, uint32_t first,
+				uint32_t end)
+{
+	SHMEMD_ARCH_NO_UNROLL
+	while (!shmemdi_reached(first, end))
+		first += shmemdi_move_one(c, m, first);
+}
+
+/* Requests of a range of WQEs. */
+typedef struct shmemdi_count {
+	uint32_t requests, reads;
+} shmemdi_count_t;
+
+/* Of those from `first` on, up to `limit` requests. */
+SHMEMD_FN shmemdi_count_t shmemdi_count(const shmemdi_chan_t *c, const shmemdi_move_t *m,
+					uint32_t first, uint32_t end, uint32_t limit)
+{
+	shmemdi_count_t n = {0, 0};
+
+	SHMEMD_ARCH_NO_UNROLL
+	while (!shmemdi_reached(first, end) && n.requests < limit) {
+		uint64_t w = shmemd_arch_ld_relaxed_u64(shmemdi_wqebb(c, m->path, m->queue, first));
+		shmemd_replay_kind_t kind = shmemd_replay_kind((uint32_t)w, (uint32_t)(w >> 32), 0);
+
+		n.requests += kind.is_request;
+		n.reads += kind.opcode == SHMEMD_MLX5_RDMA_READ;
+		first += kind.wqebbs;
+	}
+	return n;
+}
+
+/* By the leader of lanes that have the turn, whose WQEs in [first, end) are written for the path of
+ * an old snapshot: move them to the line as it is now, which is returned. request: number of their
+ * first. */
+SHMEMD_FN_NIC shmemdi_line_t shmemdi_moved(shmemdi_chan_t c, uint64_t path, uint64_t queue,
+					   uint32_t first, uint32_t end, uint32_t request)
+{
+	shmemdi_line_t line;
+	shmemdi_move_t m = {path, queue, 0, 0, 0, request, 0};
+
+	/* The line of the epoch that `ready` has. */
+	shmemd_arch_fence_acquire();
+	line = shmemdi_line(c.ch);
+	m.to_path = line.path;
+	m.to_queue = line.queue;
+	shmemdi_move_all(&c, &m, first, end);
+	return line;
+}
+
+/* Orders */
+
+/* An order as this thread has read it. */
+typedef struct shmemdi_order {
+	uint64_t number, path, queue, doorbell;
+	uint32_t k, world_pe, start, executed;
+} shmemdi_order_t;
+
+/* Read an order that is not carried out, if there is one. The host does not change its fields before
+ * it has read `carried_out`: those read before were of this order if that is still older. */
+SHMEMD_FN int shmemdi_order_read(const shmemd_order_t *order, shmemdi_order_t *o)
+{
+	o->number = shmemd_arch_ld_acquire_u64(&order->number);
+	o->path = shmemd_arch_ld_relaxed_u64(&order->path);
+	o->queue = shmemd_arch_ld_relaxed_u64(&order->queue);
+	o->doorbell = shmemd_arch_ld_relaxed_u64(&order->doorbell);
+	o->k = shmemd_arch_ld_relaxed_u32(&order->k);
+	o->world_pe = shmemd_arch_ld_relaxed_u32(&order->world_pe);
+	o->start = shmemd_arch_ld_relaxed_u32(&order->start);
+	o->executed = shmemd_arch_ld_relaxed_u32(&order->executed);
+	shmemd_arch_fence_acquire();
+	return shmemd_arch_ld_relaxed_u64(&order->carried_out) != o->number;
+}
+
+/* Is the order for the path that follows this epoch? */
+SHMEMD_FN int shmemdi_order_follows(const shmemdi_order_t *o, uint32_t epoch)
+{
+	return SHMEMD_TAG(o->path) == ((epoch + 1) & 0xff);
+}
+
+/* With the lock of `done`, under which the order is acknowledged once: the host gives the next one
+ * from now on. */
+SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_order_t *o,
+					 uint32_t retired)
+{
+	shmemd_order_t *order = c->team->order;
+	shmemdi_order_t now;
+
+	if (!shmemdi_order_read(order, &now) || now.number != o->number)
+		return;
+	shmemd_arch_st_relaxed_u32(&order->retired, retired);
+	shmemd_arch_st_release_u64(&order->carried_out, o->number);
+}
+
+SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
+{
+	for (;;) {
+		uint64_t seen = shmemd_arch_ld_relaxed_u64(p);
+
+		if (!(seen & SHMEMD_BUSY) && shmemd_arch_try_lock(p, seen))
+			return seen;
+		shmemd_arch_spin_hint();
+	}
+}
+
+/* The switch */
+
+/* Read all CQEs that are there. */
+SHMEMD_FN uint64_t shmemdi_drain(const shmemdi_chan_t *c, uint64_t done)
+{
+	shmemdi_call_t call = shmemdi_call(SHMEMD_OP_NONE, 0, 0);
+	uint64_t before;
+
+	do {
+		before = done;
+		done = shmemdi_cq_read(c, call, before);
+	} while (done != before);
+	return done;
+}
+
+/* Store the path's word. A channel that has failed stays so. Returns what was stored. */
+SHMEMD_FN uint64_t shmemdi_set_path(const shmemdi_chan_t *c, uint64_t path)
+{
+	uint64_t seen = shmemd_arch_ld_relaxed_u64(&c->ch->path), now, old;
+
+	for (;;) {
+		now = path | (seen & SHMEMD_PATH_FAILED(0xff));
+		old = shmemd_arch_atom_cas_u64(&c->ch->path, seen, now);
+		if (old == seen)
+			return now;
+		seen = old;
+	}
+}
+
+/* Where the old path ends. */
+typedef struct shmemdi_end {
+	uint64_t ready;   /* as it is */
+	uint64_t done;    /* all CQEs read */
+	uint32_t request; /* request field of the reservation word at `ready` */
+} shmemdi_end_t;
+
+/* Write the WQEs of [done, ready) to the new queue. Returns how many CQEs they request, or -1 if the
+ * host's number of executed requests cannot be: it is of another path. */
+SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_order_t *o, uint64_t path,
+			     shmemdi_end_t at)
+{
+	uint64_t origin = shmemd_arch_ld_relaxed_u64(&c->ch->origin);
+	uint64_t done = SHMEMD_DONE_INDEX(at.done);
+	uint64_t end = shmemdi_unwrap(done, SHMEMD_READY_INDEX(at.ready), 32);
+	shmemdi_move_t m = {shmemd_arch_ld_relaxed_u64(&c->ch->path),
+			    shmemd_arch_ld_relaxed_u64(&c->ch->queue),
+			    path,
+			    o->queue,
+			    0,
+			    0,
+			    0};
+	shmemdi_count_t all = shmemdi_count(c, &m, (uint32_t)done, (uint32_t)end, 0xffffffff), gone;
+
+	m.executed =
+		(o->executed - shmemd_replay_requests(origin, at.request, end) + all.requests) &
+		0xffffff;
+	if (m.executed > all.requests)
+		return -1;
+	gone = shmemdi_count(c, &m, (uint32_t)done, (uint32_t)end, m.executed);
+	/* What is repeated has the numbers before those of the next poster. */
+	m.request = at.request - (all.requests - gone.requests + gone.reads);
+	shmemd_arch_st_relaxed_u64(&c->ch->origin, SHMEMD_ORIGIN_WORD(m.request, end));
+	shmemdi_move_all(c, &m, (uint32_t)done, (uint32_t)end);
+	return (int)m.cqes;
+}
+
+/* With both locks: everything but the words that others wait for. Returns the new `ready`. */
+SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_order_t *o,
+				       shmemdi_end_t at)
+{
+	uint32_t done = (uint32_t)SHMEMD_DONE_INDEX(at.done);
+	uint32_t end = SHMEMD_READY_INDEX(at.ready), epoch = SHMEMD_TAG(o->path);
+	uint64_t path = o->path | (uint64_t)((done - o->start) & 0xffff) << 16;
+	int cqes = shmemdi_channel_status(c) ? 0 : shmemdi_replay(c, o, path, at);
+
+	if (cqes < 0)
+		path |= SHMEMD_PATH_FAILED(SHMEMD_ERR_PATH);
+	shmemd_arch_st_relaxed_u64(&c->ch->queue, o->queue);
+	shmemd_arch_st_relaxed_u64(&c->ch->doorbell, o->doorbell);
+	path = shmemdi_set_path(c, path);
+	if (done != end && !SHMEMD_PATH_STATUS(path))
+		shmemdi_ring(c, path, o->queue, o->doorbell, end);
+	return SHMEMD_READY_WORD(end, cqes, SHMEMD_READY_RUNG | epoch);
+}
+
+/* Carry out an order, while nobody else can publish. ready: as it is, and acquired; request: that
+ * field of the reservation word there. is_told: the reservation word has the new epoch already. */
+SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o, uint64_t ready,
+			      uint32_t request, int is_told)
+{
+	uint32_t end = SHMEMD_READY_INDEX(ready), retired = end;
+	uint64_t epochs = SHMEMD_TAG(o->path) - (uint64_t)SHMEMD_READY_EPOCH(ready), now;
+	shmemdi_end_t at = {ready, 0, request};
+
+	if (!(ready & SHMEMD_READY_RUNG))
+		shmemdi_lock(&c->ch->rung);
+	at.done = shmemdi_drain(c, shmemdi_lock(&c->ch->done));
+	now = shmemdi_switch_line(c, o, at);
+	if (!(ready & SHMEMD_READY_RUNG))
+		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(end));
+	shmemd_arch_fence_in_turn();
+	shmemd_arch_red_add_u64(&c->ch->ready, now - ready);
+	if (!is_told)
+		retired = SHMEMD_RESV_INDEX(shmemd_arch_atom_add_u64(&c->ch->resv, epochs));
+	shmemdi_order_acknowledge(c, o, retired);
+	shmemd_arch_unlock(&c->ch->done, SHMEMD_DONE_WORD(SHMEMD_DONE_INDEX(at.done), 0));
+}
+
+/* An order to end the channel, or one for a channel that has ended: nothing is moved. */
+SHMEMD_FN void shmemdi_order_ends(const shmemdi_chan_t *c, const shmemdi_order_t *o)
+{
+	uint64_t done = shmemdi_lock(&c->ch->done);
+
+	if (SHMEMD_PATH_STATUS(o->path))
+		shmemdi_channel_fail(c, (int)SHMEMD_PATH_STATUS(o->path));
+	shmemdi_order_acknowledge(c, o, 0);
+	shmemd_arch_unlock(&c->ch->done, done);
+}
+
+/* Waits */
+
+/* A poster that waits for space, with its reservation word: if it has the turn, it carries out an
+ * order for its channel. */
+SHMEMD_FN_NIC void shmemdi_switch_blocked(shmemdi_chan_t c, uint64_t resv)
+{
+	uint64_t ready = shmemd_arch_ld_relaxed_u64(&c.ch->ready);
+	shmemdi_order_t o;
+
+	/* A helper has moved on the epoch before this poster reserved: it carries out the order. */
+	if (SHMEMD_READY_INDEX(ready) != SHMEMD_RESV_INDEX(resv) ||
+	    (int8_t)(uint8_t)(SHMEMD_RESV_EPOCH(resv) - SHMEMD_READY_EPOCH(ready)) > 0)
+		return;
+	if (!shmemdi_order_read(c.team->order, &o) || o.k != c.k || o.world_pe != c.world_pe ||
+	    SHMEMD_PATH_STATUS(o.path) || shmemdi_channel_status(&c) ||
+	    !shmemdi_order_follows(&o, SHMEMD_READY_EPOCH(ready)))
+		return;
+	shmemdi_switch(&c, &o, ready, SHMEMD_RESV_REQUEST(resv), 0);
+}
+
+/* The channel that an order is for. */
+SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx, const shmemdi_order_t *o)
+{
+	size_t channel = (size_t)o->k * ctx->n_world + o->world_pe;
+	shmemdi_chan_t c;
+
+	c.ch = (shmemd_channel_t *)(void *)(ctx->channels + channel * ctx->channel_nbytes);
+	c.team = ctx->self;
+	c.pe = ctx->flags & SHMEMD_CTX_WORLD ? (int)o->world_pe : -1;
+	c.world_pe = o->world_pe;
+	c.k = (uint8_t)o->k;
+	c.flags = (uint8_t)ctx->flags;
+	c.log_depth = ctx->log_depth;
+	c.log_batch = ctx->log_batch;
+	return c;
+}
+
+/* An order is pending: carry it out, unless a poster has the turn. */
+SHMEMD_FN_NIC void shmemdi_help(const shmemd_ctx_t *ctx)
+{
+	shmemdi_order_t o;
+	shmemdi_chan_t c;
+	uint64_t ready, resv, next;
+
+	if (!shmemdi_order_read(ctx->order, &o))
+		return;
+	c = shmemdi_order_chan(ctx, &o);
+	if (SHMEMD_PATH_STATUS(o.path) || shmemdi_channel_status(&c)) {
+		shmemdi_order_ends(&c, &o);
+		return;
+	}
+	ready = shmemd_arch_ld_relaxed_u64(&c.ch->ready);
+	resv = shmemd_arch_ld_relaxed_u64(&c.ch->resv);
+	if (SHMEMD_RESV_INDEX(resv) != SHMEMD_READY_INDEX(ready) ||
+	    SHMEMD_RESV_EPOCH(resv) != SHMEMD_READY_EPOCH(ready) ||
+	    !shmemdi_order_follows(&o, SHMEMD_READY_EPOCH(ready)))
+		return;
+	next = (resv & ~(uint64_t)0xff) | SHMEMD_TAG(o.path);
+	if (shmemd_arch_atom_cas_u64(&c.ch->resv, resv, next) != resv)
+		return;
+	shmemd_arch_fence_acquire();
+	shmemdi_switch(&c, &o, ready, SHMEMD_RESV_REQUEST(resv), 1);
+}
+
+/* Is an order pending? */
+SHMEMD_FN int shmemdi_is_ordered(const shmemd_ctx_t *ctx)
+{
+	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&ctx->order->number);
+
+	return at.lo != at.hi;
+}
+
+/* Does this turn of a wait look at the host's memory? */
+SHMEMD_FN int shmemdi_spin_looks(const shmemd_ctx_t *ctx, const shmemdi_spin_t *spin)
+{
+	return ctx->order && spin->turns % SHMEMDI_SPIN_TURNS == 0 && shmemdi_is_ordered(ctx);
+}
+
+/* One turn of a wait, as shmemdi_spin_turn; an order is carried out meanwhile. A wait may take
+ * longer than its limit by the time of a switch. */
+SHMEMD_FN int shmemdi_wait_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
+{
+	int status = shmemdi_spin_turn(ctx, spin);
+
+#ifndef SHMEMD_NO_NIC
+	if (status == SHMEMD_OK && shmemdi_spin_looks(ctx, spin))
+		shmemdi_help(ctx);
+#endif
+	return status;
+}
+
+/* For a kernel of the host's that serves while no kernel waits in the library: carry out an order if
+ * there is one. Returns whether one is still pending. */
+SHMEMD_FN int shmemdi_service_once(const shmemd_ctx_t *ctx)
+{
+	if (!ctx->order || !shmemdi_is_ordered(ctx))
+		return 0;
+	shmemdi_help(ctx);
+	return shmemdi_is_ordered(ctx);
+}
+
+#endif
