@@ -52,6 +52,12 @@ static size_t queue_nbytes(void)
 	return (SHMEMD_QUEUE_NBYTES(plan.depth) + PAGE - 1) / PAGE * PAGE;
 }
 
+/* Of all paths of a channel. */
+static size_t queues_nbytes(void)
+{
+	return (plan.has_paths ? RIG_QUEUES : 1) * queue_nbytes();
+}
+
 /* At least nbytes, all zero. */
 static int grow(char **p, size_t *have, size_t nbytes)
 {
@@ -71,41 +77,73 @@ static uint32_t n_ends(void)
 	return plan.n_channels * (uint32_t)plan.n_pes;
 }
 
-/* A key in the column of the only NIC; the other column has one that no NIC accepts. */
-static shmemd_key_t key_of(uint32_t key, uint32_t n_more)
+/* The column of keys of the first paths. */
+static uint32_t first_column(void)
 {
-	const uint32_t other = 0xbad0bad0, be = htobe32(key);
+	return plan.path_flags & SHMEMD_PATH_NIC ? 1 : 0;
+}
 
-	if (plan.path_flags & SHMEMD_PATH_NIC)
-		return (shmemd_key_t){{other, be}, n_more, 0};
-	return (shmemd_key_t){{be, other}, n_more, 0};
+static int has_column(uint32_t column)
+{
+	return plan.has_paths || column == first_column();
+}
+
+/* A key that no NIC accepts: in a column that is not there. */
+static const shmemd_key_t no_key = {{0xbad0bad0, 0xbad0bad0}, 0, 0};
+
+static void set_key(shmemd_key_t *entry, uint32_t column, uint32_t key, uint32_t n_more)
+{
+	entry->key[column] = htobe32(key);
+	entry->n_more = n_more;
+}
+
+/* Granules from g on that one region covers. */
+static uint32_t region_at(uint32_t g)
+{
+	uint32_t n = 1;
+
+	while (n < plan.granules_per_mr && g + n < plan.n_granules &&
+	       !(plan.unregistered >> (g + n) & 1))
+		n++;
+	return n;
 }
 
 /* Register a heap; a granule's address is its offset. Fills lkeys and rkeys of its granules. */
-static int register_heap(rig_pe_t *p, shmemd_key_t *lkeys, shmemd_key_t *rkeys)
+static int register_heap(rig_pe_t *p, uint32_t column, shmemd_key_t *lkeys, shmemd_key_t *rkeys)
 {
 	for (uint32_t g = 0, n; g < plan.n_granules; g += n) {
 		struct ibv_mr *mr;
 
+		n = 1;
 		if (plan.unregistered >> g & 1) {
 			lkeys[g] = rkeys[g] = (shmemd_key_t){{0, 0}, 0, 0};
-			n = 1;
 			continue;
 		}
-		for (n = 1; n < plan.granules_per_mr && g + n < plan.n_granules; n++)
-			if (plan.unregistered >> (g + n) & 1)
-				break;
-		mr = ibv_reg_mr_iova2(p->pd, p->heap + (size_t)g * RIG_GRANULE,
+		n = region_at(g);
+		mr = ibv_reg_mr_iova2(p->pds[column], p->heap + (size_t)g * RIG_GRANULE,
 				      (size_t)n * RIG_GRANULE, (uint64_t)g * RIG_GRANULE,
 				      ALL_RIGHTS);
 		if (!mr)
 			return 1;
 		for (uint32_t i = 0; i < n; i++) {
-			lkeys[g + i] = key_of(mr->lkey, n - 1 - i);
-			rkeys[g + i] = key_of(mr->rkey, n - 1 - i);
+			set_key(&lkeys[g + i], column, mr->lkey, n - 1 - i);
+			set_key(&rkeys[g + i], column, mr->rkey, n - 1 - i);
 		}
 	}
 	return 0;
+}
+
+static int make_column(rig_pe_t *p, uint32_t column, shmemd_key_t *rkeys)
+{
+	const size_t bounces = SHMEMD_LKEY(plan.n_granules, plan.n_granules);
+	struct ibv_mr *mr =
+		ibv_reg_mr_iova2(p->pds[column], p->bounces, n_ends() * SHMEMD_BOUNCES_NBYTES,
+				 (uintptr_t)p->bounces, ALL_RIGHTS);
+
+	if (!mr)
+		return 1;
+	set_key(&p->keys[bounces], column, mr->lkey, 0);
+	return register_heap(p, column, &p->keys[SHMEMD_LKEY(plan.n_granules, 0)], rkeys);
 }
 
 /* Its local keys lie in its own table, its remote keys in everybody's. */
@@ -113,12 +151,14 @@ static int make_keys(int pe)
 {
 	rig_pe_t *p = &rig_pes[pe];
 	shmemd_key_t rkeys[RIG_GRANULES_MAX];
-	struct ibv_mr *mr = ibv_reg_mr_iova2(p->pd, p->bounces, n_ends() * SHMEMD_BOUNCES_NBYTES,
-					     (uintptr_t)p->bounces, ALL_RIGHTS);
 
-	if (!mr || register_heap(p, &p->keys[SHMEMD_LKEY(plan.n_granules, 0)], rkeys))
-		return 1;
-	p->keys[SHMEMD_LKEY(plan.n_granules, plan.n_granules)] = key_of(mr->lkey, 0);
+	for (uint32_t i = 0; i <= plan.n_granules; i++)
+		p->keys[SHMEMD_LKEY(plan.n_granules, i)] = no_key;
+	for (uint32_t i = 0; i < plan.n_granules; i++)
+		rkeys[i] = no_key;
+	for (uint32_t column = 0; column < 2; column++)
+		if (has_column(column) && make_column(p, column, rkeys))
+			return 1;
 	for (int i = 0; i < plan.n_pes; i++)
 		memcpy(&rig_pes[i].keys[SHMEMD_RKEY(plan.n_granules, pe, 0)], rkeys,
 		       plan.n_granules * sizeof(rkeys[0]));
@@ -128,11 +168,12 @@ static int make_keys(int pe)
 static int open_nic(rig_pe_t *p, uint32_t host)
 {
 	p->ctx_ib = ibv_open_device(&mlx5swi_device(host, 0)->ib);
-	p->pd = p->ctx_ib ? ibv_alloc_pd(p->ctx_ib) : NULL;
-	return !p->pd;
+	for (uint32_t column = 0; column < 2; column++)
+		p->pds[column] = p->ctx_ib ? ibv_alloc_pd(p->ctx_ib) : NULL;
+	return !p->pds[0] || !p->pds[1];
 }
 
-static int make_cq(const rig_pe_t *p, rig_end_t *e)
+static int make_cq(const rig_pe_t *p, rig_end_t *e, uint32_t first_cqe)
 {
 	mlx5swi_cq_spec_t spec = {.buf = (uint8_t *)e->cqes,
 				  .buf_nbytes = (size_t)plan.depth * SHMEMD_CQE_NBYTES,
@@ -145,13 +186,13 @@ static int make_cq(const rig_pe_t *p, rig_end_t *e)
 	spec.log_size = (uint8_t)log2_of(plan.depth);
 	if (mlx5swi_cq_create((mlx5swi_context_t *)verbs_get_ctx(p->ctx_ib), &spec, &e->cq))
 		return 1;
-	e->cq->pi = plan.first_cqe;
+	e->cq->pi = first_cqe;
 	return 0;
 }
 
 static int make_qp(const rig_pe_t *p, rig_end_t *e)
 {
-	const mlx5swi_qp_spec_t spec = {.pd = (mlx5swi_pd_t *)p->pd,
+	const mlx5swi_qp_spec_t spec = {.pd = (mlx5swi_pd_t *)p->pds[e->column],
 					.send_cq = e->cq,
 					.recv_cq = e->cq,
 					.sq = (uint8_t *)e->wqes,
@@ -174,7 +215,7 @@ static void fill_words(shmemd_channel_t *ch, const rig_end_t *e, const char *que
 {
 	const uint32_t first = (uint32_t)plan.first, epoch = plan.epoch;
 	const uint32_t flags = plan.path_flags | (plan.by_host ? SHMEMD_PATH_PROXY : 0);
-	const void *doorbell = plan.by_host ? (const void *)&e->producer : e->qp->reg;
+	const void *doorbell = plan.by_host ? (const void *)e->producer : e->qp->reg;
 
 	ch->resv = SHMEMD_RESV_ADD(first, plan.first_request) | epoch;
 	ch->ready = SHMEMD_READY_WORD(first, plan.first_cqe, SHMEMD_READY_RUNG | epoch);
@@ -185,31 +226,40 @@ static void fill_words(shmemd_channel_t *ch, const rig_end_t *e, const char *que
 	ch->path = SHMEMD_PATH_WORD(epoch, e->qp->qpn, plan.base, flags);
 	ch->queue = SHMEMD_TAGGED(epoch, queue);
 	ch->doorbell = SHMEMD_TAGGED(epoch, doorbell);
+	ch->origin = SHMEMD_ORIGIN_WORD(plan.first_request, plan.first);
 	ch->ticket = plan.first_ticket;
 	for (uint64_t i = 0; i < SHMEMD_BOUNCE_BUFFERS; i++)
 		ch->owners[(plan.first_ticket + i) % SHMEMD_BOUNCE_BUFFERS] =
 			2 * (plan.first_ticket + i);
 }
 
+int rig_make_path(const rig_pe_t *p, rig_end_t *e, uint32_t start, uint32_t first_cqe)
+{
+	uint32_t *records = (uint32_t *)(void *)(e->queue + SHMEMD_QUEUE_RECORD(plan.depth));
+
+	e->wqes = e->queue;
+	e->cqes = e->queue + SHMEMD_QUEUE_CQES(plan.depth);
+	e->record = records + SHMEMD_RECORD_SEND;
+	e->cq_record = (uint32_t *)(void *)(e->queue + SHMEMD_QUEUE_CQ_RECORD(plan.depth));
+	*e->record = htobe32(start & 0xffff);
+	e->producer = &e->producers[(size_t)(e->queue - e->queues) / queue_nbytes()];
+	*e->producer = e->rung = start;
+	e->uar = mlx5dv_devx_alloc_uar(p->ctx_ib, 0);
+	return !e->uar || make_cq(p, e, first_cqe) || make_qp(p, e);
+}
+
 /* Channel i of a PE, [k][peer]. */
 static int make_end(rig_pe_t *p, uint32_t i)
 {
-	char *queue = p->queues + i * queue_nbytes();
 	rig_end_t *e = &p->ends[i];
 
 	memset(e, 0, sizeof(*e));
 	e->words = (shmemd_channel_t *)(void *)(p->channels + i * channel_nbytes());
-	e->wqes = queue;
-	e->cqes = queue + SHMEMD_QUEUE_CQES(plan.depth);
-	e->record =
-		(uint32_t *)(void *)(queue + SHMEMD_QUEUE_RECORD(plan.depth)) + SHMEMD_RECORD_SEND;
-	e->cq_record = (uint32_t *)(void *)(queue + SHMEMD_QUEUE_CQ_RECORD(plan.depth));
-	*e->record = htobe32(device_index() & 0xffff);
-	e->producer = e->rung = device_index();
-	e->uar = mlx5dv_devx_alloc_uar(p->ctx_ib, 0);
-	if (!e->uar || make_cq(p, e) || make_qp(p, e))
+	e->queues = e->queue = p->queues + i * queues_nbytes();
+	e->column = first_column();
+	if (rig_make_path(p, e, device_index(), plan.first_cqe))
 		return 1;
-	fill_words(e->words, e, queue);
+	fill_words(e->words, e, e->queue);
 	return 0;
 }
 
@@ -251,7 +301,7 @@ static mlx5swi_qp_attr_t attr_of(const rig_end_t *e, const rig_end_t *peer)
 	return a;
 }
 
-static int connect_end(const rig_end_t *e, const rig_end_t *peer)
+int rig_connect(const rig_end_t *e, const rig_end_t *peer)
 {
 	const mlx5swi_qp_attr_t a = attr_of(e, peer);
 
@@ -272,7 +322,7 @@ static int connect_all(void)
 	for (int pe = 0; pe < plan.n_pes; pe++)
 		for (int peer = 0; peer < plan.n_pes; peer++)
 			for (uint32_t k = 0; k < plan.n_channels; k++)
-				if (connect_end(rig_channel(pe, peer, k), rig_channel(peer, pe, k)))
+				if (rig_connect(rig_channel(pe, peer, k), rig_channel(peer, pe, k)))
 					return 1;
 	return 0;
 }
@@ -282,6 +332,7 @@ static uint32_t flags_of(void)
 	const uint32_t all = (1u << plan.n_pes) - 1;
 
 	return plan.flags | SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD |
+	       (plan.has_paths ? SHMEMD_CTX_FT : 0) |
 	       ((plan.mapped & all) == all ? SHMEMD_CTX_ALL_MAPPED : 0) |
 	       (plan.mapped && !(plan.flags & SHMEMD_CTX_SM_ATOMICS) ? SHMEMD_CTX_BOTH_WAYS : 0);
 }
@@ -319,6 +370,7 @@ static void fill_context(rig_pe_t *p, int pe)
 	c->log_depth = (uint8_t)log2_of(plan.depth);
 	c->log_batch = (uint8_t)log2_of(plan.batch);
 	c->inline_nbytes = (uint8_t)plan.inline_nbytes;
+	c->order = plan.has_paths ? &p->order : NULL;
 }
 
 static void fill_pe(rig_pe_t *p, int pe)
@@ -326,6 +378,7 @@ static void fill_pe(rig_pe_t *p, int pe)
 	memset(p->used, 0, sizeof(p->used));
 	memset(&p->latch, 0, sizeof(p->latch));
 	memset(&p->error, 0, sizeof(p->error));
+	memset(&p->order, 0, sizeof(p->order));
 	memset(p->causes, 0, sizeof(p->causes));
 	p->abort_word = 0;
 	p->heap_committed = (uint64_t)(plan.n_granules - plan.n_uncommitted) * RIG_GRANULE;
@@ -339,7 +392,7 @@ static void fill_pe(rig_pe_t *p, int pe)
 /* What the proxy does for a channel: the word holds the device index. */
 static void ring_by_host(rig_end_t *e)
 {
-	uint64_t word, now = shmemd_arch_ld_acquire_u64(&e->producer);
+	uint64_t word, now = shmemd_arch_ld_acquire_u64(e->producer);
 
 	if (now == e->rung)
 		return;
@@ -369,7 +422,7 @@ static int make_all(void)
 		rig_pe_t *p = &rig_pes[pe];
 
 		if (grow(&p->heap, &p->heap_nbytes, (size_t)plan.n_granules * RIG_GRANULE) ||
-		    grow(&p->queues, &p->queues_nbytes, n_ends() * queue_nbytes()) ||
+		    grow(&p->queues, &p->queues_nbytes, n_ends() * queues_nbytes()) ||
 		    grow(&p->channels, &p->channels_nbytes, n_ends() * channel_nbytes()) ||
 		    grow(&p->bounces, &p->bounces_nbytes, n_ends() * SHMEMD_BOUNCES_NBYTES) ||
 		    open_nic(p, (uint32_t)pe))
@@ -393,6 +446,11 @@ int rig_make(const rig_plan_t *p)
 	if (mlx5sw_sim_start(&adapter, &plan.nic) || make_all())
 		shmemsim_fail("the rig cannot be made: %s", mlx5swi_refusal());
 	return plan.by_host && shmemsim_agent("the doorbell proxy", proxy, NULL);
+}
+
+const rig_plan_t *rig_planned(void)
+{
+	return &plan;
 }
 
 void rig_end(void)

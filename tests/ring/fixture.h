@@ -8,6 +8,7 @@
 
 #include <mlx5sw_sim.h>
 #include <shmem_dev/abi/ctx.h>
+#include <shmem_dev/abi/replay.h>
 #include "mlx5sw/core/control.h"
 
 #define RIG_PES_MAX 4
@@ -38,23 +39,31 @@ typedef struct rig_plan {
 	uint32_t path_flags;    /* SHMEMD_PATH_NIC: the second column; SHMEMD_PATH_NO_RECORD */
 	uint8_t log_reads;      /* READs and atomics that a queue has under way */
 	uint8_t by_host;        /* an agent is the host's doorbell proxy */
+	uint8_t has_paths;      /* channels may be switched (paths.h): keys in both columns */
 	uint64_t timeout_ns;
 } rig_plan_t;
 
-/* A channel of a PE, as the host has it. */
+/* Memory for queues of a channel, which its paths use in turn. */
+#define RIG_QUEUES 3u
+
+/* A channel of a PE, as the host has it: its path. */
 typedef struct rig_end {
 	mlx5swi_cq_t *cq;
 	mlx5swi_qp_t *qp;
 	struct mlx5dv_devx_uar *uar;
 	shmemd_channel_t *words;
+	char *queues, *queue; /* of all paths, of this one */
 	char *wqes, *cqes;
-	uint32_t *record, *cq_record; /* record: the send queue's word */
-	uint64_t producer, rung;      /* by_host: device indexes */
+	uint32_t *record, *cq_record;   /* record: the send queue's word */
+	uint32_t n_switches, column;    /* paths before this one; of keys */
+	uint64_t producers[RIG_QUEUES]; /* by_host: device indexes, for each memory */
+	uint64_t *producer, rung;       /* of this path */
+	uint32_t retired[RIG_QUEUES];   /* `ready` from which a memory may be used again */
 } rig_end_t;
 
 typedef struct rig_pe {
 	struct ibv_context *ctx_ib;
-	struct ibv_pd *pd;
+	struct ibv_pd *pds[2]; /* for each column of keys */
 	char *heap, *queues, *channels, *bounces;
 	size_t heap_nbytes, queues_nbytes; /* of the memory, which may be more than is used */
 	size_t channels_nbytes, bounces_nbytes;
@@ -66,6 +75,7 @@ typedef struct rig_pe {
 	uint32_t causes[RIG_PES_MAX];
 	shmemd_latch_t latch;
 	shmemd_error_t error;
+	shmemd_order_t order;
 	shmemd_ctx_t ctx; /* of channel 0 */
 } rig_pe_t;
 
@@ -78,6 +88,12 @@ rig_plan_t rig_plan(void);
 /* By PE 0's main, before the others go on. Returns 0, or the run has failed. */
 int rig_make(const rig_plan_t *plan);
 void rig_end(void); /* after the last run */
+
+/* For paths.c: make a path in its `queue` and of its `column`, whose device and CQEs count from
+ * these; connect it. 0, or it cannot be made. */
+int rig_make_path(const rig_pe_t *p, rig_end_t *e, uint32_t start, uint32_t first_cqe);
+int rig_connect(const rig_end_t *e, const rig_end_t *peer);
+const rig_plan_t *rig_planned(void);
 
 /* The channel k from a PE to a peer, and its words. */
 static inline rig_end_t *rig_channel(int pe, int peer, uint32_t k)

@@ -128,7 +128,7 @@ static void name_memory(void)
 	shmemsim_name(rig_pes[0].bounces, 5 * SHMEMD_BOUNCE_NBYTES, "bounce buffers");
 	shmemsim_name(e->record, 4, "doorbell record");
 	if (ring_dims.plan.by_host)
-		shmemsim_name(&e->producer, 8, "proxy's word");
+		shmemsim_name(e->producer, 8, "proxy's word");
 	else
 		shmemsim_name(e->qp->reg, 8, "doorbell");
 }
