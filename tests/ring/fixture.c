@@ -47,7 +47,7 @@ static size_t channel_nbytes(void)
 	return (SHMEMD_CHANNEL_NBYTES(plan.depth) + 127) / 128 * 128;
 }
 
-static size_t queue_nbytes(void)
+size_t rig_queue_nbytes(void)
 {
 	return (SHMEMD_QUEUE_NBYTES(plan.depth) + PAGE - 1) / PAGE * PAGE;
 }
@@ -55,7 +55,7 @@ static size_t queue_nbytes(void)
 /* Of all paths of a channel. */
 static size_t queues_nbytes(void)
 {
-	return (plan.has_paths ? RIG_QUEUES : 1) * queue_nbytes();
+	return (plan.has_paths ? RIG_QUEUES : 1) * rig_queue_nbytes();
 }
 
 /* At least nbytes, all zero. */
@@ -182,7 +182,12 @@ static int make_cq(const rig_pe_t *p, rig_end_t *e, uint32_t first_cqe)
 				  .ignores_overrun = 1,
 				  .uar = (mlx5swi_uar_t *)e->uar};
 
-	memset(e->cqes, 0xff, spec.buf_nbytes);
+	if (!e->n_switches)
+		memset(e->cqes, 0xff, spec.buf_nbytes);
+	else /* kernels are running */
+		for (uint32_t i = 0; i < plan.depth; i++)
+			shmemd_arch_st_relaxed_u64(
+				e->cqes + i * SHMEMD_CQE_NBYTES + SHMEMD_CQE_TAIL, ~(uint64_t)0);
 	spec.log_size = (uint8_t)log2_of(plan.depth);
 	if (mlx5swi_cq_create((mlx5swi_context_t *)verbs_get_ctx(p->ctx_ib), &spec, &e->cq))
 		return 1;
@@ -236,16 +241,21 @@ static void fill_words(shmemd_channel_t *ch, const rig_end_t *e, const char *que
 int rig_make_path(const rig_pe_t *p, rig_end_t *e, uint32_t start, uint32_t first_cqe)
 {
 	uint32_t *records = (uint32_t *)(void *)(e->queue + SHMEMD_QUEUE_RECORD(plan.depth));
+	int failed;
 
 	e->wqes = e->queue;
 	e->cqes = e->queue + SHMEMD_QUEUE_CQES(plan.depth);
 	e->record = records + SHMEMD_RECORD_SEND;
 	e->cq_record = (uint32_t *)(void *)(e->queue + SHMEMD_QUEUE_CQ_RECORD(plan.depth));
-	*e->record = htobe32(start & 0xffff);
-	e->producer = &e->producers[(size_t)(e->queue - e->queues) / queue_nbytes()];
-	*e->producer = e->rung = start;
+	shmemd_arch_st_relaxed_u32(e->record, htobe32(start & 0xffff));
+	e->producer = &e->producers[(size_t)(e->queue - e->queues) / rig_queue_nbytes()];
+	e->rung = start;
+	shmemd_arch_st_relaxed_u64(e->producer, start);
 	e->uar = mlx5dv_devx_alloc_uar(p->ctx_ib, 0);
-	return !e->uar || make_cq(p, e, first_cqe) || make_qp(p, e);
+	mlx5swi_lock();
+	failed = !e->uar || make_cq(p, e, first_cqe) || make_qp(p, e);
+	mlx5swi_unlock();
+	return failed;
 }
 
 /* Channel i of a PE, [k][peer]. */
@@ -256,6 +266,7 @@ static int make_end(rig_pe_t *p, uint32_t i)
 	memset(e, 0, sizeof(*e));
 	e->words = (shmemd_channel_t *)(void *)(p->channels + i * channel_nbytes());
 	e->queues = e->queue = p->queues + i * queues_nbytes();
+	e->producers = p->producers[i];
 	e->column = first_column();
 	if (rig_make_path(p, e, device_index(), plan.first_cqe))
 		return 1;
@@ -389,6 +400,22 @@ static void fill_pe(rig_pe_t *p, int pe)
 	}
 }
 
+/* Held by the proxy while it rings, and while a path changes. */
+static uint64_t proxy_lock;
+
+static void lock_proxy(void)
+{
+	while (!shmemd_arch_try_lock(&proxy_lock, 0))
+		shmemd_arch_spin_hint();
+}
+
+void rig_change_path(rig_end_t *e, const rig_end_t *next)
+{
+	lock_proxy();
+	*e = *next;
+	shmemd_arch_unlock(&proxy_lock, 0);
+}
+
 /* What the proxy does for a channel: the word holds the device index. */
 static void ring_by_host(rig_end_t *e)
 {
@@ -409,9 +436,11 @@ static void proxy(void *unused)
 {
 	(void)unused;
 	for (;;) {
+		lock_proxy();
 		for (int pe = 0; pe < plan.n_pes; pe++)
 			for (uint32_t i = 0; i < n_ends(); i++)
 				ring_by_host(&rig_pes[pe].ends[i]);
+		shmemd_arch_unlock(&proxy_lock, 0);
 		shmemd_arch_spin_hint();
 	}
 }
@@ -439,6 +468,7 @@ static int make_all(void)
 int rig_make(const rig_plan_t *p)
 {
 	plan = *p;
+	proxy_lock = 0;
 	plan.nic.n_hosts = (uint32_t)p->n_pes;
 	plan.nic.start_index = (uint16_t)device_index();
 	plan.nic.has_no_dbr = !!(plan.path_flags & SHMEMD_PATH_NO_RECORD);

@@ -54,11 +54,11 @@ typedef struct rig_end {
 	shmemd_channel_t *words;
 	char *queues, *queue; /* of all paths, of this one */
 	char *wqes, *cqes;
-	uint32_t *record, *cq_record;   /* record: the send queue's word */
-	uint32_t n_switches, column;    /* paths before this one; of keys */
-	uint64_t producers[RIG_QUEUES]; /* by_host: device indexes, for each memory */
-	uint64_t *producer, rung;       /* of this path */
-	uint32_t retired[RIG_QUEUES];   /* `ready` from which a memory may be used again */
+	uint32_t *record, *cq_record; /* record: the send queue's word */
+	uint32_t n_switches, column;  /* paths before this one; of keys */
+	uint64_t *producers;          /* by_host: device indexes, for each memory */
+	uint64_t *producer, rung;     /* of this path */
+	uint32_t retired[RIG_QUEUES]; /* `ready` from which a memory may be used again */
 } rig_end_t;
 
 typedef struct rig_pe {
@@ -70,6 +70,7 @@ typedef struct rig_pe {
 	shmemd_key_t keys[SHMEMD_KEYS(RIG_GRANULES_MAX, RIG_PES_MAX)];
 	shmemd_peer_t peers[RIG_PES_MAX];
 	rig_end_t ends[RIG_CHANNELS_MAX * RIG_PES_MAX]; /* as channels: [k][world PE] */
+	uint64_t producers[RIG_CHANNELS_MAX * RIG_PES_MAX][RIG_QUEUES];
 	uint64_t used[RIG_CHANNELS_MAX];
 	uint64_t abort_word, heap_committed;
 	uint32_t causes[RIG_PES_MAX];
@@ -94,6 +95,8 @@ void rig_end(void); /* after the last run */
 int rig_make_path(const rig_pe_t *p, rig_end_t *e, uint32_t start, uint32_t first_cqe);
 int rig_connect(const rig_end_t *e, const rig_end_t *peer);
 const rig_plan_t *rig_planned(void);
+size_t rig_queue_nbytes(void);
+void rig_change_path(rig_end_t *e, const rig_end_t *next);
 
 /* The channel k from a PE to a peer, and its words. */
 static inline rig_end_t *rig_channel(int pe, int peer, uint32_t k)

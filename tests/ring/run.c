@@ -32,7 +32,11 @@ static int pe_main(int pe, int n_pes, void *arg)
 	rig_params_t p;
 
 	(void)arg;
-	if ((pe == 0 && rig_make(&test->plan)) || gather())
+	if (pe == 0 && rig_make(&test->plan))
+		return 1;
+	if (pe == 0 && test->made)
+		test->made(pe);
+	if (gather())
 		return 1;
 	p.ctx = rig_pes[pe].ctx;
 	p.pe = pe;

@@ -13,6 +13,7 @@ typedef struct rig_test {
 	rig_plan_t plan;
 	void (*kernel)(const void *params); /* of each PE; params: rig_params_t */
 	uint32_t n_blocks, n_threads;
+	void (*made)(int pe); /* PE 0's host before any kernel starts, or NULL */
 	void (*host)(int pe); /* each PE's host while kernels run, or NULL */
 	void (*look)(void);   /* PE 0's host when all kernels have ended, or NULL */
 	uint64_t arg;         /* the kernel's */

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "paths.h"
+
+#include "mlx5sw/engine/engine.h"
+#include <shmem_dev/shmem_dev.h>
+
+/* Fence */
+
+static int is_drained(const rig_end_t *e)
+{
+	mlx5swi_send_state_t s;
+
+	mlx5swi_lock();
+	mlx5swi_requester_query(e->qp, &s);
+	mlx5swi_unlock();
+	return s.hw_counter == s.sw_counter;
+}
+
+static void stop(const rig_end_t *e)
+{
+	mlx5swi_lock();
+	mlx5swi_qp_error(e->qp, 0, 0);
+	mlx5swi_unlock();
+}
+
+/* What was accepted is in memory, as after a READ of the same adapter. */
+static void flush(int pe)
+{
+	mlx5swi_lock();
+	mlx5swi_place_all(mlx5swi_device((uint32_t)pe, 0));
+	mlx5swi_unlock();
+}
+
+void rig_fence(int pe, int peer, uint32_t k)
+{
+	const rig_end_t *there = rig_channel(pe, peer, k), *back = rig_channel(peer, pe, k);
+
+	stop(there);
+	stop(back);
+	while (!is_drained(there) || !is_drained(back))
+		shmemd_arch_spin_hint();
+	flush(pe);
+	flush(peer);
+}
+
+/* Requests that the queue pair has executed for its peer. */
+static uint32_t executed(const rig_end_t *e)
+{
+	mlx5swi_receive_state_t s;
+
+	mlx5swi_lock();
+	mlx5swi_responder_query(e->qp, &s);
+	mlx5swi_unlock();
+	return s.rmsn;
+}
+
+/* Another path */
+
+static void destroy(const rig_end_t *e)
+{
+	int failed;
+
+	mlx5swi_lock();
+	failed = mlx5swi_qp_destroy(e->qp) || mlx5swi_cq_destroy(e->cq);
+	mlx5swi_unlock();
+	mlx5dv_devx_free_uar(e->uar);
+	if (failed)
+		shmemsim_fail("a path cannot be taken away: %s", mlx5swi_refusal());
+}
+
+static int is_retired(const rig_end_t *e, uint32_t memory)
+{
+	const uint64_t ready = shmemd_arch_ld_acquire_u64(&e->words->ready);
+
+	return (int32_t)(SHMEMD_READY_INDEX(ready) - e->retired[memory]) >= 0;
+}
+
+/* The path after e's, in the memory whose turn it is. */
+static void make_next(int pe, const rig_end_t *e, rig_end_t *next)
+{
+	const uint32_t n = ++next->n_switches % RIG_QUEUES;
+
+	next->column = !e->column;
+	next->queue = e->queues + n * rig_queue_nbytes();
+	while (next->n_switches >= RIG_QUEUES && !is_retired(e, n))
+		shmemd_arch_spin_hint();
+	if (rig_make_path(&rig_pes[pe], next, rig_device_index(0), 0))
+		shmemsim_fail("a path cannot be made: %s", mlx5swi_refusal());
+}
+
+static void connect(const rig_end_t *e, const rig_end_t *peer)
+{
+	int failed;
+
+	mlx5swi_lock();
+	failed = rig_connect(e, peer);
+	mlx5swi_unlock();
+	if (failed)
+		shmemsim_fail("a path cannot be connected: %s", mlx5swi_refusal());
+}
+
+/* Orders */
+
+static void give(int pe, int peer, uint32_t k, uint64_t path, const rig_end_t *e, uint32_t n)
+{
+	const uint32_t epoch = SHMEMD_TAG(path);
+	const void *doorbell = rig_planned()->by_host ? (const void *)e->producer : e->qp->reg;
+	shmemd_order_t *o = &rig_pes[pe].order;
+
+	shmemd_arch_st_relaxed_u64(&o->path, path);
+	shmemd_arch_st_relaxed_u64(&o->queue, SHMEMD_TAGGED(epoch, e->queue));
+	shmemd_arch_st_relaxed_u64(&o->doorbell, SHMEMD_TAGGED(epoch, doorbell));
+	shmemd_arch_st_relaxed_u32(&o->k, k);
+	shmemd_arch_st_relaxed_u32(&o->world_pe, (uint32_t)peer);
+	shmemd_arch_st_relaxed_u32(&o->start, rig_device_index(0));
+	shmemd_arch_st_relaxed_u32(&o->executed, n & 0xffffff);
+	shmemd_arch_st_release_u64(&o->number, o->number + 1);
+}
+
+static void await(int pe, uint32_t service)
+{
+	const shmemd_order_t *o = &rig_pes[pe].order;
+
+	while (shmemd_arch_ld_acquire_u64(&o->carried_out) != o->number) {
+		if (service >> pe & 1)
+			(void)shmemdi_service_once(&rig_pes[pe].ctx);
+		shmemd_arch_spin_hint();
+	}
+}
+
+static void order_one(int pe, int peer, uint32_t k, rig_end_t *next, uint32_t n, uint32_t service)
+{
+	rig_end_t *e = rig_channel(pe, peer, k);
+	const rig_end_t old = *e;
+	const uint32_t epoch = (rig_planned()->epoch + next->n_switches) & 0xff;
+	uint32_t flags = next->column ? SHMEMD_PATH_NIC : 0;
+
+	flags |= rig_planned()->path_flags & SHMEMD_PATH_NO_RECORD;
+	flags |= rig_planned()->by_host ? SHMEMD_PATH_PROXY : 0;
+	memcpy(next->retired, e->retired, sizeof(e->retired));
+	rig_change_path(e, next);
+	give(pe, peer, k, SHMEMD_PATH_WORD(epoch, e->qp->qpn, 0, flags), e, n);
+	await(pe, service);
+	e->retired[old.n_switches % RIG_QUEUES] = rig_pes[pe].order.retired;
+	destroy(&old);
+}
+
+void rig_order(int pe, int peer, uint32_t k, uint32_t service)
+{
+	rig_end_t *there = rig_channel(pe, peer, k), *back = rig_channel(peer, pe, k);
+	const uint32_t n_there = executed(back), n_back = executed(there);
+	rig_end_t next_there = *there, next_back = *back;
+
+	make_next(pe, there, &next_there);
+	if (there == back) {
+		connect(&next_there, &next_there);
+		order_one(pe, pe, k, &next_there, n_there, service);
+		return;
+	}
+	make_next(peer, back, &next_back);
+	connect(&next_there, &next_back);
+	connect(&next_back, &next_there);
+	order_one(pe, peer, k, &next_there, n_there, service);
+	order_one(peer, pe, k, &next_back, n_back, service);
+}
+
+void rig_switch(int pe, int peer, uint32_t k, uint32_t service)
+{
+	rig_fence(pe, peer, k);
+	rig_order(pe, peer, k, service);
+}
+
+void rig_order_end(int pe, int peer, uint32_t k, int status, uint32_t service)
+{
+	give(pe, peer, k, SHMEMD_PATH_FAILED(status), rig_channel(pe, peer, k), 0);
+	await(pe, service);
+}

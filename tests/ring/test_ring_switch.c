@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* A channel is switched to another path (impl/switch.h) under the traffic of many, again and again;
+ * the host of PE 0 plays the host's part. Everything takes effect once and in order, and no call
+ * notices. */
+#include <shmem_dev/shmem_dev.h>
+#include "paths.h"
+#include "run.h"
+
+enum { WORKERS_MAX = 16, ROUNDS_MAX = 64 };
+
+/* Words at the target: granule 0 counts adds, 1 has the last put, 2 a word that all fetch and add
+ * to. */
+enum { ADDS, PUTS, TICKETS, RESULTS, KNOWN, END };
+
+static struct {
+	uint32_t n_workers, n_rounds, n_switches;
+	uint32_t n_done; /* workers */
+	uint32_t n_ambiguous;
+	uint8_t seen[WORKERS_MAX * ROUNDS_MAX];
+} work;
+
+static uint32_t worker(void)
+{
+	return shmemd_block_index() * shmemd_n_threads() + shmemd_thread_index();
+}
+
+/* Its old values are its own; one that is lost counts. */
+static void take_ticket(const rig_params_t *p)
+{
+	uint64_t old = 0;
+	const int status =
+		shmemd_atomic_fetch_inc_u64(&p->ctx, &old, word_of(&p->ctx, TICKETS), p->peer);
+
+	if (status == SHMEMD_ERR_AMBIGUOUS) {
+		__atomic_fetch_add(&work.n_ambiguous, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	CHECK_IS(status, 0);
+	CHECK(old < sizeof(work.seen));
+	CHECK_IS(work.seen[old]++, 0);
+}
+
+/* A READ that is executed after its return would overwrite what comes there next. */
+static void read_known(const rig_params_t *p, uint32_t w)
+{
+	uint64_t *result = word_of(&p->ctx, RESULTS) + w;
+
+	CHECK_IS(shmemd_getmem(&p->ctx, result, word_of(&p->ctx, KNOWN) + w, 8, p->peer), 0);
+	CHECK_IS(shmemd_arch_ld_relaxed_u64(result), 7 + w);
+	shmemd_arch_st_relaxed_u64(result, 0);
+}
+
+static void work_round(const rig_params_t *p, uint32_t w, uint32_t i)
+{
+	uint64_t *adds = word_of(&p->ctx, ADDS) + w, *puts = word_of(&p->ctx, PUTS) + w;
+
+	shmemd_atomic_inc_u64(&p->ctx, adds, p->peer);
+	shmemd_p_u64(&p->ctx, puts, i + 1, p->peer);
+	if ((i + w) % 3 == 0)
+		take_ticket(p);
+	if ((i + w) % 3 == 1)
+		read_known(p, w);
+	if ((i + w) % 4)
+		return;
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	CHECK_IS(*(word_of(&rig_pes[p->peer].ctx, PUTS) + w), i + 1);
+	CHECK_IS(*(word_of(&rig_pes[p->peer].ctx, ADDS) + w), i + 1);
+}
+
+static void kernel(const void *params)
+{
+	const rig_params_t *p = params;
+	const uint32_t w = worker();
+
+	if (p->pe != 0)
+		return;
+	for (uint32_t i = 0; i < work.n_rounds; i++)
+		work_round(p, w, i);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	__atomic_fetch_add(&work.n_done, 1, __ATOMIC_RELEASE);
+	/* Waits for a flag carry out orders, too. */
+	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+}
+
+static void yield_some(unsigned n)
+{
+	while (n--)
+		shmemsim_yield();
+}
+
+/* Switch as long as they work, now and then, on paths that may lose packets before. */
+static void host(int pe)
+{
+	static const char *const losses[] = {"drop packet kind=ack", "drop packet kind=response",
+					     "drop packet", "hold packet kind=request"};
+
+	if (pe != 0)
+		return;
+	for (uint32_t i = 0; i < work.n_switches; i++) {
+		yield_some(shmemsim_choose(400));
+		if (shmemsim_choose(4)) {
+			rig_tell("%s", losses[shmemsim_choose(4)]);
+			yield_some(shmemsim_choose(400));
+		}
+		rig_fence(0, 1, 0);
+		rig_tell("release packets");
+		rig_tell("clear rules");
+		yield_some(shmemsim_choose(100));
+		rig_order(0, 1, 0, 2);
+	}
+	CHECK_IS(rig_status(0, 1, 0), 0);
+	shmemd_arch_st_release_u64(word_of(&rig_pes[0].ctx, END), 1);
+}
+
+static void look(void)
+{
+	const shmemd_ctx_t *there = &rig_pes[1].ctx;
+	uint32_t n_tickets = 0, n_seen = 0;
+
+	CHECK_IS(work.n_done, work.n_workers);
+	for (uint32_t w = 0; w < work.n_workers; w++) {
+		CHECK_IS(word_of(there, ADDS)[w], work.n_rounds);
+		CHECK_IS(word_of(there, PUTS)[w], work.n_rounds);
+		CHECK_IS(word_of(&rig_pes[0].ctx, RESULTS)[w], 0);
+		for (uint32_t i = 0; i < work.n_rounds; i++)
+			n_tickets += (i + w) % 3 == 0;
+	}
+	for (uint32_t i = 0; i < n_tickets; i++)
+		n_seen += work.seen[i];
+	CHECK_IS(*word_of(there, TICKETS), n_tickets);
+	CHECK_IS(n_seen + work.n_ambiguous, n_tickets);
+}
+
+static void fill(int pe)
+{
+	memset(work.seen, 0, sizeof(work.seen));
+	work.n_done = work.n_ambiguous = 0;
+	for (uint32_t w = 0; w < WORKERS_MAX; w++)
+		word_of(&rig_pes[1].ctx, KNOWN)[w] = 7 + w;
+	(void)pe;
+}
+
+static rig_test_t test_of(uint32_t n_blocks, uint32_t n_threads, uint32_t n_rounds)
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = kernel,
+			.n_blocks = n_blocks,
+			.n_threads = n_threads,
+			.made = fill,
+			.host = host,
+			.look = look};
+
+	t.plan.has_paths = 1;
+	work.n_workers = n_blocks * n_threads;
+	work.n_rounds = n_rounds;
+	return t;
+}
+
+static void few_threads(void **state)
+{
+	rig_test_t t = test_of(3, 1, 12);
+
+	(void)state;
+	work.n_switches = 3;
+	run_all_ways(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(few_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}
