@@ -386,6 +386,7 @@ static void fill_context(rig_pe_t *p, int pe)
 
 static void fill_pe(rig_pe_t *p, int pe)
 {
+	memset(p->producers, 0, sizeof(p->producers));
 	memset(p->used, 0, sizeof(p->used));
 	memset(&p->latch, 0, sizeof(p->latch));
 	memset(&p->error, 0, sizeof(p->error));
@@ -401,19 +402,20 @@ static void fill_pe(rig_pe_t *p, int pe)
 }
 
 /* Held by the proxy while it rings, and while a path changes. */
-static uint64_t proxy_lock;
+static uint32_t proxy_lock;
 
 static void lock_proxy(void)
 {
-	while (!shmemd_arch_try_lock(&proxy_lock, 0))
+	while (shmemd_arch_atom_cas_u32(&proxy_lock, 0, 1))
 		shmemd_arch_spin_hint();
+	shmemd_arch_fence_order();
 }
 
 void rig_change_path(rig_end_t *e, const rig_end_t *next)
 {
 	lock_proxy();
 	*e = *next;
-	shmemd_arch_unlock(&proxy_lock, 0);
+	shmemd_arch_st_release_u32(&proxy_lock, 0);
 }
 
 /* What the proxy does for a channel: the word holds the device index. */
@@ -440,7 +442,7 @@ static void proxy(void *unused)
 		for (int pe = 0; pe < plan.n_pes; pe++)
 			for (uint32_t i = 0; i < n_ends(); i++)
 				ring_by_host(&rig_pes[pe].ends[i]);
-		shmemd_arch_unlock(&proxy_lock, 0);
+		shmemd_arch_st_release_u32(&proxy_lock, 0);
 		shmemd_arch_spin_hint();
 	}
 }

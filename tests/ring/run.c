@@ -64,6 +64,8 @@ static void explain(const shmemsim_config_t *cfg)
 {
 	shmemsim_config_t again = *cfg;
 
+	if (!again.length)
+		again.length = 1000; /* as in shmemsim_run */
 	again.trace = TRACE_LINES;
 	(void)shmemsim_explore(&again, 1, test->plan.n_pes, pe_main, NULL, NULL);
 }
