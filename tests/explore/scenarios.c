@@ -39,6 +39,8 @@ const scenario_t explore_scenarios[] = {
 	 ring_late_plan},
 	{"ring_fail", ring_fail, ring_fail_variants, ring_fail_agent, ring_fail_look, &ring_world,
 	 ring_fail_plan},
+	{"ring_switch", ring_switch, ring_switch_variants, ring_switch_agent, ring_switch_look,
+	 &ring_world, ring_switch_plan},
 #endif
 };
 

@@ -3,7 +3,7 @@
 #include "paths.h"
 
 #include "mlx5sw/engine/engine.h"
-#include <shmem_dev/shmem_dev.h>
+#include <shmem_dev/arch/arch.h>
 
 /* Fence */
 
@@ -118,18 +118,15 @@ static void give(int pe, int peer, uint32_t k, uint64_t path, const rig_end_t *e
 	shmemd_arch_st_release_u64(&o->number, o->number + 1);
 }
 
-static void await(int pe, uint32_t service)
+static void await(int pe)
 {
 	const shmemd_order_t *o = &rig_pes[pe].order;
 
-	while (shmemd_arch_ld_acquire_u64(&o->carried_out) != o->number) {
-		if (service >> pe & 1)
-			(void)shmemdi_service_once(&rig_pes[pe].ctx);
+	while (shmemd_arch_ld_acquire_u64(&o->carried_out) != o->number)
 		shmemd_arch_spin_hint();
-	}
 }
 
-static void order_one(int pe, int peer, uint32_t k, rig_end_t *next, uint32_t n, uint32_t service)
+static void order_one(int pe, int peer, uint32_t k, rig_end_t *next, uint32_t n)
 {
 	rig_end_t *e = rig_channel(pe, peer, k);
 	const rig_end_t old = *e;
@@ -141,12 +138,12 @@ static void order_one(int pe, int peer, uint32_t k, rig_end_t *next, uint32_t n,
 	memcpy(next->retired, e->retired, sizeof(e->retired));
 	rig_change_path(e, next);
 	give(pe, peer, k, SHMEMD_PATH_WORD(epoch, e->qp->qpn, 0, flags), e, n);
-	await(pe, service);
+	await(pe);
 	e->retired[old.n_switches % RIG_QUEUES] = rig_pes[pe].order.retired;
 	destroy(&old);
 }
 
-void rig_order(int pe, int peer, uint32_t k, uint32_t service)
+void rig_order(int pe, int peer, uint32_t k)
 {
 	rig_end_t *there = rig_channel(pe, peer, k), *back = rig_channel(peer, pe, k);
 	const uint32_t n_there = executed(back), n_back = executed(there);
@@ -155,24 +152,24 @@ void rig_order(int pe, int peer, uint32_t k, uint32_t service)
 	make_next(pe, there, &next_there);
 	if (there == back) {
 		connect(&next_there, &next_there);
-		order_one(pe, pe, k, &next_there, n_there, service);
+		order_one(pe, pe, k, &next_there, n_there);
 		return;
 	}
 	make_next(peer, back, &next_back);
 	connect(&next_there, &next_back);
 	connect(&next_back, &next_there);
-	order_one(pe, peer, k, &next_there, n_there, service);
-	order_one(peer, pe, k, &next_back, n_back, service);
+	order_one(pe, peer, k, &next_there, n_there);
+	order_one(peer, pe, k, &next_back, n_back);
 }
 
-void rig_switch(int pe, int peer, uint32_t k, uint32_t service)
+void rig_switch(int pe, int peer, uint32_t k)
 {
 	rig_fence(pe, peer, k);
-	rig_order(pe, peer, k, service);
+	rig_order(pe, peer, k);
 }
 
-void rig_order_end(int pe, int peer, uint32_t k, int status, uint32_t service)
+void rig_order_end(int pe, int peer, uint32_t k, int status)
 {
 	give(pe, peer, k, SHMEMD_PATH_FAILED(status), rig_channel(pe, peer, k), 0);
-	await(pe, service);
+	await(pe);
 }

@@ -68,13 +68,24 @@ static void work_round(const rig_params_t *p, uint32_t w, uint32_t i)
 	CHECK_IS(*(word_of(&rig_pes[p->peer].ctx, ADDS) + w), i + 1);
 }
 
+/* Nobody waits on that PE: as a kernel of the host's does. */
+static void serve(const rig_params_t *p)
+{
+	while (!shmemd_arch_ld_acquire_u64(word_of(&p->ctx, END))) {
+		(void)shmemdi_service_once(&p->ctx);
+		shmemd_arch_spin_hint();
+	}
+}
+
 static void kernel(const void *params)
 {
 	const rig_params_t *p = params;
 	const uint32_t w = worker();
 
-	if (p->pe != 0)
+	if (p->pe != 0) {
+		serve(p);
 		return;
+	}
 	for (uint32_t i = 0; i < work.n_rounds; i++)
 		work_round(p, w, i);
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
@@ -107,10 +118,11 @@ static void host(int pe)
 		rig_tell("release packets");
 		rig_tell("clear rules");
 		yield_some(shmemsim_choose(100));
-		rig_order(0, 1, 0, 2);
+		rig_order(0, 1, 0);
 	}
 	CHECK_IS(rig_status(0, 1, 0), 0);
 	shmemd_arch_st_release_u64(word_of(&rig_pes[0].ctx, END), 1);
+	shmemd_arch_st_release_u64(word_of(&rig_pes[1].ctx, END), 1);
 }
 
 static void look(void)
@@ -166,10 +178,35 @@ static void few_threads(void **state)
 	run_all_ways(&t);
 }
 
+/* A queue that they fill: posters that wait for space have the turn. */
+static void full_queue(void **state)
+{
+	rig_test_t t = test_of(8, 1, 9);
+
+	(void)state;
+	work.n_switches = 3;
+	t.plan.depth = 4;
+	t.plan.batch = 2;
+	run_all_ways(&t);
+}
+
+/* Lanes that post together, whose leader moves their WQEs. */
+static void lanes(void **state)
+{
+	rig_test_t t = test_of(2, 8, 6);
+
+	(void)state;
+	work.n_switches = 3;
+	t.plan.depth = 16;
+	run_all_ways(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(few_threads),
+		cmocka_unit_test(full_queue),
+		cmocka_unit_test(lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

@@ -32,6 +32,12 @@ void ring_fail_look(void);
 void ring_fail_plan(void);
 extern const char *const ring_fail_variants[];
 
+void ring_switch(const void *params);
+void ring_switch_agent(void);
+void ring_switch_look(void);
+void ring_switch_plan(void);
+extern const char *const ring_switch_variants[];
+
 void ring_warp(const void *params);
 void ring_warp_plan(void);
 extern const char *const ring_warp_variants[];

@@ -98,9 +98,11 @@ static void mend_all(void)
 static void fill_sources(void)
 {
 	for (int pe = 0; pe < ring_dims.plan.n_pes; pe++)
-		for (uint32_t w = 0; w < RING_THREADS_MAX; w++)
+		for (uint32_t w = 0; w < RING_THREADS_MAX; w++) {
+			*word_on(pe, AREA_RESULT, 32 + w) = value_of(w, 9);
 			for (uint32_t i = 0; i < RING_OPS; i++)
 				*word_on(pe, AREA_SOURCE, place_of(w, i)) = value_of(w, i);
+		}
 }
 
 static void name_memory(void)

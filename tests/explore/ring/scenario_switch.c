@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The path of a channel fails at some moment, and perhaps the next one, too; the host orders switches
+ * to other paths. Everything takes effect once and in order; no READ is executed when its caller has
+ * returned; and a fetching atomic whose result is lost says so, and no other call anything. */
+#include "kernels.h"
+#include "paths.h"
+
+/* Words of areas beside those of place_of. */
+enum {
+	LAST = 32,
+	COUNTER = 63
+};              /* target: of each thread, the last of its puts; what all add to */
+#define END 60u /* of PE 0: the host orders nothing any more */
+
+enum { SWITCH_SEND, SWITCH_READ, SWITCH_FETCH, SWITCH_ALL, SWITCH_SERVICE };
+
+const char *const ring_switch_variants[] = {"puts and adds",       "gets", "fetches", "all",
+					    "all, then a service", NULL};
+
+static uint32_t n_kills, n_ambiguous;
+
+void ring_switch_plan(void)
+{
+	ring_dims.plan.has_paths = 1;
+	n_kills = 1 + scenario_draw(2);
+}
+
+/* With a service, the last thread of all. */
+static uint32_t n_workers(void)
+{
+	const uint32_t n = ring_dims.n_blocks * ring_dims.n_threads;
+
+	return ring_dims.variant == SWITCH_SERVICE ? n - 1 : n;
+}
+
+/* Kernel */
+
+static void get_known(const ring_pe_t *p, uint32_t w, uint32_t i)
+{
+	uint64_t *result = word_of(&p->ctx, AREA_RESULT, w);
+	const uint64_t *known = word_of(&p->ctx, AREA_RESULT, 32 + w);
+	uint64_t mine = 0;
+
+	EXPECT_IS(shmemd_getmem(&p->ctx, result, known, sizeof(*result), p->target), SHMEMD_OK);
+	EXPECT_IS(shmemd_arch_ld_relaxed_u64(result), value_of(w, 9));
+	shmemd_arch_st_relaxed_u64(result, i);
+	EXPECT_IS(shmemd_g_u64(&p->ctx, &mine, known, p->target), SHMEMD_OK);
+	EXPECT_IS(mine, value_of(w, 9));
+}
+
+static void fetch(const ring_pe_t *p, uint32_t w, uint32_t i)
+{
+	uint64_t old = UINT64_MAX;
+	const int status = shmemd_atomic_fetch_inc_u64(
+		&p->ctx, &old, word_of(&p->ctx, AREA_TARGET, COUNTER), p->target);
+
+	if (status == SHMEMD_ERR_AMBIGUOUS)
+		__atomic_fetch_add(&n_ambiguous, 1, __ATOMIC_RELAXED);
+	else
+		EXPECT_IS(status, SHMEMD_OK);
+	ring_notes.old[w][i] = status == SHMEMD_OK ? old : UINT64_MAX;
+}
+
+static void work(const ring_pe_t *p, uint32_t w, uint32_t i)
+{
+	const int does_all = p->variant >= SWITCH_ALL;
+
+	if (p->variant == SWITCH_SEND || does_all)
+		ring_send(p, w, i);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, AREA_TARGET, LAST + w), i + 1, p->target);
+	if (p->variant == SWITCH_READ || (does_all && (w + i) % 2))
+		get_known(p, w, i);
+	if (p->variant == SWITCH_FETCH || (does_all && (w + i) % 2 == 0))
+		fetch(p, w, i);
+}
+
+/* As a kernel of the host's does where nobody waits. */
+static void serve(const ring_pe_t *p)
+{
+	while (!shmemd_arch_ld_acquire_u64(word_of(&p->ctx, AREA_FLUSH, END))) {
+		(void)shmemdi_service_once(&p->ctx);
+		shmemd_arch_spin_hint();
+	}
+}
+
+void ring_switch(const void *params)
+{
+	const ring_pe_t *p = params;
+	const uint32_t w = worker();
+
+	if (p->pe || (p->variant == SWITCH_SERVICE && w == n_workers())) {
+		serve(p);
+		return;
+	}
+	for (uint32_t i = 0; i < RING_OPS; i++)
+		work(p, w, i);
+	EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
+	EXPECT_IS(shmemd_arch_ld_data_u64(word_on(p->target, AREA_TARGET, LAST + w)), RING_OPS);
+	if (p->variant == SWITCH_SEND || p->variant >= SWITCH_ALL)
+		ring_check(p, w);
+	if (p->variant != SWITCH_SERVICE)
+		EXPECT_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, AREA_FLUSH, END),
+						   SHMEMD_CMP_EQ, 1),
+			  SHMEMD_OK);
+}
+
+/* Host */
+
+static void let_others_run(unsigned n)
+{
+	while (n--)
+		shmemsim_yield();
+}
+
+/* The path loses some of what it carries, and stops; or stops at once. */
+static void fail_path(int target)
+{
+	static const char *const losses[] = {"drop packet kind=ack", "drop packet kind=response",
+					     "drop packet", "hold packet kind=request"};
+	const unsigned loss = shmemsim_choose(5);
+
+	let_others_run(shmemsim_choose(120));
+	if (loss)
+		rig_tell("%s", losses[loss - 1]);
+	let_others_run(shmemsim_choose(120));
+	rig_fence(0, target, 0);
+	if (loss) {
+		rig_tell("release packets");
+		rig_tell("clear rules");
+	}
+	let_others_run(shmemsim_choose(60));
+}
+
+void ring_switch_agent(void)
+{
+	const int target = ring_dims.target;
+
+	n_ambiguous = 0;
+	for (uint32_t i = 0; i < n_kills; i++) {
+		fail_path(target);
+		rig_order(0, target, 0);
+	}
+	for (int pe = 0; pe < ring_dims.plan.n_pes; pe++)
+		shmemd_arch_st_release_u64(word_on(pe, AREA_FLUSH, END), 1);
+}
+
+/* What was found by fetches, and by none, is what was there. */
+static void look_at_fetches(uint32_t n)
+{
+	const uint64_t last = *word_on(ring_dims.target, AREA_TARGET, COUNTER);
+	uint64_t found = 0, n_found = 0, n_lost = 0;
+
+	for (uint32_t w = 0; w < n; w++)
+		for (uint32_t i = 0; i < RING_OPS; i++) {
+			const int does = ring_dims.variant == SWITCH_FETCH ||
+					 (ring_dims.variant >= SWITCH_ALL && (w + i) % 2 == 0);
+			const uint64_t old = ring_notes.old[w][i];
+
+			n_lost += does && old == UINT64_MAX;
+			if (!does || old == UINT64_MAX)
+				continue;
+			EXPECT(old < last && !(found >> old & 1));
+			found |= (uint64_t)1 << old;
+			n_found++;
+		}
+	EXPECT_IS(n_found + n_lost, last);
+	EXPECT_IS(n_lost, n_ambiguous);
+}
+
+void ring_switch_look(void)
+{
+	const uint32_t n = n_workers();
+	const int target = ring_dims.target;
+	const shmemd_channel_t *ch = rig_words(0, target, 0);
+
+	for (uint32_t w = 0; w < n; w++) {
+		EXPECT_IS(*word_on(target, AREA_TARGET, LAST + w), RING_OPS);
+		if (ring_dims.variant == SWITCH_READ)
+			EXPECT_IS(*word_on(0, AREA_RESULT, w), RING_OPS - 1);
+		if (ring_dims.variant == SWITCH_SEND || ring_dims.variant >= SWITCH_ALL)
+			for (uint32_t i = 0; i < RING_OPS; i++)
+				EXPECT_IS(*word_on(target, AREA_TARGET, place_of(w, i)),
+					  value_of(w, i));
+	}
+	if (ring_dims.variant >= SWITCH_FETCH)
+		look_at_fetches(n);
+	EXPECT_IS(SHMEMD_READY_EPOCH(ch->ready), (ring_dims.plan.epoch + n_kills) & 0xff);
+	EXPECT_IS(SHMEMD_RESV_EPOCH(ch->resv), (ring_dims.plan.epoch + n_kills) & 0xff);
+	EXPECT_IS(SHMEMD_RESV_INDEX(ch->resv), SHMEMD_READY_INDEX(ch->ready));
+	EXPECT_IS(rig_status(0, target, 0), 0);
+}
