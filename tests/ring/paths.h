@@ -15,6 +15,9 @@ void rig_fence(int pe, int peer, uint32_t k);
  * were fenced before. */
 void rig_order(int pe, int peer, uint32_t k);
 
+/* Added to the number of executed requests that the orders give. */
+extern uint32_t rig_executed_error;
+
 /* Both. */
 void rig_switch(int pe, int peer, uint32_t k);
 

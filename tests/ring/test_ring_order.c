@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Orders to switch a channel (abi/replay.h), one case at a time: what each call returns, what the
+ * queue of the new path holds, and who carries out an order. */
+#include <endian.h>
+#include <shmem_dev/channel.h>
+#include <shmem_dev/shmem_dev.h>
+#include "paths.h"
+#include "run.h"
+
+enum { TARGET, SOURCE, RESULT, END };
+
+static uint32_t n_wrong;
+static uint32_t step; /* what the kernel and the host have done, one after the other */
+
+static void reach(uint32_t n)
+{
+	shmemd_arch_st_release_u32(&step, n);
+}
+
+static void await_step(uint32_t n)
+{
+	while (shmemd_arch_ld_acquire_u32(&step) < n)
+		shmemd_arch_spin_hint();
+}
+
+static void made(int pe)
+{
+	(void)pe;
+	step = 0;
+	for (uint32_t i = 0; i < 64; i++)
+		word_of(&rig_pes[1].ctx, SOURCE)[i] = 700 + i;
+}
+
+/* As a kernel of the host's does where nobody waits. */
+static void serve(const rig_params_t *p)
+{
+	while (!shmemd_arch_ld_acquire_u64(word_of(&p->ctx, END))) {
+		(void)shmemdi_service_once(&p->ctx);
+		shmemd_arch_spin_hint();
+	}
+}
+
+static void end_service(void)
+{
+	for (int pe = 0; pe < 2; pe++)
+		shmemd_arch_st_release_u64(word_of(&rig_pes[pe].ctx, END), 1);
+}
+
+static rig_test_t order_test(void (*kernel)(const void *params), void (*host)(int pe))
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = kernel,
+			.n_blocks = 1,
+			.n_threads = 1,
+			.made = made,
+			.host = host};
+
+	t.plan.has_paths = 1;
+	return t;
+}
+
+static void run_starts(rig_test_t t)
+{
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		start_below(&t.plan, start);
+		run_once(&t);
+	}
+}
+
+/* A path that is lost is no failure: waits that run out of time may be repeated. */
+static void lost_path(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t old = 0;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	reach(1);
+	await_step(2);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 5, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_TIMEOUT);
+	CHECK_IS(rig_status(0, 1, 0), 0);
+	CHECK_IS(p->ctx.latch->status, 0);
+	reach(3);
+	while (shmemd_quiet(&p->ctx) == SHMEMD_ERR_TIMEOUT)
+		;
+	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 5);
+	CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &old, word_of(&p->ctx, TARGET), 1), 0);
+	CHECK_IS(old, 5);
+	CHECK_IS(p->ctx.latch->status, 0);
+}
+
+static void lose_path(int pe)
+{
+	if (pe)
+		return;
+	await_step(1);
+	rig_fence(0, 1, 0);
+	reach(2);
+	await_step(3);
+	rig_order(0, 1, 0);
+	end_service();
+}
+
+static void lost_path_is_no_failure(void **state)
+{
+	rig_test_t t = order_test(lost_path, lose_path);
+
+	(void)state;
+	t.plan.timeout_ns = 1000000;
+	run_starts(t);
+}
+
+/* What was executed, and its answer lost: only the call whose result is lost says so. */
+static void unanswered(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t *target = word_of(&p->ctx, TARGET), *source = word_of(&p->ctx, SOURCE), got = 0;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	reach(1);
+	await_step(2);
+	switch (p->arg) {
+	case 0:
+		CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &got, target, 1),
+			 SHMEMD_ERR_AMBIGUOUS);
+		break;
+	case 1: /* one of two WQEBBs: NOPs cover both */
+		CHECK_IS(shmemd_atomic_fetch_or_u64(&p->ctx, &got, target, 1, 1),
+			 SHMEMD_ERR_AMBIGUOUS);
+		break;
+	case 2:
+		shmemd_atomic_inc_u64(&p->ctx, target, 1);
+		break;
+	case 3:
+		shmemd_atomic_or_u64(&p->ctx, target, 1, 1);
+		break;
+	case 4:
+		CHECK_IS(shmemd_g_u64(&p->ctx, &got, source, 1), 0);
+		CHECK_IS(got, 700);
+		shmemd_p_u64(&p->ctx, target, 1, 1);
+		break;
+	default:
+		CHECK_IS(shmemd_getmem(&p->ctx, word_of(&p->ctx, RESULT), source, 64, 1), 0);
+		CHECK_IS(*(word_of(&p->ctx, RESULT) + 7), 707);
+		shmemd_p_u64(&p->ctx, target, 1, 1);
+	}
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 1);
+	/* The buffer serves again, and later calls know nothing of it. */
+	for (uint32_t i = 0; i < SHMEMD_BOUNCE_BUFFERS + 1; i++) {
+		CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &got, target, 1), 0);
+		CHECK_IS(got, 1 + i);
+	}
+}
+
+static void lose_answers(int pe)
+{
+	if (pe)
+		return;
+	await_step(1);
+	rig_tell("drop packet kind=response");
+	reach(2);
+	while (!rig_counters(1, 0, 0).executed)
+		shmemd_arch_spin_hint();
+	rig_fence(0, 1, 0);
+	rig_tell("clear rules");
+	rig_order(0, 1, 0);
+	end_service();
+}
+
+static void only_lost_results_are_told(void **state)
+{
+	(void)state;
+	for (uint32_t dumps = 0; dumps < 2; dumps++)
+		for (uint64_t arg = 0; arg < 6; arg++) {
+			rig_test_t t = order_test(unanswered, lose_answers);
+
+			t.plan.flags = dumps ? SHMEMD_CTX_FLUSH_READS : 0;
+			t.arg = arg;
+			run_starts(t);
+		}
+}
+
+/* A fetch that runs out of time abandons its buffer: nobody is to be told, and the buffer is not
+ * free before its WQE is complete. */
+static void abandoned(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t *target = word_of(&p->ctx, TARGET), got = 0;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	reach(1);
+	await_step(2);
+	CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &got, target, 1), SHMEMD_ERR_TIMEOUT);
+	reach(3);
+	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+	for (uint32_t i = 0; i < SHMEMD_BOUNCE_BUFFERS + 1; i++) {
+		CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &got, target, 1), 0);
+		CHECK_IS(got, 1 + i);
+	}
+}
+
+static void lose_answers_for_long(int pe)
+{
+	if (pe)
+		return;
+	await_step(1);
+	rig_tell("drop packet kind=response");
+	reach(2);
+	await_step(3);
+	rig_fence(0, 1, 0);
+	rig_tell("clear rules");
+	rig_order(0, 1, 0);
+	end_service();
+}
+
+static void abandoned_buffers(void **state)
+{
+	rig_test_t t = order_test(abandoned, lose_answers_for_long);
+
+	(void)state;
+	t.plan.timeout_ns = 1000000;
+	run_starts(t);
+}
+
+/* The kernel leaves with a queue that nobody waits for; a kernel of the host's carries out the
+ * order. The next kernel finds all complete. */
+static void posts_and_leaves(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe || shmemd_block_index())
+		return;
+	for (uint32_t i = 0; i < 20; i++)
+		shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET) + i, i + 1, 1);
+	shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, TARGET) + 20, 21, 1, SHMEMD_RING_LATER);
+}
+
+static void service_kernel(const void *params)
+{
+	serve(params);
+}
+
+static void quiet_kernel(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe)
+		return;
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	for (uint32_t i = 0; i <= 20; i++)
+		CHECK_IS(word_of(&rig_pes[1].ctx, TARGET)[i], i + 1);
+}
+
+static void launch(int pe, void (*kernel)(const void *params))
+{
+	const rig_params_t p = {rig_pes[pe].ctx, pe, 1 - pe, 0};
+
+	CHECK_IS(shmemsim_launch(kernel, &p, sizeof(p), 1, 1, 0, NULL), 0);
+}
+
+static void serve_after(int pe)
+{
+	CHECK_IS(shmemsim_sync(NULL), 0);
+	launch(pe, service_kernel);
+	if (pe == 0) {
+		rig_switch(0, 1, 0);
+		rig_switch(0, 1, 0);
+		end_service();
+	}
+	CHECK_IS(shmemsim_sync(NULL), 0);
+	launch(pe, quiet_kernel);
+}
+
+static void kernels_that_have_ended(void **state)
+{
+	(void)state;
+	run_starts(order_test(posts_and_leaves, serve_after));
+}
+
+/* No path is left, as the host says. */
+static void waits_for_end(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t got = 0;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 1, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	reach(1);
+	await_step(2);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 2, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_PEER);
+	CHECK_IS(shmemd_g_u64(&p->ctx, &got, word_of(&p->ctx, SOURCE), 1), SHMEMD_ERR_PEER);
+	reach(3);
+	/* An order for it afterwards is acknowledged, and changes nothing. */
+	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+	CHECK_IS(rig_status(0, 1, 0), SHMEMD_ERR_PEER);
+}
+
+static void order_end(int pe)
+{
+	if (pe)
+		return;
+	await_step(1);
+	rig_fence(0, 1, 0);
+	reach(2);
+	rig_order_end(0, 1, 0, SHMEMD_ERR_PEER);
+	await_step(3);
+	rig_order_end(0, 1, 0, SHMEMD_ERR_PATH);
+	rig_order(0, 1, 0);
+	end_service();
+}
+
+static void channels_are_ended(void **state)
+{
+	(void)state;
+	run_starts(order_test(waits_for_end, order_end));
+}
+
+/* A number of executed requests that cannot be ends the channel; nothing is sent. */
+static void waits_for_nonsense(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 1, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	reach(1);
+	await_step(2);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 2, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_PATH);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 1);
+}
+
+static void order_nonsense(int pe)
+{
+	const uint32_t wrong[] = {(uint32_t)-1, (uint32_t)-2, 3, 0x800000, 0x7fffff};
+
+	if (pe)
+		return;
+	await_step(1);
+	rig_fence(0, 1, 0);
+	reach(2);
+	rig_executed_error = wrong[n_wrong];
+	rig_order(0, 1, 0);
+	end_service();
+}
+
+static void nonsense_ends_the_channel(void **state)
+{
+	(void)state;
+	for (n_wrong = 0; n_wrong < 5; n_wrong++)
+		run_starts(order_test(waits_for_nonsense, order_nonsense));
+	rig_executed_error = 0;
+}
+
+/* Many switches in a row; epochs go round. WQEs on each new path have the indexes of their places,
+ * and consecutive numbers of requests before those of the next poster. */
+enum { SWITCHES = 1000, N_KEPT = 5 };
+
+static void posts_between(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t *target = word_of(&p->ctx, TARGET), old = 0;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	for (uint32_t i = 0; i < SWITCHES; i++) {
+		while (shmemd_arch_ld_acquire_u32(&step) < 2 * i + 1) {
+			(void)shmemdi_service_once(&p->ctx);
+			shmemd_arch_spin_hint();
+		}
+		for (uint32_t k = 0; k < N_KEPT - 2; k++)
+			shmemd_p_u64(&p->ctx, target + k, i, 1);
+		shmemd_atomic_set_u64(&p->ctx, target + N_KEPT, i, 1); /* two WQEBBs */
+		shmemd_atomic_inc_u64(&p->ctx, target + 10, 1);
+		reach(2 * i + 2);
+	}
+	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &old, target + 10, 1), 0);
+	CHECK_IS(old, SWITCHES);
+	CHECK_IS(word_of(&rig_pes[1].ctx, TARGET)[0], SWITCHES - 1);
+	CHECK_IS(word_of(&rig_pes[1].ctx, TARGET)[N_KEPT], SWITCHES - 1);
+}
+
+/* WQEs from `done` to `ready` on the path as it is. */
+static void look_at_wqes(void)
+{
+	const rig_end_t *e = rig_channel(0, 1, 0);
+	const shmemd_channel_t *ch = e->words;
+	const uint32_t base = SHMEMD_PATH_BASE(ch->path), end = SHMEMD_READY_INDEX(ch->ready);
+	uint32_t i, request = (uint32_t)ch->origin;
+
+	while (shmemd_arch_ld_acquire_u64(&ch->done) & SHMEMD_BUSY) /* the order's last word */
+		shmemd_arch_spin_hint();
+	i = (uint32_t)SHMEMD_DONE_INDEX(ch->done);
+	while (i != end) {
+		uint32_t w[9];
+		shmemd_replay_kind_t kind;
+
+		memcpy(w, e->wqes + (size_t)((i - base) % 64) * SHMEMD_WQEBB_NBYTES, sizeof(w));
+		kind = shmemd_replay_kind(w[0], w[1], w[8]);
+		CHECK_IS(be32toh(w[0]) >> 8 & 0xffff, (i - base) & 0xffff);
+		CHECK_IS(be32toh(w[1]) >> 8, e->qp->qpn);
+		if (kind.is_request)
+			CHECK_IS(be32toh(w[3]), request++ & 0xffffff);
+		i += kind.wqebbs;
+	}
+	CHECK_IS(request & 0xffffff, SHMEMD_RESV_REQUEST(ch->resv));
+}
+
+/* What was posted is executed, and its answer lost, or lost itself; or is complete. */
+static void switch_often(int pe)
+{
+	static const char *const losses[] = {"drop packet kind=response", "drop packet",
+					     "drop packet kind=response after=3",
+					     "drop packet kind=request after=2", NULL};
+
+	if (pe)
+		return;
+	for (uint32_t i = 0; i < SWITCHES; i++) {
+		const char *loss = losses[(i + i / 7) % 5];
+
+		if (loss)
+			rig_tell("%s", loss);
+		reach(2 * i + 1);
+		await_step(2 * i + 2);
+		for (uint32_t k = 0; k < i % 20; k++)
+			shmemsim_yield();
+		rig_fence(0, 1, 0);
+		rig_tell("clear rules");
+		rig_order(0, 1, 0);
+		look_at_wqes();
+	}
+	end_service();
+}
+
+static void thousand_switches(void **state)
+{
+	(void)state;
+	run_starts(order_test(posts_between, switch_often));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lost_path_is_no_failure),
+		cmocka_unit_test(only_lost_results_are_told),
+		cmocka_unit_test(abandoned_buffers),
+		cmocka_unit_test(kernels_that_have_ended),
+		cmocka_unit_test(channels_are_ended),
+		cmocka_unit_test(nonsense_ends_the_channel),
+		cmocka_unit_test(thousand_switches),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}
