@@ -18,6 +18,24 @@ static void await(const uint32_t *word)
 		shmemd_arch_spin_hint();
 }
 
+/* Until one is given. It is not for posters that are behind, nor for those that reserved while
+ * another thread carries it out. */
+static void await_order(const rig_params_t *p, shmemdi_chan_t c, uint64_t resv)
+{
+	const uint64_t ahead = (resv & ~(uint64_t)0xff) | ((resv + 1) & 0xff);
+	const uint64_t ready = shmemd_arch_ld_relaxed_u64(&c.ch->ready);
+	shmemdi_chan_t other = c;
+
+	while (!shmemd_arch_ld_acquire_u64(&p->ctx.order->number))
+		shmemd_arch_spin_hint();
+	other.k = 1;
+	shmemdi_switch_blocked(c, ahead);
+	shmemdi_switch_blocked(c, resv + SHMEMD_RESV_ADD(1, 1));
+	shmemdi_switch_blocked(other, resv);
+	shmemdi_help(&p->ctx);
+	CHECK_IS(shmemd_arch_ld_relaxed_u64(&c.ch->ready), ready);
+}
+
 /* As a poster that is blocked for space: it reserves, switches, loads the line, and posts. */
 static void first_poster(const rig_params_t *p)
 {
@@ -30,6 +48,7 @@ static void first_poster(const rig_params_t *p)
 
 	shmemd_arch_red_or_u64(&p->ctx.used[0], (uint64_t)1 << p->peer);
 	shmemd_arch_st_release_u32(&has_reserved, 1);
+	await_order(p, n.c, resv);
 	do {
 		shmemd_arch_spin_hint();
 		shmemdi_switch_blocked(n.c, resv);
@@ -131,6 +150,8 @@ static void host(int pe)
 	CHECK_IS(rig_wqebbs(0, 1, 0), 0);
 	rig_fence(0, 1, 0);
 	rig_order(0, 1, 0);
+	/* Those that have reserved may still read the old queue. */
+	CHECK_IS(rig_pes[0].order.retired, (uint32_t)rig_place(n_reserved));
 	shmemd_arch_st_release_u64(word_of(&rig_pes[1].ctx, END), 1);
 }
 

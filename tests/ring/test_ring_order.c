@@ -10,7 +10,7 @@
 
 enum { TARGET, SOURCE, RESULT, END };
 
-static uint32_t n_wrong;
+static uint32_t n_wrong, is_rung_locked;
 static uint32_t step; /* what the kernel and the host have done, one after the other */
 
 static void reach(uint32_t n)
@@ -169,6 +169,7 @@ static void lose_answers(int pe)
 	reach(2);
 	while (!rig_counters(1, 0, 0).executed)
 		shmemd_arch_spin_hint();
+	rig_tell("lose cqe"); /* no flush tells the waiter to look at others */
 	rig_fence(0, 1, 0);
 	rig_tell("clear rules");
 	rig_order(0, 1, 0);
@@ -371,6 +372,192 @@ static void nonsense_ends_the_channel(void **state)
 	rig_executed_error = 0;
 }
 
+/* Another thread rings, or reads CQEs: the switch waits for it. */
+static uint64_t *locked_word(void)
+{
+	shmemd_channel_t *ch = rig_words(0, 1, 0);
+
+	return is_rung_locked ? &ch->rung : &ch->done;
+}
+
+static void holds_lock(const rig_params_t *p)
+{
+	const shmemd_channel_t *ch = rig_words(0, 1, 0);
+	uint64_t *word = locked_word(), seen, ready;
+
+	await_step(1);
+	seen = shmemd_arch_ld_relaxed_u64(word);
+	ready = shmemd_arch_ld_relaxed_u64(&ch->ready);
+	CHECK(!(ready & SHMEMD_READY_RUNG));
+	CHECK(shmemd_arch_try_lock(word, seen));
+	reach(2);
+	while (!shmemd_arch_ld_acquire_u64(&p->ctx.order->number))
+		shmemd_arch_spin_hint();
+	for (int i = 0; i < 3000; i++)
+		shmemsim_yield();
+	CHECK_IS(shmemd_arch_ld_relaxed_u64(&ch->ready), ready);
+	CHECK_IS(shmemd_arch_ld_relaxed_u64(word), seen | SHMEMD_BUSY);
+	shmemd_arch_unlock(word, seen);
+}
+
+static void posts_with_locks(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe) {
+		if (shmemd_block_index() == 0)
+			serve(p);
+		return;
+	}
+	if (shmemd_block_index()) {
+		holds_lock(p);
+		return;
+	}
+	shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, TARGET), 3, 1, SHMEMD_RING_LATER);
+	reach(1);
+	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 3);
+}
+
+static void order_while_locked(int pe)
+{
+	const shmemd_channel_t *ch = rig_words(0, 1, 0);
+
+	if (pe)
+		return;
+	await_step(2);
+	rig_switch(0, 1, 0);
+	CHECK(shmemd_arch_ld_relaxed_u64(&ch->ready) & SHMEMD_READY_RUNG);
+	CHECK_IS(shmemd_arch_ld_relaxed_u64(&ch->rung), SHMEMD_RUNG_WORD(ch->ready >> 32));
+	end_service();
+}
+
+static void locks_are_waited_for(void **state)
+{
+	(void)state;
+	for (is_rung_locked = 0; is_rung_locked < 2; is_rung_locked++) {
+		rig_test_t t = order_test(posts_with_locks, order_while_locked);
+
+		t.n_blocks = 2;
+		run_starts(t);
+	}
+}
+
+/* Posters that wait for space longer than the time limit. */
+static void fills_queue(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	reach(1);
+	await_step(2);
+	for (uint32_t i = 0; i < 100; i++)
+		shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET) + i % 8, i, 1);
+	while (shmemd_quiet(&p->ctx) == SHMEMD_ERR_TIMEOUT)
+		;
+	CHECK_IS(rig_status(0, 1, 0), 0);
+	CHECK_IS(p->ctx.latch->status, 0);
+	CHECK_IS(word_of(&rig_pes[1].ctx, TARGET)[3], 99);
+}
+
+static void order_late(int pe)
+{
+	if (pe)
+		return;
+	await_step(1);
+	rig_fence(0, 1, 0);
+	reach(2);
+	for (int i = 0; i < 1000; i++)
+		shmemsim_sleep(10000);
+	rig_order(0, 1, 0);
+	end_service();
+}
+
+static void time_limits_fail_nothing(void **state)
+{
+	rig_test_t t = order_test(fills_queue, order_late);
+
+	(void)state;
+	t.plan.timeout_ns = 1000000;
+	run_starts(t);
+}
+
+/* A mistake of the program that only the switch finds: the channel ends as ever, and nothing of it
+ * is repeated. */
+enum { NO_KEY = 5 };
+
+static void posts_without_key(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, NO_KEY), 1, 1);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 2, 1);
+	reach(1);
+	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+	CHECK_IS(rig_status(0, 1, 0), SHMEMD_ERR_REFUSED);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 3, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 0);
+}
+
+static void order_after_refusal(int pe)
+{
+	if (pe)
+		return;
+	await_step(1);
+	while (rig_channel(0, 1, 0)->qp->state != MLX5SWI_ERR)
+		shmemsim_sleep(1000);
+	rig_switch(0, 1, 0);
+	end_service();
+}
+
+static void refusals_end_channels(void **state)
+{
+	rig_test_t t = order_test(posts_without_key, order_after_refusal);
+
+	(void)state;
+	t.plan.unregistered = 1u << NO_KEY;
+	t.may_report = 1;
+	run_starts(t);
+}
+
+/* Orders that a thread was slow to read: already carried out, or for another epoch than the next. */
+static void helps_in_vain(const void *params)
+{
+	const rig_params_t *p = params;
+	const shmemd_channel_t *ch = rig_words(0, 1, 0);
+	const uint64_t ready = ch->ready, resv = ch->resv;
+	const uint32_t epoch = SHMEMD_READY_EPOCH(ready);
+	static shmemd_order_t old;
+	shmemd_ctx_t ctx = p->ctx;
+
+	if (p->pe)
+		return;
+	ctx.self = &ctx;
+	ctx.order = &old;
+	for (uint32_t i = 0; i < 4; i++) {
+		old = (shmemd_order_t){.number = 2, .carried_out = i == 1 ? 2 : 1, .world_pe = 1};
+		old.path = SHMEMD_PATH_WORD(epoch + i, 0, 0, 0);
+		shmemdi_help(&ctx);
+		CHECK_IS(ch->ready, ready);
+		CHECK_IS(ch->resv, resv);
+	}
+}
+
+static void old_orders(void **state)
+{
+	(void)state;
+	run_starts(order_test(helps_in_vain, NULL));
+}
+
 /* Many switches in a row; epochs go round. WQEs on each new path have the indexes of their places,
  * and consecutive numbers of requests before those of the next poster. */
 enum { SWITCHES = 1000, N_KEPT = 5 };
@@ -448,7 +635,8 @@ static void switch_often(int pe)
 		for (uint32_t k = 0; k < i % 20; k++)
 			shmemsim_yield();
 		rig_fence(0, 1, 0);
-		rig_tell("clear rules");
+		if (i % 3 == 0) /* the next path has the same faults */
+			rig_tell("clear rules");
 		rig_order(0, 1, 0);
 		look_at_wqes();
 	}
@@ -470,6 +658,10 @@ int main(void)
 		cmocka_unit_test(kernels_that_have_ended),
 		cmocka_unit_test(channels_are_ended),
 		cmocka_unit_test(nonsense_ends_the_channel),
+		cmocka_unit_test(locks_are_waited_for),
+		cmocka_unit_test(time_limits_fail_nothing),
+		cmocka_unit_test(refusals_end_channels),
+		cmocka_unit_test(old_orders),
 		cmocka_unit_test(thousand_switches),
 	};
 

@@ -5,7 +5,7 @@
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
-enum { MIXED_PATH, MIXED_QUEUE, MIXED_DOORBELL, MIXED_READY, N_MIXED };
+enum { MIXED_PATH, MIXED_QUEUE, MIXED_DOORBELL, MIXED_READY, MIXED_RESV, N_MIXED };
 
 static uint32_t is_mixed, has_posted;
 
@@ -25,10 +25,11 @@ static void post_one(const void *params)
 
 static uint64_t mixed; /* which word is of another path */
 
-/* The word, as it would be on the path after this one, of which nothing else is there. */
+/* The word, as it would be on the path after this one, of which nothing else is there. The
+ * reservation word is, while a thread that waits carries out an order. */
 static uint64_t *mix(shmemd_channel_t *ch, uint64_t *before)
 {
-	uint64_t *const words[] = {&ch->path, &ch->queue, &ch->doorbell, &ch->ready};
+	uint64_t *const words[] = {&ch->path, &ch->queue, &ch->doorbell, &ch->ready, &ch->resv};
 	uint64_t *word = words[mixed];
 	const uint64_t epoch = SHMEMD_RESV_EPOCH(ch->resv), next = (epoch + 1) & 0xff;
 
@@ -38,6 +39,22 @@ static uint64_t *mix(shmemd_channel_t *ch, uint64_t *before)
 	else
 		*word += next - epoch;
 	return word;
+}
+
+static void retag(uint64_t *word, uint64_t epoch)
+{
+	shmemd_arch_st_release_u64(word, SHMEMD_ADDRESS(*word) | epoch << 56);
+}
+
+/* All other words get the reservation word's epoch. */
+static void follow(shmemd_channel_t *ch)
+{
+	const uint64_t epoch = SHMEMD_RESV_EPOCH(ch->resv);
+
+	retag(&ch->path, epoch);
+	retag(&ch->queue, epoch);
+	retag(&ch->doorbell, epoch);
+	shmemd_arch_st_release_u64(&ch->ready, (ch->ready & ~(uint64_t)0xff) | epoch);
 }
 
 static void mix_for_a_while(int pe)
@@ -53,7 +70,10 @@ static void mix_for_a_while(int pe)
 		CHECK_IS(rig_wqebbs(0, 1, 0), 0);
 		CHECK_IS(shmemd_arch_ld_acquire_u32(&has_posted), 0);
 	}
-	shmemd_arch_st_release_u64(word, before);
+	if (mixed == MIXED_RESV)
+		follow(rig_words(0, 1, 0));
+	else
+		shmemd_arch_st_release_u64(word, before);
 }
 
 static void mixed_lines(void **state)

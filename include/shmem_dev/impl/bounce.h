@@ -70,7 +70,8 @@ SHMEMD_FN int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call, 
 	/* Its last user has read it before our result arrives.
 	 * weakened removed, gpu: wrong, but not in the emulator (load buffering). */
 	shmemd_arch_fence_acquire();
-	if (word & 1) /* so that it may be told that its result is lost */
+	/* An abandoned one has an owner again, which can be told that its result is lost. */
+	if (word & 1)
 		shmemd_arch_st_relaxed_u64(owner, ticket << 1);
 	return SHMEMD_OK;
 }

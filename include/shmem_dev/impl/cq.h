@@ -121,9 +121,8 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 	*status = SHMEMD_OK;
 	if (shmemdi_is_done(at.hi, end))
 		return 1;
-	/* The number is of another path; so may the CQE be that was found by it. */
+	/* The number is of another path; or the CQE is, which was found by it. */
 	if (SHMEMD_READY_EPOCH(at.lo) != SHMEMD_READY_EPOCH(t) ||
-	    SHMEMD_TAG(where.lo) != SHMEMD_READY_EPOCH(t) ||
 	    SHMEMD_TAG(where.hi) != SHMEMD_READY_EPOCH(t))
 		return shmemdi_cq_poll_index(c, call, end, status);
 	if (shmemdi_cqe_completes(tail, where.lo, t)) {
