@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Orders that switch nothing: those that end a channel, or come when it has ended, and those that
+ * cannot be right or are not new. */
+#include "steps.h"
+
+static uint32_t n_wrong;
+
+/* No path is left, as the host says. */
+static void waits_for_end(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t got = 0;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 1, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	reach(1);
+	await_step(2);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 2, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_PEER);
+	CHECK_IS(shmemd_g_u64(&p->ctx, &got, word_of(&p->ctx, SOURCE), 1), SHMEMD_ERR_PEER);
+	reach(3);
+	/* An order for it afterwards is acknowledged, and changes nothing. */
+	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+	CHECK_IS(rig_status(0, 1, 0), SHMEMD_ERR_PEER);
+}
+
+static void order_end(int pe)
+{
+	if (pe)
+		return;
+	await_step(1);
+	rig_fence(0, 1, 0);
+	reach(2);
+	rig_order_end(0, 1, 0, SHMEMD_ERR_PEER);
+	await_step(3);
+	rig_order_end(0, 1, 0, SHMEMD_ERR_PATH);
+	rig_order(0, 1, 0);
+	end_service();
+}
+
+static void channels_are_ended(void **state)
+{
+	(void)state;
+	run_starts(order_test(waits_for_end, order_end));
+}
+
+/* A number of executed requests that cannot be ends the channel; nothing is sent. */
+static void waits_for_nonsense(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 1, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	reach(1);
+	await_step(2);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 2, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_PATH);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 1);
+}
+
+static void order_nonsense(int pe)
+{
+	const uint32_t wrong[] = {(uint32_t)-1, (uint32_t)-2, 3, 0x800000, 0x7fffff};
+
+	if (pe)
+		return;
+	await_step(1);
+	rig_fence(0, 1, 0);
+	reach(2);
+	rig_executed_error = wrong[n_wrong];
+	rig_order(0, 1, 0);
+	end_service();
+}
+
+static void nonsense_ends_the_channel(void **state)
+{
+	(void)state;
+	for (n_wrong = 0; n_wrong < 5; n_wrong++)
+		run_starts(order_test(waits_for_nonsense, order_nonsense));
+	rig_executed_error = 0;
+}
+
+/* A mistake of the program that only the switch finds: the channel ends as ever, and nothing of it
+ * is repeated. */
+enum { NO_KEY = 5 };
+
+static void posts_without_key(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, NO_KEY), 1, 1);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 2, 1);
+	reach(1);
+	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+	CHECK_IS(rig_status(0, 1, 0), SHMEMD_ERR_REFUSED);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 3, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 0);
+}
+
+static void order_after_refusal(int pe)
+{
+	if (pe)
+		return;
+	await_step(1);
+	while (rig_channel(0, 1, 0)->qp->state != MLX5SWI_ERR)
+		shmemsim_sleep(1000);
+	rig_switch(0, 1, 0);
+	end_service();
+}
+
+static void refusals_end_channels(void **state)
+{
+	rig_test_t t = order_test(posts_without_key, order_after_refusal);
+
+	(void)state;
+	t.plan.unregistered = 1u << NO_KEY;
+	t.may_report = 1;
+	run_starts(t);
+}
+
+/* Orders that a thread was slow to read: already carried out, or for another epoch than the next. */
+static void helps_in_vain(const void *params)
+{
+	const rig_params_t *p = params;
+	const shmemd_channel_t *ch = rig_words(0, 1, 0);
+	const uint64_t ready = ch->ready, resv = ch->resv;
+	const uint32_t epoch = SHMEMD_READY_EPOCH(ready);
+	static shmemd_order_t old;
+	shmemd_ctx_t ctx = p->ctx;
+
+	if (p->pe)
+		return;
+	ctx.self = &ctx;
+	ctx.order = &old;
+	for (uint32_t i = 0; i < 4; i++) {
+		old = (shmemd_order_t){.number = 2, .carried_out = i == 1 ? 2 : 1, .world_pe = 1};
+		old.path = SHMEMD_PATH_WORD(epoch + i, 0, 0, 0);
+		shmemdi_help(&ctx);
+		CHECK_IS(ch->ready, ready);
+		CHECK_IS(ch->resv, resv);
+	}
+}
+
+static void old_orders(void **state)
+{
+	(void)state;
+	run_starts(order_test(helps_in_vain, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(channels_are_ended),
+		cmocka_unit_test(nonsense_ends_the_channel),
+		cmocka_unit_test(refusals_end_channels),
+		cmocka_unit_test(old_orders),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_of_group);
+}
