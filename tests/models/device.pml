@@ -13,7 +13,6 @@
 #define READ 2
 #define FETCH 3
 #define REPLACED 4 /* NOP that the switch wrote in place of an executed PUT or FETCH */
-#define HELPER 5   /* NOP of a helper */
 #define SIGNALLED 8
 #define KIND(form) ((form) & 7)
 #define IS_REQUEST(form) (KIND(form) <= FETCH)
@@ -77,10 +76,7 @@ end:	do
 		:: KIND(form[w]) == READ ->
 			assert(s <= effective && !returned[s - FIRST]);
 			effective = (s == effective -> s + 1 : effective)
-		:: KIND(form[w]) == REPLACED -> assert(s < effective) /* nothing is lost */
-		:: else ->
-			assert(KIND(form[w]) == HELPER && s <= effective);
-			effective = (s == effective -> s + 1 : effective)
+		:: else -> assert(KIND(form[w]) == REPLACED && s < effective) /* nothing is lost */
 		fi;
 		requests[p] = requests[p] + IS_REQUEST(form[w]);
 		executed[p]++;

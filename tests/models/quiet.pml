@@ -15,7 +15,7 @@
 #define PUTTERS 0 /* so many users only put */
 #endif
 #ifndef HELPED
-#define HELPED 0 /* a helper may be the first on the queue */
+#define HELPED 0 /* a helper may switch before anything is posted */
 #endif
 
 /* More mistakes. */

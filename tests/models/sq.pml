@@ -237,6 +237,9 @@ inline snapshot(n, n_requests)
 	fi
 }
 
+/* The reservation is newer than `ready`: a thread that helps carries out the order. */
+#define HELPED_BY_ANOTHER (LESS(ready_epoch, my_epoch, MOD_EPOCHS) >= MOD_EPOCHS / 2)
+
 /* Wait until the WQEBBs before index f + n are free. The thread in the turn looks at the order. */
 #define SPACE(d, f, n)                                                                             \
 	(BUG == NO_SPACE || REACHED(d, ((f) + (n) + MOD_INDEX - DEPTH - (BUG == SPACE_BY_ONE)) % MOD_INDEX))
@@ -251,7 +254,8 @@ inline wait_space(f, n)
 		:: else ->
 			if
 			:: SPACE(done, f, n)
-			:: ready == f && ORDERED && BUG != BLOCKED_BLIND -> switch_path(f, my_request)
+			:: ready == f && ORDERED && !HELPED_BY_ANOTHER && BUG != BLOCKED_BLIND ->
+				switch_path(f, my_request)
 			:: TO_RING((f + n + MOD_INDEX - DEPTH) % MOD_INDEX) ->
 				ring_until((f + n + MOD_INDEX - DEPTH) % MOD_INDEX)
 			:: CQES_TO_READ && !done_busy -> consume()

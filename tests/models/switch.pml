@@ -36,7 +36,7 @@ inline switch_path(f, r)
 	:: atomic { BUG != NO_CQ_LOCK && !done_busy -> done_busy = 1 }
 	fi;
 	if
-	:: !ORDERED /* another thread was faster: a poster that waits for space, or who helps */
+	:: !ORDERED /* only without the turn */
 	:: else ->
 	d_step {
 		c = line_path + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* WQEs for another path (abi/replay.h), byte by byte: a WQE rewritten is the one that a poster would
- * have written there; a NOP is that of the PRM. */
+/* WQEs for another path (abi/replay.h), byte by byte: a WQE rewritten is the one that a poster
+ * would have written there; a NOP is that of the PRM. */
 #include <string.h>
 #include <shmem_dev/abi/replay.h>
 #include <shmem_dev/impl/wqe.h>

@@ -132,7 +132,8 @@ static void refusals_end_channels(void **state)
 	run_starts(t);
 }
 
-/* Orders that a thread was slow to read: already carried out, or for another epoch than the next. */
+/* Orders that a thread was slow to read: already carried out, or for another epoch than the next.
+ * */
 static void helps_in_vain(const void *params)
 {
 	const rig_params_t *p = params;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Posters that have written their WQEs for a path when it is switched: the thread in the turn before
- * them carries out the order, and each moves its WQEs to the new path in its own turn, those of its
- * lanes too. Marks of the old epoch count for nothing. */
+/* Posters that have written their WQEs for a path when it is switched: the thread in the turn
+ * before them carries out the order, and each moves its WQEs to the new path in its own turn, those
+ * of its lanes too. Marks of the old epoch count for nothing. */
 #include <shmem_dev/shmem_dev.h>
 #include "paths.h"
 #include "run.h"

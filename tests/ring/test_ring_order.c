@@ -362,7 +362,8 @@ static void posts_between(const void *params)
 			shmemd_arch_spin_hint();
 		}
 		/* A READ that is repeated keeps NOPs behind it from completing. */
-		shmemd_getmem_nbi(&p->ctx, word_of(&p->ctx, RESULT), word_of(&p->ctx, SOURCE), 8, 1);
+		shmemd_getmem_nbi(&p->ctx, word_of(&p->ctx, RESULT), word_of(&p->ctx, SOURCE), 8,
+				  1);
 		for (uint32_t k = 0; k < N_KEPT - 2; k++)
 			shmemd_p_u64(&p->ctx, target + k, i, 1);
 		shmemd_atomic_set_u64(&p->ctx, target + N_KEPT, i, 1); /* two WQEBBs */

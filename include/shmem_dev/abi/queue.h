@@ -23,11 +23,13 @@
  * A thread of the device switches a channel to another path when the host orders it (abi/replay.h,
  * impl/switch.h): it copies the WQEs that are not complete from the old queue to the new one, where
  * they keep their indexes, changes the words of the line, `done` and `rung`, rings, and then moves
- * the epochs of `ready` and of the reservation word on. So a poster that reads a `ready` of an epoch
- * finds the line of that epoch, or a later one, behind it; and one whose reservation has a newer
- * epoch than its line loads the line again. CQEs are numbered from 0 on each path; a number is
- * compared together with its epoch. What a fenced queue pair is rung for is flushed and stays in
- * the queue, so posters need not know of a fault. */
+ * on the epoch of `ready`. So a poster that has the turn finds the line of the epoch that `ready`
+ * has, and moves what it wrote for an older one. The reservation word's epoch is moved on as well,
+ * first of all if no poster has the turn: a poster whose reservation has a newer epoch than its
+ * line loads the line again. CQEs are numbered from 0 on each path, and a number is compared
+ * together with its epoch. What a fenced queue pair is rung for is flushed and stays in the queue,
+ * so posters need not know of a fault. The memory of the old queue is read until `ready` has
+ * reached what was reserved before the switch. */
 #ifndef SHMEMD_ABI_QUEUE_H
 #define SHMEMD_ABI_QUEUE_H
 

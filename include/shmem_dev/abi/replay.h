@@ -3,10 +3,10 @@
 /* Switch of a channel to another path: the host's order, and the rewriting of WQEs from the old
  * queue for the new one. The rewriting is pure, from words to words.
  *
- * The host orders a switch when the old path is fenced at both ends, its CQEs are in memory, and the
- * responder has told how many requests it executed. A thread of the device carries it out
- * (impl/switch.h): it takes the WQEs that are not complete from the old queue, which is the log, and
- * writes them at the same indexes of the new one.
+ * The host orders a switch when the old path is fenced at both ends, its CQEs are in memory, and
+ * the responder has told how many requests it executed. A thread of the device carries it out
+ * (impl/switch.h): it takes the WQEs that are not complete from the old queue, which is the log,
+ * and writes them at the same indexes of the new one.
  *   - A WRITE or an atomic that the responder executed becomes a NOP, so that it is not repeated.
  *   - A fetching atomic that was executed has lost its result: a NOP too, and its caller is told.
  *   - A READ without its answer is repeated, executed or not.
@@ -32,11 +32,10 @@
 typedef struct shmemd_order {
 	uint64_t number;      /* of the latest order; 0: none yet */
 	uint64_t carried_out; /* by the device: number of the latest order that is carried out */
-	/* The new path, as in shmemd_channel_t. Its epoch is the next one; its base is 0. A path with a
-	 * status (SHMEMD_PATH_FAILED) ends the channel instead, and the rest does not count. */
+	/* The new path, as in shmemd_channel_t. Its epoch is the next one, its base 0. A path
+	 * with a status (SHMEMD_PATH_FAILED) ends the channel instead; the rest does not count. */
 	uint64_t path;
-	uint64_t
-		queue; /* doorbell record: `start`; CQEs: SHMEMD_CQE_INVALID, the first has number 0 */
+	uint64_t queue; /* its doorbell record is `start`, all its CQEs SHMEMD_CQE_INVALID */
 	uint64_t doorbell;
 	uint32_t k, world_pe; /* which channel */
 	uint32_t start;       /* the new device's index of its first WQEBB */

@@ -29,8 +29,8 @@ enum shmemd_status {
 	/* No way through: retries used up, port or queue pair down. That channel sends nothing any
 	 * more. */
 	SHMEMD_ERR_PATH = 11,
-	/* This fetching atomic was carried out at its target, once, but its path failed before the old
-	 * value came back. Of this call alone: the channel goes on. */
+	/* This fetching atomic was carried out at its target, once, but its path failed before the
+	 * old value came back. Of this call alone: the channel goes on. */
 	SHMEMD_ERR_AMBIGUOUS = 12,
 };
 

@@ -221,8 +221,8 @@ typedef struct shmemdi_order {
 	uint32_t k, world_pe, start, executed;
 } shmemdi_order_t;
 
-/* Read an order that is not carried out, if there is one. The host does not change its fields before
- * it has read `carried_out`: those read before were of this order if that is still older. */
+/* Read an order that is not carried out, if there is one. The host does not change its fields
+ * before it has read `carried_out`: those read before were of this order if that is still older. */
 SHMEMD_FN int shmemdi_order_read(const shmemd_order_t *order, shmemdi_order_t *o)
 {
 	o->number = shmemd_arch_ld_acquire_u64(&order->number);
@@ -304,8 +304,8 @@ typedef struct shmemdi_end {
 	uint32_t request; /* request field of the reservation word at `ready` */
 } shmemdi_end_t;
 
-/* Write the WQEs of [done, ready) to the new queue. Returns how many CQEs they request, or -1 if the
- * host's number of executed requests cannot be: it is of another path. */
+/* Write the WQEs of [done, ready) to the new queue. Returns how many CQEs they request, or -1 if
+ * the host's number of executed requests cannot be: it is of another path. */
 SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_order_t *o, uint64_t path,
 			     shmemdi_end_t at)
 {
@@ -478,8 +478,8 @@ SHMEMD_FN int shmemdi_wait_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 	return status;
 }
 
-/* For a kernel of the host's that serves while no kernel waits in the library: carry out an order if
- * there is one. Returns whether one is still pending. */
+/* For a kernel of the host's that serves while no kernel waits in the library: carry out an order
+ * if there is one. Returns whether one is still pending. */
 SHMEMD_FN int shmemdi_service_once(const shmemd_ctx_t *ctx)
 {
 	if (!ctx->order || !shmemdi_is_ordered(ctx))

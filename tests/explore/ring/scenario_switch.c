@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The path of a channel fails at some moment, and perhaps the next one, too; the host orders switches
- * to other paths. Everything takes effect once and in order; no READ is executed when its caller has
- * returned; and a fetching atomic whose result is lost says so, and no other call anything. */
+/* The path of a channel fails at some moment, and perhaps the next one, too; the host orders
+ * switches to other paths. Everything takes effect once and in order; no READ is executed when its
+ * caller has returned; and a fetching atomic whose result is lost says so, and no other call
+ * anything. */
 #include "kernels.h"
 #include "paths.h"
 
