@@ -4,6 +4,7 @@
  * CUDA by layout.sh. From the first release on: a field may be appended, with a new minor ABI
  * version; if a line here has to change, the major version changes with it. */
 #include <shmem_dev/abi/ctx.h>
+#include <shmem_dev/abi/replay.h>
 
 #define AT SHMEMD_ASSERT_AT
 #define SIZE(type, nbytes) SHMEMD_STATIC_ASSERT(sizeof(type) == (nbytes), #type " has grown")
@@ -59,7 +60,8 @@ AT(shmemd_ctx_t, log_depth, 161);
 AT(shmemd_ctx_t, log_batch, 162);
 AT(shmemd_ctx_t, inline_nbytes, 163);
 AT(shmemd_ctx_t, reserved, 164);
-SIZE(shmemd_ctx_t, 168);
+AT(shmemd_ctx_t, order, 168);
+SIZE(shmemd_ctx_t, 176);
 
 AT(shmemd_key_t, key, 0);
 AT(shmemd_key_t, n_more, 8);
@@ -77,8 +79,22 @@ AT(shmemd_channel_t, flush, 176);
 AT(shmemd_channel_t, ticket, 184);
 AT(shmemd_channel_t, doorbells, 192);
 AT(shmemd_channel_t, requests, 200);
+AT(shmemd_channel_t, origin, 208);
 AT(shmemd_channel_t, owners, 256);
 SIZE(shmemd_channel_t, 768);
+
+AT(shmemd_order_t, number, 0);
+AT(shmemd_order_t, carried_out, 8);
+AT(shmemd_order_t, path, 16);
+AT(shmemd_order_t, queue, 24);
+AT(shmemd_order_t, doorbell, 32);
+AT(shmemd_order_t, k, 40);
+AT(shmemd_order_t, world_pe, 44);
+AT(shmemd_order_t, start, 48);
+AT(shmemd_order_t, executed, 52);
+AT(shmemd_order_t, retired, 56);
+AT(shmemd_order_t, reserved, 60);
+SIZE(shmemd_order_t, 64);
 
 /* Words of a channel, each field at its highest value. */
 #define WORD(word, value) SHMEMD_STATIC_ASSERT((word) == (value), #word)
@@ -96,6 +112,7 @@ WORD(SHMEMD_DONE_WORD(0x7ffffffffffe, 0xfffd), 0xfffffffffffdfffau);
 WORD(SHMEMD_DONE_INDEX(0xfffffffffffdfffbu), 0x7ffffffffffe);
 WORD(SHMEMD_DONE_CQES(0xfffffffffffdfffbu), 0xfffd);
 WORD(SHMEMD_PATH_WORD(0xfe, 0xfffffd, 0xfffc, SHMEMD_PATH_PROXY), 0xfefffffdfffc0004u);
+WORD(SHMEMD_ORIGIN_WORD(0xfedcba, 0x7ffe00000001), 0x7ffefedcbau);
 WORD(SHMEMD_PATH_QPN(0xfefffffdfffc0004u), 0xfffffd);
 WORD(SHMEMD_PATH_BASE(0xfefffffdfffc0004u), 0xfffc);
 WORD(SHMEMD_PATH_STATUS(0xfefffffdfffc0504u), 5);

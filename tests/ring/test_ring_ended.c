@@ -150,7 +150,7 @@ static void helps_in_vain(const void *params)
 	for (uint32_t i = 0; i < 4; i++) {
 		old = (shmemd_order_t){.number = 2, .carried_out = i == 1 ? 2 : 1, .world_pe = 1};
 		old.path = SHMEMD_PATH_WORD(epoch + i, 0, 0, 0);
-		shmemdi_help(&ctx);
+		shmemdi_serve(&ctx, 0, 0);
 		CHECK_IS(ch->ready, ready);
 		CHECK_IS(ch->resv, resv);
 	}

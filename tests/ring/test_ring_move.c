@@ -24,15 +24,13 @@ static void await_order(const rig_params_t *p, shmemdi_chan_t c, uint64_t resv)
 {
 	const uint64_t ahead = (resv & ~(uint64_t)0xff) | ((resv + 1) & 0xff);
 	const uint64_t ready = shmemd_arch_ld_relaxed_u64(&c.ch->ready);
-	shmemdi_chan_t other = c;
 
 	while (!shmemd_arch_ld_acquire_u64(&p->ctx.order->number))
 		shmemd_arch_spin_hint();
-	other.k = 1;
-	shmemdi_switch_blocked(c, ahead);
-	shmemdi_switch_blocked(c, resv + SHMEMD_RESV_ADD(1, 1));
-	shmemdi_switch_blocked(other, resv);
-	shmemdi_help(&p->ctx);
+	shmemdi_serve(&p->ctx, c.ch, ahead);
+	shmemdi_serve(&p->ctx, c.ch, resv + SHMEMD_RESV_ADD(1, 1));
+	shmemdi_serve(&p->ctx, 0, 0);
+	shmemdi_serve(&p->ctx, rig_words(0, 0, 0), resv); /* blocked elsewhere */
 	CHECK_IS(shmemd_arch_ld_relaxed_u64(&c.ch->ready), ready);
 }
 
@@ -51,7 +49,7 @@ static void first_poster(const rig_params_t *p)
 	await_order(p, n.c, resv);
 	do {
 		shmemd_arch_spin_hint();
-		shmemdi_switch_blocked(n.c, resv);
+		shmemdi_serve(&p->ctx, n.c.ch, resv);
 		line = shmemdi_line(n.c.ch);
 	} while (SHMEMD_READY_EPOCH(line.ready) == SHMEMD_RESV_EPOCH(resv));
 	CHECK_IS(SHMEMD_READY_EPOCH(line.ready), SHMEMD_TAG(line.path));

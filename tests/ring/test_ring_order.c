@@ -358,7 +358,10 @@ static void posts_between(const void *params)
 	}
 	for (uint32_t i = 0; i < SWITCHES; i++) {
 		while (shmemd_arch_ld_acquire_u32(&step) < 2 * i + 1) {
-			(void)shmemdi_service_once(&p->ctx);
+			if (i % 2)
+				(void)shmemdi_service_once(&p->ctx);
+			else /* as a poster that waits for space on another channel */
+				shmemdi_serve(&p->ctx, rig_words(0, 0, 0), 0);
 			shmemd_arch_spin_hint();
 		}
 		/* A READ that is repeated keeps NOPs behind it from completing. */

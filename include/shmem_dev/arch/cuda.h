@@ -23,7 +23,8 @@
  * hundred instructions, so by default a unit has one copy of each, which takes its operands by
  * value. A unit that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each
  * call: fewer cycles, larger kernels. With SHMEMD_NO_NIC they are empty.
- * SHMEMD_FN_RARE: what is rare on every path, error records and copies of misaligned memory. */
+ * SHMEMD_FN_RARE: what is rare on every path, error records and copies of misaligned memory.
+ * SHMEMD_FN_SWITCH: a switch to another path, large and rarer still: never inline. */
 #if defined(SHMEMD_NIC_INLINE)
 #define SHMEMD_FN_NIC SHMEMD_FN
 #define SHMEMD_FN_RARE SHMEMD_FN
@@ -34,6 +35,12 @@
 #define SHMEMD_FN_NIC static __device__ __noinline__
 #endif
 #define SHMEMD_FN_RARE static __device__ __noinline__
+#endif
+
+#if defined(SHMEMD_NO_NIC)
+#define SHMEMD_FN_SWITCH SHMEMD_FN
+#else
+#define SHMEMD_FN_SWITCH static __device__ __noinline__
 #endif
 
 /* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */

@@ -71,8 +71,8 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int is_wait)
  * later posters wait for them. When nothing at all completes within the time limit, or the PE has
  * failed, the channel fails; where faults of paths are tolerated, the host decides when. resv: the
  * reservation word that this poster found. */
-SHMEMD_FN_NIC int shmemdi_sq_wait_space(shmemdi_chan_t c, shmemdi_call_t call, uint64_t resv,
-					uint32_t end)
+SHMEMD_FN_SWITCH int shmemdi_sq_wait_space(shmemdi_chan_t c, shmemdi_call_t call, uint64_t resv,
+					   uint32_t end)
 {
 	shmemdi_limit_t limit = shmemdi_limit_default(c.team, c.pe);
 	shmemdi_spin_t spin = shmemdi_spin(limit);
@@ -81,12 +81,9 @@ SHMEMD_FN_NIC int shmemdi_sq_wait_space(shmemdi_chan_t c, shmemdi_call_t call, u
 
 	while (!shmemdi_cq_poll_index(&c, call, end, &status)) {
 		if (status == SHMEMD_OK)
-			status = shmemdi_wait_turn(c.team, &spin);
-		if (status == SHMEMD_OK) {
-			if (shmemdi_spin_looks(c.team, &spin))
-				shmemdi_switch_blocked(c, resv);
+			status = shmemdi_space_turn(c.team, &spin, c.ch, resv);
+		if (status == SHMEMD_OK)
 			continue;
-		}
 		now = SHMEMD_DONE_INDEX(shmemdi_done(&c));
 		if (status == SHMEMD_ERR_TIMEOUT && (now != before || c.flags & SHMEMD_CTX_FT)) {
 			before = now;
@@ -303,13 +300,14 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
 }
 
-/* By the leader, whose WQEs in [first, end) are written: get the turn. mark: what to leave for
- * the posters that have the turn before, or SHMEMD_MARK_NONE. */
-SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth,
-						  uint32_t first, uint32_t end, uint64_t mark,
-						  int is_deferred)
+/* By the leader, whose WQEs in [first, end) are written: get the turn. If the path has changed, they
+ * are moved. mark: what to leave for the posters that have the turn before, or SHMEMD_MARK_NONE. */
+SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemdi_chan_t c, shmemdi_written_t written,
+						  uint64_t mark, int is_deferred)
 {
-	shmemdi_turn_t turn = {0, end, 0, is_deferred, 0};
+	shmemd_channel_t *ch = c.ch;
+	uint32_t depth = shmemdi_depth(&c), first = written.first;
+	shmemdi_turn_t turn = {0, written.end, 0, is_deferred, 0};
 	uint32_t resv;
 
 	shmemd_arch_fence_before_ready();
@@ -331,6 +329,8 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t
 	}
 	if (mark != SHMEMD_MARK_NONE)
 		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
+	if (SHMEMD_READY_EPOCH(turn.ready) != SHMEMD_TAG(written.path))
+		shmemdi_move_written(c, written);
 	turn.cqes = 1;
 	shmemdi_sq_combine(ch, depth, &turn);
 	/* A value of before the reservations whose marks were taken tells nothing: ring then. */
@@ -444,17 +444,17 @@ SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_chan_t *c, shmemdi_pos
 {
 	uint32_t first = post->first, end = first + post->wqebbs * post->lanes.n;
 	shmemdi_turn_t turn = {post->ready, end, 1, how.when == SHMEMD_RING_LATER, 0};
+	shmemdi_written_t written = {post->path, post->queue, first, end, post->request};
 	int has_waited = SHMEMD_READY_INDEX(post->ready) != first;
 
 	if (has_waited)
-		turn = shmemdi_sq_take_turn(c->ch, shmemdi_depth(c), first, end,
-					    shmemdi_sq_mark(post, how, end - first),
+		turn = shmemdi_sq_take_turn(*c, written, shmemdi_sq_mark(post, how, end - first),
 					    turn.is_deferred);
 	if (turn.cqes == 0)
 		return SHMEMD_READY_WORD(end, 0, SHMEMDI_TICKET_VOID);
+	/* They have been moved to the path as it is now. */
 	if (SHMEMD_READY_EPOCH(turn.ready) != SHMEMD_TAG(post->path)) {
-		shmemdi_line_t line =
-			shmemdi_moved(*c, post->path, post->queue, first, end, post->request);
+		shmemdi_line_t line = shmemdi_line(c->ch);
 
 		post->path = line.path;
 		post->queue = line.queue;

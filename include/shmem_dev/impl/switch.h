@@ -20,7 +20,7 @@
  *
  * Interleavings considered
  *   A poster with a snapshot of the old path. It has not published. So it gets the turn after the
- *   switch, from a load of `ready` that shows the new epoch, and moves its WQEs (shmemdi_moved), or
+ *   switch, from a load of `ready` that shows the new epoch, and moves its WQEs (shmemdi_move_written), or
  *   finds the reservation's epoch newer than that of its snapshot.
  *   A helper and a new poster. `rung` is unlocked before `ready` has the new epoch: the poster may
  *   publish, and another thread lock `rung`, from then on (tests/models, UNLOCK_LATE).
@@ -57,9 +57,9 @@ SHMEMD_FN shmemd_replay_kind_t shmemdi_wqe_load(const shmemdi_chan_t *c, const s
 						uint32_t index, uint32_t *w)
 {
 	const char *p = shmemdi_wqebb(c, m->path, m->queue, index);
-	shmemd_replay_kind_t kind;
 	uint32_t i;
 
+	SHMEMD_ARCH_NO_UNROLL
 	for (i = 0; i < SHMEMDI_WQE_WORDS; i += 4) {
 		shmemd_2u64_t v;
 
@@ -71,8 +71,7 @@ SHMEMD_FN shmemd_replay_kind_t shmemdi_wqe_load(const shmemdi_chan_t *c, const s
 		w[i + 2] = (uint32_t)v.hi;
 		w[i + 3] = (uint32_t)(v.hi >> 32);
 	}
-	kind = shmemd_replay_kind(w[0], w[1], w[8]);
-	return kind;
+	return shmemd_replay_kind(w[0], w[1], w[8]);
 }
 
 SHMEMD_FN void shmemdi_wqe_store(const shmemdi_chan_t *c, const shmemdi_move_t *m, uint32_t index,
@@ -81,6 +80,7 @@ SHMEMD_FN void shmemdi_wqe_store(const shmemdi_chan_t *c, const shmemdi_move_t *
 	char *p = shmemdi_wqebb(c, m->to_path, m->to_queue, index);
 	uint32_t i, n = wqebbs == 2 ? SHMEMDI_WQE_WORDS : SHMEMD_REPLAY_WQEBB_WORDS;
 
+	SHMEMD_ARCH_NO_UNROLL
 	for (i = 0; i < n; i += 4) {
 		if (i == SHMEMD_REPLAY_WQEBB_WORDS)
 			p = shmemdi_wqebb(c, m->to_path, m->to_queue, index + 1) - 4 * i;
@@ -164,12 +164,14 @@ SHMEMD_FN uint32_t shmemdi_move_one(const shmemdi_chan_t *c, shmemdi_move_t *m, 
 	return kind.wqebbs;
 }
 
-SHMEMD_FN void shmemdi_move_all(const shmemdi_chan_t *c, shmemdi_move_t *m, uint32_t first,
-				uint32_t end)
+/* Move the WQEs of [first, end). Returns what is left. */
+SHMEMD_FN_SWITCH shmemdi_move_t shmemdi_move_all(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
+						 uint32_t end)
 {
 	SHMEMD_ARCH_NO_UNROLL
 	while (!shmemdi_reached(first, end))
-		first += shmemdi_move_one(c, m, first);
+		first += shmemdi_move_one(&c, &m, first);
+	return m;
 }
 
 /* Requests of a range of WQEs. */
@@ -195,22 +197,25 @@ SHMEMD_FN shmemdi_count_t shmemdi_count(const shmemdi_chan_t *c, const shmemdi_m
 	return n;
 }
 
-/* By the leader of lanes that have the turn, whose WQEs in [first, end) are written for the path of
- * an old snapshot: move them to the line as it is now, which is returned. request: number of their
- * first. */
-SHMEMD_FN_NIC shmemdi_line_t shmemdi_moved(shmemdi_chan_t c, uint64_t path, uint64_t queue,
-					   uint32_t first, uint32_t end, uint32_t request)
+/* WQEs of a reservation, as its leader has written them for the path of its snapshot. */
+typedef struct shmemdi_written {
+	uint64_t path, queue;
+	uint32_t first, end;
+	uint32_t request; /* number of the first */
+} shmemdi_written_t;
+
+/* By the leader, which has the turn: move them to the path as it is now. */
+SHMEMD_FN_SWITCH void shmemdi_move_written(shmemdi_chan_t c, shmemdi_written_t w)
 {
+	shmemdi_move_t m = {w.path, w.queue, 0, 0, 0, w.request, 0};
 	shmemdi_line_t line;
-	shmemdi_move_t m = {path, queue, 0, 0, 0, request, 0};
 
 	/* The line of the epoch that `ready` has. */
 	shmemd_arch_fence_acquire();
 	line = shmemdi_line(c.ch);
 	m.to_path = line.path;
 	m.to_queue = line.queue;
-	shmemdi_move_all(&c, &m, first, end);
-	return line;
+	(void)shmemdi_move_all(c, m, w.first, w.end);
 }
 
 /* Orders */
@@ -249,9 +254,9 @@ SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_
 					 uint32_t retired)
 {
 	shmemd_order_t *order = c->team->order;
-	shmemdi_order_t now;
+	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&order->number);
 
-	if (!shmemdi_order_read(order, &now) || now.number != o->number)
+	if (at.lo != o->number || at.hi == o->number)
 		return;
 	shmemd_arch_st_relaxed_u32(&order->retired, retired);
 	shmemd_arch_st_release_u64(&order->carried_out, o->number);
@@ -330,8 +335,7 @@ SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_order_t *o, 
 	/* What is repeated has the numbers before those of the next poster. */
 	m.request = at.request - (all.requests - gone.requests + gone.reads);
 	shmemd_arch_st_relaxed_u64(&c->ch->origin, SHMEMD_ORIGIN_WORD(m.request, end));
-	shmemdi_move_all(c, &m, (uint32_t)done, (uint32_t)end);
-	return (int)m.cqes;
+	return (int)shmemdi_move_all(*c, m, (uint32_t)done, (uint32_t)end).cqes;
 }
 
 /* With both locks: everything but the words that others wait for. Returns the new `ready`. */
@@ -387,25 +391,7 @@ SHMEMD_FN void shmemdi_order_ends(const shmemdi_chan_t *c, const shmemdi_order_t
 	shmemd_arch_unlock(&c->ch->done, done);
 }
 
-/* Waits */
-
-/* A poster that waits for space, with its reservation word: if it has the turn, it carries out an
- * order for its channel. */
-SHMEMD_FN_NIC void shmemdi_switch_blocked(shmemdi_chan_t c, uint64_t resv)
-{
-	uint64_t ready = shmemd_arch_ld_relaxed_u64(&c.ch->ready);
-	shmemdi_order_t o;
-
-	/* A helper has moved on the epoch before this poster reserved: it carries out the order. */
-	if (SHMEMD_READY_INDEX(ready) != SHMEMD_RESV_INDEX(resv) ||
-	    (int8_t)(uint8_t)(SHMEMD_RESV_EPOCH(resv) - SHMEMD_READY_EPOCH(ready)) > 0)
-		return;
-	if (!shmemdi_order_read(c.team->order, &o) || o.k != c.k || o.world_pe != c.world_pe ||
-	    SHMEMD_PATH_STATUS(o.path) || shmemdi_channel_status(&c) ||
-	    !shmemdi_order_follows(&o, SHMEMD_READY_EPOCH(ready)))
-		return;
-	shmemdi_switch(&c, &o, ready, SHMEMD_RESV_REQUEST(resv), 0);
-}
+/* Who carries it out */
 
 /* The channel that an order is for. */
 SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx, const shmemdi_order_t *o)
@@ -424,12 +410,33 @@ SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx, const shmem
 	return c;
 }
 
-/* An order is pending: carry it out, unless a poster has the turn. */
-SHMEMD_FN_NIC void shmemdi_help(const shmemd_ctx_t *ctx)
+/* Has a poster that waits for space, with this reservation word, the turn? If the reservation's
+ * epoch is ahead, a helper has moved it on before, and carries out the order. */
+SHMEMD_FN int shmemdi_has_turn(uint64_t ready, uint64_t resv)
+{
+	return SHMEMD_READY_INDEX(ready) == SHMEMD_RESV_INDEX(resv) &&
+	       (int8_t)(uint8_t)(SHMEMD_RESV_EPOCH(resv) - SHMEMD_READY_EPOCH(ready)) <= 0;
+}
+
+/* Is all that is reserved published, and this thread the one that helps? */
+SHMEMD_FN int shmemdi_may_help(const shmemdi_chan_t *c, uint64_t ready, uint64_t resv,
+			       uint32_t epoch)
+{
+	uint64_t next = (resv & ~(uint64_t)0xff) | epoch;
+
+	return SHMEMD_RESV_INDEX(resv) == SHMEMD_READY_INDEX(ready) &&
+	       SHMEMD_RESV_EPOCH(resv) == SHMEMD_READY_EPOCH(ready) &&
+	       shmemd_arch_atom_cas_u64(&c->ch->resv, resv, next) == resv;
+}
+
+/* An order is pending: carry it out, if nobody else can publish on its channel. blocked: NULL, or
+ * the channel on which this thread is a poster that waits for space, with the reservation word. */
+SHMEMD_FN_SWITCH void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
+				    uint64_t resv)
 {
 	shmemdi_order_t o;
 	shmemdi_chan_t c;
-	uint64_t ready, resv, next;
+	uint64_t ready;
 
 	if (!shmemdi_order_read(ctx->order, &o))
 		return;
@@ -439,17 +446,18 @@ SHMEMD_FN_NIC void shmemdi_help(const shmemd_ctx_t *ctx)
 		return;
 	}
 	ready = shmemd_arch_ld_relaxed_u64(&c.ch->ready);
-	resv = shmemd_arch_ld_relaxed_u64(&c.ch->resv);
-	if (SHMEMD_RESV_INDEX(resv) != SHMEMD_READY_INDEX(ready) ||
-	    SHMEMD_RESV_EPOCH(resv) != SHMEMD_READY_EPOCH(ready) ||
-	    !shmemdi_order_follows(&o, SHMEMD_READY_EPOCH(ready)))
+	if (c.ch != blocked)
+		resv = shmemd_arch_ld_relaxed_u64(&c.ch->resv);
+	if (!shmemdi_order_follows(&o, SHMEMD_READY_EPOCH(ready)))
 		return;
-	next = (resv & ~(uint64_t)0xff) | SHMEMD_TAG(o.path);
-	if (shmemd_arch_atom_cas_u64(&c.ch->resv, resv, next) != resv)
+	if (c.ch == blocked ? !shmemdi_has_turn(ready, resv)
+			    : !shmemdi_may_help(&c, ready, resv, SHMEMD_TAG(o.path)))
 		return;
 	shmemd_arch_fence_acquire();
-	shmemdi_switch(&c, &o, ready, SHMEMD_RESV_REQUEST(resv), 1);
+	shmemdi_switch(&c, &o, ready, SHMEMD_RESV_REQUEST(resv), c.ch != blocked);
 }
+
+/* Waits */
 
 /* Is an order pending? */
 SHMEMD_FN int shmemdi_is_ordered(const shmemd_ctx_t *ctx)
@@ -466,16 +474,25 @@ SHMEMD_FN int shmemdi_spin_looks(const shmemd_ctx_t *ctx, const shmemdi_spin_t *
 }
 
 /* One turn of a wait, as shmemdi_spin_turn; an order is carried out meanwhile. A wait may take
- * longer than its limit by the time of a switch. */
-SHMEMD_FN int shmemdi_wait_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
+ * longer than its limit by the time of a switch. blocked, resv: of a poster that waits for space. */
+SHMEMD_FN int shmemdi_space_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
+				 const shmemd_channel_t *blocked, uint64_t resv)
 {
 	int status = shmemdi_spin_turn(ctx, spin);
 
 #ifndef SHMEMD_NO_NIC
 	if (status == SHMEMD_OK && shmemdi_spin_looks(ctx, spin))
-		shmemdi_help(ctx);
+		shmemdi_serve(ctx, blocked, resv);
+#else
+	(void)blocked;
+	(void)resv;
 #endif
 	return status;
+}
+
+SHMEMD_FN int shmemdi_wait_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
+{
+	return shmemdi_space_turn(ctx, spin, 0, 0);
 }
 
 /* For a kernel of the host's that serves while no kernel waits in the library: carry out an order
@@ -484,7 +501,7 @@ SHMEMD_FN int shmemdi_service_once(const shmemd_ctx_t *ctx)
 {
 	if (!ctx->order || !shmemdi_is_ordered(ctx))
 		return 0;
-	shmemdi_help(ctx);
+	shmemdi_serve(ctx, 0, 0);
 	return shmemdi_is_ordered(ctx);
 }
 
