@@ -300,8 +300,9 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
 }
 
-/* By the leader, whose WQEs in [first, end) are written: get the turn. If the path has changed, they
- * are moved. mark: what to leave for the posters that have the turn before, or SHMEMD_MARK_NONE. */
+/* By the leader, whose WQEs in [first, end) are written: get the turn. If the path has changed,
+ * they are moved. mark: what to leave for the posters that have the turn before, or
+ * SHMEMD_MARK_NONE. */
 SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemdi_chan_t c, shmemdi_written_t written,
 						  uint64_t mark, int is_deferred)
 {

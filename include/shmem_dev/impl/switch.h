@@ -20,7 +20,8 @@
  *
  * Interleavings considered
  *   A poster with a snapshot of the old path. It has not published. So it gets the turn after the
- *   switch, from a load of `ready` that shows the new epoch, and moves its WQEs (shmemdi_move_written), or
+ * switch, from a load of `ready` that shows the new epoch, and moves its WQEs
+ * (shmemdi_move_written), or
  *   finds the reservation's epoch newer than that of its snapshot.
  *   A helper and a new poster. `rung` is unlocked before `ready` has the new epoch: the poster may
  *   publish, and another thread lock `rung`, from then on (tests/models, UNLOCK_LATE).
@@ -210,7 +211,9 @@ SHMEMD_FN_SWITCH void shmemdi_move_written(shmemdi_chan_t c, shmemdi_written_t w
 	shmemdi_move_t m = {w.path, w.queue, 0, 0, 0, w.request, 0};
 	shmemdi_line_t line;
 
-	/* The line of the epoch that `ready` has. */
+	/* The line of the epoch that `ready` has.
+	 * weakened removed, gpu: not executed by the scenarios; tests/ring/test_ring_move.c sees
+	 * it. */
 	shmemd_arch_fence_acquire();
 	line = shmemdi_line(c.ch);
 	m.to_path = line.path;
@@ -238,6 +241,8 @@ SHMEMD_FN int shmemdi_order_read(const shmemd_order_t *order, shmemdi_order_t *o
 	o->world_pe = shmemd_arch_ld_relaxed_u32(&order->world_pe);
 	o->start = shmemd_arch_ld_relaxed_u32(&order->start);
 	o->executed = shmemd_arch_ld_relaxed_u32(&order->executed);
+	/* weakened removed, gpu: wrong: an order that was read while the host wrote the next one
+	 * could count as new. Schedules are too short for that. */
 	shmemd_arch_fence_acquire();
 	return shmemd_arch_ld_relaxed_u64(&order->carried_out) != o->number;
 }
@@ -259,6 +264,8 @@ SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_
 	if (at.lo != o->number || at.hi == o->number)
 		return;
 	shmemd_arch_st_relaxed_u32(&order->retired, retired);
+	/* weakened relaxed, gpu: wrong: the host could read an older `retired`. Schedules use no
+	 * memory for the third time. */
 	shmemd_arch_st_release_u64(&order->carried_out, o->number);
 }
 
@@ -371,12 +378,17 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 	at.done = shmemdi_drain(c, shmemdi_lock(&c->ch->done));
 	now = shmemdi_switch_line(c, o, at);
 	if (!(ready & SHMEMD_READY_RUNG))
+		/* weakened relaxed, cta: as in shmemdi_ring_until, and not executed by the
+		 * scenarios. */
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(end));
+	/* weakened removed, cta: harmless: the doorbell has a fence of its own; where none is rung,
+	 * nothing was moved, and tags show a line that is not whole. */
 	shmemd_arch_fence_in_turn();
 	shmemd_arch_red_add_u64(&c->ch->ready, now - ready);
 	if (!is_told)
 		retired = SHMEMD_RESV_INDEX(shmemd_arch_atom_add_u64(&c->ch->resv, epochs));
 	shmemdi_order_acknowledge(c, o, retired);
+	/* weakened relaxed: caught, but seldom, as cta is. */
 	shmemd_arch_unlock(&c->ch->done, SHMEMD_DONE_WORD(SHMEMD_DONE_INDEX(at.done), 0));
 }
 
@@ -388,6 +400,7 @@ SHMEMD_FN void shmemdi_order_ends(const shmemdi_chan_t *c, const shmemdi_order_t
 	if (SHMEMD_PATH_STATUS(o->path))
 		shmemdi_channel_fail(c, (int)SHMEMD_PATH_STATUS(o->path));
 	shmemdi_order_acknowledge(c, o, 0);
+	/* weakened relaxed, cta: harmless, nothing was changed under it. */
 	shmemd_arch_unlock(&c->ch->done, done);
 }
 
@@ -453,6 +466,8 @@ SHMEMD_FN_SWITCH void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channe
 	if (c.ch == blocked ? !shmemdi_has_turn(ready, resv)
 			    : !shmemdi_may_help(&c, ready, resv, SHMEMD_TAG(o.path)))
 		return;
+	/* weakened removed, gpu: wrong: WQEs could be read as they were before they were written.
+	 * Not caught in 20,000 schedules, where waiters have acquired `ready` before. */
 	shmemd_arch_fence_acquire();
 	shmemdi_switch(&c, &o, ready, SHMEMD_RESV_REQUEST(resv), c.ch != blocked);
 }
@@ -474,7 +489,8 @@ SHMEMD_FN int shmemdi_spin_looks(const shmemd_ctx_t *ctx, const shmemdi_spin_t *
 }
 
 /* One turn of a wait, as shmemdi_spin_turn; an order is carried out meanwhile. A wait may take
- * longer than its limit by the time of a switch. blocked, resv: of a poster that waits for space. */
+ * longer than its limit by the time of a switch. blocked, resv: of a poster that waits for space.
+ * */
 SHMEMD_FN int shmemdi_space_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 				 const shmemd_channel_t *blocked, uint64_t resv)
 {
