@@ -411,6 +411,16 @@ static void lock_proxy(void)
 	shmemd_arch_fence_order();
 }
 
+rig_end_t rig_path(const rig_end_t *e)
+{
+	rig_end_t copy;
+
+	lock_proxy();
+	copy = *e;
+	shmemd_arch_st_release_u32(&proxy_lock, 0);
+	return copy;
+}
+
 void rig_change_path(rig_end_t *e, const rig_end_t *next)
 {
 	lock_proxy();

@@ -96,6 +96,7 @@ int rig_make_path(const rig_pe_t *p, rig_end_t *e, uint32_t start, uint32_t firs
 int rig_connect(const rig_end_t *e, const rig_end_t *peer);
 const rig_plan_t *rig_planned(void);
 size_t rig_queue_nbytes(void);
+rig_end_t rig_path(const rig_end_t *e); /* as it is */
 void rig_change_path(rig_end_t *e, const rig_end_t *next);
 
 /* The channel k from a PE to a peer, and its words. */

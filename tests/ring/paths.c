@@ -131,7 +131,7 @@ static void await(int pe)
 static void order_one(int pe, int peer, uint32_t k, rig_end_t *next, uint32_t n)
 {
 	rig_end_t *e = rig_channel(pe, peer, k);
-	const rig_end_t old = *e;
+	const rig_end_t old = rig_path(e);
 	const uint32_t epoch = (rig_planned()->epoch + next->n_switches) & 0xff;
 	uint32_t flags = next->column ? SHMEMD_PATH_NIC : 0;
 
@@ -149,7 +149,7 @@ void rig_order(int pe, int peer, uint32_t k)
 {
 	rig_end_t *there = rig_channel(pe, peer, k), *back = rig_channel(peer, pe, k);
 	const uint32_t n_there = executed(back), n_back = executed(there);
-	rig_end_t next_there = *there, next_back = *back;
+	rig_end_t next_there = rig_path(there), next_back = rig_path(back);
 
 	make_next(pe, there, &next_there);
 	if (there == back) {

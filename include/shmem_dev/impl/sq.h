@@ -322,6 +322,7 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemdi_chan_t c, shmemdi_writ
 		    SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path))) {
 			/* The quiet of any lane will find the channel used: its first poster marked
 			 * it before it published (explore ring_order, seed 526).
+			 * weakened removed: caught, but seldom.
 			 * weakened gpu: harmless, only threads of this GPU publish. */
 			shmemd_arch_fence_acquire();
 			return turn;

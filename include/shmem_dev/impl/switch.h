@@ -54,25 +54,34 @@ SHMEMD_FN uint32_t shmemdi_path_key(uint64_t path, const shmemd_key_t *entry)
 	return (uint32_t)(path & SHMEMD_PATH_NIC ? keys >> 32 : keys);
 }
 
-SHMEMD_FN shmemd_replay_kind_t shmemdi_wqe_load(const shmemdi_chan_t *c, const shmemdi_move_t *m,
-						uint32_t index, uint32_t *w)
+/* Words `from` to `end` of a WQE, of one WQEBB. */
+SHMEMD_FN void shmemdi_words_load(const char *wqebb, uint32_t *w, uint32_t from, uint32_t end)
 {
-	const char *p = shmemdi_wqebb(c, m->path, m->queue, index);
 	uint32_t i;
 
 	SHMEMD_ARCH_NO_UNROLL
-	for (i = 0; i < SHMEMDI_WQE_WORDS; i += 4) {
-		shmemd_2u64_t v;
+	for (i = from; i < end; i += 4) {
+		shmemd_2u64_t v = shmemd_arch_ld_relaxed_2u64(wqebb + 4 * (size_t)(i - from));
 
-		if (i == SHMEMD_REPLAY_WQEBB_WORDS)
-			p = shmemdi_wqebb(c, m->path, m->queue, index + 1) - 4 * i;
-		v = shmemd_arch_ld_relaxed_2u64(p + 4 * i);
 		w[i] = (uint32_t)v.lo;
 		w[i + 1] = (uint32_t)(v.lo >> 32);
 		w[i + 2] = (uint32_t)v.hi;
 		w[i + 3] = (uint32_t)(v.hi >> 32);
 	}
-	return shmemd_replay_kind(w[0], w[1], w[8]);
+}
+
+SHMEMD_FN shmemd_replay_kind_t shmemdi_wqe_load(const shmemdi_chan_t *c, const shmemdi_move_t *m,
+						uint32_t index, uint32_t *w)
+{
+	shmemd_replay_kind_t kind;
+
+	shmemdi_words_load(shmemdi_wqebb(c, m->path, m->queue, index), w, 0,
+			   SHMEMD_REPLAY_WQEBB_WORDS);
+	kind = shmemd_replay_kind(w[0], w[1], w[8]);
+	if (kind.wqebbs == 2)
+		shmemdi_words_load(shmemdi_wqebb(c, m->path, m->queue, index + 1), w,
+				   SHMEMD_REPLAY_WQEBB_WORDS, SHMEMDI_WQE_WORDS);
+	return kind;
 }
 
 SHMEMD_FN void shmemdi_wqe_store(const shmemdi_chan_t *c, const shmemdi_move_t *m, uint32_t index,
