@@ -250,6 +250,7 @@ int rig_make_path(const rig_pe_t *p, rig_end_t *e, uint32_t start, uint32_t firs
 	shmemd_arch_st_relaxed_u32(e->record, htobe32(start & 0xffff));
 	e->producer = &e->producers[(size_t)(e->queue - e->queues) / rig_queue_nbytes()];
 	e->rung = start;
+	e->first_cqe = first_cqe;
 	shmemd_arch_st_relaxed_u64(e->producer, start);
 	e->uar = mlx5dv_devx_alloc_uar(p->ctx_ib, 0);
 	mlx5swi_lock();

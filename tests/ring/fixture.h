@@ -55,6 +55,7 @@ typedef struct rig_end {
 	char *queues, *queue; /* of all paths, of this one */
 	char *wqes, *cqes;
 	uint32_t *record, *cq_record; /* record: the send queue's word */
+	uint32_t first_cqe;
 	uint32_t n_switches, column;  /* paths before this one; of keys */
 	uint64_t *producers;          /* by_host: device indexes, for each memory */
 	uint64_t *producer, rung;     /* of this path */

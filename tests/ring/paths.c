@@ -19,6 +19,21 @@ static int is_drained(const rig_end_t *e)
 	return s.hw_counter == s.sw_counter;
 }
 
+/* The last CQE is in memory, and so are those before it: whoever reads the order sees them. */
+static void await_cqes(const rig_end_t *e)
+{
+	const uint32_t depth = rig_planned()->depth, last = e->cq->pi - 1;
+	const char *cqe = e->cqes + (size_t)(last & (depth - 1)) * SHMEMD_CQE_NBYTES;
+	uint64_t tail;
+
+	if (e->cq->pi == e->first_cqe)
+		return;
+	do {
+		shmemd_arch_spin_hint();
+		tail = shmemd_arch_ld_acquire_u64(cqe + SHMEMD_CQE_TAIL);
+	} while (tail >> 60 == SHMEMD_CQE_INVALID || (tail >> 56 & 1) != ((last & depth) != 0));
+}
+
 static void stop(const rig_end_t *e)
 {
 	mlx5swi_lock();
@@ -42,6 +57,8 @@ void rig_fence(int pe, int peer, uint32_t k)
 	stop(back);
 	while (!is_drained(there) || !is_drained(back))
 		shmemd_arch_spin_hint();
+	await_cqes(there);
+	await_cqes(back);
 	flush(pe);
 	flush(peer);
 }

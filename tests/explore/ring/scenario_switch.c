@@ -14,10 +14,15 @@ enum {
 };              /* target: of each thread, the last of its puts; what all add to */
 #define END 60u /* of PE 0: the host orders nothing any more */
 
-enum { SWITCH_SEND, SWITCH_READ, SWITCH_FETCH, SWITCH_ALL, SWITCH_SERVICE };
+enum { SWITCH_SEND, SWITCH_READ, SWITCH_FETCH, SWITCH_ALL, SWITCH_MOVE, SWITCH_SERVICE };
 
-const char *const ring_switch_variants[] = {"puts and adds",       "gets", "fetches", "all",
-					    "all, then a service", NULL};
+const char *const ring_switch_variants[] = {"puts and adds",
+					    "gets",
+					    "fetches",
+					    "all",
+					    "all, behind a poster that switches",
+					    "all, with a service, then the end",
+					    NULL};
 
 static uint32_t n_kills, n_ambiguous;
 
@@ -25,6 +30,9 @@ void ring_switch_plan(void)
 {
 	ring_dims.plan.has_paths = 1;
 	n_kills = 1 + scenario_draw(2);
+	/* Lanes that are converged wait for the one that switches. */
+	if (ring_dims.variant == SWITCH_MOVE && ring_dims.n_blocks == 1)
+		ring_plan_threads();
 }
 
 /* With a service, the last thread of all. */
@@ -76,6 +84,44 @@ static void work(const ring_pe_t *p, uint32_t w, uint32_t i)
 		fetch(p, w, i);
 }
 
+/* As a poster that is blocked for space: it switches in its turn. Before it, something that no
+ * doorbell was rung for; behind it, posters that write for the old path. */
+static void switch_in_turn(const ring_pe_t *p)
+{
+	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, p->target);
+	char *word = (char *)word_of(&p->ctx, AREA_TARGET, LAST + RING_THREADS_MAX);
+	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&n, word))};
+	shmemdi_post_t post = {.lanes = shmemdi_lanes_self(), .wqebbs = 1, .requests = 1};
+	shmemdi_line_t line;
+	uint64_t resv;
+
+	shmemd_channel_signal_set(&p->ctx, (uint64_t *)(void *)word, 1, p->target,
+				  SHMEMD_RING_LATER);
+	resv = shmemd_arch_atom_add_u64(&n.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
+	do {
+		shmemd_arch_spin_hint();
+		if (shmemdi_is_ordered(&p->ctx))
+			shmemdi_serve(&p->ctx, n.c.ch, resv);
+		line = shmemdi_line(n.c.ch);
+	} while (SHMEMD_READY_EPOCH(line.ready) == SHMEMD_RESV_EPOCH(resv));
+	EXPECT_IS(shmemdi_sq_wait_space(n.c, shmemdi_call(SHMEMD_OP_PUT, 0, 0), resv,
+					SHMEMD_RESV_INDEX(resv) + 1 - ring_dims.plan.depth),
+		  SHMEMD_OK);
+	do {
+		line = shmemdi_line(n.c.ch);
+		shmemd_arch_fence_acquire();
+	} while (!shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(resv)));
+	post.first = post.at = SHMEMD_RESV_INDEX(resv);
+	post.request = SHMEMD_RESV_REQUEST(resv);
+	post.path = line.path;
+	post.queue = line.queue;
+	post.doorbell = line.doorbell;
+	post.ready = line.ready;
+	shmemdi_nic_write_signal(
+		&n, &post, 0, shmemdi_signal((uint64_t *)(void *)word, 2, SHMEMD_SIGNAL_SET), keys);
+	shmemdi_sq_submit(&n.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0), SHMEMD_OK);
+}
+
 /* As a kernel of the host's does where nobody waits. */
 static void serve(const ring_pe_t *p)
 {
@@ -94,12 +140,15 @@ void ring_switch(const void *params)
 		serve(p);
 		return;
 	}
+	if (p->variant == SWITCH_MOVE && w == 0)
+		switch_in_turn(p);
 	for (uint32_t i = 0; i < RING_OPS; i++)
 		work(p, w, i);
 	EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
 	EXPECT_IS(shmemd_arch_ld_data_u64(word_on(p->target, AREA_TARGET, LAST + w)), RING_OPS);
 	if (p->variant == SWITCH_SEND || p->variant >= SWITCH_ALL)
 		ring_check(p, w);
+	shmemd_arch_red_add_u32(&ring_notes.n_sent, 1);
 	if (p->variant != SWITCH_SERVICE)
 		EXPECT_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, AREA_FLUSH, END),
 						   SHMEMD_CMP_EQ, 1),
@@ -141,6 +190,11 @@ void ring_switch_agent(void)
 	for (uint32_t i = 0; i < n_kills; i++) {
 		fail_path(target);
 		rig_order(0, target, 0);
+	}
+	if (ring_dims.variant == SWITCH_SERVICE) {
+		while (shmemd_arch_ld_acquire_u32(&ring_notes.n_sent) != n_workers())
+			shmemd_arch_spin_hint();
+		rig_order_end(0, target, 0, SHMEMD_ERR_PATH);
 	}
 	for (int pe = 0; pe < ring_dims.plan.n_pes; pe++)
 		shmemd_arch_st_release_u64(word_on(pe, AREA_FLUSH, END), 1);
@@ -189,5 +243,8 @@ void ring_switch_look(void)
 	EXPECT_IS(SHMEMD_READY_EPOCH(ch->ready), (ring_dims.plan.epoch + n_kills) & 0xff);
 	EXPECT_IS(SHMEMD_RESV_EPOCH(ch->resv), (ring_dims.plan.epoch + n_kills) & 0xff);
 	EXPECT_IS(SHMEMD_RESV_INDEX(ch->resv), SHMEMD_READY_INDEX(ch->ready));
-	EXPECT_IS(rig_status(0, target, 0), 0);
+	EXPECT_IS(rig_status(0, target, 0),
+		  ring_dims.variant == SWITCH_SERVICE ? SHMEMD_ERR_PATH : 0);
+	if (ring_dims.variant == SWITCH_MOVE)
+		EXPECT_IS(*word_on(target, AREA_TARGET, LAST + RING_THREADS_MAX), 2);
 }
