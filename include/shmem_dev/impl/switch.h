@@ -221,8 +221,7 @@ SHMEMD_FN_SWITCH void shmemdi_move_written(shmemdi_chan_t c, shmemdi_written_t w
 	shmemdi_line_t line;
 
 	/* The line of the epoch that `ready` has.
-	 * weakened removed, gpu: not executed by the scenarios; tests/ring/test_ring_move.c sees
-	 * it. */
+	 * weakened gpu: harmless, only threads of this GPU store it. */
 	shmemd_arch_fence_acquire();
 	line = shmemdi_line(c.ch);
 	m.to_path = line.path;
@@ -283,6 +282,8 @@ SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
 	for (;;) {
 		uint64_t seen = shmemd_arch_ld_relaxed_u64(p);
 
+		/* weakened relaxed, cta: wrong: CQEs and `done` of before could be read. Caught,
+		 * but seldom. */
 		if (!(seen & SHMEMD_BUSY) && shmemd_arch_try_lock(p, seen))
 			return seen;
 		shmemd_arch_spin_hint();
