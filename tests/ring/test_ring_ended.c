@@ -148,7 +148,8 @@ static void helps_in_vain(const void *params)
 	ctx.self = &ctx;
 	ctx.order = &old;
 	for (uint32_t i = 0; i < 4; i++) {
-		old = (shmemd_order_t){.number = 2, .carried_out = i == 1 ? 2 : 1, .world_pe = 1};
+		old = (shmemd_order_t){
+			.number = 2, .started = 2, .carried_out = i == 1 ? 2 : 1, .world_pe = 1};
 		old.path = SHMEMD_PATH_WORD(epoch + i, 0, 0, 0);
 		shmemdi_serve(&ctx, 0, 0);
 		CHECK_IS(ch->ready, ready);

@@ -43,7 +43,8 @@ typedef struct shmemd_order {
 		executed; /* requests that the responder executed on the old queue pair, mod 2^24 */
 	uint32_t retired; /* by the device: threads may use the old queue's memory until `ready` has
 			      reached this index */
-	uint32_t reserved;
+	uint32_t started; /* low bits of the order's number: the host stores it first, then a
+			     release fence, then the other fields, then `number` */
 } shmemd_order_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_order_t) == 64, "ABI: shmemd_order_t");

@@ -249,9 +249,10 @@ SHMEMD_FN int shmemdi_order_read(const shmemd_order_t *order, shmemdi_order_t *o
 	o->world_pe = shmemd_arch_ld_relaxed_u32(&order->world_pe);
 	o->start = shmemd_arch_ld_relaxed_u32(&order->start);
 	o->executed = shmemd_arch_ld_relaxed_u32(&order->executed);
-	/* weakened removed, gpu: wrong: an order that was read while the host wrote the next one
-	 * could count as new. Schedules are too short for that. */
+	/* weakened removed, gpu: wrong: fields of the next order could be among those read. */
 	shmemd_arch_fence_acquire();
+	if (shmemd_arch_ld_relaxed_u32(&order->started) != (uint32_t)o->number)
+		return 0;
 	return shmemd_arch_ld_relaxed_u64(&order->carried_out) != o->number;
 }
 
