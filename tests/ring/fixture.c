@@ -116,9 +116,9 @@ static int make_keys(int pe)
 	struct ibv_mr *mr = ibv_reg_mr_iova2(p->pd, p->bounces, n_ends() * SHMEMD_BOUNCES_NBYTES,
 					     (uintptr_t)p->bounces, ALL_RIGHTS);
 
-	if (!mr || register_heap(p, &p->keys[SHMEMD_LKEY(plan.n_granules, 0)], rkeys))
+	if (!mr || register_heap(p, &p->keys[SHMEMD_LKEY(plan.n_granules, plan.n_pes, 0)], rkeys))
 		return 1;
-	p->keys[SHMEMD_LKEY(plan.n_granules, plan.n_granules)] = key_of(mr->lkey, 0);
+	p->keys[SHMEMD_LKEY(plan.n_granules, plan.n_pes, plan.n_granules)] = key_of(mr->lkey, 0);
 	for (int i = 0; i < plan.n_pes; i++)
 		memcpy(&rig_pes[i].keys[SHMEMD_RKEY(plan.n_granules, pe, 0)], rkeys,
 		       plan.n_granules * sizeof(rkeys[0]));
@@ -286,6 +286,15 @@ static uint32_t flags_of(void)
 	       (plan.mapped && !(plan.flags & SHMEMD_CTX_SM_ATOMICS) ? SHMEMD_CTX_BOTH_WAYS : 0);
 }
 
+/* The range of PEs that are mapped, oneself among them. */
+static void fill_mapped(shmemd_ctx_t *c)
+{
+	const uint32_t mapped = plan.mapped | 1u << c->my_pe;
+
+	c->first_mapped = __builtin_ctz(mapped);
+	c->n_mapped = (uint32_t)(32 - __builtin_clz(mapped) - c->first_mapped);
+}
+
 static void fill_context(rig_pe_t *p, int pe)
 {
 	shmemd_ctx_t *c = &p->ctx;
@@ -307,6 +316,7 @@ static void fill_context(rig_pe_t *p, int pe)
 	c->timeout_ns = plan.timeout_ns;
 	c->self = c;
 	c->heap_committed = &p->heap_committed;
+	fill_mapped(c);
 	c->channels = p->channels;
 	c->keys = p->keys;
 	c->bounces = p->bounces;

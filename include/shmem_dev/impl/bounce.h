@@ -24,12 +24,6 @@ SHMEMD_FN char *shmemdi_bounce(const shmemdi_chan_t *c, uint64_t ticket)
 	return shmemdi_bounces(c) + (size_t)(ticket % SHMEMD_BOUNCE_BUFFERS) * SHMEMD_BOUNCE_NBYTES;
 }
 
-/* Sink for the results of non-fetching atomics and of flush READs. */
-SHMEMD_FN char *shmemdi_bounce_sink(const shmemdi_chan_t *c)
-{
-	return shmemdi_bounces(c) + (size_t)SHMEMD_BOUNCE_BUFFERS * SHMEMD_BOUNCE_NBYTES;
-}
-
 SHMEMD_FN uint64_t *shmemdi_bounce_owner(const shmemdi_chan_t *c, uint64_t ticket)
 {
 	return &c->ch->owners[ticket % SHMEMD_BOUNCE_BUFFERS];
@@ -84,12 +78,12 @@ SHMEMD_FN int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call, 
 			return status;
 		status = shmemdi_spin_turn(c->team, &spin);
 		if (status == SHMEMD_ERR_PEER) {
-			shmemdi_cq_ended(*c, call, status, 0, 0);
+			shmemdi_cq_ended(c, call, status, 0, 0);
 			shmemdi_channel_fail(c, status);
 		}
 		if (status == SHMEMD_ERR_TIMEOUT && shmemdi_bounce_pass(c, word, ticket))
-			return shmemdi_cq_ended(*c, call, status, 0, 0);
-		(void)shmemdi_cq_consume(*c, call, shmemdi_done(c));
+			return shmemdi_cq_ended(c, call, status, 0, 0);
+		(void)shmemdi_cq_consume(c, call, shmemdi_done(c));
 		word = shmemd_arch_ld_relaxed_u64(owner);
 	}
 	/* Its last user has read it before our result arrives.
