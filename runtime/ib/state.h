@@ -38,6 +38,7 @@ typedef struct shmemhi_link {
 	uint64_t *producer; /* pinned word that the CPU proxy polls; NULL: the GPU rings */
 	void *doorbell;     /* register as the GPU maps it; NULL: it does not */
 	void *host_doorbell; /* the same as the host maps it */
+	int has_no_record;   /* the NIC takes the producer index from the doorbell itself */
 	uint32_t qpn;
 	uint32_t cqn;
 	uint32_t psn;      /* of its first request */
