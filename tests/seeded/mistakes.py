@@ -266,6 +266,9 @@ MISTAKES = [
     ("RECORD_BYTES", "ring: the record's bytes are not swapped",
      "impl/queue.h", "(record, {{shmemd_arch_bswap32(index & 0xffff)|index & 0xffff}})",
      "ring_cost", "costs"),
+    ("RECORD_NONE", "ring: the record of a queue that has one is not written",
+     "impl/queue.h", "if ({{!(path & SHMEMD_PATH_NO_RECORD)|0}})",
+     "ring_full", "more_posters_than_wqebbs"),
     # Completion
     ("OPCODE", "completion: an error counts as success",
      "impl/cq.h", "if ({{shmemdi_cqe_opcode(tail) != SHMEMD_CQE_REQ|0}}) { shmemdi_cqe_error",
@@ -350,6 +353,18 @@ MISTAKES = [
     ("HOST_OVERRUN", "queues: a CQ whose record nobody advances is not to ignore overruns",
      "ib/queue.c", "shmemhi_prm_put(in, SHMEMHI_CQC_OI, {{1|0}})",
      "ib_queue", "completion_queues_ignore_overruns"),
+    ("HOST_PROXY", "queue pairs: without a doorbell record where the proxy rings",
+     "ib/queue.c", "if (!ib->nic.offers_no_record || {{!link->doorbell|0}})",
+     "ib_queue", "the_proxy_keeps_records"),
+    ("HOST_RUN_OUT", "queue pairs: asks for those without a record after one was refused",
+     "ib/queue.c", "ib->nic.offers_no_record = {{0|1}}",
+     "ib_queue", "queue_pairs_without_records_may_run_out"),
+    ("HOST_REFUSED", "queue pairs: the refusal of one without a record is left for the caller",
+     "ib/queue.c", "job->err.text[0] = {{'\\0'|job->err.text[0]}}; ib->nic.offers_no_record",
+     "ib_queue", "queue_pairs_without_records_may_run_out"),
+    ("HOST_REGISTER", "queue pairs: one without a record has the register of those with",
+     "ib/uar.c", "link->uar->base_addr + {{REGISTER_NO_RECORD|0x800}}",
+     "ib_queue", "records_are_left_out_where_the_nic_can"),
     ("HOST_RATE", "queue pairs: the static rate is what was on the stack",
      "ib/connect.c", "shmemhi_prm_put(in, SHMEMHI_QPC_MIN_RNR_NAK, MIN_RNR_NAK); "
      "{{shmemhi_address_put(job, ib, address, link->udp_port, in)|"
