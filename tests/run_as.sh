@@ -9,6 +9,7 @@
 #   ib    a process each, no memory mapped; and with more words, in this order:
 #         gpu-ib  if there is a GPU              ib-mixed  two nodes of two PEs
 #         ib-tcp  NICs connected by TCP          ib-cpu    the host rings the doorbells
+#         ib-no-record  queues have no doorbell records
 #         ib-sim  all in this process
 #   netns  a process each, each in a network namespace of its own, and NICs by TCP between them
 #   With PES_SLOW=1, which gpu-ib ways set, tests do fewer operations of one kind.
@@ -50,6 +51,9 @@ run_ib() {
 	esac
 	case $how in
 	*-cpu*) export SHMEMH_IB_DOORBELL=cpu ;;
+	esac
+	case $how in
+	*-no-record*) export MLX5SW_NO_DBR=1 ;;
 	esac
 	case $how in
 	*-mixed*) PES_MAPPED=2 ;;

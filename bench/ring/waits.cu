@@ -101,6 +101,14 @@ SHMEMD_FN void look(const char *cqe, uint32_t *status)
 		shmemd_arch_st_relaxed_u32(status, SHMEMD_ERR_REFUSED);
 }
 
+/* As a poster of the last WQEBB has it. */
+SHMEMD_FN shmemdi_ticket_t ticket(const wait_args_t *p, uint32_t k)
+{
+	shmemdi_ticket_t t = {SHMEMD_READY_WORD(p->n, p->n - 1, 0),
+			      (uintptr_t)p->queues + k * p->queue_nbytes};
+	return t;
+}
+
 SHMEMD_FN int read_in_order(const shmemdi_chan_t *c, shmemdi_call_t call, uint32_t end)
 {
 	int status = SHMEMD_OK;
@@ -112,7 +120,7 @@ SHMEMD_FN int read_in_order(const shmemdi_chan_t *c, shmemdi_call_t call, uint32
 
 WAIT_KERNEL(one_look,
 	    look(shmemdi_cqe(&c, (uintptr_t)p.queues + k * p.queue_nbytes, p.n - 1), p.status))
-WAIT_KERNEL(by_number, status = shmemdi_cq_wait(c, call, SHMEMD_READY_WORD(p.n, p.n - 1, 0),
+WAIT_KERNEL(by_number, status = shmemdi_cq_wait(&c, call, ticket(&p, k),
 						shmemdi_limit_default(c.team, RING_PE)))
 WAIT_KERNEL(in_order, status = read_in_order(&c, call, p.n))
 WAIT_KERNEL(quiet, status = shmemd_channel_quiet(&q, RING_PE))

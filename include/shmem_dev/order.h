@@ -11,8 +11,8 @@
  *                 reads the new data.
  *   complete      Performed at the target, and results delivered here: by quiet. A thread of any
  *                 PE that acquires a signal or flag sent after the quiet finds the data, whichever
- *                 PE sends it and by whichever transport. A put does not send such a flag: its
- *                 stores are ordinary ones (wait.h).
+ *                 PE sends it and by whichever transport. A put sends such a flag only if it
+ *                 writes one aligned word and nothing else (wait.h).
  *   synchronised  All PEs of the team have arrived, and what they wrote or sent before is visible
  *                 to all: by sync (own memory written with ordinary stores) and barrier (also
  *                 everything sent).

@@ -51,12 +51,15 @@ SHMEMD_FN int shmemd_world_pe(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  */
 SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHMEMD_SITE)
 {
+	char *base;
+
 	if (shmemdi_check_pe(ctx, SHMEMDI_CALL(NONE), pe) ||
 	    shmemdi_check_range(ctx, SHMEMDI_CALL(NONE), sym, 1))
 		return 0;
 	if (pe == ctx->my_pe) /* also where a PE's own heap is not used by loads and stores */
 		return (void *)(uintptr_t)sym;
-	return shmemdi_p2p_addr(ctx, sym, pe);
+	base = shmemdi_p2p_base(ctx, pe);
+	return base ? shmemdi_p2p_at(ctx, base, sym) : (void *)0;
 }
 
 /* The first PE of the team that died or left, as waits see it.

@@ -8,9 +8,11 @@
 #include <shmem_dev/impl/poll.h>
 
 /* Wait until `*ivar cmp value` holds for a word of this PE that other PEs update by p, signal_op or
- * atomic. A put must not update it: its stores are ordinary ones, which may write the word in
- * parts, and neither fence nor quiet orders them for a waiter. Follow the put with one of the
- * others, or use put_signal.
+ * atomic, or by a put of this word alone: exactly its 4 or 8 bytes, src aligned to as many. Such a
+ * put is an update like a p by the first thread of the group that calls it: one strong store, or
+ * one WRITE of a NIC. Any other put must not update the word: its stores are ordinary ones, which
+ * may write the word in parts, and neither fence nor quiet orders them for a waiter. Follow it with
+ * one of the others, or use put_signal.
  *
  * Callers  one thread.
  * ivar     symmetric address, aligned to its size.

@@ -47,6 +47,8 @@ int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)
 		.timeout_ns = job->opt.timeout_ns,
 		.self = team->self,
 		.heap_committed = shmemhi_mem_committed(job),
+		.first_mapped = team->first_mapped,
+		.n_mapped = (uint32_t)team->n_mapped,
 	};
 	shmemhi_ib_fill_ctx(job, &team->ctx);
 	return shmemhi_dev_write(job, team->self, &team->ctx, sizeof team->ctx);

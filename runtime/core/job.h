@@ -20,14 +20,15 @@ struct shmemhi_ib;  /* runtime/ib */
 typedef struct shmemhi_team {
 	int my_pe;
 	int n_pes;
-	int *world_pe;        /* [n_pes], host memory */
-	uint64_t *sync;       /* [SHMEMD_SYNC_WORDS(n_pes)], in the symmetric heap */
-	shmemd_peer_t *peers; /* [n_pes], in device memory */
-	uint64_t *abort_word; /* pinned; written once, by compare-and-swap */
-	uint32_t *causes;     /* [n_pes], pinned */
-	uint32_t ctx_flags;   /* SHMEMD_CTX_* */
-	shmemd_ctx_t ctx;     /* what shmemh_ctx_get gives */
-	shmemd_ctx_t *self;   /* the same in device memory */
+	int *world_pe;              /* [n_pes], host memory */
+	uint64_t *sync;             /* [SHMEMD_SYNC_WORDS(n_pes)], in the symmetric heap */
+	shmemd_peer_t *peers;       /* [n_pes], in device memory */
+	uint64_t *abort_word;       /* pinned; written once, by compare-and-swap */
+	uint32_t *causes;           /* [n_pes], pinned */
+	uint32_t ctx_flags;         /* SHMEMD_CTX_* */
+	int first_mapped, n_mapped; /* shmemd_ctx_t */
+	shmemd_ctx_t ctx;           /* what shmemh_ctx_get gives */
+	shmemd_ctx_t *self;         /* the same in device memory */
 } shmemhi_team_t;
 
 struct shmemh {

@@ -143,22 +143,36 @@ static int agree_flags(shmemh_t *job)
 	return status;
 }
 
+/* The range of members that holds all that this PE maps. */
+static void find_mapped(const shmemh_t *job, shmemhi_team_t *team)
+{
+	team->first_mapped = 0;
+	team->n_mapped = 0;
+	for (int i = 0; i < team->n_pes && !job->opt.disable_p2p; i++) {
+		if (!shmemhi_mem_is_mapped(job, team->world_pe[i]))
+			continue;
+		if (team->n_mapped == 0)
+			team->first_mapped = i;
+		team->n_mapped = i + 1 - team->first_mapped;
+	}
+}
+
 /* How this PE reaches the members, which is nobody else's concern, and whether its numbers for them
  * are those of the world. */
 static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
 {
-	int n_nic = 0, n_mapped = 0;
+	int n_nic = 0;
 
 	if (team->n_pes == job->n_pes) /* members are in ascending order */
 		team->ctx_flags |= SHMEMD_CTX_WORLD;
-	for (int i = 0; i < team->n_pes; i++) {
+	for (int i = 0; i < team->n_pes; i++)
 		n_nic += shmemhi_ib_reaches(job, team->world_pe[i]);
-		n_mapped += !job->opt.disable_p2p && shmemhi_mem_is_mapped(job, team->world_pe[i]);
-	}
+	team->n_mapped = team->n_pes;
 	if (!n_nic)
 		return;
+	find_mapped(job, team);
 	team->ctx_flags |= SHMEMD_CTX_NIC | shmemhi_ib_ctx_flags(job);
-	if (n_mapped && !(team->ctx_flags & SHMEMD_CTX_SM_ATOMICS))
+	if (team->n_mapped && !(team->ctx_flags & SHMEMD_CTX_SM_ATOMICS))
 		team->ctx_flags |= SHMEMD_CTX_BOTH_WAYS;
 }
 

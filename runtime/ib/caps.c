@@ -11,12 +11,15 @@
 #define SET_GENERAL 0u
 #define SET_ATOMIC 3u
 #define SET_ROCE 4u
+#define SET_GENERAL_2 0x20u
 
 /* Fields of the reply. Source: PRM, HCA capabilities. */
 #define CAP 0x80
+#define GENERAL_HCA_CAP_2 CAP + 0x20, 1 /* there is SET_GENERAL_2 */
 #define GENERAL_LOG_MAX_RA_REQ_QP CAP + 0x14a, 6
 #define GENERAL_LOG_MAX_RA_RES_QP CAP + 0x15a, 6
 #define GENERAL_SQ_TS_FORMAT CAP + 0x440, 2
+#define GENERAL_2_SEND_NO_DBR CAP + 0x2e1, 1
 #define ROCE_QP_TS_FORMAT CAP + 0x1e, 2
 #define ROCE_MAX_SRC_UDP_PORT CAP + 0xc0, 16
 #define ROCE_MIN_SRC_UDP_PORT CAP + 0xd0, 16
@@ -139,6 +142,8 @@ int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt,
 			status = check_need(caps, &needs[i], err);
 	if (status == SHMEMH_OK) {
 		set_ts_format(caps, nic);
+		nic->offers_no_record =
+			(uint8_t)shmemhi_prm_get(caps->general_2, GENERAL_2_SEND_NO_DBR);
 		set_limits(caps, nic);
 	}
 	return status;
@@ -168,6 +173,9 @@ int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, sh
 {
 	int status = query(lib, nic, SET_GENERAL, caps->general, err);
 
+	memset(caps->general_2, 0, sizeof caps->general_2);
+	if (status == SHMEMH_OK && shmemhi_prm_get(caps->general, GENERAL_HCA_CAP_2))
+		status = query(lib, nic, SET_GENERAL_2, caps->general_2, err);
 	if (status == SHMEMH_OK)
 		status = query(lib, nic, SET_ATOMIC, caps->atomic, err);
 	if (status == SHMEMH_OK && nic->is_ethernet)

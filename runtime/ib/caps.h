@@ -13,6 +13,7 @@
 /* Replies, one for each set of capabilities. */
 typedef struct shmemhi_caps {
 	uint32_t general[SHMEMHI_CAP_WORDS];
+	uint32_t general_2[SHMEMHI_CAP_WORDS]; /* zero if the device does not have this set */
 	uint32_t atomic[SHMEMHI_CAP_WORDS];
 	uint32_t roce[SHMEMHI_CAP_WORDS]; /* Ethernet */
 } shmemhi_caps_t;
@@ -21,7 +22,7 @@ typedef struct shmemhi_caps {
 int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, shmemhi_caps_t *caps,
 		       shmemhi_err_t *err);
 
-/* Set ts_format, log_max_reads, sport_min and sport_max of nic.
+/* Set ts_format, offers_no_record, log_max_reads, sport_min and sport_max of nic.
  * Returns  SHMEMH_OK; ERR_NIC: something is missing (text: what, and how much of it there is). */
 int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt, shmemhi_nic_t *nic,
 		       shmemhi_err_t *err);

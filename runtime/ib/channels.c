@@ -9,6 +9,13 @@
 #include "mem/mem.h"
 #include "mem/state.h"
 
+static uint32_t path_flags(const shmemhi_link_t *link)
+{
+	if (link->producer)
+		return SHMEMD_PATH_PROXY;
+	return link->has_no_record ? SHMEMD_PATH_NO_RECORD : 0;
+}
+
 /* Epoch 0, nothing posted, no marks. */
 static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 			 shmemd_channel_t *channel)
@@ -17,7 +24,7 @@ static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 
 	*channel = (shmemd_channel_t){
 		.ready = SHMEMD_READY_WORD(0, 0, SHMEMD_READY_RUNG),
-		.path = SHMEMD_PATH_WORD(0, link->qpn, 0, link->producer ? SHMEMD_PATH_PROXY : 0),
+		.path = SHMEMD_PATH_WORD(0, link->qpn, 0, path_flags(link)),
 		.queue = link->is_connected ? SHMEMD_TAGGED(0, link->queue) : 0,
 		.doorbell = SHMEMD_TAGGED(0, doorbell),
 	};

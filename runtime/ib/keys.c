@@ -68,8 +68,9 @@ static int write_bounce_key(shmemh_t *job, const shmemhi_ib_t *ib)
 {
 	const shmemd_key_t key = {.key = {ib->bounce_key}};
 
-	return shmemhi_dev_write(job, ib->keys->table + SHMEMD_LKEY(ib->n_granules, ib->n_granules),
-				 &key, sizeof key);
+	return shmemhi_dev_write(
+		job, ib->keys->table + SHMEMD_LKEY(ib->n_granules, job->n_pes, ib->n_granules),
+		&key, sizeof key);
 }
 
 static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
@@ -82,6 +83,8 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 	if (!keys)
 		return no_memory(job);
 	keys->granule = job->mem->heap.chunk;
+	if (keys->granule > SHMEMD_MLX5_MAX_MSG)
+		keys->granule = SHMEMD_MLX5_MAX_MSG;
 	n_granules = shmemhi_mem_reserved(job) / keys->granule;
 	ib->n_granules = (uint32_t)n_granules;
 	ib->log_granule = (uint64_t)__builtin_ctzll(keys->granule);
@@ -231,7 +234,7 @@ static int write_table(shmemh_t *job, const shmemhi_ib_t *ib, adding_t *a)
 
 	for (size_t i = 0; i < a->n_regions; i++)
 		a->mine[i] = htobe32(keys->regions[a->before + i]->lkey);
-	status = write_row(job, keys, a, SHMEMD_LKEY(ib->n_granules, granule), a->mine);
+	status = write_row(job, keys, a, SHMEMD_LKEY(ib->n_granules, job->n_pes, granule), a->mine);
 	for (size_t pe = 0; status == SHMEMH_OK && pe < (size_t)job->n_pes; pe++)
 		status = write_row(job, keys, a, SHMEMD_RKEY(ib->n_granules, pe, granule),
 				   a->theirs + pe * a->n_regions);

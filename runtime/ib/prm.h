@@ -53,6 +53,7 @@ enum shmemhi_prm_opcode {
 #define SHMEMHI_QPC_LOG_SQ_SIZE SHMEMHI_QPC + 0x51, 4 /* blocks of 64 bytes */
 #define SHMEMHI_QPC_TS_FORMAT SHMEMHI_QPC + 0x58, 2
 #define SHMEMHI_QPC_UAR_PAGE SHMEMHI_QPC + 0x68, 24
+#define SHMEMHI_QPC_SEND_DBR_MODE SHMEMHI_QPC + 0x80, 2
 #define SHMEMHI_QPC_USER_INDEX SHMEMHI_QPC + 0x88, 24
 #define SHMEMHI_QPC_REMOTE_QPN SHMEMHI_QPC + 0xa8, 24
 #define SHMEMHI_QPC_LOG_SRA_MAX SHMEMHI_QPC + 0x388, 3 /* READs and atomics as requester */
@@ -96,6 +97,7 @@ enum shmemhi_prm_opcode {
 #define SHMEMHI_PM_MIGRATED 3         /* no alternate path */
 #define SHMEMHI_TS_FREE_RUNNING 0     /* the only format if the capability is 0 */
 #define SHMEMHI_TS_DEFAULT 1          /* the NIC chooses one it has */
+#define SHMEMHI_SEND_NO_DBR 1         /* the doorbell carries the producer index */
 #define SHMEMHI_RQ_TYPE_NONE 3        /* no receive queue */
 #define SHMEMHI_ATOMIC_MODE_8_BYTES 3 /* atomics of up to 8 bytes, masked ones too */
 #define SHMEMHI_LOG_MSG_MAX 30        /* SHMEMD_MLX5_MAX_MSG */

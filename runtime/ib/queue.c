@@ -51,8 +51,10 @@ static int create_cq(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link
 	return link->cq ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
 
-/* No receive queue: nothing here is sent to one. */
-static int create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link)
+/* No receive queue: nothing here is sent to one. The record is named even where send_dbr_mode says
+ * that there is none: the kernel sets dbr_umem_valid in each CREATE_QP. */
+static int send_create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link,
+			  unsigned send_dbr_mode)
 {
 	const shmemhi_queue_block_t *b = block_of(ib, link), *records = records_of(ib, link);
 	uint32_t in[SHMEMHI_PRM_LONG] = {0};
@@ -64,6 +66,7 @@ static int create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link
 	shmemhi_prm_put(in, SHMEMHI_QPC_LOG_SQ_SIZE, log2_of(ib->depth));
 	shmemhi_prm_put(in, SHMEMHI_QPC_TS_FORMAT, ib->nic.ts_format);
 	shmemhi_prm_put(in, SHMEMHI_QPC_UAR_PAGE, link->uar->page_id);
+	shmemhi_prm_put(in, SHMEMHI_QPC_SEND_DBR_MODE, send_dbr_mode);
 	shmemhi_prm_put(in, SHMEMHI_QPC_USER_INDEX, (uint64_t)(link - ib->links));
 	shmemhi_prm_put(in, SHMEMHI_QPC_CQN_SND, link->cqn);
 	shmemhi_prm_put(in, SHMEMHI_QPC_CQN_RCV, link->cqn);
@@ -75,6 +78,28 @@ static int create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link
 	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_OFFSET, offset_of(b, link->queue));
 	link->qp = shmemhi_command_create(job, ib, link, in, &link->qpn);
 	return link->qp ? SHMEMH_OK : SHMEMH_ERR_NIC;
+}
+
+/* Without a doorbell record if the NIC offers that and the device rings: between WQEs and doorbell
+ * there is then one fence, not a record and a second fence, and the NIC reads no record. The CPU
+ * proxy keeps the record: the fences of the host cost kernels nothing.
+ *
+ * A NIC may have only so many queue pairs without a record (it has a capability
+ * log_max_send_dbr_less_qp_sq): once CREATE_QP is refused, the links that follow have records. */
+static int create_qp(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
+{
+	if (!ib->nic.offers_no_record || !link->doorbell)
+		return send_create_qp(job, ib, link, 0);
+	if (send_create_qp(job, ib, link, SHMEMHI_SEND_NO_DBR) == SHMEMH_OK) {
+		shmemhi_uars_assign_no_record(link);
+		link->has_no_record = 1;
+		return SHMEMH_OK;
+	}
+	shmemhi_log(&job->log, SHMEMHI_INFO, "%s: from here on with doorbell records: %s",
+		    ib->nic.name, job->err.text);
+	job->err.text[0] = '\0';
+	ib->nic.offers_no_record = 0;
+	return send_create_qp(job, ib, link, 0);
 }
 
 static int to_init(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *link)
@@ -91,7 +116,7 @@ static int to_init(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *
 	return shmemhi_command_modify(job, ib, link, in, SHMEMHI_PRM_LONG);
 }
 
-static int open_link(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link)
+static int open_link(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
 {
 	int status = create_cq(job, ib, link);
 
@@ -126,6 +151,20 @@ static int open_links(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
+static void log_links(const shmemh_t *job, const shmemhi_ib_t *ib)
+{
+	unsigned n_without = 0;
+
+	for (uint32_t i = 0; i < ib->queue_mem->n_links; i++)
+		n_without += ib->links[i].has_no_record != 0;
+	shmemhi_log(&job->log, SHMEMHI_INFO,
+		    "%s: %d channels to each PE, %u links of %llu bytes (%u without doorbell "
+		    "records), depth %u, queues in memory of the %s; the %s rings",
+		    ib->nic.name, ib->n_channels, ib->queue_mem->n_links,
+		    (unsigned long long)shmemhi_links_nbytes(ib), n_without, ib->depth,
+		    ib->has_gpu_queues ? "GPU" : "host", ib->links[0].doorbell ? "device" : "host");
+}
+
 int shmemhi_links_open(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	int status = shmemhi_ib_check_options(job);
@@ -138,12 +177,7 @@ int shmemhi_links_open(shmemh_t *job, shmemhi_ib_t *ib)
 		shmemhi_links_close(job, ib);
 		return status;
 	}
-	shmemhi_log(&job->log, SHMEMHI_INFO,
-		    "%s: %d channels to each PE, %u links of %llu bytes, depth %u, queues in "
-		    "memory of the %s; the %s rings",
-		    ib->nic.name, ib->n_channels, ib->queue_mem->n_links,
-		    (unsigned long long)shmemhi_links_nbytes(ib), ib->depth,
-		    ib->has_gpu_queues ? "GPU" : "host", ib->links[0].doorbell ? "device" : "host");
+	log_links(job, ib);
 	return SHMEMH_OK;
 }
 

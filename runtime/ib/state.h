@@ -22,7 +22,8 @@ typedef struct shmemhi_nic {
 	uint8_t gid_index;     /* Ethernet: of a RoCE v2 address */
 	uint8_t log_max_reads; /* READs and atomics on their way, as requester and as responder */
 	uint8_t ts_format;     /* SHMEMHI_TS_: time stamps that a QP is to ask for */
-	uint8_t requires_grh;  /* InfiniBand: packets need a global header within a subnet too */
+	uint8_t offers_no_record; /* queue pairs without a doorbell record can be made */
+	uint8_t requires_grh;     /* InfiniBand: packets need a global header within a subnet too */
 	uint16_t lid;
 	uint16_t sport_min, sport_max; /* RoCE v2: UDP source ports that may be used */
 	union ibv_gid gid;
@@ -37,6 +38,7 @@ typedef struct shmemhi_link {
 	uint64_t *producer; /* pinned word that the CPU proxy polls; NULL: the GPU rings */
 	void *doorbell;     /* register as the GPU maps it; NULL: it does not */
 	void *host_doorbell; /* the same as the host maps it */
+	int has_no_record;   /* the NIC takes the producer index from the doorbell itself */
 	uint32_t qpn;
 	uint32_t cqn;
 	uint32_t psn;      /* of its first request */

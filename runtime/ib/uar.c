@@ -12,6 +12,10 @@
  * in its header. */
 #define NC_DEDICATED (1u << 31)
 
+/* In each page. A NIC drops a doorbell that comes by the register of the other mode.
+ * Source  GPUNetIO, doca_verbs_uar.cpp. */
+#define REGISTER_NO_RECORD 0x600
+
 enum { DOORBELL_AUTO, DOORBELL_GPU, DOORBELL_CPU }; /* words of SHMEMH_IB_DOORBELL */
 
 /* Not cached first: in write-combining pages (BF) a doorbell may wait for the next flush. */
@@ -133,4 +137,12 @@ void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_link_t 
 	link->uar = u->uar;
 	link->host_doorbell = reg;
 	link->doorbell = u->seen ? u->seen + (reg - u->page) : NULL;
+}
+
+void shmemhi_uars_assign_no_record(shmemhi_link_t *link)
+{
+	char *reg = (char *)link->uar->base_addr + REGISTER_NO_RECORD;
+
+	link->doorbell = (char *)link->doorbell + (reg - (char *)link->host_doorbell);
+	link->host_doorbell = reg;
 }

@@ -45,6 +45,7 @@ void info_gpu_rdma(const shmemhi_cuda_t *cuda, int gpu)
 static void print_port(const shmemhi_port_t *p)
 {
 	const shmemhi_nic_t *nic = &p->nic;
+	const char *records = nic->offers_no_record ? "not needed" : "needed";
 	char gid[INET6_ADDRSTRLEN] = "?";
 	char label[80];
 
@@ -56,11 +57,11 @@ static void print_port(const shmemhi_port_t *p)
 	if (!p->is_usable)
 		info_line(label, "NOT usable: %s", p->why.text);
 	else if (nic->is_ethernet)
-		info_line(label, "ok: active, RoCE v2, GID %d %s, MTU %d", nic->gid_index, gid,
-			  128 << nic->mtu);
+		info_line(label, "ok: active, RoCE v2, GID %d %s, MTU %d, doorbell records %s",
+			  nic->gid_index, gid, 128 << nic->mtu, records);
 	else
-		info_line(label, "ok: active, InfiniBand, LID %d, MTU %d", nic->lid,
-			  128 << nic->mtu);
+		info_line(label, "ok: active, InfiniBand, LID %d, MTU %d, doorbell records %s",
+			  nic->lid, 128 << nic->mtu, records);
 }
 
 /* Distances from a GPU, of the ports that can be used. */

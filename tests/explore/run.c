@@ -99,6 +99,7 @@ static void fill_memory(int pe)
 	c->error = &m->error;
 	c->self = c;
 	c->heap_committed = &c->heap_nbytes;
+	c->n_mapped = (uint32_t)dims.n_pes;
 }
 
 /* For traces. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* fence, quiet and barrier: data, then a flag by p; puts that not everybody misses. */
+/* fence, quiet and barrier: data, then a flag by p or put; puts that not everybody misses. */
 #include <shmem_dev/channel.h>
 #include "kernels.h"
 #include "memory.h"
@@ -11,7 +11,16 @@
 enum { FLAG_U32, FLAG_S32, FLAG_U64, FLAG_S64 };
 
 /* Order, in steps of 4 variants. */
-enum { FENCE = 0, QUIET = 4, BARRIER = 8, CHANNEL_QUIET = 12, BEHIND_ADD = 16, BEHIND_SET };
+enum {
+	FENCE = 0,
+	QUIET = 4,
+	BARRIER = 8,
+	CHANNEL_QUIET = 12,
+	BEHIND_ADD = 16,
+	BEHIND_SET,
+	FENCE_PUT,
+	QUIET_PUT = 20
+};
 
 /* Those of channels are behind the puts by themselves. */
 static void send_flag(const pe_t *p, uint64_t value)
@@ -48,9 +57,9 @@ static void await_flag(const pe_t *p, uint64_t value)
 static void order_puts(const pe_t *p, shmemd_group_t g)
 {
 	shmemd_ctx_t alone = team_of_one(p);
-	if (p->dims.variant < QUIET)
+	if (p->dims.variant < QUIET || p->dims.variant / 2 * 2 == FENCE_PUT)
 		shmemd_fence_group(&p->ctx, g);
-	else if (p->dims.variant < BARRIER)
+	else if (p->dims.variant < BARRIER || p->dims.variant >= QUIET_PUT)
 		EXPECT(!shmemd_quiet_group(&p->ctx, g));
 	else if (p->dims.variant < CHANNEL_QUIET)
 		EXPECT(!shmemd_barrier_group(&alone, g));
@@ -60,8 +69,16 @@ static void order_puts(const pe_t *p, shmemd_group_t g)
 		EXPECT(!shmemd_channel_quiet(&p->ctx, right_of(p)));
 }
 
-/* The flag is sent by the last thread, and waited for by the one in the middle. The word before it
- * comes back, so that no round overtakes the next. */
+/* A flag by put is one word, which the group sends. */
+static void put_flag(const pe_t *p, shmemd_group_t g)
+{
+	const heap_t *h = p->heap;
+	size_t nbytes = p->dims.variant < QUIET_PUT ? sizeof(uint64_t) : sizeof(uint32_t);
+	shmemd_putmem_nbi_group(&p->ctx, g, &p->heap->flag, &h->word, nbytes, right_of(p));
+}
+
+/* The flag is sent by the last thread or by all, and waited for by the one in the middle. The word
+ * before it comes back, so that no round overtakes the next. */
 void order(const void *params)
 {
 	const pe_t *p = params;
@@ -71,10 +88,14 @@ void order(const void *params)
 		uint32_t *src = h->src + r * N_WORDS, *dst = h->dst + r * N_WORDS;
 		uint64_t value = p->dims.start + (uint64_t)r + 1;
 		fill(p, g, src, N_WORDS, r);
+		if (g.rank == 0)
+			shmemd_arch_st_data_u64(&h->word, value);
 		shmemd_group_sync(g);
 		shmemd_putmem_nbi_group(&p->ctx, g, dst, src, N_WORDS * sizeof(*src), right_of(p));
 		order_puts(p, g);
-		if (g.rank == g.size - 1)
+		if (p->dims.variant >= FENCE_PUT)
+			put_flag(p, g);
+		else if (g.rank == g.size - 1)
 			send_flag(p, value);
 		if (g.rank == g.size / 2)
 			await_flag(p, value);
@@ -105,6 +126,10 @@ const char *const order_variants[] = {"fence, p_u32",
 				      "quiet of the channel, p_s64",
 				      "add of the channel",
 				      "signal of the channel",
+				      "fence, put of a u64",
+				      "fence, put of an s64",
+				      "quiet, put of a u32",
+				      "quiet, put of an s32",
 				      NULL};
 
 static void mark_right(const pe_t *p, uint64_t *word)

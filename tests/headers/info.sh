@@ -5,7 +5,7 @@
 set -eu
 info=$1/bin/shmem-info
 adapter=$(find "$1" -name 'libshmem_mlx5sw.so.0')
-unset SHMEMH_HCA_LIST SHMEMH_IB_GID_INDEX MLX5SW_LINK MLX5SW_SCRIPT MLX5SW_FABRIC
+unset SHMEMH_HCA_LIST SHMEMH_IB_GID_INDEX MLX5SW_LINK MLX5SW_SCRIPT MLX5SW_FABRIC MLX5SW_NO_DBR
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export MLX5SW_DIR="$work" MLX5SW_DEVICES=2
@@ -29,7 +29,9 @@ expect() {
 	}
 }
 
-expect RoCE '^  mlx5_1:1 +ok: active, RoCE v2, GID 3 ::ffff:10\.1\.[0-9.]+, MTU 4096$'
+expect RoCE '^  mlx5_1:1 +ok: active, RoCE v2, GID 3 ::ffff:10\.1\.[0-9.]+, MTU 4096, '
+expect 'with records' '^  mlx5_1:1 +ok: .*, doorbell records needed$'
+expect 'without records' '^  mlx5_1:1 +ok: .*, doorbell records not needed$' MLX5SW_NO_DBR=1
 expect InfiniBand '^  mlx5_0:1 +ok: active, InfiniBand, LID [1-9]' MLX5SW_LINK=infiniband
 expect 'left out' '^  mlx5_0 +NOT usable: SHMEMH_HCA_LIST leaves it out$' SHMEMH_HCA_LIST=mlx5_1
 expect 'unknown name' '^NICs +SHMEMH_HCA_LIST names mlx5_7, ' SHMEMH_HCA_LIST=mlx5_7

@@ -59,9 +59,11 @@ AT(shmemd_ctx_t, log_granule, 160);
 AT(shmemd_ctx_t, log_depth, 161);
 AT(shmemd_ctx_t, log_batch, 162);
 AT(shmemd_ctx_t, inline_nbytes, 163);
-AT(shmemd_ctx_t, reserved, 164);
-AT(shmemd_ctx_t, order, 168);
-SIZE(shmemd_ctx_t, 176);
+AT(shmemd_ctx_t, first_mapped, 164);
+AT(shmemd_ctx_t, n_mapped, 168);
+AT(shmemd_ctx_t, reserved, 172);
+AT(shmemd_ctx_t, order, 176);
+SIZE(shmemd_ctx_t, 184);
 
 AT(shmemd_key_t, key, 0);
 AT(shmemd_key_t, n_more, 8);
@@ -111,9 +113,10 @@ WORD(SHMEMD_RUNG_INDEX(0xfffffffe00000001u), 0xfffffffe);
 WORD(SHMEMD_DONE_WORD(0x7ffffffffffe, 0xfffd), 0xfffffffffffdfffau);
 WORD(SHMEMD_DONE_INDEX(0xfffffffffffdfffbu), 0x7ffffffffffe);
 WORD(SHMEMD_DONE_CQES(0xfffffffffffdfffbu), 0xfffd);
-WORD(SHMEMD_PATH_WORD(0xfe, 0xfffffd, 0xfffc, SHMEMD_PATH_PROXY), 0xfefffffdfffc0004u);
+WORD(SHMEMD_PATH_WORD(0xfe, 0xfffefd, 0xfffc, SHMEMD_PATH_PROXY), 0xfefdfefffffc0004u);
 WORD(SHMEMD_ORIGIN_WORD(0xfedcba, 0x7ffe00000001), 0x7ffefedcbau);
-WORD(SHMEMD_PATH_QPN(0xfefffffdfffc0004u), 0xfffffd);
+WORD(SHMEMD_PATH_QPN(0xfefdfefffffc0004u), 0xfffefd);
+WORD(SHMEMD_PATH_QPN_BE(0xfefdfefffffc0004u), 0xfdfeff);
 WORD(SHMEMD_PATH_BASE(0xfefffffdfffc0004u), 0xfffc);
 WORD(SHMEMD_PATH_STATUS(0xfefffffdfffc0504u), 5);
 WORD(SHMEMD_PATH_FAILED(5), 0x500);
@@ -131,8 +134,9 @@ SHMEMD_STATIC_ASSERT(SHMEMD_QUEUE_CQES(1024) == 65536 && SHMEMD_QUEUE_RECORD(102
 			     SHMEMD_QUEUE_NBYTES(1024) == 131200,
 		     "memory of a queue");
 SHMEMD_STATIC_ASSERT(SHMEMD_BOUNCES_NBYTES == 4160, "memory of bounce buffers");
-SHMEMD_STATIC_ASSERT(SHMEMD_LKEY(10, 10) == 10 && SHMEMD_RKEY(10, 0, 0) == 11 &&
-			     SHMEMD_RKEY(10, 2, 9) == 40 && SHMEMD_KEYS(10, 3) == 41,
+SHMEMD_STATIC_ASSERT(SHMEMD_RKEY(10, 0, 0) == 0 && SHMEMD_RKEY(10, 2, 9) == 29 &&
+			     SHMEMD_LKEY(10, 3, 0) == 30 && SHMEMD_LKEY(10, 3, 10) == 40 &&
+			     SHMEMD_KEYS(10, 3) == 41,
 		     "table of keys");
 
 SHMEMD_STATIC_ASSERT(SHMEMD_SYNC_EPOCH == 0 && SHMEMD_SYNC_FLAGS == 8 && SHMEMD_SYNC_WORDS(4) == 12,

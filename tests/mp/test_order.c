@@ -15,6 +15,7 @@ typedef struct order_params {
 	uint32_t *dst;  /* [2][NELEMS]: written by the PE before */
 	uint64_t *flag; /* rounds sent by the PE before */
 	uint64_t *ack;  /* rounds read by the PE after */
+	uint64_t *next; /* NULL: p sends the flag; else a put of this word by the group */
 	int scope, n_rounds, is_quiet;
 	int *status;
 } order_params_t;
@@ -46,16 +47,21 @@ SCOPE_STEP void put_in_order(const order_params_t *p, shmemd_group_t g, uint32_t
 	}
 }
 
-/* Data, then a flag by p of another thread than the leader: who sees the flag sees the data. */
+/* Data, then a flag by p of another thread than the leader, or by put: who sees the flag sees the
+ * data. */
 SCOPE_STEP void fence_send(const order_params_t *p, shmemd_group_t g, int round, int to)
 {
 	uint32_t i;
 
 	for (i = g.size - 1 - g.rank; i < NELEMS; i += g.size)
 		p->src[i] = (uint32_t)(round * 1000) + i;
+	if (p->next && g.rank == 0)
+		*p->next = (uint64_t)round + 1;
 	shmemd_group_sync(g);
 	put_in_order(p, g, p->dst + (round % 2) * NELEMS, to);
-	if (g.rank == g.size - 1)
+	if (p->next)
+		SCOPED(p->scope, shmemd_putmem, &p->ctx, p->flag, p->next, sizeof(*p->next), to);
+	else if (g.rank == g.size - 1)
 		shmemd_p_u64(&p->ctx, p->flag, (uint64_t)round + 1, to);
 }
 
@@ -102,7 +108,7 @@ SHMEMD_KERNEL(fence_kernel, order_params_t, p)
 	scope_report(p.status, 3, status);
 }
 
-static int check_order(pes_t *pes, int is_quiet)
+static int check_order(pes_t *pes, int is_quiet, int is_put)
 {
 	order_params_t p;
 
@@ -116,6 +122,8 @@ static int check_order(pes_t *pes, int is_quiet)
 		PES_ALLOC(pes, p.dst, uint32_t, 2 * NELEMS, 0);
 		PES_ALLOC(pes, p.flag, uint64_t, 1, 0);
 		PES_ALLOC(pes, p.ack, uint64_t, 1, 0);
+		if (is_put)
+			PES_ALLOC(pes, p.next, uint64_t, 1, 0);
 		PES_RUN(pes, fence_kernel, 1, SCOPE_NTHREADS, p);
 		pes_release(pes);
 	}
@@ -124,12 +132,17 @@ static int check_order(pes_t *pes, int is_quiet)
 
 static int fence_orders_puts(pes_t *pes)
 {
-	return check_order(pes, 0);
+	return check_order(pes, 0, 0);
 }
 
 static int quiet_orders_puts(pes_t *pes)
 {
-	return check_order(pes, 1);
+	return check_order(pes, 1, 0);
+}
+
+static int put_of_a_word_is_a_flag(pes_t *pes)
+{
+	return check_order(pes, 0, 1) || check_order(pes, 1, 1);
 }
 
 /* put, quiet, get: the get fetches what was put. */
@@ -225,9 +238,8 @@ static int quiet_is_sequential(pes_t *pes)
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
-		PES_TEST(fence_orders_puts),
-		PES_TEST(quiet_orders_puts),
-		PES_TEST(quiet_completes_puts),
+		PES_TEST(fence_orders_puts),       PES_TEST(quiet_orders_puts),
+		PES_TEST(put_of_a_word_is_a_flag), PES_TEST(quiet_completes_puts),
 		PES_TEST(quiet_is_sequential),
 	};
 

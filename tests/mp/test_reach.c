@@ -113,6 +113,8 @@ static void no_nic(shmemd_ctx_t *ctx)
 {
 	ctx->channels = NULL;
 	ctx->n_channels = 0;
+	ctx->first_mapped = 0;
+	ctx->n_mapped = (uint32_t)ctx->n_pes;
 	ctx->flags &= ~(SHMEMD_CTX_NIC | SHMEMD_CTX_BOTH_WAYS);
 }
 
@@ -214,6 +216,8 @@ static int reversed_team(pes_t *pes)
 		reversed[i] = peers[n - 1 - i];
 	PES_TRY(pes, run_copy(p.peers, reversed, n * sizeof(*peers)));
 	p.ctx.peers = p.peers;
+	p.ctx.first_mapped = 0;
+	p.ctx.n_mapped = (uint32_t)pes->n_pes;
 	p.ctx.flags &= ~SHMEMD_CTX_WORLD;
 	p.ctx.my_pe = pes->n_pes - 1 - pes->pe;
 	PES_TRY(pes, shmemh_barrier(pes->job));

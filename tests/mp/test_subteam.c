@@ -191,6 +191,8 @@ static int team_params(pes_t *pes, subteam_params_t *p, const int world[PES_MAX]
 	}
 	PES_TRY(pes, run_copy(p->peers, peers, n_pes * sizeof(*peers)));
 	p->ctx.peers = p->peers;
+	p->ctx.first_mapped = 0;
+	p->ctx.n_mapped = (uint32_t)n;
 	p->ctx.causes = p->causes;
 	p->ctx.n_pes = n;
 	p->ctx.flags &= ~SHMEMD_CTX_WORLD;

@@ -135,7 +135,7 @@ static int register_heap(rig_pe_t *p, uint32_t column, shmemd_key_t *lkeys, shme
 
 static int make_column(rig_pe_t *p, uint32_t column, shmemd_key_t *rkeys)
 {
-	const size_t bounces = SHMEMD_LKEY(plan.n_granules, plan.n_granules);
+	const size_t bounces = SHMEMD_LKEY(plan.n_granules, plan.n_pes, plan.n_granules);
 	struct ibv_mr *mr =
 		ibv_reg_mr_iova2(p->pds[column], p->bounces, n_ends() * SHMEMD_BOUNCES_NBYTES,
 				 (uintptr_t)p->bounces, ALL_RIGHTS);
@@ -143,7 +143,8 @@ static int make_column(rig_pe_t *p, uint32_t column, shmemd_key_t *rkeys)
 	if (!mr)
 		return 1;
 	set_key(&p->keys[bounces], column, mr->lkey, 0);
-	return register_heap(p, column, &p->keys[SHMEMD_LKEY(plan.n_granules, 0)], rkeys);
+	return register_heap(p, column, &p->keys[SHMEMD_LKEY(plan.n_granules, plan.n_pes, 0)],
+			     rkeys);
 }
 
 /* Its local keys lie in its own table, its remote keys in everybody's. */
@@ -153,7 +154,7 @@ static int make_keys(int pe)
 	shmemd_key_t rkeys[RIG_GRANULES_MAX];
 
 	for (uint32_t i = 0; i <= plan.n_granules; i++)
-		p->keys[SHMEMD_LKEY(plan.n_granules, i)] = no_key;
+		p->keys[SHMEMD_LKEY(plan.n_granules, plan.n_pes, i)] = no_key;
 	for (uint32_t i = 0; i < plan.n_granules; i++)
 		rkeys[i] = no_key;
 	for (uint32_t column = 0; column < 2; column++)
@@ -349,6 +350,15 @@ static uint32_t flags_of(void)
 	       (plan.mapped && !(plan.flags & SHMEMD_CTX_SM_ATOMICS) ? SHMEMD_CTX_BOTH_WAYS : 0);
 }
 
+/* The range of PEs that are mapped, oneself among them. */
+static void fill_mapped(shmemd_ctx_t *c)
+{
+	const uint32_t mapped = plan.mapped | 1u << c->my_pe;
+
+	c->first_mapped = __builtin_ctz(mapped);
+	c->n_mapped = (uint32_t)(32 - __builtin_clz(mapped) - c->first_mapped);
+}
+
 static void fill_context(rig_pe_t *p, int pe)
 {
 	shmemd_ctx_t *c = &p->ctx;
@@ -370,6 +380,7 @@ static void fill_context(rig_pe_t *p, int pe)
 	c->timeout_ns = plan.timeout_ns;
 	c->self = c;
 	c->heap_committed = &p->heap_committed;
+	fill_mapped(c);
 	c->channels = p->channels;
 	c->keys = p->keys;
 	c->bounces = p->bounces;

@@ -123,8 +123,8 @@ static shmemd_replay_kind_t kind_of(const shmemdi_wqe_t *q)
 
 static shmemd_replay_at_t replay_at(side_t s)
 {
-	const shmemd_replay_at_t at = {(uint32_t)s.at.index, s.at.qpn, s.at.request, s.rkey,
-				       s.lkey};
+	const shmemd_replay_at_t at = {(uint32_t)s.at.index, SHMEMD_QPN_BE(s.at.qpn_be),
+				       s.at.request, s.rkey, s.lkey};
 
 	return at;
 }
@@ -191,12 +191,12 @@ static void nops_cover_all_wqebbs(void **unused)
 			write_one(&q, form, old, draw_content());
 			assert_int_equal(kind_of(&q).wqebbs, 1 + is_two);
 			shmemd_replay_nop(q.w, kind_of(&q), replay_at(new));
-			expect_nop(q.w, (uint32_t) new.at.index, new.at.qpn,
+			expect_nop(q.w, (uint32_t) new.at.index, SHMEMD_QPN_BE(new.at.qpn_be),
 				   is_signalled && !is_two);
 			assert_memory_equal(q.w + 4, zeros, 48);
 			if (is_two)
-				expect_nop(q.w + 16, (uint32_t) new.at.index + 1, new.at.qpn,
-					   is_signalled);
+				expect_nop(q.w + 16, (uint32_t) new.at.index + 1,
+					   SHMEMD_QPN_BE(new.at.qpn_be), is_signalled);
 			else
 				assert_memory_equal(q.w + 16, zeros, 16);
 		}

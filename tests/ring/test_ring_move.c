@@ -54,12 +54,9 @@ static void first_poster(const rig_params_t *p)
 	} while (SHMEMD_READY_EPOCH(line.ready) == SHMEMD_RESV_EPOCH(resv));
 	CHECK_IS(SHMEMD_READY_EPOCH(line.ready), SHMEMD_TAG(line.path));
 	CHECK_IS(SHMEMD_READY_EPOCH(line.ready), (SHMEMD_RESV_EPOCH(resv) + 1) & 0xff);
-	post.first = post.at = SHMEMD_RESV_INDEX(resv);
-	post.request = SHMEMD_RESV_REQUEST(resv);
-	post.path = line.path;
-	post.queue = line.queue;
-	post.doorbell = line.doorbell;
-	post.ready = line.ready;
+	post.resv = resv;
+	post.line = line;
+	CHECK_IS(shmemdi_sq_begin(&post), SHMEMD_OK);
 	shmemdi_nic_write_signal(&n, &post, 0,
 				 shmemdi_signal((uint64_t *)(void *)word, 99, SHMEMD_SIGNAL_SET),
 				 keys);

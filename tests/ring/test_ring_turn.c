@@ -56,13 +56,13 @@ static void post(const rig_params_t *params, uint32_t number)
 
 	while (shmemd_arch_ld_acquire_u32(&n_reserved) != number)
 		shmemd_arch_spin_hint();
-	status = shmemdi_sq_begin(&n.c, call, &post, shmemdi_lanes_self(), p->wqebbs, p->wqebbs, 0);
+	status = shmemdi_sq_start(&n.c, call, &post, shmemdi_lanes_self(), p->wqebbs, p->wqebbs);
 	write_wqes(&n, &post, p);
 	shmemd_arch_st_release_u32(&n_reserved, number + 1);
 	await(&p->may_submit);
 	p->ticket = shmemdi_sq_submit(&n.c, &post, p->how, status);
 	if (p->how.is_wait)
-		status = shmemdi_cq_wait(n.c, call, p->ticket,
+		status = shmemdi_cq_wait(&n.c, call, p->ticket,
 					 shmemdi_limit_default(n.c.team, n.c.pe));
 	CHECK_IS(status, 0);
 	shmemd_arch_st_release_u32(&p->has_submitted, 1);
@@ -152,7 +152,7 @@ static void look_at_all(void)
 	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
 	const uint64_t *words = word_of(&rig_pes[1].ctx, 0);
 
-	shmemdi_ring_until(n.c, SHMEMD_READY_INDEX(shmemdi_ready(&n.c)));
+	shmemdi_ring_until(&n.c, SHMEMD_READY_INDEX(shmemdi_ready(&n.c)));
 	while (rig_counters(1, 0, 0).executed != n_wqebbs)
 		shmemd_arch_spin_hint();
 	for (uint32_t i = 0; i < n_wqebbs; i++)
@@ -234,7 +234,7 @@ static void one_does_not_mark(int pe)
 		return;
 	await_all_reserved();
 	for (uint32_t i = n_posters; i-- > 1;)
-		if (posters[i].how.is_wait || posters[i].how.when == SHMEMD_RING_NOW)
+		if (posters[i].how.is_wait)
 			let(i);
 		else
 			let_mark(i);
@@ -248,8 +248,8 @@ static void check_ticket(uint32_t number)
 	const poster_t *p = &posters[number];
 	const uint64_t ready = rig_words(0, 1, 0)->ready;
 
-	CHECK_IS(SHMEMD_READY_INDEX(p->ticket), (uint32_t)rig_place(p->at + p->wqebbs));
-	CHECK_IS(SHMEMD_READY_CQES(p->ticket),
+	CHECK_IS(SHMEMD_READY_INDEX(p->ticket.word), (uint32_t)rig_place(p->at + p->wqebbs));
+	CHECK_IS(SHMEMD_READY_CQES(p->ticket.word),
 		 (SHMEMD_READY_CQES(ready) - n_posters + number) & 0xffff);
 }
 
@@ -266,10 +266,39 @@ static void one_waits(int pe)
 static void posters_that_do_not_mark(void **state)
 {
 	(void)state;
-	run_starts(one_does_not_mark, 9, "bbnb", 1);
-	run_starts(one_does_not_mark, 12, "bbbbbbnb", 1);
 	run_starts(one_waits, 9, "bbwb", 1);
 	run_starts(one_waits, 12, "bbbbbbwb", 1);
+}
+
+/* One of a run must ring before it returns: its publisher rings for it, although another poster has
+ * reserved behind the run and no batch ends there. */
+static void one_must_ring(int pe)
+{
+	const uint32_t last = n_posters - 1;
+
+	if (pe != 0)
+		return;
+	await_all_reserved();
+	for (uint32_t i = last; i-- > 1;)
+		let_mark(i);
+	let_finish(0);
+	for (uint32_t i = 1; i < last; i++)
+		await(&posters[i].has_submitted);
+	check_queue(posters[last].at, 2, SHMEMD_READY_RUNG);
+	let_finish(last);
+	check_queue(n_wqebbs, 3, SHMEMD_READY_RUNG);
+}
+
+static void run_that_must_ring(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		rig_test_t t = posters_test(one_must_ring, 8, "bbbbnb", 32);
+
+		start_below(&t.plan, start);
+		t.plan.first += 3; /* no batch ends here */
+		run_once(&t);
+	}
 }
 
 /* A flush covers what is before its own end, not those that its poster publishes for. */
@@ -281,7 +310,7 @@ static void flush_in_a_run(int pe)
 	if (pe != 0)
 		return;
 	CHECK_IS(SHMEMD_READY_INDEX(*flush), (uint32_t)rig_place(posters[3].at));
-	CHECK_IS(*flush & ~(uint64_t)0xff, posters[2].ticket & ~(uint64_t)0xff);
+	CHECK_IS(*flush & ~(uint64_t)0xff, posters[2].ticket.word & ~(uint64_t)0xff);
 	check_ticket(2);
 }
 
@@ -338,7 +367,7 @@ static void deferred_run(int pe)
 	await_submitted(0);
 	check_queue(n_wqebbs, 1, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), posters[1].at);
-	shmemdi_ring_until(n.c, (uint32_t)rig_place(n_wqebbs));
+	shmemdi_ring_until(&n.c, (uint32_t)rig_place(n_wqebbs));
 	check_queue(n_wqebbs, 2, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), n_wqebbs);
 }
@@ -384,7 +413,7 @@ static void one_by_one(int pe)
 	let_finish(3); /* later, after one that has not deferred: likewise */
 	check_queue(posters[4].at, 0, 0);
 	CHECK_IS(rung(), 0);
-	shmemdi_ring_until(n.c, (uint32_t)rig_place(posters[4].at));
+	shmemdi_ring_until(&n.c, (uint32_t)rig_place(posters[4].at));
 	check_queue(posters[4].at, 1, 0); /* only a poster sets RUNG */
 	CHECK_IS(rung(), posters[4].at);
 	let_finish(4); /* now */
@@ -445,6 +474,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(marked_ones_are_published_together),
 		cmocka_unit_test(posters_that_do_not_mark),
+		cmocka_unit_test(run_that_must_ring),
 		cmocka_unit_test(flush_covers_what_is_before_it),
 		cmocka_unit_test(marks_of_others),
 		cmocka_unit_test(runs_and_deferred_doorbells),

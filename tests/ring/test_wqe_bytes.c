@@ -49,7 +49,7 @@ static shmemdi_wqe_at_t draw_at(void)
 	shmemdi_wqe_at_t at;
 
 	at.index = draw() % 2 ? draw() : ((uint64_t)1 << bits[draw() % 4]) + draw() % 5 - 2;
-	at.qpn = (uint32_t)draw() & 0xffffff;
+	at.qpn_be = SHMEMD_QPN_BE((uint32_t)draw() & 0xffffff);
 	at.flags = (draw() % 2 ? SHMEMD_MLX5_CQ_UPDATE : 0) | (draw() % 2 ? SHMEMD_MLX5_FENCE : 0);
 	at.request = (uint32_t)draw();
 	return at;
@@ -74,8 +74,8 @@ static void peer_begin(peer_wqe_t *w, shmemdi_wqe_at_t at, uint8_t opmod, uint8_
 	struct mlx5_wqe_ctrl_seg control = {0};
 
 	memset(w, 0, sizeof(*w));
-	mlx5dv_set_ctrl_seg(&control, (uint16_t)at.index, opcode, opmod, at.qpn, (uint8_t)at.flags,
-			    ds, 0, htobe32(at.request & 0xffffff));
+	mlx5dv_set_ctrl_seg(&control, (uint16_t)at.index, opcode, opmod, SHMEMD_QPN_BE(at.qpn_be),
+			    (uint8_t)at.flags, ds, 0, htobe32(at.request & 0xffffff));
 	peer_add(w, &control, sizeof(control));
 }
 
@@ -137,7 +137,7 @@ static void vector_write(void **unused)
 		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x7f, 0x00, 0x00, 0x00, 0x10, 0x00,
 		0x00, 0xaa, 0xbb, 0xcc, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00,
 		0x00, 0x11, 0x22, 0x33, 0x00, 0x00, 0x7e, 0x00, 0x00, 0x00, 0x20, 0x00};
-	const shmemdi_wqe_at_t at = {5, 0x1234, SHMEMD_MLX5_CQ_UPDATE, 0};
+	const shmemdi_wqe_at_t at = {5, SHMEMD_QPN_BE(0x1234), SHMEMD_MLX5_CQ_UPDATE, 0};
 	const shmemdi_mem_t remote = {0x7f0000001000u, htobe32(0x00aabbcc)};
 	const shmemdi_mem_t local = {0x7e0000002000u, htobe32(0x00112233)};
 	shmemdi_wqe_t q;
@@ -151,7 +151,7 @@ static void vector_write(void **unused)
 static void vector_doorbell(void **unused)
 {
 	static const uint8_t wanted[8] = {0x00, 0x00, 0x06, 0x00, 0x00, 0x12, 0x34, 0x00};
-	uint64_t word = shmemdi_doorbell(6, 0x1234);
+	uint64_t word = shmemdi_doorbell(6, SHMEMD_QPN_BE(0x1234));
 
 	(void)unused;
 	assert_memory_equal(&word, wanted, sizeof(wanted));
@@ -336,8 +336,8 @@ static void doorbells(void **unused)
 	for (int i = 0; i < ROUNDS; i++) {
 		const shmemdi_wqe_at_t at = draw_at();
 		const uint32_t wanted[2] = {htobe32((uint32_t)(uint16_t)at.index << 8),
-					    htobe32(at.qpn << 8)};
-		const uint64_t word = shmemdi_doorbell(at.index, at.qpn);
+					    htobe32(SHMEMD_QPN_BE(at.qpn_be) << 8)};
+		const uint64_t word = shmemdi_doorbell(at.index, at.qpn_be);
 
 		assert_memory_equal(&word, wanted, sizeof(wanted));
 	}

@@ -29,15 +29,20 @@ static inline void set_options(shmemh_t *job)
 }
 
 /* Fabric with a strict adapter for each PE. */
+static inline void start_adapters_of(mlx5sw_config_t cfg, int n)
+{
+	cfg.n_devices = (uint32_t)n;
+	cfg.timing = MLX5SW_TIMING_FAST;
+	cfg.lint = MLX5SW_LINT_STRICT;
+	assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+}
+
 static inline void start_adapters(int link_layer, int n)
 {
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
 
-	cfg.n_devices = (uint32_t)n;
 	cfg.link_layer = (uint8_t)link_layer;
-	cfg.timing = MLX5SW_TIMING_FAST;
-	cfg.lint = MLX5SW_LINT_STRICT;
-	assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+	start_adapters_of(cfg, n);
 }
 
 /* Lint has had nothing to say. */
@@ -89,6 +94,18 @@ static inline void with_adapters(int link_layer, int n, pe_main_t pe_main)
 	const world_kind_t kind = {.n_pes = n};
 
 	start_adapters(link_layer, n);
+	assert_int_equal(run_world(&kind, pe_main), 0);
+	stop_adapters();
+}
+
+/* The same, of adapters that offer queue pairs without doorbell records. */
+static inline void with_no_records(int n, pe_main_t pe_main)
+{
+	const world_kind_t kind = {.n_pes = n};
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+
+	cfg.has_no_dbr = 1;
+	start_adapters_of(cfg, n);
 	assert_int_equal(run_world(&kind, pe_main), 0);
 	stop_adapters();
 }

@@ -104,7 +104,8 @@ static inline void ring(const shmemhi_link_t *link, void *doorbell, unsigned nex
 	put_bits(bytes, 0, 32, next << 8);
 	put_bits(bytes, 32, 32, link->qpn << 8);
 	memcpy(&word, bytes, sizeof word);
-	__atomic_store_n(shmemhi_send_record(link), htobe32(next), __ATOMIC_RELEASE);
+	if (!link->has_no_record)
+		__atomic_store_n(shmemhi_send_record(link), htobe32(next), __ATOMIC_RELEASE);
 	__atomic_store_n((uint64_t *)doorbell, word, __ATOMIC_SEQ_CST);
 }
 

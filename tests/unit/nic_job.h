@@ -11,20 +11,26 @@
 static shmemh_t *job;
 static shmemhi_ib_t ib;
 
-/* A new fabric of so many devices, and options that lead to it. */
-static inline void prepare(int link_layer, uint32_t n_devices)
+/* A new fabric, and options that lead to it. */
+static inline void prepare_with(const mlx5sw_config_t *cfg)
 {
-	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
-
-	cfg.link_layer = (uint8_t)link_layer;
-	cfg.n_devices = n_devices;
-	assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+	assert_int_equal(mlx5sw_start(cfg, NULL), 0);
 	memset(&ib, 0, sizeof ib);
 	memset(job, 0, sizeof *job);
 	job->n_pes = 1;
 	job->opt.ib_gid_index = -1;
 	job->opt.ib_depth = 1024;
 	snprintf(job->opt.ib_library, sizeof job->opt.ib_library, "%s", adapter_path());
+}
+
+/* Of so many devices. */
+static inline void prepare(int link_layer, uint32_t n_devices)
+{
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+
+	cfg.link_layer = (uint8_t)link_layer;
+	cfg.n_devices = n_devices;
+	prepare_with(&cfg);
 }
 
 static inline int make_job(void **state)

@@ -106,8 +106,30 @@ static void time_stamps(void **state)
 	}
 }
 
-static unsigned sets_asked; /* bit n: set n */
+/* Do queue pairs need doorbell records? */
+static void no_records(void **state)
+{
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+	static shmemhi_caps_t caps;
+
+	(void)state;
+	for (int offers = 0; offers <= 1; offers++) {
+		cfg.has_no_dbr = (uint8_t)offers;
+		prepare_with(&cfg);
+		assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+		assert_int_equal(ib.nic.offers_no_record, offers);
+		assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
+		shmemhi_prm_put(caps.general_2, 0x80 + 0x2e1, 1, !offers);
+		assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err),
+				 SHMEMH_OK);
+		assert_int_equal(ib.nic.offers_no_record, !offers);
+		shmemhi_nic_close(&ib);
+	}
+}
+
+static uint64_t sets_asked; /* bit n: set n */
 static int refuse;
+static unsigned has_general_2;
 
 static int note_command(struct ibv_context *context, const void *in, size_t in_nbytes, void *out,
 			size_t out_nbytes)
@@ -115,12 +137,13 @@ static int note_command(struct ibv_context *context, const void *in, size_t in_n
 	unsigned op_mod = (unsigned)shmemhi_prm_get(in, 0x30, 16);
 
 	(void)context;
-	(void)out;
 	assert_int_equal(in_nbytes, 16);
 	assert_int_equal(out_nbytes, 0x1010);
 	assert_int_equal(shmemhi_prm_get(in, 0, 16), 0x100);
 	assert_int_equal(op_mod & 1, 1); /* in force */
-	sets_asked |= 1u << (op_mod >> 1);
+	sets_asked |= (uint64_t)1 << (op_mod >> 1);
+	if (op_mod >> 1 == 0)
+		shmemhi_prm_put(out, 0x80 + 0x20, 1, has_general_2);
 	return refuse;
 }
 
@@ -132,12 +155,20 @@ static void questions(void **state)
 	shmemhi_err_t err = {""};
 
 	(void)state;
-	refuse = sets_asked = 0;
+	refuse = 0;
+	sets_asked = has_general_2 = 0;
 	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
 	assert_int_equal(sets_asked, 1 << 0 | 1 << 3);
 	nic.is_ethernet = 1;
 	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
 	assert_int_equal(sets_asked, 1 << 0 | 1 << 3 | 1 << 4);
+	/* Devices do not have the second general set, unless they say so. */
+	caps.general_2[0] = 1;
+	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
+	assert_int_equal(caps.general_2[0], 0);
+	has_general_2 = 1;
+	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
+	assert_int_equal(sets_asked, 1 << 0 | 1 << 3 | 1 << 4 | (uint64_t)1 << 0x20);
 	/* The library itself refused: there is no reply. */
 	memset(&caps, 0xff, sizeof caps);
 	refuse = EPERM;
@@ -149,9 +180,8 @@ static void questions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(capabilities),
-		cmocka_unit_test(limits),
-		cmocka_unit_test(time_stamps),
+		cmocka_unit_test(capabilities), cmocka_unit_test(limits),
+		cmocka_unit_test(time_stamps),  cmocka_unit_test(no_records),
 		cmocka_unit_test(questions),
 	};
 

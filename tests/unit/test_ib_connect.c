@@ -26,6 +26,13 @@ static void all_links_carry_requests(void **state)
 	}
 }
 
+static void links_without_records_carry_requests(void **state)
+{
+	(void)state;
+	for (int n = 1; n <= MAX_PES; n++)
+		with_no_records(n, pe_carries);
+}
+
 static const shmemhi_cuda_t *one_gpu(int pe)
 {
 	my_device = pe;
@@ -55,12 +62,9 @@ static void with_grh_required(int n, pe_main_t pe_main)
 	const world_kind_t kind = {.n_pes = n};
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
 
-	cfg.n_devices = (uint32_t)n;
 	cfg.link_layer = MLX5SW_INFINIBAND;
 	cfg.requires_grh = 1;
-	cfg.timing = MLX5SW_TIMING_FAST;
-	cfg.lint = MLX5SW_LINT_STRICT;
-	assert_int_equal(mlx5sw_start(&cfg, NULL), 0);
+	start_adapters_of(cfg, n);
 	assert_int_equal(run_world(&kind, pe_main), 0);
 	stop_adapters();
 }
@@ -486,6 +490,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_links_carry_requests),
+		cmocka_unit_test(links_without_records_carry_requests),
 		cmocka_unit_test(links_of_gpus_carry_requests),
 		cmocka_unit_test(ports_that_require_a_grh_get_one),
 		cmocka_unit_test(rings_go_round),

@@ -290,6 +290,80 @@ static void queue_pairs_ask_for_time_stamps_that_exist(void **state)
 	}
 }
 
+/* Doorbell records */
+
+/* All links from number first on have a record, those before have none. */
+static int have_records_from(shmemh_t *job, int first)
+{
+	for (int i = 0; i < N_CHANNELS * job->n_pes; i++) {
+		const shmemhi_link_t *link = &job->ib->links[i];
+		int has_none = i < first;
+		char *reg = (char *)link->uar->base_addr + (has_none ? 0x600 : 0x800);
+		uint8_t in[16] = {0}, out[0x110];
+
+		put_bits(in, 0, 16, 0x50b); /* QUERY_QP */
+		put_bits(in, 0x48, 24, link->qpn);
+		PE_CHECK(job->ib->lib.obj_query(link->qp, in, sizeof in, out, sizeof out) == 0);
+		PE_CHECK(get_bits(out, QPC + 0x80, 2) == (unsigned)has_none);
+		PE_CHECK(link->has_no_record == has_none);
+		PE_CHECK(link->host_doorbell == reg);
+		PE_CHECK(link->doorbell == (link->producer ? NULL : reg));
+	}
+	return 0;
+}
+
+static int pe_without_records(shmemh_t *job)
+{
+	if (plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	return have_records_from(job, N_CHANNELS * job->n_pes) || unplug(job);
+}
+
+static void records_are_left_out_where_the_nic_can(void **state)
+{
+	(void)state;
+	with_no_records(2, pe_without_records);
+}
+
+static int pe_proxy_keeps_records(shmemh_t *job)
+{
+	if (plug_in(job))
+		return 1;
+	job->opt.ib_doorbell = WORD_CPU;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	return have_records_from(job, 0) || unplug(job);
+}
+
+static void the_proxy_keeps_records(void **state)
+{
+	(void)state;
+	with_no_records(2, pe_proxy_keeps_records);
+}
+
+/* The third queue pair of this kind is refused, and no other is asked for. */
+static int pe_runs_out(shmemh_t *job)
+{
+	if (plug_in(job) || control(job, "fail command opcode=0x500 after=2 n=1 status=0xf"))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(!has_text(job, "CREATE_QP"));
+	if (have_records_from(job, 2))
+		return 1;
+	shmemhi_links_close(job, job->ib);
+	if (control(job, "fail command opcode=0x500 after=2 n=1 status=0xf"))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_ERR_NIC);
+	PE_CHECK(has_text(job, "CREATE_QP failed (channel 2 to PE 0"));
+	return unplug(job);
+}
+
+static void queue_pairs_without_records_may_run_out(void **state)
+{
+	(void)state;
+	with_no_records(1, pe_runs_out);
+}
+
 /* Failures */
 
 static int open_and_close(shmemh_t *job)
@@ -480,6 +554,9 @@ int main(void)
 		cmocka_unit_test(links_have_memory_of_their_own),
 		cmocka_unit_test(completion_queues_ignore_overruns),
 		cmocka_unit_test(queue_pairs_ask_for_time_stamps_that_exist),
+		cmocka_unit_test(records_are_left_out_where_the_nic_can),
+		cmocka_unit_test(the_proxy_keeps_records),
+		cmocka_unit_test(queue_pairs_without_records_may_run_out),
 		cmocka_unit_test(failed_commands_leave_nothing),
 		cmocka_unit_test(failed_calls_leave_nothing),
 		cmocka_unit_test(options_are_checked_first),

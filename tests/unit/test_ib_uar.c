@@ -47,8 +47,9 @@ static struct mlx5dv_devx_uar *give_uar(struct ibv_context *context, uint32_t ki
 	}
 	device.n_given++;
 	device.n_live++;
+	device.uars[i].base_addr = pages + i / device.per_page * PAGE;
 	device.uars[i].reg_addr =
-		pages + i / device.per_page * PAGE + 0x800 + i % device.per_page * 0x100;
+		(char *)device.uars[i].base_addr + 0x800 + i % device.per_page * 0x100;
 	return &device.uars[i];
 }
 
@@ -180,6 +181,10 @@ static int pe_maps(shmemh_t *job)
 		PE_CHECK(n_registered == 3 && n_io_refused == 3);
 		for (uint32_t i = 0; i < 5; i++) {
 			shmemhi_uars_assign(&uars, i, &link);
+			PE_CHECK((uintptr_t)link.doorbell ==
+				 (uintptr_t)link.host_doorbell + FAKE_IO_SHIFT);
+			shmemhi_uars_assign_no_record(&link);
+			PE_CHECK(link.host_doorbell == pages + i / 2 * PAGE + 0x600);
 			PE_CHECK((uintptr_t)link.doorbell ==
 				 (uintptr_t)link.host_doorbell + FAKE_IO_SHIFT);
 		}

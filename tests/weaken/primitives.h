@@ -117,17 +117,16 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_ready(),                                        \
 	       weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
 #define shmemd_arch_fence_before_dbr()                                                             \
-	WEAKEN(FENCE, shmemd_arch_fence_before_dbr(), weaken_fence(how_, SHMEMSIM_FENCE))
+	WEAKEN(FENCE, shmemd_arch_fence_before_dbr(), weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
 #define shmemd_arch_fence_before_doorbell()                                                        \
 	WEAKEN(FENCE, shmemd_arch_fence_before_doorbell(),                                         \
 	       weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
 #define shmemd_arch_fence_before_dbr_gpu()                                                         \
-	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_dbr_gpu(), weaken_fence(how_, SHMEMSIM_FENCE))
+	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_dbr_gpu(),                                      \
+	       weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
 #define shmemd_arch_fence_before_doorbell_gpu()                                                    \
 	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_doorbell_gpu(),                                 \
 	       weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
-#define shmemd_arch_fence_in_turn()                                                                \
-	WEAKEN(FENCE_GPU, shmemd_arch_fence_in_turn(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_acquire()                                                                \
 	WEAKEN(FENCE, shmemd_arch_fence_acquire(), weaken_fence(how_, SHMEMSIM_FENCE_ACQUIRE))
 #define shmemd_arch_fence_quiet()                                                                  \

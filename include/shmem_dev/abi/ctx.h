@@ -105,18 +105,20 @@ typedef struct shmemd_ctx {
 	uint32_t n_world; /* PEs in the world team */
 	uint32_t channel_nbytes;
 	uint32_t n_granules; /* registration granules of a heap */
-	uint8_t log_granule; /* log2 of a granule's bytes */
+	uint8_t log_granule; /* log2 of a granule's bytes, at most 30: a message has no more */
 	uint8_t log_depth;   /* log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
 	uint8_t log_batch;   /* log2 of the WQEBBs that share a doorbell while more are coming; less
 				than log_depth */
 	uint8_t inline_nbytes; /* puts of up to so many bytes travel within their WQE; at most
 				  SHMEMD_MLX5_INLINE_MAX */
+	int32_t first_mapped; /* members before this one, and from first_mapped + n_mapped on, are not */
+	uint32_t n_mapped; /* mapped, and a NIC reaches them: all members if there is none */
 	uint32_t reserved;
 	struct shmemd_order *order; /* to switch a channel (abi/replay.h), pinned host memory; NULL
 				       without SHMEMD_CTX_FT */
 } shmemd_ctx_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 176, "ABI: shmemd_ctx_t");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 184, "ABI: shmemd_ctx_t");
 #define SHMEMD_USED_WORDS(n_world) (((n_world) + 63) / 64)
 SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);
 SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);

@@ -65,4 +65,8 @@ enum shmemd_syndrome {
 	SHMEMD_SYNDROME_REMOTE_ABORTED = 0x22,
 };
 
+/* The number of a queue pair as the first three bytes of a big-endian word; the same function leads
+ * back. */
+#define SHMEMD_QPN_BE(qpn) (((qpn) >> 16 & 0xffu) | ((qpn)&0xff00u) | ((qpn)&0xffu) << 16)
+
 #endif

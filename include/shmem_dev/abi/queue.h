@@ -72,14 +72,15 @@
 
 /* Path word: bits 0-7 SHMEMD_PATH_*; 8-15 shmemd_status for which the channel sends nothing any
  * more, 0: none; 16-31 base: index of the WQEBB that the device counts as its first, mod 2^16;
- * 32-55 number of the queue pair; 56-63 epoch. */
+ * 32-55 number of the queue pair, its bytes as in a WQE; 56-63 epoch. */
 #define SHMEMD_PATH_NIC 1u       /* column of the key tables */
 #define SHMEMD_PATH_NO_RECORD 2u /* the NIC takes the producer index from the doorbell itself */
 #define SHMEMD_PATH_PROXY 4u     /* a host thread rings: `doorbell` is the word it watches */
 #define SHMEMD_PATH_WORD(epoch, qpn, base, flags)                                                  \
-	((uint64_t)((epoch)&0xffu) << 56 | (uint64_t)((qpn)&0xffffffu) << 32 |                     \
+	((uint64_t)((epoch)&0xffu) << 56 | (uint64_t)SHMEMD_QPN_BE(qpn) << 32 |                    \
 	 (uint64_t)((base)&0xffffu) << 16 | (uint64_t)(flags))
-#define SHMEMD_PATH_QPN(word) ((uint32_t)((word) >> 32) & 0xffffff)
+#define SHMEMD_PATH_QPN_BE(word) ((uint32_t)((word) >> 32) & 0xffffff)
+#define SHMEMD_PATH_QPN(word) SHMEMD_QPN_BE(SHMEMD_PATH_QPN_BE(word))
 #define SHMEMD_PATH_BASE(word) ((uint32_t)((word) >> 16) & 0xffff)
 #define SHMEMD_PATH_STATUS(word) ((uint32_t)((word) >> 8) & 0xff)
 #define SHMEMD_PATH_FAILED(status) ((uint64_t)(uint32_t)(status) << 8)
@@ -90,7 +91,8 @@
 #define SHMEMD_ADDRESS(word) ((uintptr_t)((word) & (((uint64_t)1 << 56) - 1)))
 
 /* Bounce buffers: where READs and atomics put what g, fetches, and gets into unregistered memory
- * return. Buffer SHMEMD_BOUNCE_BUFFERS is the sink for the results of non-fetching atomics.
+ * return. Buffer SHMEMD_BOUNCE_BUFFERS of the first channel is the sink for the results of all
+ * non-fetching atomics and flush READs of this PE.
  *
  * Owner word of a buffer: bit 0 clear: free for ticket (word >> 1). Bit 0 set: abandoned by a wait
  * that ran out of time: free for the ticket in bits 1-23, mod 2^23, once the WQEBBs before the
@@ -103,10 +105,11 @@
 	((SHMEMD_BOUNCE_BUFFERS + 1) * SHMEMD_BOUNCE_NBYTES) /* of a channel */
 
 /* Mark of a reservation whose WQEs are written and wait for their turn: bits 0-7 epoch, 8-15
- * WQEBBs, bit 16 the doorbell may be deferred, bits 32-63 first index. 0: no reservation, since a
- * mark has 1 WQEBB at least. */
+ * WQEBBs, bit 16 the doorbell may be deferred, bit 17 it must be rung before the reservation is
+ * published, bits 32-63 first index. 0: no reservation, since a mark has 1 WQEBB at least. */
 #define SHMEMD_MARK_NONE 0u
 #define SHMEMD_MARK_DEFERRED 0x10000u
+#define SHMEMD_MARK_NOW 0x20000u
 #define SHMEMD_MARK_WORD(first, n, low)                                                            \
 	((uint64_t)(uint32_t)(first) << 32 | (uint64_t)((n)&0xffu) << 8 | (uint64_t)(low))
 #define SHMEMD_MARK_FIRST(word) ((uint32_t)((word) >> 32))
@@ -123,10 +126,10 @@ typedef struct shmemd_key {
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 16, "read as one 16-byte load");
 
-/* Index in shmemd_ctx_t.keys of this PE's granule g (g == n_granules: of all bounce buffers), and
- * of granule g of world PE pe. */
-#define SHMEMD_LKEY(n_granules, g) (g)
-#define SHMEMD_RKEY(n_granules, pe, g) ((size_t)(n_granules) * ((size_t)(pe) + 1) + 1 + (g))
+/* Index in shmemd_ctx_t.keys of granule g of world PE pe, and of this PE's granule g (g ==
+ * n_granules: of all bounce buffers). */
+#define SHMEMD_RKEY(n_granules, pe, g) ((size_t)(n_granules) * (size_t)(pe) + (g))
+#define SHMEMD_LKEY(n_granules, n_world, g) SHMEMD_RKEY(n_granules, n_world, g)
 #define SHMEMD_KEYS(n_granules, n_world) ((size_t)(n_granules) * ((size_t)(n_world) + 1) + 1)
 
 /* What threads share of a channel, in memory of the device; a mark for each WQEBB follows it.

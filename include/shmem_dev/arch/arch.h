@@ -51,13 +51,9 @@
  *                                      before come before what is done by whoever rings for them
  *                                      after. Prevents: the NIC executes blocks of the lap before;
  *                                      doorbells that go back.
- *   shmemd_arch_fence_in_turn()        GPU scope, acquires and releases: by the poster that has
- *                                      waited for its turn, before it publishes. Prevents: a later
- *                                      ringer acquires this poster's publication, but not the WQEs
- *                                      of the posters before it or of those it publishes for.
- *   shmemd_arch_fence_before_dbr()     WQEs written and published before are visible before the
- *                                      doorbell record that covers them. Prevents: the NIC executes
- *                                      WQEBBs of the lap before.
+ *   shmemd_arch_fence_before_dbr()     Release alone: WQEs of this thread, and those that it has
+ *                                      acquired, are visible before the doorbell record that covers
+ *                                      them. Prevents: the NIC executes WQEBBs of the lap before.
  *   shmemd_arch_fence_before_doorbell() Release alone: the record is visible before the doorbell.
  *                                      Prevents: the NIC reads an old record and goes idle.
  *   shmemd_arch_fence_before_dbr_gpu(), shmemd_arch_fence_before_doorbell_gpu()   the same at GPU
@@ -65,8 +61,10 @@
  *                                      NIC reads through the GPU's L2.
  *   shmemd_arch_fence_acquire()        acquire alone, and so almost free: after a relaxed read of a
  *                                      completion, or of what another thread tells of one, the
- *                                      NIC's writes before it are visible. Prevents: a value read
- *                                      before the NIC wrote it.
+ *                                      NIC's writes before it are visible; after one of `ready` or
+ *                                      of a mark, other posters' WQEs. Prevents: a value read
+ *                                      before the NIC wrote it; a doorbell that covers WQEs of
+ *                                      which it was not waited until the NIC can see them.
  *
  * 5. Atomic read-modify-write, relaxed, system scope; mapped memory behind links with native
  *    atomics only (SHMEMD_CTX_SM_ATOMICS); T = u32, u64
@@ -108,9 +106,21 @@
  *
  * 9. Bits, and the compiler
  *   uint32_t shmemd_arch_bswap32(uint32_t v)
+ *   uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)   a * b + c, in one instruction:
+ *                                        of an index into a table in 64 bits, compilers make four
+ *   uint32_t shmemd_arch_zero(void)      0, of which the assembler does not know that it is 0. Where it
+ *                                        can tell that the lanes of a warp add alike to one word, it
+ *                                        adds up their atomics by votes and shuffles: added to the
+ *                                        operand, this keeps it from doing so for a thread that is
+ *                                        alone
  *   uint32_t shmemd_arch_popc(uint32_t v)
  *   uint32_t shmemd_arch_lowest(uint32_t v)   number of the lowest bit that is set; v is not 0
  *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop
+ *   SHMEMD_ARCH_IN_MEMORY(p)             p, a pointer variable, points to a local variable that is to
+ *                                        stay in memory: what a rare function keeps in registers,
+ *                                        every kernel that might call it lacks
+ *   SHMEMD_ARCH_SELDOM(condition)        the condition, which is seldom true: what depends on it is
+ *                                        laid out where it is not in the way
  *
  * Not promised: any order between weak accesses without a fence or group sync; forward progress of
  * a lane while another lane of its warp spins before Volta; fairness.

@@ -27,6 +27,8 @@
 #define SHMEMD_FN_SWITCH SHMEMD_FN
 
 #define SHMEMD_ARCH_NO_UNROLL
+#define SHMEMD_ARCH_IN_MEMORY(p) ((void)(p))
+#define SHMEMD_ARCH_SELDOM(condition) __builtin_expect((condition) != 0, 0)
 
 #if defined(__SANITIZE_THREAD__)
 #define SHMEMDI_CPU_TSAN 1
@@ -330,7 +332,7 @@ SHMEMD_FN void shmemd_arch_fence_before_ready(void)
 
 SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
 {
-	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE);
 }
 
 SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
@@ -340,17 +342,12 @@ SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 
 SHMEMD_FN void shmemd_arch_fence_before_dbr_gpu(void)
 {
-	shmemdi_cpu_fence(SHMEMSIM_FENCE | SHMEMSIM_SCOPE_GPU);
+	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE | SHMEMSIM_SCOPE_GPU);
 }
 
 SHMEMD_FN void shmemd_arch_fence_before_doorbell_gpu(void)
 {
 	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE | SHMEMSIM_SCOPE_GPU);
-}
-
-SHMEMD_FN void shmemd_arch_fence_in_turn(void)
-{
-	shmemdi_cpu_fence(SHMEMSIM_FENCE | SHMEMSIM_SCOPE_GPU);
 }
 
 SHMEMD_FN void shmemd_arch_fence_acquire(void)
@@ -501,10 +498,10 @@ SHMEMD_FN int shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)
 	return shmemsim_bar(id, nthreads, pred, NULL);
 }
 
-SHMEMD_FN uint32_t shmemd_arch_activemask(void)
-{
-	return shmemsim_activemask("shmem_dev");
-}
+/* Lanes are together in one place of the source: a macro. */
+#define SHMEMD_ARCH_SITE_OF(file, line) file ":" #line
+#define SHMEMD_ARCH_SITE(file, line) SHMEMD_ARCH_SITE_OF(file, line)
+#define shmemd_arch_activemask() shmemsim_activemask(SHMEMD_ARCH_SITE(__FILE__, __LINE__))
 
 SHMEMD_FN uint32_t shmemd_arch_match_any(uint32_t mask, uint64_t v)
 {
@@ -551,6 +548,16 @@ SHMEMD_FN void shmemd_arch_st_doorbell(void *reg, uint64_t v)
 SHMEMD_FN uint32_t shmemd_arch_bswap32(uint32_t v)
 {
 	return __builtin_bswap32(v);
+}
+
+SHMEMD_FN uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
+{
+	return (uint64_t)a * b + c;
+}
+
+SHMEMD_FN uint32_t shmemd_arch_zero(void)
+{
+	return 0;
 }
 
 SHMEMD_FN uint32_t shmemd_arch_popc(uint32_t v)

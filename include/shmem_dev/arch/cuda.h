@@ -19,23 +19,19 @@
 #define SHMEMD_FN static __device__ __forceinline__
 #endif
 
-/* SHMEMD_FN_NIC: entry points of the NIC path, and the parts of it that wait or fail. Each is some
- * hundred instructions, so by default a unit has one copy of each, which takes its operands by
- * value. A unit that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each
- * call: fewer cycles, larger kernels. With SHMEMD_NO_NIC they are empty.
- * SHMEMD_FN_RARE: what is rare on every path, error records and copies of misaligned memory.
- * SHMEMD_FN_SWITCH: a switch to another path, large and rarer still: never inline. */
-#if defined(SHMEMD_NIC_INLINE)
-#define SHMEMD_FN_NIC SHMEMD_FN
-#define SHMEMD_FN_RARE SHMEMD_FN
-#else
-#if defined(SHMEMD_NO_NIC)
+/* SHMEMD_FN_NIC: entry points of the NIC path. Each is some hundred instructions, so by default a
+ * unit has one copy of each, which takes its operands by value. A unit that defines
+ * SHMEMD_NIC_INLINE before it includes anything has them inline at each call: fewer cycles, larger
+ * kernels. With SHMEMD_NO_NIC they are empty.
+ * SHMEMD_FN_RARE: what waits, fails or is seldom needed, on every path. Never inline: in the way of
+ * what is frequent it would cost instruction fetches and registers.
+ * SHMEMD_FN_SWITCH: a switch to another path: as rare, but empty with SHMEMD_NO_NIC. */
+#if defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_NO_NIC)
 #define SHMEMD_FN_NIC SHMEMD_FN
 #else
 #define SHMEMD_FN_NIC static __device__ __noinline__
 #endif
 #define SHMEMD_FN_RARE static __device__ __noinline__
-#endif
 
 #if defined(SHMEMD_NO_NIC)
 #define SHMEMD_FN_SWITCH SHMEMD_FN
@@ -47,6 +43,8 @@
 #define SHMEMD_BLOCK_LOCAL __shared__
 
 #define SHMEMD_ARCH_NO_UNROLL _Pragma("unroll 1")
+#define SHMEMD_ARCH_IN_MEMORY(p) asm volatile("" : "+l"(p)::"memory")
+#define SHMEMD_ARCH_SELDOM(condition) __builtin_expect((condition) != 0, 0)
 
 /* The unit of bulk copies: one 128-bit access. */
 typedef uint4 shmemd_v16_t;
@@ -69,7 +67,9 @@ SHMEMD_FN uint32_t shmemd_arch_ntids(void)
 
 SHMEMD_FN uint32_t shmemd_arch_lane(void)
 {
-	return shmemd_arch_tid() % 32;
+	uint32_t lane;
+	asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+	return lane;
 }
 
 SHMEMD_FN uint32_t shmemd_arch_block(void)
@@ -176,7 +176,7 @@ SHMEMD_FN void shmemd_arch_fence_before_ready(void)
 
 SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
 {
-	asm volatile("fence.acq_rel.sys;" ::: "memory");
+	asm volatile(SHMEMDI_FENCE("release") ".sys;" ::: "memory");
 }
 
 SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
@@ -186,17 +186,12 @@ SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 
 SHMEMD_FN void shmemd_arch_fence_before_dbr_gpu(void)
 {
-	asm volatile("fence.acq_rel.gpu;" ::: "memory");
+	asm volatile(SHMEMDI_FENCE("release") ".gpu;" ::: "memory");
 }
 
 SHMEMD_FN void shmemd_arch_fence_before_doorbell_gpu(void)
 {
 	asm volatile(SHMEMDI_FENCE("release") ".gpu;" ::: "memory");
-}
-
-SHMEMD_FN void shmemd_arch_fence_in_turn(void)
-{
-	asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
 SHMEMD_FN void shmemd_arch_fence_acquire(void)
@@ -374,6 +369,20 @@ SHMEMD_FN void shmemd_arch_st_doorbell(void *reg, uint64_t v)
 SHMEMD_FN uint32_t shmemd_arch_bswap32(uint32_t v)
 {
 	return __byte_perm(v, 0, 0x0123);
+}
+
+SHMEMD_FN uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
+{
+	uint64_t v;
+	asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(v) : "r"(a), "r"(b), "l"(c));
+	return v;
+}
+
+SHMEMD_FN uint32_t shmemd_arch_zero(void)
+{
+	uint32_t before;
+	asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before));
+	return before >> 31;
 }
 
 SHMEMD_FN uint32_t shmemd_arch_popc(uint32_t v)

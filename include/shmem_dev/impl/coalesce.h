@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Lanes of a warp that post together: they share a reservation, a fence and a doorbell.
- *
- *   a warp           all 32 lanes post one operation; four of them store 16 bytes of a WQE each,
- *                    which leaves the GPU as one write of 64 bytes.
- *   coalesced lanes  threads of a warp that are converged at the same call with the same channel:
- *                    an operation each. */
+/* Lanes of a warp that post together: threads that are converged at the same call with the same
+ * channel. Each posts an operation of its own; they share a reservation, a fence and a doorbell. */
 #ifndef SHMEMD_IMPL_COALESCE_H
 #define SHMEMD_IMPL_COALESCE_H
 
@@ -13,24 +9,24 @@
 
 typedef struct shmemdi_lanes {
 	uint32_t mask;
-	uint32_t n;     /* operations: lanes in mask, or 1 of a warp */
-	uint32_t rank;  /* of this lane's operation */
+	uint32_t n;     /* lanes in mask */
+	uint32_t rank;  /* this lane's among them */
 	uint32_t first; /* lane that reserves and publishes: the leader */
 	int is_leader;
-	int is_warp;
 } shmemdi_lanes_t;
-
-SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_warp(void)
-{
-	shmemdi_lanes_t lanes = {0xffffffffu, 1, 0, 0, shmemd_arch_lane() == 0, 1};
-	return lanes;
-}
 
 SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_self(void)
 {
-	uint32_t lane = shmemd_arch_lane();
-	shmemdi_lanes_t lanes = {(uint32_t)1 << lane, 1, 0, lane, 1, 0};
+	shmemdi_lanes_t lanes = {0, 1, 0, 0, 1}; /* mask and first are not looked at */
 	return lanes;
+}
+
+/* Is the calling thread the only one here? */
+SHMEMD_FN int shmemdi_is_alone(void)
+{
+	uint32_t active = shmemd_arch_activemask();
+
+	return (active & (active - 1)) == 0;
 }
 
 /* The lanes that are converged here with the same `key`. What they do together is the same for
@@ -40,15 +36,19 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_coalesced(uint64_t key)
 	uint32_t lane = shmemd_arch_lane();
 	uint32_t mask = shmemd_arch_match_any(shmemd_arch_activemask(), key);
 	uint32_t first = shmemd_arch_lowest(mask);
-	shmemdi_lanes_t lanes = {
-		mask,  shmemd_arch_popc(mask), shmemd_arch_popc(mask & (((uint32_t)1 << lane) - 1)),
-		first, lane == first,          0};
+	shmemdi_lanes_t lanes;
+
+	lanes.mask = mask;
+	lanes.n = shmemd_arch_popc(mask);
+	lanes.rank = shmemd_arch_popc(mask & (((uint32_t)1 << lane) - 1));
+	lanes.first = first;
+	lanes.is_leader = lane == first;
 	return lanes;
 }
 
 SHMEMD_FN int shmemdi_lanes_alone(shmemdi_lanes_t lanes)
 {
-	return !lanes.is_warp && lanes.n == 1;
+	return lanes.n == 1;
 }
 
 SHMEMD_FN void shmemdi_lanes_sync(shmemdi_lanes_t lanes)

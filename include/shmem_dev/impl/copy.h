@@ -123,19 +123,29 @@ SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, 
 }
 
 /* Any alignment, any size. The unit is the widest to which both addresses can be aligned together.
- */
+ *
+ * One aligned word is one strong store: a put of it may be the update that shmemd_wait_until waits
+ * for. With an ordinary store the waiter could see the flag and then read data from before it. */
 SHMEMD_FN_RARE void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
 {
 	uintptr_t skew = (uintptr_t)dst ^ (uintptr_t)src;
+	uintptr_t both = (uintptr_t)dst | (uintptr_t)src;
 
-	if (skew % 16 == 0 && nbytes >= 16)
+	if (nbytes == 8 && both % 8 == 0) {
+		if (g.rank == 0)
+			shmemd_arch_st_relaxed_u64(dst, shmemd_arch_ld_data_u64(src));
+	} else if (nbytes == 4 && both % 4 == 0) {
+		if (g.rank == 0)
+			shmemd_arch_st_relaxed_u32(dst, shmemd_arch_ld_data_u32(src));
+	} else if (skew % 16 == 0 && nbytes >= 16) {
 		shmemdi_copy_width(g, dst, src, nbytes, 16);
-	else if (skew % 8 == 0 && nbytes >= 8)
+	} else if (skew % 8 == 0 && nbytes >= 8) {
 		shmemdi_copy_width(g, dst, src, nbytes, 8);
-	else if (skew % 4 == 0 && nbytes >= 4)
+	} else if (skew % 4 == 0 && nbytes >= 4) {
 		shmemdi_copy_width(g, dst, src, nbytes, 4);
-	else if (nbytes) /* no address is made of a pointer that may be null then */
+	} else if (nbytes) { /* no address is made of a pointer that may be null then */
 		shmemdi_copy_units(g, dst, src, nbytes, 1, SHMEMDI_COPY_DEPTH_MANY);
+	}
 }
 
 /* The group copies nbytes; each thread its part, no synchronisation. The ranges do not overlap.

@@ -18,21 +18,25 @@
 
 #include <shmem_dev/impl/switch.h>
 
-/* What a waiter waits for, in the form of SHMEMD_READY_WORD: the WQEBBs before an index, and the
- * number of the CQE that completes them. */
-typedef uint64_t shmemdi_ticket_t;
+/* What a waiter waits for. */
+typedef struct shmemdi_ticket {
+	uint64_t
+		word; /* SHMEMD_READY_WORD: the WQEBBs before an index, and the number of the CQE that
+			   completes them; or TICKET_VOID */
+	uint64_t queue; /* as in the line: where that CQE is */
+} shmemdi_ticket_t;
 #define SHMEMDI_TICKET_VOID 0x400u /* the channel failed before they were published */
 
 /* Read the CQEs that the NIC has written, unless another thread is doing so. done: as loaded just
  * before. Returns whether `done` has moved. */
-SHMEMD_FN_NIC int shmemdi_cq_consume(shmemdi_chan_t c, shmemdi_call_t call, uint64_t done)
+SHMEMD_FN_RARE int shmemdi_cq_consume(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	uint64_t now;
 
-	if (done & SHMEMD_BUSY || !shmemd_arch_try_lock(&c.ch->done, done))
+	if (done & SHMEMD_BUSY || !shmemd_arch_try_lock(&c->ch->done, done))
 		return 0;
-	now = shmemdi_cq_read(&c, call, done);
-	shmemd_arch_unlock(&c.ch->done, now);
+	now = shmemdi_cq_read(c, call, done);
+	shmemd_arch_unlock(&c->ch->done, now);
 	return now != done;
 }
 
@@ -79,91 +83,94 @@ SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_chan_t *c, shmemdi_call_t call
 	if (SHMEMD_PATH_STATUS(path))
 		return shmemdi_is_done_failed(c, end, path, status);
 	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
-		shmemdi_ring_until(*c, end);
-	(void)shmemdi_cq_consume(*c, call, at.hi);
+		shmemdi_ring_until(c, end);
+	(void)shmemdi_cq_consume(c, call, at.hi);
 	return 0;
 }
 
-/* Move `done` to a completion that was found by its number, if it is far behind: else the first
- * poster that is short of WQEBBs would have to find it. Release: that poster overwrites what the
- * NIC read. */
-SHMEMD_FN void shmemdi_cq_advance(const shmemdi_chan_t *c, uint64_t done, uint64_t ticket)
-{
-	uint64_t index = shmemdi_unwrap(SHMEMD_DONE_INDEX(done), SHMEMD_READY_INDEX(ticket), 32);
-
-	if (done & SHMEMD_BUSY ||
-	    index - SHMEMD_DONE_INDEX(done) < shmemdi_depth(c) - shmemdi_depth(c) / 4)
-		return;
-	shmemd_arch_fence_before_ready();
-	shmemd_arch_atom_cas_u64(&c->ch->done, done,
-				 SHMEMD_DONE_WORD(index, SHMEMD_READY_CQES(ticket) + 1));
-}
-
 /* Is this CQE the success of the ticket's WQE, which has one or two WQEBBs? */
-SHMEMD_FN int shmemdi_cqe_completes(uint64_t tail, uint64_t path, shmemdi_ticket_t t)
+SHMEMD_FN int shmemdi_cqe_completes(uint64_t tail, uint64_t path, uint64_t word)
 {
-	uint32_t end = shmemdi_device_index(path, SHMEMD_READY_INDEX(t));
+	uint32_t end = shmemdi_device_index(path, SHMEMD_READY_INDEX(word));
 
 	return shmemdi_cqe_opcode(tail) == SHMEMD_CQE_REQ &&
 	       (uint16_t)(end - 1 - shmemdi_cqe_counter(tail)) <= 1;
 }
 
-/* Poll once for a ticket's CQE in the queue of `line`. Returns and *status as
- * shmemdi_cq_poll_index. */
-SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shmemd_2u64_t where,
-			      shmemdi_ticket_t t, int *status)
+/* Look once at a ticket's CQE. Returns whether it is there: everything before it is complete. */
+SHMEMD_FN int shmemdi_cq_look(const shmemdi_chan_t *c, shmemdi_ticket_t t)
 {
-	uint64_t tail = shmemdi_cqe_tail(c, where.hi, SHMEMD_READY_CQES(t));
+	uint64_t tail = shmemdi_cqe_tail(c, t.queue, SHMEMD_READY_CQES(t.word));
+	uint64_t path = shmemd_arch_ld_relaxed_u64(&c->ch->path);
+
+	if (SHMEMD_TAG(path) != SHMEMD_TAG(t.queue) || !shmemdi_cqe_completes(tail, path, t.word))
+		return 0;
+	shmemd_arch_fence_acquire();
+	return 1;
+}
+
+/* Poll once for a ticket. Returns and *status as shmemdi_cq_poll_index. */
+SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_ticket_t t,
+			      int *status)
+{
+	uint64_t tail = shmemdi_cqe_tail(c, t.queue, SHMEMD_READY_CQES(t.word));
 	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&c->ch->ready);
 	uint64_t path = shmemd_arch_ld_relaxed_u64(&c->ch->path);
-	uint32_t end = SHMEMD_READY_INDEX(t);
+	uint32_t end = SHMEMD_READY_INDEX(t.word);
 
 	*status = SHMEMD_OK;
 	if (shmemdi_is_done(at.hi, end))
 		return 1;
-	/* The number is of another path; or the CQE is, which was found by it. */
-	if (SHMEMD_READY_EPOCH(at.lo) != SHMEMD_READY_EPOCH(t) ||
-	    SHMEMD_TAG(where.hi) != SHMEMD_READY_EPOCH(t))
+	/* The number, or the CQE that was found by it, is of another path. */
+	if (SHMEMD_TAG(path) != SHMEMD_TAG(t.queue) ||
+	    SHMEMD_READY_EPOCH(t.word) != SHMEMD_TAG(t.queue))
 		return shmemdi_cq_poll_index(c, call, end, status);
-	if (shmemdi_cqe_completes(tail, where.lo, t)) {
+	if (shmemdi_cqe_completes(tail, path, t.word)) {
 		shmemd_arch_fence_acquire();
-		shmemdi_cq_advance(c, at.hi, t);
 		return 1;
 	}
 	if (SHMEMD_PATH_STATUS(path))
 		return shmemdi_is_done_failed(c, end, path, status);
 	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
-		shmemdi_ring_until(*c, end);
+		shmemdi_ring_until(c, end);
 	if (shmemdi_cqe_opcode(tail) != SHMEMD_CQE_INVALID)
-		(void)shmemdi_cq_consume(*c, call, at.hi); /* an error: find its cause */
+		(void)shmemdi_cq_consume(c, call, at.hi); /* an error: find its cause */
 	return 0;
 }
 
 /* Record how a wait ended: a failed PE, a failed channel, or a time limit that the caller did not
  * name. A record that is there already stays. */
-SHMEMD_FN int shmemdi_cq_ended(shmemdi_chan_t c, shmemdi_call_t call, int status, uint32_t end,
-			       int is_named)
+SHMEMD_FN int shmemdi_cq_ended(const shmemdi_chan_t *c, shmemdi_call_t call, int status,
+			       uint32_t end, int is_named)
 {
 	if (status != SHMEMD_ERR_TIMEOUT || !is_named)
-		shmemdi_record(c.team, call, status, c.pe, 0, SHMEMD_DONE_INDEX(shmemdi_done(&c)),
+		shmemdi_record(c->team, call, status, c->pe, 0, SHMEMD_DONE_INDEX(shmemdi_done(c)),
 			       end);
 	return status;
 }
 
-SHMEMD_FN_NIC int shmemdi_cq_wait(shmemdi_chan_t chan, shmemdi_call_t call, shmemdi_ticket_t t,
-				  shmemdi_limit_t limit)
+/* Wait for a ticket whose CQE is not there yet. */
+SHMEMD_FN_RARE int shmemdi_cq_wait_longer(shmemdi_ref_t ref, shmemdi_call_t call,
+					  shmemdi_ticket_t t, shmemdi_limit_t limit)
 {
-	const shmemdi_chan_t *c = &chan;
-	shmemd_2u64_t where = shmemd_arch_ld_relaxed_2u64(&c->ch->path); /* path, queue */
+	shmemdi_chan_t c = shmemdi_chan_of(ref);
 	shmemdi_spin_t spin = shmemdi_spin(limit);
-	int status = t & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(c) : SHMEMD_OK;
+	int status = t.word & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(&c) : SHMEMD_OK;
 
-	while (status == SHMEMD_OK && !shmemdi_cq_poll(c, call, where, t, &status))
+	while (status == SHMEMD_OK && !shmemdi_cq_poll(&c, call, t, &status))
 		if (status == SHMEMD_OK)
-			status = shmemdi_wait_turn(c->team, &spin);
+			status = shmemdi_wait_turn(c.team, &spin);
 	if (status == SHMEMD_OK)
 		return status;
-	return shmemdi_cq_ended(*c, call, status, SHMEMD_READY_INDEX(t), limit.named);
+	return shmemdi_cq_ended(&c, call, status, SHMEMD_READY_INDEX(t.word), limit.named);
+}
+
+SHMEMD_FN int shmemdi_cq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_ticket_t t,
+			      shmemdi_limit_t limit)
+{
+	if (!(t.word & SHMEMDI_TICKET_VOID) && shmemdi_cq_look(c, t))
+		return SHMEMD_OK;
+	return shmemdi_cq_wait_longer(shmemdi_ref(c), call, t, limit);
 }
 
 SHMEMD_FN uint64_t shmemdi_ready(const shmemdi_chan_t *c)
@@ -209,7 +216,7 @@ SHMEMD_FN uint32_t shmemdi_cq_space(const shmemdi_chan_t *c, shmemdi_call_t call
 	uint32_t taken;
 
 	while (shmemdi_channel_status(c) == SHMEMD_OK &&
-	       shmemdi_cq_consume(*c, call, shmemdi_done(c)))
+	       shmemdi_cq_consume(c, call, shmemdi_done(c)))
 		;
 	taken = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->resv)) -
 		(uint32_t)SHMEMD_DONE_INDEX(shmemdi_done(c));

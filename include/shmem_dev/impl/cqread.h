@@ -32,7 +32,7 @@ SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_chan_t *c, uint64_t path, ui
 
 /* Record what went wrong, then fail the channel. Where faults of paths are tolerated, those fail
  * nothing: what was posted is not complete, and waits for a switch to another path. */
-SHMEMD_FN void shmemdi_cqe_error(shmemdi_chan_t c, shmemdi_call_t call, const char *cqe,
+SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, const char *cqe,
 				 uint64_t tail)
 {
 	uint64_t synd = shmemd_arch_ld_relaxed_u64(cqe + SHMEMD_CQE_SYNDROMES);
@@ -40,16 +40,16 @@ SHMEMD_FN void shmemdi_cqe_error(shmemdi_chan_t c, shmemdi_call_t call, const ch
 	uint32_t syndrome = (uint32_t)(synd >> 56), vendor = (uint32_t)(synd >> 48) & 0xff;
 	int status = shmemdi_syndrome_status(syndrome);
 
-	if (status == SHMEMD_ERR_PATH && c.flags & SHMEMD_CTX_FT)
+	if (status == SHMEMD_ERR_PATH && c->flags & SHMEMD_CTX_FT)
 		return;
 	call.op = shmemdi_wqe_op(opcode);
-	if (shmemdi_channel_status(&c) == SHMEMD_OK)
-		shmemdi_record(c.team, call, status, c.pe,
+	if (shmemdi_channel_status(c) == SHMEMD_OK)
+		shmemdi_record(c->team, call, status, c->pe,
 			       (const void *)(uintptr_t)shmemdi_cqe_counter(tail),
 			       (uint64_t)shmemdi_cqe_qpn(tail) << 32 | opcode << 16 | vendor << 8 |
 				       syndrome,
 			       0);
-	shmemdi_channel_fail(&c, status);
+	shmemdi_channel_fail(c, status);
 }
 
 /* By the thread that holds the lock of `done`: read CQEs, and return the new `done`. If more than
@@ -79,7 +79,7 @@ SHMEMD_FN uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call,
 		return done;
 	shmemd_arch_fence_acquire();
 	if (shmemdi_cqe_opcode(tail) != SHMEMD_CQE_REQ) {
-		shmemdi_cqe_error(*c, call, shmemdi_cqe(c, line.queue, next), tail);
+		shmemdi_cqe_error(c, call, shmemdi_cqe(c, line.queue, next), tail);
 		return done;
 	}
 	index = shmemdi_unwrap(index, shmemdi_cqe_counter(tail) + SHMEMD_PATH_BASE(line.path), 16) +

@@ -37,13 +37,13 @@ SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	int status = SHMEMD_OK, now, pe;
 
 	for (pe = (int)g.rank; pe < ctx->n_pes; pe += (int)g.size) {
-		char *word;
+		char *base;
 
 		if (pe == ctx->my_pe)
 			continue;
-		now = shmemdi_map(ctx, call, own, pe, &word);
-		if (now == SHMEMD_OK && word)
-			shmemd_arch_st_relaxed_u64(word, flag);
+		now = shmemdi_map(ctx, call, own, pe, &base);
+		if (now == SHMEMD_OK && base)
+			shmemd_arch_st_relaxed_u64(shmemdi_p2p_at(ctx, base, own), flag);
 		else if (now == SHMEMD_OK)
 			now = shmemdi_by_nic_store(shmemdi_nic_k(ctx, pe, 0),
 						   shmemdi_op_word(call, own, 8, pe), flag);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Operations sent by RDMA. Each function is called by one thread for itself or, with is_warp, by
- * the 32 lanes of a warp for one operation, with equal arguments. They return a status and have
- * recorded a failure.
+/* Operations sent by RDMA, each by the calling thread. For an operation of a warp its first lane
+ * calls; threads that call for themselves, converged, are coalesced. Functions return a status and
+ * have recorded a failure.
  *
  * The symmetric heap is registered; its addresses in WQEs are offsets. Other memory is not: puts
  * from there travel within WQEs, gets return through bounce buffers. That is slower, but works for
@@ -18,7 +18,10 @@ typedef struct shmemdi_nic {
 	shmemdi_chan_t c;
 	const shmemd_key_t *keys;
 	char *heap;
+	uint64_t heap_nbytes;
+	const char *sink; /* of results that nobody asks for */
 	uint32_t n_granules;
+	uint32_t first_lkey; /* index in keys of this PE's own entries */
 	uint8_t log_granule, inline_nbytes;
 } shmemdi_nic_t;
 
@@ -29,7 +32,10 @@ SHMEMD_FN shmemdi_nic_t shmemdi_nic_k(const shmemd_ctx_t *ctx, int pe, uint32_t 
 	n.c = shmemdi_chan(ctx, pe, k);
 	n.keys = ctx->keys;
 	n.heap = ctx->heap;
+	n.heap_nbytes = ctx->heap_nbytes;
+	n.sink = shmemdi_bounce_sink(ctx);
 	n.n_granules = ctx->n_granules;
+	n.first_lkey = ctx->n_world * ctx->n_granules;
 	n.log_granule = ctx->log_granule;
 	n.inline_nbytes = ctx->inline_nbytes;
 	return n;
@@ -47,7 +53,7 @@ SHMEMD_FN shmemdi_nic_t shmemdi_nic(const shmemd_ctx_t *ctx, int pe)
 SHMEMD_FN shmemdi_lanes_t shmemdi_nic_lanes(const shmemdi_nic_t *n, uint32_t wqebbs,
 					    uint32_t requests, int needs_bounce, shmemdi_how_t how)
 {
-	if (wqebbs * 32 > SHMEMD_MIN_DEPTH)
+	if (how.is_alone || wqebbs * 32 > SHMEMD_MIN_DEPTH)
 		return shmemdi_lanes_self();
 	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->c.ch | wqebbs |
 				       (uint64_t)(requests != wqebbs) << 2 |
@@ -65,20 +71,32 @@ SHMEMD_FN uint64_t shmemdi_offset(const shmemdi_nic_t *n, const void *p)
 
 SHMEMD_FN int shmemdi_is_registered(const shmemdi_nic_t *n, const void *p)
 {
-	return shmemdi_offset(n, p) >> n->log_granule < n->n_granules;
+	return shmemdi_offset(n, p) < n->heap_nbytes;
+}
+
+/* The granule of an address in the heap: below n_granules, so 32 bits are enough, as they are for
+ * an index of the table. */
+SHMEMD_FN uint32_t shmemdi_granule(const shmemdi_nic_t *n, const void *p)
+{
+	return (uint32_t)(shmemdi_offset(n, p) >> n->log_granule);
+}
+
+SHMEMD_FN const shmemd_key_t *shmemdi_key(const shmemdi_nic_t *n, uint32_t i)
+{
+	return (const shmemd_key_t *)(uintptr_t)shmemd_arch_mad_wide(i, sizeof(*n->keys),
+								     (uintptr_t)n->keys);
 }
 
 /* The entry of a symmetric address at the peer. */
 SHMEMD_FN const shmemd_key_t *shmemdi_rkey(const shmemdi_nic_t *n, const void *sym)
 {
-	return &n->keys[SHMEMD_RKEY(n->n_granules, n->c.world_pe,
-				    shmemdi_offset(n, sym) >> n->log_granule)];
+	return shmemdi_key(n, n->n_granules * n->c.world_pe + shmemdi_granule(n, sym));
 }
 
 /* The entry of registered memory of this PE. */
 SHMEMD_FN const shmemd_key_t *shmemdi_lkey(const shmemdi_nic_t *n, const void *local)
 {
-	return &n->keys[SHMEMD_LKEY(n->n_granules, shmemdi_offset(n, local) >> n->log_granule)];
+	return shmemdi_key(n, n->first_lkey + shmemdi_granule(n, local));
 }
 
 SHMEMD_FN uint64_t shmemdi_keys(const shmemd_key_t *entry)
@@ -88,7 +106,7 @@ SHMEMD_FN uint64_t shmemdi_keys(const shmemd_key_t *entry)
 
 SHMEMD_FN uint64_t shmemdi_bounce_keys(const shmemdi_nic_t *n)
 {
-	return shmemdi_keys(&n->keys[SHMEMD_LKEY(n->n_granules, n->n_granules)]);
+	return shmemdi_keys(shmemdi_key(n, n->first_lkey + n->n_granules));
 }
 
 /* Memory as the path's NIC addresses it. */
@@ -127,8 +145,7 @@ SHMEMD_FN int shmemdi_is_one_wqe(const shmemdi_nic_t *n, const void *sym, const 
 	uint64_t remote = shmemdi_offset(n, sym), own = shmemdi_offset(n, local);
 	uint64_t last = nbytes - 1;
 
-	return remote >> n->log_granule == (remote + last) >> n->log_granule &&
-	       own >> n->log_granule == (own + last) >> n->log_granule &&
+	return ((remote ^ (remote + last)) | (own ^ (own + last))) >> n->log_granule == 0 &&
 	       nbytes <= SHMEMD_MLX5_MAX_MSG;
 }
 
@@ -205,56 +222,43 @@ SHMEMD_FN void shmemdi_wqe_signal(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi
 		shmemdi_wqe_write_inline(q, at, word, words, 8);
 }
 
-/* Keys of one posting, loaded before the reservation. */
+/* A put: data, and a signal after it. */
+typedef struct shmemdi_put {
+	char *dst;
+	const char *src;
+	uint64_t nbytes;
+	shmemdi_signal_t sig;
+	shmemdi_how_t how; /* is_wait: until src is free */
+} shmemdi_put_t;
+
+/* What the WQEs of one posting are made of, apart from its place: keys of both columns. */
 typedef struct shmemdi_put_keys {
 	uint64_t dst, src, signal, sink;
 } shmemdi_put_keys_t;
 
-/* A put in progress. */
-typedef struct shmemdi_put {
-	char *dst;
-	const char *src;
-	uint64_t nbytes; /* left */
-	shmemdi_signal_t sig;
-	int is_warp;
-	shmemdi_how_t how;
-	shmemdi_ticket_t ticket; /* of the last segment */
-	int is_src_free;         /* all of it travelled within WQEs */
-} shmemdi_put_t;
-
-SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_nic_t *n, const shmemdi_put_t *put,
-					      int has_data, int is_inline, int has_signal)
+SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_nic_t *n, const shmemdi_put_t *put)
 {
 	shmemdi_put_keys_t keys = {0, 0, 0, 0};
 
-	if (has_data)
-		keys.dst = shmemdi_keys(shmemdi_rkey(n, put->dst));
-	if (!is_inline)
-		keys.src = shmemdi_keys(shmemdi_lkey(n, put->src));
-	if (has_signal)
+	keys.dst = shmemdi_keys(shmemdi_rkey(n, put->dst));
+	keys.src = shmemdi_keys(shmemdi_lkey(n, put->src));
+	if (put->sig.op >= 0)
 		keys.signal = shmemdi_keys(shmemdi_rkey(n, put->sig.word));
-	if (has_signal && put->sig.op == SHMEMD_SIGNAL_ADD)
+	if (put->sig.op == SHMEMD_SIGNAL_ADD)
 		keys.sink = shmemdi_bounce_keys(n);
 	return keys;
 }
 
 SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-				      const shmemdi_put_t *put, shmemdi_put_keys_t keys,
-				      uint32_t nbytes, int is_inline)
+				      const shmemdi_put_t *put, shmemdi_put_keys_t keys)
 {
-	shmemdi_mem_t dst = shmemdi_heap_mem(n, put->dst, keys.dst, post->path);
-	shmemdi_wqe_at_t at = shmemdi_sq_at(post, 0, 1, 0);
+	uint64_t path = post->line.path;
 	shmemdi_wqe_t q = {{0}};
-	uint32_t words[7];
 
-	if (is_inline) {
-		shmemdi_nic_gather(put->src, nbytes, words);
-		shmemdi_wqe_write_inline(&q, at, dst, words, nbytes);
-	} else {
-		shmemdi_wqe_write(&q, at, dst, shmemdi_heap_mem(n, put->src, keys.src, post->path),
-				  nbytes);
-	}
-	shmemdi_sq_write(&n->c, post, 0, &q, 1);
+	shmemdi_wqe_write(&q, shmemdi_sq_at(post, 0, 1, 0),
+			  shmemdi_heap_mem(n, put->dst, keys.dst, path),
+			  shmemdi_heap_mem(n, put->src, keys.src, path), (uint32_t)put->nbytes);
+	shmemdi_sq_write(&n->c, post, 0, &q, 3);
 }
 
 SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_post_t *post,
@@ -265,51 +269,71 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_po
 	shmemdi_wqe_t q = {{0}};
 
 	if (sig.op == SHMEMD_SIGNAL_ADD)
-		sink = shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), keys.sink, post->path);
+		sink = shmemdi_bounce_mem(n->sink, keys.sink, post->line.path);
 	shmemdi_wqe_signal(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
-			   shmemdi_heap_mem(n, sig.word, keys.signal, post->path), sink, sig);
-	shmemdi_sq_write(&n->c, post, wqebb, &q, 1);
+			   shmemdi_heap_mem(n, sig.word, keys.signal, post->line.path), sink, sig);
+	shmemdi_sq_write(&n->c, post, wqebb, &q, sig.op == SHMEMD_SIGNAL_ADD ? 4 : 3);
 }
 
-/* Post one segment of the data, which may be empty; the signal goes with the last one, in the same
- * reservation. */
-SHMEMD_FN int shmemdi_nic_put_segment(const shmemdi_nic_t *n, shmemdi_call_t call,
-				      shmemdi_put_t *put)
+/* Post data that are one WRITE of registered memory, and the signal with them. */
+SHMEMD_FN int shmemdi_nic_put_whole(const shmemdi_nic_t *n, shmemdi_call_t call,
+				    const shmemdi_put_t *put, shmemdi_ticket_t *ticket)
 {
-	int is_inline = !shmemdi_is_registered(n, put->src) || put->nbytes <= n->inline_nbytes;
-	uint64_t nbytes = shmemdi_segment(n, put->dst, put->src, put->nbytes, is_inline);
-	uint32_t has_data = nbytes != 0, has_signal = put->sig.op >= 0 && nbytes == put->nbytes;
-	uint32_t wqebbs = has_data + has_signal;
-	shmemdi_lanes_t lanes = put->is_warp ? shmemdi_lanes_warp()
-					     : shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how);
-	shmemdi_put_keys_t keys =
-		shmemdi_put_keys(n, put, (int)has_data, is_inline, (int)has_signal);
+	uint32_t wqebbs = put->sig.op >= 0 ? 2 : 1;
+	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how);
+	shmemdi_put_keys_t keys;
 	shmemdi_post_t post;
-	int status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, wqebbs, 0);
+	int status;
 
-	if (status == SHMEMD_OK && has_data)
-		shmemdi_nic_write_data(n, &post, put, keys, (uint32_t)nbytes, is_inline);
-	if (status == SHMEMD_OK && has_signal)
-		shmemdi_nic_write_signal(n, &post, has_data, put->sig, keys);
-	put->ticket = shmemdi_sq_submit(&n->c, &post, put->how, status);
-	put->dst += nbytes;
-	put->src += nbytes;
-	put->nbytes -= nbytes;
-	put->is_src_free &= is_inline;
+	shmemdi_sq_reserve(&n->c, &post, lanes, wqebbs, wqebbs);
+	keys = shmemdi_put_keys(n, put);
+	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(&n->c, &post))) {
+		shmemdi_sq_wait(&n->c, call, &post);
+		keys = shmemdi_put_keys(n, put);
+	}
+	status = shmemdi_sq_begin(&post);
+	if (status == SHMEMD_OK) {
+		shmemdi_nic_write_data(n, &post, put, keys);
+		if (put->sig.op >= 0)
+			shmemdi_nic_write_signal(n, &post, 1, put->sig, keys);
+	}
+	*ticket = shmemdi_sq_submit(&n->c, &post, put->how, status);
 	return status;
 }
 
-SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_put_t *put)
+/* Post up to 28 bytes of any memory within a WQE. */
+SHMEMD_FN int shmemdi_nic_put_inline(const shmemdi_nic_t *n, shmemdi_call_t call, char *dst,
+				     const char *src, uint32_t nbytes, shmemdi_how_t how)
 {
-	int status = SHMEMD_OK;
+	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, 1, 1, 0, how);
+	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
+	shmemdi_wqe_t q = {{0}};
+	shmemdi_post_t post;
+	uint32_t words[7];
+	int status = shmemdi_sq_start(&n->c, call, &post, lanes, 1, 1);
 
-	if (put->nbytes == 0 && put->sig.op < 0)
-		return status;
-	SHMEMD_ARCH_NO_UNROLL
-	do
-		status = shmemdi_nic_put_segment(n, call, put);
-	while (put->nbytes && status == SHMEMD_OK);
+	if (status == SHMEMD_OK) {
+		shmemdi_nic_gather(src, nbytes, words);
+		shmemdi_wqe_write_inline(&q, shmemdi_sq_at(&post, 0, 1, 0),
+					 shmemdi_heap_mem(n, dst, rkeys, post.line.path), words,
+					 nbytes);
+		shmemdi_sq_write(&n->c, &post, 0, &q, 4);
+	}
+	shmemdi_sq_submit(&n->c, &post, how, status);
 	return status;
+}
+
+/* Is one WRITE of registered memory all of it, since both ends stay within a granule? Sufficient,
+ * and in 32 bits as far as it goes: a granule is no longer than a message. */
+SHMEMD_FN int shmemdi_is_simple(const shmemdi_nic_t *n, const shmemdi_put_t *put)
+{
+	uint32_t granule = (uint32_t)1 << n->log_granule;
+	uint32_t to = (uint32_t)shmemdi_offset(n, put->dst) & (granule - 1);
+	uint32_t from = (uint32_t)shmemdi_offset(n, put->src) & (granule - 1);
+
+	return put->nbytes > n->inline_nbytes && put->nbytes <= granule &&
+	       shmemdi_is_registered(n, put->src) &&
+	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
 
 /* One WQE that changes a word: a WRITE of up to 8 bytes, or with amo an atomic whose result goes to
@@ -321,27 +345,96 @@ SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void
 	uint32_t wqebbs = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, width) : 1;
 	uint32_t words[7] = {(uint32_t)bits, (uint32_t)(bits >> 32), 0, 0, 0, 0, 0};
 	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
-	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
-	uint64_t lkeys = amo ? shmemdi_bounce_keys(n) : 0;
+	uint64_t rkeys, lkeys;
 	shmemdi_wqe_t q = {{0}};
 	shmemdi_post_t post;
-	int status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, 1, 0);
+	int status;
 
+	shmemdi_sq_reserve(&n->c, &post, lanes, wqebbs, 1);
+	rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
+	lkeys = amo ? shmemdi_bounce_keys(n) : 0;
+	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(&n->c, &post))) {
+		shmemdi_sq_wait(&n->c, call, &post);
+		rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
+		lkeys = amo ? shmemdi_bounce_keys(n) : 0;
+	}
+	status = shmemdi_sq_begin(&post);
 	if (status == SHMEMD_OK) {
-		shmemdi_mem_t remote = shmemdi_heap_mem(n, dst, rkeys, post.path);
+		shmemdi_mem_t remote = shmemdi_heap_mem(n, dst, rkeys, post.line.path);
 		shmemdi_wqe_at_t at = shmemdi_sq_at(&post, 0, wqebbs, 0);
 
 		if (amo)
-			shmemdi_wqe_amo(
-				&q, at, remote,
-				shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), lkeys, post.path),
-				amo, width);
+			shmemdi_wqe_amo(&q, at, remote,
+					shmemdi_bounce_mem(n->sink, lkeys, post.line.path), amo,
+					width);
 		else
 			shmemdi_wqe_write_inline(&q, at, remote, words, width);
-		shmemdi_sq_write(&n->c, &post, 0, &q, wqebbs);
+		shmemdi_sq_write(&n->c, &post, 0, &q, amo ? 3 + wqebbs : 3);
 	}
 	shmemdi_sq_submit(&n->c, &post, how, status);
 	return status;
+}
+
+/* A signal without data before it. */
+SHMEMD_FN int shmemdi_nic_signal(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_signal_t sig,
+				 shmemdi_how_t how)
+{
+	shmemdi_nic_amo_t add = {SHMEMD_MLX5_ATOMIC_FA, sig.value, 0, 0, 0, 0};
+	int is_add = sig.op == SHMEMD_SIGNAL_ADD;
+
+	return shmemdi_nic_word(n, call, sig.word, sig.value, 8, is_add ? &add : 0, how);
+}
+
+/* Any put: segments one by one, each with a reservation of its own; the signal last. All but the
+ * last of these postings leave the doorbell to the next. */
+SHMEMD_FN_RARE int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
+					    shmemdi_put_t of_caller)
+{
+	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
+	shmemdi_put_t part = of_caller, *put = &of_caller;
+	shmemdi_ticket_t ticket = {0, 0};
+	int status = SHMEMD_OK, is_inline, is_src_free = 1;
+
+	SHMEMD_ARCH_IN_MEMORY(n);
+	SHMEMD_ARCH_IN_MEMORY(put);
+	part.sig.op = -1;
+	SHMEMD_ARCH_NO_UNROLL
+	while (put->nbytes && status == SHMEMD_OK) {
+		is_inline = put->nbytes <= n->inline_nbytes || !shmemdi_is_registered(n, put->src);
+		part.dst = put->dst;
+		part.src = put->src;
+		part.nbytes = shmemdi_segment(n, put->dst, put->src, put->nbytes, is_inline);
+		put->dst += part.nbytes;
+		put->src += part.nbytes;
+		put->nbytes -= part.nbytes;
+		part.how = put->how;
+		if (put->nbytes || put->sig.op >= 0)
+			part.how.when = SHMEMD_RING_LATER;
+		status = is_inline ? shmemdi_nic_put_inline(n, call, part.dst, part.src,
+							    (uint32_t)part.nbytes, part.how)
+				   : shmemdi_nic_put_whole(n, call, &part, &ticket);
+		is_src_free &= is_inline;
+	}
+	if (status == SHMEMD_OK && put->sig.op >= 0)
+		status = shmemdi_nic_signal(n, call, put->sig, put->how);
+	if (status != SHMEMD_OK || !put->how.is_wait || is_src_free)
+		return status;
+	return shmemdi_cq_wait(&n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
+}
+
+SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, const shmemdi_put_t *put)
+{
+	shmemdi_ticket_t ticket;
+	int status;
+
+	if (put->nbytes == 0 && put->sig.op < 0)
+		return SHMEMD_OK;
+	if (SHMEMD_ARCH_SELDOM(!shmemdi_is_simple(n, put)))
+		return shmemdi_nic_put_segments(shmemdi_ref(&n->c), call, *put);
+	status = shmemdi_nic_put_whole(n, call, put, &ticket);
+	if (status != SHMEMD_OK || !put->how.is_wait)
+		return status;
+	return shmemdi_cq_wait(&n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
 }
 
 /* get */
@@ -360,53 +453,55 @@ SHMEMD_FN void shmemdi_nic_write_read(const shmemdi_nic_t *n, const shmemdi_post
 	shmemdi_wqe_t q = {{0}};
 
 	shmemdi_wqe_read(&q, shmemdi_sq_at(post, 0, 1, 0), remote, local, nbytes);
-	shmemdi_sq_write(&n->c, post, 0, &q, 1);
+	shmemdi_sq_write(&n->c, post, 0, &q, 3);
 	if (!shmemdi_dumps(n))
 		return;
 	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, 1, 1, 1), dump, 1);
-	shmemdi_sq_write(&n->c, post, 1, &q, 1);
+	shmemdi_sq_write(&n->c, post, 1, &q, 2);
 }
 
 /* READ the next segment into registered memory; returns the bytes in *nbytes. */
 SHMEMD_FN int shmemdi_nic_get_segment(const shmemdi_nic_t *n, shmemdi_call_t call, char *dst,
-				      const char *src, uint64_t *nbytes, int is_warp,
-				      shmemdi_how_t how, shmemdi_ticket_t *ticket)
+				      const char *src, uint64_t *nbytes, shmemdi_how_t how,
+				      shmemdi_ticket_t *ticket)
 {
 	uint32_t wqebbs = 1 + shmemdi_dumps(n);
-	shmemdi_lanes_t lanes =
-		is_warp ? shmemdi_lanes_warp() : shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
-	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, src));
-	uint64_t lkeys = shmemdi_keys(shmemdi_lkey(n, dst));
+	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
+	uint64_t rkeys, lkeys;
 	shmemdi_post_t post;
 	int status;
 
 	*nbytes = shmemdi_segment(n, src, dst, *nbytes, 0);
-	status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, 1, 0);
+	rkeys = shmemdi_keys(shmemdi_rkey(n, src));
+	lkeys = shmemdi_keys(shmemdi_lkey(n, dst));
+	status = shmemdi_sq_start(&n->c, call, &post, lanes, wqebbs, 1);
 	if (status == SHMEMD_OK) {
-		shmemdi_mem_t local = shmemdi_heap_mem(n, dst, lkeys, post.path);
+		shmemdi_mem_t local = shmemdi_heap_mem(n, dst, lkeys, post.line.path);
 
-		shmemdi_nic_write_read(n, &post, shmemdi_heap_mem(n, src, rkeys, post.path), local,
-				       local, (uint32_t)*nbytes);
+		shmemdi_nic_write_read(n, &post, shmemdi_heap_mem(n, src, rkeys, post.line.path),
+				       local, local, (uint32_t)*nbytes);
 	}
 	*ticket = shmemdi_sq_submit(&n->c, &post, how, status);
 	return status;
 }
 
 SHMEMD_FN int shmemdi_nic_get(const shmemdi_nic_t *n, shmemdi_call_t call, char *dst,
-			      const char *src, uint64_t nbytes, int is_warp, shmemdi_how_t how,
-			      shmemdi_ticket_t *ticket)
+			      const char *src, uint64_t nbytes, shmemdi_how_t how)
 {
+	shmemdi_ticket_t ticket = {0, 0};
 	int status = SHMEMD_OK;
 
 	while (nbytes && status == SHMEMD_OK) {
 		uint64_t segment = nbytes;
 
-		status = shmemdi_nic_get_segment(n, call, dst, src, &segment, is_warp, how, ticket);
+		status = shmemdi_nic_get_segment(n, call, dst, src, &segment, how, &ticket);
 		dst += segment;
 		src += segment;
 		nbytes -= segment;
 	}
-	return status;
+	if (status != SHMEMD_OK || !how.is_wait)
+		return status;
+	return shmemdi_cq_wait(&n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
 }
 
 /* Write the WQEs of a fetch into a bounce buffer: a READ, or an atomic, and with FLUSH_READS a
@@ -423,11 +518,11 @@ SHMEMD_FN void shmemdi_nic_write_fetch(const shmemdi_nic_t *n, const shmemdi_pos
 		shmemdi_wqe_amo(&q, at, remote, local, amo, nbytes);
 	else
 		shmemdi_wqe_read(&q, at, remote, local, nbytes);
-	shmemdi_sq_write(&n->c, post, 0, &q, own);
+	shmemdi_sq_write(&n->c, post, 0, &q, amo ? 3 + own : 3);
 	if (!shmemdi_dumps(n))
 		return;
 	shmemdi_wqe_dump(&q, shmemdi_sq_at(post, own, 1, 1), local, 1);
-	shmemdi_sq_write(&n->c, post, own, &q, 1);
+	shmemdi_sq_write(&n->c, post, own, &q, 2);
 }
 
 /* READ nbytes into a bounce buffer, or with amo the old value of a word; wait for it. The caller
@@ -440,25 +535,29 @@ SHMEMD_FN int shmemdi_nic_fetch_bounce(const shmemdi_nic_t *n, shmemdi_call_t ca
 	uint32_t wqebbs = own + shmemdi_dumps(n);
 	shmemdi_how_t how = shmemdi_how(SHMEMD_RING_NOW, 1);
 	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, own, 1, how);
-	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, src)), lkeys = shmemdi_bounce_keys(n);
+	uint64_t rkeys, lkeys;
 	shmemdi_ticket_t ticket;
 	shmemdi_post_t post;
-	int status = shmemdi_sq_begin(&n->c, call, &post, lanes, wqebbs, 1, 1);
+	int status = shmemdi_sq_bounce(&n->c, call, lanes, bounce);
 
-	if (status == SHMEMD_OK)
-		shmemdi_nic_write_fetch(
-			n, &post, shmemdi_heap_mem(n, src, rkeys, post.path),
-			shmemdi_bounce_mem(shmemdi_bounce(&n->c, post.bounce), lkeys, post.path),
-			nbytes, amo);
-	ticket = shmemdi_sq_submit(&n->c, &post, how, status);
-	*bounce = post.bounce;
 	if (status != SHMEMD_OK)
 		return status;
-	status = shmemdi_cq_wait(n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
+	rkeys = shmemdi_keys(shmemdi_rkey(n, src));
+	lkeys = shmemdi_bounce_keys(n);
+	status = shmemdi_sq_start(&n->c, call, &post, lanes, wqebbs, 1);
+	if (status == SHMEMD_OK)
+		shmemdi_nic_write_fetch(
+			n, &post, shmemdi_heap_mem(n, src, rkeys, post.line.path),
+			shmemdi_bounce_mem(shmemdi_bounce(&n->c, *bounce), lkeys, post.line.path),
+			nbytes, amo);
+	ticket = shmemdi_sq_submit(&n->c, &post, how, status);
+	if (status != SHMEMD_OK)
+		return status;
+	status = shmemdi_cq_wait(&n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
 	if (status != SHMEMD_OK) {
-		shmemdi_bounce_abandon(&n->c, post.bounce, post.at + wqebbs);
-	} else if (shmemdi_bounce_is_lost(&n->c, post.bounce)) {
-		shmemdi_bounce_release(&n->c, post.bounce);
+		shmemdi_bounce_abandon(&n->c, *bounce, post.at + wqebbs);
+	} else if (shmemdi_bounce_is_lost(&n->c, *bounce)) {
+		shmemdi_bounce_release(&n->c, *bounce);
 		status = SHMEMD_ERR_AMBIGUOUS;
 	}
 	return status;

@@ -10,12 +10,23 @@
 #include <shmem_dev/impl/bits.h>
 #include <shmem_dev/impl/copy.h>
 
-/* Where this PE sees pe's copy of the symmetric object sym; NULL: not mapped. */
-SHMEMD_FN char *shmemdi_p2p_addr(const shmemd_ctx_t *ctx, const void *sym, int pe)
+/* Is pe in the range that holds all mapped members? If not, a NIC reaches it, which is known
+ * without a load: that load would come before everything that a NIC operation loads. */
+SHMEMD_FN int shmemdi_may_be_mapped(const shmemd_ctx_t *ctx, int pe)
 {
-	char *base = ctx->peers[pe].base;
+	return (uint32_t)(pe - ctx->first_mapped) < ctx->n_mapped;
+}
 
-	return base ? base + ((const char *)sym - ctx->heap) : (char *)0;
+/* Where this PE sees pe's heap; NULL: not mapped. */
+SHMEMD_FN char *shmemdi_p2p_base(const shmemd_ctx_t *ctx, int pe)
+{
+	return shmemdi_may_be_mapped(ctx, pe) ? ctx->peers[pe].base : (char *)0;
+}
+
+/* Where this PE sees the copy of the symmetric object sym in the heap that it sees at base. */
+SHMEMD_FN char *shmemdi_p2p_at(const shmemd_ctx_t *ctx, char *base, const void *sym)
+{
+	return base + ((const char *)sym - ctx->heap);
 }
 
 /* Words of `width` bytes (a constant), strong and relaxed: never torn. */

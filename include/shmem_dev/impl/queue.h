@@ -32,15 +32,33 @@ SHMEMD_FN shmemdi_chan_t shmemdi_chan(const shmemd_ctx_t *ctx, int pe, uint32_t 
 
 	c.pe = pe;
 	c.world_pe = (uint32_t)(ctx->flags & SHMEMD_CTX_WORLD ? pe : ctx->peers[pe].world_pe);
-	c.ch = (shmemd_channel_t *)(void *)(ctx->channels +
-					    ((size_t)k * ctx->n_world + c.world_pe) *
-						    ctx->channel_nbytes);
+	c.ch = (shmemd_channel_t *)(uintptr_t)shmemd_arch_mad_wide(
+		k * ctx->n_world + c.world_pe, ctx->channel_nbytes, (uintptr_t)ctx->channels);
 	c.team = ctx->self;
 	c.k = (uint8_t)k;
 	c.flags = (uint8_t)ctx->flags;
 	c.log_depth = ctx->log_depth;
 	c.log_batch = ctx->log_batch;
 	return c;
+}
+
+/* What names a channel. Functions that are rare take it, and load the rest from the context in
+ * memory: the values of a shmemdi_chan_t would take registers from whatever calls them. */
+typedef struct shmemdi_ref {
+	const shmemd_ctx_t *team;
+	int pe;
+	uint32_t k;
+} shmemdi_ref_t;
+
+SHMEMD_FN shmemdi_ref_t shmemdi_ref(const shmemdi_chan_t *c)
+{
+	shmemdi_ref_t ref = {c->team, c->pe, c->k};
+	return ref;
+}
+
+SHMEMD_FN shmemdi_chan_t shmemdi_chan_of(shmemdi_ref_t ref)
+{
+	return shmemdi_chan(ref.team, ref.pe, ref.k);
 }
 
 SHMEMD_FN uint32_t shmemdi_depth(const shmemdi_chan_t *c)
@@ -108,7 +126,8 @@ SHMEMD_FN char *shmemdi_wqebb(const shmemdi_chan_t *c, uint64_t path, uint64_t q
 {
 	uint32_t i = shmemdi_device_index(path, index) & (shmemdi_depth(c) - 1);
 
-	return (char *)SHMEMD_ADDRESS(queue) + (size_t)i * SHMEMD_WQEBB_NBYTES;
+	return (char *)(uintptr_t)shmemd_arch_mad_wide(i, SHMEMD_WQEBB_NBYTES,
+						       SHMEMD_ADDRESS(queue));
 }
 
 SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cqe)
@@ -117,19 +136,16 @@ SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cq
 	       (size_t)(cqe & (shmemdi_depth(c) - 1)) * SHMEMD_CQE_NBYTES;
 }
 
-/* Ring the doorbell for all WQEBBs before `end`, which are published or the caller's own. One
- * thread at a time, each with a later `end` than the one before.
+/* Ring by the register. is_on_gpu: a constant at each call, for fences that are needed are in the
+ * code once, and are not skipped one by one.
  *
  * A doorbell without a record carries the index itself, so two of them must not overtake each
  * other; with a record the NIC reads the newest index whichever comes last. */
-SHMEMD_FN void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
-			    uint64_t doorbell, uint32_t end)
+SHMEMD_FN void shmemdi_ring_register(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
+				     uint64_t doorbell, uint32_t index, int is_on_gpu)
 {
-	uint32_t index = shmemdi_device_index(path, end);
-	void *reg = (void *)SHMEMD_ADDRESS(doorbell);
 	char *record = (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_RECORD(shmemdi_depth(c)) +
 		       SHMEMD_RECORD_SEND * sizeof(uint32_t);
-	int is_on_gpu = (c->flags & SHMEMD_CTX_QUEUES_ON_GPU) && !(path & SHMEMD_PATH_PROXY);
 
 	if (is_on_gpu)
 		/* weakened removed, cta: not executed by the emulator, whose NICs are further away
@@ -137,23 +153,47 @@ SHMEMD_FN void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t que
 		shmemd_arch_fence_before_dbr_gpu();
 	else
 		shmemd_arch_fence_before_dbr();
-	if (path & SHMEMD_PATH_PROXY) {
-		shmemd_arch_st_relaxed_u64(reg, index);
-	} else {
-		if (!(path & SHMEMD_PATH_NO_RECORD)) {
-			shmemd_arch_st_relaxed_u32(record, shmemd_arch_bswap32(index & 0xffff));
-			if (is_on_gpu)
-				/* weakened removed, cta: not executed by the emulator: as above. */
-				shmemd_arch_fence_before_doorbell_gpu();
-			else
-				shmemd_arch_fence_before_doorbell();
-		}
-		shmemd_arch_st_doorbell(reg, shmemdi_doorbell(index, SHMEMD_PATH_QPN(path)));
-		if (path & SHMEMD_PATH_NO_RECORD)
-			/* weakened removed, cta: wrong, but not in the emulator, where a doorbell
-			 * takes stores in the order in which they were made. */
-			shmemd_arch_fence_before_ready();
+	if (!((uint32_t)path & SHMEMD_PATH_NO_RECORD)) {
+		shmemd_arch_st_relaxed_u32(record, shmemd_arch_bswap32(index & 0xffff));
+		if (is_on_gpu)
+			/* weakened removed, cta: not executed by the emulator: as above. */
+			shmemd_arch_fence_before_doorbell_gpu();
+		else
+			shmemd_arch_fence_before_doorbell();
 	}
+	shmemd_arch_st_doorbell((void *)SHMEMD_ADDRESS(doorbell),
+				shmemdi_doorbell(index, SHMEMD_PATH_QPN_BE(path)));
+	if ((uint32_t)path & SHMEMD_PATH_NO_RECORD)
+		/* weakened removed, cta: wrong, but not in the emulator, where a doorbell
+		 * takes stores in the order in which they were made. */
+		shmemd_arch_fence_before_ready();
+}
+
+/* Ring for all WQEBBs before `end`, which are published or the caller's own. One thread at a time,
+ * each with a later `end` than the one before. The path is not that of a proxy. */
+SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
+				uint64_t doorbell, uint32_t end)
+{
+	uint32_t index = shmemdi_device_index(path, end);
+
+	if (c->flags & SHMEMD_CTX_QUEUES_ON_GPU)
+		shmemdi_ring_register(c, path, queue, doorbell, index, 1);
+	else
+		shmemdi_ring_register(c, path, queue, doorbell, index, 0);
+	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + shmemd_arch_zero());
+}
+
+/* The same, whatever the path. The proxy is a thread of the host that watches a word. */
+SHMEMD_FN void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
+			    uint64_t doorbell, uint32_t end)
+{
+	if (!(path & SHMEMD_PATH_PROXY)) {
+		shmemdi_ring_nic(c, path, queue, doorbell, end);
+		return;
+	}
+	shmemd_arch_fence_before_dbr();
+	shmemd_arch_st_relaxed_u64((void *)SHMEMD_ADDRESS(doorbell),
+				   shmemdi_device_index(path, end));
 	shmemd_arch_red_add_u64(&c->ch->doorbells, 1);
 }
 
@@ -170,9 +210,8 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
  * that found it set, or that advanced `rung` under this lock. So a thread that saw RUNG clear, and
  * was overtaken, fails to take the lock. */
-SHMEMD_FN_NIC void shmemdi_ring_until(shmemdi_chan_t chan, uint32_t end)
+SHMEMD_FN_RARE void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 {
-	const shmemdi_chan_t *c = &chan;
 	for (;;) {
 		uint64_t ready = shmemd_arch_ld_relaxed_u64(&c->ch->ready), rung;
 		shmemdi_line_t line;
@@ -190,6 +229,8 @@ SHMEMD_FN_NIC void shmemdi_ring_until(shmemdi_chan_t chan, uint32_t end)
 			continue;
 		}
 		line = shmemdi_line(c->ch);
+		/* The doorbell is for WQEs of those who published what `ready` counts. */
+		shmemd_arch_fence_acquire();
 		shmemdi_ring(c, line.path, line.queue, line.doorbell,
 			     SHMEMD_READY_INDEX(line.ready));
 		/* weakened relaxed, cta: the same. */
@@ -214,10 +255,10 @@ SHMEMD_FN char *shmemdi_bounce(const shmemdi_chan_t *c, uint64_t ticket)
 	return shmemdi_bounces(c) + (size_t)(ticket % SHMEMD_BOUNCE_BUFFERS) * SHMEMD_BOUNCE_NBYTES;
 }
 
-/* Sink for the results of non-fetching atomics and of flush READs. */
-SHMEMD_FN char *shmemdi_bounce_sink(const shmemdi_chan_t *c)
+/* Sink of all channels, for the results of non-fetching atomics and of flush READs. */
+SHMEMD_FN const char *shmemdi_bounce_sink(const shmemd_ctx_t *ctx)
 {
-	return shmemdi_bounces(c) + (size_t)SHMEMD_BOUNCE_BUFFERS * SHMEMD_BOUNCE_NBYTES;
+	return ctx->bounces + (size_t)SHMEMD_BOUNCE_BUFFERS * SHMEMD_BOUNCE_NBYTES;
 }
 
 SHMEMD_FN uint64_t *shmemdi_bounce_owner(const shmemdi_chan_t *c, uint64_t ticket)

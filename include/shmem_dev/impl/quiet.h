@@ -19,23 +19,26 @@
 /* READ the target's heap where it begins: that memory exists as long as the job does. */
 SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
 {
-	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, n->heap)), sink_keys = shmemdi_bounce_keys(n);
-	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1};
+	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1, 1};
+	uint64_t rkeys, sink_keys;
 	shmemdi_mem_t own = {0, 0};
 	shmemdi_post_t post;
-	int status = shmemdi_sq_begin(&n->c, call, &post, shmemdi_lanes_self(),
-				      1 + shmemdi_dumps(n), 1, 0);
+	int status;
 
+	rkeys = shmemdi_keys(shmemdi_rkey(n, n->heap));
+	sink_keys = shmemdi_bounce_keys(n);
+	status =
+		shmemdi_sq_start(&n->c, call, &post, shmemdi_lanes_self(), 1 + shmemdi_dumps(n), 1);
 	if (status == SHMEMD_OK && shmemdi_dumps(n))
 		own = shmemdi_heap_mem(n, n->heap, shmemdi_keys(shmemdi_lkey(n, n->heap)),
-				       post.path);
+				       post.line.path);
 	if (status == SHMEMD_OK)
-		shmemdi_nic_write_read(
-			n, &post, shmemdi_heap_mem(n, n->heap, rkeys, post.path),
-			shmemdi_bounce_mem(shmemdi_bounce_sink(&n->c), sink_keys, post.path), own,
-			SHMEMDI_FLUSH_NBYTES);
+		shmemdi_nic_write_read(n, &post,
+				       shmemdi_heap_mem(n, n->heap, rkeys, post.line.path),
+				       shmemdi_bounce_mem(n->sink, sink_keys, post.line.path), own,
+				       SHMEMDI_FLUSH_NBYTES);
 	/* Not published: the channel has failed, and `flush` names an earlier READ. */
-	if (shmemdi_sq_submit(&n->c, &post, how, status) & SHMEMDI_TICKET_VOID)
+	if (shmemdi_sq_submit(&n->c, &post, how, status).word & SHMEMDI_TICKET_VOID)
 		status = shmemdi_channel_status(&n->c);
 	return status;
 }
@@ -51,8 +54,9 @@ SHMEMD_FN int shmemdi_flush_covers(const shmemdi_nic_t *n, uint64_t flush, uint6
 /* Post a READ after everything published, unless the last one covers all of that; one of the
  * coalesced lanes does so. It looks at `ready` after all lanes have arrived: what each of them has
  * posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
-SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
+SHMEMD_FN_RARE int shmemdi_flush_post(shmemdi_ref_t ref, shmemdi_call_t call)
 {
+	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k);
 	const shmemdi_nic_t *n = &nic;
 	shmemdi_lanes_t lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->c.ch | 127);
 	int status = SHMEMD_OK;
@@ -64,7 +68,7 @@ SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
 
 		status = shmemdi_channel_status(&n->c);
 		if (status != SHMEMD_OK)
-			shmemdi_cq_ended(nic.c, call, status, SHMEMD_READY_INDEX(ready), 0);
+			shmemdi_cq_ended(&nic.c, call, status, SHMEMD_READY_INDEX(ready), 0);
 		else if (!shmemdi_flush_covers(n, flush, ready))
 			status = shmemdi_flush_read(n, call);
 	}
@@ -77,13 +81,19 @@ SHMEMD_FN_NIC int shmemdi_flush_post(shmemdi_nic_t nic, shmemdi_call_t call)
 /* Wait for the READ that shmemdi_flush_post has left in `flush`. */
 SHMEMD_FN int shmemdi_flush_wait(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_limit_t limit)
 {
-	return shmemdi_cq_wait(n->c, call, shmemd_arch_ld_relaxed_u64(&n->c.ch->flush), limit);
+	shmemdi_ticket_t t = {shmemd_arch_ld_relaxed_u64(&n->c.ch->flush),
+			      shmemd_arch_ld_relaxed_u64(&n->c.ch->queue)};
+
+	/* The number is of another path. */
+	if (SHMEMD_ARCH_SELDOM(SHMEMD_READY_EPOCH(t.word) != SHMEMD_TAG(t.queue)))
+		return shmemdi_cq_wait_longer(shmemdi_ref(&n->c), call, t, limit);
+	return shmemdi_cq_wait(&n->c, call, t, limit);
 }
 
 SHMEMD_FN int shmemdi_flush_channel(const shmemdi_nic_t *n, shmemdi_call_t call,
 				    shmemdi_limit_t limit)
 {
-	int status = shmemdi_flush_post(*n, call);
+	int status = shmemdi_flush_post(shmemdi_ref(&n->c), call);
 
 	return status ? status : shmemdi_flush_wait(n, call, limit);
 }
@@ -105,7 +115,8 @@ SHMEMD_FN int shmemdi_quiet_one(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *
 
 	if (q->only_mapped && !ctx->peers[pe].base)
 		return SHMEMD_OK;
-	return is_wait ? shmemdi_flush_wait(&n, q->call, limit) : shmemdi_flush_post(n, q->call);
+	return is_wait ? shmemdi_flush_wait(&n, q->call, limit)
+		       : shmemdi_flush_post(shmemdi_ref(&n.c), q->call);
 }
 
 SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t k, uint32_t word)
@@ -155,7 +166,7 @@ SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet
 
 /* By all threads of the group, a part each: first post all READs, then wait for them. Returns this
  * thread's first failure; the other channels are quiet all the same. */
-SHMEMD_FN_NIC int shmemdi_quiet_all(const shmemd_ctx_t *team, shmemdi_quiet_t q)
+SHMEMD_FN_RARE int shmemdi_quiet_all(const shmemd_ctx_t *team, shmemdi_quiet_t q)
 {
 	int is_world = (team->flags & SHMEMD_CTX_WORLD) != 0;
 	int status = SHMEMD_OK, now, is_wait;

@@ -44,24 +44,31 @@ typedef struct shmemdi_post {
 	shmemdi_lanes_t lanes;
 	uint32_t wqebbs; /* of an operation */
 	uint32_t requests;
-	uint32_t first;   /* of the whole reservation */
-	uint32_t at;      /* first WQEBB of this lane's operation */
-	uint32_t request; /* number of this lane's first request */
-	uint64_t path, queue;
-	uint64_t doorbell, ready; /* the leader's only: its snapshot */
-	uint64_t bounce;          /* ticket of this lane's bounce buffer */
+	int status;          /* of the channel */
+	uint64_t resv;       /* the reservation word as it was */
+	shmemdi_line_t line; /* the leader's snapshot; other lanes know path and queue */
+	uint32_t first;      /* WQEBB of the whole reservation */
+	uint32_t at;         /* first WQEBB of this lane's operation */
+	uint32_t request;    /* number of this lane's first request */
 } shmemdi_post_t;
+
+/* A reservation of all lanes, and its leader's snapshot of the line. */
+typedef struct shmemdi_place {
+	uint64_t path, queue, doorbell, ready;
+	uint32_t first, end;
+} shmemdi_place_t;
 
 /* What the caller wants of a posting. */
 typedef struct shmemdi_how {
-	int when;     /* shmemd_when */
-	int is_wait;  /* the CQE's number will be needed */
-	int is_flush; /* a READ that completes everything before it: note it in `flush` */
+	uint8_t when;     /* shmemd_when */
+	uint8_t is_wait;  /* the CQE's number will be needed */
+	uint8_t is_flush; /* a READ that completes everything before it: note it in `flush` */
+	uint8_t is_alone; /* no other lane of the warp is here */
 } shmemdi_how_t;
 
 SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int is_wait)
 {
-	shmemdi_how_t how = {when, is_wait, 0};
+	shmemdi_how_t how = {(uint8_t)when, (uint8_t)(is_wait != 0), 0, 0};
 	return how;
 }
 
@@ -71,32 +78,32 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int is_wait)
  * later posters wait for them. When nothing at all completes within the time limit, or the PE has
  * failed, the channel fails; where faults of paths are tolerated, the host decides when. resv: the
  * reservation word that this poster found. */
-SHMEMD_FN_SWITCH int shmemdi_sq_wait_space(shmemdi_chan_t c, shmemdi_call_t call, uint64_t resv,
-					   uint32_t end)
+SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t resv,
+				     uint32_t end)
 {
-	shmemdi_limit_t limit = shmemdi_limit_default(c.team, c.pe);
-	shmemdi_spin_t spin = shmemdi_spin(limit);
-	uint64_t before = SHMEMD_DONE_INDEX(shmemdi_done(&c)), now;
+	shmemdi_limit_t limit = shmemdi_limit_default(c->team, c->pe);
+	shmemdi_spin_t of_wait = shmemdi_spin(limit), *spin = &of_wait;
+	uint64_t before = SHMEMD_DONE_INDEX(shmemdi_done(c)), now;
 	int status;
 
-	while (!shmemdi_cq_poll_index(&c, call, end, &status)) {
+	SHMEMD_ARCH_IN_MEMORY(spin);
+	while (!shmemdi_cq_poll_index(c, call, end, &status)) {
 		if (status == SHMEMD_OK)
-			status = shmemdi_space_turn(c.team, &spin, c.ch, resv);
+			status = shmemdi_space_turn(c->team, spin, c->ch, resv);
 		if (status == SHMEMD_OK)
 			continue;
-		now = SHMEMD_DONE_INDEX(shmemdi_done(&c));
-		if (status == SHMEMD_ERR_TIMEOUT && (now != before || c.flags & SHMEMD_CTX_FT)) {
+		now = SHMEMD_DONE_INDEX(shmemdi_done(c));
+		if (status == SHMEMD_ERR_TIMEOUT && (now != before || c->flags & SHMEMD_CTX_FT)) {
 			before = now;
-			spin = shmemdi_spin(limit);
+			*spin = shmemdi_spin(spin->limit);
 			continue;
 		}
 		shmemdi_cq_ended(c, call, status, end, 0);
 		if (status == SHMEMD_ERR_TIMEOUT) /* final for the channel: not to be repeated */
 			status = SHMEMD_ERR_PATH;
-		shmemdi_channel_fail(&c, status);
-		return status;
+		shmemdi_channel_fail(c, status);
+		return;
 	}
-	return SHMEMD_OK;
 }
 
 /* Are the words of this snapshot of one path, and not older than the reservation? */
@@ -108,105 +115,155 @@ SHMEMD_FN int shmemdi_line_is_whole(shmemdi_line_t line, uint32_t resv_epoch)
 	       SHMEMD_TAG(line.doorbell) == epoch && (int8_t)(uint8_t)(epoch - resv_epoch) >= 0;
 }
 
-/* By the leader: reserve `wqebbs` WQEBBs, which are free on return; the snapshot goes into post. */
-SHMEMD_FN int shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post,
-				 uint32_t wqebbs, uint32_t requests)
+/* Is the queue idle before a reservation? */
+SHMEMD_FN int shmemdi_line_is_idle(shmemdi_line_t line, uint32_t first)
 {
-	uint64_t word = shmemd_arch_atom_add_u64(&c->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests));
-	shmemdi_line_t line = shmemdi_line(c->ch);
-	uint32_t first = SHMEMD_RESV_INDEX(word), end = first + wqebbs - shmemdi_depth(c);
-	int status = SHMEMD_OK;
-
-	if (!shmemdi_reached((uint32_t)SHMEMD_DONE_INDEX(line.done), end)) {
-		status = shmemdi_sq_wait_space(*c, call, word, end);
-		line = shmemdi_line(c->ch);
-	}
-	for (;;) {
-		/* The NIC has read what is overwritten now.
-		 * weakened removed, gpu: wrong, but not in the emulator, where a store does not
-		 * come before the loads that decide on it; thread sanitizer sees it. */
-		shmemd_arch_fence_acquire();
-		if (shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(word)))
-			break;
-		shmemd_arch_spin_hint();
-		line = shmemdi_line(c->ch);
-	}
-	/* Quiet looks at used channels only. The first poster of all finds the queue idle, and
-	 * marks it before it publishes; what others publish comes after that. */
-	if (SHMEMD_READY_INDEX(line.ready) == first &&
-	    (uint32_t)SHMEMD_DONE_INDEX(line.done) == first)
-		shmemd_arch_red_or_u64(&c->team->used[c->k * SHMEMD_USED_WORDS(c->team->n_world) +
-						      c->world_pe / 64],
-				       (uint64_t)1 << c->world_pe % 64);
-	post->first = first;
-	post->request = SHMEMD_RESV_REQUEST(word);
-	post->path = line.path;
-	post->queue = line.queue;
-	post->doorbell = line.doorbell;
-	post->ready = line.ready;
-	return status ? status : (int)SHMEMD_PATH_STATUS(line.path);
+	return SHMEMD_READY_INDEX(line.ready) == first &&
+	       (uint32_t)SHMEMD_DONE_INDEX(line.done) == first;
 }
 
-/* A bounce buffer for each lane, or for none of them. */
-SHMEMD_FN int shmemdi_sq_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post)
+/* Quiet looks at used channels only. The first poster of all finds the queue idle, and marks the
+ * channel before it publishes; what others publish comes after that. */
+SHMEMD_FN void shmemdi_sq_mark_used(const shmemdi_chan_t *c)
 {
-	shmemdi_lanes_t lanes = post->lanes;
+	const shmemd_ctx_t *team = c->team;
+	uint32_t word = c->k * SHMEMD_USED_WORDS(team->n_world) + c->world_pe / 64;
+
+	shmemd_arch_red_or_u64(&team->used[word], (uint64_t)1 << c->world_pe % 64);
+}
+
+/* The snapshot was odd: wait for room up to `end`. If the channel fails, its path word says so.
+ * resv: the reservation word as this poster found it. */
+SHMEMD_FN_RARE void shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call, uint64_t resv,
+					 uint32_t end)
+{
+	shmemdi_chan_t chan = shmemdi_chan_of(ref), *c = &chan;
+
+	SHMEMD_ARCH_IN_MEMORY(c);
+	shmemdi_sq_wait_space(c, call, resv, end);
+	if (shmemdi_line_is_idle(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
+		shmemdi_sq_mark_used(c);
+}
+
+/* Is there anything about the snapshot that a poster must wait for or act on: WQEBBs before `end`
+ * that are not complete, words of different paths, another path than that of the reservation, a
+ * failed channel, an idle queue? Few comparisons, for the way of every post. */
+SHMEMD_FN int shmemdi_line_is_odd(shmemdi_line_t line, uint64_t resv, uint32_t end)
+{
+	uint32_t epoch = SHMEMD_TAG(line.path);
+	uint32_t tags = (((uint32_t)resv ^ epoch) | ((uint32_t)line.ready ^ epoch)) & 0xff;
+	uint32_t others = SHMEMD_TAG((line.path ^ line.queue) | (line.path ^ line.doorbell));
+	uint32_t room = (uint32_t)SHMEMD_DONE_INDEX(line.done) - end;
+
+	return (tags | others | SHMEMD_PATH_STATUS(line.path) | room >> 31) != 0 ||
+	       shmemdi_line_is_idle(line, SHMEMD_RESV_INDEX(resv));
+}
+
+/* A bounce buffer for each lane, or for none of them: the ticket. Before the reservation, since it
+ * may be waited for. */
+SHMEMD_FN int shmemdi_sq_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_lanes_t lanes,
+				uint64_t *bounce)
+{
 	uint64_t ticket = 0;
 	int status;
 
 	if (lanes.is_leader)
 		ticket = shmemd_arch_atom_add_u64(&c->ch->ticket, lanes.n);
-	post->bounce = shmemdi_lanes_broadcast(lanes, ticket) + lanes.rank;
-	status = shmemdi_bounce_take(c, call, post->bounce);
+	*bounce = shmemdi_lanes_broadcast(lanes, ticket) + lanes.rank;
+	status = shmemdi_bounce_take(c, call, *bounce);
 	if (shmemdi_lanes_alone(lanes) ||
 	    shmemd_arch_match_any(lanes.mask, (uint64_t)status) == lanes.mask)
 		return status;
 	shmemdi_lanes_sync(lanes); /* a failure that another lane saw is visible here too */
 	if (status == SHMEMD_OK) {
-		shmemdi_bounce_release(c, post->bounce);
+		shmemdi_bounce_release(c, *bounce);
 		status = shmemdi_channel_status(c);
 	}
 	return status ? status : SHMEMD_ERR_TIMEOUT;
 }
 
-/* Reserve `wqebbs` WQEBBs for each operation, `requests` of them requests, and with needs_bounce a
- * bounce buffer, which comes first. Then shmemdi_sq_write for each WQE, then shmemdi_sq_submit;
- * between them nothing may wait. All lanes call all three. */
-SHMEMD_FN int shmemdi_sq_begin(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post,
-			       shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests,
-			       int needs_bounce)
+/* Reserve `wqebbs` WQEBBs for each operation, `requests` of them requests, and take the snapshot.
+ * Nothing of it is known until shmemdi_sq_begin: what the caller loads or computes in between costs
+ * no time. */
+SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_post_t *post,
+				  shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests)
 {
-	uint64_t both = 0;
-	int status = SHMEMD_OK;
+	shmemdi_line_t none = {0, 0, 0, 0, 0};
 
 	post->lanes = lanes;
 	post->wqebbs = wqebbs;
 	post->requests = requests;
-	post->first = post->at = post->request = 0;
-	post->path = post->queue = post->doorbell = post->ready = post->bounce = 0;
-	/* A lane that is still posting for itself must not find its warp's reservation before its
-	 * own in the queue: each would wait for the other. */
-	if (lanes.is_warp)
-		shmemdi_lanes_sync(lanes);
-	if (needs_bounce)
-		status = shmemdi_sq_bounce(c, call, post);
-	if (status != SHMEMD_OK)
-		return status;
-	if (lanes.is_leader) {
-		status = shmemdi_sq_reserve(c, call, post, wqebbs * lanes.n, requests * lanes.n);
-		both = (uint64_t)post->first << 32 | (uint64_t)(uint32_t)status << 24 |
-		       (post->request & 0xffffff);
-	}
-	both = shmemdi_lanes_broadcast(lanes, both);
-	post->path = shmemdi_lanes_broadcast(lanes, post->path);
-	post->queue = shmemdi_lanes_broadcast(lanes, post->queue);
-	post->first = (uint32_t)(both >> 32);
-	post->at = post->first + wqebbs * lanes.rank;
-	post->request = (uint32_t)both + requests * lanes.rank;
+	post->status = SHMEMD_OK;
+	post->resv = 0;
+	post->line = none;
+	if (!lanes.is_leader)
+		return;
+	post->resv = shmemd_arch_atom_add_u64(
+		&c->ch->resv,
+		SHMEMD_RESV_ADD(wqebbs * lanes.n, requests * lanes.n) + shmemd_arch_zero());
+	post->line = shmemdi_line(c->ch);
+}
+
+/* The leader's reservation, in all lanes. */
+SHMEMD_FN void shmemdi_sq_share(shmemdi_post_t *post)
+{
+	post->resv = shmemdi_lanes_broadcast(post->lanes, post->resv);
+	post->line.path = shmemdi_lanes_broadcast(post->lanes, post->line.path);
+	post->line.queue = shmemdi_lanes_broadcast(post->lanes, post->line.queue);
+	post->status = (int)shmemdi_lanes_broadcast(post->lanes, (uint64_t)(uint32_t)post->status);
 	/* What the leader has seen complete happens before what all lanes write: a shuffle orders
 	 * nothing. */
-	shmemdi_lanes_sync(lanes);
-	return (int)((uint32_t)both >> 24);
+	shmemdi_lanes_sync(post->lanes);
+}
+
+/* The index that must be complete before the reservation can be written. */
+SHMEMD_FN uint32_t shmemdi_sq_needs(const shmemdi_chan_t *c, const shmemdi_post_t *post)
+{
+	return SHMEMD_RESV_INDEX(post->resv) + post->wqebbs * post->lanes.n - shmemdi_depth(c);
+}
+
+SHMEMD_FN int shmemdi_sq_is_odd(const shmemdi_chan_t *c, const shmemdi_post_t *post)
+{
+	return post->lanes.is_leader &&
+	       shmemdi_line_is_odd(post->line, post->resv, shmemdi_sq_needs(c, post));
+}
+
+/* The snapshot is odd: wait, and take one that is not. What the caller has loaded since the
+ * reservation it loads again, for it would take registers during the wait. */
+SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post)
+{
+	do {
+		shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv, shmemdi_sq_needs(c, post));
+		post->line = shmemdi_line(c->ch);
+	} while (!shmemdi_line_is_whole(post->line, SHMEMD_RESV_EPOCH(post->resv)));
+	post->status = (int)SHMEMD_PATH_STATUS(post->line.path);
+}
+
+/* With a snapshot that is not odd, or no longer. Then shmemdi_sq_write for each WQE, then
+ * shmemdi_sq_submit; between them nothing may wait. All lanes call all of them. */
+SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
+{
+	/* The NIC has read what is overwritten now.
+	 * weakened removed, gpu: wrong, but not in the emulator, where a store does not come before
+	 * the loads that decide on it; thread sanitizer sees it. */
+	if (post->lanes.is_leader)
+		shmemd_arch_fence_acquire();
+	if (!shmemdi_lanes_alone(post->lanes))
+		shmemdi_sq_share(post);
+	post->first = SHMEMD_RESV_INDEX(post->resv);
+	post->at = post->first + post->wqebbs * post->lanes.rank;
+	post->request = SHMEMD_RESV_REQUEST(post->resv) + post->requests * post->lanes.rank;
+	return post->status;
+}
+
+/* All of the above, where nothing is to be loaded meanwhile. */
+SHMEMD_FN int shmemdi_sq_start(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post,
+			       shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests)
+{
+	shmemdi_sq_reserve(c, post, lanes, wqebbs, requests);
+	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(c, post)))
+		shmemdi_sq_wait(c, call, post);
+	return shmemdi_sq_begin(post);
 }
 
 /* Write */
@@ -217,42 +274,29 @@ SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_post_t *post, uint32_t wq
 					 uint32_t request)
 {
 	int is_last = post->lanes.rank == post->lanes.n - 1 && wqebb + n == post->wqebbs;
-	shmemdi_wqe_at_t at = {shmemdi_device_index(post->path, post->at + wqebb),
-			       SHMEMD_PATH_QPN(post->path), is_last ? SHMEMD_MLX5_CQ_UPDATE : 0,
-			       post->request + request};
+	shmemdi_wqe_at_t at = {shmemdi_device_index(post->line.path, post->at + wqebb),
+			       SHMEMD_PATH_QPN_BE(post->line.path),
+			       is_last ? SHMEMD_MLX5_CQ_UPDATE : 0, post->request + request};
 	return at;
 }
 
-/* Word i of segment `lane`, without an array in memory. */
-SHMEMD_FN uint32_t shmemdi_wqe_pick(const shmemdi_wqe_t *q, uint32_t lane, uint32_t i)
-{
-	uint32_t low = lane == 0 ? q->w[i] : q->w[4 + i];
-
-	return lane < 2 ? low : lane == 2 ? q->w[8 + i] : q->w[12 + i];
-}
-
-/* Store a WQE of n WQEBBs at the operation's WQEBB `wqebb`. */
+/* Store a WQE of `segments` segments at the operation's WQEBB `wqebb`. What is left of the WQEBB
+ * stays as it was: the NIC reads as many as the WQE says. */
 SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_post_t *post, uint32_t wqebb,
-				const shmemdi_wqe_t *q, uint32_t wqebbs)
+				const shmemdi_wqe_t *q, uint32_t segments)
 {
-	char *p = shmemdi_wqebb(c, post->path, post->queue, post->at + wqebb);
-	uint32_t lane = shmemd_arch_lane();
+	char *p = shmemdi_wqebb(c, post->line.path, post->line.queue, post->at + wqebb);
 
-	if (post->lanes.is_warp) {
-		if (lane < 4)
-			shmemd_arch_st_wqe(p + 16 * lane, shmemdi_wqe_pick(q, lane, 0),
-					   shmemdi_wqe_pick(q, lane, 1),
-					   shmemdi_wqe_pick(q, lane, 2),
-					   shmemdi_wqe_pick(q, lane, 3));
-		return;
-	}
 	shmemd_arch_st_wqe(p, q->w[0], q->w[1], q->w[2], q->w[3]);
 	shmemd_arch_st_wqe(p + 16, q->w[4], q->w[5], q->w[6], q->w[7]);
-	shmemd_arch_st_wqe(p + 32, q->w[8], q->w[9], q->w[10], q->w[11]);
-	shmemd_arch_st_wqe(p + 48, q->w[12], q->w[13], q->w[14], q->w[15]);
-	if (wqebbs == 2)
-		shmemd_arch_st_wqe(shmemdi_wqebb(c, post->path, post->queue, post->at + wqebb + 1),
-				   q->w[16], q->w[17], q->w[18], q->w[19]);
+	if (segments > 2)
+		shmemd_arch_st_wqe(p + 32, q->w[8], q->w[9], q->w[10], q->w[11]);
+	if (segments > 3)
+		shmemd_arch_st_wqe(p + 48, q->w[12], q->w[13], q->w[14], q->w[15]);
+	if (segments > 4)
+		shmemd_arch_st_wqe(
+			shmemdi_wqebb(c, post->line.path, post->line.queue, post->at + wqebb + 1),
+			q->w[16], q->w[17], q->w[18], q->w[19]);
 }
 
 /* Turn */
@@ -263,8 +307,17 @@ typedef struct shmemdi_turn {
 	uint32_t end;     /* of its own reservation, and of those that it publishes for */
 	uint32_t cqes;    /* that they request; 0: this poster has nothing to publish */
 	int is_deferred;  /* all of them were asked to defer the doorbell */
+	int is_now;       /* some of them were asked to ring it before they return */
 	int has_followed; /* another poster has reserved behind `end` */
 } shmemdi_turn_t;
+
+/* That of a poster whose snapshot has ready == first. */
+SHMEMD_FN shmemdi_turn_t shmemdi_turn_now(const shmemdi_place_t *at, int when)
+{
+	shmemdi_turn_t turn = {
+		at->ready, at->end, 1, when == SHMEMD_RING_LATER, when == SHMEMD_RING_NOW, 0};
+	return turn;
+}
 
 /* The mark of the reservation that begins at `index`. */
 SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t index)
@@ -296,19 +349,17 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 			turn->end += SHMEMD_MARK_WQEBBS(marks[i]);
 			turn->cqes++;
 			turn->is_deferred &= (marks[i] & SHMEMD_MARK_DEFERRED) != 0;
+			turn->is_now |= (marks[i] & SHMEMD_MARK_NOW) != 0;
 		}
 	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
 }
 
-/* By the leader, whose WQEs in [first, end) are written: get the turn. If the path has changed,
- * they are moved. mark: what to leave for the posters that have the turn before, or
- * SHMEMD_MARK_NONE. */
-SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemdi_chan_t c, shmemdi_written_t written,
-						  uint64_t mark, int is_deferred)
+/* By the leader, whose WQEs in [first, end) are written: get the turn. mark: what to leave for
+ * the posters that have the turn before, or SHMEMD_MARK_NONE. */
+SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth, uint32_t first,
+					      uint32_t end, uint64_t mark, int when)
 {
-	shmemd_channel_t *ch = c.ch;
-	uint32_t depth = shmemdi_depth(&c), first = written.first;
-	shmemdi_turn_t turn = {0, written.end, 0, is_deferred, 0};
+	shmemdi_turn_t turn = {0, end, 0, when == SHMEMD_RING_LATER, when == SHMEMD_RING_NOW, 0};
 	uint32_t resv;
 
 	shmemd_arch_fence_before_ready();
@@ -331,10 +382,10 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemdi_chan_t c, shmemdi_writ
 	}
 	if (mark != SHMEMD_MARK_NONE)
 		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
-	if (SHMEMD_READY_EPOCH(turn.ready) != SHMEMD_TAG(written.path))
-		shmemdi_move_written(c, written);
 	turn.cqes = 1;
 	shmemdi_sq_combine(ch, depth, &turn);
+	/* What is published and rung for are WQEs of others, too. */
+	shmemd_arch_fence_acquire();
 	/* A value of before the reservations whose marks were taken tells nothing: ring then. */
 	resv = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&ch->resv));
 	turn.has_followed = resv != turn.end && shmemdi_reached(resv, turn.end);
@@ -343,18 +394,21 @@ SHMEMD_FN_NIC shmemdi_turn_t shmemdi_sq_take_turn(shmemdi_chan_t c, shmemdi_writ
 
 /* The mark that the leader leaves. A poster that will wait for its completion leaves none: it needs
  * the number of its CQE. */
-SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_post_t *post, shmemdi_how_t how, uint32_t wqebbs)
+SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_place_t *at, shmemdi_how_t how)
 {
-	uint64_t low =
-		SHMEMD_TAG(post->path) | (how.when == SHMEMD_RING_LATER ? SHMEMD_MARK_DEFERRED : 0);
+	uint64_t low = SHMEMD_TAG(at->path);
 
-	if (how.is_wait || how.when == SHMEMD_RING_NOW)
+	if (how.is_wait)
 		return SHMEMD_MARK_NONE;
-	return SHMEMD_MARK_WORD(post->first, wqebbs, low);
+	if (how.when == SHMEMD_RING_LATER)
+		low |= SHMEMD_MARK_DEFERRED;
+	if (how.when == SHMEMD_RING_NOW)
+		low |= SHMEMD_MARK_NOW;
+	return SHMEMD_MARK_WORD(at->first, at->end - at->first, low);
 }
 
 /* In the turn: ring for everything before turn->end. */
-SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_place_t *at,
 			       const shmemdi_turn_t *turn)
 {
 	int needs_lock = !(turn->ready & SHMEMD_READY_RUNG);
@@ -368,22 +422,21 @@ SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_post_t *po
 			break;
 		shmemd_arch_spin_hint();
 	}
-	shmemdi_ring(c, post->path, post->queue, post->doorbell, turn->end);
+	shmemdi_ring(c, at->path, at->queue, at->doorbell, turn->end);
 	if (needs_lock)
 		/* weakened relaxed, cta: the same. */
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(turn->end));
 }
 
-/* In the turn: one atomic, so that a thread that acquires `ready` has synchronised with all posters
- * that published before. */
-SHMEMD_FN uint64_t shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn,
-					uint32_t flags)
+/* In the turn: publish. A store is enough: each publisher has acquired what the one before it
+ * released, so a thread that acquires `ready` has synchronised with all of them. */
+SHMEMD_FN void shmemdi_sq_set_ready(const shmemdi_chan_t *c, const shmemdi_turn_t *turn,
+				    uint32_t flags)
 {
-	uint64_t now = SHMEMD_READY_WORD(turn->end, SHMEMD_READY_CQES(turn->ready) + turn->cqes,
-					 flags | SHMEMD_READY_EPOCH(turn->ready));
+	uint32_t low = (uint32_t)turn->ready + (turn->cqes << 16);
 
-	shmemd_arch_red_add_u64(&c->ch->ready, now - turn->ready);
-	return now;
+	low = (low & ~(SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) | flags;
+	shmemd_arch_st_relaxed_u64(&c->ch->ready, (uint64_t)turn->end << 32 | low);
 }
 
 /* May the doorbell of what this turn publishes be left to a waiter or to a later poster? Only if
@@ -402,89 +455,139 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
  * 2^32 WQEBBs after the READ its index would equal that of `ready` again, and seem to cover what
  * was never flushed. A younger one stays: a thread may be about to wait for it. */
 #define SHMEMDI_FLUSH_LOG_STEP 30u
-SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_post_t *post,
+
+SHMEMD_FN int shmemdi_sq_ends_step(uint32_t first, uint32_t end)
+{
+	return (first ^ end) >> SHMEMDI_FLUSH_LOG_STEP != 0;
+}
+
+SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_place_t *at,
 				     shmemdi_how_t how, const shmemdi_turn_t *turn)
 {
-	uint32_t step = (uint32_t)1 << SHMEMDI_FLUSH_LOG_STEP, index = post->first - step;
+	uint32_t step = (uint32_t)1 << SHMEMDI_FLUSH_LOG_STEP, index = at->first - step;
 
 	if (how.is_flush)
-		index = post->first + post->wqebbs * post->lanes.n;
-	else if (!((post->first ^ turn->end) >> SHMEMDI_FLUSH_LOG_STEP) ||
-		 post->first - SHMEMD_READY_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->flush)) < step)
+		index = at->end;
+	else if (!shmemdi_sq_ends_step(at->first, turn->end) ||
+		 at->first - SHMEMD_READY_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->flush)) < step)
 		return;
 	shmemd_arch_st_relaxed_u64(&c->ch->flush,
 				   SHMEMD_READY_WORD(index, SHMEMD_READY_CQES(turn->ready),
 						     SHMEMD_READY_EPOCH(turn->ready)));
 }
 
-/* In the turn: publish, and ring if this poster must. */
-SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_post_t *post,
-				  shmemdi_how_t how, const shmemdi_turn_t *turn, int has_waited)
+/* In the turn: publish, and leave the doorbell to another thread. */
+SHMEMD_FN void shmemdi_sq_leave(const shmemdi_chan_t *c, const shmemdi_place_t *at,
+				const shmemdi_turn_t *turn)
 {
-	int may_defer = shmemdi_sq_may_defer(turn);
-	int is_left = may_defer || (turn->has_followed && how.when != SHMEMD_RING_NOW &&
-				    !((post->first ^ turn->end) >> c->log_batch));
-
-	shmemdi_sq_note_flush(c, post, how, turn);
-	if (!is_left) {
-		shmemdi_sq_ring(c, post, turn);
-		shmemdi_sq_set_ready(c, turn, SHMEMD_READY_RUNG);
-		return;
-	}
 	if (turn->ready & SHMEMD_READY_RUNG)
-		shmemd_arch_st_relaxed_u64(&c->ch->rung, SHMEMD_RUNG_WORD(post->first));
-	if (has_waited)
-		shmemd_arch_fence_in_turn();
-	else
-		shmemd_arch_fence_before_ready();
-	shmemdi_sq_set_ready(c, turn, may_defer ? SHMEMD_READY_DEFERRED : 0);
+		shmemd_arch_st_relaxed_u64(&c->ch->rung, SHMEMD_RUNG_WORD(at->first));
+	shmemd_arch_fence_before_ready();
+	shmemdi_sq_set_ready(c, turn, shmemdi_sq_may_defer(turn) ? SHMEMD_READY_DEFERRED : 0);
 }
 
-/* By the leader. Returns the ticket's word: of meaning if how.is_wait. */
-SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_chan_t *c, shmemdi_post_t *post,
+/* In the turn: publish, and ring if this poster must. */
+SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_place_t *at,
+				  const shmemdi_turn_t *turn)
+{
+	int is_left = shmemdi_sq_may_defer(turn) || (turn->has_followed && !turn->is_now &&
+						     !((at->first ^ turn->end) >> c->log_batch));
+
+	if (is_left) {
+		shmemdi_sq_leave(c, at, turn);
+		return;
+	}
+	shmemdi_sq_ring(c, at, turn);
+	shmemdi_sq_set_ready(c, turn, SHMEMD_READY_RUNG);
+}
+
+/* In the turn, with a `ready` of a later epoch than that of the WQEs: move them to the path that
+ * the channel has now. Their ticket keeps naming the old queue, and is waited for by index. */
+SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_place_t *at)
+{
+	shmemdi_line_t line = shmemdi_line(c->ch);
+	shmemdi_move_t to = {at->path, at->queue, line.path, line.queue, 0, 0, 0};
+
+	shmemdi_move_written(*c, to, at->first, at->end);
+	at->path = line.path;
+	at->queue = line.queue;
+	at->doorbell = line.doorbell;
+}
+
+/* By a leader that finds others before it, or that the simple case below does not cover. Returns
+ * the ticket's word. */
+SHMEMD_FN_RARE uint64_t shmemdi_sq_submit_behind(shmemdi_ref_t ref, shmemdi_place_t at,
+						 shmemdi_how_t how)
+{
+	shmemdi_chan_t c = shmemdi_chan_of(ref);
+	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
+
+	if (SHMEMD_READY_INDEX(at.ready) != at.first)
+		turn = shmemdi_sq_take_turn(c.ch, shmemdi_depth(&c), at.first, at.end,
+					    shmemdi_sq_mark(&at, how), how.when);
+	if (turn.cqes == 0)
+		return SHMEMD_READY_WORD(at.end, 0, SHMEMDI_TICKET_VOID);
+	if (SHMEMD_READY_EPOCH(turn.ready) != SHMEMD_TAG(at.path))
+		shmemdi_sq_move(&c, &at);
+	shmemdi_sq_note_flush(&c, &at, how, &turn);
+	shmemdi_sq_publish(&c, &at, &turn);
+	return SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(turn.ready),
+				 SHMEMD_READY_EPOCH(turn.ready));
+}
+
+/* Has a poster with this snapshot the turn, and nothing to do in it but to publish and to ring or
+ * leave the doorbell: no lock to take, no proxy to tell, no flush to note? Few comparisons, for the
+ * way of every post. */
+SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_place_t *at, int when)
+{
+	uint32_t flags = when == SHMEMD_RING_LATER ? SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED
+						   : SHMEMD_READY_RUNG;
+
+	return ((SHMEMD_READY_INDEX(at->ready) ^ at->first) |
+		(at->first ^ at->end) >> SHMEMDI_FLUSH_LOG_STEP |
+		((uint32_t)at->path & SHMEMD_PATH_PROXY)) == 0 &&
+	       ((uint32_t)at->ready & flags) != 0;
+}
+
+/* By the leader. Returns the ticket's word. */
+SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 					    shmemdi_how_t how)
 {
-	uint32_t first = post->first, end = first + post->wqebbs * post->lanes.n;
-	shmemdi_turn_t turn = {post->ready, end, 1, how.when == SHMEMD_RING_LATER, 0};
-	shmemdi_written_t written = {post->path, post->queue, first, end, post->request};
-	int has_waited = SHMEMD_READY_INDEX(post->ready) != first;
+	shmemdi_place_t at = {post->line.path,     post->line.queue,
+			      post->line.doorbell, post->line.ready,
+			      post->first,         post->first + post->wqebbs * post->lanes.n};
+	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
 
-	if (has_waited)
-		turn = shmemdi_sq_take_turn(*c, written, shmemdi_sq_mark(post, how, end - first),
-					    turn.is_deferred);
-	if (turn.cqes == 0)
-		return SHMEMD_READY_WORD(end, 0, SHMEMDI_TICKET_VOID);
-	/* They have been moved to the path as it is now. */
-	if (SHMEMD_READY_EPOCH(turn.ready) != SHMEMD_TAG(post->path)) {
-		shmemdi_line_t line = shmemdi_line(c->ch);
-
-		post->path = line.path;
-		post->queue = line.queue;
-		post->doorbell = line.doorbell;
+	if (SHMEMD_ARCH_SELDOM(how.is_flush || !shmemdi_sq_is_plain(&at, how.when)))
+		return shmemdi_sq_submit_behind(shmemdi_ref(c), at, how);
+	if (how.when == SHMEMD_RING_LATER) {
+		shmemdi_sq_leave(c, &at, &turn);
+	} else {
+		shmemdi_ring_nic(c, at.path, at.queue, at.doorbell, at.end);
+		shmemdi_sq_set_ready(c, &turn, SHMEMD_READY_RUNG);
 	}
-	shmemdi_sq_publish(c, post, how, &turn, has_waited);
-	return SHMEMD_READY_WORD(end, SHMEMD_READY_CQES(turn.ready),
-				 SHMEMD_READY_EPOCH(turn.ready));
+	return SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(at.ready), SHMEMD_READY_EPOCH(at.ready));
 }
 
 /* Publish what is written. All lanes call, also after a begin that failed, with its status. The
  * first sync makes the leader's fences cover the WQEs of all lanes. No lane leaves before all is
  * published: its quiet would overlook what it has posted. */
-SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, shmemdi_post_t *post,
+SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 					     shmemdi_how_t how, int status)
 {
-	shmemdi_ticket_t ticket = 0;
+	shmemdi_ticket_t ticket = {0, post->line.queue};
 
 	if (status != SHMEMD_OK)
 		return ticket;
 	shmemdi_lanes_sync(post->lanes);
 	if (post->lanes.is_leader) {
-		shmemd_arch_red_add_u64(&c->ch->requests, (uint64_t)post->requests * post->lanes.n);
-		ticket = shmemdi_sq_submit_leader(c, post, how);
+		shmemd_arch_red_add_u64(&c->ch->requests, (uint64_t)post->requests * post->lanes.n +
+								  shmemd_arch_zero());
+		ticket.word = shmemdi_sq_submit_leader(c, post, how);
 	}
 	shmemdi_lanes_sync(post->lanes);
 	if (how.is_wait)
-		ticket = shmemdi_lanes_broadcast(post->lanes, ticket);
+		ticket.word = shmemdi_lanes_broadcast(post->lanes, ticket.word);
 	return ticket;
 }
 

@@ -19,14 +19,15 @@
  *   5. acknowledges the order, and stores `done`, which ends the lock.
  *
  * Interleavings considered
- *   A poster with a snapshot of the old path. It has not published. So it gets the turn after the
- * switch, from a load of `ready` that shows the new epoch, and moves its WQEs
- * (shmemdi_move_written), or
- *   finds the reservation's epoch newer than that of its snapshot.
+ *   A poster with a snapshot of the old path. It has not published. So it finds the reservation's
+ *   epoch newer than that of its snapshot (shmemdi_line_is_odd); or it gets the turn after the
+ *   switch, from a load of `ready` that shows the new epoch, and moves its WQEs (shmemdi_sq_move).
+ *   Where its snapshot shows that it has the turn, nobody else can have switched since.
  *   A helper and a new poster. `rung` is unlocked before `ready` has the new epoch: the poster may
  *   publish, and another thread lock `rung`, from then on (tests/models, UNLOCK_LATE).
- *   A waiter that knows the number of its CQE. The number is of one path: it is compared together
- *   with the epoch of `ready`, loaded after the CQE. From another epoch on it waits by index.
+ *   A waiter that knows the number of its CQE. The number is of one path: the tag of the queue in
+ *   which it looks is compared with that of the path word, loaded after the CQE, and the epoch of
+ *   the number with that tag. With another path it waits by index.
  *   A thread that was slow to read an order. It finds `carried_out` at that number.
  *   The channel fails meanwhile. The switch goes on without moving WQEs, so that posters find a
  *   whole line, and its status. */
@@ -104,7 +105,8 @@ SHMEMD_FN int shmemdi_wqe_bounces(const shmemdi_chan_t *c, const shmemdi_move_t 
 				  const uint32_t *w, shmemd_replay_kind_t kind)
 {
 	const shmemd_ctx_t *ctx = c->team;
-	const shmemd_key_t *entry = &ctx->keys[SHMEMD_LKEY(ctx->n_granules, ctx->n_granules)];
+	const shmemd_key_t *entry =
+		&ctx->keys[SHMEMD_LKEY(ctx->n_granules, ctx->n_world, ctx->n_granules)];
 
 	return kind.local && w[kind.local] == shmemdi_path_key(m->path, entry);
 }
@@ -125,8 +127,9 @@ SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t
 	if (kind.local) {
 		granule = bounces ? ctx->n_granules
 				  : shmemd_replay_address(w, kind.local, 0) >> ctx->log_granule;
-		at->lkey = shmemdi_path_key(m->to_path,
-					    &ctx->keys[SHMEMD_LKEY(ctx->n_granules, granule)]);
+		at->lkey = shmemdi_path_key(
+			m->to_path,
+			&ctx->keys[SHMEMD_LKEY(ctx->n_granules, ctx->n_world, granule)]);
 	}
 }
 
@@ -154,7 +157,7 @@ SHMEMD_FN uint32_t shmemdi_move_one(const shmemdi_chan_t *c, shmemdi_move_t *m, 
 	int bounces = shmemdi_wqe_bounces(c, m, w, kind);
 	uint64_t local = bounces ? shmemd_replay_address(w, kind.local, 0) : 0;
 	int fate = shmemd_replay_fate(kind, m->executed != 0,
-				      local == (uint64_t)(uintptr_t)shmemdi_bounce_sink(c));
+				      local == (uint64_t)(uintptr_t)shmemdi_bounce_sink(c->team));
 	shmemd_replay_at_t at = {shmemdi_device_index(m->to_path, index),
 				 SHMEMD_PATH_QPN(m->to_path), m->request, 0, 0};
 
@@ -207,26 +210,15 @@ SHMEMD_FN shmemdi_count_t shmemdi_count(const shmemdi_chan_t *c, const shmemdi_m
 	return n;
 }
 
-/* WQEs of a reservation, as its leader has written them for the path of its snapshot. */
-typedef struct shmemdi_written {
-	uint64_t path, queue;
-	uint32_t first, end;
-	uint32_t request; /* number of the first */
-} shmemdi_written_t;
-
-/* By the leader, which has the turn: move them to the path as it is now. */
-SHMEMD_FN_SWITCH void shmemdi_move_written(shmemdi_chan_t c, shmemdi_written_t w)
+/* By the leader of a reservation [first, end), which has the turn: move the WQEs that it has
+ * written for another path. They keep the numbers of their requests. */
+SHMEMD_FN_SWITCH void shmemdi_move_written(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
+					   uint32_t end)
 {
-	shmemdi_move_t m = {w.path, w.queue, 0, 0, 0, w.request, 0};
-	shmemdi_line_t line;
+	const char *request = shmemdi_wqebb(&c, m.path, m.queue, first) + 3 * sizeof(uint32_t);
 
-	/* The line of the epoch that `ready` has.
-	 * weakened gpu: harmless, only threads of this GPU store it. */
-	shmemd_arch_fence_acquire();
-	line = shmemdi_line(c.ch);
-	m.to_path = line.path;
-	m.to_queue = line.queue;
-	(void)shmemdi_move_all(c, m, w.first, w.end);
+	m.request = shmemd_replay_swap(shmemd_arch_ld_relaxed_u32(request));
+	(void)shmemdi_move_all(c, m, first, end);
 }
 
 /* Orders */
@@ -394,7 +386,7 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(end));
 	/* weakened removed, cta: harmless: the doorbell has a fence of its own; where none is rung,
 	 * nothing was moved, and tags show a line that is not whole. */
-	shmemd_arch_fence_in_turn();
+	shmemd_arch_fence_before_ready();
 	shmemd_arch_red_add_u64(&c->ch->ready, now - ready);
 	if (!is_told)
 		retired = SHMEMD_RESV_INDEX(shmemd_arch_atom_add_u64(&c->ch->resv, epochs));

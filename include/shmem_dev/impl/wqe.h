@@ -19,8 +19,8 @@ typedef struct shmemdi_wqe {
 
 /* What all WQEs of a queue pair have in common. */
 typedef struct shmemdi_wqe_at {
-	uint64_t index; /* of its first WQEBB */
-	uint32_t qpn;
+	uint64_t index;   /* of its first WQEBB */
+	uint32_t qpn_be;  /* SHMEMD_QPN_BE */
 	uint32_t flags;   /* SHMEMD_MLX5_CQ_UPDATE, SHMEMD_MLX5_FENCE */
 	uint32_t request; /* its number, mod 2^24: the immediate field, which the NIC does not read
 			     then, keeps it for replay */
@@ -36,7 +36,7 @@ SHMEMD_FN void shmemdi_wqe_control(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, uint32
 				   uint32_t opcode, uint32_t ds)
 {
 	q->w[0] = shmemd_arch_bswap32(opmod << 24 | ((uint32_t)at.index & 0xffff) << 8 | opcode);
-	q->w[1] = shmemd_arch_bswap32(at.qpn << 8 | ds);
+	q->w[1] = at.qpn_be | ds << 24;
 	q->w[2] = shmemd_arch_bswap32(at.flags);
 	q->w[3] = shmemd_arch_bswap32(at.request & 0xffffff);
 }
@@ -170,11 +170,11 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 }
 
 /* A doorbell that tells of all WQEBBs before `index`: in memory index << 8, then QPN << 8. */
-SHMEMD_FN uint64_t shmemdi_doorbell(uint64_t index, uint32_t qpn)
+SHMEMD_FN uint64_t shmemdi_doorbell(uint64_t index, uint32_t qpn_be)
 {
 	uint32_t first = shmemd_arch_bswap32((uint32_t)(index & 0xffff) << 8);
 
-	return (uint64_t)shmemd_arch_bswap32(qpn << 8) << 32 | first;
+	return (uint64_t)qpn_be << 32 | first;
 }
 
 #endif

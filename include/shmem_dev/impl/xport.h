@@ -54,18 +54,21 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
 	return op;
 }
 
-/* Select the transport: *addr gets the address at which this PE maps sym on pe, or NULL for the
+/* Select the transport: *base gets the address at which this PE maps pe's heap, or NULL for the
  * NIC. */
 SHMEMD_FN int shmemdi_map(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym, int pe,
-			  char **addr)
+			  char **base)
 {
-	*addr = shmemdi_p2p_addr(ctx, sym, pe);
-	if (*addr || shmemdi_has_nic(ctx))
+	*base = 0;
+	if (SHMEMDI_HAS_NIC && !shmemdi_may_be_mapped(ctx, pe))
+		return SHMEMD_OK;
+	*base = ctx->peers[pe].base;
+	if (*base || shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
 }
 
-SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **addr)
+SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
 	int status = shmemdi_check_group(ctx, op.call, op.g);
 
@@ -75,10 +78,10 @@ SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **add
 		status = shmemdi_check_pe(ctx, op.call, op.pe);
 	if (status == SHMEMD_OK)
 		status = shmemdi_check_range(ctx, op.call, op.sym, op.nbytes);
-	return status ? status : shmemdi_map(ctx, op.call, op.sym, op.pe, addr);
+	return status ? status : shmemdi_map(ctx, op.call, op.sym, op.pe, base);
 }
 
-SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **addr)
+SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
 	int status = shmemdi_check_when(ctx, op.call, op.when);
 
@@ -86,18 +89,18 @@ SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char 
 		status = shmemdi_check_pe(ctx, op.call, op.pe);
 	if (status == SHMEMD_OK)
 		status = shmemdi_check_word(ctx, op.call, op.sym, (uint32_t)op.nbytes);
-	return status ? status : shmemdi_map(ctx, op.call, op.sym, op.pe, addr);
+	return status ? status : shmemdi_map(ctx, op.call, op.sym, op.pe, base);
 }
 
 /* A word that will be read-modify-written: in the whole team by SMs, or in the whole team by the
  * target's NIC, its own PE included; the two are not atomic to each other. */
-SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **addr)
+SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
-	int status = shmemdi_reach_word(ctx, op, addr);
+	int status = shmemdi_reach_word(ctx, op, base);
 
 	if (status != SHMEMD_OK || (ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		return status;
-	*addr = 0;
+	*base = 0;
 	if (shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, op.call, SHMEMD_ERR_NO_ATOMICS, op.pe, op.sym, op.nbytes, 0);
@@ -106,72 +109,97 @@ SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char *
 /* Entry points of the NIC path. In a unit without it nothing calls them: shmemdi_map has refused
  * every PE that is not mapped. Their first line then lets the compiler drop the rest. */
 
-/* Does the calling thread post for its group; does it alone act for it? */
-SHMEMD_FN int shmemdi_posts(shmemd_group_t g)
+/* The first lane of a group's first warp posts for the group. Before it, the lanes meet: one that is
+ * still posting for itself must not find the group's reservation before its own in the queue, where
+ * each would wait for the other; and what they wrote is before the operation. After it they meet
+ * again: none of them leaves before the operation is published, for its quiet would overlook it. */
+SHMEMD_FN int shmemdi_meet(shmemd_group_t g)
 {
-	return g.rank < 32;
+	if (g.bar == SHMEMDI_BAR_NONE)
+		return 1;
+	shmemd_arch_syncwarp();
+	return g.rank == 0;
 }
 
-SHMEMD_FN int shmemdi_leads(shmemd_group_t g)
+SHMEMD_FN void shmemdi_part(shmemd_group_t g)
 {
-	return g.rank == 0;
+	if (g.bar != SHMEMDI_BAR_NONE)
+		shmemd_arch_syncwarp();
+}
+
+SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
+{
+	shmemdi_how_t how = {(uint8_t)op->when, (uint8_t)op->is_blocking, 0, (uint8_t)is_alone};
+	return how;
+}
+
+/* put by threads that are coalesced. */
+SHMEMD_FN_RARE int shmemdi_by_nic_put_lanes(shmemdi_ref_t ref, shmemdi_op_t op,
+					    shmemdi_signal_t sig)
+{
+	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
+	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 0)};
+
+	SHMEMD_ARCH_IN_MEMORY(n);
+	return shmemdi_nic_put(n, op.call, &put);
 }
 
 /* put, with a signal after the data unless sig.op is -1. Blocking: src is free on return. */
 SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_signal_t sig)
 {
-	shmemdi_put_t put = {op.sym,
-			     op.local,
-			     op.nbytes,
-			     sig,
-			     op.g.bar != SHMEMDI_BAR_NONE,
-			     shmemdi_how(op.when, op.is_blocking),
-			     0,
-			     1};
-	int status;
+	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
+	int status = SHMEMD_OK;
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
-	if (!shmemdi_posts(op.g))
+	if (op.g.bar == SHMEMDI_BAR_NONE && !shmemdi_is_alone())
+		return shmemdi_by_nic_put_lanes(shmemdi_ref(&n.c), op, sig);
+	if (op.g.rank >= 32)
 		return SHMEMD_OK;
-	status = shmemdi_nic_put(&n, op.call, &put);
-	if (status == SHMEMD_OK && op.is_blocking && !put.is_src_free && shmemdi_leads(op.g))
-		status = shmemdi_cq_wait(n.c, op.call, put.ticket,
-					 shmemdi_limit_default(n.c.team, n.c.pe));
+	if (shmemdi_meet(op.g))
+		status = shmemdi_nic_put(&n, op.call, &put);
+	shmemdi_part(op.g);
 	return status;
 }
 
-/* get. Into registered memory: READs by the group's first warp. Into other memory: by one thread,
- * and complete on return. */
+/* get. Into memory that is not registered it is complete on return. */
 SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
 {
-	shmemdi_how_t how = shmemdi_how(op.when, op.is_blocking);
-	shmemdi_ticket_t ticket = 0;
-	int status;
+	int status = SHMEMD_OK;
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
-	if (!shmemdi_posts(op.g) || op.nbytes == 0)
+	if (op.g.rank >= 32 || op.nbytes == 0)
 		return SHMEMD_OK;
-	if (!shmemdi_is_registered(&n, op.local))
-		return shmemdi_leads(op.g) ? shmemdi_nic_get_unregistered(&n, op.call, op.local,
-									  op.sym, op.nbytes)
-					   : SHMEMD_OK;
-	status = shmemdi_nic_get(&n, op.call, op.local, op.sym, op.nbytes,
-				 op.g.bar != SHMEMDI_BAR_NONE, how, &ticket);
-	if (status == SHMEMD_OK && op.is_blocking && shmemdi_leads(op.g))
-		status = shmemdi_cq_wait(n.c, op.call, ticket,
-					 shmemdi_limit_default(n.c.team, n.c.pe));
+	if (shmemdi_meet(op.g))
+		status =
+			shmemdi_is_registered(&n, op.local)
+				? shmemdi_nic_get(&n, op.call, op.local, op.sym, op.nbytes,
+						  shmemdi_op_how(&op, op.g.bar != SHMEMDI_BAR_NONE))
+				: shmemdi_nic_get_unregistered(&n, op.call, op.local, op.sym,
+							       op.nbytes);
+	shmemdi_part(op.g);
 	return status;
 }
 
 /* A word of op.nbytes bytes: p. */
+SHMEMD_FN_RARE int shmemdi_by_nic_store_lanes(shmemdi_ref_t ref, shmemdi_op_t op, uint64_t bits)
+{
+	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
+
+	SHMEMD_ARCH_IN_MEMORY(n);
+	return shmemdi_nic_word(n, op.call, op.sym, bits, (uint32_t)op.nbytes, 0,
+				shmemdi_op_how(&op, 0));
+}
+
 SHMEMD_FN_NIC int shmemdi_by_nic_store(shmemdi_nic_t n, shmemdi_op_t op, uint64_t bits)
 {
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
+	if (!shmemdi_is_alone())
+		return shmemdi_by_nic_store_lanes(shmemdi_ref(&n.c), op, bits);
 	return shmemdi_nic_word(&n, op.call, op.sym, bits, (uint32_t)op.nbytes, 0,
-				shmemdi_how(op.when, 0));
+				shmemdi_op_how(&op, 1));
 }
 
 /* The result of a call that returns a word. */
@@ -202,6 +230,17 @@ SHMEMD_FN_NIC shmemdi_result_t shmemdi_by_nic_fetch(shmemdi_nic_t n, shmemdi_op_
 	return r;
 }
 
+SHMEMD_FN_RARE int shmemdi_by_nic_amo_lanes(shmemdi_ref_t ref, shmemdi_op_t op, int kind,
+					    uint64_t value)
+{
+	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
+	shmemdi_nic_amo_t amo = shmemdi_nic_amo(kind, value, 0, (uint32_t)op.nbytes);
+
+	SHMEMD_ARCH_IN_MEMORY(n);
+	return shmemdi_nic_word(n, op.call, op.sym, 0, (uint32_t)op.nbytes, &amo,
+				shmemdi_op_how(&op, 0));
+}
+
 SHMEMD_FN_NIC int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind, uint64_t value)
 {
 	uint32_t width = (uint32_t)op.nbytes;
@@ -212,8 +251,10 @@ SHMEMD_FN_NIC int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind,
 		return SHMEMD_ERR_UNREACHABLE;
 	if (kind == SHMEMDI_AMO_FADD)
 		return shmemdi_nic_fadd(&n, op.call, op.sym, value, width, &old);
+	if (!shmemdi_is_alone())
+		return shmemdi_by_nic_amo_lanes(shmemdi_ref(&n.c), op, kind, value);
 	amo = shmemdi_nic_amo(kind, value, 0, width);
-	return shmemdi_nic_word(&n, op.call, op.sym, 0, width, &amo, shmemdi_how(op.when, 0));
+	return shmemdi_nic_word(&n, op.call, op.sym, 0, width, &amo, shmemdi_op_how(&op, 1));
 }
 
 /* Complete what channel k to pe carries. From here on with the context that lies in memory: what
@@ -239,11 +280,11 @@ SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
 
 SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	char *to;
-	int status = shmemdi_reach(ctx, op, &to);
+	char *base;
+	int status = shmemdi_reach(ctx, op, &base);
 
-	if (status == SHMEMD_OK && to)
-		shmemdi_copy(op.g, to, op.local, op.nbytes);
+	if (status == SHMEMD_OK && base)
+		shmemdi_copy(op.g, shmemdi_p2p_at(ctx, base, op.sym), op.local, op.nbytes);
 	else if (status == SHMEMD_OK)
 		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, shmemdi_no_signal());
 	shmemdi_latch(ctx, status);
@@ -260,11 +301,11 @@ SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	char *from;
-	int status = shmemdi_reach(ctx, op, &from);
+	char *base;
+	int status = shmemdi_reach(ctx, op, &base);
 
-	if (status == SHMEMD_OK && from)
-		shmemdi_copy(op.g, op.local, from, op.nbytes);
+	if (status == SHMEMD_OK && base)
+		shmemdi_copy(op.g, op.local, shmemdi_p2p_at(ctx, base, op.sym), op.nbytes);
 	else if (status == SHMEMD_OK)
 		status = shmemdi_by_nic_get(shmemdi_nic(ctx, op.pe), op);
 	shmemdi_latch(ctx, status);
@@ -272,14 +313,14 @@ SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	char *from;
-	int status = shmemdi_reach(ctx, op, &from);
+	char *base;
+	int status = shmemdi_reach(ctx, op, &base);
 
 	op.is_blocking = 1;
-	if (status == SHMEMD_OK && !from)
+	if (status == SHMEMD_OK && !base)
 		return shmemdi_agree(op.g, shmemdi_by_nic_get(shmemdi_nic(ctx, op.pe), op));
 	if (status == SHMEMD_OK)
-		shmemdi_copy(op.g, op.local, from, op.nbytes);
+		shmemdi_copy(op.g, op.local, shmemdi_p2p_at(ctx, base, op.sym), op.nbytes);
 	shmemd_group_sync(op.g);
 	return status;
 }
@@ -294,11 +335,11 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_word(shmemdi_call_t call, const void *sym, uin
 
 SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits)
 {
-	char *to;
-	int status = shmemdi_reach_word(ctx, op, &to);
+	char *base;
+	int status = shmemdi_reach_word(ctx, op, &base);
 
-	if (status == SHMEMD_OK && to)
-		shmemdi_p2p_store(to, bits, (uint32_t)op.nbytes);
+	if (status == SHMEMD_OK && base)
+		shmemdi_p2p_store(shmemdi_p2p_at(ctx, base, op.sym), bits, (uint32_t)op.nbytes);
 	else if (status == SHMEMD_OK)
 		status = shmemdi_by_nic_store(shmemdi_nic(ctx, op.pe), op, bits);
 	shmemdi_latch(ctx, status);
@@ -306,12 +347,12 @@ SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits
 
 SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 {
-	char *from;
+	char *base;
 	shmemdi_result_t r = {0, SHMEMD_OK};
 
-	r.status = shmemdi_reach_word(ctx, op, &from);
-	if (r.status == SHMEMD_OK && from)
-		r.value = shmemdi_p2p_load(from, (uint32_t)op.nbytes);
+	r.status = shmemdi_reach_word(ctx, op, &base);
+	if (r.status == SHMEMD_OK && base)
+		r.value = shmemdi_p2p_load(shmemdi_p2p_at(ctx, base, op.sym), (uint32_t)op.nbytes);
 	else if (r.status == SHMEMD_OK)
 		r = shmemdi_by_nic_fetch(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_FETCH, 0, 0);
 	if (r.status == SHMEMD_OK)
@@ -322,7 +363,7 @@ SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 /* Signals */
 
 SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
-				   char **addr)
+				   char **base)
 {
 	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
 
@@ -331,8 +372,8 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shm
 	op.sym = (char *)sig.word;
 	op.nbytes = 8;
 	if (sig.op == SHMEMD_SIGNAL_ADD)
-		return shmemdi_reach_amo(ctx, op, addr);
-	return shmemdi_reach_word(ctx, op, addr);
+		return shmemdi_reach_amo(ctx, op, base);
+	return shmemdi_reach_word(ctx, op, base);
 }
 
 /* Before stores to mapped memory of a PE that is also sent RDMA operations: complete what this
@@ -347,12 +388,12 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 
 SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
 {
-	char *to;
-	int status = shmemdi_reach_signal(ctx, op, sig, &to);
+	char *base;
+	int status = shmemdi_reach_signal(ctx, op, sig, &base);
 
 	op.nbytes = 0; /* no data before the signal */
-	if (status == SHMEMD_OK && to)
-		shmemdi_p2p_signal(to, sig.value, sig.op);
+	if (status == SHMEMD_OK && base)
+		shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
 	else if (status == SHMEMD_OK)
 		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, sig);
 	shmemdi_latch(ctx, status);
@@ -370,12 +411,12 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				      shmemdi_signal_t sig)
 {
-	char *to, *word;
-	int status = shmemdi_reach_signal(ctx, op, sig, &word);
+	char *base, *mapped;
+	int status = shmemdi_reach_signal(ctx, op, sig, &base);
 
 	if (status == SHMEMD_OK)
-		status = shmemdi_reach(ctx, op, &to);
-	if (status == SHMEMD_OK && !word) {
+		status = shmemdi_reach(ctx, op, &mapped);
+	if (status == SHMEMD_OK && !base) {
 		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, sig);
 		shmemdi_latch(ctx, status);
 		if (op.is_blocking)
@@ -386,7 +427,7 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	shmemdi_latch(ctx, status);
 	if (status != SHMEMD_OK)
 		return;
-	shmemdi_copy(op.g, to, op.local, op.nbytes);
+	shmemdi_copy(op.g, shmemdi_p2p_at(ctx, mapped, op.sym), op.local, op.nbytes);
 	shmemd_group_sync(op.g);
 	if (op.g.rank != 0)
 		return;
@@ -395,7 +436,7 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	if (status != SHMEMD_OK)
 		return;
 	shmemd_arch_fence_before_signal();
-	shmemdi_p2p_signal(word, sig.value, sig.op);
+	shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
 }
 
 SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
@@ -408,13 +449,14 @@ SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shme
 
 SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
 {
-	char *to;
-	int status = shmemdi_reach_amo(ctx, op, &to);
+	char *base, *to;
+	int status = shmemdi_reach_amo(ctx, op, &base);
 
 	if (status != SHMEMD_OK)
 		return status;
-	if (!to)
+	if (!base)
 		return shmemdi_by_nic_amo(shmemdi_nic(ctx, op.pe), op, kind, value);
+	to = shmemdi_p2p_at(ctx, base, op.sym);
 	if (op.nbytes == 4)
 		shmemdi_p2p_red4(to, kind, (uint32_t)value);
 	else
@@ -425,16 +467,17 @@ SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, ui
 SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, void *old,
 				uint64_t value, uint64_t cond)
 {
-	char *to;
+	char *base;
 	shmemdi_result_t r = {0, SHMEMD_OK};
 
-	r.status = shmemdi_reach_amo(ctx, op, &to);
-	if (r.status == SHMEMD_OK && !to)
+	r.status = shmemdi_reach_amo(ctx, op, &base);
+	if (r.status == SHMEMD_OK && !base)
 		r = shmemdi_by_nic_fetch(shmemdi_nic(ctx, op.pe), op, kind, value, cond);
 	else if (r.status == SHMEMD_OK && op.nbytes == 4)
-		r.value = shmemdi_p2p_atom4(to, kind, (uint32_t)value, (uint32_t)cond);
+		r.value = shmemdi_p2p_atom4(shmemdi_p2p_at(ctx, base, op.sym), kind,
+					    (uint32_t)value, (uint32_t)cond);
 	else if (r.status == SHMEMD_OK)
-		r.value = shmemdi_p2p_atom8(to, kind, value, cond);
+		r.value = shmemdi_p2p_atom8(shmemdi_p2p_at(ctx, base, op.sym), kind, value, cond);
 	if (r.status == SHMEMD_OK)
 		shmemdi_bits_out(old, r.value, (uint32_t)op.nbytes);
 	return r.status;
@@ -446,7 +489,7 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int ki
 SHMEMD_FN int shmemdi_amo_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value)
 {
 	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS &&
-	    shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK && ctx->peers[op.pe].base)
+	    shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK && shmemdi_p2p_base(ctx, op.pe))
 		shmemd_arch_fence_before_signal();
 	return shmemdi_amo(ctx, op, SHMEMDI_AMO_ADD, value);
 }
@@ -454,7 +497,7 @@ SHMEMD_FN int shmemdi_amo_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint
 SHMEMD_FN void shmemdi_signal_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				      shmemdi_signal_t sig)
 {
-	if (shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK && ctx->peers[op.pe].base) {
+	if (shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK && shmemdi_p2p_base(ctx, op.pe)) {
 		int status = shmemdi_flush_before_store(ctx, op.call, op.pe);
 
 		shmemdi_latch(ctx, status);

@@ -84,39 +84,28 @@ static void work(const ring_pe_t *p, uint32_t w, uint32_t i)
 		fetch(p, w, i);
 }
 
-/* As a poster that is blocked for space: it switches in its turn. Before it, something that no
- * doorbell was rung for; behind it, posters that write for the old path. */
+/* As a poster that is blocked for space: it switches in its turn, unless others have carried out
+ * all orders before. Before it, something that no doorbell was rung for; behind it, posters that
+ * write for the old path. */
 static void switch_in_turn(const ring_pe_t *p)
 {
 	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, p->target);
 	char *word = (char *)word_of(&p->ctx, AREA_TARGET, LAST + RING_THREADS_MAX);
 	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&n, word))};
 	shmemdi_post_t post = {.lanes = shmemdi_lanes_self(), .wqebbs = 1, .requests = 1};
-	shmemdi_line_t line;
-	uint64_t resv;
 
 	shmemd_channel_signal_set(&p->ctx, (uint64_t *)(void *)word, 1, p->target,
 				  SHMEMD_RING_LATER);
-	resv = shmemd_arch_atom_add_u64(&n.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
+	post.resv = shmemd_arch_atom_add_u64(&n.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
 	do {
 		shmemd_arch_spin_hint();
 		if (shmemdi_is_ordered(&p->ctx))
-			shmemdi_serve(&p->ctx, n.c.ch, resv);
-		line = shmemdi_line(n.c.ch);
-	} while (SHMEMD_READY_EPOCH(line.ready) == SHMEMD_RESV_EPOCH(resv));
-	EXPECT_IS(shmemdi_sq_wait_space(n.c, shmemdi_call(SHMEMD_OP_PUT, 0, 0), resv,
-					SHMEMD_RESV_INDEX(resv) + 1 - ring_dims.plan.depth),
-		  SHMEMD_OK);
-	do {
-		line = shmemdi_line(n.c.ch);
-		shmemd_arch_fence_acquire();
-	} while (!shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(resv)));
-	post.first = post.at = SHMEMD_RESV_INDEX(resv);
-	post.request = SHMEMD_RESV_REQUEST(resv);
-	post.path = line.path;
-	post.queue = line.queue;
-	post.doorbell = line.doorbell;
-	post.ready = line.ready;
+			shmemdi_serve(&p->ctx, n.c.ch, post.resv);
+		post.line = shmemdi_line(n.c.ch);
+	} while (SHMEMD_READY_EPOCH(post.line.ready) == SHMEMD_RESV_EPOCH(post.resv) &&
+		 !shmemd_arch_ld_acquire_u64(word_of(&p->ctx, AREA_FLUSH, END)));
+	shmemdi_sq_wait(&n.c, shmemdi_call(SHMEMD_OP_PUT, 0, 0), &post);
+	EXPECT_IS(shmemdi_sq_begin(&post), SHMEMD_OK);
 	shmemdi_nic_write_signal(
 		&n, &post, 0, shmemdi_signal((uint64_t *)(void *)word, 2, SHMEMD_SIGNAL_SET), keys);
 	shmemdi_sq_submit(&n.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0), SHMEMD_OK);
