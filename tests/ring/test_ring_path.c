@@ -7,7 +7,7 @@
 
 enum { MIXED_PATH, MIXED_QUEUE, MIXED_DOORBELL, MIXED_READY, N_MIXED };
 
-static uint32_t is_mixed, has_posted;
+static uint32_t may_mix, is_mixed, has_posted, n_before;
 
 static void post_one(const void *params)
 {
@@ -15,6 +15,9 @@ static void post_one(const void *params)
 
 	if (p->pe != 0)
 		return;
+	if (p->arg)
+		shmemd_p_u64(&p->ctx, word_of(&p->ctx, 1), 8, 1);
+	shmemd_arch_st_release_u32(&may_mix, 1);
 	while (!shmemd_arch_ld_acquire_u32(&is_mixed))
 		shmemd_arch_spin_hint();
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 7, 1);
@@ -46,11 +49,13 @@ static void mix_for_a_while(int pe)
 
 	if (pe != 0)
 		return;
+	while (!shmemd_arch_ld_acquire_u32(&may_mix))
+		shmemd_arch_spin_hint();
 	word = mix(rig_words(0, 1, 0), &before);
 	shmemd_arch_st_release_u32(&is_mixed, 1);
 	for (int i = 0; i < 10; i++) {
 		shmemsim_sleep(1000);
-		CHECK_IS(rig_wqebbs(0, 1, 0), 0);
+		CHECK_IS(rig_wqebbs(0, 1, 0), n_before);
 		CHECK_IS(shmemd_arch_ld_acquire_u32(&has_posted), 0);
 	}
 	shmemd_arch_st_release_u64(word, before);
@@ -60,15 +65,17 @@ static void mixed_lines(void **state)
 {
 	(void)state;
 	for (mixed = 0; mixed < N_MIXED; mixed++)
-		for (unsigned start = 0; start < N_STARTS; start++) {
+		for (unsigned start = 0; start < 2 * N_STARTS; start++) {
 			rig_test_t t = {.plan = rig_plan(),
 					.kernel = post_one,
 					.n_blocks = 1,
 					.n_threads = 1,
-					.host = mix_for_a_while};
+					.host = mix_for_a_while,
+					.arg = start % 2};
 
-			is_mixed = has_posted = 0;
-			start_below(&t.plan, start);
+			may_mix = is_mixed = has_posted = 0;
+			n_before = start % 2;
+			start_below(&t.plan, start / 2);
 			run_once(&t);
 		}
 }
