@@ -195,7 +195,8 @@ MISTAKES = [
      "impl/sq.h", "|| {{SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path))|0}}) {",
      "ring_number", "errors"),
     ("TURN_FENCE", "turn: WQEs of those before may come after its publication (missing fence)",
-     "impl/sq.h", "are WQEs of others, too. */ {{shmemd_arch_fence_acquire()|(void)0}}",
+     "impl/sq.h", "threads of this GPU publish and mark. */ "
+     "{{shmemd_arch_fence_acquire()|(void)0}}",
      "ring_calls", "few_threads"),
     ("READY_FENCE", "publish: WQEs may come after it (missing fence)",
      "impl/sq.h", "SHMEMD_RUNG_WORD(at->first)); {{shmemd_arch_fence_before_ready()|(void)0}};",
@@ -261,7 +262,7 @@ MISTAKES = [
      "impl/sq.h", "} {{shmemdi_lanes_sync(post->lanes)|(void)0}}; if (how.is_wait)",
      "ring_when", "lanes_return_together"),
     ("GROUP_LEAVE", "publish: other lanes of a group leave before it",
-     "impl/xport.h", "if (g.bar != SHMEMDI_BAR_NONE) {{shmemd_arch_syncwarp()|(void)0}};",
+     "impl/coalesce.h", "take part in the next quiet. */ {{shmemd_arch_syncwarp()|(void)0}};",
      "ring_when", "when_doorbells_are_rung"),
     ("RECORD_WORD", "ring: into the receive queue's word of the record",
      "impl/queue.h", "+ {{SHMEMD_RECORD_SEND|0}} * sizeof(uint32_t)",

@@ -502,6 +502,12 @@ SHMEMD_FN uint32_t shmemd_arch_activemask(void)
 	return shmemsim_activemask("shmem_dev");
 }
 
+SHMEMD_FN int shmemd_arch_is_alone(void)
+{
+	uint32_t active = shmemsim_activemask("shmem_dev, alone");
+	return (active & (active - 1)) == 0;
+}
+
 SHMEMD_FN uint32_t shmemd_arch_match_any(uint32_t mask, uint64_t v)
 {
 	return (uint32_t)shmemsim_coll(SHMEMSIM_MATCH_ANY, mask, v, 0, 32);
