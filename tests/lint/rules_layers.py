@@ -9,7 +9,7 @@ from tree import Finding
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
-TRANSPORT = ("nic", "p2p", "quiet", "xport")
+TRANSPORT = ("nic", "p2p", "put", "quiet", "xport")
 ALGORITHM = ("flagsync",)  # made of puts and waits
 MAY_INCLUDE = {
     "base": {"base"},

@@ -275,10 +275,37 @@ static void calls_without_nic(void **state)
 	run_once(&t);
 }
 
+/* Lanes that post together: whichever returns finds the posts of all of them. */
+static void each_lane_posts(const void *params)
+{
+	const rig_params_t *p = params;
+	uint32_t lane = shmemd_arch_lane();
+
+	if (p->pe != 0)
+		return;
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0) + lane, lane, 1);
+	CHECK_IS(shmemd_channel_posted(&p->ctx, 1), rig_place(32));
+}
+
+static void lanes_return_together(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		rig_test_t t = {.plan = rig_plan(),
+				.kernel = each_lane_posts,
+				.n_blocks = 1,
+				.n_threads = 32};
+
+		start_below(&t.plan, start);
+		run_once(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(when_doorbells_are_rung),
+		cmocka_unit_test(lanes_return_together),
 		cmocka_unit_test(now_although_others_follow),
 		cmocka_unit_test(calls_without_nic),
 	};

@@ -105,14 +105,16 @@ typedef struct shmemd_ctx {
 	uint32_t n_world; /* PEs in the world team */
 	uint32_t channel_nbytes;
 	uint32_t n_granules; /* registration granules of a heap */
-	uint8_t log_granule; /* log2 of a granule's bytes, at most 30: a message has no more */
+	uint8_t log_granule; /* log2 of a granule's bytes, at most 30: that of a message */
 	uint8_t log_depth;   /* log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
 	uint8_t log_batch;   /* log2 of the WQEBBs that share a doorbell while more are coming; less
 				than log_depth */
 	uint8_t inline_nbytes; /* puts of up to so many bytes travel within their WQE; at most
 				  SHMEMD_MLX5_INLINE_MAX */
-	int32_t first_mapped; /* members before this one, and from first_mapped + n_mapped on, are not */
-	uint32_t n_mapped; /* mapped, and a NIC reaches them: all members if there is none */
+	/* Members before first_mapped, and from first_mapped + n_mapped on, are not mapped, and a
+	 * NIC reaches them. Without a NIC the range has all members. */
+	int32_t first_mapped;
+	uint32_t n_mapped;
 	uint32_t reserved;
 	struct shmemd_order *order; /* to switch a channel (abi/replay.h), pinned host memory; NULL
 				       without SHMEMD_CTX_FT */

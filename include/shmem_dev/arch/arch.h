@@ -88,6 +88,7 @@
  *
  *   Some lanes of a warp, named by a mask. They need not be converged with the others.
  *   uint32_t shmemd_arch_activemask(void)                     lanes that are converged here
+ *   int      shmemd_arch_is_alone(void)                       is the calling lane the only one?
  *   uint32_t shmemd_arch_match_any(uint32_t mask, uint64_t v) those of mask that passed the same v
  *   uint64_t shmemd_arch_shfl_u64(uint32_t mask, uint64_t v, uint32_t lane)   the v of that lane
  *   void     shmemd_arch_syncwarp_mask(uint32_t mask)         memory order as syncwarp
@@ -106,19 +107,20 @@
  *
  * 9. Bits, and the compiler
  *   uint32_t shmemd_arch_bswap32(uint32_t v)
- *   uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)   a * b + c, in one instruction:
- *                                        of an index into a table in 64 bits, compilers make four
- *   uint32_t shmemd_arch_zero(void)      0, of which the assembler does not know that it is 0. Where it
- *                                        can tell that the lanes of a warp add alike to one word, it
- *                                        adds up their atomics by votes and shuffles: added to the
- *                                        operand, this keeps it from doing so for a thread that is
- *                                        alone
+ *   uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
+ *                                        a * b + c in one instruction: of an index into a table in
+ *                                        64 bits, compilers make four
+ *   uint32_t shmemd_arch_zero(void)      0, of which the assembler does not know that it is 0.
+ *                                        Where it can tell that the lanes of a warp add alike to
+ *                                        one word, it adds up their atomics by votes and shuffles.
+ *                                        Added to the operand, this keeps it from doing so for a
+ *                                        thread that is alone
  *   uint32_t shmemd_arch_popc(uint32_t v)
  *   uint32_t shmemd_arch_lowest(uint32_t v)   number of the lowest bit that is set; v is not 0
  *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop
- *   SHMEMD_ARCH_IN_MEMORY(p)             p, a pointer variable, points to a local variable that is to
- *                                        stay in memory: what a rare function keeps in registers,
- *                                        every kernel that might call it lacks
+ *   SHMEMD_ARCH_IN_MEMORY(p)             p, a pointer variable, points to a local variable that is
+ *                                        to stay in memory: registers that a rare function uses are
+ *                                        missing in every kernel that might call it
  *   SHMEMD_ARCH_SELDOM(condition)        the condition, which is seldom true: what depends on it is
  *                                        laid out where it is not in the way
  *

@@ -503,6 +503,12 @@ SHMEMD_FN int shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)
 #define SHMEMD_ARCH_SITE(file, line) SHMEMD_ARCH_SITE_OF(file, line)
 #define shmemd_arch_activemask() shmemsim_activemask(SHMEMD_ARCH_SITE(__FILE__, __LINE__))
 
+SHMEMD_FN int shmemd_arch_is_alone(void)
+{
+	uint32_t active = shmemsim_activemask("shmem_dev, alone");
+	return (active & (active - 1)) == 0;
+}
+
 SHMEMD_FN uint32_t shmemd_arch_match_any(uint32_t mask, uint64_t v)
 {
 	return (uint32_t)shmemsim_coll(SHMEMSIM_MATCH_ANY, mask, v, 0, 32);

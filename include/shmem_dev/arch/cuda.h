@@ -316,6 +316,12 @@ SHMEMD_FN uint32_t shmemd_arch_activemask(void)
 	return __activemask();
 }
 
+SHMEMD_FN int shmemd_arch_is_alone(void)
+{
+	uint32_t active = __activemask();
+	return (active & (active - 1)) == 0;
+}
+
 SHMEMD_FN uint32_t shmemd_arch_match_any(uint32_t mask, uint64_t v)
 {
 	return __match_any_sync(mask, (unsigned long long)v);

@@ -5,7 +5,7 @@
 #ifndef SHMEMD_IMPL_COALESCE_H
 #define SHMEMD_IMPL_COALESCE_H
 
-#include <shmem_dev/arch/arch.h>
+#include <shmem_dev/group.h>
 
 typedef struct shmemdi_lanes {
 	uint32_t mask;
@@ -19,14 +19,6 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_self(void)
 {
 	shmemdi_lanes_t lanes = {0, 1, 0, 0, 1}; /* mask and first are not looked at */
 	return lanes;
-}
-
-/* Is the calling thread the only one here? */
-SHMEMD_FN int shmemdi_is_alone(void)
-{
-	uint32_t active = shmemd_arch_activemask();
-
-	return (active & (active - 1)) == 0;
 }
 
 /* The lanes that are converged here with the same `key`. What they do together is the same for
@@ -61,6 +53,16 @@ SHMEMD_FN void shmemdi_lanes_sync(shmemdi_lanes_t lanes)
 SHMEMD_FN uint64_t shmemdi_lanes_broadcast(shmemdi_lanes_t lanes, uint64_t v)
 {
 	return shmemdi_lanes_alone(lanes) ? v : shmemd_arch_shfl_u64(lanes.mask, v, lanes.first);
+}
+
+/* The first thread of a group posts for the group. The others of its warp meet it when it has
+ * published: a quiet of theirs before that would overlook the operation. */
+SHMEMD_FN void shmemdi_part(shmemd_group_t g)
+{
+	if (g.bar != SHMEMDI_BAR_NONE)
+		/* weakened unordered: wrong, for a lane could read a `ready` of before, but not
+		 * caught: in the scenarios all lanes of the warp take part in the next quiet. */
+		shmemd_arch_syncwarp();
 }
 
 #endif

@@ -20,9 +20,8 @@
 
 /* What a waiter waits for. */
 typedef struct shmemdi_ticket {
-	uint64_t
-		word; /* SHMEMD_READY_WORD: the WQEBBs before an index, and the number of the CQE that
-			   completes them; or TICKET_VOID */
+	uint64_t word;  /* SHMEMD_READY_WORD: the WQEBBs before an index, and the number of the CQE
+			* that completes them; or TICKET_VOID */
 	uint64_t queue; /* as in the line: where that CQE is */
 } shmemdi_ticket_t;
 #define SHMEMDI_TICKET_VOID 0x400u /* the channel failed before they were published */

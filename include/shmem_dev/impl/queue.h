@@ -229,7 +229,8 @@ SHMEMD_FN_RARE void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 			continue;
 		}
 		line = shmemdi_line(c->ch);
-		/* The doorbell is for WQEs of those who published what `ready` counts. */
+		/* The doorbell is for WQEs of those who published what `ready` counts.
+		 * weakened gpu: harmless, only threads of this GPU publish. */
 		shmemd_arch_fence_acquire();
 		shmemdi_ring(c, line.path, line.queue, line.doorbell,
 			     SHMEMD_READY_INDEX(line.ready));

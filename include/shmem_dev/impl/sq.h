@@ -243,10 +243,11 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shm
  * shmemdi_sq_submit; between them nothing may wait. All lanes call all of them. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
 {
-	/* The NIC has read what is overwritten now.
-	 * weakened removed, gpu: wrong, but not in the emulator, where a store does not come before
-	 * the loads that decide on it; thread sanitizer sees it. */
 	if (post->lanes.is_leader)
+		/* The NIC has read what is overwritten now, and the one who published last has
+		 * published all before.
+		 * weakened removed, gpu: wrong, but not in the emulator, where a store does not
+		 * come before the loads that decide on it; thread sanitizer sees it. */
 		shmemd_arch_fence_acquire();
 	if (!shmemdi_lanes_alone(post->lanes))
 		shmemdi_sq_share(post);
@@ -384,7 +385,8 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
 	turn.cqes = 1;
 	shmemdi_sq_combine(ch, depth, &turn);
-	/* What is published and rung for are WQEs of others, too. */
+	/* What is published and rung for are WQEs of others, too.
+	 * weakened gpu: harmless, only threads of this GPU publish and mark. */
 	shmemd_arch_fence_acquire();
 	/* A value of before the reservations whose marks were taken tells nothing: ring then. */
 	resv = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&ch->resv));

@@ -14,6 +14,7 @@
 
 #include <shmem_dev/impl/check.h>
 #include <shmem_dev/impl/poll.h>
+#include <shmem_dev/impl/put.h>
 #include <shmem_dev/impl/quiet.h>
 
 #ifdef SHMEMD_NO_NIC
@@ -109,24 +110,6 @@ SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char *
 /* Entry points of the NIC path. In a unit without it nothing calls them: shmemdi_map has refused
  * every PE that is not mapped. Their first line then lets the compiler drop the rest. */
 
-/* The first lane of a group's first warp posts for the group. Before it, the lanes meet: one that is
- * still posting for itself must not find the group's reservation before its own in the queue, where
- * each would wait for the other; and what they wrote is before the operation. After it they meet
- * again: none of them leaves before the operation is published, for its quiet would overlook it. */
-SHMEMD_FN int shmemdi_meet(shmemd_group_t g)
-{
-	if (g.bar == SHMEMDI_BAR_NONE)
-		return 1;
-	shmemd_arch_syncwarp();
-	return g.rank == 0;
-}
-
-SHMEMD_FN void shmemdi_part(shmemd_group_t g)
-{
-	if (g.bar != SHMEMDI_BAR_NONE)
-		shmemd_arch_syncwarp();
-}
-
 SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
 {
 	shmemdi_how_t how = {(uint8_t)op->when, (uint8_t)op->is_blocking, 0, (uint8_t)is_alone};
@@ -152,11 +135,11 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
-	if (op.g.bar == SHMEMDI_BAR_NONE && !shmemdi_is_alone())
+	if (op.g.bar == SHMEMDI_BAR_NONE && !shmemd_arch_is_alone())
 		return shmemdi_by_nic_put_lanes(shmemdi_ref(&n.c), op, sig);
 	if (op.g.rank >= 32)
 		return SHMEMD_OK;
-	if (shmemdi_meet(op.g))
+	if (op.g.rank == 0)
 		status = shmemdi_nic_put(&n, op.call, &put);
 	shmemdi_part(op.g);
 	return status;
@@ -171,7 +154,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
 		return SHMEMD_ERR_UNREACHABLE;
 	if (op.g.rank >= 32 || op.nbytes == 0)
 		return SHMEMD_OK;
-	if (shmemdi_meet(op.g))
+	if (op.g.rank == 0)
 		status =
 			shmemdi_is_registered(&n, op.local)
 				? shmemdi_nic_get(&n, op.call, op.local, op.sym, op.nbytes,
@@ -196,7 +179,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_store(shmemdi_nic_t n, shmemdi_op_t op, uint64_
 {
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
-	if (!shmemdi_is_alone())
+	if (!shmemd_arch_is_alone())
 		return shmemdi_by_nic_store_lanes(shmemdi_ref(&n.c), op, bits);
 	return shmemdi_nic_word(&n, op.call, op.sym, bits, (uint32_t)op.nbytes, 0,
 				shmemdi_op_how(&op, 1));
@@ -251,7 +234,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind,
 		return SHMEMD_ERR_UNREACHABLE;
 	if (kind == SHMEMDI_AMO_FADD)
 		return shmemdi_nic_fadd(&n, op.call, op.sym, value, width, &old);
-	if (!shmemdi_is_alone())
+	if (!shmemd_arch_is_alone())
 		return shmemdi_by_nic_amo_lanes(shmemdi_ref(&n.c), op, kind, value);
 	amo = shmemdi_nic_amo(kind, value, 0, width);
 	return shmemdi_nic_word(&n, op.call, op.sym, 0, width, &amo, shmemdi_op_how(&op, 1));
@@ -420,7 +403,9 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, sig);
 		shmemdi_latch(ctx, status);
 		if (op.is_blocking)
-			/* weakened unordered: wrong, but not in the emulator, as in shmemdi_put. */
+			/* weakened unordered: wrong, but not in the emulator, as in shmemdi_put.
+			 * weakened removed: wrong for a block of several warps, which no scenario
+			 * by NIC has. The lanes of a warp have met already. */
 			shmemd_group_sync(op.g);
 		return;
 	}
