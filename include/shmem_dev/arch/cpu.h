@@ -561,6 +561,12 @@ SHMEMD_FN uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
 	return (uint64_t)a * b + c;
 }
 
+SHMEMD_FN int shmemd_arch_is_global(const void *p)
+{
+	(void)p;
+	return 1;
+}
+
 SHMEMD_FN uint32_t shmemd_arch_zero(void)
 {
 	return 0;

@@ -384,6 +384,11 @@ SHMEMD_FN uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
 	return v;
 }
 
+SHMEMD_FN int shmemd_arch_is_global(const void *p)
+{
+	return __isGlobal(p) != 0;
+}
+
 SHMEMD_FN uint32_t shmemd_arch_zero(void)
 {
 	uint32_t before;

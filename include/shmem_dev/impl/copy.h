@@ -131,10 +131,10 @@ SHMEMD_FN_RARE void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *sr
 	uintptr_t skew = (uintptr_t)dst ^ (uintptr_t)src;
 	uintptr_t both = (uintptr_t)dst | (uintptr_t)src;
 
-	if (nbytes == 8 && both % 8 == 0) {
+	if (nbytes == 8 && both % 8 == 0 && shmemd_arch_is_global(dst)) {
 		if (g.rank == 0)
 			shmemd_arch_st_relaxed_u64(dst, shmemd_arch_ld_data_u64(src));
-	} else if (nbytes == 4 && both % 4 == 0) {
+	} else if (nbytes == 4 && both % 4 == 0 && shmemd_arch_is_global(dst)) {
 		if (g.rank == 0)
 			shmemd_arch_st_relaxed_u32(dst, shmemd_arch_ld_data_u32(src));
 	} else if (skew % 16 == 0 && nbytes >= 16) {
