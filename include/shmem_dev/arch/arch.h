@@ -110,8 +110,8 @@
  *   uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
  *                                        a * b + c in one instruction: of an index into a table in
  *                                        64 bits, compilers make four
- *   int      shmemd_arch_is_global(const void *p)   may a strong access name it? Not shared or local
- *                                        memory, which bulk data may be
+ *   int      shmemd_arch_is_global(const void *p)   may a strong access name it? Bulk data may
+ *                                        also be shared or local memory, which none may
  *   uint32_t shmemd_arch_zero(void)      0, of which the assembler does not know that it is 0.
  *                                        Where it can tell that the lanes of a warp add alike to
  *                                        one word, it adds up their atomics by votes and shuffles.
