@@ -242,10 +242,9 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
 {
 	if (post->lanes.is_leader)
-		/* The NIC has read what is overwritten now, and the one who published last has
-		 * published all before.
-		 * weakened removed, gpu: wrong, but not in the emulator, where a store does not
-		 * come before the loads that decide on it; thread sanitizer sees it. */
+		/* The NIC has read what is overwritten now. And whoever acquires this poster's
+		 * publication has synchronised with the posters before it, too.
+		 * weakened gpu: harmless, only threads of this GPU publish and read CQEs. */
 		shmemd_arch_fence_acquire();
 	if (!shmemdi_lanes_alone(post->lanes))
 		shmemdi_sq_share(post);
