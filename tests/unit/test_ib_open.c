@@ -56,7 +56,7 @@ static int check_words(shmemh_t *job, const shmemd_channel_t *channel, const shm
 	PE_CHECK(channel->resv == 0 && channel->done == 0 && channel->rung == 0);
 	PE_CHECK(channel->ready == SHMEMD_READY_RUNG && channel->flush == 0);
 	PE_CHECK(channel->ticket == 0 && channel->doorbells == 0 && channel->requests == 0);
-	PE_CHECK(channel->path == ((uint64_t)link->qpn << 32 | flags));
+	PE_CHECK(channel->path == SHMEMD_PATH_WORD(0, link->qpn, 0, flags));
 	PE_CHECK(channel->queue == (uintptr_t)link->queue && channel->queue % 4096 == 0);
 	PE_CHECK(channel->doorbell ==
 		 (has_proxy ? (uintptr_t)link->producer : (uintptr_t)link->doorbell));
