@@ -3,7 +3,8 @@
 # Copyright (c) 2026 The shmem_dev authors
 # forms.sh stage: a unit compiles in each of the three forms of the NIC path (as it is by default,
 # with SHMEMD_NIC_INLINE, with SHMEMD_NO_NIC), for the CPU and by nvcc, also with -G. What nvcc
-# makes of it has functions of the NIC path by default, and none in the other two forms.
+# makes of it has the entry points of the NIC path as functions by default, and none of them in the
+# other two forms.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)

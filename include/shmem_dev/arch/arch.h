@@ -63,8 +63,8 @@
  *                                      completion, or of what another thread tells of one, the
  *                                      NIC's writes before it are visible; after one of `ready` or
  *                                      of a mark, other posters' WQEs. Prevents: a value read
- *                                      before the NIC wrote it; a doorbell that covers WQEs of
- *                                      which it was not waited until the NIC can see them.
+ *                                      before the NIC wrote it; a doorbell that covers WQEs which
+ *                                      the NIC cannot see yet.
  *
  * 5. Atomic read-modify-write, relaxed, system scope; mapped memory behind links with native
  *    atomics only (SHMEMD_CTX_SM_ATOMICS); T = u32, u64
