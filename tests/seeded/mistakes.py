@@ -328,9 +328,10 @@ MISTAKES = [
     ("FETCH_BYTES", "fetch: results of 4-byte atomics are not swapped",
      "impl/nic.h", "if ({{amo && width == 4|0}}) *value",
      "ring_amo", "model"),
-    ("SIGNAL_DATA", "signal: 8 bytes of data before it",
-     "impl/xport.h", "op.nbytes = {{0|8}}; /* no data",
-     "ring_cost", "costs"),
+    ("SIGNAL_NIC_ADD", "signal by NIC: ADD stores instead of adding",
+     "impl/xport.h", "(status == SHMEMD_OK && {{sig.op == SHMEMD_SIGNAL_ADD|0}}) status = "
+     "shmemdi_by_nic_amo",
+     "ring_signal", "by_a_thread"),
     ("FLAG_NEXT", "barrier: the flag of the next sync has the status of this one",
      "impl/flagsync.h", "(int)({{is_next|0}} ? SHMEMD_SYNC_FLAG_BEFORE",
      "ring_barrier", "lost_on_another_channel"),

@@ -63,8 +63,8 @@
  *                                      completion, or of what another thread tells of one, the
  *                                      NIC's writes before it are visible; after one of `ready` or
  *                                      of a mark, other posters' WQEs. Prevents: a value read
- *                                      before the NIC wrote it; a doorbell that covers WQEs of
- *                                      which it was not waited until the NIC can see them.
+ *                                      before the NIC wrote it; a doorbell that covers WQEs which
+ *                                      the NIC cannot see yet.
  *
  * 5. Atomic read-modify-write, relaxed, system scope; mapped memory behind links with native
  *    atomics only (SHMEMD_CTX_SM_ATOMICS); T = u32, u64
@@ -110,8 +110,8 @@
  *   uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
  *                                        a * b + c in one instruction: of an index into a table in
  *                                        64 bits, compilers make four
- *   int      shmemd_arch_is_global(const void *p)   may a strong access name it? Not shared or local
- *                                        memory, which bulk data may be
+ *   int      shmemd_arch_is_global(const void *p)   may a strong access name it? Bulk data may
+ *                                        also be shared or local memory, which none may
  *   uint32_t shmemd_arch_zero(void)      0, of which the assembler does not know that it is 0.
  *                                        Where it can tell that the lanes of a warp add alike to
  *                                        one word, it adds up their atomics by votes and shuffles.

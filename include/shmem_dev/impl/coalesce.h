@@ -17,7 +17,7 @@ typedef struct shmemdi_lanes {
 
 SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_self(void)
 {
-	shmemdi_lanes_t lanes = {0, 1, 0, 0, 1}; /* mask and first are not looked at */
+	shmemdi_lanes_t lanes = {0, 1, 0, 0, 1}; /* mask and first are not used */
 	return lanes;
 }
 

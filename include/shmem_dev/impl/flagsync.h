@@ -95,7 +95,7 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		spin.pe = pe;
 		status = shmemdi_wait_seen(ctx, call,
 					   shmemdi_cond(word, SHMEMDI_U64, SHMEMD_CMP_GE, least),
-					   &spin, &seen);
+					   &spin, 1, &seen);
 		if (status == SHMEMD_OK)
 			status = shmemdi_flag_check(ctx, call, pe, seen, flag);
 		if (status == SHMEMD_OK && *quiet == SHMEMD_OK)

@@ -10,8 +10,8 @@
 #include <shmem_dev/impl/bits.h>
 #include <shmem_dev/impl/copy.h>
 
-/* Is pe in the range that holds all mapped members? If not, a NIC reaches it, which is known
- * without a load: that load would come before everything that a NIC operation loads. */
+/* Is pe in the range that holds all mapped members? If not, a NIC reaches it. The range is in the
+ * context, so a NIC operation need not wait for a load of `peers` before it can reserve. */
 SHMEMD_FN int shmemdi_may_be_mapped(const shmemd_ctx_t *ctx, int pe)
 {
 	return (uint32_t)(pe - ctx->first_mapped) < ctx->n_mapped;

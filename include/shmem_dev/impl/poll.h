@@ -90,15 +90,20 @@ SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 
 /* Wait by the calling thread. *seen gets the last value.
  *
+ * helps, a constant at each call: carry out orders to switch a channel meanwhile. A call that posts
+ * contains that code anyway. Waits of wait.h and signal.h do not: it would give a kernel that only
+ * waits 64 registers in place of 18. While all threads are in those, the host's service kernel
+ * carries out the order.
+ *
  * The last look after a failure makes the outcome definite: a signal that a PE sent before it left
  * or died wins over the news of its end, which came between the loop's look and the abort word. */
 SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
-				shmemdi_spin_t *spin, uint64_t *seen)
+				shmemdi_spin_t *spin, int helps, uint64_t *seen)
 {
 	int status = SHMEMD_OK;
 
 	while (!shmemdi_poll(c, seen)) {
-		status = shmemdi_wait_turn(ctx, spin);
+		status = helps ? shmemdi_wait_turn(ctx, spin) : shmemdi_spin_turn(ctx, spin);
 		if (status != SHMEMD_OK)
 			break;
 	}
@@ -116,7 +121,7 @@ SHMEMD_FN int shmemdi_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi
 	int status = shmemdi_cond_check(ctx, call, c);
 	uint64_t seen;
 
-	return status ? status : shmemdi_wait_seen(ctx, call, c, &spin, &seen);
+	return status ? status : shmemdi_wait_seen(ctx, call, c, &spin, 0, &seen);
 }
 
 /* The highest status of the group, in all its threads; also a group sync. One round when all are

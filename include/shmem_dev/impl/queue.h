@@ -136,8 +136,8 @@ SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cq
 	       (size_t)(cqe & (shmemdi_depth(c) - 1)) * SHMEMD_CQE_NBYTES;
 }
 
-/* Ring by the register. is_on_gpu: a constant at each call, for fences that are needed are in the
- * code once, and are not skipped one by one.
+/* Ring by the register. is_on_gpu is a constant at each call, so that the code has one branch for
+ * the scope and not one at each fence.
  *
  * A doorbell without a record carries the index itself, so two of them must not overtake each
  * other; with a record the NIC reads the newest index whichever comes last. */

@@ -8,7 +8,7 @@
  *   write     The WQEs.
  *   turn      Wait until `ready` == first. The poster that has the turn is alone: everything before
  *             is written, and no later poster can publish.
- *   ring      The doorbell, if this poster must; then publish, with one atomic on `ready`.
+ *   ring      The doorbell, if this poster must; then publish, with one store to `ready`.
  *
  * The turn. A poster whose snapshot of the line already has ready == first has waited for nothing:
  * it rings and publishes. Others mark their reservation as written and wait: the poster that gets
@@ -18,8 +18,9 @@
  *
  * Which poster rings. A poster in its turn rings, unless
  *   - it was asked to defer its doorbell, and so was every other poster that is not rung for; or
- *   - it had to wait for its turn, another poster has reserved behind it, and no batch ends here:
- *     that poster is in a turn later, and rings for both.
+ *   - it had to wait for its turn, another poster has reserved behind it, no batch ends here, and
+ *     none of those that it publishes must ring now: that poster is in a turn later, and rings for
+ *     all of them.
  * While `ready` has RUNG there is nothing to ring for, so no other thread rings: the poster in its
  * turn needs no lock. To leave its WQEBBs unrung it stores their first index to `rung`, then
  * publishes without RUNG. From then on whichever thread rings holds the lock in `rung`.
@@ -183,8 +184,8 @@ SHMEMD_FN int shmemdi_sq_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, sh
 }
 
 /* Reserve `wqebbs` WQEBBs for each operation, `requests` of them requests, and take the snapshot.
- * Nothing of it is known until shmemdi_sq_begin: what the caller loads or computes in between costs
- * no time. */
+ * The results are first needed by shmemdi_sq_is_odd: loads that the caller issues before that
+ * overlap with these. */
 SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_post_t *post,
 				  shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests)
 {
@@ -228,8 +229,8 @@ SHMEMD_FN int shmemdi_sq_is_odd(const shmemdi_chan_t *c, const shmemdi_post_t *p
 	       shmemdi_line_is_odd(post->line, post->resv, shmemdi_sq_needs(c, post));
 }
 
-/* The snapshot is odd: wait, and take one that is not. What the caller has loaded since the
- * reservation it loads again, for it would take registers during the wait. */
+/* The snapshot is odd: wait, then take one that is not. The caller loads again what it has loaded
+ * since the reservation; keeping it across the wait would cost registers. */
 SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post)
 {
 	do {
@@ -244,10 +245,9 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
 {
 	if (post->lanes.is_leader)
-		/* The NIC has read what is overwritten now, and the one who published last has
-		 * published all before.
-		 * weakened removed, gpu: wrong, but not in the emulator, where a store does not
-		 * come before the loads that decide on it; thread sanitizer sees it. */
+		/* The NIC has read what is overwritten now. And whoever acquires this poster's
+		 * publication has synchronised with the posters before it, too.
+		 * weakened gpu: harmless, only threads of this GPU publish and read CQEs. */
 		shmemd_arch_fence_acquire();
 	if (!shmemdi_lanes_alone(post->lanes))
 		shmemdi_sq_share(post);

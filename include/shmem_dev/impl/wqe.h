@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The bytes of WQEs (abi/mlx5.h). Pure: from values to words in registers; who stores them, and
- * where, is impl/ring.h.
+ * where, is impl/sq.h.
  *
  * A WQE is segments of 16 bytes: control, then remote address, then what the operation needs. `ds`
  * counts them; the next WQE begins at the next WQEBB. Keys come big-endian already. */

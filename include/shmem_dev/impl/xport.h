@@ -374,11 +374,13 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 	char *base;
 	int status = shmemdi_reach_signal(ctx, op, sig, &base);
 
-	op.nbytes = 0; /* no data before the signal */
 	if (status == SHMEMD_OK && base)
 		shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
+	else if (status == SHMEMD_OK && sig.op == SHMEMD_SIGNAL_ADD)
+		status =
+			shmemdi_by_nic_amo(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_ADD, sig.value);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, sig);
+		status = shmemdi_by_nic_store(shmemdi_nic(ctx, op.pe), op, sig.value);
 	shmemdi_latch(ctx, status);
 }
 
