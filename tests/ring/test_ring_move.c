@@ -41,7 +41,7 @@ static void first_poster(const rig_params_t *p)
 	char *word = (char *)(word_of(&p->ctx, TARGET) + 63);
 	shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&n, word))};
 	uint64_t resv = shmemd_arch_atom_add_u64(&n.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
-	shmemdi_post_t post = {.lanes = shmemdi_lanes_self(), .wqebbs = 1, .requests = 1};
+	shmemdi_post_t post = {.wqebbs = 1, .requests = 1};
 	shmemdi_line_t line;
 
 	shmemd_arch_red_or_u64(&p->ctx.used[0], (uint64_t)1 << p->peer);
@@ -60,7 +60,7 @@ static void first_poster(const rig_params_t *p)
 	shmemdi_nic_write_signal(&n, &post, 0,
 				 shmemdi_signal((uint64_t *)(void *)word, 99, SHMEMD_SIGNAL_SET),
 				 keys);
-	shmemdi_sq_submit(&n.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0), SHMEMD_OK);
+	shmemdi_sq_submit(&n.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
 }
 
 /* Each an operation of another kind, with all that has keys. */

@@ -19,10 +19,10 @@ static shmemdi_ticket_t post(const shmemdi_nic_t *n, uint32_t i, int when)
 	shmemdi_post_t post;
 	int status;
 
-	status = shmemdi_sq_start(&n->c, call, &post, shmemdi_lanes_self(), 1, 1);
+	status = shmemdi_sq_start(&n->c, call, &post, 1, 1);
 	CHECK_IS(status, 0);
 	shmemdi_nic_write_signal(n, &post, 0, shmemdi_signal(word, i, SHMEMD_SIGNAL_SET), keys);
-	return shmemdi_sq_submit(&n->c, &post, how, status);
+	return shmemdi_sq_submit(&n->c, &post, how);
 }
 
 /* As shmemdi_cq_wait polls. */
@@ -243,14 +243,14 @@ static void cause_is_before(const void *params)
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, BAD_GRANULE), 1, 1);
 	post_others(&n, 5);
 	ticket = post(&n, 9, SHMEMD_RING_NOW);
-	CHECK_IS(shmemdi_sq_start(&n.c, call, &first, shmemdi_lanes_self(), 1, 1), 0);
-	CHECK_IS(shmemdi_sq_start(&n.c, call, &second, shmemdi_lanes_self(), 1, 1), 0);
+	CHECK_IS(shmemdi_sq_start(&n.c, call, &first, 1, 1), 0);
+	CHECK_IS(shmemdi_sq_start(&n.c, call, &second, 1, 1), 0);
 	CHECK_IS(shmemdi_cq_wait(&n.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
 	CHECK_IS(rig_pes[0].error.status, SHMEMD_ERR_REFUSED);
 	CHECK_IS(rig_pes[0].error.op, SHMEMD_OP_PUT);
 	CHECK_IS(rig_pes[0].error.addr, rig_device_index((uint32_t)p->arg + 1));
 	CHECK_IS(shmemdi_cq_wait(&n.c, call, good, limit), 0);
-	ticket = shmemdi_sq_submit(&n.c, &second, shmemdi_how(SHMEMD_RING_NOW, 1), 0);
+	ticket = shmemdi_sq_submit(&n.c, &second, shmemdi_how(SHMEMD_RING_NOW, 1));
 	CHECK(ticket.word & SHMEMDI_TICKET_VOID);
 	CHECK_IS(shmemdi_cq_wait(&n.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
 }

@@ -59,11 +59,11 @@ static void post(const rig_params_t *params, uint32_t number)
 		shmemd_arch_spin_hint();
 	if (is_one_at_a_time && number > 0)
 		await(&posters[number - 1].has_submitted);
-	status = shmemdi_sq_start(&n.c, call, &post, shmemdi_lanes_self(), p->wqebbs, p->wqebbs);
+	status = shmemdi_sq_start(&n.c, call, &post, p->wqebbs, p->wqebbs);
 	write_wqes(&n, &post, p);
 	shmemd_arch_st_release_u32(&n_reserved, number + 1);
 	await(&p->may_submit);
-	p->ticket = shmemdi_sq_submit(&n.c, &post, p->how, status);
+	p->ticket = shmemdi_sq_submit(&n.c, &post, p->how);
 	if (p->how.is_wait)
 		status = shmemdi_cq_wait(&n.c, call, p->ticket,
 					 shmemdi_limit_default(n.c.team, n.c.pe));

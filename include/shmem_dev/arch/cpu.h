@@ -24,7 +24,6 @@
 /* Functions that cuda.h keeps out of line. */
 #define SHMEMD_FN_NIC SHMEMD_FN
 #define SHMEMD_FN_RARE SHMEMD_FN
-#define SHMEMD_FN_SWITCH SHMEMD_FN
 
 #define SHMEMD_ARCH_NO_UNROLL
 #define SHMEMD_ARCH_IN_MEMORY(p) ((void)(p))

@@ -24,20 +24,13 @@
  * SHMEMD_NIC_INLINE before it includes anything has them inline at each call: fewer cycles, larger
  * kernels. With SHMEMD_NO_NIC they are empty.
  * SHMEMD_FN_RARE: what waits, fails or is seldom needed, on every path. Never inline: in the way of
- * what is frequent it would cost instruction fetches and registers.
- * SHMEMD_FN_SWITCH: a switch to another path: as rare, but empty with SHMEMD_NO_NIC. */
+ * what is frequent it would cost instruction fetches and registers. */
 #if defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_NO_NIC)
 #define SHMEMD_FN_NIC SHMEMD_FN
 #else
 #define SHMEMD_FN_NIC static __device__ __noinline__
 #endif
 #define SHMEMD_FN_RARE static __device__ __noinline__
-
-#if defined(SHMEMD_NO_NIC)
-#define SHMEMD_FN_SWITCH SHMEMD_FN
-#else
-#define SHMEMD_FN_SWITCH static __device__ __noinline__
-#endif
 
 /* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */
 #define SHMEMD_BLOCK_LOCAL __shared__

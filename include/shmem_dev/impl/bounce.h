@@ -46,7 +46,8 @@ SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_chan_t *c, uint64_t word, uint64
 
 /* Take the buffer: wait until its last user has read it, or never will. Coalesced lanes draw
  * adjacent tickets together, so that none of them waits for another. */
-SHMEMD_FN int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t ticket)
+SHMEMD_FN_RARE int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call,
+				       uint64_t ticket)
 {
 	shmemdi_spin_t spin = shmemdi_spin(shmemdi_limit_default(c->team, c->pe));
 	uint64_t *owner = shmemdi_bounce_owner(c, ticket);

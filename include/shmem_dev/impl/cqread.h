@@ -55,7 +55,7 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, c
 /* By the thread that holds the lock of `done`: read CQEs, and return the new `done`. If more than
  * depth / 8 WQEBBs are outstanding, also probe the CQEs depth / 8 and depth / 2 ahead: a success
  * there completes everything before it. */
-SHMEMD_FN uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
+SHMEMD_FN_RARE uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	shmemdi_line_t line = shmemdi_line(c->ch);
 	uint64_t index = SHMEMD_DONE_INDEX(done);

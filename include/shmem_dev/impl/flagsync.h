@@ -45,8 +45,7 @@ SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		if (now == SHMEMD_OK && base)
 			shmemd_arch_st_relaxed_u64(shmemdi_p2p_at(ctx, base, own), flag);
 		else if (now == SHMEMD_OK)
-			now = shmemdi_by_nic_store(shmemdi_nic_k(ctx, pe, 0),
-						   shmemdi_op_word(call, own, 8, pe), flag);
+			now = shmemdi_by_nic_flag(ctx, call, pe, own, flag);
 		status = status ? status : now;
 	}
 	return status;
@@ -95,7 +94,7 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		spin.pe = pe;
 		status = shmemdi_wait_seen(ctx, call,
 					   shmemdi_cond(word, SHMEMDI_U64, SHMEMD_CMP_GE, least),
-					   &spin, 1, &seen);
+					   &spin, SHMEMDI_HAS_NIC, &seen);
 		if (status == SHMEMD_OK)
 			status = shmemdi_flag_check(ctx, call, pe, seen, flag);
 		if (status == SHMEMD_OK && *quiet == SHMEMD_OK)

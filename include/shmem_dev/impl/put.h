@@ -4,7 +4,7 @@
 #ifndef SHMEMD_IMPL_PUT_H
 #define SHMEMD_IMPL_PUT_H
 
-#include <shmem_dev/impl/nic.h>
+#include <shmem_dev/impl/post.h>
 
 /* put, with a signal after it or without */
 
@@ -31,16 +31,16 @@ SHMEMD_FN void shmemdi_nic_gather(const char *src, uint32_t nbytes, uint32_t wor
 {
 	uint32_t i, k;
 
-	for (i = 0; i < 7; i++) {
+	SHMEMD_ARCH_NO_UNROLL
+	for (i = 0; 4 * i < nbytes; i++) {
 		words[i] = 0;
 		if ((uintptr_t)src % 4 == 0 && 4 * i + 4 <= nbytes) {
 			words[i] = shmemd_arch_ld_data_u32(src + 4 * i);
 			continue;
 		}
-		for (k = 4 * i; k < 4 * i + 4; k++)
-			if (k < nbytes)
-				words[i] |= (uint32_t)shmemd_arch_ld_data_u8(src + k)
-					    << (k - 4 * i) * 8;
+		SHMEMD_ARCH_NO_UNROLL
+		for (k = 4 * i; k < 4 * i + 4 && k < nbytes; k++)
+			words[i] |= (uint32_t)shmemd_arch_ld_data_u8(src + k) << (k - 4 * i) * 8;
 	}
 }
 
@@ -110,54 +110,6 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_po
 	shmemdi_sq_write(&n->c, post, wqebb, &q, sig.op == SHMEMD_SIGNAL_ADD ? 4 : 3);
 }
 
-/* Post data that are one WRITE of registered memory, and the signal with them. */
-SHMEMD_FN int shmemdi_nic_put_whole(const shmemdi_nic_t *n, shmemdi_call_t call,
-				    const shmemdi_put_t *put, shmemdi_ticket_t *ticket)
-{
-	uint32_t wqebbs = put->sig.op >= 0 ? 2 : 1;
-	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, wqebbs, 0, put->how);
-	shmemdi_put_keys_t keys;
-	shmemdi_post_t post;
-	int status;
-
-	shmemdi_sq_reserve(&n->c, &post, lanes, wqebbs, wqebbs);
-	keys = shmemdi_put_keys(n, put);
-	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(&n->c, &post))) {
-		shmemdi_sq_wait(&n->c, call, &post);
-		keys = shmemdi_put_keys(n, put);
-	}
-	status = shmemdi_sq_begin(&post);
-	if (status == SHMEMD_OK) {
-		shmemdi_nic_write_data(n, &post, put, keys);
-		if (put->sig.op >= 0)
-			shmemdi_nic_write_signal(n, &post, 1, put->sig, keys);
-	}
-	*ticket = shmemdi_sq_submit(&n->c, &post, put->how, status);
-	return status;
-}
-
-/* Post up to 28 bytes of any memory within a WQE. */
-SHMEMD_FN int shmemdi_nic_put_inline(const shmemdi_nic_t *n, shmemdi_call_t call, char *dst,
-				     const char *src, uint32_t nbytes, shmemdi_how_t how)
-{
-	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, 1, 1, 0, how);
-	uint64_t rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
-	shmemdi_wqe_t q = {{0}};
-	shmemdi_post_t post;
-	uint32_t words[7];
-	int status = shmemdi_sq_start(&n->c, call, &post, lanes, 1, 1);
-
-	if (status == SHMEMD_OK) {
-		shmemdi_nic_gather(src, nbytes, words);
-		shmemdi_wqe_write_inline(&q, shmemdi_sq_at(&post, 0, 1, 0),
-					 shmemdi_heap_mem(n, dst, rkeys, post.line.path), words,
-					 nbytes);
-		shmemdi_sq_write(&n->c, &post, 0, &q, 4);
-	}
-	shmemdi_sq_submit(&n->c, &post, how, status);
-	return status;
-}
-
 /* Is one WRITE of registered memory all of it, since both ends stay within a granule? Sufficient,
  * and in 32 bits as far as it goes: a granule is no longer than a message. */
 SHMEMD_FN int shmemdi_is_simple(const shmemdi_nic_t *n, const shmemdi_put_t *put)
@@ -171,105 +123,173 @@ SHMEMD_FN int shmemdi_is_simple(const shmemdi_nic_t *n, const shmemdi_put_t *put
 	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
 
-/* One WQE that changes a word: a WRITE of up to 8 bytes, or with amo an atomic whose result goes to
- * the sink. */
-SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, void *dst,
-			       uint64_t bits, uint32_t width, const shmemdi_nic_amo_t *amo,
+/* A word that is written, or with kind (shmemdi_amo) updated for no result. */
+typedef struct shmemdi_word {
+	void *sym;
+	uint64_t value;
+	uint32_t width;
+	int kind; /* SHMEMDI_AMO_FETCH: none */
+} shmemdi_word_t;
+
+/* Post it with a reservation that was made, or with that of coalesced lanes. */
+SHMEMD_FN_RARE int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
+					 shmemdi_word_t word, shmemdi_how_t how, uint64_t resv)
+{
+	shmemdi_posted_t posted;
+	shmemdi_wrs_t wrs;
+
+	shmemdi_wrs_init(&wrs, how);
+	wrs.is_reserved = how.is_alone;
+	wrs.resv = resv;
+	if (word.kind == SHMEMDI_AMO_FETCH)
+		shmemdi_wr_word(&wrs, word.sym, word.value, word.width);
+	else
+		shmemdi_wr_amo(&wrs, word.sym,
+			       shmemdi_nic_amo(word.kind, word.value, 0, word.width), word.width,
+			       SHMEMDI_LOCAL_SINK);
+	return shmemdi_wr_post(ref, call, &wrs, &posted);
+}
+
+/* One WQE that changes a word, by a thread alone. */
+SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_word_t word,
 			       shmemdi_how_t how)
 {
-	uint32_t wqebbs = amo ? shmemdi_nic_amo_wqebbs(amo->opcode, width) : 1;
-	uint32_t words[7] = {(uint32_t)bits, (uint32_t)(bits >> 32), 0, 0, 0, 0, 0};
-	shmemdi_lanes_t lanes = shmemdi_nic_lanes(n, wqebbs, 1, 0, how);
+	int is_amo = word.kind != SHMEMDI_AMO_FETCH;
+	shmemdi_nic_amo_t amo = shmemdi_nic_amo(word.kind, word.value, 0, word.width);
+	uint32_t wqebbs = is_amo ? shmemdi_nic_amo_wqebbs(amo.opcode, word.width) : 1;
+	uint32_t words[7] = {(uint32_t)word.value, (uint32_t)(word.value >> 32), 0, 0, 0, 0, 0};
 	uint64_t rkeys, lkeys;
 	shmemdi_wqe_t q = {{0}};
+	shmemdi_mem_t remote;
+	shmemdi_wqe_at_t at;
 	shmemdi_post_t post;
+
+	shmemdi_sq_reserve(&n->c, &post, wqebbs, 1);
+	rkeys = shmemdi_keys(shmemdi_rkey(n, word.sym));
+	lkeys = is_amo ? shmemdi_bounce_keys(n) : 0;
+	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(&n->c, &post)))
+		return shmemdi_nic_word_late(shmemdi_ref(&n->c), call, word, how, post.resv);
+	(void)shmemdi_sq_begin(&post);
+	at = shmemdi_sq_at(&post, 0, wqebbs, 0);
+	remote = shmemdi_heap_mem(n, word.sym, rkeys, post.line.path);
+	if (is_amo)
+		shmemdi_wqe_amo(&q, at, remote, shmemdi_bounce_mem(n->sink, lkeys, post.line.path),
+				&amo, word.width);
+	else
+		shmemdi_wqe_write_inline(&q, at, remote, words, word.width);
+	shmemdi_sq_write(&n->c, &post, 0, &q, is_amo ? 3 + wqebbs : 3);
+	(void)shmemdi_sq_submit(&n->c, &post, how);
+	return SHMEMD_OK;
+}
+
+/* The work request of a signal, after its data. */
+SHMEMD_FN void shmemdi_wr_signal(shmemdi_wrs_t *wrs, shmemdi_signal_t sig)
+{
+	if (sig.op == SHMEMD_SIGNAL_ADD)
+		shmemdi_wr_amo(wrs, sig.word, shmemdi_nic_amo(SHMEMDI_AMO_ADD, sig.value, 0, 8), 8,
+			       SHMEMDI_LOCAL_SINK);
+	else if (sig.op >= 0)
+		shmemdi_wr_word(wrs, sig.word, sig.value, 8);
+}
+
+/* Take the next segment off a put: up to 28 bytes of any memory within the WQE, or registered
+ * memory. The last one comes with the signal; the others leave the doorbell to it. */
+SHMEMD_FN void shmemdi_wr_segment(const shmemdi_nic_t *n, shmemdi_put_t *put, shmemdi_wrs_t *wrs)
+{
+	int is_inline = put->nbytes <= n->inline_nbytes || !shmemdi_is_registered(n, put->src);
+	uint64_t nbytes = shmemdi_segment(n, put->dst, put->src, put->nbytes, is_inline);
+
+	shmemdi_wrs_init(wrs, put->how);
+	shmemdi_wr_data(wrs, is_inline ? SHMEMDI_WR_WRITE_INLINE : SHMEMDI_WR_WRITE, put->dst,
+			put->src, (uint32_t)nbytes,
+			is_inline ? SHMEMDI_LOCAL_SINK : SHMEMDI_LOCAL_HEAP);
+	if (is_inline) /* in the place of the address */
+		shmemdi_nic_gather(put->src, (uint32_t)nbytes, wrs->wr[0].u.words);
+	put->dst += nbytes;
+	put->src += nbytes;
+	put->nbytes -= nbytes;
+	if (put->nbytes == 0)
+		shmemdi_wr_signal(wrs, put->sig);
+	else
+		wrs->how.when = SHMEMD_RING_LATER;
+}
+
+/* Any put: segment by segment. */
+SHMEMD_FN_RARE int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
+					    shmemdi_put_t put)
+{
+	shmemdi_nic_t n = shmemdi_nic_k(ref.team, ref.pe, ref.k);
+	int status = SHMEMD_OK, is_src_free = 1;
+	shmemdi_posted_t posted;
+	shmemdi_wrs_t wrs;
+
+	if (put.nbytes == 0) {
+		shmemdi_wrs_init(&wrs, put.how);
+		shmemdi_wr_signal(&wrs, put.sig);
+		return wrs.n ? shmemdi_wr_post(ref, call, &wrs, &posted) : SHMEMD_OK;
+	}
+	SHMEMD_ARCH_NO_UNROLL
+	while (put.nbytes && status == SHMEMD_OK) {
+		shmemdi_wr_segment(&n, &put, &wrs);
+		is_src_free &= wrs.wr[0].kind == SHMEMDI_WR_WRITE_INLINE;
+		status = shmemdi_wr_post(ref, call, &wrs, &posted);
+	}
+	if (status != SHMEMD_OK || !put.how.is_wait || is_src_free)
+		return status;
+	return shmemdi_cq_wait_longer(ref, call, posted.ticket,
+				      shmemdi_limit_default(ref.team, ref.pe));
+}
+
+/* A put as below, whose reservation was made and cannot be used at once. */
+SHMEMD_FN_RARE int shmemdi_nic_put_late(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put,
+					uint64_t resv)
+{
+	shmemdi_posted_t posted;
+	shmemdi_wrs_t wrs;
 	int status;
 
-	shmemdi_sq_reserve(&n->c, &post, lanes, wqebbs, 1);
-	rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
-	lkeys = amo ? shmemdi_bounce_keys(n) : 0;
-	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(&n->c, &post))) {
-		shmemdi_sq_wait(&n->c, call, &post);
-		rkeys = shmemdi_keys(shmemdi_rkey(n, dst));
-		lkeys = amo ? shmemdi_bounce_keys(n) : 0;
-	}
-	status = shmemdi_sq_begin(&post);
-	if (status == SHMEMD_OK) {
-		shmemdi_mem_t remote = shmemdi_heap_mem(n, dst, rkeys, post.line.path);
-		shmemdi_wqe_at_t at = shmemdi_sq_at(&post, 0, wqebbs, 0);
-
-		if (amo)
-			shmemdi_wqe_amo(&q, at, remote,
-					shmemdi_bounce_mem(n->sink, lkeys, post.line.path), amo,
-					width);
-		else
-			shmemdi_wqe_write_inline(&q, at, remote, words, width);
-		shmemdi_sq_write(&n->c, &post, 0, &q, amo ? 3 + wqebbs : 3);
-	}
-	shmemdi_sq_submit(&n->c, &post, how, status);
-	return status;
-}
-
-/* A signal without data before it. */
-SHMEMD_FN int shmemdi_nic_signal(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_signal_t sig,
-				 shmemdi_how_t how)
-{
-	shmemdi_nic_amo_t add = {SHMEMD_MLX5_ATOMIC_FA, sig.value, 0, 0, 0, 0};
-	int is_add = sig.op == SHMEMD_SIGNAL_ADD;
-
-	return shmemdi_nic_word(n, call, sig.word, sig.value, 8, is_add ? &add : 0, how);
-}
-
-/* Any put: segments one by one, each with a reservation of its own; the signal last. All but the
- * last of these postings leave the doorbell to the next. */
-SHMEMD_FN_RARE int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
-					    shmemdi_put_t of_caller)
-{
-	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
-	shmemdi_put_t part = of_caller, *put = &of_caller;
-	shmemdi_ticket_t ticket = {0, 0};
-	int status = SHMEMD_OK, is_inline, is_src_free = 1;
-
-	SHMEMD_ARCH_IN_MEMORY(n);
-	SHMEMD_ARCH_IN_MEMORY(put);
-	part.sig.op = -1;
-	SHMEMD_ARCH_NO_UNROLL
-	while (put->nbytes && status == SHMEMD_OK) {
-		is_inline = put->nbytes <= n->inline_nbytes || !shmemdi_is_registered(n, put->src);
-		part.dst = put->dst;
-		part.src = put->src;
-		part.nbytes = shmemdi_segment(n, put->dst, put->src, put->nbytes, is_inline);
-		put->dst += part.nbytes;
-		put->src += part.nbytes;
-		put->nbytes -= part.nbytes;
-		part.how = put->how;
-		if (put->nbytes || put->sig.op >= 0)
-			part.how.when = SHMEMD_RING_LATER;
-		status = is_inline ? shmemdi_nic_put_inline(n, call, part.dst, part.src,
-							    (uint32_t)part.nbytes, part.how)
-				   : shmemdi_nic_put_whole(n, call, &part, &ticket);
-		is_src_free &= is_inline;
-	}
-	if (status == SHMEMD_OK && put->sig.op >= 0)
-		status = shmemdi_nic_signal(n, call, put->sig, put->how);
-	if (status != SHMEMD_OK || !put->how.is_wait || is_src_free)
+	shmemdi_wrs_init(&wrs, put.how);
+	wrs.is_reserved = 1;
+	wrs.resv = resv;
+	shmemdi_wr_data(&wrs, SHMEMDI_WR_WRITE, put.dst, put.src, (uint32_t)put.nbytes,
+			SHMEMDI_LOCAL_HEAP);
+	shmemdi_wr_signal(&wrs, put.sig);
+	status = shmemdi_wr_post(ref, call, &wrs, &posted);
+	if (status != SHMEMD_OK || !put.how.is_wait)
 		return status;
+	return shmemdi_cq_wait_longer(ref, call, posted.ticket,
+				      shmemdi_limit_default(ref.team, ref.pe));
+}
+
+/* Post data that are one WRITE of registered memory, and the signal with them. */
+SHMEMD_FN int shmemdi_nic_put_simple(const shmemdi_nic_t *n, shmemdi_call_t call,
+				     const shmemdi_put_t *put)
+{
+	uint32_t wqebbs = put->sig.op >= 0 ? 2 : 1;
+	shmemdi_put_keys_t keys;
+	shmemdi_ticket_t ticket;
+	shmemdi_post_t post;
+
+	shmemdi_sq_reserve(&n->c, &post, wqebbs, wqebbs);
+	keys = shmemdi_put_keys(n, put);
+	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(&n->c, &post)))
+		return shmemdi_nic_put_late(shmemdi_ref(&n->c), call, *put, post.resv);
+	(void)shmemdi_sq_begin(&post);
+	shmemdi_nic_write_data(n, &post, put, keys);
+	if (put->sig.op >= 0)
+		shmemdi_nic_write_signal(n, &post, 1, put->sig, keys);
+	ticket = shmemdi_sq_submit(&n->c, &post, put->how);
+	if (!put->how.is_wait)
+		return SHMEMD_OK;
 	return shmemdi_cq_wait(&n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
 }
 
+/* put by a thread alone. */
 SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, const shmemdi_put_t *put)
 {
-	shmemdi_ticket_t ticket;
-	int status;
-
-	if (put->nbytes == 0 && put->sig.op < 0)
-		return SHMEMD_OK;
 	if (SHMEMD_ARCH_SELDOM(!shmemdi_is_simple(n, put)))
 		return shmemdi_nic_put_segments(shmemdi_ref(&n->c), call, *put);
-	status = shmemdi_nic_put_whole(n, call, put, &ticket);
-	if (status != SHMEMD_OK || !put->how.is_wait)
-		return status;
-	return shmemdi_cq_wait(&n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
+	return shmemdi_nic_put_simple(n, call, put);
 }
 
 #endif

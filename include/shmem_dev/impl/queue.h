@@ -184,8 +184,8 @@ SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t
 }
 
 /* The same, whatever the path. The proxy is a thread of the host that watches a word. */
-SHMEMD_FN void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
-			    uint64_t doorbell, uint32_t end)
+SHMEMD_FN_RARE void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
+				 uint64_t doorbell, uint32_t end)
 {
 	if (!(path & SHMEMD_PATH_PROXY)) {
 		shmemdi_ring_nic(c, path, queue, doorbell, end);

@@ -12,7 +12,7 @@
 #define SHMEMD_IMPL_QUIET_H
 
 #include <shmem_dev/group.h>
-#include <shmem_dev/impl/nic.h>
+#include <shmem_dev/impl/post.h>
 
 #define SHMEMDI_FLUSH_NBYTES 8u
 
@@ -20,25 +20,16 @@
 SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
 {
 	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1, 1};
-	uint64_t rkeys, sink_keys;
-	shmemdi_mem_t own = {0, 0};
-	shmemdi_post_t post;
+	shmemdi_posted_t posted;
+	shmemdi_wrs_t wrs;
 	int status;
 
-	rkeys = shmemdi_keys(shmemdi_rkey(n, n->heap));
-	sink_keys = shmemdi_bounce_keys(n);
-	status =
-		shmemdi_sq_start(&n->c, call, &post, shmemdi_lanes_self(), 1 + shmemdi_dumps(n), 1);
-	if (status == SHMEMD_OK && shmemdi_dumps(n))
-		own = shmemdi_heap_mem(n, n->heap, shmemdi_keys(shmemdi_lkey(n, n->heap)),
-				       post.line.path);
-	if (status == SHMEMD_OK)
-		shmemdi_nic_write_read(n, &post,
-				       shmemdi_heap_mem(n, n->heap, rkeys, post.line.path),
-				       shmemdi_bounce_mem(n->sink, sink_keys, post.line.path), own,
-				       SHMEMDI_FLUSH_NBYTES);
+	shmemdi_wrs_init(&wrs, how);
+	shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, n->heap, 0, SHMEMDI_FLUSH_NBYTES,
+			SHMEMDI_LOCAL_SINK);
+	status = shmemdi_wr_post(shmemdi_ref(&n->c), call, &wrs, &posted);
 	/* Not published: the channel has failed, and `flush` names an earlier READ. */
-	if (shmemdi_sq_submit(&n->c, &post, how, status).word & SHMEMDI_TICKET_VOID)
+	if (status == SHMEMD_OK && posted.ticket.word & SHMEMDI_TICKET_VOID)
 		status = shmemdi_channel_status(&n->c);
 	return status;
 }

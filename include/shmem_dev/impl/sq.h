@@ -39,21 +39,20 @@
 #ifndef SHMEMD_IMPL_SQ_H
 #define SHMEMD_IMPL_SQ_H
 
-#include <shmem_dev/impl/bounce.h>
+#include <shmem_dev/impl/cq.h>
 
+/* A reservation, by the thread that made it. */
 typedef struct shmemdi_post {
-	shmemdi_lanes_t lanes;
-	uint32_t wqebbs; /* of an operation */
+	uint32_t wqebbs;
 	uint32_t requests;
 	int status;          /* of the channel */
 	uint64_t resv;       /* the reservation word as it was */
-	shmemdi_line_t line; /* the leader's snapshot; other lanes know path and queue */
-	uint32_t first;      /* WQEBB of the whole reservation */
-	uint32_t at;         /* first WQEBB of this lane's operation */
-	uint32_t request;    /* number of this lane's first request */
+	shmemdi_line_t line; /* the snapshot */
+	uint32_t first;      /* its first WQEBB */
+	uint32_t request;    /* number of its first request */
 } shmemdi_post_t;
 
-/* A reservation of all lanes, and its leader's snapshot of the line. */
+/* A reservation and its snapshot, as far as its turn needs them. */
 typedef struct shmemdi_place {
 	uint64_t path, queue, doorbell, ready;
 	uint32_t first, end;
@@ -87,7 +86,6 @@ SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t cal
 	uint64_t before = SHMEMD_DONE_INDEX(shmemdi_done(c)), now;
 	int status;
 
-	SHMEMD_ARCH_IN_MEMORY(spin);
 	while (!shmemdi_cq_poll_index(c, call, end, &status)) {
 		if (status == SHMEMD_OK)
 			status = shmemdi_space_turn(c->team, spin, c->ch, resv);
@@ -140,7 +138,6 @@ SHMEMD_FN_RARE void shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
 {
 	shmemdi_chan_t chan = shmemdi_chan_of(ref), *c = &chan;
 
-	SHMEMD_ARCH_IN_MEMORY(c);
 	shmemdi_sq_wait_space(c, call, resv, end);
 	if (shmemdi_line_is_idle(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
 		shmemdi_sq_mark_used(c);
@@ -160,73 +157,29 @@ SHMEMD_FN int shmemdi_line_is_odd(shmemdi_line_t line, uint64_t resv, uint32_t e
 	       shmemdi_line_is_idle(line, SHMEMD_RESV_INDEX(resv));
 }
 
-/* A bounce buffer for each lane, or for none of them: the ticket. Before the reservation, since it
- * may be waited for. */
-SHMEMD_FN int shmemdi_sq_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_lanes_t lanes,
-				uint64_t *bounce)
+/* Reserve WQEBBs, the numbers of `requests` requests among them, and take the snapshot. The results
+ * are first needed by shmemdi_sq_is_odd: loads that the caller issues before that overlap with
+ * these. */
+SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_post_t *post, uint32_t wqebbs,
+				  uint32_t requests)
 {
-	uint64_t ticket = 0;
-	int status;
-
-	if (lanes.is_leader)
-		ticket = shmemd_arch_atom_add_u64(&c->ch->ticket, lanes.n);
-	*bounce = shmemdi_lanes_broadcast(lanes, ticket) + lanes.rank;
-	status = shmemdi_bounce_take(c, call, *bounce);
-	if (shmemdi_lanes_alone(lanes) ||
-	    shmemd_arch_match_any(lanes.mask, (uint64_t)status) == lanes.mask)
-		return status;
-	shmemdi_lanes_sync(lanes); /* a failure that another lane saw is visible here too */
-	if (status == SHMEMD_OK) {
-		shmemdi_bounce_release(c, *bounce);
-		status = shmemdi_channel_status(c);
-	}
-	return status ? status : SHMEMD_ERR_TIMEOUT;
-}
-
-/* Reserve `wqebbs` WQEBBs for each operation, `requests` of them requests, and take the snapshot.
- * The results are first needed by shmemdi_sq_is_odd: loads that the caller issues before that
- * overlap with these. */
-SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_post_t *post,
-				  shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests)
-{
-	shmemdi_line_t none = {0, 0, 0, 0, 0};
-
-	post->lanes = lanes;
 	post->wqebbs = wqebbs;
 	post->requests = requests;
 	post->status = SHMEMD_OK;
-	post->resv = 0;
-	post->line = none;
-	if (!lanes.is_leader)
-		return;
-	post->resv = shmemd_arch_atom_add_u64(
-		&c->ch->resv,
-		SHMEMD_RESV_ADD(wqebbs * lanes.n, requests * lanes.n) + shmemd_arch_zero());
+	post->resv = shmemd_arch_atom_add_u64(&c->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests) +
+								    shmemd_arch_zero());
 	post->line = shmemdi_line(c->ch);
-}
-
-/* The leader's reservation, in all lanes. */
-SHMEMD_FN void shmemdi_sq_share(shmemdi_post_t *post)
-{
-	post->resv = shmemdi_lanes_broadcast(post->lanes, post->resv);
-	post->line.path = shmemdi_lanes_broadcast(post->lanes, post->line.path);
-	post->line.queue = shmemdi_lanes_broadcast(post->lanes, post->line.queue);
-	post->status = (int)shmemdi_lanes_broadcast(post->lanes, (uint64_t)(uint32_t)post->status);
-	/* What the leader has seen complete happens before what all lanes write: a shuffle orders
-	 * nothing. */
-	shmemdi_lanes_sync(post->lanes);
 }
 
 /* The index that must be complete before the reservation can be written. */
 SHMEMD_FN uint32_t shmemdi_sq_needs(const shmemdi_chan_t *c, const shmemdi_post_t *post)
 {
-	return SHMEMD_RESV_INDEX(post->resv) + post->wqebbs * post->lanes.n - shmemdi_depth(c);
+	return SHMEMD_RESV_INDEX(post->resv) + post->wqebbs - shmemdi_depth(c);
 }
 
 SHMEMD_FN int shmemdi_sq_is_odd(const shmemdi_chan_t *c, const shmemdi_post_t *post)
 {
-	return post->lanes.is_leader &&
-	       shmemdi_line_is_odd(post->line, post->resv, shmemdi_sq_needs(c, post));
+	return shmemdi_line_is_odd(post->line, post->resv, shmemdi_sq_needs(c, post));
 }
 
 /* The snapshot is odd: wait, then take one that is not. The caller loads again what it has loaded
@@ -241,27 +194,23 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 }
 
 /* With a snapshot that is not odd, or no longer. Then shmemdi_sq_write for each WQE, then
- * shmemdi_sq_submit; between them nothing may wait. All lanes call all of them. */
+ * shmemdi_sq_submit; between them nothing may wait. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
 {
-	if (post->lanes.is_leader)
-		/* The NIC has read what is overwritten now. And whoever acquires this poster's
-		 * publication has synchronised with the posters before it, too.
-		 * weakened gpu: harmless, only threads of this GPU publish and read CQEs. */
-		shmemd_arch_fence_acquire();
-	if (!shmemdi_lanes_alone(post->lanes))
-		shmemdi_sq_share(post);
+	/* The NIC has read what is overwritten now. And whoever acquires this poster's publication
+	 * has synchronised with the posters before it, too.
+	 * weakened gpu: harmless, only threads of this GPU publish and read CQEs. */
+	shmemd_arch_fence_acquire();
 	post->first = SHMEMD_RESV_INDEX(post->resv);
-	post->at = post->first + post->wqebbs * post->lanes.rank;
-	post->request = SHMEMD_RESV_REQUEST(post->resv) + post->requests * post->lanes.rank;
+	post->request = SHMEMD_RESV_REQUEST(post->resv);
 	return post->status;
 }
 
 /* All of the above, where nothing is to be loaded meanwhile. */
 SHMEMD_FN int shmemdi_sq_start(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post,
-			       shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests)
+			       uint32_t wqebbs, uint32_t requests)
 {
-	shmemdi_sq_reserve(c, post, lanes, wqebbs, requests);
+	shmemdi_sq_reserve(c, post, wqebbs, requests);
 	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(c, post)))
 		shmemdi_sq_wait(c, call, post);
 	return shmemdi_sq_begin(post);
@@ -269,24 +218,24 @@ SHMEMD_FN int shmemdi_sq_start(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 
 /* Write */
 
-/* Place of the operation's WQE that begins `wqebb` WQEBBs and `request` requests after its first.
- * The last WQE of the reservation requests a CQE. */
+/* Place of the WQE of n WQEBBs that begins `wqebb` WQEBBs and `request` requests after the
+ * reservation. The last WQE requests a CQE. */
 SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_post_t *post, uint32_t wqebb, uint32_t n,
 					 uint32_t request)
 {
-	int is_last = post->lanes.rank == post->lanes.n - 1 && wqebb + n == post->wqebbs;
-	shmemdi_wqe_at_t at = {shmemdi_device_index(post->line.path, post->at + wqebb),
+	shmemdi_wqe_at_t at = {shmemdi_device_index(post->line.path, post->first + wqebb),
 			       SHMEMD_PATH_QPN_BE(post->line.path),
-			       is_last ? SHMEMD_MLX5_CQ_UPDATE : 0, post->request + request};
+			       wqebb + n == post->wqebbs ? SHMEMD_MLX5_CQ_UPDATE : 0,
+			       post->request + request};
 	return at;
 }
 
-/* Store a WQE of `segments` segments at the operation's WQEBB `wqebb`. What is left of the WQEBB
+/* Store a WQE of `segments` segments at the reservation's WQEBB `wqebb`. What is left of the WQEBB
  * stays as it was: the NIC reads as many as the WQE says. */
 SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_post_t *post, uint32_t wqebb,
 				const shmemdi_wqe_t *q, uint32_t segments)
 {
-	char *p = shmemdi_wqebb(c, post->line.path, post->line.queue, post->at + wqebb);
+	char *p = shmemdi_wqebb(c, post->line.path, post->line.queue, post->first + wqebb);
 
 	shmemd_arch_st_wqe(p, q->w[0], q->w[1], q->w[2], q->w[3]);
 	shmemd_arch_st_wqe(p + 16, q->w[4], q->w[5], q->w[6], q->w[7]);
@@ -295,9 +244,9 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_post_t *p
 	if (segments > 3)
 		shmemd_arch_st_wqe(p + 48, q->w[12], q->w[13], q->w[14], q->w[15]);
 	if (segments > 4)
-		shmemd_arch_st_wqe(
-			shmemdi_wqebb(c, post->line.path, post->line.queue, post->at + wqebb + 1),
-			q->w[16], q->w[17], q->w[18], q->w[19]);
+		shmemd_arch_st_wqe(shmemdi_wqebb(c, post->line.path, post->line.queue,
+						 post->first + wqebb + 1),
+				   q->w[16], q->w[17], q->w[18], q->w[19]);
 }
 
 /* Turn */
@@ -355,7 +304,7 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
 }
 
-/* By the leader, whose WQEs in [first, end) are written: get the turn. mark: what to leave for
+/* By a poster whose WQEs in [first, end) are written: get the turn. mark: what to leave for
  * the posters that have the turn before, or SHMEMD_MARK_NONE. */
 SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth, uint32_t first,
 					      uint32_t end, uint64_t mark, int when)
@@ -394,7 +343,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 	return turn;
 }
 
-/* The mark that the leader leaves. A poster that will wait for its completion leaves none: it needs
+/* The mark that a poster leaves. A poster that will wait for its completion leaves none: it needs
  * the number of its CQE. */
 SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_place_t *at, shmemdi_how_t how)
 {
@@ -516,8 +465,8 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_place_t *at)
 	at->doorbell = line.doorbell;
 }
 
-/* By a leader that finds others before it, or that the simple case below does not cover. Returns
- * the ticket's word. */
+/* By a poster that finds others before it, or that the plain case below does not cover. Returns the
+ * ticket's word. */
 SHMEMD_FN_RARE uint64_t shmemdi_sq_submit_behind(shmemdi_ref_t ref, shmemdi_place_t at,
 						 shmemdi_how_t how)
 {
@@ -551,45 +500,37 @@ SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_place_t *at, int when)
 	       ((uint32_t)at->ready & flags) != 0;
 }
 
-/* By the leader. Returns the ticket's word. */
-SHMEMD_FN uint64_t shmemdi_sq_submit_leader(const shmemdi_chan_t *c, const shmemdi_post_t *post,
-					    shmemdi_how_t how)
+SHMEMD_FN shmemdi_place_t shmemdi_sq_place(const shmemdi_post_t *post)
 {
-	shmemdi_place_t at = {post->line.path,     post->line.queue,
-			      post->line.doorbell, post->line.ready,
-			      post->first,         post->first + post->wqebbs * post->lanes.n};
-	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
+	shmemdi_place_t at = {post->line.path,  post->line.queue, post->line.doorbell,
+			      post->line.ready, post->first,      post->first + post->wqebbs};
+	return at;
+}
 
-	if (SHMEMD_ARCH_SELDOM(how.is_flush || !shmemdi_sq_is_plain(&at, how.when)))
-		return shmemdi_sq_submit_behind(shmemdi_ref(c), at, how);
-	if (how.when == SHMEMD_RING_LATER) {
+SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_post_t *post)
+{
+	shmemd_arch_red_add_u64(&c->ch->requests, post->requests + shmemd_arch_zero());
+}
+
+/* Publish what is written, after a begin that succeeded. */
+SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shmemdi_post_t *post,
+					     shmemdi_how_t how)
+{
+	shmemdi_place_t at = shmemdi_sq_place(post);
+	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
+	shmemdi_ticket_t ticket = {SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(at.ready),
+						     SHMEMD_READY_EPOCH(at.ready)),
+				   at.queue};
+
+	shmemdi_sq_count(c, post);
+	if (SHMEMD_ARCH_SELDOM(!shmemdi_sq_is_plain(&at, how.when))) {
+		ticket.word = shmemdi_sq_submit_behind(shmemdi_ref(c), at, how);
+	} else if (how.when == SHMEMD_RING_LATER) {
 		shmemdi_sq_leave(c, &at, &turn);
 	} else {
 		shmemdi_ring_nic(c, at.path, at.queue, at.doorbell, at.end);
 		shmemdi_sq_set_ready(c, &turn, SHMEMD_READY_RUNG);
 	}
-	return SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(at.ready), SHMEMD_READY_EPOCH(at.ready));
-}
-
-/* Publish what is written. All lanes call, also after a begin that failed, with its status. The
- * first sync makes the leader's fences cover the WQEs of all lanes. No lane leaves before all is
- * published: its quiet would overlook what it has posted. */
-SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shmemdi_post_t *post,
-					     shmemdi_how_t how, int status)
-{
-	shmemdi_ticket_t ticket = {0, post->line.queue};
-
-	if (status != SHMEMD_OK)
-		return ticket;
-	shmemdi_lanes_sync(post->lanes);
-	if (post->lanes.is_leader) {
-		shmemd_arch_red_add_u64(&c->ch->requests, (uint64_t)post->requests * post->lanes.n +
-								  shmemd_arch_zero());
-		ticket.word = shmemdi_sq_submit_leader(c, post, how);
-	}
-	shmemdi_lanes_sync(post->lanes);
-	if (how.is_wait)
-		ticket.word = shmemdi_lanes_broadcast(post->lanes, ticket.word);
 	return ticket;
 }
 

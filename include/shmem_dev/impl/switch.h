@@ -178,8 +178,8 @@ SHMEMD_FN uint32_t shmemdi_move_one(const shmemdi_chan_t *c, shmemdi_move_t *m, 
 }
 
 /* Move the WQEs of [first, end). Returns what is left. */
-SHMEMD_FN_SWITCH shmemdi_move_t shmemdi_move_all(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
-						 uint32_t end)
+SHMEMD_FN_RARE shmemdi_move_t shmemdi_move_all(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
+					       uint32_t end)
 {
 	SHMEMD_ARCH_NO_UNROLL
 	while (!shmemdi_reached(first, end))
@@ -212,8 +212,8 @@ SHMEMD_FN shmemdi_count_t shmemdi_count(const shmemdi_chan_t *c, const shmemdi_m
 
 /* By the leader of a reservation [first, end), which has the turn: move the WQEs that it has
  * written for another path. They keep the numbers of their requests. */
-SHMEMD_FN_SWITCH void shmemdi_move_written(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
-					   uint32_t end)
+SHMEMD_FN_RARE void shmemdi_move_written(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
+					 uint32_t end)
 {
 	const char *request = shmemdi_wqebb(&c, m.path, m.queue, first) + 3 * sizeof(uint32_t);
 
@@ -447,8 +447,8 @@ SHMEMD_FN int shmemdi_may_help(const shmemdi_chan_t *c, uint64_t ready, uint64_t
 
 /* An order is pending: carry it out, if nobody else can publish on its channel. blocked: NULL, or
  * the channel on which this thread is a poster that waits for space, with the reservation word. */
-SHMEMD_FN_SWITCH void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
-				    uint64_t resv)
+SHMEMD_FN_RARE void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
+				  uint64_t resv)
 {
 	shmemdi_order_t o;
 	shmemdi_chan_t c;
@@ -485,28 +485,26 @@ SHMEMD_FN int shmemdi_is_ordered(const shmemd_ctx_t *ctx)
 	return at.lo != at.hi;
 }
 
-/* Does this turn of a wait look at the host's memory? */
-SHMEMD_FN int shmemdi_spin_looks(const shmemd_ctx_t *ctx, const shmemdi_spin_t *spin)
+/* Look at the host's memory: is it time to stop, or is there an order to carry out? A wait may take
+ * longer than its limit by the time of a switch. blocked, resv: of a poster that waits for space. */
+SHMEMD_FN_RARE int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
+				     const shmemd_channel_t *blocked, uint64_t resv)
 {
-	return ctx->order && spin->turns % SHMEMDI_SPIN_TURNS == 0 && shmemdi_is_ordered(ctx);
+	int status = shmemdi_spin_look(ctx, spin);
+
+	if (status == SHMEMD_OK && ctx->order && shmemdi_is_ordered(ctx))
+		shmemdi_serve(ctx, blocked, resv);
+	return status;
 }
 
-/* One turn of a wait, as shmemdi_spin_turn; an order is carried out meanwhile. A wait may take
- * longer than its limit by the time of a switch. blocked, resv: of a poster that waits for space.
- * */
+/* One turn of a wait, as shmemdi_spin_turn; an order is carried out meanwhile. */
 SHMEMD_FN int shmemdi_space_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 				 const shmemd_channel_t *blocked, uint64_t resv)
 {
-	int status = shmemdi_spin_turn(ctx, spin);
-
-#ifndef SHMEMD_NO_NIC
-	if (status == SHMEMD_OK && shmemdi_spin_looks(ctx, spin))
-		shmemdi_serve(ctx, blocked, resv);
-#else
-	(void)blocked;
-	(void)resv;
-#endif
-	return status;
+	shmemd_arch_spin_hint();
+	spin->turns++;
+	return spin->turns % SHMEMDI_SPIN_TURNS ? SHMEMD_OK
+						: shmemdi_wait_look(ctx, spin, blocked, resv);
 }
 
 SHMEMD_FN int shmemdi_wait_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)

@@ -7,12 +7,14 @@
  * nothing latch it. All threads of a group take the same branch: arguments are equal. On the NIC
  * path the first warp of a group posts for all of it.
  *
- * The shmemdi_by_nic_* are the entry points of the NIC path: out of line, one copy for a unit,
- * operands by value. SHMEMD_NIC_INLINE has them inline, SHMEMD_NO_NIC leaves them out. */
+ * The shmemdi_by_nic_* are the entry points of the NIC path. Those that post without waiting are out
+ * of line, one copy for a unit, operands by value; SHMEMD_NIC_INLINE has them inline. What waits for
+ * a round trip is a call in both forms. SHMEMD_NO_NIC leaves all of them out. */
 #ifndef SHMEMD_IMPL_XPORT_H
 #define SHMEMD_IMPL_XPORT_H
 
 #include <shmem_dev/impl/check.h>
+#include <shmem_dev/impl/get.h>
 #include <shmem_dev/impl/poll.h>
 #include <shmem_dev/impl/put.h>
 #include <shmem_dev/impl/quiet.h>
@@ -116,17 +118,6 @@ SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
 	return how;
 }
 
-/* put by threads that are coalesced. */
-SHMEMD_FN_RARE int shmemdi_by_nic_put_lanes(shmemdi_ref_t ref, shmemdi_op_t op,
-					    shmemdi_signal_t sig)
-{
-	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
-	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 0)};
-
-	SHMEMD_ARCH_IN_MEMORY(n);
-	return shmemdi_nic_put(n, op.call, &put);
-}
-
 /* put, with a signal after the data unless sig.op is -1. Blocking: src is free on return. */
 SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_signal_t sig)
 {
@@ -135,8 +126,10 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
-	if (op.g.bar == SHMEMDI_BAR_NONE && !shmemd_arch_is_alone())
-		return shmemdi_by_nic_put_lanes(shmemdi_ref(&n.c), op, sig);
+	if (op.g.bar == SHMEMDI_BAR_NONE && !shmemd_arch_is_alone()) {
+		put.how.is_alone = 0;
+		return shmemdi_nic_put_segments(shmemdi_ref(&n.c), op.call, put);
+	}
 	if (op.g.rank >= 32)
 		return SHMEMD_OK;
 	if (op.g.rank == 0)
@@ -146,8 +139,9 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 }
 
 /* get. Into memory that is not registered it is complete on return. */
-SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
+SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
+	shmemdi_ref_t ref = {ctx->self, op.pe, ctx->channel};
 	int status = SHMEMD_OK;
 
 	if (!SHMEMDI_HAS_NIC)
@@ -155,34 +149,40 @@ SHMEMD_FN_NIC int shmemdi_by_nic_get(shmemdi_nic_t n, shmemdi_op_t op)
 	if (op.g.rank >= 32 || op.nbytes == 0)
 		return SHMEMD_OK;
 	if (op.g.rank == 0)
-		status =
-			shmemdi_is_registered(&n, op.local)
-				? shmemdi_nic_get(&n, op.call, op.local, op.sym, op.nbytes,
-						  shmemdi_op_how(&op, op.g.bar != SHMEMDI_BAR_NONE))
-				: shmemdi_nic_get_unregistered(&n, op.call, op.local, op.sym,
-							       op.nbytes);
+		status = shmemdi_nic_get(ref, op.call, op.local, op.sym, op.nbytes,
+					 shmemdi_op_how(&op, op.g.bar != SHMEMDI_BAR_NONE));
 	shmemdi_part(op.g);
 	return status;
 }
 
-/* A word of op.nbytes bytes: p. */
-SHMEMD_FN_RARE int shmemdi_by_nic_store_lanes(shmemdi_ref_t ref, shmemdi_op_t op, uint64_t bits)
+/* A word of op.nbytes bytes: stored, or with kind (shmemdi_amo) updated. */
+SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_nic_t n, shmemdi_op_t op, int kind, uint64_t value)
 {
-	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
+	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
+	uint64_t old;
 
-	SHMEMD_ARCH_IN_MEMORY(n);
-	return shmemdi_nic_word(n, op.call, op.sym, bits, (uint32_t)op.nbytes, 0,
-				shmemdi_op_how(&op, 0));
-}
-
-SHMEMD_FN_NIC int shmemdi_by_nic_store(shmemdi_nic_t n, shmemdi_op_t op, uint64_t bits)
-{
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
+	if (kind == SHMEMDI_AMO_FADD)
+		return shmemdi_nic_fetch(shmemdi_ref(&n.c), op.call, op.sym, word.width, kind,
+					 value, 0, &old);
 	if (!shmemd_arch_is_alone())
-		return shmemdi_by_nic_store_lanes(shmemdi_ref(&n.c), op, bits);
-	return shmemdi_nic_word(&n, op.call, op.sym, bits, (uint32_t)op.nbytes, 0,
-				shmemdi_op_how(&op, 1));
+		return shmemdi_nic_word_late(shmemdi_ref(&n.c), op.call, word,
+					     shmemdi_op_how(&op, 0), 0);
+	return shmemdi_nic_word(&n, op.call, word, shmemdi_op_how(&op, 1));
+}
+
+/* A sync flag, 8 bytes, on channel 0. Syncs wait for flags of others, so this may be a call. */
+SHMEMD_FN int shmemdi_by_nic_flag(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
+				  uint64_t *sym, uint64_t flag)
+{
+	shmemdi_word_t word = {sym, flag, 8, SHMEMDI_AMO_FETCH};
+	shmemdi_how_t how = {SHMEMD_RING_BATCH, 0, 0, 0};
+	shmemdi_ref_t ref = {ctx->self, pe, 0};
+
+	if (!SHMEMDI_HAS_NIC)
+		return SHMEMD_ERR_UNREACHABLE;
+	return shmemdi_nic_word_late(ref, call, word, how, 0);
 }
 
 /* The result of a call that returns a word. */
@@ -191,53 +191,17 @@ typedef struct shmemdi_result {
 	int status;
 } shmemdi_result_t;
 
-/* Atomics, fetching or not, and g as SHMEMDI_AMO_FETCH. */
-SHMEMD_FN_NIC shmemdi_result_t shmemdi_by_nic_fetch(shmemdi_nic_t n, shmemdi_op_t op, int kind,
-						    uint64_t value, uint64_t cond)
+/* Atomics that fetch, and g as SHMEMDI_AMO_FETCH. */
+SHMEMD_FN shmemdi_result_t shmemdi_by_nic_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind,
+						uint64_t value, uint64_t cond)
 {
-	uint32_t width = (uint32_t)op.nbytes;
-	shmemdi_result_t r = {0, SHMEMD_OK};
-	shmemdi_nic_amo_t amo;
+	shmemdi_ref_t ref = {ctx->self, op.pe, ctx->channel};
+	shmemdi_result_t r = {0, SHMEMD_ERR_UNREACHABLE};
 
-	if (!SHMEMDI_HAS_NIC) {
-		r.status = SHMEMD_ERR_UNREACHABLE;
-		return r;
-	}
-	if (kind == SHMEMDI_AMO_FADD) {
-		r.status = shmemdi_nic_fadd(&n, op.call, op.sym, value, width, &r.value);
-		return r;
-	}
-	amo = shmemdi_nic_amo(kind, value, cond, width);
-	r.status = shmemdi_nic_fetch(&n, op.call, op.sym, width,
-				     kind == SHMEMDI_AMO_FETCH ? 0 : &amo, &r.value);
+	if (SHMEMDI_HAS_NIC)
+		r.status = shmemdi_nic_fetch(ref, op.call, op.sym, (uint32_t)op.nbytes, kind, value,
+					     cond, &r.value);
 	return r;
-}
-
-SHMEMD_FN_RARE int shmemdi_by_nic_amo_lanes(shmemdi_ref_t ref, shmemdi_op_t op, int kind,
-					    uint64_t value)
-{
-	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
-	shmemdi_nic_amo_t amo = shmemdi_nic_amo(kind, value, 0, (uint32_t)op.nbytes);
-
-	SHMEMD_ARCH_IN_MEMORY(n);
-	return shmemdi_nic_word(n, op.call, op.sym, 0, (uint32_t)op.nbytes, &amo,
-				shmemdi_op_how(&op, 0));
-}
-
-SHMEMD_FN_NIC int shmemdi_by_nic_amo(shmemdi_nic_t n, shmemdi_op_t op, int kind, uint64_t value)
-{
-	uint32_t width = (uint32_t)op.nbytes;
-	shmemdi_nic_amo_t amo;
-	uint64_t old;
-
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
-	if (kind == SHMEMDI_AMO_FADD)
-		return shmemdi_nic_fadd(&n, op.call, op.sym, value, width, &old);
-	if (!shmemd_arch_is_alone())
-		return shmemdi_by_nic_amo_lanes(shmemdi_ref(&n.c), op, kind, value);
-	amo = shmemdi_nic_amo(kind, value, 0, width);
-	return shmemdi_nic_word(&n, op.call, op.sym, 0, width, &amo, shmemdi_op_how(&op, 1));
 }
 
 /* Complete what channel k to pe carries. From here on with the context that lies in memory: what
@@ -290,7 +254,7 @@ SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	if (status == SHMEMD_OK && base)
 		shmemdi_copy(op.g, op.local, shmemdi_p2p_at(ctx, base, op.sym), op.nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_get(shmemdi_nic(ctx, op.pe), op);
+		status = shmemdi_by_nic_get(ctx, op);
 	shmemdi_latch(ctx, status);
 }
 
@@ -301,7 +265,7 @@ SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 	op.is_blocking = 1;
 	if (status == SHMEMD_OK && !base)
-		return shmemdi_agree(op.g, shmemdi_by_nic_get(shmemdi_nic(ctx, op.pe), op));
+		return shmemdi_agree(op.g, shmemdi_by_nic_get(ctx, op));
 	if (status == SHMEMD_OK)
 		shmemdi_copy(op.g, op.local, shmemdi_p2p_at(ctx, base, op.sym), op.nbytes);
 	shmemd_group_sync(op.g);
@@ -324,7 +288,7 @@ SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits
 	if (status == SHMEMD_OK && base)
 		shmemdi_p2p_store(shmemdi_p2p_at(ctx, base, op.sym), bits, (uint32_t)op.nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_store(shmemdi_nic(ctx, op.pe), op, bits);
+		status = shmemdi_by_nic_word(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_FETCH, bits);
 	shmemdi_latch(ctx, status);
 }
 
@@ -337,7 +301,7 @@ SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 	if (r.status == SHMEMD_OK && base)
 		r.value = shmemdi_p2p_load(shmemdi_p2p_at(ctx, base, op.sym), (uint32_t)op.nbytes);
 	else if (r.status == SHMEMD_OK)
-		r = shmemdi_by_nic_fetch(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_FETCH, 0, 0);
+		r = shmemdi_by_nic_fetch(ctx, op, SHMEMDI_AMO_FETCH, 0, 0);
 	if (r.status == SHMEMD_OK)
 		shmemdi_bits_out(value, r.value, (uint32_t)op.nbytes);
 	return r.status;
@@ -377,10 +341,11 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 	if (status == SHMEMD_OK && base)
 		shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
 	else if (status == SHMEMD_OK && sig.op == SHMEMD_SIGNAL_ADD)
-		status =
-			shmemdi_by_nic_amo(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_ADD, sig.value);
+		status = shmemdi_by_nic_word(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_ADD,
+					     sig.value);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_store(shmemdi_nic(ctx, op.pe), op, sig.value);
+		status = shmemdi_by_nic_word(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_FETCH,
+					     sig.value);
 	shmemdi_latch(ctx, status);
 }
 
@@ -442,7 +407,7 @@ SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, ui
 	if (status != SHMEMD_OK)
 		return status;
 	if (!base)
-		return shmemdi_by_nic_amo(shmemdi_nic(ctx, op.pe), op, kind, value);
+		return shmemdi_by_nic_word(shmemdi_nic(ctx, op.pe), op, kind, value);
 	to = shmemdi_p2p_at(ctx, base, op.sym);
 	if (op.nbytes == 4)
 		shmemdi_p2p_red4(to, kind, (uint32_t)value);
@@ -459,7 +424,7 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int ki
 
 	r.status = shmemdi_reach_amo(ctx, op, &base);
 	if (r.status == SHMEMD_OK && !base)
-		r = shmemdi_by_nic_fetch(shmemdi_nic(ctx, op.pe), op, kind, value, cond);
+		r = shmemdi_by_nic_fetch(ctx, op, kind, value, cond);
 	else if (r.status == SHMEMD_OK && op.nbytes == 4)
 		r.value = shmemdi_p2p_atom4(shmemdi_p2p_at(ctx, base, op.sym), kind,
 					    (uint32_t)value, (uint32_t)cond);

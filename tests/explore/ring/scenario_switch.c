@@ -92,7 +92,7 @@ static void switch_in_turn(const ring_pe_t *p)
 	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, p->target);
 	char *word = (char *)word_of(&p->ctx, AREA_TARGET, LAST + RING_THREADS_MAX);
 	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&n, word))};
-	shmemdi_post_t post = {.lanes = shmemdi_lanes_self(), .wqebbs = 1, .requests = 1};
+	shmemdi_post_t post = {.wqebbs = 1, .requests = 1};
 
 	shmemd_channel_signal_set(&p->ctx, (uint64_t *)(void *)word, 1, p->target,
 				  SHMEMD_RING_LATER);
@@ -108,7 +108,7 @@ static void switch_in_turn(const ring_pe_t *p)
 	EXPECT_IS(shmemdi_sq_begin(&post), SHMEMD_OK);
 	shmemdi_nic_write_signal(
 		&n, &post, 0, shmemdi_signal((uint64_t *)(void *)word, 2, SHMEMD_SIGNAL_SET), keys);
-	shmemdi_sq_submit(&n.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0), SHMEMD_OK);
+	shmemdi_sq_submit(&n.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
 }
 
 /* As a kernel of the host's does where nobody waits. */

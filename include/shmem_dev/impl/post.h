@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Work requests of any kind, posted by the calling thread; threads that call for themselves,
+ * converged, are coalesced. The one copy of this code serves whatever waits for a round trip or is
+ * rare: gets, fetching atomics, flushes, puts in several WQEs, and coalesced lanes. What is frequent
+ * has code of its own in impl/put.h, in which kind and form are constants.
+ *
+ * Functions return a status and have recorded a failure. */
+#ifndef SHMEMD_IMPL_POST_H
+#define SHMEMD_IMPL_POST_H
+
+#include <shmem_dev/impl/bounce.h>
+#include <shmem_dev/impl/nic.h>
+#include <shmem_dev/impl/p2p.h>
+#include <shmem_dev/impl/sq.h>
+
+/* kind (shmemdi_amo) as the NIC does it. FETCH is a READ, and FADD a loop: not here. */
+SHMEMD_FN shmemdi_nic_amo_t shmemdi_nic_amo(int kind, uint64_t value, uint64_t cond, uint32_t width)
+{
+	uint64_t all = ~(uint64_t)0;
+	shmemdi_nic_amo_t amo = {SHMEMD_MLX5_ATOMIC_MASKED_CS, value, 0, all, 0, 0};
+
+	switch (kind) {
+	case SHMEMDI_AMO_ADD:
+		amo.opcode = width == 8 ? SHMEMD_MLX5_ATOMIC_FA : SHMEMD_MLX5_ATOMIC_MASKED_FA;
+		break;
+	case SHMEMDI_AMO_XOR: /* an addition without carries */
+		amo.opcode = SHMEMD_MLX5_ATOMIC_MASKED_FA;
+		amo.boundary = all;
+		break;
+	case SHMEMDI_AMO_AND:
+		amo.swap_mask = ~value;
+		amo.value = 0;
+		break;
+	case SHMEMDI_AMO_OR:
+		amo.swap_mask = value;
+		break;
+	case SHMEMDI_AMO_CAS:
+		amo.compare = cond;
+		amo.compare_mask = all;
+		if (width == 8)
+			amo.opcode = SHMEMD_MLX5_ATOMIC_CS;
+		break;
+	default: /* SET */
+		break;
+	}
+	return amo;
+}
+
+enum shmemdi_wr_kind {
+	SHMEMDI_WR_WRITE,
+	SHMEMDI_WR_WRITE_INLINE, /* the WQE carries the data */
+	SHMEMDI_WR_READ,
+	SHMEMDI_WR_ATOMIC,
+};
+
+/* Local memory of a work request. */
+enum shmemdi_wr_local {
+	SHMEMDI_LOCAL_HEAP,   /* registered */
+	SHMEMDI_LOCAL_SINK,   /* for a result that no thread reads */
+	SHMEMDI_LOCAL_BOUNCE, /* a bounce buffer, which the poster takes */
+};
+
+typedef struct shmemdi_wr {
+	uint8_t kind; /* shmemdi_wr_kind */
+	uint8_t to;   /* shmemdi_wr_local */
+	uint32_t nbytes;
+	const char *sym; /* at the peer */
+	union {
+		const char *local; /* LOCAL_HEAP */
+		uint32_t words[7]; /* WR_WRITE_INLINE */
+		shmemdi_nic_amo_t amo;
+	} u;
+} shmemdi_wr_t;
+
+/* Work requests that share a reservation: one, or a WRITE and the signal after it. */
+typedef struct shmemdi_wrs {
+	shmemdi_wr_t wr[2];
+	uint32_t n;
+	shmemdi_how_t how;
+	int is_reserved; /* the caller, alone, has reserved for them: resv is what it found */
+	uint64_t resv;
+} shmemdi_wrs_t;
+
+SHMEMD_FN void shmemdi_wrs_init(shmemdi_wrs_t *wrs, shmemdi_how_t how)
+{
+	wrs->n = 0;
+	wrs->how = how;
+	wrs->is_reserved = 0;
+	wrs->resv = 0;
+}
+
+/* What a posting was. */
+typedef struct shmemdi_posted {
+	shmemdi_ticket_t ticket;
+	uint64_t bounce; /* ticket of the bounce buffer */
+	uint32_t end;    /* its WQEBBs are before it */
+} shmemdi_posted_t;
+
+/* DUMPs that make what a READ or a fetching atomic brought visible here. */
+SHMEMD_FN uint32_t shmemdi_dumps(const shmemdi_nic_t *n)
+{
+	return n->c.flags & SHMEMD_CTX_FLUSH_READS ? 1 : 0;
+}
+
+SHMEMD_FN uint32_t shmemdi_wr_wqebbs(const shmemdi_wr_t *wr)
+{
+	return wr->kind == SHMEMDI_WR_ATOMIC ? shmemdi_nic_amo_wqebbs(wr->u.amo.opcode, wr->nbytes)
+					     : 1;
+}
+
+SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_nic_t *n, const shmemdi_wr_t *wr)
+{
+	return (wr->kind == SHMEMDI_WR_READ || wr->to == SHMEMDI_LOCAL_BOUNCE) && shmemdi_dumps(n);
+}
+
+/* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Those that
+ * wait for their completion are not coalesced with others, which would leave before the ticket is
+ * broadcast. Three WQEBBs each would be more than the smallest queue has. */
+SHMEMD_FN shmemdi_lanes_t shmemdi_wr_lanes(const shmemdi_nic_t *n, const shmemdi_wrs_t *wrs,
+					   uint32_t wqebbs)
+{
+	if (wrs->how.is_alone || wqebbs * 32 > SHMEMD_MIN_DEPTH)
+		return shmemdi_lanes_self();
+	return shmemdi_lanes_coalesced(
+		(uint64_t)(uintptr_t)n->c.ch | wqebbs | (uint64_t)(wrs->n - 1) << 2 |
+		(uint64_t)(wrs->wr[0].to == SHMEMDI_LOCAL_BOUNCE) << 3 |
+		(uint64_t)wrs->how.when << 4 | (uint64_t)(wrs->how.is_wait != 0) << 6);
+}
+
+/* A bounce buffer for each lane, or for none of them: the ticket. Before the reservation, since it
+ * may be waited for. */
+SHMEMD_FN int shmemdi_wr_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_lanes_t lanes,
+				uint64_t *bounce)
+{
+	uint64_t ticket = 0;
+	int status;
+
+	if (lanes.is_leader)
+		ticket = shmemd_arch_atom_add_u64(&c->ch->ticket, lanes.n);
+	*bounce = shmemdi_lanes_broadcast(lanes, ticket) + lanes.rank;
+	status = shmemdi_bounce_take(c, call, *bounce);
+	if (shmemdi_lanes_alone(lanes) ||
+	    shmemd_arch_match_any(lanes.mask, (uint64_t)status) == lanes.mask)
+		return status;
+	shmemdi_lanes_sync(lanes); /* a failure that another lane saw is visible here too */
+	if (status == SHMEMD_OK) {
+		shmemdi_bounce_release(c, *bounce);
+		status = shmemdi_channel_status(c);
+	}
+	return status ? status : SHMEMD_ERR_TIMEOUT;
+}
+
+/* By the leader, for all lanes: WQEBBs that can be written. */
+SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
+			       const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
+			       shmemdi_post_t *post)
+{
+	if (!wrs->is_reserved)
+		return shmemdi_sq_start(c, call, post, wqebbs * lanes.n, wrs->n * lanes.n);
+	post->wqebbs = wqebbs;
+	post->requests = wrs->n;
+	post->resv = wrs->resv;
+	shmemdi_sq_wait(c, call, post);
+	return shmemdi_sq_begin(post);
+}
+
+/* The leader reserves for all lanes; they learn where. */
+SHMEMD_FN int shmemdi_wr_reserve(const shmemdi_chan_t *c, shmemdi_call_t call,
+				 const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
+				 shmemdi_post_t *post)
+{
+	int status = SHMEMD_OK;
+
+	if (lanes.is_leader)
+		status = shmemdi_wr_start(c, call, wrs, lanes, wqebbs, post);
+	if (shmemdi_lanes_alone(lanes))
+		return status;
+	post->wqebbs = wqebbs * lanes.n;
+	post->resv = shmemdi_lanes_broadcast(lanes, post->resv);
+	post->line.path = shmemdi_lanes_broadcast(lanes, post->line.path);
+	post->line.queue = shmemdi_lanes_broadcast(lanes, post->line.queue);
+	post->first = SHMEMD_RESV_INDEX(post->resv);
+	post->request = SHMEMD_RESV_REQUEST(post->resv);
+	/* What the leader has seen complete happens before what all lanes write: a shuffle orders
+	 * nothing. */
+	shmemdi_lanes_sync(lanes);
+	return (int)SHMEMD_PATH_STATUS(post->line.path);
+}
+
+/* Store a WQE, segment by segment. */
+SHMEMD_FN void shmemdi_wr_store(const shmemdi_chan_t *c, const shmemdi_post_t *post, uint32_t wqebb,
+				const shmemdi_wqe_t *q, uint32_t segments)
+{
+	uint32_t i;
+
+	SHMEMD_ARCH_NO_UNROLL
+	for (i = 0; i < segments; i++)
+		shmemd_arch_st_wqe(shmemdi_wqebb(c, post->line.path, post->line.queue,
+						 post->first + wqebb + i / 4) +
+					   16 * (size_t)(i % 4),
+				   q->w[4 * i], q->w[4 * i + 1], q->w[4 * i + 2], q->w[4 * i + 3]);
+}
+
+/* The DUMP that follows a READ or a fetching atomic, whose result goes to `own`. */
+SHMEMD_FN void shmemdi_wr_write_dump(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				     uint32_t wqebb, uint32_t request, shmemdi_mem_t own,
+				     int is_flush, shmemdi_wqe_t *q)
+{
+	if (is_flush) /* the sink need not be in the memory that DUMPs are for */
+		own = shmemdi_heap_mem(n, n->heap, shmemdi_keys(shmemdi_lkey(n, n->heap)),
+				       post->line.path);
+	shmemdi_wqe_dump(q, shmemdi_sq_at(post, wqebb, 1, request), own, 1);
+	shmemdi_wr_store(&n->c, post, wqebb, q, 2);
+}
+
+/* Write a work request from the reservation's WQEBB `wqebb` on, as request number `request` of the
+ * reservation. Returns its WQEBBs. */
+SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				    uint32_t wqebb, uint32_t request, const shmemdi_wr_t *wr,
+				    const char *local, int is_flush)
+{
+	uint64_t path = post->line.path, rkeys = shmemdi_keys(shmemdi_rkey(n, wr->sym));
+	shmemdi_mem_t remote = shmemdi_heap_mem(n, wr->sym, rkeys, path);
+	shmemdi_mem_t own =
+		wr->to == SHMEMDI_LOCAL_HEAP
+			? shmemdi_heap_mem(n, local, shmemdi_keys(shmemdi_lkey(n, local)), path)
+			: shmemdi_bounce_mem(local, shmemdi_bounce_keys(n), path);
+	uint32_t wqebbs = shmemdi_wr_wqebbs(wr), segments = 3;
+	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, wqebbs, request);
+	shmemdi_wqe_t q = {{0}};
+
+	if (wr->kind == SHMEMDI_WR_ATOMIC) {
+		shmemdi_wqe_amo(&q, at, remote, own, &wr->u.amo, wr->nbytes);
+		segments = 3 + wqebbs;
+	} else if (wr->kind == SHMEMDI_WR_WRITE_INLINE) {
+		shmemdi_wqe_write_inline(&q, at, remote, wr->u.words, wr->nbytes);
+		segments = 4;
+	} else if (wr->kind == SHMEMDI_WR_READ) {
+		shmemdi_wqe_read(&q, at, remote, own, wr->nbytes);
+	} else {
+		shmemdi_wqe_write(&q, at, remote, own, wr->nbytes);
+	}
+	shmemdi_wr_store(&n->c, post, wqebb, &q, segments);
+	if (!shmemdi_wr_has_dump(n, wr))
+		return wqebbs;
+	shmemdi_wr_write_dump(n, post, wqebb + wqebbs, request + 1, own, is_flush, &q);
+	return wqebbs + 1;
+}
+
+/* Publish what all lanes have written. The first sync makes the leader's fences cover their WQEs.
+ * No lane leaves before all is published: its quiet would overlook what it has posted. */
+SHMEMD_FN shmemdi_ticket_t shmemdi_wr_submit(const shmemdi_chan_t *c, shmemdi_lanes_t lanes,
+					     const shmemdi_post_t *post, shmemdi_how_t how)
+{
+	shmemdi_ticket_t ticket = {0, post->line.queue};
+
+	shmemdi_lanes_sync(lanes);
+	if (lanes.is_leader) {
+		shmemdi_sq_count(c, post);
+		ticket.word = shmemdi_sq_submit_behind(shmemdi_ref(c), shmemdi_sq_place(post), how);
+	}
+	shmemdi_lanes_sync(lanes);
+	ticket.word = shmemdi_lanes_broadcast(lanes, ticket.word);
+	return ticket;
+}
+
+/* Post work requests. After a failure nothing is posted, and no bounce buffer is taken. */
+SHMEMD_FN_RARE int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const shmemdi_wrs_t *wrs,
+				   shmemdi_posted_t *posted)
+{
+	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
+	const shmemdi_wr_t *wr = wrs->wr;
+	uint32_t wqebbs = shmemdi_wr_wqebbs(wr) + wrs->n - 1 + shmemdi_wr_has_dump(n, wr), i, at;
+	shmemdi_lanes_t lanes = shmemdi_wr_lanes(n, wrs, wqebbs);
+	const char *local = n->sink;
+	shmemdi_post_t post;
+	int status = SHMEMD_OK;
+
+	if (wr->to == SHMEMDI_LOCAL_BOUNCE) {
+		status = shmemdi_wr_bounce(&n->c, call, lanes, &posted->bounce);
+		if (status != SHMEMD_OK)
+			return status;
+		local = shmemdi_bounce(&n->c, posted->bounce);
+	}
+	status = shmemdi_wr_reserve(&n->c, call, wrs, lanes, wqebbs, &post);
+	if (status != SHMEMD_OK)
+		return status;
+	at = wqebbs * lanes.rank;
+	SHMEMD_ARCH_NO_UNROLL
+	for (i = 0; i < wrs->n; i++, wr++)
+		at += shmemdi_wr_write(n, &post, at, wrs->n * lanes.rank + i, wr,
+				       wr->to == SHMEMDI_LOCAL_HEAP ? wr->u.local : local,
+				       wrs->how.is_flush);
+	posted->end = post.first + at;
+	posted->ticket = shmemdi_wr_submit(&n->c, lanes, &post, wrs->how);
+	return SHMEMD_OK;
+}
+
+/* WRITE a word of up to 8 bytes. */
+SHMEMD_FN void shmemdi_wr_word(shmemdi_wrs_t *wrs, const void *sym, uint64_t bits, uint32_t width)
+{
+	shmemdi_wr_t *wr = &wrs->wr[wrs->n++];
+
+	wr->kind = SHMEMDI_WR_WRITE_INLINE;
+	wr->to = SHMEMDI_LOCAL_SINK;
+	wr->sym = (const char *)sym;
+	wr->nbytes = width;
+	wr->u.words[0] = (uint32_t)bits;
+	wr->u.words[1] = (uint32_t)(bits >> 32);
+}
+
+/* Update a word of 4 or 8 bytes; the old value goes to the sink, or to a bounce buffer. */
+SHMEMD_FN void shmemdi_wr_amo(shmemdi_wrs_t *wrs, const void *sym, shmemdi_nic_amo_t amo,
+			      uint32_t width, int to)
+{
+	shmemdi_wr_t *wr = &wrs->wr[wrs->n++];
+
+	wr->kind = SHMEMDI_WR_ATOMIC;
+	wr->to = (uint8_t)to;
+	wr->sym = (const char *)sym;
+	wr->nbytes = width;
+	wr->u.amo = amo;
+}
+
+/* READ into registered memory, the sink or a bounce buffer; or WRITE from registered memory. */
+SHMEMD_FN void shmemdi_wr_data(shmemdi_wrs_t *wrs, int kind, const char *sym, const char *local,
+			       uint32_t nbytes, int to)
+{
+	shmemdi_wr_t *wr = &wrs->wr[wrs->n++];
+
+	wr->kind = (uint8_t)kind;
+	wr->to = (uint8_t)to;
+	wr->sym = sym;
+	wr->u.local = local;
+	wr->nbytes = nbytes;
+}
+
+#endif
