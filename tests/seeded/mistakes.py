@@ -392,6 +392,17 @@ MISTAKES = [
      "impl/cq.h", "if ({{SHMEMD_TAG(path) != SHMEMD_TAG(t.queue)|0}} || "
      "SHMEMD_READY_EPOCH(t.word)",
      "ring_order", "only_lost_results_are_told"),
+    ("SWITCH_FLUSH", "quiet: the number of `flush` counts on another path",
+     "impl/quiet.h", "if (SHMEMD_ARCH_SELDOM({{SHMEMD_READY_EPOCH(t.word) != "
+     "SHMEMD_TAG(t.queue)|0}}))",
+     "ring_tags", "old_number_in_a_new_queue"),
+    ("SWITCH_POLL", "completion by number: a number of before counts in the queue of now",
+     "impl/cq.h", "|| {{SHMEMD_READY_EPOCH(t.word) != SHMEMD_TAG(t.queue)|0}}) return",
+     "ring_tags", "old_number_in_a_new_queue"),
+    ("SWITCH_LOOK", "completion by number: the first look counts in the queue of before",
+     "impl/cq.h", "path = shmemd_arch_ld_relaxed_u64(&c->ch->path); "
+     "if ({{SHMEMD_TAG(path) != SHMEMD_TAG(t.queue)|0}} ||",
+     "ring_tags", "new_number_in_an_old_queue"),
     ("SWITCH_TURN", "switch: by a waiter without the turn",
      "impl/switch.h", "&& {{shmemd_arch_atom_cas_u64(&c->ch->resv, resv, next) == resv|1}}",
      "ring_switch", "few_threads"),
@@ -455,6 +466,10 @@ MISTAKES = [
      "ring_move", "alone"),
     ("SWITCH_OLD", "switch: an order is carried out although its epoch is not the next one",
      "impl/switch.h", "return {{SHMEMD_TAG(o->path) == ((epoch + 1) & 0xff)|1}}",
+     "ring_ended", "old_orders"),
+    ("SWITCH_STARTED", "switch: fields of two orders are taken for one",
+     "impl/switch.h", "if ({{shmemd_arch_ld_relaxed_u32(&order->started) != "
+     "(uint32_t)o->number|0}}) return 0",
      "ring_ended", "old_orders"),
     ("SWITCH_AGAIN", "switch: an order that is carried out counts as new",
      "impl/switch.h", "return {{shmemd_arch_ld_relaxed_u64(&order->carried_out) != o->number|1}}",
