@@ -31,7 +31,7 @@ static inline void made(int pe)
 		word_of(&rig_pes[1].ctx, SOURCE)[i] = 700 + i;
 }
 
-/* As a kernel of the host's does where nobody waits. */
+/* As a kernel of the host's does where no thread waits for space or completions. */
 static inline void serve(const rig_params_t *p)
 {
 	while (!shmemd_arch_ld_acquire_u64(word_of(&p->ctx, END))) {

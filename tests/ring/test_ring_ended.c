@@ -25,7 +25,7 @@ static void waits_for_end(const void *params)
 	CHECK_IS(shmemd_g_u64(&p->ctx, &got, word_of(&p->ctx, SOURCE), 1), SHMEMD_ERR_PEER);
 	reach(3);
 	/* An order for it afterwards is acknowledged, and changes nothing. */
-	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+	serve(p);
 	CHECK_IS(rig_status(0, 1, 0), SHMEMD_ERR_PEER);
 }
 
@@ -104,7 +104,7 @@ static void posts_without_key(const void *params)
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, NO_KEY), 1, 1);
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 2, 1);
 	reach(1);
-	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+	serve(p);
 	CHECK_IS(rig_status(0, 1, 0), SHMEMD_ERR_REFUSED);
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 3, 1);
 	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);
@@ -132,25 +132,43 @@ static void refusals_end_channels(void **state)
 	run_starts(t);
 }
 
-/* Orders that a thread was slow to read: already carried out, or for another epoch than the next.
- * */
+/* Orders that a thread reads and does not carry out. */
+typedef struct unfit {
+	uint32_t carried_out, epochs, started;
+} unfit_t;
+
+enum { NUMBER = 2, N_UNFIT = 8 };
+
+static const unfit_t unfit_of[N_UNFIT] = {
+	{NUMBER - 1, 0, NUMBER},     /* for the epoch that the channel has */
+	{NUMBER - 1, 2, NUMBER},     /* for a later one */
+	{NUMBER - 1, 3, NUMBER},     /* much later */
+	{NUMBER, 1, NUMBER},         /* carried out by another thread */
+	{NUMBER, 1, NUMBER + 1},     /* then the host has begun to write the next one over it */
+	{NUMBER + 1, 1, NUMBER + 1}, /* which is carried out, too, since the number was read */
+	{NUMBER - 1, 1, NUMBER + 1}, /* of two orders, whatever the rest tells */
+	{NUMBER - 1, 1, NUMBER - 1},
+};
+
 static void helps_in_vain(const void *params)
 {
 	const rig_params_t *p = params;
 	const shmemd_channel_t *ch = rig_words(0, 1, 0);
 	const uint64_t ready = ch->ready, resv = ch->resv;
 	const uint32_t epoch = SHMEMD_READY_EPOCH(ready);
-	static shmemd_order_t old;
+	static shmemd_order_t order;
 	shmemd_ctx_t ctx = p->ctx;
 
 	if (p->pe)
 		return;
 	ctx.self = &ctx;
-	ctx.order = &old;
-	for (uint32_t i = 0; i < 4; i++) {
-		old = (shmemd_order_t){
-			.number = 2, .started = 2, .carried_out = i == 1 ? 2 : 1, .world_pe = 1};
-		old.path = SHMEMD_PATH_WORD(epoch + i, 0, 0, 0);
+	ctx.order = &order;
+	for (uint32_t i = 0; i < N_UNFIT; i++) {
+		order = (shmemd_order_t){.number = NUMBER,
+					 .started = unfit_of[i].started,
+					 .carried_out = unfit_of[i].carried_out,
+					 .world_pe = 1};
+		order.path = SHMEMD_PATH_WORD(epoch + unfit_of[i].epochs, 0, 0, 0);
 		shmemdi_serve(&ctx, 0, 0);
 		CHECK_IS(ch->ready, ready);
 		CHECK_IS(ch->resv, resv);

@@ -68,7 +68,7 @@ static void work_round(const rig_params_t *p, uint32_t w, uint32_t i)
 	CHECK_IS(*(word_of(&rig_pes[p->peer].ctx, ADDS) + w), i + 1);
 }
 
-/* Nobody waits on that PE: as a kernel of the host's does. */
+/* As a kernel of the host's does where no thread waits for space or completions. */
 static void serve(const rig_params_t *p)
 {
 	while (!shmemd_arch_ld_acquire_u64(word_of(&p->ctx, END))) {
@@ -90,8 +90,7 @@ static void kernel(const void *params)
 		work_round(p, w, i);
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
 	__atomic_fetch_add(&work.n_done, 1, __ATOMIC_RELEASE);
-	/* Waits for a flag carry out orders, too. */
-	CHECK_IS(shmemd_signal_wait_until(&p->ctx, word_of(&p->ctx, END), SHMEMD_CMP_EQ, 1), 0);
+	serve(p);
 }
 
 static void yield_some(unsigned n)
