@@ -78,6 +78,8 @@ static void signals(uint32_t n_threads, uint32_t mapped, int n_pes)
 
 		t.plan.mapped = mapped;
 		t.plan.n_pes = n_pes;
+		if ((arg & 6) == 4) /* data and signal in one reservation */
+			t.plan.inline_nbytes = 0;
 		start_below(&t.plan, (unsigned)arg % N_STARTS);
 		run_once(&t);
 		run_schedules(&t, 4);

@@ -261,7 +261,8 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_wr_submit(const shmemdi_chan_t *c, shmemdi_la
 		ticket.word = shmemdi_sq_submit_behind(shmemdi_ref(c), shmemdi_sq_place(post), how);
 	}
 	shmemdi_lanes_sync(lanes);
-	ticket.word = shmemdi_lanes_broadcast(lanes, ticket.word);
+	if (how.is_wait)
+		ticket.word = shmemdi_lanes_broadcast(lanes, ticket.word);
 	return ticket;
 }
 
