@@ -203,10 +203,12 @@ static int reversed_team(pes_t *pes)
 {
 	size_t n = (size_t)pes->n_pes, i;
 	shmemd_peer_t *peers, *reversed;
+	shmemd_ctx_t *self;
 	reach_params_t p;
 
 	if (reach_params(pes, &p))
 		return 1;
+	PES_ALLOC(pes, self, shmemd_ctx_t, 1, 0);
 	PES_ALLOC(pes, p.ctx.sync, uint64_t, SHMEMD_SYNC_WORDS(n), 0);
 	peers = (shmemd_peer_t *)pes_read(pes, p.ctx.peers, n * sizeof(*peers));
 	reversed = (shmemd_peer_t *)pes_read(pes, p.ctx.peers, n * sizeof(*peers));
@@ -220,6 +222,8 @@ static int reversed_team(pes_t *pes)
 	p.ctx.n_mapped = (uint32_t)pes->n_pes;
 	p.ctx.flags &= ~SHMEMD_CTX_WORLD;
 	p.ctx.my_pe = pes->n_pes - 1 - pes->pe;
+	p.ctx.self = self;
+	PES_TRY(pes, run_copy(self, &p.ctx, sizeof(p.ctx)));
 	PES_TRY(pes, shmemh_barrier(pes->job));
 	PES_RUN(pes, team_kernel, 1, 1, p);
 	return 0;

@@ -47,8 +47,7 @@ MISTAKES = [
      "impl/xport.h", "shmemdi_p2p_red8(to, kind, {{value|(uint32_t)value}})",
      "amo", "plain"),
     ("AMO_FLAG", "atomics: mapped is taken for atomic",
-     "impl/xport.h", "status != SHMEMD_OK || (ctx->flags & {{SHMEMD_CTX_SM_ATOMICS|"
-     "SHMEMD_CTX_ALL_MAPPED}})",
+     "impl/xport.h", "if (ctx->flags & {{SHMEMD_CTX_SM_ATOMICS|SHMEMD_CTX_ALL_MAPPED}})",
      "reach", "no_atomics"),
     ("SIGNAL_ADD", "signal: ADD stores instead of adding",
      "impl/p2p.h", "if (op == SHMEMD_SIGNAL_ADD) {{shmemd_arch_red_add_u64(addr, value)|"
@@ -455,7 +454,7 @@ MISTAKES = [
      "status = {{shmemdi_wait_turn(c->team, &spin)|shmemdi_spin_turn(c->team, &spin)}}",
      "ring_help", "waits_for_buffers_carry_out_orders"),
     ("SWITCH_FLAGS", "wait: those of a barrier for its flags do not look at orders",
-     "impl/flagsync.h", "&spin, {{SHMEMDI_HAS_NIC|0}}, &seen);",
+     "impl/flagsync.h", "&spin, {{has_nic|0}}, &seen);",
      "ring_help", "barrier_flags_are_enough"),
     ("SWITCH_WAITS", "wait: those of wait.h and signal.h carry out orders",
      "impl/poll.h", "shmemdi_wait_seen(ctx, call, c, &spin, {{0|1}}, &seen)",

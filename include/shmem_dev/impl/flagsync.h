@@ -28,10 +28,21 @@
 #include <shmem_dev/impl/poll.h>
 #include <shmem_dev/impl/xport.h>
 
-/* To members behind a NIC as a WRITE of 8 bytes, which is never torn either; always on channel 0,
- * or successive syncs on different channels would overtake each other, and a word could shrink. */
+/* A flag for a member behind a NIC. Always on channel 0, or successive syncs on different channels
+ * would overtake each other, and a word could shrink. */
+SHMEMD_FN int shmemdi_nic_flag(const shmemd_ctx_t *team, shmemdi_call_t call, int pe, uint64_t *sym,
+			       uint64_t flag)
+{
+	shmemdi_word_t word = {sym, flag, 8, SHMEMDI_AMO_FETCH};
+	shmemdi_how_t how = {SHMEMD_RING_BATCH, 0, 0, 0};
+	shmemdi_ref_t ref = {team, pe, 0};
+
+	return shmemdi_nic_word_late(ref, call, word, how, 0);
+}
+
+/* A store, or a WRITE of 8 bytes: neither is torn. */
 SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				 uint64_t flag)
+				 uint64_t flag, int has_nic)
 {
 	uint64_t *own = &ctx->sync[SHMEMD_SYNC_FLAGS + ctx->my_pe];
 	int status = SHMEMD_OK, now, pe;
@@ -44,8 +55,8 @@ SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		now = shmemdi_map(ctx, call, own, pe, &base);
 		if (now == SHMEMD_OK && base)
 			shmemd_arch_st_relaxed_u64(shmemdi_p2p_at(ctx, base, own), flag);
-		else if (now == SHMEMD_OK)
-			now = shmemdi_by_nic_flag(ctx, call, pe, own, flag);
+		else if (now == SHMEMD_OK && has_nic)
+			now = shmemdi_nic_flag(ctx, call, pe, own, flag);
 		status = status ? status : now;
 	}
 	return status;
@@ -79,7 +90,7 @@ SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 /* Wait for the flags of this thread's share of the members. *quiet gets the first status of a quiet
  * that has failed. */
 SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				 uint64_t flag, shmemdi_limit_t limit, int *quiet)
+				 uint64_t flag, shmemdi_limit_t limit, int has_nic, int *quiet)
 {
 	uint64_t least = SHMEMD_SYNC_FLAG(SHMEMD_SYNC_FLAG_EPOCH(flag), 0, 0, 0), seen;
 	shmemdi_spin_t spin = shmemdi_spin(limit);
@@ -94,7 +105,7 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 		spin.pe = pe;
 		status = shmemdi_wait_seen(ctx, call,
 					   shmemdi_cond(word, SHMEMDI_U64, SHMEMD_CMP_GE, least),
-					   &spin, SHMEMDI_HAS_NIC, &seen);
+					   &spin, has_nic, &seen);
 		if (status == SHMEMD_OK)
 			status = shmemdi_flag_check(ctx, call, pe, seen, flag);
 		if (status == SHMEMD_OK && *quiet == SHMEMD_OK)
@@ -106,11 +117,11 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 /* What comes before the flags. call.op SHMEMD_OP_BARRIER completes the group's operations: every
  * thread fences, as in quiet, and the threads that signal need no other fence. */
 SHMEMD_FN int shmemdi_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				   shmemdi_limit_t limit)
+				   shmemdi_limit_t limit, uint32_t k, int has_nic)
 {
 	if (call.op == SHMEMD_OP_BARRIER) {
 		shmemd_arch_fence_quiet();
-		return shmemdi_quiet_nic(ctx, call, g, limit);
+		return has_nic ? shmemdi_quiet_nic(ctx, call, g, limit, k) : SHMEMD_OK;
 	}
 	if (g.rank < (uint32_t)ctx->n_pes)
 		shmemd_arch_fence_before_signal();
@@ -128,37 +139,54 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 /* A quiet that failed does not keep the flags back: the other members would wait for ever. They
  * carry its status instead, and every member returns it: no member may take a barrier for passed
  * before which operations were lost. A quiet that timed out keeps them back: it may still succeed
- * when the call is repeated. */
-SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-			   shmemdi_limit_t limit)
+ * when the call is repeated. k: the channel that a barrier completes. */
+SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {
 	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_EPOCH], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
 	uint64_t next, flag, last;
-	int quiet, status = shmemdi_check_group(ctx, call, g);
+	int quiet, status = SHMEMD_OK;
 
-	if (status != SHMEMD_OK)
-		return status;
-	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED) && !shmemdi_has_nic(ctx))
-		return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
 	shmemd_group_sync(g);
 	next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
-	quiet = shmemdi_before_flags(ctx, call, g, limit);
+	quiet = shmemdi_before_flags(ctx, call, g, limit, k, has_nic);
 	if (quiet == SHMEMD_ERR_TIMEOUT)
 		return quiet;
 	last = shmemd_arch_ld_relaxed_u64(sent);
 	flag = SHMEMD_SYNC_FLAG(next, shmemdi_flag_before(last, next), quiet, call.op);
 	if (last != flag)
-		status = shmemdi_flags_send(ctx, call, g, flag);
+		status = shmemdi_flags_send(ctx, call, g, flag, has_nic);
 	if (status == SHMEMD_OK)
-		status = shmemdi_flags_wait(ctx, call, g, flag, limit, &quiet);
+		status = shmemdi_flags_wait(ctx, call, g, flag, limit, has_nic, &quiet);
 	status = shmemdi_agree(g, status);
 	if (g.rank == 0 && (status == SHMEMD_OK || status == SHMEMD_ERR_TIMEOUT))
 		shmemd_arch_st_relaxed_u64(sent, flag);
 	if (g.rank == 0 && status == SHMEMD_OK)
 		shmemd_arch_st_relaxed_u64(epoch, next);
-	if (status == SHMEMD_OK && shmemdi_has_nic(ctx) && call.op == SHMEMD_OP_BARRIER)
+	if (status == SHMEMD_OK && has_nic && call.op == SHMEMD_OP_BARRIER)
 		status = shmemdi_agree(g, quiet);
 	return status;
+}
+
+/* Where NICs reach members: a call, which waits for a round trip. */
+SHMEMD_FN_RARE int shmemdi_sync_nic(const shmemd_ctx_t *team, shmemdi_call_t call, shmemd_group_t g,
+				    shmemdi_limit_t limit, uint32_t k)
+{
+	return shmemdi_sync_steps(team, call, g, limit, k, 1);
+}
+
+SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			   shmemdi_limit_t limit)
+{
+	int status = shmemdi_check_group(ctx, call, g);
+
+	if (status != SHMEMD_OK)
+		return status;
+	if (shmemdi_has_nic(ctx))
+		return shmemdi_sync_nic(ctx->self, call, g, limit, ctx->channel);
+	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED))
+		return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
+	return shmemdi_sync_steps(ctx, call, g, limit, 0, 0);
 }
 
 SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,

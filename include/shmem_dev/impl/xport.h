@@ -96,17 +96,23 @@ SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char 
 }
 
 /* A word that will be read-modify-written: in the whole team by SMs, or in the whole team by the
- * target's NIC, its own PE included; the two are not atomic to each other. */
+ * target's NIC, its own PE included; the two are not atomic to each other. base: as mapped. */
+SHMEMD_FN int shmemdi_map_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym, int pe,
+			      char **base)
+{
+	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS)
+		return SHMEMD_OK;
+	*base = 0;
+	if (shmemdi_has_nic(ctx))
+		return SHMEMD_OK;
+	return shmemdi_record(ctx, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, 0, 0);
+}
+
 SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
 	int status = shmemdi_reach_word(ctx, op, base);
 
-	if (status != SHMEMD_OK || (ctx->flags & SHMEMD_CTX_SM_ATOMICS))
-		return status;
-	*base = 0;
-	if (shmemdi_has_nic(ctx))
-		return SHMEMD_OK;
-	return shmemdi_record(ctx, op.call, SHMEMD_ERR_NO_ATOMICS, op.pe, op.sym, op.nbytes, 0);
+	return status ? status : shmemdi_map_amo(ctx, op.call, op.sym, op.pe, base);
 }
 
 /* Entry points of the NIC path. In a unit without it nothing calls them: shmemdi_map has refused
@@ -170,19 +176,6 @@ SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_nic_t n, shmemdi_op_t op, int kind
 		return shmemdi_nic_word_late(shmemdi_ref(&n.c), op.call, word,
 					     shmemdi_op_how(&op, 0), 0);
 	return shmemdi_nic_word(&n, op.call, word, shmemdi_op_how(&op, 1));
-}
-
-/* A sync flag, 8 bytes, on channel 0. Syncs wait for flags of others, so this may be a call. */
-SHMEMD_FN int shmemdi_by_nic_flag(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
-				  uint64_t *sym, uint64_t flag)
-{
-	shmemdi_word_t word = {sym, flag, 8, SHMEMDI_AMO_FETCH};
-	shmemdi_how_t how = {SHMEMD_RING_BATCH, 0, 0, 0};
-	shmemdi_ref_t ref = {ctx->self, pe, 0};
-
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
-	return shmemdi_nic_word_late(ref, call, word, how, 0);
 }
 
 /* The result of a call that returns a word. */
@@ -349,46 +342,62 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 	shmemdi_latch(ctx, status);
 }
 
-/* Both addresses are resolved first: nothing is written if the signal could not follow. The data
- * take the signal's transport: an RDMA atomic would overtake stores, and stores RDMA data.
- *
- * By stores the blocking and the nbi form are the same: after the group sync no thread reads src
+/* Data and signal: nothing is written if the signal could not follow. The data take the signal's
+ * transport: an RDMA atomic would overtake stores, and stores RDMA data. */
+SHMEMD_FN int shmemdi_reach_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				       shmemdi_signal_t sig, char **base)
+{
+	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_reach(ctx, op, base);
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_word(ctx, op.call, sig.word, 8);
+	if (status != SHMEMD_OK || sig.op != SHMEMD_SIGNAL_ADD)
+		return status;
+	return shmemdi_map_amo(ctx, op.call, sig.word, op.pe, base);
+}
+
+/* By stores the blocking and the nbi form are the same: after the group sync no thread reads src
  * any more. No sync after the signal: all threads would wait for the leader's fence, a round trip.
  *
  * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
  * data would still be in flight when the receiver sees the signal; without the fence, so would the
  * leader's own. */
+SHMEMD_FN int shmemdi_store_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
+				   char *base)
+{
+	int status;
+
+	shmemdi_copy(op.g, shmemdi_p2p_at(ctx, base, op.sym), op.local, op.nbytes);
+	shmemd_group_sync(op.g);
+	if (op.g.rank != 0)
+		return SHMEMD_OK;
+	status = shmemdi_flush_before_store(ctx, op.call, op.pe);
+	if (status != SHMEMD_OK)
+		return status;
+	shmemd_arch_fence_before_signal();
+	shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
+	return SHMEMD_OK;
+}
+
 SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				      shmemdi_signal_t sig)
 {
-	char *base, *mapped;
-	int status = shmemdi_reach_signal(ctx, op, sig, &base);
+	char *base;
+	int status = shmemdi_reach_put_signal(ctx, op, sig, &base);
 
-	if (status == SHMEMD_OK)
-		status = shmemdi_reach(ctx, op, &mapped);
-	if (status == SHMEMD_OK && !base) {
+	if (status == SHMEMD_OK && base) {
+		status = shmemdi_store_signal(ctx, op, sig, base);
+	} else if (status == SHMEMD_OK) {
 		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, sig);
-		shmemdi_latch(ctx, status);
 		if (op.is_blocking)
 			/* weakened unordered: wrong, but not in the emulator, as in shmemdi_put.
 			 * weakened removed: wrong for a block of several warps, which no scenario
 			 * by NIC has. The lanes of a warp have met already. */
 			shmemd_group_sync(op.g);
-		return;
 	}
 	shmemdi_latch(ctx, status);
-	if (status != SHMEMD_OK)
-		return;
-	shmemdi_copy(op.g, shmemdi_p2p_at(ctx, mapped, op.sym), op.local, op.nbytes);
-	shmemd_group_sync(op.g);
-	if (op.g.rank != 0)
-		return;
-	status = shmemdi_flush_before_store(ctx, op.call, op.pe);
-	shmemdi_latch(ctx, status);
-	if (status != SHMEMD_OK)
-		return;
-	shmemd_arch_fence_before_signal();
-	shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
 }
 
 SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
@@ -529,9 +538,9 @@ SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uin
 /* Complete what NICs carry; the same status in all threads. Every thread fences at the end: it may
  * store to mapped memory next, and has learned of the completions from others. */
 SHMEMD_FN int shmemdi_quiet_nic(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				shmemdi_limit_t limit)
+				shmemdi_limit_t limit, uint32_t k)
 {
-	shmemdi_quiet_t all = {call, g, limit, ctx->channel, 0};
+	shmemdi_quiet_t all = {call, g, limit, k, 0};
 	int status;
 
 	if (!shmemdi_has_nic(ctx))
@@ -549,7 +558,7 @@ SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g)
 	shmemd_group_sync(g);
 	shmemd_arch_fence_quiet();
 	status = shmemdi_quiet_nic(ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
-				   shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+				   shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), ctx->channel);
 	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
 }
 
