@@ -63,3 +63,7 @@
 #define NO_ACKNOWLEDGE 58   /* the host gives the next order before the last is carried out */
 #define HELP_UNSEEN 59      /* who helps does not move on the epoch of the reservation word first */
 #define UNLOCK_LATE 60      /* unlock `rung` after the new epoch is published */
+#define HELP_ADDS 61        /* who helps adds the epoch to the reservation word, whatever that has become */
+/* Of publishing: */
+#define READY_OLD_EPOCH 62  /* store `ready` with the epoch of the reservation */
+#define NOW_IGNORED 63      /* marks that ask to be rung now count as others */

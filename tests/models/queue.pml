@@ -25,6 +25,9 @@
 #ifndef DEFERS
 #define DEFERS 0 /* bit i: poster i defers its doorbells */
 #endif
+#ifndef NOWS
+#define NOWS 0 /* bit i: poster i has its doorbells rung before it returns */
+#endif
 #ifndef QUIET
 #define QUIET 1 /* the last thread waits for all WQEBBs; 0: they are executed without it */
 #endif
@@ -61,7 +64,7 @@ proctype poster(byte id, kind, n_calls; bit waits)
 	me = id;
 	do
 	:: n_calls > 0 ->
-		call(kind, 1 + BIT(TWO, id), (BIT(DEFERS, id) -> DEFERRED : BATCHED), waits);
+		call(kind, 1 + BIT(TWO, id), (BIT(DEFERS, id) -> DEFERRED : (BIT(NOWS, id) -> NOW : BATCHED)), waits);
 		n_calls--
 	:: else -> break
 	od;

@@ -64,7 +64,7 @@ byte done = FIRST, done_cqes;
 byte line_queue, line_path;
 #ifndef NO_MARKS
 byte mark_first[DEPTH] = 255, mark_n[DEPTH], mark_epoch[DEPTH];
-bit mark_deferred[DEPTH];
+bit mark_deferred[DEPTH], mark_now[DEPTH];
 #endif
 /* Set by posters that find the queue idle: a quiet looks at the channel. */
 bit used;
@@ -74,9 +74,9 @@ bit used;
 /* What a thread remembers: its reservation (first, request, at: first without wrap-around); its
  * snapshot (s_); CQE by which its last WQE completes, if `numbered`; temporaries. */
 #define LOCALS                                                                                     \
-	byte me, first, at, my_request, my_epoch, s_ready, s_done, s_epoch, s_queue, s_path, number, end, n_cqes, \
+	byte me, first, at, my_request, my_epoch, s_ready, s_cqes, s_done, s_epoch, s_queue, s_path, number, end, n_cqes, \
 		a, b, c;                                                                           \
-	bit s_rung, s_deferred, waited, numbered, all_deferred, must, flushes, locked
+	bit s_rung, s_deferred, waited, numbered, all_deferred, is_now, must, flushes, locked
 
 #define ORDERED (order > line_path)
 #define CQES_TO_READ (CQE_IS_NEXT(line_queue, done_cqes))
@@ -84,6 +84,9 @@ bit used;
 #define CQE_IS_NEXT(p, number)                                                                     \
 	(CQE_AT(p, number) != INVALID &&                                                           \
 	 (CQE_OWNER(CQE_AT(p, number)) == (number) / DEPTH % 2 || BUG == NO_OWNER))
+
+/* The doorbell has been rung for what is before t, which is published. */
+#define RUNG_FOR(t) (ready_rung || REACHED(rung, t))
 
 /* Only one thread at a time: exclusion is what the rules for RUNG and the lock are for. The NIC finds
  * a value that goes back. */
@@ -168,6 +171,7 @@ inline ring_until(t)
 inline load_ready()
 {
 	s_ready = ready;
+	s_cqes = ready_cqes;
 	s_epoch = ready_epoch;
 	s_rung = ready_rung;
 	s_deferred = ready_deferred
@@ -289,14 +293,18 @@ inline write_wqes(kind, n)
 	}
 }
 
-/* Publish what is before `end`. */
+/* Publish what is before `end`: a store of the word that this poster found when it had the turn, with
+ * its epoch, which nobody may have moved on since. */
+#define READY_EPOCH (BUG == READY_OLD_EPOCH -> my_epoch : s_epoch)
 inline publish(is_rung, is_deferred)
 {
 	d_step {
+		assert(ready_epoch == READY_EPOCH);
 		true_ready = true_ready + LESS(end, ready, MOD_INDEX);
 		true_must = (is_deferred -> true_must : true_ready);
 		ready = end;
-		ready_cqes = (ready_cqes + n_cqes) % MOD_CQES;
+		ready_epoch = READY_EPOCH;
+		ready_cqes = (s_cqes + n_cqes) % MOD_CQES;
 		ready_rung = is_rung;
 		ready_deferred = is_deferred;
 		assert(true_ready <= true_resv)
@@ -317,6 +325,7 @@ inline take_marks()
 		a = end;
 		n_cqes = n_cqes + (BUG != MARK_ONE_CQE);
 		all_deferred = all_deferred && mark_deferred[a % DEPTH];
+		is_now = is_now || mark_now[a % DEPTH] && BUG != NOW_IGNORED;
 		end = (end + mark_n[a % DEPTH]) % MOD_INDEX;
 		if :: BUG != MARK_KEPT -> mark_first[a % DEPTH] = 255 :: else fi;
 		a = 0
@@ -359,8 +368,9 @@ inline finish(n, when)
 	d_step {
 		end = (first + n) % MOD_INDEX;
 		n_cqes = 1;
-		number = ready_cqes;
-		all_deferred = ((when) == DEFERRED)
+		number = s_cqes;
+		all_deferred = ((when) == DEFERRED);
+		is_now = ((when) == NOW)
 	};
 #ifndef NO_MARKS
 	if :: waited -> take_marks() :: else fi;
@@ -370,8 +380,7 @@ inline finish(n, when)
 	   (when) == DEFERRED && BUG == DEFER_MARKED -> must = 0
 	:: else ->
 		all_deferred = 0;
-		must = !waited && (when) != DEFERRED || (when) == NOW || BATCH_ENDS ||
-		       resv == end && BUG != ALWAYS_LEAVE
+		must = !waited || is_now || BATCH_ENDS || resv == end && BUG != ALWAYS_LEAVE
 	fi;
 	store_flush(FLUSH_IN_TURN);
 	if
@@ -398,7 +407,7 @@ inline finish(n, when)
 		fi
 	fi;
 	store_flush(BUG == FLUSH_LATE || BUG == FLUSH_READY);
-	d_step { end = 0; n_cqes = 0; all_deferred = 0; must = 0 }
+	d_step { end = 0; n_cqes = 0; all_deferred = 0; is_now = 0; must = 0 }
 }
 
 /* The turn after waiting for it. */
@@ -458,7 +467,8 @@ inline post(kind, n, when, by_number)
 		fi
 	fi;
 	d_step {
-		s_ready = 0; s_done = 0; s_rung = 0; s_deferred = 0; s_path = 0;
+		assert((when) != NOW || RUNG_FOR((first + n) % MOD_INDEX));
+		s_ready = 0; s_cqes = 0; s_done = 0; s_rung = 0; s_deferred = 0; s_path = 0;
 		waited = 0; my_request = 0; my_epoch = 0;
 		if :: !(by_number) -> number = 0; numbered = 0; s_epoch = 0; s_queue = 0 :: else fi
 	}
@@ -471,7 +481,8 @@ inline mark(n, when)
 		mark_first[first % DEPTH] = first;
 		mark_n[first % DEPTH] = n;
 		mark_epoch[first % DEPTH] = s_epoch;
-		mark_deferred[first % DEPTH] = ((when) == DEFERRED)
+		mark_deferred[first % DEPTH] = ((when) == DEFERRED);
+		mark_now[first % DEPTH] = ((when) == NOW)
 	}
 }
 #endif
@@ -510,19 +521,35 @@ inline advance(t)
 #define TO_HELP                                                                                    \
 	(ORDERED && (resv == ready && resv_epoch == ready_epoch || BUG == NO_TURN) && BUG != NO_HELP)
 
+/* `ready` is loaded first. It still is what it was when the compare-and-swap succeeds. */
+#define MAY_HELP                                                                                   \
+	(ORDERED && resv == a && resv_epoch == b && EPOCH(order) == (b + 1) % MOD_EPOCHS)
+
+inline claim()
+{
+	resv_epoch = (BUG == HELP_UNSEEN -> resv_epoch : EPOCH(order));
+	first = a;
+	my_request = (resv_request + MOD_REQUESTS - LESS(resv, a, MOD_INDEX)) % MOD_REQUESTS;
+	a = 0;
+	b = 0
+}
+
 inline help()
 {
 	if
 	:: BUG == NO_TURN -> switch_path(ready, (resv_request + MOD_REQUESTS - LESS(resv, ready, MOD_INDEX)) % MOD_REQUESTS)
-	:: atomic {
-		TO_HELP && BUG != NO_TURN ->
-		resv_epoch = (BUG == HELP_UNSEEN -> resv_epoch : EPOCH(order));
-		first = resv;
-		my_request = resv_request
-	   }
-		switch_path(first, my_request);
-		d_step { my_request = 0; first = 0 }
-	:: !TO_HELP && BUG != NO_TURN
+	:: else ->
+		d_step { a = ready; b = ready_epoch };
+		if
+		:: BUG == HELP_ADDS && MAY_HELP -> d_step { claim() }
+		:: atomic { BUG != HELP_ADDS && MAY_HELP -> claim() }
+		:: !MAY_HELP -> a = 255
+		fi;
+		if
+		:: a == 255
+		:: else -> switch_path(first, my_request)
+		fi;
+		d_step { my_request = 0; first = 0; a = 0; b = 0 }
 	fi
 }
 

@@ -78,16 +78,20 @@ inline switch_path(f, r)
 		if :: BUG != RUNG_OLD && !ready_rung -> rung = f :: else fi;
 		if :: locked && BUG != UNLOCK_LATE -> rung_busy = 0; locked = 0 :: else fi
 	};
-	/* The new epoch is there. Who helps has no turn any more: the next poster may publish. */
+	/* The new epoch is there, added to `ready` as it was when the switch began. Who helps has no turn
+	 * any more: the next poster may publish. */
 	d_step {
+		assert(ready == f && (ready_epoch == EPOCH(c - 1) || BUG == EPOCH_FIRST));
 		ready_epoch = EPOCH(c);
 		ready_cqes = (BUG == CQES_KEPT -> ready_cqes : n_cqes);
 		ready_rung = 1;
 		ready_deferred = 0
 	};
 	d_step {
+		/* Who helped has moved on the epoch of the reservation word before: later posters never
+		 * used the old queue. */
+		if :: c == 1 -> retired = (resv_epoch == EPOCH(c) -> true_ready : true_resv) :: else fi;
 		resv_epoch = EPOCH(c);
-		if :: c == 1 -> retired = true_resv :: else fi;
 		carried_out = c;
 		c = 0;
 		n_cqes = 0
