@@ -5,8 +5,8 @@
 #define SHMEMHI_BOOT_BOOT_H
 
 #include <shmem_host/boot.h>
-#include "core/err.h"
-#include "core/options.h"
+#include "base/err.h"
+#include "base/options.h"
 
 /* Connect to the hub that id names and wait until all n_pes PEs are there.
  * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_BOOTSTRAP (unreachable; secret refused; PE number taken or

@@ -12,10 +12,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <shmem_dev/abi/ctx.h>
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/thread.h"
 #include "boot/boot.h"
-#include "util/clock.h"
-#include "util/descriptors.h"
-#include "util/thread.h"
 
 #define MARGIN_NS (5 * SHMEMHI_SECOND) /* the hub's deadline first: it knows who is missing */
 #define GOODBYE_NS (2 * SHMEMHI_SECOND)

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "util/clock.h"
-#include "util/descriptors.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
 
 #define CONNECT_NS                                                                                 \
 	(2 * SHMEMHI_SECOND) /* an address behind a firewall must not use up the rest   \
@@ -74,7 +74,7 @@ static int tcp_connect(int fd, const shmemhi_addr_t *addr, uint64_t deadline)
 static attempt_t prove(int fd, const shmemhi_key_t *key, int pe, int n_pes, uint64_t deadline)
 {
 	shmemhi_challenge_t challenge;
-	shmemhi_hello_t hello = {.pe = pe, .n_pes = n_pes};
+	shmemhi_client_hello_t hello = {.pe = pe, .n_pes = n_pes};
 	shmemhi_verdict_t verdict;
 	unsigned char mac[crypto_auth_BYTES];
 	const size_t last = sizeof(challenge.magic) - 1;

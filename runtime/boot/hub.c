@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "util/clock.h"
-#include "util/descriptors.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
 
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define CLOSING_NS (5 * SHMEMHI_SECOND)

@@ -37,7 +37,7 @@ typedef struct conn {
 	int pe; /* -1 before the proof */
 	uint64_t deadline;
 	shmemhi_challenge_t challenge;
-	shmemhi_hello_t hello;
+	shmemhi_client_hello_t hello;
 	size_t hello_got;
 	shmemhi_inbox_t in;
 	out_t *out; /* first */

@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "util/clock.h"
-#include "util/descriptors.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
 
 #define GOODBYE_NS (5 * SHMEMHI_SECOND) /* to send the last texts to those who read slowly */
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "util/descriptors.h"
+#include "base/descriptors.h"
 
 #define MAX_FOUND 32
 #define BACKLOG 1024 /* the kernel bounds it by net.core.somaxconn */

@@ -28,7 +28,7 @@ int shmemhi_boot_pmix_built(void)
 #include <stdio.h>
 #include <string.h>
 #include <pmix.h>
-#include "util/clock.h"
+#include "base/clock.h"
 
 #define LIBRARY "libpmix.so.2"
 #define ASK_AGAIN_MS 20

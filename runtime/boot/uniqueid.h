@@ -7,8 +7,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <shmem_host/boot.h>
-#include "core/err.h"
-#include "core/options.h"
+#include "base/err.h"
+#include "base/options.h"
 
 #define SHMEMHI_ID_SECRET_NBYTES 16
 #define SHMEMHI_ID_MAX_ADDRS 4

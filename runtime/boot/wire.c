@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "util/clock.h"
+#include "base/clock.h"
 
 #define ROLE_NBYTES 16
 
@@ -22,25 +22,27 @@ void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_key_t 
 
 /* Equal but for the role, so that neither side's proof can be sent back as the other's. */
 static void mac_of(const char *role, const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-		   const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
+		   const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
 {
-	unsigned char message[ROLE_NBYTES + sizeof(*challenge) + offsetof(shmemhi_hello_t, mac)];
+	unsigned char
+		message[ROLE_NBYTES + sizeof(*challenge) + offsetof(shmemhi_client_hello_t, mac)];
 
 	memset(message, 0, ROLE_NBYTES);
 	memcpy(message, role, strlen(role));
 	memcpy(message + ROLE_NBYTES, challenge, sizeof(*challenge));
-	memcpy(message + ROLE_NBYTES + sizeof(*challenge), hello, offsetof(shmemhi_hello_t, mac));
+	memcpy(message + ROLE_NBYTES + sizeof(*challenge), hello,
+	       offsetof(shmemhi_client_hello_t, mac));
 	crypto_auth(mac, message, sizeof(message), key->bytes);
 }
 
 void shmemhi_mac_hello(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-		       const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
+		       const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
 {
 	mac_of("pe", key, challenge, hello, mac);
 }
 
 void shmemhi_mac_verdict(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-			 const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
+			 const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
 {
 	mac_of("hub", key, challenge, hello, mac);
 }

@@ -48,13 +48,13 @@ typedef struct shmemhi_challenge {
 	unsigned char nonce[16];
 } shmemhi_challenge_t;
 
-typedef struct shmemhi_hello {
+typedef struct shmemhi_client_hello {
 	unsigned char magic[8];
 	int32_t pe;
 	int32_t n_pes;
 	unsigned char nonce[16];
 	unsigned char mac[crypto_auth_BYTES];
-} shmemhi_hello_t;
+} shmemhi_client_hello_t;
 
 enum shmemhi_verdict_code { SHMEMHI_PROVED = 1, SHMEMHI_REFUSED = 2 };
 
@@ -65,7 +65,7 @@ typedef struct shmemhi_verdict {
 } shmemhi_verdict_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemhi_challenge_t) == 24, "wire: challenge");
-SHMEMD_STATIC_ASSERT(sizeof(shmemhi_hello_t) == 64, "wire: hello");
+SHMEMD_STATIC_ASSERT(sizeof(shmemhi_client_hello_t) == 64, "wire: hello");
 SHMEMD_STATIC_ASSERT(sizeof(shmemhi_verdict_t) == 40, "wire: verdict");
 
 enum shmemhi_frame_type {
@@ -93,9 +93,9 @@ void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_key_t 
 
 /* The PE's and the hub's proof. */
 void shmemhi_mac_hello(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-		       const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
+		       const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
 void shmemhi_mac_verdict(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-			 const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
+			 const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
 
 /* Options of a connected socket: no delay, and a host that vanished is noticed after about 30 s:
  * by keep-alive probes when idle (10 s, then every 5 s), by TCP_USER_TIMEOUT when data is on the

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "boot/boot.h"
-#include "core/job.h"
+#include "core/core.h"
 #include "ib/ib.h"
 #include "mem/mem.h"
 

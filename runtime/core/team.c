@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Teams: who is in them, and the memory that kernels need to reach and to synchronise them. */
 #include <stdlib.h>
-#include "core/job.h"
+#include "core/core.h"
 #include "ib/ib.h"
 #include "mem/mem.h"
 

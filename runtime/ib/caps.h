@@ -4,7 +4,7 @@
 #ifndef SHMEMHI_IB_CAPS_H
 #define SHMEMHI_IB_CAPS_H
 
-#include "core/options.h"
+#include "base/options.h"
 #include "ib/state.h"
 
 /* Words of QUERY_HCA_CAP's reply. */

@@ -6,7 +6,7 @@
 
 #include <limits.h>
 #include <infiniband/verbs.h>
-#include "core/err.h"
+#include "base/err.h"
 
 /* SHMEMH_HCA_LIST */
 #define SHMEMHI_HCA_MAX 32

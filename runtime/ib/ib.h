@@ -8,7 +8,7 @@
 #ifndef SHMEMHI_IB_IB_H
 #define SHMEMHI_IB_IB_H
 
-#include "core/job.h"
+#include "job/job.h"
 
 /* Phase of init, after the heap's address space and before any memory of it: choose and open the
  * NIC, make and connect all queues. Collective; the same verdict on every PE. Without a usable NIC:

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
-#include "core/err.h"
+#include "base/err.h"
 
 /* X(library, member, symbol, result, parameters): what every library must have. All of it is in
  * rdma-core 34, the first version with ibv_reg_dmabuf_mr. */

@@ -4,7 +4,7 @@
 #ifndef SHMEMHI_IB_PORTS_H
 #define SHMEMHI_IB_PORTS_H
 
-#include "core/options.h"
+#include "base/options.h"
 #include "ib/choose.h"
 #include "ib/state.h"
 

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include "base/thread.h"
 #include "ib/state.h"
-#include "util/thread.h"
 
 #define SPINS 2000      /* rounds without news before it sleeps between them */
 #define SLEEP_NS 20000L /* the longest wait of a doorbell after a pause, but for the next line */

@@ -4,7 +4,7 @@
 #ifndef SHMEMHI_IB_START_H
 #define SHMEMHI_IB_START_H
 
-#include "core/job.h"
+#include "job/job.h"
 
 /* Open a NIC and make this PE's queues; sets job->ib. Not collective. Failed: job->ib is NULL, and
  * the line says why this PE has no usable NIC. */

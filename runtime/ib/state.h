@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 #include <shmem_dev/abi/ctx.h>
-#include "core/job.h"
 #include "ib/lib.h"
+#include "job/job.h"
 
 /* One port of one NIC, open. */
 typedef struct shmemhi_nic {

@@ -16,8 +16,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <shmem_host/device.h>
+#include "base/thread.h"
 #include "ib/state.h"
-#include "util/thread.h"
 
 /* Bytes of an event queue's entry. Source  Adapters PRM, event queue entry. */
 #define EQE_NBYTES 64

@@ -7,7 +7,7 @@
 #define SHMEMHI_MEM_BACKEND_H
 
 #include <stdint.h>
-#include "core/err.h"
+#include "base/err.h"
 
 struct shmemhi_mem;
 

@@ -4,7 +4,7 @@
 #ifndef SHMEMHI_MEM_CALL_H
 #define SHMEMHI_MEM_CALL_H
 
-#include "core/job.h"
+#include "job/job.h"
 
 enum shmemhi_heap_op {
 	SHMEMHI_OP_MALLOC,

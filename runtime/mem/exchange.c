@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "mem/state.h"
-#include "util/clock.h"
 
 #define TURN_MS 2 /* until the next look at all, if nothing comes from the one waited for */
 

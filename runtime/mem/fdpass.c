@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <sodium.h>
+#include "base/clock.h"
+#include "base/descriptors.h"
 #include "mem/tmpdir.h"
-#include "util/clock.h"
-#include "util/descriptors.h"
 
 #define BACKLOG 4096
 #define RETRY_MS 2
@@ -127,7 +127,7 @@ static int connect_until(int conn, const struct sockaddr_un *address, uint64_t d
 	return 0;
 }
 
-int shmemhi_fd_connect(const char *path, const shmemhi_hello_t *hello, uint64_t deadline_ns,
+int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint64_t deadline_ns,
 		       shmemhi_err_t *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -158,7 +158,7 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 {
 	for (;;) {
 		shmemhi_err_t ignored = {""};
-		shmemhi_hello_t hello;
+		shmemhi_peer_hello_t hello;
 		int extra = -1;
 		int conn = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 

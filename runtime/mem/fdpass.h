@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/un.h>
-#include "core/err.h"
+#include "base/err.h"
 
 #define SHMEMHI_FD_SECRET_NBYTES 16
 
@@ -23,10 +23,10 @@ typedef struct shmemhi_listener {
 
 /* First message on a connection: the PE that connects, and the secret that the listener gave the
  * job over the bootstrap. */
-typedef struct shmemhi_hello {
+typedef struct shmemhi_peer_hello {
 	unsigned char secret[SHMEMHI_FD_SECRET_NBYTES];
 	int32_t pe;
-} shmemhi_hello_t;
+} shmemhi_peer_hello_t;
 
 #define SHMEMHI_LISTENER_NONE ((shmemhi_listener_t){.fd = -1, .lock_fd = -1})
 
@@ -40,7 +40,7 @@ int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err);
 void shmemhi_listener_close(shmemhi_listener_t *l);
 
 /* Connect and send hello. Returns a connection, or FD_NO_ROOM or -1 with a line in err. */
-int shmemhi_fd_connect(const char *path, const shmemhi_hello_t *hello, uint64_t deadline_ns,
+int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint64_t deadline_ns,
 		       shmemhi_err_t *err);
 
 /* Take one connection whose hello has arrived and names the secret; close every other one that is

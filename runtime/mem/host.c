@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/descriptors.h"
 #include "mem/state.h"
-#include "util/descriptors.h"
 
 #define DEFAULT_MAX ((uint64_t)4 << 30)
 

@@ -6,7 +6,7 @@
 #ifndef SHMEMHI_MEM_MEM_H
 #define SHMEMHI_MEM_MEM_H
 
-#include "core/job.h"
+#include "job/job.h"
 
 /* Phases of init, in this order. Each is collective and comes to the same verdict on every PE. */
 int shmemhi_mem_open(shmemh_t *job); /* choose the backend; allocates job->mem */

@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <sodium.h>
+#include "base/clock.h"
+#include "base/descriptors.h"
 #include "mem/mem.h"
 #include "mem/state.h"
-#include "util/clock.h"
-#include "util/descriptors.h"
 
 /* Where a PE listens; gathered, so that only members of the job know the secret. */
 typedef struct meeting {
@@ -139,7 +139,7 @@ static int connect_lower(shmemh_t *job, opening_t *o)
 {
 	for (int pe = 0; pe < job->pe; pe++) {
 		shmemhi_err_t why = {""};
-		shmemhi_hello_t hello = {.pe = job->pe};
+		shmemhi_peer_hello_t hello = {.pe = job->pe};
 		int conn;
 
 		if (!is_remote(job, pe))

@@ -4,8 +4,8 @@
 #ifndef SHMEMHI_MEM_STATE_H
 #define SHMEMHI_MEM_STATE_H
 
-#include "core/job.h"
 #include "cuda/ctx.h"
+#include "job/job.h"
 #include "mem/backend.h"
 #include "mem/fdpass.h"
 #include "mem/suballoc.h"

@@ -4,7 +4,7 @@
 #ifndef SHMEMHI_TOOLS_INFO_H
 #define SHMEMHI_TOOLS_INFO_H
 
-#include "core/options.h"
+#include "base/options.h"
 #include "cuda/dl.h"
 
 void info_line(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-#ifndef SHMEMHI_UTIL_THREAD_H
-#define SHMEMHI_UTIL_THREAD_H
+#ifndef SHMEMHI_BASE_THREAD_H
+#define SHMEMHI_BASE_THREAD_H
 
 #include <pthread.h>
 #include <signal.h>

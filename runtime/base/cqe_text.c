@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-#include "core/cqe_text.h"
+#include "base/cqe_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Running out of file descriptors. */
-#ifndef SHMEMHI_UTIL_DESCRIPTORS_H
-#define SHMEMHI_UTIL_DESCRIPTORS_H
+#ifndef SHMEMHI_BASE_DESCRIPTORS_H
+#define SHMEMHI_BASE_DESCRIPTORS_H
 
 #include <errno.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The job handle: what the phases of shmemh_init build and the public calls use. */
-#ifndef SHMEMHI_CORE_JOB_H
-#define SHMEMHI_CORE_JOB_H
+#ifndef SHMEMHI_JOB_JOB_H
+#define SHMEMHI_JOB_JOB_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 #include <shmem_host/shmem_host.h>
-#include "core/err.h"
-#include "core/options.h"
+#include "base/err.h"
+#include "base/options.h"
 
 struct shmemhi_mem; /* runtime/mem */
 struct shmemhi_ib;  /* runtime/ib */
@@ -74,18 +74,6 @@ int shmemhi_done(shmemh_t *job, int status);
 
 /* The watch callback of the bootstrap (shmemh_boot_t.watch); arg is the job. */
 void shmemhi_gone(void *arg, int pe, uint32_t cause);
-
-/* Phase: world and node team, their sync memory and device tables (core/team.c). */
-int shmemhi_teams_open(shmemh_t *job);
-void shmemhi_teams_close(shmemh_t *job);
-
-/* Fill team->ctx and its copy in device memory (core/device.c), from all else that the team has.
- * Not collective. */
-int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team);
-
-/* Phase: error latch and record (core/device.c). */
-int shmemhi_device_open(shmemh_t *job);
-void shmemhi_device_close(shmemh_t *job);
 
 /* 1 once any PE is gone: collectives cannot complete any more. */
 static inline int shmemhi_broken(const shmemh_t *job)

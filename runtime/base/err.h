@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* One line of text for the failure being returned, and the log. */
-#ifndef SHMEMHI_CORE_ERR_H
-#define SHMEMHI_CORE_ERR_H
+#ifndef SHMEMHI_BASE_ERR_H
+#define SHMEMHI_BASE_ERR_H
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,12 +2,12 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Environment options: one table, from which the parser, the defaults, the warning about unknown
  * names and the help text all come. */
-#ifndef SHMEMHI_CORE_OPTIONS_H
-#define SHMEMHI_CORE_OPTIONS_H
+#ifndef SHMEMHI_BASE_OPTIONS_H
+#define SHMEMHI_BASE_OPTIONS_H
 
 #include <stdint.h>
 #include <stdio.h>
-#include "core/err.h"
+#include "base/err.h"
 
 /* X(field, kind, name, default text, help). Kinds: SIZE (bytes; k m g t), TIME (to nanoseconds;
  * ns us ms s, a bare number is seconds), INT, WORD (one of a list; the field is its index), TEXT.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-#ifndef SHMEMHI_CORE_CQE_TEXT_H
-#define SHMEMHI_CORE_CQE_TEXT_H
+#ifndef SHMEMHI_BASE_CQE_TEXT_H
+#define SHMEMHI_BASE_CQE_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-#include "core/options.h"
+#include "base/options.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <shmem_dev/abi/ctx.h>
-#include "core/job.h"
+#include "job/job.h"
 
 #define MAX_GATHER (1u << 20) /* what every bootstrap carries (shmem_host/boot.h) */
 

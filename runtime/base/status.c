@@ -2,41 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Sentences for status codes, and the text of a device error record. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <shmem_host/device.h>
-#include "core/cqe_text.h"
-#include "core/err.h"
-
-shmemhi_err_t *shmemhi_thread_err(void)
-{
-	static _Thread_local shmemhi_err_t err;
-	return &err;
-}
-
-/* PEs of the emulator are fibers of one thread and share its line. For thread sanitizer each is a
- * thread of its own, which writes here without order: no race, the last failure's line stays. By
- * bytes, since a memcpy would be seen all the same. */
-__attribute__((no_sanitize("thread"))) void shmemhi_keep_thread_err(const shmemhi_err_t *err)
-{
-	volatile char *to = shmemhi_thread_err()->text;
-	const volatile char *from = err->text;
-
-	for (size_t i = 0; i < sizeof err->text; i++)
-		to[i] = from[i];
-}
-
-int shmemhi_fail_thread(int status, const char *fmt, ...)
-{
-	shmemhi_err_t err;
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(err.text, sizeof err.text, fmt, args);
-	va_end(args);
-	shmemhi_keep_thread_err(&err);
-	return status;
-}
+#include "base/cqe_text.h"
+#include "base/err.h"
 
 static const struct {
 	int status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Monotonic time and deadlines, in nanoseconds. */
-#ifndef SHMEMHI_UTIL_CLOCK_H
-#define SHMEMHI_UTIL_CLOCK_H
+#ifndef SHMEMHI_BASE_CLOCK_H
+#define SHMEMHI_BASE_CLOCK_H
 
 #include <limits.h>
 #include <stdint.h>
