@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "cuda/ctx.h"
 #include "ib/ib.h"
 #include "mem/mem.h"
-#include "mem/state.h"
 
 static uint32_t path_flags(const shmemhi_link_t *link)
 {
@@ -95,7 +95,8 @@ int shmemhi_ib_reaches(const shmemh_t *job, int pe)
  * then writes the DUMP's CQE. */
 static int needs_dumps(const shmemh_t *job)
 {
-	int ordering = shmemhi_cuctx_attribute(job->mem->cuctx, SHMEMHI_CU_ATTR_RDMA_ORDERING);
+	int ordering =
+		shmemhi_cuctx_attribute(shmemhi_mem_cuctx(job), SHMEMHI_CU_ATTR_RDMA_ORDERING);
 
 	return !job->ib->has_gpu_queues || ordering < SHMEMHI_CU_RDMA_ORDERING_OWNER;
 }
@@ -104,7 +105,7 @@ uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
 {
 	uint32_t flags = 0;
 
-	if (!job->ib || job->mem->backend->kind != SHMEMH_HEAP_GPU)
+	if (!job->ib || !shmemhi_mem_is_on_gpu(job))
 		return 0;
 	if (needs_dumps(job))
 		flags |= SHMEMD_CTX_FLUSH_READS;

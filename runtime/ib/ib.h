@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* PEs behind a NIC: what core/ and mem/ need of it. Threads of kernels drive the queues themselves;
+/* PEs behind a NIC: what core/ needs of it. Threads of kernels drive the queues themselves;
  * the host makes them, registers the heap, and watches. Functions leave their line in job->err.
  *
  * NICs are used if SHMEMH_IB is not off and some PE of the job needs them: because the memory of
@@ -15,10 +15,6 @@
  * SHMEMH_OK, one line of warning, and no channels. */
 int shmemhi_ib_open(shmemh_t *job);
 void shmemhi_ib_close(shmemh_t *job);
-
-/* Register [offset, offset + nbytes) of the heap, which has just been mapped, and learn the keys of
- * all others. Collective. Failed: nothing is registered. nbytes is a multiple of the granule. */
-int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes);
 
 /* Is there a channel to world PE pe? */
 int shmemhi_ib_reaches(const shmemh_t *job, int pe);

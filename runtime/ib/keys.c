@@ -4,10 +4,8 @@
  * Regions of a growth are as long as all NICs allow, so that most growths are one region. */
 #include <endian.h>
 #include <stdlib.h>
-#include "ib/ib.h"
 #include "ib/region.h"
 #include "mem/mem.h"
-#include "mem/state.h"
 
 #define KEYS_PER_GATHER 256
 
@@ -82,7 +80,7 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 	ib->keys = keys;
 	if (!keys)
 		return no_memory(job);
-	keys->granule = job->mem->heap.chunk;
+	keys->granule = shmemhi_mem_chunk(job);
 	if (keys->granule > SHMEMD_MLX5_MAX_MSG)
 		keys->granule = SHMEMD_MLX5_MAX_MSG;
 	n_granules = shmemhi_mem_reserved(job) / keys->granule;
@@ -99,17 +97,6 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 	return write_bounce_key(job, ib);
 }
 
-int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib)
-{
-	int status = shmemhi_agree(job, open_table(job, ib));
-
-	if (status == SHMEMH_OK)
-		status = settle_limit(job, ib);
-	if (status != SHMEMH_OK)
-		shmemhi_keys_close(job, ib);
-	return status;
-}
-
 /* Deregister all but the first n regions. */
 static void drop_regions(shmemhi_ib_t *ib, size_t n)
 {
@@ -121,6 +108,7 @@ void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	if (!ib->keys)
 		return;
+	shmemhi_mem_on_growth(job, NULL);
 	drop_regions(ib, 0);
 	free(ib->keys->regions);
 	if (ib->keys->table)
@@ -241,7 +229,9 @@ static int write_table(shmemh_t *job, const shmemhi_ib_t *ib, adding_t *a)
 	return status;
 }
 
-int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
+/* Register [offset, offset + nbytes) of the heap, which has just been mapped, and gather the keys
+ * of all others. Collective. Failed: nothing is registered. nbytes is a multiple of the granule. */
+static int grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
 {
 	shmemhi_ib_t *ib = job->ib;
 	shmemhi_keys_t *keys = ib->keys;
@@ -261,5 +251,18 @@ int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
 	if (status != SHMEMH_OK)
 		drop_regions(ib, a.before);
 	free_adding(&a);
+	return status;
+}
+
+int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int status = shmemhi_agree(job, open_table(job, ib));
+
+	if (status == SHMEMH_OK)
+		status = settle_limit(job, ib);
+	if (status == SHMEMH_OK)
+		shmemhi_mem_on_growth(job, grow);
+	else
+		shmemhi_keys_close(job, ib);
 	return status;
 }

@@ -24,15 +24,14 @@
 
 #include "ib/state.h"
 #include "ib/uar.h"
-#include "mem/backend.h"
+#include "mem/mem.h"
 
 #define SHMEMHI_QUEUE_BLOCK_NBYTES ((uint64_t)32 << 20) /* at most, unless one link needs more */
 
 typedef struct shmemhi_queue_block {
-	void *raw;             /* of shmemhi_pinned_alloc */
-	shmemhi_range_t range; /* or address space and memory of the GPU */
-	shmemhi_chunk_t chunk;
-	char *base; /* page-aligned */
+	void *raw;           /* of shmemhi_pinned_alloc */
+	shmemhi_area_t area; /* or memory of the GPU */
+	char *base;          /* page-aligned */
 	uint64_t nbytes;
 	uint32_t n_links;
 	struct mlx5dv_devx_umem *umem;
@@ -64,16 +63,13 @@ int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_nic_t *nic);
 int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* ib/queue_gpu.c: b->nbytes of the GPU's memory, zeroed and registered. Failed: a line in why, and
- * close is still to be called. */
+ * b->area is still to be closed. */
 int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 			   shmemhi_err_t *why);
 
 /* The same as a memory region. */
 int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 			     struct ibv_mr **mr, shmemhi_err_t *why);
-
-/* The block's memory, of either; it is deregistered. */
-void shmemhi_queue_gpu_close(shmemh_t *job, shmemhi_queue_block_t *b);
 
 /* No queue uses it any more. is_in_use: the NIC may still, so it is never given back. */
 void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use);

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "ib/queue.h"
-#include "mem/mem.h"
-#include "mem/state.h"
 
 static uint64_t page_nbytes(void)
 {
@@ -114,8 +112,8 @@ static int close_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_bloc
 		is_in_use = 1;
 	if (b->raw && !is_in_use)
 		shmemhi_pinned_free(job, b->raw);
-	if (b->range.raw && !is_in_use)
-		shmemhi_queue_gpu_close(job, b);
+	if (b->area.range.raw && !is_in_use)
+		shmemhi_area_close(job, &b->area);
 	return is_in_use;
 }
 
@@ -212,7 +210,7 @@ static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
 
 static int open_queues(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	int is_gpu = job->mem->backend->kind == SHMEMH_HEAP_GPU;
+	bool is_gpu = shmemhi_mem_is_on_gpu(job);
 
 	if (job->opt.ib_queue == QUEUE_GPU && !is_gpu)
 		return shmemhi_fail(

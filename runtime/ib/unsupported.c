@@ -23,14 +23,6 @@ void shmemhi_ib_close(shmemh_t *job)
 	(void)job;
 }
 
-int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
-{
-	(void)job;
-	(void)offset;
-	(void)nbytes;
-	return SHMEMH_OK;
-}
-
 int shmemhi_ib_reaches(const shmemh_t *job, int pe)
 {
 	(void)job;

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "ib/ib.h"
 #include "mem/call.h"
-#include "mem/mem.h"
 #include "mem/state.h"
 
 #define MAX_RESERVED ((uint64_t)1 << 56) /* beyond any address space; sums below stay exact */
@@ -248,8 +246,8 @@ int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, share(job, &g));
-	if (status == SHMEMH_OK && job->ib)
-		status = shmemhi_ib_grow(job, g.offset, g.nbytes);
+	if (status == SHMEMH_OK && job->mem->grown)
+		status = job->mem->grown(job, g.offset, g.nbytes);
 	if (status != SHMEMH_OK) {
 		drop_growth(job, &g);
 		return status;

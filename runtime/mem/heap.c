@@ -4,7 +4,6 @@
  * is compared, on the same allocator. */
 #include <string.h>
 #include "mem/call.h"
-#include "mem/mem.h"
 #include "mem/state.h"
 
 typedef unsigned long long ull_t;

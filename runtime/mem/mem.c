@@ -202,6 +202,26 @@ const uint64_t *shmemhi_mem_committed(const shmemh_t *job)
 	return job->mem->heap.committed;
 }
 
+struct shmemhi_cuctx *shmemhi_mem_cuctx(const shmemh_t *job)
+{
+	return job->mem ? job->mem->cuctx : NULL;
+}
+
+bool shmemhi_mem_is_on_gpu(const shmemh_t *job)
+{
+	return job->mem->backend->kind == SHMEMH_HEAP_GPU;
+}
+
+uint64_t shmemhi_mem_chunk(const shmemh_t *job)
+{
+	return job->mem->heap.chunk;
+}
+
+void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_grown_t *grown)
+{
+	job->mem->grown = grown;
+}
+
 static int local_alloc(shmemh_t *job, size_t nbytes, void **ptr)
 {
 	size_t rounded = (nbytes + LOCAL_ALIGN - 1) / LOCAL_ALIGN * LOCAL_ALIGN;

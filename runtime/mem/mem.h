@@ -2,11 +2,15 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Memory of a job: the backend (GPU or host), the node (whose memory can be mapped), the symmetric
  * heap. Public calls (include/shmem_host/heap.h) are implemented in mem/heap.c; this is what core/
- * needs besides. Functions leave their line in job->err. */
+ * and ib/ call. Functions without an err argument leave their line in job->err. */
 #ifndef SHMEMHI_MEM_MEM_H
 #define SHMEMHI_MEM_MEM_H
 
+#include <stdbool.h>
 #include "job/job.h"
+#include "mem/backend.h"
+
+struct shmemhi_cuctx; /* cuda/ctx.h */
 
 /* Phases of init, in this order. Each is collective and comes to the same verdict on every PE. */
 int shmemhi_mem_open(shmemh_t *job); /* choose the backend; allocates job->mem */
@@ -32,6 +36,35 @@ uint64_t shmemhi_mem_reserved(const shmemh_t *job);
 
 /* The pinned word with the bytes of the heap, from its start, that have memory on all PEs. */
 const uint64_t *shmemhi_mem_committed(const shmemh_t *job);
+
+/* The CUDA context of the job; NULL: there is none, and memory of the device is host memory. */
+struct shmemhi_cuctx *shmemhi_mem_cuctx(const shmemh_t *job);
+
+/* Is the heap in memory of the GPU? Between mem_open and mem_close. */
+bool shmemhi_mem_is_on_gpu(const shmemh_t *job);
+
+/* Bytes of a heap chunk: growths and the reservation are multiples of it; a power of two. */
+uint64_t shmemhi_mem_chunk(const shmemh_t *job);
+
+/* How many PEs with a lower number run on this PE's node. */
+int shmemhi_node_rank(const shmemh_t *job);
+
+/* Let `grown` take part in each growth of the heap: every PE calls it with the range of the heap
+ * that has just been mapped, so it may be collective. If it fails, the growth is undone. NULL ends
+ * that. */
+typedef int shmemhi_grown_t(shmemh_t *job, uint64_t offset, uint64_t nbytes);
+void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_grown_t *grown);
+
+/* Memory of the same kind as the heap's, outside the heap: NICs can register it. */
+typedef struct shmemhi_area {
+	shmemhi_range_t range;
+	shmemhi_chunk_t chunk;
+} shmemhi_area_t;
+
+/* Make at least nbytes, zeroed, at area->range.base. Not collective. Failed: a line in err, and
+ * area_close is still to be called. */
+int shmemhi_area_open(shmemh_t *job, uint64_t nbytes, shmemhi_area_t *area, shmemhi_err_t *err);
+void shmemhi_area_close(shmemh_t *job, shmemhi_area_t *area);
 
 /* Symmetric memory for the library itself: zeroed, aligned to 512; freed with the heap.
  * Collective over the world. */

@@ -12,7 +12,6 @@
 #include <sodium.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "mem/mem.h"
 #include "mem/state.h"
 
 /* Where a PE listens; gathered, so that only members of the job know the secret. */
@@ -359,4 +358,14 @@ void shmemhi_node_close(shmemh_t *job)
 	free(mem->ids);
 	mem->peers = NULL;
 	mem->ids = NULL;
+}
+
+int shmemhi_node_rank(const shmemh_t *job)
+{
+	const shmemhi_mem_t *mem = job->mem;
+	int rank = 0;
+
+	for (int pe = 0; mem && mem->ids && pe < job->pe; pe++)
+		rank += same_node(mem, pe);
+	return rank;
 }

@@ -8,6 +8,7 @@
 #include "job/job.h"
 #include "mem/backend.h"
 #include "mem/fdpass.h"
+#include "mem/mem.h"
 #include "mem/suballoc.h"
 
 #define SHMEMHI_KEY_NBYTES 16
@@ -67,6 +68,7 @@ typedef struct shmemhi_mem {
 	shmemhi_listener_t listener;
 	uint64_t exchanges; /* descriptor exchanges so far */
 	shmemhi_heap_t heap;
+	shmemhi_grown_t *grown; /* NULL: no NIC takes part in growths */
 } shmemhi_mem_t;
 
 /* Open on a given driver table (NULL: no driver), which job->mem then owns. */
