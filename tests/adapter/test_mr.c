@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "mlx5sw/engine/engine.h"
-#include "mlx5sw/watch/watch.h"
 
 #define ALL                                                                                        \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \

@@ -21,6 +21,19 @@ HOST = {
     "tools": ("base", "boot", "cuda", "ib"),
 }
 
+# Folders of the software adapter, likewise. engine/ declares what it asks of link/ and watch/.
+ADAPTER = {
+    "core": (),
+    "events": ("core",),
+    "engine": ("core", "events"),
+    "link": ("core", "engine"),
+    "watch": ("core", "events", "engine"),
+    "control": ("core", "events", "engine", "watch"),
+    "verbs": ("core", "events", "engine", "control"),
+    "devx": ("core", "events", "engine", "control"),
+    "tools": ("watch",),
+}
+
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
 TRANSPORT = ("nic", "p2p", "put", "quiet", "xport")
 ALGORITHM = ("flagsync",)  # made of puts and waits
@@ -43,7 +56,8 @@ MAY_INCLUDE = {
     "sim": {"abi", "cpu", "shmem_host", "shmem_sim", "sim"},
     "shmem_sim": {"abi", "cpu", "shmem_host", "shmem_sim"},
     # The adapter is a second reading of the format: it shares nothing with the library.
-    "mlx5sw": {"mlx5sw", "mlx5sw_public"},
+    **{f"mlx5sw/{own}": {"mlx5sw_public", *(f"mlx5sw/{name}" for name in (own, *below))}
+       for own, below in ADAPTER.items()},
     "mlx5sw_public": {"mlx5sw_public"},
     "mlx5sw_bridge": {"mlx5sw_public", "cpu", "shmem_sim"},
 }
@@ -85,7 +99,7 @@ def layer_of(path):
     if path.startswith("runtime/mlx5sw/include/"):
         return "mlx5sw_bridge" if stem == "mlx5sw_sim" else "mlx5sw_public"
     if path.startswith("runtime/mlx5sw/"):
-        return "mlx5sw"
+        return f"mlx5sw/{parts[2]}"
     return f"runtime/{parts[1]}" if parts[0] == "runtime" else None
 
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
-#include "mlx5sw/engine/engine.h"
+#include "mlx5sw/core/core.h"
 
 void mlx5swi_load(void *dst, const void *src, size_t nbytes, int access)
 {

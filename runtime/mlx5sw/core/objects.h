@@ -256,6 +256,7 @@ typedef struct mlx5swi_world {
 	struct mlx5swi_step *script; /* lines of control that are still to come */
 	struct mlx5swi_reports *reports;
 	struct mlx5swi_engine *engine;
+	void (*before_unlock)(void);    /* the engine's: completes what it has begun to store */
 	struct mlx5swi_dmabuf *dmabufs; /* bound to memory */
 } mlx5swi_world_t;
 

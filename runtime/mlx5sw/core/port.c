@@ -2,8 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Ports: addresses follow from where the port is, so that a process can tell the addresses of
  * ports that are not in it. */
-#include "mlx5sw/core/control.h"
-#include "mlx5sw/engine/engine.h"
+#include "mlx5sw/core/core.h"
 
 #include <errno.h>
 #include <string.h>
@@ -132,14 +131,6 @@ void mlx5swi_port_init(mlx5swi_port_t *port)
 		link_local(port->mac, port->gids[0].raw);
 		port->lid = (uint16_t)(1 + host * MLX5SWI_MAX_DEVICES + index);
 	}
-}
-
-void mlx5swi_port_set(mlx5swi_port_t *port, int is_up)
-{
-	if (port->is_up == (is_up != 0))
-		return;
-	port->is_up = is_up != 0;
-	mlx5swi_event_port(port, is_up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 }
 
 static int is_zero(const uint8_t gid[16])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Numbers of objects. */
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 
 #include <errno.h>
 #include <stdlib.h>

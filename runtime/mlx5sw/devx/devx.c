@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "mlx5sw/verbs/entry.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
 
 /* Which function may carry a command: the kernel lets no other through. */
 enum route { BY_KERNEL, CREATE, QUERY, MODIFY, GENERAL };

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What is checked of a WQE, and what it waits for, before its first packet. */
 #include <endian.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
 
 #define VENDOR_UNKNOWN_KEY 0x52 /* as measured on a ConnectX-6 */

@@ -4,8 +4,9 @@
  * counter, the owner byte, or both at once. */
 #include <endian.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
+#include "mlx5sw/events/events.h"
 
 #define NBYTES 64u
 #define OWNER_AT 56u /* the last word */

@@ -4,7 +4,7 @@
  * is taken by an exchange, so that the same value twice is two doorbells. */
 #include <endian.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
 
 #define REGISTER 0x800u   /* also the first word of a BlueFlame write */

@@ -6,16 +6,6 @@
 
 #include "mlx5sw/engine/packet.h"
 
-/* core/hooks.c: memory, time and chance by the hooks. */
-void mlx5swi_plain_hooks(mlx5sw_hooks_t *hooks); /* for mlx5sw_start without any; seeds again */
-void mlx5swi_load(void *dst, const void *src, size_t nbytes, int access);
-void mlx5swi_store(void *dst, const void *src, size_t nbytes, int access);
-uint64_t mlx5swi_take(void *reg);
-uint64_t mlx5swi_now(void);
-unsigned mlx5swi_choose(unsigned n);
-/* Nanoseconds of the modelled device as time that passes here (cfg.slow). */
-uint64_t mlx5swi_scaled(uint64_t ns);
-
 /* memory.c: keys and payload. */
 enum mlx5swi_key_error {
 	MLX5SWI_KEY_OK,
@@ -148,7 +138,7 @@ void mlx5swi_doorbells_poll(mlx5swi_device_t *dev); /* doorbell.c */
 int mlx5swi_thread_start(void);
 void mlx5swi_thread_stop(void);
 
-/* link/: ways between processes. */
+/* Ways between processes, which link/ implements. */
 int mlx5swi_links_open(mlx5swi_place_t *place); /* as MLX5SW_FABRIC says; 0 or an errno value */
 void mlx5swi_links_close(void);
 unsigned mlx5swi_links_poll(void); /* packets that have come go to mlx5swi_port_arrive */

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Keys and the memory behind them; the memory of queues. */
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/engine/gpu.h"
 

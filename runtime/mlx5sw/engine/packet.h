@@ -7,7 +7,7 @@
 #ifndef MLX5SW_PACKET_H
 #define MLX5SW_PACKET_H
 
-#include "mlx5sw/core/objects.h"
+#include "mlx5sw/core/core.h"
 
 enum mlx5swi_kind {
 	MLX5SWI_WRITE, /* requests */

@@ -13,7 +13,7 @@
 #define MLX5SW_REQUESTER_H
 
 #include "mlx5sw/engine/engine.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
 
 #define MLX5SWI_OPCODE_DUMP 0x23 /* rdma-core's headers do not name it */
 #define MLX5SWI_VENDOR_FLUSH 0xf9

@@ -7,9 +7,10 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/step.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
+#include "mlx5sw/events/events.h"
 
 #define ANSWERS_PER_RUN 16u
 #define CQE_RESP_WR_IMM 1

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/gpu.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
 
 #define PACKETS_PER_STEP 128u
 #define MAX_CANDIDATES 32u
@@ -19,6 +19,7 @@
 int mlx5swi_engine_start(void)
 {
 	mlx5swi_w->engine = calloc(1, sizeof(*mlx5swi_w->engine));
+	mlx5swi_w->before_unlock = mlx5swi_payload_settle;
 	return mlx5swi_w->engine ? 0 : ENOMEM;
 }
 

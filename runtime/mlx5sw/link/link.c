@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "mlx5sw/engine/step.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
 
 #define PKEY_BASE 0x7fff /* the highest bit is the kind of membership */
 

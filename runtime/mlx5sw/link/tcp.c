@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/step.h"
 
 #define MAX_FRAME_NBYTES (sizeof(mlx5swi_packet_t) + 4096u + 4u)

@@ -4,7 +4,7 @@
 #include "mlx5sw/verbs/entry.h"
 
 #include <stdlib.h>
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/engine.h"
 
 #define UMEM_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 #define UMEM_REMOTE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)

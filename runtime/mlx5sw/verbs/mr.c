@@ -3,7 +3,6 @@
 /* Registration of memory. */
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/verbs/entry.h"
-#include "mlx5sw/watch/watch.h"
 
 #define KNOWN_ACCESS                                                                               \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \

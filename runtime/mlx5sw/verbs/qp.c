@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Queue pairs of verbs: sizes as libmlx5 computes them, since programs compute them too. */
 #include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/events/events.h"
 
 #define SEGMENT 16u      /* bytes of a data segment, and the unit of all segments */
 #define OVERHEAD 192u    /* of an RC WQE: binding a memory window takes the most */

@@ -3,8 +3,8 @@
 /* What lines of control do at once, and what they ask. */
 #include <string.h>
 #include "mlx5sw/watch/console.h"
-#include "mlx5sw/core/control.h"
 #include "mlx5sw/engine/gpu.h"
+#include "mlx5sw/events/events.h"
 
 static mlx5swi_qp_t *next_qp(const mlx5swi_device_t *dev, const request_t *r, uint32_t *i)
 {

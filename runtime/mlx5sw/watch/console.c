@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/watch/socket.h"
 
 void mlx5swi_say(answer_t *a, const char *fmt, ...)
@@ -324,17 +324,4 @@ int mlx5swi_console(const char *line, int is_check, char *answer, size_t nbytes)
 		answer[0] = 0;
 	int bad = parse(line, &r, &c, &a);
 	return bad || !c || is_check ? bad : run(&r, c, &a);
-}
-
-int mlx5sw_control(const char *line, char *answer, size_t nbytes)
-{
-	int bad = mlx5swi_world_ready();
-	if (nbytes)
-		answer[0] = 0;
-	if (bad)
-		return bad;
-	mlx5swi_lock();
-	bad = mlx5swi_console(line, 0, answer, nbytes);
-	mlx5swi_unlock();
-	return bad;
 }

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 
 typedef struct held {
 	struct held *next;

@@ -4,7 +4,7 @@
 #ifndef MLX5SW_FAULT_H
 #define MLX5SW_FAULT_H
 
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
 
 enum mlx5swi_fault {
 	MLX5SWI_DROP = 1,  /* packets */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Events between devices and programs, by ibv_get_async_event. */
-#include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/events/events.h"
 
 #include <stdlib.h>
 #include <time.h>

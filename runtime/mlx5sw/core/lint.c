@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What a real device would tolerate, or answer unpredictably: reported, once for each row and
  * queue, and counted. */
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/core/core.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

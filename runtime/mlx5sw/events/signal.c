@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Descriptors that programs poll; none where a scheduler drives. */
-#include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/events/events.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What devices have to say, as an entry of an event queue and as an event of verbs. */
-#include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/events/events.h"
 
 /* Bytes of an EQE, beyond those of entry.h. */
 #define EQE_CQN_OF_ERROR 0x20
@@ -46,6 +46,14 @@ void mlx5swi_event_port(mlx5swi_port_t *port, int ibv_event_type)
 			   [EQE_PORT] = 1 << 4};
 
 	each_context(port->dev, &ib, eqe);
+}
+
+void mlx5swi_port_set(mlx5swi_port_t *port, int is_up)
+{
+	if (port->is_up == (is_up != 0))
+		return;
+	port->is_up = is_up != 0;
+	mlx5swi_event_port(port, is_up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 }
 
 void mlx5swi_event_device(mlx5swi_device_t *dev, int ibv_event_type)

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Pages of doorbell registers. A page that was freed is used again first, by the next world too:
  * programs may have mapped it for a GPU, and making pages is slow. */
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,9 @@
 /* Completion queues: made and freed. What the buffer holds before the first completion is its
  * owner's affair. */
 #include <stdlib.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 #include "mlx5sw/engine/engine.h"
+#include "mlx5sw/events/events.h"
 
 static int check(const mlx5swi_device_t *dev, const mlx5swi_cq_spec_t *spec)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Faults, which the engine asks for at each turn, and lint, which it tells. */
-#ifndef MLX5SW_WATCH_H
-#define MLX5SW_WATCH_H
+/* Faults: what the engine asks of watch/ at each of its turns. */
+#ifndef MLX5SW_FAULTS_H
+#define MLX5SW_FAULTS_H
 
 #include "mlx5sw/engine/engine.h"
 
-/* fault.c. Each asks whether a rule fits, and counts the event. Without rules: a test of one
+/* watch/fault.c. Each asks whether a rule fits, and counts the event. Without rules: a test of one
  * pointer. */
 int mlx5swi_fault_packet(mlx5swi_port_t *port, mlx5swi_packet_t **p); /* 1: it was taken */
 int mlx5swi_fault_doorbell(mlx5swi_qp_t *qp);                         /* 1: it is lost */
@@ -27,11 +27,5 @@ unsigned mlx5swi_faults_run(void); /* what was held and is due */
 uint64_t mlx5swi_faults_deadline(void);
 int mlx5swi_faults_start(void);
 void mlx5swi_faults_stop(void);
-
-/* lint.c. row: the name of a row of README.md's table, "W5" and so on; index: block, or -1. */
-void mlx5swi_lint(const char *row, const mlx5swi_qp_t *qp, int index, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-int mlx5swi_lint_start(void);
-void mlx5swi_lint_stop(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* How entry points end. */
-#include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/core/core.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "mlx5sw/engine/engine.h"
 
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 
 #define MAX_PSN 0xffffffu
 #define MAX_ATOMIC_MODE 3 /* up to 8 bytes, masked ones too */

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Memory regions, and the memory that dma-bufs stand for. */
 #include "mlx5sw/engine/engine.h"
-#include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/control/control.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Queue pairs: made and freed. */
-#include "mlx5sw/core/control.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/control/control.h"
+#include "mlx5sw/engine/faults.h"
+#include "mlx5sw/events/events.h"
 
 #include <stdlib.h>
 

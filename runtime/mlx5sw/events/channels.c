@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Event channels of DevX: events of objects that DevX made, and those of no object. */
-#include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/events/events.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What queue pairs have seen, for programs. */
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 
 #include <errno.h>
 #include <string.h>
