@@ -5,8 +5,9 @@
 #define SHMEMHI_BASE_DESCRIPTORS_H
 
 #include <errno.h>
+#include <stdbool.h>
 
-static inline int shmemhi_no_descriptor(int error)
+static inline bool shmemhi_no_descriptor(int error)
 {
 	return error == EMFILE || error == ENFILE;
 }

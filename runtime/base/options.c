@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,13 +49,13 @@ static const unit_t time_units[] = {{"", 1000000000}, {"ns", 1},         {"us", 
 				    {"ms", 1000000},  {"s", 1000000000}, {NULL, 0}};
 
 /* Is text, in any case, equal to word (lower case)? */
-static int is_word(const char *text, const char *word, size_t word_nbytes)
+static bool is_word(const char *text, const char *word, size_t word_nbytes)
 {
 	size_t i;
 
 	for (i = 0; i < word_nbytes; i++)
 		if (tolower((unsigned char)text[i]) != word[i])
-			return 0;
+			return false;
 	return text[word_nbytes] == '\0';
 }
 
@@ -174,18 +175,18 @@ static int fail_option(const option_t *o, const char *text, shmemhi_err_t *err)
 }
 
 /* Options by name; also names that a launcher sets for the program, not for this library. */
-static int is_known(const char *name, size_t name_nbytes)
+static bool is_known(const char *name, size_t name_nbytes)
 {
 	static const char local_pe[] = PREFIX "LOCAL_PE";
 	size_t i;
 
 	if (name_nbytes == sizeof(local_pe) - 1 && memcmp(name, local_pe, name_nbytes) == 0)
-		return 1;
+		return true;
 	for (i = 0; i < N_OPTIONS; i++)
 		if (strlen(table[i].name) == name_nbytes &&
 		    memcmp(table[i].name, name, name_nbytes) == 0)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 static void warn_unknown(const shmemhi_log_t *log)

@@ -4,6 +4,7 @@
 #ifndef SHMEMHI_BOOT_BOOT_H
 #define SHMEMHI_BOOT_BOOT_H
 
+#include <stdbool.h>
 #include <shmem_host/boot.h>
 #include "base/err.h"
 #include "base/options.h"
@@ -16,10 +17,10 @@ int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmem
 		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err);
 
 /* Was this process started by a PMIx launcher? (its environment says so) */
-int shmemhi_boot_pmix_present(void);
+bool shmemhi_boot_pmix_present(void);
 
 /* Was this library built with PMIx? */
-int shmemhi_boot_pmix_built(void);
+bool shmemhi_boot_pmix_built(void);
 
 /* Take PE number, size and a unique id made by PE 0 from PMIx, then continue as boot_tcp. libpmix
  * is loaded at run time.

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,8 +171,8 @@ static void report_gone(client_t *c)
 	}
 }
 
-/* Returns 0 when the connection has ended. */
-static int receive(client_t *c)
+/* Handle the frames that have come. Returns false when the connection has ended. */
+static bool receive(client_t *c)
 {
 	uint64_t max = (uint64_t)c->n_pes * SHMEMHI_MAX_PART;
 	int got;
@@ -179,11 +180,11 @@ static int receive(client_t *c)
 	while ((got = shmemhi_inbox_read(&c->in, c->fd, max)) == 1)
 		on_frame(c);
 	if (got == 0)
-		return 1;
+		return true;
 	pthread_mutex_lock(&c->lock);
 	cut_off(c, strerror(-got));
 	pthread_mutex_unlock(&c->lock);
-	return 0;
+	return false;
 }
 
 static void *monitor_main(void *arg)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,31 +168,32 @@ static void text_all(const shmemhi_id_t *id, const attempt_t *attempts, char *te
 	}
 }
 
-static int has(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
+static bool has(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
 {
 	int i;
 
 	for (i = 0; i < id->n_addrs; i++)
 		if (attempts[i].outcome == outcome)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* Asking this address again would give the same answer. */
-static int is_final(const attempt_t *a)
+static bool is_final(const attempt_t *a)
 {
 	return a->outcome == WRONG_SECRET || a->outcome == OTHER_VERSION;
 }
 
 /* May another round reach the hub, ns after the first one began? Every address has been tried. */
-static int may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n_rounds, uint64_t ns)
+static bool may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n_rounds,
+			uint64_t ns)
 {
 	int has_final = has(id, attempts, WRONG_SECRET) || has(id, attempts, OTHER_VERSION);
 	int n_open = 0;
 	int i;
 
 	if (has(id, attempts, NO_DESCRIPTOR))
-		return 0;
+		return false;
 	for (i = 0; i < id->n_addrs; i++)
 		if (attempts[i].outcome == NOBODY)
 			n_open += n_rounds < 2 || ns < REFUSED_NS;
@@ -200,14 +202,14 @@ static int may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n_
 	return n_open > 0;
 }
 
-static int all_are(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
+static bool all_are(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
 {
 	int i;
 
 	for (i = 0; i < id->n_addrs; i++)
 		if (attempts[i].outcome != outcome)
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmemhi_err_t *err)

@@ -5,6 +5,7 @@
 #ifndef SHMEMHI_BOOT_HUB_H
 #define SHMEMHI_BOOT_HUB_H
 
+#include <stdbool.h>
 #include <shmem_dev/abi/ctx.h>
 #include "boot/uniqueid.h"
 #include "boot/wire.h"
@@ -112,6 +113,6 @@ void hub_timers(hub_t *hub);
 uint64_t hub_next_timer(const hub_t *hub);
 
 /* Has the last PE gone? */
-int hub_is_done(const hub_t *hub);
+bool hub_is_done(const hub_t *hub);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/clock.h"
@@ -26,7 +27,7 @@ static const char *text_cause(uint32_t cause)
 }
 
 /* "PE 2, 5, 7" for the PEs with bit[pe] zero; long lists end in "and 31 more". */
-static const char *text_missing(const hub_t *hub, int (*is_there)(const hub_t *, int),
+static const char *text_missing(const hub_t *hub, bool (*is_there)(const hub_t *, int),
 				char text[HUB_LIST_NBYTES])
 {
 	const size_t room = HUB_LIST_NBYTES - sizeof("and 2147483647 more, ");
@@ -49,12 +50,12 @@ static const char *text_missing(const hub_t *hub, int (*is_there)(const hub_t *,
 	return text;
 }
 
-static int has_connected(const hub_t *hub, int pe)
+static bool has_connected(const hub_t *hub, int pe)
 {
 	return hub->by_pe[pe] != NULL;
 }
 
-static int has_contributed(const hub_t *hub, int pe)
+static bool has_contributed(const hub_t *hub, int pe)
 {
 	return hub->part_nbytes[pe] != 0;
 }
@@ -379,7 +380,7 @@ uint64_t hub_next_timer(const hub_t *hub)
 	return hub_is_done(hub) ? SHMEMHI_NEVER : hub->deadline;
 }
 
-int hub_is_done(const hub_t *hub)
+bool hub_is_done(const hub_t *hub)
 {
 	if (hub->phase == HUB_RUNNING)
 		return hub->n_in == 0;

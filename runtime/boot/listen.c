@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <stdbool.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,10 +20,10 @@ typedef struct found {
 	int order; /* lower is tried first */
 } found_t;
 
-static int same_ip(const shmemhi_addr_t *a, const shmemhi_addr_t *b)
+static bool same_ip(const shmemhi_addr_t *a, const shmemhi_addr_t *b)
 {
 	if (a->any.sa_family != b->any.sa_family)
-		return 0;
+		return false;
 	if (a->any.sa_family == AF_INET)
 		return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
 	return memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, 16) == 0;
@@ -57,19 +58,19 @@ static shmemhi_addr_t default_source(int family)
 }
 
 /* Copy an interface's address if another host can use it. */
-static int take(const struct sockaddr *sa, shmemhi_addr_t *addr)
+static bool take(const struct sockaddr *sa, shmemhi_addr_t *addr)
 {
 	memset(addr, 0, sizeof(*addr));
 	if (sa && sa->sa_family == AF_INET) {
 		memcpy(&addr->v4, sa, sizeof(addr->v4));
-		return 1;
+		return true;
 	}
 	if (sa && sa->sa_family == AF_INET6) {
 		memcpy(&addr->v6, sa, sizeof(addr->v6));
 		addr->v6.sin6_scope_id = 0;
 		return !IN6_IS_ADDR_LINKLOCAL(&addr->v6.sin6_addr);
 	}
-	return 0;
+	return false;
 }
 
 static void insert(found_t *found, int *n_found, const shmemhi_addr_t *addr, int order)

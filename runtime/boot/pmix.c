@@ -5,17 +5,17 @@
 #include <stdlib.h>
 
 /* Both are set for every process of a PMIx launcher (PMIx reference, process environment). */
-int shmemhi_boot_pmix_present(void)
+bool shmemhi_boot_pmix_present(void)
 {
 	return getenv("PMIX_RANK") != NULL && getenv("PMIX_NAMESPACE") != NULL;
 }
 
-int shmemhi_boot_pmix_built(void)
+bool shmemhi_boot_pmix_built(void)
 {
 #ifdef SHMEMHI_HAVE_PMIX
-	return 1;
+	return true;
 #else
-	return 0;
+	return false;
 #endif
 }
 
@@ -28,6 +28,7 @@ int shmemhi_boot_pmix_built(void)
 #include <stdio.h>
 #include <string.h>
 #include <pmix.h>
+#include <stdbool.h>
 #include "base/clock.h"
 
 #define LIBRARY "libpmix.so.2"

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -63,7 +64,7 @@ void shmemhi_tcp_options(int fd)
 	set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 30000);
 }
 
-static int would_block(void)
+static bool would_block(void)
 {
 	return errno == EAGAIN || errno == EWOULDBLOCK;
 }

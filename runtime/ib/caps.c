@@ -58,7 +58,7 @@ static const struct need {
 #undef NEED
 };
 
-static int holds(enum rule rule, uint32_t have, uint32_t want)
+static bool holds(enum rule rule, uint32_t have, uint32_t want)
 {
 	switch (rule) {
 	case AT_LEAST:

@@ -77,7 +77,7 @@ void shmemhi_channels_close(shmemh_t *job, shmemhi_ib_t *ib)
 }
 
 /* All PEs have a NIC or none uses one. */
-int shmemhi_ib_reaches(const shmemh_t *job, int pe)
+bool shmemhi_ib_reaches(const shmemh_t *job, int pe)
 {
 	return job->ib && shmemhi_link(job->ib, job, 0, pe)->is_connected;
 }
@@ -93,7 +93,7 @@ int shmemhi_ib_reaches(const shmemh_t *job, int pe)
  * writes to two destinations. Whatever the attribute says, the CQE may be seen while the data is on
  * its way to the GPU. With a DUMP the NIC reads memory of the GPU behind its own writes there, and
  * then writes the DUMP's CQE. */
-static int needs_dumps(const shmemh_t *job)
+static bool needs_dumps(const shmemh_t *job)
 {
 	int ordering =
 		shmemhi_cuctx_attribute(shmemhi_mem_cuctx(job), SHMEMHI_CU_ATTR_RDMA_ORDERING);

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 #include "ib/choose.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,12 +59,12 @@ int shmemhi_hca_parse(const char *text, shmemhi_hca_list_t *list, shmemhi_err_t 
 	}
 }
 
-static int is_one_of(const char *name, const char *const *names, int n)
+static bool is_one_of(const char *name, const char *const *names, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (strcmp(name, names[i]) == 0)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 int shmemhi_hca_check(const shmemhi_hca_list_t *list, const char *const *names, int n,
@@ -85,7 +86,7 @@ int shmemhi_hca_check(const shmemhi_hca_list_t *list, const char *const *names, 
 	return SHMEMH_OK;
 }
 
-int shmemhi_hca_allows(const shmemhi_hca_list_t *list, const char *name, int port)
+bool shmemhi_hca_allows(const shmemhi_hca_list_t *list, const char *name, int port)
 {
 	for (int i = 0; i < list->n; i++) {
 		const shmemhi_hca_t *hca = &list->entries[i];
@@ -157,7 +158,7 @@ int shmemhi_choose_nearest(const int *distances, int n, int rank)
 	return -1;
 }
 
-static int is_ipv4(const uint8_t raw[16])
+static bool is_ipv4(const uint8_t raw[16])
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
 
@@ -165,7 +166,7 @@ static int is_ipv4(const uint8_t raw[16])
 }
 
 /* 169.254.0.0/16 and fe80::/10 */
-static int is_link_local(const uint8_t raw[16])
+static bool is_link_local(const uint8_t raw[16])
 {
 	if (is_ipv4(raw))
 		return raw[12] == 169 && raw[13] == 254;

@@ -5,6 +5,7 @@
 #define SHMEMHI_IB_CHOOSE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <infiniband/verbs.h>
 #include "base/err.h"
 
@@ -33,7 +34,7 @@ int shmemhi_hca_check(const shmemhi_hca_list_t *list, const char *const *names, 
 		      shmemhi_err_t *err);
 
 /* May that port be used? Port 0: any of its ports? */
-int shmemhi_hca_allows(const shmemhi_hca_list_t *list, const char *name, int port);
+bool shmemhi_hca_allows(const shmemhi_hca_list_t *list, const char *name, int port);
 
 /* Where a device sits. */
 typedef struct shmemhi_place {

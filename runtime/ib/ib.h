@@ -17,7 +17,7 @@ int shmemhi_ib_open(shmemh_t *job);
 void shmemhi_ib_close(shmemh_t *job);
 
 /* Is there a channel to world PE pe? */
-int shmemhi_ib_reaches(const shmemh_t *job, int pe);
+bool shmemhi_ib_reaches(const shmemh_t *job, int pe);
 
 /* SHMEMD_CTX_FLUSH_READS and QUEUES_ON_GPU as they hold for this PE. */
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job);

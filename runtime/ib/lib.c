@@ -3,6 +3,7 @@
 #include "ib/lib.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 
 static const struct symbol {
 	size_t library; /* member of shmemhi_ib_lib_t */
@@ -28,7 +29,7 @@ static int load(void **library, const char *name, shmemhi_err_t *err)
 }
 
 /* ISO C converts no object pointer to a function pointer; POSIX copies it. */
-static int find(shmemhi_ib_lib_t *lib, size_t library, size_t member, const char *name)
+static bool find(shmemhi_ib_lib_t *lib, size_t library, size_t member, const char *name)
 {
 	void *handle, *function;
 

@@ -15,7 +15,7 @@ typedef struct wish {
 } wish_t;
 
 /* Is there a PE, this one included, that some operation cannot reach through mapped memory? */
-static int needs_nic(const shmemh_t *job)
+static bool needs_nic(const shmemh_t *job)
 {
 	int needs = job->opt.disable_p2p;
 

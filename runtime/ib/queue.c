@@ -200,23 +200,24 @@ static void stop(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 	ib->lib.obj_modify(link->qp, in, sizeof in, out, sizeof out);
 }
 
-static int destroy(shmemh_t *job, const shmemhi_ib_t *ib, struct mlx5dv_devx_obj *obj,
-		   const char *kind, uint32_t number)
+/* Returns whether the object still exists. */
+static bool destroy(shmemh_t *job, const shmemhi_ib_t *ib, struct mlx5dv_devx_obj *obj,
+		    const char *kind, uint32_t number)
 {
 	int error = obj ? ib->lib.obj_destroy(obj) : 0;
 
 	if (!error)
-		return 0;
+		return false;
 	shmemhi_log(&job->log, SHMEMHI_WARN, "%s: %s 0x%x cannot be destroyed: %s", ib->nic.name,
 		    kind, number, strerror(error));
-	return 1;
+	return true;
 }
 
-/* Returns 1 if the NIC may still use the queues. */
-static int close_queues(shmemh_t *job, const shmemhi_ib_t *ib)
+/* Returns whether the NIC may still use the queues. */
+static bool close_queues(shmemh_t *job, const shmemhi_ib_t *ib)
 {
 	uint32_t n = ib->queue_mem->n_links;
-	int is_in_use = 0;
+	bool is_in_use = false;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (ib->links[i].qp)

@@ -72,6 +72,6 @@ int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queu
 			     struct ibv_mr **mr, shmemhi_err_t *why);
 
 /* No queue uses it any more. is_in_use: the NIC may still, so it is never given back. */
-void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use);
+void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use);
 
 #endif

@@ -104,12 +104,12 @@ static int open_blocks(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
-/* Returns 1 if the NIC may still use the memory, which is kept then. */
-static int close_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
-		       int is_in_use)
+/* Returns whether the NIC may still use the memory, which is kept then. */
+static bool close_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			bool is_in_use)
 {
 	if (b->umem && ib->lib.umem_dereg(b->umem) != 0)
-		is_in_use = 1;
+		is_in_use = true;
 	if (b->raw && !is_in_use)
 		shmemhi_pinned_free(job, b->raw);
 	if (b->area.range.raw && !is_in_use)
@@ -117,10 +117,10 @@ static int close_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_bloc
 	return is_in_use;
 }
 
-static int close_blocks(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
+static bool close_blocks(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	int is_kept = 0;
+	bool is_kept = false;
 
 	for (uint32_t i = 0; mem->blocks && i < mem->n_blocks; i++)
 		is_kept |= close_block(job, ib, &mem->blocks[i], is_in_use);
@@ -161,13 +161,13 @@ static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
 	return SHMEMH_OK;
 }
 
-/* Returns 1 as close_block does. */
-static int close_bounces(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
+/* Returns the same as close_block. */
+static bool close_bounces(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
 
 	if (mem->bounce_mr && ib->lib.dereg_mr(mem->bounce_mr) != 0)
-		is_in_use = 1;
+		is_in_use = true;
 	is_in_use = close_block(job, ib, &mem->bounces, is_in_use);
 	memset(&mem->bounces, 0, sizeof mem->bounces);
 	mem->bounce_mr = NULL;
@@ -201,8 +201,8 @@ static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
 	shmemhi_log(&job->log, SHMEMHI_INFO,
 		    "%s: queues are in host memory, since they cannot be in memory of the GPU: %s",
 		    ib->nic.name, why.text);
-	close_blocks(job, ib, 0);
-	close_bounces(job, ib, 0);
+	close_blocks(job, ib, false);
+	close_bounces(job, ib, false);
 	ib->has_gpu_queues = 0;
 	ib->queue_mem->nbytes = 0;
 	return open_blocks_and_bounces(job, ib);
@@ -259,10 +259,10 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib)
 	return open_proxy_words(job, ib);
 }
 
-void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
+void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	int is_kept = close_blocks(job, ib, is_in_use);
+	bool is_kept = close_blocks(job, ib, is_in_use);
 
 	is_kept |= close_block(job, ib, &mem->records, is_in_use);
 	is_kept |= close_bounces(job, ib, is_in_use);

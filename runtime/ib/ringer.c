@@ -63,19 +63,19 @@ static uint64_t doorbell_of(uint32_t index, uint32_t qpn)
 }
 
 /* Returns whether the index had advanced. */
-static int ring(bell_t *bell)
+static bool ring(bell_t *bell)
 {
 	const shmemhi_link_t *link = bell->link;
 	uint32_t index = (uint32_t)__atomic_load_n(link->producer, __ATOMIC_ACQUIRE);
 
 	if ((int32_t)(index - bell->told) <= 0)
-		return 0;
+		return false;
 	__atomic_store_n(shmemhi_send_record(link), htobe32(index & 0xffff), __ATOMIC_RELAXED);
 	fence_full();
 	__atomic_store_n((uint64_t *)link->host_doorbell, doorbell_of(index & 0xffff, link->qpn),
 			 __ATOMIC_RELAXED);
 	bell->told = index;
-	return 1;
+	return true;
 }
 
 int shmemhi_ringer_step(shmemhi_ringer_t *ringer)

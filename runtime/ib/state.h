@@ -122,7 +122,7 @@ void shmemhi_watch_close(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* Has the fabric no descriptors to wait on? Then a scheduler drives it, and all of its program: no
  * thread of the runtime's may touch it. */
-static inline int shmemhi_ib_is_driven(const shmemhi_ib_t *ib)
+static inline bool shmemhi_ib_is_driven(const shmemhi_ib_t *ib)
 {
 	return ib->nic.context->async_fd < 0;
 }

@@ -23,11 +23,11 @@ void shmemhi_ib_close(shmemh_t *job)
 	(void)job;
 }
 
-int shmemhi_ib_reaches(const shmemh_t *job, int pe)
+bool shmemhi_ib_reaches(const shmemh_t *job, int pe)
 {
 	(void)job;
 	(void)pe;
-	return 0;
+	return false;
 }
 
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)

@@ -85,7 +85,7 @@ static const struct {
 	 "started anew"},
 };
 
-static int is_of_port(enum ibv_event_type type)
+static bool is_of_port(enum ibv_event_type type)
 {
 	switch (type) {
 	case IBV_EVENT_PORT_ERR:
@@ -95,9 +95,9 @@ static int is_of_port(enum ibv_event_type type)
 	case IBV_EVENT_SM_CHANGE:
 	case IBV_EVENT_CLIENT_REREGISTER:
 	case IBV_EVENT_GID_CHANGE:
-		return 1;
+		return true;
 	default:
-		return 0;
+		return false;
 	}
 }
 

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/types.h>
 #include <shmem_host/shmem_host.h>
 #include "base/err.h"
@@ -76,7 +77,7 @@ int shmemhi_done(shmemh_t *job, int status);
 void shmemhi_gone(void *arg, int pe, uint32_t cause);
 
 /* 1 once any PE is gone: collectives cannot complete any more. */
-static inline int shmemhi_broken(const shmemh_t *job)
+static inline bool shmemhi_broken(const shmemh_t *job)
 {
 	return atomic_load(&job->n_gone) != 0;
 }

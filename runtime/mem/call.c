@@ -19,7 +19,7 @@ static void describe(const shmemhi_heap_call_t *c, char *text, size_t nbytes)
 		snprintf(text, nbytes, "%s(%llu bytes)", op_names[c->op], (ull_t)c->nbytes);
 }
 
-static int differs(const shmemhi_heap_call_t *a, const shmemhi_heap_call_t *b)
+static bool differs(const shmemhi_heap_call_t *a, const shmemhi_heap_call_t *b)
 {
 	return a->op != b->op || a->nbytes != b->nbytes || a->alignment != b->alignment ||
 	       a->offset != b->offset || a->sequence != b->sequence;

@@ -52,35 +52,36 @@ static void fail_one(exchange_t *x, int status, const char *what, int pe, const 
 		x->status = shmemhi_fail(x->err, status, "%s PE %d: %s", what, pe, why->text);
 }
 
-/* Returns 0 for "not now". A peer that cannot be told is told by the end of the connection: it
- * must not wait for us. */
-static int try_give(exchange_t *x, shmemhi_peer_t *peer, int pe)
+/* Returns false if the socket has no room now. After an error the connection is shut down, so that
+ * the peer does not wait for this PE. */
+static bool try_give(exchange_t *x, shmemhi_peer_t *peer, int pe)
 {
 	message_t m = {.number = x->number, .has_fd = x->fd >= 0};
 	shmemhi_err_t why = {""};
 	int status = shmemhi_fd_send(peer->conn, &m, sizeof m, x->fd, 0, &why);
 
 	if (status == SHMEMH_ERR_TIMEOUT && !x->is_late)
-		return 0;
+		return false;
 	peer->given = x->number;
 	if (status != SHMEMH_OK) {
 		shutdown(peer->conn, SHUT_RDWR);
 		fail_one(x, status, "passing a descriptor to", pe, &why);
 	}
-	return 1;
+	return true;
 }
 
-static int try_take(exchange_t *x, shmemhi_peer_t *peer, int pe, int *fd)
+/* Returns false if the message has not come yet. */
+static bool try_take(exchange_t *x, shmemhi_peer_t *peer, int pe, int *fd)
 {
 	shmemhi_err_t why = {""};
 	int status = take(peer->conn, x->number, fd, &why);
 
 	if (status == SHMEMH_ERR_TIMEOUT && !x->is_late)
-		return 0;
+		return false;
 	peer->taken = x->number;
 	if (status != SHMEMH_OK)
 		fail_one(x, status, "waiting for the descriptor of", pe, &why);
-	return 1;
+	return true;
 }
 
 int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <sodium.h>
+#include <stdbool.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "mem/tmpdir.h"
@@ -18,19 +19,19 @@
 #define BACKLOG 4096
 #define RETRY_MS 2
 
-/* Wait for events on fd. Returns 1; 0: the deadline passed. */
-static int wait_for(int fd, short events, uint64_t deadline_ns)
+/* Wait for events on fd. Returns false if the deadline passed. */
+static bool wait_for(int fd, short events, uint64_t deadline_ns)
 {
 	for (;;) {
 		struct pollfd p = {.fd = fd, .events = events};
 		int n = poll(&p, 1, shmemhi_poll_ms(deadline_ns));
 
 		if (n > 0)
-			return 1;
+			return true;
 		if (n == 0 && shmemhi_now() >= deadline_ns)
-			return 0;
+			return false;
 		if (n < 0 && errno != EINTR)
-			return 1; /* the call that follows reports it */
+			return true; /* the call that follows reports it */
 	}
 }
 
@@ -97,13 +98,13 @@ void shmemhi_listener_close(shmemhi_listener_t *l)
 	*l = SHMEMHI_LISTENER_NONE;
 }
 
-int shmemhi_fd_user_ok(uid_t peer, uid_t own)
+bool shmemhi_fd_user_ok(uid_t peer, uid_t own)
 {
 	return peer == own;
 }
 
 /* Does the other end belong to this user? The kernel noted who connected, or who listened. */
-static int check_user(int conn)
+static bool check_user(int conn)
 {
 	struct ucred peer;
 	socklen_t nbytes = sizeof peer;

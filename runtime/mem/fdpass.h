@@ -6,6 +6,7 @@
 #ifndef SHMEMHI_MEM_FDPASS_H
 #define SHMEMHI_MEM_FDPASS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -50,7 +51,7 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 		      const unsigned char secret[SHMEMHI_FD_SECRET_NBYTES], int *pe);
 
 /* May a process of user `peer` be spoken to by one of user `own`? */
-int shmemhi_fd_user_ok(uid_t peer, uid_t own);
+bool shmemhi_fd_user_ok(uid_t peer, uid_t own);
 
 /* One message, with a descriptor if fd >= 0. Returns SHMEMH_OK; ERR_TIMEOUT; ERR_SYSTEM. */
 int shmemhi_fd_send(int conn, const void *msg, size_t nbytes, int fd, uint64_t deadline_ns,

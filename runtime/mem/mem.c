@@ -152,12 +152,12 @@ void shmemhi_mem_close(shmemh_t *job)
 	job->mem = NULL;
 }
 
-int shmemhi_mem_is_mapped(const shmemh_t *job, int pe)
+bool shmemhi_mem_is_mapped(const shmemh_t *job, int pe)
 {
 	return job->mem->peers[pe].mapped;
 }
 
-int shmemhi_mem_same_gpu(const shmemh_t *job, int pe)
+bool shmemhi_mem_same_gpu(const shmemh_t *job, int pe)
 {
 	const shmemhi_mem_t *mem = job->mem;
 	const shmemhi_identity_t *peer = &mem->ids[pe];
@@ -167,15 +167,15 @@ int shmemhi_mem_same_gpu(const shmemh_t *job, int pe)
 	return memcmp(&mem->id.gpu, &peer->gpu, sizeof peer->gpu) == 0;
 }
 
-int shmemhi_mem_has_atomics(const shmemh_t *job, int pe)
+bool shmemhi_mem_has_atomics(const shmemh_t *job, int pe)
 {
 	const shmemhi_mem_t *mem = job->mem;
 	int yes;
 
 	if (!mem->peers[pe].mapped)
-		return 0;
+		return false;
 	if (!mem->cuctx || shmemhi_mem_same_gpu(job, pe))
-		return 1;
+		return true;
 	if (mem->backend->kind == SHMEMH_HEAP_HOST)
 		return (mem->id.flags & mem->ids[pe].flags & SHMEMHI_ID_HOST_NATIVE_ATOMIC) != 0;
 	yes = shmemhi_cuctx_p2p(mem->cuctx, &mem->ids[pe].gpu, SHMEMHI_CU_P2P_NATIVE_ATOMIC);

@@ -21,14 +21,14 @@ int shmemhi_heap_open(shmemh_t *job); /* reserve address space for own heap and 
 void shmemhi_heap_close(shmemh_t *job);
 
 /* Is the memory of world PE pe mapped here (or to be, as the heap grows)? Own PE: 1. */
-int shmemhi_mem_is_mapped(const shmemh_t *job, int pe);
+bool shmemhi_mem_is_mapped(const shmemh_t *job, int pe);
 
 /* 1 if read-modify-writes by SMs on pe's memory are atomic against its own (same GPU, NVLink, host
  * memory between CPUs; PCIe: 0). */
-int shmemhi_mem_has_atomics(const shmemh_t *job, int pe);
+bool shmemhi_mem_has_atomics(const shmemh_t *job, int pe);
 
 /* 1 if pe runs on this PE's GPU (without GPUs: in this process). */
-int shmemhi_mem_same_gpu(const shmemh_t *job, int pe);
+bool shmemhi_mem_same_gpu(const shmemh_t *job, int pe);
 
 /* Start of pe's heap as seen here; NULL if not mapped. */
 char *shmemhi_mem_base(const shmemh_t *job, int pe);

@@ -31,23 +31,23 @@ typedef struct opening {
 	uint64_t deadline_ns;
 } opening_t;
 
-static int same_node(const shmemhi_mem_t *mem, int pe)
+static bool same_node(const shmemhi_mem_t *mem, int pe)
 {
 	return memcmp(mem->id.node, mem->ids[pe].node, SHMEMHI_KEY_NBYTES) == 0;
 }
 
-static int same_process(const shmemhi_mem_t *mem, int pe)
+static bool same_process(const shmemhi_mem_t *mem, int pe)
 {
 	return memcmp(mem->id.process, mem->ids[pe].process, SHMEMHI_KEY_NBYTES) == 0;
 }
 
 /* On this node but in another process: reached through a socket. */
-static int is_remote(const shmemh_t *job, int pe)
+static bool is_remote(const shmemh_t *job, int pe)
 {
 	return same_node(job->mem, pe) && !same_process(job->mem, pe);
 }
 
-static int has_remote(const shmemh_t *job)
+static bool has_remote(const shmemh_t *job)
 {
 	int n = 0;
 
@@ -57,7 +57,7 @@ static int has_remote(const shmemh_t *job)
 }
 
 /* May this PE's GPU reach that of pe at all? An invisible GPU is tried. */
-static int gpu_may_reach(const shmemh_t *job, int pe)
+static bool gpu_may_reach(const shmemh_t *job, int pe)
 {
 	const shmemhi_mem_t *mem = job->mem;
 
@@ -216,7 +216,7 @@ static int try_map(shmemhi_mem_t *mem, int fd, shmemhi_err_t *err)
 }
 
 /* Can this PE map the memory of pe, which sent fd (-1: did not arrive, for the reason why)? */
-static int prove_one(shmemh_t *job, int pe, int fd, shmemhi_err_t why)
+static bool prove_one(shmemh_t *job, int pe, int fd, shmemhi_err_t why)
 {
 	int ok = 0;
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static int open_dir(const char *path)
 }
 
 /* Is the directory that fd is open on still the one at path? */
-static int is_there(int fd, const char *path)
+static bool is_there(int fd, const char *path)
 {
 	struct stat a, b;
 
@@ -69,7 +70,7 @@ int shmemhi_tmpdir_make(char *dir)
 	return -1;
 }
 
-static int is_name(const char *name)
+static bool is_name(const char *name)
 {
 	size_t n = strlen(SHMEMHI_TMPDIR_PREFIX);
 

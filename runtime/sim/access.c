@@ -36,17 +36,17 @@ static void fence(shmemsimi_fiber_t *f, int access)
 	f->is_fenced |= access != SHMEMSIM_FENCE_ACQUIRE;
 }
 
-/* Returns 1 if the access is to be done with release order. */
-static int order(shmemsimi_fiber_t *f, const void *p, int access)
+/* Returns whether the access is to be done with release order. */
+static bool order(shmemsimi_fiber_t *f, const void *p, int access)
 {
 	switch (access & 0xff) {
 	case SHMEMSIM_LD_RELAXED:
 		remember(f, p);
-		return 0;
+		return false;
 	case SHMEMSIM_ST_DATA:
 		f->is_fenced = 0;
 		shmemsim_wrote = 1;
-		return 0;
+		return false;
 	case SHMEMSIM_ST_RELAXED:
 	case SHMEMSIM_ST_RELEASE:
 		acquire_if_seen(f, p);
@@ -60,9 +60,9 @@ static int order(shmemsimi_fiber_t *f, const void *p, int access)
 	case SHMEMSIM_FENCE_RELEASE:
 	case SHMEMSIM_FENCE_SC:
 		fence(f, access & 0xff);
-		return 0;
+		return false;
 	default:
-		return 0;
+		return false;
 	}
 }
 

@@ -49,12 +49,12 @@ void shmemsimi_swap(void **save_sp, void *load_sp);
 /* Free stacks are linked through their last word. */
 static char *free_stacks[2];
 
-int shmemsimi_under_tsan(void)
+bool shmemsimi_under_tsan(void)
 {
 	return &__tsan_create_fiber != NULL;
 }
 
-static int under_asan(void)
+static bool under_asan(void)
 {
 	return &__sanitizer_start_switch_fiber != NULL && &__asan_unpoison_memory_region != NULL;
 }

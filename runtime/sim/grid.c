@@ -7,7 +7,7 @@
 #define MAX_THREADS 1024u /* in a block, as on every GPU */
 #define MAX_FIBERS (1u << 22)
 
-int shmemsimi_world_ready(void)
+bool shmemsimi_world_ready(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	if (w->mode == MODE_NONE) {
@@ -21,7 +21,7 @@ int shmemsimi_world_ready(void)
 	if (w->thread != (unsigned long)pthread_self()) {
 		shmemsimi_report_line("the emulator runs in another thread of this process; only "
 				      "one may launch and sync");
-		return 0;
+		return false;
 	}
 	return !w->is_failed;
 }

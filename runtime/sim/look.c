@@ -31,9 +31,9 @@ static void set_anchor(shmemsimi_looks_t *l, const void *p)
 	l->n_turns = 0;
 }
 
-/* One more access. Returns 1 if the fiber is to be parked. Addresses are only compared for
+/* One more access. Returns whether the fiber is to be parked. Addresses are only compared for
  * equality, so that a seed gives the same run wherever memory lies. */
-static int is_again(shmemsimi_looks_t *l, const void *p)
+static bool is_again(shmemsimi_looks_t *l, const void *p)
 {
 	if (p != l->anchor) {
 		l->turn = (l->turn ^ (uintptr_t)p) * 0x9e3779b97f4a7c15u;
@@ -41,7 +41,7 @@ static int is_again(shmemsimi_looks_t *l, const void *p)
 			set_anchor(l, p);
 			l->span = l->span < LAST_SPAN ? 2 * l->span : LAST_SPAN;
 		}
-		return 0;
+		return false;
 	}
 	l->n_turns = l->turn == l->last_turn ? l->n_turns + 1 : 0;
 	l->last_turn = l->turn;

@@ -65,7 +65,7 @@ static uint32_t decided(uint32_t option)
 
 /* Nothing is written and everybody only looks again: the order says nothing, and a search would
  * drown in it. Not while time jumps: who is late first matters. */
-static inline int is_decision(uint32_t n)
+static inline bool is_decision(uint32_t n)
 {
 	return n > 1 && shmemsimi_w.idle_looks <= 1;
 }
@@ -92,7 +92,7 @@ static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w, uint32_t weight)
 
 /* Before a fence or after it is the same to all others, unless it takes part in the order of the
  * sequentially consistent ones. */
-static inline int is_point(int kind)
+static inline bool is_point(int kind)
 {
 	return kind < SHMEMSIM_FENCE || (kind == SHMEMSIM_FENCE_SC && shmemsimi_w.cfg.weak);
 }

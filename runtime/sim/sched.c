@@ -136,15 +136,15 @@ static void wake_sleeping(void)
 
 /* Nobody can run */
 
-static int stuck(const char *what)
+static bool stuck(const char *what)
 {
 	shmemsimi_report_line("%s", what);
 	shmemsimi_w.is_failed = 1;
 	shmemsimi_w.failure = what;
-	return 0;
+	return false;
 }
 
-static int idle_in_process(void)
+static bool idle_in_process(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	const struct timespec nap = {0, NAP_NS};
@@ -154,10 +154,10 @@ static int idle_in_process(void)
 	else
 		nanosleep(&nap, NULL);
 	wake_spinning();
-	return 1;
+	return true;
 }
 
-static int idle_in_run(void)
+static bool idle_in_run(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	if (w->is_clock_read) {
@@ -181,15 +181,15 @@ static int idle_in_run(void)
 	if (w->spin.n && w->now - w->idle_since > LIVELOCK_NS && w->idle_jumps > LIVELOCK_JUMPS)
 		return stuck("livelock: nothing was written for hours of virtual time");
 	wake_spinning();
-	return 1;
+	return true;
 }
 
-/* Returns 1 if looking again makes sense. */
-static int idle(void)
+/* Returns whether it makes sense to look again. */
+static bool idle(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	if (w->is_eager)
-		return 0;
+		return false;
 	if (!w->spin.n && !w->sleep.n)
 		return stuck("deadlock: every fiber waits for another one");
 	return w->mode == MODE_RUN ? idle_in_run() : idle_in_process();

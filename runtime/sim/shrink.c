@@ -62,19 +62,19 @@ static size_t make_list(const shrink_t *s, size_t from, size_t to, size_t other)
 	return n;
 }
 
-static int fails(shrink_t *s, size_t from, size_t to, size_t other)
+static bool fails(shrink_t *s, size_t from, size_t to, size_t other)
 {
 	const shmemsimi_program_t *p = s->program;
 	s->cfg.n_replay = make_list(s, from, to, other);
 	if (!s->cfg.n_replay)
-		return 0;
+		return false;
 	s->n_runs++;
 	int bad = shmemsim_run(&s->cfg, p->n_pes, p->pe_main, p->arg);
 	s->n_steps += shmemsimi_w.steps;
 	return bad && shmemsimi_w.failure == s->failure;
 }
 
-static int may_go_on(const shrink_t *s)
+static bool may_go_on(const shrink_t *s)
 {
 	return s->n_runs < MAX_RUNS && s->n_steps < MAX_STEPS;
 }
@@ -99,17 +99,18 @@ static size_t drop_chunks(shrink_t *s, size_t chunk)
 	return before - s->n;
 }
 
-/* Two that only make sense together: a switch away and one back. Returns 1 if there were such. */
-static int drop_pair(shrink_t *s)
+/* Drop two choices that only make sense together: a switch away and one back. Returns whether
+ * there were such. */
+static bool drop_pair(shrink_t *s)
 {
 	for (size_t b = s->n; b-- > 1;)
 		for (size_t a = b; a-- > 0 && may_go_on(s);)
 			if (fails(s, b, b + 1, a)) {
 				drop(s, b, b + 1);
 				drop(s, a, a + 1);
-				return 1;
+				return true;
 			}
-	return 0;
+	return false;
 }
 
 static void shorten(shrink_t *s)

@@ -12,6 +12,7 @@
 #ifndef SHMEMSIMI_SIM_H
 #define SHMEMSIMI_SIM_H
 
+#include <stdbool.h>
 #include <shmem_sim.h>
 #include "sim/weak.h"
 
@@ -215,7 +216,7 @@ void *shmemsimi_scratch_alloc(size_t nbytes); /* for kernels: with red zones, no
 void shmemsimi_scratch_free(void *mem, size_t nbytes);
 
 /* fiber.c */
-int shmemsimi_under_tsan(void);
+bool shmemsimi_under_tsan(void);
 void shmemsimi_fiber_begin(void);                   /* main is the current fiber */
 void shmemsimi_fiber_create(shmemsimi_fiber_t *f);  /* before its first run */
 void shmemsimi_fiber_discard(shmemsimi_fiber_t *f); /* one that will never run again */
@@ -315,7 +316,7 @@ void shmemsimi_lane_main(shmemsimi_fiber_t *f);
 void shmemsimi_lane_exited(shmemsimi_fiber_t *f);
 void shmemsimi_grid_free(shmemsimi_grid_t *g);
 void shmemsimi_streams_free(void);
-int shmemsimi_world_ready(void); /* 1: launches are possible; starts process mode */
+bool shmemsimi_world_ready(void); /* launches are possible; starts process mode */
 
 /* boot.c */
 void shmemsimi_boot_left(int pe); /* the PE returned from pe_main */
@@ -328,7 +329,7 @@ void shmemsimi_report_line(const char *fmt, ...) __attribute__((format(printf, 1
 size_t shmemsimi_format(char *dst, size_t nbytes, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* snprintf into memory that fibers share */
 void shmemsimi_report_stuck(void);             /* main: appends the place of each fiber */
-int shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
-int shmemsimi_variable(const void *p, char *text, size_t nbytes); /* 1: it lies in a static one */
+bool shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
+bool shmemsimi_variable(const void *p, char *text, size_t nbytes); /* it lies in a static one */
 
 #endif

@@ -81,7 +81,7 @@ void shmemsimi_trace_settle(void)
 }
 
 /* Everybody looks again and nothing is written: not worth a line each. */
-static int is_idle(void)
+static bool is_idle(void)
 {
 	return shmemsimi_w.idle_looks > 1;
 }

@@ -143,7 +143,7 @@ static void conclude(shmemsimi_warp_t *w, uint32_t i)
 		}
 }
 
-static int is_complete(const shmemsimi_warp_t *w, const shmemsimi_meeting_t *m)
+static bool is_complete(const shmemsimi_warp_t *w, const shmemsimi_meeting_t *m)
 {
 	return (m->mask & w->live & ~m->arrived) == 0;
 }
@@ -247,7 +247,7 @@ static void close_huddle(shmemsimi_warp_t *w, uint32_t i)
 		}
 }
 
-static int is_same_site(const shmemsimi_huddle_t *h, const shmemsimi_fiber_t *f)
+static bool is_same_site(const shmemsimi_huddle_t *h, const shmemsimi_fiber_t *f)
 {
 	if (h->site && f->site)
 		return h->site == f->site || strcmp(h->site, f->site) == 0;

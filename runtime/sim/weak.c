@@ -14,7 +14,7 @@ static uint32_t clock_of_writes;
 static shmemsimi_view_t *sc_sys, **sc_gpu; /* what sequentially consistent fences know: [n_pes] */
 static int n_gpus;
 
-static int is_on(void)
+static bool is_on(void)
 {
 	return (shmemsim_hooks & SHMEMSIMI_HOOK_WEAK) != 0;
 }
@@ -44,7 +44,7 @@ void shmemsimi_weak_end(void)
 /* Places and scopes */
 
 /* The fiber's own stack: nobody else's business, and it was another fiber's before. */
-static int is_own_stack(const shmemsimi_fiber_t *f, const void *p)
+static bool is_own_stack(const shmemsimi_fiber_t *f, const void *p)
 {
 	return (uintptr_t)p - (uintptr_t)f->stack < f->stack_nbytes;
 }
@@ -122,7 +122,7 @@ static shmemsimi_cell_t *refreshed(const void *p, uint32_t nbytes)
 /* Loads */
 
 /* When everybody only looks again, nobody learns anything new from old values: forced progress. */
-static int is_forced(void)
+static bool is_forced(void)
 {
 	return shmemsimi_w.idle_looks || shmemsimi_w.idle_step;
 }
@@ -203,7 +203,7 @@ static int distance_to(const shmemsimi_fiber_t *f, const shmemsimi_write_t *w)
 }
 
 /* Is w morally strong with an access of this scope at this distance? */
-static int is_ordered(const shmemsimi_write_t *w, int d, int scope)
+static bool is_ordered(const shmemsimi_write_t *w, int d, int scope)
 {
 	return w->strong && w->scope >= d && scope >= d;
 }
@@ -250,7 +250,7 @@ static int load_cell(shmemsimi_fiber_t *f, const void *p, uint32_t nbytes, int a
 /* Stores */
 
 /* A fiber that has ended may have left its memory to one of a later grid. */
-static int is_same_thread(shmemsimi_place_t a, shmemsimi_place_t b)
+static bool is_same_thread(shmemsimi_place_t a, shmemsimi_place_t b)
 {
 	return a.fiber == b.fiber && a.grid == b.grid;
 }

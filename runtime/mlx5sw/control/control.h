@@ -52,7 +52,7 @@ int mlx5swi_qp_destroy(mlx5swi_qp_t *qp); /* frees *qp */
  * then against its range; if anything is wrong nothing changes. Attributes that the transition does
  * not know are refused (verbs) or were not given (DevX: unset optional bits). */
 int mlx5swi_qp_modify(mlx5swi_qp_t *qp, int to, const mlx5swi_qp_attr_t *attr, uint32_t given);
-int mlx5swi_is_rate(uint8_t rate);            /* of verbs: none, or one of those from 2.5 Gb/s on */
+bool mlx5swi_is_rate(uint8_t rate);           /* of verbs: none, or one of those from 2.5 Gb/s on */
 void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp); /* as after 2RST */
 
 /* mr.c */
@@ -64,6 +64,6 @@ uint8_t *mlx5swi_dmabuf(int fd, uint64_t offset, uint64_t nbytes, int *is_gpu);
 void mlx5swi_dmabufs_free(void); /* the world ends */
 /* Whether all of it is memory, as the kernel finds when it pins the pages. Where there is no thread
  * addresses may be a scheduler's: then everything is. */
-int mlx5swi_is_mapped(const uint8_t *p, uint64_t nbytes);
+bool mlx5swi_is_mapped(const uint8_t *p, uint64_t nbytes);
 
 #endif

@@ -85,12 +85,12 @@ void mlx5swi_dmabufs_free(void)
 	}
 }
 
-int mlx5swi_is_mapped(const uint8_t *p, uint64_t nbytes)
+bool mlx5swi_is_mapped(const uint8_t *p, uint64_t nbytes)
 {
 	uintptr_t first = (uintptr_t)p & ~(uintptr_t)(MLX5SWI_PAGE - 1);
 
 	if (!mlx5swi_w->has_thread || mlx5swi_is_gpu(p))
-		return 1;
+		return true;
 	return msync((void *)first, (uintptr_t)p + nbytes - first, MS_ASYNC) == 0;
 }
 

@@ -25,7 +25,7 @@ static int check_ring(const char *name, const uint8_t *p, size_t have, uint64_t 
 }
 
 /* Without real-time stamps there is no choice: the field is reserved. */
-static int has_format(uint8_t format)
+static bool has_format(uint8_t format)
 {
 	switch (mlx5swi_w->cfg.timestamps) {
 	case MLX5SW_TIMESTAMPS_FREE_RUNNING:

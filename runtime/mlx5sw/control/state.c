@@ -76,7 +76,7 @@ static int check_given(const mlx5swi_qp_t *qp, int to, uint32_t given)
 	return MLX5SWI_DONE;
 }
 
-int mlx5swi_is_rate(uint8_t rate)
+bool mlx5swi_is_rate(uint8_t rate)
 {
 	return rate == IBV_RATE_MAX || (rate >= IBV_RATE_2_5_GBPS && rate <= IBV_RATE_1200_GBPS);
 }

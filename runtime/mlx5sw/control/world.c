@@ -17,7 +17,7 @@
 enum { FIRST_PD = 0x10, FIRST_UAR = 0x20, FIRST_UMEM = 0x40, FIRST_CQ = 0x400 };
 enum { FIRST_QP = 0x1000, FIRST_MR = 0x2000 };
 
-static int is_config(const mlx5sw_config_t *cfg)
+static bool is_config(const mlx5sw_config_t *cfg)
 {
 	return cfg && cfg->size == sizeof(*cfg) && cfg->n_hosts >= 1 &&
 	       cfg->n_hosts <= MLX5SWI_MAX_HOSTS && cfg->n_devices >= 1 &&
@@ -28,7 +28,7 @@ static int is_config(const mlx5sw_config_t *cfg)
 	       cfg->timestamps <= MLX5SW_TIMESTAMPS_BOTH && cfg->requires_grh <= 1;
 }
 
-static int are_hooks(const mlx5sw_hooks_t *h)
+static bool are_hooks(const mlx5sw_hooks_t *h)
 {
 	return !h || (h->size == sizeof(*h) && h->now && h->choose && h->host && h->take &&
 		      h->load && h->store && h->lock && h->unlock);

@@ -36,7 +36,7 @@ void mlx5swi_lint_stop(void)
 	mlx5swi_w->reports = NULL;
 }
 
-static int is_same(const report_t *r, const report_t *other)
+static bool is_same(const report_t *r, const report_t *other)
 {
 	return r->host == other->host && r->device == other->device && r->qpn == other->qpn &&
 	       strcmp(r->row, other->row) == 0;

@@ -7,6 +7,8 @@
 #ifndef MLX5SW_OBJECTS_H
 #define MLX5SW_OBJECTS_H
 
+#include <stdbool.h>
+
 #pragma GCC visibility push(default) /* the entry points that they declare are ours */
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>

@@ -149,7 +149,7 @@ static void stay_behind(mlx5swi_qp_t *qp)
 
 /* Everything before psn was executed; but READs and atomics want more than that. Whether una is
  * psn now. */
-static int acknowledge(mlx5swi_qp_t *qp, uint32_t psn)
+static bool acknowledge(mlx5swi_qp_t *qp, uint32_t psn)
 {
 	struct mlx5swi_requester *r = qp->requester;
 
@@ -303,7 +303,7 @@ static void answer(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 }
 
 /* Of what was sent and is not acknowledged; anything else was answered before, or is not ours. */
-static int is_expected(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
+static bool is_expected(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 

@@ -11,7 +11,7 @@
 #define FENCE 2u         /* modes from here on wait for READs and atomics */
 #define ATOMIC_UP_TO_8 3 /* the mode that allows 4 bytes, too */
 
-static int is_mr(const mlx5swi_qp_t *qp, const mlx5swi_sge_t *sge)
+static bool is_mr(const mlx5swi_qp_t *qp, const mlx5swi_sge_t *sge)
 {
 	mlx5swi_mr_t *mr;
 	uint8_t *p;
@@ -49,15 +49,15 @@ static void hint(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const mlx5swi_sge_t
 }
 
 /* Has any device of this process such a key, for such an address? */
-static int is_remote(uint32_t key, uint64_t va)
+static bool is_remote(uint32_t key, uint64_t va)
 {
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++) {
 		const mlx5swi_mr_t *mr = mlx5swi_table_get(&mlx5swi_w->devices[i].mrs, key >> 8);
 
 		if (mr && mr->key == key && va - mr->iova < mr->nbytes)
-			return 1;
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 void mlx5swi_access_refused(mlx5swi_qp_t *qp, uint32_t number)
@@ -101,12 +101,12 @@ static void check_result(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_wqe
 	}
 }
 
-static int is_local(const mlx5swi_wqe_t *w)
+static bool is_local(const mlx5swi_wqe_t *w)
 {
 	return w->opcode == MLX5_OPCODE_NOP || w->opcode == MLX5SWI_OPCODE_DUMP;
 }
 
-static int is_answered(const mlx5swi_wqe_t *w)
+static bool is_answered(const mlx5swi_wqe_t *w)
 {
 	return w->width || w->opcode == MLX5_OPCODE_RDMA_READ;
 }
@@ -121,7 +121,7 @@ static uint32_t n_psns(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 }
 
 /* READs and atomics have room at the responder; a fence waits for those before it. */
-static int must_wait(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
+static bool must_wait(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 
@@ -219,7 +219,7 @@ static void accept(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_wqe_t *w)
 	r->fresh++;
 }
 
-int mlx5swi_begin(mlx5swi_qp_t *qp)
+bool mlx5swi_begin(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	mlx5swi_entry_t *e = mlx5swi_entry(qp, r->fresh);
@@ -227,15 +227,15 @@ int mlx5swi_begin(mlx5swi_qp_t *qp)
 	const int syndrome = mlx5swi_decode(qp, r->fresh, &row, &text);
 
 	if (must_wait(qp, &r->wqe))
-		return 0;
+		return false;
 	if (mlx5swi_fault_stop(qp, e->index, e->opcode)) {
 		mlx5swi_qp_error(qp, 0, 0);
-		return 0;
+		return false;
 	}
 	e->syndrome = (uint8_t)syndrome;
 	check(qp, e, row, text);
 	if (e->syndrome)
-		return 0;
+		return false;
 	accept(qp, e, &r->wqe);
-	return 1;
+	return true;
 }

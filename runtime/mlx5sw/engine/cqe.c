@@ -56,12 +56,12 @@ static void break_cq(mlx5swi_cq_t *cq)
 	}
 }
 
-static int is_overrun(const mlx5swi_cq_t *cq)
+static bool is_overrun(const mlx5swi_cq_t *cq)
 {
 	uint32_t consumed;
 
 	if (cq->ignores_overrun)
-		return 0;
+		return false;
 	mlx5swi_queue_load(cq->dbr_is_gpu, &consumed, cq->dbr, sizeof(consumed), 0, MLX5SW_DBR);
 	return ((cq->pi - be32toh(consumed)) & 0xffffff) >= 1u << cq->log_size;
 }

@@ -79,7 +79,7 @@ static mlx5swi_qp_t *addressee(mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, 
 
 /* Bytes of a BlueFlame write after the first word. What comes late is taken away: it belongs to
  * no doorbell that is still to come. */
-static int take_rest(mlx5swi_uar_t *uar, uint32_t reg, uint64_t words[N_WORDS])
+static bool take_rest(mlx5swi_uar_t *uar, uint32_t reg, uint64_t words[N_WORDS])
 {
 	uint8_t *left = &uar->blueflame_left[reg != REGISTER];
 

@@ -32,7 +32,7 @@ void mlx5swi_word_write(const mlx5swi_mr_t *mr, uint8_t *p, uint8_t width, uint6
 
 /* gpu.c: whether p is memory of a GPU, which copies reach (mr->is_gpu). Call when it is registered:
  * what copies need is made then, since a kernel that runs later may keep it from being made. */
-int mlx5swi_is_gpu(const void *p);
+bool mlx5swi_is_gpu(const void *p);
 
 /* memory.c: rings, completion queues and doorbell records. is_gpu: they lie in GPU memory, and the
  * adapter copies them; otherwise the hooks load and store them.

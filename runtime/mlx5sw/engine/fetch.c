@@ -16,7 +16,7 @@ uint16_t mlx5swi_record(const mlx5swi_qp_t *qp)
 }
 
 /* Exactly half of the way round is ahead: the longest queue, all at once. */
-static int is_behind(uint16_t index, uint16_t other)
+static bool is_behind(uint16_t index, uint16_t other)
 {
 	return (uint16_t)(index - other) > 0x8000;
 }
@@ -160,21 +160,21 @@ static void load_first(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index)
 }
 
 /* Whether there was room for one. */
-static int fetch_one(mlx5swi_qp_t *qp)
+static bool fetch_one(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	const uint16_t index = r->fetch, used = (uint16_t)(index - r->done);
 	uint8_t *first = shadow(qp, index), n, is_too_long;
 
 	if (used == qp->sq_blocks)
-		return 0;
+		return false;
 	load_first(qp, first, index);
 	n = mlx5swi_n_blocks(first);
 	is_too_long = n > qp->sq_blocks;
 	if (is_too_long)
 		n = (uint8_t)qp->sq_blocks;
 	if (used + n > (int)qp->sq_blocks)
-		return 0;
+		return false;
 	for (uint8_t i = 1; i < n; i++) {
 		const uint16_t next = (uint16_t)(index + i);
 
@@ -195,26 +195,26 @@ static int fetch_one(mlx5swi_qp_t *qp)
 	};
 	qp->counters.wqes++;
 	qp->counters.blocks += n;
-	return 1;
+	return true;
 }
 
 /* The record is read again when the device is about to fetch, or to sleep; a device may as well
  * not do that. A record in GPU memory costs a copy: it is read again once after each doorbell, when
  * everything known is complete, and not when packets wake a queue that is idle. */
-static int may_look_again(mlx5swi_qp_t *qp)
+static bool may_look_again(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 
 	if (!r->is_rung || qp->has_no_dbr || mlx5swi_w->cfg.doorbells != MLX5SW_DOORBELLS_HYBRID ||
 	    (r->fetch == r->pi && r->head != r->fetched) ||
 	    (mlx5swi_has_chaos(MLX5SW_CHAOS_FETCH) && mlx5swi_choose(2)))
-		return 0;
+		return false;
 	if (!qp->dbr_is_gpu)
-		return 1;
+		return true;
 	if (r->fetch != r->pi || !r->is_record_due)
-		return 0;
+		return false;
 	r->is_record_due = 0;
-	return 1;
+	return true;
 }
 
 unsigned mlx5swi_fetch(mlx5swi_qp_t *qp)

@@ -51,7 +51,7 @@ typedef struct mlx5swi_cuda {
 	mlx5swi_gpu_counters_t counters;
 } cuda_t;
 
-static int find(cuda_t *c)
+static bool find(cuda_t *c)
 {
 	const struct {
 		void **function;
@@ -72,8 +72,8 @@ static int find(cuda_t *c)
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (!(*table[i].function = dlsym(c->library, table[i].name)))
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 static int is_library(struct dl_phdr_info *info, size_t nbytes, void *name)
@@ -151,7 +151,7 @@ static int open_stream(cuda_t *c, int gpu)
 	return failed;
 }
 
-int mlx5swi_is_gpu(const void *p)
+bool mlx5swi_is_gpu(const void *p)
 {
 	cuda_t *c = cuda();
 	int gpu = c ? gpu_of(c, p) : -1;
@@ -232,7 +232,7 @@ static int fetch(cuda_t *c, gpu_t *g, uintptr_t p, size_t nbytes)
 	return failed;
 }
 
-static int is_ahead(const cuda_t *c, const gpu_t *g, uintptr_t p, size_t nbytes)
+static bool is_ahead(const cuda_t *c, const gpu_t *g, uintptr_t p, size_t nbytes)
 {
 	return g == &c->gpus[c->ahead_gpu] && p >= c->ahead && nbytes <= c->n_ahead &&
 	       p - c->ahead <= c->n_ahead - nbytes;

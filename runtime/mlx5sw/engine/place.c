@@ -89,7 +89,7 @@ static void place_piece(placement_t **at)
 }
 
 /* A strict one waits for all before it. */
-static int may_go(const placement_t *first, const placement_t *w)
+static bool may_go(const placement_t *first, const placement_t *w)
 {
 	return w == first || w->mr->is_relaxed;
 }
@@ -118,10 +118,10 @@ void mlx5swi_place_drop(placement_t **queue)
 		remove_first(queue);
 }
 
-int mlx5swi_place_overlaps(const placement_t *w, const uint8_t *p, size_t nbytes)
+bool mlx5swi_place_overlaps(const placement_t *w, const uint8_t *p, size_t nbytes)
 {
 	for (; w; w = w->next)
 		if (w->p < p + nbytes && p < w->p + w->packet->dma_nbytes)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }

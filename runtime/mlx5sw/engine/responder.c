@@ -254,14 +254,15 @@ static int check_key(mlx5swi_qp_t *qp, uint32_t rkey, uint64_t va, uint64_t nbyt
 
 static void refuse(mlx5swi_qp_t *qp, uint32_t psn, int nak);
 
-/* The next packet of a READ, at most n_packets in this turn. Returns 0 if its memory has gone. */
-static int send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
+/* Send the next packets of a READ response, at most n_packets in this turn. Returns false if the
+ * memory is gone. */
+static bool send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
 {
 	uint32_t mtu = 128u << qp->attr.mtu, n = a->nbytes < mtu ? a->nbytes : mtu;
 	size_t turn = (size_t)n_packets * mtu, ahead = a->nbytes < turn ? a->nbytes : turn;
 	target_t t = {0};
 	if (n && check_key(qp, a->rkey, a->va, n, IBV_ACCESS_REMOTE_READ, &t))
-		return 0;
+		return false;
 	mlx5swi_packet_t *p = mlx5swi_packet_new(qp, MLX5SWI_READ_DATA, n);
 	if (n)
 		settle_before_read(qp, &t, n);
@@ -278,7 +279,7 @@ static int send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
 	a->psn = mlx5swi_psn_add(a->psn, 1);
 	a->va += n;
 	a->nbytes -= n;
-	return 1;
+	return true;
 }
 
 static void send_old(mlx5swi_qp_t *qp, const answer_t *a)
@@ -341,7 +342,7 @@ static uint32_t right_of(int kind)
 				      : IBV_ACCESS_REMOTE_ATOMIC;
 }
 
-static int is_permitted(const mlx5swi_qp_t *qp, int kind)
+static bool is_permitted(const mlx5swi_qp_t *qp, int kind)
 {
 	const mlx5swi_qp_attr_t *a = &qp->attr;
 	return kind == MLX5SWI_WRITE  ? a->rwe
@@ -349,22 +350,22 @@ static int is_permitted(const mlx5swi_qp_t *qp, int kind)
 				      : a->rae && a->atomic_mode;
 }
 
-static int is_well_formed(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
+static bool is_well_formed(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	if (p->mtu != qp->attr.mtu || p->nbytes > 128u << qp->attr.mtu)
-		return 0;
+		return false;
 	if (p->kind != MLX5SWI_WRITE)
 		return !qp->responder->is_in_message;
 	return p->dma_nbytes == p->nbytes &&
 	       (p->flags & MLX5SWI_FIRST ? 0 : 1) == qp->responder->is_in_message;
 }
 
-static int is_sized(const mlx5swi_packet_t *p)
+static bool is_sized(const mlx5swi_packet_t *p)
 {
 	return (p->width == 4 || p->width == 8) && p->raddr % p->width == 0;
 }
 
-static int takes_receive(const mlx5swi_packet_t *p)
+static bool takes_receive(const mlx5swi_packet_t *p)
 {
 	return p->kind == MLX5SWI_WRITE && p->flags & MLX5SWI_IMM && p->flags & MLX5SWI_LAST;
 }
@@ -493,7 +494,7 @@ static void repeat_atomic(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 }
 
 /* Packets from before this connection are none of its repetitions. */
-static int may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
+static bool may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 {
 	return mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_DUP_WRITE && p->dma_nbytes &&
 	       p->dma_nbytes == p->nbytes && mlx5swi_psn_diff(p->psn, qp->responder->start) >= 0 &&

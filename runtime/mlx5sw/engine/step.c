@@ -77,13 +77,13 @@ static unsigned run(mlx5swi_qp_t *qp)
 	return n;
 }
 
-static int is_due(const mlx5swi_qp_t *qp, uint64_t now)
+static bool is_due(const mlx5swi_qp_t *qp, uint64_t now)
 {
 	return qp->is_active & WORK || deadline(qp) <= now;
 }
 
 /* Those without work and without a timer leave the list. */
-static int is_idle(const mlx5swi_qp_t *qp)
+static bool is_idle(const mlx5swi_qp_t *qp)
 {
 	return !(qp->is_active & WORK) && deadline(qp) == UINT64_MAX;
 }
@@ -125,13 +125,13 @@ static mlx5swi_packet_t *take(mlx5swi_port_t *port, mlx5swi_packet_t **at)
 }
 
 /* A QP takes packets of its peer alone. */
-static int is_from_peer(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
+static bool is_from_peer(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const mlx5swi_path_t *path = &qp->attr.path;
 	if (qp->state < MLX5SWI_RTR || qp->state == MLX5SWI_ERR || p->sqpn != qp->attr.remote_qpn)
-		return 0;
+		return false;
 	if (path->is_global && memcmp(p->sgid, path->dgid, sizeof(p->sgid)) != 0)
-		return 0;
+		return false;
 	return qp->dev->port.is_ethernet || p->slid == path->dlid;
 }
 
@@ -171,13 +171,13 @@ typedef struct candidate {
 	mlx5swi_packet_t **at;
 } candidate_t;
 
-static int is_same_flow(const mlx5swi_packet_t *a, const mlx5swi_packet_t *b)
+static bool is_same_flow(const mlx5swi_packet_t *a, const mlx5swi_packet_t *b)
 {
 	return a->dqpn == b->dqpn && a->sqpn == b->sqpn && a->slid == b->slid &&
 	       memcmp(a->smac, b->smac, sizeof(a->smac)) == 0;
 }
 
-static int is_first_of_flow(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
+static bool is_first_of_flow(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 {
 	const mlx5swi_packet_t *q = port->in;
 	while (q != p && !is_same_flow(p, q))

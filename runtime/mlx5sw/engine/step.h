@@ -29,7 +29,7 @@ void mlx5swi_place(struct mlx5swi_placement **queue, const mlx5swi_mr_t *mr, uin
 void mlx5swi_place_one(struct mlx5swi_placement **queue); /* a piece of one that may be next */
 void mlx5swi_place_queue(struct mlx5swi_placement **queue);
 void mlx5swi_place_drop(struct mlx5swi_placement **queue);
-int mlx5swi_place_overlaps(const struct mlx5swi_placement *queue, const uint8_t *p, size_t nbytes);
+bool mlx5swi_place_overlaps(const struct mlx5swi_placement *queue, const uint8_t *p, size_t nbytes);
 
 /* Half of an atomic, if one waits, and what was accepted. */
 void mlx5swi_responder_settle(mlx5swi_qp_t *qp);

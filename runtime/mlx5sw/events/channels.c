@@ -140,7 +140,7 @@ void mlx5swi_channels_forget(mlx5swi_context_t *ctx, const void *object)
 		unsubscribe(ch, object, 0);
 }
 
-static int is_type_of(const struct mlx5dv_devx_obj *obj, uint16_t type)
+static bool is_type_of(const struct mlx5dv_devx_obj *obj, uint16_t type)
 {
 	switch (type) {
 	case MLX5SWI_EQE_COMPLETION:
@@ -157,7 +157,7 @@ static int is_type_of(const struct mlx5dv_devx_obj *obj, uint16_t type)
 	case MLX5SWI_EQE_PORT:
 		return !obj;
 	default:
-		return 0;
+		return false;
 	}
 }
 
@@ -203,14 +203,14 @@ int mlx5dv_devx_subscribe_devx_event_fd(struct mlx5dv_devx_event_channel *channe
 		subscribe((mlx5swi_channel_t *)channel, obj, 0, fd, sizeof(event_num), &event_num));
 }
 
-static int wants(const subscription_t *s, const void *object, uint8_t type)
+static bool wants(const subscription_t *s, const void *object, uint8_t type)
 {
 	if (s->object != object)
-		return 0;
+		return false;
 	for (uint16_t i = 0; i < s->n_types; i++)
 		if (s->types[i] == type)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 static void enqueue(mlx5swi_channel_t *ch, subscription_t *s, const uint8_t eqe[64])

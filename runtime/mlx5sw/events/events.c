@@ -170,7 +170,7 @@ static mlx5swi_context_t *context_of(const void *object)
 	return NULL;
 }
 
-int mlx5swi_events_unacked(const void *object)
+bool mlx5swi_events_unacked(const void *object)
 {
 	return context_of(object) != NULL;
 }

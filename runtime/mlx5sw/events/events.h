@@ -29,7 +29,7 @@ void mlx5swi_events_forget(void *object); /* a QP or CQ is about to be freed */
 /* events.c: for the program to get. One for which there is no memory is lost. */
 void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event *ib);
 /* Whether the program has got an event of this QP or CQ, and not acknowledged it. */
-int mlx5swi_events_unacked(const void *object);
+bool mlx5swi_events_unacked(const void *object);
 /* Until there is none. With the lock held; lets go of it while it waits. */
 void mlx5swi_events_wait(const void *object);
 

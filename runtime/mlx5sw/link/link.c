@@ -11,15 +11,15 @@
 
 #define PKEY_BASE 0x7fff /* the highest bit is the kind of membership */
 
-static int has_gid(const mlx5swi_port_t *port, const uint8_t gid[16])
+static bool has_gid(const mlx5swi_port_t *port, const uint8_t gid[16])
 {
 	for (uint32_t i = 0; i < MLX5SWI_N_GIDS; i++)
 		if (memcmp(port->gids[i].raw, gid, 16) == 0)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
-static int is_for(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
+static bool is_for(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 {
 	if (port->is_ethernet)
 		return memcmp(port->mac, p->dmac, sizeof(port->mac)) == 0 && p->is_global &&
@@ -36,7 +36,7 @@ static mlx5swi_port_t *port_of(const mlx5swi_packet_t *p)
 	return NULL;
 }
 
-static int takes(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
+static bool takes(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 {
 	return port->is_up && (port->pkey & PKEY_BASE) == (p->pkey & PKEY_BASE);
 }

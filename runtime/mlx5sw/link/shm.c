@@ -84,7 +84,7 @@ static int lock_byte(int fd, int command, short type, off_t byte)
 	return err;
 }
 
-static int is_alone(int fd)
+static bool is_alone(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = N_HOSTS};
 	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
@@ -293,8 +293,8 @@ void mlx5swi_shm_close(void)
 	free(s);
 }
 
-/* Returns 0 if there is no room. */
-static int put(ring_t *ring, const mlx5swi_packet_t *p)
+/* Returns false if there is no room. */
+static bool put(ring_t *ring, const mlx5swi_packet_t *p)
 {
 	size_t nbytes = mlx5swi_packet_wire_nbytes(p);
 	uint64_t tail = ring->tail, at = tail % BYTES_NBYTES;
@@ -302,7 +302,7 @@ static int put(ring_t *ring, const mlx5swi_packet_t *p)
 	uint64_t skip = BYTES_NBYTES - at < need ? BYTES_NBYTES - at : 0;
 	record_t record = {SKIP, 0};
 	if (tail + skip + need - __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) > BYTES_NBYTES)
-		return 0;
+		return false;
 	if (skip) {
 		memcpy(&ring->bytes[at], &record, sizeof(record));
 		at = 0;
@@ -311,17 +311,17 @@ static int put(ring_t *ring, const mlx5swi_packet_t *p)
 	memcpy(&ring->bytes[at], &record, sizeof(record));
 	memcpy(&ring->bytes[at + sizeof(record)], &p->kind, nbytes);
 	__atomic_store_n(&ring->tail, tail + skip + need, __ATOMIC_RELEASE);
-	return 1;
+	return true;
 }
 
-/* Returns 0 if there is nothing, or nothing that can be understood. */
-static int get(ring_t *ring)
+/* Returns false if there is no packet, or the ring holds bytes that are none. */
+static bool get(ring_t *ring)
 {
 	uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE), head = ring->head;
 	uint64_t at = head % BYTES_NBYTES;
 	record_t record;
 	if (head == tail)
-		return 0;
+		return false;
 	memcpy(&record, &ring->bytes[at], sizeof(record));
 	if (record.nbytes == SKIP) {
 		head += BYTES_NBYTES - at;
@@ -331,14 +331,14 @@ static int get(ring_t *ring)
 	uint64_t need = sizeof(record) + ((uint64_t)record.nbytes + 7) / 8 * 8;
 	if (tail - head > BYTES_NBYTES || head + need > tail || at + need > BYTES_NBYTES) {
 		__atomic_store_n(&ring->head, tail, __ATOMIC_RELEASE);
-		return 0;
+		return false;
 	}
 	mlx5swi_packet_t *p =
 		mlx5swi_packet_from_wire(&ring->bytes[at + sizeof(record)], record.nbytes);
 	__atomic_store_n(&ring->head, head + need, __ATOMIC_RELEASE);
 	if (p)
 		mlx5swi_deliver(p);
-	return 1;
+	return true;
 }
 
 static uint32_t host_of(const mlx5swi_packet_t *p)

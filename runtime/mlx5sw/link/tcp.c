@@ -260,16 +260,16 @@ static void drop_longest_idle(tcp_t *t)
 	drop_in(t, idle);
 }
 
-/* Returns 0 if there is none. */
-static int accept_peer(tcp_t *t)
+/* Returns false if no peer is waiting. */
+static bool accept_peer(tcp_t *t)
 {
 	int fd = accept4(t->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return false;
 	in_t *i = malloc(sizeof(*i));
 	if (!i) {
 		close(fd);
-		return 0;
+		return false;
 	}
 	if (t->n_ins == MAX_INS)
 		drop_longest_idle(t);
@@ -279,7 +279,7 @@ static int accept_peer(tcp_t *t)
 	i->next = t->ins;
 	t->ins = i;
 	t->n_ins++;
-	return 1;
+	return true;
 }
 
 /* Whole frames go to their ports. Returns how many, or -1: that is not one of ours. */

@@ -127,7 +127,7 @@ static uint32_t gid_type(const mlx5swi_port_t *port, uint32_t index)
 	return port->gids[index].is_v2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
 }
 
-static int is_empty(const mlx5swi_gid_t *gid)
+static bool is_empty(const mlx5swi_gid_t *gid)
 {
 	static const uint8_t zero[16];
 

@@ -216,14 +216,14 @@ static int take_word(request_t *r, const command_t *c, char *word, uint32_t *giv
 	return take_value(r, &keys[i], value, a);
 }
 
-static int has_all(const command_t *c, uint32_t given, answer_t *a)
+static bool has_all(const command_t *c, uint32_t given, answer_t *a)
 {
 	for (size_t i = 0; i < N_KEYS; i++)
 		if (keys[i].bit & c->must & ~given) {
 			mlx5swi_say(a, "'%s %s' needs %s=\n", c->verb, c->noun, keys[i].name);
-			return 0;
+			return false;
 		}
-	return 1;
+	return true;
 }
 
 static const command_t *find_command(char **save, char *verb, answer_t *a)

@@ -16,7 +16,7 @@ static struct {
 	struct sockaddr_un address;
 } at;
 
-static int is_own_user(int fd)
+static bool is_own_user(int fd)
 {
 	struct ucred who;
 	socklen_t nbytes = sizeof(who);
