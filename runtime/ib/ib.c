@@ -29,7 +29,7 @@ static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
 	int status = shmemhi_channels_open(job, ib);
 
 	if (status == SHMEMH_OK)
-		status = shmemhi_ringer_open(job, ib);
+		status = shmemhi_proxy_open(job, ib);
 	if (status == SHMEMH_OK)
 		status = shmemhi_watch_open(job, ib);
 	return status;
@@ -54,7 +54,7 @@ void shmemhi_ib_close(shmemh_t *job)
 	if (!ib)
 		return;
 	shmemhi_watch_close(job, ib);
-	shmemhi_ringer_close(job, ib);
+	shmemhi_proxy_close(job, ib);
 	shmemhi_links_close(job, ib);
 	shmemhi_channels_close(job, ib);
 	shmemhi_keys_close(job, ib);

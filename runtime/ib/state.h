@@ -54,7 +54,7 @@ typedef struct shmemhi_link {
 typedef struct shmemhi_queue_mem shmemhi_queue_mem_t; /* ib/queue.c */
 typedef struct shmemhi_keys shmemhi_keys_t;           /* ib/keys.c: regions and key tables */
 typedef struct shmemhi_watch shmemhi_watch_t;         /* ib/watch.c: thread for events */
-typedef struct shmemhi_ringer shmemhi_ringer_t;       /* ib/ringer.c: thread that rings */
+typedef struct shmemhi_proxy shmemhi_proxy_t;         /* ib/proxy.c: thread that rings */
 
 typedef struct shmemhi_ib {
 	shmemhi_ib_lib_t lib;
@@ -70,7 +70,7 @@ typedef struct shmemhi_ib {
 	shmemhi_queue_mem_t *queue_mem;
 	shmemhi_keys_t *keys;
 	shmemhi_watch_t *watch;
-	shmemhi_ringer_t *ringer;
+	shmemhi_proxy_t *proxy;
 	char *channels; /* SHMEMD_CHANNEL_NBYTES of each link, memory of the device */
 	uint64_t *used; /* memory of the device */
 } shmemhi_ib_t;
@@ -127,11 +127,11 @@ static inline bool shmemhi_ib_is_driven(const shmemhi_ib_t *ib)
 	return ib->nic.context->async_fd < 0;
 }
 
-/* ib/ringer.c: the CPU doorbell proxy, a thread that writes doorbell records and rings doorbells
+/* ib/proxy.c: the CPU doorbell proxy, a thread that writes doorbell records and rings doorbells
  * for all links that have a producer word. step does one round and returns how many links it rang
  * for: the emulator calls it. */
-int shmemhi_ringer_open(shmemh_t *job, shmemhi_ib_t *ib);
-void shmemhi_ringer_close(shmemh_t *job, shmemhi_ib_t *ib);
-int shmemhi_ringer_step(shmemhi_ringer_t *ringer);
+int shmemhi_proxy_open(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_proxy_close(shmemh_t *job, shmemhi_ib_t *ib);
+int shmemhi_proxy_step(shmemhi_proxy_t *proxy);
 
 #endif

@@ -58,23 +58,23 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	shmemhi_ringer_close(&t.job, &t.ib);
+	shmemhi_proxy_close(&t.job, &t.ib);
 	munmap(t.doorbells, t.page);
 	return 0;
 }
 
-static void open_ringer(void)
+static void open_proxy(void)
 {
-	assert_int_equal(shmemhi_ringer_open(&t.job, &t.ib), SHMEMH_OK);
+	assert_int_equal(shmemhi_proxy_open(&t.job, &t.ib), SHMEMH_OK);
 }
 
 static int step(void)
 {
-	return shmemhi_ringer_step(t.ib.ringer);
+	return shmemhi_proxy_step(t.ib.proxy);
 }
 
-/* The NIC was told of index on link i. */
-static void expect_told(int i, uint32_t index)
+/* The record and the doorbell of link i have this index. */
+static void expect_rung(int i, uint32_t index)
 {
 	uint32_t qpn = QPN + (uint32_t)i;
 	const uint8_t record[4] = {0, 0, (uint8_t)(index >> 8), (uint8_t)index};
@@ -101,18 +101,18 @@ static void expect_nothing(int i)
 static void record_and_doorbell(void **state)
 {
 	(void)state;
-	open_ringer();
+	open_proxy();
 	assert_int_equal(step(), 0);
 	expect_nothing(0);
 	t.producers[0] = 0x1234;
 	assert_int_equal(step(), 1);
-	expect_told(0, 0x1234);
+	expect_rung(0, 0x1234);
 	t.doorbells[0] = NOT_RUNG;
-	assert_int_equal(step(), 0); /* no news */
+	assert_int_equal(step(), 0); /* no new index */
 	assert_int_equal(t.doorbells[0], NOT_RUNG);
 	t.producers[0]++;
 	assert_int_equal(step(), 1);
-	expect_told(0, 0x1235);
+	expect_rung(0, 0x1235);
 }
 
 /* The NIC has 16 bits of an index, producer words 32. What lies above these is ignored. */
@@ -122,50 +122,50 @@ static void index_wraps(void **state)
 				      0xfffffffe, 0,       1,       0x500000007};
 
 	(void)state;
-	open_ringer();
+	open_proxy();
 	for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
 		t.producers[1] = at[i];
 		assert_int_equal(step(), 1);
-		expect_told(1, (uint32_t)at[i] & 0xffff);
+		expect_rung(1, (uint32_t)at[i] & 0xffff);
 	}
 }
 
-/* Producers count from what they are when the ringer opens. */
+/* Producers count from what they are when the proxy opens. */
 static void begins_anywhere(void **state)
 {
 	(void)state;
 	t.producers[2] = 500;
-	open_ringer();
+	open_proxy();
 	assert_int_equal(step(), 0);
 	expect_nothing(2);
 	t.producers[2] = 503;
 	assert_int_equal(step(), 1);
-	expect_told(2, 503);
+	expect_rung(2, 503);
 }
 
 static void never_backwards(void **state)
 {
 	(void)state;
-	open_ringer();
+	open_proxy();
 	t.producers[0] = 100;
 	assert_int_equal(step(), 1);
 	t.producers[0] = 99;
 	assert_int_equal(step(), 0);
-	expect_told(0, 100);
+	expect_rung(0, 100);
 	t.producers[0] = 101;
 	assert_int_equal(step(), 1);
-	expect_told(0, 101);
+	expect_rung(0, 101);
 }
 
 static void links_that_moved_and_no_others(void **state)
 {
 	(void)state;
-	open_ringer();
+	open_proxy();
 	t.producers[1] = 7;
 	t.producers[5] = 9;
 	assert_int_equal(step(), 2);
-	expect_told(1, 7);
-	expect_told(5, 9);
+	expect_rung(1, 7);
+	expect_rung(5, 9);
 	expect_nothing(0);
 	expect_nothing(2);
 	expect_nothing(3);
@@ -177,13 +177,13 @@ static void links_that_the_gpu_rings(void **state)
 	(void)state;
 	t.links[3].producer = NULL;
 	t.links[4].producer = NULL;
-	open_ringer();
+	open_proxy();
 	for (int i = 0; i < N_LINKS; i++)
 		t.producers[i] = 1;
 	assert_int_equal(step(), N_LINKS - 2);
 	expect_nothing(3);
 	expect_nothing(4);
-	expect_told(5, 1);
+	expect_rung(5, 1);
 }
 
 static void nothing_to_ring(void **state)
@@ -191,8 +191,8 @@ static void nothing_to_ring(void **state)
 	(void)state;
 	for (int i = 0; i < N_LINKS; i++)
 		t.links[i].producer = NULL;
-	open_ringer();
-	assert_null(t.ib.ringer);
+	open_proxy();
+	assert_null(t.ib.proxy);
 }
 
 static volatile uint32_t record_at_doorbell;
@@ -210,14 +210,14 @@ static void record_comes_first(void **state)
 	struct sigaction action = {.sa_handler = on_doorbell}, old;
 
 	(void)state;
-	open_ringer();
+	open_proxy();
 	record_at_doorbell = 0;
 	sigaction(SIGSEGV, &action, &old);
 	mprotect(t.doorbells, t.page, PROT_READ);
 	t.producers[0] = 5;
 	assert_int_equal(step(), 1);
 	sigaction(SIGSEGV, &old, NULL);
-	expect_told(0, 5);
+	expect_rung(0, 5);
 	assert_int_equal(record_at_doorbell, t.records[0][SHMEMD_RECORD_SEND]);
 }
 
@@ -231,27 +231,27 @@ static void thread_rings_and_ends(void **state)
 {
 	(void)state;
 	t.context.async_fd = 0;
-	open_ringer();
-	assert_int_equal(n_threads("shmem_ringer"), 1);
+	open_proxy();
+	assert_int_equal(n_threads("shmem_proxy"), 1);
 	__atomic_store_n(&t.producers[0], 1, __ATOMIC_RELEASE);
 	wait_for(&t.doorbells[0]);
 	usleep(20000); /* it sleeps by now, or not: it must wake up all the same */
 	__atomic_store_n(&t.producers[5], 2, __ATOMIC_RELEASE);
 	wait_for(&t.doorbells[5]);
-	shmemhi_ringer_close(&t.job, &t.ib);
-	assert_null(t.ib.ringer);
-	wait_for_no_thread("shmem_ringer");
-	expect_told(0, 1);
-	expect_told(5, 2);
+	shmemhi_proxy_close(&t.job, &t.ib);
+	assert_null(t.ib.proxy);
+	wait_for_no_thread("shmem_proxy");
+	expect_rung(0, 1);
+	expect_rung(5, 2);
 	expect_nothing(1);
-	shmemhi_ringer_close(&t.job, &t.ib); /* once more does no harm */
+	shmemhi_proxy_close(&t.job, &t.ib); /* once more does no harm */
 }
 
 static void no_thread_where_a_scheduler_drives(void **state)
 {
 	(void)state;
-	open_ringer();
-	assert_int_equal(n_threads("shmem_ringer"), 0);
+	open_proxy();
+	assert_int_equal(n_threads("shmem_proxy"), 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
