@@ -20,7 +20,7 @@ static inline uint64_t shmemhi_now(void)
 	return (uint64_t)t.tv_sec * SHMEMHI_SECOND + (uint64_t)t.tv_nsec;
 }
 
-/* The moment ns from now; NEVER if that does not fit. */
+/* The time ns from now; NEVER if that does not fit. */
 static inline uint64_t shmemhi_deadline(uint64_t ns)
 {
 	uint64_t at;

@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a NIC said of a request that failed, in words: operation, queue pair, syndromes.
+/* Text for a request that failed: operation, queue pair, syndromes of its CQE.
  *
- * index    of the WQE's first block.
+ * index    of the first WQEBB of the WQE.
  * value    of an error record with SHMEMD_ERR_REFUSED or SHMEMD_ERR_PATH: queue pair << 32 |
- *          opcode << 16 | vendor's syndrome << 8 | syndrome. */
+ *          opcode << 16 | vendor syndrome << 8 | syndrome. */
 void shmemhi_cqe_text(uint64_t index, uint64_t value, char *text, size_t text_nbytes);
 
 #endif

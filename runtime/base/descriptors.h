@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Running out of file descriptors. */
+/* Errors when no file descriptor is left. */
 #ifndef SHMEMHI_BASE_DESCRIPTORS_H
 #define SHMEMHI_BASE_DESCRIPTORS_H
 
@@ -12,7 +12,7 @@ static inline bool shmemhi_no_descriptor(int error)
 	return error == EMFILE || error == ENFILE;
 }
 
-/* What to do about an errno, to be put behind its strerror: "" if it is not about descriptors. */
+/* Advice to append after the strerror of an errno; "" if the error is not about descriptors. */
 static inline const char *shmemhi_descriptor_advice(int error)
 {
 	if (error == EMFILE)

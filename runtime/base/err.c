@@ -24,9 +24,9 @@ shmemhi_err_t *shmemhi_thread_err(void)
 	return &err;
 }
 
-/* PEs of the emulator are fibers of one thread and share its line. For thread sanitizer each is a
- * thread of its own, which writes here without order: no race, the last failure's line stays. By
- * bytes, since a memcpy would be seen all the same. */
+/* PEs of the emulator are fibers of one thread and share its line. Thread sanitizer takes each
+ * fiber for a thread of its own and would report unordered writes here. They are no race: the
+ * line of the last failure stays. Copy by bytes, since the sanitizer intercepts memcpy. */
 __attribute__((no_sanitize("thread"))) void shmemhi_keep_thread_err(const shmemhi_err_t *err)
 {
 	volatile char *to = shmemhi_thread_err()->text;
@@ -85,7 +85,7 @@ void shmemhi_log(const shmemhi_log_t *log, int level, const char *fmt, ...)
 		used += (size_t)n;
 	if (used > sizeof(line) - 2)
 		used = sizeof(line) - 2;
-	for (i = 0; i < used; i++) /* text of others must not forge further lines */
+	for (i = 0; i < used; i++) /* text from outside must not forge further lines */
 		if ((unsigned char)line[i] < ' ')
 			line[i] = ' ';
 	line[used++] = '\n';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* One line of text for the failure being returned, and the log. */
+/* The line of text that describes a failure, and the log. */
 #ifndef SHMEMHI_BASE_ERR_H
 #define SHMEMHI_BASE_ERR_H
 
@@ -15,19 +15,19 @@ typedef struct shmemhi_err {
 } shmemhi_err_t;
 
 /* Write the line (what failed, where, which value, what to do) and return status, so that a
- * failing function ends in `return shmemhi_fail(err, SHMEMH_ERR_..., "...")`. Later lines replace
- * earlier ones only if nothing was written yet: the first cause is the one to read. */
+ * failing function ends in `return shmemhi_fail(err, SHMEMH_ERR_..., "...")`. A line that is
+ * already there stays: the first one names the cause. */
 int shmemhi_fail(shmemhi_err_t *err, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Where calls leave their line that have no job to hold it (shmemh_init, shmemh_get_uniqueid, any
- * call with a refused job): one per calling thread. */
+/* The calling thread's line, for calls that have no job to hold it (shmemh_init,
+ * shmemh_get_uniqueid, any call with a refused job). */
 shmemhi_err_t *shmemhi_thread_err(void);
 
 /* Replace the calling thread's line and return status. */
 int shmemhi_fail_thread(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Leave err's line there. */
+/* Copy err's line to the calling thread's. */
 void shmemhi_keep_thread_err(const shmemhi_err_t *err);
 
 /* Levels of SHMEMH_DEBUG. */
@@ -39,8 +39,8 @@ typedef struct shmemhi_log {
 	int n_pes;
 } shmemhi_log_t;
 
-/* One line to stderr in one write: "shmem_host PE 3/8 host:pid WARN text". Any thread; keeps
- * errno. */
+/* Write one line to stderr in one write: "shmem_host PE 3/8 host:pid WARN text". Callable from
+ * any thread; keeps errno. */
 void shmemhi_log(const shmemhi_log_t *log, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

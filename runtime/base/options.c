@@ -48,7 +48,7 @@ static const unit_t size_units[] = {{"", 1},           {"k", 1ull << 10}, {"m", 
 static const unit_t time_units[] = {{"", 1000000000}, {"ns", 1},         {"us", 1000},
 				    {"ms", 1000000},  {"s", 1000000000}, {NULL, 0}};
 
-/* Is text, in any case, equal to word (lower case)? */
+/* Is text equal to word (lower case), regardless of case? */
 static bool is_word(const char *text, const char *word, size_t word_nbytes)
 {
 	size_t i;
@@ -174,7 +174,8 @@ static int fail_option(const option_t *o, const char *text, shmemhi_err_t *err)
 			    strlen(text), o->nbytes - 1);
 }
 
-/* Options by name; also names that a launcher sets for the program, not for this library. */
+/* Is it the name of an option, or one that a launcher sets for the program and not for this
+ * library? */
 static bool is_known(const char *name, size_t name_nbytes)
 {
 	static const char local_pe[] = PREFIX "LOCAL_PE";
@@ -225,7 +226,7 @@ int shmemhi_options_read(shmemhi_options_t *opt, const shmemhi_log_t *log, shmem
 	return SHMEMH_OK;
 }
 
-/* The largest unit that divides value without rest. */
+/* Format value in the largest unit that divides it without remainder. */
 static void format_units(uint64_t value, const unit_t *units, char *text, size_t text_nbytes)
 {
 	const unit_t *best = units;
@@ -275,7 +276,8 @@ static void format_value(const option_t *o, const shmemhi_options_t *opt, char *
 		format_word(o, *(const int *)field, text, text_nbytes);
 		break;
 	case KIND_TEXT:
-		/* The unique id contains the job's secret: output ends up in bug reports. */
+		/* Do not print the unique id: it contains the job's secret, and output ends up
+		 * in bug reports. */
 		if (field == (const void *)opt->uniqueid && opt->uniqueid[0] != '\0')
 			snprintf(text, text_nbytes, "(set)");
 		else

@@ -29,8 +29,8 @@
 	X(node_id, TEXT, "SHMEMH_NODE_ID", "",                                                     \
 	  "PEs with equal text count as one node; empty: boot id and network namespace")           \
 	X(disable_p2p, WORD, "SHMEMH_DISABLE_P2P", "0",                                            \
-	  "0|1: 1: map no memory of other PEs; operations go by NIC, also those on this PE's own " \
-	  "memory, which shmemd_ptr still gives")                                                  \
+	  "0|1: 1: map no memory of other PEs; operations use NICs, also those on this PE's own "  \
+	  "memory, which shmemd_ptr still returns")                                                \
 	X(ib, WORD, "SHMEMH_IB", "auto",                                                           \
 	  "auto|off: auto: use a NIC if memory is not mapped or has no native atomics")            \
 	X(ib_library, TEXT, "SHMEMH_IB_LIBRARY", "",                                               \
@@ -43,18 +43,18 @@
 	X(ib_traffic_class, INT, "SHMEMH_IB_TRAFFIC_CLASS", "0", "traffic class, 0 to 255")        \
 	X(ib_sl, INT, "SHMEMH_IB_SL", "0", "service level, 0 to 15; RoCE: priority, 0 to 7")       \
 	X(ib_ack_timeout, INT, "SHMEMH_IB_ACK_TIMEOUT", "16",                                      \
-	  "a request is repeated after 4.096 us * 2^this, 1 to 31; 0: never")                      \
+	  "a request is sent again after 4.096 us * 2^this, 1 to 31; 0: never")                    \
 	X(ib_retries, INT, "SHMEMH_IB_RETRIES", "7",                                               \
-	  "and so often, 0 to 7, before its path is lost")                                         \
+	  "how often a request is sent again, 0 to 7, before its path is lost")                    \
 	X(channels, INT, "SHMEMH_CHANNELS", "1", "channels to each PE, 1 to 64")                   \
 	X(ib_depth, INT, "SHMEMH_IB_DEPTH", "1024",                                                \
 	  "WQEBBs, of 64 bytes each, in each send queue: a power of two, 64 to 32768")             \
 	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
-	  "WQEBBs that share one doorbell while more are on their way: a power of two")            \
+	  "WQEBBs that share one doorbell while more are outstanding: a power of two")             \
 	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
-	  "puts of so few bytes travel within their WQE, 0 to 28")                                 \
+	  "puts of at most this many bytes are inline in their WQE, 0 to 28")                      \
 	X(ib_doorbell, WORD, "SHMEMH_IB_DOORBELL", "auto",                                         \
-	  "auto|gpu|cpu: who writes to the NIC's doorbells; auto: the GPU if it can")              \
+	  "auto|gpu|cpu: who rings the NIC's doorbells; auto: the GPU if it can")                  \
 	X(ib_queue, WORD, "SHMEMH_IB_QUEUE", "auto",                                               \
 	  "auto|gpu|host: memory of queues and bounce buffers; auto: the GPU's if the heap is "    \
 	  "there and the NIC can register it")                                                     \

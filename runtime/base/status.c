@@ -66,7 +66,7 @@ static const char *op_name(uint32_t op)
 	return op < sizeof names / sizeof names[0] ? names[op] : "operation";
 }
 
-/* The fields that depend on the status. */
+/* Format the fields whose meaning depends on the status. */
 static void format_values(const shmemd_error_t *err, char *text, size_t text_nbytes)
 {
 	if (err->status == SHMEMD_ERR_REFUSED || err->status == SHMEMD_ERR_PATH)

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* Start a thread that takes no signals: they belong to the program's own threads.
+/* Start a thread with all signals blocked: signals belong to the program's own threads.
  *
  * name     at most 15 characters; ps -L and debuggers show it.
  * Returns  0 or an errno value. */

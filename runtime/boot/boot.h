@@ -16,7 +16,7 @@
 int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
 		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err);
 
-/* Was this process started by a PMIx launcher? (its environment says so) */
+/* Did a PMIx launcher start this process? (The environment says so.) */
 bool shmemhi_boot_pmix_present(void);
 
 /* Was this library built with PMIx? */

@@ -16,18 +16,19 @@
 					 */
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define PAUSE_NS (100 * SHMEMHI_MS) /* between rounds through the addresses */
-/* The hub listens before its id exists, so that a refused connection means that it has gone, or
- * that its job has started. Not the first time: routes of a container may still be coming up. */
+/* The hub listens before its id exists, so a refused connection means that the hub has ended or
+ * that its job has started. Retry for this long nevertheless: the routes of a container may not
+ * be up yet. */
 #define REFUSED_NS SHMEMHI_SECOND
-/* For addresses that did not answer, once another one refused the secret: it may be one that means
- * another host here, where another job has its hub. */
+/* Time for addresses that did not answer, once another one refused the secret: that one may
+ * belong to another host here, where another job has its hub. */
 #define OTHERS_NS (10 * SHMEMHI_SECOND)
 
 typedef enum outcome {
 	FOUND,
 	NOBODY,      /* connection refused */
 	UNREACHABLE, /* no answer, or an error */
-	STRANGER,    /* somebody else listens there */
+	STRANGER,    /* another program listens there */
 	OTHER_VERSION,
 	WRONG_SECRET,
 	NO_DESCRIPTOR, /* this process has none left for a socket */
@@ -71,7 +72,7 @@ static int tcp_connect(int fd, const shmemhi_addr_t *addr, uint64_t deadline)
 	return error;
 }
 
-/* The three records of the start. */
+/* Exchange the three records of the start. */
 static attempt_t prove(int fd, const shmemhi_key_t *key, int pe, int n_pes, uint64_t deadline)
 {
 	shmemhi_challenge_t challenge;
@@ -96,7 +97,7 @@ static attempt_t prove(int fd, const shmemhi_key_t *key, int pe, int n_pes, uint
 	if (error != 0)
 		return result(UNREACHABLE, error);
 	shmemhi_mac_verdict(key, &challenge, &hello, mac);
-	/* A hub that cannot prove itself is treated as one that refused. */
+	/* Treat a hub that cannot prove that it has the secret like one that refused. */
 	if (verdict.code != SHMEMHI_PROVED || sodium_memcmp(mac, verdict.mac, sizeof(mac)) != 0)
 		return result(WRONG_SECRET, 0);
 	return result(FOUND, 0);
@@ -178,13 +179,13 @@ static bool has(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t out
 	return false;
 }
 
-/* Asking this address again would give the same answer. */
+/* Another attempt at this address would give the same result. */
 static bool is_final(const attempt_t *a)
 {
 	return a->outcome == WRONG_SECRET || a->outcome == OTHER_VERSION;
 }
 
-/* May another round reach the hub, ns after the first one began? Every address has been tried. */
+/* May another round reach the hub, ns after the first one began? Every address was tried before. */
 static bool may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n_rounds,
 			uint64_t ns)
 {

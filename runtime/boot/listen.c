@@ -29,8 +29,8 @@ static bool same_ip(const shmemhi_addr_t *a, const shmemhi_addr_t *b)
 	return memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, 16) == 0;
 }
 
-/* The address from which this host reaches far ones: of the guesses the one that is right most
- * often. Connecting a datagram socket asks the routing table and sends nothing; the targets are
+/* The local address from which this host reaches remote ones, which is most often the right one.
+ * Connecting a datagram socket queries the routing table and sends nothing; the targets are
  * documentation addresses (RFC 5737, RFC 3849). Family 0 if there is no route. */
 static shmemhi_addr_t default_source(int family)
 {
@@ -57,7 +57,7 @@ static shmemhi_addr_t default_source(int family)
 	return from;
 }
 
-/* Copy an interface's address if another host can use it. */
+/* Copy the address of an interface. Returns whether another host can use it. */
 static bool take(const struct sockaddr *sa, shmemhi_addr_t *addr)
 {
 	memset(addr, 0, sizeof(*addr));
@@ -89,7 +89,7 @@ static void insert(found_t *found, int *n_found, const shmemhi_addr_t *addr, int
 	(*n_found)++;
 }
 
-/* Addresses to try, the likeliest first. */
+/* List the addresses to try, the likeliest first. */
 static int find(const struct ifaddrs *list, const char *ifname, found_t *found)
 {
 	shmemhi_addr_t far4 = default_source(AF_INET);

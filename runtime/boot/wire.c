@@ -21,7 +21,8 @@ void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_key_t 
 	crypto_generichash(key->bytes, sizeof(key->bytes), use, sizeof(use) - 1, secret, nbytes);
 }
 
-/* Equal but for the role, so that neither side's proof can be sent back as the other's. */
+/* The MACs of both sides differ in the role only, so that neither proof can be sent back as the
+ * other. */
 static void mac_of(const char *role, const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
 		   const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the files of core/ call of each other. */
+/* Functions that the files of core/ call in each other. */
 #ifndef SHMEMHI_CORE_CORE_H
 #define SHMEMHI_CORE_CORE_H
 
@@ -10,8 +10,8 @@
 int shmemhi_teams_open(shmemh_t *job);
 void shmemhi_teams_close(shmemh_t *job);
 
-/* Fill team->ctx and its copy in device memory, from all else that the team has.
- * Not collective. */
+/* Fill team->ctx from the other fields of the team, and copy it to device memory. Not
+ * collective. */
 int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team);
 
 /* Phase: error latch and record. */

@@ -111,7 +111,7 @@ static int count_slashes(const char *text)
 	return n;
 }
 
-/* Bytes up to and with the last slash that both have: what is before it, they share. */
+/* Length of the common part of both paths, up to and including its last slash. */
 static size_t shared_nbytes(const char *a, const char *b)
 {
 	size_t shared = 0;
@@ -135,7 +135,8 @@ int shmemhi_distance(const shmemhi_place_t *a, const shmemhi_place_t *b)
 	steps = count_slashes(a->path + shared) + 1 + count_slashes(b->path + shared) + 1;
 	if (shared > sizeof root - 1)
 		return steps;
-	/* Host bridges differ, and how far apart they are is no matter of the trees below. */
+	/* The devices are below different host bridges: the PCI tree says nothing of their
+	 * distance. */
 	return a->numa >= 0 && a->numa == b->numa ? VIA_CPU : VIA_NUMA;
 }
 
@@ -173,7 +174,7 @@ static bool is_link_local(const uint8_t raw[16])
 	return raw[0] == 0xfe && (raw[1] & 0xc0) == 0x80;
 }
 
-/* How good an address is; 0: none. */
+/* Preference of an address; 0: unusable. */
 static int gid_rank(const struct ibv_gid_entry *entry)
 {
 	static const uint8_t zero[16];

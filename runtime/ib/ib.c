@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* NIC, queues, keys and watchers of this PE, in the order in which they are made. */
+/* Open and close the NIC, queues, keys, the CPU doorbell proxy and the watch of events, in the
+ * order of their dependencies. */
 #include "ib/ib.h"
 
 #include <stdlib.h>

@@ -18,7 +18,8 @@ static const struct symbol {
 
 static int load(void **library, const char *name, shmemhi_err_t *err)
 {
-	/* Never unloaded: libibverbs keeps its drivers for ever, and the adapter runs a thread. */
+	/* Never unload the library: libibverbs keeps its drivers loaded, and the software
+	 * adapter runs a thread. */
 	*library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (*library)
 		return SHMEMH_OK;

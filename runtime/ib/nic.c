@@ -68,7 +68,7 @@ static void log_chosen(const shmemh_t *job, const shmemhi_nic_t *nic)
 			    nic->name, nic->port, nic->lid, nic->distance);
 }
 
-/* Take one port out of those found. */
+/* Choose one of the ports found, and take it out of the list. */
 static int choose(shmemh_t *job, shmemhi_ports_t *found, shmemhi_nic_t *nic)
 {
 	int *distances = calloc(found->n, sizeof *distances);
@@ -78,7 +78,8 @@ static int choose(shmemh_t *job, shmemhi_ports_t *found, shmemhi_nic_t *nic)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NICs: out of memory");
 	for (size_t i = 0; i < found->n; i++)
 		distances[i] = found->ports[i].is_usable ? found->ports[i].nic.distance : -1;
-	/* By rank, so that PEs that are equally near to several NICs share them out. */
+	/* By rank on the node, so that PEs equally near to several NICs are distributed over
+	 * them. */
 	chosen = shmemhi_choose_nearest(distances, (int)found->n, shmemhi_node_rank(job));
 	free(distances);
 	if (chosen < 0)

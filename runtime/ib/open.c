@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Are NICs needed, and has every PE one? Built even where none is supported: a PE of such an
- * installation takes part in the decision. */
+/* Decide whether NICs are used: some PE must need one, and all must have one. Built even without
+ * NIC support: a PE of such an installation takes part in the decision. */
 #include <stdlib.h>
 #include "ib/ib.h"
 #include "ib/start.h"
 #include "mem/mem.h"
 
-/* What PEs tell each other. */
+/* The data that PEs exchange for the decision. */
 typedef struct wish {
-	int32_t needs; /* this PE cannot do without */
+	int32_t needs; /* this PE needs a NIC */
 	int32_t off;   /* SHMEMH_IB */
 	int32_t n_channels;
 } wish_t;
 
-/* Is there a PE, this one included, that some operation cannot reach through mapped memory? */
+/* Is there a PE, this one included, on which some operation cannot be done through mapped
+ * memory? */
 static bool needs_nic(const shmemh_t *job)
 {
 	int needs = job->opt.disable_p2p;
@@ -24,8 +25,8 @@ static bool needs_nic(const shmemh_t *job)
 	return needs;
 }
 
-/* Compare what all PEs want; *needed is the same everywhere. */
-static int settle(shmemh_t *job, int *needed)
+/* Compare the options and needs of all PEs; *needed is the same everywhere. */
+static int agree_need(shmemh_t *job, int *needed)
 {
 	wish_t mine = {needs_nic(job), job->opt.ib, job->opt.channels};
 	wish_t *all = calloc((size_t)job->n_pes, sizeof *all);
@@ -51,8 +52,8 @@ static int settle(shmemh_t *job, int *needed)
 	return status;
 }
 
-/* One PE without a NIC: nobody uses any. Half of a job that reaches the other half, which cannot
- * answer, is no help. Said once. */
+/* Use no NIC on any PE, since at least one PE has none: a transfer to that PE would have no one
+ * to respond. PE 0 warns once. */
 static int do_without(shmemh_t *job)
 {
 	shmemhi_ib_close(job);
@@ -66,7 +67,7 @@ static int do_without(shmemh_t *job)
 
 int shmemhi_ib_open(shmemh_t *job)
 {
-	int needed, status = settle(job, &needed);
+	int needed, status = agree_need(job, &needed);
 
 	if (status != SHMEMH_OK || !needed)
 		return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queues and bounce buffers in memory of the GPU, which is made like the heap's, so that NICs can
+/* Queues and bounce buffers in GPU memory, which is allocated like the heap, so that NICs can
  * register it. */
 #include <errno.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "ib/queue.h"
 #include "mem/mem.h"
 
-/* A dma-buf of the block, bound in the software adapter. Returns a descriptor; -1: a line in
- * why. */
+/* Export the block as a dma-buf, and announce it to the software adapter. Returns a descriptor;
+ * -1: a line in why. */
 static int open_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_queue_block_t *b,
 		       shmemhi_err_t *why)
 {
@@ -26,7 +26,7 @@ static int open_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_queu
 	return -1;
 }
 
-/* The umem holds the memory; the dma-buf's descriptor is not needed any more. */
+/* Register by a dma-buf. The umem keeps the memory alive, so the descriptor is closed. */
 static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib,
 					       const shmemhi_queue_block_t *b, shmemhi_err_t *why)
 {
@@ -53,7 +53,7 @@ static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_t
 	return umem;
 }
 
-/* The same for a memory region, in which addresses are those of this process. */
+/* The same for a memory region, which uses the addresses of this process. */
 static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib,
 				   const shmemhi_queue_block_t *b, shmemhi_err_t *why)
 {

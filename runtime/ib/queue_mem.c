@@ -30,7 +30,7 @@ static int fail_verbs(shmemh_t *job, const shmemhi_ib_t *ib, const char *call, u
 			    ib->nic.name, call, (unsigned long long)nbytes, strerror(errno));
 }
 
-/* Zeroed pinned memory; *base is its first address that is aligned to a page. */
+/* Allocate zeroed pinned memory; *base is its first page-aligned address. */
 static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **raw, char **base)
 {
 	uint64_t page = page_nbytes();
@@ -43,7 +43,8 @@ static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **
 	return SHMEMH_OK;
 }
 
-/* All bytes of a CQE are 0xff until the NIC writes it. */
+/* Set the pointers of a link and fill its CQEs with 0xff, which they hold until the NIC writes
+ * them. */
 static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemhi_link_t *link)
 {
 	char *cqes = queue + SHMEMD_QUEUE_CQES(ib->depth);
@@ -140,7 +141,7 @@ static int open_host_bounces(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_bloc
 	return *mr ? SHMEMH_OK : fail_verbs(job, ib, "ibv_reg_mr", b->nbytes);
 }
 
-/* Where the completion queues are (ib/queue.h says why). */
+/* Open the bounce buffers where the completion queues are (ib/queue.h says why). */
 static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
@@ -222,8 +223,9 @@ static int open_queues(shmemh_t *job, shmemhi_ib_t *ib)
 	return open_gpu_queues(job, ib);
 }
 
-/* Producer words, and records that the CPU cannot write where queues are. Only if the GPU does not
- * reach the doorbell registers: it reaches all of them or none. */
+/* Allocate the words of the CPU doorbell proxy: producer words, and doorbell records in host
+ * memory if the queues are in GPU memory. Needed only if the GPU has no access to the doorbell
+ * registers; it has access to all of them or none. */
 static int open_proxy_words(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;

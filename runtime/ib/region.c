@@ -8,13 +8,14 @@
 #include "cuda/dmabuf.h"
 #include "mem/mem.h"
 
-/* No IBV_ACCESS_RELAXED_ORDERING: with it a later write could be seen before an earlier one, and
- * what a failed queue pair executed would not be a prefix of what was sent. */
+/* No IBV_ACCESS_RELAXED_ORDERING: with it a later write could become visible before an earlier
+ * one, and the requests that a failed queue pair executed would not be a prefix of those sent. */
 #define ACCESS                                                                                     \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
 
-/* GPU memory by a dma-buf. The region holds the memory; the descriptor is not needed any more. */
+/* Register GPU memory by a dma-buf. The region keeps the memory alive, so the descriptor is
+ * closed. */
 static struct ibv_mr *by_dmabuf(shmemh_t *job, shmemhi_ib_t *ib, char *at, uint64_t offset,
 				uint64_t nbytes, shmemhi_err_t *err)
 {

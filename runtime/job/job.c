@@ -22,7 +22,7 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 
 int shmemhi_agree(shmemh_t *job, int status)
 {
-	/* No memory is taken here: a PE that could not have it would miss the collective, and be
+	/* Allocate nothing here: a PE whose allocation failed would miss the collective and be
 	 * out of step with the others from then on. */
 	int32_t mine = status;
 	int worst = -1;
@@ -35,7 +35,8 @@ int shmemhi_agree(shmemh_t *job, int status)
 			worst = pe;
 	if (worst < 0)
 		return SHMEMH_OK;
-	/* Somebody failed: a second round carries the lines, so that every PE can say why. */
+	/* At least one PE failed: gather the lines in a second round, so that every PE can name
+	 * the cause. */
 	rc = job->statuses[worst];
 	if (shmemhi_allgather(job, &job->err, job->texts, sizeof *job->texts) == SHMEMH_OK &&
 	    status == SHMEMH_OK)
@@ -124,9 +125,10 @@ int shmemh_pe_cause(const shmemh_t *job, int pe)
 	return (int)atomic_load(&job->causes[pe]);
 }
 
-/* Tell the kernels of one team. Causes are stored before the abort word, which is stored with
- * release: a device wait that sees the word also sees whom causes[] blames. pe -1: this PE is cut
- * off, so that nothing is known of the others any more, and waits for one of them end too. */
+/* Set the abort word of one team, which ends the waits of its kernels. The causes are stored
+ * before the abort word, which is stored with release: a device wait that reads the abort word
+ * also reads the causes. pe -1: this PE lost the bootstrap. The state of all other PEs is
+ * unknown then, so waits for any of them end too. */
 static void abort_team(shmemhi_team_t *team, int pe, uint32_t cause)
 {
 	uint64_t none = 0;
@@ -156,7 +158,7 @@ void shmemhi_gone(void *arg, int pe, uint32_t cause)
 	shmemh_t *job = arg;
 
 	pthread_mutex_lock(&job->gone_lock);
-	/* In finalize PEs are expected to go; the barrier there reports real deaths. */
+	/* During finalize PEs leave normally; the barrier in finalize reports real deaths. */
 	if (job->closing) {
 		pthread_mutex_unlock(&job->gone_lock);
 		return;

@@ -28,7 +28,7 @@ typedef struct shmemhi_team {
 	uint32_t *causes;           /* [n_pes], pinned */
 	uint32_t ctx_flags;         /* SHMEMD_CTX_* */
 	int first_mapped, n_mapped; /* shmemd_ctx_t */
-	shmemd_ctx_t ctx;           /* what shmemh_ctx_get gives */
+	shmemd_ctx_t ctx;           /* the context that shmemh_ctx_get returns */
 	shmemd_ctx_t *self;         /* the same in device memory */
 } shmemhi_team_t;
 
@@ -50,13 +50,13 @@ struct shmemh {
 	int32_t *statuses;         /* [n_pes], scratch of agree and barrier */
 	shmemhi_err_t *texts;      /* [n_pes], scratch of agree */
 	_Atomic uint32_t *causes;  /* [n_pes] world; set by the monitor before any abort word */
-	_Atomic int n_gone;        /* PEs that died or left, and 1 for CUT_OFF */
-	pthread_mutex_t gone_lock; /* serialises the monitor against teams being made and freed */
+	_Atomic int n_gone;        /* failed PEs, PEs that left, and 1 for CUT_OFF */
+	pthread_mutex_t gone_lock; /* between the monitor and teams_open, _close */
 	int closing;               /* under gone_lock: PEs are expected to leave */
 	int phases_up;             /* phases of core/init.c that are up */
 };
 
-/* Gather over the world team; the line of a failure is in job->err. */
+/* Gather over the world team. A failure leaves its line in job->err. */
 int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 
 /* Agree on a status: SHMEMH_OK if every PE passed it, else, on all PEs, that of the lowest PE that
@@ -68,15 +68,15 @@ int shmemhi_agree(shmemh_t *job, int status);
  * Returns  0, or SHMEMH_ERR_ARGUMENT with a line in shmemhi_thread_err(). */
 int shmemhi_refused(const shmemh_t *job, const char *call);
 
-/* Brackets of every public call: forget the line of the call before; keep the line of a failure and
- * say it once on stderr. */
+/* Begin and end of every public call. begin clears the line of the previous call. done keeps the
+ * line of a failure and logs it once. */
 void shmemhi_begin(shmemh_t *job);
 int shmemhi_done(shmemh_t *job, int status);
 
 /* The watch callback of the bootstrap (shmemh_boot_t.watch); arg is the job. */
 void shmemhi_gone(void *arg, int pe, uint32_t cause);
 
-/* 1 once any PE is gone: collectives cannot complete any more. */
+/* True once any PE died or left: collectives cannot complete any more. */
 static inline bool shmemhi_broken(const shmemh_t *job)
 {
 	return atomic_load(&job->n_gone) != 0;

@@ -8,14 +8,14 @@
 #include "base/clock.h"
 #include "mem/state.h"
 
-#define TURN_MS 2 /* until the next look at all, if nothing comes from the one waited for */
+#define TURN_MS 2 /* longest sleep between two rounds over all peers */
 
 typedef struct message {
-	uint64_t number; /* of the exchange: one that was given up may have left messages behind */
+	uint64_t number; /* of the exchange: an abandoned one may have left messages behind */
 	uint64_t has_fd;
 } message_t;
 
-/* The message of this exchange if it is there; those of earlier ones are dropped. */
+/* Take the message of this exchange if it has arrived; drop those of earlier exchanges. */
 static int take(int conn, uint64_t number, int *fd, shmemhi_err_t *err)
 {
 	for (;;) {
@@ -41,7 +41,7 @@ static int take(int conn, uint64_t number, int *fd, shmemhi_err_t *err)
 typedef struct exchange {
 	uint64_t number;
 	int fd;      /* what this PE gives */
-	int is_late; /* the deadline has passed: what does not succeed now has failed */
+	int is_late; /* the deadline has passed: a transfer that is not complete now has failed */
 	int status;  /* of the first failure, whose line is in err */
 	shmemhi_err_t *err;
 } exchange_t;
@@ -92,9 +92,10 @@ int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 
 	for (int pe = 0; pe < job->n_pes; pe++)
 		fds[pe] = -1;
-	/* Giving and taking in turns: the kernel lets a user have only as many descriptors under
-	 * way as a process may have open (unix(7), ETOOMANYREFS), which all PEs of a node that
-	 * first gave everything would exceed; whoever waits to give must take meanwhile. */
+	/* Send and receive alternately. The Linux kernel limits the descriptors in flight of a
+	 * user to the number that one process may have open (unix(7), ETOOMANYREFS). If all PEs
+	 * of a node sent all of theirs first, they would exceed the limit; a PE that cannot send
+	 * must receive meanwhile. */
 	while (left) {
 		struct pollfd wait = {.fd = -1, .events = POLLIN};
 		int moved = 0;

@@ -103,7 +103,8 @@ bool shmemhi_fd_user_ok(uid_t peer, uid_t own)
 	return peer == own;
 }
 
-/* Does the other end belong to this user? The kernel noted who connected, or who listened. */
+/* Does the other end belong to this user? The Linux kernel recorded the user that connected or
+ * listened. */
 static bool check_user(int conn)
 {
 	struct ucred peer;
@@ -113,7 +114,7 @@ static bool check_user(int conn)
 	       shmemhi_fd_user_ok(peer.uid, geteuid());
 }
 
-/* Connect without waiting in the kernel, where a full backlog would have no deadline. */
+/* Connect without blocking in the Linux kernel: a connect to a full backlog has no deadline. */
 static int connect_until(int conn, const struct sockaddr_un *address, uint64_t deadline_ns)
 {
 	while (connect(conn, (const struct sockaddr *)address, sizeof *address) != 0) {
@@ -167,7 +168,7 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 			continue;
 		if (conn < 0)
 			return shmemhi_no_descriptor(errno) ? SHMEMHI_FD_NO_ROOM : -1;
-		/* A deadline in the past: what has not arrived is not ours. */
+		/* A deadline in the past: a PE of the job has sent its hello already. */
 		if (check_user(conn) &&
 		    shmemhi_fd_recv(conn, &hello, sizeof hello, &extra, 0, &ignored) == SHMEMH_OK &&
 		    extra < 0 && sodium_memcmp(hello.secret, secret, sizeof hello.secret) == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Who this PE is: node, process, GPU. Keys are hashes, so that they are compared as a whole and
- * say nothing of what went in. */
+/* The identity of this PE: node, process, GPU. Keys are hashes, so they have one size and do not
+ * disclose their input. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,8 +59,8 @@ static void node_key(const shmemh_t *job, unsigned char key[SHMEMHI_KEY_NBYTES])
 			   0);
 }
 
-/* The kernel gives every exec fresh random bytes; children of a fork share them, and differ by
- * process number and start time. */
+/* The Linux kernel provides fresh random bytes at every exec. Children of a fork share them, and
+ * differ by process number and start time. */
 static void process_key(unsigned char key[SHMEMHI_KEY_NBYTES])
 {
 	struct {

@@ -20,21 +20,21 @@ void shmemhi_node_close(shmemh_t *job);
 int shmemhi_heap_open(shmemh_t *job); /* reserve address space for own heap and mapped peers */
 void shmemhi_heap_close(shmemh_t *job);
 
-/* Is the memory of world PE pe mapped here (or to be, as the heap grows)? Own PE: 1. */
+/* Is the memory of world PE pe mapped here, or will it be as the heap grows? Own PE: true. */
 bool shmemhi_mem_is_mapped(const shmemh_t *job, int pe);
 
-/* 1 if read-modify-writes by SMs on pe's memory are atomic against its own (same GPU, NVLink, host
- * memory between CPUs; PCIe: 0). */
+/* Are read-modify-writes by SMs on pe's memory atomic with respect to pe's own? (Same GPU,
+ * NVLink, host memory between CPUs; not PCIe.) */
 bool shmemhi_mem_has_atomics(const shmemh_t *job, int pe);
 
-/* 1 if pe runs on this PE's GPU (without GPUs: in this process). */
+/* Does pe use this PE's GPU? Without GPUs: does it run in this process? */
 bool shmemhi_mem_same_gpu(const shmemh_t *job, int pe);
 
-/* Start of pe's heap as seen here; NULL if not mapped. */
+/* Address of pe's heap in this process; NULL if not mapped. */
 char *shmemhi_mem_base(const shmemh_t *job, int pe);
 uint64_t shmemhi_mem_reserved(const shmemh_t *job);
 
-/* The pinned word with the bytes of the heap, from its start, that have memory on all PEs. */
+/* The pinned word that holds the size of the heap: bytes from its start with memory on all PEs. */
 const uint64_t *shmemhi_mem_committed(const shmemh_t *job);
 
 /* The CUDA context of the job; NULL: there is none, and memory of the device is host memory. */
@@ -70,7 +70,7 @@ void shmemhi_area_close(shmemh_t *job, shmemhi_area_t *area);
  * Collective over the world. */
 int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr);
 
-/* The line for a call that cannot work because a PE is gone. Returns ERR_PEER. */
+/* Set the line for a call that cannot work because a PE died or left. Returns ERR_PEER. */
 int shmemhi_fail_broken(shmemh_t *job, const char *what);
 
 /* Memory local to the device. The host writes and reads it by copy, also while kernels run. */
@@ -85,7 +85,8 @@ void shmemhi_dev_free(shmemh_t *job, void *dev);
 int shmemhi_pinned_alloc(shmemh_t *job, size_t nbytes, void **ptr);
 void shmemhi_pinned_free(shmemh_t *job, void *ptr);
 
-/* Let kernels store to a device's registers that are mapped at `io`; *seen is where they do. */
+/* Let kernels store to registers of a device that are mapped at `io`; *seen: the address for
+ * kernels. */
 int shmemhi_io_map(shmemh_t *job, void *io, size_t nbytes, void **seen, shmemhi_err_t *err);
 void shmemhi_io_unmap(shmemh_t *job, void *io);
 

@@ -68,7 +68,7 @@ void shmemhi_suballoc_extend(shmemhi_suballoc_t *s, uint64_t nbytes)
 	s->nbytes += nbytes;
 }
 
-/* Does the allocation fit in this block, and where? */
+/* Does the allocation fit into this block, and at which offset? */
 static bool fits(const shmemhi_block_t *b, uint64_t nbytes, uint64_t alignment, uint64_t *offset)
 {
 	*offset = round_up(b->offset, alignment);

@@ -30,15 +30,15 @@ static bool is_there(int fd, const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-/* Lock the new directory. Returns its descriptor; -1: a sweeper came between mkdtemp and the lock,
- * and removes the directory or has done so; -2: errno. */
+/* Lock the new directory. Returns its descriptor; -1: a sweep locked it between mkdtemp and
+ * here, and removes it or has removed it; -2: errno. */
 static int lock_new(const char *dir)
 {
 	int fd = open_dir(dir);
 
 	if (fd < 0)
 		return errno == ENOENT ? -1 : -2;
-	/* Any other error means that a sweeper cannot lock it either. */
+	/* Any other error means that a sweep cannot lock it either. */
 	if (!(flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) && is_there(fd, dir))
 		return fd;
 	close(fd);
