@@ -202,7 +202,7 @@ int shmemsim_launch_3d(void (*kernel)(const void *params), const void *params, s
 	shmemsimi_release(g);
 	append(s, g);
 	if (w->mode == MODE_PROCESS) {
-		/* Nobody else runs it: go on until it has ended or only polls. */
+		/* No other fiber runs its threads: run them until they have ended or only poll. */
 		w->is_eager = 1;
 		shmemsimi_loop();
 		w->is_eager = 0;
@@ -257,7 +257,7 @@ static void grid_ended(shmemsimi_grid_t *g)
 	} else if (s->waiter) {
 		shmemsimi_wake(s->waiter);
 	}
-	/* Its host may poll what the kernel wrote. */
+	/* The host may poll words that the kernel wrote. */
 	shmemsimi_w.epoch++;
 }
 

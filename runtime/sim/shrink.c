@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A failing list of choices made short: choices are replaced by dull ones, many at a time and then
- * fewer (delta debugging), as long as the run fails in the same way. */
+/* Shortens a failing list of choices (delta debugging): choices are replaced by dull ones, many
+ * at a time and then fewer, as long as the run fails in the same way. */
 #include <stdio.h>
 #include "sim/sim.h"
 
-/* Enough for lists of thousands; a program whose runs are long stops by its steps instead. */
+/* Enough for lists of thousands of choices; for a program with long runs MAX_STEPS ends the
+ * search. */
 #define MAX_RUNS 4000
 #define MAX_STEPS 100000000u
 #define TRACE_LINES 100
@@ -22,7 +23,7 @@ typedef struct shrink {
 	const void *failure; /* what must stay the same */
 	uint16_t *list;      /* [capacity] the list being tried */
 	size_t capacity;
-	choice_t *choices; /* [n] that are needed, as far as is known */
+	choice_t *choices; /* [n] not known to be removable */
 	size_t n;
 	uint64_t n_runs, n_steps;
 } shrink_t;
@@ -40,7 +41,8 @@ static void take_list(shrink_t *s, const uint16_t *list, size_t n)
 	}
 }
 
-/* The list without choices [from, to) and without choice other. Returns its length; 0: no room. */
+/* Make the list without choices [from, to) and without choice other. Returns its length; 0: no
+ * room. */
 static size_t make_list(const shrink_t *s, size_t from, size_t to, size_t other)
 {
 	uint64_t at = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The last operations of a run, for its report: who did what where, with which value.
+/* The last operations of a run, for its report: fiber, operation, address, value.
  *
- * An access is noted before it is done. What it wrote is read at the next event or switch: no other
- * fiber runs in between. */
+ * An access is recorded before it is done. The value that it wrote is read at the next event or
+ * switch: no other fiber runs in between. */
 #include <stdio.h>
 #include "sim/sim.h"
 
@@ -80,7 +80,7 @@ void shmemsimi_trace_settle(void)
 	open_event = NULL;
 }
 
-/* Everybody looks again and nothing is written: not worth a line each. */
+/* Fibers only poll and nothing is written: record no line for each poll. */
 static bool is_idle(void)
 {
 	return shmemsimi_w.idle_looks > 1;
@@ -156,7 +156,7 @@ void shmemsimi_place_text(const void *at, char *text, size_t nbytes)
 		snprintf(text, nbytes, "%p", at);
 }
 
-/* Small numbers as people count, others as bits. */
+/* Format small numbers as decimal, others as hexadecimal. */
 static void say_value(uint64_t v, char *text, size_t nbytes)
 {
 	snprintf(text, nbytes, v < 1000000 ? "%llu" : "0x%llx", (unsigned long long)v);
