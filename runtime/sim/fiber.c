@@ -278,7 +278,7 @@ void shmemsimi_switch(shmemsimi_fiber_t *to)
 			return;
 	}
 	if (w->cfg.trace)
-		shmemsimi_trace_settle();
+		shmemsimi_trace_finish();
 	w->previous = from;
 	w->current = to;
 	w->n_alone = 0;

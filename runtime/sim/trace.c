@@ -73,7 +73,7 @@ static uint64_t value_at(const void *p, uint32_t nbytes)
 	return v;
 }
 
-void shmemsimi_trace_settle(void)
+void shmemsimi_trace_finish(void)
 {
 	if (open_event)
 		open_event->after = value_at(open_event->p, open_event->nbytes);
@@ -89,7 +89,7 @@ static bool is_idle(void)
 static event_t *new_event(int op)
 {
 	const shmemsimi_fiber_t *f = shmemsimi_w.current;
-	shmemsimi_trace_settle();
+	shmemsimi_trace_finish();
 	if (!capacity || f->kind == KIND_MAIN || is_idle())
 		return NULL;
 	event_t *e = &events[n_events++ % capacity];
@@ -217,7 +217,7 @@ void shmemsimi_trace_report(void)
 	uint32_t wanted = shmemsimi_w.cfg.trace;
 	wanted = wanted < capacity ? wanted : capacity;
 	uint64_t first = n_events > wanted ? n_events - wanted : 0;
-	shmemsimi_trace_settle();
+	shmemsimi_trace_finish();
 	shmemsimi_report_line("trace (step, fiber, operation; %s):",
 			      first ? "the last operations" : "complete");
 	for (uint64_t i = first; i < n_events; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Making and changing objects, below verbs and DevX. */
+/* Creating and changing objects, for verbs and DevX. */
 #ifndef MLX5SW_CONTROL_H
 #define MLX5SW_CONTROL_H
 
@@ -13,7 +13,7 @@ int mlx5swi_world_ready(void); /* start by the environment if nobody has; 0 or a
 mlx5swi_uar_t *mlx5swi_uar_new(mlx5swi_context_t *ctx); /* NULL: no memory */
 int mlx5swi_uar_destroy(mlx5swi_uar_t *uar);            /* status: BUSY while used */
 
-/* cq.c. spec: referenced objects exist; what is wrong otherwise is refused. */
+/* cq.c. spec: the objects that it refers to exist; all other values are checked. */
 typedef struct mlx5swi_cq_spec {
 	uint8_t *buf;
 	size_t buf_nbytes; /* from buf on */
@@ -48,9 +48,10 @@ int mlx5swi_qp_destroy(mlx5swi_qp_t *qp); /* frees *qp */
 
 #define MLX5SWI_BY_COMMAND (1u << 31) /* in given: DevX may move the path of a QP in RTS */
 
-/* state.c: a transition. All of given is checked against what the transition allows and needs,
- * then against its range; if anything is wrong nothing changes. Attributes that the transition does
- * not know are refused (verbs) or were not given (DevX: unset optional bits). */
+/* state.c: a transition. Checks whether `given` has all attributes that the transition needs and
+ * only those that it allows, then their ranges; after an error nothing has changed. Attributes
+ * that the transition does not allow are refused (verbs) or were not given (DevX: unset optional
+ * bits). */
 int mlx5swi_qp_modify(mlx5swi_qp_t *qp, int to, const mlx5swi_qp_attr_t *attr, uint32_t given);
 bool mlx5swi_is_rate(uint8_t rate);           /* of verbs: none, or one of those from 2.5 Gb/s on */
 void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp); /* as after 2RST */
@@ -59,11 +60,11 @@ void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp); /* as after 2RST */
 int mlx5swi_mr_create(mlx5swi_pd_t *pd, uint8_t *p, uint64_t nbytes, uint64_t iova, uint32_t access,
 		      mlx5swi_mr_t **mr);
 int mlx5swi_mr_destroy(mlx5swi_mr_t *mr); /* frees *mr */
-/* Memory that a bound dma-buf stands for; NULL: fd was not bound, or not so long. */
+/* The memory of a bound dma-buf; NULL: fd was not bound, or its memory is shorter. */
 uint8_t *mlx5swi_dmabuf(int fd, uint64_t offset, uint64_t nbytes, int *is_gpu);
 void mlx5swi_dmabufs_free(void); /* the world ends */
-/* Whether all of it is memory, as the kernel finds when it pins the pages. Where there is no thread
- * addresses may be a scheduler's: then everything is. */
+/* Is all of it mapped? The Linux driver finds that out when it pins the pages. Always true
+ * without a thread: addresses may be those of a scheduler. */
 bool mlx5swi_is_mapped(const uint8_t *p, uint64_t nbytes);
 
 #endif

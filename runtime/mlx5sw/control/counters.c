@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What queue pairs have seen, for programs. */
+/* Counters of queue pairs, for programs. */
 #include "mlx5sw/control/control.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* A program that was built with fewer counters gets those it knows. */
+/* Copy the counters that the program was built with. */
 static int copy(uint32_t host, uint32_t index, uint32_t qpn, mlx5sw_qp_counters_t *c)
 {
 	const mlx5swi_device_t *dev = mlx5swi_device(host - mlx5swi_w->place.host, index);

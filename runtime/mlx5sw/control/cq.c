@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Completion queues: made and freed. What the buffer holds before the first completion is its
- * owner's affair. */
+/* Completion queues: creation and destruction. The owner initialises the buffer. */
 #include <stdlib.h>
 #include "mlx5sw/control/control.h"
 #include "mlx5sw/engine/engine.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Configurations from MLX5SW_ variables: of a process without mlx5sw_start, and for others. */
+/* The configuration from MLX5SW_ variables: for a process that does not call mlx5sw_start, and
+ * for callers. */
 #include "mlx5sw/control/control.h"
 
 #include <errno.h>

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* A descriptor's number says nothing once it is closed, and duplicates have others: what counts is
- * the file. */
+/* A dma-buf is identified by its file: descriptor numbers are reused after close, and duplicates
+ * have other numbers. */
 typedef struct mlx5swi_dmabuf {
 	struct mlx5swi_dmabuf *next;
 	dev_t st_dev;

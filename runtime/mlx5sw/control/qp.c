@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queue pairs: made and freed. */
+/* Queue pairs: creation and destruction. */
 #include "mlx5sw/control/control.h"
 #include "mlx5sw/engine/faults.h"
 #include "mlx5sw/events/events.h"

@@ -191,7 +191,7 @@ static void take(mlx5swi_qp_attr_t *to, const mlx5swi_qp_attr_t *from, uint32_t 
 #undef TAKE
 }
 
-/* What the kernel's driver gives a QP of verbs; a command gives its own. */
+/* Attributes that the Linux driver gives a QP of verbs; a command gives its own. */
 void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp)
 {
 	memset(&qp->attr, 0, sizeof(qp->attr));
@@ -199,7 +199,7 @@ void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp)
 	qp->attr.log_msg_max = MLX5SWI_LOG_MAX_MSG;
 }
 
-/* Completions stay where they are, and so do the records: they are the program's memory. */
+/* Reset the QP. Its completions and records are memory of the program and stay unchanged. */
 static void reset(mlx5swi_qp_t *qp)
 {
 	qp->state = MLX5SWI_RST;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Pages of doorbell registers. A page that was freed is used again first, by the next world too:
- * programs may have mapped it for a GPU, and making pages is slow. */
+/* Pages of doorbell registers. A freed page is reused first, also by the next world: programs
+ * may have mapped it for a GPU, and creating pages is slow. */
 #include "mlx5sw/control/control.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The beginning and the end of everything. A scheduler makes a world for each of its runs, tens of
- * thousands in a second: devices, tables and pages of the last one serve again. */
+/* Start and end of the world. A scheduler starts a world for each of its runs, tens of thousands
+ * per second: devices, tables and pages of the previous one are reused. */
 #include "mlx5sw/watch/fault.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/events/events.h"
 
-/* Numbers of different kinds do not look alike, so that software that confuses them is seen. */
+/* Numbers of different kinds differ in their ranges, so that software that confuses them fails. */
 enum { FIRST_PD = 0x10, FIRST_UAR = 0x20, FIRST_UMEM = 0x40, FIRST_CQ = 0x400 };
 enum { FIRST_QP = 0x1000, FIRST_MR = 0x2000 };
 
@@ -34,7 +34,7 @@ static bool are_hooks(const mlx5sw_hooks_t *h)
 		      h->load && h->store && h->lock && h->unlock);
 }
 
-/* Everything that lives in a device, in the order in which one may refer to another. */
+/* Objects of a device, in the order of their references. */
 
 static void free_uar(void *object)
 {
@@ -141,7 +141,7 @@ static void device_name(mlx5swi_device_t *dev, uint32_t number)
 	dev->qps.first = FIRST_QP + 0x100 * number;
 }
 
-/* Devices of the same number as before keep their names and tables. */
+/* Keep names and tables if the number of devices is the same as before. */
 static int devices_make(const mlx5sw_config_t *cfg)
 {
 	uint32_t n = cfg->n_hosts * cfg->n_devices;
@@ -252,7 +252,7 @@ int mlx5sw_start(const mlx5sw_config_t *cfg, const mlx5sw_hooks_t *hooks)
 	return err;
 }
 
-/* One process of a fabric: its devices have a thread. */
+/* Start one process of a fabric: a thread runs its devices. */
 static int process_start(const mlx5sw_config_t *cfg)
 {
 	int err;

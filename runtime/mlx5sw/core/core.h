@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What all folders of the adapter stand on, module by module. */
+/* Functions that all folders of the adapter use, module by module. */
 #ifndef MLX5SW_CORE_H
 #define MLX5SW_CORE_H
 
@@ -9,7 +9,7 @@
 #include "mlx5sw/core/objects.h"
 
 /* status.c */
-/* Of a PRM command; verbs turn them into errno values. */
+/* Status of a PRM command; verbs turn it into errno values. */
 enum mlx5swi_status {
 	MLX5SWI_DONE = 0,
 	MLX5SWI_INTERNAL = 1,
@@ -37,11 +37,11 @@ int mlx5swi_errno_of(int status);
 #define MLX5SWI_LOG_MAX_MSG 30u
 #define MLX5SWI_MAX_UARS 512u
 
-/* What a command could not do, in words: for syndromes and for people. Kept for the context's
- * thread until the next command; MLX5SW_VERBOSE=1 prints it to stderr. Returns status. */
+/* Refuse a command. The text explains why and gives the syndrome; the thread keeps it until its
+ * next command, and MLX5SW_VERBOSE=1 prints it to stderr. Returns status. */
 int mlx5swi_refuse(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *mlx5swi_refusal(void);
-uint32_t mlx5swi_syndrome(void); /* of the same refusal: the same for the same fmt, not 0 */
+uint32_t mlx5swi_syndrome(void); /* of the last refusal: a function of fmt, never 0 */
 
 /* world.c */
 mlx5swi_device_t *mlx5swi_device(uint32_t host, uint32_t index); /* NULL: none */
@@ -59,20 +59,20 @@ void mlx5swi_table_free(mlx5swi_table_t *t);
 
 /* port.c: addresses. */
 void mlx5swi_port_init(mlx5swi_port_t *port); /* from its device's host and index */
-/* The MAC that a GID's port would have; 0, or ENOENT: nobody has that GID. */
+/* The MAC of the port that has this GID; 0, or ENOENT: no port has it. */
 int mlx5swi_resolve(const uint8_t gid[16], uint8_t mac[6]);
-/* Where the port of a GID is: its process. 0, or ENOENT: it is none of ours. LIDs are
- * 1 + host * MLX5SWI_MAX_DEVICES + index. */
+/* The place (process) of the port that has this GID. 0, or ENOENT: it is no GID of this fabric.
+ * LIDs are 1 + host * MLX5SWI_MAX_DEVICES + index. */
 int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place);
 
-/* hooks.c: memory, time and chance by the hooks. */
+/* hooks.c: access to memory, time and random choices through the hooks. */
 void mlx5swi_plain_hooks(mlx5sw_hooks_t *hooks); /* for mlx5sw_start without any; seeds again */
 void mlx5swi_load(void *dst, const void *src, size_t nbytes, int access);
 void mlx5swi_store(void *dst, const void *src, size_t nbytes, int access);
 uint64_t mlx5swi_take(void *reg);
 uint64_t mlx5swi_now(void);
 unsigned mlx5swi_choose(unsigned n);
-/* Nanoseconds of the modelled device as time that passes here (cfg.slow). */
+/* Convert nanoseconds of the modelled device to real time (cfg.slow). */
 uint64_t mlx5swi_scaled(uint64_t ns);
 
 /* lint.c. row: the name of a row of README.md's table, "W5" and so on; index: block, or -1. */
@@ -83,11 +83,11 @@ void mlx5swi_lint_stop(void);
 
 /* entry.c: how entry points of verbs, DevX and events end. */
 
-/* An entry point fails: one line why. Returns err, for mlx5swi_leave. */
+/* Record the failure of an entry point in one line. Returns err, for mlx5swi_leave. */
 int mlx5swi_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The end of an entry point: lets go of the lock and sets errno after that, since other threads of
- * the program may run as fibers of this one and share it. Returns err. */
+/* End an entry point: release the lock, then set errno. In this order, since other threads of
+ * the program may run as fibers of this one and share errno. Returns err. */
 int mlx5swi_leave(int err);
 
 static inline mlx5swi_context_t *mlx5swi_context_of(struct ibv_context *context)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What a real device would tolerate, or answer unpredictably: reported, once for each row and
- * queue, and counted. */
+/* Reports of mistakes that a real device would tolerate, or answer unpredictably: one line for
+ * each row and queue, and a count. */
 #include "mlx5sw/core/core.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void keep(const report_t *r)
 			return;
 		}
 	if (reports->n == MAX_REPORTS)
-		return; /* whoever looks at so many has enough */
+		return; /* further reports are dropped */
 	reports->at[reports->n++] = *r;
 	fprintf(stderr, "mlx5sw: %s: %s\n", r->row, r->text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Ports: addresses follow from where the port is, so that a process can tell the addresses of
- * ports that are not in it. */
+/* Ports: their addresses are computed from their place, so that a process can compute the
+ * addresses of ports of other processes. */
 #include "mlx5sw/core/core.h"
 
 #include <errno.h>
@@ -152,7 +152,7 @@ static const mlx5swi_port_t *owner(const uint8_t gid[16])
 	return NULL;
 }
 
-/* Of a port of another process: 1, or 0: no port has such a GID. */
+/* Compute the MAC for a GID of another process. Returns false if no port can have such a GID. */
 static bool derive_mac(const uint8_t gid[16], uint8_t mac[6])
 {
 	mlx5swi_place_t place;

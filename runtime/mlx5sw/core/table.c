@@ -49,7 +49,7 @@ void mlx5swi_table_remove(mlx5swi_table_t *t, uint32_t index)
 	}
 }
 
-/* Numbers come in the same turn as in a new table, so that runs are alike. */
+/* Assign numbers in the same order as a new table does, so that runs are repeatable. */
 void mlx5swi_table_reuse(mlx5swi_table_t *t)
 {
 	if (t->n > FIRST_N) {

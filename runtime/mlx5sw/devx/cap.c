@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the device says about itself. */
+/* Capabilities of the device. */
 #include "mlx5sw/devx/devx.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What is checked of a WQE, and what it waits for, before its first packet. */
+/* The checks of a WQE, and the conditions it waits for, before its first packet. */
 #include <endian.h>
 #include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
@@ -20,12 +20,14 @@ static bool is_mr(const mlx5swi_qp_t *qp, const mlx5swi_sge_t *sge)
 	       MLX5SWI_KEY_OK;
 }
 
-/* Would it be right if a field had been swapped, or is it no pointer at all? */
+/* Report the likely mistake: a field in the wrong byte order, or inline data in place of a
+ * pointer. */
 static void hint(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const mlx5swi_sge_t *sge)
 {
 	mlx5swi_sge_t s = *sge;
 
-	/* Payload after a length without the flag; 8 bytes and less are followed by padding. */
+	/* Payload after a length without the inline flag; 8 bytes or less are followed by
+	 * padding. */
 	if (e->vendor == VENDOR_UNKNOWN_KEY && sge->nbytes <= 8 && (uint32_t)sge->addr == 0)
 		mlx5swi_lint("W8", qp, e->index,
 			     "%u bytes at an address that ends in zeros: "
@@ -85,7 +87,7 @@ void mlx5swi_key_failed(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_sge_
 	hint(qp, e, sge);
 }
 
-/* Rights are checked when the answer comes. */
+/* Check the memory of the result. Its rights are checked when the response arrives. */
 static void check_result(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_wqe_t *w)
 {
 	mlx5swi_mr_t *mr;
@@ -120,7 +122,8 @@ static uint32_t n_psns(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 	return w->width || w->nbytes == 0 ? 1 : (w->nbytes - 1) / mtu + 1;
 }
 
-/* READs and atomics have room at the responder; a fence waits for those before it. */
+/* A WQE waits until the responder has room for its READ or atomic; with a fence, until earlier
+ * READs and atomics are complete. */
 static bool must_wait(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 {
 	const struct mlx5swi_requester *r = qp->requester;
@@ -167,7 +170,8 @@ static void check_limits(const mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5s
 		e->syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 }
 
-/* A malformed WQE may start where nobody wrote one: then the one before stepped wrongly. */
+/* A malformed WQE may start at a WQEBB that the program did not write as a start: then the ds of
+ * the previous WQE was wrong. */
 static void report(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const char *row, const char *text)
 {
 	const uint32_t number = qp->requester->fresh;

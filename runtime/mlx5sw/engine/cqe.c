@@ -39,7 +39,7 @@ static void fill(uint8_t e[NBYTES], const mlx5swi_cqe_t *cqe, uint8_t owner)
 	e[63] = (uint8_t)(cqe->opcode << 4 | owner);
 }
 
-/* Nobody can be told of completions any more, so that the QPs must not go on. */
+/* The CQ cannot report completions any more, so its QPs stop. */
 static void break_cq(mlx5swi_cq_t *cq)
 {
 	const mlx5swi_table_t *qps = &cq->ctx->dev->qps;
@@ -66,8 +66,8 @@ static bool is_overrun(const mlx5swi_cq_t *cq)
 	return ((cq->pi - be32toh(consumed)) & 0xffffff) >= 1u << cq->log_size;
 }
 
-/* The owner byte comes late: until then the entry looks like that of the lap before. A collapsed
- * queue has no laps: its counter is what announces. */
+/* Write the owner byte late: until then the entry looks like that of the previous lap. A
+ * collapsed queue has no laps: its counter announces the entry. */
 static void tear(const mlx5swi_cq_t *cq, uint8_t *slot, const uint8_t e[NBYTES])
 {
 	uint8_t half[8];

@@ -22,8 +22,8 @@ int mlx5swi_key_check(mlx5swi_device_t *dev, const mlx5swi_pd_t *pd, uint32_t ke
 void mlx5swi_payload_read(const mlx5swi_mr_t *mr, void *dst, const uint8_t *p, size_t nbytes,
 			  size_t ahead, int access);
 void mlx5swi_payload_forget(void);
-/* Payload that was written is certain to be there after mlx5swi_payload_settle, not before. */
-void mlx5swi_payload_settle(void);
+/* Payload that was written is certain to be there after mlx5swi_payload_flush, not before. */
+void mlx5swi_payload_flush(void);
 void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, size_t nbytes);
 
 /* Words of atomics, 4 or 8 bytes, in the order of this machine. */

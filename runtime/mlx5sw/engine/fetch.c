@@ -15,13 +15,14 @@ uint16_t mlx5swi_record(const mlx5swi_qp_t *qp)
 	return (uint16_t)be32toh(word);
 }
 
-/* Exactly half of the way round is ahead: the longest queue, all at once. */
+/* Is index behind other, modulo 2^16? A difference of exactly half counts as ahead: the longest
+ * queue, posted at once. */
 static bool is_behind(uint16_t index, uint16_t other)
 {
 	return (uint16_t)(index - other) > 0x8000;
 }
 
-/* A producer index that is behind, or further ahead than the queue is long, says nothing. */
+/* Ignore a producer index that is behind, or further ahead than the queue is long. */
 static void produce(mlx5swi_qp_t *qp, uint16_t pi)
 {
 	struct mlx5swi_requester *r = qp->requester;
@@ -31,7 +32,7 @@ static void produce(mlx5swi_qp_t *qp, uint16_t pi)
 		r->pi = pi;
 }
 
-/* Too far ahead of what is complete, but not so far that it is rather behind. */
+/* Report an index that is too far ahead of the completed WQEBBs, unless it is rather behind. */
 static void check_overrun(const mlx5swi_qp_t *qp, const char *what, uint16_t pi)
 {
 	const uint32_t ahead = (uint16_t)(pi - qp->requester->done);
@@ -119,7 +120,7 @@ uint8_t mlx5swi_n_blocks(const uint8_t *wqe)
 	return (uint8_t)(ds ? (ds + 3) / 4 : 1);
 }
 
-/* Bytes of the blocks from index to end, up to the end of the ring. */
+/* Bytes of the WQEBBs from index to end, up to the end of the ring. */
 static size_t run_of(const mlx5swi_qp_t *qp, uint16_t index, uint16_t end)
 {
 	const size_t room = qp->sq_blocks * MLX5SWI_BLOCK - mlx5swi_block_offset(qp, index);
@@ -159,7 +160,7 @@ static void load_first(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index)
 	r->has_blueflame = 0;
 }
 
-/* Whether there was room for one. */
+/* Fetch one WQE. Returns false if there was no room. */
 static bool fetch_one(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
@@ -198,10 +199,10 @@ static bool fetch_one(mlx5swi_qp_t *qp)
 	return true;
 }
 
-/* The record is read again when the device is about to fetch, or to sleep; a device may as well
- * not do that. A record in GPU memory costs a copy: it is read again once after each doorbell, when
- * everything known is complete, and not when packets wake a queue that is idle. */
-static bool may_look_again(mlx5swi_qp_t *qp)
+/* The device may read the record again before it fetches or sleeps, or skip that. A record in
+ * GPU memory costs a copy: read it again once after each doorbell, when all WQEs known so far
+ * are complete, and not when packets wake an idle queue. */
+static bool may_read_again(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 
@@ -223,7 +224,7 @@ unsigned mlx5swi_fetch(mlx5swi_qp_t *qp)
 	const int is_late = mlx5swi_has_chaos(MLX5SW_CHAOS_FETCH);
 	unsigned n = 0;
 
-	if (may_look_again(qp))
+	if (may_read_again(qp))
 		produce(qp, mlx5swi_record(qp));
 	while (r->fetch != r->pi && (!is_late || r->fresh == r->fetched) && fetch_one(qp))
 		n++;
@@ -277,7 +278,8 @@ void mlx5swi_compare(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 	}
 }
 
-/* Whatever it says now is executed, except that it cannot become longer or another operation. */
+/* Execute the current content of the WQE, except that it cannot become longer or another
+ * operation. */
 void mlx5swi_fetch_again(mlx5swi_qp_t *qp, uint32_t number)
 {
 	mlx5swi_entry_t *e = mlx5swi_entry(qp, number);

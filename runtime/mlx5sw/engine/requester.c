@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The life of a send queue, and its completions. */
+/* The steps of a send queue, and its completions. */
 #include "mlx5sw/engine/requester.h"
 
 #include <stdlib.h>
@@ -103,7 +103,7 @@ unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp)
 	return 1;
 }
 
-/* The program may write its blocks again from now on: all of them. */
+/* Poison all WQEBBs of the WQE: from now on the program may write them again. */
 static void poison(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 {
 	uint8_t block[MLX5SWI_BLOCK];
@@ -178,7 +178,7 @@ static unsigned complete(mlx5swi_qp_t *qp, unsigned limit)
 	return n;
 }
 
-/* Completions may be late, as long as there is something else to do. */
+/* Complete now or later, if there is other work. */
 static unsigned complete_or_not(mlx5swi_qp_t *qp)
 {
 	if (!mlx5swi_has_chaos(MLX5SW_CHAOS_ORDER))

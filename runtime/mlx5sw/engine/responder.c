@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The responder half of a queue pair: checks in the order of the device, executes, answers.
+/* The responder half of a queue pair: checks in the order of the device, executes, responds.
  *
- * Answers leave in the order of the requests. A READ is read from memory when it is answered, which
- * may be after a later WRITE was executed: the device promises nothing else without a fence. */
+ * Responses leave in the order of the requests. A READ reads memory when it is answered, which
+ * may be after a later WRITE was executed: without a fence the device does not order the two. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ struct mlx5swi_responder *mlx5swi_responder_new(mlx5swi_qp_t *qp)
 void mlx5swi_responder_free(mlx5swi_qp_t *qp)
 {
 	if (mlx5swi_w->engine)
-		mlx5swi_responder_settle(qp);
+		mlx5swi_responder_complete(qp);
 	else /* all ends, and memory may have ended before */
 		mlx5swi_place_drop(&qp->responder->placements);
 	if (qp->dev->half_atomic == qp)
@@ -83,13 +83,13 @@ void mlx5swi_responder_free(mlx5swi_qp_t *qp)
 void mlx5swi_responder_reset(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_responder *r = qp->responder;
-	mlx5swi_responder_settle(qp);
+	mlx5swi_responder_complete(qp);
 	free(r->answers);
 	free(r->done);
 	memset(r, 0, sizeof(*r));
 }
 
-/* Receive WQEs that were posted: DBR word 0 against the first that is not taken. A record that is
+/* The number of posted receive WQEs: DBR word 0 minus the first one not taken. A record that is
  * behind looks like more than the ring has. */
 static uint32_t n_receives(mlx5swi_qp_t *qp)
 {
@@ -163,12 +163,12 @@ static void finish_half(mlx5swi_device_t *dev)
 	mlx5swi_word_write(h->mr, h->p, h->width, h->value);
 }
 
-void mlx5swi_responder_settle(mlx5swi_qp_t *qp)
+void mlx5swi_responder_complete(mlx5swi_qp_t *qp)
 {
 	if (qp->dev->half_atomic == qp)
 		finish_half(qp->dev);
 	mlx5swi_place_queue(&qp->responder->placements);
-	mlx5swi_payload_settle();
+	mlx5swi_payload_flush();
 }
 
 void mlx5swi_place_all(mlx5swi_device_t *dev)
@@ -179,12 +179,12 @@ void mlx5swi_place_all(mlx5swi_device_t *dev)
 		return;
 	for (uint32_t i = 0; i < qps->n; i++)
 		if (qps->at[i])
-			mlx5swi_responder_settle(qps->at[i]);
+			mlx5swi_responder_complete(qps->at[i]);
 }
 
-/* About to read this memory. Reads push what was accepted before them, from whichever queue pair;
- * in a relaxed-ordering MR they may pass it. */
-static void settle_before_read(mlx5swi_qp_t *qp, const target_t *t, size_t nbytes)
+/* Call before a read of this memory. Reads push writes that were accepted before them, from any
+ * queue pair; in a relaxed-ordering MR they may pass them. */
+static void flush_before_read(mlx5swi_qp_t *qp, const target_t *t, size_t nbytes)
 {
 	if (!t->mr->is_relaxed || mlx5swi_place_overlaps(qp->responder->placements, t->p, nbytes))
 		mlx5swi_place_all(qp->dev);
@@ -193,14 +193,14 @@ static void settle_before_read(mlx5swi_qp_t *qp, const target_t *t, size_t nbyte
 static uint64_t load_and_store(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, const target_t *t)
 {
 	half_t *h = &qp->responder->half;
-	settle_before_read(qp, t, p->width);
+	flush_before_read(qp, t, p->width);
 	uint64_t old = mlx5swi_word_read(t->mr, t->p, p->width);
 	h->mr = t->mr;
 	h->p = t->p;
 	h->width = p->width;
 	h->value = mlx5swi_atomic(p->opcode, p->width, p->operands, old);
 	qp->dev->half_atomic = qp;
-	/* Others may come between the halves, but no other atomic of this device. */
+	/* Other accesses may come between the halves, but no other atomic of this device. */
 	if (!(mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_ATOMIC))
 		finish_half(qp->dev);
 	return old;
@@ -265,7 +265,7 @@ static bool send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
 		return false;
 	mlx5swi_packet_t *p = mlx5swi_packet_new(qp, MLX5SWI_READ_DATA, n);
 	if (n)
-		settle_before_read(qp, &t, n);
+		flush_before_read(qp, &t, n);
 	if (p && n)
 		mlx5swi_payload_read(t.mr, p->data, t.p, n, ahead, MLX5SW_PAYLOAD);
 	if (p) {
@@ -370,7 +370,7 @@ static bool takes_receive(const mlx5swi_packet_t *p)
 	return p->kind == MLX5SWI_WRITE && p->flags & MLX5SWI_IMM && p->flags & MLX5SWI_LAST;
 }
 
-/* In the order in which the device looks. Returns what to answer. */
+/* Check in the order of the device. Returns the response. */
 static int check(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 {
 	const struct mlx5swi_responder *r = qp->responder;
@@ -455,7 +455,7 @@ static void execute(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 	struct mlx5swi_responder *r = qp->responder;
 	target_t t = {0};
 	r->is_gap_told = 0;
-	/* Earlier READs see memory as it was, if that is not left to chance. */
+	/* Earlier READs read memory before this WRITE, unless the order is random. */
 	if (r->n_answers && p->kind == MLX5SWI_WRITE &&
 	    !(mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_ORDER && mlx5swi_choose(2)))
 		answer(qp, ANSWERS_PER_RUN);
@@ -483,7 +483,7 @@ static void repeat_atomic(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const struct mlx5swi_responder *r = qp->responder;
 	uint32_t n = r->n_done < r->n_resources ? (uint32_t)r->n_done : r->n_resources;
-	/* The last first: PSNs may have come round since an earlier one. */
+	/* Search backwards: PSNs may have wrapped since an earlier one. */
 	for (uint32_t i = 1; i <= n; i++) {
 		const done_t *d = &r->done[(r->n_done - i) % r->n_resources];
 		if (d->psn == p->psn) {
@@ -493,7 +493,7 @@ static void repeat_atomic(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 	}
 }
 
-/* Packets from before this connection are none of its repetitions. */
+/* Packets of an earlier connection are not repetitions of requests of this one. */
 static bool may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 {
 	return mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_DUP_WRITE && p->dma_nbytes &&
@@ -502,7 +502,8 @@ static bool may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_
 	       !check_key(qp, p->rkey, p->raddr, p->dma_nbytes, IBV_ACCESS_REMOTE_WRITE, t);
 }
 
-/* A request that was executed before. What cannot be answered again is dropped. */
+/* Repeat the response to a request that was executed before. Drop the request if its response
+ * cannot be repeated. */
 static void repeat(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 {
 	struct mlx5swi_responder *r = qp->responder;
@@ -541,7 +542,8 @@ void mlx5swi_responder_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 		mlx5swi_qp_wake(qp);
 }
 
-/* One thing at a turn if the order is left to chance: an acknowledgement may overtake the data. */
+/* With random order, do one piece of work in a turn: an acknowledgement may then overtake the
+ * data. */
 unsigned mlx5swi_responder_run(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_responder *r = qp->responder;

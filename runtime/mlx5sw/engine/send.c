@@ -4,7 +4,7 @@
 #include <string.h>
 #include "mlx5sw/engine/requester.h"
 
-/* Packets in flight: bounds what lies between two devices, and keeps PSNs apart. */
+/* The limit of packets in flight: bounds the memory between two devices, and keeps PSNs apart. */
 #define WINDOW 256u
 
 bool mlx5swi_may_send(const mlx5swi_qp_t *qp)
@@ -39,13 +39,13 @@ static void post(mlx5swi_qp_t *qp, mlx5swi_packet_t *p, uint32_t n_psns)
 	mlx5swi_port_send(&qp->dev->port, p);
 }
 
-/* Bytes [offset, offset + nbytes) of the message; whether that worked. The turn wants `turn` bytes
- * from offset on, as far as there are so many. */
+/* Gather bytes [offset, offset + nbytes) of the message. Returns false on an error. The turn
+ * needs `turn` bytes from offset on, if the message has that many. */
 static bool gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t offset,
 		   uint32_t nbytes, size_t turn)
 {
 	const mlx5swi_wqe_t *w = &qp->requester->wqe;
-	/* What a DUMP reads goes nowhere: others may be writing it. */
+	/* The data that a DUMP reads is dropped: other threads may write it meanwhile. */
 	const int access = w->opcode == MLX5SWI_OPCODE_DUMP ? MLX5SW_PAYLOAD : MLX5SW_GATHER;
 
 	if (w->inlined) {
@@ -121,7 +121,7 @@ static bool send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 	return true;
 }
 
-/* One packet; when it is sent again, for what is missing of the answer. */
+/* Send one packet; a repetition asks for the missing part of the response. */
 static bool send_question(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 {
 	const struct mlx5swi_requester *r = qp->requester;
@@ -147,7 +147,7 @@ static bool send_question(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 	return true;
 }
 
-/* The local memory is read, in pieces, and forgotten. */
+/* Read the local memory in chunks, and drop the data. */
 static void dump(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 {
 	uint8_t piece[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Who runs next: doorbells, packets that have come, queue pairs with something to do. */
+/* The order of work: doorbells, packets that have arrived, queue pairs with work. */
 #include "mlx5sw/engine/step.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 int mlx5swi_engine_start(void)
 {
 	mlx5swi_w->engine = calloc(1, sizeof(*mlx5swi_w->engine));
-	mlx5swi_w->before_unlock = mlx5swi_payload_settle;
+	mlx5swi_w->before_unlock = mlx5swi_payload_flush;
 	return mlx5swi_w->engine ? 0 : ENOMEM;
 }
 
@@ -82,7 +82,7 @@ static bool is_due(const mlx5swi_qp_t *qp, uint64_t now)
 	return qp->is_active & WORK || deadline(qp) <= now;
 }
 
-/* Those without work and without a timer leave the list. */
+/* Queue pairs without work and without a timer leave the list. */
 static bool is_idle(const mlx5swi_qp_t *qp)
 {
 	return !(qp->is_active & WORK) && deadline(qp) == UINT64_MAX;
@@ -124,7 +124,7 @@ static mlx5swi_packet_t *take(mlx5swi_port_t *port, mlx5swi_packet_t **at)
 	return p;
 }
 
-/* A QP takes packets of its peer alone. */
+/* A QP accepts packets of its peer only. */
 static bool is_from_peer(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const mlx5swi_path_t *path = &qp->attr.path;
@@ -148,14 +148,14 @@ static void receive(mlx5swi_device_t *dev, mlx5swi_packet_t *p)
 	}
 }
 
-/* In turn: all packets that have come, then all queue pairs. */
+/* Without a scheduler: process all packets that have arrived, then all queue pairs. */
 static unsigned step_in_turn(mlx5swi_device_t *dev)
 {
 	unsigned n = 0;
 	uint64_t now = dev->active ? mlx5swi_now() : 0;
 	for (; dev->port.in && n < PACKETS_PER_STEP; n++)
 		receive(dev, take(&dev->port, &dev->port.in));
-	/* Those that are woken meanwhile are put in front, and run in the next step. */
+	/* QPs that are woken meanwhile are inserted at the front, and run in the next step. */
 	for (mlx5swi_qp_t *qp = dev->active; qp; qp = qp->next_active)
 		if (is_due(qp, now))
 			n += run(qp);
@@ -163,7 +163,7 @@ static unsigned step_in_turn(mlx5swi_device_t *dev)
 	return n;
 }
 
-/* By choice: one thing. */
+/* With a scheduler: choose one piece of work. */
 
 typedef struct candidate {
 	mlx5swi_device_t *dev;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Event channels of DevX: events of objects that DevX made, and those of no object. */
+/* Event channels of DevX: events of objects that DevX created, and events without an object. */
 #include "mlx5sw/events/events.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct subscription {
 	uint64_t cookie;
 	int fd; /* -1: by the channel; else this is signalled instead */
 	uint16_t n_types, types[MAX_TYPES];
-	uint8_t is_queued; /* of a channel without data: equal events are one */
+	uint8_t is_queued; /* channel without data: equal events are queued once */
 } subscription_t;
 
 typedef struct queued {
@@ -246,7 +246,7 @@ void mlx5swi_channels_tell(mlx5swi_context_t *ctx, const void *object, const uin
 				enqueue(ch, s, eqe);
 }
 
-/* What is first in the channel, as read(2) would give it; EAGAIN: nothing. */
+/* Take the first event of the channel, in the format of read(2); EAGAIN: there is none. */
 static int get(mlx5swi_channel_t *ch, void *dst, size_t nbytes, ssize_t *n)
 {
 	queued_t *q = ch->first;

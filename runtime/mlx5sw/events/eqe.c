@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What devices have to say, as an entry of an event queue and as an event of verbs. */
+/* Events of devices, as an entry of an event queue and as an event of verbs. */
 #include "mlx5sw/events/events.h"
 
-/* Bytes of an EQE, beyond those of entry.h. */
+/* Bytes of an EQE, beyond those of events.h. */
 #define EQE_CQN_OF_ERROR 0x20
 #define EQE_PORT 0x28
 #define EQE_CQ_SYNDROME 0x2b
@@ -92,7 +92,7 @@ static void put_number(uint8_t *p, uint32_t number)
 	p[3] = (uint8_t)number;
 }
 
-/* The software that made the object gets it, and by the way it made it. */
+/* Deliver to the software that created the object, by the interface with which it did. */
 void mlx5swi_event_qp(mlx5swi_qp_t *qp, uint8_t eqe_type)
 {
 	struct ibv_async_event ib = {.element.qp = &qp->ib};

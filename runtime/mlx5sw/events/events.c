@@ -75,7 +75,7 @@ void mlx5swi_events_free(mlx5swi_context_t *ctx)
 	ctx->events = NULL;
 }
 
-/* An event for which there is no memory is lost, as one for which a device has no room. */
+/* If there is no memory the event is lost, as on a device whose queue is full. */
 void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event *ib)
 {
 	struct mlx5swi_events *events = ctx->events;
@@ -129,7 +129,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 	}
 }
 
-/* Which context it came from the event itself does not say. */
+/* Search all contexts: the event itself does not name its own. */
 static event_t **find_unacked(const struct ibv_async_event *ib)
 {
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++)

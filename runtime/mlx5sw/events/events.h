@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What devices tell the software, and how it gets that: events of verbs and of DevX. */
+/* Events from devices to programs, by verbs and by DevX. */
 #ifndef MLX5SW_EVENTS_H
 #define MLX5SW_EVENTS_H
 
@@ -26,11 +26,11 @@ void mlx5swi_event_qp(mlx5swi_qp_t *qp, uint8_t eqe_type);
 void mlx5swi_event_cq(mlx5swi_cq_t *cq, uint8_t eqe_type, uint8_t syndrome);
 void mlx5swi_events_forget(void *object); /* a QP or CQ is about to be freed */
 
-/* events.c: for the program to get. One for which there is no memory is lost. */
+/* events.c: queue an event for the program. Without memory it is lost. */
 void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event *ib);
-/* Whether the program has got an event of this QP or CQ, and not acknowledged it. */
+/* Has the program got an event of this QP or CQ and not acknowledged it? */
 bool mlx5swi_events_unacked(const void *object);
-/* Until there is none. With the lock held; lets go of it while it waits. */
+/* Wait until there is none. With the lock held; releases it while it waits. */
 void mlx5swi_events_wait(const void *object);
 
 /* channels.c: the same events for channels of DevX. */
@@ -41,7 +41,7 @@ void mlx5swi_channels_free(mlx5swi_context_t *ctx);
 #define MLX5SWI_EQE_TYPE 1 /* bytes of an EQE */
 #define MLX5SWI_EQE_SUB_TYPE 3
 
-/* A descriptor that polls as readable while something waits behind it. */
+/* A descriptor that is readable while events are pending. */
 typedef struct mlx5swi_signal {
 	int fd; /* -1: none could be had */
 	uint8_t is_set;

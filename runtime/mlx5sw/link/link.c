@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* From port to port, by the envelope. */
+/* Delivery from port to port, by the header. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,12 +52,12 @@ void mlx5swi_deliver(mlx5swi_packet_t *p)
 
 void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
 {
-	if (p->kind > MLX5SWI_ATOMIC) /* it says what was executed before */
-		mlx5swi_payload_settle();
+	if (p->kind > MLX5SWI_ATOMIC) /* a response implies that earlier requests were executed */
+		mlx5swi_payload_flush();
 	if (mlx5swi_fault_packet(port, &p))
 		return;
 	int is_own = is_for(port, p);
-	/* A router takes one from the hop limit, and drops what has none left. */
+	/* A router decrements the hop limit, and drops a packet whose limit is used up. */
 	int is_too_far = mlx5swi_w->cfg.is_routed && p->hop_limit <= 1 && !is_own;
 	int lacks_grh = port->requires_grh && !p->is_global;
 	if (!port->is_up || is_too_far || lacks_grh)

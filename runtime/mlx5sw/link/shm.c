@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Between processes of one machine and one user: rings in a file that they all map.
+/* Packets between processes of one user on one machine: rings in a file that all processes map.
  *
- * The file has a directory and a ring for each ordered pair of hosts. It is sparse: a ring takes
- * memory from when its sender maps it. All of it is allocated then, so that an access cannot end in
- * SIGBUS when /dev/shm is full later. Whoever holds the lock of byte h of the file is host h, so
- * that the kernel knows who has died. The last one to leave removes the file; one that all have
- * died with is begun anew. */
+ * The file has a directory and a ring for each ordered pair of hosts. It is sparse: a ring uses
+ * no memory until its sender maps it. All of its memory is allocated then, so that an access
+ * cannot raise SIGBUS when /dev/shm is full later. The process that holds the lock of byte h of
+ * the file is host h; the Linux kernel releases the lock when the process dies. The last process
+ * to leave removes the file; a file whose processes all have died is initialised again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "mlx5sw/engine/step.h"
 
 #define N_HOSTS MLX5SWI_MAX_HOSTS
-#define GATE N_HOSTS     /* the byte whose lock guards coming and going */
+#define GATE N_HOSTS     /* the byte whose lock guards joining and leaving */
 #define GATE_SECONDS 10u /* refuse() says so */
 #define MAGIC (0x6d6c783573770000u | sizeof(mlx5swi_packet_t)) /* "mlx5sw", and what travels */
 #define DIRECTORY_NBYTES 16384u
@@ -116,7 +116,7 @@ static int lock_gate(int fd)
 	return ETIMEDOUT;
 }
 
-/* Another user's file is not waited for: its owner could hold the gate for ever. */
+/* Refuse a file of another user: its owner could hold the gate forever. */
 static int own_and_lock(int fd, struct stat *opened)
 {
 	if (fstat(fd, opened))
@@ -173,7 +173,7 @@ static int open_directory(shm_t *s)
 	return s->directory->magic == MAGIC ? 0 : EPROTO; /* another version is running */
 }
 
-/* What was sent to the last owner of our number is not for us. */
+/* Discard packets that were sent to the previous owner of our number. */
 static int discard_old(shm_t *s)
 {
 	uint64_t senders = s->directory->seats[s->host].senders;
@@ -349,7 +349,7 @@ static uint32_t host_of(const mlx5swi_packet_t *p)
 	return mlx5swi_gid_place(p->dgid, &place) ? N_HOSTS : place.host;
 }
 
-/* Each packet tries again: memory may be there later. */
+/* Report it once. Each later packet tries again: memory may be available then. */
 static void say_no_room(shm_t *s, uint32_t host)
 {
 	if (s->has_no_room)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Between hosts and network namespaces: a TCP connection from each process that sends to each that
- * it sends to, made when the first packet wants to go. A frame is a length of 4 bytes, big-endian,
- * and a packet. What is in a connection that breaks is lost, as on a link that goes down.
+/* Packets between hosts and network namespaces: a TCP connection from each sending process to each
+ * receiver, opened for the first packet. A frame is a length of 4 bytes, big-endian, and a packet.
+ * Packets in a connection that breaks are lost, as on a link that goes down.
  *
- * For trusted networks: nothing is authenticated, and whoever connects may send. A receiver bounds
- * only what connections cost it. It closes those on which no packet has come for a minute and, if
- * there are too many, the one that has been without packets the longest. Senders connect again when
- * they have a packet. */
+ * For trusted networks: nothing is authenticated, and any process that connects may send. A
+ * receiver limits only the cost of connections. It closes those without a packet for a minute
+ * and, if there are too many, the one that has been without packets the longest. Senders connect
+ * again when they have a packet. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define ACCEPTS_PER_POLL 16u /* a full queue of new ones would delay peers by a second */
 #define IDLE_NS 60000000000u
 
-/* To a peer. Packets that find no room are lost: requests are repeated. */
+/* Connection to a peer. Packets that do not fit are lost: requests are repeated. */
 typedef struct out {
 	struct out *next;
 	struct sockaddr_in to;
@@ -38,7 +38,7 @@ typedef struct out {
 	uint8_t bytes[OUT_NBYTES];
 } out_t;
 
-/* From a peer; whoever connects may send. */
+/* Connection from a peer; any process that connects may send. */
 typedef struct in {
 	struct in *next;
 	int fd;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Addresses. Hardware may ignore what is wrong in one, other systems refuse it: everything is
- * checked. */
+/* Addresses. Everything is checked: hardware may ignore an error here that other systems refuse. */
 #include "mlx5sw/verbs/entry.h"
 
 #include <stdlib.h>

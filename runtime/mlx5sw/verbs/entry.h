@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the entry points of verbs and mlx5dv have in common. */
+/* Functions that the entry points of verbs and mlx5dv share. */
 #ifndef MLX5SW_ENTRY_H
 #define MLX5SW_ENTRY_H
 

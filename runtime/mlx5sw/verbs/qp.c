@@ -152,7 +152,7 @@ static void fill(mlx5swi_qp_t *qp, const struct ibv_qp_init_attr_ex *attr, const
 	qp->ib.qp_type = attr->qp_type;
 }
 
-/* Each queue pair has a page of doorbells of its own: see verbs_pd.c. */
+/* Each queue pair has a doorbell page of its own: see pd.c. */
 static int make(mlx5swi_context_t *ctx, struct ibv_qp_init_attr_ex *attr, const sizes_t *s,
 		const rings_t *r, mlx5swi_qp_t **out)
 {

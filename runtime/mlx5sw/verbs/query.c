@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What devices and ports say of themselves. */
+/* Queries of devices and ports. */
 #include "mlx5sw/verbs/entry.h"
 
 #include <string.h>

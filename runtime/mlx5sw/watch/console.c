@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Lines of control: `verb noun key=value ...`. README.md lists them.
+/* Control lines: `verb noun key=value ...`. README.md lists them.
  *
- * A line takes only the keys that mean something to it: a mistyped fault would be one that never
- * comes. */
+ * A line accepts only the keys that have a meaning for it: with a mistyped key, a fault would
+ * never hit. */
 #include "mlx5sw/watch/console.h"
 #include <errno.h>
 #include <stdarg.h>

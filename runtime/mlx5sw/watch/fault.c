@@ -59,7 +59,7 @@ const mlx5swi_rule_t *mlx5swi_rules(void)
 	return mlx5swi_w->faults ? mlx5swi_w->faults->rules : NULL;
 }
 
-/* What a rule may ask about an event. */
+/* The properties of an event that a rule can match. */
 typedef struct event {
 	const mlx5swi_device_t *dev;
 	uint32_t qpn, index, opcode;
@@ -78,7 +78,8 @@ static bool fits(const mlx5swi_rule_t *r, const event_t *e)
 	       is_or_any(r->opcode, e->opcode) && (!r->kind || r->kind & e->kind);
 }
 
-/* The first rule of this kind that hits the event; those asked before it have counted it. */
+/* Find the first rule of this kind that hits the event; each rule examined before it has counted
+ * the event. */
 static const mlx5swi_rule_t *hit(int fault, const event_t *e)
 {
 	mlx5swi_rule_t *r = mlx5swi_w->faults ? mlx5swi_w->faults->rules : NULL;
