@@ -132,7 +132,7 @@ static const char *text_attempt(const attempt_t *a, char *text, size_t nbytes)
 {
 	switch (a->outcome) {
 	case NOBODY:
-		return "nobody listens there";
+		return "no program listens there";
 	case STRANGER:
 		return "not a hub of this library";
 	case OTHER_VERSION:
@@ -152,7 +152,7 @@ static const char *text_attempt(const attempt_t *a, char *text, size_t nbytes)
 	return strerror(a->error);
 }
 
-/* "10.0.0.1:4711 (nobody listens there), ..." */
+/* "10.0.0.1:4711 (no program listens there), ..." */
 static void text_all(const shmemhi_id_t *id, const attempt_t *attempts, char *text, size_t nbytes)
 {
 	size_t used = 0;

@@ -206,7 +206,8 @@ static void warn_shared_gpu(shmemh_t *job)
 	}
 	if (others)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "PEs on this PE's GPU: %d. Their kernels take turns, so waits for each "
+			    "PEs on this PE's GPU: %d. Their kernels are time-sliced, so waits for "
+			    "each "
 			    "other are slow; one PE per GPU is normal",
 			    others + 1);
 }

@@ -274,6 +274,6 @@ void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 	ib->has_gpu_queues = 0;
 	if (is_kept)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "%s: the NIC did not let go of queues: their memory stays allocated",
+			    "%s: the NIC did not release its queues: their memory stays allocated",
 			    ib->nic.name);
 }

@@ -254,7 +254,8 @@ static void open_channel(shmemhi_watch_t *watch)
 		if (ib->links[i].qp)
 			error = subscribe(watch, &ib->links[i]);
 	if (error)
-		say(watch, SHMEMHI_WARN, "events of queue pairs are not told: %s", strerror(error));
+		say(watch, SHMEMHI_WARN, "events of queue pairs are not reported: %s",
+		    strerror(error));
 }
 
 /* Reading must not block: an event may be gone between poll and read. */

@@ -51,7 +51,7 @@ static void node_key(const shmemh_t *job, unsigned char key[SHMEMHI_KEY_NBYTES])
 	} else if (append_file(text, sizeof text, "/proc/sys/kernel/random/boot_id") != 0 ||
 		   append_namespace(text, sizeof text, "/proc/self/ns/net") != 0) {
 		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "/proc does not tell this node's identity: set SHMEMH_NODE_ID; until "
+			    "/proc does not give this node's identity: set SHMEMH_NODE_ID; until "
 			    "then no other PE counts as being on this node");
 		randombytes_buf(text, sizeof text - 1);
 	}

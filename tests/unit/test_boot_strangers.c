@@ -488,7 +488,7 @@ static void test_refused_at_one_address(void **state)
 static void test_other_service(void **state)
 {
 	(void)state;
-	expect_no_hub(FAKE_HTTP, SHMEMH_ERR_BOOTSTRAP, "nobody listens there");
+	expect_no_hub(FAKE_HTTP, SHMEMH_ERR_BOOTSTRAP, "no program listens there");
 }
 
 static void body_cut_off(pe_t *p)

@@ -62,7 +62,7 @@ static void check_record(const mlx5swi_qp_t *qp, uint16_t record)
 	if (!qp->rq && word && !is_behind((uint16_t)word, r->last_index))
 		mlx5swi_lint("D1", qp, record,
 			     "word 0 of the doorbell record is %u, but the send "
-			     "counter is word 1: no completion tells of errors",
+			     "counter is word 1: no completion reports errors",
 			     word);
 	else
 		mlx5swi_lint(record == r->last_record ? "D1" : "D2", qp, record,

@@ -112,7 +112,7 @@ static int listen_at(tcp_t *t, mlx5swi_place_t *place)
 int mlx5swi_tcp_open(const char *name, mlx5swi_place_t *place)
 {
 	if (mlx5swi_w->cfg.link_layer != MLX5SW_ETHERNET)
-		return mlx5swi_fabric_refuse(EINVAL, "InfiniBand goes by shm: a LID has no room "
+		return mlx5swi_fabric_refuse(EINVAL, "InfiniBand needs shm: a LID has no room "
 						     "for an address");
 	if (parse(name, place))
 		return mlx5swi_fabric_refuse(EINVAL, "must be tcp:ADDRESS[:PORT], an IPv4 address "

@@ -79,7 +79,7 @@ int mlx5swi_path_of(const mlx5swi_context_t *ctx, const struct ibv_ah_attr *a, m
 	path->udp_sport = source_port(port, &a->grh);
 	if (mlx5swi_resolve(path->dgid, path->dmac) != 0)
 		return mlx5swi_fail(EHOSTUNREACH,
-				    "address: nobody has the dgid that ends in "
+				    "address: no port has the dgid that ends in "
 				    "%02x%02x:%02x%02x",
 				    path->dgid[12], path->dgid[13], path->dgid[14], path->dgid[15]);
 	return 0;

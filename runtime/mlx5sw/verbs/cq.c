@@ -14,7 +14,7 @@ static int no_raw(const char *name)
 {
 	return mlx5swi_fail(EOPNOTSUPP,
 			    "%s: not here: write WQEs and read CQEs in the rings that "
-			    "mlx5dv_init_obj tells of",
+			    "mlx5dv_init_obj describes",
 			    name);
 }
 

@@ -41,7 +41,7 @@ static int find_memory(const struct mlx5dv_devx_umem_in *in, uint8_t **p, int *i
 	}
 	if (!*p)
 		return mlx5swi_fail(EBADF,
-				    "UMEM: no memory, or mlx5sw_bind_dmabuf has not told of "
+				    "UMEM: no memory, or mlx5sw_bind_dmabuf has not announced "
 				    "dma-buf %d",
 				    in->dmabuf_fd);
 	if (!mlx5swi_is_mapped(*p, in->size))

@@ -56,7 +56,7 @@ static int find_memory(const region_t *r, uint8_t **p, int *is_gpu)
 	*p = mlx5swi_dmabuf(r->fd, r->offset, r->nbytes, is_gpu);
 	if (!*p)
 		return mlx5swi_fail(EBADF,
-				    "dma-buf %d: mlx5sw_bind_dmabuf has not told of %llu "
+				    "dma-buf %d: mlx5sw_bind_dmabuf has not announced %llu "
 				    "bytes at 0x%llx of it",
 				    r->fd, (unsigned long long)r->nbytes,
 				    (unsigned long long)r->offset);
