@@ -4,9 +4,10 @@
 #ifndef SHMEMHI_BOOT_BOOT_H
 #define SHMEMHI_BOOT_BOOT_H
 
+#include <stdbool.h>
 #include <shmem_host/boot.h>
-#include "core/err.h"
-#include "core/options.h"
+#include "base/err.h"
+#include "base/options.h"
 
 /* Connect to the hub that id names and wait until all n_pes PEs are there.
  * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_BOOTSTRAP (unreachable; secret refused; PE number taken or
@@ -15,11 +16,11 @@
 int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
 		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err);
 
-/* Was this process started by a PMIx launcher? (its environment says so) */
-int shmemhi_boot_pmix_present(void);
+/* Did a PMIx launcher start this process? (The environment says so.) */
+bool shmemhi_boot_pmix_present(void);
 
 /* Was this library built with PMIx? */
-int shmemhi_boot_pmix_built(void);
+bool shmemhi_boot_pmix_built(void);
 
 /* Take PE number, size and a unique id made by PE 0 from PMIx, then continue as boot_tcp. libpmix
  * is loaded at run time.

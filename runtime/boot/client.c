@@ -6,33 +6,34 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <shmem_dev/abi/ctx.h>
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/thread.h"
 #include "boot/boot.h"
-#include "util/clock.h"
-#include "util/descriptors.h"
-#include "util/thread.h"
 
-#define MARGIN_NS (5 * SHMEMHI_SECOND) /* the hub's deadline first: it knows who is missing */
+#define MARGIN_NS (5 * SHMEMHI_SECOND) /* the hub's text comes first: it names PEs */
 #define GOODBYE_NS (2 * SHMEMHI_SECOND)
 
-/* Two threads: the caller's, which sends, and the monitor, which alone reads the socket and alone
- * calls gone, without the lock. The lock covers what both touch. */
+/* Two threads use this struct: the caller's, which sends, and the monitor. Only the monitor
+ * reads the socket and calls gone, without the lock. The lock guards the fields that both use. */
 typedef struct client {
 	shmemhi_log_t log;
 	int fd;
-	int wake_fd; /* eventfd: look at gone and is_leaving */
+	int wake_fd; /* eventfd: wakes the monitor, which then reads gone and is_leaving */
 	int pe;
 	int n_pes;
 	uint64_t timeout_ns;
 	pthread_t monitor;
 	char where[SHMEMHI_ADDR_TEXT_NBYTES]; /* of the hub */
 
-	/* Only the monitor's. */
+	/* Used by the monitor only. */
 	shmemhi_inbox_t in;
 	char *was_reported; /* [n_pes + 1] given to gone; the last one is CUT_OFF */
 
@@ -45,7 +46,7 @@ typedef struct client {
 	int status; /* the verdict once is_waiting is 0 */
 	char text[SHMEMHI_ERR_NBYTES];
 	uint32_t *causes; /* [n_pes] */
-	int is_cut_off;   /* no more collectives: the hub is lost or silent */
+	int is_cut_off;   /* the hub is lost or silent: collectives fail */
 	char cut_off_text[SHMEMHI_ERR_NBYTES];
 	int is_leaving;
 	uint64_t leave_deadline;
@@ -145,8 +146,8 @@ static void on_frame(client_t *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Tell gone what it has not been told. Causes are copied out one by one, so that gone runs without
- * the lock: it may take locks that a caller of allgather holds. */
+/* Call gone for each cause that was not reported yet. Copy the causes one by one, so that gone
+ * runs without the lock: it may take locks that a caller of allgather holds. */
 static void report_gone(client_t *c)
 {
 	int i;
@@ -170,8 +171,8 @@ static void report_gone(client_t *c)
 	}
 }
 
-/* Returns 0 when the connection has ended. */
-static int receive(client_t *c)
+/* Handle the frames that have come. Returns false when the connection has ended. */
+static bool receive(client_t *c)
 {
 	uint64_t max = (uint64_t)c->n_pes * SHMEMHI_MAX_PART;
 	int got;
@@ -179,11 +180,11 @@ static int receive(client_t *c)
 	while ((got = shmemhi_inbox_read(&c->in, c->fd, max)) == 1)
 		on_frame(c);
 	if (got == 0)
-		return 1;
+		return true;
 	pthread_mutex_lock(&c->lock);
 	cut_off(c, strerror(-got));
 	pthread_mutex_unlock(&c->lock);
-	return 0;
+	return false;
 }
 
 static void *monitor_main(void *arg)
@@ -204,8 +205,8 @@ static void *monitor_main(void *arg)
 		if (is_leaving && (p[1].fd < 0 || shmemhi_now() >= deadline))
 			return NULL;
 		poll(p, 2, shmemhi_poll_ms(deadline));
-		/* A lost hub leaves the thread waiting for watch and close: a negative descriptor
-		 * is ignored by poll. */
+		/* After the loss of the hub the thread still waits for watch and close: poll
+		 * ignores a negative descriptor. */
 		if (p[1].fd >= 0 && (p[1].revents & (POLLIN | POLLHUP | POLLERR)) && !receive(c))
 			p[1].fd = -1;
 		if ((p[0].revents & POLLIN) && read(c->wake_fd, &count, sizeof(count)) < 0)
@@ -324,8 +325,8 @@ static void free_client(client_t *c)
 	free(c);
 }
 
-/* From here on nothing is reported: the hub ends the connection as soon as it has the goodbye, and
- * that is no loss. */
+/* From here on report nothing: the hub closes the connection once it has the BYE, which is no
+ * loss of the hub. */
 static void begin_leaving(client_t *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -334,8 +335,8 @@ static void begin_leaving(client_t *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* The socket is read until the hub has closed its end: closing with unread frames would reset the
- * connection and could take the goodbye with it, and this PE would be counted as dead. */
+/* Read the socket until the hub has closed its end. Closing it with unread frames would reset
+ * the connection and could discard the BYE, and the hub would count this PE as dead. */
 static void stop_monitor(client_t *c)
 {
 	shutdown(c->fd, SHUT_WR);
@@ -349,7 +350,7 @@ static void client_close(void *state)
 	shmemhi_frame_t bye = {.type = SHMEMHI_BYE};
 
 	begin_leaving(c);
-	/* If it cannot be sent the hub is lost, and nobody is left to hear it. */
+	/* If this fails the hub is lost, and there is no one to notify. */
 	(void)shmemhi_send_all(c->fd, &bye, sizeof(bye), c->leave_deadline);
 	stop_monitor(c);
 	free_client(c);
@@ -387,7 +388,7 @@ static client_t *new_client(int pe, int n_pes, const shmemhi_options_t *opt,
 	return NULL;
 }
 
-/* From a client without a connection to one that is in the job. */
+/* Connect, and wait until the PE is part of the job. */
 static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
 {
 	uint64_t deadline = with_margin(c->timeout_ns);

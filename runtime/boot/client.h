@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* One PE's end of the TCP bootstrap: connect.c finds the hub and proves the secret; client.c has
- * the monitor thread and the functions of shmemh_boot_t. */
+/* One PE's end of the TCP bootstrap: connect.c finds the hub and proves that the PE has the
+ * secret; client.c has the monitor thread and the functions of shmemh_boot_t. */
 #ifndef SHMEMHI_BOOT_CLIENT_H
 #define SHMEMHI_BOOT_CLIENT_H
 
 #include "boot/uniqueid.h"
 #include "boot/wire.h"
 
-/* Find the hub of id and prove to each other that both know the secret.
+/* Find the hub of id; hub and PE prove to each other that they have the secret.
  *
  * key       derived from the secret of id.
- * deadline  for all addresses together. An address where nobody listens, or where another job's hub
- *           refuses the secret, does not end the search as long as another one may be the hub's.
+ * deadline  for all addresses together. An address without a listener, or where the hub of another
+ *           job refuses the secret, does not end the search while another address may be the
+ *           hub's.
  * where     receives the address that answered.
- * Returns   a connected non-blocking socket, or minus a shmemh_status: ERR_BOOTSTRAP (nobody
- *           there, or the secret was refused), ERR_VERSION, ERR_SYSTEM.
- */
+ * Returns   a connected non-blocking socket, or minus a shmemh_status: ERR_BOOTSTRAP (no listener,
+ *           or the secret was refused), ERR_VERSION, ERR_SYSTEM. */
 int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_key_t *key, int pe, int n_pes,
 			uint64_t deadline, const shmemhi_log_t *log,
 			char where[SHMEMHI_ADDR_TEXT_NBYTES], shmemhi_err_t *err);

@@ -4,29 +4,31 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "util/clock.h"
-#include "util/descriptors.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
 
 #define CONNECT_NS                                                                                 \
 	(2 * SHMEMHI_SECOND) /* an address behind a firewall must not use up the rest   \
 					 */
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define PAUSE_NS (100 * SHMEMHI_MS) /* between rounds through the addresses */
-/* The hub listens before its id exists, so that a refused connection means that it has gone, or
- * that its job has started. Not the first time: routes of a container may still be coming up. */
+/* The hub listens before its id exists, so a refused connection means that the hub has ended or
+ * that its job has started. Retry for this long nevertheless: the routes of a container may not
+ * be up yet. */
 #define REFUSED_NS SHMEMHI_SECOND
-/* For addresses that did not answer, once another one refused the secret: it may be one that means
- * another host here, where another job has its hub. */
+/* Time for addresses that did not answer, once another one refused the secret: that one may
+ * belong to another host here, where another job has its hub. */
 #define OTHERS_NS (10 * SHMEMHI_SECOND)
 
 typedef enum outcome {
 	FOUND,
 	NOBODY,      /* connection refused */
 	UNREACHABLE, /* no answer, or an error */
-	STRANGER,    /* somebody else listens there */
+	STRANGER,    /* another program listens there */
 	OTHER_VERSION,
 	WRONG_SECRET,
 	NO_DESCRIPTOR, /* this process has none left for a socket */
@@ -70,11 +72,11 @@ static int tcp_connect(int fd, const shmemhi_addr_t *addr, uint64_t deadline)
 	return error;
 }
 
-/* The three records of the start. */
+/* Exchange the three records of the start. */
 static attempt_t prove(int fd, const shmemhi_key_t *key, int pe, int n_pes, uint64_t deadline)
 {
 	shmemhi_challenge_t challenge;
-	shmemhi_hello_t hello = {.pe = pe, .n_pes = n_pes};
+	shmemhi_client_hello_t hello = {.pe = pe, .n_pes = n_pes};
 	shmemhi_verdict_t verdict;
 	unsigned char mac[crypto_auth_BYTES];
 	const size_t last = sizeof(challenge.magic) - 1;
@@ -95,7 +97,7 @@ static attempt_t prove(int fd, const shmemhi_key_t *key, int pe, int n_pes, uint
 	if (error != 0)
 		return result(UNREACHABLE, error);
 	shmemhi_mac_verdict(key, &challenge, &hello, mac);
-	/* A hub that cannot prove itself is treated as one that refused. */
+	/* Treat a hub that cannot prove that it has the secret like one that refused. */
 	if (verdict.code != SHMEMHI_PROVED || sodium_memcmp(mac, verdict.mac, sizeof(mac)) != 0)
 		return result(WRONG_SECRET, 0);
 	return result(FOUND, 0);
@@ -130,7 +132,7 @@ static const char *text_attempt(const attempt_t *a, char *text, size_t nbytes)
 {
 	switch (a->outcome) {
 	case NOBODY:
-		return "nobody listens there";
+		return "no program listens there";
 	case STRANGER:
 		return "not a hub of this library";
 	case OTHER_VERSION:
@@ -150,7 +152,7 @@ static const char *text_attempt(const attempt_t *a, char *text, size_t nbytes)
 	return strerror(a->error);
 }
 
-/* "10.0.0.1:4711 (nobody listens there), ..." */
+/* "10.0.0.1:4711 (no program listens there), ..." */
 static void text_all(const shmemhi_id_t *id, const attempt_t *attempts, char *text, size_t nbytes)
 {
 	size_t used = 0;
@@ -167,31 +169,32 @@ static void text_all(const shmemhi_id_t *id, const attempt_t *attempts, char *te
 	}
 }
 
-static int has(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
+static bool has(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
 {
 	int i;
 
 	for (i = 0; i < id->n_addrs; i++)
 		if (attempts[i].outcome == outcome)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
-/* Asking this address again would give the same answer. */
-static int is_final(const attempt_t *a)
+/* Another attempt at this address would give the same result. */
+static bool is_final(const attempt_t *a)
 {
 	return a->outcome == WRONG_SECRET || a->outcome == OTHER_VERSION;
 }
 
-/* May another round reach the hub, ns after the first one began? Every address has been tried. */
-static int may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n_rounds, uint64_t ns)
+/* May another round reach the hub, ns after the first one began? Every address was tried before. */
+static bool may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n_rounds,
+			uint64_t ns)
 {
 	int has_final = has(id, attempts, WRONG_SECRET) || has(id, attempts, OTHER_VERSION);
 	int n_open = 0;
 	int i;
 
 	if (has(id, attempts, NO_DESCRIPTOR))
-		return 0;
+		return false;
 	for (i = 0; i < id->n_addrs; i++)
 		if (attempts[i].outcome == NOBODY)
 			n_open += n_rounds < 2 || ns < REFUSED_NS;
@@ -200,14 +203,14 @@ static int may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n_
 	return n_open > 0;
 }
 
-static int all_are(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
+static bool all_are(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t outcome)
 {
 	int i;
 
 	for (i = 0; i < id->n_addrs; i++)
 		if (attempts[i].outcome != outcome)
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmemhi_err_t *err)

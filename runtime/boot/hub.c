@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The hub's thread. One turn: poll, accept, receive, timers, send, bury. Nothing in it blocks, and
- * nobody outside the job can make it grow: a connection that has not proved to know the secret
- * costs one conn_t, for 5 s at most, and there are at most MAX_UNPROVED of them. */
+/* The thread of the hub. One turn: poll, accept, receive, timers, send, release dead
+ * connections. No step blocks, and processes outside the job cannot make the hub use more and
+ * more memory: a connection that has not proved that it has the secret costs one conn_t, for 5 s
+ * at most, and there are at most MAX_UNPROVED of them. */
 #include "boot/hub.h"
 
 #include <errno.h>
@@ -12,15 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "util/clock.h"
-#include "util/descriptors.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
 
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define CLOSING_NS (5 * SHMEMHI_SECOND)
 #define PAUSE_NS (100 * SHMEMHI_MS) /* before the next accept when descriptors ran out */
 #define MAX_UNPROVED 128
-#define MAX_ACCEPTS 16 /* in a turn: then those who came before get to answer */
-#define MAX_LOUD 8     /* wrong secrets logged as warnings; then a stranger cannot fill the log */
+#define MAX_ACCEPTS 16 /* in a turn, so that earlier connections are served in between */
+#define MAX_LOUD 8     /* wrong secrets logged as warnings: strangers cannot flood the log */
 
 /* ---- sending ---- */
 
@@ -137,8 +138,8 @@ void hub_stop_listening(hub_t *hub)
 	hub->n_listen = 0;
 }
 
-/* The oldest unproved connection makes room: a PE that is slow tries again, a stranger's flood
- * only drops the stranger's own. */
+/* Drop the oldest unproved connection: a slow PE connects again, and a flood from outside the
+ * job drops only its own connections. */
 static void drop_oldest(hub_t *hub)
 {
 	conn_t *c;
@@ -171,7 +172,7 @@ static conn_t *new_conn(int fd, const shmemhi_addr_t *from)
 	return c;
 }
 
-/* If it is for want of resources: try again later, and say so the first time. */
+/* If resources ran out: try again later, and warn the first time. */
 static void cannot_accept(hub_t *hub, int error)
 {
 	if (!shmemhi_no_descriptor(error) && error != ENOBUFS && error != ENOMEM)
@@ -222,9 +223,9 @@ static void free_conn(conn_t *c)
 	free(c);
 }
 
-/* Take dead connections out of the list, which is the one place where those that died without a
- * complete hello stop counting, however they died. Telling the others may kill further ones: they
- * are found in the next turn, which does not sleep because of the bytes queued. */
+/* Remove dead connections from the list. This is the only place that stops counting those that
+ * ended without a complete hello. Notifying the others may end further connections: the next
+ * turn finds them, and it does not sleep because bytes are queued. */
 static void bury(hub_t *hub)
 {
 	conn_t **at = &hub->conns;
@@ -260,8 +261,8 @@ static void refuse_secret(hub_t *hub, conn_t *c)
 	hub_end(c);
 }
 
-/* The hello is complete. Nothing in it is looked at before the MAC is right, but for the magic,
- * which only decides how the refusal is worded. */
+/* The hello is complete. Interpret nothing in it before its MAC is verified, except the magic,
+ * which selects the text of the refusal. */
 static void check_hello(hub_t *hub, conn_t *c)
 {
 	shmemhi_verdict_t proved = {.code = SHMEMHI_PROVED};
@@ -322,9 +323,9 @@ static void expire(hub_t *hub)
 	conn_t *c;
 
 	for (c = hub->conns; c; c = c->next) {
-		/* Once the job runs, nobody who has not proved anything has business here. In
-		 * the turn in which it begins all numbers are taken; later a PE may have died, and
-		 * nobody may take its place. */
+		/* Refuse unproved connections once the job runs. In the turn in which it begins,
+		 * all PE numbers are taken; later a PE may have died, but its number is not
+		 * given to another process. */
 		int is_late =
 			c->deadline <= now || (c->state == CONN_HELLO && hub->phase == HUB_RUNNING);
 
@@ -355,7 +356,7 @@ static uint64_t next_wakeup(const hub_t *hub)
 
 static short events_of(const conn_t *c)
 {
-	if (c->state == CONN_CLOSING) /* what it still says is not read: do not wake up for it */
+	if (c->state == CONN_CLOSING) /* its further input is not read: do not wake up for it */
 		return POLLOUT;
 	return c->out ? POLLIN | POLLOUT : POLLIN;
 }
@@ -384,7 +385,7 @@ static int turn(hub_t *hub, struct pollfd **polls)
 	for (i = n_listen, c = hub->conns; c; c = c->next, i++)
 		if (p[i].revents & (POLLIN | POLLHUP | POLLERR))
 			receive(hub, c);
-	/* New connections go to the end of the list: only after the loop that walks p. */
+	/* Accept after the loop that walks p: new connections are appended to the list. */
 	for (i = 0; i < n_listen && i < hub->n_listen; i++)
 		if (p[i].revents & POLLIN)
 			accept_some(hub, hub->listen_fds[i]);
@@ -464,7 +465,7 @@ static hub_t *new_hub(const shmemhi_id_t *id, int n_pes, const int *fds,
 	return NULL;
 }
 
-/* A detached thread that takes no signals: they belong to the program's own threads. */
+/* Start a detached thread with all signals blocked: signals belong to the program's own threads. */
 static int start_thread(hub_t *hub)
 {
 	pthread_attr_t attr;

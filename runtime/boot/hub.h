@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Inside of the hub: hub.c has the thread, the connections and the proof; hub_job.c has the job:
- * who is in, host collectives, who is gone. One thread, one hub_t, no locks. */
+/* Internals of the hub. hub.c has the thread, the connections and the proof; hub_job.c has the
+ * job: its members, host collectives, and PEs that die or leave. One thread uses one hub_t
+ * without locks. */
 #ifndef SHMEMHI_BOOT_HUB_H
 #define SHMEMHI_BOOT_HUB_H
 
+#include <stdbool.h>
 #include <shmem_dev/abi/ctx.h>
 #include "boot/uniqueid.h"
 #include "boot/wire.h"
@@ -37,7 +39,7 @@ typedef struct conn {
 	int pe; /* -1 before the proof */
 	uint64_t deadline;
 	shmemhi_challenge_t challenge;
-	shmemhi_hello_t hello;
+	shmemhi_client_hello_t hello;
 	size_t hello_got;
 	shmemhi_inbox_t in;
 	out_t *out; /* first */
@@ -70,9 +72,9 @@ typedef struct hub {
 	int n_refused;  /* wrong secrets so far */
 	conn_t **by_pe;
 	uint32_t *causes; /* [n_pes] shmemd_cause of those that are gone */
-	char *was_told;   /* [n_pes] the failure of the start */
+	char *was_told;   /* [n_pes] 1: the failure of the start was sent to it */
 	int n_in;         /* PEs connected */
-	int n_gone;       /* PEs that were in, and went */
+	int n_gone;       /* PEs that died or left */
 	int n_told;
 
 	/* The current collective. */
@@ -84,7 +86,7 @@ typedef struct hub {
 	blob_t *result;         /* frame; shares of the size of the first */
 	uint64_t nbytes;        /* of the first share */
 
-	/* Why the start, or the last collective that failed, did. */
+	/* The reason of a failed start, or of the last collective that failed. */
 	int fail_status;
 	char fail_text[SHMEMHI_MAX_TEXT];
 } hub_t;
@@ -96,10 +98,10 @@ void hub_send_blob(conn_t *c, blob_t *blob);
 blob_t *hub_blob(uint32_t type, uint64_t seq, uint64_t arg, size_t nbytes);
 void hub_unref(blob_t *blob);
 
-/* Let the connection end once everything queued is sent. */
+/* Close the connection once everything queued is sent. */
 void hub_end(conn_t *c);
 
-/* Accept nobody any more. */
+/* Accept no more connections. */
 void hub_stop_listening(hub_t *hub);
 
 /* hub_job.c: a connection proved to be PE c->hello.pe; sent a frame; was lost; time passed. */
@@ -108,10 +110,10 @@ void hub_frame(hub_t *hub, conn_t *c);
 void hub_lost(hub_t *hub, conn_t *c);
 void hub_timers(hub_t *hub);
 
-/* When hub_timers has something to do next. */
+/* The time at which hub_timers has work to do. */
 uint64_t hub_next_timer(const hub_t *hub);
 
-/* Has the last PE gone? */
-int hub_is_done(const hub_t *hub);
+/* Have all PEs left? */
+bool hub_is_done(const hub_t *hub);
 
 #endif

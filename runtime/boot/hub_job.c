@@ -4,12 +4,13 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include "util/clock.h"
-#include "util/descriptors.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
 
-#define GOODBYE_NS (5 * SHMEMHI_SECOND) /* to send the last texts to those who read slowly */
+#define GOODBYE_NS (5 * SHMEMHI_SECOND) /* time to send the last texts to slow readers */
 
 static const char *text_time(uint64_t ns, char text[32])
 {
@@ -26,7 +27,7 @@ static const char *text_cause(uint32_t cause)
 }
 
 /* "PE 2, 5, 7" for the PEs with bit[pe] zero; long lists end in "and 31 more". */
-static const char *text_missing(const hub_t *hub, int (*is_there)(const hub_t *, int),
+static const char *text_missing(const hub_t *hub, bool (*is_there)(const hub_t *, int),
 				char text[HUB_LIST_NBYTES])
 {
 	const size_t room = HUB_LIST_NBYTES - sizeof("and 2147483647 more, ");
@@ -49,12 +50,12 @@ static const char *text_missing(const hub_t *hub, int (*is_there)(const hub_t *,
 	return text;
 }
 
-static int has_connected(const hub_t *hub, int pe)
+static bool has_connected(const hub_t *hub, int pe)
 {
 	return hub->by_pe[pe] != NULL;
 }
 
-static int has_contributed(const hub_t *hub, int pe)
+static bool has_contributed(const hub_t *hub, int pe)
 {
 	return hub->part_nbytes[pe] != 0;
 }
@@ -88,7 +89,8 @@ static void tell_start_failed(hub_t *hub, conn_t *c)
 	hub_end(c);
 }
 
-/* Tell everybody who is there; those who come until the deadline are told by hub_join. */
+/* Send the failure to all connected PEs; hub_join sends it to those that connect before the
+ * deadline. */
 static void fail_start(hub_t *hub)
 {
 	int pe;
@@ -116,7 +118,7 @@ static void broadcast(hub_t *hub, blob_t *blob)
 	hub_unref(blob);
 }
 
-/* No PE can come any more: nobody else has business here from now on. */
+/* All PEs are connected: start the job, and stop listening. */
 static void go(hub_t *hub)
 {
 	int pe;
@@ -178,7 +180,8 @@ static void next_collective(hub_t *hub)
 	hub->result = NULL;
 }
 
-/* Those that came get the verdict now; the others when they come (hub_part). */
+/* Send the result to the PEs that contributed; hub_part sends it to the others when they
+ * contribute. */
 static void fail_collective(hub_t *hub)
 {
 	int pe;
@@ -243,7 +246,7 @@ static void finish_collective(hub_t *hub)
 	next_collective(hub);
 }
 
-/* The sizes are compared when all have come, so that the text can name every one. */
+/* Compare the sizes when all PEs have contributed, so that the text can name every size. */
 static void hub_part(hub_t *hub, conn_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
@@ -277,7 +280,7 @@ static void hub_part(hub_t *hub, conn_t *c)
 
 /* ---- PEs that go ---- */
 
-/* c->pe is gone from a running job: tell the others, end what cannot complete. */
+/* c->pe died or left a running job: notify the others, and end collectives that cannot complete. */
 static void gone(hub_t *hub, conn_t *c, uint32_t cause)
 {
 	blob_t *blob = hub_blob(SHMEMHI_GONE, 0, SHMEMHI_GONE_ARG(c->pe, cause), 0);
@@ -379,7 +382,7 @@ uint64_t hub_next_timer(const hub_t *hub)
 	return hub_is_done(hub) ? SHMEMHI_NEVER : hub->deadline;
 }
 
-int hub_is_done(const hub_t *hub)
+bool hub_is_done(const hub_t *hub)
 {
 	if (hub->phase == HUB_RUNNING)
 		return hub->n_in == 0;

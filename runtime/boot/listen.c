@@ -5,11 +5,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <stdbool.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "util/descriptors.h"
+#include "base/descriptors.h"
 
 #define MAX_FOUND 32
 #define BACKLOG 1024 /* the kernel bounds it by net.core.somaxconn */
@@ -19,17 +20,17 @@ typedef struct found {
 	int order; /* lower is tried first */
 } found_t;
 
-static int same_ip(const shmemhi_addr_t *a, const shmemhi_addr_t *b)
+static bool same_ip(const shmemhi_addr_t *a, const shmemhi_addr_t *b)
 {
 	if (a->any.sa_family != b->any.sa_family)
-		return 0;
+		return false;
 	if (a->any.sa_family == AF_INET)
 		return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
 	return memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, 16) == 0;
 }
 
-/* The address from which this host reaches far ones: of the guesses the one that is right most
- * often. Connecting a datagram socket asks the routing table and sends nothing; the targets are
+/* The local address from which this host reaches remote ones, which is most often the right one.
+ * Connecting a datagram socket queries the routing table and sends nothing; the targets are
  * documentation addresses (RFC 5737, RFC 3849). Family 0 if there is no route. */
 static shmemhi_addr_t default_source(int family)
 {
@@ -56,20 +57,20 @@ static shmemhi_addr_t default_source(int family)
 	return from;
 }
 
-/* Copy an interface's address if another host can use it. */
-static int take(const struct sockaddr *sa, shmemhi_addr_t *addr)
+/* Copy the address of an interface. Returns whether another host can use it. */
+static bool take(const struct sockaddr *sa, shmemhi_addr_t *addr)
 {
 	memset(addr, 0, sizeof(*addr));
 	if (sa && sa->sa_family == AF_INET) {
 		memcpy(&addr->v4, sa, sizeof(addr->v4));
-		return 1;
+		return true;
 	}
 	if (sa && sa->sa_family == AF_INET6) {
 		memcpy(&addr->v6, sa, sizeof(addr->v6));
 		addr->v6.sin6_scope_id = 0;
 		return !IN6_IS_ADDR_LINKLOCAL(&addr->v6.sin6_addr);
 	}
-	return 0;
+	return false;
 }
 
 static void insert(found_t *found, int *n_found, const shmemhi_addr_t *addr, int order)
@@ -88,7 +89,7 @@ static void insert(found_t *found, int *n_found, const shmemhi_addr_t *addr, int
 	(*n_found)++;
 }
 
-/* Addresses to try, the likeliest first. */
+/* List the addresses to try, the likeliest first. */
 static int find(const struct ifaddrs *list, const char *ifname, found_t *found)
 {
 	shmemhi_addr_t far4 = default_source(AF_INET);

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 
 /* Both are set for every process of a PMIx launcher (PMIx reference, process environment). */
-int shmemhi_boot_pmix_present(void)
+bool shmemhi_boot_pmix_present(void)
 {
 	return getenv("PMIX_RANK") != NULL && getenv("PMIX_NAMESPACE") != NULL;
 }
 
-int shmemhi_boot_pmix_built(void)
+bool shmemhi_boot_pmix_built(void)
 {
 #ifdef SHMEMHI_HAVE_PMIX
-	return 1;
+	return true;
 #else
-	return 0;
+	return false;
 #endif
 }
 
@@ -28,7 +28,8 @@ int shmemhi_boot_pmix_built(void)
 #include <stdio.h>
 #include <string.h>
 #include <pmix.h>
-#include "util/clock.h"
+#include <stdbool.h>
+#include "base/clock.h"
 
 #define LIBRARY "libpmix.so.2"
 #define ASK_AGAIN_MS 20
@@ -46,8 +47,8 @@ typedef struct pmix {
 #undef X_
 } pmix_lib_t;
 
-/* PMIx keeps one store per process and job, and a key in it cannot be changed reliably: each init
- * of the process takes a new key. All PEs call init the same number of times: it is collective. */
+/* PMIx keeps one store per process and job, and a key in it cannot be changed reliably. So each
+ * init of the process uses a new key. init is collective, so all PEs count the same. */
 static void next_key(char key[48])
 {
 	static atomic_uint n_inits;
@@ -62,7 +63,7 @@ static int fail_call(const pmix_lib_t *p, const char *call, pmix_status_t status
 			    status);
 }
 
-/* What is loaded stays loaded: PMIx has threads and exit handlers of its own. */
+/* Never unload the library: PMIx has threads and exit handlers of its own. */
 static int load(pmix_lib_t *p, shmemhi_err_t *err)
 {
 	void *symbol;
@@ -132,8 +133,8 @@ static int put_id(pmix_lib_t *p, int n_pes, shmemh_uniqueid_t *id, shmemhi_err_t
 	return SHMEMH_OK;
 }
 
-/* Waits for PE 0 by itself at the first init of a process. At a later one PMIx knows PE 0 already
- * and says at once that it has no such key: ask again. */
+/* Get the id of PE 0. At the first init of a process PMIx waits for PE 0. At a later one it
+ * returns at once that PE 0 has no such key: ask again. */
 static pmix_status_t get_from_zero(pmix_lib_t *p, pmix_value_t **value)
 {
 	uint64_t deadline =
@@ -152,8 +153,8 @@ static pmix_status_t get_from_zero(pmix_lib_t *p, pmix_value_t **value)
 	}
 }
 
-/* No fence: asking for PE 0's id waits for PE 0 alone, and whoever else is missing is named by the
- * hub, which a fence could not do. */
+/* Use no fence: getting the id of PE 0 waits for PE 0 alone. The hub then names any PE that is
+ * missing, which a fence could not. */
 static int get_id(pmix_lib_t *p, shmemh_uniqueid_t *id, shmemhi_err_t *err)
 {
 	pmix_value_t *value = NULL;
@@ -212,7 +213,7 @@ int shmemhi_boot_pmix(const shmemhi_options_t *opt, const shmemhi_log_t *log, sh
 	if (pmix_status != PMIX_SUCCESS)
 		return fail_call(&p, "PMIx_Init", pmix_status, err);
 	status = join_job(&p, opt, log, boot, err);
-	/* Once the PEs are connected, or failed, PMIx has done its part. */
+	/* PMIx is no longer needed once the PEs are connected, or have failed. */
 	pmix_status = p.Finalize(NULL, 0);
 	if (pmix_status != PMIX_SUCCESS)
 		shmemhi_log(log, SHMEMHI_INFO, "PMIx_Finalize: %s", p.Error_string(pmix_status));

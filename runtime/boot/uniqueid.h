@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What is inside a unique id, and the sockets of a hub. */
+/* The contents of a unique id, and the sockets of a hub. */
 #ifndef SHMEMHI_BOOT_UNIQUEID_H
 #define SHMEMHI_BOOT_UNIQUEID_H
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <shmem_host/boot.h>
-#include "core/err.h"
-#include "core/options.h"
+#include "base/err.h"
+#include "base/options.h"
 
 #define SHMEMHI_ID_SECRET_NBYTES 16
 #define SHMEMHI_ID_MAX_ADDRS 4
@@ -40,14 +40,13 @@ socklen_t shmemhi_addr_nbytes(const shmemhi_addr_t *addr);
 /* "10.0.0.1:4711" or "[2001:db8::1]:4711". Returns text. */
 const char *shmemhi_addr_text(const shmemhi_addr_t *addr, char text[SHMEMHI_ADDR_TEXT_NBYTES]);
 
-/* Listen on up to 4 addresses of this host: those of interface ifname; without one, of all that
- * are up, that of the default route first, loopback only if there is no other. Link-local
- * addresses mean nothing on another host and are left out.
+/* Listen on up to 4 addresses of this host: those of interface ifname, or without a name those of
+ * all interfaces that are up, the address of the default route first, loopback only if there is no
+ * other. Skip link-local addresses, which are not valid on another host.
  *
  * fds, addrs  [SHMEMHI_ID_MAX_ADDRS], receive as many sockets (non-blocking) and addresses.
  * Returns     how many, or minus a shmemh_status: ERR_OPTION (no such interface, or it has no
- *             address), ERR_SYSTEM.
- */
+ *             address), ERR_SYSTEM. */
 int shmemhi_listen(const char *ifname, int *fds, shmemhi_addr_t *addrs, shmemhi_err_t *err);
 
 /* Start the thread of a hub (hub.c), which takes over the sockets; on failure they are closed. */

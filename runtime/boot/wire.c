@@ -6,10 +6,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "util/clock.h"
+#include "base/clock.h"
 
 #define ROLE_NBYTES 16
 
@@ -20,27 +21,30 @@ void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_key_t 
 	crypto_generichash(key->bytes, sizeof(key->bytes), use, sizeof(use) - 1, secret, nbytes);
 }
 
-/* Equal but for the role, so that neither side's proof can be sent back as the other's. */
+/* The MACs of both sides differ in the role only, so that neither proof can be sent back as the
+ * other. */
 static void mac_of(const char *role, const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-		   const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
+		   const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
 {
-	unsigned char message[ROLE_NBYTES + sizeof(*challenge) + offsetof(shmemhi_hello_t, mac)];
+	unsigned char
+		message[ROLE_NBYTES + sizeof(*challenge) + offsetof(shmemhi_client_hello_t, mac)];
 
 	memset(message, 0, ROLE_NBYTES);
 	memcpy(message, role, strlen(role));
 	memcpy(message + ROLE_NBYTES, challenge, sizeof(*challenge));
-	memcpy(message + ROLE_NBYTES + sizeof(*challenge), hello, offsetof(shmemhi_hello_t, mac));
+	memcpy(message + ROLE_NBYTES + sizeof(*challenge), hello,
+	       offsetof(shmemhi_client_hello_t, mac));
 	crypto_auth(mac, message, sizeof(message), key->bytes);
 }
 
 void shmemhi_mac_hello(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-		       const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
+		       const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
 {
 	mac_of("pe", key, challenge, hello, mac);
 }
 
 void shmemhi_mac_verdict(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-			 const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
+			 const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
 {
 	mac_of("hub", key, challenge, hello, mac);
 }
@@ -61,7 +65,7 @@ void shmemhi_tcp_options(int fd)
 	set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 30000);
 }
 
-static int would_block(void)
+static bool would_block(void)
 {
 	return errno == EAGAIN || errno == EWOULDBLOCK;
 }

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What hub and PEs say to each other over TCP.
+/* The protocol between hub and PEs over TCP.
  *
- * Start. Three records of fixed size; each side checks the other's proof before it interprets a
- * byte of what the other says:
+ * Start. Three records of fixed size; each side verifies the other's proof before it interprets a
+ * byte of the other's data:
  *	hub -> PE   challenge   magic with the version, a nonce
  *	PE -> hub   hello       PE number, n_pes, a nonce, HMAC over role, both nonces and all of it
  *	hub -> PE   verdict     PROVED with the hub's HMAC over the same, or REFUSED: wrong secret
- * The key is derived from the secret in the unique id. The proof keeps strangers out; it does not
- * hide or sign what follows from somebody who can change packets on the way.
+ * The key is derived from the secret in the unique id. The proof keeps other processes out. It does
+ * not hide or sign the data that follows from an attacker who can change packets on the way.
  *
  * Then frames: a header, and nbytes of body.
  *	PE -> hub   PART   seq, its share of host collective seq; arg: its timeout in nanoseconds
  *		    BYE    it leaves in good order
- *	hub -> PE   GO     all PEs are there
+ *	hub -> PE   GO     all PEs are connected
  *		    RESULT seq, the shares of all PEs in order
  *		    FAIL   seq (0: the start), arg: shmemh_status, body: one line of text
  *		    GONE   arg: PE number, and shmemd_cause in the upper half
  *
- * Collectives are numbered from 1. Every number has one verdict for all PEs, RESULT or FAIL, and
- * then the next one begins: a PE that comes to collective s after its deadline is told the FAIL of
- * s, and is in step again. Once a PE is gone every collective fails. A PE that gets no verdict for
- * longer than its timeout and a margin takes the hub for lost and ends its collectives.
+ * Collectives are numbered from 1. Every number has one result for all PEs, RESULT or FAIL, and
+ * then the next one begins: a PE that contributes to collective s after its deadline receives the
+ * FAIL of s, and is in step again. Once a PE died or left every collective fails. A PE that
+ * receives no result for longer than its timeout and a margin takes the hub for lost and ends its
+ * collectives.
  *
  * Numbers are little-endian, as on every host with a supported GPU. */
 #ifndef SHMEMHI_BOOT_WIRE_H
@@ -48,13 +49,13 @@ typedef struct shmemhi_challenge {
 	unsigned char nonce[16];
 } shmemhi_challenge_t;
 
-typedef struct shmemhi_hello {
+typedef struct shmemhi_client_hello {
 	unsigned char magic[8];
 	int32_t pe;
 	int32_t n_pes;
 	unsigned char nonce[16];
 	unsigned char mac[crypto_auth_BYTES];
-} shmemhi_hello_t;
+} shmemhi_client_hello_t;
 
 enum shmemhi_verdict_code { SHMEMHI_PROVED = 1, SHMEMHI_REFUSED = 2 };
 
@@ -65,7 +66,7 @@ typedef struct shmemhi_verdict {
 } shmemhi_verdict_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemhi_challenge_t) == 24, "wire: challenge");
-SHMEMD_STATIC_ASSERT(sizeof(shmemhi_hello_t) == 64, "wire: hello");
+SHMEMD_STATIC_ASSERT(sizeof(shmemhi_client_hello_t) == 64, "wire: hello");
 SHMEMD_STATIC_ASSERT(sizeof(shmemhi_verdict_t) == 40, "wire: verdict");
 
 enum shmemhi_frame_type {
@@ -91,25 +92,24 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemhi_frame_t) == 32, "wire: frame");
 
 void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_key_t *key);
 
-/* The PE's and the hub's proof. */
+/* The MAC that proves the PE to the hub, and the hub to the PE. */
 void shmemhi_mac_hello(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-		       const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
+		       const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
 void shmemhi_mac_verdict(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-			 const shmemhi_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
+			 const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
 
-/* Options of a connected socket: no delay, and a host that vanished is noticed after about 30 s:
- * by keep-alive probes when idle (10 s, then every 5 s), by TCP_USER_TIMEOUT when data is on the
- * way. The time is a compromise: a switch that restarts is not a dead host. A process that is
- * stopped (SIGSTOP, debugger) stays connected, as long as its receive buffer takes what it is
- * sent. */
+/* Set the options of a connected socket: no delay, and detection of a vanished host after about
+ * 30 s. Keep-alive probes detect it when idle (10 s, then every 5 s), TCP_USER_TIMEOUT when data
+ * is outstanding. The time is a compromise: a switch that restarts is not a dead host. A process
+ * that is stopped (SIGSTOP, debugger) stays connected, as long as its receive buffer has room. */
 void shmemhi_tcp_options(int fd);
 
-/* What fits now, non-blocking socket; a lost connection raises no SIGPIPE. Returns bytes sent, 0
- * for "not now", minus an errno. */
+/* Send what fits into a non-blocking socket now; a lost connection raises no SIGPIPE. Returns
+ * bytes sent, 0 if none fit, minus an errno. */
 ssize_t shmemhi_send_some(int fd, const void *buf, size_t nbytes);
 
-/* All of buf, non-blocking socket. Returns 0 or an errno: ETIMEDOUT after the deadline,
- * ECONNRESET also when the other side ended the connection. */
+/* Send all of buf over a non-blocking socket. Returns 0 or an errno: ETIMEDOUT after the
+ * deadline, ECONNRESET also when the other side ended the connection. */
 int shmemhi_send_all(int fd, const void *buf, size_t nbytes, uint64_t deadline);
 int shmemhi_recv_all(int fd, void *buf, size_t nbytes, uint64_t deadline);
 
@@ -121,11 +121,10 @@ typedef struct shmemhi_inbox {
 	size_t capacity; /* of body */
 } shmemhi_inbox_t;
 
-/* Receive what is there, from a non-blocking socket. After 1 head and body are complete, until the
- * next call.
- * max      a longer body is refused before memory is taken for it.
- * Returns  1 complete; 0 not yet; minus an errno: ECONNRESET (ended), EPROTO (too long), ENOMEM.
- */
+/* Receive the available bytes from a non-blocking socket. After a return of 1 head and body are
+ * complete, and stay valid until the next call.
+ * max      a longer body is refused before memory is allocated for it.
+ * Returns  1 complete; 0 not yet; minus an errno: ECONNRESET (ended), EPROTO (too long), ENOMEM. */
 int shmemhi_inbox_read(shmemhi_inbox_t *in, int fd, uint64_t max);
 
 #endif

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Contexts for kernels, and the error latch and record that kernels write. */
 #include <string.h>
-#include "core/job.h"
+#include "core/core.h"
 #include "ib/ib.h"
 #include "mem/mem.h"
 
@@ -69,7 +69,7 @@ static int check_abi(shmemh_t *job, uint32_t abi_version, size_t ctx_nbytes)
 			    SHMEMD_ABI_MINOR, sizeof(shmemd_ctx_t));
 }
 
-/* Kernels without the NIC path can use a team only if no member needs it. */
+/* Code compiled with SHMEMD_NO_NIC can use a team only if no member needs a NIC. */
 static int check_no_nic(shmemh_t *job, const shmemhi_team_t *team)
 {
 	for (int i = 0; i < team->n_pes; i++) {
@@ -121,7 +121,8 @@ int shmemh_error_get(const shmemh_t *job, shmemd_error_t *err)
 
 	if (shmemhi_refused(job, "error_get"))
 		return SHMEMH_ERR_ARGUMENT;
-	/* The device stores status last, with release: acquire makes the other fields valid. */
+	/* The device stores status last, with release. This acquire load makes the other fields
+	 * valid. */
 	status = __atomic_load_n(&job->error->status, __ATOMIC_ACQUIRE);
 	if (err) {
 		memset(err, 0, sizeof *err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Start and end of a job: a table of phases. Going up, the first phase that fails takes down those
- * before it; going down is the same code. */
+/* Start and end of a job as a table of phases. If a phase fails to start, the phases before it
+ * are closed in reverse order, as in finalize. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "boot/boot.h"
-#include "core/job.h"
+#include "core/core.h"
 #include "ib/ib.h"
 #include "mem/mem.h"
 
@@ -21,7 +21,7 @@ static int options_up(shmemh_t *job)
 	return status;
 }
 
-/* attr->uniqueid comes before the environment: a program that names its job means it. */
+/* attr->uniqueid takes precedence over the environment: the program set it on purpose. */
 static int tcp_up(shmemh_t *job)
 {
 	shmemh_uniqueid_t id;
@@ -46,8 +46,8 @@ static int tcp_up(shmemh_t *job)
 	return shmemhi_boot_tcp(&id, pe, n_pes, &job->opt, &job->log, &job->boot, &job->err);
 }
 
-/* A launcher that started n processes without a way that is known here would silently get n jobs
- * of one PE. */
+/* Without a known bootstrap, each of the n processes that a launcher started would silently
+ * become a job of one PE. Warn if the environment shows more than one. */
 static void self_up(shmemh_t *job)
 {
 	static const char *const names[] = {"SHMEMH_NPES", "SLURM_NTASKS", "PMI_SIZE",
@@ -96,7 +96,7 @@ static void boot_down(shmemh_t *job)
 		job->boot.close(job->boot.state);
 }
 
-/* All PEs run the same runtime: the structs they exchange are its own. */
+/* All PEs must run the same version of the runtime: they exchange its internal structs. */
 static int version_up(shmemh_t *job)
 {
 	uint32_t mine[2] = {SHMEMD_ABI_VERSION, SHMEMH_VERSION_MAJOR << 16 | SHMEMH_VERSION_MINOR};
@@ -144,8 +144,9 @@ static int tables_up(shmemh_t *job)
 			    job->n_pes);
 }
 
-/* Last, so that every team has its abort word: deaths since boot_up are reported now. The barrier
- * makes the job's start one event: no PE returns from init while another can still fail. */
+/* The last phase, so that every team has its abort word: the bootstrap reports deaths since
+ * boot_up now. The agreement makes the start of the job atomic: no PE returns from init while
+ * another one can still fail. */
 static int watch_up(shmemh_t *job)
 {
 	if (job->boot.watch)
@@ -173,7 +174,8 @@ static const struct phase {
 
 #define N_PHASES ((int)(sizeof phases / sizeof phases[0]))
 
-/* From here on PEs are expected to go, and what the monitor writes to is about to be released. */
+/* From here on PEs are expected to leave. Must come before the release of the memory that the
+ * monitor writes to. */
 static void expect_leaving(shmemh_t *job)
 {
 	pthread_mutex_lock(&job->gone_lock);
@@ -269,8 +271,8 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	return status;
 }
 
-/* The copy that a forked child has of its parent's job. Nothing goes down: connections, memory
- * mapped by GPU or NIC, and the lock that a thread of the parent may have held are the parent's. */
+/* Free the copy of the job in a forked child. Close nothing: connections, memory mapped by a GPU
+ * or NIC, and the lock that a thread of the parent may have held belong to the parent. */
 static void free_copy(shmemh_t *job)
 {
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
@@ -289,13 +291,14 @@ int shmemh_finalize(shmemh_t *job)
 		free_copy(job);
 		return SHMEMH_OK;
 	}
-	/* Nobody unmaps before everybody has stopped using its memory. Without all PEs there is no
-	 * such moment: go at once, the dead cannot be waited for. */
+	/* No PE may unmap memory before all PEs have stopped using it. If a PE died or left, the
+	 * PEs cannot agree on that moment: close at once, without waiting for the failed PE. */
 	if (shmemhi_broken(job)) {
 		shmemhi_begin(job);
 		status = shmemhi_fail_broken(job, "finalize released what this PE had");
 	} else {
-		/* Before the barrier: a faster PE may be gone when this one comes out of it. */
+		/* Before the barrier: a PE that leaves the barrier first may be gone before this
+		 * one does. */
 		expect_leaving(job);
 		status = shmemh_barrier(job);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Teams: who is in them, and the memory that kernels need to reach and to synchronise them. */
+/* Teams: their members, and the memory by which kernels reach and synchronise the members. */
 #include <stdlib.h>
-#include "core/job.h"
+#include "core/core.h"
 #include "ib/ib.h"
 #include "mem/mem.h"
 
@@ -62,7 +62,7 @@ static int choose_members(shmemh_t *job, shmemhi_team_t *team, int mapped_only)
 	return SHMEMH_OK;
 }
 
-/* The table that kernels index by team PE, and what holds for the team as a whole. */
+/* Write the table that kernels index by team PE, and set the flags that describe all members. */
 static int write_peers(shmemh_t *job, shmemhi_team_t *team)
 {
 	size_t nbytes = (size_t)team->n_pes * sizeof(shmemd_peer_t);
@@ -122,8 +122,8 @@ static void drop(shmemh_t *job, shmemhi_team_t *team)
 	*team = (shmemhi_team_t){0};
 }
 
-/* What holds for a team holds for all its members: a word must not be updated by one mechanism on
- * one PE and by another elsewhere. */
+/* AND the flags of all members, so that they are equal on every PE: a word must not be updated
+ * by one mechanism on one PE and by another elsewhere. */
 static int agree_flags(shmemh_t *job)
 {
 	uint32_t mine[SHMEMHI_MAX_TEAMS];
@@ -143,7 +143,7 @@ static int agree_flags(shmemh_t *job)
 	return status;
 }
 
-/* The range of members that holds all that this PE maps. */
+/* Find the shortest range of members that includes every member mapped on this PE. */
 static void find_mapped(const shmemh_t *job, shmemhi_team_t *team)
 {
 	team->first_mapped = 0;
@@ -157,8 +157,8 @@ static void find_mapped(const shmemh_t *job, shmemhi_team_t *team)
 	}
 }
 
-/* How this PE reaches the members, which is nobody else's concern, and whether its numbers for them
- * are those of the world. */
+/* Add the flags that may differ between PEs: how this PE reaches the members, and whether team
+ * PE numbers equal world PE numbers. */
 static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
 {
 	int n_nic = 0;
@@ -176,7 +176,7 @@ static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
 		team->ctx_flags |= SHMEMD_CTX_BOTH_WAYS;
 }
 
-/* With the flags that are agreed: the contexts that kernels get. */
+/* Write the contexts for kernels, with the agreed flags. */
 static int write_ctxs(shmemh_t *job)
 {
 	int status = SHMEMH_OK;
@@ -188,8 +188,8 @@ static int write_ctxs(shmemh_t *job)
 	return shmemhi_agree(job, status);
 }
 
-/* PEs that share a GPU work, but their kernels take turns of milliseconds: said once, by the lowest
- * of them. */
+/* PEs that share a GPU work, but their kernels are time-sliced in milliseconds. The lowest PE of
+ * each GPU warns once. */
 static void warn_shared_gpu(shmemh_t *job)
 {
 	shmemh_heap_info_t info = {.size = sizeof info};
@@ -206,7 +206,8 @@ static void warn_shared_gpu(shmemh_t *job)
 	}
 	if (others)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "PEs on this PE's GPU: %d. Their kernels take turns, so waits for each "
+			    "PEs on this PE's GPU: %d. Their kernels are time-sliced, so waits for "
+			    "each "
 			    "other are slow; one PE per GPU is normal",
 			    others + 1);
 }
@@ -216,8 +217,8 @@ int shmemhi_teams_open(shmemh_t *job)
 	size_t nbytes = SHMEMD_SYNC_WORDS((size_t)job->n_pes) * sizeof(uint64_t);
 	int status = SHMEMH_OK;
 
-	/* Sync memory has the same offset and size on all PEs, so node teams of different sizes
-	 * take world size too. */
+	/* Sync memory has the same offset and size on all PEs. Node teams differ in size, so
+	 * each takes the size of the world team. */
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS && status == SHMEMH_OK; t++)
 		status = shmemhi_heap_take(job, nbytes, (void **)&job->teams[t].sync);
 	if (status != SHMEMH_OK)
@@ -239,7 +240,7 @@ int shmemhi_teams_open(shmemh_t *job)
 
 void shmemhi_teams_close(shmemh_t *job)
 {
-	/* The monitor walks the teams under this lock when a PE goes. */
+	/* The monitor iterates over the teams under this lock when a PE dies or leaves. */
 	pthread_mutex_lock(&job->gone_lock);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
 		drop(job, &job->teams[t]);

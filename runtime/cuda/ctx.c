@@ -9,7 +9,7 @@
 
 int shmemhi_cuctx_attach(shmemhi_cuctx_t *c, shmemhi_err_t *err)
 {
-	/* Before cuInit the answer is NOT_INITIALIZED: then nobody can have made a context. */
+	/* Before cuInit the driver returns NOT_INITIALIZED: then there is no context. */
 	shmemhi_cu_result_t result = c->cuda.ctx_get_current(&c->ctx);
 	int status;
 
@@ -81,7 +81,7 @@ void shmemhi_cuctx_pci(const shmemhi_cuctx_t *c, char pci[SHMEMHI_PCI_NBYTES])
 		*at = (char)tolower((unsigned char)*at);
 }
 
-/* The visible device with that UUID; -1: none. */
+/* Find the visible device with that UUID. Returns -1 if there is none. */
 static int find_device(const shmemhi_cuctx_t *c, const shmemhi_cu_uuid_t *uuid)
 {
 	int count = 0;
@@ -116,7 +116,8 @@ int shmemhi_cuctx_p2p(const shmemhi_cuctx_t *c, const shmemhi_cu_uuid_t *uuid, i
 	return value != 0;
 }
 
-/* End of what was begun on the stream with this status. */
+/* Unless starting it failed with this status, wait for the operation on the stream. Then leave
+ * the context. */
 static int finish(shmemhi_cuctx_t *c, int status, shmemhi_err_t *err)
 {
 	if (status == SHMEMH_OK)
@@ -236,8 +237,9 @@ void shmemhi_cuctx_unregister(shmemhi_cuctx_t *c, void *ptr)
 	shmemhi_cuctx_leave(c);
 }
 
-/* Ordinary memory is refused as that of a device (the software adapter's registers are). The error
- * to tell of is the one that device memory meets. */
+/* The driver refuses to register ordinary memory as device registers. The software adapter has
+ * its registers there, so register those as host memory. If both fail, report the error of the
+ * first attempt, which is the one for hardware. */
 static int register_io(shmemhi_cuctx_t *c, void *io, size_t nbytes, shmemhi_err_t *err)
 {
 	unsigned flags = SHMEMHI_CU_HOSTREGISTER_PORTABLE | SHMEMHI_CU_HOSTREGISTER_DEVICEMAP;

@@ -11,7 +11,7 @@
 typedef struct shmemhi_cuctx {
 	shmemhi_cuda_t cuda;
 	shmemhi_cu_context_t ctx;
-	shmemhi_cu_stream_t stream; /* own and non-blocking: waits for no kernel of the user's */
+	shmemhi_cu_stream_t stream; /* own, non-blocking: independent of the program's kernels */
 	shmemhi_cu_device_t device;
 	shmemhi_cu_uuid_t uuid;
 } shmemhi_cuctx_t;
@@ -24,20 +24,20 @@ void shmemhi_cuctx_detach(shmemhi_cuctx_t *c);
 int shmemhi_cuctx_enter(shmemhi_cuctx_t *c, shmemhi_err_t *err);
 void shmemhi_cuctx_leave(shmemhi_cuctx_t *c);
 
-/* A device attribute; 0 if the driver does not know it. */
+/* A device attribute; 0 if the driver does not support it. */
 int shmemhi_cuctx_attribute(const shmemhi_cuctx_t *c, int attribute);
 int shmemhi_cuctx_total_mem(const shmemhi_cuctx_t *c, uint64_t *nbytes, shmemhi_err_t *err);
 
 #define SHMEMHI_PCI_NBYTES 32
 
-/* The device's PCI address as sysfs spells it, 0000:1b:00.0; "" if the driver does not tell. */
+/* The PCI address of the device as in sysfs, 0000:1b:00.0; "" if the driver does not return it. */
 void shmemhi_cuctx_pci(const shmemhi_cuctx_t *c, char pci[SHMEMHI_PCI_NBYTES]);
 
-/* Can this device do `attribute` (SHMEMHI_CU_P2P_*) to the memory of the one with that UUID?
- * Returns  1, 0, or -1 if that device is not visible to this process. Same device: 1. */
+/* Does this device support `attribute` (SHMEMHI_CU_P2P_*) on memory of the device with that UUID?
+ * Returns  1; 0; -1: that device is not visible to this process. Same device: 1. */
 int shmemhi_cuctx_p2p(const shmemhi_cuctx_t *c, const shmemhi_cu_uuid_t *uuid, int attribute);
 
-/* As memset and memcpy on memory of the device; done on return. */
+/* Like memset and memcpy, on memory of the device; complete on return. */
 int shmemhi_cuctx_fill(shmemhi_cuctx_t *c, void *dev, unsigned char value, size_t nbytes,
 		       shmemhi_err_t *err);
 int shmemhi_cuctx_write(shmemhi_cuctx_t *c, void *dev, const void *src, size_t nbytes,
@@ -56,7 +56,8 @@ int shmemhi_cuctx_register(shmemhi_cuctx_t *c, void *ptr, size_t nbytes, shmemhi
 void shmemhi_cuctx_unregister(shmemhi_cuctx_t *c, void *ptr);
 
 /* Let kernels store to registers of another device, which this process has mapped at `io`, or to
- * memory that stands for them; *dev is where. Undone by unregister. */
+ * memory in place of such registers (software adapter). *dev: the address for kernels. Undone by
+ * unregister. */
 int shmemhi_cuctx_map_io(shmemhi_cuctx_t *c, void *io, size_t nbytes, void **dev,
 			 shmemhi_err_t *err);
 

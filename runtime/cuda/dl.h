@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "core/err.h"
+#include "base/err.h"
 
 typedef int shmemhi_cu_result_t; /* CUresult */
 typedef int shmemhi_cu_device_t; /* CUdevice */

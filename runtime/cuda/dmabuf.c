@@ -11,7 +11,7 @@
 typedef shmemhi_cu_result_t (*get_handle_t)(void *handle, shmemhi_cu_ptr_t ptr, size_t nbytes,
 					    int type, unsigned long long flags);
 
-/* Not in the table of cuda/dl.h: drivers before 11.7 have no such call, and serve without. */
+/* Not in the table of cuda/dl.h: drivers before 11.7 lack this call but can still be used. */
 static get_handle_t find(const shmemhi_cuctx_t *c)
 {
 	void *symbol = c->cuda.library ? dlsym(c->cuda.library, SYMBOL) : NULL;

@@ -5,7 +5,7 @@
 
 #include "cuda/ctx.h"
 
-/* A dma-buf of GPU memory, by which other devices reach it; the caller closes it.
+/* Export GPU memory as a dma-buf, for import by other devices; the caller closes it.
  * Returns  a descriptor; -1: a line in err. */
 int shmemhi_cuctx_dmabuf(shmemhi_cuctx_t *c, const void *ptr, size_t nbytes, shmemhi_err_t *err);
 

@@ -9,7 +9,7 @@
 
 #define HOP_LIMIT 64
 
-/* Ask the kernel, which knows routes and neighbours, by an address handle. */
+/* Create an address handle, so that the Linux kernel resolves the route and the neighbour. */
 static int find_mac(const shmemhi_ib_t *ib, struct ibv_ah_attr *attr, uint8_t mac[6])
 {
 	struct mlx5dv_ah dv = {0};

@@ -58,7 +58,7 @@ static const struct need {
 #undef NEED
 };
 
-static int holds(enum rule rule, uint32_t have, uint32_t want)
+static bool holds(enum rule rule, uint32_t have, uint32_t want)
 {
 	switch (rule) {
 	case AT_LEAST:
@@ -83,7 +83,7 @@ static int check_need(const shmemhi_caps_t *caps, const struct need *need, shmem
 			    need->what, have, words[need->rule], need->value);
 }
 
-/* A send queue has depth blocks, its completion queue as many entries. */
+/* A send queue has depth WQEBBs, its completion queue as many CQEs. */
 static int check_depth(const shmemhi_caps_t *caps, int depth, shmemhi_err_t *err)
 {
 	static const struct {
@@ -126,7 +126,7 @@ static void set_limits(const shmemhi_caps_t *caps, shmemhi_nic_t *nic)
 		return;
 	nic->sport_min = (uint16_t)shmemhi_prm_get(caps->roce, ROCE_MIN_SRC_UDP_PORT);
 	nic->sport_max = (uint16_t)shmemhi_prm_get(caps->roce, ROCE_MAX_SRC_UDP_PORT);
-	if (nic->sport_min == 0 || nic->sport_min > nic->sport_max) { /* old firmware: not told */
+	if (nic->sport_min == 0 || nic->sport_min > nic->sport_max) { /* old firmware */
 		nic->sport_min = SPORT_DEFAULT;
 		nic->sport_max = UINT16_MAX;
 	}

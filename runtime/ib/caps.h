@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Can an adapter do what threads will ask of it? */
+/* Does an adapter have the capabilities that the device library needs? */
 #ifndef SHMEMHI_IB_CAPS_H
 #define SHMEMHI_IB_CAPS_H
 
-#include "core/options.h"
+#include "base/options.h"
 #include "ib/state.h"
 
 /* Words of QUERY_HCA_CAP's reply. */
@@ -18,7 +18,7 @@ typedef struct shmemhi_caps {
 	uint32_t roce[SHMEMHI_CAP_WORDS]; /* Ethernet */
 } shmemhi_caps_t;
 
-/* Ask nic->context; RoCE if nic->is_ethernet. Returns SHMEMH_OK; ERR_NIC. */
+/* Query nic->context; the RoCE set if nic->is_ethernet. Returns SHMEMH_OK; ERR_NIC. */
 int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, shmemhi_caps_t *caps,
 		       shmemhi_err_t *err);
 

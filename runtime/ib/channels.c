@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What kernels read and write of the links: a line of words for each channel. */
+/* The words of each channel that kernels read and write. */
 #include "ib/channels.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include "cuda/ctx.h"
 #include "ib/ib.h"
 #include "mem/mem.h"
-#include "mem/state.h"
 
 static uint32_t path_flags(const shmemhi_link_t *link)
 {
@@ -33,7 +33,7 @@ static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 	memset(channel + 1, 0, ib->depth * sizeof(uint64_t)); /* SHMEMD_MARK_NONE */
 }
 
-/* A row at once: channel k to all PEs. */
+/* Write one row at once: channel k to all PEs. */
 static int write_channels(shmemh_t *job, const shmemhi_ib_t *ib)
 {
 	size_t nbytes = SHMEMD_CHANNEL_NBYTES(ib->depth), n_pes = (size_t)job->n_pes;
@@ -77,25 +77,26 @@ void shmemhi_channels_close(shmemh_t *job, shmemhi_ib_t *ib)
 }
 
 /* All PEs have a NIC or none uses one. */
-int shmemhi_ib_reaches(const shmemh_t *job, int pe)
+bool shmemhi_ib_reaches(const shmemh_t *job, int pe)
 {
 	return job->ib && shmemhi_link(job->ib, job, 0, pe)->is_connected;
 }
 
-/* A thread that sees the CQE of a READ loads what the READ brought. Is a DUMP needed in between, so
- * that the data has reached the memory of the GPU when the thread sees the CQE?
+/* After a thread has polled the CQE of a READ, it loads the data of the READ. Is a DUMP needed in
+ * between, so that the data has arrived in GPU memory when the thread polls the CQE?
  *
- * CQEs in memory of this GPU: the NIC writes the data there too, in the heap or in a bounce buffer,
- * and before the CQE. CUDA's attribute says whether this GPU sees such writes in their order
- * (owner, all devices) or not (none).
+ * CQEs in memory of this GPU: the NIC writes the data to the same GPU, in the heap or in a bounce
+ * buffer, and before the CQE. An attribute of CUDA says whether this GPU observes such writes in
+ * order (owner, all devices) or not (none).
  *
- * CQEs in host memory: the attribute is about writes to memory of the GPU, and PCIe does not order
- * writes to two destinations. Whatever the attribute says, the CQE may be seen while the data is on
- * its way to the GPU. With a DUMP the NIC reads memory of the GPU behind its own writes there, and
- * then writes the DUMP's CQE. */
-static int needs_dumps(const shmemh_t *job)
+ * CQEs in host memory: the attribute describes writes to GPU memory only, and PCIe does not
+ * order writes to two destinations. Whatever the attribute says, a thread may poll the CQE while
+ * the data is still on its way to the GPU. With a DUMP the NIC reads GPU memory, which PCIe
+ * orders after its own writes there, and then writes the CQE of the DUMP. */
+static bool needs_dumps(const shmemh_t *job)
 {
-	int ordering = shmemhi_cuctx_attribute(job->mem->cuctx, SHMEMHI_CU_ATTR_RDMA_ORDERING);
+	int ordering =
+		shmemhi_cuctx_attribute(shmemhi_mem_cuctx(job), SHMEMHI_CU_ATTR_RDMA_ORDERING);
 
 	return !job->ib->has_gpu_queues || ordering < SHMEMHI_CU_RDMA_ORDERING_OWNER;
 }
@@ -104,11 +105,12 @@ uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
 {
 	uint32_t flags = 0;
 
-	if (!job->ib || job->mem->backend->kind != SHMEMH_HEAP_GPU)
+	if (!job->ib || !shmemhi_mem_is_on_gpu(job))
 		return 0;
 	if (needs_dumps(job))
 		flags |= SHMEMD_CTX_FLUSH_READS;
-	/* The CPU proxy reads its words from host memory: WQEs need the system's scope. */
+	/* The CPU doorbell proxy reads the producer words from host memory, so WQEs need system
+	 * scope. */
 	if (job->ib->has_gpu_queues && !job->ib->links[0].producer)
 		flags |= SHMEMD_CTX_QUEUES_ON_GPU;
 	return flags;

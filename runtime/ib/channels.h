@@ -5,8 +5,8 @@
 
 #include "ib/state.h"
 
-/* The lines of channels as kernels find them first, and the words for channels in use, in memory of
- * the device. Links are connected. Not collective. */
+/* Allocate and initialise, in device memory, the words of all channels and the words that record
+ * the channels in use. Links are connected. Not collective. */
 int shmemhi_channels_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_channels_close(shmemh_t *job, shmemhi_ib_t *ib);
 

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 #include "ib/choose.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,12 +59,12 @@ int shmemhi_hca_parse(const char *text, shmemhi_hca_list_t *list, shmemhi_err_t 
 	}
 }
 
-static int is_one_of(const char *name, const char *const *names, int n)
+static bool is_one_of(const char *name, const char *const *names, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (strcmp(name, names[i]) == 0)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 int shmemhi_hca_check(const shmemhi_hca_list_t *list, const char *const *names, int n,
@@ -85,7 +86,7 @@ int shmemhi_hca_check(const shmemhi_hca_list_t *list, const char *const *names, 
 	return SHMEMH_OK;
 }
 
-int shmemhi_hca_allows(const shmemhi_hca_list_t *list, const char *name, int port)
+bool shmemhi_hca_allows(const shmemhi_hca_list_t *list, const char *name, int port)
 {
 	for (int i = 0; i < list->n; i++) {
 		const shmemhi_hca_t *hca = &list->entries[i];
@@ -110,7 +111,7 @@ static int count_slashes(const char *text)
 	return n;
 }
 
-/* Bytes up to and with the last slash that both have: what is before it, they share. */
+/* Length of the common part of both paths, up to and including its last slash. */
 static size_t shared_nbytes(const char *a, const char *b)
 {
 	size_t shared = 0;
@@ -134,7 +135,8 @@ int shmemhi_distance(const shmemhi_place_t *a, const shmemhi_place_t *b)
 	steps = count_slashes(a->path + shared) + 1 + count_slashes(b->path + shared) + 1;
 	if (shared > sizeof root - 1)
 		return steps;
-	/* Host bridges differ, and how far apart they are is no matter of the trees below. */
+	/* The devices are below different host bridges: the PCI tree says nothing of their
+	 * distance. */
 	return a->numa >= 0 && a->numa == b->numa ? VIA_CPU : VIA_NUMA;
 }
 
@@ -157,7 +159,7 @@ int shmemhi_choose_nearest(const int *distances, int n, int rank)
 	return -1;
 }
 
-static int is_ipv4(const uint8_t raw[16])
+static bool is_ipv4(const uint8_t raw[16])
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
 
@@ -165,14 +167,14 @@ static int is_ipv4(const uint8_t raw[16])
 }
 
 /* 169.254.0.0/16 and fe80::/10 */
-static int is_link_local(const uint8_t raw[16])
+static bool is_link_local(const uint8_t raw[16])
 {
 	if (is_ipv4(raw))
 		return raw[12] == 169 && raw[13] == 254;
 	return raw[0] == 0xfe && (raw[1] & 0xc0) == 0x80;
 }
 
-/* How good an address is; 0: none. */
+/* Preference of an address; 0: unusable. */
 static int gid_rank(const struct ibv_gid_entry *entry)
 {
 	static const uint8_t zero[16];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Commands that make queues and change their state. A command that fails leaves a line with its
- * name, the device, the link, and the status and syndrome that the device answered. */
+/* Commands that create queues and change their state. A command that fails leaves a line with
+ * its name, the device, the link, and the status and syndrome of the reply. */
 #ifndef SHMEMHI_IB_COMMAND_H
 #define SHMEMHI_IB_COMMAND_H
 

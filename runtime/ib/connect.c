@@ -5,7 +5,7 @@
 
 #include "ib/command.h"
 
-#define MIN_RNR_NAK 12 /* 0.64 ms; nothing here waits for a receive WQE */
+#define MIN_RNR_NAK 12 /* 0.64 ms; not used: no request here needs a receive WQE */
 #define RNR_FOREVER 7
 
 static uint8_t min(uint8_t a, uint8_t b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What PEs tell each other to connect their links, and where a link's packets go. */
+/* The data that PEs exchange to connect their links, and the addresses of packets. */
 #ifndef SHMEMHI_IB_CONNECT_H
 #define SHMEMHI_IB_CONNECT_H
 
@@ -24,7 +24,7 @@ typedef struct shmemhi_link_name {
 	uint32_t psn; /* of its first request */
 } shmemhi_link_name_t;
 
-/* What is learnt of the others. */
+/* What a PE received from the others. */
 typedef struct shmemhi_names {
 	shmemhi_port_name_t *ports; /* [n_pes] */
 	shmemhi_link_name_t *links; /* [n_channels][n_pes], the peers' ends */
@@ -33,15 +33,15 @@ typedef struct shmemhi_names {
 	size_t block;               /* PEs in it */
 } shmemhi_names_t;
 
-/* Memory for them. free takes what alloc has left, too. */
+/* Allocate their memory. free also releases what a failed alloc has left. */
 int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names);
 void shmemhi_names_free(shmemhi_names_t *names);
 
-/* Learn all names. Collective.
+/* Exchange all names. Collective.
  * Returns  SHMEMH_OK; ERR_MISMATCH (numbers of channels, kinds of networks). */
 int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names);
 
-/* The way to a PE's port. */
+/* The address of a PE's port. */
 typedef struct shmemhi_address {
 	union ibv_gid gid;
 	uint16_t lid;
@@ -49,7 +49,7 @@ typedef struct shmemhi_address {
 	uint8_t mac[6];    /* Ethernet */
 } shmemhi_address_t;
 
-/* Find the way to PE pe's port. Ethernet: the kernel is asked for the next hop's MAC.
+/* Find the address of PE pe's port. Ethernet: the Linux kernel resolves the MAC of the next hop.
  * Returns  SHMEMH_OK; ERR_NIC. */
 int shmemhi_address_find(shmemh_t *job, const shmemhi_ib_t *ib, int pe,
 			 const shmemhi_port_name_t *peer, shmemhi_address_t *address);
@@ -58,8 +58,8 @@ int shmemhi_address_find(shmemh_t *job, const shmemhi_ib_t *ib, int pe,
 void shmemhi_address_put(const shmemh_t *job, const shmemhi_ib_t *ib,
 			 const shmemhi_address_t *address, uint16_t udp_port, uint32_t *in);
 
-/* A source port of the NIC's range for a QP's packets. Switches choose a way by it: it depends on
- * both ends, so that links between the same two ports spread. */
+/* A UDP source port of the NIC's range for the packets of a queue pair. Switches choose a path
+ * by it. It depends on both ends, so that links between the same two ports spread over paths. */
 uint16_t shmemhi_udp_port(const shmemhi_nic_t *nic, const shmemhi_link_name_t *mine,
 			  const shmemhi_link_name_t *peer);
 

@@ -34,7 +34,7 @@ static int check(shmemh_t *job, int pe, int k, const shmemh_channel_counters_t *
 	return SHMEMH_OK;
 }
 
-/* The index near another one that has these low 32 bits. */
+/* The full index whose low 32 bits are these, near another full index. */
 static uint64_t unwrap(uint32_t low, uint64_t near)
 {
 	return near + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)near);
@@ -45,8 +45,8 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* `done` has all bits of its index, and at most a queue's depth of WQEBBs is between it and the
- * others. A word that was read later may be ahead of `ready`, so it is limited to that. */
+/* `done` holds all bits of its index, and at most a queue depth of WQEBBs lies between it and
+ * the other words. A word that was read later may be ahead of `ready`, so limit it to that. */
 static void fill_counts(const shmemd_channel_t *words, shmemh_channel_counters_t *c)
 {
 	uint64_t done = SHMEMD_DONE_INDEX(words->done);

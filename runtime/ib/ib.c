@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* NIC, queues, keys and watchers of this PE, in the order in which they are made. */
+/* Open and close the NIC, queues, keys, the CPU doorbell proxy and the watch of events, in the
+ * order of their dependencies. */
 #include "ib/ib.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
 	int status = shmemhi_channels_open(job, ib);
 
 	if (status == SHMEMH_OK)
-		status = shmemhi_ringer_open(job, ib);
+		status = shmemhi_proxy_open(job, ib);
 	if (status == SHMEMH_OK)
 		status = shmemhi_watch_open(job, ib);
 	return status;
@@ -54,7 +55,7 @@ void shmemhi_ib_close(shmemh_t *job)
 	if (!ib)
 		return;
 	shmemhi_watch_close(job, ib);
-	shmemhi_ringer_close(job, ib);
+	shmemhi_proxy_close(job, ib);
 	shmemhi_links_close(job, ib);
 	shmemhi_channels_close(job, ib);
 	shmemhi_keys_close(job, ib);

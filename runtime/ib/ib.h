@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* PEs behind a NIC: what core/ and mem/ need of it. Threads of kernels drive the queues themselves;
- * the host makes them, registers the heap, and watches. Functions leave their line in job->err.
+/* PEs behind a NIC: the functions for core/. Threads of kernels drive the queues themselves. The
+ * host creates the queues, registers the heap, and watches events. Functions leave their line in
+ * job->err.
  *
  * NICs are used if SHMEMH_IB is not off and some PE of the job needs them: because the memory of
- * another is not mapped, because atomics on it are not native, or because of SHMEMH_DISABLE_P2P. */
+ * another PE is not mapped, because atomics on it are not native, or because of
+ * SHMEMH_DISABLE_P2P. */
 #ifndef SHMEMHI_IB_IB_H
 #define SHMEMHI_IB_IB_H
 
-#include "core/job.h"
+#include "job/job.h"
 
-/* Phase of init, after the heap's address space and before any memory of it: choose and open the
- * NIC, make and connect all queues. Collective; the same verdict on every PE. Without a usable NIC:
- * SHMEMH_OK, one line of warning, and no channels. */
+/* Phase of init, after the address space of the heap is reserved and before it has memory:
+ * choose and open the NIC, create and connect all queues. Collective; the same result on every
+ * PE. Without a usable NIC: SHMEMH_OK, one line of warning, and no channels. */
 int shmemhi_ib_open(shmemh_t *job);
 void shmemhi_ib_close(shmemh_t *job);
 
-/* Register [offset, offset + nbytes) of the heap, which has just been mapped, and learn the keys of
- * all others. Collective. Failed: nothing is registered. nbytes is a multiple of the granule. */
-int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes);
-
 /* Is there a channel to world PE pe? */
-int shmemhi_ib_reaches(const shmemh_t *job, int pe);
+bool shmemhi_ib_reaches(const shmemh_t *job, int pe);
 
-/* SHMEMD_CTX_FLUSH_READS and QUEUES_ON_GPU as they hold for this PE. */
+/* SHMEMD_CTX_FLUSH_READS and SHMEMD_CTX_QUEUES_ON_GPU, if they apply to this PE. */
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job);
 
-/* Fill n_world and what kernels need of channels. */
+/* Fill n_world and the fields that describe channels. */
 void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx);
 
 #endif

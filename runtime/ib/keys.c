@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The heap's memory regions, and the table in which kernels find the key for an offset.
- * Regions of a growth are as long as all NICs allow, so that most growths are one region. */
+/* The heap's memory regions, and the table from which kernels take the key of an offset. A
+ * growth is registered in regions as long as all NICs allow, so most growths are one region. */
 #include <endian.h>
 #include <stdlib.h>
-#include "ib/ib.h"
 #include "ib/region.h"
 #include "mem/mem.h"
-#include "mem/state.h"
 
 #define KEYS_PER_GATHER 256
 
 struct shmemhi_keys {
-	uint64_t granule;        /* bytes */
+	uint64_t granule;        /* registration granule in bytes: one table entry covers it */
 	uint64_t region_nbytes;  /* longest region; a multiple of the granule */
 	shmemd_key_t *table;     /* [SHMEMD_KEYS], memory of the device */
 	struct ibv_mr **regions; /* in order of their offsets */
@@ -24,7 +22,7 @@ static int no_memory(shmemh_t *job)
 	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "keys: out of memory");
 }
 
-/* The longest region that this PE's NIC takes, in whole granules; n_more counts in 32 bits. */
+/* The longest region that this PE's NIC can register, in granules; n_more counts in 32 bits. */
 static int own_limit(shmemh_t *job, shmemhi_ib_t *ib, uint64_t granule, uint64_t *n_granules)
 {
 	struct ibv_device_attr attr = {0};
@@ -44,8 +42,8 @@ static int own_limit(shmemh_t *job, shmemhi_ib_t *ib, uint64_t granule, uint64_t
 	return SHMEMH_OK;
 }
 
-/* The same on all PEs, so that one PE's regions tell where those of the others begin. */
-static int settle_limit(shmemh_t *job, shmemhi_ib_t *ib)
+/* Agree on the smallest limit of all PEs: then the regions of all PEs have the same boundaries. */
+static int agree_limit(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_keys_t *keys = ib->keys;
 	uint64_t least = 0;
@@ -63,7 +61,7 @@ static int settle_limit(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
-/* Bounce buffers are this PE's only, and of one region. */
+/* Write the key of the bounce buffers, which are local to this PE and one memory region. */
 static int write_bounce_key(shmemh_t *job, const shmemhi_ib_t *ib)
 {
 	const shmemd_key_t key = {.key = {ib->bounce_key}};
@@ -82,7 +80,7 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 	ib->keys = keys;
 	if (!keys)
 		return no_memory(job);
-	keys->granule = job->mem->heap.chunk;
+	keys->granule = shmemhi_mem_chunk(job);
 	if (keys->granule > SHMEMD_MLX5_MAX_MSG)
 		keys->granule = SHMEMD_MLX5_MAX_MSG;
 	n_granules = shmemhi_mem_reserved(job) / keys->granule;
@@ -99,17 +97,6 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 	return write_bounce_key(job, ib);
 }
 
-int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib)
-{
-	int status = shmemhi_agree(job, open_table(job, ib));
-
-	if (status == SHMEMH_OK)
-		status = settle_limit(job, ib);
-	if (status != SHMEMH_OK)
-		shmemhi_keys_close(job, ib);
-	return status;
-}
-
 /* Deregister all but the first n regions. */
 static void drop_regions(shmemhi_ib_t *ib, size_t n)
 {
@@ -121,6 +108,7 @@ void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	if (!ib->keys)
 		return;
+	shmemhi_mem_on_growth(job, NULL);
 	drop_regions(ib, 0);
 	free(ib->keys->regions);
 	if (ib->keys->table)
@@ -192,7 +180,7 @@ static int register_own(shmemh_t *job, shmemhi_ib_t *ib, adding_t *a)
 	return SHMEMH_OK;
 }
 
-/* In pieces: what a bootstrap carries at once is limited. */
+/* Gather in chunks: the size of one collective is limited. */
 static int gather_keys(shmemh_t *job, adding_t *a)
 {
 	int status = SHMEMH_OK;
@@ -210,8 +198,8 @@ static int gather_keys(shmemh_t *job, adding_t *a)
 	return status;
 }
 
-/* Write the entries of one PE's regions, of which the first is number `first`. A PE has one NIC, so
- * the keys of the other column stay 0. */
+/* Write the table entries of one PE for this growth; `first` is the index of the first entry. A
+ * PE has one NIC, so the keys of the other column stay 0. */
 static int write_row(shmemh_t *job, const shmemhi_keys_t *keys, adding_t *a, size_t first,
 		     const uint32_t *region_keys)
 {
@@ -241,7 +229,9 @@ static int write_table(shmemh_t *job, const shmemhi_ib_t *ib, adding_t *a)
 	return status;
 }
 
-int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
+/* Register [offset, offset + nbytes) of the heap, which has just been mapped, and gather the keys
+ * of all others. Collective. Failed: nothing is registered. nbytes is a multiple of the granule. */
+static int grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
 {
 	shmemhi_ib_t *ib = job->ib;
 	shmemhi_keys_t *keys = ib->keys;
@@ -261,5 +251,18 @@ int shmemhi_ib_grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
 	if (status != SHMEMH_OK)
 		drop_regions(ib, a.before);
 	free_adding(&a);
+	return status;
+}
+
+int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int status = shmemhi_agree(job, open_table(job, ib));
+
+	if (status == SHMEMH_OK)
+		status = agree_limit(job, ib);
+	if (status == SHMEMH_OK)
+		shmemhi_mem_on_growth(job, grow);
+	else
+		shmemhi_keys_close(job, ib);
 	return status;
 }

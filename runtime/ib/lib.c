@@ -3,6 +3,7 @@
 #include "ib/lib.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 
 static const struct symbol {
 	size_t library; /* member of shmemhi_ib_lib_t */
@@ -17,7 +18,8 @@ static const struct symbol {
 
 static int load(void **library, const char *name, shmemhi_err_t *err)
 {
-	/* Never unloaded: libibverbs keeps its drivers for ever, and the adapter runs a thread. */
+	/* Never unload the library: libibverbs keeps its drivers loaded, and the software
+	 * adapter runs a thread. */
 	*library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (*library)
 		return SHMEMH_OK;
@@ -28,7 +30,7 @@ static int load(void **library, const char *name, shmemhi_err_t *err)
 }
 
 /* ISO C converts no object pointer to a function pointer; POSIX copies it. */
-static int find(shmemhi_ib_lib_t *lib, size_t library, size_t member, const char *name)
+static bool find(shmemhi_ib_lib_t *lib, size_t library, size_t member, const char *name)
 {
 	void *handle, *function;
 

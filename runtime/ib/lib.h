@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* libibverbs and libmlx5, loaded at run time: the runtime runs without them, and SHMEMH_IB_LIBRARY
- * puts the software adapter in their place. Everything goes through this table: functions that
- * verbs.h has inline call linked symbols, or look into what a device's driver filled in. */
+/* libibverbs and libmlx5, loaded at run time: the runtime works without them, and
+ * SHMEMH_IB_LIBRARY replaces them by the software adapter. All calls go through this table: the
+ * inline functions of verbs.h call linked symbols or use fields that a driver filled in. */
 #ifndef SHMEMHI_IB_LIB_H
 #define SHMEMHI_IB_LIB_H
 
@@ -11,10 +11,10 @@
 #include <string.h>
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
-#include "core/err.h"
+#include "base/err.h"
 
-/* X(library, member, symbol, result, parameters): what every library must have. All of it is in
- * rdma-core 34, the first version with ibv_reg_dmabuf_mr. */
+/* X(library, member, symbol, result, parameters): entry points that every library must have.
+ * rdma-core has all of them since version 34, the first one with ibv_reg_dmabuf_mr. */
 #define SHMEMHI_IB_CALLS(X)                                                                        \
 	X(ibverbs, get_device_list, "ibv_get_device_list", struct ibv_device **, (int *n_devices)) \
 	X(ibverbs, free_device_list, "ibv_free_device_list", void, (struct ibv_device * *list))    \
@@ -84,15 +84,15 @@
 	   size_t nbytes))
 
 typedef struct shmemhi_ib_lib {
-	void *ibverbs, *mlx5; /* of dlopen; the same library twice, perhaps */
+	void *ibverbs, *mlx5; /* handles of dlopen; may be the same library twice */
 #define X_(library, member, symbol, result, parameters) result(*member) parameters;
 	SHMEMHI_IB_CALLS(X_)
 #undef X_
-	/* NULL before rdma-core 35, and it takes a dma-buf since 43. Without, queues in memory of
-	 * the GPU are registered by address (nvidia_peermem), or are in host memory. */
+	/* NULL before rdma-core 35; accepts a dma-buf since 43. Without it, queues in GPU memory
+	 * are registered by address (nvidia_peermem), or are in host memory. */
 	struct mlx5dv_devx_umem *(*umem_reg_ex)(struct ibv_context *context,
 						struct mlx5dv_devx_umem_in *in);
-	/* The software adapter's: tell it which memory a dma-buf is. NULL with hardware. */
+	/* Of the software adapter only, else NULL: set the memory that a dma-buf stands for. */
 	int (*bind_dmabuf)(int fd, void *ptr, size_t nbytes);
 } shmemhi_ib_lib_t;
 
@@ -103,8 +103,8 @@ typedef struct shmemhi_ib_lib {
 int shmemhi_ib_lib_open(shmemhi_ib_lib_t *lib, const char *path, shmemhi_err_t *err);
 void shmemhi_ib_lib_close(shmemhi_ib_lib_t *lib);
 
-/* ibv_query_port of verbs.h ends in a linked symbol. Libraries fill in the first fields, up to
- * link_layer and flags; the rest is 0. */
+/* ibv_query_port of verbs.h calls a linked symbol. Libraries fill in the first fields, up to
+ * link_layer and flags; the others are 0. */
 static inline int shmemhi_ib_query_port(const shmemhi_ib_lib_t *lib, struct ibv_context *context,
 					uint8_t port, struct ibv_port_attr *attr)
 {

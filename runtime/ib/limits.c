@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Values of options that NICs and rings can work with. */
+/* Limits of options that depend on NICs and rings. */
 #include <stddef.h>
 #include "ib/queue.h"
 

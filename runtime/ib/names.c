@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* PEs tell each other the numbers of their links. */
+/* PEs exchange the numbers of their links. */
 #include <stdlib.h>
 #include "ib/connect.h"
 
-#define GATHER_NBYTES ((size_t)1 << 20) /* received in one collective, if one PE's part allows */
+#define GATHER_NBYTES ((size_t)1 << 20) /* of one collective, unless one PE sends more */
 
 void shmemhi_names_free(shmemhi_names_t *names)
 {
@@ -40,7 +40,7 @@ static shmemhi_port_name_t my_port(const shmemhi_ib_t *ib)
 				     .requires_grh = ib->nic.requires_grh};
 }
 
-/* The same verdict everywhere, since all see the same. */
+/* Every PE checks the same data, so the result is the same everywhere. */
 static int check_ports(shmemh_t *job, const shmemhi_port_name_t *ports)
 {
 	for (int pe = 1; pe < job->n_pes; pe++) {
@@ -59,14 +59,14 @@ static int check_ports(shmemh_t *job, const shmemhi_port_name_t *ports)
 	return SHMEMH_OK;
 }
 
-/* Every PE needs only what is meant for it, but the collective that there is gives all to all: so
- * in blocks of PEs, each of which takes its part. */
+/* Every PE needs only the names meant for it, but the collective gathers all data on all PEs. So
+ * exchange in blocks of PEs: each PE keeps the names that are meant for it. */
 static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names,
 			  size_t first)
 {
 	size_t n_pes = (size_t)job->n_pes, n_channels = (size_t)ib->n_channels;
 	size_t n = n_pes - first < names->block ? n_pes - first : names->block;
-	size_t me = (size_t)job->pe - first; /* huge: not in this block */
+	size_t me = (size_t)job->pe - first; /* larger than the block: this PE is not in it */
 	int status;
 
 	for (size_t i = 0; i < n * n_channels; i++) {

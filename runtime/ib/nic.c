@@ -5,27 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cuda/ctx.h"
 #include "ib/ports.h"
-#include "mem/state.h"
-
-/* How many lower PEs are on this node: so PEs that are equally near to several NICs share them
- * out. */
-static int rank_on_node(const shmemh_t *job)
-{
-	const shmemhi_mem_t *mem = job->mem;
-	int rank = 0;
-
-	for (int pe = 0; mem && mem->ids && pe < job->pe; pe++)
-		rank += memcmp(mem->ids[pe].node, mem->id.node, sizeof mem->id.node) == 0;
-	return rank;
-}
+#include "mem/mem.h"
 
 static void place_of_gpu(const shmemh_t *job, shmemhi_place_t *place)
 {
 	char pci[SHMEMHI_PCI_NBYTES] = "";
 
-	if (job->mem && job->mem->cuctx)
-		shmemhi_cuctx_pci(job->mem->cuctx, pci);
+	if (shmemhi_mem_cuctx(job))
+		shmemhi_cuctx_pci(shmemhi_mem_cuctx(job), pci);
 	shmemhi_place_of_pci(pci, place);
 }
 
@@ -79,7 +68,7 @@ static void log_chosen(const shmemh_t *job, const shmemhi_nic_t *nic)
 			    nic->name, nic->port, nic->lid, nic->distance);
 }
 
-/* Take one port out of those found. */
+/* Choose one of the ports found, and take it out of the list. */
 static int choose(shmemh_t *job, shmemhi_ports_t *found, shmemhi_nic_t *nic)
 {
 	int *distances = calloc(found->n, sizeof *distances);
@@ -89,7 +78,9 @@ static int choose(shmemh_t *job, shmemhi_ports_t *found, shmemhi_nic_t *nic)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NICs: out of memory");
 	for (size_t i = 0; i < found->n; i++)
 		distances[i] = found->ports[i].is_usable ? found->ports[i].nic.distance : -1;
-	chosen = shmemhi_choose_nearest(distances, (int)found->n, rank_on_node(job));
+	/* By rank on the node, so that PEs equally near to several NICs are distributed over
+	 * them. */
+	chosen = shmemhi_choose_nearest(distances, (int)found->n, shmemhi_node_rank(job));
 	free(distances);
 	if (chosen < 0)
 		return fail_all(job, found);

@@ -10,7 +10,7 @@
 
 #define MAX_GIDS 256 /* a queue pair's address has 8 bits for the index */
 
-/* What stays the same while devices are looked at. */
+/* The parameters of a survey of all devices. */
 typedef struct survey {
 	const shmemhi_ib_lib_t *lib;
 	const shmemhi_options_t *opt;
@@ -94,7 +94,7 @@ static int choose_gid(const survey_t *s, int n_gids, shmemhi_port_t *p)
 			    "it has no RoCE v2 address: give its network interface an IP address");
 }
 
-/* An InfiniBand port is addressed by its LID, and by its first GID too if it requires a GRH or the
+/* Packets to an InfiniBand port carry its LID, and its first GID too if it requires a GRH or the
  * peer is in another subnet. */
 static int read_lid(const survey_t *s, const struct ibv_port_attr *attr, shmemhi_port_t *p)
 {
@@ -148,7 +148,7 @@ static int check_caps(const survey_t *s, shmemhi_port_t *p)
 	return status;
 }
 
-/* What queues will refer to. */
+/* Allocate the protection domain and find the numbers that commands refer to. */
 static int make_pd(const survey_t *s, shmemhi_port_t *p)
 {
 	shmemhi_nic_t *nic = &p->nic;
@@ -176,7 +176,7 @@ static int make_pd(const survey_t *s, shmemhi_port_t *p)
 	return shmemhi_fail(&p->why, SHMEMH_ERR_NIC, "%s failed: %s", call, strerror(got));
 }
 
-/* A new port of that device, or NULL. */
+/* Append an entry for a port of that device. Returns NULL without memory. */
 static shmemhi_port_t *add_port(const survey_t *s, struct ibv_device *device, int number)
 {
 	size_t n = s->found->n;
@@ -215,8 +215,8 @@ static int count_ports(const survey_t *s, const shmemhi_port_t *p)
 	return attr.phys_port_cnt;
 }
 
-/* One port, in a context of its own. n_ports: set to how many the device has. */
-static int look_at_port(const survey_t *s, struct ibv_device *device, int number, int *n_ports)
+/* Survey one port, in a context of its own. *n_ports: receives how many the device has. */
+static int survey_port(const survey_t *s, struct ibv_device *device, int number, int *n_ports)
 {
 	shmemhi_port_t *p = add_port(s, device, number);
 
@@ -233,7 +233,7 @@ static int look_at_port(const survey_t *s, struct ibv_device *device, int number
 	return SHMEMH_OK;
 }
 
-static int look_at_device(const survey_t *s, struct ibv_device *device)
+static int survey_device(const survey_t *s, struct ibv_device *device)
 {
 	int is_allowed = shmemhi_hca_allows(&s->list, s->lib->get_device_name(device), 0);
 	int is_mlx5 = s->lib->is_supported(device);
@@ -249,7 +249,7 @@ static int look_at_device(const survey_t *s, struct ibv_device *device)
 					       : "SHMEMH_HCA_LIST leaves it out");
 	}
 	for (int port = 1; status == SHMEMH_OK && port <= n_ports; port++)
-		status = look_at_port(s, device, port, &n_ports);
+		status = survey_port(s, device, port, &n_ports);
 	return status;
 }
 
@@ -286,7 +286,7 @@ int shmemhi_ports_open(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt
 	}
 	status = check_names(&s, devices, n);
 	for (int i = 0; status == SHMEMH_OK && i < n; i++)
-		status = look_at_device(&s, devices[i]);
+		status = survey_device(&s, devices[i]);
 	lib->free_device_list(devices);
 	if (status != SHMEMH_OK)
 		shmemhi_ports_close(lib, found);

@@ -4,7 +4,7 @@
 
 #include <endian.h>
 
-/* How far up a field of up to 32 bits lies in its word. */
+/* Shift of a field of up to 32 bits in its word. */
 static unsigned shift_of(unsigned bit, unsigned width)
 {
 	return 32 - width - bit % 32;

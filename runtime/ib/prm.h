@@ -22,7 +22,7 @@ enum shmemhi_prm_opcode {
 	SHMEMHI_2ERR_QP = 0x507,
 };
 
-/* Words of a command that makes a queue or connects one, of a short one, and of their replies. */
+/* Words of a command that creates or connects a queue, of a short command, and of their replies. */
 #define SHMEMHI_PRM_LONG (0x110 / 4)
 #define SHMEMHI_PRM_SHORT (0x10 / 4)
 
@@ -50,7 +50,7 @@ enum shmemhi_prm_opcode {
 #define SHMEMHI_QPC_PD SHMEMHI_QPC + 0x28, 24
 #define SHMEMHI_QPC_MTU SHMEMHI_QPC + 0x40, 3 /* enum ibv_mtu */
 #define SHMEMHI_QPC_LOG_MSG_MAX SHMEMHI_QPC + 0x43, 5
-#define SHMEMHI_QPC_LOG_SQ_SIZE SHMEMHI_QPC + 0x51, 4 /* blocks of 64 bytes */
+#define SHMEMHI_QPC_LOG_SQ_SIZE SHMEMHI_QPC + 0x51, 4 /* WQEBBs */
 #define SHMEMHI_QPC_TS_FORMAT SHMEMHI_QPC + 0x58, 2
 #define SHMEMHI_QPC_UAR_PAGE SHMEMHI_QPC + 0x68, 24
 #define SHMEMHI_QPC_SEND_DBR_MODE SHMEMHI_QPC + 0x80, 2

@@ -51,8 +51,8 @@ static int create_cq(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link
 	return link->cq ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
 
-/* No receive queue: nothing here is sent to one. The record is named even where send_dbr_mode says
- * that there is none: the kernel sets dbr_umem_valid in each CREATE_QP. */
+/* Without a receive queue: no request here uses one. The record is named even if send_dbr_mode
+ * says that there is none: the Linux driver sets dbr_umem_valid in each CREATE_QP. */
 static int send_create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link,
 			  unsigned send_dbr_mode)
 {
@@ -80,12 +80,12 @@ static int send_create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t 
 	return link->qp ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
 
-/* Without a doorbell record if the NIC offers that and the device rings: between WQEs and doorbell
- * there is then one fence, not a record and a second fence, and the NIC reads no record. The CPU
- * proxy keeps the record: the fences of the host cost kernels nothing.
+/* Create a queue pair without a doorbell record if the NIC offers that and the GPU rings. Then one
+ * fence separates WQEs and doorbell, instead of a record and a second fence, and the NIC reads no
+ * record. With the CPU doorbell proxy keep the record: fences of the host cost kernels nothing.
  *
- * A NIC may have only so many queue pairs without a record (it has a capability
- * log_max_send_dbr_less_qp_sq): once CREATE_QP is refused, the links that follow have records. */
+ * A NIC may limit the number of queue pairs without a record (capability
+ * log_max_send_dbr_less_qp_sq): once CREATE_QP is refused, the following links have records. */
 static int create_qp(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
 {
 	if (!ib->nic.offers_no_record || !link->doorbell)
@@ -189,8 +189,8 @@ uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib)
 	return shared + SHMEMD_CHANNEL_NBYTES(ib->depth);
 }
 
-/* Stop the NIC before the queue goes: what is on its way to this PE is refused from now on. A QP
- * that is in ERR already stays there. */
+/* Move the QP to ERR before its queue is released: the NIC then refuses requests to it. A QP
+ * that is in ERR stays there. */
 static void stop(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
 	uint32_t in[SHMEMHI_PRM_SHORT] = {0}, out[SHMEMHI_PRM_SHORT] = {0};
@@ -200,23 +200,24 @@ static void stop(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 	ib->lib.obj_modify(link->qp, in, sizeof in, out, sizeof out);
 }
 
-static int destroy(shmemh_t *job, const shmemhi_ib_t *ib, struct mlx5dv_devx_obj *obj,
-		   const char *kind, uint32_t number)
+/* Returns whether the object still exists. */
+static bool destroy(shmemh_t *job, const shmemhi_ib_t *ib, struct mlx5dv_devx_obj *obj,
+		    const char *kind, uint32_t number)
 {
 	int error = obj ? ib->lib.obj_destroy(obj) : 0;
 
 	if (!error)
-		return 0;
+		return false;
 	shmemhi_log(&job->log, SHMEMHI_WARN, "%s: %s 0x%x cannot be destroyed: %s", ib->nic.name,
 		    kind, number, strerror(error));
-	return 1;
+	return true;
 }
 
-/* Returns 1 if the NIC may still use the queues. */
-static int close_queues(shmemh_t *job, const shmemhi_ib_t *ib)
+/* Returns whether the NIC may still use the queues. */
+static bool close_queues(shmemh_t *job, const shmemhi_ib_t *ib)
 {
 	uint32_t n = ib->queue_mem->n_links;
-	int is_in_use = 0;
+	bool is_in_use = false;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (ib->links[i].qp)

@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory that the NIC and the threads of links share: queues and bounce buffers, in memory of the
- * GPU or in pinned memory of the host (SHMEMH_IB_QUEUE).
+/* Memory shared by the NIC and the threads that use links: queues and bounce buffers, in GPU memory
+ * or in pinned host memory (SHMEMH_IB_QUEUE).
  *
  * Completion queues and bounce buffers are always in the same of the two. PCIe orders the writes of
- * a NIC to one destination, not those to two. With CQEs in memory of the GPU and bounce buffers in
- * that of the host, this could happen:
+ * a NIC to one destination, not those to two. With CQEs in GPU memory and bounce buffers in host
+ * memory, this could happen:
  *   1. The NIC writes the response to a READ towards host memory, where the write is delayed.
- *   2. The NIC writes the READ's CQE to the GPU, where it arrives.
- *   3. A thread sees the CQE, loads the bounce buffer, and gets the bytes of an earlier READ.
+ *   2. The NIC writes the CQE of the READ to the GPU, where it arrives.
+ *   3. A thread polls the CQE, loads the bounce buffer, and gets the bytes of an earlier READ.
  *   4. The write of step 1 arrives.
- * The other way round, CQEs in host memory and data in memory of the GPU, cannot be avoided: a get
- * with host queues writes to the heap. READs then end with a DUMP (SHMEMD_CTX_FLUSH_READS).
+ * The opposite case, CQEs in host memory and data in GPU memory, cannot be avoided: a get with host
+ * queues writes to the heap. READs then end with a DUMP (SHMEMD_CTX_FLUSH_READS).
  *
  * A block holds the queues of many links and is registered as one umem. The queue of a link is
- * SHMEMD_QUEUE_NBYTES, rounded up to whole pages: send queue, completion queue, doorbell records.
- * The bounce buffers of all links are one memory region. Neither registration lets requests of
- * other PEs in. Producer words, for the CPU proxy, are not registered; each has a cache line of its
- * own. The proxy writes the doorbell records: if it is needed and queues are in memory of the GPU,
- * the records are in pinned memory instead, a block of their own. */
+ * SHMEMD_QUEUE_NBYTES, rounded up to whole pages: send queue, completion queue, doorbell
+ * records. The bounce buffers of all links are one memory region. Neither registration permits
+ * access by other PEs. Producer words, for the CPU doorbell proxy, are not registered; each has
+ * a cache line of its own. The proxy writes the doorbell records: with the proxy and queues in
+ * GPU memory, the records are in a block of pinned host memory. */
 #ifndef SHMEMHI_IB_QUEUE_H
 #define SHMEMHI_IB_QUEUE_H
 
 #include "ib/state.h"
 #include "ib/uar.h"
-#include "mem/backend.h"
+#include "mem/mem.h"
 
 #define SHMEMHI_QUEUE_BLOCK_NBYTES ((uint64_t)32 << 20) /* at most, unless one link needs more */
 
 typedef struct shmemhi_queue_block {
-	void *raw;             /* of shmemhi_pinned_alloc */
-	shmemhi_range_t range; /* or address space and memory of the GPU */
-	shmemhi_chunk_t chunk;
-	char *base; /* page-aligned */
+	void *raw;           /* of shmemhi_pinned_alloc */
+	shmemhi_area_t area; /* or memory of the GPU */
+	char *base;          /* page-aligned */
 	uint64_t nbytes;
 	uint32_t n_links;
 	struct mlx5dv_devx_umem *umem;
@@ -54,17 +53,18 @@ struct shmemhi_queue_mem {
 #define SHMEMHI_LINE 64u
 #define SHMEMHI_RECORDS_NBYTES (2 * SHMEMHI_LINE) /* of a link */
 
-/* Options whose values NICs or queues limit. Returns SHMEMH_OK; ERR_OPTION. */
+/* Check options whose values NICs or queues limit. Returns SHMEMH_OK; ERR_OPTION. */
 int shmemhi_ib_check_options(shmemh_t *job);
 
-/* The same for what depends on the NIC's kind. */
+/* Check options whose limits depend on the kind of the NIC. */
 int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_nic_t *nic);
 
-/* Memory for all links, registered; the links' pointers into it. queue_mem exists, zeroed. */
+/* Allocate and register the memory of all links, and set the pointers of the links into it.
+ * queue_mem exists, zeroed. */
 int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* ib/queue_gpu.c: b->nbytes of the GPU's memory, zeroed and registered. Failed: a line in why, and
- * close is still to be called. */
+ * b->area is still to be closed. */
 int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 			   shmemhi_err_t *why);
 
@@ -72,10 +72,8 @@ int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_
 int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 			     struct ibv_mr **mr, shmemhi_err_t *why);
 
-/* The block's memory, of either; it is deregistered. */
-void shmemhi_queue_gpu_close(shmemh_t *job, shmemhi_queue_block_t *b);
-
-/* No queue uses it any more. is_in_use: the NIC may still, so it is never given back. */
-void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use);
+/* Release the memory; no queue uses it any more. is_in_use: the NIC may still use it, so it is
+ * never freed. */
+void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use);
 
 #endif

@@ -1,45 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queues and bounce buffers in memory of the GPU, which is made like the heap's, so that NICs can
+/* Queues and bounce buffers in GPU memory, which is allocated like the heap, so that NICs can
  * register it. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 #include "cuda/dmabuf.h"
 #include "ib/queue.h"
-#include "mem/state.h"
+#include "mem/mem.h"
 
-static uint64_t rounded(const shmemhi_mem_t *mem, uint64_t nbytes)
-{
-	uint64_t granularity = mem->heap.granularity;
-
-	return (nbytes + granularity - 1) / granularity * granularity;
-}
-
-static int alloc(shmemhi_mem_t *mem, shmemhi_queue_block_t *b, shmemhi_err_t *why)
-{
-	uint64_t nbytes = rounded(mem, b->nbytes);
-	int status;
-
-	b->chunk = SHMEMHI_CHUNK_NONE;
-	status = mem->backend->reserve(mem, nbytes, &b->range, why);
-	if (status == SHMEMH_OK)
-		status = mem->backend->create(mem, nbytes, &b->chunk, why);
-	if (status == SHMEMH_OK)
-		status = mem->backend->map(mem, b->range.base, &b->chunk, why);
-	shmemhi_chunk_close_fd(&b->chunk);
-	b->base = b->range.base;
-	if (status == SHMEMH_OK)
-		status = mem->backend->zero(mem, b->base, nbytes, why);
-	return status;
-}
-
-/* A dma-buf of the block, bound in the software adapter. Returns a descriptor; -1: a line in
- * why. */
-static int open_dmabuf(shmemhi_mem_t *mem, const shmemhi_ib_t *ib, const shmemhi_queue_block_t *b,
+/* Export the block as a dma-buf, and announce it to the software adapter. Returns a descriptor;
+ * -1: a line in why. */
+static int open_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_queue_block_t *b,
 		       shmemhi_err_t *why)
 {
-	int fd = shmemhi_cuctx_dmabuf(mem->cuctx, b->base, b->nbytes, why);
+	int fd = shmemhi_cuctx_dmabuf(shmemhi_mem_cuctx(job), b->base, b->nbytes, why);
 
 	if (fd < 0)
 		return -1;
@@ -51,8 +26,8 @@ static int open_dmabuf(shmemhi_mem_t *mem, const shmemhi_ib_t *ib, const shmemhi
 	return -1;
 }
 
-/* The umem holds the memory; the dma-buf's descriptor is not needed any more. */
-static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemhi_mem_t *mem, const shmemhi_ib_t *ib,
+/* Register by a dma-buf. The umem keeps the memory alive, so the descriptor is closed. */
+static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib,
 					       const shmemhi_queue_block_t *b, shmemhi_err_t *why)
 {
 	struct mlx5dv_devx_umem_in in = {
@@ -68,7 +43,7 @@ static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemhi_mem_t *mem, const shmemhi
 			     "libmlx5 has no mlx5dv_devx_umem_reg_ex: use rdma-core 43 or newer");
 		return NULL;
 	}
-	in.dmabuf_fd = open_dmabuf(mem, ib, b, why);
+	in.dmabuf_fd = open_dmabuf(job, ib, b, why);
 	if (in.dmabuf_fd < 0)
 		return NULL;
 	umem = ib->lib.umem_reg_ex(ib->nic.context, &in);
@@ -78,11 +53,11 @@ static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemhi_mem_t *mem, const shmemhi
 	return umem;
 }
 
-/* The same for a memory region, in which addresses are those of this process. */
-static struct ibv_mr *mr_by_dmabuf(shmemhi_mem_t *mem, const shmemhi_ib_t *ib,
+/* The same for a memory region, which uses the addresses of this process. */
+static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib,
 				   const shmemhi_queue_block_t *b, shmemhi_err_t *why)
 {
-	int fd = open_dmabuf(mem, ib, b, why);
+	int fd = open_dmabuf(job, ib, b, why);
 	struct ibv_mr *mr;
 
 	if (fd < 0)
@@ -99,11 +74,12 @@ int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_
 			   shmemhi_err_t *why)
 {
 	shmemhi_err_t no_dmabuf = {""};
-	int status = alloc(job->mem, b, why);
+	int status = shmemhi_area_open(job, b->nbytes, &b->area, why);
 
+	b->base = b->area.range.base;
 	if (status != SHMEMH_OK)
 		return status;
-	b->umem = umem_by_dmabuf(job->mem, ib, b, &no_dmabuf);
+	b->umem = umem_by_dmabuf(job, ib, b, &no_dmabuf);
 	if (!b->umem)
 		b->umem = ib->lib.umem_reg(ib->nic.context, b->base, b->nbytes,
 					   IBV_ACCESS_LOCAL_WRITE);
@@ -117,11 +93,12 @@ int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queu
 			     struct ibv_mr **mr, shmemhi_err_t *why)
 {
 	shmemhi_err_t no_dmabuf = {""};
-	int status = alloc(job->mem, b, why);
+	int status = shmemhi_area_open(job, b->nbytes, &b->area, why);
 
+	b->base = b->area.range.base;
 	if (status != SHMEMH_OK)
 		return status;
-	*mr = mr_by_dmabuf(job->mem, ib, b, &no_dmabuf);
+	*mr = mr_by_dmabuf(job, ib, b, &no_dmabuf);
 	if (!*mr)
 		*mr = ib->lib.reg_mr(ib->nic.pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
 	if (*mr)
@@ -129,10 +106,4 @@ int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queu
 	return shmemhi_fail(why, SHMEMH_ERR_NIC,
 			    "bounce buffers: by dma-buf: %.200s; by ibv_reg_mr: %s", no_dmabuf.text,
 			    strerror(errno));
-}
-
-void shmemhi_queue_gpu_close(shmemh_t *job, shmemhi_queue_block_t *b)
-{
-	job->mem->backend->drop(job->mem, &b->chunk);
-	job->mem->backend->unreserve(job->mem, &b->range);
 }

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "ib/queue.h"
-#include "mem/mem.h"
-#include "mem/state.h"
 
 static uint64_t page_nbytes(void)
 {
@@ -32,7 +30,7 @@ static int fail_verbs(shmemh_t *job, const shmemhi_ib_t *ib, const char *call, u
 			    ib->nic.name, call, (unsigned long long)nbytes, strerror(errno));
 }
 
-/* Zeroed pinned memory; *base is its first address that is aligned to a page. */
+/* Allocate zeroed pinned memory; *base is its first page-aligned address. */
 static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **raw, char **base)
 {
 	uint64_t page = page_nbytes();
@@ -45,7 +43,8 @@ static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **
 	return SHMEMH_OK;
 }
 
-/* All bytes of a CQE are 0xff until the NIC writes it. */
+/* Set the pointers of a link and fill its CQEs with 0xff, which they hold until the NIC writes
+ * them. */
 static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemhi_link_t *link)
 {
 	char *cqes = queue + SHMEMD_QUEUE_CQES(ib->depth);
@@ -106,23 +105,23 @@ static int open_blocks(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
-/* Returns 1 if the NIC may still use the memory, which is kept then. */
-static int close_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
-		       int is_in_use)
+/* Returns whether the NIC may still use the memory, which is kept then. */
+static bool close_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			bool is_in_use)
 {
 	if (b->umem && ib->lib.umem_dereg(b->umem) != 0)
-		is_in_use = 1;
+		is_in_use = true;
 	if (b->raw && !is_in_use)
 		shmemhi_pinned_free(job, b->raw);
-	if (b->range.raw && !is_in_use)
-		shmemhi_queue_gpu_close(job, b);
+	if (b->area.range.raw && !is_in_use)
+		shmemhi_area_close(job, &b->area);
 	return is_in_use;
 }
 
-static int close_blocks(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
+static bool close_blocks(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	int is_kept = 0;
+	bool is_kept = false;
 
 	for (uint32_t i = 0; mem->blocks && i < mem->n_blocks; i++)
 		is_kept |= close_block(job, ib, &mem->blocks[i], is_in_use);
@@ -142,7 +141,7 @@ static int open_host_bounces(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_bloc
 	return *mr ? SHMEMH_OK : fail_verbs(job, ib, "ibv_reg_mr", b->nbytes);
 }
 
-/* Where the completion queues are (ib/queue.h says why). */
+/* Open the bounce buffers where the completion queues are (ib/queue.h says why). */
 static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
@@ -163,13 +162,13 @@ static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
 	return SHMEMH_OK;
 }
 
-/* Returns 1 as close_block does. */
-static int close_bounces(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
+/* Returns the same as close_block. */
+static bool close_bounces(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
 
 	if (mem->bounce_mr && ib->lib.dereg_mr(mem->bounce_mr) != 0)
-		is_in_use = 1;
+		is_in_use = true;
 	is_in_use = close_block(job, ib, &mem->bounces, is_in_use);
 	memset(&mem->bounces, 0, sizeof mem->bounces);
 	mem->bounce_mr = NULL;
@@ -203,8 +202,8 @@ static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
 	shmemhi_log(&job->log, SHMEMHI_INFO,
 		    "%s: queues are in host memory, since they cannot be in memory of the GPU: %s",
 		    ib->nic.name, why.text);
-	close_blocks(job, ib, 0);
-	close_bounces(job, ib, 0);
+	close_blocks(job, ib, false);
+	close_bounces(job, ib, false);
 	ib->has_gpu_queues = 0;
 	ib->queue_mem->nbytes = 0;
 	return open_blocks_and_bounces(job, ib);
@@ -212,7 +211,7 @@ static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
 
 static int open_queues(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	int is_gpu = job->mem->backend->kind == SHMEMH_HEAP_GPU;
+	bool is_gpu = shmemhi_mem_is_on_gpu(job);
 
 	if (job->opt.ib_queue == QUEUE_GPU && !is_gpu)
 		return shmemhi_fail(
@@ -224,8 +223,9 @@ static int open_queues(shmemh_t *job, shmemhi_ib_t *ib)
 	return open_gpu_queues(job, ib);
 }
 
-/* Producer words, and records that the CPU cannot write where queues are. Only if the GPU does not
- * reach the doorbell registers: it reaches all of them or none. */
+/* Allocate the words of the CPU doorbell proxy: producer words, and doorbell records in host
+ * memory if the queues are in GPU memory. Needed only if the GPU has no access to the doorbell
+ * registers; it has access to all of them or none. */
 static int open_proxy_words(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
@@ -261,10 +261,10 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib)
 	return open_proxy_words(job, ib);
 }
 
-void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
+void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	int is_kept = close_blocks(job, ib, is_in_use);
+	bool is_kept = close_blocks(job, ib, is_in_use);
 
 	is_kept |= close_block(job, ib, &mem->records, is_in_use);
 	is_kept |= close_bounces(job, ib, is_in_use);
@@ -274,6 +274,6 @@ void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, int is_in_use)
 	ib->has_gpu_queues = 0;
 	if (is_kept)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "%s: the NIC did not let go of queues: their memory stays allocated",
+			    "%s: the NIC did not release its queues: their memory stays allocated",
 			    ib->nic.name);
 }

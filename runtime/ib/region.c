@@ -7,20 +7,20 @@
 #include <unistd.h>
 #include "cuda/dmabuf.h"
 #include "mem/mem.h"
-#include "mem/state.h"
 
-/* No IBV_ACCESS_RELAXED_ORDERING: with it a later write could be seen before an earlier one, and
- * what a failed queue pair executed would not be a prefix of what was sent. */
+/* No IBV_ACCESS_RELAXED_ORDERING: with it a later write could become visible before an earlier
+ * one, and the requests that a failed queue pair executed would not be a prefix of those sent. */
 #define ACCESS                                                                                     \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
 
-/* GPU memory by a dma-buf. The region holds the memory; the descriptor is not needed any more. */
-static struct ibv_mr *by_dmabuf(shmemhi_mem_t *mem, shmemhi_ib_t *ib, char *at, uint64_t offset,
+/* Register GPU memory by a dma-buf. The region keeps the memory alive, so the descriptor is
+ * closed. */
+static struct ibv_mr *by_dmabuf(shmemh_t *job, shmemhi_ib_t *ib, char *at, uint64_t offset,
 				uint64_t nbytes, shmemhi_err_t *err)
 {
 	struct ibv_mr *mr = NULL;
-	int fd = shmemhi_cuctx_dmabuf(mem->cuctx, at, nbytes, err);
+	int fd = shmemhi_cuctx_dmabuf(shmemhi_mem_cuctx(job), at, nbytes, err);
 
 	if (fd < 0)
 		return NULL;
@@ -37,12 +37,12 @@ struct ibv_mr *shmemhi_region_open(shmemh_t *job, shmemhi_ib_t *ib, uint64_t off
 				   uint64_t nbytes)
 {
 	char *at = shmemhi_mem_base(job, job->pe) + offset;
-	int is_gpu = job->mem->backend->kind == SHMEMH_HEAP_GPU;
+	bool is_gpu = shmemhi_mem_is_on_gpu(job);
 	shmemhi_err_t why = {""};
 	struct ibv_mr *mr = NULL;
 
 	if (is_gpu)
-		mr = by_dmabuf(job->mem, ib, at, offset, nbytes, &why);
+		mr = by_dmabuf(job, ib, at, offset, nbytes, &why);
 	if (!mr)
 		mr = ib->lib.reg_mr_iova2(ib->nic.pd, at, nbytes, offset, ACCESS);
 	if (mr)

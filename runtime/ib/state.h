@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What runtime/ib keeps for a job (shmemh.ib). Private to ib/ and its tests. */
+/* State of runtime/ib for a job (shmemh.ib). Private to ib/ and its tests. */
 #ifndef SHMEMHI_IB_STATE_H
 #define SHMEMHI_IB_STATE_H
 
 #include <pthread.h>
 #include <shmem_dev/abi/ctx.h>
-#include "core/job.h"
 #include "ib/lib.h"
+#include "job/job.h"
 
 /* One port of one NIC, open. */
 typedef struct shmemhi_nic {
@@ -18,10 +18,10 @@ typedef struct shmemhi_nic {
 	uint32_t pdn;
 	uint32_t eqn;
 	uint8_t is_ethernet;
-	uint8_t mtu;           /* enum ibv_mtu, active */
-	uint8_t gid_index;     /* Ethernet: of a RoCE v2 address */
-	uint8_t log_max_reads; /* READs and atomics on their way, as requester and as responder */
-	uint8_t ts_format;     /* SHMEMHI_TS_: time stamps that a QP is to ask for */
+	uint8_t mtu;              /* enum ibv_mtu, active */
+	uint8_t gid_index;        /* Ethernet: of a RoCE v2 address */
+	uint8_t log_max_reads;    /* outstanding READs and atomics, as requester and as responder */
+	uint8_t ts_format;        /* SHMEMHI_TS_: format of time stamps to request for a QP */
 	uint8_t offers_no_record; /* queue pairs without a doorbell record can be made */
 	uint8_t requires_grh;     /* InfiniBand: packets need a global header within a subnet too */
 	uint16_t lid;
@@ -30,14 +30,14 @@ typedef struct shmemhi_nic {
 	int distance; /* to the GPU, by PCI path; lower is nearer */
 } shmemhi_nic_t;
 
-/* A queue pair with its completion queue, and the memory that both share with threads. */
+/* A queue pair, its completion queue, and the memory that threads share with both. */
 typedef struct shmemhi_link {
 	char *queue;        /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
 	char *records;      /* doorbell record of the queue pair; 64 bytes on, of the CQ; in `queue`
 				but for the CPU proxy of queues that are in memory of the GPU */
-	uint64_t *producer; /* pinned word that the CPU proxy polls; NULL: the GPU rings */
-	void *doorbell;     /* register as the GPU maps it; NULL: it does not */
-	void *host_doorbell; /* the same as the host maps it */
+	uint64_t *producer; /* pinned word that the CPU doorbell proxy polls; NULL: the GPU rings */
+	void *doorbell;     /* address of the register for the GPU; NULL: not mapped */
+	void *host_doorbell; /* address of the register for the host */
 	int has_no_record;   /* the NIC takes the producer index from the doorbell itself */
 	uint32_t qpn;
 	uint32_t cqn;
@@ -54,7 +54,7 @@ typedef struct shmemhi_link {
 typedef struct shmemhi_queue_mem shmemhi_queue_mem_t; /* ib/queue.c */
 typedef struct shmemhi_keys shmemhi_keys_t;           /* ib/keys.c: regions and key tables */
 typedef struct shmemhi_watch shmemhi_watch_t;         /* ib/watch.c: thread for events */
-typedef struct shmemhi_ringer shmemhi_ringer_t;       /* ib/ringer.c: thread that rings */
+typedef struct shmemhi_proxy shmemhi_proxy_t;         /* ib/proxy.c: thread that rings */
 
 typedef struct shmemhi_ib {
 	shmemhi_ib_lib_t lib;
@@ -70,7 +70,7 @@ typedef struct shmemhi_ib {
 	shmemhi_queue_mem_t *queue_mem;
 	shmemhi_keys_t *keys;
 	shmemhi_watch_t *watch;
-	shmemhi_ringer_t *ringer;
+	shmemhi_proxy_t *proxy;
 	char *channels; /* SHMEMD_CHANNEL_NBYTES of each link, memory of the device */
 	uint64_t *used; /* memory of the device */
 } shmemhi_ib_t;
@@ -107,31 +107,32 @@ int shmemhi_links_connect(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_links_close(shmemh_t *job, shmemhi_ib_t *ib);
 uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib); /* memory of one link, all told */
 
-/* ib/keys.c: the table of keys, memory of the device; open writes the bounce buffers' key, grow
- * those of the heap. open is collective; close deregisters all that grow registered. */
+/* ib/keys.c: the table of keys, in device memory. open is collective; it writes the key of the
+ * bounce buffers and registers every growth of the heap from then on. close deregisters all
+ * regions. */
 int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib);
 const shmemd_key_t *shmemhi_keys_table(const shmemhi_ib_t *ib); /* SHMEMD_LKEY, SHMEMD_RKEY */
 
-/* ib/watch.c: a thread that waits for async and DevX events until close: a line for each, and what
- * is fatal is kept (shmemhi_link_t.event, shmemh_nic_event). Events of a fabric without descriptors
- * to wait on (the adapter within the emulator) are not watched. Between links_open and links_close;
- * what fails for want of the NIC's help is a warning. */
+/* ib/watch.c: a thread that waits for async and DevX events until close. It logs a line for each
+ * and keeps fatal ones (shmemhi_link_t.event, shmemh_nic_event). A fabric without descriptors to
+ * wait on (the software adapter in the emulator) is not watched. Call between links_open and
+ * links_close. A NIC that cannot report events causes a warning, not an error. */
 int shmemhi_watch_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_watch_close(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* Has the fabric no descriptors to wait on? Then a scheduler drives it, and all of its program: no
- * thread of the runtime's may touch it. */
-static inline int shmemhi_ib_is_driven(const shmemhi_ib_t *ib)
+/* Does a scheduler drive the fabric and the program? Then the fabric has no descriptors to wait
+ * on, and no thread of the runtime may use it. */
+static inline bool shmemhi_ib_is_driven(const shmemhi_ib_t *ib)
 {
 	return ib->nic.context->async_fd < 0;
 }
 
-/* ib/ringer.c: the CPU doorbell proxy, a thread that writes doorbell records and rings doorbells
- * for all links that have a producer word. step does one round and returns how many links it rang
- * for: the emulator calls it. */
-int shmemhi_ringer_open(shmemh_t *job, shmemhi_ib_t *ib);
-void shmemhi_ringer_close(shmemh_t *job, shmemhi_ib_t *ib);
-int shmemhi_ringer_step(shmemhi_ringer_t *ringer);
+/* ib/proxy.c: the CPU doorbell proxy, a thread that writes doorbell records and rings doorbells
+ * for all links that have a producer word. The emulator calls step instead: one round over these
+ * links; returns the number of doorbells rung. */
+int shmemhi_proxy_open(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_proxy_close(shmemh_t *job, shmemhi_ib_t *ib);
+int shmemhi_proxy_step(shmemhi_proxy_t *proxy);
 
 #endif

@@ -8,17 +8,17 @@
 #include <unistd.h>
 #include "mem/mem.h"
 
-/* A page of its own with one register: of libmlx5 since rdma-core 35, which may have no name for it
- * in its header. */
+/* A page of its own with one register. libmlx5 has this type since rdma-core 35; the header may
+ * lack a name for it. */
 #define NC_DEDICATED (1u << 31)
 
-/* In each page. A NIC drops a doorbell that comes by the register of the other mode.
+/* Offset in each page. A NIC drops a doorbell written to the register of the other mode.
  * Source  GPUNetIO, doca_verbs_uar.cpp. */
 #define REGISTER_NO_RECORD 0x600
 
 enum { DOORBELL_AUTO, DOORBELL_GPU, DOORBELL_CPU }; /* words of SHMEMH_IB_DOORBELL */
 
-/* Not cached first: in write-combining pages (BF) a doorbell may wait for the next flush. */
+/* Try non-cached pages first: in write-combining pages (BF) a doorbell may wait in a buffer. */
 static struct mlx5dv_devx_uar *alloc_one(const shmemhi_ib_t *ib)
 {
 	static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC,
@@ -56,7 +56,8 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links, sh
 	return SHMEMH_OK;
 }
 
-/* Registers of one page are mapped together: CUDA takes a page only once. */
+/* Map the page of register i, or take the mapping of an earlier register in the same page: CUDA
+ * maps a page only once. */
 static int map_one(shmemh_t *job, shmemhi_uars_t *uars, uint32_t i, shmemhi_err_t *err)
 {
 	shmemhi_uar_t *u = &uars->list[i];

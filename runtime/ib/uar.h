@@ -8,9 +8,9 @@
 
 typedef struct shmemhi_uar {
 	struct mlx5dv_devx_uar *uar;
-	char *page; /* that register's */
-	char *seen; /* the page as threads see it; NULL: they do not */
-	int owns;   /* this entry has it mapped; another one has the same page, else */
+	char *page; /* the page of the register */
+	char *seen; /* address of the page for threads of kernels; NULL: not mapped */
+	int owns;   /* this entry made the mapping, not another one of the same page */
 } shmemhi_uar_t;
 
 typedef struct shmemhi_uars {
@@ -18,11 +18,11 @@ typedef struct shmemhi_uars {
 	uint32_t n;
 } shmemhi_uars_t;
 
-/* One register for each of n_links links, as far as the device gives them; more share them in
- * turn. That is right because a doorbell is one 8-byte store, never a copy of a WQE.
+/* Allocate one register for each of n_links links, or as many as the device has, which links then
+ * share in turn. Sharing is correct because a doorbell is one 8-byte store, never a copy of a WQE.
  *
- * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns and leaves it to
- * the host, `gpu` fails. Failed: close still to be called. */
+ * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns and uses the
+ * CPU doorbell proxy, `gpu` fails. After a failure close is still to be called. */
 int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links,
 		      shmemhi_uars_t *uars);
 void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars);

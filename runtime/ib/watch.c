@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the NIC has to say besides completions. Events of ports and of the device come by the
- * context; those of queues by a channel of their own, since DevX made the queues.
+/* Events of the NIC other than completions. Events of ports and of the device arrive on the
+ * context; those of queues on a channel of their own, since DevX created the queues.
  *
- * Nothing here ends waits: a port that is down says nothing of a PE, and queue pairs fail by
- * themselves when their retries are used up. */
+ * Events do not end waits: a port that is down does not mean that a PE failed, and queue pairs
+ * fail when their retries are used up. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,8 +16,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <shmem_host/device.h>
+#include "base/thread.h"
 #include "ib/state.h"
-#include "util/thread.h"
 
 /* Bytes of an event queue's entry. Source  Adapters PRM, event queue entry. */
 #define EQE_NBYTES 64
@@ -46,7 +46,7 @@ struct shmemhi_watch {
 
 /* ---- in the thread ---- */
 
-/* One line; the first that is an error is kept. */
+/* Log one line, and keep the first one that is an error. */
 static void say(shmemhi_watch_t *watch, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -85,7 +85,7 @@ static const struct {
 	 "started anew"},
 };
 
-static int is_of_port(enum ibv_event_type type)
+static bool is_of_port(enum ibv_event_type type)
 {
 	switch (type) {
 	case IBV_EVENT_PORT_ERR:
@@ -95,9 +95,9 @@ static int is_of_port(enum ibv_event_type type)
 	case IBV_EVENT_SM_CHANGE:
 	case IBV_EVENT_CLIENT_REREGISTER:
 	case IBV_EVENT_GID_CHANGE:
-		return 1;
+		return true;
 	default:
-		return 0;
+		return false;
 	}
 }
 
@@ -116,7 +116,7 @@ static void on_async(shmemhi_watch_t *watch, const struct ibv_async_event *event
 	    ib->lib.event_type_str(event->event_type));
 }
 
-/* What a queue pair's event means; those of a CQ have more to say. */
+/* The meaning of events of a queue pair; those of a CQ have more fields. */
 static const struct {
 	uint32_t type;
 	const char *direction, *text;
@@ -155,7 +155,7 @@ static void on_link(shmemhi_watch_t *watch, shmemhi_link_t *link, const uint8_t 
 	    type);
 }
 
-/* A descriptor that gives nothing but errors would keep the thread busy for ever. */
+/* Stop watching a descriptor that only returns errors: it would keep the thread busy. */
 static void give_up(shmemhi_watch_t *watch, int which, const char *why)
 {
 	watch->fds[which].fd = -1;
@@ -238,8 +238,8 @@ static int subscribe(shmemhi_watch_t *watch, const shmemhi_link_t *link)
 	return error;
 }
 
-/* Kernels learn of failed requests by their completions; events tell more, and tell the target. So
- * a job can do without. */
+/* A job can work without this channel: kernels get failed requests as error CQEs. Events add
+ * detail, and notify the target too. */
 static void open_channel(shmemhi_watch_t *watch)
 {
 	const size_t n_links = (size_t)watch->ib->n_channels * (size_t)watch->job->n_pes;
@@ -254,7 +254,8 @@ static void open_channel(shmemhi_watch_t *watch)
 		if (ib->links[i].qp)
 			error = subscribe(watch, &ib->links[i]);
 	if (error)
-		say(watch, SHMEMHI_WARN, "events of queue pairs are not told: %s", strerror(error));
+		say(watch, SHMEMHI_WARN, "events of queue pairs are not reported: %s",
+		    strerror(error));
 }
 
 /* Reading must not block: an event may be gone between poll and read. */

@@ -19,7 +19,7 @@ static void describe(const shmemhi_heap_call_t *c, char *text, size_t nbytes)
 		snprintf(text, nbytes, "%s(%llu bytes)", op_names[c->op], (ull_t)c->nbytes);
 }
 
-static int differs(const shmemhi_heap_call_t *a, const shmemhi_heap_call_t *b)
+static bool differs(const shmemhi_heap_call_t *a, const shmemhi_heap_call_t *b)
 {
 	return a->op != b->op || a->nbytes != b->nbytes || a->alignment != b->alignment ||
 	       a->offset != b->offset || a->sequence != b->sequence;
@@ -101,9 +101,10 @@ int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine)
 	status = shmemhi_allgather(job, mine, heap->calls, sizeof *mine);
 	if (status != SHMEMH_OK)
 		return status;
-	/* Only now: not all PEs may have come to one that failed, and they must agree again. */
+	/* Increment only on success: if a call fails on some PEs only, the PEs must agree on
+	 * this number again. */
 	heap->sequence++;
-	/* A pointer that is no allocation has no offset to compare: that comes first. */
+	/* Check this first: a pointer that is no allocation has no offset to compare. */
 	for (int pe = 0; pe < job->n_pes; pe++)
 		if (all[pe].refusal >= SHMEMHI_FOREIGN)
 			return fail_refused(job, &all[pe], pe);

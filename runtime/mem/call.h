@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What a PE asks of the heap, as all PEs see it. */
+/* The arguments of one heap call, in the form in which all PEs compare them. */
 #ifndef SHMEMHI_MEM_CALL_H
 #define SHMEMHI_MEM_CALL_H
 
-#include "core/job.h"
+#include "job/job.h"
 
 enum shmemhi_heap_op {
 	SHMEMHI_OP_MALLOC,
@@ -39,11 +39,12 @@ typedef struct shmemhi_heap_call {
 	uint64_t of_nbytes;
 } shmemhi_heap_call_t;
 
-/* Gather the calls of all PEs and judge them alike everywhere. On failure job->err names the PEs
- * and values. Returns SHMEMH_OK; ERR_MISMATCH; the status of a refusal; as allgather. */
+/* Gather the calls of all PEs and judge them; the result is the same on every PE. On failure
+ * job->err names the PEs and values. Returns SHMEMH_OK; ERR_MISMATCH; the status of a refusal;
+ * as allgather. */
 int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine);
 
-/* The line and status for a call of this PE that is refused without asking the others. */
+/* Set the line for a call that this PE refuses without a collective. Returns its status. */
 int shmemhi_heap_refuse(shmemh_t *job, const shmemhi_heap_call_t *mine);
 
 #endif

@@ -5,17 +5,17 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "mem/state.h"
-#include "util/clock.h"
 
-#define TURN_MS 2 /* until the next look at all, if nothing comes from the one waited for */
+#define TURN_MS 2 /* longest sleep between two rounds over all peers */
 
 typedef struct message {
-	uint64_t number; /* of the exchange: one that was given up may have left messages behind */
+	uint64_t number; /* of the exchange: an abandoned one may have left messages behind */
 	uint64_t has_fd;
 } message_t;
 
-/* The message of this exchange if it is there; those of earlier ones are dropped. */
+/* Take the message of this exchange if it has arrived; drop those of earlier exchanges. */
 static int take(int conn, uint64_t number, int *fd, shmemhi_err_t *err)
 {
 	for (;;) {
@@ -41,7 +41,7 @@ static int take(int conn, uint64_t number, int *fd, shmemhi_err_t *err)
 typedef struct exchange {
 	uint64_t number;
 	int fd;      /* what this PE gives */
-	int is_late; /* the deadline has passed: what does not succeed now has failed */
+	int is_late; /* the deadline has passed: a transfer that is not complete now has failed */
 	int status;  /* of the first failure, whose line is in err */
 	shmemhi_err_t *err;
 } exchange_t;
@@ -52,35 +52,36 @@ static void fail_one(exchange_t *x, int status, const char *what, int pe, const 
 		x->status = shmemhi_fail(x->err, status, "%s PE %d: %s", what, pe, why->text);
 }
 
-/* Returns 0 for "not now". A peer that cannot be told is told by the end of the connection: it
- * must not wait for us. */
-static int try_give(exchange_t *x, shmemhi_peer_t *peer, int pe)
+/* Returns false if the socket has no room now. After an error the connection is shut down, so that
+ * the peer does not wait for this PE. */
+static bool try_give(exchange_t *x, shmemhi_peer_t *peer, int pe)
 {
 	message_t m = {.number = x->number, .has_fd = x->fd >= 0};
 	shmemhi_err_t why = {""};
 	int status = shmemhi_fd_send(peer->conn, &m, sizeof m, x->fd, 0, &why);
 
 	if (status == SHMEMH_ERR_TIMEOUT && !x->is_late)
-		return 0;
+		return false;
 	peer->given = x->number;
 	if (status != SHMEMH_OK) {
 		shutdown(peer->conn, SHUT_RDWR);
 		fail_one(x, status, "passing a descriptor to", pe, &why);
 	}
-	return 1;
+	return true;
 }
 
-static int try_take(exchange_t *x, shmemhi_peer_t *peer, int pe, int *fd)
+/* Returns false if the message has not come yet. */
+static bool try_take(exchange_t *x, shmemhi_peer_t *peer, int pe, int *fd)
 {
 	shmemhi_err_t why = {""};
 	int status = take(peer->conn, x->number, fd, &why);
 
 	if (status == SHMEMH_ERR_TIMEOUT && !x->is_late)
-		return 0;
+		return false;
 	peer->taken = x->number;
 	if (status != SHMEMH_OK)
 		fail_one(x, status, "waiting for the descriptor of", pe, &why);
-	return 1;
+	return true;
 }
 
 int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
@@ -91,9 +92,10 @@ int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 
 	for (int pe = 0; pe < job->n_pes; pe++)
 		fds[pe] = -1;
-	/* Giving and taking in turns: the kernel lets a user have only as many descriptors under
-	 * way as a process may have open (unix(7), ETOOMANYREFS), which all PEs of a node that
-	 * first gave everything would exceed; whoever waits to give must take meanwhile. */
+	/* Send and receive alternately. The Linux kernel limits the descriptors in flight of a
+	 * user to the number that one process may have open (unix(7), ETOOMANYREFS). If all PEs
+	 * of a node sent all of theirs first, they would exceed the limit; a PE that cannot send
+	 * must receive meanwhile. */
 	while (left) {
 		struct pollfd wait = {.fd = -1, .events = POLLIN};
 		int moved = 0;

@@ -11,26 +11,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <sodium.h>
+#include <stdbool.h>
+#include "base/clock.h"
+#include "base/descriptors.h"
 #include "mem/tmpdir.h"
-#include "util/clock.h"
-#include "util/descriptors.h"
 
 #define BACKLOG 4096
 #define RETRY_MS 2
 
-/* Wait for events on fd. Returns 1; 0: the deadline passed. */
-static int wait_for(int fd, short events, uint64_t deadline_ns)
+/* Wait for events on fd. Returns false if the deadline passed. */
+static bool wait_for(int fd, short events, uint64_t deadline_ns)
 {
 	for (;;) {
 		struct pollfd p = {.fd = fd, .events = events};
 		int n = poll(&p, 1, shmemhi_poll_ms(deadline_ns));
 
 		if (n > 0)
-			return 1;
+			return true;
 		if (n == 0 && shmemhi_now() >= deadline_ns)
-			return 0;
+			return false;
 		if (n < 0 && errno != EINTR)
-			return 1; /* the call that follows reports it */
+			return true; /* the call that follows reports it */
 	}
 }
 
@@ -97,13 +98,14 @@ void shmemhi_listener_close(shmemhi_listener_t *l)
 	*l = SHMEMHI_LISTENER_NONE;
 }
 
-int shmemhi_fd_user_ok(uid_t peer, uid_t own)
+bool shmemhi_fd_user_ok(uid_t peer, uid_t own)
 {
 	return peer == own;
 }
 
-/* Does the other end belong to this user? The kernel noted who connected, or who listened. */
-static int check_user(int conn)
+/* Does the other end belong to this user? The Linux kernel recorded the user that connected or
+ * listened. */
+static bool check_user(int conn)
 {
 	struct ucred peer;
 	socklen_t nbytes = sizeof peer;
@@ -112,7 +114,7 @@ static int check_user(int conn)
 	       shmemhi_fd_user_ok(peer.uid, geteuid());
 }
 
-/* Connect without waiting in the kernel, where a full backlog would have no deadline. */
+/* Connect without blocking in the Linux kernel: a connect to a full backlog has no deadline. */
 static int connect_until(int conn, const struct sockaddr_un *address, uint64_t deadline_ns)
 {
 	while (connect(conn, (const struct sockaddr *)address, sizeof *address) != 0) {
@@ -127,7 +129,7 @@ static int connect_until(int conn, const struct sockaddr_un *address, uint64_t d
 	return 0;
 }
 
-int shmemhi_fd_connect(const char *path, const shmemhi_hello_t *hello, uint64_t deadline_ns,
+int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint64_t deadline_ns,
 		       shmemhi_err_t *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -158,7 +160,7 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 {
 	for (;;) {
 		shmemhi_err_t ignored = {""};
-		shmemhi_hello_t hello;
+		shmemhi_peer_hello_t hello;
 		int extra = -1;
 		int conn = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -166,7 +168,7 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 			continue;
 		if (conn < 0)
 			return shmemhi_no_descriptor(errno) ? SHMEMHI_FD_NO_ROOM : -1;
-		/* A deadline in the past: what has not arrived is not ours. */
+		/* A deadline in the past: a PE of the job has sent its hello already. */
 		if (check_user(conn) &&
 		    shmemhi_fd_recv(conn, &hello, sizeof hello, &extra, 0, &ignored) == SHMEMH_OK &&
 		    extra < 0 && sodium_memcmp(hello.secret, secret, sizeof hello.secret) == 0) {

@@ -2,14 +2,15 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Passing file descriptors between processes of one user, over pathname sockets. (Abstract names
  * would be open to every user of the network namespace; pidfd_getfd fails in usual containers.)
- * Nothing here waits for a stranger, and every wait has a deadline. */
+ * Every wait has a deadline, and no wait depends on a process outside the job. */
 #ifndef SHMEMHI_MEM_FDPASS_H
 #define SHMEMHI_MEM_FDPASS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/un.h>
-#include "core/err.h"
+#include "base/err.h"
 
 #define SHMEMHI_FD_SECRET_NBYTES 16
 
@@ -21,16 +22,16 @@ typedef struct shmemhi_listener {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": no file */
 } shmemhi_listener_t;
 
-/* First message on a connection: the PE that connects, and the secret that the listener gave the
- * job over the bootstrap. */
-typedef struct shmemhi_hello {
+/* First message on a connection: the PE that connects, and the secret that the listening PE
+ * distributed over the bootstrap. */
+typedef struct shmemhi_peer_hello {
 	unsigned char secret[SHMEMHI_FD_SECRET_NBYTES];
 	int32_t pe;
-} shmemhi_hello_t;
+} shmemhi_peer_hello_t;
 
 #define SHMEMHI_LISTENER_NONE ((shmemhi_listener_t){.fd = -1, .lock_fd = -1})
 
-/* Instead of a descriptor: this process has none left (ulimit -n). */
+/* In place of a descriptor: this process has no free descriptor (ulimit -n). */
 #define SHMEMHI_FD_NO_ROOM (-2)
 
 /* Also removes directories that processes of this user left when they were killed.
@@ -40,17 +41,17 @@ int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err);
 void shmemhi_listener_close(shmemhi_listener_t *l);
 
 /* Connect and send hello. Returns a connection, or FD_NO_ROOM or -1 with a line in err. */
-int shmemhi_fd_connect(const char *path, const shmemhi_hello_t *hello, uint64_t deadline_ns,
+int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint64_t deadline_ns,
 		       shmemhi_err_t *err);
 
-/* Take one connection whose hello has arrived and names the secret; close every other one that is
- * waiting. Honest peers have sent theirs before this is called, so it waits for nobody.
+/* Accept one connection whose hello has arrived and contains the secret; close every other pending
+ * one. PEs of the job have sent their hello before this is called, so it does not wait.
  * Returns  a connection and its pe; -1: there are no more; FD_NO_ROOM: there may be. */
 int shmemhi_fd_accept(const shmemhi_listener_t *l,
 		      const unsigned char secret[SHMEMHI_FD_SECRET_NBYTES], int *pe);
 
-/* May a process of user `peer` be spoken to by one of user `own`? */
-int shmemhi_fd_user_ok(uid_t peer, uid_t own);
+/* May a process of user `own` talk to one of user `peer`? */
+bool shmemhi_fd_user_ok(uid_t peer, uid_t own);
 
 /* One message, with a descriptor if fd >= 0. Returns SHMEMH_OK; ERR_TIMEOUT; ERR_SYSTEM. */
 int shmemhi_fd_send(int conn, const void *msg, size_t nbytes, int fd, uint64_t deadline_ns,

@@ -21,7 +21,7 @@ static shmemhi_cu_prop_t chunk_prop(const shmemhi_mem_t *mem)
 		.location = own_device(mem),
 	};
 
-	/* Asked for now, since it cannot be added once a NIC is to register the memory. */
+	/* Set at creation: it cannot be added once a NIC is to register the memory. */
 	if (shmemhi_cuctx_attribute(mem->cuctx, SHMEMHI_CU_ATTR_RDMA_VMM))
 		prop.gpu_direct_rdma = 1;
 	return prop;
@@ -109,7 +109,7 @@ static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *
 	int status;
 
 	*chunk = SHMEMHI_CHUNK_NONE;
-	/* The descriptor travels in the pointer argument itself. */
+	/* The descriptor is passed by value in the pointer argument. */
 	status = CHECK(mem, err, "cuMemImportFromShareableHandle",
 		       mem->cuctx->cuda.mem_import(&handle, (void *)(uintptr_t)fd,
 						   SHMEMHI_CU_HANDLE_POSIX_FD));
@@ -121,8 +121,9 @@ static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *
 	return SHMEMH_OK;
 }
 
-/* Devices that use a mapping of this PE: its own and, if the memory is its own too, those of the
- * PEs in this process, which come by the same address. Returns their number, n_pes at most. */
+/* List the devices that need access to a mapping of this PE: its own GPU and, for memory created
+ * here, the GPUs of the PEs in this process, which use the same address. Returns their number,
+ * n_pes at most. */
 static size_t access_list(const shmemhi_mem_t *mem, int own, shmemhi_cu_access_t *list)
 {
 	size_t n = 1;

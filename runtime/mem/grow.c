@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The heap's address space, and the memory behind it. */
+/* The heap's address space, and the growth of its memory. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "ib/ib.h"
 #include "mem/call.h"
-#include "mem/mem.h"
 #include "mem/state.h"
 
 #define MAX_RESERVED ((uint64_t)1 << 56) /* beyond any address space; sums below stay exact */
 
-/* What heap_open compares. */
+/* Values that heap_open compares between PEs. */
 typedef struct sizes {
 	uint64_t symmetric_max; /* the option */
 	uint64_t heap_chunk;    /* the option */
@@ -23,8 +21,8 @@ static uint64_t round_up(uint64_t value, uint64_t granularity)
 	return (value + granularity - 1) / granularity * granularity;
 }
 
-/* A power of two, so that a shift finds what belongs to an offset's chunk: NICs have keys for each.
- * No more than fits into the reservation. */
+/* The heap chunk is a power of two, so that a shift of an offset gives the index of its chunk in
+ * the table of keys. It is not larger than the reservation. */
 static uint64_t chunk_of(uint64_t at_least, uint64_t reserved, uint64_t granularity)
 {
 	uint64_t chunk = granularity;
@@ -59,8 +57,8 @@ static int differ(shmemh_t *job, const char *option, uint64_t first, int pe, uin
 			    (unsigned long long)first, (unsigned long long)other, pe);
 }
 
-/* The same reservation everywhere: what the option says, else the smallest of the defaults. */
-static int settle_sizes(shmemh_t *job)
+/* Agree on one reservation: that of the option, otherwise the smallest of the defaults. */
+static int agree_sizes(shmemh_t *job)
 {
 	shmemhi_heap_t *heap = &job->mem->heap;
 	sizes_t mine = {0};
@@ -95,7 +93,7 @@ static int settle_sizes(shmemh_t *job)
 	return status;
 }
 
-/* Own heap first: if space is short, that is the one to have. */
+/* Reserve the own heap first: without it the PE cannot work, even if address space is short. */
 static int reserve_all(shmemh_t *job)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -115,7 +113,7 @@ static int reserve_all(shmemh_t *job)
 	return shmemhi_agree(job, status);
 }
 
-/* PEs of this process are seen at their own addresses. */
+/* PEs of this process use each other's heap at its own address. */
 static int learn_direct(shmemh_t *job)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -135,7 +133,7 @@ static int learn_direct(shmemh_t *job)
 
 int shmemhi_heap_open(shmemh_t *job)
 {
-	int status = settle_sizes(job);
+	int status = agree_sizes(job);
 
 	if (status == SHMEMH_OK)
 		status = reserve_all(job);
@@ -175,7 +173,7 @@ void shmemhi_heap_close(shmemh_t *job)
 	heap->committed = NULL;
 }
 
-/* Room for one more growth, and this PE's memory for it. */
+/* Allocate the bookkeeping of one more growth, and create this PE's memory for it. */
 static int create_own(shmemh_t *job, shmemhi_growth_t *g)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -185,7 +183,7 @@ static int create_own(shmemh_t *job, shmemhi_growth_t *g)
 	if (growths)
 		heap->growths = growths;
 	g->chunks = calloc((size_t)job->n_pes, sizeof *g->chunks);
-	/* Before any return: a zeroed chunk would hold descriptor 0, and dropping it close that. */
+	/* Before any return: a zeroed chunk would hold descriptor 0, and drop would close that. */
 	for (int pe = 0; g->chunks && pe < job->n_pes; pe++)
 		g->chunks[pe] = SHMEMHI_CHUNK_NONE;
 	if (!growths || !g->chunks)
@@ -203,7 +201,7 @@ static int map_at(shmemh_t *job, int pe, const shmemhi_growth_t *g)
 	return status;
 }
 
-/* Map the own memory and what came from the peers; fds are closed. */
+/* Map the own memory and that of the peers; closes fds. */
 static int map_all(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -243,13 +241,14 @@ int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 {
 	shmemhi_heap_t *heap = &job->mem->heap;
 	shmemhi_growth_t g = {.offset = shmemhi_committed(job->mem), .nbytes = nbytes};
-	/* Agreed before anything is passed: nobody waits for memory that a peer could not make. */
+	/* Agree before descriptors are passed: no PE may wait for memory that a peer could not
+	 * create. */
 	int status = shmemhi_agree(job, create_own(job, &g));
 
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, share(job, &g));
-	if (status == SHMEMH_OK && job->ib)
-		status = shmemhi_ib_grow(job, g.offset, g.nbytes);
+	if (status == SHMEMH_OK && job->mem->grown)
+		status = job->mem->grown(job, g.offset, g.nbytes);
 	if (status != SHMEMH_OK) {
 		drop_growth(job, &g);
 		return status;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The public heap calls. Offsets are equal on all PEs because all PEs make the same calls, which
- * is compared, on the same allocator. */
+/* The public heap calls. Offsets are equal on all PEs because all PEs make the same calls on the
+ * same allocator; every call compares the arguments of all PEs. */
 #include <string.h>
 #include "mem/call.h"
-#include "mem/mem.h"
 #include "mem/state.h"
 
 typedef unsigned long long ull_t;
@@ -33,7 +32,8 @@ static int fail_exhausted(shmemh_t *job, uint64_t nbytes)
 		(ull_t)shmemhi_suballoc_largest(&heap->blocks));
 }
 
-/* Grow by whole chunks so that the allocation succeeds. The reservation consists of whole ones. */
+/* Grow by whole chunks so that the allocation succeeds. The reservation is a multiple of the
+ * chunk. */
 static int make_room(shmemh_t *job, uint64_t nbytes, uint64_t alignment)
 {
 	shmemhi_heap_t *heap = &job->mem->heap;
@@ -140,7 +140,7 @@ int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr)
 	return allocate(job, &call, SHMEMHI_LIBRARY, ptr);
 }
 
-/* What is ptr? Fills offset and refusal of a free. */
+/* Classify ptr: fill offset and refusal of a free. */
 static void examine(const shmemh_t *job, const void *ptr, shmemhi_heap_call_t *call)
 {
 	const shmemhi_heap_t *heap = &job->mem->heap;
@@ -174,8 +174,7 @@ static int release(shmemh_t *job, void *ptr)
 	examine(job, ptr, &call);
 	if (!shmemhi_broken(job))
 		status = shmemhi_heap_compare(job, &call);
-	/* A PE may be lost before the call, or on the way: the memory is freed here all the same.
-	 */
+	/* If a PE was lost before or during the call, free the memory on this PE anyway. */
 	if (status == SHMEMH_ERR_PEER) {
 		if (call.refusal) {
 			shmemhi_begin(job);
@@ -213,7 +212,7 @@ void *shmemh_ptr(const shmemh_t *job, const void *ptr, int pe)
 	return mem->peers[pe].base + offset;
 }
 
-/* The handle is const to the caller only: the line of a failure is kept in it. */
+/* Cast away const: the handle keeps the line of a failure. */
 static int refuse_info(const shmemh_t *job, const shmemh_heap_info_t *info)
 {
 	shmemh_t *own = (shmemh_t *)(uintptr_t)job;

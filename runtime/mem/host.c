@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Host memory: memfd chunks mapped over a reservation. Pages are taken when first touched, as for
- * any other memory of a process: a job of many PEs costs what it uses, not a chunk per PE. */
+/* Host memory: memfd chunks mapped into a reservation. Linux allocates pages on first touch, so
+ * a job of many PEs uses only the memory that it touches, not a chunk per PE. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/descriptors.h"
 #include "mem/state.h"
-#include "util/descriptors.h"
 
 #define DEFAULT_MAX ((uint64_t)4 << 30)
 
@@ -49,7 +49,7 @@ static int reserve(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_range_t *range, 
 				    (unsigned long long)raw_nbytes, strerror(errno));
 	range->base = (char *)(((uintptr_t)raw + SHMEMHI_BASE_ALIGN - 1) &
 			       ~(uintptr_t)(SHMEMHI_BASE_ALIGN - 1));
-	/* Give back what only the alignment needed: sanitizers leave little address space. */
+	/* Unmap what was reserved for the alignment only: sanitizers leave little address space. */
 	before = (uint64_t)(range->base - (char *)raw);
 	if (before)
 		munmap(raw, before);
@@ -77,7 +77,8 @@ static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_chunk_t *chunk, s
 	if (fd < 0)
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: memfd_create failed: %s%s",
 				    strerror(errno), shmemhi_descriptor_advice(errno));
-	/* Sealed: no process that gets the descriptor can cut the file under our mapping. */
+	/* Seal the file: a process that received the descriptor could otherwise truncate it
+	 * under our mapping. */
 	if (ftruncate(fd, (off_t)nbytes) != 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
 		int error = errno;
@@ -101,7 +102,7 @@ static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *
 
 	(void)mem;
 	*chunk = SHMEMHI_CHUNK_NONE;
-	/* A touch beyond the file's end would be a SIGBUS in whoever maps it. */
+	/* An access beyond the end of the file would raise SIGBUS in the process that maps it. */
 	if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != nbytes)
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
 				    "heap: a peer's memory is not a file of %llu bytes",

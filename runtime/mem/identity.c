@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Who this PE is: node, process, GPU. Keys are hashes, so that they are compared as a whole and
- * say nothing of what went in. */
+/* The identity of this PE: node, process, GPU. Keys are hashes, so they have one size and do not
+ * disclose their input. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void node_key(const shmemh_t *job, unsigned char key[SHMEMHI_KEY_NBYTES])
 	} else if (append_file(text, sizeof text, "/proc/sys/kernel/random/boot_id") != 0 ||
 		   append_namespace(text, sizeof text, "/proc/self/ns/net") != 0) {
 		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "/proc does not tell this node's identity: set SHMEMH_NODE_ID; until "
+			    "/proc does not give this node's identity: set SHMEMH_NODE_ID; until "
 			    "then no other PE counts as being on this node");
 		randombytes_buf(text, sizeof text - 1);
 	}
@@ -59,8 +59,8 @@ static void node_key(const shmemh_t *job, unsigned char key[SHMEMHI_KEY_NBYTES])
 			   0);
 }
 
-/* The kernel gives every exec fresh random bytes; children of a fork share them, and differ by
- * process number and start time. */
+/* The Linux kernel provides fresh random bytes at every exec. Children of a fork share them, and
+ * differ by process number and start time. */
 static void process_key(unsigned char key[SHMEMHI_KEY_NBYTES])
 {
 	struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Choice of the backend, memory that is not symmetric, and what others ask about peers. */
+/* Choice of the backend, memory that is not symmetric, and queries about peers. */
 #include "mem/mem.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <sodium.h>
 #include "mem/state.h"
 
-#define LOCAL_ALIGN 128 /* a GPU cache line: words polled by others share it with nothing */
+#define LOCAL_ALIGN 128 /* a GPU cache line: polled words share it with nothing else */
 
 static const char *const kind_names[] = {"auto", "gpu", "host"};
 
@@ -23,7 +23,7 @@ static void drop_cuctx(shmemhi_mem_t *mem)
 	mem->cuctx = NULL;
 }
 
-/* Take over the driver table and attach to the current context, if there is one. */
+/* Take ownership of the driver table and attach to the current context, if there is one. */
 static int attach(shmemh_t *job, const shmemhi_cuda_t *cuda)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -86,8 +86,8 @@ static int choose(shmemh_t *job, const shmemhi_cuda_t *cuda)
 	return mem->backend->granularity(mem, &mem->heap.granularity, &job->err);
 }
 
-/* One kind of heap in the whole job, and the coarsest granularity of all. */
-static int settle(shmemh_t *job)
+/* Check that all PEs have the same kind of heap, and take the coarsest granularity of all. */
+static int agree_kind(shmemh_t *job)
 {
 	shmemhi_mem_t *mem = job->mem;
 	uint64_t mine[2] = {(uint64_t)mem->backend->kind, mem->heap.granularity};
@@ -126,7 +126,7 @@ int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda)
 	}
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
-		status = settle(job);
+		status = agree_kind(job);
 	if (status != SHMEMH_OK)
 		shmemhi_mem_close(job);
 	return status;
@@ -152,12 +152,12 @@ void shmemhi_mem_close(shmemh_t *job)
 	job->mem = NULL;
 }
 
-int shmemhi_mem_is_mapped(const shmemh_t *job, int pe)
+bool shmemhi_mem_is_mapped(const shmemh_t *job, int pe)
 {
 	return job->mem->peers[pe].mapped;
 }
 
-int shmemhi_mem_same_gpu(const shmemh_t *job, int pe)
+bool shmemhi_mem_same_gpu(const shmemh_t *job, int pe)
 {
 	const shmemhi_mem_t *mem = job->mem;
 	const shmemhi_identity_t *peer = &mem->ids[pe];
@@ -167,15 +167,15 @@ int shmemhi_mem_same_gpu(const shmemh_t *job, int pe)
 	return memcmp(&mem->id.gpu, &peer->gpu, sizeof peer->gpu) == 0;
 }
 
-int shmemhi_mem_has_atomics(const shmemh_t *job, int pe)
+bool shmemhi_mem_has_atomics(const shmemh_t *job, int pe)
 {
 	const shmemhi_mem_t *mem = job->mem;
 	int yes;
 
 	if (!mem->peers[pe].mapped)
-		return 0;
+		return false;
 	if (!mem->cuctx || shmemhi_mem_same_gpu(job, pe))
-		return 1;
+		return true;
 	if (mem->backend->kind == SHMEMH_HEAP_HOST)
 		return (mem->id.flags & mem->ids[pe].flags & SHMEMHI_ID_HOST_NATIVE_ATOMIC) != 0;
 	yes = shmemhi_cuctx_p2p(mem->cuctx, &mem->ids[pe].gpu, SHMEMHI_CU_P2P_NATIVE_ATOMIC);
@@ -200,6 +200,26 @@ uint64_t shmemhi_mem_reserved(const shmemh_t *job)
 const uint64_t *shmemhi_mem_committed(const shmemh_t *job)
 {
 	return job->mem->heap.committed;
+}
+
+struct shmemhi_cuctx *shmemhi_mem_cuctx(const shmemh_t *job)
+{
+	return job->mem ? job->mem->cuctx : NULL;
+}
+
+bool shmemhi_mem_is_on_gpu(const shmemh_t *job)
+{
+	return job->mem->backend->kind == SHMEMH_HEAP_GPU;
+}
+
+uint64_t shmemhi_mem_chunk(const shmemh_t *job)
+{
+	return job->mem->heap.chunk;
+}
+
+void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_grown_t *grown)
+{
+	job->mem->grown = grown;
 }
 
 static int local_alloc(shmemh_t *job, size_t nbytes, void **ptr)

@@ -2,11 +2,15 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Memory of a job: the backend (GPU or host), the node (whose memory can be mapped), the symmetric
  * heap. Public calls (include/shmem_host/heap.h) are implemented in mem/heap.c; this is what core/
- * needs besides. Functions leave their line in job->err. */
+ * and ib/ call. Functions without an err argument leave their line in job->err. */
 #ifndef SHMEMHI_MEM_MEM_H
 #define SHMEMHI_MEM_MEM_H
 
-#include "core/job.h"
+#include <stdbool.h>
+#include "job/job.h"
+#include "mem/backend.h"
+
+struct shmemhi_cuctx; /* cuda/ctx.h */
 
 /* Phases of init, in this order. Each is collective and comes to the same verdict on every PE. */
 int shmemhi_mem_open(shmemh_t *job); /* choose the backend; allocates job->mem */
@@ -16,28 +20,57 @@ void shmemhi_node_close(shmemh_t *job);
 int shmemhi_heap_open(shmemh_t *job); /* reserve address space for own heap and mapped peers */
 void shmemhi_heap_close(shmemh_t *job);
 
-/* Is the memory of world PE pe mapped here (or to be, as the heap grows)? Own PE: 1. */
-int shmemhi_mem_is_mapped(const shmemh_t *job, int pe);
+/* Is the memory of world PE pe mapped here, or will it be as the heap grows? Own PE: true. */
+bool shmemhi_mem_is_mapped(const shmemh_t *job, int pe);
 
-/* 1 if read-modify-writes by SMs on pe's memory are atomic against its own (same GPU, NVLink, host
- * memory between CPUs; PCIe: 0). */
-int shmemhi_mem_has_atomics(const shmemh_t *job, int pe);
+/* Are read-modify-writes by SMs on pe's memory atomic with respect to pe's own? (Same GPU,
+ * NVLink, host memory between CPUs; not PCIe.) */
+bool shmemhi_mem_has_atomics(const shmemh_t *job, int pe);
 
-/* 1 if pe runs on this PE's GPU (without GPUs: in this process). */
-int shmemhi_mem_same_gpu(const shmemh_t *job, int pe);
+/* Does pe use this PE's GPU? Without GPUs: does it run in this process? */
+bool shmemhi_mem_same_gpu(const shmemh_t *job, int pe);
 
-/* Start of pe's heap as seen here; NULL if not mapped. */
+/* Address of pe's heap in this process; NULL if not mapped. */
 char *shmemhi_mem_base(const shmemh_t *job, int pe);
 uint64_t shmemhi_mem_reserved(const shmemh_t *job);
 
-/* The pinned word with the bytes of the heap, from its start, that have memory on all PEs. */
+/* The pinned word that holds the size of the heap: bytes from its start with memory on all PEs. */
 const uint64_t *shmemhi_mem_committed(const shmemh_t *job);
+
+/* The CUDA context of the job; NULL: there is none, and memory of the device is host memory. */
+struct shmemhi_cuctx *shmemhi_mem_cuctx(const shmemh_t *job);
+
+/* Is the heap in memory of the GPU? Between mem_open and mem_close. */
+bool shmemhi_mem_is_on_gpu(const shmemh_t *job);
+
+/* Bytes of a heap chunk: growths and the reservation are multiples of it; a power of two. */
+uint64_t shmemhi_mem_chunk(const shmemh_t *job);
+
+/* How many PEs with a lower number run on this PE's node. */
+int shmemhi_node_rank(const shmemh_t *job);
+
+/* Let `grown` take part in each growth of the heap: every PE calls it with the range of the heap
+ * that has just been mapped, so it may be collective. If it fails, the growth is undone. NULL ends
+ * that. */
+typedef int shmemhi_grown_t(shmemh_t *job, uint64_t offset, uint64_t nbytes);
+void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_grown_t *grown);
+
+/* Memory of the same kind as the heap's, outside the heap: NICs can register it. */
+typedef struct shmemhi_area {
+	shmemhi_range_t range;
+	shmemhi_chunk_t chunk;
+} shmemhi_area_t;
+
+/* Make at least nbytes, zeroed, at area->range.base. Not collective. Failed: a line in err, and
+ * area_close is still to be called. */
+int shmemhi_area_open(shmemh_t *job, uint64_t nbytes, shmemhi_area_t *area, shmemhi_err_t *err);
+void shmemhi_area_close(shmemh_t *job, shmemhi_area_t *area);
 
 /* Symmetric memory for the library itself: zeroed, aligned to 512; freed with the heap.
  * Collective over the world. */
 int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr);
 
-/* The line for a call that cannot work because a PE is gone. Returns ERR_PEER. */
+/* Set the line for a call that cannot work because a PE died or left. Returns ERR_PEER. */
 int shmemhi_fail_broken(shmemh_t *job, const char *what);
 
 /* Memory local to the device. The host writes and reads it by copy, also while kernels run. */
@@ -52,7 +85,8 @@ void shmemhi_dev_free(shmemh_t *job, void *dev);
 int shmemhi_pinned_alloc(shmemh_t *job, size_t nbytes, void **ptr);
 void shmemhi_pinned_free(shmemh_t *job, void *ptr);
 
-/* Let kernels store to a device's registers that are mapped at `io`; *seen is where they do. */
+/* Let kernels store to registers of a device that are mapped at `io`; *seen: the address for
+ * kernels. */
 int shmemhi_io_map(shmemh_t *job, void *io, size_t nbytes, void **seen, shmemhi_err_t *err);
 void shmemhi_io_unmap(shmemh_t *job, void *io);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The node: PEs whose memory can be mapped. Who is on it by identity is a guess (containers may
- * share a boot id but no directory; GPUs may be out of each other's reach), so each pair proves it
- * by passing a descriptor and mapping what comes. The connections stay, for growth. */
+/* The node: PEs whose memory can be mapped. Equal identities are a guess only: containers may
+ * share a boot id but no directory, and GPUs may lack peer access. So each pair of PEs proves it
+ * by passing a descriptor and mapping the memory. The connections stay open for growths. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <sodium.h>
-#include "mem/mem.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
 #include "mem/state.h"
-#include "util/clock.h"
-#include "util/descriptors.h"
 
-/* Where a PE listens; gathered, so that only members of the job know the secret. */
+/* The address at which a PE listens. Gathered over the bootstrap, so only members of the job
+ * have the secret. */
 typedef struct meeting {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	unsigned char secret[SHMEMHI_FD_SECRET_NBYTES];
@@ -25,30 +25,30 @@ typedef struct meeting {
 typedef struct opening {
 	meeting_t mine;
 	meeting_t *meetings;   /* [n_pes] */
-	unsigned char *row;    /* [n_pes]: what this PE says about each other one */
+	unsigned char *row;    /* [n_pes]: 1 for each PE that this PE can connect to, then map */
 	unsigned char *matrix; /* [n_pes][n_pes]: all rows */
 	int *fds;              /* [n_pes] */
 	int *group;            /* [n_pes] */
 	uint64_t deadline_ns;
 } opening_t;
 
-static int same_node(const shmemhi_mem_t *mem, int pe)
+static bool same_node(const shmemhi_mem_t *mem, int pe)
 {
 	return memcmp(mem->id.node, mem->ids[pe].node, SHMEMHI_KEY_NBYTES) == 0;
 }
 
-static int same_process(const shmemhi_mem_t *mem, int pe)
+static bool same_process(const shmemhi_mem_t *mem, int pe)
 {
 	return memcmp(mem->id.process, mem->ids[pe].process, SHMEMHI_KEY_NBYTES) == 0;
 }
 
 /* On this node but in another process: reached through a socket. */
-static int is_remote(const shmemh_t *job, int pe)
+static bool is_remote(const shmemh_t *job, int pe)
 {
 	return same_node(job->mem, pe) && !same_process(job->mem, pe);
 }
 
-static int has_remote(const shmemh_t *job)
+static bool has_remote(const shmemh_t *job)
 {
 	int n = 0;
 
@@ -57,8 +57,9 @@ static int has_remote(const shmemh_t *job)
 	return n != 0;
 }
 
-/* May this PE's GPU reach that of pe at all? An invisible GPU is tried. */
-static int gpu_may_reach(const shmemh_t *job, int pe)
+/* Can this PE's GPU have peer access to that of pe? If that GPU is not visible, the answer is
+ * yes: the mapping is tried. */
+static bool gpu_may_reach(const shmemh_t *job, int pe)
 {
 	const shmemhi_mem_t *mem = job->mem;
 
@@ -66,7 +67,7 @@ static int gpu_may_reach(const shmemh_t *job, int pe)
 	       shmemhi_cuctx_p2p(mem->cuctx, &mem->ids[pe].gpu, SHMEMHI_CU_P2P_ACCESS) != 0;
 }
 
-/* Learn who the others are. */
+/* Gather the identities of all PEs. */
 static int gather_ids(shmemh_t *job)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -132,14 +133,15 @@ static int listen_for_peers(shmemh_t *job, opening_t *o)
 	return status;
 }
 
-/* Connect to every lower PE of the node; o->row says to whom it worked. A PE that cannot be
- * reached is not an error: it is not on this node then. Having no descriptor left is one: the job
- * would start, and operations to PEs of this node would fail or go by NIC. */
+/* Connect to every lower PE of the node; o->row says which connections succeeded. A PE that
+ * cannot be reached is not an error: it does not belong to this node. Having no descriptor left
+ * is an error: the job would start, but operations to PEs of this node would fail or be sent by
+ * RDMA. */
 static int connect_lower(shmemh_t *job, opening_t *o)
 {
 	for (int pe = 0; pe < job->pe; pe++) {
 		shmemhi_err_t why = {""};
-		shmemhi_hello_t hello = {.pe = job->pe};
+		shmemhi_peer_hello_t hello = {.pe = job->pe};
 		int conn;
 
 		if (!is_remote(job, pe))
@@ -159,8 +161,8 @@ static int connect_lower(shmemh_t *job, opening_t *o)
 	return SHMEMH_OK;
 }
 
-/* Accept the higher PEs that said they connected: their connections and hellos are here already,
- * so this waits for nobody, whoever else knocks. */
+/* Accept the connections of the higher PEs. Those that connected have sent their hello already,
+ * so this does not wait, even if processes outside the job connect too. */
 static int accept_higher(shmemh_t *job, opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -199,7 +201,7 @@ static int connect_all(shmemh_t *job, opening_t *o)
 	return status;
 }
 
-/* Can memory that came as fd be mapped here? */
+/* Can the memory of this descriptor be mapped here? */
 static int try_map(shmemhi_mem_t *mem, int fd, shmemhi_err_t *err)
 {
 	uint64_t nbytes = mem->heap.granularity;
@@ -216,8 +218,9 @@ static int try_map(shmemhi_mem_t *mem, int fd, shmemhi_err_t *err)
 	return status;
 }
 
-/* Can this PE map the memory of pe, which sent fd (-1: did not arrive, for the reason why)? */
-static int prove_one(shmemh_t *job, int pe, int fd, shmemhi_err_t why)
+/* Can this PE map the memory of pe? fd: the descriptor that pe sent; -1: none arrived, for the
+ * reason `why`. */
+static bool prove_one(shmemh_t *job, int pe, int fd, shmemhi_err_t why)
 {
 	int ok = 0;
 
@@ -239,8 +242,8 @@ static int prove_one(shmemh_t *job, int pe, int fd, shmemhi_err_t why)
 	return ok;
 }
 
-/* Did every descriptor that was sent to this PE find room, and is there room for one more, which
- * mapping takes? */
+/* Was there a free descriptor for each one that peers sent, and is there one more, which the
+ * mapping needs? */
 static int check_room(shmemh_t *job, const int *fds)
 {
 	for (int pe = 0; pe < job->n_pes; pe++) {
@@ -265,7 +268,7 @@ static void close_all(const int *fds, int n)
 			close(fds[i]);
 }
 
-/* Pass one small chunk around; o->row then says whose memory this PE can map. */
+/* Exchange descriptors of one small chunk; o->row then says whose memory this PE can map. */
 static int prove(shmemh_t *job, opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -291,8 +294,9 @@ static int prove(shmemh_t *job, opening_t *o)
 	return status;
 }
 
-/* Groups in which every pair can map each other, the same on every PE: "is mapped" is then an
- * equivalence, as a node team needs. In PE order, each joins the first group that takes it. */
+/* Form groups in which all pairs can map each other; the groups are equal on all PEs. "Is
+ * mapped" is then an equivalence relation, as a node team requires. In PE order, each PE joins
+ * the first group that admits it. */
 static void form_groups(const unsigned char *matrix, int n, int *group)
 {
 	for (int pe = 0; pe < n; pe++) {
@@ -359,4 +363,14 @@ void shmemhi_node_close(shmemh_t *job)
 	free(mem->ids);
 	mem->peers = NULL;
 	mem->ids = NULL;
+}
+
+int shmemhi_node_rank(const shmemh_t *job)
+{
+	const shmemhi_mem_t *mem = job->mem;
+	int rank = 0;
+
+	for (int pe = 0; mem && mem->ids && pe < job->pe; pe++)
+		rank += same_node(mem, pe);
+	return rank;
 }

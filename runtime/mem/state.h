@@ -4,34 +4,35 @@
 #ifndef SHMEMHI_MEM_STATE_H
 #define SHMEMHI_MEM_STATE_H
 
-#include "core/job.h"
 #include "cuda/ctx.h"
+#include "job/job.h"
 #include "mem/backend.h"
 #include "mem/fdpass.h"
+#include "mem/mem.h"
 #include "mem/suballoc.h"
 
 #define SHMEMHI_KEY_NBYTES 16
 
 #define SHMEMHI_ID_GPU 1u                /* uuid is valid: the PE has a CUDA context */
 #define SHMEMHI_ID_HOST_NATIVE_ATOMIC 2u /* its GPU's link to host memory has native atomics */
-#define SHMEMHI_ID_NO_P2P 4u             /* SHMEMH_DISABLE_P2P; its node is like no other */
+#define SHMEMHI_ID_NO_P2P 4u             /* SHMEMH_DISABLE_P2P: its node equals no other */
 
-/* Who a PE is, as the others need to know it. */
+/* The identity of a PE, as it is sent to the others. */
 typedef struct shmemhi_identity {
 	unsigned char node[SHMEMHI_KEY_NBYTES];    /* equal: one node */
 	unsigned char process[SHMEMHI_KEY_NBYTES]; /* equal: one process */
 	shmemhi_cu_uuid_t gpu;
 	uint32_t flags; /* SHMEMHI_ID_* */
-	int32_t device; /* ordinal; means something in its own process only */
+	int32_t device; /* ordinal; valid in its own process only */
 } shmemhi_identity_t;
 
 /* How this PE reaches another one's memory. */
 typedef struct shmemhi_peer {
 	int mapped;     /* its heap is, or will be, visible here */
-	int direct;     /* in this process: by its own address, nothing to map */
+	int direct;     /* in this process: used at its own address, nothing to map */
 	int conn;       /* socket for descriptors; -1: none */
-	uint64_t given; /* last exchange in which it was given this PE's message, or that failed */
-	uint64_t taken; /* likewise for its message */
+	uint64_t given; /* last exchange in which it received this PE's message, or that failed */
+	uint64_t taken; /* last exchange in which its message was received here */
 	char *base;     /* its heap as seen here */
 	shmemhi_range_t range;
 } shmemhi_peer_t;
@@ -67,6 +68,7 @@ typedef struct shmemhi_mem {
 	shmemhi_listener_t listener;
 	uint64_t exchanges; /* descriptor exchanges so far */
 	shmemhi_heap_t heap;
+	shmemhi_grown_t *grown; /* NULL: no NIC takes part in growths */
 } shmemhi_mem_t;
 
 /* Open on a given driver table (NULL: no driver), which job->mem then owns. */
@@ -75,9 +77,10 @@ int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda);
 /* Fill id: node (of SHMEMH_NODE_ID, else boot and network namespace), process, GPU. */
 void shmemhi_identity(const shmemh_t *job, shmemhi_identity_t *id);
 
-/* Pass fd (-1: none to pass) to every connected peer and receive theirs into fds[n_pes] (-1 where
- * there is none). One that fails does not keep the others' from coming. Collective over the
- * connected PEs. Returns SHMEMH_OK, or why one failed, with a line in err that names it. */
+/* Pass fd (-1: none to pass) to every connected peer and receive theirs into fds[n_pes] (-1
+ * where there is none). The failure of one peer does not stop the exchange with the others.
+ * Collective over the connected PEs. Returns SHMEMH_OK, or the status of one failure, with a
+ * line in err that names the peer. */
 int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err);
 
 /* Bytes of the heap, from its start, that have memory on all PEs. Any thread. */
@@ -86,7 +89,8 @@ static inline uint64_t shmemhi_committed(const shmemhi_mem_t *mem)
 	return __atomic_load_n(mem->heap.committed, __ATOMIC_ACQUIRE);
 }
 
-/* Add nbytes of memory on all PEs. Collective; the same verdict everywhere. Failed: as before. */
+/* Add nbytes of memory on all PEs. Collective; the same result everywhere. On failure the heap
+ * is unchanged. */
 int shmemhi_grow(shmemh_t *job, uint64_t nbytes);
 
 #endif

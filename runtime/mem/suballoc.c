@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 #include "mem/suballoc.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,8 +68,8 @@ void shmemhi_suballoc_extend(shmemhi_suballoc_t *s, uint64_t nbytes)
 	s->nbytes += nbytes;
 }
 
-/* Does the allocation fit in this block, and where? */
-static int fits(const shmemhi_block_t *b, uint64_t nbytes, uint64_t alignment, uint64_t *offset)
+/* Does the allocation fit into this block, and at which offset? */
+static bool fits(const shmemhi_block_t *b, uint64_t nbytes, uint64_t alignment, uint64_t *offset)
 {
 	*offset = round_up(b->offset, alignment);
 	return b->owner == SHMEMHI_FREE && *offset + nbytes <= b->offset + b->nbytes;

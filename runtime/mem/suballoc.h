@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* First fit with coalescing over offsets. It never touches the memory it manages, and the same
- * calls give the same offsets on every PE: that is what makes the heap symmetric. */
+/* First-fit allocator with coalescing, over offsets. It does not access the memory it manages.
+ * The same calls return the same offsets on every PE, which makes the heap symmetric. */
 #ifndef SHMEMHI_MEM_SUBALLOC_H
 #define SHMEMHI_MEM_SUBALLOC_H
 
@@ -10,7 +10,7 @@
 
 #define SHMEMHI_ALIGN_MIN 512u
 
-/* Who holds a block. */
+/* The owner of a block. */
 enum shmemhi_owner { SHMEMHI_FREE, SHMEMHI_USER, SHMEMHI_LIBRARY };
 
 typedef struct shmemhi_block {

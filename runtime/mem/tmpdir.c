@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static int open_dir(const char *path)
 }
 
 /* Is the directory that fd is open on still the one at path? */
-static int is_there(int fd, const char *path)
+static bool is_there(int fd, const char *path)
 {
 	struct stat a, b;
 
@@ -29,15 +30,15 @@ static int is_there(int fd, const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-/* Lock the new directory. Returns its descriptor; -1: a sweeper came between mkdtemp and the lock,
- * and removes the directory or has done so; -2: errno. */
+/* Lock the new directory. Returns its descriptor; -1: a sweep locked it between mkdtemp and
+ * here, and removes it or has removed it; -2: errno. */
 static int lock_new(const char *dir)
 {
 	int fd = open_dir(dir);
 
 	if (fd < 0)
 		return errno == ENOENT ? -1 : -2;
-	/* Any other error means that a sweeper cannot lock it either. */
+	/* Any other error means that a sweep cannot lock it either. */
 	if (!(flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) && is_there(fd, dir))
 		return fd;
 	close(fd);
@@ -69,7 +70,7 @@ int shmemhi_tmpdir_make(char *dir)
 	return -1;
 }
 
-static int is_name(const char *name)
+static bool is_name(const char *name)
 {
 	size_t n = strlen(SHMEMHI_TMPDIR_PREFIX);
 

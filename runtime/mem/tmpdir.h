@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Directories for the sockets of PEs that start. A PE removes its own when it is connected. If it
+/* Directories for the sockets of PEs that start. A PE removes its own once it is connected. If it
  * is killed before that, the next start of the same user removes the directory.
  *
  * A directory is in use as long as its owner holds a lock (flock) on it, which ends with the
- * process. Whoever gets the lock of another one's directory may remove it. Where the file system
- * has no locks nothing is removed. */
+ * process. A process that gets the lock of another one's directory may remove it. On a file
+ * system without locks nothing is removed. */
 #ifndef SHMEMHI_MEM_TMPDIR_H
 #define SHMEMHI_MEM_TMPDIR_H
 

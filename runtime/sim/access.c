@@ -3,8 +3,9 @@
 /* Accesses of device code that the scheduler or thread sanitizer has to see. */
 #include "sim/sim.h"
 
-/* Thread sanitizer: a fence acquires the words that its thread has read relaxed. More words than
- * a fiber remembers are acquired early: that may hide a race, and never invents one. */
+/* For thread sanitizer: a fence acquires the words that its thread has read relaxed. If a fiber
+ * reads more words than are recorded, the oldest are acquired early. That may hide a race, and
+ * never reports a false one. */
 static void remember(shmemsimi_fiber_t *f, const void *p)
 {
 	for (unsigned i = 0; i < f->n_seen; i++)
@@ -18,8 +19,8 @@ static void remember(shmemsimi_fiber_t *f, const void *p)
 	f->seen[f->n_seen++] = p;
 }
 
-/* Before the fiber stores to a word that it has read: its store would put its own clock in the
- * place of the one that a later fence is to acquire. Early, as above. */
+/* Call before the fiber stores to a word that it has read: the store would replace the clock
+ * that a later fence is to acquire with its own. Acquires early, as above. */
 static void acquire_if_seen(const shmemsimi_fiber_t *f, const void *p)
 {
 	for (unsigned i = 0; i < f->n_seen; i++)
@@ -36,17 +37,17 @@ static void fence(shmemsimi_fiber_t *f, int access)
 	f->is_fenced |= access != SHMEMSIM_FENCE_ACQUIRE;
 }
 
-/* Returns 1 if the access is to be done with release order. */
-static int order(shmemsimi_fiber_t *f, const void *p, int access)
+/* Returns whether the access is to be done with release order. */
+static bool order(shmemsimi_fiber_t *f, const void *p, int access)
 {
 	switch (access & 0xff) {
 	case SHMEMSIM_LD_RELAXED:
 		remember(f, p);
-		return 0;
+		return false;
 	case SHMEMSIM_ST_DATA:
 		f->is_fenced = 0;
 		shmemsim_wrote = 1;
-		return 0;
+		return false;
 	case SHMEMSIM_ST_RELAXED:
 	case SHMEMSIM_ST_RELEASE:
 		acquire_if_seen(f, p);
@@ -60,16 +61,16 @@ static int order(shmemsimi_fiber_t *f, const void *p, int access)
 	case SHMEMSIM_FENCE_RELEASE:
 	case SHMEMSIM_FENCE_SC:
 		fence(f, access & 0xff);
-		return 0;
+		return false;
 	default:
-		return 0;
+		return false;
 	}
 }
 
 int shmemsim_access(const void *p, uint32_t nbytes, int access, void *value)
 {
 	shmemsimi_look(p, __builtin_return_address(0));
-	if (shmemsim_hooks == SHMEMSIMI_HOOK_STEP) { /* the fast way */
+	if (shmemsim_hooks == SHMEMSIMI_HOOK_STEP) { /* fast path */
 		shmemsimi_step(access);
 		return 0;
 	}
@@ -77,7 +78,7 @@ int shmemsim_access(const void *p, uint32_t nbytes, int access, void *value)
 		shmemsimi_step(access);
 	if (shmemsimi_w.cfg.trace)
 		shmemsimi_trace_access(p, nbytes, access);
-	if (!shmemsimi_under_tsan()) /* the caller notes stores */
+	if (!shmemsimi_under_tsan()) /* the caller records stores */
 		return shmemsimi_weak_access(p, nbytes, access, value);
 	return order(shmemsimi_w.current, p, access);
 }

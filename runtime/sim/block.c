@@ -4,8 +4,8 @@
 #include <string.h>
 #include "sim/sim.h"
 
-/* Threads that the barrier waits for. A barrier of the whole block does not wait for threads that
- * have exited, as on a GPU. */
+/* The number of threads that the barrier waits for. A barrier of the whole block does not wait
+ * for threads that have exited, as on a GPU. */
 static uint32_t wanted(const shmemsimi_block_t *block, const shmemsimi_bar_t *bar)
 {
 	return bar->nthreads ? bar->nthreads : block->live;

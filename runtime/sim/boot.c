@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Bootstrap of the PEs of one process: they meet by waiting for each other as fibers.
+/* Bootstrap for the PEs of one process: they are fibers, and each waits for the others.
  *
- * The n-th job of the world consists of the n-th bootstrap that each PE asks for, so that
- * programs may finalize and initialize again. */
+ * The n-th job of the world consists of the n-th bootstrap that each PE opens, so that programs
+ * may finalize and initialize again. */
 #include <stdio.h>
 #include <shmem_dev/abi/ctx.h>
 #include "sim/sim.h"
@@ -19,8 +19,8 @@ typedef struct seat {
 	shmemh_boot_t boot;
 	shmemsimi_fiber_t *fiber;
 	int state;
-	int is_arrived; /* in the gather that is going on */
-	int status;     /* how its last gather ended */
+	int is_arrived; /* in the current gather */
+	int status;     /* result of its last gather */
 	const void *src;
 	void *dst;
 	size_t nbytes;
@@ -42,7 +42,7 @@ static size_t job_nbytes(int n_pes)
 	return sizeof(job_t) + (size_t)n_pes * sizeof(seat_t);
 }
 
-/* Everybody who has arrived goes on with this status. */
+/* Complete the gather with this status for all PEs that have arrived. */
 static void conclude(job_t *job, int status)
 {
 	for (int pe = 0; pe < job->n_pes; pe++) {
@@ -126,7 +126,7 @@ static int allgather(void *state, const void *src, void *dst, size_t nbytes, cha
 	return s->status ? refuse(errbuf, errbuf_nbytes, s->status, job->text) : SHMEMH_OK;
 }
 
-/* A PE is gone: nobody waits for it any more, and those who watch are told. */
+/* A PE died or left: the others stop waiting for it, and the watch callbacks are called. */
 static void vacate(job_t *job, int pe, int state, uint32_t cause)
 {
 	job->seats[pe].state = state;
@@ -134,14 +134,14 @@ static void vacate(job_t *job, int pe, int state, uint32_t cause)
 		say_gone(job);
 		conclude(job, SHMEMH_ERR_PEER);
 	}
-	shmemsimi_acquire(&job->n_pes); /* as if one thread made all these calls */
+	shmemsimi_acquire(&job->n_pes); /* these calls are ordered as if one thread made them */
 	for (int i = 0; i < job->n_pes; i++) {
 		seat_t *s = &job->seats[i];
 		if (s->state == SEAT_IN && s->gone)
 			s->gone(s->gone_arg, pe, cause);
 	}
 	shmemsimi_release(&job->n_pes);
-	shmemsim_wrote = 1; /* gone writes words that fibers poll */
+	shmemsim_wrote = 1; /* the callback writes words that fibers poll */
 }
 
 static void watch(void *state, void (*gone)(void *arg, int pe, uint32_t cause), void *arg)

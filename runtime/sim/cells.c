@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The writes that weak-memory mode remembers. Cells are found by address and numbered in the order
- * of their first use, so that a seed means the same run wherever memory lies. */
+/* The writes that weak-memory mode records. Cells are found by address and numbered in the order
+ * of their first use, so that a seed gives the same run wherever memory lies. */
 #include "sim/sim.h"
 
-/* Memory beyond so many cells (of 8 bytes) that one run touches always reads as the newest. */
+/* Memory that a run uses beyond this many cells (of 8 bytes) always reads as the newest value. */
 #define MAX_CELLS 8192u
 #define MAX_EDGES 4096u
 #define CHUNK 64u
@@ -101,7 +101,7 @@ void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now)
 	if (!c->n)
 		(void)shmemsimi_cell_write(c, bytes, now, 0);
 	else if (!((c->writes[c->n - 1].value ^ now) & seen))
-		bytes &= (uint8_t)~c->known; /* the others have their history */
+		bytes &= (uint8_t)~c->known; /* the other bytes have a history already */
 	if (!bytes)
 		return;
 	uint64_t wide = spread(bytes);
@@ -115,8 +115,8 @@ void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now)
 	c->known |= bytes;
 }
 
-/* The oldest write whose bytes have all been written again; c->n: there is none. The last write to
- * a byte must stay: a reader may synchronise with it. */
+/* Find the oldest write whose bytes have all been overwritten; c->n: there is none. Keep the
+ * last write to each byte: a reader may synchronise with it. */
 static uint32_t superseded(const shmemsimi_cell_t *c, uint8_t bytes)
 {
 	uint32_t found = c->n;
@@ -126,15 +126,15 @@ static uint32_t superseded(const shmemsimi_cell_t *c, uint8_t bytes)
 	return found;
 }
 
-/* Single bytes only: the oldest write lives on in the next, which hands on more than it should.
- * That may hide a mistake, and never invents one. */
+/* No write can be dropped, so merge the oldest one into the next, which then releases more than
+ * it should. That may hide a mistake, and never reports a false one. */
 static void merge_oldest(shmemsimi_cell_t *c)
 {
 	shmemsimi_write_t *from = &c->writes[0], *to = &c->writes[1];
 	to->bytes |= from->bytes;
 	to->strong |= from->strong;
 	to->is_merged = 1;
-	for (int d = N_DISTANCES; d-- > WITHIN_CTA;) { /* the nearest is handed the most */
+	for (int d = N_DISTANCES; d-- > WITHIN_CTA;) { /* views[WITHIN_CTA] is the largest */
 		shmemsimi_view_join(&to->views[d], from->views[WITHIN_CTA]);
 		shmemsimi_view_join(&to->views[d], to->views[WITHIN_CTA]);
 	}

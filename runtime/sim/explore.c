@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Many schedules of one program, until one fails. */
+/* Run many schedules of one program, until one fails. */
 #include <stdio.h>
 #include <time.h>
 #include "sim/sim.h"
@@ -22,8 +22,9 @@ static int run(const shmemsim_config_t *cfg, const shmemsimi_program_t *p,
 	return bad;
 }
 
-/* Pct: towards what the last schedule had, rounded up. The longest would be the safe choice, but
- * one schedule that polls long makes most changes of all later ones come after the end. */
+/* Pct: move the expected length towards that of the last schedule, rounded up. The maximum of
+ * all lengths would be safe, but one schedule that polls for long would move most changes of all
+ * later ones beyond their end. */
 static void learn_length(shmemsim_config_t *cfg)
 {
 	uint64_t n = shmemsimi_w.n_points < 1u << 30 ? shmemsimi_w.n_points : 1u << 30;
@@ -58,7 +59,7 @@ static int search(shmemsim_config_t *cfg, uint64_t n_schedules, const shmemsimi_
 		explored->is_exhausted = next == 0;
 		if (next <= 0)
 			return next < 0 ? 1 + not_repeated(explored) : 0;
-		cfg->seed--; /* one seed for what is not searched */
+		cfg->seed--; /* policies that do not search use one seed */
 	}
 	return 0;
 }
@@ -70,13 +71,13 @@ int shmemsim_explore(const shmemsim_config_t *cfg, uint64_t n_schedules, int n_p
 	const shmemsimi_program_t program = {n_pes, pe_main, arg};
 	shmemsim_explored_t mine = {0, 0, 0, 0, 0};
 	shmemsim_config_t at = SHMEMSIM_CONFIG_INIT;
-	at.policy = SHMEMSIM_RANDOM; /* one in turns would be the same each time */
+	at.policy = SHMEMSIM_RANDOM; /* round robin would give the same schedule each time */
 	if (!cfg && shmemsim_config_from_env(&at))
 		return 1;
 	if (cfg)
 		shmemsimi_copy(&at, cfg, sizeof(at));
 	shmemsimi_dfs_reset();
-	shmemsimi_w.failure = NULL; /* a run that is refused leaves it */
+	shmemsimi_w.failure = NULL; /* a refused run does not set it */
 	uint64_t start = cpu_ns();
 	int bad = search(&at, n_schedules, &program, &mine);
 	mine.ns = cpu_ns() - start;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Stacks, the switch between fibers, and what sanitizers have to be told about both.
+/* Stacks, the switch between fibers, and the calls that announce both to sanitizers.
  *
- * Whether address or thread sanitizer is there is found at run time (weak symbols), so that one
+ * Weak symbols show at run time whether address or thread sanitizer is present, so that one
  * library serves plain and sanitized programs. */
 #include <execinfo.h>
 #include <sys/mman.h>
@@ -35,7 +35,7 @@ extern void *__tsan_get_current_fiber(void) __attribute__((weak));
 extern void __tsan_acquire(void *obj) __attribute__((weak));
 extern void __tsan_release(void *obj) __attribute__((weak));
 
-#define TSAN_SYNC 0u    /* what was done before the switch comes before what follows it */
+#define TSAN_SYNC 0u    /* accesses before the switch happen before those after it */
 #define TSAN_NO_SYNC 1u /* the switch itself orders nothing */
 
 /* Host fibers run the host runtime and libc (name look-ups, printf); lanes only kernels. */
@@ -49,12 +49,12 @@ void shmemsimi_swap(void **save_sp, void *load_sp);
 /* Free stacks are linked through their last word. */
 static char *free_stacks[2];
 
-int shmemsimi_under_tsan(void)
+bool shmemsimi_under_tsan(void)
 {
 	return &__tsan_create_fiber != NULL;
 }
 
-static int under_asan(void)
+static bool under_asan(void)
 {
 	return &__sanitizer_start_switch_fiber != NULL && &__asan_unpoison_memory_region != NULL;
 }
@@ -101,7 +101,7 @@ static char *stack_take(int kind, size_t nbytes)
 	char **list = &free_stacks[kind == KIND_LANE];
 	char *stack = *list;
 	if (stack) {
-		if (under_asan()) /* the dead frames of its last user */
+		if (under_asan()) /* clear the frames of its last user */
 			__asan_unpoison_memory_region(stack, nbytes);
 		*list = *link_of(stack, nbytes);
 		return stack;
@@ -110,7 +110,7 @@ static char *stack_take(int kind, size_t nbytes)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
 	if (p == -1)
 		return NULL;
-	/* Fails beyond about 32,000 fibers (vm.max_map_count): those go without a guard. */
+	/* Fails beyond about 32,000 fibers (vm.max_map_count): further ones have no guard page. */
 	(void)!mprotect((void *)p, GUARD_NBYTES, PROT_NONE);
 	return (char *)p + GUARD_NBYTES;
 }
@@ -118,8 +118,8 @@ static char *stack_take(int kind, size_t nbytes)
 static void stack_give(char *stack, int kind, size_t nbytes)
 {
 	char **list = &free_stacks[kind == KIND_LANE];
-	/* Thread sanitizer forgets what was done on a stack only when it is unmapped; taking it
-	 * over with a happens-before edge instead would order fibers that nothing orders. */
+	/* Thread sanitizer drops the recorded accesses to a stack only when it is unmapped. A
+	 * happens-before edge at reuse would order fibers that nothing orders. */
 	if (shmemsimi_under_tsan()) {
 		munmap(stack - GUARD_NBYTES, nbytes + GUARD_NBYTES);
 		return;
@@ -128,7 +128,8 @@ static void stack_give(char *stack, int kind, size_t nbytes)
 	*list = stack;
 }
 
-/* First code of a fiber. Its name, with the emulator's prefix, ends back traces in reports. */
+/* The entry point of a fiber. Its name, with the prefix of the emulator, ends back traces in
+ * reports. */
 void shmemsimi_entry(void);
 
 static int prepare(shmemsimi_fiber_t *f)
@@ -170,8 +171,9 @@ void shmemsimi_fiber_begin(void)
 
 #define N_KEPT 64
 
-/* What an aborted fiber had allocated is still in its frames: no leak of the program. The leak
- * check reads the list of all mappings once for each region, so neighbours become one. */
+/* Keep the stack of an aborted fiber: allocations are still referenced from its frames, so they
+ * are no leak of the program. The leak check reads the list of all mappings once for each
+ * region, so merge neighbours. */
 static void keep_stack(char *start, size_t nbytes)
 {
 	static struct kept {
@@ -187,7 +189,7 @@ static void keep_stack(char *start, size_t nbytes)
 		start = k->start < start ? k->start : start;
 		end = k->end > end ? k->end : end;
 		k->start = NULL;
-		i = UINT32_MAX; /* it may have got another neighbour */
+		i = UINT32_MAX; /* it may have a new neighbour */
 	}
 	__lsan_register_root_region(start, (size_t)(end - start));
 	kept[next % N_KEPT].start = start;
@@ -206,8 +208,9 @@ static void drop_stack(shmemsimi_fiber_t *f)
 	f->stack = NULL;
 }
 
-/* A fiber that stands where the run ended, as agents do, does not go on: all it did comes before
- * what its discarder does next. For the sanitizer only, it runs once more. */
+/* A fiber that is suspended at the end of the run, such as an agent, does not continue. Run it
+ * once more for thread sanitizer only, so that its accesses are ordered before the following
+ * ones of the thread that discards it. */
 static void order_last(const shmemsimi_fiber_t *f)
 {
 	__tsan_switch_to_fiber(f->tsan, TSAN_NO_SYNC);
@@ -218,7 +221,7 @@ void shmemsimi_fiber_discard(shmemsimi_fiber_t *f)
 {
 	if (f->tsan && f->state != DONE)
 		order_last(f);
-	/* Not earlier: thread sanitizer reports no race with a fiber that it has forgotten. */
+	/* Not earlier: thread sanitizer reports no race with a fiber that was destroyed. */
 	if (f->tsan)
 		__tsan_destroy_fiber(f->tsan);
 	f->tsan = NULL;
@@ -231,12 +234,12 @@ static void take_trace(shmemsimi_fiber_t *f)
 	void *trace[SHMEMSIMI_N_TRACE];
 	f->n_trace = backtrace(trace, SHMEMSIMI_N_TRACE);
 	shmemsimi_copy(f->trace, trace, sizeof(trace));
-	/* It does not run again: all it did is before what follows the run. */
+	/* It does not run again: its accesses happen before those after the run. */
 	shmemsimi_tsan_release(&shmemsimi_w.n_live);
 	shmemsimi_switch(shmemsimi_w.reporter);
 }
 
-/* On the new stack: finish what the switch began. */
+/* On the new stack: complete the switch. */
 static void arrived(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
@@ -275,7 +278,7 @@ void shmemsimi_switch(shmemsimi_fiber_t *to)
 			return;
 	}
 	if (w->cfg.trace)
-		shmemsimi_trace_settle();
+		shmemsimi_trace_finish();
 	w->previous = from;
 	w->current = to;
 	w->n_alone = 0;

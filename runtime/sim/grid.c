@@ -7,7 +7,7 @@
 #define MAX_THREADS 1024u /* in a block, as on every GPU */
 #define MAX_FIBERS (1u << 22)
 
-int shmemsimi_world_ready(void)
+bool shmemsimi_world_ready(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	if (w->mode == MODE_NONE) {
@@ -21,7 +21,7 @@ int shmemsimi_world_ready(void)
 	if (w->thread != (unsigned long)pthread_self()) {
 		shmemsimi_report_line("the emulator runs in another thread of this process; only "
 				      "one may launch and sync");
-		return 0;
+		return false;
 	}
 	return !w->is_failed;
 }
@@ -202,7 +202,7 @@ int shmemsim_launch_3d(void (*kernel)(const void *params), const void *params, s
 	shmemsimi_release(g);
 	append(s, g);
 	if (w->mode == MODE_PROCESS) {
-		/* Nobody else runs it: go on until it has ended or only polls. */
+		/* No other fiber runs its threads: run them until they have ended or only poll. */
 		w->is_eager = 1;
 		shmemsimi_loop();
 		w->is_eager = 0;
@@ -257,7 +257,7 @@ static void grid_ended(shmemsimi_grid_t *g)
 	} else if (s->waiter) {
 		shmemsimi_wake(s->waiter);
 	}
-	/* Its host may poll what the kernel wrote. */
+	/* The host may poll words that the kernel wrote. */
 	shmemsimi_w.epoch++;
 }
 

@@ -85,7 +85,7 @@ static int check(const shmemsim_config_t *cfg, int n_pes)
 	return 1;
 }
 
-/* Fibers of a failed run are dropped where they stand. */
+/* Discard the fibers of a failed run wherever they are suspended. */
 static void end_run(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;

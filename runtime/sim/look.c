@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Poll loops without shmemsim_spin: `while (!test(flag));`, a compare-and-swap that is tried until
- * it succeeds, a loop that only reads the clock.
+/* Detection of poll loops without shmemsim_spin: `while (!test(flag));`, a compare-and-swap that is
+ * tried until it succeeds, a loop that only reads the clock.
  *
- * A fiber that makes the same accesses in the same order again and again, while nothing is written,
- * is parked as by shmemsim_spin. So other fibers run, and if none of them can write, the run ends
- * as a livelock. A loop that reads other words in each turn is not parked, however long it takes.
+ * If a fiber repeats the same accesses in the same order while nothing is written, it is parked as
+ * by shmemsim_spin. Then other fibers run, and if none of them can write, the run ends as a
+ * livelock. A loop that reads other words in each iteration is not parked, however long it takes.
  *
- * A turn may have any length: the fiber remembers one address, the anchor, and compares the
- * addresses between two accesses of it. If the anchor is not accessed again within `span` accesses,
- * another address becomes the anchor, and the span doubles. */
+ * An iteration may have any length: the fiber records one address, the anchor, and compares the
+ * addresses between two accesses to it. If the anchor is not accessed again within `span`
+ * accesses, another address becomes the anchor, and the span doubles. */
 #include "sim/sim.h"
 
 #define FIRST_SPAN 32u /* accesses until the anchor moves */
 #define LAST_SPAN 65536u
-/* Equal turns until a fiber is parked. The number doubles each time, so that a loop that gives up
- * after 100,000 turns ends before its run counts as a livelock, which is after LIVELOCK_LOOKS times
- * the last number. */
+/* Equal iterations until a fiber is parked. The number doubles each time, so that a loop that
+ * gives up after 100,000 iterations ends before its run counts as a livelock, which is after
+ * LIVELOCK_LOOKS times the last number. */
 #define FIRST_TURNS 64u
 #define LAST_TURNS 1024u
-/* Accesses of one fiber until others run: it may poll by turns that differ or write. */
+/* Accesses of one fiber until others run: it may poll by iterations that differ or write. */
 #define MAX_ALONE 65536u
 
 static void set_anchor(shmemsimi_looks_t *l, const void *p)
@@ -31,9 +31,9 @@ static void set_anchor(shmemsimi_looks_t *l, const void *p)
 	l->n_turns = 0;
 }
 
-/* One more access. Returns 1 if the fiber is to be parked. Addresses are only compared for
+/* One more access. Returns whether the fiber is to be parked. Addresses are only compared for
  * equality, so that a seed gives the same run wherever memory lies. */
-static int is_again(shmemsimi_looks_t *l, const void *p)
+static bool is_again(shmemsimi_looks_t *l, const void *p)
 {
 	if (p != l->anchor) {
 		l->turn = (l->turn ^ (uintptr_t)p) * 0x9e3779b97f4a7c15u;
@@ -41,7 +41,7 @@ static int is_again(shmemsimi_looks_t *l, const void *p)
 			set_anchor(l, p);
 			l->span = l->span < LAST_SPAN ? 2 * l->span : LAST_SPAN;
 		}
-		return 0;
+		return false;
 	}
 	l->n_turns = l->turn == l->last_turn ? l->n_turns + 1 : 0;
 	l->last_turn = l->turn;
@@ -57,7 +57,7 @@ void shmemsimi_look(const void *p, const void *call)
 	shmemsimi_looks_t *l = &f->looks;
 	if (f->kind == KIND_MAIN)
 		return;
-	f->call = call; /* for a report, also if the policy switches at this access */
+	f->call = call; /* for reports, also if the policy switches at this access */
 	if (++w->n_alone > MAX_ALONE) {
 		shmemsimi_yield(call);
 		return;

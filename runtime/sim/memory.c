@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory of the emulator, taken by bare system calls so that sanitizers do not take it for the
- * program's: malloc and mmap count as writes of the fiber that happens to run. */
+/* Memory of the emulator, allocated by direct system calls. Sanitizers count malloc and mmap as
+ * writes of the fiber that happens to run, so they must not see these allocations as the
+ * program's. */
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@
 #define VALGRIND_MAKE_MEM_UNDEFINED(p, n) ((void)(p), (void)(n))
 #endif
 
-#define MIN_SHIFT 6  /* smallest piece: 64 bytes */
+#define MIN_SHIFT 6  /* smallest chunk: 64 bytes */
 #define MAX_SHIFT 20 /* larger ones are mapped alone */
 #define CHUNK_NBYTES ((size_t)4 << 20)
 
@@ -54,7 +55,7 @@ static unsigned shift_of(size_t nbytes)
 
 typedef uint64_t vector_t __attribute__((__vector_size__(32), __may_alias__));
 
-/* Up to the next 32 bytes: pieces are multiples of 64. */
+/* Zero up to the next multiple of 32 bytes: chunks are multiples of 64. */
 static void zero(void *mem, size_t nbytes)
 {
 	/* volatile: not to become a memset */
@@ -92,7 +93,7 @@ void shmemsimi_free(void *mem, size_t nbytes)
 	if (!mem)
 		return;
 	if (shift > MAX_SHIFT) {
-		munmap(mem, nbytes); /* intercepted: what fibers did there is forgotten */
+		munmap(mem, nbytes); /* intercepted: drops the recorded accesses of fibers */
 		return;
 	}
 	piece->next = free_pieces[shift];
@@ -117,7 +118,7 @@ void shmemsimi_copy(void *dst, const void *src, size_t nbytes)
 static size_t scratch_nbytes(size_t nbytes)
 {
 	size_t all = (nbytes + 2 * RED_ZONE + 15) & ~(size_t)15;
-	/* thread sanitizer forgets the accesses of earlier owners only when memory is unmapped */
+	/* thread sanitizer drops the accesses of earlier owners only when memory is unmapped */
 	return shmemsimi_under_tsan() ? (all + PAGE - 1) & ~(size_t)(PAGE - 1) : all;
 }
 
@@ -127,7 +128,7 @@ void *shmemsimi_scratch_alloc(size_t nbytes)
 	char *mem = shmemsimi_under_tsan() ? map(all) : shmemsimi_alloc(all);
 	if (!mem)
 		return NULL;
-	/* never the same by luck: block scratch is not zero on a GPU */
+	/* fill it: block scratch is not zero on a GPU */
 	for (volatile uint64_t *p = (uint64_t *)mem; p < (uint64_t *)(mem + all); p++)
 		*p = 0xa5a5a5a5a5a5a5a5u;
 	if (&__asan_poison_memory_region != NULL) {

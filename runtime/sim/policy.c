@@ -2,16 +2,16 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Which fiber runs next, and the list of choices that makes a run repeatable.
  *
- * A decision is one of n options. Option 0 is the dull one: at an access the current fiber goes on,
- * at a wait the next in turn runs, for data the program gets 0. So a run is described by its other
- * decisions alone: list[0] is the policy, then pairs (number of dull decisions, option taken).
- * Removing a pair makes a simpler run, which is what shrinking does. */
+ * A decision is one of n options. Option 0 is the default ("dull") one: at an access the current
+ * fiber continues, at a wait the next fiber in turn runs, for data the program gets 0. So the
+ * other decisions alone describe a run: list[0] is the policy, then pairs (number of dull
+ * decisions, option taken). Shrinking removes pairs, which makes a run simpler. */
 #include <stdio.h>
 #include "sim/sim.h"
 
 #define MAX_CHOICE 65535u
-/* An access right after an atomic counts for so many: there a thread has just claimed something
- * that others will look at, and has not done yet what it claimed it for. */
+/* The weight of an access right after an atomic: there a thread has claimed something that
+ * others read, and has not used its claim yet. */
 #define WEIGHT_AFTER_ATOMIC 16u
 
 static uint64_t rng;
@@ -19,7 +19,7 @@ static uint16_t *list; /* decisions made so far */
 static size_t n_list, list_capacity;
 static uint64_t n_dull;        /* dull decisions since the last pair */
 static uint32_t cursor;        /* the run queue's index of the fiber picked last */
-static uint32_t stale_per_256; /* weak memory: loads that read an old value if there is one */
+static uint32_t stale_per_256; /* weak memory: chance that a load reads an old value */
 static size_t next_pair;       /* replay: place in the list */
 static uint32_t replay_dull;
 static int is_replay;
@@ -63,18 +63,19 @@ static uint32_t decided(uint32_t option)
 	return option;
 }
 
-/* Nothing is written and everybody only looks again: the order says nothing, and a search would
- * drown in it. Not while time jumps: who is late first matters. */
-static inline int is_decision(uint32_t n)
+/* Is the choice between n fibers a decision? Not if all of them only poll and nothing is
+ * written: then the order does not matter, and a search would consist of such decisions. While
+ * time jumps it is one: the fiber that times out first matters. */
+static inline bool is_decision(uint32_t n)
 {
 	return n > 1 && shmemsimi_w.idle_looks <= 1;
 }
 
-/* At an access: the fiber to go on with. */
+/* At an access: choose the fiber that runs next. */
 static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w, uint32_t weight)
 {
 	if (shmemsim_wrote || w->epoch != w->spin_epoch || w->sleep.n)
-		shmemsimi_wake_due(); /* who polls what was just written is an option already */
+		shmemsimi_wake_due(); /* wakes the fibers that poll the word just written */
 	uint32_t n = w->run.n;
 	if (!is_decision(n))
 		return w->current;
@@ -90,9 +91,9 @@ static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w, uint32_t weight)
 	return w->run.fibers[cursor];
 }
 
-/* Before a fence or after it is the same to all others, unless it takes part in the order of the
- * sequentially consistent ones. */
-static inline int is_point(int kind)
+/* May the policy switch at this access? A switch before a fence is equivalent to one after it,
+ * unless the fence takes part in the order of sequentially consistent ones. */
+static inline bool is_point(int kind)
 {
 	return kind < SHMEMSIM_FENCE || (kind == SHMEMSIM_FENCE_SC && shmemsimi_w.cfg.weak);
 }
@@ -136,7 +137,7 @@ unsigned shmemsim_choose(unsigned n)
 	return option;
 }
 
-/* Round robin: only data is left to chance. */
+/* Round robin: only data is random. */
 
 static uint32_t dull_wait(uint32_t n, uint32_t first)
 {
@@ -207,7 +208,7 @@ const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 	rng = rng ? rng : 1;
 	n_list = 0;
 	n_dull = 0;
-	cursor = UINT32_MAX; /* so that the first in turn is the first fiber */
+	cursor = UINT32_MAX; /* so that the first fiber runs first */
 	next_pair = 1;
 	shmemsimi_w.gap = 0;
 	is_replay = cfg->policy == SHMEMSIM_REPLAY;
@@ -232,7 +233,7 @@ const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 	return &policies[recorded];
 }
 
-/* Environment that makes the same run again. */
+/* The environment that repeats this run. */
 const char *shmemsimi_policy_text(void)
 {
 	static char text[160];

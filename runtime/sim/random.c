@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Random schedules. How often they switch is drawn for each, since mistakes differ in what they
- * need: some that one fiber stays away for long, others that many switches meet. At an access the
- * best of three fibers drawn goes on, by priorities that are drawn too: so some fibers are fast and
- * others stay where they were interrupted. At a wait all are alike. */
+/* Random schedules. The frequency of switches is drawn for each schedule, since mistakes differ:
+ * some need a fiber to be suspended for long, others need many switches. At an access three
+ * fibers are drawn, and the one with the highest priority continues. Priorities are drawn too,
+ * so some fibers are fast and others stay where they were interrupted. At a wait all fibers are
+ * equally likely. */
 #include "sim/sim.h"
 
 #define N_CANDIDATES 3
 
-/* The numbers of accesses between switches, by quantiles, so that chance is asked once for each
- * switch. */
+/* The numbers of accesses between switches, by quantiles, so that one random number is drawn for
+ * each switch. */
 typedef struct gaps {
 	uint32_t per_256; /* accesses that switch */
 	uint32_t is_made;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What went wrong, and the place of each fiber at that moment. */
+/* The report of a failure: its reason, and the place of each fiber. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ void shmemsimi_report_begin(void)
 	used = 0;
 }
 
-/* By way of the stack: see the rules in sim.h. */
+/* Format on the stack: see the rules in sim.h. */
 static size_t format_v(char *dst, size_t nbytes, const char *fmt, va_list ap)
 {
 	char text[LINE_NBYTES];
@@ -136,7 +136,7 @@ static void say_bar(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 		 f->site ? f->site : "");
 }
 
-/* What f waits for. */
+/* Append what f waits for. */
 static void say_wait(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {
 	/* a fiber whose wait is over but that has not run since still carries its wait */
@@ -168,8 +168,8 @@ static void say_wait(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 	}
 }
 
-/* Frames of the program: after the emulator's own (up to the entry point that was called), before
- * the fiber's first frame, which is the emulator's again. */
+/* Append the frames of the program: those after the emulator's own frames (up to the entry point
+ * that was called) and before the fiber's first frame, which is the emulator's again. */
 static void say_where(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {
 	int from = 0, frames = 0;
@@ -233,7 +233,7 @@ static void add_grid(place_t *p, shmemsimi_grid_t *g)
 	flush(p);
 }
 
-/* Each suspended fiber is run just far enough to take its own back trace. */
+/* Run a suspended fiber just far enough to take its own back trace. */
 static void trace(shmemsimi_fiber_t *f)
 {
 	if (f->stack && f->state != DONE)

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Which fibers can run, which wait for what, time, and the end of all waiting.
+/* The scheduler: which fibers can run, which wait and for what, virtual time, and the end of all
+ * waiting.
  *
- * A fiber that polls calls shmemsim_spin, or is found to poll (look.c). If nothing was written
- * since its last look, it is parked until something is. When nobody can run, time jumps and the
- * parked ones look again; when that has not helped for long, the run is a livelock. With nobody
- * parked it is a deadlock. */
+ * A fiber that polls calls shmemsim_spin, or is detected as polling (look.c). If nothing was
+ * written since its last poll, it is parked until something is. If no fiber can run, time jumps
+ * and the parked ones poll again. After many such jumps the run is a livelock. If no fiber is
+ * parked either, it is a deadlock. */
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
 #include "sim/sim.h"
 
-/* Rounds in which every polling fiber looked once and none read the clock, until livelock. Must
- * exceed the number of turns after which poll loops look at the clock (64 in shmem_dev). */
+/* Rounds in which every polling fiber polled once and none read the clock, until the run is a
+ * livelock. Must exceed the number of iterations after which poll loops read the clock (64 in
+ * shmem_dev). */
 #define LIVELOCK_LOOKS 512
-/* Livelock although the clock is read: so much virtual time and so many jumps of the clock without
- * a write. Each jump doubles, up to a second: a long wait ends after some dozens, and a program of
- * many short waits that all expire stays below the second limit. */
+/* The limits of a livelock in which fibers read the clock: this much virtual time, and this many
+ * jumps of the clock, without a write. Each jump doubles, up to a second: a long wait ends after
+ * some dozens of jumps, and a program of many short waits that all expire stays below the second
+ * limit. */
 #define LIVELOCK_NS ((uint64_t)3600 * 1000000000u)
 #define LIVELOCK_JUMPS 20000
 #define FIRST_JUMP_NS 1000u
 #define LAST_JUMP_NS 1000000000u
-/* Process mode: rounds that only give up the CPU before rounds that sleep. */
+/* Process mode: number of rounds that yield the CPU before rounds that sleep. */
 #define YIELD_LOOKS 64
 #define NAP_NS 20000
 
@@ -116,7 +119,7 @@ static void wake_spinning(void)
 	q->n = 0;
 }
 
-/* Wake those whose time has come; note the earliest of the others. */
+/* Wake the fibers whose time has come; record the earliest time of the others. */
 static void wake_sleeping(void)
 {
 	shmemsimi_queue_t *q = &shmemsimi_w.sleep;
@@ -134,17 +137,17 @@ static void wake_sleeping(void)
 	shmemsimi_w.next_wake = next;
 }
 
-/* Nobody can run */
+/* No fiber can run */
 
-static int stuck(const char *what)
+static bool stuck(const char *what)
 {
 	shmemsimi_report_line("%s", what);
 	shmemsimi_w.is_failed = 1;
 	shmemsimi_w.failure = what;
-	return 0;
+	return false;
 }
 
-static int idle_in_process(void)
+static bool idle_in_process(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	const struct timespec nap = {0, NAP_NS};
@@ -154,10 +157,10 @@ static int idle_in_process(void)
 	else
 		nanosleep(&nap, NULL);
 	wake_spinning();
-	return 1;
+	return true;
 }
 
-static int idle_in_run(void)
+static bool idle_in_run(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	if (w->is_clock_read) {
@@ -181,15 +184,15 @@ static int idle_in_run(void)
 	if (w->spin.n && w->now - w->idle_since > LIVELOCK_NS && w->idle_jumps > LIVELOCK_JUMPS)
 		return stuck("livelock: nothing was written for hours of virtual time");
 	wake_spinning();
-	return 1;
+	return true;
 }
 
-/* Returns 1 if looking again makes sense. */
-static int idle(void)
+/* Returns whether it makes sense to look again. */
+static bool idle(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	if (w->is_eager)
-		return 0;
+		return false;
 	if (!w->spin.n && !w->sleep.n)
 		return stuck("deadlock: every fiber waits for another one");
 	return w->mode == MODE_RUN ? idle_in_run() : idle_in_process();
@@ -239,7 +242,7 @@ void shmemsimi_too_long(void)
 			      (unsigned long long)shmemsimi_w.cfg.max_steps);
 }
 
-/* Process mode, host code that polls: let the kernels go on meanwhile. */
+/* Process mode: host code polls. Run the kernels meanwhile. */
 static void main_spins(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
@@ -251,7 +254,7 @@ static void main_spins(void)
 	sched_yield();
 }
 
-/* Let others run; if is_parked, until something is written or nobody can run. */
+/* Run other fibers; if is_parked, until something is written or no fiber can run. */
 static void spin(shmemsimi_fiber_t *f, int is_parked, const void *call)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
@@ -264,8 +267,8 @@ static void spin(shmemsimi_fiber_t *f, int is_parked, const void *call)
 	}
 	shmemsimi_switch(next_fiber());
 	shmemsimi_news();
-	/* As of now, not as of the call: what is written between two loads of one loop body must
-	 * keep this fiber awake. */
+	/* Take the epoch now, not at the call: a write between two loads of one iteration must
+	 * keep this fiber runnable. */
 	f->spun = w->epoch;
 	f->wait = WAIT_NONE;
 }
@@ -286,7 +289,7 @@ void shmemsim_spin(void)
 	}
 	shmemsimi_count();
 	shmemsimi_news();
-	f->looks.max_turns = 0; /* it says itself when it has looked */
+	f->looks.max_turns = 0; /* it announces its polls itself */
 	spin(f, f->spun == w->epoch, __builtin_return_address(0));
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A failing list of choices made short: choices are replaced by dull ones, many at a time and then
- * fewer (delta debugging), as long as the run fails in the same way. */
+/* Shortens a failing list of choices (delta debugging): choices are replaced by dull ones, many
+ * at a time and then fewer, as long as the run fails in the same way. */
 #include <stdio.h>
 #include "sim/sim.h"
 
-/* Enough for lists of thousands; a program whose runs are long stops by its steps instead. */
+/* Enough for lists of thousands of choices; for a program with long runs MAX_STEPS ends the
+ * search. */
 #define MAX_RUNS 4000
 #define MAX_STEPS 100000000u
 #define TRACE_LINES 100
@@ -22,7 +23,7 @@ typedef struct shrink {
 	const void *failure; /* what must stay the same */
 	uint16_t *list;      /* [capacity] the list being tried */
 	size_t capacity;
-	choice_t *choices; /* [n] that are needed, as far as is known */
+	choice_t *choices; /* [n] not known to be removable */
 	size_t n;
 	uint64_t n_runs, n_steps;
 } shrink_t;
@@ -40,7 +41,8 @@ static void take_list(shrink_t *s, const uint16_t *list, size_t n)
 	}
 }
 
-/* The list without choices [from, to) and without choice other. Returns its length; 0: no room. */
+/* Make the list without choices [from, to) and without choice other. Returns its length; 0: no
+ * room. */
 static size_t make_list(const shrink_t *s, size_t from, size_t to, size_t other)
 {
 	uint64_t at = 0;
@@ -62,19 +64,19 @@ static size_t make_list(const shrink_t *s, size_t from, size_t to, size_t other)
 	return n;
 }
 
-static int fails(shrink_t *s, size_t from, size_t to, size_t other)
+static bool fails(shrink_t *s, size_t from, size_t to, size_t other)
 {
 	const shmemsimi_program_t *p = s->program;
 	s->cfg.n_replay = make_list(s, from, to, other);
 	if (!s->cfg.n_replay)
-		return 0;
+		return false;
 	s->n_runs++;
 	int bad = shmemsim_run(&s->cfg, p->n_pes, p->pe_main, p->arg);
 	s->n_steps += shmemsimi_w.steps;
 	return bad && shmemsimi_w.failure == s->failure;
 }
 
-static int may_go_on(const shrink_t *s)
+static bool may_go_on(const shrink_t *s)
 {
 	return s->n_runs < MAX_RUNS && s->n_steps < MAX_STEPS;
 }
@@ -99,17 +101,18 @@ static size_t drop_chunks(shrink_t *s, size_t chunk)
 	return before - s->n;
 }
 
-/* Two that only make sense together: a switch away and one back. Returns 1 if there were such. */
-static int drop_pair(shrink_t *s)
+/* Drop two choices that only make sense together: a switch away and one back. Returns whether
+ * there were such. */
+static bool drop_pair(shrink_t *s)
 {
 	for (size_t b = s->n; b-- > 1;)
 		for (size_t a = b; a-- > 0 && may_go_on(s);)
 			if (fails(s, b, b + 1, a)) {
 				drop(s, b, b + 1);
 				drop(s, a, a + 1);
-				return 1;
+				return true;
 			}
-	return 0;
+	return false;
 }
 
 static void shorten(shrink_t *s)

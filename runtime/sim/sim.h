@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The emulator's own structures. A world is what runs: one per process, since one OS thread runs
- * all fibers and inlined code reaches it through globals (shmemsim_self and the flags of cpu.h).
+/* The emulator's internal structures. There is one world per process, since one OS thread runs all
+ * fibers and inlined code reaches it through globals (shmemsim_self and the flags of cpu.h).
  *
  * Rules for all files here
  *   - Thread sanitizer must not see this code: it is compiled without it, and memory that fibers
- *     share is neither malloc'ed nor touched by memset or memcpy, whose interceptors would record
- *     accesses for whichever fiber happens to run (memory.c).
- *   - No identity of memory (addresses) decides anything: a seed must mean the same run each time.
- */
+ *     share is neither malloc'ed nor accessed by memset or memcpy, whose interceptors would record
+ *     accesses for the fiber that happens to run (memory.c).
+ *   - Addresses of memory decide nothing: a seed must give the same run each time. */
 #ifndef SHMEMSIMI_SIM_H
 #define SHMEMSIMI_SIM_H
 
+#include <stdbool.h>
 #include <shmem_sim.h>
 #include "sim/weak.h"
 
@@ -30,17 +30,17 @@ enum shmemsimi_wait {
 	WAIT_GATHER,
 };
 
-#define SHMEMSIMI_N_SEEN 8 /* words read relaxed since the last fence that a fiber remembers */
+#define SHMEMSIMI_N_SEEN 8 /* recorded words that a fiber has read relaxed since its last fence */
 #define SHMEMSIMI_N_TRACE 16
 
 /* look.c: what a fiber has accessed since something was written. */
 typedef struct shmemsimi_looks {
-	uint64_t epoch; /* world.epoch that all of it is about */
+	uint64_t epoch; /* world.epoch for which this holds */
 	const void *anchor;
 	uint64_t turn, last_turn; /* hashes of the addresses between accesses of anchor */
 	uint32_t since, span;     /* accesses since anchor, and until another one is taken */
 	uint32_t n_turns;         /* equal ones so far */
-	uint32_t max_turns;       /* until the fiber is parked; 0: forget all of this */
+	uint32_t max_turns;       /* until the fiber is parked; 0: start over */
 } shmemsimi_looks_t;
 
 typedef struct shmemsimi_fiber {
@@ -48,7 +48,7 @@ typedef struct shmemsimi_fiber {
 	void *sp;                 /* saved stack pointer while another fiber runs */
 	char *stack;              /* NULL until the first run and after the end */
 	size_t stack_nbytes;
-	unsigned stack_id; /* valgrind's */
+	unsigned stack_id; /* id for valgrind */
 	uint8_t kind, state, wait, lane;
 	uint8_t is_after_atomic; /* its last access was a read-modify-write */
 	int pe;
@@ -69,7 +69,7 @@ typedef struct shmemsimi_fiber {
 	uint64_t spun;    /* world.epoch when its last spin returned */
 	shmemsimi_looks_t looks;
 	uint64_t wake;     /* SLEEPING: time to wake at */
-	int64_t priority;  /* random, pct; 0: not given one yet */
+	int64_t priority;  /* random, pct; 0: not drawn yet */
 	void *tsan, *fake; /* sanitizers' own fibers and fake stacks */
 	shmemsimi_sight_t sight;
 	int is_fenced; /* thread sanitizer: strong stores release from now on */
@@ -103,7 +103,7 @@ typedef struct shmemsimi_warp {
 } shmemsimi_warp_t;
 
 typedef struct shmemsimi_bar {
-	uint32_t arrived, nthreads; /* nthreads as the first to arrive said: 0 = all */
+	uint32_t arrived, nthreads; /* nthreads of the first to arrive: 0 = all */
 	int any;
 	const char *site;
 	shmemsimi_fiber_t *first, *last; /* waiters by arrival */
@@ -123,7 +123,7 @@ typedef struct shmemsimi_block {
 	uint32_t live; /* threads that have not exited */
 	shmemsimi_bar_t bars[SHMEMSIMI_N_BARS];
 	shmemsimi_scratch_t *scratch;
-	shmemsimi_view_t *sc; /* weak memory: what its sequentially consistent fences know */
+	shmemsimi_view_t *sc; /* weak memory: view of its sequentially consistent fences */
 } shmemsimi_block_t;
 
 typedef struct shmemsimi_grid {
@@ -156,9 +156,9 @@ typedef struct shmemsimi_queue {
 	uint32_t n, capacity;
 } shmemsimi_queue_t;
 
-/* Takes one of n options, 0 .. n-1, at each decision. Option k at an access: the k-th fiber after
- * the current one in the run queue (0: it goes on); at a wait: the k-th from index first on. The
- * weight of an access says how many others it counts for. */
+/* Chooses one of n options, 0 .. n-1, at each decision. Option k at an access: the k-th fiber
+ * after the current one in the run queue (0: the current one continues); at a wait: the k-th
+ * from index first on. The weight of an access is the number of accesses that it counts for. */
 typedef struct shmemsimi_policy {
 	const char *name;
 	uint32_t (*at_access)(uint32_t n, uint32_t weight); /* NULL: never switches there */
@@ -184,8 +184,8 @@ typedef struct shmemsimi_world {
 	uint32_t n_grids;
 	int n_pes;
 	int is_failed;
-	int is_wanted_main;       /* process mode: main may go on */
-	int is_eager;             /* process mode: main wants to go on once nobody can run */
+	int is_wanted_main;       /* process mode: main may continue */
+	int is_eager;             /* process mode: main continues once no fiber can run */
 	uint64_t epoch;           /* counts "something was written" */
 	uint64_t spin_epoch;      /* epoch when the spinning fibers last had a chance */
 	uint64_t steps, n_starts; /* n_starts: fibers made runnable */
@@ -198,7 +198,7 @@ typedef struct shmemsimi_world {
 	uint64_t next_wake;
 	uint64_t idle_step, idle_since;
 	uint32_t idle_jumps;  /* of the clock since something was written */
-	uint32_t idle_looks;  /* rounds in which everybody spun and nobody read the clock */
+	uint32_t idle_looks;  /* rounds in which all fibers polled and none read the clock */
 	int is_clock_read;    /* since the last idle round */
 	unsigned long thread; /* pthread_self() of the one thread */
 	int result;
@@ -206,8 +206,8 @@ typedef struct shmemsimi_world {
 
 extern shmemsimi_world_t shmemsimi_w;
 
-/* memory.c: zeroed memory that sanitizers know nothing of. Without memory a fiber ends the run as
- * failed; on the main stack the functions return NULL. */
+/* memory.c: zeroed memory that is hidden from sanitizers. If memory runs out, a fiber ends the
+ * run as failed; on the main stack the functions return NULL. */
 void *shmemsimi_alloc(size_t nbytes);
 void shmemsimi_free(void *mem, size_t nbytes);
 void shmemsimi_copy(void *dst, const void *src, size_t nbytes); /* dst below src may overlap */
@@ -215,7 +215,7 @@ void *shmemsimi_scratch_alloc(size_t nbytes); /* for kernels: with red zones, no
 void shmemsimi_scratch_free(void *mem, size_t nbytes);
 
 /* fiber.c */
-int shmemsimi_under_tsan(void);
+bool shmemsimi_under_tsan(void);
 void shmemsimi_fiber_begin(void);                   /* main is the current fiber */
 void shmemsimi_fiber_create(shmemsimi_fiber_t *f);  /* before its first run */
 void shmemsimi_fiber_discard(shmemsimi_fiber_t *f); /* one that will never run again */
@@ -235,7 +235,7 @@ void shmemsimi_wake(shmemsimi_fiber_t *f);
 void shmemsimi_loop(void);                           /* main: run fibers until main is wanted */
 void shmemsimi_exit(void) __attribute__((noreturn)); /* the current fiber has returned */
 void shmemsimi_news(void);                           /* counts what inlined stores flagged */
-void shmemsimi_wake_due(void); /* who polls if there is news, who sleeps if its time has come */
+void shmemsimi_wake_due(void); /* polling fibers if there is news; due sleepers */
 
 void shmemsimi_too_long(void); /* ends the run if it has a limit of steps */
 
@@ -246,13 +246,13 @@ static inline void shmemsimi_count(void)
 		shmemsimi_too_long();
 }
 
-/* look.c: the current fiber is about to access p. May run others first. call: return address of
- * the entry point. */
+/* look.c: the current fiber is about to access p. May run other fibers first. call: return
+ * address of the entry point. */
 void shmemsimi_look(const void *p, const void *call);
 
 /* Bits of shmemsim_hooks, beside that of weak.h */
 #define SHMEMSIMI_HOOK_STEP 1u /* accesses are counted, and decisions if the policy has any there */
-#define SHMEMSIMI_HOOK_MORE 2u /* they are traced, or thread sanitizer wants to know */
+#define SHMEMSIMI_HOOK_MORE 2u /* accesses are traced, or reported to thread sanitizer */
 
 /* policy.c */
 const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg);
@@ -270,7 +270,7 @@ uint32_t shmemsimi_random_wait(uint32_t n, uint32_t first);
 uint32_t shmemsimi_random_data(uint32_t n);
 
 /* pct.c, dfs.c */
-#define SHMEMSIMI_PCT_LENGTH 1000 /* accesses of a run, where nobody said */
+#define SHMEMSIMI_PCT_LENGTH 1000 /* default length of a run in accesses */
 void shmemsimi_pct_begin(void);
 int64_t shmemsimi_priority(shmemsimi_fiber_t *f); /* drawn at the first call */
 uint32_t shmemsimi_pct_access(uint32_t n, uint32_t weight);
@@ -290,7 +290,7 @@ void shmemsimi_trace_read(uint64_t value); /* the last access reads this, not wh
 void shmemsimi_place_text(const void *p, char *text, size_t nbytes);
 void shmemsimi_trace_choice(uint32_t option, uint32_t n);
 void shmemsimi_trace_meet(const char *what, uint32_t which); /* a collective or barrier */
-void shmemsimi_trace_settle(void); /* reads what the last access has written */
+void shmemsimi_trace_finish(void); /* reads the value that the last access has written */
 void shmemsimi_trace_report(void);
 
 /* explore.c, shrink.c */
@@ -304,7 +304,7 @@ void shmemsimi_shrink(const shmemsimi_program_t *program, uint64_t n_schedules);
 
 const char *shmemsimi_coll_name(int coll);
 
-/* warp.c, block.c: a lane left; those who waited only for it go on */
+/* warp.c, block.c: a lane exited; resume fibers that waited only for it */
 void shmemsimi_warp_recheck(shmemsimi_warp_t *w);
 void shmemsimi_warp_stalled(shmemsimi_warp_t *w); /* no lane of it can run */
 void shmemsimi_block_recheck(shmemsimi_block_t *b);
@@ -315,7 +315,7 @@ void shmemsimi_lane_main(shmemsimi_fiber_t *f);
 void shmemsimi_lane_exited(shmemsimi_fiber_t *f);
 void shmemsimi_grid_free(shmemsimi_grid_t *g);
 void shmemsimi_streams_free(void);
-int shmemsimi_world_ready(void); /* 1: launches are possible; starts process mode */
+bool shmemsimi_world_ready(void); /* launches are possible; starts process mode */
 
 /* boot.c */
 void shmemsimi_boot_left(int pe); /* the PE returned from pe_main */
@@ -328,7 +328,7 @@ void shmemsimi_report_line(const char *fmt, ...) __attribute__((format(printf, 1
 size_t shmemsimi_format(char *dst, size_t nbytes, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* snprintf into memory that fibers share */
 void shmemsimi_report_stuck(void);             /* main: appends the place of each fiber */
-int shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
-int shmemsimi_variable(const void *p, char *text, size_t nbytes); /* 1: it lies in a static one */
+bool shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
+bool shmemsimi_variable(const void *p, char *text, size_t nbytes); /* it lies in a static one */
 
 #endif

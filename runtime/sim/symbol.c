@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Code address to function name, from the symbol table of the file it was loaded from: kernels
- * are static functions as a rule, and dladdr knows only exported ones. */
+/* Maps a code address to a function name by the symbol table of the file it was loaded from:
+ * kernels are usually static functions, and dladdr finds exported ones only. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static image_t map_file(const char *path)
 	return image;
 }
 
-/* The part of the file that a section header names; NULL if it does not lie in the file. */
+/* The part of the file that a section header describes; NULL if it is not within the file. */
 static const void *part(const image_t *image, const Elf64_Shdr *sh)
 {
 	if (sh->sh_offset > image->nbytes || sh->sh_size > image->nbytes - sh->sh_offset)
@@ -92,14 +92,14 @@ static image_t map_loaded(const Dl_info *info)
 	return image;
 }
 
-static int resolve(const void *pc, char *text, size_t nbytes)
+static bool resolve(const void *pc, char *text, size_t nbytes)
 {
 	Dl_info info;
-	/* a return address may already lie behind the function whose last word is a call */
+	/* a return address may be past the function whose last instruction is the call */
 	const char *at = (const char *)pc - 1;
 	if (!dladdr(at, &info) || !info.dli_fname) {
 		shmemsimi_format(text, nbytes, "%p", pc);
-		return 0;
+		return false;
 	}
 	uint64_t base = (uint64_t)(uintptr_t)info.dli_fbase;
 	wanted_t wanted = {STT_FUNC, (uint64_t)(uintptr_t)at};
@@ -116,9 +116,9 @@ static int resolve(const void *pc, char *text, size_t nbytes)
 	return name != NULL;
 }
 
-/* Name of the function that pc lies in, or file+offset for a debugger. Returns 1 for a name.
- * Remembers the last answers: the fibers of a kernel wait at a few places. */
-int shmemsimi_symbol(const void *pc, char *text, size_t nbytes)
+/* Name of the function that contains pc, or file+offset for a debugger. Returns true for a name.
+ * Keeps the last results: the fibers of a kernel wait at few places. */
+bool shmemsimi_symbol(const void *pc, char *text, size_t nbytes)
 {
 	static struct {
 		const void *pc;
@@ -138,12 +138,12 @@ int shmemsimi_symbol(const void *pc, char *text, size_t nbytes)
 	return known[i].is_name;
 }
 
-int shmemsimi_variable(const void *p, char *text, size_t nbytes)
+bool shmemsimi_variable(const void *p, char *text, size_t nbytes)
 {
 	Dl_info info;
 	wanted_t wanted = {STT_OBJECT, (uint64_t)(uintptr_t)p};
 	if (!dladdr(p, &info) || !info.dli_fname)
-		return 0;
+		return false;
 	image_t image = map_loaded(&info);
 	const char *name = NULL;
 	if (image.bytes)

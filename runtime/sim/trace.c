@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The last operations of a run, for its report: who did what where, with which value.
+/* The last operations of a run, for its report: fiber, operation, address, value.
  *
- * An access is noted before it is done. What it wrote is read at the next event or switch: no other
- * fiber runs in between. */
+ * An access is recorded before it is done. The value that it wrote is read at the next event or
+ * switch: no other fiber runs in between. */
 #include <stdio.h>
 #include "sim/sim.h"
 
@@ -73,15 +73,15 @@ static uint64_t value_at(const void *p, uint32_t nbytes)
 	return v;
 }
 
-void shmemsimi_trace_settle(void)
+void shmemsimi_trace_finish(void)
 {
 	if (open_event)
 		open_event->after = value_at(open_event->p, open_event->nbytes);
 	open_event = NULL;
 }
 
-/* Everybody looks again and nothing is written: not worth a line each. */
-static int is_idle(void)
+/* Fibers only poll and nothing is written: record no line for each poll. */
+static bool is_idle(void)
 {
 	return shmemsimi_w.idle_looks > 1;
 }
@@ -89,7 +89,7 @@ static int is_idle(void)
 static event_t *new_event(int op)
 {
 	const shmemsimi_fiber_t *f = shmemsimi_w.current;
-	shmemsimi_trace_settle();
+	shmemsimi_trace_finish();
 	if (!capacity || f->kind == KIND_MAIN || is_idle())
 		return NULL;
 	event_t *e = &events[n_events++ % capacity];
@@ -156,7 +156,7 @@ void shmemsimi_place_text(const void *at, char *text, size_t nbytes)
 		snprintf(text, nbytes, "%p", at);
 }
 
-/* Small numbers as people count, others as bits. */
+/* Format small numbers as decimal, others as hexadecimal. */
 static void say_value(uint64_t v, char *text, size_t nbytes)
 {
 	snprintf(text, nbytes, v < 1000000 ? "%llu" : "0x%llx", (unsigned long long)v);
@@ -217,7 +217,7 @@ void shmemsimi_trace_report(void)
 	uint32_t wanted = shmemsimi_w.cfg.trace;
 	wanted = wanted < capacity ? wanted : capacity;
 	uint64_t first = n_events > wanted ? n_events - wanted : 0;
-	shmemsimi_trace_settle();
+	shmemsimi_trace_finish();
 	shmemsimi_report_line("trace (step, fiber, operation; %s):",
 			      first ? "the last operations" : "complete");
 	for (uint64_t i = first; i < n_events; i++) {

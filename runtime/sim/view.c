@@ -10,7 +10,7 @@ static size_t nbytes_of(uint32_t n)
 	return sizeof(shmemsimi_view_t) + n * sizeof(uint32_t);
 }
 
-/* Capacities that fill whole pieces of memory.c. */
+/* Round up to a capacity that fills a whole chunk of memory.c. */
 static uint32_t capacity(uint32_t wanted)
 {
 	uint32_t n = MIN_WORDS;
@@ -45,7 +45,7 @@ uint32_t shmemsimi_view_get(const shmemsimi_view_t *v, uint32_t word)
 	return v && word < v->n ? v->times[word] : 0;
 }
 
-/* Make *v one that only the caller has, of at least n words. */
+/* Make *v a private copy of at least n words. */
 static void own(shmemsimi_view_t **v, uint32_t n)
 {
 	shmemsimi_view_t *old = *v;

@@ -111,7 +111,7 @@ static uint64_t result(const shmemsimi_warp_t *w, const shmemsimi_fiber_t *f, ui
 	}
 }
 
-/* syncwarp: what any of the lanes knows, all know. */
+/* syncwarp: merge the views of the lanes, so that each lane has the view of all. */
 static void share_views(shmemsimi_warp_t *w, uint32_t members)
 {
 	shmemsimi_view_t *all = NULL;
@@ -124,7 +124,7 @@ static void share_views(shmemsimi_warp_t *w, uint32_t members)
 	shmemsimi_view_drop(&all);
 }
 
-/* All lanes of the meeting are there: hand out results. */
+/* All lanes of the meeting have arrived: compute the results and resume the lanes. */
 static void conclude(shmemsimi_warp_t *w, uint32_t i)
 {
 	uint32_t members = w->meetings[i].arrived;
@@ -143,7 +143,7 @@ static void conclude(shmemsimi_warp_t *w, uint32_t i)
 		}
 }
 
-static int is_complete(const shmemsimi_warp_t *w, const shmemsimi_meeting_t *m)
+static bool is_complete(const shmemsimi_warp_t *w, const shmemsimi_meeting_t *m)
 {
 	return (m->mask & w->live & ~m->arrived) == 0;
 }
@@ -162,7 +162,7 @@ static void check_arguments(const shmemsimi_fiber_t *f, int coll, uint32_t mask,
 			      names[coll], mask, f->warp->live);
 }
 
-/* The meeting of this mask, made if there is none. */
+/* Find the meeting of this mask; create it if there is none. */
 static uint32_t join(shmemsimi_warp_t *w, const shmemsimi_fiber_t *f)
 {
 	uint32_t i = 0;
@@ -214,8 +214,8 @@ uint64_t shmemsim_coll(int coll, uint32_t mask, uint64_t value, uint32_t arg, ui
 	f->arg32 = arg;
 	f->in = value;
 	f->done = 0;
-	/* Edges for thread sanitizer hang on the group's lowest lane: groups that share it really
-	 * are ordered, through that lane. */
+	/* For thread sanitizer, edges are kept at the lowest lane of the group: groups that
+	 * share it are in fact ordered, through that lane. */
 	void *edge = &w->lanes[__builtin_ctz(mask)].coll;
 	if (coll == SHMEMSIM_SYNCWARP)
 		shmemsimi_tsan_release(edge);
@@ -247,7 +247,7 @@ static void close_huddle(shmemsimi_warp_t *w, uint32_t i)
 		}
 }
 
-static int is_same_site(const shmemsimi_huddle_t *h, const shmemsimi_fiber_t *f)
+static bool is_same_site(const shmemsimi_huddle_t *h, const shmemsimi_fiber_t *f)
 {
 	if (h->site && f->site)
 		return h->site == f->site || strcmp(h->site, f->site) == 0;

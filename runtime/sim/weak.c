@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What a load may read, and what synchronises with what, after the PTX memory model. weak.h has the
- * terms. Writes to a word are ordered by the time of their execution, and no load reads a write
- * that has not been executed yet: so less is possible here than in the model, never more.
+/* Which values a load may read, and which operations synchronise, after the PTX memory model.
+ * weak.h has the terms. Writes to a word are ordered by the time of their execution, and no load
+ * reads a write that has not been executed yet: so fewer outcomes are possible here than in the
+ * model, never more.
  *
  * Source  PTX ISA 8.7, chapter Memory Consistency Model */
 #include "sim/sim.h"
@@ -11,10 +12,10 @@
 extern void __asan_loadN(uintptr_t p, size_t nbytes) __attribute__((weak));
 
 static uint32_t clock_of_writes;
-static shmemsimi_view_t *sc_sys, **sc_gpu; /* what sequentially consistent fences know: [n_pes] */
+static shmemsimi_view_t *sc_sys, **sc_gpu; /* views of sequentially consistent fences: [n_pes] */
 static int n_gpus;
 
-static int is_on(void)
+static bool is_on(void)
 {
 	return (shmemsim_hooks & SHMEMSIMI_HOOK_WEAK) != 0;
 }
@@ -43,8 +44,9 @@ void shmemsimi_weak_end(void)
 
 /* Places and scopes */
 
-/* The fiber's own stack: nobody else's business, and it was another fiber's before. */
-static int is_own_stack(const shmemsimi_fiber_t *f, const void *p)
+/* Is p on the fiber's own stack? No other fiber accesses that now, but an earlier fiber may have
+ * used the same stack. */
+static bool is_own_stack(const shmemsimi_fiber_t *f, const void *p)
 {
 	return (uintptr_t)p - (uintptr_t)f->stack < f->stack_nbytes;
 }
@@ -103,7 +105,7 @@ static uint32_t oldest_time(const shmemsimi_fiber_t *f, const shmemsimi_cell_t *
 	return low > high ? low : high;
 }
 
-/* Up to 8 bytes within one cell, in their places. */
+/* Load up to 8 bytes of one cell, at their positions in the cell. */
 static uint64_t load_in_place(const void *p, uint32_t nbytes)
 {
 	uint64_t v = 0;
@@ -121,13 +123,13 @@ static shmemsimi_cell_t *refreshed(const void *p, uint32_t nbytes)
 
 /* Loads */
 
-/* When everybody only looks again, nobody learns anything new from old values: forced progress. */
-static int is_forced(void)
+/* If all fibers only poll, loads return the newest value: old values would not end a wait. */
+static bool is_forced(void)
 {
 	return shmemsimi_w.idle_looks || shmemsimi_w.idle_step;
 }
 
-/* The writes that are not older than what the fiber knows of, the newest first. */
+/* Collect the writes that are not older than those in the fiber's view, the newest first. */
 static unsigned readable(const shmemsimi_cell_t *c, uint8_t bytes, uint32_t oldest,
 			 const shmemsimi_write_t *from[SHMEMSIMI_N_WRITES])
 {
@@ -141,7 +143,7 @@ static unsigned readable(const shmemsimi_cell_t *c, uint8_t bytes, uint32_t olde
 			break;
 	}
 	if (!n)
-		from[n++] = &c->writes[0]; /* only code that nobody sees has written here */
+		from[n++] = &c->writes[0]; /* the write was not instrumented */
 	return n;
 }
 
@@ -181,7 +183,8 @@ static shmemsimi_loaded_t *place_to_remember(shmemsimi_sight_t *s, shmemsimi_loa
 	return l;
 }
 
-/* A relaxed load followed by an acquire load of the same word acquires what both have read. */
+/* A relaxed load followed by an acquire load of the same word acquires the writes that both have
+ * read. */
 static void remember(shmemsimi_sight_t *s, uint32_t cell, const shmemsimi_write_t *w, int d)
 {
 	shmemsimi_loaded_t what = {cell, w->bytes, (uint8_t)d, NULL};
@@ -203,13 +206,14 @@ static int distance_to(const shmemsimi_fiber_t *f, const shmemsimi_write_t *w)
 }
 
 /* Is w morally strong with an access of this scope at this distance? */
-static int is_ordered(const shmemsimi_write_t *w, int d, int scope)
+static bool is_ordered(const shmemsimi_write_t *w, int d, int scope)
 {
 	return w->strong && w->scope >= d && scope >= d;
 }
 
-/* f has read these bytes of c from w by a strong access. Only then does it know of w, and those
- * whom it tells: later ordinary loads of a race may find what is older. */
+/* f has read these bytes of c from w by a strong access. Only a strong read adds w to the view
+ * of f and to views that synchronise with f: later ordinary loads of a race may return an older
+ * value. */
 static void receive(shmemsimi_fiber_t *f, const shmemsimi_cell_t *c, uint8_t bytes,
 		    const shmemsimi_write_t *w, int access)
 {
@@ -249,8 +253,8 @@ static int load_cell(shmemsimi_fiber_t *f, const void *p, uint32_t nbytes, int a
 
 /* Stores */
 
-/* A fiber that has ended may have left its memory to one of a later grid. */
-static int is_same_thread(shmemsimi_place_t a, shmemsimi_place_t b)
+/* Compare grids too: a fiber that has ended may have left its memory to one of a later grid. */
+static bool is_same_thread(shmemsimi_place_t a, shmemsimi_place_t b)
 {
 	return a.fiber == b.fiber && a.grid == b.grid;
 }
@@ -297,8 +301,9 @@ static void store_cell(shmemsimi_fiber_t *f, const void *p, uint32_t nbytes, int
 		(void)append(f, c, bytes_at(p, nbytes), v, access);
 }
 
-/* Read-modify-writes read the newest write and hand on what it handed out (release sequence). What
- * a thread further away than the reader had released passes as if it came from that distance. */
+/* A read-modify-write reads the newest write and passes on the views that this write released
+ * (release sequence). from: the distance of that write; threads nearer than that get the view
+ * for this distance. */
 static void inherit_read(shmemsimi_write_t *w, shmemsimi_view_t *const *read_views, int from)
 {
 	for (int d = 0; d < N_DISTANCES; d++)
@@ -332,7 +337,8 @@ void shmemsim_updated(const void *p, uint32_t nbytes, int access, int is_written
 
 /* Fences */
 
-/* What fences of the fiber's block, GPU or system have made known; NULL: it is not part of one. */
+/* The view of the fences of the fiber's block, GPU or system; NULL: the fiber is not part of
+ * one. */
 static shmemsimi_view_t **sc_view(shmemsimi_fiber_t *f, int d)
 {
 	if (d == WITHIN_SYS)
@@ -406,7 +412,7 @@ void shmemsimi_weak_gather(shmemsimi_view_t **all, const shmemsimi_fiber_t *f)
 	shmemsimi_view_join(all, f->sight.current);
 }
 
-/* A barrier orders its threads' accesses; it makes nobody's later store a release. */
+/* A barrier orders the accesses of its threads. It does not make a later store a release. */
 void shmemsimi_weak_spread(shmemsimi_view_t *all, shmemsimi_fiber_t *f)
 {
 	shmemsimi_view_copy(&f->sight.current, all);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Weak-memory mode: a load may read an older write, as long as nothing that the thread knows of
- * forbids it. Memory itself always holds the newest values.
+/* Weak-memory mode: a load may return an older write, unless the view of its thread excludes it.
+ * Memory itself always holds the newest values.
  *
- * A word is 4 aligned bytes. A view says, word by word, how old a write one may still read. Each
- * fiber has
- *   current   what it may read itself;
- *   release   what its relaxed stores hand on: its current view at its last fence;
- *   pending   what its relaxed loads were handed: joins the current view at its next fence.
- * Release and pending views are kept once for each distance between writer and reader: same block,
- * same GPU, further. A fence or access works up to its scope and leaves the others alone. */
+ * A word is 4 aligned bytes. A view gives, for each word, the oldest write that may still be read.
+ * Each fiber has
+ *   current   the view for its own loads;
+ *   release   the view that its relaxed stores pass on: its current view at its last fence;
+ *   pending   views received by its relaxed loads: joins the current view at its next fence.
+ * Release and pending views are kept once for each distance between writer and reader: same
+ * block, same GPU, further. A fence or access affects distances up to its scope. */
 #ifndef SHMEMSIMI_WEAK_H
 #define SHMEMSIMI_WEAK_H
 
@@ -20,13 +20,14 @@
 
 enum shmemsimi_distance { WITHIN_CTA, WITHIN_GPU, WITHIN_SYS, N_DISTANCES };
 
-/* Shared by all who refer to it, and copied when one of them changes it. NULL: all zero. */
+/* Shared by reference, and copied when one owner changes it. NULL: all zero. */
 typedef struct shmemsimi_view {
 	uint32_t refs, n;
 	uint32_t times[]; /* [n] of the oldest write still readable, by word */
 } shmemsimi_view_t;
 
-/* A word that a fiber has loaded relaxed, and what an acquire of the same word would have got. */
+/* A word that a fiber has loaded relaxed, and the view that an acquire of the same word would
+ * have received. */
 typedef struct shmemsimi_loaded {
 	uint32_t cell;
 	uint8_t bytes, distance;
@@ -56,7 +57,7 @@ void shmemsimi_view_copy(shmemsimi_view_t **v, shmemsimi_view_t *other); /* *v =
 #define SHMEMSIMI_N_WRITES 4
 
 typedef struct shmemsimi_place {
-	const struct shmemsimi_fiber *fiber; /* not to be looked into: it may have ended */
+	const struct shmemsimi_fiber *fiber; /* identity only: it may have ended */
 	uint32_t grid, block;                /* grid UINT32_MAX: a host fiber or agent */
 	int pe;
 } shmemsimi_place_t;
@@ -67,10 +68,10 @@ typedef struct shmemsimi_write {
 	uint8_t scope;  /* shmemsimi_distance up to which it is strong */
 	uint8_t strong; /* 0: weak, takes no part in synchronisation */
 	uint8_t is_rmw;
-	uint8_t is_merged; /* stands for several: orders whoever reads it */
+	uint8_t is_merged; /* several merged writes: orders every reader */
 	uint64_t value;    /* all 8 bytes as they were then */
 	shmemsimi_place_t place;
-	shmemsimi_view_t *views[N_DISTANCES]; /* handed to a reader at that distance */
+	shmemsimi_view_t *views[N_DISTANCES]; /* passed to a reader at that distance */
 } shmemsimi_write_t;
 
 typedef struct shmemsimi_cell {
@@ -86,9 +87,9 @@ void shmemsimi_cells_begin(void);
 void shmemsimi_cells_end(void);
 shmemsimi_cell_t *shmemsimi_cell_find(const void *p);
 shmemsimi_cell_t *shmemsimi_cell_make(const void *p, int is_edge); /* NULL: too many */
-/* What code that nobody sees has written to these bytes is the only value that they ever had. */
+/* Reset these bytes to the value in memory, which code that is not instrumented has written. */
 void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now);
-/* Append a write; an old one is forgotten. views are NULL. */
+/* Append a write; drops an old one. views are NULL. */
 shmemsimi_write_t *shmemsimi_cell_write(shmemsimi_cell_t *c, uint8_t bytes, uint64_t value,
 					uint32_t time);
 void shmemsimi_cells_forget(const void *p, size_t nbytes);

@@ -4,15 +4,15 @@
 #ifndef SHMEMHI_TOOLS_INFO_H
 #define SHMEMHI_TOOLS_INFO_H
 
-#include "core/options.h"
+#include "base/options.h"
 #include "cuda/dl.h"
 
 void info_line(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A GPU's ways to let NICs reach its memory. */
+/* Print how NICs can access the memory of a GPU. */
 void info_gpu_rdma(const shmemhi_cuda_t *cuda, int gpu);
 
-/* NICs, and what of the system they need. cuda: NULL: no driver. */
+/* Print the NICs and what they need of the system. cuda: NULL: no driver. */
 void info_rdma(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda, int n_gpus);
 
 #endif

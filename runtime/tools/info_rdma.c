@@ -64,7 +64,7 @@ static void print_port(const shmemhi_port_t *p)
 			  nic->lid, 128 << nic->mtu, records);
 }
 
-/* Distances from a GPU, of the ports that can be used. */
+/* Print the distances of usable ports from a GPU. */
 static void print_nearest(const shmemhi_ports_t *found, const shmemhi_cuda_t *cuda, int gpu)
 {
 	int *distances = calloc(found->n, sizeof *distances);
@@ -145,7 +145,8 @@ static void print_peermem(void)
 			      "nvidia_peermem");
 }
 
-/* The key that lets GPUs store to other devices' registers; only the driver's text has it. */
+/* Print the driver key that lets GPUs store to registers of other devices; it is only in the
+ * text of the driver. */
 static void print_doorbells(void)
 {
 	static const char path[] = "/proc/driver/nvidia/params";

@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <shmem_host/shmem_host.h>
+#include "base/options.h"
 #include "boot/boot.h"
 #include "boot/uniqueid.h"
-#include "core/options.h"
 #include "cuda/dl.h"
 #include "info.h"
 

@@ -14,8 +14,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 #include "mlx5sw/engine/engine.h"
+#include "mlx5sw/events/events.h"
 
 /* WQE opcodes, control flags, and completions, by the PRM. */
 enum { OP_NOP = 0x00, OP_WRITE = 0x08, OP_WRITE_IMM = 0x09, OP_READ = 0x10, OP_CS = 0x11 };

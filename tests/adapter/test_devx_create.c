@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fixture_devx.h"
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 
 enum { OK, BAD_PARAM = 3, BAD_RES = 5, LIMIT = 8 };
 

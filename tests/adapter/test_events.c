@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/events/events.h"
 
 static struct ibv_context *ctx[2], *other; /* two of mlx5_0; of mlx5_1 */
 

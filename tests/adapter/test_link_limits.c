@@ -7,7 +7,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include "link_roles.h"
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 
 #define NOBODY 65534
 #define GATE 64 /* byte of the file that a process locks while it comes or goes */

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "mlx5sw/engine/engine.h"
-#include "mlx5sw/watch/watch.h"
 
 #define ALL                                                                                        \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
@@ -135,8 +134,8 @@ static void dmabuf(void **state)
 	assert_int_equal(check(mr, (uintptr_t)memory, 64, 0, &p), MLX5SWI_KEY_OK);
 	REFUSED(ibv_reg_dmabuf_mr(pd, 0, 64, 0, unknown, ALL), EBADF, "mlx5sw_bind_dmabuf");
 	REFUSED(ibv_reg_dmabuf_mr(pd, 0, 64, 0, -1, ALL), EBADF, "mlx5sw_bind_dmabuf");
-	REFUSED(ibv_reg_dmabuf_mr(pd, 0, sizeof(memory) + 1, 0, fd, ALL), EBADF, "told");
-	REFUSED(ibv_reg_dmabuf_mr(pd, sizeof(memory), 1, 0, fd, ALL), EBADF, "told");
+	REFUSED(ibv_reg_dmabuf_mr(pd, 0, sizeof(memory) + 1, 0, fd, ALL), EBADF, "announced");
+	REFUSED(ibv_reg_dmabuf_mr(pd, sizeof(memory), 1, 0, fd, ALL), EBADF, "announced");
 	REFUSED(ibv_reg_dmabuf_mr(pd, 8, 64, 0, fd, ALL), EINVAL, "same place in a page");
 	close(fd);
 	close(again);

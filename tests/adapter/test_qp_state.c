@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fixture_devx.h"
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 #include "mlx5sw/engine/engine.h"
 
 enum { OK, BAD_PARAM = 3, BAD_STATE = 0x10, BAD_IN = 0x50 };

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "fixture_devx.h"
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 
 static void configurations(void **state)
 {

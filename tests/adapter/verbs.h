@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 #include <cmocka.h>
+#include "mlx5sw/events/events.h"
 #include "mlx5sw/verbs/entry.h"
 
 static struct ibv_context *ctx;

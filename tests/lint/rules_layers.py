@@ -8,6 +8,32 @@ from tree import Finding
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
+# Folders of the host runtime, lowest first: each may include those before it that it lists.
+# core starts the phases of a job, so it stands on all others; tools are programs.
+HOST = {
+    "base": (),
+    "boot": ("base",),
+    "cuda": ("base",),
+    "job": ("base",),
+    "mem": ("base", "cuda", "job"),
+    "ib": ("base", "cuda", "job", "mem"),
+    "core": ("base", "boot", "job", "mem", "ib"),
+    "tools": ("base", "boot", "cuda", "ib"),
+}
+
+# Folders of the software adapter, likewise. engine/ declares what it asks of link/ and watch/.
+ADAPTER = {
+    "core": (),
+    "events": ("core",),
+    "engine": ("core", "events"),
+    "link": ("core", "engine"),
+    "watch": ("core", "events", "engine"),
+    "control": ("core", "events", "engine", "watch"),
+    "verbs": ("core", "events", "engine", "control"),
+    "devx": ("core", "events", "engine", "control"),
+    "tools": ("watch",),
+}
+
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
 TRANSPORT = ("nic", "p2p", "put", "quiet", "xport")
 ALGORITHM = ("flagsync",)  # made of puts and waits
@@ -25,11 +51,13 @@ MAY_INCLUDE = {
     "state": {"abi", "arch", "operation", "typed"},
     "umbrella": {"abi", "group", "operation", "launch", "typed"},
     "shmem_host": {"abi", "shmem_host"},
-    "runtime": {"abi", "shmem_host", "runtime"},
+    **{f"runtime/{own}": {"abi", "shmem_host", *(f"runtime/{name}" for name in (own, *below))}
+       for own, below in HOST.items()},
     "sim": {"abi", "cpu", "shmem_host", "shmem_sim", "sim"},
     "shmem_sim": {"abi", "cpu", "shmem_host", "shmem_sim"},
     # The adapter is a second reading of the format: it shares nothing with the library.
-    "mlx5sw": {"mlx5sw", "mlx5sw_public"},
+    **{f"mlx5sw/{own}": {"mlx5sw_public", *(f"mlx5sw/{name}" for name in (own, *below))}
+       for own, below in ADAPTER.items()},
     "mlx5sw_public": {"mlx5sw_public"},
     "mlx5sw_bridge": {"mlx5sw_public", "cpu", "shmem_sim"},
 }
@@ -71,8 +99,8 @@ def layer_of(path):
     if path.startswith("runtime/mlx5sw/include/"):
         return "mlx5sw_bridge" if stem == "mlx5sw_sim" else "mlx5sw_public"
     if path.startswith("runtime/mlx5sw/"):
-        return "mlx5sw"
-    return "runtime" if path.startswith("runtime/") else None
+        return f"mlx5sw/{parts[2]}"
+    return f"runtime/{parts[1]}" if parts[0] == "runtime" else None
 
 
 def target_of(tree, path, name):
@@ -107,13 +135,28 @@ def rule_include_direction(tree):
                     yield Finding(path, line, f"includes <{name}>, which does not exist")
                 continue
             other = layer_of(target)
-            if other == "arch" and "cpu" in MAY_INCLUDE[own] and target.endswith("/cpu.h"):
+            if other == "arch" and "cpu" in MAY_INCLUDE.get(own, ()) and target.endswith("/cpu.h"):
                 other = "cpu"
-            if other == "base" and "abi" in MAY_INCLUDE[own]:
+            if other == "base" and "abi" in MAY_INCLUDE.get(own, ()):
                 other = "abi"
-            if other and other not in MAY_INCLUDE[own]:
+            if own not in MAY_INCLUDE:
+                yield Finding(path, line, f"'{own}' is no layer: give it a row in "
+                              "tests/lint/rules_layers.py")
+            elif other and other not in MAY_INCLUDE[own]:
                 yield Finding(path, line, f"layer '{own}' must not include layer '{other}' "
                               f"({name}): move what you need down, or call its own layer")
+
+
+def rule_private_headers(tree):
+    """What a folder of the runtime keeps for itself is in its state.h."""
+    for path in layer_files(tree):
+        for line, _, name in includes(tree, path):
+            target = target_of(tree, path, name) or ""
+            folder = os.path.dirname(target)
+            if target.endswith("/state.h") and folder.startswith("runtime/") and \
+                    os.path.dirname(path) != folder:
+                yield Finding(path, line, f"{name} is private to {folder}: call a function of "
+                              "another of its headers")
 
 
 def rule_include_spelling(tree):
@@ -183,5 +226,5 @@ def rule_top_level(tree):
             yield Finding(path, 1, f"'{top}' is not a top-level name of the design: move it down")
 
 
-RULES = [rule_include_direction, rule_include_spelling, rule_include_cycles, rule_arch_words,
-         rule_no_internals, rule_top_level]
+RULES = [rule_include_direction, rule_private_headers, rule_include_spelling,
+         rule_include_cycles, rule_arch_words, rule_no_internals, rule_top_level]

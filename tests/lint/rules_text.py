@@ -14,7 +14,7 @@ OPEN_ENDS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 SNIPPET_START = re.compile(r"(?:/\*|#|//) snippet: (\S+)")
 SNIPPET_END = re.compile(r"(?:/\*|#|//) end\b")
 SNIPPET_USE = re.compile(r"<!-- snippet: (\S+) (\S+) -->")
-OPTIONS = "runtime/core/options.h"
+OPTIONS = "runtime/base/options.h"
 OPTION = re.compile(r'X\(\s*\w+,\s*\w+,\s*"(SHMEMH_\w+)",\s*"([^"]*)",'
                     r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)')
 NVCC_REJECTS = re.compile(r"(^|\s)(-pthread|-Wl,\S*|-f[a-z-]+|-m[a-z0-9=-]+)(\s|$)")

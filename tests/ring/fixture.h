@@ -9,7 +9,7 @@
 #include <mlx5sw_sim.h>
 #include <shmem_dev/abi/ctx.h>
 #include <shmem_dev/abi/replay.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 
 #define RIG_PES_MAX 4
 #define RIG_CHANNELS_MAX 4

@@ -94,10 +94,10 @@ static void test_cases(void **state)
 		int is_race;
 	} cases[] = {
 		{"", 0},
-		{"shmemdi_sq_reserve", 1}, /* WQEBBs that others wrote and the device read */
-		{"shmemdi_cq_poll", 1},    /* sources that the device read */
-		{"shmemdi_cq_read", 1},    /* both, by the reader of CQEs */
-		{SHUFFLE, 1},              /* WQEBBs that the lane which reserves has seen free */
+		{"shmemdi_sq_begin", 1}, /* WQEBBs that others wrote and the device read */
+		{"shmemdi_cq_poll", 1},  /* sources that the device read */
+		{"shmemdi_cq_read", 1},  /* both, by the reader of CQEs */
+		{SHUFFLE, 1},            /* WQEBBs that the lane which reserves has seen free */
 	};
 	int bad = 0;
 

@@ -539,18 +539,18 @@ MISTAKES = [
      "ib/keys.c", "a->mine[i] = {{htobe32(keys->regions[a->before + i]->lkey)|"
      "keys->regions[a->before + i]->lkey}}",
      "ib_keys", "test_tables"),
-    ("RINGER_WORD", "the host's ringer: into the receive queue's word of the record",
-     "ib/ringer.c", "__atomic_store_n({{shmemhi_send_record(link)|shmemhi_send_record(link) - 1}}, "
+    ("PROXY_WORD", "the CPU doorbell proxy: into the receive queue's word of the record",
+     "ib/proxy.c", "__atomic_store_n({{shmemhi_send_record(link)|shmemhi_send_record(link) - 1}}, "
      "htobe32(index",
-     "ib_ringer", "record_and_doorbell"),
-    ("RINGER_HALVES", "the host's ringer: the doorbell's halves are swapped",
-     "ib/ringer.c", "return htobe64({{(uint64_t)(index << 8) << 32 | qpn << 8|"
+     "ib_proxy", "record_and_doorbell"),
+    ("PROXY_HALVES", "the CPU doorbell proxy: the doorbell's halves are swapped",
+     "ib/proxy.c", "return htobe64({{(uint64_t)(index << 8) << 32 | qpn << 8|"
      "((uint64_t)(qpn << 8) << 32) + (index << 8)}})",
-     "ib_ringer", "record_and_doorbell"),
-    ("RINGER_STALE", "the host's ringer: counts from 0, whatever was posted before",
-     "ib/ringer.c", "(bell_t){&ib->links[i], {{(uint32_t)*ib->links[i].producer|0}}}",
-     "ib_ringer", "begins_anywhere"),
-    ("RINGER_WRAP", "the host's ringer: compares indexes as numbers",
-     "ib/ringer.c", "if ({{(int32_t)(index - bell->told) <= 0|index <= bell->told}})",
-     "ib_ringer", "index_wraps"),
+     "ib_proxy", "record_and_doorbell"),
+    ("PROXY_STALE", "the CPU doorbell proxy: counts from 0, whatever was posted before",
+     "ib/proxy.c", "(doorbell_t){&ib->links[i], {{(uint32_t)*ib->links[i].producer|0}}}",
+     "ib_proxy", "begins_anywhere"),
+    ("PROXY_WRAP", "the CPU doorbell proxy: compares indexes as numbers",
+     "ib/proxy.c", "if ({{(int32_t)(index - doorbell->rung) <= 0|index <= doorbell->rung}})",
+     "ib_proxy", "index_wraps"),
 ]

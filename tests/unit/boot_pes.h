@@ -15,9 +15,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <shmem_dev/abi/ctx.h>
+#include "base/clock.h"
 #include "boot/boot.h"
 #include "boot/client.h"
-#include "util/clock.h"
 
 #define MAX_TEST_PES 8
 #define PATIENCE (30 * SHMEMHI_SECOND) /* only a failing test waits that long */

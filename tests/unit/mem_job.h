@@ -19,10 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "core/job.h"
+#include "base/clock.h"
+#include "job/job.h"
 #include "mem/mem.h"
 #include "mem/state.h"
-#include "util/clock.h"
 
 #define MAX_PES 4
 #define SLOT_NBYTES 8192

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "util/clock.h"
+#include "base/clock.h"
 
 #define LOG_DEADLINE_NS (20 * SHMEMHI_SECOND)
 

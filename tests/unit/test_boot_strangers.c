@@ -238,7 +238,7 @@ static void test_reset_flood(void **state)
 static void test_late_proof(void **state)
 {
 	shmemhi_challenge_t challenge;
-	shmemhi_hello_t hello = {.pe = 1, .n_pes = 2};
+	shmemhi_client_hello_t hello = {.pe = 1, .n_pes = 2};
 	shmemhi_verdict_t verdict;
 	shmemhi_addr_t addr;
 	shmemhi_key_t key;
@@ -311,7 +311,7 @@ static void test_replayed_hello(void **state)
 {
 	shmemhi_verdict_t verdict;
 	shmemhi_challenge_t challenge;
-	shmemhi_hello_t hello = {.pe = 0, .n_pes = 2};
+	shmemhi_client_hello_t hello = {.pe = 0, .n_pes = 2};
 	shmemhi_addr_t addr;
 	shmemhi_key_t key;
 	shmemhi_id_t in;
@@ -387,7 +387,7 @@ static void *fake_main(void *arg)
 	shmemhi_verdict_t verdict = {.code = SHMEMHI_PROVED};
 	shmemhi_frame_t go = {.type = SHMEMHI_GO};
 	uint64_t deadline = shmemhi_deadline(PATIENCE);
-	shmemhi_hello_t hello;
+	shmemhi_client_hello_t hello;
 	int fd = accept(h->listen_fd, NULL, NULL);
 
 	fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -488,7 +488,7 @@ static void test_refused_at_one_address(void **state)
 static void test_other_service(void **state)
 {
 	(void)state;
-	expect_no_hub(FAKE_HTTP, SHMEMH_ERR_BOOTSTRAP, "nobody listens there");
+	expect_no_hub(FAKE_HTTP, SHMEMH_ERR_BOOTSTRAP, "no program listens there");
 }
 
 static void body_cut_off(pe_t *p)

@@ -22,9 +22,9 @@ static uint64_t soon(void)
 	return shmemhi_deadline(10 * SHMEMHI_SECOND);
 }
 
-static shmemhi_hello_t hello_of(int pe)
+static shmemhi_peer_hello_t hello_of(int pe)
 {
-	shmemhi_hello_t hello = {.pe = pe};
+	shmemhi_peer_hello_t hello = {.pe = pe};
 
 	memcpy(hello.secret, secret, sizeof secret);
 	return hello;
@@ -66,7 +66,7 @@ static void test_pass(void **state)
 {
 	shmemhi_listener_t l;
 	shmemhi_err_t err = {""};
-	shmemhi_hello_t hello = hello_of(7);
+	shmemhi_peer_hello_t hello = hello_of(7);
 	struct stat st;
 	char path[sizeof l.path], dir[sizeof l.dir], text[8] = "";
 	int pe = -1, before = count_fds();
@@ -196,7 +196,7 @@ static void test_strangers(void **state)
 {
 	shmemhi_listener_t l;
 	shmemhi_err_t err = {""};
-	shmemhi_hello_t good = hello_of(3), bad = hello_of(4);
+	shmemhi_peer_hello_t good = hello_of(3), bad = hello_of(4);
 	int pe = -1, before = count_fds();
 	int strangers[5];
 
@@ -232,7 +232,7 @@ static void test_bad_directory(void **state)
 {
 	shmemhi_listener_t l;
 	shmemhi_err_t err = {""}, err2 = {""}, err3 = {""};
-	shmemhi_hello_t hello = hello_of(0);
+	shmemhi_peer_hello_t hello = hello_of(0);
 	char name[200];
 
 	(void)state;

@@ -4,6 +4,7 @@
  * none, and what kernels find. PEs are threads of this process. */
 #include "ib_adapter.h"
 
+#include "core/core.h"
 #include "ib/ib.h"
 #include "ib/state.h"
 #include "mem_job.h"

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "core/core.h"
 #include "fake_cuda.h"
 #include "fake_nic.h"
 #include "mem_job.h"

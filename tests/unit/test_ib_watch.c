@@ -325,7 +325,7 @@ static void no_channel(void **state)
 	t.channel_error = ENOSYS;
 	t.async[t.n_async++] = of_port(IBV_EVENT_PORT_ERR, 2);
 	open_watch();
-	expect_line("WARN NIC mlx5_7 port 2: events of queue pairs are not told");
+	expect_line("WARN NIC mlx5_7 port 2: events of queue pairs are not reported");
 	tell();
 	expect_line("PORT_ERR"); /* these are, all the same */
 	close_watch();
@@ -338,7 +338,7 @@ static void no_subscription(void **state)
 	(void)state;
 	t.subscribe_error = EINVAL;
 	open_watch();
-	expect_line("events of queue pairs are not told");
+	expect_line("events of queue pairs are not reported");
 	assert_int_equal(log_count("\n"), 1);
 }
 

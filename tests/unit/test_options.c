@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "core/options.h"
+#include "base/options.h"
 
 extern char **environ;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory, time and chance: by the hooks, and what they are where nobody gives any. */
+/* Access to memory, time and random choices: by the hooks, and the default hooks. */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
-#include "mlx5sw/engine/engine.h"
+#include "mlx5sw/core/core.h"
 
 void mlx5swi_load(void *dst, const void *src, size_t nbytes, int access)
 {
@@ -95,8 +95,8 @@ static void plain_load(void *arg, void *dst, const void *src, size_t nbytes, int
 	}
 }
 
-/* Aligned words of payload are stored whole, after everything before: a thread that polls a flag
- * may read what came earlier on its queue pair. */
+/* Store aligned words of payload whole, after all earlier stores: a thread that polls a flag may
+ * then read what was sent before on the same queue pair. */
 static void plain_store(void *arg, void *dst, const void *src, size_t nbytes, int access)
 {
 	(void)arg;

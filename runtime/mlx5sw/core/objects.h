@@ -7,6 +7,8 @@
 #ifndef MLX5SW_OBJECTS_H
 #define MLX5SW_OBJECTS_H
 
+#include <stdbool.h>
+
 #pragma GCC visibility push(default) /* the entry points that they declare are ours */
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
@@ -19,7 +21,7 @@
 #define MLX5SWI_PAGE 4096u    /* of a UAR */
 #define MLX5SWI_NO_DOORBELL UINT64_MAX
 
-/* Index -> object. Indexes are given out in turn, so that a stale one is seldom valid again. */
+/* Index -> object. Indexes are assigned round robin, so that a stale one is seldom valid again. */
 typedef struct mlx5swi_table {
 	void **at;
 	uint32_t n, first, next, n_used; /* objects first .. first + n - 1 */
@@ -33,7 +35,7 @@ typedef struct mlx5swi_gid {
 struct mlx5swi_device;
 struct mlx5swi_packet;
 
-/* What a DevX command made: one of these, of which it is a part. Zero in objects of verbs. */
+/* The object that a DevX command created: part of one of these. Zero in objects of verbs. */
 struct mlx5dv_devx_obj {
 	struct mlx5swi_context *ctx;
 	struct mlx5swi_pd *pd;
@@ -43,8 +45,8 @@ struct mlx5dv_devx_obj {
 	struct mlx5swi_umem *umem; /* memory of mr */
 };
 
-/* A process is one host of the fabric; the addresses of its ports follow from its place, so that
- * nobody has to look them up. */
+/* The place of a process in the fabric, of which it is one host. The addresses of its ports are
+ * computed from the place, so they need no directory. */
 typedef struct mlx5swi_place {
 	uint32_t host;  /* number in the fabric, 0 .. MLX5SWI_MAX_HOSTS - 1; 0 by TCP */
 	uint8_t is_tcp; /* then GIDs, RoCE v2 and v1, carry these: */
@@ -73,12 +75,12 @@ typedef struct mlx5swi_device {
 	mlx5swi_table_t pds, uars, umems, mrs, cqs, qps; /* mrs by key >> 8 */
 	mlx5swi_table_t handles;                         /* AHs, thread domains */
 	struct mlx5swi_context *contexts;                /* open ones */
-	struct mlx5swi_qp *active;                       /* QPs with something to do */
-	struct mlx5swi_qp *half_atomic; /* its responder has loaded, and not stored yet */
+	struct mlx5swi_qp *active;                       /* QPs with work */
+	struct mlx5swi_qp *half_atomic; /* QP with a loaded atomic that is not stored yet */
 	uint64_t n_commands;
 } mlx5swi_device_t;
 
-/* A fake ibv_context lies in an extended one, since inline verbs look for that (verbs_get_ctx). */
+/* Our ibv_context is part of a verbs_context, which inline verbs expect (verbs_get_ctx). */
 typedef struct mlx5swi_context {
 	struct verbs_context vctx; /* vctx.context is the user's */
 	mlx5swi_device_t *dev;
@@ -170,7 +172,7 @@ enum mlx5swi_state {
 	MLX5SWI_ERR,
 };
 
-/* Where packets go, and with what on the envelope. */
+/* The address of packets and the fields of their headers. */
 typedef struct mlx5swi_path {
 	uint8_t is_global, sgid_index, hop_limit, tclass, sl, static_rate, port, dscp;
 	uint8_t dgid[16], dmac[6];
@@ -189,7 +191,7 @@ typedef struct mlx5swi_qp_attr {
 	mlx5swi_path_t path;
 } mlx5swi_qp_attr_t;
 
-/* Which of them a transition is given. */
+/* The attributes that a transition is given. */
 enum mlx5swi_attr {
 	MLX5SWI_ATTR_PORT = 1 << 0,
 	MLX5SWI_ATTR_PKEY = 1 << 1,
@@ -224,7 +226,7 @@ typedef struct mlx5swi_qp {
 	uint32_t rq_wqes, rq_stride;
 	uint32_t *dbr;                   /* word 0 receive, word 1 send */
 	uint8_t ring_is_gpu, dbr_is_gpu; /* where they lie */
-	mlx5swi_uar_t *uar;              /* the only one whose doorbells count */
+	mlx5swi_uar_t *uar;              /* the only one whose doorbells are accepted */
 	uint8_t *reg; /* its register: page + 0x800, or + 0x600 without records */
 	struct mlx5swi_requester *requester;
 	struct mlx5swi_responder *responder;
@@ -253,9 +255,10 @@ typedef struct mlx5swi_world {
 	mlx5swi_place_t place; /* of a process that has a thread */
 	uint8_t *pages;        /* free ones of UARs; the first bytes of each name the next */
 	struct mlx5swi_faults *faults;
-	struct mlx5swi_step *script; /* lines of control that are still to come */
+	struct mlx5swi_step *script; /* control lines that are not due yet */
 	struct mlx5swi_reports *reports;
 	struct mlx5swi_engine *engine;
+	void (*before_unlock)(void);    /* the engine's: completes what it has begun to store */
 	struct mlx5swi_dmabuf *dmabufs; /* bound to memory */
 } mlx5swi_world_t;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Ports: addresses follow from where the port is, so that a process can tell the addresses of
- * ports that are not in it. */
-#include "mlx5sw/core/control.h"
-#include "mlx5sw/engine/engine.h"
+/* Ports: their addresses are computed from their place, so that a process can compute the
+ * addresses of ports of other processes. */
+#include "mlx5sw/core/core.h"
 
 #include <errno.h>
 #include <string.h>
@@ -49,14 +48,14 @@ static void by_tcp(const mlx5swi_place_t *place, uint32_t index, uint8_t gid[16]
 	memcpy(&gid[12], place->ipv4, 4);
 }
 
-static int is_by_tcp(const uint8_t gid[16])
+static bool is_by_tcp(const uint8_t gid[16])
 {
 	static const uint8_t prefix[9] = {UNIQUE_LOCAL};
 
 	return memcmp(gid, prefix, sizeof(prefix)) == 0;
 }
 
-static int is_mapped(const uint8_t gid[16])
+static bool is_mapped(const uint8_t gid[16])
 {
 	static const uint8_t prefix[13] = {[10] = 0xff, 0xff, 10};
 
@@ -134,15 +133,7 @@ void mlx5swi_port_init(mlx5swi_port_t *port)
 	}
 }
 
-void mlx5swi_port_set(mlx5swi_port_t *port, int is_up)
-{
-	if (port->is_up == (is_up != 0))
-		return;
-	port->is_up = is_up != 0;
-	mlx5swi_event_port(port, is_up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
-}
-
-static int is_zero(const uint8_t gid[16])
+static bool is_zero(const uint8_t gid[16])
 {
 	static const uint8_t zero[16];
 
@@ -161,17 +152,17 @@ static const mlx5swi_port_t *owner(const uint8_t gid[16])
 	return NULL;
 }
 
-/* Of a port of another process: 1, or 0: no port has such a GID. */
-static int derive_mac(const uint8_t gid[16], uint8_t mac[6])
+/* Compute the MAC for a GID of another process. Returns false if no port can have such a GID. */
+static bool derive_mac(const uint8_t gid[16], uint8_t mac[6])
 {
 	mlx5swi_place_t place;
 	uint8_t again[16];
 
 	if (mlx5swi_gid_place(gid, &place) != 0 || place.is_tcp != mlx5swi_w->place.is_tcp)
-		return 0;
+		return false;
 	if (place.is_tcp) {
 		set_tcp_mac(gid, mac);
-		return 1;
+		return true;
 	}
 	set_mac(place.host, gid[0] ? gid[10] : gid[13], mac);
 	link_local(mac, again);

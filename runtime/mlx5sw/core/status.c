@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Why a command failed. */
-#include "mlx5sw/core/control.h"
+/* Reasons of failed commands. */
+#include "mlx5sw/core/core.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the thread's last refusal: control calls come from any thread. */
+/* Of the thread's last refusal: any thread may call. */
 static _Thread_local char refusal[200];
 static _Thread_local uint32_t syndrome;
 
-/* As the kernel's driver does. */
+/* The same mapping as in the Linux driver. */
 int mlx5swi_errno_of(int status)
 {
 	switch (status) {
@@ -37,7 +37,7 @@ int mlx5swi_errno_of(int status)
 	}
 }
 
-/* FNV-1a: a reason keeps its number when others come and go. */
+/* FNV-1a: the number of a reason does not depend on other reasons. */
 static uint32_t hash(const char *text)
 {
 	uint32_t h = 2166136261u;

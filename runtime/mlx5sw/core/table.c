@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Numbers of objects. */
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ void mlx5swi_table_remove(mlx5swi_table_t *t, uint32_t index)
 	}
 }
 
-/* Numbers come in the same turn as in a new table, so that runs are alike. */
+/* Assign numbers in the same order as a new table does, so that runs are repeatable. */
 void mlx5swi_table_reuse(mlx5swi_table_t *t)
 {
 	if (t->n > FIRST_N) {

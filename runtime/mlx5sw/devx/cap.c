@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the device says about itself. */
+/* Capabilities of the device. */
 #include "mlx5sw/devx/devx.h"
 
 #include <string.h>
@@ -108,7 +108,7 @@ int mlx5swi_cmd_query_hca_cap(mlx5swi_command_t *cmd)
 	}
 }
 
-static int is_mapped_ipv4(const uint8_t gid[16])
+static bool is_mapped_ipv4(const uint8_t gid[16])
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
 

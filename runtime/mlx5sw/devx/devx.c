@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "mlx5sw/verbs/entry.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
 
 /* Which function may carry a command: the kernel lets no other through. */
 enum route { BY_KERNEL, CREATE, QUERY, MODIFY, GENERAL };
@@ -58,7 +57,7 @@ static const rule_t *find_rule(uint16_t opcode)
 	return NULL;
 }
 
-/* A slow command lets others run meanwhile: a thread needs time to get hold of the lock. */
+/* Delay a slow command without the lock, so that other threads can run. */
 static void take_time(uint64_t ns)
 {
 	const struct timespec a_while = {0, 20000};
@@ -255,7 +254,7 @@ static int destroy_mr(mlx5swi_mr_t *mr)
 	return status;
 }
 
-/* What a dead device had is let go of. */
+/* Objects of a failed device are released. */
 static int destroy(struct mlx5dv_devx_obj *obj)
 {
 	uint32_t syndrome;

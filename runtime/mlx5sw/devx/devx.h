@@ -5,7 +5,7 @@
 #define MLX5SW_DEVX_H
 
 #include <stddef.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/control/control.h"
 #include "mlx5sw/devx/prm.h"
 
 typedef struct mlx5swi_command {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What commands name by numbers. A number of another context is as good as none. */
+/* Look-up of the objects that commands name by number. A number of another context is refused
+ * like an unknown one. */
 #include "mlx5sw/devx/devx.h"
 
 static void *find(const mlx5swi_command_t *cmd, const mlx5swi_table_t *t, uint32_t number,

@@ -219,7 +219,7 @@ static void show_attr(const mlx5swi_qp_attr_t *a, uint8_t *qpc)
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_RAE, a->rae);
 }
 
-/* What the engine has come to. */
+/* Show the progress of the engine. */
 static void show_progress(const mlx5swi_qp_t *qp, uint8_t *qpc)
 {
 	mlx5swi_send_state_t s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the responder says, and what is done when it says nothing. */
+/* Responses at the requester, and timeouts without one. */
 #include "mlx5sw/engine/requester.h"
 
 #include <endian.h>
@@ -109,7 +109,7 @@ unsigned mlx5swi_timeout(mlx5swi_qp_t *qp)
 	return 1;
 }
 
-/* An answer shows that an earlier one is missing. Those that still come say the same. */
+/* A response shows that an earlier one was lost. Later ones show the same. */
 static void lost(mlx5swi_qp_t *qp)
 {
 	if (qp->requester->has_gap)
@@ -147,9 +147,9 @@ static void stay_behind(mlx5swi_qp_t *qp)
 		mlx5swi_go_back(qp);
 }
 
-/* Everything before psn was executed; but READs and atomics want more than that. Whether una is
- * psn now. */
-static int acknowledge(mlx5swi_qp_t *qp, uint32_t psn)
+/* Every request before psn was executed; but READs and atomics also need their data. Returns
+ * whether una is psn now. */
+static bool acknowledge(mlx5swi_qp_t *qp, uint32_t psn)
 {
 	struct mlx5swi_requester *r = qp->requester;
 
@@ -303,7 +303,7 @@ static void answer(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 }
 
 /* Of what was sent and is not acknowledged; anything else was answered before, or is not ours. */
-static int is_expected(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
+static bool is_expected(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What is checked of a WQE, and what it waits for, before its first packet. */
+/* The checks of a WQE, and the conditions it waits for, before its first packet. */
 #include <endian.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
 
 #define VENDOR_UNKNOWN_KEY 0x52 /* as measured on a ConnectX-6 */
@@ -11,7 +11,7 @@
 #define FENCE 2u         /* modes from here on wait for READs and atomics */
 #define ATOMIC_UP_TO_8 3 /* the mode that allows 4 bytes, too */
 
-static int is_mr(const mlx5swi_qp_t *qp, const mlx5swi_sge_t *sge)
+static bool is_mr(const mlx5swi_qp_t *qp, const mlx5swi_sge_t *sge)
 {
 	mlx5swi_mr_t *mr;
 	uint8_t *p;
@@ -20,12 +20,14 @@ static int is_mr(const mlx5swi_qp_t *qp, const mlx5swi_sge_t *sge)
 	       MLX5SWI_KEY_OK;
 }
 
-/* Would it be right if a field had been swapped, or is it no pointer at all? */
+/* Report the likely mistake: a field in the wrong byte order, or inline data in place of a
+ * pointer. */
 static void hint(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const mlx5swi_sge_t *sge)
 {
 	mlx5swi_sge_t s = *sge;
 
-	/* Payload after a length without the flag; 8 bytes and less are followed by padding. */
+	/* Payload after a length without the inline flag; 8 bytes or less are followed by
+	 * padding. */
 	if (e->vendor == VENDOR_UNKNOWN_KEY && sge->nbytes <= 8 && (uint32_t)sge->addr == 0)
 		mlx5swi_lint("W8", qp, e->index,
 			     "%u bytes at an address that ends in zeros: "
@@ -49,15 +51,15 @@ static void hint(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const mlx5swi_sge_t
 }
 
 /* Has any device of this process such a key, for such an address? */
-static int is_remote(uint32_t key, uint64_t va)
+static bool is_remote(uint32_t key, uint64_t va)
 {
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++) {
 		const mlx5swi_mr_t *mr = mlx5swi_table_get(&mlx5swi_w->devices[i].mrs, key >> 8);
 
 		if (mr && mr->key == key && va - mr->iova < mr->nbytes)
-			return 1;
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 void mlx5swi_access_refused(mlx5swi_qp_t *qp, uint32_t number)
@@ -85,7 +87,7 @@ void mlx5swi_key_failed(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_sge_
 	hint(qp, e, sge);
 }
 
-/* Rights are checked when the answer comes. */
+/* Check the memory of the result. Its rights are checked when the response arrives. */
 static void check_result(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_wqe_t *w)
 {
 	mlx5swi_mr_t *mr;
@@ -101,12 +103,12 @@ static void check_result(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_wqe
 	}
 }
 
-static int is_local(const mlx5swi_wqe_t *w)
+static bool is_local(const mlx5swi_wqe_t *w)
 {
 	return w->opcode == MLX5_OPCODE_NOP || w->opcode == MLX5SWI_OPCODE_DUMP;
 }
 
-static int is_answered(const mlx5swi_wqe_t *w)
+static bool is_answered(const mlx5swi_wqe_t *w)
 {
 	return w->width || w->opcode == MLX5_OPCODE_RDMA_READ;
 }
@@ -120,8 +122,9 @@ static uint32_t n_psns(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 	return w->width || w->nbytes == 0 ? 1 : (w->nbytes - 1) / mtu + 1;
 }
 
-/* READs and atomics have room at the responder; a fence waits for those before it. */
-static int must_wait(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
+/* A WQE waits until the responder has room for its READ or atomic; with a fence, until earlier
+ * READs and atomics are complete. */
+static bool must_wait(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 
@@ -167,7 +170,8 @@ static void check_limits(const mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5s
 		e->syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 }
 
-/* A malformed WQE may start where nobody wrote one: then the one before stepped wrongly. */
+/* A malformed WQE may start at a WQEBB that the program did not write as a start: then the ds of
+ * the previous WQE was wrong. */
 static void report(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const char *row, const char *text)
 {
 	const uint32_t number = qp->requester->fresh;
@@ -219,7 +223,7 @@ static void accept(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_wqe_t *w)
 	r->fresh++;
 }
 
-int mlx5swi_begin(mlx5swi_qp_t *qp)
+bool mlx5swi_begin(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	mlx5swi_entry_t *e = mlx5swi_entry(qp, r->fresh);
@@ -227,15 +231,15 @@ int mlx5swi_begin(mlx5swi_qp_t *qp)
 	const int syndrome = mlx5swi_decode(qp, r->fresh, &row, &text);
 
 	if (must_wait(qp, &r->wqe))
-		return 0;
+		return false;
 	if (mlx5swi_fault_stop(qp, e->index, e->opcode)) {
 		mlx5swi_qp_error(qp, 0, 0);
-		return 0;
+		return false;
 	}
 	e->syndrome = (uint8_t)syndrome;
 	check(qp, e, row, text);
 	if (e->syndrome)
-		return 0;
+		return false;
 	accept(qp, e, &r->wqe);
-	return 1;
+	return true;
 }

@@ -4,8 +4,9 @@
  * counter, the owner byte, or both at once. */
 #include <endian.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
+#include "mlx5sw/events/events.h"
 
 #define NBYTES 64u
 #define OWNER_AT 56u /* the last word */
@@ -38,7 +39,7 @@ static void fill(uint8_t e[NBYTES], const mlx5swi_cqe_t *cqe, uint8_t owner)
 	e[63] = (uint8_t)(cqe->opcode << 4 | owner);
 }
 
-/* Nobody can be told of completions any more, so that the QPs must not go on. */
+/* The CQ cannot report completions any more, so its QPs stop. */
 static void break_cq(mlx5swi_cq_t *cq)
 {
 	const mlx5swi_table_t *qps = &cq->ctx->dev->qps;
@@ -55,18 +56,18 @@ static void break_cq(mlx5swi_cq_t *cq)
 	}
 }
 
-static int is_overrun(const mlx5swi_cq_t *cq)
+static bool is_overrun(const mlx5swi_cq_t *cq)
 {
 	uint32_t consumed;
 
 	if (cq->ignores_overrun)
-		return 0;
+		return false;
 	mlx5swi_queue_load(cq->dbr_is_gpu, &consumed, cq->dbr, sizeof(consumed), 0, MLX5SW_DBR);
 	return ((cq->pi - be32toh(consumed)) & 0xffffff) >= 1u << cq->log_size;
 }
 
-/* The owner byte comes late: until then the entry looks like that of the lap before. A collapsed
- * queue has no laps: its counter is what announces. */
+/* Write the owner byte late: until then the entry looks like that of the previous lap. A
+ * collapsed queue has no laps: its counter announces the entry. */
 static void tear(const mlx5swi_cq_t *cq, uint8_t *slot, const uint8_t e[NBYTES])
 {
 	uint8_t half[8];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Doorbell registers: words of RAM that hold all ones while they are idle. A word that was written
- * is taken by an exchange, so that the same value twice is two doorbells. */
+/* Doorbell registers: words of RAM that hold all ones while they are idle. A written word is
+ * taken by an exchange, so that two writes of the same value are two doorbells. */
 #include <endian.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
 
 #define REGISTER 0x800u   /* also the first word of a BlueFlame write */
@@ -53,7 +53,7 @@ static void unknown(const mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, ring_
 			     dev->host, dev->index, d.qpn >> 8);
 }
 
-/* The QP for which this doorbell counts; NULL: none. */
+/* The QP of this doorbell; NULL: none accepts it. */
 static mlx5swi_qp_t *addressee(mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, uint32_t reg,
 			       ring_t d)
 {
@@ -77,9 +77,9 @@ static mlx5swi_qp_t *addressee(mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, 
 	return NULL;
 }
 
-/* Bytes of a BlueFlame write after the first word. What comes late is taken away: it belongs to
- * no doorbell that is still to come. */
-static int take_rest(mlx5swi_uar_t *uar, uint32_t reg, uint64_t words[N_WORDS])
+/* Take the bytes of a BlueFlame write after the first word. Late bytes are discarded: they
+ * belong to no later doorbell. */
+static bool take_rest(mlx5swi_uar_t *uar, uint32_t reg, uint64_t words[N_WORDS])
 {
 	uint8_t *left = &uar->blueflame_left[reg != REGISTER];
 
@@ -110,8 +110,9 @@ static void ring(mlx5swi_uar_t *uar, uint32_t reg, uint64_t v)
 		mlx5swi_requester_doorbell(qp, index);
 }
 
-/* Half of a doorbell waits for the other half: software that writes halves is wrong, and may see
- * each ring alone. The record holds the complement, so that zero is nothing. */
+/* Combine the halves of a doorbell: a first half waits for the second. Software that writes
+ * halves is wrong, and may ring with each. The record holds the complement, so that zero means
+ * empty. */
 static uint64_t whole(uint64_t *record, uint64_t v)
 {
 	ring_t d;

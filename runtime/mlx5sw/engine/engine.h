@@ -6,16 +6,6 @@
 
 #include "mlx5sw/engine/packet.h"
 
-/* core/hooks.c: memory, time and chance by the hooks. */
-void mlx5swi_plain_hooks(mlx5sw_hooks_t *hooks); /* for mlx5sw_start without any; seeds again */
-void mlx5swi_load(void *dst, const void *src, size_t nbytes, int access);
-void mlx5swi_store(void *dst, const void *src, size_t nbytes, int access);
-uint64_t mlx5swi_take(void *reg);
-uint64_t mlx5swi_now(void);
-unsigned mlx5swi_choose(unsigned n);
-/* Nanoseconds of the modelled device as time that passes here (cfg.slow). */
-uint64_t mlx5swi_scaled(uint64_t ns);
-
 /* memory.c: keys and payload. */
 enum mlx5swi_key_error {
 	MLX5SWI_KEY_OK,
@@ -32,8 +22,8 @@ int mlx5swi_key_check(mlx5swi_device_t *dev, const mlx5swi_pd_t *pd, uint32_t ke
 void mlx5swi_payload_read(const mlx5swi_mr_t *mr, void *dst, const uint8_t *p, size_t nbytes,
 			  size_t ahead, int access);
 void mlx5swi_payload_forget(void);
-/* Payload that was written is certain to be there after mlx5swi_payload_settle, not before. */
-void mlx5swi_payload_settle(void);
+/* Payload that was written is certain to be there after mlx5swi_payload_flush, not before. */
+void mlx5swi_payload_flush(void);
 void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, size_t nbytes);
 
 /* Words of atomics, 4 or 8 bytes, in the order of this machine. */
@@ -42,7 +32,7 @@ void mlx5swi_word_write(const mlx5swi_mr_t *mr, uint8_t *p, uint8_t width, uint6
 
 /* gpu.c: whether p is memory of a GPU, which copies reach (mr->is_gpu). Call when it is registered:
  * what copies need is made then, since a kernel that runs later may keep it from being made. */
-int mlx5swi_is_gpu(const void *p);
+bool mlx5swi_is_gpu(const void *p);
 
 /* memory.c: rings, completion queues and doorbell records. is_gpu: they lie in GPU memory, and the
  * adapter copies them; otherwise the hooks load and store them.
@@ -148,7 +138,7 @@ void mlx5swi_doorbells_poll(mlx5swi_device_t *dev); /* doorbell.c */
 int mlx5swi_thread_start(void);
 void mlx5swi_thread_stop(void);
 
-/* link/: ways between processes. */
+/* Ways between processes, which link/ implements. */
 int mlx5swi_links_open(mlx5swi_place_t *place); /* as MLX5SW_FABRIC says; 0 or an errno value */
 void mlx5swi_links_close(void);
 unsigned mlx5swi_links_poll(void); /* packets that have come go to mlx5swi_port_arrive */

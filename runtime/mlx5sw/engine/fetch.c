@@ -15,13 +15,14 @@ uint16_t mlx5swi_record(const mlx5swi_qp_t *qp)
 	return (uint16_t)be32toh(word);
 }
 
-/* Exactly half of the way round is ahead: the longest queue, all at once. */
-static int is_behind(uint16_t index, uint16_t other)
+/* Is index behind other, modulo 2^16? A difference of exactly half counts as ahead: the longest
+ * queue, posted at once. */
+static bool is_behind(uint16_t index, uint16_t other)
 {
 	return (uint16_t)(index - other) > 0x8000;
 }
 
-/* A producer index that is behind, or further ahead than the queue is long, says nothing. */
+/* Ignore a producer index that is behind, or further ahead than the queue is long. */
 static void produce(mlx5swi_qp_t *qp, uint16_t pi)
 {
 	struct mlx5swi_requester *r = qp->requester;
@@ -31,7 +32,7 @@ static void produce(mlx5swi_qp_t *qp, uint16_t pi)
 		r->pi = pi;
 }
 
-/* Too far ahead of what is complete, but not so far that it is rather behind. */
+/* Report an index that is too far ahead of the completed WQEBBs, unless it is rather behind. */
 static void check_overrun(const mlx5swi_qp_t *qp, const char *what, uint16_t pi)
 {
 	const uint32_t ahead = (uint16_t)(pi - qp->requester->done);
@@ -61,7 +62,7 @@ static void check_record(const mlx5swi_qp_t *qp, uint16_t record)
 	if (!qp->rq && word && !is_behind((uint16_t)word, r->last_index))
 		mlx5swi_lint("D1", qp, record,
 			     "word 0 of the doorbell record is %u, but the send "
-			     "counter is word 1: no completion tells of errors",
+			     "counter is word 1: no completion reports errors",
 			     word);
 	else
 		mlx5swi_lint(record == r->last_record ? "D1" : "D2", qp, record,
@@ -119,7 +120,7 @@ uint8_t mlx5swi_n_blocks(const uint8_t *wqe)
 	return (uint8_t)(ds ? (ds + 3) / 4 : 1);
 }
 
-/* Bytes of the blocks from index to end, up to the end of the ring. */
+/* Bytes of the WQEBBs from index to end, up to the end of the ring. */
 static size_t run_of(const mlx5swi_qp_t *qp, uint16_t index, uint16_t end)
 {
 	const size_t room = qp->sq_blocks * MLX5SWI_BLOCK - mlx5swi_block_offset(qp, index);
@@ -159,22 +160,22 @@ static void load_first(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index)
 	r->has_blueflame = 0;
 }
 
-/* Whether there was room for one. */
-static int fetch_one(mlx5swi_qp_t *qp)
+/* Fetch one WQE. Returns false if there was no room. */
+static bool fetch_one(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	const uint16_t index = r->fetch, used = (uint16_t)(index - r->done);
 	uint8_t *first = shadow(qp, index), n, is_too_long;
 
 	if (used == qp->sq_blocks)
-		return 0;
+		return false;
 	load_first(qp, first, index);
 	n = mlx5swi_n_blocks(first);
 	is_too_long = n > qp->sq_blocks;
 	if (is_too_long)
 		n = (uint8_t)qp->sq_blocks;
 	if (used + n > (int)qp->sq_blocks)
-		return 0;
+		return false;
 	for (uint8_t i = 1; i < n; i++) {
 		const uint16_t next = (uint16_t)(index + i);
 
@@ -195,26 +196,26 @@ static int fetch_one(mlx5swi_qp_t *qp)
 	};
 	qp->counters.wqes++;
 	qp->counters.blocks += n;
-	return 1;
+	return true;
 }
 
-/* The record is read again when the device is about to fetch, or to sleep; a device may as well
- * not do that. A record in GPU memory costs a copy: it is read again once after each doorbell, when
- * everything known is complete, and not when packets wake a queue that is idle. */
-static int may_look_again(mlx5swi_qp_t *qp)
+/* The device may read the record again before it fetches or sleeps, or skip that. A record in
+ * GPU memory costs a copy: read it again once after each doorbell, when all WQEs known so far
+ * are complete, and not when packets wake an idle queue. */
+static bool may_read_again(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 
 	if (!r->is_rung || qp->has_no_dbr || mlx5swi_w->cfg.doorbells != MLX5SW_DOORBELLS_HYBRID ||
 	    (r->fetch == r->pi && r->head != r->fetched) ||
 	    (mlx5swi_has_chaos(MLX5SW_CHAOS_FETCH) && mlx5swi_choose(2)))
-		return 0;
+		return false;
 	if (!qp->dbr_is_gpu)
-		return 1;
+		return true;
 	if (r->fetch != r->pi || !r->is_record_due)
-		return 0;
+		return false;
 	r->is_record_due = 0;
-	return 1;
+	return true;
 }
 
 unsigned mlx5swi_fetch(mlx5swi_qp_t *qp)
@@ -223,7 +224,7 @@ unsigned mlx5swi_fetch(mlx5swi_qp_t *qp)
 	const int is_late = mlx5swi_has_chaos(MLX5SW_CHAOS_FETCH);
 	unsigned n = 0;
 
-	if (may_look_again(qp))
+	if (may_read_again(qp))
 		produce(qp, mlx5swi_record(qp));
 	while (r->fetch != r->pi && (!is_late || r->fresh == r->fetched) && fetch_one(qp))
 		n++;
@@ -277,7 +278,8 @@ void mlx5swi_compare(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 	}
 }
 
-/* Whatever it says now is executed, except that it cannot become longer or another operation. */
+/* Execute the current content of the WQE, except that it cannot become longer or another
+ * operation. */
 void mlx5swi_fetch_again(mlx5swi_qp_t *qp, uint32_t number)
 {
 	mlx5swi_entry_t *e = mlx5swi_entry(qp, number);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queues of QPs in ERR: a completion for each WQE up to the doorbell record, whether it asked for
- * one or not; nothing beyond, not even for the WQE that failed. As measured on a ConnectX-6. */
+/* Send queues of QPs in ERR: an error CQE for each WQE up to the doorbell record, whether it is
+ * signalled or not, and none beyond, not even for the WQE that failed. As measured on a
+ * ConnectX-6. */
 #include "mlx5sw/engine/requester.h"
 
 #define FIRST_FLUSH_NS 59000u

@@ -17,7 +17,7 @@
 #define MAX_GPUS 64
 #define OUT_NBYTES (512u << 10) /* what the packets of one step hold */
 #define IN_NBYTES (256u << 10)  /* what those that a queue pair sends in one turn hold */
-#define MAX_COPIES 64u          /* under way; far fewer than a stream takes without waiting */
+#define MAX_COPIES 64u          /* outstanding; far fewer than a stream queues without blocking */
 #define ALIGNMENT 64u
 
 typedef struct gpu {
@@ -51,7 +51,7 @@ typedef struct mlx5swi_cuda {
 	mlx5swi_gpu_counters_t counters;
 } cuda_t;
 
-static int find(cuda_t *c)
+static bool find(cuda_t *c)
 {
 	const struct {
 		void **function;
@@ -72,8 +72,8 @@ static int find(cuda_t *c)
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (!(*table[i].function = dlsym(c->library, table[i].name)))
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 static int is_library(struct dl_phdr_info *info, size_t nbytes, void *name)
@@ -82,7 +82,7 @@ static int is_library(struct dl_phdr_info *info, size_t nbytes, void *name)
 	return strstr(info->dlpi_name, name) != NULL;
 }
 
-/* NULL: this process does not use GPUs. */
+/* The CUDA driver; NULL: this process does not use GPUs. */
 static cuda_t *cuda(void)
 {
 	struct mlx5swi_engine *e = mlx5swi_w->engine;
@@ -103,7 +103,7 @@ static cuda_t *cuda(void)
 	return NULL;
 }
 
-/* On which GPU p is; -1: on none. */
+/* The GPU of p; -1: none. */
 static int gpu_of(const cuda_t *c, const void *p)
 {
 	unsigned type = 0;
@@ -115,8 +115,9 @@ static int gpu_of(const cuda_t *c, const void *p)
 	return gpu < MAX_GPUS ? gpu : -1;
 }
 
-/* The first copies of a kind may allocate, and would wait then for a kernel that waits for us. So
- * would those that a stream has no room for: as many as there will ever be. */
+/* Do the first copies of each kind now: they may allocate, and would then wait for a kernel that
+ * waits for us. So would copies that a stream has no room for: start as many as there will ever
+ * be. */
 static int warm_up(const cuda_t *c, const gpu_t *g)
 {
 	static const size_t sizes[] = {8, 4096, IN_NBYTES};
@@ -151,7 +152,7 @@ static int open_stream(cuda_t *c, int gpu)
 	return failed;
 }
 
-int mlx5swi_is_gpu(const void *p)
+bool mlx5swi_is_gpu(const void *p)
 {
 	cuda_t *c = cuda();
 	int gpu = c ? gpu_of(c, p) : -1;
@@ -172,7 +173,7 @@ static void leave(const cuda_t *c)
 	c->pop(&old);
 }
 
-/* What waits in out goes on its way. Between the write and now its memory may have been freed. */
+/* Start the copy of the bytes collected in out. Its memory may have been freed since the write. */
 static void start_copy(cuda_t *c, gpu_t *g)
 {
 	size_t nbytes = g->used - g->begun;
@@ -184,7 +185,7 @@ static void start_copy(cuda_t *c, gpu_t *g)
 	g->begun = g->used = (g->used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* All that was started is done, reads too. */
+/* Wait until all copies that were started are complete, reads included. */
 static void wait(cuda_t *c, gpu_t *g)
 {
 	if (g->n_copies) {
@@ -198,7 +199,7 @@ static void wait(cuda_t *c, gpu_t *g)
 	mlx5swi_w->engine->gpus_written &= ~(1ull << (g - c->gpus));
 }
 
-void mlx5swi_gpu_settle_all(void)
+void mlx5swi_gpu_flush_all(void)
 {
 	cuda_t *c = mlx5swi_w->engine->cuda;
 	while (mlx5swi_w->engine->gpus_written) {
@@ -218,7 +219,7 @@ void mlx5swi_gpu_forget(void)
 		c->n_ahead = 0;
 }
 
-/* Bytes of GPU memory from p on into in: one wait for these and for all writes before. */
+/* Copy bytes of GPU memory from p on into in: one wait covers these and all earlier writes. */
 static int fetch(cuda_t *c, gpu_t *g, uintptr_t p, size_t nbytes)
 {
 	start_copy(c, g);
@@ -232,7 +233,7 @@ static int fetch(cuda_t *c, gpu_t *g, uintptr_t p, size_t nbytes)
 	return failed;
 }
 
-static int is_ahead(const cuda_t *c, const gpu_t *g, uintptr_t p, size_t nbytes)
+static bool is_ahead(const cuda_t *c, const gpu_t *g, uintptr_t p, size_t nbytes)
 {
 	return g == &c->gpus[c->ahead_gpu] && p >= c->ahead && nbytes <= c->n_ahead &&
 	       p - c->ahead <= c->n_ahead - nbytes;
@@ -256,7 +257,7 @@ void mlx5swi_gpu_read(void *dst, const void *p, size_t nbytes, size_t ahead)
 	leave(c);
 }
 
-/* One copy for what lies behind each other there: the packets of a message. */
+/* Use one copy for adjacent bytes: the packets of a message. */
 static void append(cuda_t *c, gpu_t *g, uintptr_t p, const uint8_t *src, size_t nbytes)
 {
 	if (g->dst + (g->used - g->begun) != p)
@@ -286,8 +287,8 @@ void mlx5swi_gpu_write(void *p, const void *src, size_t nbytes)
 	leave(c);
 }
 
-/* The word that was written last, if its copy is not started yet: atomics on one word, one behind
- * the other, are one read and one write of memory. NULL: it is another one. */
+/* The word that was written last, if its copy is not started yet; NULL: it is another one.
+ * Consecutive atomics on one word are then one read and one write of memory. */
 static uint8_t *last_word(const void *p, size_t width)
 {
 	cuda_t *c = mlx5swi_w->engine->cuda;
@@ -315,7 +316,7 @@ void mlx5swi_gpu_word_write(void *p, const void *src, size_t width)
 		memcpy(last, src, width);
 		return;
 	}
-	mlx5swi_gpu_settle();
+	mlx5swi_gpu_flush();
 	mlx5swi_gpu_write(p, src, width);
 }
 

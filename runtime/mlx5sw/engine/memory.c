@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Keys and the memory behind them; the memory of queues. */
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/engine/gpu.h"
 
@@ -42,9 +42,9 @@ void mlx5swi_payload_forget(void)
 	mlx5swi_gpu_forget();
 }
 
-void mlx5swi_payload_settle(void)
+void mlx5swi_payload_flush(void)
 {
-	mlx5swi_gpu_settle();
+	mlx5swi_gpu_flush();
 }
 
 void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, size_t nbytes)
@@ -70,7 +70,7 @@ void mlx5swi_queue_load(int is_gpu, void *dst, const void *src, size_t nbytes, s
 
 void mlx5swi_queue_store(int is_gpu, void *dst, const void *src, size_t nbytes, int access)
 {
-	mlx5swi_gpu_settle();
+	mlx5swi_gpu_flush();
 	if (is_gpu)
 		mlx5swi_gpu_write(dst, src, nbytes);
 	else
@@ -97,7 +97,7 @@ void mlx5swi_word_write(const mlx5swi_mr_t *mr, uint8_t *p, uint8_t width, uint6
 	if (mr->is_gpu) {
 		mlx5swi_gpu_word_write(p, src, width);
 	} else {
-		mlx5swi_gpu_settle();
+		mlx5swi_gpu_flush();
 		mlx5swi_store(p, src, width, MLX5SW_ATOMIC);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Packets: where they come from, and what is on the envelope. */
+/* Packets: allocation, and the fields of their headers. */
 #include "mlx5sw/engine/packet.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What travels between ports. The bytes from `kind` on are also the format between processes of one
- * version on one architecture; there is no need for the real headers.
+/* Packets between ports. The bytes from `kind` on are also the format between processes of one
+ * version on one architecture, which does not need the real headers.
  *
- * A packet has one owner. Whoever gets one by a call passes it on or frees it. */
+ * A packet has one owner. A function that takes a packet passes it on or frees it. */
 #ifndef MLX5SW_PACKET_H
 #define MLX5SW_PACKET_H
 
-#include "mlx5sw/core/objects.h"
+#include "mlx5sw/core/core.h"
 
 enum mlx5swi_kind {
 	MLX5SWI_WRITE, /* requests */
@@ -65,11 +65,12 @@ size_t mlx5swi_packet_wire_nbytes(const mlx5swi_packet_t *p);
 mlx5swi_packet_t *mlx5swi_packet_from_wire(const void *wire, size_t nbytes);
 void mlx5swi_packet_free(mlx5swi_packet_t *p);
 
-/* Send through the device's port: faults first, then by the envelope to the port it names. It is
- * lost without a word if there is none, one of the ports is down, or the envelope does not fit. */
+/* Send through the port of the device: apply faults, then deliver to the port that the header
+ * addresses. Without a report the packet is lost if there is no such port, one of the ports is
+ * down, or the header does not match. */
 void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p);
 
-/* As if it had just come over the link: for faults that have held it. */
+/* Handle a packet as if it had just arrived over the link: for packets that a fault has held. */
 void mlx5swi_port_arrive(mlx5swi_port_t *port, mlx5swi_packet_t *p);
 
 /* Difference of two packet sequence numbers, -2^23 .. 2^23 - 1. */

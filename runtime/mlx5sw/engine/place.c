@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* WRITEs on their way from the responder to memory.
+/* WRITEs between acceptance by the responder and memory.
  *
- * With MLX5SW_CHAOS_PLACE a WRITE that was accepted, and perhaps acknowledged, is placed in pieces,
- * in any order, at some later turn. WRITEs of one queue pair stay in order, except that one to a
- * relaxed-ordering MR may overtake. Aligned words of 8 bytes are not cut. */
+ * With MLX5SW_CHAOS_PLACE a WRITE that was accepted, and perhaps acknowledged, is placed in
+ * chunks, in any order, at some later turn. WRITEs of one queue pair stay in order, except that
+ * a WRITE to a relaxed-ordering MR may pass others. Aligned words of 8 bytes are not split. */
 #include <stdlib.h>
 #include "mlx5sw/engine/step.h"
 
@@ -39,7 +39,7 @@ void mlx5swi_place(placement_t **queue, const mlx5swi_mr_t *mr, uint8_t *p,
 {
 	placement_t *w = NULL, **end = queue;
 	if (packet->flags & MLX5SWI_FIRST) /* messages are placed one after the other */
-		mlx5swi_payload_settle();
+		mlx5swi_payload_flush();
 	if (mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_PLACE && packet->dma_nbytes)
 		w = malloc(sizeof(*w));
 	if (!w) {
@@ -82,14 +82,14 @@ static void place_piece(placement_t **at)
 	uint32_t i = nth_bit(w->left, mlx5swi_choose(n_left));
 	uint32_t from = edge(w, i), to = edge(w, i + 1);
 	w->left &= ~(1u << i);
-	mlx5swi_payload_settle();
+	mlx5swi_payload_flush();
 	mlx5swi_payload_write(w->mr, w->p + from, w->packet->data + from, to - from);
 	if (!w->left)
 		remove_first(at);
 }
 
-/* A strict one waits for all before it. */
-static int may_go(const placement_t *first, const placement_t *w)
+/* A WRITE to a strictly ordered MR waits for all before it. */
+static bool may_go(const placement_t *first, const placement_t *w)
 {
 	return w == first || w->mr->is_relaxed;
 }
@@ -118,10 +118,10 @@ void mlx5swi_place_drop(placement_t **queue)
 		remove_first(queue);
 }
 
-int mlx5swi_place_overlaps(const placement_t *w, const uint8_t *p, size_t nbytes)
+bool mlx5swi_place_overlaps(const placement_t *w, const uint8_t *p, size_t nbytes)
 {
 	for (; w; w = w->next)
 		if (w->p < p + nbytes && p < w->p + w->packet->dma_nbytes)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }

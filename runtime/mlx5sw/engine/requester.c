@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The life of a send queue, and its completions. */
+/* The steps of a send queue, and its completions. */
 #include "mlx5sw/engine/requester.h"
 
 #include <stdlib.h>
@@ -72,24 +72,24 @@ static mlx5swi_cqe_t success(const mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 	};
 }
 
-/* Whether it was written, or is lost; 0: it is late. */
-static int announce(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
+/* Returns false if the completion is late; otherwise it was written, or is lost. */
+static bool announce(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	const mlx5swi_cqe_t cqe = success(qp, e);
 	uint64_t delay = 0;
 
 	if (!r->is_cqe_asked && mlx5swi_fault_cqe(qp, &cqe, &delay))
-		return 1;
+		return true;
 	if (delay)
 		r->cqe_due = delay == UINT64_MAX ? delay : mlx5swi_now() + delay;
 	r->is_cqe_asked = 1;
 	if (r->cqe_due && mlx5swi_now() < r->cqe_due)
-		return 0;
+		return false;
 	mlx5swi_cqe_write(qp->send_cq, qp, &cqe);
 	r->is_cqe_asked = 0;
 	r->cqe_due = 0;
-	return 1;
+	return true;
 }
 
 unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp)
@@ -103,7 +103,7 @@ unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp)
 	return 1;
 }
 
-/* The program may write its blocks again from now on: all of them. */
+/* Poison all WQEBBs of the WQE: from now on the program may write them again. */
 static void poison(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 {
 	uint8_t block[MLX5SWI_BLOCK];
@@ -142,7 +142,7 @@ void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key)
 }
 
 /* What the user reuses too early is seen before its completion allows that. */
-static int complete_one(mlx5swi_qp_t *qp)
+static bool complete_one(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	const mlx5swi_entry_t *e = mlx5swi_entry(qp, r->head);
@@ -152,11 +152,11 @@ static int complete_one(mlx5swi_qp_t *qp)
 	if (mlx5swi_has_chaos(MLX5SW_CHAOS_POISON) && !r->is_cqe_asked)
 		poison(qp, e);
 	if (e->is_signalled && qp->send_cq && !announce(qp, e))
-		return 0;
+		return false;
 	r->done = (uint16_t)(e->index + e->n_blocks); /* from now on its place is free */
 	check_signals(qp, e);
 	r->head++;
-	return 1;
+	return true;
 }
 
 static unsigned complete(mlx5swi_qp_t *qp, unsigned limit)
@@ -178,7 +178,7 @@ static unsigned complete(mlx5swi_qp_t *qp, unsigned limit)
 	return n;
 }
 
-/* Completions may be late, as long as there is something else to do. */
+/* Complete now or later, if there is other work. */
 static unsigned complete_or_not(mlx5swi_qp_t *qp)
 {
 	if (!mlx5swi_has_chaos(MLX5SW_CHAOS_ORDER))

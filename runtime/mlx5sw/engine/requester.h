@@ -13,7 +13,7 @@
 #define MLX5SW_REQUESTER_H
 
 #include "mlx5sw/engine/engine.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
 
 #define MLX5SWI_OPCODE_DUMP 0x23 /* rdma-core's headers do not name it */
 #define MLX5SWI_VENDOR_FLUSH 0xf9
@@ -69,7 +69,7 @@ static inline size_t mlx5swi_block_offset(const mlx5swi_qp_t *qp, uint16_t index
 	return (size_t)(index & (qp->sq_blocks - 1)) * MLX5SWI_BLOCK;
 }
 
-static inline int mlx5swi_has_chaos(uint32_t bit)
+static inline bool mlx5swi_has_chaos(uint32_t bit)
 {
 	return (mlx5swi_w->cfg.chaos & bit) != 0;
 }
@@ -94,12 +94,12 @@ void mlx5swi_compare(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e); /* with what w
 int mlx5swi_decode(mlx5swi_qp_t *qp, uint32_t number, const char **row, const char **text);
 
 /* begin.c: the first WQE that was not begun. 0: not now, or never: then its entry says why. */
-int mlx5swi_begin(mlx5swi_qp_t *qp);
+bool mlx5swi_begin(mlx5swi_qp_t *qp);
 void mlx5swi_key_failed(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_sge_t *sge, int error);
 void mlx5swi_access_refused(mlx5swi_qp_t *qp, uint32_t number); /* lint: why perhaps */
 
 /* send.c */
-int mlx5swi_may_send(const mlx5swi_qp_t *qp);
+bool mlx5swi_may_send(const mlx5swi_qp_t *qp);
 unsigned mlx5swi_send(mlx5swi_qp_t *qp, unsigned limit); /* so many packets */
 void mlx5swi_go_back(mlx5swi_qp_t *qp);                  /* to una */
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The responder half of a queue pair: checks in the order of the device, executes, answers.
+/* The responder half of a queue pair: checks in the order of the device, executes, responds.
  *
- * Answers leave in the order of the requests. A READ is read from memory when it is answered, which
- * may be after a later WRITE was executed: the device promises nothing else without a fence. */
+ * Responses leave in the order of the requests. A READ reads memory when it is answered, which
+ * may be after a later WRITE was executed: without a fence the device does not order the two. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/step.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
+#include "mlx5sw/events/events.h"
 
 #define ANSWERS_PER_RUN 16u
 #define CQE_RESP_WR_IMM 1
@@ -68,7 +69,7 @@ struct mlx5swi_responder *mlx5swi_responder_new(mlx5swi_qp_t *qp)
 void mlx5swi_responder_free(mlx5swi_qp_t *qp)
 {
 	if (mlx5swi_w->engine)
-		mlx5swi_responder_settle(qp);
+		mlx5swi_responder_complete(qp);
 	else /* all ends, and memory may have ended before */
 		mlx5swi_place_drop(&qp->responder->placements);
 	if (qp->dev->half_atomic == qp)
@@ -82,13 +83,13 @@ void mlx5swi_responder_free(mlx5swi_qp_t *qp)
 void mlx5swi_responder_reset(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_responder *r = qp->responder;
-	mlx5swi_responder_settle(qp);
+	mlx5swi_responder_complete(qp);
 	free(r->answers);
 	free(r->done);
 	memset(r, 0, sizeof(*r));
 }
 
-/* Receive WQEs that were posted: DBR word 0 against the first that is not taken. A record that is
+/* The number of posted receive WQEs: DBR word 0 minus the first one not taken. A record that is
  * behind looks like more than the ring has. */
 static uint32_t n_receives(mlx5swi_qp_t *qp)
 {
@@ -162,12 +163,12 @@ static void finish_half(mlx5swi_device_t *dev)
 	mlx5swi_word_write(h->mr, h->p, h->width, h->value);
 }
 
-void mlx5swi_responder_settle(mlx5swi_qp_t *qp)
+void mlx5swi_responder_complete(mlx5swi_qp_t *qp)
 {
 	if (qp->dev->half_atomic == qp)
 		finish_half(qp->dev);
 	mlx5swi_place_queue(&qp->responder->placements);
-	mlx5swi_payload_settle();
+	mlx5swi_payload_flush();
 }
 
 void mlx5swi_place_all(mlx5swi_device_t *dev)
@@ -178,12 +179,12 @@ void mlx5swi_place_all(mlx5swi_device_t *dev)
 		return;
 	for (uint32_t i = 0; i < qps->n; i++)
 		if (qps->at[i])
-			mlx5swi_responder_settle(qps->at[i]);
+			mlx5swi_responder_complete(qps->at[i]);
 }
 
-/* About to read this memory. Reads push what was accepted before them, from whichever queue pair;
- * in a relaxed-ordering MR they may pass it. */
-static void settle_before_read(mlx5swi_qp_t *qp, const target_t *t, size_t nbytes)
+/* Call before a read of this memory. Reads push writes that were accepted before them, from any
+ * queue pair; in a relaxed-ordering MR they may pass them. */
+static void flush_before_read(mlx5swi_qp_t *qp, const target_t *t, size_t nbytes)
 {
 	if (!t->mr->is_relaxed || mlx5swi_place_overlaps(qp->responder->placements, t->p, nbytes))
 		mlx5swi_place_all(qp->dev);
@@ -192,14 +193,14 @@ static void settle_before_read(mlx5swi_qp_t *qp, const target_t *t, size_t nbyte
 static uint64_t load_and_store(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, const target_t *t)
 {
 	half_t *h = &qp->responder->half;
-	settle_before_read(qp, t, p->width);
+	flush_before_read(qp, t, p->width);
 	uint64_t old = mlx5swi_word_read(t->mr, t->p, p->width);
 	h->mr = t->mr;
 	h->p = t->p;
 	h->width = p->width;
 	h->value = mlx5swi_atomic(p->opcode, p->width, p->operands, old);
 	qp->dev->half_atomic = qp;
-	/* Others may come between the halves, but no other atomic of this device. */
+	/* Other accesses may come between the halves, but no other atomic of this device. */
 	if (!(mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_ATOMIC))
 		finish_half(qp->dev);
 	return old;
@@ -253,17 +254,18 @@ static int check_key(mlx5swi_qp_t *qp, uint32_t rkey, uint64_t va, uint64_t nbyt
 
 static void refuse(mlx5swi_qp_t *qp, uint32_t psn, int nak);
 
-/* The next packet of a READ, at most n_packets in this turn. Returns 0 if its memory has gone. */
-static int send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
+/* Send the next packets of a READ response, at most n_packets in this turn. Returns false if the
+ * memory is gone. */
+static bool send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
 {
 	uint32_t mtu = 128u << qp->attr.mtu, n = a->nbytes < mtu ? a->nbytes : mtu;
 	size_t turn = (size_t)n_packets * mtu, ahead = a->nbytes < turn ? a->nbytes : turn;
 	target_t t = {0};
 	if (n && check_key(qp, a->rkey, a->va, n, IBV_ACCESS_REMOTE_READ, &t))
-		return 0;
+		return false;
 	mlx5swi_packet_t *p = mlx5swi_packet_new(qp, MLX5SWI_READ_DATA, n);
 	if (n)
-		settle_before_read(qp, &t, n);
+		flush_before_read(qp, &t, n);
 	if (p && n)
 		mlx5swi_payload_read(t.mr, p->data, t.p, n, ahead, MLX5SW_PAYLOAD);
 	if (p) {
@@ -277,7 +279,7 @@ static int send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
 	a->psn = mlx5swi_psn_add(a->psn, 1);
 	a->va += n;
 	a->nbytes -= n;
-	return 1;
+	return true;
 }
 
 static void send_old(mlx5swi_qp_t *qp, const answer_t *a)
@@ -340,7 +342,7 @@ static uint32_t right_of(int kind)
 				      : IBV_ACCESS_REMOTE_ATOMIC;
 }
 
-static int is_permitted(const mlx5swi_qp_t *qp, int kind)
+static bool is_permitted(const mlx5swi_qp_t *qp, int kind)
 {
 	const mlx5swi_qp_attr_t *a = &qp->attr;
 	return kind == MLX5SWI_WRITE  ? a->rwe
@@ -348,27 +350,27 @@ static int is_permitted(const mlx5swi_qp_t *qp, int kind)
 				      : a->rae && a->atomic_mode;
 }
 
-static int is_well_formed(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
+static bool is_well_formed(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	if (p->mtu != qp->attr.mtu || p->nbytes > 128u << qp->attr.mtu)
-		return 0;
+		return false;
 	if (p->kind != MLX5SWI_WRITE)
 		return !qp->responder->is_in_message;
 	return p->dma_nbytes == p->nbytes &&
 	       (p->flags & MLX5SWI_FIRST ? 0 : 1) == qp->responder->is_in_message;
 }
 
-static int is_sized(const mlx5swi_packet_t *p)
+static bool is_sized(const mlx5swi_packet_t *p)
 {
 	return (p->width == 4 || p->width == 8) && p->raddr % p->width == 0;
 }
 
-static int takes_receive(const mlx5swi_packet_t *p)
+static bool takes_receive(const mlx5swi_packet_t *p)
 {
 	return p->kind == MLX5SWI_WRITE && p->flags & MLX5SWI_IMM && p->flags & MLX5SWI_LAST;
 }
 
-/* In the order in which the device looks. Returns what to answer. */
+/* Check in the order of the device. Returns the response. */
 static int check(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 {
 	const struct mlx5swi_responder *r = qp->responder;
@@ -453,7 +455,7 @@ static void execute(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 	struct mlx5swi_responder *r = qp->responder;
 	target_t t = {0};
 	r->is_gap_told = 0;
-	/* Earlier READs see memory as it was, if that is not left to chance. */
+	/* Earlier READs read memory before this WRITE, unless the order is random. */
 	if (r->n_answers && p->kind == MLX5SWI_WRITE &&
 	    !(mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_ORDER && mlx5swi_choose(2)))
 		answer(qp, ANSWERS_PER_RUN);
@@ -481,7 +483,7 @@ static void repeat_atomic(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const struct mlx5swi_responder *r = qp->responder;
 	uint32_t n = r->n_done < r->n_resources ? (uint32_t)r->n_done : r->n_resources;
-	/* The last first: PSNs may have come round since an earlier one. */
+	/* Search backwards: PSNs may have wrapped since an earlier one. */
 	for (uint32_t i = 1; i <= n; i++) {
 		const done_t *d = &r->done[(r->n_done - i) % r->n_resources];
 		if (d->psn == p->psn) {
@@ -491,8 +493,8 @@ static void repeat_atomic(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 	}
 }
 
-/* Packets from before this connection are none of its repetitions. */
-static int may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
+/* Packets of an earlier connection are not repetitions of requests of this one. */
+static bool may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 {
 	return mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_DUP_WRITE && p->dma_nbytes &&
 	       p->dma_nbytes == p->nbytes && mlx5swi_psn_diff(p->psn, qp->responder->start) >= 0 &&
@@ -500,7 +502,8 @@ static int may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t
 	       !check_key(qp, p->rkey, p->raddr, p->dma_nbytes, IBV_ACCESS_REMOTE_WRITE, t);
 }
 
-/* A request that was executed before. What cannot be answered again is dropped. */
+/* Repeat the response to a request that was executed before. Drop the request if its response
+ * cannot be repeated. */
 static void repeat(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 {
 	struct mlx5swi_responder *r = qp->responder;
@@ -539,7 +542,8 @@ void mlx5swi_responder_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 		mlx5swi_qp_wake(qp);
 }
 
-/* One thing at a turn if the order is left to chance: an acknowledgement may overtake the data. */
+/* With random order, do one piece of work in a turn: an acknowledgement may then overtake the
+ * data. */
 unsigned mlx5swi_responder_run(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_responder *r = qp->responder;

@@ -4,10 +4,10 @@
 #include <string.h>
 #include "mlx5sw/engine/requester.h"
 
-/* Packets in flight: bounds what lies between two devices, and keeps PSNs apart. */
+/* The limit of packets in flight: bounds the memory between two devices, and keeps PSNs apart. */
 #define WINDOW 256u
 
-int mlx5swi_may_send(const mlx5swi_qp_t *qp)
+bool mlx5swi_may_send(const mlx5swi_qp_t *qp)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 
@@ -39,18 +39,18 @@ static void post(mlx5swi_qp_t *qp, mlx5swi_packet_t *p, uint32_t n_psns)
 	mlx5swi_port_send(&qp->dev->port, p);
 }
 
-/* Bytes [offset, offset + nbytes) of the message; whether that worked. The turn wants `turn` bytes
- * from offset on, as far as there are so many. */
-static int gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t offset,
-		  uint32_t nbytes, size_t turn)
+/* Gather bytes [offset, offset + nbytes) of the message. Returns false on an error. The turn
+ * needs `turn` bytes from offset on, if the message has that many. */
+static bool gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t offset,
+		   uint32_t nbytes, size_t turn)
 {
 	const mlx5swi_wqe_t *w = &qp->requester->wqe;
-	/* What a DUMP reads goes nowhere: others may be writing it. */
+	/* The data that a DUMP reads is dropped: other threads may write it meanwhile. */
 	const int access = w->opcode == MLX5SWI_OPCODE_DUMP ? MLX5SW_PAYLOAD : MLX5SW_GATHER;
 
 	if (w->inlined) {
 		memcpy(dst, w->inlined + offset, nbytes);
-		return 1;
+		return true;
 	}
 	for (const mlx5swi_sge_t *sge = w->sge; nbytes; sge++) {
 		mlx5swi_mr_t *mr;
@@ -68,14 +68,14 @@ static int gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t o
 					  &mr, &p);
 		if (error) {
 			mlx5swi_key_failed(qp, e, sge, error);
-			return 0;
+			return false;
 		}
 		mlx5swi_payload_read(mr, dst, p, piece, left < turn ? left : turn, access);
 		dst += piece;
 		nbytes -= piece;
 		offset = 0;
 	}
-	return 1;
+	return true;
 }
 
 static void step(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, uint32_t n_packets)
@@ -89,7 +89,7 @@ static void step(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, uint32_t n_packets)
 	}
 }
 
-static int send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
+static bool send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	const mlx5swi_wqe_t *w = &r->wqe;
@@ -98,10 +98,10 @@ static int send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 	mlx5swi_packet_t *p = mlx5swi_packet_new(qp, MLX5SWI_WRITE, nbytes);
 
 	if (!p)
-		return 0;
+		return false;
 	if (!gather(qp, e, p->data, offset, nbytes, (size_t)n_packets * mtu)) {
 		mlx5swi_packet_free(p);
-		return 0;
+		return false;
 	}
 	p->psn = next_psn(qp);
 	p->raddr = w->raddr + offset;
@@ -118,11 +118,11 @@ static int send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 	}
 	post(qp, p, 1);
 	step(qp, e, 1);
-	return 1;
+	return true;
 }
 
-/* One packet; when it is sent again, for what is missing of the answer. */
-static int send_question(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
+/* Send one packet; a repetition asks for the missing part of the response. */
+static bool send_question(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 	const mlx5swi_wqe_t *w = &r->wqe;
@@ -130,7 +130,7 @@ static int send_question(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 	mlx5swi_packet_t *p = mlx5swi_packet_new(qp, w->width ? MLX5SWI_ATOMIC : MLX5SWI_READ, 0);
 
 	if (!p)
-		return 0;
+		return false;
 	p->flags = MLX5SWI_FIRST | MLX5SWI_LAST;
 	p->psn = next_psn(qp);
 	p->raddr = w->raddr + offset;
@@ -144,10 +144,10 @@ static int send_question(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 	}
 	post(qp, p, e->n_psns - r->packet);
 	step(qp, e, e->n_psns - r->packet);
-	return 1;
+	return true;
 }
 
-/* The local memory is read, in pieces, and forgotten. */
+/* Read the local memory in chunks, and drop the data. */
 static void dump(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 {
 	uint8_t piece[256];

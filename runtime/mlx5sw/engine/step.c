@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Who runs next: doorbells, packets that have come, queue pairs with something to do. */
+/* The order of work: doorbells, packets that have arrived, queue pairs with work. */
 #include "mlx5sw/engine/step.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/gpu.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
 
 #define PACKETS_PER_STEP 128u
 #define MAX_CANDIDATES 32u
@@ -19,6 +19,7 @@
 int mlx5swi_engine_start(void)
 {
 	mlx5swi_w->engine = calloc(1, sizeof(*mlx5swi_w->engine));
+	mlx5swi_w->before_unlock = mlx5swi_payload_flush;
 	return mlx5swi_w->engine ? 0 : ENOMEM;
 }
 
@@ -76,13 +77,13 @@ static unsigned run(mlx5swi_qp_t *qp)
 	return n;
 }
 
-static int is_due(const mlx5swi_qp_t *qp, uint64_t now)
+static bool is_due(const mlx5swi_qp_t *qp, uint64_t now)
 {
 	return qp->is_active & WORK || deadline(qp) <= now;
 }
 
-/* Those without work and without a timer leave the list. */
-static int is_idle(const mlx5swi_qp_t *qp)
+/* Queue pairs without work and without a timer leave the list. */
+static bool is_idle(const mlx5swi_qp_t *qp)
 {
 	return !(qp->is_active & WORK) && deadline(qp) == UINT64_MAX;
 }
@@ -123,14 +124,14 @@ static mlx5swi_packet_t *take(mlx5swi_port_t *port, mlx5swi_packet_t **at)
 	return p;
 }
 
-/* A QP takes packets of its peer alone. */
-static int is_from_peer(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
+/* A QP accepts packets of its peer only. */
+static bool is_from_peer(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const mlx5swi_path_t *path = &qp->attr.path;
 	if (qp->state < MLX5SWI_RTR || qp->state == MLX5SWI_ERR || p->sqpn != qp->attr.remote_qpn)
-		return 0;
+		return false;
 	if (path->is_global && memcmp(p->sgid, path->dgid, sizeof(p->sgid)) != 0)
-		return 0;
+		return false;
 	return qp->dev->port.is_ethernet || p->slid == path->dlid;
 }
 
@@ -147,14 +148,14 @@ static void receive(mlx5swi_device_t *dev, mlx5swi_packet_t *p)
 	}
 }
 
-/* In turn: all packets that have come, then all queue pairs. */
+/* Without a scheduler: process all packets that have arrived, then all queue pairs. */
 static unsigned step_in_turn(mlx5swi_device_t *dev)
 {
 	unsigned n = 0;
 	uint64_t now = dev->active ? mlx5swi_now() : 0;
 	for (; dev->port.in && n < PACKETS_PER_STEP; n++)
 		receive(dev, take(&dev->port, &dev->port.in));
-	/* Those that are woken meanwhile are put in front, and run in the next step. */
+	/* QPs that are woken meanwhile are inserted at the front, and run in the next step. */
 	for (mlx5swi_qp_t *qp = dev->active; qp; qp = qp->next_active)
 		if (is_due(qp, now))
 			n += run(qp);
@@ -162,7 +163,7 @@ static unsigned step_in_turn(mlx5swi_device_t *dev)
 	return n;
 }
 
-/* By choice: one thing. */
+/* With a scheduler: choose one piece of work. */
 
 typedef struct candidate {
 	mlx5swi_device_t *dev;
@@ -170,13 +171,13 @@ typedef struct candidate {
 	mlx5swi_packet_t **at;
 } candidate_t;
 
-static int is_same_flow(const mlx5swi_packet_t *a, const mlx5swi_packet_t *b)
+static bool is_same_flow(const mlx5swi_packet_t *a, const mlx5swi_packet_t *b)
 {
 	return a->dqpn == b->dqpn && a->sqpn == b->sqpn && a->slid == b->slid &&
 	       memcmp(a->smac, b->smac, sizeof(a->smac)) == 0;
 }
 
-static int is_first_of_flow(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
+static bool is_first_of_flow(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 {
 	const mlx5swi_packet_t *q = port->in;
 	while (q != p && !is_same_flow(p, q))

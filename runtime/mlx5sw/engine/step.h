@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What belongs to the engine alone: packets to use again, ways out, placements. */
+/* Internals of the engine: free packets, ways out, placements. */
 #ifndef MLX5SW_STEP_H
 #define MLX5SW_STEP_H
 
@@ -18,10 +18,11 @@ struct mlx5swi_engine {
 
 void mlx5swi_packets_free(mlx5swi_packet_t *list); /* back to the system */
 
-/* link.c: to the port of this process that the envelope names; it is lost if there is none. */
+/* link.c: deliver to the port of this process that the header addresses; the packet is lost if
+ * there is none. */
 void mlx5swi_deliver(mlx5swi_packet_t *p);
 
-/* place.c: WRITEs between being accepted and being in memory. */
+/* place.c: WRITEs that were accepted but are not in memory yet. */
 struct mlx5swi_placement;
 /* Place the packet's bytes, now or (with MLX5SW_CHAOS_PLACE) bit by bit later. Takes the packet. */
 void mlx5swi_place(struct mlx5swi_placement **queue, const mlx5swi_mr_t *mr, uint8_t *p,
@@ -29,10 +30,10 @@ void mlx5swi_place(struct mlx5swi_placement **queue, const mlx5swi_mr_t *mr, uin
 void mlx5swi_place_one(struct mlx5swi_placement **queue); /* a piece of one that may be next */
 void mlx5swi_place_queue(struct mlx5swi_placement **queue);
 void mlx5swi_place_drop(struct mlx5swi_placement **queue);
-int mlx5swi_place_overlaps(const struct mlx5swi_placement *queue, const uint8_t *p, size_t nbytes);
+bool mlx5swi_place_overlaps(const struct mlx5swi_placement *queue, const uint8_t *p, size_t nbytes);
 
-/* Half of an atomic, if one waits, and what was accepted. */
-void mlx5swi_responder_settle(mlx5swi_qp_t *qp);
+/* Complete the pending half of an atomic, if there is one, and accepted placements. */
+void mlx5swi_responder_complete(mlx5swi_qp_t *qp);
 
 /* link/shm.c, link/tcp.c. name: what follows "shm:" or "tcp:". 0 or an errno value. */
 /* MLX5SW_FABRIC cannot be opened: one line on stderr. Returns err. */

@@ -9,10 +9,10 @@
 #include <time.h>
 #include "mlx5sw/engine/step.h"
 
-/* It yields for so long without work before it sleeps, and then sleeps so long at a time: others
- * share the cores, and a doorbell need not wait longer than a system call takes. Beside a GPU there
- * are cores enough, and kernels that wait for each answer before they ask again would wait for a
- * sleep or two each time: there it yields for tens of milliseconds first. */
+/* Without work the thread yields this many times before it sleeps, and then sleeps this long at
+ * a time: other threads share the cores, and a doorbell need not be faster than a system call.
+ * With a GPU there are enough cores, and a kernel that waits for each response before its next
+ * request would wait for one or two sleeps each time: then yield for tens of milliseconds first. */
 #define N_YIELDS 256u
 #define N_YIELDS_GPU 65536u
 #define SLEEP_NS 20000

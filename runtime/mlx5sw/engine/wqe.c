@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What a WQE says, by the PRM's tables of WQE segments. Written from the tables alone: it must not
- * share a mistake with those who write WQEs. */
+/* Decoding of WQEs, by the tables of WQE segments of the PRM. Written from these tables alone,
+ * so that it does not share a mistake with encoders. */
 #include <string.h>
 #include "mlx5sw/engine/requester.h"
 
@@ -9,7 +9,7 @@
 #define INLINED 0x80000000u /* in the first word of an inline segment */
 #define END_OF_LIST 0x100u  /* the lkey that ends a list early */
 
-/* What is wrong, or odd, about a WQE. */
+/* The error in a WQE, or what is unusual about it. */
 typedef struct verdict {
 	const char *row, *text;
 	int syndrome;
@@ -72,7 +72,7 @@ static void read_inline(const uint8_t *p, uint32_t n, mlx5swi_wqe_t *w, verdict_
 		malformed(v, "W1", "a ds that ends with the inline data");
 }
 
-/* More than 2^31 bytes are too many for any queue pair: the sum is cut there. */
+/* Limit the sum to 2^31 bytes, which is too long for any queue pair. */
 static void read_list(const uint8_t *p, uint32_t n, mlx5swi_wqe_t *w, verdict_t *v)
 {
 	uint64_t nbytes = 0;

@@ -24,23 +24,23 @@ extern "C" {
 #define MLX5SW_API __attribute__((visibility("default")))
 #endif
 
-/* What an access of the device is for: hooks give it the right order. */
+/* The purpose of an access by the device; hooks choose its memory order by it. */
 enum mlx5sw_access {
-	MLX5SW_WQE,    /* load of a ring's blocks: after the doorbell or record that told of them */
-	MLX5SW_DBR,    /* load of a doorbell record: 4 bytes, acquire */
-	MLX5SW_GATHER, /* load of the data that a WQE sends, any size: as of the WQE itself */
+	MLX5SW_WQE,       /* load of WQEBBs: after the doorbell or record that announced them */
+	MLX5SW_DBR,       /* load of a doorbell record: 4 bytes, acquire */
+	MLX5SW_GATHER,    /* load of the data that a WQE sends, any size: as of the WQE itself */
 	MLX5SW_PAYLOAD,   /* load or store of other user data, any size; plain */
 	MLX5SW_ATOMIC,    /* load or store of 4 or 8 bytes, relaxed: both halves of an atomic */
 	MLX5SW_CQE,       /* store of a completion's first bytes, not yet announced */
 	MLX5SW_CQE_OWNER, /* store of its last 8 bytes: release, after everything before */
 };
 
-/* How the adapter reaches memory, time and chance. */
+/* The hooks by which the adapter accesses memory, reads time and makes random choices. */
 typedef struct mlx5sw_hooks {
 	uint32_t size;                             /* sizeof(mlx5sw_hooks_t) */
 	void *arg;                                 /* first argument of all */
 	uint64_t (*now)(void *arg);                /* nanoseconds, never back */
-	unsigned (*choose)(void *arg, unsigned n); /* one of 0 .. n-1; 0 is the dull one */
+	unsigned (*choose)(void *arg, unsigned n); /* one of 0 .. n-1; 0 is the default */
 	int (*host)(void *arg);                    /* on which host the calling thread is */
 	/* Take the 8 bytes of a doorbell register and leave all ones there: an exchange, acquire.
 	 * All ones: it was not rung. Must not write if it was not. */
@@ -54,7 +54,7 @@ typedef struct mlx5sw_hooks {
 
 enum mlx5sw_link_layer { MLX5SW_ETHERNET, MLX5SW_INFINIBAND };
 
-/* Which of doorbell and doorbell record tells of new work. Right software works with all three. */
+/* Which of doorbell and doorbell record announces new work; correct software works with all. */
 enum mlx5sw_doorbells {
 	MLX5SW_DOORBELLS_HYBRID, /* whichever is further ahead */
 	MLX5SW_DOORBELLS_DBR,    /* the record, read once when the doorbell rings */
@@ -83,12 +83,12 @@ enum mlx5sw_timestamps {
 
 /* Legal on hardware, and must not break the software. */
 #define MLX5SW_CHAOS_ORDER 1u      /* which queue, packet or completion is next is a choice */
-#define MLX5SW_CHAOS_FETCH 2u      /* blocks are fetched as late as possible, and again */
-#define MLX5SW_CHAOS_PLACE 4u      /* payload is placed in pieces, in any order */
+#define MLX5SW_CHAOS_FETCH 2u      /* WQEBBs are fetched as late as possible, and again */
+#define MLX5SW_CHAOS_PLACE 4u      /* payload is placed in chunks, in any order */
 #define MLX5SW_CHAOS_TEAR 8u       /* the owner byte of a completion comes late */
 #define MLX5SW_CHAOS_DUP_WRITE 16u /* a repeated WRITE writes again */
-#define MLX5SW_CHAOS_ATOMIC 32u    /* others may run between the halves of an atomic */
-#define MLX5SW_CHAOS_POISON 64u /* blocks are overwritten before they are complete: no old bytes */
+#define MLX5SW_CHAOS_ATOMIC 32u    /* other threads may run between the halves of an atomic */
+#define MLX5SW_CHAOS_POISON 64u    /* WQEBBs are overwritten before they complete */
 
 typedef struct mlx5sw_config {
 	uint32_t size;      /* sizeof(mlx5sw_config_t) */
@@ -100,7 +100,7 @@ typedef struct mlx5sw_config {
 	uint8_t lint;       /* mlx5sw_lint */
 	uint32_t chaos;     /* MLX5SW_CHAOS_ */
 	uint32_t slow;      /* all times are so many thousandths of the real ones; 0: none passes */
-	uint16_t start_index; /* the first block of a queue after reset, for software that knows */
+	uint16_t start_index; /* first WQEBB index after reset */
 	uint8_t is_routed;    /* packets with a hop limit of 1 or less are lost */
 	uint8_t has_no_dbr;   /* the capability of queues without doorbell records */
 	uint8_t timestamps;   /* mlx5sw_timestamps */
@@ -113,27 +113,27 @@ typedef struct mlx5sw_config {
 			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0, 0, 0, 0              \
 	}
 
-/* Set what the environment names: MLX5SW_DEVICES, _LINK, _DOORBELLS, _TIMING, _LINT, _CHAOS, _SLOW,
- * _NO_DBR, _TIMESTAMPS, _GRH (README.md). Returns 0, or ENODEV after a line on stderr: one has an
- * unusable value. */
+/* Set the fields that the environment gives: MLX5SW_DEVICES, _LINK, _DOORBELLS, _TIMING, _LINT,
+ * _CHAOS, _SLOW, _NO_DBR, _TIMESTAMPS, _GRH (README.md). Returns 0, or ENODEV after a line on
+ * stderr: one has an unusable value. */
 MLX5SW_API int mlx5sw_config_from_env(mlx5sw_config_t *cfg);
 
-/* Make a fabric of cfg->n_hosts hosts in this process, without a thread. An earlier one and all its
- * objects are gone: pointers to them must not be used any more.
+/* Start a fabric of cfg->n_hosts hosts in this process, without a thread. The previous fabric and
+ * all its objects are destroyed: pointers to them must not be used any more.
  *
- * Nothing waits then: ibv_get_async_event and mlx5dv_devx_get_event fail with EAGAIN when there is
- * nothing to get, and destroying an object with an event that was got and not acknowledged spins
- * through unlock and lock, so that others can acknowledge it. With hooks, contexts and channels
- * have no descriptor either (-1): programs start threads that wait for one, strangers to the hooks.
+ * No call blocks then. ibv_get_async_event and mlx5dv_devx_get_event fail with EAGAIN when there is
+ * no event. Destroying an object with an event that was got and not acknowledged spins through
+ * unlock and lock, so that other threads can acknowledge it. With hooks, contexts and channels have
+ * no descriptor either (-1): programs start threads that wait for one, and the hooks do not
+ * schedule such threads.
  *
  * Callers  before any other entry point; again between runs.
  * hooks    NULL: plain memory, CLOCK_MONOTONIC, a fixed seed, host 0, a mutex. Copied.
- * Returns  0, or an errno value: EINVAL (a field has no meaning), ENOMEM.
- */
+ * Returns  0, or an errno value: EINVAL (a field has no meaning), ENOMEM. */
 MLX5SW_API int mlx5sw_start(const mlx5sw_config_t *cfg, const mlx5sw_hooks_t *hooks);
 
-/* Let the devices do a bounded amount of work. Returns how much they found: 0: nothing, until a
- * doorbell rings or the time of mlx5sw_next_time comes. */
+/* Let the devices do a bounded amount of work. Returns how much they did; 0: there is no work
+ * until a doorbell is rung or the time of mlx5sw_next_time comes. */
 MLX5SW_API unsigned mlx5sw_step(void);
 
 /* When the next timer ends, by hooks.now; UINT64_MAX: none runs. */
@@ -142,19 +142,18 @@ MLX5SW_API uint64_t mlx5sw_next_time(void);
 /* Free everything. In a process that never called mlx5sw_start: stop the thread first. */
 MLX5SW_API void mlx5sw_stop(void);
 
-/* GPU memory that a dma-buf file descriptor stands for: user space cannot turn one back into
- * addresses. Call before it is used for registration. Returns 0 or an errno value. */
+/* Set the GPU memory that a dma-buf file descriptor stands for: user space cannot derive the
+ * addresses from it. Call before it is used for registration. Returns 0 or an errno value. */
 MLX5SW_API int mlx5sw_bind_dmabuf(int fd, void *p, size_t nbytes);
 
-/* One line of control: faults, port states, questions. The same lines as in a script file
- * (MLX5SW_SCRIPT) and by the tool shmem-mlx5sw; README.md lists them.
+/* Execute one control line: faults, port states, questions. The same lines as in a script file
+ * (MLX5SW_SCRIPT) and for the tool shmem-mlx5sw; README.md lists them.
  *
- * answer   gets text with newlines, terminated; cut to nbytes.
- * Returns  0, or an errno value. EINVAL: the answer says what was wrong.
- */
+ * answer   receives text with newlines, terminated; cut to nbytes.
+ * Returns  0, or an errno value. EINVAL: the answer says what was wrong. */
 MLX5SW_API int mlx5sw_control(const char *line, char *answer, size_t nbytes);
 
-/* What a queue pair has seen, since it was made. */
+/* Counters of a queue pair since its creation. */
 typedef struct mlx5sw_qp_counters {
 	uint32_t size;         /* sizeof(mlx5sw_qp_counters_t), set by the caller */
 	uint32_t state;        /* of the QP, as in a QP context */
@@ -170,8 +169,8 @@ typedef struct mlx5sw_qp_counters {
 /* Returns 0, or ENOENT: no such host, device or QP. */
 MLX5SW_API int mlx5sw_qp_counters(int host, int device, uint32_t qpn, mlx5sw_qp_counters_t *c);
 
-/* What lint found: line n, 0 and up, "row: where: text (times)", valid until the thread calls this
- * again; NULL: no more. The first 1024 are kept. */
+/* The reports of lint: line n, 0 and up, "row: where: text (times)", valid until the thread
+ * calls this again; NULL: no more. The first 1024 are kept. */
 MLX5SW_API const char *mlx5sw_report(unsigned n);
 
 /* In strict mode: whether lint has found anything. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The adapter on the CPU emulator: host h is PE h, the devices are an agent. All that they read and
- * write goes through the emulator, so that its schedules, its clock and its weak memory reach them.
+/* The adapter on the CPU emulator: host h is PE h, the devices are an agent. All their loads and
+ * stores go through the emulator, so that its schedules, its clock and its weak memory apply to
+ * them.
  *
  * In each run, one PE calls mlx5sw_sim_start before any other uses the adapter. */
 #ifndef MLX5SW_SIM_H
@@ -12,7 +13,7 @@
 #include <shmem_sim.h>
 #include <string.h>
 
-/* What the hooks need; belongs to the caller, and must last as long as the adapter's world. */
+/* State of the hooks; owned by the caller, and must outlive the world of the adapter. */
 typedef struct mlx5sw_sim {
 	uint32_t is_locked, is_wanted;
 	uint32_t chaos; /* MLX5SW_CHAOS_ */
@@ -37,7 +38,7 @@ static inline int mlx5sw_sim_host(void *arg)
 	return pe < 0 ? 0 : pe;
 }
 
-/* What was written before the doorbell was rung may be read from now on. */
+/* Take a doorbell: stores before it may be read from now on. */
 static inline uint64_t mlx5sw_sim_take(void *arg, void *reg)
 {
 	(void)arg;
@@ -48,8 +49,8 @@ static inline uint64_t mlx5sw_sim_take(void *arg, void *reg)
 	return v;
 }
 
-/* An atomic is one update, in two calls between which nothing happens; with MLX5SW_CHAOS_ATOMIC it
- * is a load and a store, and others may come between. */
+/* An atomic is one update in two calls, with nothing in between; with MLX5SW_CHAOS_ATOMIC it is
+ * a load and a store, and other threads may run in between. */
 static inline void mlx5sw_sim_atomic_load(const mlx5sw_sim_t *s, void *dst, const void *src,
 					  size_t nbytes)
 {
@@ -85,16 +86,16 @@ static inline void mlx5sw_sim_atomic_store(const mlx5sw_sim_t *s, void *dst, uin
 	shmemsim_updated(dst, (uint32_t)nbytes, SHMEMSIM_RMW, 1);
 }
 
-/* The largest aligned word, of n bytes, with which a copy can go on. */
+/* The largest aligned word, of n bytes, for the next step of a copy. */
 static inline size_t mlx5sw_sim_width(const void *p, size_t nbytes)
 {
 	uintptr_t at = (uintptr_t)p;
 	return at % 8 == 0 && nbytes >= 8 ? 8 : at % 4 == 0 && nbytes >= 4 ? 4 : 1;
 }
 
-/* Relaxed, n bytes. What software must have ordered before the doorbell has one value that the
- * device could read, or the run fails: a missing fence shows in the first schedule that gets there
- * with weak memory. */
+/* Load n bytes, relaxed. Data that software must have ordered before the doorbell must have one
+ * value that the device could read; otherwise the run fails. A missing fence shows in the first
+ * schedule that gets here with weak memory. */
 static inline uint64_t mlx5sw_sim_word(const void *p, size_t n, int access)
 {
 	int is_ordered = access == MLX5SW_WQE || access == MLX5SW_GATHER;
@@ -126,7 +127,7 @@ static inline void mlx5sw_sim_load(void *arg, void *dst, const void *src, size_t
 		shmemd_arch_fence_order();
 }
 
-/* What one call stores comes after all that earlier calls stored. */
+/* Store after all stores of earlier calls. */
 static inline void mlx5sw_sim_store(void *arg, void *dst, const void *src, size_t nbytes,
 				    int access)
 {
@@ -151,7 +152,7 @@ static inline void mlx5sw_sim_store(void *arg, void *dst, const void *src, size_
 	}
 }
 
-/* Fibers change only inside the emulator: looking and setting is one step. */
+/* Fibers switch only inside the emulator, so test and set is one step. */
 static inline void mlx5sw_sim_lock(void *arg)
 {
 	mlx5sw_sim_t *s = (mlx5sw_sim_t *)arg;
@@ -179,7 +180,7 @@ static inline void mlx5sw_sim_devices(void *arg)
 			shmemd_arch_spin_hint();
 }
 
-/* The last run has ended, and with it whoever held the lock. */
+/* Release the lock that a fiber of the last run may have held at its end. */
 static inline void mlx5sw_sim_settle(mlx5sw_sim_t *s)
 {
 	__atomic_store_n(&s->is_locked, 0, __ATOMIC_RELAXED);

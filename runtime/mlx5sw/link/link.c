@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* From port to port, by the envelope. */
+/* Delivery from port to port, by the header. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mlx5sw/engine/step.h"
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
 
 #define PKEY_BASE 0x7fff /* the highest bit is the kind of membership */
 
-static int has_gid(const mlx5swi_port_t *port, const uint8_t gid[16])
+static bool has_gid(const mlx5swi_port_t *port, const uint8_t gid[16])
 {
 	for (uint32_t i = 0; i < MLX5SWI_N_GIDS; i++)
 		if (memcmp(port->gids[i].raw, gid, 16) == 0)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
-static int is_for(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
+static bool is_for(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 {
 	if (port->is_ethernet)
 		return memcmp(port->mac, p->dmac, sizeof(port->mac)) == 0 && p->is_global &&
@@ -36,7 +36,7 @@ static mlx5swi_port_t *port_of(const mlx5swi_packet_t *p)
 	return NULL;
 }
 
-static int takes(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
+static bool takes(const mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 {
 	return port->is_up && (port->pkey & PKEY_BASE) == (p->pkey & PKEY_BASE);
 }
@@ -52,12 +52,12 @@ void mlx5swi_deliver(mlx5swi_packet_t *p)
 
 void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
 {
-	if (p->kind > MLX5SWI_ATOMIC) /* it says what was executed before */
-		mlx5swi_payload_settle();
+	if (p->kind > MLX5SWI_ATOMIC) /* a response implies that earlier requests were executed */
+		mlx5swi_payload_flush();
 	if (mlx5swi_fault_packet(port, &p))
 		return;
 	int is_own = is_for(port, p);
-	/* A router takes one from the hop limit, and drops what has none left. */
+	/* A router decrements the hop limit, and drops a packet whose limit is used up. */
 	int is_too_far = mlx5swi_w->cfg.is_routed && p->hop_limit <= 1 && !is_own;
 	int lacks_grh = port->requires_grh && !p->is_global;
 	if (!port->is_up || is_too_far || lacks_grh)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Between processes of one machine and one user: rings in a file that they all map.
+/* Packets between processes of one user on one machine: rings in a file that all processes map.
  *
- * The file has a directory and a ring for each ordered pair of hosts. It is sparse: a ring takes
- * memory from when its sender maps it. All of it is allocated then, so that an access cannot end in
- * SIGBUS when /dev/shm is full later. Whoever holds the lock of byte h of the file is host h, so
- * that the kernel knows who has died. The last one to leave removes the file; one that all have
- * died with is begun anew. */
+ * The file has a directory and a ring for each ordered pair of hosts. It is sparse: a ring uses
+ * no memory until its sender maps it. All of its memory is allocated then, so that an access
+ * cannot raise SIGBUS when /dev/shm is full later. The process that holds the lock of byte h of
+ * the file is host h; the Linux kernel releases the lock when the process dies. The last process
+ * to leave removes the file; a file whose processes all have died is initialised again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/step.h"
 
 #define N_HOSTS MLX5SWI_MAX_HOSTS
-#define GATE N_HOSTS     /* the byte whose lock guards coming and going */
+#define GATE N_HOSTS     /* the byte whose lock guards joining and leaving */
 #define GATE_SECONDS 10u /* refuse() says so */
 #define MAGIC (0x6d6c783573770000u | sizeof(mlx5swi_packet_t)) /* "mlx5sw", and what travels */
 #define DIRECTORY_NBYTES 16384u
@@ -84,7 +84,7 @@ static int lock_byte(int fd, int command, short type, off_t byte)
 	return err;
 }
 
-static int is_alone(int fd)
+static bool is_alone(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = N_HOSTS};
 	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
@@ -116,7 +116,7 @@ static int lock_gate(int fd)
 	return ETIMEDOUT;
 }
 
-/* Another user's file is not waited for: its owner could hold the gate for ever. */
+/* Refuse a file of another user: its owner could hold the gate forever. */
 static int own_and_lock(int fd, struct stat *opened)
 {
 	if (fstat(fd, opened))
@@ -173,7 +173,7 @@ static int open_directory(shm_t *s)
 	return s->directory->magic == MAGIC ? 0 : EPROTO; /* another version is running */
 }
 
-/* What was sent to the last owner of our number is not for us. */
+/* Discard packets that were sent to the previous owner of our number. */
 static int discard_old(shm_t *s)
 {
 	uint64_t senders = s->directory->seats[s->host].senders;
@@ -293,8 +293,8 @@ void mlx5swi_shm_close(void)
 	free(s);
 }
 
-/* Returns 0 if there is no room. */
-static int put(ring_t *ring, const mlx5swi_packet_t *p)
+/* Returns false if there is no room. */
+static bool put(ring_t *ring, const mlx5swi_packet_t *p)
 {
 	size_t nbytes = mlx5swi_packet_wire_nbytes(p);
 	uint64_t tail = ring->tail, at = tail % BYTES_NBYTES;
@@ -302,7 +302,7 @@ static int put(ring_t *ring, const mlx5swi_packet_t *p)
 	uint64_t skip = BYTES_NBYTES - at < need ? BYTES_NBYTES - at : 0;
 	record_t record = {SKIP, 0};
 	if (tail + skip + need - __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) > BYTES_NBYTES)
-		return 0;
+		return false;
 	if (skip) {
 		memcpy(&ring->bytes[at], &record, sizeof(record));
 		at = 0;
@@ -311,17 +311,17 @@ static int put(ring_t *ring, const mlx5swi_packet_t *p)
 	memcpy(&ring->bytes[at], &record, sizeof(record));
 	memcpy(&ring->bytes[at + sizeof(record)], &p->kind, nbytes);
 	__atomic_store_n(&ring->tail, tail + skip + need, __ATOMIC_RELEASE);
-	return 1;
+	return true;
 }
 
-/* Returns 0 if there is nothing, or nothing that can be understood. */
-static int get(ring_t *ring)
+/* Returns false if there is no packet, or the ring holds bytes that are none. */
+static bool get(ring_t *ring)
 {
 	uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE), head = ring->head;
 	uint64_t at = head % BYTES_NBYTES;
 	record_t record;
 	if (head == tail)
-		return 0;
+		return false;
 	memcpy(&record, &ring->bytes[at], sizeof(record));
 	if (record.nbytes == SKIP) {
 		head += BYTES_NBYTES - at;
@@ -331,14 +331,14 @@ static int get(ring_t *ring)
 	uint64_t need = sizeof(record) + ((uint64_t)record.nbytes + 7) / 8 * 8;
 	if (tail - head > BYTES_NBYTES || head + need > tail || at + need > BYTES_NBYTES) {
 		__atomic_store_n(&ring->head, tail, __ATOMIC_RELEASE);
-		return 0;
+		return false;
 	}
 	mlx5swi_packet_t *p =
 		mlx5swi_packet_from_wire(&ring->bytes[at + sizeof(record)], record.nbytes);
 	__atomic_store_n(&ring->head, head + need, __ATOMIC_RELEASE);
 	if (p)
 		mlx5swi_deliver(p);
-	return 1;
+	return true;
 }
 
 static uint32_t host_of(const mlx5swi_packet_t *p)
@@ -349,7 +349,7 @@ static uint32_t host_of(const mlx5swi_packet_t *p)
 	return mlx5swi_gid_place(p->dgid, &place) ? N_HOSTS : place.host;
 }
 
-/* Each packet tries again: memory may be there later. */
+/* Report it once. Each later packet tries again: memory may be available then. */
 static void say_no_room(shm_t *s, uint32_t host)
 {
 	if (s->has_no_room)

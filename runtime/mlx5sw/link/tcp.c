@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Between hosts and network namespaces: a TCP connection from each process that sends to each that
- * it sends to, made when the first packet wants to go. A frame is a length of 4 bytes, big-endian,
- * and a packet. What is in a connection that breaks is lost, as on a link that goes down.
+/* Packets between hosts and network namespaces: a TCP connection from each sending process to each
+ * receiver, opened for the first packet. A frame is a length of 4 bytes, big-endian, and a packet.
+ * Packets in a connection that breaks are lost, as on a link that goes down.
  *
- * For trusted networks: nothing is authenticated, and whoever connects may send. A receiver bounds
- * only what connections cost it. It closes those on which no packet has come for a minute and, if
- * there are too many, the one that has been without packets the longest. Senders connect again when
- * they have a packet. */
+ * For trusted networks: nothing is authenticated, and any process that connects may send. A
+ * receiver limits only the cost of connections. It closes those without a packet for a minute
+ * and, if there are too many, the one that has been without packets the longest. Senders connect
+ * again when they have a packet. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/step.h"
 
 #define MAX_FRAME_NBYTES (sizeof(mlx5swi_packet_t) + 4096u + 4u)
@@ -27,7 +27,7 @@
 #define ACCEPTS_PER_POLL 16u /* a full queue of new ones would delay peers by a second */
 #define IDLE_NS 60000000000u
 
-/* To a peer. Packets that find no room are lost: requests are repeated. */
+/* Connection to a peer. Packets that do not fit are lost: requests are repeated. */
 typedef struct out {
 	struct out *next;
 	struct sockaddr_in to;
@@ -38,7 +38,7 @@ typedef struct out {
 	uint8_t bytes[OUT_NBYTES];
 } out_t;
 
-/* From a peer; whoever connects may send. */
+/* Connection from a peer; any process that connects may send. */
 typedef struct in {
 	struct in *next;
 	int fd;
@@ -112,7 +112,7 @@ static int listen_at(tcp_t *t, mlx5swi_place_t *place)
 int mlx5swi_tcp_open(const char *name, mlx5swi_place_t *place)
 {
 	if (mlx5swi_w->cfg.link_layer != MLX5SW_ETHERNET)
-		return mlx5swi_fabric_refuse(EINVAL, "InfiniBand goes by shm: a LID has no room "
+		return mlx5swi_fabric_refuse(EINVAL, "InfiniBand needs shm: a LID has no room "
 						     "for an address");
 	if (parse(name, place))
 		return mlx5swi_fabric_refuse(EINVAL, "must be tcp:ADDRESS[:PORT], an IPv4 address "
@@ -260,16 +260,16 @@ static void drop_longest_idle(tcp_t *t)
 	drop_in(t, idle);
 }
 
-/* Returns 0 if there is none. */
-static int accept_peer(tcp_t *t)
+/* Returns false if no peer is waiting. */
+static bool accept_peer(tcp_t *t)
 {
 	int fd = accept4(t->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return false;
 	in_t *i = malloc(sizeof(*i));
 	if (!i) {
 		close(fd);
-		return 0;
+		return false;
 	}
 	if (t->n_ins == MAX_INS)
 		drop_longest_idle(t);
@@ -279,7 +279,7 @@ static int accept_peer(tcp_t *t)
 	i->next = t->ins;
 	t->ins = i;
 	t->n_ins++;
-	return 1;
+	return true;
 }
 
 /* Whole frames go to their ports. Returns how many, or -1: that is not one of ours. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Addresses. Hardware may ignore what is wrong in one, other systems refuse it: everything is
- * checked. */
+/* Addresses. Everything is checked: hardware may ignore an error here that other systems refuse. */
 #include "mlx5sw/verbs/entry.h"
 
 #include <stdlib.h>
@@ -80,7 +79,7 @@ int mlx5swi_path_of(const mlx5swi_context_t *ctx, const struct ibv_ah_attr *a, m
 	path->udp_sport = source_port(port, &a->grh);
 	if (mlx5swi_resolve(path->dgid, path->dmac) != 0)
 		return mlx5swi_fail(EHOSTUNREACH,
-				    "address: nobody has the dgid that ends in "
+				    "address: no port has the dgid that ends in "
 				    "%02x%02x:%02x%02x",
 				    path->dgid[12], path->dgid[13], path->dgid[14], path->dgid[15]);
 	return 0;

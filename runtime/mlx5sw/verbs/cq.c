@@ -3,6 +3,7 @@
 /* Completion queues of verbs. Programs read the ring themselves. */
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/events/events.h"
 
 #define KNOWN_MASK (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
 #define KNOWN_FLAGS (IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
@@ -13,7 +14,7 @@ static int no_raw(const char *name)
 {
 	return mlx5swi_fail(EOPNOTSUPP,
 			    "%s: not here: write WQEs and read CQEs in the rings that "
-			    "mlx5dv_init_obj tells of",
+			    "mlx5dv_init_obj describes",
 			    name);
 }
 

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Devices: found, opened and closed. */
 #include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/events/events.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What libmlx5 tells of objects of verbs. */
+/* What libmlx5 shows of objects of verbs. */
 #include "mlx5sw/verbs/entry.h"
 
 #include <string.h>

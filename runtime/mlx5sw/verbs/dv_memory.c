@@ -4,7 +4,7 @@
 #include "mlx5sw/verbs/entry.h"
 
 #include <stdlib.h>
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/engine.h"
 
 #define UMEM_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 #define UMEM_REMOTE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
@@ -41,7 +41,7 @@ static int find_memory(const struct mlx5dv_devx_umem_in *in, uint8_t **p, int *i
 	}
 	if (!*p)
 		return mlx5swi_fail(EBADF,
-				    "UMEM: no memory, or mlx5sw_bind_dmabuf has not told of "
+				    "UMEM: no memory, or mlx5sw_bind_dmabuf has not announced "
 				    "dma-buf %d",
 				    in->dmabuf_fd);
 	if (!mlx5swi_is_mapped(*p, in->size))

@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the entry points of verbs and mlx5dv have in common. */
+/* Functions that the entry points of verbs and mlx5dv share. */
 #ifndef MLX5SW_ENTRY_H
 #define MLX5SW_ENTRY_H
 
 #include <errno.h>
 #include <stddef.h>
-#include "mlx5sw/core/control.h"
-
-/* An entry point fails: one line why. Returns err, for mlx5swi_leave. */
-int mlx5swi_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* The end of an entry point: lets go of the lock and sets errno after that, since other threads of
- * the program may run as fibers of this one and share it. Returns err. */
-int mlx5swi_leave(int err);
-
-static inline mlx5swi_context_t *mlx5swi_context_of(struct ibv_context *context)
-{
-	return (mlx5swi_context_t *)((char *)context - offsetof(mlx5swi_context_t, vctx.context));
-}
-
-int mlx5swi_check_alive(const mlx5swi_context_t *ctx); /* 0, or EIO: the device has failed */
+#include "mlx5sw/control/control.h"
 
 /* pd.c: memory of rings and records, from a parent domain's allocator if it has one. Called
  * without the lock: the allocator is the program's. type: MLX5DV_RES_TYPE_. */
@@ -35,10 +21,6 @@ void mlx5swi_buffer_free(mlx5swi_pd_t *pd, mlx5swi_buffer_t *buffer, uint64_t ty
  * initialise and reset with stores of the CPU. what: for the message. */
 int mlx5swi_check_buffers(const char *what, const mlx5swi_buffer_t *ring,
 			  const mlx5swi_buffer_t *record);
-
-/* mr.c: whether all of it is memory, as the kernel finds when it pins the pages. Where there is no
- * thread addresses may be a scheduler's: then everything is. */
-int mlx5swi_is_mapped(const uint8_t *p, uint64_t nbytes);
 
 /* ah.c: a path as a QP context has it, checked. 0 or an errno value. */
 int mlx5swi_path_of(const mlx5swi_context_t *ctx, const struct ibv_ah_attr *attr,
@@ -62,32 +44,5 @@ int mlx5swi_query_port(struct ibv_context *context, uint8_t port_num, struct ibv
 int mlx5swi_query_device_ex(struct ibv_context *context,
 			    const struct ibv_query_device_ex_input *input,
 			    struct ibv_device_attr_ex *attr, size_t nbytes);
-
-/* events.c: for the program to get. One for which there is no memory is lost. */
-void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event *ib);
-/* Whether the program has got an event of this QP or CQ, and not acknowledged it. */
-int mlx5swi_events_unacked(const void *object);
-/* Until there is none. With the lock held; lets go of it while it waits. */
-void mlx5swi_events_wait(const void *object);
-
-/* dv_events.c: the same events for channels of DevX. */
-void mlx5swi_channels_tell(mlx5swi_context_t *ctx, const void *object, const uint8_t eqe[64]);
-void mlx5swi_channels_forget(mlx5swi_context_t *ctx, const void *object);
-void mlx5swi_channels_free(mlx5swi_context_t *ctx);
-
-#define MLX5SWI_EQE_TYPE 1 /* bytes of an EQE */
-#define MLX5SWI_EQE_SUB_TYPE 3
-
-/* A descriptor that polls as readable while something waits behind it. */
-typedef struct mlx5swi_signal {
-	int fd; /* -1: none could be had */
-	uint8_t is_set;
-} mlx5swi_signal_t;
-void mlx5swi_signal_open(mlx5swi_signal_t *s);
-void mlx5swi_signal_close(mlx5swi_signal_t *s);
-void mlx5swi_signal_set(mlx5swi_signal_t *s, int is_set);
-/* Without the lock: wait until it is set. 0, or an errno value: EAGAIN: not here, or the program
- * has set O_NONBLOCK. */
-int mlx5swi_signal_wait(const mlx5swi_signal_t *s);
 
 #endif

@@ -3,7 +3,6 @@
 /* Registration of memory. */
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/verbs/entry.h"
-#include "mlx5sw/watch/watch.h"
 
 #define KNOWN_ACCESS                                                                               \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
@@ -57,7 +56,7 @@ static int find_memory(const region_t *r, uint8_t **p, int *is_gpu)
 	*p = mlx5swi_dmabuf(r->fd, r->offset, r->nbytes, is_gpu);
 	if (!*p)
 		return mlx5swi_fail(EBADF,
-				    "dma-buf %d: mlx5sw_bind_dmabuf has not told of %llu "
+				    "dma-buf %d: mlx5sw_bind_dmabuf has not announced %llu "
 				    "bytes at 0x%llx of it",
 				    r->fd, (unsigned long long)r->nbytes,
 				    (unsigned long long)r->offset);
@@ -129,18 +128,19 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 				     .fd = fd});
 }
 
-/* A device goes on writing to pages that were pinned, whoever has them now, and says nothing. */
-static void look_at_memory(const mlx5swi_mr_t *mr)
+/* Report memory that was unmapped before its MR: a device would continue to write to the pinned
+ * pages, which may belong to another process, without a report. */
+static void check_memory(const mlx5swi_mr_t *mr)
 {
 	if (!mr->is_gpu && !mlx5swi_is_mapped(mr->p, mr->nbytes))
 		mlx5swi_lint("M4", NULL, -1, "MR 0x%x: its memory was unmapped before it", mr->key);
 }
 
-/* The program may free its memory next: what was accepted for it is there before. */
+/* Complete accepted WRITEs to the MR first: the program may free the memory next. */
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
 	mlx5swi_lock();
-	look_at_memory((mlx5swi_mr_t *)mr);
+	check_memory((mlx5swi_mr_t *)mr);
 	return mlx5swi_leave(mlx5swi_errno_of(mlx5swi_mr_destroy((mlx5swi_mr_t *)mr)));
 }
 

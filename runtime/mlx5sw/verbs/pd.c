@@ -183,7 +183,7 @@ int mlx5swi_buffer_alloc(mlx5swi_pd_t *pd, size_t nbytes, size_t alignment, uint
 	return p ? 0 : ENOMEM;
 }
 
-static int is_far(const mlx5swi_buffer_t *buffer)
+static bool is_far(const mlx5swi_buffer_t *buffer)
 {
 	return buffer->p && !buffer->owned && mlx5swi_is_gpu(buffer->p);
 }

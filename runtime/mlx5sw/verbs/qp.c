@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Queue pairs of verbs: sizes as libmlx5 computes them, since programs compute them too. */
 #include "mlx5sw/verbs/entry.h"
+#include "mlx5sw/events/events.h"
 
 #define SEGMENT 16u      /* bytes of a data segment, and the unit of all segments */
 #define OVERHEAD 192u    /* of an RC WQE: binding a memory window takes the most */
@@ -151,7 +152,7 @@ static void fill(mlx5swi_qp_t *qp, const struct ibv_qp_init_attr_ex *attr, const
 	qp->ib.qp_type = attr->qp_type;
 }
 
-/* Each queue pair has a page of doorbells of its own: see verbs_pd.c. */
+/* Each queue pair has a doorbell page of its own: see pd.c. */
 static int make(mlx5swi_context_t *ctx, struct ibv_qp_init_attr_ex *attr, const sizes_t *s,
 		const rings_t *r, mlx5swi_qp_t **out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What devices and ports say of themselves. */
+/* Queries of devices and ports. */
 #include "mlx5sw/verbs/entry.h"
 
 #include <string.h>
@@ -127,7 +127,7 @@ static uint32_t gid_type(const mlx5swi_port_t *port, uint32_t index)
 	return port->gids[index].is_v2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
 }
 
-static int is_empty(const mlx5swi_gid_t *gid)
+static bool is_empty(const mlx5swi_gid_t *gid)
 {
 	static const uint8_t zero[16];
 

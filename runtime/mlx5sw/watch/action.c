@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What lines of control do at once, and what they ask. */
+/* The actions and questions of control lines. */
 #include <string.h>
 #include "mlx5sw/watch/console.h"
-#include "mlx5sw/core/control.h"
 #include "mlx5sw/engine/gpu.h"
+#include "mlx5sw/events/events.h"
 
 static mlx5swi_qp_t *next_qp(const mlx5swi_device_t *dev, const request_t *r, uint32_t *i)
 {
@@ -42,7 +42,7 @@ unsigned mlx5swi_device_kill(mlx5swi_device_t *dev, const request_t *r)
 	return 1;
 }
 
-/* Again: back to what they were. */
+/* A second change restores the first addresses. */
 unsigned mlx5swi_gid_change(mlx5swi_device_t *dev, const request_t *r)
 {
 	static const uint8_t none[16];
@@ -86,7 +86,7 @@ unsigned mlx5swi_mrs_lose(mlx5swi_device_t *dev, const request_t *r)
 	return n;
 }
 
-/* As when a process dies: nothing of it answers any more, or its memory goes first. */
+/* As when a process dies: it does not respond any more, or its memory goes first. */
 unsigned mlx5swi_host_kill(mlx5swi_device_t *dev, const request_t *r)
 {
 	mlx5swi_qp_t *qp;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Lines of control: `verb noun key=value ...`. README.md lists them.
+/* Control lines: `verb noun key=value ...`. README.md lists them.
  *
- * A line takes only the keys that mean something to it: a mistyped fault would be one that never
- * comes. */
+ * A line accepts only the keys that have a meaning for it: with a mistyped key, a fault would
+ * never hit. */
 #include "mlx5sw/watch/console.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/watch/socket.h"
 
 void mlx5swi_say(answer_t *a, const char *fmt, ...)
@@ -216,14 +216,14 @@ static int take_word(request_t *r, const command_t *c, char *word, uint32_t *giv
 	return take_value(r, &keys[i], value, a);
 }
 
-static int has_all(const command_t *c, uint32_t given, answer_t *a)
+static bool has_all(const command_t *c, uint32_t given, answer_t *a)
 {
 	for (size_t i = 0; i < N_KEYS; i++)
 		if (keys[i].bit & c->must & ~given) {
 			mlx5swi_say(a, "'%s %s' needs %s=\n", c->verb, c->noun, keys[i].name);
-			return 0;
+			return false;
 		}
-	return 1;
+	return true;
 }
 
 static const command_t *find_command(char **save, char *verb, answer_t *a)
@@ -324,17 +324,4 @@ int mlx5swi_console(const char *line, int is_check, char *answer, size_t nbytes)
 		answer[0] = 0;
 	int bad = parse(line, &r, &c, &a);
 	return bad || !c || is_check ? bad : run(&r, c, &a);
-}
-
-int mlx5sw_control(const char *line, char *answer, size_t nbytes)
-{
-	int bad = mlx5swi_world_ready();
-	if (nbytes)
-		answer[0] = 0;
-	if (bad)
-		return bad;
-	mlx5swi_lock();
-	bad = mlx5swi_console(line, 0, answer, nbytes);
-	mlx5swi_unlock();
-	return bad;
 }

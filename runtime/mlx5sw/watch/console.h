@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Lines of control: what a line asks for, and what is done then. */
+/* Control lines: the parsed request, and the actions. */
 #ifndef MLX5SW_CONSOLE_H
 #define MLX5SW_CONSOLE_H
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mlx5sw/core/control.h"
+#include "mlx5sw/core/core.h"
 
 typedef struct held {
 	struct held *next;
@@ -59,26 +59,27 @@ const mlx5swi_rule_t *mlx5swi_rules(void)
 	return mlx5swi_w->faults ? mlx5swi_w->faults->rules : NULL;
 }
 
-/* What a rule may ask about an event. */
+/* The properties of an event that a rule can match. */
 typedef struct event {
 	const mlx5swi_device_t *dev;
 	uint32_t qpn, index, opcode;
 	uint32_t kind; /* 1 << mlx5swi_kind; 0: no packet */
 } event_t;
 
-static int is_or_any(uint32_t wanted, uint32_t value)
+static bool is_or_any(uint32_t wanted, uint32_t value)
 {
 	return wanted == MLX5SWI_ANY || wanted == value;
 }
 
-static int fits(const mlx5swi_rule_t *r, const event_t *e)
+static bool fits(const mlx5swi_rule_t *r, const event_t *e)
 {
 	return is_or_any(r->host, e->dev->host) && is_or_any(r->device, e->dev->index) &&
 	       is_or_any(r->qpn, e->qpn) && is_or_any(r->index, e->index) &&
 	       is_or_any(r->opcode, e->opcode) && (!r->kind || r->kind & e->kind);
 }
 
-/* The first rule of this kind that hits the event; those asked before it have counted it. */
+/* Find the first rule of this kind that hits the event; each rule examined before it has counted
+ * the event. */
 static const mlx5swi_rule_t *hit(int fault, const event_t *e)
 {
 	mlx5swi_rule_t *r = mlx5swi_w->faults ? mlx5swi_w->faults->rules : NULL;
@@ -98,11 +99,11 @@ static const mlx5swi_rule_t *hit(int fault, const event_t *e)
 
 /* Packets */
 
-static int hold(mlx5swi_port_t *port, mlx5swi_packet_t *p, uint64_t due, int until_error)
+static bool hold(mlx5swi_port_t *port, mlx5swi_packet_t *p, uint64_t due, int until_error)
 {
 	held_t *h = malloc(sizeof(*h)), **end;
 	if (!h)
-		return 0; /* it goes on at once */
+		return false; /* it goes on at once */
 	h->next = NULL;
 	h->port = port;
 	h->packet = p;
@@ -111,7 +112,7 @@ static int hold(mlx5swi_port_t *port, mlx5swi_packet_t *p, uint64_t due, int unt
 	for (end = &mlx5swi_w->faults->held; *end; end = &(*end)->next)
 		;
 	*end = h;
-	return 1;
+	return true;
 }
 
 static void duplicate(mlx5swi_port_t *port, const mlx5swi_packet_t *p)
@@ -124,16 +125,16 @@ static void duplicate(mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 	mlx5swi_w->faults->is_releasing = 0;
 }
 
-int mlx5swi_fault_packet(mlx5swi_port_t *port, mlx5swi_packet_t **p)
+bool mlx5swi_fault_packet(mlx5swi_port_t *port, mlx5swi_packet_t **p)
 {
 	const struct mlx5swi_faults *f = mlx5swi_w->faults;
 	if (!f || f->is_releasing)
-		return 0;
+		return false;
 	event_t e = {port->dev, (*p)->sqpn, MLX5SWI_ANY, MLX5SWI_ANY, 1u << (*p)->kind};
 	const mlx5swi_rule_t *r = hit(MLX5SWI_DROP, &e);
 	if (r) {
 		mlx5swi_packet_free(*p);
-		return 1;
+		return true;
 	}
 	r = hit(MLX5SWI_HOLD, &e);
 	if (r)
@@ -143,7 +144,7 @@ int mlx5swi_fault_packet(mlx5swi_port_t *port, mlx5swi_packet_t **p)
 		return hold(port, *p, mlx5swi_now() + r->ns, 0);
 	if (hit(MLX5SWI_DUPLICATE, &e))
 		duplicate(port, *p);
-	return 0;
+	return false;
 }
 
 static void let_go(held_t **at)
@@ -201,22 +202,22 @@ uint64_t mlx5swi_faults_deadline(void)
 
 /* Queues */
 
-int mlx5swi_fault_doorbell(mlx5swi_qp_t *qp)
+bool mlx5swi_fault_doorbell(mlx5swi_qp_t *qp)
 {
 	event_t e = {qp->dev, qp->qpn, MLX5SWI_ANY, MLX5SWI_ANY, 0};
 	return qp->dev->is_fatal || hit(MLX5SWI_LOSE_DOORBELL, &e) != NULL;
 }
 
-int mlx5swi_fault_cqe(mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe, uint64_t *delay)
+bool mlx5swi_fault_cqe(mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe, uint64_t *delay)
 {
 	event_t e = {qp->dev, qp->qpn, cqe->wqe_counter, cqe->wqe_opcode, 0};
 	if (qp->dev->is_fatal || hit(MLX5SWI_LOSE_CQE, &e))
-		return 1;
+		return true;
 	if (!delay)
-		return 0;
+		return false;
 	const mlx5swi_rule_t *r = hit(MLX5SWI_DELAY_CQE, &e);
 	*delay = hit(MLX5SWI_HOLD_CQE, &e) ? UINT64_MAX : r ? r->ns : 0;
-	return 0;
+	return false;
 }
 
 uint8_t mlx5swi_fault_wqe(mlx5swi_qp_t *qp, uint16_t index, uint8_t opcode, uint8_t *vendor)
@@ -228,7 +229,7 @@ uint8_t mlx5swi_fault_wqe(mlx5swi_qp_t *qp, uint16_t index, uint8_t opcode, uint
 	return r ? (uint8_t)r->syndrome : 0;
 }
 
-int mlx5swi_fault_stop(mlx5swi_qp_t *qp, uint16_t index, uint8_t opcode)
+bool mlx5swi_fault_stop(mlx5swi_qp_t *qp, uint16_t index, uint8_t opcode)
 {
 	event_t e = {qp->dev, qp->qpn, index, opcode, 0};
 	return hit(MLX5SWI_STOP_AT_WQE, &e) != NULL;

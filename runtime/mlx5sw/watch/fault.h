@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Rules of faults: what happens to which events, from the how-manieth on, how often. */
+/* Rules of faults: the action, the events it applies to, how many events pass first, how many
+ * are hit. */
 #ifndef MLX5SW_FAULT_H
 #define MLX5SW_FAULT_H
 
-#include "mlx5sw/watch/watch.h"
+#include "mlx5sw/engine/faults.h"
 
 enum mlx5swi_fault {
 	MLX5SWI_DROP = 1,  /* packets */
@@ -41,7 +42,7 @@ typedef struct mlx5swi_rule {
 	char text[80];       /* as it was asked for; cut */
 } mlx5swi_rule_t;
 
-/* Add a copy at the end. Rules are asked in the order in which they came. 0, or ENOMEM. */
+/* Append a copy. Rules are examined in the order in which they were added. 0, or ENOMEM. */
 int mlx5swi_rule_add(const mlx5swi_rule_t *rule);
 void mlx5swi_rules_clear(void);
 const mlx5swi_rule_t *mlx5swi_rules(void);

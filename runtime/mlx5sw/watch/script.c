@@ -49,7 +49,7 @@ static const char *take_time(const char *line, uint64_t start, uint64_t *due)
 	return end + strspn(end, " \t");
 }
 
-/* Where it is wrong is said now, not when its time has come. */
+/* Report a mistake in a line now, not when its time has come. */
 static int take_line(char *line, uint64_t start, uint64_t *due, step_t ***end, char *why, size_t n)
 {
 	const char *command = take_time(line + strspn(line, " \t"), start, due);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The control socket: a thread of its own, so that a slow client never holds the devices up. */
+/* The control socket: a thread of its own, so that a slow client does not delay the devices. */
 #include "mlx5sw/watch/socket.h"
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +16,7 @@ static struct {
 	struct sockaddr_un address;
 } at;
 
-static int is_own_user(int fd)
+static bool is_own_user(int fd)
 {
 	struct ucred who;
 	socklen_t nbytes = sizeof(who);
@@ -56,7 +56,7 @@ static void *run(void *arg)
 	}
 }
 
-/* The signals of the program are not for this thread. */
+/* Block all signals in this thread: they belong to the program. */
 static int start_thread(void)
 {
 	sigset_t all, old;
@@ -95,7 +95,7 @@ static void remove_at_exit(void)
 		unlink(at.address.sun_path);
 }
 
-/* Without it the adapter works all the same: one line says what is missing. */
+/* If this fails the adapter works without it; one line says why. */
 void mlx5swi_socket_start(void)
 {
 	static int has_handler;

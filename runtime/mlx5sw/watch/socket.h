@@ -40,7 +40,7 @@ static inline int mlx5swi_socket_address(struct sockaddr_un *a, const char *dir,
 	return n < 0 || (size_t)n >= sizeof(a->sun_path) ? ENAMETOOLONG : 0;
 }
 
-/* A socket that nobody listens at; a directory of the user's may have other files. */
+/* Remove a socket without a listener; the directory may hold other files of the user. */
 static inline void mlx5swi_socket_remove(const char *path)
 {
 	struct stat s;

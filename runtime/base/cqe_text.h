@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#ifndef SHMEMHI_BASE_CQE_TEXT_H
+#define SHMEMHI_BASE_CQE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Text for a request that failed: operation, queue pair, syndromes of its CQE.
+ *
+ * index    of the first WQEBB of the WQE.
+ * value    of an error record with SHMEMD_ERR_REFUSED or SHMEMD_ERR_PATH: queue pair << 32 |
+ *          opcode << 16 | vendor syndrome << 8 | syndrome. */
+void shmemhi_cqe_text(uint64_t index, uint64_t value, char *text, size_t text_nbytes);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Functions that the files of core/ call in each other. */
+#ifndef SHMEMHI_CORE_CORE_H
+#define SHMEMHI_CORE_CORE_H
+
+#include "job/job.h"
+
+/* Phase: world and node team, their sync memory and device tables. */
+int shmemhi_teams_open(shmemh_t *job);
+void shmemhi_teams_close(shmemh_t *job);
+
+/* Fill team->ctx from the other fields of the team, and copy it to device memory. Not
+ * collective. */
+int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team);
+
+/* Phase: error latch and record. */
+int shmemhi_device_open(shmemh_t *job);
+void shmemhi_device_close(shmemh_t *job);
+
+#endif

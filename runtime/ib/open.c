@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Decide whether NICs are used: some PE must need one, and all must have one. Built even without
+ * NIC support: a PE of such an installation takes part in the decision. */
+#include <stdlib.h>
+#include "ib/ib.h"
+#include "ib/start.h"
+#include "mem/mem.h"
+
+/* The data that PEs exchange for the decision. */
+typedef struct wish {
+	int32_t needs; /* this PE needs a NIC */
+	int32_t off;   /* SHMEMH_IB */
+	int32_t n_channels;
+} wish_t;
+
+/* Is there a PE, this one included, on which some operation cannot be done through mapped
+ * memory? */
+static bool needs_nic(const shmemh_t *job)
+{
+	int needs = job->opt.disable_p2p;
+
+	for (int pe = 0; pe < job->n_pes; pe++)
+		needs |= !shmemhi_mem_is_mapped(job, pe) || !shmemhi_mem_has_atomics(job, pe);
+	return needs;
+}
+
+/* Compare the options and needs of all PEs; *needed is the same everywhere. */
+static int agree_need(shmemh_t *job, int *needed)
+{
+	wish_t mine = {needs_nic(job), job->opt.ib, job->opt.channels};
+	wish_t *all = calloc((size_t)job->n_pes, sizeof *all);
+	int status = shmemhi_agree(
+		job, all ? SHMEMH_OK
+			 : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory"));
+	int n_off = 0;
+
+	*needed = 0;
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, &mine, all, sizeof mine);
+	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++) {
+		if (all[pe].n_channels != all[0].n_channels)
+			status = shmemhi_fail(
+				&job->err, SHMEMH_ERR_MISMATCH,
+				"SHMEMH_CHANNELS is %d on PE 0 and %d on PE %d: set it equally",
+				all[0].n_channels, all[pe].n_channels, pe);
+		*needed |= all[pe].needs;
+		n_off += all[pe].off;
+	}
+	free(all);
+	*needed &= n_off < job->n_pes;
+	return status;
+}
+
+/* Use no NIC on any PE, since at least one PE has none: a transfer to that PE would have no one
+ * to respond. PE 0 warns once. */
+static int do_without(shmemh_t *job)
+{
+	shmemhi_ib_close(job);
+	if (job->pe == 0)
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "NICs are not used, so what needs one fails with status %d or %d: %s",
+			    SHMEMD_ERR_UNREACHABLE, SHMEMD_ERR_NO_ATOMICS, job->err.text);
+	job->err.text[0] = '\0';
+	return SHMEMH_OK;
+}
+
+int shmemhi_ib_open(shmemh_t *job)
+{
+	int needed, status = agree_need(job, &needed);
+
+	if (status != SHMEMH_OK || !needed)
+		return status;
+	if (job->opt.ib)
+		status = shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "SHMEMH_IB is off on PE %d",
+				      job->pe);
+	else
+		status = shmemhi_ib_start(job);
+	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_ERR_NIC)
+		return do_without(job);
+	if (status == SHMEMH_OK)
+		status = shmemhi_ib_join(job);
+	if (status != SHMEMH_OK)
+		shmemhi_ib_close(job);
+	return status;
+}

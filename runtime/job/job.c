@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Host collectives of a job, and what happens when a PE is gone. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <shmem_dev/abi/ctx.h>
+#include "job/job.h"
+
+#define MAX_GATHER (1u << 20) /* what every bootstrap carries (shmem_host/boot.h) */
+
+int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
+{
+	char text[SHMEMHI_ERR_NBYTES] = "";
+	int status = job->boot.allgather(job->boot.state, src, dst, nbytes, text, sizeof text);
+
+	if (status != SHMEMH_OK)
+		return shmemhi_fail(&job->err, status, "%s",
+				    text[0] ? text : shmemh_strerror(status));
+	return SHMEMH_OK;
+}
+
+int shmemhi_agree(shmemh_t *job, int status)
+{
+	/* Allocate nothing here: a PE whose allocation failed would miss the collective and be
+	 * out of step with the others from then on. */
+	int32_t mine = status;
+	int worst = -1;
+	int rc = shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
+
+	if (rc != SHMEMH_OK)
+		return rc;
+	for (int pe = job->n_pes - 1; pe >= 0; pe--)
+		if (job->statuses[pe] != SHMEMH_OK)
+			worst = pe;
+	if (worst < 0)
+		return SHMEMH_OK;
+	/* At least one PE failed: gather the lines in a second round, so that every PE can name
+	 * the cause. */
+	rc = job->statuses[worst];
+	if (shmemhi_allgather(job, &job->err, job->texts, sizeof *job->texts) == SHMEMH_OK &&
+	    status == SHMEMH_OK)
+		shmemhi_fail(&job->err, rc, "PE %d: %.*s", worst, SHMEMHI_ERR_NBYTES - 32,
+			     job->texts[worst].text);
+	return rc;
+}
+
+int shmemhi_refused(const shmemh_t *job, const char *call)
+{
+	if (!job)
+		return shmemhi_fail_thread(SHMEMH_ERR_ARGUMENT,
+					   "%s: job is NULL: pass the handle that shmemh_init gave",
+					   call);
+	if (job->pid == getpid())
+		return SHMEMH_OK;
+	shmemhi_fail_thread(SHMEMH_ERR_ARGUMENT,
+			    "%s: this job belongs to process %ld, of which process %ld is a forked "
+			    "child: call it in the parent, or make a job of its own in the child "
+			    "with shmemh_init",
+			    call, (long)job->pid, (long)getpid());
+	shmemhi_log(&job->log, SHMEMHI_ERROR, "%s", shmemhi_thread_err()->text);
+	return SHMEMH_ERR_ARGUMENT;
+}
+
+int shmemhi_done(shmemh_t *job, int status)
+{
+	if (status != SHMEMH_OK) {
+		job->last = job->err;
+		shmemhi_log(&job->log, SHMEMHI_ERROR, "%s", job->err.text);
+	}
+	return status;
+}
+
+void shmemhi_begin(shmemh_t *job)
+{
+	job->err.text[0] = '\0';
+}
+
+int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
+{
+	if (shmemhi_refused(job, "allgather"))
+		return SHMEMH_ERR_ARGUMENT;
+	shmemhi_begin(job);
+	if (!src || !dst || nbytes < 1 || nbytes > MAX_GATHER)
+		return shmemhi_done(
+			job,
+			shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+				     "allgather: src=%p, dst=%p, nbytes=%zu: it gathers 1 .. %u "
+				     "bytes of each PE; split what is longer",
+				     src, dst, nbytes, MAX_GATHER));
+	return shmemhi_done(job, shmemhi_allgather(job, src, dst, nbytes));
+}
+
+int shmemh_barrier(shmemh_t *job)
+{
+	char mine = 0;
+
+	if (shmemhi_refused(job, "barrier"))
+		return SHMEMH_ERR_ARGUMENT;
+	shmemhi_begin(job);
+	return shmemhi_done(job, shmemhi_allgather(job, &mine, job->statuses, sizeof mine));
+}
+
+int shmemh_my_pe(const shmemh_t *job)
+{
+	return shmemhi_refused(job, "my_pe") ? -1 : job->pe;
+}
+
+int shmemh_n_pes(const shmemh_t *job)
+{
+	return shmemhi_refused(job, "n_pes") ? -1 : job->n_pes;
+}
+
+const char *shmemh_error_text(const shmemh_t *job)
+{
+	return job && job->pid == getpid() ? job->last.text : shmemhi_thread_err()->text;
+}
+
+int shmemh_pe_cause(const shmemh_t *job, int pe)
+{
+	if (shmemhi_refused(job, "pe_cause"))
+		return -1;
+	if (pe < 0 || pe >= job->n_pes)
+		return 0;
+	return (int)atomic_load(&job->causes[pe]);
+}
+
+/* Set the abort word of one team, which ends the waits of its kernels. The causes are stored
+ * before the abort word, which is stored with release: a device wait that reads the abort word
+ * also reads the causes. pe -1: this PE lost the bootstrap. The state of all other PEs is
+ * unknown then, so waits for any of them end too. */
+static void abort_team(shmemhi_team_t *team, int pe, uint32_t cause)
+{
+	uint64_t none = 0;
+
+	if (!team->abort_word)
+		return;
+	for (int i = 0; i < team->n_pes; i++) {
+		uint32_t unknown = SHMEMD_CAUSE_NONE;
+
+		if (i == pe || (pe < 0 && i != team->my_pe))
+			__atomic_compare_exchange_n(&team->causes[i], &unknown, cause, 0,
+						    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
+	__atomic_compare_exchange_n(team->abort_word, &none, SHMEMD_ABORT_WORD(pe, cause), 0,
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static void blame(shmemh_t *job, int pe, uint32_t cause)
+{
+	uint32_t none = SHMEMD_CAUSE_NONE;
+
+	atomic_compare_exchange_strong(&job->causes[pe], &none, cause);
+}
+
+void shmemhi_gone(void *arg, int pe, uint32_t cause)
+{
+	shmemh_t *job = arg;
+
+	pthread_mutex_lock(&job->gone_lock);
+	/* During finalize PEs leave normally; the barrier in finalize reports real deaths. */
+	if (job->closing) {
+		pthread_mutex_unlock(&job->gone_lock);
+		return;
+	}
+	for (int i = 0; i < job->n_pes; i++)
+		if (i == pe || (pe < 0 && i != job->pe))
+			blame(job, i, cause);
+	atomic_fetch_add(&job->n_gone, 1);
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++) {
+		shmemhi_team_t *team = &job->teams[t];
+		int team_pe = -1;
+
+		for (int i = 0; i < team->n_pes; i++)
+			if (team->world_pe[i] == pe)
+				team_pe = i;
+		if (team_pe >= 0 || pe < 0)
+			abort_team(team, team_pe, cause);
+	}
+	pthread_mutex_unlock(&job->gone_lock);
+	if (pe >= 0)
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "PE %d %s: waits of its teams end with status %d", pe,
+			    cause == SHMEMD_CAUSE_LEFT ? "left" : "died", SHMEMD_ERR_PEER);
+	else
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "bootstrap lost: this PE is cut off and its waits end with status %d",
+			    SHMEMD_ERR_PEER);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The job handle: what the phases of shmemh_init build and the public calls use. */
+#ifndef SHMEMHI_JOB_JOB_H
+#define SHMEMHI_JOB_JOB_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+#include <shmem_host/shmem_host.h>
+#include "base/err.h"
+#include "base/options.h"
+
+struct shmemhi_mem; /* runtime/mem */
+struct shmemhi_ib;  /* runtime/ib */
+
+#define SHMEMHI_MAX_TEAMS 2 /* world and node */
+
+/* A team that this PE belongs to. */
+typedef struct shmemhi_team {
+	int my_pe;
+	int n_pes;
+	int *world_pe;              /* [n_pes], host memory */
+	uint64_t *sync;             /* [SHMEMD_SYNC_WORDS(n_pes)], in the symmetric heap */
+	shmemd_peer_t *peers;       /* [n_pes], in device memory */
+	uint64_t *abort_word;       /* pinned; written once, by compare-and-swap */
+	uint32_t *causes;           /* [n_pes], pinned */
+	uint32_t ctx_flags;         /* SHMEMD_CTX_* */
+	int first_mapped, n_mapped; /* shmemd_ctx_t */
+	shmemd_ctx_t ctx;           /* the context that shmemh_ctx_get returns */
+	shmemd_ctx_t *self;         /* the same in device memory */
+} shmemhi_team_t;
+
+struct shmemh {
+	pid_t pid;          /* of the process that called shmemh_init */
+	shmemhi_err_t err;  /* the line of the call under way */
+	shmemhi_err_t last; /* the line of the last call that failed */
+	shmemhi_log_t log;
+	shmemhi_options_t opt;
+	shmemh_attr_t attr;
+	shmemh_boot_t boot;
+	int pe;
+	int n_pes;
+	struct shmemhi_mem *mem;
+	struct shmemhi_ib *ib; /* NULL: no NIC in use */
+	shmemhi_team_t teams[SHMEMHI_MAX_TEAMS];
+	shmemd_latch_t *latch;     /* device memory */
+	shmemd_error_t *error;     /* pinned */
+	int32_t *statuses;         /* [n_pes], scratch of agree and barrier */
+	shmemhi_err_t *texts;      /* [n_pes], scratch of agree */
+	_Atomic uint32_t *causes;  /* [n_pes] world; set by the monitor before any abort word */
+	_Atomic int n_gone;        /* failed PEs, PEs that left, and 1 for CUT_OFF */
+	pthread_mutex_t gone_lock; /* between the monitor and teams_open, _close */
+	int closing;               /* under gone_lock: PEs are expected to leave */
+	int phases_up;             /* phases of core/init.c that are up */
+};
+
+/* Gather over the world team. A failure leaves its line in job->err. */
+int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
+
+/* Agree on a status: SHMEMH_OK if every PE passed it, else, on all PEs, that of the lowest PE that
+ * failed; the other PEs' line then says "PE n: <its status>". Collective. */
+int shmemhi_agree(shmemh_t *job, int status);
+
+/* The first line of every public call. Refuses a job that is NULL, or that a parent process made
+ * before fork: a call in the child would write to sockets and files that the parent uses.
+ * Returns  0, or SHMEMH_ERR_ARGUMENT with a line in shmemhi_thread_err(). */
+int shmemhi_refused(const shmemh_t *job, const char *call);
+
+/* Begin and end of every public call. begin clears the line of the previous call. done keeps the
+ * line of a failure and logs it once. */
+void shmemhi_begin(shmemh_t *job);
+int shmemhi_done(shmemh_t *job, int status);
+
+/* The watch callback of the bootstrap (shmemh_boot_t.watch); arg is the job. */
+void shmemhi_gone(void *arg, int pe, uint32_t cause);
+
+/* True once any PE died or left: collectives cannot complete any more. */
+static inline bool shmemhi_broken(const shmemh_t *job)
+{
+	return atomic_load(&job->n_gone) != 0;
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Functions that all folders of the adapter use, module by module. */
+#ifndef MLX5SW_CORE_H
+#define MLX5SW_CORE_H
+
+#include <errno.h>
+#include <stddef.h>
+#include "mlx5sw/core/objects.h"
+
+/* status.c */
+/* Status of a PRM command; verbs turn it into errno values. */
+enum mlx5swi_status {
+	MLX5SWI_DONE = 0,
+	MLX5SWI_INTERNAL = 1,
+	MLX5SWI_BAD_OP = 2,
+	MLX5SWI_BAD_PARAM = 3,
+	MLX5SWI_BAD_RESOURCE = 5,
+	MLX5SWI_BUSY = 6,
+	MLX5SWI_LIMIT = 8,
+	MLX5SWI_BAD_RESOURCE_STATE = 9,
+	MLX5SWI_BAD_INDEX = 0xa,
+	MLX5SWI_NO_RESOURCES = 0xf,
+	MLX5SWI_BAD_QP_STATE = 0x10,
+	MLX5SWI_BAD_INPUT_LENGTH = 0x50,
+	MLX5SWI_BAD_OUTPUT_LENGTH = 0x51,
+};
+int mlx5swi_errno_of(int status);
+
+#define MLX5SWI_EQN 7u         /* the event queue of each device */
+#define MLX5SWI_LOG_MAX_QP 18u /* limits of a device, as it reports them */
+#define MLX5SWI_LOG_MAX_QP_SZ 15u
+#define MLX5SWI_LOG_MAX_CQ 24u
+#define MLX5SWI_LOG_MAX_CQ_SZ 22u
+#define MLX5SWI_LOG_MAX_MKEY 24u
+#define MLX5SWI_LOG_MAX_RA 4u /* READs and atomics at once, either way */
+#define MLX5SWI_LOG_MAX_MSG 30u
+#define MLX5SWI_MAX_UARS 512u
+
+/* Refuse a command. The text explains why and gives the syndrome; the thread keeps it until its
+ * next command, and MLX5SW_VERBOSE=1 prints it to stderr. Returns status. */
+int mlx5swi_refuse(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *mlx5swi_refusal(void);
+uint32_t mlx5swi_syndrome(void); /* of the last refusal: a function of fmt, never 0 */
+
+/* world.c */
+mlx5swi_device_t *mlx5swi_device(uint32_t host, uint32_t index); /* NULL: none */
+#define MLX5SWI_MAX_DEVICES 16u
+#define MLX5SWI_CHAOS_ALL 127u
+void mlx5swi_lock(void);
+void mlx5swi_unlock(void);
+
+/* table.c */
+int mlx5swi_table_add(mlx5swi_table_t *t, void *object, uint32_t *index); /* 0, or ENOMEM */
+void *mlx5swi_table_get(const mlx5swi_table_t *t, uint32_t index);        /* NULL: none */
+void mlx5swi_table_remove(mlx5swi_table_t *t, uint32_t index);
+void mlx5swi_table_reuse(mlx5swi_table_t *t); /* one that is empty, as if it were new */
+void mlx5swi_table_free(mlx5swi_table_t *t);
+
+/* port.c: addresses. */
+void mlx5swi_port_init(mlx5swi_port_t *port); /* from its device's host and index */
+/* The MAC of the port that has this GID; 0, or ENOENT: no port has it. */
+int mlx5swi_resolve(const uint8_t gid[16], uint8_t mac[6]);
+/* The place (process) of the port that has this GID. 0, or ENOENT: it is no GID of this fabric.
+ * LIDs are 1 + host * MLX5SWI_MAX_DEVICES + index. */
+int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place);
+
+/* hooks.c: access to memory, time and random choices through the hooks. */
+void mlx5swi_plain_hooks(mlx5sw_hooks_t *hooks); /* for mlx5sw_start without any; seeds again */
+void mlx5swi_load(void *dst, const void *src, size_t nbytes, int access);
+void mlx5swi_store(void *dst, const void *src, size_t nbytes, int access);
+uint64_t mlx5swi_take(void *reg);
+uint64_t mlx5swi_now(void);
+unsigned mlx5swi_choose(unsigned n);
+/* Convert nanoseconds of the modelled device to real time (cfg.slow). */
+uint64_t mlx5swi_scaled(uint64_t ns);
+
+/* lint.c. row: the name of a row of README.md's table, "W5" and so on; index: block, or -1. */
+void mlx5swi_lint(const char *row, const mlx5swi_qp_t *qp, int index, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+int mlx5swi_lint_start(void);
+void mlx5swi_lint_stop(void);
+
+/* entry.c: how entry points of verbs, DevX and events end. */
+
+/* Record the failure of an entry point in one line. Returns err, for mlx5swi_leave. */
+int mlx5swi_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* End an entry point: release the lock, then set errno. In this order, since other threads of
+ * the program may run as fibers of this one and share errno. Returns err. */
+int mlx5swi_leave(int err);
+
+static inline mlx5swi_context_t *mlx5swi_context_of(struct ibv_context *context)
+{
+	return (mlx5swi_context_t *)((char *)context - offsetof(mlx5swi_context_t, vctx.context));
+}
+
+int mlx5swi_check_alive(const mlx5swi_context_t *ctx); /* 0, or EIO: the device has failed */
+
+#endif
