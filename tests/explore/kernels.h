@@ -47,4 +47,9 @@ void latch_agent(void);
 void latch_look(void);
 extern const char *const latch_variants[], *const mismatch_variants[];
 
+void orders(const void *params);
+void orders_agent(void);
+void orders_look(void);
+extern const char *const orders_variants[];
+
 #endif

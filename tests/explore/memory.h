@@ -5,6 +5,7 @@
 #ifndef MEMORY_H
 #define MEMORY_H
 
+#include <shmem_dev/abi/replay.h>
 #include <shmem_dev/shmem_dev.h>
 #include "../common/sim_check.h"
 #include "scenario.h"
@@ -48,6 +49,7 @@ typedef struct memory {
 	uint32_t causes[PES_MAX], died;
 	shmemd_latch_t latch;
 	shmemd_error_t error;
+	shmemd_order_t order;
 	shmemd_ctx_t ctx;
 	uint64_t saw[THREADS_MAX], final; /* for the look after the run */
 } memory_t;

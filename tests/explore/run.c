@@ -115,7 +115,7 @@ static void name_memory(int pe)
 	} fields[] = {FIELD(heap.dst),   FIELD(heap.src),  FIELD(heap.flag), FIELD(heap.ack),
 		      FIELD(heap.word),  FIELD(heap.will), FIELD(heap.sync), FIELD(heap.rounds),
 		      FIELD(abort_word), FIELD(causes),    FIELD(died),      FIELD(latch),
-		      FIELD(error)};
+		      FIELD(error),      FIELD(order)};
 #undef FIELD
 	static char names[PES_MAX][sizeof(fields) / sizeof(fields[0])][32];
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {

@@ -26,6 +26,7 @@ const scenario_t explore_scenarios[] = {
 	{"failed_cause", failed_cause, failed_cause_variants, gone_agent, NULL, NULL, NULL},
 	{"latch", latch, latch_variants, latch_agent, latch_look, NULL, NULL},
 	{"mismatch", mismatch, mismatch_variants, NULL, NULL, NULL, NULL},
+	{"orders", orders, orders_variants, orders_agent, orders_look, NULL, NULL},
 #if EXPLORE_RING
 	{"ring_post", ring_post, ring_post_variants, NULL, ring_look, &ring_world, NULL},
 	{"ring_poll", ring_poll, ring_poll_variants, NULL, NULL, &ring_world, NULL},

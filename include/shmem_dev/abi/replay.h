@@ -41,8 +41,9 @@ typedef struct shmemd_order {
 	uint32_t start;       /* the new device's index of its first WQEBB */
 	uint32_t
 		executed; /* requests that the responder executed on the old queue pair, mod 2^24 */
-	uint32_t retired; /* by the device: threads may use the old queue's memory until `ready` has
-			      reached this index */
+	uint32_t retired; /* by the device: threads may write to the old queue until `ready` has
+			      reached this index. Waiters may load CQEs there as long as kernels
+			      run, and compare epochs: it may be used again, and stays mapped */
 	uint32_t started; /* low bits of the order's number: the host stores it first, then a
 			     release fence, then the other fields, then `number` */
 } shmemd_order_t;

@@ -413,10 +413,21 @@ SHMEMD_FN int shmemdi_cpu_try_lock(uint64_t *p, uint64_t seen)
 	return is_taken;
 }
 
+/* Acquire the word alone, as atom.acquire does. A fence would acquire other words, too. */
+SHMEMD_FN void shmemdi_cpu_acquire_lock(const uint64_t *p, int access)
+{
+	uint64_t given;
+
+	if (shmemdi_cpu_hooked())
+		(void)shmemsim_access(p, sizeof(given), access, &given);
+	(void)__atomic_load_n((const shmemdi_cpu_u64 *)p, __ATOMIC_ACQUIRE);
+}
+
 SHMEMD_FN int shmemd_arch_try_lock(uint64_t *p, uint64_t seen)
 {
 	int is_taken = shmemdi_cpu_try_lock(p, seen);
-	shmemdi_cpu_fence(SHMEMSIM_FENCE_ACQUIRE | SHMEMSIM_SCOPE_GPU);
+	if (is_taken)
+		shmemdi_cpu_acquire_lock(p, SHMEMSIM_LD_ACQUIRE | SHMEMSIM_SCOPE_GPU);
 	return is_taken;
 }
 

@@ -22,13 +22,19 @@
  *   A poster with a snapshot of the old path. It has not published. So it finds the reservation's
  *   epoch newer than that of its snapshot (shmemdi_line_is_odd); or it gets the turn after the
  *   switch, from a load of `ready` that shows the new epoch, and moves its WQEs (shmemdi_sq_move).
- *   Where its snapshot shows that it has the turn, nobody else can have switched since.
+ *   A poster whose snapshot shows that it has the turn, and a switch before its store to `ready`,
+ *   for which it does not load that again (shmemdi_sq_is_plain). The store would take back the
+ *   epoch. No thread can switch then. A helper that swaps the reservation word after this poster's
+ *   fetch-add fails, since the word has passed `ready` until the store; one that swaps it before
+ *   gives the fetch-add the new epoch. The turn of a poster that waits for space is this poster's
+ *   own (tests/models, HELP_ADDS, HELP_UNSEEN, NO_RESV_EPOCH).
  *   A helper and a new poster. `rung` is unlocked before `ready` has the new epoch: the poster may
  *   publish, and another thread lock `rung`, from then on (tests/models, UNLOCK_LATE).
  *   A waiter that knows the number of its CQE. The number is of one path: the tag of the queue in
  *   which it looks is compared with that of the path word, loaded after the CQE, and the epoch of
  *   the number with that tag. With another path it waits by index.
- *   A thread that was slow to read an order. It finds `carried_out` at that number.
+ *   A thread that was slow to read an order. It finds `carried_out` at that number, or `started` at
+ *   another; or `ready` at another epoch (tests/explore, orders).
  *   The channel fails meanwhile. The switch goes on without moving WQEs, so that posters find a
  *   whole line, and its status. */
 #ifndef SHMEMD_IMPL_SWITCH_H
@@ -241,7 +247,6 @@ SHMEMD_FN int shmemdi_order_read(const shmemd_order_t *order, shmemdi_order_t *o
 	o->world_pe = shmemd_arch_ld_relaxed_u32(&order->world_pe);
 	o->start = shmemd_arch_ld_relaxed_u32(&order->start);
 	o->executed = shmemd_arch_ld_relaxed_u32(&order->executed);
-	/* weakened removed, gpu: wrong: fields of the next order could be among those read. */
 	shmemd_arch_fence_acquire();
 	if (shmemd_arch_ld_relaxed_u32(&order->started) != (uint32_t)o->number)
 		return 0;
@@ -265,8 +270,6 @@ SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_
 	if (at.lo != o->number || at.hi == o->number)
 		return;
 	shmemd_arch_st_relaxed_u32(&order->retired, retired);
-	/* weakened relaxed, gpu: wrong: the host could read an older `retired`. Schedules use no
-	 * memory for the third time. */
 	shmemd_arch_st_release_u64(&order->carried_out, o->number);
 }
 
@@ -275,8 +278,8 @@ SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
 	for (;;) {
 		uint64_t seen = shmemd_arch_ld_relaxed_u64(p);
 
-		/* weakened relaxed, cta: wrong: CQEs and `done` of before could be read. Caught,
-		 * but seldom. */
+		/* weakened cta: wrong: CQEs and `done` of before could be read. Caught, but
+		 * seldom. */
 		if (!(seen & SHMEMD_BUSY) && shmemd_arch_try_lock(p, seen))
 			return seen;
 		shmemd_arch_spin_hint();
@@ -381,11 +384,11 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 	at.done = shmemdi_drain(c, shmemdi_lock(&c->ch->done));
 	now = shmemdi_switch_line(c, o, at);
 	if (!(ready & SHMEMD_READY_RUNG))
-		/* weakened relaxed, cta: as in shmemdi_ring_until, and not executed by the
-		 * scenarios. */
+		/* weakened relaxed, cta: as in shmemdi_ring_until. */
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(end));
-	/* weakened removed, cta: harmless: the doorbell has a fence of its own; where none is rung,
-	 * nothing was moved, and tags show a line that is not whole. */
+	/* Whoever acquires `ready` finds the CQEs of the new queue as the host has initialised
+	 * them, and `rung` and the line as they are now: without a fence, memory of before could
+	 * look like a CQE (tests/explore, ring_switch). */
 	shmemd_arch_fence_before_ready();
 	shmemd_arch_red_add_u64(&c->ch->ready, now - ready);
 	if (!is_told)
@@ -469,8 +472,7 @@ SHMEMD_FN_SWITCH void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channe
 	if (c.ch == blocked ? !shmemdi_has_turn(ready, resv)
 			    : !shmemdi_may_help(&c, ready, resv, SHMEMD_TAG(o.path)))
 		return;
-	/* weakened removed, gpu: wrong: WQEs could be read as they were before they were written.
-	 * Not caught in 20,000 schedules, where waiters have acquired `ready` before. */
+	/* weakened gpu: harmless, only threads of this GPU write WQEs. */
 	shmemd_arch_fence_acquire();
 	shmemdi_switch(&c, &o, ready, SHMEMD_RESV_REQUEST(resv), c.ch != blocked);
 }

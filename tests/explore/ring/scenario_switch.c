@@ -14,11 +14,20 @@ enum {
 };              /* target: of each thread, the last of its puts; what all add to */
 #define END 60u /* of PE 0: the host orders nothing any more */
 
-enum { SWITCH_SEND, SWITCH_READ, SWITCH_FETCH, SWITCH_ALL, SWITCH_MOVE, SWITCH_SERVICE };
+enum {
+	SWITCH_SEND,
+	SWITCH_READ,
+	SWITCH_FETCH,
+	SWITCH_UNRUNG,
+	SWITCH_ALL,
+	SWITCH_MOVE,
+	SWITCH_SERVICE
+};
 
 const char *const ring_switch_variants[] = {"puts and adds",
 					    "gets",
 					    "fetches",
+					    "puts without a doorbell, and a service",
 					    "all",
 					    "all, behind a poster that switches",
 					    "all, with a service, then the end",
@@ -31,16 +40,20 @@ void ring_switch_plan(void)
 	ring_dims.plan.has_paths = 1;
 	n_kills = 1 + scenario_draw(2);
 	/* Lanes that are converged wait for the one that switches. */
-	if (ring_dims.variant == SWITCH_MOVE && ring_dims.n_blocks == 1)
+	if ((ring_dims.variant == SWITCH_MOVE || ring_dims.variant == SWITCH_UNRUNG) &&
+	    ring_dims.n_blocks == 1)
 		ring_plan_threads();
+}
+
+static int has_service(void)
+{
+	return ring_dims.variant == SWITCH_SERVICE || ring_dims.variant == SWITCH_UNRUNG;
 }
 
 /* With a service, the last thread of all. */
 static uint32_t n_workers(void)
 {
-	const uint32_t n = ring_dims.n_blocks * ring_dims.n_threads;
-
-	return ring_dims.variant == SWITCH_SERVICE ? n - 1 : n;
+	return ring_dims.n_blocks * ring_dims.n_threads - (uint32_t)has_service();
 }
 
 /* Kernel */
@@ -84,6 +97,17 @@ static void work(const ring_pe_t *p, uint32_t w, uint32_t i)
 		fetch(p, w, i);
 }
 
+/* No wait, if there is space: the service finds WQEs that no thread has acquired and no NIC has
+ * read. */
+static void put_unrung(const ring_pe_t *p, uint32_t w)
+{
+	for (uint32_t i = 0; i < RING_OPS; i++)
+		shmemd_channel_signal_set(&p->ctx, word_of(&p->ctx, AREA_TARGET, LAST + w), i + 1,
+					  p->target, SHMEMD_RING_LATER);
+	while (!shmemd_arch_ld_relaxed_u64(&p->ctx.order->carried_out))
+		shmemd_arch_spin_hint();
+}
+
 /* As a poster that is blocked for space: it switches in its turn, unless others have carried out
  * all orders before. Before it, something that no doorbell was rung for; behind it, posters that
  * write for the old path. */
@@ -125,13 +149,15 @@ void ring_switch(const void *params)
 	const ring_pe_t *p = params;
 	const uint32_t w = worker();
 
-	if (p->pe || (p->variant == SWITCH_SERVICE && w == n_workers())) {
+	if (p->pe || w == n_workers()) {
 		serve(p);
 		return;
 	}
 	if (p->variant == SWITCH_MOVE && w == 0)
 		switch_in_turn(p);
-	for (uint32_t i = 0; i < RING_OPS; i++)
+	if (p->variant == SWITCH_UNRUNG)
+		put_unrung(p, w);
+	for (uint32_t i = 0; i < RING_OPS && p->variant != SWITCH_UNRUNG; i++)
 		work(p, w, i);
 	EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
 	EXPECT_IS(shmemd_arch_ld_data_u64(word_on(p->target, AREA_TARGET, LAST + w)), RING_OPS);
