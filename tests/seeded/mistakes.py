@@ -264,7 +264,8 @@ MISTAKES = [
      "impl/put.h", "if ({{put->nbytes == 0|1}}) shmemdi_wr_signal",
      "ring_signal", "by_a_thread"),
     ("LANES_SYNC", "publish: other lanes' WQEs may come after it",
-     "impl/post.h", "{{shmemdi_lanes_sync(lanes)|(void)0}}; if (lanes.is_leader) { shmemdi_sq_count",
+     "impl/post.h", "{{shmemdi_lanes_sync(lanes)|(void)0}}; if (lanes.is_leader) "
+     "{ shmemdi_sq_count",
      "ring_cost", "costs"),
     ("LANES_LEAVE", "publish: other lanes leave before it",
      "impl/post.h", "} {{shmemdi_lanes_sync(lanes)|(void)0}}; if (how.is_wait) ticket",

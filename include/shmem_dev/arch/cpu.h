@@ -412,7 +412,7 @@ SHMEMD_FN int shmemdi_cpu_try_lock(uint64_t *p, uint64_t seen)
 	return is_taken;
 }
 
-/* Acquire the word alone, as atom.acquire does. A fence would acquire what other words told, too. */
+/* Acquire the word alone, as atom.acquire does. A fence would acquire other words, too. */
 SHMEMD_FN void shmemdi_cpu_acquire_lock(const uint64_t *p, int access)
 {
 	uint64_t given;

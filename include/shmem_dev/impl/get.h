@@ -96,8 +96,8 @@ SHMEMD_FN_RARE int shmemdi_nic_get(shmemdi_ref_t ref, shmemdi_call_t call, char 
 	return shmemdi_get_unregistered(n, call, dst, src, nbytes, how);
 }
 
-/* A word of 1 to 8 bytes, or the old value of one of 4 or 8. The NIC returns the result of an atomic
- * of 4 bytes big-endian (PRM: only those of 8 bytes follow the requested mode). */
+/* A word of 1 to 8 bytes, or the old value of one of 4 or 8. The NIC returns the result of an
+ * atomic of 4 bytes big-endian (PRM: only those of 8 bytes follow the requested mode). */
 SHMEMD_FN int shmemdi_fetch_word(const shmemdi_chan_t *c, shmemdi_call_t call,
 				 const shmemdi_wrs_t *wrs, uint64_t *value)
 {

@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Work requests of any kind, posted by the calling thread; threads that call for themselves,
  * converged, are coalesced. The one copy of this code serves whatever waits for a round trip or is
- * rare: gets, fetching atomics, flushes, puts in several WQEs, and coalesced lanes. What is frequent
- * has code of its own in impl/put.h, in which kind and form are constants.
+ * rare: gets, fetching atomics, flushes, puts in several WQEs, and coalesced lanes. What is
+ * frequent has code of its own in impl/put.h, in which kind and form are constants.
  *
  * Functions return a status and have recorded a failure. */
 #ifndef SHMEMD_IMPL_POST_H

@@ -487,8 +487,9 @@ SHMEMD_FN int shmemdi_is_ordered(const shmemd_ctx_t *ctx)
 	return at.lo != at.hi;
 }
 
-/* Look at the host's memory: is it time to stop, or is there an order to carry out? A wait may take
- * longer than its limit by the time of a switch. blocked, resv: of a poster that waits for space. */
+/* Look at the host's memory: is it time to stop, or is there an order to carry out? A wait may
+ * take longer than its limit by the time of a switch. blocked, resv: of a poster that waits for
+ * space. */
 SHMEMD_FN_RARE int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 				     const shmemd_channel_t *blocked, uint64_t resv)
 {

@@ -7,9 +7,9 @@
  * nothing latch it. All threads of a group take the same branch: arguments are equal. On the NIC
  * path the first warp of a group posts for all of it.
  *
- * The shmemdi_by_nic_* are the entry points of the NIC path. Those that post without waiting are out
- * of line, one copy for a unit, operands by value; SHMEMD_NIC_INLINE has them inline. What waits for
- * a round trip is a call in both forms. SHMEMD_NO_NIC leaves all of them out. */
+ * The shmemdi_by_nic_* are the entry points of the NIC path. Those that post without waiting are
+ * out of line, one copy for a unit, operands by value; SHMEMD_NIC_INLINE has them inline. What
+ * waits for a round trip is a call in both forms. SHMEMD_NO_NIC leaves all of them out. */
 #ifndef SHMEMD_IMPL_XPORT_H
 #define SHMEMD_IMPL_XPORT_H
 
