@@ -22,10 +22,9 @@ for compiler in 'gcc -std=c11' 'clang -std=c11' 'g++ -xc++ -std=c++17' \
 	done
 done
 
-# expect count form: so many entry points of the NIC path are functions in the cubin. Those of
-# coalesced lanes (_lanes) are so in every form that has the path.
+# expect count form: so many entry points of the NIC path are functions in the cubin.
 expect() {
-	n=$(grep -ao 'shmemdi_by_nic_[a-z0-9_]*' "$work/forms.cubin" | grep -v _lanes |
+	n=$(grep -ao 'shmemdi_by_nic_[a-z0-9_]*' "$work/forms.cubin" |
 		sort -u | wc -l)
 	case $1 in
 	some) [ "$n" -gt 0 ] ;;

@@ -5,8 +5,8 @@
 # Prints a table; fails on static shared memory, on more than 64 registers, with which a block of
 # 1024 threads would not start, and
 #   without the NIC path      on a stack frame or a spill;
-#   with it inline            on more than 640 spilled bytes, around calls of what is rare;
-#   out of line, the default  on nothing else: calls have the stack frame of the ABI.
+#   with it inline            on more than 448 spilled bytes, around calls of what is rare;
+#   out of line, the default  on more than 256: calls have the stack frame of the ABI.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)
@@ -20,8 +20,8 @@ failed=0
 for form in NO_NIC INLINE DEFAULT; do
 	case $form in
 	NO_NIC) define=-DSHMEMD_NO_NIC stack=0 spill=0 ;;
-	INLINE) define=-DSHMEMD_NIC_INLINE stack=1024 spill=640 ;;
-	DEFAULT) define='' stack=1024 spill=4096 ;;
+	INLINE) define=-DSHMEMD_NIC_INLINE stack=1024 spill=448 ;;
+	DEFAULT) define='' stack=1056 spill=256 ;;
 	esac
 	for arch in sm_80 sm_90 sm_100; do
 		nvcc -std=c++17 "-arch=$arch" -Xptxas -v -cubin ${define:+"$define"} \

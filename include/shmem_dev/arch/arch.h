@@ -120,9 +120,6 @@
  *   uint32_t shmemd_arch_popc(uint32_t v)
  *   uint32_t shmemd_arch_lowest(uint32_t v)   number of the lowest bit that is set; v is not 0
  *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop
- *   SHMEMD_ARCH_IN_MEMORY(p)             p, a pointer variable, points to a local variable that is
- *                                        to stay in memory: registers that a rare function uses are
- *                                        missing in every kernel that might call it
  *   SHMEMD_ARCH_SELDOM(condition)        the condition, which is seldom true: what depends on it is
  *                                        laid out where it is not in the way
  *

@@ -26,7 +26,6 @@
 #define SHMEMD_FN_RARE SHMEMD_FN
 
 #define SHMEMD_ARCH_NO_UNROLL
-#define SHMEMD_ARCH_IN_MEMORY(p) ((void)(p))
 #define SHMEMD_ARCH_SELDOM(condition) __builtin_expect((condition) != 0, 0)
 
 #if defined(__SANITIZE_THREAD__)

@@ -19,10 +19,10 @@
 #define SHMEMD_FN static __device__ __forceinline__
 #endif
 
-/* SHMEMD_FN_NIC: entry points of the NIC path. Each is some hundred instructions, so by default a
- * unit has one copy of each, which takes its operands by value. A unit that defines
- * SHMEMD_NIC_INLINE before it includes anything has them inline at each call: fewer cycles, larger
- * kernels. With SHMEMD_NO_NIC they are empty.
+/* SHMEMD_FN_NIC: entry points of the NIC path that post without waiting. Each is some hundred
+ * instructions, so by default a unit has one copy of each, which takes its operands by value. A
+ * unit that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each call:
+ * fewer cycles, larger kernels. With SHMEMD_NO_NIC they are empty.
  * SHMEMD_FN_RARE: what waits, fails or is seldom needed, on every path. Never inline: in the way of
  * what is frequent it would cost instruction fetches and registers. */
 #if defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_NO_NIC)
@@ -36,7 +36,6 @@
 #define SHMEMD_BLOCK_LOCAL __shared__
 
 #define SHMEMD_ARCH_NO_UNROLL _Pragma("unroll 1")
-#define SHMEMD_ARCH_IN_MEMORY(p) asm volatile("" : "+l"(p)::"memory")
 #define SHMEMD_ARCH_SELDOM(condition) __builtin_expect((condition) != 0, 0)
 
 /* The unit of bulk copies: one 128-bit access. */
