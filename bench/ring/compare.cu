@@ -142,7 +142,8 @@ static int launch(const result_t *r, const post_memory_t *m, post_args_t *args, 
 	uint64_t begin = UINT64_MAX, end = 0;
 
 	if (tables == NULL ||
-	    post_failed(cudaLaunchKernel(r->row->kernel, dim3(1), dim3(32 * n_warps), list, 0, 0),
+	    post_failed(cudaLaunchKernel(n_warps == 1 ? r->row->kernel : r->row->kernel_many,
+					 dim3(1), dim3(32 * n_warps), list, 0, 0),
 			r->sequence->name) ||
 	    post_failed(cudaDeviceSynchronize(), r->sequence->name))
 		return 1;

@@ -96,8 +96,10 @@ typedef struct post_row {
 	post_ringing_t ringing;
 	post_record_t record;
 	post_fences_t fences;
-	unsigned places;    /* POST_ON_DEVICE, POST_ON_HOST or both */
-	const void *kernel; /* __global__ void (const post_args_t, const TABLES) */
+	unsigned places; /* POST_ON_DEVICE, POST_ON_HOST or both */
+	/* __global__ void (const post_args_t, const TABLES), compiled for one warp and for
+	 * POST_MAX_WARPS: with blocks of 1024 threads a kernel has 64 registers for each. */
+	const void *kernel, *kernel_many;
 } post_row_t;
 
 typedef struct post_sequence {
@@ -168,10 +170,14 @@ static __device__ __forceinline__ void post_burst(const post_args_t &p, F post)
 	}
 }
 
-/* A kernel of a sequence. The call behind `tables` sees i, lane, the warp's channel, and the warp's
- * memory: dst and src. */
+/* Both kernels of a row. */
+#define POST_KERNELS(name) (const void *)name<32>, (const void *)name<32 * POST_MAX_WARPS>
+
+/* A kernel of a sequence, for blocks of N threads. The call behind `tables` sees i, lane, the
+ * warp's channel, and the warp's memory: dst and src. */
 #define POST_KERNEL(name, tables_t, tables, ...)                                                   \
-	static __global__ void __launch_bounds__(1024, 1) name(                                    \
+	template <unsigned N>                                                                      \
+	static __global__ void __launch_bounds__(N, 1) name(                                       \
 		const __grid_constant__ post_args_t p, const __grid_constant__ tables_t tables)    \
 	{                                                                                          \
 		const uint32_t warp = threadIdx.x / 32, lane = post_lane();                        \

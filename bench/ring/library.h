@@ -65,10 +65,10 @@ LIBRARY_KERNEL(add_every_32nd,
 	       if (lane == 0) shmemd_channel_add_u64(&q, SIGNAL, 1, POST_PE, LATER_BUT_32ND))
 
 #define LIBRARY_ROWS(op, ringing, kernel)                                                          \
-	{op, ringing, POST_RECORD, POST_GPU, POST_ANYWHERE, (const void *)kernel},                 \
-		{op, ringing, POST_NO_RECORD, POST_GPU, POST_ON_DEVICE, (const void *)kernel},     \
+	{op, ringing, POST_RECORD, POST_GPU, POST_ANYWHERE, POST_KERNELS(kernel)},                 \
+		{op, ringing, POST_NO_RECORD, POST_GPU, POST_ON_DEVICE, POST_KERNELS(kernel)},     \
 	{                                                                                          \
-		op, ringing, POST_RECORD, POST_SYSTEM, POST_ANYWHERE, (const void *)kernel         \
+		op, ringing, POST_RECORD, POST_SYSTEM, POST_ANYWHERE, POST_KERNELS(kernel)         \
 	}
 
 static const post_row_t rows[] = {

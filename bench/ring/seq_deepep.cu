@@ -197,7 +197,7 @@ POST_KERNEL(add_each, peer_none_t, none, if (lane == 0) add(state, channel, dst,
 
 #define ROW(op, ringing, kernel)                                                                   \
 	{                                                                                          \
-		op, ringing, POST_RECORD, POST_GPU, POST_ANYWHERE, (const void *)kernel            \
+		op, ringing, POST_RECORD, POST_GPU, POST_ANYWHERE, POST_KERNELS(kernel)            \
 	}
 
 static const post_row_t rows[] = {

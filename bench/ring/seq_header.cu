@@ -43,9 +43,9 @@ POST_KERNEL(add_rule, peer_none_t, none,
 	    __syncwarp())
 
 #define ROWS(op, kernel)                                                                           \
-	{op, POST_RULE, POST_RECORD, POST_GPU, POST_ON_DEVICE, (const void *)kernel},              \
+	{op, POST_RULE, POST_RECORD, POST_GPU, POST_ON_DEVICE, POST_KERNELS(kernel)},              \
 	{                                                                                          \
-		op, POST_RULE, POST_RECORD, POST_SYSTEM, POST_ON_HOST, (const void *)kernel        \
+		op, POST_RULE, POST_RECORD, POST_SYSTEM, POST_ON_HOST, POST_KERNELS(kernel)        \
 	}
 
 static const post_row_t rows[] = {

@@ -198,7 +198,7 @@ PUT_KERNEL(every_32nd_system, POST_EVERY_32ND, POST_RECORD, POST_SYSTEM)
 
 #define ROW(ringing, record, fences, kernel)                                                       \
 	{                                                                                          \
-		POST_PUT, ringing, record, fences, POST_ANYWHERE, (const void *)kernel             \
+		POST_PUT, ringing, record, fences, POST_ANYWHERE, POST_KERNELS(kernel)             \
 	}
 
 static const post_row_t rows[] = {
