@@ -264,8 +264,8 @@ SHMEMD_FN int shmemd_atomic_compare_swap_u64(const shmemd_ctx_t *ctx, uint64_t *
  * Callers  one thread.
  * dst      symmetric address, 4-byte aligned.
  * pe       0 .. n_pes - 1 of the context's team.
- * Returns  SHMEMD_OK when posted; complete at pe after quiet. It has a status because adapters
- *          cannot add floats: behind a NIC this will be a loop that can fail.
+ * Returns  SHMEMD_OK when posted; complete at pe after quiet. By NIC, which cannot add floats, it
+ *          is a loop of compare-and-swaps: complete on return, and it can fail.
  * Errors   those of the fetching atomics.
  */
 SHMEMD_FN int shmemd_atomic_add_f32(const shmemd_ctx_t *ctx, float *dst, float value,

@@ -51,7 +51,8 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
  * when     SHMEMD_RING_BATCH, _NOW or _LATER. After _LATER the data go out with the next call on
  *          this channel that rings, or when anybody waits for it.
  * Returns  when posted; src is reusable and the data complete at pe after quiet.
- * Errors   latched, as shmemd_putmem; ERR_REFUSED, ERR_PATH: the channel has failed before.
+ * Errors   latched, as shmemd_putmem; ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed
+ *          before.
  */
 SHMEMD_FN void shmemd_channel_put_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
 					   size_t nbytes, int pe, int when SHMEMD_SITE)
@@ -171,8 +172,9 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 	return q.status;
 }
 
-/* WQEBBs that can be posted to PE pe on this channel without waiting, if nobody else posts. A put,
- * a signal or an add takes one.
+/* WQEBBs that can be posted to PE pe on this channel without waiting, if nobody else posts. A
+ * signal or an add takes one, a put from the symmetric heap one for each registration granule that
+ * it touches, a put from other memory one for each 28 bytes; a put with a signal one more.
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.

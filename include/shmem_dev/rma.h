@@ -24,7 +24,9 @@
  * Returns  when src is reusable, in all calling threads. The data is visible at pe after a quiet
  *          here that pe learns of, or with a signal sent after a fence (order.h).
  * Errors   latched, quiet returns them: ERR_UNREACHABLE; check builds: ERR_BAD_PE,
- *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT (a warp with lanes missing).
+ *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT (a warp with lanes missing). By NIC also
+ *          ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed; ERR_TIMEOUT: src stays in use
+ *          until quiet succeeds.
  * Source   OpenSHMEM 1.5 shmem_putmem.
  */
 SHMEMD_FN void shmemd_putmem(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,

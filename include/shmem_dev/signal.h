@@ -23,7 +23,10 @@
  *          is posted too. Before another thread updates sig again, or calls quiet or fence alone,
  *          the program syncs the group.
  * Errors   latched, and neither data nor signal is sent: ERR_UNREACHABLE; ERR_NO_ATOMICS (ADD);
- *          check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT.
+ *          check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT. By NIC
+ *          also ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed; the signal is not sent,
+ *          parts of the data may have been. ERR_TIMEOUT: both are posted, and src stays in use
+ *          until quiet succeeds.
  * Source   OpenSHMEM 1.5 shmem_putmem_signal.
  */
 SHMEMD_FN void shmemd_putmem_signal(const shmemd_ctx_t *ctx, void *dst, const void *src,

@@ -16,7 +16,8 @@
  *          them.
  * Returns  SHMEMD_OK when all have arrived.
  * Errors   equal in all calling threads: ERR_PEER: a member died or left first; ERR_TIMEOUT: the
- *          default limit (SHMEMH_TIMEOUT) passed, the record names a missing PE; ERR_UNREACHABLE.
+ *          default limit (SHMEMH_TIMEOUT) passed, the record names a missing PE; ERR_UNREACHABLE;
+ *          by NIC ERR_REFUSED, ERR_PATH: a flag could not be sent.
  *          They are in the error record, not latched. After ERR_TIMEOUT call the same again: it
  *          continues, and others may not see what was written or sent since the first call.
  *          Check builds: ERR_COLLECTIVE: a member called barrier instead; ERR_BAD_ARGUMENT: a

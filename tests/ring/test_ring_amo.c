@@ -161,9 +161,61 @@ static void many_at_once(void **state)
 	run_schedules(&t, 6);
 }
 
+static uint32_t is_held, is_over;
+
+/* The READ of a floating-point add comes back, the completion of its compare-and-swap does not. */
+static void hold_the_swap(int pe)
+{
+	if (pe != 0)
+		return;
+	rig_tell("hold cqe host=0 block=%u", rig_device_index(1));
+	shmemd_arch_st_release_u32(&is_held, 1);
+	while (!shmemd_arch_ld_acquire_u32(&is_over))
+		shmemd_arch_spin_hint();
+	rig_tell("clear rules");
+	rig_tell("release cqes host=0");
+}
+
+/* More adds than there are bounce buffers follow. */
+static void add_late(const void *params)
+{
+	const rig_params_t *p = params;
+	double *sum = (double *)(void *)word_of(&p->ctx, 0), old;
+
+	if (p->pe != 0)
+		return;
+	while (!shmemd_arch_ld_acquire_u32(&is_held))
+		shmemd_arch_spin_hint();
+	CHECK_IS(shmemd_atomic_fetch_add_f64(&p->ctx, &old, sum, 1, 1), SHMEMD_ERR_TIMEOUT);
+	shmemd_arch_st_release_u32(&is_over, 1);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	for (int i = 1; i < 80; i++) {
+		CHECK_IS(shmemd_atomic_fetch_add_f64(&p->ctx, &old, sum, 1, 1), 0);
+		CHECK_IS(old == i, 1);
+	}
+}
+
+static void float_add_that_runs_out_of_time(void **state)
+{
+	(void)state;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		rig_test_t t = {.plan = rig_plan(),
+				.kernel = add_late,
+				.n_blocks = 1,
+				.n_threads = 1,
+				.host = hold_the_swap};
+
+		is_held = is_over = 0;
+		t.plan.timeout_ns = 100000;
+		start_below(&t.plan, start);
+		run_once(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(float_add_that_runs_out_of_time),
 		cmocka_unit_test(model),
 		cmocka_unit_test(many_at_once),
 	};

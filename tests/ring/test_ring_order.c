@@ -70,6 +70,7 @@ static void unanswered(const void *params)
 	case 0:
 		CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &got, target, 1),
 			 SHMEMD_ERR_AMBIGUOUS);
+		CHECK_IS(p->ctx.error->status, SHMEMD_ERR_AMBIGUOUS);
 		break;
 	case 1: /* one of two WQEBBs: NOPs cover both */
 		CHECK_IS(shmemd_atomic_fetch_or_u64(&p->ctx, &got, target, 1, 1),

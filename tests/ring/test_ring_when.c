@@ -301,9 +301,40 @@ static void lanes_return_together(void **state)
 	}
 }
 
+/* Converged lanes that differ in when they want the doorbell rung: that of one is rung, whoever
+ * else is there, and nobody waits for a completion. */
+static void lanes_differ(const void *params)
+{
+	const rig_params_t *p = params;
+	const uint32_t lane = shmemd_arch_lane();
+	uint64_t *word = word_of(&p->ctx, lane);
+
+	if (p->pe == 0)
+		shmemd_channel_add_u64(&p->ctx, word, 1, 1,
+				       lane == p->arg ? SHMEMD_RING_NOW : SHMEMD_RING_LATER);
+	else if (lane == p->arg)
+		CHECK_IS(shmemd_signal_wait_until(&p->ctx, word, SHMEMD_CMP_GE, 1), 0);
+}
+
+static void one_lane_rings_now(void **state)
+{
+	(void)state;
+	for (uint64_t lane = 0; lane < 2; lane++) {
+		rig_test_t t = {.plan = rig_plan(),
+				.kernel = lanes_differ,
+				.n_blocks = 1,
+				.n_threads = 2,
+				.arg = lane};
+
+		t.plan.timeout_ns = 1000000;
+		run_once(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_lane_rings_now),
 		cmocka_unit_test(when_doorbells_are_rung),
 		cmocka_unit_test(lanes_return_together),
 		cmocka_unit_test(now_although_others_follow),

@@ -263,6 +263,16 @@ MISTAKES = [
     ("SEGMENT_SIGNAL", "put: each segment comes with the signal",
      "impl/put.h", "if ({{put->nbytes == 0|1}}) shmemdi_wr_signal",
      "ring_signal", "by_a_thread"),
+    ("LANES_WHEN", "lanes: those that ring now and those that defer are coalesced",
+     "impl/post.h", "{{(uint64_t)wrs->how.when << 4|0}} |",
+     "ring_when", "one_lane_rings_now"),
+    ("FADD_LATE", "floating-point add: OK although its compare-and-swap is not complete",
+     "impl/get.h", "seen == *old) {{break|return SHMEMD_OK}};",
+     "ring_amo", "float_add_that_runs_out_of_time"),
+    ("AMBIGUOUS", "fetch: a result that a switch has lost is not recorded",
+     "impl/get.h", "{{shmemdi_cq_ended(c, call, SHMEMD_ERR_AMBIGUOUS, posted->end, 0)|"
+     "SHMEMD_ERR_AMBIGUOUS}}",
+     "ring_order", "only_lost_results_are_told"),
     ("LANES_SYNC", "publish: other lanes' WQEs may come after it",
      "impl/post.h", "{{shmemdi_lanes_sync(lanes)|(void)0}}; if (lanes.is_leader) "
      "{ shmemdi_sq_count",

@@ -23,6 +23,7 @@ enum shmemd_status {
 	SHMEMD_ERR_UNALIGNED = 7,     /* a p, g, atomic or wait on a word not aligned to its size */
 	SHMEMD_ERR_COLLECTIVE = 8,    /* members of the team called different collectives */
 	SHMEMD_ERR_BAD_ARGUMENT = 9,  /* enumerator outside its list; warp with lanes missing */
+	/* All builds return the following. */
 	/* The NIC or the target refused an operation: key, range, right, alignment or length. A
 	 * mistake of the program; that channel sends nothing any more. */
 	SHMEMD_ERR_REFUSED = 10,

@@ -21,7 +21,7 @@ SHMEMD_FN int shmemdi_fetch_bounce(const shmemdi_chan_t *c, shmemdi_call_t call,
 		shmemdi_bounce_abandon(c, posted->bounce, posted->end);
 	} else if (shmemdi_bounce_is_lost(c, posted->bounce)) {
 		shmemdi_bounce_release(c, posted->bounce);
-		status = SHMEMD_ERR_AMBIGUOUS;
+		status = shmemdi_cq_ended(c, call, SHMEMD_ERR_AMBIGUOUS, posted->end, 0);
 	}
 	return status;
 }
@@ -136,7 +136,7 @@ SHMEMD_FN int shmemdi_fetch_fadd(const shmemdi_chan_t *c, shmemdi_call_t call, s
 			SHMEMDI_AMO_CAS, shmemdi_float_sum(seen, value, width), seen, width);
 		*old = seen;
 		status = shmemdi_fetch_word(c, call, wrs, &seen);
-		if (seen == *old)
+		if (status != SHMEMD_OK || seen == *old)
 			break;
 	}
 	return status;

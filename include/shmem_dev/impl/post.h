@@ -2,8 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Work requests of any kind, posted by the calling thread; threads that call for themselves,
  * converged, are coalesced. The one copy of this code serves whatever waits for a round trip or is
- * rare: gets, fetching atomics, flushes, puts in several WQEs, and coalesced lanes. What is
- * frequent has code of its own in impl/put.h, in which kind and form are constants.
+ * rare: gets, fetching atomics, flushes, small puts and puts in several WQEs, sync flags, coalesced
+ * lanes, and reservations that could not be written at once. What is frequent has code of its own
+ * in impl/put.h, in which kind and form are constants.
  *
  * Functions return a status and have recorded a failure. */
 #ifndef SHMEMD_IMPL_POST_H
@@ -90,14 +91,14 @@ SHMEMD_FN void shmemdi_wrs_init(shmemdi_wrs_t *wrs, shmemdi_how_t how)
 	wrs->resv = 0;
 }
 
-/* What a posting was. */
+/* Where a posting ended up. */
 typedef struct shmemdi_posted {
 	shmemdi_ticket_t ticket;
 	uint64_t bounce; /* ticket of the bounce buffer */
-	uint32_t end;    /* its WQEBBs are before it */
+	uint32_t end;    /* index after this lane's last WQEBB */
 } shmemdi_posted_t;
 
-/* DUMPs that make what a READ or a fetching atomic brought visible here. */
+/* Number of DUMPs after a READ or a fetching atomic: each makes the result visible to this GPU. */
 SHMEMD_FN uint32_t shmemdi_dumps(const shmemdi_nic_t *n)
 {
 	return n->c.flags & SHMEMD_CTX_FLUSH_READS ? 1 : 0;
@@ -116,7 +117,7 @@ SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_nic_t *n, const shmemdi_wr_t *wr
 
 /* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Those that
  * wait for their completion are not coalesced with others, which would leave before the ticket is
- * broadcast. Three WQEBBs each would be more than the smallest queue has. */
+ * broadcast. 32 lanes of three WQEBBs each would not fit into the smallest queue. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_wr_lanes(const shmemdi_nic_t *n, const shmemdi_wrs_t *wrs,
 					   uint32_t wqebbs)
 {
@@ -151,7 +152,7 @@ SHMEMD_FN int shmemdi_wr_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, sh
 	return status ? status : SHMEMD_ERR_TIMEOUT;
 }
 
-/* By the leader, for all lanes: WQEBBs that can be written. */
+/* By the leader, for all lanes: reserve, and wait until the WQEBBs may be written. */
 SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 			       const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
 			       shmemdi_post_t *post)
@@ -266,7 +267,8 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_wr_submit(const shmemdi_chan_t *c, shmemdi_la
 	return ticket;
 }
 
-/* Post work requests. After a failure nothing is posted, and no bounce buffer is taken. */
+/* Post work requests. After a failure nothing is posted. A bounce buffer that was taken before the
+ * channel failed is lost with the channel. */
 SHMEMD_FN_RARE int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const shmemdi_wrs_t *wrs,
 				   shmemdi_posted_t *posted)
 {

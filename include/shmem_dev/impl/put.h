@@ -128,10 +128,11 @@ typedef struct shmemdi_word {
 	void *sym;
 	uint64_t value;
 	uint32_t width;
-	int kind; /* SHMEMDI_AMO_FETCH: none */
+	int kind; /* SHMEMDI_AMO_FETCH: the word is stored, not updated */
 } shmemdi_word_t;
 
-/* Post it with a reservation that was made, or with that of coalesced lanes. */
+/* Post a word out of line. how.is_alone: the caller has reserved, and found `resv`. Otherwise the
+ * converged lanes reserve together. */
 SHMEMD_FN_RARE int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
 					 shmemdi_word_t word, shmemdi_how_t how, uint64_t resv)
 {
@@ -240,7 +241,8 @@ SHMEMD_FN_RARE int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 				      shmemdi_limit_default(ref.team, ref.pe));
 }
 
-/* A put as below, whose reservation was made and cannot be used at once. */
+/* The rest of shmemdi_nic_put_simple after a snapshot that is odd: wait until the reservation
+ * `resv` can be written, then post. */
 SHMEMD_FN_RARE int shmemdi_nic_put_late(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put,
 					uint64_t resv)
 {

@@ -182,8 +182,9 @@ SHMEMD_FN int shmemdi_sq_is_odd(const shmemdi_chan_t *c, const shmemdi_post_t *p
 	return shmemdi_line_is_odd(post->line, post->resv, shmemdi_sq_needs(c, post));
 }
 
-/* The snapshot is odd: wait, then take one that is not. The caller loads again what it has loaded
- * since the reservation; keeping it across the wait would cost registers. */
+/* The snapshot is odd: wait, then take one that is not. A caller that has loaded other
+ * values hands its reservation over (impl/put.h) instead: keeping them across the wait would cost
+ * registers. */
 SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post)
 {
 	do {

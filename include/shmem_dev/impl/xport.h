@@ -5,7 +5,7 @@
  *
  * Functions return a status and have recorded a failure; those of public functions that return
  * nothing latch it. All threads of a group take the same branch: arguments are equal. On the NIC
- * path the first warp of a group posts for all of it.
+ * path the first thread of a group posts for all of it.
  *
  * The shmemdi_by_nic_* are the entry points of the NIC path. Those that post without waiting are
  * out of line, one copy for a unit, operands by value; SHMEMD_NIC_INLINE has them inline. What
@@ -197,8 +197,8 @@ SHMEMD_FN shmemdi_result_t shmemdi_by_nic_fetch(const shmemd_ctx_t *ctx, shmemdi
 	return r;
 }
 
-/* Complete what channel k to pe carries. From here on with the context that lies in memory: what
- * waits for a round trip need not save loads. */
+/* Complete what channel k to pe carries. Takes the context in memory: a call that waits for a round
+ * trip gains nothing from values in registers. */
 SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *team, shmemdi_call_t call, int pe,
 				       uint32_t k)
 {
@@ -391,11 +391,13 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 		status = shmemdi_store_signal(ctx, op, sig, base);
 	} else if (status == SHMEMD_OK) {
 		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, sig);
+		shmemdi_latch(ctx, status);
 		if (op.is_blocking)
 			/* weakened unordered: wrong, but not in the emulator, as in shmemdi_put.
 			 * weakened removed: wrong for a block of several warps, which no scenario
 			 * by NIC has. The lanes of a warp have met already. */
 			shmemd_group_sync(op.g);
+		return;
 	}
 	shmemdi_latch(ctx, status);
 }
