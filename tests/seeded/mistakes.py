@@ -267,7 +267,8 @@ MISTAKES = [
      "impl/post.h", "{{(uint64_t)wrs->how.when << 4|0}} |",
      "ring_when", "one_lane_rings_now"),
     ("FADD_LATE", "floating-point add: OK although its compare-and-swap is not complete",
-     "impl/get.h", "seen == *old) {{break|return SHMEMD_OK}};",
+     "impl/get.h", "seen == *old) break; } return {{status|wrs->wr[0].kind == "
+     "SHMEMDI_WR_ATOMIC ? SHMEMD_OK : status}};",
      "ring_amo", "float_add_that_runs_out_of_time"),
     ("AMBIGUOUS", "fetch: a result that a switch has lost is not recorded",
      "impl/get.h", "{{shmemdi_cq_ended(c, call, SHMEMD_ERR_AMBIGUOUS, posted->end, 0)|"
