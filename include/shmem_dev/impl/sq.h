@@ -324,7 +324,6 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 		    SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path))) {
 			/* The quiet of any lane will find the channel used: its first poster marked
 			 * it before it published (explore ring_order, seed 526).
-			 * weakened removed: caught, but seldom.
 			 * weakened gpu: harmless, only threads of this GPU publish. */
 			shmemd_arch_fence_acquire();
 			return turn;
