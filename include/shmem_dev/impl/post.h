@@ -129,8 +129,8 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_wr_lanes(const shmemdi_nic_t *n, const shmemdi
 		(uint64_t)wrs->how.when << 4 | (uint64_t)(wrs->how.is_wait != 0) << 6);
 }
 
-/* A bounce buffer for each lane, or for none of them: the ticket. Before the reservation, since it
- * may be waited for. */
+/* Take a bounce buffer for each lane, or for none of them; *bounce gets this lane's ticket. Called
+ * before the reservation: a lane may have to wait for its buffer, and a reservation must not. */
 SHMEMD_FN int shmemdi_wr_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_lanes_t lanes,
 				uint64_t *bounce)
 {
@@ -166,7 +166,7 @@ SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 	return shmemdi_sq_begin(post);
 }
 
-/* The leader reserves for all lanes; they learn where. */
+/* The leader reserves for all lanes and broadcasts the reservation. */
 SHMEMD_FN int shmemdi_wr_reserve(const shmemdi_chan_t *c, shmemdi_call_t call,
 				 const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
 				 shmemdi_post_t *post)
@@ -267,8 +267,8 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_wr_submit(const shmemdi_chan_t *c, shmemdi_la
 	return ticket;
 }
 
-/* Post work requests. After a failure nothing is posted. A bounce buffer that was taken before the
- * channel failed is lost with the channel. */
+/* Post work requests. After a failure nothing is posted. If the channel fails after a bounce buffer
+ * was taken, the buffer stays taken: nothing is posted on that channel any more. */
 SHMEMD_FN_RARE int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const shmemdi_wrs_t *wrs,
 				   shmemdi_posted_t *posted)
 {

@@ -123,7 +123,7 @@ SHMEMD_FN int shmemdi_is_simple(const shmemdi_nic_t *n, const shmemdi_put_t *put
 	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
 
-/* A word that is written, or with kind (shmemdi_amo) updated for no result. */
+/* A word to store, or with kind (shmemdi_amo) to update; the old value is not returned. */
 typedef struct shmemdi_word {
 	void *sym;
 	uint64_t value;
