@@ -277,7 +277,7 @@ SHMEMD_FN_RARE int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const
 	uint32_t wqebbs = shmemdi_wr_wqebbs(wr) + wrs->n - 1 + shmemdi_wr_has_dump(n, wr), i, at;
 	shmemdi_lanes_t lanes = shmemdi_wr_lanes(n, wrs, wqebbs);
 	const char *local = n->sink;
-	shmemdi_post_t post = {0, 0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
+	shmemdi_post_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	int status = SHMEMD_OK;
 
 	if (wr->to == SHMEMDI_LOCAL_BOUNCE) {

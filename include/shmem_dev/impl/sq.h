@@ -45,7 +45,6 @@
 typedef struct shmemdi_post {
 	uint32_t wqebbs;
 	uint32_t requests;
-	int status;          /* of the channel */
 	uint64_t resv;       /* the reservation word as it was */
 	shmemdi_line_t line; /* the snapshot */
 	uint32_t first;      /* its first WQEBB */
@@ -165,7 +164,6 @@ SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_post_t *post,
 {
 	post->wqebbs = wqebbs;
 	post->requests = requests;
-	post->status = SHMEMD_OK;
 	post->resv = shmemd_arch_atom_add_u64(&c->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests) +
 								    shmemd_arch_zero());
 	post->line = shmemdi_line(c->ch);
@@ -191,7 +189,6 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 		shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv, shmemdi_sq_needs(c, post));
 		post->line = shmemdi_line(c->ch);
 	} while (!shmemdi_line_is_whole(post->line, SHMEMD_RESV_EPOCH(post->resv)));
-	post->status = (int)SHMEMD_PATH_STATUS(post->line.path);
 }
 
 /* With a snapshot that is not odd, or no longer. Then shmemdi_sq_write for each WQE, then
@@ -204,7 +201,7 @@ SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
 	shmemd_arch_fence_acquire();
 	post->first = SHMEMD_RESV_INDEX(post->resv);
 	post->request = SHMEMD_RESV_REQUEST(post->resv);
-	return post->status;
+	return (int)SHMEMD_PATH_STATUS(post->line.path);
 }
 
 /* All of the above, where nothing is to be loaded meanwhile. */
