@@ -61,6 +61,21 @@ static void put_signal_add(void)
 	shmemd_putmem_signal_nbi(ctx, word(0), word(1), 512, word(2), 1, ADD, 1);
 }
 
+static void put_signal_across_granules(void)
+{
+	shmemd_putmem_signal_nbi(ctx, word(0) + 1, word(1), 512, word(2), 1, ADD, 1);
+}
+
+static void put_signal_from_elsewhere(void)
+{
+	shmemd_putmem_signal_nbi(ctx, word(0), elsewhere, 57, word(2), 1, SET, 1);
+}
+
+static void inline_put_signal(void)
+{
+	shmemd_putmem_signal_nbi(ctx, word(0), elsewhere, 8, word(2), 1, SET, 1);
+}
+
 static void signal_of_no_data(void)
 {
 	shmemd_putmem_signal_nbi(ctx, word(0), word(1), 0, word(2), 1, SET, 1);
@@ -133,6 +148,9 @@ static const struct {
 	{put_from_elsewhere, 1, 3, 3, 1},
 	{put_signal_set, 1, 2, 2, 1},
 	{put_signal_add, 1, 2, 2, 1},
+	{put_signal_across_granules, 1, 3, 3, 1},
+	{put_signal_from_elsewhere, 1, 4, 4, 1},
+	{inline_put_signal, 1, 2, 2, 1},
 	{signal_of_no_data, 1, 1, 1, 1},
 	{no_data, 1, 0, 0, 0},
 	{increment, 1, 1, 1, 1},

@@ -140,11 +140,12 @@ static void full_and_nobody_looks(void **state)
 	}
 }
 
-/* All completions of a full queue are there when the first poll is made. It finds that of
- * reservation number depth/2, which comes 32767 WQEBBs after what was complete: reservations
- * before it have two WQEBBs, but for the first. */
+/* All completions are there when the first poll is made. It finds one in the middle of them, which
+ * comes far more than 2^14 WQEBBs after what was complete: the reservations of the first half have
+ * 32 WQEBBs each, those of the second half one. */
 static void one_poll(const void *params)
 {
+	enum { HALF = DEPTH / 33, WQEBBS = 33 * HALF };
 	const rig_params_t *p = params;
 	const uint32_t lane = shmemd_arch_lane();
 	uint32_t *sum = (uint32_t *)(void *)p->ctx.heap;
@@ -152,22 +153,22 @@ static void one_poll(const void *params)
 
 	if (p->pe != 0)
 		return;
-	if (lane == 0)
+	for (uint32_t i = 0; i < HALF; i++) {
+		shmemd_arch_syncwarp_mask(~0u);
 		shmemd_channel_add_u32(&p->ctx, sum, 1, 1, SHMEMD_RING_LATER);
-	shmemd_arch_syncwarp_mask(3);
-	for (uint32_t i = 1; i < DEPTH / 2; i++)
-		shmemd_channel_add_u32(&p->ctx, sum, 1, 1, SHMEMD_RING_LATER);
+	}
 	if (lane != 0)
 		return;
-	shmemd_channel_add_u32(&p->ctx, sum, 1, 1, SHMEMD_RING_NOW);
-	CHECK_IS(rig_wqebbs(0, 1, 0), DEPTH);
-	while (rig_counters(0, 1, 0).cqes != DEPTH / 2 + 1)
+	for (uint32_t i = 0; i < HALF; i++)
+		shmemd_channel_add_u32(&p->ctx, sum, 1, 1,
+				       i + 1 < HALF ? SHMEMD_RING_LATER : SHMEMD_RING_NOW);
+	CHECK_IS(rig_wqebbs(0, 1, 0), WQEBBS);
+	while (rig_counters(0, 1, 0).cqes != 2 * HALF)
 		shmemd_arch_spin_hint();
-	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, rig_place(DEPTH), &is_done), 0);
-	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, rig_place(DEPTH), &is_done), 0);
+	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, rig_place(32 * HALF + 1), &is_done), 0);
+	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, rig_place(32 * HALF + 1), &is_done), 0);
 	CHECK_IS(is_done, 1);
-	CHECK_IS(*(uint32_t *)(void *)rig_pes[1].heap, DEPTH);
-	CHECK_IS(shmemd_channel_space(&p->ctx, 1), DEPTH);
+	CHECK_IS(*(uint32_t *)(void *)rig_pes[1].heap, WQEBBS);
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
 }
 
@@ -175,7 +176,7 @@ static void one_completion_for_all(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++) {
-		rig_test_t t = deep(one_poll, 2, start);
+		rig_test_t t = deep(one_poll, 32, start);
 
 		run_once(&t);
 	}

@@ -7,6 +7,8 @@
 
 enum { ROUNDS = 4, WORDS = 90 };
 
+static uint64_t outside[RIG_PES_MAX][WORDS]; /* not registered: puts carry it in many segments */
+
 static shmemd_group_t group(void)
 {
 	return shmemd_n_threads() == 1    ? shmemd_thread()
@@ -19,10 +21,12 @@ static uint64_t value_of(int pe, uint64_t round, uint32_t i)
 	return (uint64_t)(pe + 1) * 1000000 + round * 1000 + i;
 }
 
-/* arg: bit 0: ADD, not SET; bit 1: signal_op after a put; bit 2: a few words only, inline. */
+/* arg: bit 0: ADD, not SET; bit 1: signal_op after a put; bit 2: a few words only, inline; bit 3:
+ * from memory that is not registered. */
 static void send(const rig_params_t *p, shmemd_group_t g, uint64_t round)
 {
-	uint64_t *dst = word_of(&p->ctx, 0), *src = word_of(&p->ctx, 2), *sig = word_of(&p->ctx, 4);
+	uint64_t *dst = word_of(&p->ctx, 0), *sig = word_of(&p->ctx, 4);
+	uint64_t *src = p->arg & 8 ? outside[p->pe] : word_of(&p->ctx, 2);
 	const uint64_t value = p->arg & 1 ? 1 : round;
 	const uint32_t n = p->arg & 4 ? 2 : WORDS;
 	const int op = p->arg & 1 ? SHMEMD_SIGNAL_ADD : SHMEMD_SIGNAL_SET;
@@ -69,7 +73,7 @@ static void rounds(const void *params)
 
 static void signals(uint32_t n_threads, uint32_t mapped, int n_pes)
 {
-	for (uint64_t arg = 0; arg < 8; arg++) {
+	for (uint64_t arg = 0; arg < 16; arg++) {
 		rig_test_t t = {.plan = rig_plan(),
 				.kernel = rounds,
 				.n_blocks = 1,

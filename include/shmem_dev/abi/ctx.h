@@ -109,8 +109,8 @@ typedef struct shmemd_ctx {
 	uint8_t log_depth;   /* log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
 	uint8_t log_batch;   /* log2 of the WQEBBs that share a doorbell while more are coming; less
 				than log_depth */
-	uint8_t inline_nbytes; /* puts of up to so many bytes travel within their WQE; at most
-				  SHMEMD_MLX5_INLINE_MAX */
+	uint8_t inline_nbytes; /* blocking puts of up to so many bytes travel within their WQE; at
+				  most SHMEMD_MLX5_INLINE_MAX */
 	/* Members before first_mapped, and from first_mapped + n_mapped on, are not mapped, and a
 	 * NIC reaches them. Without a NIC the range has all members. */
 	int32_t first_mapped;

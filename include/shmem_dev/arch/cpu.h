@@ -25,6 +25,8 @@
 #define SHMEMD_FN_NIC SHMEMD_FN
 #define SHMEMD_FN_RARE SHMEMD_FN
 
+#define SHMEMD_ARCH_INDIRECT(f) f
+
 #define SHMEMD_ARCH_NO_UNROLL
 #define SHMEMD_ARCH_SELDOM(condition) __builtin_expect((condition) != 0, 0)
 

@@ -32,6 +32,20 @@
 #endif
 #define SHMEMD_FN_RARE static __device__ __noinline__
 
+/* SHMEMD_ARCH_INDIRECT(f): f, for a call that is seldom made from code that is frequent. ptxas
+ * allocates the registers of a function that it knows together with its caller's, disjoint: in a
+ * kernel limited to 64 registers the frequent path then spills for calls that are hardly ever made.
+ * A call through a pointer whose value ptxas does not know follows the ABI: the function saves what
+ * it needs. Only for functions of the NIC path: every kernel that makes such a call holds a copy of
+ * all functions that are called so. */
+template <typename function_t>
+static __device__ __forceinline__ function_t *shmemdi_arch_indirect(function_t *f)
+{
+	asm("" : "+l"(f));
+	return f;
+}
+#define SHMEMD_ARCH_INDIRECT(f) shmemdi_arch_indirect(f)
+
 /* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */
 #define SHMEMD_BLOCK_LOCAL __shared__
 
@@ -61,6 +75,7 @@ SHMEMD_FN uint32_t shmemd_arch_lane(void)
 {
 	uint32_t lane;
 	asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+	__builtin_assume(lane < 32);
 	return lane;
 }
 

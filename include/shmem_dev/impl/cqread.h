@@ -52,9 +52,20 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, c
 	shmemdi_channel_fail(c, status);
 }
 
+/* CQEs that were requested from number `next` on. Between the words of a switch `ready` and `next`
+ * may be of different paths: then the difference says nothing, and is cut to one lap of the queue,
+ * within which a CQE's owner bit tells whether it is there. */
+SHMEMD_FN uint32_t shmemdi_cqes_due(uint64_t ready, uint32_t next, uint32_t depth)
+{
+	uint32_t n = (SHMEMD_READY_CQES(ready) - next) & 0xffff;
+
+	return n < depth ? n : depth;
+}
+
 /* By the thread that holds the lock of `done`: read CQEs, and return the new `done`. If more than
- * depth / 8 WQEBBs are outstanding, also probe the CQEs depth / 8 and depth / 2 ahead: a success
- * there completes everything before it. */
+ * depth / 8 WQEBBs are outstanding, also probe the CQEs an eighth and half of those outstanding
+ * ahead: a success there completes everything before it. Coalesced lanes share a CQE, so CQEs can
+ * be far fewer than WQEBBs. */
 SHMEMD_FN_RARE uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	shmemdi_line_t line = shmemdi_line(c->ch);
@@ -63,16 +74,17 @@ SHMEMD_FN_RARE uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t 
 	uint64_t tail = shmemdi_cqe_tail(c, line.queue, next);
 
 	if (SHMEMD_READY_INDEX(line.ready) - (uint32_t)index > depth / 8) {
-		uint64_t near = shmemdi_cqe_tail(c, line.queue, next + depth / 8);
-		uint64_t far = shmemdi_cqe_tail(c, line.queue, next + depth / 2);
+		uint32_t due = shmemdi_cqes_due(line.ready, next, depth);
+		uint64_t near = shmemdi_cqe_tail(c, line.queue, next + due / 8);
+		uint64_t far = shmemdi_cqe_tail(c, line.queue, next + due / 2);
 
 		if (shmemdi_cqe_opcode(near) == SHMEMD_CQE_REQ) {
 			tail = near;
-			last = next + depth / 8;
+			last = next + due / 8;
 		}
 		if (shmemdi_cqe_opcode(far) == SHMEMD_CQE_REQ) {
 			tail = far;
-			last = next + depth / 2;
+			last = next + due / 2;
 		}
 	}
 	if (shmemdi_cqe_opcode(tail) == SHMEMD_CQE_INVALID)

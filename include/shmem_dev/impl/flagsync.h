@@ -37,7 +37,7 @@ SHMEMD_FN int shmemdi_nic_flag(const shmemd_ctx_t *team, shmemdi_call_t call, in
 	shmemdi_how_t how = {SHMEMD_RING_BATCH, 0, 0, 0};
 	shmemdi_ref_t ref = {team, pe, 0};
 
-	return shmemdi_nic_word_late(ref, call, word, how, 0);
+	return shmemdi_nic_word_lanes(ref, call, word, how);
 }
 
 /* A store, or a WRITE of 8 bytes: neither is torn. */

@@ -74,7 +74,8 @@ typedef struct shmemdi_wr {
 	} u;
 } shmemdi_wr_t;
 
-/* Work requests that share a reservation: one, or a WRITE and the signal after it. */
+/* Work requests that share a reservation: one, or two of which the second has one WQEBB and no DUMP:
+ * a WRITE, and the signal or the next WRITE after it. */
 typedef struct shmemdi_wrs {
 	shmemdi_wr_t wr[2];
 	uint32_t n;
@@ -115,18 +116,27 @@ SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_nic_t *n, const shmemdi_wr_t *wr
 	return (wr->kind == SHMEMDI_WR_READ || wr->to == SHMEMDI_LOCAL_BOUNCE) && shmemdi_dumps(n);
 }
 
-/* Coalesce lanes that post alike on one channel, whose address is a multiple of 128. Those that
- * wait for their completion are not coalesced with others, which would leave before the ticket is
- * broadcast. 32 lanes of three WQEBBs each would not fit into the smallest queue. */
+/* Coalesce the converged lanes that post alike on one channel, whose address is a multiple of 128.
+ * like: below 16, equal for lanes whose WQEs have equally many WQEBBs and requests. Those that wait for their completion are not coalesced with others, which would
+ * leave before the ticket is broadcast. */
+SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_on(const shmemdi_chan_t *c, uint32_t like,
+					   shmemdi_how_t how)
+{
+	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)c->ch | like | (uint64_t)how.when << 4 |
+				       (uint64_t)(how.is_wait != 0) << 6);
+}
+
+/* Lanes whose work requests are of the same kinds. 32 lanes of three WQEBBs each would not fit into
+ * the smallest queue. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_wr_lanes(const shmemdi_nic_t *n, const shmemdi_wrs_t *wrs,
 					   uint32_t wqebbs)
 {
 	if (wrs->how.is_alone || wqebbs * 32 > SHMEMD_MIN_DEPTH)
 		return shmemdi_lanes_self();
-	return shmemdi_lanes_coalesced(
-		(uint64_t)(uintptr_t)n->c.ch | wqebbs | (uint64_t)(wrs->n - 1) << 2 |
-		(uint64_t)(wrs->wr[0].to == SHMEMDI_LOCAL_BOUNCE) << 3 |
-		(uint64_t)wrs->how.when << 4 | (uint64_t)(wrs->how.is_wait != 0) << 6);
+	return shmemdi_lanes_on(&n->c,
+				wqebbs | (wrs->n - 1) << 2 |
+					(uint32_t)(wrs->wr[0].to == SHMEMDI_LOCAL_BOUNCE) << 3,
+				wrs->how);
 }
 
 /* Take a bounce buffer for each lane, or for none of them; *bounce gets this lane's ticket. Called
@@ -152,29 +162,16 @@ SHMEMD_FN int shmemdi_wr_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, sh
 	return status ? status : SHMEMD_ERR_TIMEOUT;
 }
 
-/* By the leader, for all lanes: reserve, and wait until the WQEBBs may be written. */
-SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
-			       const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
-			       shmemdi_post_t *post)
-{
-	if (!wrs->is_reserved)
-		return shmemdi_sq_start(c, call, post, wqebbs * lanes.n, wrs->n * lanes.n);
-	post->wqebbs = wqebbs;
-	post->requests = wrs->n;
-	post->resv = wrs->resv;
-	shmemdi_sq_wait(c, call, post);
-	return shmemdi_sq_begin(post);
-}
-
-/* The leader reserves for all lanes and broadcasts the reservation. */
-SHMEMD_FN int shmemdi_wr_reserve(const shmemdi_chan_t *c, shmemdi_call_t call,
-				 const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
-				 shmemdi_post_t *post)
+/* The leader reserves for all lanes, waits until the WQEBBs may be written, and broadcasts the
+ * reservation. wqebbs, requests: of each lane. */
+SHMEMD_FN int shmemdi_lanes_start(const shmemdi_chan_t *c, shmemdi_call_t call,
+				  shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests,
+				  shmemdi_post_t *post)
 {
 	int status = SHMEMD_OK;
 
 	if (lanes.is_leader)
-		status = shmemdi_wr_start(c, call, wrs, lanes, wqebbs, post);
+		status = shmemdi_sq_start(c, call, post, wqebbs * lanes.n, requests * lanes.n);
 	if (shmemdi_lanes_alone(lanes))
 		return status;
 	post->wqebbs = wqebbs * lanes.n;
@@ -187,6 +184,20 @@ SHMEMD_FN int shmemdi_wr_reserve(const shmemdi_chan_t *c, shmemdi_call_t call,
 	 * nothing. */
 	shmemdi_lanes_sync(lanes);
 	return (int)SHMEMD_PATH_STATUS(post->line.path);
+}
+
+/* Reserve for work requests, unless the caller has, and wait until they may be written. */
+SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
+			       const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
+			       shmemdi_post_t *post)
+{
+	if (!wrs->is_reserved)
+		return shmemdi_lanes_start(c, call, lanes, wqebbs, wrs->n, post);
+	post->wqebbs = wqebbs;
+	post->requests = wrs->n;
+	post->resv = wrs->resv;
+	post->line = shmemdi_line(c->ch);
+	return shmemdi_sq_wait_begin(c, call, post);
 }
 
 /* Store a WQE, segment by segment. */
@@ -251,8 +262,8 @@ SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_nic_t *n, const shmemdi_post_t
 
 /* Publish what all lanes have written. The first sync makes the leader's fences cover their WQEs.
  * No lane leaves before all is published: its quiet would overlook what it has posted. */
-SHMEMD_FN shmemdi_ticket_t shmemdi_wr_submit(const shmemdi_chan_t *c, shmemdi_lanes_t lanes,
-					     const shmemdi_post_t *post, shmemdi_how_t how)
+SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi_lanes_t lanes,
+						const shmemdi_post_t *post, shmemdi_how_t how)
 {
 	shmemdi_ticket_t ticket = {0, post->line.queue};
 
@@ -286,7 +297,7 @@ SHMEMD_FN_RARE int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const
 			return status;
 		local = shmemdi_bounce(&n->c, posted->bounce);
 	}
-	status = shmemdi_wr_reserve(&n->c, call, wrs, lanes, wqebbs, &post);
+	status = shmemdi_wr_start(&n->c, call, wrs, lanes, wqebbs, &post);
 	if (status != SHMEMD_OK)
 		return status;
 	at = wqebbs * lanes.rank;
@@ -296,7 +307,7 @@ SHMEMD_FN_RARE int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const
 				       wr->to == SHMEMDI_LOCAL_HEAP ? wr->u.local : local,
 				       wrs->how.is_flush);
 	posted->end = post.first + at;
-	posted->ticket = shmemdi_wr_submit(&n->c, lanes, &post, wrs->how);
+	posted->ticket = shmemdi_lanes_submit(&n->c, lanes, &post, wrs->how);
 	return SHMEMD_OK;
 }
 

@@ -26,22 +26,22 @@ SHMEMD_FN shmemdi_signal_t shmemdi_no_signal(void)
 	return shmemdi_signal(0, 0, -1);
 }
 
-/* Gather up to 28 bytes from any memory into the words of an inline WQE. */
+/* Gather up to 28 bytes from any memory into the words of an inline WQE. Whole words are loaded all
+ * at once. */
 SHMEMD_FN void shmemdi_nic_gather(const char *src, uint32_t nbytes, uint32_t words[7])
 {
-	uint32_t i, k;
+	uint32_t i;
 
-	SHMEMD_ARCH_NO_UNROLL
-	for (i = 0; 4 * i < nbytes; i++) {
-		words[i] = 0;
-		if ((uintptr_t)src % 4 == 0 && 4 * i + 4 <= nbytes) {
-			words[i] = shmemd_arch_ld_data_u32(src + 4 * i);
-			continue;
-		}
-		SHMEMD_ARCH_NO_UNROLL
-		for (k = 4 * i; k < 4 * i + 4 && k < nbytes; k++)
-			words[i] |= (uint32_t)shmemd_arch_ld_data_u8(src + k) << (k - 4 * i) * 8;
+	if (((uintptr_t)src | nbytes) % 4 == 0) {
+		for (i = 0; i < 7; i++)
+			words[i] = 4 * i < nbytes ? shmemd_arch_ld_data_u32(src + 4 * i) : 0;
+		return;
 	}
+	for (i = 0; i < 7; i++)
+		words[i] = 0;
+	SHMEMD_ARCH_NO_UNROLL
+	for (i = 0; i < nbytes; i++)
+		words[i / 4] |= (uint32_t)shmemd_arch_ld_data_u8(src + i) << i % 4 * 8;
 }
 
 /* The WQE of an update of a signal word. sink: for the result, if it is added to. */
@@ -85,15 +85,16 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_nic_t *n, const shme
 }
 
 SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post_t *post,
-				      const shmemdi_put_t *put, shmemdi_put_keys_t keys)
+				      uint32_t wqebb, const shmemdi_put_t *put,
+				      shmemdi_put_keys_t keys)
 {
 	uint64_t path = post->line.path;
 	shmemdi_wqe_t q = {{0}};
 
-	shmemdi_wqe_write(&q, shmemdi_sq_at(post, 0, 1, 0),
+	shmemdi_wqe_write(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
 			  shmemdi_heap_mem(n, put->dst, keys.dst, path),
 			  shmemdi_heap_mem(n, put->src, keys.src, path), (uint32_t)put->nbytes);
-	shmemdi_sq_write(&n->c, post, 0, &q, 3);
+	shmemdi_sq_write(&n->c, post, wqebb, &q, 3);
 }
 
 SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_post_t *post,
@@ -111,14 +112,16 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_po
 }
 
 /* Is one WRITE of registered memory all of it, since both ends stay within a granule? Sufficient,
- * and in 32 bits as far as it goes: a granule is no longer than a message. */
+ * and in 32 bits as far as it goes: a granule is no longer than a message. A few bytes are better
+ * carried by the WQE if the caller waits until src is free; if not, gathering them would cost this
+ * GPU more than the NIC's read. */
 SHMEMD_FN int shmemdi_is_simple(const shmemdi_nic_t *n, const shmemdi_put_t *put)
 {
 	uint32_t granule = (uint32_t)1 << n->log_granule;
 	uint32_t to = (uint32_t)shmemdi_offset(n, put->dst) & (granule - 1);
 	uint32_t from = (uint32_t)shmemdi_offset(n, put->src) & (granule - 1);
 
-	return put->nbytes > n->inline_nbytes && put->nbytes <= granule &&
+	return put->nbytes > (put->how.is_wait ? n->inline_nbytes : 0u) && put->nbytes <= granule &&
 	       shmemdi_is_registered(n, put->src) &&
 	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
@@ -131,8 +134,72 @@ typedef struct shmemdi_word {
 	int kind; /* SHMEMDI_AMO_FETCH: the word is stored, not updated */
 } shmemdi_word_t;
 
-/* Post a word out of line. how.is_alone: the caller has reserved, and found `resv`. Otherwise the
- * converged lanes reserve together. */
+/* How a word is changed, as far as it does not depend on the channel. */
+typedef struct shmemdi_word_wqe {
+	shmemdi_nic_amo_t amo;
+	uint32_t wqebbs;
+	int is_amo;
+} shmemdi_word_wqe_t;
+
+SHMEMD_FN shmemdi_word_wqe_t shmemdi_word_wqe(shmemdi_word_t word)
+{
+	shmemdi_word_wqe_t w = {shmemdi_nic_amo(word.kind, word.value, 0, word.width), 1,
+				word.kind != SHMEMDI_AMO_FETCH};
+
+	if (w.is_amo)
+		w.wqebbs = shmemdi_nic_amo_wqebbs(w.amo.opcode, word.width);
+	return w;
+}
+
+/* Write it from the reservation's WQEBB `wqebb` on, as request number `request`. */
+SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+				      uint32_t wqebb, uint32_t request, shmemdi_word_t word,
+				      const shmemdi_word_wqe_t *w, shmemdi_put_keys_t keys)
+{
+	uint32_t words[7] = {(uint32_t)word.value, (uint32_t)(word.value >> 32), 0, 0, 0, 0, 0};
+	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, w->wqebbs, request);
+	uint64_t path = post->line.path;
+	shmemdi_mem_t remote = shmemdi_heap_mem(n, word.sym, keys.dst, path);
+	shmemdi_wqe_t q = {{0}};
+
+	if (w->is_amo)
+		shmemdi_wqe_amo(&q, at, remote, shmemdi_bounce_mem(n->sink, keys.sink, path),
+				&w->amo, word.width);
+	else
+		shmemdi_wqe_write_inline(&q, at, remote, words, word.width);
+	shmemdi_sq_write(&n->c, post, wqebb, &q, w->is_amo ? 3 + w->wqebbs : 3);
+}
+
+SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_nic_t *n, shmemdi_word_t word,
+					       int is_amo)
+{
+	shmemdi_put_keys_t keys = {0, 0, 0, 0};
+
+	keys.dst = shmemdi_keys(shmemdi_rkey(n, word.sym));
+	if (is_amo)
+		keys.sink = shmemdi_bounce_keys(n);
+	return keys;
+}
+
+/* A word by each of the lanes that are converged here, with one reservation and one doorbell. */
+SHMEMD_FN_RARE int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
+					  shmemdi_word_t word, shmemdi_how_t how)
+{
+	shmemdi_nic_t n = shmemdi_nic_k(ref.team, ref.pe, ref.k);
+	shmemdi_word_wqe_t w = shmemdi_word_wqe(word);
+	shmemdi_lanes_t lanes = shmemdi_lanes_on(&n.c, w.wqebbs, how);
+	shmemdi_put_keys_t keys = shmemdi_word_keys(&n, word, w.is_amo);
+	shmemdi_post_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
+	int status = shmemdi_lanes_start(&n.c, call, lanes, w.wqebbs, 1, &post);
+
+	if (status != SHMEMD_OK)
+		return status;
+	shmemdi_nic_write_word(&n, &post, w.wqebbs * lanes.rank, lanes.rank, word, &w, keys);
+	(void)shmemdi_lanes_submit(&n.c, lanes, &post, how);
+	return SHMEMD_OK;
+}
+
+/* The rest of shmemdi_nic_word after a snapshot that was odd: post what the caller has reserved. */
 SHMEMD_FN_RARE int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
 					 shmemdi_word_t word, shmemdi_how_t how, uint64_t resv)
 {
@@ -140,7 +207,7 @@ SHMEMD_FN_RARE int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
 	shmemdi_wrs_t wrs;
 
 	shmemdi_wrs_init(&wrs, how);
-	wrs.is_reserved = how.is_alone;
+	wrs.is_reserved = 1;
 	wrs.resv = resv;
 	if (word.kind == SHMEMDI_AMO_FETCH)
 		shmemdi_wr_word(&wrs, word.sym, word.value, word.width);
@@ -151,34 +218,21 @@ SHMEMD_FN_RARE int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
 	return shmemdi_wr_post(ref, call, &wrs, &posted);
 }
 
-/* One WQE that changes a word, by a thread alone. */
+/* A word by a thread alone. */
 SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_word_t word,
 			       shmemdi_how_t how)
 {
-	int is_amo = word.kind != SHMEMDI_AMO_FETCH;
-	shmemdi_nic_amo_t amo = shmemdi_nic_amo(word.kind, word.value, 0, word.width);
-	uint32_t wqebbs = is_amo ? shmemdi_nic_amo_wqebbs(amo.opcode, word.width) : 1;
-	uint32_t words[7] = {(uint32_t)word.value, (uint32_t)(word.value >> 32), 0, 0, 0, 0, 0};
-	uint64_t rkeys, lkeys;
-	shmemdi_wqe_t q = {{0}};
-	shmemdi_mem_t remote;
-	shmemdi_wqe_at_t at;
+	shmemdi_word_wqe_t w = shmemdi_word_wqe(word);
+	shmemdi_put_keys_t keys;
 	shmemdi_post_t post;
 
-	shmemdi_sq_reserve(&n->c, &post, wqebbs, 1);
-	rkeys = shmemdi_keys(shmemdi_rkey(n, word.sym));
-	lkeys = is_amo ? shmemdi_bounce_keys(n) : 0;
+	shmemdi_sq_reserve(&n->c, &post, w.wqebbs, 1);
+	keys = shmemdi_word_keys(n, word, w.is_amo);
 	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(&n->c, &post)))
-		return shmemdi_nic_word_late(shmemdi_ref(&n->c), call, word, how, post.resv);
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_late)(shmemdi_ref(&n->c), call, word,
+								   how, post.resv);
 	(void)shmemdi_sq_begin(&post);
-	at = shmemdi_sq_at(&post, 0, wqebbs, 0);
-	remote = shmemdi_heap_mem(n, word.sym, rkeys, post.line.path);
-	if (is_amo)
-		shmemdi_wqe_amo(&q, at, remote, shmemdi_bounce_mem(n->sink, lkeys, post.line.path),
-				&amo, word.width);
-	else
-		shmemdi_wqe_write_inline(&q, at, remote, words, word.width);
-	shmemdi_sq_write(&n->c, &post, 0, &q, is_amo ? 3 + wqebbs : 3);
+	shmemdi_nic_write_word(n, &post, 0, 0, word, &w, keys);
 	(void)shmemdi_sq_submit(&n->c, &post, how);
 	return SHMEMD_OK;
 }
@@ -193,47 +247,69 @@ SHMEMD_FN void shmemdi_wr_signal(shmemdi_wrs_t *wrs, shmemdi_signal_t sig)
 		shmemdi_wr_word(wrs, sig.word, sig.value, 8);
 }
 
-/* Take the next segment off a put: up to 28 bytes of any memory within the WQE, or registered
- * memory. The last one comes with the signal; the others leave the doorbell to it. */
+/* Take the next segment off a put and add its work request: up to 28 bytes of any memory within the
+ * WQE, or registered memory. */
 SHMEMD_FN void shmemdi_wr_segment(const shmemdi_nic_t *n, shmemdi_put_t *put, shmemdi_wrs_t *wrs)
 {
 	int is_inline = put->nbytes <= n->inline_nbytes || !shmemdi_is_registered(n, put->src);
 	uint64_t nbytes = shmemdi_segment(n, put->dst, put->src, put->nbytes, is_inline);
+	shmemdi_wr_t *wr = &wrs->wr[wrs->n];
 
-	shmemdi_wrs_init(wrs, put->how);
 	shmemdi_wr_data(wrs, is_inline ? SHMEMDI_WR_WRITE_INLINE : SHMEMDI_WR_WRITE, put->dst,
 			put->src, (uint32_t)nbytes,
 			is_inline ? SHMEMDI_LOCAL_SINK : SHMEMDI_LOCAL_HEAP);
 	if (is_inline) /* in the place of the address */
-		shmemdi_nic_gather(put->src, (uint32_t)nbytes, wrs->wr[0].u.words);
+		shmemdi_nic_gather(put->src, (uint32_t)nbytes, wr->u.words);
 	put->dst += nbytes;
 	put->src += nbytes;
 	put->nbytes -= nbytes;
-	if (put->nbytes == 0)
-		shmemdi_wr_signal(wrs, put->sig);
-	else
-		wrs->how.when = SHMEMD_RING_LATER;
 }
 
-/* Any put: segment by segment. */
+/* WQEBBs that a put reserves before it is cut into segments: one for data, one for the signal. */
+SHMEMD_FN uint32_t shmemdi_put_wqebbs(const shmemdi_put_t *put)
+{
+	return (put->nbytes != 0) + (put->sig.op >= 0);
+}
+
+/* Fill `wrs` from the put: `n_held` work requests, as many as are reserved; without a reservation
+ * one segment. The signal follows the last segment as soon as there is room. Work requests that
+ * others follow leave the doorbell, and the wait for completion, to those. */
+SHMEMD_FN void shmemdi_wr_fill(const shmemdi_nic_t *n, shmemdi_put_t *put, shmemdi_wrs_t *wrs,
+			       uint32_t n_held)
+{
+	SHMEMD_ARCH_NO_UNROLL
+	while (put->nbytes && wrs->n < (n_held ? n_held : 1))
+		shmemdi_wr_segment(n, put, wrs);
+	if (put->nbytes == 0 && wrs->n < (n_held ? n_held : 2)) {
+		shmemdi_wr_signal(wrs, put->sig);
+		put->sig.op = -1;
+	}
+	if (shmemdi_put_wqebbs(put)) {
+		wrs->how.when = SHMEMD_RING_LATER;
+		wrs->how.is_wait = 0;
+	}
+}
+
+/* Any put: segment by segment. how.is_alone: the caller has reserved shmemdi_put_wqebbs, and found
+ * `resv`. Otherwise the converged lanes reserve together. */
 SHMEMD_FN_RARE int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
-					    shmemdi_put_t put)
+					    shmemdi_put_t put, uint64_t resv)
 {
 	shmemdi_nic_t n = shmemdi_nic_k(ref.team, ref.pe, ref.k);
+	uint32_t n_held = put.how.is_alone ? shmemdi_put_wqebbs(&put) : 0;
 	int status = SHMEMD_OK, is_src_free = 1;
 	shmemdi_posted_t posted;
 	shmemdi_wrs_t wrs;
 
-	if (put.nbytes == 0) {
-		shmemdi_wrs_init(&wrs, put.how);
-		shmemdi_wr_signal(&wrs, put.sig);
-		return wrs.n ? shmemdi_wr_post(ref, call, &wrs, &posted) : SHMEMD_OK;
-	}
 	SHMEMD_ARCH_NO_UNROLL
-	while (put.nbytes && status == SHMEMD_OK) {
-		shmemdi_wr_segment(&n, &put, &wrs);
-		is_src_free &= wrs.wr[0].kind == SHMEMDI_WR_WRITE_INLINE;
+	while (shmemdi_put_wqebbs(&put) && status == SHMEMD_OK) {
+		shmemdi_wrs_init(&wrs, put.how);
+		wrs.is_reserved = n_held != 0;
+		wrs.resv = resv;
+		shmemdi_wr_fill(&n, &put, &wrs, n_held);
+		is_src_free &= wrs.wr[0].kind != SHMEMDI_WR_WRITE;
 		status = shmemdi_wr_post(ref, call, &wrs, &posted);
+		n_held = 0;
 	}
 	if (status != SHMEMD_OK || !put.how.is_wait || is_src_free)
 		return status;
@@ -241,57 +317,62 @@ SHMEMD_FN_RARE int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 				      shmemdi_limit_default(ref.team, ref.pe));
 }
 
-/* The rest of shmemdi_nic_put_simple after a snapshot that is odd: wait until the reservation
- * `resv` can be written, then post. */
-SHMEMD_FN_RARE int shmemdi_nic_put_late(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put,
-					uint64_t resv)
+/* A put by each of the lanes that are converged here; those whose put is one WRITE of registered
+ * memory post it with one reservation and one doorbell. */
+SHMEMD_FN_RARE int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put)
 {
-	shmemdi_posted_t posted;
-	shmemdi_wrs_t wrs;
-	int status;
-
-	shmemdi_wrs_init(&wrs, put.how);
-	wrs.is_reserved = 1;
-	wrs.resv = resv;
-	shmemdi_wr_data(&wrs, SHMEMDI_WR_WRITE, put.dst, put.src, (uint32_t)put.nbytes,
-			SHMEMDI_LOCAL_HEAP);
-	shmemdi_wr_signal(&wrs, put.sig);
-	status = shmemdi_wr_post(ref, call, &wrs, &posted);
-	if (status != SHMEMD_OK || !put.how.is_wait)
-		return status;
-	return shmemdi_cq_wait_longer(ref, call, posted.ticket,
-				      shmemdi_limit_default(ref.team, ref.pe));
-}
-
-/* Post data that are one WRITE of registered memory, and the signal with them. */
-SHMEMD_FN int shmemdi_nic_put_simple(const shmemdi_nic_t *n, shmemdi_call_t call,
-				     const shmemdi_put_t *put)
-{
-	uint32_t wqebbs = put->sig.op >= 0 ? 2 : 1;
+	shmemdi_nic_t n = shmemdi_nic_k(ref.team, ref.pe, ref.k);
+	uint32_t wqebbs = shmemdi_put_wqebbs(&put);
+	shmemdi_post_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	shmemdi_put_keys_t keys;
 	shmemdi_ticket_t ticket;
-	shmemdi_post_t post;
+	shmemdi_lanes_t lanes;
+	int status;
 
+	if (!shmemdi_is_simple(&n, &put))
+		return shmemdi_nic_put_segments(ref, call, put, 0);
+	lanes = shmemdi_lanes_on(&n.c, wqebbs, put.how);
+	keys = shmemdi_put_keys(&n, &put);
+	status = shmemdi_lanes_start(&n.c, call, lanes, wqebbs, wqebbs, &post);
+	if (status != SHMEMD_OK)
+		return status;
+	shmemdi_nic_write_data(&n, &post, wqebbs * lanes.rank, &put, keys);
+	if (put.sig.op >= 0)
+		shmemdi_nic_write_signal(&n, &post, wqebbs * lanes.rank + 1, put.sig, keys);
+	ticket = shmemdi_lanes_submit(&n.c, lanes, &post, put.how);
+	if (!put.how.is_wait)
+		return SHMEMD_OK;
+	return shmemdi_cq_wait_longer(ref, call, ticket, shmemdi_limit_default(ref.team, ref.pe));
+}
+
+/* put by a thread alone. Reserves first: what it then computes costs nothing beside the trip to
+ * memory. What is not one WRITE of registered memory, or cannot be written at once, is handed over
+ * with the reservation. */
+SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, const shmemdi_put_t *put)
+{
+	uint32_t wqebbs = shmemdi_put_wqebbs(put);
+	shmemdi_put_keys_t keys = {0, 0, 0, 0};
+	shmemdi_ticket_t ticket;
+	shmemdi_post_t post;
+	int is_simple;
+
+	if (wqebbs == 0)
+		return SHMEMD_OK;
 	shmemdi_sq_reserve(&n->c, &post, wqebbs, wqebbs);
-	keys = shmemdi_put_keys(n, put);
-	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(&n->c, &post)))
-		return shmemdi_nic_put_late(shmemdi_ref(&n->c), call, *put, post.resv);
+	is_simple = shmemdi_is_simple(n, put);
+	if (is_simple)
+		keys = shmemdi_put_keys(n, put);
+	if (SHMEMD_ARCH_SELDOM(!is_simple || shmemdi_sq_is_odd(&n->c, &post)))
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(shmemdi_ref(&n->c), call,
+								      *put, post.resv);
 	(void)shmemdi_sq_begin(&post);
-	shmemdi_nic_write_data(n, &post, put, keys);
+	shmemdi_nic_write_data(n, &post, 0, put, keys);
 	if (put->sig.op >= 0)
 		shmemdi_nic_write_signal(n, &post, 1, put->sig, keys);
 	ticket = shmemdi_sq_submit(&n->c, &post, put->how);
 	if (!put->how.is_wait)
 		return SHMEMD_OK;
 	return shmemdi_cq_wait(&n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
-}
-
-/* put by a thread alone. */
-SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, const shmemdi_put_t *put)
-{
-	if (SHMEMD_ARCH_SELDOM(!shmemdi_is_simple(n, put)))
-		return shmemdi_nic_put_segments(shmemdi_ref(&n->c), call, *put);
-	return shmemdi_nic_put_simple(n, call, put);
 }
 
 #endif

@@ -204,14 +204,21 @@ SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
 	return (int)SHMEMD_PATH_STATUS(post->line.path);
 }
 
+/* Wait for a snapshot that is not odd, then begin. */
+SHMEMD_FN int shmemdi_sq_wait_begin(const shmemdi_chan_t *c, shmemdi_call_t call,
+				    shmemdi_post_t *post)
+{
+	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(c, post)))
+		shmemdi_sq_wait(c, call, post);
+	return shmemdi_sq_begin(post);
+}
+
 /* All of the above, where nothing is to be loaded meanwhile. */
 SHMEMD_FN int shmemdi_sq_start(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post,
 			       uint32_t wqebbs, uint32_t requests)
 {
 	shmemdi_sq_reserve(c, post, wqebbs, requests);
-	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(c, post)))
-		shmemdi_sq_wait(c, call, post);
-	return shmemdi_sq_begin(post);
+	return shmemdi_sq_wait_begin(c, call, post);
 }
 
 /* Write */
@@ -521,7 +528,8 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shme
 
 	shmemdi_sq_count(c, post);
 	if (SHMEMD_ARCH_SELDOM(!shmemdi_sq_is_plain(&at, how.when))) {
-		ticket.word = shmemdi_sq_submit_behind(shmemdi_ref(c), at, how);
+		ticket.word =
+			SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_behind)(shmemdi_ref(c), at, how);
 	} else if (how.when == SHMEMD_RING_LATER) {
 		shmemdi_sq_leave(c, &at, &turn);
 	} else {

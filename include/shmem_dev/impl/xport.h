@@ -134,7 +134,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 		return SHMEMD_ERR_UNREACHABLE;
 	if (op.g.bar == SHMEMDI_BAR_NONE && !shmemd_arch_is_alone()) {
 		put.how.is_alone = 0;
-		return shmemdi_nic_put_segments(shmemdi_ref(&n.c), op.call, put);
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(shmemdi_ref(&n.c), op.call, put);
 	}
 	if (op.g.rank >= 32)
 		return SHMEMD_OK;
@@ -173,8 +173,8 @@ SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_nic_t n, shmemdi_op_t op, int kind
 		return shmemdi_nic_fetch(shmemdi_ref(&n.c), op.call, op.sym, word.width, kind,
 					 value, 0, &old);
 	if (!shmemd_arch_is_alone())
-		return shmemdi_nic_word_late(shmemdi_ref(&n.c), op.call, word,
-					     shmemdi_op_how(&op, 0), 0);
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&n.c), op.call,
+								    word, shmemdi_op_how(&op, 0));
 	return shmemdi_nic_word(&n, op.call, word, shmemdi_op_how(&op, 1));
 }
 
