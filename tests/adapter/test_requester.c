@@ -73,7 +73,7 @@ static void to_itself(void **state)
 	end();
 }
 
-/* NOP with other sizes than 1; DUMP with a key that is checked. */
+/* NOPs with other sizes than 1; a DUMP checks its key. */
 static void local_operations(void **state)
 {
 	adapter_wqe_t w;
@@ -99,7 +99,7 @@ static void local_operations(void **state)
 	end();
 }
 
-/* One PSN for each packet; a WRITE of nothing has one, too. */
+/* One PSN for each packet, also for a WRITE of zero bytes. */
 static void psns(void **state)
 {
 	const uint64_t operands[2] = {1, 0};
@@ -146,7 +146,7 @@ static void psn_wraps(void **state)
 	end();
 }
 
-/* As many READs and atomics as the peer has room for are in flight; the others wait. */
+/* READs and atomics are in flight up to the peer's limit; the others wait. */
 static void reads_in_flight(void **state)
 {
 	const uint64_t operands[2] = {1, 0};
@@ -179,7 +179,7 @@ static void reads_in_flight(void **state)
 	}
 }
 
-/* PSNs are told apart as long as fewer than half of them are in flight. */
+/* PSNs are unambiguous as long as fewer than half of them are in flight. */
 static void psns_in_flight(void **state)
 {
 	const uint32_t nbytes = 1u << 30; /* 2^22 packets of 256 bytes */
@@ -209,7 +209,7 @@ static void psns_in_flight(void **state)
 	adapter_stop();
 }
 
-/* A fence waits for earlier READs and atomics, whatever else does not. */
+/* A fence waits for earlier READs and atomics; other WQEs do not. */
 static void fences(void **state)
 {
 	(void)state;
@@ -255,7 +255,7 @@ static void fetched_no_earlier_than_needed(void **state)
 	}
 }
 
-static void r1_overwritten_before_completion(void **state)
+static void overwritten_before_completion(void **state)
 {
 	(void)state;
 	start(NULL, NULL);
@@ -274,7 +274,7 @@ static void r1_overwritten_before_completion(void **state)
 }
 
 /* Fetched late, and again: what is in the ring then is executed. */
-static void r1_late_fetch_sees_the_new_content(void **state)
+static void late_fetch_sees_the_new_content(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	unsigned n_new = 0;
@@ -300,7 +300,7 @@ static void r1_late_fetch_sees_the_new_content(void **state)
 }
 
 /* It cannot become another operation, or longer, once it has been begun. */
-static void r1_late_fetch_of_something_else(void **state)
+static void late_fetch_of_something_else(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	unsigned n_failed = 0;
@@ -331,7 +331,7 @@ static void r1_late_fetch_of_something_else(void **state)
 	assert_in_range(n_failed, 5, 35);
 }
 
-static uint16_t five_blocks(uint32_t to, const char *text)
+static uint16_t five_wqebbs(uint32_t to, const char *text)
 {
 	char payload[256] = {0};
 
@@ -340,9 +340,9 @@ static uint16_t five_blocks(uint32_t to, const char *text)
 }
 
 /* Of what was not complete the device has what it fetched. */
-static void r2_device_keeps_its_own(void **state)
+static void device_keeps_its_own(void **state)
 {
-	const adapter_spec_t spec = {.sq_blocks = 8};
+	const adapter_spec_t spec = {.sq_wqebbs = 8};
 
 	(void)state;
 	for (unsigned n = 0; n < 2; n++) {
@@ -352,7 +352,7 @@ static void r2_device_keeps_its_own(void **state)
 			adapter_write_inline(&a, &b, 1000 + 8 * i, "old text", 8, SIGNALLED);
 		adapter_ring(&a);
 		adapter_step();
-		five_blocks(4000, "new text");
+		five_wqebbs(4000, "new text");
 		adapter_ring(&a);
 		adapter_idle();
 		for (uint16_t i = 0; i < 8 - 2 * n; i++) {
@@ -365,7 +365,7 @@ static void r2_device_keeps_its_own(void **state)
 	}
 }
 
-static void r2_more_than_the_queue_holds(void **state)
+static void more_than_the_queue_holds(void **state)
 {
 	(void)state;
 	start(NULL, NULL);
@@ -383,10 +383,10 @@ static void r2_more_than_the_queue_holds(void **state)
 	adapter_stop();
 }
 
-/* A WQE of five blocks at each place of a ring of eight. */
-static void r4_wqe_across_the_end(void **state)
+/* A WQE of five WQEBBs at each place of a ring of eight. */
+static void wqe_across_the_end(void **state)
 {
-	const adapter_spec_t spec = {.sq_blocks = 8};
+	const adapter_spec_t spec = {.sq_wqebbs = 8};
 
 	(void)state;
 	start(NULL, &spec);
@@ -404,9 +404,9 @@ static void r4_wqe_across_the_end(void **state)
 }
 
 /* The largest queue, and an index that goes round. */
-static void r5_index_wraps(void **state)
+static void wqe_index_wraps(void **state)
 {
-	const adapter_spec_t spec = {.sq_blocks = 32768, .cq_entries = 1024};
+	const adapter_spec_t spec = {.sq_wqebbs = 32768, .cq_entries = 1024};
 	mlx5sw_config_t cfg = adapter_config();
 
 	(void)state;
@@ -437,13 +437,13 @@ int main(void)
 		cmocka_unit_test(psns_in_flight),
 		cmocka_unit_test(fences),
 		cmocka_unit_test(fetched_no_earlier_than_needed),
-		cmocka_unit_test(r1_overwritten_before_completion),
-		cmocka_unit_test(r1_late_fetch_sees_the_new_content),
-		cmocka_unit_test(r1_late_fetch_of_something_else),
-		cmocka_unit_test(r2_device_keeps_its_own),
-		cmocka_unit_test(r2_more_than_the_queue_holds),
-		cmocka_unit_test(r4_wqe_across_the_end),
-		cmocka_unit_test(r5_index_wraps),
+		cmocka_unit_test(overwritten_before_completion),
+		cmocka_unit_test(late_fetch_sees_the_new_content),
+		cmocka_unit_test(late_fetch_of_something_else),
+		cmocka_unit_test(device_keeps_its_own),
+		cmocka_unit_test(more_than_the_queue_holds),
+		cmocka_unit_test(wqe_across_the_end),
+		cmocka_unit_test(wqe_index_wraps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

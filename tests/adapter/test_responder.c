@@ -55,7 +55,7 @@ static uint8_t fresh_ends_with(uint8_t opcode, uint64_t offset, uint32_t rkey_xo
 	return s;
 }
 
-static void m1_key_and_range(void **state)
+static void key_and_range(void **state)
 {
 	(void)state;
 	const uint64_t end = ADAPTER_NBYTES;
@@ -73,7 +73,7 @@ static void m1_key_and_range(void **state)
 	assert_int_equal(fresh_ends_with(OP_WRITE, end + 5, 0x100, 0), 0);
 }
 
-static void m1_address_wraps(void **state)
+static void address_wraps(void **state)
 {
 	(void)state;
 	begin();
@@ -81,7 +81,7 @@ static void m1_address_wraps(void **state)
 	adapter_stop();
 }
 
-static void m1_rights_of_the_mr(void **state)
+static void rights_of_the_mr(void **state)
 {
 	(void)state;
 	const struct {
@@ -108,7 +108,7 @@ static void m1_rights_of_the_mr(void **state)
 	}
 }
 
-static void m1_key_of_another_pd(void **state)
+static void key_of_another_pd(void **state)
 {
 	(void)state;
 	begin();
@@ -120,7 +120,7 @@ static void m1_key_of_another_pd(void **state)
 	adapter_stop();
 }
 
-static void m1_partial_write(void **state)
+static void partial_write(void **state)
 {
 	(void)state;
 	begin();
@@ -135,7 +135,7 @@ static void m1_partial_write(void **state)
 	adapter_stop();
 }
 
-static void f16_partial_write_at_a_byte(void **state)
+static void partial_write_at_a_byte(void **state)
 {
 	(void)state;
 	const mlx5swi_rule_t rule = {.fault = MLX5SWI_PARTIAL,
@@ -156,7 +156,7 @@ static void f16_partial_write_at_a_byte(void **state)
 	adapter_stop();
 }
 
-static void m2_permission_comes_before_the_key(void **state)
+static void permission_comes_before_the_key(void **state)
 {
 	(void)state;
 	const uint64_t add[2] = {1, 0};
@@ -177,7 +177,7 @@ static void m2_permission_comes_before_the_key(void **state)
 	}
 }
 
-static void m3_dereg_under_traffic(void **state)
+static void dereg_under_traffic(void **state)
 {
 	(void)state;
 	begin();
@@ -194,7 +194,7 @@ static void m3_dereg_under_traffic(void **state)
 }
 
 /* A READ that is being answered when its memory goes. */
-static void m3_dereg_within_a_read(void **state)
+static void dereg_within_a_read(void **state)
 {
 	(void)state;
 	begin();
@@ -209,7 +209,7 @@ static void m3_dereg_within_a_read(void **state)
 	adapter_stop();
 }
 
-static void m6_addresses_by_iova(void **state)
+static void addresses_by_iova(void **state)
 {
 	(void)state;
 	begin();
@@ -332,7 +332,7 @@ static uint16_t write_imm(uint32_t imm)
 	return adapter_post(&a, &w);
 }
 
-static void f6_receiver_not_ready(void **state)
+static void receiver_not_ready(void **state)
 {
 	const adapter_spec_t spec = {.host = 1, .rq_wqes = 4};
 	adapter_cqe_t cqe;
@@ -386,22 +386,22 @@ static void receives_are_flushed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(m1_key_and_range),
-		cmocka_unit_test(m1_address_wraps),
-		cmocka_unit_test(m1_rights_of_the_mr),
-		cmocka_unit_test(m1_key_of_another_pd),
-		cmocka_unit_test(m1_partial_write),
-		cmocka_unit_test(f16_partial_write_at_a_byte),
-		cmocka_unit_test(m2_permission_comes_before_the_key),
-		cmocka_unit_test(m3_dereg_under_traffic),
-		cmocka_unit_test(m3_dereg_within_a_read),
-		cmocka_unit_test(m6_addresses_by_iova),
+		cmocka_unit_test(key_and_range),
+		cmocka_unit_test(address_wraps),
+		cmocka_unit_test(rights_of_the_mr),
+		cmocka_unit_test(key_of_another_pd),
+		cmocka_unit_test(partial_write),
+		cmocka_unit_test(partial_write_at_a_byte),
+		cmocka_unit_test(permission_comes_before_the_key),
+		cmocka_unit_test(dereg_under_traffic),
+		cmocka_unit_test(dereg_within_a_read),
+		cmocka_unit_test(addresses_by_iova),
 		cmocka_unit_test(nak_ends_the_responder),
 		cmocka_unit_test(nak_comes_after_answers),
 		cmocka_unit_test(one_nak),
 		cmocka_unit_test(err_answers_nothing),
 		cmocka_unit_test(init_takes_nothing),
-		cmocka_unit_test(f6_receiver_not_ready),
+		cmocka_unit_test(receiver_not_ready),
 		cmocka_unit_test(receives_are_flushed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,7 +173,7 @@ static uint64_t on_completions(int fault, uint64_t ns)
 	return adapter_clock;
 }
 
-static void f7_completion_lost(void **state)
+static void completion_lost(void **state)
 {
 	(void)state;
 	on_completions(MLX5SWI_LOSE_CQE, 0);
@@ -184,7 +184,7 @@ static void f7_completion_lost(void **state)
 }
 
 /* Later ones wait behind it. */
-static void f8_completion_delayed(void **state)
+static void completion_delayed(void **state)
 {
 	uint64_t before;
 
@@ -209,8 +209,8 @@ int main(void)
 		cmocka_unit_test(late_acknowledgement),
 		cmocka_unit_test(forged_answers_to_nothing),
 		cmocka_unit_test(forged_answers_to_a_read),
-		cmocka_unit_test(f7_completion_lost),
-		cmocka_unit_test(f8_completion_delayed),
+		cmocka_unit_test(completion_lost),
+		cmocka_unit_test(completion_delayed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

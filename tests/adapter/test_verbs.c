@@ -146,7 +146,7 @@ static void mlx5dv_says_what_was_asked_for(void **state)
 	assert_true(attr.max_dynamic_bfregs > 0);
 }
 
-static void s12_uninitialised_structures(void **state)
+static void uninitialised_structures(void **state)
 {
 	struct ibv_ah_attr ah;
 	struct ibv_cq_init_attr_ex cq;
@@ -172,7 +172,7 @@ static void s12_uninitialised_structures(void **state)
 
 /* Domains, and the order in which things go */
 
-static void s6_nothing_goes_before_its_children(void **state)
+static void objects_in_use_are_not_destroyed(void **state)
 {
 	struct ibv_td_init_attr none = {0};
 	struct ibv_td *td = ibv_alloc_td(ctx, &none);
@@ -215,7 +215,7 @@ static void numbers_of_domains(void **state)
 	assert_int_equal(out[0].pdn, out[1].pdn);
 	assert_int_not_equal(out[0].pdn, out[2].pdn);
 	attr.pd = parent;
-	REFUSED(ibv_alloc_parent_domain(ctx, &attr), EINVAL, "not one itself");
+	REFUSED(ibv_alloc_parent_domain(ctx, &attr), EINVAL, "is not a parent domain itself");
 	attr.pd = NULL;
 	REFUSED(ibv_alloc_parent_domain(ctx, &attr), EINVAL, "needs a protection domain");
 	attr.pd = pd;
@@ -280,7 +280,7 @@ static void words(void **state)
 }
 
 /* A fabric may end with everything still there: a scheduler stops where it likes. */
-static void s6_abandoned_objects(void **state)
+static void abandoned_objects(void **state)
 {
 	struct ibv_td_init_attr none = {0};
 	struct ibv_parent_domain_init_attr attr = {.pd = pd, .td = ibv_alloc_td(ctx, &none)};
@@ -306,14 +306,14 @@ int main(void)
 		TEST(trap_query_port),
 		TEST(query_device),
 		TEST(mlx5dv_says_what_was_asked_for),
-		TEST(s12_uninitialised_structures),
-		TEST(s6_nothing_goes_before_its_children),
+		TEST(uninitialised_structures),
+		TEST(objects_in_use_are_not_destroyed),
 		TEST(numbers_of_domains),
 		TEST(init_obj_refuses),
 		TEST(device_that_failed),
 		TEST(event_queues),
 		TEST(words),
-		TEST(s6_abandoned_objects),
+		TEST(abandoned_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,12 +63,12 @@ static void completion_queue_that_ignores_overrun(void **state)
 }
 
 /* As libmlx5 computes them: an RC WQE has 192 bytes of segments, 16 for each of its data or their
- * inline form, in blocks of 64; the queue is the next power of two. */
+ * inline form, in WQEBBs of 64; the queue is the next power of two. */
 static void send_queue_sizes(void **state)
 {
 	static const struct {
 		uint32_t wr, sge, inlined;
-		uint32_t blocks, got_wr, got_inline;
+		uint32_t wqebbs, got_wr, got_inline;
 	} rows[] = {
 		{16, 1, 0, 64, 16, 60},   {1, 1, 0, 4, 1, 60},
 		{16, 4, 0, 64, 16, 60},   {16, 5, 0, 128, 25, 124},
@@ -86,7 +86,7 @@ static void send_queue_sizes(void **state)
 		attr.cap.max_send_sge = rows[i].sge;
 		attr.cap.max_inline_data = rows[i].inlined;
 		assert_non_null(qp = ibv_create_qp_ex(ctx, &attr));
-		assert_int_equal(show(qp).sq.wqe_cnt, rows[i].blocks);
+		assert_int_equal(show(qp).sq.wqe_cnt, rows[i].wqebbs);
 		assert_int_equal(attr.cap.max_send_wr, rows[i].got_wr);
 		assert_int_equal(attr.cap.max_inline_data, rows[i].got_inline);
 		assert_int_equal(ibv_destroy_qp(qp), 0);
@@ -110,13 +110,13 @@ static void receive_queue_lies_first(void **state)
 	assert_int_equal(attr.cap.max_recv_wr, 16);
 	assert_int_equal(attr.cap.max_recv_sge, 4);
 	attr = qp_attr();
-	attr.cap.max_recv_wr = attr.cap.max_recv_sge = 1; /* a block at least */
+	attr.cap.max_recv_wr = attr.cap.max_recv_sge = 1; /* a WQEBB at least */
 	assert_non_null(qp = ibv_create_qp_ex(ctx, &attr));
 	assert_int_equal(show(qp).rq.wqe_cnt, 4);
 	assert_int_equal(show(qp).rq.stride, 16);
 }
 
-static void queue_pair_shows_itself(void **state)
+static void init_obj_of_a_queue_pair(void **state)
 {
 	struct ibv_qp *a = make_qp(), *b = make_qp();
 	struct mlx5dv_qp dv = show(a), other = show(b);
@@ -154,8 +154,8 @@ static void queue_pair_refuses(void **state)
 	    "comp_mask");
 	BAD(cap.max_send_sge, 53, EINVAL, "max_send_sge");
 	BAD(cap.max_inline_data, 829, EINVAL, "max_inline_data");
-	BAD(cap.max_send_wr, 32768 / 4 + 1, EINVAL, "blocks");
-	BAD(cap.max_send_wr, 0x40000001, EINVAL, "blocks");
+	BAD(cap.max_send_wr, 32768 / 4 + 1, EINVAL, "WQEBBs");
+	BAD(cap.max_send_wr, 0x40000001, EINVAL, "WQEBBs");
 	BAD(cap.max_recv_wr, 32769, EINVAL, "receive WQEs");
 	attr = qp_attr();
 	attr.cap.max_recv_wr = 1;
@@ -189,7 +189,7 @@ static void parts_of_another_context(void **state)
 	REFUSED(mlx5dv_create_qp(ctx, &attr, NULL), EINVAL, "another context");
 }
 
-static void s6_queues_before_what_uses_them(void **state)
+static void queues_before_what_uses_them(void **state)
 {
 	struct ibv_qp *qp = make_qp();
 
@@ -348,8 +348,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(completion_queue_sizes),   TEST(completion_queue_that_ignores_overrun),
 		TEST(send_queue_sizes),         TEST(receive_queue_lies_first),
-		TEST(queue_pair_shows_itself),  TEST(queue_pair_refuses),
-		TEST(parts_of_another_context), TEST(s6_queues_before_what_uses_them),
+		TEST(init_obj_of_a_queue_pair), TEST(queue_pair_refuses),
+		TEST(parts_of_another_context), TEST(queues_before_what_uses_them),
 		TEST(rings_from_the_program),   TEST(rings_from_the_library_after_all),
 		TEST(program_has_no_memory),
 	};

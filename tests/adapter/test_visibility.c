@@ -87,7 +87,7 @@ static int one_write(uint64_t seed, uint32_t sight)
 	return happens(sights[sight]);
 }
 
-static void m9_bytes_of_a_write_come_in_any_order(void **state)
+static void bytes_of_a_write_come_in_any_order(void **state)
 {
 	(void)state;
 	assert_true(count(one_write, 0) > 0);
@@ -162,7 +162,7 @@ static void writes_of_a_queue_pair_stay_in_order(void **state)
 	assert_int_equal(count(data_and_signal, BY_ATOMIC), 0);
 }
 
-static void m7_relaxed_ordering(void **state)
+static void signal_in_relaxed_ordering_memory(void **state)
 {
 	(void)state;
 	assert_true(count(data_and_signal, BY_WRITE | RELAXED_DATA | RELAXED_SIGNAL) > 0);
@@ -172,7 +172,7 @@ static void m7_relaxed_ordering(void **state)
 	assert_true(count(data_and_signal, BY_ATOMIC | RELAXED_DATA | RELAXED_SIGNAL) > 0);
 }
 
-static void m10_signal_on_another_queue_pair(void **state)
+static void signal_on_another_queue_pair(void **state)
 {
 	(void)state;
 	assert_true(count(data_and_signal, BY_OTHER_QP) > 0);
@@ -227,7 +227,7 @@ static int read_and_write(uint64_t seed, uint32_t chaos)
 	return word(&a, 8192) != 0;
 }
 
-static void m11_read_may_see_a_later_write(void **state)
+static void read_may_see_a_later_write(void **state)
 {
 	(void)state;
 	assert_int_equal(count(read_and_write, 0), 0);
@@ -321,13 +321,13 @@ static void a_world_may_end_within_an_atomic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(m9_bytes_of_a_write_come_in_any_order),
+		cmocka_unit_test(bytes_of_a_write_come_in_any_order),
 		cmocka_unit_test(completion_says_nothing_of_memory),
 		cmocka_unit_test(writes_of_a_queue_pair_stay_in_order),
-		cmocka_unit_test(m7_relaxed_ordering),
-		cmocka_unit_test(m10_signal_on_another_queue_pair),
+		cmocka_unit_test(signal_in_relaxed_ordering_memory),
+		cmocka_unit_test(signal_on_another_queue_pair),
 		cmocka_unit_test(receive_completion_says_that_data_is_there),
-		cmocka_unit_test(m11_read_may_see_a_later_write),
+		cmocka_unit_test(read_may_see_a_later_write),
 		cmocka_unit_test(read_sees_earlier_writes),
 		cmocka_unit_test(atomics_are_atomic_within_a_device_alone),
 		cmocka_unit_test(a_world_that_ends_places_nothing),

@@ -166,7 +166,7 @@ static void pages_end(void **state)
 }
 
 /* A number is not given out again at once. */
-static void numbers_are_used_in_turn(void **state)
+static void numbers_are_assigned_round_robin(void **state)
 {
 	mlx5swi_table_t t = {.first = 100};
 	uint32_t index, seen[64];
@@ -288,7 +288,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_alike),
 		cmocka_unit_test(pages_start_idle),
 		cmocka_unit_test(pages_end),
-		cmocka_unit_test(numbers_are_used_in_turn),
+		cmocka_unit_test(numbers_are_assigned_round_robin),
 		cmocka_unit_test_setup_teardown(process_by_environment, setup_process,
 						teardown_process),
 		cmocka_unit_test_setup_teardown(wrong_variables, setup_process, teardown_process),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A pair of queues for mistakes in WQEs: each is posted between two that are right. */
-#ifndef WQE_ROWS_H
-#define WQE_ROWS_H
+#ifndef WQE_MISTAKES_H
+#define WQE_MISTAKES_H
 
 #include "fixture.h"
 

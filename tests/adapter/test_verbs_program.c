@@ -172,29 +172,29 @@ static void connect(end_t *e, const end_t *peer)
 			 0);
 }
 
-/* One block: control, remote address, operands of an atomic (or none), data. As libmlx5 does, the
+/* One WQEBB: control, remote address, operands of an atomic (or none), data. As libmlx5 does, the
  * doorbell is the start of the control segment. */
 static void post(end_t *e, const end_t *peer, uint8_t opcode, uint64_t *local, uint64_t *remote,
 		 uint32_t nbytes, const struct mlx5_wqe_atomic_seg *operands)
 {
-	uint8_t *block =
+	uint8_t *wqebb =
 		(uint8_t *)e->dv.sq.buf + (size_t)(e->pi % e->dv.sq.wqe_cnt) * e->dv.sq.stride;
-	struct mlx5_wqe_raddr_seg *raddr = (struct mlx5_wqe_raddr_seg *)(block + 16);
+	struct mlx5_wqe_raddr_seg *raddr = (struct mlx5_wqe_raddr_seg *)(wqebb + 16);
 	uint8_t ds = operands ? 4 : 3;
 	uint64_t doorbell;
 
-	mlx5dv_set_ctrl_seg((struct mlx5_wqe_ctrl_seg *)block, e->pi, opcode, 0, e->qp->qp_num,
+	mlx5dv_set_ctrl_seg((struct mlx5_wqe_ctrl_seg *)wqebb, e->pi, opcode, 0, e->qp->qp_num,
 			    MLX5_WQE_CTRL_CQ_UPDATE, ds, 0, 0);
 	raddr->raddr = htobe64((uintptr_t)remote);
 	raddr->rkey = htobe32(peer->mr->rkey);
 	raddr->reserved = 0;
 	if (operands)
-		memcpy(block + 32, operands, sizeof(*operands));
-	mlx5dv_set_data_seg((struct mlx5_wqe_data_seg *)(block + 16 * (ds - 1)), nbytes,
+		memcpy(wqebb + 32, operands, sizeof(*operands));
+	mlx5dv_set_data_seg((struct mlx5_wqe_data_seg *)(wqebb + 16 * (ds - 1)), nbytes,
 			    e->mr->lkey, (uintptr_t)local);
 	e->pi++;
 	__atomic_store_n(&e->dv.dbrec[MLX5_SND_DBR], htobe32(e->pi), __ATOMIC_RELEASE);
-	memcpy(&doorbell, block, sizeof(doorbell));
+	memcpy(&doorbell, wqebb, sizeof(doorbell));
 	__atomic_store_n((uint64_t *)e->dv.bf.reg, doorbell, __ATOMIC_RELEASE);
 }
 
