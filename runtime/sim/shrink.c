@@ -50,14 +50,14 @@ static size_t make_list(const shrink_t *s, size_t from, size_t to, size_t other)
 	for (size_t i = 0; i < s->n; i++) {
 		if ((i >= from && i < to) || i == other)
 			continue;
-		uint64_t n_default = s->choices[i].at - at;
-		for (; n_default > UINT16_MAX && n + 4 < s->capacity; n_default -= UINT16_MAX + 1u) {
+		uint64_t skipped = s->choices[i].at - at;
+		for (; skipped > UINT16_MAX && n + 4 < s->capacity; skipped -= UINT16_MAX + 1u) {
 			s->list[n++] = UINT16_MAX;
 			s->list[n++] = 0;
 		}
-		if (n_default > UINT16_MAX || n + 2 > s->capacity)
+		if (skipped > UINT16_MAX || n + 2 > s->capacity)
 			return 0;
-		s->list[n++] = (uint16_t) n_default;
+		s->list[n++] = (uint16_t)skipped;
 		s->list[n++] = s->choices[i].option;
 		at = s->choices[i].at + 1;
 	}

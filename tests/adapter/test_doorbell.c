@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Doorbells and records: rows D of the adapter's table, in all three modes where the mode matters.
- */
+/* Doorbells and records: rows D of the adapter's table, in all three modes if the mode matters. */
 #include <endian.h>
 #include "fixture.h"
 
@@ -298,8 +297,7 @@ static void record_after_the_only_doorbell(void **state)
 	}
 }
 
-/* The record advances without a doorbell while the device works. Returns how many WQEs are
- * executed. */
+/* The record advances without a doorbell while the device works. Returns the executed WQEs. */
 static uint64_t moved_on(const mlx5sw_config_t *cfg, uint64_t seed)
 {
 	uint64_t n;
@@ -529,8 +527,7 @@ static void wrong_register(void **state)
 	const adapter_spec_t spec = {.has_no_dbr = 1};
 
 	(void)state;
-	/* the device does not read that register */
-	dropped(&cfg, 0x600, 1 << 8, 0x1000 << 8, NULL);
+	dropped(&cfg, 0x600, 1 << 8, 0x1000 << 8, NULL); /* not read */
 	cfg.has_no_dbr = 1;
 	dropped(&cfg, 0x600, 1 << 8, 0x1000 << 8, "D13");
 

@@ -57,7 +57,7 @@ static void write_from_a_list(void **state)
 	end();
 }
 
-static void to_itself(void **state)
+static void qp_connected_to_itself(void **state)
 {
 	(void)state;
 	adapter_start(NULL);
@@ -230,7 +230,7 @@ static void fences(void **state)
 	}
 }
 
-/* Early: with its doorbell; late: when those before have begun. */
+/* Early: with its doorbell; late: when all earlier WQEs have begun. */
 static void fetched_no_earlier_than_needed(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
@@ -273,7 +273,7 @@ static void overwritten_before_completion(void **state)
 	adapter_stop();
 }
 
-/* Fetched late, and again: what is in the ring then is executed. */
+/* Fetched late, and again: the content of the ring at that time is executed. */
 static void late_fetch_sees_the_new_content(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
@@ -299,7 +299,7 @@ static void late_fetch_sees_the_new_content(void **state)
 	assert_in_range(n_new, 5, 35);
 }
 
-/* It cannot become another operation, or longer, once it has been begun. */
+/* After it has begun, a WQE cannot become another operation, or longer. */
 static void late_fetch_of_something_else(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
@@ -339,7 +339,7 @@ static uint16_t five_wqebbs(uint32_t to, const char *text)
 	return adapter_write_inline(&a, &b, to, payload, sizeof(payload), SIGNALLED);
 }
 
-/* Of what was not complete the device has what it fetched. */
+/* For WQEs that are not complete the device keeps the content that it fetched. */
 static void device_keeps_its_own(void **state)
 {
 	const adapter_spec_t spec = {.sq_wqebbs = 8};
@@ -403,7 +403,7 @@ static void wqe_across_the_end(void **state)
 	end();
 }
 
-/* The largest queue, and an index that goes round. */
+/* The largest queue, and an index that wraps. */
 static void wqe_index_wraps(void **state)
 {
 	const adapter_spec_t spec = {.sq_wqebbs = 32768, .cq_entries = 1024};
@@ -429,7 +429,7 @@ int main(void)
 		cmocka_unit_test(write_of_each_length),
 		cmocka_unit_test(read_of_each_length),
 		cmocka_unit_test(write_from_a_list),
-		cmocka_unit_test(to_itself),
+		cmocka_unit_test(qp_connected_to_itself),
 		cmocka_unit_test(local_operations),
 		cmocka_unit_test(psns),
 		cmocka_unit_test(psn_wraps),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The adapter on the emulator: right kernels pass, wrong ones are found. */
+/* The adapter on the emulator: correct kernels pass, mistakes are found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,7 +81,7 @@ static void doorbell_before_the_wqe_is_visible(void **state)
 	is_found(SIM_NO_FENCE_BEFORE_RECORD, 1);
 }
 
-/* In any schedule: the device could have read the ring, or the data, as they were before. */
+/* In any schedule: the device could have read old contents of the ring, or of the data. */
 static void missing_fence_in_the_default_schedule(void **state)
 {
 	(void)state;
@@ -109,7 +109,7 @@ static void missing_wait(void **state)
 	is_found(SIM_NO_WAIT, 0);
 }
 
-/* The same seed is the same run. */
+/* The same seed gives the same run. */
 static void runs_repeat(void **state)
 {
 	(void)state;

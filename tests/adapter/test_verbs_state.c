@@ -50,7 +50,7 @@ static void connect(struct ibv_qp *qp, struct ibv_qp *peer)
 	assert_int_equal(move(qp, a, IBV_QPS_RTS, RTS_MASK), 0);
 }
 
-static void query_tells_what_modify_set(void **state)
+static void query_returns_what_modify_set(void **state)
 {
 	struct ibv_qp *qp = make_qp();
 	struct ibv_qp_attr a, wanted = good_attr(qp);
@@ -67,7 +67,7 @@ static void query_tells_what_modify_set(void **state)
 	assert_int_equal(a.dest_qp_num, qp->qp_num);
 	assert_int_equal(a.rq_psn, 0x123456);
 	assert_int_equal(a.qp_access_flags, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-	assert_int_equal(a.max_rd_atomic, 4); /* a power of two, not more than asked for */
+	assert_int_equal(a.max_rd_atomic, 4); /* a power of two, at most the requested number */
 	assert_int_equal(a.max_dest_rd_atomic, 16);
 	assert_int_equal(a.timeout, 14);
 	assert_int_equal(a.retry_cnt, 6);
@@ -198,9 +198,9 @@ static void reset_zeroes_the_record(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(query_tells_what_modify_set), TEST(unknown_transitions_are_refused),
-		TEST(each_attribute_is_needed),    TEST(attributes_out_of_range),
-		TEST(uninitialised_attributes),    TEST(reset_zeroes_the_record),
+		TEST(query_returns_what_modify_set), TEST(unknown_transitions_are_refused),
+		TEST(each_attribute_is_needed),      TEST(attributes_out_of_range),
+		TEST(uninitialised_attributes),      TEST(reset_zeroes_the_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Mistakes in WQEs, rows W1 to W8 of the adapter's table: what the device does, what lint says. */
+/* Mistakes in WQEs, rows W1 to W8 of the adapter's table: the device's behaviour and the report of
+ * lint. */
 #include <endian.h>
 #include "wqe_mistakes.h"
 
@@ -30,7 +31,8 @@ static void ds_of_other_wqebbs(void **state)
 {
 	(void)state;
 	begin();
-	/* The second WQE says 2 WQEBBs, and one was written: in the third is half of the fourth. */
+	/* By its ds the second WQE has 2 WQEBBs, and one was written: the third WQEBB has half of
+	 * the fourth WQE. */
 	adapter_control(&w, &a, OP_NOP, 0, 0);
 	adapter_set_ds(&w, 5);
 	w.ds = 1;
@@ -45,7 +47,7 @@ static void ds_of_other_wqebbs(void **state)
 	ends_with("W2");
 }
 
-/* The last one that was produced says more WQEBBs than that. */
+/* By its ds the last produced WQE has more WQEBBs than were produced. */
 static void past_the_producer(void **state)
 {
 	(void)state;
@@ -80,7 +82,7 @@ static void longer_than_the_queue(void **state)
 	adapter_stop();
 }
 
-/* While it waits for those before, a wrong one is looked at once. */
+/* A wrong WQE is reported once while it waits for earlier ones. */
 static void report_appears_once(void **state)
 {
 	(void)state;
@@ -114,7 +116,7 @@ static void unknown_opcode(void **state)
 	}
 }
 
-/* A WQEBB that was written by half when the doorbell came. */
+/* A WQEBB that was half written when the doorbell arrived. */
 static void stale_wqebb(void **state)
 {
 	(void)state;
@@ -122,7 +124,7 @@ static void stale_wqebb(void **state)
 	adapter_control(&w, &a, OP_WRITE, 0, 0);
 	adapter_remote(&w, remote(3000), b.mr->rkey);
 	adapter_data(&w, 8, a.mr->lkey, local(0));
-	memset(w.bytes, 0, 16); /* NOP with ds 0: zeroed ring */
+	memset(w.bytes, 0, 16); /* NOP with ds 0: a zeroed ring */
 	fails(0x02, 0);
 	ends_with("W1");
 }
@@ -166,7 +168,7 @@ static void little_endian_remote(void **state)
 	fails(0x13, 0x88);
 	ends_with("W4");
 
-	begin(); /* wrong, but not so */
+	begin(); /* wrong, but not by byte order */
 	adapter_control(&w, &a, OP_WRITE, 0, 0);
 	adapter_remote(&w, remote(ADAPTER_NBYTES), b.mr->rkey);
 	adapter_data(&w, 8, a.mr->lkey, local(0));
@@ -231,7 +233,7 @@ static void unknown_lkey(void **state)
 	ends_with(NULL);
 }
 
-/* Of an atomic: it is not executed. */
+/* Of an atomic, which is not executed. */
 static void unknown_lkey_of_a_result(void **state)
 {
 	const uint64_t one = 1;
@@ -272,7 +274,7 @@ static void past_the_end(void **state)
 	ends_with(NULL);
 }
 
-/* Packets before the one that cannot be read have gone out. */
+/* The packets before the one that cannot be read have been sent. */
 static void past_the_end_in_the_middle(void **state)
 {
 	(void)state;
@@ -286,7 +288,7 @@ static void past_the_end_in_the_middle(void **state)
 	ends_with(NULL);
 }
 
-/* The request goes out, and others after it, since only the answer fails. */
+/* The request is sent, and later ones too, since only the response fails. */
 static void no_local_write(void **state)
 {
 	const uint64_t one = 1;
@@ -323,7 +325,7 @@ static void inline_past_ds(void **state)
 	ends_with("W8");
 }
 
-/* Without the flag the payload is read as a key and an address. */
+/* Without the flag the payload is decoded as a key and an address. */
 static void no_inline_flag(void **state)
 {
 	(void)state;

@@ -85,7 +85,7 @@ static void atomic_of_another_width_than_its_data(void **state)
 	ends_with("W1");
 }
 
-/* The device executes what is written: half-swapped operands give other results, not errors. */
+/* The device executes the WQE as written: half-swapped operands give other results, not errors. */
 static void operands_not_swapped(void **state)
 {
 	const uint64_t right[2] = {3, 0x00000080}, wrong[2] = {3, htobe32(0x00000080)};

@@ -153,7 +153,7 @@ static void looks_for_stop(const void *params)
 		;
 }
 
-static void test_looks(void **state)
+static void test_unhinted_poll(void **state)
 {
 	shared_t *mem = map_shared();
 	params_t p = {mem, 0};
@@ -215,7 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_processes), cmocka_unit_test(test_monitor_thread),
 		cmocka_unit_test(test_host_polls),    cmocka_unit_test(test_second_thread_refused),
-		cmocka_unit_test(test_deadlock),      cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_deadlock),      cmocka_unit_test(test_unhinted_poll),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,8 @@
  *     shmemsim_launch or shmemsim_launch_3d; in C++ shmemsim_launch_cuda takes any arguments.
  *   - __shared__ cannot be emulated in plain C: `SHMEMSIM_SHARED(type, n, name);` declares
  *     `type *name`, n elements of block scratch.
- *   - Accesses to ordinary variables are not scheduling points; atomics, fences and collectives are.
+ *   - Accesses to ordinary variables are not scheduling points; atomics, fences and collectives
+ *     are.
  */
 #ifndef SHMEM_SIM_CUDA_H
 #define SHMEM_SIM_CUDA_H
