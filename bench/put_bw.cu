@@ -6,8 +6,8 @@
 
 #define THREADS 1024
 
-/* All blocks of the grid meet; round counts from 1. One thread of each block stays with the word:
- * the fence orders the block's puts before its arrival. */
+/* Barrier of all blocks of the grid; round counts from 1. One thread of each block updates the
+ * word: the fence orders the block's puts before its arrival. */
 static __device__ __forceinline__ void grid_sync(const bench_args_t *p, uint32_t round)
 {
 	__syncthreads();
@@ -43,7 +43,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 static int put_bw_point(bench_t *b, size_t nbytes, uint32_t blocks)
 {
-	/* The clock ticks once a microsecond at worst: no span below 300 us. */
+	/* The clock may tick only once a microsecond: every measured span must exceed 300 us. */
 	const uint32_t iters = nbytes <= (1u << 20) ? 200 : nbytes <= (4u << 20) ? 64 : 20;
 	bench_point_t point = {};
 

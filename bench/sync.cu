@@ -21,8 +21,8 @@ static __global__ void __launch_bounds__(THREADS)
 	bench_note(&p, status);
 }
 
-/* Does sync hold anybody back? Before each one a PE tells all others the round; one of them, in
- * turn, comes late. Whoever passes must have heard of all. */
+/* Check that sync waits for all PEs. Before each sync a PE writes the round to all others, and one
+ * PE, in turn, is late. A PE that returns from sync must see the round of every PE. */
 template <bench_scope S>
 static __global__ void __launch_bounds__(THREADS) sync_check(const __grid_constant__ bench_args_t p)
 {

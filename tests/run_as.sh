@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # run_as.sh how launcher program [arguments]: run a program with 4 PEs.
-#   mp    a process each, by our launcher        pmix  a process each, by mpirun
-#   sim   all in this process, in the emulator   gpu   as mp, if there is a GPU
-#   self  the program starts its PEs itself      gpu-self  likewise, if there is a GPU
-# By software NICs ($ADAPTER_LIBRARY), which must find no mistake in what they are told:
-#   ib    a process each, no memory mapped; and with more words, in this order:
-#         gpu-ib  if there is a GPU              ib-mixed  two nodes of two PEs
-#         ib-tcp  NICs connected by TCP          ib-cpu    the host rings the doorbells
-#         ib-no-record  queues have no doorbell records
-#         ib-sim  all in this process
-#   netns  a process each, each in a network namespace of its own, and NICs by TCP between them
-#   With PES_SLOW=1, which gpu-ib ways set, tests do fewer operations of one kind.
-# Exits 77 with a line that says why if this machine cannot.
+# mp    one process each, by our launcher      pmix  one process each, by mpirun
+# sim   all in this process, in the emulator   gpu   as mp, if there is a GPU
+# self  the program starts its PEs itself      gpu-self  the same, if there is a GPU
+# By software NICs ($ADAPTER_LIBRARY), which must report no mistake:
+# ib    one process each, no memory mapped; with more words, in this order:
+# gpu-ib  if there is a GPU              ib-mixed  two nodes of two PEs
+# ib-tcp  NICs connected by TCP          ib-cpu    the host rings the doorbells
+# ib-no-record  queues without doorbell records
+# ib-sim  all in this process
+# netns  one process each, each in its own network namespace, with NICs by TCP between them
+# With PES_SLOW=1, which the gpu-ib ways set, tests do fewer operations of one kind.
+# Exits with 77 and a line with the reason if this machine cannot.
 set -eu
 how=$1 launcher=$2
 shift 2
@@ -28,7 +28,7 @@ need_gpu() {
 	nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip "no GPU"
 }
 
-# with_nics command...: its exit status, or 1 if an adapter has something to say.
+# with_nics command...: returns its exit status, or 1 if an adapter has reported a mistake.
 with_nics() {
 	dir=$(mktemp -d)
 	trap 'rm -rf "$dir"' EXIT
@@ -43,7 +43,7 @@ with_nics() {
 	exit "$status"
 }
 
-# Words of an ib way: how PEs are started and connected.
+# The words of an ib way: how PEs are started and connected.
 run_ib() {
 	export MLX5SW_FABRIC="shm:test-$$"
 	case $how in
@@ -59,7 +59,7 @@ run_ib() {
 	*-mixed*) PES_MAPPED=2 ;;
 	*) export SHMEMH_DISABLE_P2P=1 PES_MAPPED=0 ;;
 	esac
-	# Bytes in GPU memory cost the adapter a copy and a wait for it. PES_SLOW=0: all the same.
+	# The adapter copies bytes in GPU memory, with a wait for each copy. PES_SLOW=0: full size.
 	case $how in
 	gpu-*) export PES_SLOW="${PES_SLOW:-1}" ;;
 	esac
@@ -78,7 +78,7 @@ run_ib() {
 	esac
 }
 
-export PES_MAPPED=4 # for the tests: the PEs whose memory each one is to have mapped
+export PES_MAPPED=4 # for the tests: the number of PEs whose memory each PE has mapped
 case $how in
 mp)
 	exec "$launcher" -n 4 -t 280 "$@"
@@ -114,7 +114,7 @@ netns)
 	command -v ip >/dev/null || skip "no ip (iproute2)"
 	unshare=
 	for options in -Urn -n; do
-		# shellcheck disable=SC2086 # no user namespaces: root may do without
+		# no user namespaces: not needed as root
 		[ -n "$unshare" ] || ! unshare $options true 2>/dev/null ||
 			unshare="unshare $options"
 	done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* How fast the adapter is on one core: small WRITEs between two processes through shared memory,
+/* The rate of the adapter on one core: small WRITEs between two processes through shared memory,
  * and runs of fixture_sim.h in the emulator. Prints figures, asserts none. */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -29,7 +29,7 @@ static int swap_names(verbs_end_t *e, int in, int out)
 	    write(out, &e->name, sizeof(e->name)) != sizeof(e->name) ||
 	    read(in, &peer, sizeof(peer)) != sizeof(peer) || verbs_connect(e, &peer))
 		return 1;
-	/* Both are ready to receive. */
+	/* Both processes are ready to receive. */
 	return write(out, "r", 1) != 1 || read(in, &peer, 1) != 1;
 }
 

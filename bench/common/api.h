@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The device calls that the kernels are written in: one name, two libraries. The kernels are
+/* The device calls of the bench kernels, under one name for both libraries. The kernels are
  * compiled once against shmem_dev and, with BENCH_NVSHMEM, once against NVSHMEM; only this file
- * knows which. The clock is the same one in both.
+ * depends on the library. Both use the same clock.
  *
- * Calls come in thread, warp and block scope by a template parameter: a bench kernel is CUDA C++,
- * and every library's own name is called directly. */
+ * The scope (thread, warp, block) is a template parameter: a bench kernel is CUDA C++, and each
+ * library's functions are called directly. */
 #ifndef BENCH_API_H
 #define BENCH_API_H
 
@@ -79,7 +79,7 @@ BENCH_FN void bench_signal_set(const bench_ctx_t *, uint64_t *sig, uint64_t valu
 	nvshmemx_signal_op(sig, value, NVSHMEM_SIGNAL_SET, pe);
 }
 
-/* NVSHMEM has no scoped wait: one thread waits, the others are told. */
+/* NVSHMEM has no scoped wait: one thread waits, then the group synchronises. */
 template <bench_scope S>
 BENCH_FN int bench_wait_ge(const bench_ctx_t *, uint64_t *sig, uint64_t value)
 {

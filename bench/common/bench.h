@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* One measured point from start to printed row: fill, run, check what arrived, report. An operation
- * (put_bw.cu, ...) brings kernels and a list of points. */
+/* One measured point from start to printed row: fill, run, check the received data, report. An
+ * operation (put_bw.cu, ...) provides kernels and a list of points. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
 #include <stdio.h>
 #include "lib.h"
 
-/* What a launch leaves behind, in device memory. */
+/* The results of a launch, in device memory. */
 typedef struct bench_result {
-	unsigned long long begin_ns; /* when the first counted iteration began */
-	unsigned long long end_ns;   /* when the last one was complete */
-	unsigned long long misses;   /* words that differ from what must be there */
+	unsigned long long begin_ns; /* time at which the first counted iteration began */
+	unsigned long long end_ns;   /* time at which the last one was complete */
+	unsigned long long misses;   /* words with a wrong value */
 	unsigned int status;         /* first non-zero status of a wait, quiet or sync */
-	unsigned int arrived;        /* blocks, all rounds together: bench_grid_sync */
+	unsigned int arrived;        /* bench_grid_sync: arrived blocks, summed over all rounds */
 } bench_result_t;
 
 /* The parameter struct of every kernel. */
@@ -27,15 +27,15 @@ typedef struct bench_args {
 	size_t nbytes;
 	uint32_t warm;  /* iterations before the clock starts */
 	uint32_t iters; /* iterations between begin_ns and end_ns */
-	uint64_t base;  /* signal values of this launch begin above it */
-	uint32_t seed;  /* of the data: another one for each point */
-	int peer;       /* whom this PE exchanges with */
+	uint64_t base;  /* signal values of this launch are greater than this */
+	uint32_t seed;  /* seed of the data: different for each point */
+	int peer;       /* the PE with which this PE exchanges data */
 } bench_args_t;
 
 #define BENCH_MAX_NBYTES ((size_t)64 << 20)
 #define BENCH_GUARD_NBYTES 4096
 
-/* Indices into words, apart by a cache line. */
+/* Indices into words, one cache line apart. */
 #define BENCH_WORD_FAILED 0
 #define BENCH_WORD_SIGNAL 16
 #define BENCH_WORD_CHECK 32 /* [pe] */
@@ -53,10 +53,10 @@ typedef struct bench_point {
 	bench_scope scope;
 	bench_unit unit;
 	bench_kernel_t kernel;
-	bench_kernel_t check; /* run on every PE afterwards, adds to misses; NULL: none */
-	int actors;           /* PEs that run the kernel: 0 .. actors - 1 */
-	int writers;          /* PEs that put nbytes to their peer: 0 .. writers - 1 */
-	bool signals;         /* the kernel counts up both actors' signal words */
+	bench_kernel_t check; /* runs on every PE after the launch and adds to misses; NULL: none */
+	int actors;           /* number of PEs that run the kernel: 0 .. actors - 1 */
+	int writers;          /* number of PEs that put nbytes to their peer: 0 .. writers - 1 */
+	bool signals;         /* the kernel increments both actors' signal words */
 	uint32_t blocks;
 	uint32_t threads;
 	uint32_t warm;
@@ -66,30 +66,30 @@ typedef struct bench_point {
 
 typedef struct bench {
 	bench_lib_t lib;
-	bench_args_t args; /* what all points share */
+	bench_args_t args; /* arguments that all points share */
 	bench_point_t point;
 	cudaStream_t stream;
 	char gpu[256];
-	FILE *json; /* one line a point; NULL: none */
+	FILE *json; /* one line for each point; NULL: none */
 	int my_pe;
 	int n_pes;
 	bool quick;
-	int row; /* rows printed */
+	int row; /* number of printed rows */
 } bench_t;
 
-/* Measure one point and print it. Collective. Returns 0, or 1 on every PE if any PE failed, after a
- * line on that PE's stderr. */
+/* Measure one point and print it. Collective. Returns 0. Returns 1 on every PE if any PE failed,
+ * after a line on that PE's stderr. */
 int bench_measure(bench_t *b, const bench_point_t *point);
 
-/* The operations. Return as bench_measure. */
+/* The operations. Return like bench_measure. */
 int bench_put_bw(bench_t *b);
 int bench_put_latency(bench_t *b);
 int bench_signal_pingpong(bench_t *b);
 int bench_put_signal_pingpong(bench_t *b);
 int bench_sync_latency(bench_t *b);
 
-/* Start of the first counted iteration, and end of the last. Called by all threads of the grid,
- * which the caller has brought to this place. */
+/* Start of the first counted iteration, and end of the last. All threads of the grid call these,
+ * after the caller has synchronised the grid. */
 BENCH_FN void bench_begin(const bench_args_t *p)
 {
 	if (blockIdx.x == 0 && threadIdx.x == 0)

@@ -12,7 +12,7 @@
 
 #define ID_DEADLINE_MS 60000
 
-/* Under another name first: a reader sees the whole id or no file. */
+/* Write under a temporary name and rename: a reader sees the whole id or no file. */
 static int id_write(const char *path, const nvshmemx_uniqueid_t *id)
 {
 	char part[4096];
@@ -60,7 +60,8 @@ int bench_lib_open(bench_lib_t *lib, int pe, int n_pes)
 	snprintf(lib->name, sizeof(lib->name), "nvshmem %d.%d.%d", NVSHMEM_VENDOR_MAJOR_VERSION,
 		 NVSHMEM_VENDOR_MINOR_VERSION, NVSHMEM_VENDOR_PATCH_VERSION);
 	if (path == NULL) {
-		fprintf(stderr, "bench: BENCH_ID_FILE is not set: start me through bench/run\n");
+		fprintf(stderr,
+			"bench: BENCH_ID_FILE is not set: start this program through bench/run\n");
 		return 1;
 	}
 	if (pe == 0 && nvshmemx_get_uniqueid(&id) != 0) {

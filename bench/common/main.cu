@@ -38,7 +38,7 @@ static int known_op(const char *name)
 	return 0;
 }
 
-/* Returns the launcher's number, or -1 after a line. */
+/* Returns the number that the launcher has set, or -1 after a line. */
 static int from_launcher(const char *name)
 {
 	const char *text = getenv(name);
@@ -46,7 +46,7 @@ static int from_launcher(const char *name)
 	long value = text ? strtol(text, &end, 10) : -1;
 
 	if (text == NULL || end == text || *end != '\0' || value < 0 || value > 1 << 20) {
-		fprintf(stderr, "bench: %s is %s: start me through bench/run\n", name,
+		fprintf(stderr, "bench: %s is %s: start this program through bench/run\n", name,
 			text ? text : "not set");
 		return -1;
 	}
@@ -72,7 +72,7 @@ static int pick_gpu(bench_t *b)
 	if (err == cudaSuccess)
 		err = cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking);
 	if (err != cudaSuccess) {
-		fprintf(stderr, "bench: PE %d: no use of GPU %d: %s\n", b->my_pe, b->my_pe,
+		fprintf(stderr, "bench: PE %d: cannot use GPU %d: %s\n", b->my_pe, b->my_pe,
 			cudaGetErrorString(err));
 		return 1;
 	}
@@ -80,7 +80,7 @@ static int pick_gpu(bench_t *b)
 	return 0;
 }
 
-/* Clocks of an idle GPU rise only under load. */
+/* Raise the clock of the GPU: it rises only under load. */
 static __global__ void spin(uint64_t ns)
 {
 	const uint64_t begin = bench_time_ns();
@@ -105,7 +105,7 @@ static int set_up(bench_t *b)
 	b->args.words = (uint64_t *)(b->args.src + data_nbytes);
 	b->args.peer = b->my_pe ^ 1;
 	err = cudaMalloc((void **)&b->args.result, sizeof(bench_result_t));
-	/* No PE writes these words before the first meeting has ended on all of them. */
+	/* No PE writes these words before the first meet() has ended on all PEs. */
 	if (err == cudaSuccess)
 		err = cudaMemset(b->args.words, 0, words_nbytes);
 	spin<<<1024, 128, 0, b->stream>>>(200 * 1000 * 1000);
@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 		status = run_ops(&b, argv + optind, argc - optind);
 	if (b.json && fclose(b.json) != 0)
 		status = 1;
-	/* After a failure the others may be stuck: leave them to the launcher. */
+	/* After a failure the other PEs may wait forever: the launcher ends them. */
 	if (status == 0)
 		bench_lib_close(&b.lib);
 	return status;

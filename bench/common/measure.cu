@@ -24,7 +24,7 @@ static __global__ void fill(const __grid_constant__ bench_args_t p)
 		((uint32_t *)p.src)[i] = bench_pattern(p.seed, p.ctx.my_pe, i);
 }
 
-/* Data from the peer, then a guard that nobody may have touched. */
+/* Check the data from the peer, and that the guard after it is unchanged. */
 static __global__ void check_data(const __grid_constant__ bench_args_t p)
 {
 	const size_t n = p.nbytes / 4;
@@ -44,8 +44,8 @@ static __global__ void check_signal(const __grid_constant__ bench_args_t p)
 		atomicAdd(&p.result->misses, 1ull);
 }
 
-/* All PEs meet on their GPUs, and all learn whether one of them failed. Waiting PEs spin in a
- * kernel, whatever the library: an idle GPU would lower its clock. */
+/* Barrier of all PEs on their GPUs, which also tells each PE whether any PE failed. Waiting PEs
+ * spin in a kernel, with both libraries: an idle GPU would lower its clock. */
 static __global__ void meet_kernel(const __grid_constant__ bench_args_t p)
 {
 	if (p.result->status != 0 || p.result->misses != 0)
@@ -93,7 +93,7 @@ static int meet(bench_t *b)
 		return 1;
 	if (mine.misses != 0)
 		fprintf(stderr,
-			"bench: PE %d: %s, %zu bytes, %u blocks: %llu words are not what was "
+			"bench: PE %d: %s, %zu bytes, %u blocks: %llu words differ from what was "
 			"sent\n",
 			b->my_pe, b->point.op, b->point.nbytes, b->point.blocks, mine.misses);
 	if (mine.status != 0)
@@ -122,7 +122,7 @@ static int run_repeats(bench_t *b, double *ns, int repeats)
 		if (b->point.signals)
 			b->args.base += b->args.warm + b->args.iters;
 		if (result.status != 0)
-			return 0; /* meet tells everybody */
+			return 0; /* meet() reports the failure to all PEs */
 		if (r >= 0)
 			ns[r] = (double)(result.end_ns - result.begin_ns) / b->args.iters;
 	}
@@ -145,7 +145,7 @@ static int verify(bench_t *b)
 {
 	const bench_point_t *point = &b->point;
 
-	/* Only who received can tell: its peer's number names the writer. */
+	/* The receiver checks: its peer's number is that of the writer. */
 	if (b->my_pe < 2 && b->args.peer < point->writers && launch(b, check_data, 64, 256))
 		return 1;
 	if (b->my_pe < point->actors && point->signals && launch(b, check_signal, 1, 1))

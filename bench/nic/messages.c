@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What reaches another PE by NIC: puts in a second, and how long a message takes there and back.
- * PE 0 measures, with PE 1; the same source runs on CPU and on GPUs. Also what was posted for it:
- * blocks of 64 bytes in the send queue (WQEBBs) and doorbells of each operation.
+/* Messages by RDMA between PE 0 and PE 1: puts per second, and round-trip times. The same source
+ * runs on CPU and on GPUs. Also counts WQEBBs and doorbells of each operation.
  *
  * Each row runs REPEATS times, for about a fifth of a second each; the program ends by itself
- * within 20 seconds. In the end what was put must be there, and the sum of what was added.
+ * within 20 seconds. At the end it checks the bytes of the puts and the sum of the adds.
  *
  * Shapes (one allocation each, on every PE)
- *     data    [MAX_THREADS][MAX_NBYTES]  bytes put; nobody reads them before the launch ends
+ *     data    [MAX_THREADS][MAX_NBYTES]  bytes put; not read before the launch ends
  *     src     [MAX_THREADS][MAX_NBYTES]  source; one value
  *     signal  [1]  uint64, + 1 for each message of the ping-pong, set by the other PE
- *     sum     [1]  uint64, of PE 1, what PE 0 adds to
- *     rounds  [1]  uint64, own: ping-pongs of the launches before
+ *     sum     [1]  uint64, of PE 1: target of PE 0's adds
+ *     rounds  [1]  uint64, own: ping-pongs of earlier launches
  *
- *     SHMEMH_DISABLE_P2P=1 launch -n 2 ./messages
- */
+ *     SHMEMH_DISABLE_P2P=1 launch -n 2 ./messages */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +33,9 @@ typedef struct params {
 	shmemd_ctx_t ctx;
 	uint8_t *data, *src;
 	uint64_t *signal, *sum, *rounds;
-	int *status;      /* of the first operation that failed */
-	uint64_t n_ops;   /* of each thread */
-	uint64_t n_added; /* the host's: in all launches so far */
+	int *status;      /* first non-zero status of an operation */
+	uint64_t n_ops;   /* operations of each thread */
+	uint64_t n_added; /* sum that the host expects after all launches so far */
 	uint32_t nbytes;
 	int op;
 } params_t;
@@ -53,8 +51,8 @@ static const row_t rows[] = {
 	{"put_nbi", 8, 32, PUT},
 	{"put_nbi", 4096, 1, PUT},
 	{"put_nbi", 4096, 32, PUT},
-	{"put_signal, there and back", 8, 1, PING_PONG},
-	{"put_signal, there and back", 4096, 1, PING_PONG},
+	{"put_signal, round trip", 8, 1, PING_PONG},
+	{"put_signal, round trip", 4096, 1, PING_PONG},
 	{"fetch_add", 8, 1, FETCH_ADD},
 };
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -110,7 +108,7 @@ SHMEMD_KERNEL(measure, params_t, p)
 		*p.status = status;
 }
 
-/* All PEs: one launch; *us is PE 0's time. */
+/* One launch on all PEs; *us: time of PE 0. */
 static int launch(shmemh_t *job, params_t *p, const row_t *row, uint64_t n_ops, double *us)
 {
 	double all[2], start;
@@ -132,7 +130,7 @@ static int launch(shmemh_t *job, params_t *p, const row_t *row, uint64_t n_ops, 
 	return 0;
 }
 
-/* What PE 0's channels to PE 1 have done. */
+/* Sum the counters of PE 0's channels to PE 1. */
 static int count(shmemh_t *job, uint64_t *slots, uint64_t *doorbells)
 {
 	int k;
@@ -157,7 +155,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* As many operations as take TARGET_US, by a run that takes at least a tenth of that. */
+/* Choose a number of operations that takes TARGET_US, from a run that takes at least a tenth of it.
+ */
 static int choose(shmemh_t *job, params_t *p, const row_t *row, uint64_t *n_ops)
 {
 	double us = 0;
@@ -207,7 +206,7 @@ static int run_row(shmemh_t *job, params_t *p, const row_t *row)
 	return 0;
 }
 
-/* The bytes of the last row of puts, and what came back of each fetch-add. */
+/* Check the bytes of the last row of puts, and the sum of the fetch-adds. */
 static int check(shmemh_t *job, const params_t *p)
 {
 	static uint8_t got[MAX_THREADS * MAX_NBYTES];
@@ -250,7 +249,7 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	(void)argc, (void)argv;
 	memset(&p, 0, sizeof(p));
 	if (shmemh_n_pes(job) != 2 || shmemh_channels(job) == 0) {
-		fprintf(stderr, "messages: 2 PEs that reach each other by NIC: "
+		fprintf(stderr, "messages: needs 2 PEs that reach each other by RDMA: "
 				"SHMEMH_DISABLE_P2P=1 launch -n 2 ./messages\n");
 		return 1;
 	}

@@ -14,7 +14,7 @@ typedef struct add_args {
 	uint32_t adds;
 } add_args_t;
 
-/* One lane of each warp, each add after the answer of the one before. */
+/* One lane of each warp adds; each add waits for the result of the previous one. */
 SHMEMD_KERNEL(add_kernel, add_args_t, p)
 {
 	ring_time_t t = {shmemd_arch_time_ns(), 0, (uint64_t)clock64()};
@@ -49,8 +49,8 @@ static int add_point(add_args_t *a, const char *place, uint32_t warps)
 	return 0;
 }
 
-/* The CPU adds 2^32 as often as it can while the GPU adds 1: what each has added can be told
- * apart. */
+/* The CPU adds 2^32 as often as it can while the GPU adds 1, so that the sum shows both numbers of
+ * adds. */
 static int beside_cpu(add_args_t *a)
 {
 	uint64_t n_cpu = 0, n_gpu = ADDS_BESIDE, got;
@@ -67,7 +67,7 @@ static int beside_cpu(add_args_t *a)
 	if (ring_failed(state, "adds beside the CPU"))
 		return 1;
 	got = __atomic_load_n(a->word, __ATOMIC_SEQ_CST);
-	printf("beside a CPU: GPU %llu of %llu adds are there, CPU %llu of %llu\n",
+	printf("beside a CPU: GPU: %llu of %llu adds counted, CPU: %llu of %llu\n",
 	       (unsigned long long)(got & 0xffffffff), (unsigned long long)n_gpu,
 	       (unsigned long long)(got >> 32), (unsigned long long)n_cpu);
 	printf("%s\n", got == (n_cpu << 32 | n_gpu) ? "no update was lost" : "UPDATES WERE LOST");

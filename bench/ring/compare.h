@@ -3,13 +3,13 @@
 /* bench_ring --compare: bursts of posts by several posting sequences, measured in one run.
  *
  * A sequence is a file that defines one post_sequence_t. compare.cu lists them, launches each row
- * with each placement and shape, and divides the library's figures by those of the others. Nothing
- * consumes what is posted: every launch begins with empty queues, which have room for the whole
- * burst. The doorbell is a word of pinned host memory in all rows: a store to it crosses PCIe as a
- * store to a NIC's register does.
+ * with each placement and shape, and divides the library's figures by those of the others. No
+ * device consumes the WQEs: every launch begins with empty queues, which have room for the whole
+ * burst. The doorbell is a word of pinned host memory in all rows: a store to it crosses PCIe like
+ * a store to a NIC's register.
  *
- * Nothing here depends on the library, so that a change of the library cannot change the rows it is
- * compared with. */
+ * This file does not depend on the library, so that a change of the library cannot change the rows
+ * with which it is compared. */
 #ifndef BENCH_RING_COMPARE_H
 #define BENCH_RING_COMPARE_H
 
@@ -26,13 +26,13 @@
 #define POST_NBYTES 64u /* of a put */
 #define POST_HEAP_NBYTES ((size_t)1 << 20)
 #define POST_LOG_GRANULE 20u
-#define POST_WARP_NBYTES 8192u /* of the heap: where one warp puts to, and from where */
+#define POST_WARP_NBYTES 8192u /* bytes of the heap for one warp: its destination and its source */
 /* Memory of one queue: WQEs, as many bytes for CQEs, and the doorbell record. */
 #define POST_QUEUE_RECORD ((size_t)2 * POST_DEPTH * POST_WQEBB_NBYTES + 4)
 #define POST_QUEUE_NBYTES ((size_t)2 * POST_DEPTH * POST_WQEBB_NBYTES + 4096)
 #define POST_DOORBELL_STRIDE 128u
 #define POST_QPN(channel) (0x100u + (channel))
-#define POST_PE 1 /* where puts go; the caller is PE 0 */
+#define POST_PE 1 /* target of puts; the caller is PE 0 */
 #define POST_N_PES 2
 
 /* Memory of one placement. Queues and records lie in device memory or in pinned host memory. */
@@ -59,27 +59,28 @@ static inline uint64_t *post_doorbell(const post_memory_t *m, uint32_t k)
 	return (uint64_t *)(m->doorbells + POST_DOORBELL_STRIDE * k);
 }
 
-/* What one warp measured. */
+/* The measurement of one warp. */
 typedef struct post_time {
 	uint64_t begin_ns, end_ns;
 	uint64_t cycles;
 } post_time_t;
 
-/* First parameter of every kernel. The second one is the sequence's own. */
+/* First parameter of every kernel. The second one is defined by the sequence. */
 typedef struct post_args {
 	char *heap;
 	post_time_t *times;  /* [warps], pinned host memory */
-	uint32_t n_channels; /* warp w uses the (w mod n_channels)th */
+	uint32_t n_channels; /* warp w uses channel w mod n_channels */
 	uint32_t iters;      /* operations of each warp */
 } post_args_t;
 
 typedef enum post_op { POST_PUT, POST_P, POST_ADD, POST_PUT_SIGNAL } post_op_t;
 
 typedef enum post_ringing {
-	POST_EACH,       /* every operation rings */
-	POST_RULE,       /* unless a later operation is reserved, or at the end of a batch of 32 */
-	POST_EVERY_4TH,  /* the others leave the doorbell to a later operation */
-	POST_EVERY_32ND, /* likewise */
+	POST_EACH, /* every operation rings */
+	/* rings unless a later operation is reserved; rings at the end of each batch of 32 */
+	POST_RULE,
+	POST_EVERY_4TH,  /* the others defer the doorbell to a later operation */
+	POST_EVERY_32ND, /* as above */
 } post_ringing_t;
 
 typedef enum post_record { POST_RECORD, POST_NO_RECORD } post_record_t;
@@ -112,7 +113,7 @@ typedef struct post_sequence {
 	void *(*reset)(const post_memory_t *m, const post_row_t *row, uint32_t n_channels);
 } post_sequence_t;
 
-/* The library with its NIC path inline, and as it is by default. */
+/* The library with its NIC path inline, and in its default form. */
 extern const post_sequence_t post_by_library, post_by_library_call;
 extern const post_sequence_t post_by_limit, post_by_deepep, post_by_nvshmem;
 #ifdef BENCH_RING_NVSHMEM
@@ -125,7 +126,7 @@ int post_compare(void);
 /* Memory for both sides or for the device alone, zeroed. NULL after a line. Never freed. */
 void *post_alloc(size_t nbytes, int is_pinned);
 
-/* 1 after a line if err is one. */
+/* Returns 1 after a line if err is an error. */
 int post_failed(cudaError_t err, const char *what);
 
 #ifdef __CUDACC__
@@ -146,8 +147,8 @@ static __device__ __forceinline__ uint32_t post_lane(void)
 	return lane;
 }
 
-/* The loop of every kernel: post(i) by all lanes of each warp, and what it took. The times of its
- * beginning wait in shared memory, so that they take no registers in the loop. */
+/* The loop of every kernel: all lanes of each warp call post(i), and the warp's time is recorded.
+ * Start times are kept in shared memory, so that they take no registers in the loop. */
 template <typename F>
 static __device__ __forceinline__ void post_burst(const post_args_t &p, F post)
 {
@@ -173,7 +174,7 @@ static __device__ __forceinline__ void post_burst(const post_args_t &p, F post)
 /* Both kernels of a row. */
 #define POST_KERNELS(name) (const void *)name<32>, (const void *)name<32 * POST_MAX_WARPS>
 
-/* A kernel of a sequence, for blocks of N threads. The call behind `tables` sees i, lane, the
+/* A kernel of a sequence, for blocks of N threads. The call after `tables` may use i, lane, the
  * warp's channel, and the warp's memory: dst and src. */
 #define POST_KERNEL(name, tables_t, tables, ...)                                                   \
 	template <unsigned N>                                                                      \

@@ -13,8 +13,8 @@ typedef struct fence_args {
 
 #define FENCE_WORDS 64
 
-/* op: statements, for which i counts. sum stays 0, which nobody knows: loads whose address depends
- * on it wait for those that add to it. */
+/* op: statements, in which i is the count. sum stays 0, but the compiler cannot prove it: loads
+ * whose address depends on sum wait for those that add to it. */
 #define FENCE_KERNEL(name, op)                                                                     \
 	SHMEMD_KERNEL(name, fence_args_t, p)                                                       \
 	{                                                                                          \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The library's rows of bench_ring --compare. Each file that includes this one is a form of the
- * library: it chooses by SHMEMD_NIC_INLINE, and defines SEQUENCE and SEQUENCE_NAME. */
+/* The library's rows of bench_ring --compare. Each file that includes this one measures one form of
+ * the library: it sets SHMEMD_NIC_INLINE or not, and defines SEQUENCE and SEQUENCE_NAME. */
 #ifndef BENCH_RING_LIBRARY_H
 #define BENCH_RING_LIBRARY_H
 
@@ -26,8 +26,8 @@ static int make_queues(ring_queues_t *q, const post_memory_t *m)
 	return ring_queues_make_in(q, &memory);
 }
 
-/* Queues in host memory with fences of the GPU's scope are to compare with the limit alone: the
- * runtime sets SHMEMD_CTX_QUEUES_ON_GPU only where it holds. */
+/* Queues in host memory with GPU-scope fences exist only for a comparison with the limit: the
+ * runtime sets SHMEMD_CTX_QUEUES_ON_GPU only for queues on the GPU. */
 static void *reset(const post_memory_t *m, const post_row_t *row, uint32_t)
 {
 	static ring_queues_t places[2];
@@ -40,7 +40,7 @@ static void *reset(const post_memory_t *m, const post_row_t *row, uint32_t)
 	return &q->args.ctx;
 }
 
-/* `call` sees q, the context on this warp's channel. */
+/* `call` may use q, the context on this warp's channel. */
 #define LIBRARY_KERNEL(name, ...)                                                                  \
 	POST_KERNEL(name, shmemd_ctx_t, ctx, shmemd_ctx_t q = shmemd_ctx_channel(&ctx, channel);   \
 		    __VA_ARGS__; __syncwarp())

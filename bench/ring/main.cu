@@ -8,8 +8,8 @@
 #include "compare.h"
 #include "ring.h"
 
-#define LAUNCHES 3 /* measured, after one that is not */
-#define STEADY 8   /* times as much as a queue holds, in the runs that wait for completions */
+#define LAUNCHES 3 /* measured launches, after one that is not */
+#define STEADY 8   /* multiple of a queue's capacity, in the runs that wait for completions */
 #define LIMIT_S 55
 #define COMPARE_LIMIT_S 300 /* some 600 rows of 10 launches */
 
@@ -19,7 +19,7 @@ typedef struct figures {
 	double ns;        /* of all warps together, for one operation */
 	double wqebbs;    /* for one operation */
 	double doorbells; /* for one operation */
-	double idle;      /* part of the sink's looks that found nothing to do */
+	double idle;      /* fraction of the sink's polls that found no new WQE */
 } figures_t;
 
 /* Counts of all channels together. */
@@ -45,7 +45,7 @@ static int sums(ring_queues_t *q, sums_t *s)
 	return 0;
 }
 
-/* Every channel's quiet is a READ with a doorbell of its own, which are not counted. */
+/* Every channel's quiet posts a READ with a doorbell of its own. These are not counted. */
 static int measure(ring_queues_t *q, const ring_op_t *op, figures_t *f)
 {
 	const ring_args_t *a = &q->args;
@@ -89,7 +89,7 @@ static int median(ring_queues_t *q, const ring_op_t *op, figures_t *f)
 	return 0;
 }
 
-/* As many calls as the queue has room for, so that no completion is waited for; then many more. */
+/* As many calls as fit into the queue, so that no completion is waited for; then many more. */
 static int point(ring_queues_t *q, const ring_op_t *op, uint32_t warps, uint32_t channels,
 		 uint32_t every)
 {
@@ -132,7 +132,8 @@ static int table(ring_queues_t *q)
 	return 0;
 }
 
-/* One operation of each kind, and the bytes of its WQEs: the adapter fetches whole segments. */
+/* Print the WQEBBs of one operation of each kind, and the bytes of its WQEs: the adapter fetches
+ * whole segments. */
 static int wqebbs(ring_queues_t *q)
 {
 	printf("%-20s %7s %10s\n", "one operation", "WQEBBs", "WQE bytes");
@@ -164,7 +165,7 @@ static int wqebbs(ring_queues_t *q)
 	return 0;
 }
 
-/* Clocks of an idle GPU rise only under load. */
+/* Raise the clock of the GPU: it rises only under load. */
 static __global__ void spin(uint64_t ns)
 {
 	uint64_t begin = shmemd_arch_time_ns();
@@ -189,7 +190,7 @@ int main(int argc, char **argv)
 		printf("bench_ring: no GPU: nothing measured\n");
 		return 77;
 	}
-	alarm(is_compare ? COMPARE_LIMIT_S : LIMIT_S); /* whatever hangs */
+	alarm(is_compare ? COMPARE_LIMIT_S : LIMIT_S); /* ends the program if it hangs */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (ring_failed(cudaGetDeviceProperties(&prop, 0), "GPU 0"))
 		return 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What a post of NVSHMEM 3.4.5 or of DeepEP reads: queue pairs, keys and their state. DeepEP uses
- * NVSHMEM's structures. Order and sizes of the fields are theirs, so that the same words share a
- * cache line; names are ours, and what no post reads is padding. */
+/* The words that a post of NVSHMEM 3.4.5 or of DeepEP reads: queue pairs, keys and their state.
+ * DeepEP uses NVSHMEM's structures. Order and sizes of the fields are theirs, so that the same
+ * words share a cache line; the names are ours, and fields that no post reads are padding. */
 #ifndef BENCH_RING_PEER_H
 #define BENCH_RING_PEER_H
 
@@ -11,7 +11,8 @@
 #define PEER_QP_DC 1
 #define PEER_QP_RC 3
 #define PEER_MAX_KEYS 64u
-#define PEER_FIRST POST_DEPTH /* queues were filled once, and all of that is complete */
+/* as if the queues had been filled once and all of it were complete */
+#define PEER_FIRST POST_DEPTH
 
 typedef struct peer_cq {
 	int version;
@@ -33,7 +34,7 @@ typedef struct peer_words {
 	int lock; /* of the doorbell */
 	uint64_t reserved;
 	uint64_t ready;  /* written, in order */
-	uint64_t posted; /* that the doorbell covers */
+	uint64_t posted; /* covered by the doorbell */
 	uint64_t consumed;
 	uint64_t gets[2];
 	uint64_t bounce[2];
@@ -72,7 +73,7 @@ typedef struct peer_key {
 
 typedef enum peer_map { PEER_MAP_BLOCK, PEER_MAP_SM, PEER_MAP_WARP } peer_map_t;
 
-/* In constant memory, as there. */
+/* In constant memory, as in NVSHMEM. */
 typedef struct peer_state {
 	uint32_t n_qps; /* to each PE, on each device */
 	uint32_t n_devices;
@@ -95,12 +96,13 @@ typedef struct peer_state {
 	int my_pe;
 } peer_state_t;
 
-/* What kernels get as second parameter, which they do not use. */
+/* Second parameter of kernels that use none. */
 typedef struct peer_none {
 	int unused;
 } peer_none_t;
 
-/* Make n_channels queues to each PE, as after one round through them. NULL after a line. */
+/* Make n_channels queues to each PE, in the state after they have been filled once. NULL after a
+ * line. */
 peer_state_t *peer_reset(const post_memory_t *m, uint32_t n_channels);
 
 #endif

@@ -3,7 +3,7 @@
 // The kernels of bench_ring: warps that post, each call in a loop of its own.
 #include "ring.h"
 
-/* When this call is to ring: with every n-th one, or as the library decides. */
+/* Doorbell mode of call i: ring with every n-th call, or by the library's rule. */
 SHMEMD_FN int ring_when(const ring_args_t *p, uint32_t i)
 {
 	if (p->every == 0)
@@ -11,7 +11,7 @@ SHMEMD_FN int ring_when(const ring_args_t *p, uint32_t i)
 	return (i + 1) % p->every == 0 ? SHMEMD_RING_NOW : SHMEMD_RING_LATER;
 }
 
-/* All warps that post begin together. */
+/* All posting warps begin together. */
 SHMEMD_FN void ring_begin(const ring_args_t *p, ring_time_t *t)
 {
 	shmemd_group_sync(shmemd_warps(0, p->n_warps, 1));
@@ -19,7 +19,8 @@ SHMEMD_FN void ring_begin(const ring_args_t *p, ring_time_t *t)
 	t->cycles = (uint64_t)clock64();
 }
 
-/* Take the time, then let the sink complete all, so that the next launch finds empty queues. */
+/* Record the time, then let the sink complete all WQEs, so that the next launch finds empty queues.
+ */
 SHMEMD_FN void ring_end(const ring_args_t *p, const shmemd_ctx_t *q, ring_time_t *t)
 {
 	uint32_t warp = shmemd_thread_index() / 32;
@@ -40,8 +41,8 @@ SHMEMD_FN void ring_end(const ring_args_t *p, const shmemd_ctx_t *q, ring_time_t
 		shmemd_arch_st_release_u32(p->stop, 1);
 }
 
-/* `call` sees q (the context on this warp's channel), i, when, and memory that is this warp's: dst,
- * sig, and behind it a source. */
+/* `call` may use q (the context on this warp's channel), i, when, and this warp's memory: dst, sig,
+ * and a source after them. */
 #define RING_KERNEL(name, call)                                                                    \
 	SHMEMD_KERNEL(name, ring_args_t, p)                                                        \
 	{                                                                                          \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A sink in place of the NIC: one warp for each channel completes what is posted there.
+/* A sink in place of the NIC: one warp for each channel completes the WQEs posted there.
  *
- * As a NIC does, it looks at the control segment of each WQE that the doorbell record covers, and
- * writes a CQE for each that asks for one, in order: a poster has as many CQEs to read as with a
- * NIC. It leaves out what takes a NIC its time: data, the rest of the WQE, the network, the target.
- * And it polls the doorbell record, which is stored before the doorbell: in device memory that poll
- * is shorter than one of the doorbell, a word of pinned host memory. Where queues are in host
- * memory, its loads of the record and of control segments and its stores of CQEs take a share of
- * the GPU's PCIe link that a NIC would not take. The doorbell is no register of a device. */
+ * Like a NIC, it reads the control segment of each WQE that the doorbell record covers, and writes
+ * a CQE for each that requests one, in order: a poster reads as many CQEs as with a NIC. It leaves
+ * out the work that takes a NIC its time: data, the rest of the WQE, the network, the target. It
+ * polls the doorbell record, which is stored before the doorbell: in device memory that poll is
+ * shorter than one of the doorbell, a word of pinned host memory. If queues are in host memory, the
+ * sink's loads of the record and of control segments and its stores of CQEs take a share of the
+ * GPU's PCIe link that a NIC would not take. The doorbell is not a device register. */
 #ifndef BENCH_RING_SINK_H
 #define BENCH_RING_SINK_H
 
@@ -17,17 +17,17 @@
 #define RING_MAX_CHANNELS 32u
 #define RING_LANES 32u
 #define RING_ALL_LANES 0xffffffffu
-#define RING_SINK_LIMIT_NS 10000000000ull /* of one launch: nothing hangs, whatever goes wrong */
+#define RING_SINK_LIMIT_NS 10000000000ull /* of one launch: the program never hangs */
 
-/* How far the sink of a channel is, from launch to launch. In device memory. */
+/* Progress of the sink of a channel, kept between launches. In device memory. */
 typedef struct ring_sink {
-	uint64_t seen;  /* WQEBBs looked at */
+	uint64_t seen;  /* WQEBBs examined */
 	uint64_t cqes;  /* CQEs written */
 	uint64_t turns; /* polls of the record */
 	uint64_t idle;  /* polls that found nothing new */
 } ring_sink_t;
 
-/* What the sink reads of a channel, once: its path does not change. */
+/* The words of a channel that the sink reads once: its path does not change. */
 typedef struct ring_sq {
 	shmemdi_chan_t c;
 	uint64_t path, queue;
@@ -44,10 +44,10 @@ SHMEMD_FN ring_sq_t ring_sq(shmemdi_chan_t c)
 	return sq;
 }
 
-/* What the control segment in a WQEBB says. */
+/* The content of the control segment in a WQEBB. */
 typedef struct ring_wqe {
 	uint32_t opcode;
-	int asks; /* a WQE begins there, and it asks for a CQE */
+	int asks; /* a WQE starts there, and it requests a CQE */
 } ring_wqe_t;
 
 SHMEMD_FN ring_wqe_t ring_sink_look(const ring_sq_t *sq, uint64_t index)
@@ -59,7 +59,7 @@ SHMEMD_FN ring_wqe_t ring_sink_look(const ring_sq_t *sq, uint64_t index)
 	uint32_t second = shmemd_arch_bswap32((uint32_t)(words >> 32));
 	ring_wqe_t wqe = {first & 0xff, 0};
 
-	/* The second WQEBB of a long WQE has neither. */
+	/* The second WQEBB of a long WQE has no control segment. */
 	wqe.asks = (first >> 8 & 0xffff) == (index & 0xffff) &&
 		   second >> 8 == SHMEMD_PATH_QPN(sq->path) && (flags & SHMEMD_MLX5_CQ_UPDATE) != 0;
 	return wqe;
@@ -76,7 +76,7 @@ SHMEMD_FN void ring_sink_cqe(const ring_sq_t *sq, uint64_t cqe, uint64_t index, 
 				   tail);
 }
 
-/* A window of up to 32 WQEBBs, one for each lane. */
+/* Examine up to 32 WQEBBs, one for each lane. */
 SHMEMD_FN void ring_sink_window(const ring_sq_t *sq, ring_sink_t *s, uint64_t n)
 {
 	uint32_t lane = shmemd_arch_lane(), same, before;
@@ -93,7 +93,7 @@ SHMEMD_FN void ring_sink_window(const ring_sq_t *sq, ring_sink_t *s, uint64_t n)
 	s->seen += n;
 }
 
-/* WQEBBs that the record covers and the sink has not looked at. */
+/* Returns the number of WQEBBs that the record covers and the sink has not examined. */
 SHMEMD_FN uint32_t ring_sink_poll(const ring_sq_t *sq, const ring_sink_t *s)
 {
 	uint32_t index = shmemd_arch_bswap32(shmemd_arch_ld_relaxed_u32(sq->record));
@@ -102,7 +102,7 @@ SHMEMD_FN uint32_t ring_sink_poll(const ring_sq_t *sq, const ring_sink_t *s)
 	return (index - (uint32_t)s->seen) & 0xffff;
 }
 
-/* Run until *stop. By all lanes of a warp; `state` is the channel's. */
+/* Run until *stop is set. Called by all lanes of a warp; `state` is the channel's. */
 SHMEMD_FN void ring_sink_run(shmemdi_chan_t c, ring_sink_t *state, const uint32_t *stop)
 {
 	uint64_t limit = shmemd_arch_time_ns() + RING_SINK_LIMIT_NS;

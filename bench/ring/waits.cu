@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include "ring.h"
 
-#define LOOKS 16u /* of one figure: loads of a CQE, each after the one before */
+#define POLLS 16u /* loads of a CQE for one figure, each dependent on the previous one */
 #define WARM 4u   /* channels whose figures do not count */
 #define LAUNCHES 3
 #define FIGURES (LAUNCHES * (RING_MAX_CHANNELS - WARM))
@@ -25,8 +25,8 @@ typedef struct wait_args {
 
 typedef void (*wait_kernel_t)(const wait_args_t);
 
-/* One block for each channel: CQEs and their owner bits as a NIC leaves them, the record as the
- * poster does, and the sink behind all of them. */
+/* One block for each channel: CQEs and their owner bits as a NIC writes them, the record as the
+ * poster writes it, and the sink after all of them. */
 SHMEMD_KERNEL(fill, wait_args_t, p)
 {
 	uint32_t k = shmemd_block_index(), i;
@@ -47,7 +47,7 @@ SHMEMD_KERNEL(fill, wait_args_t, p)
 	p.stops[k] = 0;
 }
 
-/* The sink of one channel after another: no other one's polls are under way. */
+/* Run the sink of one channel after another, so that no other sink polls at the same time. */
 SHMEMD_FN void wait_sinks(const wait_args_t *p)
 {
 	uint32_t k;
@@ -56,8 +56,8 @@ SHMEMD_FN void wait_sinks(const wait_args_t *p)
 		ring_sink_run(shmemdi_chan(&p->ctx, RING_PE, k), &p->sinks[k], &p->stops[k]);
 }
 
-/* Block 0 waits by one thread, block 1 is the sink if there is one. `wait` sees c and q, channel k,
- * and the call that is recorded; it sets status. */
+/* Block 0 waits by one thread, block 1 is the sink if there is one. `wait` may use c and q, channel
+ * k, and the call that is recorded; it sets status. */
 #define WAIT_KERNEL(name, wait)                                                                    \
 	SHMEMD_KERNEL(name, wait_args_t, p)                                                        \
 	{                                                                                          \
@@ -87,21 +87,21 @@ SHMEMD_FN void wait_sinks(const wait_args_t *p)
 		}                                                                                  \
 	}
 
-/* The sum of these tails never reaches bit 63, which the compiler cannot tell: a load's address
- * depends on what the one before it returned, and the last branch on all of them. */
-SHMEMD_FN void look(const char *cqe, uint32_t *status)
+/* The sum of these tails never reaches bit 63, which the compiler cannot prove: the address of a
+ * load depends on the previous load, and the last branch on all of them. */
+SHMEMD_FN void poll_cqe(const char *cqe, uint32_t *status)
 {
 	uint64_t sum = 0;
 	uint32_t i;
 
 	SHMEMD_ARCH_NO_UNROLL
-	for (i = 0; i < LOOKS; i++)
+	for (i = 0; i < POLLS; i++)
 		sum += shmemd_arch_ld_relaxed_u64(cqe + SHMEMD_CQE_TAIL + (sum >> 63));
 	if (sum >> 63)
 		shmemd_arch_st_relaxed_u32(status, SHMEMD_ERR_REFUSED);
 }
 
-/* As a poster of the last WQEBB has it. */
+/* The ticket of the poster of the last WQEBB. */
 SHMEMD_FN shmemdi_ticket_t ticket(const wait_args_t *p, uint32_t k)
 {
 	shmemdi_ticket_t t = {SHMEMD_READY_WORD(p->n, p->n - 1, 0),
@@ -118,8 +118,8 @@ SHMEMD_FN int read_in_order(const shmemdi_chan_t *c, shmemdi_call_t call, uint32
 	return status;
 }
 
-WAIT_KERNEL(one_look,
-	    look(shmemdi_cqe(&c, (uintptr_t)p.queues + k * p.queue_nbytes, p.n - 1), p.status))
+WAIT_KERNEL(one_poll,
+	    poll_cqe(shmemdi_cqe(&c, (uintptr_t)p.queues + k * p.queue_nbytes, p.n - 1), p.status))
 WAIT_KERNEL(by_number, status = shmemdi_cq_wait(&c, call, ticket(&p, k),
 						shmemdi_limit_default(c.team, RING_PE)))
 WAIT_KERNEL(in_order, status = read_in_order(&c, call, p.n))
@@ -129,9 +129,9 @@ static const struct wait {
 	const char *name;
 	wait_kernel_t kernel;
 	uint32_t n_blocks; /* 2: with the sink */
-	uint32_t n_looks;  /* of one figure */
+	uint32_t n_polls;  /* of one figure */
 } waits[] = {
-	{"one look at a CQE", one_look, 1, LOOKS},
+	{"one poll of a CQE", one_poll, 1, POLLS},
 	{"wait by number", by_number, 1, 1},
 	{"CQEs in order", in_order, 1, 1},
 	{"quiet with its READ", quiet, 2, 1},
@@ -159,7 +159,7 @@ static int wait_point(ring_queues_t *q, wait_args_t *a, const struct wait *w)
 		if (ring_check(q, w->name))
 			return 1;
 		for (uint32_t k = WARM; k < RING_MAX_CHANNELS; k++)
-			all[n++] = a->cycles[k] / w->n_looks;
+			all[n++] = a->cycles[k] / w->n_polls;
 	}
 	qsort(all, FIGURES, sizeof(all[0]), by_value);
 	printf("%-6s %6u  %-20s %8llu %8llu %8llu\n", q->place, a->n, w->name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* WQEs of the sequences that the library is compared with, as the mlx5 PRM lays them out. */
+/* WQEs of the sequences with which the library is compared, as the mlx5 PRM defines them. */
 #ifndef BENCH_RING_WQE_H
 #define BENCH_RING_WQE_H
 
@@ -18,7 +18,7 @@ static __device__ __forceinline__ uint32_t wqe_be32(uint32_t x)
 	return __byte_perm(x, 0, 0x0123);
 }
 
-/* An address, as the two words that follow each other in a segment. */
+/* An address, as two consecutive words of a segment. */
 static __device__ __forceinline__ uint2 wqe_be64(uint64_t x)
 {
 	return make_uint2(wqe_be32((uint32_t)(x >> 32)), wqe_be32((uint32_t)x));
@@ -46,7 +46,7 @@ static __device__ __forceinline__ uint4 wqe_local(uint64_t address, uint32_t lke
 	return make_uint4(wqe_be32(nbytes), lkey, be.x, be.y);
 }
 
-/* What a doorbell takes: the first 8 bytes of a control segment. */
+/* The doorbell of a WQE: the first 8 bytes of its control segment. */
 static __device__ __forceinline__ uint64_t wqe_doorbell(uint32_t first, uint32_t second)
 {
 	return (uint64_t)wqe_be32(second) << 32 | wqe_be32(first);

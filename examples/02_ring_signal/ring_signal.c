@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A token goes round all PEs, LAPS times; each PE adds its number + 1 and sends it on.
+/* A token passes through all PEs, LAPS times; each PE adds its number + 1 and sends the token on.
  *
  *     token after lap l at PE me  =  l * n (n + 1) / 2  +  (me + 1)(me + 2) / 2,   n PEs, l = 0 ..
  *
  * Shapes (one allocation each, on every PE)
- *     token   [1]     uint64, written by the PE before this one
- *     signal  [1]     uint64, written by the PE before this one
- *     laps    [1]     uint64, laps that this PE's kernels have seen; written by itself
- *     heard   [LAPS]  uint64, what this PE saw, for the host
+ *     token   [1]     uint64, written by the previous PE
+ *     signal  [1]     uint64, written by the previous PE
+ *     laps    [1]     uint64, laps that this PE's kernels have completed; written by itself
+ *     heard   [LAPS]  uint64, the values that this PE received, for the host
  *
  * Who signals whom
  *     word    writer            value         reader   reset
- *     signal  PE (me - 1) % n   + 1 a lap     PE me    never: laps tells what to wait for next
- *     The signal itself is no base to count from: when a kernel starts, the PE before may already
- *     have sent. A kernel launched again, also in a replayed CUDA graph, goes on where laps stands.
- *     A token may be overwritten when its reader has sent it on: the next one has to pass through
- *     the reader before it can come back.
+ *     signal  PE (me - 1) % n   + 1 a lap     PE me    never: laps determines the next value
+ *     A kernel cannot count from the signal's value at its start: the previous PE may already have
+ *     sent. A kernel launched again, also in a replayed CUDA graph, continues from laps.
+ *     A token may be overwritten once its reader has sent it on: the next token reaches its writer
+ *     only after it has passed through the reader.
  *
- * Grid: one block of one thread. PE 0 starts each lap and ends it when the token is back.
- * Leaves out: a payload larger than one word (03_alltoall has one).
+ * Grid: one block of one thread. PE 0 starts each lap, and the lap ends when the token is back at
+ * PE 0. Leaves out: a payload larger than one word (03_alltoall has one).
  *
- *     launch -n 4 ./ring_signal
- */
+ *     launch -n 4 ./ring_signal */
 #include <stdio.h>
 #include <stdlib.h>
 #include "run.h"
@@ -38,10 +37,10 @@ typedef struct params {
 	uint64_t *outbox; /* [1] source of the put */
 	uint64_t *laps;
 	uint64_t *heard; /* [LAPS] */
-	int *status;     /* of the first wait that failed */
+	int *status;     /* first non-zero status of a wait */
 } params_t;
 
-/* Add this PE's part to value and send it to the next PE. */
+/* Add this PE's number + 1 to value and send it to the next PE. */
 SHMEMD_FN void send_on(const params_t *p, uint64_t value)
 {
 	int me = shmemd_my_pe(&p->ctx);
@@ -77,7 +76,8 @@ SHMEMD_KERNEL(ring, params_t, p)
 /* What this PE hears in a lap, from the formula. */
 static uint64_t expected(int lap, int me, int n)
 {
-	int before = me == 0 ? n : me; /* PEs that added in this lap before me hears it */
+	/* number of PEs that have added in this lap before me receives it */
+	int before = me == 0 ? n : me;
 
 	return (uint64_t)lap * (uint64_t)(n * (n + 1) / 2) + (uint64_t)(before * (before + 1) / 2);
 }
@@ -85,7 +85,7 @@ static uint64_t expected(int lap, int me, int n)
 typedef struct row {
 	char platform[48];
 	uint64_t last;
-	double us; /* a lap, the launch included */
+	double us; /* microseconds of a lap, including the launch */
 	int from, checks, passed;
 } row_t;
 
@@ -113,7 +113,7 @@ static int laps(shmemh_t *job, params_t *p, row_t *row)
 	return 0;
 }
 
-/* PE 0 prints what every PE met. Returns 0 if all checks of all PEs passed. */
+/* PE 0 prints the results of all PEs. Returns 0 if all checks of all PEs passed. */
 static int report(shmemh_t *job, const row_t *row)
 {
 	int n = shmemh_n_pes(job), failed = 0, i;

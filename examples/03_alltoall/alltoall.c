@@ -6,11 +6,11 @@
  *     row(from, to)[i]       =  from * 1000003 + to * 10007 + i * i + epoch        (mod 2^32)
  *     out[from][i] at PE me  =  3 * row(from, me)[i] + 1
  *
- * Two ways, same data, same check:
- *     host    three launches with host work between: make all rows | copy each row into its target,
- *             host barrier | take all rows; only where all PEs are mapped
+ * Two variants, same data, same check:
+ *     host    three launches with host work between: make all rows; copy each row to its target,
+ *             host barrier; work on all rows. Only if all PEs are mapped
  *     fused   one kernel: block b makes a row and sends it while the other blocks make theirs, then
- *             takes the row that comes in for it
+ *             works on the row that it receives
  *
  * Shapes (one allocation each, on every PE; N = ROW_NELEMS, n PEs)
  *     rows  [to pe][N]             uint32, N fastest: rows to send
@@ -22,16 +22,16 @@
  * Who signals whom
  *     word      writer            value   reader                    reset
  *     sig[pe]   PE pe (put_signal) epoch  block (me - 1 - pe) % n   never: done[block] + 1 is next
- *     in[e % 2] may be overwritten in epoch e + 2: whoever sends then has seen, in epoch e + 1, the
- *     signal of its target, which had finished epoch e before. So two slots need no credits.
- *     Epochs live in device memory: launched again, also in a replayed CUDA graph, it goes on.
+ *     in[e % 2] may be overwritten in epoch e + 2: a PE that sends then has received, in epoch
+ *     e + 1, the signal of its target, which had finished epoch e before. So two buffers need no
+ *     credits. Epochs are in device memory, so a kernel launched again, also in a replayed CUDA
+ *     graph, continues with the next epoch.
  *
  * Grid: n blocks of THREADS threads; block b sends to PE me + 1 + b, then receives from PE
  * me - 1 - b. It sends before it waits, so blocks need not run at the same time.
  * Leaves out: rows of different length.
  *
- *     launch -n 4 ./alltoall
- */
+ *     launch -n 4 ./alltoall */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ typedef struct params {
 	uint64_t *done; /* [block] */
 	uint32_t *out;  /* [from pe][ROW_NELEMS] */
 	int *status;    /* [block] */
-	uint64_t epoch; /* of the host way; the fused way counts in done */
+	uint64_t epoch; /* used by the host variant; the fused variant counts in done */
 } params_t;
 
 /* One element of a row: a macro, for host and device. */
@@ -65,7 +65,7 @@ SHMEMD_FN uint32_t *row_in(const params_t *p, uint64_t epoch, int from)
 	return p->in + slot * ROW_NELEMS;
 }
 
-/* Threads of a block make the row to PE to. */
+/* The threads of a block make the row for PE to. */
 SHMEMD_FN void make_row(const params_t *p, int to, uint64_t epoch)
 {
 	uint32_t *row = p->rows + (size_t)to * ROW_NELEMS;
@@ -78,7 +78,7 @@ SHMEMD_FN void make_row(const params_t *p, int to, uint64_t epoch)
 
 #define RESULT(element) (3u * (element) + 1u)
 
-/* Threads of a block work on the row from PE from. */
+/* The threads of a block work on the row from PE from. */
 SHMEMD_FN void take_row(const params_t *p, int from, uint64_t epoch)
 {
 	const uint32_t *row = row_in(p, epoch, from);
@@ -169,7 +169,7 @@ static int launch_host(shmemh_t *job, params_t *p)
 
 typedef struct way {
 	int (*launch)(shmemh_t *job, params_t *p);
-	double us; /* of the fastest epoch */
+	double us; /* microseconds of the fastest epoch */
 	int checks, passed;
 } way_t;
 
@@ -186,7 +186,7 @@ static int count_right(const uint32_t *out, int me, int n, uint64_t epoch)
 	return right;
 }
 
-/* EPOCHS launches of one way, each checked. */
+/* EPOCHS launches of one variant, each checked. */
 static int run_way(shmemh_t *job, params_t *p, way_t *way)
 {
 	int n = shmemh_n_pes(job);
@@ -196,7 +196,8 @@ static int run_way(shmemh_t *job, params_t *p, way_t *way)
 	if (out == NULL)
 		return 1;
 	for (p->epoch = 1; p->epoch <= EPOCHS; p->epoch++) {
-		RUN_TRY(job, run_copy(p->out, out, (size_t)n * ROW_NBYTES)); /* no epoch's values */
+		/* clear the values of the last epoch */
+		RUN_TRY(job, run_copy(p->out, out, (size_t)n * ROW_NBYTES));
 		RUN_TRY(job, shmemh_barrier(job));
 		start = run_time_us();
 		RUN_TRY(job, way->launch(job, p));
@@ -217,7 +218,7 @@ typedef struct row {
 	int checks, passed;
 } row_t;
 
-/* PE 0 prints what every PE met. Returns 0 if all checks of all PEs passed. */
+/* PE 0 prints the results of all PEs. Returns 0 if all checks of all PEs passed. */
 static int report(shmemh_t *job, const row_t *row)
 {
 	int n = shmemh_n_pes(job), failed = 0, i;
@@ -244,7 +245,7 @@ static int report(shmemh_t *job, const row_t *row)
 	return failed;
 }
 
-/* Does every PE have the memory of every other one mapped? */
+/* Returns whether every PE has the memory of all other PEs mapped. */
 static int all_mapped(shmemh_t *job, const void *ptr)
 {
 	int n = shmemh_n_pes(job), mine = 1, all = 1, pe;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Tokens go to their experts with little latency: the first half of a mixture of experts. Experts
- * are spread over the PEs, EXPERTS on each. A token's row goes to TOP_K of them; nobody knows
- * before how many come to an expert.
+/* Sends tokens to their experts with low latency: the first half of a mixture of experts. Experts
+ * are spread over the PEs, EXPERTS on each. A token's row is sent to TOP_K of them; the number of
+ * rows for an expert is not known in advance.
  *
  * A step has two halves, each a launch, or both in one:
- *     send    Block b has one expert of one PE. Its warps send that expert's rows in turn, on
+ *     send    Block b serves one expert of one PE. Its warps send that expert's rows in turn, on
  *             channel expert % channels; few of them ring a doorbell. When all rows are posted, one
- *             thread sends their number behind them, and rings.
- *     take    Block b has one expert of this PE and one PE that sends to it. It waits for the
- *             number of rows and packs them behind those of the PEs before.
- * Between the launches other kernels may run: nothing waits on the GPU while rows travel.
+ *             thread sends their number, ordered after them, and rings.
+ *     take    Block b serves one expert of this PE and one PE that sends to it. It waits for the
+ *             number of rows and packs them after those of lower PEs.
+ * Between the launches other kernels may run: no thread of the GPU waits while rows travel.
  *
  * Shapes (one allocation each, on every PE; n PEs)
  *     rows    [step % 2][token][ROW_NELEMS]   uint32: token's number, payload
- *     experts [token][TOP_K]                  uint32: where to; EXPERTS on PE 0 first
+ *     experts [token][TOP_K]                  uint32: targets; EXPERTS on PE 0 first
  *     in      [step % 2][expert][from pe][MAX_TOKENS][ROW_NELEMS]   uint32: rows received
- *     count   [step % 2][expert][from pe]     uint64: rows received + 1; 0: not all are here yet
+ *     count   [step % 2][expert][from pe]     uint64: rows received + 1; 0: some are missing
  *     out     [expert][n * MAX_TOKENS][ROW_NELEMS]   uint32: rows by PE and token, without gaps
  *     ranges  [expert][from pe]               uint64: first row in out << 32 | number of rows
  *     steps   [block]                         uint64: steps that this block has taken
@@ -24,39 +24,39 @@
  * Who signals whom
  *     word                    writer        value     reader              reset
  *     count[step % 2][e][pe]  PE pe (SET)   rows + 1  blocks of expert e  to 0 by its own PE, in
- *                                                                         send of the step before
- *     It arrives behind the rows because it goes by their channel. SET, not ADD: the word has one
- *     writer, so nothing has to be summed up; a SET needs no atomics and goes the way of the rows,
- *     by store or by NIC; and one that is repeated does no harm.
+ *                                                                         send of the previous step
+ *     The count arrives after the rows because it is sent on their channel. It is a SET, not an
+ *     ADD: the word has one writer, so no sum is needed; a SET needs no atomics and uses the rows'
+ *     transport, stores or RDMA; and a repeated SET has no effect.
  *
- * Why no credits are needed. In each step each PE sends a number for each expert, also of 0 rows,
- * and waits for all of its own. Whoever sends to PE p in step s + 1 has taken step s, and so has
- * seen the number that p sent in step s. Before p sent that,
- *     the same thread of p had set the count of step s + 1 to 0: it cannot erase a new one;
- *     p had taken step s - 1: its in[(s + 1) % 2] may be overwritten;
- *     and p's number tells nothing of step s itself: that is why there are two of each.
- * A PE's rows[s % 2] have been read when it has taken step s + 1: whoever sent in that step had
- * seen the numbers behind these rows. They may be made anew in step s + 2; completions are waited
- * for at the end only.
- * (A NIC whose request was not answered in time may read a row again. The target drops that.)
+ * Why no credits are needed. In each step each PE sends a count for each expert, also of 0 rows,
+ * and waits for all counts sent to it. A PE that sends to PE p in step s + 1 has taken step s, and
+ * so has received the count that p sent in step s. Before p sent that count,
+ *     the same thread of p had reset the count of step s + 1: it cannot erase a new one;
+ *     p had taken step s - 1: its in[(s + 1) % 2] may be overwritten.
+ * The count does not show that p has taken step s itself, so there are two buffers.
+ * The rows[s % 2] of a PE have been read when the PE has taken step s + 1: every PE that sent in
+ * that step had received the counts after these rows. So rows may be rewritten in step s + 2, and
+ * the kernels wait for completions only at the end.
+ * (A NIC whose request is not acknowledged in time may read a row again. The target drops the
+ * repetition.)
  *
- * All PEs launch equally many steps, those without tokens too, and no send before the take of the
- * step before. One step less: the others wait for its numbers until their limit. One more: its
- * numbers are taken for those of the others' next step. Steps are counted in device memory:
- * launched again, also in a replayed CUDA graph, it goes on.
+ * All PEs launch equally many steps, including those without tokens, and no send before the take of
+ * the previous step. If a PE launches one step less, the others wait for its counts until their
+ * limit; if one more, its counts are taken for those of the others' next step. Steps are counted in
+ * device memory: a kernel launched again, also in a replayed CUDA graph, continues.
  *
  * Grid: n * EXPERTS blocks of THREADS threads. In take, a block waits for what several blocks of
- * another PE send: with both halves in one launch the GPU has to hold all blocks at once.
+ * another PE send: with both halves in one launch all blocks must be resident at once.
  * Leaves out: the way back (combine), narrow types, tokens without an expert.
  *
- *     launch -n 4 ./low_latency_send
- */
+ *     launch -n 4 ./low_latency_send */
 #include <string.h>
 #include "report.h"
 #include "run.h"
 #include "workload.h"
 
-#define RING_EVERY 8 /* rows: so the NIC begins while others are posted */
+#define RING_EVERY 8 /* rows: the NIC begins to send while other rows are being posted */
 #define THREADS 64
 #define LIMIT_NS 20000000000ull
 
@@ -82,7 +82,7 @@ SHMEMD_FN uint32_t *row_out(const params_t *p, uint64_t step, uint32_t token)
 	return p->rows + ((size_t)(step % 2) * MAX_TOKENS + token) * ROW_NELEMS;
 }
 
-/* Place of (half, expert of this PE, from PE) in arrays of that shape. */
+/* Index of (half, expert of this PE, from PE) in arrays of that shape. */
 SHMEMD_FN size_t place(const params_t *p, uint64_t step, uint32_t expert, int from)
 {
 	return ((size_t)(step % 2) * EXPERTS + expert) * (size_t)shmemd_n_pes(&p->ctx) +
@@ -94,7 +94,7 @@ SHMEMD_FN uint32_t *row_in(const params_t *p, uint64_t step, uint32_t expert, in
 	return p->in + place(p, step, expert, from) * MAX_TOKENS * ROW_NELEMS;
 }
 
-/* Stands for what makes rows: quantisation, say. */
+/* Stands for the work that makes rows, for example quantisation. */
 SHMEMD_KERNEL(make_rows, params_t, p)
 {
 	uint64_t step = p.steps[0] + 1;
@@ -106,7 +106,7 @@ SHMEMD_KERNEL(make_rows, params_t, p)
 	}
 }
 
-/* Every warp counts all rows of the expert, and sends those that are its turn. */
+/* Every warp counts all rows of the expert, and sends those that fall to it. */
 SHMEMD_FN uint32_t send_rows(const params_t *p, const shmemd_ctx_t *channel, uint64_t step,
 			     uint32_t expert, int to)
 {
@@ -137,14 +137,14 @@ SHMEMD_FN void send_role(const params_t *p, uint64_t step)
 	n_rows = send_rows(p, &channel, step, expert, to);
 	shmemd_group_sync(shmemd_block()); /* all rows are posted */
 	if (shmemd_thread_index() == 0) {
-		/* before the number that lets `to` write it */
+		/* reset before the count that allows `to` to write it */
 		p->count[place(p, step + 1, expert, to)] = 0;
 		shmemd_channel_signal_set(&channel, p->count + place(p, step, expert, me),
 					  n_rows + 1, to, SHMEMD_RING_NOW);
 	}
 }
 
-/* The rows from one PE go behind those of the PEs before it. */
+/* The rows from one PE follow those of lower PEs. */
 SHMEMD_FN int take_role(const params_t *p, uint64_t step)
 {
 	int me = shmemd_my_pe(&p->ctx), n = shmemd_n_pes(&p->ctx), pe, status;
@@ -189,7 +189,7 @@ SHMEMD_KERNEL(dispatch, params_t, p)
 	}
 }
 
-/* Block k: channel k. Requests that failed are in the error record then. */
+/* Block k waits for channel k. After it, failed requests are in the error record. */
 SHMEMD_KERNEL(finish, params_t, p)
 {
 	shmemd_ctx_t channel = shmemd_ctx_channel(&p.ctx, shmemd_block_index());
@@ -207,7 +207,7 @@ static int launch(shmemh_t *job, params_t *p, uint32_t halves)
 	return 0;
 }
 
-/* One step: in one launch, or in two with time for other kernels between them. */
+/* One step: one launch, or two between which other kernels may run. */
 static int dispatch_step(shmemh_t *job, params_t *p, uint64_t step)
 {
 	RUN_TRY(job, run_device(shmemd_launch(make_rows, EXPERTS, THREADS, 0, NULL, *p)));
@@ -218,7 +218,7 @@ static int dispatch_step(shmemh_t *job, params_t *p, uint64_t step)
 	return launch(job, p, TAKE);
 }
 
-/* How each block's take ended. */
+/* Check the status with which each block's take ended. */
 static int check_status(shmemh_t *job, const params_t *p)
 {
 	int i, status, n_blocks = shmemh_n_pes(job) * EXPERTS;

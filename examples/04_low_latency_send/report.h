@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What low_latency_send finds after each step, and says at its end. */
+/* The checks of low_latency_send after each step, and its report. */
 #ifndef EXAMPLES_REPORT_H
 #define EXAMPLES_REPORT_H
 
@@ -11,13 +11,13 @@
 
 typedef struct row {
 	char platform[48];
-	double us; /* of the fastest step */
+	double us; /* microseconds of the fastest step */
 	uint64_t doorbells;
 	int sent, by_nic;
 	tally_t tally;
 } row_t;
 
-/* Look at what a step left in this PE's memory. */
+/* Check the results of a step in this PE's memory. */
 static int check_step(shmemh_t *job, const uint32_t *out, const uint64_t *ranges, uint64_t step,
 		      row_t *row)
 {
@@ -36,7 +36,7 @@ static int check_step(shmemh_t *job, const uint32_t *out, const uint64_t *ranges
 	return 0;
 }
 
-/* By NIC every row is a request, and so is every number; each PE was sent n_numbers. */
+/* Every row and every count sent by RDMA is one request; each PE was sent n_numbers counts. */
 static int count_requests(shmemh_t *job, uint64_t n_numbers, row_t *row)
 {
 	shmemh_channel_counters_t c;
@@ -57,7 +57,7 @@ static int count_requests(shmemh_t *job, uint64_t n_numbers, row_t *row)
 	return 0;
 }
 
-/* PE 0 prints what every PE met. Returns 0 if all checks of all PEs passed. */
+/* PE 0 prints the results of all PEs. Returns 0 if all checks of all PEs passed. */
 static int report(shmemh_t *job, const row_t *row)
 {
 	int n = shmemh_n_pes(job), failed = 0, i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The tokens of low_latency_send, by formula: what each PE sends in a step, and what has to be
- * where afterwards. */
+/* The tokens of low_latency_send, by formula: what each PE sends in a step, and the expected
+ * results. */
 #ifndef EXAMPLES_WORKLOAD_H
 #define EXAMPLES_WORKLOAD_H
 
@@ -13,7 +13,7 @@
 #define TOP_K 4
 #define MAX_TOKENS 128 /* of a PE in a step */
 #define STEPS 8
-#define ROW_NELEMS 260 /* the token's number, then what it consists of */
+#define ROW_NELEMS 260 /* the token's number, then its payload */
 #define ROW_NBYTES (ROW_NELEMS * sizeof(uint32_t))
 
 /* One element of a row: a macro, for host and device. */
@@ -22,8 +22,8 @@
 		 ? (token)                                                                         \
 		 : (uint32_t)(pe)*1000003u + (token)*10007u + (i) * (i) + (uint32_t)(step)*65537u)
 
-/* Tokens of a PE in a step, and their experts, all different; the same wherever it is computed. Now
- * and then a PE has none. Returns the number of tokens. */
+/* The tokens of a PE in a step, and their experts, all different; a pure function of its arguments.
+ * Some PEs have none in some steps. Returns the number of tokens. */
 static uint32_t route(int pe, uint64_t step, int n, uint32_t *experts)
 {
 	uint32_t n_experts = (uint32_t)n * EXPERTS, n_tokens, i, j, k;
@@ -39,7 +39,7 @@ static uint32_t route(int pe, uint64_t step, int n, uint32_t *experts)
 				if (experts[k] != experts[j])
 					continue;
 				experts[j] = (experts[j] + 1) % n_experts;
-				k = (uint32_t)-1; /* look at all again */
+				k = (uint32_t)-1; /* examine all again */
 			}
 		}
 	}
@@ -61,7 +61,7 @@ static int row_is_right(const uint32_t *out, int from, uint32_t token, uint64_t 
 	return 1;
 }
 
-/* Compare out and ranges with what all PEs must have sent in a step. */
+/* Compare out and ranges with what all PEs sent in a step. */
 static void check(const uint32_t *out, const uint64_t *ranges, int me, int n, uint64_t step,
 		  tally_t *tally)
 {

@@ -2,12 +2,12 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Starts n processes of one program on this machine as the PEs of a job, and waits for them.
  *
- * What a launcher has to do is short: make a unique id, hand it out with PE number and size, and
- * live as long as the job, since the hub is a thread of this process. The rest of the file is
- * about ends: nothing may be left running, and the first failure is the one that is reported.
+ * A launcher makes a unique id, passes it to the PEs with PE number and size, and lives as long as
+ * the job, since the hub is a thread of this process. The rest of the file handles the end of the
+ * job: no process may be left running, and the first failure is the one that is reported.
  *
- * Each PE is in a process group of its own, so that its own children end with it; therefore a
- * terminal's Ctrl-C reaches the launcher, which passes it on, and PEs read nothing from it. */
+ * Each PE is in its own process group, so that its children end with it. Therefore a terminal's
+ * Ctrl-C reaches only the launcher, which passes it on, and PEs read nothing from the terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -23,13 +23,13 @@
 #include <shmem_host/shmem_host.h>
 
 #define MAX_PES 1024
-#define GRACE_S 5     /* for the other PEs, after a failure: they report it themselves */
+#define GRACE_S 5     /* after a failure, for the other PEs to report it and end */
 #define KILL_S 2      /* between SIGTERM and SIGKILL */
 #define TIMED_OUT 124 /* exit status, as that of timeout(1) */
 
 enum stage {
 	STAGE_RUN,
-	STAGE_GRACE, /* something ended the job: PEs may end by themselves */
+	STAGE_GRACE, /* the job has ended: PEs may end by themselves */
 	STAGE_TERM,  /* SIGTERM was sent */
 	STAGE_KILL,  /* SIGKILL was sent */
 };
@@ -110,7 +110,7 @@ static int parse(launch_t *l, int argc, char **argv)
 		}
 	}
 	if (optind == argc)
-		return bad_argument("nothing to run", "name a program");
+		return bad_argument("no program given", "name a program");
 	l->program = argv + optind;
 	return 0;
 }
@@ -132,7 +132,7 @@ static void run_pe(const launch_t *l, int pe, pid_t launcher, const sigset_t *si
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != launcher) /* it died before prctl */
+	if (getppid() != launcher) /* the launcher died before prctl */
 		_exit(1);
 	if (fd >= 0) {
 		dup2(fd, STDIN_FILENO);
@@ -185,7 +185,8 @@ static int start(launch_t *l, const sigset_t *signals)
 			signal_all(l, SIGKILL);
 			return 1;
 		}
-		setpgid(pid, pid); /* also here: signal_all may come before the child's own call */
+		/* set it here too: signal_all may run before the child's own call */
+		setpgid(pid, pid);
 		l->pids[pe] = pid;
 		l->n_running++;
 	}
@@ -198,7 +199,7 @@ static void report_end(launch_t *l, int pe, int wait_status)
 
 	if (WIFSIGNALED(wait_status)) {
 		name = strsignal(WTERMSIG(wait_status));
-		/* Not worth a line for those that the launcher itself ended. */
+		/* No line for PEs that the launcher itself ended. */
 		if (l->stage < STAGE_TERM)
 			fprintf(stderr, "launch: PE %d (pid %ld) died by signal %d (%s)\n", pe,
 				(long)l->pids[pe], WTERMSIG(wait_status), name ? name : "?");
@@ -219,8 +220,8 @@ static void reap(launch_t *l)
 	int pe;
 
 	while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) {
-		/* What the PE started and left ends too. Not after waitpid: then the number may be
-		 * another group's. */
+		/* End the processes that the PE has started and left. Not after waitpid: then the
+		 * number may belong to another group. */
 		kill(-ended.si_pid, SIGKILL);
 		waitpid(ended.si_pid, &wait_status, 0);
 		for (pe = 0; pe < l->n_pes; pe++)
@@ -246,7 +247,7 @@ static void list_running(const launch_t *l, const char *why)
 	fprintf(stderr, " still running %s: ended\n", why);
 }
 
-/* stage_end has passed. */
+/* Called when stage_end has passed. */
 static void next_stage(launch_t *l)
 {
 	char why[64];
@@ -273,7 +274,7 @@ static void next_stage(launch_t *l)
 	}
 }
 
-/* Somebody wants the job to end. Asked twice, nobody is asked any more. */
+/* A signal requests the end of the job: the first one is passed on, the second one kills. */
 static void pass_on(launch_t *l, int sig)
 {
 	if (l->stage != STAGE_RUN) {
@@ -310,7 +311,7 @@ static void wait_all(launch_t *l, const sigset_t *wanted)
 	}
 }
 
-/* The job's identity, for the children. On one machine nobody outside needs to reach the hub. */
+/* The job's identity, for the children. The hub need not be reachable from other machines. */
 static int set_environment(const launch_t *l)
 {
 	char text[SHMEMH_UNIQUEID_TEXT_NBYTES];
@@ -342,7 +343,7 @@ int main(int argc, char **argv)
 
 	if (status != 0)
 		return status == 1 ? 0 : status;
-	/* Taken one by one in wait_all: no handler, and no moment at which one could be missed. */
+	/* wait_all takes signals one by one: no handler, and no signal can be missed. */
 	sigemptyset(&wanted);
 	sigaddset(&wanted, SIGCHLD);
 	sigaddset(&wanted, SIGINT);

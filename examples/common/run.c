@@ -19,7 +19,8 @@ typedef struct run_args {
 	int (*pe_main)(shmemh_t *job, int argc, char **argv);
 } run_args_t;
 
-/* Value of an environment variable in [lo, hi]; dflt if it is not set. -1 after a line. */
+/* Value of an environment variable in [lo, hi]; dflt if it is not set; -1 after a line on stderr.
+ */
 static long env_number(const char *name, long dflt, long lo, long hi)
 {
 	const char *text = getenv(name);
@@ -31,7 +32,7 @@ static long env_number(const char *name, long dflt, long lo, long hi)
 	value = strtol(text, &end, 10);
 	if (*end == '\0' && value >= lo && value <= hi)
 		return value;
-	fprintf(stderr, "%s=%s: a number from %ld to %ld is wanted\n", name, text, lo, hi);
+	fprintf(stderr, "%s=%s: must be a number from %ld to %ld\n", name, text, lo, hi);
 	return -1;
 }
 
@@ -45,7 +46,7 @@ int run_failed(const shmemh_t *job, const char *call, int status, const char *fi
 	return 1;
 }
 
-/* The line of one channel, if it was used. */
+/* Print the line of one channel, if it was used. */
 static int print_channel(shmemh_t *job, int pe, int k)
 {
 	shmemh_channel_counters_t c;
@@ -85,7 +86,7 @@ double run_time_us(void)
 	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-/* Emulated PEs have one environment: say which node this one is on just before it joins. */
+/* Emulated PEs share one environment: set this PE's node id just before it joins. */
 static int set_node(const shmemh_boot_t *boot)
 {
 	long n_nodes = env_number("SHMEMSIM_NODES", 0, 1, boot->n_pes);
@@ -111,7 +112,7 @@ int run_join(const shmemh_boot_t *boot, shmemh_t **job)
 	return status;
 }
 
-/* One PE from join to leave. */
+/* One PE, from joining to leaving the job. */
 static int run_pe(const run_args_t *args, const shmemh_boot_t *boot)
 {
 	shmemh_t *job;
@@ -161,7 +162,7 @@ int run_pick_gpu(void)
 		return 1;
 	CUDA_TRY(cudaGetDeviceCount(&n_gpus));
 	CUDA_TRY(cudaSetDevice((int)(local % n_gpus)));
-	CUDA_TRY(cudaFree(NULL)); /* the runtime makes its context only now */
+	CUDA_TRY(cudaFree(NULL)); /* the CUDA runtime creates its context only now */
 	return 0;
 }
 
@@ -180,7 +181,8 @@ const char *run_platform(char *text, size_t nbytes)
 int run_copy(void *dst, const void *src, size_t nbytes)
 {
 	CUDA_TRY(cudaMemcpy(dst, src, nbytes, cudaMemcpyDefault));
-	CUDA_TRY(cudaDeviceSynchronize()); /* device to device returns before it is done */
+	/* a copy from device to device returns before it is complete */
+	CUDA_TRY(cudaDeviceSynchronize());
 	return 0;
 }
 
@@ -264,7 +266,7 @@ typedef struct emulated {
 
 static mlx5sw_sim_t adapter;
 
-/* For all PEs of this run. Returns 0, or 1 after a line. */
+/* Start the adapter for all PEs of this run. Returns 0, or 1 after a line. */
 static int adapter_start(int n_pes)
 {
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
@@ -279,7 +281,7 @@ static int adapter_start(int n_pes)
 	return err != 0;
 }
 
-/* After the run. Returns 1 after a line if MLX5SW_LINT=strict has found a mistake. */
+/* Called after the run. Returns 1 after a line if MLX5SW_LINT=strict has found a mistake. */
 static int adapter_stop(void)
 {
 	int failed = mlx5sw_failed();
@@ -308,7 +310,7 @@ static int adapter_stop(void)
 
 #endif
 
-/* Whichever PE comes first starts the adapter: nothing switches PEs in there. */
+/* The first PE starts the adapter: PEs are not switched during the start. */
 static int emulated_fiber(int pe, int n_pes, void *arg)
 {
 	emulated_t *e = (emulated_t *)arg;

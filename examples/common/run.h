@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What examples and tests share: start as one PE of a job or as all PEs of an emulated one, pick a
- * GPU, copy to and from device memory, read a clock. Host code only; the same source builds as C11
- * (CPU) and as CUDA. */
+/* Functions that examples and tests share: start as one PE of a job or as all PEs of an emulated
+ * one, select a GPU, copy to and from device memory, read a clock. Host code only; the same source
+ * builds as C11 (CPU) and as CUDA. */
 #ifndef EXAMPLES_RUN_H
 #define EXAMPLES_RUN_H
 
@@ -17,11 +17,11 @@ extern "C" {
 
 /* Run pe_main as this process's PE, or, in a CPU build with SHMEMSIM_PES=n in the environment, n
  * times in this process under the emulator (SHMEMSIM_POLICY=round_robin|random and SHMEMSIM_SEED=n
- * choose the schedule).
+ * select the schedule).
  *
- * pe_main  gets the joined job; what it leaves allocated goes with the job. Returns 0 for success.
- * Returns  the program's exit status: 0, or 1 after one line on stderr.
- */
+ * pe_main  receives the joined job; memory that it does not free ends with the job. Returns 0 for
+ *          success.
+ * Returns  the program's exit status: 0, or 1 after one line on stderr. */
 int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char **argv));
 
 /* Join and leave a job the way run_main does. boot may be NULL. Returns a shmemh_status, after one
@@ -35,45 +35,47 @@ int run_pick_gpu(void);
 /* PEs to emulate in this process: SHMEMSIM_PES; 0: this process is one PE. -1 after a line. */
 int run_emulated_pes(void);
 
-/* shmemsim_run for PEs that come by run_join; not in a CUDA build. SHMEMSIM_NODES=m puts them on m
- * nodes, of neighbours. With SHMEMH_IB_LIBRARY=path of libshmem_mlx5sw.so they have software NICs,
- * which the emulator runs too, and which MLX5SW_ variables change; run.c is then built with
- * -DRUN_MLX5SW and linked with that library. Returns 0, or 1 after a report on stderr. */
+/* Call shmemsim_run for PEs that join by run_join; not in a CUDA build. SHMEMSIM_NODES=m puts them
+ * on m nodes, neighbours together. With SHMEMH_IB_LIBRARY=path of libshmem_mlx5sw.so they have
+ * software NICs, which the emulator runs too and MLX5SW_ variables configure; run.c must then be
+ * built with -DRUN_MLX5SW and linked with that library. Returns 0, or 1 after a report on stderr.
+ */
 int run_emulate(const struct shmemsim_config *cfg, int n_pes,
 		int (*pe_main)(int pe, int n_pes, void *arg), void *arg);
 
 /* What kernels run on: the GPU's name, or the emulator and its mode. Returns text. */
 const char *run_platform(char *text, size_t nbytes);
 
-/* Copy nbytes between any two of host memory, device memory and mapped peer memory; done on return.
- * Kernels that touch the memory have ended: see shmemd_stream_sync. Returns a shmemh_status, after
- * a line if it is not SHMEMH_OK. */
+/* Copy nbytes between any two of host memory, device memory and mapped peer memory; complete on
+ * return. Kernels that access the memory must have ended: see shmemd_stream_sync. Returns a
+ * shmemh_status, after a line if it is not SHMEMH_OK. */
 int run_copy(void *dst, const void *src, size_t nbytes);
 
-/* Turn what shmemd_launch or shmemd_stream_sync returned (the code of CUDA or of the emulator) into
- * a shmemh_status, after a line if it is not SHMEMH_OK. */
+/* Convert the result of shmemd_launch or shmemd_stream_sync (the code of CUDA or of the emulator)
+ * to a shmemh_status, after a line if it is not SHMEMH_OK. */
 int run_device(int code);
 
-/* A stream for launches. Returns as run_copy. */
+/* A stream for launches. Returns like run_copy. */
 int run_stream_open(shmemd_stream_t *stream);
 void run_stream_close(shmemd_stream_t stream);
 
-/* On PE 0, if the job has channels: print what those of this PE have done, a line for each that was
- * used. Completions count once a thread has read them. Returns 0, or 1 after a line on stderr. */
+/* On PE 0, if the job has channels: print the counters of this PE's channels, a line for each that
+ * was used. A completion counts once a thread has polled it. Returns 0, or 1 after a line on
+ * stderr. */
 int run_print_channels(shmemh_t *job);
 
-/* Wall clock in microseconds, from any start. */
+/* Wall clock in microseconds, from an arbitrary start. */
 double run_time_us(void);
 
-/* Say on stderr that call, at file:line, came back with status; job gives its number and line of
- * text and may be NULL. Returns 1. */
+/* Print to stderr that call, at file:line, returned status; job provides its PE number and its line
+ * of text and may be NULL. Returns 1. */
 int run_failed(const shmemh_t *job, const char *call, int status, const char *file, int line);
 
 #ifdef __cplusplus
 }
 #endif
 
-/* Leave the calling function with 1, after one line, if call does not return 0. */
+/* If call does not return 0, return 1 from the calling function after one line. */
 #define RUN_TRY(job, call)                                                                         \
 	do {                                                                                       \
 		int run_status_ = (call);                                                          \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Accesses of device code that the scheduler or thread sanitizer has to see. */
+/* Accesses of device code that the scheduler or thread sanitizer must observe. */
 #include "sim/sim.h"
 
-/* For thread sanitizer: a fence acquires the words that its thread has read relaxed. If a fiber
- * reads more words than are recorded, the oldest are acquired early. That may hide a race, and
- * never reports a false one. */
+/* For thread sanitizer: record the words that the fiber reads relaxed, so that a later fence
+ * acquires them. If a fiber reads more words than fit, the oldest are acquired early. That may hide
+ * a race, and never reports a false one. */
 static void remember(shmemsimi_fiber_t *f, const void *p)
 {
 	for (unsigned i = 0; i < f->n_seen; i++)
@@ -19,8 +19,8 @@ static void remember(shmemsimi_fiber_t *f, const void *p)
 	f->seen[f->n_seen++] = p;
 }
 
-/* Call before the fiber stores to a word that it has read: the store would replace the clock
- * that a later fence is to acquire with its own. Acquires early, as above. */
+/* Call before the fiber stores to a word that it has read: the store would replace the clock that a
+ * later fence must acquire. Acquires early, as above. */
 static void acquire_if_seen(const shmemsimi_fiber_t *f, const void *p)
 {
 	for (unsigned i = 0; i < f->n_seen; i++)
@@ -37,7 +37,7 @@ static void fence(shmemsimi_fiber_t *f, int access)
 	f->is_fenced |= access != SHMEMSIM_FENCE_ACQUIRE;
 }
 
-/* Returns whether the access is to be done with release order. */
+/* Returns whether the access needs release order. */
 static bool order(shmemsimi_fiber_t *f, const void *p, int access)
 {
 	switch (access & 0xff) {
@@ -69,8 +69,8 @@ static bool order(shmemsimi_fiber_t *f, const void *p, int access)
 
 int shmemsim_access(const void *p, uint32_t nbytes, int access, void *value)
 {
-	shmemsimi_look(p, __builtin_return_address(0));
-	if (shmemsim_hooks == SHMEMSIMI_HOOK_STEP) { /* fast path */
+	shmemsimi_detect_poll(p, __builtin_return_address(0));
+	if (shmemsim_hooks == SHMEMSIMI_HOOK_STEP) { /* no other hook is active */
 		shmemsimi_step(access);
 		return 0;
 	}

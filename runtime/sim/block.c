@@ -40,7 +40,7 @@ static void check_arguments(const shmemsimi_fiber_t *f, uint32_t id, uint32_t nt
 	else if (nthreads % 32)
 		shmemsim_fail("barrier %u: %u threads are not whole warps of 32", id, nthreads);
 	else if (nthreads > f->thread.ntids)
-		shmemsim_fail("barrier %u: wants %u threads, the block has %u", id, nthreads,
+		shmemsim_fail("barrier %u: expects %u threads, the block has %u", id, nthreads,
 			      f->thread.ntids);
 }
 
@@ -52,7 +52,7 @@ static void check_agreement(const shmemsimi_bar_t *bar, const shmemsimi_fiber_t 
 			      f->bar, bar->first->thread.tid, bar->nthreads, f->thread.tid,
 			      nthreads);
 	else if (bar->site && site && bar->site != site && strcmp(bar->site, site) != 0)
-		shmemsim_fail("barrier %u: thread %u came to it at %s, thread %u at %s", f->bar,
+		shmemsim_fail("barrier %u: thread %u arrived at %s, thread %u at %s", f->bar,
 			      bar->first->thread.tid, bar->site, f->thread.tid, site);
 }
 
@@ -125,7 +125,8 @@ void *shmemsim_shared(const void *key, size_t nbytes)
 		f->block->scratch = s;
 	}
 	if (s->nbytes != nbytes)
-		shmemsim_fail("block scratch: thread %u wants %zu bytes, another thread took %zu",
+		shmemsim_fail("block scratch: thread %u requests %zu bytes, another thread has "
+			      "requested %zu",
 			      f->thread.tid, nbytes, s->nbytes);
 	return s->mem;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Bootstrap for the PEs of one process: they are fibers, and each waits for the others.
+/* Bootstrap for the PEs of one process. They are fibers, and each waits for the others.
  *
- * The n-th job of the world consists of the n-th bootstrap that each PE opens, so that programs
- * may finalize and initialize again. */
+ * The n-th job of the world consists of the n-th bootstraps of all PEs, so that programs may
+ * finalize and initialize again. */
 #include <stdio.h>
 #include <shmem_dev/abi/ctx.h>
 #include "sim/sim.h"
@@ -56,7 +56,7 @@ static void conclude(job_t *job, int status)
 	job->n_arrived = 0;
 }
 
-static int say_gone(job_t *job)
+static int refuse_gone(job_t *job)
 {
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		int state = job->seats[pe].state;
@@ -105,12 +105,12 @@ static int allgather(void *state, const void *src, void *dst, size_t nbytes, cha
 	job_t *job = s->job;
 	if (shmemsimi_w.current != s->fiber || s->state != SEAT_IN)
 		return refuse(errbuf, errbuf_nbytes, SHMEMH_ERR_ARGUMENT,
-			      "allgather: called by another PE than the one that asked for this "
+			      "allgather: called by another PE than the one that opened this "
 			      "bootstrap, or after close");
 	if (!nbytes || nbytes > MAX_GATHER_NBYTES)
 		return refuse(errbuf, errbuf_nbytes, SHMEMH_ERR_ARGUMENT,
 			      "allgather: nbytes is outside 1 .. 1 MiB");
-	if (say_gone(job))
+	if (refuse_gone(job))
 		return refuse(errbuf, errbuf_nbytes, SHMEMH_ERR_PEER, job->text);
 	s->fiber->call = __builtin_return_address(0);
 	s->src = src;
@@ -126,15 +126,16 @@ static int allgather(void *state, const void *src, void *dst, size_t nbytes, cha
 	return s->status ? refuse(errbuf, errbuf_nbytes, s->status, job->text) : SHMEMH_OK;
 }
 
-/* A PE died or left: the others stop waiting for it, and the watch callbacks are called. */
-static void vacate(job_t *job, int pe, int state, uint32_t cause)
+/* Handle the death or departure of a PE: the others stop waiting for it, and the watch callbacks
+ * are called. */
+static void leave_seat(job_t *job, int pe, int state, uint32_t cause)
 {
 	job->seats[pe].state = state;
 	if (job->n_arrived) {
-		say_gone(job);
+		refuse_gone(job);
 		conclude(job, SHMEMH_ERR_PEER);
 	}
-	shmemsimi_acquire(&job->n_pes); /* these calls are ordered as if one thread made them */
+	shmemsimi_acquire(&job->n_pes); /* orders these calls as if one thread made them */
 	for (int i = 0; i < job->n_pes; i++) {
 		seat_t *s = &job->seats[i];
 		if (s->state == SEAT_IN && s->gone)
@@ -163,7 +164,7 @@ static void leave(void *state)
 {
 	seat_t *s = state;
 	if (s->state == SEAT_IN)
-		vacate(s->job, s->boot.pe, SEAT_LEFT, SHMEMD_CAUSE_LEFT);
+		leave_seat(s->job, s->boot.pe, SEAT_LEFT, SHMEMD_CAUSE_LEFT);
 }
 
 static job_t *new_job(void)
@@ -177,7 +178,7 @@ static job_t *new_job(void)
 	return job;
 }
 
-static const shmemh_boot_t *sit_down(job_t *job, shmemsimi_fiber_t *f)
+static const shmemh_boot_t *join_job(job_t *job, shmemsimi_fiber_t *f)
 {
 	seat_t *s = &job->seats[f->pe];
 	s->job = job;
@@ -205,7 +206,7 @@ const shmemh_boot_t *shmemsim_boot(void)
 		if (s->state == SEAT_IN)
 			return &s->boot;
 		if (s->state == SEAT_EMPTY)
-			return sit_down(*at, f);
+			return join_job(*at, f);
 	}
 }
 
@@ -214,7 +215,7 @@ void shmemsimi_boot_left(int pe)
 	for (job_t *job = jobs; job; job = job->next) {
 		int state = job->seats[pe].state;
 		if (state == SEAT_EMPTY || state == SEAT_IN)
-			vacate(job, pe, SEAT_DIED, SHMEMD_CAUSE_DIED);
+			leave_seat(job, pe, SEAT_DIED, SHMEMD_CAUSE_DIED);
 	}
 }
 

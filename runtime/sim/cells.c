@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The writes that weak-memory mode records. Cells are found by address and numbered in the order
- * of their first use, so that a seed gives the same run wherever memory lies. */
+/* The writes that weak-memory mode records. Cells are found by address and numbered in the order of
+ * their first use, so that a seed gives the same run for any placement of memory. */
 #include "sim/sim.h"
 
 /* Memory that a run uses beyond this many cells (of 8 bytes) always reads as the newest value. */
@@ -12,7 +12,7 @@
 
 typedef struct slot {
 	uintptr_t key;
-	uint32_t run; /* of an earlier run: free */
+	uint32_t run; /* if it is not the current run, the entry is free */
 	uint32_t cell;
 } slot_t;
 
@@ -85,7 +85,7 @@ shmemsimi_cell_t *shmemsimi_cell_make(const void *p, int is_edge)
 	return c;
 }
 
-/* 0xff in each byte that the mask names. */
+/* 0xff in each byte that the mask selects. */
 static uint64_t spread(uint8_t bytes)
 {
 	uint64_t wide = 0;
@@ -101,7 +101,7 @@ void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now)
 	if (!c->n)
 		(void)shmemsimi_cell_write(c, bytes, now, 0);
 	else if (!((c->writes[c->n - 1].value ^ now) & seen))
-		bytes &= (uint8_t)~c->known; /* the other bytes have a history already */
+		bytes &= (uint8_t)~c->known; /* the other bytes already have a history */
 	if (!bytes)
 		return;
 	uint64_t wide = spread(bytes);
@@ -110,13 +110,13 @@ void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now)
 		w->value = (w->value & ~wide) | (now & wide);
 		w->bytes &= (uint8_t)~bytes;
 	}
-	if (!c->writes[0].strong) /* from here on the old value of these bytes */
+	if (!c->writes[0].strong) /* from now on this is the old value of these bytes */
 		c->writes[0].bytes |= bytes;
 	c->known |= bytes;
 }
 
-/* Find the oldest write whose bytes have all been overwritten; c->n: there is none. Keep the
- * last write to each byte: a reader may synchronise with it. */
+/* Find the oldest write whose bytes have all been overwritten; c->n: none. Keep the last write to
+ * each byte: a reader may synchronise with it. */
 static uint32_t superseded(const shmemsimi_cell_t *c, uint8_t bytes)
 {
 	uint32_t found = c->n;
@@ -126,8 +126,8 @@ static uint32_t superseded(const shmemsimi_cell_t *c, uint8_t bytes)
 	return found;
 }
 
-/* No write can be dropped, so merge the oldest one into the next, which then releases more than
- * it should. That may hide a mistake, and never reports a false one. */
+/* No write can be dropped, so merge the oldest one into the next, which then releases more than it
+ * should. That may hide a mistake, and never reports a false one. */
 static void merge_oldest(shmemsimi_cell_t *c)
 {
 	shmemsimi_write_t *from = &c->writes[0], *to = &c->writes[1];

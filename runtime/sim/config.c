@@ -58,7 +58,7 @@ static int word_from_env(const char *name, const char *const *words, int n, int 
 	return bad_value(name, text, wanted);
 }
 
-/* "policy" or "policy,dull:option,dull:option,..." */
+/* Parse "policy" or "policy,defaults:option,defaults:option,...". */
 static size_t parse_replay(const char *text, uint16_t *list, size_t capacity)
 {
 	size_t n = 0;
@@ -78,7 +78,7 @@ static size_t parse_replay(const char *text, uint16_t *list, size_t capacity)
 
 static int replay_from_env(shmemsim_config_t *cfg)
 {
-	static uint16_t *list; /* what the last configuration points to */
+	static uint16_t *list; /* the configuration points to it */
 	static size_t list_nbytes;
 	const char *text = getenv("SHMEMSIM_REPLAY");
 	if (!text)

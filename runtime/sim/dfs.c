@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Depth-first search of all schedules with at most cfg.bound preemptions (switches away from a
- * fiber that could have continued). Most mistakes need one or two, and with that bound the
- * number of schedules is a polynomial of the length. */
+ * fiber that could have continued). Most mistakes need one or two. With the bound, the number of
+ * schedules is polynomial in the length. */
 #include "sim/sim.h"
 
 typedef struct branch {
@@ -72,7 +72,8 @@ uint32_t shmemsimi_dfs_wait(uint32_t n, uint32_t first)
 
 int shmemsimi_dfs_next(void)
 {
-	is_changed |= depth < n_path; /* choices left out of the last branch are older than it */
+	/* the last branch leaves out choices that were made earlier */
+	is_changed |= depth < n_path;
 	if (is_changed)
 		return -1;
 	while (n_path && path[n_path - 1].taken + 1u >= path[n_path - 1].n)

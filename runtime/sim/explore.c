@@ -22,9 +22,9 @@ static int run(const shmemsim_config_t *cfg, const shmemsimi_program_t *p,
 	return bad;
 }
 
-/* Pct: move the expected length towards that of the last schedule, rounded up. The maximum of
- * all lengths would be safe, but one schedule that polls for long would move most changes of all
- * later ones beyond their end. */
+/* Pct: move the expected length towards that of the last schedule, rounded up. The maximum of all
+ * lengths would be safe, but one schedule with a long poll loop would move most priority changes of
+ * all later schedules beyond their end. */
 static void learn_length(shmemsim_config_t *cfg)
 {
 	uint64_t n = shmemsimi_w.n_points < 1u << 30 ? shmemsimi_w.n_points : 1u << 30;
@@ -33,7 +33,7 @@ static void learn_length(shmemsim_config_t *cfg)
 
 static int not_repeated(const shmemsim_explored_t *explored)
 {
-	shmemsimi_report_line("schedule %llu did not begin as the one before it: pe_main must "
+	shmemsimi_report_line("schedule %llu did not begin like the previous one: pe_main must "
 			      "start from the same state each time",
 			      (unsigned long long)explored->n_schedules);
 	return 1;
@@ -59,7 +59,8 @@ static int search(shmemsim_config_t *cfg, uint64_t n_schedules, const shmemsimi_
 		explored->is_exhausted = next == 0;
 		if (next <= 0)
 			return next < 0 ? 1 + not_repeated(explored) : 0;
-		cfg->seed--; /* policies that do not search use one seed */
+		/* seed of the failed schedule: policies that do not search use one seed each */
+		cfg->seed--;
 	}
 	return 0;
 }

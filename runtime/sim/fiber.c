@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Stacks, the switch between fibers, and the calls that announce both to sanitizers.
+/* Stacks, the switch between fibers, and the calls that inform sanitizers of both.
  *
- * Weak symbols show at run time whether address or thread sanitizer is present, so that one
- * library serves plain and sanitized programs. */
+ * Weak symbols show at run time whether address or thread sanitizer is present, so that one library
+ * serves plain and sanitized programs. */
 #include <execinfo.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -101,7 +101,7 @@ static char *stack_take(int kind, size_t nbytes)
 	char **list = &free_stacks[kind == KIND_LANE];
 	char *stack = *list;
 	if (stack) {
-		if (under_asan()) /* clear the frames of its last user */
+		if (under_asan()) /* clear the shadow of earlier frames */
 			__asan_unpoison_memory_region(stack, nbytes);
 		*list = *link_of(stack, nbytes);
 		return stack;
@@ -118,8 +118,8 @@ static char *stack_take(int kind, size_t nbytes)
 static void stack_give(char *stack, int kind, size_t nbytes)
 {
 	char **list = &free_stacks[kind == KIND_LANE];
-	/* Thread sanitizer drops the recorded accesses to a stack only when it is unmapped. A
-	 * happens-before edge at reuse would order fibers that nothing orders. */
+	/* Thread sanitizer drops the recorded accesses to a stack only when the stack is unmapped.
+	 * A happens-before edge at reuse would order fibers that nothing orders. */
 	if (shmemsimi_under_tsan()) {
 		munmap(stack - GUARD_NBYTES, nbytes + GUARD_NBYTES);
 		return;
@@ -128,8 +128,8 @@ static void stack_give(char *stack, int kind, size_t nbytes)
 	*list = stack;
 }
 
-/* The entry point of a fiber. Its name, with the prefix of the emulator, ends back traces in
- * reports. */
+/* The entry point of a fiber. Reports cut back traces at its name, which has the emulator's prefix.
+ */
 void shmemsimi_entry(void);
 
 static int prepare(shmemsimi_fiber_t *f)
@@ -171,9 +171,9 @@ void shmemsimi_fiber_begin(void)
 
 #define N_KEPT 64
 
-/* Keep the stack of an aborted fiber: allocations are still referenced from its frames, so they
- * are no leak of the program. The leak check reads the list of all mappings once for each
- * region, so merge neighbours. */
+/* Keep the stack of an aborted fiber: its frames still refer to allocations, which are therefore
+ * not leaks of the program. The leak check reads the list of all mappings once for each region, so
+ * neighbours are merged. */
 static void keep_stack(char *start, size_t nbytes)
 {
 	static struct kept {
@@ -208,9 +208,9 @@ static void drop_stack(shmemsimi_fiber_t *f)
 	f->stack = NULL;
 }
 
-/* A fiber that is suspended at the end of the run, such as an agent, does not continue. Run it
- * once more for thread sanitizer only, so that its accesses are ordered before the following
- * ones of the thread that discards it. */
+/* A fiber that is suspended at the end of the run, such as an agent, does not continue. Switch to
+ * it once more for thread sanitizer only, so that its accesses are ordered before later ones of the
+ * discarding thread. */
 static void order_last(const shmemsimi_fiber_t *f)
 {
 	__tsan_switch_to_fiber(f->tsan, TSAN_NO_SYNC);
@@ -234,12 +234,12 @@ static void take_trace(shmemsimi_fiber_t *f)
 	void *trace[SHMEMSIMI_N_TRACE];
 	f->n_trace = backtrace(trace, SHMEMSIMI_N_TRACE);
 	shmemsimi_copy(f->trace, trace, sizeof(trace));
-	/* It does not run again: its accesses happen before those after the run. */
+	/* The fiber does not run again: its accesses happen before those after the run. */
 	shmemsimi_tsan_release(&shmemsimi_w.n_live);
 	shmemsimi_switch(shmemsimi_w.reporter);
 }
 
-/* On the new stack: complete the switch. */
+/* Complete the switch. Runs on the new stack. */
 static void arrived(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
@@ -296,8 +296,8 @@ void shmemsimi_entry(void)
 {
 	shmemsimi_fiber_t *f = shmemsimi_w.current;
 	arrived();
-	/* Not the object that ending threads release (shmemsimi_exit): threads of a kernel that run
-	 * one after the other by chance are not ordered. */
+	/* Do not acquire the object that ending threads release (shmemsimi_exit): threads of a
+	 * kernel that run one after the other by chance are not ordered. */
 	shmemsimi_acquire(f->grid ? (void *)f->grid : (void *)&shmemsimi_w);
 	if (f->kind == KIND_LANE)
 		shmemsimi_lane_main(f);

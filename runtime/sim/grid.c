@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include "sim/sim.h"
 
-#define MAX_THREADS 1024u /* in a block, as on every GPU */
+#define MAX_THREADS 1024u /* in a block: the limit of every GPU */
 #define MAX_FIBERS (1u << 22)
 
 bool shmemsimi_world_ready(void)
@@ -202,7 +202,8 @@ int shmemsim_launch_3d(void (*kernel)(const void *params), const void *params, s
 	shmemsimi_release(g);
 	append(s, g);
 	if (w->mode == MODE_PROCESS) {
-		/* No other fiber runs its threads: run them until they have ended or only poll. */
+		/* No other fiber runs the kernel's threads: run them until they have ended or only
+		 * poll. */
 		w->is_eager = 1;
 		shmemsimi_loop();
 		w->is_eager = 0;
@@ -247,7 +248,7 @@ void shmemsimi_lane_main(shmemsimi_fiber_t *f)
 static void grid_ended(shmemsimi_grid_t *g)
 {
 	shmemsimi_stream_t *s = g->stream;
-	shmemsimi_acquire(&g->live); /* all its threads have released it */
+	shmemsimi_acquire(&g->live); /* all its threads have released the word */
 	shmemsimi_release(s);
 	s->first = g->next;
 	shmemsimi_w.ended = g; /* the caller still runs on a stack of it */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* All PEs in one process: host fibers, agents, a run from begin to end. */
+/* All PEs in one process: host fibers, agents, the start and end of a run. */
 #include <stdio.h>
 #include "sim/sim.h"
 
@@ -76,7 +76,7 @@ static int check(const shmemsim_config_t *cfg, int n_pes)
 				      "from SHMEMSIM_CONFIG_INIT",
 				      cfg->size, sizeof(*cfg));
 	else if (cfg->weak && shmemsimi_under_tsan())
-		shmemsimi_report_line("weak memory does not go with thread sanitizer: unset "
+		shmemsimi_report_line("weak memory cannot be combined with thread sanitizer: unset "
 				      "SHMEMSIM_WEAK");
 	else if (!(w->policy = shmemsimi_policy_begin(&w->cfg)))
 		shmemsimi_report_line("no scheduling policy %d", cfg->policy);

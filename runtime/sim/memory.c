@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory of the emulator, allocated by direct system calls. Sanitizers count malloc and mmap as
- * writes of the fiber that happens to run, so they must not see these allocations as the
- * program's. */
+/* Memory of the emulator, allocated by direct system calls. Sanitizers record malloc and mmap as
+ * writes of the running fiber, so they must not see these allocations. */
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,11 +26,11 @@ extern void __asan_poison_memory_region(void const volatile *addr, size_t nbytes
 extern void __asan_unpoison_memory_region(void const volatile *addr, size_t nbytes)
 	__attribute__((weak));
 
-typedef struct piece {
-	struct piece *next;
-} piece_t;
+typedef struct free_block {
+	struct free_block *next;
+} free_block_t;
 
-static piece_t *free_pieces[MAX_SHIFT + 1];
+static free_block_t *free_list[MAX_SHIFT + 1];
 static char *chunk;
 static size_t chunk_left;
 
@@ -58,7 +57,7 @@ typedef uint64_t vector_t __attribute__((__vector_size__(32), __may_alias__));
 /* Zero up to the next multiple of 32 bytes: chunks are multiples of 64. */
 static void zero(void *mem, size_t nbytes)
 {
-	/* volatile: not to become a memset */
+	/* volatile prevents a memset */
 	volatile vector_t *p = mem, *end = p + (nbytes + 31) / 32;
 	while (p < end)
 		*p++ = (vector_t){0};
@@ -70,11 +69,11 @@ void *shmemsimi_alloc(size_t nbytes)
 	size_t rounded = (size_t)1 << shift;
 	if (shift > MAX_SHIFT)
 		return map(nbytes);
-	piece_t *piece = free_pieces[shift];
-	if (piece) {
-		free_pieces[shift] = piece->next;
-		zero(piece, nbytes);
-		return piece;
+	free_block_t *block = free_list[shift];
+	if (block) {
+		free_list[shift] = block->next;
+		zero(block, nbytes);
+		return block;
 	}
 	if (chunk_left < rounded) {
 		chunk = map(CHUNK_NBYTES);
@@ -89,15 +88,16 @@ void *shmemsimi_alloc(size_t nbytes)
 void shmemsimi_free(void *mem, size_t nbytes)
 {
 	unsigned shift = shift_of(nbytes);
-	piece_t *piece = mem;
+	free_block_t *block = mem;
 	if (!mem)
 		return;
 	if (shift > MAX_SHIFT) {
-		munmap(mem, nbytes); /* intercepted: drops the recorded accesses of fibers */
+		/* intercepted by thread sanitizer, which drops the recorded accesses of fibers */
+		munmap(mem, nbytes);
 		return;
 	}
-	piece->next = free_pieces[shift];
-	free_pieces[shift] = piece;
+	block->next = free_list[shift];
+	free_list[shift] = block;
 }
 
 void shmemsimi_copy(void *dst, const void *src, size_t nbytes)

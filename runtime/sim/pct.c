@@ -63,7 +63,7 @@ uint32_t shmemsimi_pct_access(uint32_t n, uint32_t weight)
 		is_same = 0;
 	}
 	if (is_same)
-		return 0; /* it still is the highest */
+		return 0; /* its priority is still the highest */
 	starts_seen = w->n_starts;
 	return (highest(n) + n - w->current->pos) % n;
 }

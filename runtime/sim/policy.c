@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Which fiber runs next, and the list of choices that makes a run repeatable.
+/* The choice of the next fiber, and the list of choices that makes a run repeatable.
  *
- * A decision is one of n options. Option 0 is the default ("dull") one: at an access the current
- * fiber continues, at a wait the next fiber in turn runs, for data the program gets 0. So the
- * other decisions alone describe a run: list[0] is the policy, then pairs (number of dull
- * decisions, option taken). Shrinking removes pairs, which makes a run simpler. */
+ * A decision is one of n options. Option 0 is the default: at an access the current fiber
+ * continues, at a wait the next fiber in turn runs, for data the program gets 0. Only the other
+ * decisions are recorded: list[0] is the policy, then pairs (number of default decisions, option
+ * taken). Shrinking removes pairs, which makes a run simpler. */
 #include <stdio.h>
 #include "sim/sim.h"
 
 #define MAX_CHOICE 65535u
-/* The weight of an access right after an atomic: there a thread has claimed something that
- * others read, and has not used its claim yet. */
+/* The weight of an access right after an atomic: there a thread has claimed a value that others
+ * read, and has not used its claim yet. */
 #define WEIGHT_AFTER_ATOMIC 16u
 
 static uint64_t rng;
 static uint16_t *list; /* decisions made so far */
 static size_t n_list, list_capacity;
-static uint64_t n_dull;        /* dull decisions since the last pair */
-static uint32_t cursor;        /* the run queue's index of the fiber picked last */
+static uint64_t n_default;     /* default decisions since the last pair */
+static uint32_t cursor;        /* index in the run queue of the fiber that was picked last */
 static uint32_t stale_per_256; /* weak memory: chance that a load reads an old value */
-static size_t next_pair;       /* replay: place in the list */
-static uint32_t replay_dull;
+static size_t next_pair;       /* replay: position in the list */
+static uint32_t replay_default;
 static int is_replay;
 
 uint64_t shmemsimi_draw(void)
@@ -50,25 +50,25 @@ static void record(uint16_t value)
 static uint32_t decided(uint32_t option)
 {
 	if (!option) {
-		n_dull++;
+		n_default++;
 		return 0;
 	}
-	for (; n_dull > UINT16_MAX; n_dull -= UINT16_MAX + 1) {
+	for (; n_default > UINT16_MAX; n_default -= UINT16_MAX + 1) {
 		record(UINT16_MAX);
 		record(0);
 	}
-	record((uint16_t)n_dull);
+	record((uint16_t)n_default);
 	record((uint16_t)option);
-	n_dull = 0;
+	n_default = 0;
 	return option;
 }
 
-/* Is the choice between n fibers a decision? Not if all of them only poll and nothing is
- * written: then the order does not matter, and a search would consist of such decisions. While
- * time jumps it is one: the fiber that times out first matters. */
+/* Returns whether the choice between n fibers is a decision. It is none if all of them only poll
+ * and nothing is written: their order does not matter, and a search would consist of such
+ * decisions. While the clock jumps it is one: the fiber that times out first matters. */
 static inline bool is_decision(uint32_t n)
 {
-	return n > 1 && shmemsimi_w.idle_looks <= 1;
+	return n > 1 && shmemsimi_w.idle_polls <= 1;
 }
 
 /* At an access: choose the fiber that runs next. */
@@ -81,7 +81,7 @@ static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w, uint32_t weight)
 		return w->current;
 	if (w->gap >= weight) {
 		w->gap -= weight;
-		n_dull++;
+		n_default++;
 		return w->current;
 	}
 	uint32_t option = decided(w->policy->at_access(n, weight));
@@ -91,8 +91,8 @@ static inline shmemsimi_fiber_t *point(shmemsimi_world_t *w, uint32_t weight)
 	return w->run.fibers[cursor];
 }
 
-/* May the policy switch at this access? A switch before a fence is equivalent to one after it,
- * unless the fence takes part in the order of sequentially consistent ones. */
+/* Returns whether the policy may switch at this access. A switch before a fence is equivalent to
+ * one after it, unless the fence is part of the order of sequentially consistent fences. */
 static inline bool is_point(int kind)
 {
 	return kind < SHMEMSIM_FENCE || (kind == SHMEMSIM_FENCE_SC && shmemsimi_w.cfg.weak);
@@ -137,9 +137,9 @@ unsigned shmemsim_choose(unsigned n)
 	return option;
 }
 
-/* Round robin: only data is random. */
+/* Round robin: only data choices are random. */
 
-static uint32_t dull_wait(uint32_t n, uint32_t first)
+static uint32_t round_robin_wait(uint32_t n, uint32_t first)
 {
 	(void)n;
 	(void)first;
@@ -160,15 +160,15 @@ uint32_t shmemsimi_choose_age(uint32_t n)
 static void replay_pair(void)
 {
 	const shmemsim_config_t *cfg = &shmemsimi_w.cfg;
-	replay_dull = next_pair + 1 < cfg->n_replay ? cfg->replay[next_pair] : UINT32_MAX;
+	replay_default = next_pair + 1 < cfg->n_replay ? cfg->replay[next_pair] : UINT32_MAX;
 }
 
 static uint32_t replay_next(uint32_t n)
 {
-	if (replay_dull == UINT32_MAX)
+	if (replay_default == UINT32_MAX)
 		return 0; /* beyond the end */
-	if (replay_dull) {
-		replay_dull--;
+	if (replay_default) {
+		replay_default--;
 		return 0;
 	}
 	uint32_t option = shmemsimi_w.cfg.replay[next_pair + 1];
@@ -190,7 +190,7 @@ static uint32_t replay_wait(uint32_t n, uint32_t first)
 }
 
 static const shmemsimi_policy_t policies[] = {
-	[SHMEMSIM_ROUND_ROBIN] = {"round_robin", NULL, dull_wait, shmemsimi_random_data},
+	[SHMEMSIM_ROUND_ROBIN] = {"round_robin", NULL, round_robin_wait, shmemsimi_random_data},
 	[SHMEMSIM_RANDOM] = {"random", shmemsimi_random_access, shmemsimi_random_wait,
 			     shmemsimi_random_data},
 	[SHMEMSIM_REPLAY] = {"replay", replay_access, replay_wait, replay_next},
@@ -207,7 +207,7 @@ const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 	rng = (cfg->seed + 1) * 0x9e3779b97f4a7c15u;
 	rng = rng ? rng : 1;
 	n_list = 0;
-	n_dull = 0;
+	n_default = 0;
 	cursor = UINT32_MAX; /* so that the first fiber runs first */
 	next_pair = 1;
 	shmemsimi_w.gap = 0;
@@ -233,7 +233,7 @@ const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg)
 	return &policies[recorded];
 }
 
-/* The environment that repeats this run. */
+/* The environment variables that repeat this run. */
 const char *shmemsimi_policy_text(void)
 {
 	static char text[160];

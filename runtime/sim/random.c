@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Random schedules. The frequency of switches is drawn for each schedule, since mistakes differ:
- * some need a fiber to be suspended for long, others need many switches. At an access three
- * fibers are drawn, and the one with the highest priority continues. Priorities are drawn too,
- * so some fibers are fast and others stay where they were interrupted. At a wait all fibers are
- * equally likely. */
+ * some need a fiber to be suspended for long, others need many switches. At an access three fibers
+ * are drawn, and the one with the highest priority continues. Priorities are also random, so that
+ * some fibers are fast and others stay suspended. At a wait all fibers are equally likely. */
 #include "sim/sim.h"
 
 #define N_CANDIDATES 3

@@ -24,7 +24,7 @@ void shmemsimi_report_begin(void)
 	used = 0;
 }
 
-/* Format on the stack: see the rules in sim.h. */
+/* Format on the stack, by the rules of sim.h. */
 static size_t format_v(char *dst, size_t nbytes, const char *fmt, va_list ap)
 {
 	char text[LINE_NBYTES];
@@ -111,7 +111,7 @@ void shmemsim_fail(const char *fmt, ...)
 			shmemsimi_switch(&w->main);
 }
 
-static void say_coll(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
+static void format_coll(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {
 	uint32_t there = 0;
 	for (uint32_t i = 0; i < f->warp->n_meetings; i++)
@@ -121,14 +121,14 @@ static void say_coll(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 		 f->mask, f->mask & f->warp->live & ~there);
 }
 
-static void say_gather(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
+static void format_gather(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {
 	char missing[80];
 	shmemsimi_boot_missing(f->pe, missing, sizeof(missing));
 	snprintf(text, nbytes, "in the bootstrap's allgather, missing %s", missing);
 }
 
-static void say_bar(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
+static void format_bar(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {
 	const shmemsimi_bar_t *bar = &f->block->bars[f->bar];
 	snprintf(text, nbytes, "at barrier %u, %u of %u threads there%s%s", f->bar, bar->arrived,
@@ -137,18 +137,18 @@ static void say_bar(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 }
 
 /* Append what f waits for. */
-static void say_wait(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
+static void format_wait(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {
-	/* a fiber whose wait is over but that has not run since still carries its wait */
+	/* A fiber whose wait is over but that has not run yet still has its wait set. */
 	switch (f->state == RUNNABLE && f->wait != WAIT_SPIN ? WAIT_NONE : f->wait) {
 	case WAIT_COLL:
-		say_coll(f, text, nbytes);
+		format_coll(f, text, nbytes);
 		break;
 	case WAIT_BAR:
-		say_bar(f, text, nbytes);
+		format_bar(f, text, nbytes);
 		break;
 	case WAIT_GATHER:
-		say_gather(f, text, nbytes);
+		format_gather(f, text, nbytes);
 		break;
 	case WAIT_ACTIVE:
 		snprintf(text, nbytes, "in activemask");
@@ -169,8 +169,8 @@ static void say_wait(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 }
 
 /* Append the frames of the program: those after the emulator's own frames (up to the entry point
- * that was called) and before the fiber's first frame, which is the emulator's again. */
-static void say_where(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
+ * that was called) and before the fiber's first frame, which also belongs to the emulator. */
+static void format_where(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {
 	int from = 0, frames = 0;
 	size_t n = 0;
@@ -184,14 +184,15 @@ static void say_where(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 		if (!shmemsimi_symbol(pcs[i], name, sizeof(name)) && i > 0)
 			break;
 		if (strncmp(name, "shmemsimi_", 10) == 0)
-			break; /* the program's function left its frame to the call: a tail call */
+			/* the program's function made the call as a tail call and has no frame */
+			break;
 		n += (size_t)snprintf(text + n, nbytes - n, "%s%s", i ? " < " : "; ", name);
 	}
 }
 
 typedef struct place {
 	const shmemsimi_fiber_t *first;
-	uint32_t n; /* fibers with the same text, of one block */
+	uint32_t n; /* fibers of one block with the same text */
 	char wait[160], where[512];
 } place_t;
 
@@ -212,8 +213,8 @@ static void add_place(place_t *p, const shmemsimi_fiber_t *f)
 	static place_t now; /* too large for a stack; reports are made one at a time */
 	if (f->state == DONE)
 		return;
-	say_wait(f, now.wait, sizeof(now.wait));
-	say_where(f, now.where, sizeof(now.where));
+	format_wait(f, now.wait, sizeof(now.wait));
+	format_where(f, now.where, sizeof(now.where));
 	int is_next = p->first && f->block && p->first->block == f->block &&
 		      p->first->thread.tid + p->n == f->thread.tid;
 	if (is_next && strcmp(p->wait, now.wait) == 0 && strcmp(p->where, now.where) == 0) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The scheduler: which fibers can run, which wait and for what, virtual time, and the end of all
- * waiting.
+/* The scheduler: which fibers can run, which wait and for what, virtual time, and the detection of
+ * deadlock and livelock.
  *
- * A fiber that polls calls shmemsim_spin, or is detected as polling (look.c). If nothing was
- * written since its last poll, it is parked until something is. If no fiber can run, time jumps
- * and the parked ones poll again. After many such jumps the run is a livelock. If no fiber is
- * parked either, it is a deadlock. */
+ * A fiber that polls calls shmemsim_spin, or is detected as polling (poll_loop.c). If nothing was
+ * written since its last poll, it is parked until something is written. If no fiber can run, the
+ * clock jumps and the parked fibers poll again. After many such jumps the run is a livelock. If no
+ * fiber is parked either, it is a deadlock. */
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
@@ -15,8 +15,8 @@
 /* Rounds in which every polling fiber polled once and none read the clock, until the run is a
  * livelock. Must exceed the number of iterations after which poll loops read the clock (64 in
  * shmem_dev). */
-#define LIVELOCK_LOOKS 512
-/* The limits of a livelock in which fibers read the clock: this much virtual time, and this many
+#define LIVELOCK_POLLS 512
+/* The limits of a livelock in which fibers read the clock: this much virtual time, and so many
  * jumps of the clock, without a write. Each jump doubles, up to a second: a long wait ends after
  * some dozens of jumps, and a program of many short waits that all expire stays below the second
  * limit. */
@@ -25,7 +25,7 @@
 #define FIRST_JUMP_NS 1000u
 #define LAST_JUMP_NS 1000000000u
 /* Process mode: number of rounds that yield the CPU before rounds that sleep. */
-#define YIELD_LOOKS 64
+#define YIELD_ROUNDS 64
 #define NAP_NS 20000
 
 static const shmemsim_thread_t host_thread = {0,         1,         0,         1,
@@ -51,12 +51,12 @@ static uint64_t time_ns(void)
 
 uint64_t shmemsim_now(void)
 {
-	shmemsimi_look(&shmemsimi_w.now, __builtin_return_address(0));
+	shmemsimi_detect_poll(&shmemsimi_w.now, __builtin_return_address(0));
 	shmemsimi_w.is_clock_read = 1;
 	return time_ns();
 }
 
-void shmemsimi_news(void)
+void shmemsimi_note_writes(void)
 {
 	if (shmemsim_wrote) {
 		shmemsim_wrote = 0;
@@ -137,7 +137,7 @@ static void wake_sleeping(void)
 	shmemsimi_w.next_wake = next;
 }
 
-/* No fiber can run */
+/* No fiber can run. */
 
 static bool stuck(const char *what)
 {
@@ -151,8 +151,8 @@ static bool idle_in_process(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	const struct timespec nap = {0, NAP_NS};
-	/* Not stuck: another process, or the runtime's monitor thread, may write. */
-	if (w->idle_looks++ < YIELD_LOOKS)
+	/* Not a deadlock: another process, or the runtime's monitor thread, may write. */
+	if (w->idle_polls++ < YIELD_ROUNDS)
 		sched_yield();
 	else
 		nanosleep(&nap, NULL);
@@ -165,21 +165,21 @@ static bool idle_in_run(void)
 	shmemsimi_world_t *w = &shmemsimi_w;
 	if (w->is_clock_read) {
 		w->is_clock_read = 0;
-		w->idle_looks = 0;
+		w->idle_polls = 0;
 		w->idle_step = w->idle_step ? 2 * w->idle_step : FIRST_JUMP_NS;
 		if (w->idle_step > LAST_JUMP_NS)
 			w->idle_step = LAST_JUMP_NS;
 	} else {
-		w->idle_looks++;
+		w->idle_polls++;
 	}
 	uint64_t next = w->now + (w->idle_step ? w->idle_step : FIRST_JUMP_NS);
-	if (w->sleep.n && (!w->spin.n || w->idle_looks > LIVELOCK_LOOKS || w->next_wake < next)) {
+	if (w->sleep.n && (!w->spin.n || w->idle_polls > LIVELOCK_POLLS || w->next_wake < next)) {
 		next = w->next_wake;
-		w->idle_looks = 0;
+		w->idle_polls = 0;
 	}
 	w->now = next;
 	w->idle_jumps++;
-	if (w->idle_looks > LIVELOCK_LOOKS)
+	if (w->idle_polls > LIVELOCK_POLLS)
 		return stuck("livelock: all fibers that can run poll, and nothing is written");
 	if (w->spin.n && w->now - w->idle_since > LIVELOCK_NS && w->idle_jumps > LIVELOCK_JUMPS)
 		return stuck("livelock: nothing was written for hours of virtual time");
@@ -187,7 +187,7 @@ static bool idle_in_run(void)
 	return true;
 }
 
-/* Returns whether it makes sense to look again. */
+/* Returns whether another round can make progress. */
 static bool idle(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
@@ -205,14 +205,14 @@ static void progress(void)
 	w->idle_since = w->now;
 	w->idle_jumps = 0;
 	w->idle_step = 0;
-	w->idle_looks = 0;
+	w->idle_polls = 0;
 	wake_spinning();
 }
 
 void shmemsimi_wake_due(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
-	shmemsimi_news();
+	shmemsimi_note_writes();
 	if (w->epoch != w->spin_epoch)
 		progress();
 	if (w->sleep.n && time_ns() >= w->next_wake)
@@ -233,7 +233,7 @@ static shmemsimi_fiber_t *next_fiber(void)
 	}
 }
 
-/* What fibers call */
+/* Entry points for fibers. */
 
 void shmemsimi_too_long(void)
 {
@@ -266,8 +266,8 @@ static void spin(shmemsimi_fiber_t *f, int is_parked, const void *call)
 		queue_add(&w->spin, f);
 	}
 	shmemsimi_switch(next_fiber());
-	shmemsimi_news();
-	/* Take the epoch now, not at the call: a write between two loads of one iteration must
+	shmemsimi_note_writes();
+	/* Read the epoch here, not at the call: a write between two loads of one iteration must
 	 * keep this fiber runnable. */
 	f->spun = w->epoch;
 	f->wait = WAIT_NONE;
@@ -288,8 +288,8 @@ void shmemsim_spin(void)
 		return;
 	}
 	shmemsimi_count();
-	shmemsimi_news();
-	f->looks.max_turns = 0; /* it announces its polls itself */
+	shmemsimi_note_writes();
+	f->poll_detector.max_turns = 0; /* the fiber announces its polls: no detection is needed */
 	spin(f, f->spun == w->epoch, __builtin_return_address(0));
 }
 
@@ -394,7 +394,7 @@ void shmemsimi_sched_begin(void)
 	w->failure = NULL;
 	w->steps = w->now = w->idle_since = w->idle_step = 0;
 	w->idle_jumps = 0;
-	w->idle_looks = 0;
+	w->idle_polls = 0;
 	w->thread = (unsigned long)pthread_self();
 	shmemsim_wrote = 0;
 	w->n_alone = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Shortens a failing list of choices (delta debugging): choices are replaced by dull ones, many
+/* Shortens a failing list of choices (delta debugging): choices are replaced by the default, many
  * at a time and then fewer, as long as the run fails in the same way. */
 #include <stdio.h>
 #include "sim/sim.h"
@@ -20,7 +20,7 @@ typedef struct choice {
 typedef struct shrink {
 	const shmemsimi_program_t *program;
 	shmemsim_config_t cfg;
-	const void *failure; /* what must stay the same */
+	const void *failure; /* the kind of failure that must remain */
 	uint16_t *list;      /* [capacity] the list being tried */
 	size_t capacity;
 	choice_t *choices; /* [n] not known to be removable */
@@ -41,8 +41,8 @@ static void take_list(shrink_t *s, const uint16_t *list, size_t n)
 	}
 }
 
-/* Make the list without choices [from, to) and without choice other. Returns its length; 0: no
- * room. */
+/* Make the list without choices [from, to) and without choice other. Returns its length; 0: it does
+ * not fit. */
 static size_t make_list(const shrink_t *s, size_t from, size_t to, size_t other)
 {
 	uint64_t at = 0;
@@ -50,14 +50,14 @@ static size_t make_list(const shrink_t *s, size_t from, size_t to, size_t other)
 	for (size_t i = 0; i < s->n; i++) {
 		if ((i >= from && i < to) || i == other)
 			continue;
-		uint64_t dull = s->choices[i].at - at;
-		for (; dull > UINT16_MAX && n + 4 < s->capacity; dull -= UINT16_MAX + 1u) {
+		uint64_t skipped = s->choices[i].at - at;
+		for (; skipped > UINT16_MAX && n + 4 < s->capacity; skipped -= UINT16_MAX + 1u) {
 			s->list[n++] = UINT16_MAX;
 			s->list[n++] = 0;
 		}
-		if (dull > UINT16_MAX || n + 2 > s->capacity)
+		if (skipped > UINT16_MAX || n + 2 > s->capacity)
 			return 0;
-		s->list[n++] = (uint16_t)dull;
+		s->list[n++] = (uint16_t)skipped;
 		s->list[n++] = s->choices[i].option;
 		at = s->choices[i].at + 1;
 	}
@@ -101,8 +101,8 @@ static size_t drop_chunks(shrink_t *s, size_t chunk)
 	return before - s->n;
 }
 
-/* Drop two choices that only make sense together: a switch away and one back. Returns whether
- * there were such. */
+/* Drop two choices that only have an effect together: a switch away and one back. Returns whether
+ * such a pair was found. */
 static bool drop_pair(shrink_t *s)
 {
 	for (size_t b = s->n; b-- > 1;)

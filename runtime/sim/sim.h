@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The emulator's internal structures. There is one world per process, since one OS thread runs all
- * fibers and inlined code reaches it through globals (shmemsim_self and the flags of cpu.h).
+ * fibers and inlined code reaches the world through globals (shmemsim_self and the flags of cpu.h).
  *
  * Rules for all files here
  *   - Thread sanitizer must not see this code: it is compiled without it, and memory that fibers
  *     share is neither malloc'ed nor accessed by memset or memcpy, whose interceptors would record
- *     accesses for the fiber that happens to run (memory.c).
- *   - Addresses of memory decide nothing: a seed must give the same run each time. */
+ *     accesses for the running fiber (memory.c).
+ *   - No decision depends on an address: a seed must give the same run each time. */
 #ifndef SHMEMSIMI_SIM_H
 #define SHMEMSIMI_SIM_H
 
@@ -33,18 +33,19 @@ enum shmemsimi_wait {
 #define SHMEMSIMI_N_SEEN 8 /* recorded words that a fiber has read relaxed since its last fence */
 #define SHMEMSIMI_N_TRACE 16
 
-/* look.c: what a fiber has accessed since something was written. */
-typedef struct shmemsimi_looks {
-	uint64_t epoch; /* world.epoch for which this holds */
+/* poll_loop.c: the fiber's accesses since something was written. */
+typedef struct shmemsimi_poll_detector {
+	uint64_t epoch; /* world.epoch in which they were made */
 	const void *anchor;
 	uint64_t turn, last_turn; /* hashes of the addresses between accesses of anchor */
-	uint32_t since, span;     /* accesses since anchor, and until another one is taken */
-	uint32_t n_turns;         /* equal ones so far */
-	uint32_t max_turns;       /* until the fiber is parked; 0: start over */
-} shmemsimi_looks_t;
+	/* accesses since anchor, and the limit after which another address is taken */
+	uint32_t since, span;
+	uint32_t n_turns;   /* equal iterations so far */
+	uint32_t max_turns; /* until the fiber is parked; 0: start over */
+} shmemsimi_poll_detector_t;
 
 typedef struct shmemsimi_fiber {
-	shmemsim_thread_t thread; /* first: shmemsim_self points here */
+	shmemsim_thread_t thread; /* must be first: shmemsim_self points here */
 	void *sp;                 /* saved stack pointer while another fiber runs */
 	char *stack;              /* NULL until the first run and after the end */
 	size_t stack_nbytes;
@@ -52,7 +53,7 @@ typedef struct shmemsimi_fiber {
 	uint8_t kind, state, wait, lane;
 	uint8_t is_after_atomic; /* its last access was a read-modify-write */
 	int pe;
-	uint32_t pos; /* index in the run queue, spin queue or sleep queue it is in */
+	uint32_t pos; /* index in its run queue, spin queue or sleep queue */
 	struct shmemsimi_grid *grid;
 	struct shmemsimi_block *block;
 	struct shmemsimi_warp *warp;
@@ -60,14 +61,16 @@ typedef struct shmemsimi_fiber {
 	void (*entry)(void *arg);     /* host fibers and agents */
 	void *arg;
 	char name[24];
-	/* warp collective, barrier or activemask it is in; done: it has its result */
+	/* warp collective, barrier or activemask that the fiber has entered; done: its result is
+	 * there */
 	int coll, done;
 	uint32_t mask, bar, width, arg32;
 	uint64_t in, out;
 	const char *site; /* file and line, from the CUDA dialect */
-	const void *call; /* return address of the emulator's entry point that it is in */
-	uint64_t spun;    /* world.epoch when its last spin returned */
-	shmemsimi_looks_t looks;
+	/* return address of the emulator's entry point that the fiber has called */
+	const void *call;
+	uint64_t spun; /* world.epoch when its last spin returned */
+	shmemsimi_poll_detector_t poll_detector;
 	uint64_t wake;     /* SLEEPING: time to wake at */
 	int64_t priority;  /* random, pct; 0: not drawn yet */
 	void *tsan, *fake; /* sanitizers' own fibers and fake stacks */
@@ -85,21 +88,21 @@ typedef struct shmemsimi_meeting {
 	int coll;
 } shmemsimi_meeting_t;
 
-/* Lanes gathering for an activemask at one site. */
-typedef struct shmemsimi_huddle {
+/* Lanes that have arrived at an activemask at one call site. */
+typedef struct shmemsimi_converging {
 	const char *site;
 	const void *call;
 	uint32_t lanes;
-} shmemsimi_huddle_t;
+} shmemsimi_converging_t;
 
 typedef struct shmemsimi_warp {
 	shmemsimi_fiber_t *lanes; /* [n_lanes] */
 	uint32_t n_lanes;
 	uint32_t live;       /* lanes that have not exited */
 	uint32_t n_runnable; /* of those, in the run queue */
-	uint32_t n_meetings, n_huddles;
+	uint32_t n_meetings, n_converging;
 	shmemsimi_meeting_t meetings[32]; /* pending, in the order of their first arrival */
-	shmemsimi_huddle_t huddles[32];
+	shmemsimi_converging_t converging[32];
 } shmemsimi_warp_t;
 
 typedef struct shmemsimi_bar {
@@ -123,7 +126,7 @@ typedef struct shmemsimi_block {
 	uint32_t live; /* threads that have not exited */
 	shmemsimi_bar_t bars[SHMEMSIMI_N_BARS];
 	shmemsimi_scratch_t *scratch;
-	shmemsimi_view_t *sc; /* weak memory: view of its sequentially consistent fences */
+	shmemsimi_view_t *sc; /* weak memory: view of the block's sequentially consistent fences */
 } shmemsimi_block_t;
 
 typedef struct shmemsimi_grid {
@@ -150,15 +153,15 @@ typedef struct shmemsimi_stream {
 	shmemsimi_fiber_t *waiter;      /* the fiber in shmemsim_sync */
 } shmemsimi_stream_t;
 
-/* Fibers that one loop can visit, in no particular order. */
+/* A set of fibers that one loop can visit, in no particular order. */
 typedef struct shmemsimi_queue {
 	shmemsimi_fiber_t **fibers;
 	uint32_t n, capacity;
 } shmemsimi_queue_t;
 
-/* Chooses one of n options, 0 .. n-1, at each decision. Option k at an access: the k-th fiber
- * after the current one in the run queue (0: the current one continues); at a wait: the k-th
- * from index first on. The weight of an access is the number of accesses that it counts for. */
+/* Chooses one of n options, 0 .. n-1, at each decision. Option k at an access: the k-th fiber after
+ * the current one in the run queue (0: the current one continues); at a wait: the k-th fiber from
+ * index first on. The weight of an access is the number of accesses for which it counts. */
 typedef struct shmemsimi_policy {
 	const char *name;
 	uint32_t (*at_access)(uint32_t n, uint32_t weight); /* NULL: never switches there */
@@ -174,33 +177,33 @@ typedef struct shmemsimi_world {
 	const shmemsimi_policy_t *policy;
 	shmemsimi_fiber_t main;      /* the caller's own stack */
 	shmemsimi_fiber_t *current;  /* never NULL */
-	shmemsimi_fiber_t *previous; /* that switched to current */
-	shmemsimi_fiber_t *reporter; /* not NULL: fibers woken take a trace and switch back to it */
+	shmemsimi_fiber_t *previous; /* the fiber that switched to current */
+	shmemsimi_fiber_t *reporter; /* not NULL: woken fibers take a trace and switch back to it */
 	shmemsimi_queue_t run, spin, sleep;
 	shmemsimi_fiber_t *hosts; /* PEs and agents */
 	shmemsimi_stream_t *streams;
 	shmemsimi_grid_t *ended; /* to be freed once its last fiber has left its stack */
-	uint32_t n_live;         /* PEs and lanes; agents do not keep a run going */
+	uint32_t n_live;         /* PEs and lanes; agents do not keep a run alive */
 	uint32_t n_grids;
 	int n_pes;
 	int is_failed;
 	int is_wanted_main;       /* process mode: main may continue */
 	int is_eager;             /* process mode: main continues once no fiber can run */
-	uint64_t epoch;           /* counts "something was written" */
-	uint64_t spin_epoch;      /* epoch when the spinning fibers last had a chance */
+	uint64_t epoch;           /* counts rounds in which something was written */
+	uint64_t spin_epoch;      /* epoch when the spinning fibers last ran */
 	uint64_t steps, n_starts; /* n_starts: fibers made runnable */
-	uint32_t gap;             /* weight of accesses before the policy is asked */
+	uint32_t gap;             /* weight of accesses until the policy is called */
 	uint32_t n_alone;         /* accesses since the last switch or wait */
 	uint64_t n_points;        /* pct: weight of the accesses at which it could switch */
-	/* What kind of failure: format of shmemsim_fail, text of a deadlock or livelock. */
+	/* The kind of failure: format of shmemsim_fail, or text of a deadlock or livelock. */
 	const void *failure;
 	uint64_t now; /* virtual nanoseconds */
 	uint64_t next_wake;
 	uint64_t idle_step, idle_since;
-	uint32_t idle_jumps;  /* of the clock since something was written */
-	uint32_t idle_looks;  /* rounds in which all fibers polled and none read the clock */
+	uint32_t idle_jumps;  /* jumps of the clock since something was written */
+	uint32_t idle_polls;  /* rounds in which all fibers polled and none read the clock */
 	int is_clock_read;    /* since the last idle round */
-	unsigned long thread; /* pthread_self() of the one thread */
+	unsigned long thread; /* pthread_self() of the only thread */
 	int result;
 } shmemsimi_world_t;
 
@@ -234,8 +237,10 @@ void shmemsimi_yield(const void *call);     /* the current fiber, as by shmemsim
 void shmemsimi_wake(shmemsimi_fiber_t *f);
 void shmemsimi_loop(void);                           /* main: run fibers until main is wanted */
 void shmemsimi_exit(void) __attribute__((noreturn)); /* the current fiber has returned */
-void shmemsimi_news(void);                           /* counts what inlined stores flagged */
-void shmemsimi_wake_due(void); /* polling fibers if there is news; due sleepers */
+/* advance the epoch if an inlined store set a flag */
+void shmemsimi_note_writes(void);
+/* wake polling fibers if something was written, and sleepers that are due */
+void shmemsimi_wake_due(void);
 
 void shmemsimi_too_long(void); /* ends the run if it has a limit of steps */
 
@@ -246,20 +251,21 @@ static inline void shmemsimi_count(void)
 		shmemsimi_too_long();
 }
 
-/* look.c: the current fiber is about to access p. May run other fibers first. call: return
+/* poll_loop.c: the current fiber is about to access p. May run other fibers first. call: return
  * address of the entry point. */
-void shmemsimi_look(const void *p, const void *call);
+void shmemsimi_detect_poll(const void *p, const void *call);
 
 /* Bits of shmemsim_hooks, beside that of weak.h */
-#define SHMEMSIMI_HOOK_STEP 1u /* accesses are counted, and decisions if the policy has any there */
-#define SHMEMSIMI_HOOK_MORE 2u /* accesses are traced, or reported to thread sanitizer */
+#define SHMEMSIMI_HOOK_STEP 1u /* count accesses, and make decisions if the policy has any there */
+#define SHMEMSIMI_HOOK_MORE 2u /* trace accesses, or report them to thread sanitizer */
 
 /* policy.c */
 const shmemsimi_policy_t *shmemsimi_policy_begin(const shmemsim_config_t *cfg);
 const char *shmemsimi_policy_text(void);
-/* A visible operation, before it is done: may switch. access: for a collective SHMEMSIM_LD_DATA. */
+/* A visible operation is about to be executed: may switch. access: SHMEMSIM_LD_DATA for a
+ * collective. */
 void shmemsimi_step(int access);
-shmemsimi_fiber_t *shmemsimi_pick(void);   /* of the run queue, which is not empty */
+shmemsimi_fiber_t *shmemsimi_pick(void);   /* from the run queue, which is not empty */
 uint64_t shmemsimi_draw(void);             /* 48 random bits */
 uint32_t shmemsimi_choose_age(uint32_t n); /* weak memory: mostly 0, the newest of n writes */
 
@@ -277,16 +283,19 @@ uint32_t shmemsimi_pct_access(uint32_t n, uint32_t weight);
 uint32_t shmemsimi_pct_wait(uint32_t n, uint32_t first);
 void shmemsimi_dfs_reset(void); /* forget the schedules made so far */
 void shmemsimi_dfs_begin(void);
-int shmemsimi_dfs_next(void); /* 1: to the next schedule, 0: that was the last, -1: not repeated */
+/* 1: continue with the next schedule, 0: there is none, -1: not repeated */
+int shmemsimi_dfs_next(void);
 uint32_t shmemsimi_dfs_access(uint32_t n, uint32_t weight);
 uint32_t shmemsimi_dfs_wait(uint32_t n, uint32_t first);
 uint32_t shmemsimi_dfs_data(uint32_t n);
 
 /* trace.c: the last cfg.trace operations, for the report. Call only if cfg.trace. */
 void shmemsimi_trace_begin(void);
-void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access); /* about to be done */
-void shmemsimi_trace_read(uint64_t value); /* the last access reads this, not what memory holds */
-/* "name+offset" of memory, as far as it has a name. */
+/* the access is about to be executed */
+void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access);
+/* the last access reads this value, not the one in memory */
+void shmemsimi_trace_read(uint64_t value);
+/* "name+offset" of memory, if it has a name. */
 void shmemsimi_place_text(const void *p, char *text, size_t nbytes);
 void shmemsimi_trace_choice(uint32_t option, uint32_t n);
 void shmemsimi_trace_meet(const char *what, uint32_t which); /* a collective or barrier */
@@ -329,6 +338,6 @@ size_t shmemsimi_format(char *dst, size_t nbytes, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* snprintf into memory that fibers share */
 void shmemsimi_report_stuck(void);             /* main: appends the place of each fiber */
 bool shmemsimi_symbol(const void *pc, char *text, size_t nbytes);
-bool shmemsimi_variable(const void *p, char *text, size_t nbytes); /* it lies in a static one */
+bool shmemsimi_variable(const void *p, char *text, size_t nbytes); /* p is in a static variable */
 
 #endif

@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* void shmemsimi_swap(void **save_sp, void *load_sp): leave the calling stack, continue another.
  *
- * Saves what the ABI lets a callee keep. The floating point control words are left alone: no
- * fiber changes them. A new stack (fiber.c) holds zeros for the saved registers, then the address
- * of shmemsimi_entry, then the zero return address that ends back traces. */
+ * Saves the registers that the ABI requires a callee to preserve. The floating point control words
+ * are not saved: no fiber changes them. A new stack (fiber.c) holds zeros for the saved registers,
+ * then the address of shmemsimi_entry, then the zero return address that ends back traces. */
 	.text
 	.globl	shmemsimi_swap
 	.hidden	shmemsimi_swap

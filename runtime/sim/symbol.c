@@ -45,7 +45,7 @@ static const void *part(const image_t *image, const Elf64_Shdr *sh)
 
 typedef struct wanted {
 	int type;    /* STT_FUNC or STT_OBJECT */
-	uint64_t at; /* its offset in what was found, after a search */
+	uint64_t at; /* after a search: its offset in the symbol */
 } wanted_t;
 
 static const char *search(const Elf64_Sym *syms, size_t n, const char *names, size_t names_nbytes,
@@ -87,7 +87,7 @@ static const char *look_up(const image_t *image, wanted_t *wanted, uint64_t base
 static image_t map_loaded(const Dl_info *info)
 {
 	image_t image = map_file(info->dli_fname);
-	if (!image.bytes) /* the program itself, found by PATH or from another directory */
+	if (!image.bytes) /* the program itself, started through PATH or from another directory */
 		image = map_file("/proc/self/exe");
 	return image;
 }
@@ -117,7 +117,7 @@ static bool resolve(const void *pc, char *text, size_t nbytes)
 }
 
 /* Name of the function that contains pc, or file+offset for a debugger. Returns true for a name.
- * Keeps the last results: the fibers of a kernel wait at few places. */
+ * Caches the last results: the fibers of a kernel wait at few places. */
 bool shmemsimi_symbol(const void *pc, char *text, size_t nbytes)
 {
 	static struct {

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The last operations of a run, for its report: fiber, operation, address, value.
  *
- * An access is recorded before it is done. The value that it wrote is read at the next event or
+ * An access is recorded before it is executed. The value that it wrote is read at the next event or
  * switch: no other fiber runs in between. */
 #include <stdio.h>
 #include "sim/sim.h"
@@ -12,10 +12,10 @@ typedef struct event {
 	uint8_t op;   /* shmemsim_access, or one of the following */
 	int pe;
 	uint32_t grid, block, tid;
-	const char *what; /* name of a host fiber or agent; of a meeting: of a collective */
+	const char *what; /* name of a host fiber or agent; for a collective: its name */
 	const void *p;
 	uint32_t nbytes, arg;
-	uint64_t before, after; /* value at p; what was chosen, of how many */
+	uint64_t before, after; /* value at p; of a choice: the option, and their number */
 	uint64_t step;
 } event_t;
 
@@ -30,7 +30,7 @@ typedef struct name {
 static event_t *events; /* [capacity], a ring */
 static uint32_t capacity;
 static uint64_t n_events;
-static event_t *open_event; /* its after is to be read */
+static event_t *open_event; /* its `after` must still be read */
 static name_t *names;
 static size_t n_names, names_capacity;
 
@@ -83,7 +83,7 @@ void shmemsimi_trace_finish(void)
 /* Fibers only poll and nothing is written: record no line for each poll. */
 static bool is_idle(void)
 {
-	return shmemsimi_w.idle_looks > 1;
+	return shmemsimi_w.idle_polls > 1;
 }
 
 static event_t *new_event(int op)
@@ -157,12 +157,12 @@ void shmemsimi_place_text(const void *at, char *text, size_t nbytes)
 }
 
 /* Format small numbers as decimal, others as hexadecimal. */
-static void say_value(uint64_t v, char *text, size_t nbytes)
+static void format_value(uint64_t v, char *text, size_t nbytes)
 {
 	snprintf(text, nbytes, v < 1000000 ? "%llu" : "0x%llx", (unsigned long long)v);
 }
 
-static void say_access(const event_t *e, char *text, size_t nbytes)
+static void format_access(const event_t *e, char *text, size_t nbytes)
 {
 	static const char *const ops[] = {
 		[SHMEMSIM_LD_DATA] = "load",
@@ -183,8 +183,8 @@ static void say_access(const event_t *e, char *text, size_t nbytes)
 		return;
 	}
 	shmemsimi_place_text(e->p, place, sizeof(place));
-	say_value(e->before, before, sizeof(before));
-	say_value(e->after, after, sizeof(after));
+	format_value(e->before, before, sizeof(before));
+	format_value(e->after, after, sizeof(after));
 	if (e->op == SHMEMSIM_RMW)
 		snprintf(text, nbytes, "%s %s %s -> %s", ops[e->op], place, before, after);
 	else
@@ -192,17 +192,17 @@ static void say_access(const event_t *e, char *text, size_t nbytes)
 			 e->op < SHMEMSIM_ST_DATA ? before : after);
 }
 
-static void say_event(const event_t *e, char *text, size_t nbytes)
+static void format_event(const event_t *e, char *text, size_t nbytes)
 {
 	if (e->op == OP_CHOICE)
 		snprintf(text, nbytes, "chooses %u of %u", (unsigned)e->before, (unsigned)e->after);
 	else if (e->op == OP_MEET)
 		snprintf(text, nbytes, "%s %#x", e->what, e->arg);
 	else
-		say_access(e, text, nbytes);
+		format_access(e, text, nbytes);
 }
 
-static void say_fiber(const event_t *e, char *text, size_t nbytes)
+static void format_fiber(const event_t *e, char *text, size_t nbytes)
 {
 	if (e->kind == KIND_LANE)
 		snprintf(text, nbytes, "PE %d kernel %u block %u thread %u", e->pe, e->grid,
@@ -223,8 +223,8 @@ void shmemsimi_trace_report(void)
 	for (uint64_t i = first; i < n_events; i++) {
 		char who[64], what[200];
 		const event_t *e = &events[i % capacity];
-		say_fiber(e, who, sizeof(who));
-		say_event(e, what, sizeof(what));
+		format_fiber(e, who, sizeof(who));
+		format_event(e, what, sizeof(what));
 		shmemsimi_report_line("%6llu  %s: %s", (unsigned long long)e->step, who, what);
 	}
 }

@@ -10,7 +10,7 @@ static size_t nbytes_of(uint32_t n)
 	return sizeof(shmemsimi_view_t) + n * sizeof(uint32_t);
 }
 
-/* Round up to a capacity that fills a whole chunk of memory.c. */
+/* Round up to a capacity that fills a size class of memory.c. */
 static uint32_t capacity(uint32_t wanted)
 {
 	uint32_t n = MIN_WORDS;

@@ -60,7 +60,7 @@ static uint32_t lanes_with(const shmemsimi_warp_t *w, uint32_t members, uint64_t
 	return same;
 }
 
-/* Lane that f's shuffle reads. Beyond its segment it reads itself. */
+/* The lane that f's shuffle reads: f itself if the other one is beyond its segment. */
 static uint32_t source_lane(const shmemsimi_fiber_t *f)
 {
 	uint32_t base = f->lane & ~(f->width - 1), end = base + f->width;
@@ -158,7 +158,7 @@ static void check_arguments(const shmemsimi_fiber_t *f, int coll, uint32_t mask,
 	else if (!width || width > 32 || (width & (width - 1)))
 		shmemsim_fail("%s: width %u is not a power of two up to 32", names[coll], width);
 	else if (shmemsimi_w.cfg.flags & SHMEMSIM_STRICT_EXIT && mask & ~f->warp->live)
-		shmemsim_fail("%s: mask %08x names lanes that have exited, only %08x are left",
+		shmemsim_fail("%s: mask %08x contains lanes that have exited, only %08x are left",
 			      names[coll], mask, f->warp->live);
 }
 
@@ -214,8 +214,8 @@ uint64_t shmemsim_coll(int coll, uint32_t mask, uint64_t value, uint32_t arg, ui
 	f->arg32 = arg;
 	f->in = value;
 	f->done = 0;
-	/* For thread sanitizer, edges are kept at the lowest lane of the group: groups that
-	 * share it are in fact ordered, through that lane. */
+	/* For thread sanitizer, edges are kept at the lowest lane of the group. Groups with the
+	 * same lowest lane are in fact ordered, through that lane. */
 	void *edge = &w->lanes[__builtin_ctz(mask)].coll;
 	if (coll == SHMEMSIM_SYNCWARP)
 		shmemsimi_tsan_release(edge);
@@ -231,14 +231,14 @@ uint64_t shmemsim_coll(int coll, uint32_t mask, uint64_t value, uint32_t arg, ui
 	return f->out;
 }
 
-/* activemask: lanes that arrive at one site huddle until the huddle closes. */
+/* activemask: lanes that arrive at one site are collected until the set is complete. */
 
-static void close_huddle(shmemsimi_warp_t *w, uint32_t i)
+static void close_converging(shmemsimi_warp_t *w, uint32_t i)
 {
-	uint32_t lanes = w->huddles[i].lanes;
-	w->n_huddles--;
-	shmemsimi_copy(&w->huddles[i], &w->huddles[i + 1],
-		       (w->n_huddles - i) * sizeof(w->huddles[0]));
+	uint32_t lanes = w->converging[i].lanes;
+	w->n_converging--;
+	shmemsimi_copy(&w->converging[i], &w->converging[i + 1],
+		       (w->n_converging - i) * sizeof(w->converging[0]));
 	for (uint32_t lane = 0; lane < w->n_lanes; lane++)
 		if (lanes >> lane & 1) {
 			w->lanes[lane].out = lanes;
@@ -247,21 +247,21 @@ static void close_huddle(shmemsimi_warp_t *w, uint32_t i)
 		}
 }
 
-static bool is_same_site(const shmemsimi_huddle_t *h, const shmemsimi_fiber_t *f)
+static bool is_same_site(const shmemsimi_converging_t *h, const shmemsimi_fiber_t *f)
 {
 	if (h->site && f->site)
 		return h->site == f->site || strcmp(h->site, f->site) == 0;
 	return h->call == f->call;
 }
 
-static uint32_t join_huddle(shmemsimi_warp_t *w, const shmemsimi_fiber_t *f)
+static uint32_t join_converging(shmemsimi_warp_t *w, const shmemsimi_fiber_t *f)
 {
 	uint32_t i = 0;
-	while (i < w->n_huddles && !is_same_site(&w->huddles[i], f))
+	while (i < w->n_converging && !is_same_site(&w->converging[i], f))
 		i++;
-	shmemsimi_huddle_t *h = &w->huddles[i];
-	if (i == w->n_huddles) {
-		w->n_huddles++;
+	shmemsimi_converging_t *h = &w->converging[i];
+	if (i == w->n_converging) {
+		w->n_converging++;
 		h->site = f->site;
 		h->call = f->call;
 		h->lanes = 0;
@@ -285,10 +285,10 @@ uint32_t shmemsim_activemask(const char *site)
 		return 1u << f->lane;
 	f->site = site;
 	f->done = 0;
-	uint32_t i = join_huddle(w, f);
-	if (w->huddles[i].lanes == w->live ||
+	uint32_t i = join_converging(w, f);
+	if (w->converging[i].lanes == w->live ||
 	    (mode == SHMEMSIM_ACTIVE_RANDOM && shmemsim_choose(3) == 0))
-		close_huddle(w, i);
+		close_converging(w, i);
 	if (!f->done)
 		shmemsimi_block(WAIT_ACTIVE);
 	return (uint32_t)f->out;
@@ -296,8 +296,8 @@ uint32_t shmemsim_activemask(const char *site)
 
 void shmemsimi_warp_stalled(shmemsimi_warp_t *w)
 {
-	if (w->n_huddles)
-		close_huddle(w, 0);
+	if (w->n_converging)
+		close_converging(w, 0);
 }
 
 void shmemsimi_warp_recheck(shmemsimi_warp_t *w)

@@ -2,13 +2,13 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Which values a load may read, and which operations synchronise, after the PTX memory model.
  * weak.h has the terms. Writes to a word are ordered by the time of their execution, and no load
- * reads a write that has not been executed yet: so fewer outcomes are possible here than in the
+ * reads a write that has not been executed yet. So fewer outcomes are possible here than in the
  * model, never more.
  *
  * Source  PTX ISA 8.7, chapter Memory Consistency Model */
 #include "sim/sim.h"
 
-/* Address sanitizer: the emulator does the load that the program would have done. */
+/* Address sanitizer: the emulator executes the load instead of the program. */
 extern void __asan_loadN(uintptr_t p, size_t nbytes) __attribute__((weak));
 
 static uint32_t clock_of_writes;
@@ -44,8 +44,8 @@ void shmemsimi_weak_end(void)
 
 /* Places and scopes */
 
-/* Is p on the fiber's own stack? No other fiber accesses that now, but an earlier fiber may have
- * used the same stack. */
+/* Returns whether p is on the fiber's own stack. No other fiber accesses it now, but an earlier
+ * fiber may have used the same stack. */
 static bool is_own_stack(const shmemsimi_fiber_t *f, const void *p)
 {
 	return (uintptr_t)p - (uintptr_t)f->stack < f->stack_nbytes;
@@ -126,7 +126,7 @@ static shmemsimi_cell_t *refreshed(const void *p, uint32_t nbytes)
 /* If all fibers only poll, loads return the newest value: old values would not end a wait. */
 static bool is_forced(void)
 {
-	return shmemsimi_w.idle_looks || shmemsimi_w.idle_step;
+	return shmemsimi_w.idle_polls || shmemsimi_w.idle_step;
 }
 
 /* Collect the writes that are not older than those in the fiber's view, the newest first. */
@@ -205,15 +205,15 @@ static int distance_to(const shmemsimi_fiber_t *f, const shmemsimi_write_t *w)
 	return w->is_merged ? WITHIN_CTA : distance(place_of(f), w->place);
 }
 
-/* Is w morally strong with an access of this scope at this distance? */
+/* Returns whether w is morally strong with an access of this scope at this distance. */
 static bool is_ordered(const shmemsimi_write_t *w, int d, int scope)
 {
 	return w->strong && w->scope >= d && scope >= d;
 }
 
-/* f has read these bytes of c from w by a strong access. Only a strong read adds w to the view
- * of f and to views that synchronise with f: later ordinary loads of a race may return an older
- * value. */
+/* f has read these bytes of c from w by a strong access. Only a strong read adds w to the view of f
+ * and to views that synchronise with f: in a race, later ordinary loads may return an older value.
+ */
 static void receive(shmemsimi_fiber_t *f, const shmemsimi_cell_t *c, uint8_t bytes,
 		    const shmemsimi_write_t *w, int access)
 {
@@ -253,7 +253,7 @@ static int load_cell(shmemsimi_fiber_t *f, const void *p, uint32_t nbytes, int a
 
 /* Stores */
 
-/* Compare grids too: a fiber that has ended may have left its memory to one of a later grid. */
+/* Compare grids too: the memory of a fiber that has ended may belong to a fiber of a later grid. */
 static bool is_same_thread(shmemsimi_place_t a, shmemsimi_place_t b)
 {
 	return a.fiber == b.fiber && a.grid == b.grid;
@@ -394,7 +394,7 @@ int shmemsimi_weak_access(const void *p, uint32_t nbytes, int access, void *valu
 	return how;
 }
 
-/* Synchronisation by the emulator itself: barriers, launches, ends, gathers */
+/* Synchronisation by the emulator itself: barriers, launches, ends, gathers. */
 
 void shmemsimi_weak_leave(shmemsimi_fiber_t *f)
 {

@@ -8,8 +8,8 @@
  *   current   the view for its own loads;
  *   release   the view that its relaxed stores pass on: its current view at its last fence;
  *   pending   views received by its relaxed loads: joins the current view at its next fence.
- * Release and pending views are kept once for each distance between writer and reader: same
- * block, same GPU, further. A fence or access affects distances up to its scope. */
+ * Release and pending views are kept once for each distance between writer and reader: same block,
+ * same GPU, further. A fence or access affects distances up to its scope. */
 #ifndef SHMEMSIMI_WEAK_H
 #define SHMEMSIMI_WEAK_H
 
@@ -49,7 +49,8 @@ struct shmemsimi_fiber;
 shmemsimi_view_t *shmemsimi_view_ref(shmemsimi_view_t *v);
 void shmemsimi_view_drop(shmemsimi_view_t **v);
 uint32_t shmemsimi_view_get(const shmemsimi_view_t *v, uint32_t word);
-void shmemsimi_view_set(shmemsimi_view_t **v, uint32_t word, uint32_t time); /* never back */
+/* times never decrease */
+void shmemsimi_view_set(shmemsimi_view_t **v, uint32_t word, uint32_t time);
 void shmemsimi_view_join(shmemsimi_view_t **v, shmemsimi_view_t *other);
 void shmemsimi_view_copy(shmemsimi_view_t **v, shmemsimi_view_t *other); /* *v = other */
 
@@ -63,13 +64,13 @@ typedef struct shmemsimi_place {
 } shmemsimi_place_t;
 
 typedef struct shmemsimi_write {
-	uint32_t time;  /* 0: was there before */
-	uint8_t bytes;  /* those it wrote */
+	uint32_t time;  /* 0: the value before the first write */
+	uint8_t bytes;  /* the bytes that it wrote */
 	uint8_t scope;  /* shmemsimi_distance up to which it is strong */
-	uint8_t strong; /* 0: weak, takes no part in synchronisation */
+	uint8_t strong; /* 0: weak, does not synchronise */
 	uint8_t is_rmw;
 	uint8_t is_merged; /* several merged writes: orders every reader */
-	uint64_t value;    /* all 8 bytes as they were then */
+	uint64_t value;    /* all 8 bytes after the write */
 	shmemsimi_place_t place;
 	shmemsimi_view_t *views[N_DISTANCES]; /* passed to a reader at that distance */
 } shmemsimi_write_t;
@@ -87,18 +88,18 @@ void shmemsimi_cells_begin(void);
 void shmemsimi_cells_end(void);
 shmemsimi_cell_t *shmemsimi_cell_find(const void *p);
 shmemsimi_cell_t *shmemsimi_cell_make(const void *p, int is_edge); /* NULL: too many */
-/* Reset these bytes to the value in memory, which code that is not instrumented has written. */
+/* Reset these bytes to the value in memory, which uninstrumented code has written. */
 void shmemsimi_cell_refresh(shmemsimi_cell_t *c, uint8_t bytes, uint64_t now);
 /* Append a write; drops an old one. views are NULL. */
 shmemsimi_write_t *shmemsimi_cell_write(shmemsimi_cell_t *c, uint8_t bytes, uint64_t value,
 					uint32_t time);
 void shmemsimi_cells_forget(const void *p, size_t nbytes);
 
-/* weak.c: without the mode all of these do nothing. */
+/* weak.c: without weak-memory mode these functions have no effect. */
 void shmemsimi_weak_begin(void);
 void shmemsimi_weak_end(void);
 int shmemsimi_weak_access(const void *p, uint32_t nbytes, int access, void *value);
-void shmemsimi_weak_leave(struct shmemsimi_fiber *f); /* it never runs again */
+void shmemsimi_weak_leave(struct shmemsimi_fiber *f); /* the fiber never runs again */
 void shmemsimi_weak_gather(shmemsimi_view_t **all, const struct shmemsimi_fiber *f);
 void shmemsimi_weak_spread(shmemsimi_view_t *all, struct shmemsimi_fiber *f);
 void shmemsimi_weak_release(void *obj);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* shmem-info on RDMA: what is there, and what to do about what is missing. */
+/* The RDMA part of shmem-info: what this machine has, and what to do about what is missing. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -35,8 +35,8 @@ void info_gpu_rdma(const shmemhi_cuda_t *cuda, int gpu)
 			     : "nvidia_peermem only (no dma-buf: needs the open kernel "
 			       "modules and Linux 5.12)",
 		  ordering >= SHMEMHI_CU_RDMA_ORDERING_OWNER
-			  ? "what NICs write is in order for its kernels"
-			  : "what NICs write is put in order by a READ after it");
+			  ? "its kernels see writes of NICs in order"
+			  : "a READ after writes of NICs orders them for its kernels");
 }
 
 #if SHMEMHI_HAVE_IB
@@ -145,8 +145,8 @@ static void print_peermem(void)
 			      "nvidia_peermem");
 }
 
-/* Print the driver key that lets GPUs store to registers of other devices; it is only in the
- * text of the driver. */
+/* Print the driver key that lets GPUs store to registers of other devices. The driver reports it
+ * only in a text file. */
 static void print_doorbells(void)
 {
 	static const char path[] = "/proc/driver/nvidia/params";
@@ -155,7 +155,7 @@ static void print_doorbells(void)
 	int is_set = 0;
 
 	if (!f) {
-		info_line("GPU doorbells", "unknown: %s is not there", path);
+		info_line("GPU doorbells", "unknown: %s does not exist", path);
 		return;
 	}
 	while (fgets(text, sizeof text, f))
@@ -163,7 +163,8 @@ static void print_doorbells(void)
 	fclose(f);
 	info_line("GPU doorbells", "%s",
 		  is_set ? "ok: PeerMappingOverride=1"
-			 : "PeerMappingOverride is not set: the CPU may have to ring; to let GPUs "
+			 : "PeerMappingOverride is not set: the CPU may have to ring doorbells; to "
+			   "let GPUs "
 			   "do it: options nvidia NVreg_RegistryDwords=\"PeerMappingOverride=1;\" "
 			   "in /etc/modprobe.d, and load the driver again");
 }

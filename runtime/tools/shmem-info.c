@@ -93,7 +93,7 @@ static void print_gpu(const shmemhi_cuda_t *cuda, int n_gpus, int gpu)
 	line(label, text);
 }
 
-/* Returns how many there are. */
+/* Returns the number of GPUs. */
 static int print_gpus(const shmemhi_cuda_t *cuda)
 {
 	shmemhi_err_t err = {""};
@@ -114,7 +114,7 @@ static int print_gpus(const shmemhi_cuda_t *cuda)
 	return n_gpus;
 }
 
-/* Fills cuda. Returns how many GPUs there are, or -1: no driver. */
+/* Fills cuda. Returns the number of GPUs, or -1: no driver. */
 static int print_cuda(shmemhi_cuda_t *cuda)
 {
 	shmemhi_err_t err = {""};
@@ -155,7 +155,7 @@ static void print_memfd(void)
 		close(fd);
 }
 
-/* Where a hub made here would listen. */
+/* Print the address at which a hub of this machine would listen. */
 static void print_hub(const shmemhi_options_t *opt)
 {
 	shmemhi_addr_t addrs[SHMEMHI_ID_MAX_ADDRS];

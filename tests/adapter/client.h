@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Clients of the adapter: mlx5 driven by hand, with no header of ours, so that what they expect is
- * what rdma-core and the PRM say. They run on hardware too. Two ends, each a QP with its queues and
- * 64 KiB of memory, are made by one of two routes (objects by DevX or by verbs), then carry the
- * same traffic. */
+/* Clients of the adapter: they drive mlx5 by hand and include none of our headers, so that they
+ * expect what rdma-core and the PRM specify. They also run on hardware. One of two routes (objects
+ * by DevX or by verbs) creates two ends, each a QP with its queues and 64 KiB of memory; both
+ * routes then carry the same traffic. */
 #ifndef CLIENT_H
 #define CLIENT_H
 
@@ -13,11 +13,11 @@
 #include <infiniband/verbs.h>
 #include <infiniband/mlx5dv.h>
 
-/* Macros that call the linked libibverbs; here all calls go through `lib`. */
+/* These macros call the linked libibverbs; here all calls go through `lib`. */
 #undef ibv_query_port
 #undef ibv_reg_mr
 
-/* Which library, symbol version, result, name, arguments. */
+/* Library, symbol version, result, name, arguments. */
 #define CLIENT_FUNCTIONS(X)                                                                        \
 	X(ibverbs, "IBVERBS_1.1", struct ibv_device **, ibv_get_device_list, (int *))              \
 	X(ibverbs, "IBVERBS_1.1", void, ibv_free_device_list, (struct ibv_device **))              \
@@ -88,17 +88,17 @@ struct client_library {
 };
 extern struct client_library lib;
 
-/* Load both; exit 77 when there is no such library. */
+/* Load both libraries; exit with 77 if one does not exist. */
 void library_load(const char *ibverbs, const char *mlx5);
 
-/* Checks: one line for each failure. `failures` becomes the exit status. */
+/* Checks: each failure prints one line and increments `failures`, which becomes the exit status. */
 extern int failures;
 bool same(const char *what, uint64_t expected, uint64_t got);
 bool same_bytes(const char *what, const void *expected, const void *got, size_t nbytes);
-/* What nothing can go on without: exits. */
+/* Exits if the condition does not hold: the client cannot continue without it. */
 void must(bool holds, const char *what);
 
-/* For loops that wait: exits when it took half a minute. */
+/* For loops that wait: exits after half a minute. */
 typedef struct patience {
 	const char *what;
 	uint64_t end_s;
@@ -108,7 +108,7 @@ void patient(patience_t *p);
 /* Wait until the descriptor can be read. */
 bool readable(const char *what, int fd);
 
-/* A WQE in the making: the control segment first, filled in by sq_post. */
+/* A WQE under construction: starts with the control segment, which sq_post fills in. */
 typedef struct wqe {
 	uint8_t opcode, opmod, flags;
 	uint32_t imm;
@@ -120,7 +120,7 @@ typedef struct wqe {
 #define FENCED MLX5_WQE_CTRL_FENCE
 #define OPMOD_ATOMIC_4 0x08 /* masked atomics only: 0x08 | log2(bytes) - 2 */
 #define OPMOD_ATOMIC_8 0x09
-#define OPCODE_DUMP 0x23 /* not in mlx5dv.h: reads local memory and forgets it */
+#define OPCODE_DUMP 0x23 /* not in mlx5dv.h: reads local memory and discards the data */
 
 wqe_t wqe_make(uint8_t opcode, uint8_t opmod, uint8_t flags);
 void wqe_remote(wqe_t *w, const void *address, uint32_t rkey);
@@ -129,23 +129,23 @@ void wqe_inline(wqe_t *w, const void *bytes, uint32_t nbytes);
 void wqe_u32(wqe_t *w, uint32_t value);
 void wqe_u64(wqe_t *w, uint64_t value);
 
-/* Send queue: nblocks of 64 bytes, a power of two. `posted` counts blocks. */
+/* Send queue: n_wqebbs of 64 bytes, a power of two. `posted` counts WQEBBs. */
 typedef struct send_queue {
-	uint8_t *blocks;
-	uint32_t nblocks;
+	uint8_t *wqebbs;
+	uint32_t n_wqebbs;
 	__be32 *record;
 	uint8_t *doorbell;
-	uint32_t bf_nbytes; /* BlueFlame: the register's other half is this far; 0: none */
+	uint32_t bf_nbytes; /* BlueFlame: distance of the register's second half; 0: none */
 	uint32_t qpn;
 	uint16_t posted;
 	uint64_t last; /* the first 8 bytes of the last WQE */
 } send_queue_t;
 
-/* Write a WQE into the ring; its first block's index. */
+/* Write a WQE into the ring; returns the index of its first WQEBB. */
 uint16_t sq_post(send_queue_t *sq, wqe_t *w);
-/* Tell the device of all that was posted. */
+/* Write the doorbell record and ring the doorbell for everything that was posted. */
 void sq_ring(send_queue_t *sq);
-/* The same, with the last WQE, of one block, in the doorbell. */
+/* The same, with the last WQE, of one WQEBB, in the doorbell. */
 void sq_ring_blueflame(send_queue_t *sq);
 
 /* Receive queue: nwqes of `stride` bytes. */
@@ -159,7 +159,7 @@ typedef struct recv_queue {
 /* A receive WQE without memory: for a WRITE with immediate. */
 uint16_t rq_post(recv_queue_t *rq);
 
-/* Completion queue: a ring of ncqes, or one slot that each CQE overwrites. */
+/* Completion queue: a ring of ncqes, or one entry that each CQE overwrites. */
 typedef struct comp_queue {
 	struct mlx5_cqe64 *cqes;
 	uint32_t ncqes;
@@ -172,19 +172,19 @@ typedef struct completion {
 	uint8_t opcode;     /* MLX5_CQE_... */
 	uint8_t wqe_opcode; /* MLX5_OPCODE_..., of requesters */
 	uint8_t syndrome, vendor;
-	uint16_t counter; /* the WQE's first block */
+	uint16_t counter; /* index of the WQE's first WQEBB */
 	uint32_t qpn, nbytes;
 	uint32_t imm; /* as in the WQE */
 } completion_t;
 
-/* Is a new CQE there? Consumes nothing. */
+/* Returns whether a new CQE has arrived. Does not consume it. */
 bool cq_has(const comp_queue_t *cq);
 /* Wait for the CQE of that WQE. In a ring it must be the next one. */
 completion_t cq_wait(comp_queue_t *cq, const char *what, uint16_t counter);
 
 #define DATA_NBYTES 65536u
 
-/* What the other side must know. */
+/* The address that the other side needs. */
 typedef struct address {
 	uint32_t qpn, psn, rkey;
 	uint16_t lid;
@@ -192,7 +192,7 @@ typedef struct address {
 	uint8_t *data;
 } address_t;
 
-/* A QP with its queues. `kind` chooses among a route's ways. */
+/* A QP with its queues. `kind` selects one of a route's variants. */
 typedef struct end {
 	int kind;
 	struct ibv_context *context;
@@ -204,7 +204,7 @@ typedef struct end {
 	recv_queue_t rq;
 	comp_queue_t send_cq, recv_cq;
 	address_t self, peer;
-	struct route_qp *qp; /* the route's own */
+	struct route_qp *qp; /* private to the route */
 } end_t;
 
 #define PORT 1                /* of every device */
@@ -215,7 +215,7 @@ typedef struct end {
 #define RNR_RETRIES 7
 #define RNR_TIMER 12
 
-/* How objects are made. States are enum ibv_qp_state: as in the PRM for those used here. */
+/* How a route creates objects. States are enum ibv_qp_state, which equal those of the PRM here. */
 typedef struct route {
 	const char *const *kinds; /* names, then NULL */
 	struct ibv_context *(*open)(struct ibv_device *device);
@@ -224,30 +224,30 @@ typedef struct route {
 	void (*to_rts)(end_t *e);
 	void (*reset)(end_t *e);
 	unsigned (*state)(end_t *e);
-	void (*await_access_event)(end_t *e); /* the device tells that it refused a request */
+	void (*await_access_event)(end_t *e); /* wait for the event of a refused request */
 	void (*destroy)(end_t *e);
 } route_t;
 extern const route_t route;
 
-/* Where the peer is, for the address vector. */
+/* Address of the peer, for the address vector. */
 struct ibv_ah_attr end_ah_attr(const end_t *e);
 
-/* Two ends, the same one twice, or one here and the other in another process. */
+/* Two ends, the same one twice, or one in this process and the other in another process. */
 typedef struct pair {
-	end_t *active, *passive; /* NULL: not here */
+	end_t *active, *passive; /* NULL: in the other process */
 	int socket;              /* to the other process; -1: none */
 } pair_t;
 
-/* Both sides have come here. */
+/* Barrier of both sides. */
 void pair_meet(const pair_t *p);
-/* From RESET or new to RTS, with fresh PSNs. */
+/* From RESET or from creation to RTS, with fresh PSNs. */
 void pair_connect(pair_t *p);
 
 /* All operations from the active side to the passive one. */
 void traffic(const pair_t *p);
 /* One WRITE, checked. */
 void traffic_write(end_t *e);
-/* A refused WRITE and what follows it; leaves both QPs in ERR. */
+/* A refused WRITE and the WQEs after it; leaves both QPs in ERR. */
 void traffic_refused(const pair_t *p);
 
 #endif

@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# client.sh library control-program client [option]: a client against the adapter, in each of the
-# ways to see doorbells, on both link layers, with each kind of time stamps, and with all that the
-# adapter may do in other orders.
-# What the client does is right: the adapter must have nothing to say about it.
+# client.sh library control-program client [option]: run a client against the adapter, with each
+# doorbell mode, both link layers, each kind of timestamps, and all legal reorderings of the
+# adapter. The client makes no mistakes: the adapter must report none.
 library=$1
 control=$2
 client=$3
@@ -29,7 +28,7 @@ run() {
 	fi
 }
 
-# Retries a microsecond apart are for a process that answers itself, and at once.
+# Retries after a microsecond need a peer that responds at once, in the same process.
 fast=fast
 [ -z "$option" ] || fast=spec
 run hybrid ethernet $fast 0 free-running

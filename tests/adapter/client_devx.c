@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A client by DevX: the objects are made by the device's own commands, rings lie where we want. */
+/* A client by DevX: the device's commands create the objects, and the program places the rings. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ enum {
 #define EVENT_WQ_ACCESS 0x11
 #define ROCE_UDP_SPORT 0xc000
 
-/* The queues in one piece of memory: receive queue, then send queue; two CQs; records. */
+/* The queues in one memory area: receive queue, then send queue; two CQs; records. */
 #define PAGE 4096u
 #define LOG_DEPTH 4 /* of each queue */
 #define DEPTH (1u << LOG_DEPTH)
@@ -172,12 +172,12 @@ static void query_capabilities(end_t *e, uint32_t type, uint32_t out[CAP_REPLY_N
 	uint32_t in[4] = {0};
 
 	put(in, OPCODE, QUERY_HCA_CAP);
-	put(in, OP_MOD, type << 1 | 1); /* what is in force, not what could be */
+	put(in, OP_MOD, type << 1 | 1); /* current capabilities, not maximum ones */
 	errno = lib.mlx5dv_devx_general_cmd(e->context, in, sizeof(in), out, CAP_REPLY_NBYTES);
 	command_must(!errno, "QUERY_HCA_CAP", out);
 }
 
-/* Half of a BlueFlame register; 0: the device has none. */
+/* Size of half a BlueFlame register; 0: the device has none. */
 static uint32_t bf_nbytes(end_t *e)
 {
 	uint32_t out[CAP_REPLY_NBYTES / 4] = {0};
@@ -186,7 +186,8 @@ static uint32_t bf_nbytes(end_t *e)
 	return get(out, CAP_BF) ? 1u << (get(out, CAP_LOG_BF_REG_SIZE) - 1) : 0;
 }
 
-/* Atomics of 4 and 8 bytes, masked too, and 8-byte results in the host's byte order? */
+/* Check that the device has atomics of 4 and 8 bytes, also masked, and returns 8-byte results in
+ * the host's byte order. */
 static void check_atomics(end_t *e)
 {
 	uint32_t out[CAP_REPLY_NBYTES / 4] = {0};
@@ -197,7 +198,7 @@ static void check_atomics(end_t *e)
 	same("sizes of atomics", 4 | 8, get(out, CAP_SIZE_QP) & (4 | 8));
 }
 
-/* ts_format: 1, the device's default, if it has more than free running stamps, which are 0. */
+/* ts_format: 1 (the device's default) if it has more than free-running stamps, which are 0. */
 static uint32_t ts_format(end_t *e)
 {
 	uint32_t out[CAP_REPLY_NBYTES / 4] = {0};
@@ -224,8 +225,8 @@ static void clear_cq(comp_queue_t *cq)
 	memset(cq->cqes, 0xff, DEPTH * sizeof(*cq->cqes));
 }
 
-/* Overruns of a ring are errors: it has room for one CQE of each WQE. In a collapsed CQ they are
- * what it is for. */
+/* Overruns of a ring are errors: it has room for one CQE of each WQE. A collapsed CQ is meant to be
+ * overrun. */
 static struct mlx5dv_devx_obj *create_cq(end_t *e, comp_queue_t *cq, uint32_t at,
 					 uint32_t record_at, uint32_t *cqn)
 {
@@ -258,8 +259,8 @@ static uint32_t pdn(end_t *e)
 	return dv.pdn;
 }
 
-/* Zero stands for: RC, a receive queue of its own with segments of 16 bytes, nothing scattered into
- * CQEs. */
+/* Fields that are zero mean: RC, its own receive queue with segments of 16 bytes, no data in CQEs.
+ */
 static void create_qp(end_t *e)
 {
 	struct route_qp *q = e->qp;
@@ -287,14 +288,14 @@ static void find_rings(end_t *e)
 	__be32 *record = (void *)(e->qp->queues + QP_RECORD_AT);
 
 	e->rq = (recv_queue_t){.wqes = wq, .nwqes = DEPTH, .stride = RQ_STRIDE, .record = record};
-	e->sq.blocks = wq + DEPTH * RQ_STRIDE;
-	e->sq.nblocks = DEPTH;
+	e->sq.wqebbs = wq + DEPTH * RQ_STRIDE;
+	e->sq.n_wqebbs = DEPTH;
 	e->sq.record = record;
 	e->sq.doorbell = e->qp->uar->reg_addr;
 	e->sq.bf_nbytes = e->kind == KIND_BLUEFLAME ? bf_nbytes(e) : 0;
 }
 
-/* A QP's events do not come through ibv_get_async_event when DevX made it. */
+/* Events of a QP that DevX created are not reported by ibv_get_async_event. */
 static void subscribe(end_t *e)
 {
 	uint16_t numbers[] = {EVENT_WQ_INVAL_REQ, EVENT_WQ_ACCESS};
@@ -356,7 +357,7 @@ static void to_init(end_t *e)
 	change_state(e, "RST2INIT", RST2INIT_QP, in, sizeof(in));
 }
 
-/* The kernel knows the peer's MAC; an address handle tells it. */
+/* Read the peer's MAC, which the kernel resolves, from an address handle. */
 static void put_rmac(end_t *e, uint32_t *in)
 {
 	struct ibv_ah_attr attr = end_ah_attr(e);
@@ -439,8 +440,8 @@ static unsigned devx_state(end_t *e)
 	return get(out, QPC_STATE);
 }
 
-/* The device's counters start again at 0, and so do the records, which only we clear. Counters in
- * the CQ must not look like new ones. */
+/* The device's counters restart at 0. So must the records, which only the program clears. Old
+ * counters in the CQ must not look like new ones. */
 static void devx_reset(end_t *e)
 {
 	uint32_t in[4] = {0}, out[COMMAND_NBYTES / 4] = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Clients: functions by name and version, checks, patience. */
+/* Clients: functions by name and version, checks, time limits of waits. */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -34,7 +34,8 @@ static void library_find(void *library, const char *name, const char *version, v
 		fprintf(stderr, "%s: expected at version %s, got %s\n", name, version, dlerror());
 		exit(1);
 	}
-	memcpy(field, &found, sizeof(found)); /* C converts no object pointer to a function's */
+	/* C has no conversion from an object pointer to a function pointer */
+	memcpy(field, &found, sizeof(found));
 }
 
 void library_load(const char *ibverbs_name, const char *mlx5_name)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "client.h"
 
-static uint8_t *memory;          /* DATA_NBYTES for each of two ends; both processes have it */
+static uint8_t *memory;          /* DATA_NBYTES for each of two ends; both processes map it */
 static const char *port_command; /* or NULL */
 
 static struct ibv_context *open_device(unsigned index)
@@ -148,7 +148,7 @@ static void for_each_end(const pair_t *p, void (*act)(end_t *))
 		act(p->passive);
 }
 
-/* The first PSNs are just below the largest: they have 24 bits. */
+/* The first PSNs are just below the maximum, so that their 24 bits wrap. */
 static void new_psn(end_t *e)
 {
 	e->self.psn = e->self.psn ? (e->self.psn * 69069 + 1) & 0xffffff : 0xfffffd;
@@ -197,7 +197,7 @@ static void change_port(end_t *e, const char *to, enum ibv_event_type type,
 	same("port state", state, e->port.state);
 }
 
-/* A port's absence does no harm to a QP that sends nothing. */
+/* A port that is down does not affect a QP that sends nothing. */
 static void port_goes_and_comes(end_t *e)
 {
 	change_port(e, "down", IBV_EVENT_PORT_ERR, IBV_PORT_DOWN);
@@ -206,7 +206,7 @@ static void port_goes_and_comes(end_t *e)
 	traffic_write(e);
 }
 
-/* The receiver of a QP that is its own peer fails at once with the sender: no refusals there. */
+/* A QP that is its own peer has no traffic_refused: its receiver fails at once with the sender. */
 static void run(pair_t *p)
 {
 	pair_connect(p);
@@ -252,7 +252,7 @@ static void one_end(int kind)
 	announce("a QP with itself", kind);
 }
 
-/* Each process is the active one first or second. */
+/* Each process is the active one, first or second. */
 static void two_processes(bool child, int socket)
 {
 	int kind;
@@ -267,7 +267,7 @@ static void two_processes(bool child, int socket)
 	}
 }
 
-/* Fork before the library is loaded: a device does not survive it. */
+/* Fork before the library is loaded: a device cannot be used after a fork. */
 static void run_two_processes(const char *ibverbs, const char *mlx5)
 {
 	int sockets[2], status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Clients: the rings. WQEs are put together in private memory, then copied, because a WQE that
- * starts in the ring's last block goes on in its first. */
+/* Clients: the rings. WQEs are built in private memory, then copied, because a WQE that starts in
+ * the ring's last WQEBB continues in its first. */
 #include <stdatomic.h>
 #include "client.h"
 
@@ -70,13 +70,13 @@ uint16_t sq_post(send_queue_t *sq, wqe_t *w)
 			    sq->qpn, w->flags, (uint8_t)(w->nbytes / 16), 0, w->imm);
 	memcpy(&sq->last, w->bytes, sizeof(sq->last));
 	for (done = 0; done < w->nbytes; done += MLX5_SEND_WQE_BB)
-		memcpy(sq->blocks + sq->posted++ % sq->nblocks * MLX5_SEND_WQE_BB, w->bytes + done,
+		memcpy(sq->wqebbs + sq->posted++ % sq->n_wqebbs * MLX5_SEND_WQE_BB, w->bytes + done,
 		       MLX5_SEND_WQE_BB);
 	return first;
 }
 
-/* The device may read the ring when it sees the record, and the record when it sees the doorbell:
- * each is stored after what it announces. */
+/* The device may read the ring when it reads the new record, and the record when it reads the
+ * doorbell: each is stored after the data that it announces. */
 static void sq_publish(send_queue_t *sq)
 {
 	atomic_thread_fence(memory_order_seq_cst);
@@ -84,7 +84,7 @@ static void sq_publish(send_queue_t *sq)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* Doorbells go to the halves of a BlueFlame register in turn. */
+/* Doorbells alternate between the halves of a BlueFlame register. */
 static void sq_next_half(send_queue_t *sq)
 {
 	atomic_thread_fence(memory_order_seq_cst);
@@ -100,14 +100,14 @@ void sq_ring(send_queue_t *sq)
 
 void sq_ring_blueflame(send_queue_t *sq)
 {
-	uint32_t last = (uint16_t)(sq->posted - 1) % sq->nblocks;
-	const uint8_t *block = sq->blocks + last * MLX5_SEND_WQE_BB;
+	uint32_t last = (uint16_t)(sq->posted - 1) % sq->n_wqebbs;
+	const uint8_t *wqebb = sq->wqebbs + last * MLX5_SEND_WQE_BB;
 	uint64_t word;
 	unsigned i;
 
 	sq_publish(sq);
 	for (i = 0; i < MLX5_SEND_WQE_BB; i += sizeof(word)) {
-		memcpy(&word, block + i, sizeof(word));
+		memcpy(&word, wqebb + i, sizeof(word));
 		*(volatile uint64_t *)(sq->doorbell + i) = word;
 	}
 	sq_next_half(sq);
@@ -125,7 +125,7 @@ uint16_t rq_post(recv_queue_t *rq)
 	return index;
 }
 
-/* The last 8 bytes of a CQE appear at once and after the others. */
+/* The last 8 bytes of a CQE become visible at once, and after the others. */
 static struct mlx5_cqe64 cqe_read(const struct mlx5_cqe64 *slot)
 {
 	const size_t tail = offsetof(struct mlx5_cqe64, sop_drop_qpn);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Clients: each operation once or more, with what it must leave in memory and in the CQ. The memory
- * of both ends is shared by both processes, so that each can look at it all. */
+/* Clients: each operation once or more, with its effect on memory and on the CQ. Both processes map
+ * the memory of both ends, so that each can check all of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "client.h"
 
-/* An end's memory: what it sends, what it gets, what its peer reaches. */
+/* Areas of an end's memory: the source of its messages, its results, the target of its peer. */
 #define SOURCE 0u
 #define RESULT 16384u
-#define SETTLED 32760u /* 8 bytes that nobody looks at */
+#define FLUSH_WORD 32760u /* 8 bytes that are not checked */
 #define TARGET 32768u
 #define LONG_NBYTES 10000u /* several packets */
 #define IMM 0x12345678u
@@ -37,7 +37,7 @@ static void fill(uint8_t *bytes, size_t nbytes, uint32_t seed)
 		bytes[i] = (uint8_t)((seed = seed * 1664525 + 1013904223) >> 24);
 }
 
-/* After an error all else would fail, too. */
+/* After an error all later checks would fail, too. */
 static void check_success(const end_t *e, const char *what, uint8_t opcode, completion_t c)
 {
 	if (!same(what, MLX5_CQE_REQ, c.opcode)) {
@@ -71,14 +71,14 @@ static wqe_t make_read(const end_t *e, void *to, uint32_t nbytes)
 	return w;
 }
 
-/* The completion of a WRITE says that the peer's device has the bytes. That of a READ after it says
- * that they are in its memory: only then we look. */
+/* The completion of a WRITE means that the peer's device has the bytes. The completion of a READ
+ * after it means that they are in the peer's memory, so the check waits for it. */
 static void execute_write(end_t *e, const char *what, wqe_t *w)
 {
-	wqe_t settle = make_read(e, e->self.data + SETTLED, 8);
+	wqe_t flush = make_read(e, e->self.data + FLUSH_WORD, 8);
 
 	execute(e, what, w);
-	execute(e, "READ after WRITE", &settle);
+	execute(e, "READ after WRITE", &flush);
 }
 
 static wqe_t make_write(const end_t *e, uint32_t offset, uint32_t nbytes)
@@ -126,15 +126,15 @@ static void traffic_inline(end_t *e)
 
 static void traffic_blueflame(end_t *e)
 {
-	wqe_t w = make_inline(e, 28), settle = make_read(e, e->self.data + SETTLED, 8);
-	uint16_t block;
+	wqe_t w = make_inline(e, 28), flush = make_read(e, e->self.data + FLUSH_WORD, 8);
+	uint16_t wqebb;
 
 	w.flags = SIGNALLED;
-	block = sq_post(&e->sq, &w);
+	wqebb = sq_post(&e->sq, &w);
 	sq_ring_blueflame(&e->sq);
 	check_success(e, "BlueFlame WRITE", w.opcode,
-		      cq_wait(&e->send_cq, "BlueFlame WRITE", block));
-	execute(e, "READ after WRITE", &settle);
+		      cq_wait(&e->send_cq, "BlueFlame WRITE", wqebb));
+	execute(e, "READ after WRITE", &flush);
 	same_bytes("BlueFlame WRITE", source(e), target(e), 28);
 }
 
@@ -187,9 +187,9 @@ static void traffic_read(end_t *e)
 	same_bytes("READ", target(e), result(e), LONG_NBYTES);
 }
 
-/* Run an atomic, complete but for its data segment, on a word of 4 or 8 bytes. The word is in host
- * order, and so is the returned value of 8 bytes (atomic_req_8B_endianness_mode 1); that of 4 bytes
- * is big-endian in every mode. */
+/* Execute an atomic, complete except for its data segment, on a word of 4 or 8 bytes. The word is
+ * in host order, and so is the returned value of 8 bytes (atomic_req_8B_endianness_mode 1); that of
+ * 4 bytes is big-endian in every mode. */
 static void atomic(end_t *e, const char *what, wqe_t *w, size_t nbytes, uint64_t old, uint64_t new)
 {
 	uint64_t guard = 0xa5a5a5a5a5a5a5a5, expected_word = guard, expected_result = guard;
@@ -301,7 +301,7 @@ static void traffic_atomics(end_t *e)
 	masked_fa_4(e, 0x89abcdef, 0x89abcdef, UINT32_MAX, 0);
 }
 
-/* Eight WRITEs by one doorbell; only the last has a completion, of all of them. */
+/* Eight WRITEs with one doorbell; only the last requests a CQE, which completes all of them. */
 static void traffic_unsignalled(end_t *e)
 {
 	wqe_t w;
@@ -320,7 +320,7 @@ static void traffic_unsignalled(end_t *e)
 		same("CQE of an unsignalled WRITE", false, cq_has(&e->send_cq));
 }
 
-/* More at once than may be under way: the device makes the others wait. */
+/* More atomics than may be in flight: the device delays the others. */
 static void traffic_atomic_burst(end_t *e)
 {
 	const unsigned n = 12;
@@ -358,7 +358,7 @@ static void traffic_dump(end_t *e)
 	execute(e, "DUMP", &w);
 }
 
-/* A WQE of five blocks from each of the ring's last four on. */
+/* A WQE of five WQEBBs from each of the ring's last four on. */
 static void traffic_wrap(end_t *e)
 {
 	uint32_t left;
@@ -366,7 +366,7 @@ static void traffic_wrap(end_t *e)
 	for (left = 4; left > 0; left--) {
 		wqe_t w;
 
-		while (e->sq.posted % e->sq.nblocks != e->sq.nblocks - left)
+		while (e->sq.posted % e->sq.n_wqebbs != e->sq.n_wqebbs - left)
 			traffic_nop(e);
 		w = make_inline(e, 256);
 		execute_write(e, "WRITE across the ring's end", &w);
@@ -406,7 +406,7 @@ static void check_error(const end_t *e, const char *what, completion_t c, uint8_
 	same(what, vendor, c.vendor);
 }
 
-/* No READ can follow: the bytes come when they come. */
+/* No READ can follow, so the bytes have no known arrival time: poll for them. */
 static void await_bytes(const char *what, const uint8_t *expected, const volatile uint8_t *got,
 			size_t nbytes)
 {
@@ -418,11 +418,11 @@ static void await_bytes(const char *what, const uint8_t *expected, const volatil
 			patient(&p);
 }
 
-/* A good WRITE, one with a wrong key, two more: only the first is executed, and has no CQE. All
- * others have one, signalled or not. In a collapsed CQ the last one stays. */
+/* A good WRITE, one with a wrong key, two more: only the first is executed, and it has no CQE. Each
+ * of the others has one, signalled or not. A collapsed CQ keeps the last one. */
 static void refused(end_t *e)
 {
-	uint16_t block[4];
+	uint16_t wqebb[4];
 	unsigned i;
 
 	fill(source(e), 4 * 8, 4);
@@ -432,16 +432,16 @@ static void refused(end_t *e)
 
 		wqe_remote(&w, target(e) + i * 8, i == 1 ? e->peer.rkey ^ 0x80 : e->peer.rkey);
 		wqe_local(&w, source(e) + i * 8, 8, e->mr->lkey);
-		block[i] = sq_post(&e->sq, &w);
+		wqebb[i] = sq_post(&e->sq, &w);
 	}
 	sq_ring(&e->sq);
 	if (!e->send_cq.collapsed) {
-		check_error(e, "refused WRITE", cq_wait(&e->send_cq, "refused WRITE", block[1]),
+		check_error(e, "refused WRITE", cq_wait(&e->send_cq, "refused WRITE", wqebb[1]),
 			    MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR, 0x88);
-		check_error(e, "flushed WRITE", cq_wait(&e->send_cq, "flushed WRITE", block[2]),
+		check_error(e, "flushed WRITE", cq_wait(&e->send_cq, "flushed WRITE", wqebb[2]),
 			    MLX5_CQE_SYNDROME_WR_FLUSH_ERR, 0xf9);
 	}
-	check_error(e, "last WRITE", cq_wait(&e->send_cq, "last WRITE", block[3]),
+	check_error(e, "last WRITE", cq_wait(&e->send_cq, "last WRITE", wqebb[3]),
 		    MLX5_CQE_SYNDROME_WR_FLUSH_ERR, 0xf9);
 	await_bytes("WRITE before the refused one", source(e), target(e), 8);
 	same_bytes("refused and flushed WRITEs", (uint8_t[3 * 8]){0}, target(e) + 8, 3 * 8);

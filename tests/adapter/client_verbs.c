@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A client by verbs: libmlx5 makes the objects and says where their rings are. */
+/* A client by verbs: libmlx5 creates the objects and reports the addresses of their rings. */
 #include <stdlib.h>
 #include "client.h"
 
@@ -53,7 +53,7 @@ static struct ibv_qp *create_mlx5dv(end_t *e, struct ibv_qp_init_attr_ex *attr)
 	return lib.mlx5dv_create_qp(e->context, attr, &dv);
 }
 
-/* bf.size is 0 when the register takes doorbells only. */
+/* bf.size is 0 if the register takes doorbells only. */
 static void find_rings(end_t *e, struct ibv_qp *qp)
 {
 	struct mlx5dv_qp dv = {0};
@@ -61,10 +61,10 @@ static void find_rings(end_t *e, struct ibv_qp *qp)
 	struct mlx5dv_obj obj = {.qp = {qp, &dv}, .pd = {e->pd, &dv_pd}};
 
 	must(!lib.mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP | MLX5DV_OBJ_PD), "mlx5dv_init_obj of a QP");
-	same("block size", MLX5_SEND_WQE_BB, dv.sq.stride);
+	same("WQEBB size", MLX5_SEND_WQE_BB, dv.sq.stride);
 	same("number of the PD: is it 24 bits?", 0, dv_pd.pdn >> 24);
-	e->sq = (send_queue_t){.blocks = dv.sq.buf,
-			       .nblocks = dv.sq.wqe_cnt,
+	e->sq = (send_queue_t){.wqebbs = dv.sq.buf,
+			       .n_wqebbs = dv.sq.wqe_cnt,
 			       .record = dv.dbrec,
 			       .doorbell = dv.bf.reg,
 			       .bf_nbytes = dv.bf.size,
@@ -93,7 +93,7 @@ static void verbs_create(end_t *e)
 	e->qp = q;
 }
 
-/* The address that the kernel resolves for an address handle. */
+/* Check the address that the kernel resolves for an address handle. */
 static void check_ah(end_t *e)
 {
 	struct ibv_ah_attr attr = end_ah_attr(e);
@@ -155,8 +155,8 @@ static void verbs_to_rts(end_t *e)
 	same("state after RTS", IBV_QPS_RTS, route.state(e));
 }
 
-/* libmlx5 clears the doorbell records. It leaves the CQs alone: they are ours since
- * mlx5dv_init_obj. The device counts their CQEs on. */
+/* libmlx5 clears the doorbell records. It does not change the CQs, which belong to the program
+ * since mlx5dv_init_obj. The device continues to count their CQEs. */
 static void verbs_reset(end_t *e)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};

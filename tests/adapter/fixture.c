@@ -16,7 +16,7 @@
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
 
-/* p: for the adapter; view: for the test. */
+/* p: the adapter's address; view: the test's address. */
 typedef struct memory {
 	uint8_t *p, *view;
 	uint8_t is_gpu;
@@ -54,7 +54,7 @@ static memory_t allocate(size_t nbytes, int is_gpu)
 	assert_non_null(m.p);
 	m.view = is_gpu ? gpu.view(m.p) : memset(m.p, 0, nbytes);
 	if (is_gpu)
-		assert_true(mlx5swi_is_gpu(m.p)); /* as when it is registered */
+		assert_true(mlx5swi_is_gpu(m.p)); /* as at registration */
 	assert_true(n_allocated < MAX_ALLOCATED);
 	return allocated[n_allocated++] = m;
 }
@@ -174,16 +174,16 @@ static void make_qp(adapter_end_t *e, const adapter_spec_t *s)
 	mlx5swi_qp_spec_t spec = {0};
 	memory_t ring, record = allocate(8, in_gpu(s, GPU_RECORD));
 
-	e->sq_blocks = s->sq_blocks ? s->sq_blocks : 64;
-	ring = allocate(e->sq_blocks * 64, in_gpu(s, GPU_RING));
+	e->sq_wqebbs = s->sq_wqebbs ? s->sq_wqebbs : 64;
+	ring = allocate(e->sq_wqebbs * 64, in_gpu(s, GPU_RING));
 	e->sq = ring.view;
 	e->dbr = (uint32_t *)(void *)record.view;
 	spec.pd = (mlx5swi_pd_t *)e->pd;
 	spec.send_cq = spec.recv_cq = e->cq;
 	spec.sq = ring.p;
 	spec.ring_is_gpu = ring.is_gpu;
-	spec.sq_nbytes = e->sq_blocks * 64;
-	spec.sq_blocks = e->sq_blocks;
+	spec.sq_nbytes = e->sq_wqebbs * 64;
+	spec.sq_wqebbs = e->sq_wqebbs;
 	if (s->rq_wqes) {
 		ring = allocate(s->rq_wqes * RQ_STRIDE, in_gpu(s, GPU_RING));
 		e->rq = ring.view;
@@ -342,7 +342,7 @@ void adapter_step(void)
 
 	while (mlx5sw_step())
 		if (++turns == MAX_TURNS)
-			fail_msg("%s", "the device never rests");
+			fail_msg("%s", "the device never becomes idle");
 }
 
 void adapter_idle(void)
@@ -357,7 +357,7 @@ void adapter_idle(void)
 		if (adapter_clock < next)
 			adapter_clock = next;
 	}
-	fail_msg("%s", "the device never rests");
+	fail_msg("%s", "the device never becomes idle");
 }
 
 static uint32_t be32_at(const uint8_t *p)
@@ -409,7 +409,7 @@ void adapter_expect(adapter_end_t *e, uint16_t counter, uint8_t wqe_opcode)
 	const adapter_cqe_t cqe = next(e);
 
 	if (cqe.opcode != CQE_REQ)
-		fail_msg("block %u: error 0x%x/0x%x", cqe.counter, cqe.syndrome, cqe.vendor);
+		fail_msg("WQEBB %u: error 0x%x/0x%x", cqe.counter, cqe.syndrome, cqe.vendor);
 	assert_int_equal(cqe.counter, counter);
 	assert_int_equal(cqe.wqe_opcode, wqe_opcode);
 }
@@ -429,8 +429,8 @@ void adapter_expect_none(adapter_end_t *e)
 	adapter_cqe_t cqe;
 
 	if (adapter_poll(e, &cqe))
-		fail_msg("a completion of block %u, opcode %u, 0x%x/0x%x", cqe.counter, cqe.opcode,
-			 cqe.syndrome, cqe.vendor);
+		fail_msg("an unexpected completion of WQEBB %u, opcode %u, 0x%x/0x%x", cqe.counter,
+			 cqe.opcode, cqe.syndrome, cqe.vendor);
 }
 
 int adapter_reported(const char *row)

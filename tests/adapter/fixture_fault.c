@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-void fault_tell(const char *fmt, ...)
+void fault_control(const char *fmt, ...)
 {
 	char line[200], answer[200];
 	va_list args;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Lines of control, and what they lead to. */
+/* Control lines, and checks of their effects. */
 #ifndef ADAPTER_FIXTURE_FAULT_H
 #define ADAPTER_FIXTURE_FAULT_H
 
@@ -13,12 +13,14 @@
 #define NO_ACCESS 0x13, 0x88
 #define RETRIES 0x15, 0x81
 
-void fault_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* is done */
-/* Is refused, with this answer. */
+/* execute a line, which must succeed */
+void fault_control(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Check that the line is refused with this answer. */
 void fault_refused(const char *line, const char *answer);
-const char *fault_answer(const char *line); /* of a line that is done */
+/* execute a line, which must succeed, and return its answer */
+const char *fault_answer(const char *line);
 
-/* The next event of the context, or that there is none. */
+/* Check the next event of the context, or that there is none. */
 void fault_event(struct ibv_context *ctx, int type);
 void fault_no_event(struct ibv_context *ctx);
 

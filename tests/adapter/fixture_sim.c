@@ -3,19 +3,19 @@
 #include "fixture_sim.h"
 #include <endian.h>
 
-#define N_BLOCKS 8u
+#define N_WQEBBS 8u
 #define SIGNALLED 0x08u
 #define DATA 0u
 #define SIGNAL 64u
 #define BACK 128u
-#define OLD 192u   /* what the signal was */
-#define REPLY 256u /* what is sent back */
+#define OLD 192u   /* the old value of the signal */
+#define REPLY 256u /* the data that PE 1 sends back */
 
 static mlx5sw_sim_t adapter;
-static verbs_end_t ends[2], others[2]; /* others: a second pair */
+static verbs_end_t ends[2], others[2]; /* others: a second pair of ends */
 static uint8_t memories[2][SIM_NBYTES] __attribute__((aligned(64)));
 
-/* A WQE of one block: control, remote address, two or three more segments. */
+/* A WQE of one WQEBB: control, remote address, two or three more segments. */
 typedef struct wqe {
 	uint32_t words[16];
 } wqe_t;
@@ -30,9 +30,9 @@ static wqe_t begin(const verbs_end_t *e, uint32_t opcode, uint32_t ds, uint32_t 
 
 static void post(verbs_end_t *e, const wqe_t *w)
 {
-	uint8_t *block = (uint8_t *)e->dv.sq.buf + (e->pi & (e->dv.sq.wqe_cnt - 1)) * 64u;
+	uint8_t *wqebb = (uint8_t *)e->dv.sq.buf + (e->pi & (e->dv.sq.wqe_cnt - 1)) * 64u;
 	for (uint32_t i = 0; i < 16; i += 2)
-		shmemd_arch_st_relaxed_u64(block + 4 * i, (uint64_t)htobe32(w->words[i + 1]) << 32 |
+		shmemd_arch_st_relaxed_u64(wqebb + 4 * i, (uint64_t)htobe32(w->words[i + 1]) << 32 |
 								  htobe32(w->words[i]));
 	e->pi++;
 }
@@ -46,7 +46,7 @@ static void post_write(verbs_end_t *e, uint32_t to, uint64_t value, uint32_t fla
 	post(e, &w);
 }
 
-/* The 8 bytes at an offset of its own memory. */
+/* WRITE the 8 bytes at an offset of the PE's own memory. */
 static void post_gather(verbs_end_t *e, uint32_t to, uint32_t from, uint32_t flags)
 {
 	uint64_t addr = (uintptr_t)e->memory + from;
@@ -85,7 +85,7 @@ static void ring(verbs_end_t *e, int mistake)
 	shmemd_arch_st_relaxed_u64(e->dv.bf.reg, doorbell);
 }
 
-/* Until the next completion of a ring, which must be good. */
+/* Wait for the next completion of a ring, which must be a success. */
 static void wait(verbs_end_t *e)
 {
 	const uint8_t *cqe = (const uint8_t *)e->dv_cq.buf + (e->ci & (e->dv_cq.cqe_cnt - 1)) * 64u;
@@ -130,7 +130,7 @@ static void second(int mistake)
 	shmemd_arch_fence_quiet();
 	uint64_t data = load(e, DATA);
 	if (data != 77)
-		shmemsim_fail("the signal came before the data");
+		shmemsim_fail("the signal arrived before the data");
 	if (mistake != SIM_NO_FENCE_AFTER_DATA)
 		shmemd_arch_st_relaxed_u64(e->memory + REPLY, data);
 	post_gather(e, BACK, REPLY, SIGNALLED);
@@ -148,12 +148,12 @@ static void kernel(const void *params)
 	(p->pe ? second : first)(p->mistake);
 }
 
-/* A queue pair of each PE, connected. */
+/* Create a queue pair on each PE, and connect them. */
 static int connect_ends(const shmemh_boot_t *boot, verbs_end_t *pair)
 {
 	verbs_name_t names[2];
 	verbs_end_t *e = &pair[boot->pe];
-	if (verbs_open(e, memories[boot->pe], SIM_NBYTES, N_BLOCKS) ||
+	if (verbs_open(e, memories[boot->pe], SIM_NBYTES, N_WQEBBS) ||
 	    boot->allgather(boot->state, &e->name, names, sizeof(names[0]), NULL, 0))
 		return 1;
 	return verbs_connect(e, &names[1 - boot->pe]);
@@ -169,7 +169,7 @@ int sim_main(int pe, int n_pes, void *arg)
 	if ((pe == 0 && mlx5sw_sim_start(&adapter, &plan->cfg)) ||
 	    boot->allgather(boot->state, &byte, bytes, 1, NULL, 0))
 		return 1;
-	memset(memories[pe], 0, SIM_NBYTES); /* now that the last run's devices are gone */
+	memset(memories[pe], 0, SIM_NBYTES); /* the devices of the last run do not exist any more */
 	if (connect_ends(boot, ends))
 		return 1;
 	if (plan->mistake == SIM_SIGNAL_ON_OTHER_QP && connect_ends(boot, others))

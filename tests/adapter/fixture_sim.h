@@ -12,10 +12,11 @@
 /* Mistakes of the kernel. */
 enum sim_mistake {
 	SIM_NONE,
-	SIM_NO_FENCE_BEFORE_RECORD, /* the WQE may be seen after the doorbell */
-	SIM_NO_FENCE_AFTER_DATA,    /* likewise what it sends */
-	SIM_SIGNAL_ON_OTHER_QP,     /* than the data's */
-	SIM_NO_WAIT,                /* reads the data without its signal */
+	/* the device may read the WQE after the doorbell and see old bytes */
+	SIM_NO_FENCE_BEFORE_RECORD,
+	SIM_NO_FENCE_AFTER_DATA, /* the same for the data that the WQE sends */
+	SIM_SIGNAL_ON_OTHER_QP,  /* sends the signal on another queue pair than the data */
+	SIM_NO_WAIT,             /* reads the data without waiting for the signal */
 };
 
 typedef struct sim_plan {
@@ -23,8 +24,8 @@ typedef struct sim_plan {
 	int mistake;
 } sim_plan_t;
 
-/* PE 0 writes 8 bytes to PE 1 and adds to its signal; PE 1 waits for the signal and writes the
- * data back with a completion of its own. Wrong data, a missing completion: the run fails. For
+/* PE 0 writes 8 bytes to PE 1 and adds to its signal; PE 1 waits for the signal and writes the data
+ * back with a completion of its own. The run fails if data is wrong or a completion is missing. For
  * shmemsim_run and shmemsim_explore, with 2 PEs and a sim_plan_t. */
 int sim_main(int pe, int n_pes, void *plan);
 void sim_end(void); /* after the last run */

@@ -20,16 +20,16 @@ static int open_device(verbs_end_t *e)
 	return !e->ctx;
 }
 
-static int make_queues(verbs_end_t *e, uint32_t n_blocks)
+static int make_queues(verbs_end_t *e, uint32_t n_wqebbs)
 {
 	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC,
-					.cap = {.max_send_wr = n_blocks,
+					.cap = {.max_send_wr = n_wqebbs,
 						.max_recv_wr = 1,
 						.max_send_sge = 1,
 						.max_recv_sge = 1,
 						.max_inline_data = 12}};
 	struct mlx5dv_obj obj = {0};
-	e->cq = ibv_create_cq(e->ctx, n_blocks, NULL, NULL, 0);
+	e->cq = ibv_create_cq(e->ctx, n_wqebbs, NULL, NULL, 0);
 	init.send_cq = init.recv_cq = e->cq;
 	e->qp = e->cq ? ibv_create_qp(e->pd, &init) : NULL;
 	if (!e->qp)
@@ -41,7 +41,7 @@ static int make_queues(verbs_end_t *e, uint32_t n_blocks)
 	return mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP | MLX5DV_OBJ_CQ);
 }
 
-int verbs_open(verbs_end_t *e, uint8_t *memory, size_t nbytes, uint32_t n_blocks)
+int verbs_open(verbs_end_t *e, uint8_t *memory, size_t nbytes, uint32_t n_wqebbs)
 {
 	struct ibv_port_attr port;
 	memset(e, 0, sizeof(*e));
@@ -49,7 +49,7 @@ int verbs_open(verbs_end_t *e, uint8_t *memory, size_t nbytes, uint32_t n_blocks
 	if (open_device(e))
 		return 1;
 	e->pd = ibv_alloc_pd(e->ctx);
-	if (!e->pd || make_queues(e, n_blocks))
+	if (!e->pd || make_queues(e, n_wqebbs))
 		return 2;
 	e->mr = ibv_reg_mr(e->pd, e->memory, nbytes, ALL_RIGHTS);
 	if (!e->mr || ibv_query_port(e->ctx, 1, &port))
@@ -154,7 +154,7 @@ int verbs_wait(verbs_end_t *e, unsigned seconds, uint8_t *syndrome)
 	uint8_t *cqe = (uint8_t *)e->dv_cq.buf + (e->ci & (e->dv_cq.cqe_cnt - 1)) * 64u;
 	time_t end = time(NULL) + seconds + 1;
 	for (;;) {
-		/* All of the word that the device stores as one. */
+		/* Load the whole word that the device stores at once. */
 		uint8_t own = __atomic_load_n((uint64_t *)(cqe + 56), __ATOMIC_ACQUIRE) >> 56;
 		if (own >> 4 != MLX5_CQE_INVALID && (own & 1) == (e->ci >> log_n & 1)) {
 			e->ci++;

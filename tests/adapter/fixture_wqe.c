@@ -73,7 +73,7 @@ uint16_t adapter_post(adapter_end_t *e, adapter_wqe_t *w)
 	const uint32_t n = w->ds ? (w->ds + 3) / 4 : 1;
 
 	for (uint32_t i = 0; i < n; i++)
-		memcpy(e->sq + (size_t)((index + i) % e->sq_blocks) * 64, w->bytes + 64 * i, 64);
+		memcpy(e->sq + (size_t)((index + i) % e->sq_wqebbs) * 64, w->bytes + 64 * i, 64);
 	e->pi = (uint16_t)(index + n);
 	return index;
 }

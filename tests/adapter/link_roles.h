@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Processes that have an adapter each, started by tests of the ways between them. */
+/* Processes with an adapter each, started by tests of the links between processes. */
 #ifndef ADAPTER_LINK_ROLES_H
 #define ADAPTER_LINK_ROLES_H
 
@@ -19,12 +19,12 @@
 #include <cmocka.h>
 #include "fixture_verbs.h"
 
-#define N_BLOCKS 256u
+#define N_WQEBBS 256u
 #define SECONDS 30u
 #define RETRY 0x15
 
 static uint8_t memory[4096] __attribute__((aligned(4096)));
-/* A name of this test program, for MLX5SW_FABRIC, and its file. */
+/* The fabric name of this test program, for MLX5SW_FABRIC, and its file. */
 static char shm_name[64], shm_path[128];
 
 static inline int exchange(int fd, const void *mine, void *its, size_t nbytes)
@@ -39,11 +39,11 @@ static inline int meet(int fd)
 	return exchange(fd, &byte, &byte, 1);
 }
 
-/* A connected queue pair; fd leads to the peer. */
+/* Open a connected queue pair; fd is a socket to the peer. */
 static inline int open_end(verbs_end_t *e, int fd)
 {
 	verbs_name_t peer;
-	return verbs_open(e, memory, sizeof(memory), N_BLOCKS) ||
+	return verbs_open(e, memory, sizeof(memory), N_WQEBBS) ||
 	       exchange(fd, &e->name, &peer, sizeof(peer)) || verbs_connect(e, &peer) || meet(fd);
 }
 
@@ -114,8 +114,8 @@ static inline int post_many(verbs_end_t *e)
 	return 0;
 }
 
-/* Both write at the same time. */
-static inline int both_ways(int fd)
+/* Both ends write at the same time. */
+static inline int both_directions(int fd)
 {
 	verbs_end_t e;
 	if (open_end(&e, fd))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Mailboxes bit by bit: since their words are big-endian, bit O of a structure is bit O of its
- * bytes, counted from the highest bit of the first. */
+/* Bit fields of mailboxes: since their words are big-endian, bit O of a structure is bit O of its
+ * bytes, counted from the highest bit of the first byte. */
 #ifndef MAILBOX_H
 #define MAILBOX_H
 

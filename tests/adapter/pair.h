@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What most tests of a queue do: two ends, of the program that includes this, begin and end. */
+/* Two ends for tests of a queue: creation, and the checks at the end. */
 #ifndef ADAPTER_PAIR_H
 #define ADAPTER_PAIR_H
 
@@ -18,7 +18,7 @@ static inline void start(const mlx5sw_config_t *cfg, const adapter_spec_t *spec)
 	adapter_connect(&a, &b);
 }
 
-/* Nothing is left that nobody has looked at. */
+/* Check that no completion is unread and that lint has reported nothing, then stop. */
 static inline void end(void)
 {
 	adapter_expect_none(&a);

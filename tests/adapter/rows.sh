@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# rows.sh source-directory: the adapter's README has every row and fault, every row that is
-# reported, and every variable that is read; each test that it names is one that is run.
+# rows.sh source-directory: check that the adapter's README lists every row and fault, every row
+# that lint reports, and every variable that the adapter reads, and that each test that it names
+# exists.
 cd "$1" || exit 1
 readme=runtime/mlx5sw/README.md
 bad=0
@@ -30,7 +31,7 @@ done
 for name in $(grep -hoE '"MLX5SW_[A-Z_]+' runtime/mlx5sw/*/*.[ch] | tr -d '"' | sort -u); do
 	grep -q "^| \`$name\` |" $readme || complain "no variable $name"
 done
-# Names of tests have two words or more; the last cell has them.
+# Names of tests have two words or more; they are in the last cell.
 for name in $(sed -n 's/^| [A-Z][0-9]* .* | //p' $readme | tr -c 'a-z0-9_' '\n' |
 	grep _ | sort -u); do
 	grep -qE "(TEST|cmocka_unit_test[a-z_]*)\(${name}[,)]" tests/adapter/test_*.c ||

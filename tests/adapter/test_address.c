@@ -53,7 +53,7 @@ static void gids_of_infiniband(void **state)
 	FAILED(ibv_query_gid_ex(ctx, 1, 1, &entry, 0), ENODATA, "not in use");
 	assert_int_equal(ibv_query_gid(ctx, 1, 1, &gid), 0); /* zero, as in sysfs */
 	assert_true(gid.global.interface_id == 0);
-	assert_int_equal(mlx5swi_resolve(gid.raw, mac), ENOENT); /* nobody's */
+	assert_int_equal(mlx5swi_resolve(gid.raw, mac), ENOENT); /* belongs to no port */
 }
 
 static void addresses_differ(void **state)
@@ -70,8 +70,8 @@ static void addresses_differ(void **state)
 		}
 }
 
-/* Links read the process of a port from its GID, and a program its MAC, without asking anybody. */
-static void address_says_where_it_is(void **state)
+/* Links derive the process of a port from its GID, and programs its MAC, without a query. */
+static void process_is_derived_from_the_address(void **state)
 {
 	static const mlx5swi_place_t tcp = {
 		.is_tcp = 1, .ipv4 = {192, 168, 7, 9}, .tcp_port = 4711};
@@ -86,7 +86,7 @@ static void address_says_where_it_is(void **state)
 		memset(&port, 0, sizeof(port));
 		port.dev = &dev;
 		mlx5swi_port_init(&port);
-		mlx5swi_w->has_thread = 1; /* others are elsewhere */
+		mlx5swi_w->has_thread = 1; /* other ports belong to other processes */
 		for (int i = 0; i < 4; i++) {
 			assert_int_equal(mlx5swi_gid_place(port.gids[i].raw, &place), 0);
 			assert_int_equal(place.host, h);
@@ -108,11 +108,12 @@ static void address_says_where_it_is(void **state)
 	assert_int_equal(mlx5swi_resolve(gids[3], mac), 0);
 	assert_memory_equal(mac, wanted, 6);
 	mlx5swi_w->has_thread = 0;
-	assert_int_equal(mlx5swi_resolve(gids[3], mac), ENOENT); /* all are here, and not that */
+	/* every port is in this process, and none has this GID */
+	assert_int_equal(mlx5swi_resolve(gids[3], mac), ENOENT);
 }
 
-/* What cannot be the address of a port of this fabric has no MAC. */
-static void addresses_that_nobody_has(void **state)
+/* An address that no port of this fabric can have has no MAC. */
+static void unknown_addresses_have_no_mac(void **state)
 {
 	static const uint8_t by_tcp[16] = {0xfd, [9] = 0, 18, 103, 10, 0, 0, 1};
 	static const uint8_t host_64[16] = {[10] = 0xff, 0xff, 10, 0, 0, 65};
@@ -126,7 +127,8 @@ static void addresses_that_nobody_has(void **state)
 	mlx5swi_w->has_thread = 1;
 	assert_int_equal(mlx5swi_resolve(host_63, mac), 0);
 	assert_int_equal(mlx5swi_resolve(host_64, mac), ENOENT);
-	assert_int_equal(mlx5swi_resolve(by_tcp, mac), ENOENT); /* others are in shared memory */
+	/* the other processes are connected by shared memory */
+	assert_int_equal(mlx5swi_resolve(by_tcp, mac), ENOENT);
 	assert_int_equal(mlx5swi_resolve(no_eui, mac), ENOENT);
 	assert_int_equal(mlx5swi_resolve(global, mac), ENOENT);
 	assert_int_equal(mlx5swi_gid_place(global, &place), ENOENT);
@@ -135,7 +137,7 @@ static void addresses_that_nobody_has(void **state)
 	assert_int_equal(mlx5swi_resolve(host_63, mac), ENOENT);
 }
 
-/* Processes of one machine have one IP address, and ports of TCP. */
+/* Processes of one machine share an IP address and differ by TCP port. */
 static void macs_of_one_machine(void **state)
 {
 	uint8_t mac[4][6], gid[16] = {0xfd, [9] = 0, 18, 103, 10, 0, 0, 1};
@@ -196,7 +198,7 @@ static void address_vector_of_roce(void **state)
 	a.grh.flow_label = 0;
 	assert_non_null(ah = ibv_create_ah(pd, &a));
 	assert_int_equal(be16toh(av_of(ah)->rlid), 0xc000);
-	a.grh.sgid_index = 2; /* v1 has no UDP */
+	a.grh.sgid_index = 2; /* RoCE v1 has no UDP port */
 	assert_non_null(ah = ibv_create_ah(pd, &a));
 	assert_int_equal(be16toh(av_of(ah)->rlid), 0);
 }
@@ -250,7 +252,7 @@ static void grh_required_on_infiniband(void **state)
 	}
 }
 
-/* Trap: a program shipped an address with a static_rate that nobody had set. */
+/* Trap: a program used an address with an uninitialised static_rate. */
 static void trap_address_ranges(void **state)
 {
 	struct ibv_ah_attr a;
@@ -281,7 +283,7 @@ static void trap_address_ranges(void **state)
 
 static int teardown(void **state)
 {
-	mlx5swi_w->has_thread = 0; /* some pretend */
+	mlx5swi_w->has_thread = 0; /* some tests set it */
 	return fabric_teardown(state);
 }
 
@@ -293,8 +295,8 @@ int main(void)
 		TEST(gids_of_ethernet),
 		TEST(gids_of_infiniband),
 		TEST(addresses_differ),
-		TEST(address_says_where_it_is),
-		TEST(addresses_that_nobody_has),
+		TEST(process_is_derived_from_the_address),
+		TEST(unknown_addresses_have_no_mac),
 		TEST(macs_of_one_machine),
 		TEST(pkeys),
 		TEST(address_vector_of_roce),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Atomics against a reference that goes bit by bit, and from ring to memory. */
+/* Atomics against a bit-by-bit reference, and from ring to memory. */
 #include <endian.h>
 #include "fixture.h"
 
@@ -14,7 +14,7 @@ static uint64_t random64(void)
 	return state;
 }
 
-/* Also masks of few ones, few zeros, none at all. */
+/* Random masks, also with few ones, few zeros, or all equal. */
 static uint64_t random_mask(void)
 {
 	switch (random64() % 5) {
@@ -36,7 +36,7 @@ static int bit(uint64_t v, int i)
 	return (int)(v >> i & 1);
 }
 
-/* A full adder whose carry is dropped after each boundary. */
+/* A full adder that drops the carry after each boundary bit. */
 static uint64_t reference_add(uint64_t x, uint64_t y, uint64_t boundary, int n_bits)
 {
 	uint64_t sum = 0;
@@ -68,7 +68,7 @@ static uint64_t narrow(uint64_t v, uint32_t width)
 	return width == 8 ? v : v & 0xffffffff;
 }
 
-/* What one atomic does, by the words of the PRM. */
+/* The effect of one atomic, by the text of the PRM. */
 static uint64_t reference(uint8_t opcode, uint32_t width, const uint64_t op[4], uint64_t old)
 {
 	switch (opcode) {
@@ -98,7 +98,7 @@ static uint64_t random_case(const struct kind *k, uint64_t op[4])
 
 	for (int i = 0; i < 4; i++)
 		op[i] = narrow(i == 0 ? random64() : random_mask(), k->width);
-	if (random64() % 2) /* the comparison is equal, at least where the mask looks */
+	if (random64() % 2) /* half of the comparisons succeed under the mask */
 		op[1] = narrow(old ^ (random_mask() & ~op[3]), k->width);
 	if (k->opcode == OP_CS && random64() % 2)
 		op[1] = old;
@@ -117,8 +117,8 @@ static void arithmetic(void **unused)
 	}
 }
 
-/* SET, AND, OR, XOR and ADD, as software makes them of the masked forms. */
-static void as_software_uses_them(void **unused)
+/* SET, AND, OR, XOR and ADD, as software builds them from the masked forms. */
+static void atomics_as_software_builds_them(void **unused)
 {
 	const uint64_t v = 0x0123456789abcdef, old = 0xf0f0f0f0ff00ff00, all = ~0ull;
 	const uint64_t set[4] = {v, 0, all, 0}, and[4] = {0, 0, ~v, 0}, or [4] = {v, 0, v, 0};
@@ -132,14 +132,14 @@ static void as_software_uses_them(void **unused)
 	assert_int_equal(mlx5swi_atomic(OP_MASKED_FA, 8, add, old), old + v);
 }
 
-/* The value that an atomic returns, as it lies in memory: of 8 bytes in host order, because
- * atomic_req_8B_endianness_mode is 1; of 4 bytes, which that mode does not cover, big-endian. */
+/* The returned value as stored in memory: 8 bytes in host order, because
+ * atomic_req_8B_endianness_mode is 1; 4 bytes, which that mode does not cover, big-endian. */
 static uint64_t as_returned(uint64_t old, uint32_t width)
 {
 	return width == 8 ? old : htobe32((uint32_t)old);
 }
 
-static void from_ring_to_memory(void **unused)
+static void atomics_from_ring_to_memory(void **unused)
 {
 	adapter_end_t a, b;
 	uint64_t word, result;
@@ -174,8 +174,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arithmetic),
-		cmocka_unit_test(as_software_uses_them),
-		cmocka_unit_test(from_ring_to_memory),
+		cmocka_unit_test(atomics_as_software_builds_them),
+		cmocka_unit_test(atomics_from_ring_to_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Answers of queries against bytes that were worked out by hand from the PRM's bit offsets. */
+/* Replies of queries against bytes that were derived by hand from the PRM's bit offsets. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ typedef struct byte {
 	uint8_t value;
 } byte_t;
 
-/* All bytes of the reply that are not named are 0. */
+/* All other bytes of the reply are 0. */
 static void expect_caps(devx_t *d, unsigned op_mod, const byte_t *bytes, size_t n)
 {
 	uint8_t in[16] = {0x01, 0x00, 0, 0, 0, 0, (uint8_t)(op_mod >> 8), (uint8_t)op_mod};
@@ -62,7 +62,7 @@ static void expect_caps(devx_t *d, unsigned op_mod, const byte_t *bytes, size_t 
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-/* General capabilities begin at byte 16; a byte at 16 + bit / 8. */
+/* General capabilities begin at byte 16: bit n is in byte 16 + n / 8. */
 static const byte_t general[] = {
 	{16 + 0x04, 0x80}, /* hca_cap_2: bit 0x20 */
 	{16 + 0x11, 15},   /* log_max_qp_sz: bits 0x88 to 0x8f */
@@ -91,7 +91,7 @@ static const byte_t general[] = {
 static void general_capabilities(void **state)
 {
 	expect_caps(*state, 0x0001, general, N(general)); /* current */
-	expect_caps(*state, 0x0000, general, N(general)); /* greatest */
+	expect_caps(*state, 0x0000, general, N(general)); /* maximum */
 }
 
 static void general_capabilities_of_infiniband(void **state)
@@ -111,7 +111,7 @@ static void general_capabilities_of_infiniband(void **state)
 }
 
 /* W16: four operations of 4 and 8 bytes, 8-byte data in host order, nothing over PCIe. */
-static void w16_atomic_capabilities(void **state)
+static void atomic_capabilities(void **state)
 {
 	static const byte_t bytes[] = {
 		{16 + 0x08, 0x40}, /* atomic_req_8B_endianness_mode: 0x40 and 0x41 */
@@ -136,7 +136,7 @@ static void roce_capabilities(void **state)
 	expect_caps(*state, 0x0009, bytes, N(bytes));
 }
 
-/* Real time only: in both sets, since QPs of RoCE go by the second. */
+/* Real-time stamps only: in both sets, since QPs of RoCE use the second. */
 static void real_time_stamps_only(void **state)
 {
 	byte_t bytes[N(general) + 1];
@@ -187,7 +187,7 @@ static void unknown_sets_and_short_answers(void **state)
 	assert_int_equal(general_cmd(*state, in, out, sizeof(out) - 1), 0x51);
 }
 
-/* Each address of the table, as verbs give it too. */
+/* Each address of the table, equal to that of verbs. */
 static void roce_addresses(void **state)
 {
 	devx_t *d = *state;
@@ -203,7 +203,7 @@ static void roce_addresses(void **state)
 		assert_int_equal(get_bits(out, 0x80 + 0x83, 1), 0);     /* vlan_valid */
 		assert_int_equal(get_bits(out, 0x80 + 0xd4, 4), i < 2); /* IPv6, IPv4 */
 		assert_int_equal(get_bits(out, 0x80 + 0xd8, 8), i % 2 * 2);
-		/* the MAC makes the link-local GIDs */
+		/* the link-local GIDs contain the MAC */
 		if (i < 2) {
 			assert_int_equal(out[16 + 0x12] ^ 2, gid.raw[8]);
 			assert_int_equal(out[16 + 0x13], gid.raw[9]);
@@ -263,7 +263,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(general_capabilities),
 		INFINIBAND(general_capabilities_of_infiniband),
-		TEST(w16_atomic_capabilities),
+		TEST(atomic_capabilities),
 		TEST(roce_capabilities),
 		cmocka_unit_test(real_time_stamps_only),
 		INFINIBAND(no_dbr_capability),

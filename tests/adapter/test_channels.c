@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Event channels of DevX: what comes by them, and in which bytes. */
+/* Event channels of DevX: which events they return, byte by byte. */
 #include "verbs.h"
 
 #include <poll.h>
@@ -30,7 +30,7 @@ static void expect_no_event(struct ibv_context *c)
 	assert_int_equal(errno, EAGAIN);
 }
 
-/* Objects that DevX made, as far as events need them. */
+/* Objects of DevX, with the fields that events need. */
 
 static mlx5swi_qp_t qp;
 static mlx5swi_cq_t cq;
@@ -56,7 +56,7 @@ static ssize_t get(struct mlx5dv_devx_event_channel *ch, event_t *e)
 	return mlx5dv_devx_get_event(ch, (struct mlx5dv_devx_async_event_hdr *)e, sizeof(*e));
 }
 
-static void s5_devx_events_come_by_channel_only(void **state)
+static void devx_events_come_by_channel_only(void **state)
 {
 	struct mlx5dv_devx_event_channel *ch = make_channel(0);
 	uint16_t types[] = {0x05, 0x10, 0x11};
@@ -65,7 +65,7 @@ static void s5_devx_events_come_by_channel_only(void **state)
 	(void)state;
 	assert_int_equal(mlx5dv_devx_subscribe_devx_event(ch, &qp_obj, sizeof(types), types, 77),
 			 0);
-	mlx5swi_event_qp(&qp, 0x02); /* not asked for */
+	mlx5swi_event_qp(&qp, 0x02); /* not subscribed */
 	mlx5swi_event_qp(&qp, 0x11);
 	expect_no_event(ctx);
 	assert_true(is_readable(ch->fd));
@@ -79,7 +79,7 @@ static void s5_devx_events_come_by_channel_only(void **state)
 	assert_int_equal(errno, EAGAIN);
 }
 
-static void channel_gives_events_of_cqs(void **state)
+static void channel_returns_events_of_cqs(void **state)
 {
 	struct mlx5dv_devx_event_channel *ch = make_channel(0);
 	uint16_t types[] = {0x00, 0x04};
@@ -99,7 +99,7 @@ static void channel_gives_events_of_cqs(void **state)
 	expect_no_event(ctx);
 }
 
-static void channel_gives_events_of_ports(void **state)
+static void channel_returns_events_of_ports(void **state)
 {
 	static const struct {
 		int type;
@@ -138,7 +138,7 @@ static void channel_without_data_merges(void **state)
 	assert_int_equal(get(ch, &e), 8);
 	assert_int_equal(e.cookie, 9);
 	assert_int_equal(get(ch, &e), -1);
-	mlx5swi_event_qp(&qp, 5); /* anew */
+	mlx5swi_event_qp(&qp, 5); /* a new event */
 	assert_int_equal(get(ch, &e), 8);
 }
 
@@ -206,7 +206,7 @@ static void subscription_by_descriptor(void **state)
 	close(fd);
 }
 
-static void object_that_ends_takes_its_subscriptions_along(void **state)
+static void destroyed_object_loses_its_subscriptions(void **state)
 {
 	struct mlx5dv_devx_event_channel *with = make_channel(0), *without = make_channel(OMIT);
 	uint16_t type = 0x05;
@@ -218,7 +218,7 @@ static void object_that_ends_takes_its_subscriptions_along(void **state)
 	mlx5swi_event_qp(&qp, 5);
 	mlx5swi_events_forget(&qp);
 	mlx5swi_event_qp(&qp, 5);
-	assert_int_equal(get(with, &e), 72); /* what was said stays said */
+	assert_int_equal(get(with, &e), 72); /* an event that was queued remains */
 	assert_int_equal(get(with, &e), -1);
 	assert_int_equal(get(without, &e), -1);
 	mlx5dv_devx_destroy_event_channel(with);
@@ -233,14 +233,14 @@ static void object_that_ends_takes_its_subscriptions_along(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(s5_devx_events_come_by_channel_only),
-		TEST(channel_gives_events_of_cqs),
-		TEST(channel_gives_events_of_ports),
+		TEST(devx_events_come_by_channel_only),
+		TEST(channel_returns_events_of_cqs),
+		TEST(channel_returns_events_of_ports),
 		TEST(channel_without_data_merges),
 		TEST(channel_with_data_overruns),
 		TEST(channel_refuses),
 		TEST(subscription_by_descriptor),
-		TEST(object_that_ends_takes_its_subscriptions_along),
+		TEST(destroyed_object_loses_its_subscriptions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

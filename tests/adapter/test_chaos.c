@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Everything that hardware may do differently, at random, with packets lost: results are those of
- * one operation after the other, and what was executed is a prefix. */
+/* All legal variations of hardware at random, with packets lost: results equal those of sequential
+ * execution, and the executed operations are a prefix. */
 #include <stdlib.h>
 #include "fixture.h"
 #include "mlx5sw/watch/fault.h"
@@ -12,9 +12,9 @@
 	 MLX5SW_CHAOS_DUP_WRITE | MLX5SW_CHAOS_ATOMIC)
 #define N_OPS 40
 #define SOURCE 0u       /* random bytes, constant */
-#define CONSTANT 20000u /* of the peer, for READs */
-#define TARGET 30000u   /* what the peer's memory is changed by */
-#define RESULTS 40000u  /* of 5000 bytes each, used in turn */
+#define CONSTANT 20000u /* area of the peer that READs read */
+#define TARGET 30000u   /* area of the peer that WRITEs and atomics change */
+#define RESULTS 40000u  /* areas of 5000 bytes each, used in turn */
 #define N_RESULTS 4u
 
 static adapter_end_t ends[2];
@@ -26,10 +26,10 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)(state >> 33) % n;
 }
 
-/* What one end does, and what should come of it. */
+/* The operations of one end, and their expected results. */
 typedef struct side {
 	adapter_end_t *e, *peer;
-	uint8_t *model; /* the peer's target, 8192 bytes */
+	uint8_t *model; /* expected content of the peer's target area, 8192 bytes */
 	uint64_t expected[N_OPS];
 	uint32_t n_done, reads[N_OPS];
 	uint8_t ops[N_OPS];
@@ -103,7 +103,7 @@ static void side_start(side_t *s, int i)
 		s->e->memory[k] = (uint8_t)draw(256);
 }
 
-/* The order that requester.h promises. */
+/* The order that requester.h defines. */
 static void check_order(const adapter_end_t *e)
 {
 	const struct mlx5swi_requester *r = e->qp->requester;
@@ -113,7 +113,7 @@ static void check_order(const adapter_end_t *e)
 	assert_true(r->fresh - r->at <= r->fetched - r->at);
 }
 
-/* Keeps no more results in flight than there is room for. */
+/* Keeps at most as many results in flight as there are result areas. */
 static void side_run(side_t *s)
 {
 	uint32_t n_posted = 0;
@@ -155,14 +155,15 @@ static void lose_packets(unsigned n)
 	}
 }
 
-static void like_one_after_the_other(void **unused)
+static void results_equal_sequential_execution(void **unused)
 {
 	(void)unused;
 	for (uint64_t seed = 1; seed <= 400; seed++) {
 		mlx5sw_config_t cfg = adapter_config();
 		side_t s;
 
-		/* Without WRITEs that write again: these overlap, and so would the results. */
+		/* Without repeated WRITEs: the WRITEs overlap, so a repeated one would change the
+		 * result. */
 		cfg.chaos = (seed % 2 ? ALL_CHAOS : (uint32_t)seed / 2) & ALL_CHAOS &
 			    ~MLX5SW_CHAOS_DUP_WRITE;
 		cfg.doorbells = (uint8_t)(seed % 3);
@@ -170,10 +171,10 @@ static void like_one_after_the_other(void **unused)
 		state = seed;
 		adapter_start(&cfg);
 		adapter_seed = seed;
-		adapter_make(&ends[0], &(adapter_spec_t){.sq_blocks = 8});
+		adapter_make(&ends[0], &(adapter_spec_t){.sq_wqebbs = 8});
 		adapter_make(&ends[1], &(adapter_spec_t){.host = 1});
 		adapter_connect(&ends[0], &ends[1]);
-		lose_packets((unsigned)seed % 4); /* no more than 7 retries cover */
+		lose_packets((unsigned)seed % 4); /* at most as many as 7 retries cover */
 		side_start(&s, 0);
 		for (uint32_t k = 0; k < 30000; k++)
 			ends[1].memory[k] = (uint8_t)draw(256);
@@ -183,8 +184,8 @@ static void like_one_after_the_other(void **unused)
 	}
 }
 
-/* WRITE i sets byte i. The responder is fenced at any moment: then its counters name what was
- * executed, and what was completed is no more than that. */
+/* WRITE i sets byte i. The responder is fenced at a random moment: its counters then show the
+ * executed operations, and at most those have completions. */
 static void cut(uint64_t seed, uint32_t chaos)
 {
 	mlx5sw_config_t cfg = adapter_config();
@@ -215,11 +216,11 @@ static void cut(uint64_t seed, uint32_t chaos)
 	while (adapter_poll(&ends[0], &cqe))
 		n_done += cqe.opcode == CQE_REQ;
 	assert_true(n_done <= r.rmsn);
-	assert_int_equal(ends[0].ci, 30); /* each has said something */
+	assert_int_equal(ends[0].ci, 30); /* each WQE has a completion */
 	adapter_stop();
 }
 
-static void a_prefix_is_executed(void **unused)
+static void prefix_is_executed(void **unused)
 {
 	(void)unused;
 	for (uint64_t seed = 1; seed <= 10000; seed++)
@@ -229,8 +230,8 @@ static void a_prefix_is_executed(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(like_one_after_the_other),
-		cmocka_unit_test(a_prefix_is_executed),
+		cmocka_unit_test(results_equal_sequential_execution),
+		cmocka_unit_test(prefix_is_executed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Connections of which the two ends do not fit, and packets that do not arrive. */
+/* Connections whose two ends do not match, and packets that do not arrive. */
 #include "fixture.h"
 
 enum { INVALID_REQUEST = 0x12, RETRY = 0x15 };
@@ -19,7 +19,7 @@ static void run(void)
 	adapter_idle();
 }
 
-/* The same attributes but one. */
+/* Change one of the attributes. */
 typedef void change_t(mlx5swi_qp_attr_t *to_b, mlx5swi_qp_attr_t *to_a);
 
 static void connect_with(const mlx5sw_config_t *cfg, change_t *change)
@@ -122,7 +122,7 @@ static void hop_limit(mlx5swi_qp_attr_t *to_b, mlx5swi_qp_attr_t *to_a)
 	to_b->path.hop_limit = 1;
 }
 
-static void s2_mismatch(void **state)
+static void path_mismatch(void **state)
 {
 	(void)state;
 	change_t *lost[] = {psn, qpn, source_qpn, gid, source_gid, mac};
@@ -136,7 +136,7 @@ static void s2_mismatch(void **state)
 	assert_int_equal(connected_with(NULL, mtu).syndrome, INVALID_REQUEST);
 }
 
-static void s2_more_reads_than_the_peer_has_room_for(void **state)
+static void more_reads_than_the_peer_has_room_for(void **state)
 {
 	(void)state;
 	connect_with(NULL, too_many_reads);
@@ -148,7 +148,7 @@ static void s2_more_reads_than_the_peer_has_room_for(void **state)
 	adapter_stop();
 }
 
-static void s2_infiniband(void **state)
+static void path_mismatch_on_infiniband(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	(void)state;
@@ -170,8 +170,8 @@ static void grh_of_requests(mlx5swi_qp_attr_t *to_b, mlx5swi_qp_attr_t *to_a)
 	to_b->path.is_global = 1;
 }
 
-/* Requests without one are lost, and so are answers. */
-static void s2_no_grh_where_one_is_required(void **state)
+/* Requests without a GRH are lost, and so are responses. */
+static void no_grh_where_one_is_required(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	(void)state;
@@ -185,7 +185,7 @@ static void s2_no_grh_where_one_is_required(void **state)
 	assert_int_not_equal(n_executed, 0);
 }
 
-static void s2_partition(void **state)
+static void partition_mismatch(void **state)
 {
 	(void)state;
 	begin();
@@ -196,7 +196,7 @@ static void s2_partition(void **state)
 	adapter_stop();
 }
 
-static void hop_limit_counts_when_routed(void **state)
+static void hop_limit_matters_when_routed(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	(void)state;
@@ -206,7 +206,7 @@ static void hop_limit_counts_when_routed(void **state)
 	assert_int_equal(connected_with(&cfg, hop_limit).syndrome, RETRY);
 }
 
-static void s3_responder_is_ready_in_time(void **state)
+static void responder_is_ready_in_time(void **state)
 {
 	const adapter_spec_t spec = {.host = 1};
 	(void)state;
@@ -221,7 +221,7 @@ static void s3_responder_is_ready_in_time(void **state)
 	adapter_ring(&a);
 	adapter_step();
 	adapter_clock = mlx5sw_next_time();
-	adapter_step(); /* one retransmission, for nothing */
+	adapter_step(); /* one retransmission, without effect */
 	adapter_expect_none(&a);
 	assert_int_equal(b.qp->counters.packets_received, 0);
 	adapter_modify(&b, &to_a);
@@ -258,13 +258,13 @@ static void port_down_loses_packets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(s2_mismatch),
-		cmocka_unit_test(s2_more_reads_than_the_peer_has_room_for),
-		cmocka_unit_test(s2_infiniband),
-		cmocka_unit_test(s2_no_grh_where_one_is_required),
-		cmocka_unit_test(s2_partition),
-		cmocka_unit_test(hop_limit_counts_when_routed),
-		cmocka_unit_test(s3_responder_is_ready_in_time),
+		cmocka_unit_test(path_mismatch),
+		cmocka_unit_test(more_reads_than_the_peer_has_room_for),
+		cmocka_unit_test(path_mismatch_on_infiniband),
+		cmocka_unit_test(no_grh_where_one_is_required),
+		cmocka_unit_test(partition_mismatch),
+		cmocka_unit_test(hop_limit_matters_when_routed),
+		cmocka_unit_test(responder_is_ready_in_time),
 		cmocka_unit_test(port_down_loses_packets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

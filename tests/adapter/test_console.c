@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Lines of control: what they refuse, what they answer, and scripts of them. */
+/* Control lines: refusals, answers, and scripts. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,18 +25,18 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* One line each, which says what is wrong with it. */
+/* Each line is wrong, and its answer names the mistake. */
 static void wrong_lines(void **state)
 {
 	static const char *const lines[][2] = {
-		{"drop", "'drop' is no command\n"},
-		{"drop qp=1", "'drop qp=1' is no command\n"},
-		{"port sideways", "'port sideways' is no command\n"},
-		{"Port down", "'Port' is no command\n"},
+		{"drop", "'drop' is not a command\n"},
+		{"drop qp=1", "'drop qp=1' is not a command\n"},
+		{"port sideways", "'port sideways' is not a command\n"},
+		{"Port down", "'Port' is not a command\n"},
 		{"drop packet n", "'drop packet' takes no 'n'\n"},
 		{"drop packet n=1 n=2", "'drop packet' takes no second 'n'\n"},
 		{"drop packet mlx5_0 device=1", "'drop packet' takes no second 'device'\n"},
-		{"drop packet block=7", "'drop packet' takes no 'block'\n"},
+		{"drop packet wqebb=7", "'drop packet' takes no 'wqebb'\n"},
 		{"port down qp=1", "'port down' takes no 'qp'\n"},
 		{"list rules mlx5_0", "'list rules' takes no 'device'\n"},
 		{"drop packet n=0", "n=0: must be a number, 1 to 18446744073709551615\n"},
@@ -50,11 +50,11 @@ static void wrong_lines(void **state)
 		{"drop packet kind=send",
 		 "kind=send: must be write, read, atomic, request, ack, response\n"},
 		{"port down mlx5_256", "device=256: must be a number, 0 to 255\n"},
-		{"port down mlx5_7", "'port down': there is nothing that fits\n"},
-		{"drop packet host=7", "'drop packet': there is nothing that fits\n"},
-		{"status host=7", "'status': there is nothing that fits\n"},
-		{"qp err qp=0x77", "'qp err': there is nothing that fits\n"},
-		{"mr lose key=0x77", "'mr lose': there is nothing that fits\n"},
+		{"port down mlx5_7", "'port down': no object matches\n"},
+		{"drop packet host=7", "'drop packet': no object matches\n"},
+		{"status host=7", "'status': no object matches\n"},
+		{"qp err qp=0x77", "'qp err': no object matches\n"},
+		{"mr lose key=0x77", "'mr lose': no object matches\n"},
 		{"delay packet", "'delay packet' needs ns=\n"},
 		{"delay cqe n=1", "'delay cqe' needs ns=\n"},
 		{"delay command", "'delay command' needs ns=\n"},
@@ -93,7 +93,7 @@ static void empty_lines_do_nothing(void **state)
 	assert_string_equal(fault_answer(" \t\n"), "");
 }
 
-/* As much as there is room for, terminated. */
+/* Answers are cut to the buffer and terminated. */
 static void answers_are_cut(void **state)
 {
 	char answer[8] = "zzzzzzz";
@@ -111,8 +111,8 @@ static void status_of_all_and_of_one(void **state)
 	adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
 	adapter_ring(&a);
 	adapter_idle();
-	fault_tell("port down host=1");
-	fault_tell("device fatal host=1");
+	fault_control("port down host=1");
+	fault_control("device fatal host=1");
 	snprintf(want, sizeof(want),
 		 "host 0 mlx5_0: port up\n"
 		 "  QP 0x%06x RTS to 0x%06x: doorbells 1, WQEs 1, packets 1 + 0 again, executed 0, "
@@ -129,8 +129,8 @@ static void status_of_all_and_of_one(void **state)
 static void rules_are_listed_and_cleared(void **state)
 {
 	(void)state;
-	fault_tell("drop packet kind=write n=2 after=1");
-	fault_tell("lose cqe");
+	fault_control("drop packet kind=write n=2 after=1");
+	fault_control("lose cqe");
 	adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
 	adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
 	adapter_ring(&a);
@@ -138,7 +138,7 @@ static void rules_are_listed_and_cleared(void **state)
 	assert_string_equal(fault_answer("list rules"),
 			    "drop packet kind=write n=2 after=1: hit 2, used up\n"
 			    "lose cqe: hit 2, goes on\n");
-	fault_tell("clear rules");
+	fault_control("clear rules");
 	assert_string_equal(fault_answer("list rules"), "");
 	const uint16_t at = adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
 	adapter_ring(&a);
@@ -156,14 +156,14 @@ static void reports_are_listed(void **state)
 	mlx5swi_lint("W5", a.qp, 3, "another of the same row and queue");
 	mlx5swi_lint("D4", NULL, -1, "two");
 	snprintf(want, sizeof(want),
-		 "W5: host 0 mlx5_0 QP 0x%x block 4464: one (2 times)\nD4: two (1 times)\n",
+		 "W5: host 0 mlx5_0 QP 0x%x WQEBB 4464: one (2 times)\nD4: two (1 times)\n",
 		 a.qp->qpn);
 	assert_string_equal(fault_answer("list reports"), want);
 	assert_string_equal(mlx5sw_report(1), "D4: two (1 times)");
 	assert_null(mlx5sw_report(2));
 }
 
-/* Strict alone makes it a failure; off does not look. */
+/* Only strict mode reports a failure; with off, nothing is checked. */
 static void lint_modes(void **state)
 {
 	static const uint8_t modes[] = {MLX5SW_LINT_OFF, MLX5SW_LINT_REPORT, MLX5SW_LINT_STRICT};
@@ -180,7 +180,7 @@ static void lint_modes(void **state)
 	}
 }
 
-/* Others are counted no more, and do no harm. */
+/* Further reports are dropped. */
 static void reports_have_a_limit(void **state)
 {
 	(void)state;
@@ -228,7 +228,7 @@ static void script_lines_have_times(void **state)
 	adapter_clock++;
 	adapter_step();
 	assert_true(port->is_up);
-	assert_false(b.qp->dev->port.is_up); /* a line without a time follows the one before */
+	assert_false(b.qp->dev->port.is_up); /* a line without a time follows the previous one */
 	adapter_idle();
 	assert_true(b.qp->dev->port.is_up);
 	assert_int_equal(adapter_clock, start + 3000000);
@@ -245,7 +245,7 @@ static void script_times_are_scaled(void **state)
 	assert_int_equal(mlx5sw_next_time(), 1000 + 5000000);
 }
 
-/* Nothing of it is done. */
+/* No line of a wrong script is executed. */
 static void wrong_scripts(void **state)
 {
 	static const char *const texts[] = {
@@ -261,7 +261,7 @@ static void wrong_scripts(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_int_equal(open_script(texts[i]), EINVAL);
-	memset(text, ' ', sizeof(text)); /* its rest would be a line of its own */
+	memset(text, ' ', sizeof(text)); /* the rest would otherwise be a line of its own */
 	memcpy(text + 520, "port down", sizeof("port down"));
 	assert_int_equal(open_script(text), EINVAL);
 	assert_int_equal(mlx5swi_script_open("/nonexistent/script"), ENOENT);

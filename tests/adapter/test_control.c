@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The control socket and its tool: from another process. ADAPTER_TOOL is the tool. */
+/* The control socket and its tool, used from another process. ADAPTER_TOOL is the path of the tool.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,7 +16,8 @@
 
 static char dir[] = "/tmp/adapter_controlXXXXXX", fabric[40], output[MLX5SWI_MAX_ANSWER];
 
-/* A program with an adapter: says a word when it is ready, and what lines it is asked answer. */
+/* A program with an adapter: prints a word when it is ready, then executes the lines that it
+ * receives and prints their answers. */
 typedef struct program {
 	pid_t pid;
 	FILE *in, *out;
@@ -24,7 +26,7 @@ typedef struct program {
 static program_t programs[MAX_PROGRAMS];
 static unsigned n_programs;
 
-/* Signals of the program are not for the adapter's threads. */
+/* Counts the adapter's threads that do not block the program's signals. */
 static int n_threads_with_signals(void)
 {
 	char path[300], line[200];
@@ -52,11 +54,11 @@ static void obey(struct ibv_context *ctx, const char *line)
 {
 	char answer[MLX5SWI_MAX_ANSWER];
 	struct ibv_async_event e;
-	if (strcmp(line, "event\n") == 0) { /* waits for one */
+	if (strcmp(line, "event\n") == 0) { /* wait for an event */
 		printf("%d\n", ibv_get_async_event(ctx, &e) ? -1 : (int)e.event_type);
 	} else if (strcmp(line, "signals\n") == 0) {
 		printf("%d\n", n_threads_with_signals());
-	} else if (strcmp(line, "fork\n") == 0) { /* a child that ends as programs do */
+	} else if (strcmp(line, "fork\n") == 0) { /* a child process that exits normally */
 		fflush(stdout);
 		const pid_t pid = fork();
 		if (pid == 0)
@@ -114,13 +116,13 @@ static program_t *start(void)
 	return p;
 }
 
-static void tell(const program_t *p, const char *line)
+static void send_line(const program_t *p, const char *line)
 {
 	fprintf(p->in, "%s\n", line);
 	fflush(p->in);
 }
 
-static void hear(const program_t *p, const char *want)
+static void expect_answer(const program_t *p, const char *want)
 {
 	char line[200];
 	assert_non_null(fgets(line, sizeof(line), p->out));
@@ -131,7 +133,7 @@ static void hear(const program_t *p, const char *want)
 static program_t *ready(void)
 {
 	program_t *p = start();
-	hear(p, "ready");
+	expect_answer(p, "ready");
 	return p;
 }
 
@@ -145,7 +147,7 @@ static void end(program_t *p, int sig)
 	p->pid = 0;
 }
 
-/* The tool's status; what it says is in output. NULL ends its words. */
+/* Returns the tool's status; its text is in output. NULL ends the arguments. */
 static int tool(const char *first, ...)
 {
 	char *words[10] = {getenv("ADAPTER_TOOL"), (char *)(uintptr_t)first};
@@ -209,46 +211,46 @@ static int teardown(void **state)
 	return system(line);
 }
 
-static void tool_asks_and_tells(void **state)
+static void tool_sends_lines_and_prints_answers(void **state)
 {
 	char want[200];
 	(void)state;
 	const program_t *p = ready();
-	tell(p, "event");
+	send_line(p, "event");
 	assert_int_equal(tool("port", "down", "mlx5_0", NULL), 0);
 	snprintf(want, sizeof(want), "process %ld: done\n1 hit\n", (long)p->pid);
 	assert_string_equal(output, want);
-	hear(p, "10"); /* IBV_EVENT_PORT_ERR */
+	expect_answer(p, "10"); /* IBV_EVENT_PORT_ERR */
 	assert_int_equal(tool("status mlx5_0", NULL), 0);
 	assert_non_null(strstr(output, " mlx5_0: port down\n"));
 	assert_null(strstr(output, "mlx5_1"));
 	assert_int_equal(tool("port", "sideways", NULL), 1);
-	snprintf(want, sizeof(want), "process %ld: refused\n'port sideways' is no command\n",
+	snprintf(want, sizeof(want), "process %ld: refused\n'port sideways' is not a command\n",
 		 (long)p->pid);
 	assert_string_equal(output, want);
 }
 
-/* Done if one of them has done it. */
+/* The tool succeeds if one process has executed the line. */
 static void tool_reaches_each_process(void **state)
 {
 	(void)state;
 	const program_t *p = ready(), *q = ready();
 	assert_int_equal(tool("drop packet", NULL), 0);
-	tell(p, "list rules");
-	hear(p, "0 drop packet: hit 0, goes on");
-	hear(p, "");
+	send_line(p, "list rules");
+	expect_answer(p, "0 drop packet: hit 0, goes on");
+	expect_answer(p, "");
 	assert_int_equal(tool("--pid", number(q), "clear", "rules", NULL), 0);
-	tell(q, "list rules");
-	hear(q, "0 ");
-	tell(p, "list rules");
-	hear(p, "0 drop packet: hit 0, goes on");
-	hear(p, "");
-	assert_int_equal(tool("port", "down", "host=0", NULL), 0); /* p's; q refuses */
+	send_line(q, "list rules");
+	expect_answer(q, "0 ");
+	send_line(p, "list rules");
+	expect_answer(p, "0 drop packet: hit 0, goes on");
+	expect_answer(p, "");
+	assert_int_equal(tool("port", "down", "host=0", NULL), 0); /* executed by p; refused by q */
 	assert_non_null(strstr(output, ": done\n2 hit\n"));
-	assert_non_null(strstr(output, "'port down': there is nothing that fits\n"));
+	assert_non_null(strstr(output, "'port down': no object matches\n"));
 }
 
-static void tool_is_used_wrongly(void **state)
+static void tool_reports_wrong_usage(void **state)
 {
 	char line[600];
 	(void)state;
@@ -266,8 +268,8 @@ static void tool_is_used_wrongly(void **state)
 	assert_string_equal(output, line);
 }
 
-/* A killed process leaves its socket: it is taken away. Other files are not. */
-static void sockets_of_the_dead(void **state)
+/* A killed process leaves its socket, which is removed. Other files stay. */
+static void sockets_of_dead_processes_are_removed(void **state)
 {
 	(void)state;
 	program_t *p = ready();
@@ -286,26 +288,26 @@ static void socket_goes_with_the_adapter(void **state)
 	(void)state;
 	const program_t *p = ready();
 	assert_int_equal(access(path_of(number(p)), F_OK), 0);
-	tell(p, "stop");
-	hear(p, "stopped");
+	send_line(p, "stop");
+	expect_answer(p, "stopped");
 	assert_int_equal(access(path_of(number(p)), F_OK), -1);
 }
 
-/* A program need not stop the adapter before it ends. Its children leave the socket alone. */
+/* A program need not stop the adapter before it ends. Its children do not remove the socket. */
 static void socket_goes_with_the_process(void **state)
 {
 	(void)state;
 	program_t *p = ready();
 	char name[24];
 	strcpy(name, number(p));
-	tell(p, "fork");
-	hear(p, "forked");
+	send_line(p, "fork");
+	expect_answer(p, "forked");
 	assert_int_equal(access(path_of(name), F_OK), 0);
 	end(p, 0);
 	assert_int_equal(access(path_of(name), F_OK), -1);
 }
 
-/* In a process of our own, whose number is known before it starts. */
+/* Run in a child process, whose number is known before it starts. */
 static int with_a_file_in_the_way(int is_socket)
 {
 	struct sockaddr_un address;
@@ -325,7 +327,7 @@ static int with_a_file_in_the_way(int is_socket)
 								 : 0;
 }
 
-static void a_file_is_in_the_way(void **state)
+static void file_at_the_socket_path(void **state)
 {
 	(void)state;
 	for (int is_socket = 0; is_socket < 2; is_socket++) {
@@ -339,7 +341,7 @@ static void a_file_is_in_the_way(void **state)
 	}
 }
 
-/* As another user: 0: no way in; 1: in, and no answer; 2: an answer. */
+/* Connect as another user: 0: connection refused; 1: connected, no answer; 2: an answer. */
 static int be_stranger(const struct sockaddr_un *address)
 {
 	char answer[100];
@@ -366,24 +368,24 @@ static int stranger(const program_t *p)
 	return WEXITSTATUS(status);
 }
 
-/* The directory keeps them out; where it does not, the process does. */
-static void strangers(void **state)
+/* The directory refuses other users; if it is accessible, the process refuses them. */
+static void other_users_are_refused(void **state)
 {
 	(void)state;
 	if (geteuid() != 0) {
-		print_message("skipped: only root can be another user\n");
+		print_message("skipped: only root can become another user\n");
 		skip();
 	}
 	const program_t *p = ready();
 	assert_int_equal(stranger(p), 0);
 	assert_int_equal(chmod(dir, 0755) | chmod(path_of(number(p)), 0777), 0);
 	assert_int_equal(stranger(p), 1);
-	tell(p, "status mlx5_0");
-	hear(p, "0 host 0 mlx5_0: port up");
+	send_line(p, "status mlx5_0");
+	expect_answer(p, "0 host 0 mlx5_0: port up");
 }
 
-/* Others could put their sockets there: neither side uses it. */
-static void directory_of_all(void **state)
+/* Other users could put sockets there, so neither side uses it. */
+static void directory_open_to_others_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(chmod(dir, 0777), 0);
@@ -393,7 +395,7 @@ static void directory_of_all(void **state)
 	assert_non_null(strstr(output, "Operation not permitted\n"));
 }
 
-static void directory_is_made(void **state)
+static void directory_is_created(void **state)
 {
 	struct stat s;
 	(void)state;
@@ -404,8 +406,8 @@ static void directory_is_made(void **state)
 	assert_int_equal(tool("--pid", number(p), "status", NULL), 0);
 }
 
-/* One that connects and says nothing, one that goes away, one that says too much. */
-static void rude_clients(void **state)
+/* Clients that send nothing, that disconnect, that send too much. */
+static void broken_clients_do_not_disturb(void **state)
 {
 	struct sockaddr_un address;
 	char line[2000];
@@ -425,12 +427,12 @@ static void rude_clients(void **state)
 	assert_int_equal(tool("status", NULL), 0);
 }
 
-static void signals_are_the_programs(void **state)
+static void signals_go_to_program_threads(void **state)
 {
 	(void)state;
 	const program_t *p = ready();
-	tell(p, "signals");
-	hear(p, "1");
+	send_line(p, "signals");
+	expect_answer(p, "1");
 }
 
 static void write_script(const char *text)
@@ -451,16 +453,16 @@ static void script_of_a_process(void **state)
 		assert_int_equal(tool("status", NULL), 0);
 		assert_true(n_tries++ < 1000);
 	} while (!strstr(output, "mlx5_0: port down") || !strstr(output, "mlx5_1: port down"));
-	tell(p, "stop");
-	hear(p, "stopped");
+	send_line(p, "stop");
+	expect_answer(p, "stopped");
 }
 
-/* Without the faults that were asked for it does not start. */
+/* An adapter whose script is wrong does not start. */
 static void wrong_script_of_a_process(void **state)
 {
 	(void)state;
 	write_script("port up\n@1 port sideways\n");
-	hear(start(), "failed");
+	expect_answer(start(), "failed");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -468,18 +470,18 @@ static void wrong_script_of_a_process(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(tool_asks_and_tells),
+		TEST(tool_sends_lines_and_prints_answers),
 		TEST(tool_reaches_each_process),
-		TEST(tool_is_used_wrongly),
-		TEST(sockets_of_the_dead),
+		TEST(tool_reports_wrong_usage),
+		TEST(sockets_of_dead_processes_are_removed),
 		TEST(socket_goes_with_the_adapter),
 		TEST(socket_goes_with_the_process),
-		TEST(a_file_is_in_the_way),
-		TEST(strangers),
-		TEST(directory_of_all),
-		TEST(directory_is_made),
-		TEST(rude_clients),
-		TEST(signals_are_the_programs),
+		TEST(file_at_the_socket_path),
+		TEST(other_users_are_refused),
+		TEST(directory_open_to_others_is_refused),
+		TEST(directory_is_created),
+		TEST(broken_clients_do_not_disturb),
+		TEST(signals_go_to_program_threads),
 		TEST(script_of_a_process),
 		TEST(wrong_script_of_a_process),
 	};

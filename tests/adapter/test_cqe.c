@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Completion entries and queues, rows C of the adapter's table. */
+/* CQEs and completion queues: rows C of the adapter's table. */
 #include <endian.h>
 #include "pair.h"
 
@@ -14,7 +14,7 @@ static void post(unsigned n)
 	adapter_idle();
 }
 
-/* The 64 bytes of both kinds, byte by byte. */
+/* The 64 bytes of both kinds of CQE. */
 static void layout(void **state)
 {
 	const uint8_t head[4] = {0, 0xab, 0xcd, 0xef};
@@ -42,7 +42,7 @@ static void layout(void **state)
 	adapter_stop();
 }
 
-/* As seen on hardware: vendor 0x53, syndrome 0x04, opcode 0x0a, QPN 0x1542, counter 0x19. */
+/* From hardware: vendor 0x53, syndrome 0x04, opcode 0x0a, QPN 0x1542, counter 0x19. */
 static void layout_of_a_real_error(void **state)
 {
 	const uint8_t real[16] = {0x00, 0x00, 0x00, 0x00, 0x9d, 0x00, 0x53, 0x04,
@@ -59,13 +59,14 @@ static void layout_of_a_real_error(void **state)
 	mlx5swi_lock();
 	mlx5swi_cqe_write(a.cq, a.qp, &cqe);
 	mlx5swi_unlock();
-	/* Not modelled: the hardware's own syndrome (52), the signature (62), solicited (63). */
+	/* Not modelled: the hardware's own syndrome (52), the signature (62), the solicited bit
+	 * (63). */
 	assert_memory_equal(a.cqes + 53, real + 5, 9);
 	assert_int_equal(a.cqes[63], real[15] & ~2);
 	adapter_stop();
 }
 
-static void c1_device_writes_nothing_before(void **state)
+static void device_writes_nothing_before(void **state)
 {
 	(void)state;
 	start(NULL, NULL);
@@ -76,7 +77,7 @@ static void c1_device_writes_nothing_before(void **state)
 	adapter_stop();
 }
 
-static void c5_c6_overrun(void **state)
+static void cq_overrun(void **state)
 {
 	const adapter_spec_t spec = {.cq_entries = 4, .minds_overrun = 1};
 	adapter_cqe_t cqe;
@@ -85,21 +86,21 @@ static void c5_c6_overrun(void **state)
 	start(NULL, &spec);
 	post(4);
 	assert_int_equal(a.cq->state, MLX5SWI_CQ_GOOD);
-	adapter_expect(&a, 0, OP_WRITE); /* one is free again */
+	adapter_expect(&a, 0, OP_WRITE); /* one entry is free again */
 	post(1);
 	assert_int_equal(a.cq->state, MLX5SWI_CQ_GOOD);
-	post(2); /* no room: it breaks, and with it the QP */
+	post(2); /* no room: the CQ goes to an error state, and the QP to ERR */
 	assert_int_equal(a.cq->state, MLX5SWI_CQ_BROKEN);
 	assert_int_equal(a.qp->state, MLX5SWI_ERR);
 	for (uint16_t i = 1; i < 5; i++)
 		adapter_expect(&a, i, OP_WRITE);
-	post(1); /* nor is there room again when there is room */
+	post(1); /* the CQ stays in error after entries are freed */
 	assert_false(adapter_poll(&a, &cqe));
 	adapter_stop();
 }
 
-/* A ring for the signalled ones alone: an error makes one for each. */
-static void c6_errors_complete_all(void **state)
+/* A CQ ring with room for the signalled WQEs only: an error writes a CQE for each WQE. */
+static void errors_complete_every_wqe(void **state)
 {
 	const adapter_spec_t spec = {.cq_entries = 4, .minds_overrun = 1};
 
@@ -114,7 +115,7 @@ static void c6_errors_complete_all(void **state)
 	adapter_stop();
 }
 
-static void c6_overwrite_with_oi(void **state)
+static void overrun_ignored_overwrites_cqes(void **state)
 {
 	const adapter_spec_t spec = {.cq_entries = 4};
 
@@ -131,7 +132,7 @@ static void c6_overwrite_with_oi(void **state)
 	adapter_stop();
 }
 
-static void c7_owner_bit(void **state)
+static void owner_bit(void **state)
 {
 	const adapter_spec_t spec = {.cq_entries = 8};
 
@@ -146,7 +147,7 @@ static void c7_owner_bit(void **state)
 	adapter_stop();
 }
 
-static void c8_reset_keeps_the_queue(void **state)
+static void reset_keeps_the_queue(void **state)
 {
 	(void)state;
 	start(NULL, NULL);
@@ -157,12 +158,13 @@ static void c8_reset_keeps_the_queue(void **state)
 	for (uint16_t i = 0; i < 3; i++)
 		adapter_expect(&a, i, OP_WRITE);
 	post(1);
-	assert_int_equal(adapter_slot(&a, 3).counter, 0); /* restarts; the slot does not */
+	/* the counter restarts; the CQ's producer index does not */
+	assert_int_equal(adapter_slot(&a, 3).counter, 0);
 	adapter_expect(&a, 0, OP_WRITE);
 	adapter_stop();
 }
 
-/* Nobody counts what was consumed. */
+/* A collapsed CQ has no consumer index. */
 static void collapsed(void **state)
 {
 	const adapter_spec_t spec = {.cq_entries = 1, .is_collapsed = 1, .minds_overrun = 1};
@@ -177,7 +179,7 @@ static void collapsed(void **state)
 	adapter_stop();
 }
 
-static void c11_two_senders_hide_each_other(void **state)
+static void two_senders_hide_each_other(void **state)
 {
 	const adapter_spec_t spec = {.cq_entries = 1, .is_collapsed = 1};
 	const adapter_spec_t with = {.with = &a};
@@ -199,16 +201,16 @@ static void c11_two_senders_hide_each_other(void **state)
 	adapter_stop();
 }
 
-/* What stores of completions look like while they happen. */
+/* Intermediate states of the stores of a completion. */
 #define MAX_STORES 64
 static struct {
 	uint32_t at, nbytes;
 	int access;
-	uint8_t last; /* its last byte */
+	uint8_t last; /* last byte of the CQE */
 } stores[MAX_STORES];
 static unsigned n_stores;
 
-/* Hooks see what goes to memory of the host alone: test_gpu_queue.c has the order of copies. */
+/* Hooks cover host memory only: test_gpu_queue.c checks the order of copies. */
 static void need_hooks(void)
 {
 	if (getenv("ADAPTER_CUDA"))
@@ -244,7 +246,7 @@ static void order_of_stores(void **state)
 	adapter_stop();
 }
 
-static void c9_owner_byte_comes_late(void **state)
+static void owner_byte_comes_late(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	unsigned n_torn = 0;
@@ -270,8 +272,8 @@ static void c9_owner_byte_comes_late(void **state)
 	adapter_stop();
 }
 
-/* There the counter says what is valid, not the owner. */
-static void c9_not_in_a_collapsed_queue(void **state)
+/* In a collapsed CQ the counter makes the entry valid, not the owner bit. */
+static void collapsed_cq_is_not_torn(void **state)
 {
 	const adapter_spec_t spec = {.cq_entries = 1, .is_collapsed = 1};
 	mlx5sw_config_t cfg = adapter_config();
@@ -292,17 +294,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(layout),
 		cmocka_unit_test(layout_of_a_real_error),
-		cmocka_unit_test(c1_device_writes_nothing_before),
-		cmocka_unit_test(c5_c6_overrun),
-		cmocka_unit_test(c6_errors_complete_all),
-		cmocka_unit_test(c6_overwrite_with_oi),
-		cmocka_unit_test(c7_owner_bit),
-		cmocka_unit_test(c8_reset_keeps_the_queue),
+		cmocka_unit_test(device_writes_nothing_before),
+		cmocka_unit_test(cq_overrun),
+		cmocka_unit_test(errors_complete_every_wqe),
+		cmocka_unit_test(overrun_ignored_overwrites_cqes),
+		cmocka_unit_test(owner_bit),
+		cmocka_unit_test(reset_keeps_the_queue),
 		cmocka_unit_test(collapsed),
-		cmocka_unit_test(c11_two_senders_hide_each_other),
+		cmocka_unit_test(two_senders_hide_each_other),
 		cmocka_unit_test(order_of_stores),
-		cmocka_unit_test(c9_owner_byte_comes_late),
-		cmocka_unit_test(c9_not_in_a_collapsed_queue),
+		cmocka_unit_test(owner_byte_comes_late),
+		cmocka_unit_test(collapsed_cq_is_not_torn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the kernel's filter lets through, what commands may name, how failures are told. */
+/* The kernel's filter, the objects that commands may refer to, reports of failures. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static int bare(devx_t *d, unsigned opcode, size_t in_nbytes, size_t out_nbytes)
 	return errno == EREMOTEIO ? -out[0] : errno;
 }
 
-/* The kernel keeps some commands for itself and has a function for each of the rest. */
+/* The kernel reserves some commands and allows one function for each of the others. */
 static void filter_of_the_kernel(void **state)
 {
 	static const unsigned elsewhere[] = {0x802, 0xa08, 0x401, 0x501, 0x801, 0x202,
@@ -65,8 +65,8 @@ static void query_lengths(void **state)
 	assert_int_equal(mlx5dv_devx_obj_query(d->cq, in, 16, out, 0x110), 0);
 }
 
-/* A command about an object names that one. */
-static void other_numbers(void **state)
+/* A command about an object must contain that object's number. */
+static void commands_with_another_objects_number(void **state)
 {
 	devx_t *d = *state;
 	uint8_t in[MAILBOX_NBYTES], out[MAILBOX_NBYTES], query[16] = {0};
@@ -90,7 +90,7 @@ static void other_numbers(void **state)
 	assert_int_equal(mlx5dv_devx_obj_destroy(qp), 0);
 }
 
-/* Another context's numbers are as good as none. */
+/* Numbers of another context are refused like unknown ones. */
 static void objects_of_another_context(void **state)
 {
 	devx_t *d = *state, other;
@@ -112,8 +112,8 @@ static void objects_of_another_context(void **state)
 	devx_close_device(&other);
 }
 
-/* S6: what is in use cannot go: here each object has one user. */
-static void s6_destroy_order(void **state)
+/* S6: an object in use cannot be destroyed: here each object has one user. */
+static void destroy_order(void **state)
 {
 	devx_t *d = *state;
 	uint8_t in[MAILBOX_NBYTES];
@@ -158,8 +158,8 @@ static void s6_destroy_order(void **state)
 		mlx5dv_devx_free_uar(uars[i]);
 }
 
-/* Verbs objects take commands, and CREATE_QP takes a CQ of verbs. */
-static void commands_and_verbs_mix(void **state)
+/* Objects of verbs accept commands, and CREATE_QP accepts a CQ of verbs. */
+static void commands_on_verbs_objects(void **state)
 {
 	devx_t *d = *state;
 	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC,
@@ -209,7 +209,8 @@ static void query_cq_shows_what_was_made(void **state)
 	devx_t *d = *state;
 	uint8_t in[16] = {0}, out[MAILBOX_NBYTES];
 
-	d->memory[DEVX_RECORDS + 1] = 0x12; /* consumer 0x120034, top byte not of it */
+	/* consumer index 0x120034; its top byte is not part of it */
+	d->memory[DEVX_RECORDS + 1] = 0x12;
 	d->memory[DEVX_RECORDS + 3] = 0x34;
 	d->memory[DEVX_RECORDS] = 0xff;
 	put_bits(in, 0, 16, 0x402);
@@ -225,7 +226,7 @@ static void query_cq_shows_what_was_made(void **state)
 	assert_int_equal(get_bits(out, CQC + 0x1c0, 64), DEVX_RECORDS);
 }
 
-/* Nobody counts in a collapsed CQ. */
+/* A collapsed CQ has no consumer index. */
 static void query_collapsed_cq(void **state)
 {
 	devx_t *d = *state;
@@ -248,7 +249,7 @@ static void query_collapsed_cq(void **state)
 	assert_int_equal(mlx5dv_devx_obj_destroy(cq), 0);
 }
 
-/* The same reason has the same syndrome, another reason another one. */
+/* Equal reasons have equal syndromes, different reasons different ones. */
 static void syndromes(void **state)
 {
 	devx_t *d = *state;
@@ -269,8 +270,8 @@ static void syndromes(void **state)
 	assert_int_not_equal(size, mlx5swi_syndrome());
 }
 
-/* F19: a fault has a command fail. */
-static void f19_commands_fail(void **state)
+/* F19: a fault makes a command fail. */
+static void commands_fail(void **state)
 {
 	devx_t *d = *state;
 	char answer[200];
@@ -301,8 +302,8 @@ static void nothing(void *ticks)
 	(void)ticks;
 }
 
-/* F20: a command takes its time, and lets others run. */
-static void f20_commands_are_slow(void **state)
+/* F20: a command is delayed, and other threads run meanwhile. */
+static void commands_are_slow(void **state)
 {
 	devx_t *d = *state;
 	char answer[200];
@@ -324,8 +325,8 @@ static void f20_commands_are_slow(void **state)
 	assert_true(ticks < 100);
 }
 
-/* F14: nothing works on a dead device but ending. */
-static void f14_dead_device(void **state)
+/* F14: on a dead device only destruction works. */
+static void dead_device(void **state)
 {
 	devx_t *d = *state;
 	char answer[200];
@@ -334,8 +335,8 @@ static void f14_dead_device(void **state)
 	assert_int_equal(bare(d, 0x400, MAILBOX_NBYTES, 16), EIO);
 }
 
-/* The next world's device lives. */
-static void f14_not_for_ever(void **state)
+/* F14: the device of the next world works. */
+static void next_world_has_a_working_device(void **state)
 {
 	char answer[200];
 	devx_t first, second;
@@ -356,17 +357,17 @@ int main(void)
 		TEST(filter_of_the_kernel),
 		TEST(lengths),
 		TEST(query_lengths),
-		TEST(other_numbers),
+		TEST(commands_with_another_objects_number),
 		TEST(objects_of_another_context),
-		TEST(s6_destroy_order),
-		TEST(commands_and_verbs_mix),
+		TEST(destroy_order),
+		TEST(commands_on_verbs_objects),
 		TEST(query_cq_shows_what_was_made),
 		TEST(query_collapsed_cq),
 		TEST(syndromes),
-		TEST(f19_commands_fail),
-		TEST(f20_commands_are_slow),
-		TEST(f14_dead_device),
-		cmocka_unit_test(f14_not_for_ever),
+		TEST(commands_fail),
+		TEST(commands_are_slow),
+		TEST(dead_device),
+		cmocka_unit_test(next_world_has_a_working_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ typedef struct spoil {
 	unsigned status;
 } spoil_t;
 
-/* One field after the other of a mailbox that is right. */
+/* Change one field after the other of a valid mailbox. */
 static void spoil(devx_t *d, const uint8_t *right, const spoil_t *s, size_t n)
 {
 	uint8_t in[MAILBOX_NBYTES];
@@ -40,16 +40,16 @@ static void spoil(devx_t *d, const uint8_t *right, const spoil_t *s, size_t n)
 static void create_cq_checks_each_field(void **state)
 {
 	static const spoil_t fields[] = {
-		{CQC + 0x06, 1, 1, OK},                /* dbr_umem_valid: the kernel's affair */
-		{0x2e0, 1, 1, OK},                     /* cq_umem_valid: too */
+		{CQC + 0x06, 1, 1, OK},                /* set by the kernel */
+		{0x2e0, 1, 1, OK},                     /* the same */
 		{CQC + 0x08, 3, 1, BAD_PARAM},         /* cqe_sz: 128 bytes */
 		{CQC + 0x0b, 1, 1, OK},                /* cc */
 		{CQC + 0x0e, 1, 1, OK},                /* oi */
 		{CQC + 0x11, 1, 1, BAD_PARAM},         /* cqe_comp_en */
 		{CQC + 0x20, 32, 0x7fff, BAD_RES},     /* dbr_umem_id */
-		{CQC + 0x54, 6, 1, OK},                /* page_offset: 64 bytes further */
+		{CQC + 0x54, 6, 1, OK},                /* 64 bytes further */
 		{CQC + 0x63, 5, 0, OK},                /* log_cq_size: one entry */
-		{CQC + 0x63, 5, 9, OK},                /* fills the umem to its end */
+		{CQC + 0x63, 5, 9, OK},                /* the ring ends at the umem's end */
 		{CQC + 0x63, 5, 10, BAD_RES},          /* does not fit */
 		{CQC + 0x63, 5, 23, BAD_PARAM},        /* more than log_max_cq_sz */
 		{CQC + 0x68, 24, 0x7fff, BAD_RES},     /* uar_page */
@@ -59,7 +59,7 @@ static void create_cq_checks_each_field(void **state)
 		{CQC + 0x1c0, 64, 0xfff8, OK},         /* the last 8 bytes */
 		{CQC + 0x1c0, 64, 0x10000, BAD_PARAM}, /* past the end */
 		{CQC + 0x1c0, 64, UINT64_MAX - 7, BAD_PARAM},
-		{0x280, 64, 0x8020, BAD_PARAM}, /* cq_umem_offset: half a block */
+		{0x280, 64, 0x8020, BAD_PARAM}, /* half a WQEBB */
 		{0x280, 64, 0xfc00, OK},        /* the last 16 entries */
 		{0x280, 64, 0xfc40, BAD_RES},
 		{0x280, 64, 0x10000, BAD_RES},
@@ -86,7 +86,7 @@ static void collapsed_cq_needs_one_entry(void **state)
 	assert_int_equal(mlx5dv_devx_obj_destroy(devx_create(d, in, sizeof(in), &number)), 0);
 }
 
-/* page_offset counts 64ths of a page of log_page_size. */
+/* page_offset counts 1/64 of a page of log_page_size. */
 static void cq_offset_in_large_pages(void **state)
 {
 	devx_t *d = *state;
@@ -100,7 +100,7 @@ static void cq_offset_in_large_pages(void **state)
 	assert_int_equal(mlx5dv_devx_obj_destroy(devx_create(d, in, sizeof(in), &number)), 0);
 	put_bits(in, 0x280, 64, 64);
 	devx_refused(d, in, sizeof(in), BAD_RES);
-	put_bits(in, 0x280, 64, 0x8000); /* the place itself is outside */
+	put_bits(in, 0x280, 64, 0x8000); /* the ring's start is outside */
 	devx_refused(d, in, sizeof(in), BAD_RES);
 }
 
@@ -123,7 +123,7 @@ static void create_qp_checks_each_field(void **state)
 		{QPC + 0x3e8, 24, 0, BAD_RES},
 		{QPC + 0x494, 6, 1, OK},              /* page_offset */
 		{QPC + 0x49f, 1, 1, BAD_PARAM},       /* cd_master */
-		{QPC + 0x4e8, 24, 0x7fff, BAD_RES},   /* cqn_rcv: wrong even if unused */
+		{QPC + 0x4e8, 24, 0x7fff, BAD_RES},   /* cqn_rcv: checked even if unused */
 		{QPC + 0x4e8, 24, 0, OK},             /* none, and no receive queue */
 		{QPC + 0x500, 64, 0xf00c, BAD_PARAM}, /* dbr_addr */
 		{QPC + 0x500, 64, 0xfff9, BAD_PARAM},
@@ -133,7 +133,7 @@ static void create_qp_checks_each_field(void **state)
 		{QPC + 0x638, 8, 0x11, BAD_PARAM},  /* cs_res */
 		{QPC + 0x683, 1, 1, OK},            /* dbr_umem_valid */
 		{QPC + 0x720, 32, 0x7fff, BAD_RES}, /* dbr_umem_id */
-		{0x800, 64, 0xf000, OK},            /* wq_umem_offset: the last 64 blocks */
+		{0x800, 64, 0xf000, OK},            /* wq_umem_offset: the last 64 WQEBBs */
 		{0x800, 64, 0xf040, BAD_RES},
 		{0x800, 64, 0x20, BAD_PARAM},
 		{0x840, 32, 0x7fff, BAD_RES}, /* wq_umem_id */
@@ -146,13 +146,13 @@ static void create_qp_checks_each_field(void **state)
 	spoil(d, in, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* The receive queue lies in front of the send queue. */
+/* The receive queue precedes the send queue. */
 static void qp_with_receive_queue(void **state)
 {
 	static const spoil_t fields[] = {
 		{QPC + 0x49, 4, 9, OK},        /* log_rq_size: 512 entries of 64 bytes */
-		{QPC + 0x49, 4, 10, BAD_RES},  /* nothing is left to send from */
-		{QPC + 0x49, 4, 11, BAD_RES},  /* does not fit itself */
+		{QPC + 0x49, 4, 10, BAD_RES},  /* no room remains for the send queue */
+		{QPC + 0x49, 4, 11, BAD_RES},  /* the receive queue does not fit */
 		{QPC + 0x4d, 3, 7, OK},        /* log_rq_stride: 2 KiB */
 		{QPC + 0x4e8, 24, 0, BAD_RES}, /* cqn_rcv */
 		{QPC + 0x50, 1, 1, OK},        /* no_sq */
@@ -179,7 +179,7 @@ static void qp_with_receive_queue(void **state)
 	assert_int_equal(mlx5dv_devx_obj_destroy(qp), 0);
 }
 
-/* What CREATE_QP was given, QUERY_QP shows. */
+/* QUERY_QP returns the attributes of CREATE_QP. */
 static void query_shows_what_was_made(void **state)
 {
 	static const struct {
@@ -228,8 +228,8 @@ static void no_dbr_mode_by_capability(void **state)
 	devx_close(&d);
 }
 
-/* ts_format 0: free running, 1: the device's default, 2: real time, 3: nothing. A device with free
- * running stamps alone has no field for it. */
+/* ts_format 0: free-running, 1: the device's default, 2: real time, 3: reserved. A device with
+ * free-running stamps only does not have the field. */
 static void ts_format_by_capability(void **state)
 {
 	static const unsigned status[3][4] = {
@@ -255,7 +255,8 @@ static void ts_format_by_capability(void **state)
 	}
 }
 
-/* QUERY_QP has it, of a QP by verbs too: the driver chooses the default where there is a choice. */
+/* QUERY_QP returns it, also for a QP of verbs: the driver selects the default if there is a choice.
+ */
 static void ts_format_of_a_qp(void **state)
 {
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
@@ -342,7 +343,7 @@ static void create_mkey_checks_each_field(void **state)
 	assert_int_equal(mlx5dv_devx_obj_destroy(mkey), 0);
 }
 
-/* log_max_qp, log_max_cq: as if so many had been made. */
+/* log_max_qp, log_max_cq: the test pretends that so many exist. */
 static void limits(void **state)
 {
 	devx_t *d = *state;
@@ -359,8 +360,8 @@ static void limits(void **state)
 	dev->cqs.n_used -= 1u << 24;
 }
 
-/* C11: what hides completions is reported. */
-static void c11_collapsed_cq_of_two_senders(void **state)
+/* C11: a second sender of a collapsed CQ is refused or reported. */
+static void collapsed_cq_of_two_senders(void **state)
 {
 	devx_t *d = *state;
 	uint8_t in[MAILBOX_NBYTES];
@@ -371,7 +372,7 @@ static void c11_collapsed_cq_of_two_senders(void **state)
 	put_bits(in, CQC + 0x0b, 1, 1);
 	cq = devx_create(d, in, sizeof(in), &number);
 	devx_qp_mailbox(d, in);
-	for (int i = 0; i < 2; i++) /* of a ring: no harm */
+	for (int i = 0; i < 2; i++) /* two senders of a CQ ring are allowed */
 		qp[i] = devx_create(d, in, sizeof(in), &unused);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(mlx5dv_devx_obj_destroy(qp[i]), 0);
@@ -402,7 +403,7 @@ int main(void)
 		cmocka_unit_test(ts_format_of_a_qp),
 		TEST(create_mkey_checks_each_field),
 		TEST(limits),
-		TEST(c11_collapsed_cq_of_two_senders),
+		TEST(collapsed_cq_of_two_senders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Doorbells and records, rows D of the adapter's table, where it matters in all three modes. */
+/* Doorbells and records: rows D of the adapter's table, in all three modes if the mode matters. */
 #include <endian.h>
 #include "fixture.h"
 
@@ -27,7 +27,7 @@ static void post(unsigned n)
 		adapter_write(&a, &b, 0, 1000, 8, SIGNALLED);
 }
 
-/* This doorbell and this record; how many WQEs are executed then. */
+/* Returns how many WQEs are executed with this doorbell and this record. */
 static uint64_t executed(int mode, uint16_t doorbell, uint16_t record)
 {
 	uint64_t n;
@@ -44,12 +44,12 @@ static uint64_t executed(int mode, uint16_t doorbell, uint16_t record)
 
 enum { HYBRID = MLX5SW_DOORBELLS_HYBRID, DBR = MLX5SW_DOORBELLS_DBR, DB = MLX5SW_DOORBELLS_DB };
 
-static void which_counts(void **state)
+static void doorbell_or_record_by_mode(void **state)
 {
 	(void)state;
 	assert_int_equal(executed(HYBRID, 4, 4), 4);
 	assert_int_equal(executed(HYBRID, 4, 0), 4);
-	assert_int_equal(executed(HYBRID, 3, 4), 4); /* rdma-core: the index of the last WQE */
+	assert_int_equal(executed(HYBRID, 3, 4), 4); /* as rdma-core: the index of the last WQE */
 	assert_int_equal(executed(HYBRID, 4, 2), 4);
 	assert_int_equal(executed(DBR, 4, 4), 4);
 	assert_int_equal(executed(DBR, 4, 0), 0);
@@ -61,8 +61,8 @@ static void which_counts(void **state)
 	assert_int_equal(executed(DB, 4, 2), 4);
 }
 
-/* Further ahead than the queue is long, or back: as if it said nothing. */
-static void out_of_range(void **state)
+/* An index further ahead than the queue is long, or behind, is ignored. */
+static void indexes_out_of_range_are_ignored(void **state)
 {
 	(void)state;
 	for (int mode = HYBRID; mode <= DB; mode++) {
@@ -73,8 +73,8 @@ static void out_of_range(void **state)
 	assert_int_equal(executed(HYBRID, 4, 1000), 4);
 }
 
-/* GPUNetIO: doorbell, record, the same doorbell. */
-static void the_same_value_twice(void **state)
+/* As GPUNetIO: doorbell, record, the same doorbell. */
+static void same_doorbell_value_twice(void **state)
 {
 	(void)state;
 	for (int mode = HYBRID; mode <= DB; mode++) {
@@ -94,7 +94,7 @@ static void the_same_value_twice(void **state)
 	}
 }
 
-static void d1_record_never_written(void **state)
+static void record_never_written(void **state)
 {
 	(void)state;
 	start(HYBRID);
@@ -103,7 +103,7 @@ static void d1_record_never_written(void **state)
 		adapter_doorbell(&a, a.pi);
 		adapter_idle();
 	}
-	assert_int_equal(b.qp->counters.executed, 3); /* works, as long as nothing fails */
+	assert_int_equal(b.qp->counters.executed, 3); /* works as long as no WQE fails */
 	assert_int_equal(adapter_reported("D1"), 1);
 	adapter_error(&a);
 	post(1);
@@ -115,7 +115,7 @@ static void d1_record_never_written(void **state)
 	adapter_stop();
 }
 
-static void d1_word_0(void **state)
+static void record_in_word_0(void **state)
 {
 	(void)state;
 	start(HYBRID);
@@ -130,7 +130,7 @@ static void d1_word_0(void **state)
 	adapter_stop();
 }
 
-static void d2_record_behind(void **state)
+static void record_behind(void **state)
 {
 	(void)state;
 	start(HYBRID);
@@ -138,7 +138,7 @@ static void d2_record_behind(void **state)
 	adapter_record(&a, 2);
 	adapter_doorbell(&a, 4);
 	adapter_idle();
-	adapter_expect_clean(); /* it may still come */
+	adapter_expect_clean(); /* the record may still be written */
 	post(1);
 	adapter_record(&a, 3);
 	adapter_doorbell(&a, 5);
@@ -147,7 +147,7 @@ static void d2_record_behind(void **state)
 	adapter_stop();
 }
 
-static void d3_backwards(void **state)
+static void record_or_doorbell_goes_back(void **state)
 {
 	(void)state;
 	for (int what = 0; what < 2; what++) {
@@ -168,7 +168,7 @@ static void d3_backwards(void **state)
 	}
 }
 
-/* A doorbell of these words in this page at this place is dropped, and reported so. */
+/* A doorbell of these words at this place of the page is dropped and reported. */
 static void dropped(const mlx5sw_config_t *cfg, uint32_t reg, uint32_t first, uint32_t second,
 		    const char *row)
 {
@@ -186,7 +186,7 @@ static void dropped(const mlx5sw_config_t *cfg, uint32_t reg, uint32_t first, ui
 	adapter_stop();
 }
 
-static void d4_unknown_qpn(void **state)
+static void unknown_qpn(void **state)
 {
 	const mlx5sw_config_t cfg = adapter_config();
 
@@ -194,8 +194,8 @@ static void d4_unknown_qpn(void **state)
 	dropped(&cfg, 0x800, 1 << 8, 0x777777 << 8, "D4");
 }
 
-/* Of another QP with a register of its own: that one is not rung, either. */
-static void d5_register_of_another(void **state)
+/* The doorbell is of another QP with its own register: that QP is not rung, either. */
+static void register_of_another(void **state)
 {
 	const adapter_spec_t with = {.with = &a};
 	adapter_end_t c;
@@ -216,7 +216,7 @@ static void d5_register_of_another(void **state)
 	adapter_stop();
 }
 
-static void d6_swapped(void **state)
+static void doorbell_halves_swapped(void **state)
 {
 	const mlx5sw_config_t cfg = adapter_config();
 	const uint32_t qpn = 0x1000 << 8, index = 1 << 8;
@@ -238,7 +238,7 @@ static void halves(const mlx5sw_config_t *cfg, uint32_t first_half)
 	adapter_idle();
 }
 
-static void d7_two_halves(void **state)
+static void doorbell_in_two_stores(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 
@@ -257,8 +257,8 @@ static void d7_two_halves(void **state)
 	}
 }
 
-/* By chance each half is a doorbell: neither names this queue. */
-static void d7_early(void **state)
+/* The device may take each half as a doorbell: neither contains this queue's number. */
+static void half_taken_as_a_doorbell(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	unsigned n = 0;
@@ -276,7 +276,7 @@ static void d7_early(void **state)
 	adapter_stop();
 }
 
-static void d9_record_after_the_only_doorbell(void **state)
+static void record_after_the_only_doorbell(void **state)
 {
 	static const uint64_t expected[] = {[HYBRID] = 1, [DBR] = 0, [DB] = 1};
 
@@ -290,14 +290,14 @@ static void d9_record_after_the_only_doorbell(void **state)
 		adapter_idle();
 		assert_int_equal(b.qp->counters.executed, expected[mode]);
 		post(1);
-		adapter_ring(&a); /* the next one wakes it */
+		adapter_ring(&a); /* the next doorbell wakes the queue */
 		adapter_idle();
 		assert_int_equal(b.qp->counters.executed, 2);
 		adapter_stop();
 	}
 }
 
-/* The record moves on, without a doorbell, while the device is at work: how many are executed. */
+/* The record advances without a doorbell while the device works. Returns the executed WQEs. */
 static uint64_t moved_on(const mlx5sw_config_t *cfg, uint64_t seed)
 {
 	uint64_t n;
@@ -315,7 +315,7 @@ static uint64_t moved_on(const mlx5sw_config_t *cfg, uint64_t seed)
 	return n;
 }
 
-static void d9_record_read_again_or_not(void **state)
+static void record_read_again_or_not(void **state)
 {
 	static const uint64_t expected[] = {[HYBRID] = 2, [DBR] = 1, [DB] = 1};
 	mlx5sw_config_t cfg = adapter_config();
@@ -331,7 +331,7 @@ static void d9_record_read_again_or_not(void **state)
 	assert_in_range(n, 10, 90);
 }
 
-/* A WQE that comes through the register need not be in memory yet. */
+/* A WQE that is written through the register need not be in memory yet. */
 static void blueflame(uint8_t *page, const adapter_wqe_t *w, unsigned first, unsigned last)
 {
 	for (unsigned i = first; i <= last; i++)
@@ -366,8 +366,8 @@ static void blueflame_is_executed(void **state)
 	adapter_stop();
 }
 
-/* As long as a word is missing it is a doorbell; the rest harms nobody when it comes. */
-static void blueflame_in_pieces(void **state)
+/* While a word is missing, the write counts as a doorbell; words that come later are ignored. */
+static void blueflame_with_late_words(void **state)
 {
 	adapter_wqe_t w;
 
@@ -397,8 +397,8 @@ static void blueflame_in_pieces(void **state)
 	}
 }
 
-/* It is of one block only: not of those before, nor of that with the same index much later. */
-static void blueflame_of_one_block(void **state)
+/* A BlueFlame write covers one WQEBB: not those before, nor one with the same index much later. */
+static void blueflame_of_one_wqebb(void **state)
 {
 	adapter_wqe_t w;
 
@@ -456,8 +456,8 @@ static void blueflame_halves_in_turn(void **state)
 	adapter_stop();
 }
 
-/* Two writers of one register without a lock: what is executed is neither. */
-static void d10_blueflame_mixed(void **state)
+/* Two threads write one register without a lock: the executed bytes are a mixture. */
+static void blueflame_mixed(void **state)
 {
 	adapter_wqe_t w, other;
 
@@ -477,7 +477,7 @@ static void d10_blueflame_mixed(void **state)
 	adapter_stop();
 }
 
-static void d11_not_in_rts(void **state)
+static void not_in_rts(void **state)
 {
 	mlx5swi_qp_attr_t attr;
 
@@ -494,14 +494,14 @@ static void d11_not_in_rts(void **state)
 	adapter_modify(&a, &attr);
 	adapter_idle();
 	assert_int_equal(adapter_reported("D11"), 1);
-	assert_int_equal(a.qp->counters.executed, 0); /* waits for a doorbell in RTS */
-	adapter_doorbell(&a, 0);                      /* the record says the rest */
+	assert_int_equal(a.qp->counters.executed, 0); /* the WQE waits for a doorbell in RTS */
+	adapter_doorbell(&a, 0);                      /* the record covers the rest */
 	adapter_idle();
 	assert_int_equal(a.qp->counters.executed, 1);
 	adapter_stop();
 }
 
-static void d12_record_not_zeroed_after_reset(void **state)
+static void record_not_zeroed_after_reset(void **state)
 {
 	(void)state;
 	start(HYBRID);
@@ -510,24 +510,24 @@ static void d12_record_not_zeroed_after_reset(void **state)
 	adapter_idle();
 	adapter_reset(&a);
 	adapter_reset(&b);
-	adapter_record(&a, 5); /* as if it had been forgotten */
+	adapter_record(&a, 5); /* the program did not zero it */
 	adapter_connect(&a, &b);
 	adapter_idle();
 	assert_int_equal(b.qp->counters.executed, 5);
 	post(1);
 	adapter_doorbell(&a, a.pi);
 	adapter_idle();
-	assert_int_equal(b.qp->counters.executed, 10); /* stale blocks 1 to 4 again */
+	assert_int_equal(b.qp->counters.executed, 10); /* stale WQEBBs 1 to 4 are executed again */
 	adapter_stop();
 }
 
-static void d13_wrong_register(void **state)
+static void wrong_register(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	const adapter_spec_t spec = {.has_no_dbr = 1};
 
 	(void)state;
-	dropped(&cfg, 0x600, 1 << 8, 0x1000 << 8, NULL); /* nobody looks there */
+	dropped(&cfg, 0x600, 1 << 8, 0x1000 << 8, NULL); /* not read */
 	cfg.has_no_dbr = 1;
 	dropped(&cfg, 0x600, 1 << 8, 0x1000 << 8, "D13");
 
@@ -547,7 +547,7 @@ static void d13_wrong_register(void **state)
 	adapter_stop();
 }
 
-/* Without a record the doorbell is what ERR goes by. */
+/* Without a record, ERR uses the doorbell. */
 static void no_record_in_err(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
@@ -572,28 +572,28 @@ static void no_record_in_err(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(which_counts),
-		cmocka_unit_test(out_of_range),
-		cmocka_unit_test(the_same_value_twice),
-		cmocka_unit_test(d1_record_never_written),
-		cmocka_unit_test(d1_word_0),
-		cmocka_unit_test(d2_record_behind),
-		cmocka_unit_test(d3_backwards),
-		cmocka_unit_test(d4_unknown_qpn),
-		cmocka_unit_test(d5_register_of_another),
-		cmocka_unit_test(d6_swapped),
-		cmocka_unit_test(d7_two_halves),
-		cmocka_unit_test(d7_early),
-		cmocka_unit_test(d9_record_after_the_only_doorbell),
-		cmocka_unit_test(d9_record_read_again_or_not),
+		cmocka_unit_test(doorbell_or_record_by_mode),
+		cmocka_unit_test(indexes_out_of_range_are_ignored),
+		cmocka_unit_test(same_doorbell_value_twice),
+		cmocka_unit_test(record_never_written),
+		cmocka_unit_test(record_in_word_0),
+		cmocka_unit_test(record_behind),
+		cmocka_unit_test(record_or_doorbell_goes_back),
+		cmocka_unit_test(unknown_qpn),
+		cmocka_unit_test(register_of_another),
+		cmocka_unit_test(doorbell_halves_swapped),
+		cmocka_unit_test(doorbell_in_two_stores),
+		cmocka_unit_test(half_taken_as_a_doorbell),
+		cmocka_unit_test(record_after_the_only_doorbell),
+		cmocka_unit_test(record_read_again_or_not),
 		cmocka_unit_test(blueflame_is_executed),
-		cmocka_unit_test(blueflame_in_pieces),
-		cmocka_unit_test(blueflame_of_one_block),
+		cmocka_unit_test(blueflame_with_late_words),
+		cmocka_unit_test(blueflame_of_one_wqebb),
 		cmocka_unit_test(blueflame_halves_in_turn),
-		cmocka_unit_test(d10_blueflame_mixed),
-		cmocka_unit_test(d11_not_in_rts),
-		cmocka_unit_test(d12_record_not_zeroed_after_reset),
-		cmocka_unit_test(d13_wrong_register),
+		cmocka_unit_test(blueflame_mixed),
+		cmocka_unit_test(not_in_rts),
+		cmocka_unit_test(record_not_zeroed_after_reset),
+		cmocka_unit_test(wrong_register),
 		cmocka_unit_test(no_record_in_err),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

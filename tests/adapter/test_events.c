@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What devices tell programs by ibv_get_async_event. */
+/* Events of devices through ibv_get_async_event. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include "mlx5sw/events/events.h"
 
-static struct ibv_context *ctx[2], *other; /* two of mlx5_0; of mlx5_1 */
+static struct ibv_context *ctx[2], *other; /* two of mlx5_0; one of mlx5_1 */
 
 static int setup(void **state)
 {
@@ -89,7 +89,7 @@ static void port_events_reach_every_context(void **state)
 
 	(void)state;
 	mlx5swi_port_set(port, 0);
-	mlx5swi_port_set(port, 0); /* no news */
+	mlx5swi_port_set(port, 0); /* no change */
 	mlx5swi_port_set(port, 1);
 	for (int i = 0; i < 2; i++) {
 		expect_event(ctx[i], IBV_EVENT_PORT_ERR);
@@ -110,7 +110,7 @@ static void device_fatal_reaches_contexts(void **state)
 	expect_no_event(other);
 }
 
-static void descriptor_polls_while_events_wait(void **state)
+static void descriptor_is_readable_while_events_are_pending(void **state)
 {
 	struct ibv_async_event first, second;
 
@@ -127,7 +127,7 @@ static void descriptor_polls_while_events_wait(void **state)
 	ibv_ack_async_event(&first);
 }
 
-/* Programs start threads that wait for descriptors: strangers in a scheduler's fabric. */
+/* Programs start threads that wait for descriptors, which a scheduler does not control. */
 static void no_descriptors_with_hooks(void **state)
 {
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
@@ -176,10 +176,10 @@ static void events_of_verbs_objects(void **state)
 	assert_int_equal(e.event_type, IBV_EVENT_CQ_ERR);
 	assert_ptr_equal(e.element.cq, cq);
 	ibv_ack_async_event(&e);
-	expect_no_event(ctx[1]); /* they go to the object's own context */
+	expect_no_event(ctx[1]); /* the events are sent to the object's own context */
 }
 
-static void destroy_drops_events_that_were_not_got(void **state)
+static void destroy_drops_pending_events(void **state)
 {
 	struct ibv_cq *cq = make_cq();
 	struct ibv_pd *pd = ibv_alloc_pd(ctx[0]);
@@ -196,7 +196,7 @@ static void destroy_drops_events_that_were_not_got(void **state)
 	assert_false(is_readable(ctx[0]->async_fd));
 }
 
-static void acknowledging_twice_does_no_harm(void **state)
+static void second_acknowledgement_is_ignored(void **state)
 {
 	struct ibv_async_event e;
 
@@ -212,7 +212,7 @@ static struct ibv_async_event got;
 static unsigned n_unlocked;
 static void (*plain_unlock)(void *arg);
 
-/* As a scheduler does: between unlock and lock others run. The third time one acknowledges. */
+/* Like a scheduler, run another thread between unlock and lock. The third time, it acknowledges. */
 static void unlock_and_run_others(void *arg)
 {
 	plain_unlock(arg);
@@ -220,7 +220,7 @@ static void unlock_and_run_others(void *arg)
 		ibv_ack_async_event(&got);
 }
 
-static void s4_destroy_lets_others_acknowledge(void **state)
+static void destroy_lets_others_acknowledge(void **state)
 {
 	struct ibv_cq *cq = make_cq();
 
@@ -235,7 +235,7 @@ static void s4_destroy_lets_others_acknowledge(void **state)
 	mlx5swi_w->hooks.unlock = plain_unlock;
 }
 
-/* With a thread: a process of a fabric. */
+/* With a thread, as in a process of a fabric. */
 
 static int setup_process(void **state)
 {
@@ -295,9 +295,9 @@ static pthread_t acknowledge_soon(void)
 	return thread;
 }
 
-/* destroy returns only when the event was acknowledged: else the program would use an object that
- * is gone. */
-static void s4_destroy_waits_for_acknowledgement(void **state)
+/* destroy returns only after the event was acknowledged: otherwise the program would use a freed
+ * object. */
+static void destroy_waits_for_acknowledgement(void **state)
 {
 	struct ibv_cq *cq = make_cq();
 	struct ibv_pd *pd = ibv_alloc_pd(ctx[0]);
@@ -327,14 +327,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(port_events_reach_every_context),
 		TEST(device_fatal_reaches_contexts),
-		TEST(descriptor_polls_while_events_wait),
+		TEST(descriptor_is_readable_while_events_are_pending),
 		TEST(no_descriptors_with_hooks),
 		TEST(events_of_verbs_objects),
-		TEST(destroy_drops_events_that_were_not_got),
-		TEST(acknowledging_twice_does_no_harm),
-		TEST(s4_destroy_lets_others_acknowledge),
+		TEST(destroy_drops_pending_events),
+		TEST(second_acknowledgement_is_ignored),
+		TEST(destroy_lets_others_acknowledge),
 		PROCESS_TEST(get_waits_for_an_event),
-		PROCESS_TEST(s4_destroy_waits_for_acknowledgement),
+		PROCESS_TEST(destroy_waits_for_acknowledgement),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,8 +25,8 @@ static void run(void)
 	adapter_idle();
 }
 
-/* On which side it was made no difference; each context of the device hears of it. */
-static void f1_port_down_and_up(void **state)
+/* The side of the failure makes no difference; each context of the device receives the event. */
+static void port_down_and_up(void **state)
 {
 	adapter_end_t second;
 	(void)state;
@@ -34,7 +34,7 @@ static void f1_port_down_and_up(void **state)
 		begin();
 		struct ibv_context *ctx = (host ? &b : &a)->ctx;
 		adapter_make(&second, &(adapter_spec_t){.host = host});
-		fault_tell("port down host=%u mlx5_0", host);
+		fault_control("port down host=%u mlx5_0", host);
 		fault_event(ctx, IBV_EVENT_PORT_ERR);
 		fault_event(second.ctx, IBV_EVENT_PORT_ERR);
 		fault_no_event((host ? &a : &b)->ctx);
@@ -43,7 +43,7 @@ static void f1_port_down_and_up(void **state)
 		adapter_step();
 		adapter_expect_none(&a);
 		assert_int_equal(b.memory[0], 0);
-		fault_tell("port up host=%u", host);
+		fault_control("port up host=%u", host);
 		fault_event(ctx, IBV_EVENT_PORT_ACTIVE);
 		fault_event(second.ctx, IBV_EVENT_PORT_ACTIVE);
 		adapter_idle();
@@ -55,40 +55,41 @@ static void f1_port_down_and_up(void **state)
 	}
 }
 
-static void f1_port_stays_down(void **state)
+static void port_stays_down(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("port down host=1");
+	fault_control("port down host=1");
 	const uint16_t at = write_to(0, 8);
 	write_to(0, 8);
 	run();
 	adapter_expect_error(&a, at, RETRIES);
 	adapter_expect_error(&a, at + 1, FLUSHED);
-	assert_int_equal(b.qp->state, MLX5SWI_RTS); /* it has not noticed */
+	assert_int_equal(b.qp->state, MLX5SWI_RTS); /* b has not failed */
 	assert_int_equal(b.memory[0], 0);
 	adapter_stop();
 }
 
-static void f2_requests_lost(void **state)
+static void requests_lost(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("drop packet kind=write qp=0x%x n=3", a.qp->qpn);
+	fault_control("drop packet kind=write qp=0x%x n=3", a.qp->qpn);
 	const uint16_t at = write_to(0, 5 * MTU);
 	run();
 	adapter_expect(&a, at, OP_WRITE);
 	assert_memory_equal(b.memory, a.memory, 5 * MTU);
-	assert_int_equal(a.qp->counters.packets_resent, 3 + 2); /* and those behind the gap */
+	/* also the requests after the gap */
+	assert_int_equal(a.qp->counters.packets_resent, 3 + 2);
 	adapter_stop();
 }
 
-/* Executed, and the requester does not know. */
-static void f2_answers_lost(void **state)
+/* The request is executed, and the requester has no acknowledgement. */
+static void answers_lost(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("drop packet kind=ack host=1 n=1");
+	fault_control("drop packet kind=ack host=1 n=1");
 	const uint16_t at = write_to(0, 8);
 	adapter_ring(&a);
 	adapter_step();
@@ -102,15 +103,15 @@ static void f2_answers_lost(void **state)
 	adapter_stop();
 }
 
-/* Those that fit pass or are hit in turn; others are not counted. */
-static void f2_which_packets(void **state)
+/* Events that match pass or are hit in order; others are not counted. */
+static void drop_selects_packets(void **state)
 {
 	const uint64_t add[2] = {1, 0};
 	adapter_end_t c, d;
 	(void)state;
 	begin();
 	adapter_pair(&c, &d);
-	fault_tell("drop packet kind=atomic qp=0x%x after=1 n=1", a.qp->qpn);
+	fault_control("drop packet kind=atomic qp=0x%x after=1 n=1", a.qp->qpn);
 	adapter_write(&c, &d, 0, 0, 8, SIGNALLED);
 	adapter_atomic(&c, &d, OP_FA, 8, add, 8, 64, SIGNALLED);
 	adapter_ring(&c);
@@ -119,7 +120,7 @@ static void f2_which_packets(void **state)
 	write_to(0, 8);
 	adapter_atomic(&a, &b, OP_FA, 8, add, 8, 64, SIGNALLED);
 	run();
-	assert_int_equal(a.qp->counters.packets_resent, 0); /* another kind; the first passes */
+	assert_int_equal(a.qp->counters.packets_resent, 0); /* another kind; the first one passes */
 	adapter_atomic(&a, &b, OP_FA, 8, add, 8, 64, SIGNALLED);
 	run();
 	assert_int_equal(a.qp->counters.packets_resent, 1);
@@ -130,7 +131,7 @@ static void f2_which_packets(void **state)
 	adapter_stop();
 }
 
-static void f2_which_device(void **state)
+static void drop_selects_the_device(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	adapter_end_t c;
@@ -142,7 +143,7 @@ static void f2_which_device(void **state)
 	adapter_make(&c, &(adapter_spec_t){.device = 1});
 	adapter_connect(&a, &b);
 	adapter_connect(&c, &c);
-	fault_tell("drop packet mlx5_1");
+	fault_control("drop packet mlx5_1");
 	const uint16_t at = write_to(0, 8);
 	run();
 	adapter_expect(&a, at, OP_WRITE);
@@ -153,11 +154,11 @@ static void f2_which_device(void **state)
 	adapter_stop();
 }
 
-static void f3_held_until_the_error(void **state)
+static void held_until_the_error(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("hold packet kind=write until=error");
+	fault_control("hold packet kind=write until=error");
 	const uint16_t at = write_to(0, 8);
 	adapter_ring(&a);
 	adapter_step();
@@ -165,35 +166,35 @@ static void f3_held_until_the_error(void **state)
 	assert_int_equal(b.memory[0], 0);
 	adapter_idle();
 	adapter_expect_error(&a, at, RETRIES);
-	assert_int_equal(b.memory[0], 0xaa); /* late, and only once */
+	assert_int_equal(b.memory[0], 0xaa); /* placed late, and only once */
 	assert_int_equal(b.qp->counters.executed, 1);
 	assert_string_equal(fault_answer("release packets"), "0 released\n");
 	adapter_stop();
 }
 
-static void f3_error_of_another(void **state)
+static void error_of_another_qp_keeps_packets_held(void **state)
 {
 	adapter_end_t c;
 	(void)state;
 	begin();
 	adapter_make(&c, NULL);
 	adapter_connect(&c, &c);
-	fault_tell("hold packet kind=write until=error n=1");
+	fault_control("hold packet kind=write until=error n=1");
 	write_to(0, 8);
 	adapter_ring(&a);
 	adapter_step();
-	fault_tell("qp err qp=0x%x", c.qp->qpn);
+	fault_control("qp err qp=0x%x", c.qp->qpn);
 	adapter_step();
 	assert_int_equal(b.memory[0], 0);
 	assert_string_equal(fault_answer("release packets"), "1 released\n");
 	adapter_stop();
 }
 
-static void f3_held_until_released(void **state)
+static void held_until_released(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("hold packet kind=write");
+	fault_control("hold packet kind=write");
 	const uint16_t at = write_to(0, 8);
 	run();
 	adapter_expect_error(&a, at, RETRIES);
@@ -204,11 +205,11 @@ static void f3_held_until_released(void **state)
 	adapter_stop();
 }
 
-static void f3_late_by_a_time(void **state)
+static void late_by_a_time(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("delay packet kind=ack ns=500 n=1");
+	fault_control("delay packet kind=ack ns=500 n=1");
 	const uint64_t before = adapter_clock;
 	const uint16_t at = write_to(0, 8);
 	adapter_ring(&a);
@@ -225,13 +226,13 @@ static void f3_late_by_a_time(void **state)
 	adapter_stop();
 }
 
-/* Nothing of it is left: neither memory, nor rules for the next world. */
-static void f3_world_ends_meanwhile(void **state)
+/* Neither held packets nor rules remain in the next world. */
+static void held_packets_end_with_the_world(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("hold packet kind=write");
-	fault_tell("drop packet kind=ack");
+	fault_control("hold packet kind=write");
+	fault_control("drop packet kind=ack");
 	write_to(0, 8);
 	run();
 	adapter_stop();
@@ -244,12 +245,12 @@ static void f3_world_ends_meanwhile(void **state)
 	adapter_stop();
 }
 
-static void f4_request_twice(void **state)
+static void request_twice(void **state)
 {
 	const uint64_t add[2] = {1, 0};
 	(void)state;
 	begin();
-	fault_tell("duplicate packet kind=request n=1");
+	fault_control("duplicate packet kind=request n=1");
 	const uint16_t at = adapter_atomic(&a, &b, OP_FA, 8, add, 8, 64, SIGNALLED);
 	run();
 	adapter_expect(&a, at, OP_FA);
@@ -258,15 +259,15 @@ static void f4_request_twice(void **state)
 	adapter_stop();
 }
 
-/* As the peer sees it: the key is gone. */
-static void f10_memory_gone(void **state)
+/* The key is gone, as the peer observes. */
+static void memory_lost(void **state)
 {
 	(void)state;
 	begin();
 	uint16_t at = write_to(0, 8);
 	run();
 	adapter_expect(&a, at, OP_WRITE);
-	fault_tell("mr lose key=0x%x", b.mr->rkey);
+	fault_control("mr lose key=0x%x", b.mr->rkey);
 	at = write_to(8, 8);
 	run();
 	adapter_expect_error(&a, at, NO_ACCESS);
@@ -275,16 +276,16 @@ static void f10_memory_gone(void **state)
 	adapter_stop();
 }
 
-static void f10_memory_gone_within_a_write(void **state)
+static void memory_lost_within_a_write(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("hold packet kind=write after=1 n=1");
+	fault_control("hold packet kind=write after=1 n=1");
 	const uint16_t at = write_to(0, 2 * MTU);
 	adapter_ring(&a);
 	adapter_step();
-	fault_tell("mr lose host=1");
-	fault_tell("release packets");
+	fault_control("mr lose host=1");
+	fault_control("release packets");
 	adapter_idle();
 	adapter_expect_error(&a, at, NO_ACCESS);
 	assert_int_equal(b.memory[MTU - 1], 0xaa);
@@ -292,22 +293,22 @@ static void f10_memory_gone_within_a_write(void **state)
 	adapter_stop();
 }
 
-static void f10_own_memory_gone(void **state)
+static void own_memory_lost(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("mr lose key=0x%x", a.mr->lkey);
+	fault_control("mr lose key=0x%x", a.mr->lkey);
 	const uint16_t at = write_to(0, 8);
 	run();
 	adapter_expect_error(&a, at, LOCAL_KEY);
 	adapter_stop();
 }
 
-static void f11_peer_dies_queue_pair_first(void **state)
+static void peer_dies_queue_pair_first(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("host kill host=1 first=qp");
+	fault_control("host kill host=1 first=qp");
 	const uint16_t at = write_to(0, 8);
 	run();
 	adapter_expect_error(&a, at, RETRIES);
@@ -315,11 +316,11 @@ static void f11_peer_dies_queue_pair_first(void **state)
 	adapter_stop();
 }
 
-static void f11_peer_dies_memory_first(void **state)
+static void peer_dies_memory_first(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("host kill host=1 first=mr");
+	fault_control("host kill host=1 first=mr");
 	const uint16_t at = write_to(0, 8);
 	run();
 	adapter_expect_error(&a, at, NO_ACCESS);
@@ -327,12 +328,12 @@ static void f11_peer_dies_memory_first(void **state)
 	adapter_stop();
 }
 
-/* A process that has died is silent; one that lives on the same host number is not hit. */
-static void f11_only_that_host(void **state)
+/* A process that has died is silent; a running process with the same host number is not hit. */
+static void host_kill_selects_the_host(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("host kill host=0 first=qp");
+	fault_control("host kill host=0 first=qp");
 	const uint16_t at = adapter_write(&b, &a, 0, 0, 8, SIGNALLED);
 	adapter_ring(&b);
 	adapter_idle();
@@ -347,13 +348,13 @@ static void change_address(uint8_t link_layer, const char *line, int event)
 	cfg.link_layer = link_layer;
 	adapter_start(&cfg);
 	adapter_pair(&a, &b);
-	fault_tell("%s host=1", line);
+	fault_control("%s host=1", line);
 	fault_event(b.ctx, event);
 	fault_no_event(a.ctx);
 	const uint16_t at = write_to(0, 8);
 	run();
 	adapter_expect_error(&a, at, RETRIES);
-	fault_tell("%s host=1", line); /* back */
+	fault_control("%s host=1", line); /* restores the address */
 	adapter_reset(&a);
 	adapter_reset(&b);
 	adapter_connect(&a, &b);
@@ -363,18 +364,18 @@ static void change_address(uint8_t link_layer, const char *line, int event)
 	adapter_stop();
 }
 
-static void f15_address_changes(void **state)
+static void address_changes(void **state)
 {
 	(void)state;
 	change_address(MLX5SW_ETHERNET, "gid change", IBV_EVENT_GID_CHANGE);
 	change_address(MLX5SW_INFINIBAND, "lid change", IBV_EVENT_LID_CHANGE);
 	begin();
-	fault_refused("lid change", "'lid change': there is nothing that fits\n"); /* RoCE */
+	fault_refused("lid change", "'lid change': no object matches\n"); /* RoCE */
 	adapter_stop();
 }
 
-/* Unused entries of the table stay so. */
-static void f15_gids_of_infiniband(void **state)
+/* Unused entries of the table stay unused. */
+static void gids_of_infiniband(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	union ibv_gid gid;
@@ -382,7 +383,7 @@ static void f15_gids_of_infiniband(void **state)
 	cfg.link_layer = MLX5SW_INFINIBAND;
 	adapter_start(&cfg);
 	adapter_pair(&a, &b);
-	fault_tell("gid change");
+	fault_control("gid change");
 	assert_int_equal(ibv_query_gid(a.ctx, 1, 0, &gid), 0);
 	assert_int_equal(gid.raw[15], 0x80);
 	assert_int_equal(ibv_query_gid(a.ctx, 1, 1, &gid), 0);
@@ -390,11 +391,11 @@ static void f15_gids_of_infiniband(void **state)
 	adapter_stop();
 }
 
-static void f16_write_cut(void **state)
+static void write_placed_in_part(void **state)
 {
 	(void)state;
 	begin();
-	fault_tell("cut write nbytes=13 after=1 n=1 qp=0x%x", b.qp->qpn);
+	fault_control("cut write nbytes=13 after=1 n=1 qp=0x%x", b.qp->qpn);
 	const uint16_t at = write_to(0, 3 * MTU);
 	run();
 	adapter_expect_error(&a, at, NO_ACCESS);
@@ -408,27 +409,27 @@ static void f16_write_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(f1_port_down_and_up),
-		cmocka_unit_test(f1_port_stays_down),
-		cmocka_unit_test(f2_requests_lost),
-		cmocka_unit_test(f2_answers_lost),
-		cmocka_unit_test(f2_which_packets),
-		cmocka_unit_test(f2_which_device),
-		cmocka_unit_test(f3_held_until_the_error),
-		cmocka_unit_test(f3_error_of_another),
-		cmocka_unit_test(f3_held_until_released),
-		cmocka_unit_test(f3_late_by_a_time),
-		cmocka_unit_test(f3_world_ends_meanwhile),
-		cmocka_unit_test(f4_request_twice),
-		cmocka_unit_test(f10_memory_gone),
-		cmocka_unit_test(f10_memory_gone_within_a_write),
-		cmocka_unit_test(f10_own_memory_gone),
-		cmocka_unit_test(f11_peer_dies_queue_pair_first),
-		cmocka_unit_test(f11_peer_dies_memory_first),
-		cmocka_unit_test(f11_only_that_host),
-		cmocka_unit_test(f15_address_changes),
-		cmocka_unit_test(f15_gids_of_infiniband),
-		cmocka_unit_test(f16_write_cut),
+		cmocka_unit_test(port_down_and_up),
+		cmocka_unit_test(port_stays_down),
+		cmocka_unit_test(requests_lost),
+		cmocka_unit_test(answers_lost),
+		cmocka_unit_test(drop_selects_packets),
+		cmocka_unit_test(drop_selects_the_device),
+		cmocka_unit_test(held_until_the_error),
+		cmocka_unit_test(error_of_another_qp_keeps_packets_held),
+		cmocka_unit_test(held_until_released),
+		cmocka_unit_test(late_by_a_time),
+		cmocka_unit_test(held_packets_end_with_the_world),
+		cmocka_unit_test(request_twice),
+		cmocka_unit_test(memory_lost),
+		cmocka_unit_test(memory_lost_within_a_write),
+		cmocka_unit_test(own_memory_lost),
+		cmocka_unit_test(peer_dies_queue_pair_first),
+		cmocka_unit_test(peer_dies_memory_first),
+		cmocka_unit_test(host_kill_selects_the_host),
+		cmocka_unit_test(address_changes),
+		cmocka_unit_test(gids_of_infiniband),
+		cmocka_unit_test(write_placed_in_part),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static void begin(const adapter_spec_t *peer)
 	memset(a.memory, 0xaa, ADAPTER_NBYTES);
 }
 
-/* n WRITEs of a byte each, to bytes 0, 1 and so on. */
+/* n WRITEs of one byte each, to bytes 0, 1 and so on. */
 static void post(uint32_t n, uint8_t flags)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -36,11 +36,11 @@ static void expect_written(uint32_t n)
 		assert_int_equal(b.memory[i], i < n ? 0xaa : 0);
 }
 
-static void f5_retries_exceeded_at_a_wqe(void **state)
+static void retries_exceeded_at_a_wqe(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("fail wqe syndrome=0x15 vendor=0x81 qp=0x%x block=1", a.qp->qpn);
+	fault_control("fail wqe syndrome=0x15 vendor=0x81 qp=0x%x wqebb=1", a.qp->qpn);
 	post(3, SIGNALLED);
 	run();
 	adapter_expect(&a, 0, OP_WRITE);
@@ -51,13 +51,13 @@ static void f5_retries_exceeded_at_a_wqe(void **state)
 	adapter_stop();
 }
 
-/* By operation, and not for other queue pairs. */
-static void f5_at_an_operation(void **state)
+/* Selects by operation, and not for other queue pairs. */
+static void failure_at_an_operation(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("fail wqe syndrome=0x15 vendor=0x81 qp=0x%x", b.qp->qpn);
-	fault_tell("fail wqe syndrome=0x04 vendor=0x52 opcode=0x10 after=1");
+	fault_control("fail wqe syndrome=0x15 vendor=0x81 qp=0x%x", b.qp->qpn);
+	fault_control("fail wqe syndrome=0x04 vendor=0x52 opcode=0x10 after=1");
 	post(1, SIGNALLED);
 	adapter_read(&a, &b, 0, 0, 8, SIGNALLED);
 	const uint16_t at = adapter_read(&a, &b, 0, 0, 8, SIGNALLED);
@@ -68,11 +68,11 @@ static void f5_at_an_operation(void **state)
 	adapter_stop();
 }
 
-static void f7_one_completion_lost(void **state)
+static void one_completion_lost(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("lose cqe block=1 n=1");
+	fault_control("lose cqe wqebb=1 n=1");
 	post(3, SIGNALLED);
 	run();
 	adapter_expect(&a, 0, OP_WRITE);
@@ -82,15 +82,15 @@ static void f7_one_completion_lost(void **state)
 	adapter_stop();
 }
 
-/* Also those of errors: only a query tells. */
-static void f7_all_completions_lost(void **state)
+/* Completions of errors are lost, too: only a query shows the failure. */
+static void all_completions_lost(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("lose cqe qp=0x%x", a.qp->qpn);
+	fault_control("lose cqe qp=0x%x", a.qp->qpn);
 	post(3, SIGNALLED);
 	run();
-	fault_tell("qp err qp=0x%x", a.qp->qpn);
+	fault_control("qp err qp=0x%x", a.qp->qpn);
 	post(1, SIGNALLED);
 	run();
 	adapter_expect_none(&a);
@@ -102,13 +102,13 @@ static void f7_all_completions_lost(void **state)
 	adapter_stop();
 }
 
-static void f7_completion_of_a_receive_lost(void **state)
+static void completion_of_a_receive_lost(void **state)
 {
 	const adapter_spec_t spec = {.host = 1, .rq_wqes = 4};
 	adapter_wqe_t w = {.ds = 0};
 	(void)state;
 	begin(&spec);
-	fault_tell("lose cqe host=1");
+	fault_control("lose cqe host=1");
 	b.dbr[0] = htobe32(1);
 	adapter_control(&w, &a, OP_WRITE_IMM, 0, SIGNALLED);
 	adapter_remote(&w, (uintptr_t)b.memory, b.mr->rkey);
@@ -120,11 +120,11 @@ static void f7_completion_of_a_receive_lost(void **state)
 	adapter_stop();
 }
 
-static void f8_completion_late_by_a_time(void **state)
+static void completion_late_by_a_time(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("delay cqe ns=700 block=1");
+	fault_control("delay cqe ns=700 wqebb=1");
 	post(3, SIGNALLED);
 	const uint64_t before = adapter_clock;
 	adapter_ring(&a);
@@ -139,11 +139,11 @@ static void f8_completion_late_by_a_time(void **state)
 	adapter_stop();
 }
 
-static void f8_completion_late_until_released(void **state)
+static void completion_late_until_released(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("hold cqe block=1 n=1");
+	fault_control("hold cqe wqebb=1 n=1");
 	post(3, SIGNALLED);
 	run();
 	adapter_expect(&a, 0, OP_WRITE);
@@ -152,27 +152,28 @@ static void f8_completion_late_until_released(void **state)
 	adapter_idle();
 	adapter_expect(&a, 1, OP_WRITE);
 	adapter_expect(&a, 2, OP_WRITE);
-	fault_refused("release cqes", "'release cqes': there is nothing that fits\n");
+	fault_refused("release cqes", "'release cqes': no object matches\n");
 	adapter_stop();
 }
 
-/* Until its completion is there a WQE keeps its place, whatever the program has produced. */
-static void f8_late_completion_keeps_its_place(void **state)
+/* Until its completion is written, the WQEBBs of a WQE are not free, even if the program has
+ * produced more. */
+static void late_completion_keeps_its_place(void **state)
 {
-	const adapter_spec_t small = {.sq_blocks = 4}, peer = {.host = 1};
+	const adapter_spec_t small = {.sq_wqebbs = 4}, peer = {.host = 1};
 	(void)state;
 	adapter_start(NULL);
 	adapter_make(&a, &small);
 	adapter_make(&b, &peer);
 	adapter_connect(&a, &b);
-	fault_tell("hold cqe n=1");
+	fault_control("hold cqe n=1");
 	post(1, SIGNALLED);
 	post(3, 0);
 	run();
 	post(1, SIGNALLED);
 	run();
 	assert_int_equal(a.qp->counters.wqes, 4);
-	fault_tell("release cqes");
+	fault_control("release cqes");
 	adapter_idle();
 	assert_int_equal(a.qp->counters.wqes, 5);
 	adapter_expect(&a, 0, OP_WRITE);
@@ -180,13 +181,13 @@ static void f8_late_completion_keeps_its_place(void **state)
 	adapter_stop();
 }
 
-/* Completions of errors are not late, nor do they use a rule up. */
-static void f8_not_of_errors(void **state)
+/* Completions of errors are not delayed, nor do they use up a rule. */
+static void error_completions_are_not_delayed(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("delay cqe ns=700 n=1");
-	fault_tell("qp err host=0");
+	fault_control("delay cqe ns=700 n=1");
+	fault_control("qp err host=0");
 	post(1, SIGNALLED);
 	adapter_ring(&a);
 	adapter_step();
@@ -195,8 +196,8 @@ static void f8_not_of_errors(void **state)
 	adapter_stop();
 }
 
-/* A counter that is nearly a whole turn of 16 bits old when it comes out. */
-static void c10_old_counter(void **state)
+/* The counter is nearly a full 16-bit wrap old when the completion is written. */
+static void completion_with_an_old_counter(void **state)
 {
 	const adapter_spec_t collapsed = {.is_collapsed = 1, .cq_entries = 1};
 	const adapter_spec_t peer = {.host = 1};
@@ -209,23 +210,23 @@ static void c10_old_counter(void **state)
 		adapter_nop(&a, i == 3 ? 0 : SIGNALLED);
 		run();
 	}
-	fault_tell("hold cqe n=1");
+	fault_control("hold cqe n=1");
 	const uint16_t held = adapter_nop(&a, SIGNALLED);
 	for (uint32_t i = 0; i < 40; i++)
 		adapter_nop(&a, SIGNALLED);
 	run();
 	assert_int_equal(adapter_slot(&a, 0).counter, (uint16_t)(held - 1));
-	fault_tell("release cqes");
+	fault_control("release cqes");
 	adapter_idle();
 	assert_int_equal(adapter_slot(&a, 0).counter, (uint16_t)(held + 40)); /* 8: wrapped */
 	adapter_stop();
 }
 
-static void f9_local(void **state)
+static void requester_to_err(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("drop packet kind=ack n=1"); /* all three are in flight */
+	fault_control("drop packet kind=ack n=1"); /* all three are in flight */
 	post(3, SIGNALLED);
 	adapter_ring(&a);
 	adapter_step();
@@ -234,33 +235,33 @@ static void f9_local(void **state)
 	adapter_expect_error(&a, 0, LOCAL_STOP);
 	adapter_expect_error(&a, 1, FLUSHED);
 	adapter_expect_error(&a, 2, FLUSHED);
-	expect_written(3); /* executed all the same */
+	expect_written(3); /* the requests were executed */
 	assert_int_equal(b.qp->state, MLX5SWI_RTS);
 	adapter_stop();
 }
 
-static void f9_at_a_wqe(void **state)
+static void stop_at_a_wqe(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("stop wqe block=2");
+	fault_control("stop wqe wqebb=2");
 	post(1, SIGNALLED);
 	run();
 	post(3, SIGNALLED);
 	run();
 	adapter_expect(&a, 0, OP_WRITE);
-	adapter_expect_error(&a, 1, LOCAL_STOP); /* it had no answer yet */
+	adapter_expect_error(&a, 1, LOCAL_STOP); /* it has no response yet */
 	adapter_expect_error(&a, 2, FLUSHED);
 	adapter_expect_error(&a, 3, FLUSHED);
 	assert_int_equal(b.qp->counters.executed, 2);
 	adapter_stop();
 }
 
-static void f9_responder(void **state)
+static void responder_to_err(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("qp err host=1");
+	fault_control("qp err host=1");
 	post(1, SIGNALLED);
 	run();
 	adapter_expect_error(&a, 0, RETRIES);
@@ -268,7 +269,7 @@ static void f9_responder(void **state)
 	adapter_stop();
 }
 
-static void f9_both(void **state)
+static void both_ends_to_err(void **state)
 {
 	(void)state;
 	begin(NULL);
@@ -280,16 +281,16 @@ static void f9_both(void **state)
 	adapter_stop();
 }
 
-/* s11: who waits for a completion waits for ever; a query tells. */
-static void f13_error_without_completion(void **state)
+/* S11: a waiter for a completion would wait forever; a query shows the state. */
+static void error_without_completion(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("drop packet kind=ack n=1");
+	fault_control("drop packet kind=ack n=1");
 	post(3, SIGNALLED);
-	adapter_doorbell(&a, a.pi); /* and no record */
+	adapter_doorbell(&a, a.pi); /* without a record */
 	adapter_step();
-	fault_tell("qp err qp=0x%x", a.qp->qpn);
+	fault_control("qp err qp=0x%x", a.qp->qpn);
 	adapter_idle();
 	adapter_expect_none(&a);
 	assert_int_equal(a.qp->state, MLX5SWI_ERR);
@@ -302,7 +303,7 @@ static void f13_error_without_completion(void **state)
 	adapter_stop();
 }
 
-static void s10_other_queue_pairs_go_on(void **state)
+static void other_queue_pairs_go_on(void **state)
 {
 	adapter_end_t c, d;
 	(void)state;
@@ -310,7 +311,7 @@ static void s10_other_queue_pairs_go_on(void **state)
 	adapter_make(&c, &(adapter_spec_t){.with = &a});
 	adapter_make(&d, &(adapter_spec_t){.with = &b});
 	adapter_connect(&c, &d);
-	fault_tell("qp err qp=0x%x", b.qp->qpn);
+	fault_control("qp err qp=0x%x", b.qp->qpn);
 	post(1, SIGNALLED);
 	run();
 	adapter_expect_error(&a, 0, RETRIES);
@@ -323,21 +324,21 @@ static void s10_other_queue_pairs_go_on(void **state)
 	adapter_stop();
 }
 
-static void f14_device_fatal(void **state)
+static void device_fatal(void **state)
 {
 	(void)state;
 	begin(NULL);
 	post(1, SIGNALLED);
 	adapter_ring(&a);
-	fault_tell("device fatal host=0 mlx5_0");
+	fault_control("device fatal host=0 mlx5_0");
 	fault_event(a.ctx, IBV_EVENT_DEVICE_FATAL);
 	fault_no_event(b.ctx);
 	adapter_idle();
 	assert_int_equal(a.qp->counters.doorbells, 0);
 	expect_written(0);
 	adapter_expect_none(&a);
-	fault_refused("device fatal host=0", "'device fatal': there is nothing that fits\n");
-	fault_refused("port up host=0", "'port up': there is nothing that fits\n");
+	fault_refused("device fatal host=0", "'device fatal': no object matches\n");
+	fault_refused("port up host=0", "'port up': no object matches\n");
 	fault_no_event(a.ctx);
 	const uint16_t at = adapter_write(&b, &a, 0, 0, 8, SIGNALLED);
 	adapter_ring(&b);
@@ -346,8 +347,8 @@ static void f14_device_fatal(void **state)
 	adapter_stop();
 }
 
-/* What has come and was not looked at yet is lost. */
-static void f14_packet_in_the_port(void **state)
+/* Packets that have arrived and are not processed yet are lost. */
+static void packet_in_the_port(void **state)
 {
 	(void)state;
 	begin(NULL);
@@ -355,44 +356,44 @@ static void f14_packet_in_the_port(void **state)
 	adapter_ring(&b);
 	mlx5sw_step();
 	assert_non_null(a.qp->dev->port.in);
-	fault_tell("device fatal host=0");
+	fault_control("device fatal host=0");
 	adapter_idle();
 	assert_int_equal(a.qp->counters.executed, 0);
 	adapter_stop();
 }
 
-/* With requests in flight: no completion, not even of their failure. */
-static void f14_no_completions(void **state)
+/* With requests in flight: no completion is written, not even of their failure. */
+static void no_completions(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("drop packet kind=ack");
+	fault_control("drop packet kind=ack");
 	post(2, SIGNALLED);
 	adapter_ring(&a);
 	adapter_step();
-	fault_tell("device fatal host=0");
+	fault_control("device fatal host=0");
 	adapter_idle();
 	adapter_expect_none(&a);
 	assert_int_equal(a.qp->counters.error_cqes, 0);
 	adapter_stop();
 }
 
-static void f18_doorbell_lost(void **state)
+static void doorbell_lost(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("lose doorbell host=0 n=1");
+	fault_control("lose doorbell host=0 n=1");
 	post(1, SIGNALLED);
 	run();
 	adapter_expect_none(&a);
 	expect_written(0);
-	run(); /* again: the same value */
+	run(); /* the same value again */
 	adapter_expect(&a, 0, OP_WRITE);
 	expect_written(1);
 	adapter_stop();
 }
 
-static void f20_query_fails(void **state)
+static void query_fails(void **state)
 {
 	uint8_t in[MAILBOX_NBYTES], out[MAILBOX_NBYTES] = {0};
 	uint32_t qpn;
@@ -403,14 +404,14 @@ static void f20_query_fails(void **state)
 	d.cq = devx_create(&d, in, sizeof(in), &d.cqn);
 	devx_qp_mailbox(&d, in);
 	struct mlx5dv_devx_obj *qp = devx_create(&d, in, sizeof(in), &qpn);
-	fault_tell("fail command opcode=0x50b status=1 syndrome=0xabcdef n=1");
+	fault_control("fail command opcode=0x50b status=1 syndrome=0xabcdef n=1");
 	memset(in, 0, 16);
 	put_bits(in, 0, 16, 0x50b);
 	put_bits(in, 0x48, 24, qpn);
 	assert_int_not_equal(mlx5dv_devx_obj_query(qp, in, 16, out, sizeof(out)), 0);
 	assert_int_equal(out[0], 1);
 	assert_int_equal(get_bits(out, 0x20, 32), 0xabcdef);
-	devx_query_qp(qp, qpn, out); /* the next one does not */
+	devx_query_qp(qp, qpn, out); /* the next query succeeds */
 	assert_int_equal(mlx5dv_devx_obj_destroy(qp), 0);
 	devx_close(&d);
 }
@@ -418,27 +419,27 @@ static void f20_query_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(f5_retries_exceeded_at_a_wqe),
-		cmocka_unit_test(f5_at_an_operation),
-		cmocka_unit_test(f7_one_completion_lost),
-		cmocka_unit_test(f7_all_completions_lost),
-		cmocka_unit_test(f7_completion_of_a_receive_lost),
-		cmocka_unit_test(f8_completion_late_by_a_time),
-		cmocka_unit_test(f8_completion_late_until_released),
-		cmocka_unit_test(f8_late_completion_keeps_its_place),
-		cmocka_unit_test(f8_not_of_errors),
-		cmocka_unit_test(c10_old_counter),
-		cmocka_unit_test(f9_local),
-		cmocka_unit_test(f9_at_a_wqe),
-		cmocka_unit_test(f9_responder),
-		cmocka_unit_test(f9_both),
-		cmocka_unit_test(f13_error_without_completion),
-		cmocka_unit_test(s10_other_queue_pairs_go_on),
-		cmocka_unit_test(f14_device_fatal),
-		cmocka_unit_test(f14_packet_in_the_port),
-		cmocka_unit_test(f14_no_completions),
-		cmocka_unit_test(f18_doorbell_lost),
-		cmocka_unit_test(f20_query_fails),
+		cmocka_unit_test(retries_exceeded_at_a_wqe),
+		cmocka_unit_test(failure_at_an_operation),
+		cmocka_unit_test(one_completion_lost),
+		cmocka_unit_test(all_completions_lost),
+		cmocka_unit_test(completion_of_a_receive_lost),
+		cmocka_unit_test(completion_late_by_a_time),
+		cmocka_unit_test(completion_late_until_released),
+		cmocka_unit_test(late_completion_keeps_its_place),
+		cmocka_unit_test(error_completions_are_not_delayed),
+		cmocka_unit_test(completion_with_an_old_counter),
+		cmocka_unit_test(requester_to_err),
+		cmocka_unit_test(stop_at_a_wqe),
+		cmocka_unit_test(responder_to_err),
+		cmocka_unit_test(both_ends_to_err),
+		cmocka_unit_test(error_without_completion),
+		cmocka_unit_test(other_queue_pairs_go_on),
+		cmocka_unit_test(device_fatal),
+		cmocka_unit_test(packet_in_the_port),
+		cmocka_unit_test(no_completions),
+		cmocka_unit_test(doorbell_lost),
+		cmocka_unit_test(query_fails),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

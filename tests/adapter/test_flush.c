@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Errors and flushes: the five properties that most software gets wrong, and who gets which
- * completion in which order. */
+/* Errors and flushes: five properties that software often gets wrong, and the order of completions.
+ */
 #include <endian.h>
 #include "pair.h"
 #include "mlx5sw/watch/fault.h"
@@ -29,14 +29,14 @@ static uint16_t good(uint8_t flags)
 	return adapter_write(&a, &b, 0, 1000, 8, flags);
 }
 
-static void a_errors_complete_all(void **state)
+static void errors_complete_all(void **state)
 {
 	(void)state;
 	start_filled(NULL, NULL);
 	good(0);
 	good(SIGNALLED);
 	good(0);
-	good(0x04); /* only on the first error */
+	good(0x04); /* requests a CQE only on the first error */
 	bad_rkey(0);
 	good(0);
 	good(SIGNALLED);
@@ -52,7 +52,7 @@ static void a_errors_complete_all(void **state)
 	adapter_stop();
 }
 
-static void b_the_record_counts_in_err(void **state)
+static void record_counts_in_err(void **state)
 {
 	mlx5swi_send_state_t s;
 
@@ -62,16 +62,16 @@ static void b_the_record_counts_in_err(void **state)
 	bad_rkey(SIGNALLED);
 	good(SIGNALLED);
 	good(SIGNALLED);
-	adapter_doorbell(&a, 4); /* and no record */
+	adapter_doorbell(&a, 4); /* without a record */
 	adapter_idle();
 	assert_int_equal(a.qp->state, MLX5SWI_ERR);
 	adapter_expect(&a, 0, OP_WRITE);
 	adapter_expect_none(&a);
-	mlx5swi_qp_error(a.qp, 0x15, 0x81); /* the first cause is the cause */
+	mlx5swi_qp_error(a.qp, 0x15, 0x81); /* the first cause is kept */
 	s = adapter_send_state(&a);
 	assert_int_equal(s.hw_counter, 1);
 	assert_int_equal(s.sw_counter, 0);
-	/* Raised later, it produces what is missing, up to itself. */
+	/* If the record is raised later, the missing WQEs are flushed, up to the record. */
 	adapter_record(&a, 3);
 	adapter_doorbell(&a, 4);
 	adapter_idle();
@@ -88,8 +88,9 @@ static void b_the_record_counts_in_err(void **state)
 	adapter_stop();
 }
 
-/* Of a device in its real time: who looks at once sees why, who looks later does not. */
-static void c_collapsed_loses_the_cause(void **state)
+/* With the device's real times: a program that polls at once reads the cause, one that polls later
+ * does not. */
+static void collapsed_cq_loses_the_cause(void **state)
 {
 	const adapter_spec_t spec = {.cq_entries = 1, .is_collapsed = 1};
 	mlx5sw_config_t cfg = adapter_config();
@@ -116,8 +117,8 @@ static void c_collapsed_loses_the_cause(void **state)
 	adapter_stop();
 }
 
-/* Nor does the device look at a record at once that is raised later. */
-static void b_raised_later_takes_a_while(void **state)
+/* The device does not read a record at once that is raised later. */
+static void record_raised_in_err_takes_a_while(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 
@@ -136,8 +137,8 @@ static void b_raised_later_takes_a_while(void **state)
 	adapter_stop();
 }
 
-/* Answers are lost from a certain one on. */
-static void d_executed_but_not_completed(void **state)
+/* Responses are lost from a given one on. */
+static void executed_but_not_completed(void **state)
 {
 	mlx5swi_rule_t rule = {.fault = MLX5SWI_DROP,
 			       .host = 1,
@@ -169,7 +170,7 @@ static void d_executed_but_not_completed(void **state)
 	adapter_stop();
 }
 
-static void e_own_counter(void **state)
+static void device_uses_its_own_counter(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 
@@ -197,7 +198,7 @@ static void local_2err(void **state)
 	start_filled(NULL, NULL);
 	adapter_error(&a);
 	adapter_idle();
-	adapter_expect_none(&a); /* nothing was outstanding */
+	adapter_expect_none(&a); /* no WQE was outstanding */
 	adapter_stop();
 
 	start_filled(NULL, NULL);
@@ -213,7 +214,7 @@ static void local_2err(void **state)
 	adapter_expect_error(&a, 2, 0x05, 0xf9);
 	adapter_expect_error(&a, 3, 0x05, 0xf9);
 	adapter_expect_none(&a);
-	good(0); /* later ones, too */
+	good(0); /* also later ones */
 	adapter_ring(&a);
 	adapter_idle();
 	adapter_expect_error(&a, 4, 0x05, 0xf9);
@@ -221,10 +222,10 @@ static void local_2err(void **state)
 	adapter_stop();
 }
 
-/* Of several blocks, across the end of the ring, half of them never fetched. */
+/* WQEs of several WQEBBs, across the end of the ring, half of them never fetched. */
 static void flush_by_wqe(void **state)
 {
-	const adapter_spec_t spec = {.sq_blocks = 16};
+	const adapter_spec_t spec = {.sq_wqebbs = 16};
 	const uint64_t operands[4] = {1, 2, 3, 4};
 	uint16_t at[8];
 
@@ -252,8 +253,8 @@ static void flush_by_wqe(void **state)
 	adapter_stop();
 }
 
-/* Where nobody wrote a WQE, one of 16 blocks may seem to be: no further than the record. */
-static void flush_of_garbage(void **state)
+/* An unwritten WQE may seem to have 16 WQEBBs: the flush ends at the record. */
+static void flush_of_unwritten_wqebbs(void **state)
 {
 	mlx5swi_send_state_t s;
 
@@ -271,7 +272,7 @@ static void flush_of_garbage(void **state)
 	adapter_stop();
 }
 
-/* What was acknowledged is complete, even if its completion is late. */
+/* An acknowledged request is complete, even if its completion is delayed. */
 static void late_success_before_flush(void **state)
 {
 	const mlx5swi_rule_t rule = {.fault = MLX5SWI_DELAY_CQE,
@@ -296,7 +297,8 @@ static void late_success_before_flush(void **state)
 	good(SIGNALLED);
 	adapter_ring(&a);
 	adapter_step();
-	assert_int_equal(a.qp->counters.packets_sent, n_sent); /* the queue has failed already */
+	/* the queue pair has already failed */
+	assert_int_equal(a.qp->counters.packets_sent, n_sent);
 	adapter_error(&a);
 	adapter_step();
 	adapter_expect_none(&a);
@@ -309,8 +311,8 @@ static void late_success_before_flush(void **state)
 	adapter_stop();
 }
 
-/* A local 2ERR right before a WQE, or a failure of it, while those before are on their way. */
-static void f5_f9_at_a_wqe(void **state)
+/* A local 2ERR right before a WQE, or its failure, while earlier ones are in flight. */
+static void failure_or_stop_at_a_wqe(void **state)
 {
 	mlx5swi_rule_t rule = {.host = MLX5SWI_ANY,
 			       .device = MLX5SWI_ANY,
@@ -347,8 +349,8 @@ static void f5_f9_at_a_wqe(void **state)
 	}
 }
 
-/* An error waits for the answers of all before it. */
-static void in_order(void **state)
+/* An error completion waits for the responses of all earlier requests. */
+static void error_waits_for_earlier_responses(void **state)
 {
 	(void)state;
 	start_filled(NULL, NULL);
@@ -388,7 +390,7 @@ static void peer_silent(void **state)
 	}
 }
 
-/* How often a request is sent in all, and how long that takes by the device's clock. */
+/* How often a request is sent in total, and how long that takes on the device's clock. */
 static uint64_t silence(int timing, uint8_t timeout, uint8_t retries, uint64_t *n_sent)
 {
 	mlx5sw_config_t cfg = adapter_config();
@@ -507,7 +509,7 @@ static void error_while_the_receiver_is_not_ready(void **state)
 	adapter_stop();
 }
 
-/* 7: as often as needed. */
+/* 7: without a limit. */
 static void receiver_ready_much_later(void **state)
 {
 	const adapter_spec_t receiver = {.host = 1, .rq_wqes = 4};
@@ -563,18 +565,18 @@ static void receiver_ready_later(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_errors_complete_all),
-		cmocka_unit_test(b_the_record_counts_in_err),
-		cmocka_unit_test(b_raised_later_takes_a_while),
-		cmocka_unit_test(c_collapsed_loses_the_cause),
-		cmocka_unit_test(d_executed_but_not_completed),
-		cmocka_unit_test(e_own_counter),
+		cmocka_unit_test(errors_complete_all),
+		cmocka_unit_test(record_counts_in_err),
+		cmocka_unit_test(record_raised_in_err_takes_a_while),
+		cmocka_unit_test(collapsed_cq_loses_the_cause),
+		cmocka_unit_test(executed_but_not_completed),
+		cmocka_unit_test(device_uses_its_own_counter),
 		cmocka_unit_test(local_2err),
 		cmocka_unit_test(flush_by_wqe),
-		cmocka_unit_test(flush_of_garbage),
+		cmocka_unit_test(flush_of_unwritten_wqebbs),
 		cmocka_unit_test(late_success_before_flush),
-		cmocka_unit_test(f5_f9_at_a_wqe),
-		cmocka_unit_test(in_order),
+		cmocka_unit_test(failure_or_stop_at_a_wqe),
+		cmocka_unit_test(error_waits_for_earlier_responses),
 		cmocka_unit_test(peer_silent),
 		cmocka_unit_test(retries_and_timers),
 		cmocka_unit_test(permission),

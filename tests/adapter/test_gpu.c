@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory of a GPU, behind a driver that does copies as late as it may (cuda/fake_cuda.h): that
- * everything is where it belongs when somebody is told of it, and how often that needs a wait. */
+/* GPU memory, with a driver that executes copies as late as it may (cuda/fake_cuda.h): all data is
+ * in place when it is announced, and the number of waits is as small as expected. */
 #include "cuda/fake_cuda.h"
 #include "fixture_fault.h"
 #include "mlx5sw/engine/step.h"
@@ -12,7 +12,7 @@ enum { BIG = 40000 };
 static uint8_t data[ADAPTER_NBYTES], got[ADAPTER_NBYTES];
 static unsigned n_announced;
 
-/* Whatever a completion tells of has been done. */
+/* Check that the data that a completion announces is in place. */
 static void checked_store(void *arg, void *dst, const void *src, size_t nbytes, int access)
 {
 	mlx5sw_hooks_t plain;
@@ -68,7 +68,7 @@ static void arrived(const adapter_end_t *e, uint32_t at, const uint8_t *want, ui
 	assert_memory_equal(got + at, want, nbytes);
 }
 
-/* One wait for the source, one for what came. */
+/* One wait for the source, one for the received packets. */
 static void write_of_many_packets(void **state)
 {
 	(void)state;
@@ -95,7 +95,7 @@ static void read_of_many_packets(void **state)
 	finish();
 }
 
-/* A kernel may poll for the second one, and look at the first. */
+/* A kernel may poll for the second message, then read the first. */
 static void messages_one_after_the_other(void **state)
 {
 	const uint64_t flag = 1;
@@ -134,7 +134,7 @@ static void atomics_on_one_word(void **state)
 	finish();
 }
 
-/* On several words, and between WRITEs to them and READs of them. */
+/* Atomics on several words, and between WRITEs to them and READs of them. */
 static void atomics_between_others(void **state)
 {
 	const uint64_t one = 1, start = 100;
@@ -181,7 +181,7 @@ static void write_cut_at_a_byte(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("cut write nbytes=13 n=1");
+	fault_control("cut write nbytes=13 n=1");
 	const uint16_t at = adapter_write(&a, &b, 0, 0, 64, SIGNALLED);
 	go();
 	adapter_expect_error(&a, at, NO_ACCESS);
@@ -196,8 +196,8 @@ static void lost_packets(void **state)
 {
 	(void)state;
 	begin(NULL);
-	fault_tell("drop packet kind=request n=5");
-	fault_tell("drop packet kind=ack n=1");
+	fault_control("drop packet kind=request n=5");
+	fault_control("drop packet kind=ack n=1");
 	const uint16_t at = adapter_write(&a, &b, 9, 9, BIG, SIGNALLED);
 	go();
 	adapter_expect(&a, at, OP_WRITE);
@@ -205,7 +205,7 @@ static void lost_packets(void **state)
 	finish();
 }
 
-static void memory_freed_under_its_region(void **state)
+static void region_memory_freed_early(void **state)
 {
 	(void)state;
 	begin(NULL);
@@ -217,8 +217,8 @@ static void memory_freed_under_its_region(void **state)
 	finish();
 }
 
-/* Pieces in any order, queues and packets by choice: the same bytes in the end. */
-static void left_to_chance(void **state)
+/* Segments in any order, queues and packets in random order: the final bytes are the same. */
+static void random_placement_and_order(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 
@@ -254,8 +254,8 @@ int main(void)
 		cmocka_unit_test(source_past_its_end),
 		cmocka_unit_test(write_cut_at_a_byte),
 		cmocka_unit_test(lost_packets),
-		cmocka_unit_test(memory_freed_under_its_region),
-		cmocka_unit_test(left_to_chance),
+		cmocka_unit_test(region_memory_freed_early),
+		cmocka_unit_test(random_placement_and_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queues in GPU memory, by a driver that stands in for CUDA's (cuda/fake_cuda.h): what a kernel may
- * see at each moment, and which copies the adapter makes. The other tests of queues run once more
- * with all memory in a GPU (CMakeLists.txt, ADAPTER_CUDA). */
+/* Queues in GPU memory, with a stand-in for the CUDA driver (cuda/fake_cuda.h): the states that a
+ * kernel may observe, and the copies that the adapter makes. The other tests of queues run once
+ * more with all memory on a GPU (CMakeLists.txt, ADAPTER_CUDA). */
 #include "cuda/fake_cuda.h"
 #include "fixture_fault.h"
 #include "mlx5sw/engine/requester.h"
@@ -12,7 +12,7 @@
 
 enum { LOCAL = 0, RESULT = 16384, TARGET = 0, COUNTER = 32768 };
 
-/* Whether what a completion reports is in place; called when a CQE becomes valid. */
+/* Checks that the data that a completion reports is in place; called when a CQE becomes valid. */
 static void (*check_payload)(void);
 static unsigned n_valid;
 
@@ -21,7 +21,7 @@ static int is_valid(const uint8_t *cqe)
 	return cqe[63] >> 4 != CQE_INVALID;
 }
 
-/* A kernel polls at each moment: a CQE of a first lap that is valid is complete. */
+/* A kernel may poll at any moment: a valid CQE of the first lap is complete. */
 static void kernel_looks(const uint8_t *p, size_t nbytes)
 {
 	const uint8_t *cqes = a.cq->buf;
@@ -32,15 +32,15 @@ static void kernel_looks(const uint8_t *p, size_t nbytes)
 		return;
 	n_valid++;
 	assert_memory_equal(cqe + 32, "\0\xab\xcd\xef", 4); /* user_index */
-	assert_int_equal(cqe[56], a.sq[3]);                 /* the only WQE's opcode */
+	assert_int_equal(cqe[56], a.sq[3]);                 /* opcode of the only WQE */
 	assert_int_equal(cqe[59], a.qp->qpn & 0xff);
 	assert_int_equal(cqe[61], 0); /* the counter */
 	check_payload();
 }
 
-static void begin(const mlx5sw_config_t *cfg, uint8_t in_gpu, uint32_t sq_blocks)
+static void begin(const mlx5sw_config_t *cfg, uint8_t in_gpu, uint32_t sq_wqebbs)
 {
-	adapter_spec_t spec = {.sq_blocks = sq_blocks, .cq_entries = 8, .in_gpu = in_gpu};
+	adapter_spec_t spec = {.sq_wqebbs = sq_wqebbs, .cq_entries = 8, .in_gpu = in_gpu};
 
 	spec.minds_overrun = 1;
 	adapter_start(cfg);
@@ -59,7 +59,7 @@ static void finish(void)
 	end();
 }
 
-/* One operation under the eyes of a kernel. */
+/* Execute one operation; kernel_looks runs after each store to GPU memory. */
 static void watched(void (*check)(void))
 {
 	check_payload = check;
@@ -107,7 +107,7 @@ static void nothing_to_check(void)
 {
 }
 
-/* By choice the owner byte comes late: then, too, the CQE is complete when it is valid. */
+/* The owner byte may be written late: also then a valid CQE is complete. */
 static void owner_byte_comes_late(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
@@ -137,7 +137,7 @@ static void old_blocks_are_poisoned(void **state)
 	finish();
 }
 
-/* Operation number i leaves something that only this one leaves. */
+/* The result of operation i is unique. */
 static void post_number(uint32_t i)
 {
 	const uint64_t value = 1000 + i, add = 1;
@@ -148,7 +148,7 @@ static void post_number(uint32_t i)
 		adapter_write(&a, &b, LOCAL, TARGET, 8, SIGNALLED);
 		break;
 	case 1: {
-		uint64_t many[20] = {value, [19] = value}; /* 4 blocks */
+		uint64_t many[20] = {value, [19] = value}; /* 4 WQEBBs */
 
 		adapter_write_inline(&a, &b, TARGET + 1024, many, sizeof(many), SIGNALLED);
 		break;
@@ -174,8 +174,8 @@ static void check_number(uint32_t i)
 	assert_int_equal(value, wanted);
 }
 
-/* Ring of 8 blocks, CQ of 8 entries that minds its consumer's record, indexes that pass 2^16: one
- * operation or four at a time, in all memories. */
+/* A ring of 8 WQEBBs, a CQ of 8 entries that detects overruns, indexes that pass 2^16: one
+ * operation or four at a time, in all placements of memory. */
 static void traffic_in_each_placement(void **state)
 {
 	static const uint8_t opcodes[] = {OP_WRITE, OP_WRITE, OP_READ, OP_MASKED_FA};
@@ -208,8 +208,8 @@ static void traffic_in_each_placement(void **state)
 	}
 }
 
-/* Blocks that are in the same place as others before, and nothing else is copied in between. */
-static void blocks_are_read_anew(void **state)
+/* WQEBBs in the place of earlier ones, with no other copy in between. */
+static void wqebbs_are_read_anew(void **state)
 {
 	(void)state;
 	begin(NULL, GPU_RING, 1);
@@ -223,7 +223,7 @@ static void blocks_are_read_anew(void **state)
 	finish();
 }
 
-/* They are read anew before their completion, too. */
+/* They are also read again before their completion. */
 static void block_that_changes_too_early(void **state)
 {
 	(void)state;
@@ -240,9 +240,9 @@ static void block_that_changes_too_early(void **state)
 	adapter_stop();
 }
 
-/* Software that sees a completion writes the next WQE to the same place at once, and the record:
+/* Software that polls a completion writes the next WQE to the same place at once, and the record:
  * the adapter has compared the old WQE in this step. */
-static void poster_in_a_hurry(void *arg, void *dst, const void *src, size_t nbytes, int access)
+static void post_at_completion(void *arg, void *dst, const void *src, size_t nbytes, int access)
 {
 	static const uint64_t value = 4711;
 	mlx5sw_hooks_t plain;
@@ -261,7 +261,7 @@ static void ring_reused_at_once(void **state)
 
 	(void)state;
 	begin(NULL, GPU_RING, 1);
-	mlx5swi_w->hooks.store = poster_in_a_hurry;
+	mlx5swi_w->hooks.store = post_at_completion;
 	adapter_write_inline(&a, &b, TARGET, &value, sizeof(value), SIGNALLED);
 	go();
 	adapter_expect(&a, 0, OP_WRITE);
@@ -271,7 +271,7 @@ static void ring_reused_at_once(void **state)
 	finish();
 }
 
-/* What is read ahead is kept until it is forgotten, anything else not at all. */
+/* Bytes that were read ahead are kept until they are forgotten, other bytes are not. */
 static void loads_and_what_they_keep(void **state)
 {
 	uint32_t word;
@@ -299,7 +299,7 @@ static void loads_and_what_they_keep(void **state)
 
 static void wqe_across_the_end_of_the_ring(void **state)
 {
-	uint8_t many[200]; /* 4 blocks */
+	uint8_t many[200]; /* 4 WQEBBs */
 
 	(void)state;
 	begin(NULL, GPU_ALL, 8);
@@ -315,8 +315,8 @@ static void wqe_across_the_end_of_the_ring(void **state)
 	finish();
 }
 
-/* One copy for the blocks of a doorbell, and one for the check that they are what they were. */
-static void blocks_in_one_copy(void **state)
+/* One copy for the WQEBBs of a doorbell, and one to check that they are unchanged. */
+static void wqebbs_in_one_copy(void **state)
 {
 	(void)state;
 	begin(NULL, GPU_ALL, 64);
@@ -338,7 +338,7 @@ static unsigned reads_of_records(void)
 	       fake_cuda_reads((uint8_t *)&a.qp->dbr[1]) + fake_cuda_reads((uint8_t *)a.cq->dbr);
 }
 
-/* A doorbell costs a look at the record and one more; an idle queue nothing, whatever comes. */
+/* A doorbell costs two reads of the record; an idle queue none, whatever packets arrive. */
 static void idle_queues_cost_no_copies(void **state)
 {
 	(void)state;
@@ -361,7 +361,7 @@ static void idle_queues_cost_no_copies(void **state)
 	finish();
 }
 
-/* Nor does one in ERR whose WQEs are all flushed. */
+/* The same holds for a queue in ERR whose WQEs are all flushed. */
 static void flushed_queues_cost_no_copies(void **state)
 {
 	(void)state;
@@ -383,7 +383,8 @@ static void flushed_queues_cost_no_copies(void **state)
 	finish();
 }
 
-/* A record that goes on after its doorbell, without one: seen when the queue has nothing to do. */
+/* The record advances after its doorbell, without another one: the device reads it when the queue
+ * is idle. */
 static void record_is_read_once_more(void **state)
 {
 	(void)state;
@@ -399,7 +400,7 @@ static void record_is_read_once_more(void **state)
 	finish();
 }
 
-/* It is read for each message, even if nothing else is copied in between. */
+/* The record is read for each message, even with no other copy in between. */
 static void receive_with(uint8_t in_gpu)
 {
 	adapter_spec_t spec = {.host = 1, .rq_wqes = 4, .in_gpu = in_gpu};
@@ -433,8 +434,8 @@ static void receive_record(void **state)
 	receive_with(GPU_RECORD);
 }
 
-/* Freed memory gives zeros and takes nothing. */
-static void memory_freed_under_its_queue(void **state)
+/* Freed memory reads as zeros, and writes to it are dropped. */
+static void queue_memory_freed_early(void **state)
 {
 	uint32_t word = 0x5a5a5a5a;
 
@@ -468,17 +469,17 @@ int main(void)
 		cmocka_unit_test(owner_byte_comes_late),
 		cmocka_unit_test(old_blocks_are_poisoned),
 		cmocka_unit_test(traffic_in_each_placement),
-		cmocka_unit_test(blocks_are_read_anew),
+		cmocka_unit_test(wqebbs_are_read_anew),
 		cmocka_unit_test(block_that_changes_too_early),
 		cmocka_unit_test(ring_reused_at_once),
 		cmocka_unit_test(loads_and_what_they_keep),
 		cmocka_unit_test(wqe_across_the_end_of_the_ring),
-		cmocka_unit_test(blocks_in_one_copy),
+		cmocka_unit_test(wqebbs_in_one_copy),
 		cmocka_unit_test(idle_queues_cost_no_copies),
 		cmocka_unit_test(flushed_queues_cost_no_copies),
 		cmocka_unit_test(record_is_read_once_more),
 		cmocka_unit_test(receive_record),
-		cmocka_unit_test(memory_freed_under_its_queue),
+		cmocka_unit_test(queue_memory_freed_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory of a GPU that programs register for queues: by its address or by a dma-buf, for DevX. The
- * driver stands in for CUDA's (cuda/fake_cuda.h). */
+/* GPU memory that programs register for queues: by its address or by a dma-buf, for DevX. The CUDA
+ * driver is a stand-in (cuda/fake_cuda.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ enum { NBYTES = 0x10000, PAGE = 4096, DATA = 0x4000, VARIANT = 0x5a };
 enum { OP_WRITE = 0x08, SIGNALLED = 0x08 };
 
 static devx_t d;
-static uint8_t *gpu, *view; /* view: of the umem */
+static uint8_t *gpu, *view; /* view: as a kernel sees the umem */
 static struct mlx5dv_devx_obj *qp, *mkey;
 static uint32_t qpn, mkey_index;
 
@@ -38,7 +38,7 @@ static void by_address(void)
 	replace_umem(mlx5dv_devx_umem_reg(d.ctx, gpu, NBYTES, IBV_ACCESS_LOCAL_WRITE));
 }
 
-/* The dma-buf stands for a page more, in front. */
+/* The dma-buf starts a page before the umem. */
 static void by_dmabuf(void)
 {
 	const int fd = memfd_create("dma-buf", 0);
@@ -156,7 +156,7 @@ static void queues_by_dmabuf(void **state)
 	finish();
 }
 
-/* QUERY_CQ shows the consumer's index: what the record says. */
+/* QUERY_CQ returns the consumer index of the record. */
 static void record_of_a_completion_queue(void **state)
 {
 	uint8_t in[16] = {0}, out[MAILBOX_NBYTES];
@@ -189,7 +189,7 @@ static void far_free(struct ibv_pd *pd, void *arg, void *p, uint64_t resource)
 	fake_cuda_free(p);
 }
 
-/* Verbs themselves write to rings and records, with the CPU. */
+/* Verbs write to rings and records with the CPU. */
 static void not_by_verbs(void **state)
 {
 	uint64_t far = 0;
@@ -212,7 +212,7 @@ static void not_by_verbs(void **state)
 		far = i ? MLX5DV_RES_TYPE_DBR : MLX5DV_RES_TYPE_CQ;
 		assert_null(ibv_create_cq_ex(d.ctx, &cq_attr));
 		assert_int_equal(errno, EOPNOTSUPP);
-		assert_null(fake_cuda_view(gpu)); /* given back */
+		assert_null(fake_cuda_view(gpu)); /* it was freed */
 	}
 	qp_attr.send_cq = qp_attr.recv_cq = ibv_create_cq(d.ctx, 3, NULL, NULL, 0);
 	for (unsigned i = 0; i < 2; i++) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Ways between processes. Each test starts processes of its own, which have an adapter each. */
+/* Links between processes. Each test starts its own processes, which have an adapter each. */
 #include <sched.h>
 #include "link_roles.h"
 
 static void shared_memory(void **state)
 {
 	(void)state;
-	two(both_ways, both_ways, shm_name, shm_name);
+	two(both_directions, both_directions, shm_name, shm_name);
 	assert_int_equal(access(shm_path, F_OK), -1);
 }
 
-static int dies_when_told(int fd)
+static int dies_on_request(int fd)
 {
 	verbs_end_t e;
 	if (open_end(&e, fd) || meet(fd))
@@ -30,31 +30,31 @@ static int sees_death(int fd)
 	verbs_write(&e, 0, 5, 1);
 	if (verbs_wait(&e, SECONDS, &syndrome) || meet(fd))
 		return 2;
-	if (read(fd, &byte, 1) != 0) /* it is gone */
+	if (read(fd, &byte, 1) != 0) /* the peer has died */
 		return 3;
 	verbs_write(&e, 0, 6, 1);
 	return verbs_wait(&e, SECONDS, &syndrome) != MLX5_CQE_REQ_ERR || syndrome != RETRY;
 }
 
-static void f11_process_gone(void **state)
+static void process_gone(void **state)
 {
 	(void)state;
 	pid_t pids[2];
-	start_two(sees_death, dies_when_told, shm_name, shm_name, pids);
+	start_two(sees_death, dies_on_request, shm_name, shm_name, pids);
 	assert_int_equal(status_of(pids[0]), 0);
 	assert_int_equal(status_of(pids[1]), 128 + SIGKILL);
 	assert_int_equal(access(shm_path, F_OK), -1);
 }
 
-static void file_of_the_dead_is_begun_anew(void **state)
+static void file_of_dead_processes_is_reinitialised(void **state)
 {
 	(void)state;
 	pid_t pids[2];
-	start_two(dies_when_told, dies_when_told, shm_name, shm_name, pids);
+	start_two(dies_on_request, dies_on_request, shm_name, shm_name, pids);
 	assert_int_equal(status_of(pids[0]), 128 + SIGKILL);
 	assert_int_equal(status_of(pids[1]), 128 + SIGKILL);
 	assert_int_equal(access(shm_path, F_OK), 0);
-	two(both_ways, both_ways, shm_name, shm_name);
+	two(both_directions, both_directions, shm_name, shm_name);
 	assert_int_equal(access(shm_path, F_OK), -1);
 }
 
@@ -66,22 +66,22 @@ static void tcp(void **state)
 	char names[2][32];
 	tcp_name(names[0], sizeof(names[0]), free_port());
 	tcp_name(names[1], sizeof(names[1]), free_port());
-	two(both_ways, both_ways, names[0], names[1]);
+	two(both_directions, both_directions, names[0], names[1]);
 }
 
 static void tcp_process_gone(void **state)
 {
 	(void)state;
 	pid_t pids[2];
-	/* Without a port each process takes a free one. */
-	start_two(sees_death, dies_when_told, "tcp:127.0.0.1", "tcp:127.0.0.1", pids);
+	/* Without a port number each process takes a free one. */
+	start_two(sees_death, dies_on_request, "tcp:127.0.0.1", "tcp:127.0.0.1", pids);
 	assert_int_equal(status_of(pids[0]), 0);
 	assert_int_equal(status_of(pids[1]), 128 + SIGKILL);
 }
 
 static uint16_t attacked_port;
 
-/* The connection is closed; with a length that is too large, at once. */
+/* The adapter closes the connection; if the length is too large, at once. */
 static int send_garbage(const void *bytes, size_t nbytes)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(attacked_port)};
@@ -116,9 +116,9 @@ static int attacks(int fd)
 static int is_attacked(int fd)
 {
 	verbs_end_t e;
-	if (verbs_open(&e, memory, sizeof(memory), N_BLOCKS) || verbs_connect(&e, &e.name))
+	if (verbs_open(&e, memory, sizeof(memory), N_WQEBBS) || verbs_connect(&e, &e.name))
 		return 1;
-	if (meet(fd) || meet(fd)) /* begin, end */
+	if (meet(fd) || meet(fd)) /* start and end of the attack */
 		return 2;
 	return post_many(&e);
 }
@@ -132,7 +132,7 @@ static void tcp_garbage(void **state)
 	two(is_attacked, attacks, name, name);
 }
 
-/* Two network namespaces with a cable between them. */
+/* Two network namespaces with a virtual cable between them. */
 
 static int enter_namespace(const char *address, const char *cable)
 {
@@ -161,7 +161,7 @@ static int pulls_the_cable(int fd)
 	verbs_write(&e, 0, 1, 1);
 	usleep(100000);
 	if (system("ip link set near up") || verbs_wait(&e, SECONDS, &syndrome))
-		return 3; /* it goes on, without an error */
+		return 3; /* the queue pair continues, without an error */
 	if (system("ip link set near down"))
 		return 4;
 	verbs_write(&e, 0, 2, 1);
@@ -183,7 +183,7 @@ static int has_near_end(int fd)
 	return 10 * pulls_the_cable(fd);
 }
 
-static void f1_cable_between_namespaces(void **state)
+static void cable_between_namespaces(void **state)
 {
 	(void)state;
 	int fds[2];
@@ -211,7 +211,7 @@ static int takes_no_signals(int fd)
 	sigset_t set, pending;
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
-	if (verbs_open(&e, memory, sizeof(memory), N_BLOCKS) || sigprocmask(SIG_BLOCK, &set, NULL))
+	if (verbs_open(&e, memory, sizeof(memory), N_WQEBBS) || sigprocmask(SIG_BLOCK, &set, NULL))
 		return 1;
 	kill(getpid(), SIGUSR1); /* ends the process if a thread takes it */
 	usleep(10000);
@@ -219,7 +219,7 @@ static int takes_no_signals(int fd)
 	return sigpending(&pending) || !sigismember(&pending, SIGUSR1);
 }
 
-static void signals_are_the_programs(void **state)
+static void signals_go_to_program_threads(void **state)
 {
 	(void)state;
 	assert_int_equal(status_of(start(takes_no_signals, shm_name, -1, -1)), 0);
@@ -229,7 +229,7 @@ static int refuses(int fd)
 {
 	verbs_end_t e;
 	(void)fd;
-	return verbs_open(&e, memory, sizeof(memory), N_BLOCKS) ? 0 : 1;
+	return verbs_open(&e, memory, sizeof(memory), N_WQEBBS) ? 0 : 1;
 }
 
 static void names_are_checked(void **state)
@@ -246,13 +246,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shared_memory),
-		cmocka_unit_test(f11_process_gone),
-		cmocka_unit_test(file_of_the_dead_is_begun_anew),
+		cmocka_unit_test(process_gone),
+		cmocka_unit_test(file_of_dead_processes_is_reinitialised),
 		cmocka_unit_test(tcp),
 		cmocka_unit_test(tcp_process_gone),
 		cmocka_unit_test(tcp_garbage),
-		cmocka_unit_test(f1_cable_between_namespaces),
-		cmocka_unit_test(signals_are_the_programs),
+		cmocka_unit_test(cable_between_namespaces),
+		cmocka_unit_test(signals_go_to_program_threads),
 		cmocka_unit_test(names_are_checked),
 	};
 	name_shm();

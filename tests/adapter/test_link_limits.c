@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Ways between processes where something is short or in the way: memory, names, connections. */
+/* Links between processes with a shortage or an obstacle: memory, names, connections. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include "mlx5sw/control/control.h"
 
 #define NOBODY 65534
-#define GATE 64 /* byte of the file that a process locks while it comes or goes */
+#define GATE 64 /* the byte of the file that a process locks while it joins or leaves */
 
 static char said[4096]; /* stderr of the last body */
 
@@ -27,7 +27,7 @@ static void mount_and_run(const char *options, int stderr_fd, int (*body)(void))
 	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("tmpfs", "/dev/shm", "tmpfs", 0, options))
 		_exit(77);
-	signal(SIGBUS, SIG_DFL); /* not cmocka's, which would go on with the next test */
+	signal(SIGBUS, SIG_DFL); /* not cmocka's handler, which would continue with the next test */
 	dup2(stderr_fd, 2);
 	_exit(body());
 }
@@ -55,13 +55,13 @@ static int with_shm_of(unsigned kib, int (*body)(void))
 	return status;
 }
 
-/* A start that hangs ends by a signal. */
+/* If the start hangs, a signal ends the process. */
 static int refuses(int fd)
 {
 	verbs_end_t e;
 	(void)fd;
 	alarm(SECONDS);
-	return verbs_open(&e, memory, sizeof(memory), N_BLOCKS) ? 0 : 1;
+	return verbs_open(&e, memory, sizeof(memory), N_WQEBBS) ? 0 : 1;
 }
 
 static int fill_and_start(void)
@@ -71,7 +71,7 @@ static int fill_and_start(void)
 	if (write(fd, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes))
 		return 1;
 	int status = status_of(start(refuses, shm_name, -1, -1));
-	return access(shm_path, F_OK) == 0 ? 2 : status; /* what was begun is gone */
+	return access(shm_path, F_OK) == 0 ? 2 : status; /* the unfinished file is removed */
 }
 
 static void full_at_the_start(void **state)
@@ -81,7 +81,7 @@ static void full_at_the_start(void **state)
 	assert_int_equal(has_said("No space left on device"), 1);
 }
 
-/* Its packets find no ring: they are lost. */
+/* Packets of this process find no ring and are lost. */
 static int is_cut_off(int fd)
 {
 	verbs_end_t e;
@@ -109,7 +109,7 @@ static int send_without_room(void)
 	return status_of(pids[0]) | status_of(pids[1]);
 }
 
-/* Room for the directory, and for no ring. */
+/* There is room for the directory, and for no ring. */
 static void full_when_a_ring_is_needed(void **state)
 {
 	(void)state;
@@ -118,7 +118,7 @@ static void full_when_a_ring_is_needed(void **state)
 	assert_int_equal(has_said("\n"), 1);
 }
 
-/* The file is there, and this process has its gate. */
+/* The file exists, and this process holds its gate. */
 static int hold_gate(uid_t owner)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = GATE, .l_len = 1};
@@ -175,15 +175,15 @@ static int connect_silently(void)
 	return -1;
 }
 
-static int is_crowded(int fd)
+static int serves_in_a_crowd(int fd)
 {
 	verbs_end_t e;
-	if (open_end(&e, fd) || meet(fd)) /* the strangers are there */
+	if (open_end(&e, fd) || meet(fd)) /* the other connections are open */
 		return 1;
 	return post_many(&e) || await(0, 6400) || meet(fd);
 }
 
-static int comes_in_a_crowd(int fd)
+static int connects_in_a_crowd(int fd)
 {
 	int fds[N_STRANGERS], n_open = 0;
 	verbs_end_t e;
@@ -206,10 +206,10 @@ static void tcp_connections_have_a_limit(void **state)
 	(void)state;
 	attacked_port = free_port();
 	tcp_name(name, sizeof(name), attacked_port);
-	two(is_crowded, comes_in_a_crowd, name, "tcp:127.0.0.1");
+	two(serves_in_a_crowd, connects_in_a_crowd, name, "tcp:127.0.0.1");
 }
 
-/* A clock that goes a thousand times as fast; with MLX5SW_SLOW retries take their usual time. */
+/* A clock that runs a thousand times as fast; with MLX5SW_SLOW, retries take their usual time. */
 static uint64_t (*real_now)(void *arg);
 static uint64_t speed_from;
 
@@ -249,7 +249,7 @@ static int is_often_silent(int fd)
 	return write_and_pause(fd) || meet(fd);
 }
 
-/* Beside a stranger's connection, on which nothing ever comes. */
+/* The same beside a connection on which no data arrives. */
 static int is_often_silent_too(int fd)
 {
 	int stranger = -1;
@@ -259,8 +259,8 @@ static int is_often_silent_too(int fd)
 	return write_and_pause(fd) || recv(stranger, &byte, 1, 0) != 0 || meet(fd);
 }
 
-/* Those that say nothing are closed; where packets come again, others are made. */
-static void tcp_connections_end_in_silence(void **state)
+/* Idle connections are closed; the next packet opens a new one. */
+static void idle_tcp_connections_are_closed(void **state)
 {
 	char name[32];
 	(void)state;
@@ -279,7 +279,7 @@ int main(void)
 		cmocka_unit_test(file_of_another_user),
 		cmocka_unit_test(file_that_stays_locked),
 		cmocka_unit_test(tcp_connections_have_a_limit),
-		cmocka_unit_test(tcp_connections_end_in_silence),
+		cmocka_unit_test(idle_tcp_connections_are_closed),
 	};
 	name_shm();
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Mistakes with slots and memory that a device does not notice. */
+/* Mistakes with WQEBBs and memory that a device does not notice. */
 #include <stdio.h>
 #include "fixture_fault.h"
 
-enum { BLOCKS = 8 };
+enum { WQEBBS = 8 };
 
 static adapter_end_t a, b;
 
 static void begin(uint32_t chaos)
 {
-	const adapter_spec_t spec = {.sq_blocks = BLOCKS}, peer = {.host = 1};
+	const adapter_spec_t spec = {.sq_wqebbs = WQEBBS}, peer = {.host = 1};
 	mlx5sw_config_t cfg = adapter_config();
 	cfg.chaos = chaos;
 	adapter_start(&cfg);
@@ -28,19 +28,19 @@ static void post(uint32_t n, uint8_t flags)
 	adapter_idle();
 }
 
-/* The only report is of this row, this queue pair and this block. */
+/* Check that the only report has this row, queue pair and WQEBB. */
 static void expect_report(const char *row, uint16_t index)
 {
 	char want[100];
 	assert_true(mlx5sw_failed());
 	assert_null(mlx5sw_report(1));
-	snprintf(want, sizeof(want), "%s: host 0 mlx5_0 QP 0x%x block %u: ", row, a.qp->qpn, index);
+	snprintf(want, sizeof(want), "%s: host 0 mlx5_0 QP 0x%x WQEBB %u: ", row, a.qp->qpn, index);
 	if (strncmp(mlx5sw_report(0), want, strlen(want)) != 0)
 		fail_msg("%s", mlx5sw_report(0));
 }
 
-/* The second block is the first WQE's, by whoever wrote it, but not by its ds. */
-static void w2_names_the_wqe_before(void **state)
+/* The second WQEBB belongs to the first WQE as the program wrote it, but not by its ds. */
+static void wrong_ds_of_the_previous_wqe_is_reported(void **state)
 {
 	const char *line;
 	int found = 0;
@@ -56,81 +56,83 @@ static void w2_names_the_wqe_before(void **state)
 	adapter_expect_error(&a, 1, 0x02, 0);
 	for (unsigned i = 0; (line = mlx5sw_report(i)) != NULL; i++)
 		found +=
-			strstr(line, " block 1: no WQE starts here, but the one at block 0 takes 1 "
+			strstr(line, " WQEBB 1: no WQE starts here, but the one at WQEBB 0 takes 1 "
 				     "by its ds") != NULL;
 	assert_int_equal(found, 1);
 	adapter_stop();
 }
 
-static void r3_no_completion_can_free_a_slot(void **state)
+static void no_completion_can_free_a_wqebb(void **state)
 {
 	(void)state;
 	begin(0);
-	post(BLOCKS - 1, 0);
-	adapter_expect_clean(); /* the next one may ask for one */
+	post(WQEBBS - 1, 0);
+	adapter_expect_clean(); /* the next WQE may request a completion */
 	post(1, 0);
-	expect_report("R3", BLOCKS - 1);
+	expect_report("R3", WQEBBS - 1);
 	adapter_stop();
 	begin(0);
 	for (int i = 0; i < 3; i++) {
-		post(BLOCKS - 1, 0);
+		post(WQEBBS - 1, 0);
 		post(1, SIGNALLED);
 	}
 	adapter_expect_clean();
 	adapter_stop();
 }
 
-/* A slot that is written in part: the device sees what was there before, or that it was not. */
-static void r7_slot_written_in_part(void **state)
+/* A WQEBB that is written in part: the device finds old bytes, or that it was not written. */
+static void wqebb_written_in_part(void **state)
 {
 	(void)state;
 	for (int is_poisoned = 0; is_poisoned < 2; is_poisoned++) {
 		begin(is_poisoned ? MLX5SW_CHAOS_POISON : 0);
-		for (uint32_t i = 0; i < 3 * BLOCKS; i++) { /* whole ones do no harm */
+		/* WQEBBs written as a whole cause no report */
+		for (uint32_t i = 0; i < 3 * WQEBBS; i++) {
 			post(1, SIGNALLED);
 			adapter_expect(&a, (uint16_t)i, OP_WRITE);
 		}
 		assert_int_equal(a.sq[0], is_poisoned ? 0xc1 : 0);
-		a.sq[1] = 3 * BLOCKS >> 8; /* the index alone is new */
-		a.sq[2] = 3 * BLOCKS & 0xff;
+		a.sq[1] = 3 * WQEBBS >> 8; /* only the index is new */
+		a.sq[2] = 3 * WQEBBS & 0xff;
 		a.pi++;
 		adapter_ring(&a);
 		adapter_idle();
 		if (is_poisoned)
-			adapter_expect_error(&a, 3 * BLOCKS, 0x02, 0);
+			adapter_expect_error(&a, 3 * WQEBBS, 0x02, 0);
 		else
-			adapter_expect(&a, 3 * BLOCKS, OP_WRITE);
+			adapter_expect(&a, 3 * WQEBBS, OP_WRITE);
 		adapter_stop();
 	}
 }
 
-/* Before the completion says that the slots may be written; each block, across the end, too. */
-static void r7_before_the_completion(void **state)
+/* Before the completion the program must not write to the WQEBBs; each WQEBB, also across the end.
+ */
+static void poison_before_the_completion(void **state)
 {
 	(void)state;
 	begin(MLX5SW_CHAOS_POISON);
-	post(BLOCKS - 2, SIGNALLED);
-	fault_tell("hold cqe n=1");
-	adapter_write_inline(&a, &b, 0, a.memory, 200, SIGNALLED); /* blocks 6, 7, 0, 1 */
+	post(WQEBBS - 2, SIGNALLED);
+	fault_control("hold cqe n=1");
+	adapter_write_inline(&a, &b, 0, a.memory, 200, SIGNALLED); /* WQEBBs 6, 7, 0, 1 */
 	adapter_ring(&a);
 	adapter_idle();
-	for (uint32_t i = 0; i < BLOCKS * 64; i++)
+	for (uint32_t i = 0; i < WQEBBS * 64; i++)
 		assert_int_equal(a.sq[i], 0xc1);
 	a.sq[6 * 64] = 0x11;
-	fault_tell("release cqes");
+	fault_control("release cqes");
 	adapter_idle();
-	assert_int_equal(a.sq[6 * 64], 0x11); /* not again */
+	assert_int_equal(a.sq[6 * 64], 0x11); /* not written again */
 	assert_memory_equal(b.memory, a.memory, 200);
 	adapter_stop();
 }
 
-/* The one that sends needs it as long as it may have to send again. */
-static void m3_dereg_before_the_completion(void **state)
+/* The sender needs the memory as long as it may have to retransmit. */
+static void dereg_before_the_completion(void **state)
 {
 	(void)state;
 	begin(0);
 	post(1, SIGNALLED);
-	fault_tell("drop packet kind=write n=1");
+	fault_control("drop packet kind=write n=1");
 	const uint16_t at = adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
 	adapter_ring(&a);
 	adapter_step();
@@ -142,12 +144,12 @@ static void m3_dereg_before_the_completion(void **state)
 	adapter_stop();
 }
 
-static void m3_dereg_after_it(void **state)
+static void dereg_after_the_completion(void **state)
 {
 	(void)state;
 	begin(0);
 	post(2, SIGNALLED);
-	adapter_write_inline(&a, &b, 0, a.memory, 8, 0); /* needs none */
+	adapter_write_inline(&a, &b, 0, a.memory, 8, 0); /* inline: needs no memory region */
 	adapter_ring(&a);
 	assert_int_equal(ibv_dereg_mr(a.mr), 0);
 	adapter_idle();
@@ -155,12 +157,12 @@ static void m3_dereg_after_it(void **state)
 	adapter_stop();
 }
 
-/* What is sent again is read again. */
-static void m8_buffer_reused_before_the_completion(void **state)
+/* A retransmission reads the memory again. */
+static void buffer_reused_before_the_completion(void **state)
 {
 	(void)state;
 	begin(0);
-	fault_tell("drop packet kind=write n=1");
+	fault_control("drop packet kind=write n=1");
 	const uint16_t at = adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
 	adapter_ring(&a);
 	adapter_step();
@@ -174,13 +176,13 @@ static void m8_buffer_reused_before_the_completion(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(w2_names_the_wqe_before),
-		cmocka_unit_test(r3_no_completion_can_free_a_slot),
-		cmocka_unit_test(r7_slot_written_in_part),
-		cmocka_unit_test(r7_before_the_completion),
-		cmocka_unit_test(m3_dereg_before_the_completion),
-		cmocka_unit_test(m3_dereg_after_it),
-		cmocka_unit_test(m8_buffer_reused_before_the_completion),
+		cmocka_unit_test(wrong_ds_of_the_previous_wqe_is_reported),
+		cmocka_unit_test(no_completion_can_free_a_wqebb),
+		cmocka_unit_test(wqebb_written_in_part),
+		cmocka_unit_test(poison_before_the_completion),
+		cmocka_unit_test(dereg_before_the_completion),
+		cmocka_unit_test(dereg_after_the_completion),
+		cmocka_unit_test(buffer_reused_before_the_completion),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

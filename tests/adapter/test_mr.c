@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Registration of memory: regions, dma-bufs (files stand for them), UMEMs. */
+/* Registration of memory: regions, dma-bufs (files stand for them), umems. */
 #include "verbs.h"
 
 #include <sys/mman.h>
@@ -44,7 +44,7 @@ static void regions_have_keys(void **state)
 	assert_int_equal(ibv_dereg_mr(b), 0);
 }
 
-static void m1_stale_key(void **state)
+static void stale_key(void **state)
 {
 	struct ibv_mr *a = ibv_reg_mr(pd, memory, 64, ALL), old = *a;
 	struct ibv_mr *b;
@@ -53,13 +53,13 @@ static void m1_stale_key(void **state)
 	(void)state;
 	assert_int_equal(ibv_dereg_mr(a), 0);
 	assert_int_equal(check(&old, (uintptr_t)memory, 1, 0, &p), MLX5SWI_KEY_UNKNOWN);
-	b = ibv_reg_mr(pd, memory, 64, ALL); /* the next one has another key */
+	b = ibv_reg_mr(pd, memory, 64, ALL); /* the next region has another key */
 	assert_int_not_equal(b->rkey, old.rkey);
 	assert_int_equal(check(&old, (uintptr_t)memory, 1, 0, &p), MLX5SWI_KEY_UNKNOWN);
 }
 
-/* The low byte of a key counts: it is not an index shifted by 8. */
-static void m1_variant_of_a_key(void **state)
+/* The low byte of a key is significant: a key is not only an index shifted by 8. */
+static void variant_of_a_key(void **state)
 {
 	struct ibv_mr mr = *ibv_reg_mr(pd, memory, 64, ALL);
 	uint8_t *p;
@@ -72,7 +72,8 @@ static void m1_variant_of_a_key(void **state)
 
 static void access_flags(void **state)
 {
-	volatile unsigned relaxed = ALL | IBV_ACCESS_RELAXED_ORDERING; /* by reg_mr_iova2 */
+	/* passed through reg_mr_iova2 */
+	volatile unsigned relaxed = ALL | IBV_ACCESS_RELAXED_ORDERING;
 	struct ibv_mr *mr;
 
 	(void)state;
@@ -86,7 +87,7 @@ static void access_flags(void **state)
 	assert_int_equal(((mlx5swi_mr_t *)mr)->is_relaxed, 1);
 	assert_non_null(mr = ibv_reg_mr(pd, memory, 64, ALL));
 	assert_int_equal(((mlx5swi_mr_t *)mr)->is_relaxed, 0);
-	/* Optional ones that the device does not know do not count. */
+	/* Unknown optional flags are ignored. */
 	assert_non_null(ibv_reg_mr_iova2(pd, memory, 64, (uintptr_t)memory, ALL | 1u << 25));
 }
 
@@ -100,7 +101,7 @@ static void empty_or_wrapping_region(void **state)
 		"address space");
 }
 
-static void m6_iova(void **state)
+static void iova_differs_from_address(void **state)
 {
 	struct ibv_mr *mr = ibv_reg_mr_iova(pd, memory, MLX5SWI_PAGE, 0x7000, ALL);
 	uint8_t *p;
@@ -126,7 +127,7 @@ static void dmabuf(void **state)
 	(void)state;
 	REFUSED(ibv_reg_dmabuf_mr(pd, 0, 64, 0, fd, ALL), EBADF, "mlx5sw_bind_dmabuf");
 	assert_int_equal(mlx5sw_bind_dmabuf(fd, memory, sizeof(memory)), 0);
-	/* iova 0 and an offset, as one program does; iova as the address, as another */
+	/* iova 0 and an offset; then the address as iova: programs use both */
 	assert_non_null(mr = ibv_reg_dmabuf_mr(pd, MLX5SWI_PAGE, 64, 0, fd, ALL));
 	assert_int_equal(check(mr, 0, 64, 0, &p), MLX5SWI_KEY_OK);
 	assert_ptr_equal(p, memory + MLX5SWI_PAGE);
@@ -142,8 +143,8 @@ static void dmabuf(void **state)
 	close(unknown);
 }
 
-/* A number that stands for another file by now says nothing. */
-static void dmabuf_number_used_again(void **state)
+/* A descriptor that refers to another file by now is not a bound dma-buf. */
+static void reused_dmabuf_descriptor(void **state)
 {
 	int fd = memfd_create("dma-buf", 0), keep = dup(fd);
 
@@ -176,7 +177,7 @@ static void no_data_direct(void **state)
 	close(fd);
 }
 
-static void s6_pd_before_its_regions(void **state)
+static void pd_before_its_regions(void **state)
 {
 	struct ibv_mr *mr = ibv_reg_mr(pd, memory, 64, ALL);
 
@@ -187,7 +188,7 @@ static void s6_pd_before_its_regions(void **state)
 	assert_int_equal(ibv_close_device(ctx), 0);
 }
 
-/* The program's process: a thread works. */
+/* The mode of a process: a thread runs the devices. */
 static void enter_process(void)
 {
 	struct ibv_device **list;
@@ -199,8 +200,8 @@ static void enter_process(void)
 	ibv_free_device_list(list);
 }
 
-/* In a process with a thread, where addresses are real: the kernel pins the pages. */
-static void memory_that_is_not_there(void **state)
+/* In a process with a thread the addresses are real, and the kernel pins the pages. */
+static void unmapped_memory_is_refused(void **state)
 {
 	uint8_t *p = mmap(NULL, 4 * MLX5SWI_PAGE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -215,7 +216,7 @@ static void memory_that_is_not_there(void **state)
 	munmap(p, 4 * MLX5SWI_PAGE);
 }
 
-static void m4_memory_freed_under_its_region(void **state)
+static void memory_freed_under_its_region(void **state)
 {
 	uint8_t *p = mmap(NULL, MLX5SWI_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			  -1, 0);
@@ -228,7 +229,7 @@ static void m4_memory_freed_under_its_region(void **state)
 	munmap(p, MLX5SWI_PAGE);
 	assert_int_equal(ibv_dereg_mr(good), 0);
 	assert_null(mlx5sw_report(0));
-	assert_int_equal(ibv_dereg_mr(bad), 0); /* no error: a device does not know */
+	assert_int_equal(ibv_dereg_mr(bad), 0); /* no error: a device does not detect it */
 	assert_non_null(mlx5sw_report(0));
 	assert_memory_equal(mlx5sw_report(0), "M4", 2);
 }
@@ -279,7 +280,7 @@ static void umem_of_dmabuf(void **state)
 	close(fd);
 }
 
-static void s13_umem_with_remote_access(void **state)
+static void umem_with_remote_access(void **state)
 {
 	(void)state;
 	assert_non_null(mlx5dv_devx_umem_reg(ctx, memory, 64, 1));
@@ -289,12 +290,12 @@ static void s13_umem_with_remote_access(void **state)
 	assert_memory_equal(mlx5sw_report(0), "S13", 3);
 }
 
-static void s13_umem_in_use(void **state)
+static void umem_in_use(void **state)
 {
 	mlx5swi_umem_t *umem = (mlx5swi_umem_t *)mlx5dv_devx_umem_reg(ctx, memory, 64, 1);
 
 	(void)state;
-	umem->refs++; /* as an object that lies in it has */
+	umem->refs++; /* as an object in it does */
 	FAILED(mlx5dv_devx_umem_dereg(&umem->dv), EBUSY, "objects are in it");
 	umem->refs--;
 	assert_int_equal(mlx5dv_devx_umem_dereg(&umem->dv), 0);
@@ -332,21 +333,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(regions_have_keys),
-		TEST(m1_stale_key),
-		TEST(m1_variant_of_a_key),
+		TEST(stale_key),
+		TEST(variant_of_a_key),
 		TEST(access_flags),
 		TEST(empty_or_wrapping_region),
-		TEST(m6_iova),
+		TEST(iova_differs_from_address),
 		TEST(dmabuf),
-		TEST(dmabuf_number_used_again),
+		TEST(reused_dmabuf_descriptor),
 		TEST(no_data_direct),
-		TEST(s6_pd_before_its_regions),
-		TEST(memory_that_is_not_there),
-		TEST(m4_memory_freed_under_its_region),
+		TEST(pd_before_its_regions),
+		TEST(unmapped_memory_is_refused),
+		TEST(memory_freed_under_its_region),
 		TEST(umem_checks),
 		TEST(umem_of_dmabuf),
-		TEST(s13_umem_with_remote_access),
-		TEST(s13_umem_in_use),
+		TEST(umem_with_remote_access),
+		TEST(umem_in_use),
 		TEST(uar_flags),
 	};
 

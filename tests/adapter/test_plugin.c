@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The shared object in the place of libibverbs and libmlx5: found by name, with their versions. */
+/* The shared object in the place of libibverbs and libmlx5: entry points are found by name and
+ * version. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 
-/* The entry points that runtimes look up, and where rdma-core has them. */
+/* The entry points that runtimes look up, with their library and version in rdma-core. */
 static const struct {
 	const char *name, *version;
 } symbols[] = {
@@ -30,7 +31,7 @@ static const struct {
 	{"ibv_get_pkey_index", "IBVERBS_1.5"},
 	{"_ibv_query_gid_ex", "IBVERBS_1.11"},
 	{"_ibv_query_gid_table", "IBVERBS_1.11"},
-	{"ibv_query_gid_type", "IBVERBS_PRIVATE_34"}, /* of ibv_devinfo */
+	{"ibv_query_gid_type", "IBVERBS_PRIVATE_34"}, /* used by ibv_devinfo */
 	{"ibv_alloc_pd", "IBVERBS_1.1"},
 	{"ibv_dealloc_pd", "IBVERBS_1.1"},
 	{"ibv_reg_mr", "IBVERBS_1.1"},
@@ -101,17 +102,18 @@ static void trap_symbol_versions(void **state)
 		void *p = dlsym(adapter, symbols[i].name);
 
 		if (!p || dlvsym(adapter, symbols[i].name, symbols[i].version) != p)
-			fail_msg("%s is not there as %s", symbols[i].name, symbols[i].version);
+			fail_msg("%s does not exist at version %s", symbols[i].name,
+				 symbols[i].version);
 	}
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (!dlvsym(adapter, own[i], "MLX5SW_0"))
-			fail_msg("%s is not there", own[i]);
+			fail_msg("%s does not exist", own[i]);
 	assert_null(dlsym(adapter, "mlx5swi_world_ready"));
 }
 
-/* A process may have libibverbs loaded, and for everybody, before it comes to the adapter: whose
- * entry points call one another, and must not meet libibverbs' ones. */
-static void trap_libibverbs_is_there_already(void **state)
+/* A process may have loaded libibverbs with global symbols before it loads the adapter. The
+ * adapter's entry points call each other, and must not reach those of libibverbs. */
+static void trap_libibverbs_is_loaded(void **state)
 {
 	struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
 	struct ibv_device **list, **(*get)(int *);
@@ -139,7 +141,7 @@ int main(void)
 	const char *path = getenv("ADAPTER_LIBRARY");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trap_symbol_versions),
-		cmocka_unit_test(trap_libibverbs_is_there_already),
+		cmocka_unit_test(trap_libibverbs_is_loaded),
 	};
 
 	if (!path || !dlopen("libibverbs.so.1", RTLD_NOW | RTLD_GLOBAL)) {

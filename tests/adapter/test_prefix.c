@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What was executed, when that is all one can know: prefixes, repetitions, late packets. */
+/* Which operations were executed, if only the responder's counters show it: prefixes, repetitions,
+ * late packets. */
 #include "fixture.h"
 #include "mlx5sw/watch/fault.h"
 
@@ -80,7 +81,7 @@ static void post_ops(op_t *ops)
 	}
 }
 
-/* Of each operation, exactly what the queue pair says was executed is in memory. */
+/* Of each operation, exactly the bytes that the queue pair reports as executed are in memory. */
 static void check_op(const op_t *op, uint32_t k, mlx5swi_receive_state_t s)
 {
 	const uint8_t *p = b.memory + k * SLOT;
@@ -131,12 +132,12 @@ static void responder_executes_a_prefix(void **state)
 	int n_within = 0;
 	for (uint64_t seed = 1; seed <= 10000; seed++)
 		n_within += one_cut(seed);
-	assert_in_range(n_within, 1000, 9000); /* the others, between two */
+	assert_in_range(n_within, 1000, 9000); /* the other cuts are between two messages */
 }
 
 /* Repetitions */
 
-/* a alone is reset, and says again what b has executed. */
+/* Only a is reset, and repeats requests that b has executed. */
 static void rewind_by(uint32_t n)
 {
 	adapter_reset(&a);
@@ -156,7 +157,7 @@ static void rewound_atomics(uint32_t n, int are_absorbed)
 	}
 	rewind_by(n);
 	for (uint32_t i = 0; i < 32 && i < n; i++)
-		fetch_add(8 * i); /* not where it was, but it is not executed */
+		fetch_add(8 * i); /* at another address; it is not executed */
 	run();
 	for (uint32_t i = 0; are_absorbed && i < n; i++) {
 		adapter_expect(&a, (uint16_t)i, OP_FA);
@@ -185,7 +186,7 @@ static void rewind_beyond_the_cache_ends(void **state)
 	rewound_atomics(200, 0);
 }
 
-static void f4_repeated_requests(void **state)
+static void repeated_requests(void **state)
 {
 	(void)state;
 	begin();
@@ -207,7 +208,7 @@ static void f4_repeated_requests(void **state)
 	adapter_stop();
 }
 
-/* As many READs as there are resources, each twice: no request is one too many. */
+/* As many READs as there are resources, each sent twice: no request is refused. */
 static void repetitions_take_no_resources(void **state)
 {
 	(void)state;
@@ -221,14 +222,14 @@ static void repetitions_take_no_resources(void **state)
 	adapter_stop();
 }
 
-/* More at once than there is room for: the others are not answered. */
+/* More repetitions than there is room for: the others get no response. */
 static void too_many_repetitions(void **state)
 {
 	(void)state;
 	begin();
 	b.qp->attr.log_rra_max = 0;
 	b.qp->state = MLX5SWI_RTR;
-	mlx5swi_responder_state(b.qp); /* as in a transition with it */
+	mlx5swi_responder_state(b.qp); /* as in a transition that sets it */
 	b.qp->state = MLX5SWI_RTS;
 	adapter_read(&a, &b, 0, 0, 8, SIGNALLED);
 	run();
@@ -248,7 +249,7 @@ static void too_many_repetitions(void **state)
 	adapter_stop();
 }
 
-static void repeated_read_sees_memory_of_now(void **state)
+static void repeated_read_reads_memory_again(void **state)
 {
 	(void)state;
 	begin();
@@ -307,7 +308,7 @@ static void repeated_write_may_be_written_again(void **state)
 }
 
 /* One packet of each kind is lost, early and late. */
-static void f2_lost_packets_are_repeated(void **state)
+static void lost_packets_are_repeated(void **state)
 {
 	(void)state;
 	for (int kind = MLX5SWI_WRITE; kind <= MLX5SWI_ACK; kind++)
@@ -334,8 +335,8 @@ static void f2_lost_packets_are_repeated(void **state)
 		}
 }
 
-/* Without a timer: who waits for it waits forever. */
-static void each_gap_is_told(void **state)
+/* Without a timer: a requester that relied on it would wait forever. */
+static void each_gap_is_reported(void **state)
 {
 	const adapter_spec_t spec = {.host = 1};
 	(void)state;
@@ -359,7 +360,7 @@ static void each_gap_is_told(void **state)
 	adapter_stop();
 }
 
-static void f2_executed_and_never_acknowledged(void **state)
+static void executed_and_never_acknowledged(void **state)
 {
 	(void)state;
 	begin();
@@ -374,7 +375,7 @@ static void f2_executed_and_never_acknowledged(void **state)
 
 /* Late packets */
 
-/* Nothing that a sends arrives, until it is let go; a gives up. */
+/* Hold everything that a sends; a gives up. */
 static void hold_a_write(void)
 {
 	begin();
@@ -393,7 +394,7 @@ static void let_go(void)
 	adapter_idle();
 }
 
-static void s8_late_write_lands(void **state)
+static void late_write_reaches_memory(void **state)
 {
 	(void)state;
 	hold_a_write();
@@ -402,7 +403,7 @@ static void s8_late_write_lands(void **state)
 	adapter_stop();
 }
 
-static void s8_fence_of_the_requester_does_not_help(void **state)
+static void fence_of_the_requester_does_not_stop_a_late_write(void **state)
 {
 	(void)state;
 	hold_a_write();
@@ -412,7 +413,7 @@ static void s8_fence_of_the_requester_does_not_help(void **state)
 	adapter_stop();
 }
 
-static void s8_fence_of_the_responder_does(void **state)
+static void fence_of_the_responder_stops_a_late_write(void **state)
 {
 	(void)state;
 	hold_a_write();
@@ -427,7 +428,7 @@ static void s8_fence_of_the_responder_does(void **state)
 	adapter_stop();
 }
 
-static void s8_so_does_taking_the_key_away(void **state)
+static void revoked_key_stops_a_late_write(void **state)
 {
 	(void)state;
 	hold_a_write();
@@ -450,7 +451,7 @@ static void reconnect(uint32_t psn)
 	adapter_modify(&a, &to_b);
 }
 
-static void s7_packet_of_an_old_life(void **state)
+static void packet_of_an_earlier_connection(void **state)
 {
 	(void)state;
 	hold_a_write();
@@ -471,7 +472,7 @@ static void s7_packet_of_an_old_life(void **state)
 	adapter_stop();
 }
 
-static void s9_atomic_is_applied_twice_if_software_repeats_it(void **state)
+static void atomic_repeated_by_software_is_applied_twice(void **state)
 {
 	(void)state;
 	begin();
@@ -494,21 +495,21 @@ int main(void)
 		cmocka_unit_test(responder_executes_a_prefix),
 		cmocka_unit_test(rewind_within_the_cache_is_absorbed),
 		cmocka_unit_test(rewind_beyond_the_cache_ends),
-		cmocka_unit_test(f4_repeated_requests),
+		cmocka_unit_test(repeated_requests),
 		cmocka_unit_test(repetitions_take_no_resources),
 		cmocka_unit_test(too_many_repetitions),
-		cmocka_unit_test(repeated_read_sees_memory_of_now),
+		cmocka_unit_test(repeated_read_reads_memory_again),
 		cmocka_unit_test(repeated_write_is_acknowledged_only),
 		cmocka_unit_test(repeated_write_may_be_written_again),
-		cmocka_unit_test(f2_lost_packets_are_repeated),
-		cmocka_unit_test(each_gap_is_told),
-		cmocka_unit_test(f2_executed_and_never_acknowledged),
-		cmocka_unit_test(s8_late_write_lands),
-		cmocka_unit_test(s8_fence_of_the_requester_does_not_help),
-		cmocka_unit_test(s8_fence_of_the_responder_does),
-		cmocka_unit_test(s8_so_does_taking_the_key_away),
-		cmocka_unit_test(s7_packet_of_an_old_life),
-		cmocka_unit_test(s9_atomic_is_applied_twice_if_software_repeats_it),
+		cmocka_unit_test(lost_packets_are_repeated),
+		cmocka_unit_test(each_gap_is_reported),
+		cmocka_unit_test(executed_and_never_acknowledged),
+		cmocka_unit_test(late_write_reaches_memory),
+		cmocka_unit_test(fence_of_the_requester_does_not_stop_a_late_write),
+		cmocka_unit_test(fence_of_the_responder_stops_a_late_write),
+		cmocka_unit_test(revoked_key_stops_a_late_write),
+		cmocka_unit_test(packet_of_an_earlier_connection),
+		cmocka_unit_test(atomic_repeated_by_software_is_applied_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

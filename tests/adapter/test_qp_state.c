@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* S1: transitions of queue pairs. Whatever is refused has changed nothing. */
+/* S1: transitions of queue pairs. A refused transition changes nothing. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,7 +78,7 @@ static unsigned state_of(fixture_t *f)
 	return (unsigned)get_bits(out, QPC, 4);
 }
 
-/* The command has this status; if it is refused, QUERY_QP shows the same as before. */
+/* Check the status of the command; if it is refused, QUERY_QP returns the same as before. */
 static void expect(fixture_t *f, const uint8_t *in, size_t nbytes, unsigned status)
 {
 	uint8_t before[MAILBOX_NBYTES], after[MAILBOX_NBYTES];
@@ -90,8 +90,8 @@ static void expect(fixture_t *f, const uint8_t *in, size_t nbytes, unsigned stat
 		assert_memory_equal(before, after, sizeof(after));
 }
 
-/* Each command in each state: right in one, refused in all others. */
-static void s1_commands_in_wrong_states(void **state)
+/* Each command in each state: accepted in one, refused in all others. */
+static void commands_in_wrong_states(void **state)
 {
 	static const struct {
 		unsigned opcode;
@@ -122,7 +122,8 @@ typedef struct spoil {
 	unsigned status;
 } spoil_t;
 
-/* Each field of a transition from a state: refused and nothing changed, or taken and shown. */
+/* Each field of a transition from a state: refused without a change, or accepted and returned by a
+ * query. */
 static void spoil(fixture_t *f, int from, unsigned opcode, const spoil_t *s, size_t n)
 {
 	uint8_t in[EXTENDED_NBYTES], out[MAILBOX_NBYTES];
@@ -141,7 +142,7 @@ static void spoil(fixture_t *f, int from, unsigned opcode, const spoil_t *s, siz
 #define SPOIL(from, opcode, fields)                                                                \
 	spoil(*state, from, opcode, fields, sizeof(fields) / sizeof((fields)[0]))
 
-static void s1_fields_of_rst2init(void **state)
+static void fields_of_rst2init(void **state)
 {
 	static const spoil_t fields[] = {
 		{QPC + 0x48c, 4, 0, OK},        {QPC + 0x48c, 4, 3, OK},
@@ -156,7 +157,7 @@ static void s1_fields_of_rst2init(void **state)
 	SPOIL(0, 0x502, fields);
 }
 
-static void s1_fields_of_init2rtr(void **state)
+static void fields_of_init2rtr(void **state)
 {
 	static const spoil_t fields[] = {
 		{QPC + 0x40, 3, 0, BAD_PARAM}, /* mtu */
@@ -186,14 +187,14 @@ static void s1_fields_of_init2rtr(void **state)
 		{ADS + 0x130, 16, 0x1234, OK}, /* rmac */
 		{ADS + 0x140, 32, 0x56789abc, OK},
 		{0x80, 32, OPT_ADDR | OPT_RNR, OK}, /* needless */
-		{0x80, 32, 1 << 16, BAD_PARAM},     /* the port stays */
+		{0x80, 32, 1 << 16, BAD_PARAM},     /* the port cannot change */
 		{0x80, 32, 1, BAD_PARAM},           /* an alternate path */
 	};
 
 	SPOIL(INIT, 0x503, fields);
 }
 
-static void s1_fields_of_rtr2rts(void **state)
+static void fields_of_rtr2rts(void **state)
 {
 	static const spoil_t fields[] = {
 		{QPC + 0x388, 3, 0, OK}, /* log_sra_max */
@@ -211,7 +212,7 @@ static void s1_fields_of_rtr2rts(void **state)
 	SPOIL(RTR, 0x504, fields);
 }
 
-static void s1_address_on_infiniband(void **state)
+static void address_on_infiniband(void **state)
 {
 	static const spoil_t fields[] = {
 		{ADS + 0x30, 16, 0x1234, OK}, /* rlid */
@@ -222,8 +223,8 @@ static void s1_address_on_infiniband(void **state)
 	SPOIL(INIT, 0x503, fields);
 }
 
-/* M2: an optional field without its bit is not looked at, whatever it holds. */
-static void m2_optional_without_its_bit(void **state)
+/* M2: an optional field without its bit is ignored, whatever its value. */
+static void optional_without_its_bit(void **state)
 {
 	fixture_t *f = *state;
 	uint8_t in[EXTENDED_NBYTES], out[MAILBOX_NBYTES];
@@ -249,7 +250,7 @@ static void m2_optional_without_its_bit(void **state)
 	assert_int_equal(get_bits(out, QPC + 0x4a3, 5), 12);
 }
 
-/* Each permission by its own bit, in every transition that knows them. */
+/* Each permission has its own bit, in every transition that has the field. */
 static void optional_with_its_bit(void **state)
 {
 	static const struct {
@@ -277,7 +278,7 @@ static void optional_with_its_bit(void **state)
 		}
 }
 
-/* Bits of fields that are taken anyway change nothing. */
+/* Bits of fields that are used anyway have no effect. */
 static void needless_bits(void **state)
 {
 	fixture_t *f = *state;
@@ -290,7 +291,7 @@ static void needless_bits(void **state)
 	assert_int_equal(get_bits(out, QPC + 0x490, 3), 7);
 }
 
-/* A zero-length WRITE to itself: one packet, so the next number is one more. */
+/* A zero-length WRITE to itself: one packet, so the PSN advances by one. */
 static void write_once(fixture_t *f)
 {
 	uint8_t *wqe = f->d.memory + DEVX_QUEUES, *dbr = f->d.memory + DEVX_RECORDS + 8;
@@ -308,8 +309,8 @@ static void write_once(fixture_t *f)
 		;
 }
 
-/* A QP that was made and connected by commands alone works; RTS2RTS does not start it again. */
-static void rts2rts_goes_on(void **state)
+/* A QP created and connected by commands only works; RTS2RTS does not reset its progress. */
+static void rts2rts_keeps_progress(void **state)
 {
 	fixture_t *f = *state;
 	uint8_t in[EXTENDED_NBYTES], out[MAILBOX_NBYTES];
@@ -328,7 +329,7 @@ static void rts2rts_goes_on(void **state)
 	assert_int_equal(f->d.memory[DEVX_CQ + 56], 0x08);
 }
 
-/* In RTS: the timer of receivers that are not ready, and where packets go. */
+/* In RTS: the RNR timer and the path may change. */
 static void changes_in_rts(void **state)
 {
 	fixture_t *f = *state;
@@ -370,11 +371,11 @@ static void lengths_of_transitions(void **state)
 	expect(f, in, EXTENDED_NBYTES, OK);
 	put_bits(in, 0x87f, 1, 1); /* opt_param_mask_95_32 */
 	expect(f, in, EXTENDED_NBYTES, BAD_PARAM);
-	put_bits(in, 0x40, 1, 0); /* not looked at */
+	put_bits(in, 0x40, 1, 0); /* the field is ignored */
 	expect(f, in, EXTENDED_NBYTES, OK);
 }
 
-/* What the transitions were given, QUERY_QP shows. */
+/* QUERY_QP returns the attributes that the transitions set. */
 static void query_round_trip(void **state)
 {
 	fixture_t *f = *state;
@@ -404,8 +405,8 @@ static void query_round_trip(void **state)
 	assert_memory_equal(out + (ADS + 0x80) / 8, in + (ADS + 0x80) / 8, 16);
 }
 
-/* 2RST forgets everything that transitions gave; the QP stays what it was made. */
-static void reset_forgets(void **state)
+/* 2RST clears all attributes of transitions; those of creation remain. */
+static void reset_clears_attributes(void **state)
 {
 	fixture_t *f = *state;
 	uint8_t fresh[MAILBOX_NBYTES], out[MAILBOX_NBYTES];
@@ -417,8 +418,8 @@ static void reset_forgets(void **state)
 	assert_memory_equal(out, fresh, sizeof(fresh));
 }
 
-/* S12: attributes that nobody has filled in. */
-static void s12_stale_bytes_are_refused(void **state)
+/* S12: uninitialised attributes. */
+static void stale_bytes_are_refused(void **state)
 {
 	fixture_t *f = *state;
 	uint8_t in[EXTENDED_NBYTES];
@@ -432,7 +433,8 @@ static void s12_stale_bytes_are_refused(void **state)
 	}
 }
 
-/* Below verbs: what each transition needs and allows, as the kernel's table has it for RC. */
+/* The layer below verbs: the attributes that each transition requires and allows, as in the
+ * kernel's table for RC. */
 
 #define A(x) MLX5SWI_ATTR_##x
 #define FLAGS A(ACCESS)
@@ -454,7 +456,7 @@ static const struct {
 	{ERR, 0, 0, 0},
 };
 
-/* In turn: those of verbs, without what only commands know. */
+/* One by one: the attributes of verbs, without those of commands only. */
 static const uint32_t attrs[] = {A(PORT),     A(PKEY),   FLAGS,        A(AV),      A(MTU),
 				 A(DEST_QPN), A(RQ_PSN), A(RRA),       A(MIN_RNR), A(SQ_PSN),
 				 A(SRA),      A(RETRY),  A(RNR_RETRY), A(TIMEOUT)};
@@ -462,7 +464,7 @@ static const uint32_t attrs[] = {A(PORT),     A(PKEY),   FLAGS,        A(AV),   
 static const mlx5swi_qp_attr_t good = {
 	.rwe = 1, .mtu = 3, .remote_qpn = 5, .path = {.is_global = 1, .port = 1, .sgid_index = 3}};
 
-static void s1_attributes_of_each_transition(void **state)
+static void attributes_of_each_transition(void **state)
 {
 	fixture_t *f = *state;
 	mlx5swi_qp_t *qp = mlx5swi_table_get(&mlx5swi_device(0, 0)->qps, f->qpn);
@@ -486,7 +488,7 @@ static void s1_attributes_of_each_transition(void **state)
 		}
 }
 
-static void s1_transitions_that_are_none(void **state)
+static void unknown_transitions_are_refused_below_verbs(void **state)
 {
 	static const int states[] = {0, INIT, RTR, RTS, ERR};
 	static const char *const ways[] = {"RI", "IERT", "RES", "RES", "RE"};
@@ -505,11 +507,11 @@ static void s1_transitions_that_are_none(void **state)
 }
 
 /* Fields that are wider in verbs than in a mailbox. */
-static void s1_ranges_below_verbs(void **state)
+static void ranges_below_verbs(void **state)
 {
 	static const struct {
 		int from, to;
-		size_t at; /* a byte of the attributes: all bits set are too many */
+		size_t at; /* offset of a byte; setting all its bits exceeds the range */
 	} fields[] = {
 		{0, INIT, offsetof(mlx5swi_qp_attr_t, rwe)},
 		{0, INIT, offsetof(mlx5swi_qp_attr_t, rre)},
@@ -557,25 +559,24 @@ static void s1_ranges_below_verbs(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(s1_commands_in_wrong_states),
-		TEST(s1_fields_of_rst2init),
-		TEST(s1_fields_of_init2rtr),
-		TEST(s1_fields_of_rtr2rts),
-		cmocka_unit_test_setup_teardown(s1_address_on_infiniband, setup_infiniband,
-						teardown),
-		TEST(m2_optional_without_its_bit),
+		TEST(commands_in_wrong_states),
+		TEST(fields_of_rst2init),
+		TEST(fields_of_init2rtr),
+		TEST(fields_of_rtr2rts),
+		cmocka_unit_test_setup_teardown(address_on_infiniband, setup_infiniband, teardown),
+		TEST(optional_without_its_bit),
 		TEST(optional_with_its_bit),
 		TEST(needless_bits),
-		TEST(rts2rts_goes_on),
-		cmocka_unit_test_setup_teardown(rts2rts_goes_on, setup_infiniband, teardown),
+		TEST(rts2rts_keeps_progress),
+		cmocka_unit_test_setup_teardown(rts2rts_keeps_progress, setup_infiniband, teardown),
 		TEST(changes_in_rts),
 		TEST(lengths_of_transitions),
 		TEST(query_round_trip),
-		TEST(reset_forgets),
-		TEST(s12_stale_bytes_are_refused),
-		TEST(s1_attributes_of_each_transition),
-		TEST(s1_transitions_that_are_none),
-		TEST(s1_ranges_below_verbs),
+		TEST(reset_clears_attributes),
+		TEST(stale_bytes_are_refused),
+		TEST(attributes_of_each_transition),
+		TEST(unknown_transitions_are_refused_below_verbs),
+		TEST(ranges_below_verbs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static void write_from_a_list(void **state)
 	end();
 }
 
-static void to_itself(void **state)
+static void qp_connected_to_itself(void **state)
 {
 	(void)state;
 	adapter_start(NULL);
@@ -73,7 +73,7 @@ static void to_itself(void **state)
 	end();
 }
 
-/* NOP with other sizes than 1; DUMP with a key that is checked. */
+/* NOPs with other sizes than 1; a DUMP checks its key. */
 static void local_operations(void **state)
 {
 	adapter_wqe_t w;
@@ -99,7 +99,7 @@ static void local_operations(void **state)
 	end();
 }
 
-/* One PSN for each packet; a WRITE of nothing has one, too. */
+/* One PSN for each packet, also for a WRITE of zero bytes. */
 static void psns(void **state)
 {
 	const uint64_t operands[2] = {1, 0};
@@ -146,7 +146,7 @@ static void psn_wraps(void **state)
 	end();
 }
 
-/* As many READs and atomics as the peer has room for are in flight; the others wait. */
+/* READs and atomics are in flight up to the peer's limit; the others wait. */
 static void reads_in_flight(void **state)
 {
 	const uint64_t operands[2] = {1, 0};
@@ -179,7 +179,7 @@ static void reads_in_flight(void **state)
 	}
 }
 
-/* PSNs are told apart as long as fewer than half of them are in flight. */
+/* PSNs are unambiguous as long as fewer than half of them are in flight. */
 static void psns_in_flight(void **state)
 {
 	const uint32_t nbytes = 1u << 30; /* 2^22 packets of 256 bytes */
@@ -209,7 +209,7 @@ static void psns_in_flight(void **state)
 	adapter_stop();
 }
 
-/* A fence waits for earlier READs and atomics, whatever else does not. */
+/* A fence waits for earlier READs and atomics; other WQEs do not. */
 static void fences(void **state)
 {
 	(void)state;
@@ -230,7 +230,7 @@ static void fences(void **state)
 	}
 }
 
-/* Early: with its doorbell; late: when those before have begun. */
+/* Early: with its doorbell; late: when all earlier WQEs have begun. */
 static void fetched_no_earlier_than_needed(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
@@ -255,7 +255,7 @@ static void fetched_no_earlier_than_needed(void **state)
 	}
 }
 
-static void r1_overwritten_before_completion(void **state)
+static void overwritten_before_completion(void **state)
 {
 	(void)state;
 	start(NULL, NULL);
@@ -273,8 +273,8 @@ static void r1_overwritten_before_completion(void **state)
 	adapter_stop();
 }
 
-/* Fetched late, and again: what is in the ring then is executed. */
-static void r1_late_fetch_sees_the_new_content(void **state)
+/* Fetched late, and again: the content of the ring at that time is executed. */
+static void late_fetch_sees_the_new_content(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	unsigned n_new = 0;
@@ -299,8 +299,8 @@ static void r1_late_fetch_sees_the_new_content(void **state)
 	assert_in_range(n_new, 5, 35);
 }
 
-/* It cannot become another operation, or longer, once it has been begun. */
-static void r1_late_fetch_of_something_else(void **state)
+/* After it has begun, a WQE cannot become another operation, or longer. */
+static void late_fetch_of_something_else(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 	unsigned n_failed = 0;
@@ -331,7 +331,7 @@ static void r1_late_fetch_of_something_else(void **state)
 	assert_in_range(n_failed, 5, 35);
 }
 
-static uint16_t five_blocks(uint32_t to, const char *text)
+static uint16_t five_wqebbs(uint32_t to, const char *text)
 {
 	char payload[256] = {0};
 
@@ -339,10 +339,10 @@ static uint16_t five_blocks(uint32_t to, const char *text)
 	return adapter_write_inline(&a, &b, to, payload, sizeof(payload), SIGNALLED);
 }
 
-/* Of what was not complete the device has what it fetched. */
-static void r2_device_keeps_its_own(void **state)
+/* For WQEs that are not complete the device keeps the content that it fetched. */
+static void device_keeps_its_own(void **state)
 {
-	const adapter_spec_t spec = {.sq_blocks = 8};
+	const adapter_spec_t spec = {.sq_wqebbs = 8};
 
 	(void)state;
 	for (unsigned n = 0; n < 2; n++) {
@@ -352,7 +352,7 @@ static void r2_device_keeps_its_own(void **state)
 			adapter_write_inline(&a, &b, 1000 + 8 * i, "old text", 8, SIGNALLED);
 		adapter_ring(&a);
 		adapter_step();
-		five_blocks(4000, "new text");
+		five_wqebbs(4000, "new text");
 		adapter_ring(&a);
 		adapter_idle();
 		for (uint16_t i = 0; i < 8 - 2 * n; i++) {
@@ -365,7 +365,7 @@ static void r2_device_keeps_its_own(void **state)
 	}
 }
 
-static void r2_more_than_the_queue_holds(void **state)
+static void more_than_the_queue_holds(void **state)
 {
 	(void)state;
 	start(NULL, NULL);
@@ -383,10 +383,10 @@ static void r2_more_than_the_queue_holds(void **state)
 	adapter_stop();
 }
 
-/* A WQE of five blocks at each place of a ring of eight. */
-static void r4_wqe_across_the_end(void **state)
+/* A WQE of five WQEBBs at each place of a ring of eight. */
+static void wqe_across_the_end(void **state)
 {
-	const adapter_spec_t spec = {.sq_blocks = 8};
+	const adapter_spec_t spec = {.sq_wqebbs = 8};
 
 	(void)state;
 	start(NULL, &spec);
@@ -403,10 +403,10 @@ static void r4_wqe_across_the_end(void **state)
 	end();
 }
 
-/* The largest queue, and an index that goes round. */
-static void r5_index_wraps(void **state)
+/* The largest queue, and an index that wraps. */
+static void wqe_index_wraps(void **state)
 {
-	const adapter_spec_t spec = {.sq_blocks = 32768, .cq_entries = 1024};
+	const adapter_spec_t spec = {.sq_wqebbs = 32768, .cq_entries = 1024};
 	mlx5sw_config_t cfg = adapter_config();
 
 	(void)state;
@@ -429,7 +429,7 @@ int main(void)
 		cmocka_unit_test(write_of_each_length),
 		cmocka_unit_test(read_of_each_length),
 		cmocka_unit_test(write_from_a_list),
-		cmocka_unit_test(to_itself),
+		cmocka_unit_test(qp_connected_to_itself),
 		cmocka_unit_test(local_operations),
 		cmocka_unit_test(psns),
 		cmocka_unit_test(psn_wraps),
@@ -437,13 +437,13 @@ int main(void)
 		cmocka_unit_test(psns_in_flight),
 		cmocka_unit_test(fences),
 		cmocka_unit_test(fetched_no_earlier_than_needed),
-		cmocka_unit_test(r1_overwritten_before_completion),
-		cmocka_unit_test(r1_late_fetch_sees_the_new_content),
-		cmocka_unit_test(r1_late_fetch_of_something_else),
-		cmocka_unit_test(r2_device_keeps_its_own),
-		cmocka_unit_test(r2_more_than_the_queue_holds),
-		cmocka_unit_test(r4_wqe_across_the_end),
-		cmocka_unit_test(r5_index_wraps),
+		cmocka_unit_test(overwritten_before_completion),
+		cmocka_unit_test(late_fetch_sees_the_new_content),
+		cmocka_unit_test(late_fetch_of_something_else),
+		cmocka_unit_test(device_keeps_its_own),
+		cmocka_unit_test(more_than_the_queue_holds),
+		cmocka_unit_test(wqe_across_the_end),
+		cmocka_unit_test(wqe_index_wraps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What a responder refuses, drops and answers. */
+/* Requests that a responder refuses, drops and answers. */
 #include "fixture.h"
 #include "mlx5sw/watch/fault.h"
 #include <endian.h>
@@ -31,7 +31,7 @@ static void run(void)
 	adapter_idle();
 }
 
-/* What a queued READ or WRITE of nbytes to [va, va + nbytes) by rkey ends with; 0: success. */
+/* Post a READ or WRITE of nbytes to [va, va + nbytes) by rkey. Returns its syndrome; 0: success. */
 static uint8_t ends_with(uint8_t opcode, uint64_t va, uint32_t rkey, uint32_t nbytes)
 {
 	adapter_wqe_t w = {.ds = 0};
@@ -55,7 +55,7 @@ static uint8_t fresh_ends_with(uint8_t opcode, uint64_t offset, uint32_t rkey_xo
 	return s;
 }
 
-static void m1_key_and_range(void **state)
+static void key_and_range(void **state)
 {
 	(void)state;
 	const uint64_t end = ADAPTER_NBYTES;
@@ -69,11 +69,11 @@ static void m1_key_and_range(void **state)
 		assert_int_equal(fresh_ends_with(ops[i], 0, 0x01, 64), ACCESS);  /* variant */
 		assert_int_equal(fresh_ends_with(ops[i], 0, 0x100, 64), ACCESS); /* index */
 	}
-	/* Nothing is accessed: the key does not matter. */
+	/* No byte is accessed, so the key does not matter. */
 	assert_int_equal(fresh_ends_with(OP_WRITE, end + 5, 0x100, 0), 0);
 }
 
-static void m1_address_wraps(void **state)
+static void address_wraps(void **state)
 {
 	(void)state;
 	begin();
@@ -81,7 +81,7 @@ static void m1_address_wraps(void **state)
 	adapter_stop();
 }
 
-static void m1_rights_of_the_mr(void **state)
+static void rights_of_the_mr(void **state)
 {
 	(void)state;
 	const struct {
@@ -108,7 +108,7 @@ static void m1_rights_of_the_mr(void **state)
 	}
 }
 
-static void m1_key_of_another_pd(void **state)
+static void key_of_another_pd(void **state)
 {
 	(void)state;
 	begin();
@@ -120,7 +120,7 @@ static void m1_key_of_another_pd(void **state)
 	adapter_stop();
 }
 
-static void m1_partial_write(void **state)
+static void partial_write(void **state)
 {
 	(void)state;
 	begin();
@@ -135,7 +135,7 @@ static void m1_partial_write(void **state)
 	adapter_stop();
 }
 
-static void f16_partial_write_at_a_byte(void **state)
+static void partial_write_at_a_byte(void **state)
 {
 	(void)state;
 	const mlx5swi_rule_t rule = {.fault = MLX5SWI_PARTIAL,
@@ -156,7 +156,7 @@ static void f16_partial_write_at_a_byte(void **state)
 	adapter_stop();
 }
 
-static void m2_permission_comes_before_the_key(void **state)
+static void permission_comes_before_the_key(void **state)
 {
 	(void)state;
 	const uint64_t add[2] = {1, 0};
@@ -165,7 +165,7 @@ static void m2_permission_comes_before_the_key(void **state)
 		b.qp->attr.rwe = i != 0;
 		b.qp->attr.rre = i != 1;
 		b.qp->attr.rae = i != 2;
-		b.mr->rkey ^= 0x100; /* wrong, too */
+		b.mr->rkey ^= 0x100; /* also wrong */
 		uint16_t at = i == 0   ? adapter_write(&a, &b, 0, 0, 8, SIGNALLED)
 			      : i == 1 ? adapter_read(&a, &b, 0, 0, 8, SIGNALLED)
 				       : adapter_atomic(&a, &b, OP_FA, 8, add, 0, 0, SIGNALLED);
@@ -177,7 +177,7 @@ static void m2_permission_comes_before_the_key(void **state)
 	}
 }
 
-static void m3_dereg_under_traffic(void **state)
+static void dereg_under_traffic(void **state)
 {
 	(void)state;
 	begin();
@@ -193,8 +193,8 @@ static void m3_dereg_under_traffic(void **state)
 	adapter_stop();
 }
 
-/* A READ that is being answered when its memory goes. */
-static void m3_dereg_within_a_read(void **state)
+/* The memory of a READ is deregistered while its response is being sent. */
+static void dereg_within_a_read(void **state)
 {
 	(void)state;
 	begin();
@@ -209,7 +209,7 @@ static void m3_dereg_within_a_read(void **state)
 	adapter_stop();
 }
 
-static void m6_addresses_by_iova(void **state)
+static void addresses_by_iova(void **state)
 {
 	(void)state;
 	begin();
@@ -222,7 +222,7 @@ static void m6_addresses_by_iova(void **state)
 	adapter_stop();
 }
 
-/* Other traffic of the pair dies with the queue pair that has refused. */
+/* Other traffic of the pair ends with the queue pair that has refused. */
 static void nak_ends_the_responder(void **state)
 {
 	(void)state;
@@ -235,8 +235,8 @@ static void nak_ends_the_responder(void **state)
 	adapter_stop();
 }
 
-/* Answers stay in order: READs before a request that is refused are answered. */
-static void nak_comes_after_answers(void **state)
+/* Responses stay in order: READs before a refused request are answered. */
+static void nak_follows_earlier_responses(void **state)
 {
 	(void)state;
 	begin();
@@ -252,7 +252,8 @@ static void nak_comes_after_answers(void **state)
 	adapter_stop();
 }
 
-/* Two requests to refuse, one of which is being answered: the first is refused, once. */
+/* Two requests to refuse, one of them while a response is being sent: the first is refused, once.
+ */
 static void one_nak(void **state)
 {
 	(void)state;
@@ -277,7 +278,7 @@ static void one_nak(void **state)
 	adapter_stop();
 }
 
-static void err_answers_nothing(void **state)
+static void err_sends_no_responses(void **state)
 {
 	(void)state;
 	const mlx5swi_rule_t lose = {.fault = MLX5SWI_DROP,
@@ -294,14 +295,14 @@ static void err_answers_nothing(void **state)
 	adapter_ring(&a);
 	adapter_step();
 	assert_int_equal(b.memory[0], 0xaa);
-	adapter_error(&b); /* what it would repeat now, it does not */
+	adapter_error(&b); /* responses that it would repeat are not repeated */
 	adapter_idle();
 	adapter_expect_error(&a, at, RETRY, 0x81);
 	adapter_stop();
 }
 
-/* Not even what names no source. */
-static void init_takes_nothing(void **state)
+/* In INIT no packet is accepted, not even one without a source. */
+static void init_accepts_no_packets(void **state)
 {
 	const adapter_spec_t spec = {.host = 1};
 	(void)state;
@@ -332,7 +333,7 @@ static uint16_t write_imm(uint32_t imm)
 	return adapter_post(&a, &w);
 }
 
-static void f6_receiver_not_ready(void **state)
+static void receiver_not_ready(void **state)
 {
 	const adapter_spec_t spec = {.host = 1, .rq_wqes = 4};
 	adapter_cqe_t cqe;
@@ -342,7 +343,7 @@ static void f6_receiver_not_ready(void **state)
 	adapter_make(&b, &spec);
 	adapter_connect(&a, &b);
 	uint16_t at = write_imm(0x12345678);
-	b.dbr[0] = htobe32(0xffff); /* behind the first */
+	b.dbr[0] = htobe32(0xffff); /* behind the first index */
 	adapter_ring(&a);
 	adapter_step();
 	adapter_expect_none(&a);
@@ -386,22 +387,22 @@ static void receives_are_flushed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(m1_key_and_range),
-		cmocka_unit_test(m1_address_wraps),
-		cmocka_unit_test(m1_rights_of_the_mr),
-		cmocka_unit_test(m1_key_of_another_pd),
-		cmocka_unit_test(m1_partial_write),
-		cmocka_unit_test(f16_partial_write_at_a_byte),
-		cmocka_unit_test(m2_permission_comes_before_the_key),
-		cmocka_unit_test(m3_dereg_under_traffic),
-		cmocka_unit_test(m3_dereg_within_a_read),
-		cmocka_unit_test(m6_addresses_by_iova),
+		cmocka_unit_test(key_and_range),
+		cmocka_unit_test(address_wraps),
+		cmocka_unit_test(rights_of_the_mr),
+		cmocka_unit_test(key_of_another_pd),
+		cmocka_unit_test(partial_write),
+		cmocka_unit_test(partial_write_at_a_byte),
+		cmocka_unit_test(permission_comes_before_the_key),
+		cmocka_unit_test(dereg_under_traffic),
+		cmocka_unit_test(dereg_within_a_read),
+		cmocka_unit_test(addresses_by_iova),
 		cmocka_unit_test(nak_ends_the_responder),
-		cmocka_unit_test(nak_comes_after_answers),
+		cmocka_unit_test(nak_follows_earlier_responses),
 		cmocka_unit_test(one_nak),
-		cmocka_unit_test(err_answers_nothing),
-		cmocka_unit_test(init_takes_nothing),
-		cmocka_unit_test(f6_receiver_not_ready),
+		cmocka_unit_test(err_sends_no_responses),
+		cmocka_unit_test(init_accepts_no_packets),
+		cmocka_unit_test(receiver_not_ready),
 		cmocka_unit_test(receives_are_flushed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Packets and completions that are lost, late, repeated or wrong. */
+/* Packets and completions that are lost, late, repeated or invalid. */
 #include "pair.h"
 #include "mlx5sw/watch/fault.h"
 
-/* Any one packet of a conversation may be lost, or come twice. */
+/* Any one packet of a conversation may be lost, or arrive twice. */
 static void one_packet_lost_or_repeated(void **state)
 {
 	const uint64_t operands[2] = {1, 0};
@@ -38,7 +38,7 @@ static void one_packet_lost_or_repeated(void **state)
 	}
 }
 
-/* An answer that comes after a gap says so: no timer is needed, as often as that happens. */
+/* A response after a gap reports the gap: no timer is needed, however often it happens. */
 static void gaps_without_timers(void **state)
 {
 	(void)state;
@@ -55,7 +55,7 @@ static void gaps_without_timers(void **state)
 	end();
 }
 
-/* What is between two devices is bounded. */
+/* The number of packets between two devices is limited. */
 static void window(void **state)
 {
 	(void)state;
@@ -73,7 +73,7 @@ static void window(void **state)
 	end();
 }
 
-/* What is acknowledged while it waits to be sent again is not sent again. */
+/* A request that is acknowledged while it waits to be sent again is not sent again. */
 static void late_acknowledgement(void **state)
 {
 	(void)state;
@@ -85,7 +85,7 @@ static void late_acknowledgement(void **state)
 	adapter_step();
 	assert_int_equal(a.qp->counters.packets_sent, 200);
 	adapter_clock = mlx5sw_next_time();
-	mlx5sw_step(); /* the first 64 of them go out again */
+	mlx5sw_step(); /* the first 64 requests are sent again */
 	adapter_release();
 	adapter_idle();
 	adapter_expect(&a, 49, OP_WRITE);
@@ -93,7 +93,7 @@ static void late_acknowledgement(void **state)
 	end();
 }
 
-/* Answers that no right responder gives. */
+/* Send a response that no correct responder sends. */
 static void forge(int kind, int32_t psn_offset, uint32_t nbytes, uint32_t sqpn_offset)
 {
 	mlx5swi_packet_t *p = mlx5swi_packet_new(b.qp, kind, nbytes);
@@ -123,13 +123,13 @@ static void end_forged(void)
 	adapter_expect(&a, 0, OP_WRITE);
 }
 
-static void forged_answers_to_nothing(void **state)
+static void forged_responses_to_nothing(void **state)
 {
 	(void)state;
 	begin_forged();
 	forge(MLX5SWI_ACK, 1, 0, 1);       /* of another QP */
-	forge(MLX5SWI_ACK, 2, 0, 0);       /* of what was not sent */
-	forge(MLX5SWI_ACK, -2, 0, 0);      /* of what was acknowledged */
+	forge(MLX5SWI_ACK, 2, 0, 0);       /* of a request that was not sent */
+	forge(MLX5SWI_ACK, -2, 0, 0);      /* of a request that was acknowledged */
 	forge(MLX5SWI_READ_DATA, 0, 8, 0); /* of a WRITE */
 	adapter_step();
 	adapter_expect_none(&a);
@@ -140,7 +140,7 @@ static void forged_answers_to_nothing(void **state)
 	end();
 }
 
-static void forged_answers_to_a_read(void **state)
+static void forged_responses_to_a_read(void **state)
 {
 	(void)state;
 	for (int is_atomic = 0; is_atomic < 2; is_atomic++) {
@@ -173,7 +173,7 @@ static uint64_t on_completions(int fault, uint64_t ns)
 	return adapter_clock;
 }
 
-static void f7_completion_lost(void **state)
+static void completion_lost(void **state)
 {
 	(void)state;
 	on_completions(MLX5SWI_LOSE_CQE, 0);
@@ -183,8 +183,8 @@ static void f7_completion_lost(void **state)
 	end();
 }
 
-/* Later ones wait behind it. */
-static void f8_completion_delayed(void **state)
+/* Later completions wait for the delayed one. */
+static void completion_delayed(void **state)
 {
 	uint64_t before;
 
@@ -207,10 +207,10 @@ int main(void)
 		cmocka_unit_test(gaps_without_timers),
 		cmocka_unit_test(window),
 		cmocka_unit_test(late_acknowledgement),
-		cmocka_unit_test(forged_answers_to_nothing),
-		cmocka_unit_test(forged_answers_to_a_read),
-		cmocka_unit_test(f7_completion_lost),
-		cmocka_unit_test(f8_completion_delayed),
+		cmocka_unit_test(forged_responses_to_nothing),
+		cmocka_unit_test(forged_responses_to_a_read),
+		cmocka_unit_test(completion_lost),
+		cmocka_unit_test(completion_delayed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Ways between processes, from within. Rings in shared memory have both ends in one process here:
- * locks belong to open files. */
+/* Links between processes, by their internals. Rings in shared memory have both ends in one process
+ * here: locks belong to open files. */
 #include "fixture.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -67,7 +67,7 @@ static unsigned poll_as(struct mlx5swi_shm *s)
 	return mlx5swi_shm_poll();
 }
 
-/* All that comes, and what waits. */
+/* Receive everything that has arrived or waits for room. */
 static unsigned receive_all(void)
 {
 	unsigned n, sum = 0;
@@ -93,12 +93,12 @@ static void each_size_arrives(void **state)
 	end();
 }
 
-static void what_waits_for_room_is_bounded(void **state)
+static void packets_waiting_for_room_are_bounded(void **state)
 {
 	(void)state;
 	begin();
 	for (uint32_t i = 0; i < 2000; i++)
-		send_one(8); /* more than a ring has room for */
+		send_one(8); /* more packets than a ring has room for */
 	assert_int_equal(receive_all(), 2000);
 	for (uint32_t i = 0; i < 10000; i++)
 		send_one(8);
@@ -106,7 +106,7 @@ static void what_waits_for_room_is_bounded(void **state)
 	end();
 }
 
-static void a_broken_record_is_passed_over(void **state)
+static void broken_record_is_skipped(void **state)
 {
 	const uint32_t record[2] = {1000, 0}; /* longer than what was put */
 	const uint64_t tail = 16;
@@ -114,7 +114,7 @@ static void a_broken_record_is_passed_over(void **state)
 	begin();
 	int fd = open(path, O_RDWR);
 	off_t ring = DIRECTORY_NBYTES + (off_t)(peer.host * 64 + place.host) * RING_NBYTES;
-	send_one(8); /* makes the ring known */
+	send_one(8); /* makes the sender map the ring */
 	assert_int_equal(receive_all(), 1);
 	uint8_t *p = mmap(NULL, RING_NBYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, ring);
 	assert_ptr_not_equal(p, MAP_FAILED);
@@ -129,8 +129,9 @@ static void a_broken_record_is_passed_over(void **state)
 	end();
 }
 
-/* A host number comes back after 64 others; what was sent to its last owner does not. */
-static void old_packets_are_not_for_the_next(void **state)
+/* A host number is reused after 64 others; packets to its last owner are not delivered to the next.
+ */
+static void packets_to_the_last_owner_are_discarded(void **state)
 {
 	mlx5swi_place_t next;
 	(void)state;
@@ -145,7 +146,7 @@ static void old_packets_are_not_for_the_next(void **state)
 	end();
 }
 
-static void the_file_of_another_user_is_refused(void **state)
+static void file_of_another_user_is_refused(void **state)
 {
 	(void)state;
 	if (geteuid() != 0) {
@@ -161,7 +162,7 @@ static void the_file_of_another_user_is_refused(void **state)
 	adapter_stop();
 }
 
-/* Somebody is a host in the file that has this name now. */
+/* Returns whether a process is a host in the file that has this name now. */
 static int has_hosts(void)
 {
 	struct flock hosts = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = GATE};
@@ -171,8 +172,8 @@ static int has_hosts(void)
 	return is_locked;
 }
 
-/* Who waits at the gate of a file that is removed goes to the next. */
-static void the_file_may_go_while_one_waits(void **state)
+/* A process that waits for the gate of a file that is then removed uses the new file. */
+static void file_removed_while_a_process_waits(void **state)
 {
 	struct flock gate = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = GATE, .l_len = 1};
 	(void)state;
@@ -184,9 +185,9 @@ static void the_file_may_go_while_one_waits(void **state)
 		close(fd);
 		_exit(mlx5swi_shm_open(name, &place) || !has_hosts());
 	}
-	usleep(50000); /* if it comes later, it finds nothing to wait for */
+	usleep(50000); /* if the process comes later, it does not have to wait */
 	unlink(path);
-	close(open(path, O_RDWR | O_CREAT, 0600)); /* by another, who came meanwhile */
+	close(open(path, O_RDWR | O_CREAT, 0600)); /* by another process that came meanwhile */
 	close(fd);
 	int status;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -195,8 +196,8 @@ static void the_file_may_go_while_one_waits(void **state)
 	adapter_stop();
 }
 
-/* A peer that takes no connection, let alone what comes by it. */
-static void what_waits_for_tcp_is_bounded(void **state)
+/* A peer that does not accept connections. */
+static void packets_waiting_for_tcp_are_bounded(void **state)
 {
 	(void)state;
 	struct sockaddr_in address = {.sin_family = AF_INET};
@@ -235,7 +236,7 @@ static void wire_is_checked(void **state)
 	mlx5swi_packet_free(copy);
 	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes - 1));
 	assert_null(mlx5swi_packet_from_wire(&p->kind, 3));
-	p->nbytes = 4096; /* more than there are */
+	p->nbytes = 4096; /* more than the packet has */
 	assert_null(mlx5swi_packet_from_wire(&p->kind, nbytes));
 	p->nbytes = 8;
 	p->kind = MLX5SWI_ACK + 1;
@@ -248,12 +249,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_size_arrives),
-		cmocka_unit_test(what_waits_for_room_is_bounded),
-		cmocka_unit_test(a_broken_record_is_passed_over),
-		cmocka_unit_test(old_packets_are_not_for_the_next),
-		cmocka_unit_test(the_file_of_another_user_is_refused),
-		cmocka_unit_test(the_file_may_go_while_one_waits),
-		cmocka_unit_test(what_waits_for_tcp_is_bounded),
+		cmocka_unit_test(packets_waiting_for_room_are_bounded),
+		cmocka_unit_test(broken_record_is_skipped),
+		cmocka_unit_test(packets_to_the_last_owner_are_discarded),
+		cmocka_unit_test(file_of_another_user_is_refused),
+		cmocka_unit_test(file_removed_while_a_process_waits),
+		cmocka_unit_test(packets_waiting_for_tcp_are_bounded),
 		cmocka_unit_test(wire_is_checked),
 	};
 	snprintf(name, sizeof(name), "rings-%u", (unsigned)getpid());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The adapter on the emulator: right kernels pass, wrong ones are found. */
+/* The adapter on the emulator: correct kernels pass, mistakes are found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,13 +11,13 @@
 	(MLX5SW_CHAOS_ORDER | MLX5SW_CHAOS_FETCH | MLX5SW_CHAOS_PLACE | MLX5SW_CHAOS_TEAR |        \
 	 MLX5SW_CHAOS_DUP_WRITE | MLX5SW_CHAOS_ATOMIC)
 
-#define HAS_WEAK (!SHMEMDI_CPU_TSAN) /* weak memory does not go with thread sanitizer */
+#define HAS_WEAK (!SHMEMDI_CPU_TSAN) /* weak memory cannot be combined with thread sanitizer */
 
 static void skip_without_weak(void)
 {
 	if (HAS_WEAK)
 		return;
-	print_message("skipped: weak memory does not go with thread sanitizer\n");
+	print_message("skipped: weak memory cannot be combined with thread sanitizer\n");
 	skip();
 }
 
@@ -40,7 +40,7 @@ static shmemsim_config_t config(int policy, uint32_t weak)
 	return cfg;
 }
 
-static void dull_run(void **state)
+static void default_run(void **state)
 {
 	(void)state;
 	shmemsim_config_t cfg = config(SHMEMSIM_ROUND_ROBIN, 0);
@@ -74,15 +74,15 @@ static void is_found(int mistake, uint32_t weak)
 	sim_end();
 }
 
-static void d8_doorbell_before_the_wqe_is_visible(void **state)
+static void doorbell_before_the_wqe_is_visible(void **state)
 {
 	(void)state;
 	skip_without_weak();
 	is_found(SIM_NO_FENCE_BEFORE_RECORD, 1);
 }
 
-/* In any schedule: the device could have read the ring, or the data, as they were before. */
-static void d8_in_the_dullest_schedule(void **state)
+/* In any schedule: the device could have read old contents of the ring, or of the data. */
+static void missing_fence_in_the_default_schedule(void **state)
 {
 	(void)state;
 	skip_without_weak();
@@ -97,7 +97,7 @@ static void d8_in_the_dullest_schedule(void **state)
 	sim_end();
 }
 
-static void m10_signal_on_another_queue_pair(void **state)
+static void signal_on_another_queue_pair(void **state)
 {
 	(void)state;
 	is_found(SIM_SIGNAL_ON_OTHER_QP, 0);
@@ -109,7 +109,7 @@ static void missing_wait(void **state)
 	is_found(SIM_NO_WAIT, 0);
 }
 
-/* The same seed is the same run. */
+/* The same seed gives the same run. */
 static void runs_repeat(void **state)
 {
 	(void)state;
@@ -136,11 +136,11 @@ static void runs_repeat(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dull_run),
+		cmocka_unit_test(default_run),
 		cmocka_unit_test(right_kernel_passes),
-		cmocka_unit_test(d8_doorbell_before_the_wqe_is_visible),
-		cmocka_unit_test(d8_in_the_dullest_schedule),
-		cmocka_unit_test(m10_signal_on_another_queue_pair),
+		cmocka_unit_test(doorbell_before_the_wqe_is_visible),
+		cmocka_unit_test(missing_fence_in_the_default_schedule),
+		cmocka_unit_test(signal_on_another_queue_pair),
 		cmocka_unit_test(missing_wait),
 		cmocka_unit_test(runs_repeat),
 	};

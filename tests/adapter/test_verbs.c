@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Devices, ports and domains, as a program of verbs meets them. */
+/* Devices, ports and domains, as a program of verbs uses them. */
 #include "verbs.h"
 
-static int host; /* of the caller */
+static int host; /* host of the caller */
 
 static int hook_host(void *arg)
 {
@@ -52,7 +52,7 @@ static void is_supported(void **state)
 	REFUSED(mlx5dv_open_device(ctx->device, &attr), EINVAL, "flags");
 }
 
-/* Trap: inline verbs look for the extended context in front of the plain one, by its size. */
+/* Trap: inline functions of verbs.h find the extended context before the plain one, by its size. */
 static void trap_extended_context(void **state)
 {
 	(void)state;
@@ -63,7 +63,7 @@ static void trap_extended_context(void **state)
 	assert_null(verbs_get_ctx(ctx)->create_flow_action_esp); /* zero: not modelled */
 }
 
-/* Trap: these jump through context->ops, where there must be something. */
+/* Trap: these functions call through context->ops, which must be set. */
 static void trap_no_posting(void **state)
 {
 	struct ibv_cq *cq = ibv_create_cq(ctx, 3, NULL, NULL, 0);
@@ -134,7 +134,7 @@ static void query_device(void **state)
 	assert_int_equal(ex.pci_atomic_caps.fetch_add, 0);
 }
 
-static void mlx5dv_says_what_was_asked_for(void **state)
+static void mlx5dv_returns_requested_fields(void **state)
 {
 	struct mlx5dv_context attr = {.comp_mask = MLX5DV_CONTEXT_MASK_DYN_BFREGS |
 						   MLX5DV_CONTEXT_MASK_CRYPTO_OFFLOAD};
@@ -146,7 +146,7 @@ static void mlx5dv_says_what_was_asked_for(void **state)
 	assert_true(attr.max_dynamic_bfregs > 0);
 }
 
-static void s12_uninitialised_structures(void **state)
+static void uninitialised_structures(void **state)
 {
 	struct ibv_ah_attr ah;
 	struct ibv_cq_init_attr_ex cq;
@@ -172,7 +172,7 @@ static void s12_uninitialised_structures(void **state)
 
 /* Domains, and the order in which things go */
 
-static void s6_nothing_goes_before_its_children(void **state)
+static void objects_in_use_are_not_destroyed(void **state)
 {
 	struct ibv_td_init_attr none = {0};
 	struct ibv_td *td = ibv_alloc_td(ctx, &none);
@@ -215,7 +215,7 @@ static void numbers_of_domains(void **state)
 	assert_int_equal(out[0].pdn, out[1].pdn);
 	assert_int_not_equal(out[0].pdn, out[2].pdn);
 	attr.pd = parent;
-	REFUSED(ibv_alloc_parent_domain(ctx, &attr), EINVAL, "not one itself");
+	REFUSED(ibv_alloc_parent_domain(ctx, &attr), EINVAL, "is not a parent domain itself");
 	attr.pd = NULL;
 	REFUSED(ibv_alloc_parent_domain(ctx, &attr), EINVAL, "needs a protection domain");
 	attr.pd = pd;
@@ -250,7 +250,7 @@ static void device_that_failed(void **state)
 	REFUSED(mlx5dv_devx_alloc_uar(ctx, 0), EIO, "failed");
 	assert_int_equal(ibv_get_async_event(ctx, &e), 0);
 	ibv_ack_async_event(&e);
-	assert_int_equal(ibv_dealloc_pd(pd), 0); /* what there is can go */
+	assert_int_equal(ibv_dealloc_pd(pd), 0); /* existing objects can be destroyed */
 	assert_int_equal(ibv_close_device(ctx), 0);
 }
 
@@ -279,8 +279,8 @@ static void words(void **state)
 	assert_int_equal(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
 }
 
-/* A fabric may end with everything still there: a scheduler stops where it likes. */
-static void s6_abandoned_objects(void **state)
+/* A fabric may end with all objects existing: a scheduler stops at any point. */
+static void abandoned_objects(void **state)
 {
 	struct ibv_td_init_attr none = {0};
 	struct ibv_parent_domain_init_attr attr = {.pd = pd, .td = ibv_alloc_td(ctx, &none)};
@@ -305,15 +305,15 @@ int main(void)
 		TEST(trap_no_posting),
 		TEST(trap_query_port),
 		TEST(query_device),
-		TEST(mlx5dv_says_what_was_asked_for),
-		TEST(s12_uninitialised_structures),
-		TEST(s6_nothing_goes_before_its_children),
+		TEST(mlx5dv_returns_requested_fields),
+		TEST(uninitialised_structures),
+		TEST(objects_in_use_are_not_destroyed),
 		TEST(numbers_of_domains),
 		TEST(init_obj_refuses),
 		TEST(device_that_failed),
 		TEST(event_queues),
 		TEST(words),
-		TEST(s6_abandoned_objects),
+		TEST(abandoned_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queues of verbs: their sizes, and memory of the program's choice. */
+/* Queues of verbs: their sizes, and memory from the program. */
 #include <stdlib.h>
 #include "verbs_qp.h"
 
@@ -29,7 +29,7 @@ static void completion_queue_sizes(void **state)
 		assert_int_equal(dv.cqe_size, 64);
 		assert_int_equal(dv.comp_mask, 0);
 		assert_int_equal(dv.dbrec[0], 0);
-		for (int k = 0; k < sizes[i][1]; k++) /* libmlx5 marks them as not there */
+		for (int k = 0; k < sizes[i][1]; k++) /* libmlx5 marks them as invalid */
 			assert_int_equal(((uint8_t *)dv.buf)[64 * k + 63], 0xf0);
 		assert_int_equal(ibv_destroy_cq(some), 0);
 	}
@@ -52,7 +52,7 @@ static void completion_queue_that_ignores_overrun(void **state)
 	assert_non_null(ex);
 	assert_int_equal(((mlx5swi_cq_t *)ex)->ignores_overrun, 1);
 	assert_int_equal(((mlx5swi_cq_t *)cq)->ignores_overrun, 0);
-	attr.comp_mask = 0; /* then flags say nothing */
+	attr.comp_mask = 0; /* then the flags are ignored */
 	assert_non_null(ex = ibv_create_cq_ex(ctx, &attr));
 	assert_int_equal(((mlx5swi_cq_t *)ex)->ignores_overrun, 0);
 	attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
@@ -62,13 +62,13 @@ static void completion_queue_that_ignores_overrun(void **state)
 	REFUSED(ibv_create_cq_ex(ctx, &attr), EINVAL, "comp_mask");
 }
 
-/* As libmlx5 computes them: an RC WQE has 192 bytes of segments, 16 for each of its data or their
- * inline form, in blocks of 64; the queue is the next power of two. */
+/* As libmlx5 computes them: an RC WQE has 192 bytes of segments, 16 for each data segment or the
+ * inline form, in WQEBBs of 64; the queue has the next power of two. */
 static void send_queue_sizes(void **state)
 {
 	static const struct {
 		uint32_t wr, sge, inlined;
-		uint32_t blocks, got_wr, got_inline;
+		uint32_t wqebbs, got_wr, got_inline;
 	} rows[] = {
 		{16, 1, 0, 64, 16, 60},   {1, 1, 0, 4, 1, 60},
 		{16, 4, 0, 64, 16, 60},   {16, 5, 0, 128, 25, 124},
@@ -86,7 +86,7 @@ static void send_queue_sizes(void **state)
 		attr.cap.max_send_sge = rows[i].sge;
 		attr.cap.max_inline_data = rows[i].inlined;
 		assert_non_null(qp = ibv_create_qp_ex(ctx, &attr));
-		assert_int_equal(show(qp).sq.wqe_cnt, rows[i].blocks);
+		assert_int_equal(show(qp).sq.wqe_cnt, rows[i].wqebbs);
 		assert_int_equal(attr.cap.max_send_wr, rows[i].got_wr);
 		assert_int_equal(attr.cap.max_inline_data, rows[i].got_inline);
 		assert_int_equal(ibv_destroy_qp(qp), 0);
@@ -110,13 +110,13 @@ static void receive_queue_lies_first(void **state)
 	assert_int_equal(attr.cap.max_recv_wr, 16);
 	assert_int_equal(attr.cap.max_recv_sge, 4);
 	attr = qp_attr();
-	attr.cap.max_recv_wr = attr.cap.max_recv_sge = 1; /* a block at least */
+	attr.cap.max_recv_wr = attr.cap.max_recv_sge = 1; /* at least one WQEBB */
 	assert_non_null(qp = ibv_create_qp_ex(ctx, &attr));
 	assert_int_equal(show(qp).rq.wqe_cnt, 4);
 	assert_int_equal(show(qp).rq.stride, 16);
 }
 
-static void queue_pair_shows_itself(void **state)
+static void init_obj_of_a_queue_pair(void **state)
 {
 	struct ibv_qp *a = make_qp(), *b = make_qp();
 	struct mlx5dv_qp dv = show(a), other = show(b);
@@ -126,7 +126,7 @@ static void queue_pair_shows_itself(void **state)
 	assert_int_equal(dv.sq.stride, 64);
 	assert_int_equal((uintptr_t)dv.bf.reg % 4096, 0x800);
 	assert_int_equal(dv.bf.size, 0);
-	/* A page each: in RAM the next doorbell would hide one that was not taken yet. */
+	/* One page each: in RAM a second doorbell would overwrite one that was not taken yet. */
 	assert_ptr_not_equal(dv.bf.reg, other.bf.reg);
 	assert_int_not_equal(dv.uar_mmap_offset, other.uar_mmap_offset);
 	assert_int_not_equal(a->qp_num, b->qp_num);
@@ -154,8 +154,8 @@ static void queue_pair_refuses(void **state)
 	    "comp_mask");
 	BAD(cap.max_send_sge, 53, EINVAL, "max_send_sge");
 	BAD(cap.max_inline_data, 829, EINVAL, "max_inline_data");
-	BAD(cap.max_send_wr, 32768 / 4 + 1, EINVAL, "blocks");
-	BAD(cap.max_send_wr, 0x40000001, EINVAL, "blocks");
+	BAD(cap.max_send_wr, 32768 / 4 + 1, EINVAL, "WQEBBs");
+	BAD(cap.max_send_wr, 0x40000001, EINVAL, "WQEBBs");
 	BAD(cap.max_recv_wr, 32769, EINVAL, "receive WQEs");
 	attr = qp_attr();
 	attr.cap.max_recv_wr = 1;
@@ -189,7 +189,7 @@ static void parts_of_another_context(void **state)
 	REFUSED(mlx5dv_create_qp(ctx, &attr, NULL), EINVAL, "another context");
 }
 
-static void s6_queues_before_what_uses_them(void **state)
+static void queues_before_what_uses_them(void **state)
 {
 	struct ibv_qp *qp = make_qp();
 
@@ -202,11 +202,12 @@ static void s6_queues_before_what_uses_them(void **state)
 	assert_int_equal(ibv_close_device(ctx), 0);
 }
 
-/* Memory of the program's choice */
+/* Memory from the program */
 
 typedef struct allocator {
-	struct ibv_pd *pd;      /* that the calls must name */
-	uint64_t fails, passes; /* types: gives NULL, leaves it to the library */
+	struct ibv_pd *pd; /* the PD that the calls must name */
+	/* types for which it returns NULL, or leaves the allocation to the library */
+	uint64_t fails, passes;
 	unsigned n_alloc, n_free;
 	struct {
 		void *p;
@@ -290,7 +291,7 @@ static void rings_from_the_program(void **state)
 	assert_int_equal(a.calls[3].type, MLX5DV_RES_TYPE_DBR);
 	assert_ptr_equal(show(qp).sq.buf, a.calls[2].p);
 	assert_ptr_equal(show(qp).dbrec, a.calls[3].p);
-	/* The library leaves the program's ring and record of a QP as they are. */
+	/* The library does not change the program's ring and record of a QP. */
 	assert_int_equal(*(uint8_t *)a.calls[2].p, 0x5a);
 	assert_int_equal(*(uint8_t *)a.calls[3].p, 0x5a);
 	assert_int_equal(ibv_destroy_qp(qp), 0);
@@ -348,8 +349,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(completion_queue_sizes),   TEST(completion_queue_that_ignores_overrun),
 		TEST(send_queue_sizes),         TEST(receive_queue_lies_first),
-		TEST(queue_pair_shows_itself),  TEST(queue_pair_refuses),
-		TEST(parts_of_another_context), TEST(s6_queues_before_what_uses_them),
+		TEST(init_obj_of_a_queue_pair), TEST(queue_pair_refuses),
+		TEST(parts_of_another_context), TEST(queues_before_what_uses_them),
 		TEST(rings_from_the_program),   TEST(rings_from_the_library_after_all),
 		TEST(program_has_no_memory),
 	};

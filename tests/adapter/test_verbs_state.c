@@ -50,7 +50,7 @@ static void connect(struct ibv_qp *qp, struct ibv_qp *peer)
 	assert_int_equal(move(qp, a, IBV_QPS_RTS, RTS_MASK), 0);
 }
 
-static void query_tells_what_modify_set(void **state)
+static void query_returns_what_modify_set(void **state)
 {
 	struct ibv_qp *qp = make_qp();
 	struct ibv_qp_attr a, wanted = good_attr(qp);
@@ -67,7 +67,7 @@ static void query_tells_what_modify_set(void **state)
 	assert_int_equal(a.dest_qp_num, qp->qp_num);
 	assert_int_equal(a.rq_psn, 0x123456);
 	assert_int_equal(a.qp_access_flags, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-	assert_int_equal(a.max_rd_atomic, 4); /* a power of two, not more than asked for */
+	assert_int_equal(a.max_rd_atomic, 4); /* a power of two, at most the requested number */
 	assert_int_equal(a.max_dest_rd_atomic, 16);
 	assert_int_equal(a.timeout, 14);
 	assert_int_equal(a.retry_cnt, 6);
@@ -81,17 +81,17 @@ static void query_tells_what_modify_set(void **state)
 	assert_int_equal(init.qp_type, IBV_QPT_RC);
 }
 
-static void s1_transitions_that_are_not(void **state)
+static void unknown_transitions_are_refused(void **state)
 {
 	struct ibv_qp *qp = make_qp();
 	struct ibv_qp_attr a = good_attr(qp);
 
 	(void)state;
-	FAILED(move(qp, a, IBV_QPS_RTR, RTR_MASK), EINVAL, "no way");
-	FAILED(move(qp, a, IBV_QPS_RTS, RTS_MASK), EINVAL, "no way");
+	FAILED(move(qp, a, IBV_QPS_RTR, RTR_MASK), EINVAL, "no transition");
+	FAILED(move(qp, a, IBV_QPS_RTS, RTS_MASK), EINVAL, "no transition");
 	FAILED(move(qp, a, IBV_QPS_UNKNOWN, IBV_QP_STATE), EINVAL, "qp_state");
 	assert_int_equal(move(qp, a, IBV_QPS_INIT, INIT_MASK), 0);
-	FAILED(move(qp, a, IBV_QPS_RTS, RTS_MASK), EINVAL, "no way");
+	FAILED(move(qp, a, IBV_QPS_RTS, RTS_MASK), EINVAL, "no transition");
 	a.cur_qp_state = IBV_QPS_RTR;
 	FAILED(move(qp, a, IBV_QPS_RTR, RTR_MASK | IBV_QP_CUR_STATE), EINVAL, "cur_qp_state");
 	assert_int_equal(move(qp, a, IBV_QPS_RTR, RTR_MASK), 0);
@@ -99,11 +99,11 @@ static void s1_transitions_that_are_not(void **state)
 	assert_int_equal(move(qp, a, IBV_QPS_RTS, RTS_MASK), 0);
 	assert_int_equal(move(qp, a, IBV_QPS_ERR, IBV_QP_STATE), 0);
 	assert_int_equal(qp->state, IBV_QPS_ERR);
-	FAILED(move(qp, a, IBV_QPS_RTS, RTS_MASK), EINVAL, "no way");
+	FAILED(move(qp, a, IBV_QPS_RTS, RTS_MASK), EINVAL, "no transition");
 	assert_int_equal(move(qp, a, IBV_QPS_RESET, IBV_QP_STATE), 0);
 }
 
-static void s1_each_attribute_is_needed(void **state)
+static void each_attribute_is_needed(void **state)
 {
 	static const struct {
 		enum ibv_qp_state to;
@@ -122,7 +122,7 @@ static void s1_each_attribute_is_needed(void **state)
 	}
 }
 
-static void s1_attributes_out_of_range(void **state)
+static void attributes_out_of_range(void **state)
 {
 	struct ibv_qp *qp = make_qp();
 	struct ibv_qp_attr a, before, after;
@@ -162,7 +162,7 @@ static void s1_attributes_out_of_range(void **state)
 #undef BAD
 }
 
-static void s12_uninitialised_attributes(void **state)
+static void uninitialised_attributes(void **state)
 {
 	static const int masks[] = {INIT_MASK, RTR_MASK, RTS_MASK};
 	static const enum ibv_qp_state states[] = {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS};
@@ -198,9 +198,9 @@ static void reset_zeroes_the_record(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(query_tells_what_modify_set),  TEST(s1_transitions_that_are_not),
-		TEST(s1_each_attribute_is_needed),  TEST(s1_attributes_out_of_range),
-		TEST(s12_uninitialised_attributes), TEST(reset_zeroes_the_record),
+		TEST(query_returns_what_modify_set), TEST(unknown_transitions_are_refused),
+		TEST(each_attribute_is_needed),      TEST(attributes_out_of_range),
+		TEST(uninitialised_attributes),      TEST(reset_zeroes_the_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the device may do in another order than one thinks, and what it may not. Each "may" has a
- * schedule that shows it; each "never" holds in all that are tried. */
+/* Orders in which the device may execute, and orders in which it may not. Each "may" has a schedule
+ * that shows it; each "never" holds in all schedules that are tried. */
 #include "fixture.h"
 #include <endian.h>
 
@@ -28,7 +28,7 @@ static void begin(uint64_t seed, uint32_t chaos, uint32_t n_devices)
 	memset(a.memory, 0xaa, ADAPTER_NBYTES);
 }
 
-/* How many of the schedules show it. */
+/* Returns whether a schedule shows the property. */
 typedef int shows_t(uint64_t seed, uint32_t argument);
 
 static int count(shows_t *shows, uint32_t argument)
@@ -41,7 +41,7 @@ static int count(shows_t *shows, uint32_t argument)
 	return n;
 }
 
-/* Places where the schedule is looked at: after each step. 1: is_seen was true at one of them. */
+/* Check after each step of a schedule. Returns 1 if is_seen was true at one of them. */
 static int happens(int (*is_seen)(void))
 {
 	for (int n = 0; n < 10000; n++) {
@@ -50,7 +50,7 @@ static int happens(int (*is_seen)(void))
 		if (!mlx5sw_step())
 			return 0;
 	}
-	fail_msg("%s", "the device never rests");
+	fail_msg("%s", "the device never becomes idle");
 	return 0;
 }
 
@@ -87,7 +87,7 @@ static int one_write(uint64_t seed, uint32_t sight)
 	return happens(sights[sight]);
 }
 
-static void m9_bytes_of_a_write_come_in_any_order(void **state)
+static void bytes_of_a_write_come_in_any_order(void **state)
 {
 	(void)state;
 	assert_true(count(one_write, 0) > 0);
@@ -95,7 +95,7 @@ static void m9_bytes_of_a_write_come_in_any_order(void **state)
 	assert_int_equal(count(one_write, 2), 0);
 }
 
-static void completion_says_nothing_of_memory(void **state)
+static void completion_may_precede_placement(void **state)
 {
 	(void)state;
 	assert_true(count(one_write, 3) > 0);
@@ -162,17 +162,17 @@ static void writes_of_a_queue_pair_stay_in_order(void **state)
 	assert_int_equal(count(data_and_signal, BY_ATOMIC), 0);
 }
 
-static void m7_relaxed_ordering(void **state)
+static void signal_in_relaxed_ordering_memory(void **state)
 {
 	(void)state;
 	assert_true(count(data_and_signal, BY_WRITE | RELAXED_DATA | RELAXED_SIGNAL) > 0);
-	/* A strict write waits for all before it, and so does an atomic. */
+	/* A strictly ordered WRITE waits for all earlier ones, and so does an atomic. */
 	assert_int_equal(count(data_and_signal, BY_WRITE | RELAXED_DATA), 0);
 	assert_int_equal(count(data_and_signal, BY_ATOMIC | RELAXED_DATA), 0);
 	assert_true(count(data_and_signal, BY_ATOMIC | RELAXED_DATA | RELAXED_SIGNAL) > 0);
 }
 
-static void m10_signal_on_another_queue_pair(void **state)
+static void signal_on_another_queue_pair(void **state)
 {
 	(void)state;
 	assert_true(count(data_and_signal, BY_OTHER_QP) > 0);
@@ -207,7 +207,7 @@ static int write_imm(uint64_t seed, uint32_t argument)
 	return happens(received_early);
 }
 
-static void receive_completion_says_that_data_is_there(void **state)
+static void receive_completion_follows_its_data(void **state)
 {
 	(void)state;
 	assert_int_equal(count(write_imm, 0), 0);
@@ -227,7 +227,7 @@ static int read_and_write(uint64_t seed, uint32_t chaos)
 	return word(&a, 8192) != 0;
 }
 
-static void m11_read_may_see_a_later_write(void **state)
+static void read_may_see_a_later_write(void **state)
 {
 	(void)state;
 	assert_int_equal(count(read_and_write, 0), 0);
@@ -245,7 +245,7 @@ static int write_and_read(uint64_t seed, uint32_t chaos)
 	return word(&a, 8192) != 0xaaaaaaaaaaaaaaaau;
 }
 
-static void read_sees_earlier_writes(void **state)
+static void read_returns_earlier_writes(void **state)
 {
 	(void)state;
 	assert_int_equal(count(write_and_read, MLX5SW_CHAOS_ORDER | MLX5SW_CHAOS_PLACE), 0);
@@ -285,9 +285,9 @@ static void atomics_are_atomic_within_a_device_alone(void **state)
 	assert_true(count(add_twice, 2) > 0);
 }
 
-/* The next world begins while memory of the last one may be gone already. */
+/* The next world begins when memory of the last one may already be freed. */
 
-static void a_world_that_ends_places_nothing(void **state)
+static void ended_world_places_nothing(void **state)
 {
 	(void)state;
 	uint64_t seed = 1;
@@ -301,7 +301,7 @@ static void a_world_that_ends_places_nothing(void **state)
 	adapter_stop();
 }
 
-static void a_world_may_end_within_an_atomic(void **state)
+static void world_ends_within_an_atomic(void **state)
 {
 	(void)state;
 	const mlx5sw_config_t cfg = adapter_config();
@@ -321,17 +321,17 @@ static void a_world_may_end_within_an_atomic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(m9_bytes_of_a_write_come_in_any_order),
-		cmocka_unit_test(completion_says_nothing_of_memory),
+		cmocka_unit_test(bytes_of_a_write_come_in_any_order),
+		cmocka_unit_test(completion_may_precede_placement),
 		cmocka_unit_test(writes_of_a_queue_pair_stay_in_order),
-		cmocka_unit_test(m7_relaxed_ordering),
-		cmocka_unit_test(m10_signal_on_another_queue_pair),
-		cmocka_unit_test(receive_completion_says_that_data_is_there),
-		cmocka_unit_test(m11_read_may_see_a_later_write),
-		cmocka_unit_test(read_sees_earlier_writes),
+		cmocka_unit_test(signal_in_relaxed_ordering_memory),
+		cmocka_unit_test(signal_on_another_queue_pair),
+		cmocka_unit_test(receive_completion_follows_its_data),
+		cmocka_unit_test(read_may_see_a_later_write),
+		cmocka_unit_test(read_returns_earlier_writes),
 		cmocka_unit_test(atomics_are_atomic_within_a_device_alone),
-		cmocka_unit_test(a_world_that_ends_places_nothing),
-		cmocka_unit_test(a_world_may_end_within_an_atomic),
+		cmocka_unit_test(ended_world_places_nothing),
+		cmocka_unit_test(world_ends_within_an_atomic),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

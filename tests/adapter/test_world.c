@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Worlds: by a configuration, by the environment, one after the other; numbers of objects. */
+/* Worlds: from a configuration, from the environment, one after the other; numbers of objects. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void configurations(void **state)
 		assert_int_equal(mlx5sw_start(&cfg, NULL), cases[i].err);
 	}
 	mlx5sw_stop();
-	mlx5sw_stop(); /* nothing is left to stop */
+	mlx5sw_stop(); /* nothing runs any more */
 }
 
 static void hooks_are_complete(void **state)
@@ -68,8 +68,8 @@ static void hooks_are_complete(void **state)
 	mlx5sw_stop();
 }
 
-/* What a run leaves behind is gone in the next one, which gives out the same numbers. */
-static void runs_are_alike(void **state)
+/* Objects of a run do not exist in the next one, which assigns the same numbers. */
+static void runs_assign_equal_numbers(void **state)
 {
 	uint32_t qpn = 0, cqn = 0, number;
 	uint8_t in[MAILBOX_NBYTES], *memory[3];
@@ -95,7 +95,7 @@ static void runs_are_alike(void **state)
 		pd = ibv_alloc_pd(d.ctx);
 		attr.send_cq = attr.recv_cq = ibv_create_cq(d.ctx, 4, NULL, NULL, 0);
 		assert_non_null(attr.send_cq);
-		assert_non_null(ibv_create_qp(pd, &attr)); /* with rings of its own */
+		assert_non_null(ibv_create_qp(pd, &attr)); /* with its own rings */
 		ibv_free_device_list(d.list);
 	}
 	mlx5sw_stop();
@@ -103,8 +103,8 @@ static void runs_are_alike(void **state)
 		free(memory[i]);
 }
 
-/* Numbers come in the same turn whatever an earlier run has made. */
-static void numbers_are_alike(void **state)
+/* Numbers are assigned in the same order, whatever an earlier run has created. */
+static void numbers_do_not_depend_on_earlier_runs(void **state)
 {
 	uint32_t last[2];
 	devx_t d;
@@ -112,7 +112,7 @@ static void numbers_are_alike(void **state)
 	(void)state;
 	for (int run = 0; run < 2; run++) {
 		devx_open(&d, NULL);
-		for (int i = 0; i < 64; i++) { /* one after the other: they come round */
+		for (int i = 0; i < 64; i++) { /* one after the other: the numbers wrap */
 			struct mlx5dv_devx_uar *uar = mlx5dv_devx_alloc_uar(d.ctx, 0);
 
 			last[run] = uar->page_id;
@@ -127,7 +127,7 @@ static void numbers_are_alike(void **state)
 	mlx5sw_stop();
 }
 
-/* A register that was not rung holds all ones, in a page that was used before too. */
+/* A register that was not rung holds all ones, also in a reused page. */
 static void pages_start_idle(void **state)
 {
 	struct mlx5dv_devx_uar *uar;
@@ -165,8 +165,8 @@ static void pages_end(void **state)
 	devx_close(&d);
 }
 
-/* A number is not given out again at once. */
-static void numbers_are_used_in_turn(void **state)
+/* A number is not reused at once. */
+static void numbers_are_assigned_round_robin(void **state)
 {
 	mlx5swi_table_t t = {.first = 100};
 	uint32_t index, seen[64];
@@ -182,7 +182,7 @@ static void numbers_are_used_in_turn(void **state)
 	}
 	assert_int_equal(mlx5swi_table_add(&t, &object, &index), 0);
 	assert_int_equal(index, 100);
-	for (uint32_t i = 2; i < 200; i++) { /* it grows, and keeps what it has */
+	for (uint32_t i = 2; i < 200; i++) { /* the table grows, and keeps its contents */
 		assert_int_equal(mlx5swi_table_add(&t, &seen, &index), 0);
 		assert_ptr_equal(mlx5swi_table_get(&t, index), &seen);
 		assert_true(index != 100 && index != 107);
@@ -245,9 +245,9 @@ static void process_by_environment(void **state)
 	assert_int_equal(mlx5swi_w->cfg.timestamps, MLX5SW_TIMESTAMPS_BOTH);
 	assert_int_equal(mlx5swi_w->cfg.requires_grh, 1);
 	assert_int_equal(mlx5swi_w->has_thread, 1);
-	assert_int_equal(mlx5sw_start(&cfg, NULL), 0); /* from now on by steps */
+	assert_int_equal(mlx5sw_start(&cfg, NULL), 0); /* from now on the test steps the devices */
 	assert_int_equal(mlx5swi_w->has_thread, 0);
-	assert_int_equal(rmdir(*state), 0); /* its socket is gone */
+	assert_int_equal(rmdir(*state), 0); /* its socket has been removed */
 	assert_int_equal(mkdir(*state, 0700), 0);
 }
 
@@ -284,11 +284,11 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(configurations),
 		cmocka_unit_test(hooks_are_complete),
-		cmocka_unit_test(runs_are_alike),
-		cmocka_unit_test(numbers_are_alike),
+		cmocka_unit_test(runs_assign_equal_numbers),
+		cmocka_unit_test(numbers_do_not_depend_on_earlier_runs),
 		cmocka_unit_test(pages_start_idle),
 		cmocka_unit_test(pages_end),
-		cmocka_unit_test(numbers_are_used_in_turn),
+		cmocka_unit_test(numbers_are_assigned_round_robin),
 		cmocka_unit_test_setup_teardown(process_by_environment, setup_process,
 						teardown_process),
 		cmocka_unit_test_setup_teardown(wrong_variables, setup_process, teardown_process),

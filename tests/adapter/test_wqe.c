@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The decoder: bytes of WQEs that others made, all sizes, all opcodes. */
+/* The decoder: WQEs of other encoders, all sizes, all opcodes. */
 #include <endian.h>
 #include <infiniband/mlx5dv.h>
 #include "fixture.h"
 
 #define MALFORMED 0x02
 
-/* Made with rdma-core: QPN 0x1234, index 5, signalled, 0x7f0000001000 by rkey 0x00aabbcc, from
+/* Written with rdma-core: QPN 0x1234, index 5, signalled, 0x7f0000001000 by rkey 0x00aabbcc, from
  * 0x7e0000002000 by lkey 0x00112233, 0x100 bytes. */
 static const uint8_t golden[48] = {
 	0x00, 0x00, 0x05, 0x08, 0x00, 0x12, 0x34, 0x03, 0x00, 0x00, 0x00, 0x08,
@@ -47,8 +47,8 @@ static void golden_write(void **state)
 	assert_int_equal(wqe.sge[0].addr, 0x7e0000002000);
 }
 
-/* What the other tests post is made of the same bytes. */
-static void golden_is_what_tests_write(void **state)
+/* The WQEs that the other tests post have the same bytes. */
+static void test_encoder_matches_golden(void **state)
 {
 	mlx5swi_qp_t qp = {.qpn = 0x1234};
 	adapter_end_t e = {.qp = &qp, .pi = 5};
@@ -83,7 +83,7 @@ static void golden_doorbell(void **state)
 	assert_memory_equal(&dbr[1], record, sizeof(record));
 }
 
-/* What rdma-core's inline functions write. */
+/* The bytes that rdma-core's inline functions write. */
 typedef struct rdma_core_wqe {
 	struct mlx5_wqe_ctrl_seg ctrl;
 	struct mlx5_wqe_raddr_seg raddr;
@@ -156,7 +156,7 @@ static void rdma_core_atomics(void **state)
 	}
 }
 
-/* Which ds an operation may have: min .. max, by the PRM's tables of segments. */
+/* The valid ds of an operation: min .. max, by the PRM's tables of segments. */
 static const struct format {
 	uint8_t opcode, opmod, min, max, width;
 } formats[] = {
@@ -175,7 +175,7 @@ static const struct format *format_of(unsigned opcode, unsigned opmod)
 	return NULL;
 }
 
-/* All segments look like pointers to as many bytes as an atomic of this kind has. */
+/* All segments look like data segments with the size of an atomic of this kind. */
 static void segments(uint8_t *p, const struct format *f)
 {
 	memset(p, 0, 1024);
@@ -228,7 +228,7 @@ static void inline_of_each_length(void **state)
 	}
 }
 
-/* Lengths of a list add up, to whatever cannot be sent. */
+/* The lengths of a list are added, even beyond the longest message. */
 static void list_of_62(void **state)
 {
 	uint8_t p[1024];
@@ -253,7 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(golden_write),
-		cmocka_unit_test(golden_is_what_tests_write),
+		cmocka_unit_test(test_encoder_matches_golden),
 		cmocka_unit_test(golden_doorbell),
 		cmocka_unit_test(rdma_core_segments),
 		cmocka_unit_test(rdma_core_atomics),

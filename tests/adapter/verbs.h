@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A device of verbs for tests of entry points: programs' headers, and refusals looked at. */
+/* A device of verbs for tests of entry points: the headers that programs include, and checks of
+ * refusals. */
 #ifndef ADAPTER_VERBS_H
 #define ADAPTER_VERBS_H
 
@@ -17,7 +18,7 @@
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 
-/* Two hosts, otherwise what cfg says. */
+/* Open two hosts, otherwise as configured by cfg. */
 static inline void fabric_open_with(mlx5sw_config_t *cfg)
 {
 	struct ibv_device **list;
@@ -53,7 +54,7 @@ static inline int fabric_teardown(void **state)
 	return 0;
 }
 
-/* Of host 1's mlx5_0, as from host 0's. */
+/* The address of host 1's mlx5_0, for host 0's mlx5_0. */
 static inline struct ibv_ah_attr good_address(void)
 {
 	struct ibv_ah_attr a = {.is_global = 1, .port_num = 1, .sl = 3, .static_rate = 7};
@@ -66,16 +67,16 @@ static inline struct ibv_ah_attr good_address(void)
 	return a;
 }
 
-/* The last call failed with err, and a line says why, with this in it. */
+/* Check that the last call failed with err, and that its line contains text. */
 static inline void expect_refusal(int err, const char *text)
 {
 	assert_int_equal(errno, err);
 	if (!strstr(mlx5swi_refusal(), text))
-		fail_msg("the refusal says: %s", mlx5swi_refusal());
+		fail_msg("unexpected refusal: %s", mlx5swi_refusal());
 	errno = 0;
 }
 
-/* For a call that returns NULL, and one that returns the errno value. */
+/* For a call that returns NULL, and for one that returns the errno value. */
 #define REFUSED(call, err, text)                                                                   \
 	do {                                                                                       \
 		assert_null(call);                                                                 \

@@ -27,7 +27,7 @@ static void set_number(const char *name, int value)
 	setenv(name, text, 1);
 }
 
-/* Start PE pe; its stderr goes to a file, so that it never waits for a reader. */
+/* Start PE pe. Its stderr is a file, so that it never waits for a reader. */
 static int start(child_t *child, const char *role, int pe)
 {
 	char exe[] = "/proc/self/exe", role_arg[64];
@@ -52,7 +52,7 @@ static int start(child_t *child, const char *role, int pe)
 	return 1;
 }
 
-/* Note how a child ended. */
+/* Record how a child ended. */
 static void reap(child_t *child, int wait_status, copy_end_t *end)
 {
 	size_t n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Tests that need PEs to be missing or to die: the test program starts copies of itself as PEs and
- * looks at how each of them ended. */
+/* For tests in which PEs are missing or die: the test program starts copies of itself as PEs and
+ * checks how each of them ended. */
 #ifndef TESTS_COPIES_H
 #define TESTS_COPIES_H
 
@@ -13,10 +13,10 @@ extern "C" {
 #define COPIES_TEXT_NBYTES 4096
 
 typedef struct copy_end {
-	int signal;                    /* that killed it; 0: it exited */
+	int signal;                    /* signal that killed it; 0: it exited */
 	int status;                    /* exit status if signal is 0 */
-	int is_late;                   /* it was killed because the time was over */
-	char text[COPIES_TEXT_NBYTES]; /* what it wrote to stderr */
+	int is_late;                   /* it was killed because the time limit had passed */
+	char text[COPIES_TEXT_NBYTES]; /* the text that it wrote to stderr */
 } copy_end_t;
 
 /* Start PEs 0 .. n_started - 1 of a job of n_pes as `this program role`, wait for all, at most

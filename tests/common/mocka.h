@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* cmocka with the headers it asks for; 1.1.5 does not say extern "C" itself. */
+/* cmocka and the headers that it needs; version 1.1.5 has no extern "C". */
 #ifndef TESTS_MOCKA_H
 #define TESTS_MOCKA_H
 

@@ -10,9 +10,9 @@
 #include <shmem_sim.h>
 #endif
 
-/* The program: what cmocka's functions are told through their initial state. */
+/* The program; cmocka passes it to the tests as their initial state. */
 typedef struct program {
-	pes_t pes; /* this process's PE, for the life of the program; not emulated */
+	pes_t pes; /* this process's PE, for the life of the program; not used for emulated PEs */
 	int n_emulated;
 	int n_seeds; /* random schedules for each test */
 	int n_skipped;
@@ -23,13 +23,13 @@ typedef struct one_test {
 	const pes_test_t *test;
 } one_test_t;
 
-/* 0: passed on all PEs; else the bits that any PE set. */
+/* 0: passed on all PEs; otherwise the bits that any PE has set. */
 enum { FAILED = 1, SKIPPED = 2 };
 
 #if defined(__SANITIZE_ADDRESS__)
 #define DEFAULT_SEEDS 5
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) /* the slowest */
+#if __has_feature(thread_sanitizer) /* the slowest sanitizer */
 #define DEFAULT_SEEDS 2
 #elif __has_feature(address_sanitizer)
 #define DEFAULT_SEEDS 5
@@ -39,7 +39,7 @@ enum { FAILED = 1, SKIPPED = 2 };
 #define DEFAULT_SEEDS 20
 #endif
 
-/* Latch: only the first failure of a PE is worth reading. */
+/* Record a failure. Only the first failure of a PE is printed. */
 static void latch(pes_t *pes, const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -189,7 +189,7 @@ int pes_finish(pes_t *pes, const char *file, int line)
 	return pes_status(pes, shmemh_barrier(pes->job), "barrier after the kernel", file, line);
 }
 
-/* Everything of a PE that its tests use, on top of its job. */
+/* Set up what a PE's tests use, on top of its job. */
 static int open_pe(pes_t *pes)
 {
 	const char *slow = getenv("PES_SLOW");
@@ -210,7 +210,7 @@ static int open_pe(pes_t *pes)
 	return 0;
 }
 
-/* Run a test on this PE and give back what it took. */
+/* Run a test on this PE and free its memory. */
 static int call_test(pes_t *pes, pes_fn fn)
 {
 	int result;
@@ -219,11 +219,11 @@ static int call_test(pes_t *pes, pes_fn fn)
 	result = fn(pes);
 	pes_release(pes);
 	if (result == 1 && !pes->failed)
-		latch(pes, __FILE__, __LINE__, "the test gave up without a failed check");
+		latch(pes, __FILE__, __LINE__, "the test returned early without a failed check");
 	return pes->failed ? FAILED : result == PES_SKIP ? SKIPPED : 0;
 }
 
-/* One process is one PE: run the test and agree on the result. */
+/* One process is one PE: run the test, then combine the results of all PEs. */
 static int run_process(program_t *program, const pes_test_t *test)
 {
 	pes_t *pes = &program->pes;
@@ -249,7 +249,7 @@ static int run_process(program_t *program, const pes_test_t *test)
 typedef struct emulated {
 	const pes_test_t *test;
 	uint64_t seed;
-	int result; /* of all PEs, OR */
+	int result; /* of all PEs, combined by OR */
 } emulated_t;
 
 static int emulated_pe(int pe, int n_pes, void *arg)
@@ -275,7 +275,7 @@ static int emulated_pe(int pe, int n_pes, void *arg)
 	return 0;
 }
 
-/* All PEs in this process: in turns, then on random schedules, until one of them fails. */
+/* All PEs in this process: round robin, then on random schedules, until a test fails. */
 static int run_emulated(const program_t *program, const pes_test_t *test)
 {
 	emulated_t run = {test, 0, 0};
@@ -287,7 +287,7 @@ static int run_emulated(const program_t *program, const pes_test_t *test)
 		cfg.policy = i == 0 ? SHMEMSIM_ROUND_ROBIN : SHMEMSIM_RANDOM;
 		cfg.seed = (uint64_t)i;
 		run.seed = (uint64_t)i;
-		if (shmemsim_config_from_env(&cfg) != 0 || /* SHMEMSIM_WEAK=1 and the like */
+		if (shmemsim_config_from_env(&cfg) != 0 || /* for SHMEMSIM_WEAK=1 and others */
 		    run_emulate(&cfg, program->n_emulated, emulated_pe, &run) != 0) {
 			fprintf(stderr, "%s failed, seed %d\n", test->name, i);
 			run.result |= FAILED;
@@ -324,7 +324,7 @@ static void cmocka_test(void **state)
 	}
 }
 
-/* The PE that prints runs the tests through cmocka. Returns how many failed. */
+/* The PE that prints runs the tests through cmocka. Returns the number of failed tests. */
 static int run_cmocka(program_t *program, const pes_test_t *tests, size_t n_tests)
 {
 	struct CMUnitTest *units = (struct CMUnitTest *)calloc(n_tests + 1, sizeof(*units));
@@ -346,7 +346,7 @@ static int run_cmocka(program_t *program, const pes_test_t *tests, size_t n_test
 	return n_failed;
 }
 
-/* The other PEs run them in step. Returns how many failed. */
+/* The other PEs run the same tests in step. Returns the number of failed tests. */
 static int run_silent(program_t *program, const pes_test_t *tests, size_t n_tests)
 {
 	int n_failed = 0, result;
@@ -365,7 +365,7 @@ static int open_program(program_t *program)
 {
 	const char *seeds = getenv("PES_SEEDS");
 
-	setenv("SHMEMH_DEBUG", "off", 0); /* failures are latched with their text */
+	setenv("SHMEMH_DEBUG", "off", 0); /* failures are recorded with their text */
 	program->n_seeds = seeds == NULL ? DEFAULT_SEEDS : atoi(seeds);
 	program->n_emulated = run_emulated_pes();
 	if (program->n_emulated != 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Tests that every PE of a job runs. A test is a function called once on each PE; what it finds
- * wrong is latched, so that all PEs keep calling the same collectives, and asserted in cmocka on
- * the main stack when all are through.
+/* Tests that every PE of a job runs. A test is a function that is called once on each PE. A failed
+ * check is recorded, so that all PEs continue to call the same collectives, and asserted in cmocka
+ * on the main stack after the test.
  *
  * The same program runs in three ways (examples/common/run.h): as one PE of several processes; with
- * SHMEMSIM_PES=n as n PEs in this process, each test in a job of its own, first in turns and then
- * on PES_SEEDS random schedules (default 20, fewer under sanitizers); on GPUs. */
+ * SHMEMSIM_PES=n as n PEs in this process, each test in its own job, first round robin and then on
+ * PES_SEEDS random schedules (default 20, fewer under sanitizers); on GPUs. */
 #ifndef TESTS_PES_H
 #define TESTS_PES_H
 
@@ -26,21 +26,22 @@ typedef struct pes {
 	int pe, n_pes;
 	uint64_t mapped; /* a bit for each PE */
 	int is_emulated; /* all PEs in this process; its clock is virtual */
-	int is_slow;     /* PES_SLOW=1: each operation by NIC takes long, so do fewer of one kind */
-	uint64_t seed;   /* 0: all sizes; else one random schedule of many: keep it small */
-	int *status;     /* [PES_STATUS_NELEMS] device memory, zeroed: what kernels report */
-	int is_alone;    /* see pes_alone */
-	int failed;      /* a check of this PE failed; only the first is printed */
-	void *allocs[PES_ALLOCS_MAX]; /* what pes_alloc gave, freed when the test ends */
-	void *reads[PES_ALLOCS_MAX];  /* what pes_read gave, likewise */
+	int is_slow;     /* PES_SLOW=1: each operation by RDMA is slow, so do fewer of one kind */
+	uint64_t seed;   /* 0: all sizes; otherwise one random schedule of many: keep it small */
+	/* [PES_STATUS_NELEMS] device memory, zeroed: statuses that kernels report */
+	int *status;
+	int is_alone;                 /* see pes_alone */
+	int failed;                   /* a check of this PE failed; only the first is printed */
+	void *allocs[PES_ALLOCS_MAX]; /* memory of pes_alloc, freed when the test ends */
+	void *reads[PES_ALLOCS_MAX];  /* memory of pes_read, freed when the test ends */
 	int n_allocs, n_reads;
 } pes_t;
 
-#define PES_LIMIT_NS 30000000000ull /* of waits that must succeed */
+#define PES_LIMIT_NS 30000000000ull /* limit of waits that must succeed */
 
-#define PES_SKIP 2 /* a test returns it, on all PEs alike, after pes_skip */
+#define PES_SKIP 2 /* a test returns it, on all PEs, after pes_skip */
 
-typedef int (*pes_fn)(pes_t *pes); /* returns 0, 1 (cannot go on; latched), or PES_SKIP */
+typedef int (*pes_fn)(pes_t *pes); /* returns 0, 1 (cannot continue; recorded) or PES_SKIP */
 
 typedef struct pes_test {
 	const char *name;
@@ -59,16 +60,16 @@ int pes_main(int argc, char **argv, const pes_test_t *tests, size_t n_tests);
 /* Give the reason for returning PES_SKIP. Returns PES_SKIP. */
 int pes_skip(pes_t *pes, const char *reason);
 
-/* Latch a difference. Returns 1 if there was one. */
+/* Record a difference. Returns 1 if there was one. */
 int pes_equal(pes_t *pes, uint64_t got, uint64_t want, const char *what, const char *file,
 	      int line);
 int pes_true(pes_t *pes, int ok, const char *what, const char *file, int line);
 
-/* Compare bytes and latch the first difference, with its offset. Returns 1 if there was one. */
+/* Compare bytes and record the first difference, with its offset. Returns 1 if there was one. */
 int pes_bytes(pes_t *pes, const void *got, const void *want, size_t nbytes, const char *what,
 	      const char *file, int line);
 
-/* Latch a status that is not 0, with the job's line of text. Returns 1 if it was not 0. */
+/* Record a status that is not 0, with the job's line of text. Returns 1 if it was not 0. */
 int pes_status(pes_t *pes, int status, const char *what, const char *file, int line);
 
 /* Symmetric memory, filled with value on every PE before any PE returns; freed when the test ends.
@@ -78,19 +79,19 @@ void *pes_alloc(pes_t *pes, size_t nbytes, unsigned char value);
 /* Copy of nbytes of device memory in host memory, freed when the test ends. NULL after latching. */
 void *pes_read(pes_t *pes, const void *dev, size_t nbytes);
 
-/* Do kernels have the memory of PE pe mapped? The host always has its own. */
+/* Returns whether kernels have the memory of PE pe mapped. The host always has its own. */
 int pes_maps(const pes_t *pes, int pe);
 int pes_maps_all(const pes_t *pes);
 
-/* Free what pes_alloc and pes_read gave so far; the harness does it after each test. */
+/* Free the memory of pes_alloc and pes_read; the harness calls it after each test. */
 void pes_release(pes_t *pes);
 
-/* From here on this PE calls no collective with the others any more: the harness neither frees nor
- * agrees, and a failed finalize is no failure. For the last test of a program. */
+/* From here on this PE calls no collective with the others: the harness neither frees nor combines
+ * results, and a failed finalize is not a failure. For the last test of a program. */
 void pes_alone(pes_t *pes);
 
-/* Wait for the PE's kernels, latch words of status that are not 0 (and set them to 0), and wait for
- * all PEs. Returns 0, or 1 after latching if the PEs cannot go on together. */
+/* Wait for the PE's kernels, record words of status that are not 0 (and set them to 0), and wait
+ * for all PEs. Returns 0, or 1 after recording if the PEs cannot continue together. */
 int pes_finish(pes_t *pes, const char *file, int line);
 
 /* A pattern that differs between neighbours, PEs and runs. */
@@ -103,12 +104,12 @@ static inline unsigned char pes_pattern(int pe, size_t i)
 }
 #endif
 
-/* Go on after a difference. */
+/* Continue after a difference. */
 #define PES_EQ(pes, got, want)                                                                     \
 	pes_equal(pes, (uint64_t)(got), (uint64_t)(want), #got " == " #want, __FILE__, __LINE__)
 #define PES_CHECK(pes, cond) pes_true(pes, (cond) != 0, #cond, __FILE__, __LINE__)
 
-/* Leave the test: nothing after it can work. */
+/* Leave the test if call fails: nothing after it can work. */
 #define PES_TRY(pes, call)                                                                         \
 	do {                                                                                       \
 		if (pes_status(pes, (call), #call, __FILE__, __LINE__))                            \

@@ -13,8 +13,8 @@ enum scope { SCOPE_THREAD, SCOPE_WARP, SCOPE_BLOCK, SCOPE_GROUP, SCOPE_COUNT };
 #define SCOPE_TID 37  /* SCOPE_THREAD: this thread */
 #define SCOPE_FIRST 1 /* SCOPE_WARP: this warp; SCOPE_GROUP: this one and the next */
 
-/* A step of a test kernel that calls many operations. Out of line: all of them in one kernel would
- * take the compiler minutes. */
+/* A step of a test kernel that calls many operations. Out of line: a kernel that contains all of
+ * them would take minutes to compile. */
 #ifdef __CUDACC__
 #define SCOPE_STEP static __device__ __noinline__
 #else
@@ -36,7 +36,7 @@ SHMEMD_FN shmemd_group_t scope_group(int scope)
 	}
 }
 
-/* Is the calling thread part of the scope? */
+/* Returns whether the calling thread is part of the scope. */
 SHMEMD_FN int scope_has(int scope)
 {
 	uint32_t tid = shmemd_thread_index();
@@ -53,7 +53,7 @@ SHMEMD_FN int scope_has(int scope)
 	}
 }
 
-/* fn, fn_warp, fn_block or fn_group; callers are those for which scope_has returns 1. */
+/* Calls fn, fn_warp, fn_block or fn_group in the threads for which scope_has returns 1. */
 #define SCOPED(scope, fn, ctx, ...)                                                                \
 	do {                                                                                       \
 		switch (scope) {                                                                   \
@@ -114,7 +114,7 @@ SHMEMD_FN void scope_report(int *status, int slot, int value)
 		status[slot] = value;
 }
 
-/* What a check in a kernel reports, beside the device's own codes. */
+/* The status of a failed check in a kernel, besides the device's own codes. */
 #define WRONG_VALUE 100
 
 #endif

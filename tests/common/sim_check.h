@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Checks in kernels, hosts and agents of the emulator: one that fails ends the run, and its report
- * says which. */
+/* Checks in kernels, hosts and agents of the emulator: a failed check ends the run, and the report
+ * contains it. */
 #ifndef TESTS_SIM_CHECK_H
 #define TESTS_SIM_CHECK_H
 
@@ -12,7 +12,7 @@
 		if (!(cond))                                                                       \
 			shmemsim_fail("%s:%d: %s", __FILE__, __LINE__, #cond);                     \
 	} while (0)
-/* Both as numbers in the report. */
+/* The report has both values as numbers. */
 #define CHECK_IS(a, b)                                                                             \
 	do {                                                                                       \
 		unsigned long long has_ = (unsigned long long)(a),                                 \

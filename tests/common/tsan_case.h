@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A case of thread sanitizer in a process of its own: the program runs itself. */
+/* Runs a case of thread sanitizer in a process of its own: the program starts itself. */
 #ifndef TSAN_CASE_H
 #define TSAN_CASE_H
 
@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RACE_STATUS 66 /* the sanitizer's exit status; below, too */
+#define RACE_STATUS 66 /* the sanitizer's exit status, also used below */
 
-/* How this program ends if it is started with the case's name alone. */
+/* The exit status of this program when it is started with only the case's name. */
 static inline int tsan_case_status(const char *name)
 {
 	int status;

@@ -15,7 +15,8 @@
 
 #define TRACE_LINES 60
 #define ENOUGH_FAILED 10 /* of one row and mode: schedules of broken code can take seconds each */
-#define N_MODES (SHMEMDI_CPU_TSAN ? 1 : 2) /* weak memory does not go with thread sanitizer */
+/* weak memory cannot be combined with thread sanitizer */
+#define N_MODES (SHMEMDI_CPU_TSAN ? 1 : 2)
 
 typedef struct options {
 	uint64_t n_schedules, seed;
@@ -26,13 +27,13 @@ typedef struct options {
 
 /* Shared by the processes. */
 typedef struct shared {
-	int next; /* scenario that nobody has taken yet */
+	int next; /* the next scenario that no process has taken */
 	uint64_t n_run, n_failed;
 } shared_t;
 
 /* One scenario in one mode. */
 typedef struct column {
-	uint64_t n_run, n_failed, first; /* first: its seed */
+	uint64_t n_run, n_failed, first; /* first: seed of the first failed schedule */
 	double seconds;
 } column_t;
 
@@ -57,7 +58,7 @@ static column_t run_column(const scenario_t *s, const options_t *o, int is_weak)
 	return c;
 }
 
-/* The first failure again, made short. */
+/* Run the first failure again, shrunk. */
 static void explain(const scenario_t *s, const column_t *c, int is_weak)
 {
 	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
@@ -85,7 +86,7 @@ static void run_row(const scenario_t *s, const options_t *o, shared_t *shared)
 	for (int weak = 0; weak < N_MODES; weak++)
 		if (columns[weak].n_failed)
 			explain(s, &columns[weak], weak);
-	fflush(stdout); /* a row at a time: the processes share it */
+	fflush(stdout); /* write one row at a time: the processes share stdout */
 }
 
 static int is_wanted(const options_t *o, const char *name)
@@ -104,7 +105,7 @@ static void work(const options_t *o, shared_t *shared)
 			run_row(&explore_scenarios[i], o, shared);
 }
 
-/* Returns 1 if a process ended badly. */
+/* Returns 1 if a process ended with an error. */
 static int run_jobs(const options_t *o, shared_t *shared)
 {
 	int bad = 0, status;
@@ -138,7 +139,7 @@ static int usage(const char *text)
 	return 2;
 }
 
-/* A number of at least least; 0 and no change if text is none. */
+/* A number of at least least; returns 0 and changes nothing if text is none. */
 static int take_number(const char *text, uint64_t least, uint64_t *number)
 {
 	char *end;
@@ -173,7 +174,7 @@ static const char *take_options(options_t *o, int argc, char **argv)
 	return is_good ? NULL : "not a usable number";
 }
 
-/* Every name is one of the table's. */
+/* Returns whether every name is in the table. */
 static int are_known(const options_t *o)
 {
 	int n_known = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the table of scenarios is made of: kernels, their variants, agents, looks at the end. */
+/* The functions that the table of scenarios refers to: kernels, their variants, agents, checks at
+ * the end. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -12,7 +13,7 @@ extern const char *const put_signal_variants[], *const signal_op_variants[],
 
 void order(const void *params);
 void quiet(const void *params);
-void quiet_look(void);
+void quiet_final_check(void);
 extern const char *const order_variants[], *const quiet_variants[];
 
 void put(const void *params);
@@ -30,10 +31,10 @@ void amo_u32(const void *params);
 void amo_u64(const void *params);
 void amo_fetch_u32(const void *params);
 void amo_fetch_u64(const void *params);
-void amo_u32_look(void);
-void amo_u64_look(void);
-void amo_fetch_u32_look(void);
-void amo_fetch_u64_look(void);
+void amo_u32_final_check(void);
+void amo_u64_final_check(void);
+void amo_fetch_u32_final_check(void);
+void amo_fetch_u64_final_check(void);
 extern const char *const amo_variants[], *const amo_fetch_variants[];
 
 void gone(const void *params);
@@ -44,12 +45,12 @@ extern const char *const gone_variants[], *const failed_cause_variants[];
 void latch(const void *params);
 void mismatch(const void *params);
 void latch_agent(void);
-void latch_look(void);
+void latch_final_check(void);
 extern const char *const latch_variants[], *const mismatch_variants[];
 
 void orders(const void *params);
 void orders_agent(void);
-void orders_look(void);
+void orders_final_check(void);
 extern const char *const orders_variants[];
 
 #endif

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 #include "memory.h"
 
-#define WAIT_NS 1000 /* of WAIT_FOR: short enough to pass now and then */
+#define WAIT_NS 1000 /* time limit of WAIT_FOR: short enough to expire at times */
 
 shmemd_group_t group_of(const pe_t *p)
 {
@@ -48,8 +48,9 @@ void check(shmemd_group_t g, const uint32_t *words, uint32_t n, int pe, int roun
 	}
 }
 
-/* A wait looks only each 64th turn at the clock and for the dead. While all others poll and one
- * sleeps, each sleep gives the polls a turn: so let some pass, and sometimes about that many. */
+/* A wait checks the clock and the causes of failed PEs only in every 64th poll. While all other
+ * threads poll and one sleeps, each sleep lets each of them poll once: let some polls pass,
+ * sometimes about 64. */
 void let_turns_pass(shmemd_group_t g)
 {
 	unsigned n =

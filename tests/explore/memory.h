@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What a scenario works on: the dimensions that its seed drew, and the memory of each PE. Small,
- * because weak memory remembers each word for each thread. */
+/* The data of a scenario: the dimensions that its seed drew, and the memory of each PE. Small,
+ * because weak memory records each word for each thread. */
 #ifndef MEMORY_H
 #define MEMORY_H
 
@@ -14,18 +14,18 @@
 #define THREADS_MAX 64
 #define WORDS_MAX 48 /* of 4 bytes: more than a warp, so that a block's second warp copies too */
 #define SKEW_MAX 3   /* words; the copy's width depends on it */
-#define ROUNDS 3     /* enough for double buffers to be used again */
+#define ROUNDS 3     /* enough rounds for double buffers to be reused */
 
 enum scope { SCOPE_THREAD, SCOPE_WARP, SCOPE_BLOCK, SCOPE_WARPS, N_SCOPES };
 
-/* How a thread or group waits for a word to grow. */
+/* How a thread or group waits until a word is at least a value. */
 enum wait_form {
 	WAIT_GROUP,     /* signal_wait_until_group */
-	WAIT_FOR,       /* signal_wait_until_for_group, again after each timeout */
+	WAIT_FOR,       /* signal_wait_until_for_group, repeated after each timeout */
 	WAIT_FROM,      /* signal_wait_until_from by one thread */
 	WAIT_TEST,      /* test_u64 by one thread */
 	WAIT_FETCH,     /* signal_fetch by one thread */
-	WAIT_BY_THREAD, /* wait_until_u64, each thread for itself */
+	WAIT_BY_THREAD, /* wait_until_u64, each thread separately */
 	N_WAIT_FORMS
 };
 
@@ -51,7 +51,7 @@ typedef struct memory {
 	shmemd_error_t error;
 	shmemd_order_t order;
 	shmemd_ctx_t ctx;
-	uint64_t saw[THREADS_MAX], final; /* for the look after the run */
+	uint64_t saw[THREADS_MAX], final; /* for the check after the run */
 } memory_t;
 
 extern memory_t memories[PES_MAX];
@@ -79,23 +79,24 @@ static inline int right_of(const pe_t *p)
 
 shmemd_group_t group_of(const pe_t *p);
 
-/* A context of this PE alone. */
+/* A context of a team with this PE alone. */
 shmemd_ctx_t team_of_one(const pe_t *p);
 
-/* Word i of what PE pe sends in a round. */
+/* Word i of the data that PE pe sends in a round. */
 uint32_t value_of(int pe, int round, uint32_t i);
 
 /* Each thread of the group writes its share of n words of this PE. */
 void fill(const pe_t *p, shmemd_group_t g, uint32_t *words, uint32_t n, int round);
 
-/* Each thread looks at words that others have written or copied: pe's of that round. */
+/* Each thread checks words that other threads have written or copied: PE pe's data of that round.
+ */
 void check(shmemd_group_t g, const uint32_t *words, uint32_t n, int pe, int round);
 
-/* Wait in the form that was drawn until *word, which PE from updates, is at least value. All
- * threads of the group see then what it announces. */
+/* Wait in the form that was drawn until *word, which PE from updates, is at least value. Afterwards
+ * all threads of the group can read the data that it announces. */
 void await(const pe_t *p, shmemd_group_t g, const uint64_t *word, uint64_t value, int from);
 
-/* Be late, so that waits of others come to where they look at the clock and for the dead. */
+/* Be late, so that waits of other threads come to check the clock and the failed PEs. */
 void let_turns_pass(shmemd_group_t g);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* mistakes: mistakes of logic (tests/seeded/mistakes.py) are found by the scenario made for them,
- * with and without weak memory. Prints after how many schedules. Those of order: tests/weaken. */
+/* mistakes: mistakes of logic (tests/seeded/mistakes.py) are found by the scenarios written for
+ * them, with and without weak memory. Prints after how many schedules. Missing fences:
+ * tests/weaken. */
 #include <stdio.h>
 #include <string.h>
 #include "scenario.h"
@@ -52,7 +53,7 @@ static const scenario_t *scenario_named(const char *name)
 	return NULL;
 }
 
-/* Schedules until it was found; 0: not found. */
+/* Schedules until the mistake was found; 0: not found. */
 static int search(const mistake_t *m, int is_weak)
 {
 	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
@@ -65,7 +66,7 @@ static int search(const mistake_t *m, int is_weak)
 	return 0;
 }
 
-/* 1: not as expected. */
+/* Returns 1 if the result is not the expected one. */
 static int print_row(const mistake_t *m)
 {
 	int sc = search(m, 0), weak = search(m, 1);

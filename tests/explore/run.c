@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* One schedule of a scenario: what the seed draws, memory set up anew, the run, the report. */
+/* One schedule of a scenario: draw the dimensions, set up memory, run, report. */
 #include <stdio.h>
 #include <string.h>
 #include "memory.h"
 
-#define MAX_STEPS 20000000u /* a hundred times what the longest schedules take */
+#define MAX_STEPS 20000000u /* a hundred times the length of the longest schedules */
 
 memory_t memories[PES_MAX];
 dims_t dims;
@@ -13,7 +13,7 @@ dims_t dims;
 static const scenario_t *scenario;
 static int is_traced;
 static char report[1 << 16];
-static uint64_t state; /* of the draws */
+static uint64_t state; /* state of the random draws */
 
 static const char *const scope_texts[N_SCOPES] = {"thread", "warp", "block",
 						  "warps with barrier 3"};
@@ -29,7 +29,7 @@ uint32_t scenario_draw(uint32_t n)
 	return (uint32_t)((x ^ x >> 31) >> 33) % n;
 }
 
-/* Counters start at 0 or so that the rounds carry them past 2^16 or 2^32. */
+/* Counters start at 0, or so that the rounds carry them past 2^16 or 2^32. */
 static uint64_t draw_start(void)
 {
 	static const uint64_t starts[] = {0, UINT16_MAX - 1, UINT32_MAX - 1};
@@ -142,7 +142,7 @@ static int launch(int pe)
 	return shmemsim_launch(scenario->kernel, &p, sizeof(p), 1, dims.n_threads, 0, NULL);
 }
 
-/* Nobody goes on before all are here. */
+/* Barrier of the PEs' hosts. */
 static int gather(void)
 {
 	const shmemh_boot_t *boot = shmemsim_boot();
@@ -159,7 +159,7 @@ static void agent(void *unused)
 	shmemd_arch_st_release_u32(&is_agent_done, 1);
 }
 
-/* The agent ends before the run does: nothing that it checks is left out. */
+/* Wait for the agent before the run ends, so that all its checks are executed. */
 static void await_agent(void)
 {
 	while (!shmemd_arch_ld_acquire_u32(&is_agent_done))
@@ -182,8 +182,8 @@ static int pe_main(int pe, int n_pes, void *arg)
 		return 1;
 	if (pe == 0)
 		await_agent();
-	if (pe == 0 && scenario->look)
-		scenario->look();
+	if (pe == 0 && scenario->final_check)
+		scenario->final_check();
 	return 0;
 }
 

@@ -22,7 +22,7 @@ const char *const amo_fetch_variants[] = {
 	"swap",      "fetch add",       "fetch and",    "fetch or", "fetch xor",
 	"fetch inc", "fetch float add", "compare swap", "fetch",    NULL};
 
-/* Those that take a value, by kind. */
+/* The updates that take a value, by kind. */
 typedef void (*update4_t)(const shmemd_ctx_t *, uint32_t *, uint32_t, int);
 typedef void (*update8_t)(const shmemd_ctx_t *, uint64_t *, uint64_t, int);
 typedef int (*fetch4_t)(const shmemd_ctx_t *, uint32_t *, uint32_t *, uint32_t, int);
@@ -66,7 +66,7 @@ static uint64_t mask_of(uint32_t width)
 	return width == 4 ? UINT32_MAX : UINT64_MAX;
 }
 
-/* The word before: floats start small enough for exact sums. */
+/* The initial value: floats start small enough for exact sums. */
 static uint64_t start_of(const dims_t *d, uint32_t width)
 {
 	if (d->variant == KIND_FLOAT)
@@ -86,7 +86,7 @@ static uint64_t operand(uint32_t kind, int pe, uint32_t tid)
 	return kind == KIND_INC ? 1 : kind == KIND_FETCH ? 0 : number;
 }
 
-/* What an update makes of a word; compare swap is used for adding. */
+/* The result of an update; compare swap is used to add. */
 static uint64_t updated(uint32_t kind, uint32_t width, uint64_t old, uint64_t arg)
 {
 	switch (kind) {
@@ -182,7 +182,7 @@ static uint64_t fetch_update(const shmemd_ctx_t *ctx, uint32_t kind, uint32_t wi
 	return fetch_update8(ctx, kind, word, arg);
 }
 
-/* Behind the barrier each PE finds the end result. */
+/* After the barrier each PE reads the final value. */
 static void amo(const pe_t *p, uint32_t width, int is_fetching)
 {
 	shmemd_group_t g = group_of(p);
@@ -227,7 +227,7 @@ void amo_fetch_u64(const void *params)
 	amo(params, 8, 1);
 }
 
-/* SplitMix64's: sums of it tell sets of values apart. */
+/* SplitMix64's hash: different sets of values have different sums. */
 static uint64_t hash(uint64_t x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -235,10 +235,11 @@ static uint64_t hash(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* Some order of the updates explains all: each value that the word ever had, the first to the last,
- * was made by one update and found by one. So the values made and the first are those found and
- * the last. Without values found, the order of most kinds does not matter. */
-static void amo_look(uint32_t width, int is_fetching)
+/* There is an order of the updates that explains all results: each value of the word, from the
+ * first to the last, was written by one update and returned to one. So the written values and the
+ * first one equal the returned values and the last one. For updates that return nothing, the order
+ * of most kinds does not matter. */
+static void amo_final_check(uint32_t width, int is_fetching)
 {
 	uint64_t start = start_of(&dims, width), expected = start, made = hash(start);
 	uint64_t final = memories[0].heap.word & mask_of(width), found = hash(final);
@@ -257,22 +258,22 @@ static void amo_look(uint32_t width, int is_fetching)
 	EXPECT(!is_fetching || made == found);
 }
 
-void amo_u32_look(void)
+void amo_u32_final_check(void)
 {
-	amo_look(4, 0);
+	amo_final_check(4, 0);
 }
 
-void amo_u64_look(void)
+void amo_u64_final_check(void)
 {
-	amo_look(8, 0);
+	amo_final_check(8, 0);
 }
 
-void amo_fetch_u32_look(void)
+void amo_fetch_u32_final_check(void)
 {
-	amo_look(4, 1);
+	amo_final_check(4, 1);
 }
 
-void amo_fetch_u64_look(void)
+void amo_fetch_u64_final_check(void)
 {
-	amo_look(8, 1);
+	amo_final_check(8, 1);
 }

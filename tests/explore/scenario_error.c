@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Failed operations of check builds: what quiet returns, and what the host reads meanwhile. */
+/* Failed operations of check builds: the status of quiet, and the record that the host reads
+ * meanwhile. */
 #define SHMEMD_CHECK
 #include <string.h>
 #include "kernels.h"
 #include "memory.h"
 
-#define N_FAILING 3 /* threads of a group whose operations fail, the last ones */
+#define N_FAILING 3 /* threads of a group whose operations fail: the last ones */
 
 const char *const latch_variants[] = {"quiet", "barrier", NULL};
 
-/* The host's monitor reads a record as soon as there is one: all its fields belong together. */
+/* The host's monitor reads a record as soon as it exists: all its fields must belong together. */
 void latch_agent(void)
 {
 	for (int pe = 0; pe < dims.n_pes; pe++) {
@@ -49,7 +50,7 @@ static void fail(const pe_t *p, uint32_t which)
 		shmemd_atomic_inc_u32(&p->ctx, (uint32_t *)(word + 1), 0);
 }
 
-/* Some threads fail, in different ways: all learn the same status, and it stays. */
+/* Some threads fail, in different ways: all threads get the same status, and it does not change. */
 void latch(const void *params)
 {
 	const pe_t *p = params;
@@ -62,18 +63,18 @@ void latch(const void *params)
 	EXPECT(status == SHMEMD_ERR_BAD_PE || status == SHMEMD_ERR_UNALIGNED);
 	if (g.rank == 0)
 		fail(p, status == SHMEMD_ERR_UNALIGNED);
-	EXPECT(status == shmemd_quiet_group(&p->ctx, g)); /* the first one stays */
+	EXPECT(status == shmemd_quiet_group(&p->ctx, g)); /* the first error is kept */
 	p->memory->saw[g.rank] = (uint64_t)status;
 }
 
-void latch_look(void)
+void latch_final_check(void)
 {
 	for (int pe = 0; pe < dims.n_pes; pe++)
 		for (uint32_t tid = 0; tid < dims.n_threads; tid++)
 			EXPECT(memories[pe].saw[tid] == memories[pe].latch.status);
 }
 
-/* One PE calls another collective than the rest: all threads of all PEs are told. */
+/* One PE calls another collective than the others: all threads of all PEs get an error. */
 void mismatch(const void *params)
 {
 	const pe_t *p = params;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* PE 0 dies: waits of the others end, with the reason, and not before its last signal. */
+/* PE 0 dies: waits of the other PEs end with the cause, and not before its last signal was read. */
 #include "kernels.h"
 #include "memory.h"
 
@@ -31,7 +31,7 @@ static void die(const pe_t *p, shmemd_group_t g)
 		shmemd_arch_st_release_u32(&p->memory->died, 1);
 }
 
-/* The host's monitor: it learns of the end at some time, and tells each PE. */
+/* The host's monitor learns of the death at a random moment, and sets the word of each PE. */
 void gone_agent(void)
 {
 	while (!shmemd_arch_ld_acquire_u32(&memories[DEAD].died))
@@ -66,7 +66,8 @@ static int wait_for_signal(const pe_t *p, shmemd_group_t g, uint64_t value)
 	return shmemd_signal_wait_until_group(ctx, g, flag, SHMEMD_CMP_GE, value);
 }
 
-/* A timeout of one thread and the end of the PE in another's eyes make no third status. */
+/* If one thread times out and another one reads the death of the PE, the group agrees on one of the
+ * two statuses. */
 static int wait_in_vain(const pe_t *p, shmemd_group_t g)
 {
 	int status;
@@ -81,7 +82,7 @@ static int wait_in_vain(const pe_t *p, shmemd_group_t g)
 	return status;
 }
 
-/* Those who live may still wait for each other. */
+/* Living PEs may still wait for each other. */
 static void wait_for_living(const pe_t *p, shmemd_group_t g)
 {
 	int n_alive = p->ctx.n_pes - 1, mine = p->ctx.my_pe - 1;
@@ -92,7 +93,7 @@ static void wait_for_living(const pe_t *p, shmemd_group_t g)
 	EXPECT(!wait_from(p, g, ack, 1, 1 + (mine + n_alive - 1) % n_alive));
 }
 
-/* The signal that was sent before the end is never missed; the one that was not never comes. */
+/* The signal that was sent before the death is never missed; the signal after it never arrives. */
 void gone(const void *params)
 {
 	const pe_t *p = params;
@@ -109,14 +110,14 @@ void gone(const void *params)
 	EXPECT(will == p->dims.start + 7);
 	if (p->dims.variant == BY_FROM) {
 		wait_for_living(p, g);
-		return; /* this PE may know no more than the one cause */
+		return; /* this PE may only have one cause on record */
 	}
 	EXPECT(shmemd_failed_pe(&p->ctx) == DEAD);
 	EXPECT(shmemd_failed_cause(&p->ctx) == SHMEMD_CAUSE_DIED);
 	EXPECT(shmemd_arch_ld_relaxed_u32(&p->ctx.causes[DEAD]) == SHMEMD_CAUSE_DIED);
 }
 
-/* Nobody waits; who asks why finds the whole reason. */
+/* No thread waits; failed_cause returns the complete cause. */
 void failed_cause(const void *params)
 {
 	const pe_t *p = params;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* fence, quiet and barrier: data, then a flag by p or put; puts that not everybody misses. */
+/* fence, quiet and barrier: data, then a flag by p or put; store buffering of puts. */
 #include <shmem_dev/channel.h>
 #include "kernels.h"
 #include "memory.h"
 
 #define N_WORDS (WORDS_MAX / ROUNDS)
 
-/* The flag, of each kind that waits know. */
+/* The flag, of each type that waits support. */
 enum { FLAG_U32, FLAG_S32, FLAG_U64, FLAG_S64 };
 
 /* Order, in steps of 4 variants. */
@@ -22,7 +22,7 @@ enum {
 	QUIET_PUT = 20
 };
 
-/* Those of channels are behind the puts by themselves. */
+/* Flags of channels are ordered after the puts by themselves. */
 static void send_flag(const pe_t *p, uint64_t value)
 {
 	uint64_t *flag = &p->heap->flag;
@@ -40,7 +40,7 @@ static void await_flag(const pe_t *p, uint64_t value)
 {
 	const void *flag = &p->heap->flag;
 	uint32_t low =
-		(uint32_t)value; /* past 2^32 it has gone round: nothing to compare by size */
+		(uint32_t)value; /* it has wrapped at 2^32, so it cannot be compared by size */
 	int status;
 	if (p->dims.variant % 4 == FLAG_U32)
 		status = shmemd_wait_until_u32(&p->ctx, flag, SHMEMD_CMP_EQ, low);
@@ -53,7 +53,7 @@ static void await_flag(const pe_t *p, uint64_t value)
 	EXPECT(status == SHMEMD_OK);
 }
 
-/* A barrier orders what went to PEs outside of its team, too, for all threads of the group. */
+/* A barrier also orders what was sent to PEs outside of its team, for all threads of the group. */
 static void order_puts(const pe_t *p, shmemd_group_t g)
 {
 	shmemd_ctx_t alone = team_of_one(p);
@@ -77,8 +77,8 @@ static void put_flag(const pe_t *p, shmemd_group_t g)
 	shmemd_putmem_nbi_group(&p->ctx, g, &p->heap->flag, &h->word, nbytes, right_of(p));
 }
 
-/* The flag is sent by the last thread or by all, and waited for by the one in the middle. The word
- * before it comes back, so that no round overtakes the next. */
+/* The last thread or all threads send the flag, and the thread in the middle waits for it. The
+ * acknowledgement comes back before the next round, so that no round overtakes the next. */
 void order(const void *params)
 {
 	const pe_t *p = params;
@@ -142,8 +142,8 @@ static void mark_right(const pe_t *p, uint64_t *word)
 		shmemd_signal_op(&p->ctx, word, 1, SHMEMD_SIGNAL_SET, right_of(p));
 }
 
-/* Store buffering: each marks a word of its neighbour, completes, and reads its own by another
- * thread. */
+/* Store buffering: each PE marks a word of its neighbour, completes the operation, and reads its
+ * own word by another thread. */
 void quiet(const void *params)
 {
 	const pe_t *p = params;
@@ -165,8 +165,8 @@ void quiet(const void *params)
 	}
 }
 
-/* Not everybody misses the mark of the neighbour. */
-void quiet_look(void)
+/* At least one PE reads the mark of its neighbour. */
+void quiet_final_check(void)
 {
 	for (int r = 0; r < ROUNDS; r++) {
 		uint64_t n_saw = 0;

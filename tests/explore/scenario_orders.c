@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Orders to switch a channel (abi/replay.h), without a channel: the host gives one after another,
- * and threads read and acknowledge them. What a thread takes for an order is one, however slowly it
- * reads; each is acknowledged once, with all that the acknowledgement tells. */
+ * and threads read and acknowledge them. A thread never accepts a mixture of two orders, however
+ * slowly it reads; each order is acknowledged once, with all fields of the acknowledgement. */
 #include "kernels.h"
 #include "memory.h"
 
@@ -10,7 +10,7 @@ enum { N_ORDERS = 3, N_READERS = 3 };
 
 const char *const orders_variants[] = {"one thread acknowledges", "all do", NULL};
 
-/* Fields of order n; each differs from those of the orders before. */
+/* Fields of order n; each differs from those of earlier orders. */
 static uint32_t field(uint64_t n, uint32_t which)
 {
 	return (uint32_t)n << 8 | which;
@@ -54,7 +54,7 @@ static void check_fields(const shmemdi_order_t *o)
 	EXPECT(o->executed == field(o->number, 7));
 }
 
-/* Under the lock, and by this thread: a count that threads change with a load and a store. */
+/* Under the lock and in this thread: a counter that threads update by a load and a store. */
 static void count_one(const pe_t *p, uint32_t w)
 {
 	const uint64_t count = shmemd_arch_ld_relaxed_u64(&p->heap->word);
@@ -67,7 +67,7 @@ void orders(const void *params)
 {
 	const pe_t *p = params;
 	const uint32_t w = shmemd_thread_index();
-	uint64_t *lock = &p->memory->final; /* as that of `done` */
+	uint64_t *lock = &p->memory->final; /* as the lock of `done` */
 	shmemd_ctx_t ctx = p->ctx;
 	const shmemdi_chan_t c = {.team = &ctx};
 	shmemdi_order_t o;
@@ -89,8 +89,8 @@ void orders(const void *params)
 	}
 }
 
-/* The lock has kept threads apart. */
-void orders_look(void)
+/* The lock has excluded concurrent updates. */
+void orders_final_check(void)
 {
 	const memory_t *m = &memories[0];
 

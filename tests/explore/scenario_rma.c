@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Blocking put and get: who may use which memory when they return. */
+/* Blocking put and get: which memory may be used when they return. */
 #include "kernels.h"
 #include "memory.h"
 
 #define N_WORDS (WORDS_MAX / ROUNDS)
 
-/* All threads may write to src after put. */
+/* After put, all threads may write to src. */
 void put(const void *params)
 {
 	const pe_t *p = params;
@@ -45,7 +45,7 @@ static void get_by(const pe_t *p, shmemd_group_t g, uint32_t *dst, const uint32_
 	}
 }
 
-/* All threads see all of dst after get. The word that the neighbour reads has come by sync. */
+/* After get, all threads can read all of dst. sync orders the word that the neighbour reads. */
 void get(const void *params)
 {
 	const pe_t *p = params;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Data that is announced by a signal. */
+/* Data that a signal announces. */
 #include "kernels.h"
 #include "memory.h"
 
 #define PIECE 4 /* words that each PE sends to each other in a round of signal_op */
 
-/* Round and round between neighbours through one buffer, which its reader gives back. */
+/* Neighbours send around the ring through one buffer, which its reader returns. */
 void put_signal(const void *params)
 {
 	const pe_t *p = params;
@@ -52,8 +52,8 @@ static void announce(const pe_t *p, int pe)
 		EXPECT(!shmemd_atomic_fetch_add_u64(&p->ctx, &old, flag, 1, pe));
 }
 
-/* Everybody sends to everybody, and one word counts those who have: each sender's data is seen,
- * though the last one's addition is what the reader finds. */
+/* All PEs send to all, and one word counts the senders: the data of each sender is readable, though
+ * the reader sees only the last addition. */
 void signal_op(const void *params)
 {
 	const pe_t *p = params;
@@ -95,8 +95,9 @@ static void pass_on(const pe_t *p, shmemd_group_t g, uint64_t value)
 		shmemd_signal_op(&p->ctx, &h->flag, value, SHMEMD_SIGNAL_SET, right_of(p));
 }
 
-/* PE 0 writes to all and tells only PE 1; the signal goes round, and who gets it from a neighbour
- * sees what PE 0 wrote. Back at PE 0 it proves that all have looked. */
+/* PE 0 writes to all PEs and signals only PE 1; the signal is passed on, and each PE that receives
+ * it from a neighbour reads what PE 0 wrote. When it returns to PE 0, all PEs have read the data.
+ */
 void relay(const void *params)
 {
 	const pe_t *p = params;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* sync and barrier, round after round: two buffers in turn, so one collective a round must do. */
+/* sync and barrier, round after round: two buffers in turn, so that one collective a round must
+ * suffice. */
 #include "kernels.h"
 #include "memory.h"
 
 #define N_WORDS (WORDS_MAX / 2)
-#define WAIT_NS 1000 /* short enough to pass now and then */
+#define WAIT_NS 1000 /* short enough to expire at times */
 
-/* A collective that timed out is repeated. */
+/* Repeat a collective that timed out. */
 static int meet(const pe_t *p, shmemd_group_t g, int is_barrier)
 {
 	const shmemd_ctx_t *ctx = &p->ctx;
@@ -22,7 +23,7 @@ static int meet(const pe_t *p, shmemd_group_t g, int is_barrier)
 	return status;
 }
 
-/* What a PE wrote into its own memory, each of the others reads there. */
+/* The data that a PE wrote into its own memory is read there by each other PE. */
 void sync_(const void *params)
 {
 	const pe_t *p = params;
@@ -37,7 +38,7 @@ void sync_(const void *params)
 	}
 }
 
-/* Puts without quiet are complete. */
+/* A barrier completes puts without quiet. */
 void barrier(const void *params)
 {
 	const pe_t *p = params;

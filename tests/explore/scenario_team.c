@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A barrier is a quiet too, for what was sent to PEs outside of its team. */
+/* A barrier is also a quiet for what was sent to PEs outside of its team. */
 #include "kernels.h"
 #include "memory.h"
 
-/* Store buffering between teams of one PE each: mark a word of the neighbour, barrier, read one's
- * own by another thread. Not everybody misses the mark (quiet_look). */
+/* Store buffering between teams of one PE each: mark a word of the neighbour, barrier, read the own
+ * word by another thread. At least one PE reads the mark (quiet_final_check). */
 void team_barrier(const void *params)
 {
 	const pe_t *p = params;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# launch.sh launcher: its exit status is that of the first PE that failed, and nothing that a PE
-# started runs on after it, whether the PE ended by itself or was ended.
+# launch.sh launcher: check that its exit status is that of the first PE that failed, and that no
+# process that a PE started runs on, whether the PE ended by itself or was killed.
 launch=$1
 pids=$(mktemp)
 trap 'rm -f "$pids"' EXIT
@@ -13,12 +13,13 @@ fail() {
 	failed=1
 }
 
-# Does the process run? (A zombie does not.)
+# Returns whether the process runs. (A zombie does not.)
 runs() {
 	grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
-# expect status arguments...: run the launcher, whose PEs write the numbers of what they leave.
+# expect status arguments...: run the launcher, whose PEs write the ids of the processes that they
+# leave.
 expect() {
 	want=$1
 	shift

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* PEs that never come, are killed, or leave while the others' kernels wait without a limit. Run
+/* PEs that never join, are killed, or leave while the others' kernels wait without a limit. Run
  * without a launcher: the program starts its PEs itself. */
 #include <signal.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 #define GONE (N_PES - 1)
 #define N_RESULTS 9
 
-#define SECONDS 60 /* the job's limit: a machine may be slow */
+#define SECONDS 60 /* limit of the job: the machine may be slow */
 
-/* The deadline of host collectives where a test lets it pass. GPUs of a machine take seconds to
- * start, before a PE comes to the hub. */
+/* The deadline of host collectives in tests that let it expire. With GPUs it takes seconds until a
+ * PE joins. */
 #ifdef __CUDACC__
 #define DEADLINE "20s"
 #else
@@ -28,12 +28,12 @@
 
 typedef struct wait_params {
 	shmemd_ctx_t ctx;
-	uint64_t *sig; /* [1] nobody sets it before it is set to 9 */
+	uint64_t *sig; /* [1] no PE sets it before it is set to 9 */
 	int *result;   /* [N_RESULTS] */
 	int scope;
 } wait_params_t;
 
-/* Waits without a limit, in one scope, then the others: each ends because a PE is gone. */
+/* Waits without a limit, in one scope after the other: each ends because a PE is gone. */
 SHMEMD_KERNEL(wait_kernel, wait_params_t, p)
 {
 	int status;
@@ -53,7 +53,7 @@ SHMEMD_KERNEL(wait_kernel, wait_params_t, p)
 	p.result[7] = (int)shmemd_failed_cause(&p.ctx);
 }
 
-/* A wait for a PE that lives (here: this one) goes on although another is gone. */
+/* A wait for a living PE (here: this one) continues although another PE is gone. */
 SHMEMD_KERNEL(from_kernel, wait_params_t, p)
 {
 	int me = shmemd_my_pe(&p.ctx), i;
@@ -67,7 +67,7 @@ SHMEMD_KERNEL(from_kernel, wait_params_t, p)
 	shmemd_signal_op(&p.ctx, p.sig, 9, SHMEMD_SIGNAL_SET, me);
 }
 
-/* A survivor's kernels, and what they must have met. Returns 0, or 1 after a line. */
+/* Run a survivor's kernels and check their results. Returns 0, or 1 after a line. */
 static int survive(shmemh_t *job, wait_params_t *p, int cause)
 {
 	const int want[N_RESULTS] = {SHMEMD_ERR_PEER,
@@ -102,15 +102,16 @@ static int survive(shmemh_t *job, wait_params_t *p, int cause)
 	return failed;
 }
 
-/* After a death the host's collectives say so at once, free works locally, finalize does not wait
- * for anybody. */
+/* After a death the host's collectives return an error at once, free works locally, and finalize
+ * waits for no PE. */
 static int go_home(shmemh_t *job, wait_params_t *p, int cause)
 {
 	char name[8];
 	int status;
 
 	if (cause == SHMEMD_CAUSE_LEFT)
-		shmemh_barrier(job); /* the one that the leaver gave up: out of time for all */
+		/* the collective that the leaving PE abandoned: it times out on all PEs */
+		shmemh_barrier(job);
 	status = shmemh_barrier(job);
 	snprintf(name, sizeof(name), "PE %d", GONE);
 	if (status != SHMEMH_ERR_PEER || strstr(shmemh_error_text(job), name) == NULL)
@@ -139,7 +140,7 @@ static int waiting_pe(int cause)
 	RUN_TRY(job, shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &p.ctx));
 	RUN_TRY(job, shmemh_barrier(job));
 	if (shmemh_my_pe(job) == GONE) {
-		usleep(100000); /* so that the others are most likely in their kernels */
+		usleep(100000); /* so that the other PEs are most likely in their kernels */
 		if (cause == SHMEMD_CAUSE_DIED)
 			raise(SIGKILL);
 		return shmemh_finalize(job) != SHMEMH_ERR_TIMEOUT;
@@ -147,7 +148,8 @@ static int waiting_pe(int cause)
 	return survive(job, &p, cause) || go_home(job, &p, cause);
 }
 
-/* One PE of missing_pe: init ends with the deadline, and its line names who did not come. */
+/* One PE of missing_pe: init ends with the deadline, and its line names the PE that did not join.
+ */
 static int early_pe(void)
 {
 	shmemh_t *job;
@@ -161,7 +163,7 @@ static int early_pe(void)
 	       strstr(shmemh_error_text(NULL), "2") == NULL;
 }
 
-/* The ends that every test wants: exit status 0, but PE killed (or none: -1) by SIGKILL. */
+/* Check the ends of the PEs: exit status 0, but PE killed (or none: -1) by SIGKILL. */
 static void check_ends(const copy_end_t *ends, int n, int killed)
 {
 	int i, failed = 0;

@@ -56,7 +56,7 @@ void fuzz_spoil(fuzz_input_t *in, uint8_t *bytes, size_t nbytes)
 	}
 }
 
-/* What the device may reach. */
+/* The memory that the device may access. */
 
 static int is_in(const void *p, size_t nbytes, const void *of, size_t of_nbytes)
 {
@@ -77,7 +77,7 @@ static int is_of_qp(const mlx5swi_qp_t *qp, const void *p, size_t nbytes, int ac
 {
 	if (access == MLX5SW_DBR)
 		return is_in(p, nbytes, qp->dbr, 8);
-	return is_in(p, nbytes, qp->sq, qp->sq_blocks * 64) ||
+	return is_in(p, nbytes, qp->sq, qp->sq_wqebbs * 64) ||
 	       is_in(p, nbytes, qp->rq, (size_t)qp->rq_wqes * qp->rq_stride);
 }
 
@@ -100,7 +100,7 @@ static int is_of_device(const mlx5swi_device_t *dev, const void *p, size_t nbyte
 			return 1;
 	for (uint32_t i = 0; !is_cqe && is_payload == is_store && i < dev->qps.n; i++)
 		if (dev->qps.at[i] && is_of_qp(dev->qps.at[i], p, nbytes, access))
-			return 1; /* blocks are poisoned by stores of payload */
+			return 1; /* WQEBBs are poisoned by stores of payload */
 	for (uint32_t i = 0; is_cqe == is_store && !is_payload && i < dev->cqs.n; i++)
 		if (dev->cqs.at[i] && is_of_cq(dev->cqs.at[i], p, nbytes, access))
 			return 1;
@@ -116,7 +116,7 @@ static void check(const void *p, size_t nbytes, int access, int is_store)
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++)
 		if (is_of_device(&mlx5swi_w->devices[i], p, nbytes, access, is_store))
 			return;
-	fuzz_found("a %s of %zu bytes at %p, for %d: no object of the program is there",
+	fuzz_found("a %s of %zu bytes at %p, for %d: no object of the program covers it",
 		   is_store ? "store" : "load", nbytes, p, access);
 }
 
@@ -134,14 +134,14 @@ static void checked_store(void *arg, void *dst, const void *src, size_t nbytes, 
 	plain.store(arg, dst, src, nbytes, access);
 }
 
-/* Time passes for those who wait for it, at the lock. */
+/* Time passes for threads that wait for the lock. */
 static void unlock(void *arg)
 {
 	adapter_clock += 10;
 	plain.unlock(arg);
 }
 
-/* Worlds */
+/* Fabrics */
 
 void fuzz_start(fuzz_input_t *in)
 {
@@ -171,7 +171,7 @@ void fuzz_step(fuzz_input_t *in)
 	adapter_clock += (uint64_t)1 << n / 16 * 2;
 }
 
-void fuzz_settle(void)
+void fuzz_run_until_idle(void)
 {
 	for (uint32_t turns = 0; turns < MAX_TURNS; turns++) {
 		uint64_t next;
@@ -184,7 +184,7 @@ void fuzz_settle(void)
 		if (adapter_clock < next)
 			adapter_clock = next;
 	}
-	fuzz_found("the devices never rest");
+	fuzz_found("the devices never become idle");
 }
 
 void fuzz_control(const char *line)

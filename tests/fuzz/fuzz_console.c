@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Lines of control, with traffic in between. An answer never goes beyond the room for it. */
+/* Control lines, with traffic in between. An answer never exceeds its buffer. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -20,17 +20,17 @@ static void say(fuzz_input_t *in)
 	line[n] = 0;
 	status = mlx5sw_control(line, nbytes ? answer : NULL, nbytes);
 	if (nbytes && !memchr(answer, 0, nbytes))
-		fuzz_found("an answer has no end");
+		fuzz_found("an answer is not terminated");
 	if (status && nbytes > 64 && !*answer)
-		fuzz_found("'%s' was refused without a word", line);
+		fuzz_found("'%s' was refused without an answer", line);
 	free(answer);
 }
 
-static void talk(adapter_end_t *a, adapter_end_t *b)
+static void send_traffic(adapter_end_t *a, adapter_end_t *b)
 {
 	const uint64_t operand = 1;
 
-	if (a->pi - a->qp->counters.blocks < a->sq_blocks - 4) {
+	if (a->pi - a->qp->counters.wqebbs < a->sq_wqebbs - 4) {
 		adapter_write(a, b, 0, 64, 3000, SIGNALLED);
 		adapter_read(a, b, 8, 128, 2000, SIGNALLED);
 		adapter_atomic(a, b, OP_FA, 8, &operand, 16, 16, SIGNALLED);
@@ -50,13 +50,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
 
 		say(&in);
 		if (what & 1)
-			talk(&a, &b);
+			send_traffic(&a, &b);
 		if (what & 2)
-			talk(&b, &a);
+			send_traffic(&b, &a);
 		if (what & 4)
 			fuzz_step(&in);
 	}
-	fuzz_settle();
+	fuzz_run_until_idle();
 	adapter_stop();
 	return 0;
 }

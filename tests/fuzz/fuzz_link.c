@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What comes from peers that do not know the format, or know it and lie: frames of a TCP
+/* Data from peers that do not follow the format, or follow it with wrong values: frames of a TCP
  * connection, a ring in shared memory, packets that are nearly right for a queue pair. */
 #include "fuzz.h"
 
-/* Their insides: to receive takes neither a socket nor a file then. */
+/* Include the sources, so that receiving needs neither a socket nor a file. */
 #include "mlx5sw/link/shm.c"
 #include "mlx5sw/link/tcp.c"
 
@@ -18,7 +18,8 @@ typedef struct scene {
 	ring_t *ring;
 } scene_t;
 
-/* A packet to `a` of any kind, from b, around what a expects; then spoiled. Returns its bytes. */
+/* Make a packet of any kind from b to a, near what a expects, then modify it. Returns its length.
+ */
 static uint32_t make_packet(scene_t *s)
 {
 	fuzz_input_t *in = &s->in;
@@ -48,7 +49,7 @@ static uint32_t make_packet(scene_t *s)
 	return (uint32_t)n;
 }
 
-/* Into the connection's buffer, as receive() leaves it. */
+/* Put bytes into the connection's buffer, as receive() would. */
 static void receive_bytes(scene_t *s, const void *bytes, size_t nbytes)
 {
 	in_t *c = &s->connection;
@@ -58,7 +59,7 @@ static void receive_bytes(scene_t *s, const void *bytes, size_t nbytes)
 	memcpy(c->bytes + c->n, bytes, nbytes);
 	c->n += nbytes;
 	if (take_frames(c) < 0)
-		c->n = 0; /* another connection */
+		c->n = 0; /* a new connection */
 }
 
 static void by_tcp(scene_t *s)
@@ -82,7 +83,7 @@ static void take_all(scene_t *s)
 {
 	for (uint32_t n = 0; get(s->ring); n++)
 		if (n > BYTES_NBYTES / sizeof(record_t))
-			fuzz_found("a ring gives more than it holds");
+			fuzz_found("a ring returns more packets than it holds");
 }
 
 static void by_shm(scene_t *s)
@@ -97,7 +98,7 @@ static void by_shm(scene_t *s)
 		mlx5swi_packet_free(p);
 }
 
-/* Bytes at the tail, and a length in front of them that may lie. */
+/* Write bytes at the tail, after a length that may be wrong. */
 static void by_shm_raw(scene_t *s)
 {
 	const uint32_t n = fuzz_below(&s->in, 64);
@@ -115,12 +116,12 @@ static void near_end_of_ring(scene_t *s)
 	s->ring->head = s->ring->tail;
 }
 
-/* Requests of a's own, whose answers are spoiled. */
+/* Post requests of a, whose responses are then modified. */
 static void ask(scene_t *s)
 {
 	const uint64_t operand = 1;
 
-	if ((uint16_t)(s->a.pi - adapter_send_state(&s->a).hw_counter) >= s->a.sq_blocks - 2)
+	if ((uint16_t)(s->a.pi - adapter_send_state(&s->a).hw_counter) >= s->a.sq_wqebbs - 2)
 		return;
 	adapter_read(&s->a, &s->b, 0, 64, 1 + fuzz_below(&s->in, 4000), SIGNALLED);
 	adapter_atomic(&s->a, &s->b, OP_FA, 8, &operand, 0, 8, SIGNALLED);
@@ -136,7 +137,7 @@ static void (*const steps[])(scene_t *s) = {
 	step, by_tcp, by_tcp_raw, by_shm, by_shm_raw, near_end_of_ring, ask, by_tcp,
 };
 
-/* What a peer says never reaches another protection domain. */
+/* Packets of a peer never change memory of another protection domain. */
 static void check_others(const scene_t *s)
 {
 	static const uint8_t none[ADAPTER_NBYTES];
@@ -153,7 +154,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
 	memset(&s, 0, offsetof(scene_t, connection));
 	s.connection.n = 0;
 	s.in = (fuzz_input_t){data, data + nbytes};
-	s.ring = aligned_alloc(64, sizeof(*s.ring)); /* what is beyond it is seen */
+	/* exact size, so that accesses beyond it are detected */
+	s.ring = aligned_alloc(64, sizeof(*s.ring));
 	assert_non_null(s.ring);
 	memset(s.ring, 0, sizeof(*s.ring));
 	fuzz_start(&s.in);
@@ -161,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
 	adapter_pair(&s.others[0], &s.others[1]);
 	while (fuzz_has_more(&s.in))
 		steps[fuzz_below(&s.in, sizeof(steps) / sizeof(steps[0]))](&s);
-	fuzz_settle();
+	fuzz_run_until_idle();
 	check_others(&s);
 	adapter_stop();
 	free(s.ring);

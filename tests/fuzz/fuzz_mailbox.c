@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Commands of DevX with mailboxes that are right, or spoiled, in any order; entry points of verbs
- * on what is there; rings and doorbells in between. In the end everything can be destroyed.
+/* Commands of DevX with valid or modified mailboxes, in any order; entry points of verbs on
+ * existing objects; rings and doorbells in between. At the end everything can be destroyed.
  *
- * Memory is freed as soon as nothing may use it: a device that does is seen by the sanitizer. */
+ * Memory is freed as soon as nothing may use it: the sanitizer detects a device that does. */
 #include "scene.h"
 
 static void open_contexts(scene_t *s)
@@ -18,7 +18,7 @@ static void open_contexts(scene_t *s)
 	ibv_free_device_list(list);
 }
 
-/* What most inputs would have to make first: steps of scene.h, with their bytes. */
+/* Objects that most inputs need first: steps of scene.h, with their bytes. */
 typedef struct first {
 	uint8_t is_verbs, step, bytes[4];
 } first_t;

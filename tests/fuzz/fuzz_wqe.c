@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Rings, records and doorbells of two connected queue pairs, under faults and changes of state. Two
- * others between the same hosts must not notice, and must work in the end. */
+/* Rings, records and doorbells of two connected queue pairs, under faults and state changes. Two
+ * other queue pairs between the same hosts must be unaffected, and must work at the end. */
 #include "fuzz.h"
 
 #include <endian.h>
@@ -15,7 +15,7 @@ typedef struct scene {
 	fuzz_input_t in;
 } scene_t;
 
-typedef struct turn { /* who does something */
+typedef struct turn { /* one acting end */
 	scene_t *s;
 	fuzz_input_t *in;
 	adapter_end_t *e, *peer;
@@ -25,7 +25,7 @@ static adapter_spec_t spec_of(fuzz_input_t *in, uint32_t host)
 {
 	adapter_spec_t spec = {.host = host};
 
-	spec.sq_blocks = 1u << fuzz_below(in, 5);
+	spec.sq_wqebbs = 1u << fuzz_below(in, 5);
 	spec.cq_entries = 1u << fuzz_below(in, 7);
 	spec.rq_wqes = fuzz_below(in, 2) ? 4 : 0;
 	spec.is_collapsed = (uint8_t)fuzz_below(in, 2);
@@ -42,7 +42,7 @@ static void connect_to(turn_t *t)
 
 	attr.mtu = (uint8_t)(5 - fuzz_below(t->in, 5));
 	attr.log_msg_max = 16;
-	attr.rnr_retry = (uint8_t)fuzz_below(t->in, 7); /* 7: for ever */
+	attr.rnr_retry = (uint8_t)fuzz_below(t->in, 7); /* 7: without a limit */
 	attr.retry_count = (uint8_t)fuzz_below(t->in, 8);
 	attr.log_sra_max = (uint8_t)fuzz_below(t->in, 5);
 	attr.log_rra_max = (uint8_t)fuzz_below(t->in, 5);
@@ -63,12 +63,12 @@ static uint32_t offset_of(fuzz_input_t *in)
 
 static void spoil(turn_t *t, uint16_t index)
 {
-	uint8_t *block = t->e->sq + (size_t)(index % t->e->sq_blocks) * 64;
+	uint8_t *wqebb = t->e->sq + (size_t)(index % t->e->sq_wqebbs) * 64;
 
-	fuzz_spoil(t->in, block, 64);
+	fuzz_spoil(t->in, wqebb, 64);
 }
 
-/* Mostly the peer's memory, but also that of others, with their key. */
+/* Mostly the peer's memory, but also that of other queue pairs, with their key. */
 static const adapter_end_t *target(turn_t *t)
 {
 	const uint32_t whose = fuzz_below(t->in, 16);
@@ -116,7 +116,7 @@ static void post_atomic(turn_t *t)
 	spoil(t, adapter_atomic(t->e, target(t), opcode, width, operands, to, remote, flags));
 }
 
-/* Any opcode, with any segments. */
+/* Any opcode with any segments. */
 static void post_any(turn_t *t)
 {
 	adapter_wqe_t w;
@@ -140,7 +140,7 @@ static void post_any(turn_t *t)
 
 static void post_raw(turn_t *t)
 {
-	fuzz_bytes(t->in, t->e->sq + (size_t)(t->e->pi % t->e->sq_blocks) * 64, 64);
+	fuzz_bytes(t->in, t->e->sq + (size_t)(t->e->pi % t->e->sq_wqebbs) * 64, 64);
 	t->e->pi++;
 }
 
@@ -149,7 +149,7 @@ static void ring(turn_t *t)
 	adapter_ring(t->e);
 }
 
-/* Ahead, behind, or only one of the two. */
+/* An index ahead, behind, or in only one of doorbell and record. */
 static void ring_wrong(turn_t *t)
 {
 	const uint32_t which = fuzz_below(t->in, 4);
@@ -199,7 +199,7 @@ static void give_receive(turn_t *t)
 	t->e->dbr[0] = htobe32(fuzz_below(t->in, 8));
 }
 
-/* Each needs to name a queue pair, so that the others are spared. */
+/* Each line names a queue pair, so that the other pairs are not affected. */
 static void break_something(turn_t *t)
 {
 	static const char *const rules[] = {
@@ -244,7 +244,7 @@ static void stop(turn_t *t)
 	adapter_error(t->e);
 }
 
-/* Both ends anew. */
+/* Reset and connect both ends again. */
 static void start_again(turn_t *t)
 {
 	turn_t peer = {t->s, t->in, t->peer, t->e};
@@ -257,7 +257,7 @@ static void start_again(turn_t *t)
 		connect_to(&peer);
 }
 
-/* It keeps its old key. */
+/* The old key remains in use. */
 static void deregister(turn_t *t)
 {
 	static struct ibv_mr gone[2];
@@ -278,20 +278,20 @@ static void take_step(turn_t *t)
 	fuzz_step(t->in);
 }
 
-static void settle(turn_t *t)
+static void run_until_idle(turn_t *t)
 {
 	(void)t;
-	fuzz_settle();
+	fuzz_run_until_idle();
 }
 
 static void (*const steps[])(turn_t *t) = {
 	take_step, post_write,    post_inline,  post_read,       post_atomic,
 	post_any,  post_raw,      ring,         ring_wrong,      ring_any,
 	poll_some, write_records, give_receive, break_something, control_something,
-	stop,      start_again,   deregister,   settle,
+	stop,      start_again,   deregister,   run_until_idle,
 };
 
-/* Scenes: apart, of one process, or one connected to itself. */
+/* Setups: two processes, one process, or an end connected to itself. */
 static turn_t make_ends(scene_t *s)
 {
 	const uint32_t kind = fuzz_below(&s->in, 3);
@@ -305,7 +305,7 @@ static turn_t make_ends(scene_t *s)
 		t.peer = t.e;
 	else
 		adapter_make(&s->ends[1], &spec);
-	memset(t.e->memory, 0xa5, FEW); /* is seen wherever it comes to */
+	memset(t.e->memory, 0xa5, FEW); /* detectable wherever it is copied */
 	memset(t.peer->memory, 0x5a, FEW);
 	connect_to(&t);
 	return t;
@@ -324,10 +324,10 @@ static void check_others(scene_t *s)
 	fuzz_control("port up");
 	adapter_write_inline(a, b, 8, &value, sizeof(value), SIGNALLED);
 	adapter_ring(a);
-	fuzz_settle();
+	fuzz_run_until_idle();
 	adapter_expect(a, (uint16_t)(a->pi - 1), OP_WRITE);
 	if (memcmp(b->memory + 8, &value, sizeof(value)) != 0)
-		fuzz_found("others work no more");
+		fuzz_found("the other queue pairs do not work any more");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
@@ -346,7 +346,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
 
 		steps[what / 2 % (sizeof(steps) / sizeof(steps[0]))](what & 1 ? &back : &t);
 	}
-	fuzz_settle();
+	fuzz_run_until_idle();
 	check_others(&s);
 	adapter_stop();
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Objects that a fuzzer has made, by small numbers, in two contexts of one device. */
+/* Objects that a fuzzer has created, by small numbers, in two contexts of one device. */
 #ifndef FUZZ_SCENE_H
 #define FUZZ_SCENE_H
 
@@ -12,7 +12,7 @@
 #define SLOT_NBYTES 0x10000u
 
 typedef struct made {
-	struct mlx5dv_devx_obj *obj; /* NULL: an empty slot */
+	struct mlx5dv_devx_obj *obj; /* NULL: empty */
 	uint32_t number;
 } made_t;
 
@@ -33,15 +33,15 @@ typedef struct scene {
 	struct ibv_ah *ahs[N_SLOTS];
 } scene_t;
 
-/* One of them, empty or not. */
+/* One entry, empty or not. */
 #define SCENE_PICK(s, slots) (&(slots)[fuzz_below(&(s)->in, N_SLOTS)])
-struct ibv_context *scene_context(scene_t *s); /* nearly always the first */
+struct ibv_context *scene_context(scene_t *s); /* nearly always the first one */
 
 typedef void scene_step_t(scene_t *s);
 extern scene_step_t *const scene_devx_steps[], *const scene_verbs_steps[];
 extern const uint32_t scene_n_devx_steps, scene_n_verbs_steps;
 
-/* All of it, in an order that must work. */
+/* Destroy everything, in an order that must work. */
 void scene_end_devx(scene_t *s);  /* QPs, CQs, mkeys, PDs, UARs, umems, channels */
 void scene_end_verbs(scene_t *s); /* before those of DevX */
 

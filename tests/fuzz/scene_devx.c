@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Commands. Mailboxes are right before bytes spoil them, and in memory of just their size. */
+/* Commands. Mailboxes are valid before input bytes modify them, and have exactly the size of the
+ * command. */
 #include "scene.h"
 
 #include <endian.h>
@@ -53,12 +54,12 @@ static void create(scene_t *s, made_t *made, struct ibv_context *ctx, const uint
 	if (made->obj) {
 		made->number = (uint32_t)get_bits(c.out, 0x48, 24);
 		if (get_bits(c.out, 0, 8))
-			fuzz_found("an object was made, and its command failed");
+			fuzz_found("an object was created although its command failed");
 	}
 	end(&c);
 }
 
-/* What mailboxes name: slots that may be empty. */
+/* The objects that mailboxes refer to; some entries may be empty. */
 static devx_t names(scene_t *s, struct ibv_context *ctx)
 {
 	static struct mlx5dv_devx_umem no_umem;
@@ -80,7 +81,7 @@ static void destroy(made_t *made)
 		made->obj = NULL;
 }
 
-/* Steps: a slot is filled, or emptied. */
+/* Steps: fill or empty an entry. */
 
 static void umem(scene_t *s)
 {
@@ -112,7 +113,7 @@ static void uar(scene_t *s)
 		*u = mlx5dv_devx_alloc_uar(scene_context(s), flags);
 		return;
 	}
-	mlx5dv_devx_free_uar(*u); /* void: it stays if it is in use */
+	mlx5dv_devx_free_uar(*u); /* void: a page in use is not freed */
 	for (uint32_t i = 0; i < mlx5swi_device(0, 0)->uars.n; i++)
 		if (mlx5swi_device(0, 0)->uars.at[i] == (void *)*u)
 			return;
@@ -180,7 +181,7 @@ static void mkey(scene_t *s)
 		create(s, made, d.ctx, in, sizeof(in));
 }
 
-/* A transition: to another of these, or to itself. */
+/* A transition to another queue pair, or to itself. */
 static void change_qp(scene_t *s)
 {
 	static const uint16_t opcodes[] = {0x502, 0x503, 0x504, 0x505, 0x507, 0x50a, 0x506, 0x508};
@@ -198,7 +199,8 @@ static void change_qp(scene_t *s)
 	end(&c);
 }
 
-/* From RESET to RTS, both: without spoiling, so that much happens often. */
+/* From RESET to RTS, both ends: without modified mailboxes, so that later states are reached often.
+ */
 static void connect_qps(scene_t *s)
 {
 	made_t *a = SCENE_PICK(s, s->qps), *b = SCENE_PICK(s, s->qps);
@@ -243,7 +245,7 @@ static void general(scene_t *s)
 	end(&c);
 }
 
-/* Any bytes, to any function. */
+/* Any bytes to any function. */
 static void raw(scene_t *s)
 {
 	made_t *made = SCENE_PICK(s, s->qps), new = {NULL, 0};
@@ -253,7 +255,7 @@ static void raw(scene_t *s)
 	fuzz_bytes(&s->in, in, sizeof(in));
 	create(s, &new, scene_context(s), in, sizeof(in));
 	if (new.obj)
-		fuzz_control("clear rules"); /* or its end may fail */
+		fuzz_control("clear rules"); /* otherwise destruction may fail */
 	destroy(&new);
 	c = begin(&s->in, in, sizeof(in));
 	if (made->obj)
@@ -262,7 +264,7 @@ static void raw(scene_t *s)
 	end(&c);
 }
 
-/* Rings: blocks of NOPs and of whatever there is, and doorbells. */
+/* Rings: WQEBBs of NOPs and of random bytes, and doorbells. */
 static void ring(scene_t *s)
 {
 	const uint32_t i = fuzz_below(&s->in, N_SLOTS), what = fuzz_below(&s->in, 256);
@@ -283,7 +285,7 @@ static void ring(scene_t *s)
 	adapter_register((*u)->base_addr, 0x800, what << 8, made->number << 8);
 }
 
-static void poke(scene_t *s)
+static void write_registers(scene_t *s)
 {
 	const uint32_t i = fuzz_below(&s->in, N_SLOTS), at = fuzz_below(&s->in, SLOT_NBYTES - 64);
 
@@ -337,10 +339,10 @@ static void step(scene_t *s)
 	fuzz_step(&s->in);
 }
 
-static void settle(scene_t *s)
+static void run_until_idle(scene_t *s)
 {
 	(void)s;
-	fuzz_settle();
+	fuzz_run_until_idle();
 }
 
 static void control(scene_t *s)
@@ -360,8 +362,11 @@ static void control(scene_t *s)
 }
 
 scene_step_t *const scene_devx_steps[] = {
-	step, umem,    uar, pd,   cq,   qp,      mkey,      change_qp, connect_qps, query, query,
-	ring, general, raw, poke, ring, channel, subscribe, get_event, settle,      mkey,  control,
+	step,  umem,    uar,       pd,          cq,
+	qp,    mkey,    change_qp, connect_qps, query,
+	query, ring,    general,   raw,         write_registers,
+	ring,  channel, subscribe, get_event,   run_until_idle,
+	mkey,  control,
 };
 const uint32_t scene_n_devx_steps = sizeof(scene_devx_steps) / sizeof(scene_devx_steps[0]);
 

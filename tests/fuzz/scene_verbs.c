@@ -22,7 +22,7 @@ static struct ibv_cq *any_cq(scene_t *s)
 	return *SCENE_PICK(s, s->verbs_cqs);
 }
 
-/* Slots are filled or emptied, as those of DevX. */
+/* Entries are filled or emptied, like those of DevX. */
 
 static void pd(scene_t *s)
 {
@@ -221,7 +221,7 @@ static void query_cq(scene_t *s)
 	mlx5dv_devx_cq_query(of, in, sizeof(in), out, sizeof(out));
 }
 
-/* A block of whatever comes, in the ring that mlx5dv shows. */
+/* A random WQE in the ring that mlx5dv returns. */
 static void post(scene_t *s)
 {
 	struct mlx5dv_qp dv = {.comp_mask = fuzz_number(&s->in, 1)};
@@ -282,7 +282,7 @@ static void query_device(scene_t *s)
 	ibv_query_gid_ex(ctx, i % 3, i / 3, &entry, i / 128);
 }
 
-/* Acknowledged at once: who destroys an object waits for that. */
+/* Acknowledge at once: destroying an object waits for that. */
 static void get_event(scene_t *s)
 {
 	struct ibv_async_event event;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A queue pair whose send queue, completion queue and doorbell records lie in GPU memory: made by
- * commands of DevX over a umem of that memory, which is registered by its address or by a dma-buf.
+/* A queue pair whose send queue, completion queue and doorbell records are in GPU memory: created
+ * by DevX commands over a umem of that memory, which is registered by its address or by a dma-buf.
  * Fields of the commands are those of the PRM: first bit and width. */
 #ifndef GPU_DEVX_QUEUES_H
 #define GPU_DEVX_QUEUES_H
@@ -18,13 +18,13 @@
 
 #define QUEUES_LOG_DEPTH 9u /* of the send queue, in WQEBBs, and of the CQ */
 #define QUEUES_NBYTES (2u << 20)
-#define QUEUES_RING_AT 0u /* in the memory */
+#define QUEUES_RING_AT 0u /* offset in the memory */
 #define QUEUES_CQ_AT 0x10000u
 #define QUEUES_RECORD_AT 0x20000u
 #define QUEUES_CQ_RECORD_AT 0x20040u
 
 #define MAILBOX_NBYTES 0x110
-#define CQC 0x80u /* where the contexts begin, in bits */
+#define CQC 0x80u /* bit offsets of the contexts in their commands */
 #define QPC 0xc0u
 #define ADS 0x180u
 
@@ -40,11 +40,11 @@ typedef struct queues {
 	uint32_t cqn, qpn;
 } queues_t;
 
-/* TRY comes from the includer. */
+/* The including file defines TRY. */
 #define DRIVER(name) ((decltype(&name))dlsym(dlopen("libcuda.so.1", RTLD_NOW), #name))
 #define CU(name, ...) TRY(DRIVER(name) != NULL && DRIVER(name)(__VA_ARGS__) == CUDA_SUCCESS)
 
-/* Memory that NICs may reach, as the library's heap. */
+/* Memory that NICs may access, allocated like the library's heap. */
 static void queues_alloc(queues_t *q)
 {
 	CUmemAllocationProp prop = {};
@@ -76,7 +76,7 @@ static void queues_release(queues_t *q)
 	CU(cuMemAddressFree, (CUdeviceptr)q->memory, q->nbytes);
 }
 
-/* A dma-buf of the memory; -1: this driver gives none. */
+/* A dma-buf of the memory; -1: the driver does not support it. */
 static int queues_dmabuf(const queues_t *q)
 {
 	int fd = -1, has = 0;
@@ -89,7 +89,7 @@ static int queues_dmabuf(const queues_t *q)
 	return fd;
 }
 
-/* false: there is no dma-buf. */
+/* Returns false if there is no dma-buf. */
 static bool queues_register(queues_t *q, bool by_dmabuf)
 {
 	struct mlx5dv_devx_umem_in in = {};
@@ -132,7 +132,8 @@ static void queues_create_cq(queues_t *q)
 
 	TRY(mlx5dv_devx_query_eqn(q->ctx, 0, &eqn) == 0);
 	put_bits(in, 0, 16, 0x400);
-	put_bits(in, CQC + 0x0e, 1, 1); /* oi: the kernel counts, and writes no consumer index */
+	/* oi: the kernel counts by itself, and writes no consumer index */
+	put_bits(in, CQC + 0x0e, 1, 1);
 	put_bits(in, CQC + 0x20, 32, q->umem->umem_id); /* dbr_umem_id */
 	put_bits(in, CQC + 0x63, 5, QUEUES_LOG_DEPTH);
 	put_bits(in, CQC + 0x68, 24, q->uar->page_id);
@@ -168,7 +169,7 @@ static void queues_create_qp(queues_t *q)
 	q->qp = queues_create(q, in, &q->qpn);
 }
 
-/* In RESET. false: by_dmabuf, and this driver gives no dma-buf. */
+/* Create in RESET. Returns false: by_dmabuf is set, and the driver does not support it. */
 static bool queues_make(queues_t *q, struct ibv_context *ctx, struct ibv_pd *pd, bool by_dmabuf)
 {
 	q->ctx = ctx;

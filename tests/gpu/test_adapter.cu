@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A kernel drives the software adapter: it writes WQEs of its own making into a ring, rings the
- * doorbell, and reads completions. Data are in GPU memory. The queues are in pinned memory (by
- * verbs), then in GPU memory that is registered by its address, then in GPU memory by a dma-buf (by
- * DevX). Only verbs and the format of the device are used, nothing of the library.
+/* A kernel drives the software adapter: it writes its own WQEs into a ring, rings the doorbell, and
+ * polls completions. Data is in GPU memory. The queues are in pinned memory (by verbs), then in GPU
+ * memory registered by its address, then in GPU memory registered by a dma-buf (by DevX). Only
+ * verbs and the device's formats are used, nothing of the library.
  *
- * test_adapter [operations]: 1,000,000 if not given; a tenth for queues in GPU memory. */
+ * test_adapter [operations]: default 1,000,000; a tenth for queues in GPU memory. */
 #include <cuda_runtime.h>
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
@@ -16,7 +16,7 @@
 
 #define N_SLOTS 4096u /* of 64 bytes, in GPU memory, on either side */
 #define SLOT 64u
-#define DEPTH 512u /* WQEs of one block under way */
+#define DEPTH 512u /* WQEs of one WQEBB in flight */
 #define SIGNAL_EVERY 32u
 #define LIMIT_NS 60000000000ull
 #define FIRST_PSN 0xfffff0u /* so that it wraps */
@@ -38,25 +38,25 @@ enum placement { IN_HOST, BY_ADDRESS, BY_DMABUF };
 static const char *const placements[] = {"pinned memory", "GPU memory, by its address",
 					 "GPU memory, by a dma-buf"};
 
-/* What the kernel needs to know of its queues. */
+/* The addresses and numbers that the kernel needs of its queues. */
 typedef struct ring {
-	uint64_t *sq;           /* [DEPTH] blocks of 8 words */
+	uint64_t *sq;           /* [DEPTH] WQEBBs of 8 words */
 	volatile uint32_t *dbr; /* word 1: send */
 	uint64_t *reg;          /* doorbell */
 	const uint64_t *cq;     /* entries of 8 words */
 	uint32_t cqe_cnt, qpn;
-	uint64_t local, remote; /* of slot 0 */
+	uint64_t local, remote; /* of entry 0 */
 	uint32_t lkey, rkey;
-	uint64_t counter; /* remote: the atomics' word */
-	uint64_t landing; /* local: what they fetch */
-	uint64_t echo;    /* local: what READs bring */
+	uint64_t counter; /* remote: the word of the atomics */
+	uint64_t result;  /* local: the results of the atomics */
+	uint64_t echo;    /* local: the results of READs */
 } ring_t;
 
 typedef struct result {
 	uint64_t n_done, n_atomics;
-	uint32_t bad_opcode, bad_counter; /* of a completion: 0 if all were good */
+	uint32_t bad_opcode, bad_counter; /* of a completion: 0 if all were successful */
 	uint32_t is_late;
-	uint64_t n_echoes, n_stale; /* READs; of them: data came after their completion */
+	uint64_t n_echoes, n_stale; /* READs; those whose data arrived after their completion */
 } result_t;
 
 /* The device */
@@ -71,7 +71,7 @@ static __device__ uint64_t be64(uint64_t v)
 	return (uint64_t)be32((uint32_t)v) << 32 | be32((uint32_t)(v >> 32));
 }
 
-/* Two 32-bit fields in the order of memory. */
+/* Two 32-bit fields in memory order. */
 static __device__ uint64_t pair(uint32_t first, uint32_t second)
 {
 	return be32(first) | (uint64_t)be32(second) << 32;
@@ -84,8 +84,8 @@ static __device__ void put_block(ring_t r, uint64_t index, const uint64_t w[8])
 		to[i] = w[i];
 }
 
-/* Every 16th operation adds 1 to a counter, every 8th writes 8 bytes inline; the others write a
- * slot. The value that an operation leaves behind is its own number + 1. */
+/* Every 16th operation adds 1 to a counter, every 8th writes 8 bytes inline; the others write an
+ * entry. The value that an operation writes is its own number + 1. */
 static __device__ bool is_atomic(uint64_t i)
 {
 	return i % 16 == 5;
@@ -114,7 +114,7 @@ static __device__ void post(ring_t r, uint64_t i, bool is_signalled)
 	if (is_atomic(i)) {
 		w[4] = be64(1); /* add; no boundaries */
 		w[6] = pair(8, r.lkey);
-		w[7] = be64(r.landing);
+		w[7] = be64(r.result);
 	} else if (is_inline(i)) {
 		uint64_t value = i + 1;
 		w[4] = be32(8 | 0x80000000u) | (value & 0xffffffff) << 32;
@@ -126,7 +126,7 @@ static __device__ void post(ring_t r, uint64_t i, bool is_signalled)
 	put_block(r, i, w);
 }
 
-/* Record, then doorbell: a device that sees the doorbell must not read an older record. */
+/* Record, then doorbell: a device that reads the doorbell must not read an older record. */
 static __device__ void ring_doorbell(ring_t r, uint64_t end)
 {
 	__threadfence_system();
@@ -143,7 +143,7 @@ static __device__ uint64_t now_ns(void)
 	return t;
 }
 
-/* Wait for completion number n of the ring. Returns false if it is bad or does not come. */
+/* Wait for completion number n of the ring. Returns false if it is an error or does not arrive. */
 static __device__ bool take_completion(ring_t r, uint64_t n, uint64_t index, result_t *out)
 {
 	const volatile uint64_t *last = r.cq + n % r.cqe_cnt * 8 + 7;
@@ -170,7 +170,7 @@ static __global__ void drive(ring_t r, uint64_t *local, uint64_t n, result_t *ou
 	uint64_t n_completions = 0, n_atomics = 0;
 	for (uint64_t i = 0; i < n; i++) {
 		bool is_last = i + 1 == n || (i + 1) % SIGNAL_EVERY == 0;
-		/* The slot's data: it is read by the device before the completion that frees it. */
+		/* The device has read the entry's data before the completion that frees it. */
 		local[i % N_SLOTS * (SLOT / 8)] = i + 1;
 		post(r, i, is_last);
 		n_atomics += is_atomic(i);
@@ -207,8 +207,8 @@ static __device__ void put_echo(ring_t r, uint64_t i, uint32_t opcode, uint64_t 
 	put_block(r, i, w);
 }
 
-/* After drive: WRITE a number to the peer's first slot, READ it back. When the READ's completion is
- * seen, its data must be. */
+/* After drive: WRITE a number to the peer's first entry, READ it back. When the READ's completion
+ * is valid, its data must have arrived. */
 static __global__ void echo(ring_t r, uint64_t *local, uint64_t first, uint64_t n, result_t *out)
 {
 	uint64_t n_completions = (first + SIGNAL_EVERY - 1) / SIGNAL_EVERY;
@@ -229,15 +229,15 @@ static __global__ void echo(ring_t r, uint64_t *local, uint64_t first, uint64_t 
 
 typedef struct side {
 	struct ibv_context *ctx;
-	struct ibv_pd *pd, *pinned; /* pinned: queues in memory that the GPU reaches */
+	struct ibv_pd *pd, *pinned; /* pinned: queues in memory that the GPU can access */
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	struct ibv_port_attr port;
 	union ibv_gid gid;
-	queues_t queues; /* instead of cq and qp: those in GPU memory */
-	char *data;      /* N_SLOTS slots, then counter, landing, echo */
-	void *page;      /* of the doorbell register, if the GPU has it mapped */
+	queues_t queues; /* instead of cq and qp: queues in GPU memory */
+	char *data;      /* N_SLOTS entries, then counter, result, echo */
+	void *page;      /* page of the doorbell register, if the GPU has it mapped */
 } side_t;
 
 static void *alloc_pinned(struct ibv_pd *pd, void *arg, size_t nbytes, size_t alignment,
@@ -245,7 +245,7 @@ static void *alloc_pinned(struct ibv_pd *pd, void *arg, size_t nbytes, size_t al
 {
 	void *p = NULL;
 	(void)pd, (void)arg, (void)resource;
-	/* Pages, whatever is asked for. */
+	/* Allocate whole pages, whatever the requested alignment. */
 	TRY(alignment <= 4096);
 	CUDA(cudaHostAlloc(&p, (nbytes + 4095) & ~(size_t)4095, cudaHostAllocMapped));
 	return p;
@@ -275,13 +275,13 @@ static void make_pinned_queues(side_t *s)
 	s->cq = ibv_cq_ex_to_cq(made);
 	struct ibv_qp_init_attr qp = {};
 	qp.send_cq = qp.recv_cq = s->cq;
-	qp.cap.max_send_wr = DEPTH / 4; /* blocks are counted below */
+	qp.cap.max_send_wr = DEPTH / 4; /* WQEBBs are counted below */
 	qp.cap.max_send_sge = 1;
 	qp.qp_type = IBV_QPT_RC;
 	TRY((s->qp = ibv_create_qp(s->pinned, &qp)) != NULL);
 }
 
-/* false: by a dma-buf, and there is none. */
+/* Returns false: by a dma-buf, and the driver does not support it. */
 static bool open_side(side_t *s, struct ibv_device *device, enum placement where)
 {
 	size_t nbytes = N_SLOTS * SLOT + 3 * SLOT;
@@ -436,8 +436,8 @@ static ring_t ring_of(side_t *s, const side_t *peer)
 	r.lkey = s->mr->lkey;
 	r.rkey = peer->mr->rkey;
 	r.counter = (uint64_t)peer->data + N_SLOTS * SLOT;
-	r.landing = (uint64_t)s->data + N_SLOTS * SLOT + SLOT;
-	r.echo = r.landing + SLOT;
+	r.result = (uint64_t)s->data + N_SLOTS * SLOT + SLOT;
+	r.echo = r.result + SLOT;
 	return r;
 }
 
@@ -482,12 +482,12 @@ static void close_side(side_t *s)
 	CUDA(cudaFree(s->data));
 }
 
-/* Returns how much is wrong. */
+/* Returns the number of errors. */
 static int check(uint64_t n, const result_t *result)
 {
 	if (result->n_done != n || result->n_echoes != N_ECHOES) {
 		fprintf(stderr, "%s: completion with opcode %u for WQEBB %u\n",
-			result->is_late ? "a completion did not come" : "a bad completion",
+			result->is_late ? "a completion did not arrive" : "a bad completion",
 			result->bad_opcode & 15, result->bad_counter);
 		return 1;
 	}
@@ -497,7 +497,7 @@ static int check(uint64_t n, const result_t *result)
 	return result->n_stale != 0;
 }
 
-/* Returns how much is wrong. */
+/* Returns the number of errors. */
 static int run(struct ibv_device **devices, enum placement where, uint64_t n, result_t *result)
 {
 	side_t a = {}, b = {};
@@ -505,7 +505,7 @@ static int run(struct ibv_device **devices, enum placement where, uint64_t n, re
 	int n_bad;
 	memset(result, 0, sizeof(*result));
 	if (!open_side(&a, devices[0], where)) {
-		printf("queues in %s: this driver gives no dma-buf\n", placements[where]);
+		printf("queues in %s: this driver does not support dma-buf\n", placements[where]);
 		TRY(ibv_dealloc_pd(a.pd) == 0 && ibv_close_device(a.ctx) == 0);
 		return 0;
 	}
@@ -526,7 +526,7 @@ static int run(struct ibv_device **devices, enum placement where, uint64_t n, re
 	       "%s\n",
 	       placements[where], (unsigned long long)result->n_done,
 	       (unsigned long long)result->n_atomics, (unsigned long long)result->n_echoes,
-	       n_bad ? "WRONG" : "all in place");
+	       n_bad ? "WRONG" : "all data in place");
 	close_side(&a);
 	close_side(&b);
 	return n_bad;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The symmetric heap on real GPUs: PEs as processes and as threads, on as many GPUs as there are
- * and all on one; what one copies into another's memory is seen there, also in chunks that came
+/* The symmetric heap on real GPUs: PEs as processes and as threads, on all GPUs and on one. Data
+ * that one PE copies into another PE's memory arrives there, also in heap chunks that were added
  * later. Needs the CUDA runtime and the runtime's static objects.
  *
  *     test_heap_gpu [PEs]     default: one per GPU, at least 2, at most 4 */
@@ -18,7 +18,7 @@
 #define MAX_PES 8
 #define SKIPPED 77
 
-/* What a PE is told: the same on all of them, but for pe. */
+/* The parameters of a PE: the same on all of them, except pe. */
 typedef struct pe_start {
 	shmemh_uniqueid_t id;
 	int pe;
@@ -38,7 +38,7 @@ typedef struct pe_start {
 		}                                                                                  \
 	} while (0)
 
-/* Copy a word into every PE's memory at words[own], then read what the others wrote here and what
+/* Copy a word into every PE's memory at words[own], then check what the others wrote here and what
  * is there. */
 static int exchange(const pe_start_t *s, shmemh_t *job, uint64_t *words, uint64_t salt)
 {
@@ -63,7 +63,7 @@ static int exchange(const pe_start_t *s, shmemh_t *job, uint64_t *words, uint64_
 	return 0;
 }
 
-/* Allocations that need chunks of their own; the ends of all of them are used. */
+/* Allocations that need their own heap chunks; the ends of all of them are used. */
 static int grow(const pe_start_t *s, shmemh_t *job)
 {
 	enum { N = 5 };
@@ -93,7 +93,7 @@ static int grow(const pe_start_t *s, shmemh_t *job)
 	return 0;
 }
 
-/* More than the device has: an error on all PEs, and the heap works as before. */
+/* More memory than the device has: an error on all PEs, and the heap still works. */
 static int exhaust(const pe_start_t *s, shmemh_t *job)
 {
 	shmemh_heap_info_t before = {.size = sizeof before}, after = {.size = sizeof after};
@@ -140,7 +140,7 @@ static int run_pe(const pe_start_t *s)
 
 	if (cudaGetDeviceCount(&n_gpus) != cudaSuccess || n_gpus == 0)
 		return SKIPPED;
-	/* cudaFree makes the context where cudaSetDevice does not yet (CUDA 11). */
+	/* cudaFree creates the context where cudaSetDevice does not yet (CUDA 11). */
 	TRY(cudaSetDevice(s->one_gpu ? 0 : s->pe % n_gpus) == 0 && cudaFree(NULL) == 0);
 	attr.heap_kind = s->heap_kind == SHMEMH_HEAP_GPU ? SHMEMH_HEAP_AUTO : s->heap_kind;
 	attr.pe = s->pe;
@@ -179,7 +179,7 @@ static int run_threads(pe_start_t s)
 	return result;
 }
 
-/* Everything of CUDA and the hub happens after the forks: neither survives one. */
+/* CUDA and the hub are used only after the forks: neither works across a fork. */
 static int run_processes(pe_start_t s)
 {
 	pid_t pids[MAX_PES];
@@ -211,7 +211,7 @@ static int run_processes(pe_start_t s)
 	return result;
 }
 
-/* Run in a process of its own, so that each starts without CUDA. */
+/* Run each case in its own process, so that it starts without CUDA. */
 static int run_case(const char *name, int (*run)(pe_start_t), pe_start_t s)
 {
 	int status = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* state.h: two units, each with its own copy of the context. Kernels without parameters of ours
- * reach the other PEs; what one unit uploads, the other does not see. */
+/* state.h: two units, each with its own copy of the context. Kernels without the context as a
+ * parameter reach the other PEs; an upload in one unit does not affect the other. */
 #include <stdio.h>
 #include <shmem_dev/state.h>
 #include "run.h"
@@ -9,8 +9,8 @@
 
 #define LIMIT_NS 20000000000ull
 
-/* Give the next PE this PE's number + 1. */
-static __global__ void tell(uint32_t *word, int *status)
+/* Send this PE's number + 1 to the next PE. */
+static __global__ void send_number(uint32_t *word, int *status)
 {
 	const shmemd_ctx_t *ctx = shmemd_state();
 	int me = shmemd_my_pe(ctx);
@@ -48,13 +48,13 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	RUN_TRY(job, shmemh_calloc(job, 1, sizeof(*out), (void **)&out));
 	RUN_TRY(job, shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &ctx));
 	RUN_TRY(job, run_device(shmemd_state_set(&ctx)));
-	tell<<<1, 1>>>(word, out);
+	send_number<<<1, 1>>>(word, out);
 	RUN_TRY(job, run_device(cudaGetLastError()));
 	RUN_TRY(job, run_device(shmemd_stream_sync(NULL)));
 	RUN_TRY(job, run_copy(&seen, out, sizeof(seen)));
 	RUN_TRY(job, seen);
 	RUN_TRY(job, run_copy(&seen, word, sizeof(seen)));
-	if (expect("told by the PE before", seen, (me + n - 1) % n + 1))
+	if (expect("received from the previous PE", seen, (me + n - 1) % n + 1))
 		return 1;
 	if (look(job, out, "the other unit before its upload", 0))
 		return 1;

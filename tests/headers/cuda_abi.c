@@ -66,7 +66,7 @@ SAME_VALUE(SHMEMHI_CU_ATTR_RDMA_ORDERING, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WR
 SAME_VALUE(SHMEMHI_CU_ATTR_DMA_BUF, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
 SAME_VALUE(SHMEMHI_CU_RDMA_ORDERING_OWNER, CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER);
 
-/* <cuda.h> turns the plain name of a call into that of its current version. */
+/* <cuda.h> defines the plain name of a call as that of its current version. */
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# cuda_abi.sh stage: the driver's ABI as runtime/cuda/dl.h writes it down is that of <cuda.h>.
+# cuda_abi.sh stage: the driver's ABI as declared in runtime/cuda/dl.h equals that of <cuda.h>.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)

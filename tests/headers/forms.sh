@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# forms.sh stage: a unit compiles in each of the three forms of the NIC path (as it is by default,
-# with SHMEMD_NIC_INLINE, with SHMEMD_NO_NIC), for the CPU and by nvcc, also with -G. What nvcc
-# makes of it has the entry points of the NIC path as functions by default, and none of them in the
-# other two forms.
+# forms.sh stage: a unit compiles in each of the three forms of the NIC path (the default,
+# SHMEMD_NIC_INLINE, SHMEMD_NO_NIC), for the CPU and by nvcc, also with -G. In nvcc's output the
+# entry points of the NIC path are functions in the default form, and do not exist in the other two.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# info.sh stage: shmem-info tells of each NIC that it can be used, or why it cannot.
+# info.sh stage: shmem-info reports for each NIC that it can be used, or why it cannot.
 set -eu
 info=$1/bin/shmem-info
 adapter=$(find "$1" -name 'libshmem_mlx5sw.so.0')

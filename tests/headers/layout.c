@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Golden sizes and offsets of what crosses between host and device (abi/). Compiled as C, C++ and
- * CUDA by layout.sh. From the first release on: a field may be appended, with a new minor ABI
+/* Golden sizes and offsets of the structures that host and device share (abi/). layout.sh compiles
+ * it as C, C++ and CUDA. From the first release on, a field may be appended, with a new minor ABI
  * version; if a line here has to change, the major version changes with it. */
 #include <shmem_dev/abi/ctx.h>
 #include <shmem_dev/abi/replay.h>
@@ -98,7 +98,7 @@ AT(shmemd_order_t, retired, 56);
 AT(shmemd_order_t, started, 60);
 SIZE(shmemd_order_t, 64);
 
-/* Words of a channel, each field at its highest value. */
+/* Words of a channel, each field at its maximum. */
 #define WORD(word, value) SHMEMD_STATIC_ASSERT((word) == (value), #word)
 WORD(SHMEMD_RESV_ADD(2, 1), 0x0000010000000200u);
 WORD(SHMEMD_RESV_INDEX(0x123456fffffffe78u), 0xfffffffe);

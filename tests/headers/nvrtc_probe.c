@@ -22,7 +22,7 @@ static const char source[] =
 	"	shmemd_p_u64(shmemd_state(), p.sig, 1, 0);\n"
 	"}\n";
 
-/* Returns 0 if it compiled without a word. */
+/* Returns 0 if it compiled without a message. */
 static int compile(const char *const *options, int n_options)
 {
 	nvrtcProgram program;

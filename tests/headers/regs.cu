@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Kernels whose resources regs.sh looks at: the operations that users put into their own kernels,
- * so what they cost there in registers, stack and shared memory. Never run. */
+/* Kernels whose resources regs.sh checks: the operations that users put into their own kernels, and
+ * so their cost there in registers, stack and shared memory. Never run. */
 #include <shmem_dev/shmem_dev.h>
 
 typedef struct params {
@@ -154,7 +154,7 @@ SHMEMD_KERNEL(dispatch, params_t, p)
 	}
 }
 
-/* What a user's kernel does in a loop: exchange with all peers, wait, synchronise. */
+/* A typical loop of a user's kernel: exchange with all peers, wait, synchronise. */
 SHMEMD_KERNEL(exchange_block, params_t, p)
 {
 	int pe, n = shmemd_n_pes(&p.ctx), status = SHMEMD_OK;

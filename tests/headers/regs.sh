@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# regs.sh stage: what the operations of regs.cu cost a kernel, in the three forms of the NIC path.
-# Prints a table; fails on static shared memory, on more than 64 registers, with which a block of
-# 1024 threads would not start, and
-#   without the NIC path      on a stack frame or a spill;
-#   with it inline            on more than 448 spilled bytes, around calls of what is rare;
-#   out of line, the default  on more than 256: calls have the stack frame of the ABI.
+# regs.sh stage: the resources that the operations of regs.cu take, in the three forms of the NIC
+# path. Prints a table; fails on static shared memory, on more than 64 registers, with which a block
+# of 1024 threads would not start, and
+# without the NIC path      on a stack frame or a spill;
+# with it inline            on more than 448 spilled bytes, around calls of rare functions;
+# out of line, the default  on more than 256: calls have the stack frame of the ABI.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)

@@ -19,8 +19,8 @@ cmake -G Ninja -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$stage" -DEXAMPL
 cmake --build "$work/build"
 SHMEMSIM_PES=2 "$work/build/hello"
 
-# Nothing in the tree names where it was built or first installed.
+# No file of the tree contains the path where it was built or first installed.
 if grep -rl -e "$stage.before" --include='*.pc' --include='*.cmake' "$stage"; then
-	echo "these files name the place of installation: the tree cannot be moved"
+	echo "these files contain the path of installation: the tree cannot be moved"
 	exit 1
 fi

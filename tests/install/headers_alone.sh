@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # headers_alone.sh stage c|cxx|cuda: each installed header compiles alone, and twice in one unit,
-# with every compiler of that language that is here; plain and with SHMEMD_CHECK. A header that
-# belongs to one language is left out of the others.
+# with every available compiler of that language; plain and with SHMEMD_CHECK. A header for one
+# language only is skipped for the others.
 set -eu
 include=$1/include language=$2
 strict='-Wall -Wextra -Wpedantic -Werror -fsyntax-only'
@@ -37,7 +37,8 @@ for compiler in $compilers; do
 	command -v "$compiler" >/dev/null || continue
 	used=$((used + 1))
 	for check in '' -DSHMEMD_CHECK; do
-		# nvcc takes a second for each unit: the check build only of what includes the rest.
+		# nvcc takes a second for each unit: the check build only for headers that include
+		# the others.
 		names='*'
 		[ "$language$check" != cuda-DSHMEMD_CHECK ] || names='shmem_dev_s*'
 		for unit in "$work"/$names.c; do

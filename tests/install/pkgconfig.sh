@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# pkgconfig.sh stage examples: the examples build with nothing but what pkg-config prints, as C and,
-# if nvcc is here, as CUDA; the C programs run.
+# pkgconfig.sh stage examples: the examples build with only the output of pkg-config, as C and, if
+# nvcc is available, as CUDA; the C programs run.
 set -eu
 stage=$1 examples=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# By a name without spaces, which a command line from pkg-config cannot have.
+# Use a path without spaces: pkg-config cannot quote them in a command line.
 ln -s "$stage" "$work/stage"
 pc_dir=$(dirname "$(find "$work/stage/" -name shmem_dev.pc)")
 PKG_CONFIG_PATH=$pc_dir${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
@@ -33,7 +33,7 @@ gpu=$(pc --cflags --libs shmem_dev shmem_host)
 [ "$(pkg-config --libs shmem_dev)" = "" ]
 for path in $(pkg-config --cflags-only-I --libs-only-L shmem_host | sed 's/-[IL]//g'); do
 	[ -d "$path" ] || {
-		echo "pkg-config names $path, which is not there"
+		echo "pkg-config names $path, which does not exist"
 		exit 1
 	}
 done

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A kernel as a user has it, with CUDA's names and without shmem_dev: the sum of an array by warp
- * shuffles, run under random schedules. With the argument "broken" the upper half of a warp waits
- * at the wrong barrier: the emulator must end that run and say so. */
+/* A user's kernel with CUDA's names and without shmem_dev: the sum of an array by warp shuffles, on
+ * random schedules. With the argument "broken" the upper half of a warp waits at the wrong barrier:
+ * the emulator must end that run with a report. */
 #define SHMEMSIM_CUDA_DIALECT
 #include <shmem_sim.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# user_kernel.sh stage: a user's own CUDA kernel runs on the CPU with nothing but the installed
-# emulator, and the emulator reports the mistake in its broken twin.
+# user_kernel.sh stage: a user's CUDA kernel runs on the CPU with only the installed emulator, and
+# the emulator reports the mistake in its broken variant.
 set -eu
 stage=$1
 source=$(dirname "$0")/user_kernel.c
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# By a name without spaces, which a command line from pkg-config cannot have.
+# Use a path without spaces: pkg-config cannot quote them in a command line.
 ln -s "$stage" "$work/stage"
 PKG_CONFIG_PATH=$(dirname "$(find "$work/stage/" -name shmem_sim.pc)")
 export PKG_CONFIG_PATH

@@ -44,18 +44,18 @@ byte doorbell[N_PATHS], executed[N_PATHS], completed[N_PATHS], cqes[N_PATHS], re
 byte acknowledged[N_PATHS] = NO_LIMIT;
 bit fenced[N_PATHS];
 
-/* The host's order: switch to path `order`, of whose predecessor `prefix` requests were executed. */
+/* The host's order: switch to path `order`; `prefix` requests of the previous path were executed. */
 byte order, prefix, carried_out;
 
 /* WQEBBs before `effective` have had their effect, and those before `flushed` are followed by a READ
- * that was answered. A READ or FETCH has its answer; or the caller was told that it is ambiguous. */
+ * that has completed. A READ or FETCH has its result, or its caller got the status that it is ambiguous. */
 byte effective = FIRST, flushed = FIRST, n_finished, n_threads = 255;
 bit answered[MAX_POSTED], returned[MAX_POSTED], ambiguous[MAX_POSTED];
 
 #define AT(p, device_index) (MEMORY(p) * DEPTH + (device_index) % DEPTH)
 #define POSITION(p, index) AT(p, (index) + MOD_INDEX - base[p] % MOD_INDEX)
 
-/* A doorbell that goes back makes the device execute WQEBBs that nobody has written. */
+/* A doorbell that goes back makes the device execute WQEBBs that were not written. */
 #define TO_EXECUTE(p) (!fenced[p] && doorbell[p] != executed[p] % MOD_NIC)
 #define TO_COMPLETE(p) (completed[p] < executed[p] && completed[p] < acknowledged[p])
 
@@ -103,7 +103,7 @@ end:	do
 	od
 }
 
-/* The path fails. How many acknowledgements were lost is open. */
+/* The path fails. Any number of acknowledgements may be lost. */
 inline fail(p)
 {
 	atomic {

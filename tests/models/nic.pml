@@ -2,11 +2,11 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Send queue and completion queue (include/shmem_dev/abi/mlx5.h), and the NIC between them. */
 
-/* Send queue: in each block the index and the form of the WQE that it belongs to. */
-#define BLOCKS(form) ((form) & 3)
+/* Send queue: each WQEBB has the index and the form of its WQE. */
+#define WQEBBS(form) ((form) & 3)
 #define SIGNALLED 4
 #define READ 8  /* all WRITEs before it are in memory when it completes */
-#define LANDS 16 /* its answer is placed at any time before that */
+#define USES_BUFFER 16 /* its response is placed at any time before it completes */
 byte wqe[DEPTH], form[DEPTH], ticket_of[DEPTH];
 
 /* Completion queue. A CQE's tail is one word: counter, owner bit, opcode (0: success). */
@@ -15,26 +15,26 @@ byte wqe[DEPTH], form[DEPTH], ticket_of[DEPTH];
 #define OWNER(tail) ((tail) >> 4 & 1)
 #define COUNTER(tail) ((tail) & 15)
 #define INVALID 7
-#define NOTHING 255 /* the tail of a CQE that is not there */
+#define NOTHING 255 /* the tail of a CQE that was never written */
 #define FAILED 1
 byte cqe[DEPTH] = NOTHING, syndrome[DEPTH];
 
-/* The NIC: doorbell register and record, of which it sees the low bits; executed; completed, by CQE
- * if asked for; last READ that completed; answers on their way. */
+/* The NIC: doorbell register and record, of which it reads the low bits; WQEBBs executed; WQEBBs
+ * reported, by a CQE if requested; the last READ that completed; responses that are not placed. */
 byte doorbell = FIRST, record = FIRST, cqes;
-byte executed = FIRST, told = FIRST, flushed = FIRST;
+byte executed = FIRST, reported = FIRST, flushed = FIRST;
 bit failed, unplaced[DEPTH];
 
-#define TOLD_OF(index) ((index) % MOD_NIC)
-#define TO_EXECUTE (executed != ERROR_AT && TOLD_OF(doorbell) != TOLD_OF(executed))
-#define TO_TELL (told < executed && !unplaced[told % DEPTH])
+#define NIC_COUNTER(index) ((index) % MOD_NIC)
+#define TO_EXECUTE (executed != ERROR_AT && NIC_COUNTER(doorbell) != NIC_COUNTER(executed))
+#define TO_REPORT (reported < executed && !unplaced[reported % DEPTH])
 #define TO_FAIL \
-	(executed == ERROR_AT && told >= executed && TOLD_OF(doorbell) != TOLD_OF(executed) && \
-	 TOLD_OF(record) != TOLD_OF(told))
+	(executed == ERROR_AT && reported >= executed && NIC_COUNTER(doorbell) != NIC_COUNTER(executed) && \
+	 NIC_COUNTER(record) != NIC_COUNTER(reported))
 
-/* Fetches by the doorbell, executes and tells in order, each as late as it likes. Once a WQE has
- * failed it tells of all up to the record, whether they asked or not. Fetching a block that was not
- * written for this index, or was written anew before it was told of, is what must not happen. */
+/* The NIC fetches up to the doorbell, executes and reports in order, each at any later time. After
+ * a WQE has failed it writes a CQE for each one up to the record, signalled or not. The assertions:
+ * a fetched WQEBB was written for its index, and is not written again before it is reported. */
 active proctype nic()
 {
 	byte n;
@@ -44,21 +44,21 @@ end:	do
 		d_step {
 			n = executed % DEPTH;
 			assert(wqe[n] == executed);
-			assert(BLOCKS(form[n]) == 1 || wqe[(executed + 1) % DEPTH] == executed);
-			if :: form[n] & LANDS -> unplaced[n] = 1 :: else fi;
-			executed = executed + BLOCKS(form[n]);
+			assert(WQEBBS(form[n]) == 1 || wqe[(executed + 1) % DEPTH] == executed);
+			if :: form[n] & USES_BUFFER -> unplaced[n] = 1 :: else fi;
+			executed = executed + WQEBBS(form[n]);
 			n = 0
 		}
-	:: TO_TELL ->
+	:: TO_REPORT ->
 		d_step {
-			n = told % DEPTH;
-			assert(wqe[n] == told);
-			if :: form[n] & READ -> flushed = told :: else fi;
-			told = told + BLOCKS(form[n]);
+			n = reported % DEPTH;
+			assert(wqe[n] == reported);
+			if :: form[n] & READ -> flushed = reported :: else fi;
+			reported = reported + WQEBBS(form[n]);
 			if
 			:: form[n] & SIGNALLED ->
 				assert(DIFF(cqes, done_cqes, MOD_CQES) < DEPTH);
-				cqe[cqes % DEPTH] = TAIL(0, cqes, told - BLOCKS(form[n]));
+				cqe[cqes % DEPTH] = TAIL(0, cqes, reported - WQEBBS(form[n]));
 				cqes = (cqes + 1) % MOD_CQES
 			:: else
 			fi;
@@ -67,12 +67,12 @@ end:	do
 	:: TO_FAIL ->
 		syndrome[cqes % DEPTH] = (failed -> FLUSHED : CAUSE);
 		d_step {
-			n = told % DEPTH;
-			assert(wqe[n] == told);
+			n = reported % DEPTH;
+			assert(wqe[n] == reported);
 			assert(DIFF(cqes, done_cqes, MOD_CQES) < DEPTH);
-			cqe[cqes % DEPTH] = TAIL(FAILED, cqes, told);
+			cqe[cqes % DEPTH] = TAIL(FAILED, cqes, reported);
 			cqes = (cqes + 1) % MOD_CQES;
-			told = told + BLOCKS(form[n]);
+			reported = reported + WQEBBS(form[n]);
 			failed = 1;
 			n = 0
 		}

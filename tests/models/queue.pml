@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Posters, which wait for what they posted or leave it; then a last thread that waits for all. */
+/* Posters, which wait for their operations or do not; then a last thread that waits for all. */
 #ifndef POSTERS
 #define POSTERS 2
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Puts, which nobody waits for, then quiet. When quiet returns, a READ that was posted after this
- * thread's puts has been answered. Threads share the READs, by the word `flush`. */
+/* Puts without a wait, then quiet. When quiet returns, a READ that was posted after this thread's
+ * puts has completed. Threads share the READs, by the word `flush`. */
 #ifndef USERS
 #define USERS 2
 #endif
@@ -12,7 +12,7 @@
 #define ROUNDS 1 /* of the first user: PUTS puts and a quiet */
 #endif
 #ifndef PUTTERS
-#define PUTTERS 0 /* so many users only put */
+#define PUTTERS 0 /* number of users that only put */
 #endif
 #ifndef HELPED
 #define HELPED 0 /* a helper may switch before anything is posted */
@@ -20,17 +20,17 @@
 
 /* More mistakes. */
 #define FLUSH_LATE 71      /* store it after publishing */
-#define FLUSH_READY 72     /* store that the READ covers all that is published then */
+#define FLUSH_READY 72     /* store that the READ covers everything published by then */
 #define WAIT_READY 73      /* wait for the WRITEs, not for the READ */
 #define FLUSH_EPOCH 74     /* use the number of `flush` whatever its epoch */
-#define FLUSH_FAR 75       /* leave `flush` as it is however far the queue has gone on */
+#define FLUSH_FAR 75       /* never advance `flush` with the queue */
 
 #define FLUSHES
 byte flush = 15, flush_number, flush_epoch; /* FIRST */
 
 #include "sq.pml"
 
-/* Is a READ behind all that is published? */
+/* Returns whether a READ follows everything before target. */
 #define COVERED(target) REACHED(flush, target)
 
 inline quiet()

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The ring protocol (include/shmem_dev/impl/ring.h and post.h, whose names stand in the comments),
- * for the models that include this. A step is one access to shared memory, in one order that all
- * agree on: weak memory is not modelled, nor are fences. A loop that spins waits here until it can
- * go on; so a hang is an end state that is not valid. Words that wrap in C wrap here as early as
- * the protocol allows, and FIRST lies just below; others have 63 or 64 bits in C and do not wrap.
+/* A queue without switches, on which bounce.pml checks bounce buffers. A step is one access to
+ * shared memory, in one order for all threads: weak memory and fences are not modelled. A loop that
+ * spins waits here until it can continue, so that a hang is an invalid end state. Words that wrap
+ * in C wrap here as early as the protocol allows, and FIRST is just below; others have 63 or 64
+ * bits in C and do not wrap.
  *
  * A word with BUSY is two variables here, which change in one step. A load of it that finds BUSY
- * clear and the compare-and-swap behind are one step as well: when the latter succeeds, nothing has
- * changed since the former, and when not, nobody will know. */
+ * clear and the following compare-and-swap are one step as well: if the latter succeeds, the word
+ * has not changed since the load, and if it fails, the load has no effect. */
 #ifndef DEPTH
 #define DEPTH 2
 #endif
@@ -22,28 +22,28 @@
 #define MAY_TIME_OUT false /* a wait, at any time */
 #endif
 #ifndef SPACE_MAY_TIME_OUT
-#define SPACE_MAY_TIME_OUT false /* ... for slots; it ends the channel */
+#define SPACE_MAY_TIME_OUT false /* a wait for WQEBBs; it ends the channel */
 #endif
 #ifndef BUG
 #define BUG 0
 #endif
 
-#define FIRST 15             /* index of the first slot */
+#define FIRST 15             /* index of the first WQEBB */
 #define MOD_NIC (2 * DEPTH)  /* 2^16 in C: the NIC's counters */
 #define MOD_CQES (2 * DEPTH) /* 2^23: CQEs in `done` */
-#define MOD_RESV 8           /* 2^39: slots in `resv` */
-#define MOD_DONE 16          /* 2^40: slots in `done` */
+#define MOD_RESV 8           /* 2^39: WQEBBs in `resv` */
+#define MOD_DONE 16          /* 2^40: WQEBBs in `done` */
 #define DIFF(a, b, mod) (((a) % (mod) + (mod) - (b) % (mod)) % (mod))
 
-/* CQEs that are looked at besides the next one, counted from that: in C an eighth and half of the
- * queue away, here, where there are so few, the second and the last. */
-#define FAR 1
-#define FARTHER (DEPTH - 1)
+/* CQEs that are probed besides the next one, counted from it: in C at an eighth and at half of the
+ * queue, here, with few CQEs, the second and the last. */
+#define NEAR 1
+#define FAR (DEPTH - 1)
 
 /* When to ring: shmemd_when. */
 #define BATCHED 0
 #define NOW 1
-#define LATER 2
+#define DEFERRED 2
 
 /* Statuses. */
 #define OK 0
@@ -52,67 +52,66 @@
 #define TIMEOUT 3
 
 /* Mistakes, for BUG. */
-#define NO_LOCK 1         /* ring although another is busy ringing */
-#define UNORDERED 2       /* publish: add to `ready` without waiting for one's turn */
-#define NO_SPACE 3        /* write without waiting for the slots */
-#define SPACE_BY_ONE 4    /* wait for one slot too few */
-#define WAIT_NO_RING 5    /* wait without making sure that the slot is rung */
+#define NO_LOCK 1         /* ring although another thread holds the lock */
+#define UNORDERED 2       /* publish: add to `ready` without waiting for the turn */
+#define NO_SPACE 3        /* write without waiting for the WQEBBs */
+#define SPACE_BY_ONE 4    /* wait for one WQEBB too few */
+#define WAIT_NO_RING 5    /* wait without making sure that the doorbell was rung */
 #define NO_OWNER 6        /* a CQE is valid whatever its owner bit */
-#define LOCK_UNSEEN 7     /* take BUSY of `rung` although that has moved on */
+#define LOCK_UNSEEN 7     /* take BUSY of `rung` although the word has advanced */
 #define NO_OPCODE 8       /* an error CQE taken for success */
 #define ERROR_ADVANCES 9  /* `done` goes past an error */
 #define BATCH_ONLY 10     /* ring only at a batch's end */
-#define TRY_ONCE 11       /* leave if another is busy ringing */
-#define NO_DONE_LOCK 12   /* read CQEs although another is busy with it */
+#define TRY_ONCE 11       /* return if another thread holds the lock */
+#define NO_DONE_LOCK 12   /* read CQEs although another thread does */
 #define NO_RECORD 13      /* no doorbell record */
-#define CLOSED_FIRST 14   /* close the channel before saying why */
-#define PUBLISH_ALIVE 15  /* wait for one's turn to publish even if the channel is dead */
+#define CLOSED_FIRST 14   /* close the channel before storing the cause */
+#define PUBLISH_ALIVE 15  /* wait for the turn even if the channel has failed */
 #define FIRST_SIGNALLED 16 /* CQE for the first WQE of a reservation, not for the last */
-#define TIMEOUT_FIRST 17  /* a wait may end before it has made sure that its slot is rung */
-#define STAYS_OPEN 18     /* a wait for slots runs out of time, and the channel goes on */
-#define MUST_STAY 19      /* LATER: never ring, whoever has left its slots to us */
-#define DEAD_AT_ONCE 20   /* the channel is dead: forget what was complete before */
-/* ... of a poster alone */
-#define READY_FIRST 21    /* publish, then say in `rung` that it is rung */
-#define ALONE_UNRUNG 22   /* ring first although slots before are not rung */
-#define ALONE_BUSY 23     /* ring first although another is busy ringing */
-#define ALONE_EARLY 24    /* ring first although slots before are not published */
+#define TIMEOUT_FIRST 17  /* a wait may end before its doorbell was rung */
+#define STAYS_OPEN 18     /* a wait for WQEBBs times out, and the channel continues */
+#define ALWAYS_DEFER 19      /* DEFERRED: never ring, even if an earlier poster relies on it */
+#define DEAD_AT_ONCE 20   /* after a failure drop what was complete before */
+/* ... of a poster on an idle queue */
+#define READY_FIRST 21    /* publish, then store `rung` */
+#define ALONE_UNRUNG 22   /* ring first although earlier WQEBBs are not rung */
+#define ALONE_BUSY 23     /* ring first although another thread holds the lock */
+#define ALONE_EARLY 24    /* ring first although earlier WQEBBs are not published */
 /* ... of the reader of CQEs */
-#define FAR_ERROR 26      /* a far CQE is taken for success although it tells of an error */
-#define FAR_CAUSE 27      /* a far CQE that tells of an error is taken for the cause */
+#define FAR_ERROR 26      /* a far CQE with an error is taken for success */
+#define FAR_CAUSE 27      /* a far CQE with an error is taken for the cause */
 #define FAR_NO_OWNER 28   /* a far CQE is valid whatever its owner bit */
 #define FAR_BY_ONE 29     /* a far CQE counts as one CQE */
-#define DONE_STAYS_BUSY 30 /* nothing there: leave BUSY as it is */
-#define RUNG_STAYS_BUSY 31 /* told of: leave BUSY as it is */
+#define DONE_STAYS_BUSY 30 /* no CQE: leave BUSY set */
+#define RUNG_STAYS_BUSY 31 /* after ringing leave BUSY set */
 
-/* shmemd_ring_t */
-byte resv = FIRST % MOD_RESV, ready = FIRST, rung = FIRST, later;
-byte done_cqes, done_slots = FIRST % MOD_DONE, dead;
+/* The words of the channel. */
+byte resv = FIRST % MOD_RESV, ready = FIRST, rung = FIRST, deferred_end;
+byte done_cqes, done_wqebbs = FIRST % MOD_DONE, dead;
 bit closed, rung_busy, done_busy;
 
 #include "nic.pml"
 
-/* What `done` may say at most, and what it says, without wraps; slots before `must` are published
- * and not to be left unrung. */
-#define COMPLETED (failed -> executed : told)
+/* The largest valid value of `done`, and its value, both without wraps. WQEBBs before `must` are
+ * published, and their doorbell was not deferred. */
+#define COMPLETED (failed -> executed : reported)
 byte completed = FIRST, must = FIRST;
 
-#define REACHED(t) (DIFF(done_slots, t, MOD_DONE) < MOD_DONE / 2)
+#define REACHED(t) (DIFF(done_wqebbs, t, MOD_DONE) < MOD_DONE / 2)
 #define THERE(tail, n) (OPCODE(tail) != INVALID && OWNER(tail) == (n) / DEPTH % 2)
 #define VALID(tail, n) \
 	(BUG == NO_OWNER || BUG == FAR_NO_OWNER && (n) != w_cqes -> OPCODE(tail) != INVALID : \
 	 THERE(tail, n))
 #define TO_RING(t) (BUG != WAIT_NO_RING && rung < t && ready >= t)
 
-/* What a thread remembers; rc is what its last call returned. */
-#define LOCALS byte rc, start, end, tail, ahead, w_cqes, w_slots, to; bit stays
+/* The state of a thread; rc is the result of its last call. */
+#define LOCALS byte rc, start, end, tail, ahead, w_cqes, w_wqebbs, to; bit is_deferred
 
-/* Told of: the record, which the NIC reads when a WQE has failed, and the doorbell. Neither goes
- * back, and the NIC is not told of the same twice. */
-#define TELL_RECORD(v) assert((v) > record); record = (BUG == NO_RECORD -> record : v)
-#define TELL_DOORBELL(v) assert((v) > doorbell); doorbell = v
+/* Ringing: the record, which the NIC reads when a WQE has failed, then the doorbell. Neither goes
+ * back, and no value is written twice. */
+#define WRITE_RECORD(v) assert((v) > record); record = (BUG == NO_RECORD -> record : v)
+#define WRITE_DOORBELL(v) assert((v) > doorbell); doorbell = v
 
-/* shmemdi_ring_until */
 inline ring_until(t)
 {
 	do
@@ -124,8 +123,8 @@ inline ring_until(t)
 		rung_busy = 1
 	   }
 		d_step { to = ready; assert(to >= t || BUG == UNORDERED) };
-		d_step { TELL_RECORD(to) };
-		d_step { TELL_DOORBELL(to) };
+		d_step { WRITE_RECORD(to) };
+		d_step { WRITE_DOORBELL(to) };
 		d_step {
 			assert(rung < to);
 			rung = to;
@@ -136,7 +135,7 @@ inline ring_until(t)
 	od
 }
 
-/* shmemdi_ring_stop */
+/* End the channel. */
 inline stop(status)
 {
 	d_step {
@@ -155,18 +154,18 @@ inline stop(status)
 	}
 }
 
-/* Who has looked in vain would look again, and again. Here it goes on when there is something to
- * find; with SPINS also whenever the NIC is about to do something. */
+/* In C a thread that has polled without success polls again. Here it continues when a poll would
+ * succeed; with SPINS also whenever the NIC can make a step. */
 #ifdef SPINS
-#define SPIN (TO_EXECUTE || TO_TELL || TO_FAIL)
+#define SPIN (TO_EXECUTE || TO_REPORT || TO_FAIL)
 #else
 #define SPIN false
 #endif
-#define WORTH_A_LOOK(to_look) \
-	((to_look) || dead || !done_busy && (SPIN || THERE(cqe[done_cqes % DEPTH], done_cqes)))
+#define MAY_POLL_AGAIN(poll_now) \
+	((poll_now) || dead || !done_busy && (SPIN || THERE(cqe[done_cqes % DEPTH], done_cqes)))
 
-/* shmemdi_cqe_look, at the CQE that is n ahead of the next one. */
-inline look(n)
+/* Probe the CQE that is n after the next one. */
+inline probe(n)
 {
 	if
 	:: VALID(cqe[(w_cqes + n) % DEPTH], w_cqes + n) &&
@@ -178,47 +177,46 @@ inline look(n)
 	fi
 }
 
-/* What `done` is to say. */
+/* Advance `done`. */
 inline advance()
 {
-	tail = w_slots + DIFF(COUNTER(tail), w_slots, MOD_NIC) +
-	       BLOCKS(form[COUNTER(tail) % DEPTH]);
-	completed = completed + DIFF(tail, done_slots, MOD_DONE);
+	tail = w_wqebbs + DIFF(COUNTER(tail), w_wqebbs, MOD_NIC) +
+	       WQEBBS(form[COUNTER(tail) % DEPTH]);
+	completed = completed + DIFF(tail, done_wqebbs, MOD_DONE);
 	done_cqes = (w_cqes + (BUG == FAR_BY_ONE -> 0 : ahead) + 1) % MOD_CQES;
-	done_slots = tail % MOD_DONE;
+	done_wqebbs = tail % MOD_DONE;
 	assert(completed <= COMPLETED)
 }
 
-/* Leave BUSY of `done`, and forget. */
+/* Clear BUSY of `done`, and the thread's copies. */
 inline unlock_done()
 {
 	done_busy = 0;
 	tail = 0;
 	ahead = 0;
 	w_cqes = 0;
-	w_slots = 0
+	w_wqebbs = 0
 }
 
 #define IS_ERROR (OPCODE(tail) == FAILED && BUG != NO_OPCODE && !(BUG == FAR_ERROR && ahead))
 
-/* shmemdi_consume_from, shmemdi_cqe_read. In C all CQEs are loaded at once. Here the next one is
- * loaded when BUSY is taken, and those farther ahead come later, so that they may be there although
- * the next one was not yet. That C leaves them out when little is under way makes no difference:
- * the NIC may be late. */
-inline consume(to_look)
+/* Read CQEs. In C all of them are loaded at once. Here the next one is loaded when BUSY is set, and
+ * those further ahead later, so that they may have arrived although the next one had not. C skips
+ * them if few WQEBBs are in flight, which makes no difference: the NIC may be late. */
+inline consume(poll_now)
 {
 	if
 	:: d_step {
 		BUG == NO_DONE_LOCK || !done_busy ->
 		done_busy = 1;
 		w_cqes = done_cqes;
-		w_slots = done_slots;
+		w_wqebbs = done_wqebbs;
 		tail = NOTHING;
-		look(0)
+		probe(0)
 	   }
-		d_step { look(FAR) };
+		d_step { probe(NEAR) };
 #if DEPTH > 2
-		d_step { look(FARTHER) };
+		d_step { probe(FAR) };
 #endif
 		if
 		:: d_step {
@@ -226,7 +224,7 @@ inline consume(to_look)
 			unlock_done();
 			done_busy = (BUG == DONE_STAYS_BUSY)
 		   }
-			(WORTH_A_LOOK(to_look))
+			(MAY_POLL_AGAIN(poll_now))
 		:: d_step {
 			IS_ERROR ->
 			tail = syndrome[(w_cqes + ahead) % DEPTH];
@@ -246,11 +244,11 @@ inline consume(to_look)
 			unlock_done()
 		   }
 		fi
-	:: done_busy && BUG != NO_DONE_LOCK -> (WORTH_A_LOOK(to_look))
+	:: done_busy && BUG != NO_DONE_LOCK -> (MAY_POLL_AGAIN(poll_now))
 	fi
 }
 
-/* shmemdi_ring_poll, shmemdi_ring_wait. What was complete before the channel was stopped counts. */
+/* Wait for index t. What was complete before the channel failed counts. */
 inline wait(t, time_out)
 {
 	do
@@ -274,7 +272,7 @@ inline write(i, index, form_of)
 	unplaced[(i) % DEPTH] = 0
 }
 
-/* n blocks; two are one WQE if `wide`. The last WQE asks for a CQE. */
+/* Write n WQEBBs; two are one WQE if `wide`. The last WQE requests a CQE. */
 inline write_all(n, wide, kind, my_ticket)
 {
 	if
@@ -291,67 +289,66 @@ inline write_all(n, wide, kind, my_ticket)
 	ticket_of[start % DEPTH] = my_ticket
 }
 
-/* shmemdi_must_ring */
+/* Must the poster of the WQEBBs before `end` ring the doorbell? */
 #define MUST_RING(when) \
 	((when) == NOW || start / BATCH != end / BATCH || \
 	 BUG != BATCH_ONLY && resv == end % MOD_RESV)
 
-/* May a poster ring before it publishes? Once it may, nobody but itself changes that; hence in one
- * step, together with the record. */
-#define IS_ALONE(when) \
-	((when) != LATER && MUST_RING(when) && (ready == start || BUG == ALONE_EARLY) && \
+/* May a poster ring before it publishes? No other thread can make this false again, so the test
+ * and the store of the record are one step. */
+#define IS_ONLY_POSTER(when) \
+	((when) != DEFERRED && MUST_RING(when) && (ready == start || BUG == ALONE_EARLY) && \
 	 (rung == start || BUG == ALONE_UNRUNG || BUG == ALONE_BUSY && rung_busy) && \
 	 (!rung_busy || BUG == ALONE_UNRUNG || BUG == ALONE_BUSY))
 
-/* shmemdi_may_stay */
-#define MAY_STAY (rung >= start || later == start || BUG == MUST_STAY)
+/* May the doorbell for [start, end) be deferred? */
+#define MAY_DEFER (rung >= start || deferred_end == start || BUG == ALWAYS_DEFER)
 
-/* Slots that may stay unrung do not count as those that must not. */
+/* Publish. WQEBBs whose doorbell is deferred do not advance `must`. */
 inline publish_now()
 {
-	if :: !stays && must < end -> must = end :: else fi;
+	if :: !is_deferred && must < end -> must = end :: else fi;
 	ready = ready + (end - start)
 }
 
-/* A plain store, of BUSY as well. */
-inline say_rung()
+/* Store `rung` with BUSY clear. */
+inline store_rung()
 {
 	assert(rung < end);
 	rung = end;
 	rung_busy = 0
 }
 
-/* shmemdi_publish */
 inline publish(when)
 {
 	if
-	:: d_step { IS_ALONE(when) -> TELL_RECORD(end) } /* shmemdi_publish_alone */
-		d_step { TELL_DOORBELL(end) };
-		d_step { if :: BUG == READY_FIRST -> publish_now() :: else -> say_rung() fi };
-		d_step { if :: BUG == READY_FIRST -> say_rung() :: else -> publish_now() fi }
+	:: d_step { IS_ONLY_POSTER(when) -> WRITE_RECORD(end) }
+		d_step { WRITE_DOORBELL(end) };
+		d_step { if :: BUG == READY_FIRST -> publish_now() :: else -> store_rung() fi };
+		d_step { if :: BUG == READY_FIRST -> store_rung() :: else -> publish_now() fi }
 	:: else ->
 		if
 		:: d_step {
-			(when) != LATER && (ready == start || BUG == UNORDERED) ->
+			(when) != DEFERRED && (ready == start || BUG == UNORDERED) ->
 			publish_now()
 		   }
 		:: d_step {
-			(when) == LATER && ready == start ->
-			stays = MAY_STAY;
-			later = (stays -> end : later)
+			(when) == DEFERRED && ready == start ->
+			is_deferred = MAY_DEFER;
+			deferred_end = (is_deferred -> end : deferred_end)
 		   }
 			d_step { publish_now() }
-		:: dead && BUG != PUBLISH_ALIVE -> stays = 1 /* dropped; the call succeeds */
+		:: dead && BUG != PUBLISH_ALIVE -> is_deferred = 1 /* dropped; the call succeeds */
 		fi;
 		if
-		:: !stays && MUST_RING(when) -> ring_until(end)
+		:: !is_deferred && MUST_RING(when) -> ring_until(end)
 		:: else
 		fi;
-		stays = 0
+		is_deferred = 0
 	fi
 }
 
-/* shmemdi_reserve, WQEs, shmemdi_publish */
+/* Reserve, wait for space, write the WQEs, publish. */
 inline post(n, wide, kind, my_ticket, when)
 {
 	d_step {

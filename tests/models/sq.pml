@@ -4,9 +4,9 @@
  * The words are those of shmemd_channel_t (include/shmem_dev/abi/queue.h).
  *
  * A step is one access to shared memory, in one order that all threads agree on: weak memory and
- * fences are not modelled. Accesses share a step where no other thread can tell the difference:
+ * fences are not modelled. Accesses share a step if no other thread can observe the difference:
  * under a lock, or in the turn to words that only the thread in the turn changes. A loop that spins
- * waits here until it can go on, so that a hang is an invalid end state.
+ * waits here until it can continue, so that a hang is an invalid end state.
  *
  * Words that wrap in C wrap here as early as the protocol allows; FIRST lies just below. A name that
  * begins with `true_` counts without wrap-around, for the assertions only. */
@@ -40,7 +40,7 @@
 #define MAX_POSTED 14
 #endif
 
-/* What wraps is compared by the low bits of a difference. */
+/* Words that wrap are compared by the low bits of their difference. */
 #define LESS(a, b, mod) (((a) + (mod) - (b)) % (mod))
 #define REACHED(a, b) (LESS(a, b, MOD_INDEX) < MOD_INDEX / 2)
 
@@ -54,7 +54,7 @@
 /* shmemd_channel_t. Each of the words resv, ready, rung, done, flush and a mark changes in one step. */
 byte resv = FIRST, resv_request = FIRST_REQUEST, resv_epoch = EPOCH(0), true_resv = FIRST;
 byte ready = FIRST, ready_cqes, ready_epoch = EPOCH(0), true_ready = FIRST;
-byte true_must = FIRST; /* WQEBBs that somebody must ring for: not deferred */
+byte true_must = FIRST; /* WQEBBs whose doorbell is not deferred */
 bit ready_rung = 1, ready_deferred;
 byte rung = FIRST - 3; /* not valid while ready_rung */
 bit rung_busy, done_busy;
@@ -66,12 +66,12 @@ byte line_queue, line_path;
 byte mark_first[DEPTH] = 255, mark_n[DEPTH], mark_epoch[DEPTH];
 bit mark_deferred[DEPTH], mark_now[DEPTH];
 #endif
-/* Set by posters that find the queue idle: a quiet looks at the channel. */
+/* Set by posters that find the queue idle, so that a quiet covers the channel. */
 bit used;
 
 #include "device.pml"
 
-/* What a thread remembers: its reservation (first, request, at: first without wrap-around); its
+/* The state of a thread: its reservation (first, request, at: first without wrap-around); its
  * snapshot (s_); CQE by which its last WQE completes, if `numbered`; temporaries. */
 #define LOCALS                                                                                     \
 	byte me, first, at, my_request, my_epoch, s_ready, s_cqes, s_done, s_epoch, s_queue, s_path, number, end, n_cqes, \
@@ -85,16 +85,16 @@ bit used;
 	(CQE_AT(p, number) != INVALID &&                                                           \
 	 (CQE_OWNER(CQE_AT(p, number)) == (number) / DEPTH % 2 || BUG == NO_OWNER))
 
-/* The doorbell has been rung for what is before t, which is published. */
+/* The doorbell has been rung for the WQEBBs before t, which are published. */
 #define RUNG_FOR(t) (ready_rung || REACHED(rung, t))
 
-/* Only one thread at a time: exclusion is what the rules for RUNG and the lock are for. The NIC finds
- * a value that goes back. */
+/* Ring. The rules for RUNG and the lock exclude other threads; otherwise the NIC's assertion finds a
+ * value that goes back. */
 #define RING(p, until) doorbell[p] = ((until) + MOD_INDEX - base[p] % MOD_INDEX) % MOD_NIC
 
 /* Completion queue */
 
-/* Read CQEs in order from `number`, as far as they are there, and advance `index` accordingly. */
+/* Read CQEs in order from `number`, as far as they have arrived, and advance `index` accordingly. */
 inline read_cqes(p, index, number_)
 {
 	do
@@ -132,7 +132,7 @@ inline consume()
 	 !rung_busy && BUG != WAIT_UNRUNG)
 
 /* A thread that waits for index t found TO_RING: it takes the lock if `rung` still is the value that
- * shows the need. `ready` and `rung` are loaded in either order. */
+ * showed the need. `ready` and `rung` are loaded in either order. */
 inline ring_until(t)
 {
 	b = 255;
@@ -182,8 +182,8 @@ inline load_line()
 	d_step { load_ready(); s_done = done; s_queue = line_queue; s_path = line_path }
 }
 
-/* WRAPS: runs so long that words take the same values again. A thread that remembers an index does
- * not sleep while half the range goes by: it loads the line after it has reserved. */
+/* WRAPS: runs so long that words take the same values again. A thread that holds an index is
+ * not suspended while the index advances by half its range: it loads the line after it has reserved. */
 #ifdef WRAPS
 byte held[3] = 255;
 #define MAY_RESERVE(i) (held[i] == 255 || true_resv < held[i] + MOD_INDEX / 2 - DEPTH)
@@ -244,7 +244,7 @@ inline snapshot(n, n_requests)
 /* The reservation is newer than `ready`: a thread that helps carries out the order. */
 #define HELPED_BY_ANOTHER (LESS(ready_epoch, my_epoch, MOD_EPOCHS) >= MOD_EPOCHS / 2)
 
-/* Wait until the WQEBBs before index f + n are free. The thread in the turn looks at the order. */
+/* Wait until the WQEBBs before index f + n are free. The thread in the turn checks for an order. */
 #define SPACE(d, f, n)                                                                             \
 	(BUG == NO_SPACE || REACHED(d, ((f) + (n) + MOD_INDEX - DEPTH - (BUG == SPACE_BY_ONE)) % MOD_INDEX))
 
@@ -282,7 +282,7 @@ inline write_wqe(i, kind)
 	request[POSITION(s_queue, first + i)] = (my_request + i) % MOD_REQUESTS
 }
 
-/* The last WQE of the reservation asks for a CQE. */
+/* The last WQE of the reservation requests a CQE. */
 inline write_wqes(kind, n)
 {
 	d_step {
@@ -293,8 +293,8 @@ inline write_wqes(kind, n)
 	}
 }
 
-/* Publish what is before `end`: a store of the word that this poster found when it had the turn, with
- * its epoch, which nobody may have moved on since. */
+/* Publish the WQEBBs before `end`: a store of the word that this poster loaded when it got the turn,
+ * with its epoch, which no other thread may have advanced since. */
 #define READY_EPOCH (BUG == READY_OLD_EPOCH -> my_epoch : s_epoch)
 inline publish(is_rung, is_deferred)
 {
@@ -316,7 +316,7 @@ inline publish(is_rung, is_deferred)
 	((mark_first[(i) % DEPTH] == (i) || BUG == MARK_NO_FIRST && mark_first[(i) % DEPTH] != 255) && \
 	 (mark_epoch[(i) % DEPTH] == s_epoch || BUG == MARK_OLD_EPOCH))
 
-/* Who waited for the turn also publishes the marked reservations that follow. */
+/* A poster that waited for the turn also publishes the marked reservations that follow. */
 inline take_marks()
 {
 	do
@@ -348,7 +348,7 @@ inline store_flush(now)
 		flush_epoch = s_epoch
 	   }
 	:: d_step {
-		/* Keep `flush` within half the range of indexes: what is older covers nothing. */
+		/* Keep `flush` within half the range of indexes: an older value covers nothing. */
 		(now) && !flushes && first / (MOD_INDEX / 4) != end / (MOD_INDEX / 4) && BUG != FLUSH_FAR ->
 		flush = (first + MOD_INDEX - MOD_INDEX / 4) % MOD_INDEX;
 		flush_epoch = s_epoch
@@ -489,7 +489,7 @@ inline mark(n, when)
 
 /* Waiting */
 
-/* Is the CQE there by which the thread's last WQE, of index t - 1, completes? */
+/* Returns whether the CQE of the thread's last WQE, of index t - 1, has arrived. */
 #define MINE(t)                                                                                    \
 	(numbered && CQE_IS_NEXT(s_queue, number) &&                                               \
 	 CQE_COUNTER(CQE_AT(s_queue, number)) == ((t) + 2 * MOD_INDEX - 1 - base[s_queue] % MOD_INDEX) % MOD_NIC)
@@ -515,13 +515,13 @@ inline advance(t)
 }
 
 /* A thread that waits carries out the order. It moves on the epoch of the reservation word by
- * compare-and-swap, which succeeds only if all that is reserved is published: nobody has the turn, and
- * who reserves from then on waits for a line of the new epoch. Otherwise the thread in the turn either
- * goes on, or waits for space and switches. */
+ * compare-and-swap, which succeeds only if everything reserved is published: no thread has the turn, and
+ * later posters wait for a line of the new epoch. Otherwise the thread in the turn either continues, or
+ * waits for space and switches. */
 #define TO_HELP                                                                                    \
 	(ORDERED && (resv == ready && resv_epoch == ready_epoch || BUG == NO_TURN) && BUG != NO_HELP)
 
-/* `ready` is loaded first. It still is what it was when the compare-and-swap succeeds. */
+/* `ready` is loaded first, and is unchanged if the compare-and-swap succeeds. */
 #define MAY_HELP                                                                                   \
 	(ORDERED && resv == a && resv_epoch == b && EPOCH(order) == (b + 1) % MOD_EPOCHS)
 

@@ -51,7 +51,7 @@ inline switch_path(f, r)
 		:: end < true_ready -> rewrite(c - 1, c, end); end++
 		:: else -> break
 		od;
-		/* Requests of the new path are numbered so that posters need not know of it. */
+		/* Requests of the new path are numbered so that posters need no correction. */
 		first_request[c] = ((r) + MOD_REQUESTS - b) % MOD_REQUESTS;
 		end = base[c];
 		do
@@ -78,8 +78,8 @@ inline switch_path(f, r)
 		if :: BUG != RUNG_OLD && !ready_rung -> rung = f :: else fi;
 		if :: locked && BUG != UNLOCK_LATE -> rung_busy = 0; locked = 0 :: else fi
 	};
-	/* The new epoch is there, added to `ready` as it was when the switch began. Who helps has no turn
-	 * any more: the next poster may publish. */
+	/* Publish the new epoch, added to the value of `ready` at the start of the switch. A helper has the
+	 * turn no longer: the next poster may publish. */
 	d_step {
 		assert(ready == f && (ready_epoch == EPOCH(c - 1) || BUG == EPOCH_FIRST));
 		ready_epoch = EPOCH(c);
@@ -88,7 +88,7 @@ inline switch_path(f, r)
 		ready_deferred = 0
 	};
 	d_step {
-		/* Who helped has moved on the epoch of the reservation word before: later posters never
+		/* A helper has advanced the epoch of the reservation word before: later posters never
 		 * used the old queue. */
 		if :: c == 1 -> retired = (resv_epoch == EPOCH(c) -> true_ready : true_resv) :: else fi;
 		resv_epoch = EPOCH(c);

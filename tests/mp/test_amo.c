@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* amo.h: all threads of all PEs update the same words of every PE; results and fetched values are
+/* amo.h: all threads of all PEs update the same words of every PE; final and fetched values are
  * exact. */
 #include <stdlib.h>
 #include <string.h>
@@ -58,9 +58,10 @@ SHMEMD_KERNEL(plain_kernel, amo_params_t, p)
 	scope_report(p.status, 2, shmemd_quiet(&p.ctx));
 }
 
-/* Threads of a block. Compare-and-swap loops take as many turns as others meet there, each of them
- * hundreds of steps by NIC: on random schedules only as many as the bits of a word. If a NIC is
- * slow, too: half as many threads take a quarter of the turns. */
+/* Threads of a block. A compare-and-swap loop takes as many iterations as there are concurrent
+ * threads, each of them hundreds of steps by RDMA: on random schedules use only as many threads as
+ * a word has bits. The same with a slow NIC: half as many threads take a quarter of the iterations.
+ */
 #define SLOW_THREADS 8
 static uint32_t n_threads(const pes_t *pes)
 {
@@ -69,7 +70,7 @@ static uint32_t n_threads(const pes_t *pes)
 	return is_long ? 32 / (uint32_t)pes->n_pes : pes->is_slow ? SLOW_THREADS : THREADS;
 }
 
-/* What the words hold afterwards, by plain loops. */
+/* The expected final values, by plain loops. */
 static void expect_plain(uint64_t *want, int n_bits, uint32_t n_updates)
 {
 	uint64_t mask = n_bits == 64 ? UINT64_MAX : (1ull << n_bits) - 1;
@@ -89,7 +90,7 @@ static void expect_plain(uint64_t *want, int n_bits, uint32_t n_updates)
 	want[ADD] &= mask;
 }
 
-static int plain(pes_t *pes)
+static int non_fetching(pes_t *pes)
 {
 	uint64_t want32[N_PLAIN], want64[N_PLAIN], *got64, all = UINT64_MAX;
 	uint32_t threads = n_threads(pes), n_updates = (uint32_t)pes->n_pes * BLOCKS * threads;
@@ -143,8 +144,9 @@ SHMEMD_FN void saw(const amo_params_t *p, int slot, int what, uint64_t value, in
 			pe);
 }
 
-/* Every word of N bits at PE pe, by one thread whose ticket is t. Each bit of a bit word belongs to
- * one thread, so that what it fetches is known; those N threads are spread over all PEs. */
+/* Update every word of N bits at PE pe, by one thread whose ticket is t. Each bit of a bit word
+ * belongs to one thread, so that its fetched value is known; those N threads are spread over all
+ * PEs. */
 #define FETCH(N, slot, w)                                                                          \
 	do {                                                                                       \
 		uint##N##_t old = 0, next = 0, bit = (uint##N##_t)1 << t / (n_tickets / N);        \
@@ -192,7 +194,8 @@ SHMEMD_KERNEL(fetch_kernel, amo_params_t, p)
 			     shmemd_atomic_fetch_add_f32(&p.ctx, &f, p.f32 + 1, 0.5f, pe));
 		scope_report(p.status, 21,
 			     shmemd_atomic_fetch_add_f64(&p.ctx, &d, p.f64 + 1, 2.0, pe));
-		/* What was fetched says how many came before: the two floats are independent. */
+		/* The fetched value is the number of earlier updates: the two floats are
+		 * independent. */
 		scope_report(p.status, 22,
 			     f == (float)(int)f || 2 * f == (float)(int)(2 * f) ? 0 : WRONG_VALUE);
 		scope_report(p.status, 23, d / 2 == (double)(int)(d / 2) ? 0 : WRONG_VALUE);
@@ -200,8 +203,8 @@ SHMEMD_KERNEL(fetch_kernel, amo_params_t, p)
 	scope_report(p.status, 24, shmemd_quiet(&p.ctx));
 }
 
-/* Each ticket of the counting words was fetched once. Of swap: every value but the last one, and
- * 0, which counts as the ticket of the word's first content. */
+/* Each ticket of the counting words was fetched once. For swap: every value but the last one, and
+ * 0, which counts as the ticket of the initial content. */
 static void check_seen(pes_t *pes, const uint32_t *seen, int slot, uint64_t last_swapped)
 {
 	uint32_t n_tickets = (uint32_t)pes->n_pes * BLOCKS * n_threads(pes), t;
@@ -263,7 +266,7 @@ static int fetching(pes_t *pes)
 }
 
 /* A bit that is set already stays set; a compare-and-swap that does not match changes nothing and
- * fetches what is there; neighbours of an updated word stay as they are; sums wrap. */
+ * fetches the current value; neighbours of an updated word do not change; sums wrap. */
 typedef struct edge_params {
 	shmemd_ctx_t ctx;
 	uint32_t *w32; /* [3] */
@@ -298,7 +301,7 @@ SHMEMD_KERNEL(edge_kernel, edge_params_t, p)
 	scope_report(p.status, 11, shmemd_quiet(&p.ctx));
 }
 
-static int edges(pes_t *pes)
+static int edge_values(pes_t *pes)
 {
 	edge_params_t p;
 	uint32_t *got32;
@@ -324,9 +327,9 @@ static int edges(pes_t *pes)
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
-		PES_TEST(plain),
+		PES_TEST(non_fetching),
 		PES_TEST(fetching),
-		PES_TEST(edges),
+		PES_TEST(edge_values),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

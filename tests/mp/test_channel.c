@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* channel.h: several channels to every PE at once, by one kernel. Whether a NIC or stores carry
- * them must make no difference, except to what is said of the queue. */
+/* channel.h: several channels to every PE at once, by one kernel. The results must be the same by
+ * RDMA and by stores, except for the state of the queue. */
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
 #include "scopes.h"
 
 #define CHANNELS 3
-#define WORDS 12 /* in three puts: rung at once, in a batch, later */
+#define WORDS 12 /* in three puts: rung at once, in a batch, deferred */
 #define ROUNDS 4
 
 typedef struct channel_params {
 	shmemd_ctx_t ctx;
 	uint64_t *src;    /* [to pe][channel][WORDS] */
 	uint64_t *dst;    /* [from pe][channel][WORDS] */
-	uint32_t *count;  /* [from pe][channel][2]: the first counts; the second stays 0 */
+	uint32_t *count;  /* [from pe][channel][2]: the first word counts; the second stays 0 */
 	uint64_t *sum;    /* [from pe][channel] */
 	uint64_t *flag;   /* [from pe][channel]: rounds sent */
-	uint64_t *ack;    /* [from pe][channel]: rounds of ours that it has read */
-	uint64_t *posted; /* [to pe][channel]: what the kernel found at its end */
-	uint64_t *space;  /* likewise */
+	uint64_t *ack;    /* [from pe][channel]: rounds of this PE that it has read */
+	uint64_t *posted; /* [to pe][channel]: the kernel's value at its end */
+	uint64_t *space;  /* [to pe][channel]: the kernel's value at its end */
 	int *status;
 	int n_rounds;
 } channel_params_t;
@@ -30,7 +30,7 @@ SHMEMD_FN uint64_t word_value(int from, int to, uint32_t k, int round, uint32_t 
 	return (uint64_t)(from * 64 + to) << 32 | (uint64_t)k << 24 | (uint64_t)round << 8 | i;
 }
 
-/* By a warp: data in three puts, two sums, and a flag behind them. */
+/* By a warp: data in three puts, two sums, and a flag ordered after them. */
 SCOPE_STEP void channel_send(const channel_params_t *p, const shmemd_ctx_t *q, uint32_t k, int pe,
 			     int round)
 {
@@ -54,7 +54,7 @@ SCOPE_STEP void channel_send(const channel_params_t *p, const shmemd_ctx_t *q, u
 	shmemd_channel_ring(q, pe);
 }
 
-/* All that came before the flag is here, and is that round's: the sender waits for ack. */
+/* All data before the flag has arrived, and is that round's: the sender waits for ack. */
 SCOPE_STEP void channel_receive(const channel_params_t *p, const shmemd_ctx_t *q, uint32_t k,
 				int pe, int round)
 {
@@ -82,7 +82,7 @@ SCOPE_STEP void channel_receive(const channel_params_t *p, const shmemd_ctx_t *q
 		shmemd_channel_signal_set(q, p->ack + me, (uint64_t)round, pe, SHMEMD_RING_BATCH);
 }
 
-/* That PE has read ours: after this, the next round may overwrite it. */
+/* Wait until that PE has read this PE's data: afterwards the next round may overwrite it. */
 SCOPE_STEP void channel_await(const channel_params_t *p, const shmemd_ctx_t *q, uint32_t k, int pe,
 			      int round)
 {
@@ -133,7 +133,7 @@ SHMEMD_KERNEL(channel_kernel, channel_params_t, p)
 	scope_report(p.status, 9, shmemd_quiet_warp(&q));
 }
 
-/* What the kernel was told of a queue is what the host reads; without a queue it is nothing. */
+/* The kernel's view of a queue equals the host's; without a queue the values are 0. */
 static void check_queue(pes_t *pes, int pe, uint32_t k, uint64_t posted, uint64_t space)
 {
 	shmemh_channel_counters_t c;
@@ -158,7 +158,7 @@ static void check_queue(pes_t *pes, int pe, uint32_t k, uint64_t posted, uint64_
 	PES_CHECK(pes, pes_maps(pes, pe) || c.posted > 0);
 }
 
-/* Without a NIC a context takes any number. */
+/* Without a NIC a context accepts any channel number. */
 static int several_channels(pes_t *pes)
 {
 	size_t n = (size_t)pes->n_pes * CHANNELS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A check build (SHMEMD_CHECK): bad arguments change no memory, are latched or returned, and the
- * record names the operation, the value and the call site. */
+ * record contains the operation, the value and the call site. */
 #define SHMEMD_CHECK 1
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@ typedef struct check_params {
 	shmemd_ctx_t ctx;
 	uint64_t *words; /* [4] filled with GUARD */
 	uint64_t *local; /* [1] not in the heap, or in it: source of puts */
-	int bad;         /* a PE number, an enumerator, or which mistake to make */
-	int *result;     /* [1] what the bad call, or quiet after it, returned */
+	int bad;         /* a PE number, an enumerator, or the number of the mistake to make */
+	int *result;     /* [1] status of the bad call, or of quiet after it */
 	int *status;
 } check_params_t;
 
@@ -30,8 +30,9 @@ static int check_params(pes_t *pes, check_params_t *p)
 	return 0;
 }
 
-/* The call came back with want, the record says so, no word changed, and after a clear the next
- * error can be told. In C the site is the function that was called, in C++ file and line. */
+/* Check that the call returned want, that the record agrees, that no word changed, and that after a
+ * clear the next error can be recorded. In C the site is the function that was called, in C++ file
+ * and line. */
 static int expect_error(pes_t *pes, const check_params_t *p, int want, uint32_t op, uint64_t value,
 			const char *function)
 {
@@ -156,7 +157,7 @@ static int unaligned_atomic(pes_t *pes)
 
 SHMEMD_KERNEL(outside_kernel, check_params_t, p)
 {
-	/* The last byte of the range is one behind the heap. */
+	/* The last byte of the range is one past the heap. */
 	char *dst = p.ctx.heap + p.ctx.heap_nbytes - 7;
 
 	shmemd_putmem(&p.ctx, dst, p.local, 8, shmemd_my_pe(&p.ctx));
@@ -186,7 +187,7 @@ SHMEMD_KERNEL(wrapping_kernel, check_params_t, p)
 	*p.result = shmemd_getmem(&p.ctx, p.local, p.ctx.heap + 16, (size_t)-8, 0);
 }
 
-/* All of these are fine: no bytes at the very end; local sides that are not symmetric. */
+/* All of these are valid: no bytes at the very end; local sides that are not symmetric. */
 SHMEMD_KERNEL(fine_kernel, check_params_t, p)
 {
 	int me = shmemd_my_pe(&p.ctx);
@@ -224,7 +225,7 @@ static int not_symmetric(pes_t *pes)
 	return 0;
 }
 
-/* put_signal sends both or nothing: good data with a bad signal, and the other way round. */
+/* put_signal sends both or nothing: good data with a bad signal, and the reverse. */
 SHMEMD_KERNEL(bad_put_signal_kernel, check_params_t, p)
 {
 	uint64_t *sig = p.bad ? p.words + 1 : (uint64_t *)((char *)p.words + 12);
@@ -251,8 +252,8 @@ static int put_signal_sends_nothing(pes_t *pes)
 			    "shmemd_putmem_signal");
 }
 
-/* What a look returns cannot be told from an error: that one is latched. */
-SHMEMD_KERNEL(bad_look_kernel, check_params_t, p)
+/* The result of a test cannot be distinguished from an error, so an error is latched. */
+SHMEMD_KERNEL(bad_signal_fetch_kernel, check_params_t, p)
 {
 	const uint64_t *word = (const uint64_t *)((char *)p.words + 4);
 	uint64_t seen = p.bad ? shmemd_signal_fetch(&p.ctx, word)
@@ -262,23 +263,23 @@ SHMEMD_KERNEL(bad_look_kernel, check_params_t, p)
 	*p.result = shmemd_quiet(&p.ctx);
 }
 
-static int bad_look(pes_t *pes)
+static int bad_signal_fetch(pes_t *pes)
 {
 	check_params_t p;
 
 	if (check_params(pes, &p))
 		return 1;
-	PES_RUN(pes, bad_look_kernel, 1, 1, p);
+	PES_RUN(pes, bad_signal_fetch_kernel, 1, 1, p);
 	if (expect_error(pes, &p, SHMEMD_ERR_UNALIGNED, SHMEMD_OP_TEST, 8, "shmemd_test_u64"))
 		return 1;
 	p.bad = 1;
-	PES_RUN(pes, bad_look_kernel, 1, 1, p);
+	PES_RUN(pes, bad_signal_fetch_kernel, 1, 1, p);
 	return expect_error(pes, &p, SHMEMD_ERR_UNALIGNED, SHMEMD_OP_TEST, 8,
 			    "shmemd_signal_fetch");
 }
 
-/* Only one thread of the scope has met the error; quiet and barrier tell all of them. */
-SHMEMD_KERNEL(told_kernel, check_params_t, p)
+/* Only one thread of the scope causes the error; quiet and barrier return it to all threads. */
+SHMEMD_KERNEL(one_error_kernel, check_params_t, p)
 {
 	int scope = p.bad % SCOPE_COUNT, pe = shmemd_n_pes(&p.ctx) + p.bad, status;
 	shmemd_group_t g;
@@ -297,14 +298,14 @@ SHMEMD_KERNEL(told_kernel, check_params_t, p)
 		*p.result = status;
 }
 
-static int all_threads_are_told(pes_t *pes)
+static int all_threads_get_the_error(pes_t *pes)
 {
 	check_params_t p;
 
 	if (check_params(pes, &p))
 		return 1;
 	for (p.bad = 0; p.bad < 2 * SCOPE_COUNT; p.bad++) {
-		PES_RUN(pes, told_kernel, 1, SCOPE_NTHREADS, p);
+		PES_RUN(pes, one_error_kernel, 1, SCOPE_NTHREADS, p);
 		if (expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_P,
 				 (uint64_t)(pes->n_pes + p.bad), "shmemd_p_u64"))
 			return 1;
@@ -312,7 +313,7 @@ static int all_threads_are_told(pes_t *pes)
 	return 0;
 }
 
-/* All threads err at once: the record is that of one of them. */
+/* All threads make an error at once: the record is that of one of them. */
 SHMEMD_KERNEL(all_err_kernel, check_params_t, p)
 {
 	uint64_t t = shmemd_block_index() * shmemd_n_threads() + shmemd_thread_index();
@@ -367,13 +368,13 @@ static int bad_enumerator(pes_t *pes)
 			    "shmemd_signal_op");
 }
 
-/* Threads of a block behind its last whole warp: parts of their copy would be missing. */
+/* Threads of a block after its last whole warp: their parts of the copy would be missing. */
 SHMEMD_FN int in_whole_warp(void)
 {
 	return shmemd_thread_index() / 32 < shmemd_n_threads() / 32;
 }
 
-/* Of all threads' statuses that of the last. */
+/* Keep the status of the last thread. */
 SHMEMD_FN void keep_last(int *result, int status)
 {
 	if (shmemd_thread_index() + 1 == shmemd_n_threads())
@@ -418,7 +419,7 @@ static int part_of_warp(pes_t *pes)
 	return 0;
 }
 
-/* The first error is kept until it is cleared; good operations go on beside it. */
+/* The first error is kept until it is cleared; valid operations continue. */
 SHMEMD_KERNEL(two_errors_kernel, check_params_t, p)
 {
 	int me = shmemd_my_pe(&p.ctx);
@@ -443,8 +444,8 @@ static int first_error_stays(pes_t *pes)
 	return expect_error(pes, &p, SHMEMD_ERR_BAD_PE, SHMEMD_OP_PUT, 12345, "shmemd_putmem");
 }
 
-/* PE 0 calls barrier, the others sync: somebody is told. The last test: the team's sync is out of
- * step afterwards. */
+/* PE 0 calls barrier, the others sync: at least one PE gets an error. The last test: the team's
+ * sync is inconsistent afterwards. */
 SHMEMD_KERNEL(mismatch_kernel, check_params_t, p)
 {
 	if (shmemd_my_pe(&p.ctx) == 0)
@@ -478,16 +479,11 @@ static int different_collectives(pes_t *pes)
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
-		PES_TEST(pe_out_of_range),
-		PES_TEST(unaligned_atomic),
-		PES_TEST(not_symmetric),
-		PES_TEST(put_signal_sends_nothing),
-		PES_TEST(bad_look),
-		PES_TEST(all_threads_are_told),
-		PES_TEST(record_of_one_thread),
-		PES_TEST(bad_enumerator),
-		PES_TEST(part_of_warp),
-		PES_TEST(first_error_stays),
+		PES_TEST(pe_out_of_range),       PES_TEST(unaligned_atomic),
+		PES_TEST(not_symmetric),         PES_TEST(put_signal_sends_nothing),
+		PES_TEST(bad_signal_fetch),      PES_TEST(all_threads_get_the_error),
+		PES_TEST(record_of_one_thread),  PES_TEST(bad_enumerator),
+		PES_TEST(part_of_warp),          PES_TEST(first_error_stays),
 		PES_TEST(different_collectives),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* group.h: what the threads of a group learn of each other; and the status that they agree on, one
- * that some thread of them has. */
+/* group.h: values that the threads of a group exchange, and the status on which they agree, which
+ * some thread of them has. */
 #include <string.h>
 #include "pes.h"
 #include "scopes.h"
@@ -15,7 +15,7 @@ typedef struct group_params {
 	int *status;
 } group_params_t;
 
-/* What thread rank of size brings along. */
+/* The status of thread rank of size. */
 SHMEMD_FN int status_of(int which, uint32_t rank, uint32_t size)
 {
 	switch (which) {
@@ -23,7 +23,7 @@ SHMEMD_FN int status_of(int which, uint32_t rank, uint32_t size)
 		return SHMEMD_OK;
 	case 1: /* one, not the leader */
 		return rank == size - 1 ? SHMEMD_ERR_PEER : SHMEMD_OK;
-	case 2: /* two that share no bit, and both are no status that anybody has */
+	case 2: /* two statuses without a common bit, whose OR no thread has */
 		return rank % 2 ? SHMEMD_ERR_TIMEOUT : SHMEMD_ERR_COLLECTIVE;
 	case 3: /* the leader's is the lower one */
 		return rank == 0 ? SHMEMD_ERR_PEER : SHMEMD_ERR_BAD_ARGUMENT;
@@ -43,7 +43,7 @@ SHMEMD_KERNEL(group_kernel, group_params_t, p)
 	if (!scope_has(p.scope))
 		return;
 	g = scope_group(p.scope);
-	/* Each thread once the only one that says yes, and nobody. */
+	/* Each thread is once the only one that passes true; then no thread does. */
 	for (one = 0; one <= g.size; one++) {
 		int any = shmemd_group_any(g, g.rank == one ? 0x100 : 0);
 

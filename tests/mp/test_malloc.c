@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* <shmem_host/heap.h>: what it gives, and that bad input is an error on every PE that changes
- * nothing and says what was wrong. */
+/* <shmem_host/heap.h>: its results, and that bad input is an error on every PE that changes nothing
+ * and has a line with the cause. */
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
@@ -17,7 +17,7 @@ static uint64_t used(pes_t *pes)
 	return info.used;
 }
 
-/* The last failure's text mentions word. */
+/* Returns whether the last failure's text contains word. */
 static int says(const pes_t *pes, const char *word)
 {
 	return strstr(shmemh_error_text(pes->job), word) != NULL;
@@ -113,7 +113,7 @@ static int double_free(pes_t *pes)
 	return 0;
 }
 
-/* One PE passes a pointer of its own: nobody frees anything. */
+/* One PE passes a pointer of its own: no PE frees anything. */
 static int foreign_pointer(pes_t *pes)
 {
 	uint64_t before;
@@ -132,7 +132,7 @@ static int foreign_pointer(pes_t *pes)
 	return 0;
 }
 
-/* PEs free different allocations: a mistake on all of them. */
+/* PEs free different allocations: an error on all of them. */
 static int differing_frees(pes_t *pes)
 {
 	uint64_t before;
@@ -150,7 +150,7 @@ static int differing_frees(pes_t *pes)
 	return 0;
 }
 
-/* Many sizes, freed in another order, with content that must not mix. */
+/* Many sizes, freed in another order, with content that must not change. */
 #define BLOCKS 24
 
 static int many_blocks(pes_t *pes)
@@ -182,8 +182,8 @@ static int many_blocks(pes_t *pes)
 	return 0;
 }
 
-/* A heap that grows in a large step is within reach of all PEs when malloc returns: of the hosts of
- * those that have it mapped, of kernels of all. Each leaves two marks at each PE, at the end. */
+/* When malloc returns, all PEs can access a heap that has grown by a large step: hosts if they have
+ * it mapped, kernels always. Each PE writes two marks at each PE, at the end. */
 typedef struct growth_params {
 	shmemd_ctx_t ctx;
 	uint8_t *marks; /* [2][n] */
@@ -199,7 +199,7 @@ SHMEMD_KERNEL(growth_kernel, growth_params_t, p)
 	scope_report(p.status, 0, shmemd_quiet(&p.ctx));
 }
 
-static int growth_is_reached(pes_t *pes)
+static int grown_memory_is_accessible(pes_t *pes)
 {
 	size_t nbytes = (size_t)80 << 20, n = (size_t)pes->n_pes, i;
 	unsigned char mark = (unsigned char)(pes->pe + 1), got[2];
@@ -237,11 +237,15 @@ static int growth_is_reached(pes_t *pes)
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
-		PES_TEST(symmetric_and_zeroed), PES_TEST(zero_null_and_alignment),
-		PES_TEST(heap_exhausted),       PES_TEST(differing_sizes),
-		PES_TEST(double_free),          PES_TEST(foreign_pointer),
-		PES_TEST(differing_frees),      PES_TEST(many_blocks),
-		PES_TEST(growth_is_reached),
+		PES_TEST(symmetric_and_zeroed),
+		PES_TEST(zero_null_and_alignment),
+		PES_TEST(heap_exhausted),
+		PES_TEST(differing_sizes),
+		PES_TEST(double_free),
+		PES_TEST(foreign_pointer),
+		PES_TEST(differing_frees),
+		PES_TEST(many_blocks),
+		PES_TEST(grown_memory_is_accessible),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A program compiled with SHMEMD_NO_NIC: it gets contexts of teams whose members kernels have
- * mapped, and none of a team with a member that only a NIC reaches. */
+/* A program compiled with SHMEMD_NO_NIC gets contexts of teams whose members are all mapped for
+ * kernels, and none of a team with a member that only a NIC can reach. */
 #define SHMEMD_NO_NIC
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ SHMEMD_KERNEL(put_kernel, no_nic_params_t, p)
 		scope_report(p.status, 1, p.words[pe] == (uint64_t)pe + 1 ? 0 : WRONG_VALUE);
 }
 
-/* The lowest world PE of the team that kernels of this PE have not mapped; -1: none. */
+/* The lowest world PE of the team that is not mapped for kernels of this PE; -1: none. */
 static int unmapped_pe(const pes_t *pes, shmemh_team_t team)
 {
 	int member, pe;

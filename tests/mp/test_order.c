@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* order.h: what fence and quiet promise between two PEs. */
+/* order.h: the guarantees of fence and quiet between two PEs. */
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
@@ -12,10 +12,10 @@
 typedef struct order_params {
 	shmemd_ctx_t ctx;
 	uint32_t *src;  /* [NELEMS] */
-	uint32_t *dst;  /* [2][NELEMS]: written by the PE before */
-	uint64_t *flag; /* rounds sent by the PE before */
-	uint64_t *ack;  /* rounds read by the PE after */
-	uint64_t *next; /* NULL: p sends the flag; else a put of this word by the group */
+	uint32_t *dst;  /* [2][NELEMS]: written by the previous PE */
+	uint64_t *flag; /* rounds sent by the previous PE */
+	uint64_t *ack;  /* rounds read by the next PE */
+	uint64_t *next; /* NULL: p sends the flag; otherwise the group puts this word */
 	int scope, n_rounds, is_quiet;
 	int *status;
 } order_params_t;
@@ -47,8 +47,8 @@ SCOPE_STEP void put_in_order(const order_params_t *p, shmemd_group_t g, uint32_t
 	}
 }
 
-/* Data, then a flag by p of another thread than the leader, or by put: who sees the flag sees the
- * data. */
+/* Data, then a flag by p from another thread than the leader, or by put: a PE that reads the flag
+ * can read the data. */
 SCOPE_STEP void fence_send(const order_params_t *p, shmemd_group_t g, int round, int to)
 {
 	uint32_t i;
@@ -103,7 +103,7 @@ SHMEMD_KERNEL(fence_kernel, order_params_t, p)
 		fence_send(&p, g, round, (me + 1) % n);
 		fence_receive(&p, g, round, (me + n - 1) % n);
 	}
-	/* Nobody waits for the last acknowledgements: they must not come into the next run's. */
+	/* Complete the last acknowledgements: they must not arrive during the next run. */
 	SCOPED_INT0(status, p.scope, shmemd_quiet, &p.ctx);
 	scope_report(p.status, 3, status);
 }
@@ -145,7 +145,7 @@ static int put_of_a_word_is_a_flag(pes_t *pes)
 	return check_order(pes, 0, 1) || check_order(pes, 1, 1);
 }
 
-/* put, quiet, get: the get fetches what was put. */
+/* put, quiet, get: the get fetches the bytes of the put. */
 SHMEMD_KERNEL(quiet_kernel, order_params_t, p)
 {
 	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), round, status;
@@ -188,14 +188,14 @@ static int quiet_completes_puts(pes_t *pes)
 	return 0;
 }
 
-/* Two PEs put into each other's memory, quiet, and look at their own word at the same time: at
- * least one of them sees the other's put (a store buffer must not hide both). */
+/* Two PEs put into each other's memory, quiet, and read their own word at the same time: at least
+ * one of them reads the other's put (a store buffer must not hide both). */
 #define DEKKER_ROUNDS 200
 
 typedef struct dekker_params {
 	shmemd_ctx_t ctx;
-	uint64_t *mine; /* [round] written by the other of the pair, at this PE */
-	uint64_t *saw;  /* [round] what this PE saw; read by the host */
+	uint64_t *mine; /* [round] at this PE, written by the other PE of the pair */
+	uint64_t *saw;  /* [round] the value that this PE read; read by the host */
 	int *status;
 	int n_rounds;
 } dekker_params_t;

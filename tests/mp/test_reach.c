@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Contexts of other machines and teams than those of these tests: a peer that is not mapped, links
- * without atomics, a team whose numbers are not those of the world. */
+/* Contexts that differ from those of this machine: a peer that is not mapped, links without
+ * atomics, a team whose numbers differ from the world's. */
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
@@ -31,7 +31,7 @@ static int reach_params(pes_t *pes, reach_params_t *p)
 	return 0;
 }
 
-/* The operations, by what they need: a mapped peer, or atomics as well. */
+/* The operations, by their needs: a mapped peer, or also atomics. */
 enum what { PUT, PUT_NBI, GET, GET_NBI, P, G, SET, PUT_SET, N_MAPPED };
 enum what_atomic { ADD = N_MAPPED, FETCH, SIGNAL_ADD, PUT_ADD, N_ALL };
 
@@ -84,7 +84,8 @@ SHMEMD_KERNEL(one_kernel, reach_params_t, p)
 	*p.result = do_it(&p);
 }
 
-/* The operation fails with want, in result and record, and changes nothing at its PE. */
+/* Check that the operation fails with want, in result and record, and changes no memory of its PE.
+ */
 static int expect_failure(pes_t *pes, reach_params_t *p, int what, int want)
 {
 	unsigned char guard[4 * 8], *words;
@@ -108,7 +109,7 @@ static int expect_failure(pes_t *pes, reach_params_t *p, int what, int want)
 	return 0;
 }
 
-/* As on a machine without a NIC. */
+/* Change the context to that of a machine without a NIC. */
 static void no_nic(shmemd_ctx_t *ctx)
 {
 	ctx->channels = NULL;
@@ -132,7 +133,7 @@ static int not_mapped(pes_t *pes)
 	int what;
 
 	if (pes->seed > 2)
-		return 0; /* nothing happens between PEs */
+		return 0; /* no traffic between PEs */
 	if (reach_params(pes, &p))
 		return 1;
 	p.pe = (pes->pe + 1) % pes->n_pes;
@@ -180,7 +181,7 @@ static int no_atomics(pes_t *pes)
 	return 0;
 }
 
-/* The world in reverse, with sync memory of its own. */
+/* The world in reverse order, with its own sync memory. */
 SHMEMD_KERNEL(team_kernel, reach_params_t, p)
 {
 	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), pe, round;

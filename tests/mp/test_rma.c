@@ -9,9 +9,9 @@
 #define GUARD 0xa5
 #define GUARD_NBYTES 32
 
-/* One transfer. Each PE has a region for each PE, and each transfer a place in the region. */
+/* One transfer. Each PE has a region for each PE, and each transfer an offset in the region. */
 typedef struct xfer {
-	uint64_t at; /* of the guard in front, in the region; a multiple of 16 */
+	uint64_t at; /* offset in the region of the guard before it; a multiple of 16 */
 	uint32_t nbytes;
 	uint32_t dst_off, src_off; /* misalignments */
 } xfer_t;
@@ -29,7 +29,7 @@ typedef struct rma_params {
 	int *status;
 } rma_params_t;
 
-/* Sources differ by target, so that a transfer with the wrong PE is seen. */
+/* Sources differ by target, so that a transfer to the wrong PE is detected. */
 #define SRC_OF(pe) ((size_t)(pe)*64)
 
 SCOPE_STEP void rma_one(const rma_params_t *rma, const xfer_t *x, int me, int pe)
@@ -72,8 +72,8 @@ SHMEMD_KERNEL(rma_kernel, rma_params_t, p)
 	scope_report(p.status, 1, status);
 }
 
-/* The table of transfers, the largest last: sizes x misalignments, of which a NIC, which copies
- * bytes, gets fewer: 4 x 4, or 2 x 2 (none and 15) if it is slow. Up to 28 bytes it takes from the
+/* The table of transfers, the largest last: sizes x misalignments. By RDMA there are fewer, since a
+ * NIC copies bytes: 4 x 4, or 2 x 2 (none and 15) if it is slow. Up to 28 bytes are inline in the
  * WQE. */
 #define N_SIZES 12
 static size_t make_xfers(const pes_t *pes, xfer_t *xfers, uint64_t *region_nbytes)
@@ -102,7 +102,7 @@ static size_t make_xfers(const pes_t *pes, xfer_t *xfers, uint64_t *region_nbyte
 	return n;
 }
 
-/* The region that is to hold what came from PE from (to PE me), by a plain loop. */
+/* The expected content of the region from PE from (on PE me), by a plain loop. */
 static void expect_region(unsigned char *want, uint64_t nbytes, const xfer_t *xfers, size_t n,
 			  int from, int me)
 {
@@ -188,8 +188,8 @@ static int get_nbi(pes_t *pes)
 	return check_op(pes, GET_NBI);
 }
 
-/* 1 MiB in every scope, aligned and (by the block) not. */
-static int megabyte(pes_t *pes)
+/* 1 MiB in every scope, aligned and (by the block) not aligned. */
+static int one_megabyte(pes_t *pes)
 {
 	xfer_t xfers[2] = {{0, 1 << 20, 0, 0}, {(1 << 20) + 128, 1 << 20, 3, 7}};
 	int scope, op, result = 0;
@@ -204,8 +204,8 @@ static int megabyte(pes_t *pes)
 	return result;
 }
 
-/* A blocking put has taken the source when it returns, for every thread of its scope: rounds fill
- * the source anew at once, each element by another thread than the one that copies it. */
+/* When a blocking put returns, every thread of its scope may reuse the source: rounds fill the
+ * source again at once, each element by another thread than the one that copied it. */
 #define REUSE_ROUNDS 6
 #define REUSE_NELEMS 512
 
@@ -264,7 +264,7 @@ static int put_source_reusable(pes_t *pes)
 	return 0;
 }
 
-/* What a blocking get fetched is there when it returns, for every thread of its scope: each reads
+/* When a blocking get returns, every thread of its scope can read the result: each thread reads
  * what another one fetched. */
 typedef struct fetch_params {
 	shmemd_ctx_t ctx;
@@ -289,7 +289,7 @@ SHMEMD_KERNEL(fetch_kernel, fetch_params_t, p)
 		scope_report(p.status, 0, status);
 		for (i = g.size - 1 - g.rank; i < REUSE_NELEMS; i += g.size)
 			scope_report(p.status, 1, p.dst[i] == (i ^ (uint32_t)pe) ? 0 : WRONG_VALUE);
-		shmemd_group_sync(g); /* before the next get overwrites */
+		shmemd_group_sync(g); /* before the next get overwrites the result */
 	}
 }
 
@@ -312,11 +312,13 @@ static int get_result_valid(pes_t *pes)
 	return 0;
 }
 
-/* p and g in every width: each PE writes its word at every PE and fetches every PE's words. Beside
- * a word and beside a fetched value, nothing changes. */
+/* p and g in every width: each PE writes its word at every PE and fetches every PE's words. Bytes
+ * next to a word and to a fetched value do not change. */
 typedef struct word_params {
 	shmemd_ctx_t ctx;
-	uint8_t *w8; /* [2 * n + 1]: word of PE pe at 2 * pe + 1, guards between; likewise below */
+	/* [2 * n + 1]: word of PE pe at 2 * pe + 1, guards between; the arrays below have the same
+	 * layout */
+	uint8_t *w8;
 	uint16_t *w16;
 	uint32_t *w32;
 	uint64_t *w64;
@@ -405,8 +407,9 @@ static int p_and_g(pes_t *pes)
 	return 0;
 }
 
-/* No bytes from nowhere, to nowhere: sanitizers see that no address is made of a null pointer. */
-SHMEMD_KERNEL(nothing_kernel, rma_params_t, p)
+/* Transfers of zero bytes with null pointers: sanitizers check that no address is derived from a
+ * null pointer. */
+SHMEMD_KERNEL(zero_bytes_kernel, rma_params_t, p)
 {
 	int pe = (shmemd_my_pe(&p.ctx) + 1) % shmemd_n_pes(&p.ctx), status;
 
@@ -420,7 +423,7 @@ SHMEMD_KERNEL(nothing_kernel, rma_params_t, p)
 	scope_report(p.status, 1, status);
 }
 
-static int nothing(pes_t *pes)
+static int zero_bytes(pes_t *pes)
 {
 	rma_params_t p;
 	char *got;
@@ -430,7 +433,7 @@ static int nothing(pes_t *pes)
 	p.status = pes->status;
 	PES_ALLOC(pes, p.dst, char, 1, GUARD);
 	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++)
-		PES_RUN(pes, nothing_kernel, 1, SCOPE_NTHREADS, p);
+		PES_RUN(pes, zero_bytes_kernel, 1, SCOPE_NTHREADS, p);
 	got = (char *)pes_read(pes, p.dst, 1);
 	if (got != NULL)
 		PES_EQ(pes, (uint8_t)*got, GUARD);
@@ -444,8 +447,8 @@ int main(int argc, char **argv)
 		PES_TEST(put_nbi),
 		PES_TEST(get),
 		PES_TEST(get_nbi),
-		PES_TEST(megabyte),
-		PES_TEST(nothing),
+		PES_TEST(one_megabyte),
+		PES_TEST(zero_bytes),
 		PES_TEST(put_source_reusable),
 		PES_TEST(get_result_valid),
 		PES_TEST(p_and_g),

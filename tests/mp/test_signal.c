@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* signal.h: a signal that is seen means that its data is there; sums of signals are exact. */
+/* signal.h: data has arrived when its signal is read; sums of signals are exact. */
 #include <string.h>
 #include "pes.h"
 #include "scopes.h"
 
-/* Round after round, each PE sends a payload to the next PE and waits for that of the one before.
- * Two slots: a slot is used again when the reader's acknowledgement of its round is there. */
+/* Round after round, each PE sends a payload to the next PE and waits for that of the previous one.
+ * There are two buffers: a buffer is reused when the reader has acknowledged its round. */
 #define PAYLOAD_NBYTES 1021
 #define SLOT_NBYTES 1040
 #define ROUNDS 24
@@ -15,8 +15,8 @@ typedef struct ring_params {
 	shmemd_ctx_t ctx;
 	char *src;     /* [2][SLOT_NBYTES] */
 	char *dst;     /* [2][SLOT_NBYTES] */
-	uint64_t *sig; /* written by the PE before */
-	uint64_t *ack; /* written by the PE after */
+	uint64_t *sig; /* written by the previous PE */
+	uint64_t *ack; /* written by the next PE */
 	int scope, op, is_nbi, n_rounds;
 	int *status;
 } ring_params_t;
@@ -60,7 +60,7 @@ SCOPE_STEP void ring_receive(const ring_params_t *p, shmemd_group_t g, int round
 			     (uint8_t)dst[i] == PAYLOAD(from, round, i) ? 0 : WRONG_VALUE);
 	shmemd_group_sync(g);
 	if (g.rank == 0) {
-		/* The reads above come before the acknowledgement. */
+		/* The fence orders the reads above before the acknowledgement. */
 		shmemd_fence(&p->ctx);
 		shmemd_signal_op(&p->ctx, p->ack, 1, SHMEMD_SIGNAL_ADD, from);
 	}
@@ -83,7 +83,7 @@ SHMEMD_KERNEL(ring_kernel, ring_params_t, p)
 		ring_send(&p, g, round, (me + 1) % n);
 		ring_receive(&p, g, round, (me + n - 1) % n);
 	}
-	/* Nobody waits for the last acknowledgements: they must not come into the next run's. */
+	/* Complete the last acknowledgements: they must not arrive during the next run. */
 	SCOPED_INT0(status, p.scope, shmemd_quiet, &p.ctx);
 	scope_report(p.status, 0, status);
 }
@@ -129,16 +129,16 @@ static int put_signal_nbi_add(pes_t *pes)
 	return check_ring(pes, SHMEMD_SIGNAL_ADD, 1);
 }
 
-/* The blocking form has taken the source when it returns, for every thread of its scope: rounds
- * fill the source anew at once, each element by another thread than the one that may copy it. */
+/* When the blocking form returns, every thread of its scope may reuse the source: rounds fill the
+ * source again at once, each element by another thread than the one that may have copied it. */
 #define REUSE_ROUNDS 6
 #define REUSE_NELEMS 512
 
 typedef struct reuse_params {
 	shmemd_ctx_t ctx;
 	uint32_t *src; /* [REUSE_NELEMS] */
-	uint32_t *dst; /* [round][REUSE_NELEMS] written by the PE before */
-	uint64_t *sig; /* rounds that have come */
+	uint32_t *dst; /* [round][REUSE_NELEMS] written by the previous PE */
+	uint64_t *sig; /* rounds that have arrived */
 	int scope;
 	int *status;
 } reuse_params_t;
@@ -186,7 +186,8 @@ static int source_reusable(pes_t *pes)
 	return 0;
 }
 
-/* Every thread of every PE adds to every PE's signal; a put_signal of no bytes is a signal too. */
+/* Every thread of every PE adds to every PE's signal; a put_signal of zero bytes is also a signal.
+ */
 #define ADDS 3
 #define ADDEND(pe) (1ull << 40 | ((uint64_t)(pe) + 1)) /* the sum needs all 64 bits */
 
@@ -249,7 +250,7 @@ static int signal_op_and_fetch(pes_t *pes)
 	return 0;
 }
 
-/* All comparisons of the signal waits, in every scope, over words that nobody changes. */
+/* All comparisons of the signal waits, in every scope, over words that do not change. */
 #define N_VALUES 6
 #define SHORT_NS 20000
 
@@ -344,14 +345,14 @@ static int signal_comparisons(pes_t *pes)
 		result = pes_read(pes, p.result, N_VALUES * N_VALUES * 6 * 4);
 		if (result != NULL)
 			check_results(pes, values, (const uint32_t *)result);
-		/* A timeout that the caller asked for is no error. */
+		/* A timeout that the caller requested is not an error. */
 		PES_EQ(pes, shmemh_error_get(pes->job, NULL), 0);
 		pes_release(pes);
 	}
 	return 0;
 }
 
-/* A wait that ran out of time is repeated and then succeeds; the one for a certain PE too. */
+/* A wait that timed out is repeated and then succeeds; also the wait for a given PE. */
 typedef struct again_params {
 	shmemd_ctx_t ctx;
 	uint64_t *sig;
@@ -367,7 +368,7 @@ SHMEMD_KERNEL(again_kernel, again_params_t, p)
 		return;
 	SCOPED_INT(status, p.scope, shmemd_signal_wait_until_for, &p.ctx, p.sig, SHMEMD_CMP_NE, 0,
 		   SHORT_NS);
-	/* The PE before may have been quick. */
+	/* The previous PE may already have sent. */
 	scope_report(p.status, 0, status == SHMEMD_ERR_TIMEOUT ? 0 : status);
 	if (scope_group(p.scope).rank == 0)
 		shmemd_signal_op(&p.ctx, p.sig, 7, SHMEMD_SIGNAL_SET, (me + 1) % n);

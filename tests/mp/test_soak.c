@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Random operations of all kinds and sizes, each thread on a slice of its own at each PE, beside a
- * model of those slices: every answer on the way, and all memory at the end, must be the model's.
+/* Random operations of all kinds and sizes, each thread on its own slice at each PE, with a model
+ * of those slices: every result, and all memory at the end, must equal the model.
  *
- * SOAK_OPERATIONS: so many in the whole job, instead of some thousands. */
+ * SOAK_OPERATIONS: number of operations in the whole job; default: some thousands. */
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
@@ -17,21 +17,21 @@
 
 typedef struct soak_params {
 	shmemd_ctx_t ctx;
-	char *slices;    /* [from pe][thread][SLICE_NBYTES], written by others */
+	char *slices;    /* [from pe][thread][SLICE_NBYTES], written by other PEs */
 	char *model;     /* [to pe][thread][SLICE_NBYTES]: what this PE's threads have sent */
 	char *source;    /* [thread][SOURCE_NBYTES] */
-	char *landing;   /* [thread][SLICE_NBYTES] */
+	char *fetched;   /* [thread][SLICE_NBYTES] */
 	uint64_t *seeds; /* [thread] */
 	int *status;
-	uint32_t n; /* operations of a thread */
+	uint32_t n; /* operations of each thread */
 } soak_params_t;
 
-/* What one thread works with. */
+/* The state of one thread. */
 typedef struct soak {
 	const soak_params_t *p;
 	uint64_t random;
-	char *source, *landing;
-	char *there;       /* the slice, as a symmetric address */
+	char *source, *fetched;
+	char *there;       /* the remote slice, as a symmetric address */
 	uint64_t *modeled; /* the slice's model */
 	int pe;
 } soak_t;
@@ -56,7 +56,7 @@ SHMEMD_FN void soak_turn(soak_t *s, uint32_t thread)
 	s->modeled = (uint64_t *)(void *)(s->p->model + to * SLICE_NBYTES);
 }
 
-/* Some new bytes of the source, and where they go; bytes never touch the words. */
+/* Choose some new bytes of the source, and their target; bytes never overlap the words. */
 SHMEMD_FN uint32_t soak_bytes(soak_t *s, char **from, uint32_t *to)
 {
 	uint32_t nbytes = soak_draw(s, MAX_NBYTES + 1), i;
@@ -71,8 +71,8 @@ SHMEMD_FN uint32_t soak_bytes(soak_t *s, char **from, uint32_t *to)
 	return nbytes;
 }
 
-/* The fence orders it after puts to the same bytes: where atomics go by NIC and puts by stores,
- * data with a signal take the other way. */
+/* The fence orders the put after earlier puts to the same bytes: where atomics use RDMA and puts
+ * use stores, data with a signal uses the other transport. */
 SHMEMD_FN void soak_put(soak_t *s, int with_signal)
 {
 	const shmemd_ctx_t *ctx = &s->p->ctx;
@@ -122,7 +122,7 @@ SHMEMD_FN int soak_word(soak_t *s, uint32_t kind)
 	}
 }
 
-/* What was put is seen by a get behind it after a quiet. */
+/* A get after a quiet reads the bytes of earlier puts. */
 SHMEMD_FN int soak_get(soak_t *s)
 {
 	const shmemd_ctx_t *ctx = &s->p->ctx;
@@ -130,10 +130,10 @@ SHMEMD_FN int soak_get(soak_t *s)
 	uint32_t nbytes = soak_draw(s, SLICE_NBYTES - from + 1);
 
 	if (shmemd_quiet(ctx) != SHMEMD_OK ||
-	    shmemd_getmem(ctx, s->landing, s->there + from, nbytes, s->pe) != SHMEMD_OK)
+	    shmemd_getmem(ctx, s->fetched, s->there + from, nbytes, s->pe) != SHMEMD_OK)
 		return 1;
 	for (i = 0; i < nbytes; i++)
-		if (s->landing[i] != ((const char *)s->modeled)[from + i])
+		if (s->fetched[i] != ((const char *)s->modeled)[from + i])
 			return 1;
 	return 0;
 }
@@ -144,7 +144,7 @@ SHMEMD_KERNEL(soak_kernel, soak_params_t, p)
 	soak_t s = {&p,
 		    p.seeds[thread],
 		    p.source + thread * SOURCE_NBYTES,
-		    p.landing + thread * SLICE_NBYTES,
+		    p.fetched + thread * SLICE_NBYTES,
 		    0,
 		    0,
 		    0};
@@ -173,7 +173,7 @@ static uint32_t operations(const pes_t *pes)
 	return (uint32_t)(n / ((unsigned long)pes->n_pes * THREADS));
 }
 
-/* Slices that came from this PE are, on all PEs, what its model says. */
+/* Compare the slices that this PE has written, on all PEs, with its model. */
 static int compare(pes_t *pes, const soak_params_t *p)
 {
 	size_t one = (size_t)THREADS * SLICE_NBYTES, all = one * (size_t)pes->n_pes;
@@ -207,7 +207,7 @@ static int soak(pes_t *pes)
 	PES_ALLOC(pes, p.slices, char, n *SLICE_NBYTES, 0);
 	PES_ALLOC(pes, p.model, char, n *SLICE_NBYTES, 0);
 	PES_ALLOC(pes, p.source, char, (size_t)THREADS *SOURCE_NBYTES, 0);
-	PES_ALLOC(pes, p.landing, char, (size_t)THREADS *SLICE_NBYTES, 0);
+	PES_ALLOC(pes, p.fetched, char, (size_t)THREADS *SLICE_NBYTES, 0);
 	PES_ALLOC(pes, p.seeds, uint64_t, THREADS, 0);
 	for (i = 0; i < THREADS; i++)
 		seeds[i] = (pes->seed * 64 + (uint64_t)pes->pe) * 2654435761u + i + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Contexts of teams that are not the world: members have other numbers there. Two teams work side
- * by side, or one with a PE left out. All operations find their member, and nothing is sent to
- * anybody else. */
+ * by side, or one that leaves out a PE. All operations reach their member, and nothing is sent to
+ * another PE. */
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
@@ -16,14 +16,15 @@ typedef struct subteam_params {
 	shmemd_ctx_t ctx;     /* of the team */
 	shmemd_peer_t *peers; /* [n of the team] */
 	uint32_t *causes;     /* [n of the team] */
-	shmemd_ctx_t *self;   /* in memory of the device */
+	shmemd_ctx_t *self;   /* in device memory */
 	uint64_t *src;        /* [NELEMS] */
 	uint64_t *dst;        /* [from member][NELEMS] */
 	uint64_t *got;        /* [NELEMS] */
 	uint64_t *signal;     /* [from member] */
 	uint64_t *word;       /* [from member], by p */
-	uint64_t *sum;        /* [2] added to by all members; fetched and added to */
-	uint64_t *world;      /* [1] added to by all PEs */
+	/* [2] all members add to the first, and fetch and add to the second */
+	uint64_t *sum;
+	uint64_t *world; /* [1] all PEs add to it */
 	int *status;
 	int scope, n_rounds, is_member;
 } subteam_params_t;
@@ -50,7 +51,7 @@ SCOPE_STEP void subteam_send(const subteam_params_t *p, shmemd_group_t g, int ro
 	shmemd_group_sync(g);
 }
 
-/* Who waits for a member's signal has its data; after a barrier all of the rest. */
+/* After a member's signal its data has arrived; after a barrier the rest has arrived. */
 SCOPE_STEP void subteam_receive(const subteam_params_t *p, shmemd_group_t g, int round, int from)
 {
 	int me = shmemd_my_pe(&p->ctx);
@@ -81,7 +82,7 @@ SCOPE_STEP void subteam_check(const subteam_params_t *p, shmemd_group_t g, int r
 		scope_report(p->status, 3, p->sum[0] == sum ? 0 : WRONG_VALUE);
 }
 
-/* From every member what this one has put there. */
+/* Fetch from every member what this one has put there. */
 SCOPE_STEP void subteam_fetch(const subteam_params_t *p, shmemd_group_t g, int round, int pe)
 {
 	int me = shmemd_my_pe(&p->ctx), status;
@@ -130,8 +131,8 @@ SHMEMD_KERNEL(subteam_kernel, subteam_params_t, p)
 	}
 }
 
-/* By the world's context, to everybody: what is left to a quiet of the world, the team's must leave
- * alone. */
+/* By the world's context, to all PEs: the team's quiet must not wait for operations that only a
+ * quiet of the world covers. */
 SHMEMD_KERNEL(world_kernel, subteam_params_t, p)
 {
 	int pe;
@@ -145,8 +146,8 @@ SHMEMD_KERNEL(world_quiet_kernel, subteam_params_t, p)
 	scope_report(p.status, 0, shmemd_quiet(&p.ctx));
 }
 
-/* World numbers of this PE's team: all PEs of the same remainder by `stride`, in descending order;
- * stride 1: all but the last but one. Returns how many. */
+/* World numbers of this PE's team: all PEs with the same remainder by `stride`, in descending
+ * order; stride 1: all but the last but one. Returns the number of members. */
 static int members_of(const pes_t *pes, int stride, int world[PES_MAX])
 {
 	int n = 0, pe;
@@ -182,7 +183,7 @@ static int team_params(pes_t *pes, subteam_params_t *p, const int world[PES_MAX]
 	if (all == NULL || peers == NULL)
 		return 1;
 	for (i = 0; i < pes->n_pes; i++) {
-		/* Behind the team's end a stranger, for those who look too far. */
+		/* After the team's end, the entry of another PE, for an access beyond the team. */
 		peers[i] = all[i < n ? world[i] : pes->n_pes - 2];
 		if (i < n && world[i] == pes->pe) {
 			p->ctx.my_pe = i;
@@ -214,7 +215,7 @@ static void read_posted(pes_t *pes, uint64_t posted[PES_MAX])
 			posted[pe] = c.posted;
 }
 
-/* The team's kernel has posted nothing to anybody but its members. */
+/* Check that the team's kernel has posted only to its members. */
 static int run_team_kernel(pes_t *pes, const subteam_params_t *p, const int world[PES_MAX], int n)
 {
 	uint64_t before[PES_MAX] = {0}, after[PES_MAX] = {0};

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* sync.h: nobody leaves before all have come, many times, with uneven arrival. */
+/* sync.h: no PE returns before all PEs have called, many times, with uneven arrival. */
 #include <string.h>
 #include "pes.h"
 #include "scopes.h"
 
 #define ROUNDS 200
-#define ROUNDS_BY_NIC 40 /* software ones: each message wakes a thread of another process */
+#define ROUNDS_BY_NIC 40 /* with software NICs: each message wakes a thread of another process */
 #define SHORT_NS 50000
 
 typedef struct sync_params {
 	shmemd_ctx_t ctx;
-	uint64_t *came;  /* [n] round of each PE: its own entry, or all by puts */
-	uint64_t *never; /* a word that nobody writes, to wait a while */
+	uint64_t *rounds; /* [n] round of each PE: its own entry, or all entries by puts */
+	uint64_t *never;  /* a word that no PE writes, for short delays */
 	int scope, is_barrier, n_rounds;
 	int *status;
 } sync_params_t;
 
-/* Come late in turns. */
-SHMEMD_FN void dawdle(const sync_params_t *p, int round)
+/* Be late in turns. */
+SHMEMD_FN void delay_in_turns(const sync_params_t *p, int round)
 {
 	int n = shmemd_n_pes(&p->ctx), late = (shmemd_my_pe(&p->ctx) + round) % (n + 1);
 
@@ -37,27 +37,27 @@ SHMEMD_FN int sync_once(const sync_params_t *p)
 	return status;
 }
 
-/* Say that this PE has come to this round: to all by put before a barrier; before a sync, which
- * completes no puts, to itself alone, and done. */
+/* Publish that this PE has reached this round: to all PEs by put before a barrier; only in its own
+ * memory before a sync, which completes no puts. */
 SHMEMD_FN void say(const sync_params_t *p, uint64_t round)
 {
 	int me = shmemd_my_pe(&p->ctx), pe;
 
 	for (pe = 0; pe < shmemd_n_pes(&p->ctx); pe++) {
 		if (p->is_barrier || pe == me)
-			shmemd_p_u64(&p->ctx, p->came + me, round, pe);
+			shmemd_p_u64(&p->ctx, p->rounds + me, round, pe);
 	}
 	if (!p->is_barrier)
 		scope_report(p->status, 2, shmemd_quiet(&p->ctx));
 }
 
-/* The round of PE pe as seen here. */
-SHMEMD_FN uint64_t heard(const sync_params_t *p, int pe)
+/* The round of PE pe as read here. */
+SHMEMD_FN uint64_t round_of(const sync_params_t *p, int pe)
 {
 	int where = p->is_barrier ? shmemd_my_pe(&p->ctx) : pe;
 	uint64_t round = 0;
 
-	scope_report(p->status, 3, shmemd_g_u64(&p->ctx, &round, p->came + pe, where));
+	scope_report(p->status, 3, shmemd_g_u64(&p->ctx, &round, p->rounds + pe, where));
 	return round;
 }
 
@@ -71,13 +71,13 @@ SHMEMD_KERNEL(sync_kernel, sync_params_t, p)
 	g = scope_group(p.scope);
 	for (round = 0; round < p.n_rounds; round++) {
 		if (g.rank == g.size - 1) {
-			dawdle(&p, round);
+			delay_in_turns(&p, round);
 			say(&p, (uint64_t)round + 1);
 		}
 		scope_report(p.status, 0, sync_once(&p));
-		/* All have come, and nobody is more than one round ahead. */
+		/* All PEs have called, and none is more than one round ahead. */
 		for (pe = (int)g.rank; pe < n; pe += (int)g.size) {
-			uint64_t ahead = heard(&p, pe) - ((uint64_t)round + 1);
+			uint64_t ahead = round_of(&p, pe) - ((uint64_t)round + 1);
 
 			scope_report(p.status, 1, ahead <= 1 ? 0 : WRONG_VALUE);
 		}
@@ -95,7 +95,7 @@ static int check_sync(pes_t *pes, int is_barrier)
 	p.is_barrier = is_barrier;
 	p.n_rounds = pes->seed != 0 ? 5 : pes_maps_all(pes) ? ROUNDS : ROUNDS_BY_NIC;
 	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++) {
-		PES_ALLOC(pes, p.came, uint64_t, (size_t)pes->n_pes, 0);
+		PES_ALLOC(pes, p.rounds, uint64_t, (size_t)pes->n_pes, 0);
 		PES_ALLOC(pes, p.never, uint64_t, 1, 0);
 		PES_RUN(pes, sync_kernel, 1, SCOPE_NTHREADS, p);
 		pes_release(pes);
@@ -162,7 +162,7 @@ static int stores_before_sync(pes_t *pes)
 	return 0;
 }
 
-/* PE 0 comes late; the others' first try runs out of time, the second goes on with it. */
+/* PE 0 is late; the first call of the others times out, and the second continues it. */
 SHMEMD_KERNEL(late_kernel, sync_params_t, p)
 {
 	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), pe, status, round;
@@ -189,7 +189,8 @@ SHMEMD_KERNEL(late_kernel, sync_params_t, p)
 		scope_report(p.status, 0, sync_once(&p));
 		for (pe = (int)g.rank; pe < n; pe += (int)g.size)
 			scope_report(p.status, 1,
-				     heard(&p, pe) - ((uint64_t)round + 1) <= 1 ? 0 : WRONG_VALUE);
+				     round_of(&p, pe) - ((uint64_t)round + 1) <= 1 ? 0
+										   : WRONG_VALUE);
 		shmemd_group_sync(g);
 	}
 }
@@ -202,7 +203,7 @@ static int sync_again_after_timeout(pes_t *pes)
 	p.ctx = pes->ctx;
 	p.status = pes->status;
 	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++) {
-		PES_ALLOC(pes, p.came, uint64_t, (size_t)pes->n_pes, 0);
+		PES_ALLOC(pes, p.rounds, uint64_t, (size_t)pes->n_pes, 0);
 		PES_ALLOC(pes, p.never, uint64_t, 1, 0);
 		PES_RUN(pes, late_kernel, 1, SCOPE_NTHREADS, p);
 		PES_EQ(pes, shmemh_error_get(pes->job, NULL), 0);

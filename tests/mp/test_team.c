@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* team.h and <shmem_host/team.h>: who is in a team, and where its memory is. */
+/* team.h and <shmem_host/team.h>: the members of a team, and the addresses of their memory. */
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
@@ -55,7 +55,7 @@ static void check_team(pes_t *pes, shmemh_team_t team, const team_params_t *p)
 
 		PES_EQ(pes, word[pe], 100 + pe);
 		PES_EQ(pes, world[pe], of_world);
-		/* Own memory has an address, also where operations on it go by NIC. */
+		/* Own memory has an address, also where operations on it use RDMA. */
 		PES_EQ(pes, own[pe],
 		       pes_maps(pes, of_world) || of_world == pes->pe
 			       ? (uintptr_t)shmemh_ptr(pes->job, p->word, of_world)
@@ -99,14 +99,15 @@ static int team_node(pes_t *pes)
 	return run_team(pes, SHMEMH_TEAM_NODE) || run_team(pes, SHMEMH_TEAM_WORLD);
 }
 
-/* What is mapped is what the way of running should have made so. */
+/* The mapped PEs are those that this way of running should have mapped. */
 static int mapped_pes(pes_t *pes)
 {
 	const char *n_mapped = getenv("PES_MAPPED");
 	int n = 0, pe;
 
 	if (n_mapped == NULL)
-		return pes_skip(pes, "PES_MAPPED does not say how many PEs are to be mapped");
+		return pes_skip(pes,
+				"PES_MAPPED is not set: the number of PEs that must be mapped");
 	for (pe = 0; pe < pes->n_pes; pe++)
 		n += pes_maps(pes, pe);
 	PES_EQ(pes, n, atoi(n_mapped));
@@ -130,7 +131,7 @@ static int no_such_team(pes_t *pes)
 	return 0;
 }
 
-/* launch.h: where a thread is in its grid. */
+/* launch.h: the position of a thread in its grid. */
 #define GRID_BLOCKS 3
 #define GRID_THREADS 64
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* typed.h: each family of names reaches the byte or word form with the right width, sign and count.
- * The forms themselves are tested in test_rma, test_signal, test_wait and test_amo. */
+/* typed.h: each family of names calls the byte or word form with the right width, sign and count.
+ * test_rma, test_signal, test_wait and test_amo test the forms themselves. */
 #include <string.h>
 #include "pes.h"
 #include "scopes.h"
@@ -18,11 +18,11 @@ typedef struct typed_params {
 	int *status;
 } typed_params_t;
 
-/* Each type in one scope and one of the operations: together all pairs, and a tenth of the time to
- * compile of all triples. */
+/* Each type in one scope and with one of the operations: together all pairs, with a tenth of the
+ * compile time of all triples. */
 #define SCOPE_OF(row) ((row) % SCOPE_COUNT)
 
-/* Each row of the RMA list. Arithmetic as in the type itself: negative values for signed ones. */
+/* Each row of the RMA list. Arithmetic in the type itself: negative values for signed types. */
 #define VALUE(T, row, i) ((T)((T)((i) + 1) * (T)7 - (T)((row) + 20)))
 
 enum {
@@ -59,7 +59,7 @@ enum {
 SHMEMD_RMA_TYPES(X_, )
 #undef X_
 
-/* get or get_nbi of the same elements back, and g of the first. */
+/* get or get_nbi of the same elements, and g of the first. */
 #define X_(N, T, B, K, C, S)                                                                       \
 	SCOPE_STEP void fetch_##N(const typed_params_t *p, int from)                               \
 	{                                                                                          \
@@ -161,7 +161,8 @@ static int every_rma_type(pes_t *pes)
 SHMEMD_STANDARD_TYPES(X_, )
 #undef X_
 
-/* Integer atomics by one thread: results and fetched values. old: what the word held before. */
+/* Integer atomics by one thread: results and fetched values. old: the previous value of the word.
+ */
 #define FETCHED(call, value) (scope_report(p->status, 3, call), scope_same(p->status, old == value))
 
 SCOPE_STEP void scope_same(int *status, int is_same)

@@ -25,14 +25,15 @@ typedef struct cmp_params {
 	uint32_t *w32;   /* [N_VALUES] */
 	uint64_t *w64;   /* [N_VALUES] */
 	uint8_t *waited; /* [type][word][value][cmp]: status */
-	uint8_t *tested; /* the same: what test returned */
+	uint8_t *tested; /* [type][word][value][cmp]: result of test */
 	int *status;
 } cmp_params_t;
 
 #define RESULT(type, w, v, cmp) (((((type)*N_VALUES) + (w)) * N_VALUES + (v)) * 6 + (cmp))
 #define N_RESULTS (N_TYPES * N_VALUES * N_VALUES * 6)
 
-/* One comparison by test, by the wait with a limit, and if it holds by the one without. */
+/* One comparison by test, by the wait with a limit, and, if it holds, by the wait without a limit.
+ */
 #define COMPARE(T, type, ivar, value)                                                              \
 	do {                                                                                       \
 		int me = shmemd_my_pe(&p->ctx), at = RESULT(type, w, v, cmp);                      \
@@ -64,7 +65,7 @@ SHMEMD_KERNEL(cmp_kernel, cmp_params_t, p)
 	scope_report(p.status, N_TYPES, shmemd_quiet(&p.ctx));
 }
 
-/* a ? b for one type: -1, 0, 1. */
+/* The order of a and b for one type: -1, 0, 1. */
 static int order_of(int type, uint64_t a, uint64_t b)
 {
 	switch (type) {
@@ -97,7 +98,7 @@ static int comparisons(pes_t *pes)
 	int i;
 
 	if (pes->seed > 2)
-		return 0; /* one thread of one PE by itself: schedules change nothing */
+		return 0; /* one thread of one PE alone: schedules make no difference */
 	memset(&p, 0, sizeof(p));
 	p.ctx = pes->ctx;
 	p.status = pes->status;
@@ -124,7 +125,7 @@ static int comparisons(pes_t *pes)
 	return 0;
 }
 
-/* A token of each type goes round the PEs: p at the next PE ends the wait there. */
+/* A token of each type is passed around the PEs: p at the next PE ends the wait there. */
 #define LAPS 8
 
 typedef struct token_params {

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # namespaces.sh launcher program [arguments]: run a program with 4 PEs, each in a network namespace
-# of its own. For a namespace in which links may be made (unshare -Urn); launcher and hub stay in
-# it. A bridge connects them all:
-#   10.77.0.254  launcher and hub      10.77.0.1 .. 10.77.0.4  PEs 0 .. 3
+# of its own. Must run in a namespace in which links may be created (unshare -Urn); launcher and hub
+# stay in that one. A bridge connects all:
+# 10.77.0.254  launcher and hub      10.77.0.1 .. 10.77.0.4  PEs 0 .. 3
 set -eu
 launcher=$1
 shift
-dir=$(mktemp -d) # of each PE: a process that keeps its namespace
+dir=$(mktemp -d) # for each PE, the pid of a process that keeps its namespace
 export dir
 holders=
 # shellcheck disable=SC2086 # words

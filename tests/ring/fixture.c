@@ -41,7 +41,7 @@ static uint32_t log2_of(uint32_t n)
 	return (uint32_t)__builtin_ctz(n);
 }
 
-/* A channel's words; a multiple of 128 also for depths that the runtime does not offer. */
+/* Bytes of a channel's words; a multiple of 128 also for depths that the runtime does not offer. */
 static size_t channel_nbytes(void)
 {
 	return (SHMEMD_CHANNEL_NBYTES(plan.depth) + 127) / 128 * 128;
@@ -52,7 +52,7 @@ size_t rig_queue_nbytes(void)
 	return (SHMEMD_QUEUE_NBYTES(plan.depth) + PAGE - 1) / PAGE * PAGE;
 }
 
-/* Of all paths of a channel. */
+/* Bytes of the queues of all paths of a channel. */
 static size_t queues_nbytes(void)
 {
 	return (plan.has_paths ? RIG_QUEUES : 1) * rig_queue_nbytes();
@@ -77,7 +77,7 @@ static uint32_t n_ends(void)
 	return plan.n_channels * (uint32_t)plan.n_pes;
 }
 
-/* The column of keys of the first paths. */
+/* The column of keys of the initial paths. */
 static uint32_t first_column(void)
 {
 	return plan.path_flags & SHMEMD_PATH_NIC ? 1 : 0;
@@ -88,7 +88,7 @@ static int has_column(uint32_t column)
 	return plan.has_paths || column == first_column();
 }
 
-/* A key that no NIC accepts: in a column that is not there. */
+/* A key that no NIC accepts: its column does not exist. */
 static const shmemd_key_t no_key = {{0xbad0bad0, 0xbad0bad0}, 0, 0};
 
 static void set_key(shmemd_key_t *entry, uint32_t column, uint32_t key, uint32_t n_more)
@@ -97,7 +97,7 @@ static void set_key(shmemd_key_t *entry, uint32_t column, uint32_t key, uint32_t
 	entry->n_more = n_more;
 }
 
-/* Granules from g on that one region covers. */
+/* Number of granules from g on that one region covers. */
 static uint32_t region_at(uint32_t g)
 {
 	uint32_t n = 1;
@@ -108,7 +108,7 @@ static uint32_t region_at(uint32_t g)
 	return n;
 }
 
-/* Register a heap; a granule's address is its offset. Fills lkeys and rkeys of its granules. */
+/* Register a heap; a granule's address is its offset. Writes lkeys and rkeys of its granules. */
 static int register_heap(rig_pe_t *p, uint32_t column, shmemd_key_t *lkeys, shmemd_key_t *rkeys)
 {
 	for (uint32_t g = 0, n; g < plan.n_granules; g += n) {
@@ -147,7 +147,7 @@ static int make_column(rig_pe_t *p, uint32_t column, shmemd_key_t *rkeys)
 			     rkeys);
 }
 
-/* Its local keys lie in its own table, its remote keys in everybody's. */
+/* A PE's local keys are in its own table, its remote keys in the tables of all PEs. */
 static int make_keys(int pe)
 {
 	rig_pe_t *p = &rig_pes[pe];
@@ -203,7 +203,7 @@ static int make_qp(const rig_pe_t *p, rig_end_t *e)
 					.recv_cq = e->cq,
 					.sq = (uint8_t *)e->wqes,
 					.sq_nbytes = (size_t)plan.depth * SHMEMD_WQEBB_NBYTES,
-					.sq_blocks = plan.depth,
+					.sq_wqebbs = plan.depth,
 					.dbr = e->record - SHMEMD_RECORD_SEND,
 					.has_no_dbr = !!(plan.path_flags & SHMEMD_PATH_NO_RECORD),
 					.uar = (mlx5swi_uar_t *)e->uar,
@@ -350,7 +350,7 @@ static uint32_t flags_of(void)
 	       (plan.mapped && !(plan.flags & SHMEMD_CTX_SM_ATOMICS) ? SHMEMD_CTX_BOTH_WAYS : 0);
 }
 
-/* The range of PEs that are mapped, oneself among them. */
+/* The range of mapped PEs, including this PE. */
 static void fill_mapped(shmemd_ctx_t *c)
 {
 	const uint32_t mapped = plan.mapped | 1u << c->my_pe;
@@ -413,7 +413,7 @@ static void fill_pe(rig_pe_t *p, int pe)
 	}
 }
 
-/* Held by the proxy while it rings, and while a path changes. */
+/* Held by the proxy while it rings, and by the host while a path changes. */
 static uint32_t proxy_lock;
 
 static void lock_proxy(void)
@@ -440,7 +440,7 @@ void rig_change_path(rig_end_t *e, const rig_end_t *next)
 	shmemd_arch_st_release_u32(&proxy_lock, 0);
 }
 
-/* What the proxy does for a channel: the word holds the device index. */
+/* The proxy's work for a channel: the producer word holds the device index. */
 static void ring_by_host(rig_end_t *e)
 {
 	uint64_t word, now = shmemd_arch_ld_acquire_u64(e->producer);
@@ -448,7 +448,7 @@ static void ring_by_host(rig_end_t *e)
 	if (now == e->rung)
 		return;
 	e->rung = now;
-	shmemd_arch_fence_quiet(); /* WQEs come before the record */
+	shmemd_arch_fence_quiet(); /* the record is ordered after the WQEs */
 	if (!(plan.path_flags & SHMEMD_PATH_NO_RECORD))
 		shmemd_arch_st_relaxed_u32(e->record, htobe32((uint32_t)now & 0xffff));
 	shmemd_arch_fence_quiet();
@@ -496,9 +496,9 @@ int rig_make(const rig_plan_t *p)
 	plan.nic.n_hosts = (uint32_t)p->n_pes;
 	plan.nic.start_index = (uint16_t)device_index();
 	plan.nic.has_no_dbr = !!(plan.path_flags & SHMEMD_PATH_NO_RECORD);
-	/* First, so that the devices of the last run do not write to memory any more. */
+	/* First start the adapter, so that devices of the last run stop writing to memory. */
 	if (mlx5sw_sim_start(&adapter, &plan.nic) || make_all())
-		shmemsim_fail("the rig cannot be made: %s", mlx5swi_refusal());
+		shmemsim_fail("the rig cannot be created: %s", mlx5swi_refusal());
 	return plan.by_host && shmemsim_agent("the doorbell proxy", proxy, NULL);
 }
 
@@ -512,7 +512,7 @@ void rig_end(void)
 	mlx5sw_sim_stop(&adapter);
 }
 
-/* Kernels may be at it. */
+/* Kernels may write to it at the same time. */
 static uint64_t word(const uint64_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -558,11 +558,11 @@ mlx5sw_qp_counters_t rig_counters(int pe, int peer, uint32_t k)
 	mlx5sw_qp_counters_t c = {.size = sizeof(c)};
 
 	if (mlx5sw_qp_counters(pe, 0, rig_channel(pe, peer, k)->qp->qpn, &c))
-		shmemsim_fail("the adapter does not know PE %d's queue to PE %d", pe, peer);
+		shmemsim_fail("the adapter has no queue of PE %d to PE %d", pe, peer);
 	return c;
 }
 
-void rig_tell(const char *fmt, ...)
+void rig_control(const char *fmt, ...)
 {
 	char line[256], answer[512];
 	va_list args;

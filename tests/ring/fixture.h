@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A rig: PEs of the emulator that reach each other through the software adapter, with all that a
- * kernel finds in its context, and without the host runtime. Made anew for each run, cheaply:
- * memory of the last one serves again. */
+/* A rig: PEs of the emulator that are connected by the software adapter, with a complete context
+ * for kernels and without the host runtime. It is created again for each run, cheaply: memory of
+ * the last run is reused. */
 #ifndef RING_FIXTURE_H
 #define RING_FIXTURE_H
 
@@ -14,12 +14,13 @@
 #define RIG_PES_MAX 4
 #define RIG_CHANNELS_MAX 4
 #define RIG_GRANULES_MAX 64
-#define RIG_GRANULE 512u /* small, so that transfers go across, and weak memory can follow all */
+/* small, so that transfers cross granules, and weak memory can follow all of it */
+#define RIG_GRANULE 512u
 #define RIG_SYNC_NBYTES 256u /* the heap's last bytes: sync words */
 
-/* How it is made; rig_plan() has the usual values. */
+/* Parameters of the rig; rig_plan() has the usual values. */
 typedef struct rig_plan {
-	mlx5sw_config_t nic; /* hosts, first WQEBB, has_no_dbr come from the fields below */
+	mlx5sw_config_t nic; /* hosts, start_index and has_no_dbr are set from the fields below */
 	int n_pes;
 	uint32_t n_channels;
 	uint32_t depth, batch, inline_nbytes;
@@ -32,21 +33,22 @@ typedef struct rig_plan {
 	uint64_t flush_age;       /* WQEBBs since the last flush */
 	uint32_t n_granules;      /* of a heap */
 	uint32_t granules_per_mr; /* that one memory region covers */
-	uint64_t unregistered;    /* a bit per granule: it has no key, on no PE */
-	uint32_t n_uncommitted; /* granules at a heap's end that the context says have no memory */
-	uint32_t mapped;        /* a bit per PE: all others map its heap */
-	uint32_t flags;         /* SHMEMD_CTX_*, beside those that follow from the above */
-	uint32_t path_flags;    /* SHMEMD_PATH_NIC: the second column; SHMEMD_PATH_NO_RECORD */
-	uint8_t log_reads;      /* READs and atomics that a queue has under way */
-	uint8_t by_host;        /* an agent is the host's doorbell proxy */
-	uint8_t has_paths;      /* channels may be switched (paths.h): keys in both columns */
+	uint64_t unregistered;    /* a bit per granule: no PE has a key for it */
+	uint32_t n_uncommitted;   /* granules at a heap's end that are reserved and not committed */
+	uint32_t mapped;          /* a bit per PE: all other PEs have its heap mapped */
+	/* SHMEMD_CTX_*, in addition to those that follow from the fields above */
+	uint32_t flags;
+	uint32_t path_flags; /* SHMEMD_PATH_NIC: the second column; SHMEMD_PATH_NO_RECORD */
+	uint8_t log_reads;   /* log2 of the READs and atomics that a queue has in flight */
+	uint8_t by_host;     /* an agent runs as the host's doorbell proxy */
+	uint8_t has_paths;   /* channels may be switched (paths.h): keys in both columns */
 	uint64_t timeout_ns;
 } rig_plan_t;
 
-/* Memory for queues of a channel, which its paths use in turn. */
+/* Memory areas for the queues of a channel, which its paths use in turn. */
 #define RIG_QUEUES 3u
 
-/* A channel of a PE, as the host has it: its path. */
+/* The host's state of a PE's channel: its path. */
 typedef struct rig_end {
 	mlx5swi_cq_t *cq;
 	mlx5swi_qp_t *qp;
@@ -54,19 +56,19 @@ typedef struct rig_end {
 	shmemd_channel_t *words;
 	char *queues, *queue; /* of all paths, of this one */
 	char *wqes, *cqes;
-	uint32_t *record, *cq_record; /* record: the send queue's word */
+	uint32_t *record, *cq_record; /* record: the word of the send queue */
 	uint32_t first_cqe;
-	uint32_t n_switches, column;  /* paths before this one; of keys */
-	uint64_t *producers;          /* by_host: device indexes, for each memory */
+	uint32_t n_switches, column;  /* n_switches: number of earlier paths; column of keys */
+	uint64_t *producers;          /* by_host: device indexes, for each memory area */
 	uint64_t *producer, rung;     /* of this path */
-	uint32_t retired[RIG_QUEUES]; /* `ready` from which a memory may be used again */
+	uint32_t retired[RIG_QUEUES]; /* value of `ready` from which a memory area may be reused */
 } rig_end_t;
 
 typedef struct rig_pe {
 	struct ibv_context *ctx_ib;
 	struct ibv_pd *pds[2]; /* for each column of keys */
 	char *heap, *queues, *channels, *bounces;
-	size_t heap_nbytes, queues_nbytes; /* of the memory, which may be more than is used */
+	size_t heap_nbytes, queues_nbytes; /* allocated bytes, which may exceed those in use */
 	size_t channels_nbytes, bounces_nbytes;
 	shmemd_key_t keys[SHMEMD_KEYS(RIG_GRANULES_MAX, RIG_PES_MAX)];
 	shmemd_peer_t peers[RIG_PES_MAX];
@@ -84,20 +86,20 @@ typedef struct rig_pe {
 extern rig_pe_t rig_pes[RIG_PES_MAX];
 
 /* Two PEs behind NICs, one channel each way, 64 WQEBBs, batches of 16, heaps of 8 granules and a
- * region for each; strict lint, nothing left to chance. */
+ * region for each; strict lint, no random behaviour. */
 rig_plan_t rig_plan(void);
 
-/* By PE 0's main, before the others go on. Returns 0, or the run has failed. */
+/* Called by PE 0's main, before other PEs continue. Returns 0, or the run has failed. */
 int rig_make(const rig_plan_t *plan);
 void rig_end(void); /* after the last run */
 
-/* For paths.c: make a path in its `queue` and of its `column`, whose device and CQEs count from
- * these; connect it. 0, or it cannot be made. */
+/* For paths.c: create a path in its `queue` memory with the keys of its `column`, whose device
+ * index and CQEs start at these values; connect it. Returns 0, or it cannot be created. */
 int rig_make_path(const rig_pe_t *p, rig_end_t *e, uint32_t start, uint32_t first_cqe);
 int rig_connect(const rig_end_t *e, const rig_end_t *peer);
 const rig_plan_t *rig_planned(void);
 size_t rig_queue_nbytes(void);
-rig_end_t rig_path(const rig_end_t *e); /* as it is */
+rig_end_t rig_path(const rig_end_t *e); /* the current path */
 void rig_change_path(rig_end_t *e, const rig_end_t *next);
 
 /* The channel k from a PE to a peer, and its words. */
@@ -118,14 +120,14 @@ uint64_t rig_requests(int pe, int peer, uint32_t k);
 uint64_t rig_doorbells(int pe, int peer, uint32_t k);
 int rig_status(int pe, int peer, uint32_t k); /* shmemd_status for which it sends nothing */
 
-/* WQEBB number n since the rig was made: its place for shmemd_channel_poll, its device index. */
+/* The place of WQEBB n since the rig was created, for shmemd_channel_poll; its device index. */
 uint64_t rig_place(uint64_t n);
 uint32_t rig_device_index(uint32_t n);
 
-/* What the adapter saw of it. */
+/* The adapter's counters of the channel. */
 mlx5sw_qp_counters_t rig_counters(int pe, int peer, uint32_t k);
 
-/* A line of control; one that is refused fails the run. */
-void rig_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Execute a control line; a refused line fails the run. */
+void rig_control(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -19,7 +19,8 @@ static int is_drained(const rig_end_t *e)
 	return s.hw_counter == s.sw_counter;
 }
 
-/* The last CQE is in memory, and so are those before it: whoever reads the order sees them. */
+/* Wait until the last CQE is in memory, and so are earlier ones: a thread that reads the order can
+ * read them. */
 static void await_cqes(const rig_end_t *e)
 {
 	const uint32_t depth = rig_planned()->depth, last = e->cq->pi - 1;
@@ -41,7 +42,7 @@ static void stop(const rig_end_t *e)
 	mlx5swi_unlock();
 }
 
-/* What was accepted is in memory, as after a READ of the same adapter. */
+/* Place accepted data in memory, as a READ of the same adapter would. */
 static void flush(int pe)
 {
 	mlx5swi_lock();
@@ -63,7 +64,7 @@ void rig_fence(int pe, int peer, uint32_t k)
 	flush(peer);
 }
 
-/* Requests that the queue pair has executed for its peer. */
+/* Requests of the peer that the queue pair has executed. */
 static uint32_t executed(const rig_end_t *e)
 {
 	mlx5swi_receive_state_t s;
@@ -74,7 +75,7 @@ static uint32_t executed(const rig_end_t *e)
 	return s.rmsn;
 }
 
-/* Another path */
+/* Creating another path. */
 
 static void destroy(const rig_end_t *e)
 {
@@ -85,7 +86,7 @@ static void destroy(const rig_end_t *e)
 	mlx5swi_unlock();
 	mlx5dv_devx_free_uar(e->uar);
 	if (failed)
-		shmemsim_fail("a path cannot be taken away: %s", mlx5swi_refusal());
+		shmemsim_fail("a path cannot be destroyed: %s", mlx5swi_refusal());
 }
 
 static int is_retired(const rig_end_t *e, uint32_t memory)
@@ -95,7 +96,7 @@ static int is_retired(const rig_end_t *e, uint32_t memory)
 	return (int32_t)(SHMEMD_READY_INDEX(ready) - e->retired[memory]) >= 0;
 }
 
-/* The path after e's, in the memory whose turn it is. */
+/* Create the path after e's, in the next memory area. */
 static void make_next(int pe, const rig_end_t *e, rig_end_t *next)
 {
 	const uint32_t n = ++next->n_switches % RIG_QUEUES;
@@ -105,7 +106,7 @@ static void make_next(int pe, const rig_end_t *e, rig_end_t *next)
 	while (next->n_switches >= RIG_QUEUES && !is_retired(e, n))
 		shmemd_arch_spin_hint();
 	if (rig_make_path(&rig_pes[pe], next, rig_device_index(0), 0))
-		shmemsim_fail("a path cannot be made: %s", mlx5swi_refusal());
+		shmemsim_fail("a path cannot be created: %s", mlx5swi_refusal());
 }
 
 static void connect(const rig_end_t *e, const rig_end_t *peer)

@@ -4,16 +4,16 @@
 
 #include <stdio.h>
 
-/* Not MLX5SW_CHAOS_POISON: queues keep what was posted until it is complete , and
- * the length of a WQE is read from it. */
+/* Without MLX5SW_CHAOS_POISON: a queue keeps its WQEs until they are complete, and their length is
+ * read from it. */
 #define ALL_CHAOS                                                                                  \
 	(MLX5SW_CHAOS_ORDER | MLX5SW_CHAOS_FETCH | MLX5SW_CHAOS_PLACE | MLX5SW_CHAOS_TEAR |        \
 	 MLX5SW_CHAOS_DUP_WRITE | MLX5SW_CHAOS_ATOMIC)
 #define HAS_WEAK (!SHMEMDI_CPU_TSAN)
 #if defined(__SANITIZE_ADDRESS__)
-#define SCHEDULES 1u /* it looks at memory, not at order, and takes its time */
+#define SCHEDULES 1u /* the sanitizer checks memory, not order, and is slow */
 #else
-#define SCHEDULES 3u /* of each way; the first is the dull one */
+#define SCHEDULES 3u /* of each way; the first one is the default schedule */
 #endif
 #define TRACE_LINES 60u
 
@@ -48,8 +48,8 @@ static int pe_main(int pe, int n_pes, void *arg)
 		test->host(pe);
 	if (shmemsim_sync(NULL) || gather())
 		return 1;
-	if (pe == 0 && test->look)
-		test->look();
+	if (pe == 0 && test->final_check)
+		test->final_check();
 	return 0;
 }
 
@@ -59,7 +59,7 @@ static int run(const shmemsim_config_t *cfg, const rig_test_t *t)
 	return shmemsim_run(cfg, t->plan.n_pes, pe_main, NULL);
 }
 
-/* A schedule that failed, made short, with what led to it. */
+/* Run a failed schedule again, shrunk, with a trace. */
 static void explain(const shmemsim_config_t *cfg)
 {
 	shmemsim_config_t again = *cfg;
@@ -70,7 +70,7 @@ static void explain(const shmemsim_config_t *cfg)
 	(void)shmemsim_explore(&again, 1, test->plan.n_pes, pe_main, NULL, NULL);
 }
 
-/* What the PEs have on record, for the reader of a failure. */
+/* Print the error records of the PEs with a failure. */
 static void print_records(void)
 {
 	for (int pe = 0; pe < test->plan.n_pes; pe++) {
@@ -114,8 +114,8 @@ void run_fails(const rig_test_t *t, const char *words)
 		fail_msg("not in the report: %s\n%s", words, shmemsim_report());
 }
 
-/* Bits of indexes, of which 16 are the device's, 32 are in most words, 47 in `done`; comparisons
- * look at bit 31. */
+/* Bits of indexes, of which the device has 16, most words 32, and `done` 47; comparisons use bit
+ * 31. */
 void start_below(rig_plan_t *plan, unsigned which)
 {
 	static const unsigned bits[N_STARTS] = {0, 16, 32, 47, 31, 63};
@@ -148,7 +148,7 @@ void run_schedules(const rig_test_t *t, unsigned n)
 	}
 }
 
-/* One way of doorbells and chaos, the n-th: the starts take turns. */
+/* Run the n-th combination of doorbells and chaos: the starts take turns. */
 static void run_way(rig_test_t *t, const char *way, unsigned n)
 {
 	for (unsigned i = 0; i < SCHEDULES; i++) {
@@ -161,7 +161,7 @@ static void run_way(rig_test_t *t, const char *way, unsigned n)
 	}
 }
 
-/* Both columns of keys; without doorbell records, by the doorbell alone, in two ways. */
+/* Both columns of keys; without doorbell records, with the doorbell only, in two of the ways. */
 static uint32_t path_flags_of(unsigned n)
 {
 	return (n % 2 ? SHMEMD_PATH_NIC : 0) | (n == 2 || n == 11 ? SHMEMD_PATH_NO_RECORD : 0);

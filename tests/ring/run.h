@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Kernels on a rig: one run, or the same in all the ways that must make no difference. */
+/* Kernels on a rig: one run, or the same in all ways that must make no difference. */
 #ifndef RING_RUN_H
 #define RING_RUN_H
 
@@ -8,16 +8,17 @@
 #include "../common/sim_check.h"
 #include "fixture.h"
 
-/* What is run. */
+/* A test: kernel, host functions and checks. */
 typedef struct rig_test {
 	rig_plan_t plan;
 	void (*kernel)(const void *params); /* of each PE; params: rig_params_t */
 	uint32_t n_blocks, n_threads;
-	void (*made)(int pe); /* PE 0's host before any kernel starts, or NULL */
+	void (*made)(int pe); /* PE 0's host, before any kernel starts, or NULL */
 	void (*host)(int pe); /* each PE's host while kernels run, or NULL */
-	void (*look)(void);   /* PE 0's host when all kernels have ended, or NULL */
-	uint64_t arg;         /* the kernel's */
-	uint8_t may_report;   /* lint may find something */
+	void (*final_check)(
+		void);      /* a check by PE 0's host after all kernels have ended, or NULL */
+	uint64_t arg;       /* argument of the kernel */
+	uint8_t may_report; /* lint may report mistakes */
 } rig_test_t;
 
 typedef struct rig_params {
@@ -26,13 +27,13 @@ typedef struct rig_params {
 	uint64_t arg;
 } rig_params_t;
 
-/* Where granule i of the heap begins. */
+/* Address of granule i of the heap. */
 static inline uint64_t *word_of(const shmemd_ctx_t *ctx, uint32_t i)
 {
 	return (uint64_t *)(void *)(ctx->heap + RIG_GRANULE * (size_t)i);
 }
 
-/* The context as on a machine without a NIC, where all memory is mapped; so it is by plan. */
+/* Change the context to that of a machine without a NIC; the plan has all memory mapped. */
 static inline void take_nic_away(shmemd_ctx_t *ctx)
 {
 	ctx->channels = NULL;
@@ -44,17 +45,17 @@ static inline void take_nic_away(shmemd_ctx_t *ctx)
 }
 
 void run_once(const rig_test_t *t); /* round robin */
-/* Dull and random schedules, with weak memory too; doorbells of all kinds, by device and by host;
- * with everything that devices may do and with nothing; indexes that start below the wraps of their
+/* Default and random schedules, also with weak memory; all kinds of doorbells, by device and by
+ * host; with all variations of devices and with none; indexes that start below the wraps of their
  * fields. */
 void run_all_ways(const rig_test_t *t);
-/* As plan says, on so many random schedules. */
+/* Run the plan on n random schedules. */
 void run_schedules(const rig_test_t *t, unsigned n);
-/* The run fails, and its report has these words. */
+/* Check that the run fails and that its report has these words. */
 void run_fails(const rig_test_t *t, const char *words);
 
-/* Where WQEBBs, CQEs, requests and bounce buffers may start: below each wrap; with other bases
- * and epochs. */
+/* Start values of WQEBBs, CQEs, requests and bounce buffers below each wrap, with other bases and
+ * epochs. */
 void start_below(rig_plan_t *plan, unsigned which);
 #define N_STARTS 6u
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A kernel and a host that take turns, for tests of orders to switch a channel. */
+/* A kernel and a host that alternate, for tests of orders to switch a channel. */
 #ifndef RING_STEPS_H
 #define RING_STEPS_H
 
@@ -10,7 +10,7 @@
 
 enum { TARGET, SOURCE, RESULT, END };
 
-static uint32_t step; /* what the kernel and the host have done, one after the other */
+static uint32_t step; /* number of steps that kernel and host have completed, in alternation */
 
 static inline void reach(uint32_t n)
 {
@@ -31,7 +31,7 @@ static inline void made(int pe)
 		word_of(&rig_pes[1].ctx, SOURCE)[i] = 700 + i;
 }
 
-/* As a kernel of the host's does where no thread waits for space or completions. */
+/* A service kernel of the host, for when no thread waits for space or completions. */
 static inline void serve(const rig_params_t *p)
 {
 	while (!shmemd_arch_ld_acquire_u64(word_of(&p->ctx, END))) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What a CQE says: read as the library does, written as rdma-core's struct has it, and one from
- * hardware. Which errors are the program's and which are the path's. */
+/* The bytes of a CQE: decoded by the library, written with rdma-core's struct, and one from
+ * hardware. The classification of errors into those of the program and those of the path. */
 #include <endian.h>
 #include <string.h>
 #include <infiniband/mlx5dv.h>
@@ -39,7 +39,7 @@ static void layout(void **unused)
 	assert_int_equal(SHMEMD_CQE_INVALID, MLX5_CQE_INVALID);
 }
 
-/* Bytes 48 to 63 as seen on hardware (Juniper/warp17#81). */
+/* Bytes 48 to 63 from hardware (Juniper/warp17#81). */
 static void vector_error(void **unused)
 {
 	static const uint8_t seen[16] = {0x00, 0x00, 0x00, 0x00, 0x9d, 0x00, 0x53, 0x04,
@@ -58,7 +58,7 @@ static void vector_error(void **unused)
 	assert_int_equal(shmemdi_syndrome_status(seen[7]), SHMEMD_ERR_REFUSED);
 }
 
-/* Every byte has a value that none of the others has. */
+/* Every byte has a distinct value. */
 static void fields(void **unused)
 {
 	(void)unused;
@@ -77,8 +77,8 @@ static void fields(void **unused)
 				 counter);
 }
 
-/* A ring that was filled with ones has no CQE, in no lap. */
-static void nothing_there(void **unused)
+/* A ring filled with ones has no valid CQE, in any lap. */
+static void empty_ring_has_no_cqe(void **unused)
 {
 	(void)unused;
 	for (uint32_t cqe = 0; cqe < 512; cqe++) {
@@ -87,8 +87,8 @@ static void nothing_there(void **unused)
 	}
 }
 
-/* The owner bit is that of the lap: the CQE of this one is taken, the one before it is not. Numbers
- * of CQEs have 24 bits. */
+/* The owner bit changes with each lap: the CQE of the current lap is valid, that of the previous
+ * lap is not. Numbers of CQEs have 24 bits. */
 static void laps(void **unused)
 {
 	static const uint32_t starts[] = {0, 32768, (1u << 24) - 200, 65536 - 100};
@@ -118,7 +118,7 @@ static void syndromes(void **unused)
 		assert_int_equal(shmemdi_syndrome_status(refused[i]), SHMEMD_ERR_REFUSED);
 	for (size_t i = 0; i < sizeof(path); i++)
 		assert_int_equal(shmemdi_syndrome_status(path[i]), SHMEMD_ERR_PATH);
-	/* One that nobody knows never leads to a repetition. */
+	/* An unknown syndrome never leads to a repetition. */
 	for (unsigned s = 0x23; s < 256; s++)
 		assert_int_equal(shmemdi_syndrome_status(s), SHMEMD_ERR_REFUSED);
 	assert_int_equal(SHMEMD_SYNDROME_LOCAL_LENGTH, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
@@ -152,7 +152,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(layout),     cmocka_unit_test(vector_error),
-		cmocka_unit_test(fields),     cmocka_unit_test(nothing_there),
+		cmocka_unit_test(fields),     cmocka_unit_test(empty_ring_has_no_cqe),
 		cmocka_unit_test(laps),       cmocka_unit_test(syndromes),
 		cmocka_unit_test(operations),
 	};

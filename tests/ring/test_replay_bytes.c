@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* WQEs for another path (abi/replay.h), byte by byte: a WQE rewritten is the one that a poster
- * would have written there; a NOP is that of the PRM. */
+/* WQEs for another path (abi/replay.h), byte by byte: a rewritten WQE equals the one that a poster
+ * would have written there; a NOP equals that of the PRM. */
 #include <string.h>
 #include <shmem_dev/abi/replay.h>
 #include <shmem_dev/impl/wqe.h>
@@ -9,7 +9,7 @@
 
 #define ROUNDS 2000
 
-/* One of each form that there is. */
+/* All forms of WQEs. */
 enum {
 	F_WRITE,
 	F_INLINE_SHORT,
@@ -37,13 +37,13 @@ static uint64_t draw(void)
 	return x ^ x >> 31;
 }
 
-/* What differs between paths. */
+/* The fields that differ between paths. */
 typedef struct side {
 	shmemdi_wqe_at_t at;
 	uint32_t rkey, lkey;
 } side_t;
 
-/* What does not. */
+/* The fields that are equal on both paths. */
 typedef struct content {
 	uint64_t remote, local;
 	uint32_t nbytes, words[7];
@@ -134,7 +134,7 @@ static void flags_stay(side_t *a, side_t *b)
 	a->at.flags = b->at.flags = draw() % 2 ? SHMEMD_MLX5_CQ_UPDATE : 0;
 }
 
-static void again_is_as_posted_there(void **unused)
+static void rewritten_wqe_equals_posted_wqe(void **unused)
 {
 	(void)unused;
 	state = 1;
@@ -152,7 +152,7 @@ static void again_is_as_posted_there(void **unused)
 		}
 }
 
-/* Bytes of a NOP's control segment (PRM): opmod, index, opcode; QPN, ds; flags; nothing. */
+/* Bytes of a NOP's control segment (PRM): opmod, index, opcode; QPN, ds; flags; zeros. */
 static void expect_nop(const uint32_t *w, uint32_t index, uint32_t qpn, int is_signalled)
 {
 	const uint8_t bytes[16] = {0,
@@ -187,7 +187,7 @@ static void nops_cover_all_wqebbs(void **unused)
 			flags_stay(&old, &new);
 			is_signalled = old.at.flags != 0;
 			if (round == 0)
-				new.at.index = 0xffff; /* the second one's is 0 */
+				new.at.index = 0xffff; /* the index of the second WQEBB is 0 */
 			write_one(&q, form, old, draw_content());
 			assert_int_equal(kind_of(&q).wqebbs, 1 + is_two);
 			shmemd_replay_nop(q.w, kind_of(&q), replay_at(new));
@@ -202,8 +202,8 @@ static void nops_cover_all_wqebbs(void **unused)
 		}
 }
 
-/* A NOP may be rewritten again, by the next switch. */
-static void nops_of_nops(void **unused)
+/* The next switch may rewrite a NOP again. */
+static void nop_is_rewritten_again(void **unused)
 {
 	const side_t a = draw_side(), b = draw_side();
 	shmemdi_wqe_t q, expected;
@@ -215,7 +215,7 @@ static void nops_of_nops(void **unused)
 	expected = q;
 	shmemd_replay_nop(expected.w, kind_of(&q), replay_at(b));
 	shmemd_replay_again(q.w, kind_of(&q), replay_at(b));
-	q.w[3] = 0; /* nobody reads a NOP's number */
+	q.w[3] = 0; /* the request number of a NOP is not used */
 	assert_memory_equal(q.w, expected.w, sizeof(q.w));
 }
 
@@ -270,15 +270,15 @@ static void fates(void **unused)
 	}
 }
 
-/* Requests counted by a reservation word while its fields run over, from `request` and `index` on:
- * as many as were reserved. */
+/* Count the requests of a reservation word while its fields overflow, from `request` and `index`
+ * on: the count equals the number of reserved requests. */
 static void count_from(uint64_t index, uint32_t request)
 {
 	const uint64_t origin = SHMEMD_ORIGIN_WORD(request, index);
 	uint64_t word = SHMEMD_RESV_ADD(index, request);
 	uint32_t n = 0;
 
-	/* Bits of the index above 32 are not in the word at first; carries come to the request. */
+	/* Index bits above 32 are not in the word at first; carries go into the request field. */
 	word = (word & ~(~(uint64_t)0 << 40)) | (uint64_t)request << 40;
 	for (int i = 0; i < 200; i++) {
 		const uint32_t wqebbs = (uint32_t)(draw() % 3 + 1) << (i % 3 ? 0 : 25);
@@ -292,7 +292,7 @@ static void count_from(uint64_t index, uint32_t request)
 	}
 }
 
-static void counts_run_over(void **unused)
+static void request_count_with_overflow(void **unused)
 {
 	static const uint32_t bits[] = {0, 16, 31, 32, 33, 40, 46, 47};
 
@@ -307,12 +307,12 @@ static void counts_run_over(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(again_is_as_posted_there),
+		cmocka_unit_test(rewritten_wqe_equals_posted_wqe),
 		cmocka_unit_test(nops_cover_all_wqebbs),
-		cmocka_unit_test(nops_of_nops),
+		cmocka_unit_test(nop_is_rewritten_again),
 		cmocka_unit_test(addresses_of_keys),
 		cmocka_unit_test(fates),
-		cmocka_unit_test(counts_run_over),
+		cmocka_unit_test(request_count_with_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Atomics by NIC, on the own PE's words too: all of them against a model, with values that are not
- * the same from both ends; and by many threads at once. */
+/* Atomics by RDMA, also on the PE's own words: all of them against a model, with values whose bytes
+ * are not symmetric; and by many threads at once. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -16,7 +16,8 @@ static uint64_t next(uint64_t *state)
 	return x ^ x >> 31;
 }
 
-/* One width: each fetching one tells what was there, and each other is seen by the next. */
+/* One width: each fetching atomic returns the old value, and each other one is checked by the next.
+ */
 #define ALL_OF(N, T)                                                                               \
 	static void all_of_##N(const shmemd_ctx_t *c, T *dst, int pe, uint64_t seed)               \
 	{                                                                                          \
@@ -86,7 +87,7 @@ static void floats(const shmemd_ctx_t *c, float *f, double *d, int pe)
 	CHECK(d_old == 0);
 }
 
-/* The words beside those that are changed stay as they are. */
+/* Words next to those that are updated do not change. */
 static void everything(const void *params)
 {
 	const rig_params_t *p = params;
@@ -122,7 +123,7 @@ static void model(void **state)
 	run_once(&t);
 }
 
-/* Each of them draws a number that no other draws; the sum is that of all. */
+/* Each thread fetches a number that no other thread fetches; the sum is that of all. */
 static uint8_t is_drawn[256];
 
 static void draw_numbers(const void *params)
@@ -154,7 +155,7 @@ static void many_at_once(void **state)
 			.kernel = draw_numbers,
 			.n_blocks = 1,
 			.n_threads = 40,
-			.look = all_drawn};
+			.final_check = all_drawn};
 
 	(void)state;
 	run_once(&t);
@@ -163,17 +164,17 @@ static void many_at_once(void **state)
 
 static uint32_t is_held, is_over;
 
-/* The READ of a floating-point add comes back, the completion of its compare-and-swap does not. */
+/* The READ of a floating-point add completes, the completion of its compare-and-swap is held. */
 static void hold_the_swap(int pe)
 {
 	if (pe != 0)
 		return;
-	rig_tell("hold cqe host=0 block=%u", rig_device_index(1));
+	rig_control("hold cqe host=0 wqebb=%u", rig_device_index(1));
 	shmemd_arch_st_release_u32(&is_held, 1);
 	while (!shmemd_arch_ld_acquire_u32(&is_over))
 		shmemd_arch_spin_hint();
-	rig_tell("clear rules");
-	rig_tell("release cqes host=0");
+	rig_control("clear rules");
+	rig_control("release cqes host=0");
 }
 
 /* More adds than there are bounce buffers follow. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A barrier before which operations were lost: the status of the quiet that failed at one PE is
- * what the barrier returns at all PEs that its flag reaches. */
+/* A barrier after lost operations: the status of the failed quiet at one PE is returned by the
+ * barrier at all PEs that receive its flag. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -25,7 +25,7 @@ static void keep_result(const rig_params_t *p, uint32_t round, int status)
 	CHECK_IS(results[p->pe][round], status); /* the same in all threads */
 }
 
-/* PE 0's put to PE arg is refused on channel `k`, which its barrier works on. */
+/* PE 0's put to PE arg is refused on channel `k`; the barrier uses p->ctx's channel. */
 static void lose_a_put(const rig_params_t *p, const shmemd_ctx_t *ctx)
 {
 	if (p->pe == 0 && shmemd_thread_index() == 0)
@@ -54,18 +54,18 @@ static void look_all_refused(void)
 					      results[pe][round]);
 		CHECK_IS(rig_pes[pe].error.status, SHMEMD_ERR_REFUSED);
 		CHECK_IS(rig_pes[pe].error.op, pe == 0 ? SHMEMD_OP_PUT : SHMEMD_OP_BARRIER);
-		CHECK_IS(rig_pes[pe].error.pe, pe == 0 ? 1 : 0); /* whose quiet has failed */
+		CHECK_IS(rig_pes[pe].error.pe, pe == 0 ? 1 : 0); /* the PE whose quiet has failed */
 	}
 }
 
 static rig_test_t barrier_test(void (*kernel)(const void *params), uint32_t n_threads,
-			       void (*look)(void))
+			       void (*final_check)(void))
 {
 	rig_test_t t = {.plan = rig_plan(),
 			.kernel = kernel,
 			.n_blocks = 1,
 			.n_threads = n_threads,
-			.look = look,
+			.final_check = final_check,
 			.arg = 1};
 
 	memset(results, 0, sizeof(results));
@@ -90,8 +90,8 @@ static void lost_on_another_channel(void **state)
 		}
 }
 
-/* Channel 0 itself has failed, which also carries the flags: the PE at its end does not learn of
- * the barrier any more; the others do, from either of its ends. */
+/* Channel 0, which also carries the flags, has failed: the PE at its other end does not receive the
+ * flag; the other PEs do, from both PEs. */
 static void on_the_flags_channel(const void *params)
 {
 	const rig_params_t *p = params;
@@ -105,7 +105,7 @@ static void look_at_the_end(void)
 {
 	CHECK_IS(results[0][0], SHMEMD_ERR_REFUSED);
 	CHECK(results[1][0] !=
-	      SHMEMD_OK); /* its end of the channel may fail too, or no flag comes */
+	      SHMEMD_OK); /* its end of the channel may fail too, or no flag arrives */
 	CHECK(results[2][0] == SHMEMD_ERR_REFUSED || results[2][0] == SHMEMD_ERR_PATH);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Bounce buffers: a fetch that runs out of time abandons its buffer, to which its result may still
- * come; later fetches never find it in theirs. */
+/* Bounce buffers: a fetch that times out abandons its buffer, to which its result may still be
+ * written; later fetches never read it in theirs. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -9,7 +9,7 @@ enum { LATE = 3, LATER = 100, N_THREADS = 40 };
 
 static uint32_t n_timed_out, is_released;
 
-/* The results of the first are held back; the value is another one by the time they come. */
+/* The results of the first fetches are held; the word has changed by the time they arrive. */
 static void late_results(const void *params)
 {
 	const rig_params_t *p = params;
@@ -40,11 +40,11 @@ static void hold_and_release(int pe)
 {
 	if (pe != 0)
 		return;
-	rig_tell("hold cqe host=0");
+	rig_control("hold cqe host=0");
 	while (!shmemd_arch_ld_acquire_u32(&n_timed_out))
 		shmemd_arch_spin_hint();
-	rig_tell("clear rules");
-	rig_tell("release cqes host=0");
+	rig_control("clear rules");
+	rig_control("release cqes host=0");
 	shmemd_arch_st_release_u32(&is_released, 1);
 }
 
@@ -69,7 +69,7 @@ static void late_result_finds_its_buffer(void **state)
 		}
 }
 
-/* More threads than bounce buffers, each of which checks its own words. */
+/* More threads than bounce buffers; each thread checks its own words. */
 static void own_words(const void *params)
 {
 	const rig_params_t *p = params;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Bounce buffers that were abandoned, and whose results do not come for so long that later users
- * of the same buffers run out of time as well, before they have posted anything: each passes its
- * turn to the next ticket, which finds the buffer free when the results have come. */
+/* Abandoned bounce buffers whose results are delayed for so long that later users of the same
+ * buffers also time out, before they have posted anything: each passes its turn to the next ticket,
+ * which finds the buffer free after the results have arrived. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -10,7 +10,7 @@ enum { BUFFERS = SHMEMD_BOUNCE_BUFFERS, ABANDONED = 3 };
 
 static uint32_t n_stuck, is_released;
 
-/* Until this PE's host has let the completions come. */
+/* Wait until this PE's host has released the completions. */
 static void await_release(void)
 {
 	shmemd_arch_atom_add_u32(&n_stuck, 1);
@@ -22,11 +22,11 @@ static void hold_until_stuck(int pe)
 {
 	if (pe != 0)
 		return;
-	rig_tell("hold cqe host=0");
+	rig_control("hold cqe host=0");
 	while (!shmemd_arch_ld_acquire_u32(&n_stuck))
 		shmemd_arch_spin_hint();
-	rig_tell("clear rules");
-	rig_tell("release cqes host=0");
+	rig_control("clear rules");
+	rig_control("release cqes host=0");
 	shmemd_arch_st_release_u32(&is_released, 1);
 }
 
@@ -40,7 +40,7 @@ static void late(const rig_params_t *p, uint64_t n)
 	}
 }
 
-/* Every buffer serves, in its turn, with its own result. */
+/* Every buffer works again, in its turn, with its own result. */
 static void fresh(const rig_params_t *p, uint64_t *word, uint64_t n)
 {
 	uint64_t old = 77;
@@ -51,7 +51,7 @@ static void fresh(const rig_params_t *p, uint64_t *word, uint64_t n)
 	}
 }
 
-/* A lap of fetches whose results do not come, then arg laps that do not even get a buffer. */
+/* One lap of fetches whose results are held, then arg laps that do not even get a buffer. */
 static void one_after_another(const void *params)
 {
 	const rig_params_t *p = params;
@@ -79,14 +79,14 @@ static rig_test_t stuck(void (*kernel)(const void *params), uint32_t n_threads, 
 
 	n_stuck = is_released = 0;
 	start_below(&t.plan, start);
-	if (start) /* the ticket that a turn is passed to wraps */
+	if (start) /* the ticket that receives the turn wraps */
 		t.plan.first_ticket = ((uint64_t)1 << 23) - 2 * BUFFERS;
-	t.plan.depth = 4 * BUFFERS; /* a full queue that does not move would end the channel */
+	t.plan.depth = 4 * BUFFERS; /* a full queue without progress would end the channel */
 	t.plan.timeout_ns = 100000;
 	return t;
 }
 
-static void passed_by_a_thread(void **state)
+static void turn_passed_by_a_thread(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++)
@@ -107,9 +107,9 @@ static void late_together(const rig_params_t *p)
 	CHECK_IS(value, 0);
 }
 
-/* Tickets 0 .. 2 time out; 3 .. 34 too, together. Of 35 .. 66 the first lanes find free buffers,
- * and the last three those that were abandoned: none of them posts, and each releases its buffer
- * or passes its turn. Likewise, the other way round, of 67 .. 98 and 99 .. 130. */
+/* Tickets 0 .. 2 time out; 3 .. 34 too, together. Of 35 .. 66 the first lanes get free buffers, and
+ * the last three the abandoned ones: no lane posts, and each releases its buffer or passes its
+ * turn. The same, in the other order, for 67 .. 98 and 99 .. 130. */
 static void lanes_together(const void *params)
 {
 	const rig_params_t *p = params;
@@ -131,7 +131,7 @@ static void lanes_together(const void *params)
 	CHECK_IS(rig_status(0, 1, 0), 0);
 }
 
-static void passed_by_lanes(void **state)
+static void turn_passed_by_lanes(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++) {
@@ -144,8 +144,8 @@ static void passed_by_lanes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(passed_by_a_thread),
-		cmocka_unit_test(passed_by_lanes),
+		cmocka_unit_test(turn_passed_by_a_thread),
+		cmocka_unit_test(turn_passed_by_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

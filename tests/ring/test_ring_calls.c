@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* channel.h: how far a queue has come, how much room there is, and what a queue that has failed
- * says. */
+/* channel.h: the progress of a queue, its free space, and the statuses of a queue that has failed.
+ */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
 enum { DEPTH = 64, BAD_GRANULE = 5, ROUNDS = 8 };
 
 #if defined(__SANITIZE_ADDRESS__)
-#define N_SCHEDULES 20u /* it looks at memory, not at order, and takes its time */
+#define N_SCHEDULES 20u /* the sanitizer checks memory, not order, and is slow */
 #else
 #define N_SCHEDULES 1000u
 #endif
 
-/* How far a queue has come */
+/* Progress of a queue */
 
 static uint32_t is_held, is_asked, is_released;
 
@@ -21,12 +21,12 @@ static void hold_a_wqebb(int pe)
 {
 	if (pe != 0)
 		return;
-	rig_tell("hold cqe host=0 block=%u", rig_device_index(1));
+	rig_control("hold cqe host=0 wqebb=%u", rig_device_index(1));
 	shmemd_arch_st_release_u32(&is_held, 1);
 	while (!shmemd_arch_ld_acquire_u32(&is_asked))
 		shmemd_arch_spin_hint();
-	rig_tell("clear rules");
-	rig_tell("release cqes host=0");
+	rig_control("clear rules");
+	rig_control("release cqes host=0");
 	shmemd_arch_st_release_u32(&is_released, 1);
 }
 
@@ -46,8 +46,8 @@ static void poll_until_done(const shmemd_ctx_t *ctx, uint64_t place)
 	}
 }
 
-/* The completion of the second WQEBB, a get, is held: before that place all is done, and not
- * behind it. */
+/* The completion of the second WQEBB, a get, is held: places up to it are done, later ones are not.
+ */
 static void poll_places(const void *params)
 {
 	const rig_params_t *p = params;
@@ -101,8 +101,8 @@ static void polls(void **state)
 	}
 }
 
-/* All completions are there when the first look is taken, and are read by and by: what was complete
- * stays so. */
+/* All completions have arrived before the first poll, and are read one by one: a complete place
+ * stays complete. */
 static void poll_full_queue(const void *params)
 {
 	const rig_params_t *p = params;
@@ -142,8 +142,8 @@ static void complete_stays_complete(void **state)
 		}
 }
 
-/* Few threads, each for itself, on many schedules: whoever rings and reads completions meanwhile,
- * a place covers what its thread has posted, and what was complete stays so. */
+/* Few separate threads on many schedules: while other threads ring and read completions, a place
+ * covers the operations that its thread has posted, and a complete place stays complete. */
 static void get_and_look_twice(const void *params)
 {
 	const rig_params_t *p = params;
@@ -177,22 +177,22 @@ static void few_threads(void **state)
 	run_schedules(&t, N_SCHEDULES);
 }
 
-/* How much room there is */
+/* Free space */
 
 static void hold_all(int pe)
 {
 	if (pe != 0)
 		return;
-	rig_tell("hold cqe host=0");
+	rig_control("hold cqe host=0");
 	shmemd_arch_st_release_u32(&is_held, 1);
 	await(&is_asked);
-	rig_tell("clear rules");
-	rig_tell("release cqes host=0");
+	rig_control("clear rules");
+	rig_control("release cqes host=0");
 	shmemd_arch_st_release_u32(&is_released, 1);
 }
 
-/* Nobody waits for anything here: space itself reads the completions. */
-static void fill_and_look(const rig_params_t *p)
+/* No thread waits here: shmemd_channel_space itself reads the completions. */
+static void fill_and_final_check(const rig_params_t *p)
 {
 	const shmemd_ctx_t *ctx = &p->ctx;
 	uint32_t posted = 0;
@@ -205,7 +205,7 @@ static void fill_and_look(const rig_params_t *p)
 	}
 	shmemd_atomic_or_u64(ctx, word_of(ctx, 1), 6, 1); /* two WQEBBs */
 	CHECK_IS(shmemd_channel_space(ctx, 1), 0);
-	shmemsim_sleep(100000); /* executed, and told to nobody */
+	shmemsim_sleep(100000); /* executed, completions held */
 	CHECK_IS(shmemd_channel_space(ctx, 1), 0);
 }
 
@@ -216,7 +216,7 @@ static void look_at_space(const void *params)
 	if (p->pe != 0)
 		return;
 	await(&is_held);
-	fill_and_look(p);
+	fill_and_final_check(p);
 	shmemd_arch_st_release_u32(&is_asked, 1);
 	await(&is_released);
 	while (shmemd_channel_space(&p->ctx, 1) != DEPTH)
@@ -244,8 +244,8 @@ static void space(void **state)
 	}
 }
 
-/* Posts that were told not to ring, and a queue that is too short for them. */
-static void later_than_full(const void *params)
+/* Posts with deferred doorbells on a queue that is too short for them. */
+static void defer_beyond_the_depth(const void *params)
 {
 	const rig_params_t *p = params;
 
@@ -257,16 +257,18 @@ static void later_than_full(const void *params)
 	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 3 * DEPTH);
 }
 
-static void later_until_full(void **state)
+static void deferred_until_full(void **state)
 {
-	rig_test_t t = {
-		.plan = rig_plan(), .kernel = later_than_full, .n_blocks = 1, .n_threads = 1};
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = defer_beyond_the_depth,
+			.n_blocks = 1,
+			.n_threads = 1};
 
 	(void)state;
 	run_once(&t);
 }
 
-/* A queue that has failed says so in each call, and none of them hangs. */
+/* Each call on a failed queue returns its status, and none hangs. */
 static void use_failed(const void *params)
 {
 	const rig_params_t *p = params;
@@ -312,7 +314,7 @@ int main(void)
 		cmocka_unit_test(complete_stays_complete),
 		cmocka_unit_test(few_threads),
 		cmocka_unit_test(space),
-		cmocka_unit_test(later_until_full),
+		cmocka_unit_test(deferred_until_full),
 		cmocka_unit_test(failed_channel),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Several channels to one PE at once: each keeps its order and completes by itself, and a context's
- * calls are about its own. */
+/* Several channels to one PE: each keeps its order and completes separately, and the calls of a
+ * context concern its own channel. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -34,7 +34,7 @@ static rig_test_t channels_test(void (*kernel)(const void *params), uint32_t n_b
 	return t;
 }
 
-/* A block for each channel. */
+/* One block for each channel. */
 
 static uint64_t value_of(uint32_t k, uint64_t round, uint32_t i)
 {
@@ -59,7 +59,7 @@ static void send_round(const rig_params_t *p, const shmemd_ctx_t *q, uint32_t k,
 	shmemd_arch_syncwarp();
 }
 
-/* What has come by channel k, and by no other. The way back is channel k, too. */
+/* Check the data that arrived by channel k. The acknowledgement uses channel k, too. */
 static void all_at_once(const void *params)
 {
 	const rig_params_t *p = params;
@@ -82,9 +82,9 @@ static void all_at_once(const void *params)
 	CHECK_IS(shmemd_quiet_warp(&q), 0);
 }
 
-static void look_at_slots(void)
+static void check_wqebbs(void)
 {
-	for (uint32_t k = 0; k < CHANNELS; k++) /* and a READ for quiet */
+	for (uint32_t k = 0; k < CHANNELS; k++) /* including a READ for quiet */
 		CHECK_IS(rig_requests(0, 1, k), ROUNDS * 5 + 1);
 }
 
@@ -93,11 +93,11 @@ static void each_keeps_its_order(void **state)
 	rig_test_t t = channels_test(all_at_once, CHANNELS, 32);
 
 	(void)state;
-	t.look = look_at_slots;
+	t.final_check = check_wqebbs;
 	run_all_ways(&t);
 }
 
-/* What channel HELD sends is executed, but its completions do not come. */
+/* The operations of channel HELD are executed, but their completions are held. */
 
 static uint32_t is_held, is_asked;
 
@@ -107,12 +107,12 @@ static void hold_one(int pe)
 
 	if (pe != 0)
 		return;
-	rig_tell("hold cqe host=0 qp=0x%x", qpn);
+	rig_control("hold cqe host=0 qp=0x%x", qpn);
 	shmemd_arch_st_release_u32(&is_held, 1);
 	while (!shmemd_arch_ld_acquire_u32(&is_asked))
 		shmemd_arch_spin_hint();
-	rig_tell("clear rules");
-	rig_tell("release cqes host=0 qp=0x%x", qpn);
+	rig_control("clear rules");
+	rig_control("release cqes host=0 qp=0x%x", qpn);
 	shmemd_arch_st_release_u32(&is_held, 0);
 }
 
@@ -127,7 +127,7 @@ static uint64_t at_target(uint32_t k)
 	return *data_of(&rig_pes[1].ctx, k);
 }
 
-/* Those that work: every way to wait for them ends, with their data at the target. */
+/* The other channels: every way to wait for them ends, with their data at the target. */
 static void others_complete(const shmemd_ctx_t *q, uint32_t k)
 {
 	uint64_t place;
@@ -148,7 +148,7 @@ static void others_complete(const shmemd_ctx_t *q, uint32_t k)
 	CHECK_IS(at_target(k), 7);
 }
 
-/* The one that is held: nothing says that it is complete. */
+/* The held channel: no call reports it as complete. */
 static void held_does_not(const shmemd_ctx_t *q, uint64_t place)
 {
 	int is_done = 1;
@@ -171,7 +171,8 @@ static void one_is_held(const void *params)
 	await_held(1);
 	shmemd_channel_add_u64(&held, data_of(&held, HELD), 5, 1, SHMEMD_RING_NOW);
 	place = shmemd_channel_posted(&held, 1);
-	for (uint32_t k = CHANNELS; k-- > 0;) { /* nobody has used channel 0 before the last one */
+	/* no thread has used channel 0 before the last one */
+	for (uint32_t k = CHANNELS; k-- > 0;) {
 		const shmemd_ctx_t q = shmemd_ctx_channel(&p->ctx, k);
 
 		if (k != HELD)
@@ -183,11 +184,11 @@ static void one_is_held(const void *params)
 	CHECK_IS(shmemd_quiet(&held), 0);
 	CHECK_IS(at_target(HELD), 5);
 	CHECK_IS(rig_status(0, 1, HELD), 0);
-	for (uint32_t k = 0; k < CHANNELS; k++) /* with READs for quiet */
+	for (uint32_t k = 0; k < CHANNELS; k++) /* including READs for quiet */
 		CHECK_IS(rig_requests(0, 1, k), k == HELD ? 2 : 5);
 }
 
-static void quiet_is_of_one(void **state)
+static void quiet_covers_one_channel(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++) {
@@ -201,7 +202,7 @@ static void quiet_is_of_one(void **state)
 	}
 }
 
-/* A channel that has failed: the others go on. */
+/* After a channel has failed, the others continue. */
 static void one_fails(const void *params)
 {
 	const rig_params_t *p = params;
@@ -211,7 +212,8 @@ static void one_fails(const void *params)
 		return;
 	shmemd_channel_add_u64(&held, word_of(&held, 7), 1, 1, SHMEMD_RING_NOW);
 	CHECK_IS(shmemd_channel_quiet(&held, 1), SHMEMD_ERR_REFUSED);
-	for (uint32_t k = CHANNELS; k-- > 0;) { /* nobody has used channel 0 before the last one */
+	/* no thread has used channel 0 before the last one */
+	for (uint32_t k = CHANNELS; k-- > 0;) {
 		const shmemd_ctx_t q = shmemd_ctx_channel(&p->ctx, k);
 
 		if (k != HELD)
@@ -220,7 +222,7 @@ static void one_fails(const void *params)
 	CHECK_IS(shmemd_channel_quiet(&held, 1), SHMEMD_ERR_REFUSED);
 }
 
-static void others_outlive_one(void **state)
+static void failed_channel_leaves_others(void **state)
 {
 	rig_test_t t = channels_test(one_fails, 1, 1);
 
@@ -233,8 +235,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_keeps_its_order),
-		cmocka_unit_test(quiet_is_of_one),
-		cmocka_unit_test(others_outlive_one),
+		cmocka_unit_test(quiet_covers_one_channel),
+		cmocka_unit_test(failed_channel_leaves_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Calls in a check build (SHMEMD_CHECK): a channel, PE, address or `when` that does not exist is
- * recorded, and what the call then does is harmless. */
+ * recorded, and the call has no effect. */
 #define SHMEMD_CHECK 1
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
 enum { CHANNELS = 2 };
 
-/* The first mistake is on record, with its site, and latched or not; then forget it. */
+/* Check that the first mistake is recorded, with its site, and latched or not; then clear it. */
 static void check_and_clear(int status, uint32_t op, uint64_t value, const char *site,
 			    int is_latched)
 {
@@ -66,7 +66,7 @@ static void no_such_channel(void **state)
 	run_once(&t);
 }
 
-/* Calls of one thread, with a bad PE. */
+/* Calls of one thread with a bad PE. */
 static void call_with(const shmemd_ctx_t *ctx, int pe)
 {
 	const uint64_t value = (uint64_t)(int64_t)pe;
@@ -115,7 +115,7 @@ static void bad_pes(const void *params)
 	CHECK_IS(rig_wqebbs(0, 0, 0), 0);
 }
 
-/* Bad words change nothing either, here and there. */
+/* Bad words change nothing, locally and remotely. */
 static void bad_words(const void *params)
 {
 	const rig_params_t *p = params;
@@ -148,7 +148,7 @@ static void bad_arguments(void **state)
 	run_once(&t);
 }
 
-/* Addresses that are reserved and not committed, and those of no bytes */
+/* Addresses that are reserved and not committed, and those of zero-byte transfers */
 
 enum { UNCOMMITTED = 2 }; /* granules */
 
@@ -229,7 +229,7 @@ static void addresses_of_no_bytes(void **state)
 	run_once(&t);
 }
 
-/* When to ring: none of the three */
+/* Invalid values of `when` */
 
 static void bad_whens(const void *params)
 {
@@ -261,7 +261,7 @@ static void bad_whens(const void *params)
 	CHECK_IS(rig_wqebbs(0, 1, 0), 0);
 }
 
-static void no_such_when(void **state)
+static void invalid_when(void **state)
 {
 	rig_test_t t = {.plan = rig_plan(), .kernel = bad_whens, .n_blocks = 1, .n_threads = 32};
 
@@ -276,7 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_such_channel), cmocka_unit_test(bad_arguments),
 		cmocka_unit_test(addresses),       cmocka_unit_test(addresses_of_no_bytes),
-		cmocka_unit_test(no_such_when),
+		cmocka_unit_test(invalid_when),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

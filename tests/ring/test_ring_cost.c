@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What each operation costs: WQEBBs, requests, doorbells; and how requests are
- * numbered. */
+/* The cost of each operation: WQEBBs, requests, doorbells; and the numbers of requests. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -9,7 +8,7 @@
 #define SET SHMEMD_SIGNAL_SET
 
 static const shmemd_ctx_t *const ctx = &rig_pes[0].ctx;
-static char elsewhere[64]; /* it is not registered */
+static char elsewhere[64]; /* not registered */
 
 static uint64_t *word(uint32_t i)
 {
@@ -117,7 +116,7 @@ static void quiet(void)
 {
 	p();
 	CHECK_IS(shmemd_quiet(ctx), 0);
-	CHECK_IS(shmemd_quiet(ctx), 0); /* nothing new */
+	CHECK_IS(shmemd_quiet(ctx), 0); /* no new operation */
 }
 
 static void put_by_each_lane(void)
@@ -175,8 +174,8 @@ static void kernel(const void *params)
 		rows[row].op();
 }
 
-/* The words of the ring say so, and the device saw as much. */
-static void look(void)
+/* Compare with the words of the channel and with the device's counters. */
+static void final_check(void)
 {
 	if (rig_wqebbs(0, 1, 0) != rows[row].wqebbs ||
 	    rig_requests(0, 1, 0) != rows[row].requests ||
@@ -184,10 +183,11 @@ static void look(void)
 		shmemsim_fail("row %d: %d WQEBBs, %d requests, %d doorbells", (int)row,
 			      (int)rig_wqebbs(0, 1, 0), (int)rig_requests(0, 1, 0),
 			      (int)rig_doorbells(0, 1, 0));
-	while (rig_counters(0, 1, 0).blocks != rows[row].wqebbs)
+	while (rig_counters(0, 1, 0).wqebbs != rows[row].wqebbs)
 		shmemd_arch_spin_hint();
 	CHECK_IS(rig_counters(0, 1, 0).wqes, rows[row].requests);
-	CHECK(rig_counters(0, 1, 0).doorbells <= rows[row].doorbells); /* some at once */
+	/* the device may take several at once */
+	CHECK(rig_counters(0, 1, 0).doorbells <= rows[row].doorbells);
 }
 
 static void costs(void **state)
@@ -199,7 +199,7 @@ static void costs(void **state)
 					.kernel = kernel,
 					.n_blocks = 1,
 					.n_threads = rows[row].n_threads,
-					.look = look,
+					.final_check = final_check,
 					.arg = row};
 
 			start_below(&t.plan, start);
@@ -207,8 +207,8 @@ static void costs(void **state)
 		}
 }
 
-/* WQEs have the number of their request, for replay: requests reserved before, plus the carries
- * that WQEBBs leave in the reservation word. */
+/* The number of a WQE's request, for replay: the requests reserved before, plus the carries of
+ * WQEBBs in the reservation word. */
 
 static rig_plan_t numbers_plan;
 
@@ -227,7 +227,7 @@ static void some_of_each(const void *params)
 	}
 }
 
-/* The index has wrapped within the first reservation, which is that of all lanes. */
+/* The index wraps within the first reservation, which is that of all lanes. */
 static uint32_t carry_before(uint32_t wqebb)
 {
 	return wqebb >= 32 && (uint32_t)numbers_plan.first + wqebb < wqebb;
@@ -245,7 +245,8 @@ static void look_at_numbers(void)
 
 		CHECK_IS(shmemd_arch_bswap32(w[3]),
 			 (numbers_plan.first_request + n + carry_before(at)) & 0xffffff);
-		at += ((shmemd_arch_bswap32(w[1]) & 0x3f) + 3) / 4; /* four segments each */
+		/* four segments in each WQEBB */
+		at += ((shmemd_arch_bswap32(w[1]) & 0x3f) + 3) / 4;
 		n++;
 	}
 	CHECK_IS(rig_requests(0, 1, 0), n);
@@ -259,7 +260,7 @@ static void numbers(void **state)
 				.kernel = some_of_each,
 				.n_blocks = 1,
 				.n_threads = 32,
-				.look = look_at_numbers};
+				.final_check = look_at_numbers};
 
 		start_below(&t.plan, start);
 		numbers_plan = t.plan;

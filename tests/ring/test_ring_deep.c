@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The deepest queue there is, round and round: every index of 16 bits, in WQEs, CQEs and doorbell
- * records, is used up to its last bit. */
+/* The deepest queue, through several laps: every 16-bit index in WQEs, CQEs and doorbell records
+ * takes all its values. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -12,7 +12,7 @@ enum {
 	SINGLES = 2 * DEPTH + BYTES,
 };
 
-/* What put number i writes, to byte i mod BYTES. */
+/* The value that put i writes to byte i mod BYTES. */
 static uint8_t value_of(uint32_t i)
 {
 	return (uint8_t)(i * 2654435761u >> 24);
@@ -23,7 +23,7 @@ static void put(const shmemd_ctx_t *ctx, uint32_t i)
 	shmemd_p_u8(ctx, (uint8_t *)ctx->heap + i % BYTES, value_of(i), 1);
 }
 
-/* The last BYTES of n puts are there, and the target has counted all of them. */
+/* The last BYTES of n puts have arrived, and the target has counted all of them. */
 static void check_target(uint32_t n, uint32_t n_reads)
 {
 	const uint8_t *bytes = (const uint8_t *)rig_pes[1].heap;
@@ -48,7 +48,7 @@ static rig_test_t deep(void (*kernel)(const void *params), uint32_t n_threads, u
 	return t;
 }
 
-/* A thread by itself: a request and a CQE for each WQEBB. */
+/* A single thread: a request and a CQE for each WQEBB. */
 static void singles(const void *params)
 {
 	const rig_params_t *p = params;
@@ -71,7 +71,7 @@ static void by_single_puts(void **state)
 	}
 }
 
-/* Lanes that post together: a CQE for each warp's WQEBBs, and so fewer than the queue has room for.
+/* Coalesced lanes: one CQE for each warp's WQEBBs, and so fewer CQEs than the queue has room for.
  */
 static void warps(const void *params)
 {
@@ -96,10 +96,10 @@ static void by_lanes(void **state)
 	}
 }
 
-/* A full queue, of which nobody has read a completion: then the counters of CQEs are up to 32767
- * ahead of what is known to be complete. Two lanes post together, so that WQEBBs of even number do
- * not ask for a CQE, and the last one is at the end of a lap. Whoever looks first must understand
- * whichever of them it finds; a lap later again. */
+/* A full queue whose completions no thread has read: the counters of CQEs are then up to 32767
+ * ahead of `done`. Two lanes post together, so that WQEBBs of even number request no CQE, and the
+ * last one is at the end of a lap. The first poll must interpret each of them correctly; a lap
+ * later again. */
 static void full_laps(const void *params)
 {
 	const rig_params_t *p = params;
@@ -129,7 +129,7 @@ static void full_laps(const void *params)
 	CHECK_IS(rig_wqebbs(0, 1, 0), 3 * DEPTH + 1);
 }
 
-static void full_and_nobody_looks(void **state)
+static void full_queue_polled_late(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start += 3) {
@@ -187,7 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_single_puts),
 		cmocka_unit_test(by_lanes),
-		cmocka_unit_test(full_and_nobody_looks),
+		cmocka_unit_test(full_queue_polled_late),
 		cmocka_unit_test(one_completion_for_all),
 	};
 

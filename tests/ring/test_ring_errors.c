@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What goes wrong behind a NIC: every call ends, quiet has a status, the record has the first
- * cause, and that channel sends nothing any more. */
+/* Failures behind a NIC: every call returns, quiet has a status, the record has the first cause,
+ * and the channel sends nothing more. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -19,7 +19,7 @@ static void check_record(int pe, uint32_t status, uint32_t op, uint32_t syndrome
 	CHECK_IS(e->wanted, 0);
 }
 
-/* Nothing goes out of PE 0, and all calls say why at once. */
+/* PE 0 sends nothing, and all calls return the status at once. */
 static void check_stopped(const shmemd_ctx_t *ctx, int status)
 {
 	const uint64_t requests = rig_counters(0, 1, 0).wqes;
@@ -65,7 +65,7 @@ static void look_refused(void)
 {
 	static const uint32_t ops[] = {SHMEMD_OP_PUT, SHMEMD_OP_GET, SHMEMD_OP_ATOMIC,
 				       SHMEMD_OP_PUT};
-	const uint32_t syndromes = arg == 3 ? 0x5204 : 0x8813; /* own key; the peer's */
+	const uint32_t syndromes = arg == 3 ? 0x5204 : 0x8813; /* key of this PE; key of the peer */
 
 	check_record(0, SHMEMD_ERR_REFUSED, ops[arg], syndromes);
 	CHECK_IS(rig_pes[0].error.addr, 2); /* after the p and its quiet's READ */
@@ -80,7 +80,7 @@ static void bad_key(void **state)
 				.kernel = use_bad_granule,
 				.n_blocks = 1,
 				.n_threads = 1,
-				.look = look_refused,
+				.final_check = look_refused,
 				.arg = arg};
 
 		t.plan.unregistered = 1u << BAD_GRANULE;
@@ -88,8 +88,8 @@ static void bad_key(void **state)
 	}
 }
 
-/* All completions of a queue are there when the first look is taken, and that with the cause is
- * before, at or behind those that are looked at ahead. What was complete before it counts. */
+/* All completions of a queue have arrived before the first poll, and the one with the cause is
+ * before, at or after those that are polled ahead. Operations that completed before it count. */
 static void fill_with_a_bad_one(const void *params)
 {
 	const rig_params_t *p = params;
@@ -125,7 +125,7 @@ static void cause_in_a_full_queue(void **state)
 				.kernel = fill_with_a_bad_one,
 				.n_blocks = 1,
 				.n_threads = 1,
-				.look = look_cause,
+				.final_check = look_cause,
 				.arg = arg};
 
 		t.plan.unregistered = 1u << BAD_GRANULE;
@@ -133,7 +133,7 @@ static void cause_in_a_full_queue(void **state)
 	}
 }
 
-/* The way is lost under traffic */
+/* The path fails under traffic */
 
 static uint32_t n_rounds;
 
@@ -166,7 +166,7 @@ static void stop_the_queue(int pe)
 	if (pe != 0)
 		return;
 	after_some_rounds();
-	rig_tell("qp err host=0 qp=0x%x", rig_channel(0, 1, 0)->qp->qpn);
+	rig_control("qp err host=0 qp=0x%x", rig_channel(0, 1, 0)->qp->qpn);
 }
 
 static void take_the_port_down(int pe)
@@ -174,7 +174,7 @@ static void take_the_port_down(int pe)
 	if (pe != 0)
 		return;
 	after_some_rounds();
-	rig_tell("port down host=1 mlx5_0");
+	rig_control("port down host=1 mlx5_0");
 }
 
 static void look_flushed(void)
@@ -191,7 +191,7 @@ static void look_retries(void)
 	check_record(0, SHMEMD_ERR_PATH, e->op, 0x8115);
 }
 
-static void path_fails(void (*host)(int pe), void (*look)(void), uint32_t n_threads)
+static void path_fails(void (*host)(int pe), void (*final_check)(void), uint32_t n_threads)
 {
 	for (unsigned start = 0; start < N_STARTS; start++) {
 		rig_test_t t = {.plan = rig_plan(),
@@ -199,7 +199,7 @@ static void path_fails(void (*host)(int pe), void (*look)(void), uint32_t n_thre
 				.n_blocks = 1,
 				.n_threads = n_threads,
 				.host = host,
-				.look = look,
+				.final_check = final_check,
 				.may_report = 1};
 
 		n_rounds = 0;
@@ -222,7 +222,7 @@ static void retries_exceeded(void **state)
 	path_fails(take_the_port_down, look_retries, 32);
 }
 
-/* Completions that do not come */
+/* Completions that do not arrive */
 
 static void put_and_wait(const void *params)
 {
@@ -237,7 +237,7 @@ static void put_and_wait(const void *params)
 static void lose_cqes(int pe)
 {
 	if (pe == 0)
-		rig_tell("lose cqe host=0");
+		rig_control("lose cqe host=0");
 }
 
 static void lost_completion_with_a_limit(void **state)
@@ -260,7 +260,7 @@ static void fill_the_queue(const void *params)
 
 	if (p->pe != 0)
 		return;
-	for (int i = 0; i < 100; i++) /* they wait for WQEBBs, and give up */
+	for (int i = 0; i < 100; i++) /* the puts wait for WQEBBs, and time out */
 		shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1);
 	CHECK_IS(shmemd_quiet(&p->ctx), p->arg);
 	CHECK_IS(rig_status(0, 1, 0), p->arg);
@@ -280,12 +280,12 @@ static void full_queue_with_a_limit(void **state)
 	run_once(&t);
 }
 
-/* Its host says that PE 1 is dead. */
+/* PE 1's death is reported by its host. */
 static void lose_the_peer(int pe)
 {
 	if (pe != 0)
 		return;
-	rig_tell("hold cqe host=0");
+	rig_control("hold cqe host=0");
 	shmemsim_sleep(1000000);
 	shmemd_arch_st_release_u32(&rig_pes[0].causes[1], SHMEMD_CAUSE_DIED);
 	shmemd_arch_st_release_u64(&rig_pes[0].abort_word, SHMEMD_ABORT_WORD(1, SHMEMD_CAUSE_DIED));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queues that are full and go round: WQEs of two WQEBBs across the end at every offset, more
- * posters than WQEBBs, transfers of more chunks than WQEBBs. */
+/* Queues that are full and wrap: WQEs of two WQEBBs across the end at every offset, more posters
+ * than WQEBBs, transfers of more chunks than WQEBBs. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
 enum { BLOCKS = 32, SWAPS = 100, BIG = 4 * 64 * 28 };
 
-static char big[RIG_PES_MAX][BIG]; /* it is not registered: it travels in chunks of 28 bytes */
+static char big[RIG_PES_MAX][BIG]; /* not registered: sent in chunks of 28 bytes */
 
-/* Each answer is what was swapped in before, so none is lost, doubled, or of an old WQE. */
+/* Each result is the value swapped in before, so no result is lost, repeated, or of an old WQE. */
 static void swaps(const void *params)
 {
 	const rig_params_t *p = params;
@@ -63,14 +63,14 @@ static rig_test_t posters(uint32_t n_blocks, uint32_t n_threads)
 			.kernel = add_and_store,
 			.n_blocks = n_blocks,
 			.n_threads = n_threads,
-			.look = all_have_come};
+			.final_check = all_have_come};
 
 	n_posters = n_blocks * n_threads;
 	t.plan.n_granules = 16;
 	return t;
 }
 
-static void a_thousand_posters(void **state)
+static void thousand_posters(void **state)
 {
 	rig_test_t t = posters(BLOCKS, 32);
 
@@ -116,7 +116,7 @@ static void more_chunks_than_wqebbs(void **state)
 			.kernel = put_big,
 			.n_blocks = 1,
 			.n_threads = 32,
-			.look = big_has_come};
+			.final_check = big_has_come};
 
 	(void)state;
 	t.plan.n_granules = 16;
@@ -126,7 +126,7 @@ static void more_chunks_than_wqebbs(void **state)
 	}
 }
 
-/* Every lane swaps, with a DUMP behind each: three WQEBBs for each of 32. */
+/* Every lane swaps, with a DUMP after each: three WQEBBs for each of 32 lanes. */
 static void swap_by_all_lanes(const void *params)
 {
 	const rig_params_t *p = params;
@@ -138,7 +138,7 @@ static void swap_by_all_lanes(const void *params)
 	CHECK_IS(old, 0);
 }
 
-static void a_warp_that_fills_the_queue(void **state)
+static void warp_fills_the_queue(void **state)
 {
 	rig_test_t t = {
 		.plan = rig_plan(), .kernel = swap_by_all_lanes, .n_blocks = 2, .n_threads = 32};
@@ -155,10 +155,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_wqebbs_at_every_offset),
-		cmocka_unit_test(a_thousand_posters),
+		cmocka_unit_test(thousand_posters),
 		cmocka_unit_test(more_posters_than_wqebbs),
 		cmocka_unit_test(more_chunks_than_wqebbs),
-		cmocka_unit_test(a_warp_that_fills_the_queue),
+		cmocka_unit_test(warp_fills_the_queue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Orders to switch a channel (abi/replay.h), one case at a time: what each call returns, what the
- * queue of the new path holds, and who carries out an order. */
+/* Orders to switch a channel (abi/replay.h), one case at a time: the status of each call, the queue
+ * of the new path, and the thread that carries out an order. */
 #include <endian.h>
 #include <shmem_dev/channel.h>
 #include "steps.h"
 
 static uint32_t is_rung_locked;
 
-/* A path that is lost is no failure: waits that run out of time may be repeated. */
+/* A lost path is not a failure: waits that time out may be repeated. */
 static void lost_path(const void *params)
 {
 	const rig_params_t *p = params;
@@ -45,7 +45,7 @@ static void lose_path(int pe)
 	end_service();
 }
 
-static void lost_path_is_no_failure(void **state)
+static void lost_path_is_not_a_failure(void **state)
 {
 	rig_test_t t = order_test(lost_path, lose_path);
 
@@ -54,7 +54,8 @@ static void lost_path_is_no_failure(void **state)
 	run_starts(t);
 }
 
-/* What was executed, and its answer lost: only the call whose result is lost says so. */
+/* Requests that were executed and whose responses were lost: only a call whose result is lost
+ * reports it. */
 static void unanswered(const void *params)
 {
 	const rig_params_t *p = params;
@@ -94,7 +95,7 @@ static void unanswered(const void *params)
 	}
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
 	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 1);
-	/* The buffer serves again, and later calls know nothing of it. */
+	/* The buffer works again, and later calls do not report the loss. */
 	for (uint32_t i = 0; i < SHMEMD_BOUNCE_BUFFERS + 1; i++) {
 		CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &got, target, 1), 0);
 		CHECK_IS(got, 1 + i);
@@ -106,18 +107,18 @@ static void lose_answers(int pe)
 	if (pe)
 		return;
 	await_step(1);
-	rig_tell("drop packet kind=response");
+	rig_control("drop packet kind=response");
 	reach(2);
 	while (!rig_counters(1, 0, 0).executed)
 		shmemd_arch_spin_hint();
-	rig_tell("lose cqe"); /* no flush tells the waiter to look at others */
+	rig_control("lose cqe"); /* no flush makes the waiter check other CQEs */
 	rig_fence(0, 1, 0);
-	rig_tell("clear rules");
+	rig_control("clear rules");
 	rig_order(0, 1, 0);
 	end_service();
 }
 
-static void only_lost_results_are_told(void **state)
+static void only_lost_results_are_reported(void **state)
 {
 	(void)state;
 	for (uint32_t dumps = 0; dumps < 2; dumps++)
@@ -130,8 +131,8 @@ static void only_lost_results_are_told(void **state)
 		}
 }
 
-/* A fetch that runs out of time abandons its buffer: nobody is to be told, and the buffer is not
- * free before its WQE is complete. */
+/* A fetch that times out abandons its buffer: the loss is reported to no caller, and the buffer is
+ * not free before its WQE is complete. */
 static void abandoned(const void *params)
 {
 	const rig_params_t *p = params;
@@ -157,11 +158,11 @@ static void lose_answers_for_long(int pe)
 	if (pe)
 		return;
 	await_step(1);
-	rig_tell("drop packet kind=response");
+	rig_control("drop packet kind=response");
 	reach(2);
 	await_step(3);
 	rig_fence(0, 1, 0);
-	rig_tell("clear rules");
+	rig_control("clear rules");
 	rig_order(0, 1, 0);
 	end_service();
 }
@@ -175,8 +176,8 @@ static void abandoned_buffers(void **state)
 	run_starts(t);
 }
 
-/* The kernel leaves with a queue that nobody waits for; a kernel of the host's carries out the
- * order. The next kernel finds all complete. */
+/* The kernel ends with a queue that no thread waits for; a service kernel of the host carries out
+ * the order. The next kernel finds everything complete. */
 static void posts_and_leaves(const void *params)
 {
 	const rig_params_t *p = params;
@@ -224,7 +225,7 @@ static void serve_after(int pe)
 	launch(pe, quiet_kernel);
 }
 
-static void kernels_that_have_ended(void **state)
+static void service_after_kernels_end(void **state)
 {
 	(void)state;
 	run_starts(order_test(posts_and_leaves, serve_after));
@@ -252,7 +253,7 @@ static void holds_lock(const rig_params_t *p)
 	while (!shmemd_arch_ld_acquire_u64(&p->ctx.order->number))
 		shmemd_arch_spin_hint();
 	for (int i = 0; i < 300; i++)
-		shmemsim_sleep(1000); /* those that poll get a turn each */
+		shmemsim_sleep(1000); /* each polling thread polls once */
 	CHECK_IS(shmemd_arch_ld_relaxed_u64(&ch->ready), ready);
 	CHECK_IS(shmemd_arch_ld_relaxed_u64(word), seen | SHMEMD_BUSY);
 	shmemd_arch_unlock(word, seen);
@@ -291,7 +292,7 @@ static void order_while_locked(int pe)
 	end_service();
 }
 
-static void locks_are_waited_for(void **state)
+static void switch_waits_for_locks(void **state)
 {
 	(void)state;
 	for (is_rung_locked = 0; is_rung_locked < 2; is_rung_locked++) {
@@ -335,7 +336,7 @@ static void order_late(int pe)
 	end_service();
 }
 
-static void time_limits_fail_nothing(void **state)
+static void time_limits_do_not_fail_the_channel(void **state)
 {
 	rig_test_t t = order_test(fills_queue, order_late);
 
@@ -344,8 +345,8 @@ static void time_limits_fail_nothing(void **state)
 	run_starts(t);
 }
 
-/* Many switches in a row; epochs go round. WQEs on each new path have the indexes of their places,
- * and consecutive numbers of requests before those of the next poster. */
+/* Many switches in a row; epochs wrap. WQEs on each new path have the indexes of their places, and
+ * their request numbers are consecutive and precede those of the next poster. */
 enum { SWITCHES = 1000, N_KEPT = 5 };
 
 static void posts_between(const void *params)
@@ -361,11 +362,11 @@ static void posts_between(const void *params)
 		while (shmemd_arch_ld_acquire_u32(&step) < 2 * i + 1) {
 			if (i % 2)
 				(void)shmemdi_service_once(&p->ctx);
-			else /* as a poster that waits for space on another channel */
+			else /* like a poster that waits for space on another channel */
 				shmemdi_serve(&p->ctx, rig_words(0, 0, 0), 0);
 			shmemd_arch_spin_hint();
 		}
-		/* A READ that is repeated keeps NOPs behind it from completing. */
+		/* A READ that is repeated keeps the NOPs after it from completing. */
 		shmemd_getmem_nbi(&p->ctx, word_of(&p->ctx, RESULT), word_of(&p->ctx, SOURCE), 8,
 				  1);
 		for (uint32_t k = 0; k < N_KEPT - 2; k++)
@@ -382,7 +383,7 @@ static void posts_between(const void *params)
 	CHECK_IS(word_of(&rig_pes[1].ctx, TARGET)[N_KEPT], SWITCHES - 1);
 }
 
-/* WQEs from `done` to `ready` on the path as it is. */
+/* Check the WQEs from `done` to `ready` on the current path. */
 static void look_at_wqes(void)
 {
 	const rig_end_t *e = rig_channel(0, 1, 0);
@@ -408,7 +409,7 @@ static void look_at_wqes(void)
 	CHECK_IS(request & 0xffffff, SHMEMD_RESV_REQUEST(ch->resv));
 }
 
-/* What was posted is executed, and its answer lost, or lost itself; or is complete. */
+/* Operations are executed with a lost response, lost themselves, or complete. */
 static void switch_often(int pe)
 {
 	static const char *const losses[] = {"drop packet kind=response", "drop packet",
@@ -421,14 +422,14 @@ static void switch_often(int pe)
 		const char *loss = losses[(i + i / 7) % 5];
 
 		if (loss)
-			rig_tell("%s", loss);
+			rig_control("%s", loss);
 		reach(2 * i + 1);
 		await_step(2 * i + 2);
 		for (uint32_t k = 0; k < i % 20; k++)
 			shmemsim_yield();
 		rig_fence(0, 1, 0);
 		if (i % 3 == 0) /* the next path has the same faults */
-			rig_tell("clear rules");
+			rig_control("clear rules");
 		rig_order(0, 1, 0);
 		look_at_wqes();
 	}
@@ -444,12 +445,12 @@ static void thousand_switches(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lost_path_is_no_failure),
-		cmocka_unit_test(only_lost_results_are_told),
+		cmocka_unit_test(lost_path_is_not_a_failure),
+		cmocka_unit_test(only_lost_results_are_reported),
 		cmocka_unit_test(abandoned_buffers),
-		cmocka_unit_test(kernels_that_have_ended),
-		cmocka_unit_test(locks_are_waited_for),
-		cmocka_unit_test(time_limits_fail_nothing),
+		cmocka_unit_test(service_after_kernels_end),
+		cmocka_unit_test(switch_waits_for_locks),
+		cmocka_unit_test(time_limits_do_not_fail_the_channel),
 		cmocka_unit_test(thousand_switches),
 	};
 

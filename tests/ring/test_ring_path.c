@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The path of a channel (abi/queue.h): a poster that loads words of two paths waits until all of
- * them are of one. The host of PE 0 plays the thread that changes the path. */
+ * them belong to one. The host of PE 0 acts as the thread that changes the path. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -26,10 +26,10 @@ static void post_one(const void *params)
 	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 7);
 }
 
-static uint64_t mixed; /* which word is of another path */
+static uint64_t mixed; /* the word that belongs to another path */
 
-/* The word, as it would be on the path after this one, of which nothing else is there. The
- * reservation word is, while a thread that waits carries out an order. */
+/* Replace the word by its value on the next path, while all other words are unchanged. The
+ * reservation word changes first while a waiting thread carries out an order. */
 static uint64_t *mix(shmemd_channel_t *ch, uint64_t *before)
 {
 	uint64_t *const words[] = {&ch->path, &ch->queue, &ch->doorbell, &ch->ready, &ch->resv};
@@ -49,7 +49,7 @@ static void retag(uint64_t *word, uint64_t epoch)
 	shmemd_arch_st_release_u64(word, SHMEMD_ADDRESS(*word) | epoch << 56);
 }
 
-/* All other words get the reservation word's epoch. */
+/* Set the epoch of all other words to that of the reservation word. */
 static void follow(shmemd_channel_t *ch)
 {
 	const uint64_t epoch = SHMEMD_RESV_EPOCH(ch->resv);
@@ -81,7 +81,7 @@ static void mix_for_a_while(int pe)
 		shmemd_arch_st_release_u64(word, before);
 }
 
-static void mixed_lines(void **state)
+static void mixed_path_words(void **state)
 {
 	(void)state;
 	for (mixed = 0; mixed < N_MIXED; mixed++)
@@ -103,7 +103,7 @@ static void mixed_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mixed_lines),
+		cmocka_unit_test(mixed_path_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* quiet: which flush READ it waits for, and what it records when it fails. */
+/* quiet: the flush READ for which it waits, and its record when it fails. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -13,7 +13,7 @@ static rig_test_t quiet_test(void (*kernel)(const void *params))
 	return t;
 }
 
-/* The last flush is arg WQEBBs old: it covers nothing of what is posted now. */
+/* The last flush is arg WQEBBs old: it covers no operation of this test. */
 static void put_and_quiet(const void *params)
 {
 	const rig_params_t *p = params;
@@ -24,7 +24,7 @@ static void put_and_quiet(const void *params)
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
 	CHECK_IS(rig_requests(0, 1, 0), 2);
 	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 7);
-	CHECK_IS(shmemd_quiet(&p->ctx), 0); /* nothing new */
+	CHECK_IS(shmemd_quiet(&p->ctx), 0); /* no new operation */
 	CHECK_IS(rig_requests(0, 1, 0), 2);
 }
 
@@ -50,8 +50,8 @@ static void old_flush_covers_nothing(void **state)
 		}
 }
 
-/* Completions do not come within the time limit: the record has the consumer index, then the index
- * that quiet waits for. */
+/* Completions do not arrive within the time limit: the record has the consumer index, then the
+ * index for which quiet waits. */
 static void put_and_time_out(const void *params)
 {
 	const rig_params_t *p = params;
@@ -64,8 +64,8 @@ static void put_and_time_out(const void *params)
 		CHECK_IS(shmemd_quiet(&p->ctx), 0);
 	}
 	while (shmemd_channel_space(&p->ctx, 1) != 1u << p->ctx.log_depth)
-		shmemd_arch_spin_hint(); /* the consumer index is where everything is complete */
-	rig_tell("hold cqe host=0");
+		shmemd_arch_spin_hint(); /* the consumer index equals the producer index */
+	rig_control("hold cqe host=0");
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1);
 	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_TIMEOUT);
 	CHECK_IS(e->status, SHMEMD_ERR_TIMEOUT);
@@ -73,8 +73,8 @@ static void put_and_time_out(const void *params)
 	CHECK_IS(e->pe, 1);
 	CHECK_IS(e->value, rig_place(2 * p->arg));
 	CHECK_IS(e->wanted, (uint32_t)rig_place(2 * p->arg + 2));
-	rig_tell("clear rules");
-	rig_tell("release cqes host=0");
+	rig_control("clear rules");
+	rig_control("release cqes host=0");
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
 }
 
@@ -91,7 +91,7 @@ static void record_of_a_timeout(void **state)
 	}
 }
 
-/* The host forgets an error (shmemh_error_clear); the channel stays failed. */
+/* The host clears an error (shmemh_error_clear); the channel stays failed. */
 static void forget(void)
 {
 	memset(&rig_pes[0].error, 0, sizeof(rig_pes[0].error));

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* put, get, p and g behind NICs: random ones, of all lengths and kinds of memory, against a model
- * of the peer's heap. By one thread, a warp, a block. */
+/* put, get, p and g behind NICs: random ones, of all lengths and kinds of memory, compared with a
+ * model of the peer's heap. By one thread, a warp, a block. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
 enum { OPS = 40, TARGET_NBYTES = 3072, SOURCE = 3072, SOURCE_NBYTES = 2048, RESULT = 5120 };
 enum { RESULT_NBYTES = 2048, GRANULES = 16 };
 
-static uint8_t models[RIG_PES_MAX][TARGET_NBYTES];    /* of what each PE has written to its peer */
-static uint8_t strangers[RIG_PES_MAX][SOURCE_NBYTES]; /* memory that is not registered */
+/* of the bytes that each PE has written to its peer */
+static uint8_t models[RIG_PES_MAX][TARGET_NBYTES];
+static uint8_t unregistered[RIG_PES_MAX][SOURCE_NBYTES]; /* unregistered memory */
 
-/* The state of one PE's sequence: the same in all threads of a group. */
+/* The state of one PE's sequence, the same in all threads of a group. */
 typedef struct sequence {
 	const rig_params_t *p;
 	shmemd_group_t g;
@@ -36,10 +37,11 @@ static uint32_t draw_nbytes(sequence_t *s)
 	return 1 + draw(s, most[draw(s, 5)]);
 }
 
-/* Each thread of the group writes its part of the source: a value of its own for this operation. */
+/* Each thread of the group writes its part of the source, with a value that is unique to this
+ * operation. */
 static uint8_t *fill(sequence_t *s, uint32_t nbytes, uint32_t i)
 {
-	uint8_t *src = draw(s, 3) ? (uint8_t *)s->p->ctx.heap + SOURCE : strangers[s->p->pe];
+	uint8_t *src = draw(s, 3) ? (uint8_t *)s->p->ctx.heap + SOURCE : unregistered[s->p->pe];
 
 	src += draw(s, SOURCE_NBYTES - nbytes);
 	for (uint32_t k = s->g.rank; k < nbytes; k += s->g.size)
@@ -60,7 +62,7 @@ static void check_bytes(const sequence_t *s, const uint8_t *p, uint32_t at, uint
 		CHECK_IS(shmemd_arch_ld_data_u8(p + k), s->model[at + k]);
 }
 
-/* The source is free when put returns, or when quiet does. */
+/* The source may be reused when put returns, or after quiet. */
 static void put(sequence_t *s, uint32_t i, int is_nbi)
 {
 	const uint32_t nbytes = draw_nbytes(s), at = draw(s, TARGET_NBYTES - nbytes);
@@ -79,12 +81,12 @@ static void put(sequence_t *s, uint32_t i, int is_nbi)
 	shmemd_group_sync(s->g);
 }
 
-/* What was put before is seen: a channel keeps its order. */
+/* A get reads the bytes of earlier puts: a channel keeps its order. */
 static void get(sequence_t *s, int is_nbi)
 {
 	const uint32_t nbytes = draw_nbytes(s), from = draw(s, TARGET_NBYTES - nbytes);
 	const int is_heap = draw(s, 3) != 0;
-	uint8_t *dst = is_heap ? (uint8_t *)s->p->ctx.heap + RESULT : strangers[s->p->pe];
+	uint8_t *dst = is_heap ? (uint8_t *)s->p->ctx.heap + RESULT : unregistered[s->p->pe];
 
 	dst += draw(s, RESULT_NBYTES - nbytes);
 	if (is_nbi) {
@@ -178,7 +180,7 @@ static void random_ops(const void *params)
 	CHECK_IS(shmemd_quiet_group(&p->ctx, s.g), 0);
 }
 
-/* Nothing of it has gone anywhere else. */
+/* No other byte of the target has changed. */
 static void compare(void)
 {
 	for (int pe = 0; pe < rig_pes[0].ctx.n_pes; pe++) {
@@ -195,7 +197,7 @@ static rig_test_t plan(uint32_t n_threads)
 			.kernel = random_ops,
 			.n_blocks = 1,
 			.n_threads = n_threads,
-			.look = compare,
+			.final_check = compare,
 			.arg = n_threads};
 
 	t.plan.n_granules = GRANULES;
@@ -226,9 +228,9 @@ static void by_a_block(void **state)
 	run_all_ways(&t);
 }
 
-/* Many sequences; regions of several granules; results that need a DUMP; more PEs;
- * nothing inline. */
-static void in_other_worlds(void **state)
+/* Many sequences; regions of several granules; results that need a DUMP; more PEs; no inline data.
+ */
+static void varied_rigs(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 100; seed < 112; seed++) {
@@ -250,7 +252,7 @@ int main(void)
 		cmocka_unit_test(by_a_thread),
 		cmocka_unit_test(by_a_warp),
 		cmocka_unit_test(by_a_block),
-		cmocka_unit_test(in_other_worlds),
+		cmocka_unit_test(varied_rigs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Signals behind NICs: whoever sees one sees the data before it. Round and round between
- * neighbours, by threads, warps and blocks; barriers; and PEs that are reached both ways. */
+/* Signals behind NICs: after a signal its data is readable. Around the ring of PEs, by threads,
+ * warps and blocks; barriers; and PEs reached by both transports. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -43,7 +43,7 @@ static void send(const rig_params_t *p, shmemd_group_t g, uint64_t round)
 			shmemd_signal_op(&p->ctx, sig, value, op, p->peer);
 	}
 	shmemd_group_sync(g);
-	for (uint32_t i = g.rank; i < n; i += g.size) /* it is free */
+	for (uint32_t i = g.rank; i < n; i += g.size) /* the source may be reused */
 		shmemd_arch_st_data_u64(&src[i], 0xbad);
 }
 
@@ -110,8 +110,8 @@ static void by_a_block(void **state)
 	signals(64, 0, 3);
 }
 
-/* Data by NIC, or by stores, as the signal goes. */
-static void both_ways(void **state)
+/* Data by RDMA or by stores; the signal uses the same or the other transport. */
+static void both_transports(void **state)
 {
 	(void)state;
 	signals(1, 3, 2);
@@ -124,7 +124,7 @@ int main(void)
 		cmocka_unit_test(by_a_thread),
 		cmocka_unit_test(by_a_warp),
 		cmocka_unit_test(by_a_block),
-		cmocka_unit_test(both_ways),
+		cmocka_unit_test(both_transports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A channel is switched to another path (impl/switch.h) under the traffic of many, again and again;
- * the host of PE 0 plays the host's part. Everything takes effect once and in order, and no call
- * notices. */
+/* A channel is switched to another path (impl/switch.h) under traffic of many threads, again and
+ * again; the host of PE 0 has the host's part. Every operation takes effect once and in order, and
+ * no call reports a failure. */
 #include <shmem_dev/shmem_dev.h>
 #include "paths.h"
 #include "run.h"
 
 enum { WORKERS_MAX = 16, ROUNDS_MAX = 64 };
 
-/* Words at the target: granule 0 counts adds, 1 has the last put, 2 a word that all fetch and add
- * to. */
+/* Words at the target: granule 0 counts adds, 1 has the last put, 2 the word that all threads fetch
+ * and add to. */
 enum { ADDS, PUTS, TICKETS, RESULTS, KNOWN, END };
 
 static struct {
 	uint32_t n_workers, n_rounds, n_switches;
-	uint32_t n_done; /* workers */
+	uint32_t n_done; /* workers that have finished */
 	uint32_t n_ambiguous;
 	uint8_t seen[WORKERS_MAX * ROUNDS_MAX];
 } work;
@@ -25,7 +25,7 @@ static uint32_t worker(void)
 	return shmemd_block_index() * shmemd_n_threads() + shmemd_thread_index();
 }
 
-/* Its old values are its own; one that is lost counts. */
+/* Each thread fetches distinct values; a lost result is counted. */
 static void take_ticket(const rig_params_t *p)
 {
 	uint64_t old = 0;
@@ -41,7 +41,7 @@ static void take_ticket(const rig_params_t *p)
 	CHECK_IS(work.seen[old]++, 0);
 }
 
-/* A READ that is executed after its return would overwrite what comes there next. */
+/* A READ that is executed after its return would overwrite later contents of the result. */
 static void read_known(const rig_params_t *p, uint32_t w)
 {
 	uint64_t *result = word_of(&p->ctx, RESULTS) + w;
@@ -68,7 +68,7 @@ static void work_round(const rig_params_t *p, uint32_t w, uint32_t i)
 	CHECK_IS(*(word_of(&rig_pes[p->peer].ctx, ADDS) + w), i + 1);
 }
 
-/* As a kernel of the host's does where no thread waits for space or completions. */
+/* A service kernel of the host, for when no thread waits for space or completions. */
 static void serve(const rig_params_t *p)
 {
 	while (!shmemd_arch_ld_acquire_u64(word_of(&p->ctx, END))) {
@@ -99,7 +99,7 @@ static void yield_some(unsigned n)
 		shmemsim_yield();
 }
 
-/* Switch as long as they work, now and then, on paths that may lose packets before. */
+/* While the workers run, switch at random moments, from paths that may lose packets before. */
 static void host(int pe)
 {
 	static const char *const losses[] = {"drop packet kind=ack", "drop packet kind=response",
@@ -110,12 +110,12 @@ static void host(int pe)
 	for (uint32_t i = 0; i < work.n_switches; i++) {
 		yield_some(shmemsim_choose(400));
 		if (shmemsim_choose(4)) {
-			rig_tell("%s", losses[shmemsim_choose(4)]);
+			rig_control("%s", losses[shmemsim_choose(4)]);
 			yield_some(shmemsim_choose(400));
 		}
 		rig_fence(0, 1, 0);
-		rig_tell("release packets");
-		rig_tell("clear rules");
+		rig_control("release packets");
+		rig_control("clear rules");
 		yield_some(shmemsim_choose(100));
 		rig_order(0, 1, 0);
 	}
@@ -124,7 +124,7 @@ static void host(int pe)
 	shmemd_arch_st_release_u64(word_of(&rig_pes[1].ctx, END), 1);
 }
 
-static void look(void)
+static void final_check(void)
 {
 	const shmemd_ctx_t *there = &rig_pes[1].ctx;
 	uint32_t n_tickets = 0, n_seen = 0;
@@ -160,7 +160,7 @@ static rig_test_t test_of(uint32_t n_blocks, uint32_t n_threads, uint32_t n_roun
 			.n_threads = n_threads,
 			.made = fill,
 			.host = host,
-			.look = look};
+			.final_check = final_check};
 
 	t.plan.has_paths = 1;
 	work.n_workers = n_blocks * n_threads;
@@ -177,7 +177,7 @@ static void few_threads(void **state)
 	run_all_ways(&t);
 }
 
-/* A queue that they fill: posters that wait for space have the turn. */
+/* The workers fill the queue: posters that wait for space have the turn. */
 static void full_queue(void **state)
 {
 	rig_test_t t = test_of(8, 1, 9);
@@ -189,7 +189,7 @@ static void full_queue(void **state)
 	run_all_ways(&t);
 }
 
-/* Lanes that post together, whose leader moves their WQEs. */
+/* Coalesced lanes, whose leader moves their WQEs. */
 static void lanes(void **state)
 {
 	rig_test_t t = test_of(2, 8, 6);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Completion by number (impl/cq.h) where the number of a CQE is of one path and the queue in which
- * the waiter looks is of another. In both tests the CQE that is there would fit but for the epochs,
- * and the operation is not complete. */
+/* Completion by number (impl/cq.h) when the number of a CQE belongs to one path and the queue that
+ * the waiter polls to another. In both tests the CQE in that place would match, except for the
+ * epochs, and the operation is not complete. */
 #include "steps.h"
 
 static uint32_t has_returned;
 
-/* Those that poll get so many turns each. */
+/* Each polling thread polls so many times. */
 static void let_others_poll(void)
 {
 	for (int i = 0; i < 300; i++)
 		shmemsim_sleep(1000);
 }
 
-/* PE 0's channel has the CQE of this number, of its path as it is. */
+/* Wait until PE 0's channel has the CQE of this number, on its current path. */
 static void await_cqe(uint32_t number)
 {
 	const char *cqe = rig_channel(0, 1, 0)->cqes + (size_t)number * SHMEMD_CQE_NBYTES;
@@ -33,9 +33,9 @@ static void run_numbered(rig_test_t t, uint32_t first_cqe)
 	}
 }
 
-/* An old number in a new queue: `flush` names a READ that was posted before the switch, behind one
- * put. The owner bit tells 2 * 64 CQEs apart: on the old path the READ has CQE 128, and so for the
- * waiter CQE 0 of the new one, which is the put's. */
+/* An old number in a new queue: `flush` refers to a READ that was posted before the switch, after
+ * one put. The owner bit distinguishes 2 * 64 CQEs: on the old path the READ has CQE 128, which for
+ * the waiter is CQE 0 of the new path, that of the put. */
 static void repeats_quiet(const void *params)
 {
 	const rig_params_t *p = params;
@@ -69,15 +69,15 @@ static void hold_the_read(int pe)
 	rig_fence(0, 1, 0);
 	reach(2);
 	await_step(3);
-	rig_tell("hold packet kind=read");
+	rig_control("hold packet kind=read");
 	rig_order(0, 1, 0);
 	await_cqe(0);
 	reach(4);
 	await_step(5);
 	/* The wait may have taken longer than the NIC retries. */
 	rig_fence(0, 1, 0);
-	rig_tell("release packets");
-	rig_tell("clear rules");
+	rig_control("release packets");
+	rig_control("clear rules");
 	rig_order(0, 1, 0);
 	end_service();
 }
@@ -95,9 +95,9 @@ static void old_number_in_a_new_queue(void **state)
  * switch. WQEs of one WQEBB, each with a CQE: on both paths CQE n completes WQE n. */
 enum { N_BEFORE = 8 };
 
-static int is_put; /* the request for the old path is a put, not a g */
+static int is_put; /* the request for the old path is a put instead of a g */
 
-/* In the turn before it, as a poster that waits for space: switches, then posts. */
+/* In the turn before that poster, like a poster that waits for space: switch, then post. */
 static void switches_in_turn(const rig_params_t *p)
 {
 	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, 1);
@@ -118,7 +118,7 @@ static void switches_in_turn(const rig_params_t *p)
 	shmemdi_sq_submit(&n.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
 }
 
-static void reads_behind(const rig_params_t *p)
+static void reads_after_it(const rig_params_t *p)
 {
 	uint64_t got = 0;
 
@@ -126,7 +126,7 @@ static void reads_behind(const rig_params_t *p)
 		CHECK_IS(shmemd_g_u64(&p->ctx, &got, word_of(&p->ctx, SOURCE) + i, 1), 0);
 	reach(1);
 	await_step(2);
-	if (is_put) { /* its wait looks once before it polls */
+	if (is_put) { /* its wait polls once before it starts */
 		shmemd_putmem(&p->ctx, word_of(&p->ctx, TARGET) + 1, word_of(&p->ctx, SOURCE), 8,
 			      1);
 	} else {
@@ -148,7 +148,7 @@ static void posts_for_the_old_path(const void *params)
 	if (shmemd_block_index())
 		switches_in_turn(p);
 	else
-		reads_behind(p);
+		reads_after_it(p);
 }
 
 static void hold_the_answer(int pe)
@@ -160,14 +160,14 @@ static void hold_the_answer(int pe)
 		shmemd_arch_spin_hint();
 	let_others_poll(); /* the last WQE is written */
 	rig_fence(0, 1, 0);
-	rig_tell(is_put ? "hold packet kind=write after=1" : "hold packet kind=read");
+	rig_control(is_put ? "hold packet kind=write after=1" : "hold packet kind=read");
 	rig_order(0, 1, 0);
 	await_cqe(0);
 	let_others_poll();
 	CHECK_IS(rig_wqebbs(0, 1, 0), N_BEFORE + 2);
 	CHECK_IS(shmemd_arch_ld_acquire_u32(&has_returned), 0);
-	rig_tell("release packets");
-	rig_tell("clear rules");
+	rig_control("release packets");
+	rig_control("clear rules");
 	end_service();
 }
 

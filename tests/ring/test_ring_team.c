@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Contexts of teams behind NICs: members have other numbers than in the world, and the channels are
- * the world's. Every operation finds its member, sync and barrier wait for members alone, and quiet
- * is about members alone. */
+ * those of the world. Every operation reaches its member, sync and barrier wait for members only,
+ * and quiet covers members only. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
 enum { PES = 4, ROUNDS = 2, WORDS = 8, BAD_GRANULE = 5 };
 enum { DATA, SOURCE, RESULT, SIGNALS, SUMS, TEAM_SYNC = 6 }; /* granules */
 
-/* World numbers of members, in the order of the team. */
+/* World numbers of members, in team order. */
 static const struct team {
 	int n, world[PES];
 } teams[] = {
@@ -19,11 +19,11 @@ static const struct team {
 #define N_TEAMS (sizeof(teams) / sizeof(teams[0]))
 
 static shmemd_ctx_t all_contexts[PES][32];
-static shmemd_peer_t all_peers[PES][32][PES]; /* of each PE and thread */
+static shmemd_peer_t all_peers[PES][32][PES]; /* for each PE and thread */
 static uint32_t causes[PES];
 
-/* The team's context on a PE; 0: that is no member. As the host runtime makes it: what is said of
- * all members, is of these. */
+/* The team's context on a PE; 0: not a member. As in the host runtime, flags about all members are
+ * computed from these. */
 static int team_context(const rig_params_t *p, const struct team *team, shmemd_ctx_t *ctx)
 {
 	shmemd_peer_t *peers = all_peers[p->pe][shmemd_thread_index()];
@@ -51,14 +51,14 @@ static int team_context(const rig_params_t *p, const struct team *team, shmemd_c
 	return ctx->my_pe >= 0;
 }
 
-/* Everything by everybody to everybody */
+/* All operations of all members to all members */
 
 static uint64_t value_of(int from, int to, uint64_t round, uint32_t i)
 {
 	return (uint64_t)(from + 1) * 1000000 + (uint64_t)(to + 1) * 10000 + round * 100 + i;
 }
 
-/* Words for what team PE `from` sends. */
+/* The words for the data that team PE `from` sends. */
 static uint64_t *words_of(const shmemd_ctx_t *ctx, uint32_t granule, int from)
 {
 	return word_of(ctx, granule) + (size_t)from * WORDS;
@@ -87,7 +87,7 @@ static void send_all(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t round)
 	}
 }
 
-/* After the barrier all is here, from the members and from nobody else. */
+/* After the barrier all data of the members has arrived, and no data of other PEs. */
 static void check_all(const shmemd_ctx_t *ctx, uint64_t round)
 {
 	const int me = shmemd_my_pe(ctx), n = shmemd_n_pes(ctx);
@@ -105,7 +105,7 @@ static void check_all(const shmemd_ctx_t *ctx, uint64_t round)
 	CHECK_IS(shmemd_arch_ld_relaxed_u64(word_of(ctx, SUMS) + 1), round * (uint64_t)n);
 }
 
-/* What comes back. */
+/* Fetch from all members and compare. */
 static void fetch_all(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t round)
 {
 	const int me = shmemd_my_pe(ctx), n = shmemd_n_pes(ctx);
@@ -150,7 +150,7 @@ static void all_operations(const void *params)
 	}
 }
 
-/* PEs that are no members have neither sent nor received anything. */
+/* PEs that are not members have neither sent nor received anything. */
 static uint64_t team_of_run;
 
 static int is_member(const struct team *team, int pe)
@@ -162,7 +162,7 @@ static int is_member(const struct team *team, int pe)
 	return found;
 }
 
-static void look_at_strangers(void)
+static void check_non_members(void)
 {
 	const struct team *team = &teams[team_of_run];
 
@@ -184,7 +184,7 @@ static rig_test_t team_test(void (*kernel)(const void *params), uint32_t n_threa
 	return t;
 }
 
-static void members_by_nic(void **state)
+static void members_by_rdma(void **state)
 {
 	(void)state;
 	for (uint64_t team = 0; team < N_TEAMS; team++)
@@ -193,11 +193,11 @@ static void members_by_nic(void **state)
 
 			t.arg = team + warp * N_TEAMS;
 			team_of_run = team;
-			t.look = look_at_strangers;
+			t.final_check = check_non_members;
 			start_below(&t.plan, (unsigned)team + 1);
 			run_once(&t);
 			run_schedules(&t, 4);
-			t.plan.mapped = 1u << 0 | 1u << 3; /* some by stores */
+			t.plan.mapped = 1u << 0 | 1u << 3; /* some members are reached by stores */
 			run_once(&t);
 			run_schedules(&t, 4);
 		}
@@ -206,18 +206,18 @@ static void members_by_nic(void **state)
 /* Quiet of the team {1, 3} on PE 1 */
 
 static uint32_t is_held, is_asked;
-static int held_peer; /* completions of PE 1's channel to it do not come */
+static int held_peer; /* the peer whose channel from PE 1 has its completions held */
 
 static void hold_a_peer(int pe)
 {
 	if (pe != 1)
 		return;
-	rig_tell("hold cqe host=1 qp=0x%x", rig_channel(1, held_peer, 0)->qp->qpn);
+	rig_control("hold cqe host=1 qp=0x%x", rig_channel(1, held_peer, 0)->qp->qpn);
 	shmemd_arch_st_release_u32(&is_held, 1);
 	while (!shmemd_arch_ld_acquire_u32(&is_asked))
 		shmemd_arch_spin_hint();
-	rig_tell("clear rules");
-	rig_tell("release cqes host=1");
+	rig_control("clear rules");
+	rig_control("release cqes host=1");
 	shmemd_arch_st_release_u32(&is_held, 0);
 }
 
@@ -235,7 +235,8 @@ static void check_requests(uint64_t to_0, uint64_t to_1, uint64_t to_2, uint64_t
 	CHECK_IS(rig_requests(1, 3, 0), to_3);
 }
 
-/* To strangers by the world's context, to members, itself too, by the team's. Atomics: by NIC. */
+/* Send to non-members by the world's context, to members, including itself, by the team's. Atomics
+ * use RDMA. */
 static void send_to_both(const shmemd_ctx_t *world, const shmemd_ctx_t *team)
 {
 	shmemd_atomic_add_u64(world, word_of(world, DATA), 1, 0);
@@ -250,8 +251,9 @@ static uint64_t data_on(int pe)
 	return *word_of(&rig_pes[pe].ctx, DATA);
 }
 
-/* A stranger's channel does not complete, and the team's quiet does: one READ to each member. */
-static void past_a_stranger(const void *params)
+/* The channel to a non-member does not complete, and the team's quiet does: one READ to each
+ * member. */
+static void quiet_past_a_non_member(const void *params)
 {
 	const rig_params_t *p = params;
 	shmemd_ctx_t team;
@@ -268,7 +270,7 @@ static void past_a_stranger(const void *params)
 	CHECK_IS(data_on(teams[p->arg].world[1]), 4);
 	shmemd_arch_syncwarp();
 	check_requests(1, 2, 1, 2);
-	CHECK_IS(shmemd_quiet_warp(&team), 0); /* nothing new */
+	CHECK_IS(shmemd_quiet_warp(&team), 0); /* no new operation */
 	check_requests(1, 2, 1, 2);
 	shmemd_arch_syncwarp();
 	CHECK_IS(shmemd_quiet_warp(&p->ctx), SHMEMD_ERR_TIMEOUT);
@@ -280,9 +282,9 @@ static void past_a_stranger(const void *params)
 	check_requests(2, 2, 2, 2);
 }
 
-/* A member's channel does not complete, and neither does the team's quiet; its other members' data
- * are there. */
-static void not_past_a_member(const void *params)
+/* The channel to a member does not complete, and neither does the team's quiet; the data for the
+ * other members has arrived. */
+static void quiet_waits_for_a_member(const void *params)
 {
 	const rig_params_t *p = params;
 	shmemd_ctx_t team;
@@ -300,7 +302,7 @@ static void not_past_a_member(const void *params)
 	shmemd_arch_st_release_u32(&is_asked, 1);
 	await_held(0);
 	CHECK_IS(shmemd_quiet_warp(&team), 0);
-	check_requests(1, 2, 1, 2); /* the READs that are posted already */
+	check_requests(1, 2, 1, 2); /* the READs have already been posted */
 	CHECK_IS(data_on(teams[p->arg].world[0]), 3);
 	CHECK_IS(data_on(teams[p->arg].world[1]), 4);
 }
@@ -317,15 +319,16 @@ static void quiet_test(void (*kernel)(const void *params), int peer, uint64_t te
 	run_once(&t);
 }
 
-static void quiet_is_of_members(void **state)
+static void quiet_covers_members(void **state)
 {
 	(void)state;
 	for (uint64_t team = 0; team <= 2; team += 2) /* {1, 3} and {3, 1} */
 		for (int peer = 0; peer < PES; peer++)
-			quiet_test(peer % 2 ? not_past_a_member : past_a_stranger, peer, team);
+			quiet_test(peer % 2 ? quiet_waits_for_a_member : quiet_past_a_non_member,
+				   peer, team);
 }
 
-/* Errors name members by their numbers in the team. */
+/* Errors contain a member's number in the team. */
 static void bad_granule(const void *params)
 {
 	const rig_params_t *p = params;
@@ -355,8 +358,8 @@ static void records_name_members(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(members_by_nic),
-		cmocka_unit_test(quiet_is_of_members),
+		cmocka_unit_test(members_by_rdma),
+		cmocka_unit_test(quiet_covers_members),
 		cmocka_unit_test(records_name_members),
 	};
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Does thread sanitizer see what orders the use of a queue's memory? With everything in place it is
- * silent; with one fence, or the order that syncwarp makes, taken away it reports a race. The
- * program runs itself once per case. */
+/* Checks that thread sanitizer observes the order of accesses to a queue's memory. The complete
+ * code causes no report; without one of its fences, or without the order of syncwarp, the sanitizer
+ * reports a race. The program runs itself once per case. */
 #include <shmem_dev/arch/arch.h>
 #include <string.h>
 
-static const char *taken_away = ""; /* the function whose fences are; or SHUFFLE */
+static const char *taken_away = ""; /* the function whose fences are left out; or SHUFFLE */
 
 #define SHUFFLE "shuffles in the place of syncwarp"
 #define NEVER_CALLED_STATUS 3
@@ -44,8 +44,8 @@ static void sync_unless_taken_away(uint32_t mask)
 
 enum { DEPTH = 64, ROUNDS = 4 };
 
-/* Two warps go round the queue, so that WQEBBs are used again; then each lane uses its source
- * again, which the other's threads may have seen complete. */
+/* Two warps go around the queue, so that WQEBBs are reused; then each lane reuses its source, whose
+ * completion a thread of the other warp may have polled. */
 static void go_round(const void *params)
 {
 	const rig_params_t *p = params;
@@ -57,7 +57,7 @@ static void go_round(const void *params)
 		shmemd_putmem_nbi(&p->ctx, to, from, sizeof(*from), p->peer);
 		CHECK_IS(shmemd_quiet(&p->ctx), 0);
 	}
-	for (uint64_t i = 1; i <= ROUNDS; i++) { /* no fence but that of the wait by number */
+	for (uint64_t i = 1; i <= ROUNDS; i++) { /* no fence except that of the wait by number */
 		shmemd_arch_st_data_u64(from, i);
 		shmemd_putmem(&p->ctx, to, from, sizeof(*from), p->peer);
 	}
@@ -94,10 +94,10 @@ static void test_cases(void **state)
 		int is_race;
 	} cases[] = {
 		{"", 0},
-		{"shmemdi_sq_begin", 1}, /* WQEBBs that others wrote and the device read */
+		{"shmemdi_sq_begin", 1}, /* WQEBBs that other threads wrote and the device read */
 		{"shmemdi_cq_poll", 1},  /* sources that the device read */
 		{"shmemdi_cq_read", 1},  /* both, by the reader of CQEs */
-		{SHUFFLE, 1},            /* WQEBBs that the lane which reserves has seen free */
+		{SHUFFLE, 1},            /* WQEBBs that the reserving lane has found free */
 	};
 	int bad = 0;
 

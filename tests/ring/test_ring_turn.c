@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The turn (impl/sq.h): posters that have all reserved, whose WQEs the host of PE 0 lets them
- * submit in an order of its own. Which of them publishes and rings for which others, and the
- * flags of `ready`. */
+/* The turn (impl/sq.h): posters that have all reserved, whose WQEs are submitted in an order chosen
+ * by the host of PE 0. Which poster publishes and rings for which others, and the flags of `ready`.
+ */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -11,14 +11,14 @@ enum { POSTERS_MAX = 40, DEPTH = 64 };
 typedef struct poster {
 	uint32_t wqebbs; /* 1 or 2 */
 	shmemdi_how_t how;
-	uint32_t at; /* its first WQEBB, from the start of the rig */
+	uint32_t at; /* its first WQEBB, counted from the start of the rig */
 	shmemdi_ticket_t ticket;
 	uint32_t may_submit, has_submitted;
 } poster_t;
 
 static poster_t posters[POSTERS_MAX];
 static uint32_t n_posters, n_wqebbs, n_reserved;
-static int is_one_at_a_time; /* each reserves when the one before it has submitted */
+static int is_one_at_a_time; /* each poster reserves after the previous one has submitted */
 
 static void await(const uint32_t *word)
 {
@@ -33,7 +33,7 @@ static uint64_t value_of(uint32_t wqebb)
 	return 1000 + wqebb;
 }
 
-/* Each of them, a block of one thread, writes a word of the target with each of its WQEs. */
+/* Each poster, a block of one thread, writes a word of the target with each of its WQEs. */
 static void write_wqes(const shmemdi_nic_t *n, const shmemdi_post_t *post, const poster_t *p)
 {
 	for (uint32_t i = 0; i < p->wqebbs; i++) {
@@ -104,7 +104,7 @@ static void await_all_reserved(void)
 	CHECK_IS(rig_wqebbs(0, 1, 0), 0);
 }
 
-/* Let it submit, and return once its mark is there, or all is submitted. */
+/* Let a poster submit, and return once its mark is set, or everything is submitted. */
 static void let(uint32_t number)
 {
 	shmemd_arch_st_release_u32(&posters[number].may_submit, 1);
@@ -133,7 +133,7 @@ static void await_submitted(uint32_t from)
 		await(&posters[i].has_submitted);
 }
 
-/* So many WQEBBs are published, with so many doorbells and these flags of `ready`. */
+/* Check that so many WQEBBs are published, with so many doorbells and these flags of `ready`. */
 static void check_queue(uint32_t wqebbs, uint64_t doorbells, uint32_t flags)
 {
 	const uint32_t all = SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED;
@@ -149,7 +149,7 @@ static uint32_t rung(void)
 	       (uint32_t)rig_place(0);
 }
 
-/* Everything has come that a doorbell was rung for; no mark is left. */
+/* Check that everything with a doorbell has arrived, and that no mark remains. */
 static void look_at_all(void)
 {
 	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
@@ -166,8 +166,8 @@ static void look_at_all(void)
 
 /* Tests */
 
-/* Poster i asks for whens[i], and those beyond the last `when` for that. Every third one has two
- * WQEBBs, unless they are more than 20. */
+/* Poster i uses whens[i]; later posters use the last `when`. Every third one has two WQEBBs, if
+ * there are at most 20. */
 static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whens, uint32_t batch)
 {
 	rig_test_t t = {.plan = rig_plan(),
@@ -175,7 +175,7 @@ static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whe
 			.n_blocks = n,
 			.n_threads = 1,
 			.host = host,
-			.look = look_at_all};
+			.final_check = look_at_all};
 	const uint32_t last = (uint32_t)strlen(whens) - 1;
 
 	t.plan.depth = DEPTH;
@@ -208,8 +208,8 @@ static void run_starts(void (*host)(int pe), uint32_t n, const char *whens, uint
 	}
 }
 
-/* All others have marked when the first one, which has waited for nothing, publishes. The second
- * then publishes for as many as half a queue has WQEBBs, with a doorbell. */
+/* All other posters have marked when the first one, which has waited for nothing, publishes. The
+ * second one then publishes for as many as half a queue has WQEBBs, with one doorbell. */
 static void first_when_all_have_marked(int pe)
 {
 	if (pe != 0)
@@ -222,7 +222,7 @@ static void first_when_all_have_marked(int pe)
 	check_queue(n_wqebbs, n_wqebbs > DEPTH / 2 + 2 ? 3 : 2, SHMEMD_READY_RUNG);
 }
 
-static void marked_ones_are_published_together(void **state)
+static void marked_reservations_are_published_together(void **state)
 {
 	(void)state;
 	for (uint32_t n = 2; n <= 20; n++)
@@ -230,7 +230,8 @@ static void marked_ones_are_published_together(void **state)
 	run_starts(first_when_all_have_marked, POSTERS_MAX, "b", 1);
 }
 
-/* One of them does not mark: the run ends before it, and the others follow in its own turn. */
+/* One poster does not mark: the run ends before it, and the later ones are published in its own
+ * turn. */
 static void one_does_not_mark(int pe)
 {
 	if (pe != 0)
@@ -273,8 +274,8 @@ static void posters_that_do_not_mark(void **state)
 	run_starts(one_waits, 12, "bbbbbbwb", 1);
 }
 
-/* One of a run must ring before it returns: its publisher rings for it, although another poster has
- * reserved behind the run and no batch ends there. */
+/* One poster of a run must ring before it returns: its publisher rings for it, although another
+ * poster has reserved after the run and no batch ends there. */
 static void one_must_ring(int pe)
 {
 	const uint32_t last = n_posters - 1;
@@ -304,7 +305,8 @@ static void run_that_must_ring(void **state)
 	}
 }
 
-/* A flush covers what is before its own end, not those that its poster publishes for. */
+/* A flush covers what precedes its own end, not the reservations that its poster publishes for
+ * others. */
 static void flush_in_a_run(int pe)
 {
 	const uint64_t *flush = &rig_words(0, 1, 0)->flush;
@@ -323,7 +325,7 @@ static void flush_covers_what_is_before_it(void **state)
 	run_starts(flush_in_a_run, 6, "bbfb", 1);
 }
 
-/* The third one has not written its WQEs, and what lies in its mark is not its own: of another
+/* The third poster has not written its WQEs, and the mark in its place is not its own: of another
  * lap or epoch, or 2 WQEBBs after its first. */
 static uint64_t foreign_mark;
 
@@ -348,15 +350,14 @@ static void third_has_a_foreign_mark(int pe)
 	check_queue(n_wqebbs, 3, SHMEMD_READY_RUNG);
 }
 
-static void marks_of_others(void **state)
+static void foreign_marks_are_ignored(void **state)
 {
 	(void)state;
 	for (foreign_mark = 0; foreign_mark < 4; foreign_mark++)
 		run_starts(third_has_a_foreign_mark, 3, "b", 1);
 }
 
-/* A run that all of its posters deferred is not rung for, if what is before it is, or was
- * deferred. */
+/* A run whose posters all deferred is not rung, if everything before it is rung or was deferred. */
 static void deferred_run(int pe)
 {
 	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
@@ -375,7 +376,7 @@ static void deferred_run(int pe)
 	CHECK_IS(rung(), n_wqebbs);
 }
 
-/* One of a run has not deferred: the run is rung for. */
+/* One poster of a run has not deferred: the run is rung. */
 static void partly_deferred_run(int pe)
 {
 	if (pe != 0)
@@ -397,7 +398,7 @@ static void runs_and_deferred_doorbells(void **state)
 	run_starts(partly_deferred_run, 8, "nllllllb", 32);
 }
 
-/* One after another, alone: the flags that each leaves. */
+/* One poster after another, each alone: the flags that each leaves. */
 static void one_by_one(int pe)
 {
 	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
@@ -405,15 +406,15 @@ static void one_by_one(int pe)
 	if (pe != 0)
 		return;
 	await_all_reserved();
-	let_finish(0); /* later, where all is rung */
+	let_finish(0); /* deferred, with everything before it rung */
 	check_queue(posters[1].at, 0, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), 0);
-	let_finish(1); /* later, where all that is unrung was deferred */
+	let_finish(1); /* deferred, with everything unrung before it deferred */
 	check_queue(posters[2].at, 0, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), 0);
 	let_finish(2); /* batch, and others have reserved: the next one rings */
 	check_queue(posters[3].at, 0, 0);
-	let_finish(3); /* later, after one that has not deferred: likewise */
+	let_finish(3); /* deferred, after a poster that has not deferred: the next one rings */
 	check_queue(posters[4].at, 0, 0);
 	CHECK_IS(rung(), 0);
 	shmemdi_ring_until(&n.c, (uint32_t)rig_place(posters[4].at));
@@ -423,17 +424,18 @@ static void one_by_one(int pe)
 	check_queue(posters[5].at, 2, SHMEMD_READY_RUNG);
 	let_finish(5); /* now, without the lock */
 	check_queue(posters[6].at, 3, SHMEMD_READY_RUNG);
-	let_finish(6); /* later */
+	let_finish(6); /* deferred */
 	check_queue(posters[7].at, 3, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), posters[6].at);
-	let_finish(7); /* batch: leaves that and its own */
+	let_finish(7); /* batch: leaves the earlier doorbell and its own to the next one */
 	check_queue(posters[8].at, 3, 0);
 	CHECK_IS(rung(), posters[6].at);
-	let_finish(8); /* later, and the last: it rings, for the one before has relied on it */
+	/* deferred, and the last one: it rings, because the previous one has relied on it */
+	let_finish(8);
 	check_queue(n_wqebbs, 4, SHMEMD_READY_RUNG);
 }
 
-static void flags_one_by_one(void **state)
+static void ready_flags_one_by_one(void **state)
 {
 	(void)state;
 	for (unsigned start = 0; start < N_STARTS; start++) {
@@ -454,7 +456,7 @@ static void lock_is_held(int pe)
 		return;
 	if (!is_one_at_a_time)
 		await_all_reserved();
-	let_finish(0); /* later */
+	let_finish(0); /* deferred */
 	before = shmemd_arch_ld_relaxed_u64(word);
 	CHECK(shmemd_arch_try_lock(word, before));
 	let(1); /* now */
@@ -478,13 +480,13 @@ static void doorbell_is_locked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(marked_ones_are_published_together),
+		cmocka_unit_test(marked_reservations_are_published_together),
 		cmocka_unit_test(posters_that_do_not_mark),
 		cmocka_unit_test(run_that_must_ring),
 		cmocka_unit_test(flush_covers_what_is_before_it),
-		cmocka_unit_test(marks_of_others),
+		cmocka_unit_test(foreign_marks_are_ignored),
 		cmocka_unit_test(runs_and_deferred_doorbells),
-		cmocka_unit_test(flags_one_by_one),
+		cmocka_unit_test(ready_flags_one_by_one),
 		cmocka_unit_test(doorbell_is_locked),
 	};
 

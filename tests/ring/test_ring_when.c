@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* channel.h: when doorbells are rung, by each call and each `when`; and that nothing of it matters
- * where memory is mapped and there is no NIC. */
+/* channel.h: when doorbells are rung, for each call and each `when`; with mapped memory and without
+ * a NIC, none of it has an effect. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
 enum { DEPTH = 64, BATCH = 4 };
 
-#define HALF 0x80000001u /* two of them are too much for 4 bytes */
+#define HALF 0x80000001u /* the sum of two of them does not fit into 4 bytes */
 
 static uint64_t *dst_of(const shmemd_ctx_t *ctx, uint32_t i)
 {
 	return word_of(ctx, 0) + i;
 }
 
-/* One word, from the heap: the NIC reads it there. */
+/* Put one word from the heap, where the NIC reads it. */
 static void put(const shmemd_ctx_t *ctx, uint32_t i, int when)
 {
 	uint64_t *src = word_of(ctx, 2) + i;
@@ -29,16 +29,16 @@ static void put(const shmemd_ctx_t *ctx, uint32_t i, int when)
  * A: an add of 4 bytes LATER, of 8 NOW; r: ring; p: poll; q: quiet of the channel; c: space. */
 static const struct {
 	const char *steps;
-	const char *rung; /* doorbells after each step */
+	const char *rung; /* number of doorbells after each step */
 } rows[] = {
 	{"n", "1"},         {"b", "1"},
 	{"l", "0"},         {"nnn", "123"},
-	{"bbb", "123"}, /* nothing else is on its way */
+	{"bbb", "123"}, /* nothing else is in flight */
 	{"lln", "001"},     {"llb", "001"},
 	{"lnln", "0112"},   {"lllllllll", "000000000"}, /* also where batches end */
 	{"llllr", "00001"}, {"r", "0"},
 	{"lrr", "011"},     {"nr", "11"},
-	{"lrlr", "0112"},   {"lq", "01"}, /* with what quiet itself posts */
+	{"lrlr", "0112"},   {"lq", "01"}, /* with the doorbell of quiet's own READ */
 	{"nq", "12"},       {"nqq", "122"},
 	{"q", "0"},         {"lp", "01"},
 	{"lc", "00"},       {"sS", "01"},
@@ -112,7 +112,7 @@ static int is_put(char step)
 	return step == 'l' || step == 'b' || step == 'n';
 }
 
-/* All of it has come, and nothing else. */
+/* Everything has arrived, and nothing else. */
 static void check_target(const char *steps)
 {
 	const uint64_t *words = word_of(&rig_pes[1].ctx, 1);
@@ -120,7 +120,7 @@ static void check_target(const char *steps)
 	for (uint32_t i = 0; steps[i]; i++)
 		CHECK_IS(*dst_of(&rig_pes[1].ctx, i), is_put(steps[i]) ? 1000 + i : 0);
 	CHECK_IS(words[0], count(steps, 's') + count(steps, 'S') ? 7 : 0);
-	CHECK_IS(words[1], (uint32_t)(HALF * count(steps, 'a'))); /* the other half is untouched */
+	CHECK_IS(words[1], (uint32_t)(HALF * count(steps, 'a'))); /* the other half is unchanged */
 	CHECK_IS(words[2], count(steps, 'A') << 40);
 }
 
@@ -137,8 +137,8 @@ static void steps(const void *params)
 			shmemsim_fail("%s: %d doorbells after step %d", step,
 				      (int)rig_doorbells(0, 1, 0), (int)i);
 		if (rung[i] == '0') {
-			shmemsim_sleep(1000); /* time for a device that knew */
-			CHECK_IS(rig_counters(0, 1, 0).blocks, 0);
+			shmemsim_sleep(1000); /* time for a device that has a doorbell */
+			CHECK_IS(rig_counters(0, 1, 0).wqebbs, 0);
 		}
 		shmemd_arch_syncwarp();
 	}
@@ -159,9 +159,9 @@ static void when_doorbells_are_rung(void **state)
 		}
 }
 
-/* Two posters wait for WQEBBs, one after the other; then there is one for the first of them
- * only. It has the turn at once, so with NOW and BATCH it rings although the second has
- * reserved. LATER, it defers its doorbell, which the second one rings. */
+/* Two posters wait for WQEBBs, one after the other; then there is one for the first of them only.
+ * The first has the turn at once, so with NOW and BATCH it rings although the second has reserved.
+ * With LATER it defers its doorbell, which the second one rings. */
 
 static uint32_t is_full, has_posted;
 
@@ -200,27 +200,27 @@ static void first_and_second(const void *params)
 	shmemd_arch_st_release_u32(&has_posted, 1);
 }
 
-/* The first request is executed at once, and its completion comes when both wait; all others are
- * held back longer. */
+/* The first request is executed at once, and its completion arrives when both wait; all others are
+ * held longer. */
 static void make_room(int pe)
 {
 	if (pe != 0)
 		return;
-	rig_tell("hold cqe host=0");
-	rig_tell("hold packet host=0 kind=request after=1");
+	rig_control("hold cqe host=0");
+	rig_control("hold packet host=0 kind=request after=1");
 	shmemd_arch_st_release_u32(&is_full, 1);
 	while (reserved() != DEPTH + 2 || rig_doorbells(0, 1, 0) != 2 ||
 	       !rig_counters(1, 0, 0).executed)
 		shmemd_arch_spin_hint();
 	shmemsim_sleep(100000);
-	rig_tell("release cqes host=0");
+	rig_control("release cqes host=0");
 	while (!shmemd_arch_ld_acquire_u32(&has_posted))
 		shmemd_arch_spin_hint();
-	rig_tell("clear rules");
-	rig_tell("release packets");
+	rig_control("clear rules");
+	rig_control("release packets");
 }
 
-static void now_although_others_follow(void **state)
+static void now_rings_although_others_follow(void **state)
 {
 	(void)state;
 	for (uint64_t when = 0; when < 3; when++) {
@@ -275,7 +275,7 @@ static void calls_without_nic(void **state)
 	run_once(&t);
 }
 
-/* Lanes that post together: whichever returns finds the posts of all of them. */
+/* Coalesced lanes: when one of them returns, the posts of all lanes are published. */
 static void each_lane_posts(const void *params)
 {
 	const rig_params_t *p = params;
@@ -301,8 +301,8 @@ static void lanes_return_together(void **state)
 	}
 }
 
-/* Converged lanes that differ in when they want the doorbell rung: that of one is rung, whoever
- * else is there, and nobody waits for a completion. */
+/* Converged lanes with different `when`: the doorbell of a lane with NOW is rung, whatever the
+ * other lanes use, and no thread waits for a completion. */
 static void lanes_differ(const void *params)
 {
 	const rig_params_t *p = params;
@@ -337,7 +337,7 @@ int main(void)
 		cmocka_unit_test(one_lane_rings_now),
 		cmocka_unit_test(when_doorbells_are_rung),
 		cmocka_unit_test(lanes_return_together),
-		cmocka_unit_test(now_although_others_follow),
+		cmocka_unit_test(now_rings_although_others_follow),
 		cmocka_unit_test(calls_without_nic),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The bytes of WQEs and doorbells: against vectors from the PRM and from hardware, and against what
- * rdma-core's own writers make of the same values. */
+/* The bytes of WQEs and doorbells, compared with vectors from the PRM and from hardware, and with
+ * the output of rdma-core's writers for the same values. */
 #include <endian.h>
 #include <string.h>
 #include <infiniband/mlx5dv.h>
@@ -10,7 +10,7 @@
 
 #define ROUNDS 20000
 
-/* A WQE by rdma-core's structs; what they lack (masked atomics) by words of the PRM. */
+/* A WQE by rdma-core's structs; masked atomics, which they lack, by the PRM. */
 typedef struct peer_wqe {
 	_Alignas(16) uint8_t bytes[80];
 	uint32_t nbytes;
@@ -27,7 +27,7 @@ static uint64_t draw(void)
 	return x ^ x >> 31;
 }
 
-/* Values whose bytes all differ, and those at which fields end. */
+/* Values whose bytes all differ, and values at the limits of fields. */
 static uint64_t draw_value(void)
 {
 	static const uint64_t corners[] = {0,
@@ -117,7 +117,7 @@ static void peer_four(peer_wqe_t *w, uint32_t a, uint32_t b, uint32_t c, uint32_
 	peer_add(w, words, sizeof(words));
 }
 
-/* Words that no builder wrote are seen. */
+/* Fill the WQE, so that words that no builder wrote are detected. */
 static void spoil(shmemdi_wqe_t *q)
 {
 	memset(q, 0xa5, sizeof(*q));
@@ -172,7 +172,7 @@ static void vector_masked_fetch_and_add(void **unused)
 	}
 }
 
-/* The numbers of the two sources. */
+/* Constants of the library and of rdma-core. */
 static void constants(void **unused)
 {
 	(void)unused;
@@ -216,7 +216,7 @@ static void write_and_read(void **unused)
 	}
 }
 
-/* All lengths, with data that are not the same from both ends. */
+/* All lengths, with data whose bytes are not symmetric. */
 static void write_inline(void **unused)
 {
 	(void)unused;
@@ -241,7 +241,7 @@ static void write_inline(void **unused)
 	}
 }
 
-/* It always waits for what was read before. */
+/* A DUMP always waits for earlier READs. */
 static void dump(void **unused)
 {
 	(void)unused;

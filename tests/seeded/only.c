@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The one test of a program by cmocka that is run, from the environment. */
+/* Runs one cmocka test of a program, selected by the environment. */
 #include <stdlib.h>
 #include "../common/mocka.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The mistake that a program makes, from the environment: a number of seeded.h. */
+/* The mistake of a program, from the environment: a number of seeded.h. */
 #include <stdlib.h>
 
 int seeded;

@@ -7,7 +7,7 @@
  *   add.relaxed.SCOPE a x 1, fence.acq_rel.SCOPE, fence.sc.SCOPE, bar,
  *   fence.acquire.SCOPE, fence.release.SCOPE
  *
- * SCOPE is cta, gpu or sys; a weak access has none. The outcome asked for is a list "a=1 b=0". */
+ * SCOPE is cta, gpu or sys; a weak access has none. The tested outcome is a list "a=1 b=0". */
 #ifndef LITMUS_H
 #define LITMUS_H
 
@@ -15,15 +15,15 @@
 
 enum where {
 	ONE_BLOCK,  /* all threads in one block */
-	BLOCKS,     /* each in a block of its own */
-	GPUS,       /* each on a PE of its own */
+	BLOCKS,     /* each in its own block */
+	GPUS,       /* each on its own PE */
 	TWO_AND_ONE /* threads 0 and 1 in one block, thread 2 in another */
 };
 
 enum verdict {
-	ALLOWED,   /* by PTX; must be seen */
-	FORBIDDEN, /* by PTX; must never be seen */
-	UNSEEN     /* allowed by PTX, and not possible here: a limit of the emulator */
+	ALLOWED,   /* by PTX; must occur */
+	FORBIDDEN, /* by PTX; must not occur */
+	UNSEEN     /* allowed by PTX, but impossible here: a limit of the emulator */
 };
 
 typedef struct litmus {
@@ -177,7 +177,7 @@ static inline int litmus_is_outcome(const char *outcome)
 	return 1;
 }
 
-/* Schedules, of n, in which the outcome came. */
+/* Number of schedules, of n, with the outcome. */
 static inline int litmus_count(const litmus_t *l, shmemsim_config_t cfg, int n)
 {
 	int seen = 0;

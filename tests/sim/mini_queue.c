@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The send queue in miniature. Indexes count requests since the queue was made and never wrap; the
- * doorbell and the completion counter carry their lowest 16 bits. */
+/* A miniature send queue. Indexes count requests since the queue was created and never wrap; the
+ * doorbell and the completion counter contain their lowest 16 bits. */
 #define SHMEMSIM_CUDA_DIALECT
 #include "mini_queue.h"
 #include <string.h>
@@ -42,7 +42,7 @@ const mini_text_t mini_texts[MINI_N_MISTAKES] = {
 				CONSISTENT},
 	[MINI_NO_FENCE_POSTED] = {"no fence between posted index and completion", MINI_WEAK_MANY,
 				  CONSISTENT},
-	/* Another fence covers it, or the value is derived again. */
+	/* Another fence covers it, or the value is computed again. */
 	[MINI_CONS_STORED] = {"consumer index stored, not maxed", 0, ALL},
 	[MINI_NO_FENCE_RECORD] = {"no second fence before the doorbell record", 0, ALL},
 	[MINI_DOORBELL_RELAXED] = {"doorbell store relaxed", 0, ALL},
@@ -57,7 +57,7 @@ const mini_text_t mini_texts[MINI_N_MISTAKES] = {
 	[MINI_UNEVEN_ROUND] = {"rounds by slots, not by batches", MINI_SPLIT, ALONE | MINI_LANES},
 };
 
-/* Raise *p to v; returns what it was. */
+/* Raise *p to v; returns the old value. */
 static uint64_t raise_to(uint64_t *p, uint64_t v)
 {
 	uint64_t old = shmemd_arch_ld_relaxed_u64(p);
@@ -72,7 +72,8 @@ static uint64_t raise_to(uint64_t *p, uint64_t v)
 
 static void publish_consumed(queue_t *q, uint64_t index)
 {
-	/* Whoever reads the new index and fences must see the data that it stands for. */
+	/* A thread that reads the new index and fences must see the data of the completed requests.
+	 */
 	if (!IS(MINI_NO_FENCE_CONS))
 		shmemd_arch_fence_quiet();
 	if (IS(MINI_CONS_STORED))
@@ -81,8 +82,8 @@ static void publish_consumed(queue_t *q, uint64_t index)
 		raise_to(&q->consumed, index);
 }
 
-/* All requests below index are completed, by the 16-bit counter c. At most MINI_SLOTS are under
- * way: a counter that is not within so many below index is at or above it. */
+/* Returns whether all requests below index are complete, by the 16-bit counter c. At most
+ * MINI_SLOTS are in flight: a counter that is not within so many below index is at or above it. */
 static int is_complete(const queue_t *q, uint64_t index, uint16_t c)
 {
 	if (IS(MINI_NO_WRAP))
@@ -94,10 +95,11 @@ static int is_complete(const queue_t *q, uint64_t index, uint16_t c)
 static void poll(queue_t *q, uint64_t index)
 {
 	while (shmemd_arch_ld_relaxed_u64(&q->consumed) < index) {
-		/* The counter means nothing for what was not posted: it may be a lap behind. */
+		/* The counter is not valid for an index that was not posted: it may be a lap
+		 * behind. */
 		while (!IS(MINI_NOT_POSTED) && shmemd_arch_ld_relaxed_u64(&q->posted) < index)
 			shmemd_arch_spin_hint();
-		/* Nor does one that is older than what the poster knew: it may be a lap behind. */
+		/* Nor is a counter older than the posted index: it may be a lap behind. */
 		if (!IS(MINI_NO_FENCE_POSTED))
 			shmemd_arch_fence_quiet();
 		uint16_t c = (uint16_t)shmemd_arch_ld_relaxed_u32(&q->completed);
@@ -111,7 +113,7 @@ static void poll(queue_t *q, uint64_t index)
 	shmemd_arch_fence_quiet();
 }
 
-/* Tell the adapter of all requests below index. */
+/* Announce all requests below index to the adapter. */
 static void post(queue_t *q, uint64_t index)
 {
 	while (!IS(MINI_NO_LOCK) && shmemd_arch_atom_cas_u32(&q->lock, 0, 1))
@@ -132,7 +134,7 @@ static void post(queue_t *q, uint64_t index)
 	}
 }
 
-/* The requests [index, end) are ready once all before them are. */
+/* The requests [index, end) become ready after all earlier ones. */
 static void publish_ready(queue_t *q, uint64_t index, uint64_t end)
 {
 	if (!IS(MINI_NO_FENCE_READY))
@@ -145,7 +147,7 @@ static void publish_ready(queue_t *q, uint64_t index, uint64_t end)
 	shmemd_arch_fence_quiet();
 }
 
-/* Write a request as soon as its slot is free. */
+/* Write a request as soon as its entry is free. */
 static void write_request(queue_t *q, uint64_t index, uint32_t to, uint32_t value)
 {
 	uint64_t end = index + 1;
@@ -156,11 +158,11 @@ static void write_request(queue_t *q, uint64_t index, uint32_t to, uint32_t valu
 	shmemd_arch_st_relaxed_u32(&r->op, ((uint32_t)index & 0xffff) << 8 | to);
 }
 
-/* Hand the requests [index, end), which are written, to the adapter. */
+/* Submit the requests [index, end), which are written, to the adapter. */
 static void submit(queue_t *q, uint64_t index, uint64_t end)
 {
 	publish_ready(q, index, end);
-	/* The last of those under way rings for all. */
+	/* The last request in flight rings for all. */
 	int is_last = !IS(MINI_BATCH_ONLY) && end == shmemd_arch_ld_relaxed_u64(&q->reserved);
 	if (is_last || index / MINI_BATCH != end / MINI_BATCH)
 		post(q, end);
@@ -173,8 +175,8 @@ static void send_alone(queue_t *q, uint32_t to, uint32_t value)
 	submit(q, index, index + 1);
 }
 
-/* Where a round that begins at index ends: with its batch, whose requests wait for none of the same
- * batch, or with the last request. */
+/* The end of a round that begins at index: the end of its batch, whose requests do not wait for
+ * each other, or the last request. */
 static uint64_t end_of_round(const queue_t *q, uint64_t index, uint64_t end)
 {
 	uint64_t batch_end = index / MINI_BATCH * MINI_BATCH + MINI_BATCH;
@@ -185,8 +187,8 @@ static uint64_t end_of_round(const queue_t *q, uint64_t index, uint64_t end)
 	return batch_end < end ? batch_end : end;
 }
 
-/* The lanes found converged: their lowest reserves for all, and submits in rounds, since lanes that
- * are more than slots would wait for each other. */
+/* Converged lanes: the lowest one reserves for all, and submits in rounds, since more lanes than
+ * entries would wait for each other. */
 static void send_together(queue_t *q, uint32_t to, uint32_t value)
 {
 	uint32_t mask = __activemask(), lane = shmemd_arch_lane();
@@ -250,7 +252,7 @@ static void execute(queue_t *q, uint64_t at)
 	shmemd_arch_st_release_u32(&q->delivered[to], value);
 }
 
-/* The adapter: requests in order; it may report each completion or several at once. */
+/* The adapter: executes requests in order; it may report each completion or several at once. */
 static void adapter(void *arg)
 {
 	queue_t *q = arg;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* mini_queue_table [schedules]: which policy finds which mistake of the send queue in miniature,
- * after how many schedules (median of nine searches; "-": not in so many as given, 20000 if not),
- * and how fast they run. "(of n)": at most so many are wanted, and the median is of 99 searches.
- * The depth-first search has a smaller queue's space and shall exhaust it; "none" there is a proof
- * within its bound. Fails if the right queue fails, a mistake that must be found is not, one that
- * cannot be found is, or a median is above what is wanted. */
+/* mini_queue_table [schedules]: which policy finds which mistake of the miniature send queue, after
+ * how many schedules (median of nine searches; "-": not within the given number, default 20000),
+ * and how fast schedules run. "(of n)": the limit of the median, which is then of 99 searches. The
+ * depth-first search explores a smaller queue completely; "none" there is a proof within its bound.
+ * Fails if the correct queue fails, a mistake that must be found is not, one that cannot be found
+ * is, or a median exceeds its limit. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ typedef struct column {
 	int policy;
 	uint32_t depth, n_producers, n_lanes;
 	int activemask;
-	uint64_t wraps_at;    /* the counters start half their way below this */
-	uint64_t n_schedules; /* 0: as given */
+	uint64_t wraps_at;    /* the counters start so that they wrap half way */
+	uint64_t n_schedules; /* 0: the given number */
 } column_t;
 
 #define ALL SHMEMSIM_ACTIVE_ALL
@@ -48,7 +48,7 @@ static const column_t columns[] = {
 #define N_SEARCHES 9
 #define N_SEARCHES_WANTED 99
 
-/* Medians wanted, by column; 0: any. */
+/* Limits of the medians, by column; 0: none. */
 static const uint64_t wanted[MINI_N_MISTAKES][N_COLUMNS] = {
 	[MINI_NO_LOCK] = {152, 34, 57, 140, 34},
 	[MINI_SLOT_OFF_BY_ONE] = {1, 2, 2, 1, 2},
@@ -60,7 +60,7 @@ static const uint64_t wanted[MINI_N_MISTAKES][N_COLUMNS] = {
 	[MINI_NOT_POSTED] = {0, 0, 0, 0, 0, 0, 1, 1},
 };
 
-/* 1: found. */
+/* Returns 1 if the mistake was found. */
 static int search(int mistake, const column_t *c, uint64_t n_schedules, uint64_t seed,
 		  shmemsim_explored_t *explored)
 {
@@ -92,17 +92,18 @@ static uint64_t median(int mistake, size_t column, uint64_t n_schedules, uint64_
 	int n = wanted[mistake][column] ? N_SEARCHES_WANTED : N_SEARCHES;
 	uint64_t found[N_SEARCHES_WANTED] = {first};
 	if (c->policy == SHMEMSIM_DFS)
-		return first; /* it knows no chance */
+		return first; /* the policy makes no random choices */
 	for (int i = 1; i < n; i++) {
 		shmemsim_explored_t explored;
 		int is_found = search(mistake, c, n_schedules, (uint64_t)i << 32, &explored);
-		found[i] = explored.n_schedules + !is_found; /* not found: later than the last */
+		/* not found: counts as after the last */
+		found[i] = explored.n_schedules + !is_found;
 	}
 	qsort(found, (size_t)n, sizeof(found[0]), compare);
 	return found[n / 2];
 }
 
-/* Returns 1 if it took too long. */
+/* Returns 1 if the median exceeds the limit. */
 static int print_found(int mistake, size_t column, uint64_t n)
 {
 	uint64_t at_most = wanted[mistake][column];

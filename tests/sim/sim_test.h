@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Helpers of the emulator's tests. Code on fibers latches failures with CHECK; the test asserts
- * on the main stack that the run was good, and prints the report if not. */
+/* Helpers of the emulator's tests. Code on fibers latches failures with CHECK; the test asserts on
+ * the main stack that the run succeeded, and prints the report if not. */
 #ifndef SIM_TEST_H
 #define SIM_TEST_H
 
@@ -47,7 +47,7 @@ static inline void assert_good(int result)
 	assert_int_equal(result, 0);
 }
 
-/* The run failed and its report says so in these words. */
+/* Check that the run failed and that its report has these words. */
 static inline void assert_bad(int result, const char *words)
 {
 	assert_int_not_equal(result, 0);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Block barriers: all threads, named with counts, with a predicate, used wrongly. */
+/* Block barriers: of all threads, with counts, with a predicate, used wrongly. */
 #define SHMEMSIM_CUDA_DIALECT
 #include "sim_test.h"
 
 #define ROUNDS 8
 
-/* Nobody passes the barrier of a round before everybody has written in it. */
+/* No thread passes the barrier of a round before all threads have written in it. */
 static void all_threads(const void *params)
 {
 	static const char key;
@@ -22,7 +22,7 @@ static void all_threads(const void *params)
 	}
 }
 
-/* Two halves of the block use two barriers at different paces, then one for both. */
+/* Two halves of the block use two barriers at different rates, then one together. */
 static void named(const void *params)
 {
 	static const char key;
@@ -105,9 +105,9 @@ static void test_misuse(void **state)
 		   "thread 0 expects 64 threads, thread 32 expects 32");
 	assert_bad(run_kernel(NULL, count_odd, NULL, 0, 1, 64), "33 threads are not whole warps");
 	assert_bad(run_kernel(NULL, count_large, NULL, 0, 1, 64),
-		   "wants 128 threads, the block has 64");
+		   "expects 128 threads, the block has 64");
 	assert_bad(run_kernel(NULL, id_large, NULL, 0, 1, 64), "barrier 16");
-	assert_bad(run_kernel(NULL, two_sites, NULL, 0, 1, 64), "came to it at");
+	assert_bad(run_kernel(NULL, two_sites, NULL, 0, 1, 64), "arrived at");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Chance: the same seed is the same run, a list of choices repeats it, seeds differ, and random
- * switching finds what round robin cannot. */
+/* Random choices: the same seed gives the same run, a list of choices repeats it, seeds differ, and
+ * random switching finds mistakes that round robin cannot. */
 #include <stdlib.h>
 #include "sim_test.h"
 
@@ -10,7 +10,7 @@
 static uint32_t log_of[N_LOG], n_log;
 static uint32_t counter;
 
-/* Leaves the order in which threads got their turns. */
+/* Record the order in which threads run. */
 static void logs(const void *params)
 {
 	(void)params;
@@ -55,11 +55,11 @@ static void same_again(shmemsim_config_t cfg)
 	free(again);
 
 	cfg.policy = SHMEMSIM_REPLAY;
-	cfg.seed += 1000; /* of no effect */
+	cfg.seed += 1000; /* has no effect */
 	cfg.replay = choices;
 	cfg.n_replay = n;
 	assert_int_equal(digest(&cfg), first);
-	cfg.n_replay = n / 2; /* a list cut short still runs to the end */
+	cfg.n_replay = n / 2; /* a truncated list still runs to the end */
 	(void)digest(&cfg);
 	free(choices);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A PE that loses the bootstrap knows nothing of the others any more: its waits end, whether they
- * are for anybody or for one PE, and say that no PE is to blame. */
+/* A PE that has lost the bootstrap receives no reports about other PEs: its waits end, whether they
+ * are for any PE or for one, and name no PE as the cause. */
 #include <stdlib.h>
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_host/shmem_host.h>
@@ -10,20 +10,20 @@
 #define N 3
 #define ME 1
 
-/* The emulator's bootstrap with a watch that the test rings itself. */
-typedef struct bell {
+/* The emulator's bootstrap with a watch that the test triggers. */
+typedef struct watch_state {
 	void (*gone)(void *arg, int pe, uint32_t cause);
 	void *arg;
 	const shmemh_boot_t *real;
-	uint32_t is_ringing; /* the agent has not come back from gone */
-} bell_t;
+	uint32_t is_in_callback; /* the agent is in the callback `gone` */
+} watch_t;
 
-static bell_t bells[N];
+static watch_t watches[N];
 
 typedef struct params {
 	shmemd_ctx_t ctx;
 	uint64_t *word;
-	int *status; /* [2]: of the wait for anybody, of the wait for PE 2 */
+	int *status; /* [2]: of the wait for any PE, of the wait for PE 2 */
 } params_t;
 
 SHMEMD_KERNEL(waiter, params_t, p)
@@ -37,36 +37,36 @@ SHMEMD_KERNEL(waiter, params_t, p)
 static int gather(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
 		  size_t errbuf_nbytes)
 {
-	bell_t *bell = state;
+	watch_t *w = state;
 
-	return bell->real->allgather(bell->real->state, src, dst, nbytes, errbuf, errbuf_nbytes);
+	return w->real->allgather(w->real->state, src, dst, nbytes, errbuf, errbuf_nbytes);
 }
 
 static void watch(void *state, void (*gone)(void *arg, int pe, uint32_t cause), void *arg)
 {
-	bell_t *bell = state;
+	watch_t *w = state;
 
-	bell->gone = gone;
-	bell->arg = arg;
+	w->gone = gone;
+	w->arg = arg;
 }
 
 static void leave(void *state)
 {
-	bell_t *bell = state;
+	watch_t *w = state;
 
-	/* As boot.h asks of close: afterwards nobody is in gone any more. */
-	while (shmemd_arch_ld_acquire_u32(&bell->is_ringing))
+	/* As boot.h requires of close: afterwards no thread is in `gone`. */
+	while (shmemd_arch_ld_acquire_u32(&w->is_in_callback))
 		shmemd_arch_spin_hint();
-	bell->real->close(bell->real->state);
+	w->real->close(w->real->state);
 }
 
 static void cut_off(void *arg)
 {
-	bell_t *bell = arg;
+	watch_t *w = arg;
 
 	shmemsim_sleep(1000000);
-	bell->gone(bell->arg, -1, SHMEMD_CAUSE_CUT_OFF);
-	shmemd_arch_st_release_u32(&bell->is_ringing, 0);
+	w->gone(w->arg, -1, SHMEMD_CAUSE_CUT_OFF);
+	shmemd_arch_st_release_u32(&w->is_in_callback, 0);
 }
 
 static void wait_cut_off(shmemh_t *job)
@@ -77,8 +77,8 @@ static void wait_cut_off(shmemh_t *job)
 	CHECK(shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &p.ctx) == SHMEMH_OK);
 	p.word = calloc(1, sizeof *p.word);
 	p.status = status;
-	bells[ME].is_ringing = 1;
-	CHECK(shmemsim_agent("hub", cut_off, &bells[ME]) == 0);
+	watches[ME].is_in_callback = 1;
+	CHECK(shmemsim_agent("hub", cut_off, &watches[ME]) == 0);
 	CHECK(shmemd_launch(waiter, 1, 2, 0, NULL, p) == 0);
 	CHECK(shmemd_stream_sync(NULL) == 0);
 	CHECK(status[0] == SHMEMD_ERR_PEER);
@@ -98,9 +98,9 @@ static int pe_main(int pe, int n_pes, void *arg)
 	shmemh_t *job;
 
 	(void)n_pes, (void)arg;
-	bells[pe].real = shmemsim_boot();
-	boot = *bells[pe].real;
-	boot.state = &bells[pe];
+	watches[pe].real = shmemsim_boot();
+	boot = *watches[pe].real;
+	boot.state = &watches[pe];
 	boot.allgather = gather;
 	boot.watch = watch;
 	boot.close = leave;
@@ -108,9 +108,10 @@ static int pe_main(int pe, int n_pes, void *arg)
 	CHECK(shmemh_init(&attr, &job) == SHMEMH_OK);
 	if (pe == ME)
 		wait_cut_off(job);
-	/* The others hear nothing of it here; told, they do not wait for it in finalize. */
+	/* The other PEs receive no report of it; with this call they do not wait for it in
+	 * finalize. */
 	else
-		bells[pe].gone(bells[pe].arg, ME, SHMEMD_CAUSE_DIED);
+		watches[pe].gone(watches[pe].arg, ME, SHMEMD_CAUSE_DIED);
 	CHECK(shmemh_finalize(job) == SHMEMH_ERR_PEER);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The CUDA dialect in C: a kernel of a user's own, and every name that the warp tests leave out. */
+/* The CUDA dialect in C: a user's kernel, and every name that the warp tests do not cover. */
 #define SHMEMSIM_CUDA_DIALECT
 #include "sim_test.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Searches: how many schedules there are, which policy finds what, and when one says that none is
- * left. The programs are small enough to count by hand. */
+/* Searches: the number of schedules, the mistakes that each policy finds, and the report that none
+ * is left. The programs are small enough to count schedules by hand. */
 #include "sim_test.h"
 
 static uint32_t counter, x, y;
 
 typedef struct program {
 	void (*kernel)(const void *params);
-	uint32_t n_threads; /* each a block */
+	uint32_t n_threads; /* each is a block */
 } program_t;
 
 static int pe_main(int pe, int n_pes, void *arg)
@@ -33,7 +33,8 @@ static void two_accesses(const void *params)
 {
 	(void)params;
 	shmemd_arch_atom_add_u32(&counter, 1);
-	shmemd_arch_fence_quiet(); /* before it or after it is the same: no place to switch */
+	/* a switch before it equals a switch after it: not a scheduling point */
+	shmemd_arch_fence_quiet();
 	shmemd_arch_atom_add_u32(&counter, 1);
 }
 
@@ -61,7 +62,7 @@ static void test_counts(void **state)
 	assert_true(explored.n_steps >= 20 * 4);
 }
 
-/* Data is searched as well. */
+/* Data choices are searched, too. */
 static uint32_t seen;
 
 static void chooses(const void *params)
@@ -81,7 +82,7 @@ static void test_data(void **state)
 	assert_int_equal(seen, (1u << 15) - 1);
 }
 
-/* Fails if one preemption is where it must be. */
+/* Fails if one preemption is at a given access. */
 static void loses_update(const void *params)
 {
 	(void)params;
@@ -119,7 +120,7 @@ static void test_bound(void **state)
 	assert_bad(explore(SHMEMSIM_DFS, 2, 1000, two, &explored), "SHMEMSIM_BOUND=2");
 }
 
-/* Depth d: d - 1 changes of priority, so as many preemptions. */
+/* Depth d: d - 1 changes of priority, and so as many preemptions. */
 static void test_pct(void **state)
 {
 	static const program_t one = {loses_update, 2}, two = {needs_two, 2};
@@ -132,8 +133,8 @@ static void test_pct(void **state)
 	assert_in_range(explored.n_schedules, 2, 499);
 }
 
-/* Thread 1 has looked in vain twice and is parked when thread 0 writes x. It must be able to run
- * between that write and the next. */
+/* Thread 1 has polled twice without success and is parked when thread 0 writes x. It must be able
+ * to run between that write and the next one. */
 static void wakes_between(const void *params)
 {
 	(void)params;
@@ -158,7 +159,7 @@ static void test_woken_at_write(void **state)
 		   "n_looks < 3");
 }
 
-/* Two poll for long while the third sleeps: the order in which they look makes no schedules. */
+/* Two threads poll for long while the third sleeps: the order of their polls adds no schedules. */
 static void polls_long(const void *params)
 {
 	(void)params;
@@ -171,7 +172,7 @@ static void polls_long(const void *params)
 		shmemd_arch_spin_hint();
 }
 
-static void test_idle_looks(void **state)
+static void test_idle_polls(void **state)
 {
 	shmemsim_explored_t explored;
 	(void)state;
@@ -179,7 +180,8 @@ static void test_idle_looks(void **state)
 	assert_int_equal(explored.is_exhausted, 1);
 }
 
-/* Polls a word that changes all the time: only a fiber that drops when it polls lets others run. */
+/* Polls a word that changes all the time: other threads run only if a polling fiber drops to the
+ * lowest priority. */
 static void polls_and_counts(const void *params)
 {
 	(void)params;
@@ -205,7 +207,7 @@ static void test_pct_is_fair(void **state)
 	assert_good(shmemsim_explore(&cfg, 300, 1, pe_main, &p, NULL));
 }
 
-/* The seed of the failed schedule alone makes it fail, and the one before does not. */
+/* The seed of the failed schedule makes it fail, and the previous seed does not. */
 static void test_seed(void **state)
 {
 	static const int policies[] = {SHMEMSIM_RANDOM, SHMEMSIM_PCT};
@@ -242,7 +244,7 @@ static void fails_once(const void *params)
 		shmemsim_fail("for the fourth time");
 }
 
-/* Fails for 5; once it has, also for 0, which is the shorter list. */
+/* Fails for 5; once it has failed, also for 0, which is the shorter list. */
 static void fails_in_two_ways(const void *params)
 {
 	static int is_found;
@@ -267,7 +269,7 @@ static void test_not_repeated(void **state)
 	(void)state;
 	n_calls = 0;
 	assert_bad(explore(SHMEMSIM_DFS, 0, 100, (program_t){other_each_time, 1}, NULL),
-		   "schedule 2 did not begin as the one before it");
+		   "schedule 2 did not begin like the previous one");
 	n_calls = 0;
 	assert_bad(explore(SHMEMSIM_RANDOM, 0, 100, (program_t){fails_once, 1}, NULL),
 		   "did not fail in that way when repeated");
@@ -302,7 +304,7 @@ int main(void)
 		cmocka_unit_test(test_pct_is_fair),
 		cmocka_unit_test(test_seed),
 		cmocka_unit_test(test_woken_at_write),
-		cmocka_unit_test(test_idle_looks),
+		cmocka_unit_test(test_idle_polls),
 		cmocka_unit_test(test_same_failure),
 		cmocka_unit_test(test_not_repeated),
 		cmocka_unit_test(test_pe_returns_error),

@@ -89,7 +89,7 @@ static void test_bad_launches(void **state)
 	assert_good(shmemsim_run(&cfg, 1, bad_launches, NULL));
 }
 
-/* Streams: kernels of one are in order, kernels of two run side by side. */
+/* Streams: kernels of one stream run in order, kernels of two streams run concurrently. */
 
 static uint32_t word;
 
@@ -121,7 +121,7 @@ static int streams(int pe, int n_pes, void *arg)
 	(void)n_pes;
 	(void)arg;
 	word = 0;
-	for (uint32_t i = 1; i <= 3; i++) /* params are copied: i changes under way */
+	for (uint32_t i = 1; i <= 3; i++) /* params are copied: i changes while the kernels run */
 		CHECK(shmemsim_launch(add_then_double, &i, sizeof(i), 1, 1, 0, &a) == 0);
 	CHECK(shmemsim_sync(&a) == 0);
 	CHECK(word == 2 * (2 * (2 * 1 + 2) + 3));
@@ -129,7 +129,7 @@ static int streams(int pe, int n_pes, void *arg)
 	CHECK(shmemsim_launch(wait_word, &seven, sizeof(seven), 1, 32, 0, &a) == 0);
 	CHECK(shmemsim_launch(set_word, &seven, sizeof(seven), 1, 1, 0, &b) == 0);
 	CHECK(shmemsim_sync(&a) == 0 && shmemsim_sync(&b) == 0);
-	CHECK(shmemsim_sync(&seven) == 0); /* a stream never used */
+	CHECK(shmemsim_sync(&seven) == 0); /* a stream that was never used */
 	return 0;
 }
 
@@ -140,7 +140,7 @@ static void test_streams(void **state)
 	assert_good(shmemsim_run(&cfg, 1, streams, NULL));
 }
 
-/* Odd lanes leave; the others' barriers and collectives no longer wait for them. */
+/* Odd lanes exit; barriers and collectives of the others do not wait for them. */
 static void early_exit(const void *params)
 {
 	(void)params;
@@ -154,7 +154,7 @@ static void early_exit(const void *params)
 	shmemd_arch_bar_sync(0, shmemd_arch_ntids());
 }
 
-/* One leaves while all others already wait for it. */
+/* One thread exits while all others already wait for it. */
 static void late_exit(const void *params)
 {
 	(void)params;
@@ -220,11 +220,11 @@ static void test_scratch(void **state)
 	assert_good(shmemsim_run(&cfg, 2, scratch_pe, NULL));
 	assert_good(run_kernel(NULL, no_dynamic, NULL, 0, 1, 1));
 	assert_bad(run_kernel(NULL, scratch_sizes, NULL, 0, 1, 2),
-		   "wants 9 bytes, another thread took 8");
+		   "requests 9 bytes, another thread has requested 8");
 }
 
-/* A poll loop with a limit of two seconds ends, in virtual time, and looks at the clock only now
- * and then, as the library's loops do. */
+/* A poll loop with a limit of two seconds ends, in virtual time, and reads the clock only at times,
+ * as the library's loops do. */
 static void two_seconds(const void *params)
 {
 	uint64_t start = shmemd_arch_time_ns();
@@ -250,12 +250,12 @@ static void test_virtual_time(void **state)
 	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
 	(void)state;
 	word = 0;
-	cfg.max_steps = 1000000; /* in few looks: the jumps grow */
+	cfg.max_steps = 1000000; /* in few polls: the clock's jumps grow */
 	assert_good(run_kernel(&cfg, two_seconds, NULL, 0, 1, 64));
 	assert_good(run_kernel(NULL, sleeps, NULL, 0, 2, 32));
 }
 
-/* An agent answers requests of the PEs; it does not keep the run going. */
+/* An agent answers requests of the PEs; it does not keep the run alive. */
 
 static uint32_t request[2], answer[2];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What weak-memory mode allows and forbids, against the PTX memory model (terms: litmus.h). */
+/* The outcomes that weak-memory mode allows and forbids, against the PTX memory model (terms:
+ * litmus.h). */
 #include "litmus.h"
 
 #define N_SCHEDULES 4000
@@ -23,7 +24,8 @@
 	"st.relaxed.sys x 1 | ld.relaxed.sys a x; " FENCE "st.relaxed.sys y 1 |"                   \
 	"ld.acquire.sys b y; ld.relaxed.sys c x",                                                  \
 		"a=1 b=1 c=0"
-/* From the first to the second in any way, from there to the third by release and acquire. */
+/* From the first to the second thread in any way, from there to the third by release and acquire.
+ */
 #define ISA2(W, R)                                                                                 \
 	"st.weak x 1; " W "|" R "st.release.sys z 1 | ld.acquire.sys b z; ld.weak c x",            \
 		"a=1 b=1 c=0"
@@ -264,7 +266,7 @@ static void test_table(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* Without the mode memory is sequentially consistent: no weak outcome. */
+/* Without weak-memory mode memory is sequentially consistent: no weak outcome occurs. */
 static void test_mode_off(void **state)
 {
 	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
@@ -283,7 +285,7 @@ int main(void)
 		cmocka_unit_test(test_mode_off),
 	};
 #if SHMEMDI_CPU_TSAN
-	print_message("skipped: weak memory does not go with thread sanitizer\n");
+	print_message("skipped: weak memory cannot be combined with thread sanitizer\n");
 	return 77;
 #endif
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The send queue in miniature: right in all schedules tried, and each mistake that can be found is
- * found, by each policy, kind of memory and shape of warps that is meant to. */
+/* The miniature send queue: correct in all schedules tried, and each mistake that can be found is
+ * found, by each policy, kind of memory and shape of warps that must find it. */
 #include "mini_queue.h"
 #include "sim_test.h"
 
@@ -40,8 +40,8 @@ static void test_right(void **state)
 		}
 }
 
-/* Lanes together in all ways that a warp can split, fewer and more than slots, whole warps, from
- * the begin of a batch and from within one, through every wrap of the counters. */
+/* Coalesced lanes with all splits of a warp, fewer and more than entries, whole warps, from the
+ * start of a batch and from within one, through every wrap of the counters. */
 static void test_right_lanes(void **state)
 {
 	static const uint32_t shapes[][2] = {{8, 4}, {6, 3}, {16, 8}, {32, 32}};
@@ -73,7 +73,7 @@ static int is_found(int mistake, uint32_t kind, int policy, uint64_t wrap)
 		       (kind & (MINI_WEAK | MINI_WEAK_MANY)) != 0);
 }
 
-/* Thread sanitizer makes no difference to a search: one for each mistake. */
+/* Thread sanitizer makes no difference to a search: one for each mistake suffices. */
 static void check_found(uint32_t kinds)
 {
 	const size_t n_ways = SHMEMDI_CPU_TSAN ? 1 : 2 * N_POLICIES;
@@ -104,13 +104,13 @@ static void test_found_weak(void **state)
 {
 	(void)state;
 	if (SHMEMDI_CPU_TSAN) {
-		print_message("skipped: weak memory does not go with thread sanitizer\n");
+		print_message("skipped: weak memory cannot be combined with thread sanitizer\n");
 		skip();
 	}
 	check_found(MINI_WEAK | MINI_WEAK_MANY);
 }
 
-/* What is right without the mistake is right with it, where it cannot show. */
+/* A setup that cannot show the mistake must pass with it. */
 static void test_hidden(void **state)
 {
 	(void)state;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The example of runtime/sim/README.md: a pipeline between two PEs as first written, with its lost
- * signal mended, and with its missing fence mended. The searches of that page find what it says.
+ * signal corrected, and with its missing fence corrected. The searches find what the README
+ * describes.
  *
- *     test_own_kernel              all of that
- *     test_own_kernel 0|1|2        one of the three, as the environment says */
+ *     test_own_kernel              all of it
+ *     test_own_kernel 0|1|2        one of the three kernels, configured by the environment */
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_host/shmem_host.h>
 #include <shmem_sim.h>
@@ -130,7 +131,7 @@ static int search(kernel_t *kernel)
 }
 /* end */
 
-/* What a search in that kind of memory must come to. "": nothing found. */
+/* The expected result of a search with that kind of memory. "": nothing found. */
 static int expect(kernel_t *kernel, const char *weak, const char *text)
 {
 	setenv("SHMEMSIM_WEAK", weak, 1);
@@ -141,7 +142,7 @@ static int expect(kernel_t *kernel, const char *weak, const char *text)
 	return 1;
 }
 
-/* Thread sanitizer ends a program in which it has seen a race with this status. */
+/* Thread sanitizer ends a program in which it has found a race with this status. */
 #define RACE_SEEN 66
 
 static int expect_status(const char *program, int which, int wanted)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Process mode: each PE a process, heaps in shared memory, real time. */
+/* Process mode: each PE is a process, heaps are in shared memory, time is real. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -49,7 +49,7 @@ static void ping_pong(const void *params)
 		shmemd_arch_bar_sync(0, 64);
 		CHECK(shmemd_arch_ld_data_u32(&p->mem->data[p->pe][tid]) == round * 100 + tid);
 		shmemd_arch_bar_sync(0, 64);
-		if (tid == 0) { /* the other may overwrite */
+		if (tid == 0) { /* the other PE may overwrite the data */
 			shmemd_arch_st_release_u32(&p->mem->word[other], 2 * round);
 			while (shmemd_arch_ld_acquire_u32(&p->mem->word[p->pe]) < 2 * round)
 				shmemd_arch_spin_hint();
@@ -58,7 +58,7 @@ static void ping_pong(const void *params)
 	}
 }
 
-/* Returns the number of problems: no cmocka in the child. */
+/* Returns the number of failures: cmocka cannot be used in the child. */
 static int play(shared_t *mem, uint32_t pe)
 {
 	params_t p = {mem, pe};
@@ -90,7 +90,7 @@ static void test_two_processes(void **state)
 	munmap(mem, sizeof(*mem));
 }
 
-/* A thread of the host (the runtime's monitor) writes what a kernel polls. */
+/* A host thread (like the runtime's monitor) writes the word that a kernel polls. */
 
 static void wait_stop(const void *params)
 {
@@ -122,7 +122,7 @@ static void test_monitor_thread(void **state)
 	munmap(mem, sizeof(*mem));
 }
 
-/* A launch runs the kernel as far as it gets: the host may poll what it writes. */
+/* A launch runs the kernel as far as possible: the host may poll words that it writes. */
 static void sets_word(const void *params)
 {
 	const params_t *p = params;
@@ -145,7 +145,7 @@ static void test_host_polls(void **state)
 	munmap(mem, sizeof(*mem));
 }
 
-/* A kernel that only looks, without a hint: the launch returns, and sync lets it go on. */
+/* A kernel that only polls, without a hint: the launch returns, and sync continues the kernel. */
 static void looks_for_stop(const void *params)
 {
 	const params_t *p = params;
@@ -153,7 +153,7 @@ static void looks_for_stop(const void *params)
 		;
 }
 
-static void test_looks(void **state)
+static void test_unhinted_poll(void **state)
 {
 	shared_t *mem = map_shared();
 	params_t p = {mem, 0};
@@ -192,7 +192,7 @@ static void stuck_barrier(const void *params)
 	shmemd_arch_bar_sync(1 + shmemd_arch_tid() / 32, 64);
 }
 
-/* In a child: the emulator of a process that met a deadlock stays failed. */
+/* In a child process: after a deadlock the emulator of a process stays failed. */
 static void test_deadlock(void **state)
 {
 	(void)state;
@@ -215,7 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_processes), cmocka_unit_test(test_monitor_thread),
 		cmocka_unit_test(test_host_polls),    cmocka_unit_test(test_second_thread_refused),
-		cmocka_unit_test(test_deadlock),      cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_deadlock),      cmocka_unit_test(test_unhinted_poll),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

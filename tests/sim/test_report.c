@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Reports of runs that cannot go on: each fiber's place, the seed, the policy. */
+/* Reports of runs that cannot continue: each fiber's place, the seed, the policy. */
 #include "sim_test.h"
 
 static uint32_t flag;
@@ -20,7 +20,7 @@ static void warp_misses_lane(const void *params)
 	if (shmemd_arch_lane() == 9)
 		shmemd_arch_bar_sync(4, 32);
 	shmemd_arch_syncwarp();
-	flag++; /* not a tail call: the frame stays */
+	flag++; /* not a tail call: the frame remains */
 }
 
 static void polls_for_ever(const void *params)
@@ -30,7 +30,7 @@ static void polls_for_ever(const void *params)
 		shmemd_arch_spin_hint();
 }
 
-/* Polls with an atomic: it writes, but changes nothing. */
+/* Polls with an atomic, which writes but changes nothing. */
 static void polls_with_atomics(const void *params)
 {
 	(void)params;
@@ -73,7 +73,7 @@ static void test_deadlock(void **state)
 	assert_bad(result, "missing 00000200; ");
 }
 
-/* Waits with a limit, none of which is met, by a kernel that writes nothing. */
+/* Waits with a limit, all of which expire, in a kernel that writes nothing. */
 static void waits_expire(const void *params)
 {
 	(void)params;
@@ -157,7 +157,7 @@ static int stream_held_up(int pe, int n_pes, void *arg)
 	return shmemsim_sync(NULL);
 }
 
-/* After failures with suspended fibers the emulator starts clean. */
+/* After failures with suspended fibers the emulator starts in a clean state. */
 static void test_clean_start(void **state)
 {
 	const shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;

@@ -50,7 +50,8 @@ static int sizes_differ(int pe, int n_pes, void *arg)
 	(void)arg;
 	CHECK(gather(b, src, dst, pe == 2 ? 16 : 8) == SHMEMH_ERR_MISMATCH);
 	CHECK(strstr(text[pe], "PE 2 passes 16 bytes, PE 0 passes 8"));
-	CHECK(gather(b, src, dst, 8) == SHMEMH_OK); /* nothing is left behind */
+	/* the failure has no effect on the next gather */
+	CHECK(gather(b, src, dst, 8) == SHMEMH_OK);
 	CHECK(gather(b, src, dst, 0) == SHMEMH_ERR_ARGUMENT);
 	CHECK(gather(b, src, dst, ((size_t)1 << 20) + 1) == SHMEMH_ERR_ARGUMENT);
 	return 0;
@@ -80,17 +81,17 @@ static void test_misuse(void **state)
 	assert_good(shmemsim_run(&cfg, 2, foreign, NULL));
 }
 
-static uint32_t told[N][N]; /* [who][about whom]: cause */
+static uint32_t reported[N][N]; /* [receiver][PE]: cause */
 
 static void gone(void *arg, int pe, uint32_t cause)
 {
 	uint32_t *mine = arg;
-	/* a second call shows as a cause that does not exist */
+	/* a second call would store a cause that does not exist */
 	uint32_t value = __atomic_load_n(&mine[pe], __ATOMIC_RELAXED) ? 99 : cause;
 	__atomic_store_n(&mine[pe], value, __ATOMIC_RELEASE);
 }
 
-/* PE 1 closes, PE 2 returns without close, PE 3 returns before it even asked. */
+/* PE 1 closes, PE 2 returns without close, PE 3 returns without opening a bootstrap. */
 static int departures(int pe, int n_pes, void *arg)
 {
 	uint32_t dst[N];
@@ -98,7 +99,7 @@ static int departures(int pe, int n_pes, void *arg)
 	if (pe == 3)
 		return 0;
 	const shmemh_boot_t *b = shmemsim_boot();
-	b->watch(b->state, gone, told[pe]);
+	b->watch(b->state, gone, reported[pe]);
 	int status = gather(b, &pe, dst, 4);
 	CHECK(status == SHMEMH_ERR_PEER);
 	CHECK(strstr(text[pe], "PE 3 has returned") || strstr(text[pe], "PE 2 has returned") ||
@@ -108,7 +109,7 @@ static int departures(int pe, int n_pes, void *arg)
 	if (pe != 0)
 		return 0;
 	for (int p = 1; p < n_pes; p++)
-		while (!shmemd_arch_ld_acquire_u32(&told[0][p]))
+		while (!shmemd_arch_ld_acquire_u32(&reported[0][p]))
 			shmemd_arch_spin_hint();
 	CHECK(gather(b, &pe, dst, 4) == SHMEMH_ERR_PEER);
 	b->close(b->state);
@@ -121,12 +122,12 @@ static void test_departures(void **state)
 	(void)state;
 	for (cfg.policy = SHMEMSIM_ROUND_ROBIN; cfg.policy <= SHMEMSIM_RANDOM; cfg.policy++)
 		for (cfg.seed = 0; cfg.seed < 10; cfg.seed++) {
-			memset(told, 0, sizeof(told));
+			memset(reported, 0, sizeof(reported));
 			assert_good(shmemsim_run(&cfg, N, departures, NULL));
-			assert_int_equal(told[0][1], SHMEMD_CAUSE_LEFT);
-			assert_int_equal(told[0][2], SHMEMD_CAUSE_DIED);
-			assert_int_equal(told[0][3], SHMEMD_CAUSE_DIED);
-			assert_int_equal(told[0][0], 0);
+			assert_int_equal(reported[0][1], SHMEMD_CAUSE_LEFT);
+			assert_int_equal(reported[0][2], SHMEMD_CAUSE_DIED);
+			assert_int_equal(reported[0][3], SHMEMD_CAUSE_DIED);
+			assert_int_equal(reported[0][0], 0);
 		}
 }
 
@@ -140,7 +141,7 @@ static int one_stays_away(int pe, int n_pes, void *arg)
 		shmemd_arch_spin_hint();
 	const shmemh_boot_t *b = shmemsim_boot();
 	int status = gather(b, &pe, dst, 4);
-	return status ? status : (int)dst[0]; /* not a tail call: the frame stays */
+	return status ? status : (int)dst[0]; /* not a tail call: the frame remains */
 }
 
 static void test_missing_is_named(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What a failed search leaves: a short list of choices that fails again, and a trace that names
+/* The results of a failed search: a short list of choices that fails again, and a trace with
  * fibers, operations, memory and values. */
 #include <stdlib.h>
 #include "sim_test.h"
@@ -8,11 +8,12 @@
 static uint32_t counter, arrived;
 static uint64_t *heap;
 
-/* Thread 0 of each block: load, add, store. The update is lost if the other block comes between. */
+/* Thread 0 of each block: load, add, store. The update is lost if the other block runs in between.
+ */
 static void loses_update(const void *params)
 {
 	(void)params;
-	for (int i = 0; i < 20; i++) /* choices that do not matter */
+	for (int i = 0; i < 20; i++) /* choices without an effect */
 		(void)shmemd_arch_ld_relaxed_u32(&arrived);
 	(void)shmemsim_choose(7);
 	uint32_t v = shmemd_arch_ld_relaxed_u32(&counter);
@@ -61,7 +62,7 @@ static void test_shrink(void **state)
 		assert_bad(shmemsim_explore(&cfg, 100000, 1, lost_update, NULL, NULL),
 			   "ld_acquire_u32(&counter) == 3");
 		copy_list(list, sizeof(list));
-		/* one or two would do; shrinking finds a short list, not the shortest */
+		/* one or two suffice; shrinking finds a short list, not the shortest */
 		assert_in_range(count(list, ':'), 1, 6);
 		setenv("SHMEMSIM_REPLAY", list, 1);
 		assert_int_equal(shmemsim_config_from_env(&again), 0);
@@ -89,7 +90,7 @@ static void test_bad_lists(void **state)
 		assert_int_equal(cfg.replay[i], i + 1);
 }
 
-/* More dull decisions in a row than a list's entry can say. */
+/* More default decisions in a row than an entry of the list can hold. */
 static unsigned picked[2];
 
 static void decides_late(const void *params)
@@ -188,7 +189,7 @@ static void test_lines(void **state)
 	assert_null(strstr(shmemsim_report(), "trace"));
 }
 
-/* The last line of a trace is not a poll that was repeated for ever. */
+/* The last line of a trace is not a poll that was repeated forever. */
 static void waits_for_ever(const void *params)
 {
 	(void)params;

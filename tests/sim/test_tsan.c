@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What thread sanitizer sees on fibers: order made by fences, syncwarp, barriers, launches, and no
- * order made by shuffles. The program runs itself once per case and looks for the sanitizer's
+/* The order that thread sanitizer observes on fibers: fences, syncwarp, barriers and launches order
+ * accesses, shuffles do not. The program runs itself once per case and checks for the sanitizer's
  * report. Without thread sanitizer there is nothing to test: exit status 77. */
 #define SHMEMSIM_CUDA_DIALECT
 #include "sim_test.h"
@@ -49,7 +49,7 @@ static void fence_missing(const void *params)
 	}
 }
 
-/* The fence is there, but before the data. */
+/* The fence is before the data instead of after it. */
 static void fence_early(const void *params)
 {
 	(void)params;
@@ -85,7 +85,7 @@ static void atomic_signal(const void *params)
 	}
 }
 
-/* Relaxed poll, then a fence: as good as an acquire. */
+/* A relaxed poll, then a fence: equivalent to an acquire. */
 static void fence_acquires(const void *params)
 {
 	(void)params;
@@ -113,7 +113,7 @@ static void relaxed_poll(const void *params)
 	}
 }
 
-/* A whole warp's data under its leader's fence: cumulative through syncwarp. */
+/* A whole warp's data with its leader's fence: cumulative through syncwarp. */
 static void warp_put(const void *params)
 {
 	uint32_t lane = shmemd_arch_lane();
@@ -181,14 +181,15 @@ static void barrier_orders(const void *params)
 	CHECK(scratch[(tid + 1) % shmemd_arch_ntids()] == (tid + 1) % shmemd_arch_ntids());
 }
 
-/* Threads that never meet: run one after the other, on the same stack even, and still a race. */
+/* Threads without synchronisation: run one after the other, even on the same stack, and still a
+ * race. */
 static void threads_are_unordered(const void *params)
 {
 	(void)params;
 	more[0]++;
 }
 
-/* It still stands there when its run ends: what it has read the next run may write. */
+/* The agent is suspended when its run ends: the next run may write what it has read. */
 static uint32_t plan;
 
 static void agent(void *unused)

@@ -161,12 +161,13 @@ static void test_errors(void **state)
 	assert_bad(shmemsim_run(&cfg, 1, on_host, NULL), "outside of a kernel");
 	assert_good(run_kernel(&cfg, names_exited, NULL, 0, 1, 32));
 	cfg.flags = SHMEMSIM_STRICT_EXIT;
-	assert_bad(run_kernel(&cfg, names_exited, NULL, 0, 1, 32), "names lanes that have exited");
+	assert_bad(run_kernel(&cfg, names_exited, NULL, 0, 1, 32),
+		   "contains lanes that have exited");
 }
 
 /* activemask: all members of a group get the same mask, use it, and every lane is in one group. */
 
-static uint32_t groups, larger, lanes_seen; /* larger: of more than one lane */
+static uint32_t groups, larger, lanes_seen; /* larger: groups of more than one lane */
 
 static void aggregate(const void *params)
 {
@@ -211,7 +212,8 @@ static void test_activemask(void **state)
 	assert_true(mixed > 25);
 }
 
-/* A lane that waits elsewhere in its warp does not hold up a group that all others have joined. */
+/* A lane that waits elsewhere in its warp does not delay a group that all other lanes have joined.
+ */
 static void activemask_and_waiter(const void *params)
 {
 	static uint32_t flag;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Weak-memory mode beside the litmus table: what the emulator itself orders, code that it does not
- * see, sizes, progress, repetition. */
+/* Weak-memory mode beyond the litmus table: order made by the emulator itself, uninstrumented code,
+ * access sizes, progress, repetition. */
 #include <stdlib.h>
 #include "sim_test.h"
 
@@ -32,7 +32,8 @@ static void run_many(void (*kernel)(const void *), uint32_t blocks, uint32_t thr
 	}
 }
 
-/* A poll ends although each look may find an old value, also if nobody runs any more. */
+/* A poll loop ends although each poll may read an old value, also if no other fiber runs any more.
+ */
 static void polls(const void *params)
 {
 	(void)params;
@@ -44,7 +45,7 @@ static void polls(const void *params)
 			shmemd_arch_spin_hint();
 }
 
-/* 64 bits are never half old, though each half was also written alone. */
+/* A 64-bit load never mixes old and new halves, though each half was also written alone. */
 static void halves(const void *params)
 {
 	(void)params;
@@ -58,7 +59,7 @@ static void halves(const void *params)
 	CHECK(v == 0 || v == 0x100000001u || v == 0x100000002u || v == 0x300000003u);
 }
 
-/* Two threads write neighbouring bytes; nobody's write is lost or undone. */
+/* Two threads write neighbouring bytes; no write is lost or undone. */
 static void bytes(const void *params)
 {
 	uint32_t tid = shmemd_arch_tid();
@@ -73,7 +74,7 @@ static void bytes(const void *params)
 	CHECK((uint32_t)shmemd_arch_ld_data_u64(&mem.u64[0]) == 0x05050505u);
 }
 
-/* The halves of 16 bytes may be of different age. */
+/* The halves of a 16-byte access may be of different age. */
 static uint32_t n_torn;
 
 static void sixteen(const void *params)
@@ -89,7 +90,8 @@ static void sixteen(const void *params)
 	n_torn += v.lo != v.hi;
 }
 
-/* Scratch of a block was another block's before: nothing of that is left. */
+/* Scratch memory of a block belonged to another block before: none of its old values may be read.
+ */
 static void scratch(const void *params)
 {
 	static const char key;
@@ -102,13 +104,13 @@ static void scratch(const void *params)
 	shmemd_arch_bar_sync(0, 64);
 	if (shmemd_arch_tid() == 0) {
 		shmemd_arch_st_data_u32(word, 8);
-		*word = 9; /* an ordinary write, which the emulator does not see */
+		*word = 9; /* an ordinary write, which the emulator does not observe */
 	}
 	shmemd_arch_bar_sync(0, 64);
 	CHECK(shmemd_arch_ld_data_u32(word) == 9);
 }
 
-/* Writes to a flag's neighbours, in the same 8 bytes, do not make its last write forgotten. */
+/* Writes to a flag's neighbours, in the same 8 bytes, do not drop its last write. */
 static void neighbours(const void *params)
 {
 	(void)params;
@@ -123,7 +125,7 @@ static void neighbours(const void *params)
 	}
 }
 
-/* The same with more single bytes than the emulator remembers writes. */
+/* The same with more single bytes than the emulator records writes. */
 static void byte_flags(const void *params)
 {
 	uint32_t block = shmemd_arch_block();
@@ -141,7 +143,7 @@ static void byte_flags(const void *params)
 	}
 }
 
-/* As many, ordered only within the block of one writer and the reader. */
+/* As many bytes, ordered only within the block of one writer and the reader. */
 static void byte_flags_of_block(const void *params)
 {
 	uint32_t block = shmemd_arch_block(), tid = shmemd_arch_tid();
@@ -163,7 +165,7 @@ static void byte_flags_of_block(const void *params)
 	}
 }
 
-/* A flag's neighbour is looked at for the first time together with it: the flag stays a flag. */
+/* The first load of a flag's neighbour covers the flag too: the flag still synchronises. */
 static void wide_look(const void *params)
 {
 	(void)params;
@@ -193,7 +195,7 @@ static void test_kernels(void **state)
 	run_many(wide_look, 3, 1);
 }
 
-/* Agents are threads of their own: a store of one does not go on with what another released. */
+/* Agents are separate threads: a store of one does not continue a release sequence of another. */
 static uint32_t n_stale, n_ended;
 
 static void releases(void *unused)
@@ -244,7 +246,7 @@ static void test_agents(void **state)
 	assert_in_range(n_stale, 1, 10 * N_SCHEDULES);
 }
 
-/* Data, perhaps a fence, then a flag; who sees the flag insists on the data's order. */
+/* Data, perhaps a fence, then a flag; the reader of the flag requires that the data is ordered. */
 static void sends(const void *params)
 {
 	int is_fenced = *(const int *)params;
@@ -263,7 +265,7 @@ static void sends(const void *params)
 	      v == 7);
 }
 
-/* A missing fence fails in any schedule, also where the newest value would be read. */
+/* A missing fence fails in any schedule, also if the newest value would be read. */
 static void test_ordered_loads(void **state)
 {
 	(void)state;
@@ -321,7 +323,7 @@ static void test_launches(void **state)
 	}
 }
 
-/* Leaves what its loads have read. */
+/* Record the values that its loads return. */
 static void reads(const void *params)
 {
 	(void)params;
@@ -394,9 +396,9 @@ int main(void)
 #if SHMEMDI_CPU_TSAN
 	shmemsim_config_t cfg = weak(1);
 	if (run_kernel(&cfg, polls, NULL, 0, 1, 1) == 0 ||
-	    !strstr(shmemsim_report(), "weak memory does not go with thread sanitizer"))
+	    !strstr(shmemsim_report(), "weak memory cannot be combined with thread sanitizer"))
 		return 1;
-	print_message("skipped: weak memory does not go with thread sanitizer\n");
+	print_message("skipped: weak memory cannot be combined with thread sanitizer\n");
 	return 77;
 #endif
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* PEs as threads of one process, for tests of the bootstrap. cmocka's assertions work only on the
- * main thread: PEs leave what they saw in pe_t, and the test looks after the join. */
+ * main thread: PEs store their results in pe_t, and the test checks them after the join. */
 #ifndef BOOT_PES_H
 #define BOOT_PES_H
 
@@ -20,9 +20,9 @@
 #include "boot/client.h"
 
 #define MAX_TEST_PES 8
-#define PATIENCE (30 * SHMEMHI_SECOND) /* only a failing test waits that long */
+#define PATIENCE (30 * SHMEMHI_SECOND) /* only a failing test waits so long */
 
-/* What gone was called with. */
+/* The arguments of the callback `gone`. */
 typedef struct seen {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -36,7 +36,7 @@ typedef struct pe {
 	const shmemh_uniqueid_t *id;
 	int pe;
 	int n_pes;
-	void (*body)(struct pe *p); /* after a successful start; closes boot */
+	void (*body)(struct pe *p); /* runs after a successful start; closes boot */
 	void *arg;
 	shmemhi_options_t opt;
 	shmemh_boot_t boot;
@@ -44,7 +44,7 @@ typedef struct pe {
 	shmemhi_err_t err;
 	int status_of[8]; /* of collectives */
 	char text_of[8][SHMEMHI_ERR_NBYTES];
-	int n_wrong; /* bytes of results that were not what they should be */
+	int n_wrong; /* number of wrong bytes in results */
 	seen_t seen;
 } pe_t;
 
@@ -182,7 +182,7 @@ static inline void leave(pe_t *p)
 	p->boot.close(p->boot.state);
 }
 
-/* Connect as PE pe and prove the secret, but do nothing further: a PE that can then die (close) or
+/* Connect as PE pe and prove the secret, and nothing else: a PE that can then die (close) or
  * misbehave. Returns the socket. */
 static inline int raw_join(const shmemh_uniqueid_t *id, int pe, int n_pes)
 {
@@ -200,7 +200,7 @@ static inline int raw_join(const shmemh_uniqueid_t *id, int pe, int n_pes)
 	return fd;
 }
 
-/* The next frame must be of that type; its body is read away. */
+/* Check that the next frame has that type, and read its body. */
 static inline void raw_expect(int fd, uint32_t type)
 {
 	unsigned char body[4096];

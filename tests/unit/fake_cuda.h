@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A make-believe CUDA driver. "Device memory" is memfds; calls are checked for what the real one
- * needs: live handles, reserved ranges, granted access, a current context. */
+/* A fake CUDA driver. "Device memory" is memfds; calls are checked for the requirements of the real
+ * driver: live handles, reserved ranges, granted access, a current context. */
 #ifndef TESTS_UNIT_FAKE_CUDA_H
 #define TESTS_UNIT_FAKE_CUDA_H
 
@@ -203,8 +203,8 @@ static int fake_free_host(void *p)
 	return fake_free((uintptr_t)p);
 }
 
-/* As registers (flag 4) ordinary memory is refused: that is what tests have. fail_register n: the
- * n-th and all others are refused. */
+/* As registers (flag 4) ordinary memory is refused, which is what tests have. fail_register n: the
+ * n-th call and all later ones are refused. */
 static int fake_register(void *p, size_t nbytes, unsigned flags)
 {
 	EXPECT((flags & ~4u) == 3 && p && nbytes && depth > 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A make-believe NIC that registers memory. A key says whose it is, and of which region. */
+/* A fake NIC that registers memory. A key contains its PE and its region. */
 #ifndef TESTS_UNIT_FAKE_NIC_H
 #define TESTS_UNIT_FAKE_NIC_H
 
@@ -12,15 +12,15 @@
 
 #define FAKE_ACCESS 15u /* local write; remote write, read, atomic; no relaxed ordering */
 #define FAKE_LKEY 0x80000000u
-#define FAKE_BOUNCE_KEY 0x12345678u /* big-endian already */
+#define FAKE_BOUNCE_KEY 0x12345678u /* already big-endian */
 
-/* Of the PE that runs in this thread. */
+/* State of the PE that runs in this thread. */
 static _Thread_local struct {
 	int pe;
 	uint64_t max_mr_size;
-	int fail_after; /* registrations until one fails; 0: none does */
+	int fail_after; /* number of registrations until one fails; 0: none fails */
 	int n_live, n_wrong;
-	char *base; /* of its heap */
+	char *base; /* of the PE's heap */
 } nic;
 
 static inline uint32_t fake_rkey(int pe, uint64_t offset)
@@ -61,7 +61,8 @@ static inline int fake_dereg(struct ibv_mr *mr)
 	return 0;
 }
 
-/* Give job a NIC that reaches all PEs, with one channel each. Returns what keys_open does. */
+/* Give the job a NIC that reaches all PEs, with one channel each. Returns the status of keys_open.
+ */
 static inline int plug_in(shmemh_t *job, uint64_t max_mr_size)
 {
 	shmemhi_ib_t *ib = calloc(1, sizeof *ib);

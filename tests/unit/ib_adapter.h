@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The software adapter for tests of runtime/ib. The runtime loads it as a NIC's library, by its
- * path; it is the same one that a test is linked with and drives. */
+ * path; the test is linked with the same library and drives it. */
 #ifndef TESTS_UNIT_IB_ADAPTER_H
 #define TESTS_UNIT_IB_ADAPTER_H
 
@@ -26,7 +26,7 @@ static inline const char *adapter_path(void)
 	return path;
 }
 
-/* A line of control, which must be taken. */
+/* Execute a control line, which must succeed. */
 static inline void adapter_control(const char *line)
 {
 	char answer[256] = "";

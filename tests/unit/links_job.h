@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Jobs whose PEs have links by software adapters, one each, in this process. Nothing runs by
- * itself: who waits lets the devices work. */
+/* Jobs whose PEs are connected by software adapters, one each, in this process. The devices have no
+ * thread: a waiting thread steps them. */
 #ifndef TESTS_UNIT_LINKS_JOB_H
 #define TESTS_UNIT_LINKS_JOB_H
 
@@ -28,7 +28,7 @@ static inline void set_options(shmemh_t *job)
 	opt->ib_retries = 7;
 }
 
-/* Fabric with a strict adapter for each PE. */
+/* Start a fabric with a strict adapter for each PE. */
 static inline void start_adapters_of(mlx5sw_config_t cfg, int n)
 {
 	cfg.n_devices = (uint32_t)n;
@@ -45,7 +45,7 @@ static inline void start_adapters(int link_layer, int n)
 	start_adapters_of(cfg, n);
 }
 
-/* Lint has had nothing to say. */
+/* Check that lint has reported nothing. */
 static inline void stop_adapters(void)
 {
 	if (mlx5sw_failed())
@@ -53,7 +53,7 @@ static inline void stop_adapters(void)
 	mlx5sw_stop();
 }
 
-/* A line of control; the test's threads cannot use cmocka's asserts. */
+/* Execute a control line; the test's threads cannot use cmocka's asserts. */
 static inline int control(shmemh_t *job, const char *line)
 {
 	char answer[256];
@@ -62,7 +62,7 @@ static inline int control(shmemh_t *job, const char *line)
 	return 0;
 }
 
-/* job->ib with an open NIC, and without links. */
+/* Make job->ib with an open NIC, and without links. */
 static inline int plug_in(shmemh_t *job)
 {
 	set_options(job);
@@ -71,7 +71,7 @@ static inline int plug_in(shmemh_t *job)
 	return 0;
 }
 
-/* A context with anything left in it cannot be closed. */
+/* A context with remaining objects cannot be closed. */
 static inline int unplug(shmemh_t *job)
 {
 	shmemhi_ib_t *ib = job->ib;
@@ -88,7 +88,7 @@ static inline int unplug(shmemh_t *job)
 	return 0;
 }
 
-/* pe_main on each of n PEs. */
+/* Run pe_main on each of n PEs. */
 static inline void with_adapters(int link_layer, int n, pe_main_t pe_main)
 {
 	const world_kind_t kind = {.n_pes = n};
@@ -98,7 +98,7 @@ static inline void with_adapters(int link_layer, int n, pe_main_t pe_main)
 	stop_adapters();
 }
 
-/* The same, of adapters that offer queue pairs without doorbell records. */
+/* The same with adapters that offer queue pairs without doorbell records. */
 static inline void with_no_records(int n, pe_main_t pe_main)
 {
 	const world_kind_t kind = {.n_pes = n};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What memory of a link is like before it is used. */
+/* The initial contents of a link's memory. */
 #ifndef TESTS_UNIT_LINKS_MEMORY_H
 #define TESTS_UNIT_LINKS_MEMORY_H
 
@@ -12,7 +12,7 @@ enum {
 	WORD_GPU,
 	WORD_CPU,
 	WORD_HOST = WORD_CPU
-}; /* of SHMEMH_IB_DOORBELL, SHMEMH_IB_QUEUE */
+}; /* values of SHMEMH_IB_DOORBELL and SHMEMH_IB_QUEUE */
 
 static inline char *bounces_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Traffic on links that are connected: WQEs, doorbells and CQEs, put together bit by bit by the
- * tables of the PRM. */
+/* Traffic on connected links: WQEs, doorbells and CQEs, built bit by bit from the tables of the
+ * PRM. */
 #ifndef TESTS_UNIT_LINKS_TRAFFIC_H
 #define TESTS_UNIT_LINKS_TRAFFIC_H
 
@@ -15,14 +15,15 @@
 
 enum { OP_WRITE = 0x08, OP_READ = 0x10, OP_FA = 0x12 };
 
-/* Memory that others reach. */
+/* Memory that other PEs access. */
 typedef struct target {
 	uint64_t addr;
 	uint32_t rkey;
 	uint32_t reserved;
 } target_t;
 
-/* Words of a PE: what PE pe wrote by channel k, and what all have added to. */
+/* Words of a PE: the word that PE pe wrote by channel k, and the word that all PEs have added to.
+ */
 typedef struct memory {
 	uint64_t from[MAX_PES][N_CHANNELS];
 	uint64_t sum;
@@ -30,7 +31,7 @@ typedef struct memory {
 
 #define DEPTH SHMEMD_MIN_DEPTH
 
-/* Block `index` of the link's queue, with the control segment of a WQE. */
+/* WQEBB `index` of the link's queue, with the control segment of a WQE. */
 static inline uint8_t *begin(const shmemhi_link_t *link, unsigned index, unsigned opcode,
 			     unsigned ds)
 {
@@ -41,7 +42,7 @@ static inline uint8_t *begin(const shmemhi_link_t *link, unsigned index, unsigne
 	put_bits(wqe, 24, 8, opcode);
 	put_bits(wqe, 32, 24, link->qpn);
 	put_bits(wqe, 56, 8, ds);
-	put_bits(wqe, 88, 8, 0x08); /* completion */
+	put_bits(wqe, 88, 8, 0x08); /* request a CQE */
 	return wqe;
 }
 
@@ -62,7 +63,7 @@ static inline void put_bounce(const shmemhi_ib_t *ib, const shmemhi_link_t *link
 			      unsigned i)
 {
 	put_bits(segment, 0, 32, 8);
-	memcpy(segment + 4, &ib->bounce_key, 4); /* big-endian already */
+	memcpy(segment + 4, &ib->bounce_key, 4); /* already big-endian */
 	put_bits(segment, 64, 64, (uintptr_t)bounce_of(ib, link, i));
 }
 
@@ -95,7 +96,7 @@ static inline void add_to_word(const shmemhi_ib_t *ib, const shmemhi_link_t *lin
 	put_bounce(ib, link, wqe + 48, SHMEMD_BOUNCE_BUFFERS);
 }
 
-/* Up to block `next`, from the device's side or from the host's. */
+/* Ring for all WQEBBs up to `next`, by the device's address of the doorbell or by the host's. */
 static inline void ring(const shmemhi_link_t *link, void *doorbell, unsigned next)
 {
 	uint8_t bytes[8];
@@ -109,7 +110,7 @@ static inline void ring(const shmemhi_link_t *link, void *doorbell, unsigned nex
 	__atomic_store_n((uint64_t *)doorbell, word, __ATOMIC_SEQ_CST);
 }
 
-/* The CQE of block `index`, which is the index-th of all. */
+/* Wait for the CQE of WQEBB `index`, which is also CQE `index`. */
 static inline int await_success(shmemh_t *job, const shmemhi_link_t *link, unsigned index)
 {
 	const uint64_t *tail =
@@ -143,7 +144,7 @@ static inline uint64_t value_of(int from, int to, int k)
 	return 0x1111000000000000u + (uint64_t)(from << 16 | to << 8 | k);
 }
 
-/* WRITE, READ of the same, and an atomic on every link. */
+/* A WRITE, a READ of the same word, and an atomic on every link. */
 static inline int use_links(shmemh_t *job, const target_t *targets)
 {
 	for (int pe = 0; pe < job->n_pes; pe++)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A backend whose calls fail when a test says so. */
+/* A backend whose calls fail on request of a test. */
 #ifndef TESTS_UNIT_MEM_FAULTS_H
 #define TESTS_UNIT_MEM_FAULTS_H
 
 #include "mem/state.h"
 
-/* Which backend call of the growth under way fails on the last PE: the countdown reaches 0. */
+/* Selects the backend call of the current growth that fails on the last PE: its countdown reaches
+ * 0. */
 typedef struct faults {
-	shmemhi_backend_t backend; /* first: the job sees only this */
+	shmemhi_backend_t backend; /* must be first: the job uses only this part */
 	const shmemhi_backend_t *real;
 	int create, import, map, zero;
 } faults_t;

@@ -32,7 +32,7 @@ typedef struct world {
 	int n_pes;
 	_Atomic unsigned arrived;
 	_Atomic unsigned passed;
-	_Atomic int dead; /* PE + 1 that left the job without a word */
+	_Atomic int dead; /* PE + 1 that left the job without a report */
 	char slots[MAX_PES][SLOT_NBYTES];
 } world_t;
 
@@ -41,19 +41,20 @@ typedef struct pe_boot {
 	int pe;
 } pe_boot_t;
 
-/* How the PEs of a test are made, and what distinguishes them. */
+/* The kind of PEs of a test, and their differences. */
 typedef struct world_kind {
 	int n_pes;
 	int forked;   /* processes instead of threads */
-	int sockets;  /* threads that take each other for other processes */
+	int sockets;  /* threads that treat each other as other processes */
 	uint64_t max; /* SHMEMH_SYMMETRIC_MAX */
 	uint64_t chunk;
-	int default_max;               /* leave SHMEMH_SYMMETRIC_MAX at 0 */
-	int heap_kind;                 /* of shmemh_attr_t */
-	int mem_status;                /* expected of mem_open; a failure ends the test there */
-	int node_status;               /* likewise of node_open */
-	unsigned disable_p2p;          /* bit for each PE: SHMEMH_DISABLE_P2P */
-	const char *node_ids[MAX_PES]; /* NULL: SHMEMH_NODE_ID not set */
+	int default_max; /* leave SHMEMH_SYMMETRIC_MAX at 0 */
+	int heap_kind;   /* of shmemh_attr_t */
+	/* expected status of mem_open; after a failure the test ends */
+	int mem_status;
+	int node_status;                       /* expected status of node_open */
+	unsigned disable_p2p;                  /* bit for each PE: SHMEMH_DISABLE_P2P */
+	const char *node_ids[MAX_PES];         /* NULL: SHMEMH_NODE_ID not set */
 	const shmemhi_cuda_t *(*cuda)(int pe); /* NULL: no driver */
 	void (*before_node)(shmemh_t *job);    /* NULL, or called between mem_open and node_open */
 } world_kind_t;
@@ -146,7 +147,8 @@ typedef struct pe_start {
 	int result;
 } pe_start_t;
 
-/* Complain and fail. The line says where, since a forked PE cannot use cmocka's asserts. */
+/* Print the failed condition with its line, and return 1: a forked PE cannot use cmocka's asserts.
+ */
 #define PE_CHECK(cond)                                                                             \
 	do {                                                                                       \
 		if (!(cond)) {                                                                     \
@@ -176,7 +178,7 @@ static inline int bring_up(const world_kind_t *kind, shmemh_t *job)
 	return 0;
 }
 
-/* The barrier before taking down is finalize's; after a death there is none. */
+/* The barrier before taking down corresponds to finalize; after a death there is none. */
 static inline void take_down(shmemh_t *job)
 {
 	char all[MAX_PES], mine = 0;
@@ -197,7 +199,7 @@ static inline void *pe_thread(void *arg)
 	if (s->result == 0 && s->kind->mem_status == SHMEMH_OK &&
 	    s->kind->node_status == SHMEMH_OK) {
 		s->result = s->pe_main(job);
-		if (s->result) /* the others must not wait for this one */
+		if (s->result) /* the other PEs must not wait for this one */
 			atomic_store(&s->boot.world->dead, job->pe + 1);
 		take_down(job);
 	} else if (s->result) {
@@ -258,7 +260,7 @@ static inline int has_text(const shmemh_t *job, const char *part)
 	return strstr(job->err.text, part) != NULL;
 }
 
-/* Run pe_main in every way PEs can be made. */
+/* Run pe_main with each kind of PEs. */
 static inline void everywhere(pe_main_t pe_main, world_kind_t kind)
 {
 	static const int sizes[] = {1, 2, 4};

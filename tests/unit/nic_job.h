@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A job for tests of how a NIC is opened, on the software adapter. */
+/* A job for tests of opening a NIC, on the software adapter. */
 #ifndef TESTS_UNIT_NIC_JOB_H
 #define TESTS_UNIT_NIC_JOB_H
 
 #include "ib/state.h"
 #include "ib_adapter.h"
 
-/* A job of one PE, of which only the options mean something, and the NIC it opens. */
+/* A job of one PE with only its options set, and the NIC that it opens. */
 static shmemh_t *job;
 static shmemhi_ib_t ib;
 
-/* A new fabric, and options that lead to it. */
+/* Start a new fabric, and set the options that select it. */
 static inline void prepare_with(const mlx5sw_config_t *cfg)
 {
 	assert_int_equal(mlx5sw_start(cfg, NULL), 0);
@@ -23,7 +23,7 @@ static inline void prepare_with(const mlx5sw_config_t *cfg)
 	snprintf(job->opt.ib_library, sizeof job->opt.ib_library, "%s", adapter_path());
 }
 
-/* Of so many devices. */
+/* The same with so many devices. */
 static inline void prepare(int link_layer, uint32_t n_devices)
 {
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The log goes to stderr: tests of threads that write to it read it back from there. */
+/* The log is written to stderr: tests of threads that write to it redirect it to a file and read it
+ * there. */
 #ifndef TESTS_UNIT_STDERR_LOG_H
 #define TESTS_UNIT_STDERR_LOG_H
 
@@ -32,7 +33,7 @@ static inline const char *log_text(void)
 	return text;
 }
 
-/* stderr is itself again; what the log had goes there, for whoever reads of a failure. */
+/* Restore stderr and copy the log to it, for the report of a failure. */
 static inline void log_end(void)
 {
 	const char *text = log_text();
@@ -43,7 +44,7 @@ static inline void log_end(void)
 	fputs(text, stderr);
 }
 
-/* Wait for a line with these words; 0: it did not come. */
+/* Wait for a line with these words; returns 0 if it did not appear. */
 static inline int log_has(const char *words)
 {
 	uint64_t deadline = shmemhi_now() + LOG_DEADLINE_NS;
@@ -56,7 +57,7 @@ static inline int log_has(const char *words)
 	return 1;
 }
 
-/* Lines with these words so far. */
+/* Number of lines with these words. */
 static inline int log_count(const char *words)
 {
 	int n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The TCP bootstrap among PEs that know the secret: host collectives, deadlines, deaths. */
+/* The TCP bootstrap among PEs that have the secret: host collectives, deadlines, deaths. */
 #include "boot_pes.h"
 
 static shmemh_uniqueid_t id;
@@ -83,7 +83,7 @@ static void test_mismatch(void **state)
 
 static void body_bad_size(pe_t *p)
 {
-	if (p->pe == 0) { /* local: the others do not notice */
+	if (p->pe == 0) { /* local: the other PEs do not notice */
 		gather(p, 0, 0, 0);
 		gather(p, 1, SHMEMHI_MAX_PART + 1, 0);
 	}
@@ -105,7 +105,7 @@ static void test_bad_size(void **state)
 	assert_int_equal(pes[1].n_wrong, 0);
 }
 
-/* PE 1 comes to the first collective only after the others were told that it is missing. */
+/* PE 1 joins the first collective only after the others have reported it as missing. */
 static void body_late(pe_t *p)
 {
 	gate_t *told = p->arg;
@@ -114,7 +114,7 @@ static void body_late(pe_t *p)
 		gate_wait(told, 2);
 	gather(p, 0, 8, 0);
 	gate_add(told);
-	gate_wait(told, 3); /* so that the second begins within one deadline */
+	gate_wait(told, 3); /* the second collective begins within one deadline */
 	gather(p, 1, 8, 1);
 	leave(p);
 }
@@ -153,7 +153,8 @@ static void test_missing(void **state)
 	assert_string_equal(pes[2].err.text, "PE 1, 3 of 4 did not connect within 1 s");
 }
 
-/* Nobody waits for the deadline once a PE is known to be lost; PEs that come later are told. */
+/* After a PE is known to be dead, no PE waits for the deadline; PEs that join later get the error.
+ */
 static void test_lost_before_start(void **state)
 {
 	int fd;
@@ -182,7 +183,8 @@ static void test_number_taken(void **state)
 	pe_join(&pes[2]);
 	assert_int_equal(pes[2].status, SHMEMH_ERR_BOOTSTRAP);
 	assert_non_null(strstr(pes[2].err.text, "PE 1 is in the job already"));
-	pe_start(&pes[0], &id, 0, 2, leave, NULL); /* the first to have it is not disturbed */
+	/* the first PE with this number is not disturbed */
+	pe_start(&pes[0], &id, 0, 2, leave, NULL);
 	raw_expect(fd, SHMEMHI_GO);
 	pe_join(&pes[0]);
 	assert_int_equal(pes[0].status, SHMEMH_OK);
@@ -216,7 +218,7 @@ static void test_no_hub(void **state)
 	(void)state;
 	make_id(&id, 1, "30s");
 	start_pes(0, 1, 1, leave, NULL);
-	join_pes(0, 1); /* the job is over: nobody listens any more */
+	join_pes(0, 1); /* the job has ended: no process listens any more */
 	start_pes(0, 1, 1, leave, NULL);
 	join_pes(0, 1);
 	assert_int_equal(pes[0].status, SHMEMH_ERR_BOOTSTRAP);
@@ -224,7 +226,7 @@ static void test_no_hub(void **state)
 	assert_non_null(strstr(pes[0].err.text, shmemhi_addr_text(&in.addrs[0], text)));
 }
 
-/* ---- PEs that go ---- */
+/* ---- PEs that die or leave ---- */
 
 static void expect_seen(seen_t *s, int pe, uint32_t cause)
 {
@@ -233,7 +235,7 @@ static void expect_seen(seen_t *s, int pe, uint32_t cause)
 	assert_int_equal(s->cause[0], cause);
 }
 
-/* Waits in a collective, and watches, from before the death. */
+/* Wait in a collective, and watch, from before the death. */
 static void body_watch(pe_t *p)
 {
 	p->boot.watch(p->boot.state, on_gone, &p->seen);
@@ -271,7 +273,7 @@ static void test_death(void **state)
 	}
 }
 
-/* PE 1 dies after it gave its share, in the middle of a frame, or by sending nonsense. */
+/* PE 1 dies after it sent its share, in the middle of a frame, or by sending invalid bytes. */
 static void test_death_in_frame(void **state)
 {
 	static const shmemhi_frame_t bad[] = {
@@ -293,7 +295,7 @@ static void test_death_in_frame(void **state)
 		raw_expect(fd, SHMEMHI_GO);
 		raw_send(fd, &bad[i], sizeof(bad[i]));
 		raw_send(fd, "abcd", i == 0 ? 4 : 0);
-		if (i == 0) /* the hub itself ends the others */
+		if (i == 0) /* the hub itself ends the other PEs */
 			close(fd);
 		join_pes(0, 1);
 		if (i != 0)
@@ -303,8 +305,8 @@ static void test_death_in_frame(void **state)
 	}
 }
 
-/* Several die at once: the hub writes to connections that are gone already (SIGPIPE would end the
- * process), and each death is told once. */
+/* Several PEs die at once: the hub writes to closed connections (SIGPIPE would end the process),
+ * and each death is reported once. */
 static void test_deaths(void **state)
 {
 	int fds[6];
@@ -333,10 +335,10 @@ static void body_watch_late(pe_t *p)
 		leave(p);
 		return;
 	}
-	gather(p, 0, 8, 0); /* fails: now it is known that PE 2 left */
+	gather(p, 0, 8, 0); /* fails: the departure of PE 2 is known now */
 	p->boot.watch(p->boot.state, on_gone, &p->seen);
 	wait_seen(&p->seen, 1);
-	for (i = 0; i < 3; i++) /* would call again, if it did not remember */
+	for (i = 0; i < 3; i++) /* would call again if it were not recorded */
 		p->boot.watch(p->boot.state, on_gone, &p->seen);
 	gather(p, 1, 8, 0);
 	p->boot.watch(p->boot.state, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The bootstrap in a process that has no file descriptor left: said once, with what to do. */
+/* The bootstrap in a process without free file descriptors: reported once, with the remedy. */
 #include "boot_pes.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,14 +15,14 @@
 static shmemh_uniqueid_t id;
 static pe_t pes[2];
 
-/* Descriptors that only take up room. */
+/* Descriptors that only use up the limit. */
 static struct {
 	struct rlimit limit; /* before */
 	int fds[LOW_LIMIT];
 	int n;
 } filler;
 
-/* Leave n_free descriptors to this process. */
+/* Leave n_free descriptors free in this process. */
 static void fill(int n_free)
 {
 	struct rlimit low;
@@ -48,7 +48,7 @@ static void drain_filler(void)
 }
 
 /* Connect while the hub cannot accept. Returns the socket. */
-static int knock_at_full_hub(void)
+static int connect_to_full_hub(void)
 {
 	shmemhi_id_t in;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -65,15 +65,16 @@ static void body_gather(pe_t *p)
 	leave(p);
 }
 
-/* The hub says it once, however often it tries; once there are descriptors, the job starts. */
-static void hub_says_it_once(void **state)
+/* The hub reports the shortage once, however often it tries; when descriptors are free, the job
+ * starts. */
+static void hub_reports_once(void **state)
 {
 	int pe, n_lines, fd;
 
 	(void)state;
 	make_id(&id, 2, "20s");
 	log_begin();
-	fd = knock_at_full_hub();
+	fd = connect_to_full_hub();
 	n_lines = log_has("raise ulimit -n");
 	poll(NULL, 0, SEVERAL_TRIES_MS);
 	n_lines += log_count("accept");
@@ -89,7 +90,7 @@ static void hub_says_it_once(void **state)
 		assert_int_equal(pes[pe].status, SHMEMH_OK);
 }
 
-/* PEs that are in when the start fails learn why the others could not come. */
+/* When the start fails, PEs that have joined get the reason why the others could not. */
 static void reason_of_a_failed_start(void **state)
 {
 	char text[SHMEMHI_MAX_TEXT];
@@ -100,7 +101,7 @@ static void reason_of_a_failed_start(void **state)
 	make_id(&id, 2, "3s");
 	in = raw_join(&id, 0, 2);
 	log_begin();
-	fd = knock_at_full_hub();
+	fd = connect_to_full_hub();
 	assert_true(log_has("raise ulimit -n"));
 	log_end();
 	assert_int_equal(shmemhi_recv_all(in, &f, sizeof(f), shmemhi_deadline(PATIENCE)), 0);
@@ -115,7 +116,7 @@ static void reason_of_a_failed_start(void **state)
 	close(fd);
 }
 
-/* A PE that cannot make a socket does not try until its deadline. */
+/* A PE that cannot create a socket does not retry until its deadline. */
 static void pe_without_descriptors(void **state)
 {
 	shmemh_uniqueid_t other;
@@ -147,7 +148,7 @@ static void pe_without_descriptors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hub_says_it_once),
+		cmocka_unit_test(hub_reports_once),
 		cmocka_unit_test(reason_of_a_failed_start),
 		cmocka_unit_test(pe_without_descriptors),
 	};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The GPU backend on a make-believe driver. What that cannot show is left to tests/gpu. */
+/* The GPU backend on a fake driver. tests/gpu covers what a fake driver cannot. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "fake_cuda.h"
 #include "mem_job.h"
 
-/* A device per PE, or one for all. */
+/* One device per PE, or one for all. */
 static const shmemhi_cuda_t *own_gpu(int pe)
 {
 	my_device = pe;
@@ -172,7 +172,7 @@ static void test_denied(void **state)
 	expect_clean();
 }
 
-/* Host memory beside a GPU: registered, and atomic between GPUs only over a native link. */
+/* Host memory with a GPU: registered, and atomic between GPUs only over a native link. */
 static int pe_host(shmemh_t *job)
 {
 	void *p = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Passing descriptors: strangers, other users, closed ends, deadlines, and left-over messages. */
+/* Passing descriptors: unknown clients, other users, closed ends, deadlines, and stale messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,8 +39,8 @@ static int count_fds(void)
 	return n;
 }
 
-/* A raw connection to path, as anybody can make who may enter the directory. */
-static int knock(const char *path)
+/* A raw connection to path, which any process with access to the directory can make. */
+static int connect_raw(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -116,7 +116,7 @@ static void test_bad_messages(void **state)
 	assert_int_equal(shmemhi_fd_recv(pair[0], &word, sizeof word, &got, 0, &err),
 			 SHMEMH_ERR_TIMEOUT);
 	int file = temporary_file("x");
-	/* Too long and too short; the descriptor that came along is not kept. */
+	/* Too long and too short; the descriptor that came with it is closed. */
 	assert_int_equal(shmemhi_fd_send(pair[1], &longer, sizeof longer, file, soon(), &err), 0);
 	assert_int_equal(shmemhi_fd_recv(pair[0], &word, sizeof word, &got, soon(), &err),
 			 SHMEMH_ERR_SYSTEM);
@@ -134,7 +134,7 @@ static void test_bad_messages(void **state)
 	assert_int_equal(count_fds(), before);
 }
 
-/* A process that may not open one more descriptor: said so, and the next message is taken. */
+/* A process that may not open another descriptor reports it, and the next message is received. */
 static void test_too_many_open(void **state)
 {
 	int pair[2], word = 1, got = -1, before = count_fds();
@@ -180,7 +180,7 @@ static void test_send_deadline(void **state)
 	close(pair[1]);
 }
 
-static void test_users(void **state)
+static void test_accepted_users(void **state)
 {
 	(void)state;
 	assert_true(shmemhi_fd_user_ok(1000, 1000));
@@ -191,26 +191,27 @@ static void test_users(void **state)
 	assert_false(shmemhi_fd_user_ok(65534, 1000)); /* a user of another namespace */
 }
 
-/* Strangers of every kind come first; the honest one is found, and nothing is kept of them. */
-static void test_strangers(void **state)
+/* Unknown clients of every kind connect first; the valid one is found, and nothing of the others is
+ * kept. */
+static void test_unknown_clients(void **state)
 {
 	shmemhi_listener_t l;
 	shmemhi_err_t err = {""};
 	shmemhi_peer_hello_t good = hello_of(3), bad = hello_of(4);
 	int pe = -1, before = count_fds();
-	int strangers[5];
+	int clients[5];
 
 	(void)state;
 	bad.secret[5] ^= 1;
 	assert_int_equal(shmemhi_listener_open(&l, &err), SHMEMH_OK);
 	for (int i = 0; i < 5; i++)
-		assert_true((strangers[i] = knock(l.path)) >= 0);
-	/* 0 says nothing; 1 leaves; 2 garbage; 3 a hello with a wrong secret; 4 a descriptor. */
-	close(strangers[1]);
-	assert_int_equal(send(strangers[2], "garbage", 7, 0), 7);
-	assert_int_equal(send(strangers[3], &bad, sizeof bad, 0), sizeof bad);
+		assert_true((clients[i] = connect_raw(l.path)) >= 0);
+	/* 0 sends nothing; 1 closes; 2 garbage; 3 a hello with a wrong secret; 4 a descriptor. */
+	close(clients[1]);
+	assert_int_equal(send(clients[2], "garbage", 7, 0), 7);
+	assert_int_equal(send(clients[3], &bad, sizeof bad, 0), sizeof bad);
 	int file = temporary_file("x");
-	assert_int_equal(shmemhi_fd_send(strangers[4], &good, sizeof good, file, soon(), &err), 0);
+	assert_int_equal(shmemhi_fd_send(clients[4], &good, sizeof good, file, soon(), &err), 0);
 	close(file);
 	int client = shmemhi_fd_connect(l.path, &good, soon(), &err);
 	int server = shmemhi_fd_accept(&l, secret, &pe);
@@ -218,13 +219,13 @@ static void test_strangers(void **state)
 	assert_int_equal(pe, 3);
 	assert_int_equal(shmemhi_fd_accept(&l, secret, &pe), -1);
 	char byte;
-	assert_int_equal(recv(strangers[0], &byte, 1, 0), 0);
+	assert_int_equal(recv(clients[0], &byte, 1, 0), 0);
 	shmemhi_listener_close(&l);
 	close(client);
 	close(server);
 	for (int i = 0; i < 5; i++)
 		if (i != 1)
-			close(strangers[i]);
+			close(clients[i]);
 	assert_int_equal(count_fds(), before);
 }
 
@@ -252,25 +253,25 @@ static void test_bad_directory(void **state)
 
 /* --- a whole job ---------------------------------------------------------------------------- */
 
-typedef struct pest {
+typedef struct garbage_client {
 	char dir[64];
-	_Atomic int stop;
+	_Atomic int failures_end_the_start;
 	_Atomic int met;
-} pest_t;
+} garbage_client_t;
 
-/* Connects to every socket that appears, says garbage, and stays. */
-static void *pester(void *arg)
+/* Connects to every socket that appears, sends garbage, and stays connected. */
+static void *send_garbage(void *arg)
 {
-	pest_t *p = arg;
+	garbage_client_t *p = arg;
 	int conns[256], n = 0;
 
-	while (!atomic_load(&p->stop)) {
+	while (!atomic_load(&p->failures_end_the_start)) {
 		DIR *d = opendir(p->dir);
 		char path[sizeof p->dir + sizeof(((struct dirent *)0)->d_name) + 4];
 
 		for (struct dirent *e = readdir(d); e; e = readdir(d)) {
 			snprintf(path, sizeof path, "%s/%s/s", p->dir, e->d_name);
-			int fd = e->d_name[0] != '.' && n < 256 ? knock(path) : -1;
+			int fd = e->d_name[0] != '.' && n < 256 ? connect_raw(path) : -1;
 			if (fd < 0)
 				continue;
 			if (n % 2)
@@ -295,25 +296,26 @@ static int pe_grow(shmemh_t *job)
 	return 0;
 }
 
-static void test_pestered_job(void **state)
+static void test_job_with_garbage_clients(void **state)
 {
-	pest_t p = {.dir = "/tmp/pest-XXXXXX"};
+	garbage_client_t p = {.dir = "/tmp/pest-XXXXXX"};
 	pthread_t thread;
 
 	(void)state;
 	assert_non_null(mkdtemp(p.dir));
 	setenv("TMPDIR", p.dir, 1);
-	pthread_create(&thread, NULL, pester, &p);
+	pthread_create(&thread, NULL, send_garbage, &p);
 	for (int i = 0; i < 20 && (i < 5 || !atomic_load(&p.met)); i++)
 		assert_int_equal(run_world(&(world_kind_t){.n_pes = 4, .sockets = 1}, pe_grow), 0);
-	atomic_store(&p.stop, 1);
+	atomic_store(&p.failures_end_the_start, 1);
 	pthread_join(thread, NULL);
 	unsetenv("TMPDIR");
 	assert_true(atomic_load(&p.met) > 0);
-	assert_int_equal(rmdir(p.dir), 0); /* jobs left nothing there */
+	assert_int_equal(rmdir(p.dir), 0); /* the jobs left no file there */
 }
 
-/* The end of one connection closes before a growth: both PEs fail alike, and nothing is lost. */
+/* One end of a connection closes before a growth: both PEs fail with the same error, and no memory
+ * is lost. */
 static int pe_cut(shmemh_t *job)
 {
 	void *p = NULL, *q = job;
@@ -331,14 +333,14 @@ static int pe_cut(shmemh_t *job)
 	return 0;
 }
 
-static void test_cut(void **state)
+static void test_growth_after_a_closed_connection(void **state)
 {
 	(void)state;
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 3, .sockets = 1}, pe_cut), 0);
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 3, .forked = 1}, pe_cut), 0);
 }
 
-/* A message of an exchange that was given up lies in the socket: the next one skips it. */
+/* A message of an abandoned exchange is still in the socket: the next exchange skips it. */
 static int pe_left_over(shmemh_t *job)
 {
 	void *p = NULL;
@@ -363,13 +365,13 @@ static int pe_left_over(shmemh_t *job)
 	return 0;
 }
 
-static void test_left_over(void **state)
+static void test_stale_message_is_skipped(void **state)
 {
 	(void)state;
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .forked = 1}, pe_left_over), 0);
 }
 
-/* A PE without a usable directory fails the start of all, with the reason. */
+/* A PE without a usable directory makes the start of all PEs fail, with the reason. */
 static int pe_never(shmemh_t *job)
 {
 	(void)job;
@@ -395,7 +397,7 @@ static void test_unusable_tmp(void **state)
 }
 
 /* A PE that may open only a few more descriptors. Wherever they run out, the start fails on all PEs
- * with a line that says what to do; it never goes on with memory that is not mapped. */
+ * with a line that contains the remedy; no PE continues with memory that is not mapped. */
 static struct scarce {
 	int pe, n_free;
 	_Atomic int *n_started; /* shared by the processes */
@@ -428,7 +430,7 @@ static void start_with_few(shmemh_t *job)
 	_exit(0);
 }
 
-static void test_scarce(void **state)
+static void test_start_with_few_descriptors(void **state)
 {
 	const world_kind_t kind = {.n_pes = 2, .forked = 1, .before_node = start_with_few};
 
@@ -440,12 +442,14 @@ static void test_scarce(void **state)
 		for (scarce.n_free = 0; !atomic_load(scarce.n_started); scarce.n_free++)
 			assert_int_equal(run_world(&kind, pe_never), 0);
 		assert_int_equal(atomic_load(scarce.n_started), 2);
-		assert_true(scarce.n_free > 2); /* the last one started, those before did not */
+		/* the last attempt succeeded, the ones before did not */
+		assert_true(scarce.n_free > 2);
 	}
 	munmap(scarce.n_started, sizeof *scarce.n_started);
 }
 
-/* A user may have only so many descriptors under way between processes: growth waits for room. */
+/* The number of descriptors in flight between processes is limited for each user: growth waits for
+ * room. */
 static int pe_crowded(shmemh_t *job)
 {
 	void *p;
@@ -457,7 +461,7 @@ static int pe_crowded(shmemh_t *job)
 	return 0;
 }
 
-/* Fill all of that limit, which does not hold for root, but for one. Returns 0, or -1 without. */
+/* Use up that limit except one; it does not apply to root. Returns 0, or -1 if there is none. */
 static int crowd(void)
 {
 	struct rlimit low = {64, 64};
@@ -483,7 +487,7 @@ static int crowd(void)
 	return 0;
 }
 
-static void test_crowded(void **state)
+static void test_growth_waits_for_descriptors(void **state)
 {
 	int wait_status = 0;
 	pid_t pid;
@@ -504,13 +508,19 @@ static void test_crowded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pass),          cmocka_unit_test(test_bad_messages),
-		cmocka_unit_test(test_too_many_open), cmocka_unit_test(test_send_deadline),
-		cmocka_unit_test(test_users),         cmocka_unit_test(test_strangers),
-		cmocka_unit_test(test_bad_directory), cmocka_unit_test(test_pestered_job),
-		cmocka_unit_test(test_cut),           cmocka_unit_test(test_left_over),
-		cmocka_unit_test(test_unusable_tmp),  cmocka_unit_test(test_crowded),
-		cmocka_unit_test(test_scarce),
+		cmocka_unit_test(test_pass),
+		cmocka_unit_test(test_bad_messages),
+		cmocka_unit_test(test_too_many_open),
+		cmocka_unit_test(test_send_deadline),
+		cmocka_unit_test(test_accepted_users),
+		cmocka_unit_test(test_unknown_clients),
+		cmocka_unit_test(test_bad_directory),
+		cmocka_unit_test(test_job_with_garbage_clients),
+		cmocka_unit_test(test_growth_after_a_closed_connection),
+		cmocka_unit_test(test_stale_message_is_skipped),
+		cmocka_unit_test(test_unusable_tmp),
+		cmocka_unit_test(test_growth_waits_for_descriptors),
+		cmocka_unit_test(test_start_with_few_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The symmetric heap in host memory over 1, 2 and 4 PEs: threads that use each other's addresses,
+/* The symmetric heap in host memory with 1, 2 and 4 PEs: threads that use each other's addresses,
  * threads that pass descriptors, and processes. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static int same_info(const shmemh_heap_info_t *a, const shmemh_heap_info_t *b)
 	       a->largest == b->largest;
 }
 
-/* Everybody's own offset of p equals PE 0's. */
+/* Every PE's offset of p equals PE 0's. */
 static int offsets_equal(shmemh_t *job, const void *p)
 {
 	uint64_t all[MAX_PES];
@@ -48,7 +48,8 @@ static int offsets_equal(shmemh_t *job, const void *p)
 	return 1;
 }
 
-/* Write to every PE, then see what every PE wrote here: in both directions of each pair. */
+/* Write to every PE, then check the words that every PE wrote here: both directions of each pair.
+ */
 static int exchange_data(shmemh_t *job, uint64_t *words, uint64_t salt)
 {
 	for (int pe = 0; pe < job->n_pes; pe++) {
@@ -80,7 +81,7 @@ static int pe_growth(shmemh_t *job)
 		PE_CHECK(shmemh_malloc(job, sizes[i], &ptrs[i]) == SHMEMH_OK);
 		PE_CHECK((uintptr_t)ptrs[i] % SHMEMHI_ALIGN_MIN == 0);
 		PE_CHECK(offsets_equal(job, ptrs[i]));
-		/* The last words of each: in a chunk of its own, if it grew. */
+		/* The last words of each allocation: in its own chunk, if the heap grew. */
 		if (exchange_data(job, (uint64_t *)((char *)ptrs[i] + sizes[i]) - MAX_PES,
 				  (uint64_t)i))
 			return 1;
@@ -191,7 +192,7 @@ static int pe_exhaustion(shmemh_t *job)
 		 has_text(job, "8388608") && has_text(job, "5242880"));
 	after = info_of(job);
 	PE_CHECK(same_info(&before, &after));
-	/* All of the rest still fits, to the last byte. */
+	/* The rest of the heap can still be allocated, to the last byte. */
 	PE_CHECK(shmemh_malloc(job, 5u << 20, &q) == SHMEMH_OK);
 	PE_CHECK(info_of(job).used == info_of(job).reserved);
 	PE_CHECK(shmemh_malloc(job, 1, &q) == SHMEMH_ERR_NO_MEMORY);
@@ -223,7 +224,7 @@ static int pe_not_owned(shmemh_t *job)
 		snprintf(text, sizeof text, "%p", p);
 		PE_CHECK(has_text(job, text));
 	}
-	/* One PE's mistake is everybody's error, and nothing is freed anywhere. */
+	/* A mistake of one PE is an error on all PEs, and nothing is freed. */
 	PE_CHECK(shmemh_free(job, last ? (void *)&job : q) == SHMEMH_ERR_NOT_OWNED);
 	PE_CHECK(has_text(job, "not a symmetric address"));
 	PE_CHECK(shmemh_free(job, last ? (char *)q + 512 : q) == SHMEMH_ERR_NOT_OWNED);
@@ -255,7 +256,7 @@ static int pe_calloc(shmemh_t *job)
 	memset(p, 0xa5, NBYTES);
 	PE_CHECK(shmemh_free(job, p) == SHMEMH_OK);
 	PE_CHECK(shmemh_calloc(job, NBYTES / 4, 4, &again) == SHMEMH_OK && again == p);
-	/* Zero everywhere as soon as the call is back here. */
+	/* The memory of all PEs is zero when the call returns here. */
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		const unsigned char *theirs = shmemh_ptr(job, p, pe);
 
@@ -297,17 +298,18 @@ static int fail_growth_once(shmemh_t *job, int *fault, int at, uint64_t *words)
 		*fault = 0;
 	after = info_of(job);
 	PE_CHECK(same_info(&before, &after));
-	PE_CHECK(getpid() == test_pid || count_fds() == fds); /* threads open others meanwhile */
+	/* other threads open descriptors meanwhile */
+	PE_CHECK(getpid() == test_pid || count_fds() == fds);
 	if (exchange_data(job, words, 7))
 		return 1;
-	/* And it works again. */
+	/* The heap works again. */
 	PE_CHECK(shmemh_malloc(job, 3u << 20, &p) == SHMEMH_OK);
 	return exchange_data(job, p, 8);
 }
 
 static int pe_failed_growth(shmemh_t *job)
 {
-	static faults_t per_pe[MAX_PES]; /* outlives a check that fails */
+	static faults_t per_pe[MAX_PES]; /* must outlive a failed check */
 	faults_t *f = &per_pe[job->pe];
 	int last = job->pe == job->n_pes - 1;
 	int remote = job->n_pes > 1 && !job->mem->peers[!job->pe].direct;
@@ -335,7 +337,7 @@ static int pe_failed_growth(shmemh_t *job)
 	return 0;
 }
 
-/* Sanitizers would rather end the program than return NULL. */
+/* Sanitizers would otherwise end the program instead of returning NULL. */
 SHMEMH_API const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -347,7 +349,7 @@ const char *__tsan_default_options(void)
 	return "allocator_may_return_null=1";
 }
 
-/* No host memory for the list of growths: descriptors of the program's own stay open. */
+/* No host memory for the list of growths: the program's own descriptors stay open. */
 static int pe_no_list(shmemh_t *job)
 {
 	shmemhi_heap_t *heap = &job->mem->heap;
@@ -355,7 +357,7 @@ static int pe_no_list(shmemh_t *job)
 	size_t n = heap->n_growths;
 	void *p;
 
-	if (last) /* more than realloc gives */
+	if (last) /* more than realloc can allocate */
 		heap->n_growths = SIZE_MAX / 4 / sizeof *heap->growths;
 	PE_CHECK(shmemh_malloc(job, 3u << 20, &p) == SHMEMH_ERR_NO_MEMORY && p == NULL);
 	PE_CHECK(fcntl(STDIN_FILENO, F_GETFD) >= 0);
@@ -381,12 +383,12 @@ static int pe_death(shmemh_t *job)
 
 	PE_CHECK(shmemh_malloc(job, 1000, &p) == SHMEMH_OK);
 	PE_CHECK(shmemh_malloc(job, 1000, &q) == SHMEMH_OK);
-	if (job->pe == 1) { /* as a monitor would tell the others */
+	if (job->pe == 1) { /* like a report of a monitor to the others */
 		atomic_store(&((pe_boot_t *)job->boot.state)->world->dead, 2);
 		atomic_store(&job->n_gone, 1);
 		return 0;
 	}
-	/* First noticed by the collective on the way, then known before. */
+	/* Noticed first by the collective, then already recorded. */
 	PE_CHECK(shmemh_free(job, p) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
 	atomic_store(&job->causes[1], SHMEMD_CAUSE_DIED);
 	atomic_store(&job->n_gone, 1);
@@ -417,7 +419,7 @@ static int pe_options(shmemh_t *job)
 	shmemhi_begin(job);
 	PE_CHECK(shmemhi_heap_open(job) == SHMEMH_ERR_MISMATCH);
 	PE_CHECK(has_text(job, "SHMEMH_HEAP_CHUNK"));
-	job->opt.heap_chunk = 1000; /* rounded up to what can be mapped */
+	job->opt.heap_chunk = 1000; /* rounded up to a size that can be mapped */
 	job->opt.symmetric_max = UINT64_MAX;
 	shmemhi_begin(job);
 	PE_CHECK(shmemhi_heap_open(job) == SHMEMH_ERR_OPTION);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Capabilities of a NIC: what is needed and is not there, and what follows from the rest. */
+/* Capabilities of a NIC: those that are required and missing, and the values derived from the
+ * others. */
 #include <errno.h>
 #include "ib/caps.h"
 #include "ib/prm.h"
 #include "nic_job.h"
 
-/* Each capability that is needed, and what is said when it is not there. */
+/* Each required capability, and the message if it is missing. */
 static void capabilities(void **state)
 {
 	static const struct {
@@ -61,7 +62,7 @@ static void limits(void **state)
 	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
 	assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
 	shmemhi_prm_put(caps.general, 0x80 + 0x14a, 6, 3);
-	shmemhi_prm_put(caps.roce, 0x80 + 0xd0, 16, 0); /* not told */
+	shmemhi_prm_put(caps.roce, 0x80 + 0xd0, 16, 0); /* not reported */
 	shmemhi_prm_put(caps.roce, 0x80 + 0xc0, 16, 0);
 	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err), SHMEMH_OK);
 	assert_int_equal(ib.nic.log_max_reads, 3);
@@ -76,7 +77,7 @@ static void limits(void **state)
 	assert_int_equal(ib.nic.sport_min, 0xd000);
 	assert_int_equal(ib.nic.sport_max, 0xd0ff);
 	shmemhi_prm_put(caps.general, 0x80 + 0x15a, 6, 2);
-	shmemhi_prm_put(caps.roce, 0x80 + 0xc0, 16, 0xcfff); /* less than the first */
+	shmemhi_prm_put(caps.roce, 0x80 + 0xc0, 16, 0xcfff); /* less than the first port */
 	assert_int_equal(shmemhi_caps_check(&caps, &job->opt, &ib.nic, &job->err), SHMEMH_OK);
 	assert_int_equal(ib.nic.log_max_reads, 2);
 	assert_int_equal(ib.nic.sport_min, 0xc000);
@@ -84,8 +85,8 @@ static void limits(void **state)
 	shmemhi_nic_close(&ib);
 }
 
-/* The default format where there is more than free running stamps; RoCE has a capability of its
- * own. */
+/* The default format if the device has more than free-running stamps; RoCE has its own capability.
+ */
 static void time_stamps(void **state)
 {
 	static shmemhi_caps_t caps;
@@ -106,7 +107,7 @@ static void time_stamps(void **state)
 	}
 }
 
-/* Do queue pairs need doorbell records? */
+/* Whether queue pairs need doorbell records. */
 static void no_records(void **state)
 {
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
@@ -140,14 +141,14 @@ static int note_command(struct ibv_context *context, const void *in, size_t in_n
 	assert_int_equal(in_nbytes, 16);
 	assert_int_equal(out_nbytes, 0x1010);
 	assert_int_equal(shmemhi_prm_get(in, 0, 16), 0x100);
-	assert_int_equal(op_mod & 1, 1); /* in force */
+	assert_int_equal(op_mod & 1, 1); /* current capabilities */
 	sets_asked |= (uint64_t)1 << (op_mod >> 1);
 	if (op_mod >> 1 == 0)
 		shmemhi_prm_put(out, 0x80 + 0x20, 1, has_general_2);
 	return refuse;
 }
 
-static void questions(void **state)
+static void capability_queries(void **state)
 {
 	static shmemhi_caps_t caps;
 	const shmemhi_ib_lib_t lib = {.general_cmd = note_command};
@@ -162,7 +163,7 @@ static void questions(void **state)
 	nic.is_ethernet = 1;
 	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
 	assert_int_equal(sets_asked, 1 << 0 | 1 << 3 | 1 << 4);
-	/* Devices do not have the second general set, unless they say so. */
+	/* Devices do not have the second general set unless they report it. */
 	caps.general_2[0] = 1;
 	assert_int_equal(shmemhi_caps_query(&lib, &nic, &caps, &err), SHMEMH_OK);
 	assert_int_equal(caps.general_2[0], 0);
@@ -180,9 +181,9 @@ static void questions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(capabilities), cmocka_unit_test(limits),
-		cmocka_unit_test(time_stamps),  cmocka_unit_test(no_records),
-		cmocka_unit_test(questions),
+		cmocka_unit_test(capabilities),       cmocka_unit_test(limits),
+		cmocka_unit_test(time_stamps),        cmocka_unit_test(no_records),
+		cmocka_unit_test(capability_queries),
 	};
 
 	return cmocka_run_group_tests(tests, make_job, free_job);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Which NIC and which address: the list of names, distances, sharing out, GIDs. */
+/* The choice of NIC and address: the list of names, distances, sharing, GIDs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static shmemhi_hca_list_t parsed(const char *text)
 	return list;
 }
 
-static void list_names_what_may_be_used(void **state)
+static void list_of_allowed_ports(void **state)
 {
 	shmemhi_hca_list_t all = parsed(""), some = parsed("mlx5_1:2,mlx5_10,mlx5_1:255");
 
@@ -39,7 +39,7 @@ static void list_names_what_may_be_used(void **state)
 	assert_false(shmemhi_hca_allows(&some, "mlx5_100", 1)); /* not a prefix */
 }
 
-static void list_names_what_is_left_out(void **state)
+static void list_of_excluded_ports(void **state)
 {
 	shmemhi_hca_list_t list = parsed("^mlx5_0,mlx5_1:2");
 
@@ -52,7 +52,7 @@ static void list_names_what_is_left_out(void **state)
 	assert_true(shmemhi_hca_allows(&list, "mlx5_2", 1));
 }
 
-static void list_that_is_none(void **state)
+static void invalid_lists(void **state)
 {
 	static const char *const bad[] = {"^",
 					  ",",
@@ -105,7 +105,7 @@ static void list_that_is_too_long(void **state)
 	assert_int_equal(shmemhi_hca_parse(name, &list, &err), SHMEMH_ERR_OPTION);
 }
 
-static void list_with_a_name_that_nobody_has(void **state)
+static void list_with_an_unknown_name(void **state)
 {
 	const char *names[] = {"mlx5_0", "mlx5_1"};
 	shmemhi_hca_list_t list = parsed("mlx5_1,mlx5_01");
@@ -153,11 +153,11 @@ static void distance_follows_the_tree(void **state)
 	assert_int_equal(same_bridge, 6);
 	assert_true(same_bridge < same_numa);
 	assert_true(same_numa < other_numa);
-	/* Two functions of a card, whose paths have a beginning in common that is no directory. */
+	/* Two functions of a card, whose paths have a common prefix that is not a directory. */
 	assert_int_equal(distance(BRIDGE_0 "0000:01:00.0", 0, BRIDGE_0 "0000:01:00.1", 0), 2);
 }
 
-/* What is behind other bridges is equally far, however deep: such NICs are shared out. */
+/* Devices under other bridges are equally far, at any depth: such NICs are shared out. */
 static void distance_beyond_the_bridge(void **state)
 {
 	static const char gpu[] = BRIDGE_0 "0000:01:00.0";
@@ -177,7 +177,7 @@ static int nearest(int rank, int n, const int *distances)
 	return shmemhi_choose_nearest(distances, n, rank);
 }
 
-static void the_nearest_are_shared_out(void **state)
+static void nearest_nics_are_shared(void **state)
 {
 	const int far_and_near[] = {2000, 4, -1, 1000, 4, 6, 4};
 	const int equal[] = {2000, 2000};
@@ -193,7 +193,7 @@ static void the_nearest_are_shared_out(void **state)
 	assert_int_equal(nearest(5, 2, (int[]){-1, 0}), 1);
 }
 
-static void nothing_to_choose_from(void **state)
+static void no_nic_to_choose(void **state)
 {
 	(void)state;
 	assert_int_equal(nearest(0, 0, NULL), -1);
@@ -224,9 +224,9 @@ static struct ibv_gid_entry ipv4(uint32_t index, uint32_t type, uint8_t first, u
 	return e;
 }
 
-static void gid_that_can_be_routed(void **state)
+static void routable_gid_is_chosen(void **state)
 {
-	/* As mlx5 has them, with a hole: pairs of v1 and v2. */
+	/* As on mlx5, with a gap: pairs of v1 and v2. */
 	const struct ibv_gid_entry table[] = {ipv6(0, V1, 0xfe, 0x80), ipv6(1, V2, 0xfe, 0x80),
 					      ipv6(2, V1, 0x20, 0x01), ipv6(3, V2, 0x20, 0x01),
 					      ipv4(4, V1, 10, 0),      ipv4(6, V2, 169, 254),
@@ -239,14 +239,14 @@ static void gid_that_can_be_routed(void **state)
 	assert_int_equal(shmemhi_choose_gid(&table[5], 1, -1), 6);
 	assert_int_equal(shmemhi_choose_gid(table, 1, -1), -1);
 	assert_int_equal(shmemhi_choose_gid(table, 0, -1), -1);
-	/* fe80::/10 ends at febf; fec0 is another thing */
+	/* fe80::/10 ends at febf; fec0 is another range */
 	assert_int_equal(shmemhi_choose_gid((struct ibv_gid_entry[]){ipv6(0, V2, 0xfe, 0xbf),
 								     ipv6(1, V2, 0xfe, 0xc0)},
 					    2, -1),
 			 1);
 }
 
-static void gid_that_is_wanted(void **state)
+static void configured_gid_index(void **state)
 {
 	const struct ibv_gid_entry table[] = {ipv6(0, V1, 0xfe, 0x80),
 					      ipv6(1, V2, 0xfe, 0x80),
@@ -265,17 +265,17 @@ static void gid_that_is_wanted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(list_names_what_may_be_used),
-		cmocka_unit_test(list_names_what_is_left_out),
-		cmocka_unit_test(list_that_is_none),
+		cmocka_unit_test(list_of_allowed_ports),
+		cmocka_unit_test(list_of_excluded_ports),
+		cmocka_unit_test(invalid_lists),
 		cmocka_unit_test(list_that_is_too_long),
-		cmocka_unit_test(list_with_a_name_that_nobody_has),
+		cmocka_unit_test(list_with_an_unknown_name),
 		cmocka_unit_test(distance_follows_the_tree),
 		cmocka_unit_test(distance_beyond_the_bridge),
-		cmocka_unit_test(the_nearest_are_shared_out),
-		cmocka_unit_test(nothing_to_choose_from),
-		cmocka_unit_test(gid_that_can_be_routed),
-		cmocka_unit_test(gid_that_is_wanted),
+		cmocka_unit_test(nearest_nics_are_shared),
+		cmocka_unit_test(no_nic_to_choose),
+		cmocka_unit_test(routable_gid_is_chosen),
+		cmocka_unit_test(configured_gid_index),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

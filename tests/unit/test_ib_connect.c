@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Links that are connected carry requests, on both kinds of networks; what QUERY_QP says of them;
- * what fails leaves nothing behind. */
+/* Connected links carry requests, on both kinds of networks; QUERY_QP returns their attributes; a
+ * failure leaves nothing behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void links_of_gpus_carry_requests(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* InfiniBand ports that lose packets without a global header. */
+/* InfiniBand ports that drop packets without a GRH. */
 static void with_grh_required(int n, pe_main_t pe_main)
 {
 	const world_kind_t kind = {.n_pes = n};
@@ -76,7 +76,7 @@ static void ports_that_require_a_grh_get_one(void **state)
 		with_grh_required(n, pe_carries);
 }
 
-/* Nobody tells the NIC how far CQEs were read, and it goes round and round. */
+/* No thread updates the consumer index, and the queue wraps several times. */
 static int pe_goes_round(shmemh_t *job)
 {
 	uint64_t word = 0;
@@ -119,7 +119,7 @@ static int query(shmemh_t *job, const shmemhi_link_t *link, uint8_t out[QUERY_NB
 	return 0;
 }
 
-/* PE 1 is the odd one: its mtu and its READs at once are lower. */
+/* PE 1 differs: its mtu and its limit of READs are lower. */
 static int has_attributes(shmemh_t *job, const uint8_t *out, int pe)
 {
 	int is_odd = job->pe == 1 || pe == 1;
@@ -156,7 +156,7 @@ static int has_path(shmemh_t *job, const uint8_t *out, const shmemhi_link_t *lin
 	return 0;
 }
 
-/* What the one sends is what the other expects. Collective. */
+/* The send PSN of one end is the receive PSN of the other. Collective. */
 static int has_peer(shmemh_t *job, const uint8_t *out, int pe)
 {
 	shmemhi_link_name_t all[MAX_PES];
@@ -209,7 +209,7 @@ static void queue_pairs_have_their_attributes(void **state)
 	with_grh_required(3, pe_attributes);
 }
 
-/* No two links have the same number and first PSN; the ports spread. */
+/* No two links have the same number and first PSN; the UDP ports are spread. */
 static int pe_spreads(shmemh_t *job)
 {
 	const shmemhi_ib_t *ib;
@@ -234,7 +234,7 @@ static int pe_spreads(shmemh_t *job)
 			is_new &= ib->links[i].udp_port != ib->links[j].udp_port;
 		n_ports += is_new;
 	}
-	PE_CHECK(n_ports > 20); /* 47 if they are chosen evenly */
+	PE_CHECK(n_ports > 20); /* 47 for an even choice */
 	PE_CHECK(psns == 0xffffff);
 	return unplug(job);
 }
@@ -245,7 +245,7 @@ static void ports_and_psns_spread(void **state)
 	with_adapters(MLX5SW_ETHERNET, 1, pe_spreads);
 }
 
-static void the_only_port_is_taken(void **state)
+static void only_udp_port_is_used(void **state)
 {
 	const shmemhi_nic_t nic = {.sport_min = 0xc000, .sport_max = 0xc000};
 	const shmemhi_nic_t all = {.sport_min = 0, .sport_max = 0xffff};
@@ -257,7 +257,7 @@ static void the_only_port_is_taken(void **state)
 	assert_int_not_equal(shmemhi_udp_port(&all, &a, &b), shmemhi_udp_port(&all, &b, &b));
 }
 
-/* Across InfiniBand subnets packets have a global header. */
+/* Packets to other InfiniBand subnets have a GRH. */
 static void another_subnet_is_reached_by_gid(void **state)
 {
 	shmemh_t job = {.opt = {.ib_sl = 9, .ib_traffic_class = 3}};
@@ -286,8 +286,8 @@ static void another_subnet_is_reached_by_gid(void **state)
 	assert_int_equal(get_bits(bytes, ADS + 0x128, 8), 1);
 }
 
-/* Within a subnet they have one if either port requires it: a request reaches a port that does, or
- * leaves one. */
+/* Within a subnet packets have a GRH if either port requires it: packets leave one port and enter
+ * the other. */
 static void either_port_may_require_a_grh(void **state)
 {
 	(void)state;
@@ -304,13 +304,13 @@ static void either_port_may_require_a_grh(void **state)
 		shmemhi_address_put(&job, &ib, &address, 0, in);
 		assert_int_equal(get_bits(bytes, ADS + 0x28, 1), ends != 0);
 		assert_int_equal(get_bits(bytes, ADS + 0x30, 16), 0x77);
-		assert_int_equal(get_bits(bytes, ADS + 0x48, 8), 0); /* the GID that is exchanged */
+		assert_int_equal(get_bits(bytes, ADS + 0x48, 8), 0); /* the exchanged GID */
 		assert_int_equal(get_bits(bytes, ADS + 0x58, 8), ends ? 64 : 0);
 		assert_int_equal(get_bits(bytes, ADS + 0x80 + 120, 8), ends ? 4 : 0);
 	}
 }
 
-/* So many PEs that one collective cannot carry all. */
+/* So many PEs that one collective cannot carry all names. */
 enum { MANY_PES = 700, MANY_CHANNELS = 2, ME = 650 };
 
 static uint32_t name_of(size_t pe, size_t peer, size_t k)
@@ -318,7 +318,7 @@ static uint32_t name_of(size_t pe, size_t peer, size_t k)
 	return (uint32_t)((pe * MANY_PES + peer) * MANY_CHANNELS + k);
 }
 
-static size_t n_calls, n_done; /* collectives; PEs whose names they carried */
+static size_t n_calls, n_done; /* number of collectives; PEs whose names they carried */
 
 static int pretend_allgather(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
 			     size_t errbuf_nbytes)
@@ -346,7 +346,7 @@ static int pretend_allgather(void *state, const void *src, void *dst, size_t nby
 	return SHMEMH_OK;
 }
 
-static void names_travel_in_blocks(void **state)
+static void names_in_several_collectives(void **state)
 {
 	static shmemhi_link_t links[MANY_CHANNELS * MANY_PES];
 	shmemh_t job = {.pe = ME, .n_pes = MANY_PES, .boot.allgather = pretend_allgather};
@@ -388,7 +388,7 @@ static int pe_mismatch(shmemh_t *job)
 	return unplug(job);
 }
 
-static void all_say_what_does_not_fit(void **state)
+static void mismatch_is_reported_by_all(void **state)
 {
 	(void)state;
 	with_adapters(MLX5SW_ETHERNET, 3, pe_mismatch);
@@ -396,7 +396,7 @@ static void all_say_what_does_not_fit(void **state)
 
 static const char *fault; /* on the adapter of PE 1 */
 
-/* The same line everywhere, and another try succeeds. */
+/* All PEs get the same line, and another attempt succeeds. */
 static int pe_command_fails(shmemh_t *job)
 {
 	char line[80];
@@ -432,7 +432,7 @@ static void failed_commands_leave_nothing(void **state)
 	}
 }
 
-/* PE 0 names an address that nobody has. */
+/* PE 0 publishes an address that no port has. */
 static int pe_has_no_way(shmemh_t *job)
 {
 	if (plug_in(job))
@@ -445,14 +445,14 @@ static int pe_has_no_way(shmemh_t *job)
 	return unplug(job);
 }
 
-static void an_address_that_nobody_has(void **state)
+static void unknown_peer_address(void **state)
 {
 	(void)state;
 	with_adapters(MLX5SW_ETHERNET, 2, pe_has_no_way);
 }
 
-/* What a test does to PE 0's adapter before the links are closed. */
-static const char *blow; /* NULL: the first QP fails by itself */
+/* The fault of PE 0's adapter before the links are closed. */
+static const char *closing_fault; /* NULL: the first QP fails by itself */
 
 static int pe_is_closed(shmemh_t *job)
 {
@@ -465,23 +465,23 @@ static int pe_is_closed(shmemh_t *job)
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(barrier(job) == SHMEMH_OK);
 	snprintf(line, sizeof line, "qp err %s qp=%u", job->ib->nic.name, job->ib->links[0].qpn);
-	if (job->pe == 0 && control(job, blow ? blow : line))
+	if (job->pe == 0 && control(job, closing_fault ? closing_fault : line))
 		return 1;
-	if (job->pe == 0 && !blow) {
+	if (job->pe == 0 && !closing_fault) {
 		PE_CHECK(query(job, &job->ib->links[0], out) == 0);
 		PE_CHECK(get_bits(out, QPC, 4) == 6);
 	}
 	return unplug(job);
 }
 
-static void what_has_failed_is_closed(void **state)
+static void failed_links_are_closed(void **state)
 {
-	static const char *const blows[] = {NULL, "fail command mlx5_0 opcode=0x507 status=6",
-					    "device fatal mlx5_0"};
+	static const char *const closing_faults[] = {
+		NULL, "fail command mlx5_0 opcode=0x507 status=6", "device fatal mlx5_0"};
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		blow = blows[i];
+		closing_fault = closing_faults[i];
 		with_adapters(MLX5SW_ETHERNET, 2, pe_is_closed);
 	}
 }
@@ -496,14 +496,14 @@ int main(void)
 		cmocka_unit_test(rings_go_round),
 		cmocka_unit_test(queue_pairs_have_their_attributes),
 		cmocka_unit_test(ports_and_psns_spread),
-		cmocka_unit_test(the_only_port_is_taken),
+		cmocka_unit_test(only_udp_port_is_used),
 		cmocka_unit_test(another_subnet_is_reached_by_gid),
 		cmocka_unit_test(either_port_may_require_a_grh),
-		cmocka_unit_test(names_travel_in_blocks),
-		cmocka_unit_test(all_say_what_does_not_fit),
+		cmocka_unit_test(names_in_several_collectives),
+		cmocka_unit_test(mismatch_is_reported_by_all),
 		cmocka_unit_test(failed_commands_leave_nothing),
-		cmocka_unit_test(an_address_that_nobody_has),
-		cmocka_unit_test(what_has_failed_is_closed),
+		cmocka_unit_test(unknown_peer_address),
+		cmocka_unit_test(failed_links_are_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

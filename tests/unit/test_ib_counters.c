@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Counters of channels, from lines made by hand. */
+/* Counters of channels, computed from words that the test sets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void wrapped(void **state)
 		{MANY - 1, 0, MANY - 1, MANY - 128, MANY - 1, MANY - 128},
 		/* RUNG: the doorbell word is old */
 		{MANY + 5, SHMEMD_READY_RUNG, MANY - 90, MANY, MANY + 5, MANY},
-		/* words that were read later: no more than posted */
+		/* words that were read later: at most the posted ones */
 		{MANY - 1, 0, MANY + 6, MANY + 6, MANY - 1, MANY - 1},
 		{7, 0, 9, 9, 7, 7},
 		{0x7fffffffffff, 0, 0x7ffffffffffe, 0x7fffffffff80, 0x7ffffffffffe, 0x7fffffffff80},

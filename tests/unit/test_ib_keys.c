@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Registration of the heap as it grows, and the tables of keys that threads read. */
+/* Registration of the growing heap, and the tables of keys that threads read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,8 @@ static const shmemd_key_t *remote_key(const shmemh_t *job, int pe, uint64_t i)
 	return shmemhi_keys_table(job->ib) + SHMEMD_RKEY(job->ib->n_granules, pe, i);
 }
 
-/* One granule's entries for all PEs: of the region that begins at `start` and ends before `end`. */
+/* Check one granule's entries for all PEs: of the region that begins at `start` and ends before
+ * `end`. */
 static int check_granule(shmemh_t *job, uint64_t at, uint64_t start, uint64_t end)
 {
 	uint64_t i = at >> job->ib->log_granule;
@@ -42,7 +43,7 @@ static int check_granule(shmemh_t *job, uint64_t at, uint64_t start, uint64_t en
 	return 0;
 }
 
-/* Every granule of a growth that was registered in regions of that size. */
+/* Check every granule of a growth that was registered in regions of that size. */
 static int check_growth(shmemh_t *job, uint64_t offset, uint64_t nbytes, uint64_t region)
 {
 	uint64_t granule = (uint64_t)1 << job->ib->log_granule;
@@ -67,7 +68,7 @@ static int check_empty(shmemh_t *job, uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* The key that follows those of this PE's heap. */
+/* The key of the bounce buffers follows those of this PE's heap. */
 static int check_bounces(shmemh_t *job)
 {
 	const shmemd_key_t *key = local_key(job, job->ib->n_granules);
@@ -81,7 +82,7 @@ static int pe_tables(shmemh_t *job)
 {
 	void *p = NULL;
 
-	/* PE 1's NIC takes less at once than the others': 2 granules and a bit. */
+	/* PE 1's NIC registers less at once than the others': 2 granules and a bit. */
 	PE_CHECK(plug_in(job, job->pe == 1 ? 2 * MIB + 4096 : UINT64_MAX) == SHMEMH_OK);
 	PE_CHECK(job->ib->log_granule == 20);
 	PE_CHECK(shmemh_malloc(job, 1000, &p) == SHMEMH_OK);
@@ -110,7 +111,7 @@ static void test_tables(void **state)
 	everywhere(pe_tables, (world_kind_t){.max = 16 * MIB});
 }
 
-/* More regions than one gathering of keys carries. */
+/* More regions than one gather of keys carries. */
 static int pe_many_regions(shmemh_t *job)
 {
 	void *p = NULL;
@@ -133,7 +134,7 @@ static void test_many_regions(void **state)
 
 /* --- failures ------------------------------------------------------------------------------- */
 
-/* The `at`-th registration of the last PE fails: everybody's heap and NIC are as before. */
+/* The `at`-th registration of the last PE fails: heaps and NICs of all PEs are unchanged. */
 static int fail_once(shmemh_t *job, int at)
 {
 	uint64_t committed = shmemhi_committed(job->mem);
@@ -198,7 +199,8 @@ static const shmemhi_cuda_t *own_gpu(int pe)
 	return &driver;
 }
 
-/* Without dma-bufs it is registered by its address; if that fails too, the line names both. */
+/* Without dma-bufs memory is registered by its address; if that fails too, the line has both
+ * errors. */
 static int pe_gpu(shmemh_t *job)
 {
 	void *p = NULL;

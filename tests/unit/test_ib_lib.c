@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The table of a NIC's library: filled as a whole, or refused with the reason. */
+/* The table of a NIC's library: filled completely, or refused with the reason. */
 #include "ib/lib.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void adapter_fills_it(void **state)
 	shmemhi_ib_lib_close(&lib);
 }
 
-/* A process that has it open goes on when the table is closed. */
+/* A process that has the library open can use it after the table is closed. */
 static void opened_again(void **state)
 {
 	shmemhi_ib_lib_t a, b;
@@ -59,12 +59,12 @@ static void no_such_library(void **state)
 	shmemhi_ib_lib_close(&lib);
 }
 
-/* The adapter without a name that only newer libraries have: a copy of its file in which the name
- * is another one, so that the dynamic linker does not find it. */
+/* Write a copy of the adapter's file in which a name that only newer libraries have is changed, so
+ * that the dynamic linker does not find it. */
 static void write_library_without(const char *name, const char *path)
 {
 	FILE *from = fopen(adapter_path(), "rb"), *to;
-	size_t n, len = strlen(name) + 1; /* with its end */
+	size_t n, len = strlen(name) + 1; /* with its terminator */
 	char *bytes, *at;
 
 	assert_non_null(from);
@@ -84,7 +84,7 @@ static void write_library_without(const char *name, const char *path)
 	free(bytes);
 }
 
-/* Libraries stay loaded, so each has a file of its own. */
+/* Libraries stay loaded, so each test uses a file of its own. */
 static int open_without(const char *name, shmemhi_ib_lib_t *lib, shmemhi_err_t *err)
 {
 	char path[128];
@@ -97,7 +97,7 @@ static int open_without(const char *name, shmemhi_ib_lib_t *lib, shmemhi_err_t *
 	return status;
 }
 
-static void an_older_library(void **state)
+static void older_library(void **state)
 {
 	shmemhi_ib_lib_t lib;
 	shmemhi_err_t err = {""};
@@ -129,7 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(adapter_fills_it), cmocka_unit_test(opened_again),
 		cmocka_unit_test(no_such_library),  cmocka_unit_test(another_library),
-		cmocka_unit_test(an_older_library),
+		cmocka_unit_test(older_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

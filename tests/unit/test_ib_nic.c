@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Opening a NIC on the software adapter: which one, what is known of it, and why there is none. */
+/* Opening a NIC on the software adapter: the choice, its properties, and the reason if there is
+ * none. */
 #include "nic_job.h"
 #include "mem/state.h"
 
@@ -64,7 +65,7 @@ static void infiniband(void **state)
 	shmemhi_nic_close(&ib);
 }
 
-static void lid_of_today(void **state)
+static void changed_lid_is_read(void **state)
 {
 	uint16_t lid;
 
@@ -79,7 +80,7 @@ static void lid_of_today(void **state)
 	shmemhi_nic_close(&ib);
 }
 
-static void only_those_listed(void **state)
+static void hca_list_selects(void **state)
 {
 	(void)state;
 	prepare(MLX5SW_ETHERNET, 3);
@@ -101,7 +102,7 @@ static void only_those_listed(void **state)
 	expect_failure(SHMEMH_ERR_OPTION, "is no entry");
 }
 
-static void pes_of_a_node_share_them_out(void **state)
+static void pes_of_a_node_share_nics(void **state)
 {
 	shmemhi_identity_t ids[4] = {{.node = "here"}, {.node = "there"}, {.node = "here"}};
 	shmemhi_mem_t mem = {.ids = ids};
@@ -182,9 +183,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ethernet),
 		cmocka_unit_test(infiniband),
-		cmocka_unit_test(lid_of_today),
-		cmocka_unit_test(only_those_listed),
-		cmocka_unit_test(pes_of_a_node_share_them_out),
+		cmocka_unit_test(changed_lid_is_read),
+		cmocka_unit_test(hca_list_selects),
+		cmocka_unit_test(pes_of_a_node_share_nics),
 		cmocka_unit_test(port_down),
 		cmocka_unit_test(gid_by_option),
 		cmocka_unit_test(command_fails),

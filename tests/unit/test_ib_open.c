@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The NIC phase of init on the software adapter: whether NICs are used, what happens if one PE has
- * none, and what kernels find. PEs are threads of this process. */
+/* The NIC phase of init on the software adapter: whether NICs are used, the result if one PE has
+ * none, and the channels for kernels. PEs are threads of this process. */
 #include "ib_adapter.h"
 
 #include "core/core.h"
@@ -13,7 +13,7 @@
 #define CREATE_CQ 0x400
 #define INIT2RTR 0x503
 
-enum { WORD_AUTO, WORD_GPU, WORD_CPU }; /* of SHMEMH_IB_DOORBELL */
+enum { WORD_AUTO, WORD_GPU, WORD_CPU }; /* values of SHMEMH_IB_DOORBELL */
 
 static void configure(shmemh_t *job)
 {
@@ -27,7 +27,7 @@ static void configure(shmemh_t *job)
 	job->opt.ib_retries = 7;
 }
 
-/* The adapters, which read the variable too. */
+/* Whether the adapters offer queue pairs without records; they read the same variable. */
 static int offers_no_record(void)
 {
 	const char *value = getenv("MLX5SW_NO_DBR");
@@ -45,9 +45,9 @@ static void run(const world_kind_t *kind, pe_main_t pe_main)
 	assert_int_equal(run_world(kind, pe_main), 0);
 }
 
-/* --- what kernels find ---------------------------------------------------------------------- */
+/* --- channels and keys for kernels ---------------------------------------------------------- */
 
-/* Nothing is posted; every word that names the path has epoch 0. */
+/* Nothing is posted; every word with a path's epoch has epoch 0. */
 static int check_words(shmemh_t *job, const shmemd_channel_t *channel, const shmemhi_link_t *link)
 {
 	const uint64_t *marks = (const void *)(channel + 1);
@@ -100,7 +100,7 @@ static int check_sizes(shmemh_t *job, const shmemd_ctx_t *ctx)
 	return 0;
 }
 
-/* Of the granule that the teams' sync memory is in, and of the bounce buffers. */
+/* Of the granule with the teams' sync memory, and of the bounce buffers. */
 static int check_keys(shmemh_t *job, const shmemd_ctx_t *ctx)
 {
 	uint32_t n = ctx->n_granules, rkeys[MAX_PES];
@@ -166,7 +166,7 @@ static int pe_used(shmemh_t *job)
 	return 0;
 }
 
-/* Nobody has one, and nothing is left of a complaint. */
+/* No PE has a NIC, and no error text remains. */
 static int pe_unused(shmemh_t *job)
 {
 	shmemd_ctx_t ctx = {0};
@@ -183,7 +183,7 @@ static int pe_unused(shmemh_t *job)
 	return 0;
 }
 
-/* Only PE 2 misses something. */
+/* Only PE 2 has an unmapped peer. */
 static int pe_one_needs(shmemh_t *job)
 {
 	int *mapped = &job->mem->peers[0].mapped;
@@ -202,7 +202,7 @@ static void all_off(shmemh_t *job)
 	job->opt.ib = 1;
 }
 
-/* What is said on stderr. */
+/* Capture stderr. */
 static void listen(int *kept, char *text, size_t nbytes, int end)
 {
 	static FILE *file;
@@ -221,7 +221,7 @@ static void listen(int *kept, char *text, size_t nbytes, int end)
 	fclose(file);
 }
 
-static void need(void **state)
+static void nics_are_opened_if_needed(void **state)
 {
 	world_kind_t kind = {.n_pes = 3, .before_node = configure};
 	char text[4096];
@@ -233,7 +233,7 @@ static void need(void **state)
 	kind.node_ids[0] = kind.node_ids[1] = "a";
 	kind.node_ids[2] = "b";
 	run(&kind, pe_used);
-	kind.before_node = all_off; /* as asked for: nothing to say */
+	kind.before_node = all_off; /* as requested: no message */
 	listen(&kept, text, sizeof text, 0);
 	failed = run_world(&kind, pe_unused);
 	listen(&kept, text, sizeof text, 1);
@@ -241,7 +241,7 @@ static void need(void **state)
 	assert_string_equal(text, "");
 }
 
-/* One line, and it has the PE and the reason. */
+/* Check that there is one line, with the PE and the reason. */
 static void expect_one_line(void (*before_node)(shmemh_t *job), const char *pe, const char *why)
 {
 	world_kind_t kind = nic_world(3, before_node);
@@ -280,7 +280,7 @@ static void one_off(shmemh_t *job)
 	job->opt.ib = job->pe == 2;
 }
 
-static void loud(shmemh_t *job)
+static void log_errors(shmemh_t *job)
 {
 	configure(job);
 	job->log.level = SHMEMHI_WARN;
@@ -301,10 +301,10 @@ static void one_has_none(void **state)
 	expect_one_line(first_without, "PE 0", "/nowhere/lib.so");
 	expect_one_line(one_off, "PE 2", "SHMEMH_IB is off");
 	fail_command(CREATE_CQ);
-	expect_one_line(loud, "PE", "CREATE_CQ");
+	expect_one_line(log_errors, "PE", "CREATE_CQ");
 }
 
-/* --- what stops a job ----------------------------------------------------------------------- */
+/* --- failures that end the start of a job ---------------------------------------------------- */
 
 static int wanted_status;
 static const char *wanted_text;
@@ -337,14 +337,14 @@ static void stops(void (*before_node)(shmemh_t *job), int status, const char *te
 	run(&kind, pe_stops);
 }
 
-static void stop(void **state)
+static void failures_end_the_start(void **state)
 {
 	(void)state;
 	stops(more_channels, SHMEMH_ERR_MISMATCH, "SHMEMH_CHANNELS is 1 on PE 0 and 2 on PE 1");
 	stops(bad_depth, SHMEMH_ERR_OPTION, "SHMEMH_IB_DEPTH");
 	fail_command(INIT2RTR);
 	stops(configure, SHMEMH_ERR_NIC, "INIT2RTR");
-	/* And it works again. */
+	/* The next job works again. */
 	world_kind_t kind = nic_world(2, configure);
 	run(&kind, pe_used);
 }
@@ -353,9 +353,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(channels),
-		cmocka_unit_test(need),
+		cmocka_unit_test(nics_are_opened_if_needed),
 		cmocka_unit_test(one_has_none),
-		cmocka_unit_test(stop),
+		cmocka_unit_test(failures_end_the_start),
 	};
 
 	setenv("MLX5SW_LINT", "strict", 1);

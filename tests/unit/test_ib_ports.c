@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Ports of NICs as they can be elsewhere: some entry points say what other devices say. */
+/* Ports of NICs on other machines: some entry points return what other devices would return. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "ib/ports.h"
 #include "nic_job.h"
 
-/* Entry points that lie. `lib` is the adapter's table with some of these in it. */
+/* `lib` is the adapter's table with some of these entry points replaced. */
 static shmemhi_ib_lib_t lib;
 static shmemhi_ib_lib_t truth;
 static int n_contexts, n_pds;
@@ -126,7 +126,7 @@ static void open_table(void)
 	lib.dealloc_pd = count_dealloc;
 }
 
-/* Look at the ports by the doctored table. */
+/* Examine the ports through the modified table. */
 static int look(shmemhi_ports_t *found)
 {
 	shmemhi_place_t nowhere = {.numa = -1};
@@ -134,7 +134,7 @@ static int look(shmemhi_ports_t *found)
 	return shmemhi_ports_open(&lib, &job->opt, &nowhere, found, &job->err);
 }
 
-/* All is closed, and was not closed before if it can be used. */
+/* Check that everything is closed, and that usable ports were not closed before. */
 static void close_table(shmemhi_ports_t *found)
 {
 	int n_usable = 0;
@@ -210,7 +210,7 @@ static void port_without_an_address(void **state)
 	expect_reason("it has no LID", 1);
 }
 
-/* A GRH has the port's GID. */
+/* A GRH contains the port's GID. */
 static void port_that_requires_a_grh(void **state)
 {
 	shmemhi_ports_t found;
@@ -227,7 +227,7 @@ static void port_that_requires_a_grh(void **state)
 	lib.query_gid_ex = no_gid;
 	expect_reason("its port requires a GRH, but has no GID at index 0", 1);
 	open_table();
-	assert_int_equal(look(&found), SHMEMH_OK); /* Ethernet: not a question */
+	assert_int_equal(look(&found), SHMEMH_OK); /* Ethernet: not required */
 	assert_int_equal(found.ports[0].nic.requires_grh, 0);
 	close_table(&found);
 }
@@ -248,7 +248,7 @@ static void port_without_gids(void **state)
 	close_table(&found);
 }
 
-/* The second port of this device does not exist, which the first does not suffer from. */
+/* The second port of this device does not exist; the first one is still usable. */
 static void two_ports_of_a_device(void **state)
 {
 	shmemhi_ports_t found;
@@ -292,7 +292,7 @@ static void place_of_a_link(void **state)
 	assert_string_equal(place.path, "");
 }
 
-/* Where devices say that they are: ROOT/a/nic for the first, ROOT/gpus/nic for the second. */
+/* The sysfs paths of the devices: ROOT/a/nic for the first, ROOT/gpus/nic for the second. */
 static char root[32];
 
 static void in_root(const char *name, char path[64])

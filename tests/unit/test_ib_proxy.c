@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The CPU doorbell proxy: what it writes, in which order, for which links (made by hand). */
+/* The CPU doorbell proxy: its stores, their order, and the links that it serves, which the test
+ * sets up by hand. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@ static struct {
 	shmemhi_link_t links[N_LINKS];
 	uint64_t producers[N_LINKS];
 	uint32_t records[N_LINKS][2];
-	uint64_t *doorbells; /* [N_LINKS], a page of their own */
+	uint64_t *doorbells; /* [N_LINKS], on a page of their own */
 	size_t page;
 } t;
 
@@ -73,7 +74,7 @@ static int step(void)
 	return shmemhi_proxy_step(t.ib.proxy);
 }
 
-/* The record and the doorbell of link i have this index. */
+/* Check that the record and the doorbell of link i have this index. */
 static void expect_rung(int i, uint32_t index)
 {
 	uint32_t qpn = QPN + (uint32_t)i;
@@ -115,7 +116,7 @@ static void record_and_doorbell(void **state)
 	expect_rung(0, 0x1235);
 }
 
-/* The NIC has 16 bits of an index, producer words 32. What lies above these is ignored. */
+/* The NIC has 16 bits of an index, producer words 32. Higher bits are ignored. */
 static void index_wraps(void **state)
 {
 	static const uint64_t at[] = {0xffff,     0x10000, 0x10001, 0x7fffffff,
@@ -130,8 +131,8 @@ static void index_wraps(void **state)
 	}
 }
 
-/* Producers count from what they are when the proxy opens. */
-static void begins_anywhere(void **state)
+/* Producers start from their values when the proxy opens. */
+static void producers_start_anywhere(void **state)
 {
 	(void)state;
 	t.producers[2] = 500;
@@ -143,7 +144,7 @@ static void begins_anywhere(void **state)
 	expect_rung(2, 503);
 }
 
-static void never_backwards(void **state)
+static void index_never_decreases(void **state)
 {
 	(void)state;
 	open_proxy();
@@ -157,7 +158,7 @@ static void never_backwards(void **state)
 	expect_rung(0, 101);
 }
 
-static void links_that_moved_and_no_others(void **state)
+static void only_advanced_links_are_rung(void **state)
 {
 	(void)state;
 	open_proxy();
@@ -186,7 +187,7 @@ static void links_that_the_gpu_rings(void **state)
 	expect_rung(5, 1);
 }
 
-static void nothing_to_ring(void **state)
+static void no_links_for_the_proxy(void **state)
 {
 	(void)state;
 	for (int i = 0; i < N_LINKS; i++)
@@ -197,7 +198,7 @@ static void nothing_to_ring(void **state)
 
 static volatile uint32_t record_at_doorbell;
 
-/* The store to a doorbell traps: what does the record say at that moment? */
+/* The store to a doorbell traps: record the value of the doorbell record at that moment. */
 static void on_doorbell(int sig)
 {
 	(void)sig;
@@ -235,7 +236,7 @@ static void thread_rings_and_ends(void **state)
 	assert_int_equal(n_threads("shmem_proxy"), 1);
 	__atomic_store_n(&t.producers[0], 1, __ATOMIC_RELEASE);
 	wait_for(&t.doorbells[0]);
-	usleep(20000); /* it sleeps by now, or not: it must wake up all the same */
+	usleep(20000); /* the proxy may sleep by now: the store must wake it up */
 	__atomic_store_n(&t.producers[5], 2, __ATOMIC_RELEASE);
 	wait_for(&t.doorbells[5]);
 	shmemhi_proxy_close(&t.job, &t.ib);
@@ -244,7 +245,7 @@ static void thread_rings_and_ends(void **state)
 	expect_rung(0, 1);
 	expect_rung(5, 2);
 	expect_nothing(1);
-	shmemhi_proxy_close(&t.job, &t.ib); /* once more does no harm */
+	shmemhi_proxy_close(&t.job, &t.ib); /* a second close has no effect */
 }
 
 static void no_thread_where_a_scheduler_drives(void **state)
@@ -259,16 +260,11 @@ static void no_thread_where_a_scheduler_drives(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(record_and_doorbell),
-		TEST(index_wraps),
-		TEST(begins_anywhere),
-		TEST(never_backwards),
-		TEST(links_that_moved_and_no_others),
-		TEST(links_that_the_gpu_rings),
-		TEST(nothing_to_ring),
-		TEST(record_comes_first),
-		TEST(thread_rings_and_ends),
-		TEST(no_thread_where_a_scheduler_drives),
+		TEST(record_and_doorbell),          TEST(index_wraps),
+		TEST(producers_start_anywhere),     TEST(index_never_decreases),
+		TEST(only_advanced_links_are_rung), TEST(links_that_the_gpu_rings),
+		TEST(no_links_for_the_proxy),       TEST(record_comes_first),
+		TEST(thread_rings_and_ends),        TEST(no_thread_where_a_scheduler_drives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

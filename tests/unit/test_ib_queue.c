@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queues of links: mailboxes, options, memory, doorbell registers, and what failures leave. */
+/* Queues of links: mailboxes, options, memory, doorbell registers, and the state after failures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +14,11 @@
 #include "mem/mem.h"
 
 #define QPC 0xc0u
-#define LINK_LIMIT (179u << 10) /* a quarter of what NVSHMEM takes for a queue pair */
+#define LINK_LIMIT (179u << 10) /* a quarter of the memory that NVSHMEM uses for a queue pair */
 
 /* Mailboxes */
 
-/* Bytes by the tables of the PRM, counted by hand. */
+/* Bytes derived from the tables of the PRM by hand. */
 static void fields_are_where_the_prm_has_them(void **state)
 {
 	uint32_t mailbox[SHMEMHI_PRM_LONG] = {0};
@@ -59,7 +59,7 @@ static const struct {
 	{SHMEMHI_ADS_ETH_PRIO, QPC + 0xc0 + 0x121},
 };
 
-/* A field takes its value, whatever was there, and nothing beside it. */
+/* A field is set, whatever its old value, and no bit next to it changes. */
 static void fields_touch_nothing_else(void **state)
 {
 	(void)state;
@@ -153,7 +153,7 @@ typedef struct extent {
 	size_t nbytes;
 } extent_t;
 
-/* What a link has. */
+/* The memory of a link. */
 enum { N_EXTENTS = 3 };
 
 static void extents_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link, extent_t *e)
@@ -175,7 +175,7 @@ static int is_within(extent_t e, const void *at, size_t nbytes)
 	return e.at >= (uintptr_t)at && e.at + e.nbytes <= (uintptr_t)at + nbytes;
 }
 
-/* Nothing of any link overlaps anything else, and all of it is registered. */
+/* No memory of any link overlaps other memory, and all of it is registered. */
 static int is_apart(shmemh_t *job)
 {
 	const shmemhi_ib_t *ib = job->ib;
@@ -222,7 +222,7 @@ static int pe_memory(shmemh_t *job)
 	}
 	if (depth_asked == 1024)
 		PE_CHECK(shmemhi_links_nbytes(job->ib) <= LINK_LIMIT);
-	if (depth_asked == 32768) /* several blocks */
+	if (depth_asked == 32768) /* several blocks of memory */
 		PE_CHECK(job->ib->queue_mem->n_blocks > 1);
 	return is_apart(job) || unplug(job);
 }
@@ -241,7 +241,7 @@ static void links_have_memory_of_their_own(void **state)
 	}
 }
 
-/* Nobody tells a NIC which CQEs were read. */
+/* No consumer index is reported to the NIC. */
 static int pe_overruns(shmemh_t *job)
 {
 	uint8_t in[16] = {0}, out[0x110];
@@ -274,7 +274,7 @@ static int pe_opens(shmemh_t *job)
 	return unplug(job);
 }
 
-/* NICs refuse a QP that asks for time stamps they do not have. */
+/* NICs refuse a QP that requests time stamps that they do not have. */
 static void queue_pairs_ask_for_time_stamps_that_exist(void **state)
 {
 	const world_kind_t kind = {.n_pes = 1};
@@ -341,7 +341,7 @@ static void the_proxy_keeps_records(void **state)
 	with_no_records(2, pe_proxy_keeps_records);
 }
 
-/* The third queue pair of this kind is refused, and no other is asked for. */
+/* The third queue pair without a record is refused, and no other is requested. */
 static int pe_runs_out(shmemh_t *job)
 {
 	if (plug_in(job) || control(job, "fail command opcode=0x500 after=2 n=1 status=0xf"))
@@ -495,7 +495,8 @@ static void options_are_checked_first(void **state)
 	with_adapters(MLX5SW_ETHERNET, 1, pe_bad_options);
 }
 
-/* A device that lets go of nothing: what it may still write to must not be used again. */
+/* A device that fails to destroy its objects: memory that it may still write to must not be reused.
+ */
 static shmemhi_ib_lib_t real;
 static struct mlx5dv_devx_obj *kept;
 
@@ -527,7 +528,7 @@ static int pe_keeps_memory(shmemh_t *job)
 	job->ib->lib.obj_destroy = destroy_not_the_first;
 	shmemhi_links_close(job, job->ib);
 	PE_CHECK(kept);
-	memset(b.raw, 0x5a, b.nbytes); /* still allocated: else sanitizers complain */
+	memset(b.raw, 0x5a, b.nbytes); /* still allocated: otherwise sanitizers report it */
 	memset(mem.bounces.raw, 0x5a, SHMEMD_BOUNCES_NBYTES);
 	job->ib->lib = real;
 	PE_CHECK(real.obj_destroy(kept) == 0 && real.obj_destroy(cq) == 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Queues in memory of a GPU, or of the host if that cannot be, on a make-believe driver. */
+/* Queues in GPU memory, or in host memory if that is not possible, on a fake driver. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,15 +22,14 @@ static const shmemhi_cuda_t *one_gpu(int pe)
 
 enum { OWNER = SHMEMHI_CU_RDMA_ORDERING_OWNER };
 
-/* Where queues are asked for and where they are, and how many pieces of memory that makes: on the
- * GPU (queues, bounce buffers), and pinned (both if they are not there, producer words,
- * records). */
+/* The requested and the actual place of queues, and the number of allocations: on the GPU (queues,
+ * bounce buffers), and pinned (both if they are not on the GPU, producer words, records). */
 static struct {
 	int queue, doorbell, heap_kind;
 	int is_gpu, n_gpu, n_pinned;
 } gpu_row;
 
-/* A READ returns into a bounce buffer, and a thread that has seen the CQE reads it: both are to be
+/* A READ returns into a bounce buffer, and a thread that has polled the CQE reads it: both must be
  * in one memory. */
 static int are_bounces_registered(shmemh_t *job)
 {
@@ -69,7 +68,7 @@ static int pe_gpu_memory(shmemh_t *job)
 	return 0;
 }
 
-static void queues_are_where_they_are_asked_for(void **state)
+static void queues_are_in_the_requested_memory(void **state)
 {
 	static const struct {
 		int queue, doorbell, heap_kind;
@@ -108,7 +107,7 @@ static struct mlx5dv_devx_umem *no_umem(struct ibv_context *context, void *ptr, 
 	return NULL;
 }
 
-/* What a driver of CUDA 11.7 has; found by name, in the program itself. */
+/* A function of CUDA 11.7's driver, found by name in the program itself. */
 static int n_dmabufs;
 __attribute__((visibility("default"))) int cuMemGetHandleForAddressRange(int *fd,
 									 shmemhi_cu_ptr_t ptr,
@@ -124,7 +123,7 @@ int cuMemGetHandleForAddressRange(int *fd, shmemhi_cu_ptr_t ptr, size_t nbytes, 
 	return 0;
 }
 
-/* Not by the address, if there is a dma-buf. */
+/* Not registered by the address if there is a dma-buf. */
 static int pe_dmabuf(shmemh_t *job)
 {
 	if (plug_in(job))
@@ -172,7 +171,7 @@ static void gpu_queues_are_registered_by_dmabuf(void **state)
 	assert_int_equal(n_ranges, 0);
 }
 
-/* The NIC does not register memory of a GPU. */
+/* The NIC cannot register GPU memory. */
 static shmemhi_ib_lib_t whole;
 
 static struct mlx5dv_devx_umem *no_gpu_umem(struct ibv_context *context, void *ptr, size_t nbytes,
@@ -207,7 +206,7 @@ static int pe_not_on_gpu(shmemh_t *job)
 	return unplug(job);
 }
 
-/* Bounce buffers that cannot be on the GPU take the queues with them. */
+/* If bounce buffers cannot be on the GPU, neither are the queues. */
 static struct ibv_mr *no_gpu_mr(struct ibv_pd *pd, void *ptr, size_t nbytes, int access)
 {
 	if (n_live) {
@@ -266,7 +265,7 @@ static void queues_that_cannot_be_on_a_gpu(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(queues_are_where_they_are_asked_for),
+		cmocka_unit_test(queues_are_in_the_requested_memory),
 		cmocka_unit_test(gpu_queues_are_registered_by_dmabuf),
 		cmocka_unit_test(queues_that_cannot_be_on_a_gpu),
 	};

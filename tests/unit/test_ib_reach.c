@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Ways to the members of a team: mapped memory, NIC, both, none. */
+/* Transports to the members of a team: mapped memory, RDMA, both, none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@
 #define BY_NIC SHMEMD_CTX_NIC
 #define BOTH (SHMEMD_CTX_NIC | SHMEMD_CTX_BOTH_WAYS)
 
-/* A team's flags, which say besides whether it is the world. */
-static uint32_t ways_of(shmemh_t *job, shmemh_team_t team)
+/* The flags of a team, without the one that marks the world. */
+static uint32_t transport_flags_of(shmemh_t *job, shmemh_team_t team)
 {
 	uint32_t flags = job->teams[team].ctx_flags;
 	int is_world = job->teams[team].n_pes == job->n_pes;
@@ -26,7 +26,7 @@ static uint32_t ways_of(shmemh_t *job, shmemh_team_t team)
 
 /* --- SHMEMH_DISABLE_P2P --------------------------------------------------------------------- */
 
-/* Operations of kernels find no PE mapped, not even this one; the host has its own memory. */
+/* Operations of kernels have no PE mapped, not even this one; the host has its own memory. */
 static int check_alone(shmemh_t *job)
 {
 	shmemhi_team_t *world = &job->teams[SHMEMH_TEAM_WORLD];
@@ -48,7 +48,7 @@ static int check_alone(shmemh_t *job)
 	return 0;
 }
 
-/* The context in memory of the device is the one that kernels get, its own address included. */
+/* The context in device memory equals the one that kernels get, including its own address. */
 static int check_ctx(shmemh_t *job, const shmemd_ctx_t *ctx)
 {
 	shmemd_ctx_t copy;
@@ -75,7 +75,7 @@ static int pe_no_p2p(shmemh_t *job)
 		if (check_alone(job))
 			return 1;
 		for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
-			PE_CHECK(ways_of(job, t) == (with_nic ? BY_NIC : 0));
+			PE_CHECK(transport_flags_of(job, t) == (with_nic ? BY_NIC : 0));
 		PE_CHECK(shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &ctx) == SHMEMH_OK);
 		PE_CHECK(ctx.heap == shmemhi_mem_base(job, job->pe));
 		PE_CHECK(ctx.n_world == (uint32_t)job->n_pes);
@@ -120,8 +120,9 @@ static int pe_mixed(shmemh_t *job)
 		if (with_nic)
 			PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
 		PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
-		PE_CHECK(ways_of(job, SHMEMH_TEAM_WORLD) == (with_nic ? BOTH : 0));
-		PE_CHECK(ways_of(job, SHMEMH_TEAM_NODE) == (with_nic ? MAPPED | BY_NIC : MAPPED));
+		PE_CHECK(transport_flags_of(job, SHMEMH_TEAM_WORLD) == (with_nic ? BOTH : 0));
+		PE_CHECK(transport_flags_of(job, SHMEMH_TEAM_NODE) ==
+			 (with_nic ? MAPPED | BY_NIC : MAPPED));
 		for (int pe = 0; pe < job->n_pes; pe++)
 			PE_CHECK((job->teams[SHMEMH_TEAM_WORLD].peers[pe].base != NULL) ==
 				 (pe / 2 == job->pe / 2));
@@ -142,7 +143,7 @@ static void test_mixed(void **state)
 	assert_int_equal(run_world(&kind, pe_mixed), 0);
 }
 
-/* Units that leave the NIC path out get contexts of teams that do without. */
+/* Units that leave the NIC path out get contexts of teams that do not need it. */
 static int get_without_nic(shmemh_t *job, shmemh_team_t team)
 {
 	shmemd_ctx_t ctx = {0};
@@ -189,14 +190,14 @@ static void test_without_nic(void **state)
 	assert_int_equal(run_world(&kind, pe_without_nic), 0);
 }
 
-/* A team's words are updated in one way: a node of one PE takes that of the world there, and what
- * it has of its own in its own team. */
+/* A team's words are updated by one transport: a node of one PE uses that of the world there, and
+ * its own in its own team. */
 static int pe_uneven(shmemh_t *job)
 {
 	PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
-	PE_CHECK(ways_of(job, SHMEMH_TEAM_WORLD) == BOTH);
-	PE_CHECK(ways_of(job, SHMEMH_TEAM_NODE) == (MAPPED | BY_NIC));
+	PE_CHECK(transport_flags_of(job, SHMEMH_TEAM_WORLD) == BOTH);
+	PE_CHECK(transport_flags_of(job, SHMEMH_TEAM_NODE) == (MAPPED | BY_NIC));
 	shmemhi_teams_close(job);
 	unplug(job);
 	return 0;
@@ -214,7 +215,7 @@ static int pe_one_node(shmemh_t *job)
 {
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
-		PE_CHECK(ways_of(job, t) == MAPPED);
+		PE_CHECK(transport_flags_of(job, t) == MAPPED);
 	shmemhi_teams_close(job);
 	return 0;
 }
@@ -234,7 +235,7 @@ static const shmemhi_cuda_t *own_gpu(int pe)
 }
 
 /* Mapped, but atomics are not native. fake_nic.h has its completion queues in host memory: with a
- * heap on the GPU READs end with a DUMP, however the GPU orders what a NIC writes to it. */
+ * heap on the GPU, READs end with a DUMP, however the GPU orders writes of a NIC. */
 static int pe_gpu(shmemh_t *job)
 {
 	int is_gpu = job->mem->backend->kind == SHMEMH_HEAP_GPU;
@@ -244,7 +245,7 @@ static int pe_gpu(shmemh_t *job)
 	PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
-		PE_CHECK(ways_of(job, t) == (SHMEMD_CTX_ALL_MAPPED | BOTH | flush));
+		PE_CHECK(transport_flags_of(job, t) == (SHMEMD_CTX_ALL_MAPPED | BOTH | flush));
 	PE_CHECK(shmemh_ctx_get(job, SHMEMH_TEAM_NODE, &ctx) == SHMEMH_OK);
 	if (check_ctx(job, &ctx))
 		return 1;

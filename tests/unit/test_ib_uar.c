@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Doorbell registers: which pages are asked for, how links share them, and how a GPU gets at them,
- * on a make-believe driver. */
+/* Doorbell registers: the requested pages, their distribution over links, and their mapping for a
+ * GPU, on a fake driver. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,11 +17,11 @@
 #define MAX_ASKED 16
 #define PAGE 4096
 
-enum { WORD_AUTO, WORD_GPU, WORD_CPU }; /* of SHMEMH_IB_DOORBELL */
+enum { WORD_AUTO, WORD_GPU, WORD_CPU }; /* values of SHMEMH_IB_DOORBELL */
 
-/* A device with so many registers of the kinds it has, several to a page. */
+/* A device with so many registers of its kinds, several to a page. */
 static struct {
-	uint32_t kinds[MAX_ASKED]; /* that it was asked for */
+	uint32_t kinds[MAX_ASKED]; /* requested kinds */
 	int n_asked, n_given, n_live, limit, per_page;
 	uint32_t has; /* bits: 1 BF, 2 NC, 4 dedicated NC */
 	struct mlx5dv_devx_uar uars[MAX_ASKED];
@@ -71,7 +71,7 @@ static void make_device(shmemhi_ib_t *ib, uint32_t has, int limit, int per_page)
 	ib->lib.free_uar = take_uar;
 }
 
-/* Not cached first; what is left when those are given out. */
+/* Uncached registers first; others when those are used up. */
 static int pe_kinds(shmemh_t *job)
 {
 	static const uint32_t all[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC,
@@ -120,7 +120,7 @@ static int pe_shares(shmemh_t *job)
 	return 0;
 }
 
-static void links_share_what_there_is(void **state)
+static void links_share_registers(void **state)
 {
 	const world_kind_t kind = {.n_pes = 1};
 
@@ -128,7 +128,7 @@ static void links_share_what_there_is(void **state)
 	assert_int_equal(run_world(&kind, pe_shares), 0);
 }
 
-/* What is logged, to be read after. */
+/* The log, to be read afterwards. */
 static int log_fd;
 
 static int say_into_file(void)
@@ -194,7 +194,7 @@ static int pe_maps(shmemh_t *job)
 	return 0;
 }
 
-/* Asked not to, or not able to: the host rings, and says so once if nobody asked for that. */
+/* If configured or if the GPU cannot, the host rings, with one warning unless it was configured. */
 static int host_rings(shmemh_t *job, int word, const char *warning)
 {
 	shmemhi_uars_t uars = {0};
@@ -259,7 +259,7 @@ static void gpus_have_registers_mapped(void **state)
 	assert_int_equal(run_world(&kind, pe_maps), 0);
 }
 
-static void the_host_rings_where_gpus_cannot(void **state)
+static void host_rings_if_gpus_cannot(void **state)
 {
 	const world_kind_t kind = {.n_pes = 1, .cuda = one_gpu};
 
@@ -271,9 +271,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_of_pages),
-		cmocka_unit_test(links_share_what_there_is),
+		cmocka_unit_test(links_share_registers),
 		cmocka_unit_test(gpus_have_registers_mapped),
-		cmocka_unit_test(the_host_rings_where_gpus_cannot),
+		cmocka_unit_test(host_rings_if_gpus_cannot),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

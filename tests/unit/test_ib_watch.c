@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the NIC has to say is logged, kept if it is fatal, and acknowledged: on a library made of
- * the tests' own events, which real adapters rarely have, and on the software adapter. */
+/* Events of the NIC are logged, kept if they are fatal, and acknowledged: with a library that
+ * returns the test's own events, which real adapters rarely send, and with the software adapter. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -32,9 +32,9 @@ static struct {
 	struct {
 		uint64_t cookie;
 		uint8_t type, syndrome;
-		int error; /* not 0: get_event fails with it */
+		int error; /* not 0: get_event fails with this errno value */
 	} devx[MAX_EVENTS];
-	int n_async, n_devx, async_error; /* async_error: once there are no more */
+	int n_async, n_devx, async_error; /* async_error: when there are no more events */
 	int n_acked, next_async, next_devx;
 	int channel_error, subscribe_error;
 	int n_subscribed, wrong;
@@ -76,7 +76,7 @@ static void fake_destroy(struct mlx5dv_devx_event_channel *channel)
 	close(channel->fd);
 }
 
-/* Of each link first the queue pair, then the completion queue. */
+/* For each link first the queue pair, then the completion queue. */
 static int fake_subscribe(struct mlx5dv_devx_event_channel *channel, struct mlx5dv_devx_obj *obj,
 			  uint16_t nbytes, uint16_t *types, uint64_t cookie)
 {
@@ -177,7 +177,7 @@ static void expect_line(const char *words)
 		fail_msg("no line with: %s", words);
 }
 
-/* Descriptors are told once; they stay readable, as if something were left behind. */
+/* Signal the descriptors once; they stay readable, as if an event remained. */
 static void tell(void)
 {
 	eventfd_write(t.context.async_fd, 1);
@@ -194,7 +194,7 @@ static void thread_ends_at_close(void **state)
 	assert_true(fcntl(t.channel.fd, F_GETFL) & O_NONBLOCK);
 	close_watch();
 	wait_for_no_thread("shmem_watch");
-	close_watch(); /* once more does no harm */
+	close_watch(); /* a second close has no effect */
 	assert_string_equal(log_text(), "");
 }
 
@@ -269,7 +269,7 @@ static void events_of_queues(void **state)
 	t.devx[2].cookie = 3;
 	t.devx[2].type = 0x04;
 	t.devx[2].syndrome = 0x02;
-	t.devx[3].cookie = N_LINKS; /* none of ours */
+	t.devx[3].cookie = N_LINKS; /* not one of our links */
 	t.devx[3].type = 0x05;
 	t.devx[4].cookie = 5;
 	t.devx[4].type = 0x11;
@@ -288,7 +288,7 @@ static void events_of_queues(void **state)
 	close_watch();
 	assert_int_equal(t.links[1].event, 0x10);
 	assert_int_equal(t.links[3].event, 0x04);
-	assert_int_equal(t.links[5].event, 0x05); /* the first */
+	assert_int_equal(t.links[5].event, 0x05); /* the first event */
 	assert_int_equal(t.links[2].event, 0);
 }
 
@@ -301,11 +301,11 @@ static void events_that_are_lost(void **state)
 	open_watch();
 	tell();
 	expect_line("WARN NIC mlx5_7 port 2: events of queue pairs were lost");
-	expect_line("WQ_CATAS"); /* it goes on */
+	expect_line("WQ_CATAS"); /* the thread continues */
 }
 
-/* Descriptors stay readable here: without giving up, there would be lines without end. */
-static void descriptors_that_fail(void **state)
+/* The descriptors stay readable: without giving up, the thread would log lines endlessly. */
+static void failing_event_descriptors(void **state)
 {
 	(void)state;
 	t.async_error = EIO;
@@ -327,7 +327,7 @@ static void no_channel(void **state)
 	open_watch();
 	expect_line("WARN NIC mlx5_7 port 2: events of queue pairs are not reported");
 	tell();
-	expect_line("PORT_ERR"); /* these are, all the same */
+	expect_line("PORT_ERR"); /* events of the port are still reported */
 	close_watch();
 	assert_int_equal(log_count("\n"), 2);
 	close(t.channel.fd);
@@ -386,7 +386,7 @@ static int pe_fatal(shmemh_t *job)
 	return end_watch(job);
 }
 
-/* A WRITE by an unknown key, from channel 1 to itself. */
+/* A WRITE with an unknown key, from channel 1 to itself. */
 static void write_by_no_key(const shmemhi_link_t *link)
 {
 	uint32_t wqe[16] = {[0] = htobe32(SHMEMD_MLX5_RDMA_WRITE), [2] = htobe32(8)};
@@ -460,7 +460,7 @@ int main(void)
 		TEST(thread_ends_at_close),      TEST(no_thread_where_a_scheduler_drives),
 		TEST(events_of_ports_inform),    TEST(first_fatal_event_is_kept),
 		TEST(events_of_queues),          TEST(events_that_are_lost),
-		TEST(descriptors_that_fail),     TEST(no_channel),
+		TEST(failing_event_descriptors), TEST(no_channel),
 		TEST(no_subscription),           cmocka_unit_test(adapter_port_down_and_up),
 		cmocka_unit_test(adapter_fails), cmocka_unit_test(adapter_refuses_a_request),
 	};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Start and end of whole jobs through the public calls: PEs are threads of this process. */
+/* Start and end of whole jobs through the public calls. PEs are threads of this process. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@ typedef struct pe {
 	pthread_t thread;
 	shmemh_attr_t attr;
 	shmemh_t *job;
-	int (*body)(shmemh_t *job, int pe); /* 0, or the line of what was wrong */
+	int (*body)(shmemh_t *job, int pe); /* returns 0, or the line of the failed check */
 	int wrong;
 } pe_t;
 
@@ -62,7 +62,7 @@ static void run_job(int (*body)(shmemh_t *job, int pe))
 		assert_int_equal(pes[pe].wrong, 0);
 }
 
-/* A heap call that meets another collective fails everywhere, and the next one works. */
+/* A heap call that meets another collective fails on all PEs, and the next one works. */
 static int mixed_collectives(shmemh_t *job, int pe)
 {
 	void *p = NULL;
@@ -81,7 +81,7 @@ static void test_mixed_collectives(void **state)
 	run_job(mixed_collectives);
 }
 
-/* PE 1 leaves in the middle; the line of PE 0's finalize outlives the job. */
+/* PE 1 leaves in the middle; the error text of PE 0's finalize outlives the job. */
 static int left_alone(shmemh_t *job, int pe)
 {
 	if (pe == 1) {
@@ -102,7 +102,7 @@ static void test_text_of_finalize(void **state)
 	run_job(left_alone);
 }
 
-/* What a bootstrap cannot carry is refused alike by all of them, a job of one PE included. */
+/* A size that a bootstrap cannot carry is refused by all bootstraps, also in a job of one PE. */
 static void test_allgather_sizes(void **state)
 {
 	static char src[(1 << 20) + 1], dst[sizeof src];
@@ -154,7 +154,7 @@ static void test_bad_boot(void **state)
 	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
 }
 
-/* What a job of one PE says on stderr when it starts. */
+/* The stderr of a job of one PE when it starts. */
 static void start_alone(char *text, size_t nbytes)
 {
 	int ends[2], saved = dup(STDERR_FILENO);
@@ -174,7 +174,7 @@ static void start_alone(char *text, size_t nbytes)
 	close(ends[0]);
 }
 
-/* A launcher of many processes that this library does not know is not passed over in silence. */
+/* A launcher of many processes that this library does not support causes a warning. */
 static void test_alone_among_many(void **state)
 {
 	static const char *const names[] = {"SHMEMH_NPES", "SLURM_NTASKS", "PMI_SIZE",
@@ -208,7 +208,7 @@ int main(void)
 		cmocka_unit_test(test_alone_among_many),
 	};
 
-	/* This program starts its PEs itself, whatever started it. */
+	/* This program starts its PEs itself, whatever started the program. */
 	unsetenv("SHMEMH_UNIQUEID");
 	unsetenv("PMIX_RANK");
 	return cmocka_run_group_tests(tests, NULL, NULL);

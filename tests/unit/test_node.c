@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Whose memory counts as mapped: by identity, by process, and by what could really be mapped. */
+/* Which memory counts as mapped: by identity, by process, and by the actual result of mapping. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,14 +35,15 @@ static void test_two_nodes(void **state)
 	assert_int_equal(run_world(&kind, pe_two_nodes), 0);
 }
 
-/* PEs 2 and 3 look near but cannot map what comes: they are a node of their own for everybody. */
+/* PEs 2 and 3 seem to be on the node but cannot map the others' memory: they form a node of their
+ * own for all PEs. */
 static void break_upper(shmemh_t *job)
 {
 	faults_t *f = calloc(1, sizeof *f);
 
 	inject(job, f);
 	if (job->pe >= 2)
-		f->import = 1; /* the first descriptor it tries: that of PE 0 */
+		f->import = 1; /* the first descriptor that it imports: that of PE 0 */
 }
 
 static int pe_halves(shmemh_t *job)
@@ -65,7 +66,8 @@ static void test_unmappable(void **state)
 	assert_int_equal(run_world(&kind, pe_halves), 0);
 }
 
-/* PE 0 cannot map what comes of PE 2, though PE 2 could map PE 0: both must go by that. */
+/* PE 0 cannot map the memory of PE 2, though PE 2 could map PE 0's: both must use the same result.
+ */
 static void break_one(shmemh_t *job)
 {
 	faults_t *f = calloc(1, sizeof *f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The environment options: what is understood, what is refused with which words, and the table. */
+/* The environment options: accepted values, refusals and their text, and the table. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ extern char **environ;
 
 static const shmemhi_log_t quiet = {SHMEMHI_OFF, -1, 0};
 
-/* No SHMEMH_* name is set. */
+/* No SHMEMH_* variable is set. */
 static int clean_environment(void **state)
 {
 	char **entry = environ;
@@ -66,7 +66,7 @@ static void expect_time(const char *value, uint64_t ns)
 	assert_true(opt.timeout_ns == ns);
 }
 
-/* The line names the option and the value. */
+/* The line contains the option and the value. */
 static void expect_refused(const char *name, const char *value)
 {
 	shmemhi_options_t opt;
@@ -93,7 +93,7 @@ static void test_defaults(void **state)
 	assert_string_equal(opt.ifname, "");
 	assert_int_equal(opt.pe, -1);
 	assert_int_equal(opt.n_pes, -1);
-	/* Set but empty is not set: scripts write NAME= to take a value back. */
+	/* Set but empty counts as not set: scripts write NAME= to remove a value. */
 	assert_int_equal(read_one("SHMEMH_HEAP_CHUNK", "", &opt, &err), SHMEMH_OK);
 	assert_true(opt.heap_chunk == 64ull << 20);
 }
@@ -188,7 +188,7 @@ static void test_texts(void **state)
 	expect_refused("SHMEMH_NODE_ID", text);
 }
 
-/* What the function writes to stderr. */
+/* Capture what the function writes to stderr. */
 static void capture(char *text, size_t nbytes, void (*fn)(void))
 {
 	int saved = dup(STDERR_FILENO);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Jobs that no call may use: NULL, and that of a parent process. Pointers that receive a result and
- * are NULL. Whose line shmemh_error_text has. */
+/* Jobs that no call accepts: NULL, and the job of a parent process. Result pointers that are NULL.
+ * The origin of the text of shmemh_error_text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 static char buffer[SHMEMH_UNIQUEID_TEXT_NBYTES];
 
-/* Each call with a job; the result as a number. */
+/* Each call with a job; its result as a number. */
 
 static long ctx_get(shmemh_t *job)
 {
@@ -125,9 +125,9 @@ static long nic_event(shmemh_t *job)
 }
 
 static const struct call {
-	const char *name; /* begins the line */
+	const char *name; /* start of the line */
 	long (*make)(shmemh_t *job);
-	long refused; /* what it returns */
+	long refused; /* its result when refused */
 } calls[] = {
 	{"ctx_get", ctx_get, SHMEMH_ERR_ARGUMENT},
 	{"error_get", error_get, SHMEMH_ERR_ARGUMENT},
@@ -205,7 +205,7 @@ static void null_results(void **state)
 			    "error_format: err is NULL");
 }
 
-/* The line is that of the last call that failed, whatever succeeded since. */
+/* The line is that of the last call that failed, also after later successful calls. */
 static void line_of_the_last_failure(void **state)
 {
 	shmemh_heap_info_t info = {.size = 1};
@@ -227,7 +227,7 @@ static void line_of_the_last_failure(void **state)
 	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
 }
 
-/* A job of one PE with a hub, so that there is a connection to break. */
+/* A job of one PE with a hub, so that there is a connection to lose. */
 static shmemh_t *job_with_hub(void)
 {
 	shmemh_attr_t attr = SHMEMH_ATTR_INIT;
@@ -241,7 +241,7 @@ static shmemh_t *job_with_hub(void)
 	return job;
 }
 
-/* What the child saw: 0, or what was wrong, from 1. */
+/* Result of the child: 0, or the number of the failed check, from 1. */
 static int in_child(shmemh_t *job)
 {
 	shmemh_t *own;
@@ -287,7 +287,7 @@ int main(void)
 		cmocka_unit_test(forked_child),
 	};
 
-	/* This program starts its PEs itself, whatever started it. */
+	/* This program starts its PEs itself, whatever started the program. */
 	unsetenv("SHMEMH_UNIQUEID");
 	unsetenv("PMIX_RANK");
 	setenv("SHMEMH_IFNAME", "lo", 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Sentences for statuses, and lines for error records. */
+/* Texts of statuses, and lines of error records. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -154,10 +154,10 @@ static void vendor_syndromes_that_are_known(void **state)
 	expect_words(8, 0xf9, 0x05, "vendor 0xf9: a request before it failed");
 	expect_words(8, 0x81, 0x15, "vendor 0x81: no answer from the target");
 	expect_words(8, 0x93, 0x13, "vendor 0x93: page fault at the target");
-	expect_words(8, 0x81, 0x13, "vendor 0x81)"); /* means something with 0x15 only */
+	expect_words(8, 0x81, 0x13, "vendor 0x81)"); /* has a meaning with 0x15 only */
 }
 
-/* A caller's buffer may be short: the line is cut, and ends. */
+/* A caller's buffer may be short: the line is cut and terminated. */
 static void line_is_cut_to_the_buffer(void **state)
 {
 	shmemd_error_t err = {.status = SHMEMD_ERR_PATH, .value = value_of(1, 8, 0x81, 0x15)};

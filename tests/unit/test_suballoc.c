@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The heap's allocator against a reference that looks at every unit of memory. */
+/* The heap's allocator compared with a reference that examines every unit of memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #define MAX_UNITS 2048
 #define N_OPS 120000
 
-/* owner[u]: 0 free, else the number of the allocation that has unit u. */
+/* owner[u]: 0 free, otherwise the number of the allocation that has unit u. */
 typedef struct reference {
 	uint32_t owner[MAX_UNITS];
 	uint64_t n_units;
@@ -141,7 +141,7 @@ static void test_random(void **state)
 	(void)state;
 	t->random = 0x9e3779b97f4a7c15u;
 	for (int op = 0; op < N_OPS; op++) {
-		/* Swings between a filling and an emptying heap. */
+		/* Alternates between a filling and an emptying heap. */
 		unsigned frees = op / 4000 % 2 ? 5 : 3;
 
 		if (t->n_live && next_random(&t->random) % 8 < frees)
@@ -183,7 +183,7 @@ static void test_alignment(void **state)
 	shmemhi_suballoc_destroy(&s);
 }
 
-/* Free every second block: nothing larger than one fits without growth, until all are free. */
+/* Free every second block: a larger one does not fit without growth, until all are free. */
 static void test_fragmentation(void **state)
 {
 	shmemhi_suballoc_t s = {0};

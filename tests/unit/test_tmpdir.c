@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Directories with sockets that killed processes leave, and that later starts remove. */
+/* Directories with sockets of killed processes, which later starts remove. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ static int count_fds(void)
 	return n;
 }
 
-/* Does somebody listen there? */
+/* Returns whether a process listens there. */
 static int is_alive(const shmemhi_listener_t *l)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -41,7 +41,7 @@ static int is_alive(const shmemhi_listener_t *l)
 	return ok;
 }
 
-/* Directories and files in dir. */
+/* Number of directories and files in dir. */
 static int count_entries(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -53,7 +53,7 @@ static int count_entries(const char *dir)
 	return n;
 }
 
-/* A process that is killed while it listens, or early: when it has only made its directory. */
+/* A process that is killed while it listens, or early, when it has only created its directory. */
 static void die_listening(int is_early)
 {
 	char dir[256];
@@ -113,7 +113,7 @@ static void test_sweep(void **state)
 
 #define N_STARTS 300
 
-/* Starts beside others that sweep: none loses its directory, from its first moment on. */
+/* Starts concurrent with others that sweep: none loses its directory, from its creation on. */
 static void *start_often(void *arg)
 {
 	int *n_lost = arg;

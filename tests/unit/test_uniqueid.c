@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The unique id: its text, what is inside, and that anything else is refused. */
+/* The unique id: its text form, its contents, and the refusal of anything else. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +66,7 @@ static void test_text(void **state)
 	assert_int_equal(shmemh_uniqueid_from_text(text, &back), SHMEMH_OK);
 }
 
-/* Every single changed byte is noticed, wherever it is. */
+/* Every single changed byte is detected. */
 static void test_damage(void **state)
 {
 	shmemh_uniqueid_t packed;
@@ -110,13 +110,13 @@ static void test_bad_text(void **state)
 	expect_refused("");
 	expect_refused("deadbeef");
 	memcpy(text, good, sizeof(good));
-	text[strlen(good) - 1] = '\0'; /* one short */
+	text[strlen(good) - 1] = '\0'; /* one character short */
 	expect_refused(text);
 	memcpy(text, good, sizeof(good));
 	strcat(text, "00"); /* too long */
 	expect_refused(text);
 	memcpy(text, good, sizeof(good));
-	text[40] = 'g'; /* no digit */
+	text[40] = 'g'; /* not a digit */
 	expect_refused(text);
 	memcpy(text, good, sizeof(good));
 	text[40] = text[40] == '0' ? '1' : '0'; /* another digit */
@@ -125,7 +125,7 @@ static void test_bad_text(void **state)
 	expect_refused(text);
 }
 
-/* Made with a right checksum by a runtime that knows more: refused, not misread. */
+/* With a valid checksum, made by a later runtime: refused, not misread. */
 static void test_counts(void **state)
 {
 	shmemh_uniqueid_t packed;

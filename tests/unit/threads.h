@@ -24,7 +24,7 @@ static inline int is_called(const char *task, const char *name)
 	return strcmp(comm, name) == 0;
 }
 
-/* How many have this name. One that was joined may be among them a little longer. */
+/* Number of threads with this name. A joined thread may still be counted for a moment. */
 static inline int n_threads(const char *name)
 {
 	DIR *tasks = opendir("/proc/self/task");

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Copy the counters that the program was built with. */
+/* Copy the counters that the program's structure has room for: it may be built with an older
+ * header. */
 static int copy(uint32_t host, uint32_t index, uint32_t qpn, mlx5sw_qp_counters_t *c)
 {
 	const mlx5swi_device_t *dev = mlx5swi_device(host - mlx5swi_w->place.host, index);

@@ -8,14 +8,14 @@
 
 static int check(const mlx5swi_device_t *dev, const mlx5swi_cq_spec_t *spec)
 {
-	uint64_t nbytes = (uint64_t)MLX5SWI_BLOCK << (spec->is_collapsed ? 0 : spec->log_size);
+	uint64_t nbytes = (uint64_t)MLX5SWI_WQEBB << (spec->is_collapsed ? 0 : spec->log_size);
 
 	if (spec->log_size > MLX5SWI_LOG_MAX_CQ_SZ)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "log_cq_size %u: at most %u",
 				      spec->log_size, MLX5SWI_LOG_MAX_CQ_SZ);
-	if ((uintptr_t)spec->buf % MLX5SWI_BLOCK != 0)
+	if ((uintptr_t)spec->buf % MLX5SWI_WQEBB != 0)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "CQ buffer %p: not aligned to %u bytes",
-				      (void *)spec->buf, MLX5SWI_BLOCK);
+				      (void *)spec->buf, MLX5SWI_WQEBB);
 	if (spec->buf_nbytes < nbytes)
 		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE,
 				      "CQ buffer of %zu bytes: the entries need %llu",

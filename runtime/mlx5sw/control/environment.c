@@ -11,7 +11,8 @@
 
 typedef struct variable {
 	const char *name;
-	const char *words; /* "a|b|c": its value is the place of one of them; NULL: a number */
+	/* "a|b|c": the value is the position of one of these words; NULL: a number */
+	const char *words;
 	uint32_t min, max;
 } variable_t;
 
@@ -42,7 +43,7 @@ static int parse_word(const char *text, const char *words, uint32_t *value)
 	}
 }
 
-/* *value stays if the variable is not set. */
+/* If the variable is not set, *value is unchanged. */
 static int read_variable(const variable_t *v, uint32_t *value)
 {
 	const char *text = getenv(v->name);

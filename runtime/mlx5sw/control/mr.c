@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory regions, and the memory that dma-bufs stand for. */
+/* Memory regions, and the memory of dma-bufs. */
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/control/control.h"
 

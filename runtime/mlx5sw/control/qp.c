@@ -7,24 +7,24 @@
 
 #include <stdlib.h>
 
-#define REGISTER 0x800u           /* in its page */
-#define REGISTER_NO_RECORD 0x600u /* of a QP without doorbell records */
+#define REGISTER 0x800u           /* offset of the register in its page */
+#define REGISTER_NO_RECORD 0x600u /* the same for a QP without doorbell records */
 
 static int check_ring(const char *name, const uint8_t *p, size_t have, uint64_t need)
 {
 	if (!p)
 		return MLX5SWI_DONE;
-	if ((uintptr_t)p % MLX5SWI_BLOCK != 0)
+	if ((uintptr_t)p % MLX5SWI_WQEBB != 0)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "%s ring %p: not aligned to %u bytes",
-				      name, (const void *)p, MLX5SWI_BLOCK);
+				      name, (const void *)p, MLX5SWI_WQEBB);
 	if (have < need)
 		return mlx5swi_refuse(MLX5SWI_BAD_RESOURCE,
-				      "%s ring of %zu bytes: its blocks need %llu", name, have,
+				      "%s ring of %zu bytes: its WQEBBs need %llu", name, have,
 				      (unsigned long long)need);
 	return MLX5SWI_DONE;
 }
 
-/* Without real-time stamps there is no choice: the field is reserved. */
+/* Without real-time timestamps the field is reserved. */
 static bool has_format(uint8_t format)
 {
 	switch (mlx5swi_w->cfg.timestamps) {
@@ -39,14 +39,14 @@ static bool has_format(uint8_t format)
 
 static int check(const mlx5swi_device_t *dev, const mlx5swi_qp_spec_t *spec)
 {
-	uint64_t blocks = spec->sq ? spec->sq_blocks : 1;
+	uint64_t wqebbs = spec->sq ? spec->sq_wqebbs : 1;
 	int status;
 
-	if (blocks == 0 || (blocks & (blocks - 1)) || blocks > 1u << MLX5SWI_LOG_MAX_QP_SZ)
+	if (wqebbs == 0 || (wqebbs & (wqebbs - 1)) || wqebbs > 1u << MLX5SWI_LOG_MAX_QP_SZ)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
-				      "%llu blocks of send queue: a power of two, at most 2^%u",
-				      (unsigned long long)blocks, MLX5SWI_LOG_MAX_QP_SZ);
-	status = check_ring("send", spec->sq, spec->sq_nbytes, blocks * MLX5SWI_BLOCK);
+				      "%llu WQEBBs of send queue: a power of two, at most 2^%u",
+				      (unsigned long long)wqebbs, MLX5SWI_LOG_MAX_QP_SZ);
+	status = check_ring("send", spec->sq, spec->sq_nbytes, wqebbs * MLX5SWI_WQEBB);
 	if (!status)
 		status = check_ring("receive", spec->rq, spec->rq_nbytes,
 				    (uint64_t)spec->rq_wqes * spec->rq_stride);
@@ -93,7 +93,7 @@ static void fill(mlx5swi_qp_t *qp, mlx5swi_context_t *ctx, const mlx5swi_qp_spec
 	qp->send_cq = spec->send_cq;
 	qp->recv_cq = spec->recv_cq;
 	qp->sq = spec->sq;
-	qp->sq_blocks = spec->sq_blocks;
+	qp->sq_wqebbs = spec->sq_wqebbs;
 	qp->rq = spec->rq;
 	qp->rq_wqes = spec->rq_wqes;
 	qp->rq_stride = spec->rq_stride;
@@ -141,10 +141,11 @@ int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx
 	}
 	mlx5swi_qp_reset_attr(qp);
 	if (qp->send_cq && qp->send_cq->is_collapsed && qp->send_cq->n_senders)
-		mlx5swi_lint("C11", qp, -1,
-			     "collapsed CQ 0x%x has a sender already: completions "
-			     "of one queue hide those of the other",
-			     qp->send_cq->cqn);
+		mlx5swi_lint(
+			"C11", qp, -1,
+			"collapsed CQ 0x%x already reports for another send queue: completions "
+			"of one queue hide those of the other",
+			qp->send_cq->cqn);
 	hold(qp, 1);
 	*out = qp;
 	return MLX5SWI_DONE;

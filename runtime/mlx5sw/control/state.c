@@ -25,7 +25,8 @@ typedef struct transition {
 	(MLX5SWI_ATTR_SQ_PSN | MLX5SWI_ATTR_SRA | MLX5SWI_ATTR_RETRY | MLX5SWI_ATTR_RNR_RETRY |    \
 	 MLX5SWI_ATTR_TIMEOUT)
 
-/* To RESET (from everywhere) and to ERR (from everywhere else) nothing is given. */
+/* A transition to RESET (from every state) or to ERR (from every other state) takes no attributes.
+ */
 static const transition_t transitions[] = {
 	{MLX5SWI_RST, MLX5SWI_INIT, PORT | PKEY | MLX5SWI_ATTR_ACCESS, ACCESS},
 	{MLX5SWI_INIT, MLX5SWI_INIT, 0, PORT | PKEY | ACCESS},
@@ -59,7 +60,7 @@ static int check_given(const mlx5swi_qp_t *qp, int to, uint32_t given)
 	uint32_t optional;
 
 	if (!t)
-		return mlx5swi_refuse(MLX5SWI_BAD_QP_STATE, "QP 0x%x: no way from %s to %s",
+		return mlx5swi_refuse(MLX5SWI_BAD_QP_STATE, "QP 0x%x: no transition from %s to %s",
 				      qp->qpn, name(qp->state), name(to));
 	optional = t->optional;
 	if (given & MLX5SWI_BY_COMMAND && to == MLX5SWI_RTS && qp->state == MLX5SWI_RTS)
@@ -81,7 +82,7 @@ bool mlx5swi_is_rate(uint8_t rate)
 	return rate == IBV_RATE_MAX || (rate >= IBV_RATE_2_5_GBPS && rate <= IBV_RATE_1200_GBPS);
 }
 
-/* For the refusal: what is out of its range; NULL: nothing. */
+/* Returns the name of the value that is out of its range, for the refusal; NULL: none is. */
 static const char *bad_path(const mlx5swi_port_t *port, const mlx5swi_path_t *path)
 {
 	if (!mlx5swi_is_rate(path->static_rate))
@@ -108,7 +109,7 @@ static const char *bad_access(const mlx5swi_qp_attr_t *a, uint32_t given)
 	return NULL;
 }
 
-/* What is a number with a greatest value. */
+/* The same for attributes that are numbers with a maximum. */
 static const char *bad_number(const mlx5swi_port_t *port, const mlx5swi_qp_attr_t *a,
 			      uint32_t given)
 {
@@ -152,7 +153,7 @@ static int check_ranges(const mlx5swi_qp_t *qp, const mlx5swi_qp_attr_t *a, uint
 	return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "QP 0x%x: %s is out of its range", qp->qpn, bad);
 }
 
-/* The address; port, P_Key and timeout are attributes of their own. */
+/* Copy the address. Port, P_Key and timeout are separate attributes. */
 static void take_path(mlx5swi_path_t *to, const mlx5swi_path_t *from)
 {
 	uint8_t port = to->port, ack_timeout = to->ack_timeout;
@@ -191,7 +192,7 @@ static void take(mlx5swi_qp_attr_t *to, const mlx5swi_qp_attr_t *from, uint32_t 
 #undef TAKE
 }
 
-/* Attributes that the Linux driver gives a QP of verbs; a command gives its own. */
+/* The attributes that the Linux driver gives a QP of verbs. A DevX command gives its own. */
 void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp)
 {
 	memset(&qp->attr, 0, sizeof(qp->attr));
@@ -199,7 +200,7 @@ void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp)
 	qp->attr.log_msg_max = MLX5SWI_LOG_MAX_MSG;
 }
 
-/* Reset the QP. Its completions and records are memory of the program and stay unchanged. */
+/* Reset the QP. Its CQEs and doorbell records are memory of the program and stay unchanged. */
 static void reset(mlx5swi_qp_t *qp)
 {
 	qp->state = MLX5SWI_RST;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Pages of doorbell registers. A freed page is reused first, also by the next world: programs
- * may have mapped it for a GPU, and creating pages is slow. */
+/* Pages of doorbell registers. A freed page is the first to be reused, also by the next world:
+ * programs may have mapped it for a GPU, and creating pages is slow. */
 #include "mlx5sw/control/control.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BLUEFLAME 0x800u /* the first register in its page */
+#define BLUEFLAME 0x800u /* offset of the first register in its page */
 
 static uint8_t *page_new(void)
 {

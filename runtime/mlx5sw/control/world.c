@@ -13,7 +13,8 @@
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/events/events.h"
 
-/* Numbers of different kinds differ in their ranges, so that software that confuses them fails. */
+/* Each kind of object has its own range of numbers, so that software that confuses two kinds fails.
+ */
 enum { FIRST_PD = 0x10, FIRST_UAR = 0x20, FIRST_UMEM = 0x40, FIRST_CQ = 0x400 };
 enum { FIRST_QP = 0x1000, FIRST_MR = 0x2000 };
 
@@ -34,7 +35,7 @@ static bool are_hooks(const mlx5sw_hooks_t *h)
 		      h->load && h->store && h->lock && h->unlock);
 }
 
-/* Objects of a device, in the order of their references. */
+/* Objects of a device. An object is freed before those that it refers to. */
 
 static void free_uar(void *object)
 {
@@ -46,7 +47,7 @@ static void free_mr(void *object)
 	mlx5swi_mr_destroy(object);
 }
 
-/* Rings that a program's allocator gave are the program's. */
+/* A ring that the program's allocator returned belongs to the program. */
 static void free_cq(void *object)
 {
 	mlx5swi_cq_t *cq = object;
@@ -98,7 +99,7 @@ static void device_empty(mlx5swi_device_t *dev)
 
 static void objects_free(void)
 {
-	mlx5swi_engine_stop(); /* nothing is placed any more: memory may have ended before */
+	mlx5swi_engine_stop(); /* no placement follows: its memory may have been freed */
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++)
 		device_empty(&mlx5swi_w->devices[i]);
 	mlx5swi_faults_stop();
@@ -186,7 +187,7 @@ static void world_free(void)
 	mlx5swi_w = NULL;
 }
 
-/* With cfg and hooks set, and an empty world. */
+/* Requires that cfg and hooks are set and that the world is empty. */
 static int world_start(int has_thread)
 {
 	mlx5swi_world_t *w = mlx5swi_w;
@@ -263,7 +264,7 @@ static int process_start(const mlx5sw_config_t *cfg)
 	mlx5swi_w->cfg = *cfg;
 	mlx5swi_plain_hooks(&mlx5swi_w->hooks);
 	err = world_start(1);
-	if (!err) /* what is due at once comes before the first call */
+	if (!err) /* execute script lines that are due at once before the first call */
 		(void)mlx5swi_script_run();
 	if (!err && (err = mlx5swi_thread_start())) {
 		mlx5swi_links_close();

@@ -9,7 +9,7 @@
 #include "mlx5sw/core/objects.h"
 
 /* status.c */
-/* Status of a PRM command; verbs turn it into errno values. */
+/* Status of a PRM command; verbs convert it to an errno value. */
 enum mlx5swi_status {
 	MLX5SWI_DONE = 0,
 	MLX5SWI_INTERNAL = 1,
@@ -27,21 +27,22 @@ enum mlx5swi_status {
 };
 int mlx5swi_errno_of(int status);
 
-#define MLX5SWI_EQN 7u         /* the event queue of each device */
-#define MLX5SWI_LOG_MAX_QP 18u /* limits of a device, as it reports them */
+#define MLX5SWI_EQN 7u         /* number of each device's event queue */
+#define MLX5SWI_LOG_MAX_QP 18u /* limits that a device reports */
 #define MLX5SWI_LOG_MAX_QP_SZ 15u
 #define MLX5SWI_LOG_MAX_CQ 24u
 #define MLX5SWI_LOG_MAX_CQ_SZ 22u
 #define MLX5SWI_LOG_MAX_MKEY 24u
-#define MLX5SWI_LOG_MAX_RA 4u /* READs and atomics at once, either way */
+#define MLX5SWI_LOG_MAX_RA 4u /* READs and atomics in flight, in each direction */
 #define MLX5SWI_LOG_MAX_MSG 30u
 #define MLX5SWI_MAX_UARS 512u
 
-/* Refuse a command. The text explains why and gives the syndrome; the thread keeps it until its
- * next command, and MLX5SW_VERBOSE=1 prints it to stderr. Returns status. */
+/* Refuse a command. The text explains why; the syndrome is derived from fmt. The thread keeps both
+ * until its next command, and MLX5SW_VERBOSE=1 prints the text to stderr. Returns status. */
 int mlx5swi_refuse(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *mlx5swi_refusal(void);
-uint32_t mlx5swi_syndrome(void); /* of the last refusal: a function of fmt, never 0 */
+/* syndrome of the thread's last refusal: a function of fmt, never 0 */
+uint32_t mlx5swi_syndrome(void);
 
 /* world.c */
 mlx5swi_device_t *mlx5swi_device(uint32_t host, uint32_t index); /* NULL: none */
@@ -54,19 +55,21 @@ void mlx5swi_unlock(void);
 int mlx5swi_table_add(mlx5swi_table_t *t, void *object, uint32_t *index); /* 0, or ENOMEM */
 void *mlx5swi_table_get(const mlx5swi_table_t *t, uint32_t index);        /* NULL: none */
 void mlx5swi_table_remove(mlx5swi_table_t *t, uint32_t index);
-void mlx5swi_table_reuse(mlx5swi_table_t *t); /* one that is empty, as if it were new */
+/* empty t, so that it assigns numbers like a new table */
+void mlx5swi_table_reuse(mlx5swi_table_t *t);
 void mlx5swi_table_free(mlx5swi_table_t *t);
 
 /* port.c: addresses. */
-void mlx5swi_port_init(mlx5swi_port_t *port); /* from its device's host and index */
+void mlx5swi_port_init(mlx5swi_port_t *port); /* derived from its device's host and index */
 /* The MAC of the port that has this GID; 0, or ENOENT: no port has it. */
 int mlx5swi_resolve(const uint8_t gid[16], uint8_t mac[6]);
-/* The place (process) of the port that has this GID. 0, or ENOENT: it is no GID of this fabric.
- * LIDs are 1 + host * MLX5SWI_MAX_DEVICES + index. */
+/* The place (process) of the port that has this GID. Returns 0, or ENOENT: the GID is not of this
+ * fabric. LIDs are 1 + host * MLX5SWI_MAX_DEVICES + index. */
 int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place);
 
 /* hooks.c: access to memory, time and random choices through the hooks. */
-void mlx5swi_plain_hooks(mlx5sw_hooks_t *hooks); /* for mlx5sw_start without any; seeds again */
+/* the default hooks of mlx5sw_start; restarts the random sequence */
+void mlx5swi_plain_hooks(mlx5sw_hooks_t *hooks);
 void mlx5swi_load(void *dst, const void *src, size_t nbytes, int access);
 void mlx5swi_store(void *dst, const void *src, size_t nbytes, int access);
 uint64_t mlx5swi_take(void *reg);
@@ -75,19 +78,19 @@ unsigned mlx5swi_choose(unsigned n);
 /* Convert nanoseconds of the modelled device to real time (cfg.slow). */
 uint64_t mlx5swi_scaled(uint64_t ns);
 
-/* lint.c. row: the name of a row of README.md's table, "W5" and so on; index: block, or -1. */
+/* lint.c. row: a row code of README.md's table, "W5" for example. index: the WQEBB's, or -1. */
 void mlx5swi_lint(const char *row, const mlx5swi_qp_t *qp, int index, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 int mlx5swi_lint_start(void);
 void mlx5swi_lint_stop(void);
 
-/* entry.c: how entry points of verbs, DevX and events end. */
+/* entry.c: the end of an entry point of verbs, DevX or events. */
 
 /* Record the failure of an entry point in one line. Returns err, for mlx5swi_leave. */
 int mlx5swi_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* End an entry point: release the lock, then set errno. In this order, since other threads of
- * the program may run as fibers of this one and share errno. Returns err. */
+/* End an entry point: release the lock, then set errno. This order is needed because other threads
+ * of the program may run as fibers of this thread and share errno. Returns err. */
 int mlx5swi_leave(int err);
 
 static inline mlx5swi_context_t *mlx5swi_context_of(struct ibv_context *context)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* How entry points end. */
+/* The end of an entry point. */
 #include "mlx5sw/core/core.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Access to memory, time and random choices: by the hooks, and the default hooks. */
+/* Access to memory, time and random choices through the hooks; the default hooks. */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Reports of mistakes that a real device would tolerate, or answer unpredictably: one line for
- * each row and queue, and a count. */
+/* Reports of mistakes that a real device would tolerate or answer unpredictably: one line for each
+ * row and queue, and a count. */
 #include "mlx5sw/core/core.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 typedef struct report {
 	uint32_t host, device, qpn; /* qpn 0: no queue pair */
-	uint64_t n;                 /* times seen */
+	uint64_t n;                 /* how often it was seen */
 	char row[8];
 	char text[MAX_TEXT];
 } report_t;
@@ -26,7 +26,7 @@ struct mlx5swi_reports {
 
 int mlx5swi_lint_start(void)
 {
-	mlx5swi_w->reports = NULL; /* made with the first report: most runs have none */
+	mlx5swi_w->reports = NULL; /* allocated with the first report: most runs have none */
 	return 0;
 }
 
@@ -78,7 +78,7 @@ void mlx5swi_lint(const char *row, const mlx5swi_qp_t *qp, int index, const char
 			     r.qpn);
 	}
 	if (index >= 0)
-		n += snprintf(r.text + n, sizeof(r.text) - (size_t)n, " block %d", index & 0xffff);
+		n += snprintf(r.text + n, sizeof(r.text) - (size_t)n, " WQEBB %d", index & 0xffff);
 	n += snprintf(r.text + n, sizeof(r.text) - (size_t)n, n ? ": " : "");
 	va_start(args, fmt);
 	vsnprintf(r.text + n, sizeof(r.text) - (size_t)n, fmt, args);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Ports: their addresses are computed from their place, so that a process can compute the
- * addresses of ports of other processes. */
+/* Ports. A port's addresses are computed from its place, so that every process can compute the
+ * addresses of the ports of other processes. */
 #include "mlx5sw/core/core.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define LOCALLY_ADMINISTERED 0x02
-#define BY_NUMBER 0xc5 /* others are by TCP: 1 + index */
+/* byte of a MAC: computed from the device's number; MACs of TCP places have 1 + index there */
+#define BY_NUMBER 0xc5
 #define DEFAULT_PKEY 0xffffu
 #define MTU_4096 5
 #define UNIQUE_LOCAL 0xfd
@@ -37,7 +38,7 @@ static void mapped(uint32_t host, uint32_t index, uint8_t gid[16])
 	gid[15] = (uint8_t)(host + 1);
 }
 
-/* fd00::index:port:ipv4 (RFC 4193), where TCP reaches it. */
+/* fd00::index:port:ipv4 (RFC 4193), which contains the TCP address of the process. */
 static void by_tcp(const mlx5swi_place_t *place, uint32_t index, uint8_t gid[16])
 {
 	memset(gid, 0, 16);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the thread's last refusal: any thread may call. */
+/* The thread's last refusal. Any thread may call, so each has its own. */
 static _Thread_local char refusal[200];
 static _Thread_local uint32_t syndrome;
 
@@ -37,7 +37,7 @@ int mlx5swi_errno_of(int status)
 	}
 }
 
-/* FNV-1a: the number of a reason does not depend on other reasons. */
+/* FNV-1a, so that the number of one reason does not depend on the other reasons. */
 static uint32_t hash(const char *text)
 {
 	uint32_t h = 2166136261u;

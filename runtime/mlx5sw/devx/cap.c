@@ -82,7 +82,8 @@ static void show_roce(uint8_t *out)
 	show(out, values, sizeof(values) / sizeof(values[0]));
 }
 
-/* op_mod: the set, then one bit: what is there now, or what could be. Here they are the same. */
+/* The low bit of op_mod selects current or maximum capabilities, which are equal here; the other
+ * bits select the set. */
 int mlx5swi_cmd_query_hca_cap(mlx5swi_command_t *cmd)
 {
 	uint32_t set = (uint32_t)mlx5swi_field(cmd->in, MLX5SWI_IN_OP_MOD) >> 1;

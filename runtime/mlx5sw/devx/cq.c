@@ -7,7 +7,7 @@
 
 #define OVERRUN 9 /* cqc.status */
 
-/* What a CQ of this device cannot be. */
+/* Refuse features that CQs of this device do not have. */
 static int check_kind(const uint8_t *cqc)
 {
 	if (mlx5swi_field32(cqc, MLX5SWI_CQC_CQE_SZ) != 0)
@@ -74,7 +74,7 @@ int mlx5swi_cmd_create_cq(mlx5swi_command_t *cmd)
 	return MLX5SWI_DONE;
 }
 
-/* The consumer's index, as its record says; nobody counts in a collapsed CQ. */
+/* Read the consumer index from its record. Collapsed CQs have none. */
 static uint32_t consumer(const mlx5swi_cq_t *cq)
 {
 	uint8_t be[4];

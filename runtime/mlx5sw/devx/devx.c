@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Entry points of DevX: what libmlx5 and the kernel's filter do before and after a command. */
+/* Entry points of DevX, including the work of libmlx5 and of the kernel's filter before and after a
+ * command. */
 #include "mlx5sw/devx/devx.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include <time.h>
 #include "mlx5sw/engine/faults.h"
 
-/* Which function may carry a command: the kernel lets no other through. */
+/* The function by which a program may send a command. The kernel refuses every other. */
 enum route { BY_KERNEL, CREATE, QUERY, MODIFY, GENERAL };
 
 typedef struct rule {
@@ -70,8 +71,8 @@ static void take_time(uint64_t ns)
 	}
 }
 
-/* A fault may have the command fail before it does anything. */
-static int ask_faults(mlx5swi_device_t *dev, uint16_t opcode, uint32_t *syndrome)
+/* Returns the status with which a fault makes the command fail before it has any effect, or 0. */
+static int fault_of(mlx5swi_device_t *dev, uint16_t opcode, uint32_t *syndrome)
 {
 	uint64_t delay = 0;
 	int status = mlx5swi_fault_command(dev, opcode, syndrome, &delay);
@@ -80,7 +81,7 @@ static int ask_faults(mlx5swi_device_t *dev, uint16_t opcode, uint32_t *syndrome
 	if (delay)
 		take_time(delay);
 	if (status)
-		mlx5swi_refuse(status, "a fault has the command fail");
+		mlx5swi_refuse(status, "a fault makes the command fail");
 	return status;
 }
 
@@ -99,8 +100,8 @@ static int execute(mlx5swi_command_t *cmd, const rule_t *rule, uint16_t opcode)
 	return rule->run(cmd);
 }
 
-/* The kernel's filter: an opcode that belongs to another function never reaches the device. What
- * neither of them knows, the device answers. */
+/* The kernel's filter refuses an opcode that belongs to another function. The device itself answers
+ * opcodes that are in neither table. */
 static int filter(const mlx5swi_command_t *cmd, const rule_t *rule, enum route route)
 {
 	uint32_t number;
@@ -118,7 +119,7 @@ static int filter(const mlx5swi_command_t *cmd, const rule_t *rule, enum route r
 	return 0;
 }
 
-/* With the lock held. Returns 0, or an errno value: EREMOTEIO: out says why. */
+/* Requires the lock. Returns 0 or an errno value; with EREMOTEIO, out contains the status. */
 static int carry(mlx5swi_command_t *cmd, enum route route)
 {
 	const rule_t *rule;
@@ -136,7 +137,7 @@ static int carry(mlx5swi_command_t *cmd, enum route route)
 	if (err)
 		return err;
 	memset(cmd->out, 0, cmd->out_nbytes);
-	status = ask_faults(cmd->ctx->dev, opcode, &syndrome);
+	status = fault_of(cmd->ctx->dev, opcode, &syndrome);
 	if (!status)
 		status = execute(cmd, rule, opcode);
 	if (!status)
@@ -146,7 +147,7 @@ static int carry(mlx5swi_command_t *cmd, enum route route)
 	return EREMOTEIO;
 }
 
-/* An entry point about an object that there is. */
+/* An entry point about an existing object. */
 static int enter(mlx5swi_command_t *cmd, enum route route)
 {
 	mlx5swi_lock();
@@ -201,7 +202,7 @@ int mlx5dv_devx_general_cmd(struct ibv_context *context, const void *in, size_t 
 	return enter(&cmd, GENERAL);
 }
 
-/* QPs and CQs of verbs: their public part comes first. */
+/* QPs and CQs of verbs start with their public part. */
 
 static int about_qp(struct ibv_qp *qp, mlx5swi_command_t *cmd, enum route route)
 {
@@ -265,7 +266,7 @@ static int destroy(struct mlx5dv_devx_obj *obj)
 	int status = MLX5SWI_DONE;
 
 	if (!obj->ctx->dev->is_fatal)
-		status = ask_faults(obj->ctx->dev, opcode, &syndrome);
+		status = fault_of(obj->ctx->dev, opcode, &syndrome);
 	if (status)
 		return status;
 	if (obj->qp)

@@ -11,11 +11,11 @@
 typedef struct mlx5swi_command {
 	mlx5swi_context_t *ctx;
 	const uint8_t *in;
-	uint8_t *out; /* zeros but for what the command says */
+	uint8_t *out; /* zeros, except for the fields that the command writes */
 	size_t in_nbytes, out_nbytes;
-	mlx5swi_qp_t *qp; /* of a command about one */
+	mlx5swi_qp_t *qp; /* the QP that the command is about */
 	mlx5swi_cq_t *cq;
-	struct mlx5dv_devx_obj *made; /* by a command that makes one */
+	struct mlx5dv_devx_obj *made; /* the object that the command created */
 } mlx5swi_command_t;
 
 /* Each returns a status. in and out are as long as the table in devx.c says. */
@@ -39,16 +39,17 @@ mlx5swi_cq_t *mlx5swi_cmd_cq(const mlx5swi_command_t *cmd, uint32_t number);
 /* A doorbell record in a umem; NULL: outside of it, or not aligned to 8 bytes. */
 uint32_t *mlx5swi_cmd_record(const mlx5swi_umem_t *umem, uint64_t offset);
 
-/* Where a ring lies: NULL: outside of its umem. *nbytes: from there to the umem's end. */
+/* The position of a ring in its umem. mlx5swi_cmd_ring returns NULL if it is outside. *nbytes:
+ * bytes from the ring's start to the umem's end. */
 typedef struct mlx5swi_ring_place {
 	const mlx5swi_umem_t *umem;
 	uint64_t offset;
 	uint32_t log_page_size; /* relative to 4 KiB */
-	uint32_t page_offset;   /* in 64ths of a page */
+	uint32_t page_offset;   /* in units of 1/64 of a page */
 } mlx5swi_ring_place_t;
 uint8_t *mlx5swi_cmd_ring(const mlx5swi_ring_place_t *at, size_t *nbytes);
 
-/* state.c: ads.stat_rate of a rate of verbs. */
+/* state.c: ads.stat_rate for a rate of verbs. */
 uint8_t mlx5swi_rate_code(uint8_t rate);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Look-up of the objects that commands name by number. A number of another context is refused
- * like an unknown one. */
+/* Look-up of objects by the numbers that commands contain. The number of an object of another
+ * context is refused like an unknown one. */
 #include "mlx5sw/devx/devx.h"
 
 static void *find(const mlx5swi_command_t *cmd, const mlx5swi_table_t *t, uint32_t number,

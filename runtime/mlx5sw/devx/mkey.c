@@ -30,7 +30,8 @@ static int check_kind(const uint8_t *mkc)
 	if (mlx5swi_field32(mkc, MLX5SWI_MKC_LENGTH64))
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "length64: a umem is not that long");
 	if (!mlx5swi_field32(mkc, MLX5SWI_MKC_LR))
-		return mlx5swi_refuse(MLX5SWI_BAD_PARAM, "lr 0: memory keys here read locally");
+		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
+				      "lr 0: a memory key always allows local reads here");
 	return MLX5SWI_DONE;
 }
 

@@ -15,7 +15,7 @@ static void set_word(uint8_t *p, uint32_t value)
 		p[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/* Bits of one word that a field of at most 32 bits takes, and how far up. */
+/* Returns the mask of a field of at most 32 bits within its word, unshifted, and its shift. */
 static uint32_t mask_of(uint32_t field, unsigned *shift)
 {
 	unsigned width = field & 0xff, bit = (field >> 8) % 32;

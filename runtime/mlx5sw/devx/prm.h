@@ -2,9 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Layouts of commands, as the PRM and the open drivers give them.
  *
- * A structure is a row of 32-bit big-endian words. The field with bit O and width S lies in word
- * O / 32, S bits that end 32 - S - O % 32 bits above the lowest one. Wider fields are whole words.
- * Offsets count from the structure, and structures begin at a byte of their mailbox. */
+ * A structure is an array of 32-bit big-endian words. The field with bit O and width S is in word O
+ * / 32 and ends 32 - S - O % 32 bits above the lowest bit of that word. Wider fields are whole
+ * words. Offsets count from the start of the structure, and structures start at a byte of their
+ * mailbox. */
 #ifndef MLX5SW_PRM_H
 #define MLX5SW_PRM_H
 
@@ -38,19 +39,19 @@ enum mlx5swi_opcode {
 	MLX5SWI_CREATE_UMEM = 0xa08,
 };
 
-/* Sizes in bytes, and bytes at which parts begin. */
+/* Sizes in bytes, and offsets of parts in bytes. */
 enum {
 	MLX5SWI_HEADER_NBYTES = 0x10,
 	MLX5SWI_CREATE_NBYTES = 0x110, /* CREATE_CQ, CREATE_QP, CREATE_MKEY, transitions */
 	MLX5SWI_EXTENDED_NBYTES = 0x1d0,
-	MLX5SWI_QUERY_NBYTES = 0x110, /* out of QUERY_QP, QUERY_CQ, without pages */
+	MLX5SWI_QUERY_NBYTES = 0x110, /* output of QUERY_QP and QUERY_CQ without pages */
 	MLX5SWI_CAP_NBYTES = 0x1010,
 	MLX5SWI_ROCE_ADDRESS_NBYTES = 0x30,
 	MLX5SWI_VPORT_NBYTES = 0x210,
 	MLX5SWI_CQC_AT = 0x10,
 	MLX5SWI_MKC_AT = 0x10,
 	MLX5SWI_QPC_AT = 0x18,
-	MLX5SWI_ADS_AT = 0x18, /* in the QP context */
+	MLX5SWI_ADS_AT = 0x18, /* offset in the QP context */
 	MLX5SWI_REPLY_AT = 0x10,
 };
 
@@ -58,7 +59,7 @@ enum {
 enum {
 	MLX5SWI_IN_OPCODE = MLX5SWI_FIELD(0x00, 16),
 	MLX5SWI_IN_OP_MOD = MLX5SWI_FIELD(0x30, 16),
-	MLX5SWI_IN_NUMBER = MLX5SWI_FIELD(0x48, 24), /* of the QP or CQ */
+	MLX5SWI_IN_NUMBER = MLX5SWI_FIELD(0x48, 24), /* number of the QP or CQ */
 	MLX5SWI_IN_QPC_EXT = MLX5SWI_FIELD(0x40, 1),
 	MLX5SWI_IN_OPT_PARAM_MASK = MLX5SWI_FIELD(0x80, 32),
 	MLX5SWI_IN_OPT_PARAM_MASK_EXT = MLX5SWI_FIELD(0x840, 64), /* opt_param_mask_95_32 */
@@ -262,21 +263,22 @@ enum {
 	MLX5SWI_VPORT_LID = MLX5SWI_FIELD(0x300, 16),
 };
 
-/* A field of at most 64 bits of the structure at p. */
+/* Read a field of at most 64 bits of the structure at p. */
 uint64_t mlx5swi_field(const uint8_t *p, uint32_t field);
-static inline uint32_t mlx5swi_field32(const uint8_t *p, uint32_t field) /* of at most 32 bits */
+/* field of at most 32 bits */
+static inline uint32_t mlx5swi_field32(const uint8_t *p, uint32_t field)
 {
 	return (uint32_t)mlx5swi_field(p, field);
 }
 void mlx5swi_set_field(uint8_t *p, uint32_t field, uint64_t value);
 
-/* Where a field of whole bytes lies: addresses are moved as they are. */
+/* Byte offset of a field of whole bytes: addresses are copied without conversion. */
 static inline uint32_t mlx5swi_field_at(uint32_t field)
 {
 	return (field >> 8) / 8;
 }
 
-/* ads.rmac and the address's source_mac: 16 bits, then 32 that begin a new word. */
+/* ads.rmac and source_mac of an address: 16 bits, then 32 bits that start a new word. */
 void mlx5swi_field_mac(const uint8_t *p, uint32_t high, uint32_t low, uint8_t mac[6]);
 void mlx5swi_set_field_mac(uint8_t *p, uint32_t high, uint32_t low, const uint8_t mac[6]);
 

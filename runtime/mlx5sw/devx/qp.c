@@ -9,9 +9,9 @@
 #define RC 0
 #define MIGRATED 3 /* pm_state: no alternate path */
 
-enum { RQ_REGULAR = 0, RQ_NONE = 3 }; /* rq_type; nothing makes an SRQ here */
+enum { RQ_REGULAR = 0, RQ_NONE = 3 }; /* rq_type; SRQs cannot be created here */
 
-/* Features that this device has not, and values that mean nothing. */
+/* Refuse features that this device does not have, and values without a meaning. */
 static int check_kind(const uint8_t *qpc)
 {
 	static const struct {
@@ -38,7 +38,8 @@ static int check_kind(const uint8_t *qpc)
 	return MLX5SWI_DONE;
 }
 
-/* A CQ is needed if its queue is there; without, a number that is not 0 must still be right. */
+/* A queue that exists needs a CQ. Without the queue the number may be 0; another number must still
+ * be that of a CQ. */
 static int find_cq(const mlx5swi_command_t *cmd, uint32_t number, int is_needed, mlx5swi_cq_t **cq)
 {
 	if (!number && !is_needed)
@@ -65,7 +66,7 @@ static int find_objects(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5sw
 				&spec->recv_cq);
 }
 
-/* Receive queue first, then the send queue. */
+/* The receive queue comes first in the umem, the send queue follows. */
 static int find_rings(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5swi_qp_spec_t *spec)
 {
 	mlx5swi_ring_place_t at = {
@@ -91,7 +92,7 @@ static int find_rings(const mlx5swi_command_t *cmd, const uint8_t *qpc, mlx5swi_
 	if (!mlx5swi_field32(qpc, MLX5SWI_QPC_NO_SQ)) {
 		spec->sq = p + rq_nbytes;
 		spec->sq_nbytes = nbytes - rq_nbytes;
-		spec->sq_blocks = 1u << mlx5swi_field32(qpc, MLX5SWI_QPC_LOG_SQ_SIZE);
+		spec->sq_wqebbs = 1u << mlx5swi_field32(qpc, MLX5SWI_QPC_LOG_SQ_SIZE);
 	}
 	return MLX5SWI_DONE;
 }
@@ -168,7 +169,7 @@ static void show_queues(const mlx5swi_qp_t *qp, uint8_t *qpc)
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_SEND_DBR_MODE, qp->has_no_dbr);
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_NO_SQ, !qp->sq);
 	if (qp->sq)
-		mlx5swi_set_field(qpc, MLX5SWI_QPC_LOG_SQ_SIZE, log2_of(qp->sq_blocks));
+		mlx5swi_set_field(qpc, MLX5SWI_QPC_LOG_SQ_SIZE, log2_of(qp->sq_wqebbs));
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_RQ_TYPE, qp->rq ? RQ_REGULAR : RQ_NONE);
 	if (qp->rq) {
 		mlx5swi_set_field(qpc, MLX5SWI_QPC_LOG_RQ_SIZE, log2_of(qp->rq_wqes));
@@ -219,7 +220,7 @@ static void show_attr(const mlx5swi_qp_attr_t *a, uint8_t *qpc)
 	mlx5swi_set_field(qpc, MLX5SWI_QPC_RAE, a->rae);
 }
 
-/* Show the progress of the engine. */
+/* Write the engine's indexes and packet sequence numbers to the QP context. */
 static void show_progress(const mlx5swi_qp_t *qp, uint8_t *qpc)
 {
 	mlx5swi_send_state_t s;

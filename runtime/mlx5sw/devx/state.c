@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Commands that change a QP's state. Fields that a transition needs are always taken; an optional
- * one only with its bit in opt_param_mask, and is not looked at without. */
+/* Commands that change the state of a QP. Fields that a transition requires are always used. An
+ * optional field is read only if its bit in opt_param_mask is set. */
 #include "mlx5sw/devx/devx.h"
 
 #include <string.h>
 
 #define ACCESS_BITS (MLX5SWI_OPT_RRE | MLX5SWI_OPT_RAE | MLX5SWI_OPT_RWE)
 #define LOWEST_RATE IBV_RATE_2_5_GBPS
-#define RATE_OFFSET 5 /* of ads.stat_rate from verbs' numbers */
+#define RATE_OFFSET 5 /* ads.stat_rate minus the number of the same rate in verbs */
 #define MAX_RATE_CODE 15
 
 typedef struct change {
 	uint16_t opcode;
 	uint8_t from, to;
-	uint32_t taken;    /* attributes */
+	uint32_t taken;    /* attributes that are always used */
 	uint32_t optional; /* bits of opt_param_mask */
-	uint32_t needless; /* bits of fields that are taken anyway */
+	uint32_t needless; /* bits of fields that are used anyway */
 } change_t;
 
 static const change_t changes[] = {
@@ -48,13 +48,13 @@ uint8_t mlx5swi_rate_code(uint8_t rate)
 	return (uint8_t)(code > MAX_RATE_CODE ? MAX_RATE_CODE : code);
 }
 
-/* Codes below the lowest rate come out as numbers that no rate has. */
+/* Codes below the lowest rate become numbers that are not rates. */
 static uint8_t rate_of(uint32_t code)
 {
 	return code ? (uint8_t)(code < LOWEST_RATE + RATE_OFFSET ? 0xff : code - RATE_OFFSET) : 0;
 }
 
-/* RoCE packets are always global, and their priority lies elsewhere. */
+/* RoCE packets always have a global address, and their priority is in another field. */
 static void read_path(const mlx5swi_port_t *port, const uint8_t *ads, mlx5swi_path_t *path)
 {
 	path->port = (uint8_t)mlx5swi_field32(ads, MLX5SWI_ADS_PORT);
@@ -94,7 +94,8 @@ static void read_attr(const mlx5swi_port_t *port, const uint8_t *qpc, mlx5swi_qp
 	read_path(port, qpc + MLX5SWI_ADS_AT, &a->path);
 }
 
-/* Each permission has its own bit, and one without it stays as it is. atomic_mode goes with rae. */
+/* Each permission has its own bit; a permission whose bit is not set is unchanged. atomic_mode is
+ * set with rae. */
 static uint32_t optional_access(const mlx5swi_qp_t *qp, uint32_t mask, mlx5swi_qp_attr_t *a)
 {
 	if (!(mask & ACCESS_BITS))
@@ -126,7 +127,7 @@ static const change_t *find_change(uint16_t opcode)
 	return NULL;
 }
 
-/* The form with a second context, of which this device has no field. */
+/* Check the form with a second context, of which this device has no field. */
 static int check_extended(const mlx5swi_command_t *cmd, const change_t *c)
 {
 	if (!mlx5swi_field32(cmd->in, MLX5SWI_IN_QPC_EXT) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Responses at the requester, and timeouts without one. */
+/* Responses at the requester, and timeouts. */
 #include "mlx5sw/engine/requester.h"
 
 #include <endian.h>
@@ -11,8 +11,9 @@
 #define VENDOR_NOT_READY 0x87
 #define FOREVER 7u /* rnr_retry */
 
-/* Timers of a ConnectX-6, as measured: no shorter than that of timeout 16, twice the nominal value,
- * and before that some quick ones that count as two. */
+/* Retransmission timers of a ConnectX-6, as measured: a timeout is never shorter than that of code
+ * 16, and is twice its nominal value. Some quick retries precede it, each of which counts as two.
+ */
 #define CX6_FLOOR 16u
 #define N_QUICK 6u
 #define QUICK_PART 8u
@@ -98,7 +99,8 @@ unsigned mlx5swi_timeout(mlx5swi_qp_t *qp)
 	}
 	if (r->deadline == UINT64_MAX || mlx5swi_now() < r->deadline)
 		return 0;
-	if (mlx5swi_entry(qp, r->acked)->syndrome) { /* it waits for completions before it */
+	/* its completion waits for those of earlier WQEs */
+	if (mlx5swi_entry(qp, r->acked)->syndrome) {
 		r->deadline = UINT64_MAX;
 		return 0;
 	}
@@ -109,7 +111,7 @@ unsigned mlx5swi_timeout(mlx5swi_qp_t *qp)
 	return 1;
 }
 
-/* A response shows that an earlier one was lost. Later ones show the same. */
+/* Handle a response that shows the loss of an earlier one. Later responses show the same loss. */
 static void lost(mlx5swi_qp_t *qp)
 {
 	if (qp->requester->has_gap)
@@ -136,7 +138,7 @@ void mlx5swi_skip_local(mlx5swi_qp_t *qp)
 		r->acked++;
 }
 
-/* What was acknowledged in the meantime is not sent again. */
+/* Continue after the requests that were acknowledged in the meantime: they are not sent again. */
 static void stay_behind(mlx5swi_qp_t *qp)
 {
 	const struct mlx5swi_requester *r = qp->requester;
@@ -147,8 +149,8 @@ static void stay_behind(mlx5swi_qp_t *qp)
 		mlx5swi_go_back(qp);
 }
 
-/* Every request before psn was executed; but READs and atomics also need their data. Returns
- * whether una is psn now. */
+/* Every request before psn was executed; READs and atomics also need their data. Returns whether
+ * una is psn now. */
 static bool acknowledge(mlx5swi_qp_t *qp, uint32_t psn)
 {
 	struct mlx5swi_requester *r = qp->requester;
@@ -171,7 +173,8 @@ static bool acknowledge(mlx5swi_qp_t *qp, uint32_t psn)
 	return r->una == psn;
 }
 
-/* Where bytes [offset, offset + nbytes) of an answer go; NULL: nowhere, the entry says why. */
+/* Returns the destination of bytes [offset, offset + nbytes) of a response, or NULL: the entry has
+ * the error. */
 static uint8_t *result(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint32_t offset, uint32_t nbytes,
 		       mlx5swi_mr_t **mr)
 {
@@ -204,8 +207,8 @@ static void take_read(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet
 		mlx5swi_payload_write(mr, dst, p->data, p->nbytes);
 }
 
-/* The old value goes to memory: of 8 bytes in host order, by atomic_req_8B_endianness_mode 1; of 4
- * bytes big-endian, since no mode covers it. */
+/* Write the old value to memory: 8 bytes in host order (atomic_req_8B_endianness_mode 1), 4 bytes
+ * big-endian, because no mode covers them. */
 static void take_atomic(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet_t *p)
 {
 	const uint32_t narrow = htobe32((uint32_t)p->operands[0]);
@@ -248,7 +251,7 @@ static void data(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 
 static void not_ready(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
-	/* By the InfiniBand table of RNR NAK timer codes, microseconds. */
+	/* RNR NAK timer codes of the InfiniBand specification, in microseconds. */
 	static const uint32_t us[32] = {
 		655360, 10,    20,    30,    40,    60,     80,     120,    160,    240,    320,
 		480,    640,   960,   1280,  1920,  2560,   3840,   5120,   7680,   10240,  15360,
@@ -302,7 +305,8 @@ static void answer(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 		lost(qp);
 }
 
-/* Of what was sent and is not acknowledged; anything else was answered before, or is not ours. */
+/* Returns whether the response is to a request that was sent and is not acknowledged. Others are
+ * duplicates, or not for this connection. */
 static bool is_expected(const mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const struct mlx5swi_requester *r = qp->requester;

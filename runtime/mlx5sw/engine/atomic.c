@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The arithmetic of atomics, by the PRM's "extended atomic operations". */
+/* Arithmetic of atomics, as "extended atomic operations" of the PRM define it. */
 #include "mlx5sw/engine/engine.h"
 
-/* Add field by field: a one in boundary marks the most significant bit of a field. Without those
- * bits no carry leaves its field; they are added without carry afterwards. */
+/* Add field by field: a set bit of boundary marks the most significant bit of a field. The sum
+ * without those bits carries into no other field; those bits are then added without carry. */
 static uint64_t add_fields(uint64_t a, uint64_t b, uint64_t boundary)
 {
 	return ((a & ~boundary) + (b & ~boundary)) ^ ((a ^ b) & boundary);

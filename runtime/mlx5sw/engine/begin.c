@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The checks of a WQE, and the conditions it waits for, before its first packet. */
+/* The checks of a WQE before its first packet, and the conditions for which it waits. */
 #include <endian.h>
 #include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
@@ -8,8 +8,8 @@
 #define VENDOR_UNKNOWN_KEY 0x52 /* as measured on a ConnectX-6 */
 #define VENDOR_RANGE 0x53
 #define VENDOR_RIGHTS 0x33
-#define FENCE 2u         /* modes from here on wait for READs and atomics */
-#define ATOMIC_UP_TO_8 3 /* the mode that allows 4 bytes, too */
+#define FENCE 2u         /* this fence mode and higher ones wait for READs and atomics */
+#define ATOMIC_UP_TO_8 3 /* the atomic mode that also allows 4 bytes */
 
 static bool is_mr(const mlx5swi_qp_t *qp, const mlx5swi_sge_t *sge)
 {
@@ -20,14 +20,12 @@ static bool is_mr(const mlx5swi_qp_t *qp, const mlx5swi_sge_t *sge)
 	       MLX5SWI_KEY_OK;
 }
 
-/* Report the likely mistake: a field in the wrong byte order, or inline data in place of a
- * pointer. */
+/* Report the likely mistake: a field in the wrong byte order, or inline data without its flag. */
 static void hint(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const mlx5swi_sge_t *sge)
 {
 	mlx5swi_sge_t s = *sge;
 
-	/* Payload after a length without the inline flag; 8 bytes or less are followed by
-	 * padding. */
+	/* Inline payload was decoded as an address; up to 8 bytes are followed by padding. */
 	if (e->vendor == VENDOR_UNKNOWN_KEY && sge->nbytes <= 8 && (uint32_t)sge->addr == 0)
 		mlx5swi_lint("W8", qp, e->index,
 			     "%u bytes at an address that ends in zeros: "
@@ -50,7 +48,7 @@ static void hint(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const mlx5swi_sge_t
 			     (unsigned long long)sge->addr, (unsigned long long)s.addr);
 }
 
-/* Has any device of this process such a key, for such an address? */
+/* Returns whether any device of this process has such a key that covers the address. */
 static bool is_remote(uint32_t key, uint64_t va)
 {
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++) {
@@ -87,7 +85,7 @@ void mlx5swi_key_failed(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_sge_
 	hint(qp, e, sge);
 }
 
-/* Check the memory of the result. Its rights are checked when the response arrives. */
+/* Check the destination of the result. Its access rights are checked when the response arrives. */
 static void check_result(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_wqe_t *w)
 {
 	mlx5swi_mr_t *mr;
@@ -122,8 +120,8 @@ static uint32_t n_psns(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 	return w->width || w->nbytes == 0 ? 1 : (w->nbytes - 1) / mtu + 1;
 }
 
-/* A WQE waits until the responder has room for its READ or atomic; with a fence, until earlier
- * READs and atomics are complete. */
+/* A WQE waits until the responder has room for its READ or atomic. A WQE with a fence also waits
+ * until earlier READs and atomics are complete. */
 static bool must_wait(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 {
 	const struct mlx5swi_requester *r = qp->requester;
@@ -138,8 +136,8 @@ static void check_signature(const mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const ml
 	uint8_t x = 0;
 
 	for (uint32_t i = 0; i < 16u * w->ds; i++)
-		x ^= r->shadow[mlx5swi_block_offset(qp, (uint16_t)(e->index + i / MLX5SWI_BLOCK)) +
-			       i % MLX5SWI_BLOCK];
+		x ^= r->shadow[mlx5swi_wqebb_offset(qp, (uint16_t)(e->index + i / MLX5SWI_WQEBB)) +
+			       i % MLX5SWI_WQEBB];
 	if (x != 0xff) {
 		e->syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		mlx5swi_lint("W13", qp, e->index,
@@ -170,8 +168,8 @@ static void check_limits(const mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5s
 		e->syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 }
 
-/* A malformed WQE may start at a WQEBB that the program did not write as a start: then the ds of
- * the previous WQE was wrong. */
+/* If the program did not write a start of a WQE to this WQEBB, the ds of the previous WQE was
+ * wrong. */
 static void report(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const char *row, const char *text)
 {
 	const uint32_t number = qp->requester->fresh;
@@ -181,11 +179,11 @@ static void report(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, const char *row, 
 		     qp->requester->wqe.opcode, qp->requester->wqe.opmod, qp->requester->wqe.ds);
 	if (e->syndrome && number && qp->requester->wqe.ds &&
 	    qp->requester->wqe.index != e->index &&
-	    (uint16_t)(before->index + before->n_blocks) == e->index)
+	    (uint16_t)(before->index + before->n_wqebbs) == e->index)
 		mlx5swi_lint("W2", qp, e->index,
-			     "no WQE starts here, but the one at block %u takes "
+			     "no WQE starts here, but the one at WQEBB %u takes "
 			     "%u by its ds",
-			     before->index, before->n_blocks);
+			     before->index, before->n_wqebbs);
 }
 
 static void check(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const char *row, const char *text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Completion entries of 64 bytes. The last 8 bytes announce an entry: consumers may poll the
- * counter, the owner byte, or both at once. */
+/* CQEs of 64 bytes. A change of the last 8 bytes makes a CQE valid: consumers may poll the counter,
+ * the owner byte, or both at once. */
 #include <endian.h>
 #include <string.h>
 #include "mlx5sw/core/core.h"
@@ -9,7 +9,7 @@
 #include "mlx5sw/events/events.h"
 
 #define NBYTES 64u
-#define OWNER_AT 56u /* the last word */
+#define OWNER_AT 56u /* offset of the last word */
 #define CQE_ERRORS MLX5_CQE_REQ_ERR
 #define OVERRUN 1u /* syndrome of MLX5SWI_EQE_CQ_ERROR */
 
@@ -26,7 +26,7 @@ static void fill(uint8_t e[NBYTES], const mlx5swi_cqe_t *cqe, uint8_t owner)
 	memset(e, 0, NBYTES);
 	put32(e + 32, cqe->user_index & 0xffffff);
 	if (cqe->opcode < CQE_ERRORS) {
-		memcpy(e + 36, &cqe->imm, sizeof(cqe->imm)); /* network order already */
+		memcpy(e + 36, &cqe->imm, sizeof(cqe->imm)); /* already in network order */
 		put32(e + 44, cqe->nbytes);
 		memcpy(e + 48, &now, sizeof(now));
 	} else {
@@ -39,7 +39,7 @@ static void fill(uint8_t e[NBYTES], const mlx5swi_cqe_t *cqe, uint8_t owner)
 	e[63] = (uint8_t)(cqe->opcode << 4 | owner);
 }
 
-/* The CQ cannot report completions any more, so its QPs stop. */
+/* A CQ in error reports no more completions, so its QPs go to ERR. */
 static void break_cq(mlx5swi_cq_t *cq)
 {
 	const mlx5swi_table_t *qps = &cq->ctx->dev->qps;
@@ -66,8 +66,8 @@ static bool is_overrun(const mlx5swi_cq_t *cq)
 	return ((cq->pi - be32toh(consumed)) & 0xffffff) >= 1u << cq->log_size;
 }
 
-/* Write the owner byte late: until then the entry looks like that of the previous lap. A
- * collapsed queue has no laps: its counter announces the entry. */
+/* Write the owner byte late: until then the entry looks like that of the previous lap. A collapsed
+ * CQ has no laps: its counter makes the entry valid. */
 static void tear(const mlx5swi_cq_t *cq, uint8_t *slot, const uint8_t e[NBYTES])
 {
 	uint8_t half[8];

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Doorbell registers: words of RAM that hold all ones while they are idle. A written word is
- * taken by an exchange, so that two writes of the same value are two doorbells. */
+/* Doorbell registers: words of RAM that hold all ones while idle. The device takes a doorbell by an
+ * exchange, so that two writes of the same value are two doorbells. */
 #include <endian.h>
 #include <string.h>
 #include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
 
 #define REGISTER 0x800u   /* also the first word of a BlueFlame write */
-#define OTHER_HALF 0x100u /* a BlueFlame register's, from its first */
+#define OTHER_HALF 0x100u /* offset of a BlueFlame register's second half from its first */
 #define REGISTER_NO_RECORD 0x600u
-#define N_WORDS (MLX5SWI_BLOCK / 8)
+#define N_WORDS (MLX5SWI_WQEBB / 8)
 #define IDLE_HALF 0xffffffffu
 
-/* Host order of the halves, in memory order: index << 8, QPN << 8. */
+/* The halves in memory order, converted to host order: index << 8, QPN << 8. */
 typedef struct ring {
 	uint32_t index, qpn;
 } ring_t;
@@ -49,11 +49,12 @@ static void unknown(const mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, ring_
 			     "be valid",
 			     d.index, d.qpn);
 	else
-		mlx5swi_lint("D4", NULL, -1, "host %u mlx5_%u: doorbell for QP 0x%x: there is none",
+		mlx5swi_lint("D4", NULL, -1,
+			     "host %u mlx5_%u: doorbell for QP 0x%x, which does not exist",
 			     dev->host, dev->index, d.qpn >> 8);
 }
 
-/* The QP of this doorbell; NULL: none accepts it. */
+/* Returns the QP that accepts this doorbell; NULL: none does. */
 static mlx5swi_qp_t *addressee(mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, uint32_t reg,
 			       ring_t d)
 {
@@ -77,8 +78,8 @@ static mlx5swi_qp_t *addressee(mlx5swi_device_t *dev, const mlx5swi_uar_t *uar, 
 	return NULL;
 }
 
-/* Take the bytes of a BlueFlame write after the first word. Late bytes are discarded: they
- * belong to no later doorbell. */
+/* Take the words of a BlueFlame write after the first one. Words that arrive late are discarded:
+ * they do not belong to a later doorbell. */
 static bool take_rest(mlx5swi_uar_t *uar, uint32_t reg, uint64_t words[N_WORDS])
 {
 	uint8_t *left = &uar->blueflame_left[reg != REGISTER];
@@ -93,7 +94,7 @@ static bool take_rest(mlx5swi_uar_t *uar, uint32_t reg, uint64_t words[N_WORDS])
 	return *left == 0;
 }
 
-/* A doorbell that is the start of a WQE may come with the rest of it. */
+/* A BlueFlame write starts with the doorbell and may contain the rest of the WQEBB. */
 static void ring(mlx5swi_uar_t *uar, uint32_t reg, uint64_t v)
 {
 	const ring_t d = split(v);
@@ -110,9 +111,8 @@ static void ring(mlx5swi_uar_t *uar, uint32_t reg, uint64_t v)
 		mlx5swi_requester_doorbell(qp, index);
 }
 
-/* Combine the halves of a doorbell: a first half waits for the second. Software that writes
- * halves is wrong, and may ring with each. The record holds the complement, so that zero means
- * empty. */
+/* Combine the halves of a doorbell: a first half waits for the second. Software that writes halves
+ * is wrong, and rings once or twice. The record holds the complement, so that zero means empty. */
 static uint64_t whole(uint64_t *record, uint64_t v)
 {
 	ring_t d;
@@ -122,8 +122,9 @@ static uint64_t whole(uint64_t *record, uint64_t v)
 	d = split(v);
 	if (d.index != IDLE_HALF && d.qpn != IDLE_HALF)
 		return v;
-	mlx5swi_lint("D7", NULL, -1, "half a doorbell, 0x%08x 0x%08x: it is one store of 8 bytes",
-		     d.index, d.qpn);
+	mlx5swi_lint("D7", NULL, -1,
+		     "half a doorbell, 0x%08x 0x%08x: write it with one store of 8 bytes", d.index,
+		     d.qpn);
 	if (mlx5swi_has_chaos(MLX5SW_CHAOS_ORDER) && mlx5swi_choose(2))
 		return v;
 	*record = ~v;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The device at work, module by module. */
+/* The parts of the device model, file by file. */
 #ifndef MLX5SW_ENGINE_H
 #define MLX5SW_ENGINE_H
 
@@ -9,29 +9,29 @@
 /* memory.c: keys and payload. */
 enum mlx5swi_key_error {
 	MLX5SWI_KEY_OK,
-	MLX5SWI_KEY_UNKNOWN, /* or of another PD, or its memory is gone */
+	MLX5SWI_KEY_UNKNOWN, /* unknown, of another PD, or its memory was lost */
 	MLX5SWI_KEY_RANGE,
 	MLX5SWI_KEY_RIGHTS,
 };
-/* [va, va + nbytes) by a key, for a QP's PD; rights: IBV_ACCESS_ bits of which each is needed, 0:
- * reading by the local QP. *p: where it is. */
+/* Look up [va, va + nbytes) by a key, for a QP's PD. rights: IBV_ACCESS_ bits, all of which are
+ * required; 0: local read. *p: the address in this process. */
 int mlx5swi_key_check(mlx5swi_device_t *dev, const mlx5swi_pd_t *pd, uint32_t key, uint64_t va,
 		      uint64_t nbytes, uint32_t rights, mlx5swi_mr_t **mr, uint8_t **p);
-/* access: MLX5SW_GATHER or MLX5SW_PAYLOAD. ahead: bytes of the region from p on that are wanted in
- * this turn; memory of a GPU is read in one go, to be had until mlx5swi_payload_forget. */
+/* access: MLX5SW_GATHER or MLX5SW_PAYLOAD. ahead: this turn needs so many bytes of the region from
+ * p on. GPU memory is read with one copy, which later calls use until mlx5swi_payload_forget. */
 void mlx5swi_payload_read(const mlx5swi_mr_t *mr, void *dst, const uint8_t *p, size_t nbytes,
 			  size_t ahead, int access);
 void mlx5swi_payload_forget(void);
-/* Payload that was written is certain to be there after mlx5swi_payload_flush, not before. */
+/* Written payload is in memory after mlx5swi_payload_flush, and may be earlier. */
 void mlx5swi_payload_flush(void);
 void mlx5swi_payload_write(const mlx5swi_mr_t *mr, uint8_t *p, const void *src, size_t nbytes);
 
-/* Words of atomics, 4 or 8 bytes, in the order of this machine. */
+/* Words of atomics, 4 or 8 bytes, in host byte order. */
 uint64_t mlx5swi_word_read(const mlx5swi_mr_t *mr, const uint8_t *p, uint8_t width);
 void mlx5swi_word_write(const mlx5swi_mr_t *mr, uint8_t *p, uint8_t width, uint64_t value);
 
-/* gpu.c: whether p is memory of a GPU, which copies reach (mr->is_gpu). Call when it is registered:
- * what copies need is made then, since a kernel that runs later may keep it from being made. */
+/* gpu.c: returns whether p is GPU memory, which is accessed by copies (mr->is_gpu). Call it at
+ * registration: it allocates what copies need, which a kernel that runs later may block. */
 bool mlx5swi_is_gpu(const void *p);
 
 /* memory.c: rings, completion queues and doorbell records. is_gpu: they lie in GPU memory, and the
@@ -50,7 +50,7 @@ void mlx5swi_queue_load(int is_gpu, void *dst, const void *src, size_t nbytes, s
 			int access);
 void mlx5swi_queue_store(int is_gpu, void *dst, const void *src, size_t nbytes, int access);
 
-/* wqe.c: what a WQE says. Pure. */
+/* wqe.c: decoding of WQEs, without side effects. */
 typedef struct mlx5swi_sge {
 	uint32_t nbytes, lkey;
 	uint64_t addr;
@@ -60,37 +60,40 @@ typedef struct mlx5swi_sge {
 
 typedef struct mlx5swi_wqe {
 	uint8_t opcode, opmod, ds, ce, fm, is_solicited;
-	uint16_t index; /* the field; not used to execute */
+	uint16_t index; /* the index field, which the device does not use to execute */
 	uint32_t qpn, imm;
 	uint64_t raddr;
 	uint32_t rkey;
-	uint32_t nbytes;        /* of the message */
-	const uint8_t *inlined; /* NULL: gathered from sge */
+	uint32_t nbytes;        /* bytes of the message */
+	const uint8_t *inlined; /* NULL: the data is gathered from sge */
 	uint8_t n_sge, width;   /* width of an atomic: 4 or 8 */
-	uint64_t operands[4];   /* host order; as in a packet */
+	uint64_t operands[4];   /* host byte order, as in a packet */
 	mlx5swi_sge_t sge[MLX5SWI_MAX_SGE];
 } mlx5swi_wqe_t;
 
-/* Decode the WQE of ds * 16 bytes at p. Returns 0, or the CQE syndrome that it deserves: a WQE
- * whose ds is not exactly what its operation needs is malformed. row: NULL, or gets the lint row
- * ("W1" and so on) and *text what was expected. */
+/* Decode the WQE of ds * 16 bytes at p. Returns 0 or the syndrome of its CQE: a WQE whose ds is not
+ * exactly what its operation needs is malformed. row: NULL, or receives the lint row ("W1" for
+ * example), and *text what was expected. */
 int mlx5swi_wqe_decode(const uint8_t *p, mlx5swi_wqe_t *w, const char **row, const char **text);
 
-/* Masked and plain atomics. Pure: the new value; old is what was there. */
+/* Masked and plain atomics. Returns the new value; old is the current one. No side effects. */
 uint64_t mlx5swi_atomic(uint8_t opcode, uint8_t width, const uint64_t operands[4], uint64_t old);
 
 /* requester.c, fetch.c, flush.c: the send queue of a QP. */
 struct mlx5swi_requester *mlx5swi_requester_new(mlx5swi_qp_t *qp);
 void mlx5swi_requester_free(mlx5swi_qp_t *qp);
-void mlx5swi_requester_reset(mlx5swi_qp_t *qp); /* 2RST: counters to cfg.start_index */
+void mlx5swi_requester_reset(mlx5swi_qp_t *qp); /* 2RST: sets the counters to cfg.start_index */
 void mlx5swi_requester_state(mlx5swi_qp_t *qp); /* qp->state has changed: RTS, ERR */
 void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index);
 void mlx5swi_requester_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p); /* a response */
-/* Fetch, send, complete, flush, retry: as much as may be now. Returns how much was done. */
+/* Fetch, send, complete, flush and retry, as far as is possible now. Returns the amount of work
+ * done. */
 unsigned mlx5swi_requester_run(mlx5swi_qp_t *qp);
-uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp);    /* UINT64_MAX: none */
-void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key); /* lint: it is still needed */
-unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp); /* a completion that is late; how many */
+uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp); /* UINT64_MAX: none */
+/* lint: reports that a WQE still needs the MR */
+void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key);
+/* write a delayed completion; returns how many were written */
+unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp);
 typedef struct mlx5swi_send_state {
 	uint16_t hw_counter, sw_counter; /* hw_sq_wqebb_counter, sw_sq_wqebb_counter */
 	uint32_t next_send_psn, last_acked_psn, ssn;
@@ -98,8 +101,8 @@ typedef struct mlx5swi_send_state {
 } mlx5swi_send_state_t;
 void mlx5swi_requester_query(const mlx5swi_qp_t *qp, mlx5swi_send_state_t *s);
 
-/* The QP goes to ERR because of this: the first WQE that is not complete gets the cause. A cause
- * of 0: a local 2ERR. */
+/* Move the QP to ERR. The first WQE that is not complete gets this syndrome and vendor code. A
+ * syndrome of 0 is a local 2ERR. */
 void mlx5swi_qp_error(mlx5swi_qp_t *qp, uint8_t syndrome, uint8_t vendor);
 
 /* responder.c: requests from the peer. */
@@ -125,24 +128,24 @@ typedef struct mlx5swi_cqe {
 } mlx5swi_cqe_t;
 void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *cqe);
 
-/* WRITEs that were accepted reach memory now: before a READ or atomic of this device, and before
- * memory or an MR goes away. */
+/* Store all accepted WRITEs to memory: before a READ or atomic of this device, and before memory is
+ * freed or an MR is deregistered. */
 void mlx5swi_place_all(mlx5swi_device_t *dev);
 
-/* step.c, thread.c: who runs next. */
+/* step.c, thread.c: scheduling. */
 int mlx5swi_engine_start(void);                     /* world->engine; 0 or ENOMEM */
-void mlx5swi_engine_stop(void);                     /* packets too */
-void mlx5swi_qp_wake(mlx5swi_qp_t *qp);             /* it has something to do */
-void mlx5swi_qp_forget(mlx5swi_qp_t *qp);           /* it will be freed */
+void mlx5swi_engine_stop(void);                     /* also frees the packets */
+void mlx5swi_qp_wake(mlx5swi_qp_t *qp);             /* the QP has work */
+void mlx5swi_qp_forget(mlx5swi_qp_t *qp);           /* the QP will be freed */
 void mlx5swi_doorbells_poll(mlx5swi_device_t *dev); /* doorbell.c */
 int mlx5swi_thread_start(void);
 void mlx5swi_thread_stop(void);
 
-/* Ways between processes, which link/ implements. */
-int mlx5swi_links_open(mlx5swi_place_t *place); /* as MLX5SW_FABRIC says; 0 or an errno value */
+/* Links between processes, implemented by link/. */
+int mlx5swi_links_open(mlx5swi_place_t *place); /* as MLX5SW_FABRIC selects; 0 or an errno value */
 void mlx5swi_links_close(void);
-unsigned mlx5swi_links_poll(void); /* packets that have come go to mlx5swi_port_arrive */
-/* To a port of another process. Takes the packet. */
+unsigned mlx5swi_links_poll(void); /* packets that have arrived are passed to mlx5swi_port_arrive */
+/* Send to a port of another process. Takes the packet. */
 void mlx5swi_links_send(mlx5swi_port_t *from, mlx5swi_packet_t *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* From doorbells and records to WQEs in the device. */
+/* From doorbells and doorbell records to WQEs in the device. */
 #include <endian.h>
 #include <string.h>
 #include "mlx5sw/engine/requester.h"
@@ -15,33 +15,34 @@ uint16_t mlx5swi_record(const mlx5swi_qp_t *qp)
 	return (uint16_t)be32toh(word);
 }
 
-/* Is index behind other, modulo 2^16? A difference of exactly half counts as ahead: the longest
- * queue, posted at once. */
+/* Returns whether index is behind other, modulo 2^16. A difference of exactly half counts as ahead:
+ * the longest queue, posted at once. */
 static bool is_behind(uint16_t index, uint16_t other)
 {
 	return (uint16_t)(index - other) > 0x8000;
 }
 
-/* Ignore a producer index that is behind, or further ahead than the queue is long. */
+/* Accept a producer index, unless it is behind or further ahead than the queue is long. */
 static void produce(mlx5swi_qp_t *qp, uint16_t pi)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	const uint16_t more = (uint16_t)(pi - r->fetch);
 
-	if (more <= qp->sq_blocks && more > (uint16_t)(r->pi - r->fetch))
+	if (more <= qp->sq_wqebbs && more > (uint16_t)(r->pi - r->fetch))
 		r->pi = pi;
 }
 
-/* Report an index that is too far ahead of the completed WQEBBs, unless it is rather behind. */
+/* Report an index that is too far ahead of the completed WQEBBs, unless it more likely is behind.
+ */
 static void check_overrun(const mlx5swi_qp_t *qp, const char *what, uint16_t pi)
 {
 	const uint32_t ahead = (uint16_t)(pi - qp->requester->done);
 
-	if (ahead > qp->sq_blocks && ahead < qp->sq_blocks + (0x10000 - qp->sq_blocks) / 2)
+	if (ahead > qp->sq_wqebbs && ahead < qp->sq_wqebbs + (0x10000 - qp->sq_wqebbs) / 2)
 		mlx5swi_lint("R2", qp, pi,
-			     "%s is %u blocks after the first that is not complete: "
+			     "%s is %u WQEBBs after the first that is not complete: "
 			     "at most %u",
-			     what, ahead, qp->sq_blocks);
+			     what, ahead, qp->sq_wqebbs);
 }
 
 static void check_record(const mlx5swi_qp_t *qp, uint16_t record)
@@ -113,7 +114,7 @@ void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index)
 	mlx5swi_qp_wake(qp);
 }
 
-uint8_t mlx5swi_n_blocks(const uint8_t *wqe)
+uint8_t mlx5swi_n_wqebbs(const uint8_t *wqe)
 {
 	const uint32_t ds = wqe[7] & 0x3f;
 
@@ -123,21 +124,21 @@ uint8_t mlx5swi_n_blocks(const uint8_t *wqe)
 /* Bytes of the WQEBBs from index to end, up to the end of the ring. */
 static size_t run_of(const mlx5swi_qp_t *qp, uint16_t index, uint16_t end)
 {
-	const size_t room = qp->sq_blocks * MLX5SWI_BLOCK - mlx5swi_block_offset(qp, index);
-	const size_t nbytes = (size_t)(uint16_t)(end - index) * MLX5SWI_BLOCK;
+	const size_t room = qp->sq_wqebbs * MLX5SWI_WQEBB - mlx5swi_wqebb_offset(qp, index);
+	const size_t nbytes = (size_t)(uint16_t)(end - index) * MLX5SWI_WQEBB;
 
 	return nbytes < room ? nbytes : room;
 }
 
-void mlx5swi_load_block(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index, uint16_t end)
+void mlx5swi_load_wqebb(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index, uint16_t end)
 {
-	mlx5swi_queue_load(qp->ring_is_gpu, dst, qp->sq + mlx5swi_block_offset(qp, index),
-			   MLX5SWI_BLOCK, run_of(qp, index, end), MLX5SW_WQE);
+	mlx5swi_queue_load(qp->ring_is_gpu, dst, qp->sq + mlx5swi_wqebb_offset(qp, index),
+			   MLX5SWI_WQEBB, run_of(qp, index, end), MLX5SW_WQE);
 }
 
 static uint8_t *shadow(const mlx5swi_qp_t *qp, uint16_t index)
 {
-	return qp->requester->shadow + mlx5swi_block_offset(qp, index);
+	return qp->requester->shadow + mlx5swi_wqebb_offset(qp, index);
 }
 
 void mlx5swi_requester_blueflame(mlx5swi_qp_t *qp, uint16_t index, const uint64_t words[8])
@@ -154,48 +155,48 @@ static void load_first(mlx5swi_qp_t *qp, uint8_t *dst, uint16_t index)
 	struct mlx5swi_requester *r = qp->requester;
 
 	if (r->has_blueflame && r->blueflame_index == index)
-		memcpy(dst, r->blueflame, MLX5SWI_BLOCK);
+		memcpy(dst, r->blueflame, MLX5SWI_WQEBB);
 	else
-		mlx5swi_load_block(qp, dst, index, r->pi);
+		mlx5swi_load_wqebb(qp, dst, index, r->pi);
 	r->has_blueflame = 0;
 }
 
-/* Fetch one WQE. Returns false if there was no room. */
+/* Fetch one WQE. Returns false if there is no room. */
 static bool fetch_one(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 	const uint16_t index = r->fetch, used = (uint16_t)(index - r->done);
 	uint8_t *first = shadow(qp, index), n, is_too_long;
 
-	if (used == qp->sq_blocks)
+	if (used == qp->sq_wqebbs)
 		return false;
 	load_first(qp, first, index);
-	n = mlx5swi_n_blocks(first);
-	is_too_long = n > qp->sq_blocks;
+	n = mlx5swi_n_wqebbs(first);
+	is_too_long = n > qp->sq_wqebbs;
 	if (is_too_long)
-		n = (uint8_t)qp->sq_blocks;
-	if (used + n > (int)qp->sq_blocks)
+		n = (uint8_t)qp->sq_wqebbs;
+	if (used + n > (int)qp->sq_wqebbs)
 		return false;
 	for (uint8_t i = 1; i < n; i++) {
 		const uint16_t next = (uint16_t)(index + i);
 
-		mlx5swi_load_block(qp, shadow(qp, next), next, r->pi);
+		mlx5swi_load_wqebb(qp, shadow(qp, next), next, r->pi);
 	}
 	r->fetch = (uint16_t)(index + n);
 	if (n > (uint16_t)(r->pi - index)) {
-		mlx5swi_lint("W2", qp, index, "its ds is that of %u blocks, %u were produced", n,
+		mlx5swi_lint("W2", qp, index, "its ds is that of %u WQEBBs, %u were produced", n,
 			     (uint16_t)(r->pi - index));
 		r->pi = r->fetch;
 	}
 	*mlx5swi_entry(qp, r->fetched++) = (mlx5swi_entry_t){
 		.index = index,
-		.n_blocks = n,
+		.n_wqebbs = n,
 		.opcode = first[3],
 		.syndrome = is_too_long ? MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR : 0,
 		.is_signalled = (first[11] >> 2 & 3) >= 2,
 	};
 	qp->counters.wqes++;
-	qp->counters.blocks += n;
+	qp->counters.wqebbs += n;
 	return true;
 }
 
@@ -237,29 +238,29 @@ int mlx5swi_decode(mlx5swi_qp_t *qp, uint32_t number, const char **row, const ch
 	struct mlx5swi_requester *r = qp->requester;
 	const uint16_t index = mlx5swi_entry(qp, number)->index;
 	const uint8_t *p = shadow(qp, index);
-	const uint32_t n = mlx5swi_n_blocks(p);
+	const uint32_t n = mlx5swi_n_wqebbs(p);
 
-	if ((index & (qp->sq_blocks - 1)) + n > qp->sq_blocks) {
+	if ((index & (qp->sq_wqebbs - 1)) + n > qp->sq_wqebbs) {
 		for (uint32_t i = 0; i < n; i++)
-			memcpy(r->linear + i * MLX5SWI_BLOCK, shadow(qp, (uint16_t)(index + i)),
-			       MLX5SWI_BLOCK);
+			memcpy(r->linear + i * MLX5SWI_WQEBB, shadow(qp, (uint16_t)(index + i)),
+			       MLX5SWI_WQEBB);
 		p = r->linear;
 	}
 	r->decoded = number;
 	return mlx5swi_wqe_decode(p, &r->wqe, row, text);
 }
 
-static void check_block(const mlx5swi_qp_t *qp, uint16_t index, const uint8_t *now,
+static void check_wqebb(const mlx5swi_qp_t *qp, uint16_t index, const uint8_t *now,
 			const char *when)
 {
 	const uint8_t *then = shadow(qp, index);
 
-	if (memcmp(now, then, MLX5SWI_BLOCK) == 0)
+	if (memcmp(now, then, MLX5SWI_WQEBB) == 0)
 		return;
-	for (uint32_t i = 0; i < MLX5SWI_BLOCK; i++)
+	for (uint32_t i = 0; i < MLX5SWI_WQEBB; i++)
 		if (now[i] != then[i]) {
 			mlx5swi_lint("R1", qp, index,
-				     "byte %u was 0x%02x when the block was "
+				     "byte %u was 0x%02x when the WQEBB was "
 				     "fetched, and is 0x%02x when %s",
 				     i, then[i], now[i], when);
 			return;
@@ -268,29 +269,29 @@ static void check_block(const mlx5swi_qp_t *qp, uint16_t index, const uint8_t *n
 
 void mlx5swi_compare(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 {
-	uint8_t now[MLX5SWI_BLOCK];
+	uint8_t now[MLX5SWI_WQEBB];
 
-	for (uint8_t i = 0; i < e->n_blocks; i++) {
+	for (uint8_t i = 0; i < e->n_wqebbs; i++) {
 		const uint16_t index = (uint16_t)(e->index + i);
 
-		mlx5swi_load_block(qp, now, index, qp->requester->fetch);
-		check_block(qp, index, now, "it is complete");
+		mlx5swi_load_wqebb(qp, now, index, qp->requester->fetch);
+		check_wqebb(qp, index, now, "it is complete");
 	}
 }
 
-/* Execute the current content of the WQE, except that it cannot become longer or another
+/* Fetch the WQE again and execute its current content, which must not be longer or another
  * operation. */
 void mlx5swi_fetch_again(mlx5swi_qp_t *qp, uint32_t number)
 {
 	mlx5swi_entry_t *e = mlx5swi_entry(qp, number);
 	const mlx5swi_wqe_t *w = &qp->requester->wqe;
 
-	for (uint8_t i = 0; i < e->n_blocks; i++) {
+	for (uint8_t i = 0; i < e->n_wqebbs; i++) {
 		const uint16_t index = (uint16_t)(e->index + i);
-		uint8_t now[MLX5SWI_BLOCK];
+		uint8_t now[MLX5SWI_WQEBB];
 
-		mlx5swi_load_block(qp, now, index, index);
-		check_block(qp, index, now, "it is fetched again");
+		mlx5swi_load_wqebb(qp, now, index, index);
+		check_wqebb(qp, index, now, "it is fetched again");
 		memcpy(shadow(qp, index), now, sizeof(now));
 	}
 	if (mlx5swi_decode(qp, number, NULL, NULL) || w->opcode != e->opcode ||

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Send queues of QPs in ERR: an error CQE for each WQE up to the doorbell record, whether it is
- * signalled or not, and none beyond, not even for the WQE that failed. As measured on a
- * ConnectX-6. */
+/* Send queues of QPs in ERR: an error CQE for each WQE up to the doorbell record, signalled or not,
+ * and none beyond, not even for the WQE that failed. As measured on a ConnectX-6. */
 #include "mlx5sw/engine/requester.h"
 
 #define FIRST_FLUSH_NS 59000u
@@ -48,22 +47,22 @@ void mlx5swi_flush_again(mlx5swi_qp_t *qp)
 	mlx5swi_qp_wake(qp);
 }
 
-/* The next WQE: its blocks; *opcode. */
+/* Returns the number of WQEBBs of the next WQE; *opcode: its operation. */
 static uint8_t next_wqe(mlx5swi_qp_t *qp, uint8_t *opcode)
 {
 	struct mlx5swi_requester *r = qp->requester;
-	uint8_t block[MLX5SWI_BLOCK];
+	uint8_t wqebb[MLX5SWI_WQEBB];
 
 	if (r->head != r->fetched) {
 		const mlx5swi_entry_t *e = mlx5swi_entry(qp, r->head);
 
 		r->acked = ++r->head;
 		*opcode = e->opcode;
-		return e->n_blocks;
+		return e->n_wqebbs;
 	}
-	mlx5swi_load_block(qp, block, r->done, r->done);
-	*opcode = block[3];
-	return mlx5swi_n_blocks(block);
+	mlx5swi_load_wqebb(qp, wqebb, r->done, r->done);
+	*opcode = wqebb[3];
+	return mlx5swi_n_wqebbs(wqebb);
 }
 
 static void flush_one(mlx5swi_qp_t *qp, uint16_t left)
@@ -95,7 +94,7 @@ unsigned mlx5swi_flush(mlx5swi_qp_t *qp, unsigned limit)
 	while (n < limit) {
 		const uint16_t left = (uint16_t)(r->pi - r->done);
 
-		if (left == 0 || left > qp->sq_blocks)
+		if (left == 0 || left > qp->sq_wqebbs)
 			break;
 		if (r->cause == MLX5_CQE_SYNDROME_WR_FLUSH_ERR) {
 			if (mlx5swi_now() < r->flush_due)

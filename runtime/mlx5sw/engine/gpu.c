@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The few functions of CUDA's driver that copies need, found in a process that has it loaded. */
+/* GPU memory, through the functions of the CUDA driver that copies need. The driver is used only if
+ * the process has already loaded it. */
 #include "mlx5sw/engine/gpu.h"
 #include <dlfcn.h>
 #include <link.h>
@@ -15,19 +16,19 @@
 #define MEMORY_TYPE_DEVICE 2
 #define STREAM_NON_BLOCKING 1
 #define MAX_GPUS 64
-#define OUT_NBYTES (512u << 10) /* what the packets of one step hold */
-#define IN_NBYTES (256u << 10)  /* what those that a queue pair sends in one turn hold */
-#define MAX_COPIES 64u          /* outstanding; far fewer than a stream queues without blocking */
+#define OUT_NBYTES (512u << 10) /* room for the packets of one step */
+#define IN_NBYTES (256u << 10)  /* room for the packets that a queue pair sends in one turn */
+#define MAX_COPIES 64u          /* in flight; far fewer than a stream queues without blocking */
 #define ALIGNMENT 64u
 
 typedef struct gpu {
 	void *ctx, *stream;
-	uint8_t *out, *in; /* pinned, so that copies need nothing else: to be written, read */
-	/* out[begun, used) goes to dst in one copy that is not started yet; before it are bytes of
-	 * those that are under way. */
+	uint8_t *out, *in; /* pinned staging buffers: for writes, for reads */
+	/* out[begun, used) is to be copied to dst by one copy that has not started; the bytes
+	 * before are in copies in flight. */
 	size_t begun, used;
 	uintptr_t dst;
-	unsigned n_copies; /* under way */
+	unsigned n_copies; /* in flight */
 } gpu_t;
 
 typedef struct mlx5swi_cuda {
@@ -45,7 +46,7 @@ typedef struct mlx5swi_cuda {
 	int (*gpu_alloc)(uintptr_t *p, size_t nbytes);
 	int (*gpu_free)(uintptr_t p);
 	gpu_t gpus[MAX_GPUS];
-	int ahead_gpu; /* gpus[ahead_gpu].in holds the n_ahead bytes from ahead on; 0: nothing */
+	int ahead_gpu; /* gpus[ahead_gpu].in holds the n_ahead bytes at ahead; n_ahead 0: none */
 	uintptr_t ahead;
 	size_t n_ahead;
 	mlx5swi_gpu_counters_t counters;
@@ -87,7 +88,8 @@ static cuda_t *cuda(void)
 {
 	struct mlx5swi_engine *e = mlx5swi_w->engine;
 	static char name[] = "libcuda.so.1";
-	/* First without a look at the file system, which RTLD_NOLOAD takes: worlds are cheap. */
+	/* Check without access to the file system, which RTLD_NOLOAD needs: starting a world must
+	 * be cheap. */
 	if (e->cuda || !dl_iterate_phdr(is_library, name))
 		return e->cuda;
 	void *library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
@@ -103,7 +105,7 @@ static cuda_t *cuda(void)
 	return NULL;
 }
 
-/* The GPU of p; -1: none. */
+/* Returns the GPU that p is on, or -1. */
 static int gpu_of(const cuda_t *c, const void *p)
 {
 	unsigned type = 0;
@@ -115,9 +117,9 @@ static int gpu_of(const cuda_t *c, const void *p)
 	return gpu < MAX_GPUS ? gpu : -1;
 }
 
-/* Do the first copies of each kind now: they may allocate, and would then wait for a kernel that
- * waits for us. So would copies that a stream has no room for: start as many as there will ever
- * be. */
+/* Do the first copies of each kind now. They may allocate, and an allocation would later wait for a
+ * running kernel that in turn waits for the adapter. The same holds for copies that exceed a
+ * stream's queue, so as many are started here as can ever be in flight. */
 static int warm_up(const cuda_t *c, const gpu_t *g)
 {
 	static const size_t sizes[] = {8, 4096, IN_NBYTES};
@@ -159,8 +161,8 @@ bool mlx5swi_is_gpu(const void *p)
 	return gpu >= 0 && !open_stream(c, gpu);
 }
 
-/* The GPU that p is on, its context current; NULL: memory that was freed under its MR, which gives
- * nothing and takes nothing. */
+/* Makes the context of the GPU that p is on current, and returns the GPU. NULL: the memory was
+ * freed while its MR exists; reads return zeros and writes are dropped. */
 static gpu_t *enter(cuda_t *c, uintptr_t p)
 {
 	int gpu = gpu_of(c, (const void *)p);
@@ -173,7 +175,7 @@ static void leave(const cuda_t *c)
 	c->pop(&old);
 }
 
-/* Start the copy of the bytes collected in out. Its memory may have been freed since the write. */
+/* Start the copy of the bytes collected in out. Their destination may have been freed since. */
 static void start_copy(cuda_t *c, gpu_t *g)
 {
 	size_t nbytes = g->used - g->begun;
@@ -185,7 +187,7 @@ static void start_copy(cuda_t *c, gpu_t *g)
 	g->begun = g->used = (g->used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Wait until all copies that were started are complete, reads included. */
+/* Wait until all started copies are complete, reads included. */
 static void wait(cuda_t *c, gpu_t *g)
 {
 	if (g->n_copies) {
@@ -219,7 +221,7 @@ void mlx5swi_gpu_forget(void)
 		c->n_ahead = 0;
 }
 
-/* Copy bytes of GPU memory from p on into in: one wait covers these and all earlier writes. */
+/* Copy GPU memory from p on into in: one wait completes this copy and all earlier writes. */
 static int fetch(cuda_t *c, gpu_t *g, uintptr_t p, size_t nbytes)
 {
 	start_copy(c, g);
@@ -257,7 +259,7 @@ void mlx5swi_gpu_read(void *dst, const void *p, size_t nbytes, size_t ahead)
 	leave(c);
 }
 
-/* Use one copy for adjacent bytes: the packets of a message. */
+/* Adjacent bytes (the packets of a message) share one copy. */
 static void append(cuda_t *c, gpu_t *g, uintptr_t p, const uint8_t *src, size_t nbytes)
 {
 	if (g->dst + (g->used - g->begun) != p)
@@ -287,8 +289,8 @@ void mlx5swi_gpu_write(void *p, const void *src, size_t nbytes)
 	leave(c);
 }
 
-/* The word that was written last, if its copy is not started yet; NULL: it is another one.
- * Consecutive atomics on one word are then one read and one write of memory. */
+/* Returns the last written word if its copy has not started; NULL: otherwise, or if it is another
+ * word. Consecutive atomics on one word then need one read and one write of GPU memory. */
 static uint8_t *last_word(const void *p, size_t width)
 {
 	cuda_t *c = mlx5swi_w->engine->cuda;

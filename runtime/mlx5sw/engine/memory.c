@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Keys and the memory behind them; the memory of queues. */
+/* Memory that keys refer to, and memory of queues. */
 #include <string.h>
 #include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/engine.h"
@@ -19,7 +19,7 @@ int mlx5swi_key_check(mlx5swi_device_t *dev, const mlx5swi_pd_t *pd, uint32_t ke
 		return MLX5SWI_KEY_UNKNOWN;
 	if ((m->access & rights) != rights)
 		return MLX5SWI_KEY_RIGHTS;
-	/* Below its start the difference wraps, beyond all sizes. */
+	/* For an address below the start the difference wraps, and exceeds every size. */
 	if (nbytes > m->nbytes || va - m->iova > m->nbytes - nbytes)
 		return MLX5SWI_KEY_RANGE;
 	*mr = m;

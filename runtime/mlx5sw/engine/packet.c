@@ -6,7 +6,7 @@
 #include <string.h>
 #include "mlx5sw/engine/step.h"
 
-#define SMALL_NBYTES 64u   /* of data: most packets are answers and small WRITEs */
+#define SMALL_NBYTES 64u   /* bytes of data: most packets are responses and small WRITEs */
 #define LARGE_NBYTES 4096u /* the largest MTU */
 
 static mlx5swi_packet_t *get(uint32_t nbytes)
@@ -27,7 +27,7 @@ static mlx5swi_packet_t *get(uint32_t nbytes)
 void mlx5swi_packet_free(mlx5swi_packet_t *p)
 {
 	struct mlx5swi_engine *e = mlx5swi_w->engine;
-	if (!e) { /* all ends */
+	if (!e) { /* the world ends */
 		free(p);
 		return;
 	}

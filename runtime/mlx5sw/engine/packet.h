@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Packets between ports. The bytes from `kind` on are also the format between processes of one
- * version on one architecture, which does not need the real headers.
+/* Packets between ports. The bytes from `kind` on are also the format between processes, which run
+ * the same version on the same architecture; real packet headers are not needed.
  *
  * A packet has one owner. A function that takes a packet passes it on or frees it. */
 #ifndef MLX5SW_PACKET_H
@@ -18,49 +18,51 @@ enum mlx5swi_kind {
 	MLX5SWI_ACK, /* syndrome: MLX5SWI_OK or a NAK */
 };
 
-#define MLX5SWI_FIRST 1u /* of its message */
-#define MLX5SWI_LAST 2u  /* of its message */
-#define MLX5SWI_IMM 4u   /* has immediate data: takes a receive WQE, in its last packet */
+#define MLX5SWI_FIRST 1u /* first packet of its message */
+#define MLX5SWI_LAST 2u  /* last packet of its message */
+#define MLX5SWI_IMM 4u   /* has immediate data: its last packet uses a receive WQE */
 #define MLX5SWI_SOLICITED 8u
 
 enum mlx5swi_nak {
 	MLX5SWI_OK,
-	MLX5SWI_NAK_SEQUENCE, /* psn: the one expected */
+	MLX5SWI_NAK_SEQUENCE, /* psn: the expected one */
 	MLX5SWI_NAK_INVALID,
 	MLX5SWI_NAK_ACCESS,
-	MLX5SWI_RNR, /* rnr: code of the time to wait */
+	MLX5SWI_RNR, /* rnr: code of the delay */
 };
 
 typedef struct mlx5swi_packet {
 	struct mlx5swi_packet *next;
-	uint32_t capacity; /* bytes of data */
+	uint32_t capacity; /* bytes allocated for data */
 
-	/* From here on it is sent. */
+	/* The fields from here on are transmitted. */
 	uint8_t kind, flags, nak, rnr;
-	uint8_t hop_limit, is_global, sl, opmod; /* opmod: of masked atomics, 0 else */
+	uint8_t hop_limit, is_global, sl, opmod; /* opmod: of masked atomics, otherwise 0 */
 	uint8_t sgid[16], dgid[16];
 	uint8_t smac[6], dmac[6];
 	uint16_t slid, dlid, pkey, udp_sport;
-	uint32_t dqpn, sqpn, psn; /* responses: the psn that they answer */
+	uint32_t dqpn, sqpn, psn; /* responses: the PSN of the request */
 	uint32_t msn;             /* ACK: requests executed */
-	uint32_t imm;             /* network order, as in the WQE */
+	uint32_t imm;             /* network byte order, as in the WQE */
 	uint32_t rkey;
-	uint64_t raddr;      /* where this packet's bytes go, not those of the message */
-	uint32_t dma_nbytes; /* WRITE: bytes of this packet; READ: bytes asked for */
-	uint8_t opcode;      /* ATOMIC: of the WQE */
+	uint64_t raddr;      /* address of this packet's bytes, not of the message */
+	uint32_t dma_nbytes; /* WRITE: bytes of this packet; READ: bytes requested */
+	uint8_t opcode;      /* ATOMIC: opcode of the WQE */
 	uint8_t width;       /* ATOMIC: 4 or 8 */
 	uint16_t zero;
-	/* ATOMIC, host order: swap or add, compare or boundary, masks. ATOMIC_DATA: [0] is old. */
+	/* ATOMIC, host byte order: swap or add, compare or boundary, masks. ATOMIC_DATA: [0] is the
+	 * old value. */
 	uint64_t operands[4];
-	uint32_t nbytes; /* of data */
-	uint32_t mtu;    /* code; a responder that has another one calls it an invalid request */
+	uint32_t nbytes; /* bytes of data */
+	/* MTU code; a responder with another MTU refuses the packet as an invalid request */
+	uint32_t mtu;
 	uint8_t data[];
 } mlx5swi_packet_t;
 
-/* A packet of qp to its peer, its envelope filled from the QP's path; NULL: no memory. */
+/* Allocate a packet from qp to its peer and fill its header from the QP's path; NULL: no memory. */
 mlx5swi_packet_t *mlx5swi_packet_new(mlx5swi_qp_t *qp, int kind, uint32_t nbytes);
 mlx5swi_packet_t *mlx5swi_packet_copy(const mlx5swi_packet_t *p);
-/* The bytes that are sent, from &p->kind on, and back: NULL if they are none of a packet. */
+/* The transmitted bytes, from &p->kind on, and the reverse: NULL if the bytes are not a packet. */
 size_t mlx5swi_packet_wire_nbytes(const mlx5swi_packet_t *p);
 mlx5swi_packet_t *mlx5swi_packet_from_wire(const void *wire, size_t nbytes);
 void mlx5swi_packet_free(mlx5swi_packet_t *p);
@@ -70,7 +72,7 @@ void mlx5swi_packet_free(mlx5swi_packet_t *p);
  * down, or the header does not match. */
 void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p);
 
-/* Handle a packet as if it had just arrived over the link: for packets that a fault has held. */
+/* Handle a packet as if it had just arrived over the link: for packets that a fault has delayed. */
 void mlx5swi_port_arrive(mlx5swi_port_t *port, mlx5swi_packet_t *p);
 
 /* Difference of two packet sequence numbers, -2^23 .. 2^23 - 1. */

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* WRITEs between acceptance by the responder and memory.
+/* WRITEs that the responder has accepted and not yet placed in memory.
  *
  * With MLX5SW_CHAOS_PLACE a WRITE that was accepted, and perhaps acknowledged, is placed in
- * chunks, in any order, at some later turn. WRITEs of one queue pair stay in order, except that
- * a WRITE to a relaxed-ordering MR may pass others. Aligned words of 8 bytes are not split. */
+ * segments, in any order, at some later turn. WRITEs of one queue pair stay in order, except that a
+ * WRITE to a relaxed-ordering MR may pass others. Aligned words of 8 bytes are not split. */
 #include <stdlib.h>
 #include "mlx5sw/engine/step.h"
 
-#define MAX_PIECES 4u
+#define MAX_SEGMENTS 4u
 
 typedef struct mlx5swi_placement {
 	struct mlx5swi_placement *next;
 	const mlx5swi_mr_t *mr;
 	uint8_t *p;
 	mlx5swi_packet_t *packet;
-	uint32_t n_pieces, left; /* left: bits of pieces that are not placed */
+	uint32_t n_segments, left; /* left: bits of the segments that are not placed */
 } placement_t;
 
-/* Where piece i begins, from the start of the packet's data. */
+/* Offset of segment i in the packet's data. */
 static uint32_t edge(const placement_t *w, uint32_t i)
 {
 	uint32_t nbytes = w->packet->dma_nbytes;
-	if (i == 0 || i == w->n_pieces)
+	if (i == 0 || i == w->n_segments)
 		return i ? nbytes : 0;
 	uint32_t skew = (uint32_t)((uintptr_t)w->p % 8);
-	return ((nbytes + skew) / 8 * i / w->n_pieces) * 8 - skew;
+	return ((nbytes + skew) / 8 * i / w->n_segments) * 8 - skew;
 }
 
-static uint32_t pieces(const uint8_t *p, uint32_t nbytes)
+static uint32_t split(const uint8_t *p, uint32_t nbytes)
 {
 	uint32_t words = (uint32_t)((uintptr_t)p % 8 + nbytes) / 8;
-	return words < 2 ? 1 : words < MAX_PIECES ? words : MAX_PIECES;
+	return words < 2 ? 1 : words < MAX_SEGMENTS ? words : MAX_SEGMENTS;
 }
 
 void mlx5swi_place(placement_t **queue, const mlx5swi_mr_t *mr, uint8_t *p,
@@ -52,8 +52,8 @@ void mlx5swi_place(placement_t **queue, const mlx5swi_mr_t *mr, uint8_t *p,
 	w->mr = mr;
 	w->p = p;
 	w->packet = packet;
-	w->n_pieces = pieces(p, packet->dma_nbytes);
-	w->left = (1u << w->n_pieces) - 1;
+	w->n_segments = split(p, packet->dma_nbytes);
+	w->left = (1u << w->n_segments) - 1;
 	while (*end)
 		end = &(*end)->next;
 	*end = w;
@@ -75,7 +75,7 @@ static void remove_first(placement_t **at)
 	free(w);
 }
 
-static void place_piece(placement_t **at)
+static void place_segment(placement_t **at)
 {
 	placement_t *w = *at;
 	uint32_t n_left = (uint32_t)__builtin_popcount(w->left);
@@ -88,8 +88,8 @@ static void place_piece(placement_t **at)
 		remove_first(at);
 }
 
-/* A WRITE to a strictly ordered MR waits for all before it. */
-static bool may_go(const placement_t *first, const placement_t *w)
+/* A WRITE to a strictly ordered MR waits for all earlier ones. */
+static bool may_place(const placement_t *first, const placement_t *w)
 {
 	return w == first || w->mr->is_relaxed;
 }
@@ -98,18 +98,18 @@ void mlx5swi_place_one(placement_t **queue)
 {
 	uint32_t n = 0;
 	for (const placement_t *w = *queue; w; w = w->next)
-		n += (uint32_t)may_go(*queue, w);
+		n += (uint32_t)may_place(*queue, w);
 	uint32_t k = mlx5swi_choose(n);
 	placement_t **at = queue;
-	while (!may_go(*queue, *at) || k--)
+	while (!may_place(*queue, *at) || k--)
 		at = &(*at)->next;
-	place_piece(at);
+	place_segment(at);
 }
 
 void mlx5swi_place_queue(placement_t **queue)
 {
 	while (*queue)
-		place_piece(queue);
+		place_segment(queue);
 }
 
 void mlx5swi_place_drop(placement_t **queue)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The steps of a send queue, and its completions. */
+/* The work of a send queue, and its completions. */
 #include "mlx5sw/engine/requester.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define POISON 0xc1 /* opcode 0xc1 is none; ds 1, so that the next block is looked at, too */
+#define POISON 0xc1 /* 0xc1 is no opcode; ds 1, so that the device also examines the next WQEBB */
 #define BATCH 64u   /* packets of one turn */
 
 struct mlx5swi_requester *mlx5swi_requester_new(mlx5swi_qp_t *qp)
 {
-	const size_t blocks = qp->sq ? qp->sq_blocks : 0;
-	const size_t head = sizeof(struct mlx5swi_requester) + blocks * sizeof(mlx5swi_entry_t);
-	struct mlx5swi_requester *r = malloc(head + blocks * MLX5SWI_BLOCK);
+	const size_t wqebbs = qp->sq ? qp->sq_wqebbs : 0;
+	const size_t head = sizeof(struct mlx5swi_requester) + wqebbs * sizeof(mlx5swi_entry_t);
+	struct mlx5swi_requester *r = malloc(head + wqebbs * MLX5SWI_WQEBB);
 
 	if (!r)
 		return NULL;
@@ -35,7 +35,7 @@ void mlx5swi_requester_reset(mlx5swi_qp_t *qp)
 	const uint16_t start = mlx5swi_w->cfg.start_index;
 
 	r->head = r->acked = r->at = r->fresh = r->fetched = 0;
-	r->done = r->fetch = r->pi = r->told = start;
+	r->done = r->fetch = r->pi = r->reported = start;
 	r->last_index = r->last_record = start;
 	r->is_rung = r->is_record_due = 0;
 	r->cause = MLX5_CQE_SYNDROME_WR_FLUSH_ERR;
@@ -72,7 +72,7 @@ static mlx5swi_cqe_t success(const mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 	};
 }
 
-/* Returns false if the completion is late; otherwise it was written, or is lost. */
+/* Returns false if the completion is delayed; true if it was written or is lost. */
 static bool announce(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 {
 	struct mlx5swi_requester *r = qp->requester;
@@ -103,16 +103,16 @@ unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp)
 	return 1;
 }
 
-/* Poison all WQEBBs of the WQE: from now on the program may write them again. */
+/* Poison all WQEBBs of the WQE: from now on the program may write to them again. */
 static void poison(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 {
-	uint8_t block[MLX5SWI_BLOCK];
+	uint8_t wqebb[MLX5SWI_WQEBB];
 
-	memset(block, POISON, sizeof(block));
-	for (uint8_t i = 0; i < e->n_blocks; i++)
+	memset(wqebb, POISON, sizeof(wqebb));
+	for (uint8_t i = 0; i < e->n_wqebbs; i++)
 		mlx5swi_queue_store(qp->ring_is_gpu,
-				    qp->sq + mlx5swi_block_offset(qp, (uint16_t)(e->index + i)),
-				    block, sizeof(block), MLX5SW_PAYLOAD);
+				    qp->sq + mlx5swi_wqebb_offset(qp, (uint16_t)(e->index + i)),
+				    wqebb, sizeof(wqebb), MLX5SW_PAYLOAD);
 }
 
 static void check_signals(const mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
@@ -120,11 +120,11 @@ static void check_signals(const mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 	struct mlx5swi_requester *r = qp->requester;
 
 	if (e->is_signalled)
-		r->told = r->done;
-	else if ((uint16_t)(r->done - r->told) >= qp->sq_blocks)
+		r->reported = r->done;
+	else if ((uint16_t)(r->done - r->reported) >= qp->sq_wqebbs)
 		mlx5swi_lint("R3", qp, e->index,
 			     "the queue was full, and none of its WQEs asked for a completion: "
-			     "nothing says that blocks are free");
+			     "no completion can free its WQEBBs");
 }
 
 void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key)
@@ -153,7 +153,7 @@ static bool complete_one(mlx5swi_qp_t *qp)
 		poison(qp, e);
 	if (e->is_signalled && qp->send_cq && !announce(qp, e))
 		return false;
-	r->done = (uint16_t)(e->index + e->n_blocks); /* from now on its place is free */
+	r->done = (uint16_t)(e->index + e->n_wqebbs); /* from now on its WQEBBs are free */
 	check_signals(qp, e);
 	r->head++;
 	return true;
@@ -178,7 +178,7 @@ static unsigned complete(mlx5swi_qp_t *qp, unsigned limit)
 	return n;
 }
 
-/* Complete now or later, if there is other work. */
+/* Complete now, or in a later turn if there is other work. */
 static unsigned complete_or_not(mlx5swi_qp_t *qp)
 {
 	if (!mlx5swi_has_chaos(MLX5SW_CHAOS_ORDER))
@@ -208,7 +208,7 @@ unsigned mlx5swi_requester_run(mlx5swi_qp_t *qp)
 	n += mlx5swi_timeout(qp);
 	n += mlx5swi_fetch(qp);
 	n += mlx5swi_send(qp, limit);
-	if (!n) /* nothing else was to be done */
+	if (!n) /* there was no other work */
 		n = complete(qp, 1);
 	if (qp->requester->is_timer_old)
 		mlx5swi_restart_timer(qp);
@@ -221,8 +221,8 @@ uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp)
 	const uint16_t left = (uint16_t)(r->pi - r->done);
 	uint64_t due = r->deadline;
 
-	if (qp->state == MLX5SWI_ERR && r->head == r->acked && left && left <= qp->sq_blocks)
-		due = r->flush_due; /* no other timer runs */
+	if (qp->state == MLX5SWI_ERR && r->head == r->acked && left && left <= qp->sq_wqebbs)
+		due = r->flush_due; /* no other timer runs in ERR */
 	if (r->wait && r->wait < due)
 		due = r->wait;
 	if (r->cqe_due && r->cqe_due < due)

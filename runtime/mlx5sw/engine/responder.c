@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The responder half of a queue pair: checks in the order of the device, executes, responds.
+/* The responder half of a queue pair: checks in the order of the device, execution, responses.
  *
- * Responses leave in the order of the requests. A READ reads memory when it is answered, which
- * may be after a later WRITE was executed: without a fence the device does not order the two. */
+ * Responses are sent in the order of the requests. A READ reads memory when its response is sent,
+ * which may be after the execution of a later WRITE: without a fence the device does not order the
+ * two. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,23 +19,23 @@
 #define SYNDROME_FLUSHED 0x05
 #define VENDOR_FLUSHED 0xf9
 
-/* A READ or atomic that is not wholly answered. */
+/* A READ or atomic whose response is not completely sent. */
 typedef struct answer {
-	uint32_t psn; /* of the next response */
+	uint32_t psn; /* PSN of the next response */
 	uint8_t is_atomic, width, is_begun, is_repeated;
-	uint32_t rkey, nbytes; /* what is left to read */
+	uint32_t rkey, nbytes; /* nbytes: not read yet */
 	uint64_t va, old;
 } answer_t;
 
-/* An atomic that was executed: a repeated request gets the same answer. */
+/* An executed atomic: a repeated request gets the same response. */
 typedef struct done {
 	uint32_t psn;
 	uint64_t old;
 } done_t;
 
-/* The store of an atomic that has loaded. */
+/* The pending store of an atomic whose load is done. */
 typedef struct half {
-	const mlx5swi_mr_t *mr; /* NULL: none */
+	const mlx5swi_mr_t *mr; /* NULL: no store is pending */
 	uint8_t *p;
 	uint64_t value;
 	uint8_t width;
@@ -43,14 +44,14 @@ typedef struct half {
 struct mlx5swi_responder {
 	uint32_t start, expected, msn; /* first PSN of this connection, next_rcv_psn, rmsn */
 	uint32_t message_nbytes;
-	uint8_t is_in_message, is_gap_told, owes_ack;
-	uint16_t rq_ci; /* first receive WQE not taken */
+	uint8_t is_in_message, is_gap_reported, owes_ack;
+	uint16_t rq_ci; /* index of the first unused receive WQE */
 	half_t half;
 	struct mlx5swi_placement *placements;
 	uint32_t n_resources; /* 2^log_rra_max */
 	uint32_t first, n_answers;
 	uint64_t n_done;
-	uint32_t n_fresh;  /* answers to requests that are no repetition: at most n_resources */
+	uint32_t n_fresh;  /* responses to requests that are not repetitions: at most n_resources */
 	answer_t *answers; /* a ring of twice as many */
 	done_t *done;
 };
@@ -70,7 +71,7 @@ void mlx5swi_responder_free(mlx5swi_qp_t *qp)
 {
 	if (mlx5swi_w->engine)
 		mlx5swi_responder_complete(qp);
-	else /* all ends, and memory may have ended before */
+	else /* the world ends, and memory may have been freed before */
 		mlx5swi_place_drop(&qp->responder->placements);
 	if (qp->dev->half_atomic == qp)
 		qp->dev->half_atomic = NULL;
@@ -89,8 +90,8 @@ void mlx5swi_responder_reset(mlx5swi_qp_t *qp)
 	memset(r, 0, sizeof(*r));
 }
 
-/* The number of posted receive WQEs: DBR word 0 minus the first one not taken. A record that is
- * behind looks like more than the ring has. */
+/* The number of posted receive WQEs: word 0 of the record minus the first unused one. A record that
+ * is behind gives more than the ring holds. */
 static uint32_t n_receives(mlx5swi_qp_t *qp)
 {
 	uint32_t word = 0;
@@ -182,8 +183,8 @@ void mlx5swi_place_all(mlx5swi_device_t *dev)
 			mlx5swi_responder_complete(qps->at[i]);
 }
 
-/* Call before a read of this memory. Reads push writes that were accepted before them, from any
- * queue pair; in a relaxed-ordering MR they may pass them. */
+/* Call before a read of this memory. A read pushes earlier accepted WRITEs of all queue pairs to
+ * memory; in a relaxed-ordering MR they may pass it. */
 static void flush_before_read(mlx5swi_qp_t *qp, const target_t *t, size_t nbytes)
 {
 	if (!t->mr->is_relaxed || mlx5swi_place_overlaps(qp->responder->placements, t->p, nbytes))
@@ -200,7 +201,7 @@ static uint64_t load_and_store(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, cons
 	h->width = p->width;
 	h->value = mlx5swi_atomic(p->opcode, p->width, p->operands, old);
 	qp->dev->half_atomic = qp;
-	/* Other accesses may come between the halves, but no other atomic of this device. */
+	/* Other accesses may occur between load and store, but no other atomic of this device. */
 	if (!(mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_ATOMIC))
 		finish_half(qp->dev);
 	return old;
@@ -254,8 +255,8 @@ static int check_key(mlx5swi_qp_t *qp, uint32_t rkey, uint64_t va, uint64_t nbyt
 
 static void refuse(mlx5swi_qp_t *qp, uint32_t psn, int nak);
 
-/* Send the next packets of a READ response, at most n_packets in this turn. Returns false if the
- * memory is gone. */
+/* Send the next packets of a READ response, at most n_packets. Returns false if the key is not
+ * valid any more. */
 static bool send_data(mlx5swi_qp_t *qp, answer_t *a, unsigned n_packets)
 {
 	uint32_t mtu = 128u << qp->attr.mtu, n = a->nbytes < mtu ? a->nbytes : mtu;
@@ -322,10 +323,11 @@ static void refuse(mlx5swi_qp_t *qp, uint32_t psn, int nak)
 {
 	answer(qp, UINT32_MAX);
 	if (qp->state == MLX5SWI_ERR)
-		return; /* one of them was refused */
+		return; /* one of the earlier requests was refused */
 	send_ack(qp, psn, nak);
 	if (nak == MLX5SWI_RNR || nak == MLX5SWI_NAK_SEQUENCE) {
-		qp->responder->is_gap_told = 1; /* once, until the one that is missing comes */
+		qp->responder->is_gap_reported =
+			1; /* send it once, until the missing packet arrives */
 		return;
 	}
 	mlx5swi_event_qp(qp, nak == MLX5SWI_NAK_ACCESS ? MLX5SWI_EQE_WQ_ACCESS
@@ -370,7 +372,7 @@ static bool takes_receive(const mlx5swi_packet_t *p)
 	return p->kind == MLX5SWI_WRITE && p->flags & MLX5SWI_IMM && p->flags & MLX5SWI_LAST;
 }
 
-/* Check in the order of the device. Returns the response. */
+/* Check in the order of the device. Returns the NAK code or OK. */
 static int check(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 {
 	const struct mlx5swi_responder *r = qp->responder;
@@ -400,7 +402,7 @@ static void complete_receive(mlx5swi_qp_t *qp, uint32_t imm)
 {
 	struct mlx5swi_responder *r = qp->responder;
 	mlx5swi_cqe_t cqe = {.opcode = CQE_RESP_WR_IMM, .nbytes = r->message_nbytes, .imm = imm};
-	mlx5swi_place_queue(&r->placements); /* the completion says that the data is there */
+	mlx5swi_place_queue(&r->placements); /* the CQE promises that the data is in memory */
 	receive_cqe(qp, &cqe);
 }
 
@@ -431,7 +433,7 @@ static void execute_write(mlx5swi_qp_t *qp, mlx5swi_packet_t *p, const target_t 
 
 static void execute_read(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, const target_t *t)
 {
-	(void)t; /* its memory is looked for again when it is answered */
+	(void)t; /* the key is looked up again when the READ is answered */
 	struct mlx5swi_responder *r = qp->responder;
 	uint32_t mtu = 128u << qp->attr.mtu;
 	uint32_t n = p->dma_nbytes / mtu + (p->dma_nbytes % mtu || !p->dma_nbytes);
@@ -454,7 +456,7 @@ static void execute(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 {
 	struct mlx5swi_responder *r = qp->responder;
 	target_t t = {0};
-	r->is_gap_told = 0;
+	r->is_gap_reported = 0;
 	/* Earlier READs read memory before this WRITE, unless the order is random. */
 	if (r->n_answers && p->kind == MLX5SWI_WRITE &&
 	    !(mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_ORDER && mlx5swi_choose(2)))
@@ -483,7 +485,7 @@ static void repeat_atomic(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 {
 	const struct mlx5swi_responder *r = qp->responder;
 	uint32_t n = r->n_done < r->n_resources ? (uint32_t)r->n_done : r->n_resources;
-	/* Search backwards: PSNs may have wrapped since an earlier one. */
+	/* Search backwards: PSNs may have wrapped since an earlier atomic with the same PSN. */
 	for (uint32_t i = 1; i <= n; i++) {
 		const done_t *d = &r->done[(r->n_done - i) % r->n_resources];
 		if (d->psn == p->psn) {
@@ -493,7 +495,7 @@ static void repeat_atomic(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 	}
 }
 
-/* Packets of an earlier connection are not repetitions of requests of this one. */
+/* A packet of an earlier connection does not repeat a request of this one. */
 static bool may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 {
 	return mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_DUP_WRITE && p->dma_nbytes &&
@@ -502,12 +504,12 @@ static bool may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_
 	       !check_key(qp, p->rkey, p->raddr, p->dma_nbytes, IBV_ACCESS_REMOTE_WRITE, t);
 }
 
-/* Repeat the response to a request that was executed before. Drop the request if its response
+/* Repeat the response to a request that was executed before, or drop the request if its response
  * cannot be repeated. */
 static void repeat(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 {
 	struct mlx5swi_responder *r = qp->responder;
-	/* As much as requests that are none have: these find their place in any case. */
+	/* Repetitions get as many entries as other requests, which therefore always find one. */
 	int has_room = r->n_answers - r->n_fresh < r->n_resources;
 	target_t t = {0};
 	qp->counters.duplicates++;
@@ -534,7 +536,7 @@ void mlx5swi_responder_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 	} else if (ahead < 0) {
 		repeat(qp, p);
 	} else {
-		if (!r->is_gap_told)
+		if (!r->is_gap_reported)
 			refuse(qp, r->expected, MLX5SWI_NAK_SEQUENCE);
 		mlx5swi_packet_free(p);
 	}
@@ -542,8 +544,8 @@ void mlx5swi_responder_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 		mlx5swi_qp_wake(qp);
 }
 
-/* With random order, do one piece of work in a turn: an acknowledgement may then overtake the
- * data. */
+/* With random order, do one unit of work in a turn: an acknowledgement may then overtake the data.
+ */
 unsigned mlx5swi_responder_run(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_responder *r = qp->responder;

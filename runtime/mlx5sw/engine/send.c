@@ -39,13 +39,13 @@ static void post(mlx5swi_qp_t *qp, mlx5swi_packet_t *p, uint32_t n_psns)
 	mlx5swi_port_send(&qp->dev->port, p);
 }
 
-/* Gather bytes [offset, offset + nbytes) of the message. Returns false on an error. The turn
- * needs `turn` bytes from offset on, if the message has that many. */
+/* Gather bytes [offset, offset + nbytes) of the message. Returns false on an error. turn: bytes
+ * that this turn needs from offset on, if the message has as many. */
 static bool gather(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, uint8_t *dst, uint32_t offset,
 		   uint32_t nbytes, size_t turn)
 {
 	const mlx5swi_wqe_t *w = &qp->requester->wqe;
-	/* The data that a DUMP reads is dropped: other threads may write it meanwhile. */
+	/* A DUMP discards the data that it reads: other threads may write it at the same time. */
 	const int access = w->opcode == MLX5SWI_OPCODE_DUMP ? MLX5SW_PAYLOAD : MLX5SW_GATHER;
 
 	if (w->inlined) {
@@ -159,7 +159,7 @@ static void dump(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 	}
 }
 
-/* At most n_packets follow in this turn, this one counted. */
+/* n_packets: limit for this turn, including this packet. */
 static int send_one(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 {
 	if (e->n_psns == 0) {
@@ -172,7 +172,7 @@ static int send_one(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 	return e->is_answered ? send_question(qp, e) : send_write(qp, e, n_packets);
 }
 
-/* How many packets may follow; at most limit. */
+/* The number of packets that the window allows, at most limit. */
 static unsigned in_window(const mlx5swi_qp_t *qp, unsigned limit)
 {
 	const int left = (int)WINDOW - mlx5swi_psn_diff(next_psn(qp), qp->requester->una);
@@ -180,7 +180,7 @@ static unsigned in_window(const mlx5swi_qp_t *qp, unsigned limit)
 	return left <= 0 ? 0 : (unsigned)left < limit ? (unsigned)left : limit;
 }
 
-/* What it was decoded from may be read once more before it is sent again. */
+/* A WQE may be fetched again before it is sent again. */
 static void refresh(mlx5swi_qp_t *qp, mlx5swi_entry_t *e)
 {
 	struct mlx5swi_requester *r = qp->requester;

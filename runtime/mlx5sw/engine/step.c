@@ -13,7 +13,7 @@
 #define MAX_CANDIDATES 32u
 
 /* Bits of qp->is_active */
-#define LISTED 1u /* in its device's list: has work, or a timer runs */
+#define LISTED 1u /* in its device's list: it has work, or a timer runs */
 #define WORK 2u
 
 int mlx5swi_engine_start(void)
@@ -82,7 +82,7 @@ static bool is_due(const mlx5swi_qp_t *qp, uint64_t now)
 	return qp->is_active & WORK || deadline(qp) <= now;
 }
 
-/* Queue pairs without work and without a timer leave the list. */
+/* A queue pair without work and without a timer is removed from the list. */
 static bool is_idle(const mlx5swi_qp_t *qp)
 {
 	return !(qp->is_active & WORK) && deadline(qp) == UINT64_MAX;
@@ -163,7 +163,7 @@ static unsigned step_in_turn(mlx5swi_device_t *dev)
 	return n;
 }
 
-/* With a scheduler: choose one piece of work. */
+/* With a scheduler: choose one unit of work. */
 
 typedef struct candidate {
 	mlx5swi_device_t *dev;

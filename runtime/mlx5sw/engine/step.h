@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Internals of the engine: free packets, ways out, placements. */
+/* Internals of the engine: free packets, links, placements. */
 #ifndef MLX5SW_STEP_H
 #define MLX5SW_STEP_H
 
@@ -8,15 +8,15 @@
 
 struct mlx5swi_engine {
 	mlx5swi_packet_t *free[2]; /* small and large ones */
-	struct mlx5swi_shm *shm;   /* NULL: not that way */
+	struct mlx5swi_shm *shm;   /* NULL: no shared memory link */
 	struct mlx5swi_tcp *tcp;
 	struct mlx5swi_thread *thread;
 	struct mlx5swi_cuda *cuda; /* NULL: not used so far */
-	uint64_t gpus_written;     /* bits: copies to these are not done */
-	int has_gpus;              /* their memory was registered; the thread reads it */
+	uint64_t gpus_written;     /* bit mask: GPUs with writes in flight */
+	int has_gpus;              /* GPU memory was registered; the thread reads it */
 };
 
-void mlx5swi_packets_free(mlx5swi_packet_t *list); /* back to the system */
+void mlx5swi_packets_free(mlx5swi_packet_t *list); /* return them to the system */
 
 /* link.c: deliver to the port of this process that the header addresses; the packet is lost if
  * there is none. */
@@ -24,10 +24,12 @@ void mlx5swi_deliver(mlx5swi_packet_t *p);
 
 /* place.c: WRITEs that were accepted but are not in memory yet. */
 struct mlx5swi_placement;
-/* Place the packet's bytes, now or (with MLX5SW_CHAOS_PLACE) bit by bit later. Takes the packet. */
+/* Place the packet's bytes: now, or (with MLX5SW_CHAOS_PLACE) later, in segments. Takes the packet.
+ */
 void mlx5swi_place(struct mlx5swi_placement **queue, const mlx5swi_mr_t *mr, uint8_t *p,
 		   mlx5swi_packet_t *packet);
-void mlx5swi_place_one(struct mlx5swi_placement **queue); /* a piece of one that may be next */
+/* place one segment of a WRITE that may be next */
+void mlx5swi_place_one(struct mlx5swi_placement **queue);
 void mlx5swi_place_queue(struct mlx5swi_placement **queue);
 void mlx5swi_place_drop(struct mlx5swi_placement **queue);
 bool mlx5swi_place_overlaps(const struct mlx5swi_placement *queue, const uint8_t *p, size_t nbytes);
@@ -36,7 +38,7 @@ bool mlx5swi_place_overlaps(const struct mlx5swi_placement *queue, const uint8_t
 void mlx5swi_responder_complete(mlx5swi_qp_t *qp);
 
 /* link/shm.c, link/tcp.c. name: what follows "shm:" or "tcp:". 0 or an errno value. */
-/* MLX5SW_FABRIC cannot be opened: one line on stderr. Returns err. */
+/* MLX5SW_FABRIC cannot be opened: print one line to stderr. Returns err. */
 int mlx5swi_fabric_refuse(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int mlx5swi_shm_open(const char *name, mlx5swi_place_t *place);
 void mlx5swi_shm_close(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The device of a process that does not drive it itself: one thread. */
+/* The thread that runs the devices of a process, unless a scheduler does. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,10 +9,10 @@
 #include <time.h>
 #include "mlx5sw/engine/step.h"
 
-/* Without work the thread yields this many times before it sleeps, and then sleeps this long at
- * a time: other threads share the cores, and a doorbell need not be faster than a system call.
- * With a GPU there are enough cores, and a kernel that waits for each response before its next
- * request would wait for one or two sleeps each time: then yield for tens of milliseconds first. */
+/* Without work the thread yields so many times, then sleeps for SLEEP_NS at a time: other threads
+ * share the cores, and a doorbell need not be faster than a system call. With a GPU there are
+ * enough cores, and a kernel that waits for each response would pay one or two sleeps for each
+ * request: the thread then yields for tens of milliseconds first. */
 #define N_YIELDS 256u
 #define N_YIELDS_GPU 65536u
 #define SLEEP_NS 20000
@@ -57,7 +57,8 @@ int mlx5swi_thread_start(void)
 	mlx5swi_w->engine->thread = t;
 	sigset_t all, before;
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's */
+	/* signals are handled by the program's threads */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int err = pthread_create(&t->id, NULL, main_loop, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Decoding of WQEs, by the tables of WQE segments of the PRM. Written from these tables alone,
- * so that it does not share a mistake with encoders. */
+/* Decoding of WQEs, by the tables of WQE segments of the PRM. Written from these tables alone, so
+ * that it shares no mistake with encoders. */
 #include <string.h>
 #include "mlx5sw/engine/requester.h"
 
 #define SEGMENT 16u         /* bytes of a segment, the unit of ds */
 #define INLINED 0x80000000u /* in the first word of an inline segment */
-#define END_OF_LIST 0x100u  /* the lkey that ends a list early */
+#define END_OF_LIST 0x100u  /* an lkey that terminates a list early */
 
-/* The error in a WQE, or what is unusual about it. */
+/* The syndrome of a WQE, or what lint reports about it. */
 typedef struct verdict {
 	const char *row, *text;
 	int syndrome;
@@ -72,7 +72,7 @@ static void read_inline(const uint8_t *p, uint32_t n, mlx5swi_wqe_t *w, verdict_
 		malformed(v, "W1", "a ds that ends with the inline data");
 }
 
-/* Limit the sum to 2^31 bytes, which is too long for any queue pair. */
+/* The sum is limited to 2^31 bytes, which is too long for any queue pair. */
 static void read_list(const uint8_t *p, uint32_t n, mlx5swi_wqe_t *w, verdict_t *v)
 {
 	uint64_t nbytes = 0;
@@ -116,7 +116,7 @@ static void read_operands(const uint8_t *p, mlx5swi_wqe_t *w, uint32_t n)
 		w->operands[i] = w->width == 8 ? be64(p) : be32(p);
 }
 
-/* n operands of width bytes lie in segments of 16; what is left of them is reserved. */
+/* n operands of width bytes, in segments of 16 bytes; the remaining bytes are reserved. */
 static void read_atomic(const uint8_t *p, mlx5swi_wqe_t *w, verdict_t *v, uint8_t width, uint32_t n)
 {
 	const uint32_t segments = (n * width + SEGMENT - 1) / SEGMENT;

@@ -13,9 +13,9 @@
 
 typedef struct subscription {
 	struct subscription *next;
-	const void *object; /* a QP or CQ; NULL: events of none */
+	const void *object; /* a QP or CQ; NULL: events without an object */
 	uint64_t cookie;
-	int fd; /* -1: by the channel; else this is signalled instead */
+	int fd; /* -1: report by the channel; otherwise signal this descriptor */
 	uint16_t n_types, types[MAX_TYPES];
 	uint8_t is_queued; /* channel without data: equal events are queued once */
 } subscription_t;
@@ -75,7 +75,8 @@ static void free_merged(mlx5swi_channel_t *ch, const subscription_t *of)
 	mlx5swi_signal_set(&ch->signal, ch->first || ch->is_overrun);
 }
 
-/* Every subscription to object; all: those of every object. Events with data stay in the queue. */
+/* Remove every subscription to object; all: those to every object. Queued events with data remain.
+ */
 static void unsubscribe(mlx5swi_channel_t *ch, const void *object, int all)
 {
 	for (subscription_t **at = &ch->subscriptions; *at;) {
@@ -171,8 +172,9 @@ static int subscribe(mlx5swi_channel_t *ch, const struct mlx5dv_devx_obj *obj, u
 		return mlx5swi_fail(EINVAL, "subscription: %u bytes of event types", nbytes);
 	for (uint16_t i = 0; i < n; i++)
 		if (!is_type_of(obj, types[i]))
-			return mlx5swi_fail(EINVAL, "subscription: no event 0x%x of %s", types[i],
-					    obj ? "such an object" : "no object");
+			return mlx5swi_fail(EINVAL,
+					    "subscription: event 0x%x does not exist for %s",
+					    types[i], obj ? "such an object" : "no object");
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return mlx5swi_fail(ENOMEM, "no memory for a subscription");
@@ -203,7 +205,7 @@ int mlx5dv_devx_subscribe_devx_event_fd(struct mlx5dv_devx_event_channel *channe
 		subscribe((mlx5swi_channel_t *)channel, obj, 0, fd, sizeof(event_num), &event_num));
 }
 
-static bool wants(const subscription_t *s, const void *object, uint8_t type)
+static bool matches(const subscription_t *s, const void *object, uint8_t type)
 {
 	if (s->object != object)
 		return false;
@@ -234,11 +236,11 @@ static void enqueue(mlx5swi_channel_t *ch, subscription_t *s, const uint8_t eqe[
 	mlx5swi_signal_set(&ch->signal, 1);
 }
 
-void mlx5swi_channels_tell(mlx5swi_context_t *ctx, const void *object, const uint8_t eqe[64])
+void mlx5swi_channels_notify(mlx5swi_context_t *ctx, const void *object, const uint8_t eqe[64])
 {
 	for (mlx5swi_channel_t *ch = ctx->channels; ch; ch = ch->next)
 		for (subscription_t *s = ch->subscriptions; s; s = s->next)
-			if (!wants(s, object, eqe[MLX5SWI_EQE_TYPE]))
+			if (!matches(s, object, eqe[MLX5SWI_EQE_TYPE]))
 				continue;
 			else if (s->fd >= 0)
 				eventfd_write(s->fd, 1);

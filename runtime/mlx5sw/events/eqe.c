@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Events of devices, as an entry of an event queue and as an event of verbs. */
+/* Events of devices, both as an entry of an event queue and as an event of verbs. */
 #include "mlx5sw/events/events.h"
 
-/* Bytes of an EQE, beyond those of events.h. */
+/* Offsets in an EQE, beyond those of events.h. */
 #define EQE_CQN_OF_ERROR 0x20
 #define EQE_PORT 0x28
 #define EQE_CQ_SYNDROME 0x2b
@@ -15,7 +15,7 @@ static void each_context(mlx5swi_device_t *dev, const struct ibv_async_event *ib
 {
 	for (mlx5swi_context_t *ctx = dev->contexts; ctx; ctx = ctx->next) {
 		mlx5swi_events_enqueue(ctx, ib);
-		mlx5swi_channels_tell(ctx, NULL, eqe);
+		mlx5swi_channels_notify(ctx, NULL, eqe);
 	}
 }
 
@@ -64,7 +64,7 @@ void mlx5swi_event_device(mlx5swi_device_t *dev, int ibv_event_type)
 	each_context(dev, &ib, eqe);
 }
 
-/* -1: verbs have no such event. */
+/* -1: verbs do not have this event. */
 static int qp_event(uint8_t eqe_type)
 {
 	switch (eqe_type) {
@@ -92,7 +92,7 @@ static void put_number(uint8_t *p, uint32_t number)
 	p[3] = (uint8_t)number;
 }
 
-/* Deliver to the software that created the object, by the interface with which it did. */
+/* Deliver to the interface by which the program created the object. */
 void mlx5swi_event_qp(mlx5swi_qp_t *qp, uint8_t eqe_type)
 {
 	struct ibv_async_event ib = {.element.qp = &qp->ib};
@@ -101,7 +101,7 @@ void mlx5swi_event_qp(mlx5swi_qp_t *qp, uint8_t eqe_type)
 
 	put_number(&eqe[EQE_QPN], qp->qpn);
 	if (!qp->is_verbs) {
-		mlx5swi_channels_tell(qp->ctx, qp, eqe);
+		mlx5swi_channels_notify(qp->ctx, qp, eqe);
 	} else if (type >= 0) {
 		ib.event_type = (enum ibv_event_type)type;
 		mlx5swi_events_enqueue(qp->ctx, &ib);
@@ -120,7 +120,7 @@ void mlx5swi_event_cq(mlx5swi_cq_t *cq, uint8_t eqe_type, uint8_t syndrome)
 		put_number(&eqe[EQE_CQN], cq->cqn);
 	}
 	if (cq->umem)
-		mlx5swi_channels_tell(cq->ctx, cq, eqe);
+		mlx5swi_channels_notify(cq->ctx, cq, eqe);
 	else if (eqe_type == MLX5SWI_EQE_CQ_ERROR)
 		mlx5swi_events_enqueue(cq->ctx, &ib);
 }

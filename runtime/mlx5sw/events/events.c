@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Events between devices and programs, by ibv_get_async_event. */
+/* Events of devices for ibv_get_async_event. */
 #include "mlx5sw/events/events.h"
 
 #include <stdlib.h>
@@ -12,12 +12,12 @@ typedef struct event {
 } event_t;
 
 struct mlx5swi_events {
-	mlx5swi_signal_t signal; /* set while some are pending */
+	mlx5swi_signal_t signal; /* set while events are pending */
 	event_t *pending, **pending_end;
-	event_t *unacked; /* got, and not yet acknowledged */
+	event_t *unacked; /* returned to the program, not yet acknowledged */
 };
 
-/* The QP or CQ that an event is about; NULL: a port or the device. */
+/* The QP or CQ that an event is about; NULL: it is about a port or the device. */
 static const void *object_of(const struct ibv_async_event *e)
 {
 	switch (e->event_type) {
@@ -75,7 +75,7 @@ void mlx5swi_events_free(mlx5swi_context_t *ctx)
 	ctx->events = NULL;
 }
 
-/* If there is no memory the event is lost, as on a device whose queue is full. */
+/* Without memory the event is lost, as on a device whose event queue is full. */
 void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event *ib)
 {
 	struct mlx5swi_events *events = ctx->events;
@@ -129,7 +129,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 	}
 }
 
-/* Search all contexts: the event itself does not name its own. */
+/* Search all contexts: the event does not identify its own. */
 static event_t **find_unacked(const struct ibv_async_event *ib)
 {
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++)
@@ -153,7 +153,7 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 		free(e);
 	} else {
 		mlx5swi_fail(EINVAL,
-			     "ibv_ack_async_event: event %d was not got, or is "
+			     "ibv_ack_async_event: event %d was not returned, or is "
 			     "acknowledged already",
 			     (int)event->event_type);
 	}
@@ -181,7 +181,7 @@ void mlx5swi_events_wait(const void *object)
 
 	while (mlx5swi_events_unacked(object)) {
 		mlx5swi_unlock();
-		if (mlx5swi_w->has_thread) /* else the hooks let others run */
+		if (mlx5swi_w->has_thread) /* otherwise the hooks let other threads run */
 			nanosleep(&pause, NULL);
 		mlx5swi_lock();
 	}

@@ -10,7 +10,8 @@
 struct mlx5swi_events *mlx5swi_events_new(mlx5swi_context_t *ctx); /* opens ctx->async_fd */
 void mlx5swi_events_free(mlx5swi_context_t *ctx);
 void mlx5swi_event_port(mlx5swi_port_t *port, int ibv_event_type); /* to every open context */
-void mlx5swi_port_set(mlx5swi_port_t *port, int is_up); /* and its event, if that is a change */
+/* also sends the event, if the state changes */
+void mlx5swi_port_set(mlx5swi_port_t *port, int is_up);
 void mlx5swi_event_device(mlx5swi_device_t *dev, int ibv_event_type);
 #define MLX5SWI_EQE_COMPLETION 0 /* types of EQEs */
 #define MLX5SWI_EQE_COMM_EST 2
@@ -28,29 +29,29 @@ void mlx5swi_events_forget(void *object); /* a QP or CQ is about to be freed */
 
 /* events.c: queue an event for the program. Without memory it is lost. */
 void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event *ib);
-/* Has the program got an event of this QP or CQ and not acknowledged it? */
+/* Returns whether the program has an event of this QP or CQ that it has not acknowledged. */
 bool mlx5swi_events_unacked(const void *object);
-/* Wait until there is none. With the lock held; releases it while it waits. */
+/* Wait until there is no such event. Requires the lock, and releases it while it waits. */
 void mlx5swi_events_wait(const void *object);
 
 /* channels.c: the same events for channels of DevX. */
-void mlx5swi_channels_tell(mlx5swi_context_t *ctx, const void *object, const uint8_t eqe[64]);
+void mlx5swi_channels_notify(mlx5swi_context_t *ctx, const void *object, const uint8_t eqe[64]);
 void mlx5swi_channels_forget(mlx5swi_context_t *ctx, const void *object);
 void mlx5swi_channels_free(mlx5swi_context_t *ctx);
 
-#define MLX5SWI_EQE_TYPE 1 /* bytes of an EQE */
+#define MLX5SWI_EQE_TYPE 1 /* offsets in an EQE */
 #define MLX5SWI_EQE_SUB_TYPE 3
 
 /* A descriptor that is readable while events are pending. */
 typedef struct mlx5swi_signal {
-	int fd; /* -1: none could be had */
+	int fd; /* -1: no descriptor was available */
 	uint8_t is_set;
 } mlx5swi_signal_t;
 void mlx5swi_signal_open(mlx5swi_signal_t *s);
 void mlx5swi_signal_close(mlx5swi_signal_t *s);
 void mlx5swi_signal_set(mlx5swi_signal_t *s, int is_set);
-/* Without the lock: wait until it is set. 0, or an errno value: EAGAIN: not here, or the program
- * has set O_NONBLOCK. */
+/* Wait until it is set; call without the lock. Returns 0 or an errno value; EAGAIN: there is no
+ * descriptor, or the program has set O_NONBLOCK. */
 int mlx5swi_signal_wait(const mlx5swi_signal_t *s);
 
 #endif

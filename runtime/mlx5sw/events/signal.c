@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Descriptors that programs poll; there are none if a scheduler drives the devices. */
+/* Descriptors that programs poll. There are none if a scheduler drives the devices. */
 #include "mlx5sw/events/events.h"
 
 #include <fcntl.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A software mlx5 adapter: the entry points of libibverbs and libmlx5 that a GPU-initiated RDMA
- * runtime needs, and a model of the device behind them that executes the rings.
+ * runtime needs, and a model of the device that executes the rings.
  *
- * Programs resolve ibv_* and mlx5dv_* from this library where they would load libibverbs and
- * libmlx5. Without anything else the adapter then runs in a thread of the process and reaches other
- * processes as MLX5SW_FABRIC says. A program that calls mlx5sw_start first has all hosts in one
- * process and drives the device itself, step by step: that is how an exploring scheduler uses it
- * (mlx5sw_sim.h has the hooks for <shmem_sim.h>).
+ * Programs resolve ibv_* and mlx5dv_* from this library instead of libibverbs and libmlx5. By
+ * default the adapter then runs in a thread of the process, and MLX5SW_FABRIC selects how it
+ * reaches other processes. A program that calls mlx5sw_start first has all hosts in one process and
+ * drives the devices itself, step by step, as a schedule explorer needs (mlx5sw_sim.h has the hooks
+ * for <shmem_sim.h>).
  *
- * One fabric per process. */
+ * There is one fabric per process. */
 #ifndef MLX5SW_H
 #define MLX5SW_H
 
@@ -26,28 +26,30 @@ extern "C" {
 
 /* The purpose of an access by the device; hooks choose its memory order by it. */
 enum mlx5sw_access {
-	MLX5SW_WQE,       /* load of WQEBBs: after the doorbell or record that announced them */
-	MLX5SW_DBR,       /* load of a doorbell record: 4 bytes, acquire */
-	MLX5SW_GATHER,    /* load of the data that a WQE sends, any size: as of the WQE itself */
+	MLX5SW_WQE, /* load of WQEBBs: after the doorbell or record that announced them */
+	MLX5SW_DBR, /* load of a doorbell record: 4 bytes, acquire */
+	/* load of the data that a WQE sends, any size: ordered like the load of the WQE */
+	MLX5SW_GATHER,
 	MLX5SW_PAYLOAD,   /* load or store of other user data, any size; plain */
-	MLX5SW_ATOMIC,    /* load or store of 4 or 8 bytes, relaxed: both halves of an atomic */
-	MLX5SW_CQE,       /* store of a completion's first bytes, not yet announced */
-	MLX5SW_CQE_OWNER, /* store of its last 8 bytes: release, after everything before */
+	MLX5SW_ATOMIC,    /* load or store of 4 or 8 bytes, relaxed: each half of an atomic */
+	MLX5SW_CQE,       /* store of a CQE's first bytes, which are not valid yet */
+	MLX5SW_CQE_OWNER, /* store of its last 8 bytes: release, after all earlier stores */
 };
 
 /* The hooks by which the adapter accesses memory, reads time and makes random choices. */
 typedef struct mlx5sw_hooks {
 	uint32_t size;                             /* sizeof(mlx5sw_hooks_t) */
 	void *arg;                                 /* first argument of all */
-	uint64_t (*now)(void *arg);                /* nanoseconds, never back */
+	uint64_t (*now)(void *arg);                /* nanoseconds, never decreasing */
 	unsigned (*choose)(void *arg, unsigned n); /* one of 0 .. n-1; 0 is the default */
-	int (*host)(void *arg);                    /* on which host the calling thread is */
+	int (*host)(void *arg);                    /* the host of the calling thread */
 	/* Take the 8 bytes of a doorbell register and leave all ones there: an exchange, acquire.
-	 * All ones: it was not rung. Must not write if it was not. */
+	 * Returns all ones if the register was not rung, and then must not write to it. */
 	uint64_t (*take)(void *arg, void *reg);
 	void (*load)(void *arg, void *dst, const void *src, size_t nbytes, int access);
 	void (*store)(void *arg, void *dst, const void *src, size_t nbytes, int access);
-	/* Around each entry point and each step. Hooks may let other threads run in between. */
+	/* Called around each entry point and each step. Hooks may let other threads run in between.
+	 */
 	void (*lock)(void *arg);
 	void (*unlock)(void *arg);
 } mlx5sw_hooks_t;
@@ -63,14 +65,15 @@ enum mlx5sw_doorbells {
 
 enum mlx5sw_timing {
 	MLX5SW_TIMING_SPEC, /* 4.096 us * 2^timeout, and so many retries */
-	MLX5SW_TIMING_CX6,  /* as measured on a ConnectX-6: floor, twice the nominal, quick phase */
+	/* as measured on a ConnectX-6: minimum, twice the nominal value, quick retries */
+	MLX5SW_TIMING_CX6,
 	MLX5SW_TIMING_FAST, /* one microsecond, and flushes at once */
 };
 
 enum mlx5sw_lint {
 	MLX5SW_LINT_OFF,
-	MLX5SW_LINT_REPORT, /* a line for each; the run goes on */
-	MLX5SW_LINT_STRICT, /* as report, and mlx5sw_failed() is set */
+	MLX5SW_LINT_REPORT, /* a line for each; the run continues */
+	MLX5SW_LINT_STRICT, /* like report, and sets mlx5sw_failed() */
 };
 
 /* Which time stamps the device can put into CQEs: the capability sq_ts_format and, on RoCE,
@@ -81,11 +84,11 @@ enum mlx5sw_timestamps {
 	MLX5SW_TIMESTAMPS_BOTH,
 };
 
-/* Legal on hardware, and must not break the software. */
-#define MLX5SW_CHAOS_ORDER 1u      /* which queue, packet or completion is next is a choice */
+/* Behaviour that is legal for hardware and must not break software. */
+#define MLX5SW_CHAOS_ORDER 1u      /* the next queue, packet or completion is a random choice */
 #define MLX5SW_CHAOS_FETCH 2u      /* WQEBBs are fetched as late as possible, and again */
 #define MLX5SW_CHAOS_PLACE 4u      /* payload is placed in chunks, in any order */
-#define MLX5SW_CHAOS_TEAR 8u       /* the owner byte of a completion comes late */
+#define MLX5SW_CHAOS_TEAR 8u       /* the owner byte of a CQE is written late */
 #define MLX5SW_CHAOS_DUP_WRITE 16u /* a repeated WRITE writes again */
 #define MLX5SW_CHAOS_ATOMIC 32u    /* other threads may run between the halves of an atomic */
 #define MLX5SW_CHAOS_POISON 64u    /* WQEBBs are overwritten before they complete */
@@ -99,12 +102,13 @@ typedef struct mlx5sw_config {
 	uint8_t timing;     /* mlx5sw_timing */
 	uint8_t lint;       /* mlx5sw_lint */
 	uint32_t chaos;     /* MLX5SW_CHAOS_ */
-	uint32_t slow;      /* all times are so many thousandths of the real ones; 0: none passes */
+	/* all times are so many thousandths of the real ones; 0: they are zero */
+	uint32_t slow;
 	uint16_t start_index; /* first WQEBB index after reset */
 	uint8_t is_routed;    /* packets with a hop limit of 1 or less are lost */
 	uint8_t has_no_dbr;   /* the capability of queues without doorbell records */
 	uint8_t timestamps;   /* mlx5sw_timestamps */
-	uint8_t requires_grh; /* InfiniBand: ports lose packets without a global routing header */
+	uint8_t requires_grh; /* InfiniBand: ports drop packets without a global routing header */
 } mlx5sw_config_t;
 
 #define MLX5SW_CONFIG_INIT                                                                         \
@@ -132,8 +136,8 @@ MLX5SW_API int mlx5sw_config_from_env(mlx5sw_config_t *cfg);
  * Returns  0, or an errno value: EINVAL (a field has no meaning), ENOMEM. */
 MLX5SW_API int mlx5sw_start(const mlx5sw_config_t *cfg, const mlx5sw_hooks_t *hooks);
 
-/* Let the devices do a bounded amount of work. Returns how much they did; 0: there is no work
- * until a doorbell is rung or the time of mlx5sw_next_time comes. */
+/* Let the devices do a bounded amount of work. Returns how much they did; 0: there is no work until
+ * a doorbell is rung or the time of mlx5sw_next_time has come. */
 MLX5SW_API unsigned mlx5sw_step(void);
 
 /* When the next timer ends, by hooks.now; UINT64_MAX: none runs. */
@@ -142,38 +146,38 @@ MLX5SW_API uint64_t mlx5sw_next_time(void);
 /* Free everything. In a process that never called mlx5sw_start: stop the thread first. */
 MLX5SW_API void mlx5sw_stop(void);
 
-/* Set the GPU memory that a dma-buf file descriptor stands for: user space cannot derive the
- * addresses from it. Call before it is used for registration. Returns 0 or an errno value. */
+/* Set the GPU memory of a dma-buf file descriptor: user space cannot derive the addresses from the
+ * descriptor. Call before a registration uses it. Returns 0 or an errno value. */
 MLX5SW_API int mlx5sw_bind_dmabuf(int fd, void *p, size_t nbytes);
 
-/* Execute one control line: faults, port states, questions. The same lines as in a script file
- * (MLX5SW_SCRIPT) and for the tool shmem-mlx5sw; README.md lists them.
+/* Execute one control line: faults, port states, queries. A script file (MLX5SW_SCRIPT) and the
+ * tool shmem-mlx5sw use the same lines; README.md lists them.
  *
  * answer   receives text with newlines, terminated; cut to nbytes.
- * Returns  0, or an errno value. EINVAL: the answer says what was wrong. */
+ * Returns  0, or an errno value. EINVAL: the answer has the reason. */
 MLX5SW_API int mlx5sw_control(const char *line, char *answer, size_t nbytes);
 
 /* Counters of a queue pair since its creation. */
 typedef struct mlx5sw_qp_counters {
 	uint32_t size;         /* sizeof(mlx5sw_qp_counters_t), set by the caller */
 	uint32_t state;        /* of the QP, as in a QP context */
-	uint64_t doorbells;    /* taken */
-	uint64_t dropped;      /* doorbells that named it and were not for it */
-	uint64_t wqes, blocks; /* fetched */
+	uint64_t doorbells;    /* that the device has taken */
+	uint64_t dropped;      /* doorbells with its number that it did not accept */
+	uint64_t wqes, wqebbs; /* fetched: WQEs, and WQEBBs of them */
 	uint64_t packets_sent, packets_resent, packets_received;
-	uint64_t executed;   /* requests, as responder */
-	uint64_t duplicates; /* requests seen again */
+	uint64_t executed;   /* requests executed as responder */
+	uint64_t duplicates; /* repeated requests */
 	uint64_t cqes, error_cqes;
 } mlx5sw_qp_counters_t;
 
 /* Returns 0, or ENOENT: no such host, device or QP. */
 MLX5SW_API int mlx5sw_qp_counters(int host, int device, uint32_t qpn, mlx5sw_qp_counters_t *c);
 
-/* The reports of lint: line n, 0 and up, "row: where: text (times)", valid until the thread
- * calls this again; NULL: no more. The first 1024 are kept. */
+/* The reports of lint: line n, from 0, "row: where: text (times)", valid until the thread calls
+ * this again; NULL: no more. The first 1024 are kept. */
 MLX5SW_API const char *mlx5sw_report(unsigned n);
 
-/* In strict mode: whether lint has found anything. */
+/* In strict mode: returns whether lint has reported anything. */
 MLX5SW_API int mlx5sw_failed(void);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The adapter on the CPU emulator: host h is PE h, the devices are an agent. All their loads and
- * stores go through the emulator, so that its schedules, its clock and its weak memory apply to
+/* The adapter on the CPU emulator: host h is PE h, and the devices are an agent. All their loads
+ * and stores go through the emulator, so that its schedules, its clock and its weak memory apply to
  * them.
  *
- * In each run, one PE calls mlx5sw_sim_start before any other uses the adapter. */
+ * In each run, one PE calls mlx5sw_sim_start before any PE uses the adapter. */
 #ifndef MLX5SW_SIM_H
 #define MLX5SW_SIM_H
 
@@ -13,7 +13,7 @@
 #include <shmem_sim.h>
 #include <string.h>
 
-/* State of the hooks; owned by the caller, and must outlive the world of the adapter. */
+/* State of the hooks. The caller owns it; it must outlive the adapter's world. */
 typedef struct mlx5sw_sim {
 	uint32_t is_locked, is_wanted;
 	uint32_t chaos; /* MLX5SW_CHAOS_ */
@@ -38,7 +38,7 @@ static inline int mlx5sw_sim_host(void *arg)
 	return pe < 0 ? 0 : pe;
 }
 
-/* Take a doorbell: stores before it may be read from now on. */
+/* Take a doorbell. The device may read stores that are ordered before it from now on. */
 static inline uint64_t mlx5sw_sim_take(void *arg, void *reg)
 {
 	(void)arg;
@@ -49,8 +49,8 @@ static inline uint64_t mlx5sw_sim_take(void *arg, void *reg)
 	return v;
 }
 
-/* An atomic is one update in two calls, with nothing in between; with MLX5SW_CHAOS_ATOMIC it is
- * a load and a store, and other threads may run in between. */
+/* An atomic is one update in two calls, and no other access occurs in between. With
+ * MLX5SW_CHAOS_ATOMIC it is a load and a store, and other threads may run in between. */
 static inline void mlx5sw_sim_atomic_load(const mlx5sw_sim_t *s, void *dst, const void *src,
 					  size_t nbytes)
 {
@@ -86,16 +86,16 @@ static inline void mlx5sw_sim_atomic_store(const mlx5sw_sim_t *s, void *dst, uin
 	shmemsim_updated(dst, (uint32_t)nbytes, SHMEMSIM_RMW, 1);
 }
 
-/* The largest aligned word, of n bytes, for the next step of a copy. */
+/* The largest aligned word, at most nbytes, for the next step of a copy. */
 static inline size_t mlx5sw_sim_width(const void *p, size_t nbytes)
 {
 	uintptr_t at = (uintptr_t)p;
 	return at % 8 == 0 && nbytes >= 8 ? 8 : at % 4 == 0 && nbytes >= 4 ? 4 : 1;
 }
 
-/* Load n bytes, relaxed. Data that software must have ordered before the doorbell must have one
- * value that the device could read; otherwise the run fails. A missing fence shows in the first
- * schedule that gets here with weak memory. */
+/* Load n bytes, relaxed. If software must order the data before the doorbell, the device must be
+ * able to read exactly one value; otherwise the run fails. A missing fence therefore shows in the
+ * first schedule with weak memory that comes here. */
 static inline uint64_t mlx5sw_sim_word(const void *p, size_t n, int access)
 {
 	int is_ordered = access == MLX5SW_WQE || access == MLX5SW_GATHER;
@@ -121,13 +121,13 @@ static inline void mlx5sw_sim_load(void *arg, void *dst, const void *src, size_t
 	for (size_t n; nbytes; nbytes -= n, from += n, to += n) {
 		n = mlx5sw_sim_width(from, nbytes);
 		uint64_t word = mlx5sw_sim_word(from, n, access);
-		memcpy(to, &word, n); /* little-endian, as all of the emulator */
+		memcpy(to, &word, n); /* little-endian, like the whole emulator */
 	}
 	if (access == MLX5SW_DBR)
 		shmemd_arch_fence_order();
 }
 
-/* Store after all stores of earlier calls. */
+/* Store, ordered after the stores of all earlier calls. */
 static inline void mlx5sw_sim_store(void *arg, void *dst, const void *src, size_t nbytes,
 				    int access)
 {
@@ -152,7 +152,7 @@ static inline void mlx5sw_sim_store(void *arg, void *dst, const void *src, size_
 	}
 }
 
-/* Fibers switch only inside the emulator, so test and set is one step. */
+/* Fibers switch only inside the emulator, so a test and a set are one step. */
 static inline void mlx5sw_sim_lock(void *arg)
 {
 	mlx5sw_sim_t *s = (mlx5sw_sim_t *)arg;
@@ -167,7 +167,7 @@ static inline void mlx5sw_sim_unlock(void *arg)
 {
 	mlx5sw_sim_t *s = (mlx5sw_sim_t *)arg;
 	if (__atomic_load_n(&s->is_wanted, __ATOMIC_RELAXED))
-		shmemsim_changed(1); /* worth another look */
+		shmemsim_changed(1); /* pollers may now see a change */
 	__atomic_store_n(&s->is_wanted, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->is_locked, 0, __ATOMIC_RELEASE);
 }
@@ -180,8 +180,8 @@ static inline void mlx5sw_sim_devices(void *arg)
 			shmemd_arch_spin_hint();
 }
 
-/* Release the lock that a fiber of the last run may have held at its end. */
-static inline void mlx5sw_sim_settle(mlx5sw_sim_t *s)
+/* Release the lock if a fiber of the last run held it at its end. */
+static inline void mlx5sw_sim_reset_lock(mlx5sw_sim_t *s)
 {
 	__atomic_store_n(&s->is_locked, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->is_wanted, 0, __ATOMIC_RELAXED);
@@ -196,7 +196,7 @@ static inline void mlx5sw_sim_settle(mlx5sw_sim_t *s)
 static inline int mlx5sw_sim_start(mlx5sw_sim_t *s, const mlx5sw_config_t *cfg)
 {
 	mlx5sw_hooks_t h;
-	mlx5sw_sim_settle(s);
+	mlx5sw_sim_reset_lock(s);
 	memset(&h, 0, sizeof(h));
 	s->chaos = cfg->chaos;
 	h.size = sizeof(h);
@@ -216,7 +216,7 @@ static inline int mlx5sw_sim_start(mlx5sw_sim_t *s, const mlx5sw_config_t *cfg)
 /* mlx5sw_stop, after the last run. */
 static inline void mlx5sw_sim_stop(mlx5sw_sim_t *s)
 {
-	mlx5sw_sim_settle(s);
+	mlx5sw_sim_reset_lock(s);
 	mlx5sw_stop();
 }
 

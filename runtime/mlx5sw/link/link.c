@@ -9,7 +9,7 @@
 #include "mlx5sw/engine/step.h"
 #include "mlx5sw/engine/faults.h"
 
-#define PKEY_BASE 0x7fff /* the highest bit is the kind of membership */
+#define PKEY_BASE 0x7fff /* the highest bit is the membership type */
 
 static bool has_gid(const mlx5swi_port_t *port, const uint8_t gid[16])
 {
@@ -52,12 +52,12 @@ void mlx5swi_deliver(mlx5swi_packet_t *p)
 
 void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
 {
-	if (p->kind > MLX5SWI_ATOMIC) /* a response implies that earlier requests were executed */
+	if (p->kind > MLX5SWI_ATOMIC) /* a response means that earlier requests were executed */
 		mlx5swi_payload_flush();
 	if (mlx5swi_fault_packet(port, &p))
 		return;
 	int is_own = is_for(port, p);
-	/* A router decrements the hop limit, and drops a packet whose limit is used up. */
+	/* A router decrements the hop limit and drops a packet whose limit is used up. */
 	int is_too_far = mlx5swi_w->cfg.is_routed && p->hop_limit <= 1 && !is_own;
 	int lacks_grh = port->requires_grh && !p->is_global;
 	if (!port->is_up || is_too_far || lacks_grh)

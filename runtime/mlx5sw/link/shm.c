@@ -2,11 +2,11 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Packets between processes of one user on one machine: rings in a file that all processes map.
  *
- * The file has a directory and a ring for each ordered pair of hosts. It is sparse: a ring uses
- * no memory until its sender maps it. All of its memory is allocated then, so that an access
- * cannot raise SIGBUS when /dev/shm is full later. The process that holds the lock of byte h of
- * the file is host h; the Linux kernel releases the lock when the process dies. The last process
- * to leave removes the file; a file whose processes all have died is initialised again. */
+ * The file has a directory and a ring for each ordered pair of hosts. It is sparse: a ring uses no
+ * memory until its sender maps it. The sender then allocates all of its memory, so that an access
+ * cannot raise SIGBUS when /dev/shm is full later. The process that holds the lock of byte h of the
+ * file is host h; the Linux kernel releases the lock when the process ends. The last process to
+ * leave removes the file. A file whose processes have all died is initialised again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,19 +21,20 @@
 
 #define N_HOSTS MLX5SWI_MAX_HOSTS
 #define GATE N_HOSTS     /* the byte whose lock guards joining and leaving */
-#define GATE_SECONDS 10u /* refuse() says so */
-#define MAGIC (0x6d6c783573770000u | sizeof(mlx5swi_packet_t)) /* "mlx5sw", and what travels */
+#define GATE_SECONDS 10u /* the text of refuse() contains the same number */
+/* "mlx5sw", and the size of a packet */
+#define MAGIC (0x6d6c783573770000u | sizeof(mlx5swi_packet_t))
 #define DIRECTORY_NBYTES 16384u
 #define RING_NBYTES (256u << 10)
 #define BYTES_NBYTES (RING_NBYTES - 128)
-#define SKIP UINT32_MAX /* instead of a length: go on at the start of the ring */
+#define SKIP UINT32_MAX /* instead of a length: continue at the start of the ring */
 #define MAX_WAITING 4096u
 #define PACKETS_PER_POLL 64u
 
-/* From one host to one other. Counts of bytes never wrap. */
+/* From one host to another. Byte counts never wrap. */
 typedef struct ring {
-	_Alignas(64) uint64_t head; /* taken; the receiver writes */
-	_Alignas(64) uint64_t tail; /* put; the sender writes */
+	_Alignas(64) uint64_t head; /* bytes taken; written by the receiver */
+	_Alignas(64) uint64_t tail; /* bytes put; written by the sender */
 	uint8_t bytes[BYTES_NBYTES];
 } ring_t;
 
@@ -42,13 +43,13 @@ typedef struct record {
 } record_t;
 
 typedef struct seat {
-	_Alignas(64) uint64_t senders; /* bit h: host h has mapped its ring to here */
-	uint32_t is_taken;             /* cleared on leaving, not on dying */
+	_Alignas(64) uint64_t senders; /* bit h: host h has mapped its ring to this host */
+	uint32_t is_taken;             /* cleared when the process leaves, not when it dies */
 } seat_t;
 
 typedef struct directory {
 	uint64_t magic;
-	uint32_t next; /* number to try first, so that one comes back late */
+	uint32_t next; /* number to try first, so that a number is reused late */
 	seat_t seats[N_HOSTS];
 } directory_t;
 
@@ -63,17 +64,17 @@ typedef struct mlx5swi_shm {
 	uint32_t host;
 	directory_t *directory;
 	ring_t *in[N_HOSTS], *out[N_HOSTS];
-	queue_t waiting[N_HOSTS]; /* for room in the ring */
+	queue_t waiting[N_HOSTS]; /* packets that wait for room in the ring */
 	uint32_t n_waiting;
-	int has_no_room; /* and has said so */
+	int has_no_room; /* the failure was reported */
 	char path[128];
 } shm_t;
 
 _Static_assert(sizeof(directory_t) <= DIRECTORY_NBYTES, "the directory fits");
 _Static_assert(offsetof(ring_t, bytes) + BYTES_NBYTES <= RING_NBYTES, "rings lie page by page");
 
-/* Locks of open file descriptions go with the last descriptor: when the process ends, in any way.
- */
+/* Locks of open file descriptions end with the last descriptor: when the process ends, for any
+ * reason. */
 static int lock_byte(int fd, int command, short type, off_t byte)
 {
 	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
@@ -103,7 +104,7 @@ static int make_path(const char *name, char *path, size_t nbytes)
 	return n < 0 || (size_t)n >= nbytes ? EINVAL : 0;
 }
 
-/* The gate is held for milliseconds. ETIMEDOUT: a process that holds it has stopped. */
+/* A process holds the gate for milliseconds. ETIMEDOUT: the process that holds it has stopped. */
 static int lock_gate(int fd)
 {
 	const struct timespec pause = {0, 1000000};
@@ -124,7 +125,8 @@ static int own_and_lock(int fd, struct stat *opened)
 	return opened->st_uid == geteuid() ? lock_gate(fd) : EACCES;
 }
 
-/* Open the file and pass its gate. The last one to leave may have removed it meanwhile. */
+/* Open the file and lock its gate. The last process to leave may have removed the file meanwhile.
+ */
 static int pass_gate(shm_t *s)
 {
 	struct stat opened, named;
@@ -142,7 +144,7 @@ static int pass_gate(shm_t *s)
 	}
 }
 
-/* With memory under every byte. NULL: errno says why. */
+/* Map with memory allocated for every byte. NULL: errno has the reason. */
 static void *map(const shm_t *s, off_t at, size_t nbytes)
 {
 	do
@@ -170,10 +172,10 @@ static int open_directory(shm_t *s)
 		return errno;
 	if (is_new)
 		s->directory->magic = MAGIC;
-	return s->directory->magic == MAGIC ? 0 : EPROTO; /* another version is running */
+	return s->directory->magic == MAGIC ? 0 : EPROTO; /* a process of another version uses it */
 }
 
-/* Discard packets that were sent to the previous owner of our number. */
+/* Discard packets that were sent to the previous owner of this host number. */
 static int discard_old(shm_t *s)
 {
 	uint64_t senders = s->directory->seats[s->host].senders;
@@ -203,14 +205,15 @@ static int take_seat(shm_t *s)
 
 static void leave(shm_t *s)
 {
-	int err = lock_gate(s->fd); /* without it the file stays for the next one to leave */
+	/* without the lock the file remains for the next process to leave */
+	int err = lock_gate(s->fd);
 	__atomic_store_n(&s->directory->seats[s->host].is_taken, 0, __ATOMIC_RELAXED);
 	if (!err && is_alone(s->fd))
 		unlink(s->path);
-	close(s->fd); /* with all locks */
+	close(s->fd); /* releases all locks */
 }
 
-/* A program may end without mlx5sw_stop. The thread goes on until the process is gone. */
+/* A program may end without mlx5sw_stop. The thread runs until the process is gone. */
 static void leave_at_exit(void)
 {
 	shm_t *s = mlx5swi_w && mlx5swi_w->engine ? mlx5swi_w->engine->shm : NULL;
@@ -314,7 +317,7 @@ static bool put(ring_t *ring, const mlx5swi_packet_t *p)
 	return true;
 }
 
-/* Returns false if there is no packet, or the ring holds bytes that are none. */
+/* Returns false if there is no packet, or the ring holds bytes that are not a packet. */
 static bool get(ring_t *ring)
 {
 	uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE), head = ring->head;
@@ -349,8 +352,8 @@ static uint32_t host_of(const mlx5swi_packet_t *p)
 	return mlx5swi_gid_place(p->dgid, &place) ? N_HOSTS : place.host;
 }
 
-/* Report it once. Each later packet tries again: memory may be available then. */
-static void say_no_room(shm_t *s, uint32_t host)
+/* Report the failure once. Each later packet tries again: memory may be available then. */
+static void report_no_room(shm_t *s, uint32_t host)
 {
 	if (s->has_no_room)
 		return;
@@ -370,14 +373,14 @@ static ring_t *ring_to(shm_t *s, uint32_t host)
 	if (s->out[host])
 		__atomic_fetch_or(&seat->senders, (uint64_t)1 << s->host, __ATOMIC_RELEASE);
 	else
-		say_no_room(s, host);
+		report_no_room(s, host);
 	return s->out[host];
 }
 
 static void wait_for_room(shm_t *s, uint32_t host, mlx5swi_packet_t *p)
 {
 	queue_t *q = &s->waiting[host];
-	if (q->n == MAX_WAITING) { /* it takes nothing: dead, or as good as dead */
+	if (q->n == MAX_WAITING) { /* the receiver takes nothing: it is dead or stopped */
 		mlx5swi_packet_free(p);
 		return;
 	}

@@ -2,12 +2,12 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Packets between hosts and network namespaces: a TCP connection from each sending process to each
  * receiver, opened for the first packet. A frame is a length of 4 bytes, big-endian, and a packet.
- * Packets in a connection that breaks are lost, as on a link that goes down.
+ * If a connection breaks, its packets are lost, as on a link that goes down.
  *
  * For trusted networks: nothing is authenticated, and any process that connects may send. A
- * receiver limits only the cost of connections. It closes those without a packet for a minute
- * and, if there are too many, the one that has been without packets the longest. Senders connect
- * again when they have a packet. */
+ * receiver limits only the cost of connections. It closes those without a packet for a minute and,
+ * if there are too many, the one that has been idle the longest. Senders connect again when they
+ * have a packet. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,18 +22,19 @@
 
 #define MAX_FRAME_NBYTES (sizeof(mlx5swi_packet_t) + 4096u + 4u)
 #define OUT_NBYTES (1u << 20)
-#define RECONNECT_NS 10000000u /* not more often than this */
+#define RECONNECT_NS 10000000u /* minimum between two attempts */
 #define MAX_INS 256u
-#define ACCEPTS_PER_POLL 16u /* a full queue of new ones would delay peers by a second */
+/* accepting a full queue of connections at once would delay peers by a second */
+#define ACCEPTS_PER_POLL 16u
 #define IDLE_NS 60000000000u
 
-/* Connection to a peer. Packets that do not fit are lost: requests are repeated. */
+/* Connection to a peer. Packets that do not fit are lost: the requester retransmits. */
 typedef struct out {
 	struct out *next;
 	struct sockaddr_in to;
 	int fd; /* -1: not connected */
 	uint8_t is_connecting;
-	uint64_t retry; /* not to connect before */
+	uint64_t retry; /* time before which no attempt is made */
 	size_t first, end;
 	uint8_t bytes[OUT_NBYTES];
 } out_t;
@@ -42,7 +43,7 @@ typedef struct out {
 typedef struct in {
 	struct in *next;
 	int fd;
-	uint64_t last; /* when it was made, or its last packet came */
+	uint64_t last; /* time of its creation or of its last packet */
 	size_t n;
 	uint8_t bytes[1 << 16];
 } in_t;
@@ -62,7 +63,7 @@ static int new_socket(void)
 	return fd;
 }
 
-/* "a.b.c.d:port", or "a.b.c.d": a free port, since addresses of RDMA name it. */
+/* Parse "a.b.c.d:port", or "a.b.c.d" for a free port: RDMA addresses contain the port. */
 static int parse(const char *name, mlx5swi_place_t *place)
 {
 	char address[INET_ADDRSTRLEN];
@@ -184,7 +185,7 @@ static unsigned flush(out_t *o)
 	return 1;
 }
 
-/* The receiver closes connections that are idle: a packet sent into one would be lost. */
+/* The receiver closes idle connections: a packet sent into a closed one would be lost. */
 static void leave_if_closed(out_t *o)
 {
 	char byte;
@@ -282,7 +283,8 @@ static bool accept_peer(tcp_t *t)
 	return true;
 }
 
-/* Whole frames go to their ports. Returns how many, or -1: that is not one of ours. */
+/* Pass whole frames to their ports. Returns how many, or -1: the bytes are not a frame of this
+ * protocol. */
 static int take_frames(in_t *i)
 {
 	size_t at = 0;
@@ -306,7 +308,7 @@ static int take_frames(in_t *i)
 	return n;
 }
 
-/* Returns how many packets came, or -1: the connection is over. */
+/* Returns how many packets came, or -1: the connection is closed. */
 static int receive(in_t *i)
 {
 	ssize_t n = recv(i->fd, i->bytes + i->n, sizeof(i->bytes) - i->n, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* shmem-mlx5sw: a line of control to the software adapters of this user's running processes. */
+/* shmem-mlx5sw: sends a control line to the software adapters of this user's running processes. */
 #include <dirent.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -12,7 +12,8 @@
 static int usage(FILE *f)
 {
 	fputs("shmem-mlx5sw [--pid PID] COMMAND...\n"
-	      "Tells the software mlx5 adapters of this user's processes, or of one process:\n"
+	      "Sends a line to the software mlx5 adapters of this user's processes, or of one "
+	      "process:\n"
 	      "  status                        ports and queue pairs, with counters\n"
 	      "  port down|up mlx5_0           also: device fatal, gid|lid change, qp err,\n"
 	      "                                mr lose, host kill first=qp|mr\n"
@@ -27,7 +28,7 @@ static int usage(FILE *f)
 	return f == stderr ? 2 : 0;
 }
 
-/* Returns 0, 1: the process refused the line, or -1: it does not run any more. */
+/* Returns 0, 1: the process refused the line, or -1: the process is not running. */
 static int ask(const char *dir, const char *name, const char *line)
 {
 	struct sockaddr_un address;
@@ -43,7 +44,7 @@ static int ask(const char *dir, const char *name, const char *line)
 		printf("process %s: %s\n%s", name, answer[0] == '0' ? "done" : "refused",
 		       answer + 1);
 	} else if (errno == ECONNREFUSED) {
-		mlx5swi_socket_remove(address.sun_path); /* the process is gone */
+		mlx5swi_socket_remove(address.sun_path); /* the process does not exist any more */
 	}
 	int result = n > 0 ? answer[0] != '0' : -1;
 	if (fd >= 0)
@@ -52,7 +53,7 @@ static int ask(const char *dir, const char *name, const char *line)
 	return result;
 }
 
-static int ask_all(const char *dir, const char *only, const char *line)
+static int send_to_all(const char *dir, const char *only, const char *line)
 {
 	DIR *d = opendir(dir);
 	int n_asked = 0, n_done = 0;
@@ -98,5 +99,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "shmem-mlx5sw: %s: %s\n", dir, strerror(bad));
 		return 2;
 	}
-	return ask_all(dir, only, line);
+	return send_to_all(dir, only, line);
 }

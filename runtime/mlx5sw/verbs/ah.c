@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Addresses. Everything is checked: hardware may ignore an error here that other systems refuse. */
+/* Addresses. All fields are checked: hardware may ignore an error here that another system refuses.
+ */
 #include "mlx5sw/verbs/entry.h"
 
 #include <stdlib.h>
@@ -40,12 +41,12 @@ static int check(const mlx5swi_port_t *port, const struct ibv_ah_attr *a)
 	if (port->requires_grh && !a->is_global)
 		return mlx5swi_fail(EINVAL, "address: is_global 0: the port requires a GRH");
 	if (!port->is_ethernet && (!a->dlid || a->dlid > MAX_UNICAST_LID))
-		return mlx5swi_fail(EINVAL, "address: dlid 0x%x is no port's", a->dlid);
+		return mlx5swi_fail(EINVAL, "address: dlid 0x%x belongs to no port", a->dlid);
 	return a->is_global ? check_grh(port, &a->grh) : 0;
 }
 
-/* The kernel's driver derives the port from the flow label; a label of 0 names none, and libmlx5
- * takes a random one: here always the first. */
+/* The kernel's driver derives the UDP source port from the flow label. For a label of 0 libmlx5
+ * chooses a random port; this adapter always uses the first. */
 static uint16_t source_port(const mlx5swi_port_t *port, const struct ibv_global_route *grh)
 {
 	if (!port->gids[grh->sgid_index].is_v2)
@@ -85,8 +86,8 @@ int mlx5swi_path_of(const mlx5swi_context_t *ctx, const struct ibv_ah_attr *a, m
 	return 0;
 }
 
-/* mlx5's code of a rate, by that of verbs, as libmlx5 has it: those that mlx5 has not are not
- * limited. */
+/* mlx5's code of a rate of verbs, as in libmlx5: rates that mlx5 does not have become "no limit".
+ */
 static uint8_t rate_code(uint8_t rate)
 {
 	static const uint8_t codes[IBV_RATE_1200_GBPS + 1] = {
@@ -103,7 +104,8 @@ static uint8_t rate_code(uint8_t rate)
 
 static void set_av(const mlx5swi_port_t *port, const mlx5swi_path_t *path, struct mlx5_wqe_av *av)
 {
-	uint32_t grh = port->is_ethernet ? 0 : 1u << 30; /* RoCE always has one: reserved there */
+	/* RoCE always has a GRH, so the bit is reserved there */
+	uint32_t grh = port->is_ethernet ? 0 : 1u << 30;
 	unsigned sl = port->is_ethernet ? (unsigned)path->sl << 1 : path->sl;
 
 	av->stat_rate_sl = (uint8_t)((unsigned)rate_code(path->static_rate) << 4 | sl);

@@ -7,7 +7,7 @@
 
 #define KNOWN_MASK (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
 #define KNOWN_FLAGS (IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
-#define INVALID_CQE 0xf0 /* opcode 15, the first owner */
+#define INVALID_CQE 0xf0 /* opcode 15, initial owner bit */
 #define RECORD 8         /* bytes of a doorbell record */
 
 static int no_raw(const char *name)
@@ -83,7 +83,7 @@ static int check(const mlx5swi_context_t *ctx, const struct ibv_cq_init_attr_ex 
 	return 0;
 }
 
-/* One entry more than asked for, rounded up, as libmlx5 has it. */
+/* log2 of one entry more than requested, rounded up, as in libmlx5. */
 static uint32_t log_entries(uint32_t cqe)
 {
 	uint32_t log = 0;
@@ -114,14 +114,14 @@ static void rings_free(mlx5swi_pd_t *pd, rings_t *r)
 	mlx5swi_buffer_free(pd, &r->entries, MLX5DV_RES_TYPE_CQ);
 }
 
-/* Software's part, which libmlx5 does: entries that are not there yet, record of zero. */
+/* The part of libmlx5: mark all entries as invalid and zero the record. */
 static void initialise(uint8_t *buf, uint32_t n, uint32_t *dbr)
 {
 	const uint64_t zero = 0;
 	const uint8_t invalid = INVALID_CQE;
 
 	for (uint32_t i = 0; i < n; i++)
-		mlx5swi_store(buf + (size_t)i * MLX5SWI_BLOCK + MLX5SWI_BLOCK - 1, &invalid, 1,
+		mlx5swi_store(buf + (size_t)i * MLX5SWI_WQEBB + MLX5SWI_WQEBB - 1, &invalid, 1,
 			      MLX5SW_PAYLOAD);
 	mlx5swi_store(dbr, &zero, sizeof(zero), MLX5SW_ATOMIC);
 }
@@ -132,7 +132,7 @@ static int make(mlx5swi_context_t *ctx, const struct ibv_cq_init_attr_ex *attr, 
 	uint32_t flags = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
 	uint32_t log = log_entries(attr->cqe);
 	mlx5swi_cq_spec_t spec = {.buf = r->entries.p,
-				  .buf_nbytes = (size_t)MLX5SWI_BLOCK << log,
+				  .buf_nbytes = (size_t)MLX5SWI_WQEBB << log,
 				  .dbr = (uint32_t *)(void *)r->record.p,
 				  .log_size = log,
 				  .eqn = MLX5SWI_EQN};
@@ -174,7 +174,7 @@ struct ibv_cq_ex *mlx5swi_create_cq_ex(struct ibv_context *context,
 	mlx5swi_lock();
 	if (mlx5swi_leave(check(ctx, attr)))
 		return NULL;
-	err = rings_alloc(pd, (size_t)MLX5SWI_BLOCK << log_entries(attr->cqe), &rings);
+	err = rings_alloc(pd, (size_t)MLX5SWI_WQEBB << log_entries(attr->cqe), &rings);
 	mlx5swi_lock();
 	err = err ? mlx5swi_fail(err, "no memory for a completion queue")
 		  : make(ctx, attr, pd, &rings, &cq);

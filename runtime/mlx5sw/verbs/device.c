@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Devices: found, opened and closed. */
+/* The list of devices; opening and closing a device. */
 #include "mlx5sw/verbs/entry.h"
 #include "mlx5sw/events/events.h"
 
@@ -14,7 +14,7 @@ static uint32_t caller_host(void)
 	return (uint32_t)h->host(h->arg);
 }
 
-/* Those of the host on which the caller is. */
+/* The devices of the caller's host. */
 static struct ibv_device **list_devices(uint32_t *n)
 {
 	struct ibv_device **list = calloc(mlx5swi_w->n_devices + 1, sizeof(*list));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What libmlx5 shows of objects of verbs. */
+/* Queries of libmlx5 about objects of verbs. */
 #include "mlx5sw/verbs/entry.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #define MAX_DYNAMIC_BFREGS 512
 #define KNOWN_TYPES (MLX5DV_OBJ_QP | MLX5DV_OBJ_CQ | MLX5DV_OBJ_AH | MLX5DV_OBJ_PD)
 
-/* comp_mask says on the way in which fields are wanted, on the way out which there are. */
+/* comp_mask: on input the fields that the caller requests, on output those that were set. */
 static void show_qp(const mlx5swi_qp_t *qp, struct mlx5dv_qp *out)
 {
 	uint64_t wanted = out->comp_mask;
@@ -16,13 +16,13 @@ static void show_qp(const mlx5swi_qp_t *qp, struct mlx5dv_qp *out)
 	out->comp_mask = 0;
 	out->dbrec = (__be32 *)qp->dbr;
 	out->sq.buf = qp->sq;
-	out->sq.wqe_cnt = qp->sq_blocks;
-	out->sq.stride = MLX5SWI_BLOCK;
+	out->sq.wqe_cnt = qp->sq_wqebbs;
+	out->sq.stride = MLX5SWI_WQEBB;
 	out->rq.buf = qp->rq ? qp->rq : qp->sq;
 	out->rq.wqe_cnt = qp->rq_wqes;
 	out->rq.stride = qp->rq_stride;
 	out->bf.reg = qp->reg;
-	out->bf.size = 0; /* a page that is not write-combining takes doorbells only */
+	out->bf.size = 0; /* the page is not write-combining, so it takes doorbells only */
 	if (wanted & MLX5DV_QP_MASK_UAR_MMAP_OFFSET) {
 		out->uar_mmap_offset = qp->uar->dv.mmap_off;
 		out->comp_mask |= MLX5DV_QP_MASK_UAR_MMAP_OFFSET;
@@ -34,8 +34,8 @@ static void show_cq(const mlx5swi_cq_t *cq, struct mlx5dv_cq *out)
 	out->buf = cq->buf;
 	out->dbrec = (__be32 *)cq->dbr;
 	out->cqe_cnt = 1u << cq->log_size;
-	out->cqe_size = MLX5SWI_BLOCK;
-	out->cq_uar = NULL; /* arms completion events, which verbs have none of here */
+	out->cqe_size = MLX5SWI_WQEBB;
+	out->cq_uar = NULL; /* would arm completion events, which are not modelled for verbs */
 	out->cqn = cq->cqn;
 	out->comp_mask = 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory and doorbell pages that DevX objects refer to. */
+/* Memory and doorbell pages for DevX objects. */
 #include "mlx5sw/verbs/entry.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define UMEM_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 #define UMEM_REMOTE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
-#define NC_DEDICATED (1u << 31) /* of libmlx5 alone: it may give MLX5DV_UAR_ALLOC_TYPE_NC */
+#define NC_DEDICATED (1u << 31) /* private to libmlx5: it may return MLX5DV_UAR_ALLOC_TYPE_NC */
 
 static int check_umem(const struct mlx5dv_devx_umem_in *in)
 {
@@ -30,7 +30,7 @@ static int check_umem(const struct mlx5dv_devx_umem_in *in)
 	return 0;
 }
 
-/* With a dma-buf, in->addr is an offset in it. */
+/* With a dma-buf, in->addr is the offset in it. */
 static int find_memory(const struct mlx5dv_devx_umem_in *in, uint8_t **p, int *is_gpu)
 {
 	if (in->comp_mask & MLX5DV_UMEM_MASK_DMABUF) {
@@ -146,7 +146,7 @@ struct mlx5dv_devx_uar *mlx5dv_devx_alloc_uar(struct ibv_context *context, uint3
 	return uar ? &uar->dv : NULL;
 }
 
-/* One that is in use stays: there is no way to say so but errno. */
+/* A page in use is not freed; this function can report that by errno only. */
 void mlx5dv_devx_free_uar(struct mlx5dv_devx_uar *uar)
 {
 	mlx5swi_lock();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* States of queue pairs, by verbs. */
+/* States of queue pairs, through verbs. */
 #include "mlx5sw/engine/engine.h"
 #include "mlx5sw/verbs/entry.h"
 
@@ -11,7 +11,7 @@
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_RELAXED_ORDERING)
 
-/* Bits of ibv_qp_attr_mask that are an attribute of a QP context as they are. */
+/* Bits of ibv_qp_attr_mask that correspond to one attribute of a QP context. */
 static const struct {
 	int verbs;
 	uint32_t given;
@@ -100,7 +100,7 @@ static int check_mask(const mlx5swi_qp_t *qp, const struct ibv_qp_attr *a, int m
 	return 0;
 }
 
-/* What does not fit into the fields of a QP context. */
+/* Refuse values that do not fit into the fields of a QP context. */
 static int check_ranges(const mlx5swi_qp_t *qp, const struct ibv_qp_attr *a, int mask)
 {
 	if (mask & IBV_QP_ACCESS_FLAGS && a->qp_access_flags & ~(unsigned)ACCESS)
@@ -136,8 +136,8 @@ static void convert(const struct ibv_qp_attr *a, mlx5swi_qp_attr_t *to)
 	to->path.ack_timeout = a->timeout;
 }
 
-/* libmlx5's part of a reset. It also drops the queue pair's entries from completion queues that it
- * reads itself: here the program reads them all. */
+/* The part of libmlx5 in a reset. It also removes the queue pair's entries from CQs that it polls;
+ * here the program polls them all. */
 static void zero_record(mlx5swi_qp_t *qp)
 {
 	const uint64_t zero = 0;
@@ -189,7 +189,7 @@ static void describe_path(const mlx5swi_path_t *path, struct ibv_ah_attr *a)
 	a->port_num = path->port;
 }
 
-/* The next ones, not those that it began with. */
+/* The next PSNs, not the initial ones. */
 static void describe_psns(const mlx5swi_qp_t *qp, struct ibv_qp_attr *a)
 {
 	mlx5swi_send_state_t send;
@@ -230,7 +230,7 @@ int ibv_query_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int attr_mask,
 {
 	const mlx5swi_qp_t *qp = (mlx5swi_qp_t *)ib;
 
-	(void)attr_mask; /* a hint of what is wanted: all is cheap here */
+	(void)attr_mask; /* a hint of what the caller needs: all attributes are cheap here */
 	mlx5swi_lock();
 	describe(qp, attr);
 	*init_attr = (struct ibv_qp_init_attr){.qp_context = ib->qp_context,

@@ -10,7 +10,7 @@
 	 IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE)
 
 typedef struct region {
-	uint8_t *p; /* NULL: of a dma-buf */
+	uint8_t *p; /* NULL: memory of a dma-buf */
 	uint64_t nbytes, iova, offset;
 	uint32_t access;
 	int fd;
@@ -128,8 +128,8 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 				     .fd = fd});
 }
 
-/* Report memory that was unmapped before its MR: a device would continue to write to the pinned
- * pages, which may belong to another process, without a report. */
+/* Report memory that was unmapped before its MR was deregistered: a device would continue to write
+ * to the pinned pages, which may belong to another process, without a report. */
 static void check_memory(const mlx5swi_mr_t *mr)
 {
 	if (!mr->is_gpu && !mlx5swi_is_mapped(mr->p, mr->nbytes))
@@ -144,7 +144,7 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	return mlx5swi_leave(mlx5swi_errno_of(mlx5swi_mr_destroy((mlx5swi_mr_t *)mr)));
 }
 
-/* Through data direct, which the device has not got. */
+/* Registration through data direct, which the device does not have. */
 MLX5SW_API struct ibv_mr *mlx5dv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 					       uint64_t iova, int fd, int access, int mlx5_access)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Words for numbers of verbs, and entry points for what is not modelled. */
+/* Names of numbers of verbs, and entry points that are not modelled. */
 #include "mlx5sw/verbs/entry.h"
 
 const char *ibv_node_type_str(enum ibv_node_type node_type)

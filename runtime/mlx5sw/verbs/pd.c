@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A thread domain says that its queue pairs may share a doorbell register. They do not: in RAM a
- * doorbell that has not been taken yet would be lost under the next. */
+/* A thread domain allows its queue pairs to share a doorbell register. They do not share one here:
+ * in RAM a second doorbell would overwrite one that the device has not taken yet. */
 typedef struct mlx5swi_td {
 	struct ibv_td ib;
 	mlx5swi_context_t *ctx;
@@ -71,15 +71,16 @@ static int check_parent(const struct ibv_parent_domain_init_attr *attr)
 	if (attr->comp_mask & ~known)
 		return mlx5swi_fail(EINVAL, "parent domain: comp_mask 0x%x", attr->comp_mask);
 	if (!attr->pd || ((mlx5swi_pd_t *)attr->pd)->parent)
-		return mlx5swi_fail(EINVAL, "parent domain: needs a protection domain that is "
-					    "not one itself");
+		return mlx5swi_fail(EINVAL, "parent domain: needs a protection domain that "
+					    "is not a parent domain itself");
 	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
 	    (!attr->alloc || !attr->free))
 		return mlx5swi_fail(EINVAL, "parent domain: needs both alloc and free");
 	return 0;
 }
 
-/* It has the number of the domain that it is of: keys of one work with queue pairs of the other. */
+/* A parent domain has the number of its protection domain: keys of one are valid for queue pairs of
+ * the other. */
 static int parent_new(mlx5swi_context_t *ctx, const struct ibv_parent_domain_init_attr *attr,
 		      mlx5swi_pd_t **out)
 {
@@ -168,7 +169,7 @@ static uint8_t *own_alloc(size_t nbytes, size_t alignment)
 	return p;
 }
 
-/* Memory of the program's allocator stays as it is: libmlx5 does not clear it either. */
+/* Memory from the program's allocator is not cleared: libmlx5 does not clear it either. */
 int mlx5swi_buffer_alloc(mlx5swi_pd_t *pd, size_t nbytes, size_t alignment, uint64_t type,
 			 mlx5swi_buffer_t *buffer)
 {
@@ -183,7 +184,7 @@ int mlx5swi_buffer_alloc(mlx5swi_pd_t *pd, size_t nbytes, size_t alignment, uint
 	return p ? 0 : ENOMEM;
 }
 
-static bool is_far(const mlx5swi_buffer_t *buffer)
+static bool is_gpu_memory(const mlx5swi_buffer_t *buffer)
 {
 	return buffer->p && !buffer->owned && mlx5swi_is_gpu(buffer->p);
 }
@@ -191,7 +192,7 @@ static bool is_far(const mlx5swi_buffer_t *buffer)
 int mlx5swi_check_buffers(const char *what, const mlx5swi_buffer_t *ring,
 			  const mlx5swi_buffer_t *record)
 {
-	if (is_far(ring) || is_far(record))
+	if (is_gpu_memory(ring) || is_gpu_memory(record))
 		return mlx5swi_fail(EOPNOTSUPP,
 				    "%s by verbs in memory of a GPU: make it by DevX, which takes "
 				    "a umem of that memory",

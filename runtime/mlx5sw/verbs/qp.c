@@ -5,17 +5,17 @@
 #include "mlx5sw/events/events.h"
 
 #define SEGMENT 16u      /* bytes of a data segment, and the unit of all segments */
-#define OVERHEAD 192u    /* of an RC WQE: binding a memory window takes the most */
+#define OVERHEAD 192u    /* fixed part of an RC WQE: that of a memory window bind, the largest */
 #define INLINE_HEADER 4u /* bytes of an inline segment before its data */
 #define MAX_RQ_WQE 512u  /* bytes */
 #define RECORD 8u        /* bytes of a doorbell record */
-#define PAGE_OFFSETS 64u /* a ring starts at a multiple of this part of its page */
+#define PAGE_OFFSETS 64u /* a ring starts at a multiple of 1/64 of its page */
 #define KNOWN_CREATE_FLAGS                                                                         \
 	(MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE | MLX5DV_QP_CREATE_ALLOW_SCATTER_TO_CQE)
 
 typedef struct sizes {
 	uint32_t wqe_nbytes; /* of the largest send WQE */
-	uint32_t sq_blocks, rq_wqes, rq_stride;
+	uint32_t sq_wqebbs, rq_wqes, rq_stride;
 	size_t sq_nbytes, rq_nbytes; /* RQ first, SQ after it */
 } sizes_t;
 
@@ -48,13 +48,13 @@ static int size_sq(const struct ibv_qp_cap *cap, sizes_t *s)
 	if (cap->max_inline_data)
 		inlined = OVERHEAD + align(INLINE_HEADER + cap->max_inline_data, SEGMENT);
 	gathered = OVERHEAD + cap->max_send_sge * SEGMENT;
-	s->wqe_nbytes = align(gathered > inlined ? gathered : inlined, MLX5SWI_BLOCK);
+	s->wqe_nbytes = align(gathered > inlined ? gathered : inlined, MLX5SWI_WQEBB);
 	if (cap->max_send_wr > 1u << MLX5SWI_LOG_MAX_QP_SZ ||
-	    power_of_two(cap->max_send_wr * s->wqe_nbytes) > MLX5SWI_BLOCK << MLX5SWI_LOG_MAX_QP_SZ)
-		return mlx5swi_fail(EINVAL, "QP: %u send WQEs of %u bytes: more than 2^%u blocks",
+	    power_of_two(cap->max_send_wr * s->wqe_nbytes) > MLX5SWI_WQEBB << MLX5SWI_LOG_MAX_QP_SZ)
+		return mlx5swi_fail(EINVAL, "QP: %u send WQEs of %u bytes: more than 2^%u WQEBBs",
 				    cap->max_send_wr, s->wqe_nbytes, MLX5SWI_LOG_MAX_QP_SZ);
 	s->sq_nbytes = power_of_two(cap->max_send_wr * s->wqe_nbytes);
-	s->sq_blocks = (uint32_t)(s->sq_nbytes / MLX5SWI_BLOCK);
+	s->sq_wqebbs = (uint32_t)(s->sq_nbytes / MLX5SWI_WQEBB);
 	return 0;
 }
 
@@ -68,16 +68,16 @@ static int size_rq(const struct ibv_qp_cap *cap, sizes_t *s)
 				    cap->max_recv_sge);
 	s->rq_stride = power_of_two((cap->max_recv_sge ? cap->max_recv_sge : 1) * SEGMENT);
 	s->rq_nbytes = (size_t)power_of_two(cap->max_recv_wr) * s->rq_stride;
-	if (s->rq_nbytes < MLX5SWI_BLOCK)
-		s->rq_nbytes = MLX5SWI_BLOCK;
+	if (s->rq_nbytes < MLX5SWI_WQEBB)
+		s->rq_nbytes = MLX5SWI_WQEBB;
 	s->rq_wqes = (uint32_t)(s->rq_nbytes / s->rq_stride);
 	return 0;
 }
 
-/* What the program has really got. */
+/* Report the actual sizes to the program. */
 static void set_cap(struct ibv_qp_cap *cap, const sizes_t *s)
 {
-	if (s->sq_blocks) {
+	if (s->sq_wqebbs) {
 		cap->max_inline_data = s->wqe_nbytes - OVERHEAD - INLINE_HEADER;
 		cap->max_send_wr = (uint32_t)s->sq_nbytes / s->wqe_nbytes;
 	}
@@ -101,8 +101,8 @@ static int check(const mlx5swi_context_t *ctx, const struct ibv_qp_init_attr_ex 
 		return mlx5swi_fail(EINVAL, "QP: needs a PD and two CQs");
 	if (attr->comp_mask & ~(uint32_t)IBV_QP_INIT_ATTR_PD)
 		return mlx5swi_fail(EOPNOTSUPP,
-				    "QP: comp_mask 0x%x: of the extended attributes "
-				    "only the PD",
+				    "QP: comp_mask 0x%x: only the PD of the "
+				    "extended attributes is supported",
 				    attr->comp_mask);
 	if (attr->send_cq->context != &ctx->vctx.context ||
 	    attr->recv_cq->context != &ctx->vctx.context || attr->pd->context != &ctx->vctx.context)
@@ -152,18 +152,18 @@ static void fill(mlx5swi_qp_t *qp, const struct ibv_qp_init_attr_ex *attr, const
 	qp->ib.qp_type = attr->qp_type;
 }
 
-/* Each queue pair has a doorbell page of its own: see pd.c. */
+/* Each queue pair has its own doorbell page: see pd.c. */
 static int make(mlx5swi_context_t *ctx, struct ibv_qp_init_attr_ex *attr, const sizes_t *s,
 		const rings_t *r, mlx5swi_qp_t **out)
 {
 	mlx5swi_qp_spec_t spec = {.pd = (mlx5swi_pd_t *)attr->pd,
 				  .send_cq = (mlx5swi_cq_t *)attr->send_cq,
 				  .recv_cq = (mlx5swi_cq_t *)attr->recv_cq,
-				  .sq = s->sq_blocks ? r->queues.p + s->rq_nbytes : NULL,
+				  .sq = s->sq_wqebbs ? r->queues.p + s->rq_nbytes : NULL,
 				  .rq = s->rq_wqes ? r->queues.p : NULL,
 				  .sq_nbytes = s->sq_nbytes,
 				  .rq_nbytes = s->rq_nbytes,
-				  .sq_blocks = s->sq_blocks,
+				  .sq_wqebbs = s->sq_wqebbs,
 				  .rq_wqes = s->rq_wqes,
 				  .rq_stride = s->rq_stride,
 				  .dbr = (uint32_t *)(void *)r->record.p,
@@ -269,7 +269,7 @@ int ibv_destroy_qp(struct ibv_qp *ib)
 	return err;
 }
 
-/* None here has the operations of ibv_wr_start. */
+/* No QP here has the operations of ibv_wr_start. */
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 {
 	(void)qp;

@@ -55,7 +55,7 @@ int mlx5swi_query_port(struct ibv_context *context, uint8_t port_num, struct ibv
 	return mlx5swi_leave(err);
 }
 
-/* Programs that were built before verbs_context knew query_port have a shorter structure. */
+/* Programs built before verbs_context had query_port have a shorter structure. */
 #undef ibv_query_port
 int ibv_query_port(struct ibv_context *context, uint8_t port_num,
 		   struct _compat_ibv_port_attr *port_attr)
@@ -205,7 +205,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 	return mlx5swi_leave(err) ? -err : (ssize_t)n;
 }
 
-/* A private entry point of libibverbs, by which its tools ask. type: as in sysfs, 1 is v2. */
+/* A private entry point of libibverbs, which its tools call. type: as in sysfs, 1 is RoCE v2. */
 MLX5SW_API int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index,
 				  int *type)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The actions and questions of control lines. */
+/* Actions and queries of control lines. */
 #include <string.h>
 #include "mlx5sw/watch/console.h"
 #include "mlx5sw/engine/gpu.h"
@@ -37,12 +37,12 @@ unsigned mlx5swi_device_kill(mlx5swi_device_t *dev, const request_t *r)
 	if (dev->is_fatal)
 		return 0;
 	dev->is_fatal = 1;
-	dev->port.is_up = 0; /* nothing leaves or comes any more */
+	dev->port.is_up = 0; /* packets neither leave nor arrive any more */
 	mlx5swi_event_device(dev, IBV_EVENT_DEVICE_FATAL);
 	return 1;
 }
 
-/* A second change restores the first addresses. */
+/* A second change restores the original addresses. */
 unsigned mlx5swi_gid_change(mlx5swi_device_t *dev, const request_t *r)
 {
 	static const uint8_t none[16];
@@ -86,7 +86,7 @@ unsigned mlx5swi_mrs_lose(mlx5swi_device_t *dev, const request_t *r)
 	return n;
 }
 
-/* As when a process dies: it does not respond any more, or its memory goes first. */
+/* Behave as if a process died: its QPs stop responding, or its memory disappears first. */
 unsigned mlx5swi_host_kill(mlx5swi_device_t *dev, const request_t *r)
 {
 	mlx5swi_qp_t *qp;
@@ -112,47 +112,47 @@ unsigned mlx5swi_cqes_release(mlx5swi_device_t *dev, const request_t *r)
 void mlx5swi_list_rules(answer_t *a)
 {
 	for (const mlx5swi_rule_t *r = mlx5swi_rules(); r; r = r->next)
-		mlx5swi_say(a, "%s: hit %llu, %s\n", r->text, (unsigned long long)r->n_hits,
-			    r->left ? "goes on" : "used up");
+		mlx5swi_print(a, "%s: hit %llu, %s\n", r->text, (unsigned long long)r->n_hits,
+			      r->left ? "goes on" : "used up");
 }
 
 void mlx5swi_list_reports(answer_t *a)
 {
 	const char *line;
 	for (unsigned i = 0; (line = mlx5sw_report(i)) != NULL; i++)
-		mlx5swi_say(a, "%s\n", line);
+		mlx5swi_print(a, "%s\n", line);
 }
 
-static void tell_qp(answer_t *a, const mlx5swi_qp_t *qp)
+static void show_qp(answer_t *a, const mlx5swi_qp_t *qp)
 {
 	static const char *const states[] = {"RST", "INIT", "RTR", "RTS", "SQER", "SQD", "ERR"};
 	const mlx5sw_qp_counters_t *c = &qp->counters;
-	mlx5swi_say(a,
-		    "  QP 0x%06x %s to 0x%06x: doorbells %llu, WQEs %llu, packets %llu + %llu "
-		    "again, executed %llu, CQEs %llu + %llu with errors\n",
-		    qp->qpn, states[qp->state], qp->attr.remote_qpn,
-		    (unsigned long long)c->doorbells, (unsigned long long)c->wqes,
-		    (unsigned long long)c->packets_sent, (unsigned long long)c->packets_resent,
-		    (unsigned long long)c->executed, (unsigned long long)c->cqes,
-		    (unsigned long long)c->error_cqes);
+	mlx5swi_print(a,
+		      "  QP 0x%06x %s to 0x%06x: doorbells %llu, WQEs %llu, packets %llu + %llu "
+		      "again, executed %llu, CQEs %llu + %llu with errors\n",
+		      qp->qpn, states[qp->state], qp->attr.remote_qpn,
+		      (unsigned long long)c->doorbells, (unsigned long long)c->wqes,
+		      (unsigned long long)c->packets_sent, (unsigned long long)c->packets_resent,
+		      (unsigned long long)c->executed, (unsigned long long)c->cqes,
+		      (unsigned long long)c->error_cqes);
 }
 
-static void tell_gpu(answer_t *a)
+static void show_gpu(answer_t *a)
 {
 	const mlx5swi_gpu_counters_t c = mlx5swi_gpu_query();
 	if (c.n_waits)
-		mlx5swi_say(a, "  GPU memory, all devices: copies %llu, waits %llu of %llu ns\n",
-			    (unsigned long long)c.n_copies, (unsigned long long)c.n_waits,
-			    (unsigned long long)(c.waited_ns / c.n_waits));
+		mlx5swi_print(a, "  GPU memory, all devices: copies %llu, waits %llu of %llu ns\n",
+			      (unsigned long long)c.n_copies, (unsigned long long)c.n_waits,
+			      (unsigned long long)(c.waited_ns / c.n_waits));
 }
 
-void mlx5swi_tell_status(answer_t *a, const mlx5swi_device_t *dev, const request_t *r)
+void mlx5swi_show_status(answer_t *a, const mlx5swi_device_t *dev, const request_t *r)
 {
 	const mlx5swi_qp_t *qp;
-	mlx5swi_say(a, "host %u mlx5_%u: port %s%s\n", dev->host, dev->index,
-		    dev->port.is_up ? "up" : "down", dev->is_fatal ? ", device dead" : "");
+	mlx5swi_print(a, "host %u mlx5_%u: port %s%s\n", dev->host, dev->index,
+		      dev->port.is_up ? "up" : "down", dev->is_fatal ? ", device dead" : "");
 	if (dev == &mlx5swi_w->devices[0])
-		tell_gpu(a);
+		show_gpu(a);
 	for (uint32_t i = 0; (qp = next_qp(dev, r, &i)) != NULL;)
-		tell_qp(a, qp);
+		show_qp(a, qp);
 }

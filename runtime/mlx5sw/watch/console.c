@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Control lines: `verb noun key=value ...`. README.md lists them.
  *
- * A line accepts only the keys that have a meaning for it: with a mistyped key, a fault would
- * never hit. */
+ * A line accepts only keys that have a meaning for it: a fault with a mistyped key would never hit.
+ */
 #include "mlx5sw/watch/console.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "mlx5sw/core/core.h"
 #include "mlx5sw/watch/socket.h"
 
-void mlx5swi_say(answer_t *a, const char *fmt, ...)
+void mlx5swi_print(answer_t *a, const char *fmt, ...)
 {
 	va_list args;
 	size_t left = a->nbytes > a->n ? a->nbytes - a->n : 0;
@@ -46,7 +46,7 @@ enum key {
 	HOST = 1 << 0,
 	DEVICE = 1 << 1,
 	QP = 1 << 2,
-	BLOCK = 1 << 3,
+	WQEBB = 1 << 3,
 	OPCODE = 1 << 4,
 	KIND = 1 << 5,
 	AFTER = 1 << 6,
@@ -63,11 +63,11 @@ enum key {
 	WHERE = HOST | DEVICE,
 	HOW_MANY = AFTER | N,
 	PACKETS = WHERE | QP | KIND | HOW_MANY,
-	WQES = WHERE | QP | BLOCK | OPCODE | HOW_MANY,
+	WQES = WHERE | QP | WQEBB | OPCODE | HOW_MANY,
 	COMMANDS = WHERE | OPCODE | HOW_MANY,
 };
 
-/* A key: where its value goes, its range, or the words that it may be. */
+/* A key: where its value is stored, and its range or its allowed words. */
 #define FIELD(member) offsetof(request_t, member), sizeof(((request_t *)0)->member)
 typedef struct key_rule {
 	const char *name;
@@ -81,7 +81,7 @@ static const key_rule_t keys[] = {
 	{"host", HOST, FIELD(rule.host), 0, UINT32_MAX - 1, NULL},
 	{"device", DEVICE, FIELD(rule.device), 0, UINT8_MAX, NULL},
 	{"qp", QP, FIELD(rule.qpn), 0, 0xffffff, NULL},
-	{"block", BLOCK, FIELD(rule.index), 0, UINT16_MAX, NULL},
+	{"wqebb", WQEBB, FIELD(rule.index), 0, UINT16_MAX, NULL},
 	{"opcode", OPCODE, FIELD(rule.opcode), 0, UINT16_MAX, NULL},
 	{"kind", KIND, FIELD(rule.kind), 0, 0, kinds},
 	{"after", AFTER, FIELD(rule.after), 0, UINT64_MAX, NULL},
@@ -98,7 +98,7 @@ static const key_rule_t keys[] = {
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 
-/* Commands: an action on each device that is named, a question, or a rule. */
+/* Commands: an action on each selected device, a query, or a rule. */
 typedef struct command {
 	const char *verb, *noun;
 	unsigned (*act)(mlx5swi_device_t *dev, const request_t *r);
@@ -109,7 +109,7 @@ typedef struct command {
 
 static void release_packets(answer_t *a)
 {
-	mlx5swi_say(a, "%u released\n", mlx5swi_release_held());
+	mlx5swi_print(a, "%u released\n", mlx5swi_release_held());
 }
 
 static void clear_rules(answer_t *a)
@@ -151,7 +151,7 @@ static const command_t commands[] = {
 	{"delay", "command", RULE(MLX5SWI_DELAY_COMMAND), COMMANDS, NS},
 };
 
-/* What a line says */
+/* Parsing */
 
 static int by_word(const word_t *w, const char *text, uint64_t *value)
 {
@@ -175,12 +175,12 @@ static int by_number(const key_rule_t *k, const char *text, uint64_t *value)
 
 static int refuse_value(const key_rule_t *k, const char *text, answer_t *a)
 {
-	mlx5swi_say(a, "%s=%s: must be ", k->name, text);
+	mlx5swi_print(a, "%s=%s: must be ", k->name, text);
 	if (!k->words)
-		mlx5swi_say(a, "a number, %llu to %llu\n", (unsigned long long)k->min,
-			    (unsigned long long)k->max);
+		mlx5swi_print(a, "a number, %llu to %llu\n", (unsigned long long)k->min,
+			      (unsigned long long)k->max);
 	for (const word_t *w = k->words; w && w->text; w++)
-		mlx5swi_say(a, "%s%s", w->text, w[1].text ? ", " : "\n");
+		mlx5swi_print(a, "%s%s", w->text, w[1].text ? ", " : "\n");
 	return EINVAL;
 }
 
@@ -189,12 +189,12 @@ static int take_value(request_t *r, const key_rule_t *k, const char *text, answe
 	uint64_t value = 0;
 	if (k->words ? by_word(k->words, text, &value) : by_number(k, text, &value))
 		return refuse_value(k, text, a);
-	/* The low bytes: the machines that this runs on are little-endian. */
+	/* Copy the low bytes: the machines that this code runs on are little-endian. */
 	memcpy((char *)r + k->at, &value, k->nbytes);
 	return 0;
 }
 
-/* "mlx5_1" stands for "device=1". */
+/* The word "mlx5_1" is an abbreviation of "device=1". */
 static int take_word(request_t *r, const command_t *c, char *word, uint32_t *given, answer_t *a)
 {
 	char *value = strchr(word, '=');
@@ -208,8 +208,8 @@ static int take_word(request_t *r, const command_t *c, char *word, uint32_t *giv
 	while (i < N_KEYS && !(keys[i].bit & (c->may | c->must) && !strcmp(keys[i].name, word)))
 		i++;
 	if (!value || i == N_KEYS || keys[i].bit & *given) {
-		mlx5swi_say(a, "'%s %s' takes no%s '%s'\n", c->verb, c->noun,
-			    value && i < N_KEYS ? " second" : "", word);
+		mlx5swi_print(a, "'%s %s' takes no%s '%s'\n", c->verb, c->noun,
+			      value && i < N_KEYS ? " second" : "", word);
 		return EINVAL;
 	}
 	*given |= keys[i].bit;
@@ -220,7 +220,7 @@ static bool has_all(const command_t *c, uint32_t given, answer_t *a)
 {
 	for (size_t i = 0; i < N_KEYS; i++)
 		if (keys[i].bit & c->must & ~given) {
-			mlx5swi_say(a, "'%s %s' needs %s=\n", c->verb, c->noun, keys[i].name);
+			mlx5swi_print(a, "'%s %s' needs %s=\n", c->verb, c->noun, keys[i].name);
 			return false;
 		}
 	return true;
@@ -234,23 +234,23 @@ static const command_t *find_command(char **save, char *verb, answer_t *a)
 		if (strcmp(c->verb, verb) != 0)
 			continue;
 		if (*c->noun && !*noun && !(noun = strtok_r(NULL, " \t\n", save)))
-			noun = " "; /* none */
+			noun = " "; /* no noun */
 		if (strcmp(c->noun, noun) == 0)
 			return c;
 	}
-	mlx5swi_say(a, "'%s%s%s' is no command\n", verb, *noun > ' ' ? " " : "",
-		    *noun > ' ' ? noun : "");
+	mlx5swi_print(a, "'%s%s%s' is not a command\n", verb, *noun > ' ' ? " " : "",
+		      *noun > ' ' ? noun : "");
 	return NULL;
 }
 
-/* *c: NULL if the line is empty. */
+/* *c is NULL if the line is empty. */
 static int parse(const char *line, request_t *r, const command_t **c, answer_t *a)
 {
 	char text[MLX5SWI_MAX_LINE], *save = NULL;
 	uint32_t given = 0;
 	*c = NULL;
 	if (strlen(line) >= sizeof(text)) {
-		mlx5swi_say(a, "a line has at most %zu characters\n", sizeof(text) - 1);
+		mlx5swi_print(a, "a line has at most %zu characters\n", sizeof(text) - 1);
 		return EINVAL;
 	}
 	strcpy(text, line);
@@ -266,9 +266,9 @@ static int parse(const char *line, request_t *r, const command_t **c, answer_t *
 	return has_all(*c, given, a) ? 0 : EINVAL;
 }
 
-/* What it does */
+/* Execution */
 
-/* Each device that is named; returns how many things fit. */
+/* Run the action on each selected device. Returns the number of objects that match. */
 static unsigned each_device(const request_t *r, const command_t *c, answer_t *a)
 {
 	unsigned n = 0;
@@ -278,7 +278,7 @@ static unsigned each_device(const request_t *r, const command_t *c, answer_t *a)
 		    (r->rule.device != MLX5SWI_ANY && r->rule.device != dev->index))
 			continue;
 		if (!c->act && !c->fault)
-			mlx5swi_tell_status(a, dev, r);
+			mlx5swi_show_status(a, dev, r);
 		n += c->act ? c->act(dev, r) : 1;
 	}
 	return n;
@@ -292,12 +292,12 @@ static int run(request_t *r, const command_t *c, answer_t *a)
 	}
 	unsigned n = each_device(r, c, a);
 	if (!n) {
-		mlx5swi_say(a, "'%s%s%s': there is nothing that fits\n", c->verb,
-			    *c->noun ? " " : "", c->noun);
+		mlx5swi_print(a, "'%s%s%s': no object matches\n", c->verb, *c->noun ? " " : "",
+			      c->noun);
 		return EINVAL;
 	}
 	if (c->act)
-		mlx5swi_say(a, "%u hit\n", n);
+		mlx5swi_print(a, "%u hit\n", n);
 	r->rule.fault = c->fault;
 	return c->fault ? mlx5swi_rule_add(&r->rule) : 0;
 }

@@ -11,16 +11,16 @@ typedef struct answer {
 	size_t nbytes, n;
 } answer_t;
 
-void mlx5swi_say(answer_t *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void mlx5swi_print(answer_t *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A line's key=value pairs. */
 typedef struct request {
-	mlx5swi_rule_t rule; /* also says which device and QP */
-	uint32_t key;        /* of an MR; MLX5SWI_ANY */
-	uint32_t first_qp;   /* host kill: the QPs end before the MRs */
+	mlx5swi_rule_t rule; /* also selects the device and the QP */
+	uint32_t key;        /* key of an MR, or MLX5SWI_ANY */
+	uint32_t first_qp;   /* host kill: the QPs stop before the MRs disappear */
 } request_t;
 
-/* action.c. Actions on a device return how many things fit: devices, QPs or MRs. */
+/* action.c. Actions on a device return the number of devices, QPs or MRs that match. */
 unsigned mlx5swi_port_down(mlx5swi_device_t *dev, const request_t *r);
 unsigned mlx5swi_port_up(mlx5swi_device_t *dev, const request_t *r);
 unsigned mlx5swi_device_kill(mlx5swi_device_t *dev, const request_t *r);
@@ -30,9 +30,9 @@ unsigned mlx5swi_qps_stop(mlx5swi_device_t *dev, const request_t *r);
 unsigned mlx5swi_mrs_lose(mlx5swi_device_t *dev, const request_t *r);
 unsigned mlx5swi_host_kill(mlx5swi_device_t *dev, const request_t *r);
 unsigned mlx5swi_cqes_release(mlx5swi_device_t *dev, const request_t *r);
-/* Questions */
+/* Queries */
 void mlx5swi_list_rules(answer_t *a);
 void mlx5swi_list_reports(answer_t *a);
-void mlx5swi_tell_status(answer_t *a, const mlx5swi_device_t *dev, const request_t *r);
+void mlx5swi_show_status(answer_t *a, const mlx5swi_device_t *dev, const request_t *r);
 
 #endif

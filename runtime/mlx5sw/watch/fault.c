@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Rules of faults, and the packets that they hold. */
+/* Fault rules, and the packets that they hold. */
 #include "mlx5sw/watch/fault.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 typedef struct held {
 	struct held *next;
-	mlx5swi_port_t *port; /* of the sender */
+	mlx5swi_port_t *port; /* port of the sender */
 	mlx5swi_packet_t *packet;
 	uint64_t due; /* UINT64_MAX: until it is released */
 	int until_error;
@@ -18,7 +18,7 @@ typedef struct held {
 struct mlx5swi_faults {
 	mlx5swi_rule_t *rules;
 	held_t *held;
-	int is_releasing; /* what is sent now was held before */
+	int is_releasing; /* the packets sent now were held before */
 };
 
 static struct mlx5swi_faults *faults(void)
@@ -63,7 +63,7 @@ const mlx5swi_rule_t *mlx5swi_rules(void)
 typedef struct event {
 	const mlx5swi_device_t *dev;
 	uint32_t qpn, index, opcode;
-	uint32_t kind; /* 1 << mlx5swi_kind; 0: no packet */
+	uint32_t kind; /* 1 << mlx5swi_kind; 0: not a packet */
 } event_t;
 
 static bool is_or_any(uint32_t wanted, uint32_t value)
@@ -78,8 +78,8 @@ static bool fits(const mlx5swi_rule_t *r, const event_t *e)
 	       is_or_any(r->opcode, e->opcode) && (!r->kind || r->kind & e->kind);
 }
 
-/* Find the first rule of this kind that hits the event; each rule examined before it has counted
- * the event. */
+/* Find the first rule of this kind that hits the event. Each rule examined before it counts the
+ * event. */
 static const mlx5swi_rule_t *hit(int fault, const event_t *e)
 {
 	mlx5swi_rule_t *r = mlx5swi_w->faults ? mlx5swi_w->faults->rules : NULL;
@@ -103,7 +103,7 @@ static bool hold(mlx5swi_port_t *port, mlx5swi_packet_t *p, uint64_t due, int un
 {
 	held_t *h = malloc(sizeof(*h)), **end;
 	if (!h)
-		return false; /* it goes on at once */
+		return false; /* the packet is sent at once */
 	h->next = NULL;
 	h->port = port;
 	h->packet = p;
@@ -120,7 +120,7 @@ static void duplicate(mlx5swi_port_t *port, const mlx5swi_packet_t *p)
 	mlx5swi_packet_t *copy = mlx5swi_packet_copy(p);
 	if (!copy)
 		return;
-	mlx5swi_w->faults->is_releasing = 1; /* the copy is not hit again */
+	mlx5swi_w->faults->is_releasing = 1; /* no rule hits the copy */
 	mlx5swi_port_send(port, copy);
 	mlx5swi_w->faults->is_releasing = 0;
 }
@@ -147,7 +147,7 @@ bool mlx5swi_fault_packet(mlx5swi_port_t *port, mlx5swi_packet_t **p)
 	return false;
 }
 
-static void let_go(held_t **at)
+static void send_held(held_t **at)
 {
 	held_t *h = *at;
 	*at = h->next;
@@ -161,7 +161,7 @@ unsigned mlx5swi_release_held(void)
 {
 	unsigned n = 0;
 	for (; mlx5swi_w->faults && mlx5swi_w->faults->held; n++)
-		let_go(&mlx5swi_w->faults->held);
+		send_held(&mlx5swi_w->faults->held);
 	return n;
 }
 
@@ -171,7 +171,7 @@ void mlx5swi_fault_failed(const mlx5swi_qp_t *qp)
 	while (at && *at)
 		if ((*at)->until_error && (*at)->port->dev == qp->dev &&
 		    (*at)->packet->sqpn == qp->qpn)
-			let_go(at);
+			send_held(at);
 		else
 			at = &(*at)->next;
 }
@@ -183,7 +183,7 @@ unsigned mlx5swi_faults_run(void)
 	uint64_t now = at && *at ? mlx5swi_now() : 0;
 	while (at && *at)
 		if ((*at)->due <= now) {
-			let_go(at);
+			send_held(at);
 			n++;
 		} else {
 			at = &(*at)->next;
@@ -262,7 +262,7 @@ int mlx5swi_fault_command(mlx5swi_device_t *dev, uint16_t opcode, uint32_t *synd
 int mlx5swi_faults_start(void)
 {
 	const char *path = getenv("MLX5SW_SCRIPT");
-	mlx5swi_w->faults = NULL; /* made with the first rule: most runs have none */
+	mlx5swi_w->faults = NULL; /* allocated with the first rule: most runs have none */
 	return mlx5swi_w->has_thread && path ? mlx5swi_script_open(path) : 0;
 }
 

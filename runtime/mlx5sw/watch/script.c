@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A script: lines of control, each when its time has come.
+/* A script: control lines, each with the time when it is executed.
  *
  *   # a comment
  *   drop packet kind=ack n=3
  *   @250 port down mlx5_0        250 ms after the start
  *
- * stderr tells what each of them did. */
+ * The result of each line is printed to stderr. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static step_t *add(step_t **end, uint64_t due, const char *line)
 
 #define MAX_MS 1000000000000u
 
-/* Where the line's command begins, and its time; NULL: the time is none. */
+/* Returns where the command begins, and its time in *due; NULL: the time is not valid. */
 static const char *take_time(const char *line, uint64_t start, uint64_t *due)
 {
 	char *end;
@@ -49,7 +49,7 @@ static const char *take_time(const char *line, uint64_t start, uint64_t *due)
 	return end + strspn(end, " \t");
 }
 
-/* Report a mistake in a line now, not when its time has come. */
+/* Report a mistake in a line when the script is read, not when the line is due. */
 static int take_line(char *line, uint64_t start, uint64_t *due, step_t ***end, char *why, size_t n)
 {
 	const char *command = take_time(line + strspn(line, " \t"), start, due);
@@ -112,7 +112,7 @@ void mlx5swi_script_close(void)
 	mlx5swi_w->script = NULL;
 }
 
-/* Lines are in the order of the file: one waits for those before it. */
+/* Lines are executed in the order of the file: each waits for the previous ones. */
 unsigned mlx5swi_script_run(void)
 {
 	unsigned n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The control socket: a thread of its own, so that a slow client does not delay the devices. */
+/* The control socket, in a thread of its own, so that a slow client does not delay the devices. */
 #include "mlx5sw/watch/socket.h"
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 static struct {
 	pthread_t thread;
 	int fd, is_on;
-	pid_t pid; /* whose it is: forked children inherit all of this */
+	pid_t pid; /* of the process that owns it: forked children inherit this structure */
 	struct sockaddr_un address;
 } at;
 
@@ -27,7 +27,7 @@ static bool is_own_user(int fd)
 static void serve(int fd)
 {
 	char line[MLX5SWI_MAX_LINE], *answer = malloc(MLX5SWI_MAX_ANSWER);
-	struct timeval limit = {1, 0}; /* a client that stops in the middle */
+	struct timeval limit = {1, 0}; /* for a client that stops while it sends */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	ssize_t n = answer && is_own_user(fd) ? recv(fd, line, sizeof(line) - 1, 0) : -1;
@@ -50,9 +50,10 @@ static void *run(void *arg)
 		if (fd >= 0)
 			serve(fd);
 		else if (errno == EINVAL)
-			return NULL; /* mlx5swi_socket_stop */
+			return NULL; /* mlx5swi_socket_stop was called */
 		else
-			nanosleep(&pause, NULL); /* no descriptors left, or a client that gave up */
+			/* no descriptors are available, or the client has gone */
+			nanosleep(&pause, NULL);
 	}
 }
 
@@ -77,7 +78,8 @@ static int listen_at(const char *dir)
 	at.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (at.fd < 0)
 		return errno;
-	mlx5swi_socket_remove(at.address.sun_path); /* of a dead process that had this number */
+	/* left by a dead process with the same number */
+	mlx5swi_socket_remove(at.address.sun_path);
 	bad = bind(at.fd, (struct sockaddr *)&at.address, sizeof(at.address)) || listen(at.fd, 8)
 		      ? errno
 		      : start_thread();
@@ -88,14 +90,14 @@ static int listen_at(const char *dir)
 	return bad;
 }
 
-/* A program may end without mlx5sw_stop. The thread goes on until the process is gone. */
+/* A program may end without mlx5sw_stop. The thread runs until the process is gone. */
 static void remove_at_exit(void)
 {
 	if (at.is_on && at.pid == getpid())
 		unlink(at.address.sun_path);
 }
 
-/* If this fails the adapter works without it; one line says why. */
+/* If this fails the adapter works without the socket; one line reports why. */
 void mlx5swi_socket_start(void)
 {
 	static int has_handler;
@@ -116,7 +118,7 @@ void mlx5swi_socket_stop(void)
 	if (!at.is_on)
 		return;
 	unlink(at.address.sun_path);
-	shutdown(at.fd, SHUT_RDWR); /* accept returns */
+	shutdown(at.fd, SHUT_RDWR); /* makes accept return */
 	pthread_join(at.thread, NULL);
 	close(at.fd);
 	at.is_on = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The control socket of a process: MLX5SW_DIR/PID, or /tmp/mlx5sw-UID/PID. A message to it is one
- * line of control; the answer is one message: a byte '0' or '1' (it failed), then text. */
+ * control line. The answer is one message: a byte '0' or '1' (it failed), then text. */
 #ifndef MLX5SW_SOCKET_H
 #define MLX5SW_SOCKET_H
 
@@ -13,11 +13,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MLX5SWI_MAX_LINE 512 /* of control, with its end */
+#define MLX5SWI_MAX_LINE 512 /* of a control line, with its terminator */
 #define MLX5SWI_MAX_ANSWER 65536
 
-/* The directory, made if it is missing: the caller's own, closed to others. Returns 0 or an errno
- * value. */
+/* The directory, created if it is missing; it belongs to the caller and is closed to others.
+ * Returns 0 or an errno value. */
 static inline int mlx5swi_socket_dir(char *path, size_t nbytes)
 {
 	const char *dir = getenv("MLX5SW_DIR");
@@ -40,7 +40,7 @@ static inline int mlx5swi_socket_address(struct sockaddr_un *a, const char *dir,
 	return n < 0 || (size_t)n >= sizeof(a->sun_path) ? ENAMETOOLONG : 0;
 }
 
-/* Remove a socket without a listener; the directory may hold other files of the user. */
+/* Remove a socket without a listener. The directory may hold other files of the user. */
 static inline void mlx5swi_socket_remove(const char *path)
 {
 	struct stat s;

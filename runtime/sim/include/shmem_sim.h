@@ -30,7 +30,7 @@ enum shmemsim_policy {
 
 /* Which lanes __activemask() finds converged. */
 enum shmemsim_activemask {
-	SHMEMSIM_ACTIVE_ALL,     /* all that can come */
+	SHMEMSIM_ACTIVE_ALL,     /* all lanes that can arrive */
 	SHMEMSIM_ACTIVE_SINGLES, /* each lane alone */
 	SHMEMSIM_ACTIVE_RANDOM,  /* a choice at each arrival */
 };
@@ -47,11 +47,11 @@ typedef struct shmemsim_config {
 	uint64_t max_steps;      /* fail after so many waits and accesses */
 	const uint16_t *replay;  /* replay: the choices of an earlier run */
 	size_t n_replay;
-	uint32_t depth;  /* pct: ordered accesses that a mistake needs, 1 .. 32 */
+	uint32_t depth;  /* pct: number of ordered accesses that a mistake needs, 1 .. 32 */
 	uint32_t length; /* pct: accesses of a run; 0: shmemsim_explore learns it, else 1000 */
 	uint32_t bound;  /* dfs: preemptions, 0 .. */
 	uint32_t trace;  /* last operations that the report of a failed run lists */
-	uint32_t weak;   /* 1: loads may read older values where the PTX memory model lets them */
+	uint32_t weak;   /* 1: loads may return older values where the PTX memory model allows it */
 } shmemsim_config_t;
 
 #define SHMEMSIM_CONFIG_INIT                                                                       \
@@ -60,71 +60,73 @@ typedef struct shmemsim_config {
 			1000000000u, NULL, 0, 3, 0, 2, 0, 0                                        \
 	}
 
-/* Set what the environment names: SHMEMSIM_POLICY (round_robin, random, pct or dfs), SHMEMSIM_SEED,
- * SHMEMSIM_SWITCH, SHMEMSIM_DEPTH, SHMEMSIM_LENGTH, SHMEMSIM_BOUND, SHMEMSIM_ACTIVEMASK (all,
- * singles or random), SHMEMSIM_WEAK (0 or 1), SHMEMSIM_TRACE, and SHMEMSIM_REPLAY (a list as a
- * report prints it).
- * Returns 0, or 1 if one has an unusable value; shmemsim_report() then names it. */
+/* Set the fields for which the environment has a variable: SHMEMSIM_POLICY (round_robin, random,
+ * pct or dfs), SHMEMSIM_SEED, SHMEMSIM_SWITCH, SHMEMSIM_DEPTH, SHMEMSIM_LENGTH, SHMEMSIM_BOUND,
+ * SHMEMSIM_ACTIVEMASK (all, singles or random), SHMEMSIM_WEAK (0 or 1), SHMEMSIM_TRACE, and
+ * SHMEMSIM_REPLAY (a list as a report prints it). Returns 0, or 1 if a value is not usable;
+ * shmemsim_report() then has its name. */
 SHMEMSIM_API int shmemsim_config_from_env(shmemsim_config_t *cfg);
 
 /* Run pe_main as n_pes host fibers until all have returned and their kernels have ended.
  *
- * Callers  a thread that is not itself inside the emulator.
+ * Callers  a thread that is not inside the emulator.
  * cfg      NULL: SHMEMSIM_CONFIG_INIT changed by the environment.
- * Returns  0, or 1: a pe_main returned non-zero, deadlock, livelock, shmemsim_fail, a warp
- *          collective used wrongly. shmemsim_report() tells. A run that failed leaves its fibers
- *          where they were: what they had allocated is not freed.
- */
+ * Returns  0, or 1: a pe_main returned non-zero, deadlock, livelock, shmemsim_fail, misuse of a
+ *          warp collective. shmemsim_report() has the reason. A failed run does not free what its
+ *          fibers have allocated. */
 SHMEMSIM_API int shmemsim_run(const shmemsim_config_t *cfg, int n_pes,
 			      int (*pe_main)(int pe, int n_pes, void *arg), void *arg);
 
-/* Text on the last failure: what, where each fiber is, policy and seed. "" after a good run. Valid
- * until the next run. */
+/* The report of the last failure: reason, place of each fiber, policy and seed. "" if the last run
+ * succeeded. Valid until the next run. */
 SHMEMSIM_API const char *shmemsim_report(void);
 
 /* Bootstrap of the calling PE, for shmemh_attr_t.boot. One job at a time: after close the next
  * call gives a new one. NULL outside of shmemsim_run. Owned by the emulator. */
 SHMEMSIM_API const shmemh_boot_t *shmemsim_boot(void);
 
-/* The PE whose main, or a thread of whose kernels, the caller is; -1: an agent, or no fiber. */
+/* The PE whose pe_main or kernel thread is the caller; -1: an agent, or not a fiber. */
 SHMEMSIM_API int shmemsim_pe(void);
 
-/* Start a fiber that is no PE and no CUDA thread: an adapter, an injector of faults. The run does
- * not wait for it. Returns 0, or 1 outside of shmemsim_run. name: copied. */
+/* Start a fiber that is neither a PE nor a CUDA thread: an adapter, a fault injector. The run does
+ * not wait for it. Returns 0, or 1 outside of shmemsim_run. name is copied. */
 SHMEMSIM_API int shmemsim_agent(const char *name, void (*fn)(void *arg), void *arg);
 
-/* One of 0 .. n-1, n <= 65535: the only source of chance. Recorded, repeated by seed or list. */
+/* Returns one of 0 .. n-1, n <= 65535: the only source of random choices. Recorded, and repeated by
+ * seed or list. */
 SHMEMSIM_API unsigned shmemsim_choose(unsigned n);
 
-/* Let the other fibers run. Not for poll loops: those use shmemd_arch_spin_hint(), or the emulator
- * sees work where there is only waiting. */
+/* Let the other fibers run. Poll loops must use shmemd_arch_spin_hint() instead: the emulator
+ * counts a yield as work. */
 SHMEMSIM_API void shmemsim_yield(void);
 
 /* Let at least ns nanoseconds pass. */
 SHMEMSIM_API void shmemsim_sleep(uint64_t ns);
 
-/* End the run as failed, from any fiber; does not return there. On the thread that is no fiber
- * (process mode) it only notes the text, and the next shmemsim_sync returns 1. */
+/* End the run as failed; does not return to a fiber. On the thread that is not a fiber (process
+ * mode) it records the text, and the next shmemsim_sync returns 1. */
 SHMEMSIM_API void shmemsim_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Choices made in the last run, for SHMEMSIM_REPLAY: the policy, then pairs (dull decisions, option
- * taken). Option 0 is the dull one: the fiber goes on, the next in turn runs, shmemsim_choose gives
- * 0. Beyond the end of a list all are dull. Valid until the next run: copy the list. */
+/* Choices made in the last run, for SHMEMSIM_REPLAY: the policy, then pairs (number of default
+ * decisions, option taken). Option 0 is the default: the current fiber continues, the next fiber in
+ * turn runs, shmemsim_choose returns 0. After the end of a list all decisions are the default.
+ * Valid until the next run: copy the list. */
 SHMEMSIM_API size_t shmemsim_choices(const uint16_t **list);
 
-/* What shmemsim_explore did. */
+/* Results of shmemsim_explore. */
 typedef struct shmemsim_explored {
 	uint64_t n_schedules; /* run, the failed one included */
 	uint64_t n_steps;     /* waits and accesses of all of them */
-	uint64_t ns;          /* processor time it took, without shrinking */
+	uint64_t ns;          /* processor time, without shrinking */
 	uint64_t seed;        /* of the failed schedule */
-	int is_exhausted;     /* dfs: all within the bound ran; 0: n_schedules was the end */
+	/* dfs: all schedules within the bound ran; 0: n_schedules ended the search */
+	int is_exhausted;
 } shmemsim_explored_t;
 
-/* Run many schedules, seeds cfg->seed, cfg->seed + 1 and so on, until one fails.
+/* Run many schedules, with seeds cfg->seed, cfg->seed + 1 and so on, until one fails.
  *
- * A failed schedule is shrunk: choices are taken away as long as it fails in the same way. Then the
- * short one is run once more with a trace, and shmemsim_report() has the failure, each fiber's
+ * A failed schedule is shrunk: choices are removed as long as it fails in the same way. The
+ * shortest list is then run once more with a trace. shmemsim_report() has the failure, each fiber's
  * place, the last cfg->trace operations (0: 100), seed and policy, and the SHMEMSIM_REPLAY list.
  *
  * Callers  as shmemsim_run. pe_main must start from the same state each time: it sets up all memory
@@ -132,14 +134,13 @@ typedef struct shmemsim_explored {
  * cfg      as shmemsim_run, but NULL without SHMEMSIM_POLICY means random; SHMEMSIM_REPLAY: one
  *          schedule.
  * explored may be NULL.
- * Returns  0: no schedule failed. 1: one did.
- */
+ * Returns  0: no schedule failed. 1: one did. */
 SHMEMSIM_API int shmemsim_explore(const shmemsim_config_t *cfg, uint64_t n_schedules, int n_pes,
 				  int (*pe_main)(int pe, int n_pes, void *arg), void *arg,
 				  shmemsim_explored_t *explored);
 
-/* Name nbytes of memory at p for traces: "name+offset". Static variables need none. Counts until
- * the end of the run; the text must last as long. Later names hide earlier ones. */
+/* Set the name of nbytes of memory at p for traces: "name+offset". Static variables need none.
+ * Valid until the end of the run; the text must exist as long. Later names hide earlier ones. */
 SHMEMSIM_API void shmemsim_name(const void *p, size_t nbytes, const char *name);
 
 /* shmemsim_launch with three-dimensional grid and block: {x, y, z}. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The CUDA dialect on the emulator: define SHMEMSIM_CUDA_DIALECT, include <shmem_sim.h>, and the
- * usual names work in a kernel of one's own, in C11 and C++ (gcc, clang).
+/* The CUDA dialect on the emulator: define SHMEMSIM_CUDA_DIALECT, include <shmem_sim.h>, and
+ * kernels may use the usual CUDA names, in C11 and C++ (gcc, clang).
  *
- * Differences to CUDA
+ * Differences from CUDA
  *   - gcc cannot parse <<<>>>. In C a kernel takes `const void *params` and is started with
  *     shmemsim_launch or shmemsim_launch_3d; in C++ shmemsim_launch_cuda takes any arguments.
  *   - __shared__ cannot be emulated in plain C: `SHMEMSIM_SHARED(type, n, name);` declares
  *     `type *name`, n elements of block scratch.
- *   - Accesses to ordinary variables are no scheduling points; atomics, fences and collectives are.
+ *   - Accesses to ordinary variables are not scheduling points; atomics, fences and collectives
+ *     are.
  */
 #ifndef SHMEM_SIM_CUDA_H
 #define SHMEM_SIM_CUDA_H
@@ -53,7 +54,7 @@ static inline dim3 shmemsim_dim3(const uint32_t v[3])
 	static const char name##_key = 0;                                                          \
 	type *name = (type *)shmemsim_shared(&name##_key, (size_t)(n) * sizeof(type))
 
-/* Barriers. Two call sites meeting at one __syncthreads are an error, as in CUDA. */
+/* Barriers. Different call sites at one __syncthreads are an error, as in CUDA. */
 
 #define __syncthreads() ((void)shmemsim_bar(0, 0, 0, SHMEMSIM_HERE))
 #define __syncthreads_or(pred) shmemsim_bar(0, 0, (pred) != 0, SHMEMSIM_HERE)
@@ -72,7 +73,7 @@ static inline dim3 shmemsim_dim3(const uint32_t v[3])
 #define __any_sync(mask, pred) (__ballot_sync(mask, pred) != 0)
 #define __all_sync(mask, pred) (__ballot_sync(mask, !(pred)) == 0)
 
-/* v + 0: its type without const */
+/* v + 0 has the type of v without const. */
 #define SHMEMSIM_BITS(v)                                                                           \
 	__extension__({                                                                            \
 		__typeof__((v) + 0) bits_from = (v);                                               \
@@ -128,7 +129,7 @@ static inline uint32_t shmemsim_match_all(uint32_t lanes, int *pred)
 #define __ffs(x) __builtin_ffs((int)(x))
 #define __clz(x) ((x) ? __builtin_clz((unsigned)(x)) : 32)
 
-/* Atomics: relaxed, for this GPU, as in CUDA. One scheduling point each. */
+/* Atomics: relaxed, GPU scope, as in CUDA. Each is one scheduling point. */
 
 #define SHMEMSIM_ATOMIC_ACCESS (SHMEMSIM_RMW | SHMEMSIM_SCOPE_GPU)
 
@@ -221,7 +222,7 @@ SHMEMSIM_ATOMICS_ANY(d, double)
 #ifdef __cplusplus
 #include <tuple>
 
-/* kernel<<<grid, block, shared_nbytes, stream>>>(args...); returns as shmemsim_launch does. The
+/* kernel<<<grid, block, shared_nbytes, stream>>>(args...); returns like shmemsim_launch. The
  * arguments are copied byte by byte, as CUDA does. */
 template <class... P, class... A>
 int shmemsim_launch_cuda(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_nbytes,

@@ -44,7 +44,7 @@ static const region_t *find(uintptr_t p)
 	return NULL;
 }
 
-/* Where the bytes of an address are: a GPU's are at another one. */
+/* Returns where the bytes of an address are: those of GPU memory are at another address. */
 static uint8_t *bytes_of(uintptr_t p)
 {
 	const region_t *r = find(p);
@@ -183,7 +183,7 @@ static unsigned next_copy(void)
 	}
 }
 
-/* The driver */
+/* The CUDA driver API. */
 
 EXPORT int cuPointerGetAttribute(void *value, int attribute, uintptr_t p)
 {
@@ -239,7 +239,7 @@ EXPORT int cuStreamSynchronize(void *stream)
 	return SUCCESS;
 }
 
-/* Memory of the host, or all of it in one allocation. */
+/* Returns whether the range is host memory, or lies in one allocation. */
 static int is_whole(uintptr_t p, size_t nbytes)
 {
 	const region_t *r = find(p);
@@ -251,7 +251,7 @@ EXPORT int cuMemcpyAsync(uintptr_t dst, uintptr_t src, size_t nbytes, void *stre
 {
 	(void)stream;
 	if (n_copies == MAX_COPIES || (!find(dst) && !find(src)))
-		abort(); /* a real one would wait; or copy between addresses that are none */
+		abort(); /* a real driver would wait, or copy between invalid addresses */
 	if (!is_whole(dst, nbytes) || !is_whole(src, nbytes))
 		return INVALID_VALUE;
 	copies[n_copies++] = (copy_t){dst, src, nbytes};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What the table's rows by NIC are made of. */
+/* The functions that the table's rows by RDMA refer to. */
 #ifndef RING_KERNELS_H
 #define RING_KERNELS_H
 
@@ -12,7 +12,7 @@ extern const char *const ring_post_variants[], *const ring_poll_variants[];
 
 void ring_flag(const void *params);
 void ring_signal(const void *params);
-void ring_later(const void *params);
+void ring_deferred(const void *params);
 void ring_order(const void *params);
 void ring_flag_plan(void);
 void ring_order_plan(void);
@@ -21,20 +21,20 @@ extern const char *const ring_flag_variants[],
 
 void ring_fetch(const void *params);
 void ring_late(const void *params);
-void ring_fetch_look(void);
+void ring_fetch_final_check(void);
 void ring_late_agent(void);
 void ring_late_plan(void);
 extern const char *const ring_fetch_variants[], *const ring_late_variants[];
 
 void ring_fail(const void *params);
 void ring_fail_agent(void);
-void ring_fail_look(void);
+void ring_fail_final_check(void);
 void ring_fail_plan(void);
 extern const char *const ring_fail_variants[];
 
 void ring_switch(const void *params);
 void ring_switch_agent(void);
-void ring_switch_look(void);
+void ring_switch_final_check(void);
 void ring_switch_plan(void);
 extern const char *const ring_switch_variants[];
 

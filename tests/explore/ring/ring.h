@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Scenarios by NIC: what their seed drew, a rig (tests/ring/fixture.h) that is made anew for each
- * schedule, and what they send. PE 0 sends, all its threads on channels to the same PE. */
+/* Scenarios by RDMA: the dimensions that their seed drew, a rig (tests/ring/fixture.h) that is made
+ * again for each schedule, and the data. PE 0 sends; all its threads use channels to the same PE.
+ */
 #ifndef EXPLORE_RING_H
 #define EXPLORE_RING_H
 
 #include "fixture.h"
 
-/* Few enough that users wait for each other. Coalesced lanes take one each. */
+/* Few enough buffers that users wait for each other. Coalesced lanes take one each. */
 #undef SHMEMD_BOUNCE_BUFFERS
 #define SHMEMD_BOUNCE_BUFFERS 4u
 
@@ -25,11 +26,11 @@ enum { AREA_FLUSH, AREA_TARGET, AREA_SOURCE, AREA_RESULT, N_AREAS };
 typedef struct ring_dims {
 	rig_plan_t plan;
 	uint32_t variant, n_blocks, n_threads; /* n_threads: of a block */
-	int target;                            /* to which PE 0 sends: another one or itself */
+	int target;                            /* PE 0's target: another PE or itself */
 	int is_bad_for_lint;
 } ring_dims_t;
 
-/* What threads leave for the look after the run. */
+/* Results of threads for the check after the run. */
 typedef struct ring_notes {
 	uint64_t old[RING_THREADS_MAX][RING_OPS];
 	uint32_t n_sent; /* threads that have sent */
@@ -50,7 +51,7 @@ typedef struct ring_pe {
 #define EXPECT CHECK
 #define EXPECT_IS CHECK_IS
 
-/* The calling thread's number of all. */
+/* The calling thread's number among all threads. */
 static inline uint32_t worker(void)
 {
 	return shmemd_block_index() * shmemd_n_threads() + shmemd_thread_index();
@@ -62,13 +63,13 @@ static inline uint64_t *word_of(const shmemd_ctx_t *ctx, int area, uint32_t i)
 	return (uint64_t *)(void *)(ctx->heap + (size_t)area * RIG_GRANULE) + i;
 }
 
-/* The same word on a PE, past all channels: for looks. */
+/* The same word on a PE, read without a channel: for checks. */
 static inline uint64_t *word_on(int pe, int area, uint32_t i)
 {
 	return word_of(&rig_pes[pe].ctx, area, i);
 }
 
-/* What thread w sends in its operation number i: a word of its own at the target. */
+/* The target word of thread w's operation i: each operation has its own. */
 static inline uint32_t place_of(uint32_t w, uint32_t i)
 {
 	return w * RING_OPS + i;
@@ -79,17 +80,17 @@ static inline uint64_t value_of(uint32_t w, uint32_t i)
 	return (uint64_t)(w + 1) << 40 | (i + 1);
 }
 
-/* Do it, in one of the ways that there are; which, and when it is rung, follows from the two. */
+/* Execute the operation; its kind and doorbell mode are functions of w and i. */
 void ring_send(const ring_pe_t *p, uint32_t w, uint32_t i);
 void ring_send_all(const ring_pe_t *p, uint32_t w);
 
-/* All that thread w sent is at the target, as the calling thread sees it. */
+/* Check that everything that thread w sent has arrived, as the calling thread sees it. */
 void ring_check(const ring_pe_t *p, uint32_t w);
-/* The same, and everything, as the host sees it at the end. */
-void ring_look(void);
+/* The same check for all threads, by the host at the end. */
+void ring_final_check(void);
 
 /* Plans */
-void ring_plan_threads(void); /* no lanes together */
+void ring_plan_threads(void); /* no coalesced lanes */
 void ring_plan_two_channels(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What is fetched: more users than bounce buffers, and waits that run out of time. */
+/* Fetches: more users than bounce buffers, and waits that time out. */
 #include "kernels.h"
 
 #define COUNTER 63u /* word of the target's area */
@@ -11,7 +11,7 @@ const char *const ring_fetch_variants[] = {"g and fetch add", "g and swap", "get
 
 enum { FETCH_ADD, FETCH_SWAP, FETCH_GET_ADD, FETCH_CAS };
 
-/* A value of its own for each operation. */
+/* A unique value for each operation. */
 static uint64_t ticket_of(uint32_t w, uint32_t i)
 {
 	return START + place_of(w, i) + 1;
@@ -69,8 +69,8 @@ void ring_fetch(const void *params)
 	}
 }
 
-/* Each value that the word ever had was found by one, the last by none. */
-void ring_fetch_look(void)
+/* Each value that the word ever had was returned to exactly one fetch, the last value to none. */
+void ring_fetch_final_check(void)
 {
 	const uint32_t n = ring_dims.n_blocks * ring_dims.n_threads;
 	const uint64_t last = *word_on(ring_dims.target, AREA_TARGET, COUNTER);
@@ -87,7 +87,7 @@ void ring_fetch_look(void)
 	EXPECT_IS(found, made);
 }
 
-/* Answers come too late */
+/* Late responses */
 
 #define LIMIT_NS 3000u
 
@@ -96,24 +96,24 @@ const char *const ring_late_variants[] = {"g", "get", NULL};
 void ring_late_plan(void)
 {
 	ring_dims.plan.timeout_ns = LIMIT_NS;
-	ring_dims.plan.depth = 64; /* a full queue that does not move would end the channel */
+	ring_dims.plan.depth = 64; /* a full queue without progress would end the channel */
 }
 
-/* While all others poll, each sleep gives them one turn; they look at the clock in each 64th, and
- * run out of time in their second look or later. */
+/* While all other threads poll, each sleep lets each of them poll once. They check the clock in
+ * every 64th poll, and time out in their second check or later. */
 static void let_turns_pass(unsigned n)
 {
 	while (n--)
 		shmemsim_sleep(LIMIT_NS / 16);
 }
 
-/* The link holds answers back for a while. */
+/* The link delays responses for a while. */
 void ring_late_agent(void)
 {
 	let_turns_pass(shmemsim_choose(4));
-	rig_tell("hold packet kind=response n=%u", 1 + shmemsim_choose(3));
+	rig_control("hold packet kind=response n=%u", 1 + shmemsim_choose(3));
 	let_turns_pass(shmemsim_choose(4) * 140);
-	rig_tell("release packets");
+	rig_control("release packets");
 }
 
 static int read_late(const ring_pe_t *p, uint32_t w, uint32_t i)
@@ -131,7 +131,7 @@ static int read_late(const ring_pe_t *p, uint32_t w, uint32_t i)
 	return status;
 }
 
-/* A wait ends in time, with its own result or none, also with a buffer that another thread
+/* A wait ends in time, with its own result or none, also with a buffer that another thread has
  * abandoned. */
 void ring_late(const void *params)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A channel fails under the traffic of many: no call says that all is well when it is not, each one
- * ends, and all learn the first cause. */
+/* A channel fails under traffic of many threads: no call reports success for a lost operation,
+ * every call returns, and all threads read the first cause. */
 #include "kernels.h"
 
 enum { FAIL_PUT, FAIL_GET, FAIL_ATOMIC, FAIL_HERE, FAIL_THERE, FAIL_PEER };
@@ -14,7 +14,8 @@ const char *const ring_fail_variants[] = {"put without a key",
 					  "the peer dies",
 					  NULL};
 
-/* A peer that dies does not answer: its queue pair may be given up before the host has told. */
+/* A peer that dies does not respond: its queue pair may fail before the host has reported the
+ * death. */
 static int is_expected(int status)
 {
 	if (ring_dims.variant <= FAIL_ATOMIC)
@@ -29,30 +30,30 @@ void ring_fail_plan(void)
 	ring_dims.plan.nic.timing = MLX5SW_TIMING_FAST;
 	if (ring_dims.variant <= FAIL_ATOMIC)
 		ring_dims.plan.unregistered = 1u << AREA_RESULT;
-	/* Not to itself: the other end of the queue pair fails, too, and first. */
+	/* not to itself: the other end of the queue pair fails, too, and first */
 	ring_dims.target = ring_dims.plan.n_pes - 1;
 }
 
-/* A sleep would end only when all others wait. */
+/* A sleep would end only when all other fibers wait. */
 static void let_others_run(unsigned n)
 {
 	while (n--)
 		shmemsim_yield();
 }
 
-/* What goes wrong outside, at some time. */
+/* The failure, at a random moment. */
 void ring_fail_agent(void)
 {
 	const int target = ring_dims.target;
 
 	let_others_run(shmemsim_choose(60));
 	if (ring_dims.variant == FAIL_HERE)
-		rig_tell("qp err host=0 qp=0x%x", rig_channel(0, target, 0)->qp->qpn);
+		rig_control("qp err host=0 qp=0x%x", rig_channel(0, target, 0)->qp->qpn);
 	else if (ring_dims.variant == FAIL_THERE)
-		rig_tell("qp err host=%d qp=0x%x", target, rig_channel(target, 0, 0)->qp->qpn);
+		rig_control("qp err host=%d qp=0x%x", target, rig_channel(target, 0, 0)->qp->qpn);
 	else if (ring_dims.variant == FAIL_PEER) {
-		rig_tell("hold packet kind=ack");
-		rig_tell("hold packet kind=response");
+		rig_control("hold packet kind=ack");
+		rig_control("hold packet kind=response");
 		let_others_run(shmemsim_choose(60));
 		shmemd_arch_st_release_u32(&rig_pes[0].causes[target], SHMEMD_CAUSE_DIED);
 	}
@@ -72,7 +73,7 @@ static void do_bad(const ring_pe_t *p)
 			  SHMEMD_ERR_REFUSED);
 }
 
-/* The status of a call that may have come too late for its channel. */
+/* Check the status of a call that may have come too late for its channel. */
 static int judge(const ring_pe_t *p, uint32_t w, int status, uint32_t n_sent)
 {
 	if (status != SHMEMD_OK) {
@@ -97,7 +98,8 @@ static int read_known(const ring_pe_t *p, uint32_t w)
 	return status;
 }
 
-/* What was complete when the channel failed counts: a poll in vain was of a later place. */
+/* Operations that were complete when the channel failed count: a poll without success was of a
+ * later place. */
 static int poll_known(const ring_pe_t *p, uint32_t w)
 {
 	const uint64_t place = shmemd_channel_posted(&p->ctx, p->target);
@@ -107,14 +109,15 @@ static int poll_known(const ring_pe_t *p, uint32_t w)
 		shmemd_arch_spin_hint();
 		status = shmemd_channel_poll(&p->ctx, p->target, place, &is_done);
 		if (shmemd_arch_ld_acquire_u32(&p->ctx.causes[p->target]))
-			break; /* nothing comes any more, and poll does not look there */
+			/* no completion follows, and poll does not read beyond the failure */
+			break;
 	}
 	if (status != SHMEMD_OK)
 		ring_notes.old[w][0] = place;
 	return status;
 }
 
-/* What a channel that has failed has dropped is not said to be complete. */
+/* A channel that has failed does not report dropped operations as complete. */
 static void expect_covered(const ring_pe_t *p, uint64_t before)
 {
 	const int has_gone = shmemd_arch_ld_relaxed_u32(&p->ctx.latch->status) == SHMEMD_OK;
@@ -158,7 +161,7 @@ void ring_fail(const void *params)
 		status = status ? status : now;
 	}
 	now = judge(p, w, shmemd_quiet(&p->ctx), RING_OPS);
-	EXPECT(now != SHMEMD_OK || status == SHMEMD_OK); /* it stays */
+	EXPECT(now != SHMEMD_OK || status == SHMEMD_OK); /* the status does not change */
 	if (w == 0 && p->variant <= FAIL_ATOMIC)
 		EXPECT_IS(now, SHMEMD_ERR_REFUSED);
 	ring_notes.status[w] = now;
@@ -172,8 +175,8 @@ static int has_come(uint64_t place)
 	return (int64_t)((done - place) << bits) >= 0;
 }
 
-/* One record, of the cause. */
-void ring_fail_look(void)
+/* There is one record, of the cause. */
+void ring_fail_final_check(void)
 {
 	static const uint32_t ops[] = {SHMEMD_OP_PUT, SHMEMD_OP_GET, SHMEMD_OP_ATOMIC};
 	const shmemd_error_t *e = &rig_pes[0].error;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A thread that sees a flag or signal sees the data before it: after quiet by any transport, on one
- * channel by its order, and with fence between the two transports to one PE. */
+/* A thread that reads a flag or signal can read the data before it: after quiet by any transport,
+ * on one channel by its order, and with a fence between the two transports to one PE. */
 #include "kernels.h"
 
-/* The receiver's threads wait for one of the sender's each. */
+/* Each thread of the receiver waits for one of the sender. */
 static int is_receiver(const ring_pe_t *p)
 {
 	return p->pe == p->target && p->pe != 0;
@@ -15,7 +15,7 @@ static void await_word(const ring_pe_t *p, const uint64_t *word, uint64_t value)
 	EXPECT_IS(shmemd_signal_wait_until(&p->ctx, word, SHMEMD_CMP_GE, value), SHMEMD_OK);
 }
 
-/* quiet, then a flag by another transport */
+/* quiet, then a flag by another transport. */
 
 enum { FLAG_OWN, FLAG_CHANNEL, FLAG_OWN_CHANNEL_QUIET, FLAG_CHANNEL_CHANNEL_QUIET };
 
@@ -29,7 +29,7 @@ void ring_flag_plan(void)
 	ring_dims.plan.n_channels = 2;
 }
 
-/* A word of the sender's heap, which the receiver reads there. */
+/* Store to a word of the sender's heap, from where the receiver reads it. */
 static void flag(const ring_pe_t *p, uint32_t w)
 {
 	uint64_t *word = word_of(&p->ctx, AREA_RESULT, w);
@@ -71,11 +71,11 @@ void ring_flag(const void *params)
 
 #define BLOCKING 4u /* bit of a variant */
 #define ADD 2u
-#define EMPTY 1u /* the data goes before, by itself */
+#define EMPTY 1u /* the data was sent before, separately */
 
-const char *const ring_signal_variants[] = {"set, nbi",     "set behind p", "add, nbi",
-					    "add behind p", "set",          "set behind p",
-					    "add",          "add behind p", NULL};
+const char *const ring_signal_variants[] = {"set, nbi",    "set after p", "add, nbi",
+					    "add after p", "set",         "set after p",
+					    "add",         "add after p", NULL};
 
 static void put_signal(const ring_pe_t *p, uint32_t w, uint32_t i)
 {
@@ -97,7 +97,7 @@ static void put_signal(const ring_pe_t *p, uint32_t w, uint32_t i)
 	}
 }
 
-/* Sources are filled already. */
+/* The sources are already filled. */
 void ring_signal(const void *params)
 {
 	const ring_pe_t *p = params;
@@ -118,19 +118,19 @@ void ring_signal(const void *params)
 		EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
 }
 
-/* Beside threads that signal, others post with deferred doorbells and never ring. Signals arrive
- * all the same, though no thread waits for the completion of what it posted. */
+/* Besides threads that signal, others post with deferred doorbells and never ring. Signals arrive
+ * nevertheless, though no thread waits for completions of its own. */
 
 const char *const ring_later_variants[] = {"one later", "two later", NULL};
 
-static void post_later(const ring_pe_t *p, uint32_t w)
+static void post_deferred(const ring_pe_t *p, uint32_t w)
 {
 	for (uint32_t i = 0; i <= p->variant; i++)
 		shmemd_channel_signal_set(&p->ctx, word_of(&p->ctx, AREA_TARGET, place_of(w, i)),
 					  value_of(w, i), p->target, SHMEMD_RING_LATER);
 }
 
-void ring_later(const void *params)
+void ring_deferred(const void *params)
 {
 	const ring_pe_t *p = params;
 	const uint32_t w = worker();
@@ -143,7 +143,7 @@ void ring_later(const void *params)
 	if (p->pe)
 		return;
 	if (w % 2) {
-		post_later(p, w);
+		post_deferred(p, w);
 		return;
 	}
 	shmemd_signal_op(&p->ctx, sig, 1, SHMEMD_SIGNAL_SET, p->target);
@@ -159,7 +159,7 @@ const char *const ring_order_variants[] = {"put, fence, put", "store, fence, ato
 					   "atomic by NIC, fence, store",
 					   "store, add of the channel", NULL};
 
-/* In all but the first everybody's heap is mapped, and atomics go by NIC. */
+/* In all variants but the first, all heaps are mapped and atomics use RDMA. */
 void ring_order_plan(void)
 {
 	ring_flag_plan();
@@ -205,7 +205,8 @@ void ring_order(const void *params)
 		EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
 }
 
-/* A warp sends together: puts from the heap, then a signal, behind all of its lanes' stores. */
+/* A warp sends together: puts from the heap, then a signal that is ordered after the stores of all
+ * its lanes. */
 
 enum { WARP_FENCE, WARP_CHANNEL, WARP_SIGNAL, WARP_PUT, WARP_QUIET, WARP_BOTH };
 
@@ -217,7 +218,7 @@ const char *const ring_warp_variants[] = {"put, fence, signal",
 					  "atomics by NIC, fence, mapped flag",
 					  NULL};
 
-#define WARP_WORDS 18u /* of 4 bytes: more than what fits inline */
+#define WARP_WORDS 18u /* of 4 bytes: more than fits inline */
 
 void ring_warp_plan(void)
 {
@@ -229,7 +230,7 @@ void ring_warp_plan(void)
 		ring_dims.plan.mapped = (1u << ring_dims.plan.n_pes) - 1;
 }
 
-/* What is behind the data, by another lane than those that post and wait for all. */
+/* Send the signal from another lane than those that post and wait. */
 static void signal_by_lane(const ring_pe_t *p, uint64_t *sig)
 {
 	if (shmemd_thread_index() != 5)
@@ -278,11 +279,12 @@ void ring_warp(const void *params)
 		if (w < WARP_WORDS)
 			shmemd_arch_st_data_u32(src + w, w + 1);
 		shmemd_group_sync(shmemd_warp());
-		if (w == 7) /* may still be posting this while the others come to the warp's */
+		if (w == 7) /* may still be posting this while the others begin the warp's put */
 			shmemd_p_u64(&p->ctx, word_of(&p->ctx, AREA_TARGET, 40), 1, p->target);
 		send_by_warp(p, dst, src, sig);
 		if (w < WARP_WORDS && (p->variant == WARP_SIGNAL || p->variant == WARP_PUT))
-			shmemd_arch_st_data_u32(src + w, 0); /* a blocking one has read it */
+			/* a blocking put has read the source */
+			shmemd_arch_st_data_u32(src + w, 0);
 		EXPECT_IS(shmemd_quiet_warp(&p->ctx), SHMEMD_OK);
 	} else if (is_receiver(p) && w == 0) {
 		while (!shmemd_arch_ld_acquire_u64(

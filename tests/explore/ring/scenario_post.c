@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Many threads on one queue that is too short for them: they post, wait for space, ring and take
- * completions, each for itself, as lanes, or both. */
+/* Many threads on one queue that is too short for them: they post, wait for space, ring and poll
+ * completions, separately, as coalesced lanes, or both. */
 #include "kernels.h"
 
-/* As if nobody waited for anything: until the queue says that there is room. */
+/* Poll shmemd_channel_space until there is room; no thread waits for anything else. */
 static void await_space(const ring_pe_t *p, uint32_t n)
 {
 	while (shmemd_channel_space(&p->ctx, p->target) < n) {
@@ -50,8 +50,8 @@ void ring_post(const void *params)
 	ring_check(p, w);
 }
 
-/* Polls of one queue by all: a source is not free, and a result not there, before the poll says
- * so, whoever has taken the completion. */
+/* All threads poll one queue: a source is not free, and a result has not arrived, before poll
+ * reports it, whichever thread has read the CQE. */
 const char *const ring_poll_variants[] = {"get", "get and put", NULL};
 
 static void get_and_poll(const ring_pe_t *p, uint32_t w, uint32_t i)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The path of a channel fails at some moment, and perhaps the next one, too; the host orders
- * switches to other paths. Everything takes effect once and in order; no READ is executed when its
- * caller has returned; and a fetching atomic whose result is lost says so, and no other call
- * anything. */
+/* The path of a channel fails at a random moment, and perhaps the next path, too; the host orders
+ * switches to other paths. Every operation takes effect once and in order; no READ is executed
+ * after its caller has returned; a fetching atomic whose result is lost reports it, and no other
+ * call reports an error. */
 #include "kernels.h"
 #include "paths.h"
 
-/* Words of areas beside those of place_of. */
+/* Words of areas besides those of place_of. */
 enum {
 	LAST = 32,
 	COUNTER = 63
-};              /* target: of each thread, the last of its puts; what all add to */
-#define END 60u /* of PE 0: the host orders nothing any more */
+	/* target: for each thread, the last of its puts; the word that all threads add to */
+};
+#define END 60u /* of PE 0: the host gives no more orders */
 
 enum {
 	SWITCH_SEND,
@@ -29,7 +30,7 @@ const char *const ring_switch_variants[] = {"puts and adds",
 					    "fetches",
 					    "puts without a doorbell, and a service",
 					    "all",
-					    "all, behind a poster that switches",
+					    "all, after a poster that switches",
 					    "all, with a service, then the end",
 					    NULL};
 
@@ -39,7 +40,7 @@ void ring_switch_plan(void)
 {
 	ring_dims.plan.has_paths = 1;
 	n_kills = 1 + scenario_draw(2);
-	/* Lanes that are converged wait for the one that switches. */
+	/* Converged lanes wait for the lane that switches. */
 	if ((ring_dims.variant == SWITCH_MOVE || ring_dims.variant == SWITCH_UNRUNG) &&
 	    ring_dims.n_blocks == 1)
 		ring_plan_threads();
@@ -50,7 +51,7 @@ static int has_service(void)
 	return ring_dims.variant == SWITCH_SERVICE || ring_dims.variant == SWITCH_UNRUNG;
 }
 
-/* With a service, the last thread of all. */
+/* With a service, the last thread is not a worker. */
 static uint32_t n_workers(void)
 {
 	return ring_dims.n_blocks * ring_dims.n_threads - (uint32_t)has_service();
@@ -97,8 +98,8 @@ static void work(const ring_pe_t *p, uint32_t w, uint32_t i)
 		fetch(p, w, i);
 }
 
-/* No wait, if there is space: the service finds WQEs that no thread has acquired and no NIC has
- * read. */
+/* Without a wait, if there is space: the service finds WQEs that no thread has acquired and the NIC
+ * has not read. */
 static void put_unrung(const ring_pe_t *p, uint32_t w)
 {
 	for (uint32_t i = 0; i < RING_OPS; i++)
@@ -108,8 +109,8 @@ static void put_unrung(const ring_pe_t *p, uint32_t w)
 		shmemd_arch_spin_hint();
 }
 
-/* As a poster that is blocked for space: it switches in its turn, unless others have carried out
- * all orders before. Before it, something that no doorbell was rung for; behind it, posters that
+/* A poster that is blocked for space switches in its turn, unless other threads have carried out
+ * all orders before. Before its WQEBBs there are some without a doorbell, after them posters that
  * write for the old path. */
 static void switch_in_turn(const ring_pe_t *p)
 {
@@ -135,7 +136,7 @@ static void switch_in_turn(const ring_pe_t *p)
 	shmemdi_sq_submit(&n.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
 }
 
-/* As a kernel of the host's does where no thread waits for space or completions. */
+/* As a service kernel of the host does if no thread waits for space or completions. */
 static void serve(const ring_pe_t *p)
 {
 	while (!shmemd_arch_ld_acquire_u64(word_of(&p->ctx, AREA_FLUSH, END))) {
@@ -176,7 +177,7 @@ static void let_others_run(unsigned n)
 		shmemsim_yield();
 }
 
-/* The path loses some of what it carries, and stops; or stops at once. */
+/* The path loses some packets and then stops, or stops at once. */
 static void fail_path(int target)
 {
 	static const char *const losses[] = {"drop packet kind=ack", "drop packet kind=response",
@@ -185,12 +186,12 @@ static void fail_path(int target)
 
 	let_others_run(shmemsim_choose(120));
 	if (loss)
-		rig_tell("%s", losses[loss - 1]);
+		rig_control("%s", losses[loss - 1]);
 	let_others_run(shmemsim_choose(120));
 	rig_fence(0, target, 0);
 	if (loss) {
-		rig_tell("release packets");
-		rig_tell("clear rules");
+		rig_control("release packets");
+		rig_control("clear rules");
 	}
 	let_others_run(shmemsim_choose(60));
 }
@@ -213,7 +214,8 @@ void ring_switch_agent(void)
 		shmemd_arch_st_release_u64(word_on(pe, AREA_FLUSH, END), 1);
 }
 
-/* What was found by fetches, and by none, is what was there. */
+/* Check that the values that fetches returned, and those that were lost, are all values that the
+ * word had. */
 static void look_at_fetches(uint32_t n)
 {
 	const uint64_t last = *word_on(ring_dims.target, AREA_TARGET, COUNTER);
@@ -236,7 +238,7 @@ static void look_at_fetches(uint32_t n)
 	EXPECT_IS(n_lost, n_ambiguous);
 }
 
-void ring_switch_look(void)
+void ring_switch_final_check(void)
 {
 	const uint32_t n = n_workers();
 	const int target = ring_dims.target;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Operations of all kinds, a word each, and looks at whether they have come. */
+/* Operations of all kinds, with one word each, and checks that they have arrived. */
 #include "ring.h"
 
 enum { BY_P, BY_PUT_NBI, BY_PUT, BY_ADD, BY_SET, N_WAYS };
 
-/* From the heap by NIC, or within the WQE; the source is not needed afterwards if put waits, and
- * does not do so in vain. */
+/* From the heap, or inline in the WQE. Unless the put is nbi, the source may be reused when it
+ * returns, and the test does so. */
 static void put(const ring_pe_t *p, uint64_t *dst, uint32_t place, uint64_t value, int is_nbi)
 {
 	uint64_t *src = word_of(&p->ctx, AREA_SOURCE, place);
@@ -56,7 +56,7 @@ void ring_check(const ring_pe_t *p, uint32_t w)
 			  value_of(w, i));
 }
 
-/* Each mark has been taken by who published its reservation. */
+/* Each mark has been taken by the poster that published its reservation. */
 static void look_at_marks(const shmemd_channel_t *ch)
 {
 	const uint64_t *marks = (const uint64_t *)(const void *)(ch + 1);
@@ -65,7 +65,7 @@ static void look_at_marks(const shmemd_channel_t *ch)
 		EXPECT_IS(marks[i], SHMEMD_MARK_NONE);
 }
 
-void ring_look(void)
+void ring_final_check(void)
 {
 	const uint32_t n = ring_dims.n_blocks * ring_dims.n_threads;
 	const int target = ring_dims.target;

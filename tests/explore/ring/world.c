@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Rigs for schedules: everything that may differ is drawn by the seed, and what devices may do is
- * the scheduler's choice. */
+/* Rigs for schedules: the seed draws all parameters, and the scheduler makes the devices' choices.
+ */
 #include <stdio.h>
 #include "ring.h"
 
-/* Not MLX5SW_CHAOS_POISON: the queue keeps what was posted until its slots are used again, and who
- * takes a completion reads there how long a WQE was. */
+/* Without MLX5SW_CHAOS_POISON: a queue keeps its WQEs until their WQEBBs are reused, and the thread
+ * that reads a completion reads the length of the WQE there. */
 #define ALL_CHAOS 63u
-#define GRANULES (N_AREAS + 1) /* the last: sync words */
+#define GRANULES (N_AREAS + 1) /* the last one: sync words */
 
 ring_dims_t ring_dims;
 ring_notes_t ring_notes;
@@ -16,8 +16,8 @@ ring_notes_t ring_notes;
 static mlx5sw_config_t config; /* of this schedule */
 static const scenario_t *scenario;
 
-/* Indexes begin below where their fields wrap. Tickets of bounce buffers so that few of them
- * will do. */
+/* Indexes begin below the values where their fields wrap. Tickets of bounce buffers begin so that
+ * few tickets reach the wrap. */
 static void draw_starts(rig_plan_t *plan)
 {
 	static const unsigned bits[] = {0, 16, 31, 32, 47, 63};
@@ -32,8 +32,8 @@ static void draw_starts(rig_plan_t *plan)
 	plan->first_ticket = which ? ((uint64_t)1 << 23) - 4 : 0;
 }
 
-/* Threads: several blocks of one, lanes of one warp that may post together, or both. A queue has
- * room for what lanes post together, and not for all. */
+/* Threads: several blocks of one thread, lanes of one warp that may post together, or both. A queue
+ * has room for the WQEs of coalesced lanes, but not for all. */
 static void draw_threads(ring_dims_t *d)
 {
 	const uint32_t shape = scenario_draw(8);
@@ -77,7 +77,8 @@ static int draw(const scenario_t *s)
 	return d->plan.n_pes;
 }
 
-/* The rig gives each of the buffers that production has a first owner; here they are fewer. */
+/* The rig gives each bounce buffer of a production build its first owner; here there are fewer
+ * buffers. */
 static void mend(int pe, int peer)
 {
 	const uint64_t ticket = ring_dims.plan.first_ticket;
@@ -94,7 +95,7 @@ static void mend_all(void)
 			mend(pe, peer);
 }
 
-/* What gets and puts find at their sources. */
+/* Fill the sources of gets and puts. */
 static void fill_sources(void)
 {
 	for (int pe = 0; pe < ring_dims.plan.n_pes; pe++)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Mistakes in WQEs, rows W1 to W8 of the adapter's table: what the device does, what lint says. */
+/* Mistakes in WQEs, rows W1 to W8 of the adapter's table: the device's behaviour and the report of
+ * lint. */
 #include <endian.h>
-#include "wqe_rows.h"
+#include "wqe_mistakes.h"
 
-static void w1_ds_of_zero(void **state)
+static void ds_of_zero(void **state)
 {
 	(void)state;
 	begin();
@@ -15,7 +16,7 @@ static void w1_ds_of_zero(void **state)
 	ends_with("W1");
 }
 
-static void w1_ds_too_large(void **state)
+static void ds_too_large(void **state)
 {
 	(void)state;
 	begin();
@@ -26,16 +27,17 @@ static void w1_ds_too_large(void **state)
 	ends_with("W1");
 }
 
-static void w2_ds_of_other_blocks(void **state)
+static void ds_of_other_wqebbs(void **state)
 {
 	(void)state;
 	begin();
-	/* The second WQE says 2 blocks, and one was written: in the third is half of the fourth. */
+	/* By its ds the second WQE has 2 WQEBBs, and one was written: the third WQEBB has half of
+	 * the fourth WQE. */
 	adapter_control(&w, &a, OP_NOP, 0, 0);
 	adapter_set_ds(&w, 5);
 	w.ds = 1;
 	adapter_post(&a, &w);
-	adapter_write_inline(&a, &b, 3000, "a message of more than one block, which goes on", 44,
+	adapter_write_inline(&a, &b, 3000, "a message of more than one WQEBB, which goes on", 44,
 			     0);
 	adapter_ring(&a);
 	adapter_idle();
@@ -45,8 +47,8 @@ static void w2_ds_of_other_blocks(void **state)
 	ends_with("W2");
 }
 
-/* The last one that was produced says more blocks than that. */
-static void w2_past_the_producer(void **state)
+/* By its ds the last produced WQE has more WQEBBs than were produced. */
+static void past_the_producer(void **state)
 {
 	(void)state;
 	begin();
@@ -59,13 +61,13 @@ static void w2_past_the_producer(void **state)
 	adapter_expect(&a, 1, OP_NOP);
 	adapter_expect_none(&a);
 	assert_int_equal(a.qp->counters.wqes, 2);
-	assert_int_equal(a.qp->counters.blocks, 3);
+	assert_int_equal(a.qp->counters.wqebbs, 3);
 	ends_with("W2");
 }
 
-static void w2_longer_than_the_queue(void **state)
+static void longer_than_the_queue(void **state)
 {
-	const adapter_spec_t spec = {.sq_blocks = 2};
+	const adapter_spec_t spec = {.sq_wqebbs = 2};
 
 	(void)state;
 	start(NULL, &spec);
@@ -80,8 +82,8 @@ static void w2_longer_than_the_queue(void **state)
 	adapter_stop();
 }
 
-/* While it waits for those before, a wrong one is looked at once. */
-static void w3_reported_once(void **state)
+/* A wrong WQE is reported once while it waits for earlier ones. */
+static void report_appears_once(void **state)
 {
 	(void)state;
 	begin();
@@ -97,7 +99,7 @@ static void w3_reported_once(void **state)
 	ends_with("W3");
 }
 
-static void w3_unknown_opcode(void **state)
+static void unknown_opcode(void **state)
 {
 	static const uint8_t opcodes[][2] = {{0x0a, 0},     {OP_UMR, 0},         {0x0f, 0},
 					     {0xff, 0xff},  {OP_WRITE, 1},       {OP_MASKED_CS, 0},
@@ -114,20 +116,20 @@ static void w3_unknown_opcode(void **state)
 	}
 }
 
-/* A block that was written by half when the doorbell came. */
-static void w3_stale_block(void **state)
+/* A WQEBB that was half written when the doorbell arrived. */
+static void stale_wqebb(void **state)
 {
 	(void)state;
 	begin();
 	adapter_control(&w, &a, OP_WRITE, 0, 0);
 	adapter_remote(&w, remote(3000), b.mr->rkey);
 	adapter_data(&w, 8, a.mr->lkey, local(0));
-	memset(w.bytes, 0, 16); /* NOP with ds 0: zeroed ring */
+	memset(w.bytes, 0, 16); /* NOP with ds 0: a zeroed ring */
 	fails(0x02, 0);
 	ends_with("W1");
 }
 
-static void w4_little_endian(void **state)
+static void little_endian(void **state)
 {
 	(void)state;
 	begin();
@@ -149,7 +151,7 @@ static void w4_little_endian(void **state)
 	ends_with("W4");
 }
 
-static void w4_little_endian_remote(void **state)
+static void little_endian_remote(void **state)
 {
 	(void)state;
 	begin();
@@ -166,7 +168,7 @@ static void w4_little_endian_remote(void **state)
 	fails(0x13, 0x88);
 	ends_with("W4");
 
-	begin(); /* wrong, but not so */
+	begin(); /* wrong, but not by byte order */
 	adapter_control(&w, &a, OP_WRITE, 0, 0);
 	adapter_remote(&w, remote(ADAPTER_NBYTES), b.mr->rkey);
 	adapter_data(&w, 8, a.mr->lkey, local(0));
@@ -174,7 +176,7 @@ static void w4_little_endian_remote(void **state)
 	ends_with(NULL);
 }
 
-static void w5_index_field(void **state)
+static void index_field(void **state)
 {
 	(void)state;
 	begin();
@@ -205,7 +207,7 @@ static void other_qpn(int lint)
 	w.bytes[6] ^= 1;
 }
 
-static void w6_qpn_field(void **state)
+static void qpn_field(void **state)
 {
 	(void)state;
 	other_qpn(MLX5SW_LINT_STRICT);
@@ -221,7 +223,7 @@ static void w6_qpn_field(void **state)
 	ends_with("W6");
 }
 
-static void w7_unknown_lkey(void **state)
+static void unknown_lkey(void **state)
 {
 	(void)state;
 	begin();
@@ -231,8 +233,8 @@ static void w7_unknown_lkey(void **state)
 	ends_with(NULL);
 }
 
-/* Of an atomic: it is not executed. */
-static void w7_unknown_lkey_of_a_result(void **state)
+/* Of an atomic, which is not executed. */
+static void unknown_lkey_of_a_result(void **state)
 {
 	const uint64_t one = 1;
 
@@ -247,7 +249,7 @@ static void w7_unknown_lkey_of_a_result(void **state)
 	ends_with(NULL);
 }
 
-static void w7_lkey_of_another_pd(void **state)
+static void lkey_of_another_pd(void **state)
 {
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
@@ -262,7 +264,7 @@ static void w7_lkey_of_another_pd(void **state)
 	ends_with(NULL);
 }
 
-static void w7_past_the_end(void **state)
+static void past_the_end(void **state)
 {
 	(void)state;
 	begin();
@@ -272,8 +274,8 @@ static void w7_past_the_end(void **state)
 	ends_with(NULL);
 }
 
-/* Packets before the one that cannot be read have gone out. */
-static void w7_past_the_end_in_the_middle(void **state)
+/* The packets before the one that cannot be read have been sent. */
+static void past_the_end_in_the_middle(void **state)
 {
 	(void)state;
 	begin();
@@ -286,8 +288,8 @@ static void w7_past_the_end_in_the_middle(void **state)
 	ends_with(NULL);
 }
 
-/* The request goes out, and others after it, since only the answer fails. */
-static void w7_no_local_write(void **state)
+/* The request is sent, and later ones too, since only the response fails. */
+static void no_local_write(void **state)
 {
 	const uint64_t one = 1;
 	struct ibv_mr *mr;
@@ -312,7 +314,7 @@ static void w7_no_local_write(void **state)
 	ends_with(NULL);
 }
 
-static void w8_inline_past_ds(void **state)
+static void inline_past_ds(void **state)
 {
 	(void)state;
 	begin();
@@ -323,8 +325,8 @@ static void w8_inline_past_ds(void **state)
 	ends_with("W8");
 }
 
-/* Without the flag the payload is read as a key and an address. */
-static void w8_no_inline_flag(void **state)
+/* Without the flag the payload is decoded as a key and an address. */
+static void no_inline_flag(void **state)
 {
 	(void)state;
 	begin();
@@ -335,7 +337,7 @@ static void w8_no_inline_flag(void **state)
 	ends_with("W8");
 }
 
-static void w8_inline_flag_in_a_list(void **state)
+static void inline_flag_in_a_list(void **state)
 {
 	(void)state;
 	begin();
@@ -349,27 +351,27 @@ static void w8_inline_flag_in_a_list(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(w1_ds_of_zero),
-		cmocka_unit_test(w1_ds_too_large),
-		cmocka_unit_test(w2_ds_of_other_blocks),
-		cmocka_unit_test(w2_past_the_producer),
-		cmocka_unit_test(w2_longer_than_the_queue),
-		cmocka_unit_test(w3_reported_once),
-		cmocka_unit_test(w3_unknown_opcode),
-		cmocka_unit_test(w3_stale_block),
-		cmocka_unit_test(w4_little_endian),
-		cmocka_unit_test(w4_little_endian_remote),
-		cmocka_unit_test(w5_index_field),
-		cmocka_unit_test(w6_qpn_field),
-		cmocka_unit_test(w7_unknown_lkey),
-		cmocka_unit_test(w7_unknown_lkey_of_a_result),
-		cmocka_unit_test(w7_lkey_of_another_pd),
-		cmocka_unit_test(w7_past_the_end),
-		cmocka_unit_test(w7_past_the_end_in_the_middle),
-		cmocka_unit_test(w7_no_local_write),
-		cmocka_unit_test(w8_inline_past_ds),
-		cmocka_unit_test(w8_no_inline_flag),
-		cmocka_unit_test(w8_inline_flag_in_a_list),
+		cmocka_unit_test(ds_of_zero),
+		cmocka_unit_test(ds_too_large),
+		cmocka_unit_test(ds_of_other_wqebbs),
+		cmocka_unit_test(past_the_producer),
+		cmocka_unit_test(longer_than_the_queue),
+		cmocka_unit_test(report_appears_once),
+		cmocka_unit_test(unknown_opcode),
+		cmocka_unit_test(stale_wqebb),
+		cmocka_unit_test(little_endian),
+		cmocka_unit_test(little_endian_remote),
+		cmocka_unit_test(index_field),
+		cmocka_unit_test(qpn_field),
+		cmocka_unit_test(unknown_lkey),
+		cmocka_unit_test(unknown_lkey_of_a_result),
+		cmocka_unit_test(lkey_of_another_pd),
+		cmocka_unit_test(past_the_end),
+		cmocka_unit_test(past_the_end_in_the_middle),
+		cmocka_unit_test(no_local_write),
+		cmocka_unit_test(inline_past_ds),
+		cmocka_unit_test(no_inline_flag),
+		cmocka_unit_test(inline_flag_in_a_list),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* channel.h: what is sent on a channel arrives in its order, whatever it is and whenever it is rung
- * for: puts, adds and signals by NIC, by stores, and by both. */
+/* channel.h: operations on a channel arrive in order, whatever they are and whenever their doorbell
+ * is rung: puts, adds and signals by RDMA, by stores, and by both. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -12,7 +12,7 @@ static uint64_t value_of(uint64_t round, uint32_t i)
 	return round * 1000 + i + 1;
 }
 
-/* arg: 0: a signal behind the puts; 1: an add of 8 bytes; 2: one of 4. */
+/* arg: 0: a signal after the puts; 1: an add of 8 bytes; 2: one of 4. */
 static void send_round(const rig_params_t *p, uint64_t round)
 {
 	const int when = round % 2 ? SHMEMD_RING_LATER : SHMEMD_RING_BATCH;
@@ -24,7 +24,7 @@ static void send_round(const rig_params_t *p, uint64_t round)
 	for (uint32_t i = 0; i < WORDS; i += WORDS / 2)
 		shmemd_channel_put_nbi_warp(&p->ctx, word_of(&p->ctx, 0) + i, &src[i],
 					    WORDS / 2 * 8, p->peer, when);
-	shmemd_arch_syncwarp(); /* stores of all lanes come before */
+	shmemd_arch_syncwarp(); /* the stores of all lanes are ordered before */
 	if (shmemd_arch_lane() == 0)
 		shmemd_channel_add_u64(&p->ctx, sum, 1, p->peer, SHMEMD_RING_LATER);
 	if (shmemd_arch_lane() == 0 && p->arg == 0)
@@ -36,7 +36,7 @@ static void send_round(const rig_params_t *p, uint64_t round)
 	shmemd_arch_syncwarp();
 }
 
-static void rounds_behind(const rig_params_t *p)
+static void rounds_with_flags(const rig_params_t *p)
 {
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		send_round(p, round);
@@ -51,15 +51,15 @@ static void rounds_behind(const rig_params_t *p)
 	}
 }
 
-static void flags_behind(const void *params)
+static void flags_after_puts(const void *params)
 {
-	rounds_behind(params);
+	rounds_with_flags(params);
 }
 
 static rig_test_t flags_test(uint64_t arg)
 {
 	rig_test_t t = {.plan = rig_plan(),
-			.kernel = flags_behind,
+			.kernel = flags_after_puts,
 			.n_blocks = 1,
 			.n_threads = 32,
 			.arg = arg};
@@ -68,7 +68,7 @@ static rig_test_t flags_test(uint64_t arg)
 	return t;
 }
 
-static void flags_arrive_behind_puts(void **state)
+static void flags_arrive_after_puts(void **state)
 {
 	(void)state;
 	for (uint64_t arg = 0; arg < 3; arg++) {
@@ -78,8 +78,8 @@ static void flags_arrive_behind_puts(void **state)
 	}
 }
 
-/* Puts are stores, adds go by NIC. */
-static void flags_arrive_behind_stores(void **state)
+/* Puts are stores, adds use RDMA. */
+static void flags_arrive_after_stores(void **state)
 {
 	(void)state;
 	for (uint64_t arg = 0; arg < 3; arg++) {
@@ -96,7 +96,7 @@ static void flags_without_nic(const void *params)
 	rig_params_t p = *(const rig_params_t *)params;
 
 	take_nic_away(&p.ctx);
-	rounds_behind(&p);
+	rounds_with_flags(&p);
 }
 
 static void flags_arrive_without_nic(void **state)
@@ -115,8 +115,8 @@ static void flags_arrive_without_nic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flags_arrive_behind_puts),
-		cmocka_unit_test(flags_arrive_behind_stores),
+		cmocka_unit_test(flags_arrive_after_puts),
+		cmocka_unit_test(flags_arrive_after_stores),
 		cmocka_unit_test(flags_arrive_without_nic),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* One WQE of a batch fails, wherever it is, whatever else goes on: completions are exactly those
- * that the device promises, before it everything is executed, after it nothing is. */
+/* One WQE of a batch fails, at any position and with other traffic: the completions are exactly
+ * those of the device model, all WQEs before it are executed, none after it is. */
 #include <stdlib.h>
 #include "fixture.h"
 #include "mlx5sw/watch/fault.h"
@@ -25,7 +25,7 @@ static const uint8_t causes[N_MISTAKES][2] = {
 	[NOT_ALIGNED] = {0x12, 0x8a},
 };
 
-/* a to b fails; c to d, of the same devices and completion queues, and b to a go on. */
+/* a to b fails; c to d, on the same devices and completion queues, and b to a continue. */
 static adapter_end_t a, b, c, d;
 static uint64_t state;
 
@@ -35,8 +35,8 @@ typedef struct op {
 } op_t;
 
 typedef struct plan {
-	uint32_t n, k;   /* WQEs; the one that fails */
-	uint32_t n_told; /* so many reach the doorbell record */
+	uint32_t n, k;       /* n: WQEs; k: the one that fails */
+	uint32_t n_recorded; /* WQEs that the doorbell record covers */
 	mistake_t mistake;
 	op_t ops[MAX_OPS];
 } plan_t;
@@ -105,7 +105,7 @@ static void post(plan_t *plan, uint32_t i)
 	}
 }
 
-/* The next completion of this queue pair in the queue that two share. */
+/* The next completion of this queue pair in the CQ that two queue pairs share. */
 static int next_of(adapter_end_t *e, uint32_t *at, adapter_cqe_t *cqe)
 {
 	*cqe = (adapter_cqe_t){0};
@@ -158,7 +158,7 @@ static void lose_packets(uint32_t n)
 {
 	while (n--) {
 		const mlx5swi_rule_t rule = {.fault = draw(2) ? MLX5SWI_DROP : MLX5SWI_DUPLICATE,
-					     .host = 0, /* what b says at its end is not repeated */
+					     .host = 0, /* b's last packets are not repeated */
 					     .device = MLX5SWI_ANY,
 					     .qpn = MLX5SWI_ANY,
 					     .index = MLX5SWI_ANY,
@@ -176,14 +176,14 @@ static void make(uint64_t seed)
 	mlx5swi_qp_attr_t attr[2];
 
 	state = seed * 0x9e3779b97f4a7c15u;
-	cfg.lint = MLX5SW_LINT_OFF; /* for the mistakes */
+	cfg.lint = MLX5SW_LINT_OFF; /* the mistakes are intended */
 	cfg.timing = (uint8_t)draw(3);
 	cfg.chaos = seed % 3 ? draw(2) ? MLX5SWI_CHAOS_ALL : draw(MLX5SWI_CHAOS_ALL) : 0;
 	cfg.doorbells = draw(2) ? MLX5SW_DOORBELLS_HYBRID : MLX5SW_DOORBELLS_DB;
 	cfg.start_index = (uint16_t)draw(65536);
 	adapter_start(&cfg);
 	adapter_seed = seed;
-	adapter_make(&a, &(adapter_spec_t){.sq_blocks = BLOCKS, .cq_entries = 256});
+	adapter_make(&a, &(adapter_spec_t){.sq_wqebbs = BLOCKS, .cq_entries = 256});
 	adapter_make(&b, &(adapter_spec_t){.host = 1, .cq_entries = 256});
 	adapter_make(&c, &(adapter_spec_t){.with = &a});
 	adapter_make(&d, &(adapter_spec_t){.host = 1, .with = &b});
@@ -199,7 +199,7 @@ static void make(uint64_t seed)
 	memset(a.memory, 0xaa, SLOT);
 }
 
-/* After a reset the queue starts again, and its completions come behind the others. */
+/* After a reset the queue starts again, and its completions follow the others in the CQ. */
 static void again(uint32_t *at)
 {
 	adapter_cqe_t cqe;
@@ -227,8 +227,8 @@ static void post_all(plan_t *plan)
 		post(plan, i);
 	for (uint32_t i = 0; i < N_OTHERS; i++)
 		adapter_write(&c, &d, 0, OTHERS + i, 1, SIGNALLED);
-	plan->n_told = draw(2) ? plan->n : draw(plan->n + 1);
-	adapter_record(&a, plan->n_told == plan->n ? a.pi : plan->ops[plan->n_told].at);
+	plan->n_recorded = draw(2) ? plan->n : draw(plan->n + 1);
+	adapter_record(&a, plan->n_recorded == plan->n ? a.pi : plan->ops[plan->n_recorded].at);
 }
 
 static void ring_all(void)
@@ -265,7 +265,7 @@ static void run(uint64_t seed)
 	post_all(&plan);
 	ring_all();
 	assert_int_equal(a.qp->state, MLX5SWI_ERR);
-	told = plan.n_told > plan.k ? plan.n_told : plan.k;
+	told = plan.n_recorded > plan.k ? plan.n_recorded : plan.k;
 	expect_success(&plan, &at);
 	expect_flushed(&plan, &at, plan.k, told);
 	expect_executed(&plan);
@@ -280,7 +280,7 @@ static void run(uint64_t seed)
 
 static void exactly_the_completions(void **unused)
 {
-	const char *asked = getenv("ATTACK_SEEDS"); /* more of them */
+	const char *asked = getenv("ADAPTER_SEEDS"); /* optional: number of seeds */
 	const uint64_t n = asked ? strtoull(asked, NULL, 10) : 3000;
 
 	(void)unused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A program of verbs that writes WQEs itself, from rdma-core's headers and manuals alone: queue
+/* A program of verbs that writes WQEs itself, from rdma-core's headers and manuals only: queue
  * pairs by ibv_create_qp and ibv_modify_qp, rings by mlx5dv_init_obj. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,8 @@ typedef struct end {
 	uint64_t memory[64];
 } end_t;
 
-static int host, is_process; /* is_process: a thread works, nobody steps */
+/* is_process: a thread runs the devices, and the test does not step them */
+static int host, is_process;
 
 static int caller_host(void *arg)
 {
@@ -172,33 +173,33 @@ static void connect(end_t *e, const end_t *peer)
 			 0);
 }
 
-/* One block: control, remote address, operands of an atomic (or none), data. As libmlx5 does, the
+/* One WQEBB: control, remote address, operands of an atomic (or none), data. As in libmlx5, the
  * doorbell is the start of the control segment. */
 static void post(end_t *e, const end_t *peer, uint8_t opcode, uint64_t *local, uint64_t *remote,
 		 uint32_t nbytes, const struct mlx5_wqe_atomic_seg *operands)
 {
-	uint8_t *block =
+	uint8_t *wqebb =
 		(uint8_t *)e->dv.sq.buf + (size_t)(e->pi % e->dv.sq.wqe_cnt) * e->dv.sq.stride;
-	struct mlx5_wqe_raddr_seg *raddr = (struct mlx5_wqe_raddr_seg *)(block + 16);
+	struct mlx5_wqe_raddr_seg *raddr = (struct mlx5_wqe_raddr_seg *)(wqebb + 16);
 	uint8_t ds = operands ? 4 : 3;
 	uint64_t doorbell;
 
-	mlx5dv_set_ctrl_seg((struct mlx5_wqe_ctrl_seg *)block, e->pi, opcode, 0, e->qp->qp_num,
+	mlx5dv_set_ctrl_seg((struct mlx5_wqe_ctrl_seg *)wqebb, e->pi, opcode, 0, e->qp->qp_num,
 			    MLX5_WQE_CTRL_CQ_UPDATE, ds, 0, 0);
 	raddr->raddr = htobe64((uintptr_t)remote);
 	raddr->rkey = htobe32(peer->mr->rkey);
 	raddr->reserved = 0;
 	if (operands)
-		memcpy(block + 32, operands, sizeof(*operands));
-	mlx5dv_set_data_seg((struct mlx5_wqe_data_seg *)(block + 16 * (ds - 1)), nbytes,
+		memcpy(wqebb + 32, operands, sizeof(*operands));
+	mlx5dv_set_data_seg((struct mlx5_wqe_data_seg *)(wqebb + 16 * (ds - 1)), nbytes,
 			    e->mr->lkey, (uintptr_t)local);
 	e->pi++;
 	__atomic_store_n(&e->dv.dbrec[MLX5_SND_DBR], htobe32(e->pi), __ATOMIC_RELEASE);
-	memcpy(&doorbell, block, sizeof(doorbell));
+	memcpy(&doorbell, wqebb, sizeof(doorbell));
 	__atomic_store_n((uint64_t *)e->dv.bf.reg, doorbell, __ATOMIC_RELEASE);
 }
 
-/* The last 8 bytes, with the owner, are stored at once. */
+/* The last 8 bytes, with the owner bit, are stored at once. */
 static const struct mlx5_cqe64 *next_cqe(end_t *e)
 {
 	const struct mlx5_cqe64 *cqe =
@@ -266,7 +267,8 @@ static void expect_error(end_t *e, uint8_t syndrome, uint8_t vendor)
 	assert_int_equal(cqe->vendor_err_synd, vendor);
 }
 
-/* A bad key is a NAK, what follows is flushed; verbs QPs say so by events too, at the responder. */
+/* A bad key causes a NAK, and later WQEs are flushed; for QPs of verbs, an event reports it at the
+ * responder. */
 static void failure(end_t *a, end_t *b)
 {
 	struct ibv_qp_attr attr;
@@ -285,7 +287,7 @@ static void failure(end_t *a, end_t *b)
 	ibv_ack_async_event(&e);
 }
 
-/* A query tells how far a queue pair has come: each request of a round took one number. */
+/* A query returns the progress of a queue pair: each request of a round uses one PSN. */
 static void expect_psns(end_t *e, uint32_t sent, uint32_t received)
 {
 	struct ibv_qp_attr attr;
@@ -307,7 +309,7 @@ static void counters(const end_t *a, const end_t *b)
 	assert_int_equal(mlx5sw_qp_counters(1, 0, b->qp->qp_num, &c), 0);
 	assert_int_equal(c.executed, 400);
 	assert_int_equal(mlx5sw_qp_counters(0, 0, a->qp->qp_num, &old), 0);
-	assert_int_equal(old.size, 8); /* of a program that knows no more */
+	assert_int_equal(old.size, 8); /* a program with an older header */
 	assert_int_equal(old.wqes, 77);
 	assert_int_equal(mlx5sw_qp_counters(0, 0, 0x777777, &c), ENOENT);
 	assert_int_equal(mlx5sw_qp_counters(0, 9, a->qp->qp_num, &c), ENOENT);
@@ -346,7 +348,7 @@ static void by_infiniband(void **state)
 	between_hosts(MLX5SW_INFINIBAND);
 }
 
-static void to_itself(void **state)
+static void qp_connected_to_itself(void **state)
 {
 	end_t a;
 
@@ -358,7 +360,7 @@ static void to_itself(void **state)
 	end(&a);
 }
 
-/* Nobody calls mlx5sw_start: the devices have a thread. */
+/* Without mlx5sw_start the devices have a thread. */
 static void in_a_process(void **state)
 {
 	end_t a, b;
@@ -377,7 +379,7 @@ static void in_a_process(void **state)
 	is_process = 0;
 }
 
-/* Reset, and everything again: indices begin at 0, the completion queue goes on. */
+/* Reset, and repeat everything: indexes restart at 0, the CQ continues. */
 static void again_after_reset(void **state)
 {
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
@@ -413,7 +415,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(by_ethernet),  TEST(by_infiniband),     TEST(to_itself),
+		TEST(by_ethernet),  TEST(by_infiniband),     TEST(qp_connected_to_itself),
 		TEST(in_a_process), TEST(again_after_reset),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The TCP bootstrap among those who do not know the secret: strangers at the hub, and hubs that
- * are none. */
+/* The TCP bootstrap with clients and servers that do not have the secret: unknown clients at the
+ * hub, and fake hubs. */
 #include "boot_pes.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <poll.h>
 
 #define N_FLOOD 200
-#define N_KEPT 128 /* by the hub, of connections that have proved nothing */
+#define N_KEPT 128 /* connections without proof that the hub keeps */
 
 static shmemh_uniqueid_t id;
 static pe_t pes[MAX_TEST_PES];
@@ -57,7 +57,7 @@ static void expect_job(void)
 	}
 }
 
-/* Bytes until the other side ends the connection. */
+/* Read until the other side closes the connection; returns the number of bytes. */
 static size_t drain(int fd)
 {
 	char bytes[256];
@@ -68,7 +68,7 @@ static size_t drain(int fd)
 	return nbytes;
 }
 
-/* What goes to stderr between begin and end. */
+/* Capture stderr between begin and end. */
 static int saved_stderr;
 static int capture_ends[2];
 
@@ -92,9 +92,9 @@ static void capture_end(char *text, size_t nbytes)
 	close(capture_ends[0]);
 }
 
-/* ---- strangers at the hub ---- */
+/* ---- unknown clients at the hub ---- */
 
-static void test_silent(void **state)
+static void test_silent_client(void **state)
 {
 	shmemhi_addr_t addr;
 	int fds[3];
@@ -114,8 +114,8 @@ static void test_silent(void **state)
 	}
 }
 
-/* Not even while the job is waiting for its PEs can a connection stay without proof. */
-static void test_silent_is_dropped(void **state)
+/* A connection without proof is closed, even while the job waits for its PEs. */
+static void test_silent_client_is_closed(void **state)
 {
 	shmemhi_addr_t addr;
 	uint64_t begin;
@@ -127,7 +127,7 @@ static void test_silent_is_dropped(void **state)
 	fd = connect_to(&addr);
 	begin = shmemhi_now();
 	assert_int_equal(drain(fd), sizeof(shmemhi_challenge_t));
-	assert_true(shmemhi_now() - begin < PATIENCE); /* and not because drain gave up */
+	assert_true(shmemhi_now() - begin < PATIENCE); /* drain has not timed out */
 	close(fd);
 	expect_job();
 }
@@ -154,7 +154,7 @@ static void test_garbage(void **state)
 		close(fds[i]);
 }
 
-/* Frames of a PE, sent by somebody who proved nothing. */
+/* Frames of a PE, sent by a client that has not proved the secret. */
 static void test_frames_without_proof(void **state)
 {
 	shmemhi_frame_t frames[4];
@@ -185,9 +185,9 @@ static int count(const char *text, const char *part)
 	return n;
 }
 
-/* The oldest of them goes first, one for each that is too many, so that the PEs, which come last,
- * are served. */
-static void test_flood(void **state)
+/* For each connection beyond the limit the oldest one is closed, so that the PEs, which connect
+ * last, are served. */
+static void test_limit_of_unproved_connections(void **state)
 {
 	static char text[65536];
 	shmemhi_addr_t addr;
@@ -213,8 +213,8 @@ static void test_flood(void **state)
 		close(fds[i]);
 }
 
-/* Connections that are reset before the hub can say its first word count for nothing once they are
- * gone. */
+/* Connections that are reset before the hub sends its first message do not count after their end.
+ */
 static void test_reset_flood(void **state)
 {
 	const struct linger reset = {.l_onoff = 1};
@@ -233,7 +233,7 @@ static void test_reset_flood(void **state)
 	expect_job();
 }
 
-/* Somebody who knows the secret, but proves it only when the job runs and PE 1 has died, does not
+/* A client that has the secret, but proves it only after the job runs and PE 1 has died, does not
  * become PE 1. */
 static void test_late_proof(void **state)
 {
@@ -271,7 +271,7 @@ static void test_late_proof(void **state)
 	close(fds[0]);
 }
 
-/* Writing to who has gone is an error, not the end of the process. */
+/* Writing to a closed connection is an error and does not end the process. */
 static void test_no_sigpipe(void **state)
 {
 	int fds[2];
@@ -306,7 +306,7 @@ static void test_wrong_secret(void **state)
 	expect_job();
 }
 
-/* A recorded hello is worth nothing at the next connection: the nonce is another. */
+/* A recorded hello is not valid on the next connection: the nonce differs. */
 static void test_replayed_hello(void **state)
 {
 	shmemhi_verdict_t verdict;
@@ -324,7 +324,7 @@ static void test_replayed_hello(void **state)
 	assert_int_equal(shmemhi_id_unpack(&id, &in), 0);
 	shmemhi_wire_key(in.secret, sizeof(in.secret), &key);
 	memcpy(hello.magic, SHMEMHI_WIRE_MAGIC, sizeof(hello.magic));
-	hello.n_pes = 3; /* proved, but refused: PE 0 stays free for the job */
+	hello.n_pes = 3; /* valid proof, but refused: PE 0 stays free for the job */
 	capture_begin();
 	for (i = 0; i < 2; i++) {
 		int fd = connect_to(&addr);
@@ -347,22 +347,22 @@ static void test_replayed_hello(void **state)
 	expect_job();
 }
 
-/* ---- hubs that are none ---- */
+/* ---- fake hubs ---- */
 
 enum fake {
-	FAKE_NO_PROOF, /* says PROVED with nothing to show */
+	FAKE_NO_PROOF, /* sends PROVED without a proof */
 	FAKE_MIRROR,   /* sends the PE's own proof back */
-	FAKE_VERSION,  /* speaks a later version */
-	FAKE_HTTP,     /* is something else */
-	FAKE_DIES,     /* is a real hub, until the job runs */
-	FAKE_OTHER,    /* is another job's, and the real one starts once it was asked */
+	FAKE_VERSION,  /* sends a later version */
+	FAKE_HTTP,     /* another service */
+	FAKE_DIES,     /* a real hub, until the job runs */
+	FAKE_OTHER,    /* the hub of another job; the real one starts after the first attempt */
 };
 
 typedef struct fake_hub {
 	pthread_t thread;
 	enum fake kind;
 	int listen_fd;
-	int late_fd; /* FAKE_OTHER: of the real hub, bound */
+	int late_fd; /* FAKE_OTHER: bound socket of the real hub */
 	shmemhi_id_t in;
 	shmemhi_key_t key;
 } fake_hub_t;
@@ -408,7 +408,7 @@ static void *fake_main(void *arg)
 		}
 		shmemhi_send_all(fd, &verdict, sizeof(verdict), deadline);
 		shmemhi_send_all(fd, &go, sizeof(go), deadline);
-		if (h->kind == FAKE_DIES) /* the first share is the sign that the job runs */
+		if (h->kind == FAKE_DIES) /* the first share shows that the job runs */
 			shmemhi_recv_all(fd, &go, sizeof(go), deadline);
 	}
 	close(fd);
@@ -416,7 +416,7 @@ static void *fake_main(void *arg)
 	return NULL;
 }
 
-/* A socket bound to loopback; addr receives where. */
+/* A socket bound to loopback; addr receives its address. */
 static int bound_socket(shmemhi_addr_t *addr)
 {
 	socklen_t nbytes = sizeof(addr->v4);
@@ -452,7 +452,8 @@ static void expect_no_hub(enum fake kind, int status, const char *text)
 	fake_hub_t hub;
 
 	fake_start(&hub, kind);
-	setenv("SHMEMH_BOOT_TIMEOUT", "1ms", 1); /* and the margin: strangers are tried again */
+	/* plus the margin: unexpected servers are tried again */
+	setenv("SHMEMH_BOOT_TIMEOUT", "1ms", 1);
 	pe_start(&pes[0], &id, 0, 2, leave, NULL);
 	pe_join(&pes[0]);
 	pthread_join(hub.thread, NULL);
@@ -460,7 +461,7 @@ static void expect_no_hub(enum fake kind, int status, const char *text)
 	assert_non_null(strstr(pes[0].err.text, text));
 }
 
-static void test_impostors(void **state)
+static void test_fake_hubs(void **state)
 {
 	(void)state;
 	expect_no_hub(FAKE_NO_PROOF, SHMEMH_ERR_BOOTSTRAP, "refused the secret");
@@ -468,8 +469,8 @@ static void test_impostors(void **state)
 	expect_no_hub(FAKE_VERSION, SHMEMH_ERR_VERSION, "speaks version 2");
 }
 
-/* One address of the hub leads to another job's, which refuses the secret: the other address, where
- * nobody listened at first, is still tried. */
+/* One address of the hub leads to another job's hub, which refuses the secret: the other address,
+ * where no process listened at first, is still tried. */
 static void test_refused_at_one_address(void **state)
 {
 	fake_hub_t hub;
@@ -484,7 +485,7 @@ static void test_refused_at_one_address(void **state)
 	assert_int_equal(pes[0].status, SHMEMH_OK);
 }
 
-/* Somebody else's port now: said so, and tried again in case it was a coincidence. */
+/* The port belongs to another program now: reported, and tried again in case it is temporary. */
 static void test_other_service(void **state)
 {
 	(void)state;
@@ -535,16 +536,16 @@ static void test_damaged_id(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_silent),
-		cmocka_unit_test(test_silent_is_dropped),
+		cmocka_unit_test(test_silent_client),
+		cmocka_unit_test(test_silent_client_is_closed),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_frames_without_proof),
-		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_limit_of_unproved_connections),
 		cmocka_unit_test(test_late_proof),
 		cmocka_unit_test(test_no_sigpipe),
 		cmocka_unit_test(test_wrong_secret),
 		cmocka_unit_test(test_replayed_hello),
-		cmocka_unit_test(test_impostors),
+		cmocka_unit_test(test_fake_hubs),
 		cmocka_unit_test(test_other_service),
 		cmocka_unit_test(test_hub_loss),
 		cmocka_unit_test(test_damaged_id),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A pair of queues for mistakes in WQEs: each is posted between two that are right. */
-#ifndef WQE_ROWS_H
-#define WQE_ROWS_H
+/* A pair of queues for mistakes in WQEs: each is posted between two valid WQEs. */
+#ifndef WQE_MISTAKES_H
+#define WQE_MISTAKES_H
 
 #include "fixture.h"
 
@@ -36,7 +36,7 @@ static inline void write_to(uint32_t offset)
 	adapter_remote(&w, remote(offset), b.mr->rkey);
 }
 
-/* w is posted between two right WRITEs and fails so. */
+/* w is posted between two valid WRITEs and fails with this error. */
 static inline void fails_alone(uint8_t syndrome, uint8_t vendor)
 {
 	const uint32_t n = w.ds ? (w.ds + 3) / 4 : 1;
@@ -53,7 +53,7 @@ static inline void fails_alone(uint8_t syndrome, uint8_t vendor)
 	assert_int_equal(b.memory[1000], 0x11);
 }
 
-/* And nothing after it is executed. */
+/* The same, and nothing after it is executed. */
 static inline void fails(uint8_t syndrome, uint8_t vendor)
 {
 	fails_alone(syndrome, vendor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Loops of tests without a wait, and a lock of the user's own, by the device API on two PEs. */
+/* Loops of tests without a wait, and a lock of the user's kernel, by the device API on two PEs. */
 #include "sim_test.h"
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_host/shmem_host.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Orders that switch nothing: those that end a channel, or come when it has ended, and those that
- * cannot be right or are not new. */
+/* Orders that switch nothing: those that end a channel, that arrive after its end, that are
+ * inconsistent or not new. */
 #include "steps.h"
 
 static uint32_t n_wrong;
 
-/* No path is left, as the host says. */
+/* The host reports that no path remains. */
 static void waits_for_end(const void *params)
 {
 	const rig_params_t *p = params;
@@ -24,7 +24,7 @@ static void waits_for_end(const void *params)
 	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_PEER);
 	CHECK_IS(shmemd_g_u64(&p->ctx, &got, word_of(&p->ctx, SOURCE), 1), SHMEMD_ERR_PEER);
 	reach(3);
-	/* An order for it afterwards is acknowledged, and changes nothing. */
+	/* A later order is acknowledged, and changes nothing. */
 	serve(p);
 	CHECK_IS(rig_status(0, 1, 0), SHMEMD_ERR_PEER);
 }
@@ -49,8 +49,8 @@ static void channels_are_ended(void **state)
 	run_starts(order_test(waits_for_end, order_end));
 }
 
-/* A number of executed requests that cannot be ends the channel; nothing is sent. */
-static void waits_for_nonsense(const void *params)
+/* An impossible number of executed requests ends the channel; nothing is sent. */
+static void waits_for_impossible_order(const void *params)
 {
 	const rig_params_t *p = params;
 
@@ -67,7 +67,7 @@ static void waits_for_nonsense(const void *params)
 	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 1);
 }
 
-static void order_nonsense(int pe)
+static void order_impossible_count(int pe)
 {
 	const uint32_t wrong[] = {(uint32_t)-1, (uint32_t)-2, 3, 0x800000, 0x7fffff};
 
@@ -81,16 +81,16 @@ static void order_nonsense(int pe)
 	end_service();
 }
 
-static void nonsense_ends_the_channel(void **state)
+static void impossible_count_ends_the_channel(void **state)
 {
 	(void)state;
 	for (n_wrong = 0; n_wrong < 5; n_wrong++)
-		run_starts(order_test(waits_for_nonsense, order_nonsense));
+		run_starts(order_test(waits_for_impossible_order, order_impossible_count));
 	rig_executed_error = 0;
 }
 
-/* A mistake of the program that only the switch finds: the channel ends as ever, and nothing of it
- * is repeated. */
+/* A mistake of the program that only the switch finds: the channel ends as usual, and none of its
+ * requests is repeated. */
 enum { NO_KEY = 5 };
 
 static void posts_without_key(const void *params)
@@ -140,13 +140,13 @@ typedef struct unfit {
 enum { NUMBER = 2, N_UNFIT = 8 };
 
 static const unfit_t unfit_of[N_UNFIT] = {
-	{NUMBER - 1, 0, NUMBER},     /* for the epoch that the channel has */
-	{NUMBER - 1, 2, NUMBER},     /* for a later one */
-	{NUMBER - 1, 3, NUMBER},     /* much later */
+	{NUMBER - 1, 0, NUMBER},     /* for the current epoch of the channel */
+	{NUMBER - 1, 2, NUMBER},     /* for a later epoch */
+	{NUMBER - 1, 3, NUMBER},     /* for a much later epoch */
 	{NUMBER, 1, NUMBER},         /* carried out by another thread */
-	{NUMBER, 1, NUMBER + 1},     /* then the host has begun to write the next one over it */
-	{NUMBER + 1, 1, NUMBER + 1}, /* which is carried out, too, since the number was read */
-	{NUMBER - 1, 1, NUMBER + 1}, /* of two orders, whatever the rest tells */
+	{NUMBER, 1, NUMBER + 1},     /* then the host has begun to write the next order */
+	{NUMBER + 1, 1, NUMBER + 1}, /* which has also been carried out since the number was read */
+	{NUMBER - 1, 1, NUMBER + 1}, /* a mixture of two orders */
 	{NUMBER - 1, 1, NUMBER - 1},
 };
 
@@ -175,7 +175,7 @@ static void helps_in_vain(const void *params)
 	}
 }
 
-static void old_orders(void **state)
+static void orders_that_are_not_new(void **state)
 {
 	(void)state;
 	run_starts(order_test(helps_in_vain, NULL));
@@ -185,9 +185,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(channels_are_ended),
-		cmocka_unit_test(nonsense_ends_the_channel),
+		cmocka_unit_test(impossible_count_ends_the_channel),
 		cmocka_unit_test(refusals_end_channels),
-		cmocka_unit_test(old_orders),
+		cmocka_unit_test(orders_that_are_not_new),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

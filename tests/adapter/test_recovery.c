@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Recovery as software does it, at any moment, with packets lost, late and repeated, ports that go
- * down and chance everywhere: both queue pairs are fenced, the responders' counters name what was
- * executed, the rest is sent again with fresh PSNs. Everything is then executed exactly once. */
+/* Recovery as software does it, at random moments, with lost, delayed and repeated packets, ports
+ * that go down, and random schedules: both queue pairs are fenced, the responders' counters show
+ * what was executed, and the rest is sent again with fresh PSNs. Every operation is then executed
+ * exactly once. */
 #include <stdlib.h>
 #include "fixture.h"
 #include "mlx5sw/watch/fault.h"
@@ -14,18 +15,18 @@ typedef struct op {
 	uint8_t opcode, width, flags;
 	uint32_t local, remote, nbytes;
 	uint64_t operands[4];
-	uint8_t expected[RESULT_NBYTES]; /* of a READ or an atomic */
-	uint32_t psn, n_psns, n_blocks;
+	uint8_t expected[RESULT_NBYTES]; /* result of a READ or an atomic */
+	uint32_t psn, n_psns, n_wqebbs;
 	uint16_t at;
 } op_t;
 
 typedef struct side {
 	adapter_end_t *e, *peer;
-	uint8_t model[N_TARGET]; /* of the peer's memory */
+	uint8_t model[N_TARGET]; /* expected content of the peer's memory */
 	op_t ops[N_OPS];
-	uint32_t n_done, n_posted; /* those before were successful; are in the queue */
+	uint32_t n_done, n_posted; /* operations before these were successful; were posted */
 	uint32_t posted[N_OPS];    /* since the last reset, in order */
-	uint32_t n_queue, n_queue_done, n_blocks;
+	uint32_t n_queue, n_queue_done, n_wqebbs;
 	uint32_t psn;
 	uint8_t is_executed[N_OPS];
 } side_t;
@@ -33,7 +34,7 @@ typedef struct side {
 static adapter_end_t ends[2];
 static side_t sides[2];
 static uint64_t state;
-static uint8_t mtu, is_apart; /* WRITEs: what one writes no other does */
+static uint8_t mtu, is_apart; /* is_apart: no two WRITEs write the same bytes */
 
 static uint32_t draw(uint32_t n)
 {
@@ -49,7 +50,7 @@ static uint64_t get(const uint8_t *p, uint8_t width)
 	return v;
 }
 
-/* What is to be done, and what should come of it. */
+/* Planning: the operations and their expected results. */
 
 static void plan_atomic(side_t *s, op_t *op, uint32_t i)
 {
@@ -75,11 +76,11 @@ static void plan_atomic(side_t *s, op_t *op, uint32_t i)
 	op->local = RESULTS + RESULT_NBYTES * (i % N_RESULTS);
 	op->nbytes = op->width;
 	op->n_psns = 1;
-	op->n_blocks = op->opcode == OP_MASKED_CS && op->width == 8 ? 2 : 1;
+	op->n_wqebbs = op->opcode == OP_MASKED_CS && op->width == 8 ? 2 : 1;
 }
 
-/* What comes after a READ of memory that changes waits for it; and it tells that it is done, since
- * it cannot be repeated when what waited was executed. */
+/* An operation that follows a READ of memory that changes waits for the READ; and the READ requests
+ * a completion, since it cannot be repeated after such an operation was executed. */
 static void plan_read(side_t *s, op_t *op, uint32_t i, int *is_fenced)
 {
 	*is_fenced = draw(2) != 0;
@@ -92,7 +93,7 @@ static void plan_read(side_t *s, op_t *op, uint32_t i, int *is_fenced)
 	       *is_fenced ? s->model + op->remote : s->peer->memory + SOURCE + op->remote,
 	       op->nbytes);
 	if (!*is_fenced)
-		op->remote += SOURCE - TARGET; /* wraps */
+		op->remote += SOURCE - TARGET; /* wraps around the address */
 }
 
 static void plan_write(side_t *s, op_t *op, uint32_t i)
@@ -104,13 +105,13 @@ static void plan_write(side_t *s, op_t *op, uint32_t i)
 	memcpy(s->model + op->remote, s->e->memory + op->local, op->nbytes);
 }
 
-/* Whether what comes next waits. */
+/* Returns whether the next operation must wait. */
 static int plan_op(side_t *s, uint32_t i)
 {
 	op_t *op = &s->ops[i];
 	int is_fenced = 0;
 
-	op->n_blocks = 1;
+	op->n_wqebbs = 1;
 	switch (draw(6)) {
 	case 0:
 	case 1:
@@ -140,7 +141,7 @@ static void plan(side_t *s)
 	}
 }
 
-/* Doing it. */
+/* Execution. */
 
 static void post_op(side_t *s, uint32_t i)
 {
@@ -149,7 +150,7 @@ static void post_op(side_t *s, uint32_t i)
 	op->psn = s->psn;
 	s->psn = mlx5swi_psn_add(s->psn, op->n_psns);
 	s->posted[s->n_queue++] = i;
-	s->n_blocks += op->n_blocks;
+	s->n_wqebbs += op->n_wqebbs;
 	if (op->opcode == OP_NOP)
 		op->at = adapter_nop(s->e, op->flags);
 	else if (op->opcode == OP_READ)
@@ -163,18 +164,18 @@ static void post_op(side_t *s, uint32_t i)
 					op->local, TARGET + op->remote, op->flags);
 }
 
-/* As many as there is room for; one that fills the queue says so when it is done. */
+/* Post as many as fit; a WQE that fills the queue requests a completion. */
 static void post_some(side_t *s, uint32_t n)
 {
 	for (; n && s->n_posted < N_OPS; s->n_posted++) {
 		op_t *op = &s->ops[s->n_posted];
-		const uint32_t n_blocks = s->n_blocks + op->n_blocks;
+		const uint32_t n_wqebbs = s->n_wqebbs + op->n_wqebbs;
 
 		if (s->is_executed[s->n_posted])
 			continue;
-		if (n_blocks > s->e->sq_blocks)
+		if (n_wqebbs > s->e->sq_wqebbs)
 			break;
-		if (n_blocks + 2 > s->e->sq_blocks)
+		if (n_wqebbs + 2 > s->e->sq_wqebbs)
 			op->flags |= SIGNALLED;
 		post_op(s, s->n_posted);
 		n--;
@@ -195,7 +196,7 @@ static void check_result(const side_t *s, uint32_t i)
 				 k, p[k], op->expected[k]);
 }
 
-/* One has succeeded, and all before it. */
+/* One operation has succeeded, and so have all before it. */
 static void succeed(side_t *s, uint16_t counter)
 {
 	const op_t *op;
@@ -205,7 +206,7 @@ static void succeed(side_t *s, uint16_t counter)
 		const uint32_t i = s->posted[s->n_queue_done++];
 
 		op = &s->ops[i];
-		s->n_blocks -= op->n_blocks;
+		s->n_wqebbs -= op->n_wqebbs;
 		s->is_executed[i] = 1;
 		check_result(s, i);
 		assert_true(op->at == counter || !(op->flags & SIGNALLED));
@@ -228,7 +229,7 @@ static void take_completions(side_t *s)
 	count_done(s);
 }
 
-/* What the responder says of those that have not said anything themselves. */
+/* Read from the responder which operations without a completion it has executed. */
 static void learn(side_t *s)
 {
 	mlx5swi_receive_state_t r;
@@ -245,17 +246,17 @@ static void learn(side_t *s)
 		if (k < s->n_queue_done)
 			assert_true(is_executed);
 		else if (is_executed && op->n_psns && op->opcode != OP_READ)
-			s->is_executed[i] = 1; /* and what an atomic found is lost */
+			s->is_executed[i] = 1; /* the result of an atomic is lost */
 		else
-			s->ops[i].flags |= SIGNALLED; /* it may be the last now */
+			s->ops[i].flags |= SIGNALLED; /* it may be the last one now */
 	}
 	assert_int_equal(n_executed, r.rmsn);
 	s->n_posted = 0;
-	s->n_queue = s->n_queue_done = s->n_blocks = 0;
+	s->n_queue = s->n_queue_done = s->n_wqebbs = 0;
 	count_done(s);
 }
 
-/* None of those of an earlier connection; they come round now and then. */
+/* Choose a PSN that differs from those of earlier connections, which wrap around at times. */
 static uint32_t fresh_psn(uint32_t old)
 {
 	return mlx5swi_psn_add(old & 0xff8000, 0x8000 + 0x7fff - draw(100));
@@ -293,7 +294,7 @@ static void recover(void)
 	}
 	if (draw(2))
 		mlx5swi_release_held();
-	adapter_idle(); /* all is flushed */
+	adapter_idle(); /* all WQEs are flushed */
 	for (int i = 0; i < 2; i++)
 		take_completions(&sides[i]);
 	for (int i = 0; i < 2; i++)
@@ -303,7 +304,7 @@ static void recover(void)
 	connect_by_psns();
 }
 
-/* Trouble. */
+/* Disturbances. */
 
 static void lose_packets(uint32_t n)
 {
@@ -350,7 +351,8 @@ static void trouble(void)
 	}
 }
 
-/* A device that repeats WRITEs may undo what another one wrote: then there is none. */
+/* A device that repeats WRITEs may undo a WRITE of another queue pair: then there are no
+ * overlapping WRITEs. */
 static void choose_world(uint64_t seed)
 {
 	mlx5sw_config_t cfg = adapter_config();
@@ -380,7 +382,7 @@ static void start(uint64_t seed)
 	for (uint32_t i = 0; i < 2; i++) {
 		adapter_make(&ends[i], &(adapter_spec_t){.host = i && draw(4),
 							 .device = draw(2),
-							 .sq_blocks = 4u << draw(4),
+							 .sq_wqebbs = 4u << draw(4),
 							 .cq_entries = 256});
 		for (uint32_t k = 0; k < TARGET; k++)
 			ends[i].memory[k] = (uint8_t)draw(256);
@@ -392,7 +394,7 @@ static void start(uint64_t seed)
 	plan(&sides[1]);
 }
 
-/* Whether there was an error. After `calm` turns there is no more trouble. */
+/* Returns whether there was an error. After `calm` turns there are no more disturbances. */
 static int turn(int is_calm)
 {
 	for (int i = 0; i < 2; i++) {
@@ -417,7 +419,7 @@ static void check_memory(const side_t *s)
 	assert_memory_equal(s->peer->memory + TARGET, s->model, N_TARGET);
 }
 
-/* Whether there was an error. */
+/* Returns whether there was an error. */
 static int run(uint64_t seed)
 {
 	enum { CALM = 200, MAX_TURNS = 2000 };
@@ -428,7 +430,8 @@ static int run(uint64_t seed)
 		if (n == CALM)
 			recover();
 		if (n == MAX_TURNS)
-			fail_msg("%u and %u of %d", sides[0].n_done, sides[1].n_done, N_OPS);
+			fail_msg("%u and %u of %d operations are complete", sides[0].n_done,
+				 sides[1].n_done, N_OPS);
 		n_errors += turn(n >= CALM);
 	}
 	check_memory(&sides[0]);
@@ -440,7 +443,7 @@ static int run(uint64_t seed)
 
 static void exactly_once(void **unused)
 {
-	const char *asked = getenv("ATTACK_SEEDS"); /* more of them */
+	const char *asked = getenv("ADAPTER_SEEDS"); /* optional: number of seeds */
 	const uint64_t n = asked ? strtoull(asked, NULL, 10) : 1000;
 	uint64_t n_errors = 0;
 
@@ -448,7 +451,7 @@ static void exactly_once(void **unused)
 	for (uint64_t seed = 1; seed <= n; seed++) {
 		n_errors += (uint64_t)run(seed);
 	}
-	assert_in_range(n_errors, n / 2, n); /* most of them */
+	assert_in_range(n_errors, n / 2, n); /* most runs have errors */
 }
 
 int main(void)

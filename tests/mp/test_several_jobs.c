@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Several jobs one after another in the same processes, with the same size and with others; a
- * failed init between them leaves nothing behind. */
+/* Several jobs one after another in the same processes, of the same size and of other sizes; a
+ * failed init between them has no effect on later ones. */
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
@@ -9,7 +9,7 @@
 
 typedef struct again_params {
 	shmemd_ctx_t ctx;
-	uint64_t *word; /* [1] written by the PE before */
+	uint64_t *word; /* [1] written by the previous PE */
 	int *status;
 } again_params_t;
 
@@ -43,8 +43,8 @@ static int use_job(pes_t *pes, shmemh_t *job, int pe, int n_pes)
 	return 0;
 }
 
-/* A job of the PEs pe < n_pes of the harness's job, by a unique id that PE 0 made; the others have
- * a job of their own in the meantime. */
+/* A job of the PEs pe < n_pes of the harness's job, by a unique id that PE 0 made; each other PE
+ * has a job of its own meanwhile. */
 static int small_job(pes_t *pes, const shmemh_uniqueid_t *id, int n_pes)
 {
 	shmemh_attr_t attr = SHMEMH_ATTR_INIT;
@@ -86,7 +86,7 @@ static int make_ids(pes_t *pes, shmemh_uniqueid_t *ids, int n_pes)
 	return 0;
 }
 
-/* The harness's job goes on beside the others: jobs do not know of each other. */
+/* The harness's job continues while the others run: jobs are independent. */
 static int jobs_beside_each_other(pes_t *pes)
 {
 	shmemh_uniqueid_t *ids = (shmemh_uniqueid_t *)calloc((size_t)pes->n_pes + 1, sizeof(*ids));
@@ -102,7 +102,7 @@ static int jobs_beside_each_other(pes_t *pes)
 	return result;
 }
 
-/* finalize, a failed init, init: the second job of these processes is as good as the first. */
+/* finalize, a failed init, init: the second job of these processes works like the first. */
 static int finalize_and_init_again(pes_t *pes)
 {
 	shmemh_uniqueid_t *ids = (shmemh_uniqueid_t *)calloc((size_t)pes->n_pes + 1, sizeof(*ids));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Posters that have written their WQEs for a path when it is switched: the thread in the turn
- * before them carries out the order, and each moves its WQEs to the new path in its own turn, those
- * of its lanes too. Marks of the old epoch count for nothing. */
+/* Posters that have written their WQEs for a path when the path is switched: the thread in the turn
+ * before them carries out the order, and each poster moves its WQEs, including those of its lanes,
+ * to the new path in its own turn. Marks of the old epoch are ignored. */
 #include <shmem_dev/shmem_dev.h>
 #include "paths.h"
 #include "run.h"
@@ -18,8 +18,8 @@ static void await(const uint32_t *word)
 		shmemd_arch_spin_hint();
 }
 
-/* Until one is given. It is not for posters that are behind, nor for those that reserved while
- * another thread carries it out. */
+/* Wait until an order is given. The waiting posters do not carry it out, nor do those that reserve
+ * while another thread does. */
 static void await_order(const rig_params_t *p, shmemdi_chan_t c, uint64_t resv)
 {
 	const uint64_t ahead = (resv & ~(uint64_t)0xff) | ((resv + 1) & 0xff);
@@ -30,11 +30,12 @@ static void await_order(const rig_params_t *p, shmemdi_chan_t c, uint64_t resv)
 	shmemdi_serve(&p->ctx, c.ch, ahead);
 	shmemdi_serve(&p->ctx, c.ch, resv + SHMEMD_RESV_ADD(1, 1));
 	shmemdi_serve(&p->ctx, 0, 0);
-	shmemdi_serve(&p->ctx, rig_words(0, 0, 0), resv); /* blocked elsewhere */
+	/* like a poster blocked on another channel */
+	shmemdi_serve(&p->ctx, rig_words(0, 0, 0), resv);
 	CHECK_IS(shmemd_arch_ld_relaxed_u64(&c.ch->ready), ready);
 }
 
-/* As a poster that is blocked for space: it reserves, switches, loads the line, and posts. */
+/* Like a poster that is blocked for space: it reserves, switches, loads the line, and posts. */
 static void first_poster(const rig_params_t *p)
 {
 	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, p->peer);
@@ -63,7 +64,7 @@ static void first_poster(const rig_params_t *p)
 	shmemdi_sq_submit(&n.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
 }
 
-/* Each an operation of another kind, with all that has keys. */
+/* Each poster uses another kind of operation, so that all kinds of keys occur. */
 static void post(const rig_params_t *p, uint32_t block, uint32_t lane)
 {
 	uint64_t *target = word_of(&p->ctx, TARGET) + block * WORDS + lane;
@@ -137,7 +138,7 @@ static void host(int pe)
 {
 	if (pe != 0)
 		return;
-	/* All that wait for their turn have written: more turns than they need for it. */
+	/* All waiting posters have written their WQEs: more polls than they need for it. */
 	while (rig_reserved(0, 1, 0) != n_reserved)
 		shmemd_arch_spin_hint();
 	for (int i = 0; i < 300; i++)
@@ -145,12 +146,12 @@ static void host(int pe)
 	CHECK_IS(rig_wqebbs(0, 1, 0), 0);
 	rig_fence(0, 1, 0);
 	rig_order(0, 1, 0);
-	/* Those that have reserved may still read the old queue. */
+	/* Posters that have reserved may still read the old queue. */
 	CHECK_IS(rig_pes[0].order.retired, (uint32_t)rig_place(n_reserved));
 	shmemd_arch_st_release_u64(word_of(&rig_pes[1].ctx, END), 1);
 }
 
-static void look(void)
+static void final_check(void)
 {
 	CHECK_IS(has_returned, POSTERS * n_lanes);
 	CHECK_IS(word_of(&rig_pes[1].ctx, TARGET)[63], 99);
@@ -162,7 +163,7 @@ static void look(void)
 		CHECK_IS(word_of(&rig_pes[1].ctx, COUNTERS)[lane], 500 + lane);
 }
 
-/* Kinds of operations in each order of the posters; lanes together; READs with a DUMP. */
+/* Kinds of operations in each order of the posters; coalesced lanes; READs with a DUMP. */
 static void run_with(uint32_t lanes, uint32_t flags)
 {
 	rig_test_t t = {.plan = rig_plan(),
@@ -171,7 +172,7 @@ static void run_with(uint32_t lanes, uint32_t flags)
 			.n_threads = lanes,
 			.made = fill,
 			.host = host,
-			.look = look};
+			.final_check = final_check};
 
 	n_lanes = lanes;
 	n_reserved = 1 + lanes * (flags & SHMEMD_CTX_FLUSH_READS ? 8 : 6);

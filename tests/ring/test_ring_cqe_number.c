@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Completion by number (impl/cq.h): a waiter polls the CQE of its own reservation, however many
- * were completed before, and whatever has happened to that CQE since. One thread of PE 0 plays
- * the others. */
+ * completed before, and whatever has overwritten that CQE since. One thread of PE 0 acts for all
+ * posters. */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
 
@@ -10,7 +10,7 @@ enum { DEPTH = 1024, SHALLOW = 64, BAD_GRANULE = 5 };
 
 static const shmemdi_call_t call = {.op = SHMEMD_OP_QUIET};
 
-/* Post a WRITE of word i; a ticket if `when` is NOW. */
+/* Post a WRITE of word i; returns a ticket if `when` is NOW. */
 static shmemdi_ticket_t post(const shmemdi_nic_t *n, uint32_t i, int when)
 {
 	const shmemdi_how_t how = shmemdi_how(when, when == SHMEMD_RING_NOW);
@@ -25,7 +25,7 @@ static shmemdi_ticket_t post(const shmemdi_nic_t *n, uint32_t i, int when)
 	return shmemdi_sq_submit(&n->c, &post, how);
 }
 
-/* As shmemdi_cq_wait polls. */
+/* Poll like shmemdi_cq_wait. */
 static int poll_for(const shmemdi_nic_t *n, shmemdi_ticket_t ticket, int *status)
 {
 	return shmemdi_cq_poll(&n->c, call, ticket, status);
@@ -48,7 +48,7 @@ static uint64_t done(void)
 	return shmemd_arch_ld_relaxed_u64(&rig_words(0, 1, 0)->done);
 }
 
-/* So many WQEBBs and CQEs after the start. */
+/* The value of `done` with so many WQEBBs and CQEs after the start. */
 static uint64_t done_at(const shmemdi_ticket_t *last, uint64_t wqebbs)
 {
 	return SHMEMD_DONE_WORD(rig_place(wqebbs), SHMEMD_READY_CQES(last->word) + 1);
@@ -73,9 +73,9 @@ static void run_starts(void (*kernel)(const void *params), uint32_t depth, uint6
 	}
 }
 
-/* arg others are complete, and no thread has read their CQEs: one poll is enough, and `done` stays
- * where it is. */
-static void behind_others(const void *params)
+/* arg other operations are complete, and no thread has read their CQEs: one poll suffices, and
+ * `done` does not move. */
+static void after_others(const void *params)
 {
 	const rig_params_t *p = params;
 	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, 1);
@@ -98,17 +98,17 @@ static void behind_others(const void *params)
 		CHECK_IS(word_of(&rig_pes[1].ctx, 0)[i] % 64, p->arg >= i ? i : 0);
 }
 
-static void others_complete_before(void **state)
+static void poll_after_other_completions(void **state)
 {
 	static const uint64_t n_others[] = {
 		0, 1, 16, 128, DEPTH - DEPTH / 4 - 2, DEPTH - DEPTH / 4 - 1, 512, DEPTH - 1};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(n_others) / sizeof(n_others[0]); i++)
-		run_starts(behind_others, DEPTH, n_others[i]);
+		run_starts(after_others, DEPTH, n_others[i]);
 }
 
-/* The waiter polls only when arg others have been posted after its own and completed, so that
+/* The waiter polls only after arg other operations were posted after its own and completed, so that
  * the CQE at its place may be of a later lap. */
 static void a_lap_late(const void *params)
 {
@@ -127,7 +127,7 @@ static void a_lap_late(const void *params)
 	CHECK_IS(status, 0);
 }
 
-static void late_by_laps(void **state)
+static void waiter_late_by_laps(void **state)
 {
 	static const uint64_t n_others[] = {
 		1,           SHALLOW - 1,     SHALLOW,    SHALLOW + 1, 2 * SHALLOW - 1,
@@ -138,8 +138,8 @@ static void late_by_laps(void **state)
 		run_starts(a_lap_late, SHALLOW, n_others[i]);
 }
 
-/* The completion of the third of three does not come, nor is it taken for complete by that of
- * another WQE. `done` moves past it all the same in the end. */
+/* The completion of the third of three operations is held; the CQE of another WQE must not be taken
+ * for it. At the end `done` moves past it. */
 static void hold_third(const void *params)
 {
 	const rig_params_t *p = params;
@@ -149,7 +149,7 @@ static void hold_third(const void *params)
 
 	if (p->pe != 0)
 		return;
-	rig_tell("hold cqe host=0 block=%u", rig_device_index(2));
+	rig_control("hold cqe host=0 wqebb=%u", rig_device_index(2));
 	first = post(&n, 0, SHMEMD_RING_NOW);
 	(void)post(&n, 1, SHMEMD_RING_NOW);
 	third = mixed = post(&n, 2, SHMEMD_RING_NOW);
@@ -164,8 +164,8 @@ static void hold_third(const void *params)
 		CHECK_IS(status, 0);
 		CHECK_IS(poll_for(&n, first, &status), 1);
 	}
-	rig_tell("clear rules");
-	rig_tell("release cqes host=0");
+	rig_control("clear rules");
+	rig_control("release cqes host=0");
 	while (!poll_for(&n, third, &status))
 		shmemd_arch_spin_hint();
 	while (!poll_for(&n, mixed, &status))
@@ -173,14 +173,15 @@ static void hold_third(const void *params)
 	CHECK_IS(done(), done_at(&third, 3));
 }
 
-static void cqe_of_another(void **state)
+static void cqe_of_another_wqe(void **state)
 {
 	(void)state;
 	run_starts(hold_third, SHALLOW, 0);
 }
 
-/* g, get, fetch and quiet by the public calls, after many others; with two WQEBBs, and a DUMP. */
-static void calls_behind_others(const void *params)
+/* g, get, fetch and quiet by the public calls, after many other operations; with two WQEBBs, and a
+ * DUMP. */
+static void calls_after_others(const void *params)
 {
 	const rig_params_t *p = params;
 	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, 1);
@@ -214,7 +215,7 @@ static void calls_after_many(void **state)
 	(void)state;
 	for (uint32_t flags = 0; flags < 2; flags++)
 		for (unsigned start = 0; start < N_STARTS; start++) {
-			rig_test_t t = number_test(calls_behind_others, DEPTH, 100 + 400 * flags);
+			rig_test_t t = number_test(calls_after_others, DEPTH, 100 + 400 * flags);
 
 			start_below(&t.plan, start);
 			t.plan.flags = flags ? SHMEMD_CTX_FLUSH_READS : 0;
@@ -225,9 +226,8 @@ static void calls_after_many(void **state)
 		}
 }
 
-/* The waiter's WQE was flushed: the status is that of the first CQE with an error, and the
- * record tells of it. The channel fails before the last one is published, so that nothing of it
- * is ever complete. */
+/* The waiter's WQE was flushed: the status is that of the first error CQE, which is also in the
+ * record. The channel fails before the last WQE is published, so that it never completes. */
 static void cause_is_before(const void *params)
 {
 	const rig_params_t *p = params;
@@ -283,9 +283,9 @@ static void cqes_that_are_due(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(others_complete_before),
-		cmocka_unit_test(late_by_laps),
-		cmocka_unit_test(cqe_of_another),
+		cmocka_unit_test(poll_after_other_completions),
+		cmocka_unit_test(waiter_late_by_laps),
+		cmocka_unit_test(cqe_of_another_wqe),
 		cmocka_unit_test(calls_after_many),
 		cmocka_unit_test(errors),
 		cmocka_unit_test(cqes_that_are_due),

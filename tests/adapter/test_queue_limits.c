@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Rings at their ends: indexes that come round, records and doorbells anywhere, completion queues
- * with little room, the longest messages, queue pairs that end in the middle. */
+/* Limits of rings: indexes that wrap, random records and doorbells, completion queues with little
+ * room, the longest messages, queue pairs that end at random moments. */
 #include <endian.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -29,19 +29,20 @@ static void connect_by(const mlx5swi_qp_attr_t *to_b, const mlx5swi_qp_attr_t *t
 	adapter_modify(&a, to_b);
 }
 
-/* WQEs of 1 to 5 blocks through the end of the 16 bits, from each offset; the smallest rings. */
-static void blocks_through_the_end(void **unused)
+/* WQEs of 1 to 5 WQEBBs across the wrap of the 16-bit index, from each offset; the smallest rings.
+ */
+static void wqebbs_through_the_end(void **unused)
 {
 	static const uint8_t bytes[256] = {1, 2, 3};
 
 	(void)unused;
-	for (uint32_t blocks = 8; blocks <= 16; blocks *= 2)
+	for (uint32_t wqebbs = 8; wqebbs <= 16; wqebbs *= 2)
 		for (uint32_t before = 0; before < 40; before++) {
 			mlx5sw_config_t cfg = adapter_config();
 
 			cfg.start_index = (uint16_t)-before;
 			adapter_start(&cfg);
-			adapter_make(&a, &(adapter_spec_t){.sq_blocks = blocks});
+			adapter_make(&a, &(adapter_spec_t){.sq_wqebbs = wqebbs});
 			adapter_make(&b, &(adapter_spec_t){.host = 1});
 			adapter_connect(&a, &b);
 			for (uint32_t i = 0; i < 30; i++) {
@@ -64,7 +65,8 @@ static uint16_t near(uint16_t pi, uint32_t n)
 	return (uint16_t)(draw(3) ? pi + draw(n + 1) : draw(65536));
 }
 
-/* So many blocks more; further than the queue is long: none. */
+/* Returns the number of WQEBBs that index is ahead of pi; 0 if it is further than the queue is
+ * long. */
 static uint16_t ahead(uint16_t index, uint16_t pi)
 {
 	const uint16_t n = (uint16_t)(index - pi);
@@ -72,7 +74,7 @@ static uint16_t ahead(uint16_t index, uint16_t pi)
 	return n > JUMPS ? 0 : n;
 }
 
-/* Returns how many WQEs it executed, from pi on. */
+/* Returns how many WQEs were executed, from pi on. */
 static uint16_t ring_anywhere(uint16_t pi)
 {
 	for (uint32_t n = draw(JUMPS) + 1; n && (uint16_t)(a.pi - pi) < JUMPS; n--)
@@ -81,7 +83,7 @@ static uint16_t ring_anywhere(uint16_t pi)
 	const uint16_t record = near(pi, posted), doorbell = near(pi, posted);
 	const uint16_t n = ahead(record, pi), m = ahead(doorbell, pi);
 
-	/* Into blocks that nobody wrote, at once or when the record is read again. */
+	/* unwritten WQEBBs were produced, at once or when the record is read again */
 	if (n > posted || m > posted || (uint16_t)(record - pi) - JUMPS - 1u < JUMPS)
 		return 0;
 	adapter_record(&a, record);
@@ -93,7 +95,7 @@ static uint16_t ring_anywhere(uint16_t pi)
 	return n > m ? n : m;
 }
 
-/* In ERR the record alone counts. */
+/* In ERR only the record counts. */
 static uint16_t flush_anywhere(uint16_t pi)
 {
 	const uint16_t record = (uint16_t)(pi + draw(40) - 10), n = ahead(record, pi);
@@ -113,8 +115,9 @@ static uint16_t flush_anywhere(uint16_t pi)
 	return n;
 }
 
-/* Record and doorbell jump about; only what is ahead, and not too far, is new. */
-static void records_and_doorbells_anywhere(void **unused)
+/* Record and doorbell have random values; only a value that is ahead, and not too far, produces
+ * WQEs. */
+static void random_records_and_doorbells(void **unused)
 {
 	(void)unused;
 	for (uint64_t seed = 1; seed <= 2000; seed++) {
@@ -126,7 +129,7 @@ static void records_and_doorbells_anywhere(void **unused)
 		cfg.start_index = pi = (uint16_t)draw(65536);
 		cfg.chaos = draw(2) ? MLX5SW_CHAOS_ORDER : 0;
 		adapter_start(&cfg);
-		adapter_make(&a, &(adapter_spec_t){.sq_blocks = JUMPS, .cq_entries = 512});
+		adapter_make(&a, &(adapter_spec_t){.sq_wqebbs = JUMPS, .cq_entries = 512});
 		adapter_make(&b, &(adapter_spec_t){.host = 1});
 		adapter_connect(&a, &b);
 		for (uint32_t turn = 0; turn < 20; turn++)
@@ -146,7 +149,7 @@ static void expect_broken(const adapter_end_t *other)
 	assert_int_equal(a.cq->pi, 8);
 }
 
-static void expect_told(const adapter_end_t *other, uint32_t first)
+static void expect_reported(const adapter_end_t *other, uint32_t first)
 {
 	assert_int_equal(other->qp->state, MLX5SWI_INIT);
 	assert_int_equal(a.cq->pi, first + N_FLUSHED);
@@ -159,8 +162,9 @@ static void expect_told(const adapter_end_t *other, uint32_t first)
 	}
 }
 
-/* An error in a completion queue with room for so many of 8 entries: with oi = 0 it breaks if they
- * do not suffice, and all queue pairs that use it end; with oi = 1 the oldest are overwritten. */
+/* An error in a completion queue with room for `room` of 8 entries. With oi = 0 the CQ goes to an
+ * error state if they do not suffice, and all queue pairs that use it end; with oi = 1 the oldest
+ * entries are overwritten. */
 static void error_with_little_room(uint32_t room, int minds)
 {
 	adapter_end_t other;
@@ -187,7 +191,7 @@ static void error_with_little_room(uint32_t room, int minds)
 	if (minds && room < N_FLUSHED)
 		expect_broken(&other);
 	else
-		expect_told(&other, 8 - room);
+		expect_reported(&other, 8 - room);
 	adapter_stop();
 }
 
@@ -200,7 +204,7 @@ static void errors_with_little_room(void **unused)
 	}
 }
 
-/* 2^30 bytes and a page more of addresses; of memory, some. */
+/* 2^30 bytes and a page of address space, backed by little memory. */
 static uint8_t *much_memory(size_t nbytes)
 {
 	enum { PIECE = 1 << 24 };
@@ -230,7 +234,8 @@ static void post_long(uint8_t opcode, uint32_t nbytes, const uint8_t *memory, ui
 	adapter_post(&a, &w);
 }
 
-/* 2^30 bytes are one message, one byte more is none; both ways, with the smallest packets. */
+/* 2^30 bytes are one message, one byte more is refused; both directions, with the smallest packets.
+ */
 static void longest_messages(void **unused)
 {
 	const size_t nbytes = (size_t)GIB + 4096;
@@ -291,8 +296,8 @@ static uint16_t post_imm(uint32_t to, uint32_t nbytes)
 	return adapter_post(&a, &w);
 }
 
-/* A queue pair to itself, or to one that is slow to receive: WRITEs with immediate data, atomics
- * and READs in turn, while packets are lost and come twice. */
+/* A queue pair to itself, or to a slow receiver: WRITEs with immediate data, atomics and READs in
+ * turn, while packets are lost and duplicated. */
 static void losses(uint64_t seed, int is_itself)
 {
 	enum { N = 12, MTU = 1024 };
@@ -383,9 +388,9 @@ static void something(adapter_end_t *e, const adapter_end_t *peer)
 	adapter_ring(e);
 }
 
-/* Queue pairs end at any moment: destroyed, reset, connected again. What comes of it is chance, but
- * the device stays whole, and comes to rest. */
-static void ends_in_the_middle(void **unused)
+/* Queue pairs end at random moments: destroyed, reset, connected again. The results are random, but
+ * the device stays consistent and becomes idle. */
+static void queue_pairs_end_at_random_moments(void **unused)
 {
 	(void)unused;
 	for (uint64_t seed = 1; seed <= 2000; seed++) {
@@ -418,12 +423,12 @@ static void ends_in_the_middle(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(blocks_through_the_end),
-		cmocka_unit_test(records_and_doorbells_anywhere),
+		cmocka_unit_test(wqebbs_through_the_end),
+		cmocka_unit_test(random_records_and_doorbells),
 		cmocka_unit_test(errors_with_little_room),
 		cmocka_unit_test(longest_messages),
 		cmocka_unit_test(losses_to_itself_and_to_slow_receivers),
-		cmocka_unit_test(ends_in_the_middle),
+		cmocka_unit_test(queue_pairs_end_at_random_moments),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Poll loops that only look, without a wait or a hint: others run meanwhile, and a loop that waits
- * for something that is never written ends as a livelock. */
+/* Poll loops that only read, without a wait or a hint: other fibers run meanwhile, and a loop that
+ * waits for a value that is never written ends as a livelock. */
 #include "sim_test.h"
 
 #define N_LOOKING 2
@@ -23,7 +23,7 @@ static void only_tests(void)
 		;
 }
 
-/* What shmemd_test_u32 and a fence in the loop come to. */
+/* The accesses of shmemd_test_u32 and a fence in a loop. */
 static void tests_and_fences(void)
 {
 	while (shmemd_arch_ld_relaxed_u32(&flag) != 1)
@@ -36,7 +36,7 @@ static void tests_several(void)
 		;
 }
 
-/* The user's own lock. */
+/* A lock of the user's kernel. */
 static void takes_lock(void)
 {
 	while (shmemd_arch_atom_cas_u32(&lock, 0, 2) != 0)
@@ -51,7 +51,7 @@ static void retries_cas(void)
 	while (old != 0 || shmemd_arch_atom_cas_u32(&lock, old, 2) != old);
 }
 
-/* Fetches into a buffer, as a get does: each turn stores what is there already. */
+/* Fetches into a buffer, like a get: each iteration stores the value that is already there. */
 static void fetches(void)
 {
 	uint32_t mine;
@@ -156,7 +156,7 @@ static const struct row {
 
 static const int policies[] = {SHMEMSIM_ROUND_ROBIN, SHMEMSIM_RANDOM, SHMEMSIM_PCT};
 
-static void test_fulfilled(void **state)
+static void test_condition_becomes_true(void **state)
 {
 	(void)state;
 	for (size_t p = 0; p < 3; p++)
@@ -170,7 +170,7 @@ static void test_fulfilled(void **state)
 		}
 }
 
-/* A lock that each of 64 threads takes and gives back. */
+/* A lock that each of 64 threads takes and releases. */
 static uint32_t n_held;
 
 static void locked_part(const void *params)
@@ -192,7 +192,7 @@ static void test_lock(void **state)
 	assert_int_equal(n_held, 64);
 }
 
-static void test_never(void **state)
+static void test_condition_never_true(void **state)
 {
 	(void)state;
 	for (size_t p = 0; p < 3; p++)
@@ -204,8 +204,8 @@ static void test_never(void **state)
 		}
 }
 
-/* What also writes in each turn ends at the limit of steps, under round robin too. */
-static void test_never_and_writes(void **state)
+/* A loop that also writes in each iteration ends at the limit of steps, also under round robin. */
+static void test_writing_poll_never_true(void **state)
 {
 	(void)state;
 	for (size_t p = 0; p < 3; p++) {
@@ -215,7 +215,7 @@ static void test_never_and_writes(void **state)
 	}
 }
 
-/* Reading much that nobody changes is work, not polling. */
+/* Reading a large constant area is work, not polling. */
 static uint64_t sum;
 
 static void reads_long(const void *params)
@@ -227,21 +227,21 @@ static void reads_long(const void *params)
 		return;
 	}
 	for (int round = 0; round < 2000; round++) {
-		(void)shmemd_arch_ld_relaxed_u32(&lock); /* at each turn, as for an error word */
+		(void)shmemd_arch_ld_relaxed_u32(&lock); /* in each iteration, like an error word */
 		for (int i = 0; i < 4096; i++)
 			sum += shmemd_arch_ld_data_u64(&data[(i * (round + 1)) % 4096]);
 	}
 	set_flag();
 }
 
-static void test_reading_is_no_polling(void **state)
+static void test_reading_is_not_polling(void **state)
 {
 	(void)state;
 	flag = 0;
 	assert_good(run_kernel(NULL, reads_long, NULL, 0, 1, 2));
 }
 
-/* So many looks that a program makes before it gives up by itself are no livelock. */
+/* A loop that gives up by itself after so many polls is not a livelock. */
 static void gives_up(const void *params)
 {
 	(void)params;
@@ -249,7 +249,7 @@ static void gives_up(const void *params)
 		;
 }
 
-/* Loops that look at the clock, which goes on while nobody else can. */
+/* Loops that read the clock, which advances while no other fiber can run. */
 static void looks_with_limit(const void *params)
 {
 	uint64_t start = shmemd_arch_time_ns();
@@ -279,11 +279,11 @@ static void test_ends_by_itself(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fulfilled),
+		cmocka_unit_test(test_condition_becomes_true),
 		cmocka_unit_test(test_lock),
-		cmocka_unit_test(test_never),
-		cmocka_unit_test(test_never_and_writes),
-		cmocka_unit_test(test_reading_is_no_polling),
+		cmocka_unit_test(test_condition_never_true),
+		cmocka_unit_test(test_writing_poll_never_true),
+		cmocka_unit_test(test_reading_is_not_polling),
 		cmocka_unit_test(test_ends_by_itself),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Which waits carry out an order to switch a channel: those of a barrier for its flags, and those
- * for a bounce buffer, also when no other thread is there to do it. Waits of wait.h and signal.h
- * leave it to the host's service kernel. test_ring_order has the waits for completions,
- * test_ring_switch those for space. */
+/* The waits that carry out an order to switch a channel: those of a barrier for its flags and those
+ * for a bounce buffer, even if no other thread can. Waits of wait.h and signal.h leave orders to
+ * the host's service kernel. test_ring_order has the waits for completions, test_ring_switch those
+ * for space. */
 #include "steps.h"
 
-enum { TURNS = 300 }; /* several times those after which a wait looks at the host's memory */
+enum { TURNS = 300 }; /* several times the polls after which a wait reads the host's memory */
 
 static void fence_and_order(int pe)
 {
@@ -37,13 +37,14 @@ static int wait_for_end(const rig_params_t *p)
 	}
 }
 
-/* The service kernel, late: what happens until it serves is done by the thread that waits. */
+/* The service kernel starts late: until it serves, only the waiting thread could carry out the
+ * order. */
 static void serve_late(const rig_params_t *p)
 {
 	while (!shmemd_arch_ld_acquire_u64(&p->ctx.order->number))
 		shmemd_arch_spin_hint();
 	for (int i = 0; i < TURNS; i++)
-		shmemsim_sleep(1000); /* those that poll get a turn each */
+		shmemsim_sleep(1000); /* each polling thread polls once */
 	CHECK_IS(shmemd_arch_ld_acquire_u64(&p->ctx.order->carried_out), 0);
 	serve(p);
 }
@@ -75,9 +76,9 @@ static void flag_waits_leave_orders(void **state)
 		run_starts(t);
 }
 
-/* Barrier. Nothing was posted before it, so that its quiet waits for nothing. PE 0 can leave it
- * only after its order and that of PE 1 were carried out; PE 1 leaves it when PE 0's flag comes by
- * the new path, and then has no other wait for its own order. */
+/* Barrier. No operation precedes it, so its quiet waits for nothing. PE 0 can leave it only after
+ * its order and that of PE 1 were carried out; PE 1 leaves it when PE 0's flag arrives by the new
+ * path, and then has no other wait in which to carry out its own order. */
 static void waits_in_barrier(const void *params)
 {
 	const rig_params_t *p = params;
@@ -99,8 +100,8 @@ static void barrier_flags_are_enough(void **state)
 		run_starts(t);
 }
 
-/* Bounce buffers. One is taken by a thread that gives it back when the order is carried out; a
- * thread that fetches waits for that buffer. */
+/* Bounce buffers. A thread holds one until the order is carried out; a thread that fetches waits
+ * for that buffer. */
 static void holds_buffer(const rig_params_t *p)
 {
 	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, 1);
@@ -113,7 +114,7 @@ static void holds_buffer(const rig_params_t *p)
 	shmemdi_bounce_release(&n.c, ticket);
 }
 
-/* What was posted before the path was lost is complete: nothing else is waited for. */
+/* Operations posted before the failure are complete: no other wait occurs. */
 static void waits_for_buffer(const void *params)
 {
 	const rig_params_t *p = params;

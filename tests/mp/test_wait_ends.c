@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What ends a wait: a signal, also one sent just before its sender's end; the end of a PE, if the
- * wait is for it; time. The ends are told by words of the test in place of the host's. */
+/* The ways in which a wait ends: a signal, also one sent just before its sender's death; the death
+ * of a PE, if the wait is for that PE; a time limit. Words of the test simulate the host's reports.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
 #include "scopes.h"
 
 #define SHORT_NS 20000
-#define SEEN 5 /* what sig holds, and a value that it never gets */
+#define SEEN 5 /* the value of sig, and a value that it never has */
 #define NEVER 6
 
 typedef struct ends_params {
 	shmemd_ctx_t ctx;     /* the job's */
-	shmemd_ctx_t own;     /* the same with the two below and a limit of the test */
+	shmemd_ctx_t own;     /* the same with the two words below and a limit of the test */
 	uint64_t *abort_word; /* [1] */
 	uint32_t *causes;     /* [n_pes] */
 	uint64_t *sig;        /* [1] */
-	uint64_t *ack;        /* [1] rounds that the waiter is through with */
+	uint64_t *ack;        /* [1] rounds that the waiter has finished */
 	int from, want;
 	int *status;
 } ends_params_t;
@@ -37,8 +38,8 @@ static int ends_params(pes_t *pes, ends_params_t *p)
 	return 0;
 }
 
-/* Block 1 signals and then ends, round after round, each time after one more turn: in some rounds
- * both come between the last look of the loop in block 0 and the look at the abort word. */
+/* Block 1 signals and then ends, round after round, each time one poll later: in some rounds both
+ * happen between the last poll of the loop in block 0 and its check of the abort word. */
 #define LAST_ROUNDS 140u
 
 SHMEMD_FN void signal_and_end(const ends_params_t *p, uint64_t round)
@@ -71,7 +72,8 @@ SHMEMD_KERNEL(last_kernel, ends_params_t, p)
 						       PES_LIMIT_NS));
 		shmemd_wait_until_for_u64(&p.ctx, p.abort_word, SHMEMD_CMP_NE, 0, PES_LIMIT_NS);
 		shmemd_p_u64(&p.ctx, p.abort_word, 0, me);
-		scope_report(p.status, 2, shmemd_quiet(&p.ctx)); /* before the next wait looks */
+		/* before the next wait checks it */
+		scope_report(p.status, 2, shmemd_quiet(&p.ctx));
 		shmemd_p_u64(&p.ctx, p.ack, round, me);
 	}
 }
@@ -87,7 +89,7 @@ static int signal_before_the_end(pes_t *pes)
 	return 0;
 }
 
-/* Waits for a word that does not change: for anybody, or only for PE from. */
+/* Wait for a word that does not change: for any PE, or only for PE from. */
 SHMEMD_KERNEL(end_kernel, ends_params_t, p)
 {
 	int status = p.from < 0 ? shmemd_signal_wait_until(&p.own, p.sig, SHMEMD_CMP_EQ, NEVER)
@@ -97,7 +99,7 @@ SHMEMD_KERNEL(end_kernel, ends_params_t, p)
 	scope_report(p.status, 0, status == p.want ? 0 : WRONG_VALUE + status);
 }
 
-/* One such wait ends with want; the record says so, and names PE pe. */
+/* Check that one such wait ends with want and that the record agrees and names PE pe. */
 static int expect_end(pes_t *pes, ends_params_t *p, int from, int want, int pe)
 {
 	shmemd_error_t err;
@@ -122,7 +124,8 @@ SHMEMD_KERNEL(who_kernel, ends_params_t, p)
 		     shmemd_failed_cause(&p.own) == (uint32_t)p.want ? 0 : WRONG_VALUE);
 }
 
-/* PE gone (-1: this one is cut off from all) is told as gone, and ends the waits for it. */
+/* PE gone (-1: this PE has lost the connection to all) is reported as gone, which ends the waits
+ * for it. */
 static int gone_by_cause(pes_t *pes, ends_params_t *p, int gone, uint32_t cause)
 {
 	uint32_t *causes = (uint32_t *)calloc((size_t)pes->n_pes, sizeof(*causes));
@@ -154,7 +157,7 @@ static int end_of_a_pe(pes_t *pes)
 	ends_params_t p;
 
 	if (pes->seed > 2)
-		return 0; /* one thread of one PE by itself: schedules change nothing */
+		return 0; /* one thread of one PE alone: schedules make no difference */
 	if (ends_params(pes, &p))
 		return 1;
 	PES_TRY(pes, run_copy(p.sig, &seen, sizeof(seen)));
@@ -163,7 +166,7 @@ static int end_of_a_pe(pes_t *pes)
 	       gone_by_cause(pes, &p, -1, SHMEMD_CAUSE_CUT_OFF);
 }
 
-/* The default limit is recorded when it ends a wait; the one that the caller names is not. */
+/* The default limit is recorded when it ends a wait; a limit of the caller is not. */
 SHMEMD_KERNEL(zero_kernel, ends_params_t, p)
 {
 	int status = shmemd_wait_until_for_u64(&p.own, p.sig, SHMEMD_CMP_EQ, NEVER, 0);
@@ -171,7 +174,8 @@ SHMEMD_KERNEL(zero_kernel, ends_params_t, p)
 	scope_report(p.status, 0, status == SHMEMD_ERR_TIMEOUT ? 0 : WRONG_VALUE + status);
 }
 
-/* No limit, the longest, and one of more than 32 bits: the word ends the wait, a while later. */
+/* No limit, the longest limit, and one of more than 32 bits: the word ends the wait after a while.
+ */
 SHMEMD_KERNEL(patient_kernel, ends_params_t, p)
 {
 	int me = shmemd_my_pe(&p.ctx);
@@ -192,7 +196,7 @@ SHMEMD_KERNEL(patient_kernel, ends_params_t, p)
 	}
 }
 
-static int limits(pes_t *pes)
+static int time_limits(pes_t *pes)
 {
 	uint64_t seen = SEEN;
 	ends_params_t p;
@@ -210,7 +214,8 @@ static int limits(pes_t *pes)
 	return 0;
 }
 
-/* A sync that PE 0 never calls: the record says who is missing. Never again with that memory. */
+/* A sync that PE 0 never calls: the record names the missing PE. That sync memory is not used
+ * again. */
 SHMEMD_KERNEL(missing_kernel, ends_params_t, p)
 {
 	int status = shmemd_my_pe(&p.own) == 0 ? SHMEMD_ERR_TIMEOUT : shmemd_sync(&p.own);
@@ -242,7 +247,7 @@ int main(int argc, char **argv)
 	static const pes_test_t tests[] = {
 		PES_TEST(signal_before_the_end),
 		PES_TEST(end_of_a_pe),
-		PES_TEST(limits),
+		PES_TEST(time_limits),
 		PES_TEST(missing_in_sync),
 	};
 

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Detection of poll loops without shmemsim_spin: `while (!test(flag));`, a compare-and-swap that is
- * tried until it succeeds, a loop that only reads the clock.
+ * repeated until it succeeds, a loop that only reads the clock.
  *
  * If a fiber repeats the same accesses in the same order while nothing is written, it is parked as
  * by shmemsim_spin. Then other fibers run, and if none of them can write, the run ends as a
- * livelock. A loop that reads other words in each iteration is not parked, however long it takes.
+ * livelock. A loop that reads other words in each iteration is never parked.
  *
  * An iteration may have any length: the fiber records one address, the anchor, and compares the
- * addresses between two accesses to it. If the anchor is not accessed again within `span`
- * accesses, another address becomes the anchor, and the span doubles. */
+ * addresses between two accesses to it. If the anchor is not accessed again within `span` accesses,
+ * another address becomes the anchor, and the span doubles. */
 #include "sim/sim.h"
 
 #define FIRST_SPAN 32u /* accesses until the anchor moves */
 #define LAST_SPAN 65536u
-/* Equal iterations until a fiber is parked. The number doubles each time, so that a loop that
- * gives up after 100,000 iterations ends before its run counts as a livelock, which is after
- * LIVELOCK_LOOKS times the last number. */
+/* Equal iterations until a fiber is parked. The number doubles each time, so that a loop that gives
+ * up after 100,000 iterations ends before its run counts as a livelock, which is after
+ * LIVELOCK_POLLS times the last number. */
 #define FIRST_TURNS 64u
 #define LAST_TURNS 1024u
-/* Accesses of one fiber until others run: it may poll by iterations that differ or write. */
+/* Accesses of one fiber until others run: it may poll by iterations that differ or that write. */
 #define MAX_ALONE 65536u
 
-static void set_anchor(shmemsimi_looks_t *l, const void *p)
+static void set_anchor(shmemsimi_poll_detector_t *l, const void *p)
 {
 	l->anchor = p;
 	l->since = 0;
@@ -31,9 +31,9 @@ static void set_anchor(shmemsimi_looks_t *l, const void *p)
 	l->n_turns = 0;
 }
 
-/* One more access. Returns whether the fiber is to be parked. Addresses are only compared for
- * equality, so that a seed gives the same run wherever memory lies. */
-static bool is_again(shmemsimi_looks_t *l, const void *p)
+/* Add one access. Returns whether the fiber must be parked. Addresses are only compared for
+ * equality, so that a seed gives the same run for any placement of memory. */
+static bool is_again(shmemsimi_poll_detector_t *l, const void *p)
 {
 	if (p != l->anchor) {
 		l->turn = (l->turn ^ (uintptr_t)p) * 0x9e3779b97f4a7c15u;
@@ -50,11 +50,11 @@ static bool is_again(shmemsimi_looks_t *l, const void *p)
 	return l->n_turns >= l->max_turns;
 }
 
-void shmemsimi_look(const void *p, const void *call)
+void shmemsimi_detect_poll(const void *p, const void *call)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	shmemsimi_fiber_t *f = w->current;
-	shmemsimi_looks_t *l = &f->looks;
+	shmemsimi_poll_detector_t *l = &f->poll_detector;
 	if (f->kind == KIND_MAIN)
 		return;
 	f->call = call; /* for reports, also if the policy switches at this access */
@@ -62,7 +62,7 @@ void shmemsimi_look(const void *p, const void *call)
 		shmemsimi_yield(call);
 		return;
 	}
-	shmemsimi_news();
+	shmemsimi_note_writes();
 	if (l->epoch != w->epoch || !l->max_turns) {
 		l->epoch = w->epoch;
 		l->span = FIRST_SPAN;

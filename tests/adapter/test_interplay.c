@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Where the parts of the device meet: an answer while something else is still to come. */
+/* Interactions between parts of the device: a response arrives while other work is pending. */
 #include <endian.h>
 #include <sys/mman.h>
 #include "fixture.h"
@@ -50,8 +50,8 @@ static uint16_t write_imm(void)
 	return adapter_post(&a, &w);
 }
 
-/* A receiver that is not ready answers the first request alone: those behind it are not lost, and
- * cost none of the retries. */
+/* A receiver that is not ready answers the first request only: the requests after it are not lost,
+ * and use none of the retries. */
 static void waiting_for_the_receiver_costs_no_retries(void **state)
 {
 	const adapter_spec_t receiver = {.host = 1, .rq_wqes = 4};
@@ -81,7 +81,7 @@ static void waiting_for_the_receiver_costs_no_retries(void **state)
 	adapter_stop();
 }
 
-/* Repetitions that come late, all at once, and a new READ behind them. */
+/* Repetitions arrive late and all at once, followed by a new READ. */
 static void repetitions_leave_room_for_a_request(void **state)
 {
 	(void)state;
@@ -95,7 +95,7 @@ static void repetitions_leave_room_for_a_request(void **state)
 	add_rule(MLX5SWI_HOLD, 1u << MLX5SWI_READ, 0, 3);
 	adapter_read(&a, &b, 0, 0, 8, SIGNALLED);
 	adapter_ring(&a);
-	for (int i = 0; i < 10; i++) { /* the request is held thrice, and comes once */
+	for (int i = 0; i < 10; i++) { /* the request is held three times, and arrives once */
 		adapter_step();
 		if (adapter_slot(&a, 0).opcode != CQE_INVALID)
 			break;
@@ -123,8 +123,8 @@ static void reconnect(uint32_t psn)
 	connect_by(&to_b, &to_a);
 }
 
-/* A device that writes repeated WRITEs again does so for those of this connection alone. */
-static void packets_of_an_old_life_are_no_repetitions(void **state)
+/* A device that executes repeated WRITEs again does so only for the current connection. */
+static void packets_of_an_earlier_connection_are_not_repetitions(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
 
@@ -148,14 +148,14 @@ static void packets_of_an_old_life_are_no_repetitions(void **state)
 	}
 }
 
-/* The error that came first is told, however late the completion before it is. */
-static void first_error_is_told(void **state)
+/* The first error is reported, however long the completion before it is delayed. */
+static void first_error_is_reported(void **state)
 {
 	adapter_wqe_t w;
 
 	(void)state;
 	begin(NULL);
-	fault_tell("hold cqe n=1");
+	fault_control("hold cqe n=1");
 	adapter_write(&a, &b, 0, 0, 8, SIGNALLED);
 	adapter_control(&w, &a, OP_WRITE, 0, SIGNALLED);
 	adapter_remote(&w, (uintptr_t)b.memory, b.mr->rkey ^ 0xff);
@@ -164,15 +164,14 @@ static void first_error_is_told(void **state)
 	adapter_ring(&a);
 	adapter_idle();
 	adapter_expect_none(&a);
-	fault_tell("release cqes");
+	fault_control("release cqes");
 	adapter_idle();
 	adapter_expect(&a, 0, OP_WRITE);
 	adapter_expect_error(&a, 1, NO_ACCESS);
 	adapter_stop();
 }
 
-/* Chance may make completions late, but does not forget them: a WQE that fails before it is sent
- * is something to do. */
+/* Random delays do not lose completions: a WQE that fails before it is sent is pending work. */
 static void late_completions_come(void **state)
 {
 	mlx5sw_config_t cfg = adapter_config();
@@ -210,7 +209,8 @@ static void count_halves(void *arg, void *dst, const void *src, size_t nbytes, i
 	memcpy(dst, src, nbytes);
 }
 
-/* What an atomic found is written like other payload, anywhere: it is no half of an update. */
+/* The result of an atomic is written like other payload, to any address: it is not half of an
+ * atomic update. */
 static void result_of_an_atomic_is_payload(void **state)
 {
 	uint64_t old;
@@ -265,7 +265,7 @@ static uint64_t add(uint32_t psn)
 }
 
 /* Two atomics with the same PSN, 2^24 packets apart. */
-static void the_last_of_one_psn_is_repeated(void **state)
+static void last_atomic_of_a_psn_is_repeated(void **state)
 {
 	enum { N = 1 << 22, NBYTES = 1 << 30 };
 	uint8_t *memory =
@@ -296,11 +296,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waiting_for_the_receiver_costs_no_retries),
 		cmocka_unit_test(repetitions_leave_room_for_a_request),
-		cmocka_unit_test(packets_of_an_old_life_are_no_repetitions),
-		cmocka_unit_test(first_error_is_told),
+		cmocka_unit_test(packets_of_an_earlier_connection_are_not_repetitions),
+		cmocka_unit_test(first_error_is_reported),
 		cmocka_unit_test(late_completions_come),
 		cmocka_unit_test(result_of_an_atomic_is_payload),
-		cmocka_unit_test(the_last_of_one_psn_is_repeated),
+		cmocka_unit_test(last_atomic_of_a_psn_is_repeated),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

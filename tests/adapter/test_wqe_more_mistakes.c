@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Mistakes in WQEs, rows W9 to W16 of the adapter's table. */
 #include <endian.h>
-#include "wqe_rows.h"
+#include "wqe_mistakes.h"
 
-static void w9_segment_of_zero_bytes(void **state)
+static void segment_of_zero_bytes(void **state)
 {
 	(void)state;
 	begin();
@@ -19,7 +19,7 @@ static void w9_segment_of_zero_bytes(void **state)
 	ends_with("W9");
 }
 
-static void w10_message_too_long(void **state)
+static void message_too_long(void **state)
 {
 	mlx5swi_qp_attr_t attr;
 
@@ -41,7 +41,7 @@ static void w10_message_too_long(void **state)
 	ends_with(NULL);
 }
 
-static void w11_masked_cs_with_a_short_ds(void **state)
+static void masked_cs_with_a_short_ds(void **state)
 {
 	const uint64_t operands[4] = {1, 2, 3, 4};
 
@@ -57,7 +57,7 @@ static void w11_masked_cs_with_a_short_ds(void **state)
 	ends_with("W11");
 }
 
-static void w11_data_segment_in_the_first_block(void **state)
+static void data_segment_in_the_first_wqebb(void **state)
 {
 	const uint64_t operands[2] = {1, 2};
 
@@ -71,7 +71,7 @@ static void w11_data_segment_in_the_first_block(void **state)
 	ends_with("W11");
 }
 
-static void w11_atomic_of_another_width_than_its_data(void **state)
+static void atomic_of_another_width_than_its_data(void **state)
 {
 	const uint64_t one = 1;
 
@@ -85,8 +85,8 @@ static void w11_atomic_of_another_width_than_its_data(void **state)
 	ends_with("W1");
 }
 
-/* The device executes what is written: half-swapped operands give other results, not errors. */
-static void w12_operands_not_swapped(void **state)
+/* The device executes the WQE as written: half-swapped operands give other results, not errors. */
+static void operands_not_swapped(void **state)
 {
 	const uint64_t right[2] = {3, 0x00000080}, wrong[2] = {3, htobe32(0x00000080)};
 	uint32_t word = 0x000000fe;
@@ -110,7 +110,7 @@ static void w12_operands_not_swapped(void **state)
 }
 
 /* Software must swap a result of 4 bytes, and must not swap one of 8. */
-static void w12_result_of_4_bytes(void **state)
+static void result_of_4_bytes(void **state)
 {
 	const uint64_t add[2] = {1, 0}, wide = 0x0102030405060708;
 	const uint8_t narrow[4] = {0xfe, 0xca, 0xad, 0x0b}, swapped[4] = {0x0b, 0xad, 0xca, 0xfe};
@@ -142,7 +142,7 @@ static void sign(adapter_wqe_t *s)
 	s->bytes[8] = x;
 }
 
-static void w13_signature(void **state)
+static void wrong_signature(void **state)
 {
 	const adapter_spec_t spec = {.is_signed = 1};
 
@@ -151,7 +151,7 @@ static void w13_signature(void **state)
 		start(NULL, &spec);
 		adapter_control(&w, &a, OP_WRITE, 0, SIGNALLED);
 		adapter_remote(&w, remote(1000), b.mr->rkey);
-		adapter_inline(&w, "a message of more than one block, which goes on", 44);
+		adapter_inline(&w, "a message of more than one WQEBB, which goes on", 44);
 		sign(&w);
 		w.bytes[70] ^= (uint8_t)is_wrong;
 		adapter_post(&a, &w);
@@ -166,7 +166,7 @@ static void w13_signature(void **state)
 	}
 }
 
-static void w14_reserved_bytes(void **state)
+static void reserved_bytes(void **state)
 {
 	(void)state;
 	begin();
@@ -181,7 +181,7 @@ static void w14_reserved_bytes(void **state)
 	ends_with("W14");
 }
 
-static void w15_atomic_not_aligned(void **state)
+static void atomic_not_aligned(void **state)
 {
 	const uint64_t operands[2] = {1, 0};
 
@@ -204,7 +204,7 @@ static void w15_atomic_not_aligned(void **state)
 	ends_with(NULL);
 }
 
-static void w16_atomic_mode(void **state)
+static void atomic_mode_of_the_qp(void **state)
 {
 	const uint64_t operands[2] = {1, 0};
 
@@ -232,17 +232,17 @@ static void w16_atomic_mode(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(w9_segment_of_zero_bytes),
-		cmocka_unit_test(w10_message_too_long),
-		cmocka_unit_test(w11_masked_cs_with_a_short_ds),
-		cmocka_unit_test(w11_data_segment_in_the_first_block),
-		cmocka_unit_test(w11_atomic_of_another_width_than_its_data),
-		cmocka_unit_test(w12_operands_not_swapped),
-		cmocka_unit_test(w12_result_of_4_bytes),
-		cmocka_unit_test(w13_signature),
-		cmocka_unit_test(w14_reserved_bytes),
-		cmocka_unit_test(w15_atomic_not_aligned),
-		cmocka_unit_test(w16_atomic_mode),
+		cmocka_unit_test(segment_of_zero_bytes),
+		cmocka_unit_test(message_too_long),
+		cmocka_unit_test(masked_cs_with_a_short_ds),
+		cmocka_unit_test(data_segment_in_the_first_wqebb),
+		cmocka_unit_test(atomic_of_another_width_than_its_data),
+		cmocka_unit_test(operands_not_swapped),
+		cmocka_unit_test(result_of_4_bytes),
+		cmocka_unit_test(wrong_signature),
+		cmocka_unit_test(reserved_bytes),
+		cmocka_unit_test(atomic_not_aligned),
+		cmocka_unit_test(atomic_mode_of_the_qp),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
