@@ -10,7 +10,8 @@ from tree import Finding, Skipped
 GOLDEN = "tests/lint/names.txt"
 PUBLIC = re.compile(r"\b(?:shmem[dh]|shmemsim|mlx5sw|SHMEM[DH]|SHMEMSIM|MLX5SW)_\w+\b")
 NOT_PUBLIC = re.compile(r"^shmemd_arch_|_H$")
-UMBRELLAS = ("include/shmem_dev/shmem_dev.h", "include/shmem_host/shmem_host.h",
+UMBRELLAS = ("include/shmem_dev/shmem_dev.h", "include/shmem_dev/typed.h",
+             "include/shmem_host/shmem_host.h",
              "runtime/sim/include/shmem_sim.h", "runtime/mlx5sw/include/mlx5sw.h")
 CUDA_ONLY = "include/shmem_dev/state.h"
 

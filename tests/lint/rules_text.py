@@ -132,9 +132,7 @@ def rule_pkgconfig_flags(tree):
 
 
 def run_tool(tree, command, paths, pattern):
-    """Findings from a tool that prints path:line:column: text."""
-    if not paths:
-        return
+    """Findings from a tool that prints lines of this pattern: path, line, what is wrong."""
     out = subprocess.run(command + paths, cwd=tree.root, capture_output=True, text=True,
                          check=False)
     printed = out.stdout + out.stderr
@@ -145,15 +143,16 @@ def run_tool(tree, command, paths, pattern):
             found = True
             yield Finding(match.group(1), int(match.group(2)), match.group(3))
     if out.returncode and not found:
-        yield Finding(paths[0], 1, f"{command[0]} failed: {printed.strip()[:300]}")
+        yield Finding((paths or command[1:])[0], 1, f"{command[0]} failed: {printed.strip()[:300]}")
 
 
 def rule_shellcheck(tree):
     """Shell scripts pass shellcheck."""
     if not shutil.which("shellcheck"):
         raise Skipped("shellcheck is not installed")
-    return run_tool(tree, ["shellcheck", "-f", "gcc"], tree.shell_files(),
-                    r"([^:]+):(\d+):\d+: (.*)")
+    paths = tree.shell_files()
+    return run_tool(tree, ["shellcheck", "-f", "gcc"], paths,
+                    r"([^:]+):(\d+):\d+: (.*)") if paths else []
 
 
 def clang_format():
@@ -169,12 +168,22 @@ def clang_format():
 def rule_clang_format(tree):
     """C sources look alike."""
     found = {}
-    for finding in run_tool(tree, [clang_format(), "--dry-run"], tree.c_files(),
-                            r"([^:]+):(\d+):\d+: (.*)"):
+    paths = tree.c_files()
+    for finding in run_tool(tree, [clang_format(), "--dry-run"], paths,
+                            r"([^:]+):(\d+):\d+: (.*)") if paths else ():
         found.setdefault(finding.path, finding)
     for finding in found.values():
         yield finding._replace(what=f"not formatted: run {clang_format()} -i {finding.path}")
 
 
-RULES = [rule_spdx, rule_no_open_ends, rule_snippets, rule_options_table, rule_pkgconfig_flags,
-         rule_shellcheck, rule_clang_format]
+def rule_typed_headers(tree):
+    """The headers of typed names are what their generator writes."""
+    generator = "include/shmem_dev/typed/generate.py"
+    if generator not in tree.paths:
+        return
+    clang_format()
+    yield from run_tool(tree, ["python3", generator, "--check"], [], r"([^:]+):(\d+): (.*)")
+
+
+RULES = [rule_typed_headers, rule_spdx, rule_no_open_ends, rule_snippets, rule_options_table,
+         rule_pkgconfig_flags, rule_shellcheck, rule_clang_format]

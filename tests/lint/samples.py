@@ -15,7 +15,12 @@ OPTIONS = '#define T(X) \\\n\tX(a, INT, "SHMEMH_A", "1", \\\n\t  "a|b: " "what")
 # One that orders, made by a macro, and one that does not.
 ARCH = ("#define FENCE(N) static inline void shmemd_arch_fence_##N(void) {}\nFENCE(a)\n"
         "static inline int shmemd_arch_atom_add_u32(void) { return 0; }\n")
+TYPES = "#define SHMEMD_RMA_TYPES(X, ...) \\\n\tX(int8, int8_t, 8, s8, INT, __VA_ARGS__)\n"
 MARKED = "/* snippet: put */\n\tput();\n/* end */\n"
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+with open(os.path.join(ROOT, "include/shmem_dev/typed/generate.py"), encoding="utf-8") as source:
+    GENERATOR = source.read()
 
 # rule name, files with the fault, path where it must be found, the same files in order
 CASES = [
@@ -95,11 +100,13 @@ CASES = [
      {"include/shmem_dev/a.h": "SHMEMD_FN int shmemd_f(void)\n{\n\treturn 0;\n}\n"},
      "include/shmem_dev/a.h",
      {"include/shmem_dev/a.h": "/* One. */\nSHMEMD_FN int shmemd_f(void)\n{\n\treturn 0;\n}\n"}),
-    ("macro_comment",
-     {"include/shmem_dev/typed.h": "#define X_(N) \\\n\tSHMEMD_FN void shmemd_##N(void) {}\n"},
-     "include/shmem_dev/typed.h",
-     {"include/shmem_dev/typed.h":
-      "/* As f. */\n#define X_(N) \\\n\tSHMEMD_FN void shmemd_##N(void) {}\n"}),
+    ("typed_headers",
+     {"include/shmem_dev/typed.h": "", "include/shmem_dev/typed/generate.py": GENERATOR,
+      "include/shmem_dev/typed/old.h": ""}, "include/shmem_dev/typed/old.h",
+     {"include/shmem_dev/typed.h": "", "include/shmem_dev/typed/generate.py": GENERATOR}),
+    ("typed_headers",
+     {"include/shmem_dev/typed.h": TYPES, "include/shmem_dev/typed/generate.py": GENERATOR},
+     "include/shmem_dev/typed/int8.h", {"include/shmem_dev/typed.h": TYPES}),
     ("contract_comment",
      {"include/shmem_dev/a.h":
       "#if A\nint shmemd_f(void)\n{\n}\n#else\nint shmemd_f(void)\n{\n}\n"},
