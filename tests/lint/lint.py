@@ -11,12 +11,13 @@ import rules_layers
 import rules_names
 import rules_size
 import rules_text
+import rules_tools
 import rules_weaken
 import samples
 from tree import Skipped, Tree
 
 RULES = (rules_layers.RULES + rules_size.RULES + rules_text.RULES + rules_names.RULES
-         + rules_weaken.RULES)
+         + rules_weaken.RULES + rules_tools.RULES)
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 
 

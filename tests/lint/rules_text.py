@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Heads, open ends, snippets, and what other tools check."""
+"""Licence lines, open ends, and documents that must agree with the code."""
 import re
-import shutil
-import subprocess
 import textwrap
 
-from tree import Finding, Skipped
+from tree import Finding
 
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 COPYRIGHT = re.compile(r"Copyright \(c\) \d{4} The shmem_dev authors")
@@ -131,59 +129,4 @@ def rule_pkgconfig_flags(tree):
                 yield Finding(path, number, f"'{match.group(2)}' is rejected by nvcc: leave it out")
 
 
-def run_tool(tree, command, paths, pattern):
-    """Findings from a tool that prints lines of this pattern: path, line, what is wrong."""
-    out = subprocess.run(command + paths, cwd=tree.root, capture_output=True, text=True,
-                         check=False)
-    printed = out.stdout + out.stderr
-    found = False
-    for line in printed.splitlines():
-        match = re.match(pattern, line)
-        if match:
-            found = True
-            yield Finding(match.group(1), int(match.group(2)), match.group(3))
-    if out.returncode and not found:
-        yield Finding((paths or command[1:])[0], 1, f"{command[0]} failed: {printed.strip()[:300]}")
-
-
-def rule_shellcheck(tree):
-    """Shell scripts pass shellcheck."""
-    if not shutil.which("shellcheck"):
-        raise Skipped("shellcheck is not installed")
-    paths = tree.shell_files()
-    return run_tool(tree, ["shellcheck", "-f", "gcc"], paths,
-                    r"([^:]+):(\d+):\d+: (.*)") if paths else []
-
-
-def clang_format():
-    for name in ("clang-format-14", "clang-format"):
-        if shutil.which(name):
-            version = subprocess.run([name, "--version"], capture_output=True, text=True,
-                                     check=False).stdout
-            if re.search(r"version 14\.", version):
-                return name
-    raise Skipped("clang-format 14 is not installed (other versions format differently)")
-
-
-def rule_clang_format(tree):
-    """C sources look alike."""
-    found = {}
-    paths = tree.c_files()
-    for finding in run_tool(tree, [clang_format(), "--dry-run"], paths,
-                            r"([^:]+):(\d+):\d+: (.*)") if paths else ():
-        found.setdefault(finding.path, finding)
-    for finding in found.values():
-        yield finding._replace(what=f"not formatted: run {clang_format()} -i {finding.path}")
-
-
-def rule_typed_headers(tree):
-    """The headers of typed names are what their generator writes."""
-    generator = "include/shmem_dev/typed/generate.py"
-    if generator not in tree.paths:
-        return
-    clang_format()
-    yield from run_tool(tree, ["python3", generator, "--check"], [], r"([^:]+):(\d+): (.*)")
-
-
-RULES = [rule_typed_headers, rule_spdx, rule_no_open_ends, rule_snippets, rule_options_table,
-         rule_pkgconfig_flags, rule_shellcheck, rule_clang_format]
+RULES = [rule_spdx, rule_no_open_ends, rule_snippets, rule_options_table, rule_pkgconfig_flags]

@@ -21,6 +21,10 @@ MARKED = "/* snippet: put */\n\tput();\n/* end */\n"
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 with open(os.path.join(ROOT, "include/shmem_dev/typed/generate.py"), encoding="utf-8") as source:
     GENERATOR = source.read()
+with open(os.path.join(ROOT, ".clang-tidy"), encoding="utf-8") as source:
+    TIDY = source.read()
+TIDY_TREE = {".clang-tidy": TIDY, "build/plain/compile_commands.json":
+             '[{"directory": ".", "file": "runtime/a.c", "command": "cc -c runtime/a.c"}]'}
 
 # rule name, files with the fault, path where it must be found, the same files in order
 CASES = [
@@ -128,6 +132,15 @@ CASES = [
      {"pkgconfig/a.pc.in": "Libs: -L${libdir} -la\n"}),
     ("shellcheck", {"dev": "#!/bin/sh\necho $1\n"}, "dev", {"dev": '#!/bin/sh\necho "$1"\n'}),
     ("clang_format", {"tests/a.c": "int  a ;\n"}, "tests/a.c", {"tests/a.c": "int a;\n"}),
+    ("clang_tidy",
+     {**TIDY_TREE, "runtime/a.c": "int f(int a)\n{\n\tif (a)\n\t\t;\n\treturn a;\n}\n"},
+     "runtime/a.c", {**TIDY_TREE, "runtime/a.c": "int f(int a)\n{\n\treturn a;\n}\n"}),
+    ("clang_tidy", # a header
+     {**TIDY_TREE, "runtime/a.c": '#include "a.h"\n',
+      "runtime/a.h": "int f(int a);\nint f(int b);\n"}, "runtime/a.h",
+     {**TIDY_TREE, "runtime/a.c": '#include "a.h"\n', "runtime/a.h": "int f(int a);\n"}),
+    ("codespell", {"tests/a.c": "/* rec" "ieve */\n"}, "tests/a.c",
+     {"tests/a.c": "/* receive, untils */\n"}),
     ("public_names",
      {"include/shmem_dev/shmem_dev.h": "int shmemd_new(void);\n", "tests/lint/names.txt": ""},
      "tests/lint/names.txt",

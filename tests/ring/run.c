@@ -179,9 +179,9 @@ void run_all_ways(const rig_test_t *given)
 
 	for (uint8_t by_host = 0; by_host < 2; by_host++)
 		for (uint32_t chaos = 0; chaos < 2; chaos++)
-			for (uint8_t d = MLX5SW_DOORBELLS_HYBRID; d <= MLX5SW_DOORBELLS_DB; d++) {
+			for (int d = MLX5SW_DOORBELLS_HYBRID; d <= MLX5SW_DOORBELLS_DB; d++) {
 				t.plan.nic.chaos = chaos ? ALL_CHAOS : 0;
-				t.plan.nic.doorbells = d;
+				t.plan.nic.doorbells = (uint8_t)d;
 				t.plan.by_host = by_host;
 				t.plan.path_flags = path_flags_of(n);
 				run_way(&t, ways[by_host][chaos][d], n++);

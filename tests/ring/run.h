@@ -47,7 +47,7 @@ void run_once(const rig_test_t *t); /* round robin */
 /* Dull and random schedules, with weak memory too; doorbells of all kinds, by device and by host;
  * with everything that devices may do and with nothing; indexes that start below the wraps of their
  * fields. */
-void run_all_ways(const rig_test_t *t);
+void run_all_ways(const rig_test_t *given);
 /* As plan says, on so many random schedules. */
 void run_schedules(const rig_test_t *t, unsigned n);
 /* The run fails, and its report has these words. */

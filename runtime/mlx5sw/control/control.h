@@ -24,7 +24,7 @@ typedef struct mlx5swi_cq_spec {
 	mlx5swi_uar_t *uar;
 	mlx5swi_umem_t *umem, *dbr_umem; /* NULL: not by umem */
 } mlx5swi_cq_spec_t;
-int mlx5swi_cq_create(mlx5swi_context_t *ctx, const mlx5swi_cq_spec_t *spec, mlx5swi_cq_t **cq);
+int mlx5swi_cq_create(mlx5swi_context_t *ctx, const mlx5swi_cq_spec_t *spec, mlx5swi_cq_t **out);
 int mlx5swi_cq_destroy(mlx5swi_cq_t *cq); /* BUSY while a QP uses it; frees *cq */
 
 /* qp.c. The format of a QP context, which has other values than the capability. */
@@ -43,7 +43,7 @@ typedef struct mlx5swi_qp_spec {
 	uint8_t ts_format;
 	mlx5swi_umem_t *umem, *dbr_umem;
 } mlx5swi_qp_spec_t;
-int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx5swi_qp_t **qp);
+int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx5swi_qp_t **out);
 int mlx5swi_qp_destroy(mlx5swi_qp_t *qp); /* frees *qp */
 
 #define MLX5SWI_BY_COMMAND (1u << 31) /* in given: DevX may move the path of a QP in RTS */
@@ -58,7 +58,7 @@ void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp); /* as after 2RST */
 
 /* mr.c */
 int mlx5swi_mr_create(mlx5swi_pd_t *pd, uint8_t *p, uint64_t nbytes, uint64_t iova, uint32_t access,
-		      mlx5swi_mr_t **mr);
+		      mlx5swi_mr_t **out);
 int mlx5swi_mr_destroy(mlx5swi_mr_t *mr); /* frees *mr */
 /* The memory of a bound dma-buf; NULL: fd was not bound, or its memory is shorter. */
 uint8_t *mlx5swi_dmabuf(int fd, uint64_t offset, uint64_t nbytes, int *is_gpu);
