@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Not MLX5SW_CHAOS_POISON: queues keep what was posted until it is complete , and
+/* Not MLX5SW_CHAOS_POISON: queues keep what was posted until it is complete, and
  * the length of a WQE is read from it. */
 #define ALL_CHAOS                                                                                  \
 	(MLX5SW_CHAOS_ORDER | MLX5SW_CHAOS_FETCH | MLX5SW_CHAOS_PLACE | MLX5SW_CHAOS_TEAR |        \
@@ -16,6 +16,7 @@
 #define SCHEDULES 3u /* of each way; the first is the dull one */
 #endif
 #define TRACE_LINES 60u
+#define MAX_STEPS 40000000u /* at least four times what the longest runs take (test_ring_deep) */
 
 static const rig_test_t *test;
 
@@ -55,8 +56,11 @@ static int pe_main(int pe, int n_pes, void *arg)
 
 static int run(const shmemsim_config_t *cfg, const rig_test_t *t)
 {
+	shmemsim_config_t mine = *cfg;
+
+	mine.max_steps = MAX_STEPS;
 	test = t;
-	return shmemsim_run(cfg, t->plan.n_pes, pe_main, NULL);
+	return shmemsim_run(&mine, t->plan.n_pes, pe_main, NULL);
 }
 
 /* A schedule that failed, made short, with what led to it. */
@@ -66,6 +70,7 @@ static void explain(const shmemsim_config_t *cfg)
 
 	if (!again.length)
 		again.length = 1000; /* as in shmemsim_run */
+	again.max_steps = MAX_STEPS;
 	again.trace = TRACE_LINES;
 	(void)shmemsim_explore(&again, 1, test->plan.n_pes, pe_main, NULL, NULL);
 }
