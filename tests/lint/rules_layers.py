@@ -71,7 +71,7 @@ ARCH_WORDS = re.compile(
 INTERNAL_WORDS = re.compile(r"\bshmem(di|hi)_\w+|\bSHMEM(DI|HI)_\w+|shmem_dev/(impl|arch)/")
 TOP_LEVEL = {
     "include", "runtime", "examples", "tests", "bench", "pkgconfig", "cmake", "README.md",
-    "LICENSE", "CMakeLists.txt", "CMakePresets.json", "dev",
+    "LICENSE", "LICENSES", "CMakeLists.txt", "CMakePresets.json", "dev",
 }
 
 

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Licence lines, open ends, and documents that must agree with the code."""
+"""Open ends, and documents that must agree with the code."""
 import re
 import textwrap
 
 from tree import Finding
 
-SPDX = "SPDX-License-Identifier: BSD-3-Clause"
-COPYRIGHT = re.compile(r"Copyright \(c\) \d{4} The shmem_dev authors")
 OPEN_ENDS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 SNIPPET_START = re.compile(r"(?:/\*|#|//) snippet: (\S+)")
 SNIPPET_END = re.compile(r"(?:/\*|#|//) end\b")
@@ -16,18 +14,6 @@ OPTIONS = "runtime/base/options.h"
 OPTION = re.compile(r'X\(\s*\w+,\s*\w+,\s*"(SHMEMH_\w+)",\s*"([^"]*)",'
                     r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)')
 NVCC_REJECTS = re.compile(r"(^|\s)(-pthread|-Wl,\S*|-f[a-z-]+|-m[a-z0-9=-]+)(\s|$)")
-
-
-def rule_spdx(tree):
-    """Two lines of licence at the top of each source."""
-    for path in tree.source_files():
-        head = tree.lines(path)[:3]
-        start = 1 if head and head[0].startswith("#!") else 0
-        good = (len(head) >= start + 2 and SPDX in head[start]
-                and COPYRIGHT.search(head[start + 1]))
-        if not good:
-            yield Finding(path, start + 1, f"does not start with the two licence lines ({SPDX}, "
-                          "Copyright): copy them from another file")
 
 
 def rule_no_open_ends(tree):
@@ -129,4 +115,4 @@ def rule_pkgconfig_flags(tree):
                 yield Finding(path, number, f"'{match.group(2)}' is rejected by nvcc: leave it out")
 
 
-RULES = [rule_spdx, rule_no_open_ends, rule_snippets, rule_options_table, rule_pkgconfig_flags]
+RULES = [rule_no_open_ends, rule_snippets, rule_options_table, rule_pkgconfig_flags]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""What other tools check: clang-format, clang-tidy, codespell, shellcheck."""
+"""What other tools check: clang-format, clang-tidy, codespell, reuse, shellcheck."""
 import concurrent.futures
 import json
 import os
@@ -120,4 +120,22 @@ def rule_clang_tidy(tree):
     yield from sorted(finding for finding in found if finding.path in tree.paths)
 
 
-RULES = [rule_shellcheck, rule_clang_format, rule_typed_headers, rule_codespell, rule_clang_tidy]
+def rule_reuse(tree):
+    """Each file has a licence and a copyright line, or a row in .reuse/dep5."""
+    out = subprocess.run([program("reuse"), "--root", ".", "lint"], cwd=tree.root,
+                         capture_output=True, text=True, check=False)
+    details, _, _ = out.stdout.partition("# SUMMARY")
+    heading, found = "", False
+    for line in details.splitlines():
+        if line.startswith("* "):
+            found = True
+            yield Finding(line[2:], 1, f"{heading} (reuse lint): copy the first two lines of "
+                          "another file, or name this file in .reuse/dep5")
+        elif line and not line.startswith("#"):
+            heading = line.rstrip(":")
+    if out.returncode and not found:
+        yield Finding("LICENSES", 1, f"reuse lint: {(out.stdout + out.stderr).strip()[:300]}")
+
+
+RULES = [rule_shellcheck, rule_clang_format, rule_typed_headers, rule_codespell, rule_clang_tidy,
+         rule_reuse]

@@ -7,6 +7,7 @@ import tempfile
 
 from tree import Skipped, Tree
 
+# REUSE-IgnoreStart
 HEAD = ("/* SPDX-License-Identifier: BSD-3-Clause */\n"
         "/* Copyright (c) 2026 The shmem_dev authors */\n")
 LONG_BODY = "int f(void)\n{\n" + "\t;\n" * 70 + "\treturn 0;\n}\n"
@@ -16,6 +17,9 @@ OPTIONS = '#define T(X) \\\n\tX(a, INT, "SHMEMH_A", "1", \\\n\t  "a|b: " "what")
 ARCH = ("#define FENCE(N) static inline void shmemd_arch_fence_##N(void) {}\nFENCE(a)\n"
         "static inline int shmemd_arch_atom_add_u32(void) { return 0; }\n")
 TYPES = "#define SHMEMD_RMA_TYPES(X, ...) \\\n\tX(int8, int8_t, 8, s8, INT, __VA_ARGS__)\n"
+API = "include/shmem_host/a.h\n\tint shmemh_f(int a)\n"
+# REUSE-IgnoreEnd
+LICENCE = {"LICENSES/BSD-3-Clause.txt": "text\n"}
 MARKED = "/* snippet: put */\n\tput();\n/* end */\n"
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
@@ -117,7 +121,10 @@ CASES = [
      "include/shmem_dev/a.h",
      {"include/shmem_dev/a.h":
       "#if A\n/* One. */\nint shmemd_f(void)\n{\n}\n#else\nint shmemd_f(void)\n{\n}\n"}),
-    ("spdx", {"tests/a.c": "int a;\n"}, "tests/a.c", {"tests/a.c": HEAD + "int a;\n"}),
+    ("reuse", {**LICENCE, "tests/a.c": "int a;\n"}, "tests/a.c",
+     {**LICENCE, "tests/a.c": HEAD + "int a;\n"}),
+    ("reuse", {**LICENCE, "tests/a.c": HEAD.replace("BSD-3-Clause", "MIT")}, "tests/a.c",
+     {**LICENCE, "tests/a.c": HEAD}),
     ("no_open_ends", {"tests/a.c": "/* TO" "DO: later */\n"}, "tests/a.c",
      {"tests/a.c": "/* toDO is a word */\n"}),
     ("snippets", {"examples/a.c": MARKED, "README.md": PAGE % "get();"}, "README.md",
@@ -141,16 +148,17 @@ CASES = [
      {**TIDY_TREE, "runtime/a.c": '#include "a.h"\n', "runtime/a.h": "int f(int a);\n"}),
     ("codespell", {"tests/a.c": "/* rec" "ieve */\n"}, "tests/a.c",
      {"tests/a.c": "/* receive, untils */\n"}),
-    ("public_names",
-     {"include/shmem_dev/shmem_dev.h": "int shmemd_new(void);\n", "tests/lint/names.txt": ""},
-     "tests/lint/names.txt",
-     {"include/shmem_dev/shmem_dev.h": "int shmemd_new(void);\n",
-      "tests/lint/names.txt": "shmemd_new\n"}),
-    ("public_names",
-     {"include/shmem_dev/shmem_dev.h": "", "tests/lint/names.txt": "SHMEMD_OLD\n"},
-     "tests/lint/names.txt",
-     {"include/shmem_dev/shmem_dev.h": "#define SHMEMD_OLD 1\n",
-      "tests/lint/names.txt": "SHMEMD_OLD\n"}),
+    ("public_api", {"include/shmem_host/a.h": "int shmemh_f(int a);\n"}, "tests/lint/api.txt",
+     {"include/shmem_host/a.h": "int shmemh_f(int a);\n", "tests/lint/api.txt": API}),
+    ("public_api", {"include/shmem_host/a.h": "int shmemh_f(long a);\n", "tests/lint/api.txt": API},
+     "tests/lint/api.txt",
+     {"include/shmem_host/a.h": "int shmemh_f(int a);\nint shmemhi_g(void);\n",
+      "tests/lint/api.txt": API}),
+    ("public_api",
+     {"include/shmem_dev/a.h": "enum e { B, A };\n#define N 2\n",
+      "tests/lint/api.txt": "include/shmem_dev/a.h\n\tenum e\n\tenumerator e.A\n"
+      "\tenumerator e.B\n\t#define N 2\n"}, "tests/lint/api.txt",
+     {"include/shmem_dev/impl/a.h": "enum e { B, A };\n"}),
     ("weakened", {"include/shmem_dev/arch/arch.h": ARCH, "tests/weaken/primitives.h": ""},
      "include/shmem_dev/arch/arch.h",
      {"include/shmem_dev/arch/arch.h": ARCH,
