@@ -9,6 +9,7 @@
 					      NVSHMEM_SIGNAL_SET, p.pe + k)
 #else
 #include <shmem_dev/shmem_dev.h>
+#include <shmem_dev/typed.h>
 #define PUT_SIGNAL(type, k)                                                                        \
 	shmemd_##type##_put_signal_nbi_warp(&p.ctx, p.type##s, p.type##s + p.n, p.n, p.sig + k, 1, \
 					    SHMEMD_SIGNAL_SET, p.pe + k)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Remote memory access: put and get of bytes, p and g of single values. Completion words (posted,
- * reusable, visible, complete) are defined in order.h; typed names are in typed.h.
+ * reusable, visible, complete) are defined in order.h; typed names are in typed.h, which
+ * shmem_dev.h does not include.
  *
  * PEs behind a NIC add to the errors of all calls: ERR_REFUSED, ERR_PATH, ERR_PEER when the channel
  * has failed; of calls that wait also ERR_TIMEOUT: then the result of a get may still come, dst

@@ -13,7 +13,6 @@
 #include <shmem_dev/order.h>
 #include <shmem_dev/wait.h>
 #include <shmem_dev/sync.h>
-#include <shmem_dev/typed.h>
 #include <shmem_dev/launch.h>
 
 #endif

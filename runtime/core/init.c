@@ -108,7 +108,7 @@ static int version_up(shmemh_t *job)
 				    job->n_pes);
 	status = shmemhi_allgather(job, mine, all, sizeof mine);
 	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
-		if (memcmp(all[pe], mine, sizeof mine))
+		if (memcmp(all[pe], mine, sizeof mine) != 0)
 			status = shmemhi_fail(
 				&job->err, SHMEMH_ERR_VERSION,
 				"init: PE %d runs runtime %u.%u ABI %u.%u, this PE "

@@ -296,7 +296,7 @@ void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access);
 /* the last access reads this value, not the one in memory */
 void shmemsimi_trace_read(uint64_t value);
 /* "name+offset" of memory, if it has a name. */
-void shmemsimi_place_text(const void *p, char *text, size_t nbytes);
+void shmemsimi_place_text(const void *at, char *text, size_t nbytes);
 void shmemsimi_trace_choice(uint32_t option, uint32_t n);
 void shmemsimi_trace_meet(const char *what, uint32_t which); /* a collective or barrier */
 void shmemsimi_trace_finish(void); /* reads the value that the last access has written */

@@ -27,7 +27,7 @@ typedef struct sim_plan {
 /* PE 0 writes 8 bytes to PE 1 and adds to its signal; PE 1 waits for the signal and writes the data
  * back with a completion of its own. The run fails if data is wrong or a completion is missing. For
  * shmemsim_run and shmemsim_explore, with 2 PEs and a sim_plan_t. */
-int sim_main(int pe, int n_pes, void *plan);
+int sim_main(int pe, int n_pes, void *arg);
 void sim_end(void); /* after the last run */
 
 #endif

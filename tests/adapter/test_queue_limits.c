@@ -89,7 +89,7 @@ static uint16_t ring_anywhere(uint16_t pi)
 	adapter_record(&a, record);
 	adapter_doorbell(&a, doorbell);
 	adapter_idle();
-	for (uint16_t i = 0; i < (n > m ? n : m); i++)
+	for (int i = 0; i < (n > m ? n : m); i++)
 		adapter_expect(&a, (uint16_t)(pi + i), OP_WRITE);
 	adapter_expect_none(&a);
 	return n > m ? n : m;

@@ -355,8 +355,8 @@ static void device_keeps_its_own(void **state)
 		five_wqebbs(4000, "new text");
 		adapter_ring(&a);
 		adapter_idle();
-		for (uint16_t i = 0; i < 8 - 2 * n; i++) {
-			adapter_expect(&a, i, OP_WRITE);
+		for (uint32_t i = 0; i < 8 - 2 * n; i++) {
+			adapter_expect(&a, (uint16_t)i, OP_WRITE);
 			assert_memory_equal(b.memory + 1000 + 8 * i, "old text", 8);
 		}
 		assert_memory_equal(b.memory + 4000, "new text", 8);

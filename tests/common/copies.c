@@ -12,8 +12,6 @@
 #include <shmem_host/shmem_host.h>
 #include "copies.h"
 
-extern char **environ;
-
 typedef struct child {
 	pid_t pid; /* 0: ended */
 	FILE *err;

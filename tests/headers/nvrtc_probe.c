@@ -10,6 +10,7 @@
 static const char source[] =
 	"#include <shmem_dev/shmem_dev.h>\n"
 	"#include <shmem_dev/state.h>\n"
+	"#include <shmem_dev/typed/float.h>\n"
 	"struct params { shmemd_ctx_t ctx; float *dst; uint64_t *sig; int *status; };\n"
 	"extern \"C\" SHMEMD_KERNEL(probe, params, p)\n"
 	"{\n"

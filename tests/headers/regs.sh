@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# regs.sh stage: the resources that the operations of regs.cu take, in the three forms of the NIC
-# path. Prints a table; fails on static shared memory, on more than 64 registers, with which a block
-# of 1024 threads would not start, and
-# without the NIC path      on a stack frame or a spill;
-# with it inline            on more than 448 spilled bytes, around calls of rare functions;
-# out of line, the default  on more than 256: calls have the stack frame of the ABI.
+# regs.sh stage form: the resources that the operations of regs.cu take, in one form of the NIC path.
+# Prints a table; fails on static shared memory, on more than 64 registers, with which a block of
+# 1024 threads would not start, and
+#   NO_NIC   (left out)     on a stack frame or a spill;
+#   INLINE                  on more than 448 spilled bytes, around calls of rare functions;
+#   DEFAULT  (out of line)  on more than 256: calls have the stack frame of the ABI.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)
@@ -16,34 +16,33 @@ command -v nvcc >/dev/null || {
 	echo "skipped: no nvcc"
 	exit 77
 }
+case $2 in
+NO_NIC) define=-DSHMEMD_NO_NIC stack=0 spill=0 ;;
+INLINE) define=-DSHMEMD_NIC_INLINE stack=1024 spill=448 ;;
+DEFAULT) define='' stack=1056 spill=256 ;;
+*) exit 2 ;;
+esac
 failed=0
-for form in NO_NIC INLINE DEFAULT; do
-	case $form in
-	NO_NIC) define=-DSHMEMD_NO_NIC stack=0 spill=0 ;;
-	INLINE) define=-DSHMEMD_NIC_INLINE stack=1024 spill=448 ;;
-	DEFAULT) define='' stack=1056 spill=256 ;;
-	esac
-	for arch in sm_80 sm_90 sm_100; do
-		nvcc -std=c++17 "-arch=$arch" -Xptxas -v -cubin ${define:+"$define"} \
-			-I "$1/include" "$here/regs.cu" -o "$work/regs.cubin" 2>"$work/log" || {
-			cat "$work/log"
-			exit 1
-		}
-		awk -v "arch=$arch" -v "form=$form" -v "max_stack=$stack" -v "max_spill=$spill" '
-	/Compiling entry function/ { split($0, q, "\x27"); name = q[2]; 
-		sub(/^_Z[0-9]+/, "", name); sub(/(P?K?[0-9]+)[a-z_]*params.*$/, "", name) }
-	/Function properties for/ { own = !/_INTERNAL_/ }
-	/bytes stack frame/ && own { frame = $1; spills = $5 + $9 }
-	/Used [0-9]+ registers/ { shared = 0
-		for (i = 1; i <= NF; i++) {
-			if ($i == "Used") regs = $(i + 1)
-			if ($i ~ /^smem/) shared = $(i - 2) }
-		bad = frame > max_stack || spills > max_spill || shared || regs > 64
-		printf "%-7s %-7s %-20s %3d registers %3d stack %3d spilled %3d shared%s\n", form,
-			arch, name, regs, frame, spills, shared, bad ? "  <- too much" : ""
-		n++; if (bad) status = 1 }
-	END { if (n < 10) { print arch ": short table, has ptxas changed its words?"; status = 1 }
-		exit status }' "$work/log" || failed=1
-	done
+for arch in sm_80 sm_90 sm_100; do
+	nvcc -std=c++17 "-arch=$arch" -Xptxas -v -cubin ${define:+"$define"} \
+		-I "$1/include" "$here/regs.cu" -o "$work/regs.cubin" 2>"$work/log" || {
+		cat "$work/log"
+		exit 1
+	}
+	awk -v "arch=$arch" -v "form=$2" -v "max_stack=$stack" -v "max_spill=$spill" '
+/Compiling entry function/ { split($0, q, "\x27"); name = q[2]; 
+	sub(/^_Z[0-9]+/, "", name); sub(/(P?K?[0-9]+)[a-z_]*params.*$/, "", name) }
+/Function properties for/ { own = !/_INTERNAL_/ }
+/bytes stack frame/ && own { frame = $1; spills = $5 + $9 }
+/Used [0-9]+ registers/ { shared = 0
+	for (i = 1; i <= NF; i++) {
+		if ($i == "Used") regs = $(i + 1)
+		if ($i ~ /^smem/) shared = $(i - 2) }
+	bad = frame > max_stack || spills > max_spill || shared || regs > 64
+	printf "%-7s %-7s %-20s %3d registers %3d stack %3d spilled %3d shared%s\n", form,
+		arch, name, regs, frame, spills, shared, bad ? "  <- too much" : ""
+	n++; if (bad) status = 1 }
+END { if (n < 10) { print arch ": short table, has ptxas changed its words?"; status = 1 }
+	exit status }' "$work/log" || failed=1
 done
 exit $failed

@@ -3,6 +3,7 @@
 /* Unit two of two_units.sh: all device headers, the optional state too, and the host API. */
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_dev/state.h>
+#include <shmem_dev/typed.h>
 #include <shmem_host/shmem_host.h>
 
 typedef struct two_params {

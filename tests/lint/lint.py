@@ -7,16 +7,17 @@ import argparse
 import os
 import sys
 
+import rules_api
 import rules_layers
-import rules_names
 import rules_size
 import rules_text
+import rules_tools
 import rules_weaken
 import samples
 from tree import Skipped, Tree
 
-RULES = (rules_layers.RULES + rules_size.RULES + rules_text.RULES + rules_names.RULES
-         + rules_weaken.RULES)
+RULES = (rules_layers.RULES + rules_size.RULES + rules_text.RULES + rules_api.RULES
+         + rules_weaken.RULES + rules_tools.RULES)
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 
 
@@ -40,12 +41,12 @@ def check(tree):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--self-test", action="store_true", help="see each rule fail, only")
-    parser.add_argument("--update-names", action="store_true",
-                        help="write the golden list of public names anew")
+    parser.add_argument("--update-api", action="store_true",
+                        help="write tests/lint/api.txt anew from the public headers")
     arguments = parser.parse_args()
     tree = Tree(ROOT)
-    if arguments.update_names:
-        rules_names.write_golden(tree)
+    if arguments.update_api:
+        rules_api.write_api(tree)
         return 0
     passed, failed, skipped = samples.self_test(RULES)
     if not arguments.self_test:

@@ -47,9 +47,9 @@ MAY_INCLUDE = {
     "algorithm": {"abi", "group", "mechanism", "transport", "algorithm"},
     "operation": {"abi", "group", "mechanism", "transport", "algorithm", "operation"},
     "launch": {"abi", "arch", "group"},
-    "typed": {"abi", "operation"},
+    "typed": {"abi", "operation", "typed"},
     "state": {"abi", "arch", "operation", "typed"},
-    "umbrella": {"abi", "group", "operation", "launch", "typed"},
+    "umbrella": {"abi", "group", "operation", "launch"},
     "shmem_host": {"abi", "shmem_host"},
     **{f"runtime/{own}": {"abi", "shmem_host", *(f"runtime/{name}" for name in (own, *below))}
        for own, below in HOST.items()},
@@ -71,7 +71,7 @@ ARCH_WORDS = re.compile(
 INTERNAL_WORDS = re.compile(r"\bshmem(di|hi)_\w+|\bSHMEM(DI|HI)_\w+|shmem_dev/(impl|arch)/")
 TOP_LEVEL = {
     "include", "runtime", "examples", "tests", "bench", "pkgconfig", "cmake", "README.md",
-    "LICENSE", "CMakeLists.txt", "CMakePresets.json", "dev",
+    "LICENSE", "LICENSES", "CMakeLists.txt", "CMakePresets.json", "dev",
 }
 
 
@@ -80,6 +80,8 @@ def layer_of(path):
     parts = path.split("/")
     stem = os.path.splitext(parts[-1])[0]
     if path.startswith("include/shmem_dev/"):
+        if parts[2] == "typed":
+            return "typed"
         if parts[2] in ("abi", "arch"):
             # Fixed-width types, which NVRTC has elsewhere: even arch may have them.
             return "base" if path.endswith("/abi/base.h") else parts[2]

@@ -136,21 +136,4 @@ def rule_contract_comment(tree):
                           "one (callers, arguments with units, returns, errors)")
 
 
-def rule_macro_comment(tree):
-    """A macro that writes public functions has one comment for all of them."""
-    for path in tree.select(r"^include/shmem_(dev|host)/[^/]+\.h$"):
-        lines = tree.lines(path)
-        for index, line in enumerate(lines):
-            if not re.match(r"#define \w+\(", line):
-                continue
-            body, last = line, index
-            while lines[last].endswith("\\") and last + 1 < len(lines):
-                last += 1
-                body += lines[last]
-            if "SHMEMD_FN" in body and not has_comment_above(lines, index, above_it=NOT_BLANK):
-                yield Finding(path, index + 1, "a macro that writes functions has no comment "
-                              "above it: say what they do")
-
-
-RULES = [rule_file_length, rule_function_length, rule_line_length, rule_contract_comment,
-         rule_macro_comment]
+RULES = [rule_file_length, rule_function_length, rule_line_length, rule_contract_comment]

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Heads, open ends, snippets, and what other tools check."""
+"""Open ends, and documents that must agree with the code."""
 import re
-import shutil
-import subprocess
 import textwrap
 
-from tree import Finding, Skipped
+from tree import Finding
 
-SPDX = "SPDX-License-Identifier: BSD-3-Clause"
-COPYRIGHT = re.compile(r"Copyright \(c\) \d{4} The shmem_dev authors")
 OPEN_ENDS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 SNIPPET_START = re.compile(r"(?:/\*|#|//) snippet: (\S+)")
 SNIPPET_END = re.compile(r"(?:/\*|#|//) end\b")
@@ -18,18 +14,6 @@ OPTIONS = "runtime/base/options.h"
 OPTION = re.compile(r'X\(\s*\w+,\s*\w+,\s*"(SHMEMH_\w+)",\s*"([^"]*)",'
                     r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)')
 NVCC_REJECTS = re.compile(r"(^|\s)(-pthread|-Wl,\S*|-f[a-z-]+|-m[a-z0-9=-]+)(\s|$)")
-
-
-def rule_spdx(tree):
-    """Two lines of licence at the top of each source."""
-    for path in tree.source_files():
-        head = tree.lines(path)[:3]
-        start = 1 if head and head[0].startswith("#!") else 0
-        good = (len(head) >= start + 2 and SPDX in head[start]
-                and COPYRIGHT.search(head[start + 1]))
-        if not good:
-            yield Finding(path, start + 1, f"does not start with the two licence lines ({SPDX}, "
-                          "Copyright): copy them from another file")
 
 
 def rule_no_open_ends(tree):
@@ -131,50 +115,4 @@ def rule_pkgconfig_flags(tree):
                 yield Finding(path, number, f"'{match.group(2)}' is rejected by nvcc: leave it out")
 
 
-def run_tool(tree, command, paths, pattern):
-    """Findings from a tool that prints path:line:column: text."""
-    if not paths:
-        return
-    out = subprocess.run(command + paths, cwd=tree.root, capture_output=True, text=True,
-                         check=False)
-    printed = out.stdout + out.stderr
-    found = False
-    for line in printed.splitlines():
-        match = re.match(pattern, line)
-        if match:
-            found = True
-            yield Finding(match.group(1), int(match.group(2)), match.group(3))
-    if out.returncode and not found:
-        yield Finding(paths[0], 1, f"{command[0]} failed: {printed.strip()[:300]}")
-
-
-def rule_shellcheck(tree):
-    """Shell scripts pass shellcheck."""
-    if not shutil.which("shellcheck"):
-        raise Skipped("shellcheck is not installed")
-    return run_tool(tree, ["shellcheck", "-f", "gcc"], tree.shell_files(),
-                    r"([^:]+):(\d+):\d+: (.*)")
-
-
-def clang_format():
-    for name in ("clang-format-14", "clang-format"):
-        if shutil.which(name):
-            version = subprocess.run([name, "--version"], capture_output=True, text=True,
-                                     check=False).stdout
-            if re.search(r"version 14\.", version):
-                return name
-    raise Skipped("clang-format 14 is not installed (other versions format differently)")
-
-
-def rule_clang_format(tree):
-    """C sources look alike."""
-    found = {}
-    for finding in run_tool(tree, [clang_format(), "--dry-run"], tree.c_files(),
-                            r"([^:]+):(\d+):\d+: (.*)"):
-        found.setdefault(finding.path, finding)
-    for finding in found.values():
-        yield finding._replace(what=f"not formatted: run {clang_format()} -i {finding.path}")
-
-
-RULES = [rule_spdx, rule_no_open_ends, rule_snippets, rule_options_table, rule_pkgconfig_flags,
-         rule_shellcheck, rule_clang_format]
+RULES = [rule_no_open_ends, rule_snippets, rule_options_table, rule_pkgconfig_flags]

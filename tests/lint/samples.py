@@ -7,6 +7,7 @@ import tempfile
 
 from tree import Skipped, Tree
 
+# REUSE-IgnoreStart
 HEAD = ("/* SPDX-License-Identifier: BSD-3-Clause */\n"
         "/* Copyright (c) 2026 The shmem_dev authors */\n")
 LONG_BODY = "int f(void)\n{\n" + "\t;\n" * 70 + "\treturn 0;\n}\n"
@@ -15,7 +16,19 @@ OPTIONS = '#define T(X) \\\n\tX(a, INT, "SHMEMH_A", "1", \\\n\t  "a|b: " "what")
 # One that orders, made by a macro, and one that does not.
 ARCH = ("#define FENCE(N) static inline void shmemd_arch_fence_##N(void) {}\nFENCE(a)\n"
         "static inline int shmemd_arch_atom_add_u32(void) { return 0; }\n")
+TYPES = "#define SHMEMD_RMA_TYPES(X, ...) \\\n\tX(int8, int8_t, 8, s8, INT, __VA_ARGS__)\n"
+API = "include/shmem_host/a.h\n\tint shmemh_f(int a)\n"
+# REUSE-IgnoreEnd
+LICENCE = {"LICENSES/BSD-3-Clause.txt": "text\n"}
 MARKED = "/* snippet: put */\n\tput();\n/* end */\n"
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+with open(os.path.join(ROOT, "include/shmem_dev/typed/generate.py"), encoding="utf-8") as source:
+    GENERATOR = source.read()
+with open(os.path.join(ROOT, ".clang-tidy"), encoding="utf-8") as source:
+    TIDY = source.read()
+TIDY_TREE = {".clang-tidy": TIDY, "build/plain/compile_commands.json":
+             '[{"directory": ".", "file": "runtime/a.c", "command": "cc -c runtime/a.c"}]'}
 
 # rule name, files with the fault, path where it must be found, the same files in order
 CASES = [
@@ -95,18 +108,23 @@ CASES = [
      {"include/shmem_dev/a.h": "SHMEMD_FN int shmemd_f(void)\n{\n\treturn 0;\n}\n"},
      "include/shmem_dev/a.h",
      {"include/shmem_dev/a.h": "/* One. */\nSHMEMD_FN int shmemd_f(void)\n{\n\treturn 0;\n}\n"}),
-    ("macro_comment",
-     {"include/shmem_dev/typed.h": "#define X_(N) \\\n\tSHMEMD_FN void shmemd_##N(void) {}\n"},
-     "include/shmem_dev/typed.h",
-     {"include/shmem_dev/typed.h":
-      "/* As f. */\n#define X_(N) \\\n\tSHMEMD_FN void shmemd_##N(void) {}\n"}),
+    ("typed_headers",
+     {"include/shmem_dev/typed.h": "", "include/shmem_dev/typed/generate.py": GENERATOR,
+      "include/shmem_dev/typed/old.h": ""}, "include/shmem_dev/typed/old.h",
+     {"include/shmem_dev/typed.h": "", "include/shmem_dev/typed/generate.py": GENERATOR}),
+    ("typed_headers",
+     {"include/shmem_dev/typed.h": TYPES, "include/shmem_dev/typed/generate.py": GENERATOR},
+     "include/shmem_dev/typed/int8.h", {"include/shmem_dev/typed.h": TYPES}),
     ("contract_comment",
      {"include/shmem_dev/a.h":
       "#if A\nint shmemd_f(void)\n{\n}\n#else\nint shmemd_f(void)\n{\n}\n"},
      "include/shmem_dev/a.h",
      {"include/shmem_dev/a.h":
       "#if A\n/* One. */\nint shmemd_f(void)\n{\n}\n#else\nint shmemd_f(void)\n{\n}\n"}),
-    ("spdx", {"tests/a.c": "int a;\n"}, "tests/a.c", {"tests/a.c": HEAD + "int a;\n"}),
+    ("reuse", {**LICENCE, "tests/a.c": "int a;\n"}, "tests/a.c",
+     {**LICENCE, "tests/a.c": HEAD + "int a;\n"}),
+    ("reuse", {**LICENCE, "tests/a.c": HEAD.replace("BSD-3-Clause", "MIT")}, "tests/a.c",
+     {**LICENCE, "tests/a.c": HEAD}),
     ("no_open_ends", {"tests/a.c": "/* TO" "DO: later */\n"}, "tests/a.c",
      {"tests/a.c": "/* toDO is a word */\n"}),
     ("snippets", {"examples/a.c": MARKED, "README.md": PAGE % "get();"}, "README.md",
@@ -121,16 +139,26 @@ CASES = [
      {"pkgconfig/a.pc.in": "Libs: -L${libdir} -la\n"}),
     ("shellcheck", {"dev": "#!/bin/sh\necho $1\n"}, "dev", {"dev": '#!/bin/sh\necho "$1"\n'}),
     ("clang_format", {"tests/a.c": "int  a ;\n"}, "tests/a.c", {"tests/a.c": "int a;\n"}),
-    ("public_names",
-     {"include/shmem_dev/shmem_dev.h": "int shmemd_new(void);\n", "tests/lint/names.txt": ""},
-     "tests/lint/names.txt",
-     {"include/shmem_dev/shmem_dev.h": "int shmemd_new(void);\n",
-      "tests/lint/names.txt": "shmemd_new\n"}),
-    ("public_names",
-     {"include/shmem_dev/shmem_dev.h": "", "tests/lint/names.txt": "SHMEMD_OLD\n"},
-     "tests/lint/names.txt",
-     {"include/shmem_dev/shmem_dev.h": "#define SHMEMD_OLD 1\n",
-      "tests/lint/names.txt": "SHMEMD_OLD\n"}),
+    ("clang_tidy",
+     {**TIDY_TREE, "runtime/a.c": "int f(int a)\n{\n\tif (a)\n\t\t;\n\treturn a;\n}\n"},
+     "runtime/a.c", {**TIDY_TREE, "runtime/a.c": "int f(int a)\n{\n\treturn a;\n}\n"}),
+    ("clang_tidy", # a header
+     {**TIDY_TREE, "runtime/a.c": '#include "a.h"\n',
+      "runtime/a.h": "int f(int a);\nint f(int b);\n"}, "runtime/a.h",
+     {**TIDY_TREE, "runtime/a.c": '#include "a.h"\n', "runtime/a.h": "int f(int a);\n"}),
+    ("codespell", {"tests/a.c": "/* rec" "ieve */\n"}, "tests/a.c",
+     {"tests/a.c": "/* receive, untils */\n"}),
+    ("public_api", {"include/shmem_host/a.h": "int shmemh_f(int a);\n"}, "tests/lint/api.txt",
+     {"include/shmem_host/a.h": "int shmemh_f(int a);\n", "tests/lint/api.txt": API}),
+    ("public_api", {"include/shmem_host/a.h": "int shmemh_f(long a);\n", "tests/lint/api.txt": API},
+     "tests/lint/api.txt",
+     {"include/shmem_host/a.h": "int shmemh_f(int a);\nint shmemhi_g(void);\n",
+      "tests/lint/api.txt": API}),
+    ("public_api",
+     {"include/shmem_dev/a.h": "enum e { B, A };\n#define N 2\n",
+      "tests/lint/api.txt": "include/shmem_dev/a.h\n\tenum e\n\tenumerator e.A\n"
+      "\tenumerator e.B\n\t#define N 2\n"}, "tests/lint/api.txt",
+     {"include/shmem_dev/impl/a.h": "enum e { B, A };\n"}),
     ("weakened", {"include/shmem_dev/arch/arch.h": ARCH, "tests/weaken/primitives.h": ""},
      "include/shmem_dev/arch/arch.h",
      {"include/shmem_dev/arch/arch.h": ARCH,

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* typed.h: each family of names calls the byte or word form with the right width, sign and count.
  * test_rma, test_signal, test_wait and test_amo test the forms themselves. */
+#include <shmem_dev/typed.h>
 #include <string.h>
 #include "pes.h"
 #include "scopes.h"

@@ -16,6 +16,7 @@
 #define SCHEDULES 3u /* of each way; the first one is the default schedule */
 #endif
 #define TRACE_LINES 60u
+#define MAX_STEPS 40000000u /* at least four times what the longest runs take (test_ring_deep) */
 
 static const rig_test_t *test;
 
@@ -55,8 +56,11 @@ static int pe_main(int pe, int n_pes, void *arg)
 
 static int run(const shmemsim_config_t *cfg, const rig_test_t *t)
 {
+	shmemsim_config_t mine = *cfg;
+
+	mine.max_steps = MAX_STEPS;
 	test = t;
-	return shmemsim_run(cfg, t->plan.n_pes, pe_main, NULL);
+	return shmemsim_run(&mine, t->plan.n_pes, pe_main, NULL);
 }
 
 /* Run a failed schedule again, shrunk, with a trace. */
@@ -66,6 +70,7 @@ static void explain(const shmemsim_config_t *cfg)
 
 	if (!again.length)
 		again.length = 1000; /* as in shmemsim_run */
+	again.max_steps = MAX_STEPS;
 	again.trace = TRACE_LINES;
 	(void)shmemsim_explore(&again, 1, test->plan.n_pes, pe_main, NULL, NULL);
 }
@@ -179,9 +184,9 @@ void run_all_ways(const rig_test_t *given)
 
 	for (uint8_t by_host = 0; by_host < 2; by_host++)
 		for (uint32_t chaos = 0; chaos < 2; chaos++)
-			for (uint8_t d = MLX5SW_DOORBELLS_HYBRID; d <= MLX5SW_DOORBELLS_DB; d++) {
+			for (int d = MLX5SW_DOORBELLS_HYBRID; d <= MLX5SW_DOORBELLS_DB; d++) {
 				t.plan.nic.chaos = chaos ? ALL_CHAOS : 0;
-				t.plan.nic.doorbells = d;
+				t.plan.nic.doorbells = (uint8_t)d;
 				t.plan.by_host = by_host;
 				t.plan.path_flags = path_flags_of(n);
 				run_way(&t, ways[by_host][chaos][d], n++);

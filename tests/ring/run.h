@@ -48,7 +48,7 @@ void run_once(const rig_test_t *t); /* round robin */
 /* Default and random schedules, also with weak memory; all kinds of doorbells, by device and by
  * host; with all variations of devices and with none; indexes that start below the wraps of their
  * fields. */
-void run_all_ways(const rig_test_t *t);
+void run_all_ways(const rig_test_t *given);
 /* Run the plan on n random schedules. */
 void run_schedules(const rig_test_t *t, unsigned n);
 /* Check that the run fails and that its report has these words. */

@@ -194,7 +194,7 @@ MISTAKES = [
      "impl/sq.h", "|| {{SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path))|0}}) {",
      "ring_cqe_number", "errors"),
     ("TURN_FENCE", "turn: earlier WQEs may become visible after its publication (missing fence)",
-     "impl/sq.h", "threads of this GPU publish and mark. */ "
+     "impl/sq.h", "are WQEs of others, too. */ "
      "{{shmemd_arch_fence_acquire()|(void)0}}",
      "ring_calls", "few_threads"),
     ("READY_FENCE", "publish: WQEs may become visible after it (missing fence)",
@@ -291,7 +291,8 @@ MISTAKES = [
      "impl/post.h", "} {{shmemdi_lanes_sync(lanes)|(void)0}}; if (how.is_wait) ticket",
      "ring_when", "lanes_return_together"),
     ("GROUP_LEAVE", "publish: other lanes of a group return before it",
-     "impl/coalesce.h", "take part in the next quiet. */ {{shmemd_arch_syncwarp()|(void)0}};",
+     "impl/coalesce.h", "could otherwise read a `ready` of before. */ "
+     "{{shmemd_arch_syncwarp()|(void)0}};",
      "ring_when", "when_doorbells_are_rung"),
     ("RECORD_WORD", "ring: writes the receive queue's word of the record",
      "impl/queue.h", "+ {{SHMEMD_RECORD_SEND|0}} * sizeof(uint32_t)",

@@ -12,8 +12,6 @@
 #include <cmocka.h>
 #include "base/options.h"
 
-extern char **environ;
-
 static const shmemhi_log_t quiet = {SHMEMHI_OFF, -1, 0};
 
 /* No SHMEMH_* variable is set. */

@@ -18,7 +18,7 @@
 /* how_ is what is done to this site; weak may use it. */
 #define WEAKEN(KIND, strong, weak)                                                                 \
 	__extension__({                                                                            \
-		static weaken_site_t site_ = {__FILE__,      #strong,    __LINE__,                 \
+		static weaken_site_t site_ = {__FILE__,      __func__,   #strong, __LINE__,        \
 					      WEAKEN_##KIND, WEAKEN_NOT, 0};                       \
 		static weaken_site_t *const entry_                                                 \
 			__attribute__((section("weaken_sites"), used)) = &site_;                   \

@@ -31,7 +31,7 @@ enum weaken_kind {
 };
 
 typedef struct weaken_site {
-	const char *file, *call; /* call: its text, name first */
+	const char *file, *function, *call; /* call: its text, name first */
 	uint32_t line;
 	int kind, how, is_executed;
 } weaken_site_t;

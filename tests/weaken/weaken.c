@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Takes each call in the device headers that orders something, weakens it, and runs the scenarios
- * under weak memory until one fails. Who survives needs a reason in the header (reasons.h). */
+ * under weak memory until one fails. A call that survives needs a reason
+ * (table.c). */
 #include <err.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ typedef struct call {
 	int n_copies;
 	char place[64]; /* header:line */
 	char name[40];
+	reason_site_t site;
 	char is_in[MAX_SCENARIOS]; /* 1: that scenario executes it */
 } call_t;
 
@@ -86,7 +88,32 @@ static void begin_call(weaken_site_t **copies)
 	c->copies = copies;
 	snprintf(c->place, sizeof(c->place), "%s:%u", header_of(s), s->line);
 	snprintf(c->name, sizeof(c->name), "%.*s", (int)strcspn(name, "("), name);
-	reasons_read(s->file);
+	c->site = (reason_site_t){s->function, c->name, 1, 1};
+}
+
+static int is_alike(const reason_site_t *a, const reason_site_t *b)
+{
+	return strcmp(a->function, b->function) == 0 && strcmp(a->call, b->call) == 0;
+}
+
+/* Number the calls of a primitive in a function. They are sorted by line. */
+static void number_calls(void)
+{
+	for (int i = 0; i < n_calls; i++)
+		for (int k = 0; k < n_calls; k++)
+			if (k != i && is_alike(&calls[i].site, &calls[k].site)) {
+				calls[i].site.count++;
+				calls[i].site.number += k < i;
+			}
+}
+
+/* Print the reasons for which there is no call. Returns how many. */
+static int find_lost_reasons(void)
+{
+	for (int i = 0; i < n_calls; i++)
+		for (const int *how = variants[calls[i].copies[0]->kind]; *how; how++)
+			reasons_find(reasons, &calls[i].site, *how);
+	return reasons_print_lost(reasons);
 }
 
 static void find_calls(void)
@@ -104,6 +131,7 @@ static void find_calls(void)
 			begin_call(&sites[i]);
 		calls[n_calls - 1].n_copies++;
 	}
+	number_calls();
 }
 
 /* Running */
@@ -165,8 +193,7 @@ static const scenario_t *search(const call_t *c, int how, uint64_t n_schedules, 
 
 static void judge(const call_t *c, int how)
 {
-	const weaken_site_t *s = c->copies[0];
-	const char *reason = reasons_find(s->file, s->line, how_names[how]);
+	const char *reason = reasons_find(reasons, &c->site, how);
 	uint64_t seed = 0, n = reason ? options.n_explained : options.n_schedules;
 	const scenario_t *by = search(c, how, n, &seed);
 	int is_executed = memchr(c->is_in, 1, sizeof(c->is_in)) != NULL ||
@@ -236,13 +263,13 @@ int main(int argc, char **argv)
 	int n_lost, n_unexplained;
 	get_options(argc, argv);
 	find_calls();
+	n_lost = find_lost_reasons();
 	for (int i = 0; i < n_explore_scenarios; i++)
 		learn(i);
 	for (int i = 0; i < n_calls; i++)
 		for (const int *how = variants[calls[i].copies[0]->kind]; *how; how++)
 			if (strncmp(calls[i].place, options.only, strlen(options.only)) == 0)
 				judge(&calls[i], *how);
-	n_lost = *options.only ? 0 : reasons_print_lost();
 	n_unexplained = total.weakened - total.caught - total.explained + n_lost;
 	printf("%d weakened: %d caught, %d explained, %d unexplained\n", total.weakened,
 	       total.caught, total.explained, n_unexplained);

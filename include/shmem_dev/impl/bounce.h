@@ -39,7 +39,6 @@ SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_chan_t *c, uint64_t word, uint64
 
 	if (!(word & 1) || (word >> 1 & SHMEMDI_OWNER_TICKETS) != (ticket & SHMEMDI_OWNER_TICKETS))
 		return 0;
-	/* weakened relaxed, cta: harmless, nobody has read the buffer in between. */
 	shmemd_arch_unlock(shmemdi_bounce_owner(c, ticket), passed);
 	return 1;
 }
@@ -68,8 +67,7 @@ SHMEMD_FN_RARE int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t c
 		(void)shmemdi_cq_consume(c, call, shmemdi_done(c));
 		word = shmemd_arch_ld_relaxed_u64(owner);
 	}
-	/* Its last user has read it before our result arrives.
-	 * weakened removed, gpu: wrong, but not in the emulator (load buffering). */
+	/* Its last user has read it before our result arrives. */
 	shmemd_arch_fence_acquire();
 	/* An abandoned one has an owner again, which can be told that its result is lost. */
 	if (word & 1)
@@ -87,9 +85,6 @@ SHMEMD_FN int shmemdi_bounce_is_lost(const shmemdi_chan_t *c, uint64_t ticket)
 /* Release it: its content has been read. The next user's result arrives after that. */
 SHMEMD_FN void shmemdi_bounce_release(const shmemdi_chan_t *c, uint64_t ticket)
 {
-	/* weakened relaxed: wrong, but not in the emulator: reading the buffer could find the next
-	 * user's result (load buffering).
-	 * weakened cta: the same. */
 	shmemd_arch_unlock(shmemdi_bounce_owner(c, ticket), (ticket + SHMEMD_BOUNCE_BUFFERS) << 1);
 }
 
@@ -99,7 +94,6 @@ SHMEMD_FN void shmemdi_bounce_abandon(const shmemdi_chan_t *c, uint64_t ticket, 
 	uint64_t next = (ticket + SHMEMD_BOUNCE_BUFFERS) & SHMEMDI_OWNER_TICKETS;
 	uint64_t index = shmemdi_unwrap(SHMEMD_DONE_INDEX(shmemdi_done(c)), end, 32);
 
-	/* weakened relaxed, cta: harmless, who abandons a buffer has not read it. */
 	shmemd_arch_unlock(shmemdi_bounce_owner(c, ticket), index << 24 | next << 1 | 1);
 }
 

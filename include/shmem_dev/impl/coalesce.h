@@ -60,8 +60,7 @@ SHMEMD_FN uint64_t shmemdi_lanes_broadcast(shmemdi_lanes_t lanes, uint64_t v)
 SHMEMD_FN void shmemdi_part(shmemd_group_t g)
 {
 	if (g.bar != SHMEMDI_BAR_NONE)
-		/* weakened unordered: wrong, for a lane could read a `ready` of before, but not
-		 * caught: in the scenarios all lanes of the warp take part in the next quiet. */
+		/* It orders memory, too: a lane could otherwise read a `ready` of before. */
 		shmemd_arch_syncwarp();
 }
 

@@ -49,7 +49,6 @@ SHMEMD_FN int shmemdi_is_done(uint64_t done, uint32_t end)
 {
 	if (!shmemdi_reached((uint32_t)SHMEMD_DONE_INDEX(done), end))
 		return 0;
-	/* weakened gpu: harmless, only threads of this GPU change `done`. */
 	shmemd_arch_fence_acquire();
 	return 1;
 }
@@ -58,8 +57,6 @@ SHMEMD_FN int shmemdi_is_done(uint64_t done, uint32_t end)
 SHMEMD_FN int shmemdi_is_done_failed(const shmemdi_chan_t *c, uint32_t end, uint64_t path,
 				     int *status)
 {
-	/* weakened removed: caught, but seldom: ring_fail, seed 20243.
-	 * weakened gpu: harmless, only threads of this GPU change the path word and `done`. */
 	shmemd_arch_fence_acquire();
 	if (shmemdi_is_done(shmemdi_done(c), end))
 		return 1;
@@ -201,7 +198,6 @@ SHMEMD_FN int shmemdi_cq_poll_place(const shmemdi_chan_t *c, shmemdi_call_t call
 
 	*is_done = (int64_t)ahead <= 0;
 	if (*is_done)
-		/* weakened gpu: harmless, only threads of this GPU change `done`. */
 		shmemd_arch_fence_acquire();
 	else
 		*is_done = shmemdi_cq_poll_index(c, call, (uint32_t)place, &status);

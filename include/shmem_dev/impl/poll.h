@@ -135,8 +135,6 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 	if (!shmemd_group_any(g, status != SHMEMD_OK))
 		return SHMEMD_OK;
 	for (bit = 8; bit > 0; bit >>= 1) {
-		/* weakened unordered: harmless, the round above has ordered what the threads did
-		 * before it, and since then none of them has accessed memory. */
 		if (!shmemd_group_any(g, status & bit))
 			continue;
 		agreed |= bit;

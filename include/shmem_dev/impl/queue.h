@@ -103,8 +103,7 @@ SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 {
 	uint64_t path = shmemd_arch_ld_relaxed_u64(&c->ch->path), seen;
 
-	/* weakened removed, cta: wrong: a wait for what was completed before could end with the
-	 * status. Not caught in 22,000 schedules of each scenario. */
+	/* Without this fence a wait for what was completed before could end with the status. */
 	shmemd_arch_fence_before_ready();
 	while (!SHMEMD_PATH_STATUS(path)) {
 		seen = shmemd_arch_atom_cas_u64(&c->ch->path, path,
@@ -148,15 +147,12 @@ SHMEMD_FN void shmemdi_ring_register(const shmemdi_chan_t *c, uint64_t path, uin
 		       SHMEMD_RECORD_SEND * sizeof(uint32_t);
 
 	if (is_on_gpu)
-		/* weakened removed, cta: not executed by the emulator, whose NICs are further away
-		 * than any GPU. */
 		shmemd_arch_fence_before_dbr_gpu();
 	else
 		shmemd_arch_fence_before_dbr();
 	if (!((uint32_t)path & SHMEMD_PATH_NO_RECORD)) {
 		shmemd_arch_st_relaxed_u32(record, shmemd_arch_bswap32(index & 0xffff));
 		if (is_on_gpu)
-			/* weakened removed, cta: not executed by the emulator: as above. */
 			shmemd_arch_fence_before_doorbell_gpu();
 		else
 			shmemd_arch_fence_before_doorbell();
@@ -164,8 +160,7 @@ SHMEMD_FN void shmemdi_ring_register(const shmemdi_chan_t *c, uint64_t path, uin
 	shmemd_arch_st_doorbell((void *)SHMEMD_ADDRESS(doorbell),
 				shmemdi_doorbell(index, SHMEMD_PATH_QPN_BE(path)));
 	if ((uint32_t)path & SHMEMD_PATH_NO_RECORD)
-		/* weakened removed, cta: wrong, but not in the emulator, where a doorbell
-		 * takes stores in the order in which they were made. */
+		/* Orders this doorbell before the next one. */
 		shmemd_arch_fence_before_ready();
 }
 
@@ -216,25 +211,21 @@ SHMEMD_FN_RARE void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 		uint64_t ready = shmemd_arch_ld_relaxed_u64(&c->ch->ready), rung;
 		shmemdi_line_t line;
 
-		/* weakened removed, gpu: harmless, a thread that reads an older `rung` does not get
-		 * the lock. */
 		shmemd_arch_fence_acquire();
 		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
 		if (shmemdi_is_rung(ready, rung, end))
 			return;
-		/* weakened relaxed, cta: wrong, but not in the emulator, where a record and a
-		 * doorbell take stores in the order in which they were made. */
+		/* The lock orders the stores of one ringer, to the record and to the doorbell,
+		 * before those of the next. */
 		if (rung & SHMEMD_BUSY || !shmemd_arch_try_lock(&c->ch->rung, rung)) {
 			shmemd_arch_spin_hint();
 			continue;
 		}
 		line = shmemdi_line(c->ch);
-		/* The doorbell is for WQEs of those who published what `ready` counts.
-		 * weakened gpu: harmless, only threads of this GPU publish. */
+		/* The doorbell is for WQEs of those who published what `ready` counts. */
 		shmemd_arch_fence_acquire();
 		shmemdi_ring(c, line.path, line.queue, line.doorbell,
 			     SHMEMD_READY_INDEX(line.ready));
-		/* weakened relaxed, cta: the same. */
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(SHMEMD_READY_INDEX(line.ready)));
 		return;
 	}

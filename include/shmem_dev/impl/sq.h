@@ -196,8 +196,7 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
 {
 	/* The NIC has read what is overwritten now. And whoever acquires this poster's publication
-	 * has synchronised with the posters before it, too.
-	 * weakened gpu: harmless, only threads of this GPU publish and read CQEs. */
+	 * has synchronised with the posters before it, too. */
 	shmemd_arch_fence_acquire();
 	post->first = SHMEMD_RESV_INDEX(post->resv);
 	post->request = SHMEMD_RESV_REQUEST(post->resv);
@@ -327,8 +326,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 		if (shmemdi_reached(SHMEMD_READY_INDEX(turn.ready), first) ||
 		    SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path))) {
 			/* The quiet of any lane will find the channel used: its first poster marked
-			 * it before it published (explore ring_order, seed 526).
-			 * weakened gpu: harmless, only threads of this GPU publish. */
+			 * it before it published (explore ring_order, seed 526). */
 			shmemd_arch_fence_acquire();
 			return turn;
 		}
@@ -338,8 +336,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), SHMEMD_MARK_NONE);
 	turn.cqes = 1;
 	shmemdi_sq_combine(ch, depth, &turn);
-	/* What is published and rung for are WQEs of others, too.
-	 * weakened gpu: harmless, only threads of this GPU publish and mark. */
+	/* What is published and rung for are WQEs of others, too. */
 	shmemd_arch_fence_acquire();
 	/* A value of before the reservations whose marks were taken tells nothing: ring then. */
 	resv = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&ch->resv));
@@ -371,15 +368,12 @@ SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_place_t *a
 
 	while (needs_lock) {
 		rung = shmemd_arch_ld_relaxed_u64(&c->ch->rung);
-		/* weakened relaxed, cta: wrong, but not in the emulator, as in
-		 * shmemdi_ring_until. */
 		if (!(rung & SHMEMD_BUSY) && shmemd_arch_try_lock(&c->ch->rung, rung))
 			break;
 		shmemd_arch_spin_hint();
 	}
 	shmemdi_ring(c, at->path, at->queue, at->doorbell, turn->end);
 	if (needs_lock)
-		/* weakened relaxed, cta: the same. */
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(turn->end));
 }
 

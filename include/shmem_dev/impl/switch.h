@@ -278,8 +278,7 @@ SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
 	for (;;) {
 		uint64_t seen = shmemd_arch_ld_relaxed_u64(p);
 
-		/* weakened cta: wrong: CQEs and `done` of before could be read. Caught, but
-		 * seldom. */
+		/* Without the order of the lock, CQEs and `done` of before could be read. */
 		if (!(seen & SHMEMD_BUSY) && shmemd_arch_try_lock(p, seen))
 			return seen;
 		shmemd_arch_spin_hint();
@@ -384,7 +383,6 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 	at.done = shmemdi_drain(c, shmemdi_lock(&c->ch->done));
 	now = shmemdi_switch_line(c, o, at);
 	if (!(ready & SHMEMD_READY_RUNG))
-		/* weakened relaxed, cta: as in shmemdi_ring_until. */
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(end));
 	/* Whoever acquires `ready` finds the CQEs of the new queue as the host has initialised
 	 * them, and `rung` and the line as they are now: without a fence, memory of before could
@@ -394,7 +392,6 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 	if (!is_told)
 		retired = SHMEMD_RESV_INDEX(shmemd_arch_atom_add_u64(&c->ch->resv, epochs));
 	shmemdi_order_acknowledge(c, o, retired);
-	/* weakened relaxed: caught, but seldom, as cta is. */
 	shmemd_arch_unlock(&c->ch->done, SHMEMD_DONE_WORD(SHMEMD_DONE_INDEX(at.done), 0));
 }
 
@@ -406,7 +403,6 @@ SHMEMD_FN void shmemdi_order_ends(const shmemdi_chan_t *c, const shmemdi_order_t
 	if (SHMEMD_PATH_STATUS(o->path))
 		shmemdi_channel_fail(c, (int)SHMEMD_PATH_STATUS(o->path));
 	shmemdi_order_acknowledge(c, o, 0);
-	/* weakened relaxed, cta: harmless, nothing was changed under it. */
 	shmemd_arch_unlock(&c->ch->done, done);
 }
 
@@ -472,7 +468,6 @@ SHMEMD_FN_RARE void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_
 	if (c.ch == blocked ? !shmemdi_has_turn(ready, resv)
 			    : !shmemdi_may_help(&c, ready, resv, SHMEMD_TAG(o.path)))
 		return;
-	/* weakened gpu: harmless, only threads of this GPU write WQEs. */
 	shmemd_arch_fence_acquire();
 	shmemdi_switch(&c, &o, ready, SHMEMD_RESV_REQUEST(resv), c.ch != blocked);
 }

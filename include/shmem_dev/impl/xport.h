@@ -234,8 +234,8 @@ SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	op.is_blocking = 1;
 	shmemdi_put_nbi(ctx, op);
-	/* weakened unordered: wrong, but not in the emulator: a load of src could read what another
-	 * thread writes there afterwards (load buffering, which the PTX model allows). */
+	/* It orders memory, too: a load of src could otherwise read what another thread of the
+	 * group writes there afterwards. */
 	shmemd_group_sync(op.g);
 }
 
@@ -393,9 +393,6 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, sig);
 		shmemdi_latch(ctx, status);
 		if (op.is_blocking)
-			/* weakened unordered: wrong, but not in the emulator, as in shmemdi_put.
-			 * weakened removed: wrong for a block of several warps, which no scenario
-			 * by NIC has. The lanes of a warp have met already. */
 			shmemd_group_sync(op.g);
 		return;
 	}
@@ -530,8 +527,6 @@ SHMEMD_FN uint32_t shmemdi_latch_peek(const shmemd_ctx_t *ctx)
  * stays, so that reading it again finds it. */
 SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uint32_t peeked)
 {
-	/* weakened unordered: harmless, the group sync that all callers do between the peek and
-	 * here has ordered what was before it, the peeks included. */
 	if (!shmemd_group_any(g, peeked != 0))
 		return SHMEMD_OK;
 	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);

@@ -26,7 +26,7 @@ typedef struct mlx5swi_cq_spec {
 	mlx5swi_uar_t *uar;
 	mlx5swi_umem_t *umem, *dbr_umem; /* NULL: not created with a umem */
 } mlx5swi_cq_spec_t;
-int mlx5swi_cq_create(mlx5swi_context_t *ctx, const mlx5swi_cq_spec_t *spec, mlx5swi_cq_t **cq);
+int mlx5swi_cq_create(mlx5swi_context_t *ctx, const mlx5swi_cq_spec_t *spec, mlx5swi_cq_t **out);
 int mlx5swi_cq_destroy(mlx5swi_cq_t *cq); /* BUSY while a QP uses the CQ; frees *cq */
 
 /* qp.c. Timestamp formats as a QP context encodes them; the capability encodes them differently. */
@@ -45,7 +45,7 @@ typedef struct mlx5swi_qp_spec {
 	uint8_t ts_format;
 	mlx5swi_umem_t *umem, *dbr_umem;
 } mlx5swi_qp_spec_t;
-int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx5swi_qp_t **qp);
+int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx5swi_qp_t **out);
 int mlx5swi_qp_destroy(mlx5swi_qp_t *qp); /* frees *qp */
 
 /* flag in `given`: a DevX command may change the path of a QP in RTS */
@@ -62,7 +62,7 @@ void mlx5swi_qp_reset_attr(mlx5swi_qp_t *qp); /* the attributes that a QP has af
 
 /* mr.c */
 int mlx5swi_mr_create(mlx5swi_pd_t *pd, uint8_t *p, uint64_t nbytes, uint64_t iova, uint32_t access,
-		      mlx5swi_mr_t **mr);
+		      mlx5swi_mr_t **out);
 int mlx5swi_mr_destroy(mlx5swi_mr_t *mr); /* frees *mr */
 /* The memory of a dma-buf; NULL: the program has not bound fd, or its memory is shorter. */
 uint8_t *mlx5swi_dmabuf(int fd, uint64_t offset, uint64_t nbytes, int *is_gpu);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Operations on elements of type double. Written by generate.py, not by hand.
+ * Each function is one call of the byte or word form in its body, whose contract applies. nelems
+ * counts elements. */
+#ifndef SHMEMD_TYPED_DOUBLE_H
+#define SHMEMD_TYPED_DOUBLE_H
+
+#include <shmem_dev/amo.h>
+#include <shmem_dev/rma.h>
+#include <shmem_dev/signal.h>
+#include <shmem_dev/wait.h>
+
+/* As shmemd_putmem and shmemd_putmem_nbi, in each scope. */
+SHMEMD_FN void shmemd_double_put(const shmemd_ctx_t *ctx, double *dst, const double *src,
+				 size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_warp(const shmemd_ctx_t *ctx, double *dst, const double *src,
+				      size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_warp(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_block(const shmemd_ctx_t *ctx, double *dst, const double *src,
+				       size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_block(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_group(const shmemd_ctx_t *ctx, shmemd_group_t g, double *dst,
+				       const double *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_group(ctx, g, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_nbi(const shmemd_ctx_t *ctx, double *dst, const double *src,
+				     size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_nbi_warp(const shmemd_ctx_t *ctx, double *dst, const double *src,
+					  size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi_warp(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_nbi_block(const shmemd_ctx_t *ctx, double *dst, const double *src,
+					   size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi_block(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, double *dst,
+					   const double *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi_group(ctx, g, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+/* As shmemd_getmem and shmemd_getmem_nbi, in each scope. */
+SHMEMD_FN int shmemd_double_get(const shmemd_ctx_t *ctx, double *dst, const double *src,
+				size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_double_get_warp(const shmemd_ctx_t *ctx, double *dst, const double *src,
+				     size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem_warp(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_double_get_block(const shmemd_ctx_t *ctx, double *dst, const double *src,
+				      size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem_block(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_double_get_group(const shmemd_ctx_t *ctx, shmemd_group_t g, double *dst,
+				      const double *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem_group(ctx, g, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_get_nbi(const shmemd_ctx_t *ctx, double *dst, const double *src,
+				     size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_get_nbi_warp(const shmemd_ctx_t *ctx, double *dst, const double *src,
+					  size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi_warp(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_get_nbi_block(const shmemd_ctx_t *ctx, double *dst, const double *src,
+					   size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi_block(ctx, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_get_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, double *dst,
+					   const double *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi_group(ctx, g, dst, src, nelems * sizeof(double), pe SHMEMD_PASS);
+}
+
+/* As shmemd_putmem_signal and shmemd_putmem_signal_nbi, in each scope. */
+SHMEMD_FN void shmemd_double_put_signal(const shmemd_ctx_t *ctx, double *dst, const double *src,
+					size_t nelems, uint64_t *sig, uint64_t value, int op,
+					int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal(ctx, dst, src, nelems * sizeof(double), sig, value, op,
+			     pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_signal_warp(const shmemd_ctx_t *ctx, double *dst,
+					     const double *src, size_t nelems, uint64_t *sig,
+					     uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_warp(ctx, dst, src, nelems * sizeof(double), sig, value, op,
+				  pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_signal_block(const shmemd_ctx_t *ctx, double *dst,
+					      const double *src, size_t nelems, uint64_t *sig,
+					      uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_block(ctx, dst, src, nelems * sizeof(double), sig, value, op,
+				   pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_signal_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
+					      double *dst, const double *src, size_t nelems,
+					      uint64_t *sig, uint64_t value, int op,
+					      int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_group(ctx, g, dst, src, nelems * sizeof(double), sig, value, op,
+				   pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_signal_nbi(const shmemd_ctx_t *ctx, double *dst, const double *src,
+					    size_t nelems, uint64_t *sig, uint64_t value, int op,
+					    int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi(ctx, dst, src, nelems * sizeof(double), sig, value, op,
+				 pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_signal_nbi_warp(const shmemd_ctx_t *ctx, double *dst,
+						 const double *src, size_t nelems, uint64_t *sig,
+						 uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi_warp(ctx, dst, src, nelems * sizeof(double), sig, value, op,
+				      pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_signal_nbi_block(const shmemd_ctx_t *ctx, double *dst,
+						  const double *src, size_t nelems, uint64_t *sig,
+						  uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi_block(ctx, dst, src, nelems * sizeof(double), sig, value, op,
+				       pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_double_put_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
+						  double *dst, const double *src, size_t nelems,
+						  uint64_t *sig, uint64_t value, int op,
+						  int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi_group(ctx, g, dst, src, nelems * sizeof(double), sig, value, op,
+				       pe SHMEMD_PASS);
+}
+
+/* As shmemd_p_u64 and shmemd_g_u64. */
+SHMEMD_FN void shmemd_double_p(const shmemd_ctx_t *ctx, double *dst, double value,
+			       int pe SHMEMD_SITE)
+{
+	shmemd_p_u64(ctx, (uint64_t *)dst, shmemdi_bits_f64(value), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_double_g(const shmemd_ctx_t *ctx, double *value, const double *src,
+			      int pe SHMEMD_SITE)
+{
+	return shmemd_g_u64(ctx, (uint64_t *)value, (const uint64_t *)src, pe SHMEMD_PASS);
+}
+
+/* As shmemd_atomic_set_u64 and those below it: no result. */
+SHMEMD_FN void shmemd_double_atomic_set(const shmemd_ctx_t *ctx, double *dst, double value,
+					int pe SHMEMD_SITE)
+{
+	shmemd_atomic_set_u64(ctx, (uint64_t *)dst, shmemdi_bits_f64(value), pe SHMEMD_PASS);
+}
+
+/* As shmemd_atomic_fetch_u64 and those below it: *old receives the value before. */
+SHMEMD_FN int shmemd_double_atomic_fetch(const shmemd_ctx_t *ctx, double *old, const double *src,
+					 int pe SHMEMD_SITE)
+{
+	return shmemd_atomic_fetch_u64(ctx, (uint64_t *)old, (const uint64_t *)src, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_double_atomic_swap(const shmemd_ctx_t *ctx, double *old, double *dst,
+					double value, int pe SHMEMD_SITE)
+{
+	return shmemd_atomic_swap_u64(ctx, (uint64_t *)old, (uint64_t *)dst,
+				      shmemdi_bits_f64(value), pe SHMEMD_PASS);
+}
+
+/* As shmemd_atomic_add_f64 and shmemd_atomic_fetch_add_f64. */
+SHMEMD_FN int shmemd_double_atomic_add(const shmemd_ctx_t *ctx, double *dst, double value,
+				       int pe SHMEMD_SITE)
+{
+	return shmemd_atomic_add_f64(ctx, dst, value, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_double_atomic_fetch_add(const shmemd_ctx_t *ctx, double *old, double *dst,
+					     double value, int pe SHMEMD_SITE)
+{
+	return shmemd_atomic_fetch_add_f64(ctx, old, dst, value, pe SHMEMD_PASS);
+}
+
+#endif

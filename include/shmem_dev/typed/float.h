@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Operations on elements of type float. Written by generate.py, not by hand.
+ * Each function is one call of the byte or word form in its body, whose contract applies. nelems
+ * counts elements. */
+#ifndef SHMEMD_TYPED_FLOAT_H
+#define SHMEMD_TYPED_FLOAT_H
+
+#include <shmem_dev/amo.h>
+#include <shmem_dev/rma.h>
+#include <shmem_dev/signal.h>
+#include <shmem_dev/wait.h>
+
+/* As shmemd_putmem and shmemd_putmem_nbi, in each scope. */
+SHMEMD_FN void shmemd_float_put(const shmemd_ctx_t *ctx, float *dst, const float *src,
+				size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_warp(const shmemd_ctx_t *ctx, float *dst, const float *src,
+				     size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_warp(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_block(const shmemd_ctx_t *ctx, float *dst, const float *src,
+				      size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_block(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_group(const shmemd_ctx_t *ctx, shmemd_group_t g, float *dst,
+				      const float *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_group(ctx, g, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_nbi(const shmemd_ctx_t *ctx, float *dst, const float *src,
+				    size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_nbi_warp(const shmemd_ctx_t *ctx, float *dst, const float *src,
+					 size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi_warp(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_nbi_block(const shmemd_ctx_t *ctx, float *dst, const float *src,
+					  size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi_block(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, float *dst,
+					  const float *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi_group(ctx, g, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+/* As shmemd_getmem and shmemd_getmem_nbi, in each scope. */
+SHMEMD_FN int shmemd_float_get(const shmemd_ctx_t *ctx, float *dst, const float *src, size_t nelems,
+			       int pe SHMEMD_SITE)
+{
+	return shmemd_getmem(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_float_get_warp(const shmemd_ctx_t *ctx, float *dst, const float *src,
+				    size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem_warp(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_float_get_block(const shmemd_ctx_t *ctx, float *dst, const float *src,
+				     size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem_block(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_float_get_group(const shmemd_ctx_t *ctx, shmemd_group_t g, float *dst,
+				     const float *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem_group(ctx, g, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_get_nbi(const shmemd_ctx_t *ctx, float *dst, const float *src,
+				    size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_get_nbi_warp(const shmemd_ctx_t *ctx, float *dst, const float *src,
+					 size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi_warp(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_get_nbi_block(const shmemd_ctx_t *ctx, float *dst, const float *src,
+					  size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi_block(ctx, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_get_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, float *dst,
+					  const float *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi_group(ctx, g, dst, src, nelems * sizeof(float), pe SHMEMD_PASS);
+}
+
+/* As shmemd_putmem_signal and shmemd_putmem_signal_nbi, in each scope. */
+SHMEMD_FN void shmemd_float_put_signal(const shmemd_ctx_t *ctx, float *dst, const float *src,
+				       size_t nelems, uint64_t *sig, uint64_t value, int op,
+				       int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal(ctx, dst, src, nelems * sizeof(float), sig, value, op, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_signal_warp(const shmemd_ctx_t *ctx, float *dst, const float *src,
+					    size_t nelems, uint64_t *sig, uint64_t value, int op,
+					    int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_warp(ctx, dst, src, nelems * sizeof(float), sig, value, op,
+				  pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_signal_block(const shmemd_ctx_t *ctx, float *dst, const float *src,
+					     size_t nelems, uint64_t *sig, uint64_t value, int op,
+					     int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_block(ctx, dst, src, nelems * sizeof(float), sig, value, op,
+				   pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_signal_group(const shmemd_ctx_t *ctx, shmemd_group_t g, float *dst,
+					     const float *src, size_t nelems, uint64_t *sig,
+					     uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_group(ctx, g, dst, src, nelems * sizeof(float), sig, value, op,
+				   pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_signal_nbi(const shmemd_ctx_t *ctx, float *dst, const float *src,
+					   size_t nelems, uint64_t *sig, uint64_t value, int op,
+					   int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi(ctx, dst, src, nelems * sizeof(float), sig, value, op,
+				 pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_signal_nbi_warp(const shmemd_ctx_t *ctx, float *dst,
+						const float *src, size_t nelems, uint64_t *sig,
+						uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi_warp(ctx, dst, src, nelems * sizeof(float), sig, value, op,
+				      pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_signal_nbi_block(const shmemd_ctx_t *ctx, float *dst,
+						 const float *src, size_t nelems, uint64_t *sig,
+						 uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi_block(ctx, dst, src, nelems * sizeof(float), sig, value, op,
+				       pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_float_put_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
+						 float *dst, const float *src, size_t nelems,
+						 uint64_t *sig, uint64_t value, int op,
+						 int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi_group(ctx, g, dst, src, nelems * sizeof(float), sig, value, op,
+				       pe SHMEMD_PASS);
+}
+
+/* As shmemd_p_u32 and shmemd_g_u32. */
+SHMEMD_FN void shmemd_float_p(const shmemd_ctx_t *ctx, float *dst, float value, int pe SHMEMD_SITE)
+{
+	shmemd_p_u32(ctx, (uint32_t *)dst, shmemdi_bits_f32(value), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_float_g(const shmemd_ctx_t *ctx, float *value, const float *src,
+			     int pe SHMEMD_SITE)
+{
+	return shmemd_g_u32(ctx, (uint32_t *)value, (const uint32_t *)src, pe SHMEMD_PASS);
+}
+
+/* As shmemd_atomic_set_u32 and those below it: no result. */
+SHMEMD_FN void shmemd_float_atomic_set(const shmemd_ctx_t *ctx, float *dst, float value,
+				       int pe SHMEMD_SITE)
+{
+	shmemd_atomic_set_u32(ctx, (uint32_t *)dst, shmemdi_bits_f32(value), pe SHMEMD_PASS);
+}
+
+/* As shmemd_atomic_fetch_u32 and those below it: *old receives the value before. */
+SHMEMD_FN int shmemd_float_atomic_fetch(const shmemd_ctx_t *ctx, float *old, const float *src,
+					int pe SHMEMD_SITE)
+{
+	return shmemd_atomic_fetch_u32(ctx, (uint32_t *)old, (const uint32_t *)src, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_float_atomic_swap(const shmemd_ctx_t *ctx, float *old, float *dst, float value,
+				       int pe SHMEMD_SITE)
+{
+	return shmemd_atomic_swap_u32(ctx, (uint32_t *)old, (uint32_t *)dst,
+				      shmemdi_bits_f32(value), pe SHMEMD_PASS);
+}
+
+/* As shmemd_atomic_add_f32 and shmemd_atomic_fetch_add_f32. */
+SHMEMD_FN int shmemd_float_atomic_add(const shmemd_ctx_t *ctx, float *dst, float value,
+				      int pe SHMEMD_SITE)
+{
+	return shmemd_atomic_add_f32(ctx, dst, value, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_float_atomic_fetch_add(const shmemd_ctx_t *ctx, float *old, float *dst,
+					    float value, int pe SHMEMD_SITE)
+{
+	return shmemd_atomic_fetch_add_f32(ctx, old, dst, value, pe SHMEMD_PASS);
+}
+
+#endif

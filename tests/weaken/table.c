@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* One row for each call that no scenario catches when it is weakened in these ways. harmless: the
+ * call could be weaker. wrong: it could not, but no schedule of the scenarios shows it. */
+#include <stddef.h>
+#include "reasons.h"
+#include "site.h"
+
+enum {
+	REMOVED = 1 << WEAKEN_REMOVED,
+	UNORDERED = 1 << WEAKEN_UNORDERED,
+	GPU = 1 << WEAKEN_GPU,
+	CTA = 1 << WEAKEN_CTA,
+	RELAXED = 1 << WEAKEN_RELAXED,
+};
+
+/* The emulated NIC has these two properties, which no real one needs to have. */
+#define FAR_NIC "not executed by the emulator, whose NICs are further away than any GPU."
+#define STORES_IN_ORDER                                                                            \
+	"wrong, but not in the emulator, where a record and a doorbell take stores in the order "  \
+	"in which they were made."
+
+#define ROW(function, call, number, count, variants, text)                                         \
+	{                                                                                          \
+		{#function, #call, number, count}, variants, text, 0                               \
+	}
+
+reason_t reasons[] = {
+	/* impl/bounce.h */
+	ROW(shmemdi_bounce_pass, arch_unlock, 1, 1, RELAXED | CTA,
+	    "harmless, no thread has read the buffer in between."),
+	ROW(shmemdi_bounce_take, arch_fence_acquire, 1, 1, REMOVED | GPU,
+	    "wrong, but not in the emulator (load buffering)."),
+	ROW(shmemdi_bounce_release, arch_unlock, 1, 1, RELAXED | CTA,
+	    "wrong, but not in the emulator: reading the buffer could find the next user's result "
+	    "(load buffering)."),
+	ROW(shmemdi_bounce_abandon, arch_unlock, 1, 1, RELAXED | CTA,
+	    "harmless, a thread that abandons a buffer has not read it."),
+
+	/* impl/coalesce.h */
+	ROW(shmemdi_part, arch_syncwarp, 1, 1, UNORDERED,
+	    "wrong, for a lane could read a `ready` of before, but not caught: in the "
+	    "scenarios all lanes of the warp take part in the next quiet."),
+
+	/* impl/cq.h */
+	ROW(shmemdi_is_done, arch_fence_acquire, 1, 1, GPU,
+	    "harmless, only threads of this GPU change `done`."),
+	ROW(shmemdi_is_done_failed, arch_fence_acquire, 1, 1, REMOVED,
+	    "wrong, and caught, but seldom: ring_fail, seed 20243."),
+	ROW(shmemdi_is_done_failed, arch_fence_acquire, 1, 1, GPU,
+	    "harmless, only threads of this GPU change the path word and `done`."),
+	ROW(shmemdi_cq_poll_place, arch_fence_acquire, 1, 1, GPU,
+	    "harmless, only threads of this GPU change `done`."),
+
+	/* impl/poll.h */
+	ROW(shmemdi_agree, group_any, 2, 2, UNORDERED,
+	    "harmless, the call before has ordered what the threads did before it, and since then "
+	    "none of them has accessed memory."),
+
+	/* impl/queue.h */
+	ROW(shmemdi_channel_fail, arch_fence_before_ready, 1, 1, REMOVED | CTA,
+	    "wrong: a wait for what was completed before could end with the status. Not caught in "
+	    "22,000 schedules of each scenario."),
+	ROW(shmemdi_ring_register, arch_fence_before_dbr_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
+	ROW(shmemdi_ring_register, arch_fence_before_doorbell_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
+	ROW(shmemdi_ring_register, arch_fence_before_ready, 1, 1, REMOVED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_ring_until, arch_fence_acquire, 1, 2, REMOVED | GPU,
+	    "harmless, a thread that reads an older `rung` does not get the lock."),
+	ROW(shmemdi_ring_until, arch_try_lock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_ring_until, arch_fence_acquire, 2, 2, GPU,
+	    "harmless, only threads of this GPU publish."),
+	ROW(shmemdi_ring_until, arch_unlock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
+
+	/* impl/sq.h */
+	ROW(shmemdi_sq_begin, arch_fence_acquire, 1, 1, GPU,
+	    "harmless, only threads of this GPU publish and read CQEs."),
+	ROW(shmemdi_sq_take_turn, arch_fence_acquire, 1, 2, GPU,
+	    "harmless, only threads of this GPU publish."),
+	ROW(shmemdi_sq_take_turn, arch_fence_acquire, 2, 2, GPU,
+	    "harmless, only threads of this GPU publish and mark."),
+	ROW(shmemdi_sq_ring, arch_try_lock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_sq_ring, arch_unlock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
+
+	/* impl/switch.h */
+	ROW(shmemdi_lock, arch_try_lock, 1, 1, CTA,
+	    "wrong, and caught, but seldom: CQEs and `done` of before could be read."),
+	ROW(shmemdi_switch, arch_unlock, 1, 2, RELAXED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_switch, arch_unlock, 2, 2, RELAXED, "wrong, and caught, but seldom."),
+	ROW(shmemdi_order_ends, arch_unlock, 1, 1, RELAXED | CTA,
+	    "harmless, nothing was changed under the lock."),
+	ROW(shmemdi_serve, arch_fence_acquire, 1, 1, GPU,
+	    "harmless, only threads of this GPU write WQEs."),
+
+	/* impl/xport.h */
+	ROW(shmemdi_put, group_sync, 1, 1, UNORDERED,
+	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
+	ROW(shmemdi_put_signal_nbi, group_sync, 1, 1, UNORDERED,
+	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
+	ROW(shmemdi_put_signal_nbi, group_sync, 1, 1, REMOVED,
+	    "wrong for a block of several warps, which no scenario by NIC has. The lanes of a warp "
+	    "have met already."),
+	ROW(shmemdi_latch_agree, group_any, 1, 1, UNORDERED,
+	    "harmless, the group sync that all callers do between the peek and here has ordered "
+	    "what "
+	    "was before it, the peeks included."),
+	{{NULL, NULL, 0, 0}, 0, NULL, 0},
+};
