@@ -8,8 +8,8 @@
 PE counts the members of the context's team. CONTEXT is an expression of type shmemd_ctx_t, or a
 pointer to one; without it a variable `ctx`, or a member `ctx` of a variable, is searched for in the
 frames of the selected thread. The program must be compiled with -g. Works on a running process and
-on a core file. gdb reads memory of the host only: of a process whose channels are in memory of a GPU
-it can print nothing."""
+on a core file. gdb reads memory of the host only: of a process whose channels are in memory of a
+GPU it can print nothing."""
 import gdb
 
 N_WQEBBS = 8  # of the send queue, at most

@@ -46,12 +46,12 @@ for source in *.dot; do
 		;;
 	esac
 	if ! grep -q "source: $source, sha256 $(hash_of "$source") " "$picture"; then
-		echo "docs/$picture is not of docs/$source as it is: run tests/docs/pictures.sh draw" >&2
+		echo "docs/$picture is not of docs/$source: run tests/docs/pictures.sh draw" >&2
 		failed=1
 	fi
 	is_same_dot "$picture" || continue
 	if ! draw "$source" | cmp -s - "$picture"; then
-		echo "docs/$picture was changed by hand: change $source, run tests/docs/pictures.sh draw" >&2
+		echo "docs/$picture was changed by hand: change $source and draw it" >&2
 		failed=1
 	fi
 done

@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 
+import rules_documents
 import rules_layers
 import rules_names
 import rules_size
@@ -16,7 +17,7 @@ import samples
 from tree import Skipped, Tree
 
 RULES = (rules_layers.RULES + rules_size.RULES + rules_text.RULES + rules_names.RULES
-         + rules_weaken.RULES)
+         + rules_weaken.RULES + rules_documents.RULES)
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 
 
