@@ -54,12 +54,12 @@ expect '^    1  RDMA_WRITE, 3 segments, request 1, .*, 256 bytes, .*, requests a
 
 # Words that a fault or another thread may have left, and arguments that name no channel.
 words='rig_pes[0].ends[1].words'
-in_gdb rig_end -ex "set var $words->path |= 11 << 8" -ex "set var $words->resv += 3 << 8" \
+in_gdb rig_end -ex "set var $words->path |= 11 << 8 | 3" -ex "set var $words->resv += 3 << 8" \
 	-ex "set var $words->ready -= 0x100" \
 	-ex "set var $words->done = (1ull << 17) | (1 << 1) | 1" \
 	-ex "set var $words->queue += 1ull << 56" -ex 'shmemd-channel 1 0 rig_pes[0].ctx' \
 	-ex 'shmemd-channel 7 0 rig_pes[0].ctx'
-expect ', failed: ERR_PATH$'
+expect 'key column 1, no doorbell record, the GPU rings, failed: ERR_PATH$'
 expect '^  done         1 WQEBBs, 1 CQEs, locked$'
 expect '^  state        1 WQEBBs published .*; 3 reserved .*; 60 free; doorbell not rung for 2; a s'
 expect '^    0  RDMA_WRITE, .*; complete$'
