@@ -5,11 +5,12 @@
     (gdb) source shmem-gdb.py
     (gdb) shmemd-channel PE CHANNEL [CONTEXT]
 
-PE counts the members of the context's team. CONTEXT is an expression of type shmemd_ctx_t, or a
-pointer to one; without it a variable `ctx`, or a member `ctx` of a variable, is searched for in the
-frames of the selected thread. The program must be compiled with -g. Works on a running process and
-on a core file. gdb reads memory of the host only: of a process whose channels are in memory of a
-GPU it can print nothing."""
+PE counts the members of the context's team. CONTEXT is an expression of type shmemd_ctx_t, a
+pointer to one, a struct with a member `ctx`, or a job (shmemh_t *, if the runtime has debug
+information: its world). Without it such a variable is searched for in the frames of the selected
+thread. The program must be compiled with -g. Works on a running process and on a core file. gdb
+reads memory of the host only: of a process whose channels are in memory of a GPU it can print
+nothing."""
 import gdb
 
 N_WQEBBS = 8  # of the send queue, at most
@@ -17,7 +18,8 @@ STATUS = {0: "none", 1: "TIMEOUT", 2: "PEER", 10: "REFUSED", 11: "PATH", 12: "AM
 OPCODES = {0x00: "NOP", 0x08: "RDMA_WRITE", 0x10: "RDMA_READ", 0x11: "ATOMIC_CS",
            0x12: "ATOMIC_FA", 0x14: "ATOMIC_MASKED_CS", 0x15: "ATOMIC_MASKED_FA", 0x23: "DUMP"}
 NOT_REQUESTS = (0x00, 0x23)
-WQEBB_NBYTES = 64
+WQEBB_NBYTES = 64  # also of a CQE
+CQE_SUCCESS, CQE_INVALID = 0, 15
 LOW_32 = (1 << 32) - 1
 
 
@@ -44,7 +46,7 @@ def type_of(name):
 
 
 def as_context(value):
-    """The context that a value is, points to or has as its member `ctx`; None otherwise."""
+    """The context that a value is, points to or has in it; None otherwise."""
     kind = value.type.strip_typedefs()
     if kind.code == gdb.TYPE_CODE_PTR and kind.target().strip_typedefs().code == \
             gdb.TYPE_CODE_STRUCT:
@@ -56,6 +58,8 @@ def as_context(value):
     names = {field.name for field in kind.fields()}
     if {"channels", "channel_nbytes", "log_depth"} <= names:
         return value
+    if {"teams", "pe", "n_pes"} <= names:  # a job: the context of the world, if no GPU has it
+        return as_context(value["teams"][0]["self"])
     return as_context(value["ctx"]) if "ctx" in names else None
 
 
@@ -139,6 +143,31 @@ class Channel:
         return swap(bits(self.path, 32, 55), 3)
 
 
+def cqes_text(c):
+    """How many CQEs the NIC has written that are not in `done`, and the first error among them."""
+    start = bits(c.queue, 0, 55)
+    if not start:
+        return "none"
+    start += c.depth * WQEBB_NBYTES
+    first = bits(c.done, 1, 16)
+    n = bits(c.ready, 16, 31) - first & 0xffff
+    for i in range(n):
+        number = first + i
+        place = start + (number & c.depth - 1) * WQEBB_NBYTES
+        try:
+            cqe = bytes(gdb.selected_inferior().read_memory(place, WQEBB_NBYTES))
+        except gdb.MemoryError:
+            return f"the completion queue at {start:#x} cannot be read"
+        opcode, owner = cqe[63] >> 4, cqe[63] & 1
+        if opcode == CQE_INVALID or owner != (number & c.depth != 0):
+            return f"{i} of {n} that were requested since"
+        if opcode != CQE_SUCCESS:
+            return f"{i} of {n} that were requested since, then an error: syndrome " \
+                f"{cqe[55]:#04x}, vendor's {cqe[54]:#04x}, WQE at device index " \
+                f"{int.from_bytes(cqe[60:62], 'big')}"
+    return f"all {n} that were requested since"
+
+
 def index_text(word):
     """Of `ready` or `flush`."""
     flags = [name for bit, name in ((8, "RUNG"), (9, "DEFERRED")) if word >> bit & 1]
@@ -185,7 +214,7 @@ def state_text(c):
     room = c.depth - ahead(c.reserved(), c.completed() & LOW_32)
     unrung = 0 if c.ready >> 8 & 1 else ahead(c.published(), bits(c.rung, 32, 63))
     marked = sum(mark != 0 for mark in c.marks)
-    text = [f"{under_way} WQEBBs published and not known to be complete",
+    text = [f"{under_way} WQEBBs published beyond done",
             f"{waiting} reserved and not published ({marked} marks)",
             f"{max(room, 0)} free" + (f", posters wait for {-room}" if room < 0 else "")]
     if unrung:
@@ -230,7 +259,7 @@ def print_wqes(c):
             print(f"    the send queue at {start:#x} cannot be read")
             return
         text = wqe_text(memory, index, c) or "no WQE begins here"
-        done = "complete" if ahead(c.completed() & LOW_32, index) > 0 else "published"
+        done = "before done" if ahead(c.completed() & LOW_32, index) > 0 else "published"
         print(f"    {index}  {text}; {done}")
 
 
@@ -243,6 +272,7 @@ def print_channel(c):
         ("rung", f"{bits(c.rung, 32, 63)} WQEBBs{locked(c.rung)}" +
                  (" (not valid: ready has RUNG)" if c.ready >> 8 & 1 else "")),
         ("done", f"{c.completed()} WQEBBs, {bits(c.done, 1, 16)} CQEs{locked(c.done)}"),
+        ("CQEs", cqes_text(c)),
         ("flush", index_text(c.flush)),
         ("path", path_text(c)),
         ("queue", tagged_text(c.queue)),
@@ -260,8 +290,9 @@ def print_channel(c):
 class ChannelCommand(gdb.Command):
     """shmemd-channel PE CHANNEL [CONTEXT]: print a channel of shmem_dev.
 
-    PE counts the members of the context's team. CONTEXT: an expression of type shmemd_ctx_t;
-    without it one is searched for in the frames of the selected thread."""
+    PE counts the members of the context's team. CONTEXT: a shmemd_ctx_t, a pointer to one, a
+    struct with a member ctx, or a job; without it one is searched for in the frames of the
+    selected thread."""
 
     def __init__(self):
         super().__init__("shmemd-channel", gdb.COMMAND_DATA)
