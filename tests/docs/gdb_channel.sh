@@ -62,7 +62,7 @@ in_gdb rig_end -ex "set var $words->path |= 11 << 8 | 3" -ex "set var $words->re
 	-ex 'shmemd-channel 7 0 rig_pes[0].ctx'
 expect 'key column 1, no doorbell record, the GPU rings, failed: ERR_PATH$'
 expect '^  done         1 WQEBBs, 1 CQEs, locked$'
-expect '^  state        1 WQEBBs published beyond done; 3 reserved .*; 60 free; .* not rung for 2; a switch'
+expect '^  state        1 WQEBBs published beyond done; 3 reserved .*; 60 free; .* for 2; a sw'
 expect '^    0  RDMA_WRITE, .*; before done$'
 expect '^  CQEs         all 1 that were requested since$'
 expect '^PE 7: the team has PEs 0 to 1$'
