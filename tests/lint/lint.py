@@ -8,6 +8,7 @@ import os
 import sys
 
 import rules_api
+import rules_documents
 import rules_layers
 import rules_size
 import rules_text
@@ -17,7 +18,8 @@ import samples
 from tree import Skipped, Tree
 
 RULES = (rules_layers.RULES + rules_size.RULES + rules_text.RULES + rules_api.RULES
-         + rules_weaken.RULES + rules_tools.RULES)
+         + rules_weaken.RULES + rules_tools.RULES
+         + rules_documents.RULES)
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 
 

@@ -70,7 +70,8 @@ ARCH_WORDS = re.compile(
 )
 INTERNAL_WORDS = re.compile(r"\bshmem(di|hi)_\w+|\bSHMEM(DI|HI)_\w+|shmem_dev/(impl|arch)/")
 TOP_LEVEL = {
-    "include", "runtime", "examples", "tests", "bench", "pkgconfig", "cmake", "README.md",
+    "include", "runtime", "examples", "tests", "bench", "pkgconfig", "cmake", "docs", "README.md",
+    "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md",
     "LICENSE", "LICENSES", "CMakeLists.txt", "CMakePresets.json", "dev",
 }
 

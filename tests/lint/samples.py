@@ -91,7 +91,7 @@ CASES = [
       "include/shmem_dev/arch/cuda.h": "asm volatile(\"\");\n"}),
     ("no_internals", {"examples/01.c": "shmemdi_put();\n"}, "examples/01.c",
      {"examples/01.c": "shmemd_putmem();\n"}),
-    ("top_level", {"docs/a.md": "x\n"}, "docs/a.md", {"bench/a.md": "x\n"}),
+    ("top_level", {"notes/a.md": "x\n"}, "notes/a.md", {"bench/a.md": "x\n"}),
     ("file_length", {"runtime/a.c": "\n" * 601}, "runtime/a.c", {"runtime/a.c": "\n" * 200}),
     ("function_length", {"tests/a.c": LONG_BODY}, "tests/a.c",
      {"tests/a.c": LONG_BODY, "tests/lint/long_functions.txt": "tests/a.c f a table\n"}),
@@ -167,6 +167,16 @@ CASES = [
      {"include/shmem_dev/arch/arch.h": "",
       "include/shmem_dev/group.h": "SHMEMD_FN int shmemd_group_all(shmemd_group_t g)\n"},
      "include/shmem_dev/group.h", {"include/shmem_dev/arch/arch.h": ""}),
+    ("document_links", {"README.md": "[a](docs/a.md)\n"}, "README.md",
+     {"README.md": "[a](docs/a.md#one-b) [c](docs)\n", "docs/a.md": "# One `b`\n"}),
+    ("document_links", {"README.md": "[a](#two)\n# One\n"}, "README.md",
+     {"README.md": "[a](#one)\n# One\n"}),
+    ("document_names", {"DESIGN.md": "`shmemd_b`\n", "include/a.h": "int shmemd_a;\n"},
+     "DESIGN.md", {"DESIGN.md": "`shmemd_a` `shmemd_*`\n", "include/a.h": "int shmemd_a;\n"}),
+    ("document_files", {"DESIGN.md": "`impl/b.h`\n", "include/shmem_dev/impl/a.h": ""},
+     "DESIGN.md", {"DESIGN.md": "`impl/a.h`\n", "include/shmem_dev/impl/a.h": ""}),
+    ("document_files", {"include/a.h": "/* (DESIGN 3) */\n"}, "include/a.h",
+     {"include/a.h": "/* DESIGN.md: Turn */\n", "DESIGN.md": "## Turn\n"}),
 ]
 
 

@@ -25,7 +25,7 @@ typedef struct shmemd_peer {
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 
 /* Team sync memory: an array of 64-bit words in the symmetric heap, at the same offset on every
- * member. Each flag word has exactly one remote writer, so no atomics are needed (DESIGN 3). */
+ * member. Each flag word has exactly one remote writer, so no atomics are needed. */
 #define SHMEMD_SYNC_EPOCH 0 /* syncs completed by this PE; written by this PE only */
 #define SHMEMD_SYNC_SENT 1  /* flag that this PE has sent last; written by this PE only */
 #define SHMEMD_SYNC_FLAGS 8 /* [team pe]: SHMEMD_SYNC_FLAG; written by that PE */
@@ -82,7 +82,7 @@ typedef struct shmemd_ctx {
 	uint32_t size;              /* bytes of this struct that the host runtime filled */
 	int32_t my_pe;              /* this PE's number in the team */
 	int32_t n_pes;              /* PEs in the team */
-	uint32_t channel;           /* k: operations of one channel keep their order (DESIGN 3) */
+	uint32_t channel;           /* k: operations of one channel keep their order */
 	uint32_t flags;             /* SHMEMD_CTX_* */
 	char *heap;                 /* this PE's symmetric heap: [heap, heap + heap_nbytes) */
 	uint64_t heap_nbytes;       /* bytes of address space reserved; grown chunks lie inside */
@@ -126,7 +126,7 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);
 SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 
 /* Every member is mapped and the links carry native atomics: read-modify-writes of this team's
- * words are done by the SMs (DESIGN 3, who updates a word). */
+ * words are done by the SMs (DESIGN.md: one mechanism per word for atomics). */
 #define SHMEMD_CTX_SM_ATOMICS 1u
 
 /* Every member is mapped: sync and barrier are flags in mapped memory. */
