@@ -46,8 +46,9 @@ bool shmemhi_mem_is_on_gpu(const shmemh_t *job);
 /* Bytes of a heap chunk: growths and the reservation are multiples of it; a power of two. */
 uint64_t shmemhi_mem_chunk(const shmemh_t *job);
 
-/* How many PEs with a lower number run on this PE's node. */
-int shmemhi_node_rank(const shmemh_t *job);
+/* Does pe run on this PE's host? As for a node, but SHMEMH_DISABLE_P2P does not count, and the
+ * memory of the two need not be mapped. */
+bool shmemhi_mem_same_host(const shmemh_t *job, int pe);
 
 /* Let `grown` take part in each growth of the heap: every PE calls it with the range of the heap
  * that has just been mapped, so it may be collective. If it fails, the growth is undone. NULL ends

@@ -16,9 +16,10 @@ HOST = {
     "cuda": ("base",),
     "job": ("base",),
     "mem": ("base", "cuda", "job"),
-    "ib": ("base", "cuda", "job", "mem"),
+    "topo": ("base",),
+    "ib": ("base", "cuda", "job", "mem", "topo"),
     "core": ("base", "boot", "job", "mem", "ib"),
-    "tools": ("base", "boot", "cuda", "ib"),
+    "tools": ("base", "boot", "cuda", "topo", "ib"),
 }
 
 # Folders of the software adapter, likewise. engine/ declares what it asks of link/ and watch/.

@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Opening a NIC on the software adapter: which one, what is known of it, and why there is none. */
 #include "nic_job.h"
-#include "mem/state.h"
 
 static void hca_list(const char *text)
 {
@@ -11,7 +10,7 @@ static void hca_list(const char *text)
 
 static void expect_nic(const char *name)
 {
-	if (shmemhi_nic_open(job, &ib) != SHMEMH_OK)
+	if (open_nic() != SHMEMH_OK)
 		fail_msg("expected %s, got: %s", name, job->err.text);
 	assert_string_equal(ib.nic.name, name);
 	assert_int_equal(ib.nic.port, 1);
@@ -27,7 +26,7 @@ static void expect_nic(const char *name)
 
 static void expect_failure(int status, const char *text)
 {
-	int got = shmemhi_nic_open(job, &ib);
+	int got = open_nic();
 
 	if (got != status || !strstr(job->err.text, text))
 		fail_msg("expected %d '%s', got %d '%s'", status, text, got, job->err.text);
@@ -40,7 +39,7 @@ static void ethernet(void **state)
 {
 	(void)state;
 	prepare(MLX5SW_ETHERNET, 2);
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_equal(ib.nic.is_ethernet, 1);
 	assert_int_equal(ib.nic.sport_min, 0xc000);
 	assert_int_equal(ib.nic.sport_max, 0xffff);
@@ -56,7 +55,7 @@ static void infiniband(void **state)
 	(void)state;
 	prepare(MLX5SW_INFINIBAND, 1);
 	job->opt.ib_gid_index = 77; /* RoCE only */
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_equal(ib.nic.is_ethernet, 0);
 	assert_int_not_equal(ib.nic.lid, 0);
 	assert_int_equal(ib.nic.gid.raw[0], 0xfe);
@@ -70,11 +69,11 @@ static void lid_of_today(void **state)
 
 	(void)state;
 	prepare(MLX5SW_INFINIBAND, 1);
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	lid = ib.nic.lid;
 	shmemhi_nic_close(&ib);
 	adapter_control("lid change mlx5_0");
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_not_equal(lid, ib.nic.lid);
 	shmemhi_nic_close(&ib);
 }
@@ -101,23 +100,6 @@ static void only_those_listed(void **state)
 	expect_failure(SHMEMH_ERR_OPTION, "is no entry");
 }
 
-static void pes_of_a_node_share_them_out(void **state)
-{
-	shmemhi_identity_t ids[4] = {{.node = "here"}, {.node = "there"}, {.node = "here"}};
-	shmemhi_mem_t mem = {.ids = ids};
-
-	(void)state;
-	prepare(MLX5SW_ETHERNET, 2);
-	job->mem = &mem;
-	job->n_pes = 4;
-	for (job->pe = 0; job->pe < 3; job->pe++) {
-		mem.id = ids[job->pe];
-		expect_nic(job->pe == 2 ? "mlx5_1" : "mlx5_0");
-	}
-	ids[3] = mem.id = ids[0];
-	expect_nic("mlx5_0");
-}
-
 static void port_down(void **state)
 {
 	(void)state;
@@ -137,7 +119,7 @@ static void gid_by_option(void **state)
 	(void)state;
 	prepare(MLX5SW_ETHERNET, 1);
 	job->opt.ib_gid_index = 1;
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_equal(ib.nic.gid_index, 1);
 	assert_int_equal(ib.nic.gid.raw[0], 0xfe);
 	shmemhi_nic_close(&ib);
@@ -184,7 +166,6 @@ int main(void)
 		cmocka_unit_test(infiniband),
 		cmocka_unit_test(lid_of_today),
 		cmocka_unit_test(only_those_listed),
-		cmocka_unit_test(pes_of_a_node_share_them_out),
 		cmocka_unit_test(port_down),
 		cmocka_unit_test(gid_by_option),
 		cmocka_unit_test(command_fails),
