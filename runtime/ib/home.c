@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cuda/ctx.h"
+#include "ib/ib.h"
 #include "ib/ports.h"
 #include "mem/mem.h"
 #include "topo/choose.h"
@@ -237,4 +238,21 @@ int shmemhi_nic_choose(shmemh_t *job, shmemhi_ib_t *ib)
 	if (status == SHMEMH_OK)
 		log_home(job, ib);
 	return status;
+}
+
+const char *shmemhi_ib_home(const shmemh_t *job, int pe)
+{
+	return job->ib ? job->ib->pe_nics[pe].home : NULL;
+}
+
+const char *shmemhi_ib_standby(const shmemh_t *job, int pe)
+{
+	const char *name = job->ib ? job->ib->pe_nics[pe].standby : "";
+
+	return name[0] ? name : NULL;
+}
+
+int shmemhi_ib_class(const shmemh_t *job, int is_standby)
+{
+	return is_standby ? job->ib->standby_class : job->ib->class;
 }

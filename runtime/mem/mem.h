@@ -40,6 +40,10 @@ const uint64_t *shmemhi_mem_committed(const shmemh_t *job);
 /* The CUDA context of the job; NULL: there is none, and memory of the device is host memory. */
 struct shmemhi_cuctx *shmemhi_mem_cuctx(const shmemh_t *job);
 
+/* PCI address of the GPU of this PE; "": it has none, or the driver does not say. */
+#define SHMEMHI_GPU_NBYTES 32
+void shmemhi_mem_gpu(const shmemh_t *job, char addr[SHMEMHI_GPU_NBYTES]);
+
 /* Is the heap in memory of the GPU? Between mem_open and mem_close. */
 bool shmemhi_mem_is_on_gpu(const shmemh_t *job);
 

@@ -75,6 +75,10 @@ typedef struct shmemhi_mem {
 /* Open on a given driver table (NULL: no driver), which job->mem then owns. */
 int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda);
 
+/* PE 0 warns if the heap is in host memory for want of a CUDA context, although there are GPUs.
+ * Returns 1 if it warned. */
+int shmemhi_mem_warn_host(const shmemh_t *job, const char *dev_dir);
+
 /* Fill id: node (of SHMEMH_NODE_ID, else boot and network namespace), process, GPU. */
 void shmemhi_identity(const shmemh_t *job, shmemhi_identity_t *id);
 

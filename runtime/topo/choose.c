@@ -30,12 +30,14 @@ typedef struct choice {
 	int *queue;      /* [n_ports], scratch of augment */
 } choice_t;
 
-/* Order of ports: by PCI address, those without one by name, then by number. */
+/* Order of ports: by PCI address; behind them those without one, by name; then by number. */
 static int compare_names(const shmemhi_offer_t *a, const shmemhi_offer_t *b)
 {
 	int by_addr = strcmp(a->addr, b->addr);
 	int by_name = a->addr[0] && b->addr[0] ? 0 : strcmp(a->nic, b->nic);
 
+	if (!a->addr[0] != !b->addr[0])
+		return a->addr[0] ? -1 : 1;
 	if (by_addr)
 		return by_addr;
 	return by_name ? by_name : a->port - b->port;
@@ -257,43 +259,67 @@ static int rail_of(const choice_t *c, int card)
 	return is_near ? rail : -1;
 }
 
-/* Does the stand-by `a` suit that PE better than `b`? The rules are in order of weight. */
-static bool suits_better(const choice_t *c, int pe, int a, int b)
+/* May that port be the stand-by of that PE? It needs the link layer of the home port. */
+static bool may_stand_by(const choice_t *c, int pe, int port)
 {
-	const shmemhi_offer_t *x = offer_at(c, pe, a), *y = offer_at(c, pe, b);
-	const port_t *p = &c->ports[a], *q = &c->ports[b];
-	int home = c->ports[c->home[pe]].card, rail = rail_of(c, home);
-	int is_other_x = p->card != home, is_other_y = q->card != home;
-	int is_adjacent_x = rail >= 0 && rail_of(c, p->card) == (rail ^ 1);
-	int is_adjacent_y = rail >= 0 && rail_of(c, q->card) == (rail ^ 1);
+	const shmemhi_offer_t *offer = offer_at(c, pe, port);
 
-	if (is_other_x != is_other_y)
-		return is_other_x;
-	if (x->class != y->class)
-		return x->class < y->class;
-	if (p->is_near != q->is_near)
-		return p->is_near;
-	if (is_narrow(x->gbps, y->gbps) != is_narrow(y->gbps, x->gbps))
-		return is_narrow(y->gbps, x->gbps);
-	if (is_adjacent_x != is_adjacent_y)
-		return is_adjacent_x;
-	if (p->n_standbys + p->n_homes != q->n_standbys + q->n_homes)
-		return p->n_standbys + p->n_homes < q->n_standbys + q->n_homes;
-	return abs(p->card - home) < abs(q->card - home);
+	return offer && offer->is_usable && port != c->home[pe] &&
+	       offer->link == offer_at(c, pe, c->home[pe])->link;
+}
+
+/* Bandwidth of the widest port that may be the stand-by. */
+static uint32_t widest_standby(const choice_t *c, int pe)
+{
+	uint32_t widest = 0;
+
+	for (int port = 0; port < c->n_ports; port++)
+		if (may_stand_by(c, pe, port) && offer_at(c, pe, port)->gbps > widest)
+			widest = offer_at(c, pe, port)->gbps;
+	return widest;
+}
+
+#define N_RULES 7
+
+/* How well a port suits as the stand-by of a PE: a number for each rule, least is best, in the
+ * order of their weight. */
+static void judge(const choice_t *c, int pe, int port, uint32_t widest, int marks[N_RULES])
+{
+	const shmemhi_offer_t *offer = offer_at(c, pe, port);
+	const port_t *p = &c->ports[port];
+	int home = c->ports[c->home[pe]].card, rail = rail_of(c, home);
+
+	marks[0] = p->card == home;
+	marks[1] = !p->is_near;
+	marks[2] = is_narrow(offer->gbps, widest);
+	marks[3] = offer->class;
+	marks[4] = rail < 0 || rail_of(c, p->card) != (rail ^ 1); /* not adjacent */
+	marks[5] = p->n_standbys + p->n_homes;
+	marks[6] = abs(p->card - home);
+}
+
+static bool is_less(const int *a, const int *b)
+{
+	int i = 0;
+
+	while (i < N_RULES - 1 && a[i] == b[i])
+		i++;
+	return a[i] < b[i];
 }
 
 static int find_standby(const choice_t *c, int pe)
 {
-	const shmemhi_offer_t *home = offer_at(c, pe, c->home[pe]);
-	int best = -1;
+	uint32_t widest = widest_standby(c, pe);
+	int best = -1, best_marks[N_RULES], marks[N_RULES];
 
 	for (int port = 0; port < c->n_ports; port++) {
-		const shmemhi_offer_t *offer = offer_at(c, pe, port);
-
-		if (!offer || !offer->is_usable || port == c->home[pe] || offer->link != home->link)
+		if (!may_stand_by(c, pe, port))
 			continue;
-		if (best < 0 || suits_better(c, pe, port, best))
-			best = port;
+		judge(c, pe, port, widest, marks);
+		if (best >= 0 && !is_less(marks, best_marks))
+			continue;
+		best = port;
+		memcpy(best_marks, marks, sizeof marks);
 	}
 	return best;
 }

@@ -29,6 +29,10 @@ static bool is_near(const shmemhi_machine_t *m, int nic)
 
 int shmemhi_offers_of(const shmemhi_machine_t *m, int gpu, shmemhi_offer_t *offers)
 {
+	uint32_t gbps[SHMEMHI_MAX_PORTS];
+
+	if (gpu >= 0)
+		shmemhi_port_widths(m, m->gpus[gpu].node, gbps);
 	for (int i = 0; i < m->n_ports; i++) {
 		const shmemhi_hca_port_t *port = &m->ports[i];
 		const shmemhi_hca_fn_t *nic = &m->nics[port->nic];
@@ -45,11 +49,8 @@ int shmemhi_offers_of(const shmemhi_machine_t *m, int gpu, shmemhi_offer_t *offe
 		offer->is_usable = is_usable(port);
 		offer->is_near = is_near(m, port->nic);
 		if (gpu >= 0 && m->nodes[nic->node].parent >= 0) {
-			shmemhi_path_t path;
-
-			shmemhi_path(m, m->gpus[gpu].node, shmemhi_vertex_of_port(m, i), &path);
 			offer->class = shmemhi_pci_class(m, m->gpus[gpu].node, nic->node);
-			offer->gbps = path.gbps;
+			offer->gbps = gbps[i];
 		}
 	}
 	return m->n_ports;

@@ -98,17 +98,6 @@ static void relax_nvlinks(search_t *s, int at)
 	}
 }
 
-/* May a path go on from that vertex? GPUs and NICs forward nothing; only a NIC's own port lies
- * beyond it. */
-static bool forwards(const search_t *s, int at)
-{
-	if (at == s->from || at >= s->m->n_nodes)
-		return true;
-	if (s->m->nodes[at].kind == SHMEMHI_NODE_NIC)
-		return s->from >= s->m->n_nodes || s->to >= s->m->n_nodes;
-	return s->m->nodes[at].kind != SHMEMHI_NODE_GPU;
-}
-
 static int best_open(const search_t *s)
 {
 	int best = -1;
@@ -121,32 +110,58 @@ static int best_open(const search_t *s)
 	return best;
 }
 
+/* GPUs forward nothing. A NIC forwards between its ports and the bus. */
+static void relax_all(search_t *s, int at)
+{
+	bool is_first = at == s->from, is_node = at < s->m->n_nodes;
+	int kind = is_node ? s->m->nodes[at].kind : SHMEMHI_NODE_NUMA;
+	bool is_nic = kind == SHMEMHI_NODE_NIC && !is_first;
+
+	if (kind == SHMEMHI_NODE_GPU && !is_first)
+		return;
+	if (is_node && (!is_nic || s->before[at] >= s->m->n_nodes))
+		relax_tree(s, at);
+	relax_ports(s, at);
+	relax_nvlinks(s, at);
+}
+
 static void find(search_t *s)
 {
+	s->n = s->m->n_nodes + s->m->n_ports + 1;
+	s->gbps[s->from] = UNLIMITED;
+	s->before[s->from] = -1;
 	for (int at = best_open(s); at >= 0 && at != s->to; at = best_open(s)) {
 		s->done[at] = true;
-		if (!forwards(s, at))
-			continue;
-		if (at < s->m->n_nodes)
-			relax_tree(s, at);
-		relax_ports(s, at);
-		relax_nvlinks(s, at);
+		relax_all(s, at);
 	}
+}
+
+/* An unlimited path is one of edges that are all unknown. */
+static uint32_t width_of(const search_t *s, int vertex)
+{
+	return s->gbps[vertex] == UNLIMITED ? 0 : s->gbps[vertex];
 }
 
 void shmemhi_path(const shmemhi_machine_t *m, int from, int to, shmemhi_path_t *path)
 {
-	search_t s = {.m = m, .n = m->n_nodes + m->n_ports + 1, .from = from, .to = to};
+	search_t s = {.m = m, .from = from, .to = to};
 
 	memset(path, 0, sizeof *path);
 	path->n_hops = -1;
-	s.gbps[from] = UNLIMITED;
-	s.before[from] = -1;
 	find(&s);
 	if (!s.gbps[to] || s.hops[to] > SHMEMHI_MAX_HOPS)
 		return;
-	path->gbps = s.gbps[to] == UNLIMITED ? 0 : s.gbps[to];
+	path->gbps = width_of(&s, to);
 	path->n_hops = s.hops[to];
 	for (int at = to, i = s.hops[to]; at >= 0; at = s.before[at])
 		path->vertex[i--] = at;
+}
+
+void shmemhi_port_widths(const shmemhi_machine_t *m, int from, uint32_t *gbps)
+{
+	search_t s = {.m = m, .from = from, .to = -1};
+
+	find(&s);
+	for (int port = 0; port < m->n_ports; port++)
+		gbps[port] = width_of(&s, shmemhi_vertex_of_port(m, port));
 }

@@ -30,4 +30,7 @@ static inline int shmemhi_vertex_of_port(const shmemhi_machine_t *m, int port)
  * NICs; edges of unknown bandwidth do not limit it. */
 void shmemhi_path(const shmemhi_machine_t *m, int from, int to, shmemhi_path_t *path);
 
+/* Bandwidths of the widest paths from a vertex to all ports; 0: unknown, or there is no path. */
+void shmemhi_port_widths(const shmemhi_machine_t *m, int from, uint32_t *gbps);
+
 #endif

@@ -63,7 +63,7 @@ static void copy_file(const source_t *s, const char *path, const char *text)
 	FILE *f;
 
 	join(to, s->copy, path, "");
-	f = make_parents(to) == 0 ? fopen(to, "w") : NULL;
+	f = make_parents(to) == 0 ? fopen(to, "we") : NULL;
 	if (!f) {
 		fail_copy(s, to);
 		return;
@@ -287,27 +287,13 @@ static void read_driver_gpus(const source_t *s)
 	free_names(names, n);
 }
 
-/* The answers of NVML, or of NVML when the directory was captured. */
-static int ask_nvml(const source_t *s, shmemhi_nvml_t *found)
+/* The answers of NVML when a directory was captured. Returns as nvml_query. */
+static int read_nvml_file(const source_t *s, shmemhi_nvml_t *found)
 {
 	char path[PATH_MAX];
 	FILE *f;
 	int got;
 
-	if (!s->root[0]) {
-		got = shmemhi_nvml_query(found);
-		if (got == 0 || !s->copy)
-			return got;
-		join(path, s->copy, "/", NVML_FILE);
-		f = make_parents(path) == 0 ? fopen(path, "w") : NULL;
-		if (!f) {
-			fail_copy(s, path);
-			return got;
-		}
-		shmemhi_nvml_write(found, f);
-		fclose(f);
-		return got;
-	}
 	join(path, s->root, "/", NVML_FILE);
 	f = fopen(path, "re");
 	got = shmemhi_nvml_read(f, found);
@@ -315,10 +301,35 @@ static int ask_nvml(const source_t *s, shmemhi_nvml_t *found)
 		fclose(f);
 	if (got < 0)
 		shmemhi_fail(s->err, SHMEMH_ERR_ARGUMENT,
-			     "%.300s: lines are 'gpu ADDRESS FABRIC' "
-			     "or 'nvlink ADDRESS ADDRESS LANES'",
+			     "%.300s: lines are 'gpu ADDRESS FABRIC' or 'nvlink ADDRESS ADDRESS "
+			     "LANES'",
 			     path);
 	return got > 0;
+}
+
+static void copy_nvml(const source_t *s, const shmemhi_nvml_t *found)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	join(path, s->copy, "/", NVML_FILE);
+	f = make_parents(path) == 0 ? fopen(path, "we") : NULL;
+	if (!f) {
+		fail_copy(s, path);
+		return;
+	}
+	shmemhi_nvml_write(found, f);
+	fclose(f);
+}
+
+/* Returns as nvml_query. */
+static int ask_nvml(const source_t *s, shmemhi_nvml_t *found)
+{
+	int got = s->root[0] ? read_nvml_file(s, found) : shmemhi_nvml_query(found);
+
+	if (got && s->copy)
+		copy_nvml(s, found);
+	return got;
 }
 
 static void read_nvml_gpus(const source_t *s, const shmemhi_nvml_t *found)
@@ -451,18 +462,21 @@ static void read_numa(const source_t *s)
 	}
 }
 
-static int read_all(const source_t *s, unsigned flags)
+/* A failure on the way leaves its line, and reading goes on. */
+static int read_all(source_t s, unsigned flags, shmemhi_err_t *err)
 {
+	shmemhi_err_t first = {""};
 	int status;
 
-	memset(s->m, 0, sizeof *s->m);
-	read_numa(s);
-	status = read_gpus(s, flags);
+	s.err = &first;
+	memset(s.m, 0, sizeof *s.m);
+	read_numa(&s);
+	status = read_gpus(&s, flags);
 	if (flags & SHMEMHI_READ_NICS)
-		read_nics(s);
-	if (status == SHMEMH_OK && s->err->text[0])
+		read_nics(&s);
+	if (status == SHMEMH_OK && first.text[0])
 		status = SHMEMH_ERR_SYSTEM;
-	return status;
+	return status == SHMEMH_OK ? status : shmemhi_fail(err, status, "%s", first.text);
 }
 
 int shmemhi_machine_read(const char *root, unsigned flags, shmemhi_machine_t *m, shmemhi_err_t *err)
@@ -477,18 +491,19 @@ int shmemhi_machine_read(const char *root, unsigned flags, shmemhi_machine_t *m,
 				    "%.300s: this is no captured machine: it has no folder sys; "
 				    "shmem-info --capture makes one",
 				    root);
-	return read_all(&s, flags);
+	return read_all(s, flags, err);
 }
 
-int shmemhi_machine_capture(const char *dir, shmemhi_machine_t *m, shmemhi_err_t *err)
+int shmemhi_machine_capture(const char *root, const char *dir, shmemhi_machine_t *m,
+			    shmemhi_err_t *err)
 {
-	const source_t s = {"", dir, m, err};
+	const source_t s = {root, dir, m, err};
 	char sys[PATH_MAX];
 
 	join(sys, dir, "/sys/", "");
 	if (make_parents(sys) != 0)
 		return fail_copy(&s, sys);
-	return read_all(&s, SHMEMHI_READ_NVML | SHMEMHI_READ_NICS);
+	return read_all(s, SHMEMHI_READ_NVML | SHMEMHI_READ_NICS, err);
 }
 
 int shmemhi_machine_add_nic(shmemhi_machine_t *m, const char *name, const char *folder,

@@ -16,13 +16,14 @@
  * root     "": this system; else a directory that machine_capture has made.
  * flags    SHMEMHI_READ_*; a captured directory has the answers of NVML in a file.
  * Returns  SHMEMH_OK, also if there are no GPUs and no NICs; ERR_ARGUMENT: root is no captured
- *          directory; ERR_SYSTEM: too many devices. */
+ *          directory; ERR_SYSTEM: too many devices, or a captured file is damaged; ERR_NO_MEMORY. */
 int shmemhi_machine_read(const char *root, unsigned flags, shmemhi_machine_t *m,
 			 shmemhi_err_t *err);
 
-/* Read this system with NVML, and copy everything that was read to `dir`, which is created.
+/* Read a machine with NVML and NICs, and copy everything that was read to `dir`, which is created.
  * Returns  as machine_read; ERR_SYSTEM: a file cannot be written (a line with the path). */
-int shmemhi_machine_capture(const char *dir, shmemhi_machine_t *m, shmemhi_err_t *err);
+int shmemhi_machine_capture(const char *root, const char *dir, shmemhi_machine_t *m,
+			    shmemhi_err_t *err);
 
 /* Add a NIC of this system with its ports.
  * folder   of the NIC in sysfs; if it does not exist, its place is unknown and it has no ports.

@@ -18,8 +18,8 @@ HOST = {
     "mem": ("base", "cuda", "job"),
     "topo": ("base",),
     "ib": ("base", "cuda", "job", "mem", "topo"),
-    "core": ("base", "boot", "job", "mem", "ib"),
-    "tools": ("base", "boot", "cuda", "topo", "ib"),
+    "core": ("base", "boot", "job", "mem", "topo", "ib"),
+    "tools": ("base", "boot", "cuda", "job", "mem", "topo", "ib"),
 }
 
 # Folders of the software adapter, likewise. engine/ declares what it asks of link/ and watch/.
