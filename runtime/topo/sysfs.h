@@ -16,7 +16,8 @@
  * root     "": this system; else a directory that machine_capture has made.
  * flags    SHMEMHI_READ_*; a captured directory has the answers of NVML in a file.
  * Returns  SHMEMH_OK, also if there are no GPUs and no NICs; ERR_ARGUMENT: root is no captured
- *          directory; ERR_SYSTEM: too many devices, or a captured file is damaged; ERR_NO_MEMORY. */
+ *          directory; ERR_SYSTEM: too many devices, or a captured file is damaged;
+ *          ERR_NO_MEMORY. */
 int shmemhi_machine_read(const char *root, unsigned flags, shmemhi_machine_t *m,
 			 shmemhi_err_t *err);
 

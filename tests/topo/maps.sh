@@ -21,13 +21,15 @@ for file in *.txt; do
 	name=${file%.txt}
 	"$info" --topo "$file" >"$work/map" || fail "$file: shmem-info failed"
 	if [ "$update" = --update ]; then
-		cp "$work/map" "$name.map"
-	elif ! diff -u "$name.map" "$work/map"; then
-		fail "$file: the map is not that of $name.map"
+		cp "$work/map" "$name.ports"
+	elif ! diff -u "$name.ports" "$work/map"; then
+		fail "$file: the map is not that of $name.ports"
 	fi
 	"$info" --text "$file" >"$work/text"
-	"$info" --text "$work/text" | cmp -s - "$work/text" || fail "$file: not equal when read back"
-	"$info" --topo "$work/text" | cmp -s - "$work/map" || fail "$file: another map when read back"
+	"$info" --text "$work/text" | cmp -s - "$work/text" ||
+		fail "$file: not equal when read back"
+	"$info" --topo "$work/text" | cmp -s - "$work/map" ||
+		fail "$file: another map when read back"
 	"$info" --svg "$work/svg" "$file"
 	homes=$(awk '/^[0-9]/ && $3 != "none"' "$work/map" | wc -l)
 	drawn=$(grep -c "class='home'" "$work/svg" || true)
@@ -64,9 +66,11 @@ refuse() {
 		fail "$*: expected one line with '$want', got: $(cat "$work/err")"
 	fi
 }
-refuse 'SHMEMH_HCA_PE_MAPPING names mlx5_9' SHMEMH_HCA_PE_MAPPING=mlx5_9 "$info" --topo nic-down.txt
-refuse 'gives mlx5_1:1 to the PE with rank 0' SHMEMH_HCA_PE_MAPPING=mlx5_1:1 "$info" --topo nic-down.txt
-refuse 'SHMEMH_HCA_LIST names mlx5_9' SHMEMH_HCA_LIST=mlx5_9 "$info" --topo nic-down.txt
+machine=nic-down.txt
+refuse 'SHMEMH_HCA_LIST names mlx5_9' SHMEMH_HCA_LIST=mlx5_9 "$info" --topo $machine
+mapping=SHMEMH_HCA_PE_MAPPING
+refuse "$mapping names mlx5_9" $mapping=mlx5_9 "$info" --topo $machine
+refuse 'gives mlx5_1:1 to the PE with rank 0' $mapping=mlx5_1:1 "$info" --topo $machine
 refuse 'No such file' "$info" --topo nowhere.txt
 refuse 'no captured machine' "$info" --topo "$work"
 refuse "maps.sh:1: the first line is not 'machine 1'" "$info" --topo ../maps.sh
