@@ -24,6 +24,7 @@ typedef struct choice {
 	port_t *ports;   /* [n_ports], in the order of their PCI addresses */
 	int *card_homes; /* [n_cards] */
 	int *offer;      /* [n_pes][n_ports]: index of the PE's offer; -1: it does not see it */
+	bool *nearest;   /* [n_pes][n_ports]: is it among the nearest of that PE? */
 	int *order;      /* [n_pes]: PEs by GPU */
 	int *home;       /* [n_pes]: port; -1: none */
 	int *from;       /* [n_ports], scratch of augment: the PE that would move here */
@@ -124,9 +125,8 @@ static bool is_narrow(uint32_t gbps, uint32_t other)
 	return gbps && (uint64_t)gbps * 2 <= other;
 }
 
-/* Round 1: is it among the nearest ports of that PE? The least class, and of these none that is
- * half as wide as the widest. */
-static bool is_nearest(const choice_t *c, int pe, int port)
+/* Is it of the least class that the PE sees, and not half as wide as the widest of these? */
+static bool has_none_before(const choice_t *c, int pe, int port)
 {
 	const shmemhi_offer_t *mine = offer_at(c, pe, port);
 
@@ -147,6 +147,19 @@ static bool is_nearest(const choice_t *c, int pe, int port)
 			return false;
 	}
 	return true;
+}
+
+/* Round 1: find the nearest ports of each PE. */
+static void find_nearest(choice_t *c)
+{
+	for (int pe = 0; pe < c->n_pes; pe++)
+		for (int port = 0; port < c->n_ports; port++)
+			c->nearest[pe * c->n_ports + port] = has_none_before(c, pe, port);
+}
+
+static bool is_nearest(const choice_t *c, int pe, int port)
+{
+	return c->nearest[pe * c->n_ports + port];
 }
 
 /* The cost of one more PE: first of its port, then of its card. */
@@ -328,6 +341,7 @@ static void choose_all(choice_t *c)
 {
 	find_ports(c);
 	index_offers(c);
+	find_nearest(c);
 	order_pes(c);
 	for (int pe = 0; pe < c->n_pes; pe++)
 		c->home[pe] = -1;
@@ -359,9 +373,11 @@ int shmemhi_choose(const shmemhi_row_t *rows, int n, shmemhi_pick_t *picks, shme
 	c.from = calloc(n_offers, sizeof *c.from);
 	c.queue = calloc(n_offers, sizeof *c.queue);
 	c.offer = calloc(n_offers * (n_pes + 1), sizeof *c.offer);
+	c.nearest = calloc(n_offers * (n_pes + 1), sizeof *c.nearest);
 	c.order = calloc(n_pes + 1, sizeof *c.order);
 	c.home = calloc(n_pes + 1, sizeof *c.home);
-	if (c.ports && c.card_homes && c.from && c.queue && c.offer && c.order && c.home)
+	if (c.ports && c.card_homes && c.from && c.queue && c.offer && c.nearest && c.order &&
+	    c.home)
 		choose_all(&c);
 	else
 		status = shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "choice of NICs: out of memory");
@@ -370,6 +386,7 @@ int shmemhi_choose(const shmemhi_row_t *rows, int n, shmemhi_pick_t *picks, shme
 	free(c.from);
 	free(c.queue);
 	free(c.offer);
+	free(c.nearest);
 	free(c.order);
 	free(c.home);
 	return status;

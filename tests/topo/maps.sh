@@ -36,6 +36,13 @@ for file in *.txt; do
 	[ "$drawn" -eq "$homes" ] || fail "$file: $drawn home ports are drawn, not $homes"
 done
 
+# Captured folders are the machines of that name.
+for folder in *.captured; do
+	"$info" --text "$folder" >"$work/text"
+	"$info" --text "${folder%.captured}.txt" | cmp -s - "$work/text" ||
+		fail "$folder: the machine is not that of ${folder%.captured}.txt"
+done
+
 # What the options change: the port of each GPU.
 ports() {
 	env "$@" "$info" --topo "$machine" | sed -n '/^GPU /,/^$/p' | awk '/^[0-9]/ { print $3 }' |
