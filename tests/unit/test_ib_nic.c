@@ -140,6 +140,15 @@ static void command_fails(void **state)
 	expect_nic("mlx5_0");
 }
 
+/* The port is active, and yet not chosen. */
+static void active_port_that_cannot_be_used(void **state)
+{
+	(void)state;
+	prepare(MLX5SW_ETHERNET, 2);
+	adapter_control("fail command opcode=0x100 status=2 syndrome=0x1234 n=1");
+	expect_nic("mlx5_1");
+}
+
 static void no_library(void **state)
 {
 	(void)state;
@@ -162,15 +171,11 @@ static void deeper_than_the_device_allows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ethernet),
-		cmocka_unit_test(infiniband),
-		cmocka_unit_test(lid_of_today),
-		cmocka_unit_test(only_those_listed),
-		cmocka_unit_test(port_down),
-		cmocka_unit_test(gid_by_option),
-		cmocka_unit_test(command_fails),
-		cmocka_unit_test(no_library),
-		cmocka_unit_test(deeper_than_the_device_allows),
+		cmocka_unit_test(ethernet),      cmocka_unit_test(infiniband),
+		cmocka_unit_test(lid_of_today),  cmocka_unit_test(only_those_listed),
+		cmocka_unit_test(port_down),     cmocka_unit_test(gid_by_option),
+		cmocka_unit_test(command_fails), cmocka_unit_test(active_port_that_cannot_be_used),
+		cmocka_unit_test(no_library),    cmocka_unit_test(deeper_than_the_device_allows),
 	};
 
 	return cmocka_run_group_tests(tests, make_job, free_job);
