@@ -110,16 +110,15 @@ static int best_open(const search_t *s)
 	return best;
 }
 
-/* GPUs forward nothing. A NIC forwards between its ports and the bus. */
+/* GPUs forward nothing, although they have more than one link. NICs have only the bus and their
+ * ports. */
 static void relax_all(search_t *s, int at)
 {
-	bool is_first = at == s->from, is_node = at < s->m->n_nodes;
-	int kind = is_node ? s->m->nodes[at].kind : SHMEMHI_NODE_NUMA;
-	bool is_nic = kind == SHMEMHI_NODE_NIC && !is_first;
+	bool is_node = at < s->m->n_nodes;
 
-	if (kind == SHMEMHI_NODE_GPU && !is_first)
+	if (is_node && at != s->from && s->m->nodes[at].kind == SHMEMHI_NODE_GPU)
 		return;
-	if (is_node && (!is_nic || s->before[at] >= s->m->n_nodes))
+	if (is_node)
 		relax_tree(s, at);
 	relax_ports(s, at);
 	relax_nvlinks(s, at);

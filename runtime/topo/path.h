@@ -26,8 +26,8 @@ static inline int shmemhi_vertex_of_port(const shmemhi_machine_t *m, int port)
 	return m->n_nodes + port;
 }
 
-/* The widest path between two vertices, of these the shortest. It does not pass through GPUs or
- * NICs; edges of unknown bandwidth do not limit it. */
+/* The widest path between two vertices, of these the shortest. It does not pass through GPUs;
+ * edges of unknown bandwidth do not limit it. */
 void shmemhi_path(const shmemhi_machine_t *m, int from, int to, shmemhi_path_t *path);
 
 /* Bandwidths of the widest paths from a vertex to all ports; 0: unknown, or there is no path. */
