@@ -400,6 +400,19 @@ static void adjacent_cards(void **state)
 	assert_string_equal(picked(0, picks[0].standby)->nic, standbys[5]);
 }
 
+/* Each PE sees its own GPU alone, so each takes other NICs for near ones: what is near to any counts
+ * for all. */
+static void near_to_any_gpu(void **state)
+{
+	(void)state;
+	on_gpus("storage-on-the-same-cpu", 2, (int[]){0, 1});
+	offers[0][2].is_near = 0;
+	offers[1][0].is_near = 0;
+	choose();
+	assert_string_equal(picked(0, picks[0].standby)->nic, "mlx5_2");
+	assert_string_equal(picked(1, picks[1].standby)->nic, "mlx5_0");
+}
+
 static void maps_that_differ(void **state)
 {
 	uint64_t hash;
@@ -421,7 +434,7 @@ int main(void)
 		cmocka_unit_test(random_machines),    cmocka_unit_test(equal_distance),
 		cmocka_unit_test(map_follows_gpus),   cmocka_unit_test(one_gives_way),
 		cmocka_unit_test(cards_before_ports), cmocka_unit_test(adjacent_cards),
-		cmocka_unit_test(maps_that_differ),
+		cmocka_unit_test(near_to_any_gpu),    cmocka_unit_test(maps_that_differ),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,7 +114,7 @@ static void text_that_is_read(void **state)
 
 /* --- directories ---------------------------------------------------------------------------- */
 
-static char root[64];
+static char root[72];
 
 static void make_file(const char *path, const char *text)
 {
@@ -254,6 +254,29 @@ static void directory_that_is_read(void **state)
 	remove_all(root);
 }
 
+/* What a link outside of the directory leads to is not part of the machine. */
+static void links_that_leave_the_directory(void **state)
+{
+	char outside[128], inside[72];
+	shmemhi_err_t err = {""};
+
+	(void)state;
+	make_root();
+	strcpy(inside, root);
+	snprintf(outside, sizeof outside, "%s.outside/pci0000:99/0000:99:00.0", root);
+	strcat(root, ".outside");
+	assert_int_equal(mkdir(root, 0700), 0);
+	make_file("pci0000:99/0000:99:00.0/numa_node", "0\n");
+	strcpy(root, inside);
+	make_link(outside, "sys/bus/pci/devices/0000:99:00.0");
+	make_link(outside, "sys/bus/pci/drivers/nvidia/0000:99:00.0");
+	assert_int_equal(shmemhi_machine_read(root, ALL, &m, &err), SHMEMH_OK);
+	expect_text(&m, expected);
+	remove_all(root);
+	strcat(root, ".outside");
+	remove_all(root);
+}
+
 /* NVML decides which GPUs there are: a container may show sysfs of all. */
 static void gpus_that_nvml_shows(void **state)
 {
@@ -275,7 +298,7 @@ static void gpus_that_nvml_shows(void **state)
 
 static void capture_reads_back(void **state)
 {
-	char copy[80];
+	char copy[96];
 	shmemhi_err_t err = {""};
 
 	(void)state;
@@ -326,6 +349,7 @@ int main(void)
 		cmocka_unit_test(text_that_is_too_much),
 		cmocka_unit_test(text_that_is_read),
 		cmocka_unit_test(directory_that_is_read),
+		cmocka_unit_test(links_that_leave_the_directory),
 		cmocka_unit_test(gpus_that_nvml_shows),
 		cmocka_unit_test(capture_reads_back),
 		cmocka_unit_test(directory_that_is_refused),
