@@ -128,8 +128,8 @@ static int resolve(const source_t *s, const char *path, char target[PATH_MAX])
 	join(full, s->root, path, "");
 	if (!realpath(full, target) || (s->root[0] && !realpath(s->root, root)))
 		return -1;
-	nbytes = strlen(root);
-	if (strncmp(target, root, nbytes) != 0)
+	nbytes = strcmp(root, "/") == 0 ? 0 : strlen(root);
+	if (strncmp(target, root, nbytes) != 0 || target[nbytes] != '/')
 		return -1;
 	memmove(target, target + nbytes, strlen(target + nbytes) + 1);
 	if (s->copy && strcmp(path, target) != 0)
