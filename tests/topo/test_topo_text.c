@@ -254,27 +254,38 @@ static void directory_that_is_read(void **state)
 	remove_all(root);
 }
 
-/* What a link outside of the directory leads to is not part of the machine. */
-static void links_that_leave_the_directory(void **state)
+/* Let the tree have a GPU whose links lead to that directory, which is removed afterwards. */
+static void expect_outside(const char *outside)
 {
-	char outside[128], inside[72];
+	char inside[sizeof root], device[160];
 	shmemhi_err_t err = {""};
 
-	(void)state;
 	make_root();
 	strcpy(inside, root);
-	snprintf(outside, sizeof outside, "%s.outside/pci0000:99/0000:99:00.0", root);
-	strcat(root, ".outside");
-	assert_int_equal(mkdir(root, 0700), 0);
+	snprintf(root, sizeof root, "%s%s", outside[0] == '.' ? inside : "", outside);
+	mkdir(root, 0700);
 	make_file("pci0000:99/0000:99:00.0/numa_node", "0\n");
+	snprintf(device, sizeof device, "%s/pci0000:99/0000:99:00.0", root);
 	strcpy(root, inside);
-	make_link(outside, "sys/bus/pci/devices/0000:99:00.0");
-	make_link(outside, "sys/bus/pci/drivers/nvidia/0000:99:00.0");
+	make_link(device, "sys/bus/pci/devices/0000:99:00.0");
+	make_link(device, "sys/bus/pci/drivers/nvidia/0000:99:00.0");
 	assert_int_equal(shmemhi_machine_read(root, ALL, &m, &err), SHMEMH_OK);
 	expect_text(&m, expected);
 	remove_all(root);
-	strcat(root, ".outside");
-	remove_all(root);
+	*strstr(device, "/pci0000:99") = '\0';
+	remove_all(device);
+}
+
+/* What a link outside of the directory leads to is not part of the machine, be it beside it or in a
+ * path of the same length. */
+static void links_that_leave_the_directory(void **state)
+{
+	char other_root[] = "/tmp/shmem_topo_XXXXXX";
+
+	(void)state;
+	expect_outside(".outside");
+	assert_non_null(mkdtemp(other_root));
+	expect_outside(other_root);
 }
 
 /* NVML decides which GPUs there are: a container may show sysfs of all. */
