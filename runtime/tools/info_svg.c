@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include "info_topo.h"
 
-#define STEP_X 130
+#define STEP_X 142
 #define STEP_Y 26
-#define BOX_X 112
+#define BOX_X 124
 #define BOX_Y 20
 #define MARGIN 20
 #define CURVES 260
