@@ -400,8 +400,8 @@ static void adjacent_cards(void **state)
 	assert_string_equal(picked(0, picks[0].standby)->nic, standbys[5]);
 }
 
-/* Each PE sees its own GPU alone, so each takes other NICs for near ones: what is near to any counts
- * for all. */
+/* Each PE sees its own GPU alone, so each takes other NICs for near ones: what is near to any GPU
+ * counts for all. */
 static void near_to_any_gpu(void **state)
 {
 	(void)state;
