@@ -89,6 +89,8 @@ static int describe(shmemh_t *job, shmemhi_ib_t *ib, choosing_t *c)
 		shmemhi_cuctx_pci(shmemhi_mem_cuctx(job), pci);
 	snprintf(c->mine.gpu, sizeof c->mine.gpu, "%.*s", SHMEMHI_ADDR_NBYTES - 1, pci);
 	gpu = shmemhi_find_gpu(c->m, c->mine.gpu);
+	if (gpu < 0)
+		gpu = shmemhi_machine_add_gpu(c->m, c->mine.gpu, &job->err);
 	c->mine.n_offers = shmemhi_offers_of(c->m, gpu, c->offers);
 	for (int i = 0; i < c->mine.n_offers; i++) {
 		const shmemhi_port_t *port = port_of(ib, &c->offers[i]);

@@ -506,6 +506,13 @@ int shmemhi_machine_capture(const char *root, const char *dir, shmemhi_machine_t
 	return read_all(s, SHMEMHI_READ_NVML | SHMEMHI_READ_NICS, err);
 }
 
+int shmemhi_machine_add_gpu(shmemhi_machine_t *m, const char *addr, shmemhi_err_t *err)
+{
+	const source_t s = {"", NULL, m, err};
+
+	return shmemhi_is_pci_addr(addr) ? add_gpu(&s, addr, "") : -1;
+}
+
 int shmemhi_machine_add_nic(shmemhi_machine_t *m, const char *name, const char *folder,
 			    shmemhi_err_t *err)
 {

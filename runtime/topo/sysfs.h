@@ -26,6 +26,10 @@ int shmemhi_machine_read(const char *root, unsigned flags, shmemhi_machine_t *m,
 int shmemhi_machine_capture(const char *root, const char *dir, shmemhi_machine_t *m,
 			    shmemhi_err_t *err);
 
+/* Add a GPU of this system by its PCI address, for example if the folder of its driver is hidden.
+ * Returns  its index; -1: sysfs does not have it, or there is no room. */
+int shmemhi_machine_add_gpu(shmemhi_machine_t *m, const char *addr, shmemhi_err_t *err);
+
 /* Add a NIC of this system with its ports.
  * folder   of the NIC in sysfs; if it does not exist, its place is unknown and it has no ports.
  * Returns  its index; -1: no room. */

@@ -288,7 +288,7 @@ static void links_that_leave_the_directory(void **state)
 	expect_outside(other_root);
 }
 
-/* NVML decides which GPUs there are: a container may show sysfs of all. */
+/* The GPUs are those that NVML lists: a container may show sysfs of more. */
 static void gpus_that_nvml_shows(void **state)
 {
 	shmemhi_err_t err = {""};
@@ -338,6 +338,18 @@ static void directory_that_is_refused(void **state)
 	assert_non_null(strstr(err.text, "capture: cannot write /dev/null"));
 }
 
+static void gpu_that_is_not_there(void **state)
+{
+	shmemhi_err_t err = {""};
+
+	(void)state;
+	memset(&m, 0, sizeof m);
+	assert_int_equal(shmemhi_machine_add_gpu(&m, "", &err), -1);
+	assert_int_equal(shmemhi_machine_add_gpu(&m, "ffff:ff:1f.7", &err), -1);
+	assert_int_equal(m.n_gpus, 0);
+	assert_int_equal(m.n_nodes, 0);
+}
+
 static void addresses_of_nvml(void **state)
 {
 	char addr[SHMEMHI_ADDR_NBYTES];
@@ -364,6 +376,7 @@ int main(void)
 		cmocka_unit_test(gpus_that_nvml_shows),
 		cmocka_unit_test(capture_reads_back),
 		cmocka_unit_test(directory_that_is_refused),
+		cmocka_unit_test(gpu_that_is_not_there),
 		cmocka_unit_test(addresses_of_nvml),
 	};
 
