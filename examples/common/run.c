@@ -106,6 +106,9 @@ int run_join(const shmemh_boot_t *boot, shmemh_t **job)
 	if (boot != NULL && set_node(boot) != 0)
 		return SHMEMH_ERR_OPTION;
 	attr.boot = boot;
+#ifndef __CUDACC__
+	attr.heap_kind = SHMEMH_HEAP_HOST; /* kernels run on the CPU, also where there are GPUs */
+#endif
 	status = shmemh_init(&attr, job);
 	if (status != SHMEMH_OK)
 		run_failed(NULL, "shmemh_init", status, __FILE__, __LINE__);

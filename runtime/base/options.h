@@ -38,6 +38,10 @@
 	X(hca_list, TEXT, "SHMEMH_HCA_LIST", "",                                                   \
 	  "NICs to choose from: names, with :port or without, by commas; with ^ first: all "       \
 	  "others")                                                                                \
+	X(hca_pe_mapping, TEXT, "SHMEMH_HCA_PE_MAPPING", "",                                       \
+	  "NIC:port:PEs by commas: the NICs of the PEs of each host, in this order and again "     \
+	  "from "                                                                                  \
+	  "the start; empty: by distance")                                                         \
 	X(ib_gid_index, INT, "SHMEMH_IB_GID_INDEX", "-1",                                          \
 	  "RoCE: entry of the GID table; -1: the first RoCE v2 address that can be routed")        \
 	X(ib_traffic_class, INT, "SHMEMH_IB_TRAFFIC_CLASS", "0", "traffic class, 0 to 255")        \

@@ -14,6 +14,9 @@ void shmemhi_teams_close(shmemh_t *job);
  * collective. */
 int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team);
 
+/* Log, at level info, how this PE is set up: heap, GPU, how it reaches each peer, NICs. */
+void shmemhi_report(const shmemh_t *job);
+
 /* Phase: error latch and record. */
 int shmemhi_device_open(shmemh_t *job);
 void shmemhi_device_close(shmemh_t *job);

@@ -260,6 +260,7 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	pthread_mutex_init(&job->gone_lock, NULL);
 	status = go_up(job);
 	if (status == SHMEMH_OK) {
+		shmemhi_report(job);
 		*out = job;
 		return SHMEMH_OK;
 	}

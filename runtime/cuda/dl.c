@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 #include "cuda/dl.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <string.h>
 
@@ -42,6 +43,25 @@ void shmemhi_cuda_close(shmemhi_cuda_t *cuda)
 	if (cuda->library)
 		dlclose(cuda->library);
 	memset(cuda, 0, sizeof *cuda);
+}
+
+int shmemhi_cuda_count_devices(const char *dir)
+{
+	static const char prefix[] = "nvidia";
+	DIR *entries = opendir(dir);
+	struct dirent *entry;
+	int n = 0;
+
+	while (entries && (entry = readdir(entries))) {
+		const char *number = entry->d_name + sizeof prefix - 1;
+
+		if (strncmp(entry->d_name, prefix, sizeof prefix - 1) == 0 && *number &&
+		    strspn(number, "0123456789") == strlen(number))
+			n++;
+	}
+	if (entries)
+		closedir(entries);
+	return n;
 }
 
 int shmemhi_cuda_check(const shmemhi_cuda_t *cuda, shmemhi_err_t *err, const char *call,

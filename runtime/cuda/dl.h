@@ -142,6 +142,10 @@ typedef struct shmemhi_cuda {
 int shmemhi_cuda_open(shmemhi_cuda_t *cuda, int load, shmemhi_err_t *err);
 void shmemhi_cuda_close(shmemhi_cuda_t *cuda);
 
+/* How many GPUs this process may open: device files nvidia0, nvidia1, ... in dir (/dev). Needs no
+ * driver library, which is slow to load. */
+int shmemhi_cuda_count_devices(const char *dir);
+
 /* The status for what a driver call returned: SHMEMH_OK; ERR_NO_MEMORY when the device is out of
  * memory; else ERR_CUDA. The line has the call and the error's name. */
 int shmemhi_cuda_check(const shmemhi_cuda_t *cuda, shmemhi_err_t *err, const char *call,

@@ -17,12 +17,19 @@ int shmemhi_ib_start(shmemh_t *job)
 	if (!ib)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory");
 	job->ib = ib;
-	status = shmemhi_nic_open(job, ib);
-	if (status == SHMEMH_OK)
-		status = shmemhi_links_open(job, ib);
+	status = shmemhi_nic_find(job, ib);
 	if (status != SHMEMH_OK)
 		shmemhi_ib_close(job);
 	return status;
+}
+
+int shmemhi_ib_make(shmemh_t *job)
+{
+	int status = shmemhi_nic_choose(job, job->ib);
+
+	if (status != SHMEMH_OK)
+		return status;
+	return shmemhi_agree(job, shmemhi_links_open(job, job->ib));
 }
 
 static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)

@@ -21,6 +21,13 @@ void shmemhi_ib_close(shmemh_t *job);
 /* Is there a channel to world PE pe? */
 bool shmemhi_ib_reaches(const shmemh_t *job, int pe);
 
+/* The ports of PE pe, as mlx5_0:1; NULL: no NICs are in use, or it has no stand-by. */
+const char *shmemhi_ib_home(const shmemh_t *job, int pe);
+const char *shmemhi_ib_standby(const shmemh_t *job, int pe);
+
+/* Distance of this PE's GPU from its home port or its stand-by: SHMEMHI_CLASS_* (topo/class.h). */
+int shmemhi_ib_class(const shmemh_t *job, int is_standby);
+
 /* SHMEMD_CTX_FLUSH_READS and SHMEMD_CTX_QUEUES_ON_GPU, if they apply to this PE. */
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job);
 

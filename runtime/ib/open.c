@@ -77,6 +77,8 @@ int shmemhi_ib_open(shmemh_t *job)
 	else
 		status = shmemhi_ib_start(job);
 	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK)
+		status = shmemhi_ib_make(job);
 	if (status == SHMEMH_ERR_NIC)
 		return do_without(job);
 	if (status == SHMEMH_OK)

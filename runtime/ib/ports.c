@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ib/caps.h"
+#include "ib/gid.h"
+#include "topo/hca.h"
+#include "topo/sysfs.h"
 
 #define MAX_GIDS 256 /* a queue pair's address has 8 bits for the index */
 
@@ -14,48 +17,10 @@
 typedef struct survey {
 	const shmemhi_ib_lib_t *lib;
 	const shmemhi_options_t *opt;
-	const shmemhi_place_t *near;
 	shmemhi_hca_list_t list;
 	shmemhi_ports_t *found;
 	shmemhi_err_t *err;
 } survey_t;
-
-void shmemhi_place_of(const char *link, shmemhi_place_t *place)
-{
-	char file[PATH_MAX + 16];
-	FILE *f;
-
-	place->numa = -1;
-	if (!realpath(link, place->path)) {
-		place->path[0] = '\0';
-		return;
-	}
-	snprintf(file, sizeof file, "%s/numa_node", place->path);
-	f = fopen(file, "r");
-	if (!f)
-		return;
-	if (fscanf(f, "%d", &place->numa) != 1)
-		place->numa = -1;
-	fclose(f);
-}
-
-void shmemhi_place_of_pci(const char *pci, shmemhi_place_t *place)
-{
-	char link[PATH_MAX];
-
-	snprintf(link, sizeof link, "/sys/bus/pci/devices/%s", pci[0] ? pci : "none");
-	shmemhi_place_of(link, place);
-}
-
-static int distance_of(const survey_t *s, const struct ibv_device *device)
-{
-	char link[sizeof device->ibdev_path + 16];
-	shmemhi_place_t place;
-
-	snprintf(link, sizeof link, "%s/device", device->ibdev_path);
-	shmemhi_place_of(link, &place);
-	return shmemhi_distance(s->near, &place);
-}
 
 static int open_context(const survey_t *s, struct ibv_device *device, shmemhi_port_t *p)
 {
@@ -177,7 +142,7 @@ static int make_pd(const survey_t *s, shmemhi_port_t *p)
 }
 
 /* Append an entry for a port of that device. Returns NULL without memory. */
-static shmemhi_port_t *add_port(const survey_t *s, struct ibv_device *device, int number)
+static shmemhi_port_t *append(const survey_t *s, struct ibv_device *device, int number)
 {
 	size_t n = s->found->n;
 	shmemhi_port_t *ports = realloc(s->found->ports, (n + 1) * sizeof *ports);
@@ -192,7 +157,7 @@ static shmemhi_port_t *add_port(const survey_t *s, struct ibv_device *device, in
 	snprintf(ports[n].nic.name, sizeof ports[n].nic.name, "%s",
 		 s->lib->get_device_name(device));
 	ports[n].nic.port = number;
-	ports[n].nic.distance = distance_of(s, device);
+	snprintf(ports[n].folder, sizeof ports[n].folder, "%s", device->ibdev_path);
 	return &ports[n];
 }
 
@@ -218,7 +183,7 @@ static int count_ports(const survey_t *s, const shmemhi_port_t *p)
 /* Survey one port, in a context of its own. *n_ports: receives how many the device has. */
 static int survey_port(const survey_t *s, struct ibv_device *device, int number, int *n_ports)
 {
-	shmemhi_port_t *p = add_port(s, device, number);
+	shmemhi_port_t *p = append(s, device, number);
 
 	if (!p)
 		return SHMEMH_ERR_NO_MEMORY;
@@ -240,7 +205,7 @@ static int survey_device(const survey_t *s, struct ibv_device *device)
 	int status = SHMEMH_OK, n_ports = 1;
 
 	if (!is_allowed || !is_mlx5) {
-		shmemhi_port_t *p = add_port(s, device, 0);
+		shmemhi_port_t *p = append(s, device, 0);
 
 		if (!p)
 			return SHMEMH_ERR_NO_MEMORY;
@@ -256,6 +221,7 @@ static int survey_device(const survey_t *s, struct ibv_device *device)
 static int check_names(survey_t *s, struct ibv_device **devices, int n)
 {
 	const char **names = calloc((size_t)n, sizeof *names);
+	shmemhi_hca_list_t mapping;
 	int status;
 
 	if (!names)
@@ -264,15 +230,19 @@ static int check_names(survey_t *s, struct ibv_device **devices, int n)
 		names[i] = s->lib->get_device_name(devices[i]);
 	status = shmemhi_hca_parse(s->opt->hca_list, &s->list, s->err);
 	if (status == SHMEMH_OK)
-		status = shmemhi_hca_check(&s->list, names, n, s->err);
+		status = shmemhi_hca_check(&s->list, "SHMEMH_HCA_LIST", names, n, s->err);
+	if (status == SHMEMH_OK)
+		status = shmemhi_mapping_parse(s->opt->hca_pe_mapping, &mapping, s->err);
+	if (status == SHMEMH_OK)
+		status = shmemhi_hca_check(&mapping, "SHMEMH_HCA_PE_MAPPING", names, n, s->err);
 	free(names);
 	return status;
 }
 
 int shmemhi_ports_open(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-		       const shmemhi_place_t *near, shmemhi_ports_t *found, shmemhi_err_t *err)
+		       shmemhi_ports_t *found, shmemhi_err_t *err)
 {
-	survey_t s = {.lib = lib, .opt = opt, .near = near, .found = found, .err = err};
+	survey_t s = {.lib = lib, .opt = opt, .found = found, .err = err};
 	int n = 0, status;
 	struct ibv_device **devices = lib->get_device_list(&n);
 
@@ -309,4 +279,32 @@ void shmemhi_ports_close(const shmemhi_ib_lib_t *lib, shmemhi_ports_t *found)
 		shmemhi_port_close(lib, &found->ports[i].nic);
 	free(found->ports);
 	memset(found, 0, sizeof *found);
+}
+
+static int add_port(const shmemhi_port_t *p, shmemhi_machine_t *m, shmemhi_err_t *err)
+{
+	shmemhi_hca_port_t port = {.number = p->nic.port};
+	int nic = shmemhi_find_nic(m, p->nic.name);
+
+	if (nic < 0)
+		nic = shmemhi_machine_add_nic(m, p->nic.name, p->folder, err);
+	if (nic < 0)
+		return SHMEMH_ERR_SYSTEM;
+	/* sysfs has the ports of NICs with a driver in the Linux kernel, and their bandwidth. */
+	if (shmemhi_find_port(m, p->nic.name, p->nic.port) >= 0)
+		return SHMEMH_OK;
+	port.nic = nic;
+	port.state = p->state == IBV_PORT_ACTIVE ? SHMEMHI_PORT_ACTIVE : SHMEMHI_PORT_DOWN;
+	port.link = p->nic.is_ethernet ? SHMEMHI_LINK_ETHERNET : SHMEMHI_LINK_IB;
+	return shmemhi_add_port(m, &port, err) < 0 ? SHMEMH_ERR_SYSTEM : SHMEMH_OK;
+}
+
+int shmemhi_ports_add(const shmemhi_ports_t *found, shmemhi_machine_t *m, shmemhi_err_t *err)
+{
+	int status = SHMEMH_OK;
+
+	for (size_t i = 0; status == SHMEMH_OK && i < found->n; i++)
+		if (found->ports[i].nic.port)
+			status = add_port(&found->ports[i], m, err);
+	return status;
 }

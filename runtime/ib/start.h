@@ -6,9 +6,13 @@
 
 #include "job/job.h"
 
-/* Open a NIC and create this PE's queues; sets job->ib. Not collective. On failure job->ib is
- * NULL, and the line says why this PE has no usable NIC. */
+/* Find the ports that this PE can use; sets job->ib. Not collective. On failure job->ib is NULL,
+ * and the line says why this PE has no usable NIC. */
 int shmemhi_ib_start(shmemh_t *job);
+
+/* Choose the NICs of all PEs and create this PE's queues. Collective; the same result on every
+ * PE. */
+int shmemhi_ib_make(shmemh_t *job);
 
 /* Connect the queues with those of the other PEs. Collective; the same result on every PE. */
 int shmemhi_ib_join(shmemh_t *job);

@@ -27,8 +27,16 @@ typedef struct shmemhi_nic {
 	uint16_t lid;
 	uint16_t sport_min, sport_max; /* RoCE v2: UDP source ports that may be used */
 	union ibv_gid gid;
-	int distance; /* to the GPU, by PCI path; lower is nearer */
 } shmemhi_nic_t;
+
+#define SHMEMHI_PORT_NAME_NBYTES 72 /* mlx5_0:1 */
+
+/* The NICs of a PE of this job. */
+typedef struct shmemhi_pe_nic {
+	uint64_t map; /* hash of the map that the PE has computed for its host */
+	char home[SHMEMHI_PORT_NAME_NBYTES];
+	char standby[SHMEMHI_PORT_NAME_NBYTES]; /* "": there is none */
+} shmemhi_pe_nic_t;
 
 /* A queue pair, its completion queue, and the memory that threads share with both. */
 typedef struct shmemhi_link {
@@ -58,7 +66,10 @@ typedef struct shmemhi_proxy shmemhi_proxy_t;         /* ib/proxy.c: thread that
 
 typedef struct shmemhi_ib {
 	shmemhi_ib_lib_t lib;
-	shmemhi_nic_t nic;
+	struct shmemhi_ports *found; /* between nic_find and nic_choose */
+	shmemhi_nic_t nic;           /* the home port */
+	shmemhi_pe_nic_t *pe_nics;   /* [n_pes] */
+	int class, standby_class;    /* SHMEMHI_CLASS_*: of this PE's GPU and its two ports */
 	int n_channels;
 	uint32_t depth;
 	uint32_t n_granules; /* of a heap */
@@ -94,10 +105,18 @@ static inline shmemd_channel_t *shmemhi_channel(const shmemhi_ib_t *ib, const sh
 			(size_t)(link - ib->links) * SHMEMD_CHANNEL_NBYTES(ib->depth));
 }
 
-/* ib/nic.c: choose by SHMEMH_HCA_LIST and distance, open, query. Not collective.
- * Returns  SHMEMH_OK; ERR_NIC: no library, no NIC, none usable; ERR_OPTION: SHMEMH_HCA_LIST;
- *          ERR_NO_MEMORY. */
-int shmemhi_nic_open(shmemh_t *job, shmemhi_ib_t *ib);
+/* ib/nic.c: open all ports that can be used. Not collective.
+ * Returns  SHMEMH_OK; ERR_NIC: no library, no NIC, none usable; ERR_OPTION: SHMEMH_HCA_LIST,
+ *          SHMEMH_HCA_PE_MAPPING; ERR_NO_MEMORY. */
+int shmemhi_nic_find(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* ib/home.c: choose the home port and the stand-by of each PE (topo/choose.h), keep the home port
+ * of this PE open and close the others. Collective; the same result on every PE.
+ * Returns  SHMEMH_OK; ERR_NIC: a PE gets none; ERR_MISMATCH: PEs of a host do not have the same
+ *          map; ERR_NO_MEMORY. */
+int shmemhi_nic_choose(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* Undo nic_find and nic_choose, also after a failure. */
 void shmemhi_nic_close(shmemhi_ib_t *ib);
 
 /* ib/queue.c, ib/connect.c: make all links and bring them to RTS. links_open is not collective and

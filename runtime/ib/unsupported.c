@@ -13,6 +13,12 @@ int shmemhi_ib_start(shmemh_t *job)
 		"no NIC support was built in: build where libibverbs-dev 43 or newer is installed");
 }
 
+int shmemhi_ib_make(shmemh_t *job)
+{
+	(void)job;
+	return SHMEMH_OK;
+}
+
 int shmemhi_ib_join(shmemh_t *job)
 {
 	(void)job;
@@ -29,6 +35,24 @@ bool shmemhi_ib_reaches(const shmemh_t *job, int pe)
 	(void)job;
 	(void)pe;
 	return false;
+}
+
+const char *shmemhi_ib_home(const shmemh_t *job, int pe)
+{
+	(void)job;
+	(void)pe;
+	return NULL;
+}
+
+const char *shmemhi_ib_standby(const shmemh_t *job, int pe)
+{
+	return shmemhi_ib_home(job, pe);
+}
+
+int shmemhi_ib_class(const shmemh_t *job, int is_standby)
+{
+	(void)job;
+	return is_standby;
 }
 
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)

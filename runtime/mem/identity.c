@@ -100,7 +100,8 @@ void shmemhi_identity(const shmemh_t *job, shmemhi_identity_t *id)
 	const shmemhi_cuctx_t *c = job->mem->cuctx;
 
 	memset(id, 0, sizeof *id);
-	node_key(job, id->node);
+	node_key(job, id->host);
+	memcpy(id->node, id->host, sizeof id->node);
 	process_key(id->process);
 	if (job->opt.disable_p2p) {
 		id->flags = SHMEMHI_ID_NO_P2P;

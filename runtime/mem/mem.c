@@ -132,15 +132,38 @@ int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda)
 	return status;
 }
 
+/* A program that forgets cudaSetDevice would run from host memory, many times slower. */
+int shmemhi_mem_warn_host(const shmemh_t *job, const char *dev_dir)
+{
+	int n_gpus, kind = job->attr.heap_kind;
+
+	if (job->pe != 0 || kind != SHMEMH_HEAP_AUTO || job->opt.heap_kind != SHMEMH_HEAP_AUTO ||
+	    job->mem->backend->kind != SHMEMH_HEAP_HOST)
+		return 0;
+	n_gpus = shmemhi_cuda_count_devices(dev_dir);
+	if (n_gpus == 0)
+		return 0;
+	shmemhi_log(&job->log, SHMEMHI_WARN,
+		    "the heap is in host memory, although this machine has GPUs (%d): the thread "
+		    "that called shmemh_init had no CUDA context: call cudaSetDevice before it, or "
+		    "set SHMEMH_HEAP=host if this is meant",
+		    n_gpus);
+	return 1;
+}
+
 int shmemhi_mem_open(shmemh_t *job)
 {
+	int status;
 	shmemhi_cuda_t cuda;
 	int found = shmemhi_cuda_open(&cuda, 0, &job->err);
 
 	if (found > 1) /* a status: too old a driver matters only where a GPU is asked for */
 		shmemhi_log(&job->log, SHMEMHI_WARN, "GPU not used: %s", job->err.text);
 	job->err.text[0] = '\0';
-	return shmemhi_mem_open_with(job, found == 1 ? &cuda : NULL);
+	status = shmemhi_mem_open_with(job, found == 1 ? &cuda : NULL);
+	if (status == SHMEMH_OK)
+		shmemhi_mem_warn_host(job, "/dev");
+	return status;
 }
 
 void shmemhi_mem_close(shmemh_t *job)
@@ -205,6 +228,14 @@ const uint64_t *shmemhi_mem_committed(const shmemh_t *job)
 struct shmemhi_cuctx *shmemhi_mem_cuctx(const shmemh_t *job)
 {
 	return job->mem ? job->mem->cuctx : NULL;
+}
+
+void shmemhi_mem_gpu(const shmemh_t *job, char addr[SHMEMHI_GPU_NBYTES])
+{
+	_Static_assert(SHMEMHI_GPU_NBYTES == SHMEMHI_PCI_NBYTES, "one size of PCI addresses");
+	addr[0] = '\0';
+	if (job->mem->cuctx)
+		shmemhi_cuctx_pci(job->mem->cuctx, addr);
 }
 
 bool shmemhi_mem_is_on_gpu(const shmemh_t *job)

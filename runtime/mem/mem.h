@@ -40,14 +40,19 @@ const uint64_t *shmemhi_mem_committed(const shmemh_t *job);
 /* The CUDA context of the job; NULL: there is none, and memory of the device is host memory. */
 struct shmemhi_cuctx *shmemhi_mem_cuctx(const shmemh_t *job);
 
+/* PCI address of the GPU of this PE; "": it has none, or the driver does not say. */
+#define SHMEMHI_GPU_NBYTES 32
+void shmemhi_mem_gpu(const shmemh_t *job, char addr[SHMEMHI_GPU_NBYTES]);
+
 /* Is the heap in memory of the GPU? Between mem_open and mem_close. */
 bool shmemhi_mem_is_on_gpu(const shmemh_t *job);
 
 /* Bytes of a heap chunk: growths and the reservation are multiples of it; a power of two. */
 uint64_t shmemhi_mem_chunk(const shmemh_t *job);
 
-/* How many PEs with a lower number run on this PE's node. */
-int shmemhi_node_rank(const shmemh_t *job);
+/* Does pe run on this PE's host? As for a node, but SHMEMH_DISABLE_P2P does not count, and the
+ * memory of the two need not be mapped. */
+bool shmemhi_mem_same_host(const shmemh_t *job, int pe);
 
 /* Let `grown` take part in each growth of the heap: every PE calls it with the range of the heap
  * that has just been mapped, so it may be collective. If it fails, the growth is undone. NULL ends

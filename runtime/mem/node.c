@@ -365,12 +365,11 @@ void shmemhi_node_close(shmemh_t *job)
 	mem->ids = NULL;
 }
 
-int shmemhi_node_rank(const shmemh_t *job)
+bool shmemhi_mem_same_host(const shmemh_t *job, int pe)
 {
 	const shmemhi_mem_t *mem = job->mem;
-	int rank = 0;
 
-	for (int pe = 0; mem && mem->ids && pe < job->pe; pe++)
-		rank += same_node(mem, pe);
-	return rank;
+	if (pe == job->pe || !mem || !mem->ids)
+		return pe == job->pe;
+	return memcmp(mem->id.host, mem->ids[pe].host, sizeof mem->id.host) == 0;
 }

@@ -20,6 +20,7 @@
 /* The identity of a PE, as it is sent to the others. */
 typedef struct shmemhi_identity {
 	unsigned char node[SHMEMHI_KEY_NBYTES];    /* equal: one node */
+	unsigned char host[SHMEMHI_KEY_NBYTES];    /* equal: one node, but for SHMEMH_DISABLE_P2P */
 	unsigned char process[SHMEMHI_KEY_NBYTES]; /* equal: one process */
 	shmemhi_cu_uuid_t gpu;
 	uint32_t flags; /* SHMEMHI_ID_* */
@@ -73,6 +74,10 @@ typedef struct shmemhi_mem {
 
 /* Open on a given driver table (NULL: no driver), which job->mem then owns. */
 int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda);
+
+/* PE 0 warns if the heap is in host memory for want of a CUDA context, although there are GPUs.
+ * Returns 1 if it warned. */
+int shmemhi_mem_warn_host(const shmemh_t *job, const char *dev_dir);
 
 /* Fill id: node (of SHMEMH_NODE_ID, else boot and network namespace), process, GPU. */
 void shmemhi_identity(const shmemh_t *job, shmemhi_identity_t *id);

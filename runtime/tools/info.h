@@ -13,6 +13,6 @@ void info_line(const char *what, const char *fmt, ...) __attribute__((format(pri
 void info_gpu_rdma(const shmemhi_cuda_t *cuda, int gpu);
 
 /* Print the NICs and what they need of the system. cuda: NULL: no driver. */
-void info_rdma(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda, int n_gpus);
+void info_rdma(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda);
 
 #endif

@@ -2,9 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The RDMA part of shmem-info: what this machine has, and what to do about what is missing. */
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -64,53 +62,22 @@ static void print_port(const shmemhi_port_t *p)
 			  nic->lid, 128 << nic->mtu, records);
 }
 
-/* Print the distances of usable ports from a GPU. */
-static void print_nearest(const shmemhi_ports_t *found, const shmemhi_cuda_t *cuda, int gpu)
+static void print_ports(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt)
 {
-	int *distances = calloc(found->n, sizeof *distances);
-	shmemhi_place_t at, to;
-	char text[128] = "", label[32];
-	int nearest;
-
-	if (!distances || cuda->device_get_pci_bus_id(text, sizeof text, gpu) != SHMEMHI_CU_SUCCESS)
-		text[0] = '\0';
-	for (char *c = text; *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-	shmemhi_place_of_pci(text, &at);
-	for (size_t i = 0; distances && i < found->n; i++) {
-		snprintf(text, sizeof text, "/sys/class/infiniband/%s/device",
-			 found->ports[i].nic.name);
-		shmemhi_place_of(text, &to);
-		distances[i] = found->ports[i].is_usable ? shmemhi_distance(&at, &to) : -1;
-	}
-	nearest = distances ? shmemhi_choose_nearest(distances, (int)found->n, 0) : -1;
-	snprintf(label, sizeof label, "  GPU %d", gpu);
-	if (nearest >= 0)
-		info_line(label, "nearest NIC: %s:%d, distance %d", found->ports[nearest].nic.name,
-			  found->ports[nearest].nic.port, distances[nearest]);
-	free(distances);
-}
-
-static void print_ports(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			const shmemhi_cuda_t *cuda, int n_gpus)
-{
-	shmemhi_place_t nowhere = {.numa = -1};
 	shmemhi_ports_t found;
 	shmemhi_err_t err = {""};
 
-	if (shmemhi_ports_open(lib, opt, &nowhere, &found, &err) != SHMEMH_OK) {
+	if (shmemhi_ports_open(lib, opt, &found, &err) != SHMEMH_OK) {
 		info_line("NICs", "%s", err.text);
 		return;
 	}
 	info_line("NICs", "%zu ports", found.n);
 	for (size_t i = 0; i < found.n; i++)
 		print_port(&found.ports[i]);
-	for (int gpu = 0; gpu < n_gpus; gpu++)
-		print_nearest(&found, cuda, gpu);
 	shmemhi_ports_close(lib, &found);
 }
 
-static void print_nics(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda, int n_gpus)
+static void print_nics(const shmemhi_options_t *opt)
 {
 	shmemhi_ib_lib_t lib;
 	shmemhi_err_t err = {""};
@@ -121,15 +88,13 @@ static void print_nics(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda,
 	}
 	info_line("RDMA library", "ok: %s",
 		  opt->ib_library[0] ? opt->ib_library : "libibverbs.so.1, libmlx5.so.1");
-	print_ports(&lib, opt, cuda, n_gpus);
+	print_ports(&lib, opt);
 	shmemhi_ib_lib_close(&lib);
 }
 #else
-static void print_nics(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda, int n_gpus)
+static void print_nics(const shmemhi_options_t *opt)
 {
 	(void)opt;
-	(void)cuda;
-	(void)n_gpus;
 	info_line("NICs", "none (this library was built without the headers of rdma-core 43, "
 			  "libibverbs-dev): PEs of one node only");
 }
@@ -184,9 +149,9 @@ static void print_memlock(void)
 			  (unsigned long long)limit.rlim_cur / 1024);
 }
 
-void info_rdma(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda, int n_gpus)
+void info_rdma(const shmemhi_options_t *opt, const shmemhi_cuda_t *cuda)
 {
-	print_nics(opt, cuda, n_gpus);
+	print_nics(opt);
 	if (cuda) {
 		print_peermem();
 		print_doorbells();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* shmem-info: the version, the options in force, and what this machine has, one line each: "ok",
- * or what is missing and what that means. Changes nothing, needs no GPU. */
+ * or what is missing and what that means; or its topology. Needs no GPU. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "boot/uniqueid.h"
 #include "cuda/dl.h"
 #include "info.h"
+#include "info_topo.h"
 
 void info_line(const char *what, const char *fmt, ...)
 {
@@ -177,7 +179,8 @@ static void print_hub(const shmemhi_options_t *opt)
 	line("hub addresses", n > 0 ? text : err.text);
 }
 
-int main(int argc, char **argv)
+/* Everything but topology. */
+static int print_all(void)
 {
 	shmemhi_log_t log = {SHMEMHI_WARN, -1, -1};
 	shmemhi_err_t err = {""};
@@ -186,13 +189,6 @@ int main(int argc, char **argv)
 	int n_gpus;
 	int status;
 
-	if (argc > 1) {
-		int is_help = strcmp(argv[1], "--help") == 0;
-
-		fputs("usage: shmem-info\nVersion, options in force, and what this machine has.\n",
-		      is_help ? stdout : stderr);
-		return is_help ? 0 : 2;
-	}
 	printf("shmem_host %d.%d.%d, device ABI %d.%d\n\n", SHMEMH_VERSION_MAJOR,
 	       SHMEMH_VERSION_MINOR, SHMEMH_VERSION_PATCH, SHMEMD_ABI_MAJOR, SHMEMD_ABI_MINOR);
 	n_gpus = print_cuda(&cuda);
@@ -206,9 +202,82 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	print_hub(&opt);
-	info_rdma(&opt, n_gpus < 0 ? NULL : &cuda, n_gpus);
+	info_rdma(&opt, n_gpus < 0 ? NULL : &cuda);
 	shmemhi_cuda_close(&cuda);
 	printf("\n");
 	shmemhi_options_print(&opt, stdout);
 	return 0;
+}
+
+static const char usage[] =
+	"usage: shmem-info\n"
+	"  version, options in force, and what this machine has\n"
+	"shmem-info --topo [MACHINE]\n"
+	"  the port and the stand-by of each GPU, with distances and shared links\n"
+	"shmem-info --svg FILE [MACHINE]\n"
+	"  the same as a drawing\n"
+	"shmem-info --text [MACHINE]\n"
+	"  the machine as text\n"
+	"shmem-info --capture FOLDER\n"
+	"  copy what --topo reads of this system\n"
+	"shmem-info --peers\n"
+	"  started by a launcher: how the PEs of a job reach each other\n"
+	"MACHINE is a text or a captured folder; without it, this system.\n";
+
+static int fail_usage(void)
+{
+	fputs(usage, stderr);
+	return 2;
+}
+
+/* The commands on a machine. command: the character of its option. */
+static int show_machine(int command, const char *argument, const char *path)
+{
+	shmemhi_log_t log = {SHMEMHI_WARN, -1, -1};
+	shmemhi_err_t err = {""};
+	shmemhi_options_t opt;
+
+	if (shmemhi_options_read(&opt, &log, &err) != SHMEMH_OK) {
+		fprintf(stderr, "shmem-info: %s\n", err.text);
+		return 1;
+	}
+	if (command == 'v')
+		return info_svg(&opt, path, argument);
+	return command == 't' ? info_topo(&opt, path) : info_text(&opt, path);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option commands[] = {
+		{"help", no_argument, NULL, 'h'},
+		{"topo", no_argument, NULL, 't'},
+		{"text", no_argument, NULL, 'x'},
+		{"svg", required_argument, NULL, 'v'},
+		{"peers", no_argument, NULL, 'p'},
+		{"capture", required_argument, NULL, 'c'},
+		{NULL, 0, NULL, 0},
+	};
+	int command = getopt_long(argc, argv, "", commands, NULL);
+	const char *argument = optarg;
+	int n_rest;
+
+	if (command == 'h') {
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (command == '?' || (command != -1 && getopt_long(argc, argv, "", commands, NULL) != -1))
+		return fail_usage();
+	n_rest = argc - optind;
+	if (n_rest > (command == 't' || command == 'x' || command == 'v'))
+		return fail_usage();
+	switch (command) {
+	case 'p':
+		return info_peers();
+	case 'c':
+		return info_capture(argument);
+	case -1:
+		return print_all();
+	default:
+		return show_machine(command, argument, n_rest ? argv[optind] : NULL);
+	}
 }

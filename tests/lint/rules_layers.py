@@ -16,9 +16,10 @@ HOST = {
     "cuda": ("base",),
     "job": ("base",),
     "mem": ("base", "cuda", "job"),
-    "ib": ("base", "cuda", "job", "mem"),
-    "core": ("base", "boot", "job", "mem", "ib"),
-    "tools": ("base", "boot", "cuda", "ib"),
+    "topo": ("base",),
+    "ib": ("base", "cuda", "job", "mem", "topo"),
+    "core": ("base", "boot", "job", "mem", "topo", "ib"),
+    "tools": ("base", "boot", "cuda", "job", "mem", "topo", "ib"),
 }
 
 # Folders of the software adapter, likewise. engine/ declares what it asks of link/ and watch/.

@@ -10,6 +10,7 @@ OPEN_ENDS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 SNIPPET_START = re.compile(r"(?:/\*|#|//) snippet: (\S+)")
 SNIPPET_END = re.compile(r"(?:/\*|#|//) end\b")
 SNIPPET_USE = re.compile(r"<!-- snippet: (\S+) (\S+) -->")
+FILE_USE = re.compile(r"<!-- file: (\S+) -->")
 OPTIONS = "runtime/base/options.h"
 OPTION = re.compile(r'X\(\s*\w+,\s*\w+,\s*"(SHMEMH_\w+)",\s*"([^"]*)",'
                     r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)')
@@ -76,6 +77,23 @@ def rule_snippets(tree):
                               f"{path}: copy the source here")
 
 
+def rule_shown_files(tree):
+    """A whole file shown in a document, such as output that a test expects, is that file."""
+    for page in tree.select(r"\.md$"):
+        lines = tree.lines(page)
+        for index, line in enumerate(lines):
+            use = FILE_USE.search(line)
+            if not use:
+                continue
+            path = use.group(1)
+            shown = "\n".join(tree.lines(path)).strip("\n") if path in tree.paths else None
+            if shown is None:
+                yield Finding(page, index + 1, f"there is no file {path}")
+            elif code_block_after(lines, index) != shown:
+                yield Finding(page, index + 1, f"the code block differs from {path}: copy the "
+                              "file here")
+
+
 def options_of_source(tree):
     """{name: (default, help)} of the one table of options, as shmem-info prints it."""
     text = tree.text(OPTIONS).replace("\\\n", " ")
@@ -115,4 +133,5 @@ def rule_pkgconfig_flags(tree):
                 yield Finding(path, number, f"'{match.group(2)}' is rejected by nvcc: leave it out")
 
 
-RULES = [rule_no_open_ends, rule_snippets, rule_options_table, rule_pkgconfig_flags]
+RULES = [rule_no_open_ends, rule_snippets, rule_shown_files, rule_options_table,
+         rule_pkgconfig_flags]

@@ -12,6 +12,7 @@ HEAD = ("/* SPDX-License-Identifier: BSD-3-Clause */\n"
         "/* Copyright (c) 2026 The shmem_dev authors */\n")
 LONG_BODY = "int f(void)\n{\n" + "\t;\n" * 70 + "\treturn 0;\n}\n"
 PAGE = "<!-- snippet: examples/a.c put -->\n```c\n%s\n```\n"
+SHOWN = "<!-- file: a.txt -->\n```\n%s\n```\n"
 OPTIONS = '#define T(X) \\\n\tX(a, INT, "SHMEMH_A", "1", \\\n\t  "a|b: " "what")\n'
 # One that orders, made by a macro, and one that does not.
 ARCH = ("#define FENCE(N) static inline void shmemd_arch_fence_##N(void) {}\nFENCE(a)\n"
@@ -131,6 +132,9 @@ CASES = [
      {"examples/a.c": MARKED, "README.md": PAGE % "put();"}),
     ("snippets", {"examples/a.c": "", "README.md": PAGE % "put();"}, "README.md",
      {"README.md": "no snippet\n"}),
+    ("shown_files", {"a.txt": "a\n\nb\n", "README.md": SHOWN % "a\n\nc"}, "README.md",
+     {"a.txt": "a\n\nb\n", "README.md": SHOWN % "a\n\nb"}),
+    ("shown_files", {"README.md": SHOWN % "a"}, "README.md", {"README.md": "no file\n"}),
     ("options_table",
      {"runtime/base/options.h": OPTIONS, "README.md": "| `SHMEMH_A` | 2 | a\\|b: what |\n"},
      "README.md",

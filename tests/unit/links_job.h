@@ -67,7 +67,8 @@ static inline int plug_in(shmemh_t *job)
 {
 	set_options(job);
 	job->ib = calloc(1, sizeof *job->ib);
-	PE_CHECK(shmemhi_nic_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_nic_find(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_nic_choose(job, job->ib) == SHMEMH_OK);
 	return 0;
 }
 

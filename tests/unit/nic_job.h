@@ -4,12 +4,15 @@
 #ifndef TESTS_UNIT_NIC_JOB_H
 #define TESTS_UNIT_NIC_JOB_H
 
+#include "boot/boot.h"
 #include "ib/state.h"
 #include "ib_adapter.h"
 
 /* A job of one PE with only its options set, and the NIC that it opens. */
 static shmemh_t *job;
 static shmemhi_ib_t ib;
+static int32_t statuses[1];
+static shmemhi_err_t texts[1];
 
 /* Start a new fabric, and set the options that select it. */
 static inline void prepare_with(const mlx5sw_config_t *cfg)
@@ -18,6 +21,9 @@ static inline void prepare_with(const mlx5sw_config_t *cfg)
 	memset(&ib, 0, sizeof ib);
 	memset(job, 0, sizeof *job);
 	job->n_pes = 1;
+	job->statuses = statuses;
+	job->texts = texts;
+	shmemhi_boot_self(&job->boot);
 	job->opt.ib_gid_index = -1;
 	job->opt.ib_depth = 1024;
 	snprintf(job->opt.ib_library, sizeof job->opt.ib_library, "%s", adapter_path());
@@ -31,6 +37,18 @@ static inline void prepare(int link_layer, uint32_t n_devices)
 	cfg.link_layer = (uint8_t)link_layer;
 	cfg.n_devices = n_devices;
 	prepare_with(&cfg);
+}
+
+/* Find the NICs and choose one. */
+static inline int open_nic(void)
+{
+	int status = shmemhi_nic_find(job, &ib);
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_nic_choose(job, &ib);
+	if (status != SHMEMH_OK)
+		shmemhi_nic_close(&ib);
+	return status;
 }
 
 static inline int make_job(void **state)

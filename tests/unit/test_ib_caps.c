@@ -37,7 +37,7 @@ static void capabilities(void **state)
 
 	(void)state;
 	prepare(MLX5SW_ETHERNET, 1);
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		shmemhi_err_t err = {""};
@@ -59,7 +59,7 @@ static void limits(void **state)
 
 	(void)state;
 	prepare(MLX5SW_ETHERNET, 1);
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
 	shmemhi_prm_put(caps.general, 0x80 + 0x14a, 6, 3);
 	shmemhi_prm_put(caps.roce, 0x80 + 0xd0, 16, 0); /* not reported */
@@ -96,7 +96,7 @@ static void time_stamps(void **state)
 		unsigned general = i % 3, roce = 2 - i % 3;
 
 		prepare(i < 3 ? MLX5SW_ETHERNET : MLX5SW_INFINIBAND, 1);
-		assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+		assert_int_equal(open_nic(), SHMEMH_OK);
 		assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
 		shmemhi_prm_put(caps.general, 0x80 + 0x440, 2, general);
 		shmemhi_prm_put(caps.roce, 0x80 + 0x1e, 2, roce);
@@ -117,7 +117,7 @@ static void no_records(void **state)
 	for (int offers = 0; offers <= 1; offers++) {
 		cfg.has_no_dbr = (uint8_t)offers;
 		prepare_with(&cfg);
-		assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+		assert_int_equal(open_nic(), SHMEMH_OK);
 		assert_int_equal(ib.nic.offers_no_record, offers);
 		assert_int_equal(shmemhi_caps_query(&ib.lib, &ib.nic, &caps, &job->err), SHMEMH_OK);
 		shmemhi_prm_put(caps.general_2, 0x80 + 0x2e1, 1, !offers);

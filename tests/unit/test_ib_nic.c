@@ -3,7 +3,6 @@
 /* Opening a NIC on the software adapter: the choice, its properties, and the reason if there is
  * none. */
 #include "nic_job.h"
-#include "mem/state.h"
 
 static void hca_list(const char *text)
 {
@@ -12,7 +11,7 @@ static void hca_list(const char *text)
 
 static void expect_nic(const char *name)
 {
-	if (shmemhi_nic_open(job, &ib) != SHMEMH_OK)
+	if (open_nic() != SHMEMH_OK)
 		fail_msg("expected %s, got: %s", name, job->err.text);
 	assert_string_equal(ib.nic.name, name);
 	assert_int_equal(ib.nic.port, 1);
@@ -28,7 +27,7 @@ static void expect_nic(const char *name)
 
 static void expect_failure(int status, const char *text)
 {
-	int got = shmemhi_nic_open(job, &ib);
+	int got = open_nic();
 
 	if (got != status || !strstr(job->err.text, text))
 		fail_msg("expected %d '%s', got %d '%s'", status, text, got, job->err.text);
@@ -41,7 +40,7 @@ static void ethernet(void **state)
 {
 	(void)state;
 	prepare(MLX5SW_ETHERNET, 2);
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_equal(ib.nic.is_ethernet, 1);
 	assert_int_equal(ib.nic.sport_min, 0xc000);
 	assert_int_equal(ib.nic.sport_max, 0xffff);
@@ -57,7 +56,7 @@ static void infiniband(void **state)
 	(void)state;
 	prepare(MLX5SW_INFINIBAND, 1);
 	job->opt.ib_gid_index = 77; /* RoCE only */
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_equal(ib.nic.is_ethernet, 0);
 	assert_int_not_equal(ib.nic.lid, 0);
 	assert_int_equal(ib.nic.gid.raw[0], 0xfe);
@@ -71,11 +70,11 @@ static void changed_lid_is_read(void **state)
 
 	(void)state;
 	prepare(MLX5SW_INFINIBAND, 1);
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	lid = ib.nic.lid;
 	shmemhi_nic_close(&ib);
 	adapter_control("lid change mlx5_0");
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_not_equal(lid, ib.nic.lid);
 	shmemhi_nic_close(&ib);
 }
@@ -102,23 +101,6 @@ static void hca_list_selects(void **state)
 	expect_failure(SHMEMH_ERR_OPTION, "is no entry");
 }
 
-static void pes_of_a_node_share_nics(void **state)
-{
-	shmemhi_identity_t ids[4] = {{.node = "here"}, {.node = "there"}, {.node = "here"}};
-	shmemhi_mem_t mem = {.ids = ids};
-
-	(void)state;
-	prepare(MLX5SW_ETHERNET, 2);
-	job->mem = &mem;
-	job->n_pes = 4;
-	for (job->pe = 0; job->pe < 3; job->pe++) {
-		mem.id = ids[job->pe];
-		expect_nic(job->pe == 2 ? "mlx5_1" : "mlx5_0");
-	}
-	ids[3] = mem.id = ids[0];
-	expect_nic("mlx5_0");
-}
-
 static void port_down(void **state)
 {
 	(void)state;
@@ -138,7 +120,7 @@ static void gid_by_option(void **state)
 	(void)state;
 	prepare(MLX5SW_ETHERNET, 1);
 	job->opt.ib_gid_index = 1;
-	assert_int_equal(shmemhi_nic_open(job, &ib), SHMEMH_OK);
+	assert_int_equal(open_nic(), SHMEMH_OK);
 	assert_int_equal(ib.nic.gid_index, 1);
 	assert_int_equal(ib.nic.gid.raw[0], 0xfe);
 	shmemhi_nic_close(&ib);
@@ -157,6 +139,15 @@ static void command_fails(void **state)
 	adapter_control("fail command opcode=0x100 status=2 syndrome=0x1234 n=1");
 	expect_failure(SHMEMH_ERR_NIC, "status 0x2, syndrome 0x1234");
 	expect_nic("mlx5_0");
+}
+
+/* The port is active, and yet not chosen. */
+static void active_port_that_cannot_be_used(void **state)
+{
+	(void)state;
+	prepare(MLX5SW_ETHERNET, 2);
+	adapter_control("fail command opcode=0x100 status=2 syndrome=0x1234 n=1");
+	expect_nic("mlx5_1");
 }
 
 static void no_library(void **state)
@@ -185,10 +176,10 @@ int main(void)
 		cmocka_unit_test(infiniband),
 		cmocka_unit_test(changed_lid_is_read),
 		cmocka_unit_test(hca_list_selects),
-		cmocka_unit_test(pes_of_a_node_share_nics),
 		cmocka_unit_test(port_down),
 		cmocka_unit_test(gid_by_option),
 		cmocka_unit_test(command_fails),
+		cmocka_unit_test(active_port_that_cannot_be_used),
 		cmocka_unit_test(no_library),
 		cmocka_unit_test(deeper_than_the_device_allows),
 	};

@@ -129,9 +129,7 @@ static void open_table(void)
 /* Examine the ports through the modified table. */
 static int look(shmemhi_ports_t *found)
 {
-	shmemhi_place_t nowhere = {.numa = -1};
-
-	return shmemhi_ports_open(&lib, &job->opt, &nowhere, found, &job->err);
+	return shmemhi_ports_open(&lib, &job->opt, found, &job->err);
 }
 
 /* Check that everything is closed, and that usable ports were not closed before. */
@@ -265,79 +263,101 @@ static void two_ports_of_a_device(void **state)
 	close_table(&found);
 }
 
-static void place_of_a_link(void **state)
-{
-	char dir[] = "/tmp/shmem_place_XXXXXX";
-	char path[64];
-	shmemhi_place_t place;
-	FILE *f;
-
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof path, "%s/numa_node", dir);
-	shmemhi_place_of(dir, &place);
-	assert_string_equal(place.path, dir);
-	assert_int_equal(place.numa, -1);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs("3\n", f);
-	fclose(f);
-	shmemhi_place_of(dir, &place);
-	assert_int_equal(place.numa, 3);
-	unlink(path);
-	rmdir(dir);
-	shmemhi_place_of(dir, &place);
-	assert_string_equal(place.path, "");
-	shmemhi_place_of_pci("", &place);
-	assert_string_equal(place.path, "");
-}
-
-/* The sysfs paths of the devices: ROOT/a/nic for the first, ROOT/gpus/nic for the second. */
+/* Folders in sysfs, as the first two devices say that they have them. */
 static char root[32];
 
-static void in_root(const char *name, char path[64])
+#define BUS "pci0000:00"
+#define PORT BUS "/0000:00:01.0"
+
+static void in_root(const char *name, char path[128])
 {
-	snprintf(path, 64, "%s/%s", root, name);
+	snprintf(path, 128, "%s/%s", root, name);
 }
 
 static struct ibv_device **devices_in_root(int *n)
 {
-	static const char *const places[] = {"a", "gpus"};
+	static const char *const folders[] = {"a", "b"};
 	struct ibv_device **list = truth.get_device_list(n);
 
 	for (int i = 0; i < *n; i++)
-		in_root(places[i], list[i]->ibdev_path);
+		in_root(folders[i], list[i]->ibdev_path);
 	return list;
 }
 
-static void distance_to_the_gpu(void **state)
+static void write_file(const char *name, const char *text)
 {
-	static const char *const dirs[] = {"a", "a/device", "gpus", "gpus/device", "gpus/gpu"};
-	shmemhi_place_t gpu;
-	shmemhi_ports_t found;
-	char path[64];
+	char path[128];
+	FILE *f;
 
-	(void)state;
-	strcpy(root, "/tmp/shmem_place_XXXXXX");
+	in_root(name, path);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static const char *const dirs[] = {BUS, PORT,      PORT "/0000:01:00.0", "a",
+				   "b", "a/ports", "a/ports/1"};
+
+static void make_root(void)
+{
+	char path[128], target[128];
+
+	strcpy(root, "/tmp/shmem_ports_XXXXXX");
 	assert_non_null(mkdtemp(root));
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
 		in_root(dirs[i], path);
 		assert_int_equal(mkdir(path, 0700), 0);
 	}
-	shmemhi_place_of(path, &gpu);
-	open_table();
-	prepare(MLX5SW_ETHERNET, 2);
-	lib.get_device_list = devices_in_root;
-	assert_int_equal(shmemhi_ports_open(&lib, &job->opt, &gpu, &found, &job->err), SHMEMH_OK);
-	assert_int_equal(found.n, 2);
-	assert_int_equal(found.ports[0].nic.distance, 4);
-	assert_int_equal(found.ports[1].nic.distance, 2);
-	close_table(&found);
-	for (size_t i = 5; i > 0; i--) {
+	in_root(PORT "/0000:01:00.0", target);
+	in_root("a/device", path);
+	assert_int_equal(symlink(target, path), 0);
+	write_file("a/ports/1/state", "4: ACTIVE\n");
+	write_file("a/ports/1/rate", "400 Gb/sec (4X NDR)\n");
+}
+
+static void remove_root(void)
+{
+	static const char *const files[] = {"a/device", "a/ports/1/state", "a/ports/1/rate"};
+	char path[128];
+
+	for (size_t i = 0; i < 3; i++) {
+		in_root(files[i], path);
+		assert_int_equal(unlink(path), 0);
+	}
+	for (size_t i = sizeof dirs / sizeof dirs[0]; i > 0; i--) {
 		in_root(dirs[i - 1], path);
 		assert_int_equal(rmdir(path), 0);
 	}
-	rmdir(root);
+	assert_int_equal(rmdir(root), 0);
+}
+
+/* A device with a folder in sysfs has a place, and the bandwidth of its port; one without is
+ * there all the same. */
+static void ports_of_a_machine(void **state)
+{
+	static shmemhi_machine_t m;
+	shmemhi_ports_t found;
+
+	(void)state;
+	make_root();
+	open_table();
+	prepare(MLX5SW_ETHERNET, 2);
+	lib.get_device_list = devices_in_root;
+	assert_int_equal(look(&found), SHMEMH_OK);
+	memset(&m, 0, sizeof m);
+	assert_int_equal(shmemhi_ports_add(&found, &m, &job->err), SHMEMH_OK);
+	assert_int_equal(m.n_nics, 2);
+	assert_int_equal(m.n_ports, 2);
+	assert_string_equal(shmemhi_nic_addr(&m, 0), "0000:01:00.0");
+	assert_string_equal(shmemhi_nic_addr(&m, 1), "");
+	assert_int_equal(m.ports[0].gbps, 400);
+	assert_int_equal(m.ports[0].state, SHMEMHI_PORT_ACTIVE);
+	assert_int_equal(m.ports[1].gbps, 0);
+	assert_int_equal(m.ports[1].state, SHMEMHI_PORT_ACTIVE);
+	assert_int_equal(m.ports[1].link, SHMEMHI_LINK_ETHERNET);
+	close_table(&found);
+	remove_root();
 }
 
 static int pci_status;
@@ -373,8 +393,7 @@ int main(void)
 		cmocka_unit_test(port_that_requires_a_grh),
 		cmocka_unit_test(port_without_gids),
 		cmocka_unit_test(two_ports_of_a_device),
-		cmocka_unit_test(place_of_a_link),
-		cmocka_unit_test(distance_to_the_gpu),
+		cmocka_unit_test(ports_of_a_machine),
 		cmocka_unit_test(address_of_the_gpu),
 	};
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Which RoCE address of a port is used. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "ib/gid.h"
+
+#define V1 IBV_GID_TYPE_ROCE_V1
+#define V2 IBV_GID_TYPE_ROCE_V2
+
+static struct ibv_gid_entry ipv6(uint32_t index, uint32_t type, uint8_t first, uint8_t second)
+{
+	struct ibv_gid_entry e = {.gid_index = index, .gid_type = type};
+
+	e.gid.raw[0] = first;
+	e.gid.raw[1] = second;
+	e.gid.raw[15] = 1;
+	return e;
+}
+
+static struct ibv_gid_entry ipv4(uint32_t index, uint32_t type, uint8_t first, uint8_t second)
+{
+	struct ibv_gid_entry e = {.gid_index = index, .gid_type = type};
+
+	e.gid.raw[10] = e.gid.raw[11] = 0xff;
+	e.gid.raw[12] = first;
+	e.gid.raw[13] = second;
+	e.gid.raw[15] = 1;
+	return e;
+}
+
+static void gid_that_can_be_routed(void **state)
+{
+	/* As mlx5 has them, with a hole: pairs of v1 and v2. */
+	const struct ibv_gid_entry table[] = {ipv6(0, V1, 0xfe, 0x80), ipv6(1, V2, 0xfe, 0x80),
+					      ipv6(2, V1, 0x20, 0x01), ipv6(3, V2, 0x20, 0x01),
+					      ipv4(4, V1, 10, 0),      ipv4(6, V2, 169, 254),
+					      ipv4(7, V2, 10, 0),      ipv4(8, V2, 10, 1)};
+
+	(void)state;
+	assert_int_equal(shmemhi_choose_gid(table, 8, -1), 7);
+	assert_int_equal(shmemhi_choose_gid(table, 6, -1), 3);
+	assert_int_equal(shmemhi_choose_gid(table, 2, -1), 1);
+	assert_int_equal(shmemhi_choose_gid(&table[5], 1, -1), 6);
+	assert_int_equal(shmemhi_choose_gid(table, 1, -1), -1);
+	assert_int_equal(shmemhi_choose_gid(table, 0, -1), -1);
+	/* fe80::/10 ends at febf; fec0 is another thing */
+	assert_int_equal(shmemhi_choose_gid((struct ibv_gid_entry[]){ipv6(0, V2, 0xfe, 0xbf),
+								     ipv6(1, V2, 0xfe, 0xc0)},
+					    2, -1),
+			 1);
+}
+
+static void gid_that_is_wanted(void **state)
+{
+	const struct ibv_gid_entry table[] = {ipv6(0, V1, 0xfe, 0x80),
+					      ipv6(1, V2, 0xfe, 0x80),
+					      ipv4(5, V2, 10, 0),
+					      {.gid_index = 6, .gid_type = V2}};
+
+	(void)state;
+	assert_int_equal(shmemhi_choose_gid(table, 4, 1), 1);
+	assert_int_equal(shmemhi_choose_gid(table, 4, 5), 5);
+	assert_int_equal(shmemhi_choose_gid(table, 4, 0), -1);   /* RoCE v1 */
+	assert_int_equal(shmemhi_choose_gid(table, 4, 2), -1);   /* a position, not an index */
+	assert_int_equal(shmemhi_choose_gid(table, 4, 6), -1);   /* all zero */
+	assert_int_equal(shmemhi_choose_gid(table, 4, 256), -1); /* beyond */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gid_that_can_be_routed),
+		cmocka_unit_test(gid_that_is_wanted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
