@@ -73,20 +73,20 @@ static void copy_file(const source_t *s, const char *path, const char *text)
 }
 
 /* Copy a link as one that is relative, so that it works wherever the copy is. */
-static void copy_link(const source_t *s, const char *path, const char *target)
+static void copy_link(const source_t *s, const char *link, const char *path)
 {
 	char from[PATH_MAX], to[PATH_MAX] = "";
 	size_t used = 0;
 
-	for (const char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/'))
+	for (const char *at = strchr(link + 1, '/'); at; at = strchr(at + 1, '/'))
 		used += (size_t)snprintf(to + used, sizeof to - used, "../");
-	snprintf(to + used, sizeof to - used, "%s", target + 1);
-	join(from, s->copy, target, "/");
+	snprintf(to + used, sizeof to - used, "%s", path + 1);
+	join(from, s->copy, path, "/");
 	if (make_parents(from) != 0) {
 		fail_copy(s, from);
 		return;
 	}
-	join(from, s->copy, path, "");
+	join(from, s->copy, link, "");
 	if (make_parents(from) != 0 || (symlink(to, from) != 0 && errno != EEXIST))
 		fail_copy(s, from);
 }
@@ -120,20 +120,20 @@ static double read_number(const source_t *s, const char *dir, const char *file)
 }
 
 /* Where a link leads, below the root. Returns 0, or -1. */
-static int resolve(const source_t *s, const char *path, char target[PATH_MAX])
+static int resolve(const source_t *s, const char *link, char path[PATH_MAX])
 {
 	char full[PATH_MAX], root[PATH_MAX] = "";
 	size_t nbytes = 0;
 
-	join(full, s->root, path, "");
-	if (!realpath(full, target) || (s->root[0] && !realpath(s->root, root)))
+	join(full, s->root, link, "");
+	if (!realpath(full, path) || (s->root[0] && !realpath(s->root, root)))
 		return -1;
 	nbytes = strcmp(root, "/") == 0 ? 0 : strlen(root);
-	if (strncmp(target, root, nbytes) != 0 || target[nbytes] != '/')
+	if (strncmp(path, root, nbytes) != 0 || path[nbytes] != '/')
 		return -1;
-	memmove(target, target + nbytes, strlen(target + nbytes) + 1);
-	if (s->copy && strcmp(path, target) != 0)
-		copy_link(s, path, target);
+	memmove(path, path + nbytes, strlen(path + nbytes) + 1);
+	if (s->copy && strcmp(link, path) != 0)
+		copy_link(s, link, path);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ hash_of() {
 
 draw() {
 	svg=$(dot -Tsvg "$1") || exit 1
-	printf '%s\n<!-- SPDX-License-Identifier: BSD-3-Clause; source: %s, sha256 %s -->\n' \
+	printf '%s\n<!-- source: %s, sha256 %s -->\n' \
 		"$svg" "$1" "$(hash_of "$1")"
 }
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 
-POSTING = "shmemdi_nic_put_simple"  # a put of one WQE: the functions that it calls get a line each
+POSTING = "shmemdi_nic_put"  # a put of one WQE: the functions that it calls get a line each
 KINDS = {0: "load", 1: "load", 2: "load.acquire", 3: "store", 4: "store", 5: "store.release",
          6: "atomic", 7: "fence", 8: "fence.acquire", 9: "fence.release", 10: "fence.sc"}
 NIC = "(the NIC)"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# info.sh stage: shmem-info reports for each NIC that it can be used, or why it cannot, and which one
-# a PE gets.
+# info.sh stage: shmem-info reports for each NIC that it can be used, or why it cannot, and which
+# one a PE gets.
 set -eu
 info=$1/bin/shmem-info
 adapter=$(find "$1" -name 'libshmem_mlx5sw.so.0')

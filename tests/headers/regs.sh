@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# regs.sh stage form: the resources that the operations of regs.cu take, in one form of the NIC path.
-# Prints a table; fails on static shared memory, on more than 64 registers, with which a block of
-# 1024 threads would not start, and
+# regs.sh stage form: the resources that the operations of regs.cu take, in one form of the NIC
+# path. Prints a table; fails on static shared memory, on more than 64 registers, with which a block
+# of 1024 threads would not start, and
 #   NO_NIC   (left out)     on a stack frame or a spill;
 #   INLINE                  on more than 448 spilled bytes, around calls of rare functions;
 #   DEFAULT  (out of line)  on more than 256: calls have the stack frame of the ABI.

@@ -74,8 +74,8 @@ typedef struct shmemdi_wr {
 	} u;
 } shmemdi_wr_t;
 
-/* Work requests that share a reservation: one, or two of which the second has one WQEBB and no DUMP:
- * a WRITE, and the signal or the next WRITE after it. */
+/* Work requests that share a reservation: one, or two of which the second has one WQEBB and no
+ * DUMP: a WRITE, and the signal or the next WRITE after it. */
 typedef struct shmemdi_wrs {
 	shmemdi_wr_t wr[2];
 	uint32_t n;
@@ -117,8 +117,9 @@ SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_nic_t *n, const shmemdi_wr_t *wr
 }
 
 /* Coalesce the converged lanes that post alike on one channel, whose address is a multiple of 128.
- * like: below 16, equal for lanes whose WQEs have equally many WQEBBs and requests. Those that wait for their completion are not coalesced with others, which would
- * leave before the ticket is broadcast. */
+ * like: below 16, equal for lanes whose WQEs have equally many WQEBBs and requests. Those that wait
+ * for their completion are not coalesced with others, which would leave before the ticket is
+ * broadcast. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_on(const shmemdi_chan_t *c, uint32_t like,
 					   shmemdi_how_t how)
 {
