@@ -8,13 +8,14 @@
  * Different channels are not ordered. A context works on one of them to each PE: channel 0, or the
  * one of shmemd_ctx_channel. All other headers work on the context's channel, too.
  *
- * Puts and signals to PEs whose memory is mapped are stores. Every call here works for them as well
- * and means the same; there is nothing to ring or to poll then.
+ * Puts and signals to PEs whose memory is mapped are stores. Every call here works for them as
+ * well: an add or a signal follows all earlier calls, puts have no order among themselves, and
+ * there is nothing to ring or to poll.
  *
  *	shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, expert);
  *	shmemd_channel_put_nbi_warp(&q, dst, src, nbytes, pe, SHMEMD_RING_LATER);
  *	...
- *	__syncwarp();                                    the adder goes on behind all lanes' stores
+ *	__syncwarp();                                    the add follows the stores of all lanes
  *	if (lane == 0)
  *		shmemd_channel_add_u64(&q, count, 1, pe, SHMEMD_RING_NOW);
  */

@@ -3,7 +3,8 @@
 /* Ordering and completing operations, and the words for how far an operation has come. All
  * headers use these words and no others.
  *
- *   posted        The call has returned; nothing else is promised.
+ *   posted        The call has returned: stored, or published on a channel whose doorbell may still
+ *                 be left to another thread. Nothing else is promised.
  *   reusable      The source buffer was read and may change. A blocking put returns with this.
  *   ordered       Visible at the target no later than anything sent to the same target afterwards.
  *                 By fence, and inside put_signal.
@@ -56,7 +57,8 @@ SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
 	shmemdi_fence(ctx, g);
 }
 
-/* Complete all operations of this thread, nbi ones included, on all PEs of the context.
+/* Complete all operations of this thread, nbi ones included, on all PEs of the context, by NIC on
+ * the context's channel.
  *
  * Callers  one thread. It covers also the operations of other threads that happened before this
  *          call (through a group sync or an acquire).

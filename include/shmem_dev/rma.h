@@ -57,7 +57,7 @@ SHMEMD_FN void shmemd_putmem_group(const shmemd_ctx_t *ctx, shmemd_group_t g, vo
 	shmemdi_put(ctx, shmemdi_op(SHMEMDI_CALL(PUT), g, dst, src, nbytes, pe));
 }
 
-/* Write nbytes from src on this PE to dst on PE pe; do not wait.
+/* Write nbytes from src on this PE to dst on PE pe; do not wait for completion.
  *
  * Callers  one thread.
  * dst, src, nbytes, pe  as shmemd_putmem.

@@ -56,7 +56,7 @@
 	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
 	  "WQEBBs that share one doorbell while more are outstanding: a power of two")             \
 	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
-	  "puts of at most this many bytes are inline in their WQE, 0 to 28")                      \
+	  "blocking puts of at most this many bytes are inline in their WQE, 0 to 28")             \
 	X(ib_doorbell, WORD, "SHMEMH_IB_DOORBELL", "auto",                                         \
 	  "auto|gpu|cpu: who rings the NIC's doorbells; auto: the GPU if it can")                  \
 	X(ib_queue, WORD, "SHMEMH_IB_QUEUE", "auto",                                               \

@@ -86,7 +86,7 @@ static void lost_on_another_channel(void **state)
 
 			start_below(&t.plan, start);
 			run_once(&t);
-			run_schedules(&t, 4);
+			run_schedules(&t, 24);
 		}
 }
 

@@ -142,6 +142,70 @@ static void complete_stays_complete(void **state)
 		}
 }
 
+/* The completion of WQEBB 20 of 64 is held. The CQE at an eighth of those outstanding has arrived,
+ * that at one half has not: the first poll completes 9 WQEBBs, further polls the other 11, and none
+ * of them takes a WQEBB back. */
+static void hold_wqebb_20(int pe)
+{
+	if (pe != 0)
+		return;
+	rig_control("hold cqe host=0 wqebb=%u", rig_device_index(20));
+	shmemd_arch_st_release_u32(&is_held, 1);
+	await(&is_asked);
+	rig_control("clear rules");
+	rig_control("release cqes host=0");
+}
+
+static void poll_eighth(const void *params)
+{
+	const rig_params_t *p = params;
+	const uint32_t depth = 1u << p->ctx.log_depth;
+	uint64_t start;
+	uint32_t n_done = 0;
+	int is_done;
+
+	if (p->pe != 0)
+		return;
+	await(&is_held);
+	start = shmemd_channel_posted(&p->ctx, 1);
+	for (uint32_t i = 1; i <= depth; i++)
+		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1,
+				       i < depth ? SHMEMD_RING_LATER : SHMEMD_RING_NOW);
+	while (rig_counters(0, 1, 0).cqes < 20)
+		shmemd_arch_spin_hint();
+	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + 1, &is_done), 0);
+	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + depth / 8 + 1, &is_done), 0);
+	CHECK_IS(is_done, 1);
+	for (uint32_t i = 0; i < depth; i++) {
+		uint32_t n = 0;
+
+		for (is_done = 1; is_done; n += is_done != 0)
+			CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + n + 1, &is_done), 0);
+		CHECK(n >= n_done);
+		n_done = n;
+	}
+	CHECK_IS(n_done, 20);
+	shmemd_arch_st_release_u32(&is_asked, 1);
+	poll_until_done(&p->ctx, start + depth);
+}
+
+static void an_eighth_is_complete(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = poll_eighth,
+			.n_blocks = 1,
+			.n_threads = 1,
+			.host = hold_wqebb_20};
+
+	(void)state;
+	t.plan.depth = 64;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		is_held = is_asked = 0;
+		start_below(&t.plan, start);
+		run_once(&t);
+	}
+}
+
 /* Few separate threads on many schedules: while other threads ring and read completions, a place
  * covers the operations that its thread has posted, and a complete place stays complete. */
 static void get_and_look_twice(const void *params)
@@ -312,6 +376,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(polls),
 		cmocka_unit_test(complete_stays_complete),
+		cmocka_unit_test(an_eighth_is_complete),
 		cmocka_unit_test(few_threads),
 		cmocka_unit_test(space),
 		cmocka_unit_test(deferred_until_full),

@@ -313,7 +313,7 @@ MISTAKES = [
      "ring_calls", "few_threads"),
     ("NEAR_ONE", "completion: the near CQE counts as one",
      "impl/cqread.h", "last = {{next + due / 8|next}};",
-     "ring_calls", "complete_stays_complete"),
+     "ring_calls", "an_eighth_is_complete"),
     ("FAR_ONE", "completion: the far CQE counts as one",
      "impl/cqread.h", "last = {{next + due / 2|next}};",
      "ring_calls", "complete_stays_complete"),

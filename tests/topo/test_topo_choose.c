@@ -98,7 +98,7 @@ static void make_machine(void)
 	memset(&m, 0, sizeof m);
 	n_devices = bus = 0;
 	for (int numa = 0; numa < n_numa; numa++) {
-		char name[8];
+		char name[12];
 
 		snprintf(name, sizeof name, "%d", numa);
 		shmemhi_add_node(&m, SHMEMHI_NODE_NUMA, name, -1, 0, &err);

@@ -74,6 +74,8 @@ reason_t reasons[] = {
 	/* impl/sq.h */
 	ROW(shmemdi_sq_begin, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU publish and read CQEs."),
+	ROW(shmemdi_sq_take_turn, arch_fence_acquire, 1, 2, REMOVED,
+	    "wrong, and caught, but seldom: ring_fail, seed 24619."),
 	ROW(shmemdi_sq_take_turn, arch_fence_acquire, 1, 2, GPU,
 	    "harmless, only threads of this GPU publish."),
 	ROW(shmemdi_sq_take_turn, arch_fence_acquire, 2, 2, GPU,

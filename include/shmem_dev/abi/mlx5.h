@@ -10,10 +10,10 @@
 #include <shmem_dev/abi/base.h>
 
 /* A send queue consists of basic blocks (WQEBB); a WQE takes 1 or 2 of them here. Indexes count
- * blocks; the adapter has their low 16 bits. */
+ * WQEBBs; the adapter has their low 16 bits. */
 #define SHMEMD_WQEBB_NBYTES 64
-#define SHMEMD_MAX_DEPTH 32768u /* blocks: half of what 16 bits can tell apart */
-#define SHMEMD_MIN_DEPTH 64u    /* blocks: what the 32 lanes of a warp post together */
+#define SHMEMD_MAX_DEPTH 32768u /* WQEBBs: half of what 16 bits can tell apart */
+#define SHMEMD_MIN_DEPTH 64u    /* WQEBBs: what the 32 lanes of a warp post together */
 
 enum shmemd_mlx5_opcode {
 	SHMEMD_MLX5_NOP = 0x00,

@@ -22,14 +22,14 @@
  *
  * A thread of the device switches a channel to another path when the host orders it (abi/replay.h,
  * impl/switch.h): it copies the WQEs that are not complete from the old queue to the new one, where
- * they keep their indexes, changes the words of the line, `done` and `rung`, rings, and then moves
- * on the epoch of `ready`. So a poster that has the turn finds the line of the epoch that `ready`
- * has, and moves what it wrote for an older one. The reservation word's epoch is moved on as well,
- * first of all if no poster has the turn: a poster whose reservation has a newer epoch than its
- * line loads the line again. CQEs are numbered from 0 on each path, and a number is compared
- * together with its epoch. What a fenced queue pair is rung for is flushed and stays in the queue,
- * so posters need not know of a fault. The memory of the old queue is read until `ready` has
- * reached what was reserved before the switch. */
+ * they keep their indexes, changes `path`, `queue` and `doorbell`, rings, stores `rung`, moves on
+ * the epoch of `ready`, and stores `done`. So a poster that has the turn finds the line of the epoch that `ready`
+ * has, and moves what it wrote for an older one. The reservation word's epoch is moved on as well;
+ * if no poster has the turn, before everything else: a poster whose reservation has a newer epoch
+ * than its line loads the line again. CQEs are numbered from 0 on each path, and a number is
+ * compared together with its epoch. If the doorbell of a fenced queue pair is rung, its WQEs are
+ * flushed and remain in the queue, so posters need not know of a fault. Posters use the memory of
+ * the old queue until `ready` has reached what was reserved before the switch. */
 #ifndef SHMEMD_ABI_QUEUE_H
 #define SHMEMD_ABI_QUEUE_H
 
@@ -143,7 +143,7 @@ typedef struct shmemd_channel {
 	uint64_t queue; /* tagged address of its memory, page-aligned; 0: no NIC reaches the PE */
 	uint64_t doorbell; /* tagged address of the register, or of the host's word */
 	uint64_t rung;
-	uint64_t flush;     /* as `ready` when a flush READ was published last: it and all before */
+	uint64_t flush;     /* as `ready`: index after the last flush READ, number of its CQE */
 	uint64_t ticket;    /* of the next bounce buffer */
 	uint64_t doorbells; /* counters: doorbells rung, requests published */
 	uint64_t requests;

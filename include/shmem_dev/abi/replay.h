@@ -4,9 +4,9 @@
  * queue for the new one. The rewriting is pure, from words to words.
  *
  * The host orders a switch when the old path is fenced at both ends, its CQEs are in memory, and
- * the responder has told how many requests it executed. A thread of the device carries it out
- * (impl/switch.h): it takes the WQEs that are not complete from the old queue, which is the log,
- * and writes them at the same indexes of the new one.
+ * the host has read from the responder how many requests it executed. A thread of the GPU carries
+ * the order out (impl/switch.h): it takes the WQEs that are not complete from the old queue, which
+ * is the log, and writes them at the same indexes of the new one.
  *   - A WRITE or an atomic that the responder executed becomes a NOP, so that it is not repeated.
  *   - A fetching atomic that was executed has lost its result: a NOP too, and its caller is told.
  *   - A READ without its answer is repeated, executed or not.
@@ -32,18 +32,19 @@
 typedef struct shmemd_order {
 	uint64_t number;      /* of the latest order; 0: none yet */
 	uint64_t carried_out; /* by the device: number of the latest order that is carried out */
-	/* The new path, as in shmemd_channel_t. Its epoch is the next one, its base 0. A path
+	/* The new path, as in shmemd_channel_t. Its epoch is the next one; its base field is 0,
+	 * and the thread that carries the order out fills it in. A path
 	 * with a status (SHMEMD_PATH_FAILED) ends the channel instead; the rest does not count. */
 	uint64_t path;
 	uint64_t queue; /* its doorbell record is `start`, all its CQEs SHMEMD_CQE_INVALID */
 	uint64_t doorbell;
 	uint32_t k, world_pe; /* which channel */
-	uint32_t start;       /* the new device's index of its first WQEBB */
+	uint32_t start;       /* the new queue pair's index of its first WQEBB */
 	uint32_t
 		executed; /* requests that the responder executed on the old queue pair, mod 2^24 */
-	uint32_t retired; /* by the device: threads may write to the old queue until `ready` has
-			      reached this index. Waiters may load CQEs there as long as kernels
-			      run, and compare epochs: it may be used again, and stays mapped */
+	uint32_t retired; /* by the device: until `ready` has reached this index, posters write to
+			      the old queue. Later only waiters load CQEs there, and then compare
+			      epochs. So the host may reuse that memory, but must not unmap it */
 	uint32_t started; /* low bits of the order's number: the host stores it first, then a
 			     release fence, then the other fields, then `number` */
 } shmemd_order_t;
@@ -75,8 +76,8 @@ SHMEMD_ABI_FN int shmemd_replay_is_atomic(uint32_t opcode)
 	       opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS || opcode == SHMEMD_MLX5_ATOMIC_MASKED_FA;
 }
 
-/* From its first three words of segments: w[0] and w[1] of the control segment, and the ninth word,
- * in which a WRITE tells whether its data follow. */
+/* From words 0 and 1 of the WQE, its control segment, and word 8, by which a WRITE is inline or
+ * not. With w8 = 0 `local` is not valid for a WRITE. */
 SHMEMD_ABI_FN shmemd_replay_kind_t shmemd_replay_kind(uint32_t w0, uint32_t w1, uint32_t w8)
 {
 	shmemd_replay_kind_t kind = {shmemd_replay_swap(w0) & 0xff, 1, 1, 6, 9};
@@ -144,8 +145,8 @@ SHMEMD_ABI_FN void shmemd_replay_again(uint32_t *w, shmemd_replay_kind_t kind,
 		w[kind.local] = at.lkey;
 }
 
-/* A NOP in place of it; in place of one of two WQEBBs, two NOPs. The last one keeps the request for
- * a CQE: its length is that of every NOP. */
+/* A NOP in place of it; in place of one of two WQEBBs, two NOPs. The second one requests the CQE: a
+ * CQE of a NOP completes one WQEBB, so its index ends at the right place. */
 SHMEMD_ABI_FN void shmemd_replay_nop(uint32_t *w, shmemd_replay_kind_t kind, shmemd_replay_at_t at)
 {
 	const uint32_t flags = w[2] & shmemd_replay_swap(SHMEMD_MLX5_CQ_UPDATE);

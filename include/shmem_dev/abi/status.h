@@ -53,7 +53,8 @@ enum shmemd_signal {
 
 /* When a channel's doorbell is rung for what is posted (channel.h). */
 enum shmemd_when {
-	SHMEMD_RING_BATCH = 0, /* when a batch is full, or nothing else is on its way */
+	SHMEMD_RING_BATCH = 0, /* at once; a poster that waited for its turn may leave it
+				  to the next one, except at the end of a batch */
 	SHMEMD_RING_NOW = 1,
 	SHMEMD_RING_LATER = 2, /* by a later call, or by a wait */
 };

@@ -42,15 +42,15 @@
  *                                      store or atomic that this thread performs after it.
  *                                      Prevents: the waiter sees the signal, reads old data.
  *   shmemd_arch_fence_order()          shmemd_fence: puts before it are seen before puts after it.
- *   shmemd_arch_fence_quiet()          sequentially consistent; on return every earlier store and
- *                                      atomic has been performed at its target. Prevents the
+ *   shmemd_arch_fence_quiet()          sequentially consistent: all stores and atomics before it
+ *                                      come before all loads after it. Prevents the
  *                                      store-buffer outcome: two PEs put, quiet, get and both miss
  *                                      the other's put.
  *   For the queues of a NIC, whose memory is pinned host or device memory:
  *   shmemd_arch_fence_before_ready()   Release alone, GPU scope: WQEs, payload and doorbells of
  *                                      before come before what is done by whoever rings for them
- *                                      after. Prevents: the NIC executes blocks of the lap before;
- *                                      doorbells that go back.
+ *                                      after. Prevents: the NIC executes WQEBBs of the lap before;
+ *                                      a doorbell with a smaller index after a larger one.
  *   shmemd_arch_fence_before_dbr()     Release alone: WQEs of this thread, and those that it has
  *                                      acquired, are visible before the doorbell record that covers
  *                                      them. Prevents: the NIC executes WQEBBs of the lap before.

@@ -24,7 +24,7 @@ typedef struct shmemdi_ticket {
 			* that completes them; or TICKET_VOID */
 	uint64_t queue; /* as in the line: where that CQE is */
 } shmemdi_ticket_t;
-#define SHMEMDI_TICKET_VOID 0x400u /* the channel failed before they were published */
+#define SHMEMDI_TICKET_VOID 0x400u /* another poster published them, or the channel failed */
 
 /* Read the CQEs that the NIC has written, unless another thread is doing so. done: as loaded just
  * before. Returns whether `done` has moved. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Bounded waiting: every poll loop of the library takes its turns here, and every one ends, by
- * success, by the death of a PE, or by a time limit. */
+/* Bounded waiting: what every wait for another PE or a NIC does between its polls. Such a wait ends
+ * by success, by the death of a PE, or by a time limit, if it has one. Waits for a turn or a lock
+ * (impl/sq.h, impl/queue.h) are for other threads of this GPU, and are not bounded here. */
 #ifndef SHMEMD_IMPL_SPIN_H
 #define SHMEMD_IMPL_SPIN_H
 

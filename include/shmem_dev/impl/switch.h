@@ -4,16 +4,16 @@
  *
  * One thread carries out an order, while no other thread can publish on the channel:
  *   a poster   that waits for space and has the turn (impl/sq.h); or
- *   a helper   a thread in any wait of the library, or of a service kernel, that finds everything
- *              reserved published. It moves on the epoch of the reservation word by
- *              compare-and-swap. So it knows that nobody has the turn, and whoever reserves from
- *              then on waits for a line of the new epoch before it writes a WQE.
- * If neither succeeds, a poster has the turn, which goes on, or comes to wait for space.
+ *   a helper   a thread in a wait for space, a completion, a bounce buffer or a sync by NIC, or in
+ *              shmemd_service_once, that finds everything reserved published. It moves on the
+ *              epoch of the reservation word by compare-and-swap. Then no thread has the turn, and
+ *              every later poster waits for a line of the new epoch before it writes a WQE.
+ * If no such thread exists, a poster has the turn, and either publishes or waits for space.
  *
- * The thread holds the lock of `rung`, then that of `done`. Whoever holds one of them waits for
- * nothing else. It
- *   1. reads the CQEs that are there: `base` is the first WQEBB that is not completed;
- *   2. writes the WQEs of [base, ready) to the new queue, at the same indexes;
+ * The thread takes the lock of `rung`, unless `ready` has RUNG, then that of `done`. The holder of
+ * `done` waits for nothing, the holder of `rung` only for `done`. The thread
+ *   1. reads the success CQEs, up to the first error: `first` is the first WQEBB not completed;
+ *   2. writes the WQEs of [first, ready) to the new queue, at the same indexes;
  *   3. stores the line, rings the doorbell, and stores `rung`;
  *   4. moves on the epoch of `ready`, and that of the reservation word;
  *   5. acknowledges the order, and stores `done`, which ends the lock.
@@ -28,8 +28,8 @@
  *   fetch-add fails, since the word has passed `ready` until the store; one that swaps it before
  *   gives the fetch-add the new epoch. The turn of a poster that waits for space is this poster's
  *   own (tests/models, HELP_ADDS, HELP_UNSEEN, NO_RESV_EPOCH).
- *   A helper and a new poster. `rung` is unlocked before `ready` has the new epoch: the poster may
- *   publish, and another thread lock `rung`, from then on (tests/models, UNLOCK_LATE).
+ *   A helper and a new poster. `rung` is unlocked before `ready` has the new epoch: as soon as it
+ *   has, the poster may publish and another thread may lock `rung` (tests/models, UNLOCK_LATE).
  *   A waiter that knows the number of its CQE. The number is of one path: the tag of the queue in
  *   which it looks is compared with that of the path word, loaded after the CQE, and the epoch of
  *   the number with that tag. With another path it waits by index.
@@ -235,8 +235,9 @@ typedef struct shmemdi_order {
 	uint32_t k, world_pe, start, executed;
 } shmemdi_order_t;
 
-/* Read an order that is not carried out, if there is one. The host does not change its fields
- * before it has read `carried_out`: those read before were of this order if that is still older. */
+/* Read an order that is not carried out, if there is one. The host rewrites the fields
+ * only after `carried_out` has reached `number`. So if `carried_out` still differs from it, the
+ * fields just loaded belong to this order. */
 SHMEMD_FN int shmemdi_order_read(const shmemd_order_t *order, shmemdi_order_t *o)
 {
 	o->number = shmemd_arch_ld_acquire_u64(&order->number);

@@ -443,12 +443,12 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int ki
 	return r.status;
 }
 
-/* Ordered after everything that was sent on the channel: RDMA operations are so by themselves;
- * stores to mapped memory need the fence. */
-
+/* Ordered after everything that was sent on the channel. RDMA operations are so by themselves.
+ * Stores to mapped memory need the fence, also if the add goes by NIC: the fences of its posting
+ * may have the scope of this GPU, and the stores went to another one. */
 SHMEMD_FN int shmemdi_amo_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value)
 {
-	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS &&
+	if (ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_BOTH_WAYS) &&
 	    shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK && shmemdi_p2p_base(ctx, op.pe))
 		shmemd_arch_fence_before_signal();
 	return shmemdi_amo(ctx, op, SHMEMDI_AMO_ADD, value);
@@ -496,9 +496,9 @@ SHMEMD_FN shmemdi_queue_t shmemdi_queue(const shmemd_ctx_t *ctx, shmemdi_call_t 
  * not order the others' later stores in the PTX model: a release pattern is fence and store of one
  * thread.
  *
- * A channel keeps its order by itself, and what was stored before a WQE is ordered before it by the
- * fence of its posting. What is left is stores after RDMA operations, where one PE is reached by
- * both transports. */
+ * A channel keeps its order by itself, and what was stored before a WQE is ordered before it by
+ * this fence. What is left is stores after RDMA operations, where one PE is reached by both
+ * transports. */
 
 SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
