@@ -21,15 +21,16 @@
  * with independent loads detects a mixture of two paths.
  *
  * A thread of the device switches a channel to another path when the host orders it (abi/replay.h,
- * impl/switch.h): it copies the WQEs that are not complete from the old queue to the new one, where
- * they keep their indexes, changes `path`, `queue` and `doorbell`, rings, stores `rung`, moves on
- * the epoch of `ready`, and stores `done`. So a poster that has the turn finds the line of the epoch that `ready`
- * has, and moves what it wrote for an older one. The reservation word's epoch is moved on as well;
- * if no poster has the turn, before everything else: a poster whose reservation has a newer epoch
- * than its line loads the line again. CQEs are numbered from 0 on each path, and a number is
- * compared together with its epoch. If the doorbell of a fenced queue pair is rung, its WQEs are
- * flushed and remain in the queue, so posters need not know of a fault. Posters use the memory of
- * the old queue until `ready` has reached what was reserved before the switch. */
+ * impl/switch.h): it copies the WQEs that are not complete from the old queue to the new one,
+ * where they keep their indexes, changes `path`, `queue` and `doorbell`, rings, stores `rung`,
+ * moves on the epoch of `ready`, and stores `done`. So a poster that has the turn finds the line
+ * of the epoch that `ready` has, and moves what it wrote for an older one. The reservation word's
+ * epoch is moved on as well; if no poster has the turn, before everything else: a poster whose
+ * reservation has a newer epoch than its line loads the line again. CQEs are numbered from 0 on
+ * each path, and a number is compared together with its epoch. If the doorbell of a fenced queue
+ * pair is rung, its WQEs are flushed and remain in the queue, so posters need not know of a fault.
+ * Posters use the memory of the old queue until `ready` has reached what was reserved before the
+ * switch. */
 #ifndef SHMEMD_ABI_QUEUE_H
 #define SHMEMD_ABI_QUEUE_H
 
