@@ -73,7 +73,7 @@ INTERNAL_WORDS = re.compile(r"\bshmem(di|hi)_\w+|\bSHMEM(DI|HI)_\w+|shmem_dev/(i
 TOP_LEVEL = {
     "include", "runtime", "examples", "tests", "bench", "pkgconfig", "cmake", "docs", "README.md",
     "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md",
-    "LICENSE", "LICENSES", "CMakeLists.txt", "CMakePresets.json", "dev",
+    "LICENSE", "CMakeLists.txt", "CMakePresets.json", "dev",
 }
 
 

@@ -20,7 +20,6 @@ ARCH = ("#define FENCE(N) static inline void shmemd_arch_fence_##N(void) {}\nFEN
 TYPES = "#define SHMEMD_RMA_TYPES(X, ...) \\\n\tX(int8, int8_t, 8, s8, INT, __VA_ARGS__)\n"
 API = "include/shmem_host/a.h\n\tint shmemh_f(int a)\n"
 # REUSE-IgnoreEnd
-LICENCE = {"LICENSES/BSD-3-Clause.txt": "text\n"}
 MARKED = "/* snippet: put */\n\tput();\n/* end */\n"
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
@@ -122,10 +121,10 @@ CASES = [
      "include/shmem_dev/a.h",
      {"include/shmem_dev/a.h":
       "#if A\n/* One. */\nint shmemd_f(void)\n{\n}\n#else\nint shmemd_f(void)\n{\n}\n"}),
-    ("reuse", {**LICENCE, "tests/a.c": "int a;\n"}, "tests/a.c",
-     {**LICENCE, "tests/a.c": HEAD + "int a;\n"}),
-    ("reuse", {**LICENCE, "tests/a.c": HEAD.replace("BSD-3-Clause", "MIT")}, "tests/a.c",
-     {**LICENCE, "tests/a.c": HEAD}),
+    ("reuse", {"tests/a.c": "int a;\n"}, "tests/a.c",
+     {"tests/a.c": HEAD + "int a;\n"}),
+    ("reuse", {"tests/a.c": HEAD.replace("BSD-3-Clause", "MIT")}, "tests/a.c",
+     {"tests/a.c": HEAD}),
     ("no_open_ends", {"tests/a.c": "/* TO" "DO: later */\n"}, "tests/a.c",
      {"tests/a.c": "/* toDO is a word */\n"}),
     ("snippets", {"examples/a.c": MARKED, "README.md": PAGE % "get();"}, "README.md",
