@@ -53,8 +53,8 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, c
 }
 
 /* CQEs that were requested from number `next` on. Between the words of a switch `ready` and `next`
- * may be of different paths: then the difference says nothing, and is cut to one lap of the queue,
- * within which a CQE's owner bit tells whether it is there. */
+ * may be of different paths. Then the difference has no meaning; it is limited to one lap of the
+ * queue, within which a CQE's owner bit tells whether it is there. */
 SHMEMD_FN uint32_t shmemdi_cqes_due(uint64_t ready, uint32_t next, uint32_t depth)
 {
 	uint32_t n = (SHMEMD_READY_CQES(ready) - next) & 0xffff;

@@ -151,7 +151,7 @@ SHMEMD_FN shmemdi_word_wqe_t shmemdi_word_wqe(shmemdi_word_t word)
 	return w;
 }
 
-/* Write it from the reservation's WQEBB `wqebb` on, as request number `request`. */
+/* Write the WQE of a word from the reservation's WQEBB `wqebb` on, as its request `request`. */
 SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_nic_t *n, const shmemdi_post_t *post,
 				      uint32_t wqebb, uint32_t request, shmemdi_word_t word,
 				      const shmemdi_word_wqe_t *w, shmemdi_put_keys_t keys)
@@ -181,7 +181,8 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_nic_t *n, shmemdi_w
 	return keys;
 }
 
-/* A word by each of the lanes that are converged here, with one reservation and one doorbell. */
+/* Each lane that is converged here stores or updates a word of its own. All of them share one
+ * reservation and one doorbell. */
 SHMEMD_FN_RARE int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 					  shmemdi_word_t word, shmemdi_how_t how)
 {
@@ -218,7 +219,7 @@ SHMEMD_FN_RARE int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
 	return shmemdi_wr_post(ref, call, &wrs, &posted);
 }
 
-/* A word by a thread alone. */
+/* Store or update a word, by a thread alone. */
 SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_word_t word,
 			       shmemdi_how_t how)
 {
@@ -317,8 +318,8 @@ SHMEMD_FN_RARE int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 				      shmemdi_limit_default(ref.team, ref.pe));
 }
 
-/* A put by each of the lanes that are converged here; those whose put is one WRITE of registered
- * memory post it with one reservation and one doorbell. */
+/* Each lane that is converged here puts data of its own. Lanes whose put is one WRITE of registered
+ * memory share one reservation and one doorbell. */
 SHMEMD_FN_RARE int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put)
 {
 	shmemdi_nic_t n = shmemdi_nic_k(ref.team, ref.pe, ref.k);
@@ -345,9 +346,9 @@ SHMEMD_FN_RARE int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	return shmemdi_cq_wait_longer(ref, call, ticket, shmemdi_limit_default(ref.team, ref.pe));
 }
 
-/* put by a thread alone. Reserves first: what it then computes costs nothing beside the trip to
- * memory. What is not one WRITE of registered memory, or cannot be written at once, is handed over
- * with the reservation. */
+/* Put by a thread alone. The thread reserves first, and computes during the trip to memory. If the
+ * put is not one WRITE of registered memory, or cannot be written at once, the thread hands it over
+ * with its reservation. */
 SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, const shmemdi_put_t *put)
 {
 	uint32_t wqebbs = shmemdi_put_wqebbs(put);
