@@ -45,7 +45,7 @@ static void *reset(const post_memory_t *m, const post_row_t *row, uint32_t)
 	POST_KERNEL(name, shmemd_ctx_t, ctx, shmemd_ctx_t q = shmemd_ctx_channel(&ctx, channel);   \
 		    __VA_ARGS__; __syncwarp())
 
-#define LATER_BUT_32ND ((i + 1) % 32 ? SHMEMD_RING_LATER : SHMEMD_RING_NOW)
+#define LATER_BUT_32ND ((i + 1) % 32 ? SHMEMD_RING_DEFERRED : SHMEMD_RING_NOW)
 #define SIGNAL ((uint64_t *)dst + 32)
 
 LIBRARY_KERNEL(put_rule,

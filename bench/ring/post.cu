@@ -8,7 +8,7 @@ SHMEMD_FN int ring_when(const ring_args_t *p, uint32_t i)
 {
 	if (p->every == 0)
 		return SHMEMD_RING_BATCH;
-	return (i + 1) % p->every == 0 ? SHMEMD_RING_NOW : SHMEMD_RING_LATER;
+	return (i + 1) % p->every == 0 ? SHMEMD_RING_NOW : SHMEMD_RING_DEFERRED;
 }
 
 /* All posting warps begin together. */

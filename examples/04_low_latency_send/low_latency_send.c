@@ -120,7 +120,7 @@ SHMEMD_FN uint32_t send_rows(const params_t *p, const shmemd_ctx_t *channel, uin
 		if (slot % n_warps == warp)
 			shmemd_channel_put_nbi_warp(channel, in + (size_t)slot * ROW_NELEMS,
 						    row_out(p, step, i / TOP_K), ROW_NBYTES, to,
-						    (slot + 1) % RING_EVERY ? SHMEMD_RING_LATER
+						    (slot + 1) % RING_EVERY ? SHMEMD_RING_DEFERRED
 									    : SHMEMD_RING_NOW);
 		slot++;
 	}

@@ -393,7 +393,7 @@ static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
 {
 	uint64_t deadline = with_margin(c->timeout_ns);
 	char text[SHMEMHI_ERR_NBYTES];
-	shmemhi_key_t key;
+	shmemhi_secret_t key;
 	int status;
 
 	shmemhi_wire_key(id->secret, sizeof(id->secret), &key);

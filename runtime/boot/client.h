@@ -17,7 +17,7 @@
  * where     receives the address that answered.
  * Returns   a connected non-blocking socket, or minus a shmemh_status: ERR_BOOTSTRAP (no listener,
  *           or the secret was refused), ERR_VERSION, ERR_SYSTEM. */
-int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_key_t *key, int pe, int n_pes,
+int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_secret_t *key, int pe, int n_pes,
 			uint64_t deadline, const shmemhi_log_t *log,
 			char where[SHMEMHI_ADDR_TEXT_NBYTES], shmemhi_err_t *err);
 

@@ -73,7 +73,7 @@ static int tcp_connect(int fd, const shmemhi_addr_t *addr, uint64_t deadline)
 }
 
 /* Exchange the three records of the start. */
-static attempt_t prove(int fd, const shmemhi_key_t *key, int pe, int n_pes, uint64_t deadline)
+static attempt_t prove(int fd, const shmemhi_secret_t *key, int pe, int n_pes, uint64_t deadline)
 {
 	shmemhi_challenge_t challenge;
 	shmemhi_client_hello_t hello = {.pe = pe, .n_pes = n_pes};
@@ -104,7 +104,7 @@ static attempt_t prove(int fd, const shmemhi_key_t *key, int pe, int n_pes, uint
 }
 
 /* Returns the socket, or -1. */
-static int try_addr(const shmemhi_addr_t *addr, const shmemhi_key_t *key, int pe, int n_pes,
+static int try_addr(const shmemhi_addr_t *addr, const shmemhi_secret_t *key, int pe, int n_pes,
 		    uint64_t deadline, attempt_t *attempt)
 {
 	int fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -237,7 +237,7 @@ static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmem
 			     "hub not reached: %s; SHMEMH_IFNAME chooses its interface", text);
 }
 
-int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_key_t *key, int pe, int n_pes,
+int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_secret_t *key, int pe, int n_pes,
 			uint64_t deadline, const shmemhi_log_t *log,
 			char where[SHMEMHI_ADDR_TEXT_NBYTES], shmemhi_err_t *err)
 {

@@ -56,7 +56,7 @@ enum hub_phase {
 
 typedef struct hub {
 	shmemhi_log_t log;
-	shmemhi_key_t key;
+	shmemhi_secret_t key;
 	enum hub_phase phase;
 	int n_pes;
 	int n_listen;

@@ -14,7 +14,7 @@
 
 #define ROLE_NBYTES 16
 
-void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_key_t *key)
+void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_secret_t *key)
 {
 	static const unsigned char use[] = "shmem_host bootstrap 1";
 
@@ -23,8 +23,9 @@ void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_key_t 
 
 /* The MACs of both sides differ in the role only, so that neither proof can be sent back as the
  * other. */
-static void mac_of(const char *role, const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
-		   const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
+static void mac_of(const char *role, const shmemhi_secret_t *key,
+		   const shmemhi_challenge_t *challenge, const shmemhi_client_hello_t *hello,
+		   unsigned char mac[crypto_auth_BYTES])
 {
 	unsigned char
 		message[ROLE_NBYTES + sizeof(*challenge) + offsetof(shmemhi_client_hello_t, mac)];
@@ -37,13 +38,13 @@ static void mac_of(const char *role, const shmemhi_key_t *key, const shmemhi_cha
 	crypto_auth(mac, message, sizeof(message), key->bytes);
 }
 
-void shmemhi_mac_hello(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
+void shmemhi_mac_hello(const shmemhi_secret_t *key, const shmemhi_challenge_t *challenge,
 		       const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
 {
 	mac_of("pe", key, challenge, hello, mac);
 }
 
-void shmemhi_mac_verdict(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
+void shmemhi_mac_verdict(const shmemhi_secret_t *key, const shmemhi_challenge_t *challenge,
 			 const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES])
 {
 	mac_of("hub", key, challenge, hello, mac);

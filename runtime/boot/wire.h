@@ -40,9 +40,9 @@ SHMEMD_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is lit
 #define SHMEMHI_MAX_PART (1u << 20)    /* bytes of a share; see shmemh_boot_t.allgather */
 #define SHMEMHI_MAX_TEXT 480           /* bytes of a FAIL's text; fits shmemhi_err_t */
 
-typedef struct shmemhi_key {
+typedef struct shmemhi_secret {
 	unsigned char bytes[crypto_auth_KEYBYTES];
-} shmemhi_key_t;
+} shmemhi_secret_t;
 
 typedef struct shmemhi_challenge {
 	unsigned char magic[8];
@@ -90,12 +90,12 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemhi_frame_t) == 32, "wire: frame");
 
 #define SHMEMHI_GONE_ARG(pe, cause) ((uint64_t)(cause) << 32 | (uint32_t)(pe))
 
-void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_key_t *key);
+void shmemhi_wire_key(const unsigned char *secret, size_t nbytes, shmemhi_secret_t *key);
 
 /* The MAC that proves the PE to the hub, and the hub to the PE. */
-void shmemhi_mac_hello(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
+void shmemhi_mac_hello(const shmemhi_secret_t *key, const shmemhi_challenge_t *challenge,
 		       const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
-void shmemhi_mac_verdict(const shmemhi_key_t *key, const shmemhi_challenge_t *challenge,
+void shmemhi_mac_verdict(const shmemhi_secret_t *key, const shmemhi_challenge_t *challenge,
 			 const shmemhi_client_hello_t *hello, unsigned char mac[crypto_auth_BYTES]);
 
 /* Set the options of a connected socket: no delay, and detection of a vanished host after about

@@ -173,7 +173,7 @@ static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
 	find_mapped(job, team);
 	team->ctx_flags |= SHMEMD_CTX_NIC | shmemhi_ib_ctx_flags(job);
 	if (team->n_mapped && !(team->ctx_flags & SHMEMD_CTX_SM_ATOMICS))
-		team->ctx_flags |= SHMEMD_CTX_BOTH_WAYS;
+		team->ctx_flags |= SHMEMD_CTX_MIXED_TRANSPORT;
 }
 
 /* Write the contexts for kernels, with the agreed flags. */

@@ -50,8 +50,8 @@ struct shmemhi_queue_mem {
 	struct ibv_mr *bounce_mr;
 };
 
-#define SHMEMHI_LINE 64u
-#define SHMEMHI_RECORDS_NBYTES (2 * SHMEMHI_LINE) /* of a link */
+#define SHMEMHI_RECORD_STRIDE 64u
+#define SHMEMHI_RECORDS_NBYTES (2 * SHMEMHI_RECORD_STRIDE) /* of a link */
 
 /* Check options whose values NICs or queues limit. Returns SHMEMH_OK; ERR_OPTION. */
 int shmemhi_ib_check_options(shmemh_t *job);

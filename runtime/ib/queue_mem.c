@@ -45,7 +45,7 @@ static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **
 
 /* Set the pointers of a link and fill its CQEs with 0xff, which they hold until the NIC writes
  * them. */
-static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemhi_link_t *link)
+static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemhi_qp_t *link)
 {
 	char *cqes = queue + SHMEMD_QUEUE_CQES(ib->depth);
 	size_t nbytes = (size_t)ib->depth * SHMEMD_CQE_NBYTES;
@@ -69,7 +69,7 @@ static int open_host_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_
 }
 
 static int open_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
-		      shmemhi_link_t *links)
+		      shmemhi_qp_t *links)
 {
 	int status;
 
@@ -234,10 +234,11 @@ static int open_proxy_words(shmemh_t *job, shmemhi_ib_t *ib)
 
 	if (ib->links[0].doorbell)
 		return SHMEMH_OK;
-	status =
-		alloc_pages(job, ib, (uint64_t)mem->n_links * SHMEMHI_LINE, &mem->producers, &base);
+	status = alloc_pages(job, ib, (uint64_t)mem->n_links * SHMEMHI_RECORD_STRIDE,
+			     &mem->producers, &base);
 	for (uint32_t i = 0; status == SHMEMH_OK && i < mem->n_links; i++)
-		ib->links[i].producer = (uint64_t *)(void *)(base + (size_t)i * SHMEMHI_LINE);
+		ib->links[i].producer =
+			(uint64_t *)(void *)(base + (size_t)i * SHMEMHI_RECORD_STRIDE);
 	if (status != SHMEMH_OK || !ib->has_gpu_queues)
 		return status;
 	mem->records.nbytes = (uint64_t)mem->n_links * SHMEMHI_RECORDS_NBYTES;

@@ -35,7 +35,7 @@ static const mistake_t mistakes[] = {
 	MISTAKE(QUIET_OWN, "latch"),       MISTAKE(AMO_OLD, "amo_fetch_u64"),
 	MISTAKE(AMO_OR, "amo_fetch_u64"),  MISTAKE(SYNC_FAST, "sync"),
 	MISTAKE(SYNC_TIMEOUT, "sync"),     MISTAKE(SYNC_EPOCH, "sync"),
-	MISTAKE(SYNC_INDEX, "barrier"),    MISTAKE(SWITCH_STARTED, "orders"),
+	MISTAKE(SYNC_INDEX, "barrier"),    MISTAKE(SWITCH_ANNOUNCED, "orders"),
 #ifdef EXPLORE_RING
 	MISTAKE(FAR_ERROR, "ring_fail"),   MISTAKE(MAY_DEFER, "ring_later"),
 	MISTAKE(OPCODE, "ring_fail"),      MISTAKE(NO_SPACE, "ring_post"),

@@ -18,7 +18,7 @@ static uint32_t field(uint64_t n, uint32_t which)
 
 static void give(shmemd_order_t *o, uint64_t n)
 {
-	shmemd_arch_st_relaxed_u32(&o->started, (uint32_t)n);
+	shmemd_arch_st_relaxed_u32(&o->announced, (uint32_t)n);
 	shmemd_arch_fence_order();
 	shmemd_arch_st_relaxed_u64(&o->path, field(n, 1));
 	shmemd_arch_st_relaxed_u64(&o->queue, field(n, 2));
@@ -69,7 +69,7 @@ void orders(const void *params)
 	const uint32_t w = shmemd_thread_index();
 	uint64_t *lock = &p->memory->final; /* as the lock of `done` */
 	shmemd_ctx_t ctx = p->ctx;
-	const shmemdi_chan_t c = {.team = &ctx};
+	const shmemdi_chan_t c = {.ctx = &ctx};
 	shmemdi_order_t o;
 
 	if (p->ctx.my_pe || w >= N_READERS)

@@ -95,7 +95,7 @@ AT(shmemd_order_t, world_pe, 44);
 AT(shmemd_order_t, start, 48);
 AT(shmemd_order_t, executed, 52);
 AT(shmemd_order_t, retired, 56);
-AT(shmemd_order_t, started, 60);
+AT(shmemd_order_t, announced, 60);
 SIZE(shmemd_order_t, 64);
 
 /* Words of a channel, each field at its maximum. */

@@ -148,7 +148,7 @@ SHMEMD_KERNEL(dispatch, params_t, p)
 
 		shmemd_channel_put_nbi_warp(&q, p.dst + expert * p.nbytes,
 					    p.src + expert * p.nbytes, p.nbytes, pe,
-					    SHMEMD_RING_LATER);
+					    SHMEMD_RING_DEFERRED);
 		if (shmemd_thread_index() % 32 == 0)
 			shmemd_channel_add_u64(&q, &p.sig[expert], 1, pe, SHMEMD_RING_NOW);
 	}

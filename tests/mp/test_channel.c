@@ -34,7 +34,7 @@ SHMEMD_FN uint64_t word_value(int from, int to, uint32_t k, int round, uint32_t 
 SCOPE_STEP void channel_send(const channel_params_t *p, const shmemd_ctx_t *q, uint32_t k, int pe,
 			     int round)
 {
-	static const int whens[3] = {SHMEMD_RING_NOW, SHMEMD_RING_BATCH, SHMEMD_RING_LATER};
+	static const int whens[3] = {SHMEMD_RING_NOW, SHMEMD_RING_BATCH, SHMEMD_RING_DEFERRED};
 	uint32_t to = (uint32_t)pe * CHANNELS + k, lane = shmemd_thread_index() % 32, i;
 	uint32_t me = (uint32_t)shmemd_my_pe(q) * CHANNELS + k;
 
@@ -48,9 +48,9 @@ SCOPE_STEP void channel_send(const channel_params_t *p, const shmemd_ctx_t *q, u
 	shmemd_group_sync(shmemd_warp());
 	if (lane != 0)
 		return;
-	shmemd_channel_add_u32(q, p->count + (size_t)me * 2, 0x80000001u, pe, SHMEMD_RING_LATER);
-	shmemd_channel_add_u64(q, p->sum + me, (uint64_t)k << 40 | 1, pe, SHMEMD_RING_LATER);
-	shmemd_channel_signal_set(q, p->flag + me, (uint64_t)round, pe, SHMEMD_RING_LATER);
+	shmemd_channel_add_u32(q, p->count + (size_t)me * 2, 0x80000001u, pe, SHMEMD_RING_DEFERRED);
+	shmemd_channel_add_u64(q, p->sum + me, (uint64_t)k << 40 | 1, pe, SHMEMD_RING_DEFERRED);
+	shmemd_channel_signal_set(q, p->flag + me, (uint64_t)round, pe, SHMEMD_RING_DEFERRED);
 	shmemd_channel_ring(q, pe);
 }
 

@@ -116,7 +116,7 @@ static void no_nic(shmemd_ctx_t *ctx)
 	ctx->n_channels = 0;
 	ctx->first_mapped = 0;
 	ctx->n_mapped = (uint32_t)ctx->n_pes;
-	ctx->flags &= ~(SHMEMD_CTX_NIC | SHMEMD_CTX_BOTH_WAYS);
+	ctx->flags &= ~(SHMEMD_CTX_NIC | SHMEMD_CTX_MIXED_TRANSPORT);
 }
 
 SHMEMD_KERNEL(sync_kernel, reach_params_t, p)

@@ -347,7 +347,8 @@ static uint32_t flags_of(void)
 	return plan.flags | SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD |
 	       (plan.has_paths ? SHMEMD_CTX_FT : 0) |
 	       ((plan.mapped & all) == all ? SHMEMD_CTX_ALL_MAPPED : 0) |
-	       (plan.mapped && !(plan.flags & SHMEMD_CTX_SM_ATOMICS) ? SHMEMD_CTX_BOTH_WAYS : 0);
+	       (plan.mapped && !(plan.flags & SHMEMD_CTX_SM_ATOMICS) ? SHMEMD_CTX_MIXED_TRANSPORT
+								     : 0);
 }
 
 /* The range of mapped PEs, including this PE. */

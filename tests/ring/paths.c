@@ -128,7 +128,7 @@ static void give(int pe, int peer, uint32_t k, uint64_t path, const rig_end_t *e
 	const void *doorbell = rig_planned()->by_host ? (const void *)e->producer : e->qp->reg;
 	shmemd_order_t *o = &rig_pes[pe].order;
 
-	shmemd_arch_st_relaxed_u32(&o->started, (uint32_t)o->number + 1);
+	shmemd_arch_st_relaxed_u32(&o->announced, (uint32_t)o->number + 1);
 	shmemd_arch_fence_order();
 	shmemd_arch_st_relaxed_u64(&o->path, path);
 	shmemd_arch_st_relaxed_u64(&o->queue, SHMEMD_TAGGED(epoch, e->queue));

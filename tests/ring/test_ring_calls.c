@@ -62,7 +62,7 @@ static void poll_places(const void *params)
 	CHECK_IS(start, rig_place(0));
 	CHECK_IS(shmemd_channel_poll(ctx, 1, start, &is_done), 0);
 	CHECK_IS(is_done, 1);
-	shmemd_channel_add_u64(ctx, word_of(ctx, 0), 5, 1, SHMEMD_RING_LATER);
+	shmemd_channel_add_u64(ctx, word_of(ctx, 0), 5, 1, SHMEMD_RING_DEFERRED);
 	first = shmemd_channel_posted(ctx, 1);
 	CHECK_IS(first, rig_place(1));
 	CHECK_IS(shmemd_channel_poll(ctx, 1, first, &is_done), 0);
@@ -115,7 +115,7 @@ static void poll_full_queue(const void *params)
 	start = shmemd_channel_posted(&p->ctx, 1);
 	for (uint32_t i = 1; i <= depth; i++)
 		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1,
-				       i < depth ? SHMEMD_RING_LATER : SHMEMD_RING_NOW);
+				       i < depth ? SHMEMD_RING_DEFERRED : SHMEMD_RING_NOW);
 	while (rig_counters(0, 1, 0).cqes != depth)
 		shmemd_arch_spin_hint();
 	for (uint32_t n = 0; n < depth;) {
@@ -170,7 +170,7 @@ static void poll_eighth(const void *params)
 	start = shmemd_channel_posted(&p->ctx, 1);
 	for (uint32_t i = 1; i <= depth; i++)
 		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1,
-				       i < depth ? SHMEMD_RING_LATER : SHMEMD_RING_NOW);
+				       i < depth ? SHMEMD_RING_DEFERRED : SHMEMD_RING_NOW);
 	while (rig_counters(0, 1, 0).cqes < 20)
 		shmemd_arch_spin_hint();
 	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + 1, &is_done), 0);
@@ -221,7 +221,7 @@ static void get_and_look_twice(const void *params)
 	shmemd_channel_add_u64(ctx, word_of(ctx, 0) + me, 1 + me, 1, SHMEMD_RING_BATCH);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		shmemd_arch_st_data_u64(mine, 0);
-		shmemd_channel_add_u64(ctx, word_of(ctx, 1) + me, 1, 1, SHMEMD_RING_LATER);
+		shmemd_channel_add_u64(ctx, word_of(ctx, 1) + me, 1, 1, SHMEMD_RING_DEFERRED);
 		shmemd_getmem_nbi(ctx, mine, word_of(ctx, 0) + me, 8, 1);
 		place = shmemd_channel_posted(ctx, 1);
 		poll_until_done(ctx, place);
@@ -264,7 +264,8 @@ static void fill_and_final_check(const rig_params_t *p)
 	CHECK_IS(shmemd_channel_space(ctx, 1), DEPTH);
 	for (; posted < DEPTH - 2; posted++) {
 		shmemd_channel_add_u64(ctx, word_of(ctx, 0), 1, 1,
-				       posted == DEPTH / 2 ? SHMEMD_RING_NOW : SHMEMD_RING_LATER);
+				       posted == DEPTH / 2 ? SHMEMD_RING_NOW
+							   : SHMEMD_RING_DEFERRED);
 		CHECK_IS(shmemd_channel_space(ctx, 1), DEPTH - posted - 1);
 	}
 	shmemd_atomic_or_u64(ctx, word_of(ctx, 1), 6, 1); /* two WQEBBs */
@@ -316,7 +317,7 @@ static void defer_beyond_the_depth(const void *params)
 	if (p->pe != 0)
 		return;
 	for (uint32_t i = 0; i < 3 * DEPTH; i++)
-		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1, SHMEMD_RING_LATER);
+		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1, SHMEMD_RING_DEFERRED);
 	CHECK_IS(shmemd_channel_quiet(&p->ctx, 1), 0);
 	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), 3 * DEPTH);
 }
@@ -353,7 +354,7 @@ static void use_failed(const void *params)
 	CHECK_IS(rig_pes[0].latch.status, 0);
 	CHECK_IS(shmemd_channel_quiet(ctx, 1), SHMEMD_ERR_REFUSED);
 	for (uint32_t i = 0; i < 2 * DEPTH; i++)
-		shmemd_channel_signal_set(ctx, word_of(ctx, 0), 1, 1, SHMEMD_RING_LATER);
+		shmemd_channel_signal_set(ctx, word_of(ctx, 0), 1, 1, SHMEMD_RING_DEFERRED);
 	CHECK_IS(rig_pes[0].latch.status, SHMEMD_ERR_REFUSED);
 	shmemd_channel_ring(ctx, 1);
 	(void)shmemd_channel_space(ctx, 1);

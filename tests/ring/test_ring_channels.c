@@ -133,13 +133,13 @@ static void others_complete(const shmemd_ctx_t *q, uint32_t k)
 	uint64_t place;
 	int is_done = 0;
 
-	shmemd_channel_add_u64(q, data_of(q, k), 1, 1, SHMEMD_RING_LATER);
+	shmemd_channel_add_u64(q, data_of(q, k), 1, 1, SHMEMD_RING_DEFERRED);
 	CHECK_IS(shmemd_channel_quiet(q, 1), 0);
 	CHECK_IS(at_target(k), 1);
 	shmemd_atomic_add_u64(q, data_of(q, k), 2, 1);
 	CHECK_IS(shmemd_quiet(q), 0);
 	CHECK_IS(at_target(k), 3);
-	shmemd_channel_add_u64(q, data_of(q, k), 4, 1, SHMEMD_RING_LATER);
+	shmemd_channel_add_u64(q, data_of(q, k), 4, 1, SHMEMD_RING_DEFERRED);
 	place = shmemd_channel_posted(q, 1);
 	while (!is_done) {
 		CHECK_IS(shmemd_channel_poll(q, 1, place, &is_done), 0);

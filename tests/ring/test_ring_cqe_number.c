@@ -11,30 +11,30 @@ enum { DEPTH = 1024, SHALLOW = 64, BAD_GRANULE = 5 };
 static const shmemdi_call_t call = {.op = SHMEMD_OP_QUIET};
 
 /* Post a WRITE of word i; returns a ticket if `when` is NOW. */
-static shmemdi_ticket_t post(const shmemdi_nic_t *n, uint32_t i, int when)
+static shmemdi_ticket_t post(const shmemdi_ep_t *ep, uint32_t i, int when)
 {
 	const shmemdi_how_t how = shmemdi_how(when, when == SHMEMD_RING_NOW);
-	uint64_t *word = (uint64_t *)(void *)(n->heap + (size_t)(i % 64) * 8);
-	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(n, word))};
+	uint64_t *word = (uint64_t *)(void *)(ep->heap + (size_t)(i % 64) * 8);
+	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(ep, word))};
 	shmemdi_post_t post;
 	int status;
 
-	status = shmemdi_sq_start(&n->c, call, &post, 1, 1);
+	status = shmemdi_sq_start(&ep->c, call, &post, 1, 1);
 	CHECK_IS(status, 0);
-	shmemdi_nic_write_signal(n, &post, 0, shmemdi_signal(word, i, SHMEMD_SIGNAL_SET), keys);
-	return shmemdi_sq_submit(&n->c, &post, how);
+	shmemdi_nic_write_signal(ep, &post, 0, shmemdi_signal(word, i, SHMEMD_SIGNAL_SET), keys);
+	return shmemdi_sq_submit(&ep->c, &post, how);
 }
 
 /* Poll like shmemdi_cq_wait. */
-static int poll_for(const shmemdi_nic_t *n, shmemdi_ticket_t ticket, int *status)
+static int poll_for(const shmemdi_ep_t *ep, shmemdi_ticket_t ticket, int *status)
 {
-	return shmemdi_cq_poll(&n->c, call, ticket, status);
+	return shmemdi_cq_poll(&ep->c, call, ticket, status);
 }
 
-static void post_others(const shmemdi_nic_t *n, uint32_t n_others)
+static void post_others(const shmemdi_ep_t *ep, uint32_t n_others)
 {
 	for (uint32_t i = 0; i < n_others; i++)
-		(void)post(n, i, SHMEMD_RING_LATER);
+		(void)post(ep, i, SHMEMD_RING_DEFERRED);
 }
 
 static void await_cqes(uint64_t n_cqes)
@@ -78,20 +78,20 @@ static void run_starts(void (*kernel)(const void *params), uint32_t depth, uint6
 static void after_others(const void *params)
 {
 	const rig_params_t *p = params;
-	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
 	const uint64_t before = p->pe == 0 ? done() : 0;
 	shmemdi_ticket_t ticket;
 	int status;
 
 	if (p->pe != 0)
 		return;
-	post_others(&n, (uint32_t)p->arg);
-	ticket = post(&n, (uint32_t)p->arg, SHMEMD_RING_NOW);
+	post_others(&ep, (uint32_t)p->arg);
+	ticket = post(&ep, (uint32_t)p->arg, SHMEMD_RING_NOW);
 	await_cqes(p->arg + 1);
 	CHECK_IS(done(), before);
-	CHECK_IS(poll_for(&n, ticket, &status), 1);
+	CHECK_IS(poll_for(&ep, ticket, &status), 1);
 	CHECK_IS(status, 0);
-	CHECK_IS(shmemdi_cq_look(&n.c, ticket), 1);
+	CHECK_IS(shmemdi_cq_look(&ep.c, ticket), 1);
 	CHECK_IS(done(), before);
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);
 	for (uint32_t i = 0; i < 64; i++)
@@ -113,17 +113,17 @@ static void poll_after_other_completions(void **state)
 static void a_lap_late(const void *params)
 {
 	const rig_params_t *p = params;
-	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
 	shmemdi_ticket_t ticket;
 	int status;
 
 	if (p->pe != 0)
 		return;
-	ticket = post(&n, 0, SHMEMD_RING_NOW);
-	post_others(&n, (uint32_t)p->arg);
+	ticket = post(&ep, 0, SHMEMD_RING_NOW);
+	post_others(&ep, (uint32_t)p->arg);
 	shmemd_channel_ring(&p->ctx, 1);
 	await_cqes(p->arg + 1);
-	CHECK_IS(poll_for(&n, ticket, &status), 1);
+	CHECK_IS(poll_for(&ep, ticket, &status), 1);
 	CHECK_IS(status, 0);
 }
 
@@ -143,32 +143,32 @@ static void waiter_late_by_laps(void **state)
 static void hold_third(const void *params)
 {
 	const rig_params_t *p = params;
-	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
 	shmemdi_ticket_t first, third, mixed;
 	int status;
 
 	if (p->pe != 0)
 		return;
 	rig_control("hold cqe host=0 wqebb=%u", rig_device_index(2));
-	first = post(&n, 0, SHMEMD_RING_NOW);
-	(void)post(&n, 1, SHMEMD_RING_NOW);
-	third = mixed = post(&n, 2, SHMEMD_RING_NOW);
+	first = post(&ep, 0, SHMEMD_RING_NOW);
+	(void)post(&ep, 1, SHMEMD_RING_NOW);
+	third = mixed = post(&ep, 2, SHMEMD_RING_NOW);
 	mixed.word =
 		SHMEMD_READY_WORD(SHMEMD_READY_INDEX(third.word), SHMEMD_READY_CQES(first.word), 0);
 	await_cqes(2);
 	for (int i = 0; i < 10; i++) {
 		shmemsim_sleep(10000);
-		CHECK_IS(poll_for(&n, third, &status), 0);
+		CHECK_IS(poll_for(&ep, third, &status), 0);
 		CHECK_IS(status, 0);
-		CHECK_IS(poll_for(&n, mixed, &status), 0);
+		CHECK_IS(poll_for(&ep, mixed, &status), 0);
 		CHECK_IS(status, 0);
-		CHECK_IS(poll_for(&n, first, &status), 1);
+		CHECK_IS(poll_for(&ep, first, &status), 1);
 	}
 	rig_control("clear rules");
 	rig_control("release cqes host=0");
-	while (!poll_for(&n, third, &status))
+	while (!poll_for(&ep, third, &status))
 		shmemd_arch_spin_hint();
-	while (!poll_for(&n, mixed, &status))
+	while (!poll_for(&ep, mixed, &status))
 		shmemd_arch_spin_hint();
 	CHECK_IS(done(), done_at(&third, 3));
 }
@@ -184,26 +184,26 @@ static void cqe_of_another_wqe(void **state)
 static void calls_after_others(const void *params)
 {
 	const rig_params_t *p = params;
-	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
 	uint64_t *mine = word_of(&p->ctx, 2), value = 0, sum = 0;
 
 	if (p->pe != 0)
 		return;
 	for (uint32_t round = 0; round < 3; round++) {
-		post_others(&n, (uint32_t)p->arg);
+		post_others(&ep, (uint32_t)p->arg);
 		CHECK_IS(shmemd_g_u64(&p->ctx, &value, word_of(&p->ctx, 0), 1), 0);
 		CHECK_IS(value % 64, 0);
-		post_others(&n, (uint32_t)p->arg);
+		post_others(&ep, (uint32_t)p->arg);
 		CHECK_IS(shmemd_atomic_fetch_add_u64(&p->ctx, &value, word_of(&p->ctx, 1), 3, 1),
 			 0);
 		CHECK_IS(value, sum);
 		sum += 3;
-		post_others(&n, (uint32_t)p->arg);
+		post_others(&ep, (uint32_t)p->arg);
 		CHECK_IS(shmemd_atomic_swap_u64(&p->ctx, &value, word_of(&p->ctx, 1), sum + 1, 1),
 			 0);
 		CHECK_IS(value, sum);
 		sum++;
-		post_others(&n, (uint32_t)p->arg);
+		post_others(&ep, (uint32_t)p->arg);
 		CHECK_IS(shmemd_getmem(&p->ctx, mine, word_of(&p->ctx, 1), 8, 1), 0);
 		CHECK_IS(shmemd_arch_ld_data_u64(mine), sum);
 		CHECK_IS(shmemd_quiet(&p->ctx), 0);
@@ -231,28 +231,28 @@ static void calls_after_many(void **state)
 static void cause_is_before(const void *params)
 {
 	const rig_params_t *p = params;
-	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, 1);
-	const shmemdi_limit_t limit = shmemdi_limit_default(n.c.team, n.c.pe);
+	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
+	const shmemdi_limit_t limit = shmemdi_limit_default(ep.c.ctx, ep.c.pe);
 	shmemdi_ticket_t good, ticket;
 	shmemdi_post_t first, second;
 
 	if (p->pe != 0)
 		return;
-	post_others(&n, (uint32_t)p->arg);
-	good = post(&n, 0, SHMEMD_RING_NOW);
+	post_others(&ep, (uint32_t)p->arg);
+	good = post(&ep, 0, SHMEMD_RING_NOW);
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, BAD_GRANULE), 1, 1);
-	post_others(&n, 5);
-	ticket = post(&n, 9, SHMEMD_RING_NOW);
-	CHECK_IS(shmemdi_sq_start(&n.c, call, &first, 1, 1), 0);
-	CHECK_IS(shmemdi_sq_start(&n.c, call, &second, 1, 1), 0);
-	CHECK_IS(shmemdi_cq_wait(&n.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
+	post_others(&ep, 5);
+	ticket = post(&ep, 9, SHMEMD_RING_NOW);
+	CHECK_IS(shmemdi_sq_start(&ep.c, call, &first, 1, 1), 0);
+	CHECK_IS(shmemdi_sq_start(&ep.c, call, &second, 1, 1), 0);
+	CHECK_IS(shmemdi_cq_wait(&ep.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
 	CHECK_IS(rig_pes[0].error.status, SHMEMD_ERR_REFUSED);
 	CHECK_IS(rig_pes[0].error.op, SHMEMD_OP_PUT);
 	CHECK_IS(rig_pes[0].error.addr, rig_device_index((uint32_t)p->arg + 1));
-	CHECK_IS(shmemdi_cq_wait(&n.c, call, good, limit), 0);
-	ticket = shmemdi_sq_submit(&n.c, &second, shmemdi_how(SHMEMD_RING_NOW, 1));
+	CHECK_IS(shmemdi_cq_wait(&ep.c, call, good, limit), 0);
+	ticket = shmemdi_sq_submit(&ep.c, &second, shmemdi_how(SHMEMD_RING_NOW, 1));
 	CHECK(ticket.word & SHMEMDI_TICKET_VOID);
-	CHECK_IS(shmemdi_cq_wait(&n.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
+	CHECK_IS(shmemdi_cq_wait(&ep.c, call, ticket, limit), SHMEMD_ERR_REFUSED);
 }
 
 static void errors(void **state)

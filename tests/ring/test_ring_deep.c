@@ -110,7 +110,7 @@ static void full_laps(const void *params)
 	for (uint32_t lap = 0; lap < 3; lap++) {
 		for (uint32_t i = 0; i < DEPTH; i += 2)
 			shmemd_channel_add_u32(&p->ctx, (uint32_t *)(void *)p->ctx.heap, 1, 1,
-					       SHMEMD_RING_LATER);
+					       SHMEMD_RING_DEFERRED);
 		if (lane == 0)
 			shmemd_channel_ring(&p->ctx, 1);
 		shmemd_arch_syncwarp_mask(3);
@@ -155,13 +155,13 @@ static void one_poll(const void *params)
 		return;
 	for (uint32_t i = 0; i < HALF; i++) {
 		shmemd_arch_syncwarp_mask(~0u);
-		shmemd_channel_add_u32(&p->ctx, sum, 1, 1, SHMEMD_RING_LATER);
+		shmemd_channel_add_u32(&p->ctx, sum, 1, 1, SHMEMD_RING_DEFERRED);
 	}
 	if (lane != 0)
 		return;
 	for (uint32_t i = 0; i < HALF; i++)
 		shmemd_channel_add_u32(&p->ctx, sum, 1, 1,
-				       i + 1 < HALF ? SHMEMD_RING_LATER : SHMEMD_RING_NOW);
+				       i + 1 < HALF ? SHMEMD_RING_DEFERRED : SHMEMD_RING_NOW);
 	CHECK_IS(rig_wqebbs(0, 1, 0), WQEBBS);
 	while (rig_counters(0, 1, 0).cqes != 2 * HALF)
 		shmemd_arch_spin_hint();

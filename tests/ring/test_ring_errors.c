@@ -101,7 +101,7 @@ static void fill_with_a_bad_one(const void *params)
 		return;
 	for (uint32_t i = 0; i < depth; i++)
 		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, i == p->arg ? BAD_GRANULE : 0), 1,
-				       1, i < depth - 1 ? SHMEMD_RING_LATER : SHMEMD_RING_NOW);
+				       1, i < depth - 1 ? SHMEMD_RING_DEFERRED : SHMEMD_RING_NOW);
 	while (rig_counters(0, 1, 0).cqes != depth)
 		shmemd_arch_spin_hint();
 	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);

@@ -38,30 +38,30 @@ static void await_order(const rig_params_t *p, shmemdi_chan_t c, uint64_t resv)
 /* Like a poster that is blocked for space: it reserves, switches, loads the line, and posts. */
 static void first_poster(const rig_params_t *p)
 {
-	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, p->peer);
+	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, p->peer);
 	char *word = (char *)(word_of(&p->ctx, TARGET) + 63);
-	shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&n, word))};
-	uint64_t resv = shmemd_arch_atom_add_u64(&n.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
+	shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&ep, word))};
+	uint64_t resv = shmemd_arch_atom_add_u64(&ep.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
 	shmemdi_post_t post = {.wqebbs = 1, .requests = 1};
 	shmemdi_line_t line;
 
 	shmemd_arch_red_or_u64(&p->ctx.used[0], (uint64_t)1 << p->peer);
 	shmemd_arch_st_release_u32(&has_reserved, 1);
-	await_order(p, n.c, resv);
+	await_order(p, ep.c, resv);
 	do {
 		shmemd_arch_spin_hint();
-		shmemdi_serve(&p->ctx, n.c.ch, resv);
-		line = shmemdi_line(n.c.ch);
+		shmemdi_serve(&p->ctx, ep.c.ch, resv);
+		line = shmemdi_line(ep.c.ch);
 	} while (SHMEMD_READY_EPOCH(line.ready) == SHMEMD_RESV_EPOCH(resv));
 	CHECK_IS(SHMEMD_READY_EPOCH(line.ready), SHMEMD_TAG(line.path));
 	CHECK_IS(SHMEMD_READY_EPOCH(line.ready), (SHMEMD_RESV_EPOCH(resv) + 1) & 0xff);
 	post.resv = resv;
 	post.line = line;
 	CHECK_IS(shmemdi_sq_begin(&post), SHMEMD_OK);
-	shmemdi_nic_write_signal(&n, &post, 0,
+	shmemdi_nic_write_signal(&ep, &post, 0,
 				 shmemdi_signal((uint64_t *)(void *)word, 99, SHMEMD_SIGNAL_SET),
 				 keys);
-	shmemdi_sq_submit(&n.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
+	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
 }
 
 /* Each poster uses another kind of operation, so that all kinds of keys occur. */

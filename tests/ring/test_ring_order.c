@@ -186,7 +186,7 @@ static void posts_and_leaves(const void *params)
 		return;
 	for (uint32_t i = 0; i < 20; i++)
 		shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET) + i, i + 1, 1);
-	shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, TARGET) + 20, 21, 1, SHMEMD_RING_LATER);
+	shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, TARGET) + 20, 21, 1, SHMEMD_RING_DEFERRED);
 }
 
 static void service_kernel(const void *params)
@@ -272,7 +272,7 @@ static void posts_with_locks(const void *params)
 		holds_lock(p);
 		return;
 	}
-	shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, TARGET), 3, 1, SHMEMD_RING_LATER);
+	shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, TARGET), 3, 1, SHMEMD_RING_DEFERRED);
 	reach(1);
 	serve(p);
 	CHECK_IS(shmemd_quiet(&p->ctx), 0);

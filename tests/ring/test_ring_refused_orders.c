@@ -134,7 +134,7 @@ static void refusals_end_channels(void **state)
 
 /* Orders that a thread reads and does not carry out. */
 typedef struct unfit {
-	uint32_t carried_out, epochs, started;
+	uint32_t carried_out, epochs, announced;
 } unfit_t;
 
 enum { NUMBER = 2, N_UNFIT = 8 };
@@ -165,7 +165,7 @@ static void helps_in_vain(const void *params)
 	ctx.order = &order;
 	for (uint32_t i = 0; i < N_UNFIT; i++) {
 		order = (shmemd_order_t){.number = NUMBER,
-					 .started = unfit_of[i].started,
+					 .announced = unfit_of[i].announced,
 					 .carried_out = unfit_of[i].carried_out,
 					 .world_pe = 1};
 		order.path = SHMEMD_PATH_WORD(epoch + unfit_of[i].epochs, 0, 0, 0);

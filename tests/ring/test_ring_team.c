@@ -43,9 +43,9 @@ static int team_context(const rig_params_t *p, const struct team *team, shmemd_c
 	ctx->n_mapped = (uint32_t)team->n;
 	ctx->causes = causes;
 	ctx->sync = word_of(ctx, TEAM_SYNC);
-	ctx->flags &= ~(SHMEMD_CTX_WORLD | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_BOTH_WAYS);
+	ctx->flags &= ~(SHMEMD_CTX_WORLD | SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_MIXED_TRANSPORT);
 	if (n_mapped && !(ctx->flags & SHMEMD_CTX_SM_ATOMICS))
-		ctx->flags |= SHMEMD_CTX_BOTH_WAYS;
+		ctx->flags |= SHMEMD_CTX_MIXED_TRANSPORT;
 	ctx->self = &all_contexts[p->pe][shmemd_thread_index()];
 	all_contexts[p->pe][shmemd_thread_index()] = *ctx;
 	return ctx->my_pe >= 0;
@@ -83,7 +83,7 @@ static void send_all(const shmemd_ctx_t *ctx, shmemd_group_t g, uint64_t round)
 		shmemd_p_u64(ctx, dst + WORDS - 1, value_of(me, pe, round, WORDS - 1), pe);
 		shmemd_atomic_add_u64(ctx, word_of(ctx, SUMS), value_of(me, pe, round, 0), pe);
 		shmemd_channel_add_u32(ctx, (uint32_t *)(word_of(ctx, SUMS) + 1), 1, pe,
-				       SHMEMD_RING_LATER);
+				       SHMEMD_RING_DEFERRED);
 	}
 }
 

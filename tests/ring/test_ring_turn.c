@@ -34,13 +34,13 @@ static uint64_t value_of(uint32_t wqebb)
 }
 
 /* Each poster, a block of one thread, writes a word of the target with each of its WQEs. */
-static void write_wqes(const shmemdi_nic_t *n, const shmemdi_post_t *post, const poster_t *p)
+static void write_wqes(const shmemdi_ep_t *ep, const shmemdi_post_t *post, const poster_t *p)
 {
 	for (uint32_t i = 0; i < p->wqebbs; i++) {
-		char *word = n->heap + (p->at + i) * 8;
-		shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(n, word))};
+		char *word = ep->heap + (p->at + i) * 8;
+		shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(ep, word))};
 
-		shmemdi_nic_write_signal(n, post, i,
+		shmemdi_nic_write_signal(ep, post, i,
 					 shmemdi_signal((uint64_t *)(void *)word,
 							value_of(p->at + i), SHMEMD_SIGNAL_SET),
 					 keys);
@@ -50,7 +50,7 @@ static void write_wqes(const shmemdi_nic_t *n, const shmemdi_post_t *post, const
 static void post(const rig_params_t *params, uint32_t number)
 {
 	const shmemdi_call_t call = shmemdi_call(SHMEMD_OP_PUT, 0, 0);
-	const shmemdi_nic_t n = shmemdi_nic(&params->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep(&params->ctx, 1);
 	poster_t *p = &posters[number];
 	shmemdi_post_t post;
 	int status;
@@ -59,14 +59,14 @@ static void post(const rig_params_t *params, uint32_t number)
 		shmemd_arch_spin_hint();
 	if (is_one_at_a_time && number > 0)
 		await(&posters[number - 1].has_submitted);
-	status = shmemdi_sq_start(&n.c, call, &post, p->wqebbs, p->wqebbs);
-	write_wqes(&n, &post, p);
+	status = shmemdi_sq_start(&ep.c, call, &post, p->wqebbs, p->wqebbs);
+	write_wqes(&ep, &post, p);
 	shmemd_arch_st_release_u32(&n_reserved, number + 1);
 	await(&p->may_submit);
-	p->ticket = shmemdi_sq_submit(&n.c, &post, p->how);
-	if (p->how.is_wait)
-		status = shmemdi_cq_wait(&n.c, call, p->ticket,
-					 shmemdi_limit_default(n.c.team, n.c.pe));
+	p->ticket = shmemdi_sq_submit(&ep.c, &post, p->how);
+	if (p->how.will_wait)
+		status = shmemdi_cq_wait(&ep.c, call, p->ticket,
+					 shmemdi_limit_default(ep.c.ctx, ep.c.pe));
 	CHECK_IS(status, 0);
 	shmemd_arch_st_release_u32(&p->has_submitted, 1);
 }
@@ -152,10 +152,10 @@ static uint32_t rung(void)
 /* Check that everything with a doorbell has arrived, and that no mark remains. */
 static void look_at_all(void)
 {
-	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep(&rig_pes[0].ctx, 1);
 	const uint64_t *words = word_of(&rig_pes[1].ctx, 0);
 
-	shmemdi_ring_until(&n.c, SHMEMD_READY_INDEX(shmemdi_ready(&n.c)));
+	shmemdi_ring_until(&ep.c, SHMEMD_READY_INDEX(shmemdi_ready(&ep.c)));
 	while (rig_counters(1, 0, 0).executed != n_wqebbs)
 		shmemd_arch_spin_hint();
 	for (uint32_t i = 0; i < n_wqebbs; i++)
@@ -186,10 +186,10 @@ static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whe
 	for (uint32_t i = 0; i < n; i++) {
 		const char when = whens[i < last ? i : last];
 
-		posters[i].how.when = when == 'l'                  ? SHMEMD_RING_LATER
+		posters[i].how.when = when == 'l'                  ? SHMEMD_RING_DEFERRED
 				      : when == 'n' || when == 'f' ? SHMEMD_RING_NOW
 								   : SHMEMD_RING_BATCH;
-		posters[i].how.is_wait = when == 'w' || when == 'f';
+		posters[i].how.will_wait = when == 'w' || when == 'f';
 		posters[i].how.is_flush = when == 'f';
 		posters[i].wqebbs = n <= 20 && i % 3 == 2 ? 2 : 1;
 		posters[i].at = n_wqebbs;
@@ -238,7 +238,7 @@ static void one_does_not_mark(int pe)
 		return;
 	await_all_reserved();
 	for (uint32_t i = n_posters; i-- > 1;)
-		if (posters[i].how.is_wait)
+		if (posters[i].how.will_wait)
 			let(i);
 		else
 			let_mark(i);
@@ -263,7 +263,7 @@ static void one_waits(int pe)
 		return;
 	one_does_not_mark(pe);
 	for (uint32_t i = 0; i < n_posters; i++)
-		if (posters[i].how.is_wait)
+		if (posters[i].how.will_wait)
 			check_ticket(i);
 }
 
@@ -360,7 +360,7 @@ static void foreign_marks_are_ignored(void **state)
 /* A run whose posters all deferred is not rung, if everything before it is rung or was deferred. */
 static void deferred_run(int pe)
 {
-	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep(&rig_pes[0].ctx, 1);
 
 	if (pe != 0)
 		return;
@@ -371,7 +371,7 @@ static void deferred_run(int pe)
 	await_submitted(0);
 	check_queue(n_wqebbs, 1, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), posters[1].at);
-	shmemdi_ring_until(&n.c, (uint32_t)rig_place(n_wqebbs));
+	shmemdi_ring_until(&ep.c, (uint32_t)rig_place(n_wqebbs));
 	check_queue(n_wqebbs, 2, SHMEMD_READY_DEFERRED);
 	CHECK_IS(rung(), n_wqebbs);
 }
@@ -401,7 +401,7 @@ static void runs_and_deferred_doorbells(void **state)
 /* One poster after another, each alone: the flags that each leaves. */
 static void one_by_one(int pe)
 {
-	const shmemdi_nic_t n = shmemdi_nic(&rig_pes[0].ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep(&rig_pes[0].ctx, 1);
 
 	if (pe != 0)
 		return;
@@ -417,7 +417,7 @@ static void one_by_one(int pe)
 	let_finish(3); /* deferred, after a poster that has not deferred: the next one rings */
 	check_queue(posters[4].at, 0, 0);
 	CHECK_IS(rung(), 0);
-	shmemdi_ring_until(&n.c, (uint32_t)rig_place(posters[4].at));
+	shmemdi_ring_until(&ep.c, (uint32_t)rig_place(posters[4].at));
 	check_queue(posters[4].at, 1, 0); /* only a poster sets RUNG */
 	CHECK_IS(rung(), posters[4].at);
 	let_finish(4); /* now */

@@ -104,14 +104,14 @@ static void barrier_flags_are_enough(void **state)
  * for that buffer. */
 static void holds_buffer(const rig_params_t *p)
 {
-	const shmemdi_nic_t n = shmemdi_nic(&p->ctx, 1);
-	const uint64_t ticket = shmemd_arch_atom_add_u64(&n.c.ch->ticket, 1);
+	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
+	const uint64_t ticket = shmemd_arch_atom_add_u64(&ep.c.ch->ticket, 1);
 
-	CHECK_IS(shmemdi_bounce_take(&n.c, shmemdi_call(SHMEMD_OP_GET, 0, 0), ticket), 0);
+	CHECK_IS(shmemdi_bounce_take(&ep.c, shmemdi_call(SHMEMD_OP_GET, 0, 0), ticket), 0);
 	reach(1);
 	while (!shmemd_arch_ld_acquire_u64(&p->ctx.order->carried_out))
 		shmemd_arch_spin_hint();
-	shmemdi_bounce_release(&n.c, ticket);
+	shmemdi_bounce_release(&ep.c, ticket);
 }
 
 /* Operations posted before the failure are complete: no other wait occurs. */

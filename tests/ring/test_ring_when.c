@@ -51,7 +51,7 @@ static const struct {
 
 static void by_one(const shmemd_ctx_t *ctx, char step)
 {
-	const int when = step == 's' || step == 'a' ? SHMEMD_RING_LATER : SHMEMD_RING_NOW;
+	const int when = step == 's' || step == 'a' ? SHMEMD_RING_DEFERRED : SHMEMD_RING_NOW;
 	int is_done;
 
 	switch (step) {
@@ -83,7 +83,7 @@ static void do_step(const shmemd_ctx_t *ctx, uint32_t i, char step)
 {
 	switch (step) {
 	case 'l':
-		put(ctx, i, SHMEMD_RING_LATER);
+		put(ctx, i, SHMEMD_RING_DEFERRED);
 		return;
 	case 'b':
 		put(ctx, i, SHMEMD_RING_BATCH);
@@ -184,7 +184,7 @@ static void first_and_second(const void *params)
 	if (shmemd_block_index() == 1) {
 		while (reserved() != DEPTH + 1)
 			shmemd_arch_spin_hint();
-		add_one(p, p->arg == SHMEMD_RING_BATCH ? SHMEMD_RING_LATER : SHMEMD_RING_BATCH);
+		add_one(p, p->arg == SHMEMD_RING_BATCH ? SHMEMD_RING_DEFERRED : SHMEMD_RING_BATCH);
 		CHECK_IS(rig_doorbells(0, 1, 0), p->arg == SHMEMD_RING_NOW ? 4 : 3);
 		CHECK_IS(shmemd_quiet(&p->ctx), 0);
 		CHECK_IS(*word_of(&rig_pes[1].ctx, 0), DEPTH + 2);
@@ -194,9 +194,9 @@ static void first_and_second(const void *params)
 		shmemd_arch_spin_hint();
 	add_one(p, SHMEMD_RING_NOW);
 	for (uint32_t i = 1; i < DEPTH; i++)
-		add_one(p, SHMEMD_RING_LATER);
+		add_one(p, SHMEMD_RING_DEFERRED);
 	add_one(p, (int)p->arg);
-	CHECK_IS(rig_doorbells(0, 1, 0), p->arg == SHMEMD_RING_LATER ? 2 : 3);
+	CHECK_IS(rig_doorbells(0, 1, 0), p->arg == SHMEMD_RING_DEFERRED ? 2 : 3);
 	shmemd_arch_st_release_u32(&has_posted, 1);
 }
 
@@ -239,7 +239,7 @@ static void now_rings_although_others_follow(void **state)
 static void all_calls_without_nic(const void *params)
 {
 	rig_params_t p = *(const rig_params_t *)params;
-	static const int whens[] = {SHMEMD_RING_LATER, SHMEMD_RING_BATCH, SHMEMD_RING_NOW};
+	static const int whens[] = {SHMEMD_RING_DEFERRED, SHMEMD_RING_BATCH, SHMEMD_RING_NOW};
 	const char all[] = "lbnsSaaArqp";
 	shmemd_ctx_t far;
 	int is_done = 0;
@@ -311,7 +311,7 @@ static void lanes_differ(const void *params)
 
 	if (p->pe == 0)
 		shmemd_channel_add_u64(&p->ctx, word, 1, 1,
-				       lane == p->arg ? SHMEMD_RING_NOW : SHMEMD_RING_LATER);
+				       lane == p->arg ? SHMEMD_RING_NOW : SHMEMD_RING_DEFERRED);
 	else if (lane == p->arg)
 		CHECK_IS(shmemd_signal_wait_until(&p->ctx, word, SHMEMD_CMP_GE, 1), 0);
 }

@@ -189,7 +189,7 @@ static inline int raw_join(const shmemh_uniqueid_t *id, int pe, int n_pes)
 	char where[SHMEMHI_ADDR_TEXT_NBYTES];
 	shmemhi_err_t err = {""};
 	shmemhi_id_t in;
-	shmemhi_key_t key;
+	shmemhi_secret_t key;
 	int fd;
 
 	assert_int_equal(shmemhi_id_unpack(id, &in), 0);

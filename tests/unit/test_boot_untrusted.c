@@ -241,7 +241,7 @@ static void test_late_proof(void **state)
 	shmemhi_client_hello_t hello = {.pe = 1, .n_pes = 2};
 	shmemhi_verdict_t verdict;
 	shmemhi_addr_t addr;
-	shmemhi_key_t key;
+	shmemhi_secret_t key;
 	shmemhi_id_t in;
 	int late;
 	int fds[2];
@@ -313,7 +313,7 @@ static void test_replayed_hello(void **state)
 	shmemhi_challenge_t challenge;
 	shmemhi_client_hello_t hello = {.pe = 0, .n_pes = 2};
 	shmemhi_addr_t addr;
-	shmemhi_key_t key;
+	shmemhi_secret_t key;
 	shmemhi_id_t in;
 	int code[2];
 	int i;
@@ -364,7 +364,7 @@ typedef struct fake_hub {
 	int listen_fd;
 	int late_fd; /* FAKE_OTHER: bound socket of the real hub */
 	shmemhi_id_t in;
-	shmemhi_key_t key;
+	shmemhi_secret_t key;
 } fake_hub_t;
 
 /* The hub of the only address that h->late_fd is bound to. */

@@ -13,7 +13,7 @@
 
 #define MAPPED (SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_SM_ATOMICS)
 #define BY_NIC SHMEMD_CTX_NIC
-#define BOTH (SHMEMD_CTX_NIC | SHMEMD_CTX_BOTH_WAYS)
+#define BOTH (SHMEMD_CTX_NIC | SHMEMD_CTX_MIXED_TRANSPORT)
 
 /* The flags of a team, without the one that marks the world. */
 static uint32_t transport_flags_of(shmemh_t *job, shmemh_team_t team)

@@ -38,7 +38,7 @@ reason_t reasons[] = {
 	    "harmless, a thread that abandons a buffer has not read it."),
 
 	/* impl/coalesce.h */
-	ROW(shmemdi_part, arch_syncwarp, 1, 1, UNORDERED,
+	ROW(shmemdi_warp_rejoin, arch_syncwarp, 1, 1, UNORDERED,
 	    "wrong, for a lane could read a `ready` of before, but not caught: in the "
 	    "scenarios all lanes of the warp take part in the next quiet."),
 

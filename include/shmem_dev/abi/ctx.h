@@ -137,7 +137,7 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 
 /* Members are mapped, but atomics go by NIC all the same (no SM_ATOMICS): one PE is reached both
  * ways, and order between the two is made by fence. */
-#define SHMEMD_CTX_BOTH_WAYS 8u
+#define SHMEMD_CTX_MIXED_TRANSPORT 8u
 
 /* What a NIC writes to this GPU may be seen after its completion: READs end with a DUMP, whose read
  * of GPU memory pushes them there. Set if the GPU does not see a NIC's writes in their order

@@ -8,7 +8,7 @@
  * between two indexes that are compared.
  *
  * Memory of one queue, at the address in `queue`: depth WQEBBs, depth CQEs, the doorbell record of
- * the queue pair, that of the completion queue. The device's index of a WQEBB is index - base,
+ * the queue pair, that of the completion queue. The queue pair's index of a WQEBB is index - base,
  * where `path` has the base.
  *
  * The completion queue is a ring of as many CQEs as the send queue has WQEBBs, overrun ignored. It
@@ -20,7 +20,7 @@
  * The words of the line that name it carry the epoch as a tag, so that a thread that loads them
  * with independent loads detects a mixture of two paths.
  *
- * A thread of the device switches a channel to another path when the host orders it (abi/replay.h,
+ * A thread of the GPU switches a channel to another path when the host orders it (abi/replay.h,
  * impl/switch.h): it copies the WQEs that are not complete from the old queue to the new one,
  * where they keep their indexes, changes `path`, `queue` and `doorbell`, rings, stores `rung`,
  * moves on the epoch of `ready`, and stores `done`. So a poster that has the turn finds the line
@@ -72,7 +72,7 @@
 #define SHMEMD_DONE_CQES(word) ((uint32_t)((word) >> 1) & 0xffff)
 
 /* Path word: bits 0-7 SHMEMD_PATH_*; 8-15 shmemd_status for which the channel sends nothing any
- * more, 0: none; 16-31 base: index of the WQEBB that the device counts as its first, mod 2^16;
+ * more, 0: none; 16-31 base: index of the WQEBB that the queue pair counts as its first, mod 2^16;
  * 32-55 number of the queue pair, its bytes as in a WQE; 56-63 epoch. */
 #define SHMEMD_PATH_NIC 1u       /* column of the key tables */
 #define SHMEMD_PATH_NO_RECORD 2u /* the NIC takes the producer index from the doorbell itself */
@@ -133,7 +133,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 16, "read as one 16-byte load");
 #define SHMEMD_LKEY(n_granules, n_world, g) SHMEMD_RKEY(n_granules, n_world, g)
 #define SHMEMD_KEYS(n_granules, n_world) ((size_t)(n_granules) * ((size_t)(n_world) + 1) + 1)
 
-/* What threads share of a channel, in memory of the device; a mark for each WQEBB follows it.
+/* What threads share of a channel, in GPU memory; a mark for each WQEBB follows it.
  * Channel (k, world PE) lies at shmemd_ctx_t.channels + (k * n_world + pe) * channel_nbytes. */
 typedef struct shmemd_channel {
 	uint64_t resv;

@@ -31,7 +31,7 @@
  * both. */
 typedef struct shmemd_order {
 	uint64_t number;      /* of the latest order; 0: none yet */
-	uint64_t carried_out; /* by the device: number of the latest order that is carried out */
+	uint64_t carried_out; /* by the GPU: number of the latest order that is carried out */
 	/* The new path, as in shmemd_channel_t. Its epoch is the next one; its base field is 0,
 	 * and the thread that carries the order out fills it in. A path
 	 * with a status (SHMEMD_PATH_FAILED) ends the channel instead; the rest does not count. */
@@ -42,10 +42,10 @@ typedef struct shmemd_order {
 	uint32_t start;       /* the new queue pair's index of its first WQEBB */
 	uint32_t
 		executed; /* requests that the responder executed on the old queue pair, mod 2^24 */
-	uint32_t retired; /* by the device: until `ready` has reached this index, posters write to
+	uint32_t retired; /* by the GPU: until `ready` has reached this index, posters write to
 			      the old queue. Later only waiters load CQEs there, and then compare
 			      epochs. So the host may reuse that memory, but must not unmap it */
-	uint32_t started; /* low bits of the order's number: the host stores it first, then a
+	uint32_t announced; /* low bits of the order's number: the host stores it first, then a
 			     release fence, then the other fields, then `number` */
 } shmemd_order_t;
 
@@ -124,7 +124,7 @@ SHMEMD_ABI_FN int shmemd_replay_fate(shmemd_replay_kind_t kind, int is_executed,
 
 /* Where a WQE goes. */
 typedef struct shmemd_replay_at {
-	uint32_t index;      /* the new device's, of its first WQEBB; 16 bits count */
+	uint32_t index;      /* the new queue pair's, of its first WQEBB; 16 bits count */
 	uint32_t qpn;        /* of the new queue pair */
 	uint32_t request;    /* its number; 24 bits count */
 	uint32_t rkey, lkey; /* big-endian keys of the new path */

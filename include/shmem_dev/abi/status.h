@@ -56,7 +56,7 @@ enum shmemd_when {
 	SHMEMD_RING_BATCH = 0, /* at once; a poster that waited for its turn may leave it
 				  to the next one, except at the end of a batch */
 	SHMEMD_RING_NOW = 1,
-	SHMEMD_RING_LATER = 2, /* by a later call, or by a wait */
+	SHMEMD_RING_DEFERRED = 2, /* by a later call, or by a wait */
 };
 
 /* The operation an error record speaks of. */

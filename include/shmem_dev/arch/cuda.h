@@ -23,14 +23,14 @@
  * instructions, so by default a unit has one copy of each, which takes its operands by value. A
  * unit that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each call:
  * fewer cycles, larger kernels. With SHMEMD_NO_NIC they are empty.
- * SHMEMD_FN_RARE: what waits, fails or is seldom needed, on every path. Never inline: in the way of
+ * SHMEMD_FN_COLD: what waits, fails or is seldom needed, on every path. Never inline: in the way of
  * what is frequent it would cost instruction fetches and registers. */
 #if defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_NO_NIC)
 #define SHMEMD_FN_NIC SHMEMD_FN
 #else
 #define SHMEMD_FN_NIC static __device__ __noinline__
 #endif
-#define SHMEMD_FN_RARE static __device__ __noinline__
+#define SHMEMD_FN_COLD static __device__ __noinline__
 
 /* SHMEMD_ARCH_INDIRECT(f): f, for a call that is seldom made from code that is frequent. ptxas
  * allocates the registers of a function that it knows together with its caller's, disjoint: in a

@@ -45,10 +45,10 @@ SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_chan_t *c, uint64_t word, uint64
 
 /* Take the buffer: wait until its last user has read it, or never will. Coalesced lanes draw
  * adjacent tickets together, so that none of them waits for another. */
-SHMEMD_FN_RARE int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call,
+SHMEMD_FN_COLD int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call,
 				       uint64_t ticket)
 {
-	shmemdi_spin_t spin = shmemdi_spin(shmemdi_limit_default(c->team, c->pe));
+	shmemdi_spin_t spin = shmemdi_spin(shmemdi_limit_default(c->ctx, c->pe));
 	uint64_t *owner = shmemdi_bounce_owner(c, ticket);
 	uint64_t word = shmemd_arch_ld_relaxed_u64(owner);
 	int status;
@@ -57,7 +57,7 @@ SHMEMD_FN_RARE int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t c
 		status = shmemdi_channel_status(c);
 		if (status != SHMEMD_OK)
 			return status;
-		status = shmemdi_wait_turn(c->team, &spin);
+		status = shmemdi_wait_step(c->ctx, &spin);
 		if (status == SHMEMD_ERR_PEER) {
 			shmemdi_cq_ended(c, call, status, 0, 0);
 			shmemdi_channel_fail(c, status);

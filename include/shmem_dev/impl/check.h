@@ -71,7 +71,7 @@ SHMEMD_FN int shmemdi_check_enum(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 /* When to ring: shmemd_when. */
 SHMEMD_FN int shmemdi_check_when(const shmemd_ctx_t *ctx, shmemdi_call_t call, int when)
 {
-	return shmemdi_check_enum(ctx, call, when, SHMEMD_RING_LATER);
+	return shmemdi_check_enum(ctx, call, when, SHMEMD_RING_DEFERRED);
 }
 
 #endif

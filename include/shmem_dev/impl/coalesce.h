@@ -57,7 +57,7 @@ SHMEMD_FN uint64_t shmemdi_lanes_broadcast(shmemdi_lanes_t lanes, uint64_t v)
 
 /* The first thread of a group posts for the group. The others of its warp meet it when it has
  * published: a quiet of theirs before that would overlook the operation. */
-SHMEMD_FN void shmemdi_part(shmemd_group_t g)
+SHMEMD_FN void shmemdi_warp_rejoin(shmemd_group_t g)
 {
 	if (g.bar != SHMEMDI_BAR_NONE)
 		/* It orders memory, too: a lane could otherwise read a `ready` of before. */

@@ -126,7 +126,7 @@ SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, 
  *
  * One aligned word is one strong store: a put of it may be the update that shmemd_wait_until waits
  * for. With an ordinary store the waiter could see the flag and then read data from before it. */
-SHMEMD_FN_RARE void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
+SHMEMD_FN_COLD void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
 {
 	uintptr_t skew = (uintptr_t)dst ^ (uintptr_t)src;
 	uintptr_t both = (uintptr_t)dst | (uintptr_t)src;

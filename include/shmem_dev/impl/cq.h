@@ -28,7 +28,7 @@ typedef struct shmemdi_ticket {
 
 /* Read the CQEs that the NIC has written, unless another thread is doing so. done: as loaded just
  * before. Returns whether `done` has moved. */
-SHMEMD_FN_RARE int shmemdi_cq_consume(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
+SHMEMD_FN_COLD int shmemdi_cq_consume(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	uint64_t now;
 
@@ -87,7 +87,7 @@ SHMEMD_FN int shmemdi_cq_poll_index(const shmemdi_chan_t *c, shmemdi_call_t call
 /* Is this CQE the success of the ticket's WQE, which has one or two WQEBBs? */
 SHMEMD_FN int shmemdi_cqe_completes(uint64_t tail, uint64_t path, uint64_t word)
 {
-	uint32_t end = shmemdi_device_index(path, SHMEMD_READY_INDEX(word));
+	uint32_t end = shmemdi_qp_index(path, SHMEMD_READY_INDEX(word));
 
 	return shmemdi_cqe_opcode(tail) == SHMEMD_CQE_REQ &&
 	       (uint16_t)(end - 1 - shmemdi_cqe_counter(tail)) <= 1;
@@ -140,13 +140,13 @@ SHMEMD_FN int shmemdi_cq_ended(const shmemdi_chan_t *c, shmemdi_call_t call, int
 			       uint32_t end, int is_named)
 {
 	if (status != SHMEMD_ERR_TIMEOUT || !is_named)
-		shmemdi_record(c->team, call, status, c->pe, 0, SHMEMD_DONE_INDEX(shmemdi_done(c)),
+		shmemdi_record(c->ctx, call, status, c->pe, 0, SHMEMD_DONE_INDEX(shmemdi_done(c)),
 			       end);
 	return status;
 }
 
 /* Wait for a ticket whose CQE is not there yet. */
-SHMEMD_FN_RARE int shmemdi_cq_wait_longer(shmemdi_ref_t ref, shmemdi_call_t call,
+SHMEMD_FN_COLD int shmemdi_cq_wait_longer(shmemdi_ref_t ref, shmemdi_call_t call,
 					  shmemdi_ticket_t t, shmemdi_limit_t limit)
 {
 	shmemdi_chan_t c = shmemdi_chan_of(ref);
@@ -155,7 +155,7 @@ SHMEMD_FN_RARE int shmemdi_cq_wait_longer(shmemdi_ref_t ref, shmemdi_call_t call
 
 	while (status == SHMEMD_OK && !shmemdi_cq_poll(&c, call, t, &status))
 		if (status == SHMEMD_OK)
-			status = shmemdi_wait_turn(c.team, &spin);
+			status = shmemdi_wait_step(c.ctx, &spin);
 	if (status == SHMEMD_OK)
 		return status;
 	return shmemdi_cq_ended(&c, call, status, SHMEMD_READY_INDEX(t.word), limit.named);

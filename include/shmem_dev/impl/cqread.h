@@ -44,7 +44,7 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, c
 		return;
 	call.op = shmemdi_wqe_op(opcode);
 	if (shmemdi_channel_status(c) == SHMEMD_OK)
-		shmemdi_record(c->team, call, status, c->pe,
+		shmemdi_record(c->ctx, call, status, c->pe,
 			       (const void *)(uintptr_t)shmemdi_cqe_counter(tail),
 			       (uint64_t)shmemdi_cqe_qpn(tail) << 32 | opcode << 16 | vendor << 8 |
 				       syndrome,
@@ -66,7 +66,7 @@ SHMEMD_FN uint32_t shmemdi_cqes_due(uint64_t ready, uint32_t next, uint32_t dept
  * depth / 8 WQEBBs are outstanding, also probe the CQEs an eighth and half of those outstanding
  * ahead: a success there completes everything before it. Coalesced lanes share a CQE, so CQEs can
  * be far fewer than WQEBBs. */
-SHMEMD_FN_RARE uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
+SHMEMD_FN_COLD uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	shmemdi_line_t line = shmemdi_line(c->ch);
 	uint64_t index = SHMEMD_DONE_INDEX(done);

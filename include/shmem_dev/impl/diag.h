@@ -71,7 +71,7 @@ SHMEMD_FN void shmemdi_record_site(shmemd_error_t *err, const char *site)
 
 /* Write the record if this is the first error. `status` goes last, with release: a host thread
  * that polls it concurrently never reads half a record. Returns status. */
-SHMEMD_FN_RARE int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int status, int pe,
+SHMEMD_FN_COLD int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, int status, int pe,
 				  const void *addr, uint64_t value, uint64_t wanted)
 {
 	shmemd_error_t *err = ctx->error;

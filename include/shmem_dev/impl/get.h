@@ -16,7 +16,7 @@ SHMEMD_FN int shmemdi_fetch_bounce(const shmemdi_chan_t *c, shmemdi_call_t call,
 	if (status != SHMEMD_OK)
 		return status;
 	status = shmemdi_cq_wait_longer(shmemdi_ref(c), call, posted->ticket,
-					shmemdi_limit_default(c->team, c->pe));
+					shmemdi_limit_default(c->ctx, c->pe));
 	if (status != SHMEMD_OK) {
 		shmemdi_bounce_abandon(c, posted->bounce, posted->end);
 	} else if (shmemdi_bounce_is_lost(c, posted->bounce)) {
@@ -27,7 +27,7 @@ SHMEMD_FN int shmemdi_fetch_bounce(const shmemdi_chan_t *c, shmemdi_call_t call,
 }
 
 /* READ into registered memory. */
-SHMEMD_FN int shmemdi_get_registered(const shmemdi_nic_t *n, shmemdi_call_t call, char *dst,
+SHMEMD_FN int shmemdi_get_registered(const shmemdi_ep_t *ep, shmemdi_call_t call, char *dst,
 				     const char *src, uint64_t nbytes, shmemdi_how_t how)
 {
 	shmemdi_posted_t posted;
@@ -36,48 +36,48 @@ SHMEMD_FN int shmemdi_get_registered(const shmemdi_nic_t *n, shmemdi_call_t call
 
 	SHMEMD_ARCH_NO_UNROLL
 	while (nbytes && status == SHMEMD_OK) {
-		uint64_t segment = shmemdi_segment(n, src, dst, nbytes, 0);
+		uint64_t segment = shmemdi_segment(ep, src, dst, nbytes, 0);
 
 		shmemdi_wrs_init(&wrs, how);
 		shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, src, dst, (uint32_t)segment,
 				SHMEMDI_LOCAL_HEAP);
-		status = shmemdi_wr_post(shmemdi_ref(&n->c), call, &wrs, &posted);
+		status = shmemdi_wr_post(shmemdi_ref(&ep->c), call, &wrs, &posted);
 		dst += segment;
 		src += segment;
 		nbytes -= segment;
 	}
-	if (status != SHMEMD_OK || !how.is_wait)
+	if (status != SHMEMD_OK || !how.will_wait)
 		return status;
-	return shmemdi_cq_wait_longer(shmemdi_ref(&n->c), call, posted.ticket,
-				      shmemdi_limit_default(n->c.team, n->c.pe));
+	return shmemdi_cq_wait_longer(shmemdi_ref(&ep->c), call, posted.ticket,
+				      shmemdi_limit_default(ep->c.ctx, ep->c.pe));
 }
 
 /* READ into other memory, through bounce buffers; complete on return. */
-SHMEMD_FN int shmemdi_get_unregistered(const shmemdi_nic_t *n, shmemdi_call_t call, char *dst,
+SHMEMD_FN int shmemdi_get_unregistered(const shmemdi_ep_t *ep, shmemdi_call_t call, char *dst,
 				       const char *src, uint64_t nbytes, shmemdi_how_t how)
 {
 	shmemdi_posted_t posted;
 	shmemdi_wrs_t wrs;
 
 	how.when = SHMEMD_RING_NOW;
-	how.is_wait = 1;
+	how.will_wait = 1;
 	SHMEMD_ARCH_NO_UNROLL
 	while (nbytes) {
-		uint64_t left = shmemdi_segment(n, src, n->heap, nbytes, 0);
+		uint64_t left = shmemdi_segment(ep, src, ep->heap, nbytes, 0);
 		uint32_t i, size = (uint32_t)shmemdi_least(left, SHMEMD_BOUNCE_NBYTES);
 		int status;
 
 		shmemdi_wrs_init(&wrs, how);
 		shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, src, 0, size, SHMEMDI_LOCAL_BOUNCE);
-		status = shmemdi_fetch_bounce(&n->c, call, &wrs, &posted);
+		status = shmemdi_fetch_bounce(&ep->c, call, &wrs, &posted);
 		if (status != SHMEMD_OK)
 			return status;
 		SHMEMD_ARCH_NO_UNROLL
 		for (i = 0; i < size; i++)
 			shmemd_arch_st_data_u8(dst + i,
 					       shmemd_arch_ld_relaxed_u8(
-						       shmemdi_bounce(&n->c, posted.bounce) + i));
-		shmemdi_bounce_release(&n->c, posted.bounce);
+						       shmemdi_bounce(&ep->c, posted.bounce) + i));
+		shmemdi_bounce_release(&ep->c, posted.bounce);
 		dst += size;
 		src += size;
 		nbytes -= size;
@@ -85,15 +85,15 @@ SHMEMD_FN int shmemdi_get_unregistered(const shmemdi_nic_t *n, shmemdi_call_t ca
 	return SHMEMD_OK;
 }
 
-/* get, nbytes not 0. Without how.is_wait it may return before registered memory is written. */
-SHMEMD_FN_RARE int shmemdi_nic_get(shmemdi_ref_t ref, shmemdi_call_t call, char *dst,
+/* get, nbytes not 0. Without how.will_wait it may return before registered memory is written. */
+SHMEMD_FN_COLD int shmemdi_nic_get(shmemdi_ref_t ref, shmemdi_call_t call, char *dst,
 				   const char *src, uint64_t nbytes, shmemdi_how_t how)
 {
-	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
+	shmemdi_ep_t value = shmemdi_ep_k(ref.ctx, ref.pe, ref.k), *ep = &value;
 
-	if (shmemdi_is_registered(n, dst))
-		return shmemdi_get_registered(n, call, dst, src, nbytes, how);
-	return shmemdi_get_unregistered(n, call, dst, src, nbytes, how);
+	if (shmemdi_is_registered(ep, dst))
+		return shmemdi_get_registered(ep, call, dst, src, nbytes, how);
+	return shmemdi_get_unregistered(ep, call, dst, src, nbytes, how);
 }
 
 /* A word of 1 to 8 bytes, or the old value of one of 4 or 8. The NIC returns the result of an
@@ -144,7 +144,7 @@ SHMEMD_FN int shmemdi_fetch_fadd(const shmemdi_chan_t *c, shmemdi_call_t call, s
 
 /* kind (shmemdi_amo) on a word: *old gets its value before. FETCH changes nothing, and takes words
  * of 1 to 8 bytes. */
-SHMEMD_FN_RARE int shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call, const char *sym,
+SHMEMD_FN_COLD int shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call, const char *sym,
 				     uint32_t width, int kind, uint64_t value, uint64_t cond,
 				     uint64_t *old)
 {

@@ -103,7 +103,7 @@ SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 	int status = SHMEMD_OK;
 
 	while (!shmemdi_poll(c, seen)) {
-		status = helps ? shmemdi_wait_turn(ctx, spin) : shmemdi_spin_turn(ctx, spin);
+		status = helps ? shmemdi_wait_step(ctx, spin) : shmemdi_spin_step(ctx, spin);
 		if (status != SHMEMD_OK)
 			break;
 	}

@@ -100,9 +100,9 @@ typedef struct shmemdi_posted {
 } shmemdi_posted_t;
 
 /* Number of DUMPs after a READ or a fetching atomic: each makes the result visible to this GPU. */
-SHMEMD_FN uint32_t shmemdi_dumps(const shmemdi_nic_t *n)
+SHMEMD_FN uint32_t shmemdi_dumps(const shmemdi_ep_t *ep)
 {
-	return n->c.flags & SHMEMD_CTX_FLUSH_READS ? 1 : 0;
+	return ep->c.flags & SHMEMD_CTX_FLUSH_READS ? 1 : 0;
 }
 
 SHMEMD_FN uint32_t shmemdi_wr_wqebbs(const shmemdi_wr_t *wr)
@@ -111,9 +111,9 @@ SHMEMD_FN uint32_t shmemdi_wr_wqebbs(const shmemdi_wr_t *wr)
 					     : 1;
 }
 
-SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_nic_t *n, const shmemdi_wr_t *wr)
+SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_ep_t *ep, const shmemdi_wr_t *wr)
 {
-	return (wr->kind == SHMEMDI_WR_READ || wr->to == SHMEMDI_LOCAL_BOUNCE) && shmemdi_dumps(n);
+	return (wr->kind == SHMEMDI_WR_READ || wr->to == SHMEMDI_LOCAL_BOUNCE) && shmemdi_dumps(ep);
 }
 
 /* Coalesce the converged lanes that post alike on one channel, whose address is a multiple of 128.
@@ -124,17 +124,17 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_on(const shmemdi_chan_t *c, uint32_t lik
 					   shmemdi_how_t how)
 {
 	return shmemdi_lanes_coalesced((uint64_t)(uintptr_t)c->ch | like | (uint64_t)how.when << 4 |
-				       (uint64_t)(how.is_wait != 0) << 6);
+				       (uint64_t)(how.will_wait != 0) << 6);
 }
 
 /* Lanes whose work requests are of the same kinds. 32 lanes of three WQEBBs each would not fit into
  * the smallest queue. */
-SHMEMD_FN shmemdi_lanes_t shmemdi_wr_lanes(const shmemdi_nic_t *n, const shmemdi_wrs_t *wrs,
+SHMEMD_FN shmemdi_lanes_t shmemdi_wr_lanes(const shmemdi_ep_t *ep, const shmemdi_wrs_t *wrs,
 					   uint32_t wqebbs)
 {
 	if (wrs->how.is_alone || wqebbs * 32 > SHMEMD_MIN_DEPTH)
 		return shmemdi_lanes_self();
-	return shmemdi_lanes_on(&n->c,
+	return shmemdi_lanes_on(&ep->c,
 				wqebbs | (wrs->n - 1) << 2 |
 					(uint32_t)(wrs->wr[0].to == SHMEMDI_LOCAL_BOUNCE) << 3,
 				wrs->how);
@@ -216,29 +216,29 @@ SHMEMD_FN void shmemdi_wr_store(const shmemdi_chan_t *c, const shmemdi_post_t *p
 }
 
 /* The DUMP that follows a READ or a fetching atomic, whose result goes to `own`. */
-SHMEMD_FN void shmemdi_wr_write_dump(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_wr_write_dump(const shmemdi_ep_t *ep, const shmemdi_post_t *post,
 				     uint32_t wqebb, uint32_t request, shmemdi_mem_t own,
 				     int is_flush, shmemdi_wqe_t *q)
 {
 	if (is_flush) /* the sink need not be in the memory that DUMPs are for */
-		own = shmemdi_heap_mem(n, n->heap, shmemdi_keys(shmemdi_lkey(n, n->heap)),
+		own = shmemdi_heap_mem(ep, ep->heap, shmemdi_keys(shmemdi_lkey(ep, ep->heap)),
 				       post->line.path);
 	shmemdi_wqe_dump(q, shmemdi_sq_at(post, wqebb, 1, request), own, 1);
-	shmemdi_wr_store(&n->c, post, wqebb, q, 2);
+	shmemdi_wr_store(&ep->c, post, wqebb, q, 2);
 }
 
 /* Write a work request from the reservation's WQEBB `wqebb` on, as request number `request` of the
  * reservation. Returns its WQEBBs. */
-SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_post_t *post,
 				    uint32_t wqebb, uint32_t request, const shmemdi_wr_t *wr,
 				    const char *local, int is_flush)
 {
-	uint64_t path = post->line.path, rkeys = shmemdi_keys(shmemdi_rkey(n, wr->sym));
-	shmemdi_mem_t remote = shmemdi_heap_mem(n, wr->sym, rkeys, path);
+	uint64_t path = post->line.path, rkeys = shmemdi_keys(shmemdi_rkey(ep, wr->sym));
+	shmemdi_mem_t remote = shmemdi_heap_mem(ep, wr->sym, rkeys, path);
 	shmemdi_mem_t own =
 		wr->to == SHMEMDI_LOCAL_HEAP
-			? shmemdi_heap_mem(n, local, shmemdi_keys(shmemdi_lkey(n, local)), path)
-			: shmemdi_bounce_mem(local, shmemdi_bounce_keys(n), path);
+			? shmemdi_heap_mem(ep, local, shmemdi_keys(shmemdi_lkey(ep, local)), path)
+			: shmemdi_bounce_mem(local, shmemdi_bounce_keys(ep), path);
 	uint32_t wqebbs = shmemdi_wr_wqebbs(wr), segments = 3;
 	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, wqebbs, request);
 	shmemdi_wqe_t q = {{0}};
@@ -254,10 +254,10 @@ SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_nic_t *n, const shmemdi_post_t
 	} else {
 		shmemdi_wqe_write(&q, at, remote, own, wr->nbytes);
 	}
-	shmemdi_wr_store(&n->c, post, wqebb, &q, segments);
-	if (!shmemdi_wr_has_dump(n, wr))
+	shmemdi_wr_store(&ep->c, post, wqebb, &q, segments);
+	if (!shmemdi_wr_has_dump(ep, wr))
 		return wqebbs;
-	shmemdi_wr_write_dump(n, post, wqebb + wqebbs, request + 1, own, is_flush, &q);
+	shmemdi_wr_write_dump(ep, post, wqebb + wqebbs, request + 1, own, is_flush, &q);
 	return wqebbs + 1;
 }
 
@@ -271,44 +271,44 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader) {
 		shmemdi_sq_count(c, post);
-		ticket.word = shmemdi_sq_submit_behind(shmemdi_ref(c), shmemdi_sq_place(post), how);
+		ticket.word = shmemdi_sq_submit_slow(shmemdi_ref(c), shmemdi_sq_pending(post), how);
 	}
 	shmemdi_lanes_sync(lanes);
-	if (how.is_wait)
+	if (how.will_wait)
 		ticket.word = shmemdi_lanes_broadcast(lanes, ticket.word);
 	return ticket;
 }
 
 /* Post work requests. After a failure nothing is posted. If the channel fails after a bounce buffer
  * was taken, the buffer stays taken: nothing is posted on that channel any more. */
-SHMEMD_FN_RARE int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const shmemdi_wrs_t *wrs,
+SHMEMD_FN_COLD int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const shmemdi_wrs_t *wrs,
 				   shmemdi_posted_t *posted)
 {
-	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k), *n = &nic;
+	shmemdi_ep_t value = shmemdi_ep_k(ref.ctx, ref.pe, ref.k), *ep = &value;
 	const shmemdi_wr_t *wr = wrs->wr;
-	uint32_t wqebbs = shmemdi_wr_wqebbs(wr) + wrs->n - 1 + shmemdi_wr_has_dump(n, wr), i, at;
-	shmemdi_lanes_t lanes = shmemdi_wr_lanes(n, wrs, wqebbs);
-	const char *local = n->sink;
+	uint32_t wqebbs = shmemdi_wr_wqebbs(wr) + wrs->n - 1 + shmemdi_wr_has_dump(ep, wr), i, at;
+	shmemdi_lanes_t lanes = shmemdi_wr_lanes(ep, wrs, wqebbs);
+	const char *local = ep->sink;
 	shmemdi_post_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	int status = SHMEMD_OK;
 
 	if (wr->to == SHMEMDI_LOCAL_BOUNCE) {
-		status = shmemdi_wr_bounce(&n->c, call, lanes, &posted->bounce);
+		status = shmemdi_wr_bounce(&ep->c, call, lanes, &posted->bounce);
 		if (status != SHMEMD_OK)
 			return status;
-		local = shmemdi_bounce(&n->c, posted->bounce);
+		local = shmemdi_bounce(&ep->c, posted->bounce);
 	}
-	status = shmemdi_wr_start(&n->c, call, wrs, lanes, wqebbs, &post);
+	status = shmemdi_wr_start(&ep->c, call, wrs, lanes, wqebbs, &post);
 	if (status != SHMEMD_OK)
 		return status;
 	at = wqebbs * lanes.rank;
 	SHMEMD_ARCH_NO_UNROLL
 	for (i = 0; i < wrs->n; i++, wr++)
-		at += shmemdi_wr_write(n, &post, at, wrs->n * lanes.rank + i, wr,
+		at += shmemdi_wr_write(ep, &post, at, wrs->n * lanes.rank + i, wr,
 				       wr->to == SHMEMDI_LOCAL_HEAP ? wr->u.local : local,
 				       wrs->how.is_flush);
 	posted->end = post.first + at;
-	posted->ticket = shmemdi_lanes_submit(&n->c, lanes, &post, wrs->how);
+	posted->ticket = shmemdi_lanes_submit(&ep->c, lanes, &post, wrs->how);
 	return SHMEMD_OK;
 }
 

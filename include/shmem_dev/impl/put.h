@@ -63,7 +63,7 @@ typedef struct shmemdi_put {
 	const char *src;
 	uint64_t nbytes;
 	shmemdi_signal_t sig;
-	shmemdi_how_t how; /* is_wait: until src is free */
+	shmemdi_how_t how; /* will_wait: until src is free */
 } shmemdi_put_t;
 
 /* What the WQEs of one posting are made of, apart from its place: keys of both columns. */
@@ -71,20 +71,20 @@ typedef struct shmemdi_put_keys {
 	uint64_t dst, src, signal, sink;
 } shmemdi_put_keys_t;
 
-SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_nic_t *n, const shmemdi_put_t *put)
+SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
 	shmemdi_put_keys_t keys = {0, 0, 0, 0};
 
-	keys.dst = shmemdi_keys(shmemdi_rkey(n, put->dst));
-	keys.src = shmemdi_keys(shmemdi_lkey(n, put->src));
+	keys.dst = shmemdi_keys(shmemdi_rkey(ep, put->dst));
+	keys.src = shmemdi_keys(shmemdi_lkey(ep, put->src));
 	if (put->sig.op >= 0)
-		keys.signal = shmemdi_keys(shmemdi_rkey(n, put->sig.word));
+		keys.signal = shmemdi_keys(shmemdi_rkey(ep, put->sig.word));
 	if (put->sig.op == SHMEMD_SIGNAL_ADD)
-		keys.sink = shmemdi_bounce_keys(n);
+		keys.sink = shmemdi_bounce_keys(ep);
 	return keys;
 }
 
-SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_ep_t *ep, const shmemdi_post_t *post,
 				      uint32_t wqebb, const shmemdi_put_t *put,
 				      shmemdi_put_keys_t keys)
 {
@@ -92,12 +92,12 @@ SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_nic_t *n, const shmemdi_post
 	shmemdi_wqe_t q = {{0}};
 
 	shmemdi_wqe_write(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
-			  shmemdi_heap_mem(n, put->dst, keys.dst, path),
-			  shmemdi_heap_mem(n, put->src, keys.src, path), (uint32_t)put->nbytes);
-	shmemdi_sq_write(&n->c, post, wqebb, &q, 3);
+			  shmemdi_heap_mem(ep, put->dst, keys.dst, path),
+			  shmemdi_heap_mem(ep, put->src, keys.src, path), (uint32_t)put->nbytes);
+	shmemdi_sq_write(&ep->c, post, wqebb, &q, 3);
 }
 
-SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep, const shmemdi_post_t *post,
 					uint32_t wqebb, shmemdi_signal_t sig,
 					shmemdi_put_keys_t keys)
 {
@@ -105,33 +105,37 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_nic_t *n, const shmemdi_po
 	shmemdi_wqe_t q = {{0}};
 
 	if (sig.op == SHMEMD_SIGNAL_ADD)
-		sink = shmemdi_bounce_mem(n->sink, keys.sink, post->line.path);
+		sink = shmemdi_bounce_mem(ep->sink, keys.sink, post->line.path);
 	shmemdi_wqe_signal(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
-			   shmemdi_heap_mem(n, sig.word, keys.signal, post->line.path), sink, sig);
-	shmemdi_sq_write(&n->c, post, wqebb, &q, sig.op == SHMEMD_SIGNAL_ADD ? 4 : 3);
+			   shmemdi_heap_mem(ep, sig.word, keys.signal, post->line.path), sink, sig);
+	shmemdi_sq_write(&ep->c, post, wqebb, &q, sig.op == SHMEMD_SIGNAL_ADD ? 4 : 3);
 }
 
 /* Is one WRITE of registered memory all of it, since both ends stay within a granule? Sufficient,
  * and in 32 bits as far as it goes: a granule is no longer than a message. A few bytes are better
  * carried by the WQE if the caller waits until src is free; if not, gathering them would cost this
  * GPU more than the NIC's read. */
-SHMEMD_FN int shmemdi_is_simple(const shmemdi_nic_t *n, const shmemdi_put_t *put)
+SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
-	uint32_t granule = (uint32_t)1 << n->log_granule;
-	uint32_t to = (uint32_t)shmemdi_offset(n, put->dst) & (granule - 1);
-	uint32_t from = (uint32_t)shmemdi_offset(n, put->src) & (granule - 1);
+	uint32_t granule = (uint32_t)1 << ep->log_granule;
+	uint32_t to = (uint32_t)shmemdi_offset(ep, put->dst) & (granule - 1);
+	uint32_t from = (uint32_t)shmemdi_offset(ep, put->src) & (granule - 1);
 
-	return put->nbytes > (put->how.is_wait ? n->inline_nbytes : 0u) && put->nbytes <= granule &&
-	       shmemdi_is_registered(n, put->src) &&
+	return put->nbytes > (put->how.will_wait ? ep->inline_nbytes : 0u) &&
+	       put->nbytes <= granule && shmemdi_is_registered(ep, put->src) &&
 	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
+
+/* The kind of a word that is stored: as an update it would do nothing, since no result is
+ * returned. */
+#define SHMEMDI_WORD_STORE SHMEMDI_AMO_FETCH
 
 /* A word to store, or with kind (shmemdi_amo) to update; the old value is not returned. */
 typedef struct shmemdi_word {
 	void *sym;
 	uint64_t value;
 	uint32_t width;
-	int kind; /* SHMEMDI_AMO_FETCH: the word is stored, not updated */
+	int kind; /* SHMEMDI_WORD_STORE: the word is stored, not updated */
 } shmemdi_word_t;
 
 /* How a word is changed, as far as it does not depend on the channel. */
@@ -144,7 +148,7 @@ typedef struct shmemdi_word_wqe {
 SHMEMD_FN shmemdi_word_wqe_t shmemdi_word_wqe(shmemdi_word_t word)
 {
 	shmemdi_word_wqe_t w = {shmemdi_nic_amo(word.kind, word.value, 0, word.width), 1,
-				word.kind != SHMEMDI_AMO_FETCH};
+				word.kind != SHMEMDI_WORD_STORE};
 
 	if (w.is_amo)
 		w.wqebbs = shmemdi_nic_amo_wqebbs(w.amo.opcode, word.width);
@@ -152,56 +156,56 @@ SHMEMD_FN shmemdi_word_wqe_t shmemdi_word_wqe(shmemdi_word_t word)
 }
 
 /* Write the WQE of a word from the reservation's WQEBB `wqebb` on, as its request `request`. */
-SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_nic_t *n, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_ep_t *ep, const shmemdi_post_t *post,
 				      uint32_t wqebb, uint32_t request, shmemdi_word_t word,
 				      const shmemdi_word_wqe_t *w, shmemdi_put_keys_t keys)
 {
 	uint32_t words[7] = {(uint32_t)word.value, (uint32_t)(word.value >> 32), 0, 0, 0, 0, 0};
 	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, w->wqebbs, request);
 	uint64_t path = post->line.path;
-	shmemdi_mem_t remote = shmemdi_heap_mem(n, word.sym, keys.dst, path);
+	shmemdi_mem_t remote = shmemdi_heap_mem(ep, word.sym, keys.dst, path);
 	shmemdi_wqe_t q = {{0}};
 
 	if (w->is_amo)
-		shmemdi_wqe_amo(&q, at, remote, shmemdi_bounce_mem(n->sink, keys.sink, path),
+		shmemdi_wqe_amo(&q, at, remote, shmemdi_bounce_mem(ep->sink, keys.sink, path),
 				&w->amo, word.width);
 	else
 		shmemdi_wqe_write_inline(&q, at, remote, words, word.width);
-	shmemdi_sq_write(&n->c, post, wqebb, &q, w->is_amo ? 3 + w->wqebbs : 3);
+	shmemdi_sq_write(&ep->c, post, wqebb, &q, w->is_amo ? 3 + w->wqebbs : 3);
 }
 
-SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_nic_t *n, shmemdi_word_t word,
+SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_ep_t *ep, shmemdi_word_t word,
 					       int is_amo)
 {
 	shmemdi_put_keys_t keys = {0, 0, 0, 0};
 
-	keys.dst = shmemdi_keys(shmemdi_rkey(n, word.sym));
+	keys.dst = shmemdi_keys(shmemdi_rkey(ep, word.sym));
 	if (is_amo)
-		keys.sink = shmemdi_bounce_keys(n);
+		keys.sink = shmemdi_bounce_keys(ep);
 	return keys;
 }
 
 /* Each lane that is converged here stores or updates a word of its own. All of them share one
  * reservation and one doorbell. */
-SHMEMD_FN_RARE int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
+SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 					  shmemdi_word_t word, shmemdi_how_t how)
 {
-	shmemdi_nic_t n = shmemdi_nic_k(ref.team, ref.pe, ref.k);
+	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
 	shmemdi_word_wqe_t w = shmemdi_word_wqe(word);
-	shmemdi_lanes_t lanes = shmemdi_lanes_on(&n.c, w.wqebbs, how);
-	shmemdi_put_keys_t keys = shmemdi_word_keys(&n, word, w.is_amo);
+	shmemdi_lanes_t lanes = shmemdi_lanes_on(&ep.c, w.wqebbs, how);
+	shmemdi_put_keys_t keys = shmemdi_word_keys(&ep, word, w.is_amo);
 	shmemdi_post_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
-	int status = shmemdi_lanes_start(&n.c, call, lanes, w.wqebbs, 1, &post);
+	int status = shmemdi_lanes_start(&ep.c, call, lanes, w.wqebbs, 1, &post);
 
 	if (status != SHMEMD_OK)
 		return status;
-	shmemdi_nic_write_word(&n, &post, w.wqebbs * lanes.rank, lanes.rank, word, &w, keys);
-	(void)shmemdi_lanes_submit(&n.c, lanes, &post, how);
+	shmemdi_nic_write_word(&ep, &post, w.wqebbs * lanes.rank, lanes.rank, word, &w, keys);
+	(void)shmemdi_lanes_submit(&ep.c, lanes, &post, how);
 	return SHMEMD_OK;
 }
 
-/* The rest of shmemdi_nic_word after a snapshot that was odd: post what the caller has reserved. */
-SHMEMD_FN_RARE int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
+/* The rest of shmemdi_nic_word on the slow path: post what the caller has reserved. */
+SHMEMD_FN_COLD int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
 					 shmemdi_word_t word, shmemdi_how_t how, uint64_t resv)
 {
 	shmemdi_posted_t posted;
@@ -210,7 +214,7 @@ SHMEMD_FN_RARE int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
 	shmemdi_wrs_init(&wrs, how);
 	wrs.is_reserved = 1;
 	wrs.resv = resv;
-	if (word.kind == SHMEMDI_AMO_FETCH)
+	if (word.kind == SHMEMDI_WORD_STORE)
 		shmemdi_wr_word(&wrs, word.sym, word.value, word.width);
 	else
 		shmemdi_wr_amo(&wrs, word.sym,
@@ -220,21 +224,21 @@ SHMEMD_FN_RARE int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
 }
 
 /* Store or update a word, by a thread alone. */
-SHMEMD_FN int shmemdi_nic_word(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_word_t word,
+SHMEMD_FN int shmemdi_nic_word(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
 			       shmemdi_how_t how)
 {
 	shmemdi_word_wqe_t w = shmemdi_word_wqe(word);
 	shmemdi_put_keys_t keys;
 	shmemdi_post_t post;
 
-	shmemdi_sq_reserve(&n->c, &post, w.wqebbs, 1);
-	keys = shmemdi_word_keys(n, word, w.is_amo);
-	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(&n->c, &post)))
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_late)(shmemdi_ref(&n->c), call, word,
+	shmemdi_sq_reserve(&ep->c, &post, w.wqebbs, 1);
+	keys = shmemdi_word_keys(ep, word, w.is_amo);
+	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_needs_slow_path(&ep->c, &post)))
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_late)(shmemdi_ref(&ep->c), call, word,
 								   how, post.resv);
 	(void)shmemdi_sq_begin(&post);
-	shmemdi_nic_write_word(n, &post, 0, 0, word, &w, keys);
-	(void)shmemdi_sq_submit(&n->c, &post, how);
+	shmemdi_nic_write_word(ep, &post, 0, 0, word, &w, keys);
+	(void)shmemdi_sq_submit(&ep->c, &post, how);
 	return SHMEMD_OK;
 }
 
@@ -250,10 +254,10 @@ SHMEMD_FN void shmemdi_wr_signal(shmemdi_wrs_t *wrs, shmemdi_signal_t sig)
 
 /* Take the next segment off a put and add its work request: up to 28 bytes of any memory within the
  * WQE, or registered memory. */
-SHMEMD_FN void shmemdi_wr_segment(const shmemdi_nic_t *n, shmemdi_put_t *put, shmemdi_wrs_t *wrs)
+SHMEMD_FN void shmemdi_wr_segment(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs)
 {
-	int is_inline = put->nbytes <= n->inline_nbytes || !shmemdi_is_registered(n, put->src);
-	uint64_t nbytes = shmemdi_segment(n, put->dst, put->src, put->nbytes, is_inline);
+	int is_inline = put->nbytes <= ep->inline_nbytes || !shmemdi_is_registered(ep, put->src);
+	uint64_t nbytes = shmemdi_segment(ep, put->dst, put->src, put->nbytes, is_inline);
 	shmemdi_wr_t *wr = &wrs->wr[wrs->n];
 
 	shmemdi_wr_data(wrs, is_inline ? SHMEMDI_WR_WRITE_INLINE : SHMEMDI_WR_WRITE, put->dst,
@@ -275,28 +279,28 @@ SHMEMD_FN uint32_t shmemdi_put_wqebbs(const shmemdi_put_t *put)
 /* Fill `wrs` from the put: `n_held` work requests, as many as are reserved; without a reservation
  * one segment. The signal follows the last segment as soon as there is room. Work requests that
  * others follow leave the doorbell, and the wait for completion, to those. */
-SHMEMD_FN void shmemdi_wr_fill(const shmemdi_nic_t *n, shmemdi_put_t *put, shmemdi_wrs_t *wrs,
+SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs,
 			       uint32_t n_held)
 {
 	SHMEMD_ARCH_NO_UNROLL
 	while (put->nbytes && wrs->n < (n_held ? n_held : 1))
-		shmemdi_wr_segment(n, put, wrs);
+		shmemdi_wr_segment(ep, put, wrs);
 	if (put->nbytes == 0 && wrs->n < (n_held ? n_held : 2)) {
 		shmemdi_wr_signal(wrs, put->sig);
 		put->sig.op = -1;
 	}
 	if (shmemdi_put_wqebbs(put)) {
-		wrs->how.when = SHMEMD_RING_LATER;
-		wrs->how.is_wait = 0;
+		wrs->how.when = SHMEMD_RING_DEFERRED;
+		wrs->how.will_wait = 0;
 	}
 }
 
 /* Any put: segment by segment. how.is_alone: the caller has reserved shmemdi_put_wqebbs, and found
  * `resv`. Otherwise the converged lanes reserve together. */
-SHMEMD_FN_RARE int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
+SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
 					    shmemdi_put_t put, uint64_t resv)
 {
-	shmemdi_nic_t n = shmemdi_nic_k(ref.team, ref.pe, ref.k);
+	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
 	uint32_t n_held = put.how.is_alone ? shmemdi_put_wqebbs(&put) : 0;
 	int status = SHMEMD_OK, is_src_free = 1;
 	shmemdi_posted_t posted;
@@ -307,22 +311,22 @@ SHMEMD_FN_RARE int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 		shmemdi_wrs_init(&wrs, put.how);
 		wrs.is_reserved = n_held != 0;
 		wrs.resv = resv;
-		shmemdi_wr_fill(&n, &put, &wrs, n_held);
+		shmemdi_wr_fill(&ep, &put, &wrs, n_held);
 		is_src_free &= wrs.wr[0].kind != SHMEMDI_WR_WRITE;
 		status = shmemdi_wr_post(ref, call, &wrs, &posted);
 		n_held = 0;
 	}
-	if (status != SHMEMD_OK || !put.how.is_wait || is_src_free)
+	if (status != SHMEMD_OK || !put.how.will_wait || is_src_free)
 		return status;
 	return shmemdi_cq_wait_longer(ref, call, posted.ticket,
-				      shmemdi_limit_default(ref.team, ref.pe));
+				      shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
 /* Each lane that is converged here puts data of its own. Lanes whose put is one WRITE of registered
  * memory share one reservation and one doorbell. */
-SHMEMD_FN_RARE int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put)
+SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put)
 {
-	shmemdi_nic_t n = shmemdi_nic_k(ref.team, ref.pe, ref.k);
+	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
 	uint32_t wqebbs = shmemdi_put_wqebbs(&put);
 	shmemdi_post_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	shmemdi_put_keys_t keys;
@@ -330,26 +334,26 @@ SHMEMD_FN_RARE int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	shmemdi_lanes_t lanes;
 	int status;
 
-	if (!shmemdi_is_simple(&n, &put))
+	if (!shmemdi_is_simple(&ep, &put))
 		return shmemdi_nic_put_segments(ref, call, put, 0);
-	lanes = shmemdi_lanes_on(&n.c, wqebbs, put.how);
-	keys = shmemdi_put_keys(&n, &put);
-	status = shmemdi_lanes_start(&n.c, call, lanes, wqebbs, wqebbs, &post);
+	lanes = shmemdi_lanes_on(&ep.c, wqebbs, put.how);
+	keys = shmemdi_put_keys(&ep, &put);
+	status = shmemdi_lanes_start(&ep.c, call, lanes, wqebbs, wqebbs, &post);
 	if (status != SHMEMD_OK)
 		return status;
-	shmemdi_nic_write_data(&n, &post, wqebbs * lanes.rank, &put, keys);
+	shmemdi_nic_write_data(&ep, &post, wqebbs * lanes.rank, &put, keys);
 	if (put.sig.op >= 0)
-		shmemdi_nic_write_signal(&n, &post, wqebbs * lanes.rank + 1, put.sig, keys);
-	ticket = shmemdi_lanes_submit(&n.c, lanes, &post, put.how);
-	if (!put.how.is_wait)
+		shmemdi_nic_write_signal(&ep, &post, wqebbs * lanes.rank + 1, put.sig, keys);
+	ticket = shmemdi_lanes_submit(&ep.c, lanes, &post, put.how);
+	if (!put.how.will_wait)
 		return SHMEMD_OK;
-	return shmemdi_cq_wait_longer(ref, call, ticket, shmemdi_limit_default(ref.team, ref.pe));
+	return shmemdi_cq_wait_longer(ref, call, ticket, shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
 /* Put by a thread alone. The thread reserves first, and computes during the trip to memory. If the
  * put is not one WRITE of registered memory, or cannot be written at once, the thread hands it over
  * with its reservation. */
-SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, const shmemdi_put_t *put)
+SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const shmemdi_put_t *put)
 {
 	uint32_t wqebbs = shmemdi_put_wqebbs(put);
 	shmemdi_put_keys_t keys = {0, 0, 0, 0};
@@ -359,21 +363,21 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_nic_t *n, shmemdi_call_t call, const
 
 	if (wqebbs == 0)
 		return SHMEMD_OK;
-	shmemdi_sq_reserve(&n->c, &post, wqebbs, wqebbs);
-	is_simple = shmemdi_is_simple(n, put);
+	shmemdi_sq_reserve(&ep->c, &post, wqebbs, wqebbs);
+	is_simple = shmemdi_is_simple(ep, put);
 	if (is_simple)
-		keys = shmemdi_put_keys(n, put);
-	if (SHMEMD_ARCH_SELDOM(!is_simple || shmemdi_sq_is_odd(&n->c, &post)))
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(shmemdi_ref(&n->c), call,
+		keys = shmemdi_put_keys(ep, put);
+	if (SHMEMD_ARCH_SELDOM(!is_simple || shmemdi_sq_needs_slow_path(&ep->c, &post)))
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(shmemdi_ref(&ep->c), call,
 								      *put, post.resv);
 	(void)shmemdi_sq_begin(&post);
-	shmemdi_nic_write_data(n, &post, 0, put, keys);
+	shmemdi_nic_write_data(ep, &post, 0, put, keys);
 	if (put->sig.op >= 0)
-		shmemdi_nic_write_signal(n, &post, 1, put->sig, keys);
-	ticket = shmemdi_sq_submit(&n->c, &post, put->how);
-	if (!put->how.is_wait)
+		shmemdi_nic_write_signal(ep, &post, 1, put->sig, keys);
+	ticket = shmemdi_sq_submit(&ep->c, &post, put->how);
+	if (!put->how.will_wait)
 		return SHMEMD_OK;
-	return shmemdi_cq_wait(&n->c, call, ticket, shmemdi_limit_default(n->c.team, n->c.pe));
+	return shmemdi_cq_wait(&ep->c, call, ticket, shmemdi_limit_default(ep->c.ctx, ep->c.pe));
 }
 
 #endif

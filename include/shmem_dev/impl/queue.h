@@ -17,8 +17,8 @@
  * kernel changed (shmemd_ctx_channel) need not live in memory. */
 typedef struct shmemdi_chan {
 	shmemd_channel_t *ch;
-	const shmemd_ctx_t *team; /* in memory: for failures, waits, and what is rarely needed */
-	int pe;                   /* of the team */
+	const shmemd_ctx_t *ctx; /* in memory: for failures, waits, and what is rarely needed */
+	int pe;                  /* of the team */
 	uint32_t world_pe;
 	uint8_t k;     /* the channel's number */
 	uint8_t flags; /* SHMEMD_CTX_* */
@@ -34,7 +34,7 @@ SHMEMD_FN shmemdi_chan_t shmemdi_chan(const shmemd_ctx_t *ctx, int pe, uint32_t 
 	c.world_pe = (uint32_t)(ctx->flags & SHMEMD_CTX_WORLD ? pe : ctx->peers[pe].world_pe);
 	c.ch = (shmemd_channel_t *)(uintptr_t)shmemd_arch_mad_wide(
 		k * ctx->n_world + c.world_pe, ctx->channel_nbytes, (uintptr_t)ctx->channels);
-	c.team = ctx->self;
+	c.ctx = ctx->self;
 	c.k = (uint8_t)k;
 	c.flags = (uint8_t)ctx->flags;
 	c.log_depth = ctx->log_depth;
@@ -45,20 +45,20 @@ SHMEMD_FN shmemdi_chan_t shmemdi_chan(const shmemd_ctx_t *ctx, int pe, uint32_t 
 /* What names a channel. Functions that are rare take it, and load the rest from the context in
  * memory: the values of a shmemdi_chan_t would take registers from whatever calls them. */
 typedef struct shmemdi_ref {
-	const shmemd_ctx_t *team;
+	const shmemd_ctx_t *ctx;
 	int pe;
 	uint32_t k;
 } shmemdi_ref_t;
 
 SHMEMD_FN shmemdi_ref_t shmemdi_ref(const shmemdi_chan_t *c)
 {
-	shmemdi_ref_t ref = {c->team, c->pe, c->k};
+	shmemdi_ref_t ref = {c->ctx, c->pe, c->k};
 	return ref;
 }
 
 SHMEMD_FN shmemdi_chan_t shmemdi_chan_of(shmemdi_ref_t ref)
 {
-	return shmemdi_chan(ref.team, ref.pe, ref.k);
+	return shmemdi_chan(ref.ctx, ref.pe, ref.k);
 }
 
 SHMEMD_FN uint32_t shmemdi_depth(const shmemdi_chan_t *c)
@@ -114,8 +114,8 @@ SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 	}
 }
 
-/* The device's index of a WQEBB. */
-SHMEMD_FN uint32_t shmemdi_device_index(uint64_t path, uint32_t index)
+/* The queue pair's index of a WQEBB. */
+SHMEMD_FN uint32_t shmemdi_qp_index(uint64_t path, uint32_t index)
 {
 	return index - SHMEMD_PATH_BASE(path);
 }
@@ -123,7 +123,7 @@ SHMEMD_FN uint32_t shmemdi_device_index(uint64_t path, uint32_t index)
 SHMEMD_FN char *shmemdi_wqebb(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 			      uint32_t index)
 {
-	uint32_t i = shmemdi_device_index(path, index) & (shmemdi_depth(c) - 1);
+	uint32_t i = shmemdi_qp_index(path, index) & (shmemdi_depth(c) - 1);
 
 	return (char *)(uintptr_t)shmemd_arch_mad_wide(i, SHMEMD_WQEBB_NBYTES,
 						       SHMEMD_ADDRESS(queue));
@@ -169,7 +169,7 @@ SHMEMD_FN void shmemdi_ring_register(const shmemdi_chan_t *c, uint64_t path, uin
 SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 				uint64_t doorbell, uint32_t end)
 {
-	uint32_t index = shmemdi_device_index(path, end);
+	uint32_t index = shmemdi_qp_index(path, end);
 
 	if (c->flags & SHMEMD_CTX_QUEUES_ON_GPU)
 		shmemdi_ring_register(c, path, queue, doorbell, index, 1);
@@ -179,7 +179,7 @@ SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t
 }
 
 /* The same, whatever the path. The proxy is a thread of the host that watches a word. */
-SHMEMD_FN_RARE void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
+SHMEMD_FN_COLD void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 				 uint64_t doorbell, uint32_t end)
 {
 	if (!(path & SHMEMD_PATH_PROXY)) {
@@ -187,8 +187,7 @@ SHMEMD_FN_RARE void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_
 		return;
 	}
 	shmemd_arch_fence_before_dbr();
-	shmemd_arch_st_relaxed_u64((void *)SHMEMD_ADDRESS(doorbell),
-				   shmemdi_device_index(path, end));
+	shmemd_arch_st_relaxed_u64((void *)SHMEMD_ADDRESS(doorbell), shmemdi_qp_index(path, end));
 	shmemd_arch_red_add_u64(&c->ch->doorbells, 1);
 }
 
@@ -205,7 +204,7 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
  * that found it set, or that advanced `rung` under this lock. So a thread that saw RUNG clear, and
  * was overtaken, fails to take the lock. */
-SHMEMD_FN_RARE void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
+SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 {
 	for (;;) {
 		uint64_t ready = shmemd_arch_ld_relaxed_u64(&c->ch->ready), rung;
@@ -236,7 +235,7 @@ SHMEMD_FN_RARE void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 /* This channel's buffers. */
 SHMEMD_FN char *shmemdi_bounces(const shmemdi_chan_t *c)
 {
-	const shmemd_ctx_t *team = c->team;
+	const shmemd_ctx_t *team = c->ctx;
 	size_t channel = (size_t)c->k * team->n_world + c->world_pe;
 
 	return team->bounces + channel * SHMEMD_BOUNCES_NBYTES;

@@ -17,7 +17,7 @@
 #define SHMEMDI_FLUSH_NBYTES 8u
 
 /* READ the target's heap where it begins: that memory exists as long as the job does. */
-SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
+SHMEMD_FN int shmemdi_flush_read(const shmemdi_ep_t *ep, shmemdi_call_t call)
 {
 	shmemdi_how_t how = {SHMEMD_RING_NOW, 1, 1, 1};
 	shmemdi_posted_t posted;
@@ -25,43 +25,43 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_nic_t *n, shmemdi_call_t call)
 	int status;
 
 	shmemdi_wrs_init(&wrs, how);
-	shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, n->heap, 0, SHMEMDI_FLUSH_NBYTES,
+	shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, ep->heap, 0, SHMEMDI_FLUSH_NBYTES,
 			SHMEMDI_LOCAL_SINK);
-	status = shmemdi_wr_post(shmemdi_ref(&n->c), call, &wrs, &posted);
+	status = shmemdi_wr_post(shmemdi_ref(&ep->c), call, &wrs, &posted);
 	/* Not published: the channel has failed, and `flush` names an earlier READ. */
 	if (status == SHMEMD_OK && posted.ticket.word & SHMEMDI_TICKET_VOID)
-		status = shmemdi_channel_status(&n->c);
+		status = shmemdi_channel_status(&ep->c);
 	return status;
 }
 
 /* Does the last flush cover everything published? Then it ends there, or it is being published. Not
  * by shmemdi_reached: the last flush may be older than the 2^31 WQEBBs that it can order
  * (shmemdi_sq_note_flush keeps it from being 2^32 old). */
-SHMEMD_FN int shmemdi_flush_covers(const shmemdi_nic_t *n, uint64_t flush, uint64_t ready)
+SHMEMD_FN int shmemdi_flush_covers(const shmemdi_ep_t *ep, uint64_t flush, uint64_t ready)
 {
-	return SHMEMD_READY_INDEX(flush) - SHMEMD_READY_INDEX(ready) <= 1 + shmemdi_dumps(n);
+	return SHMEMD_READY_INDEX(flush) - SHMEMD_READY_INDEX(ready) <= 1 + shmemdi_dumps(ep);
 }
 
 /* Post a READ after everything published, unless the last one covers all of that; one of the
  * coalesced lanes does so. It looks at `ready` after all lanes have arrived: what each of them has
  * posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
-SHMEMD_FN_RARE int shmemdi_flush_post(shmemdi_ref_t ref, shmemdi_call_t call)
+SHMEMD_FN_COLD int shmemdi_flush_post(shmemdi_ref_t ref, shmemdi_call_t call)
 {
-	shmemdi_nic_t nic = shmemdi_nic_k(ref.team, ref.pe, ref.k);
-	const shmemdi_nic_t *n = &nic;
-	shmemdi_lanes_t lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)n->c.ch | 127);
+	shmemdi_ep_t nic = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
+	const shmemdi_ep_t *ep = &nic;
+	shmemdi_lanes_t lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)ep->c.ch | 127);
 	int status = SHMEMD_OK;
 
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader) {
-		uint64_t ready = shmemdi_ready(&n->c),
-			 flush = shmemd_arch_ld_relaxed_u64(&n->c.ch->flush);
+		uint64_t ready = shmemdi_ready(&ep->c),
+			 flush = shmemd_arch_ld_relaxed_u64(&ep->c.ch->flush);
 
-		status = shmemdi_channel_status(&n->c);
+		status = shmemdi_channel_status(&ep->c);
 		if (status != SHMEMD_OK)
 			shmemdi_cq_ended(&nic.c, call, status, SHMEMD_READY_INDEX(ready), 0);
-		else if (!shmemdi_flush_covers(n, flush, ready))
-			status = shmemdi_flush_read(n, call);
+		else if (!shmemdi_flush_covers(ep, flush, ready))
+			status = shmemdi_flush_read(ep, call);
 	}
 	/* A lane that loads `flush` again (shmemdi_flush_wait) finds what the leader has found
 	 * there, or a later READ: a shuffle orders nothing. */
@@ -70,23 +70,23 @@ SHMEMD_FN_RARE int shmemdi_flush_post(shmemdi_ref_t ref, shmemdi_call_t call)
 }
 
 /* Wait for the READ that shmemdi_flush_post has left in `flush`. */
-SHMEMD_FN int shmemdi_flush_wait(const shmemdi_nic_t *n, shmemdi_call_t call, shmemdi_limit_t limit)
+SHMEMD_FN int shmemdi_flush_wait(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_limit_t limit)
 {
-	shmemdi_ticket_t t = {shmemd_arch_ld_relaxed_u64(&n->c.ch->flush),
-			      shmemd_arch_ld_relaxed_u64(&n->c.ch->queue)};
+	shmemdi_ticket_t t = {shmemd_arch_ld_relaxed_u64(&ep->c.ch->flush),
+			      shmemd_arch_ld_relaxed_u64(&ep->c.ch->queue)};
 
 	/* The number is of another path. */
 	if (SHMEMD_ARCH_SELDOM(SHMEMD_READY_EPOCH(t.word) != SHMEMD_TAG(t.queue)))
-		return shmemdi_cq_wait_longer(shmemdi_ref(&n->c), call, t, limit);
-	return shmemdi_cq_wait(&n->c, call, t, limit);
+		return shmemdi_cq_wait_longer(shmemdi_ref(&ep->c), call, t, limit);
+	return shmemdi_cq_wait(&ep->c, call, t, limit);
 }
 
-SHMEMD_FN int shmemdi_flush_channel(const shmemdi_nic_t *n, shmemdi_call_t call,
+SHMEMD_FN int shmemdi_flush_channel(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				    shmemdi_limit_t limit)
 {
-	int status = shmemdi_flush_post(shmemdi_ref(&n->c), call);
+	int status = shmemdi_flush_post(shmemdi_ref(&ep->c), call);
 
-	return status ? status : shmemdi_flush_wait(n, call, limit);
+	return status ? status : shmemdi_flush_wait(ep, call, limit);
 }
 
 /* Which channels a quiet or fence completes. */
@@ -99,15 +99,15 @@ typedef struct shmemdi_quiet {
 } shmemdi_quiet_t;
 
 SHMEMD_FN int shmemdi_quiet_one(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int pe,
-				int is_wait)
+				int is_waiting)
 {
-	shmemdi_nic_t n = shmemdi_nic_k(ctx, pe, q->k);
+	shmemdi_ep_t ep = shmemdi_ep_k(ctx, pe, q->k);
 	shmemdi_limit_t limit = {q->limit.ns, q->limit.named, pe};
 
 	if (q->only_mapped && !ctx->peers[pe].base)
 		return SHMEMD_OK;
-	return is_wait ? shmemdi_flush_wait(&n, q->call, limit)
-		       : shmemdi_flush_post(shmemdi_ref(&n.c), q->call);
+	return is_waiting ? shmemdi_flush_wait(&ep, q->call, limit)
+			  : shmemdi_flush_post(shmemdi_ref(&ep.c), q->call);
 }
 
 SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t k, uint32_t word)
@@ -117,7 +117,7 @@ SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t k, uint32_t wo
 
 /* The world team's used channels, assigned to the threads of the group by PE number: threads may
  * read different `used` words, and the thread that posts a flush must also wait for it. */
-SHMEMD_FN int shmemdi_quiet_world(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int is_wait)
+SHMEMD_FN int shmemdi_quiet_world(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int is_waiting)
 {
 	uint32_t word;
 	int status = SHMEMD_OK;
@@ -133,14 +133,15 @@ SHMEMD_FN int shmemdi_quiet_world(const shmemd_ctx_t *ctx, const shmemdi_quiet_t
 			int now = SHMEMD_OK;
 
 			if (pe % q->g.size == q->g.rank)
-				now = shmemdi_quiet_one(ctx, q, (int)pe, is_wait);
+				now = shmemdi_quiet_one(ctx, q, (int)pe, is_waiting);
 			status = status ? status : now;
 		}
 	}
 	return status;
 }
 
-SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int is_wait)
+SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q,
+				    int is_waiting)
 {
 	int status = SHMEMD_OK, pe;
 
@@ -149,7 +150,7 @@ SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet
 		int now = SHMEMD_OK;
 
 		if (shmemdi_used(ctx, q->k, world / 64) >> world % 64 & 1)
-			now = shmemdi_quiet_one(ctx, q, pe, is_wait);
+			now = shmemdi_quiet_one(ctx, q, pe, is_waiting);
 		status = status ? status : now;
 	}
 	return status;
@@ -157,15 +158,15 @@ SHMEMD_FN int shmemdi_quiet_members(const shmemd_ctx_t *ctx, const shmemdi_quiet
 
 /* By all threads of the group, a part each: first post all READs, then wait for them. Returns this
  * thread's first failure; the other channels are quiet all the same. */
-SHMEMD_FN_RARE int shmemdi_quiet_all(const shmemd_ctx_t *team, shmemdi_quiet_t q)
+SHMEMD_FN_COLD int shmemdi_quiet_all(const shmemd_ctx_t *team, shmemdi_quiet_t q)
 {
 	int is_world = (team->flags & SHMEMD_CTX_WORLD) != 0;
-	int status = SHMEMD_OK, now, is_wait;
+	int status = SHMEMD_OK, now, is_waiting;
 
 	SHMEMD_ARCH_NO_UNROLL
-	for (is_wait = 0; is_wait < 2; is_wait++) {
-		now = is_world ? shmemdi_quiet_world(team, &q, is_wait)
-			       : shmemdi_quiet_members(team, &q, is_wait);
+	for (is_waiting = 0; is_waiting < 2; is_waiting++) {
+		now = is_world ? shmemdi_quiet_world(team, &q, is_waiting)
+			       : shmemdi_quiet_members(team, &q, is_waiting);
 		status = status ? status : now;
 	}
 	return status;

@@ -81,7 +81,7 @@ SHMEMD_FN int shmemdi_spin_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 }
 
 /* One turn of a poll loop. Returns SHMEMD_OK to go on, or why to stop. */
-SHMEMD_FN int shmemdi_spin_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
+SHMEMD_FN int shmemdi_spin_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 {
 	shmemd_arch_spin_hint();
 	spin->turns++;

@@ -52,22 +52,22 @@ typedef struct shmemdi_post {
 } shmemdi_post_t;
 
 /* A reservation and its snapshot, as far as its turn needs them. */
-typedef struct shmemdi_place {
+typedef struct shmemdi_pending {
 	uint64_t path, queue, doorbell, ready;
 	uint32_t first, end;
-} shmemdi_place_t;
+} shmemdi_pending_t;
 
 /* What the caller wants of a posting. */
 typedef struct shmemdi_how {
-	uint8_t when;     /* shmemd_when */
-	uint8_t is_wait;  /* the CQE's number will be needed */
-	uint8_t is_flush; /* a READ that completes everything before it: note it in `flush` */
-	uint8_t is_alone; /* no other lane of the warp is here */
+	uint8_t when;      /* shmemd_when */
+	uint8_t will_wait; /* the CQE's number will be needed */
+	uint8_t is_flush;  /* a READ that completes everything before it: note it in `flush` */
+	uint8_t is_alone;  /* no other lane of the warp is here */
 } shmemdi_how_t;
 
-SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int is_wait)
+SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int will_wait)
 {
-	shmemdi_how_t how = {(uint8_t)when, (uint8_t)(is_wait != 0), 0, 0};
+	shmemdi_how_t how = {(uint8_t)when, (uint8_t)(will_wait != 0), 0, 0};
 	return how;
 }
 
@@ -80,14 +80,14 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int is_wait)
 SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t resv,
 				     uint32_t end)
 {
-	shmemdi_limit_t limit = shmemdi_limit_default(c->team, c->pe);
+	shmemdi_limit_t limit = shmemdi_limit_default(c->ctx, c->pe);
 	shmemdi_spin_t of_wait = shmemdi_spin(limit), *spin = &of_wait;
 	uint64_t before = SHMEMD_DONE_INDEX(shmemdi_done(c)), now;
 	int status;
 
 	while (!shmemdi_cq_poll_index(c, call, end, &status)) {
 		if (status == SHMEMD_OK)
-			status = shmemdi_space_turn(c->team, spin, c->ch, resv);
+			status = shmemdi_space_step(c->ctx, spin, c->ch, resv);
 		if (status == SHMEMD_OK)
 			continue;
 		now = SHMEMD_DONE_INDEX(shmemdi_done(c));
@@ -114,7 +114,7 @@ SHMEMD_FN int shmemdi_line_is_whole(shmemdi_line_t line, uint32_t resv_epoch)
 }
 
 /* Is the queue idle before a reservation? */
-SHMEMD_FN int shmemdi_line_is_idle(shmemdi_line_t line, uint32_t first)
+SHMEMD_FN int shmemdi_line_shows_idle(shmemdi_line_t line, uint32_t first)
 {
 	return SHMEMD_READY_INDEX(line.ready) == first &&
 	       (uint32_t)SHMEMD_DONE_INDEX(line.done) == first;
@@ -124,28 +124,28 @@ SHMEMD_FN int shmemdi_line_is_idle(shmemdi_line_t line, uint32_t first)
  * channel before it publishes; what others publish comes after that. */
 SHMEMD_FN void shmemdi_sq_mark_used(const shmemdi_chan_t *c)
 {
-	const shmemd_ctx_t *team = c->team;
+	const shmemd_ctx_t *team = c->ctx;
 	uint32_t word = c->k * SHMEMD_USED_WORDS(team->n_world) + c->world_pe / 64;
 
 	shmemd_arch_red_or_u64(&team->used[word], (uint64_t)1 << c->world_pe % 64);
 }
 
-/* The snapshot was odd: wait for room up to `end`. If the channel fails, its path word says so.
+/* The slow path: wait for room up to `end`. If the channel fails, its path word says so.
  * resv: the reservation word as this poster found it. */
-SHMEMD_FN_RARE void shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call, uint64_t resv,
+SHMEMD_FN_COLD void shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call, uint64_t resv,
 					 uint32_t end)
 {
 	shmemdi_chan_t chan = shmemdi_chan_of(ref), *c = &chan;
 
 	shmemdi_sq_wait_space(c, call, resv, end);
-	if (shmemdi_line_is_idle(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
+	if (shmemdi_line_shows_idle(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
 		shmemdi_sq_mark_used(c);
 }
 
 /* Is there anything about the snapshot that a poster must wait for or act on: WQEBBs before `end`
  * that are not complete, words of different paths, another path than that of the reservation, a
  * failed channel, an idle queue? Few comparisons, for the way of every post. */
-SHMEMD_FN int shmemdi_line_is_odd(shmemdi_line_t line, uint64_t resv, uint32_t end)
+SHMEMD_FN int shmemdi_line_needs_slow_path(shmemdi_line_t line, uint64_t resv, uint32_t end)
 {
 	uint32_t epoch = SHMEMD_TAG(line.path);
 	uint32_t tags = (((uint32_t)resv ^ epoch) | ((uint32_t)line.ready ^ epoch)) & 0xff;
@@ -153,12 +153,12 @@ SHMEMD_FN int shmemdi_line_is_odd(shmemdi_line_t line, uint64_t resv, uint32_t e
 	uint32_t room = (uint32_t)SHMEMD_DONE_INDEX(line.done) - end;
 
 	return (tags | others | SHMEMD_PATH_STATUS(line.path) | room >> 31) != 0 ||
-	       shmemdi_line_is_idle(line, SHMEMD_RESV_INDEX(resv));
+	       shmemdi_line_shows_idle(line, SHMEMD_RESV_INDEX(resv));
 }
 
 /* Reserve WQEBBs, the numbers of `requests` requests among them, and take the snapshot. The results
- * are first needed by shmemdi_sq_is_odd: loads that the caller issues before that overlap with
- * these. */
+ * are first needed by shmemdi_sq_needs_slow_path: loads that the caller issues before that overlap
+ * with these. */
 SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_post_t *post, uint32_t wqebbs,
 				  uint32_t requests)
 {
@@ -175,12 +175,12 @@ SHMEMD_FN uint32_t shmemdi_sq_needs(const shmemdi_chan_t *c, const shmemdi_post_
 	return SHMEMD_RESV_INDEX(post->resv) + post->wqebbs - shmemdi_depth(c);
 }
 
-SHMEMD_FN int shmemdi_sq_is_odd(const shmemdi_chan_t *c, const shmemdi_post_t *post)
+SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c, const shmemdi_post_t *post)
 {
-	return shmemdi_line_is_odd(post->line, post->resv, shmemdi_sq_needs(c, post));
+	return shmemdi_line_needs_slow_path(post->line, post->resv, shmemdi_sq_needs(c, post));
 }
 
-/* The snapshot is odd: wait, then take one that is not. A caller that has loaded other
+/* The slow path: wait, then take a snapshot that needs it no more. A caller that has loaded other
  * values hands its reservation over (impl/put.h) instead: keeping them across the wait would cost
  * registers. */
 SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post)
@@ -191,8 +191,8 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 	} while (!shmemdi_line_is_whole(post->line, SHMEMD_RESV_EPOCH(post->resv)));
 }
 
-/* With a snapshot that is not odd, or no longer. Then shmemdi_sq_write for each WQE, then
- * shmemdi_sq_submit; between them nothing may wait. */
+/* Once the snapshot does not need the slow path. The caller goes on with shmemdi_sq_write for each
+ * WQE, then shmemdi_sq_submit; between them nothing may wait. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
 {
 	/* The NIC has read what is overwritten now. And whoever acquires this poster's publication
@@ -203,11 +203,11 @@ SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
 	return (int)SHMEMD_PATH_STATUS(post->line.path);
 }
 
-/* Wait for a snapshot that is not odd, then begin. */
+/* Take the slow path if the snapshot needs it, then begin. */
 SHMEMD_FN int shmemdi_sq_wait_begin(const shmemdi_chan_t *c, shmemdi_call_t call,
 				    shmemdi_post_t *post)
 {
-	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_is_odd(c, post)))
+	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_needs_slow_path(c, post)))
 		shmemdi_sq_wait(c, call, post);
 	return shmemdi_sq_begin(post);
 }
@@ -227,7 +227,7 @@ SHMEMD_FN int shmemdi_sq_start(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_post_t *post, uint32_t wqebb, uint32_t n,
 					 uint32_t request)
 {
-	shmemdi_wqe_at_t at = {shmemdi_device_index(post->line.path, post->first + wqebb),
+	shmemdi_wqe_at_t at = {shmemdi_qp_index(post->line.path, post->first + wqebb),
 			       SHMEMD_PATH_QPN_BE(post->line.path),
 			       wqebb + n == post->wqebbs ? SHMEMD_MLX5_CQ_UPDATE : 0,
 			       post->request + request};
@@ -266,10 +266,10 @@ typedef struct shmemdi_turn {
 } shmemdi_turn_t;
 
 /* That of a poster whose snapshot has ready == first. */
-SHMEMD_FN shmemdi_turn_t shmemdi_turn_now(const shmemdi_place_t *at, int when)
+SHMEMD_FN shmemdi_turn_t shmemdi_turn_now(const shmemdi_pending_t *at, int when)
 {
 	shmemdi_turn_t turn = {
-		at->ready, at->end, 1, when == SHMEMD_RING_LATER, when == SHMEMD_RING_NOW, 0};
+		at->ready, at->end, 1, when == SHMEMD_RING_DEFERRED, when == SHMEMD_RING_NOW, 0};
 	return turn;
 }
 
@@ -313,7 +313,7 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t depth, uint32_t first,
 					      uint32_t end, uint64_t mark, int when)
 {
-	shmemdi_turn_t turn = {0, end, 0, when == SHMEMD_RING_LATER, when == SHMEMD_RING_NOW, 0};
+	shmemdi_turn_t turn = {0, end, 0, when == SHMEMD_RING_DEFERRED, when == SHMEMD_RING_NOW, 0};
 	uint32_t resv;
 
 	shmemd_arch_fence_before_ready();
@@ -346,13 +346,13 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 
 /* The mark that a poster leaves. A poster that will wait for its completion leaves none: it needs
  * the number of its CQE. */
-SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_place_t *at, shmemdi_how_t how)
+SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_pending_t *at, shmemdi_how_t how)
 {
 	uint64_t low = SHMEMD_TAG(at->path);
 
-	if (how.is_wait)
+	if (how.will_wait)
 		return SHMEMD_MARK_NONE;
-	if (how.when == SHMEMD_RING_LATER)
+	if (how.when == SHMEMD_RING_DEFERRED)
 		low |= SHMEMD_MARK_DEFERRED;
 	if (how.when == SHMEMD_RING_NOW)
 		low |= SHMEMD_MARK_NOW;
@@ -360,7 +360,7 @@ SHMEMD_FN uint64_t shmemdi_sq_mark(const shmemdi_place_t *at, shmemdi_how_t how)
 }
 
 /* In the turn: ring for everything before turn->end. */
-SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_place_t *at,
+SHMEMD_FN void shmemdi_sq_ring(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
 			       const shmemdi_turn_t *turn)
 {
 	int needs_lock = !(turn->ready & SHMEMD_READY_RUNG);
@@ -410,7 +410,7 @@ SHMEMD_FN int shmemdi_sq_ends_step(uint32_t first, uint32_t end)
 	return (first ^ end) >> SHMEMDI_FLUSH_LOG_STEP != 0;
 }
 
-SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_place_t *at,
+SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
 				     shmemdi_how_t how, const shmemdi_turn_t *turn)
 {
 	uint32_t step = (uint32_t)1 << SHMEMDI_FLUSH_LOG_STEP, index = at->first - step;
@@ -426,8 +426,8 @@ SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_plac
 }
 
 /* In the turn: publish, and leave the doorbell to another thread. */
-SHMEMD_FN void shmemdi_sq_leave(const shmemdi_chan_t *c, const shmemdi_place_t *at,
-				const shmemdi_turn_t *turn)
+SHMEMD_FN void shmemdi_sq_publish_deferred(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
+					   const shmemdi_turn_t *turn)
 {
 	if (turn->ready & SHMEMD_READY_RUNG)
 		shmemd_arch_st_relaxed_u64(&c->ch->rung, SHMEMD_RUNG_WORD(at->first));
@@ -436,14 +436,14 @@ SHMEMD_FN void shmemdi_sq_leave(const shmemdi_chan_t *c, const shmemdi_place_t *
 }
 
 /* In the turn: publish, and ring if this poster must. */
-SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_place_t *at,
+SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
 				  const shmemdi_turn_t *turn)
 {
 	int is_left = shmemdi_sq_may_defer(turn) || (turn->has_followed && !turn->is_now &&
 						     !((at->first ^ turn->end) >> c->log_batch));
 
 	if (is_left) {
-		shmemdi_sq_leave(c, at, turn);
+		shmemdi_sq_publish_deferred(c, at, turn);
 		return;
 	}
 	shmemdi_sq_ring(c, at, turn);
@@ -452,7 +452,7 @@ SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_place_t
 
 /* In the turn, with a `ready` of a later epoch than that of the WQEs: move them to the path that
  * the channel has now. Their ticket keeps naming the old queue, and is waited for by index. */
-SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_place_t *at)
+SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_pending_t *at)
 {
 	shmemdi_line_t line = shmemdi_line(c->ch);
 	shmemdi_move_t to = {at->path, at->queue, line.path, line.queue, 0, 0, 0};
@@ -465,8 +465,8 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_place_t *at)
 
 /* By a poster that finds others before it, or that the plain case below does not cover. Returns the
  * ticket's word. */
-SHMEMD_FN_RARE uint64_t shmemdi_sq_submit_behind(shmemdi_ref_t ref, shmemdi_place_t at,
-						 shmemdi_how_t how)
+SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_slow(shmemdi_ref_t ref, shmemdi_pending_t at,
+					       shmemdi_how_t how)
 {
 	shmemdi_chan_t c = shmemdi_chan_of(ref);
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
@@ -487,10 +487,10 @@ SHMEMD_FN_RARE uint64_t shmemdi_sq_submit_behind(shmemdi_ref_t ref, shmemdi_plac
 /* Has a poster with this snapshot the turn, and nothing to do in it but to publish and to ring or
  * leave the doorbell: no lock to take, no proxy to tell, no flush to note? Few comparisons, for the
  * way of every post. */
-SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_place_t *at, int when)
+SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_pending_t *at, int when)
 {
-	uint32_t flags = when == SHMEMD_RING_LATER ? SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED
-						   : SHMEMD_READY_RUNG;
+	uint32_t flags = when == SHMEMD_RING_DEFERRED ? SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED
+						      : SHMEMD_READY_RUNG;
 
 	return ((SHMEMD_READY_INDEX(at->ready) ^ at->first) |
 		(at->first ^ at->end) >> SHMEMDI_FLUSH_LOG_STEP |
@@ -498,10 +498,10 @@ SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_place_t *at, int when)
 	       ((uint32_t)at->ready & flags) != 0;
 }
 
-SHMEMD_FN shmemdi_place_t shmemdi_sq_place(const shmemdi_post_t *post)
+SHMEMD_FN shmemdi_pending_t shmemdi_sq_pending(const shmemdi_post_t *post)
 {
-	shmemdi_place_t at = {post->line.path,  post->line.queue, post->line.doorbell,
-			      post->line.ready, post->first,      post->first + post->wqebbs};
+	shmemdi_pending_t at = {post->line.path,  post->line.queue, post->line.doorbell,
+				post->line.ready, post->first,      post->first + post->wqebbs};
 	return at;
 }
 
@@ -514,7 +514,7 @@ SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_post_t *p
 SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shmemdi_post_t *post,
 					     shmemdi_how_t how)
 {
-	shmemdi_place_t at = shmemdi_sq_place(post);
+	shmemdi_pending_t at = shmemdi_sq_pending(post);
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
 	shmemdi_ticket_t ticket = {SHMEMD_READY_WORD(at.end, SHMEMD_READY_CQES(at.ready),
 						     SHMEMD_READY_EPOCH(at.ready)),
@@ -522,10 +522,9 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shme
 
 	shmemdi_sq_count(c, post);
 	if (SHMEMD_ARCH_SELDOM(!shmemdi_sq_is_plain(&at, how.when))) {
-		ticket.word =
-			SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_behind)(shmemdi_ref(c), at, how);
-	} else if (how.when == SHMEMD_RING_LATER) {
-		shmemdi_sq_leave(c, &at, &turn);
+		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_slow)(shmemdi_ref(c), at, how);
+	} else if (how.when == SHMEMD_RING_DEFERRED) {
+		shmemdi_sq_publish_deferred(c, &at, &turn);
 	} else {
 		shmemdi_ring_nic(c, at.path, at.queue, at.doorbell, at.end);
 		shmemdi_sq_set_ready(c, &turn, SHMEMD_READY_RUNG);

@@ -20,8 +20,9 @@
  *
  * Interleavings considered
  *   A poster with a snapshot of the old path. It has not published. So it finds the reservation's
- *   epoch newer than that of its snapshot (shmemdi_line_is_odd); or it gets the turn after the
- *   switch, from a load of `ready` that shows the new epoch, and moves its WQEs (shmemdi_sq_move).
+ *   epoch newer than that of its snapshot (shmemdi_line_needs_slow_path); or it gets the turn
+ *   after the switch, from a load of `ready` that shows the new epoch, and moves its WQEs
+ *   (shmemdi_sq_move).
  *   A poster whose snapshot shows that it has the turn, and a switch before its store to `ready`,
  *   for which it does not load that again (shmemdi_sq_is_plain). The store would take back the
  *   epoch. No thread can switch then. A helper that swaps the reservation word after this poster's
@@ -33,8 +34,8 @@
  *   A waiter that knows the number of its CQE. The number is of one path: the tag of the queue in
  *   which it looks is compared with that of the path word, loaded after the CQE, and the epoch of
  *   the number with that tag. With another path it waits by index.
- *   A thread that was slow to read an order. It finds `carried_out` at that number, or `started` at
- *   another; or `ready` at another epoch (tests/explore, orders).
+ *   A thread that was slow to read an order. It finds `carried_out` at that number, or `announced`
+ *   at another; or `ready` at another epoch (tests/explore, orders).
  *   The channel fails meanwhile. The switch goes on without moving WQEs, so that posters find a
  *   whole line, and its status. */
 #ifndef SHMEMD_IMPL_SWITCH_H
@@ -110,7 +111,7 @@ SHMEMD_FN void shmemdi_wqe_store(const shmemdi_chan_t *c, const shmemdi_move_t *
 SHMEMD_FN int shmemdi_wqe_bounces(const shmemdi_chan_t *c, const shmemdi_move_t *m,
 				  const uint32_t *w, shmemd_replay_kind_t kind)
 {
-	const shmemd_ctx_t *ctx = c->team;
+	const shmemd_ctx_t *ctx = c->ctx;
 	const shmemd_key_t *entry =
 		&ctx->keys[SHMEMD_LKEY(ctx->n_granules, ctx->n_world, ctx->n_granules)];
 
@@ -122,7 +123,7 @@ SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t
 				   const uint32_t *w, shmemd_replay_kind_t kind, int bounces,
 				   shmemd_replay_at_t *at)
 {
-	const shmemd_ctx_t *ctx = c->team;
+	const shmemd_ctx_t *ctx = c->ctx;
 	uint64_t granule;
 
 	if (kind.remote) {
@@ -163,9 +164,9 @@ SHMEMD_FN uint32_t shmemdi_move_one(const shmemdi_chan_t *c, shmemdi_move_t *m, 
 	int bounces = shmemdi_wqe_bounces(c, m, w, kind);
 	uint64_t local = bounces ? shmemd_replay_address(w, kind.local, 0) : 0;
 	int fate = shmemd_replay_fate(kind, m->executed != 0,
-				      local == (uint64_t)(uintptr_t)shmemdi_bounce_sink(c->team));
-	shmemd_replay_at_t at = {shmemdi_device_index(m->to_path, index),
-				 SHMEMD_PATH_QPN(m->to_path), m->request, 0, 0};
+				      local == (uint64_t)(uintptr_t)shmemdi_bounce_sink(c->ctx));
+	shmemd_replay_at_t at = {shmemdi_qp_index(m->to_path, index), SHMEMD_PATH_QPN(m->to_path),
+				 m->request, 0, 0};
 
 	if (kind.is_request && m->executed)
 		m->executed--;
@@ -184,7 +185,7 @@ SHMEMD_FN uint32_t shmemdi_move_one(const shmemdi_chan_t *c, shmemdi_move_t *m, 
 }
 
 /* Move the WQEs of [first, end). Returns what is left. */
-SHMEMD_FN_RARE shmemdi_move_t shmemdi_move_all(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
+SHMEMD_FN_COLD shmemdi_move_t shmemdi_move_all(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
 					       uint32_t end)
 {
 	SHMEMD_ARCH_NO_UNROLL
@@ -218,7 +219,7 @@ SHMEMD_FN shmemdi_count_t shmemdi_count(const shmemdi_chan_t *c, const shmemdi_m
 
 /* By the leader of a reservation [first, end), which has the turn: move the WQEs that it has
  * written for another path. They keep the numbers of their requests. */
-SHMEMD_FN_RARE void shmemdi_move_written(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
+SHMEMD_FN_COLD void shmemdi_move_written(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
 					 uint32_t end)
 {
 	const char *request = shmemdi_wqebb(&c, m.path, m.queue, first) + 3 * sizeof(uint32_t);
@@ -249,7 +250,7 @@ SHMEMD_FN int shmemdi_order_read(const shmemd_order_t *order, shmemdi_order_t *o
 	o->start = shmemd_arch_ld_relaxed_u32(&order->start);
 	o->executed = shmemd_arch_ld_relaxed_u32(&order->executed);
 	shmemd_arch_fence_acquire();
-	if (shmemd_arch_ld_relaxed_u32(&order->started) != (uint32_t)o->number)
+	if (shmemd_arch_ld_relaxed_u32(&order->announced) != (uint32_t)o->number)
 		return 0;
 	return shmemd_arch_ld_relaxed_u64(&order->carried_out) != o->number;
 }
@@ -265,7 +266,7 @@ SHMEMD_FN int shmemdi_order_follows(const shmemdi_order_t *o, uint32_t epoch)
 SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 					 uint32_t retired)
 {
-	shmemd_order_t *order = c->team->order;
+	shmemd_order_t *order = c->ctx->order;
 	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&order->number);
 
 	if (at.lo != o->number || at.hi == o->number)
@@ -371,9 +372,10 @@ SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_or
 }
 
 /* Carry out an order, while nobody else can publish. ready: as it is, and acquired; request: that
- * field of the reservation word there. is_told: the reservation word has the new epoch already. */
+ * field of the reservation word there. has_new_epoch: the reservation word has the new epoch
+ * already. */
 SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o, uint64_t ready,
-			      uint32_t request, int is_told)
+			      uint32_t request, int has_new_epoch)
 {
 	uint32_t end = SHMEMD_READY_INDEX(ready), retired = end;
 	uint64_t epochs = SHMEMD_TAG(o->path) - (uint64_t)SHMEMD_READY_EPOCH(ready), now;
@@ -390,7 +392,7 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 	 * look like a CQE (tests/explore, ring_switch). */
 	shmemd_arch_fence_before_ready();
 	shmemd_arch_red_add_u64(&c->ch->ready, now - ready);
-	if (!is_told)
+	if (!has_new_epoch)
 		retired = SHMEMD_RESV_INDEX(shmemd_arch_atom_add_u64(&c->ch->resv, epochs));
 	shmemdi_order_acknowledge(c, o, retired);
 	shmemd_arch_unlock(&c->ch->done, SHMEMD_DONE_WORD(SHMEMD_DONE_INDEX(at.done), 0));
@@ -416,7 +418,7 @@ SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx, const shmem
 	shmemdi_chan_t c;
 
 	c.ch = (shmemd_channel_t *)(void *)(ctx->channels + channel * ctx->channel_nbytes);
-	c.team = ctx->self;
+	c.ctx = ctx->self;
 	c.pe = ctx->flags & SHMEMD_CTX_WORLD ? (int)o->world_pe : -1;
 	c.world_pe = o->world_pe;
 	c.k = (uint8_t)o->k;
@@ -447,7 +449,7 @@ SHMEMD_FN int shmemdi_may_help(const shmemdi_chan_t *c, uint64_t ready, uint64_t
 
 /* An order is pending: carry it out, if nobody else can publish on its channel. blocked: NULL, or
  * the channel on which this thread is a poster that waits for space, with the reservation word. */
-SHMEMD_FN_RARE void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
+SHMEMD_FN_COLD void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
 				  uint64_t resv)
 {
 	shmemdi_order_t o;
@@ -486,7 +488,7 @@ SHMEMD_FN int shmemdi_is_ordered(const shmemd_ctx_t *ctx)
 /* Look at the host's memory: is it time to stop, or is there an order to carry out? A wait may
  * take longer than its limit by the time of a switch. blocked, resv: of a poster that waits for
  * space. */
-SHMEMD_FN_RARE int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
+SHMEMD_FN_COLD int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 				     const shmemd_channel_t *blocked, uint64_t resv)
 {
 	int status = shmemdi_spin_look(ctx, spin);
@@ -496,8 +498,8 @@ SHMEMD_FN_RARE int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *sp
 	return status;
 }
 
-/* One turn of a wait, as shmemdi_spin_turn; an order is carried out meanwhile. */
-SHMEMD_FN int shmemdi_space_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
+/* One turn of a wait, as shmemdi_spin_step; an order is carried out meanwhile. */
+SHMEMD_FN int shmemdi_space_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 				 const shmemd_channel_t *blocked, uint64_t resv)
 {
 	shmemd_arch_spin_hint();
@@ -506,9 +508,9 @@ SHMEMD_FN int shmemdi_space_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 						: shmemdi_wait_look(ctx, spin, blocked, resv);
 }
 
-SHMEMD_FN int shmemdi_wait_turn(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
+SHMEMD_FN int shmemdi_wait_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 {
-	return shmemdi_space_turn(ctx, spin, 0, 0);
+	return shmemdi_space_step(ctx, spin, 0, 0);
 }
 
 /* For a kernel of the host's that serves while no kernel waits in the library: carry out an order

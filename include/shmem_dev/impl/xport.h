@@ -125,7 +125,7 @@ SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
 }
 
 /* put, with a signal after the data unless sig.op is -1. Blocking: src is free on return. */
-SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_signal_t sig)
+SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_ep_t ep, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
 	int status = SHMEMD_OK;
@@ -134,13 +134,14 @@ SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_nic_t n, shmemdi_op_t op, shmemdi_s
 		return SHMEMD_ERR_UNREACHABLE;
 	if (op.g.bar == SHMEMDI_BAR_NONE && !shmemd_arch_is_alone()) {
 		put.how.is_alone = 0;
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(shmemdi_ref(&n.c), op.call, put);
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(shmemdi_ref(&ep.c), op.call,
+								   put);
 	}
 	if (op.g.rank >= 32)
 		return SHMEMD_OK;
 	if (op.g.rank == 0)
-		status = shmemdi_nic_put(&n, op.call, &put);
-	shmemdi_part(op.g);
+		status = shmemdi_nic_put(&ep, op.call, &put);
+	shmemdi_warp_rejoin(op.g);
 	return status;
 }
 
@@ -157,12 +158,12 @@ SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	if (op.g.rank == 0)
 		status = shmemdi_nic_get(ref, op.call, op.local, op.sym, op.nbytes,
 					 shmemdi_op_how(&op, op.g.bar != SHMEMDI_BAR_NONE));
-	shmemdi_part(op.g);
+	shmemdi_warp_rejoin(op.g);
 	return status;
 }
 
 /* A word of op.nbytes bytes: stored, or with kind (shmemdi_amo) updated. */
-SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_nic_t n, shmemdi_op_t op, int kind, uint64_t value)
+SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_ep_t ep, shmemdi_op_t op, int kind, uint64_t value)
 {
 	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
 	uint64_t old;
@@ -170,12 +171,12 @@ SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_nic_t n, shmemdi_op_t op, int kind
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
 	if (kind == SHMEMDI_AMO_FADD)
-		return shmemdi_nic_fetch(shmemdi_ref(&n.c), op.call, op.sym, word.width, kind,
+		return shmemdi_nic_fetch(shmemdi_ref(&ep.c), op.call, op.sym, word.width, kind,
 					 value, 0, &old);
 	if (!shmemd_arch_is_alone())
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&n.c), op.call,
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep.c), op.call,
 								    word, shmemdi_op_how(&op, 0));
-	return shmemdi_nic_word(&n, op.call, word, shmemdi_op_how(&op, 1));
+	return shmemdi_nic_word(&ep, op.call, word, shmemdi_op_how(&op, 1));
 }
 
 /* The result of a call that returns a word. */
@@ -202,12 +203,12 @@ SHMEMD_FN shmemdi_result_t shmemdi_by_nic_fetch(const shmemd_ctx_t *ctx, shmemdi
 SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *team, shmemdi_call_t call, int pe,
 				       uint32_t k)
 {
-	shmemdi_nic_t n;
+	shmemdi_ep_t ep;
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_OK;
-	n = shmemdi_nic_k(team, pe, k);
-	return shmemdi_flush_channel(&n, call, shmemdi_limit_default(team, pe));
+	ep = shmemdi_ep_k(team, pe, k);
+	return shmemdi_flush_channel(&ep, call, shmemdi_limit_default(team, pe));
 }
 
 SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
@@ -226,7 +227,7 @@ SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	if (status == SHMEMD_OK && base)
 		shmemdi_copy(op.g, shmemdi_p2p_at(ctx, base, op.sym), op.local, op.nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, shmemdi_no_signal());
+		status = shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, shmemdi_no_signal());
 	shmemdi_latch(ctx, status);
 }
 
@@ -281,7 +282,7 @@ SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits
 	if (status == SHMEMD_OK && base)
 		shmemdi_p2p_store(shmemdi_p2p_at(ctx, base, op.sym), bits, (uint32_t)op.nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_word(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_FETCH, bits);
+		status = shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_WORD_STORE, bits);
 	shmemdi_latch(ctx, status);
 }
 
@@ -321,7 +322,7 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shm
  * anything. */
 SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
 {
-	if (!(ctx->flags & SHMEMD_CTX_BOTH_WAYS))
+	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
 		return SHMEMD_OK;
 	return shmemdi_by_nic_flush(ctx->self, call, pe, ctx->channel);
 }
@@ -334,10 +335,10 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 	if (status == SHMEMD_OK && base)
 		shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
 	else if (status == SHMEMD_OK && sig.op == SHMEMD_SIGNAL_ADD)
-		status = shmemdi_by_nic_word(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_ADD,
-					     sig.value);
+		status =
+			shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_AMO_ADD, sig.value);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_word(shmemdi_nic(ctx, op.pe), op, SHMEMDI_AMO_FETCH,
+		status = shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_WORD_STORE,
 					     sig.value);
 	shmemdi_latch(ctx, status);
 }
@@ -390,7 +391,7 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	if (status == SHMEMD_OK && base) {
 		status = shmemdi_store_signal(ctx, op, sig, base);
 	} else if (status == SHMEMD_OK) {
-		status = shmemdi_by_nic_put(shmemdi_nic(ctx, op.pe), op, sig);
+		status = shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, sig);
 		shmemdi_latch(ctx, status);
 		if (op.is_blocking)
 			shmemd_group_sync(op.g);
@@ -415,7 +416,7 @@ SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, ui
 	if (status != SHMEMD_OK)
 		return status;
 	if (!base)
-		return shmemdi_by_nic_word(shmemdi_nic(ctx, op.pe), op, kind, value);
+		return shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, kind, value);
 	to = shmemdi_p2p_at(ctx, base, op.sym);
 	if (op.nbytes == 4)
 		shmemdi_p2p_red4(to, kind, (uint32_t)value);
@@ -448,7 +449,7 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int ki
  * may have the scope of this GPU, and the stores went to another one. */
 SHMEMD_FN int shmemdi_amo_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value)
 {
-	if (ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_BOTH_WAYS) &&
+	if (ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT) &&
 	    shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK && shmemdi_p2p_base(ctx, op.pe))
 		shmemd_arch_fence_before_signal();
 	return shmemdi_amo(ctx, op, SHMEMDI_AMO_ADD, value);
@@ -508,7 +509,7 @@ SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g)
 
 	shmemd_group_sync(g);
 	shmemd_arch_fence_order();
-	if (!(ctx->flags & SHMEMD_CTX_BOTH_WAYS))
+	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
 		return;
 	status = shmemdi_by_nic_quiet(ctx, both);
 	shmemdi_latch(ctx, status);

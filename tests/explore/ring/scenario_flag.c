@@ -127,7 +127,7 @@ static void post_deferred(const ring_pe_t *p, uint32_t w)
 {
 	for (uint32_t i = 0; i <= p->variant; i++)
 		shmemd_channel_signal_set(&p->ctx, word_of(&p->ctx, AREA_TARGET, place_of(w, i)),
-					  value_of(w, i), p->target, SHMEMD_RING_LATER);
+					  value_of(w, i), p->target, SHMEMD_RING_DEFERRED);
 }
 
 void ring_deferred(const void *params)
@@ -253,7 +253,7 @@ static void send_by_warp(const ring_pe_t *p, uint32_t *dst, const uint32_t *src,
 	}
 	if (p->variant == WARP_CHANNEL)
 		shmemd_channel_put_nbi_warp(&p->ctx, dst, src, nbytes, p->target,
-					    SHMEMD_RING_LATER);
+					    SHMEMD_RING_DEFERRED);
 	else if (p->variant == WARP_PUT)
 		shmemd_putmem_warp(&p->ctx, dst, src, nbytes, p->target);
 	else if (p->variant != WARP_BOTH)
