@@ -9,7 +9,7 @@
 #include "ib/ib.h"
 #include "mem/mem.h"
 
-static uint32_t path_flags(const shmemhi_qp_t *link)
+static uint32_t path_flags(const shmemhi_link_t *link)
 {
 	if (link->producer)
 		return SHMEMD_PATH_PROXY;
@@ -17,7 +17,7 @@ static uint32_t path_flags(const shmemhi_qp_t *link)
 }
 
 /* Epoch 0, nothing posted, no marks. */
-static void init_channel(const shmemhi_ib_t *ib, const shmemhi_qp_t *link,
+static void init_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 			 shmemd_channel_t *channel)
 {
 	void *doorbell = link->producer ? (void *)link->producer : link->doorbell;
@@ -44,7 +44,7 @@ static int write_channels(shmemh_t *job, const shmemhi_ib_t *ib)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
 				    "NIC: no memory for %zu channels", n_pes);
 	for (int k = 0; status == SHMEMH_OK && k < ib->n_channels; k++) {
-		const shmemhi_qp_t *links = shmemhi_qp(ib, job, k, 0);
+		const shmemhi_link_t *links = shmemhi_link(ib, job, k, 0);
 
 		for (size_t pe = 0; pe < n_pes; pe++)
 			init_channel(ib, &links[pe], (void *)(row + pe * nbytes));
@@ -79,7 +79,7 @@ void shmemhi_channels_close(shmemh_t *job, shmemhi_ib_t *ib)
 /* All PEs have a NIC or none uses one. */
 bool shmemhi_ib_reaches(const shmemh_t *job, int pe)
 {
-	return job->ib && shmemhi_qp(job->ib, job, 0, pe)->is_connected;
+	return job->ib && shmemhi_link(job->ib, job, 0, pe)->is_connected;
 }
 
 /* After a thread has polled the CQE of a READ, it loads the data of the READ. Is a DUMP needed in

@@ -47,8 +47,8 @@ static const char *meaning_of(uint32_t status)
 	return "see the PRM; the kernel's log may say more";
 }
 
-static int fail(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_qp_t *link, const uint32_t *in,
-		const uint32_t *out, int error)
+static int fail(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *link,
+		const uint32_t *in, const uint32_t *out, int error)
 {
 	size_t index = (size_t)(link - ib->links);
 	uint32_t status = (uint32_t)shmemhi_prm_get(out, SHMEMHI_PRM_STATUS);
@@ -63,7 +63,7 @@ static int fail(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_qp_t *link,
 }
 
 struct mlx5dv_devx_obj *shmemhi_command_create(shmemh_t *job, const shmemhi_ib_t *ib,
-					       const shmemhi_qp_t *link, const uint32_t *in,
+					       const shmemhi_link_t *link, const uint32_t *in,
 					       uint32_t *number)
 {
 	uint32_t out[SHMEMHI_PRM_SHORT] = {0};
@@ -78,7 +78,7 @@ struct mlx5dv_devx_obj *shmemhi_command_create(shmemh_t *job, const shmemhi_ib_t
 	return obj;
 }
 
-int shmemhi_command_modify(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_qp_t *link,
+int shmemhi_command_modify(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 			   uint32_t *in, size_t n_words)
 {
 	uint32_t out[SHMEMHI_PRM_SHORT] = {0};

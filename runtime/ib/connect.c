@@ -13,7 +13,7 @@ static uint8_t min(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
-static int to_rtr(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_qp_t *link,
+static int to_rtr(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 		  const shmemhi_port_name_t *port, const shmemhi_link_name_t *peer,
 		  const shmemhi_address_t *address)
 {
@@ -30,7 +30,7 @@ static int to_rtr(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_qp_t *lin
 	return shmemhi_command_modify(job, ib, link, in, SHMEMHI_PRM_LONG);
 }
 
-static int to_rts(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_qp_t *link,
+static int to_rts(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *link,
 		  const shmemhi_port_name_t *port)
 {
 	uint32_t in[SHMEMHI_PRM_LONG] = {0};
@@ -53,7 +53,7 @@ static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_names_t *names, i
 	int status = shmemhi_address_find(job, ib, pe, port, &address);
 
 	for (int k = 0; status == SHMEMH_OK && k < ib->n_channels; k++) {
-		shmemhi_qp_t *link = shmemhi_qp(ib, job, k, pe);
+		shmemhi_link_t *link = shmemhi_link(ib, job, k, pe);
 		shmemhi_link_name_t mine = {link->qpn, link->psn};
 		const shmemhi_link_name_t *peer = &names->links[link - ib->links];
 

@@ -60,7 +60,7 @@ static void fill_counts(const shmemd_channel_t *words, shmemh_channel_counters_t
 
 int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counters_t *c)
 {
-	const shmemhi_qp_t *link;
+	const shmemhi_link_t *link;
 	shmemd_channel_t words;
 	int status;
 
@@ -70,7 +70,7 @@ int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counter
 	status = check(job, pe, k, c);
 	if (status != SHMEMH_OK)
 		return shmemhi_done(job, status);
-	link = shmemhi_qp(job->ib, job, k, pe);
+	link = shmemhi_link(job->ib, job, k, pe);
 	status = shmemhi_dev_read(job, &words, shmemhi_channel(job->ib, link),
 				  offsetof(shmemd_channel_t, owners));
 	if (status != SHMEMH_OK)

@@ -70,8 +70,8 @@ static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t
 	int status;
 
 	for (size_t i = 0; i < n * n_channels; i++) {
-		const shmemhi_qp_t *link =
-			shmemhi_qp(ib, job, (int)(i % n_channels), (int)(first + i / n_channels));
+		const shmemhi_link_t *link =
+			shmemhi_link(ib, job, (int)(i % n_channels), (int)(first + i / n_channels));
 
 		names->mine[i] = (shmemhi_link_name_t){link->qpn, link->psn};
 	}

@@ -25,7 +25,7 @@
 #define SLACK_NS 1000UL /* by which the Linux kernel may lengthen sleeps; its default is 50 us */
 
 typedef struct doorbell {
-	const shmemhi_qp_t *link;
+	const shmemhi_link_t *link;
 	uint32_t rung; /* producer index of the last doorbell */
 } doorbell_t;
 
@@ -67,7 +67,7 @@ static uint64_t doorbell_of(uint32_t index, uint32_t qpn)
  * advanced since the last doorbell. */
 static bool ring(doorbell_t *doorbell)
 {
-	const shmemhi_qp_t *link = doorbell->link;
+	const shmemhi_link_t *link = doorbell->link;
 	uint32_t index = (uint32_t)__atomic_load_n(link->producer, __ATOMIC_ACQUIRE);
 
 	if ((int32_t)(index - doorbell->rung) <= 0)

@@ -10,12 +10,12 @@
 
 #define PSN_BITS 24
 
-static const shmemhi_queue_block_t *block_of(const shmemhi_ib_t *ib, const shmemhi_qp_t *link)
+static const shmemhi_queue_block_t *block_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
 	return &ib->queue_mem->blocks[(size_t)(link - ib->links) / ib->queue_mem->links_per_block];
 }
 
-static const shmemhi_queue_block_t *records_of(const shmemhi_ib_t *ib, const shmemhi_qp_t *link)
+static const shmemhi_queue_block_t *records_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
 	return ib->queue_mem->records.umem ? &ib->queue_mem->records : block_of(ib, link);
 }
@@ -30,7 +30,7 @@ static uint64_t offset_of(const shmemhi_queue_block_t *b, const void *p)
 	return (uint64_t)((const char *)p - b->base);
 }
 
-static int create_cq(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_qp_t *link)
+static int create_cq(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link)
 {
 	const shmemhi_queue_block_t *b = block_of(ib, link), *records = records_of(ib, link);
 	uint32_t in[SHMEMHI_PRM_LONG] = {0};
@@ -54,7 +54,7 @@ static int create_cq(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_qp_t *link)
 
 /* Without a receive queue: no request here uses one. The record is named even if send_dbr_mode
  * says that there is none: the Linux driver sets dbr_umem_valid in each CREATE_QP. */
-static int send_create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_qp_t *link,
+static int send_create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link,
 			  unsigned send_dbr_mode)
 {
 	const shmemhi_queue_block_t *b = block_of(ib, link), *records = records_of(ib, link);
@@ -87,7 +87,7 @@ static int send_create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_qp_t *l
  *
  * A NIC may limit the number of queue pairs without a record (capability
  * log_max_send_dbr_less_qp_sq): once CREATE_QP is refused, the following links have records. */
-static int create_qp(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_qp_t *link)
+static int create_qp(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
 {
 	if (!ib->nic.offers_no_record || !link->doorbell)
 		return send_create_qp(job, ib, link, 0);
@@ -103,7 +103,7 @@ static int create_qp(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_qp_t *link)
 	return send_create_qp(job, ib, link, 0);
 }
 
-static int to_init(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_qp_t *link)
+static int to_init(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
 	uint32_t in[SHMEMHI_PRM_LONG] = {0};
 
@@ -117,7 +117,7 @@ static int to_init(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_qp_t *li
 	return shmemhi_command_modify(job, ib, link, in, SHMEMHI_PRM_LONG);
 }
 
-static int open_link(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_qp_t *link)
+static int open_link(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
 {
 	int status = create_cq(job, ib, link);
 
@@ -192,7 +192,7 @@ uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib)
 
 /* Move the QP to ERR before its queue is released: the NIC then refuses requests to it. A QP
  * that is in ERR stays there. */
-static void stop(const shmemhi_ib_t *ib, const shmemhi_qp_t *link)
+static void stop(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
 	uint32_t in[SHMEMHI_PRM_SHORT] = {0}, out[SHMEMHI_PRM_SHORT] = {0};
 

@@ -45,7 +45,7 @@ static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **
 
 /* Set the pointers of a link and fill its CQEs with 0xff, which they hold until the NIC writes
  * them. */
-static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemhi_qp_t *link)
+static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemhi_link_t *link)
 {
 	char *cqes = queue + SHMEMD_QUEUE_CQES(ib->depth);
 	size_t nbytes = (size_t)ib->depth * SHMEMD_CQE_NBYTES;
@@ -69,7 +69,7 @@ static int open_host_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_
 }
 
 static int open_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
-		      shmemhi_qp_t *links)
+		      shmemhi_link_t *links)
 {
 	int status;
 

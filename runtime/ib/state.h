@@ -39,7 +39,7 @@ typedef struct shmemhi_pe_nic {
 } shmemhi_pe_nic_t;
 
 /* A queue pair, its completion queue, and the memory that threads share with both. */
-typedef struct shmemhi_qp {
+typedef struct shmemhi_link {
 	char *queue;        /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
 	char *records;      /* doorbell record of the queue pair; 64 bytes on, of the CQ; in `queue`
 				but for the CPU proxy of queues that are in memory of the GPU */
@@ -56,7 +56,7 @@ typedef struct shmemhi_qp {
 			   thread of ib/watch.c: atomic */
 	struct mlx5dv_devx_uar *uar;
 	struct mlx5dv_devx_obj *cq, *qp;
-} shmemhi_qp_t;
+} shmemhi_link_t;
 
 /* Memory that holds queues of many links: pinned, registered with the NIC. */
 typedef struct shmemhi_queue_mem shmemhi_queue_mem_t; /* ib/queue.c */
@@ -74,10 +74,10 @@ typedef struct shmemhi_ib {
 	uint32_t depth;
 	uint32_t n_granules; /* of a heap */
 	uint64_t log_granule;
-	shmemhi_qp_t *links; /* [n_channels][n_pes], own PE too */
-	char *bounces;       /* SHMEMD_BOUNCES_NBYTES of each link, where the queues are */
-	uint32_t bounce_key; /* their lkey, big-endian */
-	int has_gpu_queues;  /* queues and bounce buffers are in memory of the GPU */
+	shmemhi_link_t *links; /* [n_channels][n_pes], own PE too */
+	char *bounces;         /* SHMEMD_BOUNCES_NBYTES of each link, where the queues are */
+	uint32_t bounce_key;   /* their lkey, big-endian */
+	int has_gpu_queues;    /* queues and bounce buffers are in memory of the GPU */
 	shmemhi_queue_mem_t *queue_mem;
 	shmemhi_keys_t *keys;
 	shmemhi_watch_t *watch;
@@ -86,19 +86,20 @@ typedef struct shmemhi_ib {
 	uint64_t *used; /* memory of the device */
 } shmemhi_ib_t;
 
-static inline shmemhi_qp_t *shmemhi_qp(const shmemhi_ib_t *ib, const shmemh_t *job, int k, int pe)
+static inline shmemhi_link_t *shmemhi_link(const shmemhi_ib_t *ib, const shmemh_t *job, int k,
+					   int pe)
 {
 	return &ib->links[(size_t)k * (size_t)job->n_pes + (size_t)pe];
 }
 
 /* The producer index's word of the queue pair's doorbell record. */
-static inline uint32_t *shmemhi_send_record(const shmemhi_qp_t *link)
+static inline uint32_t *shmemhi_send_record(const shmemhi_link_t *link)
 {
 	return (uint32_t *)(void *)link->records + SHMEMD_RECORD_SEND;
 }
 
 /* What kernels share of that link, memory of the device. */
-static inline shmemd_channel_t *shmemhi_channel(const shmemhi_ib_t *ib, const shmemhi_qp_t *link)
+static inline shmemd_channel_t *shmemhi_channel(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
 	return (void *)(ib->channels +
 			(size_t)(link - ib->links) * SHMEMD_CHANNEL_NBYTES(ib->depth));
@@ -133,7 +134,7 @@ void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib);
 const shmemd_key_t *shmemhi_keys_table(const shmemhi_ib_t *ib); /* SHMEMD_LKEY, SHMEMD_RKEY */
 
 /* ib/watch.c: a thread that waits for async and DevX events until close. It logs a line for each
- * and keeps fatal ones (shmemhi_qp_t.event, shmemh_nic_event). A fabric without descriptors to
+ * and keeps fatal ones (shmemhi_link_t.event, shmemh_nic_event). A fabric without descriptors to
  * wait on (the software adapter in the emulator) is not watched. Call between links_open and
  * links_close. A NIC that cannot report events causes a warning, not an error. */
 int shmemhi_watch_open(shmemh_t *job, shmemhi_ib_t *ib);

@@ -130,7 +130,7 @@ void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *u
 	memset(uars, 0, sizeof *uars);
 }
 
-void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_qp_t *link)
+void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_link_t *link)
 {
 	const shmemhi_uar_t *u = &uars->list[i % uars->n];
 	char *reg = u->uar->reg_addr;
@@ -140,7 +140,7 @@ void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_qp_t *l
 	link->doorbell = u->seen ? u->seen + (reg - u->page) : NULL;
 }
 
-void shmemhi_uars_assign_no_record(shmemhi_qp_t *link)
+void shmemhi_uars_assign_no_record(shmemhi_link_t *link)
 {
 	char *reg = (char *)link->uar->base_addr + REGISTER_NO_RECORD;
 

@@ -28,10 +28,10 @@ int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links,
 void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars);
 
 /* Give link number i its register, that of queue pairs with a doorbell record. */
-void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_qp_t *link);
+void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_link_t *link);
 
 /* The link's queue pair has no doorbell record: give it the register for those, of which each page
  * has one. The GPU maps the page. */
-void shmemhi_uars_assign_no_record(shmemhi_qp_t *link);
+void shmemhi_uars_assign_no_record(shmemhi_link_t *link);
 
 #endif

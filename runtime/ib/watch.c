@@ -130,7 +130,7 @@ static const struct {
 	{EQE_WQ_CATAS, "to", "failed (WQ_CATAS): the NIC cannot use its queue any more"},
 };
 
-static void on_link(shmemhi_watch_t *watch, shmemhi_qp_t *link, const uint8_t eqe[EQE_NBYTES])
+static void on_link(shmemhi_watch_t *watch, shmemhi_link_t *link, const uint8_t eqe[EQE_NBYTES])
 {
 	uint32_t none = 0, type = eqe[EQE_TYPE];
 	int i = (int)(link - watch->ib->links), n_pes = watch->job->n_pes;
@@ -220,7 +220,7 @@ static void *watch_main(void *arg)
 
 /* ---- in the caller's thread ---- */
 
-static int subscribe(shmemhi_watch_t *watch, const shmemhi_qp_t *link)
+static int subscribe(shmemhi_watch_t *watch, const shmemhi_link_t *link)
 {
 	static const uint16_t qp_types[] = {EQE_WQ_CATAS, EQE_WQ_INVALID, EQE_WQ_ACCESS};
 	static const uint16_t cq_types[] = {EQE_CQ_ERROR};

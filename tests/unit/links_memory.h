@@ -14,12 +14,12 @@ enum {
 	WORD_HOST = WORD_CPU
 }; /* values of SHMEMH_IB_DOORBELL and SHMEMH_IB_QUEUE */
 
-static inline char *bounces_of(const shmemhi_ib_t *ib, const shmemhi_qp_t *link)
+static inline char *bounces_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
 	return ib->bounces + (link - ib->links) * SHMEMD_BOUNCES_NBYTES;
 }
 
-static inline int is_fresh(shmemh_t *job, const shmemhi_qp_t *link)
+static inline int is_fresh(shmemh_t *job, const shmemhi_link_t *link)
 {
 	static const char zero[SHMEMD_BOUNCES_NBYTES];
 	uint32_t depth = job->ib->depth;
@@ -37,7 +37,7 @@ static inline int is_fresh(shmemh_t *job, const shmemhi_qp_t *link)
 	return 0;
 }
 
-static inline int is_aligned(shmemh_t *job, const shmemhi_qp_t *link)
+static inline int is_aligned(shmemh_t *job, const shmemhi_link_t *link)
 {
 	PE_CHECK((uintptr_t)link->queue % 4096 == 0);
 	PE_CHECK((uintptr_t)bounces_of(job->ib, link) % SHMEMD_BOUNCE_NBYTES == 0);

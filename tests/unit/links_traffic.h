@@ -32,7 +32,8 @@ typedef struct memory {
 #define DEPTH SHMEMD_MIN_DEPTH
 
 /* WQEBB `index` of the link's queue, with the control segment of a WQE. */
-static inline uint8_t *begin(const shmemhi_qp_t *link, unsigned index, unsigned opcode, unsigned ds)
+static inline uint8_t *begin(const shmemhi_link_t *link, unsigned index, unsigned opcode,
+			     unsigned ds)
 {
 	uint8_t *wqe = (uint8_t *)link->queue + index % DEPTH * 64;
 
@@ -52,13 +53,13 @@ static inline void put_remote(uint8_t *wqe, uint64_t addr, uint32_t rkey)
 }
 
 /* Bounce buffer i of a link. */
-static inline char *bounce_of(const shmemhi_ib_t *ib, const shmemhi_qp_t *link, unsigned i)
+static inline char *bounce_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link, unsigned i)
 {
 	return ib->bounces + (link - ib->links) * SHMEMD_BOUNCES_NBYTES + i * SHMEMD_BOUNCE_NBYTES;
 }
 
 /* 8 bytes of bounce buffer i. */
-static inline void put_bounce(const shmemhi_ib_t *ib, const shmemhi_qp_t *link, uint8_t *segment,
+static inline void put_bounce(const shmemhi_ib_t *ib, const shmemhi_link_t *link, uint8_t *segment,
 			      unsigned i)
 {
 	put_bits(segment, 0, 32, 8);
@@ -66,7 +67,7 @@ static inline void put_bounce(const shmemhi_ib_t *ib, const shmemhi_qp_t *link, 
 	put_bits(segment, 64, 64, (uintptr_t)bounce_of(ib, link, i));
 }
 
-static inline void write_word(const shmemhi_qp_t *link, unsigned index, const target_t *to,
+static inline void write_word(const shmemhi_link_t *link, unsigned index, const target_t *to,
 			      uint64_t offset, uint64_t value)
 {
 	uint8_t *wqe = begin(link, index, OP_WRITE, 3);
@@ -76,7 +77,7 @@ static inline void write_word(const shmemhi_qp_t *link, unsigned index, const ta
 	memcpy(wqe + 36, &value, sizeof value);
 }
 
-static inline void read_word(const shmemhi_ib_t *ib, const shmemhi_qp_t *link, unsigned index,
+static inline void read_word(const shmemhi_ib_t *ib, const shmemhi_link_t *link, unsigned index,
 			     const target_t *from, uint64_t offset)
 {
 	uint8_t *wqe = begin(link, index, OP_READ, 3);
@@ -85,7 +86,7 @@ static inline void read_word(const shmemhi_ib_t *ib, const shmemhi_qp_t *link, u
 	put_bounce(ib, link, wqe + 32, 0);
 }
 
-static inline void add_to_word(const shmemhi_ib_t *ib, const shmemhi_qp_t *link, unsigned index,
+static inline void add_to_word(const shmemhi_ib_t *ib, const shmemhi_link_t *link, unsigned index,
 			       const target_t *to, uint64_t offset, uint64_t value)
 {
 	uint8_t *wqe = begin(link, index, OP_FA, 4);
@@ -96,7 +97,7 @@ static inline void add_to_word(const shmemhi_ib_t *ib, const shmemhi_qp_t *link,
 }
 
 /* Ring for all WQEBBs up to `next`, by the device's address of the doorbell or by the host's. */
-static inline void ring(const shmemhi_qp_t *link, void *doorbell, unsigned next)
+static inline void ring(const shmemhi_link_t *link, void *doorbell, unsigned next)
 {
 	uint8_t bytes[8];
 	uint64_t word;
@@ -110,7 +111,7 @@ static inline void ring(const shmemhi_qp_t *link, void *doorbell, unsigned next)
 }
 
 /* Wait for the CQE of WQEBB `index`, which is also CQE `index`. */
-static inline int await_success(shmemh_t *job, const shmemhi_qp_t *link, unsigned index)
+static inline int await_success(shmemh_t *job, const shmemhi_link_t *link, unsigned index)
 {
 	const uint64_t *tail =
 		(const void *)(link->queue + SHMEMD_QUEUE_CQES(DEPTH) + index % DEPTH * 64 + 56);
@@ -148,7 +149,7 @@ static inline int use_links(shmemh_t *job, const target_t *targets)
 {
 	for (int pe = 0; pe < job->n_pes; pe++)
 		for (int k = 0; k < job->ib->n_channels; k++) {
-			const shmemhi_qp_t *link = shmemhi_qp(job->ib, job, k, pe);
+			const shmemhi_link_t *link = shmemhi_link(job->ib, job, k, pe);
 			uint64_t at = offsetof(memory_t, from) +
 				      8u * (unsigned)(job->pe * N_CHANNELS + k);
 			uint64_t landed;

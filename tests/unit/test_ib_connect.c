@@ -81,7 +81,7 @@ static int pe_goes_round(shmemh_t *job)
 {
 	uint64_t word = 0;
 	target_t self = {.addr = (uintptr_t)&word};
-	const shmemhi_qp_t *link;
+	const shmemhi_link_t *link;
 	struct ibv_mr *mr;
 
 	if (plug_in(job))
@@ -91,7 +91,7 @@ static int pe_goes_round(shmemh_t *job)
 	mr = job->ib->lib.reg_mr(job->ib->nic.pd, &word, sizeof word, ALL_RIGHTS);
 	PE_CHECK(mr);
 	self.rkey = mr->rkey;
-	link = shmemhi_qp(job->ib, job, 0, job->pe);
+	link = shmemhi_link(job->ib, job, 0, job->pe);
 	for (unsigned i = 0; i < 5 * DEPTH; i++) {
 		write_word(link, i, &self, 0, i);
 		ring(link, link->doorbell, i + 1);
@@ -109,7 +109,7 @@ static void rings_go_round(void **state)
 	with_adapters(MLX5SW_ETHERNET, 1, pe_goes_round);
 }
 
-static int query(shmemh_t *job, const shmemhi_qp_t *link, uint8_t out[QUERY_NBYTES])
+static int query(shmemh_t *job, const shmemhi_link_t *link, uint8_t out[QUERY_NBYTES])
 {
 	uint8_t in[16] = {0};
 
@@ -139,7 +139,7 @@ static int has_attributes(shmemh_t *job, const uint8_t *out, int pe)
 	return 0;
 }
 
-static int has_path(shmemh_t *job, const uint8_t *out, const shmemhi_qp_t *link)
+static int has_path(shmemh_t *job, const uint8_t *out, const shmemhi_link_t *link)
 {
 	if (!job->ib->nic.is_ethernet) {
 		PE_CHECK(get_bits(out, ADS + 0x124, 4) == 5);
@@ -162,7 +162,7 @@ static int has_peer(shmemh_t *job, const uint8_t *out, int pe)
 	shmemhi_link_name_t all[MAX_PES];
 
 	for (int other = 0; other < job->n_pes; other++) {
-		const shmemhi_qp_t *to = shmemhi_qp(job->ib, job, 1, other);
+		const shmemhi_link_t *to = shmemhi_link(job->ib, job, 1, other);
 		shmemhi_link_name_t mine = {to->qpn, to->psn};
 
 		PE_CHECK(shmemhi_allgather(job, &mine, all, sizeof mine) == SHMEMH_OK);
@@ -190,7 +190,7 @@ static int pe_attributes(shmemh_t *job)
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
 	for (int pe = 0; pe < job->n_pes; pe++) {
-		const shmemhi_qp_t *link = shmemhi_qp(job->ib, job, 1, pe);
+		const shmemhi_link_t *link = shmemhi_link(job->ib, job, 1, pe);
 
 		PE_CHECK(link->is_connected);
 		if (query(job, link, out) || has_attributes(job, out, pe) ||
@@ -348,7 +348,7 @@ static int pretend_allgather(void *state, const void *src, void *dst, size_t nby
 
 static void names_in_several_collectives(void **state)
 {
-	static shmemhi_qp_t links[MANY_CHANNELS * MANY_PES];
+	static shmemhi_link_t links[MANY_CHANNELS * MANY_PES];
 	shmemh_t job = {.pe = ME, .n_pes = MANY_PES, .boot.allgather = pretend_allgather};
 	shmemhi_ib_t ib = {.n_channels = MANY_CHANNELS, .links = links};
 	shmemhi_names_t names = {0};

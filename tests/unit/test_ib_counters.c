@@ -21,7 +21,7 @@ static struct {
 	shmemh_t job;
 	shmemhi_mem_t mem;
 	shmemhi_ib_t ib;
-	shmemhi_qp_t links[N_CHANNELS * N_PES];
+	shmemhi_link_t links[N_CHANNELS * N_PES];
 	_Alignas(128) char channels[N_CHANNELS * N_PES][SHMEMD_CHANNEL_NBYTES(DEPTH)];
 	shmemh_channel_counters_t c;
 } t;

@@ -48,7 +48,7 @@ static void run(const world_kind_t *kind, pe_main_t pe_main)
 /* --- channels and keys for kernels ---------------------------------------------------------- */
 
 /* Nothing is posted; every word with a path's epoch has epoch 0. */
-static int check_words(shmemh_t *job, const shmemd_channel_t *channel, const shmemhi_qp_t *link)
+static int check_words(shmemh_t *job, const shmemd_channel_t *channel, const shmemhi_link_t *link)
 {
 	const uint64_t *marks = (const void *)(channel + 1);
 	int has_proxy = job->opt.ib_doorbell == WORD_CPU;

@@ -25,7 +25,7 @@ static struct {
 	shmemh_t job;
 	shmemhi_ib_t ib;
 	struct ibv_context context;
-	shmemhi_qp_t links[N_LINKS];
+	shmemhi_link_t links[N_LINKS];
 	uint64_t producers[N_LINKS];
 	uint32_t records[N_LINKS][2];
 	uint64_t *doorbells; /* [N_LINKS], on a page of their own */
@@ -48,10 +48,10 @@ static int setup(void **state)
 	t.ib.links = t.links;
 	for (int i = 0; i < N_LINKS; i++) {
 		t.doorbells[i] = NOT_RUNG;
-		t.links[i] = (shmemhi_qp_t){.producer = &t.producers[i],
-					    .records = (char *)t.records[i],
-					    .host_doorbell = &t.doorbells[i],
-					    .qpn = QPN + (uint32_t)i};
+		t.links[i] = (shmemhi_link_t){.producer = &t.producers[i],
+					      .records = (char *)t.records[i],
+					      .host_doorbell = &t.doorbells[i],
+					      .qpn = QPN + (uint32_t)i};
 	}
 	return 0;
 }

@@ -156,7 +156,7 @@ typedef struct extent {
 /* The memory of a link. */
 enum { N_EXTENTS = 3 };
 
-static void extents_of(const shmemhi_ib_t *ib, const shmemhi_qp_t *link, extent_t *e)
+static void extents_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link, extent_t *e)
 {
 	e[0] = (extent_t){(uintptr_t)link->queue, SHMEMD_QUEUE_NBYTES(ib->depth)};
 	e[1] = (extent_t){(uintptr_t)bounces_of(ib, link), SHMEMD_BOUNCES_NBYTES};
@@ -212,7 +212,7 @@ static int pe_memory(shmemh_t *job)
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(job->ib->n_channels == N_CHANNELS && (int)job->ib->depth == depth_asked);
 	for (int i = 0; i < N_CHANNELS * job->n_pes; i++) {
-		const shmemhi_qp_t *link = &job->ib->links[i];
+		const shmemhi_link_t *link = &job->ib->links[i];
 
 		if (is_fresh(job, link) || is_aligned(job, link))
 			return 1;
@@ -250,7 +250,7 @@ static int pe_overruns(shmemh_t *job)
 		return 1;
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	for (int i = 0; i < N_CHANNELS * job->n_pes; i++) {
-		const shmemhi_qp_t *link = &job->ib->links[i];
+		const shmemhi_link_t *link = &job->ib->links[i];
 
 		put_bits(in, 0, 16, 0x402); /* QUERY_CQ */
 		put_bits(in, 0x48, 24, link->cqn);
@@ -296,7 +296,7 @@ static void queue_pairs_ask_for_time_stamps_that_exist(void **state)
 static int have_records_from(shmemh_t *job, int first)
 {
 	for (int i = 0; i < N_CHANNELS * job->n_pes; i++) {
-		const shmemhi_qp_t *link = &job->ib->links[i];
+		const shmemhi_link_t *link = &job->ib->links[i];
 		int has_none = i < first;
 		char *reg = (char *)link->uar->base_addr + (has_none ? 0x600 : 0x800);
 		uint8_t in[16] = {0}, out[0x110];

@@ -108,7 +108,7 @@ static int pe_shares(shmemh_t *job)
 	PE_CHECK(shmemhi_uars_open(job, &ib, 7, &uars) == SHMEMH_OK);
 	PE_CHECK(uars.n == 3 && device.n_given == 3);
 	for (uint32_t i = 0; i < 7; i++) {
-		shmemhi_qp_t link = {0};
+		shmemhi_link_t link = {0};
 
 		shmemhi_uars_assign(&uars, i, &link);
 		PE_CHECK(link.uar == &device.uars[i % 3]);
@@ -170,7 +170,7 @@ static const shmemhi_cuda_t *one_gpu(int pe)
 static int pe_maps(shmemh_t *job)
 {
 	shmemhi_uars_t uars = {0};
-	shmemhi_qp_t link = {0};
+	shmemhi_link_t link = {0};
 	shmemhi_ib_t ib;
 
 	for (int word = WORD_AUTO; word <= WORD_GPU; word++) {
@@ -198,7 +198,7 @@ static int pe_maps(shmemh_t *job)
 static int host_rings(shmemh_t *job, int word, const char *warning)
 {
 	shmemhi_uars_t uars = {0};
-	shmemhi_qp_t link = {0};
+	shmemhi_link_t link = {0};
 	char text[2048];
 	shmemhi_ib_t ib;
 	int saved = say_into_file(), status;

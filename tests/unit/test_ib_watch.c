@@ -26,7 +26,7 @@ static struct {
 	shmemhi_ib_t ib;
 	struct ibv_context context;
 	struct mlx5dv_devx_event_channel channel;
-	shmemhi_qp_t links[N_LINKS];
+	shmemhi_link_t links[N_LINKS];
 	pthread_mutex_t lock;
 	struct ibv_async_event async[MAX_EVENTS];
 	struct {
@@ -387,7 +387,7 @@ static int pe_fatal(shmemh_t *job)
 }
 
 /* A WRITE with an unknown key, from channel 1 to itself. */
-static void write_by_no_key(const shmemhi_qp_t *link)
+static void write_by_no_key(const shmemhi_link_t *link)
 {
 	uint32_t wqe[16] = {[0] = htobe32(SHMEMD_MLX5_RDMA_WRITE), [2] = htobe32(8)};
 
@@ -407,7 +407,7 @@ static int pe_refuses(shmemh_t *job)
 
 	PE_CHECK(with_watch(job) == 0);
 	PE_CHECK(shmemhi_channels_open(job, job->ib) == SHMEMH_OK);
-	write_by_no_key(shmemhi_qp(job->ib, job, 1, 0));
+	write_by_no_key(shmemhi_link(job->ib, job, 1, 0));
 	while (!shmemh_nic_event(job)[0]) {
 		PE_CHECK(shmemhi_now() < deadline);
 		mlx5sw_step();
