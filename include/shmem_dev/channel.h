@@ -49,8 +49,8 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
  * Callers  all 32 threads of a warp, converged, with equal arguments.
  * dst, src, nbytes, pe  as shmemd_putmem. By NIC, src in the symmetric heap is read by the NIC;
  *          other memory travels within WQEs, 28 bytes each.
- * when     SHMEMD_RING_BATCH, _NOW or _DEFERRED. After _DEFERRED the data go out with the next call on
- *          this channel that rings, or when anybody waits for it.
+ * when     SHMEMD_RING_BATCH, _NOW or _DEFERRED. After _DEFERRED the data go out with the next call
+ *          on this channel that rings, or when a thread waits for it.
  * Returns  when posted; src is reusable and the data complete at pe after quiet.
  * Errors   latched, as shmemd_putmem; ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed
  *          before.
