@@ -465,10 +465,9 @@ SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_pending_t *at)
 
 /* By a poster that finds others before it, or that the plain case below does not cover. Returns the
  * ticket's word. */
-SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_slow(shmemdi_ref_t ref, shmemdi_pending_t at,
+SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_slow(shmemdi_chan_t c, shmemdi_pending_t at,
 					       shmemdi_how_t how)
 {
-	shmemdi_chan_t c = shmemdi_chan_of(ref);
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
 
 	if (SHMEMD_READY_INDEX(at.ready) != at.first)
@@ -522,7 +521,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shme
 
 	shmemdi_sq_count(c, post);
 	if (SHMEMD_ARCH_SELDOM(!shmemdi_sq_is_plain(&at, how.when))) {
-		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_slow)(shmemdi_ref(c), at, how);
+		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_slow)(*c, at, how);
 	} else if (how.when == SHMEMD_RING_DEFERRED) {
 		shmemdi_sq_publish_deferred(c, &at, &turn);
 	} else {
