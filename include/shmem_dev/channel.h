@@ -136,8 +136,9 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 	return q.has_nic ? shmemdi_cq_place(&q.chan) : 0;
 }
 
-/* Is the queue to PE pe complete up to a place? One look, which also takes completions that are
- * there and rings what waits for it.
+/* Has the NIC reported everything before a place? Sources are reusable then; that the data are
+ * visible at pe takes a quiet. One look, which also takes completions that are there and rings what
+ * waits for it.
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.
@@ -174,8 +175,9 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 }
 
 /* WQEBBs that can be posted to PE pe on this channel without waiting, if nobody else posts. A
- * signal or an add takes one, a put from the symmetric heap one for each registration granule that
- * it touches, a put from other memory one for each 28 bytes; a put with a signal one more.
+ * signal or an add takes one, a put from the symmetric heap one for
+ * each part that lies in one memory region at both ends and has at most 1 GiB, a put from other
+ * memory one for each 28 bytes; a put with a signal one more.
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.

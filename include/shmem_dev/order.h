@@ -57,15 +57,18 @@ SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
 	shmemdi_fence(ctx, g);
 }
 
-/* Complete all operations of this thread, nbi ones included, on all PEs of the context, by NIC on
- * the context's channel.
+/* Complete all operations of this thread on all PEs of the context's team, nbi ones included; of
+ * those by NIC, the ones sent on the context's channel.
  *
  * Callers  one thread. It covers also the operations of other threads that happened before this
  *          call (through a group sync or an acquire).
- * Returns  SHMEMD_OK when complete; else the first error latched since the context was made or the
- *          host cleared it (shmemh_error_clear), by any thread of this PE: what failed is in the
- *          error record, unless that holds an earlier error that was returned; everything else is
- *          complete. Equal in all calling threads.
+ * Returns  SHMEMD_OK when complete. If a channel could not be completed, its status: ERR_TIMEOUT
+ *          (SHMEMH_TIMEOUT passed: nothing is lost, call again), ERR_PEER, ERR_PATH or
+ *          ERR_REFUSED; the channels that did not fail are complete. Else the first error that any
+ *          thread of this PE latched, through any context, since shmemh_init or the last
+ *          shmemh_error_clear; it stays latched, and all else is complete. What failed is in the
+ *          error record, unless that holds an earlier error that was returned. Equal in all calling
+ *          threads.
  * Source   OpenSHMEM 1.5 shmem_quiet. Two PEs that p, quiet and g cannot both miss the other's p
  *          (sequentially consistent fence).
  */

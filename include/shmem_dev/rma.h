@@ -5,9 +5,9 @@
  * shmem_dev.h does not include.
  *
  * PEs behind a NIC add to the errors of all calls: ERR_REFUSED, ERR_PATH, ERR_PEER when the channel
- * has failed; of calls that wait also ERR_TIMEOUT: then the result of a get may still come, dst
- * belongs to it until a quiet succeeds. What a group posts without waiting is covered by a quiet of
- * the same group, or of whoever synchronised with it. */
+ * has failed; of calls that wait also ERR_TIMEOUT: a get is still under way then and may write dst
+ * until a quiet succeeds. What a group posts without waiting is covered by a quiet of the same
+ * group, or of whoever synchronised with it. */
 #ifndef SHMEMD_RMA_H
 #define SHMEMD_RMA_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Synchronising the PEs of the context's team. All-to-all flags, one round trip of latency; why it
- * is correct is written in impl/flagsync.h. */
+/* Synchronising the PEs of the context's team. All-to-all flags: a sync takes one one-way latency,
+ * a barrier by NIC also the round trip of its quiet; why it is correct is written in
+ * impl/flagsync.h. */
 #ifndef SHMEMD_SYNC_H
 #define SHMEMD_SYNC_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Waiting for a word of this PE's own memory to change. Every wait ends (impl/spin.h): by success,
- * by the death of a PE, or by a time limit. */
+/* Waiting for a word of this PE's own memory to change. A wait ends by success, by the death of a
+ * PE, or by a time limit if one is set; by default none is (impl/spin.h). */
 #ifndef SHMEMD_WAIT_H
 #define SHMEMD_WAIT_H
 

@@ -71,8 +71,12 @@ static const char *op_name(uint32_t op)
 /* Format the fields whose meaning depends on the status. */
 static void format_values(const shmemd_error_t *err, char *text, size_t text_nbytes)
 {
-	if (err->status == SHMEMD_ERR_REFUSED || err->status == SHMEMD_ERR_PATH)
+	if (err->wanted == SHMEMD_WANTED_CQE)
 		shmemhi_cqe_text(err->addr, err->value, text, text_nbytes);
+	else if (err->status == SHMEMD_ERR_REFUSED || err->status == SHMEMD_ERR_PATH)
+		snprintf(text, text_nbytes,
+			 "the channel failed before this call, %" PRIu64 " WQEBBs were complete",
+			 err->value);
 	else
 		snprintf(text, text_nbytes,
 			 "address 0x%" PRIx64 ", value %" PRIu64 ", wanted %" PRIu64, err->addr,

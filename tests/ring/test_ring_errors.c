@@ -16,7 +16,7 @@ static void check_record(int pe, uint32_t status, uint32_t op, uint32_t syndrome
 	CHECK_IS(e->pe, 1);
 	CHECK_IS(e->value & 0xffff, syndromes);
 	CHECK_IS(e->value >> 32, rig_channel(pe, 1, 0)->qp->qpn);
-	CHECK_IS(e->wanted, 0);
+	CHECK_IS(e->wanted, SHMEMD_WANTED_CQE);
 }
 
 /* PE 0 sends nothing, and all calls return the status at once. */

@@ -191,7 +191,7 @@ MISTAKES = [
      "impl/sq.h", "if ({{SHMEMD_READY_INDEX(turn.ready) == first|1}}) break",
      "ring_turn", "marked_reservations_are_published_together"),
     ("TURN_FAILED", "turn: waits forever on a channel that has failed",
-     "impl/sq.h", "|| {{SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&ch->path))|0}}) {",
+     "impl/sq.h", "|| {{SHMEMD_PATH_STATUS(path)|0}}) {",
      "ring_cqe_number", "errors"),
     ("TURN_FENCE", "turn: earlier WQEs may become visible after its publication (missing fence)",
      "impl/sq.h", "are WQEs of others, too. */ "
@@ -292,7 +292,7 @@ MISTAKES = [
      "impl/post.h", "} {{shmemdi_lanes_sync(lanes)|(void)0}}; if (how.will_wait) ticket",
      "ring_when", "lanes_return_together"),
     ("GROUP_LEAVE", "publish: other lanes of a group return before it",
-     "impl/coalesce.h", "could otherwise read a `ready` of before. */ "
+     "impl/coalesce.h", "could otherwise read an older `ready`. */ "
      "{{shmemd_arch_syncwarp()|(void)0}};",
      "ring_when", "when_doorbells_are_rung"),
     ("RECORD_WORD", "ring: writes the receive queue's word of the record",

@@ -86,6 +86,7 @@ static void record_of_a_nic(void **state)
 		.addr = 17,
 		.value = value_of(0x12a4, SHMEMD_MLX5_RDMA_WRITE, 0x88,
 				  SHMEMD_SYNDROME_REMOTE_ACCESS),
+		.wanted = SHMEMD_WANTED_CQE,
 	};
 
 	(void)state;
@@ -104,10 +105,26 @@ static void record_of_a_nic(void **state)
 					"0x01)");
 }
 
+/* A quiet on a channel that had failed before: there is no CQE to describe. */
+static void record_of_a_failed_channel(void **state)
+{
+	shmemd_error_t err = {.status = SHMEMD_ERR_PATH,
+			      .op = SHMEMD_OP_QUIET,
+			      .pe = 1,
+			      .value = 0x105,
+			      .wanted = 0x107};
+
+	(void)state;
+	assert_string_equal(line(&err), "device quiet, PE 1: no way through to the target: retries "
+					"used up, port or queue pair down (the channel failed "
+					"before this call, 261 WQEBBs were complete)");
+}
+
 static void expect_words(uint32_t opcode, uint32_t vendor, uint32_t syndrome, const char *words)
 {
 	shmemd_error_t err = {.status = SHMEMD_ERR_PATH,
-			      .value = value_of(1, opcode, vendor, syndrome)};
+			      .value = value_of(1, opcode, vendor, syndrome),
+			      .wanted = SHMEMD_WANTED_CQE};
 
 	if (!strstr(line(&err), words))
 		fail_msg("no \"%s\" in \"%s\"", words, line(&err));
@@ -160,7 +177,7 @@ static void vendor_syndromes_that_are_known(void **state)
 /* A caller's buffer may be short: the line is cut and terminated. */
 static void line_is_cut_to_the_buffer(void **state)
 {
-	shmemd_error_t err = {.status = SHMEMD_ERR_PATH, .value = value_of(1, 8, 0x81, 0x15)};
+	shmemd_error_t err = {.status = SHMEMD_ERR_PATH, .wanted = SHMEMD_WANTED_CQE};
 	char text[16];
 
 	(void)state;
@@ -178,6 +195,7 @@ int main(void)
 		cmocka_unit_test(record_of_a_check),
 		cmocka_unit_test(every_operation_has_a_name),
 		cmocka_unit_test(record_of_a_nic),
+		cmocka_unit_test(record_of_a_failed_channel),
 		cmocka_unit_test(opcodes_and_syndromes_in_words),
 		cmocka_unit_test(vendor_syndromes_that_are_known),
 		cmocka_unit_test(line_is_cut_to_the_buffer),

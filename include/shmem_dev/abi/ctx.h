@@ -16,7 +16,8 @@
 
 /* One member of the context's team, indexed by its PE number in that team. Immutable. */
 typedef struct shmemd_peer {
-	char *base; /* where this PE sees the peer's heap; own heap for itself; NULL: not mapped, so
+	char *base;        /* where this PE sees the peer's heap; own heap for itself (NULL with
+		       SHMEMH_DISABLE_P2P=1); NULL: not mapped, so
 		       behind a NIC or nowhere */
 	int32_t world_pe;  /* the same PE's number in the world team */
 	uint32_t reserved; /* 0 */
@@ -41,7 +42,8 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 #define SHMEMD_SYNC_FLAG_OP(flag) ((uint32_t)(flag)&0xff)
 
 /* Abort word of a team, in host-pinned memory, written once by the host's monitor thread:
- * 0, or cause << 32 | (team pe + 1). Device waits poll it and end when it is not 0. */
+ * 0, or cause << 32 | (team pe + 1). A wait for any PE of the team ends when it is not 0; a wait
+ * for one PE ends when the word of that PE in `causes` is not 0. */
 #define SHMEMD_ABORT_WORD(pe, cause) ((uint64_t)(cause) << 32 | (uint32_t)((pe) + 1))
 #define SHMEMD_ABORT_PE(word) ((int32_t)(uint32_t)(word)-1)
 #define SHMEMD_ABORT_CAUSE(word) ((uint32_t)((word) >> 32))
@@ -61,6 +63,8 @@ typedef struct shmemd_latch {
 
 #define SHMEMD_SITE_NBYTES 48
 
+#define SHMEMD_WANTED_CQE (~(uint64_t)0)
+
 /* First error in full, in host-pinned memory: the host reads it while kernels run. The thread
  * that claimed latch.record writes the fields, then `status` last, with a release store. */
 typedef struct shmemd_error {
@@ -68,9 +72,12 @@ typedef struct shmemd_error {
 	uint32_t op;     /* shmemd_op */
 	int32_t pe;      /* team PE the operation addressed, or the dead one; -1: none */
 	uint32_t line;   /* call site's line; 0 in C, which names only the function */
-	uint64_t addr;   /* the address argument */
-	uint64_t value;  /* the offending value: byte count, PE, or the word a wait last saw */
-	uint64_t wanted; /* the value a wait compared with */
+	/* Of a check or a wait for a word: the address argument; the offending value (byte count,
+	 * PE) or the word as last seen; the value that the wait compared with.
+	 * Of a wait for a channel: 0; WQEBBs completed; the index waited for.
+	 * Of an error CQE: its WQE counter; QPN << 32 | opcode << 16 | vendor syndrome << 8 |
+	 * syndrome; SHMEMD_WANTED_CQE. */
+	uint64_t addr, value, wanted;
 	char site[SHMEMD_SITE_NBYTES]; /* end of the call site's file or function name; "" unless
 					  SHMEMD_CHECK */
 } shmemd_error_t;
@@ -105,7 +112,8 @@ typedef struct shmemd_ctx {
 	uint32_t n_world; /* PEs in the world team */
 	uint32_t channel_nbytes;
 	uint32_t n_granules; /* registration granules of a heap */
-	uint8_t log_granule; /* log2 of a granule's bytes, at most 30: that of a message */
+	uint8_t log_granule; /* log2 of a granule's bytes, at most 30, since a message has at most 1
+				GiB */
 	uint8_t log_depth;   /* log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
 	uint8_t log_batch;   /* log2 of the WQEBBs that share a doorbell while more are coming; less
 				than log_depth */
@@ -132,17 +140,17 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 /* Every member is mapped: sync and barrier are flags in mapped memory. */
 #define SHMEMD_CTX_ALL_MAPPED 2u
 
-/* Some member can be reached by a NIC. */
+/* NICs are in use. They reach every member. */
 #define SHMEMD_CTX_NIC 4u
 
 /* Members are mapped, but atomics go by NIC all the same (no SM_ATOMICS): one PE is reached both
  * ways, and order between the two is made by fence. */
 #define SHMEMD_CTX_MIXED_TRANSPORT 8u
 
-/* What a NIC writes to this GPU may be seen after its completion: READs end with a DUMP, whose read
- * of GPU memory pushes them there. Set if the GPU does not see a NIC's writes in their order
- * (GPUDirect RDMA writes ordering: none), or if completions are in host memory and the heap is on
- * the GPU. */
+/* The CQE of a READ or of a fetching atomic may become visible to this GPU before the result does.
+ * A DUMP follows each of them: its read of that memory is ordered after the NIC's writes there. Set
+ * if the GPU does not see a NIC's writes in their order (GPUDirect RDMA writes ordering: none), or
+ * if completions are in host memory and the heap is on the GPU. */
 #define SHMEMD_CTX_FLUSH_READS 16u
 
 /* PE numbers of the team are those of the world team. */

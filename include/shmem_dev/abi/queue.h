@@ -5,7 +5,8 @@
  *
  * An index counts WQEBBs since the channel was made. Words hold its low 32 bits; `done` holds 47.
  * The low bits of the difference of two indexes order them: far fewer than 2^31 WQEBBs are ever
- * between two indexes that are compared.
+ * between two indexes that are compared. Only `flush` may be older; it is compared by distance
+ * (impl/quiet.h).
  *
  * Memory of one queue, at the address in `queue`: depth WQEBBs, depth CQEs, the doorbell record of
  * the queue pair, that of the completion queue. The queue pair's index of a WQEBB is index - base,
@@ -38,14 +39,14 @@
 
 /* Reservation word: bits 0-7 epoch, 8-39 WQEBBs reserved, 40-63 requests reserved (WQEs that the
  * responder counts: neither NOP nor DUMP) plus the carries out of the WQEBBs. One fetch-add
- * reserves both. The number of a request, in the immediate field of its WQE, is that field as it
- * was. */
+ * reserves both; bits 40-63 of the value that it returns are the number of the reservation's first
+ * request. Each WQE carries its number in its immediate field. */
 #define SHMEMD_RESV_ADD(wqebbs, requests) ((uint64_t)(requests) << 40 | (uint64_t)(wqebbs) << 8)
 #define SHMEMD_RESV_INDEX(word) ((uint32_t)((word) >> 8))
 #define SHMEMD_RESV_REQUEST(word) ((uint32_t)((word) >> 40))
 #define SHMEMD_RESV_EPOCH(word) ((uint32_t)(word)&0xff)
 
-/* Producer word `ready`, also `flush`: bits 0-7 epoch; bit 8 RUNG; bit 9 DEFERRED; bits 16-31 CQEs
+/* Word `ready`, also `flush`: bits 0-7 epoch; bit 8 RUNG; bit 9 DEFERRED; bits 16-31 CQEs
  * requested, mod 2^16; bits 32-63 WQEBBs published. */
 #define SHMEMD_READY_RUNG 0x100u /* the doorbell has been rung for all of them */
 #define SHMEMD_READY_DEFERRED                                                                      \
@@ -59,12 +60,12 @@
 /* Bit 0 of `rung` and of `done` is a lock: a thread is ringing the doorbell, or reading CQEs. */
 #define SHMEMD_BUSY 1u
 
-/* Doorbell word `rung`: bit 0 BUSY, bits 32-63 WQEBBs that the doorbell was rung for. Valid only
+/* Word `rung`: bit 0 BUSY, bits 32-63 WQEBBs that the doorbell was rung for. Valid only
  * while `ready` lacks RUNG. */
 #define SHMEMD_RUNG_WORD(index) ((uint64_t)(uint32_t)(index) << 32)
 #define SHMEMD_RUNG_INDEX(word) ((uint32_t)((word) >> 32))
 
-/* Consumer word `done`: bit 0 BUSY, bits 1-16 CQEs consumed, mod 2^16, bits 17-63 WQEBBs
+/* Word `done`: bit 0 BUSY, bits 1-16 CQEs consumed, mod 2^16, bits 17-63 WQEBBs
  * completed. */
 #define SHMEMD_DONE_INDEX_BITS 47
 #define SHMEMD_DONE_WORD(index, cqes) ((uint64_t)(index) << 17 | (uint64_t)((cqes)&0xffffu) << 1)
@@ -91,9 +92,9 @@
 #define SHMEMD_TAG(word) ((uint32_t)((word) >> 56))
 #define SHMEMD_ADDRESS(word) ((uintptr_t)((word) & (((uint64_t)1 << 56) - 1)))
 
-/* Bounce buffers: where READs and atomics put what g, fetches, and gets into unregistered memory
- * return. Buffer SHMEMD_BOUNCE_BUFFERS of the first channel is the sink for the results of all
- * non-fetching atomics and flush READs of this PE.
+/* Bounce buffers: where the NIC writes the results of g, of fetching atomics, and of gets whose dst
+ * is not registered; the thread copies them from there. Buffer SHMEMD_BOUNCE_BUFFERS of the first
+ * channel is the sink for the results of all non-fetching atomics and flush READs of this PE.
  *
  * Owner word of a buffer: bit 0 clear: free for ticket (word >> 1). Bit 0 set: abandoned by a wait
  * that ran out of time: free for the ticket in bits 1-23, mod 2^23, once the WQEBBs before the

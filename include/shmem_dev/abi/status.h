@@ -7,8 +7,9 @@
 
 enum shmemd_status {
 	SHMEMD_OK = 0,
-	/* The time limit of the call, or SHMEMH_TIMEOUT, passed first. The operation or wait may be
-	 * repeated: nothing was undone. (Atomics by NIC that fetch: amo.h.) */
+	/* The time limit of the call, or SHMEMH_TIMEOUT, passed first. What was posted stays under
+	 * way. A wait, sync, barrier or quiet may be called again; a put_signal or an atomic must
+	 * not, since its update may be posted already (signal.h, amo.h). */
 	SHMEMD_ERR_TIMEOUT = 1,
 	/* A PE of the team died or left (shmemd_failed_pe), or this PE was cut off from all. */
 	SHMEMD_ERR_PEER = 2,

@@ -48,9 +48,10 @@
  *                                      the other's put.
  *   For the queues of a NIC, whose memory is pinned host or device memory:
  *   shmemd_arch_fence_before_ready()   Release alone, GPU scope: WQEs, payload and doorbells of
- *                                      before come before what is done by whoever rings for them
- *                                      after. Prevents: the NIC executes WQEBBs of the lap before;
- *                                      a doorbell with a smaller index after a larger one.
+ *                                      before are visible to a thread of this GPU that acquires the
+ *                                      mark or `ready` stored afterwards, before that thread rings.
+ *                                      Prevents: the NIC executes WQEBBs of the lap before; a
+ *                                      doorbell with a smaller index after a larger one.
  *   shmemd_arch_fence_before_dbr()     Release alone: WQEs of this thread, and those that it has
  *                                      acquired, are visible before the doorbell record that covers
  *                                      them. Prevents: the NIC executes WQEBBs of the lap before.
@@ -80,7 +81,8 @@
  *   void shmemd_arch_unlock(uint64_t *p, uint64_t v)              to v; release
  *
  * 6. Threads of one block. All named threads arrive; memory accesses before are visible to the
- *    others after it (cta scope). Shuffles and ballots order nothing and are not in this list.
+ *    others after it (cta scope). Barriers make earlier accesses visible to the threads that take
+ *    part. warp_any, match_any and shfl_u64 order nothing.
  *   void     shmemd_arch_syncwarp(void)                       the 32 lanes of the warp
  *   int      shmemd_arch_warp_any(int pred)                   OR of pred; orders nothing
  *   void     shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)   id 0..15, nthreads % 32 == 0

@@ -60,7 +60,7 @@ SHMEMD_FN uint64_t shmemdi_lanes_broadcast(shmemdi_lanes_t lanes, uint64_t v)
 SHMEMD_FN void shmemdi_warp_rejoin(shmemd_group_t g)
 {
 	if (g.bar != SHMEMDI_BAR_NONE)
-		/* It orders memory, too: a lane could otherwise read a `ready` of before. */
+		/* It also orders memory: a lane could otherwise read an older `ready`. */
 		shmemd_arch_syncwarp();
 }
 

@@ -48,7 +48,7 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, c
 			       (const void *)(uintptr_t)shmemdi_cqe_counter(tail),
 			       (uint64_t)shmemdi_cqe_qpn(tail) << 32 | opcode << 16 | vendor << 8 |
 				       syndrome,
-			       0);
+			       SHMEMD_WANTED_CQE);
 	shmemdi_channel_fail(c, status);
 }
 

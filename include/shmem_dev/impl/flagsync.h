@@ -74,8 +74,9 @@ SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 			      SHMEMD_SYNC_FLAG_OP(seen), SHMEMD_SYNC_FLAG_OP(flag));
 }
 
-/* The status of a member's quiet in this sync, recorded if it is one. Its flag may be of the next
- * sync already, which the member has entered after it finished this one with us; that has both. */
+/* The status of a member's quiet in this sync, recorded if it is one. The flag may already be that
+ * of the member's next sync. It carries the status of both: its own (STATUS), and that of this one
+ * (BEFORE). */
 SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
 				  uint64_t seen, uint64_t flag)
 {

@@ -92,8 +92,8 @@ SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
  *
  * helps, a constant at each call: carry out orders to switch a channel meanwhile. A call that posts
  * contains that code anyway. Waits of wait.h and signal.h do not: it would give a kernel that only
- * waits 64 registers in place of 18. While all threads are in those, the host's service kernel
- * carries out the order.
+ * waits 64 registers in place of 18. If all threads are in those, the order waits until the host
+ * launches a kernel that calls shmemdi_service_once.
  *
  * The last look after a failure makes the outcome definite: a signal that a PE sent before it left
  * or died wins over the news of its end, which came between the loop's look and the abort word. */

@@ -111,10 +111,10 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep, const shmemdi_po
 	shmemdi_sq_write(&ep->c, post, wqebb, &q, sig.op == SHMEMD_SIGNAL_ADD ? 4 : 3);
 }
 
-/* Is one WRITE of registered memory all of it, since both ends stay within a granule? Sufficient,
- * and in 32 bits as far as it goes: a granule is no longer than a message. A few bytes are better
- * carried by the WQE if the caller waits until src is free; if not, gathering them would cost this
- * GPU more than the NIC's read. */
+/* Can the put be one WRITE? True only if src is registered and both ranges stay within a granule: a
+ * put that crosses a granule of one region takes the general path. 32 bits are enough, since a
+ * granule has at most 1 GiB. A few bytes are better carried by the WQE if the caller waits until
+ * src is free; if not, gathering them would cost this GPU more than the NIC's read. */
 SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
 	uint32_t granule = (uint32_t)1 << ep->log_granule;
@@ -126,8 +126,8 @@ SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put
 	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
 
-/* The kind of a word that is stored: as an update it would do nothing, since no result is
- * returned. */
+/* Not an update: store the word (p, signal SET, flags of a sync). Shares its value with AMO_FETCH,
+ * which returns a result and so never comes here. */
 #define SHMEMDI_WORD_STORE SHMEMDI_AMO_FETCH
 
 /* A word to store, or with kind (shmemdi_amo) to update; the old value is not returned. */
@@ -276,9 +276,9 @@ SHMEMD_FN uint32_t shmemdi_put_wqebbs(const shmemdi_put_t *put)
 	return (put->nbytes != 0) + (put->sig.op >= 0);
 }
 
-/* Fill `wrs` from the put: `n_held` work requests, as many as are reserved; without a reservation
- * one segment. The signal follows the last segment as soon as there is room. Work requests that
- * others follow leave the doorbell, and the wait for completion, to those. */
+/* Fill `wrs` from the put: n_reserved: WQEBBs that the caller has reserved; 0: none, then take one
+ * segment. The signal follows the last segment as soon as there is room. All but the last posting
+ * of a put defer their doorbell, and do not ask for the number of their CQE. */
 SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs,
 			       uint32_t n_held)
 {

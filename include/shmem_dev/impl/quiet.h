@@ -34,8 +34,9 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_ep_t *ep, shmemdi_call_t call)
 	return status;
 }
 
-/* Does the last flush cover everything published? Then it ends there, or it is being published. Not
- * by shmemdi_reached: the last flush may be older than the 2^31 WQEBBs that it can order
+/* Does the last flush cover everything published? Then `flush` equals `ready`, or is ahead of it by
+ * the READ and its DUMP, which their poster has noted and not yet published. Not by
+ * shmemdi_reached: the last flush may be older than the 2^31 WQEBBs that it can order
  * (shmemdi_sq_note_flush keeps it from being 2^32 old). */
 SHMEMD_FN int shmemdi_flush_covers(const shmemdi_ep_t *ep, uint64_t flush, uint64_t ready)
 {

@@ -5,7 +5,7 @@
  * One thread carries out an order, while no other thread can publish on the channel:
  *   a poster   that waits for space and has the turn (impl/sq.h); or
  *   a helper   a thread in a wait for space, a completion, a bounce buffer or a sync by NIC, or in
- *              shmemd_service_once, that finds everything reserved published. It moves on the
+ *              shmemdi_service_once, that finds everything reserved published. It moves on the
  *              epoch of the reservation word by compare-and-swap. Then no thread has the turn, and
  *              every later poster waits for a line of the new epoch before it writes a WQE.
  * If no such thread exists, a poster has the turn, and either publishes or waits for space.
@@ -23,21 +23,26 @@
  *   epoch newer than that of its snapshot (shmemdi_line_needs_slow_path); or it gets the turn
  *   after the switch, from a load of `ready` that shows the new epoch, and moves its WQEs
  *   (shmemdi_sq_move).
- *   A poster whose snapshot shows that it has the turn, and a switch before its store to `ready`,
- *   for which it does not load that again (shmemdi_sq_is_plain). The store would take back the
- *   epoch. No thread can switch then. A helper that swaps the reservation word after this poster's
- *   fetch-add fails, since the word has passed `ready` until the store; one that swaps it before
- *   gives the fetch-add the new epoch. The turn of a poster that waits for space is this poster's
- *   own (tests/models, HELP_ADDS, HELP_UNSEEN, NO_RESV_EPOCH).
+ *
+ *   A poster whose snapshot shows that it has the turn stores `ready` without loading it again
+ *   (shmemdi_sq_is_plain). A switch in between would be overwritten with the old epoch. There is
+ *   none. The compare-and-swap of a helper after this poster's fetch-add fails, since `resv` is
+ *   past `ready` until the store; one before it gives the fetch-add the new epoch, and so the slow
+ *   path. A poster that waits for space switches only in its turn, and the turn is this poster's
+ *   (tests/models, HELP_ADDS, HELP_UNSEEN, NO_RESV_EPOCH).
+ *
  *   A helper and a new poster. `rung` is unlocked before `ready` has the new epoch: as soon as it
  *   has, the poster may publish and another thread may lock `rung` (tests/models, UNLOCK_LATE).
- *   A waiter that knows the number of its CQE. The number is of one path: the tag of the queue in
- *   which it looks is compared with that of the path word, loaded after the CQE, and the epoch of
- *   the number with that tag. With another path it waits by index.
+ *
+ *   A waiter that has the number of its CQE. The number is of one path: the tag of the queue in
+ *   which the waiter looks is compared with that of the path word, loaded after the CQE, and the
+ *   epoch of the number with that tag. If the path is another one, the waiter waits by index.
+ *
  *   A thread that was slow to read an order. It finds `carried_out` at that number, or `announced`
  *   at another; or `ready` at another epoch (tests/explore, orders).
+ *
  *   The channel fails meanwhile. The switch goes on without moving WQEs, so that posters find a
- *   whole line, and its status. */
+ *   line of one path, and its status. */
 #ifndef SHMEMD_IMPL_SWITCH_H
 #define SHMEMD_IMPL_SWITCH_H
 

@@ -17,7 +17,8 @@ typedef struct shmemdi_wqe {
 	uint32_t w[SHMEMDI_WQE_WORDS]; /* as they lie in memory, on a little-endian machine */
 } shmemdi_wqe_t;
 
-/* What all WQEs of a queue pair have in common. */
+/* The control segment of one WQE apart from its operation: place, queue pair, flags, request
+ * number. */
 typedef struct shmemdi_wqe_at {
 	uint64_t index;   /* of its first WQEBB */
 	uint32_t qpn_be;  /* SHMEMD_QPN_BE */
@@ -169,7 +170,9 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 	shmemdi_wqe_data(q, 4 * (segments - 1), local, width);
 }
 
-/* A doorbell that tells of all WQEBBs before `index`: in memory index << 8, then QPN << 8. */
+/* The 8 bytes of a doorbell that covers all WQEBBs before `index`: index and queue pair number, as
+ * the first words of a control segment have them. The NIC uses the index only without a doorbell
+ * record: in memory index << 8, then QPN << 8. */
 SHMEMD_FN uint64_t shmemdi_doorbell(uint64_t index, uint32_t qpn_be)
 {
 	uint32_t first = shmemd_arch_bswap32((uint32_t)(index & 0xffff) << 8);

@@ -382,6 +382,16 @@ SHMEMD_FN int shmemdi_store_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shm
 	return SHMEMD_OK;
 }
 
+/* Before an atomic that stands for a signal: order this thread's stores to mapped memory of pe, and
+ * those of threads that it has synchronised with. Also if the atomic goes by NIC: the fences of its
+ * posting may have the scope of this GPU, and the stores went to another one. */
+SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, int pe)
+{
+	if (ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT) &&
+	    shmemdi_p2p_base(ctx, pe))
+		shmemd_arch_fence_before_signal();
+}
+
 SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				      shmemdi_signal_t sig)
 {
@@ -391,6 +401,7 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	if (status == SHMEMD_OK && base) {
 		status = shmemdi_store_signal(ctx, op, sig, base);
 	} else if (status == SHMEMD_OK) {
+		shmemdi_fence_stores(ctx, op.pe);
 		status = shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, sig);
 		shmemdi_latch(ctx, status);
 		if (op.is_blocking)
@@ -444,14 +455,11 @@ SHMEMD_FN int shmemdi_amo_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int ki
 	return r.status;
 }
 
-/* Ordered after everything that was sent on the channel. RDMA operations are so by themselves.
- * Stores to mapped memory need the fence, also if the add goes by NIC: the fences of its posting
- * may have the scope of this GPU, and the stores went to another one. */
+/* Ordered after everything that was sent on the channel. RDMA operations are so by themselves. */
 SHMEMD_FN int shmemdi_amo_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value)
 {
-	if (ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT) &&
-	    shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK && shmemdi_p2p_base(ctx, op.pe))
-		shmemd_arch_fence_before_signal();
+	if (shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK)
+		shmemdi_fence_stores(ctx, op.pe);
 	return shmemdi_amo(ctx, op, SHMEMDI_AMO_ADD, value);
 }
 
