@@ -34,7 +34,7 @@ const char *const ring_switch_variants[] = {"puts and adds",
 					    "all, with a service, then the end",
 					    NULL};
 
-static uint32_t n_kills, n_ambiguous;
+static uint32_t n_kills, n_ambiguous, n_orders;
 
 void ring_switch_plan(void)
 {
@@ -197,22 +197,31 @@ static void fail_path(int target)
 	let_others_run(shmemsim_choose(60));
 }
 
-void ring_switch_agent(void)
+void ring_switch_begin(void)
 {
-	const int target = ring_dims.target;
-
 	n_ambiguous = 0;
-	for (uint32_t i = 0; i < n_kills; i++) {
-		fail_path(target);
-		rig_order(0, target, 0);
-	}
+}
+
+void ring_switch_end(uint32_t n)
+{
+	n_orders = n;
 	if (ring_dims.variant == SWITCH_SERVICE) {
 		while (shmemd_arch_ld_acquire_u32(&ring_notes.n_sent) != n_workers())
 			shmemd_arch_spin_hint();
-		rig_order_end(0, target, 0, SHMEMD_ERR_PATH);
+		rig_order_end(0, ring_dims.target, 0, SHMEMD_ERR_PATH);
 	}
 	for (int pe = 0; pe < ring_dims.plan.n_pes; pe++)
 		shmemd_arch_st_release_u64(word_on(pe, AREA_FLUSH, END), 1);
+}
+
+void ring_switch_agent(void)
+{
+	ring_switch_begin();
+	for (uint32_t i = 0; i < n_kills; i++) {
+		fail_path(ring_dims.target);
+		rig_order(0, ring_dims.target, 0);
+	}
+	ring_switch_end(n_kills);
 }
 
 /* Check that the values that fetches returned, and those that were lost, are all values that the
@@ -256,8 +265,8 @@ void ring_switch_final_check(void)
 	}
 	if (ring_dims.variant >= SWITCH_FETCH)
 		look_at_fetches(n);
-	EXPECT_IS(SHMEMD_READY_EPOCH(ch->ready), (ring_dims.plan.epoch + n_kills) & 0xff);
-	EXPECT_IS(SHMEMD_RESV_EPOCH(ch->resv), (ring_dims.plan.epoch + n_kills) & 0xff);
+	EXPECT_IS(SHMEMD_READY_EPOCH(ch->ready), (ring_dims.plan.epoch + n_orders) & 0xff);
+	EXPECT_IS(SHMEMD_RESV_EPOCH(ch->resv), (ring_dims.plan.epoch + n_orders) & 0xff);
 	EXPECT_IS(SHMEMD_RESV_INDEX(ch->resv), SHMEMD_READY_INDEX(ch->ready));
 	EXPECT_IS(rig_status(0, target, 0),
 		  ring_dims.variant == SWITCH_SERVICE ? SHMEMD_ERR_PATH : 0);
