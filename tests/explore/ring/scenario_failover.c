@@ -15,6 +15,8 @@ void ring_failover_plan(void)
 {
 	ring_switch_plan();
 	ring_dims.target = ring_dims.plan.n_pes - 1; /* a channel with two ends */
+	if (scenario_draw(2))
+		ring_switch_both_ways();
 	n_faults = 1 + scenario_draw(N_FAULTS);
 	/* A poster that waits for space keeps memory of earlier paths from being used again, and
 	 * none may make progress until the faults are over. */

@@ -35,9 +35,16 @@ const char *const ring_switch_variants[] = {"puts and adds",
 					    NULL};
 
 static uint32_t n_kills, n_ambiguous, n_orders;
+static int is_two_way; /* the target puts or gets, too, in the other direction */
+
+void ring_switch_both_ways(void)
+{
+	is_two_way = ring_dims.variant <= SWITCH_READ;
+}
 
 void ring_switch_plan(void)
 {
+	is_two_way = 0;
 	ring_dims.plan.has_paths = 1;
 	n_kills = 1 + scenario_draw(2);
 	/* Converged lanes wait for the lane that switches. */
@@ -146,11 +153,25 @@ static void serve(const ring_pe_t *p)
 	}
 }
 
+/* By a thread of the target: the same to PE 0. */
+static void send_back(const ring_pe_t *p, uint32_t w)
+{
+	ring_pe_t back = *p;
+
+	back.target = 0;
+	for (uint32_t i = 0; i < RING_OPS; i++)
+		work(&back, w, i);
+	EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
+	EXPECT_IS(shmemd_arch_ld_data_u64(word_on(0, AREA_TARGET, LAST + w)), RING_OPS);
+}
+
 void ring_switch(const void *params)
 {
 	const ring_pe_t *p = params;
 	const uint32_t w = worker();
 
+	if (is_two_way && p->pe && p->pe == p->target)
+		send_back(p, w);
 	if (p->pe || w == n_workers()) {
 		serve(p);
 		return;
@@ -256,6 +277,8 @@ void ring_switch_final_check(void)
 
 	for (uint32_t w = 0; w < n; w++) {
 		EXPECT_IS(*word_on(target, AREA_TARGET, LAST + w), RING_OPS);
+		if (is_two_way)
+			EXPECT_IS(*word_on(0, AREA_TARGET, LAST + w), RING_OPS);
 		if (ring_dims.variant == SWITCH_READ)
 			EXPECT_IS(*word_on(0, AREA_RESULT, w), RING_OPS - 1);
 		if (ring_dims.variant == SWITCH_SEND || ring_dims.variant >= SWITCH_ALL)
