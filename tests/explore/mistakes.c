@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* mistakes: mistakes of logic (tests/seeded/mistakes.py) are found by the scenarios written for
+/* mistakes: mistakes of logic (tests/seeded) are found by the scenarios written for
  * them, with and without weak memory. Prints after how many schedules. Missing fences:
  * tests/weaken. */
 #include <stdio.h>
@@ -27,21 +27,24 @@ typedef struct mistake {
 	}
 
 static const mistake_t mistakes[] = {
-	MISTAKE(SIGNAL_ADD, "signal_op"),  MISTAKE(WAIT_GE, "put_signal"),
-	MISTAKE(WAIT_ABORT, "gone"),       MISTAKE(WAIT_GROUP, "signal_op"),
-	MISTAKE(COPY_TAIL, "put_signal"),  MISTAKE(COPY_STRIDE, "put"),
-	MISTAKE(PEER_BASE, "get"),         MISTAKE(QUIET_LATCH, "latch"),
-	MISTAKE(LATCH_LAST, "latch"),      MISTAKE(RECORD_CLAIM, "latch"),
-	MISTAKE(QUIET_OWN, "latch"),       MISTAKE(AMO_OLD, "amo_fetch_u64"),
-	MISTAKE(AMO_OR, "amo_fetch_u64"),  MISTAKE(SYNC_FAST, "sync"),
-	MISTAKE(SYNC_TIMEOUT, "sync"),     MISTAKE(SYNC_EPOCH, "sync"),
-	MISTAKE(SYNC_INDEX, "barrier"),    MISTAKE(SWITCH_ANNOUNCED, "orders"),
+	MISTAKE(SIGNAL_ADD, "signal_op"),   MISTAKE(WAIT_GE, "put_signal"),
+	MISTAKE(WAIT_ABORT, "gone"),        MISTAKE(WAIT_GROUP, "signal_op"),
+	MISTAKE(COPY_TAIL, "put_signal"),   MISTAKE(COPY_STRIDE, "put"),
+	MISTAKE(PEER_BASE, "get"),          MISTAKE(QUIET_LATCH, "latch"),
+	MISTAKE(LATCH_LAST, "latch"),       MISTAKE(RECORD_CLAIM, "latch"),
+	MISTAKE(QUIET_OWN, "latch"),        MISTAKE(AMO_OLD, "amo_fetch_u64"),
+	MISTAKE(AMO_OR, "amo_fetch_u64"),   MISTAKE(SYNC_FAST, "sync"),
+	MISTAKE(SYNC_TIMEOUT, "sync"),      MISTAKE(SYNC_EPOCH, "sync"),
+	MISTAKE(SYNC_INDEX, "barrier"),     MISTAKE(SWITCH_ANNOUNCED, "orders"),
 #ifdef EXPLORE_RING
-	MISTAKE(FAR_ERROR, "ring_fail"),   MISTAKE(MAY_DEFER, "ring_later"),
-	MISTAKE(OPCODE, "ring_fail"),      MISTAKE(NO_SPACE, "ring_post"),
-	MISTAKE(QUIET_READ, "ring_order"), MISTAKE(READY_TURN, "ring_post"),
-	MISTAKE(CQE_FIRST, "ring_fetch"),  MISTAKE(LANES_SYNC, "ring_warp"),
-	MISTAKE(JUMP_64K, "ring_post"),
+	MISTAKE(FAR_ERROR, "ring_fail"),    MISTAKE(MAY_DEFER, "ring_later"),
+	MISTAKE(OPCODE, "ring_fail"),       MISTAKE(NO_SPACE, "ring_post"),
+	MISTAKE(QUIET_READ, "ring_order"),  MISTAKE(READY_TURN, "ring_post"),
+	MISTAKE(CQE_FIRST, "ring_fetch"),   MISTAKE(LANES_SYNC, "ring_warp"),
+	MISTAKE(JUMP_64K, "ring_post"),     MISTAKE(FT_STOP, "ring_failover"),
+	MISTAKE(FT_QUERY, "ring_failover"), MISTAKE(FT_PEER, "ring_failover"),
+	MISTAKE(FT_OPEN, "ring_failover"),  MISTAKE(FT_SKIPPED, "ring_failover"),
+	MISTAKE(FT_FENCE, "ring_failover"), MISTAKE(FT_UNANSWERED, "ring_failover"),
 #endif
 };
 
@@ -71,7 +74,7 @@ static int print_row(const mistake_t *m)
 {
 	int sc = search(m, 0), weak = search(m, 1);
 	int is_good = sc && weak;
-	printf("%-12s %-10s %6d %6d%s\n", m->name, m->scenario, sc, weak,
+	printf("%-13s %-13s %6d %6d%s\n", m->name, m->scenario, sc, weak,
 	       is_good ? "" : " NOT AS EXPECTED");
 	return !is_good;
 }
@@ -79,7 +82,7 @@ static int print_row(const mistake_t *m)
 int main(void)
 {
 	int bad = 0;
-	printf("%-12s %-10s %6s %6s (schedule; 0: not in %d)\n", "mistake", "scenario", "SC",
+	printf("%-13s %-13s %6s %6s (schedule; 0: not in %d)\n", "mistake", "scenario", "SC",
 	       "weak", N_SCHEDULES);
 	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++)
 		bad |= print_row(&mistakes[i]);

@@ -46,6 +46,8 @@ const scenario_t explore_scenarios[] = {
 	 &ring_world, ring_fail_plan},
 	{"ring_switch", ring_switch, ring_switch_variants, ring_switch_agent,
 	 ring_switch_final_check, &ring_world, ring_switch_plan},
+	{"ring_failover", ring_switch, ring_switch_variants, ring_failover_agent,
+	 ring_switch_final_check, &ring_world, ring_failover_plan},
 #endif
 };
 

@@ -17,6 +17,7 @@ HOST = {
     "job": ("base",),
     "mem": ("base", "cuda", "job"),
     "topo": ("base",),
+    "fault": ("base",),
     "ib": ("base", "cuda", "job", "mem", "topo"),
     "core": ("base", "boot", "job", "mem", "topo", "ib"),
     "tools": ("base", "boot", "cuda", "job", "mem", "topo", "ib"),

@@ -67,3 +67,14 @@
 /* Of publishing: */
 #define READY_OLD_EPOCH 62  /* store `ready` with the epoch of the reservation */
 #define NOW_IGNORED 63      /* marks that ask to be rung now count as others */
+/* Of the hosts: */
+#define NO_STOP 70          /* the responder does not move its queue pair to ERR */
+#define NO_DRAIN 71         /* the requester does not wait for its CQEs */
+#define NO_FLUSH 72         /* the responder does not flush what it has accepted */
+#define ONE_FENCED 73       /* an end goes on before the other is fenced */
+#define NOT_OPEN 74         /* ordered before the responder's end is connected */
+#define SKIPPED_COUNTS 75   /* the executed requests are those of a path that the device has not used */
+#define OVERLAP 76          /* ordered before the order before is carried out */
+#define FENCE_UNSENT 77     /* the peer is not informed of a fault */
+#define UNANSWERED 78       /* FENCE has no answer while an endpoint is prepared */
+#define OFFER_KEPT 79       /* connect to the endpoint offered for an earlier path */

@@ -28,7 +28,8 @@ rig_plan_t rig_plan(void)
 			.inline_nbytes = SHMEMD_MLX5_INLINE_MAX,
 			.n_granules = 8,
 			.granules_per_mr = 1,
-			.log_reads = 4};
+			.log_reads = 4,
+			.n_queues = 3};
 
 	p.nic.n_devices = 1;
 	p.nic.timing = MLX5SW_TIMING_SPEC;
@@ -55,7 +56,7 @@ size_t rig_queue_nbytes(void)
 /* Bytes of the queues of all paths of a channel. */
 static size_t queues_nbytes(void)
 {
-	return (plan.has_paths ? RIG_QUEUES : 1) * rig_queue_nbytes();
+	return (plan.has_paths ? plan.n_queues : 1) * rig_queue_nbytes();
 }
 
 /* At least nbytes, all zero. */

@@ -14,6 +14,7 @@
 #define RIG_PES_MAX 4
 #define RIG_CHANNELS_MAX 4
 #define RIG_GRANULES_MAX 64
+#define RIG_QUEUES_MAX 10u
 /* small, so that transfers cross granules, and weak memory can follow all of it */
 #define RIG_GRANULE 512u
 #define RIG_SYNC_NBYTES 256u /* the heap's last bytes: sync words */
@@ -42,11 +43,9 @@ typedef struct rig_plan {
 	uint8_t log_reads;   /* log2 of the READs and atomics that a queue has in flight */
 	uint8_t by_host;     /* an agent runs as the host's doorbell proxy */
 	uint8_t has_paths;   /* channels may be switched (paths.h): keys in both columns */
+	uint8_t n_queues;    /* memory areas for the queues of a channel, for its paths in turn */
 	uint64_t timeout_ns;
 } rig_plan_t;
-
-/* Memory areas for the queues of a channel, which its paths use in turn. */
-#define RIG_QUEUES 3u
 
 /* The host's state of a PE's channel: its path. */
 typedef struct rig_end {
@@ -58,10 +57,11 @@ typedef struct rig_end {
 	char *wqes, *cqes;
 	uint32_t *record, *cq_record; /* record: the word of the send queue */
 	uint32_t first_cqe;
-	uint32_t n_switches, column;  /* n_switches: number of earlier paths; column of keys */
-	uint64_t *producers;          /* by_host: device indexes, for each memory area */
-	uint64_t *producer, rung;     /* of this path */
-	uint32_t retired[RIG_QUEUES]; /* value of `ready` from which a memory area may be reused */
+	uint32_t n_switches, column; /* n_switches: number of earlier paths; column of keys */
+	uint64_t *producers;         /* by_host: device indexes, for each memory area */
+	uint64_t *producer, rung;    /* of this path */
+	uint32_t retired
+		[RIG_QUEUES_MAX]; /* value of `ready` from which a memory area may be reused */
 } rig_end_t;
 
 typedef struct rig_pe {
@@ -73,7 +73,7 @@ typedef struct rig_pe {
 	shmemd_key_t keys[SHMEMD_KEYS(RIG_GRANULES_MAX, RIG_PES_MAX)];
 	shmemd_peer_t peers[RIG_PES_MAX];
 	rig_end_t ends[RIG_CHANNELS_MAX * RIG_PES_MAX]; /* as channels: [k][world PE] */
-	uint64_t producers[RIG_CHANNELS_MAX * RIG_PES_MAX][RIG_QUEUES];
+	uint64_t producers[RIG_CHANNELS_MAX * RIG_PES_MAX][RIG_QUEUES_MAX];
 	uint64_t used[RIG_CHANNELS_MAX];
 	uint64_t abort_word, heap_committed;
 	uint32_t causes[RIG_PES_MAX];

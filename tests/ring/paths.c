@@ -9,7 +9,8 @@ uint32_t rig_executed_error;
 
 /* Fence */
 
-static int is_drained(const rig_end_t *e)
+/* Has the queue pair completed all that its doorbell covers? */
+static int has_stopped(const rig_end_t *e)
 {
 	mlx5swi_send_state_t s;
 
@@ -19,31 +20,33 @@ static int is_drained(const rig_end_t *e)
 	return s.hw_counter == s.sw_counter;
 }
 
-/* Wait until the last CQE is in memory, and so are earlier ones: a thread that reads the order can
- * read them. */
-static void await_cqes(const rig_end_t *e)
+/* Is the last CQE in memory, and so earlier ones? Then a thread that reads the order can read them.
+ * */
+static int has_cqes(const rig_end_t *e)
 {
 	const uint32_t depth = rig_planned()->depth, last = e->cq->pi - 1;
 	const char *cqe = e->cqes + (size_t)(last & (depth - 1)) * SHMEMD_CQE_NBYTES;
 	uint64_t tail;
 
 	if (e->cq->pi == e->first_cqe)
-		return;
-	do {
-		shmemd_arch_spin_hint();
-		tail = shmemd_arch_ld_acquire_u64(cqe + SHMEMD_CQE_TAIL);
-	} while (tail >> 60 == SHMEMD_CQE_INVALID || (tail >> 56 & 1) != ((last & depth) != 0));
+		return 1;
+	tail = shmemd_arch_ld_acquire_u64(cqe + SHMEMD_CQE_TAIL);
+	return tail >> 60 != SHMEMD_CQE_INVALID && (tail >> 56 & 1) == ((last & depth) != 0);
 }
 
-static void stop(const rig_end_t *e)
+int rig_is_drained(const rig_end_t *e)
+{
+	return has_stopped(e) && has_cqes(e);
+}
+
+void rig_stop(const rig_end_t *e)
 {
 	mlx5swi_lock();
 	mlx5swi_qp_error(e->qp, 0, 0);
 	mlx5swi_unlock();
 }
 
-/* Place accepted data in memory, as a READ of the same adapter would. */
-static void flush(int pe)
+void rig_flush(int pe)
 {
 	mlx5swi_lock();
 	mlx5swi_place_all(mlx5swi_device((uint32_t)pe, 0));
@@ -54,18 +57,15 @@ void rig_fence(int pe, int peer, uint32_t k)
 {
 	const rig_end_t *there = rig_channel(pe, peer, k), *back = rig_channel(peer, pe, k);
 
-	stop(there);
-	stop(back);
-	while (!is_drained(there) || !is_drained(back))
+	rig_stop(there);
+	rig_stop(back);
+	while (!rig_is_drained(there) || !rig_is_drained(back))
 		shmemd_arch_spin_hint();
-	await_cqes(there);
-	await_cqes(back);
-	flush(pe);
-	flush(peer);
+	rig_flush(pe);
+	rig_flush(peer);
 }
 
-/* Requests of the peer that the queue pair has executed. */
-static uint32_t executed(const rig_end_t *e)
+uint32_t rig_executed(const rig_end_t *e)
 {
 	mlx5swi_receive_state_t s;
 
@@ -77,7 +77,7 @@ static uint32_t executed(const rig_end_t *e)
 
 /* Creating another path. */
 
-static void destroy(const rig_end_t *e)
+void rig_destroy(const rig_end_t *e)
 {
 	int failed;
 
@@ -99,17 +99,17 @@ static int is_retired(const rig_end_t *e, uint32_t memory)
 /* Create the path after e's, in the next memory area. */
 static void make_next(int pe, const rig_end_t *e, rig_end_t *next)
 {
-	const uint32_t n = ++next->n_switches % RIG_QUEUES;
+	const uint32_t n = ++next->n_switches % rig_planned()->n_queues;
 
 	next->column = !e->column;
 	next->queue = e->queues + n * rig_queue_nbytes();
-	while (next->n_switches >= RIG_QUEUES && !is_retired(e, n))
+	while (next->n_switches >= rig_planned()->n_queues && !is_retired(e, n))
 		shmemd_arch_spin_hint();
 	if (rig_make_path(&rig_pes[pe], next, rig_device_index(0), 0))
 		shmemsim_fail("a path cannot be created: %s", mlx5swi_refusal());
 }
 
-static void connect(const rig_end_t *e, const rig_end_t *peer)
+void rig_join(const rig_end_t *e, const rig_end_t *peer)
 {
 	int failed;
 
@@ -122,8 +122,10 @@ static void connect(const rig_end_t *e, const rig_end_t *peer)
 
 /* Orders */
 
-static void give(int pe, int peer, uint32_t k, uint64_t path, const rig_end_t *e, uint32_t n)
+/* Write an order. n: requests that the peer executed. */
+static void give(int pe, int peer, uint32_t k, uint64_t path, uint32_t n)
 {
+	const rig_end_t *e = rig_channel(pe, peer, k);
 	const uint32_t epoch = SHMEMD_TAG(path);
 	const void *doorbell = rig_planned()->by_host ? (const void *)e->producer : e->qp->reg;
 	shmemd_order_t *o = &rig_pes[pe].order;
@@ -148,38 +150,43 @@ static void await(int pe)
 		shmemd_arch_spin_hint();
 }
 
-static void order_one(int pe, int peer, uint32_t k, rig_end_t *next, uint32_t n)
+void rig_give(int pe, int peer, uint32_t k, const rig_end_t *next, uint32_t epoch, uint32_t n)
 {
-	rig_end_t *e = rig_channel(pe, peer, k);
-	const rig_end_t old = rig_path(e);
-	const uint32_t epoch = (rig_planned()->epoch + next->n_switches) & 0xff;
 	uint32_t flags = next->column ? SHMEMD_PATH_NIC : 0;
 
 	flags |= rig_planned()->path_flags & SHMEMD_PATH_NO_RECORD;
 	flags |= rig_planned()->by_host ? SHMEMD_PATH_PROXY : 0;
+	rig_change_path(rig_channel(pe, peer, k), next);
+	give(pe, peer, k, SHMEMD_PATH_WORD(epoch & 0xff, next->qp->qpn, 0, flags), n);
+}
+
+static void order_one(int pe, int peer, uint32_t k, rig_end_t *next, uint32_t n)
+{
+	rig_end_t *e = rig_channel(pe, peer, k);
+	const rig_end_t old = rig_path(e);
+
 	memcpy(next->retired, e->retired, sizeof(e->retired));
-	rig_change_path(e, next);
-	give(pe, peer, k, SHMEMD_PATH_WORD(epoch, e->qp->qpn, 0, flags), e, n);
+	rig_give(pe, peer, k, next, rig_planned()->epoch + next->n_switches, n);
 	await(pe);
-	e->retired[old.n_switches % RIG_QUEUES] = rig_pes[pe].order.retired;
-	destroy(&old);
+	e->retired[old.n_switches % rig_planned()->n_queues] = rig_pes[pe].order.retired;
+	rig_destroy(&old);
 }
 
 void rig_order(int pe, int peer, uint32_t k)
 {
 	rig_end_t *there = rig_channel(pe, peer, k), *back = rig_channel(peer, pe, k);
-	const uint32_t n_there = executed(back), n_back = executed(there);
+	const uint32_t n_there = rig_executed(back), n_back = rig_executed(there);
 	rig_end_t next_there = rig_path(there), next_back = rig_path(back);
 
 	make_next(pe, there, &next_there);
 	if (there == back) {
-		connect(&next_there, &next_there);
+		rig_join(&next_there, &next_there);
 		order_one(pe, pe, k, &next_there, n_there);
 		return;
 	}
 	make_next(peer, back, &next_back);
-	connect(&next_there, &next_back);
-	connect(&next_back, &next_there);
+	rig_join(&next_there, &next_back);
+	rig_join(&next_back, &next_there);
 	order_one(pe, peer, k, &next_there, n_there);
 	order_one(peer, pe, k, &next_back, n_back);
 }
@@ -192,6 +199,6 @@ void rig_switch(int pe, int peer, uint32_t k)
 
 void rig_order_end(int pe, int peer, uint32_t k, int status)
 {
-	give(pe, peer, k, SHMEMD_PATH_FAILED(status), rig_channel(pe, peer, k), 0);
+	give(pe, peer, k, SHMEMD_PATH_FAILED(status), 0);
 	await(pe);
 }

@@ -25,4 +25,16 @@ void rig_switch(int pe, int peer, uint32_t k);
 /* Order the end of a channel, in one direction. */
 void rig_order_end(int pe, int peer, uint32_t k, int status);
 
+/* The steps of these, for hosts that take them one by one (hosts.h). */
+void rig_stop(const rig_end_t *e);         /* move the queue pair to ERR */
+int rig_is_drained(const rig_end_t *e);    /* are all its CQEs in memory? */
+void rig_flush(int pe);                    /* place accepted data, as a READ of the adapter would */
+uint32_t rig_executed(const rig_end_t *e); /* requests of the peer */
+void rig_join(const rig_end_t *e, const rig_end_t *peer); /* connect e to peer */
+void rig_destroy(const rig_end_t *e);
+
+/* Make `next` the path of a channel, and order its device to switch; n: requests that the peer
+ * executed on the path before. */
+void rig_give(int pe, int peer, uint32_t k, const rig_end_t *next, uint32_t epoch, uint32_t n);
+
 #endif

@@ -37,6 +37,14 @@ void ring_switch_agent(void);
 void ring_switch_final_check(void);
 void ring_switch_plan(void);
 extern const char *const ring_switch_variants[];
+/* For other plans and agents with its kernel: traffic in both directions; before all switches; when
+ * PE 0 has carried out n orders. */
+void ring_switch_both_ways(void);
+void ring_switch_begin(void);
+void ring_switch_end(uint32_t n);
+
+void ring_failover_agent(void);
+void ring_failover_plan(void);
 
 void ring_warp(const void *params);
 void ring_warp_plan(void);

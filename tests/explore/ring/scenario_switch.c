@@ -34,10 +34,17 @@ const char *const ring_switch_variants[] = {"puts and adds",
 					    "all, with a service, then the end",
 					    NULL};
 
-static uint32_t n_kills, n_ambiguous;
+static uint32_t n_kills, n_ambiguous, n_orders;
+static int is_two_way; /* the target puts or gets, too, in the other direction */
+
+void ring_switch_both_ways(void)
+{
+	is_two_way = ring_dims.variant <= SWITCH_READ;
+}
 
 void ring_switch_plan(void)
 {
+	is_two_way = 0;
 	ring_dims.plan.has_paths = 1;
 	n_kills = 1 + scenario_draw(2);
 	/* Converged lanes wait for the lane that switches. */
@@ -146,11 +153,25 @@ static void serve(const ring_pe_t *p)
 	}
 }
 
+/* By a thread of the target: the same to PE 0. */
+static void send_back(const ring_pe_t *p, uint32_t w)
+{
+	ring_pe_t back = *p;
+
+	back.target = 0;
+	for (uint32_t i = 0; i < RING_OPS; i++)
+		work(&back, w, i);
+	EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
+	EXPECT_IS(shmemd_arch_ld_data_u64(word_on(0, AREA_TARGET, LAST + w)), RING_OPS);
+}
+
 void ring_switch(const void *params)
 {
 	const ring_pe_t *p = params;
 	const uint32_t w = worker();
 
+	if (is_two_way && p->pe && p->pe == p->target)
+		send_back(p, w);
 	if (p->pe || w == n_workers()) {
 		serve(p);
 		return;
@@ -197,22 +218,31 @@ static void fail_path(int target)
 	let_others_run(shmemsim_choose(60));
 }
 
-void ring_switch_agent(void)
+void ring_switch_begin(void)
 {
-	const int target = ring_dims.target;
-
 	n_ambiguous = 0;
-	for (uint32_t i = 0; i < n_kills; i++) {
-		fail_path(target);
-		rig_order(0, target, 0);
-	}
+}
+
+void ring_switch_end(uint32_t n)
+{
+	n_orders = n;
 	if (ring_dims.variant == SWITCH_SERVICE) {
 		while (shmemd_arch_ld_acquire_u32(&ring_notes.n_sent) != n_workers())
 			shmemd_arch_spin_hint();
-		rig_order_end(0, target, 0, SHMEMD_ERR_PATH);
+		rig_order_end(0, ring_dims.target, 0, SHMEMD_ERR_PATH);
 	}
 	for (int pe = 0; pe < ring_dims.plan.n_pes; pe++)
 		shmemd_arch_st_release_u64(word_on(pe, AREA_FLUSH, END), 1);
+}
+
+void ring_switch_agent(void)
+{
+	ring_switch_begin();
+	for (uint32_t i = 0; i < n_kills; i++) {
+		fail_path(ring_dims.target);
+		rig_order(0, ring_dims.target, 0);
+	}
+	ring_switch_end(n_kills);
 }
 
 /* Check that the values that fetches returned, and those that were lost, are all values that the
@@ -247,6 +277,8 @@ void ring_switch_final_check(void)
 
 	for (uint32_t w = 0; w < n; w++) {
 		EXPECT_IS(*word_on(target, AREA_TARGET, LAST + w), RING_OPS);
+		if (is_two_way)
+			EXPECT_IS(*word_on(0, AREA_TARGET, LAST + w), RING_OPS);
 		if (ring_dims.variant == SWITCH_READ)
 			EXPECT_IS(*word_on(0, AREA_RESULT, w), RING_OPS - 1);
 		if (ring_dims.variant == SWITCH_SEND || ring_dims.variant >= SWITCH_ALL)
@@ -256,8 +288,8 @@ void ring_switch_final_check(void)
 	}
 	if (ring_dims.variant >= SWITCH_FETCH)
 		look_at_fetches(n);
-	EXPECT_IS(SHMEMD_READY_EPOCH(ch->ready), (ring_dims.plan.epoch + n_kills) & 0xff);
-	EXPECT_IS(SHMEMD_RESV_EPOCH(ch->resv), (ring_dims.plan.epoch + n_kills) & 0xff);
+	EXPECT_IS(SHMEMD_READY_EPOCH(ch->ready), (ring_dims.plan.epoch + n_orders) & 0xff);
+	EXPECT_IS(SHMEMD_RESV_EPOCH(ch->resv), (ring_dims.plan.epoch + n_orders) & 0xff);
 	EXPECT_IS(SHMEMD_RESV_INDEX(ch->resv), SHMEMD_READY_INDEX(ch->ready));
 	EXPECT_IS(rig_status(0, target, 0),
 		  ring_dims.variant == SWITCH_SERVICE ? SHMEMD_ERR_PATH : 0);
