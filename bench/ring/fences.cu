@@ -37,18 +37,20 @@ FENCE_KERNEL(loads_pinned, uint64_t a = LOAD(p.pinned, 0); uint64_t b = LOAD(p.p
 	     uint64_t c = LOAD(p.pinned, 32); sum += a + b + c)
 FENCE_KERNEL(add_device, sum += shmemd_arch_atom_add_u64(p.device + (sum >> 63), 0))
 FENCE_KERNEL(acquire, shmemd_arch_fence_acquire())
-FENCE_KERNEL(gpu_device, shmemd_arch_st_relaxed_u64(p.device, i); shmemd_arch_fence_before_ready())
-FENCE_KERNEL(gpu_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i); shmemd_arch_fence_before_ready())
+FENCE_KERNEL(gpu_device, shmemd_arch_st_relaxed_u64(p.device, i);
+	     shmemd_arch_fence_before_publish())
+FENCE_KERNEL(gpu_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i);
+	     shmemd_arch_fence_before_publish())
 FENCE_KERNEL(both_gpu_device, shmemd_arch_st_relaxed_u64(p.device, i);
-	     shmemd_arch_fence_before_dbr_gpu())
+	     shmemd_arch_fence_before_record_gpu())
 FENCE_KERNEL(both_gpu_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i);
-	     shmemd_arch_fence_before_dbr_gpu())
+	     shmemd_arch_fence_before_record_gpu())
 FENCE_KERNEL(release_device, shmemd_arch_st_relaxed_u64(p.device, i);
 	     shmemd_arch_fence_before_doorbell())
 FENCE_KERNEL(release_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i);
 	     shmemd_arch_fence_before_doorbell())
-FENCE_KERNEL(sys_device, shmemd_arch_st_relaxed_u64(p.device, i); shmemd_arch_fence_before_dbr())
-FENCE_KERNEL(sys_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i); shmemd_arch_fence_before_dbr())
+FENCE_KERNEL(sys_device, shmemd_arch_st_relaxed_u64(p.device, i); shmemd_arch_fence_before_record())
+FENCE_KERNEL(sys_pinned, shmemd_arch_st_relaxed_u64(p.pinned, i); shmemd_arch_fence_before_record())
 
 static int fence_point(fence_args_t *a, const char *what, void (*kernel)(const fence_args_t))
 {

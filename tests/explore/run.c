@@ -77,7 +77,7 @@ static void fill_memory(int pe)
 	shmemd_ctx_t *c = &m->ctx;
 	memset(m, 0, sizeof(*m));
 	m->heap.flag = m->heap.word = dims.start;
-	m->heap.sync[SHMEMD_SYNC_EPOCH] = dims.start;
+	m->heap.sync[SHMEMD_SYNC_NUMBER] = dims.start;
 	for (int i = 0; i < dims.n_pes; i++) {
 		m->heap.sync[SHMEMD_SYNC_FLAGS + i] =
 			SHMEMD_SYNC_FLAG(dims.start, 0, 0, SHMEMD_OP_SYNC);

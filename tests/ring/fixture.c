@@ -81,7 +81,7 @@ static uint32_t n_ends(void)
 /* The column of keys of the initial paths. */
 static uint32_t first_column(void)
 {
-	return plan.path_flags & SHMEMD_PATH_NIC ? 1 : 0;
+	return plan.path_flags & SHMEMD_PATH_COLUMN ? 1 : 0;
 }
 
 static int has_column(uint32_t column)

@@ -152,7 +152,7 @@ static void await(int pe)
 
 void rig_give(int pe, int peer, uint32_t k, const rig_end_t *next, uint32_t epoch, uint32_t n)
 {
-	uint32_t flags = next->column ? SHMEMD_PATH_NIC : 0;
+	uint32_t flags = next->column ? SHMEMD_PATH_COLUMN : 0;
 
 	flags |= rig_planned()->path_flags & SHMEMD_PATH_NO_RECORD;
 	flags |= rig_planned()->by_host ? SHMEMD_PATH_PROXY : 0;

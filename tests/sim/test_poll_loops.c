@@ -171,14 +171,14 @@ static void test_condition_becomes_true(void **state)
 }
 
 /* A lock that each of 64 threads takes and releases. */
-static uint32_t n_held;
+static uint32_t n_reserved;
 
 static void locked_part(const void *params)
 {
 	(void)params;
 	takes_lock();
 	shmemd_arch_fence_acquire();
-	n_held++;
+	n_reserved++;
 	shmemsim_yield();
 	free_lock();
 }
@@ -187,9 +187,9 @@ static void test_lock(void **state)
 {
 	(void)state;
 	lock = 0;
-	n_held = 0;
+	n_reserved = 0;
 	assert_good(run_kernel(NULL, locked_part, NULL, 0, 2, 32));
-	assert_int_equal(n_held, 64);
+	assert_int_equal(n_reserved, 64);
 }
 
 static void test_condition_never_true(void **state)

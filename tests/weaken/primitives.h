@@ -113,16 +113,16 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 	WEAKEN(FENCE, shmemd_arch_fence_before_signal(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_order()                                                                  \
 	WEAKEN(FENCE, shmemd_arch_fence_order(), weaken_fence(how_, SHMEMSIM_FENCE))
-#define shmemd_arch_fence_before_ready()                                                           \
-	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_ready(),                                        \
+#define shmemd_arch_fence_before_publish()                                                         \
+	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_publish(),                                      \
 	       weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
-#define shmemd_arch_fence_before_dbr()                                                             \
-	WEAKEN(FENCE, shmemd_arch_fence_before_dbr(), weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
+#define shmemd_arch_fence_before_record()                                                          \
+	WEAKEN(FENCE, shmemd_arch_fence_before_record(), weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
 #define shmemd_arch_fence_before_doorbell()                                                        \
 	WEAKEN(FENCE, shmemd_arch_fence_before_doorbell(),                                         \
 	       weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
-#define shmemd_arch_fence_before_dbr_gpu()                                                         \
-	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_dbr_gpu(),                                      \
+#define shmemd_arch_fence_before_record_gpu()                                                      \
+	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_record_gpu(),                                   \
 	       weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
 #define shmemd_arch_fence_before_doorbell_gpu()                                                    \
 	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_doorbell_gpu(),                                 \

@@ -27,9 +27,9 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 
 /* Team sync memory: an array of 64-bit words in the symmetric heap, at the same offset on every
  * member. Each flag word has exactly one remote writer, so no atomics are needed. */
-#define SHMEMD_SYNC_EPOCH 0 /* syncs completed by this PE; written by this PE only */
-#define SHMEMD_SYNC_SENT 1  /* flag that this PE has sent last; written by this PE only */
-#define SHMEMD_SYNC_FLAGS 8 /* [team pe]: SHMEMD_SYNC_FLAG; written by that PE */
+#define SHMEMD_SYNC_NUMBER 0 /* syncs completed by this PE; written by this PE only */
+#define SHMEMD_SYNC_SENT 1   /* flag that this PE has sent last; written by this PE only */
+#define SHMEMD_SYNC_FLAGS 8  /* [team pe]: SHMEMD_SYNC_FLAG; written by that PE */
 #define SHMEMD_SYNC_WORDS(n_pes) (SHMEMD_SYNC_FLAGS + (n_pes))
 /* Flag of a sync: bits 0-7 shmemd_op, 8-11 shmemd_status of the sender's quiet, 12-15 that of the
  * sync before, 16-63 epoch. */

@@ -47,19 +47,19 @@
  *                                      store-buffer outcome: two PEs put, quiet, get and both miss
  *                                      the other's put.
  *   For the queues of a NIC, whose memory is pinned host or device memory:
- *   shmemd_arch_fence_before_ready()   Release alone, GPU scope: WQEs, payload and doorbells of
+ *   shmemd_arch_fence_before_publish()   Release alone, GPU scope: WQEs, payload and doorbells of
  *                                      before are visible to a thread of this GPU that acquires the
  *                                      mark or `ready` stored afterwards, before that thread rings.
  *                                      Prevents: the NIC executes WQEBBs of the lap before; a
  *                                      doorbell with a smaller index after a larger one.
- *   shmemd_arch_fence_before_dbr()     Release alone: WQEs of this thread, and those that it has
+ *   shmemd_arch_fence_before_record()     Release alone: WQEs of this thread, and those that it has
  *                                      acquired, are visible before the doorbell record that covers
  *                                      them. Prevents: the NIC executes WQEBBs of the lap before.
  *   shmemd_arch_fence_before_doorbell() Release alone: the record is visible before the doorbell.
  *                                      Prevents: the NIC reads an old record and goes idle.
- *   shmemd_arch_fence_before_dbr_gpu(), shmemd_arch_fence_before_doorbell_gpu()   the same at GPU
- *                                      scope: WQEs and record lie in this GPU's memory, which the
- *                                      NIC reads through the GPU's L2.
+ *   shmemd_arch_fence_before_record_gpu(), shmemd_arch_fence_before_doorbell_gpu()
+ *                                      The same at GPU scope: WQEs and record lie in this
+ *                                      GPU's memory, which the NIC reads through the GPU's L2.
  *   shmemd_arch_fence_acquire()        acquire alone, and so almost free: after a relaxed read of a
  *                                      completion, or of what another thread tells of one, the
  *                                      NIC's writes before it are visible; after one of `ready` or

@@ -325,12 +325,12 @@ SHMEMD_FN void shmemd_arch_fence_quiet(void)
 	shmemdi_cpu_fence(SHMEMSIM_FENCE_SC);
 }
 
-SHMEMD_FN void shmemd_arch_fence_before_ready(void)
+SHMEMD_FN void shmemd_arch_fence_before_publish(void)
 {
 	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE | SHMEMSIM_SCOPE_GPU);
 }
 
-SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
+SHMEMD_FN void shmemd_arch_fence_before_record(void)
 {
 	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE);
 }
@@ -340,7 +340,7 @@ SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE);
 }
 
-SHMEMD_FN void shmemd_arch_fence_before_dbr_gpu(void)
+SHMEMD_FN void shmemd_arch_fence_before_record_gpu(void)
 {
 	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE | SHMEMSIM_SCOPE_GPU);
 }

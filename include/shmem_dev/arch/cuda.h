@@ -176,12 +176,12 @@ SHMEMD_FN void shmemd_arch_fence_quiet(void)
 	asm volatile("fence.sc.sys;" ::: "memory");
 }
 
-SHMEMD_FN void shmemd_arch_fence_before_ready(void)
+SHMEMD_FN void shmemd_arch_fence_before_publish(void)
 {
 	asm volatile(SHMEMDI_FENCE("release") ".gpu;" ::: "memory");
 }
 
-SHMEMD_FN void shmemd_arch_fence_before_dbr(void)
+SHMEMD_FN void shmemd_arch_fence_before_record(void)
 {
 	asm volatile(SHMEMDI_FENCE("release") ".sys;" ::: "memory");
 }
@@ -191,7 +191,7 @@ SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
 	asm volatile(SHMEMDI_FENCE("release") ".sys;" ::: "memory");
 }
 
-SHMEMD_FN void shmemd_arch_fence_before_dbr_gpu(void)
+SHMEMD_FN void shmemd_arch_fence_before_record_gpu(void)
 {
 	asm volatile(SHMEMDI_FENCE("release") ".gpu;" ::: "memory");
 }

@@ -144,7 +144,7 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {
-	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_EPOCH], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
+	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_NUMBER], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
 	uint64_t next, flag, last;
 	int quiet, status = SHMEMD_OK;
 

@@ -95,7 +95,7 @@ SHMEMD_FN uint64_t shmemdi_bounce_keys(const shmemdi_ep_t *ep)
 /* Memory as the path's NIC addresses it. */
 SHMEMD_FN shmemdi_mem_t shmemdi_mem(uint64_t addr, uint64_t keys, uint64_t path)
 {
-	shmemdi_mem_t mem = {addr, (uint32_t)(path & SHMEMD_PATH_NIC ? keys >> 32 : keys)};
+	shmemdi_mem_t mem = {addr, (uint32_t)(path & SHMEMD_PATH_COLUMN ? keys >> 32 : keys)};
 
 	return mem;
 }

@@ -280,12 +280,12 @@ SHMEMD_FN uint32_t shmemdi_put_wqebbs(const shmemdi_put_t *put)
  * segment. The signal follows the last segment as soon as there is room. All but the last posting
  * of a put defer their doorbell, and do not ask for the number of their CQE. */
 SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs,
-			       uint32_t n_held)
+			       uint32_t n_reserved)
 {
 	SHMEMD_ARCH_NO_UNROLL
-	while (put->nbytes && wrs->n < (n_held ? n_held : 1))
+	while (put->nbytes && wrs->n < (n_reserved ? n_reserved : 1))
 		shmemdi_wr_segment(ep, put, wrs);
-	if (put->nbytes == 0 && wrs->n < (n_held ? n_held : 2)) {
+	if (put->nbytes == 0 && wrs->n < (n_reserved ? n_reserved : 2)) {
 		shmemdi_wr_signal(wrs, put->sig);
 		put->sig.op = -1;
 	}
@@ -301,7 +301,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 					    shmemdi_put_t put, uint64_t resv)
 {
 	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
-	uint32_t n_held = put.how.is_alone ? shmemdi_put_wqebbs(&put) : 0;
+	uint32_t n_reserved = put.how.is_alone ? shmemdi_put_wqebbs(&put) : 0;
 	int status = SHMEMD_OK, is_src_free = 1;
 	shmemdi_posted_t posted;
 	shmemdi_wrs_t wrs;
@@ -309,12 +309,12 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 	SHMEMD_ARCH_NO_UNROLL
 	while (shmemdi_put_wqebbs(&put) && status == SHMEMD_OK) {
 		shmemdi_wrs_init(&wrs, put.how);
-		wrs.is_reserved = n_held != 0;
+		wrs.is_reserved = n_reserved != 0;
 		wrs.resv = resv;
-		shmemdi_wr_fill(&ep, &put, &wrs, n_held);
+		shmemdi_wr_fill(&ep, &put, &wrs, n_reserved);
 		is_src_free &= wrs.wr[0].kind != SHMEMDI_WR_WRITE;
 		status = shmemdi_wr_post(ref, call, &wrs, &posted);
-		n_held = 0;
+		n_reserved = 0;
 	}
 	if (status != SHMEMD_OK || !put.how.will_wait || is_src_free)
 		return status;

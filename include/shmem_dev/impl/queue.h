@@ -104,7 +104,7 @@ SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 	uint64_t path = shmemd_arch_ld_relaxed_u64(&c->ch->path), seen;
 
 	/* Without this fence a wait for what was completed before could end with the status. */
-	shmemd_arch_fence_before_ready();
+	shmemd_arch_fence_before_publish();
 	while (!SHMEMD_PATH_STATUS(path)) {
 		seen = shmemd_arch_atom_cas_u64(&c->ch->path, path,
 						path | SHMEMD_PATH_FAILED(status));
@@ -147,9 +147,9 @@ SHMEMD_FN void shmemdi_ring_register(const shmemdi_chan_t *c, uint64_t path, uin
 		       SHMEMD_RECORD_SEND * sizeof(uint32_t);
 
 	if (is_on_gpu)
-		shmemd_arch_fence_before_dbr_gpu();
+		shmemd_arch_fence_before_record_gpu();
 	else
-		shmemd_arch_fence_before_dbr();
+		shmemd_arch_fence_before_record();
 	if (!((uint32_t)path & SHMEMD_PATH_NO_RECORD)) {
 		shmemd_arch_st_relaxed_u32(record, shmemd_arch_bswap32(index & 0xffff));
 		if (is_on_gpu)
@@ -161,7 +161,7 @@ SHMEMD_FN void shmemdi_ring_register(const shmemdi_chan_t *c, uint64_t path, uin
 				shmemdi_doorbell(index, SHMEMD_PATH_QPN_BE(path)));
 	if ((uint32_t)path & SHMEMD_PATH_NO_RECORD)
 		/* Orders this doorbell before the next one. */
-		shmemd_arch_fence_before_ready();
+		shmemd_arch_fence_before_publish();
 }
 
 /* Ring for all WQEBBs before `end`, which are published or the caller's own. One thread at a time,
@@ -186,7 +186,7 @@ SHMEMD_FN_COLD void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_
 		shmemdi_ring_nic(c, path, queue, doorbell, end);
 		return;
 	}
-	shmemd_arch_fence_before_dbr();
+	shmemd_arch_fence_before_record();
 	shmemd_arch_st_relaxed_u64((void *)SHMEMD_ADDRESS(doorbell), shmemdi_qp_index(path, end));
 	shmemd_arch_red_add_u64(&c->ch->doorbells, 1);
 }

@@ -124,7 +124,7 @@ SHMEMD_FN int shmemdi_line_shows_idle(shmemdi_line_t line, uint32_t first)
 
 /* Quiet looks at used channels only. The first poster of all finds the queue idle, and marks the
  * channel before it publishes; what others publish comes after that. */
-SHMEMD_FN void shmemdi_sq_mark_used(const shmemdi_chan_t *c)
+SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
 {
 	const shmemd_ctx_t *team = c->ctx;
 	uint32_t word = c->k * SHMEMD_USED_WORDS(team->n_world) + c->world_pe / 64;
@@ -141,7 +141,7 @@ SHMEMD_FN_COLD void shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
 
 	shmemdi_sq_wait_space(c, call, resv, end);
 	if (shmemdi_line_shows_idle(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
-		shmemdi_sq_mark_used(c);
+		shmemdi_sq_set_used(c);
 }
 
 /* Is there anything about the snapshot that a poster must wait for or act on: WQEBBs before `end`
@@ -172,14 +172,15 @@ SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_post_t *post,
 }
 
 /* All WQEBBs before this index must be complete before the reservation can be written. */
-SHMEMD_FN uint32_t shmemdi_sq_needs(const shmemdi_chan_t *c, const shmemdi_post_t *post)
+SHMEMD_FN uint32_t shmemdi_sq_space_index(const shmemdi_chan_t *c, const shmemdi_post_t *post)
 {
 	return SHMEMD_RESV_INDEX(post->resv) + post->wqebbs - shmemdi_depth(c);
 }
 
 SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c, const shmemdi_post_t *post)
 {
-	return shmemdi_line_needs_slow_path(post->line, post->resv, shmemdi_sq_needs(c, post));
+	return shmemdi_line_needs_slow_path(post->line, post->resv,
+					    shmemdi_sq_space_index(c, post));
 }
 
 /* The slow path: wait, then take a snapshot that needs it no more. A caller that has loaded other
@@ -188,7 +189,8 @@ SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c, const shmemdi_
 SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post)
 {
 	do {
-		shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv, shmemdi_sq_needs(c, post));
+		shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv,
+				     shmemdi_sq_space_index(c, post));
 		post->line = shmemdi_line(c->ch);
 	} while (!shmemdi_line_is_whole(post->line, SHMEMD_RESV_EPOCH(post->resv)));
 }
@@ -259,12 +261,12 @@ SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_post_t *p
 
 /* What the thread that has the turn will publish. */
 typedef struct shmemdi_turn {
-	uint64_t ready;   /* as it found it */
-	uint32_t end;     /* of its own reservation, and of those that it publishes for */
-	uint32_t cqes;    /* that they request; 0: this poster has nothing to publish */
-	int is_deferred;  /* all of them were asked to defer the doorbell */
-	int is_now;       /* some of them were asked to ring it before they return */
-	int has_followed; /* another poster has reserved behind `end` */
+	uint64_t ready;  /* as it found it */
+	uint32_t end;    /* of its own reservation, and of those that it publishes for */
+	uint32_t cqes;   /* that they request; 0: this poster has nothing to publish */
+	int is_deferred; /* all of them were asked to defer the doorbell */
+	int is_now;      /* some of them were asked to ring it before they return */
+	int is_followed; /* another poster has reserved behind `end` */
 } shmemdi_turn_t;
 
 /* That of a poster whose snapshot has ready == first. */
@@ -323,7 +325,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 	uint64_t path;
 	uint32_t resv;
 
-	shmemd_arch_fence_before_ready();
+	shmemd_arch_fence_before_publish();
 	if (mark != SHMEMD_MARK_NONE)
 		shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, first), mark);
 	for (;;) {
@@ -349,7 +351,7 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 	shmemd_arch_fence_acquire();
 	/* The word may be older than the reservations whose marks were taken. Then no poster is
 	 * known to follow, and this one rings. */
-	turn.has_followed = resv != turn.end && shmemdi_reached(resv, turn.end);
+	turn.is_followed = resv != turn.end && shmemdi_reached(resv, turn.end);
 	return turn;
 }
 
@@ -435,12 +437,12 @@ SHMEMD_FN void shmemdi_sq_note_flush(const shmemdi_chan_t *c, const shmemdi_pend
 }
 
 /* In the turn: publish, and leave the doorbell to a later poster or to a waiter. */
-SHMEMD_FN void shmemdi_sq_publish_deferred(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
-					   const shmemdi_turn_t *turn)
+SHMEMD_FN void shmemdi_sq_publish_unrung(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
+					 const shmemdi_turn_t *turn)
 {
 	if (turn->ready & SHMEMD_READY_RUNG)
 		shmemd_arch_st_relaxed_u64(&c->ch->rung, SHMEMD_RUNG_WORD(at->first));
-	shmemd_arch_fence_before_ready();
+	shmemd_arch_fence_before_publish();
 	shmemdi_sq_set_ready(c, turn, shmemdi_sq_may_defer(turn) ? SHMEMD_READY_DEFERRED : 0);
 }
 
@@ -448,11 +450,11 @@ SHMEMD_FN void shmemdi_sq_publish_deferred(const shmemdi_chan_t *c, const shmemd
 SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
 				  const shmemdi_turn_t *turn)
 {
-	int is_left = shmemdi_sq_may_defer(turn) || (turn->has_followed && !turn->is_now &&
+	int is_left = shmemdi_sq_may_defer(turn) || (turn->is_followed && !turn->is_now &&
 						     !((at->first ^ turn->end) >> c->log_batch));
 
 	if (is_left) {
-		shmemdi_sq_publish_deferred(c, at, turn);
+		shmemdi_sq_publish_unrung(c, at, turn);
 		return;
 	}
 	shmemdi_sq_ring(c, at, turn);
@@ -532,7 +534,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shme
 	if (SHMEMD_ARCH_SELDOM(!shmemdi_sq_is_plain(&at, how.when))) {
 		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_slow)(*c, at, how);
 	} else if (how.when == SHMEMD_RING_DEFERRED) {
-		shmemdi_sq_publish_deferred(c, &at, &turn);
+		shmemdi_sq_publish_unrung(c, &at, &turn);
 	} else {
 		shmemdi_ring_nic(c, at.path, at.queue, at.doorbell, at.end);
 		shmemdi_sq_set_ready(c, &turn, SHMEMD_READY_RUNG);

@@ -64,7 +64,7 @@ SHMEMD_FN uint32_t shmemdi_path_key(uint64_t path, const shmemd_key_t *entry)
 {
 	uint64_t keys = shmemd_arch_ld_relaxed_u64(entry->key);
 
-	return (uint32_t)(path & SHMEMD_PATH_NIC ? keys >> 32 : keys);
+	return (uint32_t)(path & SHMEMD_PATH_COLUMN ? keys >> 32 : keys);
 }
 
 /* Words `from` to `end` of a WQE, of one WQEBB. */
@@ -395,7 +395,7 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 	/* Whoever acquires `ready` finds the CQEs of the new queue as the host has initialised
 	 * them, and `rung` and the line as they are now: without a fence, memory of before could
 	 * look like a CQE (tests/explore, ring_switch). */
-	shmemd_arch_fence_before_ready();
+	shmemd_arch_fence_before_publish();
 	shmemd_arch_red_add_u64(&c->ch->ready, now - ready);
 	if (!has_new_epoch)
 		retired = SHMEMD_RESV_INDEX(shmemd_arch_atom_add_u64(&c->ch->resv, epochs));

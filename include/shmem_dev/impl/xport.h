@@ -484,11 +484,11 @@ typedef struct shmemdi_queue {
 	shmemdi_call_t call;
 	int status; /* of the check of pe; latched if the call returns no status */
 	int has_nic;
-} shmemdi_queue_t;
+} shmemdi_by_hand_t;
 
-SHMEMD_FN shmemdi_queue_t shmemdi_queue(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
+SHMEMD_FN shmemdi_by_hand_t shmemdi_queue(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
 {
-	shmemdi_queue_t q;
+	shmemdi_by_hand_t q;
 
 	q.call = call;
 	q.status = shmemdi_check_pe(ctx, call, pe);
