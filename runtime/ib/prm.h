@@ -100,9 +100,10 @@ enum shmemhi_prm_opcode {
 #define SHMEMHI_ADS_RMAC_BYTE ((SHMEMHI_ADS + 0x130) / 8) /* 6 bytes as they are */
 
 /* Values */
-#define SHMEMHI_PM_MIGRATED 3         /* no alternate path */
-#define SHMEMHI_TS_FREE_RUNNING 0     /* the only format if the capability is 0 */
-#define SHMEMHI_TS_DEFAULT 1          /* the NIC chooses one it has */
+#define SHMEMHI_PM_MIGRATED 3     /* no alternate path */
+#define SHMEMHI_TS_FREE_RUNNING 0 /* the only format if the capability is 0 */
+#define SHMEMHI_TS_DEFAULT 1      /* the NIC chooses one it has */
+#define SHMEMHI_TS_REAL_TIME 2
 #define SHMEMHI_SEND_NO_DBR 1         /* the doorbell carries the producer index */
 #define SHMEMHI_RQ_TYPE_NONE 3        /* no receive queue */
 #define SHMEMHI_ATOMIC_MODE_8_BYTES 3 /* atomics of up to 8 bytes, masked ones too */

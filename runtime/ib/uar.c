@@ -18,15 +18,14 @@
 
 enum { DOORBELL_AUTO, DOORBELL_GPU, DOORBELL_CPU }; /* words of SHMEMH_IB_DOORBELL */
 
-/* Try non-cached pages first: in write-combining pages (BF) a doorbell may wait in a buffer. */
-static struct mlx5dv_devx_uar *alloc_one(const shmemhi_ib_t *ib, const shmemhi_nic_t *nic)
+struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic)
 {
 	static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC,
 					 MLX5DV_UAR_ALLOC_TYPE_BF};
 	struct mlx5dv_devx_uar *uar = NULL;
 
 	for (size_t i = 0; !uar && i < sizeof kinds / sizeof kinds[0]; i++)
-		uar = ib->lib.alloc_uar(nic->context, kinds[i]);
+		uar = lib->alloc_uar(nic->context, kinds[i]);
 	return uar;
 }
 
@@ -41,7 +40,7 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_nic_t 
 	while (uars->n < n_links) {
 		shmemhi_uar_t *u = &uars->list[uars->n];
 
-		u->uar = alloc_one(ib, nic);
+		u->uar = shmemhi_uar_alloc(&ib->lib, nic);
 		if (!u->uar)
 			break;
 		u->page = (char *)((uintptr_t)u->uar->reg_addr & page_mask);

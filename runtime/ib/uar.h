@@ -18,6 +18,10 @@ typedef struct shmemhi_uars {
 	uint32_t n;
 } shmemhi_uars_t;
 
+/* Allocate one register. Non-cached pages are tried first: in write-combining pages (BF) a doorbell
+ * may wait in a buffer. NULL: errno has the reason. */
+struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic);
+
 /* Allocate one register of that NIC for each of n_links links, or as many as the device has, which
  * links then share in turn. Sharing is correct because a doorbell is one 8-byte store, never a copy
  * of a WQE.
