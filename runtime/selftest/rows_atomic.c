@@ -5,6 +5,8 @@
 #include <string.h>
 #include "selftest/rows.h"
 
+#define WORD 64u     /* bytes from one target word to the next: each port has its own, */
+#define SHARED 8192u /* and the row of two ports another one */
 #define OLD UINT64_C(0x0102030405060708)
 
 /* Execute one atomic of `width` bytes on a word that holds `before`; *after: what it holds then.
@@ -12,15 +14,16 @@
 static int update(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const shmemdi_nic_amo_t *amo,
 		  uint32_t width, uint64_t before, uint64_t *after, shmemhi_outcome_t *o)
 {
-	char *target = shmemhi_remote_ptr(rig, 64);
+	const size_t at = WORD * (1 + (size_t)pair->b.port);
+	char *target = shmemhi_remote_ptr(rig, at);
 	shmemhi_completion_t c;
 	shmemdi_wqe_t q;
 
-	memset(shmemhi_remote_ptr(rig, 0), 0, 192);
+	memset(target, 0, WORD);
 	memset(shmemhi_local_ptr(rig, 0), 0, 64);
 	memcpy(target, &before, width);
 	shmemdi_wqe_amo(&q, shmemhi_at(&pair->a, SHMEMD_MLX5_CQ_UPDATE),
-			shmemhi_remote(rig, &pair->b, 64), shmemhi_local(rig, &pair->a, 0), amo,
+			shmemhi_remote(rig, &pair->b, at), shmemhi_local(rig, &pair->a, 0), amo,
 			width);
 	shmemhi_post(&pair->a, &q, shmemdi_nic_amo_wqebbs(amo->opcode, width));
 	if (shmemhi_finish(&pair->a, &c) != 0) {
@@ -142,7 +145,7 @@ static void post_adds(const shmemhi_rig_t *rig, shmemhi_end_t *from, const shmem
 		shmemdi_wqe_t q;
 
 		shmemdi_wqe_amo(&q, shmemhi_at(from, i == n - 1 ? SHMEMD_MLX5_CQ_UPDATE : 0),
-				shmemhi_remote(rig, to, 64),
+				shmemhi_remote(rig, to, SHARED),
 				shmemhi_local(rig, from, 64 * ((size_t)from->port + 1)), &add, 8);
 		shmemhi_post(from, &q, 1);
 	}
@@ -153,14 +156,14 @@ static void post_adds(const shmemhi_rig_t *rig, shmemhi_end_t *from, const shmem
 void shmemhi_row_two_ports(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
 	enum { N = 500, ROUNDS = 20 };
-	const uint64_t *word = (const void *)shmemhi_remote_ptr(rig, 64);
+	const uint64_t *word = (const void *)shmemhi_remote_ptr(rig, SHARED);
 	shmemhi_pair_t own_a, own_b;
 
 	if (pair->a.port == pair->b.port) {
 		shmemhi_row_unknown(o, "there is one port only");
 		return;
 	}
-	memset(shmemhi_remote_ptr(rig, 64), 0, 8);
+	memset(shmemhi_remote_ptr(rig, SHARED), 0, 8);
 	for (int i = 0; i < ROUNDS && !o->verdict; i++) {
 		shmemhi_completion_t c_a, c_b;
 

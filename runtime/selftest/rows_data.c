@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "selftest/rows.h"
 
-#define GUARD 64u /* bytes around a transfer that must not change */
+#define PER_PAIR 500 /* tries before the queues wrap: wrapping is another row's */
+#define GUARD 64u    /* bytes around a transfer that must not change */
 
 static void fill(shmemhi_rig_t *rig, char *p, size_t nbytes)
 {
@@ -165,7 +166,7 @@ void shmemhi_row_immediate(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_out
 void shmemhi_row_read_quiet(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
 	const uint32_t nbytes = 1024;
-	uint64_t end = shmemhi_now() + (rig->deadline - shmemhi_now()) / 8;
+	uint64_t end = shmemhi_now() + (rig->deadline - shmemhi_now()) / 32;
 	const uint64_t *last = (const void *)(shmemhi_remote_ptr(rig, 0) + nbytes - 8);
 	uint64_t *source = (void *)shmemhi_local_ptr(rig, nbytes - 8);
 	uint64_t i = 0;
@@ -174,6 +175,10 @@ void shmemhi_row_read_quiet(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_ou
 		shmemhi_completion_t c;
 		shmemdi_wqe_t q;
 
+		if (i % PER_PAIR == PER_PAIR - 1 && shmemhi_pair_renew(rig, pair) != SHMEMH_OK) {
+			shmemhi_row_unknown(o, "%s", rig->err.text);
+			break;
+		}
 		*source = i + 1;
 		shmemdi_wqe_write(&q, shmemhi_at(&pair->a, 0), shmemhi_remote(rig, &pair->b, 0),
 				  shmemhi_local(rig, &pair->a, 0), nbytes);

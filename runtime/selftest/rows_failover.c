@@ -10,7 +10,8 @@
 
 #define TRIALS 1000
 #define SLOT 2048u /* bytes of remote memory for each request */
-#define COUNTER (SHMEMHI_RIG_NBYTES - 64)
+/* Offset of the word that adds change, one for each port. */
+#define COUNTER(end) (SHMEMHI_RIG_NBYTES - 64 * (1 + (size_t)(end)->port))
 
 enum kind { SHORT_WRITE, LONG_WRITE, READ, ADD };
 
@@ -49,10 +50,12 @@ static void post_one(const shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst
 		shmemdi_wqe_write(&q, at, slot, local, SLOT);
 		break;
 	case READ:
-		shmemdi_wqe_read(&q, at, shmemhi_remote(rig, &pair->b, COUNTER), local, 8);
+		shmemdi_wqe_read(&q, at, shmemhi_remote(rig, &pair->b, COUNTER(&pair->b)), local,
+				 8);
 		break;
 	default:
-		shmemdi_wqe_amo(&q, at, shmemhi_remote(rig, &pair->b, COUNTER), local, &add, 8);
+		shmemdi_wqe_amo(&q, at, shmemhi_remote(rig, &pair->b, COUNTER(&pair->b)), local,
+				&add, 8);
 	}
 	shmemhi_post(&pair->a, &q, 1);
 }
@@ -70,7 +73,7 @@ static void post_burst(shmemhi_rig_t *rig, shmemhi_pair_t *pair, burst_t *burst)
 	burst->tag = (uint64_t)++rig->n_bursts << 32;
 	burst->n = 64 + shmemhi_rig_random(rig) % (SHMEMHI_RIG_DEPTH - 64);
 	burst->mtu = 128u << mtu;
-	memcpy(&burst->added, shmemhi_remote_ptr(rig, COUNTER), sizeof burst->added);
+	memcpy(&burst->added, shmemhi_remote_ptr(rig, COUNTER(&pair->b)), sizeof burst->added);
 	for (uint32_t i = 0; i < burst->n; i++) {
 		uint32_t draw = shmemhi_rig_random(rig) % 16;
 
@@ -90,7 +93,7 @@ static int flush_memory(shmemhi_rig_t *rig, shmemhi_pair_t *loop, shmemhi_outcom
 	shmemdi_wqe_t q;
 
 	shmemdi_wqe_read(&q, shmemhi_at(&loop->a, SHMEMD_MLX5_CQ_UPDATE),
-			 shmemhi_remote(rig, &loop->b, COUNTER),
+			 shmemhi_remote(rig, &loop->b, COUNTER(&loop->b)),
 			 shmemhi_local(rig, &loop->a, SHMEMHI_RIG_NBYTES - 64), 8);
 	shmemhi_post(&loop->a, &q, 1);
 	if (shmemhi_finish(&loop->a, &c) == 0)
@@ -158,7 +161,7 @@ static void compare(const shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const 
 		before += i < executed ? n_psns(burst, i) : 0;
 		adds += i < executed && burst->kinds[i] == ADD;
 	}
-	memcpy(&counter, shmemhi_remote_ptr(rig, COUNTER), sizeof counter);
+	memcpy(&counter, shmemhi_remote_ptr(rig, COUNTER(&pair->b)), sizeof counter);
 	if (counter - burst->added != adds)
 		shmemhi_row_fails(o, "rmsn is %u, with %llu adds; memory shows %llu", executed,
 				  (unsigned long long)adds,
@@ -169,11 +172,13 @@ static void compare(const shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const 
 				  executed, before);
 }
 
-/* Run trials. each: what to do after b was fenced. */
-static void
-run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t share, shmemhi_outcome_t *o,
-	   void (*each)(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
-			const shmemhi_link_state_t *state, shmemhi_outcome_t *o))
+/* What a row does after b was fenced. loop: a pair of b's port with itself. */
+typedef void check_t(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,
+		     const burst_t *burst, const shmemhi_link_state_t *state, shmemhi_outcome_t *o);
+
+/* Run n trials, for at most one share of the time that is left. */
+static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t share,
+		       shmemhi_outcome_t *o, check_t *check)
 {
 	uint64_t end = shmemhi_now() + (rig->deadline - shmemhi_now()) / share;
 	burst_t *burst = calloc(1, sizeof *burst);
@@ -194,7 +199,7 @@ run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t share, shme
 		post_burst(rig, pair, burst);
 		if (fence(rig, pair, &loop, &state, o) == 0) {
 			n_cut += ((state.rmsn - burst->rmsn) & 0xffffff) < burst->n;
-			each(rig, pair, burst, &state, o);
+			check(rig, pair, &loop, burst, &state, o);
 		}
 		if (!o->verdict && shmemhi_pair_renew(rig, pair) != SHMEMH_OK)
 			shmemhi_row_unknown(o, "%s", rig->err.text);
@@ -208,9 +213,11 @@ run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t share, shme
 	shmemhi_row_note(o, "%d trials, %d in the middle of a burst", n, n_cut);
 }
 
-static void check_prefix(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
-			 const shmemhi_link_state_t *state, shmemhi_outcome_t *o)
+static void check_prefix(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,
+			 const burst_t *burst, const shmemhi_link_state_t *state,
+			 shmemhi_outcome_t *o)
 {
+	(void)loop;
 	compare(rig, pair, burst, state, o);
 }
 
@@ -220,8 +227,9 @@ void shmemhi_row_prefix(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcom
 }
 
 /* Look at memory once more after a while, in which the requester sends again. */
-static void check_late(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
-		       const shmemhi_link_state_t *state, shmemhi_outcome_t *o)
+static void check_late(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,
+		       const burst_t *burst, const shmemhi_link_state_t *state,
+		       shmemhi_outcome_t *o)
 {
 	const struct timespec pause = {.tv_nsec = 3000000};
 	uint8_t before[SHMEMHI_RIG_DEPTH];
@@ -230,6 +238,8 @@ static void check_late(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const bur
 	for (uint32_t i = 0; i < burst->n; i++)
 		before[i] = (uint8_t)seen(rig, burst, i);
 	nanosleep(&pause, NULL);
+	if (flush_memory(rig, loop, o) != 0)
+		return;
 	for (uint32_t i = 0; i < burst->n; i++)
 		if (before[i] != seen(rig, burst, i))
 			shmemhi_row_fails(o,

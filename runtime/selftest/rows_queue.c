@@ -6,6 +6,8 @@
 #include "ib/caps.h"
 #include "selftest/rows.h"
 
+#define N_TWICE 20u /* doorbells that are rung twice */
+
 /* WRITE the number i to word i of the remote memory. */
 static void post_number(const shmemhi_rig_t *rig, shmemhi_pair_t *pair, uint32_t i, uint32_t flags)
 {
@@ -28,6 +30,7 @@ static bool has_number(const shmemhi_rig_t *rig, uint32_t i)
 /* One doorbell for many WQEs; the same doorbell twice; a doorbell after that. */
 void shmemhi_row_doorbell(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
+	const struct timespec pause = {.tv_nsec = 2000000};
 	const uint32_t n = 100;
 	shmemhi_completion_t c;
 
@@ -42,13 +45,19 @@ void shmemhi_row_doorbell(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outc
 		if (!has_number(rig, i))
 			shmemhi_row_fails(o, "one doorbell for %u WQEs: number %u was not sent", n,
 					  i);
-	shmemhi_ring_end(&pair->a);
-	post_number(rig, pair, n + 1, SHMEMD_MLX5_CQ_UPDATE);
-	if (shmemhi_finish(&pair->a, &c) != 0)
-		shmemhi_row_no_success(o, "a WRITE after a doorbell that was rung twice", &c);
-	else if (c.counter != n)
-		shmemhi_row_fails(o, "a doorbell that was rung twice: WQEBB %u completed, not %u",
-				  c.counter, n);
+	for (uint32_t i = 0; i < N_TWICE && !o->verdict; i++) {
+		shmemhi_ring_end(&pair->a);
+		nanosleep(&pause, NULL); /* or the next doorbell may replace it in its register */
+		post_number(rig, pair, n + 1, SHMEMD_MLX5_CQ_UPDATE);
+		if (shmemhi_finish(&pair->a, &c) != 0)
+			shmemhi_row_no_success(o, "a WRITE after a doorbell that was rung twice",
+					       &c);
+		else if (c.counter != n + i)
+			shmemhi_row_fails(o,
+					  "after a doorbell that was rung twice WQEBB %u "
+					  "completed, not %u",
+					  c.counter, n + i);
+	}
 }
 
 /* WQEs of two WQEBBs, one of which begins in the last WQEBB of the queue. */
@@ -56,6 +65,7 @@ void shmemhi_row_wrap(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_
 {
 	const shmemdi_nic_amo_t swap = {
 		.opcode = SHMEMD_MLX5_ATOMIC_MASKED_CS, .value = 7, .swap_mask = UINT64_MAX};
+	const size_t at = 64 * (1 + (size_t)pair->b.port); /* a word of the port */
 	shmemhi_completion_t c;
 	uint64_t word;
 	shmemdi_wqe_t q;
@@ -66,16 +76,16 @@ void shmemhi_row_wrap(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_
 		shmemhi_row_no_success(o, "a full queue of WRITEs", &c);
 		return;
 	}
-	memset(shmemhi_remote_ptr(rig, 64), 0, 8);
+	memset(shmemhi_remote_ptr(rig, at), 0, 8);
 	shmemdi_wqe_amo(&q, shmemhi_at(&pair->a, SHMEMD_MLX5_CQ_UPDATE),
-			shmemhi_remote(rig, &pair->b, 64), shmemhi_local(rig, &pair->a, 0), &swap,
+			shmemhi_remote(rig, &pair->b, at), shmemhi_local(rig, &pair->a, 0), &swap,
 			8);
 	shmemhi_post(&pair->a, &q, 2);
 	if (shmemhi_finish(&pair->a, &c) != 0) {
 		shmemhi_row_no_success(o, "a WQE across the end of the queue", &c);
 		return;
 	}
-	memcpy(&word, shmemhi_remote_ptr(rig, 64), sizeof word);
+	memcpy(&word, shmemhi_remote_ptr(rig, at), sizeof word);
 	if (word != 7)
 		shmemhi_row_fails(o, "a WQE across the end of the queue wrote 0x%llx, not 7",
 				  (unsigned long long)word);
