@@ -19,7 +19,8 @@ HOST = {
     "topo": ("base",),
     "fault": ("base",),
     "ib": ("base", "cuda", "job", "mem", "topo"),
-    "selftest": ("base", "cuda", "job", "mem", "topo", "ib"),
+    "kernels": (),
+    "selftest": ("base", "cuda", "job", "kernels", "mem", "topo", "ib"),
     "core": ("base", "boot", "job", "mem", "topo", "ib"),
     "tools": ("base", "boot", "cuda", "job", "mem", "topo", "ib", "selftest"),
 }

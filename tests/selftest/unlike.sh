@@ -6,7 +6,7 @@
 # Usage: unlike.sh SHMEM_INFO ADAPTER
 set -eu
 info=$1
-export SHMEMH_IB_LIBRARY="$2" MLX5SW_LINT=off
+export SHMEMH_IB_LIBRARY="$2" MLX5SW_LINT=off CUDA_VISIBLE_DEVICES=
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 wrong=0
