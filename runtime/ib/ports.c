@@ -303,7 +303,9 @@ static int take(const shmemhi_hca_list_t *list, int entry, shmemhi_ports_t *from
 	}
 	if (to->n > before)
 		return SHMEMH_OK;
-	return shmemhi_fail(err, SHMEMH_ERR_NIC, "%s has no port %d, or it is named twice",
+	if (want->port == 0)
+		return shmemhi_fail(err, SHMEMH_ERR_NIC, "the list names %s twice", want->name);
+	return shmemhi_fail(err, SHMEMH_ERR_NIC, "%s has no port %d, or the list names it twice",
 			    want->name, want->port);
 }
 

@@ -3,12 +3,19 @@
 /* Rows: what fail-over relies on. A burst of WRITEs, READs and adds is on its way when the
  * responder is moved to ERR. What QUERY_QP then says was executed must be what memory shows, and
  * memory must not change any more. */
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "base/thread.h"
 #include "selftest/rows.h"
 
 #define TRIALS 1000
+#define MIN_CUT 20     /* of so many bursts one must be cut, or nothing is proven */
+#define START_NS 50000 /* for a thread to start */
+#define STEP_NS 20000  /* of the time between doorbell and command */
+#define MAX_LEAD_NS 10000000
 #define SLOT 2048u /* bytes of remote memory for each request */
 /* Offset of the word that adds change, one for each port. */
 #define COUNTER(end) (SHMEMHI_RIG_NBYTES - 64 * (1 + (size_t)(end)->port))
@@ -77,13 +84,12 @@ static void post_burst(shmemhi_rig_t *rig, shmemhi_pair_t *pair, burst_t *burst)
 	for (uint32_t i = 0; i < burst->n; i++) {
 		uint32_t draw = shmemhi_rig_random(rig) % 16;
 
-		burst->kinds[i] = draw == 0  ? READ
-				  : draw < 3 ? ADD
-				  : draw < 9 ? LONG_WRITE
-					     : SHORT_WRITE;
+		burst->kinds[i] = draw < 4    ? READ
+				  : draw < 8  ? ADD
+				  : draw < 11 ? LONG_WRITE
+					      : SHORT_WRITE;
 		post_one(rig, pair, burst, i);
 	}
-	shmemhi_ring_end(&pair->a);
 }
 
 /* READ through another queue pair of b's NIC: what it has accepted is in memory then. */
@@ -102,24 +108,99 @@ static int flush_memory(shmemhi_rig_t *rig, shmemhi_pair_t *loop, shmemhi_outcom
 	return -1;
 }
 
-/* Fence b at a random time of the burst. Returns 0, or -1 with the outcome. */
-static int fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_pair_t *loop,
-		 shmemhi_link_state_t *state, shmemhi_outcome_t *o)
+/* Spin until a time. Other threads may need the CPU. */
+static void wait_until(uint64_t at)
 {
-	uint64_t until = shmemhi_now() + shmemhi_rig_random(rig) % 300000;
+	while (shmemhi_now() < at)
+		sched_yield();
+}
 
-	while (shmemhi_now() < until)
-		;
-	if (shmemhi_link_to_err(&rig->lib, &pair->b.link, &rig->err) != SHMEMH_OK) {
-		shmemhi_row_unknown(o, "%s", rig->err.text);
+/* A thread that moves b to ERR at a time. A command takes longer than a burst, so it must begin
+ * before the burst does. */
+typedef struct fencer {
+	shmemhi_rig_t *rig;
+	const shmemhi_link_t *link;
+	uint64_t at;
+	int status;
+} fencer_t;
+
+static void *fencer_main(void *arg)
+{
+	fencer_t *f = arg;
+
+	wait_until(f->at);
+	f->status = shmemhi_link_to_err(&f->rig->lib, f->link, &f->rig->err);
+	return NULL;
+}
+
+/* Ring for the burst, and fence b `lead` nanoseconds later, or earlier. Returns 0, or -1 with the
+ * outcome. */
+static int ring_and_fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int64_t lead,
+			  shmemhi_outcome_t *o)
+{
+	uint64_t start = shmemhi_now() + START_NS;
+	fencer_t f = {rig, &pair->b.link, start + (uint64_t)(lead > 0 ? lead : 0), 0};
+	pthread_t thread;
+
+	if (shmemhi_thread_start(&thread, "shmem_fence", fencer_main, &f) != 0) {
+		shmemhi_row_unknown(o, "no thread can be started");
 		return -1;
 	}
-	if (flush_memory(rig, loop, o) != 0)
+	wait_until(start + (uint64_t)(lead < 0 ? -lead : 0));
+	shmemhi_ring_end(&pair->a);
+	pthread_join(thread, NULL);
+	if (f.status == SHMEMH_OK)
+		return 0;
+	shmemhi_row_unknown(o, "%s", rig->err.text);
+	return -1;
+}
+
+/* Ring for the burst, and fence b when a WRITE of it has been seen in memory. */
+static int ring_and_fence_after(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t *burst,
+				shmemhi_outcome_t *o)
+{
+	uint64_t until = shmemhi_deadline(MAX_LEAD_NS);
+	uint32_t i = shmemhi_rig_random(rig) % burst->n;
+	const uint64_t *word = word_of(rig, i, 0);
+
+	shmemhi_ring_end(&pair->a);
+	while (__atomic_load_n(word, __ATOMIC_RELAXED) != (burst->tag | i) &&
+	       burst->kinds[i] != READ && burst->kinds[i] != ADD && shmemhi_now() < until)
+		sched_yield();
+	if (shmemhi_link_to_err(&rig->lib, &pair->b.link, &rig->err) == SHMEMH_OK)
+		return 0;
+	shmemhi_row_unknown(o, "%s", rig->err.text);
+	return -1;
+}
+
+/* Returns 0 and what b says it has executed, or -1 with the outcome. Fast NICs are cut by a command
+ * that began before the burst, slow ones by a command that follows a part of it: every second
+ * trial is of either kind. */
+static int fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_pair_t *loop,
+		 const burst_t *burst, int64_t lead, shmemhi_link_state_t *state,
+		 shmemhi_outcome_t *o)
+{
+	if ((rig->n_bursts % 2 ? ring_and_fence(rig, pair, lead, o)
+			       : ring_and_fence_after(rig, pair, burst, o)) != 0 ||
+	    flush_memory(rig, loop, o) != 0)
 		return -1;
 	if (shmemhi_link_query(&rig->lib, &pair->b.link, state, &rig->err) == SHMEMH_OK)
 		return 0;
 	shmemhi_row_unknown(o, "%s", rig->err.text);
 	return -1;
+}
+
+/* The lead for the next trial: later if nothing was executed, earlier if everything was, and near
+ * this one if the burst was cut. */
+static int64_t next_lead(shmemhi_rig_t *rig, int64_t lead, uint32_t executed, uint32_t n)
+{
+	int64_t step = (int64_t)(shmemhi_rig_random(rig) % STEP_NS);
+
+	if (executed == 0)
+		return lead < MAX_LEAD_NS ? lead + step : lead;
+	if (executed == n)
+		return lead > -MAX_LEAD_NS ? lead - step : lead;
+	return lead + step - STEP_NS / 2;
 }
 
 /* What memory shows of request i: 1 executed, 0 not, 2 a part, 3 nothing can be seen of it. */
@@ -176,13 +257,15 @@ static void compare(const shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const 
 typedef void check_t(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,
 		     const burst_t *burst, const shmemhi_link_state_t *state, shmemhi_outcome_t *o);
 
-/* Run n trials, for at most one share of the time that is left. */
+/* Run n trials, and more until enough of them have cut their burst, for at most one share of the
+ * time that is left. */
 static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t share,
 		       shmemhi_outcome_t *o, check_t *check)
 {
 	uint64_t end = shmemhi_now() + (rig->deadline - shmemhi_now()) / share;
 	burst_t *burst = calloc(1, sizeof *burst);
 	int i = 0, n_cut = 0;
+	int64_t lead = 0;
 	shmemhi_pair_t loop;
 
 	if (!burst || shmemhi_pair_open(rig, pair->b.port, pair->b.port, 0, &loop) != SHMEMH_OK) {
@@ -190,15 +273,19 @@ static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t
 		free(burst);
 		return;
 	}
-	for (; i < n && !o->verdict && shmemhi_now() < end; i++) {
+	for (; (i < n || n_cut < n / MIN_CUT) && !o->verdict && shmemhi_now() < end; i++) {
 		shmemhi_link_state_t state = {0};
 
 		if (shmemhi_link_query(&rig->lib, &pair->b.link, &state, &rig->err) != SHMEMH_OK)
 			shmemhi_row_unknown(o, "%s", rig->err.text);
 		burst->rmsn = state.rmsn;
 		post_burst(rig, pair, burst);
-		if (fence(rig, pair, &loop, &state, o) == 0) {
-			n_cut += ((state.rmsn - burst->rmsn) & 0xffffff) < burst->n;
+		if (fence(rig, pair, &loop, burst, lead, &state, o) == 0) {
+			uint32_t executed = (state.rmsn - burst->rmsn) & 0xffffff;
+
+			n_cut += executed > 0 && executed < burst->n;
+			if (rig->n_bursts % 2)
+				lead = next_lead(rig, lead, executed, burst->n);
 			check(rig, pair, &loop, burst, &state, o);
 		}
 		if (!o->verdict && shmemhi_pair_renew(rig, pair) != SHMEMH_OK)
@@ -208,9 +295,9 @@ static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t
 	free(burst);
 	if (i < n)
 		shmemhi_row_unknown(o, "only %d of %d trials in the time: --minutes", i, n);
-	else if (n_cut < n / 10)
-		shmemhi_row_unknown(o, "only %d of %d bursts were cut", n_cut, n);
-	shmemhi_row_note(o, "%d trials, %d in the middle of a burst", n, n_cut);
+	else if (n_cut < n / MIN_CUT)
+		shmemhi_row_unknown(o, "only %d of %d bursts were cut", n_cut, i);
+	shmemhi_row_note(o, "%d trials, %d in the middle of a burst", i, n_cut);
 }
 
 static void check_prefix(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,

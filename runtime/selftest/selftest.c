@@ -92,18 +92,12 @@ static int run_row(run_t *run, int row)
 	return worst.verdict;
 }
 
-static int keep(const run_t *run, const char *path, shmemhi_err_t *err)
+static void keep(const run_t *run, FILE *f)
 {
-	FILE *f = shmemhi_results_append(path, err);
-
-	if (!f)
-		return -1;
 	for (int port = 0; port < (int)run->rig.ports.n; port++)
 		for (int row = 0; row < run->n_rows; row++)
 			shmemhi_results_put(f, &run->firmwares[port], run->rows[row].name,
 					    run->verdicts[row][port]);
-	fclose(f);
-	return 0;
 }
 
 static int run_rows(run_t *run)
@@ -125,6 +119,7 @@ int shmemhi_selftest_run(const shmemhi_selftest_t *what, const shmemhi_options_t
 			 shmemhi_err_t *err)
 {
 	run_t *run = calloc(1, sizeof *run);
+	FILE *results = NULL;
 	int worst = -1;
 
 	if (!run) {
@@ -135,13 +130,14 @@ int shmemhi_selftest_run(const shmemhi_selftest_t *what, const shmemhi_options_t
 	run->rig.opt = *opt;
 	run->rig.random = shmemhi_now();
 	run->rows = shmemhi_selftest_rows(&run->n_rows);
-	if (shmemhi_rig_open(&run->rig, what->nics) == SHMEMH_OK) {
+	if (shmemhi_rig_open(&run->rig, what->nics) == SHMEMH_OK)
+		results = shmemhi_results_append(what->save, &run->rig.err);
+	if (results) {
 		run->rig.deadline = shmemhi_deadline(what->minutes * 60 * SHMEMHI_SECOND);
 		print_ports(run);
 		worst = run_rows(run);
-		run->rig.err.text[0] = '\0';
-		if (keep(run, what->save, &run->rig.err) != 0)
-			worst = -1;
+		keep(run, results);
+		fclose(results);
 	}
 	if (worst < 0)
 		shmemhi_fail(err, SHMEMH_ERR_NIC, "%s", run->rig.err.text);

@@ -307,7 +307,8 @@ static void sets_that_cannot_be_opened(void **state)
 		{"^mlx5_0", "names each", SHMEMH_ERR_OPTION},
 		{"mlx5_0,mlx5_7", "mlx5_7", SHMEMH_ERR_OPTION},
 		{"mlx5_1,mlx5_0:2", "mlx5_0 has no port 2", SHMEMH_ERR_NIC},
-		{"mlx5_0,mlx5_0:1", "named twice", SHMEMH_ERR_NIC},
+		{"mlx5_0,mlx5_0:1", "or the list names it twice", SHMEMH_ERR_NIC},
+		{"mlx5_0:1,mlx5_0", "the list names mlx5_0 twice", SHMEMH_ERR_NIC},
 	};
 	shmemhi_ports_t found;
 

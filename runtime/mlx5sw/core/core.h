@@ -49,6 +49,7 @@ mlx5swi_device_t *mlx5swi_device(uint32_t host, uint32_t index); /* NULL: none *
 #define MLX5SWI_MAX_DEVICES 16u
 #define MLX5SWI_CHAOS_ALL 127u
 void mlx5swi_lock(void);
+bool mlx5swi_lock_is_wanted(void); /* does a thread wait for it? */
 void mlx5swi_unlock(void);
 
 /* table.c */
