@@ -10,90 +10,95 @@
 #define HOP_LIMIT 64
 
 /* Create an address handle, so that the Linux kernel resolves the route and the neighbour. */
-static int find_mac(const shmemhi_ib_t *ib, struct ibv_ah_attr *attr, uint8_t mac[6])
+static int find_mac(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, struct ibv_ah_attr *attr,
+		    uint8_t mac[6])
 {
 	struct mlx5dv_ah dv = {0};
-	struct mlx5dv_obj obj = {.ah = {ib->lib.create_ah(ib->nic.pd, attr), &dv}};
+	struct mlx5dv_obj obj = {.ah = {lib->create_ah(nic->pd, attr), &dv}};
 	int error;
 
 	if (!obj.ah.in)
 		return errno ? errno : EHOSTUNREACH;
-	error = ib->lib.init_obj(&obj, MLX5DV_OBJ_AH);
+	error = lib->init_obj(&obj, MLX5DV_OBJ_AH);
 	if (!error)
 		memcpy(mac, dv.av->rmac, sizeof dv.av->rmac);
-	ib->lib.destroy_ah(obj.ah.in);
+	lib->destroy_ah(obj.ah.in);
 	return error;
 }
 
-static int find_ethernet(shmemh_t *job, const shmemhi_ib_t *ib, int pe, shmemhi_address_t *address)
+static int find_ethernet(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
+			 const shmemhi_nic_t *nic, int pe, shmemhi_address_t *address,
+			 shmemhi_err_t *err)
 {
 	struct ibv_ah_attr attr = {
 		.grh = {.dgid = address->gid,
-			.sgid_index = ib->nic.gid_index,
+			.sgid_index = nic->gid_index,
 			.hop_limit = HOP_LIMIT,
-			.traffic_class = (uint8_t)job->opt.ib_traffic_class},
-		.sl = (uint8_t)job->opt.ib_sl,
+			.traffic_class = (uint8_t)opt->ib_traffic_class},
+		.sl = (uint8_t)opt->ib_sl,
 		.is_global = 1,
-		.port_num = (uint8_t)ib->nic.port,
+		.port_num = (uint8_t)nic->port,
 	};
-	int error = find_mac(ib, &attr, address->mac);
+	int error = find_mac(lib, nic, &attr, address->mac);
 	char text[INET6_ADDRSTRLEN] = "";
 
 	if (!error)
 		return SHMEMH_OK;
 	inet_ntop(AF_INET6, address->gid.raw, text, sizeof text);
-	return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
+	return shmemhi_fail(err, SHMEMH_ERR_NIC,
 			    "%s: no way to the NIC of PE %d (%s): ibv_create_ah: %s; can its "
 			    "address be pinged? other NICs: SHMEMH_HCA_LIST, other addresses: "
 			    "SHMEMH_IB_GID_INDEX",
-			    ib->nic.name, pe, text, strerror(error));
+			    nic->name, pe, text, strerror(error));
 }
 
-int shmemhi_address_find(shmemh_t *job, const shmemhi_ib_t *ib, int pe,
-			 const shmemhi_port_name_t *peer, shmemhi_address_t *address)
+int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
+			 const shmemhi_nic_t *nic, int pe, const shmemhi_port_name_t *peer,
+			 shmemhi_address_t *address, shmemhi_err_t *err)
 {
 	memset(address, 0, sizeof *address);
 	address->gid = peer->gid;
 	address->lid = peer->lid;
-	if (ib->nic.is_ethernet) {
+	if (nic->is_ethernet) {
 		address->is_global = 1;
-		return find_ethernet(job, ib, pe, address);
+		return find_ethernet(lib, opt, nic, pe, address, err);
 	}
-	address->is_global = peer->gid.global.subnet_prefix != ib->nic.gid.global.subnet_prefix ||
-			     ib->nic.requires_grh || peer->requires_grh;
+	address->is_global = peer->gid.global.subnet_prefix != nic->gid.global.subnet_prefix ||
+			     nic->requires_grh || peer->requires_grh;
 	return SHMEMH_OK;
 }
 
-static void put_ethernet(const shmemh_t *job, const shmemhi_address_t *address, uint16_t udp_port,
-			 uint32_t *in)
+static void put_ethernet(const shmemhi_options_t *opt, const shmemhi_address_t *address,
+			 uint16_t udp_port, uint32_t *in)
 {
 	memcpy((char *)in + SHMEMHI_ADS_RMAC_BYTE, address->mac, sizeof address->mac);
 	shmemhi_prm_put(in, SHMEMHI_ADS_UDP_SPORT, udp_port);
-	shmemhi_prm_put(in, SHMEMHI_ADS_ETH_PRIO, (uint64_t)job->opt.ib_sl);
-	shmemhi_prm_put(in, SHMEMHI_ADS_DSCP, (uint64_t)job->opt.ib_traffic_class >> 2);
+	shmemhi_prm_put(in, SHMEMHI_ADS_ETH_PRIO, (uint64_t)opt->ib_sl);
+	shmemhi_prm_put(in, SHMEMHI_ADS_DSCP, (uint64_t)opt->ib_traffic_class >> 2);
 }
 
-static void put_infiniband(const shmemh_t *job, const shmemhi_address_t *address, uint32_t *in)
+static void put_infiniband(const shmemhi_options_t *opt, const shmemhi_address_t *address,
+			   uint32_t *in)
 {
 	shmemhi_prm_put(in, SHMEMHI_ADS_RLID, address->lid);
-	shmemhi_prm_put(in, SHMEMHI_ADS_SL, (uint64_t)job->opt.ib_sl);
+	shmemhi_prm_put(in, SHMEMHI_ADS_SL, (uint64_t)opt->ib_sl);
 	shmemhi_prm_put(in, SHMEMHI_ADS_GRH, address->is_global);
 }
 
-void shmemhi_address_put(const shmemh_t *job, const shmemhi_ib_t *ib,
+void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_nic_t *nic,
 			 const shmemhi_address_t *address, uint16_t udp_port, uint32_t *in)
 {
-	shmemhi_prm_put(in, SHMEMHI_ADS_VHCA_PORT_NUM, (uint64_t)ib->nic.port);
-	if (ib->nic.is_ethernet)
-		put_ethernet(job, address, udp_port, in);
+	shmemhi_prm_put(in, SHMEMHI_ADS_VHCA_PORT_NUM, (uint64_t)nic->port);
+	if (nic->is_ethernet)
+		put_ethernet(opt, address, udp_port, in);
 	else
-		put_infiniband(job, address, in);
+		put_infiniband(opt, address, in);
 	if (!address->is_global)
 		return;
 	memcpy((char *)in + SHMEMHI_ADS_RGID_BYTE, address->gid.raw, sizeof address->gid.raw);
-	shmemhi_prm_put(in, SHMEMHI_ADS_SRC_ADDR_INDEX, ib->nic.gid_index);
+	shmemhi_prm_put(in, SHMEMHI_ADS_SRC_ADDR_INDEX, nic->gid_index);
 	shmemhi_prm_put(in, SHMEMHI_ADS_HOP_LIMIT, HOP_LIMIT);
-	shmemhi_prm_put(in, SHMEMHI_ADS_TCLASS, (uint64_t)job->opt.ib_traffic_class);
+	shmemhi_prm_put(in, SHMEMHI_ADS_TCLASS, (uint64_t)opt->ib_traffic_class);
 }
 
 uint16_t shmemhi_udp_port(const shmemhi_nic_t *nic, const shmemhi_link_name_t *mine,

@@ -3,6 +3,7 @@
 #include "ib/caps.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "ib/prm.h"
 
@@ -103,15 +104,20 @@ static int check_depth(const shmemhi_caps_t *caps, int depth, shmemhi_err_t *err
 	return SHMEMH_OK;
 }
 
+enum { HAS_FREE_RUNNING, HAS_REAL_TIME, HAS_BOTH }; /* values of the capability */
+
+static uint64_t ts_capability(const shmemhi_caps_t *caps, const shmemhi_nic_t *nic)
+{
+	return nic->is_ethernet ? shmemhi_prm_get(caps->roce, ROCE_QP_TS_FORMAT)
+				: shmemhi_prm_get(caps->general, GENERAL_SQ_TS_FORMAT);
+}
+
 /* CREATE_QP fails if it asks for a format of CQE time stamps that the NIC does not have. The
  * runtime reads no time stamps: it asks for the default format, which every NIC with real-time
  * stamps has, and for free-running stamps where there are no others. */
 static void set_ts_format(const shmemhi_caps_t *caps, shmemhi_nic_t *nic)
 {
-	uint64_t formats = nic->is_ethernet ? shmemhi_prm_get(caps->roce, ROCE_QP_TS_FORMAT)
-					    : shmemhi_prm_get(caps->general, GENERAL_SQ_TS_FORMAT);
-
-	nic->ts_format = formats ? SHMEMHI_TS_DEFAULT : SHMEMHI_TS_FREE_RUNNING;
+	nic->ts_format = ts_capability(caps, nic) ? SHMEMHI_TS_DEFAULT : SHMEMHI_TS_FREE_RUNNING;
 }
 
 static void set_limits(const shmemhi_caps_t *caps, shmemhi_nic_t *nic)
@@ -181,4 +187,27 @@ int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, sh
 	if (status == SHMEMH_OK && nic->is_ethernet)
 		status = query(lib, nic, SET_ROCE, caps->roce, err);
 	return status;
+}
+
+int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, uint8_t *formats,
+			    shmemhi_err_t *err)
+{
+	shmemhi_caps_t *caps = malloc(sizeof *caps);
+	uint64_t has = HAS_FREE_RUNNING;
+	int n = 0;
+
+	if (!caps || shmemhi_caps_query(lib, nic, caps, err) != SHMEMH_OK)
+		n = -1;
+	else
+		has = ts_capability(caps, nic);
+	free(caps);
+	if (n < 0)
+		return n;
+	if (has != HAS_REAL_TIME)
+		formats[n++] = SHMEMHI_TS_FREE_RUNNING;
+	if (has != HAS_FREE_RUNNING)
+		formats[n++] = SHMEMHI_TS_DEFAULT;
+	if (has != HAS_FREE_RUNNING)
+		formats[n++] = SHMEMHI_TS_REAL_TIME;
+	return n;
 }

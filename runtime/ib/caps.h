@@ -27,4 +27,9 @@ int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, sh
 int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt, shmemhi_nic_t *nic,
 		       shmemhi_err_t *err);
 
+/* The formats of CQE time stamps (ts_format of CREATE_QP) that a NIC offers: at most 3.
+ * Returns  how many; -1: a line in err. */
+int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, uint8_t *formats,
+			    shmemhi_err_t *err);
+
 #endif

@@ -19,6 +19,8 @@ static const char *name_of(uint32_t opcode)
 		return "RTR2RTS_QP";
 	case SHMEMHI_2ERR_QP:
 		return "2ERR_QP";
+	case SHMEMHI_QUERY_QP:
+		return "QUERY_QP";
 	}
 	return "command";
 }
@@ -47,44 +49,55 @@ static const char *meaning_of(uint32_t status)
 	return "see the PRM; the kernel's log may say more";
 }
 
-static int fail(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *link,
-		const uint32_t *in, const uint32_t *out, int error)
+static int fail(const shmemhi_link_t *link, const uint32_t *in, const uint32_t *out, int error,
+		shmemhi_err_t *err)
 {
-	size_t index = (size_t)(link - ib->links);
 	uint32_t status = (uint32_t)shmemhi_prm_get(out, SHMEMHI_PRM_STATUS);
 
 	return shmemhi_fail(
-		&job->err, SHMEMH_ERR_NIC,
-		"%s: %s failed (channel %zu to PE %zu, QPN 0x%x, errno %d): status "
+		err, SHMEMH_ERR_NIC,
+		"%s: %s failed (channel %d to PE %d, QPN 0x%x, errno %d): status "
 		"0x%x, syndrome 0x%x: %s",
-		ib->nic.name, name_of((uint32_t)shmemhi_prm_get(in, SHMEMHI_PRM_OPCODE)),
-		index / (size_t)job->n_pes, index % (size_t)job->n_pes, link->qpn, error, status,
+		link->nic->name, name_of((uint32_t)shmemhi_prm_get(in, SHMEMHI_PRM_OPCODE)),
+		link->k, link->pe, link->qpn, error, status,
 		(uint32_t)shmemhi_prm_get(out, SHMEMHI_PRM_SYNDROME), meaning_of(status));
 }
 
-struct mlx5dv_devx_obj *shmemhi_command_create(shmemh_t *job, const shmemhi_ib_t *ib,
+struct mlx5dv_devx_obj *shmemhi_command_create(const shmemhi_ib_lib_t *lib,
 					       const shmemhi_link_t *link, const uint32_t *in,
-					       uint32_t *number)
+					       uint32_t *number, shmemhi_err_t *err)
 {
 	uint32_t out[SHMEMHI_PRM_SHORT] = {0};
-	struct mlx5dv_devx_obj *obj = ib->lib.obj_create(
-		ib->nic.context, in, SHMEMHI_PRM_LONG * sizeof *in, out, sizeof out);
+	struct mlx5dv_devx_obj *obj = lib->obj_create(
+		link->nic->context, in, SHMEMHI_PRM_LONG * sizeof *in, out, sizeof out);
 
 	if (!obj) {
-		fail(job, ib, link, in, out, errno);
+		fail(link, in, out, errno, err);
 		return NULL;
 	}
 	*number = (uint32_t)shmemhi_prm_get(out, SHMEMHI_PRM_NUMBER);
 	return obj;
 }
 
-int shmemhi_command_modify(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *link,
-			   uint32_t *in, size_t n_words)
+int shmemhi_command_modify(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link, uint32_t *in,
+			   size_t n_words, shmemhi_err_t *err)
 {
 	uint32_t out[SHMEMHI_PRM_SHORT] = {0};
 	int error;
 
 	shmemhi_prm_put(in, SHMEMHI_PRM_NUMBER, link->qpn);
-	error = ib->lib.obj_modify(link->qp, in, n_words * sizeof *in, out, sizeof out);
-	return error ? fail(job, ib, link, in, out, error) : SHMEMH_OK;
+	error = lib->obj_modify(link->qp, in, n_words * sizeof *in, out, sizeof out);
+	return error ? fail(link, in, out, error, err) : SHMEMH_OK;
+}
+
+int shmemhi_command_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link, uint32_t *out,
+			  size_t n_words, shmemhi_err_t *err)
+{
+	uint32_t in[SHMEMHI_PRM_SHORT] = {0};
+	int error;
+
+	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_QUERY_QP);
+	shmemhi_prm_put(in, SHMEMHI_PRM_NUMBER, link->qpn);
+	error = lib->obj_query(link->qp, in, sizeof in, out, n_words * sizeof *out);
+	return error ? fail(link, in, out, error, err) : SHMEMH_OK;
 }

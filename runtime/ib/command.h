@@ -9,13 +9,18 @@
 #include "ib/state.h"
 
 /* in: SHMEMHI_PRM_LONG words. *number: of the QP or CQ. Returns NULL if it failed. */
-struct mlx5dv_devx_obj *shmemhi_command_create(shmemh_t *job, const shmemhi_ib_t *ib,
+struct mlx5dv_devx_obj *shmemhi_command_create(const shmemhi_ib_lib_t *lib,
 					       const shmemhi_link_t *link, const uint32_t *in,
-					       uint32_t *number);
+					       uint32_t *number, shmemhi_err_t *err);
 
 /* A command on the link's QP; its QPN is put in here.
  * Returns  SHMEMH_OK; ERR_NIC. */
-int shmemhi_command_modify(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *link,
-			   uint32_t *in, size_t n_words);
+int shmemhi_command_modify(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link, uint32_t *in,
+			   size_t n_words, shmemhi_err_t *err);
+
+/* QUERY_QP of the link's QP. out: the first n_words of the reply.
+ * Returns  SHMEMH_OK; ERR_NIC. */
+int shmemhi_command_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link, uint32_t *out,
+			  size_t n_words, shmemhi_err_t *err);
 
 #endif

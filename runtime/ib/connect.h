@@ -49,13 +49,15 @@ typedef struct shmemhi_address {
 	uint8_t mac[6];    /* Ethernet */
 } shmemhi_address_t;
 
-/* Find the address of PE pe's port. Ethernet: the Linux kernel resolves the MAC of the next hop.
+/* Find the address of PE pe's port for packets from that NIC. Ethernet: the Linux kernel resolves
+ * the MAC of the next hop.
  * Returns  SHMEMH_OK; ERR_NIC. */
-int shmemhi_address_find(shmemh_t *job, const shmemhi_ib_t *ib, int pe,
-			 const shmemhi_port_name_t *peer, shmemhi_address_t *address);
+int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
+			 const shmemhi_nic_t *nic, int pe, const shmemhi_port_name_t *peer,
+			 shmemhi_address_t *address, shmemhi_err_t *err);
 
 /* Fill in the address path of INIT2RTR_QP. udp_port: RoCE's source port. */
-void shmemhi_address_put(const shmemh_t *job, const shmemhi_ib_t *ib,
+void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_nic_t *nic,
 			 const shmemhi_address_t *address, uint16_t udp_port, uint32_t *in);
 
 /* A UDP source port of the NIC's range for the packets of a queue pair. Switches choose a path

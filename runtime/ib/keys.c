@@ -169,7 +169,7 @@ static int register_own(shmemh_t *job, shmemhi_ib_t *ib, adding_t *a)
 		uint64_t from = i * keys->region_nbytes;
 		uint64_t left = a->nbytes - from;
 		struct ibv_mr *mr = shmemhi_region_open(
-			job, ib, a->offset + from,
+			job, &ib->lib, &ib->nic, a->offset + from,
 			left < keys->region_nbytes ? left : keys->region_nbytes);
 
 		if (!mr)

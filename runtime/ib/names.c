@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* PEs exchange the numbers of their links. */
 #include <stdlib.h>
-#include "ib/connect.h"
+#include "ib/link.h"
 
 #define GATHER_NBYTES ((size_t)1 << 20) /* of one collective, unless one PE sends more */
 
@@ -27,17 +27,6 @@ int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *
 	if (names->ports && names->links && names->mine && names->all)
 		return SHMEMH_OK;
 	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
-}
-
-static shmemhi_port_name_t my_port(const shmemhi_ib_t *ib)
-{
-	return (shmemhi_port_name_t){.gid = ib->nic.gid,
-				     .lid = ib->nic.lid,
-				     .is_ethernet = ib->nic.is_ethernet,
-				     .mtu = ib->nic.mtu,
-				     .log_max_reads = ib->nic.log_max_reads,
-				     .n_channels = (uint8_t)ib->n_channels,
-				     .requires_grh = ib->nic.requires_grh};
 }
 
 /* Every PE checks the same data, so the result is the same everywhere. */
@@ -85,7 +74,7 @@ static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t
 
 int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names)
 {
-	shmemhi_port_name_t mine = my_port(ib);
+	shmemhi_port_name_t mine = shmemhi_port_name_of(&ib->nic, ib->n_channels);
 	int status = shmemhi_allgather(job, &mine, names->ports, sizeof mine);
 
 	if (status == SHMEMH_OK)

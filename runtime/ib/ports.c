@@ -8,7 +8,6 @@
 #include <string.h>
 #include "ib/caps.h"
 #include "ib/gid.h"
-#include "topo/hca.h"
 #include "topo/sysfs.h"
 
 #define MAX_GIDS 256 /* a queue pair's address has 8 bits for the index */
@@ -39,7 +38,7 @@ static int open_context(const survey_t *s, struct ibv_device *device, shmemhi_po
 static int choose_gid(const survey_t *s, int n_gids, shmemhi_port_t *p)
 {
 	shmemhi_nic_t *nic = &p->nic;
-	struct ibv_gid_entry table[MAX_GIDS];
+	struct ibv_gid_entry table[MAX_GIDS] = {0};
 	int n = 0, wanted = s->opt->ib_gid_index, index;
 
 	for (int i = 0; i < n_gids && i < MAX_GIDS; i++) /* empty entries fail */
@@ -218,24 +217,60 @@ static int survey_device(const survey_t *s, struct ibv_device *device)
 	return status;
 }
 
-static int check_names(survey_t *s, struct ibv_device **devices, int n)
+static int check_options(survey_t *s, const char *const *names, int n)
 {
-	const char **names = calloc((size_t)n, sizeof *names);
 	shmemhi_hca_list_t mapping;
-	int status;
+	int status = shmemhi_hca_parse(s->opt->hca_list, &s->list, s->err);
 
-	if (!names)
-		return shmemhi_fail(s->err, SHMEMH_ERR_NO_MEMORY, "NICs: out of memory");
-	for (int i = 0; i < n; i++)
-		names[i] = s->lib->get_device_name(devices[i]);
-	status = shmemhi_hca_parse(s->opt->hca_list, &s->list, s->err);
 	if (status == SHMEMH_OK)
 		status = shmemhi_hca_check(&s->list, "SHMEMH_HCA_LIST", names, n, s->err);
 	if (status == SHMEMH_OK)
 		status = shmemhi_mapping_parse(s->opt->hca_pe_mapping, &mapping, s->err);
 	if (status == SHMEMH_OK)
 		status = shmemhi_hca_check(&mapping, "SHMEMH_HCA_PE_MAPPING", names, n, s->err);
+	return status;
+}
+
+static int check_names(survey_t *s, const shmemhi_hca_list_t *set, struct ibv_device **devices,
+		       int n)
+{
+	const char **names = calloc((size_t)n, sizeof *names);
+	int status;
+
+	if (!names)
+		return shmemhi_fail(s->err, SHMEMH_ERR_NO_MEMORY, "NICs: out of memory");
+	for (int i = 0; i < n; i++)
+		names[i] = s->lib->get_device_name(devices[i]);
+	if (set) {
+		s->list = *set;
+		status = shmemhi_hca_check(set, "a set of ports", names, n, s->err);
+	} else {
+		status = check_options(s, names, n);
+	}
 	free(names);
+	return status;
+}
+
+/* Survey all devices. set: what s->list becomes; NULL: what the options say. */
+static int survey(survey_t *s, const shmemhi_hca_list_t *set)
+{
+	int n = 0, status;
+	struct ibv_device **devices = s->lib->get_device_list(&n);
+
+	memset(s->found, 0, sizeof *s->found);
+	if (!devices || n == 0) {
+		if (devices)
+			s->lib->free_device_list(devices);
+		return shmemhi_fail(s->err, SHMEMH_ERR_NIC,
+				    "no NIC: there is no RDMA device here: is the driver (mlx5_ib) "
+				    "loaded, and /dev/infiniband visible in this container?");
+	}
+	status = check_names(s, set, devices, n);
+	for (int i = 0; status == SHMEMH_OK && i < n; i++)
+		status = survey_device(s, devices[i]);
+	s->lib->free_device_list(devices);
+	if (status != SHMEMH_OK)
+		shmemhi_ports_close(s->lib, s->found);
 	return status;
 }
 
@@ -243,21 +278,58 @@ int shmemhi_ports_open(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt
 		       shmemhi_ports_t *found, shmemhi_err_t *err)
 {
 	survey_t s = {.lib = lib, .opt = opt, .found = found, .err = err};
-	int n = 0, status;
-	struct ibv_device **devices = lib->get_device_list(&n);
+
+	return survey(&s, NULL);
+}
+
+/* Move the ports of list[entry] to the end of to. An entry without a port names all of its NIC. */
+static int take(const shmemhi_hca_list_t *list, int entry, shmemhi_ports_t *from,
+		shmemhi_ports_t *to, shmemhi_err_t *err)
+{
+	const shmemhi_hca_t *want = &list->entries[entry];
+	size_t before = to->n;
+
+	for (size_t i = 0; i < from->n; i++) {
+		shmemhi_port_t *p = &from->ports[i];
+
+		if (strcmp(p->nic.name, want->name) != 0 ||
+		    (want->port && p->nic.port && p->nic.port != want->port))
+			continue;
+		if (!p->is_usable)
+			return shmemhi_fail(err, SHMEMH_ERR_NIC, "%s:%d cannot be used: %s",
+					    p->nic.name, p->nic.port, p->why.text);
+		to->ports[to->n++] = *p;
+		memset(&p->nic, 0, sizeof p->nic);
+	}
+	if (to->n > before)
+		return SHMEMH_OK;
+	if (want->port == 0)
+		return shmemhi_fail(err, SHMEMH_ERR_NIC, "the list names %s twice", want->name);
+	return shmemhi_fail(err, SHMEMH_ERR_NIC, "%s has no port %d, or the list names it twice",
+			    want->name, want->port);
+}
+
+int shmemhi_ports_open_set(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
+			   const shmemhi_hca_list_t *set, shmemhi_ports_t *found,
+			   shmemhi_err_t *err)
+{
+	shmemhi_ports_t all;
+	survey_t s = {.lib = lib, .opt = opt, .found = &all, .err = err};
+	int status;
 
 	memset(found, 0, sizeof *found);
-	if (!devices || n == 0) {
-		if (devices)
-			lib->free_device_list(devices);
-		return shmemhi_fail(err, SHMEMH_ERR_NIC,
-				    "no NIC: there is no RDMA device here: is the driver (mlx5_ib) "
-				    "loaded, and /dev/infiniband visible in this container?");
-	}
-	status = check_names(&s, devices, n);
-	for (int i = 0; status == SHMEMH_OK && i < n; i++)
-		status = survey_device(&s, devices[i]);
-	lib->free_device_list(devices);
+	if (set->is_exclude || set->n == 0)
+		return shmemhi_fail(err, SHMEMH_ERR_OPTION,
+				    "a set of ports names each: mlx5_0,mlx5_1:2");
+	status = survey(&s, set);
+	if (status != SHMEMH_OK)
+		return status;
+	found->ports = calloc(all.n, sizeof *found->ports);
+	if (!found->ports)
+		status = shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "NICs: out of memory");
+	for (int i = 0; status == SHMEMH_OK && i < set->n; i++)
+		status = take(set, i, &all, found, err);
+	shmemhi_ports_close(lib, &all);
 	if (status != SHMEMH_OK)
 		shmemhi_ports_close(lib, found);
 	return status;

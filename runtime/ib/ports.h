@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* All ports of all NICs, and whether they can be used: for the choice of one, and for
- * shmem-info. */
+/* Ports of NICs: all of them, and whether they can be used, for the choice of one and for
+ * shmem-info; or any set of them. */
 #ifndef SHMEMHI_IB_PORTS_H
 #define SHMEMHI_IB_PORTS_H
 
 #include "base/options.h"
 #include "ib/state.h"
+#include "topo/hca.h"
 #include "topo/machine.h"
 
 typedef struct shmemhi_port {
@@ -28,6 +29,16 @@ typedef struct shmemhi_ports {
 int shmemhi_ports_open(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
 		       shmemhi_ports_t *found, shmemhi_err_t *err);
 void shmemhi_ports_close(const shmemhi_ib_lib_t *lib, shmemhi_ports_t *found);
+
+/* Open the ports that a list names: mlx5_0 and port 2 of mlx5_1 are "mlx5_0,mlx5_1:2" for
+ * shmemhi_hca_parse; a name without a port stands for all ports of its NIC. They come in the order
+ * of the list, and all of them can be used. What SHMEMH_HCA_LIST allows makes no difference.
+ * Returns  SHMEMH_OK; ERR_NIC: one of them cannot be used (text: which, and why);
+ *          ERR_OPTION: no such NIC, or a list that excludes or that names nothing;
+ *          ERR_NO_MEMORY. Failed: nothing is open. */
+int shmemhi_ports_open_set(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
+			   const shmemhi_hca_list_t *set, shmemhi_ports_t *found,
+			   shmemhi_err_t *err);
 
 /* Close a NIC that ports_open opened, completely or in part. */
 void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_nic_t *nic);

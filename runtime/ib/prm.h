@@ -20,6 +20,7 @@ enum shmemhi_prm_opcode {
 	SHMEMHI_INIT2RTR_QP = 0x503,
 	SHMEMHI_RTR2RTS_QP = 0x504,
 	SHMEMHI_2ERR_QP = 0x507,
+	SHMEMHI_QUERY_QP = 0x50b,
 };
 
 /* Words of a command that creates or connects a queue, of a short command, and of their replies. */
@@ -34,6 +35,7 @@ enum shmemhi_prm_opcode {
 /* CREATE_CQ */
 #define SHMEMHI_CQC 0x80 /* CQ context */
 #define SHMEMHI_CQC_DBR_UMEM_VALID SHMEMHI_CQC + 0x06, 1
+#define SHMEMHI_CQC_CC SHMEMHI_CQC + 0x0b, 1 /* collapsed: all CQEs in one place */
 #define SHMEMHI_CQC_OI SHMEMHI_CQC + 0x0e, 1 /* overrun ignored */
 #define SHMEMHI_CQC_DBR_UMEM_ID SHMEMHI_CQC + 0x20, 32
 #define SHMEMHI_CQC_LOG_CQ_SIZE SHMEMHI_CQC + 0x63, 5
@@ -44,8 +46,9 @@ enum shmemhi_prm_opcode {
 #define SHMEMHI_CQ_UMEM_ID 0x2c0, 32
 #define SHMEMHI_CQ_UMEM_VALID 0x2e0, 1
 
-/* CREATE_QP and commands that change its state */
-#define SHMEMHI_QPC 0xc0 /* QP context */
+/* CREATE_QP, commands that change its state, and the reply to QUERY_QP */
+#define SHMEMHI_QPC 0xc0                        /* QP context */
+#define SHMEMHI_QPC_STATE SHMEMHI_QPC + 0x00, 4 /* of the reply */
 #define SHMEMHI_QPC_PM_STATE SHMEMHI_QPC + 0x13, 2
 #define SHMEMHI_QPC_PD SHMEMHI_QPC + 0x28, 24
 #define SHMEMHI_QPC_MTU SHMEMHI_QPC + 0x40, 3 /* enum ibv_mtu */
@@ -71,6 +74,9 @@ enum shmemhi_prm_opcode {
 #define SHMEMHI_QPC_CQN_RCV SHMEMHI_QPC + 0x4e8, 24
 #define SHMEMHI_QPC_DBR_ADDR SHMEMHI_QPC + 0x500, 64
 #define SHMEMHI_QPC_RQ_TYPE SHMEMHI_QPC + 0x565, 3
+#define SHMEMHI_QPC_RMSN SHMEMHI_QPC + 0x588, 24 /* of the reply, as the next two */
+#define SHMEMHI_QPC_HW_SQ_WQEBB_COUNTER SHMEMHI_QPC + 0x5a0, 16
+#define SHMEMHI_QPC_SW_SQ_WQEBB_COUNTER SHMEMHI_QPC + 0x5b0, 16
 #define SHMEMHI_QPC_DBR_UMEM_VALID SHMEMHI_QPC + 0x683, 1
 #define SHMEMHI_QPC_DBR_UMEM_ID SHMEMHI_QPC + 0x720, 32
 #define SHMEMHI_WQ_UMEM_OFFSET 0x800, 64
@@ -94,9 +100,10 @@ enum shmemhi_prm_opcode {
 #define SHMEMHI_ADS_RMAC_BYTE ((SHMEMHI_ADS + 0x130) / 8) /* 6 bytes as they are */
 
 /* Values */
-#define SHMEMHI_PM_MIGRATED 3         /* no alternate path */
-#define SHMEMHI_TS_FREE_RUNNING 0     /* the only format if the capability is 0 */
-#define SHMEMHI_TS_DEFAULT 1          /* the NIC chooses one it has */
+#define SHMEMHI_PM_MIGRATED 3     /* no alternate path */
+#define SHMEMHI_TS_FREE_RUNNING 0 /* the only format if the capability is 0 */
+#define SHMEMHI_TS_DEFAULT 1      /* the NIC chooses one it has */
+#define SHMEMHI_TS_REAL_TIME 2
 #define SHMEMHI_SEND_NO_DBR 1         /* the doorbell carries the producer index */
 #define SHMEMHI_RQ_TYPE_NONE 3        /* no receive queue */
 #define SHMEMHI_ATOMIC_MODE_8_BYTES 3 /* atomics of up to 8 bytes, masked ones too */

@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include "base/thread.h"
+#include "ib/fence.h"
 #include "ib/state.h"
 
 #define SPINS 2000      /* rounds without a new index before the thread sleeps between rounds */
@@ -36,17 +37,6 @@ struct shmemhi_proxy {
 	size_t n_doorbells;
 	doorbell_t doorbells[];
 };
-
-/* Order all stores, also as a device observes them. On Arm the fence of C11 orders only what CPUs
- * observe. */
-static void fence_full(void)
-{
-#ifdef __aarch64__
-	__asm__ volatile("dsb sy" ::: "memory");
-#else
-	atomic_thread_fence(memory_order_seq_cst);
-#endif
-}
 
 static void relax(void)
 {
@@ -73,7 +63,7 @@ static bool ring(doorbell_t *doorbell)
 	if ((int32_t)(index - doorbell->rung) <= 0)
 		return false;
 	__atomic_store_n(shmemhi_send_record(link), htobe32(index & 0xffff), __ATOMIC_RELAXED);
-	fence_full();
+	shmemhi_fence_full();
 	__atomic_store_n((uint64_t *)link->host_doorbell, doorbell_of(index & 0xffff, link->qpn),
 			 __ATOMIC_RELAXED);
 	doorbell->rung = index;
@@ -87,7 +77,7 @@ int shmemhi_proxy_step(shmemhi_proxy_t *proxy)
 	for (size_t i = 0; i < proxy->n_doorbells; i++)
 		n_rung += ring(&proxy->doorbells[i]);
 	if (n_rung)
-		fence_full(); /* drain the CPU's write-combining buffers: doorbells leave now */
+		shmemhi_fence_full(); /* doorbells leave the CPU's write-combining buffers now */
 	return n_rung;
 }
 

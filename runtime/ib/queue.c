@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sodium.h>
-#include "ib/command.h"
+#include "ib/link.h"
 
 #define PSN_BITS 24
 
@@ -20,65 +20,24 @@ static const shmemhi_queue_block_t *records_of(const shmemhi_ib_t *ib, const shm
 	return ib->queue_mem->records.umem ? &ib->queue_mem->records : block_of(ib, link);
 }
 
-static uint32_t log2_of(uint32_t n)
-{
-	return (uint32_t)__builtin_ctz(n);
-}
-
 static uint64_t offset_of(const shmemhi_queue_block_t *b, const void *p)
 {
 	return (uint64_t)((const char *)p - b->base);
 }
 
-static int create_cq(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link)
+/* Where the memory of a link of this job is registered. */
+static shmemhi_link_mem_t mem_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
 	const shmemhi_queue_block_t *b = block_of(ib, link), *records = records_of(ib, link);
-	uint32_t in[SHMEMHI_PRM_LONG] = {0};
 
-	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_CREATE_CQ);
-	shmemhi_prm_put(in, SHMEMHI_CQC_OI, 1);
-	shmemhi_prm_put(in, SHMEMHI_CQC_LOG_CQ_SIZE, log2_of(ib->depth));
-	shmemhi_prm_put(in, SHMEMHI_CQC_UAR_PAGE, link->uar->page_id);
-	shmemhi_prm_put(in, SHMEMHI_CQC_C_EQN, ib->nic.eqn);
-	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_UMEM_VALID, 1);
-	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_UMEM_ID, records->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_CQC_DBR_ADDR,
-			offset_of(records, link->records + SHMEMHI_RECORD_STRIDE));
-	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_VALID, 1);
-	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_ID, b->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_OFFSET,
-			offset_of(b, link->queue + SHMEMD_QUEUE_CQES(ib->depth)));
-	link->cq = shmemhi_command_create(job, ib, link, in, &link->cqn);
-	return link->cq ? SHMEMH_OK : SHMEMH_ERR_NIC;
-}
-
-/* Without a receive queue: no request here uses one. The record is named even if send_dbr_mode
- * says that there is none: the Linux driver sets dbr_umem_valid in each CREATE_QP. */
-static int send_create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t *link,
-			  unsigned send_dbr_mode)
-{
-	const shmemhi_queue_block_t *b = block_of(ib, link), *records = records_of(ib, link);
-	uint32_t in[SHMEMHI_PRM_LONG] = {0};
-
-	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_CREATE_QP);
-	shmemhi_prm_put(in, SHMEMHI_QPC_PM_STATE, SHMEMHI_PM_MIGRATED);
-	shmemhi_prm_put(in, SHMEMHI_QPC_PD, ib->nic.pdn);
-	shmemhi_prm_put(in, SHMEMHI_QPC_RQ_TYPE, SHMEMHI_RQ_TYPE_NONE);
-	shmemhi_prm_put(in, SHMEMHI_QPC_LOG_SQ_SIZE, log2_of(ib->depth));
-	shmemhi_prm_put(in, SHMEMHI_QPC_TS_FORMAT, ib->nic.ts_format);
-	shmemhi_prm_put(in, SHMEMHI_QPC_UAR_PAGE, link->uar->page_id);
-	shmemhi_prm_put(in, SHMEMHI_QPC_SEND_DBR_MODE, send_dbr_mode);
-	shmemhi_prm_put(in, SHMEMHI_QPC_USER_INDEX, (uint64_t)(link - ib->links));
-	shmemhi_prm_put(in, SHMEMHI_QPC_CQN_SND, link->cqn);
-	shmemhi_prm_put(in, SHMEMHI_QPC_CQN_RCV, link->cqn);
-	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_UMEM_VALID, 1);
-	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_UMEM_ID, records->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_QPC_DBR_ADDR, offset_of(records, link->records));
-	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_VALID, 1);
-	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_ID, b->umem->umem_id);
-	shmemhi_prm_put(in, SHMEMHI_WQ_UMEM_OFFSET, offset_of(b, link->queue));
-	link->qp = shmemhi_command_create(job, ib, link, in, &link->qpn);
-	return link->qp ? SHMEMH_OK : SHMEMH_ERR_NIC;
+	return (shmemhi_link_mem_t){
+		.queue = b->umem,
+		.records = records->umem,
+		.queue_offset = offset_of(b, link->queue),
+		.records_offset = offset_of(records, link->records),
+		.depth = ib->depth,
+		.user_index = (uint32_t)(link - ib->links),
+	};
 }
 
 /* Create a queue pair without a doorbell record if the NIC offers that and the GPU rings. Then one
@@ -87,11 +46,12 @@ static int send_create_qp(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_link_t 
  *
  * A NIC may limit the number of queue pairs without a record (capability
  * log_max_send_dbr_less_qp_sq): once CREATE_QP is refused, the following links have records. */
-static int create_qp(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
+static int create_qp(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link, shmemhi_link_mem_t *mem)
 {
 	if (!ib->nic.offers_no_record || !link->doorbell)
-		return send_create_qp(job, ib, link, 0);
-	if (send_create_qp(job, ib, link, SHMEMHI_SEND_NO_DBR) == SHMEMH_OK) {
+		return shmemhi_link_create_qp(&ib->lib, link, mem, &job->err);
+	mem->has_no_record = 1;
+	if (shmemhi_link_create_qp(&ib->lib, link, mem, &job->err) == SHMEMH_OK) {
 		shmemhi_uars_assign_no_record(link);
 		link->has_no_record = 1;
 		return SHMEMH_OK;
@@ -100,31 +60,20 @@ static int create_qp(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
 		    ib->nic.name, job->err.text);
 	job->err.text[0] = '\0';
 	ib->nic.offers_no_record = 0;
-	return send_create_qp(job, ib, link, 0);
-}
-
-static int to_init(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_link_t *link)
-{
-	uint32_t in[SHMEMHI_PRM_LONG] = {0};
-
-	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_RST2INIT_QP);
-	shmemhi_prm_put(in, SHMEMHI_QPC_PM_STATE, SHMEMHI_PM_MIGRATED);
-	shmemhi_prm_put(in, SHMEMHI_QPC_ATOMIC_MODE, SHMEMHI_ATOMIC_MODE_8_BYTES);
-	shmemhi_prm_put(in, SHMEMHI_QPC_RRE, 1);
-	shmemhi_prm_put(in, SHMEMHI_QPC_RWE, 1);
-	shmemhi_prm_put(in, SHMEMHI_QPC_RAE, 1);
-	shmemhi_prm_put(in, SHMEMHI_ADS_VHCA_PORT_NUM, (uint64_t)ib->nic.port);
-	return shmemhi_command_modify(job, ib, link, in, SHMEMHI_PRM_LONG);
+	mem->has_no_record = 0;
+	return shmemhi_link_create_qp(&ib->lib, link, mem, &job->err);
 }
 
 static int open_link(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
 {
-	int status = create_cq(job, ib, link);
+	shmemhi_link_mem_t mem = mem_of(ib, link);
+	int status;
 
 	link->psn = randombytes_random() >> (32 - PSN_BITS);
+	status = shmemhi_link_create_cq(&ib->lib, link, &mem, &job->err);
 	if (status == SHMEMH_OK)
-		status = create_qp(job, ib, link);
-	return status == SHMEMH_OK ? to_init(job, ib, link) : status;
+		status = create_qp(job, ib, link, &mem);
+	return status == SHMEMH_OK ? shmemhi_link_to_init(&ib->lib, link, &job->err) : status;
 }
 
 static int alloc_links(shmemh_t *job, shmemhi_ib_t *ib)
@@ -137,7 +86,13 @@ static int alloc_links(shmemh_t *job, shmemhi_ib_t *ib)
 	ib->queue_mem = calloc(1, sizeof *ib->queue_mem);
 	if (!ib->links || !ib->queue_mem)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
+	ib->queue_mem->nic = &ib->nic;
 	ib->queue_mem->n_links = (uint32_t)n_links;
+	for (size_t i = 0; i < n_links; i++) {
+		ib->links[i].nic = &ib->nic;
+		ib->links[i].k = (int)(i / (size_t)job->n_pes);
+		ib->links[i].pe = (int)(i % (size_t)job->n_pes);
+	}
 	return SHMEMH_OK;
 }
 
@@ -190,17 +145,6 @@ uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib)
 	return shared + SHMEMD_CHANNEL_NBYTES(ib->depth);
 }
 
-/* Move the QP to ERR before its queue is released: the NIC then refuses requests to it. A QP
- * that is in ERR stays there. */
-static void stop(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
-{
-	uint32_t in[SHMEMHI_PRM_SHORT] = {0}, out[SHMEMHI_PRM_SHORT] = {0};
-
-	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_2ERR_QP);
-	shmemhi_prm_put(in, SHMEMHI_PRM_NUMBER, link->qpn);
-	ib->lib.obj_modify(link->qp, in, sizeof in, out, sizeof out);
-}
-
 /* Returns whether the object still exists. */
 static bool destroy(shmemh_t *job, const shmemhi_ib_t *ib, struct mlx5dv_devx_obj *obj,
 		    const char *kind, uint32_t number)
@@ -214,15 +158,17 @@ static bool destroy(shmemh_t *job, const shmemhi_ib_t *ib, struct mlx5dv_devx_ob
 	return true;
 }
 
-/* Returns whether the NIC may still use the queues. */
+/* Move each QP to ERR before its queue is released: the NIC then refuses requests to it. A QP
+ * that is in ERR stays there. Returns whether the NIC may still use the queues. */
 static bool close_queues(shmemh_t *job, const shmemhi_ib_t *ib)
 {
+	shmemhi_err_t ignored = {""};
 	uint32_t n = ib->queue_mem->n_links;
 	bool is_in_use = false;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (ib->links[i].qp)
-			stop(ib, &ib->links[i]);
+			shmemhi_link_to_err(&ib->lib, &ib->links[i], &ignored);
 	for (uint32_t i = 0; i < n; i++)
 		is_in_use |= destroy(job, ib, ib->links[i].qp, "QP", ib->links[i].qpn);
 	for (uint32_t i = 0; i < n; i++)

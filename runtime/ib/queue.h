@@ -38,6 +38,7 @@ typedef struct shmemhi_queue_block {
 } shmemhi_queue_block_t;
 
 struct shmemhi_queue_mem {
+	const shmemhi_nic_t *nic; /* that uses it */
 	shmemhi_uars_t uars;
 	uint32_t n_links;
 	uint32_t n_blocks;
@@ -50,7 +51,6 @@ struct shmemhi_queue_mem {
 	struct ibv_mr *bounce_mr;
 };
 
-#define SHMEMHI_RECORD_STRIDE 64u
 #define SHMEMHI_RECORDS_NBYTES (2 * SHMEMHI_RECORD_STRIDE) /* of a link */
 
 /* Check options whose values NICs or queues limit. Returns SHMEMH_OK; ERR_OPTION. */
@@ -65,12 +65,12 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* ib/queue_gpu.c: b->nbytes of the GPU's memory, zeroed and registered. Failed: a line in why, and
  * b->area is still to be closed. */
-int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
-			   shmemhi_err_t *why);
+int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
+			   shmemhi_queue_block_t *b, shmemhi_err_t *why);
 
 /* The same as a memory region. */
-int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
-			     struct ibv_mr **mr, shmemhi_err_t *why);
+int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
+			     shmemhi_queue_block_t *b, struct ibv_mr **mr, shmemhi_err_t *why);
 
 /* Release the memory; no queue uses it any more. is_in_use: the NIC may still use it, so it is
  * never freed. */

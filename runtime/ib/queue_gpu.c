@@ -11,14 +11,14 @@
 
 /* Export the block as a dma-buf, and announce it to the software adapter. Returns a descriptor;
  * -1: a line in why. */
-static int open_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_queue_block_t *b,
+static int open_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_queue_block_t *b,
 		       shmemhi_err_t *why)
 {
 	int fd = shmemhi_cuctx_dmabuf(shmemhi_mem_cuctx(job), b->base, b->nbytes, why);
 
 	if (fd < 0)
 		return -1;
-	errno = ib->lib.bind_dmabuf ? ib->lib.bind_dmabuf(fd, b->base, b->nbytes) : 0;
+	errno = lib->bind_dmabuf ? lib->bind_dmabuf(fd, b->base, b->nbytes) : 0;
 	if (errno == 0)
 		return fd;
 	shmemhi_fail(why, SHMEMH_ERR_NIC, "mlx5sw_bind_dmabuf: %s", strerror(errno));
@@ -27,7 +27,8 @@ static int open_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_queu
 }
 
 /* Register by a dma-buf. The umem keeps the memory alive, so the descriptor is closed. */
-static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib,
+static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+					       const shmemhi_nic_t *nic,
 					       const shmemhi_queue_block_t *b, shmemhi_err_t *why)
 {
 	struct mlx5dv_devx_umem_in in = {
@@ -38,15 +39,15 @@ static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_t
 	};
 	struct mlx5dv_devx_umem *umem;
 
-	if (!ib->lib.umem_reg_ex) {
+	if (!lib->umem_reg_ex) {
 		shmemhi_fail(why, SHMEMH_ERR_NIC,
 			     "libmlx5 has no mlx5dv_devx_umem_reg_ex: use rdma-core 43 or newer");
 		return NULL;
 	}
-	in.dmabuf_fd = open_dmabuf(job, ib, b, why);
+	in.dmabuf_fd = open_dmabuf(job, lib, b, why);
 	if (in.dmabuf_fd < 0)
 		return NULL;
-	umem = ib->lib.umem_reg_ex(ib->nic.context, &in);
+	umem = lib->umem_reg_ex(nic->context, &in);
 	if (!umem)
 		shmemhi_fail(why, SHMEMH_ERR_NIC, "mlx5dv_devx_umem_reg_ex: %s", strerror(errno));
 	close(in.dmabuf_fd);
@@ -54,24 +55,25 @@ static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_t
 }
 
 /* The same for a memory region, which uses the addresses of this process. */
-static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_t *ib,
-				   const shmemhi_queue_block_t *b, shmemhi_err_t *why)
+static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+				   const shmemhi_nic_t *nic, const shmemhi_queue_block_t *b,
+				   shmemhi_err_t *why)
 {
-	int fd = open_dmabuf(job, ib, b, why);
+	int fd = open_dmabuf(job, lib, b, why);
 	struct ibv_mr *mr;
 
 	if (fd < 0)
 		return NULL;
-	mr = ib->lib.reg_dmabuf_mr(ib->nic.pd, 0, b->nbytes, (uintptr_t)b->base, fd,
-				   IBV_ACCESS_LOCAL_WRITE);
+	mr = lib->reg_dmabuf_mr(nic->pd, 0, b->nbytes, (uintptr_t)b->base, fd,
+				IBV_ACCESS_LOCAL_WRITE);
 	if (!mr)
 		shmemhi_fail(why, SHMEMH_ERR_NIC, "ibv_reg_dmabuf_mr: %s", strerror(errno));
 	close(fd);
 	return mr;
 }
 
-int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
-			   shmemhi_err_t *why)
+int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
+			   shmemhi_queue_block_t *b, shmemhi_err_t *why)
 {
 	shmemhi_err_t no_dmabuf = {""};
 	int status = shmemhi_area_open(job, b->nbytes, &b->area, why);
@@ -79,18 +81,17 @@ int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_
 	b->base = b->area.range.base;
 	if (status != SHMEMH_OK)
 		return status;
-	b->umem = umem_by_dmabuf(job, ib, b, &no_dmabuf);
+	b->umem = umem_by_dmabuf(job, lib, nic, b, &no_dmabuf);
 	if (!b->umem)
-		b->umem = ib->lib.umem_reg(ib->nic.context, b->base, b->nbytes,
-					   IBV_ACCESS_LOCAL_WRITE);
+		b->umem = lib->umem_reg(nic->context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
 	if (b->umem)
 		return SHMEMH_OK;
 	return shmemhi_fail(why, SHMEMH_ERR_NIC, "by dma-buf: %.200s; by mlx5dv_devx_umem_reg: %s",
 			    no_dmabuf.text, strerror(errno));
 }
 
-int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
-			     struct ibv_mr **mr, shmemhi_err_t *why)
+int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
+			     shmemhi_queue_block_t *b, struct ibv_mr **mr, shmemhi_err_t *why)
 {
 	shmemhi_err_t no_dmabuf = {""};
 	int status = shmemhi_area_open(job, b->nbytes, &b->area, why);
@@ -98,9 +99,9 @@ int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queu
 	b->base = b->area.range.base;
 	if (status != SHMEMH_OK)
 		return status;
-	*mr = mr_by_dmabuf(job, ib, b, &no_dmabuf);
+	*mr = mr_by_dmabuf(job, lib, nic, b, &no_dmabuf);
 	if (!*mr)
-		*mr = ib->lib.reg_mr(ib->nic.pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+		*mr = lib->reg_mr(nic->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
 	if (*mr)
 		return SHMEMH_OK;
 	return shmemhi_fail(why, SHMEMH_ERR_NIC,

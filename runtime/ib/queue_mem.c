@@ -27,7 +27,8 @@ static int fail_verbs(shmemh_t *job, const shmemhi_ib_t *ib, const char *call, u
 	return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
 			    "%s: %s of %llu bytes for queues: %s; is the limit of locked memory "
 			    "(ulimit -l) high enough?",
-			    ib->nic.name, call, (unsigned long long)nbytes, strerror(errno));
+			    ib->queue_mem->nic->name, call, (unsigned long long)nbytes,
+			    strerror(errno));
 }
 
 /* Allocate zeroed pinned memory; *base is its first page-aligned address. */
@@ -64,7 +65,8 @@ static int open_host_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_
 
 	if (status != SHMEMH_OK)
 		return status;
-	b->umem = ib->lib.umem_reg(ib->nic.context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	b->umem = ib->lib.umem_reg(ib->queue_mem->nic->context, b->base, b->nbytes,
+				   IBV_ACCESS_LOCAL_WRITE);
 	return b->umem ? SHMEMH_OK : fail_verbs(job, ib, "mlx5dv_devx_umem_reg", b->nbytes);
 }
 
@@ -76,7 +78,7 @@ static int open_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 	b->nbytes = b->n_links * queue_nbytes(ib);
 	if (ib->has_gpu_queues) {
 		ib->queue_mem->nbytes += b->nbytes;
-		status = shmemhi_queue_gpu_open(job, ib, b, &job->err);
+		status = shmemhi_queue_gpu_open(job, &ib->lib, ib->queue_mem->nic, b, &job->err);
 	} else {
 		status = open_host_block(job, ib, b);
 	}
@@ -137,7 +139,7 @@ static int open_host_bounces(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_bloc
 
 	if (status != SHMEMH_OK)
 		return status;
-	*mr = ib->lib.reg_mr(ib->nic.pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	*mr = ib->lib.reg_mr(ib->queue_mem->nic->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
 	return *mr ? SHMEMH_OK : fail_verbs(job, ib, "ibv_reg_mr", b->nbytes);
 }
 
@@ -151,7 +153,8 @@ static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
 	b->nbytes = whole_pages((uint64_t)mem->n_links * SHMEMD_BOUNCES_NBYTES);
 	if (ib->has_gpu_queues) {
 		mem->nbytes += b->nbytes;
-		status = shmemhi_bounces_gpu_open(job, ib, b, &mem->bounce_mr, &job->err);
+		status = shmemhi_bounces_gpu_open(job, &ib->lib, ib->queue_mem->nic, b,
+						  &mem->bounce_mr, &job->err);
 	} else {
 		status = open_host_bounces(job, ib, b, &mem->bounce_mr);
 	}
@@ -198,10 +201,10 @@ static int open_gpu_queues(shmemh_t *job, shmemhi_ib_t *ib)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
 				    "SHMEMH_IB_QUEUE=gpu: %s cannot have queues in memory of the "
 				    "GPU: %.300s: set SHMEMH_IB_QUEUE=host",
-				    ib->nic.name, why.text);
+				    ib->queue_mem->nic->name, why.text);
 	shmemhi_log(&job->log, SHMEMHI_INFO,
 		    "%s: queues are in host memory, since they cannot be in memory of the GPU: %s",
-		    ib->nic.name, why.text);
+		    ib->queue_mem->nic->name, why.text);
 	close_blocks(job, ib, false);
 	close_bounces(job, ib, false);
 	ib->has_gpu_queues = 0;
@@ -254,7 +257,7 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib)
 	int status = open_queues(job, ib);
 
 	if (status == SHMEMH_OK)
-		status = shmemhi_uars_open(job, ib, mem->n_links, &mem->uars);
+		status = shmemhi_uars_open(job, ib, mem->nic, mem->n_links, &mem->uars);
 	if (status != SHMEMH_OK)
 		return status;
 	for (uint32_t i = 0; i < mem->n_links; i++)
@@ -276,5 +279,5 @@ void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 	if (is_kept)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
 			    "%s: the NIC did not release its queues: their memory stays allocated",
-			    ib->nic.name);
+			    ib->queue_mem->nic->name);
 }

@@ -16,7 +16,8 @@
 
 /* Register GPU memory by a dma-buf. The region keeps the memory alive, so the descriptor is
  * closed. */
-static struct ibv_mr *by_dmabuf(shmemh_t *job, shmemhi_ib_t *ib, char *at, uint64_t offset,
+static struct ibv_mr *by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+				const shmemhi_nic_t *nic, char *at, uint64_t offset,
 				uint64_t nbytes, shmemhi_err_t *err)
 {
 	struct ibv_mr *mr = NULL;
@@ -24,17 +25,17 @@ static struct ibv_mr *by_dmabuf(shmemh_t *job, shmemhi_ib_t *ib, char *at, uint6
 
 	if (fd < 0)
 		return NULL;
-	errno = ib->lib.bind_dmabuf ? ib->lib.bind_dmabuf(fd, at, nbytes) : 0;
+	errno = lib->bind_dmabuf ? lib->bind_dmabuf(fd, at, nbytes) : 0;
 	if (errno == 0)
-		mr = ib->lib.reg_dmabuf_mr(ib->nic.pd, 0, nbytes, offset, fd, ACCESS);
+		mr = lib->reg_dmabuf_mr(nic->pd, 0, nbytes, offset, fd, ACCESS);
 	if (!mr)
 		shmemhi_fail(err, SHMEMH_ERR_NIC, "ibv_reg_dmabuf_mr: %s", strerror(errno));
 	close(fd);
 	return mr;
 }
 
-struct ibv_mr *shmemhi_region_open(shmemh_t *job, shmemhi_ib_t *ib, uint64_t offset,
-				   uint64_t nbytes)
+struct ibv_mr *shmemhi_region_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+				   const shmemhi_nic_t *nic, uint64_t offset, uint64_t nbytes)
 {
 	char *at = shmemhi_mem_base(job, job->pe) + offset;
 	bool is_gpu = shmemhi_mem_is_on_gpu(job);
@@ -42,9 +43,9 @@ struct ibv_mr *shmemhi_region_open(shmemh_t *job, shmemhi_ib_t *ib, uint64_t off
 	struct ibv_mr *mr = NULL;
 
 	if (is_gpu)
-		mr = by_dmabuf(job, ib, at, offset, nbytes, &why);
+		mr = by_dmabuf(job, lib, nic, at, offset, nbytes, &why);
 	if (!mr)
-		mr = ib->lib.reg_mr_iova2(ib->nic.pd, at, nbytes, offset, ACCESS);
+		mr = lib->reg_mr_iova2(nic->pd, at, nbytes, offset, ACCESS);
 	if (mr)
 		return mr;
 	if (is_gpu)
@@ -52,11 +53,11 @@ struct ibv_mr *shmemhi_region_open(shmemh_t *job, shmemhi_ib_t *ib, uint64_t off
 			     "%s cannot register %llu bytes of GPU memory: by dma-buf: %.200s; by "
 			     "ibv_reg_mr_iova2: %s: load nvidia_peermem, or use the open kernel "
 			     "modules of the driver (dma-buf), or set SHMEMH_IB=off",
-			     ib->nic.name, (unsigned long long)nbytes, why.text, strerror(errno));
+			     nic->name, (unsigned long long)nbytes, why.text, strerror(errno));
 	else
 		shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
 			     "%s cannot register %llu bytes of host memory: ibv_reg_mr_iova2: %s: "
 			     "raise the limit of locked memory (ulimit -l), or set SHMEMH_IB=off",
-			     ib->nic.name, (unsigned long long)nbytes, strerror(errno));
+			     nic->name, (unsigned long long)nbytes, strerror(errno));
 	return NULL;
 }

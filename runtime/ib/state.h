@@ -29,6 +29,8 @@ typedef struct shmemhi_nic {
 	union ibv_gid gid;
 } shmemhi_nic_t;
 
+#define SHMEMHI_RECORD_STRIDE 64u /* bytes from a queue pair's doorbell record to its CQ's */
+
 #define SHMEMHI_PORT_NAME_NBYTES 72 /* mlx5_0:1 */
 
 /* The NICs of a PE of this job. */
@@ -40,7 +42,9 @@ typedef struct shmemhi_pe_nic {
 
 /* A queue pair, its completion queue, and the memory that threads share with both. */
 typedef struct shmemhi_link {
-	char *queue;        /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
+	const shmemhi_nic_t *nic; /* the open port that it belongs to */
+	int k, pe;                /* channel k to PE pe, for messages */
+	char *queue;              /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
 	char *records;      /* doorbell record of the queue pair; 64 bytes on, of the CQ; in `queue`
 				but for the CPU proxy of queues that are in memory of the GPU */
 	uint64_t *producer; /* pinned word that the CPU doorbell proxy polls; NULL: the GPU rings */

@@ -18,19 +18,19 @@
 
 enum { DOORBELL_AUTO, DOORBELL_GPU, DOORBELL_CPU }; /* words of SHMEMH_IB_DOORBELL */
 
-/* Try non-cached pages first: in write-combining pages (BF) a doorbell may wait in a buffer. */
-static struct mlx5dv_devx_uar *alloc_one(const shmemhi_ib_t *ib)
+struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic)
 {
 	static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC,
 					 MLX5DV_UAR_ALLOC_TYPE_BF};
 	struct mlx5dv_devx_uar *uar = NULL;
 
 	for (size_t i = 0; !uar && i < sizeof kinds / sizeof kinds[0]; i++)
-		uar = ib->lib.alloc_uar(ib->nic.context, kinds[i]);
+		uar = lib->alloc_uar(nic->context, kinds[i]);
 	return uar;
 }
 
-static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links, shmemhi_uars_t *uars)
+static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_nic_t *nic,
+		     uint32_t n_links, shmemhi_uars_t *uars)
 {
 	uintptr_t page_mask = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
 
@@ -40,7 +40,7 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links, sh
 	while (uars->n < n_links) {
 		shmemhi_uar_t *u = &uars->list[uars->n];
 
-		u->uar = alloc_one(ib);
+		u->uar = shmemhi_uar_alloc(&ib->lib, nic);
 		if (!u->uar)
 			break;
 		u->page = (char *)((uintptr_t)u->uar->reg_addr & page_mask);
@@ -49,10 +49,10 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links, sh
 	if (!uars->n)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
 				    "%s: mlx5dv_devx_alloc_uar gives no doorbell register: %s",
-				    ib->nic.name, strerror(errno));
+				    nic->name, strerror(errno));
 	if (uars->n < n_links)
 		shmemhi_log(&job->log, SHMEMHI_INFO, "%s: %u links share %u doorbell registers",
-			    ib->nic.name, n_links, uars->n);
+			    nic->name, n_links, uars->n);
 	return SHMEMH_OK;
 }
 
@@ -90,7 +90,7 @@ static void unmap_all(shmemh_t *job, shmemhi_uars_t *uars)
 #define CURE                                                                                       \
 	"load the NVIDIA driver with the option NVreg_RegistryDwords=\"PeerMappingOverride=1;\""
 
-static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars)
+static int map_all(shmemh_t *job, const shmemhi_nic_t *nic, shmemhi_uars_t *uars)
 {
 	shmemhi_err_t why = {""};
 	int status = SHMEMH_OK;
@@ -106,19 +106,20 @@ static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars)
 		return shmemhi_fail(&job->err, status,
 				    "SHMEMH_IB_DOORBELL=gpu: the GPU cannot write to the doorbells "
 				    "of %s (%s): " CURE ", or set SHMEMH_IB_DOORBELL=cpu",
-				    ib->nic.name, why.text);
+				    nic->name, why.text);
 	shmemhi_log(&job->log, SHMEMHI_WARN,
 		    "the GPU cannot write to the doorbells of %s (%s): a thread of the host rings "
 		    "them, which is slower: " CURE ", or set SHMEMH_IB_DOORBELL=cpu",
-		    ib->nic.name, why.text);
+		    nic->name, why.text);
 	return SHMEMH_OK;
 }
 
-int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, uint32_t n_links, shmemhi_uars_t *uars)
+int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_nic_t *nic,
+		      uint32_t n_links, shmemhi_uars_t *uars)
 {
-	int status = alloc_all(job, ib, n_links, uars);
+	int status = alloc_all(job, ib, nic, n_links, uars);
 
-	return status == SHMEMH_OK ? map_all(job, ib, uars) : status;
+	return status == SHMEMH_OK ? map_all(job, nic, uars) : status;
 }
 
 void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars)

@@ -16,6 +16,7 @@
 #include "boot/uniqueid.h"
 #include "cuda/dl.h"
 #include "info.h"
+#include "info_selftest.h"
 #include "info_topo.h"
 
 void info_line(const char *what, const char *fmt, ...)
@@ -222,6 +223,8 @@ static const char usage[] =
 	"  copy what --topo reads of this system\n"
 	"shmem-info --peers\n"
 	"  started by a launcher: how the PEs of a job reach each other\n"
+	"shmem-info --selftest [--nics LIST] [--minutes N] [--save FILE]\n"
+	"  test what the library relies on, on NICs of this machine: all, or those of LIST\n"
 	"MACHINE is a text or a captured folder; without it, this system.\n";
 
 static int fail_usage(void)
@@ -249,13 +252,10 @@ static int show_machine(int command, const char *argument, const char *path)
 int main(int argc, char **argv)
 {
 	static const struct option commands[] = {
-		{"help", no_argument, NULL, 'h'},
-		{"topo", no_argument, NULL, 't'},
-		{"text", no_argument, NULL, 'x'},
-		{"svg", required_argument, NULL, 'v'},
-		{"peers", no_argument, NULL, 'p'},
-		{"capture", required_argument, NULL, 'c'},
-		{NULL, 0, NULL, 0},
+		{"help", no_argument, NULL, 'h'},     {"topo", no_argument, NULL, 't'},
+		{"text", no_argument, NULL, 'x'},     {"svg", required_argument, NULL, 'v'},
+		{"peers", no_argument, NULL, 'p'},    {"capture", required_argument, NULL, 'c'},
+		{"selftest", no_argument, NULL, 's'}, {NULL, 0, NULL, 0},
 	};
 	int command = getopt_long(argc, argv, "", commands, NULL);
 	const char *argument = optarg;
@@ -264,6 +264,11 @@ int main(int argc, char **argv)
 	if (command == 'h') {
 		fputs(usage, stdout);
 		return 0;
+	}
+	if (command == 's') {
+		int status = info_selftest(argc, argv);
+
+		return status < 0 ? fail_usage() : status;
 	}
 	if (command == '?' || (command != -1 && getopt_long(argc, argv, "", commands, NULL) != -1))
 		return fail_usage();

@@ -19,8 +19,10 @@ HOST = {
     "topo": ("base",),
     "fault": ("base",),
     "ib": ("base", "cuda", "job", "mem", "topo"),
+    "kernels": (),
+    "selftest": ("base", "cuda", "job", "kernels", "mem", "topo", "ib"),
     "core": ("base", "boot", "job", "mem", "topo", "ib"),
-    "tools": ("base", "boot", "cuda", "job", "mem", "topo", "ib"),
+    "tools": ("base", "boot", "cuda", "job", "mem", "topo", "ib", "selftest"),
 }
 
 # Folders of the software adapter, likewise. engine/ declares what it asks of link/ and watch/.
@@ -63,6 +65,9 @@ MAY_INCLUDE = {
     "mlx5sw_public": {"mlx5sw_public"},
     "mlx5sw_bridge": {"mlx5sw_public", "cpu", "shmem_sim"},
 }
+
+# The self-test checks what kernels send, so it makes WQEs and reads CQEs by the same headers.
+MAY_INCLUDE["runtime/selftest"] |= {"arch", "mechanism"}
 
 # Words for which device code has a primitive in arch/, each with the reason to go there.
 ARCH_WORDS = re.compile(

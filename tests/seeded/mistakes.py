@@ -542,7 +542,7 @@ MISTAKES = [
      "ib/queue_mem.c", "ib->bounce_key = {{htobe32(mem->bounce_mr->lkey)|mem->bounce_mr->lkey}}",
      "ib_queue", "links_have_memory_of_their_own"),
     ("HOST_OVERRUN", "queues: the CQ does not ignore overruns; its record never advances",
-     "ib/queue.c", "shmemhi_prm_put(in, SHMEMHI_CQC_OI, {{1|0}})",
+     "ib/link.c", "shmemhi_prm_put(in, SHMEMHI_CQC_OI, {{1|0}})",
      "ib_queue", "completion_queues_ignore_overruns"),
     ("HOST_PROXY", "queue pairs: no doorbell record although the proxy rings",
      "ib/queue.c", "if (!ib->nic.offers_no_record || {{!link->doorbell|0}})",
@@ -557,9 +557,9 @@ MISTAKES = [
      "ib/uar.c", "link->uar->base_addr + {{REGISTER_NO_RECORD|0x800}}",
      "ib_queue", "records_are_left_out_where_the_nic_can"),
     ("HOST_RATE", "queue pairs: the static rate is uninitialised",
-     "ib/connect.c", "shmemhi_prm_put(in, SHMEMHI_QPC_MIN_RNR_NAK, MIN_RNR_NAK); "
-     "{{shmemhi_address_put(job, ib, address, link->udp_port, in)|"
-     "(shmemhi_address_put(job, ib, address, link->udp_port, in), "
+     "ib/link.c", "shmemhi_prm_put(in, SHMEMHI_QPC_MIN_RNR_NAK, MIN_RNR_NAK); "
+     "{{shmemhi_address_put(opt, link->nic, address, link->udp_port, in)|"
+     "(shmemhi_address_put(opt, link->nic, address, link->udp_port, in), "
      "shmemhi_prm_put(in, SHMEMHI_ADS + 0x54, 4, 5))}}",
      "ib_connect", "queue_pairs_have_their_attributes"),
     ("HOST_KEYS", "keys: those of the PE itself are not big-endian",

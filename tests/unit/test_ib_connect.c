@@ -269,14 +269,18 @@ static void another_subnet_is_reached_by_gid(void **state)
 
 	(void)state;
 	peer.gid.raw[15] = 4;
-	assert_int_equal(shmemhi_address_find(&job, &ib, 1, &peer, &address), SHMEMH_OK);
-	shmemhi_address_put(&job, &ib, &address, 0, in);
+	assert_int_equal(
+		shmemhi_address_find(&ib.lib, &job.opt, &ib.nic, 1, &peer, &address, &job.err),
+		SHMEMH_OK);
+	shmemhi_address_put(&job.opt, &ib.nic, &address, 0, in);
 	assert_int_equal(get_bits(bytes, ADS + 0x28, 1), 0);
 	assert_int_equal(get_bits(bytes, ADS + 0x30, 16), 0x77);
 	assert_int_equal(get_bits(bytes, ADS + 0x80 + 120, 8), 0);
 	peer.gid.raw[7] = 1;
-	assert_int_equal(shmemhi_address_find(&job, &ib, 1, &peer, &address), SHMEMH_OK);
-	shmemhi_address_put(&job, &ib, &address, 0, in);
+	assert_int_equal(
+		shmemhi_address_find(&ib.lib, &job.opt, &ib.nic, 1, &peer, &address, &job.err),
+		SHMEMH_OK);
+	shmemhi_address_put(&job.opt, &ib.nic, &address, 0, in);
 	assert_int_equal(get_bits(bytes, ADS + 0x28, 1), 1);
 	assert_int_equal(get_bits(bytes, ADS + 0x58, 8), 64);
 	assert_int_equal(get_bits(bytes, ADS + 0x64, 8), 3);
@@ -300,8 +304,10 @@ static void either_port_may_require_a_grh(void **state)
 		const uint8_t *bytes = (const uint8_t *)in;
 
 		peer.gid.raw[15] = 4;
-		assert_int_equal(shmemhi_address_find(&job, &ib, 1, &peer, &address), SHMEMH_OK);
-		shmemhi_address_put(&job, &ib, &address, 0, in);
+		assert_int_equal(shmemhi_address_find(&ib.lib, &job.opt, &ib.nic, 1, &peer,
+						      &address, &job.err),
+				 SHMEMH_OK);
+		shmemhi_address_put(&job.opt, &ib.nic, &address, 0, in);
 		assert_int_equal(get_bits(bytes, ADS + 0x28, 1), ends != 0);
 		assert_int_equal(get_bits(bytes, ADS + 0x30, 16), 0x77);
 		assert_int_equal(get_bits(bytes, ADS + 0x48, 8), 0); /* the exchanged GID */

@@ -263,6 +263,70 @@ static void two_ports_of_a_device(void **state)
 	close_table(&found);
 }
 
+static int look_at(const char *text, shmemhi_ports_t *found)
+{
+	shmemhi_hca_list_t set;
+
+	job->err.text[0] = '\0';
+	assert_int_equal(shmemhi_hca_parse(text, &set, &job->err), SHMEMH_OK);
+	return shmemhi_ports_open_set(&lib, &job->opt, &set, found, &job->err);
+}
+
+/* Start a fabric of so many devices and open the table. */
+static void open_table_of(uint32_t n_devices)
+{
+	open_table();
+	mlx5sw_stop();
+	prepare(MLX5SW_ETHERNET, n_devices);
+}
+
+/* The ports that were asked for, in that order, and no others are open. */
+static void set_of_ports(void **state)
+{
+	shmemhi_ports_t found;
+
+	(void)state;
+	open_table_of(3);
+	snprintf(job->opt.hca_list, sizeof job->opt.hca_list, "mlx5_1");
+	assert_int_equal(look_at("mlx5_2,mlx5_0:1", &found), SHMEMH_OK);
+	assert_int_equal(found.n, 2);
+	assert_string_equal(found.ports[0].nic.name, "mlx5_2");
+	assert_string_equal(found.ports[1].nic.name, "mlx5_0");
+	assert_int_equal(found.ports[1].nic.port, 1);
+	assert_non_null(found.ports[0].nic.pd);
+	close_table(&found);
+}
+
+static void sets_that_cannot_be_opened(void **state)
+{
+	static const struct {
+		const char *set, *says;
+		int status;
+	} cases[] = {
+		{"", "names each", SHMEMH_ERR_OPTION},
+		{"^mlx5_0", "names each", SHMEMH_ERR_OPTION},
+		{"mlx5_0,mlx5_7", "mlx5_7", SHMEMH_ERR_OPTION},
+		{"mlx5_1,mlx5_0:2", "mlx5_0 has no port 2", SHMEMH_ERR_NIC},
+		{"mlx5_0,mlx5_0:1", "or the list names it twice", SHMEMH_ERR_NIC},
+		{"mlx5_0:1,mlx5_0", "the list names mlx5_0 twice", SHMEMH_ERR_NIC},
+	};
+	shmemhi_ports_t found;
+
+	(void)state;
+	open_table_of(2);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_int_equal(look_at(cases[i].set, &found), cases[i].status);
+		if (!strstr(job->err.text, cases[i].says))
+			fail_msg("%s: %s", cases[i].set, job->err.text);
+		assert_int_equal(found.n, 0);
+		assert_int_equal(n_contexts + n_pds, 0);
+	}
+	lib.query_device = two_ports;
+	assert_int_equal(look_at("mlx5_0", &found), SHMEMH_ERR_NIC);
+	assert_non_null(strstr(job->err.text, "mlx5_0:2 cannot be used: ibv_query_port failed"));
+	close_table(&found);
+}
+
 /* Folders in sysfs, as the first two devices say that they have them. */
 static char root[32];
 
@@ -393,6 +457,8 @@ int main(void)
 		cmocka_unit_test(port_that_requires_a_grh),
 		cmocka_unit_test(port_without_gids),
 		cmocka_unit_test(two_ports_of_a_device),
+		cmocka_unit_test(set_of_ports),
+		cmocka_unit_test(sets_that_cannot_be_opened),
 		cmocka_unit_test(ports_of_a_machine),
 		cmocka_unit_test(address_of_the_gpu),
 	};

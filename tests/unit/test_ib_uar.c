@@ -81,7 +81,7 @@ static int pe_kinds(shmemh_t *job)
 
 	for (uint32_t kind = 0; kind < 3; kind++) {
 		make_device(&ib, bit_of(all[kind]), MAX_ASKED, 1);
-		PE_CHECK(shmemhi_uars_open(job, &ib, 1, &uars) == SHMEMH_OK);
+		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 1, &uars) == SHMEMH_OK);
 		PE_CHECK(device.n_asked == (int)kind + 1);
 		PE_CHECK(memcmp(device.kinds, all, (kind + 1) * sizeof all[0]) == 0);
 		shmemhi_uars_close(job, &ib, &uars);
@@ -105,7 +105,7 @@ static int pe_shares(shmemh_t *job)
 	shmemhi_ib_t ib;
 
 	make_device(&ib, 4, 3, 1);
-	PE_CHECK(shmemhi_uars_open(job, &ib, 7, &uars) == SHMEMH_OK);
+	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 7, &uars) == SHMEMH_OK);
 	PE_CHECK(uars.n == 3 && device.n_given == 3);
 	for (uint32_t i = 0; i < 7; i++) {
 		shmemhi_link_t link = {0};
@@ -177,7 +177,7 @@ static int pe_maps(shmemh_t *job)
 		job->opt.ib_doorbell = word;
 		make_device(&ib, 2, MAX_ASKED, 2);
 		n_io_refused = 0;
-		PE_CHECK(shmemhi_uars_open(job, &ib, 5, &uars) == SHMEMH_OK);
+		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 5, &uars) == SHMEMH_OK);
 		PE_CHECK(n_registered == 3 && n_io_refused == 3);
 		for (uint32_t i = 0; i < 5; i++) {
 			shmemhi_uars_assign(&uars, i, &link);
@@ -206,7 +206,7 @@ static int host_rings(shmemh_t *job, int word, const char *warning)
 	job->opt.ib_doorbell = word;
 	job->log.level = SHMEMHI_WARN;
 	make_device(&ib, 4, MAX_ASKED, 1);
-	status = shmemhi_uars_open(job, &ib, 3, &uars);
+	status = shmemhi_uars_open(job, &ib, &ib.nic, 3, &uars);
 	read_log(saved, text, sizeof text);
 	job->log.level = SHMEMHI_OFF;
 	PE_CHECK(status == SHMEMH_OK && n_registered == 0);
@@ -228,7 +228,7 @@ static int gpu_cannot(shmemh_t *job)
 	job->opt.ib_doorbell = WORD_GPU;
 	job->err.text[0] = '\0';
 	make_device(&ib, 4, MAX_ASKED, 1);
-	PE_CHECK(shmemhi_uars_open(job, &ib, 3, &uars) == SHMEMH_ERR_CUDA);
+	PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 3, &uars) == SHMEMH_ERR_CUDA);
 	PE_CHECK(has_text(job, "SHMEMH_IB_DOORBELL=gpu: the GPU cannot write to the doorbells of "
 			       "mlx5_7 (cuMem"));
 	PE_CHECK(has_text(job, "PeerMappingOverride=1;"));

@@ -77,11 +77,18 @@ int mlx5sw_config_from_env(mlx5sw_config_t *cfg)
 		{"MLX5SW_NO_DBR", NULL, 0, 1},
 		{"MLX5SW_TIMESTAMPS", "free-running|real-time|both", 0, 0},
 		{"MLX5SW_GRH", NULL, 0, 1},
+		{"MLX5SW_UNLIKE",
+		 "none|write|inline|read|dump|fence-bit|immediate|add-8|cas-8|"
+		 "masked-add-4|masked-add-8|masked-cas-4|masked-cas-8|order-4|order-8|"
+		 "doorbell|wqe-wrap|cq-ring|cq-collapsed|ts-format|error-opcode|"
+		 "error-local-key|error-remote-key|error-request|error-retry|flush-order|"
+		 "read-quiet|prefix|late-write|two-ports",
+		 0, 0},
 	};
 	uint32_t value[sizeof(table) / sizeof(table[0])] = {
 		cfg->n_devices,  cfg->link_layer,   cfg->doorbells, cfg->timing,
 		cfg->lint,       cfg->chaos,        cfg->slow,      cfg->has_no_dbr,
-		cfg->timestamps, cfg->requires_grh,
+		cfg->timestamps, cfg->requires_grh, cfg->unlike,
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -97,5 +104,6 @@ int mlx5sw_config_from_env(mlx5sw_config_t *cfg)
 	cfg->has_no_dbr = (uint8_t)value[7];
 	cfg->timestamps = (uint8_t)value[8];
 	cfg->requires_grh = (uint8_t)value[9];
+	cfg->unlike = (uint8_t)value[10];
 	return 0;
 }

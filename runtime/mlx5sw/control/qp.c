@@ -27,6 +27,8 @@ static int check_ring(const char *name, const uint8_t *p, size_t have, uint64_t 
 /* Without real-time timestamps the field is reserved. */
 static bool has_format(uint8_t format)
 {
+	if (mlx5swi_is_unlike(MLX5SW_UNLIKE_TS_FORMAT))
+		return format < MLX5SWI_TS_REAL_TIME;
 	switch (mlx5swi_w->cfg.timestamps) {
 	case MLX5SW_TIMESTAMPS_FREE_RUNNING:
 		return format == MLX5SWI_TS_FREE_RUNNING;
@@ -62,7 +64,7 @@ static int check(const mlx5swi_device_t *dev, const mlx5swi_qp_spec_t *spec)
 		return mlx5swi_refuse(MLX5SWI_BAD_PARAM,
 				      "ts_format %u: not a capability of this device, whose "
 				      "sq_ts_format and qp_ts_format are %u",
-				      spec->ts_format, mlx5swi_w->cfg.timestamps);
+				      spec->ts_format, mlx5swi_ts_capability());
 	if (dev->qps.n_used >= 1u << MLX5SWI_LOG_MAX_QP)
 		return mlx5swi_refuse(MLX5SWI_LIMIT, "2^%u QPs exist", MLX5SWI_LOG_MAX_QP);
 	return MLX5SWI_DONE;

@@ -49,6 +49,7 @@ mlx5swi_device_t *mlx5swi_device(uint32_t host, uint32_t index); /* NULL: none *
 #define MLX5SWI_MAX_DEVICES 16u
 #define MLX5SWI_CHAOS_ALL 127u
 void mlx5swi_lock(void);
+bool mlx5swi_lock_is_wanted(void); /* does a thread wait for it? */
 void mlx5swi_unlock(void);
 
 /* table.c */
@@ -77,6 +78,19 @@ uint64_t mlx5swi_now(void);
 unsigned mlx5swi_choose(unsigned n);
 /* Convert nanoseconds of the modelled device to real time (cfg.slow). */
 uint64_t mlx5swi_scaled(uint64_t ns);
+
+/* Does the configuration tell the device to break this rule (mlx5sw_unlike)? */
+static inline bool mlx5swi_is_unlike(int rule)
+{
+	return mlx5swi_w->cfg.unlike == rule;
+}
+
+/* The capability of time stamps: mlx5sw_timestamps. */
+static inline uint8_t mlx5swi_ts_capability(void)
+{
+	return mlx5swi_is_unlike(MLX5SW_UNLIKE_TS_FORMAT) ? MLX5SW_TIMESTAMPS_BOTH
+							  : mlx5swi_w->cfg.timestamps;
+}
 
 /* lint.c. row: a row code of README.md's table, "W5" for example. index: the WQEBB's, or -1. */
 void mlx5swi_lint(const char *row, const mlx5swi_qp_t *qp, int index, const char *fmt, ...)

@@ -83,6 +83,10 @@ typedef struct mlx5swi_device {
 	struct mlx5swi_qp *active;                       /* QPs with work */
 	struct mlx5swi_qp *half_atomic; /* QP with a loaded atomic that is not stored yet */
 	uint64_t n_commands;
+	/* engine/unlike.c: a WRITE that arrived in ERR, its QP, and READs executed since */
+	struct mlx5swi_packet *late;
+	struct mlx5swi_qp *late_qp;
+	uint32_t n_late_reads;
 } mlx5swi_device_t;
 
 /* The ibv_context is part of a verbs_context, which inline functions of verbs.h expect
@@ -268,6 +272,9 @@ typedef struct mlx5swi_world {
 	struct mlx5swi_engine *engine;
 	/* set by the engine: completes the stores that it has begun */
 	void (*before_unlock)(void);
+	/* engine/unlike.c: the word that an atomic updated last, and the device */
+	const uint8_t *last_word;
+	const mlx5swi_device_t *last_updater;
 	struct mlx5swi_dmabuf *dmabufs; /* dma-bufs that the program has bound to memory */
 } mlx5swi_world_t;
 

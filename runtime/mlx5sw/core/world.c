@@ -5,9 +5,18 @@
 
 mlx5swi_world_t *mlx5swi_w;
 
+static int n_waiting; /* threads that wait for the lock */
+
 void mlx5swi_lock(void)
 {
+	__atomic_add_fetch(&n_waiting, 1, __ATOMIC_RELAXED);
 	mlx5swi_w->hooks.lock(mlx5swi_w->hooks.arg);
+	__atomic_sub_fetch(&n_waiting, 1, __ATOMIC_RELAXED);
+}
+
+bool mlx5swi_lock_is_wanted(void)
+{
+	return __atomic_load_n(&n_waiting, __ATOMIC_RELAXED) > 0;
 }
 
 void mlx5swi_unlock(void)

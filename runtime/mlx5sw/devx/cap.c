@@ -50,7 +50,7 @@ static void show_general(uint8_t *out, int is_ethernet)
 		{MLX5SWI_CAP_BF, 1},
 		{MLX5SWI_CAP_LOG_BF_REG_SIZE, 9},
 		{MLX5SWI_CAP_MAX_WQE_SZ_SQ, MLX5SWI_MAX_WQE},
-		{MLX5SWI_CAP_SQ_TS_FORMAT, mlx5swi_w->cfg.timestamps},
+		{MLX5SWI_CAP_SQ_TS_FORMAT, mlx5swi_ts_capability()},
 	};
 
 	show(out, values, sizeof(values) / sizeof(values[0]));
@@ -71,7 +71,7 @@ static void show_atomic(uint8_t *out)
 static void show_roce(uint8_t *out)
 {
 	const value_t values[] = {
-		{MLX5SWI_CAP_ROCE_QP_TS_FORMAT, mlx5swi_w->cfg.timestamps},
+		{MLX5SWI_CAP_ROCE_QP_TS_FORMAT, mlx5swi_ts_capability()},
 		{MLX5SWI_CAP_ROCE_VERSION, ROCE_V1_AND_V2},
 		{MLX5SWI_CAP_ROCE_DEST_PORT, 4791},
 		{MLX5SWI_CAP_ROCE_MAX_SRC_PORT, 0xffff},

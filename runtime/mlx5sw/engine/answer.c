@@ -4,6 +4,7 @@
 #include "mlx5sw/engine/requester.h"
 
 #include <endian.h>
+#include "mlx5sw/core/core.h"
 
 #define VENDOR_INVALID 0x8a /* as measured on a ConnectX-6 */
 #define VENDOR_ACCESS 0x88
@@ -194,6 +195,12 @@ static void bad_answer(mlx5swi_qp_t *qp)
 	fail(qp, MLX5_CQE_SYNDROME_BAD_RESP_ERR, 0);
 }
 
+/* MLX5SW_UNLIKE_READ: is the last byte of the message missing? */
+static uint32_t is_cut(const mlx5swi_entry_t *e)
+{
+	return e->nbytes % 2 && mlx5swi_is_unlike(MLX5SW_UNLIKE_READ);
+}
+
 static void take_read(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet_t *p)
 {
 	const uint32_t mtu = mlx5swi_mtu(qp);
@@ -204,15 +211,18 @@ static void take_read(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet
 	if (e->opcode != MLX5_OPCODE_RDMA_READ || p->nbytes != (left < mtu ? left : mtu))
 		bad_answer(qp);
 	else if (p->nbytes && (dst = result(qp, e, offset, p->nbytes, &mr)) != NULL)
-		mlx5swi_payload_write(mr, dst, p->data, p->nbytes);
+		mlx5swi_payload_write(mr, dst, p->data, p->nbytes - is_cut(e));
 }
 
 /* Write the old value to memory: 8 bytes in host order (atomic_req_8B_endianness_mode 1), 4 bytes
  * big-endian, because no mode covers them. */
 static void take_atomic(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet_t *p)
 {
-	const uint32_t narrow = htobe32((uint32_t)p->operands[0]);
-	const void *old = e->nbytes == 4 ? (const void *)&narrow : &p->operands[0];
+	const uint32_t host = (uint32_t)p->operands[0];
+	const uint32_t narrow = mlx5swi_is_unlike(MLX5SW_UNLIKE_ORDER_4) ? host : htobe32(host);
+	const uint64_t wide =
+		mlx5swi_is_unlike(MLX5SW_UNLIKE_ORDER_8) ? htobe64(p->operands[0]) : p->operands[0];
+	const void *old = e->nbytes == 4 ? (const void *)&narrow : &wide;
 	mlx5swi_mr_t *mr;
 	uint8_t *dst;
 

@@ -126,7 +126,7 @@ static bool must_wait(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 {
 	const struct mlx5swi_requester *r = qp->requester;
 
-	return (w->fm >= FENCE && r->n_reads) ||
+	return (w->fm >= FENCE && r->n_reads && !mlx5swi_is_unlike(MLX5SW_UNLIKE_FENCE_BIT)) ||
 	       (is_answered(w) && r->n_reads >= 1u << qp->attr.log_sra_max);
 }
 
@@ -195,6 +195,10 @@ static void check(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const char *row, const c
 		e->syndrome = syndrome;
 		e->vendor = vendor;
 	}
+	if ((w->opcode == MLX5SWI_OPCODE_DUMP && mlx5swi_is_unlike(MLX5SW_UNLIKE_DUMP)) ||
+	    (w->opcode == MLX5_OPCODE_RDMA_WRITE && w->imm &&
+	     mlx5swi_is_unlike(MLX5SW_UNLIKE_IMMEDIATE)))
+		e->syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 	if (row)
 		report(qp, e, row, text);
 	if (e->syndrome)

@@ -11,12 +11,33 @@
 #define NBYTES 64u
 #define OWNER_AT 56u /* offset of the last word */
 #define CQE_ERRORS MLX5_CQE_REQ_ERR
+#define OTHER_SYNDROME MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR
 #define OVERRUN 1u /* syndrome of MLX5SWI_EQE_CQ_ERROR */
 
 static void put32(uint8_t *p, uint32_t v)
 {
 	v = htobe32(v);
 	memcpy(p, &v, sizeof(v));
+}
+
+/* Does the device give this class of errors another syndrome (MLX5SW_UNLIKE_ERROR_)? */
+static bool is_other(uint8_t syndrome)
+{
+	static const struct {
+		uint8_t syndrome;
+		int rule;
+	} classes[] = {
+		{MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, MLX5SW_UNLIKE_ERROR_OPCODE},
+		{MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, MLX5SW_UNLIKE_ERROR_LOCAL_KEY},
+		{MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR, MLX5SW_UNLIKE_ERROR_REMOTE_KEY},
+		{MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR, MLX5SW_UNLIKE_ERROR_REQUEST},
+		{MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR, MLX5SW_UNLIKE_ERROR_RETRY},
+	};
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (classes[i].syndrome == syndrome)
+			return mlx5swi_is_unlike(classes[i].rule);
+	return false;
 }
 
 static void fill(uint8_t e[NBYTES], const mlx5swi_cqe_t *cqe, uint8_t owner)
@@ -31,7 +52,7 @@ static void fill(uint8_t e[NBYTES], const mlx5swi_cqe_t *cqe, uint8_t owner)
 		memcpy(e + 48, &now, sizeof(now));
 	} else {
 		e[54] = cqe->vendor;
-		e[55] = cqe->syndrome;
+		e[55] = is_other(cqe->syndrome) ? OTHER_SYNDROME : cqe->syndrome;
 	}
 	put32(e + 56, (uint32_t)cqe->wqe_opcode << 24 | (cqe->qpn & 0xffffff));
 	e[60] = (uint8_t)(cqe->wqe_counter >> 8);
@@ -90,9 +111,9 @@ void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *
 		break_cq(cq);
 		return;
 	}
-	if (!cq->is_collapsed) {
+	if (!cq->is_collapsed || mlx5swi_is_unlike(MLX5SW_UNLIKE_CQ_COLLAPSED)) {
 		slot += (size_t)(cq->pi & (n - 1)) * NBYTES;
-		owner = cq->pi >> cq->log_size & 1;
+		owner = cq->pi >> cq->log_size & !mlx5swi_is_unlike(MLX5SW_UNLIKE_CQ_RING);
 		cq->pi++;
 	}
 	fill(e, cqe, owner);

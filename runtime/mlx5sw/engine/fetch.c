@@ -3,6 +3,7 @@
 /* From doorbells and doorbell records to WQEs in the device. */
 #include <endian.h>
 #include <string.h>
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
 
 uint16_t mlx5swi_record(const mlx5swi_qp_t *qp)
@@ -95,6 +96,10 @@ void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index)
 	}
 	if (!qp->sq || qp->state != MLX5SWI_RTS) {
 		mlx5swi_lint("D11", qp, index, "rung in state %u: only RTS sends", qp->state);
+		return;
+	}
+	if (r->is_rung && index == r->last_index && mlx5swi_is_unlike(MLX5SW_UNLIKE_DOORBELL)) {
+		mlx5swi_qp_error(qp, 0, 0);
 		return;
 	}
 	check_doorbell(qp, index);
@@ -241,6 +246,8 @@ int mlx5swi_decode(mlx5swi_qp_t *qp, uint32_t number, const char **row, const ch
 	const uint32_t n = mlx5swi_n_wqebbs(p);
 
 	if ((index & (qp->sq_wqebbs - 1)) + n > qp->sq_wqebbs) {
+		if (mlx5swi_is_unlike(MLX5SW_UNLIKE_WQE_WRAP))
+			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		for (uint32_t i = 0; i < n; i++)
 			memcpy(r->linear + i * MLX5SWI_WQEBB, shadow(qp, (uint16_t)(index + i)),
 			       MLX5SWI_WQEBB);

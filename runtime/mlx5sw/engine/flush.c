@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Send queues of QPs in ERR: an error CQE for each WQE up to the doorbell record, signalled or not,
  * and none beyond, not even for the WQE that failed. As measured on a ConnectX-6. */
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
 
 #define FIRST_FLUSH_NS 59000u
@@ -72,7 +73,8 @@ static void flush_one(mlx5swi_qp_t *qp, uint16_t left)
 		.opcode = MLX5_CQE_REQ_ERR,
 		.syndrome = r->cause,
 		.vendor = r->vendor,
-		.wqe_counter = r->done,
+		.wqe_counter = (uint16_t)(r->done - (r->cause == MLX5_CQE_SYNDROME_WR_FLUSH_ERR &&
+						     mlx5swi_is_unlike(MLX5SW_UNLIKE_FLUSH_ORDER))),
 		.qpn = qp->qpn,
 		.user_index = qp->user_index,
 	};

@@ -6,6 +6,7 @@
  * segments, in any order, at some later turn. WRITEs of one queue pair stay in order, except that a
  * WRITE to a relaxed-ordering MR may pass others. Aligned words of 8 bytes are not split. */
 #include <stdlib.h>
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/step.h"
 
 #define MAX_SEGMENTS 4u
@@ -40,7 +41,8 @@ void mlx5swi_place(placement_t **queue, const mlx5swi_mr_t *mr, uint8_t *p,
 	placement_t *w = NULL, **end = queue;
 	if (packet->flags & MLX5SWI_FIRST) /* messages are placed one after the other */
 		mlx5swi_payload_flush();
-	if (mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_PLACE && packet->dma_nbytes)
+	if (packet->dma_nbytes && (mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_PLACE ||
+				   mlx5swi_is_unlike(MLX5SW_UNLIKE_READ_QUIET)))
 		w = malloc(sizeof(*w));
 	if (!w) {
 		if (packet->dma_nbytes)

@@ -11,6 +11,7 @@
 #include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/step.h"
 #include "mlx5sw/engine/faults.h"
+#include "mlx5sw/engine/unlike.h"
 #include "mlx5sw/events/events.h"
 
 #define ANSWERS_PER_RUN 16u
@@ -75,6 +76,7 @@ void mlx5swi_responder_free(mlx5swi_qp_t *qp)
 		mlx5swi_place_drop(&qp->responder->placements);
 	if (qp->dev->half_atomic == qp)
 		qp->dev->half_atomic = NULL;
+	mlx5swi_unlike_forget(qp);
 	free(qp->responder->answers);
 	free(qp->responder->done);
 	free(qp->responder);
@@ -143,6 +145,8 @@ void mlx5swi_responder_state(mlx5swi_qp_t *qp)
 		return;
 	r->n_answers = r->n_fresh = 0;
 	r->owes_ack = 0;
+	if (mlx5swi_is_unlike(MLX5SW_UNLIKE_READ_QUIET))
+		mlx5swi_place_queue(&r->placements);
 	flush_receives(qp);
 }
 
@@ -150,6 +154,8 @@ void mlx5swi_responder_query(const mlx5swi_qp_t *qp, mlx5swi_receive_state_t *s)
 {
 	s->next_rcv_psn = qp->responder->expected;
 	s->rmsn = qp->responder->msn;
+	if (qp->state == MLX5SWI_ERR && mlx5swi_is_unlike(MLX5SW_UNLIKE_PREFIX))
+		s->rmsn++;
 }
 
 /* Atomics and placements */
@@ -194,12 +200,16 @@ static void flush_before_read(mlx5swi_qp_t *qp, const target_t *t, size_t nbytes
 static uint64_t load_and_store(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, const target_t *t)
 {
 	half_t *h = &qp->responder->half;
+	uint64_t operands[4];
 	flush_before_read(qp, t, p->width);
 	uint64_t old = mlx5swi_word_read(t->mr, t->p, p->width);
 	h->mr = t->mr;
 	h->p = t->p;
 	h->width = p->width;
-	h->value = mlx5swi_atomic(p->opcode, p->width, p->operands, old);
+	mlx5swi_unlike_operands(p, old, operands);
+	h->value = mlx5swi_unlike_loses(qp->dev, t->p)
+			   ? old
+			   : mlx5swi_atomic(p->opcode, p->width, operands, old);
 	qp->dev->half_atomic = qp;
 	/* Other accesses may occur between load and store, but no other atomic of this device. */
 	if (!(mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_ATOMIC))
@@ -438,6 +448,7 @@ static void execute_read(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, const targ
 	uint32_t mtu = 128u << qp->attr.mtu;
 	uint32_t n = p->dma_nbytes / mtu + (p->dma_nbytes % mtu || !p->dma_nbytes);
 	answer_read(qp, p);
+	mlx5swi_unlike_read(qp->dev);
 	r->expected = mlx5swi_psn_add(r->expected, n);
 	count_executed(qp);
 }
@@ -457,8 +468,11 @@ static void execute(mlx5swi_qp_t *qp, mlx5swi_packet_t *p)
 	struct mlx5swi_responder *r = qp->responder;
 	target_t t = {0};
 	r->is_gap_reported = 0;
+	if (p->kind == MLX5SWI_WRITE && mlx5swi_is_unlike(MLX5SW_UNLIKE_READ_QUIET))
+		mlx5swi_place_queue(&r->placements);
 	/* Earlier READs read memory before this WRITE, unless the order is random. */
 	if (r->n_answers && p->kind == MLX5SWI_WRITE &&
+	    !mlx5swi_is_unlike(MLX5SW_UNLIKE_FENCE_BIT) &&
 	    !(mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_ORDER && mlx5swi_choose(2)))
 		answer(qp, ANSWERS_PER_RUN);
 	int nak = qp->state == MLX5SWI_ERR ? MLX5SWI_OK : check(qp, p, &t);
@@ -552,11 +566,18 @@ unsigned mlx5swi_responder_run(mlx5swi_qp_t *qp)
 	unsigned n = qp->dev->half_atomic == qp;
 	if (n)
 		finish_half(qp->dev);
-	if (r->placements && (!(r->n_answers || r->owes_ack) || !mlx5swi_choose(2))) {
+	if (r->placements && !mlx5swi_is_unlike(MLX5SW_UNLIKE_READ_QUIET) &&
+	    (!(r->n_answers || r->owes_ack) || !mlx5swi_choose(2))) {
 		mlx5swi_place_one(&r->placements);
 		return n + 1;
 	}
-	n += answer(qp, ANSWERS_PER_RUN);
+	unsigned n_answered = answer(qp, ANSWERS_PER_RUN);
+	n += n_answered;
+	if (mlx5swi_is_unlike(MLX5SW_UNLIKE_READ_QUIET)) {
+		r->owes_ack &= !n_answered; /* the response has acknowledged the WRITE */
+		if (r->owes_ack)
+			mlx5swi_place_queue(&r->placements);
+	}
 	if (r->owes_ack && !r->n_answers) {
 		r->owes_ack = 0;
 		send_ack(qp, mlx5swi_psn_add(r->expected, 0xffffff), MLX5SWI_OK);

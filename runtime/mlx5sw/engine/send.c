@@ -89,6 +89,13 @@ static void step(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e, uint32_t n_packets)
 	}
 }
 
+/* MLX5SW_UNLIKE_WRITE, _INLINE: is the last byte of the message wrong? */
+static bool is_cut(const mlx5swi_wqe_t *w)
+{
+	return w->nbytes % 2 &&
+	       mlx5swi_is_unlike(w->inlined ? MLX5SW_UNLIKE_INLINE : MLX5SW_UNLIKE_WRITE);
+}
+
 static bool send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 {
 	struct mlx5swi_requester *r = qp->requester;
@@ -111,6 +118,8 @@ static bool send_write(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 		p->flags |= MLX5SWI_FIRST;
 	if (r->packet + 1 == e->n_psns) {
 		p->flags |= MLX5SWI_LAST;
+		if (is_cut(w))
+			p->data[nbytes - 1] ^= 0xff;
 		if (w->opcode == MLX5_OPCODE_RDMA_WRITE_IMM) {
 			p->flags |= MLX5SWI_IMM | (w->is_solicited ? MLX5SWI_SOLICITED : 0);
 			p->imm = w->imm;

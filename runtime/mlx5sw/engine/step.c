@@ -8,6 +8,7 @@
 #include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/gpu.h"
 #include "mlx5sw/engine/faults.h"
+#include "mlx5sw/engine/unlike.h"
 
 #define PACKETS_PER_STEP 128u
 #define MAX_CANDIDATES 32u
@@ -139,7 +140,8 @@ static void receive(mlx5swi_device_t *dev, mlx5swi_packet_t *p)
 {
 	mlx5swi_qp_t *qp = mlx5swi_table_get(&dev->qps, p->dqpn);
 	if (!qp || dev->is_fatal || !is_from_peer(qp, p)) {
-		mlx5swi_packet_free(p);
+		if (!qp || !mlx5swi_unlike_keeps(qp, p))
+			mlx5swi_packet_free(p);
 	} else if (p->kind <= MLX5SWI_ATOMIC) {
 		mlx5swi_responder_packet(qp, p);
 	} else {

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/step.h"
 
 /* Without work the thread yields so many times, then sleeps for SLEEP_NS at a time: other threads
@@ -16,6 +17,8 @@
 #define N_YIELDS 256u
 #define N_YIELDS_GPU 65536u
 #define SLEEP_NS 20000
+
+#define MAX_YIELDS_TO_OTHERS 100
 
 typedef struct mlx5swi_thread {
 	pthread_t id;
@@ -37,11 +40,19 @@ static void pause_after(unsigned n_idle)
 		nanosleep(&t, NULL);
 }
 
+/* Let commands begin between two steps: a mutex favours the thread that has just released it. */
+static void let_others_in(void)
+{
+	for (int i = 0; i < MAX_YIELDS_TO_OTHERS && mlx5swi_lock_is_wanted(); i++)
+		sched_yield();
+}
+
 static void *main_loop(void *arg)
 {
 	const thread_t *t = arg;
 	unsigned n_idle = 0;
 	while (!__atomic_load_n(&t->is_wanted_end, __ATOMIC_RELAXED)) {
+		let_others_in();
 		n_idle = mlx5sw_step() ? 0 : n_idle + (n_idle < N_YIELDS_GPU);
 		if (n_idle)
 			pause_after(n_idle);

@@ -84,6 +84,41 @@ enum mlx5sw_timestamps {
 	MLX5SW_TIMESTAMPS_BOTH,
 };
 
+/* A rule that the adapter breaks, so that a test of the rule can be tested: each breaks one row of
+ * `shmem-info --selftest`, which has its name. */
+enum mlx5sw_unlike {
+	MLX5SW_UNLIKE_NONE,
+	MLX5SW_UNLIKE_WRITE,           /* the last byte of a WRITE of an odd length is not placed */
+	MLX5SW_UNLIKE_INLINE,          /* the same of inline WRITEs */
+	MLX5SW_UNLIKE_READ,            /* the last byte of a READ of an odd length is wrong */
+	MLX5SW_UNLIKE_DUMP,            /* DUMP is no operation of the device */
+	MLX5SW_UNLIKE_FENCE_BIT,       /* no effect */
+	MLX5SW_UNLIKE_IMMEDIATE,       /* a WRITE whose field is not 0 is malformed */
+	MLX5SW_UNLIKE_ADD_8,           /* only the low half of the operand is added */
+	MLX5SW_UNLIKE_CAS_8,           /* the comparison is ignored */
+	MLX5SW_UNLIKE_MASKED_ADD_4,    /* the boundaries of fields are ignored */
+	MLX5SW_UNLIKE_MASKED_ADD_8,    /* likewise */
+	MLX5SW_UNLIKE_MASKED_CAS_4,    /* the whole word is swapped */
+	MLX5SW_UNLIKE_MASKED_CAS_8,    /* the whole word is compared */
+	MLX5SW_UNLIKE_ORDER_4,         /* results of 4 bytes are in host order */
+	MLX5SW_UNLIKE_ORDER_8,         /* results of 8 bytes are big-endian */
+	MLX5SW_UNLIKE_DOORBELL,        /* the same doorbell twice is an error */
+	MLX5SW_UNLIKE_WQE_WRAP,        /* a WQE across the end is malformed */
+	MLX5SW_UNLIKE_CQ_RING,         /* the owner bit never changes */
+	MLX5SW_UNLIKE_CQ_COLLAPSED,    /* it is a ring */
+	MLX5SW_UNLIKE_TS_FORMAT,       /* real-time stamps are a capability, and refused */
+	MLX5SW_UNLIKE_ERROR_OPCODE,    /* its CQE has another syndrome */
+	MLX5SW_UNLIKE_ERROR_LOCAL_KEY, /* likewise */
+	MLX5SW_UNLIKE_ERROR_REMOTE_KEY, /* likewise */
+	MLX5SW_UNLIKE_ERROR_REQUEST,    /* likewise */
+	MLX5SW_UNLIKE_ERROR_RETRY,      /* likewise */
+	MLX5SW_UNLIKE_FLUSH_ORDER,      /* CQEs of flushed WQEs name the WQEBB before theirs */
+	MLX5SW_UNLIKE_READ_QUIET, /* a READ does not push WRITEs of its queue pair to memory */
+	MLX5SW_UNLIKE_PREFIX,     /* rmsn of a queue pair in ERR counts one request too many */
+	MLX5SW_UNLIKE_LATE_WRITE, /* a WRITE that arrives in ERR is placed later */
+	MLX5SW_UNLIKE_TWO_PORTS,  /* an atomic on a word that another device updated last is lost */
+};
+
 /* Behaviour that is legal for hardware and must not break software. */
 #define MLX5SW_CHAOS_ORDER 1u      /* the next queue, packet or completion is a random choice */
 #define MLX5SW_CHAOS_FETCH 2u      /* WQEBBs are fetched as late as possible, and again */
@@ -109,17 +144,18 @@ typedef struct mlx5sw_config {
 	uint8_t has_no_dbr;   /* the capability of queues without doorbell records */
 	uint8_t timestamps;   /* mlx5sw_timestamps */
 	uint8_t requires_grh; /* InfiniBand: ports drop packets without a global routing header */
+	uint8_t unlike;       /* mlx5sw_unlike */
 } mlx5sw_config_t;
 
 #define MLX5SW_CONFIG_INIT                                                                         \
 	{                                                                                          \
 		sizeof(mlx5sw_config_t), 1, 2, MLX5SW_ETHERNET, MLX5SW_DOORBELLS_HYBRID,           \
-			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0, 0, 0, 0              \
+			MLX5SW_TIMING_CX6, MLX5SW_LINT_REPORT, 0, 1000, 0, 0, 0, 0, 0, 0           \
 	}
 
 /* Set the fields that the environment gives: MLX5SW_DEVICES, _LINK, _DOORBELLS, _TIMING, _LINT,
- * _CHAOS, _SLOW, _NO_DBR, _TIMESTAMPS, _GRH (README.md). Returns 0, or ENODEV after a line on
- * stderr: one has an unusable value. */
+ * _CHAOS, _SLOW, _NO_DBR, _TIMESTAMPS, _GRH, _UNLIKE (README.md). Returns 0, or ENODEV after a line
+ * on stderr: one has an unusable value. */
 MLX5SW_API int mlx5sw_config_from_env(mlx5sw_config_t *cfg);
 
 /* Start a fabric of cfg->n_hosts hosts in this process, without a thread. The previous fabric and

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The shmem_dev authors
+# Compile a kernel of this folder to PTX, for the oldest driver that has its instructions.
+# Usage: make_ptx.sh NAME > NAME.ptx
+#        make_ptx.sh --check NAME: is NAME.ptx what nvcc makes of NAME.cu?
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+check=
+if [ "${1-}" = --check ]; then
+	check=1
+	shift
+fi
+name=$1
+if ! command -v nvcc > /dev/null; then
+	echo "skipped: nvcc is not on PATH"
+	exit 77
+fi
+release=$(nvcc --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+made=$(mktemp)
+trap 'rm -f "$made" "$made.ptx"' EXIT
+nvcc -ptx -O2 -std=c++17 -arch=compute_80 -I "$here/../../include" "$here/$name.cu" -o "$made"
+{
+	sed -n "2,3s|^#|//|p" "$0"
+	echo "// Made of $name.cu by make_ptx.sh, nvcc $release"
+	echo '.version 8.2'
+	grep -v -e '^//' -e '^\.version' -e '^[[:space:]]*$' "$made"
+} > "$made.ptx"
+if [ -z "$check" ]; then
+	cat "$made.ptx"
+elif ! head -n 3 "$here/$name.ptx" | grep -q "nvcc $release\$"; then
+	echo "skipped: $name.ptx was made by another release than $release"
+	exit 77
+elif ! cmp -s "$made.ptx" "$here/$name.ptx"; then
+	echo "$name.ptx is not what nvcc makes of $name.cu: run make_ptx.sh $name > $name.ptx"
+	exit 1
+fi

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "selftest/gpu.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+extern const char shmemhi_drive_ptx[]; /* kernels/ptx.S */
+
+/* Driver calls that no other part of the runtime needs. */
+typedef shmemhi_cu_result_t retain_t(shmemhi_cu_context_t *ctx, shmemhi_cu_device_t device);
+typedef shmemhi_cu_result_t release_t(shmemhi_cu_device_t device);
+typedef shmemhi_cu_result_t load_t(void **module, const void *image);
+typedef shmemhi_cu_result_t get_function_t(void **function, void *module, const char *name);
+typedef shmemhi_cu_result_t launch_t(void *function, unsigned grid_x, unsigned grid_y,
+				     unsigned grid_z, unsigned block_x, unsigned block_y,
+				     unsigned block_z, unsigned shared, shmemhi_cu_stream_t stream,
+				     void **parameters, void **extra);
+
+/* ISO C converts no object pointer to a function pointer; POSIX copies it. */
+#define FIND(gpu, function, name)                                                                  \
+	do {                                                                                       \
+		void *found = dlsym((gpu)->c.cuda.library, name);                                  \
+		memcpy(&(function), &found, sizeof found);                                         \
+	} while (0)
+
+static int check(shmemhi_rig_gpu_t *gpu, const char *call, shmemhi_cu_result_t result,
+		 shmemhi_err_t *err)
+{
+	return shmemhi_cuda_check(&gpu->c.cuda, err, call, result);
+}
+
+/* Use the primary context of GPU 0. */
+static int attach(shmemhi_rig_gpu_t *gpu, shmemhi_err_t *err)
+{
+	const shmemhi_cuda_t *cuda = &gpu->c.cuda;
+	shmemhi_cu_context_t ctx;
+	shmemhi_cu_device_t device;
+	retain_t *retain;
+	int status;
+
+	FIND(gpu, retain, "cuDevicePrimaryCtxRetain");
+	if (!retain)
+		return shmemhi_fail(err, SHMEMH_ERR_CUDA, "no cuDevicePrimaryCtxRetain");
+	status = check(gpu, "cuDeviceGet", cuda->device_get(&device, 0), err);
+	if (status == SHMEMH_OK)
+		status = check(gpu, "cuDevicePrimaryCtxRetain", retain(&ctx, device), err);
+	if (status == SHMEMH_OK)
+		status = check(gpu, "cuCtxPushCurrent", cuda->ctx_push_current(ctx), err);
+	if (status != SHMEMH_OK)
+		return status;
+	status = shmemhi_cuctx_attach(&gpu->c, err);
+	cuda->ctx_pop_current(&ctx);
+	return status == 1 ? SHMEMH_OK : SHMEMH_ERR_CUDA;
+}
+
+static int load(shmemhi_rig_gpu_t *gpu, shmemhi_err_t *err)
+{
+	get_function_t *get_function;
+	load_t *load_data;
+	int status;
+
+	FIND(gpu, load_data, "cuModuleLoadData");
+	FIND(gpu, get_function, "cuModuleGetFunction");
+	if (!load_data || !get_function)
+		return shmemhi_fail(err, SHMEMH_ERR_CUDA, "no cuModuleLoadData");
+	status = shmemhi_cuctx_enter(&gpu->c, err);
+	if (status != SHMEMH_OK)
+		return status;
+	status = check(gpu, "cuModuleLoadData", load_data(&gpu->module, shmemhi_drive_ptx), err);
+	if (status == SHMEMH_OK)
+		status = check(gpu, "cuModuleGetFunction",
+			       get_function(&gpu->function, gpu->module, SHMEMHI_DRIVE_NAME), err);
+	shmemhi_cuctx_leave(&gpu->c);
+	return status;
+}
+
+int shmemhi_rig_gpu_open(shmemhi_rig_gpu_t *gpu, shmemhi_err_t *err)
+{
+	int n = 0, got, status;
+
+	memset(gpu, 0, sizeof *gpu);
+	got = shmemhi_cuda_open(&gpu->c.cuda, 1, err);
+	if (got != 1)
+		return got;
+	if (gpu->c.cuda.init(0) != SHMEMHI_CU_SUCCESS ||
+	    gpu->c.cuda.device_get_count(&n) != SHMEMHI_CU_SUCCESS || n == 0) {
+		shmemhi_cuda_close(&gpu->c.cuda);
+		return 0;
+	}
+	status = attach(gpu, err);
+	if (status == SHMEMH_OK)
+		status = load(gpu, err);
+	return status == SHMEMH_OK ? 1 : status;
+}
+
+void shmemhi_rig_gpu_close(shmemhi_rig_gpu_t *gpu)
+{
+	shmemhi_cu_device_t device = gpu->c.device;
+	int is_attached = gpu->c.ctx != NULL;
+	release_t *release;
+
+	if (!gpu->c.cuda.library)
+		return;
+	FIND(gpu, release, "cuDevicePrimaryCtxRelease_v2");
+	shmemhi_cuctx_detach(&gpu->c);
+	if (is_attached && release)
+		release(device); /* unloads the module if nobody else uses the context */
+	shmemhi_cuda_close(&gpu->c.cuda);
+}
+
+int shmemhi_rig_gpu_drive(shmemhi_rig_gpu_t *gpu, const shmemhi_drive_t *drive, shmemhi_err_t *err)
+{
+	shmemhi_drive_t copy = *drive;
+	void *parameters[] = {&copy};
+	launch_t *launch;
+	int status;
+
+	FIND(gpu, launch, "cuLaunchKernel");
+	if (!launch)
+		return shmemhi_fail(err, SHMEMH_ERR_CUDA, "no cuLaunchKernel");
+	status = shmemhi_cuctx_enter(&gpu->c, err);
+	if (status != SHMEMH_OK)
+		return status;
+	status = check(gpu, "cuLaunchKernel",
+		       launch(gpu->function, 1, 1, 1, 1, 1, 1, 0, gpu->c.stream, parameters, NULL),
+		       err);
+	if (status == SHMEMH_OK)
+		status = check(gpu, "cuStreamSynchronize",
+			       gpu->c.cuda.stream_synchronize(gpu->c.stream), err);
+	shmemhi_cuctx_leave(&gpu->c);
+	return status;
+}

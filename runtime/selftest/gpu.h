@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The first GPU of this machine, for rows that need one: memory that NICs may write to, and the
+ * kernel that drives queues. */
+#ifndef SHMEMHI_SELFTEST_GPU_H
+#define SHMEMHI_SELFTEST_GPU_H
+
+#include "cuda/ctx.h"
+#include "kernels/drive.h"
+
+typedef struct shmemhi_rig_gpu {
+	shmemhi_cuctx_t c;
+	void *module, *function;
+} shmemhi_rig_gpu_t;
+
+/* Returns  1; 0: there is none; ERR_CUDA (a line in err). After 1 or ERR_CUDA call close. */
+int shmemhi_rig_gpu_open(shmemhi_rig_gpu_t *gpu, shmemhi_err_t *err);
+void shmemhi_rig_gpu_close(shmemhi_rig_gpu_t *gpu);
+
+/* Run the kernel and wait for its end. Returns SHMEMH_OK; ERR_CUDA. */
+int shmemhi_rig_gpu_drive(shmemhi_rig_gpu_t *gpu, const shmemhi_drive_t *drive, shmemhi_err_t *err);
+
+#endif

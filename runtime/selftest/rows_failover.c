@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Rows: what fail-over relies on. A burst of WRITEs, READs and adds is on its way when the
+ * responder is moved to ERR. What QUERY_QP then says was executed must be what memory shows, and
+ * memory must not change any more. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "base/thread.h"
+#include "selftest/rows.h"
+
+#define TRIALS 1000
+#define MIN_CUT 20     /* of so many bursts one must be cut, or nothing is proven */
+#define START_NS 50000 /* for a thread to start */
+#define STEP_NS 20000  /* of the time between doorbell and command */
+#define MAX_LEAD_NS 10000000
+#define SLOT 2048u /* bytes of remote memory for each request */
+/* Offset of the word that adds change, one for each port. */
+#define COUNTER(end) (SHMEMHI_RIG_NBYTES - 64 * (1 + (size_t)(end)->port))
+
+enum kind { SHORT_WRITE, LONG_WRITE, READ, ADD };
+
+/* A burst. Request i writes `tag | i` to the first word of slot i; a long one also to the last. */
+typedef struct burst {
+	uint64_t tag;
+	uint32_t n, mtu;
+	uint32_t rmsn;  /* before it */
+	uint64_t added; /* value of the counter before it */
+	uint8_t kinds[SHMEMHI_RIG_DEPTH];
+} burst_t;
+
+static uint64_t *word_of(const shmemhi_rig_t *rig, uint32_t i, size_t at)
+{
+	return (void *)shmemhi_remote_ptr(rig, (size_t)i * SLOT + at);
+}
+
+static void post_one(const shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t *burst,
+		     uint32_t i)
+{
+	const shmemdi_nic_amo_t add = {.opcode = SHMEMD_MLX5_ATOMIC_FA, .value = 1};
+	shmemdi_wqe_at_t at = shmemhi_at(&pair->a, 0);
+	shmemdi_mem_t slot = shmemhi_remote(rig, &pair->b, (size_t)i * SLOT);
+	shmemdi_mem_t local = shmemhi_local(rig, &pair->a, (size_t)i * SLOT);
+	uint64_t value = burst->tag | i;
+	uint32_t words[7] = {(uint32_t)value, (uint32_t)(value >> 32)};
+	shmemdi_wqe_t q;
+
+	switch (burst->kinds[i]) {
+	case SHORT_WRITE:
+		shmemdi_wqe_write_inline(&q, at, slot, words, 8);
+		break;
+	case LONG_WRITE:
+		memcpy(shmemhi_local_ptr(rig, (size_t)i * SLOT), &value, 8);
+		memcpy(shmemhi_local_ptr(rig, (size_t)i * SLOT + SLOT - 8), &value, 8);
+		shmemdi_wqe_write(&q, at, slot, local, SLOT);
+		break;
+	case READ:
+		shmemdi_wqe_read(&q, at, shmemhi_remote(rig, &pair->b, COUNTER(&pair->b)), local,
+				 8);
+		break;
+	default:
+		shmemdi_wqe_amo(&q, at, shmemhi_remote(rig, &pair->b, COUNTER(&pair->b)), local,
+				&add, 8);
+	}
+	shmemhi_post(&pair->a, &q, 1);
+}
+
+static uint32_t n_psns(const burst_t *burst, uint32_t i)
+{
+	return burst->kinds[i] == LONG_WRITE ? (SLOT + burst->mtu - 1) / burst->mtu : 1;
+}
+
+static void post_burst(shmemhi_rig_t *rig, shmemhi_pair_t *pair, burst_t *burst)
+{
+	uint8_t mtu = pair->a.link.nic->mtu < pair->b.link.nic->mtu ? pair->a.link.nic->mtu
+								    : pair->b.link.nic->mtu;
+
+	burst->tag = (uint64_t)++rig->n_bursts << 32;
+	burst->n = 64 + shmemhi_rig_random(rig) % (SHMEMHI_RIG_DEPTH - 64);
+	burst->mtu = 128u << mtu;
+	memcpy(&burst->added, shmemhi_remote_ptr(rig, COUNTER(&pair->b)), sizeof burst->added);
+	for (uint32_t i = 0; i < burst->n; i++) {
+		uint32_t draw = shmemhi_rig_random(rig) % 16;
+
+		burst->kinds[i] = draw < 4    ? READ
+				  : draw < 8  ? ADD
+				  : draw < 11 ? LONG_WRITE
+					      : SHORT_WRITE;
+		post_one(rig, pair, burst, i);
+	}
+}
+
+/* READ through another queue pair of b's NIC: what it has accepted is in memory then. */
+static int flush_memory(shmemhi_rig_t *rig, shmemhi_pair_t *loop, shmemhi_outcome_t *o)
+{
+	shmemhi_completion_t c;
+	shmemdi_wqe_t q;
+
+	shmemdi_wqe_read(&q, shmemhi_at(&loop->a, SHMEMD_MLX5_CQ_UPDATE),
+			 shmemhi_remote(rig, &loop->b, COUNTER(&loop->b)),
+			 shmemhi_local(rig, &loop->a, SHMEMHI_RIG_NBYTES - 64), 8);
+	shmemhi_post(&loop->a, &q, 1);
+	if (shmemhi_finish(&loop->a, &c) == 0)
+		return 0;
+	shmemhi_row_no_success(o, "the READ on the fenced NIC", &c);
+	return -1;
+}
+
+/* Spin until a time. Other threads may need the CPU. */
+static void wait_until(uint64_t at)
+{
+	while (shmemhi_now() < at)
+		sched_yield();
+}
+
+/* A thread that moves b to ERR at a time. A command takes longer than a burst, so it must begin
+ * before the burst does. */
+typedef struct fencer {
+	shmemhi_rig_t *rig;
+	const shmemhi_link_t *link;
+	uint64_t at;
+	int status;
+} fencer_t;
+
+static void *fencer_main(void *arg)
+{
+	fencer_t *f = arg;
+
+	wait_until(f->at);
+	f->status = shmemhi_link_to_err(&f->rig->lib, f->link, &f->rig->err);
+	return NULL;
+}
+
+/* Ring for the burst, and fence b `lead` nanoseconds later, or earlier. Returns 0, or -1 with the
+ * outcome. */
+static int ring_and_fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int64_t lead,
+			  shmemhi_outcome_t *o)
+{
+	uint64_t start = shmemhi_now() + START_NS;
+	fencer_t f = {rig, &pair->b.link, start + (uint64_t)(lead > 0 ? lead : 0), 0};
+	pthread_t thread;
+
+	if (shmemhi_thread_start(&thread, "shmem_fence", fencer_main, &f) != 0) {
+		shmemhi_row_unknown(o, "no thread can be started");
+		return -1;
+	}
+	wait_until(start + (uint64_t)(lead < 0 ? -lead : 0));
+	shmemhi_ring_end(&pair->a);
+	pthread_join(thread, NULL);
+	if (f.status == SHMEMH_OK)
+		return 0;
+	shmemhi_row_unknown(o, "%s", rig->err.text);
+	return -1;
+}
+
+/* Ring for the burst, and fence b when a WRITE of it has been seen in memory. */
+static int ring_and_fence_after(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t *burst,
+				shmemhi_outcome_t *o)
+{
+	uint64_t until = shmemhi_deadline(MAX_LEAD_NS);
+	uint32_t i = shmemhi_rig_random(rig) % burst->n;
+	const uint64_t *word = word_of(rig, i, 0);
+
+	shmemhi_ring_end(&pair->a);
+	while (__atomic_load_n(word, __ATOMIC_RELAXED) != (burst->tag | i) &&
+	       burst->kinds[i] != READ && burst->kinds[i] != ADD && shmemhi_now() < until)
+		sched_yield();
+	if (shmemhi_link_to_err(&rig->lib, &pair->b.link, &rig->err) == SHMEMH_OK)
+		return 0;
+	shmemhi_row_unknown(o, "%s", rig->err.text);
+	return -1;
+}
+
+/* Returns 0 and what b says it has executed, or -1 with the outcome. Fast NICs are cut by a command
+ * that began before the burst, slow ones by a command that follows a part of it: every second
+ * trial is of either kind. */
+static int fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_pair_t *loop,
+		 const burst_t *burst, int64_t lead, shmemhi_link_state_t *state,
+		 shmemhi_outcome_t *o)
+{
+	if ((rig->n_bursts % 2 ? ring_and_fence(rig, pair, lead, o)
+			       : ring_and_fence_after(rig, pair, burst, o)) != 0 ||
+	    flush_memory(rig, loop, o) != 0)
+		return -1;
+	if (shmemhi_link_query(&rig->lib, &pair->b.link, state, &rig->err) == SHMEMH_OK)
+		return 0;
+	shmemhi_row_unknown(o, "%s", rig->err.text);
+	return -1;
+}
+
+/* The lead for the next trial: later if nothing was executed, earlier if everything was, and near
+ * this one if the burst was cut. */
+static int64_t next_lead(shmemhi_rig_t *rig, int64_t lead, uint32_t executed, uint32_t n)
+{
+	int64_t step = (int64_t)(shmemhi_rig_random(rig) % STEP_NS);
+
+	if (executed == 0)
+		return lead < MAX_LEAD_NS ? lead + step : lead;
+	if (executed == n)
+		return lead > -MAX_LEAD_NS ? lead - step : lead;
+	return lead + step - STEP_NS / 2;
+}
+
+/* What memory shows of request i: 1 executed, 0 not, 2 a part, 3 nothing can be seen of it. */
+static int seen(const shmemhi_rig_t *rig, const burst_t *burst, uint32_t i)
+{
+	uint64_t value = burst->tag | i;
+	int first = *word_of(rig, i, 0) == value, last = *word_of(rig, i, SLOT - 8) == value;
+
+	if (burst->kinds[i] == SHORT_WRITE)
+		return first;
+	if (burst->kinds[i] != LONG_WRITE)
+		return 3;
+	return first && last ? 1 : first || last ? 2 : 0;
+}
+
+/* Compare the prefix that the responder names with memory. */
+static void compare(const shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
+		    const shmemhi_link_state_t *state, shmemhi_outcome_t *o)
+{
+	const uint32_t executed = (state->rmsn - burst->rmsn) & 0xffffff;
+	uint32_t psns = (state->next_rcv_psn - pair->a.link.psn) & 0xffffff, before = 0;
+	uint64_t adds = 0, counter;
+
+	if (executed > burst->n) {
+		shmemhi_row_fails(o, "rmsn is %u, of %u requests", executed, burst->n);
+		return;
+	}
+	for (uint32_t i = 0; i < burst->n; i++) {
+		int is = seen(rig, burst, i);
+
+		if (i < executed && (is == 0 || is == 2))
+			shmemhi_row_fails(o, "rmsn is %u, but request %u is not in memory",
+					  executed, i);
+		if (i > executed && (is == 1 || is == 2))
+			shmemhi_row_fails(o, "rmsn is %u, but request %u is in memory", executed,
+					  i);
+		if (i == executed && is == 1)
+			shmemhi_row_fails(o, "rmsn is %u, but that request is in memory", executed);
+		before += i < executed ? n_psns(burst, i) : 0;
+		adds += i < executed && burst->kinds[i] == ADD;
+	}
+	memcpy(&counter, shmemhi_remote_ptr(rig, COUNTER(&pair->b)), sizeof counter);
+	if (counter - burst->added != adds)
+		shmemhi_row_fails(o, "rmsn is %u, with %llu adds; memory shows %llu", executed,
+				  (unsigned long long)adds,
+				  (unsigned long long)(counter - burst->added));
+	if (psns < before ||
+	    (executed < burst->n ? psns >= before + n_psns(burst, executed) : psns != before))
+		shmemhi_row_fails(o, "next_rcv_psn is %u after the first, rmsn %u means %u", psns,
+				  executed, before);
+}
+
+/* What a row does after b was fenced. loop: a pair of b's port with itself. */
+typedef void check_t(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,
+		     const burst_t *burst, const shmemhi_link_state_t *state, shmemhi_outcome_t *o);
+
+/* Run n trials, and more until enough of them have cut their burst, for at most one share of the
+ * time that is left. */
+static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t share,
+		       shmemhi_outcome_t *o, check_t *check)
+{
+	uint64_t end = shmemhi_now() + (rig->deadline - shmemhi_now()) / share;
+	burst_t *burst = calloc(1, sizeof *burst);
+	int i = 0, n_cut = 0;
+	int64_t lead = 0;
+	shmemhi_pair_t loop;
+
+	if (!burst || shmemhi_pair_open(rig, pair->b.port, pair->b.port, 0, &loop) != SHMEMH_OK) {
+		shmemhi_row_unknown(o, "%s", burst ? rig->err.text : "out of memory");
+		free(burst);
+		return;
+	}
+	for (; (i < n || n_cut < n / MIN_CUT) && !o->verdict && shmemhi_now() < end; i++) {
+		shmemhi_link_state_t state = {0};
+
+		if (shmemhi_link_query(&rig->lib, &pair->b.link, &state, &rig->err) != SHMEMH_OK)
+			shmemhi_row_unknown(o, "%s", rig->err.text);
+		burst->rmsn = state.rmsn;
+		post_burst(rig, pair, burst);
+		if (fence(rig, pair, &loop, burst, lead, &state, o) == 0) {
+			uint32_t executed = (state.rmsn - burst->rmsn) & 0xffffff;
+
+			n_cut += executed > 0 && executed < burst->n;
+			if (rig->n_bursts % 2)
+				lead = next_lead(rig, lead, executed, burst->n);
+			check(rig, pair, &loop, burst, &state, o);
+		}
+		if (!o->verdict && shmemhi_pair_renew(rig, pair) != SHMEMH_OK)
+			shmemhi_row_unknown(o, "%s", rig->err.text);
+	}
+	shmemhi_pair_close(rig, &loop);
+	free(burst);
+	if (i < n)
+		shmemhi_row_unknown(o, "only %d of %d trials in the time: --minutes", i, n);
+	else if (n_cut < n / MIN_CUT)
+		shmemhi_row_unknown(o, "only %d of %d bursts were cut", n_cut, i);
+	shmemhi_row_note(o, "%d trials, %d in the middle of a burst", i, n_cut);
+}
+
+static void check_prefix(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,
+			 const burst_t *burst, const shmemhi_link_state_t *state,
+			 shmemhi_outcome_t *o)
+{
+	(void)loop;
+	compare(rig, pair, burst, state, o);
+}
+
+void shmemhi_row_prefix(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
+{
+	run_trials(rig, pair, TRIALS, 3, o, check_prefix);
+}
+
+/* Look at memory once more after a while, in which the requester sends again. */
+static void check_late(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,
+		       const burst_t *burst, const shmemhi_link_state_t *state,
+		       shmemhi_outcome_t *o)
+{
+	const struct timespec pause = {.tv_nsec = 3000000};
+	uint8_t before[SHMEMHI_RIG_DEPTH];
+
+	(void)pair;
+	for (uint32_t i = 0; i < burst->n; i++)
+		before[i] = (uint8_t)seen(rig, burst, i);
+	nanosleep(&pause, NULL);
+	if (flush_memory(rig, loop, o) != 0)
+		return;
+	for (uint32_t i = 0; i < burst->n; i++)
+		if (before[i] != seen(rig, burst, i))
+			shmemhi_row_fails(o,
+					  "request %u landed after the fence, which had cut "
+					  "the burst at %u",
+					  i, (state->rmsn - burst->rmsn) & 0xffffff);
+}
+
+void shmemhi_row_late_write(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
+{
+	run_trials(rig, pair, TRIALS / 5, 3, o, check_late);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#ifndef SHMEMHI_TOOLS_INFO_SELFTEST_H
+#define SHMEMHI_TOOLS_INFO_SELFTEST_H
+
+/* shmem-info --selftest; getopt has read that option, its own follow. Returns the exit status: 0:
+ * no row fails; 1: one does, or the test could not run; 2: a bad value; -1: wrong usage. */
+int info_selftest(int argc, char **argv);
+
+#endif
