@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026 The shmem_dev authors
-// Put bandwidth from PE 0 to PE 1, block scope: all iterations in one kernel, every block puts its
-// part, then the whole grid meets.
+// Put and get bandwidth between PE 0, which calls, and PE 1, block scope: all iterations in one
+// kernel, every block moves its part, then the whole grid meets.
 #include "common/bench.h"
 
 #define THREADS 1024
@@ -22,8 +22,8 @@ static __device__ __forceinline__ void grid_sync(const bench_args_t *p, uint32_t
 	__syncthreads();
 }
 
-static __global__ void __launch_bounds__(THREADS)
-	put_bw_kernel(const __grid_constant__ bench_args_t p)
+template <bool IS_GET>
+static __global__ void __launch_bounds__(THREADS) bw_kernel(const __grid_constant__ bench_args_t p)
 {
 	const size_t part = p.nbytes / gridDim.x;
 	char *dst = p.dst + blockIdx.x * part;
@@ -33,7 +33,10 @@ static __global__ void __launch_bounds__(THREADS)
 	for (uint32_t i = 0; i < p.warm + p.iters; i++) {
 		if (i == p.warm)
 			bench_begin(&p);
-		bench_put_nbi<BENCH_BLOCK>(&p.ctx, dst, src, part, p.peer);
+		if constexpr (IS_GET)
+			bench_get_nbi<BENCH_BLOCK>(&p.ctx, dst, src, part, p.peer);
+		else
+			bench_put_nbi<BENCH_BLOCK>(&p.ctx, dst, src, part, p.peer);
 		grid_sync(&p, ++round);
 	}
 	bench_note(&p, bench_quiet<BENCH_BLOCK>(&p.ctx));
@@ -41,18 +44,19 @@ static __global__ void __launch_bounds__(THREADS)
 	bench_end(&p);
 }
 
-static int put_bw_point(bench_t *b, size_t nbytes, uint32_t blocks)
+static int bw_point(bench_t *b, bool is_get, size_t nbytes, uint32_t blocks)
 {
 	/* The clock may tick only once a microsecond: every measured span must exceed 300 us. */
 	const uint32_t iters = nbytes <= (1u << 20) ? 200 : nbytes <= (4u << 20) ? 64 : 20;
 	bench_point_t point = {};
 
-	point.op = "put_bw";
+	point.op = is_get ? "get_bw" : "put_bw";
 	point.scope = BENCH_BLOCK;
 	point.unit = BENCH_GB_S;
-	point.kernel = put_bw_kernel;
+	point.kernel = is_get ? bw_kernel<true> : bw_kernel<false>;
 	point.actors = 1;
-	point.writers = 1;
+	point.writers = is_get ? 0 : 1;
+	point.readers = is_get ? 1 : 0;
 	point.blocks = blocks;
 	point.threads = THREADS;
 	point.warm = 2;
@@ -61,13 +65,23 @@ static int put_bw_point(bench_t *b, size_t nbytes, uint32_t blocks)
 	return bench_measure(b, &point);
 }
 
-int bench_put_bw(bench_t *b)
+static int bw_points(bench_t *b, bool is_get)
 {
 	static const uint32_t blocks[] = {1, 4, 8, 16, 32, 64};
 
-	for (size_t nbytes = (size_t)64 << 10; nbytes <= BENCH_MAX_NBYTES; nbytes *= 4)
+	for (size_t nbytes = (size_t)4 << 10; nbytes <= BENCH_MAX_NBYTES; nbytes *= 4)
 		for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
-			if (put_bw_point(b, nbytes, blocks[i]))
+			if (bw_point(b, is_get, nbytes, blocks[i]))
 				return 1;
 	return 0;
+}
+
+int bench_put_bw(bench_t *b)
+{
+	return bw_points(b, false);
+}
+
+int bench_get_bw(bench_t *b)
+{
+	return bw_points(b, true);
 }

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026 The shmem_dev authors
-// Sync of all PEs, called back to back by one thread, warp or block of each.
+// Sync and barrier of all PEs, called back to back by one thread, warp or block of each.
 #include "common/bench.h"
 
 #define THREADS 1024
 #define CHECK_ROUNDS 64
 
-template <bench_scope S>
+template <bench_scope S, bool IS_BARRIER> BENCH_FN int meet(const bench_args_t *p)
+{
+	if constexpr (IS_BARRIER)
+		return bench_barrier<S>(&p->ctx);
+	else
+		return bench_sync<S>(&p->ctx);
+}
+
+template <bench_scope S, bool IS_BARRIER>
 static __global__ void __launch_bounds__(THREADS)
 	sync_kernel(const __grid_constant__ bench_args_t p)
 {
@@ -15,7 +23,7 @@ static __global__ void __launch_bounds__(THREADS)
 	for (uint32_t i = 0; i < p.warm + p.iters && status == 0; i++) {
 		if (i == p.warm)
 			bench_begin(&p);
-		status = bench_sync<S>(&p.ctx);
+		status = meet<S, IS_BARRIER>(&p);
 	}
 	bench_end(&p);
 	bench_note(&p, status);
@@ -23,7 +31,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* Check that sync waits for all PEs. Before each sync a PE writes the round to all others, and one
  * PE, in turn, is late. A PE that returns from sync must see the round of every PE. */
-template <bench_scope S>
+template <bench_scope S, bool IS_BARRIER>
 static __global__ void __launch_bounds__(THREADS) sync_check(const __grid_constant__ bench_args_t p)
 {
 	uint64_t *heard = &p.words[BENCH_WORD_CHECK];
@@ -41,7 +49,7 @@ static __global__ void __launch_bounds__(THREADS) sync_check(const __grid_consta
 			bench_note(&p, bench_quiet<BENCH_THREAD>(&p.ctx));
 		}
 		__syncthreads();
-		bench_note(&p, bench_sync<S>(&p.ctx));
+		bench_note(&p, meet<S, IS_BARRIER>(&p));
 		for (int pe = threadIdx.x; pe < p.ctx.n_pes; pe += blockDim.x)
 			if (((const volatile uint64_t *)heard)[pe] < base + round)
 				atomicAdd(&p.result->misses, 1ull);
@@ -49,33 +57,36 @@ static __global__ void __launch_bounds__(THREADS) sync_check(const __grid_consta
 	}
 }
 
+template <bench_scope S, bool IS_BARRIER> static int sync_point(bench_t *b, uint32_t threads)
+{
+	bench_point_t point = {};
+
+	point.op = IS_BARRIER ? "barrier" : "sync";
+	point.scope = S;
+	point.unit = BENCH_US;
+	point.kernel = sync_kernel<S, IS_BARRIER>;
+	point.check = sync_check<S, IS_BARRIER>;
+	point.actors = b->n_pes;
+	point.blocks = 1;
+	point.threads = threads;
+	point.warm = 20;
+	point.iters = 500;
+	return bench_measure(b, &point);
+}
+
+template <bool IS_BARRIER> static int sync_points(bench_t *b)
+{
+	return sync_point<BENCH_THREAD, IS_BARRIER>(b, 1) ||
+	       sync_point<BENCH_WARP, IS_BARRIER>(b, 32) ||
+	       sync_point<BENCH_BLOCK, IS_BARRIER>(b, THREADS);
+}
+
 int bench_sync_latency(bench_t *b)
 {
-	static const struct {
-		bench_scope scope;
-		uint32_t threads;
-		bench_kernel_t kernel, check;
-	} points[] = {
-		{BENCH_THREAD, 1, sync_kernel<BENCH_THREAD>, sync_check<BENCH_THREAD>},
-		{BENCH_WARP, 32, sync_kernel<BENCH_WARP>, sync_check<BENCH_WARP>},
-		{BENCH_BLOCK, THREADS, sync_kernel<BENCH_BLOCK>, sync_check<BENCH_BLOCK>},
-	};
+	return sync_points<false>(b);
+}
 
-	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
-		bench_point_t point = {};
-
-		point.op = "sync";
-		point.scope = points[i].scope;
-		point.unit = BENCH_US;
-		point.kernel = points[i].kernel;
-		point.check = points[i].check;
-		point.actors = b->n_pes;
-		point.blocks = 1;
-		point.threads = points[i].threads;
-		point.warm = 20;
-		point.iters = 500;
-		if (bench_measure(b, &point))
-			return 1;
-	}
-	return 0;
+int bench_barrier_latency(bench_t *b)
+{
+	return sync_points<true>(b);
 }

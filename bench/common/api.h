@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The device calls of the bench kernels, under one name for both libraries. The kernels are
- * compiled once against shmem_dev and, with BENCH_NVSHMEM, once against NVSHMEM; only this file
- * depends on the library. Both use the same clock.
+/* The device calls of the bench kernels, under one name for all libraries. The kernels are compiled
+ * once against shmem_dev, with BENCH_NVSHMEM once against NVSHMEM, and with BENCH_LIMIT once with
+ * bare accesses (api_limit.h); only these files depend on the library. All use the same clock.
  *
  * The scope (thread, warp, block) is a template parameter: a bench kernel is CUDA C++, and each
  * library's functions are called directly. */
@@ -28,7 +28,19 @@ enum bench_scope {
 	else                                                                                       \
 		return many##_block(__VA_ARGS__)
 
-#ifdef BENCH_NVSHMEM
+template <bench_scope S> BENCH_FN void bench_group_sync(void)
+{
+	if constexpr (S == BENCH_WARP)
+		__syncwarp();
+	else if constexpr (S == BENCH_BLOCK)
+		__syncthreads();
+}
+
+#if defined(BENCH_LIMIT)
+
+#include "api_limit.h"
+
+#elif defined(BENCH_NVSHMEM)
 
 #include <nvshmem.h>
 #include <nvshmemx.h>
@@ -46,14 +58,6 @@ template <bench_scope S> BENCH_FN bool bench_leads(void)
 		return threadIdx.x % (S == BENCH_WARP ? 32 : blockDim.x) == 0;
 }
 
-template <bench_scope S> BENCH_FN void bench_group_sync(void)
-{
-	if constexpr (S == BENCH_WARP)
-		__syncwarp();
-	else if constexpr (S == BENCH_BLOCK)
-		__syncthreads();
-}
-
 template <bench_scope S>
 BENCH_FN void bench_put(const bench_ctx_t *, void *dst, const void *src, size_t nbytes, int pe)
 {
@@ -64,6 +68,47 @@ template <bench_scope S>
 BENCH_FN void bench_put_nbi(const bench_ctx_t *, void *dst, const void *src, size_t nbytes, int pe)
 {
 	BENCH_BY_SCOPE(S, nvshmem_putmem_nbi, nvshmemx_putmem_nbi, dst, src, nbytes, pe);
+}
+
+template <bench_scope S>
+BENCH_FN int bench_get(const bench_ctx_t *, void *dst, const void *src, size_t nbytes, int pe)
+{
+	if constexpr (S == BENCH_THREAD)
+		nvshmem_getmem(dst, src, nbytes, pe);
+	else if constexpr (S == BENCH_WARP)
+		nvshmemx_getmem_warp(dst, src, nbytes, pe);
+	else
+		nvshmemx_getmem_block(dst, src, nbytes, pe);
+	return 0;
+}
+
+template <bench_scope S>
+BENCH_FN void bench_get_nbi(const bench_ctx_t *, void *dst, const void *src, size_t nbytes, int pe)
+{
+	BENCH_BY_SCOPE(S, nvshmem_getmem_nbi, nvshmemx_getmem_nbi, dst, src, nbytes, pe);
+}
+
+BENCH_FN void bench_p(const bench_ctx_t *, uint64_t *dst, uint64_t value, int pe)
+{
+	nvshmem_uint64_p(dst, value, pe);
+}
+
+BENCH_FN int bench_g(const bench_ctx_t *, uint64_t *value, const uint64_t *src, int pe)
+{
+	*value = nvshmem_uint64_g(src, pe);
+	return 0;
+}
+
+BENCH_FN int bench_fetch_add(const bench_ctx_t *, uint64_t *old, uint64_t *dst, uint64_t value,
+			     int pe)
+{
+	*old = nvshmem_uint64_atomic_fetch_add(dst, value, pe);
+	return 0;
+}
+
+BENCH_FN void bench_add(const bench_ctx_t *, uint64_t *dst, uint64_t value, int pe)
+{
+	nvshmem_uint64_atomic_add(dst, value, pe);
 }
 
 template <bench_scope S>
@@ -99,9 +144,25 @@ template <bench_scope S> BENCH_FN int bench_quiet(const bench_ctx_t *)
 	return 0;
 }
 
+template <bench_scope S> BENCH_FN int bench_quiet_leader(const bench_ctx_t *ctx)
+{
+	return bench_quiet<S>(ctx);
+}
+
 template <bench_scope S> BENCH_FN int bench_sync(const bench_ctx_t *)
 {
 	BENCH_BY_SCOPE(S, nvshmem_team_sync, nvshmemx_team_sync, NVSHMEM_TEAM_WORLD);
+}
+
+template <bench_scope S> BENCH_FN int bench_barrier(const bench_ctx_t *)
+{
+	if constexpr (S == BENCH_THREAD)
+		nvshmem_barrier(NVSHMEM_TEAM_WORLD);
+	else if constexpr (S == BENCH_WARP)
+		nvshmemx_barrier_warp(NVSHMEM_TEAM_WORLD);
+	else
+		nvshmemx_barrier_block(NVSHMEM_TEAM_WORLD);
+	return 0;
 }
 
 #else
@@ -121,6 +182,40 @@ BENCH_FN void bench_put_nbi(const bench_ctx_t *ctx, void *dst, const void *src, 
 			    int pe)
 {
 	BENCH_BY_SCOPE(S, shmemd_putmem_nbi, shmemd_putmem_nbi, ctx, dst, src, nbytes, pe);
+}
+
+template <bench_scope S>
+BENCH_FN int bench_get(const bench_ctx_t *ctx, void *dst, const void *src, size_t nbytes, int pe)
+{
+	BENCH_BY_SCOPE(S, shmemd_getmem, shmemd_getmem, ctx, dst, src, nbytes, pe);
+}
+
+template <bench_scope S>
+BENCH_FN void bench_get_nbi(const bench_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
+			    int pe)
+{
+	BENCH_BY_SCOPE(S, shmemd_getmem_nbi, shmemd_getmem_nbi, ctx, dst, src, nbytes, pe);
+}
+
+BENCH_FN void bench_p(const bench_ctx_t *ctx, uint64_t *dst, uint64_t value, int pe)
+{
+	shmemd_p_u64(ctx, dst, value, pe);
+}
+
+BENCH_FN int bench_g(const bench_ctx_t *ctx, uint64_t *value, const uint64_t *src, int pe)
+{
+	return shmemd_g_u64(ctx, value, src, pe);
+}
+
+BENCH_FN int bench_fetch_add(const bench_ctx_t *ctx, uint64_t *old, uint64_t *dst, uint64_t value,
+			     int pe)
+{
+	return shmemd_atomic_fetch_add_u64(ctx, old, dst, value, pe);
+}
+
+BENCH_FN void bench_add(const bench_ctx_t *ctx, uint64_t *dst, uint64_t value, int pe)
+{
+	shmemd_atomic_add_u64(ctx, dst, value, pe);
 }
 
 template <bench_scope S>
@@ -148,9 +243,19 @@ template <bench_scope S> BENCH_FN int bench_quiet(const bench_ctx_t *ctx)
 	BENCH_BY_SCOPE(S, shmemd_quiet, shmemd_quiet, ctx);
 }
 
+template <bench_scope S> BENCH_FN int bench_quiet_leader(const bench_ctx_t *ctx)
+{
+	BENCH_BY_SCOPE(S, shmemd_quiet, shmemd_quiet_leader, ctx);
+}
+
 template <bench_scope S> BENCH_FN int bench_sync(const bench_ctx_t *ctx)
 {
 	BENCH_BY_SCOPE(S, shmemd_sync, shmemd_sync, ctx);
+}
+
+template <bench_scope S> BENCH_FN int bench_barrier(const bench_ctx_t *ctx)
+{
+	BENCH_BY_SCOPE(S, shmemd_barrier, shmemd_barrier, ctx);
 }
 
 #endif

@@ -38,7 +38,8 @@ typedef struct bench_args {
 /* Indices into words, one cache line apart. */
 #define BENCH_WORD_FAILED 0
 #define BENCH_WORD_SIGNAL 16
-#define BENCH_WORD_CHECK 32 /* [pe] */
+#define BENCH_WORD_ATOMIC 32
+#define BENCH_WORD_CHECK 48 /* [pe] */
 #define BENCH_WORDS(n_pes) (BENCH_WORD_CHECK + (n_pes))
 
 typedef void (*bench_kernel_t)(const bench_args_t);
@@ -46,6 +47,7 @@ typedef void (*bench_kernel_t)(const bench_args_t);
 enum bench_unit {
 	BENCH_US = 0,   /* microseconds for one iteration */
 	BENCH_GB_S = 1, /* 1e9 bytes a second */
+	BENCH_M_S = 2,  /* 1e6 operations of 8 bytes a second: nbytes is theirs in an iteration */
 };
 
 typedef struct bench_point {
@@ -56,6 +58,7 @@ typedef struct bench_point {
 	bench_kernel_t check; /* runs on every PE after the launch and adds to misses; NULL: none */
 	int actors;           /* number of PEs that run the kernel: 0 .. actors - 1 */
 	int writers;          /* number of PEs that put nbytes to their peer: 0 .. writers - 1 */
+	int readers;          /* number of PEs that get nbytes from their peer: 0 .. readers - 1 */
 	bool signals;         /* the kernel increments both actors' signal words */
 	uint32_t blocks;
 	uint32_t threads;
@@ -87,6 +90,15 @@ int bench_put_latency(bench_t *b);
 int bench_signal_pingpong(bench_t *b);
 int bench_put_signal_pingpong(bench_t *b);
 int bench_sync_latency(bench_t *b);
+int bench_barrier_latency(bench_t *b);
+int bench_put_latency_leader(bench_t *b);
+int bench_get_bw(bench_t *b);
+int bench_get_latency(bench_t *b);
+int bench_p_latency(bench_t *b);
+int bench_p_rate(bench_t *b);
+int bench_g_latency(bench_t *b);
+int bench_fetch_latency(bench_t *b);
+int bench_add_rate(bench_t *b);
 
 /* Start of the first counted iteration, and end of the last. All threads of the grid call these,
  * after the caller has synchronised the grid. */

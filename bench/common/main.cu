@@ -14,10 +14,19 @@ static const struct {
 	int (*run)(bench_t *b);
 } ops[] = {
 	{"put_bw", bench_put_bw},
+	{"get_bw", bench_get_bw},
 	{"put_latency", bench_put_latency},
+	{"put_latency_leader", bench_put_latency_leader},
+	{"get_latency", bench_get_latency},
+	{"p_latency", bench_p_latency},
+	{"g_latency", bench_g_latency},
+	{"fetch_latency", bench_fetch_latency},
+	{"p_rate", bench_p_rate},
+	{"add_rate", bench_add_rate},
 	{"signal_pingpong", bench_signal_pingpong},
 	{"put_signal_pingpong", bench_put_signal_pingpong},
 	{"sync", bench_sync_latency},
+	{"barrier", bench_barrier_latency},
 };
 #define N_OPS (sizeof(ops) / sizeof(ops[0]))
 

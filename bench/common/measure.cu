@@ -6,7 +6,7 @@
 #define REPEATS_MAX 16
 
 static const char *const scope_names[] = {"thread", "warp", "block"};
-static const char *const unit_names[] = {"us", "GB/s"};
+static const char *const unit_names[] = {"us", "GB/s", "M/s"};
 
 static int cuda_failed(const bench_t *b, const char *what, cudaError_t err)
 {
@@ -145,8 +145,9 @@ static int verify(bench_t *b)
 {
 	const bench_point_t *point = &b->point;
 
-	/* The receiver checks: its peer's number is that of the writer. */
-	if (b->my_pe < 2 && b->args.peer < point->writers && launch(b, check_data, 64, 256))
+	/* The receiver checks: its peer's number is that of the source. */
+	if (b->my_pe < 2 && (b->args.peer < point->writers || b->my_pe < point->readers) &&
+	    launch(b, check_data, 64, 256))
 		return 1;
 	if (b->my_pe < point->actors && point->signals && launch(b, check_signal, 1, 1))
 		return 1;
@@ -157,7 +158,9 @@ static int verify(bench_t *b)
 
 static double in_unit(const bench_point_t *point, double ns)
 {
-	return point->unit == BENCH_US ? ns / 1000 : (double)point->nbytes / ns;
+	if (point->unit == BENCH_US)
+		return ns / 1000;
+	return (double)point->nbytes / ns * (point->unit == BENCH_M_S ? 1000. / 8 : 1);
 }
 
 static void report(bench_t *b, const double *ns, int repeats)

@@ -18,6 +18,12 @@
  *                 to all: by sync (own memory written with ordinary stores) and barrier (also
  *                 everything sent).
  *
+ * Which thread of a group may announce what the group sent? After fence, quiet and barrier of a
+ * warp, block or group: each of its threads, since each has fenced. After fence_leader and
+ * quiet_leader: the thread of rank 0, and another one after a fence of its own. A program in which
+ * one thread calls shmemd_quiet between two group syncs is the second case: then that thread
+ * announces.
+ *
  * These words speak of ordinary loads, stores and atomics. A kernel that waits for data must not
  * read them through __ldg or a const __restrict__ pointer, which may use a cache that no wait
  * empties; one that reads or writes them by TMA adds fence.proxy.async on its side.
@@ -25,7 +31,7 @@
 #ifndef SHMEMD_ORDER_H
 #define SHMEMD_ORDER_H
 
-#include <shmem_dev/impl/xport.h>
+#include <shmem_dev/impl/order.h>
 
 /* Order: what this thread sent to a PE before is visible there before what it sends to that PE
  * after. For put, p, signal_op, signals and atomics. Does not complete anything.
@@ -36,25 +42,48 @@
  */
 SHMEMD_FN void shmemd_fence(const shmemd_ctx_t *ctx)
 {
-	shmemdi_fence(ctx, shmemd_thread());
+	shmemdi_fence(ctx, shmemd_thread(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN void shmemd_fence_warp(const shmemd_ctx_t *ctx)
 {
-	shmemdi_fence(ctx, shmemd_warp());
+	shmemdi_fence(ctx, shmemd_warp(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN void shmemd_fence_block(const shmemd_ctx_t *ctx)
 {
-	shmemdi_fence(ctx, shmemd_block());
+	shmemdi_fence(ctx, shmemd_block(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
-	shmemdi_fence(ctx, g);
+	shmemdi_fence(ctx, g, SHMEMDI_ALL_SIGNAL);
+}
+
+/* As shmemd_fence_warp, but only for what the warp's thread 0 sends after it: cheaper, since one
+ * thread fences for all. It covers what all threads of the warp sent before. Another thread that
+ * signals afterwards calls shmemd_fence first.
+ *
+ * Callers  all 32 threads of a warp, converged, with equal arguments.
+ */
+SHMEMD_FN void shmemd_fence_leader_warp(const shmemd_ctx_t *ctx)
+{
+	shmemdi_fence(ctx, shmemd_warp(), SHMEMDI_LEADER_SIGNALS);
+}
+
+/* As above, called by all threads of a block; its thread of rank 0 signals. */
+SHMEMD_FN void shmemd_fence_leader_block(const shmemd_ctx_t *ctx)
+{
+	shmemdi_fence(ctx, shmemd_block(), SHMEMDI_LEADER_SIGNALS);
+}
+
+/* As above, called by all threads of group g; its thread of rank 0 signals. */
+SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
+{
+	shmemdi_fence(ctx, g, SHMEMDI_LEADER_SIGNALS);
 }
 
 /* Complete all operations of this thread on all PEs of the context's team, nbi ones included; of
@@ -74,25 +103,50 @@ SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
  */
 SHMEMD_FN int shmemd_quiet(const shmemd_ctx_t *ctx)
 {
-	return shmemdi_quiet(ctx, shmemd_thread());
+	return shmemdi_quiet(ctx, shmemd_thread(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
 SHMEMD_FN int shmemd_quiet_warp(const shmemd_ctx_t *ctx)
 {
-	return shmemdi_quiet(ctx, shmemd_warp());
+	return shmemdi_quiet(ctx, shmemd_warp(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of a block. */
 SHMEMD_FN int shmemd_quiet_block(const shmemd_ctx_t *ctx)
 {
-	return shmemdi_quiet(ctx, shmemd_block());
+	return shmemdi_quiet(ctx, shmemd_block(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of group g. */
 SHMEMD_FN int shmemd_quiet_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
 {
-	return shmemdi_quiet(ctx, g);
+	return shmemdi_quiet(ctx, g, SHMEMDI_ALL_SIGNAL);
+}
+
+/* As shmemd_quiet_warp, but only the warp's thread 0 may send a signal or flag that announces the
+ * data: cheaper, since one thread fences for all. It completes the operations of all threads of the
+ * warp, whose own loads come after it, too. Another thread that signals afterwards calls
+ * shmemd_fence first.
+ *
+ * Callers  all 32 threads of a warp, converged, with equal arguments.
+ * Returns  as shmemd_quiet.
+ */
+SHMEMD_FN int shmemd_quiet_leader_warp(const shmemd_ctx_t *ctx)
+{
+	return shmemdi_quiet(ctx, shmemd_warp(), SHMEMDI_LEADER_SIGNALS);
+}
+
+/* As above, called by all threads of a block; its thread of rank 0 signals. */
+SHMEMD_FN int shmemd_quiet_leader_block(const shmemd_ctx_t *ctx)
+{
+	return shmemdi_quiet(ctx, shmemd_block(), SHMEMDI_LEADER_SIGNALS);
+}
+
+/* As above, called by all threads of group g; its thread of rank 0 signals. */
+SHMEMD_FN int shmemd_quiet_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
+{
+	return shmemdi_quiet(ctx, g, SHMEMDI_LEADER_SIGNALS);
 }
 
 #endif

@@ -28,6 +28,28 @@ void shmemhi_device_close(shmemh_t *job)
 	job->error = NULL;
 }
 
+/* Set mapped_stride and n_strided, if all members of the range of mapped ones are mapped and their
+ * heaps are equally far apart. */
+static void set_stride(const shmemh_t *job, const shmemhi_team_t *team, shmemd_ctx_t *ctx)
+{
+	int64_t own = (intptr_t)shmemhi_mem_base(job, job->pe), stride = 0;
+
+	for (int i = 0; i < team->n_mapped; i++) {
+		int pe = team->world_pe[team->first_mapped + i];
+		int distance = team->first_mapped + i - team->my_pe;
+		int64_t nbytes = (intptr_t)shmemhi_mem_base(job, pe) - own;
+
+		if (job->opt.disable_p2p || !shmemhi_mem_is_mapped(job, pe))
+			return;
+		if (stride == 0 && distance != 0)
+			stride = nbytes / distance;
+		if (nbytes != distance * stride)
+			return;
+	}
+	ctx->mapped_stride = stride;
+	ctx->n_strided = (uint32_t)team->n_mapped;
+}
+
 int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)
 {
 	team->ctx = (shmemd_ctx_t){
@@ -50,6 +72,7 @@ int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)
 		.first_mapped = team->first_mapped,
 		.n_mapped = (uint32_t)team->n_mapped,
 	};
+	set_stride(job, team, &team->ctx);
 	shmemhi_ib_fill_ctx(job, &team->ctx);
 	return shmemhi_dev_write(job, team->self, &team->ctx, sizeof team->ctx);
 }

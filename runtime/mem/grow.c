@@ -93,23 +93,31 @@ static int agree_sizes(shmemh_t *job)
 	return status;
 }
 
-/* Reserve the own heap first: without it the PE cannot work, even if address space is short. */
+/* Is the heap of pe in the range that this PE reserves? */
+static int is_reserved_here(const shmemh_t *job, int pe)
+{
+	const shmemhi_peer_t *peer = &job->mem->peers[pe];
+
+	return pe == job->pe || (peer->mapped && !peer->direct);
+}
+
+/* One range for the own heap and those of mapped PEs, in the order of their numbers and equally
+ * far apart: kernels then compute where a peer's heap is (mapped_stride in shmemd_ctx_t). It
+ * belongs to the own entry. */
 static int reserve_all(shmemh_t *job)
 {
 	shmemhi_mem_t *mem = job->mem;
-	uint64_t nbytes = mem->heap.reserved;
-	shmemhi_peer_t *own = &mem->peers[job->pe];
-	int status = mem->backend->reserve(mem, nbytes, &own->range, &job->err);
+	uint64_t stride = round_up(mem->heap.reserved, SHMEMHI_BASE_ALIGN), n = 0;
+	shmemhi_range_t *all = &mem->peers[job->pe].range;
+	int status;
 
-	own->base = own->range.base;
-	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++) {
-		shmemhi_peer_t *peer = &mem->peers[pe];
-
-		if (!peer->mapped || peer->direct)
-			continue;
-		status = mem->backend->reserve(mem, nbytes, &peer->range, &job->err);
-		peer->base = peer->range.base;
-	}
+	for (int pe = 0; pe < job->n_pes; pe++)
+		n += is_reserved_here(job, pe) != 0;
+	status = mem->backend->reserve(mem, (n - 1) * stride + mem->heap.reserved, all, &job->err);
+	n = 0;
+	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
+		if (is_reserved_here(job, pe))
+			mem->peers[pe].base = all->base + n++ * stride;
 	return shmemhi_agree(job, status);
 }
 

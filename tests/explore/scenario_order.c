@@ -19,7 +19,10 @@ enum {
 	BEHIND_ADD = 16,
 	BEHIND_SET,
 	FENCE_PUT,
-	QUIET_PUT = 20
+	QUIET_PUT = 20,
+	FENCE_LEADER = 22,
+	QUIET_LEADER = 24,
+	OTHER_FENCES = 26
 };
 
 /* Flags of channels are ordered after the puts by themselves. */
@@ -41,8 +44,11 @@ static void await_flag(const pe_t *p, uint64_t value)
 	const void *flag = &p->heap->flag;
 	uint32_t low =
 		(uint32_t)value; /* it has wrapped at 2^32, so it cannot be compared by size */
-	int status;
-	if (p->dims.variant % 4 == FLAG_U32)
+	int status = SHMEMD_OK;
+	if (p->dims.variant % 4 == FLAG_U32 && p->dims.form == WAIT_TEST)
+		while (!shmemd_test_u32(&p->ctx, flag, SHMEMD_CMP_EQ, low))
+			shmemd_arch_spin_hint();
+	else if (p->dims.variant % 4 == FLAG_U32)
 		status = shmemd_wait_until_u32(&p->ctx, flag, SHMEMD_CMP_EQ, low);
 	else if (p->dims.variant % 4 == FLAG_S32)
 		status = shmemd_wait_until_s32(&p->ctx, flag, SHMEMD_CMP_NE, (int32_t)(low - 1));
@@ -57,7 +63,11 @@ static void await_flag(const pe_t *p, uint64_t value)
 static void order_puts(const pe_t *p, shmemd_group_t g)
 {
 	shmemd_ctx_t alone = team_of_one(p);
-	if (p->dims.variant < QUIET || p->dims.variant / 2 * 2 == FENCE_PUT)
+	if (p->dims.variant >= QUIET_LEADER)
+		EXPECT(!shmemd_quiet_leader_group(&p->ctx, g));
+	else if (p->dims.variant >= FENCE_LEADER)
+		shmemd_fence_leader_group(&p->ctx, g);
+	else if (p->dims.variant < QUIET || p->dims.variant / 2 * 2 == FENCE_PUT)
 		shmemd_fence_group(&p->ctx, g);
 	else if (p->dims.variant < BARRIER || p->dims.variant >= QUIET_PUT)
 		EXPECT(!shmemd_quiet_group(&p->ctx, g));
@@ -77,8 +87,19 @@ static void put_flag(const pe_t *p, shmemd_group_t g)
 	shmemd_putmem_nbi_group(&p->ctx, g, &p->heap->flag, &h->word, nbytes, right_of(p));
 }
 
-/* The last thread or all threads send the flag, and the thread in the middle waits for it. The
- * acknowledgement comes back before the next round, so that no round overtakes the next. */
+/* Which thread sends the flag: the last one, or the leader where only that one may. After a fence
+ * of its own the last one may, too. */
+static uint32_t sender_of(const pe_t *p, shmemd_group_t g)
+{
+	if (p->dims.variant >= FENCE_LEADER && p->dims.variant < OTHER_FENCES)
+		return 0;
+	if (p->dims.variant >= OTHER_FENCES && g.rank == g.size - 1)
+		shmemd_fence(&p->ctx);
+	return g.size - 1;
+}
+
+/* The last thread, the leader or all threads send the flag, and the thread in the middle waits for
+ * it. The acknowledgement comes back before the next round, so that no round overtakes the next. */
 void order(const void *params)
 {
 	const pe_t *p = params;
@@ -93,9 +114,9 @@ void order(const void *params)
 		shmemd_group_sync(g);
 		shmemd_putmem_nbi_group(&p->ctx, g, dst, src, N_WORDS * sizeof(*src), right_of(p));
 		order_puts(p, g);
-		if (p->dims.variant >= FENCE_PUT)
+		if (p->dims.variant >= FENCE_PUT && p->dims.variant < FENCE_LEADER)
 			put_flag(p, g);
-		else if (g.rank == g.size - 1)
+		else if (g.rank == sender_of(p, g))
 			send_flag(p, value);
 		if (g.rank == g.size / 2)
 			await_flag(p, value);
@@ -130,6 +151,12 @@ const char *const order_variants[] = {"fence, p_u32",
 				      "fence, put of an s64",
 				      "quiet, put of a u32",
 				      "quiet, put of an s32",
+				      "fence for the leader, p_u64",
+				      "fence for the leader, p_s64",
+				      "quiet for the leader, p_u32",
+				      "quiet for the leader, p_s32",
+				      "quiet for the leader, fence, p_u64",
+				      "quiet for the leader, fence, p_s64",
 				      NULL};
 
 static void mark_right(const pe_t *p, uint64_t *word)
@@ -155,6 +182,8 @@ void quiet(const void *params)
 			mark_right(p, word);
 		if (p->dims.variant < 3)
 			EXPECT(!shmemd_quiet_group(&p->ctx, g));
+		else if (p->dims.variant >= 6)
+			EXPECT(!shmemd_quiet_leader_group(&p->ctx, g));
 		else if (g.rank == 0)
 			EXPECT(!shmemd_channel_quiet(&p->ctx, right_of(p)));
 		shmemd_group_sync(g);
@@ -183,4 +212,7 @@ const char *const quiet_variants[] = {"p",
 				      "p, quiet of the channel",
 				      "atomic or, quiet of the channel",
 				      "signal set, quiet of the channel",
+				      "p, quiet for the leader",
+				      "atomic or, quiet for the leader",
+				      "signal set, quiet for the leader",
 				      NULL};

@@ -61,9 +61,10 @@ AT(shmemd_ctx_t, log_batch, 162);
 AT(shmemd_ctx_t, inline_nbytes, 163);
 AT(shmemd_ctx_t, first_mapped, 164);
 AT(shmemd_ctx_t, n_mapped, 168);
-AT(shmemd_ctx_t, reserved, 172);
+AT(shmemd_ctx_t, n_strided, 172);
 AT(shmemd_ctx_t, order, 176);
-SIZE(shmemd_ctx_t, 184);
+AT(shmemd_ctx_t, mapped_stride, 184);
+SIZE(shmemd_ctx_t, 192);
 
 AT(shmemd_key_t, key, 0);
 AT(shmemd_key_t, n_more, 8);

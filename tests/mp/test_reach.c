@@ -116,6 +116,7 @@ static void no_nic(shmemd_ctx_t *ctx)
 	ctx->n_channels = 0;
 	ctx->first_mapped = 0;
 	ctx->n_mapped = (uint32_t)ctx->n_pes;
+	ctx->n_strided = 0;
 	ctx->flags &= ~(SHMEMD_CTX_NIC | SHMEMD_CTX_MIXED_TRANSPORT);
 }
 
@@ -221,6 +222,8 @@ static int reversed_team(pes_t *pes)
 	p.ctx.peers = p.peers;
 	p.ctx.first_mapped = 0;
 	p.ctx.n_mapped = (uint32_t)pes->n_pes;
+	p.ctx.n_strided = p.ctx.n_strided == n ? p.ctx.n_strided : 0;
+	p.ctx.mapped_stride = -p.ctx.mapped_stride;
 	p.ctx.flags &= ~SHMEMD_CTX_WORLD;
 	p.ctx.my_pe = pes->n_pes - 1 - pes->pe;
 	p.ctx.self = self;

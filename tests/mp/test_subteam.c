@@ -194,6 +194,7 @@ static int team_params(pes_t *pes, subteam_params_t *p, const int world[PES_MAX]
 	p->ctx.peers = p->peers;
 	p->ctx.first_mapped = 0;
 	p->ctx.n_mapped = (uint32_t)n;
+	p->ctx.n_strided = 0;
 	p->ctx.causes = p->causes;
 	p->ctx.n_pes = n;
 	p->ctx.flags &= ~SHMEMD_CTX_WORLD;

@@ -126,6 +126,14 @@ static const litmus_t table[] = {
 	 "ld.relaxed.sys c x; fence.sc.sys; ld.relaxed.sys a y |"
 	 "st.relaxed.sys y 1; fence.sc.sys; ld.relaxed.sys b x",
 	 "a=0 b=0 c=1", FORBIDDEN},
+	{"SB fence.sc of another thread, between barriers", TWO_AND_ONE,
+	 "st.relaxed.sys x 1; bar; bar; ld.relaxed.sys a y | bar; fence.sc.sys; bar |"
+	 "st.relaxed.sys y 1; fence.sc.sys; ld.relaxed.sys b x",
+	 "a=0 b=0", FORBIDDEN},
+	{"SB fence.acq_rel of another thread, between barriers", TWO_AND_ONE,
+	 "st.relaxed.sys x 1; bar; bar; ld.relaxed.sys a y | bar; fence.acq_rel.sys; bar |"
+	 "st.relaxed.sys y 1; fence.sc.sys; ld.relaxed.sys b x",
+	 "a=0 b=0", ALLOWED},
 
 	/* load buffering */
 	{"LB relaxed", GPUS, LB(""), UNSEEN},
@@ -227,10 +235,21 @@ static const litmus_t table[] = {
 	 "a=1 b=0", ALLOWED},
 	{"barrier", ONE_BLOCK, "st.weak x 1; bar | bar; ld.weak a x", "a=0", FORBIDDEN},
 	{"barrier, fence, signal", TWO_AND_ONE, GROUP("fence.acq_rel.sys; "), FORBIDDEN},
+	{"barrier, fence.release, signal", TWO_AND_ONE, GROUP("fence.release.sys; "), FORBIDDEN},
+	{"barrier, fence.release cta, signal", TWO_AND_ONE, GROUP("fence.release.cta; "), ALLOWED},
+	{"barrier, fence.acquire, signal", TWO_AND_ONE, GROUP("fence.acquire.sys; "), ALLOWED},
 	{"barrier, fence gpu, signal", TWO_AND_ONE, GROUP("fence.acq_rel.gpu; "), FORBIDDEN},
 	{"barrier, fence cta, signal", TWO_AND_ONE, GROUP("fence.acq_rel.cta; "), ALLOWED},
 	{"load, barrier, fence", TWO_AND_ONE,
 	 "ld.relaxed.sys a y; bar | bar; fence.acq_rel.sys; ld.weak b x |"
+	 "st.weak x 1; st.release.sys y 1",
+	 "a=1 b=0", ALLOWED},
+	{"load, fence.acquire, barrier", TWO_AND_ONE,
+	 "ld.relaxed.sys a y; fence.acquire.sys; bar | bar; ld.weak b x |"
+	 "st.weak x 1; st.release.sys y 1",
+	 "a=1 b=0", FORBIDDEN},
+	{"load, fence.release, barrier", TWO_AND_ONE,
+	 "ld.relaxed.sys a y; fence.release.sys; bar | bar; ld.weak b x |"
 	 "st.weak x 1; st.release.sys y 1",
 	 "a=1 b=0", ALLOWED},
 	{"load, fence, barrier", TWO_AND_ONE,
@@ -238,6 +257,15 @@ static const litmus_t table[] = {
 	 "st.weak x 1; st.release.sys y 1",
 	 "a=1 b=0", FORBIDDEN},
 	{"barrier, no fence, signal", TWO_AND_ONE, GROUP(""), ALLOWED},
+	{"barrier, fence, barrier, another's signal", TWO_AND_ONE,
+	 "st.weak x 1; bar; bar; fence.release.sys; bar; st.relaxed.sys y 1 |"
+	 "bar; fence.sc.sys; bar; bar |"
+	 "ld.acquire.sys a y; ld.weak b x",
+	 "a=1 b=0", FORBIDDEN},
+	{"barrier, fence of one, barrier, another's signal", TWO_AND_ONE,
+	 "st.weak x 1; bar; bar; st.relaxed.sys y 1 | bar; fence.sc.sys; bar |"
+	 "ld.acquire.sys a y; ld.weak b x",
+	 "a=1 b=0", ALLOWED},
 	{"fence, barrier, signal", TWO_AND_ONE,
 	 "st.weak x 1; fence.acq_rel.sys; bar | bar; st.relaxed.sys y 1 |"
 	 "ld.acquire.sys a y; ld.weak b x",

@@ -12,7 +12,8 @@
 #include "reasons.h"
 #include "site.h"
 
-#define N_CLEAN 40 /* schedules of a scenario that tell which calls it executes */
+#define N_CLEAN                                                                                    \
+	200 /* schedules of a scenario that tell which calls it executes: many per variant */
 #define TRACE_LINES 40
 #define MAX_CALLS 300
 #define MAX_SCENARIOS 64

@@ -123,12 +123,15 @@ typedef struct shmemd_ctx {
 	 * NIC reaches them. Without a NIC the range has all members. */
 	int32_t first_mapped;
 	uint32_t n_mapped;
-	uint32_t reserved;
+	/* n_mapped if this PE sees the heap of each member pe of that range at
+	 * heap + (pe - my_pe) * mapped_stride, which `peers` says, too; else 0. */
+	uint32_t n_strided;
 	struct shmemd_order *order; /* to switch a channel (abi/replay.h), pinned host memory; NULL
 				       without SHMEMD_CTX_FT */
+	int64_t mapped_stride;      /* bytes; may be negative */
 } shmemd_ctx_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 184, "ABI: shmemd_ctx_t");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 192, "ABI: shmemd_ctx_t");
 #define SHMEMD_USED_WORDS(n_world) (((n_world) + 63) / 64)
 SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);
 SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);

@@ -38,8 +38,9 @@
  * 4. Fences, named for their use (the name is the documentation). If nothing else is said they
  *    acquire and release at system scope. They are cumulative: they cover what happened before in
  *    other threads too, if this thread synchronised with them.
- *   shmemd_arch_fence_before_signal()  everything before is visible to whoever acquires a strong
- *                                      store or atomic that this thread performs after it.
+ *   shmemd_arch_fence_before_signal()  release alone: everything before is visible to whoever
+ *                                      acquires a strong store or atomic that this thread performs
+ *                                      after it. Leaves the L1 as it is.
  *                                      Prevents: the waiter sees the signal, reads old data.
  *   shmemd_arch_fence_order()          shmemd_fence: puts before it are seen before puts after it.
  *   shmemd_arch_fence_quiet()          sequentially consistent: all stores and atomics before it

@@ -312,7 +312,7 @@ SHMEMD_FN void shmemdi_cpu_fence(int access)
 
 SHMEMD_FN void shmemd_arch_fence_before_signal(void)
 {
-	shmemdi_cpu_fence(SHMEMSIM_FENCE);
+	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE);
 }
 
 SHMEMD_FN void shmemd_arch_fence_order(void)

@@ -163,7 +163,7 @@ SHMEMDI_ST(release_u64, uint64_t, uint64_t, "st.release.sys.global.u64", "l")
 
 SHMEMD_FN void shmemd_arch_fence_before_signal(void)
 {
-	asm volatile("fence.acq_rel.sys;" ::: "memory");
+	asm volatile(SHMEMDI_FENCE("release") ".sys;" ::: "memory");
 }
 
 SHMEMD_FN void shmemd_arch_fence_order(void)

@@ -25,8 +25,8 @@
 #ifndef SHMEMD_IMPL_FLAGSYNC_H
 #define SHMEMD_IMPL_FLAGSYNC_H
 
+#include <shmem_dev/impl/order.h>
 #include <shmem_dev/impl/poll.h>
-#include <shmem_dev/impl/xport.h>
 
 /* A flag for a member behind a NIC. Always on channel 0, or successive syncs on different channels
  * would overtake each other, and a word could shrink. */
@@ -115,18 +115,16 @@ SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	return status;
 }
 
-/* What comes before the flags. call.op SHMEMD_OP_BARRIER completes the group's operations: every
- * thread fences, as in quiet, and the threads that signal need no other fence. */
-SHMEMD_FN int shmemdi_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
-				   shmemdi_limit_t limit, uint32_t k, int has_nic)
+/* Before the flags. call.op SHMEMD_OP_BARRIER completes the group's operations: every thread
+ * fences, as in quiet, and the threads that signal need no other fence. In one place for all
+ * threads: lanes that fence in two places wait for one fence after the other. */
+SHMEMD_FN void shmemdi_fence_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_t call,
+					  shmemd_group_t g)
 {
-	if (call.op == SHMEMD_OP_BARRIER) {
+	if (call.op == SHMEMD_OP_BARRIER)
 		shmemd_arch_fence_quiet();
-		return has_nic ? shmemdi_quiet_nic(ctx, call, g, limit, k) : SHMEMD_OK;
-	}
-	if (g.rank < (uint32_t)ctx->n_pes)
+	else if (g.rank < (uint32_t)ctx->n_pes)
 		shmemd_arch_fence_before_signal();
-	return SHMEMD_OK;
 }
 
 /* The status of the sync before `next`, from the flag that was sent last: that one's, or one of
@@ -140,25 +138,35 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 /* A quiet that failed does not keep the flags back: the other members would wait for ever. They
  * carry its status instead, and every member returns it: no member may take a barrier for passed
  * before which operations were lost. A quiet that timed out keeps them back: it may still succeed
- * when the call is repeated. k: the channel that a barrier completes. */
+ * when the call is repeated. k: the channel that a barrier completes.
+ *
+ * By mapped memory a thread that has no flag to send has no other part than the fences: what 32
+ * warps of a block execute costs 8 cycles of the SM for each instruction. */
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {
 	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_NUMBER], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
-	uint64_t next, flag, last;
-	int quiet, status = SHMEMD_OK;
+	uint64_t next = 0, flag = 0, last = 0;
+	int quiet = SHMEMD_OK, status = SHMEMD_OK;
+	int has_part = has_nic || g.rank < (uint32_t)ctx->n_pes;
 
 	shmemd_group_sync(g);
-	next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
-	quiet = shmemdi_before_flags(ctx, call, g, limit, k, has_nic);
+	if (has_part) { /* before the fence, whose latency hides that of the loads */
+		next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
+		last = shmemd_arch_ld_relaxed_u64(sent);
+	}
+	shmemdi_fence_before_flags(ctx, call, g);
+	if (has_nic && call.op == SHMEMD_OP_BARRIER)
+		quiet = shmemdi_quiet_nic(ctx, call, g, limit, k);
 	if (quiet == SHMEMD_ERR_TIMEOUT)
 		return quiet;
-	last = shmemd_arch_ld_relaxed_u64(sent);
-	flag = SHMEMD_SYNC_FLAG(next, shmemdi_flag_before(last, next), quiet, call.op);
-	if (last != flag)
-		status = shmemdi_flags_send(ctx, call, g, flag, has_nic);
-	if (status == SHMEMD_OK)
-		status = shmemdi_flags_wait(ctx, call, g, flag, limit, has_nic, &quiet);
+	if (has_part) {
+		flag = SHMEMD_SYNC_FLAG(next, shmemdi_flag_before(last, next), quiet, call.op);
+		if (last != flag)
+			status = shmemdi_flags_send(ctx, call, g, flag, has_nic);
+		if (status == SHMEMD_OK)
+			status = shmemdi_flags_wait(ctx, call, g, flag, limit, has_nic, &quiet);
+	}
 	status = shmemdi_agree(g, status);
 	if (g.rank == 0 && (status == SHMEMD_OK || status == SHMEMD_ERR_TIMEOUT))
 		shmemd_arch_st_relaxed_u64(sent, flag);

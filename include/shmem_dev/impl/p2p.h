@@ -17,10 +17,33 @@ SHMEMD_FN int shmemdi_may_be_mapped(const shmemd_ctx_t *ctx, int pe)
 	return (uint32_t)(pe - ctx->first_mapped) < ctx->n_mapped;
 }
 
+/* Is the heap of pe at a multiple of the stride? Usually it is; then nothing needs to be loaded:
+ * a load of `peers` would delay every operation that follows a wait, because the acquire of that
+ * wait has emptied the L1. On an H200 the load takes 289 cycles, and a signal's round trip between
+ * bare kernels 1.58 us in place of 1.27. */
+SHMEMD_FN int shmemdi_is_strided(const shmemd_ctx_t *ctx, int pe)
+{
+	return (uint32_t)(pe - ctx->first_mapped) < ctx->n_strided;
+}
+
+/* Where such a PE's copy of the symmetric object sym is. */
+SHMEMD_FN char *shmemdi_strided_at(const shmemd_ctx_t *ctx, const void *sym, int pe)
+{
+	return (char *)(uintptr_t)sym + (pe - ctx->my_pe) * ctx->mapped_stride;
+}
+
+/* Where this PE sees the heap of pe, which may be mapped; NULL: it is not. */
+SHMEMD_FN char *shmemdi_p2p_heap(const shmemd_ctx_t *ctx, int pe)
+{
+	if (!SHMEMD_ARCH_SELDOM(!shmemdi_is_strided(ctx, pe)))
+		return shmemdi_strided_at(ctx, ctx->heap, pe);
+	return ctx->peers[pe].base;
+}
+
 /* Where this PE sees pe's heap; NULL: not mapped. */
 SHMEMD_FN char *shmemdi_p2p_base(const shmemd_ctx_t *ctx, int pe)
 {
-	return shmemdi_may_be_mapped(ctx, pe) ? ctx->peers[pe].base : (char *)0;
+	return shmemdi_may_be_mapped(ctx, pe) ? shmemdi_p2p_heap(ctx, pe) : (char *)0;
 }
 
 /* Where this PE sees the copy of the symmetric object sym in the heap that it sees at base. */

@@ -79,25 +79,32 @@ SHMEMD_FN int shmemdi_test(shmemdi_cond_t c, uint64_t *seen)
 	return shmemdi_look(c, 1, seen);
 }
 
-/* A look of a poll loop. Relaxed until it succeeds, and only then with acquire: each acquire load
- * empties the L1 of its SM. Measured on an H200, one warp polling beside warps that sum an array
- * in the L1: those run 4 times slower with acquire polls, unchanged with relaxed ones; the second
- * load costs 0.12 us of latency. It tests again, since the word may have gone on meanwhile. */
+/* A look of a poll loop. Relaxed until it succeeds, and only then a fence: each acquire load
+ * empties the L1 of its SM. Measured on an H200, one warp polling beside warps that sum an array in
+ * the L1: those run 4 times slower with acquire polls, unchanged with relaxed ones.
+ *
+ * The relaxed load and the fence after it are an acquire pattern of the PTX model: it synchronises
+ * with the release pattern whose store the load has read (tests/sim/test_litmus.c, "MP release,
+ * fence.acquire"). The fence costs 16 cycles on an H200. A second load with acquire, whose value
+ * must be compared again, costs 0.14 us. */
 SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 {
-	return shmemdi_look(c, 0, seen) && shmemdi_test(c, seen);
+	if (!shmemdi_look(c, 0, seen))
+		return 0;
+	shmemd_arch_fence_acquire();
+	return 1;
 }
 
-/* Wait by the calling thread. *seen gets the last value.
+/* Wait with checks of the clock and of failed PEs. *seen gets the last value.
  *
  * helps, a constant at each call: carry out orders to switch a channel meanwhile. A call that posts
  * contains that code anyway. Waits of wait.h and signal.h do not: it would give a kernel that only
- * waits 64 registers in place of 18. If all threads are in those, the order waits until the host
+ * waits 64 registers in place of 22. If all threads are in those, the order waits until the host
  * launches a kernel that calls shmemdi_service_once.
  *
  * The last look after a failure makes the outcome definite: a signal that a PE sent before it left
  * or died wins over the news of its end, which came between the loop's look and the abort word. */
-SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
+SHMEMD_FN int shmemdi_wait_loop(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
 				shmemdi_spin_t *spin, int helps, uint64_t *seen)
 {
 	int status = SHMEMD_OK;
@@ -107,21 +114,59 @@ SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 		if (status != SHMEMD_OK)
 			break;
 	}
-	if (status == SHMEMD_OK || shmemdi_test(c, seen))
+	if (status == SHMEMD_OK || shmemdi_poll(c, seen))
 		return SHMEMD_OK;
 	if (shmemdi_spin_recorded(spin, status))
 		shmemdi_record(ctx, call, status, spin->pe, c.addr, *seen, c.value);
 	return status;
 }
 
+/* The first polls, which are enough for most waits, have a loop of their own without the checks:
+ * then little code lies between the poll that succeeds and the caller's next instruction. The
+ * checks begin with the next poll. */
+SHMEMD_FN int shmemdi_polls(shmemdi_cond_t c, uint64_t *seen)
+{
+	uint32_t left;
+
+	SHMEMD_ARCH_NO_UNROLL
+	for (left = SHMEMDI_SPIN_TURNS; left; left--) {
+		if (shmemdi_poll(c, seen))
+			return 1;
+		shmemd_arch_spin_hint();
+	}
+	return 0;
+}
+
+SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
+				shmemdi_spin_t *spin, int helps, uint64_t *seen)
+{
+	if (shmemdi_polls(c, seen))
+		return SHMEMD_OK;
+	spin->turns = SHMEMDI_SPIN_TURNS - 1;
+	return shmemdi_wait_loop(ctx, call, c, spin, helps, seen);
+}
+
+/* A wait after its first polls, as a call. */
+SHMEMD_FN_COLD int shmemdi_wait_long(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
+				     shmemdi_limit_t limit)
+{
+	shmemdi_spin_t spin = shmemdi_spin(limit);
+	uint64_t seen;
+
+	spin.turns = SHMEMDI_SPIN_TURNS - 1;
+	return shmemdi_wait_loop(ctx, call, c, &spin, 0, &seen);
+}
+
+/* Wait by the calling thread. */
 SHMEMD_FN int shmemdi_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
 			   shmemdi_limit_t limit)
 {
-	shmemdi_spin_t spin = shmemdi_spin(limit);
 	int status = shmemdi_cond_check(ctx, call, c);
 	uint64_t seen;
 
-	return status ? status : shmemdi_wait_seen(ctx, call, c, &spin, 0, &seen);
+	if (status != SHMEMD_OK || shmemdi_polls(c, &seen))
+		return status;
+	return shmemdi_wait_long(ctx, call, c, limit);
 }
 
 /* The highest status of the group, in all its threads; also a group sync. One round when all are

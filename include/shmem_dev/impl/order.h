@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* fence and quiet of a group, over both transports. */
+#ifndef SHMEMD_IMPL_ORDER_H
+#define SHMEMD_IMPL_ORDER_H
+
+#include <shmem_dev/impl/xport.h>
+
+/* Order. Each thread that may signal afterwards fences for itself after the group sync: its fence
+ * then covers what all threads did before, and is followed by its own later stores. A fence by the
+ * leader alone does not order the others' later stores in the PTX model: a release pattern is fence
+ * and store of one thread (tests/sim/test_litmus.c, "barrier, fence of one, barrier, another's
+ * signal"). So it is enough only where the leader alone signals. On an H200 a quiet of 1024 threads
+ * takes 1.48 us if all fence, and 0.99 us if one does (bare kernels).
+ *
+ * A channel keeps its order by itself, and what was stored before a WQE is ordered before it by
+ * this fence. What is left is stores after RDMA operations, where one PE is reached by both
+ * transports. */
+
+/* Which threads of a group may signal after its fence or quiet. A constant at each call. */
+enum shmemdi_signallers { SHMEMDI_ALL_SIGNAL, SHMEMDI_LEADER_SIGNALS };
+
+SHMEMD_FN int shmemdi_may_signal(shmemd_group_t g, int signallers)
+{
+	return signallers == SHMEMDI_ALL_SIGNAL || g.rank == 0;
+}
+
+SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g, int signallers)
+{
+	shmemdi_quiet_t both = {shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), ctx->channel, 1};
+	int status;
+
+	shmemd_group_sync(g);
+	if (shmemdi_may_signal(g, signallers))
+		shmemd_arch_fence_order();
+	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
+		return;
+	status = shmemdi_by_nic_quiet(ctx, both);
+	shmemdi_latch(ctx, status);
+	shmemd_group_sync(g);
+	shmemd_arch_fence_order();
+}
+
+/* Read the error latch, relaxed: this thread's own errors, and those that happened before. Before a
+ * fence or wait, whose latency then hides this load's. */
+SHMEMD_FN uint32_t shmemdi_latch_peek(const shmemd_ctx_t *ctx)
+{
+	return shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
+}
+
+/* What any thread of the group peeked, the same in all threads; also a group sync. A latched status
+ * stays, so that reading it again finds it. */
+SHMEMD_FN int shmemdi_latch_agree(const shmemd_ctx_t *ctx, shmemd_group_t g, uint32_t peeked)
+{
+	if (!shmemd_group_any(g, peeked != 0))
+		return SHMEMD_OK;
+	return (int)shmemd_arch_ld_relaxed_u32(&ctx->latch->status);
+}
+
+/* Complete what NICs carry; the same status in all threads. Every thread fences at the end: it may
+ * store to mapped memory next, and has learned of the completions from others. */
+SHMEMD_FN int shmemdi_quiet_nic(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				shmemdi_limit_t limit, uint32_t k)
+{
+	shmemdi_quiet_t all = {call, g, limit, k, 0};
+	int status;
+
+	if (!shmemdi_has_nic(ctx))
+		return SHMEMD_OK;
+	status = shmemdi_agree(g, shmemdi_by_nic_quiet(ctx, all));
+	shmemd_arch_fence_order();
+	return status;
+}
+
+/* The later loads of all threads are ordered even if only the leader has fenced: the group sync at
+ * the end orders them after its sequentially consistent fence (tests/sim/test_litmus.c, "SB
+ * fence.sc of another thread, between barriers"). */
+SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g, int signallers)
+{
+	uint32_t peeked = 0;
+	int status;
+
+	/* After the group sync the errors of all threads have happened before. By the last thread:
+	 * the leader of a block, which is in another warp, does not wait for the load. */
+	shmemd_group_sync(g);
+	if (g.rank == g.size - 1)
+		peeked = shmemdi_latch_peek(ctx);
+	if (shmemdi_may_signal(g, signallers))
+		shmemd_arch_fence_quiet();
+	status = shmemdi_quiet_nic(ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
+				   shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), ctx->channel);
+	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
+}
+
+#endif
