@@ -283,7 +283,7 @@ SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t 
 	return (uint64_t *)(void *)(ch + 1) + (index & (depth - 1));
 }
 
-#define SHMEMDI_MARKS_AT_ONCE 16u
+#define SHMEMDI_MARKS_AT_ONCE 8u
 
 /* Take over marked reservations that follow: loads of several marks in one trip, as long as all of
  * them continue the run. At most half a queue, so that the turn ends. */
