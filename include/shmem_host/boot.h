@@ -46,8 +46,8 @@ SHMEMH_API int shmemh_uniqueid_from_text(const char *text, shmemh_uniqueid_t *id
  * TCP hub (unique id). PMIx carries only a unique id and then uses the same hub. The emulator
  * brings one for PEs in one process (shmemsim_boot). A user may bring one over MPI or a store.
  *
- * shmemh_init copies the struct and takes over state: it is closed by shmemh_finalize, or by init
- * itself when that fails with anything but ERR_ARGUMENT or ERR_OPTION, which come before.
+ * shmemh_init copies the struct and takes over state: shmemh_finalize closes it. If init fails with
+ * ERR_ARGUMENT, state is still the caller's; after any other failure init has closed it.
  *
  * All functions are called by one thread at a time, return a shmemh_status, and leave a line of
  * text in errbuf on failure. */

@@ -73,8 +73,8 @@ static int boot_up(shmemh_t *job)
 {
 	int status = SHMEMH_OK;
 
-	if (job->attr.boot)
-		job->boot = *job->attr.boot;
+	if (job->attr.boot) /* taken over by shmemh_init */
+		status = SHMEMH_OK;
 	else if (job->attr.uniqueid || job->opt.uniqueid[0])
 		status = tcp_up(job);
 	else if (shmemhi_boot_pmix_present())
@@ -88,12 +88,6 @@ static int boot_up(shmemh_t *job)
 	job->log.pe = job->pe;
 	job->log.n_pes = job->n_pes;
 	return SHMEMH_OK;
-}
-
-static void boot_down(shmemh_t *job)
-{
-	if (job->boot.close)
-		job->boot.close(job->boot.state);
 }
 
 /* All PEs must run the same version of the runtime: they exchange its internal structs. */
@@ -160,7 +154,7 @@ static const struct phase {
 	void (*down)(shmemh_t *job);
 } phases[] = {
 	{"options", options_up, NULL},
-	{"bootstrap", boot_up, boot_down},
+	{"bootstrap", boot_up, NULL}, /* go_down closes it */
 	{"version", version_up, NULL},
 	{"tables", tables_up, tables_down},
 	{"memory", shmemhi_mem_open, shmemhi_mem_close},
@@ -192,6 +186,8 @@ static void go_down(shmemh_t *job)
 		if (p->down)
 			p->down(job);
 	}
+	if (job->boot.close)
+		job->boot.close(job->boot.state);
 }
 
 static int go_up(shmemh_t *job)
@@ -253,10 +249,15 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	if (status != SHMEMH_OK)
 		return status;
 	job = calloc(1, sizeof *job);
-	if (!job)
+	if (!job) {
+		if (attr->boot && attr->boot->close)
+			attr->boot->close(attr->boot->state);
 		return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "init: no memory for the handle");
+	}
 	job->pid = getpid();
 	job->attr = *attr;
+	if (attr->boot)
+		job->boot = *attr->boot;
 	pthread_mutex_init(&job->gone_lock, NULL);
 	status = go_up(job);
 	if (status == SHMEMH_OK) {

@@ -155,6 +155,39 @@ static void test_bad_boot(void **state)
 }
 
 /* The stderr of a job of one PE when it starts. */
+static int n_closed;
+
+static void count_close(void *state)
+{
+	(void)state;
+	n_closed++;
+}
+
+/* Init closes a bootstrap that it was given, whatever fails, except if it refused the arguments. */
+static void test_failed_init_closes_boot(void **state)
+{
+	shmemh_boot_t boot = {
+		.size = sizeof boot, .n_pes = 1, .allgather = copy_own, .close = count_close};
+	shmemh_attr_t attr = SHMEMH_ATTR_INIT;
+	shmemh_t *job;
+
+	(void)state;
+	attr.boot = &boot;
+	attr.heap_kind = 77;
+	n_closed = 0;
+	assert_int_equal(shmemh_init(&attr, &job), SHMEMH_ERR_ARGUMENT);
+	assert_int_equal(n_closed, 0);
+	attr.heap_kind = SHMEMH_HEAP_HOST;
+	setenv("SHMEMH_SYMMETRIC_MAX", "many", 1);
+	assert_int_equal(shmemh_init(&attr, &job), SHMEMH_ERR_OPTION);
+	assert_int_equal(n_closed, 1);
+	unsetenv("SHMEMH_SYMMETRIC_MAX");
+	assert_int_equal(shmemh_init(&attr, &job), SHMEMH_OK);
+	assert_int_equal(n_closed, 1);
+	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
+	assert_int_equal(n_closed, 2);
+}
+
 static void start_alone(char *text, size_t nbytes)
 {
 	int ends[2], saved = dup(STDERR_FILENO);
@@ -203,9 +236,12 @@ static void test_alone_among_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mixed_collectives), cmocka_unit_test(test_text_of_finalize),
-		cmocka_unit_test(test_allgather_sizes),   cmocka_unit_test(test_bad_boot),
+		cmocka_unit_test(test_mixed_collectives),
+		cmocka_unit_test(test_text_of_finalize),
+		cmocka_unit_test(test_allgather_sizes),
+		cmocka_unit_test(test_bad_boot),
 		cmocka_unit_test(test_alone_among_many),
+		cmocka_unit_test(test_failed_init_closes_boot),
 	};
 
 	/* This program starts its PEs itself, whatever started the program. */
