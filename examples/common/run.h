@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /* Run pe_main as this process's PE, or, in a CPU build with SHMEMSIM_PES=n in the environment, n
- * times in this process under the emulator (SHMEMSIM_POLICY=round_robin|random and SHMEMSIM_SEED=n
- * select the schedule).
+ * times in this process under the emulator (SHMEMSIM_POLICY and
+ * SHMEMSIM_SEED select the schedule: runtime/sim/README.md).
  *
  * pe_main  receives the joined job; memory that it does not free ends with the job. Returns 0 for
  *          success.

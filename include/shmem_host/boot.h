@@ -58,14 +58,15 @@ typedef struct shmemh_boot {
 	void *state; /* passed to every function below */
 
 	/* Gather nbytes (the same everywhere, 1 .. 1 MiB) from each PE into dst[pe][nbytes].
-	 * Returns when all PEs called it. ERR_PEER if one cannot any more, ERR_TIMEOUT after its
+	 * Returns when all PEs called it. ERR_PEER if a PE has died or left, ERR_TIMEOUT after its
 	 * deadline. */
 	int (*allgather)(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
 			 size_t errbuf_nbytes);
 
 	/* Call gone(arg, pe, cause) once for each PE that dies or leaves, from any thread, from now
 	 * until close returns; cause is a shmemd_cause; pe is -1 for CUT_OFF. May be NULL: deaths
-	 * are then noticed only by host collectives. gone does not block and calls nothing back. */
+	 * are then noticed only by host collectives. gone returns at once and calls no function of
+	 * this struct. */
 	void (*watch)(void *state, void (*gone)(void *arg, int pe, uint32_t cause), void *arg);
 
 	/* Leave: tell the others that this PE left in good order, release state. Called once. */

@@ -19,12 +19,12 @@ extern "C" {
 /* Allocate nbytes on every PE; contents are undefined. Alignment: 512 bytes for malloc and calloc;
  * for align the given power of two (raised to 512). Returns after all PEs have it mapped.
  *
- * nbytes   bytes, the same on every PE; 0 gives NULL and SHMEMH_OK.
+ * nbytes   bytes, the same on every PE; 0, collective all the same, gives NULL and SHMEMH_OK.
  * ptr      receives this PE's address.
  * Returns  SHMEMH_OK; ERR_MISMATCH (sizes or alignments differ; text has both values and PEs);
  *          ERR_NO_MEMORY (text: asked, free, reserved, and SHMEMH_SYMMETRIC_MAX); ERR_ARGUMENT
- *          (alignment not a power of two); ERR_CUDA; ERR_SYSTEM; ERR_NIC (the NIC cannot register
- *          the memory); ERR_PEER; ERR_TIMEOUT.
+ *          (alignment not a power of two up to 1 GiB, or ptr NULL); ERR_CUDA; ERR_SYSTEM; ERR_NIC
+ *          (the NIC cannot register the memory); ERR_PEER; ERR_TIMEOUT.
  */
 SHMEMH_API int shmemh_malloc(shmemh_t *job, size_t nbytes, void **ptr);
 SHMEMH_API int shmemh_align(shmemh_t *job, size_t alignment, size_t nbytes, void **ptr);

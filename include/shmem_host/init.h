@@ -31,8 +31,9 @@ typedef struct shmemh shmemh_t; /* one PE's handle of one job */
 
 /* Where the symmetric heap lives. */
 enum shmemh_heap_kind {
-	SHMEMH_HEAP_AUTO = 0, /* GPU if the calling thread has a current CUDA context, else host */
-	SHMEMH_HEAP_GPU = 1,  /* the GPU of the current CUDA context (cudaSetDevice first) */
+	SHMEMH_HEAP_AUTO =
+		0,           /* as SHMEMH_HEAP says; auto there: GPU if a CUDA context is current */
+	SHMEMH_HEAP_GPU = 1, /* the GPU of the current CUDA context (cudaSetDevice first) */
 	SHMEMH_HEAP_HOST =
 		2, /* shared host memory (memfd); with a CUDA context also mapped to it */
 };

@@ -13,11 +13,14 @@
  * ns us ms s, a bare number is seconds), INT, WORD (one of a list; the field is its index), TEXT.
  * For WORD the help starts with the list: "a|b|c: ...". */
 #define SHMEMHI_OPTIONS(X)                                                                         \
-	X(heap_kind, WORD, "SHMEMH_HEAP", "auto", "auto|gpu|host: where the symmetric heap lives") \
+	X(heap_kind, WORD, "SHMEMH_HEAP", "auto",                                                  \
+	  "auto|gpu|host: where the symmetric heap lives; auto: on the GPU if the calling "        \
+	  "thread has a CUDA context")                                                             \
 	X(symmetric_max, SIZE, "SHMEMH_SYMMETRIC_MAX", "0",                                        \
 	  "address space for the heap; 0: the GPU's memory size, or 4g for a host heap")           \
 	X(heap_chunk, SIZE, "SHMEMH_HEAP_CHUNK", "64m",                                            \
-	  "the heap grows by multiples of this, rounded up to a power of two")                     \
+	  "the heap grows by whole chunks of this size, which is rounded up to a power of "        \
+	  "two")                                                                                   \
 	X(timeout_ns, TIME, "SHMEMH_TIMEOUT", "0",                                                 \
 	  "limit of device waits that name none; 0: none")                                         \
 	X(boot_timeout_ns, TIME, "SHMEMH_BOOT_TIMEOUT", "120s",                                    \
@@ -34,27 +37,30 @@
 	X(ib, WORD, "SHMEMH_IB", "auto",                                                           \
 	  "auto|off: auto: use a NIC if memory is not mapped or has no native atomics")            \
 	X(ib_library, TEXT, "SHMEMH_IB_LIBRARY", "",                                               \
-	  "what has the entry points of libibverbs and libmlx5; empty: those two")                 \
+	  "path of one library to load in place of libibverbs and libmlx5; empty: those "          \
+	  "two")                                                                                   \
 	X(hca_list, TEXT, "SHMEMH_HCA_LIST", "",                                                   \
 	  "NICs to choose from: names, with :port or without, by commas; with ^ first: all "       \
 	  "others")                                                                                \
 	X(hca_pe_mapping, TEXT, "SHMEMH_HCA_PE_MAPPING", "",                                       \
-	  "NIC:port:PEs by commas: the NICs of the PEs of each host, in this order and again "     \
-	  "from "                                                                                  \
-	  "the start; empty: by distance")                                                         \
+	  "NIC:port:count, by commas: the first count PEs of each host use the first "             \
+	  "entry, the next ones the next, then from the start again; empty: by distance")          \
 	X(ib_gid_index, INT, "SHMEMH_IB_GID_INDEX", "-1",                                          \
-	  "RoCE: entry of the GID table; -1: the first RoCE v2 address that can be routed")        \
+	  "RoCE: entry of the GID table; -1: the best RoCE v2 address: IPv4, then global "         \
+	  "IPv6, then link-local")                                                                 \
 	X(ib_traffic_class, INT, "SHMEMH_IB_TRAFFIC_CLASS", "0", "traffic class, 0 to 255")        \
 	X(ib_sl, INT, "SHMEMH_IB_SL", "0", "service level, 0 to 15; RoCE: priority, 0 to 7")       \
 	X(ib_ack_timeout, INT, "SHMEMH_IB_ACK_TIMEOUT", "16",                                      \
-	  "a request is sent again after 4.096 us * 2^this, 1 to 31; 0: never")                    \
+	  "a request without acknowledgement is sent again after about 4.096 us * 2^this, "        \
+	  "1 to 31; 0: never")                                                                     \
 	X(ib_retries, INT, "SHMEMH_IB_RETRIES", "7",                                               \
 	  "how often a request is sent again, 0 to 7, before its path is lost")                    \
 	X(channels, INT, "SHMEMH_CHANNELS", "1", "channels to each PE, 1 to 64")                   \
 	X(ib_depth, INT, "SHMEMH_IB_DEPTH", "1024",                                                \
 	  "WQEBBs, of 64 bytes each, in each send queue: a power of two, 64 to 32768")             \
 	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
-	  "WQEBBs that share one doorbell while more are outstanding: a power of two")             \
+	  "a poster that may leave its doorbell to the next one rings at each multiple of "        \
+	  "this many WQEBBs: a power of two, at most half of SHMEMH_IB_DEPTH")                     \
 	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
 	  "blocking puts of at most this many bytes are inline in their WQE, 0 to 28")             \
 	X(ib_doorbell, WORD, "SHMEMH_IB_DOORBELL", "auto",                                         \

@@ -138,9 +138,9 @@ static int tables_up(shmemh_t *job)
 			    job->n_pes);
 }
 
-/* The last phase, so that every team has its abort word: the bootstrap reports deaths since
- * boot_up now. The agreement makes the start of the job atomic: no PE returns from init while
- * another one can still fail. */
+/* The last phase, because every team must have its abort word: from now on the bootstrap reports
+ * deaths, those since boot_up included. The agreement makes the start of the job atomic: no PE
+ * returns from init while another one can still fail. */
 static int watch_up(shmemh_t *job)
 {
 	if (job->boot.watch)

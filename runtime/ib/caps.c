@@ -44,7 +44,7 @@ static const struct need {
 		offsetof(shmemhi_caps_t, set), CAP + (bit), width, rule, value, is_roce, what      \
 	}
 	NEED(general, 0x23f, 1, EQUAL, 1, 0, "rc (reliable connections)"),
-	NEED(general, 0x220, 1, EQUAL, 1, 0, "cq_oi (completion queues that may overrun)"),
+	NEED(general, 0x220, 1, EQUAL, 1, 0, "cq_oi (completion queues that ignore overruns)"),
 	NEED(general, 0x1fc, 4, EQUAL, 1, 0, "cqe_version"),
 	NEED(general, 0x290, 16, AT_LEAST, 128, 0, "max_wqe_sz_sq (bytes of a WQE)"),
 	NEED(general, 0x1c3, 5, AT_LEAST, SHMEMHI_LOG_MSG_MAX, 0, "log_max_msg"),

@@ -9,7 +9,8 @@
 #include "mem/mem.h"
 
 /* No IBV_ACCESS_RELAXED_ORDERING: with it a later write could become visible before an earlier
- * one, and the requests that a failed queue pair executed would not be a prefix of those sent. */
+ * one, and what is visible in memory when a queue pair fails would not be a prefix of what was
+ * sent. */
 #define ACCESS                                                                                     \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)

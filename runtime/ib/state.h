@@ -62,7 +62,8 @@ typedef struct shmemhi_link {
 	struct mlx5dv_devx_obj *cq, *qp;
 } shmemhi_link_t;
 
-/* Memory that holds queues of many links: pinned, registered with the NIC. */
+/* Memory of the GPU or pinned memory that holds the queues of all links, registered
+ * with the NIC. */
 typedef struct shmemhi_queue_mem shmemhi_queue_mem_t; /* ib/queue.c */
 typedef struct shmemhi_keys shmemhi_keys_t;           /* ib/keys.c: regions and key tables */
 typedef struct shmemhi_watch shmemhi_watch_t;         /* ib/watch.c: thread for events */

@@ -60,7 +60,7 @@ struct shmemh {
 int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 
 /* Agree on a status: SHMEMH_OK if every PE passed it, else, on all PEs, that of the lowest PE that
- * failed; the other PEs' line then says "PE n: <its status>". Collective. */
+ * failed; a PE that did not fail itself gets the line "PE n: <text of PE n>". Collective. */
 int shmemhi_agree(shmemh_t *job, int status);
 
 /* The first line of every public call. Refuses a job that is NULL, or that a parent process made

@@ -21,8 +21,8 @@ static uint64_t round_up(uint64_t value, uint64_t granularity)
 	return (value + granularity - 1) / granularity * granularity;
 }
 
-/* The heap chunk is a power of two, so that a shift of an offset gives the index of its chunk in
- * the table of keys. It is not larger than the reservation. */
+/* The heap chunk is a power of two, so that a shift of an offset gives its entry in the key table,
+ * since registration granules are powers of two as well. It is not larger than the reservation. */
 static uint64_t chunk_of(uint64_t at_least, uint64_t reserved, uint64_t granularity)
 {
 	uint64_t chunk = granularity;

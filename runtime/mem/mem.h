@@ -55,8 +55,8 @@ uint64_t shmemhi_mem_chunk(const shmemh_t *job);
 bool shmemhi_mem_same_host(const shmemh_t *job, int pe);
 
 /* Let `grown` take part in each growth of the heap: every PE calls it with the range of the heap
- * that has just been mapped, so it may be collective. If it fails, the growth is undone. NULL ends
- * that. */
+ * that has just been mapped, so it may be collective. It returns the same status on every PE; if
+ * that is not SHMEMH_OK, the growth is undone. NULL ends that. */
 typedef int shmemhi_grown_t(shmemh_t *job, uint64_t offset, uint64_t nbytes);
 void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_grown_t *grown);
 

@@ -153,8 +153,9 @@ static int connect_lower(shmemh_t *job, opening_t *o)
 					    "node: no socket to PE %d: %s", pe, why.text);
 		if (conn < 0)
 			shmemhi_log(&job->log, SHMEMHI_WARN,
-				    "PE %d looks like this node, but no socket to it: %s", pe,
-				    why.text);
+				    "PE %d seems to be on this node, but connecting to its "
+				    "socket failed: %s",
+				    pe, why.text);
 		job->mem->peers[pe].conn = conn;
 		o->row[pe] = conn >= 0;
 	}
@@ -229,7 +230,8 @@ static bool prove_one(shmemh_t *job, int pe, int fd, shmemhi_err_t why)
 	} else if (same_process(job->mem, pe)) {
 		ok = 1;
 	} else if (job->mem->peers[pe].conn < 0) {
-		why = (shmemhi_err_t){"no socket between the two; the higher PE says why"};
+		why = (shmemhi_err_t){"there is no socket between the two: see the warning of the "
+				      "PE with the higher number"};
 	} else if (fd >= 0) {
 		why.text[0] = '\0';
 		ok = try_map(job->mem, fd, &why) == SHMEMH_OK;

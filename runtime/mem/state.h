@@ -32,7 +32,8 @@ typedef struct shmemhi_peer {
 	int mapped;     /* its heap is, or will be, visible here */
 	int direct;     /* in this process: used at its own address, nothing to map */
 	int conn;       /* socket for descriptors; -1: none */
-	uint64_t given; /* last exchange in which it received this PE's message, or that failed */
+	uint64_t given; /* last exchange in which this PE's message was handed to its socket, or
+			   that failed */
 	uint64_t taken; /* last exchange in which its message was received here */
 	char *base;     /* its heap as seen here */
 	shmemhi_range_t range;
@@ -82,10 +83,10 @@ int shmemhi_mem_warn_host(const shmemh_t *job, const char *dev_dir);
 /* Fill id: node (of SHMEMH_NODE_ID, else boot and network namespace), process, GPU. */
 void shmemhi_identity(const shmemh_t *job, shmemhi_identity_t *id);
 
-/* Pass fd (-1: none to pass) to every connected peer and receive theirs into fds[n_pes] (-1
- * where there is none). The failure of one peer does not stop the exchange with the others.
- * Collective over the connected PEs. Returns SHMEMH_OK, or the status of one failure, with a
- * line in err that names the peer. */
+/* Pass fd (-1: none to pass) to every connected peer and receive theirs into fds[n_pes] (-1: none;
+ * SHMEMHI_FD_NO_ROOM: this process has no free descriptor). The failure of one peer does not stop
+ * the exchange with the others. Collective over the connected PEs. Returns SHMEMH_OK, or the status
+ * of one failure, with a line in err that names the peer. */
 int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err);
 
 /* Bytes of the heap, from its start, that have memory on all PEs. Any thread. */

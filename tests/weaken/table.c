@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* One row for each call that no scenario catches when it is weakened in these ways. harmless: the
- * call could be weaker. wrong: it could not, but no schedule of the scenarios shows it. */
+/* One row for each weakened call that no scenario catches within --explained schedules when it is
+ * weakened in these ways. harmless: the call could be weaker. wrong: it could not, but no schedule
+ * of the scenarios shows it. */
 #include <stddef.h>
 #include "reasons.h"
 #include "site.h"
@@ -15,7 +16,7 @@ enum {
 };
 
 /* The emulated NIC has these two properties, which no real one needs to have. */
-#define FAR_NIC "not executed by the emulator, whose NICs are further away than any GPU."
+#define FAR_NIC "not executed by the emulator: no context there has SHMEMD_CTX_QUEUES_ON_GPU."
 #define STORES_IN_ORDER                                                                            \
 	"wrong, but not in the emulator, where a record and a doorbell take stores in the order "  \
 	"in which they were made."
