@@ -13,7 +13,8 @@ typedef struct bench_lib {
 	void *job;     /* the library's own handle, if it has one */
 } bench_lib_t;
 
-/* Join the job as PE pe of n_pes on the current device. Returns 0, or 1 after a line on stderr. */
+/* Join the job as PE pe of n_pes on the current device. Returns 0, or 1 after printing a line to
+ * stderr. */
 int bench_lib_open(bench_lib_t *lib, int pe, int n_pes);
 
 /* Symmetric memory, collective. Freed by bench_lib_close. Returns as bench_lib_open. */

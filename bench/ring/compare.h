@@ -120,7 +120,7 @@ extern const post_sequence_t post_by_limit, post_by_deepep, post_by_nvshmem;
 extern const post_sequence_t post_by_header; /* NVSHMEM's own */
 #endif
 
-/* Print the table of all sequences and the ratios. Returns 0, or 1 after a line. */
+/* Print the table of all sequences and the ratios. Returns 0, or 1 after printing a line. */
 int post_compare(void);
 
 /* Memory for both sides or for the device alone, zeroed. NULL after a line. Never freed. */

@@ -71,7 +71,7 @@ typedef struct ring_queues {
 	shmemd_channel_t copy[RING_MAX_CHANNELS]; /* as of the last ring_queues_read */
 } ring_queues_t;
 
-/* Return 0, or 1 after a line. Memory is never freed: it ends with the process. */
+/* Return 0, or 1 after printing a line. Memory is never freed: it ends with the process. */
 
 /* Queues for the sink. Those in device memory have SHMEMD_CTX_QUEUES_ON_GPU. */
 int ring_queues_make(ring_queues_t *q, int is_pinned);

@@ -82,7 +82,7 @@ SHMEMD_FN uint32_t *row_out(const params_t *p, uint64_t step, uint32_t token)
 	return p->rows + ((size_t)(step % 2) * MAX_TOKENS + token) * ROW_NELEMS;
 }
 
-/* Index of (half, expert of this PE, from PE) in arrays of that shape. */
+/* Index of (step % 2, expert of this PE, from PE) in arrays of that shape. */
 SHMEMD_FN size_t place(const params_t *p, uint64_t step, uint32_t expert, int from)
 {
 	return ((size_t)(step % 2) * EXPERTS + expert) * (size_t)shmemd_n_pes(&p->ctx) +

@@ -269,7 +269,7 @@ typedef struct emulated {
 
 static mlx5sw_sim_t adapter;
 
-/* Start the adapter for all PEs of this run. Returns 0, or 1 after a line. */
+/* Start the adapter for all PEs of this run. Returns 0, or 1 after printing a line. */
 static int adapter_start(int n_pes)
 {
 	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;

@@ -29,7 +29,8 @@ int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char
 int run_join(const shmemh_boot_t *boot, shmemh_t **job);
 
 /* Make the GPU of this PE current: SHMEMH_LOCAL_PE, OMPI_COMM_WORLD_LOCAL_RANK or SLURM_LOCALID
- * modulo the number of GPUs. Nothing to do in a CPU build. Returns 0, or 1 after a line. */
+ * modulo the number of GPUs. Nothing to do in a CPU build. Returns 0, or 1 after printing
+ * a line. */
 int run_pick_gpu(void);
 
 /* PEs to emulate in this process: SHMEMSIM_PES; 0: this process is one PE. -1 after a line. */
@@ -60,8 +61,8 @@ int run_stream_open(shmemd_stream_t *stream);
 void run_stream_close(shmemd_stream_t stream);
 
 /* On PE 0, if the job has channels: print the counters of this PE's channels, a line for each that
- * was used. A completion counts once a thread has polled it. Returns 0, or 1 after a line on
- * stderr. */
+ * was used. A completion counts once a thread has polled it. Returns 0, or 1 after
+ * printing a line to stderr. */
 int run_print_channels(shmemh_t *job);
 
 /* Wall clock in microseconds, from an arbitrary start. */

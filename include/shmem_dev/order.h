@@ -33,8 +33,9 @@
 
 #include <shmem_dev/impl/order.h>
 
-/* Order: what this thread sent to a PE before is visible there before what it sends to that PE
- * after. For put, p, signal_op, signals and atomics. Does not complete anything.
+/* Order: what this thread sent to a PE before the call becomes visible there before what it sends
+ * to that PE afterwards; by NIC on the context's channel only. For put, p, signal_op, signals and
+ * atomics. Does not complete anything.
  *
  * Callers  one thread. It covers also the operations of other threads that happened before this
  *          call (through a group sync or an acquire).

@@ -103,7 +103,8 @@ SHMEMD_FN void shmemd_putmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g
  * Returns  SHMEMD_OK when all calling threads see the data in dst. These are ordinary reads: to
  *          read what pe writes meanwhile, use shmemd_g or wait for a signal first.
  * Errors   returned, equal in all threads: ERR_UNREACHABLE; check builds: ERR_BAD_PE,
- *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT. dst is unchanged.
+ *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT. Of these dst is unchanged; for errors by NIC see
+ *          the top.
  * Source   OpenSHMEM 1.5 shmem_getmem.
  */
 SHMEMD_FN int shmemd_getmem(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,

@@ -194,7 +194,7 @@ SHMEMD_FN int shmemd_signal_wait_until_group(const shmemd_ctx_t *ctx, shmemd_gro
  *
  * Callers  one thread.
  * sig, cmp, value  as shmemd_signal_wait_until.
- * ns       nanoseconds, at least which pass before ERR_TIMEOUT; 0: look a few times only.
+ * ns       nanoseconds that at least pass before ERR_TIMEOUT; 0: ends after 64 polls.
  * Returns  as shmemd_signal_wait_until; this ERR_TIMEOUT is expected and not recorded.
  */
 SHMEMD_FN int shmemd_signal_wait_until_for(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,

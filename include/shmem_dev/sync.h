@@ -54,7 +54,7 @@ SHMEMD_FN int shmemd_sync_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD
 /* As shmemd_sync with a time limit instead of the default one.
  *
  * Callers  as shmemd_sync. PEs may use different limits, or the form without.
- * ns       nanoseconds, at least which pass before ERR_TIMEOUT.
+ * ns       nanoseconds that at least pass before ERR_TIMEOUT.
  * Returns  as shmemd_sync; this ERR_TIMEOUT is expected and not recorded. Call again to go on.
  */
 SHMEMD_FN int shmemd_sync_for(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
@@ -121,7 +121,7 @@ SHMEMD_FN int shmemd_barrier_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHM
 /* As shmemd_barrier with a time limit instead of the default one.
  *
  * Callers  as shmemd_barrier. PEs may use different limits, or the form without.
- * ns       nanoseconds, at least which pass before ERR_TIMEOUT.
+ * ns       nanoseconds that at least pass before ERR_TIMEOUT.
  * Returns  as shmemd_barrier; this ERR_TIMEOUT is expected and not recorded. Call again to go on.
  */
 SHMEMD_FN int shmemd_barrier_for(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)

@@ -61,7 +61,7 @@ SHMEMD_FN int shmemd_wait_until_s64(const shmemd_ctx_t *ctx, const int64_t *ivar
  *
  * Callers  one thread.
  * ivar, cmp, value  as shmemd_wait_until.
- * ns       nanoseconds, at least which pass before ERR_TIMEOUT; 0: look a few times only.
+ * ns       nanoseconds that at least pass before ERR_TIMEOUT; 0: ends after 64 polls.
  * Returns  as shmemd_wait_until; this ERR_TIMEOUT is expected and not recorded.
  */
 SHMEMD_FN int shmemd_wait_until_for_u32(const shmemd_ctx_t *ctx, const uint32_t *ivar, int cmp,

@@ -16,8 +16,8 @@ typedef int32_t shmemh_team_t;
 #define SHMEMH_TEAM_INVALID (-1)
 #define SHMEMH_TEAM_WORLD 0 /* every PE of the job */
 #define SHMEMH_TEAM_NODE                                                                           \
-	1 /* PEs whose memory this PE maps: same boot id and network namespace,                    \
-	     and a file descriptor could be passed; SHMEMH_NODE_ID overrides */
+	1 /* PEs that all map each other's memory. Candidates have equal SHMEMH_NODE_ID, or, if \
+	     that is not set, equal boot id and network namespace; each pair proves it by mapping */
 
 /* This PE's number in a team and the team's size; -1 for a team that does not exist. Any thread. */
 SHMEMH_API int shmemh_team_my_pe(const shmemh_t *job, shmemh_team_t team);

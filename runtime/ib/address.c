@@ -53,7 +53,7 @@ static int find_ethernet(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 }
 
 int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			 const shmemhi_nic_t *nic, int pe, const shmemhi_port_name_t *peer,
+			 const shmemhi_nic_t *nic, int pe, const shmemhi_port_info_t *peer,
 			 shmemhi_address_t *address, shmemhi_err_t *err)
 {
 	memset(address, 0, sizeof *address);
@@ -101,8 +101,8 @@ void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_nic_t *nic,
 	shmemhi_prm_put(in, SHMEMHI_ADS_TCLASS, (uint64_t)opt->ib_traffic_class);
 }
 
-uint16_t shmemhi_udp_port(const shmemhi_nic_t *nic, const shmemhi_link_name_t *mine,
-			  const shmemhi_link_name_t *peer)
+uint16_t shmemhi_udp_port(const shmemhi_nic_t *nic, const shmemhi_qp_info_t *mine,
+			  const shmemhi_qp_info_t *peer)
 {
 	const uint32_t words[] = {mine->qpn, mine->psn, peer->qpn, peer->psn};
 	uint32_t n = nic->sport_max - nic->sport_min + 1u;

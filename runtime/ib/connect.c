@@ -6,14 +6,14 @@
 /* All links to one PE. */
 static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_names_t *names, int pe)
 {
-	const shmemhi_port_name_t *port = &names->ports[pe];
+	const shmemhi_port_info_t *port = &names->ports[pe];
 	shmemhi_address_t address;
 	int status =
 		shmemhi_address_find(&ib->lib, &job->opt, &ib->nic, pe, port, &address, &job->err);
 
 	for (int k = 0; status == SHMEMH_OK && k < ib->n_channels; k++) {
 		shmemhi_link_t *link = shmemhi_link(ib, job, k, pe);
-		const shmemhi_link_name_t *peer = &names->links[link - ib->links];
+		const shmemhi_qp_info_t *peer = &names->links[link - ib->links];
 
 		status = shmemhi_link_to_rtr(&ib->lib, &job->opt, link, port, peer, &address,
 					     &job->err);

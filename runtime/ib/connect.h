@@ -7,7 +7,7 @@
 #include "ib/state.h"
 
 /* Of a PE. */
-typedef struct shmemhi_port_name {
+typedef struct shmemhi_port_info {
 	union ibv_gid gid;
 	uint16_t lid;
 	uint8_t is_ethernet;
@@ -16,20 +16,20 @@ typedef struct shmemhi_port_name {
 	uint8_t n_channels;
 	uint8_t requires_grh;
 	uint8_t reserved;
-} shmemhi_port_name_t;
+} shmemhi_port_info_t;
 
 /* Of a link. */
 typedef struct shmemhi_link_name {
 	uint32_t qpn;
 	uint32_t psn; /* of its first request */
-} shmemhi_link_name_t;
+} shmemhi_qp_info_t;
 
 /* What a PE received from the others. */
 typedef struct shmemhi_names {
-	shmemhi_port_name_t *ports; /* [n_pes] */
-	shmemhi_link_name_t *links; /* [n_channels][n_pes], the peers' ends */
-	shmemhi_link_name_t *mine;  /* scratch: of a block of PEs, by PE and channel */
-	shmemhi_link_name_t *all;   /* scratch: the same of each PE */
+	shmemhi_port_info_t *ports; /* [n_pes] */
+	shmemhi_qp_info_t *links;   /* [n_channels][n_pes], the peers' ends */
+	shmemhi_qp_info_t *mine;    /* scratch: of a block of PEs, by PE and channel */
+	shmemhi_qp_info_t *all;     /* scratch: the same of each PE */
 	size_t block;               /* PEs in it */
 } shmemhi_names_t;
 
@@ -53,7 +53,7 @@ typedef struct shmemhi_address {
  * the MAC of the next hop.
  * Returns  SHMEMH_OK; ERR_NIC. */
 int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			 const shmemhi_nic_t *nic, int pe, const shmemhi_port_name_t *peer,
+			 const shmemhi_nic_t *nic, int pe, const shmemhi_port_info_t *peer,
 			 shmemhi_address_t *address, shmemhi_err_t *err);
 
 /* Fill in the address path of INIT2RTR_QP. udp_port: RoCE's source port. */
@@ -62,7 +62,7 @@ void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_nic_t *nic,
 
 /* A UDP source port of the NIC's range for the packets of a queue pair. Switches choose a path
  * by it. It depends on both ends, so that links between the same two ports spread over paths. */
-uint16_t shmemhi_udp_port(const shmemhi_nic_t *nic, const shmemhi_link_name_t *mine,
-			  const shmemhi_link_name_t *peer);
+uint16_t shmemhi_udp_port(const shmemhi_nic_t *nic, const shmemhi_qp_info_t *mine,
+			  const shmemhi_qp_info_t *peer);
 
 #endif

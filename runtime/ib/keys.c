@@ -92,7 +92,8 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 			(void **)&keys->table);
 	if (status != SHMEMH_OK)
 		return shmemhi_fail(&job->err, status,
-				    "keys: no memory for %llu of each PE: raise SHMEMH_HEAP_CHUNK",
+				    "no device memory for a table of %llu keys for each PE: raise "
+				    "SHMEMH_HEAP_CHUNK (up to 1g) or lower SHMEMH_SYMMETRIC_MAX",
 				    (unsigned long long)n_granules);
 	return write_bounce_key(job, ib);
 }

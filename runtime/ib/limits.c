@@ -43,8 +43,8 @@ int shmemhi_ib_check_options(shmemh_t *job)
 		status = check(job, &ranges[i]);
 	if (status == SHMEMH_OK && job->opt.ib_batch > job->opt.ib_depth / 2)
 		status = shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
-				      "SHMEMH_IB_BATCH=%d: at most half of SHMEMH_IB_DEPTH=%d, or "
-				      "a full queue would wait for its doorbell",
+				      "SHMEMH_IB_BATCH=%d: must be at most half of "
+				      "SHMEMH_IB_DEPTH=%d",
 				      job->opt.ib_batch, job->opt.ib_depth);
 	return status;
 }

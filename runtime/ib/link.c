@@ -84,11 +84,11 @@ int shmemhi_link_to_init(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link
 }
 
 int shmemhi_link_to_rtr(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			shmemhi_link_t *link, const shmemhi_port_name_t *port,
-			const shmemhi_link_name_t *peer, const shmemhi_address_t *address,
+			shmemhi_link_t *link, const shmemhi_port_info_t *port,
+			const shmemhi_qp_info_t *peer, const shmemhi_address_t *address,
 			shmemhi_err_t *err)
 {
-	const shmemhi_link_name_t mine = {link->qpn, link->psn};
+	const shmemhi_qp_info_t mine = {link->qpn, link->psn};
 	uint32_t in[SHMEMHI_PRM_LONG] = {0};
 
 	link->udp_port = shmemhi_udp_port(link->nic, &mine, peer);
@@ -104,7 +104,7 @@ int shmemhi_link_to_rtr(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *op
 }
 
 int shmemhi_link_to_rts(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			const shmemhi_link_t *link, const shmemhi_port_name_t *port,
+			const shmemhi_link_t *link, const shmemhi_port_info_t *port,
 			shmemhi_err_t *err)
 {
 	uint32_t in[SHMEMHI_PRM_LONG] = {0};
@@ -143,9 +143,9 @@ int shmemhi_link_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 	return status;
 }
 
-shmemhi_port_name_t shmemhi_port_name_of(const shmemhi_nic_t *nic, int n_channels)
+shmemhi_port_info_t shmemhi_port_name_of(const shmemhi_nic_t *nic, int n_channels)
 {
-	return (shmemhi_port_name_t){.gid = nic->gid,
+	return (shmemhi_port_info_t){.gid = nic->gid,
 				     .lid = nic->lid,
 				     .is_ethernet = nic->is_ethernet,
 				     .mtu = nic->mtu,

@@ -33,13 +33,13 @@ int shmemhi_link_to_init(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link
 
 /* INIT to RTR: requests of that peer are executed from now on. Sets link->udp_port. */
 int shmemhi_link_to_rtr(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			shmemhi_link_t *link, const shmemhi_port_name_t *port,
-			const shmemhi_link_name_t *peer, const shmemhi_address_t *address,
+			shmemhi_link_t *link, const shmemhi_port_info_t *port,
+			const shmemhi_qp_info_t *peer, const shmemhi_address_t *address,
 			shmemhi_err_t *err);
 
 /* RTR to RTS. */
 int shmemhi_link_to_rts(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			const shmemhi_link_t *link, const shmemhi_port_name_t *port,
+			const shmemhi_link_t *link, const shmemhi_port_info_t *port,
 			shmemhi_err_t *err);
 
 /* Any state to ERR. After it returns, the queue pair executes no request that arrives. */
@@ -62,6 +62,6 @@ int shmemhi_link_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 		       shmemhi_link_state_t *state, shmemhi_err_t *err);
 
 /* The name of a port for its peers. n_channels: of the job. */
-shmemhi_port_name_t shmemhi_port_name_of(const shmemhi_nic_t *nic, int n_channels);
+shmemhi_port_info_t shmemhi_port_name_of(const shmemhi_nic_t *nic, int n_channels);
 
 #endif

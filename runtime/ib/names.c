@@ -30,7 +30,7 @@ int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *
 }
 
 /* Every PE checks the same data, so the result is the same everywhere. */
-static int check_ports(shmemh_t *job, const shmemhi_port_name_t *ports)
+static int check_ports(shmemh_t *job, const shmemhi_port_info_t *ports)
 {
 	for (int pe = 1; pe < job->n_pes; pe++) {
 		if (ports[pe].n_channels != ports[0].n_channels)
@@ -62,7 +62,7 @@ static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t
 		const shmemhi_link_t *link =
 			shmemhi_link(ib, job, (int)(i % n_channels), (int)(first + i / n_channels));
 
-		names->mine[i] = (shmemhi_link_name_t){link->qpn, link->psn};
+		names->mine[i] = (shmemhi_qp_info_t){link->qpn, link->psn};
 	}
 	status = shmemhi_allgather(job, names->mine, names->all,
 				   n * n_channels * sizeof *names->mine);
@@ -74,7 +74,7 @@ static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t
 
 int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names)
 {
-	shmemhi_port_name_t mine = shmemhi_port_name_of(&ib->nic, ib->n_channels);
+	shmemhi_port_info_t mine = shmemhi_port_name_of(&ib->nic, ib->n_channels);
 	int status = shmemhi_allgather(job, &mine, names->ports, sizeof mine);
 
 	if (status == SHMEMH_OK)

@@ -59,8 +59,9 @@ static int do_without(shmemh_t *job)
 	shmemhi_ib_close(job);
 	if (job->pe == 0)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "NICs are not used, so what needs one fails with status %d or %d: %s",
-			    SHMEMD_ERR_UNREACHABLE, SHMEMD_ERR_NO_ATOMICS, job->err.text);
+			    "NICs are not used, so what needs one fails with "
+			    "SHMEMD_ERR_UNREACHABLE or SHMEMD_ERR_NO_ATOMICS: %s",
+			    job->err.text);
 	job->err.text[0] = '\0';
 	return SHMEMH_OK;
 }

@@ -10,13 +10,13 @@ int shmemhi_area_open(shmemh_t *job, uint64_t nbytes, shmemhi_area_t *area, shme
 	uint64_t rounded = (nbytes + granularity - 1) / granularity * granularity;
 	int status;
 
-	area->chunk = SHMEMHI_CHUNK_NONE;
+	area->chunk = SHMEMHI_EXTENT_NONE;
 	status = mem->backend->reserve(mem, rounded, &area->range, err);
 	if (status == SHMEMH_OK)
 		status = mem->backend->create(mem, rounded, &area->chunk, err);
 	if (status == SHMEMH_OK)
 		status = mem->backend->map(mem, area->range.base, &area->chunk, err);
-	shmemhi_chunk_close_fd(&area->chunk);
+	shmemhi_extent_close_fd(&area->chunk);
 	if (status == SHMEMH_OK)
 		status = mem->backend->zero(mem, area->range.base, rounded, err);
 	return status;

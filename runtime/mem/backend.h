@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The operations that the heap needs of a kind of memory: reserve address space, create chunks
- * of memory that another process can import through a file descriptor, map chunks into the
+/* The operations that the heap needs of a kind of memory: reserve address space, create extents
+ * of memory that another process can import through a file descriptor, map extents into the
  * address space. All functions that can fail return a shmemh_status and leave a line in err.
  * None is collective. */
 #ifndef SHMEMHI_MEM_BACKEND_H
@@ -23,20 +23,20 @@ typedef struct shmemhi_range {
 #define SHMEMHI_BASE_ALIGN ((uint64_t)1 << 30)
 
 /* Memory of a part of a heap: created here, or imported from another PE. */
-typedef struct shmemhi_chunk {
+typedef struct shmemhi_extent {
 	uint64_t nbytes;
 	uint64_t handle; /* GPU: the driver's handle */
 	int fd;          /* shareable descriptor; -1: none, or closed */
 	int held;        /* there is memory to release */
 	int own;         /* created here: PEs of this process use this same mapping */
 	char *at;        /* where it is mapped; NULL: nowhere */
-} shmemhi_chunk_t;
+} shmemhi_extent_t;
 
-#define SHMEMHI_CHUNK_NONE ((shmemhi_chunk_t){.fd = -1})
+#define SHMEMHI_EXTENT_NONE ((shmemhi_extent_t){.fd = -1})
 
 typedef struct shmemhi_backend {
 	int kind; /* SHMEMH_HEAP_GPU or SHMEMH_HEAP_HOST */
-	/* The granularity of chunk sizes and map addresses in bytes; a power of two. */
+	/* The granularity of extent sizes and map addresses in bytes; a power of two. */
 	int (*granularity)(struct shmemhi_mem *mem, uint64_t *nbytes, shmemhi_err_t *err);
 	/* Size of the heap reservation if SHMEMH_SYMMETRIC_MAX is 0. */
 	int (*default_max)(struct shmemhi_mem *mem, uint64_t *nbytes, shmemhi_err_t *err);
@@ -44,15 +44,15 @@ typedef struct shmemhi_backend {
 		       shmemhi_err_t *err);
 	void (*unreserve)(struct shmemhi_mem *mem, shmemhi_range_t *range);
 	/* Create memory, or import that of another process. import leaves its fd open, the
-	 * caller closes it; the fd of create is in the chunk. */
-	int (*create)(struct shmemhi_mem *mem, uint64_t nbytes, shmemhi_chunk_t *chunk,
+	 * caller closes it; the fd of create is in the extent. */
+	int (*create)(struct shmemhi_mem *mem, uint64_t nbytes, shmemhi_extent_t *extent,
 		      shmemhi_err_t *err);
-	int (*import)(struct shmemhi_mem *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *chunk,
+	int (*import)(struct shmemhi_mem *mem, int fd, uint64_t nbytes, shmemhi_extent_t *extent,
 		      shmemhi_err_t *err);
 	/* Map into a reserved range. After a failure nothing is mapped. */
-	int (*map)(struct shmemhi_mem *mem, char *at, shmemhi_chunk_t *chunk, shmemhi_err_t *err);
-	/* Unmap, close and release all that the chunk holds; it is CHUNK_NONE afterwards. */
-	void (*drop)(struct shmemhi_mem *mem, shmemhi_chunk_t *chunk);
+	int (*map)(struct shmemhi_mem *mem, char *at, shmemhi_extent_t *extent, shmemhi_err_t *err);
+	/* Unmap, close and release all that the extent holds; it is EXTENT_NONE afterwards. */
+	void (*drop)(struct shmemhi_mem *mem, shmemhi_extent_t *extent);
 	int (*zero)(struct shmemhi_mem *mem, char *at, uint64_t nbytes, shmemhi_err_t *err);
 } shmemhi_backend_t;
 
@@ -61,6 +61,6 @@ extern const shmemhi_backend_t shmemhi_backend_gpu;
 
 /* Close the descriptor once every PE that needs it has received it: mappings keep the memory
  * alive. */
-void shmemhi_chunk_close_fd(shmemhi_chunk_t *chunk);
+void shmemhi_extent_close_fd(shmemhi_extent_t *extent);
 
 #endif

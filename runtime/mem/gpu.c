@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* GPU memory: physical chunks of the driver's virtual memory management, shared by POSIX file
+/* GPU memory: physical extents of the driver's virtual memory management, shared by POSIX file
  * descriptors. */
 #include <stdlib.h>
 #include <unistd.h>
@@ -67,57 +67,57 @@ static void unreserve(shmemhi_mem_t *mem, shmemhi_range_t *range)
 	*range = (shmemhi_range_t){0};
 }
 
-static void drop(shmemhi_mem_t *mem, shmemhi_chunk_t *chunk)
+static void drop(shmemhi_mem_t *mem, shmemhi_extent_t *extent)
 {
-	if (chunk->at)
-		mem->cuctx->cuda.mem_unmap((uintptr_t)chunk->at, chunk->nbytes);
-	shmemhi_chunk_close_fd(chunk);
-	if (chunk->held)
-		mem->cuctx->cuda.mem_release(chunk->handle);
-	*chunk = SHMEMHI_CHUNK_NONE;
+	if (extent->at)
+		mem->cuctx->cuda.mem_unmap((uintptr_t)extent->at, extent->nbytes);
+	shmemhi_extent_close_fd(extent);
+	if (extent->held)
+		mem->cuctx->cuda.mem_release(extent->handle);
+	*extent = SHMEMHI_EXTENT_NONE;
 }
 
-static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_chunk_t *chunk, shmemhi_err_t *err)
+static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_extent_t *extent, shmemhi_err_t *err)
 {
 	shmemhi_cu_prop_t prop = chunk_prop(mem);
 	shmemhi_cu_handle_t handle = 0;
 	int fd = -1;
 	int status;
 
-	*chunk = SHMEMHI_CHUNK_NONE;
+	*extent = SHMEMHI_EXTENT_NONE;
 	status = CHECK(mem, err, "cuMemCreate",
 		       mem->cuctx->cuda.mem_create(&handle, nbytes, &prop, 0));
 	if (status != SHMEMH_OK)
 		return status;
-	chunk->handle = handle;
-	chunk->nbytes = nbytes;
-	chunk->held = 1;
-	chunk->own = 1;
+	extent->handle = handle;
+	extent->nbytes = nbytes;
+	extent->held = 1;
+	extent->own = 1;
 	status = CHECK(mem, err, "cuMemExportToShareableHandle",
 		       mem->cuctx->cuda.mem_export(&fd, handle, SHMEMHI_CU_HANDLE_POSIX_FD, 0));
 	if (status != SHMEMH_OK)
-		drop(mem, chunk);
+		drop(mem, extent);
 	else
-		chunk->fd = fd;
+		extent->fd = fd;
 	return status;
 }
 
-static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *chunk,
+static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_extent_t *extent,
 		  shmemhi_err_t *err)
 {
 	shmemhi_cu_handle_t handle = 0;
 	int status;
 
-	*chunk = SHMEMHI_CHUNK_NONE;
+	*extent = SHMEMHI_EXTENT_NONE;
 	/* The descriptor is passed by value in the pointer argument. */
 	status = CHECK(mem, err, "cuMemImportFromShareableHandle",
 		       mem->cuctx->cuda.mem_import(&handle, (void *)(uintptr_t)fd,
 						   SHMEMHI_CU_HANDLE_POSIX_FD));
 	if (status != SHMEMH_OK)
 		return status;
-	chunk->handle = handle;
-	chunk->nbytes = nbytes;
-	chunk->held = 1;
+	extent->handle = handle;
+	extent->nbytes = nbytes;
+	extent->held = 1;
 	return SHMEMH_OK;
 }
 
@@ -142,7 +142,7 @@ static size_t access_list(const shmemhi_mem_t *mem, int own, shmemhi_cu_access_t
 	return n;
 }
 
-static int map(shmemhi_mem_t *mem, char *at, shmemhi_chunk_t *chunk, shmemhi_err_t *err)
+static int map(shmemhi_mem_t *mem, char *at, shmemhi_extent_t *extent, shmemhi_err_t *err)
 {
 	shmemhi_cuda_t *cuda = &mem->cuctx->cuda;
 	shmemhi_cu_ptr_t ptr = (uintptr_t)at;
@@ -152,16 +152,16 @@ static int map(shmemhi_mem_t *mem, char *at, shmemhi_chunk_t *chunk, shmemhi_err
 
 	if (!list)
 		return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "heap: no memory for a list");
-	n = access_list(mem, chunk->own, list);
-	status =
-		CHECK(mem, err, "cuMemMap", cuda->mem_map(ptr, chunk->nbytes, 0, chunk->handle, 0));
+	n = access_list(mem, extent->own, list);
+	status = CHECK(mem, err, "cuMemMap",
+		       cuda->mem_map(ptr, extent->nbytes, 0, extent->handle, 0));
 	if (status == SHMEMH_OK) {
 		status = CHECK(mem, err, "cuMemSetAccess",
-			       cuda->mem_set_access(ptr, chunk->nbytes, list, n));
+			       cuda->mem_set_access(ptr, extent->nbytes, list, n));
 		if (status == SHMEMH_OK)
-			chunk->at = at;
+			extent->at = at;
 		else
-			cuda->mem_unmap(ptr, chunk->nbytes);
+			cuda->mem_unmap(ptr, extent->nbytes);
 	}
 	free(list);
 	return status;

@@ -154,10 +154,10 @@ int shmemhi_heap_open(shmemh_t *job)
 
 static void drop_growth(shmemh_t *job, shmemhi_growth_t *g)
 {
-	for (int pe = 0; g->chunks && pe < job->n_pes; pe++)
-		job->mem->backend->drop(job->mem, &g->chunks[pe]);
-	free(g->chunks);
-	g->chunks = NULL;
+	for (int pe = 0; g->extents && pe < job->n_pes; pe++)
+		job->mem->backend->drop(job->mem, &g->extents[pe]);
+	free(g->extents);
+	g->extents = NULL;
 }
 
 void shmemhi_heap_close(shmemh_t *job)
@@ -190,22 +190,22 @@ static int create_own(shmemh_t *job, shmemhi_growth_t *g)
 
 	if (growths)
 		heap->growths = growths;
-	g->chunks = calloc((size_t)job->n_pes, sizeof *g->chunks);
-	/* Before any return: a zeroed chunk would hold descriptor 0, and drop would close that. */
-	for (int pe = 0; g->chunks && pe < job->n_pes; pe++)
-		g->chunks[pe] = SHMEMHI_CHUNK_NONE;
-	if (!growths || !g->chunks)
+	g->extents = calloc((size_t)job->n_pes, sizeof *g->extents);
+	/* Before any return: a zeroed extent would hold descriptor 0, and drop would close that. */
+	for (int pe = 0; g->extents && pe < job->n_pes; pe++)
+		g->extents[pe] = SHMEMHI_EXTENT_NONE;
+	if (!growths || !g->extents)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory");
-	return mem->backend->create(mem, g->nbytes, &g->chunks[job->pe], &job->err);
+	return mem->backend->create(mem, g->nbytes, &g->extents[job->pe], &job->err);
 }
 
 static int map_at(shmemh_t *job, int pe, const shmemhi_growth_t *g)
 {
 	char *at = job->mem->peers[pe].base + g->offset;
-	shmemhi_chunk_t *chunk = &g->chunks[pe];
-	int status = job->mem->backend->map(job->mem, at, chunk, &job->err);
+	shmemhi_extent_t *extent = &g->extents[pe];
+	int status = job->mem->backend->map(job->mem, at, extent, &job->err);
 
-	shmemhi_chunk_close_fd(chunk);
+	shmemhi_extent_close_fd(extent);
 	return status;
 }
 
@@ -219,7 +219,7 @@ static int map_all(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
 		if (fds[pe] < 0)
 			continue;
 		if (status == SHMEMH_OK)
-			status = mem->backend->import(mem, fds[pe], g->nbytes, &g->chunks[pe],
+			status = mem->backend->import(mem, fds[pe], g->nbytes, &g->extents[pe],
 						      &job->err);
 		close(fds[pe]);
 		if (status == SHMEMH_OK)
@@ -236,7 +236,7 @@ static int share(shmemh_t *job, const shmemhi_growth_t *g)
 			 : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory"));
 
 	if (status == SHMEMH_OK) {
-		int passed = shmemhi_exchange(job, g->chunks[job->pe].fd, fds, &job->err);
+		int passed = shmemhi_exchange(job, g->extents[job->pe].fd, fds, &job->err);
 		int mapped = map_all(job, g, fds);
 
 		status = passed != SHMEMH_OK ? passed : mapped;

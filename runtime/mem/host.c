@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Host memory: memfd chunks mapped into a reservation. Linux allocates pages on first touch, so
- * a job of many PEs uses only the memory that it touches, not a chunk per PE. */
+/* Host memory: memfd extents mapped into a reservation. Linux allocates pages on first touch, so
+ * a job of many PEs uses only the memory that it touches, not an extent per PE. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -68,12 +68,12 @@ static void unreserve(shmemhi_mem_t *mem, shmemhi_range_t *range)
 	*range = (shmemhi_range_t){0};
 }
 
-static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_chunk_t *chunk, shmemhi_err_t *err)
+static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_extent_t *extent, shmemhi_err_t *err)
 {
 	int fd = memfd_create("shmem_heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	(void)mem;
-	*chunk = SHMEMHI_CHUNK_NONE;
+	*extent = SHMEMHI_EXTENT_NONE;
 	if (fd < 0)
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: memfd_create failed: %s%s",
 				    strerror(errno), shmemhi_descriptor_advice(errno));
@@ -88,65 +88,65 @@ static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_chunk_t *chunk, s
 				    "heap: cannot size a memfd to %llu bytes: %s",
 				    (unsigned long long)nbytes, strerror(error));
 	}
-	chunk->nbytes = nbytes;
-	chunk->fd = fd;
-	chunk->held = 1;
-	chunk->own = 1;
+	extent->nbytes = nbytes;
+	extent->fd = fd;
+	extent->held = 1;
+	extent->own = 1;
 	return SHMEMH_OK;
 }
 
-static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_chunk_t *chunk,
+static int import(shmemhi_mem_t *mem, int fd, uint64_t nbytes, shmemhi_extent_t *extent,
 		  shmemhi_err_t *err)
 {
 	struct stat st;
 
 	(void)mem;
-	*chunk = SHMEMHI_CHUNK_NONE;
+	*extent = SHMEMHI_EXTENT_NONE;
 	/* An access beyond the end of the file would raise SIGBUS in the process that maps it. */
 	if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != nbytes)
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
 				    "heap: a peer's memory is not a file of %llu bytes",
 				    (unsigned long long)nbytes);
-	chunk->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (chunk->fd < 0)
+	extent->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (extent->fd < 0)
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: cannot keep a descriptor: %s%s",
 				    strerror(errno), shmemhi_descriptor_advice(errno));
-	chunk->nbytes = nbytes;
-	chunk->held = 1;
+	extent->nbytes = nbytes;
+	extent->held = 1;
 	return SHMEMH_OK;
 }
 
-static int map(shmemhi_mem_t *mem, char *at, shmemhi_chunk_t *chunk, shmemhi_err_t *err)
+static int map(shmemhi_mem_t *mem, char *at, shmemhi_extent_t *extent, shmemhi_err_t *err)
 {
 	int status = SHMEMH_OK;
 
-	if (mmap(at, chunk->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, chunk->fd, 0) ==
-	    MAP_FAILED) {
+	if (mmap(at, extent->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, extent->fd,
+		 0) == MAP_FAILED) {
 		int error = errno;
 
-		map_nothing(at, chunk->nbytes);
+		map_nothing(at, extent->nbytes);
 		return shmemhi_fail(err, error == ENOMEM ? SHMEMH_ERR_NO_MEMORY : SHMEMH_ERR_SYSTEM,
 				    "heap: mmap of %llu bytes failed: %s",
-				    (unsigned long long)chunk->nbytes, strerror(error));
+				    (unsigned long long)extent->nbytes, strerror(error));
 	}
 	if (mem->cuctx)
-		status = shmemhi_cuctx_register(mem->cuctx, at, chunk->nbytes, err);
+		status = shmemhi_cuctx_register(mem->cuctx, at, extent->nbytes, err);
 	if (status != SHMEMH_OK)
-		map_nothing(at, chunk->nbytes);
+		map_nothing(at, extent->nbytes);
 	else
-		chunk->at = at;
+		extent->at = at;
 	return status;
 }
 
-static void drop(shmemhi_mem_t *mem, shmemhi_chunk_t *chunk)
+static void drop(shmemhi_mem_t *mem, shmemhi_extent_t *extent)
 {
-	if (chunk->at) {
+	if (extent->at) {
 		if (mem->cuctx)
-			shmemhi_cuctx_unregister(mem->cuctx, chunk->at);
-		map_nothing(chunk->at, chunk->nbytes);
+			shmemhi_cuctx_unregister(mem->cuctx, extent->at);
+		map_nothing(extent->at, extent->nbytes);
 	}
-	shmemhi_chunk_close_fd(chunk);
-	*chunk = SHMEMHI_CHUNK_NONE;
+	shmemhi_extent_close_fd(extent);
+	*extent = SHMEMHI_EXTENT_NONE;
 }
 
 static int zero(shmemhi_mem_t *mem, char *at, uint64_t nbytes, shmemhi_err_t *err)

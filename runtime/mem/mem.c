@@ -338,9 +338,9 @@ void shmemhi_io_unmap(shmemh_t *job, void *io)
 		shmemhi_cuctx_unregister(job->mem->cuctx, io);
 }
 
-void shmemhi_chunk_close_fd(shmemhi_chunk_t *chunk)
+void shmemhi_extent_close_fd(shmemhi_extent_t *extent)
 {
-	if (chunk->fd >= 0)
-		close(chunk->fd);
-	chunk->fd = -1;
+	if (extent->fd >= 0)
+		close(extent->fd);
+	extent->fd = -1;
 }

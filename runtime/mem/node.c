@@ -207,7 +207,7 @@ static int try_map(shmemhi_mem_t *mem, int fd, shmemhi_err_t *err)
 {
 	uint64_t nbytes = mem->heap.granularity;
 	shmemhi_range_t range = {0};
-	shmemhi_chunk_t chunk = SHMEMHI_CHUNK_NONE;
+	shmemhi_extent_t chunk = SHMEMHI_EXTENT_NONE;
 	int status = mem->backend->reserve(mem, nbytes, &range, err);
 
 	if (status == SHMEMH_OK)
@@ -274,7 +274,7 @@ static void close_all(const int *fds, int n)
 static int prove(shmemh_t *job, opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
-	shmemhi_chunk_t chunk = SHMEMHI_CHUNK_NONE;
+	shmemhi_extent_t chunk = SHMEMHI_EXTENT_NONE;
 	shmemhi_err_t why = {""};
 	int status = SHMEMH_OK;
 

@@ -43,7 +43,7 @@ typedef struct shmemhi_peer {
 typedef struct shmemhi_growth {
 	uint64_t offset;
 	uint64_t nbytes;
-	shmemhi_chunk_t *chunks; /* [n_pes]: own, and those of mapped peers in other processes */
+	shmemhi_extent_t *extents; /* [n_pes]: own, and those of mapped peers in other processes */
 } shmemhi_growth_t;
 
 struct shmemhi_heap_call;

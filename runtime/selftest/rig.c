@@ -159,8 +159,8 @@ static int create_end(shmemhi_rig_t *rig, shmemhi_end_t *end)
 static int join_end(shmemhi_rig_t *rig, shmemhi_end_t *end, const shmemhi_end_t *peer,
 		    const shmemhi_options_t *opt)
 {
-	const shmemhi_link_name_t name = {peer->link.qpn, peer->link.psn};
-	shmemhi_port_name_t port = shmemhi_port_name_of(peer->link.nic, 1);
+	const shmemhi_qp_info_t name = {peer->link.qpn, peer->link.psn};
+	shmemhi_port_info_t port = shmemhi_port_name_of(peer->link.nic, 1);
 	shmemhi_address_t address;
 	int status =
 		shmemhi_address_find(&rig->lib, opt, end->link.nic, 0, &port, &address, &rig->err);

@@ -20,7 +20,8 @@ typedef struct copy_end {
 } copy_end_t;
 
 /* Start PEs 0 .. n_started - 1 of a job of n_pes as `this program role`, wait for all, at most
- * seconds. ends: [n_started]. Returns 0, or 1 after a line if they could not be started. */
+ * seconds. ends: [n_started]. Returns 0, or 1 after printing a line if they could not be
+ * started. */
 int copies_run(const char *role, int n_pes, int n_started, int seconds, copy_end_t *ends);
 
 /* Print how each PE ended and what it wrote. */

@@ -360,7 +360,7 @@ static int run_silent(program_t *program, const pes_test_t *tests, size_t n_test
 	return n_failed;
 }
 
-/* Join once for all tests, unless they are emulated. Returns 0, or 1 after a line. */
+/* Join once for all tests, unless they are emulated. Returns 0, or 1 after printing a line. */
 static int open_program(program_t *program)
 {
 	const char *seeds = getenv("PES_SEEDS");

@@ -67,7 +67,7 @@ SHMEMD_KERNEL(from_kernel, wait_params_t, p)
 	shmemd_signal_op(&p.ctx, p.sig, 9, SHMEMD_SIGNAL_SET, me);
 }
 
-/* Run a survivor's kernels and check their results. Returns 0, or 1 after a line. */
+/* Run a survivor's kernels and check their results. Returns 0, or 1 after printing a line. */
 static int survive(shmemh_t *job, wait_params_t *p, int cause)
 {
 	const int want[N_RESULTS] = {SHMEMD_ERR_PEER,

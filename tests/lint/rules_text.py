@@ -100,7 +100,9 @@ def options_of_source(tree):
     options = {}
     for name, default, strings in OPTION.findall(text):
         meaning = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', strings))
-        options[name] = ("-" if default in ("", "-1") else default, meaning)
+        # -1 stands for "none" unless the text gives it a meaning.
+        is_none = default == "" or (default == "-1" and "-1:" not in meaning)
+        options[name] = ("-" if is_none else default, meaning)
     return options
 
 

@@ -233,12 +233,42 @@ static int reversed_team(pes_t *pes)
 	return 0;
 }
 
+/* Heaps equally far apart: addresses are computed, and `peers` is not read. */
+SHMEMD_KERNEL(strided_kernel, reach_params_t, p)
+{
+	int pe;
+
+	for (pe = 0; pe < p.ctx.n_pes; pe++) {
+		char *at = (char *)p.words + (pe - p.ctx.my_pe) * p.ctx.mapped_stride;
+
+		scope_report(p.status, 0,
+			     shmemd_ptr(&p.ctx, p.words, pe) == (void *)at ? 0 : WRONG_VALUE);
+	}
+}
+
+static int strided_addresses(pes_t *pes)
+{
+	reach_params_t p;
+
+	if (reach_params(pes, &p))
+		return 1;
+	p.ctx.peers = NULL;
+	p.ctx.my_pe = 1;
+	p.ctx.n_pes = 3;
+	p.ctx.first_mapped = 0;
+	p.ctx.n_mapped = p.ctx.n_strided = 3;
+	p.ctx.mapped_stride = -((int64_t)1 << 21);
+	PES_RUN(pes, strided_kernel, 1, 1, p);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(not_mapped),
 		PES_TEST(no_atomics),
 		PES_TEST(reversed_team),
+		PES_TEST(strided_addresses),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -29,7 +29,7 @@ MISTAKES = [
      "rma", "put"),
     ("STRIDE_OWN", "mapped address by the stride: counted from PE 0, not from the own PE",
      "impl/p2p.h", "(pe - {{ctx->my_pe|0}}) * ctx->mapped_stride",
-     "rma", "put"),
+     "reach", "strided_addresses"),
     ("P_WIDTH", "p: 16-bit values cut to 8",
      "impl/p2p.h", "else if (width == {{2|0}}) shmemd_arch_st_relaxed_u16",
      "rma", "p_and_g"),

@@ -3,10 +3,11 @@
 # Copyright (c) 2026 The shmem_dev authors
 # The self-test on the software adapter: without MLX5SW_UNLIKE no row fails, and all rows that need
 # no GPU pass; with the name of a row, that row fails and no other.
-# Usage: unlike.sh SHMEM_INFO ADAPTER
+# Usage: unlike.sh SHMEM_INFO ADAPTER [ROW...]; without rows, each that passes.
 set -eu
 info=$1
 export SHMEMH_IB_LIBRARY="$2" MLX5SW_LINT=off CUDA_VISIBLE_DEVICES=
+shift 2
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 wrong=0
@@ -29,7 +30,7 @@ complain() {
 if ! selftest none || [ "$(rows 'cannot tell')" != "gpu-doorbell gpu-queue gpu-read-quiet " ]; then
 	complain "a row does not pass on the adapter as it is:"
 fi
-names=$(rows pass)
+names=${*:-$(rows pass)}
 for name in $names; do
 	if selftest "$name" || [ "$(rows FAIL)" != "$name " ]; then
 		complain "MLX5SW_UNLIKE=$name: expected that $name alone fails:"

@@ -27,7 +27,7 @@ static inline faults_t *faults_of(struct shmemhi_mem *mem)
 	return (faults_t *)(uintptr_t)mem->backend;
 }
 
-static inline int create_faulty(struct shmemhi_mem *mem, uint64_t nbytes, shmemhi_chunk_t *chunk,
+static inline int create_faulty(struct shmemhi_mem *mem, uint64_t nbytes, shmemhi_extent_t *chunk,
 				shmemhi_err_t *err)
 {
 	if (falls(&faults_of(mem)->create, err, "create"))
@@ -36,14 +36,14 @@ static inline int create_faulty(struct shmemhi_mem *mem, uint64_t nbytes, shmemh
 }
 
 static inline int import_faulty(struct shmemhi_mem *mem, int fd, uint64_t nbytes,
-				shmemhi_chunk_t *chunk, shmemhi_err_t *err)
+				shmemhi_extent_t *chunk, shmemhi_err_t *err)
 {
 	if (falls(&faults_of(mem)->import, err, "import"))
 		return SHMEMH_ERR_NO_MEMORY;
 	return faults_of(mem)->real->import(mem, fd, nbytes, chunk, err);
 }
 
-static inline int map_faulty(struct shmemhi_mem *mem, char *at, shmemhi_chunk_t *chunk,
+static inline int map_faulty(struct shmemhi_mem *mem, char *at, shmemhi_extent_t *chunk,
 			     shmemhi_err_t *err)
 {
 	if (falls(&faults_of(mem)->map, err, "map"))

@@ -159,11 +159,11 @@ static int has_path(shmemh_t *job, const uint8_t *out, const shmemhi_link_t *lin
 /* The send PSN of one end is the receive PSN of the other. Collective. */
 static int has_peer(shmemh_t *job, const uint8_t *out, int pe)
 {
-	shmemhi_link_name_t all[MAX_PES];
+	shmemhi_qp_info_t all[MAX_PES];
 
 	for (int other = 0; other < job->n_pes; other++) {
 		const shmemhi_link_t *to = shmemhi_link(job->ib, job, 1, other);
-		shmemhi_link_name_t mine = {to->qpn, to->psn};
+		shmemhi_qp_info_t mine = {to->qpn, to->psn};
 
 		PE_CHECK(shmemhi_allgather(job, &mine, all, sizeof mine) == SHMEMH_OK);
 		if (other == job->pe)
@@ -249,7 +249,7 @@ static void only_udp_port_is_used(void **state)
 {
 	const shmemhi_nic_t nic = {.sport_min = 0xc000, .sport_max = 0xc000};
 	const shmemhi_nic_t all = {.sport_min = 0, .sport_max = 0xffff};
-	const shmemhi_link_name_t a = {0x123, 7}, b = {0x124, 7};
+	const shmemhi_qp_info_t a = {0x123, 7}, b = {0x124, 7};
 
 	(void)state;
 	assert_int_equal(shmemhi_udp_port(&nic, &a, &b), 0xc000);
@@ -262,7 +262,7 @@ static void another_subnet_is_reached_by_gid(void **state)
 {
 	shmemh_t job = {.opt = {.ib_sl = 9, .ib_traffic_class = 3}};
 	shmemhi_ib_t ib = {.nic = {.port = 1}};
-	shmemhi_port_name_t peer = {.lid = 0x77};
+	shmemhi_port_info_t peer = {.lid = 0x77};
 	shmemhi_address_t address;
 	uint32_t in[SHMEMHI_PRM_LONG] = {0};
 	const uint8_t *bytes = (const uint8_t *)in;
@@ -298,7 +298,7 @@ static void either_port_may_require_a_grh(void **state)
 	for (unsigned ends = 0; ends < 4; ends++) {
 		shmemh_t job = {.n_pes = 2};
 		shmemhi_ib_t ib = {.nic = {.port = 1, .requires_grh = ends & 1}};
-		shmemhi_port_name_t peer = {.lid = 0x77, .requires_grh = ends >> 1};
+		shmemhi_port_info_t peer = {.lid = 0x77, .requires_grh = ends >> 1};
 		shmemhi_address_t address;
 		uint32_t in[SHMEMHI_PRM_LONG] = {0};
 		const uint8_t *bytes = (const uint8_t *)in;
@@ -329,8 +329,8 @@ static size_t n_calls, n_done; /* number of collectives; PEs whose names they ca
 static int pretend_allgather(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
 			     size_t errbuf_nbytes)
 {
-	size_t n = nbytes / (MANY_CHANNELS * sizeof(shmemhi_link_name_t));
-	shmemhi_link_name_t *all = dst;
+	size_t n = nbytes / (MANY_CHANNELS * sizeof(shmemhi_qp_info_t));
+	shmemhi_qp_info_t *all = dst;
 
 	(void)state;
 	(void)errbuf;
@@ -345,7 +345,7 @@ static int pretend_allgather(void *state, const void *src, void *dst, size_t nby
 	for (size_t pe = 0; pe < MANY_PES; pe++)
 		for (size_t i = 0; i < n; i++)
 			for (size_t k = 0; k < MANY_CHANNELS; k++)
-				*all++ = (shmemhi_link_name_t){name_of(pe, n_done + i, k), 1};
+				*all++ = (shmemhi_qp_info_t){name_of(pe, n_done + i, k), 1};
 	if (memcmp((char *)dst + ME * nbytes, src, nbytes) != 0)
 		return SHMEMH_ERR_MISMATCH;
 	n_done += n;

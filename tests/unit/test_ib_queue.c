@@ -115,7 +115,7 @@ static void unusable_options_are_refused(void **state)
 	REFUSED(ib_depth, 100, "SHMEMH_IB_DEPTH=100");
 	REFUSED(ib_batch, 0, "SHMEMH_IB_BATCH=0");
 	REFUSED(ib_batch, 3, "SHMEMH_IB_BATCH=3");
-	REFUSED(ib_batch, 64, "SHMEMH_IB_BATCH=64: at most half of SHMEMH_IB_DEPTH=64");
+	REFUSED(ib_batch, 64, "SHMEMH_IB_BATCH=64: must be at most half of SHMEMH_IB_DEPTH=64");
 	REFUSED(ib_inline, -1, "SHMEMH_IB_INLINE=-1");
 	REFUSED(ib_inline, 29, "SHMEMH_IB_INLINE=29: must be a number, 0 to 28");
 	REFUSED(ib_ack_timeout, 32, "SHMEMH_IB_ACK_TIMEOUT=32");

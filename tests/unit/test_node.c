@@ -104,7 +104,7 @@ static int pe_same_process(shmemh_t *job)
 		int forked = !job->mem->peers[pe].direct;
 
 		PE_CHECK(shmemhi_mem_same_gpu(job, pe) == !forked);
-		PE_CHECK((job->mem->peers[pe].range.raw != NULL) == (forked || pe == job->pe));
+		PE_CHECK((job->mem->peers[pe].range.raw != NULL) == (pe == job->pe));
 		PE_CHECK((job->mem->peers[pe].conn >= 0) == forked);
 	}
 	PE_CHECK(job->mem->peers[job->pe].direct);

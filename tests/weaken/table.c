@@ -59,12 +59,12 @@ reason_t reasons[] = {
 	    "none of them has accessed memory."),
 
 	/* impl/queue.h */
-	ROW(shmemdi_channel_fail, arch_fence_before_ready, 1, 1, REMOVED | CTA,
+	ROW(shmemdi_channel_fail, arch_fence_before_publish, 1, 1, REMOVED | CTA,
 	    "wrong: a wait for what was completed before could end with the status. Not caught in "
 	    "22,000 schedules of each scenario."),
-	ROW(shmemdi_ring_register, arch_fence_before_dbr_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
+	ROW(shmemdi_ring_register, arch_fence_before_record_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
 	ROW(shmemdi_ring_register, arch_fence_before_doorbell_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
-	ROW(shmemdi_ring_register, arch_fence_before_ready, 1, 1, REMOVED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_ring_register, arch_fence_before_publish, 1, 1, REMOVED | CTA, STORES_IN_ORDER),
 	ROW(shmemdi_ring_until, arch_fence_acquire, 1, 2, REMOVED | GPU,
 	    "harmless, a thread that reads an older `rung` does not get the lock."),
 	ROW(shmemdi_ring_until, arch_try_lock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),

@@ -18,8 +18,9 @@
  * was read.
  *
  * The path of a channel (queue pair, queue memory, doorbell register, column of keys) has an epoch.
- * The words of the line that name it carry the epoch as a tag, so that a thread that loads them
- * with independent loads detects a mixture of two paths.
+ * The line of a channel is what a poster loads: ready, done, path, queue, doorbell. All but done
+ * carry the epoch as a tag, so that a thread that loads them with independent loads detects a
+ * mixture of two paths.
  *
  * A thread of the GPU switches a channel to another path when the host orders it (abi/replay.h,
  * impl/switch.h): it copies the WQEs that are not complete from the old queue to the new one,
@@ -28,10 +29,10 @@
  * of the epoch that `ready` has, and moves what it wrote for an older one. The reservation word's
  * epoch is moved on as well; if no poster has the turn, before everything else: a poster whose
  * reservation has a newer epoch than its line loads the line again. CQEs are numbered from 0 on
- * each path, and a number is compared together with its epoch. If the doorbell of a fenced queue
- * pair is rung, its WQEs are flushed and remain in the queue, so posters need not know of a fault.
- * Posters use the memory of the old queue until `ready` has reached what was reserved before the
- * switch. */
+ * each path, and a number is compared together with its epoch. If the doorbell of a queue pair that
+ * the host has stopped is rung, its WQEs are flushed and remain in the queue, so posters need not
+ * know of a fault. Posters use the memory of the old queue until `ready` has reached what was
+ * reserved before the switch. */
 #ifndef SHMEMD_ABI_QUEUE_H
 #define SHMEMD_ABI_QUEUE_H
 
@@ -96,10 +97,10 @@
  * is not registered; the thread copies them from there. Buffer SHMEMD_BOUNCE_BUFFERS of the first
  * channel is the sink for the results of all non-fetching atomics and flush READs of this PE.
  *
- * Owner word of a buffer: bit 0 clear: free for ticket (word >> 1). Bit 0 set: abandoned by a wait
- * that ran out of time: free for the ticket in bits 1-23, mod 2^23, once the WQEBBs before the
- * index in bits 24-63, mod 2^40, are completed. Bit 63 while bit 0 is clear: its user's atomic was
- * executed, and a switch to another path has lost the result. */
+ * Owner word of a buffer: bit 0 clear: free for, or held by, ticket (word >> 1). Bit 0 set:
+ * abandoned by a wait that ran out of time: free for the ticket in bits 1-23, mod 2^23, once the
+ * WQEBBs before the index in bits 24-63, mod 2^40, are completed. Bit 63 while bit 0 is clear: its
+ * user's atomic was executed, and a switch to another path has lost the result. */
 #define SHMEMD_OWNER_AMBIGUOUS ((uint64_t)1 << 63)
 #define SHMEMD_BOUNCE_BUFFERS 64u
 #define SHMEMD_BOUNCE_NBYTES 64u

@@ -3,10 +3,10 @@
 /* Switch of a channel to another path: the host's order, and the rewriting of WQEs from the old
  * queue for the new one. The rewriting is pure, from words to words.
  *
- * The host orders a switch when the old path is fenced at both ends, its CQEs are in memory, and
- * the host has read from the responder how many requests it executed. A thread of the GPU carries
- * the order out (impl/switch.h): it takes the WQEs that are not complete from the old queue, which
- * is the log, and writes them at the same indexes of the new one.
+ * The host orders a switch when the queue pairs of the old path are stopped at both ends, its CQEs
+ * are in memory, and the host has read from the responder how many requests it executed. A thread
+ * of the GPU carries the order out (impl/switch.h): it takes the WQEs that are not complete from
+ * the old queue, which is the log, and writes them at the same indexes of the new one.
  *   - A WRITE or an atomic that the responder executed becomes a NOP, so that it is not repeated.
  *   - A fetching atomic that was executed has lost its result: a NOP too, and its caller is told.
  *   - A READ without its answer is repeated, executed or not.

@@ -63,8 +63,8 @@ enum shmemdi_wr_local {
 };
 
 typedef struct shmemdi_wr {
-	uint8_t kind; /* shmemdi_wr_kind */
-	uint8_t to;   /* shmemdi_wr_local */
+	uint8_t kind;       /* shmemdi_wr_kind */
+	uint8_t local_kind; /* shmemdi_wr_local */
 	uint32_t nbytes;
 	const char *sym; /* at the peer */
 	union {
@@ -113,7 +113,8 @@ SHMEMD_FN uint32_t shmemdi_wr_wqebbs(const shmemdi_wr_t *wr)
 
 SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_ep_t *ep, const shmemdi_wr_t *wr)
 {
-	return (wr->kind == SHMEMDI_WR_READ || wr->to == SHMEMDI_LOCAL_BOUNCE) && shmemdi_dumps(ep);
+	return (wr->kind == SHMEMDI_WR_READ || wr->local_kind == SHMEMDI_LOCAL_BOUNCE) &&
+	       shmemdi_dumps(ep);
 }
 
 /* Coalesce the converged lanes that post alike on one channel, whose address is a multiple of 128.
@@ -136,7 +137,8 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_wr_lanes(const shmemdi_ep_t *ep, const shmemdi
 		return shmemdi_lanes_self();
 	return shmemdi_lanes_on(&ep->c,
 				wqebbs | (wrs->n - 1) << 2 |
-					(uint32_t)(wrs->wr[0].to == SHMEMDI_LOCAL_BOUNCE) << 3,
+					(uint32_t)(wrs->wr[0].local_kind == SHMEMDI_LOCAL_BOUNCE)
+						<< 3,
 				wrs->how);
 }
 
@@ -236,7 +238,7 @@ SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_post_t
 	uint64_t path = post->line.path, rkeys = shmemdi_keys(shmemdi_rkey(ep, wr->sym));
 	shmemdi_mem_t remote = shmemdi_heap_mem(ep, wr->sym, rkeys, path);
 	shmemdi_mem_t own =
-		wr->to == SHMEMDI_LOCAL_HEAP
+		wr->local_kind == SHMEMDI_LOCAL_HEAP
 			? shmemdi_heap_mem(ep, local, shmemdi_keys(shmemdi_lkey(ep, local)), path)
 			: shmemdi_bounce_mem(local, shmemdi_bounce_keys(ep), path);
 	uint32_t wqebbs = shmemdi_wr_wqebbs(wr), segments = 3;
@@ -292,7 +294,7 @@ SHMEMD_FN_COLD int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const
 	shmemdi_post_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	int status = SHMEMD_OK;
 
-	if (wr->to == SHMEMDI_LOCAL_BOUNCE) {
+	if (wr->local_kind == SHMEMDI_LOCAL_BOUNCE) {
 		status = shmemdi_wr_bounce(&ep->c, call, lanes, &posted->bounce);
 		if (status != SHMEMD_OK)
 			return status;
@@ -305,7 +307,7 @@ SHMEMD_FN_COLD int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const
 	SHMEMD_ARCH_NO_UNROLL
 	for (i = 0; i < wrs->n; i++, wr++)
 		at += shmemdi_wr_write(ep, &post, at, wrs->n * lanes.rank + i, wr,
-				       wr->to == SHMEMDI_LOCAL_HEAP ? wr->u.local : local,
+				       wr->local_kind == SHMEMDI_LOCAL_HEAP ? wr->u.local : local,
 				       wrs->how.is_flush);
 	posted->end = post.first + at;
 	posted->ticket = shmemdi_lanes_submit(&ep->c, lanes, &post, wrs->how);
@@ -318,7 +320,7 @@ SHMEMD_FN void shmemdi_wr_word(shmemdi_wrs_t *wrs, const void *sym, uint64_t bit
 	shmemdi_wr_t *wr = &wrs->wr[wrs->n++];
 
 	wr->kind = SHMEMDI_WR_WRITE_INLINE;
-	wr->to = SHMEMDI_LOCAL_SINK;
+	wr->local_kind = SHMEMDI_LOCAL_SINK;
 	wr->sym = (const char *)sym;
 	wr->nbytes = width;
 	wr->u.words[0] = (uint32_t)bits;
@@ -332,7 +334,7 @@ SHMEMD_FN void shmemdi_wr_amo(shmemdi_wrs_t *wrs, const void *sym, shmemdi_nic_a
 	shmemdi_wr_t *wr = &wrs->wr[wrs->n++];
 
 	wr->kind = SHMEMDI_WR_ATOMIC;
-	wr->to = (uint8_t)to;
+	wr->local_kind = (uint8_t)to;
 	wr->sym = (const char *)sym;
 	wr->nbytes = width;
 	wr->u.amo = amo;
@@ -345,7 +347,7 @@ SHMEMD_FN void shmemdi_wr_data(shmemdi_wrs_t *wrs, int kind, const char *sym, co
 	shmemdi_wr_t *wr = &wrs->wr[wrs->n++];
 
 	wr->kind = (uint8_t)kind;
-	wr->to = (uint8_t)to;
+	wr->local_kind = (uint8_t)to;
 	wr->sym = sym;
 	wr->u.local = local;
 	wr->nbytes = nbytes;

@@ -5,9 +5,9 @@
  *
  * The completion of a WRITE says that the target's NIC has accepted it, not that a thread there
  * sees it: it may still be on its way through PCIe when a flag that came by another transport is
- * read. The response to a READ overtakes nothing on that way. So a channel is quiet when a READ
- * that was posted after everything else has completed. The READ is shared: `flush` names the last
- * one. */
+ * read. To execute a READ the target's NIC reads over PCIe, and that read does not pass the NIC's
+ * earlier writes. So a channel is made quiet by one READ, posted last: when it completes,
+ * everything posted before is visible. The READ is shared: `flush` names the last one. */
 #ifndef SHMEMD_IMPL_QUIET_H
 #define SHMEMD_IMPL_QUIET_H
 

@@ -8,7 +8,8 @@
  *              shmemdi_service_once, that finds everything reserved published. It moves on the
  *              epoch of the reservation word by compare-and-swap. Then no thread has the turn, and
  *              every later poster waits for a line of the new epoch before it writes a WQE.
- * If no such thread exists, a poster has the turn, and either publishes or waits for space.
+ * If neither exists, a poster has the turn and will publish; or no thread is in such a wait, and
+ * the order stays pending.
  *
  * The thread takes the lock of `rung`, unless `ready` has RUNG, then that of `done`. The holder of
  * `done` waits for nothing, the holder of `rung` only for `done`. The thread
