@@ -247,7 +247,8 @@ static void open_host(host_t *h, int pe, int peer, uint32_t k)
 	h->endpoints[0].is_there = h->has_endpoint[0] = 1;
 	h->n_endpoints = 1;
 	for (uint32_t i = 0; i < RIG_QUEUES_MAX; i++)
-		h->retired[i] = SHMEMD_READY_INDEX(rig_words(pe, peer, k)->ready);
+		h->retired[i] = SHMEMD_READY_INDEX(
+			shmemd_arch_ld_relaxed_u64(&rig_words(pe, peer, k)->ready));
 }
 
 void rig_hosts_open(int pe, int peer, uint32_t k)
