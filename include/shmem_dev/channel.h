@@ -114,7 +114,7 @@ SHMEMD_FN void shmemd_channel_signal_set(const shmemd_ctx_t *ctx, uint64_t *sig,
  */
 SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_by_hand_t q = shmemdi_queue(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(NONE), pe);
 
 	if (q.has_nic)
 		shmemdi_ring_until(&q.chan, SHMEMD_READY_INDEX(shmemdi_ready(&q.chan)));
@@ -131,7 +131,7 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  */
 SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_by_hand_t q = shmemdi_queue(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(NONE), pe);
 
 	return q.has_nic ? shmemdi_cq_place(&q.chan) : 0;
 }
@@ -151,7 +151,7 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t place,
 				  int *is_done SHMEMD_SITE)
 {
-	shmemdi_by_hand_t q = shmemdi_queue(ctx, SHMEMDI_CALL(QUIET), pe);
+	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(QUIET), pe);
 
 	*is_done = 1;
 	return q.has_nic ? shmemdi_cq_poll_place(&q.chan, q.call, place, is_done) : q.status;
@@ -165,7 +165,7 @@ SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t plac
  */
 SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_by_hand_t q = shmemdi_queue(ctx, SHMEMDI_CALL(QUIET), pe);
+	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(QUIET), pe);
 
 	shmemd_arch_fence_quiet();
 	if (q.has_nic)
@@ -185,7 +185,7 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  */
 SHMEMD_FN uint32_t shmemd_channel_space(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_by_hand_t q = shmemdi_queue(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(NONE), pe);
 
 	return q.has_nic ? shmemdi_cq_space(&q.chan, q.call) : UINT32_MAX;
 }

@@ -512,14 +512,14 @@ SHMEMD_FN void shmemdi_signal_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 
 /* A channel by hand. */
 
-typedef struct shmemdi_queue {
+typedef struct shmemdi_by_hand {
 	shmemdi_chan_t chan; /* if has_nic */
 	shmemdi_call_t call;
 	int status; /* of the check of pe; latched if the call returns no status */
 	int has_nic;
 } shmemdi_by_hand_t;
 
-SHMEMD_FN shmemdi_by_hand_t shmemdi_queue(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
+SHMEMD_FN shmemdi_by_hand_t shmemdi_by_hand(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
 {
 	shmemdi_by_hand_t q;
 
