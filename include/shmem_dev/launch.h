@@ -93,11 +93,14 @@ typedef cudaStream_t shmemd_stream_t;
 /* Start a kernel; does not wait.
  *
  * Callers        host. All blocks that wait for each other, directly or through another PE, must be
- * resident at once. Unless every block sends before it waits, launch no more blocks than the GPU
- * holds. kernel         defined with SHMEMD_KERNEL. n_blocks       blocks of n_threads threads
- * (multiple of 32 if block or warp forms are used). shared_nbytes  dynamic scratch per block.
- * stream         shmemd_stream_t; 0 (or NULL): the default one. params         lvalue of the
- * kernel's struct, copied. Returns        0, or an error code: cudaError_t on GPUs, 1 on CPUs.
+ *                resident at once. Unless every block sends before it waits, launch no more blocks
+ *                than the GPU holds.
+ * kernel         defined with SHMEMD_KERNEL.
+ * n_blocks       blocks of n_threads threads (multiple of 32 if block or warp forms are used).
+ * shared_nbytes  dynamic scratch per block.
+ * stream         shmemd_stream_t; 0 (or NULL): the default one.
+ * params         lvalue of the kernel's struct, copied.
+ * Returns        0, or an error code: cudaError_t on GPUs, 1 on CPUs.
  */
 #define shmemd_launch(kernel, n_blocks, n_threads, shared_nbytes, stream, params)                  \
 	(kernel<<<(n_blocks), (n_threads), (shared_nbytes), (stream)>>>(params),                   \

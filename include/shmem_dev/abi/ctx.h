@@ -16,9 +16,9 @@
 
 /* One member of the context's team, indexed by its PE number in that team. Immutable. */
 typedef struct shmemd_peer {
-	char *base;        /* where this PE sees the peer's heap; own heap for itself (NULL with
-		       SHMEMH_DISABLE_P2P=1); NULL: not mapped, so
-		       behind a NIC or nowhere */
+	/* Where this PE sees the peer's heap; for itself its own heap, or NULL with
+	 * SHMEMH_DISABLE_P2P=1. NULL: not mapped, so behind a NIC or nowhere. */
+	char *base;
 	int32_t world_pe;  /* the same PE's number in the world team */
 	uint32_t reserved; /* 0 */
 } shmemd_peer_t;

@@ -25,16 +25,16 @@
 
 /* An order to switch a channel, in pinned host memory; one at a time for a PE.
  *
- * The host writes the fields of an order, then `number`, one more than before, with release. The
- * thread that carries it out stores `retired`, then `carried_out` = number with release, and reads
- * none of it afterwards. Until then the host leaves all fields as they are. No word is written by
- * both. */
+ * The host stores `announced`, executes a release fence, stores the other fields of an order, then
+ * `number`, one more than before, with release. The thread that carries it out stores `retired`,
+ * then `carried_out` = number with release, and reads none of it afterwards. Until then the host
+ * leaves all fields as they are. No word is written by both. */
 typedef struct shmemd_order {
 	uint64_t number;      /* of the latest order; 0: none yet */
 	uint64_t carried_out; /* by the GPU: number of the latest order that is carried out */
-	/* The new path, as in shmemd_channel_t. Its epoch is the next one; its base field is 0,
-	 * and the thread that carries the order out fills it in. A path
-	 * with a status (SHMEMD_PATH_FAILED) ends the channel instead; the rest does not count. */
+	/* The new path, as in shmemd_channel_t. Its epoch is the next one; its base field is 0, and
+	 * the thread that carries the order out fills it in. A path with a status
+	 * (SHMEMD_PATH_FAILED) ends the channel instead; the rest does not count. */
 	uint64_t path;
 	uint64_t queue; /* its doorbell record is `start`, all its CQEs SHMEMD_CQE_INVALID */
 	uint64_t doorbell;
@@ -45,8 +45,8 @@ typedef struct shmemd_order {
 	uint32_t retired; /* by the GPU: until `ready` has reached this index, posters write to
 			      the old queue. Later only waiters load CQEs there, and then compare
 			      epochs. So the host may reuse that memory, but must not unmap it */
-	uint32_t announced; /* low bits of the order's number: the host stores it first, then a
-			     release fence, then the other fields, then `number` */
+	uint32_t announced; /* low bits of the order's number: differs from those of `number`
+			     while the fields are being written */
 } shmemd_order_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_order_t) == 64, "ABI: shmemd_order_t");

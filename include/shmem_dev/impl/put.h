@@ -276,9 +276,10 @@ SHMEMD_FN uint32_t shmemdi_put_wqebbs(const shmemdi_put_t *put)
 	return (put->nbytes != 0) + (put->sig.op >= 0);
 }
 
-/* Fill `wrs` from the put: n_reserved: WQEBBs that the caller has reserved; 0: none, then take one
- * segment. The signal follows the last segment as soon as there is room. All but the last posting
- * of a put defer their doorbell, and do not ask for the number of their CQE. */
+/* Fill `wrs` from the put: as many work requests as the caller has reserved WQEBBs (n_reserved), or
+ * one segment if it has reserved none (0). The signal follows the last segment as soon as there is
+ * room. All but the last posting of a put defer their doorbell, and do not ask for the number of
+ * their CQE. */
 SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs,
 			       uint32_t n_reserved)
 {
