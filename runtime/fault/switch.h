@@ -48,14 +48,13 @@
 #include <stdint.h>
 
 enum shmemhi_switch_event_kind {
-	/* Detected here. path: the one concerned; FAULT and DEAD of an earlier one have no effect.
-	 * */
+	/* Detected here. path: the one concerned; FAULT and DEAD of an earlier one have no
+	 * effect. */
 	SHMEMHI_EV_FAULT, /* transport error, flush, queue pair in ERR, or the path is to be left */
 	SHMEMHI_EV_GUILTY, /* of any path; value: shmemd_status of a request that this PE's program
 			      got wrong. FAULT follows, since its queue pair fails with it; not if
 			      DRAIN finds it */
-	SHMEMHI_EV_DEAD,   /* this end's adapter does not respond, and cannot reach memory any more
-			    */
+	SHMEMHI_EV_DEAD,   /* this end's adapter does not respond and no longer reaches memory */
 	SHMEMHI_EV_PEER_DEAD,
 	SHMEMHI_EV_GIVE_UP, /* the time limit for finding a path; no effect while there is one */
 	/* Results of actions. path: that of the action. DEAD in place of one of the first four, and
@@ -144,8 +143,8 @@ void shmemhi_switch_init(shmemhi_switch_t *s);
  *
  * actions  receives what the caller has to do, in this order; [SHMEMHI_SWITCH_ACTIONS]. Actions of
  *          earlier events that are not done come first.
- * Returns  how many; an event that is late, repeated or does not belong to the phase causes none.
- * */
+ * Returns  how many; an event that is late, repeated or does not belong to the phase causes
+ *          none. */
 int shmemhi_switch_event(shmemhi_switch_t *s, shmemhi_switch_event_t event,
 			 shmemhi_switch_action_t *actions);
 
