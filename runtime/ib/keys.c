@@ -86,7 +86,7 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 	n_granules = shmemhi_mem_reserved(job) / keys->granule;
 	ib->n_granules = (uint32_t)n_granules;
 	ib->log_granule = (uint64_t)__builtin_ctzll(keys->granule);
-	if (n_granules < UINT32_MAX)
+	if (SHMEMD_KEYS(n_granules, job->n_pes) <= UINT32_MAX) /* kernels compute with 32 bits */
 		status = shmemhi_dev_alloc(
 			job, SHMEMD_KEYS(n_granules, job->n_pes) * sizeof *keys->table,
 			(void **)&keys->table);
