@@ -26,8 +26,9 @@ typedef struct shmemdi_ticket {
 } shmemdi_ticket_t;
 #define SHMEMDI_TICKET_VOID 0x400u /* another poster published them, or the channel failed */
 
-/* Read the CQEs that the NIC has written, unless another thread is doing so. done: as loaded just
- * before. Returns whether `done` has moved. */
+/* Consume the next CQE, or a later one that was found by probing ahead, if the NIC has written it
+ * and no other thread is reading CQEs. done: as loaded just before. Returns whether `done` has
+ * moved. */
 SHMEMD_FN_COLD int shmemdi_cq_consume(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	uint64_t now;
