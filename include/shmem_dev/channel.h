@@ -137,8 +137,8 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 }
 
 /* Has the NIC reported everything before a place? Sources are reusable then; that the data are
- * visible at pe takes a quiet. Reads the CQEs that are there, unless another thread is doing so, and
- * rings the doorbell if it does not cover the place yet.
+ * visible at pe takes a quiet. Reads the CQEs that are there, unless another thread is doing so,
+ * and rings the doorbell if it does not cover the place yet.
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.

@@ -68,8 +68,8 @@ SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
 }
 
 /* As shmemd_fence_warp, but only for what the warp's thread 0 sends after it: cheaper where all
- * members are mapped, since one thread fences for all. It covers what all threads of the warp sent before. Another thread that
- * signals afterwards calls shmemd_fence first.
+ * members are mapped, since one thread fences for all. It covers what all threads of the warp sent
+ * before. Another thread that signals afterwards calls shmemd_fence first.
  *
  * Callers  all 32 threads of a warp, converged, with equal arguments.
  */
@@ -129,9 +129,9 @@ SHMEMD_FN int shmemd_quiet_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
 }
 
 /* As shmemd_quiet_warp, but only the warp's thread 0 may send a signal or flag that announces the
- * data: cheaper where all members are mapped, since one thread fences for all. It completes the operations of all threads of the
- * warp, whose own loads come after it, too. Another thread that signals afterwards calls
- * shmemd_fence first.
+ * data: cheaper where all members are mapped, since one thread fences for all. It completes the
+ * operations of all threads of the warp, whose own loads come after it, too. Another thread that
+ * signals afterwards calls shmemd_fence first.
  *
  * Callers  all 32 threads of a warp, converged, with equal arguments.
  * Returns  as shmemd_quiet.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The heap's memory regions, and the table from which kernels take the key of an offset. A
- * growth is registered in regions as long as all NICs allow, so most growths are one region. */
+/* The heap's memory regions, and the table from which kernels take the key of an offset. A growth
+ * is registered in regions of the greatest length that the NICs of all PEs allow, so most growths
+ * are one region. */
 #include <endian.h>
 #include <stdlib.h>
 #include "ib/region.h"

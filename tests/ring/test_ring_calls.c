@@ -143,8 +143,8 @@ static void complete_stays_complete(void **state)
 }
 
 /* The completion of WQEBB 20 of 64 is held. The CQE at an eighth of those outstanding has arrived,
- * that at one half has not: the first poll completes 9 WQEBBs, and counts as many CQEs; further polls
- * complete the other 11, and none of them takes a WQEBB back. */
+ * that at one half has not: the first poll completes 9 WQEBBs, and counts as many CQEs; further
+ * polls complete the other 11, and none of them takes a WQEBB back. */
 static void hold_wqebb_20(int pe)
 {
 	if (pe != 0)

@@ -99,7 +99,7 @@ typedef struct shmemd_ctx {
 	const uint32_t *causes;     /* [n_pes] shmemd_cause of each PE, pinned host memory */
 	shmemd_latch_t *latch;
 	shmemd_error_t *error;
-	uint64_t timeout_ns;            /* limit of waits that name none; 0: no limit */
+	uint64_t timeout_ns;            /* limit of waits whose call gives none; 0: no limit */
 	const struct shmemd_ctx *self;  /* this context in memory of the device, on channel 0 */
 	const uint64_t *heap_committed; /* bytes of the heap that have memory; pinned host memory */
 	/* Channels; all of it 0 without a NIC. */

@@ -3,8 +3,8 @@
 /* sync and barrier of a team by all-to-all flags in the team's sync memory (abi/ctx.h).
  *
  * A PE's sync number e, one more than that of its last one: store flag e into its own word on every
- * other member, wait until its words from all others are >= e, then set `number` to e. Each word has
- * one writer.
+ * other member, wait until its words from all others are >= e, then set `number` to e. Each word
+ * has one writer.
  *
  * Interleavings considered
  *   Fast peer. B finishes sync e and enters e + 1 while A still polls for e: A's word from B goes
