@@ -121,7 +121,7 @@ static int is_delayed(void)
 static endpoint_t *endpoint_of(end_t *end, uint32_t path)
 {
 	CHECK(path < MAX_PATHS && end->of_path[path] != NONE);
-	return &end->eps[end->of_path[path]];
+	return &end->eps[end->of_path[path % MAX_PATHS]];
 }
 
 /* A step of the fence: each one once, in their order. */
