@@ -45,7 +45,7 @@ int shmemh_fault_get(const shmemh_t *job, int pe, int k, shmemh_fault_info_t *in
 
 	if (shmemhi_refused(job, "fault_get"))
 		return SHMEMH_ERR_ARGUMENT;
-	n_channels = shmemh_channels(job);
+	n_channels = job->fault ? (int)job->fault->core.config.n_channels : shmemh_channels(job);
 	if (pe < 0 || pe >= job->n_pes || k < 0 || k >= n_channels)
 		return shmemhi_fail_thread(
 			SHMEMH_ERR_ARGUMENT,

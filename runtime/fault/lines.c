@@ -65,6 +65,18 @@ static void text_path(const shmemhi_fault_row_t *row, char text[256])
 		 row->peer_address[0] ? row->peer_address : "?");
 }
 
+static const char *status_name(int status)
+{
+	switch (status) {
+	case SHMEMD_ERR_PEER:
+		return "SHMEMD_ERR_PEER";
+	case SHMEMD_ERR_REFUSED:
+		return "SHMEMD_ERR_REFUSED";
+	default:
+		return shmemh_strerror(status);
+	}
+}
+
 void shmemhi_fault_say(const shmemhi_fault_agent_t *agent, const shmemhi_fault_group_t *g)
 {
 	const shmemhi_log_t *log = &agent->job->log;
@@ -76,16 +88,17 @@ void shmemhi_fault_say(const shmemhi_fault_agent_t *agent, const shmemhi_fault_g
 	switch (g->state) {
 	case SHMEMH_FAULT_SWITCHING:
 		shmemhi_log(log, SHMEMHI_WARN,
-			    "path lost: %s: %s: %s: held until another path is there, for up to "
+			    "path %s: %s: %s: %s: held until another path is there, for up to "
 			    "SHMEMH_FT_GIVEUP=%gs; nothing is lost",
-			    path, why, channels,
+			    g->row.cause == SHMEMH_FAULT_BY_MOVE ? "left" : "lost", path, why,
+			    channels,
 			    (double)agent->core.config.giveup_ns / (double)SHMEMHI_SECOND);
 		break;
 	case SHMEMH_FAULT_ENDED:
 		shmemhi_log(log, SHMEMHI_ERROR,
-			    "path ended: %s: %s: %s: nothing is sent any more, waits return %d "
+			    "path ended: %s: %s: %s: nothing is sent any more, quiet returns %d "
 			    "(%s)",
-			    path, why, channels, g->row.status, shmemh_strerror(g->row.status));
+			    path, why, channels, g->row.status, status_name(g->row.status));
 		break;
 	default:
 		shmemhi_log(log, SHMEMHI_WARN,

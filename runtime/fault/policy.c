@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <shmem_host/fault.h>
+#include "fault/results.h"
 #include "job/job.h"
 
 static shmemhi_fault_policy_t decided(int policy, const char *why)

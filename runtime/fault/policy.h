@@ -5,9 +5,9 @@
 #define SHMEMHI_FAULT_POLICY_H
 
 #include <stdbool.h>
-#include "fault/results.h"
 
 struct shmemh;
+struct shmemhi_firmware; /* fault/results.h */
 
 /* Values of SHMEMH_FT, as in base/options.h. */
 enum shmemhi_ft { SHMEMHI_FT_AUTO, SHMEMHI_FT_OFF, SHMEMHI_FT_EXACT };
@@ -43,6 +43,6 @@ int shmemhi_fault_agree(struct shmemh *job, const shmemhi_fault_policy_t *mine, 
 
 /* The worse one of the verdicts on the rows of the self-test that fail-over relies on: "prefix"
  * and "late-write". path: as for shmemhi_results_verdict. */
-int shmemhi_fault_verdict(const char *path, const shmemhi_firmware_t *of);
+int shmemhi_fault_verdict(const char *path, const struct shmemhi_firmware *of);
 
 #endif

@@ -58,8 +58,8 @@ static void fill_row(const shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 	row->ambiguous = c->ambiguous;
 	row->fault_at = c->is_out ? c->fault_at : 0;
 	row->outage_ns = c->outage_ns;
-	/* While there is no path in use, it is the one that was left. */
-	describe(agent, pe, k, c->is_out ? c->cause_path : row->path, row);
+	/* The path of the device's latest order: while it switches, the one that was left. */
+	describe(agent, pe, k, c->is_open ? c->machine.ordered : 0, row);
 }
 
 /* Lines */
