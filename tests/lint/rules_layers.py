@@ -17,12 +17,12 @@ HOST = {
     "job": ("base",),
     "mem": ("base", "cuda", "job"),
     "topo": ("base",),
-    "fault": ("base",),
-    "ib": ("base", "cuda", "job", "mem", "topo"),
+    "fault": ("base", "boot", "job"),
+    "ib": ("base", "cuda", "job", "mem", "topo", "fault"),
     "kernels": (),
-    "selftest": ("base", "cuda", "job", "kernels", "mem", "topo", "ib"),
-    "core": ("base", "boot", "job", "mem", "topo", "ib"),
-    "tools": ("base", "boot", "cuda", "job", "mem", "topo", "ib", "selftest"),
+    "selftest": ("base", "cuda", "job", "kernels", "mem", "topo", "fault", "ib"),
+    "core": ("base", "boot", "job", "mem", "topo", "fault", "ib"),
+    "tools": ("base", "boot", "cuda", "job", "mem", "topo", "fault", "ib", "selftest"),
 }
 
 # Folders of the software adapter, likewise. engine/ declares what it asks of link/ and watch/.
