@@ -400,6 +400,7 @@ static void fill_context(rig_pe_t *p, int pe)
 	c->log_batch = (uint8_t)log2_of(plan.batch);
 	c->inline_nbytes = (uint8_t)plan.inline_nbytes;
 	c->order = plan.has_paths ? &p->order : NULL;
+	c->faults = plan.has_paths ? (shmemd_faults_t *)(void *)p->faults : NULL;
 }
 
 static void fill_pe(rig_pe_t *p, int pe)
@@ -409,6 +410,7 @@ static void fill_pe(rig_pe_t *p, int pe)
 	memset(&p->latch, 0, sizeof(p->latch));
 	memset(&p->error, 0, sizeof(p->error));
 	memset(&p->order, 0, sizeof(p->order));
+	memset(p->faults, 0, sizeof(p->faults));
 	memset(p->causes, 0, sizeof(p->causes));
 	p->abort_word = 0;
 	p->heap_committed = (uint64_t)(plan.n_granules - plan.n_uncommitted) * RIG_GRANULE;

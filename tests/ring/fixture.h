@@ -81,7 +81,8 @@ typedef struct rig_pe {
 	shmemd_latch_t latch;
 	shmemd_error_t error;
 	shmemd_order_t order;
-	shmemd_ctx_t ctx; /* of channel 0 */
+	uint64_t faults[8 + RIG_CHANNELS_MAX * RIG_PES_MAX]; /* shmemd_faults_t and its reports */
+	shmemd_ctx_t ctx;                                    /* of channel 0 */
 } rig_pe_t;
 
 extern rig_pe_t rig_pes[RIG_PES_MAX];

@@ -152,8 +152,9 @@ typedef struct shmemd_channel {
 	uint64_t ticket;    /* of the next bounce buffer */
 	uint64_t doorbells; /* counters: doorbells rung, requests published */
 	uint64_t requests;
-	uint64_t origin; /* SHMEMD_ORIGIN_WORD of the path (abi/replay.h); 0 if all begins at 0 */
-	uint64_t pad1[5];
+	uint64_t origin;   /* SHMEMD_ORIGIN_WORD of the path (abi/replay.h); 0 if all begins at 0 */
+	uint64_t reported; /* with the lock of `done`: latest report of the path (abi/fault.h); 0 */
+	uint64_t pad1[4];
 	uint64_t owners[SHMEMD_BOUNCE_BUFFERS];
 } shmemd_channel_t;
 

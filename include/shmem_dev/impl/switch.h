@@ -284,18 +284,6 @@ SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_
 	shmemd_arch_st_release_u64(&order->carried_out, o->number);
 }
 
-SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
-{
-	for (;;) {
-		uint64_t seen = shmemd_arch_ld_relaxed_u64(p);
-
-		/* Without the order of the lock, CQEs and `done` of before could be read. */
-		if (!(seen & SHMEMD_BUSY) && shmemd_arch_try_lock(p, seen))
-			return seen;
-		shmemd_arch_spin_hint();
-	}
-}
-
 /* The switch */
 
 /* Read all CQEs that are there. */
@@ -374,6 +362,8 @@ SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_or
 		path |= SHMEMD_PATH_FAILED(SHMEMD_ERR_PATH);
 	shmemd_arch_st_relaxed_u64(&c->ch->queue, o->queue);
 	shmemd_arch_st_relaxed_u64(&c->ch->doorbell, o->doorbell);
+	/* 256 paths later a report may be the same word again, and is to be stored again. */
+	shmemd_arch_st_relaxed_u64(&c->ch->reported, 0);
 	path = shmemdi_set_path(c, path);
 	if (done != end && !SHMEMD_PATH_STATUS(path))
 		shmemdi_ring(c, path, o->queue, o->doorbell, end);
