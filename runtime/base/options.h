@@ -68,6 +68,9 @@
 	X(ib_queue, WORD, "SHMEMH_IB_QUEUE", "auto",                                               \
 	  "auto|gpu|host: memory of queues and bounce buffers; auto: the GPU's if the heap is "    \
 	  "there and the NIC can register it")                                                     \
+	X(ft, WORD, "SHMEMH_FT", "off",                                                            \
+	  "off|exact: exact: when a NIC, port or cable fails, channels go on over another port, "  \
+	  "and nothing is lost or done twice")                                                     \
 	X(uniqueid, TEXT, "SHMEMH_UNIQUEID", "", "text form of the unique id, set by a launcher")  \
 	X(pe, INT, "SHMEMH_PE", "-1", "this PE's number, set by a launcher")                       \
 	X(n_pes, INT, "SHMEMH_NPES", "-1", "PEs in the job, set by a launcher")

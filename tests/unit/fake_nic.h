@@ -77,7 +77,7 @@ static inline int plug_in(shmemh_t *job, uint64_t max_mr_size)
 	strcpy(ib->nic.name, "fake_0");
 	ib->n_channels = 1;
 	ib->depth = SHMEMD_MIN_DEPTH;
-	ib->bounce_key = FAKE_BOUNCE_KEY;
+	ib->bounce_keys[0] = FAKE_BOUNCE_KEY;
 	job->opt.ib_batch = 8;
 	ib->links = calloc((size_t)job->n_pes, sizeof *ib->links);
 	for (int pe = 0; pe < job->n_pes; pe++)
