@@ -8,6 +8,7 @@
  * FAILOVER_ROUNDS: rounds of a kernel. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

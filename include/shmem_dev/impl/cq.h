@@ -141,7 +141,8 @@ SHMEMD_FN int shmemdi_cq_ended(const shmemdi_chan_t *c, shmemdi_call_t call, int
 			       uint32_t end, int is_named)
 {
 	if (status == SHMEMD_ERR_TIMEOUT && !is_named && c->flags & SHMEMD_CTX_FT)
-		shmemdi_report_suspicion(c);
+		SHMEMD_ARCH_INDIRECT(shmemdi_report_suspicion)
+	(c->ctx, c->ch, shmemdi_report_index(c));
 	if (status != SHMEMD_ERR_TIMEOUT || !is_named)
 		shmemdi_record(c->ctx, call, status, c->pe, 0, SHMEMD_DONE_INDEX(shmemdi_done(c)),
 			       end);

@@ -42,7 +42,7 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, c
 	int status = shmemdi_syndrome_status(syndrome);
 
 	if (c->flags & SHMEMD_CTX_FT) {
-		shmemdi_report_error(c, status, tail, syndrome, vendor);
+		shmemdi_report_error(c->ctx, c->ch, shmemdi_report_index(c), cqe);
 		if (status == SHMEMD_ERR_PATH)
 			return;
 	}
