@@ -138,7 +138,8 @@ SHMEMD_KERNEL(mix_kernel, mix_params_t, p)
 	if (status == SHMEMD_OK)
 		status = shmemd_quiet(&ctx);
 	p.status[thread] = status;
-	p.status[THREADS + thread] = shmemd_barrier_block(&p.ctx);
+	if (thread == 0)
+		p.status[THREADS] = shmemd_barrier(&p.ctx);
 }
 
 /* ---- ports ---- */
@@ -268,6 +269,7 @@ static int run_mix(pes_t *pes, script_t *script)
 	script->rounds = p.n;
 	PES_CHECK(pes, pthread_create(&thread, NULL, script_main, script) == 0);
 	PES_TRY(pes, run_device(shmemd_launch(mix_kernel, 1, THREADS, 0, NULL, p)));
+	PES_TRY(pes, run_device(shmemd_stream_sync(NULL)));
 	script->is_ending = 1;
 	pthread_join(thread, NULL);
 	PES_EQ(pes, script->n_failed, 0);
