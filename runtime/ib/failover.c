@@ -11,6 +11,12 @@
 #define FIRST_BACKOFF_NS ((uint64_t)10 * 1000 * 1000)
 #define LAST_BACKOFF_NS ((uint64_t)1000 * 1000 * 1000)
 
+/* By then a NIC has taken a doorbell. */
+#define DOORBELL_NS ((uint64_t)20 * 1000 * 1000)
+
+/* An order that no thread of the program has carried out for so long is the service's. */
+#define SERVE_NS ((uint64_t)1000 * 1000)
+
 _Static_assert(sizeof(shmemhi_offer_bytes_t) == SHMEMHI_FAULT_OFFER_NBYTES, "bytes of an offer");
 
 static bool reaches(void *self, int pe)
@@ -126,17 +132,26 @@ static bool fence(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_sw
 /* ---- a new path ---- */
 
 /* Destroy what nobody uses any more: endpoints of earlier paths, which are fenced, but for those
- * that the device uses or is to use. */
-static void reap(shmemhi_standby_t *s, shmemhi_route_t *route)
+ * that the device uses or is to use. A doorbell of the path that the device has left last may still
+ * be on its way to the NIC for some time. */
+void shmemhi_reap(shmemhi_standby_t *s, shmemhi_route_t *route)
 {
 	shmemhi_endpoint_t *e = route->endpoints, *next;
 
+	if (shmemhi_now() - route->used_since < DOORBELL_NS)
+		return;
 	for (; e; e = next) {
 		next = e->next;
 		if (e->is_fenced && e->has_path && e != route->used && e != route->ordered &&
 		    e != route->current)
 			shmemhi_endpoint_destroy(s, route, e);
 	}
+}
+
+static void reap_all(shmemhi_standby_t *s)
+{
+	for (size_t i = 0; i < shmemhi_n_routes(s); i++)
+		shmemhi_reap(s, &s->routes[i]);
 }
 
 static shmemhi_endpoint_t *new_endpoint(shmemhi_standby_t *s, shmemhi_route_t *route)
@@ -147,6 +162,8 @@ static shmemhi_endpoint_t *new_endpoint(shmemhi_standby_t *s, shmemhi_route_t *r
 	if (!e)
 		return NULL;
 	e->column = (uint8_t)s->column;
+	if (!shmemhi_slots_have_one(s))
+		reap_all(s);
 	e->slot = shmemhi_slot_take(s, e->column);
 	if (!e->slot) {
 		free(e);
@@ -189,7 +206,7 @@ static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_
 	if (!shmemhi_may_prepare(s))
 		return false;
 	if (!e) {
-		reap(s, route);
+		shmemhi_reap(s, route);
 		e = route->making = new_endpoint(s, route);
 		if (!e)
 			return back_off(s, route);
@@ -243,6 +260,7 @@ static void give(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_
 	shmemd_order_t *o = s->order;
 
 	s->n_orders++;
+	s->ordered_at = shmemhi_now();
 	__atomic_store_n(&o->announced, (uint32_t)s->n_orders, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&o->path,
@@ -267,13 +285,14 @@ static void retire(shmemhi_standby_t *s, shmemhi_route_t *route)
 {
 	shmemhi_slot_t *slot = route->used->slot;
 
+	if (route->used->link->producer)
+		shmemhi_proxy_remove(s->ib, route->used->link);
 	if (slot) {
 		slot->channel = shmemhi_channel(s->ib, &s->ib->links[route - s->routes]);
 		slot->retired = __atomic_load_n(&s->order->retired, __ATOMIC_RELAXED);
 	}
 	route->used = route->ordered;
 	route->used_since = shmemhi_now();
-	reap(s, route);
 }
 
 static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_action_t *a,
@@ -292,8 +311,11 @@ static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch
 		route->has_order = 1;
 		return false;
 	}
-	if (__atomic_load_n(&s->order->carried_out, __ATOMIC_ACQUIRE) != s->n_orders)
+	if (__atomic_load_n(&s->order->carried_out, __ATOMIC_ACQUIRE) != s->n_orders) {
+		if (s->has_service && shmemhi_now() - s->ordered_at > SERVE_NS)
+			shmemhi_service_step(&s->service, &s->err);
 		return false;
+	}
 	route->has_order = 0;
 	if (a->kind == SHMEMHI_ACT_ORDER)
 		retire(s, route);

@@ -66,7 +66,7 @@ void shmemhi_ib_close(shmemh_t *job)
 
 	if (!ib)
 		return;
-	shmemhi_standby_stop(job, ib);
+	shmemhi_ib_unready(job);
 	shmemhi_watch_close(job, ib);
 	shmemhi_proxy_close(job, ib);
 	shmemhi_standby_close(job, ib);

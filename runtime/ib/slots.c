@@ -130,6 +130,11 @@ static void set_words(char *at, uint64_t value, size_t nbytes)
 		__atomic_store_n(&words[i], value, __ATOMIC_RELAXED);
 }
 
+bool shmemhi_slots_have_one(shmemhi_standby_t *s)
+{
+	return find(s) != NULL;
+}
+
 /* Zeros, but CQEs that are invalid until the NIC writes them. */
 static int clear(shmemhi_standby_t *s, const shmemhi_slot_t *slot)
 {

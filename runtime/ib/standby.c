@@ -142,23 +142,49 @@ static void open_routes(shmemhi_standby_t *s)
 int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_standby_t *s = ib->standby;
-	int status;
 
 	if (!s)
 		return SHMEMH_OK;
 	open_routes(s);
-	status = shmemhi_fault_agent_open(job, (uint32_t)ib->n_channels, &shmemhi_failover_ops, s);
-	if (status == SHMEMH_OK && !shmemhi_ib_is_driven(ib))
-		status = shmemhi_agree(job, shmemhi_fault_agent_start(job));
-	return status;
+	return shmemhi_fault_agent_open(job, (uint32_t)ib->n_channels, &shmemhi_failover_ops, s);
+}
+
+/* Without the service (no GPU, and a program that has no kernels) nothing is ordered either. */
+static void open_service(shmemhi_standby_t *s, const shmemd_ctx_t *ctx)
+{
+	shmemhi_err_t why = {""};
+
+	s->has_service = shmemhi_service_open(&s->service, shmemhi_mem_cuctx(s->job), ctx, &why) ==
+			 SHMEMH_OK;
+	if (!s->has_service)
+		shmemhi_log(&s->job->log, SHMEMHI_INFO,
+			    "fail-over: only threads that wait in the library switch channels: %s",
+			    why.text);
+}
+
+int shmemhi_ib_ready(shmemh_t *job, const shmemd_ctx_t *ctx)
+{
+	shmemhi_ib_t *ib = job->ib;
+
+	if (!ib || !ib->standby)
+		return SHMEMH_OK;
+	open_service(ib->standby, ctx);
+	/* The emulator steps the agent as one of its own threads. */
+	return shmemhi_ib_is_driven(ib) ? SHMEMH_OK : shmemhi_fault_agent_start(job);
 }
 
 /* ---- close ---- */
 
-void shmemhi_standby_stop(shmemh_t *job, shmemhi_ib_t *ib)
+void shmemhi_ib_unready(shmemh_t *job)
 {
-	if (ib->standby)
-		shmemhi_fault_agent_close(job);
+	shmemhi_standby_t *s = job->ib ? job->ib->standby : NULL;
+
+	if (!s)
+		return;
+	shmemhi_fault_agent_close(job);
+	if (s->has_service)
+		shmemhi_service_close(&s->service);
+	s->has_service = 0;
 }
 
 /* Move all queue pairs to ERR before one is destroyed, as links do. Returns whether the NIC may

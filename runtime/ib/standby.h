@@ -26,6 +26,7 @@
 #include "fault/agent.h"
 #include "ib/link.h"
 #include "ib/queue.h"
+#include "kernels/serve.h"
 
 /* Queue memory allocated at the start: at most this, and not more than a slot for each link. */
 #define SHMEMHI_SLOTS_NBYTES ((uint64_t)64 << 20)
@@ -159,6 +160,9 @@ struct shmemhi_standby {
 	shmemhi_endpoint_t *firsts;
 	shmemd_order_t *order; /* pinned */
 	uint64_t n_orders;
+	uint64_t ordered_at;       /* when the latest order was given */
+	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
+	int has_service;
 	shmemd_faults_t *faults;      /* pinned */
 	uint64_t n_reports;           /* seen */
 	size_t report_at;             /* route to look at next; n_routes: none */
@@ -187,17 +191,17 @@ int shmemhi_standby_new(shmemh_t *job, shmemhi_ib_t *ib);
 /* After links_open: what can be made before the links are connected. Not collective. */
 int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* After links_connect and channels_open: the routes, then the agent. Collective. */
+/* After links_connect and channels_open: the routes, then the agent, whose thread ib_ready starts.
+ * Collective. */
 int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib);
-
-/* Before watch, proxy and links are closed: the agent, and what other threads use. */
-void shmemhi_standby_stop(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* Release everything, also after a failed open. is_in_use: of the links. */
 void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* ib/slots.c: queue memory. take returns NULL if there is none, with a line in s->err. */
+/* ib/slots.c: queue memory. take allocates a block if no slot is free; it returns NULL if there is
+ * no memory, with a line in s->err. */
 int shmemhi_slots_open(shmemhi_standby_t *s);
+bool shmemhi_slots_have_one(shmemhi_standby_t *s);
 shmemhi_slot_t *shmemhi_slot_take(shmemhi_standby_t *s, size_t column);
 void shmemhi_slots_close(shmemhi_standby_t *s, bool is_in_use);
 
@@ -243,6 +247,10 @@ void shmemhi_failed_silently(shmemhi_standby_t *s, int pe, shmemhi_route_t *rout
 void shmemhi_standby_note(shmemhi_standby_t *s, size_t column, bool is_fatal);
 
 /* ib/failover.c */
+
+/* Destroy endpoints of the channel that nobody uses any more. */
+void shmemhi_reap(shmemhi_standby_t *s, shmemhi_route_t *route);
+
 extern const shmemhi_fault_ops_t shmemhi_failover_ops;
 
 /* ib/reports.c: the next fault that is known of (shmemhi_fault_ops_t.next_event). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Ports go down and come back while kernels use them, and the results are what they would have
- * been: every put and signal is there, signals come after their data, every atomic took effect once,
- * barriers hold. Each PE is a process with two software NICs of its own, and takes their ports down
+ * been: every put and signal is there, signals come after their data, every atomic took effect
+ * once, barriers hold. Each PE is a process with two software NICs of its own, and takes their ports down
  * itself, from a second thread, when its kernel has come so far.
  *
  * FAILOVER_ROUNDS: rounds of a kernel. */
@@ -197,6 +197,13 @@ static void *script_main(void *arg)
 	return NULL;
 }
 
+#define SKIP_REASON "needs SHMEMH_FT=exact"
+
+static int is_exact(const pes_t *pes)
+{
+	return shmemh_fault_policy(pes->job, NULL, 0) == SHMEMH_FAULT_EXACT;
+}
+
 /* The two NICs of this PE: mlx5_0 and mlx5_1; the console knows the device only. */
 static int name_ports(pes_t *pes, script_t *script)
 {
@@ -279,22 +286,6 @@ static int run_mix(pes_t *pes, script_t *script)
 	return 0;
 }
 
-/* Then all ports come up again, for the next test. */
-static int run_script(pes_t *pes, const move_t *moves, size_t n)
-{
-	script_t script = {.moves = moves, .n = n};
-	int failed;
-
-	if (shmemh_fault_policy(pes->job, NULL, 0) != SHMEMH_FAULT_EXACT)
-		return pes_skip(pes, "needs SHMEMH_FT=exact and two NICs");
-	if (name_ports(pes, &script))
-		return 1;
-	failed = run_mix(pes, &script);
-	set_port(&script, 0, UP);
-	set_port(&script, 1, UP);
-	return failed;
-}
-
 static uint64_t switches(pes_t *pes)
 {
 	uint64_t n = 0;
@@ -306,6 +297,26 @@ static uint64_t switches(pes_t *pes)
 			n += info.switches;
 	}
 	return n;
+}
+
+/* Then all ports come up again, for the next test. */
+static int run_script(pes_t *pes, const move_t *moves, size_t n)
+{
+	script_t script = {.moves = moves, .n = n};
+	uint64_t before;
+	int failed;
+
+	if (!is_exact(pes))
+		return pes_skip(pes, SKIP_REASON);
+	if (name_ports(pes, &script))
+		return 1;
+	before = switches(pes);
+	failed = run_mix(pes, &script);
+	if (n)
+		PES_CHECK(pes, switches(pes) > before);
+	set_port(&script, 0, UP);
+	set_port(&script, 1, UP);
+	return failed;
 }
 
 #define RUN(pes, ...)                                                                              \
@@ -323,14 +334,10 @@ static int nothing_fails(pes_t *pes)
 	return failed;
 }
 
+/* Every PE communicates with PE 1. */
 static int port_of_one_pe(pes_t *pes)
 {
-	int failed;
-
-	failed = pes->pe == 1 ? RUN(pes, {25, DOWN, 0}) : run_script(pes, NULL, 0);
-	if (!failed)
-		PES_CHECK(pes, switches(pes) > 0);
-	return failed;
+	return pes->pe == 1 ? RUN(pes, {25, DOWN, 0}) : run_script(pes, NULL, 0);
 }
 
 static int ports_of_all_pes(pes_t *pes)
@@ -343,6 +350,7 @@ static int one_after_the_other(pes_t *pes)
 	return RUN(pes, {20, DOWN, 0}, {40, UP, 0}, {50, 0, DOWN}, {70, 0, UP}, {80, DOWN, 0});
 }
 
+/* The PE has no path until one of its ports is up again. */
 static int both_ports_for_a_while(pes_t *pes)
 {
 	return pes->pe == 0 ? RUN(pes, {30, DOWN, DOWN}, {30, 0, UP}) : run_script(pes, NULL, 0);
@@ -353,12 +361,33 @@ static int before_the_kernel(pes_t *pes)
 	return RUN(pes, {0, DOWN, 0});
 }
 
+/* Channels are switched while no kernel runs. */
+static int without_a_kernel(pes_t *pes)
+{
+	uint64_t before = switches(pes);
+	script_t script = {0};
+
+	if (!is_exact(pes))
+		return pes_skip(pes, SKIP_REASON);
+	if (name_ports(pes, &script))
+		return 1;
+	PES_TRY(pes, shmemh_barrier(pes->job));
+	set_port(&script, 0, DOWN);
+	set_port(&script, 1, UP);
+	for (int ms = 0; switches(pes) == before && ms < 10000; ms++)
+		pause_ms(1);
+	PES_CHECK(pes, switches(pes) > before);
+	PES_TRY(pes, shmemh_barrier(pes->job));
+	return run_script(pes, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(nothing_fails),          PES_TEST(port_of_one_pe),
 		PES_TEST(ports_of_all_pes),       PES_TEST(one_after_the_other),
 		PES_TEST(both_ports_for_a_while), PES_TEST(before_the_kernel),
+		PES_TEST(without_a_kernel),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

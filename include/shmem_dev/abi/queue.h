@@ -120,8 +120,8 @@
 #define SHMEMD_MARK_WQEBBS(word) ((uint32_t)((word) >> 8) & 0xff)
 #define SHMEMD_MARK_EPOCH(word) ((uint32_t)(word)&0xff)
 
-/* Key of a registration granule, for both ports of the PE that owns the memory: its home port and its
- * stand-by. Each end of a path uses one of its two. A transfer is cut alike on both.
+/* Key of a registration granule, for both ports of the PE that owns the memory: its home port and
+ * its stand-by. Each end of a path uses one of its two. A transfer is cut alike on both.
  * Addresses in WQEs are offsets from the heap's start, on all PEs; of bounce buffers, as here. */
 typedef struct shmemd_key {
 	uint32_t key[2]; /* big-endian: lkey, by SHMEMD_PATH_COLUMN; rkey, by _PEER_COLUMN */
