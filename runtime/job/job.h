@@ -46,6 +46,8 @@ struct shmemh {
 	struct shmemhi_mem *mem;
 	struct shmemhi_ib *ib;             /* NULL: no NIC in use */
 	struct shmemhi_fault_agent *fault; /* NULL: fail-over is off */
+	int ft_policy;                     /* enum shmemh_fault_policy */
+	char ft_why[280];                  /* one line; "": no NIC is in use */
 	shmemhi_team_t teams[SHMEMHI_MAX_TEAMS];
 	shmemd_latch_t *latch;     /* device memory */
 	shmemd_error_t *error;     /* pinned */
