@@ -10,6 +10,7 @@
 #include "cuda/ctx.h"
 #include "ib/ib.h"
 #include "ib/ports.h"
+#include "ib/standby.h"
 #include "mem/mem.h"
 #include "topo/choose.h"
 #include "topo/class.h"
@@ -154,21 +155,40 @@ static void name_port(const choosing_t *c, int pick, char name[SHMEMHI_PORT_NAME
 		snprintf(name, SHMEMHI_PORT_NAME_NBYTES, "%.63s:%d", offer->nic, offer->port);
 }
 
-/* Keep the home port open. */
-static int keep_home(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
+/* Take an open port of the survey. Returns whether there was one. */
+static bool take_port(shmemhi_ib_t *ib, const choosing_t *c, int pick, shmemhi_nic_t *to)
 {
-	const shmemhi_pick_t *pick = &c->picks[c->me];
 	const shmemhi_offer_t *offers = c->rows[c->me].offers;
 	shmemhi_nic_t *nic = NULL;
 
-	for (size_t i = 0; pick->home >= 0 && i < ib->found->n; i++)
-		if (&ib->found->ports[i] == port_of(ib, &offers[pick->home]))
+	for (size_t i = 0; pick >= 0 && i < ib->found->n; i++)
+		if (&ib->found->ports[i] == port_of(ib, &offers[pick]))
 			nic = &ib->found->ports[i].nic;
 	if (!nic)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "no NIC can be used by this PE");
-	ib->nic = *nic;
+		return false;
+	*to = *nic;
 	nic->pd = NULL;
 	nic->context = NULL;
+	return true;
+}
+
+/* Keep the home port open, and where faults are tolerated the stand-by. */
+static int keep_ports(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
+{
+	const shmemhi_pick_t *pick = &c->picks[c->me];
+	const shmemhi_offer_t *offers = c->rows[c->me].offers;
+	int status;
+
+	if (!take_port(ib, c, pick->home, &ib->nic))
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "no NIC can be used by this PE");
+	status = shmemhi_standby_new(job, ib);
+	if (status != SHMEMH_OK)
+		return status;
+	if (ib->standby && !take_port(ib, c, pick->standby, &ib->standby->nic))
+		shmemhi_log(&job->log, SHMEMHI_WARN,
+			    "SHMEMH_FT=exact, but no other port can be used by this PE: if %s:%d "
+			    "fails, its channels wait until it is up again",
+			    ib->nic.name, ib->nic.port);
 	ib->class = offers[pick->home].class;
 	ib->standby_class = pick->standby < 0 ? SHMEMHI_CLASS_SYS : offers[pick->standby].class;
 	return SHMEMH_OK;
@@ -221,7 +241,7 @@ static int choose(shmemh_t *job, shmemhi_ib_t *ib, choosing_t *c)
 	if (status == SHMEMH_OK && !ib->pe_nics)
 		status = out_of_memory(job);
 	if (status == SHMEMH_OK)
-		status = keep_home(job, ib, c);
+		status = keep_ports(job, ib, c);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, compare(job, ib, c));

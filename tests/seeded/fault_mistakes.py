@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Mistakes in the state machine of the switch (runtime/fault), as in mistakes.py."""
+"""Mistakes in the state machine of the switch (runtime/fault) and in reports of faults, as in
+mistakes.py."""
 
 FAULT_MISTAKES = [
     ("FT_STOP", "switch: an end answers FENCED without moving its queue pair to ERR",
@@ -77,6 +78,25 @@ FAULT_MISTAKES = [
     ("FT_STEP", "switch: a late result continues a fence that has ended",
      "fault/switch.c", "if ({{s->phase != phase|0}}) return; s->phase = next",
      "fault_switch", "random_events"),
+    ("REPORT_ALWAYS", "reports: each poll that finds the error reports it",
+     "impl/report.h", "if ({{shmemd_arch_ld_relaxed_u64(&ch->reported) != word|1}})",
+     "ring_reports", "cause_is_reported_once"),
+    ("REPORT_KIND", "reports: a mistake of the program counts as a lost path",
+     "impl/report.h", "{{shmemdi_syndrome_status(syndrome) == SHMEMD_ERR_PATH|1}} ?",
+     "ring_reports", "refusal_is_reported"),
+    ("REPORT_HIDDEN", "reports: a suspicion replaces the cause",
+     "impl/report.h", "if ({{!word || SHMEMD_FAULT_KIND(word) == SHMEMD_FAULT_SUSPECT|1}})",
+     "ring_reports", "cause_is_reported_once"),
+    ("REPORT_NUMBER", "reports: suspicions all are the same word",
+     "impl/report.h", "{{SHMEMD_FAULT_NUMBER(word) + 1|1}}",
+     "ring_reports", "suspicions_are_numbered"),
+    ("REPORT_SPACE", "reports: a poster that waits for space reports no suspicion",
+     "impl/sq.h", "if ({{now == before|0}}) SHMEMD_ARCH_INDIRECT(shmemdi_report_suspicion)",
+     "ring_reports", "poster_without_space_reports"),
+    ("REPORT_KEPT", "reports: those of the previous path suppress those of the next one",
+     "impl/switch.h", "shmemd_arch_st_relaxed_u64(&c->ch->reported, "
+     "{{0|shmemd_arch_ld_relaxed_u64(&c->ch->reported)}})",
+     "ring_reports", "switch_forgets_reports"),
     ("FA_CAUSE", "agent: a path is left for any reason that the transport gives",
      "fault/core.c", "if ({{!may_switch(cause.kind)|0}})",
      "fault_agent", "random_events"),
