@@ -250,6 +250,9 @@ static void take_messages(shmemhi_fault_core_t *core)
 	shmemhi_fault_message_t m;
 	int pe;
 
+	for (size_t i = 0; i < core->n_own; i++)
+		on_message(core, core->config.pe, &core->own[i]);
+	core->n_own = 0;
 	while (core->config.net.receive(core->config.net.state, &pe, &m))
 		on_message(core, pe, &m);
 }
@@ -281,6 +284,22 @@ static void take_deaths(shmemhi_fault_core_t *core)
 
 /* Actions */
 
+/* A channel of this PE to itself has one machine, which is both of its ends. */
+static bool send_to_self(shmemhi_fault_core_t *core, const shmemhi_fault_message_t *m)
+{
+	shmemhi_fault_message_t *own = core->own;
+
+	if (core->n_own == core->own_room) {
+		own = realloc(own, (2 * core->own_room + 1) * sizeof *own);
+		if (!own)
+			return false;
+		core->own = own;
+		core->own_room = 2 * core->own_room + 1;
+	}
+	own[core->n_own++] = *m;
+	return true;
+}
+
 static bool send_message(shmemhi_fault_core_t *core, uint32_t index,
 			 const shmemhi_switch_action_t *a)
 {
@@ -297,6 +316,8 @@ static bool send_message(shmemhi_fault_core_t *core, uint32_t index,
 		m.value = SHMEMHI_FENCE_VALUE(core->channels[index].cause);
 	if (a->message == SHMEMHI_EV_OFFER)
 		config->ops->pack(config->self, pe, m.k, a->path, a->value, m.offer);
+	if (pe == config->pe)
+		return send_to_self(core, &m);
 	return config->net.send(config->net.state, pe, &m);
 }
 
@@ -375,7 +396,7 @@ static void try_prepare(shmemhi_fault_core_t *core, uint32_t index)
 		return;
 	}
 	c->prepare_at = core->now + c->prepare_delay;
-	c->prepare_delay *= 2;
+	c->prepare_delay += c->prepare_delay / 8;
 	if (c->prepare_delay > RETRY_MAX_NS)
 		c->prepare_delay = RETRY_MAX_NS;
 }
@@ -504,5 +525,6 @@ void shmemhi_fault_core_close(shmemhi_fault_core_t *core)
 	free(core->channels);
 	free(core->active);
 	free(core->is_dead);
+	free(core->own);
 	memset(core, 0, sizeof *core);
 }
