@@ -9,6 +9,7 @@
 # ib    one process each, no memory mapped; with more words, in this order:
 # gpu-ib  if there is a GPU              ib-mixed  two nodes of two PEs
 # ib-tcp  NICs connected by TCP          ib-cpu    the host rings the doorbells
+# ib-ft   faults of paths are tolerated  ib-ft-2   the same with 2 PEs and 3 channels
 # ib-no-record  queues without doorbell records
 # ib-sim  all in this process
 # netns  one process each, each in its own network namespace, with NICs by TCP between them
@@ -55,6 +56,13 @@ run_ib() {
 	case $how in
 	*-no-record*) export MLX5SW_NO_DBR=1 ;;
 	esac
+	n_pes=4
+	case $how in
+	*-ft-2*) export SHMEMH_CHANNELS=3 n_pes=2 ;;
+	esac
+	case $how in
+	*-ft*) export SHMEMH_FT=exact ;;
+	esac
 	case $how in
 	*-mixed*) PES_MAPPED=2 ;;
 	*) export SHMEMH_DISABLE_P2P=1 PES_MAPPED=0 ;;
@@ -74,7 +82,7 @@ run_ib() {
 		with_nics "$launcher" -n 4 -t 280 \
 			sh -c 'SHMEMH_NODE_ID=$((SHMEMH_PE / 2)) exec "$@"' sh "$@"
 		;;
-	*) with_nics "$launcher" -n 4 -t 280 "$@" ;;
+	*) with_nics "$launcher" -n "$n_pes" -t 280 "$@" ;;
 	esac
 }
 

@@ -6,6 +6,7 @@
 
 #include <shmem_host/boot.h>
 #include <shmem_host/device.h>
+#include <shmem_host/fault.h>
 #include <shmem_host/heap.h>
 #include <shmem_host/init.h>
 #include <shmem_host/status.h>

@@ -30,7 +30,7 @@ static const char *opcode_name(uint32_t opcode)
 	}
 }
 
-static const char *syndrome_name(uint32_t syndrome)
+const char *shmemhi_syndrome_text(uint32_t syndrome)
 {
 	switch (syndrome) {
 	case SHMEMD_SYNDROME_LOCAL_LENGTH:
@@ -98,6 +98,6 @@ void shmemhi_cqe_text(uint64_t index, uint64_t value, char *text, size_t text_nb
 	snprintf(text, text_nbytes,
 		 "%s (0x%02" PRIx32 "), WQE %" PRIu64 " of QP 0x%" PRIx32 ": %s (0x%02" PRIx32
 		 "), vendor 0x%02" PRIx32 "%s%s",
-		 opcode_name(opcode), opcode, index, qpn, syndrome_name(syndrome), syndrome, vendor,
-		 meaning ? ": " : "", meaning ? meaning : "");
+		 opcode_name(opcode), opcode, index, qpn, shmemhi_syndrome_text(syndrome), syndrome,
+		 vendor, meaning ? ": " : "", meaning ? meaning : "");
 }

@@ -13,4 +13,7 @@
  *          opcode << 16 | vendor syndrome << 8 | syndrome. */
 void shmemhi_cqe_text(uint64_t index, uint64_t value, char *text, size_t text_nbytes);
 
+/* The meaning of a syndrome of a CQE, as "transport retries exceeded". Never NULL. */
+const char *shmemhi_syndrome_text(uint32_t syndrome);
+
 #endif

@@ -68,6 +68,16 @@
 	X(ib_queue, WORD, "SHMEMH_IB_QUEUE", "auto",                                               \
 	  "auto|gpu|host: memory of queues and bounce buffers; auto: the GPU's if the heap is "    \
 	  "there and the NIC can register it")                                                     \
+	X(ft, WORD, "SHMEMH_FT", "auto",                                                           \
+	  "auto|off|exact: exact: when a NIC, port or cable fails, channels go on over another "   \
+	  "port, and nothing is lost or done twice; auto: exact if each PE has a stand-by and "    \
+	  "the "                                                                                   \
+	  "NICs have passed `shmem-info --selftest`")                                              \
+	X(ft_giveup_ns, TIME, "SHMEMH_FT_GIVEUP", "30s",                                           \
+	  "how long a channel waits for a path before it ends with SHMEMD_ERR_PEER")               \
+	X(ft_metrics, TEXT, "SHMEMH_FT_METRICS", "",                                               \
+	  "folder in which each PE keeps a .prom file on its paths, for node_exporter's "          \
+	  "textfile collector; empty: none")                                                       \
 	X(uniqueid, TEXT, "SHMEMH_UNIQUEID", "", "text form of the unique id, set by a launcher")  \
 	X(pe, INT, "SHMEMH_PE", "-1", "this PE's number, set by a launcher")                       \
 	X(n_pes, INT, "SHMEMH_NPES", "-1", "PEs in the job, set by a launcher")

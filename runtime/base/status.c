@@ -26,6 +26,8 @@ static const struct {
 	{SHMEMD_ERR_PATH, "no way through to the target: retries used up, port or queue pair down"},
 	{SHMEMD_ERR_AMBIGUOUS,
 	 "a fetching atomic was carried out, but its result was lost with the path"},
+	{SHMEMD_ERR_LOST,
+	 "the target's adapter is dead: how much of what was posted took effect is not known"},
 	{SHMEMH_ERR_ARGUMENT, "an argument is outside its contract"},
 	{SHMEMH_ERR_MISMATCH, "PEs called a collective with different arguments"},
 	{SHMEMH_ERR_NO_MEMORY, "memory is exhausted"},
@@ -73,7 +75,8 @@ static void format_values(const shmemd_error_t *err, char *text, size_t text_nby
 {
 	if (err->wanted == SHMEMD_WANTED_CQE)
 		shmemhi_cqe_text(err->addr, err->value, text, text_nbytes);
-	else if (err->status == SHMEMD_ERR_REFUSED || err->status == SHMEMD_ERR_PATH)
+	else if (err->status == SHMEMD_ERR_REFUSED || err->status == SHMEMD_ERR_PATH ||
+		 err->status == SHMEMD_ERR_LOST)
 		snprintf(text, text_nbytes,
 			 "the channel failed before this call, %" PRIu64 " WQEBBs were complete",
 			 err->value);

@@ -157,11 +157,13 @@ int shmemh_error_get(const shmemh_t *job, shmemd_error_t *err)
 
 int shmemh_error_clear(shmemh_t *job)
 {
-	shmemd_latch_t zero = {0, 0};
+	shmemd_latch_t zero = {0, 0, 0};
 
 	if (shmemhi_refused(job, "error_clear"))
 		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	memset(job->error, 0, sizeof *job->error);
-	return shmemhi_done(job, shmemhi_dev_write(job, job->latch, &zero, sizeof zero));
+	/* Not `reports`: a running kernel may hold its lock, and its number never repeats. */
+	return shmemhi_done(
+		job, shmemhi_dev_write(job, job->latch, &zero, offsetof(shmemd_latch_t, reports)));
 }

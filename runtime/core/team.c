@@ -235,12 +235,18 @@ int shmemhi_teams_open(shmemh_t *job)
 		shmemhi_teams_close(job);
 		return status;
 	}
+	status = shmemhi_agree(job, shmemhi_ib_ready(job, job->teams[SHMEMH_TEAM_WORLD].self));
+	if (status != SHMEMH_OK) {
+		shmemhi_teams_close(job);
+		return status;
+	}
 	warn_shared_gpu(job);
 	return SHMEMH_OK;
 }
 
 void shmemhi_teams_close(shmemh_t *job)
 {
+	shmemhi_ib_unready(job);
 	/* The monitor iterates over the teams under this lock when a PE dies or leaves. */
 	pthread_mutex_lock(&job->gone_lock);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)

@@ -178,7 +178,7 @@ static void peer_fenced(shmemhi_switch_t *s, todo_t *t, uint64_t executed)
 	if (s->path == s->ordered) {
 		s->executed = executed;
 		if (executed == SHMEMHI_SWITCH_LOST)
-			end(s, t, SHMEMD_ERR_PATH);
+			end(s, t, SHMEMD_ERR_LOST);
 	}
 	next_if_due(s, t);
 }

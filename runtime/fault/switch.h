@@ -39,7 +39,7 @@
  * A direction ends, and its channel reports a status, without ending the other direction:
  *   GUILTY   The program's request was refused (key, range, alignment). It is never repeated.
  *   LOST     The responder's adapter is dead and cannot say what it executed: nothing is repeated
- *            (SHMEMD_ERR_PATH).
+ *            (SHMEMD_ERR_LOST).
  * Both directions end, with SHMEMD_ERR_PEER:
  *   PEER_DEAD, or GIVE_UP: no path could be found in time. ENDED informs the peer. */
 #ifndef SHMEMHI_FAULT_SWITCH_H

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "cuda/ctx.h"
 #include "ib/ib.h"
+#include "ib/standby.h"
 #include "mem/mem.h"
 
 static uint32_t path_flags(const shmemhi_link_t *link)
@@ -103,10 +104,10 @@ static bool needs_dumps(const shmemh_t *job)
 
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
 {
-	uint32_t flags = 0;
+	uint32_t flags = job->ib && job->ib->standby ? SHMEMD_CTX_FT : 0;
 
 	if (!job->ib || !shmemhi_mem_is_on_gpu(job))
-		return 0;
+		return flags;
 	if (needs_dumps(job))
 		flags |= SHMEMD_CTX_FLUSH_READS;
 	/* The CPU doorbell proxy reads the producer words from host memory, so WQEs need system
@@ -134,4 +135,8 @@ void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)
 	ctx->log_depth = (uint8_t)__builtin_ctz(ib->depth);
 	ctx->log_batch = (uint8_t)__builtin_ctz((uint32_t)job->opt.ib_batch);
 	ctx->inline_nbytes = (uint8_t)job->opt.ib_inline;
+	if (ib->standby) {
+		ctx->order = ib->standby->order;
+		ctx->faults = ib->standby->faults;
+	}
 }

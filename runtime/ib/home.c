@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cuda/ctx.h"
+#include "fault/policy.h"
+#include "fault/results.h"
 #include "ib/ib.h"
 #include "ib/ports.h"
+#include "ib/standby.h"
 #include "mem/mem.h"
 #include "topo/choose.h"
 #include "topo/class.h"
@@ -154,21 +157,31 @@ static void name_port(const choosing_t *c, int pick, char name[SHMEMHI_PORT_NAME
 		snprintf(name, SHMEMHI_PORT_NAME_NBYTES, "%.63s:%d", offer->nic, offer->port);
 }
 
+/* Take an open port of the survey. Returns whether there was one. */
+static bool take_port(shmemhi_ib_t *ib, const choosing_t *c, int pick, shmemhi_nic_t *to)
+{
+	const shmemhi_offer_t *offers = c->rows[c->me].offers;
+	shmemhi_nic_t *nic = NULL;
+
+	for (size_t i = 0; pick >= 0 && i < ib->found->n; i++)
+		if (&ib->found->ports[i] == port_of(ib, &offers[pick]))
+			nic = &ib->found->ports[i].nic;
+	if (!nic)
+		return false;
+	*to = *nic;
+	nic->pd = NULL;
+	nic->context = NULL;
+	return true;
+}
+
 /* Keep the home port open. */
 static int keep_home(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
 {
 	const shmemhi_pick_t *pick = &c->picks[c->me];
 	const shmemhi_offer_t *offers = c->rows[c->me].offers;
-	shmemhi_nic_t *nic = NULL;
 
-	for (size_t i = 0; pick->home >= 0 && i < ib->found->n; i++)
-		if (&ib->found->ports[i] == port_of(ib, &offers[pick->home]))
-			nic = &ib->found->ports[i].nic;
-	if (!nic)
+	if (!take_port(ib, c, pick->home, &ib->nic))
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "no NIC can be used by this PE");
-	ib->nic = *nic;
-	nic->pd = NULL;
-	nic->context = NULL;
 	ib->class = offers[pick->home].class;
 	ib->standby_class = pick->standby < 0 ? SHMEMHI_CLASS_SYS : offers[pick->standby].class;
 	return SHMEMH_OK;
@@ -208,6 +221,54 @@ static void log_home(const shmemh_t *job, const shmemhi_ib_t *ib)
 			    nic->port, nic->lid);
 }
 
+/* What the self-test has said of a NIC. */
+static int verdict_of(const shmemhi_ib_t *ib, const shmemhi_nic_t *nic)
+{
+	struct ibv_device_attr attr = {0};
+	shmemhi_firmware_t of = {0};
+
+	if (!nic->context || ib->lib.query_device(nic->context, &attr) != 0)
+		return SHMEMHI_UNKNOWN;
+	of.vendor = attr.vendor_id;
+	of.part = attr.vendor_part_id;
+	snprintf(of.version, sizeof of.version, "%.*s", (int)strcspn(attr.fw_ver, " \n"),
+		 attr.fw_ver);
+	return shmemhi_fault_verdict(NULL, &of);
+}
+
+/* Are faults of paths tolerated? Then keep the stand-by open too. Collective. */
+static int decide_fault_policy(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
+{
+	const shmemhi_pick_t *pick = &c->picks[c->me];
+	const char *standby = ib->pe_nics[job->pe].standby;
+	shmemhi_fault_facts_t facts = {.option = job->opt.ft,
+				       .has_channels = true,
+				       .standby = standby[0] ? standby : NULL,
+				       .is_software = ib->lib.bind_dmabuf != NULL,
+				       .verdict = verdict_of(ib, &ib->nic),
+				       .nic = ib->nic.name};
+	shmemhi_fault_policy_t mine;
+	shmemhi_nic_t other = {0};
+	int policy = SHMEMH_FAULT_OFF, status;
+
+	if (take_port(ib, c, pick->standby, &other) && verdict_of(ib, &other) > facts.verdict) {
+		facts.verdict = verdict_of(ib, &other);
+		facts.nic = other.name;
+	}
+	mine = shmemhi_fault_decide(&facts);
+	if (shmemhi_ib_is_driven(ib))
+		mine = (shmemhi_fault_policy_t){
+			SHMEMH_FAULT_OFF, "off: the emulator runs all PEs and NICs in one thread"};
+	status = shmemhi_fault_agree(job, &mine, &policy);
+	if (status == SHMEMH_OK && policy == SHMEMH_FAULT_EXACT)
+		status = shmemhi_agree(job, shmemhi_standby_new(job, ib));
+	if (ib->standby)
+		ib->standby->nic = other;
+	else
+		shmemhi_port_close(&ib->lib, &other);
+	return status;
+}
+
 static int choose(shmemh_t *job, shmemhi_ib_t *ib, choosing_t *c)
 {
 	int status = shmemhi_agree(job, describe(job, ib, c));
@@ -225,6 +286,8 @@ static int choose(shmemh_t *job, shmemhi_ib_t *ib, choosing_t *c)
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, compare(job, ib, c));
+	if (status == SHMEMH_OK)
+		status = decide_fault_policy(job, ib, c);
 	return status;
 }
 

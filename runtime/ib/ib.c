@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include "ib/channels.h"
 #include "ib/queue.h"
+#include "ib/standby.h"
 #include "ib/start.h"
-#include "ib/state.h"
 
 int shmemhi_ib_start(shmemh_t *job)
 {
@@ -34,7 +34,10 @@ int shmemhi_ib_make(shmemh_t *job)
 
 	if (status != SHMEMH_OK)
 		return status;
-	return shmemhi_agree(job, shmemhi_links_open(job, job->ib));
+	status = shmemhi_links_open(job, job->ib);
+	if (status == SHMEMH_OK)
+		status = shmemhi_standby_open(job, job->ib);
+	return shmemhi_agree(job, status);
 }
 
 static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
@@ -57,6 +60,8 @@ int shmemhi_ib_join(shmemh_t *job)
 		status = shmemhi_keys_open(job, ib);
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, open_rest(job, ib));
+	if (status == SHMEMH_OK)
+		status = shmemhi_standby_join(job, ib);
 	return status;
 }
 
@@ -66,8 +71,10 @@ void shmemhi_ib_close(shmemh_t *job)
 
 	if (!ib)
 		return;
+	shmemhi_ib_unready(job);
 	shmemhi_watch_close(job, ib);
 	shmemhi_proxy_close(job, ib);
+	shmemhi_standby_close(job, ib);
 	shmemhi_links_close(job, ib);
 	shmemhi_channels_close(job, ib);
 	shmemhi_keys_close(job, ib);

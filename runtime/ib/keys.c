@@ -11,11 +11,14 @@
 #define KEYS_PER_GATHER 256
 
 struct shmemhi_keys {
-	uint64_t granule;        /* registration granule in bytes: one table entry covers it */
-	uint64_t region_nbytes;  /* longest region; a multiple of the granule */
-	shmemd_key_t *table;     /* [SHMEMD_KEYS], memory of the device */
-	struct ibv_mr **regions; /* in order of their offsets */
+	uint64_t granule;       /* registration granule in bytes: one table entry covers it */
+	uint64_t region_nbytes; /* longest region; a multiple of the granule */
+	shmemd_key_t *table;    /* [SHMEMD_KEYS], memory of the device */
+	size_t n_columns;       /* ports of a PE that paths may use: 1, or with stand-bys 2 */
+	struct ibv_mr *
+		*regions; /* [n_regions][n_columns], by offset; NULL: a PE without stand-by */
 	size_t n_regions;
+	struct ibv_mr *first[SHMEMHI_COLUMNS]; /* regions[0], also for other threads: atomic */
 };
 
 static int no_memory(shmemh_t *job)
@@ -23,24 +26,37 @@ static int no_memory(shmemh_t *job)
 	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "keys: out of memory");
 }
 
-/* The longest region that this PE's NIC can register, in granules; n_more counts in 32 bits. */
-static int own_limit(shmemh_t *job, shmemhi_ib_t *ib, uint64_t granule, uint64_t *n_granules)
+/* Lower *n_granules to the longest region that this NIC can register. */
+static int limit_by(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_nic_t *nic,
+		    uint64_t granule, uint64_t *n_granules)
 {
 	struct ibv_device_attr attr = {0};
-	int error = ib->lib.query_device(ib->nic.context, &attr);
+	int error = ib->lib.query_device(nic->context, &attr);
 
 	if (error)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "%s: ibv_query_device: %s",
-				    ib->nic.name, strerror(error));
-	*n_granules = attr.max_mr_size / granule;
-	if (*n_granules > UINT32_MAX)
-		*n_granules = UINT32_MAX;
+				    nic->name, strerror(error));
+	if (*n_granules > attr.max_mr_size / granule)
+		*n_granules = attr.max_mr_size / granule;
 	if (*n_granules == 0)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
 				    "%s registers at most %llu bytes at once: set "
 				    "SHMEMH_HEAP_CHUNK to no more",
-				    ib->nic.name, (unsigned long long)attr.max_mr_size);
+				    nic->name, (unsigned long long)attr.max_mr_size);
 	return SHMEMH_OK;
+}
+
+/* The longest region that each of this PE's NICs can register; n_more counts in 32 bits. */
+static int own_limit(shmemh_t *job, const shmemhi_ib_t *ib, uint64_t *n_granules)
+{
+	int status = SHMEMH_OK;
+
+	*n_granules = UINT32_MAX;
+	for (size_t c = 0; status == SHMEMH_OK && c < ib->keys->n_columns; c++)
+		if (shmemhi_nic_of(ib, c)->context)
+			status = limit_by(job, ib, shmemhi_nic_of(ib, c), ib->keys->granule,
+					  n_granules);
+	return status;
 }
 
 /* Agree on the smallest limit of all PEs: then the regions of all PEs have the same boundaries. */
@@ -49,7 +65,7 @@ static int agree_limit(shmemh_t *job, shmemhi_ib_t *ib)
 	shmemhi_keys_t *keys = ib->keys;
 	uint64_t least = 0;
 	uint64_t *all = calloc((size_t)job->n_pes, sizeof *all);
-	int status = all ? own_limit(job, ib, keys->granule, &least) : no_memory(job);
+	int status = all ? own_limit(job, ib, &least) : no_memory(job);
 
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
@@ -65,7 +81,7 @@ static int agree_limit(shmemh_t *job, shmemhi_ib_t *ib)
 /* Write the key of the bounce buffers, which are local to this PE and one memory region. */
 static int write_bounce_key(shmemh_t *job, const shmemhi_ib_t *ib)
 {
-	const shmemd_key_t key = {.key = {ib->bounce_key}};
+	const shmemd_key_t key = {.key = {ib->bounce_keys[0], ib->bounce_keys[1]}};
 
 	return shmemhi_dev_write(
 		job, ib->keys->table + SHMEMD_LKEY(ib->n_granules, job->n_pes, ib->n_granules),
@@ -81,6 +97,7 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 	ib->keys = keys;
 	if (!keys)
 		return no_memory(job);
+	keys->n_columns = ib->standby ? SHMEMHI_COLUMNS : 1;
 	keys->granule = shmemhi_mem_chunk(job);
 	if (keys->granule > SHMEMD_MLX5_MAX_MSG)
 		keys->granule = SHMEMD_MLX5_MAX_MSG;
@@ -102,8 +119,16 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 /* Deregister all but the first n regions. */
 static void drop_regions(shmemhi_ib_t *ib, size_t n)
 {
-	while (ib->keys->n_regions > n)
-		ib->lib.dereg_mr(ib->keys->regions[--ib->keys->n_regions]);
+	shmemhi_keys_t *keys = ib->keys;
+
+	for (; keys->n_regions > n; keys->n_regions--)
+		for (size_t c = 0; c < keys->n_columns; c++) {
+			struct ibv_mr *mr =
+				keys->regions[(keys->n_regions - 1) * keys->n_columns + c];
+
+			if (mr)
+				ib->lib.dereg_mr(mr);
+		}
 }
 
 void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib)
@@ -124,6 +149,11 @@ const shmemd_key_t *shmemhi_keys_table(const shmemhi_ib_t *ib)
 	return ib->keys->table;
 }
 
+const struct ibv_mr *shmemhi_keys_heap(const shmemhi_ib_t *ib, size_t column)
+{
+	return __atomic_load_n(&ib->keys->first[column], __ATOMIC_ACQUIRE);
+}
+
 /* --- growth --------------------------------------------------------------------------------- */
 
 /* Scratch of a growth. */
@@ -131,24 +161,25 @@ typedef struct adding {
 	uint64_t offset, nbytes;
 	size_t n_regions;
 	size_t before;         /* regions there were */
-	uint32_t *mine;        /* [n_regions rounded up to KEYS_PER_GATHER]: rkeys, big-endian */
+	size_t n_keys;         /* n_regions * n_columns */
+	uint32_t *mine;        /* [n_keys rounded up to KEYS_PER_GATHER]: rkeys, big-endian */
 	uint32_t *all;         /* [n_pes][KEYS_PER_GATHER] */
-	uint32_t *theirs;      /* [n_pes][n_regions] */
+	uint32_t *theirs;      /* [n_pes][n_keys] */
 	shmemd_key_t *entries; /* [granules of the growth] */
 } adding_t;
 
 static int alloc_adding(shmemh_t *job, shmemhi_keys_t *keys, adding_t *a)
 {
 	size_t n_pes = (size_t)job->n_pes;
-	size_t padded = (a->n_regions + KEYS_PER_GATHER - 1) / KEYS_PER_GATHER * KEYS_PER_GATHER;
-	struct ibv_mr **regions =
-		realloc(keys->regions, (keys->n_regions + a->n_regions) * sizeof *regions);
+	size_t padded = (a->n_keys + KEYS_PER_GATHER - 1) / KEYS_PER_GATHER * KEYS_PER_GATHER;
+	struct ibv_mr **regions = realloc(
+		keys->regions, (keys->n_regions * keys->n_columns + a->n_keys) * sizeof *regions);
 
 	if (regions)
 		keys->regions = regions;
 	a->mine = calloc(padded, sizeof *a->mine);
 	a->all = calloc(n_pes * KEYS_PER_GATHER, sizeof *a->all);
-	a->theirs = calloc(n_pes * a->n_regions, sizeof *a->theirs);
+	a->theirs = calloc(n_pes * a->n_keys, sizeof *a->theirs);
 	a->entries = calloc(a->nbytes / keys->granule, sizeof *a->entries);
 	if (!regions || !a->mine || !a->all || !a->theirs || !a->entries)
 		return no_memory(job);
@@ -163,23 +194,38 @@ static void free_adding(adding_t *a)
 	free(a->entries);
 }
 
-static int register_own(shmemh_t *job, shmemhi_ib_t *ib, adding_t *a)
+/* Register region i of the growth with each port. */
+static int register_one(shmemh_t *job, shmemhi_ib_t *ib, adding_t *a, size_t i)
 {
 	shmemhi_keys_t *keys = ib->keys;
+	uint64_t from = i * keys->region_nbytes;
+	uint64_t left = a->nbytes - from;
+	struct ibv_mr **at = keys->regions + keys->n_regions * keys->n_columns;
 
-	for (size_t i = 0; i < a->n_regions; i++) {
-		uint64_t from = i * keys->region_nbytes;
-		uint64_t left = a->nbytes - from;
-		struct ibv_mr *mr = shmemhi_region_open(
-			job, &ib->lib, &ib->nic, a->offset + from,
-			left < keys->region_nbytes ? left : keys->region_nbytes);
+	memset(at, 0, keys->n_columns * sizeof *at);
+	keys->n_regions++;
+	for (size_t c = 0; c < keys->n_columns; c++) {
+		const shmemhi_nic_t *nic = shmemhi_nic_of(ib, c);
 
-		if (!mr)
+		if (!nic->context)
+			continue;
+		at[c] = shmemhi_region_open(job, &ib->lib, nic, a->offset + from,
+					    left < keys->region_nbytes ? left
+								       : keys->region_nbytes);
+		if (!at[c])
 			return SHMEMH_ERR_NIC;
-		keys->regions[keys->n_regions++] = mr;
-		a->mine[i] = htobe32(mr->rkey);
+		a->mine[i * keys->n_columns + c] = htobe32(at[c]->rkey);
 	}
 	return SHMEMH_OK;
+}
+
+static int register_own(shmemh_t *job, shmemhi_ib_t *ib, adding_t *a)
+{
+	int status = SHMEMH_OK;
+
+	for (size_t i = 0; status == SHMEMH_OK && i < a->n_regions; i++)
+		status = register_one(job, ib, a, i);
+	return status;
 }
 
 /* Gather in chunks: the size of one collective is limited. */
@@ -187,21 +233,20 @@ static int gather_keys(shmemh_t *job, adding_t *a)
 {
 	int status = SHMEMH_OK;
 
-	for (size_t first = 0; status == SHMEMH_OK && first < a->n_regions;
-	     first += KEYS_PER_GATHER) {
-		size_t n = a->n_regions - first;
+	for (size_t first = 0; status == SHMEMH_OK && first < a->n_keys; first += KEYS_PER_GATHER) {
+		size_t n = a->n_keys - first;
 
 		n = n < KEYS_PER_GATHER ? n : KEYS_PER_GATHER;
 		status = shmemhi_allgather(job, a->mine + first, a->all, n * sizeof *a->mine);
 		for (size_t pe = 0; pe < (size_t)job->n_pes; pe++)
-			memcpy(a->theirs + pe * a->n_regions + first, a->all + pe * n,
+			memcpy(a->theirs + pe * a->n_keys + first, a->all + pe * n,
 			       n * sizeof *a->all);
 	}
 	return status;
 }
 
-/* Write the table entries of one PE for this growth; `first` is the index of the first entry. A
- * PE has one NIC, so the keys of the other column stay 0. */
+/* Write the table entries of one PE for this growth; `first` is the index of the first entry. The
+ * keys of a port that the PE does not have are 0. */
 static int write_row(shmemh_t *job, const shmemhi_keys_t *keys, adding_t *a, size_t first,
 		     const uint32_t *region_keys)
 {
@@ -210,8 +255,9 @@ static int write_row(shmemh_t *job, const shmemhi_keys_t *keys, adding_t *a, siz
 	for (size_t i = 0; i < n; i++) {
 		size_t end = (i / per_region + 1) * per_region;
 
-		a->entries[i] = (shmemd_key_t){.key = {region_keys[i / per_region]},
-					       .n_more = (uint32_t)((end < n ? end : n) - 1 - i)};
+		a->entries[i] = (shmemd_key_t){.n_more = (uint32_t)((end < n ? end : n) - 1 - i)};
+		memcpy(a->entries[i].key, region_keys + i / per_region * keys->n_columns,
+		       keys->n_columns * sizeof *region_keys);
 	}
 	return shmemhi_dev_write(job, keys->table + first, a->entries, n * sizeof *a->entries);
 }
@@ -222,12 +268,15 @@ static int write_table(shmemh_t *job, const shmemhi_ib_t *ib, adding_t *a)
 	size_t granule = a->offset / keys->granule;
 	int status;
 
-	for (size_t i = 0; i < a->n_regions; i++)
-		a->mine[i] = htobe32(keys->regions[a->before + i]->lkey);
+	for (size_t i = 0; i < a->n_keys; i++) {
+		const struct ibv_mr *mr = keys->regions[a->before * keys->n_columns + i];
+
+		a->mine[i] = mr ? htobe32(mr->lkey) : 0;
+	}
 	status = write_row(job, keys, a, SHMEMD_LKEY(ib->n_granules, job->n_pes, granule), a->mine);
 	for (size_t pe = 0; status == SHMEMH_OK && pe < (size_t)job->n_pes; pe++)
 		status = write_row(job, keys, a, SHMEMD_RKEY(ib->n_granules, pe, granule),
-				   a->theirs + pe * a->n_regions);
+				   a->theirs + pe * a->n_keys);
 	return status;
 }
 
@@ -241,8 +290,10 @@ static int grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
 		      .nbytes = nbytes,
 		      .n_regions = (nbytes + keys->region_nbytes - 1) / keys->region_nbytes,
 		      .before = keys->n_regions};
-	int status = alloc_adding(job, keys, &a);
+	int status;
 
+	a.n_keys = a.n_regions * keys->n_columns;
+	status = alloc_adding(job, keys, &a);
 	if (status == SHMEMH_OK)
 		status = register_own(job, ib, &a);
 	status = shmemhi_agree(job, status);
@@ -252,6 +303,9 @@ static int grow(shmemh_t *job, uint64_t offset, uint64_t nbytes)
 		status = shmemhi_agree(job, write_table(job, ib, &a));
 	if (status != SHMEMH_OK)
 		drop_regions(ib, a.before);
+	else if (offset == 0)
+		for (size_t c = 0; c < keys->n_columns; c++)
+			__atomic_store_n(&keys->first[c], keys->regions[c], __ATOMIC_RELEASE);
 	free_adding(&a);
 	return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ib/ports.h"
+#include "ib/standby.h"
 
 static void port_name(const shmemhi_nic_t *nic, char *text, size_t nbytes)
 {
@@ -74,6 +75,10 @@ void shmemhi_nic_close(shmemhi_ib_t *ib)
 	ib->found = NULL;
 	if (ib->lib.ibverbs)
 		shmemhi_port_close(&ib->lib, &ib->nic);
+	if (ib->standby)
+		shmemhi_port_close(&ib->lib, &ib->standby->nic);
+	free(ib->standby);
+	ib->standby = NULL;
 	free(ib->pe_nics);
 	ib->pe_nics = NULL;
 	shmemhi_ib_lib_close(&ib->lib);

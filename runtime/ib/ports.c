@@ -98,6 +98,18 @@ static int read_port(const survey_t *s, shmemhi_port_t *p)
 	return nic->is_ethernet ? choose_gid(s, attr.gid_tbl_len, p) : read_lid(s, &attr, p);
 }
 
+int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
+			 shmemhi_nic_t *nic)
+{
+	const survey_t s = {.lib = lib, .opt = opt};
+	shmemhi_port_t p = {.nic = *nic};
+	int status = read_port(&s, &p);
+
+	if (status == SHMEMH_OK)
+		*nic = p.nic;
+	return status;
+}
+
 static int check_caps(const survey_t *s, shmemhi_port_t *p)
 {
 	shmemhi_caps_t *caps = malloc(sizeof *caps);

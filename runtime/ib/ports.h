@@ -40,6 +40,11 @@ int shmemhi_ports_open_set(const shmemhi_ib_lib_t *lib, const shmemhi_options_t 
 			   const shmemhi_hca_list_t *set, shmemhi_ports_t *found,
 			   shmemhi_err_t *err);
 
+/* Read the state of an open port again, and if it is active, its address: GID or LID.
+ * Returns  SHMEMH_OK: it is active; ERR_NIC: it is not, or cannot be asked. */
+int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
+			 shmemhi_nic_t *nic);
+
 /* Close a NIC that ports_open opened, completely or in part. */
 void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_nic_t *nic);
 

@@ -34,8 +34,9 @@ struct shmemhi_proxy {
 	pthread_t thread;
 	int has_thread;
 	_Atomic int is_ending;
-	size_t n_doorbells;
-	doorbell_t doorbells[];
+	pthread_mutex_t lock; /* of what follows */
+	size_t n_doorbells, room;
+	doorbell_t *doorbells;
 };
 
 static void relax(void)
@@ -74,8 +75,10 @@ int shmemhi_proxy_step(shmemhi_proxy_t *proxy)
 {
 	int n_rung = 0;
 
+	pthread_mutex_lock(&proxy->lock);
 	for (size_t i = 0; i < proxy->n_doorbells; i++)
 		n_rung += ring(&proxy->doorbells[i]);
+	pthread_mutex_unlock(&proxy->lock);
 	if (n_rung)
 		shmemhi_fence_full(); /* doorbells leave the CPU's write-combining buffers now */
 	return n_rung;
@@ -103,14 +106,55 @@ static void *proxy_main(void *arg)
 
 static shmemhi_proxy_t *proxy_new(const shmemhi_ib_t *ib, size_t n_links, size_t n_doorbells)
 {
-	shmemhi_proxy_t *proxy =
-		calloc(1, sizeof *proxy + n_doorbells * sizeof proxy->doorbells[0]);
+	shmemhi_proxy_t *proxy = calloc(1, sizeof *proxy);
 
-	for (size_t i = 0; proxy && i < n_links; i++)
+	if (!proxy)
+		return NULL;
+	pthread_mutex_init(&proxy->lock, NULL);
+	proxy->doorbells = calloc(n_doorbells, sizeof proxy->doorbells[0]);
+	proxy->room = n_doorbells;
+	for (size_t i = 0; proxy->doorbells && i < n_links; i++)
 		if (ib->links[i].producer)
 			proxy->doorbells[proxy->n_doorbells++] =
 				(doorbell_t){&ib->links[i], (uint32_t)*ib->links[i].producer};
 	return proxy;
+}
+
+int shmemhi_proxy_add(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_link_t *link)
+{
+	shmemhi_proxy_t *proxy = ib->proxy;
+	size_t room = proxy->room;
+	doorbell_t *doorbells = proxy->doorbells;
+	int status = SHMEMH_OK;
+
+	pthread_mutex_lock(&proxy->lock);
+	if (proxy->n_doorbells == room) {
+		doorbells = realloc(doorbells, 2 * room * sizeof *doorbells);
+		room = 2 * room;
+	}
+	if (doorbells) {
+		proxy->doorbells = doorbells;
+		proxy->room = room;
+		doorbells[proxy->n_doorbells++] = (doorbell_t){link, (uint32_t)*link->producer};
+	} else {
+		status = SHMEMH_ERR_NO_MEMORY;
+	}
+	pthread_mutex_unlock(&proxy->lock);
+	if (status != SHMEMH_OK)
+		shmemhi_log(&job->log, SHMEMHI_WARN, "NIC %s: no host memory to ring %zu doorbells",
+			    ib->nic.name, room);
+	return status;
+}
+
+void shmemhi_proxy_remove(shmemhi_ib_t *ib, const shmemhi_link_t *link)
+{
+	shmemhi_proxy_t *proxy = ib->proxy;
+
+	pthread_mutex_lock(&proxy->lock);
+	for (size_t i = 0; i < proxy->n_doorbells; i++)
+		if (proxy->doorbells[i].link == link)
+			proxy->doorbells[i--] = proxy->doorbells[--proxy->n_doorbells];
+	pthread_mutex_unlock(&proxy->lock);
 }
 
 int shmemhi_proxy_open(shmemh_t *job, shmemhi_ib_t *ib)
@@ -123,7 +167,7 @@ int shmemhi_proxy_open(shmemh_t *job, shmemhi_ib_t *ib)
 	if (!n_doorbells)
 		return SHMEMH_OK;
 	ib->proxy = proxy_new(ib, n_links, n_doorbells);
-	if (!ib->proxy)
+	if (!ib->proxy || !ib->proxy->doorbells)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
 				    "NIC %s: no host memory to ring %zu doorbells", ib->nic.name,
 				    n_doorbells);
@@ -149,6 +193,8 @@ void shmemhi_proxy_close(shmemh_t *job, shmemhi_ib_t *ib)
 		atomic_store(&ib->proxy->is_ending, 1);
 		pthread_join(ib->proxy->thread, NULL);
 	}
+	pthread_mutex_destroy(&ib->proxy->lock);
+	free(ib->proxy->doorbells);
 	free(ib->proxy);
 	ib->proxy = NULL;
 }

@@ -40,28 +40,28 @@ static shmemhi_link_mem_t mem_of(const shmemhi_ib_t *ib, const shmemhi_link_t *l
 	};
 }
 
-/* Create a queue pair without a doorbell record if the NIC offers that and the GPU rings. Then one
- * fence separates WQEs and doorbell, instead of a record and a second fence, and the NIC reads no
- * record. With the CPU doorbell proxy keep the record: fences of the host cost kernels nothing.
- *
- * A NIC may limit the number of queue pairs without a record (capability
- * log_max_send_dbr_less_qp_sq): once CREATE_QP is refused, the following links have records. */
-static int create_qp(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link, shmemhi_link_mem_t *mem)
+int shmemhi_queue_create_qp(const shmemh_t *job, const shmemhi_ib_lib_t *lib, shmemhi_nic_t *nic,
+			    shmemhi_link_t *link, shmemhi_link_mem_t *mem, shmemhi_err_t *err)
 {
-	if (!ib->nic.offers_no_record || !link->doorbell)
-		return shmemhi_link_create_qp(&ib->lib, link, mem, &job->err);
+	if (!nic->offers_no_record || !link->doorbell)
+		return shmemhi_link_create_qp(lib, link, mem, err);
 	mem->has_no_record = 1;
-	if (shmemhi_link_create_qp(&ib->lib, link, mem, &job->err) == SHMEMH_OK) {
+	if (shmemhi_link_create_qp(lib, link, mem, err) == SHMEMH_OK) {
 		shmemhi_uars_assign_no_record(link);
 		link->has_no_record = 1;
 		return SHMEMH_OK;
 	}
 	shmemhi_log(&job->log, SHMEMHI_INFO, "%s: from here on with doorbell records: %s",
-		    ib->nic.name, job->err.text);
-	job->err.text[0] = '\0';
-	ib->nic.offers_no_record = 0;
+		    nic->name, err->text);
+	err->text[0] = '\0';
+	nic->offers_no_record = 0;
 	mem->has_no_record = 0;
-	return shmemhi_link_create_qp(&ib->lib, link, mem, &job->err);
+	return shmemhi_link_create_qp(lib, link, mem, err);
+}
+
+uint32_t shmemhi_queue_psn(void)
+{
+	return randombytes_random() >> (32 - PSN_BITS);
 }
 
 static int open_link(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
@@ -69,10 +69,10 @@ static int open_link(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_link_t *link)
 	shmemhi_link_mem_t mem = mem_of(ib, link);
 	int status;
 
-	link->psn = randombytes_random() >> (32 - PSN_BITS);
+	link->psn = shmemhi_queue_psn();
 	status = shmemhi_link_create_cq(&ib->lib, link, &mem, &job->err);
 	if (status == SHMEMH_OK)
-		status = create_qp(job, ib, link, &mem);
+		status = shmemhi_queue_create_qp(job, &ib->lib, &ib->nic, link, &mem, &job->err);
 	return status == SHMEMH_OK ? shmemhi_link_to_init(&ib->lib, link, &job->err) : status;
 }
 

@@ -23,6 +23,7 @@
 #ifndef SHMEMHI_IB_QUEUE_H
 #define SHMEMHI_IB_QUEUE_H
 
+#include "ib/link.h"
 #include "ib/state.h"
 #include "ib/uar.h"
 #include "mem/mem.h"
@@ -69,9 +70,49 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
 int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
 			   shmemhi_queue_block_t *b, shmemhi_err_t *why);
 
+/* Register GPU memory that is there with a further NIC. NULL: a line in why. */
+struct mlx5dv_devx_umem *shmemhi_queue_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+						    const shmemhi_nic_t *nic,
+						    const shmemhi_queue_block_t *b,
+						    shmemhi_err_t *why);
+struct ibv_mr *shmemhi_bounces_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+					    const shmemhi_nic_t *nic,
+					    const shmemhi_queue_block_t *b, shmemhi_err_t *why);
+
 /* The same as a memory region. */
 int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
 			     shmemhi_queue_block_t *b, struct ibv_mr **mr, shmemhi_err_t *why);
+
+/* Create a queue pair without a doorbell record if the NIC offers that and the GPU rings. Then one
+ * fence separates WQEs and doorbell, instead of a record and a second fence, and the NIC reads no
+ * record. With the CPU doorbell proxy keep the record: fences of the host cost kernels nothing.
+ *
+ * A NIC may limit the number of queue pairs without a record (capability
+ * log_max_send_dbr_less_qp_sq): once CREATE_QP is refused, the following links have records. */
+int shmemhi_queue_create_qp(const shmemh_t *job, const shmemhi_ib_lib_t *lib, shmemhi_nic_t *nic,
+			    shmemhi_link_t *link, shmemhi_link_mem_t *mem, shmemhi_err_t *err);
+
+/* A random number for a queue pair's first request. */
+uint32_t shmemhi_queue_psn(void);
+
+/* For memory that is allocated later (ib/slots.c). Bytes of one queue, whole pages. */
+uint64_t shmemhi_queue_nbytes(const shmemhi_ib_t *ib);
+
+/* Allocate b->nbytes of pinned host memory, not registered. */
+int shmemhi_host_block_open(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b);
+
+/* Register a block with a NIC. NULL: a line in err. */
+struct mlx5dv_devx_umem *shmemhi_block_register(shmemh_t *job, const shmemhi_ib_t *ib,
+						const shmemhi_nic_t *nic,
+						const shmemhi_queue_block_t *b, shmemhi_err_t *err);
+
+/* Release a block. Returns whether the NIC may still use the memory, which is kept then. */
+bool shmemhi_block_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			 bool is_in_use);
+
+/* Register the bounce buffers with a further NIC. NULL: a line in job->err. */
+struct ibv_mr *shmemhi_bounces_register(shmemh_t *job, const shmemhi_ib_t *ib,
+					const shmemhi_nic_t *nic);
 
 /* Release the memory; no queue uses it any more. is_in_use: the NIC may still use it, so it is
  * never freed. */

@@ -72,39 +72,58 @@ static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 	return mr;
 }
 
+struct mlx5dv_devx_umem *shmemhi_queue_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+						    const shmemhi_nic_t *nic,
+						    const shmemhi_queue_block_t *b,
+						    shmemhi_err_t *why)
+{
+	shmemhi_err_t no_dmabuf = {""};
+	struct mlx5dv_devx_umem *umem = umem_by_dmabuf(job, lib, nic, b, &no_dmabuf);
+
+	if (!umem)
+		umem = lib->umem_reg(nic->context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	if (!umem)
+		shmemhi_fail(why, SHMEMH_ERR_NIC, "by dma-buf: %.200s; by mlx5dv_devx_umem_reg: %s",
+			     no_dmabuf.text, strerror(errno));
+	return umem;
+}
+
 int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
 			   shmemhi_queue_block_t *b, shmemhi_err_t *why)
 {
-	shmemhi_err_t no_dmabuf = {""};
 	int status = shmemhi_area_open(job, b->nbytes, &b->area, why);
 
 	b->base = b->area.range.base;
 	if (status != SHMEMH_OK)
 		return status;
-	b->umem = umem_by_dmabuf(job, lib, nic, b, &no_dmabuf);
-	if (!b->umem)
-		b->umem = lib->umem_reg(nic->context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
-	if (b->umem)
-		return SHMEMH_OK;
-	return shmemhi_fail(why, SHMEMH_ERR_NIC, "by dma-buf: %.200s; by mlx5dv_devx_umem_reg: %s",
-			    no_dmabuf.text, strerror(errno));
+	b->umem = shmemhi_queue_gpu_register(job, lib, nic, b, why);
+	return b->umem ? SHMEMH_OK : SHMEMH_ERR_NIC;
+}
+
+struct ibv_mr *shmemhi_bounces_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+					    const shmemhi_nic_t *nic,
+					    const shmemhi_queue_block_t *b, shmemhi_err_t *why)
+{
+	shmemhi_err_t no_dmabuf = {""};
+	struct ibv_mr *mr = mr_by_dmabuf(job, lib, nic, b, &no_dmabuf);
+
+	if (!mr)
+		mr = lib->reg_mr(nic->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	if (!mr)
+		shmemhi_fail(why, SHMEMH_ERR_NIC,
+			     "bounce buffers: by dma-buf: %.200s; by ibv_reg_mr: %s",
+			     no_dmabuf.text, strerror(errno));
+	return mr;
 }
 
 int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
 			     shmemhi_queue_block_t *b, struct ibv_mr **mr, shmemhi_err_t *why)
 {
-	shmemhi_err_t no_dmabuf = {""};
 	int status = shmemhi_area_open(job, b->nbytes, &b->area, why);
 
 	b->base = b->area.range.base;
 	if (status != SHMEMH_OK)
 		return status;
-	*mr = mr_by_dmabuf(job, lib, nic, b, &no_dmabuf);
-	if (!*mr)
-		*mr = lib->reg_mr(nic->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
-	if (*mr)
-		return SHMEMH_OK;
-	return shmemhi_fail(why, SHMEMH_ERR_NIC,
-			    "bounce buffers: by dma-buf: %.200s; by ibv_reg_mr: %s", no_dmabuf.text,
-			    strerror(errno));
+	*mr = shmemhi_bounces_gpu_register(job, lib, nic, b, why);
+	return *mr ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }

@@ -17,18 +17,18 @@ static uint64_t whole_pages(uint64_t nbytes)
 	return (nbytes + page_nbytes() - 1) / page_nbytes() * page_nbytes();
 }
 
-static uint64_t queue_nbytes(const shmemhi_ib_t *ib)
+uint64_t shmemhi_queue_nbytes(const shmemhi_ib_t *ib)
 {
 	return whole_pages(SHMEMD_QUEUE_NBYTES(ib->depth));
 }
 
-static int fail_verbs(shmemh_t *job, const shmemhi_ib_t *ib, const char *call, uint64_t nbytes)
+static int fail_verbs(const shmemhi_nic_t *nic, const char *call, uint64_t nbytes,
+		      shmemhi_err_t *err)
 {
-	return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
+	return shmemhi_fail(err, SHMEMH_ERR_NIC,
 			    "%s: %s of %llu bytes for queues: %s; is the limit of locked memory "
 			    "(ulimit -l) high enough?",
-			    ib->queue_mem->nic->name, call, (unsigned long long)nbytes,
-			    strerror(errno));
+			    nic->name, call, (unsigned long long)nbytes, strerror(errno));
 }
 
 /* Allocate zeroed pinned memory; *base is its first page-aligned address. */
@@ -59,15 +59,33 @@ static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemh
 	return SHMEMH_OK;
 }
 
+int shmemhi_host_block_open(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b)
+{
+	return alloc_pages(job, ib, b->nbytes, &b->raw, &b->base);
+}
+
+struct mlx5dv_devx_umem *shmemhi_block_register(shmemh_t *job, const shmemhi_ib_t *ib,
+						const shmemhi_nic_t *nic,
+						const shmemhi_queue_block_t *b, shmemhi_err_t *err)
+{
+	struct mlx5dv_devx_umem *umem;
+
+	if (!b->raw)
+		return shmemhi_queue_gpu_register(job, &ib->lib, nic, b, err);
+	umem = ib->lib.umem_reg(nic->context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	if (!umem)
+		fail_verbs(nic, "mlx5dv_devx_umem_reg", b->nbytes, err);
+	return umem;
+}
+
 static int open_host_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b)
 {
-	int status = alloc_pages(job, ib, b->nbytes, &b->raw, &b->base);
+	int status = shmemhi_host_block_open(job, ib, b);
 
 	if (status != SHMEMH_OK)
 		return status;
-	b->umem = ib->lib.umem_reg(ib->queue_mem->nic->context, b->base, b->nbytes,
-				   IBV_ACCESS_LOCAL_WRITE);
-	return b->umem ? SHMEMH_OK : fail_verbs(job, ib, "mlx5dv_devx_umem_reg", b->nbytes);
+	b->umem = shmemhi_block_register(job, ib, ib->queue_mem->nic, b, &job->err);
+	return b->umem ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
 
 static int open_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
@@ -75,7 +93,7 @@ static int open_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 {
 	int status;
 
-	b->nbytes = b->n_links * queue_nbytes(ib);
+	b->nbytes = b->n_links * shmemhi_queue_nbytes(ib);
 	if (ib->has_gpu_queues) {
 		ib->queue_mem->nbytes += b->nbytes;
 		status = shmemhi_queue_gpu_open(job, &ib->lib, ib->queue_mem->nic, b, &job->err);
@@ -83,14 +101,14 @@ static int open_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 		status = open_host_block(job, ib, b);
 	}
 	for (uint32_t i = 0; status == SHMEMH_OK && i < b->n_links; i++)
-		status = place_link(job, ib, b->base + i * queue_nbytes(ib), &links[i]);
+		status = place_link(job, ib, b->base + i * shmemhi_queue_nbytes(ib), &links[i]);
 	return status;
 }
 
 static int open_blocks(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
-	uint64_t fit = SHMEMHI_QUEUE_BLOCK_NBYTES / queue_nbytes(ib);
+	uint64_t fit = SHMEMHI_QUEUE_BLOCK_NBYTES / shmemhi_queue_nbytes(ib);
 	int status = SHMEMH_OK;
 
 	mem->links_per_block = fit < 1 ? 1 : (uint32_t)fit;
@@ -107,9 +125,8 @@ static int open_blocks(shmemh_t *job, shmemhi_ib_t *ib)
 	return status;
 }
 
-/* Returns whether the NIC may still use the memory, which is kept then. */
-static bool close_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
-			bool is_in_use)
+bool shmemhi_block_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			 bool is_in_use)
 {
 	if (b->umem && ib->lib.umem_dereg(b->umem) != 0)
 		is_in_use = true;
@@ -126,7 +143,7 @@ static bool close_blocks(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 	bool is_kept = false;
 
 	for (uint32_t i = 0; mem->blocks && i < mem->n_blocks; i++)
-		is_kept |= close_block(job, ib, &mem->blocks[i], is_in_use);
+		is_kept |= shmemhi_block_close(job, ib, &mem->blocks[i], is_in_use);
 	free(mem->blocks);
 	mem->blocks = NULL;
 	return is_kept;
@@ -140,7 +157,21 @@ static int open_host_bounces(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_bloc
 	if (status != SHMEMH_OK)
 		return status;
 	*mr = ib->lib.reg_mr(ib->queue_mem->nic->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
-	return *mr ? SHMEMH_OK : fail_verbs(job, ib, "ibv_reg_mr", b->nbytes);
+	return *mr ? SHMEMH_OK : fail_verbs(ib->queue_mem->nic, "ibv_reg_mr", b->nbytes, &job->err);
+}
+
+struct ibv_mr *shmemhi_bounces_register(shmemh_t *job, const shmemhi_ib_t *ib,
+					const shmemhi_nic_t *nic)
+{
+	const shmemhi_queue_block_t *b = &ib->queue_mem->bounces;
+	struct ibv_mr *mr;
+
+	if (!b->raw)
+		return shmemhi_bounces_gpu_register(job, &ib->lib, nic, b, &job->err);
+	mr = ib->lib.reg_mr(nic->pd, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
+	if (!mr)
+		fail_verbs(nic, "ibv_reg_mr", b->nbytes, &job->err);
+	return mr;
 }
 
 /* Open the bounce buffers where the completion queues are (ib/queue.h says why). */
@@ -161,18 +192,18 @@ static int open_bounces(shmemh_t *job, shmemhi_ib_t *ib)
 	if (status != SHMEMH_OK)
 		return status;
 	ib->bounces = b->base;
-	ib->bounce_key = htobe32(mem->bounce_mr->lkey);
+	ib->bounce_keys[0] = htobe32(mem->bounce_mr->lkey);
 	return SHMEMH_OK;
 }
 
-/* Returns the same as close_block. */
+/* Returns the same as shmemhi_block_close. */
 static bool close_bounces(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 {
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
 
 	if (mem->bounce_mr && ib->lib.dereg_mr(mem->bounce_mr) != 0)
 		is_in_use = true;
-	is_in_use = close_block(job, ib, &mem->bounces, is_in_use);
+	is_in_use = shmemhi_block_close(job, ib, &mem->bounces, is_in_use);
 	memset(&mem->bounces, 0, sizeof mem->bounces);
 	mem->bounce_mr = NULL;
 	ib->bounces = NULL;
@@ -270,7 +301,7 @@ void shmemhi_queue_mem_close(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 	shmemhi_queue_mem_t *mem = ib->queue_mem;
 	bool is_kept = close_blocks(job, ib, is_in_use);
 
-	is_kept |= close_block(job, ib, &mem->records, is_in_use);
+	is_kept |= shmemhi_block_close(job, ib, &mem->records, is_in_use);
 	is_kept |= close_bounces(job, ib, is_in_use);
 	shmemhi_uars_close(job, ib, &mem->uars);
 	if (mem->producers)

@@ -68,6 +68,10 @@ typedef struct shmemhi_queue_mem shmemhi_queue_mem_t; /* ib/queue.c */
 typedef struct shmemhi_keys shmemhi_keys_t;           /* ib/keys.c: regions and key tables */
 typedef struct shmemhi_watch shmemhi_watch_t;         /* ib/watch.c: thread for events */
 typedef struct shmemhi_proxy shmemhi_proxy_t;         /* ib/proxy.c: thread that rings */
+typedef struct shmemhi_standby shmemhi_standby_t;     /* ib/standby.h: what fail-over needs */
+
+/* Columns of the key tables: the home port of a PE, and its stand-by. */
+#define SHMEMHI_COLUMNS 2
 
 typedef struct shmemhi_ib {
 	shmemhi_ib_lib_t lib;
@@ -81,14 +85,15 @@ typedef struct shmemhi_ib {
 	uint64_t log_granule;
 	shmemhi_link_t *links; /* [n_channels][n_pes], own PE too */
 	char *bounces;         /* SHMEMD_BOUNCES_NBYTES of each link, where the queues are */
-	uint32_t bounce_key;   /* their lkey, big-endian */
-	int has_gpu_queues;    /* queues and bounce buffers are in memory of the GPU */
+	uint32_t bounce_keys[SHMEMHI_COLUMNS]; /* their lkeys, big-endian; 0: no such port */
+	int has_gpu_queues; /* queues and bounce buffers are in memory of the GPU */
 	shmemhi_queue_mem_t *queue_mem;
 	shmemhi_keys_t *keys;
 	shmemhi_watch_t *watch;
 	shmemhi_proxy_t *proxy;
-	char *channels; /* SHMEMD_CHANNEL_NBYTES of each link, memory of the device */
-	uint64_t *used; /* memory of the device */
+	shmemhi_standby_t *standby; /* NULL: fail-over is off. The same on all PEs */
+	char *channels;             /* SHMEMD_CHANNEL_NBYTES of each link, memory of the device */
+	uint64_t *used;             /* memory of the device */
 } shmemhi_ib_t;
 
 static inline shmemhi_link_t *shmemhi_link(const shmemhi_ib_t *ib, const shmemh_t *job, int k,
@@ -131,12 +136,20 @@ int shmemhi_links_connect(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_links_close(shmemh_t *job, shmemhi_ib_t *ib);
 uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib); /* memory of one link, all told */
 
+/* ib/standby.c: the port of a column; context NULL: this PE has no stand-by. Column 1 only with
+ * ib->standby. */
+const shmemhi_nic_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column);
+
 /* ib/keys.c: the table of keys, in device memory. open is collective; it writes the key of the
  * bounce buffers and registers every growth of the heap from then on. close deregisters all
  * regions. */
 int shmemhi_keys_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_keys_close(shmemh_t *job, shmemhi_ib_t *ib);
 const shmemd_key_t *shmemhi_keys_table(const shmemhi_ib_t *ib); /* SHMEMD_LKEY, SHMEMD_RKEY */
+
+/* The region at the start of this PE's heap, of the port of a column; NULL: there is none yet. Also
+ * for other threads. */
+const struct ibv_mr *shmemhi_keys_heap(const shmemhi_ib_t *ib, size_t column);
 
 /* ib/watch.c: a thread that waits for async and DevX events until close. It logs a line for each
  * and keeps fatal ones (shmemhi_link_t.event, shmemh_nic_event). A fabric without descriptors to
@@ -158,5 +171,10 @@ static inline bool shmemhi_ib_is_driven(const shmemhi_ib_t *ib)
 int shmemhi_proxy_open(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_proxy_close(shmemh_t *job, shmemhi_ib_t *ib);
 int shmemhi_proxy_step(shmemhi_proxy_t *proxy);
+
+/* Ring for a further link, or no longer, while the proxy runs. Any thread.
+ * Returns  SHMEMH_OK; ERR_NO_MEMORY. */
+int shmemhi_proxy_add(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_link_t *link);
+void shmemhi_proxy_remove(shmemhi_ib_t *ib, const shmemhi_link_t *link);
 
 #endif

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <shmem_host/device.h>
 #include "base/thread.h"
-#include "ib/state.h"
+#include "ib/standby.h"
 
 /* Bytes of an event queue's entry. Source  Adapters PRM, event queue entry. */
 #define EQE_NBYTES 64
@@ -31,7 +31,7 @@ enum eqe_type {
 	EQE_WQ_ACCESS = 0x11,
 };
 
-enum { WAKE, ASYNC, DEVX, N_FDS };
+enum { WAKE, ASYNC, DEVX, ASYNC_STANDBY, N_FDS }; /* DEVX: of links, on the home port */
 
 struct shmemhi_watch {
 	const shmemh_t *job;
@@ -47,12 +47,12 @@ struct shmemhi_watch {
 /* ---- in the thread ---- */
 
 /* Log one line, and keep the first one that is an error. */
-static void say(shmemhi_watch_t *watch, int level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+static void say(shmemhi_watch_t *watch, int which, int level, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
-static void say(shmemhi_watch_t *watch, int level, const char *fmt, ...)
+static void say(shmemhi_watch_t *watch, int which, int level, const char *fmt, ...)
 {
-	const shmemhi_nic_t *nic = &watch->ib->nic;
+	const shmemhi_nic_t *nic = shmemhi_nic_of(watch->ib, which == ASYNC_STANDBY);
 	char text[SHMEMHI_ERR_NBYTES];
 	int used = snprintf(text, sizeof text, "NIC %s port %d: ", nic->name, nic->port);
 	va_list args;
@@ -101,18 +101,23 @@ static bool is_of_port(enum ibv_event_type type)
 	}
 }
 
-static void on_async(shmemhi_watch_t *watch, const struct ibv_async_event *event)
+static void on_async(shmemhi_watch_t *watch, int which, const struct ibv_async_event *event)
 {
 	const shmemhi_ib_t *ib = watch->ib;
+	size_t column = which == ASYNC_STANDBY;
 
-	if (is_of_port(event->event_type) && event->element.port_num != ib->nic.port)
+	if (is_of_port(event->event_type) &&
+	    event->element.port_num != shmemhi_nic_of(ib, column)->port)
 		return;
+	if (ib->standby)
+		shmemhi_standby_note(ib->standby, column,
+				     event->event_type == IBV_EVENT_DEVICE_FATAL);
 	for (size_t i = 0; i < sizeof async_kinds / sizeof async_kinds[0]; i++)
 		if (async_kinds[i].type == event->event_type) {
-			say(watch, async_kinds[i].level, "%s", async_kinds[i].text);
+			say(watch, which, async_kinds[i].level, "%s", async_kinds[i].text);
 			return;
 		}
-	say(watch, SHMEMHI_WARN, "event %d: %s", (int)event->event_type,
+	say(watch, which, SHMEMHI_WARN, "event %d: %s", (int)event->event_type,
 	    ib->lib.event_type_str(event->event_type));
 }
 
@@ -139,7 +144,7 @@ static void on_link(shmemhi_watch_t *watch, shmemhi_link_t *link, const uint8_t 
 	__atomic_compare_exchange_n(&link->event, &none, type, 0, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
 	if (type == EQE_CQ_ERROR) {
-		say(watch, SHMEMHI_ERROR,
+		say(watch, DEVX, SHMEMHI_ERROR,
 		    "CQ 0x%x, channel %d to PE %d, failed (CQ_ERROR, syndrome 0x%02x): no "
 		    "completions come any more",
 		    link->cqn, k, pe, eqe[EQE_CQ_SYNDROME]);
@@ -147,36 +152,37 @@ static void on_link(shmemhi_watch_t *watch, shmemhi_link_t *link, const uint8_t 
 	}
 	for (size_t n = 0; n < sizeof qp_kinds / sizeof qp_kinds[0]; n++)
 		if (qp_kinds[n].type == type) {
-			say(watch, SHMEMHI_ERROR, "QP 0x%x, channel %d %s PE %d, %s", link->qpn, k,
-			    qp_kinds[n].direction, pe, qp_kinds[n].text);
+			say(watch, DEVX, SHMEMHI_ERROR, "QP 0x%x, channel %d %s PE %d, %s",
+			    link->qpn, k, qp_kinds[n].direction, pe, qp_kinds[n].text);
 			return;
 		}
-	say(watch, SHMEMHI_WARN, "QP 0x%x, channel %d to PE %d: event 0x%02x", link->qpn, k, pe,
-	    type);
+	say(watch, DEVX, SHMEMHI_WARN, "QP 0x%x, channel %d to PE %d: event 0x%02x", link->qpn, k,
+	    pe, type);
 }
 
 /* Stop watching a descriptor that only returns errors: it would keep the thread busy. */
 static void give_up(shmemhi_watch_t *watch, int which, const char *why)
 {
 	watch->fds[which].fd = -1;
-	say(watch, SHMEMHI_WARN, "events of %s cannot be read any more: %s",
-	    which == ASYNC ? "the port" : "queue pairs", why);
+	say(watch, which, SHMEMHI_WARN, "events of %s cannot be read any more: %s",
+	    which == DEVX ? "queue pairs" : "the port", why);
 }
 
-static void drain_async(shmemhi_watch_t *watch)
+static void drain_async(shmemhi_watch_t *watch, int which)
 {
+	const shmemhi_nic_t *nic = shmemhi_nic_of(watch->ib, which == ASYNC_STANDBY);
 	const shmemhi_ib_lib_t *lib = &watch->ib->lib;
 	struct ibv_async_event event;
 
-	while (lib->get_async_event(watch->ib->nic.context, &event) == 0) {
-		on_async(watch, &event);
+	while (lib->get_async_event(nic->context, &event) == 0) {
+		on_async(watch, which, &event);
 		lib->ack_async_event(&event);
 	}
 	if (errno != EAGAIN)
-		give_up(watch, ASYNC, strerror(errno));
+		give_up(watch, which, strerror(errno));
 }
 
-static void drain_channel(shmemhi_watch_t *watch)
+static void drain_channel(shmemhi_watch_t *watch, int which)
 {
 	const size_t n_links = (size_t)watch->ib->n_channels * (size_t)watch->job->n_pes;
 	uint64_t buffer[1 + EQE_NBYTES / 8]; /* cookie: which link; EQE */
@@ -188,19 +194,19 @@ static void drain_channel(shmemhi_watch_t *watch)
 			if (event->cookie < n_links)
 				on_link(watch, &watch->ib->links[event->cookie], event->out_data);
 		} else if (errno == EOVERFLOW) {
-			say(watch, SHMEMHI_WARN, "events of queue pairs were lost: too many");
+			say(watch, DEVX, SHMEMHI_WARN, "events of queue pairs were lost: too many");
 		} else {
 			break;
 		}
 	}
 	if (errno != EAGAIN)
-		give_up(watch, DEVX, strerror(errno));
+		give_up(watch, which, strerror(errno));
 }
 
 static void *watch_main(void *arg)
 {
-	static void (*const drain[N_FDS])(shmemhi_watch_t *
-					  watch) = {[ASYNC] = drain_async, [DEVX] = drain_channel};
+	static void (*const drain[N_FDS])(shmemhi_watch_t * watch, int which) = {
+		[ASYNC] = drain_async, [DEVX] = drain_channel, [ASYNC_STANDBY] = drain_async};
 	shmemhi_watch_t *watch = arg;
 	struct pollfd *fds = watch->fds;
 
@@ -211,7 +217,7 @@ static void *watch_main(void *arg)
 			return NULL;
 		for (int i = ASYNC; i < N_FDS; i++) {
 			if (fds[i].revents & POLLIN)
-				drain[i](watch);
+				drain[i](watch, i);
 			if (fds[i].fd >= 0 && fds[i].revents & (POLLERR | POLLHUP | POLLNVAL))
 				give_up(watch, i, "the device is gone");
 		}
@@ -254,7 +260,7 @@ static void open_channel(shmemhi_watch_t *watch)
 		if (ib->links[i].qp)
 			error = subscribe(watch, &ib->links[i]);
 	if (error)
-		say(watch, SHMEMHI_WARN, "events of queue pairs are not reported: %s",
+		say(watch, DEVX, SHMEMHI_WARN, "events of queue pairs are not reported: %s",
 		    strerror(error));
 }
 
@@ -268,6 +274,8 @@ static struct pollfd input(int fd)
 
 static int start(shmemhi_watch_t *watch)
 {
+	const struct ibv_context *standby =
+		watch->ib->standby ? shmemhi_nic_of(watch->ib, 1)->context : NULL;
 	int error;
 
 	watch->fds[WAKE] = input(eventfd(0, EFD_CLOEXEC));
@@ -276,6 +284,7 @@ static int start(shmemhi_watch_t *watch)
 	open_channel(watch);
 	watch->fds[ASYNC] = input(watch->ib->nic.context->async_fd);
 	watch->fds[DEVX] = input(watch->channel ? watch->channel->fd : -1);
+	watch->fds[ASYNC_STANDBY] = input(standby ? standby->async_fd : -1);
 	error = shmemhi_thread_start(&watch->thread, "shmem_watch", watch_main, watch);
 	watch->has_thread = !error;
 	return error;

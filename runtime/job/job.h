@@ -12,8 +12,9 @@
 #include "base/err.h"
 #include "base/options.h"
 
-struct shmemhi_mem; /* runtime/mem */
-struct shmemhi_ib;  /* runtime/ib */
+struct shmemhi_mem;         /* runtime/mem */
+struct shmemhi_ib;          /* runtime/ib */
+struct shmemhi_fault_agent; /* runtime/fault */
 
 #define SHMEMHI_MAX_TEAMS 2 /* world and node */
 
@@ -43,7 +44,10 @@ struct shmemh {
 	int pe;
 	int n_pes;
 	struct shmemhi_mem *mem;
-	struct shmemhi_ib *ib; /* NULL: no NIC in use */
+	struct shmemhi_ib *ib;             /* NULL: no NIC in use */
+	struct shmemhi_fault_agent *fault; /* NULL: fail-over is off */
+	int ft_policy;                     /* enum shmemh_fault_policy */
+	char ft_why[280];                  /* one line; "": no NIC is in use */
 	shmemhi_team_t teams[SHMEMHI_MAX_TEAMS];
 	shmemd_latch_t *latch;     /* device memory */
 	shmemd_error_t *error;     /* pinned */

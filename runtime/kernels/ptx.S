@@ -7,4 +7,9 @@
 shmemhi_drive_ptx:
 	.incbin "drive.ptx"
 	.byte 0
+	.globl shmemhi_service_ptx
+	.hidden shmemhi_service_ptx
+shmemhi_service_ptx:
+	.incbin "service.ptx"
+	.byte 0
 	.section .note.GNU-stack, "", %progbits

@@ -10,12 +10,6 @@ extern const char shmemhi_drive_ptx[]; /* kernels/ptx.S */
 /* Driver calls that no other part of the runtime needs. */
 typedef shmemhi_cu_result_t retain_t(shmemhi_cu_context_t *ctx, shmemhi_cu_device_t device);
 typedef shmemhi_cu_result_t release_t(shmemhi_cu_device_t device);
-typedef shmemhi_cu_result_t load_t(void **module, const void *image);
-typedef shmemhi_cu_result_t get_function_t(void **function, void *module, const char *name);
-typedef shmemhi_cu_result_t launch_t(void *function, unsigned grid_x, unsigned grid_y,
-				     unsigned grid_z, unsigned block_x, unsigned block_y,
-				     unsigned block_z, unsigned shared, shmemhi_cu_stream_t stream,
-				     void **parameters, void **extra);
 
 /* ISO C converts no object pointer to a function pointer; POSIX copies it. */
 #define FIND(gpu, function, name)                                                                  \
@@ -54,27 +48,6 @@ static int attach(shmemhi_rig_gpu_t *gpu, shmemhi_err_t *err)
 	return status == 1 ? SHMEMH_OK : SHMEMH_ERR_CUDA;
 }
 
-static int load(shmemhi_rig_gpu_t *gpu, shmemhi_err_t *err)
-{
-	get_function_t *get_function;
-	load_t *load_data;
-	int status;
-
-	FIND(gpu, load_data, "cuModuleLoadData");
-	FIND(gpu, get_function, "cuModuleGetFunction");
-	if (!load_data || !get_function)
-		return shmemhi_fail(err, SHMEMH_ERR_CUDA, "no cuModuleLoadData");
-	status = shmemhi_cuctx_enter(&gpu->c, err);
-	if (status != SHMEMH_OK)
-		return status;
-	status = check(gpu, "cuModuleLoadData", load_data(&gpu->module, shmemhi_drive_ptx), err);
-	if (status == SHMEMH_OK)
-		status = check(gpu, "cuModuleGetFunction",
-			       get_function(&gpu->function, gpu->module, SHMEMHI_DRIVE_NAME), err);
-	shmemhi_cuctx_leave(&gpu->c);
-	return status;
-}
-
 int shmemhi_rig_gpu_open(shmemhi_rig_gpu_t *gpu, shmemhi_err_t *err)
 {
 	int n = 0, got, status;
@@ -90,7 +63,8 @@ int shmemhi_rig_gpu_open(shmemhi_rig_gpu_t *gpu, shmemhi_err_t *err)
 	}
 	status = attach(gpu, err);
 	if (status == SHMEMH_OK)
-		status = load(gpu, err);
+		status = shmemhi_kernel_load(&gpu->c, shmemhi_drive_ptx, SHMEMHI_DRIVE_NAME,
+					     &gpu->kernel, err);
 	return status == SHMEMH_OK ? 1 : status;
 }
 
@@ -112,22 +86,14 @@ void shmemhi_rig_gpu_close(shmemhi_rig_gpu_t *gpu)
 int shmemhi_rig_gpu_drive(shmemhi_rig_gpu_t *gpu, const shmemhi_drive_t *drive, shmemhi_err_t *err)
 {
 	shmemhi_drive_t copy = *drive;
-	void *parameters[] = {&copy};
-	launch_t *launch;
-	int status;
+	int status = shmemhi_kernel_launch(&gpu->c, &gpu->kernel, 1, &copy, gpu->c.stream, err);
 
-	FIND(gpu, launch, "cuLaunchKernel");
-	if (!launch)
-		return shmemhi_fail(err, SHMEMH_ERR_CUDA, "no cuLaunchKernel");
-	status = shmemhi_cuctx_enter(&gpu->c, err);
+	if (status == SHMEMH_OK)
+		status = shmemhi_cuctx_enter(&gpu->c, err);
 	if (status != SHMEMH_OK)
 		return status;
-	status = check(gpu, "cuLaunchKernel",
-		       launch(gpu->function, 1, 1, 1, 1, 1, 1, 0, gpu->c.stream, parameters, NULL),
+	status = check(gpu, "cuStreamSynchronize", gpu->c.cuda.stream_synchronize(gpu->c.stream),
 		       err);
-	if (status == SHMEMH_OK)
-		status = check(gpu, "cuStreamSynchronize",
-			       gpu->c.cuda.stream_synchronize(gpu->c.stream), err);
 	shmemhi_cuctx_leave(&gpu->c);
 	return status;
 }

@@ -7,10 +7,11 @@
 
 #include "cuda/ctx.h"
 #include "kernels/drive.h"
+#include "kernels/launch.h"
 
 typedef struct shmemhi_rig_gpu {
 	shmemhi_cuctx_t c;
-	void *module, *function;
+	shmemhi_kernel_t kernel;
 } shmemhi_rig_gpu_t;
 
 /* Returns  1; 0: there is none; ERR_CUDA (a line in err). After 1 or ERR_CUDA call close. */

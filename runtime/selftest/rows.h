@@ -6,7 +6,7 @@
 #define SHMEMHI_SELFTEST_ROWS_H
 
 #include "selftest/rig.h"
-#include "selftest/results.h"
+#include "fault/results.h"
 
 /* What a row has found. */
 typedef struct shmemhi_outcome {

@@ -10,7 +10,7 @@
 #define MAX_MINUTES 1000
 
 #if SHMEMHI_HAVE_IB
-#include "selftest/results.h"
+#include "fault/results.h"
 #include "selftest/selftest.h"
 
 static int run(const shmemhi_selftest_t *what)

@@ -18,6 +18,7 @@
 #include "info.h"
 #include "info_selftest.h"
 #include "info_topo.h"
+#include "info_watch.h"
 
 void info_line(const char *what, const char *fmt, ...)
 {
@@ -225,6 +226,8 @@ static const char usage[] =
 	"  started by a launcher: how the PEs of a job reach each other\n"
 	"shmem-info --selftest [--nics LIST] [--minutes N] [--save FILE]\n"
 	"  test what the library relies on, on NICs of this machine: all, or those of LIST\n"
+	"shmem-info --watch PID [--once]\n"
+	"  states and rates of the paths of a running process, every second; or once\n"
 	"MACHINE is a text or a captured folder; without it, this system.\n";
 
 static int fail_usage(void)
@@ -255,7 +258,8 @@ int main(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},     {"topo", no_argument, NULL, 't'},
 		{"text", no_argument, NULL, 'x'},     {"svg", required_argument, NULL, 'v'},
 		{"peers", no_argument, NULL, 'p'},    {"capture", required_argument, NULL, 'c'},
-		{"selftest", no_argument, NULL, 's'}, {NULL, 0, NULL, 0},
+		{"selftest", no_argument, NULL, 's'}, {"watch", required_argument, NULL, 'w'},
+		{"once", no_argument, NULL, 'o'},     {NULL, 0, NULL, 0},
 	};
 	int command = getopt_long(argc, argv, "", commands, NULL);
 	const char *argument = optarg;
@@ -270,7 +274,14 @@ int main(int argc, char **argv)
 
 		return status < 0 ? fail_usage() : status;
 	}
-	if (command == '?' || (command != -1 && getopt_long(argc, argv, "", commands, NULL) != -1))
+	if (command == 'w') {
+		const int is_once = getopt_long(argc, argv, "", commands, NULL) == 'o';
+		const int status = optind == argc ? info_watch(argument, is_once) : -1;
+
+		return status < 0 ? fail_usage() : status;
+	}
+	if (command == '?' || command == 'o' ||
+	    (command != -1 && getopt_long(argc, argv, "", commands, NULL) != -1))
 		return fail_usage();
 	n_rest = argc - optind;
 	if (n_rest > (command == 't' || command == 'x' || command == 'v'))

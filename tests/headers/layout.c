@@ -18,7 +18,8 @@ SIZE(shmemd_peer_t, 16);
 
 AT(shmemd_latch_t, status, 0);
 AT(shmemd_latch_t, record, 4);
-SIZE(shmemd_latch_t, 8);
+AT(shmemd_latch_t, reports, 8);
+SIZE(shmemd_latch_t, 16);
 
 AT(shmemd_error_t, status, 0);
 AT(shmemd_error_t, op, 4);
@@ -64,7 +65,8 @@ AT(shmemd_ctx_t, n_mapped, 168);
 AT(shmemd_ctx_t, n_strided, 172);
 AT(shmemd_ctx_t, order, 176);
 AT(shmemd_ctx_t, mapped_stride, 184);
-SIZE(shmemd_ctx_t, 192);
+AT(shmemd_ctx_t, faults, 192);
+SIZE(shmemd_ctx_t, 200);
 
 AT(shmemd_key_t, key, 0);
 AT(shmemd_key_t, n_more, 8);
@@ -83,6 +85,7 @@ AT(shmemd_channel_t, ticket, 184);
 AT(shmemd_channel_t, doorbells, 192);
 AT(shmemd_channel_t, requests, 200);
 AT(shmemd_channel_t, origin, 208);
+AT(shmemd_channel_t, reported, 216);
 AT(shmemd_channel_t, owners, 256);
 SIZE(shmemd_channel_t, 768);
 
@@ -98,6 +101,9 @@ AT(shmemd_order_t, executed, 52);
 AT(shmemd_order_t, retired, 56);
 AT(shmemd_order_t, announced, 60);
 SIZE(shmemd_order_t, 64);
+
+AT(shmemd_faults_t, n_reports, 0);
+SIZE(shmemd_faults_t, 64);
 
 /* Words of a channel, each field at its maximum. */
 #define WORD(word, value) SHMEMD_STATIC_ASSERT((word) == (value), #word)
@@ -127,6 +133,15 @@ WORD(SHMEMD_MARK_WORD(0xfffffffe, 2, SHMEMD_MARK_DEFERRED | 0x7f), 0xfffffffe000
 WORD(SHMEMD_MARK_FIRST(0xfffffffe0001027fu), 0xfffffffe);
 WORD(SHMEMD_MARK_WQEBBS(0xfffffffe0001027fu), 2);
 WORD(SHMEMD_MARK_EPOCH(0xfffffffe0001027fu), 0x7f);
+WORD(SHMEMD_FAULT_WORD(2, SHMEMD_FAULT_SYNDROMES(0x13, 0x88), 0x8, 0xfffefd, 0xfe),
+     0xfefffefd08881302u);
+WORD(SHMEMD_FAULT_KIND(0xfefffefd08881302u), 2);
+WORD(SHMEMD_FAULT_SYNDROME(0xfefffefd08881302u), 0x13);
+WORD(SHMEMD_FAULT_VENDOR(0xfefffefd08881302u), 0x88);
+WORD(SHMEMD_FAULT_NUMBER(0xfefffefd08881302u), 0x8813);
+WORD(SHMEMD_FAULT_OPCODE(0xfefffefd08881302u), 0x8);
+WORD(SHMEMD_FAULT_QPN(0xfefffefd08881302u), 0xfffefd);
+WORD(SHMEMD_FAULT_EPOCH(0xfefffefd08881302u), 0xfe);
 
 SHMEMD_STATIC_ASSERT(SHMEMD_CHANNEL_NBYTES(64) % 128 == 0 && SHMEMD_CHANNEL_NBYTES(1024) == 8960,
 		     "channels are aligned to 128");
@@ -134,6 +149,7 @@ SHMEMD_STATIC_ASSERT(SHMEMD_QUEUE_CQES(1024) == 65536 && SHMEMD_QUEUE_RECORD(102
 			     SHMEMD_QUEUE_CQ_RECORD(1024) == 131136 &&
 			     SHMEMD_QUEUE_NBYTES(1024) == 131200,
 		     "memory of a queue");
+SHMEMD_STATIC_ASSERT(SHMEMD_FAULTS_NBYTES(2, 3) == 112, "memory of reports");
 SHMEMD_STATIC_ASSERT(SHMEMD_BOUNCES_NBYTES == 4160, "memory of bounce buffers");
 SHMEMD_STATIC_ASSERT(SHMEMD_RKEY(10, 0, 0) == 0 && SHMEMD_RKEY(10, 2, 9) == 29 &&
 			     SHMEMD_LKEY(10, 3, 0) == 30 && SHMEMD_LKEY(10, 3, 10) == 40 &&

@@ -17,12 +17,12 @@ HOST = {
     "job": ("base",),
     "mem": ("base", "cuda", "job"),
     "topo": ("base",),
-    "fault": ("base",),
-    "ib": ("base", "cuda", "job", "mem", "topo"),
-    "kernels": (),
-    "selftest": ("base", "cuda", "job", "kernels", "mem", "topo", "ib"),
-    "core": ("base", "boot", "job", "mem", "topo", "ib"),
-    "tools": ("base", "boot", "cuda", "job", "mem", "topo", "ib", "selftest"),
+    "fault": ("base", "boot", "job"),
+    "kernels": ("base", "cuda"),
+    "ib": ("base", "cuda", "job", "kernels", "mem", "topo", "fault"),
+    "selftest": ("base", "cuda", "job", "kernels", "mem", "topo", "fault", "ib"),
+    "core": ("base", "boot", "job", "mem", "topo", "fault", "ib"),
+    "tools": ("base", "boot", "cuda", "job", "mem", "topo", "fault", "ib", "selftest"),
 }
 
 # Folders of the software adapter, likewise. engine/ declares what it asks of link/ and watch/.
@@ -57,7 +57,7 @@ MAY_INCLUDE = {
     "shmem_host": {"abi", "shmem_host"},
     **{f"runtime/{own}": {"abi", "shmem_host", *(f"runtime/{name}" for name in (own, *below))}
        for own, below in HOST.items()},
-    "sim": {"abi", "cpu", "shmem_host", "shmem_sim", "sim"},
+    "sim": {"abi", "cpu", "mechanism", "shmem_host", "shmem_sim", "sim"},
     "shmem_sim": {"abi", "cpu", "shmem_host", "shmem_sim"},
     # The adapter is a second reading of the format: it shares nothing with the library.
     **{f"mlx5sw/{own}": {"mlx5sw_public", *(f"mlx5sw/{name}" for name in (own, *below))}

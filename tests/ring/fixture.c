@@ -78,15 +78,11 @@ static uint32_t n_ends(void)
 	return plan.n_channels * (uint32_t)plan.n_pes;
 }
 
-/* The column of keys of the initial paths. */
-static uint32_t first_column(void)
+/* The column of keys that a PE uses for its initial path to another one: that of its own memory.
+ * The two ends of a path use different columns, unless they are one PE. */
+static uint32_t first_column(int pe, int peer)
 {
-	return plan.path_flags & SHMEMD_PATH_COLUMN ? 1 : 0;
-}
-
-static int has_column(uint32_t column)
-{
-	return plan.has_paths || column == first_column();
+	return (plan.path_flags & SHMEMD_PATH_COLUMN ? 1 : 0) ^ (pe < peer);
 }
 
 /* A key that no NIC accepts: its column does not exist. */
@@ -159,7 +155,7 @@ static int make_keys(int pe)
 	for (uint32_t i = 0; i < plan.n_granules; i++)
 		rkeys[i] = no_key;
 	for (uint32_t column = 0; column < 2; column++)
-		if (has_column(column) && make_column(p, column, rkeys))
+		if (make_column(p, column, rkeys))
 			return 1;
 	for (int i = 0; i < plan.n_pes; i++)
 		memcpy(&rig_pes[i].keys[SHMEMD_RKEY(plan.n_granules, pe, 0)], rkeys,
@@ -218,10 +214,16 @@ static uint32_t device_index(void)
 	return (uint32_t)(plan.first - plan.base);
 }
 
+uint32_t rig_path_flags(const rig_end_t *e)
+{
+	return (e->column ? SHMEMD_PATH_COLUMN : 0) |
+	       (e->column != e->is_crossed ? SHMEMD_PATH_PEER_COLUMN : 0) |
+	       (plan.path_flags & SHMEMD_PATH_NO_RECORD) | (plan.by_host ? SHMEMD_PATH_PROXY : 0);
+}
+
 static void fill_words(shmemd_channel_t *ch, const rig_end_t *e, const char *queue)
 {
 	const uint32_t first = (uint32_t)plan.first, epoch = plan.epoch;
-	const uint32_t flags = plan.path_flags | (plan.by_host ? SHMEMD_PATH_PROXY : 0);
 	const void *doorbell = plan.by_host ? (const void *)e->producer : e->qp->reg;
 
 	ch->resv = SHMEMD_RESV_ADD(first, plan.first_request) | epoch;
@@ -230,7 +232,7 @@ static void fill_words(shmemd_channel_t *ch, const rig_end_t *e, const char *que
 				      epoch);
 	ch->done = SHMEMD_DONE_WORD(plan.first, plan.first_cqe);
 	ch->rung = SHMEMD_RUNG_WORD(first);
-	ch->path = SHMEMD_PATH_WORD(epoch, e->qp->qpn, plan.base, flags);
+	ch->path = SHMEMD_PATH_WORD(epoch, e->qp->qpn, plan.base, rig_path_flags(e));
 	ch->queue = SHMEMD_TAGGED(epoch, queue);
 	ch->doorbell = SHMEMD_TAGGED(epoch, doorbell);
 	ch->origin = SHMEMD_ORIGIN_WORD(plan.first_request, plan.first);
@@ -264,13 +266,15 @@ int rig_make_path(const rig_pe_t *p, rig_end_t *e, uint32_t start, uint32_t firs
 /* Channel i of a PE, [k][peer]. */
 static int make_end(rig_pe_t *p, uint32_t i)
 {
+	const int pe = (int)(p - rig_pes), peer = (int)(i % (uint32_t)plan.n_pes);
 	rig_end_t *e = &p->ends[i];
 
 	memset(e, 0, sizeof(*e));
 	e->words = (shmemd_channel_t *)(void *)(p->channels + i * channel_nbytes());
 	e->queues = e->queue = p->queues + i * queues_nbytes();
 	e->producers = p->producers[i];
-	e->column = first_column();
+	e->is_crossed = pe != peer;
+	e->column = first_column(pe, peer);
 	if (rig_make_path(p, e, device_index(), plan.first_cqe))
 		return 1;
 	fill_words(e->words, e, e->queue);
@@ -396,6 +400,7 @@ static void fill_context(rig_pe_t *p, int pe)
 	c->log_batch = (uint8_t)log2_of(plan.batch);
 	c->inline_nbytes = (uint8_t)plan.inline_nbytes;
 	c->order = plan.has_paths ? &p->order : NULL;
+	c->faults = plan.has_paths ? (shmemd_faults_t *)(void *)p->faults : NULL;
 }
 
 static void fill_pe(rig_pe_t *p, int pe)
@@ -405,6 +410,7 @@ static void fill_pe(rig_pe_t *p, int pe)
 	memset(&p->latch, 0, sizeof(p->latch));
 	memset(&p->error, 0, sizeof(p->error));
 	memset(&p->order, 0, sizeof(p->order));
+	memset(p->faults, 0, sizeof(p->faults));
 	memset(p->causes, 0, sizeof(p->causes));
 	p->abort_word = 0;
 	p->heap_committed = (uint64_t)(plan.n_granules - plan.n_uncommitted) * RIG_GRANULE;

@@ -39,7 +39,7 @@ typedef struct rig_plan {
 	uint32_t mapped;          /* a bit per PE: all other PEs have its heap mapped */
 	/* SHMEMD_CTX_*, in addition to those that follow from the fields above */
 	uint32_t flags;
-	uint32_t path_flags; /* SHMEMD_PATH_COLUMN: the second column; SHMEMD_PATH_NO_RECORD */
+	uint32_t path_flags; /* SHMEMD_PATH_COLUMN: columns exchanged; SHMEMD_PATH_NO_RECORD */
 	uint8_t log_reads;   /* log2 of the READs and atomics that a queue has in flight */
 	uint8_t by_host;     /* an agent runs as the host's doorbell proxy */
 	uint8_t has_paths;   /* channels may be switched (paths.h): keys in both columns */
@@ -57,7 +57,8 @@ typedef struct rig_end {
 	char *wqes, *cqes;
 	uint32_t *record, *cq_record; /* record: the word of the send queue */
 	uint32_t first_cqe;
-	uint32_t n_switches, column; /* n_switches: number of earlier paths; column of keys */
+	uint32_t n_switches, column; /* n_switches: number of earlier paths; column of own keys */
+	uint32_t is_crossed;         /* the peer's keys are in the other column */
 	uint64_t *producers;         /* by_host: device indexes, for each memory area */
 	uint64_t *producer, rung;    /* of this path */
 	uint32_t retired
@@ -80,7 +81,8 @@ typedef struct rig_pe {
 	shmemd_latch_t latch;
 	shmemd_error_t error;
 	shmemd_order_t order;
-	shmemd_ctx_t ctx; /* of channel 0 */
+	uint64_t faults[8 + RIG_CHANNELS_MAX * RIG_PES_MAX]; /* shmemd_faults_t and its reports */
+	shmemd_ctx_t ctx;                                    /* of channel 0 */
 } rig_pe_t;
 
 extern rig_pe_t rig_pes[RIG_PES_MAX];
@@ -101,6 +103,7 @@ const rig_plan_t *rig_planned(void);
 size_t rig_queue_nbytes(void);
 rig_end_t rig_path(const rig_end_t *e); /* the current path */
 void rig_change_path(rig_end_t *e, const rig_end_t *next);
+uint32_t rig_path_flags(const rig_end_t *e); /* SHMEMD_PATH_* of its path word */
 
 /* The channel k from a PE to a peer, and its words. */
 static inline rig_end_t *rig_channel(int pe, int peer, uint32_t k)

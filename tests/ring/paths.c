@@ -152,12 +152,9 @@ static void await(int pe)
 
 void rig_give(int pe, int peer, uint32_t k, const rig_end_t *next, uint32_t epoch, uint32_t n)
 {
-	uint32_t flags = next->column ? SHMEMD_PATH_COLUMN : 0;
-
-	flags |= rig_planned()->path_flags & SHMEMD_PATH_NO_RECORD;
-	flags |= rig_planned()->by_host ? SHMEMD_PATH_PROXY : 0;
 	rig_change_path(rig_channel(pe, peer, k), next);
-	give(pe, peer, k, SHMEMD_PATH_WORD(epoch & 0xff, next->qp->qpn, 0, flags), n);
+	give(pe, peer, k, SHMEMD_PATH_WORD(epoch & 0xff, next->qp->qpn, 0, rig_path_flags(next)),
+	     n);
 }
 
 static void order_one(int pe, int peer, uint32_t k, rig_end_t *next, uint32_t n)

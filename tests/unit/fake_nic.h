@@ -17,6 +17,7 @@
 /* State of the PE that runs in this thread. */
 static _Thread_local struct {
 	int pe;
+	struct ibv_context context;
 	uint64_t max_mr_size;
 	int fail_after; /* number of registrations until one fails; 0: none fails */
 	int n_live, n_wrong;
@@ -75,9 +76,10 @@ static inline int plug_in(shmemh_t *job, uint64_t max_mr_size)
 	ib->lib.reg_mr_iova2 = fake_reg;
 	ib->lib.dereg_mr = fake_dereg;
 	strcpy(ib->nic.name, "fake_0");
+	ib->nic.context = &nic.context;
 	ib->n_channels = 1;
 	ib->depth = SHMEMD_MIN_DEPTH;
-	ib->bounce_key = FAKE_BOUNCE_KEY;
+	ib->bounce_keys[0] = FAKE_BOUNCE_KEY;
 	job->opt.ib_batch = 8;
 	ib->links = calloc((size_t)job->n_pes, sizeof *ib->links);
 	for (int pe = 0; pe < job->n_pes; pe++)

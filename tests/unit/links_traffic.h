@@ -63,7 +63,7 @@ static inline void put_bounce(const shmemhi_ib_t *ib, const shmemhi_link_t *link
 			      unsigned i)
 {
 	put_bits(segment, 0, 32, 8);
-	memcpy(segment + 4, &ib->bounce_key, 4); /* already big-endian */
+	memcpy(segment + 4, &ib->bounce_keys[0], 4); /* already big-endian */
 	put_bits(segment, 64, 64, (uintptr_t)bounce_of(ib, link, i));
 }
 

@@ -202,7 +202,7 @@ static void check_end(int e)
 		CHECK(end->n_refused && end->n_effective <= end->bad);
 		CHECK(end->n_effective == end->bad || end->may_be_lost || end->may_be_peer);
 		break;
-	case SHMEMD_ERR_PATH:
+	case SHMEMD_ERR_LOST:
 		CHECK(end->may_be_lost);
 		break;
 	default:

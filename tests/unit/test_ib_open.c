@@ -107,8 +107,8 @@ static int check_keys(shmemh_t *job, const shmemd_ctx_t *ctx)
 	uint32_t own_rkey = ctx->keys[SHMEMD_RKEY(n, job->pe, 0)].key[0];
 
 	PE_CHECK(ctx->keys[SHMEMD_LKEY(n, job->n_pes, 0)].key[0] != 0);
-	PE_CHECK(ctx->keys[SHMEMD_LKEY(n, job->n_pes, n)].key[0] == job->ib->bounce_key);
-	PE_CHECK(job->ib->bounce_key != 0);
+	PE_CHECK(ctx->keys[SHMEMD_LKEY(n, job->n_pes, n)].key[0] == job->ib->bounce_keys[0]);
+	PE_CHECK(job->ib->bounce_keys[0] != 0);
 	PE_CHECK(shmemhi_allgather(job, &own_rkey, rkeys, sizeof own_rkey) == SHMEMH_OK);
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		PE_CHECK(shmemhi_ib_reaches(job, pe));

@@ -191,7 +191,7 @@ static int is_apart(shmemh_t *job)
 		PE_CHECK(is_within(e[i * N_EXTENTS + 1], mem->bounce_mr->addr,
 				   mem->bounce_mr->length));
 	}
-	PE_CHECK(ib->bounce_key == htobe32(mem->bounce_mr->lkey));
+	PE_CHECK(ib->bounce_keys[0] == htobe32(mem->bounce_mr->lkey));
 	qsort(e, n, sizeof *e, by_address);
 	for (size_t i = 1; i < n; i++)
 		PE_CHECK(e[i - 1].at + e[i - 1].nbytes <= e[i].at);

@@ -36,7 +36,7 @@ static int are_bounces_registered(shmemh_t *job)
 	const struct ibv_mr *mr = job->ib->queue_mem->bounce_mr;
 	size_t nbytes = (size_t)N_CHANNELS * (size_t)job->n_pes * SHMEMD_BOUNCES_NBYTES;
 
-	PE_CHECK(mr && job->ib->bounce_key == htobe32(mr->lkey));
+	PE_CHECK(mr && job->ib->bounce_keys[0] == htobe32(mr->lkey));
 	PE_CHECK(mr->addr == job->ib->bounces && mr->length >= nbytes);
 	return 0;
 }

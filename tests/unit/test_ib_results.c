@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "selftest/results.h"
+#include "fault/results.h"
 
 static char folder[] = "/tmp/shmem_selftest_XXXXXX";
 

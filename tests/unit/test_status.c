@@ -15,11 +15,11 @@ static const char unknown[] = "unknown status";
 static void every_status_has_a_sentence(void **state)
 {
 	(void)state;
-	for (int s = SHMEMD_OK; s <= SHMEMD_ERR_AMBIGUOUS; s++)
+	for (int s = SHMEMD_OK; s <= SHMEMD_ERR_LOST; s++)
 		assert_string_not_equal(shmemh_strerror(s), unknown);
 	for (int s = SHMEMH_ERR_ARGUMENT; s <= SHMEMH_ERR_NIC; s++)
 		assert_string_not_equal(shmemh_strerror(s), unknown);
-	assert_string_equal(shmemh_strerror(SHMEMD_ERR_AMBIGUOUS + 1), unknown);
+	assert_string_equal(shmemh_strerror(SHMEMD_ERR_LOST + 1), unknown);
 	assert_string_equal(shmemh_strerror(SHMEMH_ERR_NIC + 1), unknown);
 	assert_string_equal(shmemh_strerror(-1), unknown);
 }

@@ -12,6 +12,7 @@
 #ifndef SHMEMD_ABI_CTX_H
 #define SHMEMD_ABI_CTX_H
 
+#include <shmem_dev/abi/fault.h>
 #include <shmem_dev/abi/queue.h>
 
 /* One member of the context's team, indexed by its PE number in that team. Immutable. */
@@ -57,8 +58,10 @@ enum shmemd_cause {
 
 /* Latch, in memory local to the device: cheap to read in every quiet. */
 typedef struct shmemd_latch {
-	uint32_t status; /* first error of an operation that returns nothing; quiet returns it */
-	uint32_t record; /* 0, or 1 once a thread has claimed the error record */
+	uint32_t status;  /* first error of an operation that returns nothing; quiet returns it */
+	uint32_t record;  /* 0, or 1 once a thread has claimed the error record */
+	uint64_t reports; /* bit 0: lock of the reports to the host (abi/fault.h), bits 1-63 their
+			     number */
 } shmemd_latch_t;
 
 #define SHMEMD_SITE_NBYTES 48
@@ -130,9 +133,12 @@ typedef struct shmemd_ctx {
 	struct shmemd_order *order; /* to switch a channel (abi/replay.h), pinned host memory; NULL
 				       without SHMEMD_CTX_FT */
 	int64_t mapped_stride;      /* bytes; may be negative */
+	/* Since 1.2. */
+	shmemd_faults_t *faults; /* reports to the host, and behind them a word for each channel,
+				    pinned host memory; NULL without SHMEMD_CTX_FT */
 } shmemd_ctx_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 192, "ABI: shmemd_ctx_t");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 200, "ABI: shmemd_ctx_t");
 #define SHMEMD_USED_WORDS(n_world) (((n_world) + 63) / 64)
 SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);
 SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
@@ -164,8 +170,9 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
  * fences towards the NIC need the GPU's scope only. */
 #define SHMEMD_CTX_QUEUES_ON_GPU 64u
 
-/* Faults of paths are tolerated: a lost path fails nothing. What was posted waits until the host
- * orders a switch to another path, or the end of the channel. */
+/* Faults of paths are tolerated: a lost path fails nothing, and is reported to the host
+ * (abi/fault.h). What was posted waits until the host orders a switch to another path, or the end
+ * of the channel. */
 #define SHMEMD_CTX_FT 128u
 
 #endif

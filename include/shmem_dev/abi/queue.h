@@ -76,9 +76,10 @@
 /* Path word: bits 0-7 SHMEMD_PATH_*; 8-15 shmemd_status for which the channel sends nothing any
  * more, 0: none; 16-31 base: index of the WQEBB that the queue pair counts as its first, mod 2^16;
  * 32-55 number of the queue pair, its bytes as in a WQE; 56-63 epoch. */
-#define SHMEMD_PATH_COLUMN 1u    /* column of the key tables */
-#define SHMEMD_PATH_NO_RECORD 2u /* the NIC takes the producer index from the doorbell itself */
-#define SHMEMD_PATH_PROXY 4u     /* a host thread rings: `doorbell` is the word it watches */
+#define SHMEMD_PATH_COLUMN 1u      /* column of the keys of own memory: this PE's port */
+#define SHMEMD_PATH_NO_RECORD 2u   /* the NIC takes the producer index from the doorbell itself */
+#define SHMEMD_PATH_PROXY 4u       /* a host thread rings: `doorbell` is the word it watches */
+#define SHMEMD_PATH_PEER_COLUMN 8u /* column of the keys of the peer's memory: its port */
 #define SHMEMD_PATH_WORD(epoch, qpn, base, flags)                                                  \
 	((uint64_t)((epoch)&0xffu) << 56 | (uint64_t)SHMEMD_QPN_BE(qpn) << 32 |                    \
 	 (uint64_t)((base)&0xffffu) << 16 | (uint64_t)(flags))
@@ -119,10 +120,11 @@
 #define SHMEMD_MARK_WQEBBS(word) ((uint32_t)((word) >> 8) & 0xff)
 #define SHMEMD_MARK_EPOCH(word) ((uint32_t)(word)&0xff)
 
-/* Key of a registration granule, for both NICs of a pair of paths. A transfer is cut alike on both.
+/* Key of a registration granule, for both ports of the PE that owns the memory: its home port and
+ * its stand-by. Each end of a path uses one of its two. A transfer is cut alike on both.
  * Addresses in WQEs are offsets from the heap's start, on all PEs; of bounce buffers, as here. */
 typedef struct shmemd_key {
-	uint32_t key[2]; /* big-endian lkey or rkey, by SHMEMD_PATH_COLUMN */
+	uint32_t key[2]; /* big-endian: lkey, by SHMEMD_PATH_COLUMN; rkey, by _PEER_COLUMN */
 	uint32_t n_more; /* granules after this one that the same memory region covers */
 	uint32_t reserved;
 } shmemd_key_t;
@@ -150,8 +152,9 @@ typedef struct shmemd_channel {
 	uint64_t ticket;    /* of the next bounce buffer */
 	uint64_t doorbells; /* counters: doorbells rung, requests published */
 	uint64_t requests;
-	uint64_t origin; /* SHMEMD_ORIGIN_WORD of the path (abi/replay.h); 0 if all begins at 0 */
-	uint64_t pad1[5];
+	uint64_t origin;   /* SHMEMD_ORIGIN_WORD of the path (abi/replay.h); 0 if all begins at 0 */
+	uint64_t reported; /* with the lock of `done`: latest report of the path (abi/fault.h); 0 */
+	uint64_t pad1[4];
 	uint64_t owners[SHMEMD_BOUNCE_BUFFERS];
 } shmemd_channel_t;
 

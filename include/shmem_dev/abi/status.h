@@ -35,6 +35,9 @@ enum shmemd_status {
 	/* This fetching atomic was carried out at its target, once, but its path failed before the
 	 * old value came back. Of this call alone: the channel goes on. */
 	SHMEMD_ERR_AMBIGUOUS = 12,
+	/* The target's adapter is dead, and how much of what was posted it executed is not known:
+	 * nothing is repeated. That channel sends nothing any more. */
+	SHMEMD_ERR_LOST = 13,
 };
 
 /* Comparisons of wait_until and test. */

@@ -4,7 +4,7 @@
 #ifndef SHMEMD_IMPL_CQREAD_H
 #define SHMEMD_IMPL_CQREAD_H
 
-#include <shmem_dev/impl/queue.h>
+#include <shmem_dev/impl/report.h>
 
 /* The last 8 bytes of CQE number `cqe`; its opcode is INVALID if the NIC has not written it. */
 SHMEMD_FN uint64_t shmemdi_cqe_tail(const shmemdi_chan_t *c, uint64_t queue, uint32_t cqe)
@@ -30,8 +30,9 @@ SHMEMD_FN uint32_t shmemdi_cqe_wqebbs(const shmemdi_chan_t *c, uint64_t path, ui
 	return ds > 4 ? 2 : 1;
 }
 
-/* Record what went wrong, then fail the channel. Where faults of paths are tolerated, those fail
- * nothing: what was posted is not complete, and waits for a switch to another path. */
+/* Record what went wrong, then fail the channel. Where faults of paths are tolerated, the host
+ * gets a report, and a lost path fails nothing: what was posted is not complete, and waits for a
+ * switch to another path. */
 SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, const char *cqe,
 				 uint64_t tail)
 {
@@ -40,8 +41,11 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, c
 	uint32_t syndrome = (uint32_t)(synd >> 56), vendor = (uint32_t)(synd >> 48) & 0xff;
 	int status = shmemdi_syndrome_status(syndrome);
 
-	if (status == SHMEMD_ERR_PATH && c->flags & SHMEMD_CTX_FT)
-		return;
+	if (c->flags & SHMEMD_CTX_FT) {
+		shmemdi_report_error(c->ctx, c->ch, shmemdi_report_index(c), cqe);
+		if (status == SHMEMD_ERR_PATH)
+			return;
+	}
 	call.op = shmemdi_wqe_op(opcode);
 	if (shmemdi_channel_status(c) == SHMEMD_OK)
 		shmemdi_record(c->ctx, call, status, c->pe,

@@ -92,7 +92,7 @@ SHMEMD_FN uint64_t shmemdi_bounce_keys(const shmemdi_ep_t *ep)
 	return shmemdi_keys(shmemdi_key(ep, ep->first_lkey + ep->n_granules));
 }
 
-/* Memory as the path's NIC addresses it. */
+/* Memory of this PE as the path's NIC addresses it. */
 SHMEMD_FN shmemdi_mem_t shmemdi_mem(uint64_t addr, uint64_t keys, uint64_t path)
 {
 	shmemdi_mem_t mem = {addr, (uint32_t)(path & SHMEMD_PATH_COLUMN ? keys >> 32 : keys)};
@@ -104,6 +104,16 @@ SHMEMD_FN shmemdi_mem_t shmemdi_heap_mem(const shmemdi_ep_t *ep, const void *p, 
 					 uint64_t path)
 {
 	return shmemdi_mem(shmemdi_offset(ep, p), keys, path);
+}
+
+/* Memory of the peer, at this symmetric address, as the path's NIC there addresses it. */
+SHMEMD_FN shmemdi_mem_t shmemdi_peer_mem(const shmemdi_ep_t *ep, const void *sym, uint64_t keys,
+					 uint64_t path)
+{
+	shmemdi_mem_t mem = {shmemdi_offset(ep, sym),
+			     (uint32_t)(path & SHMEMD_PATH_PEER_COLUMN ? keys >> 32 : keys)};
+
+	return mem;
 }
 
 SHMEMD_FN shmemdi_mem_t shmemdi_bounce_mem(const char *p, uint64_t keys, uint64_t path)

@@ -178,8 +178,7 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 	return agreed;
 }
 
-SHMEMD_STATIC_ASSERT(SHMEMD_ERR_AMBIGUOUS < 16,
-		     "shmemdi_agree passes 4 bits, as flags of syncs do");
+SHMEMD_STATIC_ASSERT(SHMEMD_ERR_LOST < 16, "shmemdi_agree passes 4 bits, as flags of syncs do");
 
 /* Wait by the leader, for the group: its acquire and the group sync behind it order the accesses
  * of all threads. */

@@ -236,7 +236,7 @@ SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_post_t
 				    const char *local, int is_flush)
 {
 	uint64_t path = post->line.path, rkeys = shmemdi_keys(shmemdi_rkey(ep, wr->sym));
-	shmemdi_mem_t remote = shmemdi_heap_mem(ep, wr->sym, rkeys, path);
+	shmemdi_mem_t remote = shmemdi_peer_mem(ep, wr->sym, rkeys, path);
 	shmemdi_mem_t own =
 		wr->local_kind == SHMEMDI_LOCAL_HEAP
 			? shmemdi_heap_mem(ep, local, shmemdi_keys(shmemdi_lkey(ep, local)), path)

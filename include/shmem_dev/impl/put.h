@@ -92,7 +92,7 @@ SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_ep_t *ep, const shmemdi_post
 	shmemdi_wqe_t q = {{0}};
 
 	shmemdi_wqe_write(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
-			  shmemdi_heap_mem(ep, put->dst, keys.dst, path),
+			  shmemdi_peer_mem(ep, put->dst, keys.dst, path),
 			  shmemdi_heap_mem(ep, put->src, keys.src, path), (uint32_t)put->nbytes);
 	shmemdi_sq_write(&ep->c, post, wqebb, &q, 3);
 }
@@ -107,7 +107,7 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep, const shmemdi_po
 	if (sig.op == SHMEMD_SIGNAL_ADD)
 		sink = shmemdi_bounce_mem(ep->sink, keys.sink, post->line.path);
 	shmemdi_wqe_signal(&q, shmemdi_sq_at(post, wqebb, 1, wqebb),
-			   shmemdi_heap_mem(ep, sig.word, keys.signal, post->line.path), sink, sig);
+			   shmemdi_peer_mem(ep, sig.word, keys.signal, post->line.path), sink, sig);
 	shmemdi_sq_write(&ep->c, post, wqebb, &q, sig.op == SHMEMD_SIGNAL_ADD ? 4 : 3);
 }
 
@@ -163,7 +163,7 @@ SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_ep_t *ep, const shmemdi_post
 	uint32_t words[7] = {(uint32_t)word.value, (uint32_t)(word.value >> 32), 0, 0, 0, 0, 0};
 	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, w->wqebbs, request);
 	uint64_t path = post->line.path;
-	shmemdi_mem_t remote = shmemdi_heap_mem(ep, word.sym, keys.dst, path);
+	shmemdi_mem_t remote = shmemdi_peer_mem(ep, word.sym, keys.dst, path);
 	shmemdi_wqe_t q = {{0}};
 
 	if (w->is_amo)

@@ -114,6 +114,19 @@ SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 	}
 }
 
+/* Take the lock in bit 0 of a word, whose holder waits for no other thread. Returns the word. */
+SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
+{
+	for (;;) {
+		uint64_t seen = shmemd_arch_ld_relaxed_u64(p);
+
+		/* Without the order of the lock, CQEs and `done` of before could be read. */
+		if (!(seen & SHMEMD_BUSY) && shmemd_arch_try_lock(p, seen))
+			return seen;
+		shmemd_arch_spin_hint();
+	}
+}
+
 /* The queue pair's index of a WQEBB. */
 SHMEMD_FN uint32_t shmemdi_qp_index(uint64_t path, uint32_t index)
 {

@@ -94,6 +94,9 @@ SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t cal
 			continue;
 		now = SHMEMD_DONE_INDEX(shmemdi_done(c));
 		if (status == SHMEMD_ERR_TIMEOUT && (now != before || c->flags & SHMEMD_CTX_FT)) {
+			if (now == before)
+				SHMEMD_ARCH_INDIRECT(shmemdi_report_suspicion)
+			(c->ctx, c->ch, shmemdi_report_index(c));
 			before = now;
 			*spin = shmemdi_spin(spin->limit);
 			continue;

@@ -61,11 +61,13 @@ typedef struct shmemdi_move {
 	uint32_t cqes;     /* requested by what was moved */
 } shmemdi_move_t;
 
-SHMEMD_FN uint32_t shmemdi_path_key(uint64_t path, const shmemd_key_t *entry)
+/* The key of an entry for a path. column: SHMEMD_PATH_COLUMN for own memory, _PEER_COLUMN for the
+ * peer's. */
+SHMEMD_FN uint32_t shmemdi_path_key(uint64_t path, uint32_t column, const shmemd_key_t *entry)
 {
 	uint64_t keys = shmemd_arch_ld_relaxed_u64(entry->key);
 
-	return (uint32_t)(path & SHMEMD_PATH_COLUMN ? keys >> 32 : keys);
+	return (uint32_t)(path & column ? keys >> 32 : keys);
 }
 
 /* Words `from` to `end` of a WQE, of one WQEBB. */
@@ -121,7 +123,7 @@ SHMEMD_FN int shmemdi_wqe_bounces(const shmemdi_chan_t *c, const shmemdi_move_t 
 	const shmemd_key_t *entry =
 		&ctx->keys[SHMEMD_LKEY(ctx->n_granules, ctx->n_world, ctx->n_granules)];
 
-	return kind.local && w[kind.local] == shmemdi_path_key(m->path, entry);
+	return kind.local && w[kind.local] == shmemdi_path_key(m->path, SHMEMD_PATH_COLUMN, entry);
 }
 
 /* The keys of the new path. */
@@ -135,13 +137,14 @@ SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t
 	if (kind.remote) {
 		granule = shmemd_replay_address(w, kind.remote, 1) >> ctx->log_granule;
 		at->rkey = shmemdi_path_key(
-			m->to_path, &ctx->keys[SHMEMD_RKEY(ctx->n_granules, c->world_pe, granule)]);
+			m->to_path, SHMEMD_PATH_PEER_COLUMN,
+			&ctx->keys[SHMEMD_RKEY(ctx->n_granules, c->world_pe, granule)]);
 	}
 	if (kind.local) {
 		granule = bounces ? ctx->n_granules
 				  : shmemd_replay_address(w, kind.local, 0) >> ctx->log_granule;
 		at->lkey = shmemdi_path_key(
-			m->to_path,
+			m->to_path, SHMEMD_PATH_COLUMN,
 			&ctx->keys[SHMEMD_LKEY(ctx->n_granules, ctx->n_world, granule)]);
 	}
 }
@@ -281,18 +284,6 @@ SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_
 	shmemd_arch_st_release_u64(&order->carried_out, o->number);
 }
 
-SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
-{
-	for (;;) {
-		uint64_t seen = shmemd_arch_ld_relaxed_u64(p);
-
-		/* Without the order of the lock, CQEs and `done` of before could be read. */
-		if (!(seen & SHMEMD_BUSY) && shmemd_arch_try_lock(p, seen))
-			return seen;
-		shmemd_arch_spin_hint();
-	}
-}
-
 /* The switch */
 
 /* Read all CQEs that are there. */
@@ -371,6 +362,8 @@ SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_or
 		path |= SHMEMD_PATH_FAILED(SHMEMD_ERR_PATH);
 	shmemd_arch_st_relaxed_u64(&c->ch->queue, o->queue);
 	shmemd_arch_st_relaxed_u64(&c->ch->doorbell, o->doorbell);
+	/* 256 paths later a report may be the same word again, and is to be stored again. */
+	shmemd_arch_st_relaxed_u64(&c->ch->reported, 0);
 	path = shmemdi_set_path(c, path);
 	if (done != end && !SHMEMD_PATH_STATUS(path))
 		shmemdi_ring(c, path, o->queue, o->doorbell, end);

@@ -92,6 +92,12 @@ SHMEMSIM_API int shmemsim_pe(void);
  * not wait for it. Returns 0, or 1 outside of shmemsim_run. name is copied. */
 SHMEMSIM_API int shmemsim_agent(const char *name, void (*fn)(void *arg), void *arg);
 
+/* In process mode, by a thread that is not the emulator's: carry out a pending order to switch a
+ * channel (shmem_dev/abi/replay.h), as a kernel of the host would on a GPU. Returns whether it is
+ * still pending. */
+struct shmemd_ctx;
+SHMEMSIM_API int shmemsim_serve(const struct shmemd_ctx *ctx);
+
 /* Returns one of 0 .. n-1, n <= 65535: the only source of random choices. Recorded, and repeated by
  * seed or list. */
 SHMEMSIM_API unsigned shmemsim_choose(unsigned n);

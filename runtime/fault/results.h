@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Results of the self-test, kept in a file: one line for each kind of NIC, firmware and row. Later
  * lines replace earlier ones. */
-#ifndef SHMEMHI_SELFTEST_RESULTS_H
-#define SHMEMHI_SELFTEST_RESULTS_H
+#ifndef SHMEMHI_FAULT_RESULTS_H
+#define SHMEMHI_FAULT_RESULTS_H
 
 #include <stdio.h>
 #include "base/err.h"

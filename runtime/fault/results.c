@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-#include "selftest/results.h"
+#include "fault/results.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "fault/agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "base/thread.h"
+#include "fault/state.h"
+
+/* What the PEs exchange. */
+typedef struct name {
+	unsigned char secret[SHMEMHI_ID_SECRET_NBYTES]; /* that of PE 0 counts */
+	shmemhi_fault_listener_t listener;
+} name_t;
+
+static void free_agent(shmemhi_fault_agent_t *agent)
+{
+	shmemhi_fault_report_close(agent);
+	shmemhi_fault_links_close(&agent->links);
+	shmemhi_fault_core_close(&agent->core);
+	free(agent);
+}
+
+/* What this PE needs by itself. */
+static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_ops_t *ops,
+		      void *self, name_t *name)
+{
+	shmemhi_fault_agent_t *agent = calloc(1, sizeof *agent);
+	shmemhi_fault_config_t config = {.pe = job->pe,
+					 .n_pes = job->n_pes,
+					 .n_channels = n_channels,
+					 .giveup_ns = job->opt.ft_giveup_ns,
+					 .ops = ops,
+					 .self = self,
+					 .causes = job->causes,
+					 .n_gone = &job->n_gone,
+					 .log = job->log,
+					 .changed = shmemhi_fault_report_change,
+					 .changed_arg = agent};
+	int status;
+
+	if (!agent || sodium_init() < 0) {
+		free(agent);
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+				    "fail-over: no memory for its agent");
+	}
+	job->fault = agent;
+	agent->job = job;
+	randombytes_buf(name->secret, sizeof name->secret);
+	status = shmemhi_fault_links_open(&agent->links, job->opt.ifname, job->pe, job->n_pes,
+					  n_channels, &job->log, &name->listener, &job->err);
+	config.net = shmemhi_fault_links_net(&agent->links);
+	if (shmemhi_fault_core_open(&agent->core, &config) != SHMEMH_OK && status == SHMEMH_OK)
+		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+				      "fail-over: no memory for %u channels to %d PEs", n_channels,
+				      job->n_pes);
+	if (shmemhi_fault_report_open(agent) != SHMEMH_OK && status == SHMEMH_OK)
+		status = SHMEMH_ERR_SYSTEM;
+	return status;
+}
+
+/* Tell each other who listens where. Collective. */
+static int meet(shmemh_t *job, const name_t *mine)
+{
+	const size_t n = (size_t)job->n_pes;
+	shmemhi_fault_listener_t *listeners = calloc(n, sizeof *listeners);
+	name_t *all = calloc(n, sizeof *all);
+	int status = SHMEMH_OK;
+
+	if (!all || !listeners)
+		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+				      "fail-over: no memory for addresses of %d PEs", job->n_pes);
+	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, mine, all, sizeof *mine);
+	if (status == SHMEMH_OK) {
+		for (size_t pe = 0; pe < n; pe++)
+			listeners[pe] = all[pe].listener;
+		shmemhi_fault_links_meet(&job->fault->links, listeners, all[0].secret);
+		sodium_memzero(all, n * sizeof *all);
+	}
+	free(all);
+	free(listeners);
+	return status;
+}
+
+int shmemhi_fault_agent_open(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_ops_t *ops,
+			     void *self)
+{
+	name_t name;
+	int status;
+
+	memset(&name, 0, sizeof name);
+	status = shmemhi_agree(job, make_agent(job, n_channels, ops, self, &name));
+	if (status == SHMEMH_OK)
+		status = meet(job, &name);
+	sodium_memzero(&name, sizeof name);
+	if (status != SHMEMH_OK)
+		shmemhi_fault_agent_close(job);
+	return status;
+}
+
+/* Steps */
+
+bool shmemhi_fault_agent_step(shmemhi_fault_agent_t *agent)
+{
+	bool is_busy;
+
+	shmemhi_fault_links_poll(&agent->links, 0);
+	is_busy = shmemhi_fault_core_step(&agent->core, shmemhi_now());
+	shmemhi_fault_report_step(agent, agent->core.now);
+	return is_busy;
+}
+
+static void *agent_main(void *arg)
+{
+	shmemhi_fault_agent_t *agent = arg;
+
+	while (!atomic_load(&agent->is_ending))
+		if (!shmemhi_fault_agent_step(agent))
+			shmemhi_fault_links_poll(&agent->links, 1);
+	return NULL;
+}
+
+int shmemhi_fault_agent_start(shmemh_t *job)
+{
+	shmemhi_fault_agent_t *agent = job->fault;
+	const int error = shmemhi_thread_start(&agent->thread, "shmem_fault", agent_main, agent);
+
+	if (error)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
+				    "fail-over: its thread cannot start: %s", strerror(error));
+	agent->has_thread = 1;
+	return SHMEMH_OK;
+}
+
+void shmemhi_fault_agent_close(shmemh_t *job)
+{
+	shmemhi_fault_agent_t *agent = job->fault;
+
+	if (!agent)
+		return;
+	job->fault = NULL;
+	atomic_store(&agent->is_ending, 1);
+	if (agent->has_thread)
+		pthread_join(agent->thread, NULL);
+	free_agent(agent);
+}

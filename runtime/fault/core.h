@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The part of the agent that drives the state machines. It has no thread, lock, clock or socket of
+ * its own. */
+#ifndef SHMEMHI_FAULT_CORE_H
+#define SHMEMHI_FAULT_CORE_H
+
+#include <stdatomic.h>
+#include "base/err.h"
+#include "fault/agent.h"
+#include "fault/net.h"
+
+/* Actions of a channel that are not done, but for those that go on beside them. While the first one
+ * is not done, few can follow it: FENCE, STOP and END of a fault, FENCED and PREPARE after the
+ * adapter died, FENCED for the next path, which the peer gives up too, ENDED, STOP, END. The peer
+ * goes no further, because it waits for FENCED. */
+#define SHMEMHI_FAULT_TODO 16
+
+/* A channel. All zero: path 0, nothing ever happened. */
+typedef struct shmemhi_fault_channel {
+	uint8_t is_open;                /* the machine is initialised */
+	uint8_t is_active;              /* in core.active */
+	uint8_t is_changed;             /* since config.changed was called for it */
+	uint8_t has_prepare, has_order; /* under way beside `todo` */
+	uint32_t first, n_todo;
+	shmemhi_switch_t machine;
+	shmemhi_switch_action_t todo[SHMEMHI_FAULT_TODO], prepare, order;
+	uint64_t prepare_at, prepare_delay; /* when it is tried next, and the time after that */
+	uint64_t order_place;               /* orders are given in this sequence */
+	uint64_t pathless_since;            /* with has_no_path */
+	uint64_t fault_at;                  /* when it left its path, with is_out */
+	uint64_t outage_ns;                 /* of the latest fault, once it is over */
+	uint8_t has_no_path, is_out;
+	uint8_t is_cause_there; /* the peer found it */
+	shmemhi_fault_cause_t cause;
+	uint32_t cause_path; /* path that it ended */
+	uint64_t switches, replayed, ambiguous;
+} shmemhi_fault_channel_t;
+
+typedef struct shmemhi_fault_core shmemhi_fault_core_t;
+
+typedef struct shmemhi_fault_config {
+	int pe, n_pes;
+	uint32_t n_channels;
+	uint64_t giveup_ns;
+	const shmemhi_fault_ops_t *ops;
+	void *self;
+	shmemhi_fault_net_t net;
+	const _Atomic uint32_t *causes; /* [n_pes] shmemd_cause of the PEs that are gone */
+	const _Atomic int *n_gone;      /* changes after them; 0: none is gone */
+	shmemhi_log_t log;
+	/* State, path or status of channel k to PE pe changed. May be NULL. */
+	void (*changed)(void *arg, int pe, uint32_t k, const shmemhi_fault_channel_t *c);
+	void *changed_arg;
+} shmemhi_fault_config_t;
+
+struct shmemhi_fault_core {
+	shmemhi_fault_config_t config;
+	shmemhi_fault_channel_t *channels; /* [n_pes][n_channels] */
+	uint32_t *active, n_active;        /* channels with something to do */
+	uint8_t *is_dead;                  /* [n_pes] PEER_DEAD was given to its channels */
+	shmemhi_fault_message_t *own;      /* [n_own] to this PE, in their order */
+	size_t n_own, own_room;
+	int n_gone; /* when is_dead was brought up to date */
+	uint64_t now;
+	uint64_t n_orders;  /* order_place of the next one */
+	uint32_t n_refused; /* events of the transport that are no reason for anything */
+	bool is_busy;       /* something was done in this step */
+};
+
+/* Allocate the channels. Returns SHMEMH_OK; ERR_NO_MEMORY. close releases them, also after a
+ * failure. */
+int shmemhi_fault_core_open(shmemhi_fault_core_t *core, const shmemhi_fault_config_t *config);
+void shmemhi_fault_core_close(shmemhi_fault_core_t *core);
+
+/* One step at this time (nanoseconds, any clock that does not go back). Returns whether something
+ * was done. */
+bool shmemhi_fault_core_step(shmemhi_fault_core_t *core, uint64_t now);
+
+/* enum shmemh_fault_state; RUNNING also on a stand-by. */
+int shmemhi_fault_state(const shmemhi_fault_channel_t *c);
+
+/* shmemd_status for which this PE's direction has ended; 0: it has not. */
+int shmemhi_fault_status(const shmemhi_fault_channel_t *c);
+
+#endif

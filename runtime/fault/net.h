@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Messages between the agents of two PEs. The agent uses them through shmemhi_fault_net_t: over TCP
+ * (fault/links.h), or a model of a network in tests. */
+#ifndef SHMEMHI_FAULT_NET_H
+#define SHMEMHI_FAULT_NET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <shmem_dev/abi/base.h>
+#include "fault/agent.h"
+
+/* A message, as it is sent. */
+typedef struct shmemhi_fault_message {
+	uint32_t kind; /* SHMEMHI_EV_FENCE .. SHMEMHI_EV_ENDED */
+	uint32_t k, path, zero;
+	uint64_t value; /* FENCE: SHMEMHI_FENCE_VALUE; FENCED: as in fault/switch.h */
+	unsigned char offer[SHMEMHI_FAULT_OFFER_NBYTES]; /* OFFER; else zeros */
+} shmemhi_fault_message_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemhi_fault_message_t) == 88, "wire: message of an agent");
+
+/* FENCE has the cause, for the other end's lines and counters. */
+#define SHMEMHI_FENCE_VALUE(c)                                                                     \
+	((uint64_t)(c).vendor_syndrome << 16 | (uint64_t)(c).syndrome << 8 | ((c).kind & 0xff))
+
+typedef struct shmemhi_fault_net {
+	void *state;
+
+	/* Take over a message to a PE. Messages to one PE arrive in this order, once each, as long
+	 * as both PEs live. Never waits. false: no memory now. */
+	bool (*send)(void *state, int pe, const shmemhi_fault_message_t *message);
+
+	/* The next message that has arrived; false: none. */
+	bool (*receive)(void *state, int *pe, shmemhi_fault_message_t *message);
+
+	/* The PE is gone: drop what was and will be sent to it. */
+	void (*forget)(void *state, int pe);
+} shmemhi_fault_net_t;
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "fault/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <shmem_host/fault.h>
+#include "fault/results.h"
+#include "job/job.h"
+
+static shmemhi_fault_policy_t decided(int policy, const char *why)
+{
+	shmemhi_fault_policy_t p = {.policy = policy};
+
+	snprintf(p.why, sizeof p.why, "%s", why);
+	return p;
+}
+
+/* By the self-test. */
+static shmemhi_fault_policy_t by_verdict(const shmemhi_fault_facts_t *facts)
+{
+	shmemhi_fault_policy_t p = {.policy = SHMEMH_FAULT_OFF};
+
+	if (facts->is_software)
+		return decided(SHMEMH_FAULT_EXACT, "exact: a stand-by is there, and the NICs are "
+						   "the software adapter");
+	if (facts->verdict == SHMEMHI_PASS)
+		return decided(SHMEMH_FAULT_EXACT,
+			       "exact: a stand-by is there, and the NICs passed the self-test");
+	if (facts->verdict == SHMEMHI_FAIL)
+		snprintf(p.why, sizeof p.why,
+			 "off: %.40s failed the self-test that exact fail-over relies on: see the "
+			 "output of shmem-info --selftest --nics %.40s; update its firmware",
+			 facts->nic, facts->nic);
+	else
+		snprintf(p.why, sizeof p.why,
+			 "off: no kept self-test of %.40s with its firmware: run shmem-info "
+			 "--selftest --nics %.40s, or set SHMEMH_FT=exact",
+			 facts->nic, facts->nic);
+	return p;
+}
+
+shmemhi_fault_policy_t shmemhi_fault_decide(const shmemhi_fault_facts_t *facts)
+{
+	if (facts->option == SHMEMHI_FT_OFF)
+		return decided(SHMEMH_FAULT_OFF, "off: SHMEMH_FT=off");
+	if (!facts->has_channels)
+		return decided(SHMEMH_FAULT_OFF, "off: no PE is reached by a NIC");
+	if (facts->option == SHMEMHI_FT_EXACT)
+		return decided(SHMEMH_FAULT_EXACT,
+			       facts->standby ? "exact: SHMEMH_FT=exact"
+					      : "exact: SHMEMH_FT=exact; without a stand-by a "
+						"channel waits for its own port");
+	if (!facts->standby)
+		return decided(SHMEMH_FAULT_OFF,
+			       "off: no stand-by port: shmem-info --topo shows the ports; "
+			       "SHMEMH_HCA_LIST may exclude one; SHMEMH_FT=exact waits for a port "
+			       "that comes up again");
+	return by_verdict(facts);
+}
+
+int shmemhi_fault_agree(shmemh_t *job, const shmemhi_fault_policy_t *mine, int *policy)
+{
+	shmemhi_fault_policy_t *all = calloc((size_t)job->n_pes, sizeof *all);
+	int pe = 0, status = SHMEMH_OK;
+
+	if (!all)
+		status =
+			shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+				     "fail-over: no memory for the policies of %d PEs", job->n_pes);
+	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, mine, all, sizeof *mine);
+	if (status == SHMEMH_OK) {
+		while (pe < job->n_pes && all[pe].policy == SHMEMH_FAULT_EXACT)
+			pe++;
+		*policy = pe < job->n_pes ? SHMEMH_FAULT_OFF : SHMEMH_FAULT_EXACT;
+		job->ft_policy = *policy;
+		if (pe == job->n_pes)
+			snprintf(job->ft_why, sizeof job->ft_why, "%s", mine->why);
+		else if (pe == job->pe)
+			snprintf(job->ft_why, sizeof job->ft_why, "%s", all[pe].why);
+		else
+			snprintf(job->ft_why, sizeof job->ft_why, "PE %d: %s", pe, all[pe].why);
+		shmemhi_log(&job->log,
+			    *policy == SHMEMH_FAULT_OFF && job->pe == 0 &&
+					    job->opt.ft != SHMEMHI_FT_OFF && job->ib
+				    ? SHMEMHI_WARN
+				    : SHMEMHI_INFO,
+			    "fail-over is %s", job->ft_why);
+	}
+	free(all);
+	return status;
+}
+
+int shmemhi_fault_verdict(const char *path, const shmemhi_firmware_t *of)
+{
+	const int prefix = shmemhi_results_verdict(path, of, "prefix");
+	const int late = shmemhi_results_verdict(path, of, "late-write");
+
+	return prefix > late ? prefix : late;
+}

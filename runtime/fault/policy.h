@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Is fail-over on? */
+#ifndef SHMEMHI_FAULT_POLICY_H
+#define SHMEMHI_FAULT_POLICY_H
+
+#include <stdbool.h>
+
+struct shmemh;
+struct shmemhi_firmware; /* fault/results.h */
+
+/* Values of SHMEMH_FT, as in base/options.h. */
+enum shmemhi_ft { SHMEMHI_FT_AUTO, SHMEMHI_FT_OFF, SHMEMHI_FT_EXACT };
+
+#define SHMEMHI_FAULT_WHY_NBYTES 256
+
+/* What the decision is made of. */
+typedef struct shmemhi_fault_facts {
+	int option;          /* SHMEMHI_FT_* */
+	bool has_channels;   /* some PE is reached by a NIC */
+	const char *standby; /* port, as mlx5_1:1; NULL: there is none */
+	bool is_software;    /* the NICs are the software adapter's, which is tested with the
+				library */
+	int verdict;         /* shmemhi_fault_verdict of the NICs of both ports, the worse one */
+	const char *nic;     /* that the verdict is of */
+} shmemhi_fault_facts_t;
+
+typedef struct shmemhi_fault_policy {
+	int policy;                         /* enum shmemh_fault_policy */
+	char why[SHMEMHI_FAULT_WHY_NBYTES]; /* one line; says what to do if it is off */
+} shmemhi_fault_policy_t;
+
+/* What this PE decides. Pure. */
+shmemhi_fault_policy_t shmemhi_fault_decide(const shmemhi_fault_facts_t *facts);
+
+/* The job's policy: EXACT if all PEs decided so, else OFF with the line of the lowest one that did
+ * not; kept for shmemh_fault_policy. PE 0 logs the line if fail-over is off though NICs are in use
+ * and it was not asked to be off. Collective.
+ *
+ * policy   receives enum shmemh_fault_policy, the same on all PEs.
+ * Returns  SHMEMH_OK; ERR_NO_MEMORY; as shmemhi_allgather. */
+int shmemhi_fault_agree(struct shmemh *job, const shmemhi_fault_policy_t *mine, int *policy);
+
+/* The worse one of the verdicts on the rows of the self-test that fail-over relies on: "prefix"
+ * and "late-write". path: as for shmemhi_results_verdict. */
+int shmemhi_fault_verdict(const char *path, const struct shmemhi_firmware *of);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What the agent makes known: the table, lines, the program's callback, the metrics file. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "fault/state.h"
+
+#define GROUP_NS (100 * SHMEMHI_MS) /* changes within it are one line */
+#define REFRESH_NS (250 * SHMEMHI_MS)
+#define REFRESH_ROWS 1024u
+#define METRICS_NS (5 * SHMEMHI_SECOND) /* node_exporter is asked every 15 s or so */
+
+static uint32_t index_of(const shmemhi_fault_agent_t *agent, int pe, uint32_t k)
+{
+	return (uint32_t)pe * agent->core.config.n_channels + k;
+}
+
+/* Rows */
+
+static void describe(const shmemhi_fault_agent_t *agent, int pe, uint32_t k, uint32_t path,
+		     shmemhi_fault_row_t *row)
+{
+	const shmemhi_fault_config_t *config = &agent->core.config;
+	shmemhi_fault_path_t about;
+
+	memset(&about, 0, sizeof about);
+	config->ops->describe(config->self, pe, k, path, &about);
+	memcpy(row->port, about.port, sizeof row->port);
+	memcpy(row->peer_port, about.peer_port, sizeof row->peer_port);
+	memcpy(row->address, about.address, sizeof row->address);
+	memcpy(row->peer_address, about.peer_address, sizeof row->peer_address);
+	row->qpn = about.qpn;
+	row->peer_qpn = about.peer_qpn;
+	row->posted = about.posted;
+	row->completed = about.completed;
+	row->has_counts = about.has_counts != 0;
+	if (row->state == SHMEMH_FAULT_RUNNING && about.is_standby)
+		row->state = SHMEMH_FAULT_STANDBY;
+}
+
+static void fill_row(const shmemhi_fault_agent_t *agent, int pe, uint32_t k,
+		     const shmemhi_fault_channel_t *c, shmemhi_fault_row_t *row)
+{
+	memset(row, 0, sizeof *row);
+	row->is_there = 1;
+	row->state = shmemhi_fault_state(c);
+	row->status = shmemhi_fault_status(c);
+	row->path = c->is_open ? c->machine.path : 0;
+	row->cause = c->cause.kind;
+	row->is_cause_there = c->is_cause_there;
+	row->syndrome = c->cause.syndrome;
+	row->vendor_syndrome = c->cause.vendor_syndrome;
+	row->switches = c->switches;
+	row->replayed = c->replayed;
+	row->ambiguous = c->ambiguous;
+	row->fault_at = c->is_out ? c->fault_at : 0;
+	row->outage_ns = c->outage_ns;
+	/* The path of the device's latest order: while it switches, the one that was left. */
+	describe(agent, pe, k, c->is_open ? c->machine.ordered : 0, row);
+}
+
+/* Lines */
+
+static void flush(shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *group)
+{
+	if (group->state < 0)
+		return;
+	shmemhi_fault_say(agent, group);
+	group->state = -1;
+}
+
+static int is_of_group(const shmemhi_fault_group_t *group, const shmemhi_fault_row_t *row)
+{
+	return group->state == row->state && group->row.cause == row->cause &&
+	       group->row.is_cause_there == row->is_cause_there &&
+	       group->row.status == row->status && strcmp(group->row.port, row->port) == 0;
+}
+
+/* The group that the change belongs to; else an unused one, or the oldest, whose line is said. */
+static shmemhi_fault_group_t *group_of(shmemhi_fault_agent_t *agent, const shmemhi_fault_row_t *row)
+{
+	shmemhi_fault_group_t *groups = agent->report.groups, *other = &groups[0];
+
+	for (int i = 0; i < SHMEMHI_FAULT_GROUPS; i++)
+		if (groups[i].state >= 0 && is_of_group(&groups[i], row))
+			return &groups[i];
+	for (int i = 0; i < SHMEMHI_FAULT_GROUPS; i++)
+		if (other->state >= 0 && (groups[i].state < 0 || groups[i].begin < other->begin))
+			other = &groups[i];
+	flush(agent, other);
+	return other;
+}
+
+static void add_line(shmemhi_fault_agent_t *agent, int pe, uint32_t k,
+		     const shmemhi_fault_row_t *before, const shmemhi_fault_row_t *row)
+{
+	shmemhi_fault_group_t *group = group_of(agent, row);
+
+	if (group->state < 0) {
+		memset(group, 0, sizeof *group);
+		group->state = row->state;
+		group->begin = agent->core.now;
+		group->pe = pe;
+		group->k = k;
+		group->row = *row;
+		group->last_pe = -1;
+	}
+	group->n_channels++;
+	group->n_pes += group->last_pe != pe;
+	group->last_pe = pe;
+	group->replayed += row->replayed - before->replayed;
+	group->ambiguous += row->ambiguous - before->ambiguous;
+	if (row->outage_ns > group->outage_ns)
+		group->outage_ns = row->outage_ns;
+}
+
+void shmemhi_fault_report_change(void *arg, int pe, uint32_t k, const shmemhi_fault_channel_t *c)
+{
+	shmemhi_fault_agent_t *agent = arg;
+	shmemhi_fault_report_t *report = &agent->report;
+	shmemhi_fault_row_t before, row;
+
+	shmemhi_fault_table_read(&report->table, index_of(agent, pe, k), &before);
+	fill_row(agent, pe, k, c, &row);
+	shmemhi_fault_table_write(&report->table, index_of(agent, pe, k), &row);
+	if (before.state == row.state && before.path == row.path && before.status == row.status)
+		return;
+	if (before.state != row.state || row.state == SHMEMH_FAULT_STANDBY)
+		add_line(agent, pe, k, &before, &row);
+	pthread_mutex_lock(&report->watch_lock);
+	if (report->changed)
+		report->changed(report->changed_arg, pe, (int)k, row.state);
+	pthread_mutex_unlock(&report->watch_lock);
+}
+
+/* By time */
+
+/* Counts change while nothing else does. Of many channels some are brought up to date each time. */
+static void refresh(shmemhi_fault_agent_t *agent)
+{
+	const shmemhi_fault_config_t *config = &agent->core.config;
+	const uint32_t n = (uint32_t)config->n_pes * config->n_channels;
+	shmemhi_fault_report_t *report = &agent->report;
+	shmemhi_fault_row_t row;
+
+	for (uint32_t i = 0; i < n && i < REFRESH_ROWS; i++) {
+		const uint32_t index = report->refreshed++ % n;
+		const int pe = (int)(index / config->n_channels);
+
+		if (pe == config->pe || !config->ops->reaches(config->self, pe))
+			continue;
+		fill_row(agent, pe, index % config->n_channels, &agent->core.channels[index], &row);
+		shmemhi_fault_table_write(&report->table, index, &row);
+	}
+	report->table.head->alive_at = agent->core.now;
+}
+
+static void write_metrics(shmemhi_fault_agent_t *agent)
+{
+	shmemhi_fault_report_t *report = &agent->report;
+	const int error = shmemhi_fault_metrics(&report->table, report->metrics);
+
+	if (error && !report->has_failed)
+		shmemhi_log(&agent->job->log, SHMEMHI_WARN,
+			    "SHMEMH_FT_METRICS: %s cannot be written: %s: the folder must be there "
+			    "and this user's to write",
+			    report->metrics, strerror(error));
+	report->has_failed = error != 0;
+}
+
+void shmemhi_fault_report_step(shmemhi_fault_agent_t *agent, uint64_t now)
+{
+	shmemhi_fault_report_t *report = &agent->report;
+
+	for (int i = 0; i < SHMEMHI_FAULT_GROUPS; i++)
+		if (report->groups[i].state >= 0 && now - report->groups[i].begin >= GROUP_NS)
+			flush(agent, &report->groups[i]);
+	if (now >= report->refresh_at) {
+		report->refresh_at = now + REFRESH_NS;
+		refresh(agent);
+	}
+	if (report->metrics[0] && now >= report->metrics_at) {
+		report->metrics_at = now + METRICS_NS;
+		write_metrics(agent);
+	}
+}
+
+int shmemhi_fault_report_open(shmemhi_fault_agent_t *agent)
+{
+	const shmemhi_fault_config_t *config = &agent->core.config;
+	shmemhi_fault_report_t *report = &agent->report;
+	const shmemh_t *job = agent->job;
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&report->watch_lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	for (int i = 0; i < SHMEMHI_FAULT_GROUPS; i++)
+		report->groups[i].state = -1;
+	if (job->opt.ft_metrics[0])
+		snprintf(report->metrics, sizeof report->metrics, "%s/shmem_host_pe%d_%ld.prom",
+			 job->opt.ft_metrics, config->pe, (long)getpid());
+	return shmemhi_fault_table_open(&report->table, config->pe, config->n_pes,
+					config->n_channels, &agent->job->err);
+}
+
+void shmemhi_fault_report_close(shmemhi_fault_agent_t *agent)
+{
+	shmemhi_fault_report_t *report = &agent->report;
+
+	for (int i = 0; i < SHMEMHI_FAULT_GROUPS; i++)
+		flush(agent, &report->groups[i]);
+	if (report->metrics[0])
+		unlink(report->metrics);
+	shmemhi_fault_table_close(&report->table);
+	pthread_mutex_destroy(&report->watch_lock);
+}

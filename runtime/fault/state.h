@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The agent of a PE, whole. core and links belong to the thread that steps it; other threads read
+ * the table, under its lock. */
+#ifndef SHMEMHI_FAULT_STATE_H
+#define SHMEMHI_FAULT_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "fault/core.h"
+#include "fault/links.h"
+#include "fault/table.h"
+#include "job/job.h"
+
+/* Changes of the same kind that come together: one line for all of them. */
+typedef struct shmemhi_fault_group {
+	int state;      /* what the channels changed to: enum shmemh_fault_state; -1: unused */
+	uint64_t begin; /* of the group */
+	int pe;         /* first channel, */
+	uint32_t k;
+	shmemhi_fault_row_t row; /* how it was then */
+	uint32_t n_channels, n_pes;
+	int last_pe;
+	uint64_t outage_ns, replayed, ambiguous; /* longest; sums */
+} shmemhi_fault_group_t;
+
+#define SHMEMHI_FAULT_GROUPS 8
+
+typedef struct shmemhi_fault_report {
+	shmemhi_fault_table_t table;
+	shmemhi_fault_group_t groups[SHMEMHI_FAULT_GROUPS];
+	uint64_t refresh_at, metrics_at;
+	uint32_t refreshed;         /* row that is next */
+	char metrics[512];          /* file; "": none */
+	int has_failed;             /* to write it: said once */
+	pthread_mutex_t watch_lock; /* recursive: changed may call shmemh_fault_watch */
+	void (*changed)(void *arg, int pe, int k, int state);
+	void *changed_arg;
+} shmemhi_fault_report_t;
+
+struct shmemhi_fault_agent {
+	struct shmemh *job;
+	shmemhi_fault_core_t core;
+	shmemhi_fault_links_t links;
+	shmemhi_fault_report_t report;
+	pthread_t thread;
+	int has_thread;
+	_Atomic int is_ending;
+};
+
+/* report.c. open leaves its line in job->err; close releases what there is. */
+int shmemhi_fault_report_open(shmemhi_fault_agent_t *agent);
+void shmemhi_fault_report_close(shmemhi_fault_agent_t *agent);
+
+/* config.changed of the core; arg is the agent. */
+void shmemhi_fault_report_change(void *arg, int pe, uint32_t k, const shmemhi_fault_channel_t *c);
+
+/* What is due by time: lines, counts, the metrics file. */
+void shmemhi_fault_report_step(shmemhi_fault_agent_t *agent, uint64_t now);
+
+/* lines.c: the line of a group; and the latest fault of a channel in words. */
+void shmemhi_fault_say(const shmemhi_fault_agent_t *agent, const shmemhi_fault_group_t *group);
+void shmemhi_fault_text(const shmemhi_fault_row_t *row, int pe, char *text, size_t text_nbytes);
+
+/* metrics.c: write all rows as Prometheus text to `path`, by way of path.tmp. Returns 0 or an
+ * errno. */
+int shmemhi_fault_metrics(const shmemhi_fault_table_t *table, const char *path);
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Execution of the actions of the state machines (fault/switch.h) by queue pairs. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "ib/standby.h"
+
+#define FIRST_BACKOFF_NS ((uint64_t)10 * 1000 * 1000)
+#define LAST_BACKOFF_NS ((uint64_t)1000 * 1000 * 1000)
+
+/* By then a NIC has taken a doorbell. */
+#define DOORBELL_NS ((uint64_t)20 * 1000 * 1000)
+
+/* An order that no thread of the program has carried out for so long is the service's. */
+#define SERVE_NS ((uint64_t)1000 * 1000)
+
+_Static_assert(sizeof(shmemhi_offer_bytes_t) == SHMEMHI_FAULT_OFFER_NBYTES, "bytes of an offer");
+
+static bool reaches(void *self, int pe)
+{
+	const shmemhi_standby_t *s = self;
+
+	return shmemhi_route(s, pe, 0)->endpoints != NULL;
+}
+
+/* The endpoint of a path. NULL: there is none any more. */
+static shmemhi_endpoint_t *find(const shmemhi_route_t *route, uint32_t path)
+{
+	shmemhi_endpoint_t *e = route->endpoints;
+
+	while (e && !(e->has_path && e->path == path))
+		e = e->next;
+	return e;
+}
+
+static bool is_fatal(const shmemhi_standby_t *s, const shmemhi_endpoint_t *e)
+{
+	return atomic_load_explicit(&s->ports[e->column].is_fatal, memory_order_relaxed);
+}
+
+static bool done(shmemhi_switch_event_t *result, int kind, uint32_t path, uint64_t value)
+{
+	*result = (shmemhi_switch_event_t){kind, path, value};
+	return true;
+}
+
+/* ---- the fence ---- */
+
+/* It executes no request any more, and what it executed is in memory. */
+static void end_exposure(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+{
+	if (e->is_exposed)
+		s->ports[e->column].n_exposed--;
+	e->is_exposed = 0;
+}
+
+static bool stop(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+{
+	if (shmemhi_link_to_err(&s->ib->lib, e->link, &s->err) != SHMEMH_OK)
+		return false;
+	e->stage = SHMEMHI_STOPPED;
+	return true;
+}
+
+static bool drain(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e)
+{
+	uint32_t refused;
+
+	if (shmemhi_endpoint_is_drained(s, e, &refused) != 1)
+		return false;
+	if (refused && !route->is_guilty) {
+		route->refused = refused;
+		s->n_refused++;
+	}
+	route->is_guilty |= refused != 0;
+	return true;
+}
+
+static bool query(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uint64_t *executed)
+{
+	shmemhi_link_state_t state;
+
+	if (shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK)
+		return false;
+	*executed = state.rmsn;
+	e->is_fenced = 1;
+	return true;
+}
+
+/* The steps of a fence. A NIC that failed is dead: it executes no command, and writes nothing. */
+static bool fence(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_switch_action_t *a,
+		  shmemhi_switch_event_t *result)
+{
+	shmemhi_endpoint_t *e = find(route, a->path);
+	uint64_t executed = 0;
+	bool is_done = false;
+	int kind;
+
+	if (!e)
+		return done(result, SHMEMHI_EV_DEAD, a->path, 0);
+	switch (a->kind) {
+	case SHMEMHI_ACT_STOP:
+		kind = SHMEMHI_EV_STOPPED;
+		is_done = stop(s, e);
+		break;
+	case SHMEMHI_ACT_DRAIN:
+		kind = SHMEMHI_EV_DRAINED;
+		is_done = drain(s, route, e);
+		break;
+	case SHMEMHI_ACT_FLUSH:
+		kind = SHMEMHI_EV_FLUSHED;
+		is_done = shmemhi_flush(s, e) == 1;
+		if (is_done)
+			end_exposure(s, e);
+		break;
+	default:
+		kind = SHMEMHI_EV_QUERIED;
+		is_done = query(s, e, &executed);
+	}
+	if (is_done)
+		return done(result, kind, a->path, executed);
+	if (!is_fatal(s, e))
+		return false;
+	end_exposure(s, e);
+	e->is_fenced = 1;
+	return done(result, SHMEMHI_EV_DEAD, a->path, 0);
+}
+
+/* ---- a new path ---- */
+
+/* Destroy what nobody uses any more: endpoints of earlier paths, which are fenced, but for those
+ * that the device uses or is to use. A doorbell of the path that the device has left last may still
+ * be on its way to the NIC for some time. */
+void shmemhi_reap(shmemhi_standby_t *s, shmemhi_route_t *route)
+{
+	shmemhi_endpoint_t *e = route->endpoints, *next;
+
+	if (shmemhi_now() - route->used_since < DOORBELL_NS)
+		return;
+	for (; e; e = next) {
+		next = e->next;
+		if (e->is_fenced && e->has_path && e != route->used && e != route->ordered &&
+		    e != route->current)
+			shmemhi_endpoint_destroy(s, route, e);
+	}
+}
+
+static void reap_all(shmemhi_standby_t *s)
+{
+	for (size_t i = 0; i < shmemhi_n_routes(s); i++)
+		shmemhi_reap(s, &s->routes[i]);
+}
+
+static shmemhi_endpoint_t *new_endpoint(shmemhi_standby_t *s, shmemhi_route_t *route)
+{
+	const shmemhi_link_t *first = &s->ib->links[route - s->routes];
+	shmemhi_endpoint_t *e = calloc(1, sizeof *e);
+
+	if (!e)
+		return NULL;
+	e->column = (uint8_t)s->column;
+	if (!shmemhi_slots_have_one(s))
+		reap_all(s);
+	e->slot = shmemhi_slot_take(s, e->column);
+	if (!e->slot) {
+		free(e);
+		return NULL;
+	}
+	e->link = &e->own;
+	e->own.k = first->k;
+	e->own.pe = first->pe;
+	e->next = route->endpoints;
+	route->endpoints = e;
+	return e;
+}
+
+/* Try again later. */
+static bool back_off(shmemhi_standby_t *s, shmemhi_route_t *route)
+{
+	if (route->making)
+		shmemhi_endpoint_destroy(s, route, route->making);
+	route->making = NULL;
+	route->backoff = route->backoff ? 2 * route->backoff : FIRST_BACKOFF_NS;
+	if (route->backoff > LAST_BACKOFF_NS)
+		route->backoff = LAST_BACKOFF_NS;
+	route->retry_at = shmemhi_now() + route->backoff;
+	shmemhi_log(&s->job->log, SHMEMHI_INFO, "a path cannot be prepared yet: %s", s->err.text);
+	return false;
+}
+
+/* A new endpoint, on the port that this PE uses. */
+static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_switch_action_t *a,
+		    shmemhi_switch_event_t *result)
+{
+	shmemhi_endpoint_t *e = route->making;
+
+	if (shmemhi_now() < route->retry_at)
+		return false;
+	if (e && shmemhi_must_leave(s, e)) {
+		shmemhi_endpoint_destroy(s, route, e);
+		e = route->making = NULL;
+	}
+	if (!shmemhi_may_prepare(s))
+		return false;
+	if (!e) {
+		shmemhi_reap(s, route);
+		e = route->making = new_endpoint(s, route);
+		if (!e)
+			return back_off(s, route);
+	}
+	while (e->stage != SHMEMHI_IN_INIT)
+		if (shmemhi_endpoint_make(s, e) != SHMEMH_OK)
+			return back_off(s, route);
+	route->making = NULL;
+	route->backoff = route->retry_at = 0;
+	return done(result, SHMEMHI_EV_PREPARED, a->path, (uintptr_t)e);
+}
+
+/* Connect the endpoint that was offered. It may be on a port that this PE has left since. */
+static bool connect_end(shmemhi_standby_t *s, shmemhi_route_t *route,
+			const shmemhi_switch_action_t *a, shmemhi_switch_event_t *result)
+{
+	shmemhi_endpoint_t *e = find(route, a->path);
+
+	if (!e || shmemhi_must_leave(s, e))
+		return done(result, SHMEMHI_EV_FAULT, a->path, 0);
+	if (e->stage == SHMEMHI_IN_INIT) {
+		if (!shmemhi_may_prepare(s))
+			return false;
+		e->peer = route->offer;
+		e->is_exposed = 1; /* it may execute requests from RTR on */
+		s->ports[e->column].n_exposed++;
+	}
+	while (e->stage != SHMEMHI_IN_RTS)
+		if (shmemhi_endpoint_connect(s, e) != SHMEMH_OK)
+			return done(result, SHMEMHI_EV_FAULT, a->path, 0);
+	return done(result, SHMEMHI_EV_CONNECTED, a->path, 0);
+}
+
+/* ---- orders ---- */
+
+static uint32_t flags_of(const shmemhi_endpoint_t *e)
+{
+	return (e->column ? SHMEMD_PATH_COLUMN : 0) |
+	       (e->peer.column ? SHMEMD_PATH_PEER_COLUMN : 0) |
+	       (e->link->producer        ? SHMEMD_PATH_PROXY
+		: e->link->has_no_record ? SHMEMD_PATH_NO_RECORD
+					 : 0);
+}
+
+/* Write the order word. e: NULL: to end the channel. */
+static void give(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_action_t *a,
+		 const shmemhi_endpoint_t *e)
+{
+	const uint32_t epoch = shmemhi_route(s, pe, k)->epoch;
+	const shmemhi_link_t *link = e ? e->link : NULL;
+	shmemd_order_t *o = s->order;
+
+	s->n_orders++;
+	s->ordered_at = shmemhi_now();
+	__atomic_store_n(&o->announced, (uint32_t)s->n_orders, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&o->path,
+			 e ? SHMEMD_PATH_WORD(epoch, link->qpn, 0, flags_of(e))
+			   : SHMEMD_PATH_FAILED(a->value),
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&o->queue, e ? SHMEMD_TAGGED(epoch, link->queue) : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(
+		&o->doorbell,
+		e ? SHMEMD_TAGGED(epoch, link->producer ? (void *)link->producer : link->doorbell)
+		  : 0,
+		__ATOMIC_RELAXED);
+	__atomic_store_n(&o->k, k, __ATOMIC_RELAXED);
+	__atomic_store_n(&o->world_pe, (uint32_t)pe, __ATOMIC_RELAXED);
+	__atomic_store_n(&o->start, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&o->executed, (uint32_t)a->value & 0xffffff, __ATOMIC_RELAXED);
+	__atomic_store_n(&o->number, s->n_orders, __ATOMIC_RELEASE);
+}
+
+/* The device has left its old queue. */
+static void retire(shmemhi_standby_t *s, shmemhi_route_t *route)
+{
+	shmemhi_slot_t *slot = route->used->slot;
+
+	if (route->used->link->producer)
+		shmemhi_proxy_remove(s->ib, route->used->link);
+	if (slot) {
+		slot->channel = shmemhi_channel(s->ib, &s->ib->links[route - s->routes]);
+		slot->retired = __atomic_load_n(&s->order->retired, __ATOMIC_RELAXED);
+	}
+	route->used = route->ordered;
+	route->used_since = shmemhi_now();
+}
+
+static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_action_t *a,
+		  shmemhi_switch_event_t *result)
+{
+	shmemhi_route_t *route = shmemhi_route(s, pe, k);
+
+	if (!route->has_order) {
+		shmemhi_endpoint_t *e = NULL;
+
+		if (a->kind == SHMEMHI_ACT_ORDER) {
+			e = route->ordered = find(route, a->path);
+			route->epoch++;
+		}
+		give(s, pe, k, a, e);
+		route->has_order = 1;
+		return false;
+	}
+	if (__atomic_load_n(&s->order->carried_out, __ATOMIC_ACQUIRE) != s->n_orders) {
+		if (s->has_service && shmemhi_now() - s->ordered_at > SERVE_NS)
+			shmemhi_service_step(&s->service, &s->err);
+		return false;
+	}
+	route->has_order = 0;
+	if (a->kind == SHMEMHI_ACT_ORDER)
+		retire(s, route);
+	return done(result, SHMEMHI_EV_CARRIED_OUT, a->path, 0);
+}
+
+/* ---- for the agent ---- */
+
+static bool execute(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *a,
+		    shmemhi_switch_event_t *result)
+{
+	shmemhi_standby_t *s = self;
+	shmemhi_route_t *route = shmemhi_route(s, pe, k);
+
+	switch (a->kind) {
+	case SHMEMHI_ACT_PREPARE:
+		return prepare(s, route, a, result);
+	case SHMEMHI_ACT_CONNECT:
+		return connect_end(s, route, a, result);
+	case SHMEMHI_ACT_ORDER:
+	case SHMEMHI_ACT_END:
+		return order(s, pe, k, a, result);
+	default:
+		return fence(s, route, a, result);
+	}
+}
+
+static bool is_in_error(void *self, int pe, uint32_t k, uint32_t path)
+{
+	shmemhi_standby_t *s = self;
+	const shmemhi_endpoint_t *e = find(shmemhi_route(s, pe, k), path);
+	shmemhi_link_state_t state;
+
+	return e && shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) == SHMEMH_OK &&
+	       state.state == SHMEMHI_QP_ERR;
+}
+
+static void pack(void *self, int pe, uint32_t k, uint32_t path, uint64_t endpoint,
+		 unsigned char bytes[SHMEMHI_FAULT_OFFER_NBYTES])
+{
+	shmemhi_standby_t *s = self;
+	shmemhi_endpoint_t *e = (void *)(uintptr_t)endpoint;
+	const shmemhi_nic_t *nic = s->ports[e->column].nic;
+	shmemhi_offer_bytes_t offer = {.port = shmemhi_port_name_of(nic, s->ib->n_channels),
+				       .qp = {e->link->qpn, e->link->psn},
+				       .column = e->column};
+
+	snprintf(offer.name, sizeof offer.name, "%.20s:%d", nic->name, nic->port);
+	e->path = path;
+	e->has_path = 1;
+	shmemhi_route(s, pe, k)->current = e;
+	s->has_faults = 1; /* its port may have been left since it was prepared */
+	memcpy(bytes, &offer, sizeof offer);
+}
+
+static uint64_t unpack(void *self, int pe, uint32_t k, uint32_t path,
+		       const unsigned char bytes[SHMEMHI_FAULT_OFFER_NBYTES])
+{
+	shmemhi_offer_bytes_t *offer = &shmemhi_route(self, pe, k)->offer;
+
+	memcpy(offer, bytes, sizeof *offer);
+	offer->column &= 1;
+	offer->name[sizeof offer->name - 1] = '\0';
+	return path;
+}
+
+static void put_address(const union ibv_gid *gid, uint16_t lid, bool is_ethernet, char *text,
+			size_t nbytes)
+{
+	if (is_ethernet)
+		inet_ntop(AF_INET6, gid->raw, text, (socklen_t)nbytes);
+	else
+		snprintf(text, nbytes, "LID %d", lid);
+}
+
+static void describe(void *self, int pe, uint32_t k, uint32_t path, shmemhi_fault_path_t *out)
+{
+	const shmemhi_standby_t *s = self;
+	const shmemhi_endpoint_t *e = find(shmemhi_route(s, pe, k), path);
+	const shmemhi_nic_t *nic;
+
+	memset(out, 0, sizeof *out);
+	if (!e)
+		return;
+	nic = s->ports[e->column].nic;
+	snprintf(out->port, sizeof out->port, "%.20s:%d", nic->name, nic->port);
+	snprintf(out->peer_port, sizeof out->peer_port, "%s", e->peer.name);
+	out->qpn = e->link->qpn;
+	out->peer_qpn = e->peer.qp.qpn;
+	put_address(&nic->gid, nic->lid, nic->is_ethernet, out->address, sizeof out->address);
+	put_address(&e->peer.port.gid, e->peer.port.lid, e->peer.port.is_ethernet,
+		    out->peer_address, sizeof out->peer_address);
+	out->is_standby = e->column || e->peer.column;
+}
+
+const shmemhi_fault_ops_t shmemhi_failover_ops = {
+	.reaches = reaches,
+	.execute = execute,
+	.next_event = shmemhi_next_fault,
+	.is_in_error = is_in_error,
+	.pack = pack,
+	.unpack = unpack,
+	.describe = describe,
+};

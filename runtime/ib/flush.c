@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Flush of what a NIC has accepted to memory: READs of this PE's own memory by a queue pair of the
+ * same port that is connected to itself. PCIe orders the NIC's read after the writes that it issued
+ * before. The heap and the CQEs may be in memory of the GPU or of the host, so there is a READ of
+ * the heap and one of host memory, with one CQE.
+ *
+ * A port that is down may not pass packets to itself. Then DUMPs take their place: reads of local
+ * memory that need no network. What the responder accepted before its queue pair was stopped is on
+ * its way to memory by then, since the command that stops it ends after that. */
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "ib/fence.h"
+#include "ib/standby.h"
+
+#define DEPTH SHMEMD_MIN_DEPTH
+#define WQEBBS 2u                  /* of a flush */
+#define IN_FLIGHT (DEPTH / WQEBBS) /* flushes */
+
+/* Packets to oneself are not lost: what is not answered at once does not pass. */
+#define RETRIES 1
+#define ACK_TIMEOUT 14 /* 67 ms */
+
+#define RIGHTS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
+
+static size_t page_nbytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t queue_nbytes(void)
+{
+	return (SHMEMD_QUEUE_NBYTES(DEPTH) + page_nbytes() - 1) / page_nbytes() * page_nbytes();
+}
+
+/* ---- the queue pair ---- */
+
+/* Connect it to itself. */
+static int join(shmemhi_standby_t *s, shmemhi_link_t *link)
+{
+	const shmemhi_ib_lib_t *lib = &s->ib->lib;
+	shmemhi_options_t opt = s->job->opt;
+	const shmemhi_qp_info_t self = {link->qpn, link->psn};
+	shmemhi_port_info_t port = shmemhi_port_name_of(link->nic, 1);
+	shmemhi_address_t address;
+	int status = shmemhi_link_to_init(lib, link, &s->err);
+
+	opt.ib_retries = RETRIES;
+	opt.ib_ack_timeout = ACK_TIMEOUT;
+	if (status == SHMEMH_OK)
+		status = shmemhi_address_find(lib, &opt, link->nic, link->pe, &port, &address,
+					      &s->err);
+	if (status == SHMEMH_OK)
+		status = shmemhi_link_to_rtr(lib, &opt, link, &port, &self, &address, &s->err);
+	if (status == SHMEMH_OK)
+		status = shmemhi_link_to_rts(lib, &opt, link, &port, &s->err);
+	return status;
+}
+
+static void destroy_qp(const shmemhi_standby_t *s, shmemhi_flusher_t *f)
+{
+	if (f->link.qp)
+		s->ib->lib.obj_destroy(f->link.qp);
+	if (f->link.cq)
+		s->ib->lib.obj_destroy(f->link.cq);
+	f->link.qp = NULL;
+	f->link.cq = NULL;
+}
+
+/* Make it, or make it again. What was posted is lost. */
+static int make_qp(shmemhi_standby_t *s, shmemhi_flusher_t *f)
+{
+	int status;
+
+	destroy_qp(s, f);
+	memset(f->memory, 0, queue_nbytes());
+	memset(f->memory + SHMEMD_QUEUE_CQES(DEPTH), 0xff, SHMEMD_QUEUE_CQES(DEPTH));
+	f->index = f->n_cqes = f->n_posted = f->n_done = 0;
+	f->round++;
+	f->link.psn = shmemhi_queue_psn();
+	status = shmemhi_link_create_cq(&s->ib->lib, &f->link, &f->mem, &s->err);
+	if (status == SHMEMH_OK)
+		status = shmemhi_link_create_qp(&s->ib->lib, &f->link, &f->mem, &s->err);
+	if (status == SHMEMH_OK)
+		status = join(s, &f->link);
+	f->has_failed = status != SHMEMH_OK;
+	return status;
+}
+
+static int open_memory(shmemhi_standby_t *s, shmemhi_flusher_t *f)
+{
+	const shmemhi_ib_lib_t *lib = &s->ib->lib;
+	const shmemhi_nic_t *nic = f->link.nic;
+	size_t nbytes = queue_nbytes() + page_nbytes();
+
+	f->memory = aligned_alloc(page_nbytes(), nbytes);
+	if (!f->memory)
+		return shmemhi_fail(&s->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
+	memset(f->memory, 0, nbytes);
+	f->umem = lib->umem_reg(nic->context, f->memory, queue_nbytes(), IBV_ACCESS_LOCAL_WRITE);
+	f->mr = lib->reg_mr(nic->pd, f->memory + queue_nbytes(), page_nbytes(), RIGHTS);
+	f->link.uar = shmemhi_uar_alloc(lib, nic);
+	if (!f->umem || !f->mr || !f->link.uar)
+		return shmemhi_fail(&s->err, SHMEMH_ERR_NIC,
+				    "%s: no memory or doorbell can be registered for flushes: "
+				    "raise ulimit -l, or set SHMEMH_FT=off",
+				    nic->name);
+	return SHMEMH_OK;
+}
+
+int shmemhi_flusher_open(shmemhi_standby_t *s, size_t column)
+{
+	shmemhi_flusher_t *f = &s->ports[column].flusher;
+	int status;
+
+	f->link.nic = s->ports[column].nic;
+	f->link.pe = s->job->pe;
+	status = open_memory(s, f);
+	if (status != SHMEMH_OK)
+		return status;
+	f->link.queue = f->memory;
+	f->link.records = f->memory + SHMEMD_QUEUE_RECORD(DEPTH);
+	f->link.host_doorbell = f->link.uar->reg_addr;
+	f->mem = (shmemhi_link_mem_t){.queue = f->umem,
+				      .records = f->umem,
+				      .records_offset = SHMEMD_QUEUE_RECORD(DEPTH),
+				      .depth = DEPTH};
+	return make_qp(s, f);
+}
+
+void shmemhi_flusher_close(shmemhi_standby_t *s, size_t column)
+{
+	shmemhi_flusher_t *f = &s->ports[column].flusher;
+	const shmemhi_ib_lib_t *lib = &s->ib->lib;
+
+	destroy_qp(s, f);
+	if (f->link.uar)
+		lib->free_uar(f->link.uar);
+	if (f->mr)
+		lib->dereg_mr(f->mr);
+	if (f->umem)
+		lib->umem_dereg(f->umem);
+	free(f->memory);
+	memset(f, 0, sizeof *f);
+}
+
+/* ---- posting ---- */
+
+/* Words of a WQE: control segment, remote address, data; of a DUMP without the second. */
+static void post(shmemhi_flusher_t *f, uint64_t addr, const struct ibv_mr *from, bool has_cqe)
+{
+	uint32_t w[SHMEMD_WQEBB_NBYTES / 4] = {0};
+	uint32_t opcode = f->is_local ? SHMEMD_MLX5_DUMP : SHMEMD_MLX5_RDMA_READ;
+	uint32_t at = f->is_local ? 4 : 8; /* of the data segment */
+	uint64_t own = f->is_local ? addr : (uintptr_t)f->mr->addr + 8;
+
+	w[0] = htobe32((uint32_t)(f->index & 0xffff) << 8 | opcode);
+	w[1] = htobe32(f->link.qpn << 8 | (f->is_local ? 2u : 3u));
+	w[2] = htobe32(has_cqe ? SHMEMD_MLX5_CQ_UPDATE : 0);
+	if (!f->is_local) {
+		w[4] = htobe32((uint32_t)(addr >> 32));
+		w[5] = htobe32((uint32_t)addr);
+		w[6] = htobe32(from->rkey);
+	}
+	w[at] = htobe32(8);
+	w[at + 1] = htobe32(f->is_local ? from->lkey : f->mr->lkey);
+	w[at + 2] = htobe32((uint32_t)(own >> 32));
+	w[at + 3] = htobe32((uint32_t)own);
+	memcpy(f->memory + (f->index++ & (DEPTH - 1)) * SHMEMD_WQEBB_NBYTES, w, sizeof w);
+}
+
+static void ring(shmemhi_flusher_t *f)
+{
+	uint64_t index = f->index & 0xffff;
+	uint64_t doorbell = htobe64(index << 40 | (uint64_t)f->link.qpn << 8);
+
+	shmemhi_fence_full(); /* WQEs, then the record, as the NIC observes them */
+	__atomic_store_n(shmemhi_send_record(&f->link), htobe32((uint32_t)index), __ATOMIC_RELAXED);
+	shmemhi_fence_full(); /* the record, then the doorbell */
+	__atomic_store_n((uint64_t *)f->link.host_doorbell, doorbell, __ATOMIC_RELAXED);
+	shmemhi_fence_full(); /* it leaves the write-combining buffers now */
+}
+
+static void post_flush(const shmemhi_standby_t *s, shmemhi_own_port_t *port)
+{
+	shmemhi_flusher_t *f = &port->flusher;
+	const struct ibv_mr *heap = shmemhi_keys_heap(s->ib, (size_t)(port - s->ports));
+	uint64_t host = (uintptr_t)f->mr->addr;
+
+	if (heap) /* at address 0 of its region */
+		post(f, 0, heap, false);
+	else
+		post(f, host, f->mr, false);
+	post(f, host, f->mr, true);
+	ring(f);
+	f->n_posted++;
+}
+
+/* Read the CQEs that are there. */
+static void poll(shmemhi_flusher_t *f)
+{
+	while (f->n_done < f->n_posted) {
+		const char *cqe = f->memory + SHMEMD_QUEUE_CQES(DEPTH) +
+				  (f->n_cqes & (DEPTH - 1)) * SHMEMD_CQE_NBYTES;
+		uint8_t last = __atomic_load_n((const uint8_t *)cqe + SHMEMD_CQE_NBYTES - 1,
+					       __ATOMIC_ACQUIRE);
+
+		if (last >> 4 == SHMEMD_CQE_INVALID || (last & 1) != (f->n_cqes / DEPTH & 1))
+			return;
+		f->n_cqes++;
+		if (last >> 4 != SHMEMD_CQE_REQ) {
+			f->has_failed = 1;
+			return;
+		}
+		f->n_done++;
+	}
+}
+
+/* Make the queue pair again if it has failed, or if READs pass again, or no longer. */
+static int renew(shmemhi_standby_t *s, const shmemhi_own_port_t *port, shmemhi_flusher_t *f)
+{
+	int is_local;
+
+	f->reads_fail = port->is_up && (f->reads_fail || (f->has_failed && !f->is_local));
+	is_local = !port->is_up || f->reads_fail;
+	if (!f->has_failed && is_local == f->is_local)
+		return SHMEMH_OK;
+	f->is_local = is_local;
+	return make_qp(s, f);
+}
+
+int shmemhi_flush(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+{
+	shmemhi_own_port_t *port = &s->ports[e->column];
+	shmemhi_flusher_t *f = &port->flusher;
+
+	if (renew(s, port, f) != SHMEMH_OK)
+		return -1;
+	if (!e->is_flushing || e->flush_round != f->round) {
+		if (f->n_posted - f->n_done >= IN_FLIGHT) {
+			poll(f);
+			return 0;
+		}
+		post_flush(s, port);
+		e->is_flushing = 1;
+		e->flush_round = f->round;
+		e->flush_ticket = f->n_posted;
+	}
+	poll(f);
+	return f->n_done >= e->flush_ticket && !f->has_failed;
+}

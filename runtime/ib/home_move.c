@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Which of its two ports a PE uses. It leaves a port that is down as soon as the other one is up,
+ * and stays on that one when the first comes back: it is the next stand-by.
+ *
+ * Paths also fail while both ends see their ports up: a switch in between, a queue pair. The first
+ * path that replaces such a one uses the same ports. From the second on, the two ends try the
+ * combinations of their ports: on paths with an even number the PE with the lower number changes
+ * its port, on the others the other one. */
+#include <string.h>
+#include "base/clock.h"
+#include "ib/ports.h"
+#include "ib/standby.h"
+
+/* Ports are asked after an event, and so often without one. */
+#define LOOK_NS ((uint64_t)50 * 1000 * 1000)
+
+static bool is_address_same(const shmemhi_nic_t *a, const shmemhi_nic_t *b)
+{
+	return a->lid == b->lid && a->gid_index == b->gid_index &&
+	       memcmp(&a->gid, &b->gid, sizeof a->gid) == 0;
+}
+
+static void look_at(shmemhi_standby_t *s, shmemhi_own_port_t *port)
+{
+	const shmemhi_nic_t before = *port->nic;
+	uint32_t n_events = atomic_load_explicit(&port->n_events, memory_order_acquire);
+	uint64_t now = shmemhi_now();
+	int was_up = port->is_up;
+
+	if (n_events == port->n_seen && now < port->look_at)
+		return;
+	port->n_seen = n_events;
+	port->look_at = now + LOOK_NS;
+	port->is_up = !atomic_load_explicit(&port->is_fatal, memory_order_relaxed) &&
+		      shmemhi_port_refresh(&s->ib->lib, &s->job->opt, port->nic) == SHMEMH_OK;
+	if (!is_address_same(&before, port->nic)) {
+		port->generation++;
+		s->has_faults = 1;
+	}
+	if (port->is_up != was_up)
+		s->has_faults = 1;
+}
+
+static void use(shmemhi_standby_t *s, int column)
+{
+	const shmemhi_nic_t *nic = s->ports[column].nic;
+
+	s->column = column;
+	s->has_faults = 1;
+	shmemhi_log(&s->job->log, SHMEMHI_WARN,
+		    "this PE uses NIC %s port %d from now on, for all channels", nic->name,
+		    nic->port);
+}
+
+void shmemhi_ports_look(shmemhi_standby_t *s)
+{
+	for (int c = 0; c < SHMEMHI_COLUMNS; c++)
+		if (s->ports[c].nic->context)
+			look_at(s, &s->ports[c]);
+	if (!s->ports[s->column].is_up && s->ports[!s->column].is_up)
+		use(s, !s->column);
+}
+
+bool shmemhi_may_prepare(const shmemhi_standby_t *s)
+{
+	return s->ports[s->column].is_up && s->ports[!s->column].n_exposed == 0;
+}
+
+uint32_t shmemhi_must_leave(const shmemhi_standby_t *s, const shmemhi_endpoint_t *e)
+{
+	const shmemhi_own_port_t *port = &s->ports[e->column];
+
+	if (e->column != s->column) {
+		if (atomic_load_explicit(&port->is_fatal, memory_order_relaxed))
+			return SHMEMH_FAULT_BY_DEVICE;
+		return port->is_up ? SHMEMH_FAULT_BY_MOVE : SHMEMH_FAULT_BY_PORT;
+	}
+	return e->generation != port->generation ? SHMEMH_FAULT_BY_ADDRESS : 0;
+}
+
+void shmemhi_failed_silently(shmemhi_standby_t *s, int pe, shmemhi_route_t *route)
+{
+	uint32_t is_even = !(route->current->path & 1);
+
+	if (route->n_silent++ == 0 || pe == s->job->pe || !s->ports[!s->column].is_up)
+		return;
+	if (is_even == (s->job->pe < pe))
+		use(s, !s->column);
+}
+
+void shmemhi_standby_note(shmemhi_standby_t *s, size_t column, bool is_fatal)
+{
+	if (is_fatal)
+		atomic_store_explicit(&s->ports[column].is_fatal, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->ports[column].n_events, 1, memory_order_release);
+}

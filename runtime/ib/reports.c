@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Faults of paths: what the device reports (abi/fault.h), ports that this PE has left, and queue
+ * pairs that are in ERR although nobody has seen an error CQE. */
+#include "base/clock.h"
+#include "ib/standby.h"
+
+/* One QUERY_QP of one channel in turn, so often. */
+#define POLL_NS ((uint64_t)5 * 1000 * 1000)
+
+/* A path that has run for so long before it fails is not counted with the failures before. */
+#define LONG_NS ((uint64_t)10 * 1000 * 1000 * 1000)
+
+/* A fault on its way to the agent. */
+typedef struct fault {
+	size_t at; /* route */
+	shmemhi_switch_event_t event;
+	shmemhi_fault_cause_t cause;
+} fault_t;
+
+static bool is_leavable(const shmemhi_endpoint_t *e)
+{
+	return e && !e->is_reported && !e->is_fenced && e->stage != SHMEMHI_STOPPED;
+}
+
+static bool leave(shmemhi_endpoint_t *e, uint32_t cause, fault_t *f)
+{
+	e->is_reported = 1;
+	f->event = (shmemhi_switch_event_t){SHMEMHI_EV_FAULT, e->path, 0};
+	f->cause.kind = cause;
+	return true;
+}
+
+/* ---- reports of the device ---- */
+
+/* The endpoint that a report is about: that of the latest order, or it is a late one. */
+static shmemhi_endpoint_t *reported(const shmemhi_route_t *route, uint64_t word)
+{
+	return SHMEMD_FAULT_EPOCH(word) == (route->epoch & 0xff) ? route->ordered : NULL;
+}
+
+static bool take_error(shmemhi_standby_t *s, shmemhi_route_t *route, uint64_t word, fault_t *f)
+{
+	shmemhi_endpoint_t *e = reported(route, word);
+	uint32_t syndrome = SHMEMD_FAULT_SYNDROME(word);
+	size_t at = (size_t)(route - s->routes);
+
+	if (!is_leavable(e))
+		return false;
+	f->cause.syndrome = (uint8_t)syndrome;
+	f->cause.vendor_syndrome = (uint8_t)SHMEMD_FAULT_VENDOR(word);
+	if (e == route->current && s->ports[e->column].is_up && !shmemhi_must_leave(s, e)) {
+		if (shmemhi_now() - route->used_since > LONG_NS)
+			route->n_silent = 0;
+		shmemhi_failed_silently(s, (int)(at % (size_t)s->job->n_pes), route);
+	}
+	return leave(e,
+		     syndrome == SHMEMD_SYNDROME_WR_FLUSH        ? SHMEMH_FAULT_BY_FLUSH
+		     : syndrome == SHMEMD_SYNDROME_RNR_RETRY_EXC ? SHMEMH_FAULT_BY_RNR
+								 : SHMEMH_FAULT_BY_RETRIES,
+		     f);
+}
+
+/* The channel of this PE has failed already; the queue pairs of both ends with it. */
+static bool take_refused(shmemhi_route_t *route, uint64_t word, fault_t *f)
+{
+	shmemhi_endpoint_t *e = reported(route, word);
+
+	if (route->is_guilty)
+		return false;
+	route->is_guilty = 1;
+	f->event = (shmemhi_switch_event_t){SHMEMHI_EV_GUILTY, e ? e->path : 0, SHMEMD_ERR_REFUSED};
+	f->cause.kind = SHMEMH_FAULT_BY_PROGRAM;
+	f->cause.syndrome = (uint8_t)SHMEMD_FAULT_SYNDROME(word);
+	f->cause.vendor_syndrome = (uint8_t)SHMEMD_FAULT_VENDOR(word);
+	return true;
+}
+
+static bool take_suspicion(const shmemhi_route_t *route, uint64_t word, fault_t *f)
+{
+	const shmemhi_endpoint_t *e = reported(route, word);
+
+	if (!is_leavable(e))
+		return false;
+	f->event = (shmemhi_switch_event_t){SHMEMHI_EV_SUSPECT, e->path, 0};
+	return true;
+}
+
+static bool take_report(shmemhi_standby_t *s, size_t at, fault_t *f)
+{
+	shmemhi_route_t *route = &s->routes[at];
+	uint32_t n_pes = (uint32_t)s->job->n_pes;
+	uint64_t word = __atomic_load_n(
+		SHMEMD_FAULT_REPORT(s->faults, n_pes, at / n_pes, at % n_pes), __ATOMIC_ACQUIRE);
+
+	if (word == route->seen)
+		return false;
+	route->seen = word;
+	switch (SHMEMD_FAULT_KIND(word)) {
+	case SHMEMD_FAULT_PATH:
+		return take_error(s, route, word, f);
+	case SHMEMD_FAULT_REFUSED:
+		return take_refused(route, word, f);
+	default:
+		return take_suspicion(route, word, f);
+	}
+}
+
+static bool next_report(shmemhi_standby_t *s, fault_t *f)
+{
+	uint64_t n = __atomic_load_n(&s->faults->n_reports, __ATOMIC_ACQUIRE);
+
+	if (n != s->n_reports) {
+		s->n_reports = n;
+		s->report_at = 0;
+	}
+	while (s->report_at < shmemhi_n_routes(s)) {
+		f->at = s->report_at++;
+		if (take_report(s, f->at, f))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what this PE knows itself ---- */
+
+/* Endpoints on a port, or with an address, that this PE has left; and what DRAIN has found. */
+static bool next_left(shmemhi_standby_t *s, fault_t *f)
+{
+	if (s->has_faults) {
+		s->has_faults = 0;
+		s->fault_at = 0;
+	}
+	while (s->fault_at < shmemhi_n_routes(s)) {
+		shmemhi_endpoint_t *e = s->routes[s->fault_at].current;
+		uint32_t cause = is_leavable(e) ? shmemhi_must_leave(s, e) : 0;
+
+		f->at = s->fault_at++;
+		if (cause)
+			return leave(e, cause, f);
+	}
+	return false;
+}
+
+/* The program's queue pair at the other end fails with this one: the other direction goes on. */
+static bool next_refused(shmemhi_standby_t *s, fault_t *f)
+{
+	for (; s->n_refused > 0 && s->refused_at < shmemhi_n_routes(s); s->refused_at++) {
+		shmemhi_route_t *route = &s->routes[s->refused_at];
+
+		if (!route->refused)
+			continue;
+		f->at = s->refused_at;
+		f->event = (shmemhi_switch_event_t){SHMEMHI_EV_GUILTY, 0, SHMEMD_ERR_REFUSED};
+		f->cause.kind = SHMEMH_FAULT_BY_PROGRAM;
+		f->cause.syndrome = (uint8_t)route->refused;
+		route->refused = 0;
+		s->n_refused--;
+		s->refused_at = 0;
+		return true;
+	}
+	s->refused_at = 0;
+	return false;
+}
+
+static bool next_in_error(shmemhi_standby_t *s, fault_t *f)
+{
+	uint64_t now = shmemhi_now();
+	shmemhi_link_state_t state;
+	shmemhi_endpoint_t *e;
+
+	if (now < s->poll_time)
+		return false;
+	s->poll_time = now + POLL_NS;
+	f->at = s->poll_at;
+	s->poll_at = (s->poll_at + 1) % shmemhi_n_routes(s);
+	e = s->routes[f->at].current;
+	shmemhi_reap(s, &s->routes[f->at]);
+	if (!is_leavable(e) || e->stage != SHMEMHI_IN_RTS ||
+	    shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK ||
+	    state.state != SHMEMHI_QP_ERR)
+		return false;
+	return leave(e, SHMEMH_FAULT_BY_QP, f);
+}
+
+bool shmemhi_next_fault(void *self, int *pe, uint32_t *k, shmemhi_switch_event_t *event,
+			shmemhi_fault_cause_t *cause)
+{
+	shmemhi_standby_t *s = self;
+	fault_t f = {0};
+
+	shmemhi_ports_look(s);
+	if (!next_left(s, &f) && !next_refused(s, &f) && !next_report(s, &f) &&
+	    !next_in_error(s, &f))
+		return false;
+	*pe = (int)(f.at % (size_t)s->job->n_pes);
+	*k = (uint32_t)(f.at / (size_t)s->job->n_pes);
+	*event = f.event;
+	*cause = f.cause;
+	return true;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+#include "ib/standby.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mem/mem.h"
+
+const shmemhi_nic_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column)
+{
+	return column ? &ib->standby->nic : &ib->nic;
+}
+
+int shmemhi_standby_new(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	ib->standby = calloc(1, sizeof *ib->standby);
+	if (!ib->standby)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
+	ib->standby->job = job;
+	ib->standby->ib = ib;
+	return SHMEMH_OK;
+}
+
+/* ---- open ---- */
+
+static int open_port(shmemhi_standby_t *s, size_t column)
+{
+	shmemhi_own_port_t *port = &s->ports[column];
+	uint32_t n_links = s->ib->queue_mem->n_links;
+	int status = SHMEMH_OK;
+
+	port->nic = column ? &s->nic : &s->ib->nic;
+	port->uars = column ? &s->uars : &s->ib->queue_mem->uars;
+	port->is_up = port->nic->context != NULL;
+	if (!port->nic->context)
+		return SHMEMH_OK;
+	if (column)
+		status = shmemhi_uars_open(
+			s->job, s->ib, port->nic,
+			n_links < SHMEMHI_STANDBY_UARS ? n_links : SHMEMHI_STANDBY_UARS, &s->uars);
+	if (status == SHMEMH_OK) {
+		status = shmemhi_flusher_open(s, column);
+		if (status != SHMEMH_OK)
+			s->job->err = s->err;
+	}
+	return status;
+}
+
+/* Register the bounce buffers with the stand-by port too. */
+static int open_bounces(shmemhi_standby_t *s)
+{
+	if (!s->nic.context)
+		return SHMEMH_OK;
+	s->bounce_mr = shmemhi_bounces_register(s->job, s->ib, &s->nic);
+	if (!s->bounce_mr)
+		return SHMEMH_ERR_NIC;
+	s->ib->bounce_keys[1] = htobe32(s->bounce_mr->lkey);
+	return SHMEMH_OK;
+}
+
+/* All the GPU has to ring doorbells by itself on both ports, or on none: the registers of a port
+ * that it cannot write to need a producer word. */
+static int check_doorbells(shmemhi_standby_t *s)
+{
+	shmemhi_link_t probe = {0};
+
+	if (!s->nic.context)
+		return SHMEMH_OK;
+	shmemhi_uars_assign(&s->uars, 0, &probe);
+	if (!probe.doorbell == !s->ib->links[0].doorbell)
+		return SHMEMH_OK;
+	return shmemhi_fail(&s->job->err, SHMEMH_ERR_NIC,
+			    "SHMEMH_FT=exact: the GPU can write to the doorbells of only one of "
+			    "%s and %s: set SHMEMH_IB_DOORBELL=cpu",
+			    s->ib->nic.name, s->nic.name);
+}
+
+static int open_words(shmemhi_standby_t *s)
+{
+	size_t nbytes = SHMEMD_FAULTS_NBYTES(s->ib->n_channels, (size_t)s->job->n_pes);
+	int status = shmemhi_pinned_alloc(s->job, sizeof *s->order, (void **)&s->order);
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_pinned_alloc(s->job, nbytes, (void **)&s->faults);
+	s->routes = calloc(shmemhi_n_routes(s), sizeof *s->routes);
+	s->firsts = calloc(shmemhi_n_routes(s), sizeof *s->firsts);
+	if (status == SHMEMH_OK && (!s->routes || !s->firsts))
+		status =
+			shmemhi_fail(&s->job->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
+	return status;
+}
+
+int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_standby_t *s = ib->standby;
+	int status = s ? open_words(s) : SHMEMH_OK;
+
+	if (!s)
+		return status;
+	for (size_t c = 0; status == SHMEMH_OK && c < SHMEMHI_COLUMNS; c++)
+		status = open_port(s, c);
+	if (status == SHMEMH_OK)
+		status = check_doorbells(s);
+	if (status == SHMEMH_OK)
+		status = open_bounces(s);
+	if (status == SHMEMH_OK) {
+		status = shmemhi_slots_open(s);
+		if (status != SHMEMH_OK && s->err.text[0])
+			job->err = s->err;
+	}
+	if (status == SHMEMH_OK)
+		shmemhi_log(&job->log, SHMEMHI_INFO, "fail-over: home port %s, stand-by %s",
+			    ib->pe_nics[job->pe].home,
+			    s->nic.context ? ib->pe_nics[job->pe].standby : "none");
+	return status;
+}
+
+void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,
+			 const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp)
+{
+	shmemhi_offer_bytes_t *peer = &s->firsts[link - s->ib->links].peer;
+
+	peer->port = *port;
+	peer->qp = *qp;
+	snprintf(peer->name, sizeof peer->name, "%.27s", s->ib->pe_nics[link->pe].home);
+}
+
+/* Path 0 of each channel. */
+static void open_routes(shmemhi_standby_t *s)
+{
+	for (size_t i = 0; i < shmemhi_n_routes(s); i++) {
+		shmemhi_route_t *route = &s->routes[i];
+		shmemhi_endpoint_t *e = &s->firsts[i];
+
+		if (!s->ib->links[i].is_connected)
+			continue;
+		e->link = &s->ib->links[i];
+		e->stage = SHMEMHI_IN_RTS;
+		e->has_path = 1;
+		e->is_exposed = 1;
+		s->ports[0].n_exposed++;
+		route->endpoints = route->current = route->ordered = route->used = e;
+	}
+	s->report_at = s->fault_at = shmemhi_n_routes(s);
+}
+
+int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_standby_t *s = ib->standby;
+
+	if (!s)
+		return SHMEMH_OK;
+	open_routes(s);
+	return shmemhi_fault_agent_open(job, (uint32_t)ib->n_channels, &shmemhi_failover_ops, s);
+}
+
+/* Without the service (no GPU, and a program that has no kernels) nothing is ordered either. */
+static void open_service(shmemhi_standby_t *s, const shmemd_ctx_t *ctx)
+{
+	shmemhi_err_t why = {""};
+
+	s->has_service = shmemhi_service_open(&s->service, shmemhi_mem_cuctx(s->job), ctx, &why) ==
+			 SHMEMH_OK;
+	if (!s->has_service)
+		shmemhi_log(&s->job->log, SHMEMHI_INFO,
+			    "fail-over: only threads that wait in the library switch channels: %s",
+			    why.text);
+}
+
+int shmemhi_ib_ready(shmemh_t *job, const shmemd_ctx_t *ctx)
+{
+	shmemhi_ib_t *ib = job->ib;
+
+	if (!ib || !ib->standby)
+		return SHMEMH_OK;
+	open_service(ib->standby, ctx);
+	/* The emulator steps the agent as one of its own threads. */
+	return shmemhi_ib_is_driven(ib) ? SHMEMH_OK : shmemhi_fault_agent_start(job);
+}
+
+/* ---- close ---- */
+
+void shmemhi_ib_unready(shmemh_t *job)
+{
+	shmemhi_standby_t *s = job->ib ? job->ib->standby : NULL;
+
+	if (!s)
+		return;
+	shmemhi_fault_agent_close(job);
+	if (s->has_service)
+		shmemhi_service_close(&s->service);
+	s->has_service = 0;
+}
+
+/* Move all queue pairs to ERR before one is destroyed, as links do. Returns whether the NIC may
+ * still use their memory. */
+static bool close_endpoints(shmemhi_standby_t *s)
+{
+	bool is_in_use = false;
+
+	for (size_t i = 0; s->routes && i < shmemhi_n_routes(s); i++)
+		for (shmemhi_endpoint_t *e = s->routes[i].endpoints; e; e = e->next)
+			if (e->link->qp)
+				shmemhi_link_to_err(&s->ib->lib, e->link, &s->err);
+	for (size_t i = 0; s->routes && i < shmemhi_n_routes(s); i++) {
+		shmemhi_endpoint_t *e = s->routes[i].endpoints, *next;
+
+		for (; e; e = next) {
+			next = e->next;
+			if (!e->slot) /* the links destroy their own */
+				continue;
+			is_in_use |= e->link->qp && s->ib->lib.obj_destroy(e->link->qp) != 0;
+			is_in_use |= e->link->cq && s->ib->lib.obj_destroy(e->link->cq) != 0;
+			free(e);
+		}
+	}
+	return is_in_use;
+}
+
+void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	shmemhi_standby_t *s = ib->standby;
+
+	if (!s)
+		return;
+	shmemhi_slots_close(s, close_endpoints(s));
+	for (size_t c = 0; c < SHMEMHI_COLUMNS; c++)
+		if (s->ports[c].nic && s->ports[c].nic->context)
+			shmemhi_flusher_close(s, c);
+	if (s->bounce_mr)
+		ib->lib.dereg_mr(s->bounce_mr);
+	shmemhi_uars_close(job, ib, &s->uars);
+	if (s->order)
+		shmemhi_pinned_free(job, s->order);
+	if (s->faults)
+		shmemhi_pinned_free(job, s->faults);
+	free(s->routes);
+	free(s->firsts);
+	s->routes = NULL;
+	s->firsts = NULL;
+}

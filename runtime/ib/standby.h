@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What a job has besides its first links if it tolerates faults of paths: the transport of the
+ * agent (fault/agent.h). Exists if SHMEMH_FT=exact, on all PEs.
+ *
+ * An endpoint is this PE's end of one path of a channel: a queue pair on one of this PE's two
+ * ports, with its completion queue and queue memory. That of path 0 is a link of shmemhi_ib_t, on
+ * the home port. Others are made when the agent asks for them (PREPARE), since a path that is never
+ * needed should cost nothing: 1,024 PEs with 64 channels each would need 65,536 queue pairs and
+ * 8.6 GB of queue memory more, and twice the time to start. What is made at the start is what could
+ * not be made while kernels run: doorbell registers that the GPU has mapped, and some queue memory
+ * (SHMEMHI_SLOTS_NBYTES). An endpoint takes a slot of queue memory; a slot serves again once its
+ * endpoint is destroyed and no poster uses it any more. If none is free, a block of
+ * SHMEMHI_QUEUE_BLOCK_NBYTES is allocated.
+ *
+ * At each time a PE uses one port, `column`, for all its channels: atomics of two adapters do not
+ * exclude each other. To change it (ib/home_move.c), all endpoints on the other port are fenced
+ * before one is prepared on the new port.
+ *
+ * All functions here but open, close and those that say so are called by the agent's thread. */
+#ifndef SHMEMHI_IB_STANDBY_H
+#define SHMEMHI_IB_STANDBY_H
+
+#include <shmem_dev/abi/fault.h>
+#include <shmem_dev/abi/replay.h>
+#include "fault/agent.h"
+#include "ib/link.h"
+#include "ib/queue.h"
+#include "kernels/serve.h"
+
+/* Queue memory allocated at the start: at most this, and not more than a slot for each link. */
+#define SHMEMHI_SLOTS_NBYTES ((uint64_t)64 << 20)
+
+/* Doorbell registers of the stand-by port at most; links share them. */
+#define SHMEMHI_STANDBY_UARS 64u
+
+typedef struct shmemhi_slot_block shmemhi_slot_block_t;
+
+/* Queue memory of one endpoint. */
+typedef struct shmemhi_slot {
+	shmemhi_slot_block_t *block;
+	char *queue, *records;
+	uint64_t *producer; /* for the CPU doorbell proxy; NULL: the GPU rings */
+	int is_busy;
+	/* Posters use it until `ready` of this channel has reached this index. NULL: nobody does */
+	const shmemd_channel_t *channel;
+	uint32_t retired;
+} shmemhi_slot_t;
+
+struct shmemhi_slot_block {
+	shmemhi_slot_block_t *next;
+	shmemhi_queue_block_t queues;
+	shmemhi_queue_block_t records; /* in host memory, only if they are not with the queues */
+	void *producers;
+	struct mlx5dv_devx_umem *queue_umems[SHMEMHI_COLUMNS], *record_umems[SHMEMHI_COLUMNS];
+	uint32_t n_slots;
+	shmemhi_slot_t slots[];
+};
+
+/* What a peer needs to connect to an endpoint: the bytes of an offer. */
+typedef struct shmemhi_offer_bytes {
+	shmemhi_port_info_t port;
+	shmemhi_qp_info_t qp;
+	char name[28]; /* of the port */
+	uint8_t column;
+	uint8_t reserved[3];
+} shmemhi_offer_bytes_t;
+
+/* How far an endpoint has been made. */
+enum shmemhi_stage {
+	SHMEMHI_HAS_SLOT,
+	SHMEMHI_HAS_CQ,
+	SHMEMHI_HAS_QP,
+	SHMEMHI_IN_INIT,
+	SHMEMHI_IN_RTR,
+	SHMEMHI_IN_RTS,
+	SHMEMHI_STOPPED
+};
+
+typedef struct shmemhi_endpoint {
+	struct shmemhi_endpoint *next; /* an older one of the channel */
+	shmemhi_link_t *link;          /* own, or the first link of the channel */
+	shmemhi_slot_t *slot;          /* NULL: a first link */
+	uint32_t path;                 /* if has_path: it was offered, or is path 0 */
+	uint32_t generation;           /* of its port, when it was made */
+	uint8_t column;
+	uint8_t stage; /* enum shmemhi_stage */
+	uint8_t has_path;
+	uint8_t is_exposed;  /* counted in shmemhi_own_port_t.n_exposed */
+	uint8_t is_fenced;   /* QUERY is done */
+	uint8_t is_reported; /* FAULT was given */
+	uint8_t is_flushing; /* flush_ticket is valid */
+	uint64_t flush_ticket, flush_round;
+	uint64_t drain_since; /* when its queue pair was empty, CQEs still missing; 0: it was not */
+	shmemhi_offer_bytes_t peer; /* of CONNECT; column: also of path 0 */
+	shmemhi_link_t own;
+} shmemhi_endpoint_t;
+
+/* A channel and its paths. */
+typedef struct shmemhi_route {
+	shmemhi_endpoint_t *endpoints; /* newest first */
+	shmemhi_endpoint_t *making;    /* of PREPARE */
+	shmemhi_endpoint_t *current;   /* of the latest path that was offered */
+	shmemhi_endpoint_t *ordered;   /* of the latest ORDER */
+	shmemhi_endpoint_t *used;      /* of the latest order that was carried out */
+	uint64_t retry_at, backoff;    /* PREPARE failed: when to try again */
+	uint64_t seen;                 /* report of the device */
+	uint32_t epoch;                /* of the latest order */
+	uint32_t n_silent;             /* paths that failed although both ports are up */
+	uint64_t used_since;           /* when that was */
+	int is_guilty;                 /* a request of this PE was refused, and that is reported */
+	uint32_t refused;              /* syndrome that DRAIN has found, not yet reported; 0 */
+	int has_order;                 /* it is in the order word */
+	shmemhi_offer_bytes_t offer;   /* of the peer */
+} shmemhi_route_t;
+
+/* A queue pair that is connected to itself, by which a port flushes what its NIC has accepted
+ * (ib/flush.c). */
+typedef struct shmemhi_flusher {
+	shmemhi_link_t link;
+	shmemhi_link_mem_t mem;
+	struct mlx5dv_devx_umem *umem;
+	struct ibv_mr *mr;
+	char *memory;      /* queue, then a page for READs */
+	uint64_t n_posted; /* flushes; each asks for one CQE */
+	uint64_t n_done;
+	uint64_t index;  /* of the queue pair's next WQEBB */
+	uint64_t n_cqes; /* read since the queue pair was made */
+	uint64_t round;  /* queue pairs made */
+	int has_failed;  /* make the queue pair again */
+	int is_local;    /* DUMPs instead of READs */
+	int reads_fail;  /* READs failed although the port is up */
+} shmemhi_flusher_t;
+
+/* A port of this PE that paths may use. */
+typedef struct shmemhi_own_port {
+	shmemhi_nic_t *nic; /* context NULL: there is none */
+	shmemhi_uars_t *uars;
+	shmemhi_flusher_t flusher;
+	_Atomic uint32_t n_events; /* by the thread of ib/watch.c: something happened to it */
+	_Atomic int is_fatal;      /* DEVICE_FATAL */
+	uint32_t n_seen;           /* events */
+	uint32_t generation;       /* changes with its address */
+	int is_up;
+	uint64_t n_exposed; /* endpoints on it that may execute requests, or have unflushed ones */
+	uint64_t look_at;   /* when to query it next */
+} shmemhi_own_port_t;
+
+struct shmemhi_standby {
+	shmemh_t *job;
+	shmemhi_ib_t *ib;
+	shmemhi_err_t err; /* line of the agent's thread */
+	shmemhi_nic_t nic; /* the stand-by port; context NULL: this PE has none */
+	shmemhi_own_port_t ports[SHMEMHI_COLUMNS];
+	int column; /* of the port that new endpoints use */
+	shmemhi_uars_t uars;
+	struct ibv_mr *bounce_mr;
+	shmemhi_slot_block_t *blocks;
+	shmemhi_route_t *routes; /* [n_channels][n_pes], as links */
+	shmemhi_endpoint_t *firsts;
+	shmemd_order_t *order; /* pinned */
+	uint64_t n_orders;
+	uint64_t ordered_at;       /* when the latest order was given */
+	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
+	int has_service;
+	shmemd_faults_t *faults;      /* pinned */
+	uint64_t n_reports;           /* seen */
+	size_t report_at;             /* route to look at next; n_routes: none */
+	size_t fault_at;              /* the same for endpoints that must be left */
+	size_t refused_at, n_refused; /* the same for routes with `refused`; how many there are */
+	size_t poll_at;               /* the same for QUERY_QP */
+	uint64_t poll_time;
+	int has_faults; /* look for endpoints that must be left */
+};
+
+static inline size_t shmemhi_n_routes(const shmemhi_standby_t *s)
+{
+	return (size_t)s->ib->n_channels * (size_t)s->job->n_pes;
+}
+
+static inline shmemhi_route_t *shmemhi_route(const shmemhi_standby_t *s, int pe, uint32_t k)
+{
+	return &s->routes[(size_t)k * (size_t)s->job->n_pes + (size_t)pe];
+}
+
+/* ib/standby.c */
+
+/* Make job->ib->standby, when ports are chosen, if the job tolerates faults. */
+int shmemhi_standby_new(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* After links_open: what can be made before the links are connected. Not collective. */
+int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* A first link was connected: keep what is known of its peer. */
+void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,
+			 const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
+
+/* After links_connect and channels_open: the routes, then the agent, whose thread ib_ready starts.
+ * Collective. */
+int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* Release everything, also after a failed open. is_in_use: of the links. */
+void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* ib/slots.c: queue memory. take allocates a block if no slot is free; it returns NULL if there is
+ * no memory, with a line in s->err. */
+int shmemhi_slots_open(shmemhi_standby_t *s);
+bool shmemhi_slots_have_one(shmemhi_standby_t *s);
+shmemhi_slot_t *shmemhi_slot_take(shmemhi_standby_t *s, size_t column);
+void shmemhi_slots_close(shmemhi_standby_t *s, bool is_in_use);
+
+/* ib/endpoint.c: each call executes one command; the stage says how far it is. */
+
+/* Make the next step of an endpoint up to IN_INIT. */
+int shmemhi_endpoint_make(shmemhi_standby_t *s, shmemhi_endpoint_t *e);
+
+/* From IN_INIT to IN_RTS: connect it to e->peer. */
+int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e);
+
+/* Are all CQEs of a stopped endpoint in memory? *refused: receives the syndrome of a request that
+ * the peer refused, 0: none. Returns 1, 0: not yet, or -1: it cannot be queried. */
+int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uint32_t *refused);
+
+/* Destroy its queue pair; its slot can be taken again after `retired`. e is freed, unless it is a
+ * first one. */
+void shmemhi_endpoint_destroy(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e);
+
+/* ib/flush.c */
+
+int shmemhi_flusher_open(shmemhi_standby_t *s, size_t column);
+void shmemhi_flusher_close(shmemhi_standby_t *s, size_t column);
+
+/* Flush all that the endpoint's NIC has accepted. Returns 1: done; 0: not yet; -1: it cannot. */
+int shmemhi_flush(shmemhi_standby_t *s, shmemhi_endpoint_t *e);
+
+/* ib/home_move.c */
+
+/* Look at the ports, after an event or now and then; choose the one to use. */
+void shmemhi_ports_look(shmemhi_standby_t *s);
+
+/* May an endpoint be prepared on that of s->column now? */
+bool shmemhi_may_prepare(const shmemhi_standby_t *s);
+
+/* Why an endpoint must be left: enum shmemh_fault_cause; 0: it need not. */
+uint32_t shmemhi_must_leave(const shmemhi_standby_t *s, const shmemhi_endpoint_t *e);
+
+/* A path failed without a reason that this PE knows. It may choose the other port. */
+void shmemhi_failed_silently(shmemhi_standby_t *s, int pe, shmemhi_route_t *route);
+
+/* For ib/watch.c, any thread: something happened to a port. */
+void shmemhi_standby_note(shmemhi_standby_t *s, size_t column, bool is_fatal);
+
+/* ib/failover.c */
+
+/* Destroy endpoints of the channel that nobody uses any more. */
+void shmemhi_reap(shmemhi_standby_t *s, shmemhi_route_t *route);
+
+extern const shmemhi_fault_ops_t shmemhi_failover_ops;
+
+/* ib/reports.c: the next fault that is known of (shmemhi_fault_ops_t.next_event). */
+bool shmemhi_next_fault(void *self, int *pe, uint32_t *k, shmemhi_switch_event_t *event,
+			shmemhi_fault_cause_t *cause);
+
+#endif

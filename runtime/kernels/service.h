@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The service: carries out orders to switch channels (shmem_dev/abi/replay.h) while no thread of
+ * the program's kernels does, since no kernel runs, or none of its threads waits in the library.
+ *
+ * On a GPU it is a kernel of one warp on a stream of its own. It ends when no order is pending, or
+ * the host says so. Beside kernels of the program it does no harm: one thread carries an order out.
+ * While those occupy all SMs it does not begin, and it ends before a synchronisation of the whole
+ * device only if the order can be carried out: a kernel of the program that has reserved WQEBBs and
+ * waits for another kernel must not be what the device is synchronised for.
+ * In the emulator it is a function of libshmem_sim, which the process has loaded. */
+#ifndef SHMEMHI_KERNELS_SERVICE_H
+#define SHMEMHI_KERNELS_SERVICE_H
+
+#include <shmem_dev/abi/ctx.h>
+
+#define SHMEMHI_SERVICE_NAME "shmemhi_service"
+
+/* What the kernel is given; addresses are those of the device. */
+typedef struct shmemhi_service_job {
+	const shmemd_ctx_t *ctx; /* of a team in the device's memory: shmemd_ctx_t.self */
+	const uint32_t *stop;    /* pinned: not 0: end */
+} shmemhi_service_job_t;
+
+#endif

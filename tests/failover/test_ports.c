@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Ports go down and come back while kernels use them, and the results are what they would have
+ * been: every put and signal is there, signals come after their data, every atomic took effect
+ * once, barriers hold. Each PE is a process with two software NICs of its own, and takes their ports down
+ * itself, from a second thread, when its kernel has come so far.
+ *
+ * FAILOVER_ROUNDS: rounds of a kernel. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <mlx5sw.h>
+#include "pes.h"
+
+#define THREADS 4
+#define SLOTS 8 /* messages from one thread to its neighbour that may be on their way */
+#define NBYTES 200
+#define ROUNDS 400
+
+typedef struct message {
+	uint64_t words[NBYTES / 8];
+} message_t;
+
+typedef struct mix_params {
+	shmemd_ctx_t ctx;
+	message_t *inbox;    /* [thread][SLOTS], from the left neighbour */
+	uint64_t *arrived;   /* [thread] signal: messages of the left neighbour */
+	message_t *outbox;   /* [thread][SLOTS] */
+	message_t *fetched;  /* [thread] */
+	message_t *pages;    /* [from pe][thread], written by puts */
+	uint64_t *sums;      /* [2]: non-fetching adds, fetching adds */
+	uint64_t *last;      /* [thread]: greatest value that a fetching add returned, plus 1 */
+	uint64_t *ambiguous; /* [thread] results that were lost */
+	uint64_t *progress;  /* rounds of thread 0 */
+	int *status;
+	uint32_t n;
+} mix_params_t;
+
+SHMEMD_FN uint64_t mix_word(int pe, uint32_t thread, uint32_t round, uint32_t i)
+{
+	return ((uint64_t)(uint32_t)pe << 56) + ((uint64_t)thread << 48) + (uint64_t)round * 1000u +
+	       i;
+}
+
+SHMEMD_FN void mix_fill(message_t *m, int pe, uint32_t thread, uint32_t round)
+{
+	uint32_t i;
+
+	for (i = 0; i < NBYTES / 8; i++)
+		m->words[i] = mix_word(pe, thread, round, i);
+}
+
+SHMEMD_FN int mix_differs(const message_t *m, int pe, uint32_t thread, uint32_t round)
+{
+	uint32_t i;
+
+	for (i = 0; i < NBYTES / 8; i++)
+		if (m->words[i] != mix_word(pe, thread, round, i))
+			return 1;
+	return 0;
+}
+
+/* Send a message to the right neighbour, and wait for that of the left one. Slots are used again
+ * after SLOTS rounds, and a PE is less than n_pes rounds ahead of any other. */
+SHMEMD_FN int mix_ring(const mix_params_t *p, const shmemd_ctx_t *ctx, uint32_t thread,
+		       uint32_t round)
+{
+	int me = shmemd_my_pe(ctx), n = shmemd_n_pes(ctx), left = (me + n - 1) % n;
+	size_t slot = thread * SLOTS + round % SLOTS;
+	message_t *m = p->outbox + slot;
+	int status;
+
+	mix_fill(m, me, thread, round);
+	shmemd_putmem_signal(ctx, p->inbox + slot, m, NBYTES, p->arrived + thread, 1,
+			     SHMEMD_SIGNAL_ADD, (me + 1) % n);
+	status = shmemd_signal_wait_until(ctx, p->arrived + thread, SHMEMD_CMP_GE, round + 1);
+	if (status != SHMEMD_OK)
+		return status;
+	return mix_differs(p->inbox + slot, left, thread, round) ? 100 : SHMEMD_OK;
+}
+
+/* A page at each PE: put, and read back. */
+SHMEMD_FN int mix_page(const mix_params_t *p, const shmemd_ctx_t *ctx, uint32_t thread,
+		       uint32_t round)
+{
+	int me = shmemd_my_pe(ctx), n = shmemd_n_pes(ctx), to = (int)(round % (uint32_t)n), status;
+	message_t *page = p->pages + (size_t)me * THREADS + thread;
+	message_t *m = p->outbox + thread * SLOTS + round % SLOTS;
+
+	shmemd_putmem_nbi(ctx, page, m, NBYTES, to);
+	shmemd_atomic_add_u64(ctx, p->sums, 1 + thread, to);
+	if (round % 4)
+		return SHMEMD_OK;
+	status = shmemd_quiet(ctx);
+	if (status == SHMEMD_OK)
+		status = shmemd_getmem(ctx, p->fetched + thread, page, NBYTES, to);
+	if (status != SHMEMD_OK)
+		return status;
+	return mix_differs(p->fetched + thread, me, thread, round) ? 101 : SHMEMD_OK;
+}
+
+/* Each thread sees the common word of PE 0 grow. */
+SHMEMD_FN int mix_fetch(const mix_params_t *p, const shmemd_ctx_t *ctx, uint32_t thread)
+{
+	uint64_t old = 0;
+	int status = shmemd_atomic_fetch_add_u64(ctx, &old, p->sums + 1, 1, 0);
+
+	if (status == SHMEMD_ERR_AMBIGUOUS) {
+		p->ambiguous[thread]++;
+		return SHMEMD_OK;
+	}
+	if (status != SHMEMD_OK)
+		return status;
+	if (old < p->last[thread])
+		return 102;
+	p->last[thread] = old + 1;
+	return SHMEMD_OK;
+}
+
+SHMEMD_KERNEL(mix_kernel, mix_params_t, p)
+{
+	uint32_t thread = shmemd_thread_index(), i;
+	shmemd_ctx_t ctx = shmemd_ctx_channel(&p.ctx, thread % p.ctx.n_channels);
+	int status = SHMEMD_OK;
+
+	for (i = 0; i < p.n && status == SHMEMD_OK; i++) {
+		status = mix_ring(&p, &ctx, thread, i);
+		if (status == SHMEMD_OK)
+			status = mix_page(&p, &ctx, thread, i);
+		if (status == SHMEMD_OK)
+			status = mix_fetch(&p, &ctx, thread);
+		if (thread == 0)
+			shmemd_arch_st_release_u64(p.progress, i + 1);
+	}
+	if (status == SHMEMD_OK)
+		status = shmemd_quiet(&ctx);
+	p.status[thread] = status;
+	if (thread == 0)
+		p.status[THREADS] = shmemd_barrier(&p.ctx);
+}
+
+/* ---- ports ---- */
+
+/* At a round of the kernel, take ports down or up. */
+typedef struct move {
+	uint32_t percent;      /* of the rounds */
+	uint8_t home, standby; /* 0: nothing; UP; DOWN */
+} move_t;
+
+enum { UP = 1, DOWN = 2 };
+
+typedef struct script {
+	const move_t *moves;
+	size_t n;
+	const uint64_t *progress;
+	uint32_t rounds;
+	char ports[2][32];
+	int n_failed;
+	_Atomic int is_ending;
+} script_t;
+
+static void pause_ms(long ms)
+{
+	const struct timespec time = {.tv_nsec = ms * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
+static void set_port(script_t *script, int which, int state)
+{
+	char line[64], answer[256];
+
+	if (!state)
+		return;
+	snprintf(line, sizeof line, "port %s %s", state == UP ? "up" : "down",
+		 script->ports[which]);
+	script->n_failed += mlx5sw_control(line, answer, sizeof answer) != 0;
+}
+
+static void *script_main(void *arg)
+{
+	script_t *script = arg;
+
+	for (size_t i = 0; i < script->n; i++) {
+		const move_t *m = &script->moves[i];
+		uint64_t at = (uint64_t)script->rounds * m->percent / 100;
+
+		while (__atomic_load_n(script->progress, __ATOMIC_ACQUIRE) < at &&
+		       !script->is_ending)
+			pause_ms(1);
+		set_port(script, 0, m->home);
+		set_port(script, 1, m->standby);
+	}
+	return NULL;
+}
+
+#define SKIP_REASON "needs SHMEMH_FT=exact"
+
+static int is_exact(const pes_t *pes)
+{
+	return shmemh_fault_policy(pes->job, NULL, 0) == SHMEMH_FAULT_EXACT;
+}
+
+/* The two NICs of this PE: mlx5_0 and mlx5_1; the console knows the device only. */
+static int name_ports(pes_t *pes, script_t *script)
+{
+	shmemh_fault_info_t info = {.size = sizeof info};
+	char *colon;
+
+	PES_TRY(pes, shmemh_fault_get(pes->job, (pes->pe + 1) % pes->n_pes, 0, &info));
+	snprintf(script->ports[0], sizeof script->ports[0], "%s", info.port);
+	colon = strchr(script->ports[0], ':');
+	if (!PES_CHECK(pes, colon)) {
+		*colon = '\0';
+		snprintf(script->ports[1], sizeof script->ports[1], "%s",
+			 strcmp(script->ports[0], "mlx5_0") == 0 ? "mlx5_1" : "mlx5_0");
+	}
+	return 0;
+}
+
+/* ---- a run ---- */
+
+static uint32_t rounds_of(const pes_t *pes)
+{
+	const char *text = getenv("FAILOVER_ROUNDS");
+
+	(void)pes;
+	return text ? (uint32_t)strtoul(text, NULL, 10) : ROUNDS;
+}
+
+static int alloc_mix(pes_t *pes, mix_params_t *p)
+{
+	size_t n = (size_t)pes->n_pes * THREADS;
+
+	p->ctx = pes->ctx;
+	p->status = pes->status;
+	p->n = rounds_of(pes);
+	PES_ALLOC(pes, p->inbox, message_t, (size_t)THREADS * SLOTS, 0);
+	PES_ALLOC(pes, p->arrived, uint64_t, THREADS, 0);
+	PES_ALLOC(pes, p->outbox, message_t, (size_t)THREADS * SLOTS, 0);
+	PES_ALLOC(pes, p->fetched, message_t, THREADS, 0);
+	PES_ALLOC(pes, p->pages, message_t, n, 0);
+	PES_ALLOC(pes, p->sums, uint64_t, 2, 0);
+	PES_ALLOC(pes, p->last, uint64_t, THREADS, 0);
+	PES_ALLOC(pes, p->ambiguous, uint64_t, THREADS, 0);
+	PES_ALLOC(pes, p->progress, uint64_t, 1, 0);
+	return 0;
+}
+
+/* What is left in memory when all PEs have passed the barrier. */
+static void check_mix(pes_t *pes, const mix_params_t *p)
+{
+	uint64_t adds = 0, n_pes = (uint64_t)pes->n_pes;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		if ((int)(i % (uint32_t)pes->n_pes) == pes->pe)
+			adds += n_pes * (THREADS * (THREADS + 1) / 2);
+	PES_EQ(pes, p->sums[0], adds);
+	if (pes->pe == 0)
+		PES_EQ(pes, p->sums[1], n_pes * THREADS * p->n);
+	for (uint32_t t = 0; t < THREADS; t++)
+		PES_EQ(pes, p->arrived[t], p->n);
+}
+
+static int run_mix(pes_t *pes, script_t *script)
+{
+	mix_params_t p;
+	pthread_t thread;
+
+	if (alloc_mix(pes, &p))
+		return 1;
+	script->progress = p.progress;
+	script->rounds = p.n;
+	PES_CHECK(pes, pthread_create(&thread, NULL, script_main, script) == 0);
+	PES_TRY(pes, run_device(shmemd_launch(mix_kernel, 1, THREADS, 0, NULL, p)));
+	PES_TRY(pes, run_device(shmemd_stream_sync(NULL)));
+	script->is_ending = 1;
+	pthread_join(thread, NULL);
+	PES_EQ(pes, script->n_failed, 0);
+	if (pes_finish(pes, __FILE__, __LINE__))
+		return 1;
+	check_mix(pes, &p);
+	return 0;
+}
+
+static uint64_t switches(pes_t *pes)
+{
+	uint64_t n = 0;
+
+	for (int pe = 0; pe < pes->n_pes; pe++) {
+		shmemh_fault_info_t info = {.size = sizeof info};
+
+		if (shmemh_fault_get(pes->job, pe, 0, &info) == SHMEMH_OK)
+			n += info.switches;
+	}
+	return n;
+}
+
+/* Then all ports come up again, for the next test. */
+static int run_script(pes_t *pes, const move_t *moves, size_t n)
+{
+	script_t script = {.moves = moves, .n = n};
+	uint64_t before;
+	int failed;
+
+	if (!is_exact(pes))
+		return pes_skip(pes, SKIP_REASON);
+	if (name_ports(pes, &script))
+		return 1;
+	before = switches(pes);
+	failed = run_mix(pes, &script);
+	if (n)
+		PES_CHECK(pes, switches(pes) > before);
+	set_port(&script, 0, UP);
+	set_port(&script, 1, UP);
+	return failed;
+}
+
+#define RUN(pes, ...)                                                                              \
+	run_script(pes, (const move_t[]){__VA_ARGS__},                                             \
+		   sizeof((const move_t[]){__VA_ARGS__}) / sizeof(move_t))
+
+/* ---- tests ---- */
+
+static int nothing_fails(pes_t *pes)
+{
+	int failed = run_script(pes, NULL, 0);
+
+	if (!failed)
+		PES_EQ(pes, switches(pes), 0);
+	return failed;
+}
+
+/* Every PE communicates with PE 1. */
+static int port_of_one_pe(pes_t *pes)
+{
+	return pes->pe == 1 ? RUN(pes, {25, DOWN, 0}) : run_script(pes, NULL, 0);
+}
+
+static int ports_of_all_pes(pes_t *pes)
+{
+	return RUN(pes, {25, DOWN, 0});
+}
+
+static int one_after_the_other(pes_t *pes)
+{
+	return RUN(pes, {20, DOWN, 0}, {40, UP, 0}, {50, 0, DOWN}, {70, 0, UP}, {80, DOWN, 0});
+}
+
+/* The PE has no path until one of its ports is up again. */
+static int both_ports_for_a_while(pes_t *pes)
+{
+	return pes->pe == 0 ? RUN(pes, {30, DOWN, DOWN}, {30, 0, UP}) : run_script(pes, NULL, 0);
+}
+
+static int before_the_kernel(pes_t *pes)
+{
+	return RUN(pes, {0, DOWN, 0});
+}
+
+/* Channels are switched while no kernel runs. */
+static int without_a_kernel(pes_t *pes)
+{
+	uint64_t before = switches(pes);
+	script_t script = {0};
+
+	if (!is_exact(pes))
+		return pes_skip(pes, SKIP_REASON);
+	if (name_ports(pes, &script))
+		return 1;
+	PES_TRY(pes, shmemh_barrier(pes->job));
+	set_port(&script, 0, DOWN);
+	set_port(&script, 1, UP);
+	for (int ms = 0; switches(pes) == before && ms < 10000; ms++)
+		pause_ms(1);
+	PES_CHECK(pes, switches(pes) > before);
+	PES_TRY(pes, shmemh_barrier(pes->job));
+	return run_script(pes, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const pes_test_t tests[] = {
+		PES_TEST(nothing_fails),          PES_TEST(port_of_one_pe),
+		PES_TEST(ports_of_all_pes),       PES_TEST(one_after_the_other),
+		PES_TEST(both_ports_for_a_while), PES_TEST(before_the_kernel),
+		PES_TEST(without_a_kernel),
+	};
+
+	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Agents (fault/core.h) with several channels and peers, over the model of fault_agents.h: random
+ * faults at any action, delayed and repeated messages, ports that cannot be used, PEs that stop or
+ * die. A path is left only after one of the injected faults of that path; orders are given one at a
+ * time, and each is right; in the end every channel runs again at both ends, or has ended for a
+ * reason that was injected.
+ *
+ * FAULT_RUNS=n: so many runs instead of the default. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "fault_agents.h"
+
+#define N_RUNS 20000
+
+static uint64_t n_runs = N_RUNS, n_switches, n_ends, most_todo;
+
+static void open_host(int pe)
+{
+	const shmemhi_fault_config_t config = {
+		.pe = pe,
+		.n_pes = n_pes,
+		.n_channels = n_channels,
+		.giveup_ns = GIVEUP_NS,
+		.ops = &model_ops,
+		.self = &hosts[pe],
+		.net = {&hosts[pe], model_send, model_receive, model_forget},
+		.causes = hosts[pe].causes,
+		.n_gone = &hosts[pe].n_gone,
+		.log = {SHMEMHI_OFF, pe, n_pes},
+	};
+
+	hosts[pe].pe = pe;
+	hosts[pe].ordering = NONE;
+	assert_int_equal(shmemhi_fault_core_open(&hosts[pe].core, &config), SHMEMH_OK);
+	for (int peer = 0; peer < n_pes; peer++)
+		for (uint32_t k = 0; k < n_channels; k++) {
+			end_t *end = end_of(pe, peer, k);
+
+			memset(end->of_path, NONE, sizeof end->of_path);
+			end->of_path[0] = 0;
+			end->eps[0] = (endpoint_t){RTS, 0, draw(1u << 24)};
+			end->n_eps = 1;
+		}
+}
+
+static void set_up(uint64_t seed)
+{
+	run_seed = seed;
+	random_state = (seed + 1) * 0x9e3779b97f4a7c15u;
+	memset(hosts, 0, sizeof hosts);
+	memset(pairs, 0, sizeof pairs);
+	for (int a = 0; a < MAX_PES; a++)
+		for (int b = 0; b < MAX_PES; b++)
+			queues[a][b].n = 0;
+	n_pes = 2 + (int)draw(MAX_PES - 1);
+	n_channels = 1 + draw(MAX_CHANNELS);
+	model_now = 1;
+	is_settling = 0;
+	n_expected_refusals = 0;
+	n_faults_left = (int)draw(6);
+	for (int pe = 0; pe < n_pes; pe++)
+		open_host(pe);
+}
+
+/* Every change of a path has a fault of that path as its reason. */
+static void step(int pe)
+{
+	uint32_t before[MAX_PES * MAX_CHANNELS] = {0};
+	uint32_t n = 0;
+
+	for (int peer = 0; peer < n_pes; peer++)
+		for (uint32_t k = 0; k < n_channels; k++)
+			before[n++] = path_in_use(pe, peer, k);
+	shmemhi_fault_core_step(&hosts[pe].core, model_now);
+	n_steps++;
+	n = 0;
+	for (int peer = 0; peer < n_pes; peer++)
+		for (uint32_t k = 0; k < n_channels; k++, n++) {
+			const shmemhi_fault_channel_t *c = channel_of(pe, peer, k);
+
+			for (uint32_t p = before[n]; p < path_in_use(pe, peer, k); p++)
+				CHECK(pair_of(pe, peer, k)->is_faulted[p]);
+			if (c->n_todo > most_todo)
+				most_todo = c->n_todo;
+		}
+}
+
+/* Faults */
+
+static void fail_link(int a, int b, uint32_t k)
+{
+	const uint32_t path = path_in_use(a, b, k);
+	pair_t *pair = pair_of(a, b, k);
+
+	pair->is_faulted[path] = pair->is_down[path] = 1;
+	/* One end may notice it only by the other's FENCE. */
+	if (draw(3) == 0 && channel_of(b, a, k)->machine.phase == SHMEMHI_RUNNING)
+		end_of(a, b, k)->reported[path] |= REPORTED_FAULT;
+}
+
+static void fail_adapter(int a, int b, uint32_t k)
+{
+	const uint32_t path = path_in_use(a, b, k);
+	end_t *end = end_of(a, b, k);
+
+	if (end->of_path[path] == NONE || endpoint_of(end, path)->state > FLUSHED)
+		return;
+	endpoint_of(end, path)->state = DEAD;
+	pair_of(a, b, k)->is_faulted[path] = 1;
+	end_of(b, a, k)->may_be_lost = 1;
+}
+
+/* The responder refuses a request of a: both queue pairs fail. */
+static void refuse(int a, int b, uint32_t k)
+{
+	end_t *end = end_of(a, b, k);
+
+	if (end->is_guilty || end->status || end->used != path_in_use(a, b, k) ||
+	    endpoint_of(end, end->used)->state != RTS)
+		return; /* the device has posted nothing there */
+	end->is_guilty = 1;
+	if (draw(2))
+		end->status_due = SHMEMD_ERR_REFUSED;
+	fail_link(a, b, k);
+	end->reported[path_in_use(a, b, k)] &= ~(uint32_t)REPORTED_FAULT;
+}
+
+/* Time passes while no port of PE a can be used: what has no path then may end. */
+static void block_long(int a)
+{
+	hosts[a].is_blocked = 1;
+	for (int i = 0; i < 20; i++)
+		for (int pe = 0; pe < n_pes; pe++)
+			if (!hosts[pe].is_gone)
+				step(pe);
+	for (int pe = 0; pe < n_pes; pe++)
+		for (int peer = 0; peer < n_pes; peer++)
+			for (uint32_t k = 0; k < n_channels && pe != peer; k++)
+				if (channel_of(pe, peer, k)->is_open &&
+				    channel_of(pe, peer, k)->machine.phase != SHMEMHI_RUNNING)
+					end_of(pe, peer, k)->may_be_peer =
+						end_of(peer, pe, k)->may_be_peer = 1;
+	model_now += GIVEUP_NS;
+}
+
+static void die(int a)
+{
+	hosts[a].is_gone = 1;
+	for (int pe = 0; pe < n_pes; pe++) {
+		for (uint32_t k = 0; k < n_channels && pe != a; k++) {
+			end_of(pe, a, k)->may_be_peer = 1;
+			memset(pair_of(pe, a, k)->is_faulted, 1, MAX_PATHS);
+		}
+		hosts[pe].causes[a] = SHMEMD_CAUSE_DIED;
+		hosts[pe].n_gone++;
+	}
+}
+
+static void inject(void)
+{
+	const int a = (int)draw((uint32_t)n_pes), b = (int)draw((uint32_t)n_pes);
+	const uint32_t k = draw(n_channels);
+
+	n_faults_left--;
+	if (a == b || hosts[a].is_gone || hosts[b].is_gone)
+		return;
+	switch (draw(16)) {
+	case 0:
+		die(a);
+		break;
+	case 1:
+		block_long(a);
+		break;
+	case 2:
+	case 3:
+		refuse(a, b, k);
+		break;
+	case 4:
+	case 5:
+		fail_adapter(a, b, k);
+		break;
+	case 6: /* a port: all channels of the PE */
+		for (int peer = 0; peer < n_pes; peer++)
+			for (uint32_t i = 0; i < n_channels; i++)
+				if (peer != a && !hosts[peer].is_gone)
+					fail_link(a, peer, i);
+		break;
+	default:
+		fail_link(a, b, k);
+	}
+}
+
+/* Runs */
+
+static void run(void)
+{
+	int stopped = NONE; /* by a debugger */
+
+	while (n_faults_left > 0)
+		for (int i = 0; i < 12; i++) {
+			const int pe = (int)draw((uint32_t)n_pes);
+
+			model_now += draw(2000000);
+			if (draw(50) == 0)
+				stopped = draw(2) ? NONE : pe;
+			if (draw(20) == 0)
+				hosts[pe].is_blocked = draw(4) == 0;
+			if (!hosts[pe].is_gone && pe != stopped)
+				step(pe);
+			if (n_faults_left > 0 && draw(30) == 0)
+				inject();
+		}
+	is_settling = 1;
+	for (int pe = 0; pe < n_pes; pe++)
+		hosts[pe].is_blocked = 0;
+	for (int i = 0; i < 60; i++) {
+		model_now += 260 * SHMEMHI_MS;
+		for (int pe = 0; pe < n_pes; pe++)
+			if (!hosts[pe].is_gone)
+				step(pe);
+	}
+}
+
+static void check_end(int pe, int peer, uint32_t k)
+{
+	const shmemhi_fault_channel_t *c = channel_of(pe, peer, k);
+	end_t *end = end_of(pe, peer, k), *there = end_of(peer, pe, k);
+
+	n_switches += c->switches;
+	CHECK(c->is_open || !end->status);
+	CHECK(shmemhi_fault_status(c) == end->status);
+	CHECK(end->status != 0 || !hosts[peer].is_gone);
+	n_ends += end->status != 0;
+	if (c->is_open && c->machine.phase == SHMEMHI_CLOSED)
+		return;
+	CHECK(!c->is_open || c->machine.phase == SHMEMHI_RUNNING);
+	CHECK(path_in_use(pe, peer, k) == path_in_use(peer, pe, k));
+	CHECK(end->status || end->used == path_in_use(pe, peer, k));
+	CHECK(endpoint_of(end, path_in_use(pe, peer, k))->state == RTS);
+	CHECK(endpoint_of(end, path_in_use(pe, peer, k))->peer ==
+	      there->of_path[path_in_use(pe, peer, k)]);
+	CHECK(end->status || shmemhi_fault_state(c) == SHMEMH_FAULT_RUNNING);
+}
+
+static void check_host(int pe)
+{
+	const host_t *h = &hosts[pe];
+
+	CHECK(h->core.n_active == 0 && h->ordering == NONE);
+	for (int peer = 0; peer < n_pes; peer++)
+		for (uint32_t k = 0; k < n_channels && peer != pe; k++)
+			check_end(pe, peer, k);
+}
+
+static void random_events(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < n_runs; seed++) {
+		uint64_t n_refused = 0;
+
+		set_up(seed);
+		run();
+		for (int pe = 0; pe < n_pes; pe++) {
+			n_refused += hosts[pe].core.n_refused;
+			if (!hosts[pe].is_gone)
+				check_host(pe);
+		}
+		for (int pe = 0; pe < n_pes; pe++)
+			shmemhi_fault_core_close(&hosts[pe].core);
+		CHECK(n_refused == n_expected_refusals);
+	}
+	printf("%llu runs, %llu steps, %llu switches, %llu directions ended, at most %llu actions "
+	       "waiting\n",
+	       (unsigned long long)n_runs, (unsigned long long)n_steps,
+	       (unsigned long long)n_switches, (unsigned long long)n_ends,
+	       (unsigned long long)most_todo);
+	assert_true(n_switches > n_runs && n_ends > 0);
+}
+
+/* Directed runs */
+
+/* Two PEs, one channel, no delays. */
+static void set_up_pair(void)
+{
+	do
+		set_up(run_seed + 1);
+	while (n_pes != 2);
+	is_settling = 1;
+}
+
+static void close_pair(void)
+{
+	shmemhi_fault_core_close(&hosts[0].core);
+	shmemhi_fault_core_close(&hosts[1].core);
+}
+
+static void steps(int n)
+{
+	for (int i = 0; i < n; i++)
+		for (int pe = 0; pe < 2; pe++) {
+			model_now += SHMEMHI_MS;
+			step(pe);
+		}
+}
+
+/* A channel waits for a path until the limit, and not longer. */
+static void gives_up(void **state)
+{
+	(void)state;
+	set_up_pair();
+	hosts[0].is_blocked = 1;
+	fail_link(0, 1, 0);
+	steps(100);
+	model_now += GIVEUP_NS - SHMEMHI_SECOND;
+	steps(10);
+	assert_int_equal(shmemhi_fault_state(channel_of(0, 1, 0)), SHMEMH_FAULT_SWITCHING);
+	assert_int_equal(shmemhi_fault_state(channel_of(1, 0, 0)), SHMEMH_FAULT_SWITCHING);
+	end_of(0, 1, 0)->may_be_peer = end_of(1, 0, 0)->may_be_peer = 1;
+	model_now += SHMEMHI_SECOND;
+	steps(10);
+	for (int pe = 0; pe < 2; pe++) {
+		const shmemhi_fault_channel_t *c = channel_of(pe, 1 - pe, 0);
+
+		assert_int_equal(shmemhi_fault_state(c), SHMEMH_FAULT_ENDED);
+		assert_int_equal(shmemhi_fault_status(c), SHMEMD_ERR_PEER);
+		assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_GIVEUP);
+	}
+	assert_true(!channel_of(0, 1, 0)->is_cause_there);
+	close_pair();
+}
+
+static int planned_kind = NONE, planned_cause, planned_syndrome;
+static uint32_t planned_path;
+
+static bool planned_event(void *self, int *pe, uint32_t *k, shmemhi_switch_event_t *event,
+			  shmemhi_fault_cause_t *cause)
+{
+	if (self != &hosts[0] || planned_kind == NONE)
+		return false;
+	*pe = 1;
+	*k = 0;
+	*event = (shmemhi_switch_event_t){planned_kind, planned_path, 0};
+	*cause = (shmemhi_fault_cause_t){(uint32_t)planned_cause, (uint8_t)planned_syndrome, 7};
+	planned_kind = NONE;
+	return true;
+}
+
+static void plan(int kind, uint32_t path, int cause, int syndrome)
+{
+	planned_kind = kind;
+	planned_path = path;
+	planned_cause = cause;
+	planned_syndrome = syndrome;
+	steps(1);
+}
+
+/* Both ends say why a path was left, and a root cause that is reported later replaces "flushed". */
+static void causes_are_told(void **state)
+{
+	shmemhi_fault_ops_t ops = model_ops;
+	const shmemhi_fault_channel_t *here, *there;
+
+	(void)state;
+	set_up_pair();
+	here = channel_of(0, 1, 0);
+	there = channel_of(1, 0, 0);
+	ops.next_event = planned_event;
+	hosts[0].core.config.ops = hosts[1].core.config.ops = &ops;
+	pair_of(0, 1, 0)->is_faulted[0] = 1;
+	plan(SHMEMHI_EV_FAULT, 0, SHMEMH_FAULT_BY_FLUSH, 5);
+	assert_int_equal(here->cause.kind, SHMEMH_FAULT_BY_FLUSH);
+	plan(SHMEMHI_EV_FAULT, 0, SHMEMH_FAULT_BY_RETRIES, 0x15);
+	assert_int_equal(here->cause.kind, SHMEMH_FAULT_BY_RETRIES);
+	plan(SHMEMHI_EV_FAULT, 0, SHMEMH_FAULT_BY_FLUSH, 5);
+	steps(40);
+	assert_int_equal(here->cause.kind, SHMEMH_FAULT_BY_RETRIES);
+	assert_int_equal(here->cause.syndrome, 0x15);
+	assert_int_equal(here->switches, 1);
+	assert_true(here->outage_ns > 0 && !here->is_cause_there);
+	assert_int_equal(there->cause.kind, SHMEMH_FAULT_BY_FLUSH); /* as in FENCE */
+	assert_int_equal(there->cause.syndrome, 5);
+	assert_int_equal(there->cause.vendor_syndrome, 7);
+	assert_true(there->is_cause_there);
+	/* A late report of path 0 does not touch path 1. */
+	plan(SHMEMHI_EV_FAULT, 0, SHMEMH_FAULT_BY_PORT, 0);
+	assert_int_equal(here->cause.kind, SHMEMH_FAULT_BY_RETRIES);
+	assert_int_equal(shmemhi_fault_state(here), SHMEMH_FAULT_RUNNING);
+	close_pair();
+}
+
+static bool never_done(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *a,
+		       shmemhi_switch_event_t *result)
+{
+	(void)self, (void)pe, (void)k, (void)a, (void)result;
+	return false;
+}
+
+/* A peer that breaks the protocol, while an action here is not done: nothing overflows. */
+static void too_many_actions(void **state)
+{
+	shmemhi_fault_ops_t ops = model_ops;
+	queue_t *q = &queues[1][0];
+
+	(void)state;
+	set_up_pair();
+	ops.execute = never_done;
+	ops.next_event = planned_event;
+	hosts[0].core.config.ops = &ops;
+	memset(pair_of(0, 1, 0)->is_faulted, 1, MAX_PATHS);
+	end_of(1, 0, 0)->may_be_lost = 1;
+	plan(SHMEMHI_EV_FAULT, 0, SHMEMH_FAULT_BY_RETRIES, 0x15);
+	plan(SHMEMHI_EV_DEAD, 0, 0, 0);
+	q->first = q->n = 0;
+	for (uint32_t i = 0; i < 2 * MAX_PATHS; i++)
+		q->messages[q->n++] = (shmemhi_fault_message_t){
+			.kind = i % 2 ? SHMEMHI_EV_FENCED : SHMEMHI_EV_FENCE, .path = i / 2};
+	step(0);
+	assert_true(channel_of(0, 1, 0)->n_todo <= SHMEMHI_FAULT_TODO);
+	assert_true(hosts[0].core.n_refused > 0);
+	close_pair();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_events),
+		cmocka_unit_test(gives_up),
+		cmocka_unit_test(causes_are_told),
+		cmocka_unit_test(too_many_actions),
+	};
+	const char *runs = getenv("FAULT_RUNS");
+
+	if (runs)
+		n_runs = strtoull(runs, NULL, 10);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

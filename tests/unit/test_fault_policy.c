@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Whether fail-over is on: what each PE decides. (What the job then does: test_fault_report.) */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <unistd.h>
+#include <shmem_host/fault.h>
+#include "fault/policy.h"
+#include "fault/results.h"
+
+static shmemhi_fault_facts_t facts(void)
+{
+	return (shmemhi_fault_facts_t){.option = SHMEMHI_FT_AUTO,
+				       .has_channels = true,
+				       .standby = "mlx5_1:1",
+				       .verdict = SHMEMHI_PASS,
+				       .nic = "mlx5_0"};
+}
+
+/* The line says this. */
+static void expect(shmemhi_fault_facts_t f, int policy, const char *words)
+{
+	const shmemhi_fault_policy_t p = shmemhi_fault_decide(&f);
+
+	assert_int_equal(p.policy, policy);
+	if (!strstr(p.why, words))
+		fail_msg("'%s' is not in '%s'", words, p.why);
+}
+
+static void decisions(void **state)
+{
+	shmemhi_fault_facts_t f = facts();
+
+	(void)state;
+	expect(f, SHMEMH_FAULT_EXACT, "passed the self-test");
+	f.verdict = SHMEMHI_UNKNOWN;
+	expect(f, SHMEMH_FAULT_OFF, "run shmem-info --selftest --nics mlx5_0");
+	f.verdict = SHMEMHI_FAIL;
+	expect(f, SHMEMH_FAULT_OFF, "mlx5_0 failed the self-test");
+	f.is_software = true;
+	expect(f, SHMEMH_FAULT_EXACT, "software adapter");
+	f.standby = NULL;
+	expect(f, SHMEMH_FAULT_OFF, "no stand-by port");
+	f.option = SHMEMHI_FT_EXACT;
+	expect(f, SHMEMH_FAULT_EXACT, "without a stand-by");
+	f = facts();
+	f.option = SHMEMHI_FT_EXACT;
+	f.verdict = SHMEMHI_FAIL;
+	expect(f, SHMEMH_FAULT_EXACT, "SHMEMH_FT=exact");
+	f.has_channels = false;
+	expect(f, SHMEMH_FAULT_OFF, "no PE is reached by a NIC");
+	f = facts();
+	f.option = SHMEMHI_FT_OFF;
+	expect(f, SHMEMH_FAULT_OFF, "SHMEMH_FT=off");
+}
+
+static void verdicts(void **state)
+{
+	const shmemhi_firmware_t nic = {0x2c9, 4129, "28.38.1002"},
+				 other = {0x2c9, 4129, "28.39.0000"};
+	char path[] = "/tmp/shmem_results_XXXXXX";
+	FILE *f = fdopen(mkstemp(path), "a");
+
+	(void)state;
+	assert_non_null(f);
+	assert_int_equal(shmemhi_fault_verdict(path, &nic), SHMEMHI_UNKNOWN);
+	shmemhi_results_put(f, &nic, "prefix", SHMEMHI_PASS);
+	fflush(f);
+	assert_int_equal(shmemhi_fault_verdict(path, &nic), SHMEMHI_UNKNOWN);
+	shmemhi_results_put(f, &nic, "late-write", SHMEMHI_PASS);
+	fflush(f);
+	assert_int_equal(shmemhi_fault_verdict(path, &nic), SHMEMHI_PASS);
+	assert_int_equal(shmemhi_fault_verdict(path, &other), SHMEMHI_UNKNOWN);
+	shmemhi_results_put(f, &nic, "prefix", SHMEMHI_FAIL);
+	fclose(f);
+	assert_int_equal(shmemhi_fault_verdict(path, &nic), SHMEMHI_FAIL);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(decisions),
+		cmocka_unit_test(verdicts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

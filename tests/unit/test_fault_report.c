@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* What is known of faults: shmem_host/fault.h, lines, the metrics file, the table that shmem-info
+ * --watch reads. Two agents over TCP, in one process. */
+#include "fault_job.h"
+#include <shmem_host/shmem_host.h>
+#include "fault/policy.h"
+#include "stderr_log.h"
+
+#define PORT_DOWN ((shmemhi_fault_cause_t){SHMEMH_FAULT_BY_PORT, 0, 0})
+
+static char metrics_folder[] = "/tmp/shmem_metrics_XXXXXX";
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(metrics_folder, "/tmp/shmem_metrics_XXXXXX");
+	assert_non_null(mkdtemp(metrics_folder));
+	log_begin();
+	open_jobs(metrics_folder);
+	settle();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	close_jobs();
+	log_end();
+	assert_int_equal(rmdir(metrics_folder), 0); /* close left no file there */
+	return 0;
+}
+
+static shmemh_fault_info_t info_of(int pe, int k)
+{
+	shmemh_fault_info_t info = {.size = sizeof info};
+
+	assert_int_equal(shmemh_fault_get(&fault_pes[pe].job, 1 - pe, k, &info), SHMEMH_OK);
+	return info;
+}
+
+static void states(void **state)
+{
+	shmemh_fault_info_t info = info_of(0, 1);
+
+	(void)state;
+	assert_int_equal(info.state, SHMEMH_FAULT_RUNNING);
+	assert_string_equal(info.port, "mlx5_0:1");
+	assert_int_equal(info.switches, 0);
+	assert_string_equal(info.text, "");
+	fault_inject(0, 1, 1, (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_RETRIES, 0x15, 0x81});
+	info = info_of(0, 1);
+	assert_int_equal(info.state, SHMEMH_FAULT_STANDBY);
+	assert_int_equal(info.path, 1);
+	assert_int_equal(info.switches, 1);
+	assert_int_equal(info.replayed, 17);
+	assert_int_equal(info.ambiguous, 1);
+	assert_int_equal(info.syndrome, 0x15);
+	assert_true(info.outage_ns > 0);
+	assert_string_equal(info.port, "mlx5_1:1");
+	assert_string_equal(info.text,
+			    "requests got no acknowledgement (CQE syndrome 0x15, transport retries "
+			    "exceeded; vendor 0x81)");
+	info = info_of(1, 1);
+	assert_int_equal(info.state, SHMEMH_FAULT_STANDBY);
+	assert_true(info.is_cause_there);
+	assert_non_null(strstr(info.text, "PE 0 reports: requests got no acknowledgement"));
+	assert_int_equal(info_of(0, 0).state, SHMEMH_FAULT_RUNNING);
+	/* and back home */
+	fault_inject(1, 1, 1, (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_MOVE, 0, 0});
+	assert_int_equal(info_of(0, 1).state, SHMEMH_FAULT_RUNNING);
+	assert_int_equal(info_of(0, 1).switches, 2);
+}
+
+static void no_path(void **state)
+{
+	shmemh_fault_info_t info;
+
+	(void)state;
+	fault_pes[0].is_blocked = true;
+	fault_inject(0, 0, 1, PORT_DOWN);
+	info = info_of(0, 0);
+	assert_int_equal(info.state, SHMEMH_FAULT_SWITCHING);
+	assert_string_equal(info.port, "mlx5_0:1"); /* that was left */
+	assert_true(info.outage_ns > 0);
+	assert_int_equal(info_of(1, 0).state, SHMEMH_FAULT_SWITCHING);
+	for (int pe = 0; pe < N_PES; pe++)
+		fault_pes[pe].job.fault->core.config.giveup_ns = 0;
+	settle();
+	info = info_of(0, 0);
+	assert_int_equal(info.state, SHMEMH_FAULT_ENDED);
+	assert_int_equal(info.status, SHMEMD_ERR_PEER);
+	assert_true(log_has("path ended: mlx5_0:1 QP 0x0 (10.0.0.0) -> mlx5_0:1 QP 0x100 "
+			    "(10.0.0.1): no path was found within SHMEMH_FT_GIVEUP: channel 0 to "
+			    "PE 1: nothing is sent any more, quiet returns 2 (SHMEMD_ERR_PEER)"));
+}
+
+static void arguments(void **state)
+{
+	static const int bad[][2] = {{-1, 0}, {N_PES, 0}, {1, -1}, {1, N_CHANNELS}};
+	shmemh_fault_info_t info = {.size = 1};
+	shmemh_t *job = &fault_pes[0].job;
+
+	(void)state;
+	assert_int_equal(shmemh_fault_get(job, 1, 0, &info), SHMEMH_ERR_ARGUMENT);
+	assert_int_equal(shmemh_fault_get(job, 1, 0, NULL), SHMEMH_ERR_ARGUMENT);
+	info.size = sizeof info;
+	info.path = 99;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		assert_int_equal(shmemh_fault_get(job, bad[i][0], bad[i][1], &info),
+				 SHMEMH_ERR_ARGUMENT);
+	assert_int_equal(info.path, 99);
+	assert_non_null(strstr(shmemh_error_text(NULL), "there are 3 channels to each of 2 PEs"));
+	assert_int_equal(shmemh_fault_get(NULL, 1, 0, &info), SHMEMH_ERR_ARGUMENT);
+	assert_int_equal(shmemh_fault_policy(NULL, NULL, 0), -1);
+	assert_int_equal(shmemh_fault_watch(NULL, NULL, NULL), SHMEMH_ERR_ARGUMENT);
+	for (int cause = -1; cause <= SHMEMH_FAULT_N_CAUSES; cause++)
+		assert_non_null(shmemh_fault_cause_text(cause));
+}
+
+/* One line for the channels of a port that fails, and one for their going on. */
+static void lines(void **state)
+{
+	(void)state;
+	fault_inject(0, 0, N_CHANNELS, PORT_DOWN);
+	assert_true(log_has("PE 0/2"));
+	assert_true(log_has("path lost: mlx5_0:1 QP 0x0 (10.0.0.0) -> mlx5_0:1 QP 0x100 "
+			    "(10.0.0.1): the port is down: 3 channels to PE 1: held until another "
+			    "path is there, for up to SHMEMH_FT_GIVEUP=30s; nothing is lost"));
+	assert_true(log_has("path again: mlx5_1:1 QP 0x1 (10.0.1.0) -> mlx5_1:1 QP 0x101 "
+			    "(10.0.1.1): 3 channels to PE 1: goes on after "));
+	assert_true(log_has(" on a stand-by"));
+	assert_true(log_has("51 requests sent again, 3 atomics with unknown result (cause: the "
+			    "port is down)"));
+	assert_true(log_has("PE 0 reports: the port is down"));
+	assert_int_equal(log_count("path lost"), 2); /* one for each PE */
+	assert_int_equal(log_count("path again"), 2);
+}
+
+/* The callback */
+
+static int n_calls, last_state;
+
+static void on_change(void *arg, int pe, int k, int now)
+{
+	shmemh_fault_info_t info = {.size = sizeof info};
+
+	assert_ptr_equal(arg, &n_calls);
+	assert_int_equal(shmemh_fault_get(&fault_pes[0].job, pe, k, &info), SHMEMH_OK);
+	assert_int_equal(info.state, now);
+	n_calls++;
+	last_state = now;
+	if (now == SHMEMH_FAULT_RUNNING) /* no further calls */
+		shmemh_fault_watch(&fault_pes[0].job, NULL, NULL);
+}
+
+static void callback(void **state)
+{
+	(void)state;
+	assert_int_equal(shmemh_fault_watch(&fault_pes[0].job, on_change, &n_calls), SHMEMH_OK);
+	fault_inject(0, 2, 1, PORT_DOWN);
+	assert_true(n_calls >= 1);
+	assert_int_equal(last_state, SHMEMH_FAULT_STANDBY);
+	fault_inject(0, 2, 1, PORT_DOWN);
+	assert_int_equal(last_state, SHMEMH_FAULT_RUNNING);
+	n_calls = 0;
+	fault_inject(0, 2, 1, PORT_DOWN);
+	assert_int_equal(n_calls, 0);
+}
+
+static void metrics(void **state)
+{
+	char path[sizeof fault_pes[0].job.fault->report.metrics + 8], text[4096] = "";
+	FILE *f;
+
+	(void)state;
+	fault_inject(0, 1, 1, PORT_DOWN);
+	fault_pes[0].job.fault->report.metrics_at = 0;
+	settle();
+	f = fopen(fault_pes[0].job.fault->report.metrics, "r");
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof text - 1, f) > 0);
+	fclose(f);
+	assert_non_null(strstr(text, "# TYPE shmem_host_channels gauge\n"));
+	assert_non_null(strstr(text, "shmem_host_channels{pe=\"0\",state=\"running\"} 2\n"));
+	assert_non_null(strstr(text, "shmem_host_channels{pe=\"0\",state=\"standby\"} 1\n"));
+	assert_non_null(strstr(text, "shmem_host_path_switches_total{pe=\"0\",peer=\"1\"} 1\n"));
+	assert_non_null(
+		strstr(text, "shmem_host_path_replayed_requests_total{pe=\"0\",peer=\"1\"} 17\n"));
+	snprintf(path, sizeof path, "%s.tmp", fault_pes[0].job.fault->report.metrics);
+	assert_int_equal(access(path, F_OK), -1);
+	/* A folder that is not there is one line, and nothing else. */
+	unlink(fault_pes[1].job.fault->report.metrics);
+	strcpy(fault_pes[1].job.fault->report.metrics, "/nonexistent/x.prom");
+	for (int i = 0; i < 2; i++) {
+		fault_pes[1].job.fault->report.metrics_at = 0;
+		settle();
+	}
+	assert_int_equal(log_count("SHMEMH_FT_METRICS: /nonexistent/x.prom cannot be written"), 1);
+}
+
+/* A reader never takes a row that is being written. */
+static void rows_are_whole(void **state)
+{
+	shmemhi_fault_table_t *table = &fault_pes[0].job.fault->report.table;
+	shmemhi_fault_row_t row;
+
+	(void)state;
+	assert_int_equal(shmemhi_fault_row_copy(&table->rows[N_CHANNELS], &row), 0);
+	assert_string_equal(row.port, "mlx5_0:1");
+	assert_int_equal(row.posted, 1000);
+	table->rows[N_CHANNELS].turn++;
+	assert_int_equal(shmemhi_fault_row_copy(&table->rows[N_CHANNELS], &row), -1);
+	table->rows[N_CHANNELS].turn++;
+}
+
+/* All PEs do the same. */
+
+static shmemhi_fault_policy_t decided[N_PES];
+
+static void *agree_main(void *arg)
+{
+	fault_pe_t *p = arg;
+	int policy = -1;
+
+	if (shmemhi_fault_agree(&p->job, &decided[p - fault_pes], &policy) != SHMEMH_OK)
+		return (void *)(intptr_t)-2;
+	return (void *)(intptr_t)policy;
+}
+
+static void expect_agreement(int want, const char *why0, const char *why1)
+{
+	const char *const whys[N_PES] = {why0, why1};
+	pthread_t threads[N_PES];
+
+	for (int pe = 0; pe < N_PES; pe++)
+		pthread_create(&threads[pe], NULL, agree_main, &fault_pes[pe]);
+	for (int pe = 0; pe < N_PES; pe++) {
+		char why[SHMEMHI_FAULT_WHY_NBYTES];
+		void *policy;
+
+		pthread_join(threads[pe], &policy);
+		assert_int_equal((intptr_t)policy, want);
+		assert_int_equal(shmemh_fault_policy(&fault_pes[pe].job, why, sizeof why), want);
+		assert_string_equal(why, whys[pe]);
+	}
+}
+
+static void agreements(void **state)
+{
+	(void)state;
+	decided[0] = (shmemhi_fault_policy_t){SHMEMH_FAULT_EXACT, "exact: a"};
+	decided[1] = (shmemhi_fault_policy_t){SHMEMH_FAULT_EXACT, "exact: b"};
+	expect_agreement(SHMEMH_FAULT_EXACT, "exact: a", "exact: b");
+	decided[1] = (shmemhi_fault_policy_t){SHMEMH_FAULT_OFF, "off: no stand-by port"};
+	expect_agreement(SHMEMH_FAULT_OFF, "PE 1: off: no stand-by port", "off: no stand-by port");
+}
+
+/* shmem-info finds the tables of this process: SHMEM_INFO is its path. */
+static void watch(void **state)
+{
+	const char *info = getenv("SHMEM_INFO");
+	char command[600], text[8192] = "";
+	FILE *f;
+
+	(void)state;
+	if (!info)
+		skip();
+	fault_inject(0, 1, 1, PORT_DOWN);
+	snprintf(command, sizeof command, "'%.500s' --watch %ld --once", info, (long)getpid());
+	f = popen(command, "r");
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof text - 1, f) > 0);
+	assert_int_equal(pclose(f), 0);
+	assert_non_null(strstr(text, "PE 0 of 2, 3 channels to each"));
+	assert_non_null(strstr(text, "PE 1 of 2, 3 channels to each"));
+	assert_non_null(strstr(text,
+			       "   1   1 stand-by  mlx5_1:1   mlx5_1:1            -       10  "
+			       "      1        17         1"));
+	assert_non_null(strstr(text, "the port is down\n"));
+	assert_non_null(strstr(text, "the port is down (at the peer)\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(states, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_path, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(arguments, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lines, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(callback, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(metrics, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(watch, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(agreements, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(rows_are_whole, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
