@@ -7,7 +7,8 @@
 #include <shmem_dev/abi/ctx.h>
 #include "base/clock.h"
 
-/* PREPARE is tried again after the first, then after twice the time, at most after the last. */
+/* PREPARE is tried again after the first, then after an eighth more each time, at most after the
+ * last. */
 #define RETRY_NS SHMEMHI_MS
 #define RETRY_MAX_NS (256 * SHMEMHI_MS)
 #define MAX_LOUD 8 /* refused events that are logged */
@@ -375,7 +376,7 @@ static void try_prepare(shmemhi_fault_core_t *core, uint32_t index)
 		return;
 	}
 	c->prepare_at = core->now + c->prepare_delay;
-	c->prepare_delay *= 2;
+	c->prepare_delay += c->prepare_delay / 8;
 	if (c->prepare_delay > RETRY_MAX_NS)
 		c->prepare_delay = RETRY_MAX_NS;
 }

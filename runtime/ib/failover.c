@@ -191,7 +191,7 @@ static bool back_off(shmemhi_standby_t *s, shmemhi_route_t *route)
 	return false;
 }
 
-/* One command for a new endpoint, on the port that this PE uses. */
+/* A new endpoint, on the port that this PE uses. */
 static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_switch_action_t *a,
 		    shmemhi_switch_event_t *result)
 {
@@ -211,10 +211,9 @@ static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_
 		if (!e)
 			return back_off(s, route);
 	}
-	if (shmemhi_endpoint_make(s, e) != SHMEMH_OK)
-		return back_off(s, route);
-	if (e->stage != SHMEMHI_IN_INIT)
-		return false;
+	while (e->stage != SHMEMHI_IN_INIT)
+		if (shmemhi_endpoint_make(s, e) != SHMEMH_OK)
+			return back_off(s, route);
 	route->making = NULL;
 	route->backoff = route->retry_at = 0;
 	return done(result, SHMEMHI_EV_PREPARED, a->path, (uintptr_t)e);
@@ -235,9 +234,10 @@ static bool connect_end(shmemhi_standby_t *s, shmemhi_route_t *route,
 		e->is_exposed = 1; /* it may execute requests from RTR on */
 		s->ports[e->column].n_exposed++;
 	}
-	if (shmemhi_endpoint_connect(s, e) != SHMEMH_OK)
-		return done(result, SHMEMHI_EV_FAULT, a->path, 0);
-	return e->stage == SHMEMHI_IN_RTS && done(result, SHMEMHI_EV_CONNECTED, a->path, 0);
+	while (e->stage != SHMEMHI_IN_RTS)
+		if (shmemhi_endpoint_connect(s, e) != SHMEMH_OK)
+			return done(result, SHMEMHI_EV_FAULT, a->path, 0);
+	return done(result, SHMEMHI_EV_CONNECTED, a->path, 0);
 }
 
 /* ---- orders ---- */

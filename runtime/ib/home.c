@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cuda/ctx.h"
+#include "fault/policy.h"
+#include "fault/results.h"
 #include "ib/ib.h"
 #include "ib/ports.h"
 #include "ib/standby.h"
@@ -172,23 +174,14 @@ static bool take_port(shmemhi_ib_t *ib, const choosing_t *c, int pick, shmemhi_n
 	return true;
 }
 
-/* Keep the home port open, and where faults are tolerated the stand-by. */
-static int keep_ports(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
+/* Keep the home port open. */
+static int keep_home(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
 {
 	const shmemhi_pick_t *pick = &c->picks[c->me];
 	const shmemhi_offer_t *offers = c->rows[c->me].offers;
-	int status;
 
 	if (!take_port(ib, c, pick->home, &ib->nic))
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC, "no NIC can be used by this PE");
-	status = shmemhi_standby_new(job, ib);
-	if (status != SHMEMH_OK)
-		return status;
-	if (ib->standby && !take_port(ib, c, pick->standby, &ib->standby->nic))
-		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "SHMEMH_FT=exact, but no other port can be used by this PE: if %s:%d "
-			    "fails, its channels wait until it is up again",
-			    ib->nic.name, ib->nic.port);
 	ib->class = offers[pick->home].class;
 	ib->standby_class = pick->standby < 0 ? SHMEMHI_CLASS_SYS : offers[pick->standby].class;
 	return SHMEMH_OK;
@@ -228,6 +221,54 @@ static void log_home(const shmemh_t *job, const shmemhi_ib_t *ib)
 			    nic->port, nic->lid);
 }
 
+/* What the self-test has said of a NIC. */
+static int verdict_of(const shmemhi_ib_t *ib, const shmemhi_nic_t *nic)
+{
+	struct ibv_device_attr attr = {0};
+	shmemhi_firmware_t of = {0};
+
+	if (!nic->context || ib->lib.query_device(nic->context, &attr) != 0)
+		return SHMEMHI_UNKNOWN;
+	of.vendor = attr.vendor_id;
+	of.part = attr.vendor_part_id;
+	snprintf(of.version, sizeof of.version, "%.*s", (int)strcspn(attr.fw_ver, " \n"),
+		 attr.fw_ver);
+	return shmemhi_fault_verdict(NULL, &of);
+}
+
+/* Are faults of paths tolerated? Then keep the stand-by open too. Collective. */
+static int decide_fault_policy(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
+{
+	const shmemhi_pick_t *pick = &c->picks[c->me];
+	const char *standby = ib->pe_nics[job->pe].standby;
+	shmemhi_fault_facts_t facts = {.option = job->opt.ft,
+				       .has_channels = true,
+				       .standby = standby[0] ? standby : NULL,
+				       .is_software = ib->lib.bind_dmabuf != NULL,
+				       .verdict = verdict_of(ib, &ib->nic),
+				       .nic = ib->nic.name};
+	shmemhi_fault_policy_t mine;
+	shmemhi_nic_t other = {0};
+	int policy = SHMEMH_FAULT_OFF, status;
+
+	if (take_port(ib, c, pick->standby, &other) && verdict_of(ib, &other) > facts.verdict) {
+		facts.verdict = verdict_of(ib, &other);
+		facts.nic = other.name;
+	}
+	mine = shmemhi_fault_decide(&facts);
+	if (shmemhi_ib_is_driven(ib))
+		mine = (shmemhi_fault_policy_t){
+			SHMEMH_FAULT_OFF, "off: the emulator runs all PEs and NICs in one thread"};
+	status = shmemhi_fault_agree(job, &mine, &policy);
+	if (status == SHMEMH_OK && policy == SHMEMH_FAULT_EXACT)
+		status = shmemhi_agree(job, shmemhi_standby_new(job, ib));
+	if (ib->standby)
+		ib->standby->nic = other;
+	else
+		shmemhi_port_close(&ib->lib, &other);
+	return status;
+}
+
 static int choose(shmemh_t *job, shmemhi_ib_t *ib, choosing_t *c)
 {
 	int status = shmemhi_agree(job, describe(job, ib, c));
@@ -241,10 +282,12 @@ static int choose(shmemh_t *job, shmemhi_ib_t *ib, choosing_t *c)
 	if (status == SHMEMH_OK && !ib->pe_nics)
 		status = out_of_memory(job);
 	if (status == SHMEMH_OK)
-		status = keep_ports(job, ib, c);
+		status = keep_home(job, ib, c);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, compare(job, ib, c));
+	if (status == SHMEMH_OK)
+		status = decide_fault_policy(job, ib, c);
 	return status;
 }
 

@@ -3,11 +3,10 @@
 #include "ib/standby.h"
 
 #include <endian.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mem/mem.h"
-
-enum { FT_OFF, FT_EXACT }; /* words of SHMEMH_FT */
 
 const shmemhi_nic_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column)
 {
@@ -16,8 +15,6 @@ const shmemhi_nic_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column)
 
 int shmemhi_standby_new(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	if (job->opt.ft != FT_EXACT)
-		return SHMEMH_OK;
 	ib->standby = calloc(1, sizeof *ib->standby);
 	if (!ib->standby)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
@@ -118,6 +115,16 @@ int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib)
 			    ib->pe_nics[job->pe].home,
 			    s->nic.context ? ib->pe_nics[job->pe].standby : "none");
 	return status;
+}
+
+void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,
+			 const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp)
+{
+	shmemhi_offer_bytes_t *peer = &s->firsts[link - s->ib->links].peer;
+
+	peer->port = *port;
+	peer->qp = *qp;
+	snprintf(peer->name, sizeof peer->name, "%.27s", s->ib->pe_nics[link->pe].home);
 }
 
 /* Path 0 of each channel. */

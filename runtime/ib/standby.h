@@ -185,11 +185,15 @@ static inline shmemhi_route_t *shmemhi_route(const shmemhi_standby_t *s, int pe,
 
 /* ib/standby.c */
 
-/* Make job->ib->standby, before ports are chosen, if the job tolerates faults. */
+/* Make job->ib->standby, when ports are chosen, if the job tolerates faults. */
 int shmemhi_standby_new(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* After links_open: what can be made before the links are connected. Not collective. */
 int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib);
+
+/* A first link was connected: keep what is known of its peer. */
+void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,
+			 const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
 
 /* After links_connect and channels_open: the routes, then the agent, whose thread ib_ready starts.
  * Collective. */
