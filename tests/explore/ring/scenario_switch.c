@@ -163,6 +163,7 @@ static void send_back(const ring_pe_t *p, uint32_t w)
 		work(&back, w, i);
 	EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
 	EXPECT_IS(shmemd_arch_ld_data_u64(word_on(0, AREA_TARGET, LAST + w)), RING_OPS);
+	shmemd_arch_red_add_u32(&ring_notes.n_sent, 1);
 }
 
 void ring_switch(const void *params)
@@ -223,11 +224,24 @@ void ring_switch_begin(void)
 	n_ambiguous = 0;
 }
 
+int ring_switch_awaits_order(void)
+{
+	return ring_dims.variant == SWITCH_UNRUNG || ring_dims.variant == SWITCH_MOVE;
+}
+
+int ring_switch_is_over(void)
+{
+	const uint32_t n_threads = ring_dims.n_blocks * ring_dims.n_threads;
+
+	return shmemd_arch_ld_acquire_u32(&ring_notes.n_sent) ==
+	       n_workers() + (is_two_way ? n_threads : 0);
+}
+
 void ring_switch_end(uint32_t n)
 {
 	n_orders = n;
 	if (ring_dims.variant == SWITCH_SERVICE) {
-		while (shmemd_arch_ld_acquire_u32(&ring_notes.n_sent) != n_workers())
+		while (!ring_switch_is_over())
 			shmemd_arch_spin_hint();
 		rig_order_end(0, ring_dims.target, 0, SHMEMD_ERR_PATH);
 	}
