@@ -148,7 +148,13 @@ static void connect_end(host_t *h, const shmemhi_switch_action_t *a)
 {
 	const host_t *peer = other(h);
 
-	rig_join(&endpoint_of(h, a->path)->e, &peer->endpoints[a->value].e);
+	const rig_end_t *e = &endpoint_of(h, a->path)->e;
+
+	if (e->qp->state == MLX5SWI_ERR) { /* it was stopped before */
+		report(h, SHMEMHI_EV_FAULT, a->path, 0);
+		return;
+	}
+	rig_join(e, &peer->endpoints[a->value].e);
 	report(h, SHMEMHI_EV_CONNECTED, a->path, 0);
 }
 
@@ -356,6 +362,14 @@ void rig_hosts_step(void)
 void rig_hosts_fault(int end)
 {
 	report(&hosts[end], SHMEMHI_EV_FAULT, hosts[end].machine.path, 0);
+}
+
+void rig_hosts_stop(int end)
+{
+	host_t *h = &hosts[end];
+
+	if (h->has_endpoint[h->machine.path])
+		rig_stop(&endpoint_of(h, h->machine.path)->e);
 }
 
 static int is_idle(const host_t *h)

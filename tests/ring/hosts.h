@@ -22,6 +22,9 @@ void rig_hosts_step(void);
 /* Report that the path does not work, at one end: as by an event of the port. */
 void rig_hosts_fault(int end);
 
+/* Move the queue pair of the newest path to ERR, without a word to the host. */
+void rig_hosts_stop(int end);
+
 /* Do both ends run, with nothing left to do? */
 int rig_hosts_are_idle(void);
 
