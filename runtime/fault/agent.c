@@ -96,7 +96,9 @@ int shmemhi_fault_agent_open(shmemh_t *job, uint32_t n_channels, const shmemhi_f
 	if (status == SHMEMH_OK)
 		status = meet(job, &name);
 	sodium_memzero(&name, sizeof name);
-	if (status != SHMEMH_OK)
+	if (status == SHMEMH_OK)
+		shmemhi_fault_report_begin(job->fault);
+	else
 		shmemhi_fault_agent_close(job);
 	return status;
 }

@@ -53,7 +53,8 @@ typedef struct shmemhi_fault_path {
 /* Functions of the transport, called by one thread at a time. None blocks longer than one command
  * to the NIC takes. */
 typedef struct shmemhi_fault_ops {
-	/* Are there channels to PE pe? Does not change. */
+	/* Are there channels to PE pe? May be this PE itself: then both ends of a channel are one
+	 * machine, which receives its own messages. Does not change. */
 	bool (*reaches)(void *self, int pe);
 
 	/* Execute the action, or look whether it is done. true: *result is the event for the state

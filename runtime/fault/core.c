@@ -7,7 +7,8 @@
 #include <shmem_dev/abi/ctx.h>
 #include "base/clock.h"
 
-/* PREPARE is tried again after the first, then after twice the time, at most after the last. */
+/* PREPARE is tried again after the first, then after an eighth more each time, at most after the
+ * last. */
 #define RETRY_NS SHMEMHI_MS
 #define RETRY_MAX_NS (256 * SHMEMHI_MS)
 #define MAX_LOUD 8 /* refused events that are logged */
@@ -250,9 +251,6 @@ static void take_messages(shmemhi_fault_core_t *core)
 	shmemhi_fault_message_t m;
 	int pe;
 
-	for (size_t i = 0; i < core->n_own; i++)
-		on_message(core, core->config.pe, &core->own[i]);
-	core->n_own = 0;
 	while (core->config.net.receive(core->config.net.state, &pe, &m))
 		on_message(core, pe, &m);
 }
@@ -284,22 +282,6 @@ static void take_deaths(shmemhi_fault_core_t *core)
 
 /* Actions */
 
-/* A channel of this PE to itself has one machine, which is both of its ends. */
-static bool send_to_self(shmemhi_fault_core_t *core, const shmemhi_fault_message_t *m)
-{
-	shmemhi_fault_message_t *own = core->own;
-
-	if (core->n_own == core->own_room) {
-		own = realloc(own, (2 * core->own_room + 1) * sizeof *own);
-		if (!own)
-			return false;
-		core->own = own;
-		core->own_room = 2 * core->own_room + 1;
-	}
-	own[core->n_own++] = *m;
-	return true;
-}
-
 static bool send_message(shmemhi_fault_core_t *core, uint32_t index,
 			 const shmemhi_switch_action_t *a)
 {
@@ -316,8 +298,6 @@ static bool send_message(shmemhi_fault_core_t *core, uint32_t index,
 		m.value = SHMEMHI_FENCE_VALUE(core->channels[index].cause);
 	if (a->message == SHMEMHI_EV_OFFER)
 		config->ops->pack(config->self, pe, m.k, a->path, a->value, m.offer);
-	if (pe == config->pe)
-		return send_to_self(core, &m);
 	return config->net.send(config->net.state, pe, &m);
 }
 
@@ -525,6 +505,5 @@ void shmemhi_fault_core_close(shmemhi_fault_core_t *core)
 	free(core->channels);
 	free(core->active);
 	free(core->is_dead);
-	free(core->own);
 	memset(core, 0, sizeof *core);
 }

@@ -59,9 +59,7 @@ struct shmemhi_fault_core {
 	shmemhi_fault_channel_t *channels; /* [n_pes][n_channels] */
 	uint32_t *active, n_active;        /* channels with something to do */
 	uint8_t *is_dead;                  /* [n_pes] PEER_DEAD was given to its channels */
-	shmemhi_fault_message_t *own;      /* [n_own] to this PE, in their order */
-	size_t n_own, own_room;
-	int n_gone; /* when is_dead was brought up to date */
+	int n_gone;                        /* when is_dead was brought up to date */
 	uint64_t now;
 	uint64_t n_orders;  /* order_place of the next one */
 	uint32_t n_refused; /* events of the transport that are no reason for anything */

@@ -125,6 +125,8 @@ void shmemhi_fault_in_end(shmemhi_fault_links_t *links, shmemhi_fault_in_t *in);
 /* links_out.c */
 void shmemhi_fault_out_serve(shmemhi_fault_links_t *links, int pe);
 bool shmemhi_fault_out_send(void *state, int pe, const shmemhi_fault_message_t *message);
+/* The next message of this PE to itself, which uses no connection. */
+bool shmemhi_fault_out_take_own(shmemhi_fault_links_t *links, shmemhi_fault_message_t *message);
 void shmemhi_fault_out_forget(void *state, int pe);
 void shmemhi_fault_out_free(shmemhi_fault_out_t *out);
 

@@ -198,6 +198,9 @@ bool shmemhi_fault_in_receive(void *state, int *pe, shmemhi_fault_message_t *mes
 {
 	shmemhi_fault_links_t *links = state;
 
+	*pe = links->pe;
+	if (shmemhi_fault_out_take_own(links, message))
+		return true;
 	/* From one connection after the other, so that none keeps the others waiting. */
 	for (uint32_t n = 0; n < links->n_ins; n++) {
 		shmemhi_fault_in_t *in = &links->ins[links->turn++ % links->n_ins];

@@ -70,6 +70,18 @@ bool shmemhi_fault_out_send(void *state, int pe, const shmemhi_fault_message_t *
 	return true;
 }
 
+bool shmemhi_fault_out_take_own(shmemhi_fault_links_t *links, shmemhi_fault_message_t *message)
+{
+	shmemhi_fault_out_t *out = links->outs[links->pe];
+
+	if (!out || !out->n_waiting)
+		return false;
+	*message = out->waiting[0].body;
+	out->n_waiting--;
+	memmove(out->waiting, out->waiting + 1, out->n_waiting * sizeof *out->waiting);
+	return true;
+}
+
 static void close_out(shmemhi_fault_out_t *out)
 {
 	if (out->fd >= 0)
@@ -282,6 +294,8 @@ void shmemhi_fault_out_serve(shmemhi_fault_links_t *links, int pe)
 	shmemhi_fault_out_t *out = links->outs[pe];
 	int done;
 
+	if (pe == links->pe)
+		return; /* take_own */
 	if (out->state == OUT_IDLE && out->n_waiting && shmemhi_now() >= out->retry_at)
 		start(links, pe);
 	while (out->state != OUT_IDLE) {

@@ -138,19 +138,19 @@ void shmemhi_fault_report_change(void *arg, int pe, uint32_t k, const shmemhi_fa
 
 /* By time */
 
-/* Counts change while nothing else does. Of many channels some are brought up to date each time. */
-static void refresh(shmemhi_fault_agent_t *agent)
+/* Publish the next n_rows channels: their counts change while nothing else does. */
+static void refresh(shmemhi_fault_agent_t *agent, uint32_t n_rows)
 {
 	const shmemhi_fault_config_t *config = &agent->core.config;
 	const uint32_t n = (uint32_t)config->n_pes * config->n_channels;
 	shmemhi_fault_report_t *report = &agent->report;
 	shmemhi_fault_row_t row;
 
-	for (uint32_t i = 0; i < n && i < REFRESH_ROWS; i++) {
+	for (uint32_t i = 0; i < n && i < n_rows; i++) {
 		const uint32_t index = report->refreshed++ % n;
 		const int pe = (int)(index / config->n_channels);
 
-		if (pe == config->pe || !config->ops->reaches(config->self, pe))
+		if (!config->ops->reaches(config->self, pe))
 			continue;
 		fill_row(agent, pe, index % config->n_channels, &agent->core.channels[index], &row);
 		shmemhi_fault_table_write(&report->table, index, &row);
@@ -180,7 +180,7 @@ void shmemhi_fault_report_step(shmemhi_fault_agent_t *agent, uint64_t now)
 			flush(agent, &report->groups[i]);
 	if (now >= report->refresh_at) {
 		report->refresh_at = now + REFRESH_NS;
-		refresh(agent);
+		refresh(agent, REFRESH_ROWS);
 	}
 	if (report->metrics[0] && now >= report->metrics_at) {
 		report->metrics_at = now + METRICS_NS;
@@ -206,6 +206,11 @@ int shmemhi_fault_report_open(shmemhi_fault_agent_t *agent)
 			 job->opt.ft_metrics, config->pe, (long)getpid());
 	return shmemhi_fault_table_open(&report->table, config->pe, config->n_pes,
 					config->n_channels, &agent->job->err);
+}
+
+void shmemhi_fault_report_begin(shmemhi_fault_agent_t *agent)
+{
+	refresh(agent, UINT32_MAX);
 }
 
 void shmemhi_fault_report_close(shmemhi_fault_agent_t *agent)

@@ -50,6 +50,7 @@ struct shmemhi_fault_agent {
 
 /* report.c. open leaves its line in job->err; close releases what there is. */
 int shmemhi_fault_report_open(shmemhi_fault_agent_t *agent);
+void shmemhi_fault_report_begin(shmemhi_fault_agent_t *agent); /* publish all channels */
 void shmemhi_fault_report_close(shmemhi_fault_agent_t *agent);
 
 /* config.changed of the core; arg is the agent. */

@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Ports go down and come back while kernels use them, and the results are what they would have
  * been: every put and signal is there, signals come after their data, every atomic took effect
- * once, barriers hold. Each PE is a process with two software NICs of its own, and takes their ports down
- * itself, from a second thread, when its kernel has come so far.
+ * once, barriers hold. Each PE is a process with two software NICs of its own. It takes their ports
+ * down itself, from a second thread, when its kernel has come so far.
  *
  * FAILOVER_ROUNDS: rounds of a kernel. */
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Agents (fault/core.h) with several channels and peers, over the model of fault_agents.h: random
+/* Agents (fault/core.h) with several channels to each other and to themselves, over the model of fault_agents.h: random
  * faults at any action, delayed and repeated messages, ports that cannot be used, PEs that stop or
  * die. A path is left only after one of the injected faults of that path; orders are given one at a
  * time, and each is right; in the end every channel runs again at both ends, or has ended for a
@@ -136,7 +136,7 @@ static void block_long(int a)
 				step(pe);
 	for (int pe = 0; pe < n_pes; pe++)
 		for (int peer = 0; peer < n_pes; peer++)
-			for (uint32_t k = 0; k < n_channels && pe != peer; k++)
+			for (uint32_t k = 0; k < n_channels; k++)
 				if (channel_of(pe, peer, k)->is_open &&
 				    channel_of(pe, peer, k)->machine.phase != SHMEMHI_RUNNING)
 					end_of(pe, peer, k)->may_be_peer =
@@ -163,7 +163,7 @@ static void inject(void)
 	const uint32_t k = draw(n_channels);
 
 	n_faults_left--;
-	if (a == b || hosts[a].is_gone || hosts[b].is_gone)
+	if (hosts[a].is_gone || hosts[b].is_gone)
 		return;
 	switch (draw(16)) {
 	case 0:
@@ -183,7 +183,7 @@ static void inject(void)
 	case 6: /* a port: all channels of the PE */
 		for (int peer = 0; peer < n_pes; peer++)
 			for (uint32_t i = 0; i < n_channels; i++)
-				if (peer != a && !hosts[peer].is_gone)
+				if (!hosts[peer].is_gone)
 					fail_link(a, peer, i);
 		break;
 	default:
@@ -249,7 +249,7 @@ static void check_host(int pe)
 
 	CHECK(h->core.n_active == 0 && h->ordering == NONE);
 	for (int peer = 0; peer < n_pes; peer++)
-		for (uint32_t k = 0; k < n_channels && peer != pe; k++)
+		for (uint32_t k = 0; k < n_channels; k++)
 			check_end(pe, peer, k);
 }
 

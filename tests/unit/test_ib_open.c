@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The NIC phase of init on the software adapter: whether NICs are used, the result if one PE has
  * none, and the channels for kernels. PEs are threads of this process. */
+#include "fault/policy.h"
 #include "ib_adapter.h"
 
 #include "core/core.h"
@@ -25,6 +26,7 @@ static void configure(shmemh_t *job)
 	job->opt.ib_gid_index = -1;
 	job->opt.ib_ack_timeout = 16;
 	job->opt.ib_retries = 7;
+	job->opt.ft = SHMEMHI_FT_OFF;
 }
 
 /* Whether the adapters offer queue pairs without records; they read the same variable. */
