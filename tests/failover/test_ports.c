@@ -147,10 +147,10 @@ SHMEMD_KERNEL(mix_kernel, mix_params_t, p)
 /* At a round of the kernel, take ports down or up. */
 typedef struct move {
 	uint32_t percent;      /* of the rounds */
-	uint8_t home, standby; /* 0: nothing; UP; DOWN */
+	uint8_t home, standby; /* 0: nothing; UP, DOWN, FAIL */
 } move_t;
 
-enum { UP = 1, DOWN = 2 };
+enum { UP = 1, DOWN, FAIL };
 
 typedef struct script {
 	const move_t *moves;
@@ -171,12 +171,14 @@ static void pause_ms(long ms)
 
 static void set_port(script_t *script, int which, int state)
 {
-	char line[64], answer[256];
+	static const char *const formats[] = {[UP] = "port up %s",
+					      [DOWN] = "port down %s",
+					      [FAIL] = "fail wqe %s syndrome=0x15 vendor=0x81 n=1"};
+	char line[96], answer[256];
 
 	if (!state)
 		return;
-	snprintf(line, sizeof line, "port %s %s", state == UP ? "up" : "down",
-		 script->ports[which]);
+	snprintf(line, sizeof line, formats[state], script->ports[which]);
 	script->n_failed += mlx5sw_control(line, answer, sizeof answer) != 0;
 }
 
@@ -361,6 +363,12 @@ static int before_the_kernel(pes_t *pes)
 	return RUN(pes, {0, DOWN, 0});
 }
 
+/* Requests whose retries are used up, while all ports are up. */
+static int requests_fail(pes_t *pes)
+{
+	return RUN(pes, {20, FAIL, 0}, {40, FAIL, FAIL}, {60, FAIL, FAIL}, {80, FAIL, FAIL});
+}
+
 /* Channels are switched while no kernel runs. */
 static int without_a_kernel(pes_t *pes)
 {
@@ -387,7 +395,7 @@ int main(int argc, char **argv)
 		PES_TEST(nothing_fails),          PES_TEST(port_of_one_pe),
 		PES_TEST(ports_of_all_pes),       PES_TEST(one_after_the_other),
 		PES_TEST(both_ports_for_a_while), PES_TEST(before_the_kernel),
-		PES_TEST(without_a_kernel),
+		PES_TEST(requests_fail),          PES_TEST(without_a_kernel),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
