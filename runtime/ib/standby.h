@@ -124,12 +124,14 @@ typedef struct shmemhi_flusher {
 	char *memory;      /* queue, then a page for READs */
 	uint64_t n_posted; /* flushes; each asks for one CQE */
 	uint64_t n_done;
-	uint64_t index;  /* of the queue pair's next WQEBB */
-	uint64_t n_cqes; /* read since the queue pair was made */
-	uint64_t round;  /* queue pairs made */
-	int has_failed;  /* make the queue pair again */
-	int is_local;    /* DUMPs instead of READs */
-	int reads_fail;  /* READs failed although the port is up */
+	uint64_t index;      /* of the queue pair's next WQEBB */
+	uint64_t n_cqes;     /* read since the queue pair was made */
+	uint64_t round;      /* queue pairs made */
+	uint64_t idle_since; /* when CQEs of what was posted began to be waited for */
+	uint16_t last;       /* index of the WQEBB that the latest CQE is of */
+	int has_failed;      /* make the queue pair again */
+	int is_local;        /* DUMPs instead of READs */
+	int reads_fail;      /* READs failed although the port is up */
 } shmemhi_flusher_t;
 
 /* A port of this PE that paths may use. */
