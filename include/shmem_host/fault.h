@@ -58,8 +58,9 @@ typedef struct shmemh_fault_info {
 	uint32_t is_cause_there; /* 1: the other PE found that fault */
 	uint32_t syndrome, vendor_syndrome; /* of the CQE that showed it; 0: there was none */
 	uint64_t switches;                  /* to another path, carried out */
-	uint64_t replayed;                  /* requests sent again on another path */
-	uint64_t ambiguous;                 /* atomics that returned SHMEMD_ERR_AMBIGUOUS */
+	/* What the device did in switches; 0: the transport does not count it. */
+	uint64_t replayed;  /* requests sent again on another path */
+	uint64_t ambiguous; /* atomics that returned SHMEMD_ERR_AMBIGUOUS */
 	uint64_t outage_ns; /* from the latest fault's detection until the channel went on; while it
 			       switches, until now; of one that ended, until its end */
 	char port[32];      /* this PE's port in use, as mlx5_0:1; "" if not known */

@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "fault/state.h"
 
-#define TEXT_NBYTES 480
-
 const char *shmemh_fault_cause_text(int cause)
 {
 	static const char *const texts[SHMEMH_FAULT_N_CAUSES] = {
@@ -80,11 +78,15 @@ static const char *status_name(int status)
 void shmemhi_fault_say(const shmemhi_fault_agent_t *agent, const shmemhi_fault_group_t *g)
 {
 	const shmemhi_log_t *log = &agent->job->log;
-	char channels[96], path[256], why[192];
+	char channels[96], path[256], why[192], counts[96] = "";
 
 	text_channels(g, channels);
 	text_path(&g->row, path);
 	shmemhi_fault_text(&g->row, g->pe, why, sizeof why);
+	if (g->replayed || g->ambiguous)
+		snprintf(counts, sizeof counts,
+			 "; %llu requests sent again, %llu atomics with unknown result",
+			 (unsigned long long)g->replayed, (unsigned long long)g->ambiguous);
 	switch (g->state) {
 	case SHMEMH_FAULT_SWITCHING:
 		shmemhi_log(log, SHMEMHI_WARN,
@@ -102,12 +104,11 @@ void shmemhi_fault_say(const shmemhi_fault_agent_t *agent, const shmemhi_fault_g
 		break;
 	default:
 		shmemhi_log(log, SHMEMHI_WARN,
-			    "path again: %s: %s: goes on after %.1f ms%s; %llu requests sent "
-			    "again, %llu atomics with unknown result (cause: %s)",
-			    path, channels, (double)g->outage_ns / (double)SHMEMHI_MS,
+			    "path again: %s: %s: goes on after %.1f ms%s%s (cause: %s)", path,
+			    channels, (double)g->outage_ns / (double)SHMEMHI_MS,
 			    g->state == SHMEMH_FAULT_STANDBY
 				    ? " on a stand-by: repair the other port, there may be no third"
 				    : "",
-			    (unsigned long long)g->replayed, (unsigned long long)g->ambiguous, why);
+			    counts, why);
 	}
 }

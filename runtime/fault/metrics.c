@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Prometheus text, version 0.0.4. Sums for each peer: a series for each channel would be too many. */
+/* Prometheus text, version 0.0.4. Sums for each peer, since a series for each channel would be too
+ * many. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,13 +26,12 @@ static void print_states(FILE *f, const shmemhi_fault_table_t *table)
 			states[s], (unsigned long long)counts[s]);
 }
 
-/* A counter, at this offset in the rows, by peer. */
-static void print_counter(FILE *f, const shmemhi_fault_table_t *table, const char *name,
-			  const char *help, size_t offset)
+static void print_switches(FILE *f, const shmemhi_fault_table_t *table)
 {
 	const uint32_t n_channels = table->head->n_channels;
 
-	fprintf(f, "# HELP shmem_host_%s %s\n# TYPE shmem_host_%s counter\n", name, help, name);
+	fprintf(f, "# HELP shmem_host_path_switches_total Switches of a channel to another path, "
+		   "carried out.\n# TYPE shmem_host_path_switches_total counter\n");
 	for (int pe = 0; pe < table->head->n_pes; pe++) {
 		const shmemhi_fault_row_t *rows = &table->rows[(size_t)pe * n_channels];
 		uint64_t sum = 0;
@@ -39,9 +39,9 @@ static void print_counter(FILE *f, const shmemhi_fault_table_t *table, const cha
 		if (!rows->is_there)
 			continue;
 		for (uint32_t k = 0; k < n_channels; k++)
-			sum += *(const uint64_t *)((const char *)&rows[k] + offset);
-		fprintf(f, "shmem_host_%s{pe=\"%d\",peer=\"%d\"} %llu\n", name, table->head->pe, pe,
-			(unsigned long long)sum);
+			sum += rows[k].switches;
+		fprintf(f, "shmem_host_path_switches_total{pe=\"%d\",peer=\"%d\"} %llu\n",
+			table->head->pe, pe, (unsigned long long)sum);
 	}
 }
 
@@ -58,15 +58,7 @@ int shmemhi_fault_metrics(const shmemhi_fault_table_t *table, const char *path)
 	if (!f)
 		return errno;
 	print_states(f, table);
-	print_counter(f, table, "path_switches_total",
-		      "Switches of a channel to another path, carried out.",
-		      offsetof(shmemhi_fault_row_t, switches));
-	print_counter(f, table, "path_replayed_requests_total",
-		      "Requests sent again on another path.",
-		      offsetof(shmemhi_fault_row_t, replayed));
-	print_counter(f, table, "path_ambiguous_atomics_total",
-		      "Fetching atomics whose result was lost with a path.",
-		      offsetof(shmemhi_fault_row_t, ambiguous));
+	print_switches(f, table);
 	has_failed = ferror(f);
 	if (fclose(f) != 0 || has_failed || rename(other, path) != 0) {
 		const int error = errno ? errno : EIO;

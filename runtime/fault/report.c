@@ -2,7 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What the agent makes known: the table, lines, the program's callback, the metrics file. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -94,23 +96,39 @@ static shmemhi_fault_group_t *group_of(shmemhi_fault_agent_t *agent, const shmem
 	return other;
 }
 
+/* A channel that changes to the same state twice within the time counts once. */
+static void count(const shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *group, int pe,
+		  uint32_t k)
+{
+	const uint32_t n_channels = agent->core.config.n_channels;
+	uint8_t *is_in = &group->is_in[(size_t)pe * n_channels];
+	int has_pe = 0;
+
+	if (is_in[k])
+		return;
+	for (uint32_t i = 0; i < n_channels; i++)
+		has_pe |= is_in[i];
+	is_in[k] = 1;
+	group->n_channels++;
+	group->n_pes += !has_pe;
+}
+
 static void add_line(shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 		     const shmemhi_fault_row_t *before, const shmemhi_fault_row_t *row)
 {
+	const size_t n = (size_t)agent->core.config.n_pes * agent->core.config.n_channels;
 	shmemhi_fault_group_t *group = group_of(agent, row);
 
 	if (group->state < 0) {
-		memset(group, 0, sizeof *group);
+		memset(group, 0, offsetof(shmemhi_fault_group_t, is_in));
+		memset(group->is_in, 0, n);
 		group->state = row->state;
 		group->begin = agent->core.now;
 		group->pe = pe;
 		group->k = k;
 		group->row = *row;
-		group->last_pe = -1;
 	}
-	group->n_channels++;
-	group->n_pes += group->last_pe != pe;
-	group->last_pe = pe;
+	count(agent, group, pe, k);
 	group->replayed += row->replayed - before->replayed;
 	group->ambiguous += row->ambiguous - before->ambiguous;
 	if (row->outage_ns > group->outage_ns)
@@ -199,8 +217,14 @@ int shmemhi_fault_report_open(shmemhi_fault_agent_t *agent)
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&report->watch_lock, &attr);
 	pthread_mutexattr_destroy(&attr);
-	for (int i = 0; i < SHMEMHI_FAULT_GROUPS; i++)
+	for (int i = 0; i < SHMEMHI_FAULT_GROUPS; i++) {
 		report->groups[i].state = -1;
+		report->groups[i].is_in = calloc((size_t)config->n_pes, config->n_channels);
+		if (!report->groups[i].is_in)
+			return shmemhi_fail(&agent->job->err, SHMEMH_ERR_NO_MEMORY,
+					    "fail-over: no memory for lines on %d PEs",
+					    config->n_pes);
+	}
 	if (job->opt.ft_metrics[0])
 		snprintf(report->metrics, sizeof report->metrics, "%s/shmem_host_pe%d_%ld.prom",
 			 job->opt.ft_metrics, config->pe, (long)getpid());
@@ -217,8 +241,10 @@ void shmemhi_fault_report_close(shmemhi_fault_agent_t *agent)
 {
 	shmemhi_fault_report_t *report = &agent->report;
 
-	for (int i = 0; i < SHMEMHI_FAULT_GROUPS; i++)
+	for (int i = 0; i < SHMEMHI_FAULT_GROUPS && report->groups[i].is_in; i++) {
 		flush(agent, &report->groups[i]);
+		free(report->groups[i].is_in);
+	}
 	if (report->metrics[0])
 		unlink(report->metrics);
 	shmemhi_fault_table_close(&report->table);

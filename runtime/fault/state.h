@@ -20,8 +20,8 @@ typedef struct shmemhi_fault_group {
 	uint32_t k;
 	shmemhi_fault_row_t row; /* how it was then */
 	uint32_t n_channels, n_pes;
-	int last_pe;
 	uint64_t outage_ns, replayed, ambiguous; /* longest; sums */
+	uint8_t *is_in;                          /* [n_pes][n_channels] counted already */
 } shmemhi_fault_group_t;
 
 #define SHMEMHI_FAULT_GROUPS 8

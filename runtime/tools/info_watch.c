@@ -117,12 +117,11 @@ static void print_row(const view_t *view, size_t i, const shmemhi_fault_row_t *r
 	if (row->has_counts)
 		snprintf(waiting, sizeof waiting, "%llu",
 			 (unsigned long long)((row->posted - row->completed) & COUNT_MASK));
-	printf("%4d %3d %-9s %-10.31s %-10.31s %10s %8s %8llu %9llu %9llu %10.1f  %s%s\n",
+	printf("%4d %3d %-9s %-10.31s %-10.31s %10s %8s %8llu %10.1f  %s%s\n",
 	       (int)(i / view->head->n_channels), (int)(i % view->head->n_channels),
 	       state_name(row->state), row->port[0] ? row->port : "?",
 	       row->peer_port[0] ? row->peer_port : "?", rate, waiting,
-	       (unsigned long long)row->switches, (unsigned long long)row->replayed,
-	       (unsigned long long)row->ambiguous, (double)outage / (double)SHMEMHI_MS,
+	       (unsigned long long)row->switches, (double)outage / (double)SHMEMHI_MS,
 	       row->cause == SHMEMH_FAULT_BY_NONE ? "-" : shmemh_fault_cause_text((int)row->cause),
 	       row->cause != SHMEMH_FAULT_BY_NONE && row->is_cause_there ? " (at the peer)" : "");
 }
@@ -160,9 +159,8 @@ static void print_view(view_t *view)
 	printf("PE %d of %d, %u channels to each; its agent was active %.1f s ago\n",
 	       view->head->pe, view->head->n_pes, view->head->n_channels,
 	       (double)(now - view->head->alive_at) / (double)SHMEMHI_SECOND);
-	printf("%4s %3s %-9s %-10s %-10s %10s %8s %8s %9s %9s %10s  %s\n", "PE", "k", "state",
-	       "own port", "its port", "WQEBB/s", "waiting", "switches", "replayed", "ambiguous",
-	       "outage ms", "latest fault");
+	printf("%4s %3s %-9s %-10s %-10s %10s %8s %8s %10s  %s\n", "PE", "k", "state", "own port",
+	       "its port", "WQEBB/s", "waiting", "switches", "outage ms", "latest fault");
 	n_there = print_rows(view, now);
 	if (n_there > MAX_ROWS)
 		printf("and %zu more\n", n_there - MAX_ROWS);
