@@ -125,9 +125,9 @@ SHMEMD_FN void shmemd_atomic_inc_u64(const shmemd_ctx_t *ctx, uint64_t *dst, int
  * old      receives the value before the update; untouched on error.
  * src      symmetric address, aligned to its size.
  * pe       0 .. n_pes - 1 of the context's team.
- * Returns  SHMEMD_OK when *old is set; the update is complete then. Relaxed: orders nothing else.
+ * Returns  SHMEMD_OK when *old is set; an update is complete then. Relaxed: orders nothing else.
  * Errors   ERR_UNREACHABLE, ERR_NO_ATOMICS; check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC,
- *          ERR_UNALIGNED. Nothing was updated.
+ *          ERR_UNALIGNED. Of these nothing was updated; for errors by NIC see the top.
  * Source   OpenSHMEM 1.5, atomic memory operations; the value comes through a pointer so that
  *          errors can be told.
  */

@@ -137,8 +137,8 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 }
 
 /* Has the NIC reported everything before a place? Sources are reusable then; that the data are
- * visible at pe takes a quiet. One look, which also takes completions that are there and rings what
- * waits for it.
+ * visible at pe takes a quiet. Reads the CQEs that are there, unless another thread is doing so,
+ * and rings the doorbell if it does not cover the place yet.
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.
@@ -153,7 +153,7 @@ SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t plac
 {
 	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(QUIET), pe);
 
-	*is_done = 1;
+	*is_done = q.status == SHMEMD_OK;
 	return q.has_nic ? shmemdi_cq_poll_place(&q.chan, q.call, place, is_done) : q.status;
 }
 
@@ -177,11 +177,13 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 /* WQEBBs that can be posted to PE pe on this channel without waiting, if nobody else posts. A
  * signal or an add takes one, a put from the symmetric heap one for
  * each part that lies in one memory region at both ends and has at most 1 GiB, a put from other
- * memory one for each 28 bytes; a put with a signal one more.
+ * memory one for each 28 bytes; a put with a signal one more. With less than half of the queue free
+ * it rings a deferred doorbell, so that a loop that waits for up to half a queue ends.
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.
- * Returns  a number up to SHMEMH_IB_DEPTH; UINT32_MAX: no NIC leads there.
+ * Returns  a number up to SHMEMH_IB_DEPTH; UINT32_MAX: no NIC leads there, or the channel has
+ *          failed and sends nothing.
  */
 SHMEMD_FN uint32_t shmemd_channel_space(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {

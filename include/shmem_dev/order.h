@@ -12,11 +12,11 @@
  *                 reads the new data.
  *   complete      Performed at the target, and results delivered here: by quiet. A thread of any
  *                 PE that acquires a signal or flag sent after the quiet finds the data, whichever
- *                 PE sends it and by whichever transport. A put sends such a flag only if it
- *                 writes one aligned word and nothing else (wait.h).
+ *                 PE sends it and by whichever transport. A put can be such a flag only if it
+ *                 writes exactly one aligned word of 4 or 8 bytes (wait.h).
  *   synchronised  All PEs of the team have arrived, and what they wrote or sent before is visible
  *                 to all: by sync (own memory written with ordinary stores) and barrier (also
- *                 everything sent).
+ *                 everything sent, by NIC on the context's channel).
  *
  * Which thread of a group may announce what the group sent? After fence, quiet and barrier of a
  * warp, block or group: each of its threads, since each has fenced. After fence_leader and
@@ -35,10 +35,13 @@
 
 /* Order: what this thread sent to a PE before the call becomes visible there before what it sends
  * to that PE afterwards; by NIC on the context's channel only. For put, p, signal_op, signals and
- * atomics. Does not complete anything.
+ * atomics. Promises no completion. Where a PE is reached both by stores and by NIC
+ * (SHMEMD_CTX_MIXED_TRANSPORT) it waits for what was sent to that PE by NIC: a round trip.
  *
  * Callers  one thread. It covers also the operations of other threads that happened before this
  *          call (through a group sync or an acquire).
+ * Errors   latched, and the order is not established then: those of shmemd_quiet, where it waits
+ *          for a NIC.
  * Source   OpenSHMEM 1.5 shmem_fence.
  */
 SHMEMD_FN void shmemd_fence(const shmemd_ctx_t *ctx)
@@ -64,9 +67,9 @@ SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
 	shmemdi_fence(ctx, g, SHMEMDI_ALL_SIGNAL);
 }
 
-/* As shmemd_fence_warp, but only for what the warp's thread 0 sends after it: cheaper, since one
- * thread fences for all. It covers what all threads of the warp sent before. Another thread that
- * signals afterwards calls shmemd_fence first.
+/* As shmemd_fence_warp, but only for what the warp's thread 0 sends after it: cheaper where all
+ * members are mapped, since one thread fences for all. It covers what all threads of the warp sent
+ * before. Another thread that signals afterwards calls shmemd_fence first.
  *
  * Callers  all 32 threads of a warp, converged, with equal arguments.
  */
@@ -126,9 +129,9 @@ SHMEMD_FN int shmemd_quiet_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
 }
 
 /* As shmemd_quiet_warp, but only the warp's thread 0 may send a signal or flag that announces the
- * data: cheaper, since one thread fences for all. It completes the operations of all threads of the
- * warp, whose own loads come after it, too. Another thread that signals afterwards calls
- * shmemd_fence first.
+ * data: cheaper where all members are mapped, since one thread fences for all. It completes the
+ * operations of all threads of the warp, whose own loads come after it, too. Another thread that
+ * signals afterwards calls shmemd_fence first.
  *
  * Callers  all 32 threads of a warp, converged, with equal arguments.
  * Returns  as shmemd_quiet.

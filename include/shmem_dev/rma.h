@@ -4,8 +4,8 @@
  * reusable, visible, complete) are defined in order.h; typed names are in typed.h, which
  * shmem_dev.h does not include.
  *
- * PEs behind a NIC add to the errors of all calls: ERR_REFUSED, ERR_PATH, ERR_PEER when the channel
- * has failed; of calls that wait also ERR_TIMEOUT: a get is still under way then and may write dst
+ * Calls on a PE behind a NIC have further errors: ERR_REFUSED, ERR_PATH, ERR_PEER when the channel
+ * has failed; if they wait also ERR_TIMEOUT: a get is still under way then and may write dst
  * until a quiet succeeds. What a group posts without waiting is covered by a quiet of the same
  * group, or of whoever synchronised with it. */
 #ifndef SHMEMD_RMA_H
@@ -19,7 +19,8 @@
  * dst      symmetric address; [dst, dst + nbytes) inside one allocation. Any alignment; fastest if
  *          dst and src are equally misaligned to 16 bytes.
  * src      any memory this thread reads, not overlapping dst. What other threads wrote to it must
- *          be visible to all callers already (a group sync).
+ *          be visible to all callers already (a group sync). By NIC, a src outside of the symmetric
+ *          heap takes a WQE for each 28 bytes.
  * nbytes   0 or more; 0 writes nothing.
  * pe       0 .. n_pes - 1 of the context's team; this PE too.
  * Returns  when src is reusable, in all calling threads. The data is visible at pe after a quiet
@@ -95,7 +96,9 @@ SHMEMD_FN void shmemd_putmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g
 /* Read nbytes at src on PE pe into dst on this PE.
  *
  * Callers  one thread.
- * dst      any memory this thread writes, not overlapping src.
+ * dst      any memory this thread writes, not overlapping src. By NIC, a dst outside of the
+ *          symmetric heap is fetched in round trips of 64 bytes, one after another, by the nbi form
+ *          too.
  * src      symmetric address; [src, src + nbytes) inside one allocation. Any alignment; fastest if
  *          dst and src are equally misaligned to 16 bytes.
  * nbytes   0 or more.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Data with a signal, and waiting for signals. A signal word is a uint64_t in the symmetric heap.
- * Let it count (GE against a number carried along) rather than resetting it: then a kernel can be
- * launched again, and a fast sender cannot be overlooked. */
+ * Let the word only grow, and wait with GE for a number that the receiver keeps in memory from
+ * launch to launch: then no reset can erase a signal that arrives early, and the kernel can be
+ * launched again. */
 #ifndef SHMEMD_SIGNAL_H
 #define SHMEMD_SIGNAL_H
 
@@ -10,8 +11,8 @@
 #include <shmem_dev/impl/xport.h>
 
 /* Write nbytes from src to dst on PE pe, then update the signal word sig there: who sees the
- * signal sees the data. No fence is needed between the two, nor for operations before this call
- * that the calling threads ordered with a group sync.
+ * signal sees the data. No fence is needed between the two, nor for earlier operations of the
+ * calling threads to the same PE (by NIC: on the same channel), after a group sync.
  *
  * Callers  one thread.
  * dst, src, nbytes, pe  as shmemd_putmem.

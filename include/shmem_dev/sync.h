@@ -82,7 +82,8 @@ SHMEMD_FN int shmemd_sync_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
 }
 
 /* quiet, then sync: all operations of the calling threads are complete, and those of all PEs
- * visible to all, when it returns.
+ * visible to all, when it returns. Of operations by NIC those on the context's channel: a program
+ * that uses others calls quiet with their contexts first.
  *
  * Callers  as shmemd_sync; also covered are operations of other threads that happened before the
  *          call.

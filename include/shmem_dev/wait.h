@@ -10,9 +10,9 @@
 /* Wait until `*ivar cmp value` holds for a word of this PE that other PEs update by p, signal_op or
  * atomic, or by a put of this word alone: exactly its 4 or 8 bytes, src aligned to as many. Such a
  * put is an update like a p by the first thread of the group that calls it: one strong store, or
- * one WRITE of a NIC. Any other put must not update the word: its stores are ordinary ones, which
- * may write the word in parts, and neither fence nor quiet orders them for a waiter. Follow it with
- * one of the others, or use put_signal.
+ * one WRITE of a NIC. A larger put must not contain the word: its stores are weak, so the waiter's
+ * load races with them, whatever fence follows. Put the data first, then update the word by p,
+ * signal_op or an atomic after a fence, or use put_signal.
  *
  * Callers  one thread.
  * ivar     symmetric address, aligned to its size.

@@ -41,7 +41,8 @@ SHMEMH_API int shmemh_error_get(const shmemh_t *job, shmemd_error_t *err);
 SHMEMH_API const char *shmemh_error_format(const shmemd_error_t *err, char *text,
 					   size_t text_nbytes);
 
-/* Forget the error so that quiet succeeds again. No kernel of this PE is running.
+/* Clear the latch and the error record. A channel that has failed stays failed: quiet goes on
+ * returning its status. No kernel of this PE is running.
  * Returns  SHMEMH_OK; ERR_CUDA.
  */
 SHMEMH_API int shmemh_error_clear(shmemh_t *job);

@@ -57,13 +57,14 @@ typedef struct shmemh_attr {
  *
  * attr     NULL for all defaults. Bootstrap, the first that is present:
  *          attr->boot; attr->uniqueid with pe and n_pes; the environment SHMEMH_UNIQUEID,
- *          SHMEMH_PE, SHMEMH_NPES (set by a launcher such as examples/common/launch); PMIx
+ *          SHMEMH_PE, SHMEMH_NPES (set by a launcher such as examples/common/launch.c); PMIx
  *          (mpirun, srun --mpi=pmix); none of them: a job of one PE.
  * job      receives the handle; NULL after a failure, with everything undone: init may be called
  *          again, with another size too.
  * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_OPTION; ERR_BOOTSTRAP; ERR_TIMEOUT (text names the PEs
  *          that did not come within SHMEMH_BOOT_TIMEOUT); ERR_VERSION (PEs run different
- *          runtimes); ERR_CUDA; ERR_SYSTEM; ERR_NO_MEMORY; ERR_PEER.
+ *          runtimes); ERR_MISMATCH (options or heap kinds of PEs differ); ERR_NIC (NICs cannot be
+ *          connected, or cannot register memory); ERR_CUDA; ERR_SYSTEM; ERR_NO_MEMORY; ERR_PEER.
  * GPU      uses the calling thread's current CUDA context; creates none.
  */
 SHMEMH_API int shmemh_init(const shmemh_attr_t *attr, shmemh_t **job);

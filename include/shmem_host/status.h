@@ -27,11 +27,11 @@ enum shmemh_status {
 	SHMEMH_ERR_TIMEOUT = 68,   /* a deadline passed; the text names the missing PEs */
 	SHMEMH_ERR_PEER = 69,      /* a PE died or left; the text names it */
 	SHMEMH_ERR_BOOTSTRAP = 70, /* no bootstrap found, unreachable, or the secret is wrong */
-	SHMEMH_ERR_VERSION = 71,   /* device code and host runtime do not fit each other */
-	SHMEMH_ERR_CUDA = 72,      /* a CUDA driver call failed; the text has its name and code */
-	SHMEMH_ERR_SYSTEM = 73,    /* a system call failed; the text has errno */
-	SHMEMH_ERR_OPTION = 74,    /* an environment option has an unusable value */
-	SHMEMH_ERR_NIC = 75,       /* a call to the NIC's library failed; the text has its name */
+	SHMEMH_ERR_VERSION = 71, /* versions of PEs, runtime, bootstrap or device code do not fit */
+	SHMEMH_ERR_CUDA = 72,    /* a CUDA driver call failed; the text has its name and code */
+	SHMEMH_ERR_SYSTEM = 73,  /* a system call failed; the text has errno */
+	SHMEMH_ERR_OPTION = 74,  /* an environment option has an unusable value */
+	SHMEMH_ERR_NIC = 75,     /* no NIC can be used, or a call to its library failed */
 };
 
 /* One English sentence for a shmemh_status or shmemd_status. Never NULL; any thread. */

@@ -64,7 +64,7 @@ const char *shmemhi_syndrome_text(uint32_t syndrome)
 	}
 }
 
-/* Vendor syndromes are not documented: these were observed on ConnectX-5 and ConnectX-6. */
+/* Vendor syndromes are not documented: others observed these on ConnectX-5 and ConnectX-6. */
 static const char *vendor_meaning(uint32_t syndrome, uint32_t vendor)
 {
 	static const struct {

@@ -22,7 +22,7 @@
 	  "the heap grows by whole chunks of this size, which is rounded up to a power of "        \
 	  "two")                                                                                   \
 	X(timeout_ns, TIME, "SHMEMH_TIMEOUT", "0",                                                 \
-	  "limit of device waits that name none; 0: none")                                         \
+	  "time limit of device waits whose call gives none; 0: no limit")                         \
 	X(boot_timeout_ns, TIME, "SHMEMH_BOOT_TIMEOUT", "120s",                                    \
 	  "deadline of the start of a job and of each host collective; more than 0")               \
 	X(debug, WORD, "SHMEMH_DEBUG", "warn",                                                     \

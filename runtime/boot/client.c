@@ -246,6 +246,7 @@ static int wait_verdict(client_t *c, uint64_t deadline, char *errbuf, size_t err
 		    c->is_waiting) {
 			cut_off(c, "no answer in time");
 			c->status = SHMEMH_ERR_TIMEOUT;
+			wake_monitor(c); /* it alone reports that this PE is cut off */
 		}
 	status = c->status;
 	if (status != SHMEMH_OK)

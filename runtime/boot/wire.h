@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The protocol between hub and PEs over TCP.
  *
- * Start. Three records of fixed size; each side verifies the other's proof before it interprets a
- * byte of the other's data:
+ * Start. Three records of fixed size; each side verifies the other's proof before it interprets
+ * anything of the other's data but the magic, whose last byte is the version:
  *	hub -> PE   challenge   magic with the version, a nonce
  *	PE -> hub   hello       PE number, n_pes, a nonce, HMAC over role, both nonces and all of it
  *	hub -> PE   verdict     PROVED with the hub's HMAC over the same, or REFUSED: wrong secret

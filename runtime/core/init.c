@@ -90,30 +90,6 @@ static int boot_up(shmemh_t *job)
 	return SHMEMH_OK;
 }
 
-/* All PEs must run the same version of the runtime: they exchange its internal structs. */
-static int version_up(shmemh_t *job)
-{
-	uint32_t mine[2] = {SHMEMD_ABI_VERSION, SHMEMH_VERSION_MAJOR << 16 | SHMEMH_VERSION_MINOR};
-	uint32_t(*all)[2] = calloc((size_t)job->n_pes, sizeof *all);
-	int status;
-
-	if (!all)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "init: no memory for %d PEs",
-				    job->n_pes);
-	status = shmemhi_allgather(job, mine, all, sizeof mine);
-	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
-		if (memcmp(all[pe], mine, sizeof mine) != 0)
-			status = shmemhi_fail(
-				&job->err, SHMEMH_ERR_VERSION,
-				"init: PE %d runs runtime %u.%u ABI %u.%u, this PE "
-				"%d.%d ABI %d.%d: start all PEs with one installation",
-				pe, all[pe][1] >> 16, all[pe][1] & 0xffff, all[pe][0] >> 16,
-				all[pe][0] & 0xffff, SHMEMH_VERSION_MAJOR, SHMEMH_VERSION_MINOR,
-				SHMEMD_ABI_MAJOR, SHMEMD_ABI_MINOR);
-	free(all);
-	return status;
-}
-
 static void tables_down(shmemh_t *job)
 {
 	free(job->statuses);
@@ -138,6 +114,26 @@ static int tables_up(shmemh_t *job)
 			    job->n_pes);
 }
 
+/* All PEs must run the same version of the runtime: they exchange its internal structs. Nothing is
+ * allocated here: a PE whose allocation failed would miss the collective. */
+static int version_up(shmemh_t *job)
+{
+	uint32_t mine[2] = {SHMEMD_ABI_VERSION, SHMEMH_VERSION_MAJOR << 16 | SHMEMH_VERSION_MINOR};
+	uint32_t(*all)[2] = (void *)job->texts; /* scratch */
+	int status = shmemhi_allgather(job, mine, all, sizeof mine);
+
+	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
+		if (memcmp(all[pe], mine, sizeof mine) != 0)
+			status = shmemhi_fail(
+				&job->err, SHMEMH_ERR_VERSION,
+				"init: PE %d runs runtime %u.%u ABI %u.%u, this PE "
+				"%d.%d ABI %d.%d: start all PEs with one installation",
+				pe, all[pe][1] >> 16, all[pe][1] & 0xffff, all[pe][0] >> 16,
+				all[pe][0] & 0xffff, SHMEMH_VERSION_MAJOR, SHMEMH_VERSION_MINOR,
+				SHMEMD_ABI_MAJOR, SHMEMD_ABI_MINOR);
+	return status;
+}
+
 /* The last phase, because every team must have its abort word: from now on the bootstrap reports
  * deaths, those since boot_up included. The agreement makes the start of the job atomic: no PE
  * returns from init while another one can still fail. */
@@ -155,8 +151,8 @@ static const struct phase {
 } phases[] = {
 	{"options", options_up, NULL},
 	{"bootstrap", boot_up, NULL}, /* go_down closes it */
-	{"version", version_up, NULL},
 	{"tables", tables_up, tables_down},
+	{"version", version_up, NULL},
 	{"memory", shmemhi_mem_open, shmemhi_mem_close},
 	{"node", shmemhi_node_open, shmemhi_node_close},
 	{"heap", shmemhi_heap_open, shmemhi_heap_close},

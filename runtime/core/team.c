@@ -128,14 +128,15 @@ static int agree_flags(shmemh_t *job)
 {
 	uint32_t mine[SHMEMHI_MAX_TEAMS];
 	uint32_t(*all)[SHMEMHI_MAX_TEAMS] = calloc((size_t)job->n_pes, sizeof mine);
-	int status;
+	int status =
+		shmemhi_agree(job, all ? SHMEMH_OK
+				       : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+						      "team: no memory for %d PEs", job->n_pes));
 
-	if (!all)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "team: no memory for %d PEs",
-				    job->n_pes);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
 		mine[t] = job->teams[t].ctx_flags;
-	status = shmemhi_allgather(job, mine, all, sizeof mine);
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, mine, all, sizeof mine);
 	for (int t = 0; status == SHMEMH_OK && t < SHMEMHI_MAX_TEAMS; t++)
 		for (int i = 0; i < job->teams[t].n_pes; i++)
 			job->teams[t].ctx_flags &= all[job->teams[t].world_pe[i]][t];

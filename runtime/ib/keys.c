@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The heap's memory regions, and the table from which kernels take the key of an offset. A
- * growth is registered in regions as long as all NICs allow, so most growths are one region. */
+/* The heap's memory regions, and the table from which kernels take the key of an offset. A growth
+ * is registered in regions of the greatest length that the NICs of all PEs allow, so most growths
+ * are one region. */
 #include <endian.h>
 #include <stdlib.h>
 #include "ib/region.h"
@@ -103,7 +104,7 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 	n_granules = shmemhi_mem_reserved(job) / keys->granule;
 	ib->n_granules = (uint32_t)n_granules;
 	ib->log_granule = (uint64_t)__builtin_ctzll(keys->granule);
-	if (n_granules < UINT32_MAX)
+	if (SHMEMD_KEYS(n_granules, job->n_pes) <= UINT32_MAX) /* kernels compute with 32 bits */
 		status = shmemhi_dev_alloc(
 			job, SHMEMD_KEYS(n_granules, job->n_pes) * sizeof *keys->table,
 			(void **)&keys->table);

@@ -52,7 +52,8 @@ int shmemhi_link_to_err(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 /* What QUERY_QP reports. */
 typedef struct shmemhi_link_state {
 	uint32_t state;        /* SHMEMHI_QP_* */
-	uint32_t next_rcv_psn; /* as responder: PSN of the first request not executed */
+	uint32_t next_rcv_psn; /* as responder: PSN of the next request packet; between messages,
+				  that of the first request not executed */
 	uint32_t rmsn;         /* requests executed, mod 2^24 */
 	uint16_t hw_wqebbs;    /* in ERR equal once all WQEs are flushed */
 	uint16_t sw_wqebbs;

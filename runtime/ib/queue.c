@@ -123,10 +123,8 @@ static void log_links(const shmemh_t *job, const shmemhi_ib_t *ib)
 
 int shmemhi_links_open(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	int status = shmemhi_ib_check_options(job);
+	int status = shmemhi_ib_check_nic_options(job, &ib->nic);
 
-	if (status == SHMEMH_OK)
-		status = shmemhi_ib_check_nic_options(job, &ib->nic);
 	if (status == SHMEMH_OK)
 		status = open_links(job, ib);
 	if (status != SHMEMH_OK) {

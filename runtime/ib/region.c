@@ -21,16 +21,19 @@ static struct ibv_mr *by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 				const shmemhi_nic_t *nic, char *at, uint64_t offset,
 				uint64_t nbytes, shmemhi_err_t *err)
 {
+	const char *call = "ibv_reg_dmabuf_mr";
 	struct ibv_mr *mr = NULL;
 	int fd = shmemhi_cuctx_dmabuf(shmemhi_mem_cuctx(job), at, nbytes, err);
 
 	if (fd < 0)
 		return NULL;
 	errno = lib->bind_dmabuf ? lib->bind_dmabuf(fd, at, nbytes) : 0;
-	if (errno == 0)
+	if (errno)
+		call = "mlx5sw_bind_dmabuf";
+	else
 		mr = lib->reg_dmabuf_mr(nic->pd, 0, nbytes, offset, fd, ACCESS);
 	if (!mr)
-		shmemhi_fail(err, SHMEMH_ERR_NIC, "ibv_reg_dmabuf_mr: %s", strerror(errno));
+		shmemhi_fail(err, SHMEMH_ERR_NIC, "%s: %s", call, strerror(errno));
 	close(fd);
 	return mr;
 }

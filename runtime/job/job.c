@@ -14,6 +14,11 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 	char text[SHMEMHI_ERR_NBYTES] = "";
 	int status = job->boot.allgather(job->boot.state, src, dst, nbytes, text, sizeof text);
 
+	/* The arguments are the runtime's: ERR_ARGUMENT would say that the caller of init or of a
+	 * collective passed wrong ones. After ERR_ARGUMENT of init the caller closes the bootstrap,
+	 * which init has closed already. */
+	if (status == SHMEMH_ERR_ARGUMENT)
+		status = SHMEMH_ERR_BOOTSTRAP;
 	if (status != SHMEMH_OK)
 		return shmemhi_fail(&job->err, status, "%s",
 				    text[0] ? text : shmemh_strerror(status));

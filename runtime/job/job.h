@@ -52,10 +52,11 @@ struct shmemh {
 	shmemd_latch_t *latch;     /* device memory */
 	shmemd_error_t *error;     /* pinned */
 	int32_t *statuses;         /* [n_pes], scratch of agree and barrier */
-	shmemhi_err_t *texts;      /* [n_pes], scratch of agree */
+	shmemhi_err_t *texts;      /* [n_pes], scratch of agree and of init */
 	_Atomic uint32_t *causes;  /* [n_pes] world; set by the monitor before any abort word */
 	_Atomic int n_gone;        /* failed PEs, PEs that left, and 1 for CUT_OFF */
-	pthread_mutex_t gone_lock; /* between the monitor and teams_open, _close */
+	pthread_mutex_t gone_lock; /* between the monitor and the end of the job (expect_leaving,
+				      teams_close) */
 	int closing;               /* under gone_lock: PEs are expected to leave */
 	int phases_up;             /* phases of core/init.c that are up */
 };

@@ -27,7 +27,7 @@ static int fail_exhausted(shmemh_t *job, uint64_t nbytes)
 	return shmemhi_fail(
 		&job->err, SHMEMH_ERR_NO_MEMORY,
 		"heap exhausted: asked for %llu bytes, %llu of %llu reserved bytes are free, the "
-		"largest block that is there has %llu: raise SHMEMH_SYMMETRIC_MAX",
+		"largest free block has %llu: raise SHMEMH_SYMMETRIC_MAX",
 		(ull_t)nbytes, (ull_t)(heap->reserved - heap->blocks.used), (ull_t)heap->reserved,
 		(ull_t)shmemhi_suballoc_largest(&heap->blocks));
 }

@@ -7,7 +7,7 @@
 
 #define WRONG "puts, gets and atomics would be wrong: do not use this NIC"
 #define ERRORS "errors would be reported wrongly, or not: waits may end with another status"
-#define NO_FAILOVER "fail-over cannot know what was executed: SHMEMH_FT=exact is refused"
+#define NO_FAILOVER "fail-over could not know what was executed"
 #define BY_PROXY "set SHMEMH_IB_DOORBELL=cpu"
 
 static const shmemhi_selftest_row_t rows[] = {

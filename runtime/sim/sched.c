@@ -237,9 +237,35 @@ static shmemsimi_fiber_t *next_fiber(void)
 
 void shmemsimi_too_long(void)
 {
-	if (shmemsimi_w.mode == MODE_RUN)
+	shmemsimi_world_t *w = &shmemsimi_w;
+	if (w->alarm) {
+		shmemsim_ring();
+		shmemsimi_switch(w->run.fibers[w->run.n - 1]);
+	} else if (w->mode == MODE_RUN) {
 		shmemsim_fail("more than %llu steps (max_steps)",
-			      (unsigned long long)shmemsimi_w.cfg.max_steps);
+			      (unsigned long long)w->cfg.max_steps);
+	}
+}
+
+uint64_t shmemsim_await_step(uint64_t step)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	if (w->current->kind == KIND_MAIN || w->alarm)
+		return w->steps;
+	w->alarm = w->current;
+	w->last_step = step < w->cfg.max_steps ? step : w->cfg.max_steps;
+	shmemsimi_block(WAIT_SLEEP);
+	return w->steps;
+}
+
+void shmemsim_ring(void)
+{
+	shmemsimi_world_t *w = &shmemsimi_w;
+	shmemsimi_fiber_t *f = w->alarm;
+	w->alarm = NULL;
+	w->last_step = w->cfg.max_steps;
+	if (f)
+		make_runnable(f);
 }
 
 /* Process mode: host code polls. Run the kernels meanwhile. */
@@ -318,9 +344,9 @@ void shmemsim_sleep(uint64_t ns)
 	f->call = __builtin_return_address(0);
 	f->wait = WAIT_SLEEP;
 	f->wake = time_ns() + ns;
+	shmemsimi_count();
 	if (!w->sleep.n || f->wake < w->next_wake)
 		w->next_wake = f->wake;
-	shmemsimi_count();
 	leave_run_queue(f, SLEEPING);
 	queue_add(&w->sleep, f);
 	shmemsimi_switch(next_fiber());
@@ -393,6 +419,8 @@ void shmemsimi_sched_begin(void)
 	w->n_starts = w->n_points = 0;
 	w->failure = NULL;
 	w->steps = w->now = w->idle_since = w->idle_step = 0;
+	w->last_step = w->cfg.max_steps;
+	w->alarm = NULL;
 	w->idle_jumps = 0;
 	w->idle_polls = 0;
 	w->thread = (unsigned long)pthread_self();

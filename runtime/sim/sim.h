@@ -192,6 +192,8 @@ typedef struct shmemsimi_world {
 	uint64_t epoch;           /* counts rounds in which something was written */
 	uint64_t spin_epoch;      /* epoch when the spinning fibers last ran */
 	uint64_t steps, n_starts; /* n_starts: fibers made runnable */
+	uint64_t last_step;       /* after it: shmemsimi_too_long */
+	shmemsimi_fiber_t *alarm; /* fiber in shmemsim_await_step, which ends after last_step */
 	uint32_t gap;             /* weight of accesses until the policy is called */
 	uint32_t n_alone;         /* accesses since the last switch or wait */
 	uint64_t n_points;        /* pct: weight of the accesses at which it could switch */
@@ -242,12 +244,12 @@ void shmemsimi_note_writes(void);
 /* wake polling fibers if something was written, and sleepers that are due */
 void shmemsimi_wake_due(void);
 
-void shmemsimi_too_long(void); /* ends the run if it has a limit of steps */
+void shmemsimi_too_long(void); /* wakes the fiber that waits for a step, or ends the run */
 
 static inline void shmemsimi_count(void)
 {
 	shmemsimi_w.now++;
-	if (++shmemsimi_w.steps > shmemsimi_w.cfg.max_steps)
+	if (++shmemsimi_w.steps > shmemsimi_w.last_step)
 		shmemsimi_too_long();
 }
 

@@ -48,6 +48,8 @@ const scenario_t explore_scenarios[] = {
 	 ring_switch_final_check, &ring_world, ring_switch_plan},
 	{"ring_failover", ring_switch, ring_switch_variants, ring_failover_agent,
 	 ring_switch_final_check, &ring_world, ring_failover_plan},
+	{"ring_fault", ring_switch, ring_switch_variants, ring_fault_agent, ring_switch_final_check,
+	 &ring_world, ring_fault_plan},
 #endif
 };
 

@@ -7,6 +7,7 @@
 
 #define N_ENDPOINTS 24 /* of an end in a run */
 #define N_WAITING 16   /* actions, messages */
+#define N_HOSTS 6      /* two for each channel */
 
 typedef struct endpoint {
 	rig_end_t e;
@@ -28,11 +29,19 @@ typedef struct host {
 	uint32_t
 		retired[RIG_QUEUES_MAX]; /* value of `ready` from which an area may be used again */
 	uint32_t n_orders;
-	int is_preparing, has_order;
+	uint64_t n_reports, reported; /* of the device, as this host has seen them */
+	int is_preparing, has_order, is_suspicious;
+	int given; /* kind of the latest order */
 } host_t;
 
-static host_t hosts[2];
-static uint32_t n_steps;
+static host_t hosts[N_HOSTS];
+static uint32_t n_hosts, n_steps;
+
+/* The other end of its channel. */
+static host_t *other(const host_t *h)
+{
+	return &hosts[(size_t)(h - hosts) ^ 1];
+}
 
 /* Events and messages */
 
@@ -126,7 +135,7 @@ static void make_endpoint(host_t *h, uint32_t i, uint32_t path)
 
 static void send_message(host_t *h, const shmemhi_switch_action_t *a)
 {
-	host_t *to = &hosts[h == hosts];
+	host_t *to = other(h);
 
 	if (a->message == SHMEMHI_EV_OFFER)
 		make_endpoint(h, (uint32_t)a->value, a->path);
@@ -137,17 +146,36 @@ static void send_message(host_t *h, const shmemhi_switch_action_t *a)
 
 static void connect_end(host_t *h, const shmemhi_switch_action_t *a)
 {
-	const host_t *peer = &hosts[h == hosts];
+	const host_t *peer = other(h);
 
-	rig_join(&endpoint_of(h, a->path)->e, &peer->endpoints[a->value].e);
+	const rig_end_t *e = &endpoint_of(h, a->path)->e;
+
+	if (e->qp->state == MLX5SWI_ERR) { /* it was stopped before */
+		report(h, SHMEMHI_EV_FAULT, a->path, 0);
+		return;
+	}
+	rig_join(e, &peer->endpoints[a->value].e);
 	report(h, SHMEMHI_EV_CONNECTED, a->path, 0);
+}
+
+/* Has a host of this PE given an order that is not carried out? A PE has one word for orders. */
+static int is_ordering(int pe)
+{
+	int is = 0;
+
+	for (uint32_t i = 0; i < n_hosts; i++)
+		is |= hosts[i].pe == pe && hosts[i].has_order;
+	return is;
 }
 
 static void give(host_t *h, const shmemhi_switch_action_t *a)
 {
-	if (a->kind != SHMEMHI_ACT_ORDER || h->has_order)
-		shmemsim_fail("an unexpected order");
 	h->has_order = 1;
+	h->given = a->kind;
+	if (a->kind == SHMEMHI_ACT_END) {
+		rig_give_end(h->pe, h->peer, h->k, (int)a->value);
+		return;
+	}
 	h->n_orders++;
 	rig_give(h->pe, h->peer, h->k, &endpoint_of(h, a->path)->e,
 		 rig_planned()->epoch + h->n_orders, (uint32_t)a->value);
@@ -180,6 +208,8 @@ static void act(host_t *h)
 
 	if (a.kind == SHMEMHI_ACT_DRAIN && !rig_is_drained(&endpoint_of(h, a.path)->e))
 		return;
+	if ((a.kind == SHMEMHI_ACT_ORDER || a.kind == SHMEMHI_ACT_END) && is_ordering(h->pe))
+		return;
 	memmove(h->actions, h->actions + 1, --h->n_actions * sizeof(a));
 	switch (a.kind) {
 	case SHMEMHI_ACT_SEND:
@@ -209,8 +239,10 @@ static void look_at_order(host_t *h)
 	if (!h->has_order || shmemd_arch_ld_acquire_u64(&o->carried_out) != o->number)
 		return;
 	h->has_order = 0;
-	h->retired[endpoint_of(h, h->used)->memory] = o->retired;
-	h->used = h->machine.ordered;
+	if (h->given == SHMEMHI_ACT_ORDER) {
+		h->retired[endpoint_of(h, h->used)->memory] = o->retired;
+		h->used = h->machine.ordered;
+	}
 	report(h, SHMEMHI_EV_CARRIED_OUT, h->used, 0);
 	destroy_old(h);
 }
@@ -220,18 +252,54 @@ static int has_endpoint(const host_t *h)
 	return h->machine.phase >= SHMEMHI_OFFERED && h->machine.phase <= SHMEMHI_RUNNING;
 }
 
-/* As QUERY_QP shows it. */
+/* As QUERY_QP shows it; only if there is a reason to look. */
 static void look_at_queue_pair(host_t *h)
 {
 	int has_failed;
 
-	if (!has_endpoint(h) || h->n_actions)
+	if (!h->is_suspicious || !has_endpoint(h) || h->n_actions)
 		return;
+	h->is_suspicious = 0;
 	mlx5swi_lock();
 	has_failed = endpoint_of(h, h->machine.path)->e.qp->state == MLX5SWI_ERR;
 	mlx5swi_unlock();
 	if (has_failed)
 		report(h, SHMEMHI_EV_FAULT, h->machine.path, 0);
+}
+
+/* The path whose endpoint here has this queue pair, UINT32_MAX: none. */
+static uint32_t path_of(host_t *h, uint32_t qpn)
+{
+	for (uint32_t path = 0; path <= h->machine.path; path++)
+		if (h->has_endpoint[path] && endpoint_of(h, path)->is_there &&
+		    endpoint_of(h, path)->e.qp->qpn == qpn)
+			return path;
+	return UINT32_MAX;
+}
+
+/* What the device has found (abi/fault.h). */
+static void look_at_reports(host_t *h)
+{
+	shmemd_faults_t *faults = rig_pes[h->pe].ctx.faults;
+	const uint64_t n = shmemd_arch_ld_acquire_u64(&faults->n_reports);
+	uint64_t word;
+	uint32_t path;
+
+	if (n == h->n_reports || h->n_actions > N_WAITING / 2)
+		return;
+	h->n_reports = n;
+	word = shmemd_arch_ld_relaxed_u64(SHMEMD_FAULT_REPORT(
+		faults, (uint32_t)rig_planned()->n_pes, h->k, (uint32_t)h->peer));
+	if (word == h->reported)
+		return;
+	h->reported = word;
+	path = path_of(h, SHMEMD_FAULT_QPN(word));
+	if (SHMEMD_FAULT_KIND(word) == SHMEMD_FAULT_SUSPECT)
+		h->is_suspicious = 1;
+	if (SHMEMD_FAULT_KIND(word) == SHMEMD_FAULT_REFUSED)
+		report(h, SHMEMHI_EV_GUILTY, path, SHMEMD_ERR_REFUSED);
+	if (SHMEMD_FAULT_KIND(word) != SHMEMD_FAULT_SUSPECT)
+		report(h, SHMEMHI_EV_FAULT, path, 0);
 }
 
 /* For the agent */
@@ -253,24 +321,32 @@ static void open_host(host_t *h, int pe, int peer, uint32_t k)
 
 void rig_hosts_open(int pe, int peer, uint32_t k)
 {
-	n_steps = 0;
-	open_host(&hosts[0], pe, peer, k);
-	open_host(&hosts[1], peer, pe, k);
+	n_hosts = n_steps = 0;
+	rig_hosts_add(pe, peer, k);
+}
+
+void rig_hosts_add(int pe, int peer, uint32_t k)
+{
+	if (n_hosts + 2 > N_HOSTS)
+		shmemsim_fail("too many channels for the hosts");
+	open_host(&hosts[n_hosts++], pe, peer, k);
+	open_host(&hosts[n_hosts++], peer, pe, k);
 }
 
 void rig_hosts_step(void)
 {
 	/* Without a choice (replays of few choices), each has its turn. */
 	const uint32_t n = n_steps++;
-	host_t *h = &hosts[(n + shmemsim_choose(2)) % 2];
+	host_t *h = &hosts[(n + shmemsim_choose(n_hosts)) % n_hosts];
 
-	switch ((n / 2 + shmemsim_choose(4)) % 4) {
+	switch ((n / n_hosts + shmemsim_choose(4)) % 4) {
 	case 0:
 		if (h->n_messages)
 			receive(h);
 		break;
 	case 1:
 		look_at_order(h);
+		look_at_reports(h);
 		look_at_queue_pair(h);
 		if (h->is_preparing) {
 			destroy_old(h);
@@ -288,15 +364,29 @@ void rig_hosts_fault(int end)
 	report(&hosts[end], SHMEMHI_EV_FAULT, hosts[end].machine.path, 0);
 }
 
+void rig_hosts_stop(int end)
+{
+	host_t *h = &hosts[end];
+
+	if (h->has_endpoint[h->machine.path])
+		rig_stop(&endpoint_of(h, h->machine.path)->e);
+}
+
 static int is_idle(const host_t *h)
 {
-	return h->machine.phase == SHMEMHI_RUNNING && !h->n_actions && !h->n_messages &&
-	       !h->has_order && h->used == h->machine.path;
+	const int is_open = h->machine.phase == SHMEMHI_RUNNING && h->used == h->machine.path;
+
+	return (is_open || h->machine.phase == SHMEMHI_CLOSED || h->machine.is_ended) &&
+	       !h->n_actions && !h->n_messages && !h->has_order;
 }
 
 int rig_hosts_are_idle(void)
 {
-	return is_idle(&hosts[0]) && is_idle(&hosts[1]);
+	int is = 1;
+
+	for (uint32_t i = 0; i < n_hosts; i++)
+		is &= is_idle(&hosts[i]);
+	return is;
 }
 
 uint32_t rig_hosts_orders(int end)

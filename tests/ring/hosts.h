@@ -9,15 +9,21 @@
 #include "fault/switch.h"
 #include "fixture.h"
 
-/* Begin, with the path that the rig has made. pe and peer differ. */
+/* Begin with one channel, on the path that the rig has made; then add others. pe and peer differ.
+ * Ends are numbered: pe, peer, those of the channel added next, and so on. */
 void rig_hosts_open(int pe, int peer, uint32_t k);
+void rig_hosts_add(int pe, int peer, uint32_t k);
 
 /* A step of one of the hosts, if there is one to do: execute an action, receive a message, make an
- * endpoint, notice that an order is carried out or that a queue pair has failed. */
+ * endpoint, notice that an order is carried out or what the device reports. A queue pair is queried
+ * only if the device suspects it. */
 void rig_hosts_step(void);
 
-/* Report that the path does not work, at one end (0: pe, 1: peer). */
+/* Report that the path does not work, at one end: as by an event of the port. */
 void rig_hosts_fault(int end);
+
+/* Move the queue pair of the newest path to ERR, without a word to the host. */
+void rig_hosts_stop(int end);
 
 /* Do both ends run, with nothing left to do? */
 int rig_hosts_are_idle(void);

@@ -194,8 +194,13 @@ void rig_switch(int pe, int peer, uint32_t k)
 	rig_order(pe, peer, k);
 }
 
-void rig_order_end(int pe, int peer, uint32_t k, int status)
+void rig_give_end(int pe, int peer, uint32_t k, int status)
 {
 	give(pe, peer, k, SHMEMD_PATH_FAILED(status), 0);
+}
+
+void rig_order_end(int pe, int peer, uint32_t k, int status)
+{
+	rig_give_end(pe, peer, k, status);
 	await(pe);
 }

@@ -25,6 +25,9 @@ void rig_switch(int pe, int peer, uint32_t k);
 /* Order the end of a channel, in one direction. */
 void rig_order_end(int pe, int peer, uint32_t k, int status);
 
+/* The same, without waiting for the acknowledgement. */
+void rig_give_end(int pe, int peer, uint32_t k, int status);
+
 /* The steps of these, for hosts that take them one by one (hosts.h). */
 void rig_stop(const rig_end_t *e);         /* move the queue pair to ERR */
 int rig_is_drained(const rig_end_t *e);    /* are all its CQEs in memory? */

@@ -118,10 +118,10 @@ static void poll_full_queue(const void *params)
 				       i < depth ? SHMEMD_RING_DEFERRED : SHMEMD_RING_NOW);
 	while (rig_counters(0, 1, 0).cqes != depth)
 		shmemd_arch_spin_hint();
-	for (uint32_t n = 0; n < depth;) {
-		CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + n + 1, &is_done), 0);
-		n += is_done != 0;
+	for (uint32_t n = 1; n <= depth; n++) {
 		CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + n, &is_done), 0);
+		CHECK_IS(is_done, 1); /* all CQEs are there: the first call finds that of n */
+		CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + n - 1, &is_done), 0);
 		CHECK_IS(is_done, 1);
 	}
 	CHECK_IS(shmemd_channel_space(&p->ctx, 1), depth);
@@ -143,8 +143,8 @@ static void complete_stays_complete(void **state)
 }
 
 /* The completion of WQEBB 20 of 64 is held. The CQE at an eighth of those outstanding has arrived,
- * that at one half has not: the first poll completes 9 WQEBBs, further polls the other 11, and none
- * of them takes a WQEBB back. */
+ * that at one half has not: the first poll completes 9 WQEBBs, and counts as many CQEs; further
+ * polls complete the other 11, and none of them takes a WQEBB back. */
 static void hold_wqebb_20(int pe)
 {
 	if (pe != 0)
@@ -160,6 +160,8 @@ static void poll_eighth(const void *params)
 {
 	const rig_params_t *p = params;
 	const uint32_t depth = 1u << p->ctx.log_depth;
+	const uint64_t *done = &rig_words(0, 1, 0)->done;
+	const uint32_t cqes = SHMEMD_DONE_CQES(*done);
 	uint64_t start;
 	uint32_t n_done = 0;
 	int is_done;
@@ -174,6 +176,8 @@ static void poll_eighth(const void *params)
 	while (rig_counters(0, 1, 0).cqes < 20)
 		shmemd_arch_spin_hint();
 	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + 1, &is_done), 0);
+	CHECK_IS(is_done, 1);
+	CHECK_IS((SHMEMD_DONE_CQES(*done) - cqes) & 0xffff, depth / 8 + 1);
 	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + depth / 8 + 1, &is_done), 0);
 	CHECK_IS(is_done, 1);
 	for (uint32_t i = 0; i < depth; i++) {
@@ -309,6 +313,33 @@ static void space(void **state)
 	}
 }
 
+/* A queue full of deferred WQEBBs: to ask for space rings for them. */
+static void defer_and_ask(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe != 0)
+		return;
+	for (uint32_t i = 0; i < DEPTH; i++)
+		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1, SHMEMD_RING_DEFERRED);
+	while (shmemd_channel_space(&p->ctx, 1) < DEPTH / 2)
+		shmemd_arch_spin_hint();
+	CHECK_IS(shmemd_channel_quiet(&p->ctx, 1), 0);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), DEPTH);
+}
+
+static void deferred_and_asked(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(), .kernel = defer_and_ask, .n_blocks = 1, .n_threads = 1};
+
+	(void)state;
+	t.plan.depth = DEPTH;
+	for (unsigned start = 0; start < N_STARTS; start++) {
+		start_below(&t.plan, start);
+		run_once(&t);
+	}
+}
+
 /* Posts with deferred doorbells on a queue that is too short for them. */
 static void defer_beyond_the_depth(const void *params)
 {
@@ -380,6 +411,7 @@ int main(void)
 		cmocka_unit_test(an_eighth_is_complete),
 		cmocka_unit_test(few_threads),
 		cmocka_unit_test(space),
+		cmocka_unit_test(deferred_and_asked),
 		cmocka_unit_test(deferred_until_full),
 		cmocka_unit_test(failed_channel),
 	};

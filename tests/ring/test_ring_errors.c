@@ -107,6 +107,7 @@ static void fill_with_a_bad_one(const void *params)
 	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);
 	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, start + p->arg, &is_done), 0);
 	CHECK_IS(is_done, 1);
+	CHECK_IS(shmemd_channel_space(&p->ctx, 1), UINT32_MAX);
 	check_stopped(&p->ctx, SHMEMD_ERR_REFUSED);
 }
 

@@ -355,6 +355,7 @@ enum fake {
 	FAKE_VERSION,  /* sends a later version */
 	FAKE_HTTP,     /* another service */
 	FAKE_DIES,     /* a real hub, until the job runs */
+	FAKE_SILENT,   /* the same, but it keeps the connection and sends nothing more */
 	FAKE_OTHER,    /* the hub of another job; the real one starts after the first attempt */
 };
 
@@ -388,6 +389,7 @@ static void *fake_main(void *arg)
 	shmemhi_frame_t go = {.type = SHMEMHI_GO};
 	uint64_t deadline = shmemhi_deadline(PATIENCE);
 	shmemhi_client_hello_t hello;
+	char byte;
 	int fd = accept(h->listen_fd, NULL, NULL);
 
 	fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -400,7 +402,7 @@ static void *fake_main(void *arg)
 	if (shmemhi_recv_all(fd, &hello, sizeof(hello), deadline) == 0) {
 		if (h->kind == FAKE_MIRROR)
 			memcpy(verdict.mac, hello.mac, sizeof(verdict.mac));
-		if (h->kind == FAKE_DIES)
+		if (h->kind == FAKE_DIES || h->kind == FAKE_SILENT)
 			shmemhi_mac_verdict(&h->key, &challenge, &hello, verdict.mac);
 		if (h->kind == FAKE_OTHER) {
 			start_late(h);
@@ -410,6 +412,9 @@ static void *fake_main(void *arg)
 		shmemhi_send_all(fd, &go, sizeof(go), deadline);
 		if (h->kind == FAKE_DIES) /* the first share shows that the job runs */
 			shmemhi_recv_all(fd, &go, sizeof(go), deadline);
+		while (h->kind == FAKE_SILENT &&
+		       shmemhi_recv_all(fd, &byte, sizeof(byte), SHMEMHI_NEVER) == 0)
+			continue; /* until the PE closes */
 	}
 	close(fd);
 	close(h->listen_fd);
@@ -498,6 +503,7 @@ static void body_cut_off(pe_t *p)
 	gather(p, 0, 8, 0);
 	wait_seen(&p->seen, 1);
 	gather(p, 1, 8, 0);
+	p->status_of[2] = p->seen.n; /* to leave would report it, too */
 	leave(p);
 }
 
@@ -519,6 +525,25 @@ static void test_hub_loss(void **state)
 	}
 	assert_int_equal(pes[0].seen.n, 1);
 	assert_int_equal(pes[0].seen.pe[0], -1);
+	assert_int_equal(pes[0].seen.cause[0], SHMEMD_CAUSE_CUT_OFF);
+}
+
+/* A hub that stops responding is reported when the collective ends, not when it next sends. */
+static void test_silent_hub(void **state)
+{
+	fake_hub_t hub;
+
+	(void)state;
+	setenv("SHMEMH_BOOT_TIMEOUT", "1s", 1);
+	fake_start(&hub, FAKE_SILENT);
+	pe_start(&pes[0], &id, 0, 2, body_cut_off, NULL);
+	pe_join(&pes[0]);
+	pthread_join(hub.thread, NULL);
+	assert_int_equal(pes[0].status, SHMEMH_OK);
+	assert_int_equal(pes[0].status_of[0], SHMEMH_ERR_TIMEOUT);
+	assert_int_equal(pes[0].status_of[1], SHMEMH_ERR_PEER);
+	assert_int_equal(pes[0].status_of[2], 1);
+	assert_int_equal(pes[0].seen.n, 1);
 	assert_int_equal(pes[0].seen.cause[0], SHMEMD_CAUSE_CUT_OFF);
 }
 
@@ -548,6 +573,7 @@ int main(void)
 		cmocka_unit_test(test_fake_hubs),
 		cmocka_unit_test(test_other_service),
 		cmocka_unit_test(test_hub_loss),
+		cmocka_unit_test(test_silent_hub),
 		cmocka_unit_test(test_damaged_id),
 		cmocka_unit_test(test_reset_flood),
 		cmocka_unit_test(test_refused_at_one_address),

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The NIC phase of init on the software adapter: whether NICs are used, the result if one PE has
  * none, and the channels for kernels. PEs are threads of this process. */
+#include "fault/policy.h"
 #include "ib_adapter.h"
 
 #include "core/core.h"
@@ -25,6 +26,7 @@ static void configure(shmemh_t *job)
 	job->opt.ib_gid_index = -1;
 	job->opt.ib_ack_timeout = 16;
 	job->opt.ib_retries = 7;
+	job->opt.ft = SHMEMHI_FT_OFF;
 }
 
 /* Whether the adapters offer queue pairs without records; they read the same variable. */
@@ -328,6 +330,13 @@ static void bad_depth(shmemh_t *job)
 	job->opt.ib_depth = job->pe == 1 ? 100 : DEPTH;
 }
 
+/* More than the adapter can: not a port that cannot be used, which would leave the job without. */
+static void great_depth(shmemh_t *job)
+{
+	configure(job);
+	job->opt.ib_depth = 1 << 20;
+}
+
 static void stops(void (*before_node)(shmemh_t *job), int status, const char *text)
 {
 	world_kind_t kind = nic_world(2, before_node);
@@ -342,6 +351,7 @@ static void failures_end_the_start(void **state)
 	(void)state;
 	stops(more_channels, SHMEMH_ERR_MISMATCH, "SHMEMH_CHANNELS is 1 on PE 0 and 2 on PE 1");
 	stops(bad_depth, SHMEMH_ERR_OPTION, "SHMEMH_IB_DEPTH");
+	stops(great_depth, SHMEMH_ERR_OPTION, "SHMEMH_IB_DEPTH=1048576");
 	fail_command(INIT2RTR);
 	stops(configure, SHMEMH_ERR_NIC, "INIT2RTR");
 	/* The next job works again. */

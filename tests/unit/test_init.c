@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -154,8 +155,18 @@ static void test_bad_boot(void **state)
 	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
 }
 
-/* The stderr of a job of one PE when it starts. */
 static int n_closed;
+
+static int refuse(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
+		  size_t errbuf_nbytes)
+{
+	(void)state;
+	(void)src;
+	(void)dst;
+	(void)nbytes;
+	snprintf(errbuf, errbuf_nbytes, "too many bytes");
+	return SHMEMH_ERR_ARGUMENT;
+}
 
 static void count_close(void *state)
 {
@@ -186,6 +197,9 @@ static void test_failed_init_closes_boot(void **state)
 	assert_int_equal(n_closed, 1);
 	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
 	assert_int_equal(n_closed, 2);
+	boot.allgather = refuse; /* arguments of the runtime, not of the caller */
+	assert_int_equal(shmemh_init(&attr, &job), SHMEMH_ERR_BOOTSTRAP);
+	assert_int_equal(n_closed, 3);
 }
 
 static void start_alone(char *text, size_t nbytes)

@@ -18,8 +18,8 @@ enum {
 /* The emulated NIC has these two properties, which no real one needs to have. */
 #define FAR_NIC "not executed by the emulator: no context there has SHMEMD_CTX_QUEUES_ON_GPU."
 #define STORES_IN_ORDER                                                                            \
-	"wrong, but not in the emulator, where a record and a doorbell take stores in the order "  \
-	"in which they were made."
+	"wrong, but not in the emulator, where a record, a doorbell and the proxy's word take "    \
+	"stores in the order in which they were made."
 
 #define ROW(function, call, number, count, variants, text)                                         \
 	{                                                                                          \
@@ -65,6 +65,7 @@ reason_t reasons[] = {
 	ROW(shmemdi_ring_register, arch_fence_before_record_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
 	ROW(shmemdi_ring_register, arch_fence_before_doorbell_gpu, 1, 1, REMOVED | CTA, FAR_NIC),
 	ROW(shmemdi_ring_register, arch_fence_before_publish, 1, 1, REMOVED | CTA, STORES_IN_ORDER),
+	ROW(shmemdi_ring, arch_fence_before_publish, 1, 1, REMOVED | CTA, STORES_IN_ORDER),
 	ROW(shmemdi_ring_until, arch_fence_acquire, 1, 2, REMOVED | GPU,
 	    "harmless, a thread that reads an older `rung` does not get the lock."),
 	ROW(shmemdi_ring_until, arch_try_lock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),

@@ -41,7 +41,8 @@ using cuda::std::uintptr_t;
 #define SHMEMD_ABI_MINOR 2
 #define SHMEMD_ABI_VERSION ((uint32_t)(SHMEMD_ABI_MAJOR << 16 | SHMEMD_ABI_MINOR))
 
-/* Set by shmemh_ctx_get in the version that it passes: the unit was compiled with SHMEMD_NO_NIC. */
+/* The macro shmemh_ctx_get adds this bit to the version that it passes if the calling unit defines
+ * SHMEMD_NO_NIC. */
 #define SHMEMD_ABI_NO_NIC 0x80000000u
 
 /* Structs cross between a 64-bit host and the device by plain copy. */

@@ -4,9 +4,9 @@
  *
  * The host runtime builds it (shmemh_ctx_get); a kernel receives it by value, as a member of its
  * const __grid_constant__ parameter struct, and passes `const shmemd_ctx_t *` down. It holds only
- * what cannot change while a kernel runs. Whatever changes (who died, the error latch, and later
- * health and epochs of NIC paths) lives behind a pointer and is read with system-scope loads:
- * parameter banks do not change under a running kernel.
+ * what cannot change while a kernel runs. Whatever changes (who died, the error latch, the words of
+ * channels, among them the epochs of their paths) lives behind a pointer and is read with
+ * system-scope loads: parameter banks do not change under a running kernel.
  *
  * Fields are appended, never moved: `size` tells how many bytes the host filled. */
 #ifndef SHMEMD_ABI_CTX_H
@@ -102,7 +102,7 @@ typedef struct shmemd_ctx {
 	const uint32_t *causes;     /* [n_pes] shmemd_cause of each PE, pinned host memory */
 	shmemd_latch_t *latch;
 	shmemd_error_t *error;
-	uint64_t timeout_ns;            /* limit of waits that name none; 0: no limit */
+	uint64_t timeout_ns;            /* limit of waits whose call gives none; 0: no limit */
 	const struct shmemd_ctx *self;  /* this context in memory of the device, on channel 0 */
 	const uint64_t *heap_committed; /* bytes of the heap that have memory; pinned host memory */
 	/* Channels; all of it 0 without a NIC. */
@@ -118,8 +118,9 @@ typedef struct shmemd_ctx {
 	uint8_t log_granule; /* log2 of a granule's bytes, at most 30, since a message has at most 1
 				GiB */
 	uint8_t log_depth;   /* log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
-	uint8_t log_batch;   /* log2 of the WQEBBs that share a doorbell while more are coming; less
-				than log_depth */
+	uint8_t log_batch;   /* log2 of SHMEMH_IB_BATCH, less than log_depth: a poster whose turn
+				crosses a multiple of it does not leave its doorbell to the next
+				poster */
 	uint8_t inline_nbytes; /* blocking puts of up to so many bytes travel within their WQE; at
 				  most SHMEMD_MLX5_INLINE_MAX */
 	/* Members before first_mapped, and from first_mapped + n_mapped on, are not mapped, and a

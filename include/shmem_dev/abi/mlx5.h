@@ -23,7 +23,7 @@ enum shmemd_mlx5_opcode {
 	SHMEMD_MLX5_ATOMIC_FA = 0x12,
 	SHMEMD_MLX5_ATOMIC_MASKED_CS = 0x14,
 	SHMEMD_MLX5_ATOMIC_MASKED_FA = 0x15,
-	SHMEMD_MLX5_DUMP = 0x23, /* reads local memory and forgets it */
+	SHMEMD_MLX5_DUMP = 0x23, /* reads local memory and discards it */
 };
 
 #define SHMEMD_MLX5_OPMOD_4 0x08u /* masked atomics of 4 bytes, of 8 */

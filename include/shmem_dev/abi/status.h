@@ -25,8 +25,9 @@ enum shmemd_status {
 	SHMEMD_ERR_COLLECTIVE = 8,    /* members of the team called different collectives */
 	SHMEMD_ERR_BAD_ARGUMENT = 9,  /* enumerator outside its list; warp with lanes missing */
 	/* All builds return the following. */
-	/* The NIC or the target refused an operation: key, range, right, alignment or length. A
-	 * mistake of the program; that channel sends nothing any more. */
+	/* The NIC or the target refused an operation: mostly a mistake of the program (key, range,
+	 * right, alignment, length); the error record has the syndrome. That channel sends nothing
+	 * any more. */
 	SHMEMD_ERR_REFUSED = 10,
 	/* No way through: retries used up, port or queue pair down. That channel sends nothing any
 	 * more. */

@@ -68,8 +68,8 @@
  *                                      before the NIC wrote it; a doorbell that covers WQEs which
  *                                      the NIC cannot see yet.
  *
- * 5. Atomic read-modify-write, relaxed, system scope; mapped memory behind links with native
- *    atomics only (SHMEMD_CTX_SM_ATOMICS); T = u32, u64
+ * 5. Atomic read-modify-write, relaxed, system scope; memory of this GPU, and of peers only with
+ *    SHMEMD_CTX_SM_ATOMICS (links with native atomics); T = u32, u64
  *   T    shmemd_arch_atom_{add,and,or,xor,exch}_T(void *p, T v)   returns the old value
  *   T    shmemd_arch_atom_cas_T(void *p, T cond, T v)             returns the old value
  *   u64  shmemd_arch_atom_max_u64(void *p, u64 v)                 returns the old value
@@ -106,7 +106,7 @@
  *                                        16 bytes of a WQE, in one access; p aligned to 16
  *   void     shmemd_arch_st_doorbell(void *reg, uint64_t v)   to the register, in one access: never
  *                                        merged, repeated or delayed by caches; relaxed
- *   Records, completions and ring words are strong accesses of section 3.
+ *   Doorbell records, CQEs and the words of channels: by the strong accesses of section 3.
  *
  * 9. Bits, and the compiler
  *   uint32_t shmemd_arch_bswap32(uint32_t v)
@@ -126,8 +126,7 @@
  *   SHMEMD_ARCH_SELDOM(condition)        the condition, which is seldom true: what depends on it is
  *                                        laid out where it is not in the way
  *
- * Not promised: any order between weak accesses without a fence or group sync; forward progress of
- * a lane while another lane of its warp spins before Volta; fairness.
+ * Not promised: any order between weak accesses without a fence or group sync; fairness.
  */
 #ifndef SHMEMD_ARCH_ARCH_H
 #define SHMEMD_ARCH_ARCH_H

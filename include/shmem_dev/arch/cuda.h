@@ -152,8 +152,8 @@ SHMEMDI_ST(release_u32, uint32_t, uint32_t, "st.release.sys.global.u32", "r")
 SHMEMDI_ST(release_u64, uint64_t, uint64_t, "st.release.sys.global.u64", "l")
 #undef SHMEMDI_ST
 
-/* 4. Fences. Those of one direction are of PTX 8.6; they leave the L1 as it is, or wait for
- * nothing. */
+/* 4. Fences. fence.release and fence.acquire are of PTX 8.6. A fence.release does not invalidate
+ * the L1, and a fence.acquire does not wait for earlier stores. */
 
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208
 #define SHMEMDI_FENCE(direction) "fence." direction

@@ -26,8 +26,9 @@ typedef struct shmemdi_ticket {
 } shmemdi_ticket_t;
 #define SHMEMDI_TICKET_VOID 0x400u /* another poster published them, or the channel failed */
 
-/* Read the CQEs that the NIC has written, unless another thread is doing so. done: as loaded just
- * before. Returns whether `done` has moved. */
+/* Consume the next CQE, or a later one that was found by probing ahead, if the NIC has written it
+ * and no other thread is reading CQEs. done: as loaded just before. Returns whether `done` has
+ * moved. */
 SHMEMD_FN_COLD int shmemdi_cq_consume(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	uint64_t now;
@@ -192,34 +193,44 @@ SHMEMD_FN uint64_t shmemdi_cq_place(const shmemdi_chan_t *c)
 	       (((uint64_t)1 << SHMEMD_DONE_INDEX_BITS) - 1);
 }
 
-/* Poll once whether everything before a place is complete. */
+/* Is everything before a place complete? Reads CQEs as long as there are some. */
 SHMEMD_FN int shmemdi_cq_poll_place(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t place,
 				    int *is_done)
 {
-	uint64_t done = SHMEMD_DONE_INDEX(shmemdi_done(c));
-	uint64_t ahead = shmemdi_unwrap(done, place, SHMEMD_DONE_INDEX_BITS) - done;
 	int status = SHMEMD_OK;
+	uint64_t done, at;
 
-	*is_done = (int64_t)ahead <= 0;
-	if (*is_done)
-		shmemd_arch_fence_acquire();
-	else
-		*is_done = shmemdi_cq_poll_index(c, call, (uint32_t)place, &status);
+	do {
+		done = SHMEMD_DONE_INDEX(shmemdi_done(c));
+		*is_done =
+			(int64_t)(shmemdi_unwrap(done, place, SHMEMD_DONE_INDEX_BITS) - done) <= 0;
+		if (*is_done)
+			shmemd_arch_fence_acquire();
+		else
+			*is_done = shmemdi_cq_poll_index(c, call, (uint32_t)place, &status);
+		at = SHMEMD_DONE_INDEX(shmemdi_done(c));
+	} while (!*is_done && status == SHMEMD_OK && at != done);
 	return status;
 }
 
-/* WQEBBs that are free and not reserved. CQEs are read first, unless another thread is doing so: a
- * queue whose completions no thread waits for would look full for ever. */
+/* WQEBBs that are free and not reserved; UINT32_MAX on a failed channel, on which no post waits.
+ * CQEs are read first, unless another thread is doing so: a queue whose completions no thread waits
+ * for would look full for ever. So would one whose posters have deferred their doorbells: with less
+ * than half of it free, the doorbell is rung. */
 SHMEMD_FN uint32_t shmemdi_cq_space(const shmemdi_chan_t *c, shmemdi_call_t call)
 {
-	uint32_t taken;
+	uint32_t depth = shmemdi_depth(c), taken;
 
 	while (shmemdi_channel_status(c) == SHMEMD_OK &&
 	       shmemdi_cq_consume(c, call, shmemdi_done(c)))
 		;
+	if (shmemdi_channel_status(c) != SHMEMD_OK)
+		return UINT32_MAX;
 	taken = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->resv)) -
 		(uint32_t)SHMEMD_DONE_INDEX(shmemdi_done(c));
-	return taken < shmemdi_depth(c) ? shmemdi_depth(c) - taken : 0;
+	if (taken > depth / 2)
+		shmemdi_ring_until(c, SHMEMD_READY_INDEX(shmemdi_ready(c)));
+	return taken < depth ? depth - taken : 0;
 }
 
 #endif

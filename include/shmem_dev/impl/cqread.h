@@ -66,10 +66,10 @@ SHMEMD_FN uint32_t shmemdi_cqes_due(uint64_t ready, uint32_t next, uint32_t dept
 	return n < depth ? n : depth;
 }
 
-/* By the thread that holds the lock of `done`: read CQEs, and return the new `done`. If more than
- * depth / 8 WQEBBs are outstanding, also probe the CQEs an eighth and half of those outstanding
- * ahead: a success there completes everything before it. Coalesced lanes share a CQE, so CQEs can
- * be far fewer than WQEBBs. */
+/* By the thread that holds the lock of `done`: read the next CQE if it is there, and return the new
+ * `done`. If more than depth / 8 WQEBBs are outstanding, also probe the CQEs an eighth and half of
+ * those outstanding ahead: a success there completes everything before it. Coalesced lanes share a
+ * CQE, so CQEs can be far fewer than WQEBBs. */
 SHMEMD_FN_COLD uint64_t shmemdi_cq_read(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t done)
 {
 	shmemdi_line_t line = shmemdi_line(c->ch);

@@ -2,24 +2,25 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* sync and barrier of a team by all-to-all flags in the team's sync memory (abi/ctx.h).
  *
- * A PE's sync number e (its epoch + 1): store flag e into its own word on every other member, wait
- * until its words from all others are >= e, then set epoch = e. Each word has one writer.
+ * A PE's sync number e, one more than that of its last one: store flag e into its own word on every
+ * other member, wait until its words from all others are >= e, then set `number` to e. Each word
+ * has one writer.
  *
  * Interleavings considered
  *   Fast peer. B finishes sync e and enters e + 1 while A still polls for e: A's word from B goes
- *   from e to e + 1 under A's eyes; >= accepts both. B cannot finish e + 1 before A sends e + 1,
+ *   from e to e + 1 while A polls it; >= accepts both. B cannot finish e + 1 before A sends e + 1,
  *   that is, before A finished e: no word is ever two ahead.
  *   Reuse. A word only grows, since a PE sends e + 1 only after it finished e; nothing is reset.
  *   What e + 1 overwrites has served: its reader needs e until it finished e, and e + 1 says that
  *   as well.
- *   Timeout and repetition. A times out in e with its flags sent. The epoch stays e - 1, so the
+ *   Timeout and repetition. A times out in e with its flags sent. `number` stays e - 1, so the
  *   repetition is for the same flags. They are not sent again: a queue whose completions do not
  *   come would fill up with them. It waits on for those missing. Others may have finished e and
  *   sent e + 1 meanwhile.
  *   Several polling threads. Each acquires the flags it polled; the group sync in shmemdi_agree
  *   hands that on to all. Each signalling thread fences after the entry group sync, which makes
  *   the fence cover the stores of all threads.
- *   Epoch, and what was sent. All threads of the group read them between the entry sync and the
+ *   `number`, and what was sent. All threads of the group read them between the entry sync and the
  *   agreement; the leader writes them after the agreement, and goes through the next call's entry
  *   sync later still: no thread reads the new values in this call or the old ones in the next. */
 #ifndef SHMEMD_IMPL_FLAGSYNC_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What NICs bring here: gets, and the old values of atomics. */
+/* RDMA operations that return data: gets, and the old values of atomics. */
 #ifndef SHMEMD_IMPL_GET_H
 #define SHMEMD_IMPL_GET_H
 

@@ -16,7 +16,7 @@ typedef struct shmemdi_ep {
 	const shmemd_key_t *keys;
 	char *heap;
 	uint64_t heap_nbytes;
-	const char *sink; /* of results that nobody asks for */
+	const char *sink; /* of non-fetching atomics and flush READs */
 	uint32_t n_granules;
 	uint32_t first_lkey; /* index in keys of this PE's own entries */
 	uint8_t log_granule, inline_nbytes;
@@ -45,7 +45,7 @@ SHMEMD_FN shmemdi_ep_t shmemdi_ep(const shmemd_ctx_t *ctx, int pe)
 }
 
 /* Keys. An entry's keys for both NICs are loaded before they are needed, in the same trip as the
- * channel's line, which tells the NIC. */
+ * channel's line, whose path word says which column applies. */
 
 SHMEMD_FN uint64_t shmemdi_offset(const shmemdi_ep_t *ep, const void *p)
 {

@@ -32,7 +32,8 @@ SHMEMD_FN char *shmemdi_strided_at(const shmemd_ctx_t *ctx, const void *sym, int
 	return (char *)(uintptr_t)sym + (pe - ctx->my_pe) * ctx->mapped_stride;
 }
 
-/* Where this PE sees the heap of pe, which may be mapped; NULL: it is not. */
+/* Where this PE sees the heap of pe, for which shmemdi_may_be_mapped holds; NULL: it is not mapped
+ * all the same. */
 SHMEMD_FN char *shmemdi_p2p_heap(const shmemd_ctx_t *ctx, int pe)
 {
 	if (!SHMEMD_ARCH_SELDOM(!shmemdi_is_strided(ctx, pe)))

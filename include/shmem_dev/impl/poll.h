@@ -33,15 +33,13 @@ SHMEMD_FN int shmemdi_cond_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	return status ? status : shmemdi_check_enum(ctx, call, c.cmp, SHMEMD_CMP_LE);
 }
 
-/* acquire: a constant at each call. */
-SHMEMD_FN uint64_t shmemdi_cond_load(shmemdi_cond_t c, int acquire)
+SHMEMD_FN uint64_t shmemdi_cond_load(shmemdi_cond_t c)
 {
 	uint32_t word;
 
 	if (c.kind == SHMEMDI_U64 || c.kind == SHMEMDI_S64)
-		return acquire ? shmemd_arch_ld_acquire_u64(c.addr)
-			       : shmemd_arch_ld_relaxed_u64(c.addr);
-	word = acquire ? shmemd_arch_ld_acquire_u32(c.addr) : shmemd_arch_ld_relaxed_u32(c.addr);
+		return shmemd_arch_ld_relaxed_u64(c.addr);
+	word = shmemd_arch_ld_relaxed_u32(c.addr);
 	return c.kind == SHMEMDI_S32 ? (uint64_t)(int64_t)(int32_t)word : word;
 }
 
@@ -63,25 +61,10 @@ SHMEMD_FN int shmemdi_compare(uint64_t a, int cmp, uint64_t b)
 	}
 }
 
-/* One look. *seen gets the word. */
-SHMEMD_FN int shmemdi_look(shmemdi_cond_t c, int acquire, uint64_t *seen)
-{
-	/* Signed order is unsigned order with the sign bit flipped. */
-	uint64_t flip =
-		c.kind == SHMEMDI_S32 || c.kind == SHMEMDI_S64 ? (uint64_t)1 << 63 : (uint64_t)0;
-
-	*seen = shmemdi_cond_load(c, acquire);
-	return shmemdi_compare(*seen ^ flip, c.cmp, c.value ^ flip);
-}
-
-SHMEMD_FN int shmemdi_test(shmemdi_cond_t c, uint64_t *seen)
-{
-	return shmemdi_look(c, 1, seen);
-}
-
-/* A look of a poll loop. Relaxed until it succeeds, and only then a fence: each acquire load
- * empties the L1 of its SM. Measured on an H200, one warp polling beside warps that sum an array in
- * the L1: those run 4 times slower with acquire polls, unchanged with relaxed ones.
+/* Test once, also in a poll loop. *seen gets the word. Relaxed, and a fence only after success:
+ * each acquire load empties the L1 of its SM. Measured on an H200, one warp polling beside warps
+ * that sum an array in the L1: those run 4 times slower with acquire polls, unchanged with relaxed
+ * ones.
  *
  * The relaxed load and the fence after it are an acquire pattern of the PTX model: it synchronises
  * with the release pattern whose store the load has read (tests/sim/test_litmus.c, "MP release,
@@ -89,7 +72,12 @@ SHMEMD_FN int shmemdi_test(shmemdi_cond_t c, uint64_t *seen)
  * must be compared again, costs 0.14 us. */
 SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 {
-	if (!shmemdi_look(c, 0, seen))
+	/* Signed order is unsigned order with the sign bit flipped. */
+	uint64_t flip =
+		c.kind == SHMEMDI_S32 || c.kind == SHMEMDI_S64 ? (uint64_t)1 << 63 : (uint64_t)0;
+
+	*seen = shmemdi_cond_load(c);
+	if (!shmemdi_compare(*seen ^ flip, c.cmp, c.value ^ flip))
 		return 0;
 	shmemd_arch_fence_acquire();
 	return 1;
@@ -99,11 +87,12 @@ SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
  *
  * helps, a constant at each call: carry out orders to switch a channel meanwhile. A call that posts
  * contains that code anyway. Waits of wait.h and signal.h do not: it would give a kernel that only
- * waits 64 registers in place of 22. If all threads are in those, the order waits until the host
- * launches a kernel that calls shmemdi_service_once.
+ * waits 64 registers in place of 18 to 20 (bench/README.md). If all threads are in those, the order
+ * waits until the host launches a kernel that calls shmemdi_service_once.
  *
  * The last look after a failure makes the outcome definite: a signal that a PE sent before it left
- * or died wins over the news of its end, which came between the loop's look and the abort word. */
+ * or died makes the wait succeed, although the abort word was set between the loop's load of the
+ * word and that of the abort word. */
 SHMEMD_FN int shmemdi_wait_loop(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c,
 				shmemdi_spin_t *spin, int helps, uint64_t *seen)
 {
@@ -219,7 +208,7 @@ SHMEMD_FN int shmemdi_test_once(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 	uint64_t seen;
 
 	shmemdi_latch(ctx, status);
-	return status == SHMEMD_OK && shmemdi_test(c, &seen);
+	return status == SHMEMD_OK && shmemdi_poll(c, &seen);
 }
 
 SHMEMD_FN uint64_t shmemdi_fetch_own(const shmemd_ctx_t *ctx, shmemdi_call_t call,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What NICs write elsewhere: data, signals, words, and atomics whose result nobody asks for. */
+/* RDMA operations that write to the peer: data, signals, words, and atomics that fetch nothing. */
 #ifndef SHMEMD_IMPL_PUT_H
 #define SHMEMD_IMPL_PUT_H
 

@@ -201,6 +201,9 @@ SHMEMD_FN_COLD void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_
 	}
 	shmemd_arch_fence_before_record();
 	shmemd_arch_st_relaxed_u64((void *)SHMEMD_ADDRESS(doorbell), shmemdi_qp_index(path, end));
+	/* Orders this store before that of the next poster, which acquires `ready`. The proxy would
+	 * never read a greater index that a smaller one has replaced. */
+	shmemd_arch_fence_before_publish();
 	shmemd_arch_red_add_u64(&c->ch->doorbells, 1);
 }
 

@@ -116,8 +116,9 @@ SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t k, uint32_t wo
 	return shmemd_arch_ld_relaxed_u64(&ctx->used[k * SHMEMD_USED_WORDS(ctx->n_world) + word]);
 }
 
-/* The world team's used channels, assigned to the threads of the group by PE number: threads may
- * read different `used` words, and the thread that posts a flush must also wait for it. */
+/* The world team's used channels, assigned to the threads of the group by PE number and not by
+ * position among the set bits: two threads may load different values of one word of `used`, and the
+ * thread that posts a flush must also wait for it. */
 SHMEMD_FN int shmemdi_quiet_world(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int is_waiting)
 {
 	uint32_t word;

@@ -18,7 +18,7 @@
 typedef struct shmemdi_limit {
 	uint64_t ns; /* after this long; 0 and not named: never */
 	int named;   /* 1: the caller named ns and expects the timeout, so it is not recorded */
-	int pe;      /* only when this PE is dead; SHMEMDI_ANY_PE: when any of the team is */
+	int pe;      /* when this PE has died or left; SHMEMDI_ANY_PE: when any of the team has */
 } shmemdi_limit_t;
 
 SHMEMD_FN shmemdi_limit_t shmemdi_limit_default(const shmemd_ctx_t *ctx, int pe)
@@ -47,9 +47,10 @@ SHMEMD_FN shmemdi_spin_t shmemdi_spin(shmemdi_limit_t limit)
 	return spin;
 }
 
-/* Is a PE gone that ends waits for `only` (or, with SHMEMDI_ANY_PE, for anybody of the team)? *pe
- * gets its number; -1 if nobody is gone, or if this PE is cut off from the whole job. Acquire: a
- * word looked at afterwards shows what that PE wrote before the host learned of its end. */
+/* Must a wait for PE `only` end because that PE has died or left, or, with SHMEMDI_ANY_PE, because
+ * any PE of the team has? *pe: `only` itself, whatever the result; with SHMEMDI_ANY_PE the PE that
+ * the abort word names, -1 if there is none or if this PE is cut off from the job. Acquire: a word
+ * looked at afterwards shows what that PE wrote before the host learned of its end. */
 SHMEMD_FN int shmemdi_is_gone(const shmemd_ctx_t *ctx, int only, int *pe)
 {
 	uint64_t word;

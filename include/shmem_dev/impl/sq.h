@@ -125,8 +125,8 @@ SHMEMD_FN int shmemdi_line_shows_idle(shmemdi_line_t line, uint32_t first)
 	       (uint32_t)SHMEMD_DONE_INDEX(line.done) == first;
 }
 
-/* Quiet looks at used channels only. The first poster of all finds the queue idle, and marks the
- * channel before it publishes; what others publish comes after that. */
+/* Quiet looks at used channels only. The first poster of all finds the queue idle, and sets the
+ * channel's bit in `used` before it publishes; what others publish comes after that. */
 SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
 {
 	const shmemd_ctx_t *team = c->ctx;

@@ -94,8 +94,8 @@ SHMEMD_FN void shmemdi_wqe_read(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_m
 	shmemdi_wqe_data(q, 8, local, nbytes);
 }
 
-/* Read nbytes of local memory and forget them, after all READs and atomics before it: what they
- * brought is in memory then. */
+/* Read nbytes of local memory and discard them, after all READs and atomics before it: their
+ * results are in memory when the DUMP completes. */
 SHMEMD_FN void shmemdi_wqe_dump(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t local,
 				uint32_t nbytes)
 {

@@ -109,6 +109,12 @@ SHMEMSIM_API void shmemsim_yield(void);
 /* Let at least ns nanoseconds pass. */
 SHMEMSIM_API void shmemsim_sleep(uint64_t ns);
 
+/* Return before the operation after this one of the run, or when another fiber calls
+ * shmemsim_ring; the calling fiber is the one that continues. Up to there the run is the same,
+ * whatever the step is. One fiber at a time. Returns the number of operations of the run so far. */
+SHMEMSIM_API uint64_t shmemsim_await_step(uint64_t step);
+SHMEMSIM_API void shmemsim_ring(void);
+
 /* End the run as failed; does not return to a fiber. On the thread that is not a fiber (process
  * mode) it records the text, and the next shmemsim_sync returns 1. */
 SHMEMSIM_API void shmemsim_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -42,6 +42,12 @@ extern const char *const ring_switch_variants[];
 void ring_switch_both_ways(void);
 void ring_switch_begin(void);
 void ring_switch_end(uint32_t n);
+int ring_switch_awaits_order(
+	void);                 /* Do threads wait for an order, and not poll for completions? */
+int ring_switch_is_over(void); /* have all threads sent what they send, and seen it complete? */
+
+void ring_fault_plan(void);
+void ring_fault_agent(void);
 
 void ring_failover_agent(void);
 void ring_failover_plan(void);

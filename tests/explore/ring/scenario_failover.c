@@ -2,7 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* ring_switch, with the state machine of the runtime at both ends (hosts.h) in place of a host that
  * does everything at once. Paths fail at any moment, also while one is fenced, opened or ordered;
- * packets of a failed path are lost, or arrive when it is fenced, or the next one is in use. */
+ * packets of a failed path are lost, or arrive when it is fenced, or the next one is in use.
+ * Threads find that a queue pair has used up its retries, has failed at a WQE or was stopped, and
+ * report it. Only an event of a port comes from elsewhere. */
 #include "hosts.h"
 #include "kernels.h"
 #include "paths.h"
@@ -17,6 +19,9 @@ void ring_failover_plan(void)
 	ring_dims.target = ring_dims.plan.n_pes - 1; /* a channel with two ends */
 	if (scenario_draw(2))
 		ring_switch_both_ways();
+	/* Retransmissions that are cut by a fence would leave old data, if the responder wrote the
+	 * data of a repeated WRITE again. No order of steps can mend that (tests/faults). */
+	ring_dims.plan.nic.chaos &= ~MLX5SW_CHAOS_DUP_WRITE;
 	n_faults = 1 + scenario_draw(N_FAULTS);
 	/* A poster that waits for space keeps memory of earlier paths from being used again, and
 	 * none may make progress until the faults are over. */
@@ -28,17 +33,12 @@ static int has_path(int end)
 	return rig_hosts_phase(end) >= SHMEMHI_OFFERED && rig_hosts_phase(end) <= SHMEMHI_RUNNING;
 }
 
-/* A path fails: packets are lost or held back from now on, or nothing happens to them. One end, or
- * each, notices; each, if one of them may have left the path already. */
-static void fail_path(void)
+/* A port fails: packets may be lost or held back before. One end, or each, gets the event; each, if
+ * one of them may have left the path already. */
+static void fail_port(void)
 {
-	static const char *const losses[] = {"drop packet kind=ack", "drop packet kind=response",
-					     "drop packet", "hold packet kind=request"};
-	const unsigned loss = shmemsim_choose(5);
 	unsigned end;
 
-	if (loss)
-		rig_control("%s", losses[loss - 1]);
 	for (unsigned n = shmemsim_choose(120); n > 0; n--)
 		shmemsim_yield();
 	end = has_path(0) && has_path(1) ? shmemsim_choose(3) : 2;
@@ -46,6 +46,26 @@ static void fail_path(void)
 		rig_hosts_fault(0);
 	if (end != 0)
 		rig_hosts_fault(1);
+}
+
+/* A path fails. What its threads can find is left to them: packets that are lost or held back until
+ * the retries are used up, a WQE that fails, a queue pair that somebody stops. With a proxy, which
+ * takes a lock again and again, the clock does not jump, and retries would take too long. */
+static void fail_path(void)
+{
+	static const char *const losses[] = {"drop packet kind=ack", "drop packet kind=response",
+					     "drop packet", "hold packet kind=request",
+					     "fail wqe syndrome=0x15 vendor=0x81 n=1"};
+	const unsigned loss = shmemsim_choose(7);
+	const int is_event =
+		ring_dims.plan.by_host || ring_switch_awaits_order() || shmemsim_choose(3) == 0;
+
+	if (loss < 5)
+		rig_control("%s", losses[loss]);
+	else if (loss == 5)
+		rig_stop(rig_channel(0, ring_dims.target, 0));
+	if (is_event || loss == 6)
+		fail_port();
 }
 
 /* A step of the hosts. The next path loses nothing: without a loss no test has to wait for the
@@ -65,7 +85,7 @@ void ring_failover_agent(void)
 
 	ring_switch_begin();
 	rig_hosts_open(0, ring_dims.target, 0);
-	while (n_left || !rig_hosts_are_idle()) {
+	while (n_left || !rig_hosts_are_idle() || !ring_switch_is_over()) {
 		if (n_left && rig_hosts_phase(0) != SHMEMHI_PREPARING &&
 		    rig_hosts_phase(1) != SHMEMHI_PREPARING &&
 		    shmemsim_choose(n_left == n_faults ? 60 : 30) == 0) {

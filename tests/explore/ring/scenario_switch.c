@@ -144,6 +144,13 @@ static void switch_in_turn(const ring_pe_t *p)
 	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
 }
 
+static void note_sent(void)
+{
+	shmemd_arch_red_add_u32(&ring_notes.n_sent, 1);
+	if (ring_switch_is_over())
+		shmemsim_ring(); /* the agent of scenario_fault.c */
+}
+
 /* As a service kernel of the host does if no thread waits for space or completions. */
 static void serve(const ring_pe_t *p)
 {
@@ -163,6 +170,7 @@ static void send_back(const ring_pe_t *p, uint32_t w)
 		work(&back, w, i);
 	EXPECT_IS(shmemd_quiet(&p->ctx), SHMEMD_OK);
 	EXPECT_IS(shmemd_arch_ld_data_u64(word_on(0, AREA_TARGET, LAST + w)), RING_OPS);
+	note_sent();
 }
 
 void ring_switch(const void *params)
@@ -186,7 +194,7 @@ void ring_switch(const void *params)
 	EXPECT_IS(shmemd_arch_ld_data_u64(word_on(p->target, AREA_TARGET, LAST + w)), RING_OPS);
 	if (p->variant == SWITCH_SEND || p->variant >= SWITCH_ALL)
 		ring_check(p, w);
-	shmemd_arch_red_add_u32(&ring_notes.n_sent, 1);
+	note_sent();
 	if (p->variant != SWITCH_SERVICE)
 		serve(p);
 }
@@ -223,11 +231,24 @@ void ring_switch_begin(void)
 	n_ambiguous = 0;
 }
 
+int ring_switch_awaits_order(void)
+{
+	return ring_dims.variant == SWITCH_UNRUNG || ring_dims.variant == SWITCH_MOVE;
+}
+
+int ring_switch_is_over(void)
+{
+	const uint32_t n_threads = ring_dims.n_blocks * ring_dims.n_threads;
+
+	return shmemd_arch_ld_acquire_u32(&ring_notes.n_sent) ==
+	       n_workers() + (is_two_way ? n_threads : 0);
+}
+
 void ring_switch_end(uint32_t n)
 {
 	n_orders = n;
 	if (ring_dims.variant == SWITCH_SERVICE) {
-		while (shmemd_arch_ld_acquire_u32(&ring_notes.n_sent) != n_workers())
+		while (!ring_switch_is_over())
 			shmemd_arch_spin_hint();
 		rig_order_end(0, ring_dims.target, 0, SHMEMD_ERR_PATH);
 	}
