@@ -3,11 +3,11 @@
 /* Ports go down and come back while kernels use them, and the results are what they would have
  * been: every put and signal is there, signals come after their data, every atomic took effect
  * once, barriers hold. Each PE is a process with two software NICs of its own. It takes their ports
- * down itself, from a second thread, when its kernel has come so far.
+ * down itself, from a second thread, when its kernel has come so far. The same on GPUs, where the
+ * kernel goes on while the agent's thread and the service switch its channels.
  *
  * FAILOVER_ROUNDS: rounds of a kernel. */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@
 #define SLOTS 8 /* messages from one thread to its neighbour that may be on their way */
 #define NBYTES 200
 #define ROUNDS 400
+#define ROUNDS_SLOW 60
 
 typedef struct message {
 	uint64_t words[NBYTES / 8];
@@ -34,7 +35,7 @@ typedef struct mix_params {
 	uint64_t *sums;      /* [2]: non-fetching adds, fetching adds */
 	uint64_t *last;      /* [thread]: greatest value that a fetching add returned, plus 1 */
 	uint64_t *ambiguous; /* [thread] results that were lost */
-	uint64_t *progress;  /* rounds of thread 0 */
+	uint64_t *progress;  /* rounds of thread 0, in host memory */
 	int *status;
 	uint32_t n;
 } mix_params_t;
@@ -159,39 +160,42 @@ typedef struct script {
 	uint32_t rounds;
 	char ports[2][32];
 	int n_failed;
-	_Atomic int is_ending;
+	int is_ending; /* atomic */
 } script_t;
 
 static void pause_ms(long ms)
 {
-	const struct timespec time = {.tv_nsec = ms * 1000000};
+	struct timespec time;
 
+	time.tv_sec = 0;
+	time.tv_nsec = ms * 1000000;
 	nanosleep(&time, NULL);
 }
 
 static void set_port(script_t *script, int which, int state)
 {
-	static const char *const formats[] = {[UP] = "port up %s",
-					      [DOWN] = "port down %s",
-					      [FAIL] = "fail wqe %s syndrome=0x15 vendor=0x81 n=1"};
+	const char *port = script->ports[which];
 	char line[96], answer[256];
 
 	if (!state)
 		return;
-	snprintf(line, sizeof line, formats[state], script->ports[which]);
+	if (state == FAIL)
+		snprintf(line, sizeof line, "fail wqe %s syndrome=0x15 vendor=0x81 n=1", port);
+	else
+		snprintf(line, sizeof line, "port %s %s", state == UP ? "up" : "down", port);
 	script->n_failed += mlx5sw_control(line, answer, sizeof answer) != 0;
 }
 
 static void *script_main(void *arg)
 {
-	script_t *script = arg;
+	script_t *script = (script_t *)arg;
 
 	for (size_t i = 0; i < script->n; i++) {
 		const move_t *m = &script->moves[i];
 		uint64_t at = (uint64_t)script->rounds * m->percent / 100;
 
 		while (__atomic_load_n(script->progress, __ATOMIC_ACQUIRE) < at &&
-		       !script->is_ending)
+		       !__atomic_load_n(&script->is_ending, __ATOMIC_RELAXED))
 			pause_ms(1);
 		set_port(script, 0, m->home);
 		set_port(script, 1, m->standby);
@@ -209,9 +213,10 @@ static int is_exact(const pes_t *pes)
 /* The two NICs of this PE: mlx5_0 and mlx5_1; the console knows the device only. */
 static int name_ports(pes_t *pes, script_t *script)
 {
-	shmemh_fault_info_t info = {.size = sizeof info};
+	shmemh_fault_info_t info;
 	char *colon;
 
+	info.size = sizeof info;
 	PES_TRY(pes, shmemh_fault_get(pes->job, (pes->pe + 1) % pes->n_pes, 0, &info));
 	snprintf(script->ports[0], sizeof script->ports[0], "%s", info.port);
 	colon = strchr(script->ports[0], ':');
@@ -229,8 +234,32 @@ static uint32_t rounds_of(const pes_t *pes)
 {
 	const char *text = getenv("FAILOVER_ROUNDS");
 
-	(void)pes;
-	return text ? (uint32_t)strtoul(text, NULL, 10) : ROUNDS;
+	return text ? (uint32_t)strtoul(text, NULL, 10) : pes->is_slow ? ROUNDS_SLOW : ROUNDS;
+}
+
+/* A word that kernels store to and a thread of the host reads meanwhile. NULL: no memory. */
+static uint64_t *shared_word(void)
+{
+	void *word = NULL;
+
+#ifdef __CUDACC__
+	if (cudaHostAlloc(&word, sizeof(uint64_t), cudaHostAllocDefault) != cudaSuccess)
+		return NULL;
+#else
+	word = malloc(sizeof(uint64_t));
+#endif
+	if (word)
+		memset(word, 0, sizeof(uint64_t));
+	return (uint64_t *)word;
+}
+
+static void free_shared_word(uint64_t *word)
+{
+#ifdef __CUDACC__
+	cudaFreeHost(word);
+#else
+	free(word);
+#endif
 }
 
 static int alloc_mix(pes_t *pes, mix_params_t *p)
@@ -248,23 +277,29 @@ static int alloc_mix(pes_t *pes, mix_params_t *p)
 	PES_ALLOC(pes, p->sums, uint64_t, 2, 0);
 	PES_ALLOC(pes, p->last, uint64_t, THREADS, 0);
 	PES_ALLOC(pes, p->ambiguous, uint64_t, THREADS, 0);
-	PES_ALLOC(pes, p->progress, uint64_t, 1, 0);
-	return 0;
+	p->progress = shared_word();
+	return PES_CHECK(pes, p->progress != NULL);
 }
 
 /* What is left in memory when all PEs have passed the barrier. */
 static void check_mix(pes_t *pes, const mix_params_t *p)
 {
+	const uint64_t *sums = (const uint64_t *)pes_read(pes, p->sums, 2 * sizeof(uint64_t));
+	const uint64_t *arrived =
+		(const uint64_t *)pes_read(pes, p->arrived, THREADS * sizeof(uint64_t));
 	uint64_t adds = 0, n_pes = (uint64_t)pes->n_pes;
+
+	if (!sums || !arrived)
+		return;
 
 	for (uint32_t i = 0; i < p->n; i++)
 		if ((int)(i % (uint32_t)pes->n_pes) == pes->pe)
 			adds += n_pes * (THREADS * (THREADS + 1) / 2);
-	PES_EQ(pes, p->sums[0], adds);
+	PES_EQ(pes, sums[0], adds);
 	if (pes->pe == 0)
-		PES_EQ(pes, p->sums[1], n_pes * THREADS * p->n);
+		PES_EQ(pes, sums[1], n_pes * THREADS * p->n);
 	for (uint32_t t = 0; t < THREADS; t++)
-		PES_EQ(pes, p->arrived[t], p->n);
+		PES_EQ(pes, arrived[t], p->n);
 }
 
 static int run_mix(pes_t *pes, script_t *script)
@@ -279,8 +314,9 @@ static int run_mix(pes_t *pes, script_t *script)
 	PES_CHECK(pes, pthread_create(&thread, NULL, script_main, script) == 0);
 	PES_TRY(pes, run_device(shmemd_launch(mix_kernel, 1, THREADS, 0, NULL, p)));
 	PES_TRY(pes, run_device(shmemd_stream_sync(NULL)));
-	script->is_ending = 1;
+	__atomic_store_n(&script->is_ending, 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
+	free_shared_word(p.progress);
 	PES_EQ(pes, script->n_failed, 0);
 	if (pes_finish(pes, __FILE__, __LINE__))
 		return 1;
@@ -293,8 +329,9 @@ static uint64_t switches(pes_t *pes)
 	uint64_t n = 0;
 
 	for (int i = 0; i < pes->n_pes * shmemh_channels(pes->job); i++) {
-		shmemh_fault_info_t info = {.size = sizeof info};
+		shmemh_fault_info_t info;
 
+		info.size = sizeof info;
 		if (shmemh_fault_get(pes->job, i % pes->n_pes, i / pes->n_pes, &info) == SHMEMH_OK)
 			n += info.switches;
 	}
@@ -304,10 +341,13 @@ static uint64_t switches(pes_t *pes)
 /* Then all ports come up again, for the next test. */
 static int run_script(pes_t *pes, const move_t *moves, size_t n)
 {
-	script_t script = {.moves = moves, .n = n};
+	script_t script;
 	uint64_t before;
 	int failed;
 
+	memset(&script, 0, sizeof script);
+	script.moves = moves;
+	script.n = n;
 	if (!is_exact(pes))
 		return pes_skip(pes, SKIP_REASON);
 	if (name_ports(pes, &script))
@@ -321,9 +361,7 @@ static int run_script(pes_t *pes, const move_t *moves, size_t n)
 	return failed;
 }
 
-#define RUN(pes, ...)                                                                              \
-	run_script(pes, (const move_t[]){__VA_ARGS__},                                             \
-		   sizeof((const move_t[]){__VA_ARGS__}) / sizeof(move_t))
+#define RUN(pes, moves) run_script(pes, moves, sizeof(moves) / sizeof((moves)[0]))
 
 /* ---- tests ---- */
 
@@ -339,42 +377,57 @@ static int nothing_fails(pes_t *pes)
 /* Every PE communicates with PE 1. */
 static int port_of_one_pe(pes_t *pes)
 {
-	return pes->pe == 1 ? RUN(pes, {25, DOWN, 0}) : run_script(pes, NULL, 0);
+	static const move_t moves[] = {{25, DOWN, 0}};
+
+	return pes->pe == 1 ? RUN(pes, moves) : run_script(pes, NULL, 0);
 }
 
 static int ports_of_all_pes(pes_t *pes)
 {
-	return RUN(pes, {25, DOWN, 0});
+	static const move_t moves[] = {{25, DOWN, 0}};
+
+	return RUN(pes, moves);
 }
 
 static int one_after_the_other(pes_t *pes)
 {
-	return RUN(pes, {20, DOWN, 0}, {40, UP, 0}, {50, 0, DOWN}, {70, 0, UP}, {80, DOWN, 0});
+	static const move_t moves[] = {
+		{20, DOWN, 0}, {40, UP, 0}, {50, 0, DOWN}, {70, 0, UP}, {80, DOWN, 0}};
+
+	return RUN(pes, moves);
 }
 
 /* The PE has no path until one of its ports is up again. */
 static int both_ports_for_a_while(pes_t *pes)
 {
-	return pes->pe == 0 ? RUN(pes, {30, DOWN, DOWN}, {30, 0, UP}) : run_script(pes, NULL, 0);
+	static const move_t moves[] = {{30, DOWN, DOWN}, {30, 0, UP}};
+
+	return pes->pe == 0 ? RUN(pes, moves) : run_script(pes, NULL, 0);
 }
 
 static int before_the_kernel(pes_t *pes)
 {
-	return RUN(pes, {0, DOWN, 0});
+	static const move_t moves[] = {{0, DOWN, 0}};
+
+	return RUN(pes, moves);
 }
 
 /* Requests whose retries are used up, while all ports are up. */
 static int requests_fail(pes_t *pes)
 {
-	return RUN(pes, {20, FAIL, 0}, {40, FAIL, FAIL}, {60, FAIL, FAIL}, {80, FAIL, FAIL});
+	static const move_t moves[] = {
+		{20, FAIL, 0}, {40, FAIL, FAIL}, {60, FAIL, FAIL}, {80, FAIL, FAIL}};
+
+	return RUN(pes, moves);
 }
 
 /* Channels are switched while no kernel runs. */
 static int without_a_kernel(pes_t *pes)
 {
 	uint64_t before = switches(pes);
-	script_t script = {0};
+	script_t script;
 
+	memset(&script, 0, sizeof script);
 	if (!is_exact(pes))
 		return pes_skip(pes, SKIP_REASON);
 	if (name_ports(pes, &script))
