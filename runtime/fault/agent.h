@@ -63,7 +63,8 @@ typedef struct shmemhi_fault_ops {
 	 * PREPARED of PREPARE, which never fails but is tried again, less and less often;
 	 * CONNECTED or FAULT of CONNECT; CARRIED_OUT of ORDER and END, once the device has
 	 * acknowledged it, with the value SHMEMHI_FAULT_CARRIED. What else the action discovers
-	 * (DRAIN: a request that was refused) is returned by next_event in the next step. SEND is not executed here. */
+	 * (DRAIN: a request that was refused) is returned by next_event in the next step. SEND is
+	 * not executed here. */
 	bool (*execute)(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *action,
 			shmemhi_switch_event_t *result);
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -20,7 +21,7 @@
 #define N_PES 3
 #define N_CHANNELS 4
 #define N_MESSAGES 2000
-#define PATIENCE_NS (60 * SHMEMHI_SECOND) /* for a test that hangs */
+#define PATIENCE_NS (20 * SHMEMHI_SECOND) /* for a test that hangs */
 
 static shmemhi_fault_links_t links[N_PES];
 static uint32_t next_from[N_PES][N_PES]; /* [to][from]: value of the next message */
@@ -105,14 +106,16 @@ static void expect(int to, int from, uint32_t n)
 	assert_int_equal(next_from[to][from], n);
 }
 
-/* Cut a connection of PE pe: either end, or in the middle of a frame. */
+/* Cut a connection of PE pe at either end; what the listener has not read yet may be lost. */
 static void cut(int pe)
 {
 	shmemhi_fault_out_t *out = links[pe].outs[draw(N_PES)];
-	const shmemhi_fault_in_t *in = &links[pe].ins[draw(links[pe].n_ins)];
+	shmemhi_fault_in_t *in = &links[pe].ins[draw(N_PES)];
 
 	if (draw(2) && in->state == IN_UP)
-		shutdown(in->fd, draw(2) ? SHUT_RDWR : SHUT_WR);
+		shmemhi_fault_in_end(&links[pe], in);
+	else if (in->state == IN_UP && draw(2))
+		shutdown(in->fd, SHUT_WR);
 	else if (out && out->fd >= 0)
 		shutdown(out->fd, SHUT_RDWR);
 	if (out)
@@ -217,6 +220,7 @@ static void prove(int fd, int as, const shmemhi_secret_t *key)
 
 static void strangers(void **state)
 {
+	static const int not_pes[] = {-1, N_PES, 1};
 	static const char garbage[sizeof(shmemhi_client_hello_t)] = "GET / HTTP/1.1";
 	shmemhi_secret_t key;
 	int fds[SHMEMHI_FAULT_MAX_UNPROVED + 8];
@@ -234,12 +238,12 @@ static void strangers(void **state)
 	assert_int_equal(links[1].n_refused, 2);
 	/* PEs that cannot be. */
 	shmemhi_fault_key(&links[0], 1, &key);
-	for (int as = -1; as <= N_PES; as += N_PES + 1) {
+	for (size_t i = 0; i < sizeof not_pes / sizeof not_pes[0]; i++) {
 		fd = connect_to(1);
-		prove(fd, as, &key);
+		prove(fd, not_pes[i], &key);
 		read_to_end(fd);
 	}
-	assert_int_equal(links[1].n_refused, 4);
+	assert_int_equal(links[1].n_refused, 5);
 	/* Many that say nothing: those that are too many are closed, and work goes on. */
 	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
 		fds[i] = connect_to(1);
@@ -301,6 +305,39 @@ static void false_listeners(void **state)
 	assert_int_equal(links[2].n_refused, 1);
 }
 
+/* The same of one that says that it is the PE, and has no secret. */
+static void impostor(void **state)
+{
+	shmemhi_fault_listener_t *to = &links[0].listeners[1];
+	const shmemhi_addr_t own = to->addrs[0];
+	const shmemhi_verdict_t proved = {.code = SHMEMHI_PROVED};
+	shmemhi_challenge_t challenge = {.magic = SHMEMHI_FAULT_MAGIC};
+	char bytes[sizeof(shmemhi_client_hello_t) + 1];
+	struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t nbytes = sizeof any;
+	const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd;
+
+	(void)state;
+	assert_int_equal(bind(listener, (struct sockaddr *)&any, sizeof any), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&any, &nbytes), 0);
+	to->n_addrs = 2;
+	to->addrs[0].v4 = any;
+	to->addrs[1] = own;
+	send_one(0, 1, 0);
+	step();
+	fd = accept(listener, NULL, NULL);
+	assert_true(fd >= 0);
+	assert_int_equal(send(fd, &challenge, sizeof challenge, 0), sizeof challenge);
+	assert_int_equal(send(fd, &proved, sizeof proved, 0), sizeof proved);
+	expect(1, 0, 1);
+	/* It has the hello, and nothing after it. */
+	assert_int_equal(recv(fd, bytes, sizeof bytes, MSG_WAITALL), sizeof bytes - 1);
+	close(fd);
+	close(listener);
+}
+
 /* Acknowledgements of what was not sent end the connection; the message comes by the next one. */
 static void false_acks(void **state)
 {
@@ -323,6 +360,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(strangers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(malformed_frames, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(false_listeners, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(impostor, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(false_acks, set_up, tear_down),
 	};
 
