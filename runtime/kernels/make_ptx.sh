@@ -26,7 +26,8 @@ nvcc -ptx -O2 -std=c++17 -arch=compute_80 -I "$here/../../include" "$here/$name.
 	echo '.version 8.2'
 	# Names of static functions hold hashes of the file's path.
 	grep -v -e '^//' -e '^\.version' -e '^[[:space:]]*$' "$made" |
-		sed 's/_INTERNAL_[0-9a-f]\{8\}_\([0-9]*_[a-z]*_cu\)_[0-9a-f]\{8\}/_INTERNAL_00000000_\1_00000000/g'
+		sed -e 's/_INTERNAL_[0-9a-f]\{8\}_/_INTERNAL_00000000_/g' \
+			-e 's/\(_INTERNAL_[0-9_]*[a-z]*_cu\)_[0-9a-f]\{8\}/\1_00000000/g'
 } > "$made.ptx"
 if [ -z "$check" ]; then
 	cat "$made.ptx"
