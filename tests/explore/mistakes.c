@@ -45,6 +45,7 @@ static const mistake_t mistakes[] = {
 	MISTAKE(SYNC_EPOCH, "sync"),
 	MISTAKE(SYNC_INDEX, "barrier"),
 	MISTAKE(SWITCH_ANNOUNCED, "orders"),
+	MISTAKE(PACKED_HALF, "packed"),
 #ifdef EXPLORE_RING
 	MISTAKE(FAR_ERROR, "ring_fail"),
 	MISTAKE(MAY_DEFER, "ring_later"),
