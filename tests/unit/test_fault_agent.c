@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Agents (fault/core.h) with several channels to each other and to themselves, over the model of
  * fault_agents.h: random faults at any action, delayed and repeated messages, ports that cannot be
- * used, PEs that stop or die. A path is left only after one of the injected faults of that path; orders are given one at a
- * time, and each is right; in the end every channel runs again at both ends, or has ended for a
- * reason that was injected.
+ * used, PEs that stop or die. A path is left only after one of the injected faults of that path;
+ * orders are given one at a time, and each is right; in the end every channel runs again at both
+ * ends, or has ended for a reason that was injected.
  *
  * FAULT_RUNS=n: so many runs instead of the default. */
 #include <stdio.h>
