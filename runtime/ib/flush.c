@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "ib/fence.h"
 #include "ib/standby.h"
 
@@ -22,6 +23,9 @@
 /* Packets to oneself are not lost: what is not answered at once does not pass. */
 #define RETRIES 1
 #define ACK_TIMEOUT 14 /* 67 ms */
+
+/* CQEs that are missing for so long are lost. */
+#define CQES_LOST_NS ((uint64_t)100 * 1000 * 1000)
 
 #define RIGHTS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
 
@@ -77,7 +81,8 @@ static int make_qp(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 	destroy_qp(s, f);
 	memset(f->memory, 0, queue_nbytes());
 	memset(f->memory + SHMEMD_QUEUE_CQES(DEPTH), 0xff, SHMEMD_QUEUE_CQES(DEPTH));
-	f->index = f->n_cqes = f->n_posted = f->n_done = 0;
+	f->index = f->n_cqes = f->n_posted = f->n_done = f->idle_since = 0;
+	f->last = UINT16_MAX;
 	f->round++;
 	f->link.psn = shmemhi_queue_psn();
 	status = shmemhi_link_create_cq(&s->ib->lib, &f->link, &f->mem, &s->err);
@@ -201,7 +206,7 @@ static void post_flush(const shmemhi_standby_t *s, shmemhi_own_port_t *port)
 /* Read the CQEs that are there. */
 static void poll(shmemhi_flusher_t *f)
 {
-	while (f->n_done < f->n_posted) {
+	for (;;) {
 		const char *cqe = f->memory + SHMEMD_QUEUE_CQES(DEPTH) +
 				  (f->n_cqes & (DEPTH - 1)) * SHMEMD_CQE_NBYTES;
 		uint8_t last = __atomic_load_n((const uint8_t *)cqe + SHMEMD_CQE_NBYTES - 1,
@@ -210,15 +215,30 @@ static void poll(shmemhi_flusher_t *f)
 		if (last >> 4 == SHMEMD_CQE_INVALID || (last & 1) != (f->n_cqes / DEPTH & 1))
 			return;
 		f->n_cqes++;
-		if (last >> 4 != SHMEMD_CQE_REQ) {
+		f->last = (uint16_t)((uint8_t)cqe[SHMEMD_CQE_TAIL + 4] << 8 |
+				     (uint8_t)cqe[SHMEMD_CQE_TAIL + 5]);
+		if (last >> 4 == SHMEMD_CQE_REQ && !f->has_failed)
+			f->n_done++;
+		else
 			f->has_failed = 1;
-			return;
-		}
-		f->n_done++;
 	}
 }
 
-/* Make the queue pair again if it has failed, or if READs pass again, or no longer. */
+/* Has everything that was posted a CQE? Then no doorbell is on its way to the NIC. */
+static bool is_idle(shmemhi_standby_t *s, shmemhi_flusher_t *f)
+{
+	poll(f);
+	if (!f->n_posted || f->last == (uint16_t)(f->index - 1))
+		return true;
+	if (!f->is_local) /* READs that do not pass would take until their retries are used up */
+		shmemhi_link_to_err(&s->ib->lib, &f->link, &s->err);
+	if (!f->idle_since)
+		f->idle_since = shmemhi_now();
+	return shmemhi_now() - f->idle_since > CQES_LOST_NS;
+}
+
+/* Make the queue pair again if it has failed, or if READs pass again, or no longer. Returns as
+ * shmemhi_flush. */
 static int renew(shmemhi_standby_t *s, const shmemhi_own_port_t *port, shmemhi_flusher_t *f)
 {
 	int is_local;
@@ -226,18 +246,21 @@ static int renew(shmemhi_standby_t *s, const shmemhi_own_port_t *port, shmemhi_f
 	f->reads_fail = port->is_up && (f->reads_fail || (f->has_failed && !f->is_local));
 	is_local = !port->is_up || f->reads_fail;
 	if (!f->has_failed && is_local == f->is_local)
-		return SHMEMH_OK;
+		return 1;
+	if (!is_idle(s, f))
+		return 0;
 	f->is_local = is_local;
-	return make_qp(s, f);
+	return make_qp(s, f) == SHMEMH_OK ? 1 : -1;
 }
 
 int shmemhi_flush(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 {
 	shmemhi_own_port_t *port = &s->ports[e->column];
 	shmemhi_flusher_t *f = &port->flusher;
+	int ready = renew(s, port, f);
 
-	if (renew(s, port, f) != SHMEMH_OK)
-		return -1;
+	if (ready != 1)
+		return ready;
 	if (!e->is_flushing || e->flush_round != f->round) {
 		if (f->n_posted - f->n_done >= IN_FLIGHT) {
 			poll(f);

@@ -85,7 +85,7 @@ static int add_block(shmemhi_standby_t *s, uint32_t n_slots)
 int shmemhi_slots_open(shmemhi_standby_t *s)
 {
 	uint64_t fit = SHMEMHI_SLOTS_NBYTES / shmemhi_queue_nbytes(s->ib);
-	uint64_t n = shmemhi_n_routes(s);
+	uint64_t n = SHMEMHI_SLOTS_PER_LINK * shmemhi_n_routes(s);
 	int status = SHMEMH_OK;
 
 	for (n = n < fit ? n : fit; status == SHMEMH_OK && n > 0;) {

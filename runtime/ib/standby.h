@@ -28,8 +28,12 @@
 #include "ib/queue.h"
 #include "kernels/serve.h"
 
-/* Queue memory allocated at the start: at most this, and not more than a slot for each link. */
+/* Queue memory allocated at the start: at most this, and not more than so many slots for each link.
+ * Several, because memory of a GPU may be available only once its kernels have ended, which wait for
+ * the switch; and both ends may change their ports before a poster goes on and a slot is free
+ * again. */
 #define SHMEMHI_SLOTS_NBYTES ((uint64_t)64 << 20)
+#define SHMEMHI_SLOTS_PER_LINK 8u
 
 /* Doorbell registers of the stand-by port at most; links share them. */
 #define SHMEMHI_STANDBY_UARS 64u
@@ -124,12 +128,14 @@ typedef struct shmemhi_flusher {
 	char *memory;      /* queue, then a page for READs */
 	uint64_t n_posted; /* flushes; each asks for one CQE */
 	uint64_t n_done;
-	uint64_t index;  /* of the queue pair's next WQEBB */
-	uint64_t n_cqes; /* read since the queue pair was made */
-	uint64_t round;  /* queue pairs made */
-	int has_failed;  /* make the queue pair again */
-	int is_local;    /* DUMPs instead of READs */
-	int reads_fail;  /* READs failed although the port is up */
+	uint64_t index;      /* of the queue pair's next WQEBB */
+	uint64_t n_cqes;     /* read since the queue pair was made */
+	uint64_t round;      /* queue pairs made */
+	uint64_t idle_since; /* when CQEs of what was posted began to be waited for */
+	uint16_t last;       /* index of the WQEBB that the latest CQE is of */
+	int has_failed;      /* make the queue pair again */
+	int is_local;        /* DUMPs instead of READs */
+	int reads_fail;      /* READs failed although the port is up */
 } shmemhi_flusher_t;
 
 /* A port of this PE that paths may use. */

@@ -328,11 +328,11 @@ static uint64_t switches(pes_t *pes)
 {
 	uint64_t n = 0;
 
-	for (int pe = 0; pe < pes->n_pes; pe++) {
+	for (int i = 0; i < pes->n_pes * shmemh_channels(pes->job); i++) {
 		shmemh_fault_info_t info;
 
 		info.size = sizeof info;
-		if (shmemh_fault_get(pes->job, pe, 0, &info) == SHMEMH_OK)
+		if (shmemh_fault_get(pes->job, i % pes->n_pes, i / pes->n_pes, &info) == SHMEMH_OK)
 			n += info.switches;
 	}
 	return n;

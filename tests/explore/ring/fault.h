@@ -27,8 +27,8 @@ typedef struct ring_fault {
 } ring_fault_t;
 
 typedef struct ring_fault_seen {
-	uint64_t
-		n_steps; /* operations until all threads had completed what they sent, or the fault */
+	/* operations until all threads had completed what they sent, or until the fault */
+	uint64_t n_steps;
 	uint64_t hits[N_FAULT_KINDS][SHMEMHI_CLOSED + 1]; /* ends that were in this phase */
 } ring_fault_seen_t;
 
