@@ -40,6 +40,10 @@ static void order_end(int pe)
 	await_step(3);
 	rig_order_end(0, 1, 0, SHMEMD_ERR_PATH);
 	rig_order(0, 1, 0);
+	/* The memory of its queue is not to be used again: posters with older snapshots may write
+	 * to it. */
+	CHECK((int32_t)(SHMEMD_READY_INDEX(rig_words(0, 1, 0)->ready) - rig_pes[0].order.retired) <
+	      0);
 	end_service();
 }
 
@@ -106,9 +110,6 @@ static void posts_without_key(const void *params)
 	reach(1);
 	serve(p);
 	CHECK_IS(rig_status(0, 1, 0), SHMEMD_ERR_REFUSED);
-	/* The memory of its queue may not be used again: posters with older snapshots may write. */
-	CHECK((int32_t)(SHMEMD_READY_INDEX(rig_words(0, 1, 0)->ready) - rig_pes[0].order.retired) <
-	      0);
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 3, 1);
 	CHECK_IS(shmemd_quiet(&p->ctx), SHMEMD_ERR_REFUSED);
 	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 0);

@@ -397,9 +397,9 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 	shmemd_arch_unlock(&c->ch->done, SHMEMD_DONE_WORD(SHMEMD_DONE_INDEX(at.done), 0));
 }
 
-/* An order to end the channel, or one for a channel that has ended: nothing is moved. A poster whose
- * snapshot is older than the failure may write to the queue at any later time, so its memory is
- * never used again: `ready` of a failed channel does not reach this index. */
+/* An order to end the channel, or one for a channel that has ended: nothing is moved. A poster
+ * whose snapshot is older than the failure may write to the queue at any later time, so its memory
+ * is never used again: `ready` of a failed channel does not reach this index. */
 SHMEMD_FN void shmemdi_order_ends(const shmemdi_chan_t *c, const shmemdi_order_t *o)
 {
 	uint64_t done = shmemdi_lock(&c->ch->done);
