@@ -58,6 +58,7 @@ typedef struct shmemhi_fault_out {
 	size_t n_waiting, capacity;
 	size_t n_sent, sent; /* of these, sent on this connection; bytes of the next one */
 	uint64_t next_seq;
+	uint64_t acked_at; /* latest acknowledgement, or the first message after it */
 } shmemhi_fault_out_t;
 
 /* From a PE. */

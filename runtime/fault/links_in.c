@@ -35,12 +35,24 @@ static void refuse(shmemhi_fault_links_t *links, shmemhi_fault_in_t *in, const c
 
 /* Accepting */
 
+/* The longest without a proof gives up its place: strangers who say nothing lock nobody out. */
+static void make_room(shmemhi_fault_links_t *links)
+{
+	shmemhi_fault_in_t *oldest = NULL;
+
+	for (uint32_t i = 0; i < links->n_ins; i++)
+		if (links->ins[i].state == IN_HELLO &&
+		    (!oldest || links->ins[i].deadline < oldest->deadline))
+			oldest = &links->ins[i];
+	shmemhi_fault_in_end(links, oldest);
+}
+
 static shmemhi_fault_in_t *free_place(shmemhi_fault_links_t *links)
 {
 	uint32_t i = 0;
 
 	if (links->n_unproved == SHMEMHI_FAULT_MAX_UNPROVED)
-		return NULL;
+		make_room(links);
 	while (links->ins[i].state != IN_FREE)
 		i++;
 	return &links->ins[i];
@@ -50,10 +62,6 @@ static void begin(shmemhi_fault_links_t *links, int fd, const shmemhi_addr_t *fr
 {
 	shmemhi_fault_in_t *in = free_place(links);
 
-	if (!in) {
-		close(fd);
-		return;
-	}
 	memset(in, 0, sizeof *in);
 	in->fd = fd;
 	in->state = IN_HELLO;

@@ -12,7 +12,8 @@
 
 #define CONNECT_NS (2 * SHMEMHI_SECOND) /* an address behind a firewall keeps the others waiting */
 #define PROOF_NS (5 * SHMEMHI_SECOND)
-#define RETRY_NS (50 * SHMEMHI_MS) /* after all addresses failed; then twice that, and so on, */
+#define ACK_NS (2 * SHMEMHI_SECOND) /* without an acknowledgement */
+#define RETRY_NS (50 * SHMEMHI_MS)  /* after all addresses failed; then twice that, and so on, */
 #define RETRY_MAX_NS SHMEMHI_SECOND
 #define SAY_NS (5 * SHMEMHI_SECOND) /* without a connection */
 
@@ -228,11 +229,16 @@ static int take_acks(shmemhi_fault_out_t *out)
 		const uint64_t first = out->next_seq - out->n_waiting, seq = out->in.head.seq;
 		size_t n;
 
-		if (out->in.head.type != SHMEMHI_FAULT_ACK || seq >= first + out->n_sent)
+		if (out->in.head.type != SHMEMHI_FAULT_ACK || seq >= out->next_seq)
 			return -EPROTO;
 		if (seq < first)
 			continue;
+		/* Of a connection before this one, perhaps: what this one has not carried yet, or
+		 * only a part of it, is sent to its end, and acknowledged again. */
 		n = (size_t)(seq - first) + 1;
+		if (n > out->n_sent)
+			n = out->n_sent;
+		out->acked_at = shmemhi_now();
 		memmove(out->waiting, out->waiting + n,
 			(out->n_waiting - n) * sizeof *out->waiting);
 		out->n_waiting -= n;
@@ -243,6 +249,8 @@ static int take_acks(shmemhi_fault_out_t *out)
 
 static int send_waiting(shmemhi_fault_out_t *out)
 {
+	if (out->n_sent == 0 && out->sent == 0)
+		out->acked_at = shmemhi_now();
 	while (out->n_sent < out->n_waiting) {
 		const char *frame = (const char *)&out->waiting[out->n_sent];
 		const size_t nbytes = sizeof *out->waiting;
@@ -284,6 +292,9 @@ static int advance(shmemhi_fault_links_t *links, int pe, shmemhi_fault_out_t *ou
 	default: {
 		const int got = take_acks(out);
 
+		/* The address may be one that the peer has lost meanwhile. */
+		if (got == 0 && out->n_sent && shmemhi_now() - out->acked_at >= ACK_NS)
+			return -ETIMEDOUT;
 		return got < 0 ? got : send_waiting(out);
 	}
 	}

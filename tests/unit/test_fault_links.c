@@ -244,12 +244,13 @@ static void strangers(void **state)
 		read_to_end(fd);
 	}
 	assert_int_equal(links[1].n_refused, 5);
-	/* Many that say nothing: those that are too many are closed, and work goes on. */
+	/* Many that say nothing: the oldest are closed, and work goes on. */
 	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
 		fds[i] = connect_to(1);
 		step();
 	}
 	assert_true(links[1].n_unproved <= SHMEMHI_FAULT_MAX_UNPROVED);
+	expect_work(); /* beside them */
 	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
 		close(fds[i]);
 	expect_work();
@@ -352,6 +353,68 @@ static void false_acks(void **state)
 	expect_work();
 }
 
+/* Deliver three messages whose acknowledgements are lost. */
+static void lose_acks(void)
+{
+	for (uint32_t i = 0; i < 3; i++)
+		send_one(0, 1, i);
+	expect(1, 0, 3);
+	for (uint32_t i = 0; i < links[1].n_ins; i++)
+		shmemhi_fault_in_end(&links[1], &links[1].ins[i]);
+	assert_int_equal(links[0].outs[1]->n_waiting, 3);
+}
+
+static shmemhi_fault_in_t *proved_in(void)
+{
+	for (uint32_t i = 0; i < links[1].n_ins; i++)
+		if (links[1].ins[i].state == IN_UP)
+			return &links[1].ins[i];
+	return NULL;
+}
+
+/* An acknowledgement of what an earlier connection carried does not end the connection. */
+static void late_ack(void **state)
+{
+	const shmemhi_frame_t ack = {.type = SHMEMHI_FAULT_ACK, .seq = 3};
+	const uint64_t deadline = shmemhi_deadline(PATIENCE_NS);
+
+	(void)state;
+	lose_acks();
+	while (!proved_in() && shmemhi_now() < deadline) {
+		shmemhi_fault_links_poll(&links[0], 0);
+		shmemhi_fault_links_poll(&links[1], 0);
+	}
+	assert_int_equal(send(proved_in()->fd, &ack, sizeof ack, 0), sizeof ack);
+	shmemhi_fault_links_poll(&links[0], 0);
+	assert_int_equal(links[0].outs[1]->state, OUT_UP);
+	while (links[0].outs[1]->n_waiting && shmemhi_now() < deadline)
+		step();
+	assert_int_equal(links[0].outs[1]->n_waiting, 0);
+	assert_int_equal(next_from[1][0], 3);
+	expect_work();
+}
+
+/* A connection on which no acknowledgement comes is left for the next address. */
+static void silent_connection(void **state)
+{
+	shmemhi_fault_listener_t *to = &links[0].listeners[1];
+
+	(void)state;
+	expect_work();
+	while (links[0].outs[1]->n_waiting)
+		step();
+	to->n_addrs = 2;
+	to->addrs[1] = to->addrs[0];
+	send_one(0, 1, 1);
+	shmemhi_fault_links_poll(&links[0], 0);
+	assert_int_equal(links[0].outs[1]->n_sent, 1);
+	links[0].outs[1]->acked_at = 0; /* long ago */
+	shmemhi_fault_links_poll(&links[0], 0);
+	assert_int_not_equal(links[0].outs[1]->state, OUT_UP);
+	assert_int_equal(links[0].outs[1]->addr, 1);
+	expect(1, 0, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +423,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(strangers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(malformed_frames, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(false_listeners, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(late_ack, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(silent_connection, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(impostor, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(false_acks, set_up, tear_down),
 	};

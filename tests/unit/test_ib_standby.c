@@ -55,7 +55,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The order for path 1 waits for one of another channel while path 1 fails and path 2 is offered. */
+/* The order for path 1 waits for one of another channel, path 1 fails, and path 2 is offered. */
 static void endpoint_that_awaits_its_order(void **state)
 {
 	shmemhi_endpoint_t *first = add(1, 1), *second = add(2, 1);
