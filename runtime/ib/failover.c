@@ -227,8 +227,11 @@ static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_
 	return done(result, SHMEMHI_EV_PREPARED, a->path, (uintptr_t)e);
 }
 
-/* Connect the endpoint that was offered. It may be on a port that this PE has left since. */
-static bool connect_end(shmemhi_standby_t *s, shmemhi_route_t *route,
+/* Connect the endpoint that was offered. It may be on a port that this PE has left since. If the
+ * two ports cannot be connected, as those of separate rails, that counts as a path that failed
+ * without a reason: one of the ends then tries its other port. The next path is not prepared at
+ * once. */
+static bool connect_end(shmemhi_standby_t *s, int pe, shmemhi_route_t *route,
 			const shmemhi_switch_action_t *a, shmemhi_switch_event_t *result)
 {
 	shmemhi_endpoint_t *e = find(route, a->path);
@@ -243,8 +246,11 @@ static bool connect_end(shmemhi_standby_t *s, shmemhi_route_t *route,
 		s->ports[e->column].n_exposed++;
 	}
 	while (e->stage != SHMEMHI_IN_RTS)
-		if (shmemhi_endpoint_connect(s, e) != SHMEMH_OK)
+		if (shmemhi_endpoint_connect(s, e) != SHMEMH_OK) {
+			shmemhi_failed_silently(s, pe, route);
+			route->retry_at = shmemhi_now() + FIRST_BACKOFF_NS;
 			return done(result, SHMEMHI_EV_FAULT, a->path, 0);
+		}
 	return done(result, SHMEMHI_EV_CONNECTED, a->path, 0);
 }
 
@@ -342,7 +348,7 @@ static bool execute(void *self, int pe, uint32_t k, const shmemhi_switch_action_
 	case SHMEMHI_ACT_PREPARE:
 		return prepare(s, route, a, result);
 	case SHMEMHI_ACT_CONNECT:
-		return connect_end(s, route, a, result);
+		return connect_end(s, pe, route, a, result);
 	case SHMEMHI_ACT_ORDER:
 	case SHMEMHI_ACT_END:
 		return order(s, pe, k, a, result);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Which endpoints of a channel are destroyed, and which must be left (ib/standby.h). No NIC. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 static shmemh_t job;
 static shmemhi_ib_t ib;
 static shmemhi_standby_t standby;
-static shmemhi_route_t route;
+static shmemhi_route_t routes[2]; /* to PE 0, to PE 1; the tests use the second */
 static shmemhi_slot_t slots[4];
 
 /* The endpoint of a path, newest first; fenced. */
@@ -28,8 +29,8 @@ static shmemhi_endpoint_t *add(uint32_t path, int is_connected)
 	e->slot->is_busy = 1;
 	e->path = path;
 	e->has_path = e->is_fenced = 1;
-	e->next = route.endpoints;
-	route.endpoints = e;
+	e->next = routes[1].endpoints;
+	routes[1].endpoints = e;
 	return e;
 }
 
@@ -38,17 +39,17 @@ static int setup(void **state)
 	(void)state;
 	memset(&ib, 0, sizeof ib);
 	memset(&standby, 0, sizeof standby);
-	memset(&route, 0, sizeof route);
+	memset(routes, 0, sizeof routes);
 	standby.job = &job;
 	standby.ib = &ib;
-	route.used = route.ordered = add(0, 1);
+	routes[1].used = routes[1].ordered = add(0, 1);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	for (shmemhi_endpoint_t *e = route.endpoints, *next; e; e = next) {
+	for (shmemhi_endpoint_t *e = routes[1].endpoints, *next; e; e = next) {
 		next = e->next;
 		free(e);
 	}
@@ -61,19 +62,19 @@ static void endpoint_that_awaits_its_order(void **state)
 	shmemhi_endpoint_t *first = add(1, 1), *second = add(2, 1);
 
 	(void)state;
-	route.current = second;
-	shmemhi_reap(&standby, &route);
+	routes[1].current = second;
+	shmemhi_reap(&standby, &routes[1]);
 	assert_int_equal(slots[1].is_busy, 1);
-	route.ordered = first;
-	shmemhi_reap(&standby, &route);
+	routes[1].ordered = first;
+	shmemhi_reap(&standby, &routes[1]);
 	assert_int_equal(slots[0].is_busy, 1);
-	route.used = first;
-	route.ordered = second;
-	shmemhi_reap(&standby, &route);
+	routes[1].used = first;
+	routes[1].ordered = second;
+	shmemhi_reap(&standby, &routes[1]);
 	assert_int_equal(slots[0].is_busy, 0);
 	assert_int_equal(slots[1].is_busy, 1);
-	route.used = second;
-	shmemhi_reap(&standby, &route);
+	routes[1].used = second;
+	shmemhi_reap(&standby, &routes[1]);
 	assert_int_equal(slots[1].is_busy, 0);
 	assert_int_equal(slots[2].is_busy, 1);
 }
@@ -83,8 +84,8 @@ static void endpoint_without_an_order(void **state)
 {
 	(void)state;
 	add(1, 0);
-	route.current = add(2, 1);
-	shmemhi_reap(&standby, &route);
+	routes[1].current = add(2, 1);
+	shmemhi_reap(&standby, &routes[1]);
 	assert_int_equal(slots[1].is_busy, 0);
 	assert_int_equal(slots[0].is_busy, 1);
 }
@@ -94,17 +95,61 @@ static void fatal_port(void **state)
 {
 	(void)state;
 	standby.ports[0].is_up = 1;
-	assert_int_equal(shmemhi_must_leave(&standby, route.used), 0);
+	assert_int_equal(shmemhi_must_leave(&standby, routes[1].used), 0);
 	standby.ports[0].is_fatal = 1;
-	assert_int_equal(shmemhi_must_leave(&standby, route.used), SHMEMH_FAULT_BY_DEVICE);
+	assert_int_equal(shmemhi_must_leave(&standby, routes[1].used), SHMEMH_FAULT_BY_DEVICE);
 	standby.ports[0].is_fatal = 0;
 	standby.column = 1;
-	assert_int_equal(shmemhi_must_leave(&standby, route.used), SHMEMH_FAULT_BY_MOVE);
+	assert_int_equal(shmemhi_must_leave(&standby, routes[1].used), SHMEMH_FAULT_BY_MOVE);
 	standby.ports[0].is_up = 0;
-	assert_int_equal(shmemhi_must_leave(&standby, route.used), SHMEMH_FAULT_BY_PORT);
+	assert_int_equal(shmemhi_must_leave(&standby, routes[1].used), SHMEMH_FAULT_BY_PORT);
 	standby.column = 0;
 	standby.ports[0].generation = 1;
-	assert_int_equal(shmemhi_must_leave(&standby, route.used), SHMEMH_FAULT_BY_ADDRESS);
+	assert_int_equal(shmemhi_must_leave(&standby, routes[1].used), SHMEMH_FAULT_BY_ADDRESS);
+}
+
+static int refuse_modify(struct mlx5dv_devx_obj *obj, const void *in, size_t in_nbytes, void *out,
+			 size_t out_nbytes)
+{
+	(void)obj;
+	(void)in;
+	(void)in_nbytes;
+	(void)out;
+	(void)out_nbytes;
+	errno = EINVAL;
+	return EINVAL;
+}
+
+/* Two ports that cannot be connected: after the second failure the end whose turn it is takes its
+ * other port, and the next path is not prepared at once. */
+static void ports_that_cannot_be_connected(void **state)
+{
+	const shmemhi_fault_ops_t *ops = &shmemhi_failover_ops;
+	shmemhi_switch_action_t connect = {.kind = SHMEMHI_ACT_CONNECT, .path = 2};
+	shmemhi_switch_action_t prepare = {.kind = SHMEMHI_ACT_PREPARE, .path = 3};
+	shmemhi_nic_t nics[2] = {{.port = 1}, {.port = 1}};
+	shmemhi_switch_event_t result;
+
+	(void)state;
+	job.n_pes = 2;
+	ib.n_channels = 1;
+	ib.lib.obj_modify = refuse_modify;
+	standby.routes = routes;
+	for (int i = 0; i < 2; i++) {
+		standby.ports[i].nic = &nics[i];
+		standby.ports[i].is_up = 1;
+	}
+	for (int i = 0; i < 2; i++) {
+		routes[1].current = add(2, 0);
+		routes[1].current->is_fenced = 0;
+		routes[1].current->stage = SHMEMHI_IN_INIT;
+		routes[1].current->own.nic = &nics[0];
+		assert_int_equal(standby.column, 0);
+		assert_true(ops->execute(&standby, 1, 0, &connect, &result));
+		assert_int_equal(result.kind, SHMEMHI_EV_FAULT);
+		assert_false(ops->execute(&standby, 1, 0, &prepare, &result));
+	}
+	assert_int_equal(standby.column, 1); /* path 2: the lower PE */
 }
 
 int main(void)
@@ -113,6 +158,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(endpoint_that_awaits_its_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(endpoint_without_an_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(fatal_port, setup, teardown),
+		cmocka_unit_test_setup_teardown(ports_that_cannot_be_connected, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
