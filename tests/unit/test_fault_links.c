@@ -349,7 +349,8 @@ static void false_acks(void **state)
 	for (uint32_t i = 0; i < links[1].n_ins; i++)
 		if (links[1].ins[i].state == IN_UP)
 			assert_int_equal(send(links[1].ins[i].fd, &ack, sizeof ack, 0), sizeof ack);
-	expect_work();
+	shmemhi_fault_links_poll(&links[0], 0);
+	assert_int_equal(links[0].outs[1]->state, OUT_IDLE);
 	expect_work();
 }
 
@@ -390,6 +391,7 @@ static void late_ack(void **state)
 	while (links[0].outs[1]->n_waiting && shmemhi_now() < deadline)
 		step();
 	assert_int_equal(links[0].outs[1]->n_waiting, 0);
+	assert_int_equal(links[0].outs[1]->n_sent, 0);
 	assert_int_equal(next_from[1][0], 3);
 	expect_work();
 }
