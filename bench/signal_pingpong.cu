@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026 The shmem_dev authors
-// Round trips between PE 0 and PE 1: a signal alone, and data with its signal. PE 0 serves, PE 1
+// Round trips between PE 0 and PE 1: a signal alone, data with its signal, and 8 bytes that carry
+// their flag. PE 0 serves, PE 1
 // answers with the same value. Timed inside the kernel, so that it does not count which of the two
 // started first.
 #include "common/bench.h"
@@ -25,6 +26,33 @@ static __global__ void signal_kernel(const __grid_constant__ bench_args_t p)
 	}
 	bench_end(&p);
 	bench_note(&p, status);
+}
+
+/* The value that has arrived is sent on: each PE knows what it must be. */
+static __global__ void packed_kernel(const __grid_constant__ bench_args_t p)
+{
+	uint64_t *sig = &p.words[BENCH_WORD_SIGNAL], *slot = &p.words[BENCH_WORD_PACKED];
+	uint64_t *out = &p.words[BENCH_WORD_OUT], seen = 0;
+	int status = 0;
+
+	for (uint32_t i = 0; i < p.warm + p.iters && status == 0; i++) {
+		const uint64_t value = p.base + i + 1;
+
+		if (i == p.warm)
+			bench_begin(&p);
+		if (p.ctx.my_pe == 1)
+			status = bench_wait_packed(&p.ctx, slot, sig, value, &seen);
+		*out = value * 0x100000001ull;
+		bench_put_packed(&p.ctx, slot, out, sig, value, p.peer);
+		if (p.ctx.my_pe == 0)
+			status = bench_wait_packed(&p.ctx, slot, sig, value, &seen);
+		if (seen != value * 0x100000001ull)
+			atomicAdd(&p.result->misses, 1ull);
+	}
+	bench_end(&p);
+	bench_note(&p, status);
+	bench_note(&p, bench_quiet<BENCH_THREAD>(&p.ctx));
+	bench_signal_set(&p.ctx, sig, p.base + p.warm + p.iters, p.peer);
 }
 
 template <bench_scope S>
@@ -72,6 +100,14 @@ int bench_signal_pingpong(bench_t *b)
 	bench_point_t point = pingpong_point("signal_pingpong", BENCH_THREAD, sizeof(uint64_t));
 
 	point.kernel = signal_kernel;
+	return bench_measure(b, &point);
+}
+
+int bench_packed_pingpong(bench_t *b)
+{
+	bench_point_t point = pingpong_point("packed_pingpong", BENCH_THREAD, sizeof(uint64_t));
+
+	point.kernel = packed_kernel;
 	return bench_measure(b, &point);
 }
 

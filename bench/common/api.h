@@ -124,6 +124,21 @@ BENCH_FN void bench_signal_set(const bench_ctx_t *, uint64_t *sig, uint64_t valu
 	nvshmemx_signal_op(sig, value, NVSHMEM_SIGNAL_SET, pe);
 }
 
+/* NVSHMEM has no value that carries its flag: data of 8 bytes at the slot, with a signal. */
+BENCH_FN void bench_put_packed(const bench_ctx_t *, void *slot, const uint64_t *src, uint64_t *sig,
+			       uint64_t value, int pe)
+{
+	nvshmem_putmem_signal_nbi(slot, src, sizeof(*src), sig, value, NVSHMEM_SIGNAL_SET, pe);
+}
+
+BENCH_FN int bench_wait_packed(const bench_ctx_t *, void *slot, uint64_t *sig, uint64_t value,
+			       uint64_t *seen)
+{
+	nvshmem_signal_wait_until(sig, NVSHMEM_CMP_GE, value);
+	*seen = *(volatile uint64_t *)slot;
+	return 0;
+}
+
 /* NVSHMEM has no scoped wait: one thread waits, then the group synchronises. */
 template <bench_scope S>
 BENCH_FN int bench_wait_ge(const bench_ctx_t *, uint64_t *sig, uint64_t value)
@@ -224,6 +239,19 @@ BENCH_FN void bench_put_signal_nbi(const bench_ctx_t *ctx, void *dst, const void
 {
 	BENCH_BY_SCOPE(S, shmemd_putmem_signal_nbi, shmemd_putmem_signal_nbi, ctx, dst, src, nbytes,
 		       sig, value, SHMEMD_SIGNAL_SET, pe);
+}
+
+/* The epoch says what the signal says elsewhere. */
+BENCH_FN void bench_put_packed(const bench_ctx_t *ctx, void *slot, const uint64_t *src, uint64_t *,
+			       uint64_t value, int pe)
+{
+	shmemd_put_packed(ctx, (shmemd_packed_t *)slot, *src, (uint32_t)value, pe);
+}
+
+BENCH_FN int bench_wait_packed(const bench_ctx_t *ctx, void *slot, uint64_t *, uint64_t value,
+			       uint64_t *seen)
+{
+	return shmemd_wait_packed(ctx, (const shmemd_packed_t *)slot, (uint32_t)value, seen);
 }
 
 BENCH_FN void bench_signal_set(const bench_ctx_t *ctx, uint64_t *sig, uint64_t value, int pe)

@@ -163,6 +163,33 @@ BENCH_FN void bench_put_signal_nbi(const bench_ctx_t *ctx, void *dst, const void
 	}
 }
 
+/* 16 bytes, each half with its flag. */
+BENCH_FN void bench_put_packed(const bench_ctx_t *ctx, void *slot, const uint64_t *src, uint64_t *,
+			       uint64_t value, int pe)
+{
+	const uint64_t lo = value << 32 | (uint32_t)*src, hi = value << 32 | *src >> 32;
+
+	asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(
+			     bench_at(ctx, (char *)slot, pe)),
+		     "l"(lo), "l"(hi)
+		     : "memory");
+}
+
+BENCH_FN int bench_wait_packed(const bench_ctx_t *, const void *slot, uint64_t *, uint64_t value,
+			       uint64_t *seen)
+{
+	uint64_t lo, hi;
+
+	do {
+		asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+			     : "=l"(lo), "=l"(hi)
+			     : "l"(slot)
+			     : "memory");
+	} while (lo >> 32 != (uint32_t)value || hi >> 32 != (uint32_t)value);
+	*seen = (uint32_t)lo | hi << 32;
+	return 0;
+}
+
 template <bench_scope S>
 BENCH_FN int bench_wait_ge(const bench_ctx_t *, const uint64_t *sig, uint64_t value)
 {

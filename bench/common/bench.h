@@ -39,7 +39,9 @@ typedef struct bench_args {
 #define BENCH_WORD_FAILED 0
 #define BENCH_WORD_SIGNAL 16
 #define BENCH_WORD_ATOMIC 32
-#define BENCH_WORD_CHECK 48 /* [pe] */
+#define BENCH_WORD_PACKED 48 /* 16 bytes */
+#define BENCH_WORD_OUT 64
+#define BENCH_WORD_CHECK 80 /* [pe] */
 #define BENCH_WORDS(n_pes) (BENCH_WORD_CHECK + (n_pes))
 
 typedef void (*bench_kernel_t)(const bench_args_t);
@@ -89,6 +91,7 @@ int bench_put_bw(bench_t *b);
 int bench_put_latency(bench_t *b);
 int bench_signal_pingpong(bench_t *b);
 int bench_put_signal_pingpong(bench_t *b);
+int bench_packed_pingpong(bench_t *b);
 int bench_sync_latency(bench_t *b);
 int bench_barrier_latency(bench_t *b);
 int bench_put_latency_leader(bench_t *b);

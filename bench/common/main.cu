@@ -25,6 +25,7 @@ static const struct {
 	{"add_rate", bench_add_rate},
 	{"signal_pingpong", bench_signal_pingpong},
 	{"put_signal_pingpong", bench_put_signal_pingpong},
+	{"packed_pingpong", bench_packed_pingpong},
 	{"sync", bench_sync_latency},
 	{"barrier", bench_barrier_latency},
 };

@@ -8,6 +8,7 @@
 #include <shmem_dev/team.h>
 #include <shmem_dev/rma.h>
 #include <shmem_dev/signal.h>
+#include <shmem_dev/packed.h>
 #include <shmem_dev/amo.h>
 #include <shmem_dev/channel.h>
 #include <shmem_dev/order.h>

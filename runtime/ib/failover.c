@@ -131,6 +131,14 @@ static bool fence(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_sw
 
 /* ---- a new path ---- */
 
+/* Is an order for this endpoint possible that has not come yet? The agent gives one order at a time
+ * for a PE: that of a path which was connected may wait for orders of other channels, while the path
+ * fails again and is fenced. */
+static bool awaits_order(const shmemhi_route_t *route, const shmemhi_endpoint_t *e)
+{
+	return e->link->is_connected && e->path > route->ordered->path;
+}
+
 /* Destroy what nobody uses any more: endpoints of earlier paths, which are fenced, but for those
  * that the device uses or is to use. A doorbell of the path that the device has left last may still
  * be on its way to the NIC for some time. */
@@ -143,7 +151,7 @@ void shmemhi_reap(shmemhi_standby_t *s, shmemhi_route_t *route)
 	for (; e; e = next) {
 		next = e->next;
 		if (e->is_fenced && e->has_path && e != route->used && e != route->ordered &&
-		    e != route->current)
+		    e != route->current && !awaits_order(route, e))
 			shmemhi_endpoint_destroy(s, route, e);
 	}
 }

@@ -71,11 +71,11 @@ uint32_t shmemhi_must_leave(const shmemhi_standby_t *s, const shmemhi_endpoint_t
 {
 	const shmemhi_own_port_t *port = &s->ports[e->column];
 
-	if (e->column != s->column) {
-		if (atomic_load_explicit(&port->is_fatal, memory_order_relaxed))
-			return SHMEMH_FAULT_BY_DEVICE;
+	/* Also if there is no other port: its queue pairs report nothing any more. */
+	if (atomic_load_explicit(&port->is_fatal, memory_order_relaxed))
+		return SHMEMH_FAULT_BY_DEVICE;
+	if (e->column != s->column)
 		return port->is_up ? SHMEMH_FAULT_BY_MOVE : SHMEMH_FAULT_BY_PORT;
-	}
 	return e->generation != port->generation ? SHMEMH_FAULT_BY_ADDRESS : 0;
 }
 

@@ -29,8 +29,8 @@
 #include "kernels/serve.h"
 
 /* Queue memory allocated at the start: at most this, and not more than so many slots for each link.
- * Several, because memory of a GPU may be available only once its kernels have ended, which wait for
- * the switch; and both ends may change their ports before a poster goes on and a slot is free
+ * Several, because memory of a GPU may be available only once its kernels have ended, which wait
+ * for the switch; and both ends may change their ports before a poster goes on and a slot is free
  * again. */
 #define SHMEMHI_SLOTS_NBYTES ((uint64_t)64 << 20)
 #define SHMEMHI_SLOTS_PER_LINK 8u

@@ -25,8 +25,9 @@ nvcc -ptx -O2 -std=c++17 -arch=compute_80 -I "$here/../../include" "$here/$name.
 	echo "// Made of $name.cu by make_ptx.sh, nvcc $release"
 	echo '.version 8.2'
 	# Names of static functions hold hashes of the file's path.
+	hash='[0-9a-f]\{8\}'
 	grep -v -e '^//' -e '^\.version' -e '^[[:space:]]*$' "$made" |
-		sed 's/_INTERNAL_[0-9a-f]\{8\}_\([0-9]*_[a-z]*_cu\)_[0-9a-f]\{8\}/_INTERNAL_00000000_\1_00000000/g'
+		sed "s/\(_INTERNAL_\)$hash\(_[0-9]*_[a-z]*_cu_\)$hash/\100000000\200000000/g"
 } > "$made.ptx"
 if [ -z "$check" ]; then
 	cat "$made.ptx"

@@ -7,9 +7,10 @@
 
 void put_signal(const void *params);
 void signal_op(const void *params);
+void packed(const void *params);
 void relay(const void *params);
-extern const char *const put_signal_variants[], *const signal_op_variants[],
-							*const relay_variants[];
+extern const char *const put_signal_variants[],
+	*const signal_op_variants[], *const packed_variants[], *const relay_variants[];
 
 void order(const void *params);
 void quiet(const void *params);

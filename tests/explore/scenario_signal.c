@@ -4,6 +4,10 @@
 #include "kernels.h"
 #include "memory.h"
 
+#define PACKED_SLOTS 8
+/* Both halves change in each round. */
+#define PACKED_VALUE(pe, tid, round) (0x100000001ull * ((uint64_t)(pe)*1000 + (tid)*10 + (round)))
+
 #define PIECE 4 /* words that each PE sends to each other in a round of signal_op */
 
 /* Neighbours send around the ring through one buffer, which its reader returns. */
@@ -123,3 +127,32 @@ void relay(const void *params)
 }
 
 const char *const relay_variants[] = {"put_signal", "fence, signal", "quiet, signal", NULL};
+
+/* Neighbours pass packed values around the ring, each thread through a slot of its own; an answer
+ * in the same form frees the slot. */
+void packed(const void *params)
+{
+	const pe_t *p = params;
+	uint32_t tid = shmemd_thread_index();
+	shmemd_packed_t *slot = (shmemd_packed_t *)(void *)p->heap->dst + tid % PACKED_SLOTS;
+	shmemd_packed_t *answer = (shmemd_packed_t *)(void *)p->heap->src + tid % PACKED_SLOTS;
+	uint64_t value;
+	if (tid >= PACKED_SLOTS)
+		return;
+	for (uint32_t r = 1; r <= ROUNDS; r++) {
+		uint32_t epoch = r;
+		shmemd_put_packed(&p->ctx, slot, PACKED_VALUE(p->ctx.my_pe, tid, r), epoch,
+				  right_of(p));
+		if (p->dims.variant == 0)
+			EXPECT(!shmemd_wait_packed(&p->ctx, slot, epoch, &value));
+		else
+			while (!shmemd_test_packed(&p->ctx, slot, epoch, &value))
+				shmemd_arch_spin_hint();
+		EXPECT(value == PACKED_VALUE(left_of(p), tid, r));
+		shmemd_put_packed(&p->ctx, answer, ~value, epoch, left_of(p));
+		EXPECT(!shmemd_wait_packed(&p->ctx, answer, epoch, &value));
+		EXPECT(value == ~PACKED_VALUE(p->ctx.my_pe, tid, r));
+	}
+}
+
+const char *const packed_variants[] = {"wait", "test", NULL};

@@ -10,6 +10,7 @@
 const scenario_t explore_scenarios[] = {
 	{"put_signal", put_signal, put_signal_variants, NULL, NULL, NULL, NULL},
 	{"signal_op", signal_op, signal_op_variants, NULL, NULL, NULL, NULL},
+	{"packed", packed, packed_variants, NULL, NULL, NULL, NULL},
 	{"relay", relay, relay_variants, NULL, NULL, NULL, NULL},
 	{"order", order, order_variants, NULL, NULL, NULL, NULL},
 	{"quiet", quiet, quiet_variants, NULL, quiet_final_check, NULL, NULL},

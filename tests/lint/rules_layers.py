@@ -39,7 +39,7 @@ ADAPTER = {
 }
 
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
-TRANSPORT = ("get", "nic", "order", "p2p", "post", "put", "quiet", "xport")
+TRANSPORT = ("get", "near", "nic", "order", "p2p", "packed", "post", "put", "quiet", "xport")
 ALGORITHM = ("flagsync",)  # made of puts and waits
 MAY_INCLUDE = {
     "base": {"base"},

@@ -40,6 +40,10 @@ static void order_end(int pe)
 	await_step(3);
 	rig_order_end(0, 1, 0, SHMEMD_ERR_PATH);
 	rig_order(0, 1, 0);
+	/* The memory of its queue is not to be used again: posters with older snapshots may write
+	 * to it. */
+	CHECK((int32_t)(SHMEMD_READY_INDEX(rig_words(0, 1, 0)->ready) - rig_pes[0].order.retired) <
+	      0);
 	end_service();
 }
 

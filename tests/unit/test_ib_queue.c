@@ -481,7 +481,7 @@ static int pe_bad_options(shmemh_t *job)
 	if (plug_in(job))
 		return 1;
 	job->opt.channels = 65;
-	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_ERR_OPTION);
+	PE_CHECK(shmemhi_ib_check_options(job) == SHMEMH_ERR_OPTION);
 	job->opt.channels = 1;
 	job->opt.ib_sl = 8;
 	job->err.text[0] = '\0';

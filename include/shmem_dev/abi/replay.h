@@ -44,7 +44,8 @@ typedef struct shmemd_order {
 		executed; /* requests that the responder executed on the old queue pair, mod 2^24 */
 	uint32_t retired; /* by the GPU: until `ready` has reached this index, posters write to
 			      the old queue. Later only waiters load CQEs there, and then compare
-			      epochs. So the host may reuse that memory, but must not unmap it */
+			      epochs. So the host may reuse that memory, but must not unmap it. Of a
+			      channel that has failed: an index that `ready` never reaches */
 	uint32_t announced; /* low bits of the order's number: differs from those of `number`
 			     while the fields are being written */
 } shmemd_order_t;

@@ -34,6 +34,7 @@
  *   void shmemd_arch_st_release_T(void *p, T v)    T = u32, u64
  *   shmemd_2u64_t shmemd_arch_ld_relaxed_2u64(const void *p)   two words {lo, hi}, p aligned to 16:
  *                                                  each as by ld_relaxed_u64, in any order
+ *   void shmemd_arch_st_relaxed_2u64(void *p, uint64_t lo, uint64_t hi)   likewise, in one request
  *
  * 4. Fences, named for their use (the name is the documentation). If nothing else is said they
  *    acquire and release at system scope. They are cumulative: they cover what happened before in
@@ -86,7 +87,8 @@
  *    part. warp_any, match_any and shfl_u64 order nothing.
  *   void     shmemd_arch_syncwarp(void)                       the 32 lanes of the warp
  *   int      shmemd_arch_warp_any(int pred)                   OR of pred; orders nothing
- *   void     shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)   id 0..15, nthreads % 32 == 0
+ *   void     shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)   id 0..15, nthreads % 32 == 0;
+ *                                                                   id 0: all threads of the block
  *   int      shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)  as bar_sync, returns OR
  *
  *   Some lanes of a warp, named by a mask. They need not be converged with the others.

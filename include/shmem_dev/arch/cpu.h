@@ -292,11 +292,15 @@ typedef struct shmemd_2u64 {
 /* Two accesses, so that the emulator may put other threads' stores between them. */
 SHMEMD_FN shmemd_2u64_t shmemd_arch_ld_relaxed_2u64(const void *p)
 {
-	shmemd_2u64_t v;
-
-	v.lo = shmemd_arch_ld_relaxed_u64(p);
+	shmemd_2u64_t v = {shmemd_arch_ld_relaxed_u64(p), 0};
 	v.hi = shmemd_arch_ld_relaxed_u64((const char *)p + 8);
 	return v;
+}
+
+SHMEMD_FN void shmemd_arch_st_relaxed_2u64(void *p, uint64_t lo, uint64_t hi)
+{
+	shmemd_arch_st_relaxed_u64((char *)p + 8, hi);
+	shmemd_arch_st_relaxed_u64(p, lo);
 }
 
 /* 4. Fences. Between processes the memory is really shared: the CPU's fences count there. */

@@ -152,6 +152,14 @@ SHMEMDI_ST(release_u32, uint32_t, uint32_t, "st.release.sys.global.u32", "r")
 SHMEMDI_ST(release_u64, uint64_t, uint64_t, "st.release.sys.global.u64", "l")
 #undef SHMEMDI_ST
 
+SHMEMD_FN void shmemd_arch_st_relaxed_2u64(void *p, uint64_t lo, uint64_t hi)
+{
+	asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};"
+		     :
+		     : "l"(__cvta_generic_to_global(p)), "l"(lo), "l"(hi)
+		     : "memory");
+}
+
 /* 4. Fences. fence.release and fence.acquire are of PTX 8.6. A fence.release does not invalidate
  * the L1, and a fence.acquire does not wait for earlier stores. */
 
@@ -300,12 +308,18 @@ SHMEMD_FN int shmemd_arch_warp_any(int pred)
 
 SHMEMD_FN void shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)
 {
-	asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(nthreads) : "memory");
+	if (id == 0) /* no count: the hardware knows it */
+		asm volatile("bar.sync 0;" ::: "memory");
+	else
+		asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(nthreads) : "memory");
 }
 
 SHMEMD_FN int shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)
 {
 	int any;
+
+	if (id == 0)
+		return __syncthreads_or(pred);
 	asm volatile("{\n\t"
 		     ".reg .pred mine, any;\n\t"
 		     "setp.ne.s32 mine, %3, 0;\n\t"

@@ -80,7 +80,7 @@ SHMEMD_FN void shmemdi_copy_turn(uint32_t stride, char *dst, const char *src, ui
  * at 40 GB/s without (H200).
  * Unrolling the turns as well only fills the instruction cache: 64 KiB by a warp then took 9.6 us,
  * not 6.7 (H200). */
-SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, size_t n,
+SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, uint32_t n,
 				  uint32_t width, uint32_t max_depth)
 {
 	uint32_t stride = g.size;
@@ -107,7 +107,7 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 		src += (size_t)turn * width;
 	}
 	if (g.rank < n)
-		shmemdi_copy_turn(stride, dst, src, (uint32_t)n - g.rank, width, depth, max_depth);
+		shmemdi_copy_turn(stride, dst, src, n - g.rank, width, depth, max_depth);
 }
 
 /* Fewer than 16 bytes before the first or after the last whole unit, by one thread, in the widest
@@ -137,8 +137,8 @@ SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, 
 				  uint32_t width)
 {
 	size_t head = (0 - (uintptr_t)dst) % width;
-	size_t n = (nbytes - head) / width;
-	size_t done = head + n * width;
+	uint32_t n = (uint32_t)((nbytes - head) / width);
+	size_t done = head + (size_t)n * width;
 
 	if (g.rank == g.size - 1) {
 		shmemdi_copy_edge(dst, src, head, width);
@@ -148,39 +148,82 @@ SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, 
 			   width == 16 ? SHMEMDI_COPY_DEPTH_FEW : SHMEMDI_COPY_DEPTH_MANY);
 }
 
-/* Any alignment, any size. The unit is the widest to which both addresses can be aligned together.
- *
- * One aligned word is one strong store: a put of it may be the update that shmemd_wait_until waits
- * for. With an ordinary store the waiter could see the flag and then read data from before it. */
-SHMEMD_FN_COLD void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
+/* Are these whole, aligned units of 16 bytes, less than 4 GiB? From the arguments of a put or get
+ * alone, since heaps begin at multiples of 16. */
+SHMEMD_FN int shmemdi_copy_is_units(const void *sym, const void *local, size_t nbytes)
+{
+	return ((((uintptr_t)sym | (uintptr_t)local | nbytes) & 15) | nbytes >> 32) == 0;
+}
+
+SHMEMD_FN int shmemdi_copy_is_word(const void *sym, const void *local, size_t nbytes)
+{
+	return (nbytes == 8 || nbytes == 4) &&
+	       (((uintptr_t)sym | (uintptr_t)local) & (nbytes - 1)) == 0;
+}
+
+/* One aligned word of 4 or 8 bytes is one strong store, by thread 0: a put of it may be the update
+ * that shmemd_wait_until waits for. With an ordinary store the waiter could see the flag and then
+ * read data from before it. Memory of the block alone has no strong store, and needs none. */
+SHMEMD_FN void shmemdi_copy_word(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
+{
+	shmemdi_unit_t u;
+
+	if (g.rank != 0)
+		return;
+	shmemdi_unit_load(&u, src, nbytes == 8 ? 8 : 4);
+	if (!shmemd_arch_is_global(dst))
+		shmemdi_unit_store(&u, dst, nbytes == 8 ? 8 : 4);
+	else if (nbytes == 8)
+		shmemd_arch_st_relaxed_u64(dst, u.u64[0]);
+	else
+		shmemd_arch_st_relaxed_u32(dst, (uint32_t)u.u64[0]);
+}
+
+/* Any alignment, at most 1 GiB. The unit is the widest to which both addresses can be aligned
+ * together. */
+SHMEMD_FN void shmemdi_copy_piece(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
 {
 	uintptr_t skew = (uintptr_t)dst ^ (uintptr_t)src;
-	uintptr_t both = (uintptr_t)dst | (uintptr_t)src;
 
-	if (nbytes == 8 && both % 8 == 0 && shmemd_arch_is_global(dst)) {
-		if (g.rank == 0)
-			shmemd_arch_st_relaxed_u64(dst, shmemd_arch_ld_data_u64(src));
-	} else if (nbytes == 4 && both % 4 == 0 && shmemd_arch_is_global(dst)) {
-		if (g.rank == 0)
-			shmemd_arch_st_relaxed_u32(dst, shmemd_arch_ld_data_u32(src));
-	} else if (skew % 16 == 0 && nbytes >= 16) {
+	if (skew % 16 == 0 && nbytes >= 16)
 		shmemdi_copy_width(g, dst, src, nbytes, 16);
-	} else if (skew % 8 == 0 && nbytes >= 8) {
+	else if (skew % 8 == 0 && nbytes >= 8)
 		shmemdi_copy_width(g, dst, src, nbytes, 8);
-	} else if (skew % 4 == 0 && nbytes >= 4) {
+	else if (skew % 4 == 0 && nbytes >= 4)
 		shmemdi_copy_width(g, dst, src, nbytes, 4);
-	} else if (nbytes) { /* no address is made of a pointer that may be null then */
-		shmemdi_copy_units(g, dst, src, nbytes, 1, SHMEMDI_COPY_DEPTH_MANY);
+	else
+		shmemdi_copy_units(g, dst, src, (uint32_t)nbytes, 1, SHMEMDI_COPY_DEPTH_MANY);
+}
+
+#define SHMEMDI_COPY_PIECE ((size_t)1 << 30)
+
+/* Any alignment, any size. Of no bytes nothing is made of the pointers, which may be null then. */
+SHMEMD_FN_COLD void shmemdi_copy_any(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
+{
+	if (shmemdi_copy_is_word(dst, src, nbytes)) {
+		shmemdi_copy_word(g, dst, src, nbytes);
+		return;
+	}
+	SHMEMD_ARCH_NO_UNROLL
+	while (nbytes) {
+		size_t piece = nbytes < SHMEMDI_COPY_PIECE ? nbytes : SHMEMDI_COPY_PIECE;
+
+		shmemdi_copy_piece(g, dst, src, piece);
+		dst += piece;
+		src += piece;
+		nbytes -= piece;
 	}
 }
 
 /* The group copies nbytes; each thread its part, no synchronisation. The ranges do not overlap.
- * Only copies of whole, aligned 16-byte units are inline: the rest would be nine tenths of the code
- * at each call. */
-SHMEMD_FN void shmemdi_copy(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
+ * Only copies of whole units are inline: the rest would be nine tenths of the code at each call.
+ * is_units: shmemdi_copy_is_units, of the addresses before the peer's distance was added, so that
+ * the test need not wait for that. */
+SHMEMD_FN void shmemdi_copy(shmemd_group_t g, char *dst, const char *src, size_t nbytes,
+			    int is_units)
 {
-	if (((uintptr_t)dst | (uintptr_t)src | nbytes) % 16 == 0)
-		shmemdi_copy_units(g, dst, src, nbytes / 16, 16, SHMEMDI_COPY_DEPTH_FEW);
+	if (is_units)
+		shmemdi_copy_units(g, dst, src, (uint32_t)nbytes / 16, 16, SHMEMDI_COPY_DEPTH_FEW);
 	else
 		shmemdi_copy_any(g, dst, src, nbytes);
 }

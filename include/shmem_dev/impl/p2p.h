@@ -26,10 +26,21 @@ SHMEMD_FN int shmemdi_is_strided(const shmemd_ctx_t *ctx, int pe)
 	return (uint32_t)(pe - ctx->first_mapped) < ctx->n_strided;
 }
 
-/* Where such a PE's copy of the symmetric object sym is. */
+/* How far such a PE's heap is from this PE's own. */
+SHMEMD_FN int64_t shmemdi_stride_shift(const shmemd_ctx_t *ctx, int pe)
+{
+	return (pe - ctx->my_pe) * ctx->mapped_stride;
+}
+
+/* The same object so far away. sym may be NULL if nothing is copied. */
+SHMEMD_FN char *shmemdi_shifted(const void *sym, int64_t shift)
+{
+	return (char *)((uintptr_t)sym + (uintptr_t)shift);
+}
+
 SHMEMD_FN char *shmemdi_strided_at(const shmemd_ctx_t *ctx, const void *sym, int pe)
 {
-	return (char *)(uintptr_t)sym + (pe - ctx->my_pe) * ctx->mapped_stride;
+	return shmemdi_shifted(sym, shmemdi_stride_shift(ctx, pe));
 }
 
 /* Where this PE sees the heap of pe, for which shmemdi_may_be_mapped holds; NULL: it is not mapped
@@ -51,6 +62,14 @@ SHMEMD_FN char *shmemdi_p2p_base(const shmemd_ctx_t *ctx, int pe)
 SHMEMD_FN char *shmemdi_p2p_at(const shmemd_ctx_t *ctx, char *base, const void *sym)
 {
 	return base + ((const char *)sym - ctx->heap);
+}
+
+/* Where this PE sees the copy of sym of a member that is mapped for certain. */
+SHMEMD_FN char *shmemdi_p2p_mapped(const shmemd_ctx_t *ctx, const void *sym, int pe)
+{
+	if (!SHMEMD_ARCH_SELDOM(!shmemdi_is_strided(ctx, pe)))
+		return shmemdi_strided_at(ctx, sym, pe);
+	return shmemdi_p2p_at(ctx, ctx->peers[pe].base, sym);
 }
 
 /* Words of `width` bytes (a constant), strong and relaxed: never torn. */

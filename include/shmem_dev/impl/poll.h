@@ -155,7 +155,7 @@ SHMEMD_FN int shmemdi_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi
 
 	if (status != SHMEMD_OK || shmemdi_polls(c, &seen))
 		return status;
-	return shmemdi_wait_long(ctx, call, c, limit);
+	return shmemdi_wait_long(ctx->self, call, c, limit);
 }
 
 /* The highest status of the group, in all its threads; also a group sync. One round when all are

@@ -397,14 +397,18 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 	shmemd_arch_unlock(&c->ch->done, SHMEMD_DONE_WORD(SHMEMD_DONE_INDEX(at.done), 0));
 }
 
-/* An order to end the channel, or one for a channel that has ended: nothing is moved. */
+/* An order to end the channel, or one for a channel that has ended: nothing is moved. A poster
+ * whose snapshot is older than the failure may write to the queue at any later time, so its memory
+ * is never used again: `ready` of a failed channel does not reach this index. */
 SHMEMD_FN void shmemdi_order_ends(const shmemdi_chan_t *c, const shmemdi_order_t *o)
 {
 	uint64_t done = shmemdi_lock(&c->ch->done);
+	uint32_t never =
+		SHMEMD_READY_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->ready)) + ((uint32_t)1 << 30);
 
 	if (SHMEMD_PATH_STATUS(o->path))
 		shmemdi_channel_fail(c, (int)SHMEMD_PATH_STATUS(o->path));
-	shmemdi_order_acknowledge(c, o, 0);
+	shmemdi_order_acknowledge(c, o, never);
 	shmemd_arch_unlock(&c->ch->done, done);
 }
 

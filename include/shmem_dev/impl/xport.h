@@ -15,6 +15,7 @@
 
 #include <shmem_dev/impl/check.h>
 #include <shmem_dev/impl/get.h>
+#include <shmem_dev/impl/near.h>
 #include <shmem_dev/impl/poll.h>
 #include <shmem_dev/impl/put.h>
 #include <shmem_dev/impl/quiet.h>
@@ -29,32 +30,6 @@
 SHMEMD_FN int shmemdi_has_nic(const shmemd_ctx_t *ctx)
 {
 	return SHMEMDI_HAS_NIC && (ctx->flags & SHMEMD_CTX_NIC);
-}
-
-/* An operation: who calls, for which group, on which memory. */
-typedef struct shmemdi_op {
-	shmemdi_call_t call;
-	shmemd_group_t g;
-	char *sym;   /* symmetric address, at pe */
-	char *local; /* this PE's memory */
-	size_t nbytes;
-	int pe;
-	int when; /* shmemd_when */
-	int is_blocking;
-} shmemdi_op_t;
-
-SHMEMD_FN shmemdi_op_t shmemdi_op(shmemdi_call_t call, shmemd_group_t g, const void *sym,
-				  const void *local, size_t nbytes, int pe)
-{
-	shmemdi_op_t op = {call,   g,  (char *)(uintptr_t)sym, (char *)(uintptr_t)local,
-			   nbytes, pe, SHMEMD_RING_BATCH,      0};
-	return op;
-}
-
-SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
-{
-	op.when = when;
-	return op;
 }
 
 /* Select the transport: *base gets the address at which this PE maps pe's heap, or NULL for the
@@ -216,19 +191,38 @@ SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
 	return SHMEMDI_HAS_NIC ? shmemdi_quiet_all(ctx->self, q) : SHMEMD_OK;
 }
 
-/* put and get; the blocking forms end with a group sync: for put, no thread of the group reads src
- * any more; for get, every thread sees all of dst. */
+/* The distance to the heap of a mapped PE, seen at base. */
+SHMEMD_FN int64_t shmemdi_base_shift(const shmemd_ctx_t *ctx, const char *base)
+{
+	return (int64_t)((uintptr_t)base - (uintptr_t)ctx->heap);
+}
 
-SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+/* Put to a PE that is not near. Returns 1 if it is mapped, and *shift is the distance to its heap.
+ * Else all is done: by NIC, or refused. */
+SHMEMD_FN int shmemdi_put_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, int64_t *shift)
 {
 	char *base;
 	int status = shmemdi_reach(ctx, op, &base);
 
-	if (status == SHMEMD_OK && base)
-		shmemdi_copy(op.g, shmemdi_p2p_at(ctx, base, op.sym), op.local, op.nbytes);
-	else if (status == SHMEMD_OK)
+	if (status == SHMEMD_OK && base) {
+		*shift = shmemdi_base_shift(ctx, base);
+		return 1;
+	}
+	if (status == SHMEMD_OK)
 		status = shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, shmemdi_no_signal());
 	shmemdi_latch(ctx, status);
+	return 0;
+}
+
+SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+	int64_t shift = 0;
+
+	if (shmemdi_is_near(ctx, op))
+		shift = shmemdi_stride_shift(ctx, op.pe);
+	else if (!shmemdi_put_far(ctx, op, &shift))
+		return;
+	shmemdi_put_part(op, shift);
 }
 
 SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
@@ -242,40 +236,48 @@ SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
+	int64_t shift;
+	int status;
 	char *base;
-	int status = shmemdi_reach(ctx, op, &base);
 
-	if (status == SHMEMD_OK && base)
-		shmemdi_copy(op.g, op.local, shmemdi_p2p_at(ctx, base, op.sym), op.nbytes);
-	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_get(ctx, op);
-	shmemdi_latch(ctx, status);
+	if (shmemdi_is_near(ctx, op)) {
+		shift = shmemdi_stride_shift(ctx, op.pe);
+	} else {
+		status = shmemdi_reach(ctx, op, &base);
+		if (status != SHMEMD_OK || !base) {
+			if (status == SHMEMD_OK)
+				status = shmemdi_by_nic_get(ctx, op);
+			shmemdi_latch(ctx, status);
+			return;
+		}
+		shift = shmemdi_base_shift(ctx, base);
+	}
+	shmemdi_get_part(op, shift);
 }
 
 SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
+	int64_t shift;
+	int status;
 	char *base;
-	int status = shmemdi_reach(ctx, op, &base);
 
 	op.is_blocking = 1;
-	if (status == SHMEMD_OK && !base)
-		return shmemdi_agree(op.g, shmemdi_by_nic_get(ctx, op));
-	if (status == SHMEMD_OK)
-		shmemdi_copy(op.g, op.local, shmemdi_p2p_at(ctx, base, op.sym), op.nbytes);
+	if (shmemdi_is_near(ctx, op)) {
+		shift = shmemdi_stride_shift(ctx, op.pe);
+	} else {
+		status = shmemdi_reach(ctx, op, &base);
+		if (status != SHMEMD_OK)
+			return status;
+		if (!base)
+			return shmemdi_agree(op.g, shmemdi_by_nic_get(ctx, op));
+		shift = shmemdi_base_shift(ctx, base);
+	}
+	shmemdi_get_part(op, shift);
 	shmemd_group_sync(op.g);
-	return status;
+	return SHMEMD_OK;
 }
 
 /* One word */
-
-/* Is the heap of op.pe mapped at the constant stride, so that its address is computed without a
- * load of `peers`? Operations on one word test this first and return: a p by one thread took 136 ns
- * with this case among the others, and takes 108 ns apart from them (H200). Always 0 in check
- * builds, which check first. */
-SHMEMD_FN int shmemdi_is_near(const shmemd_ctx_t *ctx, shmemdi_op_t op)
-{
-	return !SHMEMDI_CHECKING && !SHMEMD_ARCH_SELDOM(!shmemdi_is_strided(ctx, op.pe));
-}
 
 /* A word of `width` bytes, accessed by the calling thread. */
 SHMEMD_FN shmemdi_op_t shmemdi_op_word(shmemdi_call_t call, const void *sym, uint32_t width, int pe)
@@ -387,29 +389,6 @@ SHMEMD_FN int shmemdi_reach_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	return shmemdi_map_amo(ctx, op.call, sig.word, op.pe, base);
 }
 
-/* By stores the blocking and the nbi form are the same: after the group sync no thread reads src
- * any more. No sync after the signal: all threads would wait for the leader's fence, a round trip.
- *
- * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
- * data would still be in flight when the receiver sees the signal; without the fence, so would the
- * leader's own. */
-SHMEMD_FN int shmemdi_store_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
-				   char *base)
-{
-	int status;
-
-	shmemdi_copy(op.g, shmemdi_p2p_at(ctx, base, op.sym), op.local, op.nbytes);
-	shmemd_group_sync(op.g);
-	if (op.g.rank != 0)
-		return SHMEMD_OK;
-	status = shmemdi_flush_before_store(ctx, op.call, op.pe);
-	if (status != SHMEMD_OK)
-		return status;
-	shmemd_arch_fence_before_signal();
-	shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
-	return SHMEMD_OK;
-}
-
 /* Before an atomic that stands for a signal: order this thread's stores to mapped memory of pe, and
  * those of threads that it has synchronised with. Also if the atomic goes by NIC: the fences of its
  * posting may have the scope of this GPU, and the stores went to another one. */
@@ -420,23 +399,70 @@ SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, int pe)
 		shmemd_arch_fence_before_signal();
 }
 
-SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
-				      shmemdi_signal_t sig)
+/* As shmemdi_put_far, with a signal. What was sent by RDMA before is completed first, or nothing is
+ * sent. */
+SHMEMD_FN int shmemdi_put_signal_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
+				     int64_t *shift)
 {
 	char *base;
-	int status = shmemdi_reach_put_signal(ctx, op, sig, &base);
+	int status = shmemdi_reach_put_signal(ctx, op, sig, &base), is_mapped;
 
-	if (status == SHMEMD_OK && base) {
-		status = shmemdi_store_signal(ctx, op, sig, base);
-	} else if (status == SHMEMD_OK) {
+	is_mapped = status == SHMEMD_OK && base;
+	if (is_mapped && ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT) {
+		if (op.g.rank == 0)
+			status = shmemdi_by_nic_flush(ctx->self, op.call, op.pe, ctx->channel);
+		status = shmemdi_agree(op.g, status);
+	}
+	if (is_mapped && status == SHMEMD_OK) {
+		*shift = shmemdi_base_shift(ctx, base);
+		return 1;
+	}
+	if (!is_mapped && status == SHMEMD_OK) {
 		shmemdi_fence_stores(ctx, op.pe);
 		status = shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, sig);
 		shmemdi_latch(ctx, status);
 		if (op.is_blocking)
 			shmemd_group_sync(op.g);
-		return;
+		return 0;
 	}
 	shmemdi_latch(ctx, status);
+	return 0;
+}
+
+/* Is the PE near, and nothing to be flushed before? */
+SHMEMD_FN int shmemdi_signals_near(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
+{
+	uint32_t flags = ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT);
+
+	if (sig.op == SHMEMD_SIGNAL_ADD ? flags != SHMEMD_CTX_SM_ATOMICS
+					: flags & SHMEMD_CTX_MIXED_TRANSPORT)
+		return 0;
+	return shmemdi_is_near(ctx, op);
+}
+
+/* By stores the blocking and the nbi form are the same: after the group sync no thread reads src
+ * any more. No sync after the signal: all threads would wait for the leader's fence, a round trip.
+ * Leaving the sync to the first warp where it alone copies gained nothing for 16 bytes by a block
+ * (H200): the tests take as long.
+ *
+ * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
+ * data would still be in flight when the receiver sees the signal; without the fence, so would the
+ * leader's own. */
+SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				      shmemdi_signal_t sig)
+{
+	int64_t shift = 0;
+
+	if (shmemdi_signals_near(ctx, op, sig))
+		shift = shmemdi_stride_shift(ctx, op.pe);
+	else if (!shmemdi_put_signal_far(ctx, op, sig, &shift))
+		return;
+	shmemdi_put_part(op, shift);
+	shmemd_group_sync(op.g);
+	if (op.g.rank != 0)
+		return;
+	shmemd_arch_fence_before_signal();
+	shmemdi_p2p_signal(shmemdi_shifted(sig.word, shift), sig.value, sig.op);
 }
 
 SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)

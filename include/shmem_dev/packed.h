@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Small values that say by themselves that they have arrived: a count, an offset, a pointer. A
+ * value of up to 8 bytes and a number, its epoch, travel in one access to a slot of 16 bytes. The
+ * sender needs no fence and no signal, and the receiver polls the slot itself: less than half the
+ * latency of a put with a signal.
+ *
+ * A slot has one writer at a time. Its epochs differ from one value to the next (count them, and
+ * carry the count along); new memory holds epoch 0. Nothing says that a slot has been read: the
+ * writer must know before it writes the next value, for instance because the reader has answered.
+ * With two slots used in turn, an answer to the value before is enough. */
+#ifndef SHMEMD_PACKED_H
+#define SHMEMD_PACKED_H
+
+#include <shmem_dev/impl/packed.h>
+
+/* A slot; read only by the functions below. Its address is a multiple of 16. */
+typedef struct shmemd_packed {
+	uint64_t half[2]; /* epoch << 32 | 4 bytes of the value */
+} shmemd_packed_t;
+
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_packed_t) == 16, "one access");
+
+/* Write value and epoch to the slot dst on PE pe. Relaxed: orders nothing else.
+ *
+ * Callers  one thread. Lanes of a warp that call together, each with a slot of its own, share one
+ *          request over mapped memory if their slots are neighbours, and by NIC one doorbell.
+ * dst      symmetric address of the slot, a multiple of 16.
+ * epoch    not that of the value before.
+ * pe       0 .. n_pes - 1 of the context's team.
+ * Returns  when posted; complete at pe after quiet.
+ * Errors   latched: ERR_UNREACHABLE; check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED. By
+ *          NIC also ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed.
+ * Source   the LL protocol of NCCL, with 4 bytes and a flag in each 8.
+ */
+SHMEMD_FN void shmemd_put_packed(const shmemd_ctx_t *ctx, shmemd_packed_t *dst, uint64_t value,
+				 uint32_t epoch, int pe SHMEMD_SITE)
+{
+	shmemdi_put_packed(ctx, shmemdi_op_word(SHMEMDI_CALL(P), dst, 16, pe), value, epoch);
+}
+
+/* Does this PE's own slot hold that epoch?
+ *
+ * Callers  one thread.
+ * slot     symmetric address of the slot, a multiple of 16.
+ * value    receives the value of that epoch; untouched if 0 is returned.
+ * Returns  1 or 0; in check builds 0 for an address outside the heap or unaligned (recorded).
+ *          Relaxed: orders nothing else.
+ */
+SHMEMD_FN int shmemd_test_packed(const shmemd_ctx_t *ctx, const shmemd_packed_t *slot,
+				 uint32_t epoch, uint64_t *value SHMEMD_SITE)
+{
+	return shmemdi_packed_test(ctx, SHMEMDI_CALL(TEST), slot, epoch, value);
+}
+
+/* Wait until this PE's own slot holds that epoch.
+ *
+ * Callers  one thread; lanes of a warp may wait together, each for a slot of its own.
+ * slot     symmetric address of the slot, a multiple of 16.
+ * value    receives the value of that epoch; untouched on error.
+ * Returns  SHMEMD_OK. Relaxed: orders nothing else, so the value cannot announce other data.
+ * Errors   returned: ERR_PEER: a PE of the team died or left, and the slot did not hold the epoch
+ *          even then; ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed. Both are in the error
+ *          record, not latched; the wait may be repeated. Check builds: ERR_NOT_SYMMETRIC,
+ *          ERR_UNALIGNED.
+ */
+SHMEMD_FN int shmemd_wait_packed(const shmemd_ctx_t *ctx, const shmemd_packed_t *slot,
+				 uint32_t epoch, uint64_t *value SHMEMD_SITE)
+{
+	return shmemdi_packed_wait(ctx, SHMEMDI_CALL(WAIT), slot, epoch, value);
+}
+
+#endif
