@@ -64,7 +64,8 @@ typedef struct shmemhi_fault_ops {
 	 * CONNECTED or FAULT of CONNECT; CARRIED_OUT of ORDER and END, once the device has
 	 * acknowledged it, with the value SHMEMHI_FAULT_CARRIED. What else the action discovers
 	 * (DRAIN: a request that was refused) is returned by next_event in the next step. SEND is
-	 * not executed here. */
+	 * not executed here. Of a channel that has ended CONNECT and PREPARE are not called again,
+	 * and STOP and FLUSH may follow a CONNECT that is not done. */
 	bool (*execute)(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *action,
 			shmemhi_switch_event_t *result);
 

@@ -92,6 +92,28 @@ static shmemhi_fault_cause_t cause_of(const shmemhi_switch_event_t *e, shmemhi_f
 
 /* Events */
 
+/* Paths that open, and on which requests then get no answer, are as bad as none: the time for
+ * finding one goes on from the first of them. It begins anew with a path that has executed
+ * something (note_work), has run for that time, or was left for a reason that is known. */
+static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c)
+{
+	const int is_silent =
+		c->cause.kind >= SHMEMH_FAULT_BY_RETRIES && c->cause.kind <= SHMEMH_FAULT_BY_QP;
+
+	c->left_at = core->now;
+	if (!c->has_lost || !is_silent || core->now - c->running_since >= core->config.giveup_ns)
+		c->pathless_since = core->now;
+	c->has_lost = 1;
+}
+
+/* The fence says that requests were executed on the path that was left. */
+static void note_work(shmemhi_fault_channel_t *c, const shmemhi_switch_event_t *e)
+{
+	if ((e->kind == SHMEMHI_EV_QUERIED || e->kind == SHMEMHI_EV_FENCED) && e->value &&
+	    e->value != SHMEMHI_SWITCH_LOST && e->path == c->machine.path)
+		c->pathless_since = c->left_at;
+}
+
 static void note_change(shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c,
 			const shmemhi_switch_t *before)
 {
@@ -100,7 +122,9 @@ static void note_change(shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c,
 	const int is_out = !is_running(c) && !shmemhi_fault_status(c);
 
 	if (has_no_path && !c->has_no_path)
-		c->pathless_since = core->now;
+		lose_path(core, c);
+	if (!has_no_path && c->has_no_path)
+		c->running_since = core->now;
 	if (is_out && !c->is_out)
 		c->fault_at = core->now;
 	if (!is_out && c->is_out)
@@ -150,6 +174,7 @@ static void feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_even
 	c->is_active = 1;
 	core->is_busy = true;
 	before = c->machine;
+	note_work(c, &event);
 	n = shmemhi_switch_event(&c->machine, event, actions);
 	/* What ended a direction stays its cause. */
 	if (!before.status && has_left(&before, &c->machine)) {
@@ -325,6 +350,14 @@ static void feed_result(shmemhi_fault_core_t *core, uint32_t index,
 		feed(core, index, *result, cause);
 }
 
+static void begin_order(shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c,
+			const shmemhi_switch_action_t *a)
+{
+	c->order = *a;
+	c->has_order = 1;
+	c->order_place = core->n_orders++;
+}
+
 /* Begin or finish the first action of a channel. Returns whether the next one may follow. */
 static bool act(shmemhi_fault_core_t *core, uint32_t index)
 {
@@ -345,9 +378,7 @@ static bool act(shmemhi_fault_core_t *core, uint32_t index)
 		break;
 	case SHMEMHI_ACT_ORDER:
 	case SHMEMHI_ACT_END:
-		c->order = a;
-		c->has_order = 1;
-		c->order_place = core->n_orders++;
+		begin_order(core, c, &a);
 		break;
 	default:
 		if (!execute(core, index, &a, &result))
@@ -358,6 +389,29 @@ static bool act(shmemhi_fault_core_t *core, uint32_t index)
 	c->n_todo--;
 	feed_result(core, index, &result);
 	return true;
+}
+
+/* A channel that has ended: what cannot be done must not hold up its end. Messages and END go on
+ * past actions that are not done, and no path is opened any more; STOP and FLUSH stay in their
+ * order. */
+static void act_closed(shmemhi_fault_core_t *core, uint32_t index)
+{
+	shmemhi_fault_channel_t *c = &core->channels[index];
+	const uint32_t n = c->n_todo;
+	uint32_t first = c->first;
+
+	c->n_todo = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const shmemhi_switch_action_t a = c->todo[(first + i) % SHMEMHI_FAULT_TODO];
+
+		if (a.kind == SHMEMHI_ACT_PREPARE || a.kind == SHMEMHI_ACT_CONNECT ||
+		    (a.kind == SHMEMHI_ACT_SEND && send_message(core, index, &a)))
+			continue;
+		if (a.kind == SHMEMHI_ACT_ORDER || a.kind == SHMEMHI_ACT_END)
+			begin_order(core, c, &a);
+		else
+			c->todo[(first + c->n_todo++) % SHMEMHI_FAULT_TODO] = a;
+	}
 }
 
 static void try_prepare(shmemhi_fault_core_t *core, uint32_t index)
@@ -433,7 +487,11 @@ static void give_up(shmemhi_fault_core_t *core, uint32_t index)
 {
 	const shmemhi_fault_channel_t *c = &core->channels[index];
 
-	if (c->has_no_path && core->now - c->pathless_since >= core->config.giveup_ns)
+	/* While the path is fenced it is not known whether it worked. */
+	const uint64_t since =
+		c->machine.phase <= SHMEMHI_CONNECTED ? c->pathless_since : c->left_at;
+
+	if (c->has_no_path && core->now - since >= core->config.giveup_ns)
 		feed(core, index, (shmemhi_switch_event_t){SHMEMHI_EV_GIVE_UP, c->machine.path, 0},
 		     no_cause);
 }
@@ -477,6 +535,8 @@ bool shmemhi_fault_core_step(shmemhi_fault_core_t *core, uint64_t now)
 
 		give_up(core, index);
 		try_prepare(core, index);
+		if (core->channels[index].machine.phase == SHMEMHI_CLOSED)
+			act_closed(core, index);
 		while (core->channels[index].n_todo && act(core, index))
 			;
 	}

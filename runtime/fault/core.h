@@ -27,10 +27,12 @@ typedef struct shmemhi_fault_channel {
 	shmemhi_switch_action_t todo[SHMEMHI_FAULT_TODO], prepare, order;
 	uint64_t prepare_at, prepare_delay; /* when it is tried next, and the time after that */
 	uint64_t order_place;               /* orders are given in this sequence */
-	uint64_t pathless_since;            /* with has_no_path */
-	uint64_t fault_at;                  /* when it left its path, with is_out */
-	uint64_t outage_ns;                 /* of the latest fault, once it is over */
-	uint8_t has_no_path, is_out;
+	/* With has_no_path: since when the latest path is left, and since when none has worked. */
+	uint64_t left_at, pathless_since;
+	uint64_t running_since;
+	uint64_t fault_at;  /* when it left its path, with is_out */
+	uint64_t outage_ns; /* of the latest fault, once it is over */
+	uint8_t has_no_path, is_out, has_lost;
 	uint8_t is_cause_there; /* the peer found it */
 	shmemhi_fault_cause_t cause;
 	uint32_t cause_path; /* path that it ended */

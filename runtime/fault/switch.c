@@ -65,11 +65,14 @@ static void end(shmemhi_switch_t *s, todo_t *t, uint64_t status)
 	order(s, t);
 }
 
-/* End both directions. */
+/* End both directions. FLUSH follows STOP here too, though nobody asks for the number: until then
+ * the adapter may still write for the peer, and this PE must not use another one for atomics. */
 static void close_both(shmemhi_switch_t *s, todo_t *t)
 {
 	if (has_endpoint(s))
 		act(t, SHMEMHI_ACT_STOP, s->path, 0);
+	if (has_endpoint(s) || s->phase == SHMEMHI_STOPPING || s->phase == SHMEMHI_DRAINING)
+		act(t, SHMEMHI_ACT_FLUSH, s->path, 0);
 	s->phase = SHMEMHI_CLOSED;
 	end(s, t, SHMEMD_ERR_PEER);
 }

@@ -41,7 +41,8 @@
  *   LOST     The responder's adapter is dead and cannot say what it executed: nothing is repeated
  *            (SHMEMD_ERR_LOST).
  * Both directions end, with SHMEMD_ERR_PEER:
- *   PEER_DEAD, or GIVE_UP: no path could be found in time. ENDED informs the peer. */
+ *   PEER_DEAD, or GIVE_UP: no path could be found in time. ENDED informs the peer. The endpoint is
+ *   stopped and flushed nevertheless. */
 #ifndef SHMEMHI_FAULT_SWITCH_H
 #define SHMEMHI_FAULT_SWITCH_H
 

@@ -63,6 +63,7 @@ static host_t hosts[MAX_PES];
 static pair_t pairs[MAX_PES][MAX_PES][MAX_CHANNELS]; /* [lower][higher or equal] */
 static queue_t queues[MAX_PES][MAX_PES];             /* [from][to] */
 static int n_pes, is_settling, n_faults_left;
+static int has_no_traffic; /* paths are connected, and nothing passes */
 static uint32_t n_channels;
 static uint64_t model_now, random_state, run_seed, n_steps, n_expected_refusals;
 
@@ -125,7 +126,7 @@ static endpoint_t *endpoint_of(end_t *end, uint32_t path)
 }
 
 /* A step of the fence: each one once, in their order. */
-static int fence_step(end_t *end, const shmemhi_switch_action_t *a)
+static int fence_step(end_t *end, const shmemhi_switch_action_t *a, int is_closed)
 {
 	static const int results[] = {[SHMEMHI_ACT_STOP] = SHMEMHI_EV_STOPPED,
 				      [SHMEMHI_ACT_DRAIN] = SHMEMHI_EV_DRAINED,
@@ -137,6 +138,8 @@ static int fence_step(end_t *end, const shmemhi_switch_action_t *a)
 		return SHMEMHI_EV_DEAD;
 	if (a->kind == SHMEMHI_ACT_STOP)
 		CHECK(ep->state <= RTS);
+	else if (a->kind == SHMEMHI_ACT_FLUSH && is_closed)
+		CHECK(ep->state == STOPPED || ep->state == DRAINED);
 	else
 		CHECK(ep->state == STOPPED + a->kind - SHMEMHI_ACT_DRAIN);
 	ep->state = STOPPED + a->kind - SHMEMHI_ACT_STOP;
@@ -206,7 +209,8 @@ static int prepare(int pe, end_t *end, uint64_t *value)
 	CHECK(end->n_eps < MAX_PATHS);
 	end->is_preparing = 0;
 	*value = (uint64_t)end->n_eps;
-	end->eps[end->n_eps++] = (endpoint_t){INIT, NONE, draw(1u << 24)};
+	end->eps[end->n_eps++] =
+		(endpoint_t){INIT, NONE, has_no_traffic ? 0 : 1 + draw((1u << 24) - 1)};
 	return SHMEMHI_EV_PREPARED;
 }
 
@@ -230,7 +234,8 @@ static bool model_execute(void *self, int peer, uint32_t k, const shmemhi_switch
 		result->kind = connect_end(pe, peer, k, a);
 		return true;
 	default:
-		result->kind = fence_step(end, a);
+		result->kind = fence_step(end, a,
+					  channel_of(pe, peer, k)->machine.phase == SHMEMHI_CLOSED);
 		if (a->kind == SHMEMHI_ACT_QUERY)
 			result->value = endpoint_of(end, a->path)->executed;
 		return true;

@@ -232,8 +232,13 @@ static void check_end(int pe, int peer, uint32_t k)
 	CHECK(shmemhi_fault_status(c) == end->status);
 	CHECK(end->status != 0 || !hosts[peer].is_gone);
 	n_ends += end->status != 0;
-	if (c->is_open && c->machine.phase == SHMEMHI_CLOSED)
+	if (c->is_open && c->machine.phase == SHMEMHI_CLOSED) {
+		/* The adapter writes no more for the peer. */
+		for (uint32_t path = 0; path <= c->machine.path; path++)
+			CHECK(end->of_path[path] == NONE ||
+			      endpoint_of(end, path)->state >= FLUSHED);
 		return;
+	}
 	CHECK(!c->is_open || c->machine.phase == SHMEMHI_RUNNING);
 	CHECK(path_in_use(pe, peer, k) == path_in_use(peer, pe, k));
 	CHECK(end->status || end->used == path_in_use(pe, peer, k));
@@ -330,6 +335,46 @@ static void gives_up(void **state)
 	close_pair();
 }
 
+/* An action that is never done does not hold up the end of its channel. */
+
+static int stuck_kind;
+
+static bool stuck_execute(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *a,
+			  shmemhi_switch_event_t *result)
+{
+	return a->kind != stuck_kind && model_execute(self, pe, k, a, result);
+}
+
+static void ends_past(int kind)
+{
+	shmemhi_fault_ops_t ops = model_ops;
+
+	set_up_pair();
+	stuck_kind = kind;
+	ops.execute = stuck_execute;
+	hosts[0].core.config.ops = &ops;
+	fail_link(0, 1, 0);
+	steps(50);
+	assert_int_equal(shmemhi_fault_state(channel_of(0, 1, 0)), SHMEMH_FAULT_SWITCHING);
+	end_of(0, 1, 0)->may_be_peer = end_of(1, 0, 0)->may_be_peer = 1;
+	model_now += GIVEUP_NS;
+	steps(50);
+	for (int pe = 0; pe < 2; pe++)
+		assert_int_equal(shmemhi_fault_status(channel_of(pe, 1 - pe, 0)), SHMEMD_ERR_PEER);
+	close_pair();
+}
+
+static void ends_past_what_is_not_done(void **state)
+{
+	(void)state;
+	ends_past(SHMEMHI_ACT_STOP);
+	ends_past(SHMEMHI_ACT_DRAIN);
+	ends_past(SHMEMHI_ACT_FLUSH);
+	ends_past(SHMEMHI_ACT_QUERY);
+	ends_past(SHMEMHI_ACT_PREPARE);
+	ends_past(SHMEMHI_ACT_CONNECT);
+}
+
 static int planned_kind = NONE, planned_cause, planned_syndrome;
 static uint32_t planned_path;
 
@@ -389,6 +434,44 @@ static void causes_are_told(void **state)
 	close_pair();
 }
 
+/* Paths that open and fail again, each after this time, for so many times. Returns the status. */
+static int flap(int cause, int no_traffic, uint64_t run_ns, int n)
+{
+	shmemhi_fault_ops_t ops = model_ops;
+	int status = 0;
+
+	set_up_pair();
+	has_no_traffic = no_traffic;
+	ops.next_event = planned_event;
+	hosts[0].core.config.ops = hosts[1].core.config.ops = &ops;
+	if (no_traffic) /* path 0 too */
+		end_of(0, 1, 0)->eps[0].executed = end_of(1, 0, 0)->eps[0].executed = 0;
+	memset(pair_of(0, 1, 0)->is_faulted, 1, MAX_PATHS);
+	end_of(0, 1, 0)->may_be_peer = end_of(1, 0, 0)->may_be_peer = 1;
+	for (int i = 0; i < n && !status; i++) {
+		plan(SHMEMHI_EV_FAULT, path_in_use(0, 1, 0), cause, 0x15);
+		steps(40);
+		status = shmemhi_fault_status(channel_of(0, 1, 0));
+		model_now += run_ns;
+	}
+	has_no_traffic = 0;
+	close_pair();
+	return status;
+}
+
+/* Ports are up, and nothing passes: as no path. */
+static void paths_that_do_not_work(void **state)
+{
+	const uint64_t second = SHMEMHI_SECOND;
+
+	(void)state;
+	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 1, 3 * second, 15), SHMEMD_ERR_PEER);
+	/* No end: something passed, the reason is known, or the paths ran for long. */
+	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 0, 3 * second, 15), 0);
+	assert_int_equal(flap(SHMEMH_FAULT_BY_PORT, 1, 3 * second, 15), 0);
+	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 1, GIVEUP_NS, 5), 0);
+}
+
 static bool never_done(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *a,
 		       shmemhi_switch_event_t *result)
 {
@@ -426,6 +509,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_events),
 		cmocka_unit_test(gives_up),
+		cmocka_unit_test(ends_past_what_is_not_done),
+		cmocka_unit_test(paths_that_do_not_work),
 		cmocka_unit_test(causes_are_told),
 		cmocka_unit_test(too_many_actions),
 	};
