@@ -327,12 +327,6 @@ MISTAKES = [
      "impl/cq.h", "if ({{done & SHMEMD_BUSY || "
      "!shmemd_arch_try_lock(&c->ch->done, done)|0}}) return 0",
      "ring_calls", "few_threads"),
-    ("PACKED_HALF", "packed: one half's epoch counts for both",
-     "impl/packed.h", "return {{(uint32_t)(at.lo >> 32) == epoch|1}} && (uint32_t)(at.hi >> 32)",
-     "packed", "by_thread"),
-    ("PACKED_VALUE", "packed: both halves carry the low part",
-     "impl/packed.h", "shmemdi_packed_half((uint32_t)({{value >> 32|value}}), epoch)",
-     "packed", "by_warp"),
     ("NEAR_ONE", "completion: the near CQE counts as one",
      "impl/cqread.h", "last = {{next + due / 8|next}};",
      "ring_calls", "an_eighth_is_complete"),
