@@ -12,7 +12,7 @@ static_assert(RING_MAX_CHANNELS == POST_MAX_CHANNELS && RING_PE == POST_PE &&
 		      RING_QPN(7) == POST_QPN(7),
 	      "the same channels as those of the other sequences");
 static_assert(POST_QUEUE_NBYTES >= SHMEMD_QUEUE_NBYTES(POST_DEPTH) &&
-		      POST_QUEUE_RECORD == SHMEMD_QUEUE_RECORD(POST_DEPTH) +
+		      POST_QUEUE_RECORD == SHMEMD_QUEUE_RECORD_OFFSET(POST_DEPTH) +
 						   SHMEMD_RECORD_SEND * sizeof(uint32_t),
 	      "queues as the library lays them out");
 static_assert(POST_HEAP_NBYTES == RING_HEAP_NBYTES, "one granule");
@@ -49,7 +49,7 @@ static void *reset(const post_memory_t *m, const post_row_t *row, uint32_t)
 #define SIGNAL ((uint64_t *)dst + 32)
 
 LIBRARY_KERNEL(put_rule,
-	       shmemd_channel_put_nbi_warp(&q, dst, src, POST_NBYTES, POST_PE, SHMEMD_RING_BATCH))
+	       shmemd_channel_put_nbi_warp(&q, dst, src, POST_NBYTES, POST_PE, SHMEMD_RING_DEFAULT))
 LIBRARY_KERNEL(put_each,
 	       shmemd_channel_put_nbi_warp(&q, dst, src, POST_NBYTES, POST_PE, SHMEMD_RING_NOW))
 LIBRARY_KERNEL(put_every_32nd,
@@ -58,7 +58,7 @@ LIBRARY_KERNEL(put_signal_rule, shmemd_putmem_signal_nbi_warp(&q, dst, src, POST
 							      SHMEMD_SIGNAL_SET, POST_PE))
 LIBRARY_KERNEL(p_rule, if (lane == 0) shmemd_p_u64(&q, SIGNAL, i, POST_PE))
 LIBRARY_KERNEL(add_rule,
-	       if (lane == 0) shmemd_channel_add_u64(&q, SIGNAL, 1, POST_PE, SHMEMD_RING_BATCH))
+	       if (lane == 0) shmemd_channel_add_u64(&q, SIGNAL, 1, POST_PE, SHMEMD_RING_DEFAULT))
 LIBRARY_KERNEL(add_each,
 	       if (lane == 0) shmemd_channel_add_u64(&q, SIGNAL, 1, POST_PE, SHMEMD_RING_NOW))
 LIBRARY_KERNEL(add_every_32nd,

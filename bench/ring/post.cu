@@ -7,7 +7,7 @@
 SHMEMD_FN int ring_when(const ring_args_t *p, uint32_t i)
 {
 	if (p->every == 0)
-		return SHMEMD_RING_BATCH;
+		return SHMEMD_RING_DEFAULT;
 	return (i + 1) % p->every == 0 ? SHMEMD_RING_NOW : SHMEMD_RING_DEFERRED;
 }
 

@@ -121,7 +121,7 @@ int ring_queues_make(ring_queues_t *q, int is_pinned)
 	q->place = is_pinned ? "host" : "device";
 	for (uint32_t k = 0; k < RING_MAX_CHANNELS; k++)
 		if (ring_failed(cudaMemset(m.queues + k * m.queue_nbytes +
-						   SHMEMD_QUEUE_RECORD(RING_DEPTH),
+						   SHMEMD_QUEUE_RECORD_OFFSET(RING_DEPTH),
 					   0, 128),
 				"clearing records"))
 			return 1;

@@ -39,7 +39,7 @@ SHMEMD_FN ring_sq_t ring_sq(shmemdi_chan_t c)
 	shmemdi_line_t line = shmemdi_line(c.ch);
 	ring_sq_t sq = {c, line.path, line.queue,
 			(const char *)SHMEMD_ADDRESS(line.queue) +
-				SHMEMD_QUEUE_RECORD(shmemdi_depth(&c)) +
+				SHMEMD_QUEUE_RECORD_OFFSET(shmemdi_depth(&c)) +
 				SHMEMD_RECORD_SEND * sizeof(uint32_t)};
 	return sq;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Channels by hand, for kernels that choose who shares a queue, when doorbells are rung and whose
+/* Explicit channels, for kernels that choose who shares a queue, when doorbells are rung and whose
  * completions are waited for.
  *
  * A job has SHMEMH_CHANNELS channels to each PE (shmemh_channels). Each is a first-in first-out
@@ -49,8 +49,8 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
  * Callers  all 32 threads of a warp, converged, with equal arguments.
  * dst, src, nbytes, pe  as shmemd_putmem. By NIC, src in the symmetric heap is read by the NIC;
  *          other memory travels within WQEs, 28 bytes each.
- * when     SHMEMD_RING_BATCH, _NOW or _DEFERRED. After _DEFERRED the data go out with the next call
- *          on this channel that rings, or when a thread waits for it.
+ * when     SHMEMD_RING_DEFAULT, _NOW or _DEFERRED. After _DEFERRED the data go out with the next
+ *          call on this channel that rings, or when a thread waits for it.
  * Returns  when posted; src is reusable and the data complete at pe after quiet.
  * Errors   latched, as shmemd_putmem; ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed
  *          before.
@@ -114,7 +114,7 @@ SHMEMD_FN void shmemd_channel_signal_set(const shmemd_ctx_t *ctx, uint64_t *sig,
  */
 SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(NONE), pe);
 
 	if (q.has_nic)
 		shmemdi_ring_until(&q.chan, SHMEMD_READY_INDEX(shmemdi_ready(&q.chan)));
@@ -131,7 +131,7 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  */
 SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(NONE), pe);
 
 	return q.has_nic ? shmemdi_cq_place(&q.chan) : 0;
 }
@@ -151,7 +151,7 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t place,
 				  int *is_done SHMEMD_SITE)
 {
-	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(QUIET), pe);
+	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(QUIET), pe);
 
 	*is_done = q.status == SHMEMD_OK;
 	return q.has_nic ? shmemdi_cq_poll_place(&q.chan, q.call, place, is_done) : q.status;
@@ -165,7 +165,7 @@ SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t plac
  */
 SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(QUIET), pe);
+	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(QUIET), pe);
 
 	shmemd_arch_fence_quiet();
 	if (q.has_nic)
@@ -187,7 +187,7 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  */
 SHMEMD_FN uint32_t shmemd_channel_space(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
-	shmemdi_by_hand_t q = shmemdi_by_hand(ctx, SHMEMDI_CALL(NONE), pe);
+	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(NONE), pe);
 
 	return q.has_nic ? shmemdi_cq_space(&q.chan, q.call) : UINT32_MAX;
 }

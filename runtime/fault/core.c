@@ -77,7 +77,7 @@ static shmemhi_fault_cause_t cause_of(const shmemhi_switch_event_t *e, shmemhi_f
 	case SHMEMHI_EV_FENCED: /* LOST */
 	case SHMEMHI_EV_DEAD:
 		return (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_DEVICE, 0, 0};
-	case SHMEMHI_EV_GUILTY:
+	case SHMEMHI_EV_REFUSED:
 		return (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_PROGRAM, found.syndrome,
 					       found.vendor_syndrome};
 	case SHMEMHI_EV_PEER_DEAD:
@@ -239,7 +239,7 @@ static void take_events(shmemhi_fault_core_t *core)
 		case SHMEMHI_EV_FAULT:
 			on_fault(core, index, event, cause);
 			break;
-		case SHMEMHI_EV_GUILTY:
+		case SHMEMHI_EV_REFUSED:
 		case SHMEMHI_EV_DEAD:
 			feed(core, index, event, cause);
 			break;

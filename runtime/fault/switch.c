@@ -257,7 +257,7 @@ int shmemhi_switch_event(shmemhi_switch_t *s, shmemhi_switch_event_t event,
 		s->is_pending = 0;
 		order(s, &t);
 		break;
-	case SHMEMHI_EV_GUILTY:
+	case SHMEMHI_EV_REFUSED:
 		end(s, &t, event.value);
 		break;
 	case SHMEMHI_EV_PREPARED:

@@ -52,10 +52,10 @@ enum shmemhi_switch_event_kind {
 	/* Detected here. path: the one concerned; FAULT and DEAD of an earlier one have no
 	 * effect. */
 	SHMEMHI_EV_FAULT, /* transport error, flush, queue pair in ERR, or the path is to be left */
-	SHMEMHI_EV_GUILTY, /* of any path; value: shmemd_status of a request that this PE's program
+	SHMEMHI_EV_REFUSED, /* of any path; value: shmemd_status of a request that this PE's program
 			      got wrong. FAULT follows, since its queue pair fails with it; not if
 			      DRAIN finds it */
-	SHMEMHI_EV_DEAD,   /* this end's adapter does not respond and no longer reaches memory */
+	SHMEMHI_EV_DEAD,    /* this end's adapter does not respond and no longer reaches memory */
 	SHMEMHI_EV_PEER_DEAD,
 	SHMEMHI_EV_GIVE_UP, /* the time limit for finding a path; no effect while there is one */
 	/* Results of actions. path: that of the action. DEAD in place of one of the first four, and

@@ -10,8 +10,8 @@
 #define HOP_LIMIT 64
 
 /* Create an address handle, so that the Linux kernel resolves the route and the neighbour. */
-static int find_mac(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, struct ibv_ah_attr *attr,
-		    uint8_t mac[6])
+static int find_mac(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic,
+		    struct ibv_ah_attr *attr, uint8_t mac[6])
 {
 	struct mlx5dv_ah dv = {0};
 	struct mlx5dv_obj obj = {.ah = {lib->create_ah(nic->pd, attr), &dv}};
@@ -27,7 +27,7 @@ static int find_mac(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, struc
 }
 
 static int find_ethernet(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			 const shmemhi_nic_t *nic, int pe, shmemhi_address_t *address,
+			 const shmemhi_open_port_t *nic, int pe, shmemhi_address_t *address,
 			 shmemhi_err_t *err)
 {
 	struct ibv_ah_attr attr = {
@@ -53,7 +53,7 @@ static int find_ethernet(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 }
 
 int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			 const shmemhi_nic_t *nic, int pe, const shmemhi_port_info_t *peer,
+			 const shmemhi_open_port_t *nic, int pe, const shmemhi_port_info_t *peer,
 			 shmemhi_address_t *address, shmemhi_err_t *err)
 {
 	memset(address, 0, sizeof *address);
@@ -85,7 +85,7 @@ static void put_infiniband(const shmemhi_options_t *opt, const shmemhi_address_t
 	shmemhi_prm_put(in, SHMEMHI_ADS_GRH, address->is_global);
 }
 
-void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_nic_t *nic,
+void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_open_port_t *nic,
 			 const shmemhi_address_t *address, uint16_t udp_port, uint32_t *in)
 {
 	shmemhi_prm_put(in, SHMEMHI_ADS_VHCA_PORT_NUM, (uint64_t)nic->port);
@@ -101,7 +101,7 @@ void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_nic_t *nic,
 	shmemhi_prm_put(in, SHMEMHI_ADS_TCLASS, (uint64_t)opt->ib_traffic_class);
 }
 
-uint16_t shmemhi_udp_port(const shmemhi_nic_t *nic, const shmemhi_qp_info_t *mine,
+uint16_t shmemhi_udp_port(const shmemhi_open_port_t *nic, const shmemhi_qp_info_t *mine,
 			  const shmemhi_qp_info_t *peer)
 {
 	const uint32_t words[] = {mine->qpn, mine->psn, peer->qpn, peer->psn};

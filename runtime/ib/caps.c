@@ -106,7 +106,7 @@ static int check_depth(const shmemhi_caps_t *caps, int depth, shmemhi_err_t *err
 
 enum { HAS_FREE_RUNNING, HAS_REAL_TIME, HAS_BOTH }; /* values of the capability */
 
-static uint64_t ts_capability(const shmemhi_caps_t *caps, const shmemhi_nic_t *nic)
+static uint64_t ts_capability(const shmemhi_caps_t *caps, const shmemhi_open_port_t *nic)
 {
 	return nic->is_ethernet ? shmemhi_prm_get(caps->roce, ROCE_QP_TS_FORMAT)
 				: shmemhi_prm_get(caps->general, GENERAL_SQ_TS_FORMAT);
@@ -115,12 +115,12 @@ static uint64_t ts_capability(const shmemhi_caps_t *caps, const shmemhi_nic_t *n
 /* CREATE_QP fails if it asks for a format of CQE time stamps that the NIC does not have. The
  * runtime reads no time stamps: it asks for the default format, which every NIC with real-time
  * stamps has, and for free-running stamps where there are no others. */
-static void set_ts_format(const shmemhi_caps_t *caps, shmemhi_nic_t *nic)
+static void set_ts_format(const shmemhi_caps_t *caps, shmemhi_open_port_t *nic)
 {
 	nic->ts_format = ts_capability(caps, nic) ? SHMEMHI_TS_DEFAULT : SHMEMHI_TS_FREE_RUNNING;
 }
 
-static void set_limits(const shmemhi_caps_t *caps, shmemhi_nic_t *nic)
+static void set_limits(const shmemhi_caps_t *caps, shmemhi_open_port_t *nic)
 {
 	uint64_t as_requester = shmemhi_prm_get(caps->general, GENERAL_LOG_MAX_RA_REQ_QP);
 	uint64_t as_responder = shmemhi_prm_get(caps->general, GENERAL_LOG_MAX_RA_RES_QP);
@@ -138,8 +138,8 @@ static void set_limits(const shmemhi_caps_t *caps, shmemhi_nic_t *nic)
 	}
 }
 
-int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt, shmemhi_nic_t *nic,
-		       shmemhi_err_t *err)
+int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt,
+		       shmemhi_open_port_t *nic, shmemhi_err_t *err)
 {
 	int status = check_depth(caps, opt->ib_depth, err);
 
@@ -155,7 +155,7 @@ int shmemhi_caps_check(const shmemhi_caps_t *caps, const shmemhi_options_t *opt,
 	return status;
 }
 
-static int query(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, unsigned set,
+static int query(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic, unsigned set,
 		 uint32_t reply[SHMEMHI_CAP_WORDS], shmemhi_err_t *err)
 {
 	uint32_t in[SHMEMHI_PRM_SHORT] = {0};
@@ -174,8 +174,8 @@ static int query(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, unsigned
 			    (unsigned)shmemhi_prm_get(reply, SHMEMHI_PRM_SYNDROME));
 }
 
-int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, shmemhi_caps_t *caps,
-		       shmemhi_err_t *err)
+int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic,
+		       shmemhi_caps_t *caps, shmemhi_err_t *err)
 {
 	int status = query(lib, nic, SET_GENERAL, caps->general, err);
 
@@ -189,8 +189,8 @@ int shmemhi_caps_query(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, sh
 	return status;
 }
 
-int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic, uint8_t *formats,
-			    shmemhi_err_t *err)
+int shmemhi_caps_ts_formats(const shmemhi_ib_lib_t *lib, const shmemhi_open_port_t *nic,
+			    uint8_t *formats, shmemhi_err_t *err)
 {
 	shmemhi_caps_t *caps = malloc(sizeof *caps);
 	uint64_t has = HAS_FREE_RUNNING;

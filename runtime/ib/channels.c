@@ -109,7 +109,7 @@ uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
 	if (!job->ib || !shmemhi_mem_is_on_gpu(job))
 		return flags;
 	if (needs_dumps(job))
-		flags |= SHMEMD_CTX_FLUSH_READS;
+		flags |= SHMEMD_CTX_DUMP_AFTER_READ;
 	/* The CPU doorbell proxy reads the producer words from host memory, so WQEs need system
 	 * scope. */
 	if (job->ib->has_gpu_queues && !job->ib->links[0].producer)
@@ -136,7 +136,7 @@ void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)
 	ctx->log_batch = (uint8_t)__builtin_ctz((uint32_t)job->opt.ib_batch);
 	ctx->inline_nbytes = (uint8_t)job->opt.ib_inline;
 	if (ib->standby) {
-		ctx->order = ib->standby->order;
+		ctx->switch_order = ib->standby->order;
 		ctx->faults = ib->standby->faults;
 	}
 }

@@ -4,7 +4,7 @@
 #include "ib/standby.h"
 
 /* All links to one PE. */
-static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_names_t *names, int pe)
+static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_infos_t *names, int pe)
 {
 	const shmemhi_port_info_t *port = &names->ports[pe];
 	shmemhi_address_t address;
@@ -28,7 +28,7 @@ static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_names_t *names, i
 
 int shmemhi_links_connect(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	shmemhi_names_t names = {0};
+	shmemhi_peer_infos_t names = {0};
 	int status = shmemhi_agree(job, shmemhi_names_alloc(job, ib, &names));
 
 	if (status == SHMEMH_OK)

@@ -19,27 +19,27 @@ typedef struct shmemhi_port_info {
 } shmemhi_port_info_t;
 
 /* Of a link. */
-typedef struct shmemhi_link_name {
+typedef struct shmemhi_qp_info {
 	uint32_t qpn;
 	uint32_t psn; /* of its first request */
 } shmemhi_qp_info_t;
 
 /* What a PE received from the others. */
-typedef struct shmemhi_names {
+typedef struct shmemhi_peer_infos {
 	shmemhi_port_info_t *ports; /* [n_pes] */
 	shmemhi_qp_info_t *links;   /* [n_channels][n_pes], the peers' ends */
 	shmemhi_qp_info_t *mine;    /* scratch: of a block of PEs, by PE and channel */
 	shmemhi_qp_info_t *all;     /* scratch: the same of each PE */
 	size_t block;               /* PEs in it */
-} shmemhi_names_t;
+} shmemhi_peer_infos_t;
 
 /* Allocate their memory. free also releases what a failed alloc has left. */
-int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names);
-void shmemhi_names_free(shmemhi_names_t *names);
+int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *names);
+void shmemhi_names_free(shmemhi_peer_infos_t *names);
 
 /* Exchange all names. Collective.
  * Returns  SHMEMH_OK; ERR_MISMATCH (numbers of channels, kinds of networks). */
-int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names);
+int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *names);
 
 /* The address of a PE's port. */
 typedef struct shmemhi_address {
@@ -53,16 +53,16 @@ typedef struct shmemhi_address {
  * the MAC of the next hop.
  * Returns  SHMEMH_OK; ERR_NIC. */
 int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			 const shmemhi_nic_t *nic, int pe, const shmemhi_port_info_t *peer,
+			 const shmemhi_open_port_t *nic, int pe, const shmemhi_port_info_t *peer,
 			 shmemhi_address_t *address, shmemhi_err_t *err);
 
 /* Fill in the address path of INIT2RTR_QP. udp_port: RoCE's source port. */
-void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_nic_t *nic,
+void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_open_port_t *nic,
 			 const shmemhi_address_t *address, uint16_t udp_port, uint32_t *in);
 
 /* A UDP source port of the NIC's range for the packets of a queue pair. Switches choose a path
  * by it. It depends on both ends, so that links between the same two ports spread over paths. */
-uint16_t shmemhi_udp_port(const shmemhi_nic_t *nic, const shmemhi_qp_info_t *mine,
+uint16_t shmemhi_udp_port(const shmemhi_open_port_t *nic, const shmemhi_qp_info_t *mine,
 			  const shmemhi_qp_info_t *peer);
 
 #endif

@@ -105,7 +105,7 @@ int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 /* The memory of a queue, as the host reads it. copy: room for that of the GPU. */
 static const char *read_queue(shmemhi_standby_t *s, const shmemhi_link_t *link, char *copy)
 {
-	size_t nbytes = SHMEMD_QUEUE_RECORD(s->ib->depth);
+	size_t nbytes = SHMEMD_QUEUE_RECORD_OFFSET(s->ib->depth);
 
 	if (!s->ib->has_gpu_queues)
 		return link->queue;
@@ -177,9 +177,9 @@ static bool has_cqes(shmemhi_standby_t *s, const shmemhi_link_t *link, uint16_t 
 		     uint32_t *refused)
 {
 	uint32_t depth = s->ib->depth;
-	char *copy = s->ib->has_gpu_queues ? malloc(SHMEMD_QUEUE_RECORD(depth)) : NULL;
+	char *copy = s->ib->has_gpu_queues ? malloc(SHMEMD_QUEUE_RECORD_OFFSET(depth)) : NULL;
 	const char *queue = copy || !s->ib->has_gpu_queues ? read_queue(s, link, copy) : NULL;
-	const char *cqes = queue ? queue + SHMEMD_QUEUE_CQES(depth) : NULL;
+	const char *cqes = queue ? queue + SHMEMD_QUEUE_CQES_OFFSET(depth) : NULL;
 	int64_t last = cqes ? newest(cqes, depth) : -1;
 	bool is_there = end == 0 && last < 0 && queue;
 

@@ -132,8 +132,8 @@ static bool fence(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_sw
 /* ---- a new path ---- */
 
 /* Is an order for this endpoint possible that has not come yet? The agent gives one order at a time
- * for a PE: that of a path which was connected may wait for orders of other channels, while the path
- * fails again and is fenced. */
+ * for a PE: that of a path which was connected may wait for orders of other channels, while the
+ * path fails again and is fenced. */
 static bool awaits_order(const shmemhi_route_t *route, const shmemhi_endpoint_t *e)
 {
 	return e->link->is_connected && e->path > route->ordered->path;
@@ -271,7 +271,7 @@ static void give(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_
 {
 	const uint32_t epoch = shmemhi_route(s, pe, k)->epoch;
 	const shmemhi_link_t *link = e ? e->link : NULL;
-	shmemd_order_t *o = s->order;
+	shmemd_switch_order_t *o = s->order;
 
 	s->n_orders++;
 	s->ordered_at = shmemhi_now();
@@ -372,8 +372,8 @@ static void pack(void *self, int pe, uint32_t k, uint32_t path, uint64_t endpoin
 {
 	shmemhi_standby_t *s = self;
 	shmemhi_endpoint_t *e = (void *)(uintptr_t)endpoint;
-	const shmemhi_nic_t *nic = s->ports[e->column].nic;
-	shmemhi_offer_bytes_t offer = {.port = shmemhi_port_name_of(nic, s->ib->n_channels),
+	const shmemhi_open_port_t *nic = s->ports[e->column].nic;
+	shmemhi_offer_bytes_t offer = {.port = shmemhi_port_info_of(nic, s->ib->n_channels),
 				       .qp = {e->link->qpn, e->link->psn},
 				       .column = e->column};
 
@@ -409,7 +409,7 @@ static void describe(void *self, int pe, uint32_t k, uint32_t path, shmemhi_faul
 {
 	const shmemhi_standby_t *s = self;
 	const shmemhi_endpoint_t *e = find(shmemhi_route(s, pe, k), path);
-	const shmemhi_nic_t *nic;
+	const shmemhi_open_port_t *nic;
 
 	memset(out, 0, sizeof *out);
 	if (!e)

@@ -47,7 +47,7 @@ static int join(shmemhi_standby_t *s, shmemhi_link_t *link)
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
 	shmemhi_options_t opt = s->job->opt;
 	const shmemhi_qp_info_t self = {link->qpn, link->psn};
-	shmemhi_port_info_t port = shmemhi_port_name_of(link->nic, 1);
+	shmemhi_port_info_t port = shmemhi_port_info_of(link->nic, 1);
 	shmemhi_address_t address;
 	int status = shmemhi_link_to_init(lib, link, &s->err);
 
@@ -80,7 +80,7 @@ static int make_qp(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 
 	destroy_qp(s, f);
 	memset(f->memory, 0, queue_nbytes());
-	memset(f->memory + SHMEMD_QUEUE_CQES(DEPTH), 0xff, SHMEMD_QUEUE_CQES(DEPTH));
+	memset(f->memory + SHMEMD_QUEUE_CQES_OFFSET(DEPTH), 0xff, SHMEMD_QUEUE_CQES_OFFSET(DEPTH));
 	f->index = f->n_cqes = f->n_posted = f->n_done = f->idle_since = 0;
 	f->last = UINT16_MAX;
 	f->round++;
@@ -97,7 +97,7 @@ static int make_qp(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 static int open_memory(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 {
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
-	const shmemhi_nic_t *nic = f->link.nic;
+	const shmemhi_open_port_t *nic = f->link.nic;
 	size_t nbytes = queue_nbytes() + page_nbytes();
 
 	f->memory = aligned_alloc(page_nbytes(), nbytes);
@@ -126,11 +126,11 @@ int shmemhi_flusher_open(shmemhi_standby_t *s, size_t column)
 	if (status != SHMEMH_OK)
 		return status;
 	f->link.queue = f->memory;
-	f->link.records = f->memory + SHMEMD_QUEUE_RECORD(DEPTH);
+	f->link.records = f->memory + SHMEMD_QUEUE_RECORD_OFFSET(DEPTH);
 	f->link.host_doorbell = f->link.uar->reg_addr;
 	f->mem = (shmemhi_link_mem_t){.queue = f->umem,
 				      .records = f->umem,
-				      .records_offset = SHMEMD_QUEUE_RECORD(DEPTH),
+				      .records_offset = SHMEMD_QUEUE_RECORD_OFFSET(DEPTH),
 				      .depth = DEPTH};
 	return make_qp(s, f);
 }
@@ -207,7 +207,7 @@ static void post_flush(const shmemhi_standby_t *s, shmemhi_own_port_t *port)
 static void poll(shmemhi_flusher_t *f)
 {
 	for (;;) {
-		const char *cqe = f->memory + SHMEMD_QUEUE_CQES(DEPTH) +
+		const char *cqe = f->memory + SHMEMD_QUEUE_CQES_OFFSET(DEPTH) +
 				  (f->n_cqes & (DEPTH - 1)) * SHMEMD_CQE_NBYTES;
 		uint8_t last = __atomic_load_n((const uint8_t *)cqe + SHMEMD_CQE_NBYTES - 1,
 					       __ATOMIC_ACQUIRE);

@@ -158,10 +158,10 @@ static void name_port(const choosing_t *c, int pick, char name[SHMEMHI_PORT_NAME
 }
 
 /* Take an open port of the survey. Returns whether there was one. */
-static bool take_port(shmemhi_ib_t *ib, const choosing_t *c, int pick, shmemhi_nic_t *to)
+static bool take_port(shmemhi_ib_t *ib, const choosing_t *c, int pick, shmemhi_open_port_t *to)
 {
 	const shmemhi_offer_t *offers = c->rows[c->me].offers;
-	shmemhi_nic_t *nic = NULL;
+	shmemhi_open_port_t *nic = NULL;
 
 	for (size_t i = 0; pick >= 0 && i < ib->found->n; i++)
 		if (&ib->found->ports[i] == port_of(ib, &offers[pick]))
@@ -209,7 +209,7 @@ static int compare(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
 
 static void log_home(const shmemh_t *job, const shmemhi_ib_t *ib)
 {
-	const shmemhi_nic_t *nic = &ib->nic;
+	const shmemhi_open_port_t *nic = &ib->nic;
 	char gid[INET6_ADDRSTRLEN] = "?";
 
 	inet_ntop(AF_INET6, nic->gid.raw, gid, sizeof gid);
@@ -222,7 +222,7 @@ static void log_home(const shmemh_t *job, const shmemhi_ib_t *ib)
 }
 
 /* What the self-test has said of a NIC. */
-static int verdict_of(const shmemhi_ib_t *ib, const shmemhi_nic_t *nic)
+static int verdict_of(const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic)
 {
 	struct ibv_device_attr attr = {0};
 	shmemhi_firmware_t of = {0};
@@ -248,7 +248,7 @@ static int decide_fault_policy(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t
 				       .verdict = verdict_of(ib, &ib->nic),
 				       .nic = ib->nic.name};
 	shmemhi_fault_policy_t mine;
-	shmemhi_nic_t other = {0};
+	shmemhi_open_port_t other = {0};
 	int policy = SHMEMH_FAULT_OFF, status;
 
 	if (take_port(ib, c, pick->standby, &other) && verdict_of(ib, &other) > facts.verdict) {
@@ -256,7 +256,7 @@ static int decide_fault_policy(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t
 		facts.nic = other.name;
 	}
 	mine = shmemhi_fault_decide(&facts);
-	if (shmemhi_ib_is_driven(ib))
+	if (shmemhi_ib_is_emulated(ib))
 		mine = (shmemhi_fault_policy_t){
 			SHMEMH_FAULT_OFF, "off: the emulator runs all PEs and NICs in one thread"};
 	status = shmemhi_fault_agree(job, &mine, &policy);

@@ -15,7 +15,7 @@
 /* Ports are asked after an event, and so often without one. */
 #define LOOK_NS ((uint64_t)50 * 1000 * 1000)
 
-static bool is_address_same(const shmemhi_nic_t *a, const shmemhi_nic_t *b)
+static bool is_address_same(const shmemhi_open_port_t *a, const shmemhi_open_port_t *b)
 {
 	return a->lid == b->lid && a->gid_index == b->gid_index &&
 	       memcmp(&a->gid, &b->gid, sizeof a->gid) == 0;
@@ -23,7 +23,7 @@ static bool is_address_same(const shmemhi_nic_t *a, const shmemhi_nic_t *b)
 
 static void look_at(shmemhi_standby_t *s, shmemhi_own_port_t *port)
 {
-	const shmemhi_nic_t before = *port->nic;
+	const shmemhi_open_port_t before = *port->nic;
 	uint32_t n_events = atomic_load_explicit(&port->n_events, memory_order_acquire);
 	uint64_t now = shmemhi_now();
 	int was_up = port->is_up;
@@ -44,7 +44,7 @@ static void look_at(shmemhi_standby_t *s, shmemhi_own_port_t *port)
 
 static void use(shmemhi_standby_t *s, int column)
 {
-	const shmemhi_nic_t *nic = s->ports[column].nic;
+	const shmemhi_open_port_t *nic = s->ports[column].nic;
 
 	s->column = column;
 	s->has_faults = 1;

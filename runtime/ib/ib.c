@@ -47,7 +47,7 @@ static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
 	if (status == SHMEMH_OK)
 		status = shmemhi_proxy_open(job, ib);
 	if (status == SHMEMH_OK)
-		status = shmemhi_watch_open(job, ib);
+		status = shmemhi_nic_events_open(job, ib);
 	return status;
 }
 
@@ -72,7 +72,7 @@ void shmemhi_ib_close(shmemh_t *job)
 	if (!ib)
 		return;
 	shmemhi_ib_unready(job);
-	shmemhi_watch_close(job, ib);
+	shmemhi_nic_events_close(job, ib);
 	shmemhi_proxy_close(job, ib);
 	shmemhi_standby_close(job, ib);
 	shmemhi_links_close(job, ib);

@@ -35,7 +35,7 @@ const char *shmemhi_ib_standby(const shmemh_t *job, int pe);
 /* Distance of this PE's GPU from its home port or its stand-by: SHMEMHI_CLASS_* (topo/class.h). */
 int shmemhi_ib_class(const shmemh_t *job, int is_standby);
 
-/* SHMEMD_CTX_FLUSH_READS and SHMEMD_CTX_QUEUES_ON_GPU, if they apply to this PE. */
+/* SHMEMD_CTX_DUMP_AFTER_READ and SHMEMD_CTX_QUEUES_ON_GPU, if they apply to this PE. */
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job);
 
 /* Fill n_world and the fields that describe channels. */

@@ -27,7 +27,7 @@ static int no_memory(shmemh_t *job)
 }
 
 /* Lower *n_granules to the longest region that this NIC can register. */
-static int limit_by(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_nic_t *nic,
+static int limit_by(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
 		    uint64_t granule, uint64_t *n_granules)
 {
 	struct ibv_device_attr attr = {0};
@@ -205,7 +205,7 @@ static int register_one(shmemh_t *job, shmemhi_ib_t *ib, adding_t *a, size_t i)
 	memset(at, 0, keys->n_columns * sizeof *at);
 	keys->n_regions++;
 	for (size_t c = 0; c < keys->n_columns; c++) {
-		const shmemhi_nic_t *nic = shmemhi_nic_of(ib, c);
+		const shmemhi_open_port_t *nic = shmemhi_nic_of(ib, c);
 
 		if (!nic->context)
 			continue;

@@ -49,7 +49,7 @@ int shmemhi_ib_check_options(shmemh_t *job)
 	return status;
 }
 
-int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_nic_t *nic)
+int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *nic)
 {
 	if (nic->is_ethernet && job->opt.ib_sl > MAX_ROCE_PRIORITY)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,

@@ -34,7 +34,7 @@ int shmemhi_link_create_cq(const shmemhi_ib_lib_t *lib, shmemhi_link_t *link,
 	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_VALID, 1);
 	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_ID, mem->queue->umem_id);
 	shmemhi_prm_put(in, SHMEMHI_CQ_UMEM_OFFSET,
-			mem->queue_offset + SHMEMD_QUEUE_CQES(mem->depth));
+			mem->queue_offset + SHMEMD_QUEUE_CQES_OFFSET(mem->depth));
 	link->cq = shmemhi_command_create(lib, link, in, &link->cqn, err);
 	return link->cq ? SHMEMH_OK : SHMEMH_ERR_NIC;
 }
@@ -143,7 +143,7 @@ int shmemhi_link_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 	return status;
 }
 
-shmemhi_port_info_t shmemhi_port_name_of(const shmemhi_nic_t *nic, int n_channels)
+shmemhi_port_info_t shmemhi_port_info_of(const shmemhi_open_port_t *nic, int n_channels)
 {
 	return (shmemhi_port_info_t){.gid = nic->gid,
 				     .lid = nic->lid,

@@ -12,7 +12,7 @@
 /* Where the memory of a link is registered, and how its queues use it. */
 typedef struct shmemhi_link_mem {
 	const struct mlx5dv_devx_umem *queue, *records;
-	uint64_t queue_offset;   /* of the send queue; the CQEs follow (SHMEMD_QUEUE_CQES) */
+	uint64_t queue_offset;   /* of the send queue; the CQEs follow (SHMEMD_QUEUE_CQES_OFFSET) */
 	uint64_t records_offset; /* of its record; that of the CQ is RECORD_STRIDE bytes on */
 	uint32_t depth;          /* WQEBBs and CQEs, a power of two */
 	uint32_t user_index;
@@ -63,6 +63,6 @@ int shmemhi_link_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 		       shmemhi_link_state_t *state, shmemhi_err_t *err);
 
 /* The name of a port for its peers. n_channels: of the job. */
-shmemhi_port_info_t shmemhi_port_name_of(const shmemhi_nic_t *nic, int n_channels);
+shmemhi_port_info_t shmemhi_port_info_of(const shmemhi_open_port_t *nic, int n_channels);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define GATHER_NBYTES ((size_t)1 << 20) /* of one collective, unless one PE sends more */
 
-void shmemhi_names_free(shmemhi_names_t *names)
+void shmemhi_names_free(shmemhi_peer_infos_t *names)
 {
 	free(names->ports);
 	free(names->links);
@@ -14,7 +14,7 @@ void shmemhi_names_free(shmemhi_names_t *names)
 	free(names->all);
 }
 
-int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names)
+int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *names)
 {
 	size_t n_pes = (size_t)job->n_pes, n_channels = (size_t)ib->n_channels;
 	size_t fit = GATHER_NBYTES / (n_pes * n_channels * sizeof *names->all);
@@ -50,7 +50,7 @@ static int check_ports(shmemh_t *job, const shmemhi_port_info_t *ports)
 
 /* Every PE needs only the names meant for it, but the collective gathers all data on all PEs. So
  * exchange in blocks of PEs: each PE keeps the names that are meant for it. */
-static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names,
+static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *names,
 			  size_t first)
 {
 	size_t n_pes = (size_t)job->n_pes, n_channels = (size_t)ib->n_channels;
@@ -72,9 +72,9 @@ static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t
 	return status;
 }
 
-int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_names_t *names)
+int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *names)
 {
-	shmemhi_port_info_t mine = shmemhi_port_name_of(&ib->nic, ib->n_channels);
+	shmemhi_port_info_t mine = shmemhi_port_info_of(&ib->nic, ib->n_channels);
 	int status = shmemhi_allgather(job, &mine, names->ports, sizeof mine);
 
 	if (status == SHMEMH_OK)

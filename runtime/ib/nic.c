@@ -7,7 +7,7 @@
 #include "ib/ports.h"
 #include "ib/standby.h"
 
-static void port_name(const shmemhi_nic_t *nic, char *text, size_t nbytes)
+static void port_name(const shmemhi_open_port_t *nic, char *text, size_t nbytes)
 {
 	if (nic->port)
 		snprintf(text, nbytes, "%s:%d", nic->name, nic->port);

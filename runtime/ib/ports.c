@@ -37,7 +37,7 @@ static int open_context(const survey_t *s, struct ibv_device *device, shmemhi_po
 
 static int choose_gid(const survey_t *s, int n_gids, shmemhi_port_t *p)
 {
-	shmemhi_nic_t *nic = &p->nic;
+	shmemhi_open_port_t *nic = &p->nic;
 	struct ibv_gid_entry table[MAX_GIDS] = {0};
 	int n = 0, wanted = s->opt->ib_gid_index, index;
 
@@ -81,7 +81,7 @@ static int read_lid(const survey_t *s, const struct ibv_port_attr *attr, shmemhi
 
 static int read_port(const survey_t *s, shmemhi_port_t *p)
 {
-	shmemhi_nic_t *nic = &p->nic;
+	shmemhi_open_port_t *nic = &p->nic;
 	struct ibv_port_attr attr;
 	int got = shmemhi_ib_query_port(s->lib, nic->context, (uint8_t)nic->port, &attr);
 
@@ -99,7 +99,7 @@ static int read_port(const survey_t *s, shmemhi_port_t *p)
 }
 
 int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			 shmemhi_nic_t *nic)
+			 shmemhi_open_port_t *nic)
 {
 	const survey_t s = {.lib = lib, .opt = opt};
 	shmemhi_port_t p = {.nic = *nic};
@@ -127,7 +127,7 @@ static int check_caps(const survey_t *s, shmemhi_port_t *p)
 /* Allocate the protection domain and find the numbers that commands refer to. */
 static int make_pd(const survey_t *s, shmemhi_port_t *p)
 {
-	shmemhi_nic_t *nic = &p->nic;
+	shmemhi_open_port_t *nic = &p->nic;
 	struct mlx5dv_pd dv = {0};
 	struct mlx5dv_obj obj = {.pd = {.out = &dv}};
 	const char *call = "ibv_alloc_pd";
@@ -347,7 +347,7 @@ int shmemhi_ports_open_set(const shmemhi_ib_lib_t *lib, const shmemhi_options_t 
 	return status;
 }
 
-void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_nic_t *nic)
+void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_open_port_t *nic)
 {
 	if (nic->pd)
 		lib->dealloc_pd(nic->pd);

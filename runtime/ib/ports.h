@@ -11,7 +11,7 @@
 #include "topo/machine.h"
 
 typedef struct shmemhi_port {
-	shmemhi_nic_t nic; /* open if usable; port 0: a NIC that could not be opened */
+	shmemhi_open_port_t nic; /* open if usable; port 0: a NIC that could not be opened */
 	int is_usable;
 	enum ibv_port_state state;
 	shmemhi_err_t why;               /* the reason, if it is not usable */
@@ -43,10 +43,10 @@ int shmemhi_ports_open_set(const shmemhi_ib_lib_t *lib, const shmemhi_options_t 
 /* Read the state of an open port again, and if it is active, its address: GID or LID.
  * Returns  SHMEMH_OK: it is active; ERR_NIC: it is not, or cannot be asked. */
 int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			 shmemhi_nic_t *nic);
+			 shmemhi_open_port_t *nic);
 
 /* Close a NIC that ports_open opened, completely or in part. */
-void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_nic_t *nic);
+void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_open_port_t *nic);
 
 /* Add the NICs and the ports that could be opened to a machine that has none.
  * Returns  SHMEMH_OK; ERR_SYSTEM: too many. */

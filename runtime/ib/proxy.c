@@ -171,7 +171,7 @@ int shmemhi_proxy_open(shmemh_t *job, shmemhi_ib_t *ib)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
 				    "NIC %s: no host memory to ring %zu doorbells", ib->nic.name,
 				    n_doorbells);
-	if (shmemhi_ib_is_driven(ib))
+	if (shmemhi_ib_is_emulated(ib))
 		return SHMEMH_OK;
 	error = shmemhi_thread_start(&ib->proxy->thread, "shmem_proxy", proxy_main, ib->proxy);
 	if (!error) {

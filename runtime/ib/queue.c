@@ -40,8 +40,9 @@ static shmemhi_link_mem_t mem_of(const shmemhi_ib_t *ib, const shmemhi_link_t *l
 	};
 }
 
-int shmemhi_queue_create_qp(const shmemh_t *job, const shmemhi_ib_lib_t *lib, shmemhi_nic_t *nic,
-			    shmemhi_link_t *link, shmemhi_link_mem_t *mem, shmemhi_err_t *err)
+int shmemhi_queue_create_qp(const shmemh_t *job, const shmemhi_ib_lib_t *lib,
+			    shmemhi_open_port_t *nic, shmemhi_link_t *link, shmemhi_link_mem_t *mem,
+			    shmemhi_err_t *err)
 {
 	if (!nic->offers_no_record || !link->doorbell)
 		return shmemhi_link_create_qp(lib, link, mem, err);

@@ -12,7 +12,7 @@
  *   4. The write of step 1 arrives.
  * The opposite case, CQEs in host memory and data in GPU memory, cannot be avoided: a get with host
  * queues writes to the heap. A DUMP then follows each READ and each fetching atomic
- * (SHMEMD_CTX_FLUSH_READS).
+ * (SHMEMD_CTX_DUMP_AFTER_READ).
  *
  * A block holds the queues of many links and is registered as one umem. The queue of a link is
  * SHMEMD_QUEUE_NBYTES, rounded up to whole pages: send queue, completion queue, doorbell
@@ -40,7 +40,7 @@ typedef struct shmemhi_queue_block {
 } shmemhi_queue_block_t;
 
 struct shmemhi_queue_mem {
-	const shmemhi_nic_t *nic; /* that uses it */
+	const shmemhi_open_port_t *nic; /* that uses it */
 	shmemhi_uars_t uars;
 	uint32_t n_links;
 	uint32_t n_blocks;
@@ -59,7 +59,7 @@ struct shmemhi_queue_mem {
 int shmemhi_ib_check_options(shmemh_t *job);
 
 /* Check options whose limits depend on the kind of the NIC. */
-int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_nic_t *nic);
+int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *nic);
 
 /* Allocate and register the memory of all links, and set the pointers of the links into it.
  * queue_mem exists, zeroed. */
@@ -67,21 +67,23 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* ib/queue_gpu.c: b->nbytes of the GPU's memory, zeroed and registered. Failed: a line in why, and
  * b->area is still to be closed. */
-int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
-			   shmemhi_queue_block_t *b, shmemhi_err_t *why);
+int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+			   const shmemhi_open_port_t *nic, shmemhi_queue_block_t *b,
+			   shmemhi_err_t *why);
 
 /* Register GPU memory that is there with a further NIC. NULL: a line in why. */
 struct mlx5dv_devx_umem *shmemhi_queue_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-						    const shmemhi_nic_t *nic,
+						    const shmemhi_open_port_t *nic,
 						    const shmemhi_queue_block_t *b,
 						    shmemhi_err_t *why);
 struct ibv_mr *shmemhi_bounces_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-					    const shmemhi_nic_t *nic,
+					    const shmemhi_open_port_t *nic,
 					    const shmemhi_queue_block_t *b, shmemhi_err_t *why);
 
 /* The same as a memory region. */
-int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
-			     shmemhi_queue_block_t *b, struct ibv_mr **mr, shmemhi_err_t *why);
+int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+			     const shmemhi_open_port_t *nic, shmemhi_queue_block_t *b,
+			     struct ibv_mr **mr, shmemhi_err_t *why);
 
 /* Create a queue pair without a doorbell record if the NIC offers that and the GPU rings. Then one
  * fence separates WQEs and doorbell, instead of a record and a second fence, and the NIC reads no
@@ -89,8 +91,9 @@ int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const s
  *
  * A NIC may limit the number of queue pairs without a record (capability
  * log_max_send_dbr_less_qp_sq): once CREATE_QP is refused, the following links have records. */
-int shmemhi_queue_create_qp(const shmemh_t *job, const shmemhi_ib_lib_t *lib, shmemhi_nic_t *nic,
-			    shmemhi_link_t *link, shmemhi_link_mem_t *mem, shmemhi_err_t *err);
+int shmemhi_queue_create_qp(const shmemh_t *job, const shmemhi_ib_lib_t *lib,
+			    shmemhi_open_port_t *nic, shmemhi_link_t *link, shmemhi_link_mem_t *mem,
+			    shmemhi_err_t *err);
 
 /* A random number for a queue pair's first request. */
 uint32_t shmemhi_queue_psn(void);
@@ -103,7 +106,7 @@ int shmemhi_host_block_open(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block
 
 /* Register a block with a NIC. NULL: a line in err. */
 struct mlx5dv_devx_umem *shmemhi_block_register(shmemh_t *job, const shmemhi_ib_t *ib,
-						const shmemhi_nic_t *nic,
+						const shmemhi_open_port_t *nic,
 						const shmemhi_queue_block_t *b, shmemhi_err_t *err);
 
 /* Release a block. Returns whether the NIC may still use the memory, which is kept then. */
@@ -112,7 +115,7 @@ bool shmemhi_block_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_queue_bl
 
 /* Register the bounce buffers with a further NIC. NULL: a line in job->err. */
 struct ibv_mr *shmemhi_bounces_register(shmemh_t *job, const shmemhi_ib_t *ib,
-					const shmemhi_nic_t *nic);
+					const shmemhi_open_port_t *nic);
 
 /* Release the memory; no queue uses it any more. is_in_use: the NIC may still use it, so it is
  * never freed. */

@@ -28,7 +28,7 @@ static int open_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi
 
 /* Register by a dma-buf. The umem keeps the memory alive, so the descriptor is closed. */
 static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-					       const shmemhi_nic_t *nic,
+					       const shmemhi_open_port_t *nic,
 					       const shmemhi_queue_block_t *b, shmemhi_err_t *why)
 {
 	struct mlx5dv_devx_umem_in in = {
@@ -56,7 +56,7 @@ static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_l
 
 /* The same for a memory region, which uses the addresses of this process. */
 static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-				   const shmemhi_nic_t *nic, const shmemhi_queue_block_t *b,
+				   const shmemhi_open_port_t *nic, const shmemhi_queue_block_t *b,
 				   shmemhi_err_t *why)
 {
 	int fd = open_dmabuf(job, lib, b, why);
@@ -73,7 +73,7 @@ static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 }
 
 struct mlx5dv_devx_umem *shmemhi_queue_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-						    const shmemhi_nic_t *nic,
+						    const shmemhi_open_port_t *nic,
 						    const shmemhi_queue_block_t *b,
 						    shmemhi_err_t *why)
 {
@@ -88,8 +88,9 @@ struct mlx5dv_devx_umem *shmemhi_queue_gpu_register(shmemh_t *job, const shmemhi
 	return umem;
 }
 
-int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
-			   shmemhi_queue_block_t *b, shmemhi_err_t *why)
+int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+			   const shmemhi_open_port_t *nic, shmemhi_queue_block_t *b,
+			   shmemhi_err_t *why)
 {
 	int status = shmemhi_area_open(job, b->nbytes, &b->area, why);
 
@@ -101,7 +102,7 @@ int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shm
 }
 
 struct ibv_mr *shmemhi_bounces_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-					    const shmemhi_nic_t *nic,
+					    const shmemhi_open_port_t *nic,
 					    const shmemhi_queue_block_t *b, shmemhi_err_t *why)
 {
 	shmemhi_err_t no_dmabuf = {""};
@@ -116,8 +117,9 @@ struct ibv_mr *shmemhi_bounces_gpu_register(shmemh_t *job, const shmemhi_ib_lib_
 	return mr;
 }
 
-int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic,
-			     shmemhi_queue_block_t *b, struct ibv_mr **mr, shmemhi_err_t *why)
+int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
+			     const shmemhi_open_port_t *nic, shmemhi_queue_block_t *b,
+			     struct ibv_mr **mr, shmemhi_err_t *why)
 {
 	int status = shmemhi_area_open(job, b->nbytes, &b->area, why);
 

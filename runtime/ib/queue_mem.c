@@ -22,7 +22,7 @@ uint64_t shmemhi_queue_nbytes(const shmemhi_ib_t *ib)
 	return whole_pages(SHMEMD_QUEUE_NBYTES(ib->depth));
 }
 
-static int fail_verbs(const shmemhi_nic_t *nic, const char *call, uint64_t nbytes,
+static int fail_verbs(const shmemhi_open_port_t *nic, const char *call, uint64_t nbytes,
 		      shmemhi_err_t *err)
 {
 	return shmemhi_fail(err, SHMEMH_ERR_NIC,
@@ -48,11 +48,11 @@ static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **
  * them. */
 static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemhi_link_t *link)
 {
-	char *cqes = queue + SHMEMD_QUEUE_CQES(ib->depth);
+	char *cqes = queue + SHMEMD_QUEUE_CQES_OFFSET(ib->depth);
 	size_t nbytes = (size_t)ib->depth * SHMEMD_CQE_NBYTES;
 
 	link->queue = queue;
-	link->records = queue + SHMEMD_QUEUE_RECORD(ib->depth);
+	link->records = queue + SHMEMD_QUEUE_RECORD_OFFSET(ib->depth);
 	if (ib->has_gpu_queues)
 		return shmemhi_dev_fill(job, cqes, 0xff, nbytes);
 	memset(cqes, 0xff, nbytes);
@@ -65,7 +65,7 @@ int shmemhi_host_block_open(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block
 }
 
 struct mlx5dv_devx_umem *shmemhi_block_register(shmemh_t *job, const shmemhi_ib_t *ib,
-						const shmemhi_nic_t *nic,
+						const shmemhi_open_port_t *nic,
 						const shmemhi_queue_block_t *b, shmemhi_err_t *err)
 {
 	struct mlx5dv_devx_umem *umem;
@@ -161,7 +161,7 @@ static int open_host_bounces(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_bloc
 }
 
 struct ibv_mr *shmemhi_bounces_register(shmemh_t *job, const shmemhi_ib_t *ib,
-					const shmemhi_nic_t *nic)
+					const shmemhi_open_port_t *nic)
 {
 	const shmemhi_queue_block_t *b = &ib->queue_mem->bounces;
 	struct ibv_mr *mr;

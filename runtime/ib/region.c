@@ -18,7 +18,7 @@
 /* Register GPU memory by a dma-buf. The region keeps the memory alive, so the descriptor is
  * closed. */
 static struct ibv_mr *by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-				const shmemhi_nic_t *nic, char *at, uint64_t offset,
+				const shmemhi_open_port_t *nic, char *at, uint64_t offset,
 				uint64_t nbytes, shmemhi_err_t *err)
 {
 	const char *call = "ibv_reg_dmabuf_mr";
@@ -39,7 +39,7 @@ static struct ibv_mr *by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 }
 
 struct ibv_mr *shmemhi_region_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-				   const shmemhi_nic_t *nic, uint64_t offset, uint64_t nbytes)
+				   const shmemhi_open_port_t *nic, uint64_t offset, uint64_t nbytes)
 {
 	char *at = shmemhi_mem_base(job, job->pe) + offset;
 	bool is_gpu = shmemhi_mem_is_on_gpu(job);

@@ -69,7 +69,8 @@ static bool take_refused(shmemhi_route_t *route, uint64_t word, fault_t *f)
 	if (route->is_guilty)
 		return false;
 	route->is_guilty = 1;
-	f->event = (shmemhi_switch_event_t){SHMEMHI_EV_GUILTY, e ? e->path : 0, SHMEMD_ERR_REFUSED};
+	f->event =
+		(shmemhi_switch_event_t){SHMEMHI_EV_REFUSED, e ? e->path : 0, SHMEMD_ERR_REFUSED};
 	f->cause.kind = SHMEMH_FAULT_BY_PROGRAM;
 	f->cause.syndrome = (uint8_t)SHMEMD_FAULT_SYNDROME(word);
 	f->cause.vendor_syndrome = (uint8_t)SHMEMD_FAULT_VENDOR(word);
@@ -151,7 +152,7 @@ static bool next_refused(shmemhi_standby_t *s, fault_t *f)
 		if (!route->refused)
 			continue;
 		f->at = s->refused_at;
-		f->event = (shmemhi_switch_event_t){SHMEMHI_EV_GUILTY, 0, SHMEMD_ERR_REFUSED};
+		f->event = (shmemhi_switch_event_t){SHMEMHI_EV_REFUSED, 0, SHMEMD_ERR_REFUSED};
 		f->cause.kind = SHMEMH_FAULT_BY_PROGRAM;
 		f->cause.syndrome = (uint8_t)route->refused;
 		route->refused = 0;

@@ -53,7 +53,7 @@ static void place_slots(const shmemhi_standby_t *s, shmemhi_slot_block_t *b, cha
 		slot->queue = b->queues.base + i * shmemhi_queue_nbytes(ib);
 		slot->records = b->records.base
 					? b->records.base + (size_t)i * SHMEMHI_RECORDS_NBYTES
-					: slot->queue + SHMEMD_QUEUE_RECORD(ib->depth);
+					: slot->queue + SHMEMD_QUEUE_RECORD_OFFSET(ib->depth);
 		if (producers)
 			slot->producer =
 				(uint64_t *)(void *)(producers + (size_t)i * SHMEMHI_RECORD_STRIDE);
@@ -138,8 +138,8 @@ bool shmemhi_slots_have_one(shmemhi_standby_t *s)
 /* Zeros, but CQEs that are invalid until the NIC writes them. */
 static int clear(shmemhi_standby_t *s, const shmemhi_slot_t *slot)
 {
-	char *cqes = slot->queue + SHMEMD_QUEUE_CQES(s->ib->depth);
-	size_t nbytes = SHMEMD_QUEUE_CQES(s->ib->depth);
+	char *cqes = slot->queue + SHMEMD_QUEUE_CQES_OFFSET(s->ib->depth);
+	size_t nbytes = SHMEMD_QUEUE_CQES_OFFSET(s->ib->depth);
 
 	if (slot->producer)
 		__atomic_store_n(slot->producer, 0, __ATOMIC_RELAXED);
@@ -157,7 +157,7 @@ static int clear(shmemhi_standby_t *s, const shmemhi_slot_t *slot)
 
 static int register_with(shmemhi_standby_t *s, shmemhi_slot_block_t *b, size_t column)
 {
-	const shmemhi_nic_t *nic = s->ports[column].nic;
+	const shmemhi_open_port_t *nic = s->ports[column].nic;
 
 	if (!b->queue_umems[column])
 		b->queue_umems[column] =

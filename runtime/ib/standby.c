@@ -8,7 +8,7 @@
 #include <string.h>
 #include "mem/mem.h"
 
-const shmemhi_nic_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column)
+const shmemhi_open_port_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column)
 {
 	return column ? &ib->standby->nic : &ib->nic;
 }
@@ -177,7 +177,7 @@ int shmemhi_ib_ready(shmemh_t *job, const shmemd_ctx_t *ctx)
 		return SHMEMH_OK;
 	open_service(ib->standby, ctx);
 	/* The emulator steps the agent as one of its own threads. */
-	return shmemhi_ib_is_driven(ib) ? SHMEMH_OK : shmemhi_fault_agent_start(job);
+	return shmemhi_ib_is_emulated(ib) ? SHMEMH_OK : shmemhi_fault_agent_start(job);
 }
 
 /* ---- close ---- */

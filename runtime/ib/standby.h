@@ -140,7 +140,7 @@ typedef struct shmemhi_flusher {
 
 /* A port of this PE that paths may use. */
 typedef struct shmemhi_own_port {
-	shmemhi_nic_t *nic; /* context NULL: there is none */
+	shmemhi_open_port_t *nic; /* context NULL: there is none */
 	shmemhi_uars_t *uars;
 	shmemhi_flusher_t flusher;
 	_Atomic uint32_t n_events; /* by the thread of ib/watch.c: something happened to it */
@@ -155,8 +155,8 @@ typedef struct shmemhi_own_port {
 struct shmemhi_standby {
 	shmemh_t *job;
 	shmemhi_ib_t *ib;
-	shmemhi_err_t err; /* line of the agent's thread */
-	shmemhi_nic_t nic; /* the stand-by port; context NULL: this PE has none */
+	shmemhi_err_t err;       /* line of the agent's thread */
+	shmemhi_open_port_t nic; /* the stand-by port; context NULL: this PE has none */
 	shmemhi_own_port_t ports[SHMEMHI_COLUMNS];
 	int column; /* of the port that new endpoints use */
 	shmemhi_uars_t uars;
@@ -164,7 +164,7 @@ struct shmemhi_standby {
 	shmemhi_slot_block_t *blocks;
 	shmemhi_route_t *routes; /* [n_channels][n_pes], as links */
 	shmemhi_endpoint_t *firsts;
-	shmemd_order_t *order; /* pinned */
+	shmemd_switch_order_t *order; /* pinned */
 	uint64_t n_orders;
 	uint64_t ordered_at;       /* when the latest order was given */
 	shmemhi_service_t service; /* carries out orders while no thread of the program waits */

@@ -10,7 +10,7 @@
 #include "job/job.h"
 
 /* One port of one NIC, open. */
-typedef struct shmemhi_nic {
+typedef struct shmemhi_open_port {
 	char name[64]; /* mlx5_0 */
 	int port;
 	struct ibv_context *context;
@@ -27,7 +27,7 @@ typedef struct shmemhi_nic {
 	uint16_t lid;
 	uint16_t sport_min, sport_max; /* RoCE v2: UDP source ports that may be used */
 	union ibv_gid gid;
-} shmemhi_nic_t;
+} shmemhi_open_port_t;
 
 #define SHMEMHI_RECORD_STRIDE 64u /* bytes from a queue pair's doorbell record to its CQ's */
 
@@ -42,9 +42,9 @@ typedef struct shmemhi_pe_nic {
 
 /* A queue pair, its completion queue, and the memory that threads share with both. */
 typedef struct shmemhi_link {
-	const shmemhi_nic_t *nic; /* the open port that it belongs to */
-	int k, pe;                /* channel k to PE pe, for messages */
-	char *queue;              /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
+	const shmemhi_open_port_t *nic; /* the open port that it belongs to */
+	int k, pe;                      /* channel k to PE pe, for messages */
+	char *queue;        /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
 	char *records;      /* doorbell record of the queue pair; 64 bytes on, of the CQ; in `queue`
 				but for the CPU proxy of queues that are in memory of the GPU */
 	uint64_t *producer; /* pinned word that the CPU doorbell proxy polls; NULL: the GPU rings */
@@ -64,11 +64,11 @@ typedef struct shmemhi_link {
 
 /* Memory of the GPU or pinned memory that holds the queues of all links, registered
  * with the NIC. */
-typedef struct shmemhi_queue_mem shmemhi_queue_mem_t; /* ib/queue.c */
-typedef struct shmemhi_keys shmemhi_keys_t;           /* ib/keys.c: regions and key tables */
-typedef struct shmemhi_watch shmemhi_watch_t;         /* ib/watch.c: thread for events */
-typedef struct shmemhi_proxy shmemhi_proxy_t;         /* ib/proxy.c: thread that rings */
-typedef struct shmemhi_standby shmemhi_standby_t;     /* ib/standby.h: what fail-over needs */
+typedef struct shmemhi_queue_mem shmemhi_queue_mem_t;   /* ib/queue.c */
+typedef struct shmemhi_keys shmemhi_keys_t;             /* ib/keys.c: regions and key tables */
+typedef struct shmemhi_nic_events shmemhi_nic_events_t; /* ib/watch.c: thread for events */
+typedef struct shmemhi_proxy shmemhi_proxy_t;           /* ib/proxy.c: thread that rings */
+typedef struct shmemhi_standby shmemhi_standby_t;       /* ib/standby.h: what fail-over needs */
 
 /* Columns of the key tables: the home port of a PE, and its stand-by. */
 #define SHMEMHI_COLUMNS 2
@@ -76,7 +76,7 @@ typedef struct shmemhi_standby shmemhi_standby_t;     /* ib/standby.h: what fail
 typedef struct shmemhi_ib {
 	shmemhi_ib_lib_t lib;
 	struct shmemhi_ports *found; /* between nic_find and nic_choose */
-	shmemhi_nic_t nic;           /* the home port */
+	shmemhi_open_port_t nic;     /* the home port */
 	shmemhi_pe_nic_t *pe_nics;   /* [n_pes] */
 	int class, standby_class;    /* SHMEMHI_CLASS_*: of this PE's GPU and its two ports */
 	int n_channels;
@@ -89,7 +89,7 @@ typedef struct shmemhi_ib {
 	int has_gpu_queues; /* queues and bounce buffers are in memory of the GPU */
 	shmemhi_queue_mem_t *queue_mem;
 	shmemhi_keys_t *keys;
-	shmemhi_watch_t *watch;
+	shmemhi_nic_events_t *watch;
 	shmemhi_proxy_t *proxy;
 	shmemhi_standby_t *standby; /* NULL: fail-over is off. The same on all PEs */
 	char *channels;             /* SHMEMD_CHANNEL_NBYTES of each link, memory of the device */
@@ -138,7 +138,7 @@ uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib); /* memory of one link, al
 
 /* ib/standby.c: the port of a column; context NULL: this PE has no stand-by. Column 1 only with
  * ib->standby. */
-const shmemhi_nic_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column);
+const shmemhi_open_port_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column);
 
 /* ib/keys.c: the table of keys, in device memory. open is collective; it writes the key of the
  * bounce buffers and registers every growth of the heap from then on. close deregisters all
@@ -155,12 +155,12 @@ const struct ibv_mr *shmemhi_keys_heap(const shmemhi_ib_t *ib, size_t column);
  * and keeps fatal ones (shmemhi_link_t.event, shmemh_nic_event). A fabric without descriptors to
  * wait on (the software adapter in the emulator) is not watched. Call between links_open and
  * links_close. A NIC that cannot report events causes a warning, not an error. */
-int shmemhi_watch_open(shmemh_t *job, shmemhi_ib_t *ib);
-void shmemhi_watch_close(shmemh_t *job, shmemhi_ib_t *ib);
+int shmemhi_nic_events_open(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_nic_events_close(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* Does a scheduler drive the fabric and the program? Then the fabric has no descriptors to wait
  * on, and no thread of the runtime may use it. */
-static inline bool shmemhi_ib_is_driven(const shmemhi_ib_t *ib)
+static inline bool shmemhi_ib_is_emulated(const shmemhi_ib_t *ib)
 {
 	return ib->nic.context->async_fd < 0;
 }

@@ -18,7 +18,8 @@
 
 enum { DOORBELL_AUTO, DOORBELL_GPU, DOORBELL_CPU }; /* words of SHMEMH_IB_DOORBELL */
 
-struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic)
+struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
+					  const shmemhi_open_port_t *nic)
 {
 	static const uint32_t kinds[] = {NC_DEDICATED, MLX5DV_UAR_ALLOC_TYPE_NC,
 					 MLX5DV_UAR_ALLOC_TYPE_BF};
@@ -29,7 +30,7 @@ struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib, const shm
 	return uar;
 }
 
-static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_nic_t *nic,
+static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
 		     uint32_t n_links, shmemhi_uars_t *uars)
 {
 	uintptr_t page_mask = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
@@ -90,7 +91,7 @@ static void unmap_all(shmemh_t *job, shmemhi_uars_t *uars)
 #define CURE                                                                                       \
 	"load the NVIDIA driver with the option NVreg_RegistryDwords=\"PeerMappingOverride=1;\""
 
-static int map_all(shmemh_t *job, const shmemhi_nic_t *nic, shmemhi_uars_t *uars)
+static int map_all(shmemh_t *job, const shmemhi_open_port_t *nic, shmemhi_uars_t *uars)
 {
 	shmemhi_err_t why = {""};
 	int status = SHMEMH_OK;
@@ -114,7 +115,7 @@ static int map_all(shmemh_t *job, const shmemhi_nic_t *nic, shmemhi_uars_t *uars
 	return SHMEMH_OK;
 }
 
-int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_nic_t *nic,
+int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
 		      uint32_t n_links, shmemhi_uars_t *uars)
 {
 	int status = alloc_all(job, ib, nic, n_links, uars);

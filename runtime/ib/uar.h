@@ -20,7 +20,8 @@ typedef struct shmemhi_uars {
 
 /* Allocate one register. Non-cached pages are tried first: in write-combining pages (BF) a doorbell
  * may wait in a buffer. NULL: errno has the reason. */
-struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib, const shmemhi_nic_t *nic);
+struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
+					  const shmemhi_open_port_t *nic);
 
 /* Allocate one register of that NIC for each of n_links links, or as many as the device has, which
  * links then share in turn. Sharing is correct because a doorbell is one 8-byte store, never a copy
@@ -28,7 +29,7 @@ struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib, const shm
  *
  * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns and uses the
  * CPU doorbell proxy, `gpu` fails. After a failure close is still to be called. */
-int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_nic_t *nic,
+int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
 		      uint32_t n_links, shmemhi_uars_t *uars);
 void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars);
 

@@ -33,7 +33,7 @@ enum eqe_type {
 
 enum { WAKE, ASYNC, DEVX, ASYNC_STANDBY, N_FDS }; /* DEVX: of links, on the home port */
 
-struct shmemhi_watch {
+struct shmemhi_nic_events {
 	const shmemh_t *job;
 	shmemhi_ib_t *ib;
 	struct mlx5dv_devx_event_channel *channel; /* NULL: there is none */
@@ -47,12 +47,12 @@ struct shmemhi_watch {
 /* ---- in the thread ---- */
 
 /* Log one line, and keep the first one that is an error. */
-static void say(shmemhi_watch_t *watch, int which, int level, const char *fmt, ...)
+static void say(shmemhi_nic_events_t *watch, int which, int level, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-static void say(shmemhi_watch_t *watch, int which, int level, const char *fmt, ...)
+static void say(shmemhi_nic_events_t *watch, int which, int level, const char *fmt, ...)
 {
-	const shmemhi_nic_t *nic = shmemhi_nic_of(watch->ib, which == ASYNC_STANDBY);
+	const shmemhi_open_port_t *nic = shmemhi_nic_of(watch->ib, which == ASYNC_STANDBY);
 	char text[SHMEMHI_ERR_NBYTES];
 	int used = snprintf(text, sizeof text, "NIC %s port %d: ", nic->name, nic->port);
 	va_list args;
@@ -101,7 +101,7 @@ static bool is_of_port(enum ibv_event_type type)
 	}
 }
 
-static void on_async(shmemhi_watch_t *watch, int which, const struct ibv_async_event *event)
+static void on_async(shmemhi_nic_events_t *watch, int which, const struct ibv_async_event *event)
 {
 	const shmemhi_ib_t *ib = watch->ib;
 	size_t column = which == ASYNC_STANDBY;
@@ -135,7 +135,8 @@ static const struct {
 	{EQE_WQ_CATAS, "to", "failed (WQ_CATAS): the NIC cannot use its queue any more"},
 };
 
-static void on_link(shmemhi_watch_t *watch, shmemhi_link_t *link, const uint8_t eqe[EQE_NBYTES])
+static void on_link(shmemhi_nic_events_t *watch, shmemhi_link_t *link,
+		    const uint8_t eqe[EQE_NBYTES])
 {
 	uint32_t none = 0, type = eqe[EQE_TYPE];
 	int i = (int)(link - watch->ib->links), n_pes = watch->job->n_pes;
@@ -161,16 +162,16 @@ static void on_link(shmemhi_watch_t *watch, shmemhi_link_t *link, const uint8_t 
 }
 
 /* Stop watching a descriptor that only returns errors: it would keep the thread busy. */
-static void give_up(shmemhi_watch_t *watch, int which, const char *why)
+static void give_up(shmemhi_nic_events_t *watch, int which, const char *why)
 {
 	watch->fds[which].fd = -1;
 	say(watch, which, SHMEMHI_WARN, "events of %s cannot be read any more: %s",
 	    which == DEVX ? "queue pairs" : "the port", why);
 }
 
-static void drain_async(shmemhi_watch_t *watch, int which)
+static void drain_async(shmemhi_nic_events_t *watch, int which)
 {
-	const shmemhi_nic_t *nic = shmemhi_nic_of(watch->ib, which == ASYNC_STANDBY);
+	const shmemhi_open_port_t *nic = shmemhi_nic_of(watch->ib, which == ASYNC_STANDBY);
 	const shmemhi_ib_lib_t *lib = &watch->ib->lib;
 	struct ibv_async_event event;
 
@@ -182,7 +183,7 @@ static void drain_async(shmemhi_watch_t *watch, int which)
 		give_up(watch, which, strerror(errno));
 }
 
-static void drain_channel(shmemhi_watch_t *watch, int which)
+static void drain_channel(shmemhi_nic_events_t *watch, int which)
 {
 	const size_t n_links = (size_t)watch->ib->n_channels * (size_t)watch->job->n_pes;
 	uint64_t buffer[1 + EQE_NBYTES / 8]; /* cookie: which link; EQE */
@@ -205,9 +206,9 @@ static void drain_channel(shmemhi_watch_t *watch, int which)
 
 static void *watch_main(void *arg)
 {
-	static void (*const drain[N_FDS])(shmemhi_watch_t * watch, int which) = {
+	static void (*const drain[N_FDS])(shmemhi_nic_events_t * watch, int which) = {
 		[ASYNC] = drain_async, [DEVX] = drain_channel, [ASYNC_STANDBY] = drain_async};
-	shmemhi_watch_t *watch = arg;
+	shmemhi_nic_events_t *watch = arg;
 	struct pollfd *fds = watch->fds;
 
 	for (;;) {
@@ -226,7 +227,7 @@ static void *watch_main(void *arg)
 
 /* ---- in the caller's thread ---- */
 
-static int subscribe(shmemhi_watch_t *watch, const shmemhi_link_t *link)
+static int subscribe(shmemhi_nic_events_t *watch, const shmemhi_link_t *link)
 {
 	static const uint16_t qp_types[] = {EQE_WQ_CATAS, EQE_WQ_INVALID, EQE_WQ_ACCESS};
 	static const uint16_t cq_types[] = {EQE_CQ_ERROR};
@@ -246,7 +247,7 @@ static int subscribe(shmemhi_watch_t *watch, const shmemhi_link_t *link)
 
 /* A job can work without this channel: kernels get failed requests as error CQEs. Events add
  * detail, and notify the target too. */
-static void open_channel(shmemhi_watch_t *watch)
+static void open_channel(shmemhi_nic_events_t *watch)
 {
 	const size_t n_links = (size_t)watch->ib->n_channels * (size_t)watch->job->n_pes;
 	const shmemhi_ib_t *ib = watch->ib;
@@ -272,7 +273,7 @@ static struct pollfd input(int fd)
 	return (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-static int start(shmemhi_watch_t *watch)
+static int start(shmemhi_nic_events_t *watch)
 {
 	const struct ibv_context *standby =
 		watch->ib->standby ? shmemhi_nic_of(watch->ib, 1)->context : NULL;
@@ -290,11 +291,11 @@ static int start(shmemhi_watch_t *watch)
 	return error;
 }
 
-int shmemhi_watch_open(shmemh_t *job, shmemhi_ib_t *ib)
+int shmemhi_nic_events_open(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	int error;
 
-	if (shmemhi_ib_is_driven(ib))
+	if (shmemhi_ib_is_emulated(ib))
 		return SHMEMH_OK;
 	ib->watch = calloc(1, sizeof *ib->watch);
 	if (!ib->watch)
@@ -305,15 +306,15 @@ int shmemhi_watch_open(shmemh_t *job, shmemhi_ib_t *ib)
 	error = start(ib->watch);
 	if (!error)
 		return SHMEMH_OK;
-	shmemhi_watch_close(job, ib);
+	shmemhi_nic_events_close(job, ib);
 	return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
 			    "NIC %s: cannot watch it: no thread or descriptor: %s", ib->nic.name,
 			    strerror(error));
 }
 
-void shmemhi_watch_close(shmemh_t *job, shmemhi_ib_t *ib)
+void shmemhi_nic_events_close(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	shmemhi_watch_t *watch = ib->watch;
+	shmemhi_nic_events_t *watch = ib->watch;
 
 	(void)job;
 	if (!watch)
@@ -332,7 +333,7 @@ void shmemhi_watch_close(shmemh_t *job, shmemhi_ib_t *ib)
 
 const char *shmemh_nic_event(const shmemh_t *job)
 {
-	const shmemhi_watch_t *watch;
+	const shmemhi_nic_events_t *watch;
 
 	if (shmemhi_refused(job, "nic_event"))
 		return "";

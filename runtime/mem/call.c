@@ -52,7 +52,7 @@ static int fail_free(shmemh_t *job, const shmemhi_heap_call_t *c, int pe)
 				    "PE %d: free(0x%llx): inside the heap, but in no allocation: "
 				    "freed before, or never returned by malloc",
 				    pe, (ull_t)c->address);
-	if (c->refusal == SHMEMHI_LIBRARYS)
+	if (c->refusal == SHMEMHI_LIBRARY_OWNED)
 		return shmemhi_fail(err, status,
 				    "PE %d: free(0x%llx): memory of the library itself", pe,
 				    (ull_t)c->address);
@@ -78,7 +78,7 @@ static int fail_refused(shmemh_t *job, const shmemhi_heap_call_t *c, int pe)
 	case SHMEMHI_OVERFLOW:
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
 				    "PE %d: calloc: count * size is more than 2^64 bytes", pe);
-	case SHMEMHI_NO_BOOKS:
+	case SHMEMHI_NO_BOOKKEEPING:
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
 				    "PE %d: %s: no host memory for the allocator's list of blocks",
 				    pe, op);

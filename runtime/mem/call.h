@@ -17,14 +17,14 @@ enum shmemhi_heap_op {
 /* Why a PE refuses its own call. */
 enum shmemhi_refusal {
 	SHMEMHI_ACCEPTED,
-	SHMEMHI_NULL_RESULT,   /* ptr is NULL */
-	SHMEMHI_BAD_ALIGNMENT, /* not a power of two, or above SHMEMHI_BASE_ALIGN */
-	SHMEMHI_OVERFLOW,      /* count * nbytes */
-	SHMEMHI_NO_BOOKS,      /* no host memory for bookkeeping */
-	SHMEMHI_FOREIGN,       /* free: outside the heap */
-	SHMEMHI_FREED,         /* free: inside, but of no allocation */
-	SHMEMHI_INTERIOR,      /* free: inside an allocation, not its start */
-	SHMEMHI_LIBRARYS,      /* free: the library's own memory */
+	SHMEMHI_NULL_RESULT,    /* ptr is NULL */
+	SHMEMHI_BAD_ALIGNMENT,  /* not a power of two, or above SHMEMHI_BASE_ALIGN */
+	SHMEMHI_OVERFLOW,       /* count * nbytes */
+	SHMEMHI_NO_BOOKKEEPING, /* no host memory for bookkeeping */
+	SHMEMHI_FOREIGN,        /* free: outside the heap */
+	SHMEMHI_FREED,          /* free: inside, but of no allocation */
+	SHMEMHI_INTERIOR,       /* free: inside an allocation, not its start */
+	SHMEMHI_LIBRARY_OWNED,  /* free: the library's own memory */
 };
 
 typedef struct shmemhi_heap_call {

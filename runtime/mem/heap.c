@@ -77,7 +77,7 @@ static int allocate(shmemh_t *job, shmemhi_heap_call_t *call, enum shmemhi_owner
 		 call->alignment > SHMEMHI_BASE_ALIGN)
 		call->refusal = SHMEMHI_BAD_ALIGNMENT;
 	else if (!call->refusal && shmemhi_suballoc_prepare(blocks) != 0)
-		call->refusal = SHMEMHI_NO_BOOKS;
+		call->refusal = SHMEMHI_NO_BOOKKEEPING;
 	status = shmemhi_heap_compare(job, call);
 	if (status != SHMEMH_OK || call->nbytes == 0)
 		return status;
@@ -157,7 +157,7 @@ static void examine(const shmemh_t *job, const void *ptr, shmemhi_heap_call_t *c
 	} else if (block->owner == SHMEMHI_FREE) {
 		call->refusal = SHMEMHI_FREED;
 	} else if (block->owner == SHMEMHI_LIBRARY) {
-		call->refusal = SHMEMHI_LIBRARYS;
+		call->refusal = SHMEMHI_LIBRARY_OWNED;
 	} else if (block->offset != call->offset) {
 		call->refusal = SHMEMHI_INTERIOR;
 		call->start = base + block->offset;

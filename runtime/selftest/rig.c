@@ -118,7 +118,7 @@ static int place_end(shmemhi_rig_t *rig, shmemhi_end_t *end)
 	if (!end->link.queue)
 		return shmemhi_fail(&rig->err, SHMEMH_ERR_NO_MEMORY, "self-test: out of memory");
 	memset(end->link.queue, 0, nbytes);
-	end->link.records = end->link.queue + SHMEMD_QUEUE_RECORD(SHMEMHI_RIG_DEPTH);
+	end->link.records = end->link.queue + SHMEMD_QUEUE_RECORD_OFFSET(SHMEMHI_RIG_DEPTH);
 	end->umem = rig->lib.umem_reg(context, end->link.queue, nbytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!end->umem)
 		return fail_end(rig, end, "mlx5dv_devx_umem_reg");
@@ -129,7 +129,7 @@ static int place_end(shmemhi_rig_t *rig, shmemhi_end_t *end)
 	end->mem = (shmemhi_link_mem_t){
 		.queue = end->umem,
 		.records = end->umem,
-		.records_offset = SHMEMD_QUEUE_RECORD(SHMEMHI_RIG_DEPTH),
+		.records_offset = SHMEMD_QUEUE_RECORD_OFFSET(SHMEMHI_RIG_DEPTH),
 		.depth = SHMEMHI_RIG_DEPTH,
 		.is_collapsed = end->mem.is_collapsed,
 	};
@@ -141,8 +141,8 @@ static int create_end(shmemhi_rig_t *rig, shmemhi_end_t *end)
 {
 	int status;
 
-	memset(end->link.queue + SHMEMD_QUEUE_CQES(SHMEMHI_RIG_DEPTH), 0xff,
-	       SHMEMD_QUEUE_CQES(SHMEMHI_RIG_DEPTH));
+	memset(end->link.queue + SHMEMD_QUEUE_CQES_OFFSET(SHMEMHI_RIG_DEPTH), 0xff,
+	       SHMEMD_QUEUE_CQES_OFFSET(SHMEMHI_RIG_DEPTH));
 	memset(end->link.records, 0, (size_t)2 * SHMEMHI_RECORD_STRIDE);
 	end->index = 0;
 	end->n_cqes = 0;
@@ -160,7 +160,7 @@ static int join_end(shmemhi_rig_t *rig, shmemhi_end_t *end, const shmemhi_end_t 
 		    const shmemhi_options_t *opt)
 {
 	const shmemhi_qp_info_t name = {peer->link.qpn, peer->link.psn};
-	shmemhi_port_info_t port = shmemhi_port_name_of(peer->link.nic, 1);
+	shmemhi_port_info_t port = shmemhi_port_info_of(peer->link.nic, 1);
 	shmemhi_address_t address;
 	int status =
 		shmemhi_address_find(&rig->lib, opt, end->link.nic, 0, &port, &address, &rig->err);
@@ -178,7 +178,7 @@ static int create_pair(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int flags)
 	shmemhi_options_t opt = rig->opt;
 	int status = create_end(rig, &pair->a);
 
-	if (flags & SHMEMHI_PAIR_IMPATIENT) {
+	if (flags & SHMEMHI_PAIR_NO_RETRY) {
 		opt.ib_retries = 0;
 		opt.ib_ack_timeout = 1;
 	}
@@ -305,7 +305,7 @@ void shmemhi_ring_end(shmemhi_end_t *end)
 int shmemhi_next_cqe(shmemhi_end_t *end, shmemhi_completion_t *c)
 {
 	uint32_t n = end->n_cqes;
-	const char *cqe = end->link.queue + SHMEMD_QUEUE_CQES(SHMEMHI_RIG_DEPTH) +
+	const char *cqe = end->link.queue + SHMEMD_QUEUE_CQES_OFFSET(SHMEMHI_RIG_DEPTH) +
 			  (size_t)(n & (SHMEMHI_RIG_DEPTH - 1)) * SHMEMD_CQE_NBYTES;
 	const uint64_t *at = (const void *)(cqe + SHMEMD_CQE_TAIL);
 	uint64_t deadline = shmemhi_deadline(SHMEMHI_RIG_PATIENCE_NS), tail;

@@ -59,7 +59,7 @@ void shmemhi_rig_close(shmemhi_rig_t *rig);
 /* A pseudo-random number. */
 uint32_t shmemhi_rig_random(shmemhi_rig_t *rig);
 
-enum { SHMEMHI_PAIR_COLLAPSED = 1, SHMEMHI_PAIR_IMPATIENT = 2 }; /* flags of pair_open */
+enum { SHMEMHI_PAIR_COLLAPSED = 1, SHMEMHI_PAIR_NO_RETRY = 2 }; /* flags of pair_open */
 
 /* Create and connect a pair on two ports, which may be one port. COLLAPSED: the CQ of a.
  * IMPATIENT: requests are not sent again. On failure there is nothing to close. */

@@ -46,7 +46,7 @@ static const shmemhi_selftest_row_t rows[] = {
 	 shmemhi_row_bad_remote_key},
 	{"error-request", "error CQE 12: an atomic that is not aligned", ERRORS, 0,
 	 shmemhi_row_bad_request},
-	{"error-retry", "error CQE 15: a peer that does not answer", ERRORS, SHMEMHI_PAIR_IMPATIENT,
+	{"error-retry", "error CQE 15: a peer that does not answer", ERRORS, SHMEMHI_PAIR_NO_RETRY,
 	 shmemhi_row_retry},
 	{"flush-order", "after an error each WQE gets one CQE, in order", ERRORS, 0,
 	 shmemhi_row_flush_order},

@@ -120,10 +120,11 @@ void shmemhi_row_fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome
 		shmemdi_wqe_read(&q, shmemhi_at(&pair->a, 0), shmemhi_remote(rig, &pair->b, 0),
 				 shmemhi_local(rig, &pair->a, 0), nbytes);
 		shmemhi_post(&pair->a, &q, 1);
-		shmemdi_wqe_write(&q,
-				  shmemhi_at(&pair->a, SHMEMD_MLX5_CQ_UPDATE | SHMEMD_MLX5_FENCE),
-				  shmemhi_remote(rig, &pair->b, 0),
-				  shmemhi_local(rig, &pair->a, SHMEMHI_RIG_NBYTES / 2), nbytes);
+		shmemdi_wqe_write(
+			&q,
+			shmemhi_at(&pair->a, SHMEMD_MLX5_CQ_UPDATE | SHMEMD_MLX5_FENCE_MODE_FENCE),
+			shmemhi_remote(rig, &pair->b, 0),
+			shmemhi_local(rig, &pair->a, SHMEMHI_RIG_NBYTES / 2), nbytes);
 		shmemhi_post(&pair->a, &q, 1);
 		if (shmemhi_finish(&pair->a, &c) != 0)
 			shmemhi_row_no_success(o, "a WRITE with a fence", &c);

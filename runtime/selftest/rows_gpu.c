@@ -147,7 +147,7 @@ static int drive(shmemhi_rig_t *rig, shmemhi_pair_t *pair, use_t *u, uint32_t n,
 	const shmemhi_drive_t what = {
 		.doorbell = (uintptr_t)u->doorbell,
 		.record = (uintptr_t)shmemhi_send_record(link),
-		.cqes = (uintptr_t)(link->queue + SHMEMD_QUEUE_CQES(SHMEMHI_RIG_DEPTH)),
+		.cqes = (uintptr_t)(link->queue + SHMEMD_QUEUE_CQES_OFFSET(SHMEMHI_RIG_DEPTH)),
 		.word = (uintptr_t)u->target + WRITE_NBYTES - 8,
 		.expected = first,
 		.report = (uintptr_t)u->report,

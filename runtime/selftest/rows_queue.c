@@ -108,8 +108,9 @@ void shmemhi_row_ring(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_
 /* Wait for a collapsed CQ to name a WQEBB. Returns 0; -1: it did not. */
 static int await_first(const shmemhi_end_t *end, uint16_t counter)
 {
-	const uint64_t *at = (const void *)(end->link.queue + SHMEMD_QUEUE_CQES(SHMEMHI_RIG_DEPTH) +
-					    SHMEMD_CQE_TAIL);
+	const uint64_t *at =
+		(const void *)(end->link.queue + SHMEMD_QUEUE_CQES_OFFSET(SHMEMHI_RIG_DEPTH) +
+			       SHMEMD_CQE_TAIL);
 	uint64_t deadline = shmemhi_deadline(2 * SHMEMHI_SECOND);
 
 	do {
@@ -135,7 +136,7 @@ void shmemhi_row_collapsed(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_out
 /* Create a queue pair with each format of time stamps that the NIC says it has. */
 void shmemhi_row_ts_format(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
-	shmemhi_nic_t nic = *pair->a.link.nic;
+	shmemhi_open_port_t nic = *pair->a.link.nic;
 	const uint8_t used = nic.ts_format;
 	uint8_t formats[3];
 	int n = shmemhi_caps_ts_formats(&rig->lib, &nic, formats, &rig->err);

@@ -21,7 +21,7 @@ typedef struct run {
 
 static void name_port(const run_t *run, int port, char *name)
 {
-	const shmemhi_nic_t *nic = &run->rig.ports.ports[port].nic;
+	const shmemhi_open_port_t *nic = &run->rig.ports.ports[port].nic;
 
 	snprintf(name, NAME_NBYTES, "%s:%d", nic->name, nic->port);
 }
@@ -29,7 +29,7 @@ static void name_port(const run_t *run, int port, char *name)
 static void print_ports(run_t *run)
 {
 	for (int i = 0; i < (int)run->rig.ports.n; i++) {
-		const shmemhi_nic_t *nic = &run->rig.ports.ports[i].nic;
+		const shmemhi_open_port_t *nic = &run->rig.ports.ports[i].nic;
 		struct ibv_device_attr attr = {0};
 		char name[NAME_NBYTES];
 

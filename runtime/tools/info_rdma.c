@@ -42,7 +42,7 @@ void info_gpu_rdma(const shmemhi_cuda_t *cuda, int gpu)
 
 static void print_port(const shmemhi_port_t *p)
 {
-	const shmemhi_nic_t *nic = &p->nic;
+	const shmemhi_open_port_t *nic = &p->nic;
 	const char *records = nic->offers_no_record ? "not needed" : "needed";
 	char gid[INET6_ADDRSTRLEN] = "?";
 	char label[80];

@@ -20,8 +20,8 @@ typedef struct service_memory {
 } service_memory_t;
 
 /* at: where kernels find it. order, faults: pinned. */
-static inline void service_fill(service_memory_t *m, service_memory_t *at, shmemd_order_t *order,
-				shmemd_faults_t *faults)
+static inline void service_fill(service_memory_t *m, service_memory_t *at,
+				shmemd_switch_order_t *order, shmemd_faults_t *faults)
 {
 	memset(m, 0, sizeof(*m));
 	m->ctx.self = &at->ctx;
@@ -32,19 +32,19 @@ static inline void service_fill(service_memory_t *m, service_memory_t *at, shmem
 	m->ctx.n_channels = m->ctx.n_world = 1;
 	m->ctx.log_depth = 6;
 	m->ctx.flags = SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD | SHMEMD_CTX_FT;
-	m->ctx.order = order;
+	m->ctx.switch_order = order;
 	m->ctx.faults = faults;
 }
 
 /* Order the end of the channel with a status. */
-static inline void service_order(shmemd_order_t *order, int status)
+static inline void service_order(shmemd_switch_order_t *order, int status)
 {
 	order->announced = (uint32_t)order->number + 1;
 	order->path = SHMEMD_PATH_FAILED(status);
 	__atomic_store_n(&order->number, order->number + 1, __ATOMIC_RELEASE);
 }
 
-static inline int service_is_done(const shmemd_order_t *order)
+static inline int service_is_done(const shmemd_switch_order_t *order)
 {
 	return __atomic_load_n(&order->carried_out, __ATOMIC_ACQUIRE) == order->number;
 }

@@ -49,7 +49,7 @@ typedef struct memory {
 	uint32_t causes[PES_MAX], died;
 	shmemd_latch_t latch;
 	shmemd_error_t error;
-	shmemd_order_t order;
+	shmemd_switch_order_t order;
 	shmemd_ctx_t ctx;
 	uint64_t saw[THREADS_MAX], final; /* for the check after the run */
 } memory_t;

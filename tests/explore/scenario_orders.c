@@ -16,7 +16,7 @@ static uint32_t field(uint64_t n, uint32_t which)
 	return (uint32_t)n << 8 | which;
 }
 
-static void give(shmemd_order_t *o, uint64_t n)
+static void give(shmemd_switch_order_t *o, uint64_t n)
 {
 	shmemd_arch_st_relaxed_u32(&o->announced, (uint32_t)n);
 	shmemd_arch_fence_order();
@@ -33,7 +33,7 @@ static void give(shmemd_order_t *o, uint64_t n)
 /* The host of PE 0. */
 void orders_agent(void)
 {
-	shmemd_order_t *o = &memories[0].order;
+	shmemd_switch_order_t *o = &memories[0].order;
 
 	for (uint64_t n = 1; n <= N_ORDERS; n++) {
 		give(o, n);
@@ -43,7 +43,7 @@ void orders_agent(void)
 	}
 }
 
-static void check_fields(const shmemdi_order_t *o)
+static void check_fields(const shmemdi_switch_order_t *o)
 {
 	EXPECT(o->path == field(o->number, 1));
 	EXPECT(o->queue == field(o->number, 2));
@@ -70,14 +70,15 @@ void orders(const void *params)
 	uint64_t *lock = &p->memory->final; /* as the lock of `done` */
 	shmemd_ctx_t ctx = p->ctx;
 	const shmemdi_chan_t c = {.ctx = &ctx};
-	shmemdi_order_t o;
+	shmemdi_switch_order_t o;
 
 	if (p->ctx.my_pe || w >= N_READERS)
 		return;
-	ctx.order = &p->memory->order;
-	while (shmemd_arch_ld_relaxed_u64(&ctx.order->carried_out) != N_ORDERS) {
+	ctx.switch_order = &p->memory->order;
+	while (shmemd_arch_ld_relaxed_u64(&ctx.switch_order->carried_out) != N_ORDERS) {
 		shmemd_arch_spin_hint();
-		if (!shmemdi_is_ordered(&ctx) || !shmemdi_order_read(ctx.order, &o))
+		if (!shmemdi_switch_is_pending(&ctx) ||
+		    !shmemdi_switch_order_read(ctx.switch_order, &o))
 			continue;
 		check_fields(&o);
 		if (w && !p->dims.variant)

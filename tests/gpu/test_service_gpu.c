@@ -23,7 +23,7 @@ static shmemhi_cuctx_t gpu;
 static shmemhi_service_t service;
 static shmemhi_err_t err;
 static service_memory_t *memory;
-static shmemd_order_t *order;
+static shmemd_switch_order_t *order;
 static shmemd_faults_t *faults;
 
 static int channel_status(void)

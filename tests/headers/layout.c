@@ -89,18 +89,18 @@ AT(shmemd_channel_t, reported, 216);
 AT(shmemd_channel_t, owners, 256);
 SIZE(shmemd_channel_t, 768);
 
-AT(shmemd_order_t, number, 0);
-AT(shmemd_order_t, carried_out, 8);
-AT(shmemd_order_t, path, 16);
-AT(shmemd_order_t, queue, 24);
-AT(shmemd_order_t, doorbell, 32);
-AT(shmemd_order_t, k, 40);
-AT(shmemd_order_t, world_pe, 44);
-AT(shmemd_order_t, start, 48);
-AT(shmemd_order_t, executed, 52);
-AT(shmemd_order_t, retired, 56);
-AT(shmemd_order_t, announced, 60);
-SIZE(shmemd_order_t, 64);
+AT(shmemd_switch_order_t, number, 0);
+AT(shmemd_switch_order_t, carried_out, 8);
+AT(shmemd_switch_order_t, path, 16);
+AT(shmemd_switch_order_t, queue, 24);
+AT(shmemd_switch_order_t, doorbell, 32);
+AT(shmemd_switch_order_t, k, 40);
+AT(shmemd_switch_order_t, world_pe, 44);
+AT(shmemd_switch_order_t, start, 48);
+AT(shmemd_switch_order_t, executed, 52);
+AT(shmemd_switch_order_t, retired, 56);
+AT(shmemd_switch_order_t, announced, 60);
+SIZE(shmemd_switch_order_t, 64);
 
 AT(shmemd_faults_t, n_reports, 0);
 SIZE(shmemd_faults_t, 64);
@@ -145,8 +145,9 @@ WORD(SHMEMD_FAULT_EPOCH(0xfefffefd08881302u), 0xfe);
 
 SHMEMD_STATIC_ASSERT(SHMEMD_CHANNEL_NBYTES(64) % 128 == 0 && SHMEMD_CHANNEL_NBYTES(1024) == 8960,
 		     "channels are aligned to 128");
-SHMEMD_STATIC_ASSERT(SHMEMD_QUEUE_CQES(1024) == 65536 && SHMEMD_QUEUE_RECORD(1024) == 131072 &&
-			     SHMEMD_QUEUE_CQ_RECORD(1024) == 131136 &&
+SHMEMD_STATIC_ASSERT(SHMEMD_QUEUE_CQES_OFFSET(1024) == 65536 &&
+			     SHMEMD_QUEUE_RECORD_OFFSET(1024) == 131072 &&
+			     SHMEMD_QUEUE_CQ_RECORD_OFFSET(1024) == 131136 &&
 			     SHMEMD_QUEUE_NBYTES(1024) == 131200,
 		     "memory of a queue");
 SHMEMD_STATIC_ASSERT(SHMEMD_FAULTS_NBYTES(2, 3) == 112, "memory of reports");

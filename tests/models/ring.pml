@@ -40,7 +40,7 @@
 #define NEAR 1
 #define FAR (DEPTH - 1)
 
-/* When to ring: shmemd_when. */
+/* When to ring: shmemd_ring_mode. */
 #define BATCHED 0
 #define NOW 1
 #define DEFERRED 2

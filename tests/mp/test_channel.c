@@ -34,7 +34,7 @@ SHMEMD_FN uint64_t word_value(int from, int to, uint32_t k, int round, uint32_t 
 SCOPE_STEP void channel_send(const channel_params_t *p, const shmemd_ctx_t *q, uint32_t k, int pe,
 			     int round)
 {
-	static const int whens[3] = {SHMEMD_RING_NOW, SHMEMD_RING_BATCH, SHMEMD_RING_DEFERRED};
+	static const int whens[3] = {SHMEMD_RING_NOW, SHMEMD_RING_DEFAULT, SHMEMD_RING_DEFERRED};
 	uint32_t to = (uint32_t)pe * CHANNELS + k, lane = shmemd_thread_index() % 32, i;
 	uint32_t me = (uint32_t)shmemd_my_pe(q) * CHANNELS + k;
 
@@ -79,7 +79,7 @@ SCOPE_STEP void channel_receive(const channel_params_t *p, const shmemd_ctx_t *q
 		     p->sum[from] == ((uint64_t)k << 40 | 1) * (uint64_t)round ? 0 : WRONG_VALUE);
 	shmemd_group_sync(shmemd_warp());
 	if (shmemd_thread_index() % 32 == 0)
-		shmemd_channel_signal_set(q, p->ack + me, (uint64_t)round, pe, SHMEMD_RING_BATCH);
+		shmemd_channel_signal_set(q, p->ack + me, (uint64_t)round, pe, SHMEMD_RING_DEFAULT);
 }
 
 /* Wait until that PE has read this PE's data: afterwards the next round may overwrite it. */

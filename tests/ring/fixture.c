@@ -244,13 +244,13 @@ static void fill_words(shmemd_channel_t *ch, const rig_end_t *e, const char *que
 
 int rig_make_path(const rig_pe_t *p, rig_end_t *e, uint32_t start, uint32_t first_cqe)
 {
-	uint32_t *records = (uint32_t *)(void *)(e->queue + SHMEMD_QUEUE_RECORD(plan.depth));
+	uint32_t *records = (uint32_t *)(void *)(e->queue + SHMEMD_QUEUE_RECORD_OFFSET(plan.depth));
 	int failed;
 
 	e->wqes = e->queue;
-	e->cqes = e->queue + SHMEMD_QUEUE_CQES(plan.depth);
+	e->cqes = e->queue + SHMEMD_QUEUE_CQES_OFFSET(plan.depth);
 	e->record = records + SHMEMD_RECORD_SEND;
-	e->cq_record = (uint32_t *)(void *)(e->queue + SHMEMD_QUEUE_CQ_RECORD(plan.depth));
+	e->cq_record = (uint32_t *)(void *)(e->queue + SHMEMD_QUEUE_CQ_RECORD_OFFSET(plan.depth));
 	shmemd_arch_st_relaxed_u32(e->record, htobe32(start & 0xffff));
 	e->producer = &e->producers[(size_t)(e->queue - e->queues) / rig_queue_nbytes()];
 	e->rung = start;
@@ -399,7 +399,7 @@ static void fill_context(rig_pe_t *p, int pe)
 	c->log_depth = (uint8_t)log2_of(plan.depth);
 	c->log_batch = (uint8_t)log2_of(plan.batch);
 	c->inline_nbytes = (uint8_t)plan.inline_nbytes;
-	c->order = plan.has_paths ? &p->order : NULL;
+	c->switch_order = plan.has_paths ? &p->order : NULL;
 	c->faults = plan.has_paths ? (shmemd_faults_t *)(void *)p->faults : NULL;
 }
 

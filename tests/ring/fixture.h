@@ -80,7 +80,7 @@ typedef struct rig_pe {
 	uint32_t causes[RIG_PES_MAX];
 	shmemd_latch_t latch;
 	shmemd_error_t error;
-	shmemd_order_t order;
+	shmemd_switch_order_t order;
 	uint64_t faults[8 + RIG_CHANNELS_MAX * RIG_PES_MAX]; /* shmemd_faults_t and its reports */
 	shmemd_ctx_t ctx;                                    /* of channel 0 */
 } rig_pe_t;

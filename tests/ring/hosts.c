@@ -234,7 +234,7 @@ static void act(host_t *h)
 
 static void look_at_order(host_t *h)
 {
-	const shmemd_order_t *o = &rig_pes[h->pe].order;
+	const shmemd_switch_order_t *o = &rig_pes[h->pe].order;
 
 	if (!h->has_order || shmemd_arch_ld_acquire_u64(&o->carried_out) != o->number)
 		return;
@@ -297,7 +297,7 @@ static void look_at_reports(host_t *h)
 	if (SHMEMD_FAULT_KIND(word) == SHMEMD_FAULT_SUSPECT)
 		h->is_suspicious = 1;
 	if (SHMEMD_FAULT_KIND(word) == SHMEMD_FAULT_REFUSED)
-		report(h, SHMEMHI_EV_GUILTY, path, SHMEMD_ERR_REFUSED);
+		report(h, SHMEMHI_EV_REFUSED, path, SHMEMD_ERR_REFUSED);
 	if (SHMEMD_FAULT_KIND(word) != SHMEMD_FAULT_SUSPECT)
 		report(h, SHMEMHI_EV_FAULT, path, 0);
 }

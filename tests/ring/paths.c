@@ -128,7 +128,7 @@ static void give(int pe, int peer, uint32_t k, uint64_t path, uint32_t n)
 	const rig_end_t *e = rig_channel(pe, peer, k);
 	const uint32_t epoch = SHMEMD_TAG(path);
 	const void *doorbell = rig_planned()->by_host ? (const void *)e->producer : e->qp->reg;
-	shmemd_order_t *o = &rig_pes[pe].order;
+	shmemd_switch_order_t *o = &rig_pes[pe].order;
 
 	shmemd_arch_st_relaxed_u32(&o->announced, (uint32_t)o->number + 1);
 	shmemd_arch_fence_order();
@@ -144,7 +144,7 @@ static void give(int pe, int peer, uint32_t k, uint64_t path, uint32_t n)
 
 static void await(int pe)
 {
-	const shmemd_order_t *o = &rig_pes[pe].order;
+	const shmemd_switch_order_t *o = &rig_pes[pe].order;
 
 	while (shmemd_arch_ld_acquire_u64(&o->carried_out) != o->number)
 		shmemd_arch_spin_hint();

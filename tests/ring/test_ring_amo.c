@@ -116,7 +116,7 @@ static void model(void **state)
 
 	(void)state;
 	run_all_ways(&t);
-	t.plan.flags = SHMEMD_CTX_FLUSH_READS;
+	t.plan.flags = SHMEMD_CTX_DUMP_AFTER_READ;
 	t.plan.log_reads = 0;
 	run_once(&t);
 	t.plan.mapped = 3;

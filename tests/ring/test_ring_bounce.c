@@ -64,7 +64,7 @@ static void late_result_finds_its_buffer(void **state)
 			start_below(&t.plan, start);
 			t.plan.timeout_ns = 10000000;
 			t.plan.n_granules = 16;
-			t.plan.flags = flush ? SHMEMD_CTX_FLUSH_READS : 0;
+			t.plan.flags = flush ? SHMEMD_CTX_DUMP_AFTER_READ : 0;
 			run_once(&t);
 		}
 }

@@ -55,7 +55,7 @@ static void fresh(const rig_params_t *p, uint64_t *word, uint64_t n)
 static void one_after_another(const void *params)
 {
 	const rig_params_t *p = params;
-	const uint32_t wqebbs = p->ctx.flags & SHMEMD_CTX_FLUSH_READS ? 2 : 1;
+	const uint32_t wqebbs = p->ctx.flags & SHMEMD_CTX_DUMP_AFTER_READ ? 2 : 1;
 
 	if (p->pe != 0)
 		return;
@@ -94,7 +94,7 @@ static void turn_passed_by_a_thread(void **state)
 			rig_test_t t = stuck(one_after_another, 1, start);
 
 			t.arg = 1 + flush;
-			t.plan.flags = flush ? SHMEMD_CTX_FLUSH_READS : 0;
+			t.plan.flags = flush ? SHMEMD_CTX_DUMP_AFTER_READ : 0;
 			run_once(&t);
 		}
 }

@@ -222,7 +222,7 @@ static void get_and_look_twice(const void *params)
 
 	if (p->pe != 0)
 		return;
-	shmemd_channel_add_u64(ctx, word_of(ctx, 0) + me, 1 + me, 1, SHMEMD_RING_BATCH);
+	shmemd_channel_add_u64(ctx, word_of(ctx, 0) + me, 1 + me, 1, SHMEMD_RING_DEFAULT);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		shmemd_arch_st_data_u64(mine, 0);
 		shmemd_channel_add_u64(ctx, word_of(ctx, 1) + me, 1, 1, SHMEMD_RING_DEFERRED);

@@ -15,7 +15,7 @@ static uint64_t value_of(uint64_t round, uint32_t i)
 /* arg: 0: a signal after the puts; 1: an add of 8 bytes; 2: one of 4. */
 static void send_round(const rig_params_t *p, uint64_t round)
 {
-	const int when = round % 2 ? SHMEMD_RING_DEFERRED : SHMEMD_RING_BATCH;
+	const int when = round % 2 ? SHMEMD_RING_DEFERRED : SHMEMD_RING_DEFAULT;
 	uint64_t *src = word_of(&p->ctx, 2), *flag = word_of(&p->ctx, 4), *sum = flag + 1;
 
 	for (uint32_t i = shmemd_arch_lane(); i < WORDS; i += 32)

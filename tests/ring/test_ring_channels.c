@@ -76,7 +76,7 @@ static void all_at_once(const void *params)
 				 value_of(k, round, i));
 		shmemd_arch_syncwarp();
 		if (shmemd_arch_lane() == 0)
-			shmemd_channel_signal_set(&q, ack, round, p->peer, SHMEMD_RING_BATCH);
+			shmemd_channel_signal_set(&q, ack, round, p->peer, SHMEMD_RING_DEFAULT);
 		CHECK_IS(shmemd_signal_wait_until_warp(&q, ack, SHMEMD_CMP_GE, round), 0);
 	}
 	CHECK_IS(shmemd_quiet_warp(&q), 0);

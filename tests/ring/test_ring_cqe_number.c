@@ -16,7 +16,7 @@ static shmemdi_ticket_t post(const shmemdi_ep_t *ep, uint32_t i, int when)
 	const shmemdi_how_t how = shmemdi_how(when, when == SHMEMD_RING_NOW);
 	uint64_t *word = (uint64_t *)(void *)(ep->heap + (size_t)(i % 64) * 8);
 	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(ep, word))};
-	shmemdi_post_t post;
+	shmemdi_reservation_t post;
 	int status;
 
 	status = shmemdi_sq_start(&ep->c, call, &post, 1, 1);
@@ -218,7 +218,7 @@ static void calls_after_many(void **state)
 			rig_test_t t = number_test(calls_after_others, DEPTH, 100 + 400 * flags);
 
 			start_below(&t.plan, start);
-			t.plan.flags = flags ? SHMEMD_CTX_FLUSH_READS : 0;
+			t.plan.flags = flags ? SHMEMD_CTX_DUMP_AFTER_READ : 0;
 			run_once(&t);
 			t.arg = 10;
 			t.plan.depth = SHALLOW;
@@ -234,7 +234,7 @@ static void cause_is_before(const void *params)
 	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
 	const shmemdi_limit_t limit = shmemdi_limit_default(ep.c.ctx, ep.c.pe);
 	shmemdi_ticket_t good, ticket;
-	shmemdi_post_t first, second;
+	shmemdi_reservation_t first, second;
 
 	if (p->pe != 0)
 		return;

@@ -146,7 +146,7 @@ static void warp_fills_the_queue(void **state)
 	(void)state;
 	t.plan.depth = SHMEMD_MIN_DEPTH;
 	t.n_blocks = 1;
-	t.plan.flags = SHMEMD_CTX_FLUSH_READS;
+	t.plan.flags = SHMEMD_CTX_DUMP_AFTER_READ;
 	t.plan.timeout_ns = 1000000000;
 	run_once(&t);
 }

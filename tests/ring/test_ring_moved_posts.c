@@ -25,7 +25,7 @@ static void await_order(const rig_params_t *p, shmemdi_chan_t c, uint64_t resv)
 	const uint64_t ahead = (resv & ~(uint64_t)0xff) | ((resv + 1) & 0xff);
 	const uint64_t ready = shmemd_arch_ld_relaxed_u64(&c.ch->ready);
 
-	while (!shmemd_arch_ld_acquire_u64(&p->ctx.order->number))
+	while (!shmemd_arch_ld_acquire_u64(&p->ctx.switch_order->number))
 		shmemd_arch_spin_hint();
 	shmemdi_serve(&p->ctx, c.ch, ahead);
 	shmemdi_serve(&p->ctx, c.ch, resv + SHMEMD_RESV_ADD(1, 1));
@@ -42,7 +42,7 @@ static void first_poster(const rig_params_t *p)
 	char *word = (char *)(word_of(&p->ctx, TARGET) + 63);
 	shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&ep, word))};
 	uint64_t resv = shmemd_arch_atom_add_u64(&ep.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
-	shmemdi_post_t post = {.wqebbs = 1, .requests = 1};
+	shmemdi_reservation_t post = {.wqebbs = 1, .requests = 1};
 	shmemdi_line_t line;
 
 	shmemd_arch_red_or_u64(&p->ctx.used[0], (uint64_t)1 << p->peer);
@@ -61,7 +61,7 @@ static void first_poster(const rig_params_t *p)
 	shmemdi_nic_write_signal(&ep, &post, 0,
 				 shmemdi_signal((uint64_t *)(void *)word, 99, SHMEMD_SIGNAL_SET),
 				 keys);
-	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
+	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
 }
 
 /* Each poster uses another kind of operation, so that all kinds of keys occur. */
@@ -175,7 +175,7 @@ static void run_with(uint32_t lanes, uint32_t flags)
 			.final_check = final_check};
 
 	n_lanes = lanes;
-	n_reserved = 1 + lanes * (flags & SHMEMD_CTX_FLUSH_READS ? 8 : 6);
+	n_reserved = 1 + lanes * (flags & SHMEMD_CTX_DUMP_AFTER_READ ? 8 : 6);
 	t.plan.has_paths = 1;
 	t.plan.flags = flags;
 	for (t.arg = 0; t.arg < POSTERS; t.arg++)
@@ -197,7 +197,7 @@ static void lanes_together(void **state)
 static void with_dumps(void **state)
 {
 	(void)state;
-	run_with(LANES, SHMEMD_CTX_FLUSH_READS);
+	run_with(LANES, SHMEMD_CTX_DUMP_AFTER_READ);
 }
 
 int main(void)

@@ -125,7 +125,7 @@ static void only_lost_results_are_reported(void **state)
 		for (uint64_t arg = 0; arg < 6; arg++) {
 			rig_test_t t = order_test(unanswered, lose_answers);
 
-			t.plan.flags = dumps ? SHMEMD_CTX_FLUSH_READS : 0;
+			t.plan.flags = dumps ? SHMEMD_CTX_DUMP_AFTER_READ : 0;
 			t.arg = arg;
 			run_starts(t);
 		}
@@ -250,7 +250,7 @@ static void holds_lock(const rig_params_t *p)
 	CHECK(!(ready & SHMEMD_READY_RUNG));
 	CHECK(shmemd_arch_try_lock(word, seen));
 	reach(2);
-	while (!shmemd_arch_ld_acquire_u64(&p->ctx.order->number))
+	while (!shmemd_arch_ld_acquire_u64(&p->ctx.switch_order->number))
 		shmemd_arch_spin_hint();
 	for (int i = 0; i < 300; i++)
 		shmemsim_sleep(1000); /* each polling thread polls once */

@@ -160,18 +160,18 @@ static void helps_in_vain(const void *params)
 	const shmemd_channel_t *ch = rig_words(0, 1, 0);
 	const uint64_t ready = ch->ready, resv = ch->resv;
 	const uint32_t epoch = SHMEMD_READY_EPOCH(ready);
-	static shmemd_order_t order;
+	static shmemd_switch_order_t order;
 	shmemd_ctx_t ctx = p->ctx;
 
 	if (p->pe)
 		return;
 	ctx.self = &ctx;
-	ctx.order = &order;
+	ctx.switch_order = &order;
 	for (uint32_t i = 0; i < N_UNFIT; i++) {
-		order = (shmemd_order_t){.number = NUMBER,
-					 .announced = unfit_of[i].announced,
-					 .carried_out = unfit_of[i].carried_out,
-					 .world_pe = 1};
+		order = (shmemd_switch_order_t){.number = NUMBER,
+						.announced = unfit_of[i].announced,
+						.carried_out = unfit_of[i].carried_out,
+						.world_pe = 1};
 		order.path = SHMEMD_PATH_WORD(epoch + unfit_of[i].epochs, 0, 0, 0);
 		shmemdi_serve(&ctx, 0, 0);
 		CHECK_IS(ch->ready, ready);

@@ -238,7 +238,7 @@ static void varied_rigs(void **state)
 
 		t.arg = seed;
 		t.plan.granules_per_mr = 1 + (uint32_t)seed % 5;
-		t.plan.flags = seed % 4 == 1 ? SHMEMD_CTX_FLUSH_READS : 0;
+		t.plan.flags = seed % 4 == 1 ? SHMEMD_CTX_DUMP_AFTER_READ : 0;
 		t.plan.n_pes = 2 + (int)(seed / 2 % 2);
 		t.plan.inline_nbytes = seed % 5 ? SHMEMD_MLX5_INLINE_MAX : 0;
 		run_once(&t);

@@ -103,7 +103,7 @@ static void switches_in_turn(const rig_params_t *p)
 	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
 	uint64_t *word = word_of(&p->ctx, TARGET);
 	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&ep, (char *)word))};
-	shmemdi_post_t post = {.wqebbs = 1, .requests = 1};
+	shmemdi_reservation_t post = {.wqebbs = 1, .requests = 1};
 
 	await_step(1);
 	post.resv = shmemd_arch_atom_add_u64(&ep.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
@@ -115,7 +115,7 @@ static void switches_in_turn(const rig_params_t *p)
 	} while (SHMEMD_READY_EPOCH(post.line.ready) == SHMEMD_RESV_EPOCH(post.resv));
 	CHECK_IS(shmemdi_sq_begin(&post), SHMEMD_OK);
 	shmemdi_nic_write_signal(&ep, &post, 0, shmemdi_signal(word, 99, SHMEMD_SIGNAL_SET), keys);
-	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
+	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
 }
 
 static void reads_after_it(const rig_params_t *p)

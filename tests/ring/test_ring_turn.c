@@ -34,7 +34,7 @@ static uint64_t value_of(uint32_t wqebb)
 }
 
 /* Each poster, a block of one thread, writes a word of the target with each of its WQEs. */
-static void write_wqes(const shmemdi_ep_t *ep, const shmemdi_post_t *post, const poster_t *p)
+static void write_wqes(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post, const poster_t *p)
 {
 	for (uint32_t i = 0; i < p->wqebbs; i++) {
 		char *word = ep->heap + (p->at + i) * 8;
@@ -52,7 +52,7 @@ static void post(const rig_params_t *params, uint32_t number)
 	const shmemdi_call_t call = shmemdi_call(SHMEMD_OP_PUT, 0, 0);
 	const shmemdi_ep_t ep = shmemdi_ep(&params->ctx, 1);
 	poster_t *p = &posters[number];
-	shmemdi_post_t post;
+	shmemdi_reservation_t post;
 	int status;
 
 	while (shmemd_arch_ld_acquire_u32(&n_reserved) != number)
@@ -188,7 +188,7 @@ static rig_test_t posters_test(void (*host)(int pe), uint32_t n, const char *whe
 
 		posters[i].how.when = when == 'l'                  ? SHMEMD_RING_DEFERRED
 				      : when == 'n' || when == 'f' ? SHMEMD_RING_NOW
-								   : SHMEMD_RING_BATCH;
+								   : SHMEMD_RING_DEFAULT;
 		posters[i].how.will_wait = when == 'w' || when == 'f';
 		posters[i].how.is_flush = when == 'f';
 		posters[i].wqebbs = n <= 20 && i % 3 == 2 ? 2 : 1;

@@ -41,11 +41,11 @@ static int wait_for_end(const rig_params_t *p)
  * order. */
 static void serve_late(const rig_params_t *p)
 {
-	while (!shmemd_arch_ld_acquire_u64(&p->ctx.order->number))
+	while (!shmemd_arch_ld_acquire_u64(&p->ctx.switch_order->number))
 		shmemd_arch_spin_hint();
 	for (int i = 0; i < TURNS; i++)
 		shmemsim_sleep(1000); /* each polling thread polls once */
-	CHECK_IS(shmemd_arch_ld_acquire_u64(&p->ctx.order->carried_out), 0);
+	CHECK_IS(shmemd_arch_ld_acquire_u64(&p->ctx.switch_order->carried_out), 0);
 	serve(p);
 }
 
@@ -109,7 +109,7 @@ static void holds_buffer(const rig_params_t *p)
 
 	CHECK_IS(shmemdi_bounce_take(&ep.c, shmemdi_call(SHMEMD_OP_GET, 0, 0), ticket), 0);
 	reach(1);
-	while (!shmemd_arch_ld_acquire_u64(&p->ctx.order->carried_out))
+	while (!shmemd_arch_ld_acquire_u64(&p->ctx.switch_order->carried_out))
 		shmemd_arch_spin_hint();
 	shmemdi_bounce_release(&ep.c, ticket);
 }

@@ -86,7 +86,7 @@ static void do_step(const shmemd_ctx_t *ctx, uint32_t i, char step)
 		put(ctx, i, SHMEMD_RING_DEFERRED);
 		return;
 	case 'b':
-		put(ctx, i, SHMEMD_RING_BATCH);
+		put(ctx, i, SHMEMD_RING_DEFAULT);
 		return;
 	case 'n':
 		put(ctx, i, SHMEMD_RING_NOW);
@@ -184,7 +184,8 @@ static void first_and_second(const void *params)
 	if (shmemd_block_index() == 1) {
 		while (reserved() != DEPTH + 1)
 			shmemd_arch_spin_hint();
-		add_one(p, p->arg == SHMEMD_RING_BATCH ? SHMEMD_RING_DEFERRED : SHMEMD_RING_BATCH);
+		add_one(p,
+			p->arg == SHMEMD_RING_DEFAULT ? SHMEMD_RING_DEFERRED : SHMEMD_RING_DEFAULT);
 		CHECK_IS(rig_doorbells(0, 1, 0), p->arg == SHMEMD_RING_NOW ? 4 : 3);
 		CHECK_IS(shmemd_quiet(&p->ctx), 0);
 		CHECK_IS(*word_of(&rig_pes[1].ctx, 0), DEPTH + 2);
@@ -239,7 +240,7 @@ static void now_rings_although_others_follow(void **state)
 static void all_calls_without_nic(const void *params)
 {
 	rig_params_t p = *(const rig_params_t *)params;
-	static const int whens[] = {SHMEMD_RING_DEFERRED, SHMEMD_RING_BATCH, SHMEMD_RING_NOW};
+	static const int whens[] = {SHMEMD_RING_DEFERRED, SHMEMD_RING_DEFAULT, SHMEMD_RING_NOW};
 	const char all[] = "lbnsSaaArqp";
 	shmemd_ctx_t far;
 	int is_done = 0;

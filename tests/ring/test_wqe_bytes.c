@@ -50,7 +50,8 @@ static shmemdi_wqe_at_t draw_at(void)
 
 	at.index = draw() % 2 ? draw() : ((uint64_t)1 << bits[draw() % 4]) + draw() % 5 - 2;
 	at.qpn_be = SHMEMD_QPN_BE((uint32_t)draw() & 0xffffff);
-	at.flags = (draw() % 2 ? SHMEMD_MLX5_CQ_UPDATE : 0) | (draw() % 2 ? SHMEMD_MLX5_FENCE : 0);
+	at.flags = (draw() % 2 ? SHMEMD_MLX5_CQ_UPDATE : 0) |
+		   (draw() % 2 ? SHMEMD_MLX5_FENCE_MODE_FENCE : 0);
 	at.request = (uint32_t)draw();
 	return at;
 }

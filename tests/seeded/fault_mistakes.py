@@ -37,7 +37,7 @@ FAULT_MISTAKES = [
      "fault/switch.c", "if ({{executed == SHMEMHI_SWITCH_LOST|0}})",
      "fault_switch", "random_events"),
     ("FT_GUILTY", "switch: what the program got wrong is repeated",
-     "fault/switch.c", "case SHMEMHI_EV_GUILTY: {{end(s, &t, event.value)|(void)0}}",
+     "fault/switch.c", "case SHMEMHI_EV_REFUSED: {{end(s, &t, event.value)|(void)0}}",
      "fault_switch", "random_events"),
     ("FT_LATE", "switch: a late report of an earlier path fences this one",
      "fault/switch.c", "if ({{event.path == s->path|1}}) on_path",

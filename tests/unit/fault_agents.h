@@ -290,7 +290,7 @@ static bool notice(int pe, int peer, uint32_t k, shmemhi_switch_event_t *event,
 	event->path = path;
 	if (end->status_due && !(end->reported[0] & REPORTED_GUILTY)) {
 		end->reported[0] |= REPORTED_GUILTY;
-		event->kind = SHMEMHI_EV_GUILTY;
+		event->kind = SHMEMHI_EV_REFUSED;
 		event->value = (uint64_t)end->status_due;
 		return true;
 	}

@@ -254,7 +254,7 @@ static void fence_step(int e, const shmemhi_switch_action_t *a)
 	if (a->kind == SHMEMHI_ACT_DRAIN)
 		ep->visible = ep->acked;
 	if (a->kind == SHMEMHI_ACT_DRAIN && ep->is_guilty)
-		event(e, SHMEMHI_EV_GUILTY, a->path, SHMEMD_ERR_REFUSED);
+		event(e, SHMEMHI_EV_REFUSED, a->path, SHMEMD_ERR_REFUSED);
 	if (a->kind == SHMEMHI_ACT_FLUSH)
 		for (int i = 0; i < end->n_eps; i++)
 			while (place_one(e, i))
@@ -375,7 +375,7 @@ static int detect_one(int e)
 	else if (!has_endpoint(end))
 		return 0;
 	else if (end->eps[i].is_guilty && !end->machine.status && draw(2))
-		event(e, SHMEMHI_EV_GUILTY, path, SHMEMD_ERR_REFUSED);
+		event(e, SHMEMHI_EV_REFUSED, path, SHMEMD_ERR_REFUSED);
 	else if ((is_down[path] && detectors[path] >> e & 1) || end->eps[i].state == ERR)
 		event(e, SHMEMHI_EV_FAULT, path, 0);
 	else

@@ -25,12 +25,12 @@ static inline int is_fresh(shmemh_t *job, const shmemhi_link_t *link)
 	uint32_t depth = job->ib->depth;
 
 	for (uint32_t i = 0; i < depth * 64; i++)
-		PE_CHECK((uint8_t)link->queue[SHMEMD_QUEUE_CQES(depth) + i] == 0xff &&
+		PE_CHECK((uint8_t)link->queue[SHMEMD_QUEUE_CQES_OFFSET(depth) + i] == 0xff &&
 			 link->queue[i] == 0);
 	PE_CHECK(memcmp(bounces_of(job->ib, link), zero, sizeof zero) == 0);
-	PE_CHECK(memcmp(link->queue + SHMEMD_QUEUE_RECORD(depth), zero, 128) == 0);
+	PE_CHECK(memcmp(link->queue + SHMEMD_QUEUE_RECORD_OFFSET(depth), zero, 128) == 0);
 	PE_CHECK(memcmp(link->records, zero, 128) == 0);
-	PE_CHECK((link->records == link->queue + SHMEMD_QUEUE_RECORD(depth)) ==
+	PE_CHECK((link->records == link->queue + SHMEMD_QUEUE_RECORD_OFFSET(depth)) ==
 		 !(job->ib->has_gpu_queues && link->producer));
 	PE_CHECK((char *)shmemhi_send_record(link) == link->records + 4);
 	PE_CHECK(!link->producer || !*link->producer);

@@ -113,8 +113,8 @@ static inline void ring(const shmemhi_link_t *link, void *doorbell, unsigned nex
 /* Wait for the CQE of WQEBB `index`, which is also CQE `index`. */
 static inline int await_success(shmemh_t *job, const shmemhi_link_t *link, unsigned index)
 {
-	const uint64_t *tail =
-		(const void *)(link->queue + SHMEMD_QUEUE_CQES(DEPTH) + index % DEPTH * 64 + 56);
+	const uint64_t *tail = (const void *)(link->queue + SHMEMD_QUEUE_CQES_OFFSET(DEPTH) +
+					      index % DEPTH * 64 + 56);
 	uint64_t deadline = shmemhi_now() + DEADLINE_NS;
 	uint8_t bytes[8];
 

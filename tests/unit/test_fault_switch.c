@@ -234,7 +234,7 @@ static void first_status_counts(void **state)
 							{SHMEMHI_EV_OFFER, 1, 1},
 							{SHMEMHI_EV_CONNECTED, 1, 0},
 							{SHMEMHI_EV_OPEN, 1, 0},
-							{SHMEMHI_EV_GUILTY, 1, SHMEMD_ERR_REFUSED},
+							{SHMEMHI_EV_REFUSED, 1, SHMEMD_ERR_REFUSED},
 							{SHMEMHI_EV_PEER_DEAD, 1, 0},
 							{SHMEMHI_EV_CARRIED_OUT, 1, 0}};
 	shmemhi_switch_action_t actions[SHMEMHI_SWITCH_ACTIONS];

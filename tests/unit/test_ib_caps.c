@@ -152,7 +152,7 @@ static void capability_queries(void **state)
 {
 	static shmemhi_caps_t caps;
 	const shmemhi_ib_lib_t lib = {.general_cmd = note_command};
-	shmemhi_nic_t nic = {.is_ethernet = 0};
+	shmemhi_open_port_t nic = {.is_ethernet = 0};
 	shmemhi_err_t err = {""};
 
 	(void)state;

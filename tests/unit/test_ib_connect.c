@@ -247,8 +247,8 @@ static void ports_and_psns_spread(void **state)
 
 static void only_udp_port_is_used(void **state)
 {
-	const shmemhi_nic_t nic = {.sport_min = 0xc000, .sport_max = 0xc000};
-	const shmemhi_nic_t all = {.sport_min = 0, .sport_max = 0xffff};
+	const shmemhi_open_port_t nic = {.sport_min = 0xc000, .sport_max = 0xc000};
+	const shmemhi_open_port_t all = {.sport_min = 0, .sport_max = 0xffff};
 	const shmemhi_qp_info_t a = {0x123, 7}, b = {0x124, 7};
 
 	(void)state;
@@ -357,7 +357,7 @@ static void names_in_several_collectives(void **state)
 	static shmemhi_link_t links[MANY_CHANNELS * MANY_PES];
 	shmemh_t job = {.pe = ME, .n_pes = MANY_PES, .boot.allgather = pretend_allgather};
 	shmemhi_ib_t ib = {.n_channels = MANY_CHANNELS, .links = links};
-	shmemhi_names_t names = {0};
+	shmemhi_peer_infos_t names = {0};
 
 	(void)state;
 	n_calls = n_done = 0;

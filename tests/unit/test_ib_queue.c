@@ -127,7 +127,7 @@ static void unusable_options_are_refused(void **state)
 static void options_at_their_limits(void **state)
 {
 	shmemh_t *job = options_job();
-	shmemhi_nic_t nic = {.name = "mlx5_9"};
+	shmemhi_open_port_t nic = {.name = "mlx5_9"};
 
 	(void)state;
 	job->opt.channels = 64;

@@ -240,7 +240,7 @@ static int pe_gpu(shmemh_t *job)
 {
 	int is_gpu = job->mem->backend->kind == SHMEMH_HEAP_GPU;
 	shmemd_ctx_t ctx;
-	uint32_t flush = is_gpu ? SHMEMD_CTX_FLUSH_READS : 0;
+	uint32_t flush = is_gpu ? SHMEMD_CTX_DUMP_AFTER_READ : 0;
 
 	PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);

@@ -127,7 +127,7 @@ static void ports_that_cannot_be_connected(void **state)
 	const shmemhi_fault_ops_t *ops = &shmemhi_failover_ops;
 	shmemhi_switch_action_t connect = {.kind = SHMEMHI_ACT_CONNECT, .path = 2};
 	shmemhi_switch_action_t prepare = {.kind = SHMEMHI_ACT_PREPARE, .path = 3};
-	shmemhi_nic_t nics[2] = {{.port = 1}, {.port = 1}};
+	shmemhi_open_port_t nics[2] = {{.port = 1}, {.port = 1}};
 	shmemhi_switch_event_t result;
 
 	(void)state;

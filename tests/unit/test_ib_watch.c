@@ -129,7 +129,7 @@ static int setup(void **state)
 	t.job.n_pes = N_PES;
 	t.job.log = (shmemhi_log_t){SHMEMHI_WARN, 1, N_PES};
 	t.job.ib = &t.ib;
-	t.ib.nic = (shmemhi_nic_t){.name = "mlx5_7", .port = 2, .context = &t.context};
+	t.ib.nic = (shmemhi_open_port_t){.name = "mlx5_7", .port = 2, .context = &t.context};
 	t.ib.lib = (shmemhi_ib_lib_t){.get_async_event = fake_get_async,
 				      .ack_async_event = fake_ack,
 				      .create_event_channel = fake_create,
@@ -154,7 +154,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	shmemhi_watch_close(&t.job, &t.ib);
+	shmemhi_nic_events_close(&t.job, &t.ib);
 	log_end();
 	close(t.context.async_fd);
 	return t.wrong != 0;
@@ -162,12 +162,12 @@ static int teardown(void **state)
 
 static void open_watch(void)
 {
-	assert_int_equal(shmemhi_watch_open(&t.job, &t.ib), SHMEMH_OK);
+	assert_int_equal(shmemhi_nic_events_open(&t.job, &t.ib), SHMEMH_OK);
 }
 
 static void close_watch(void)
 {
-	shmemhi_watch_close(&t.job, &t.ib);
+	shmemhi_nic_events_close(&t.job, &t.ib);
 	assert_null(t.ib.watch);
 }
 
@@ -350,13 +350,13 @@ static int with_watch(shmemh_t *job)
 	PE_CHECK(plug_in(job) == 0);
 	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_OK);
-	PE_CHECK(shmemhi_watch_open(job, job->ib) == SHMEMH_OK);
+	PE_CHECK(shmemhi_nic_events_open(job, job->ib) == SHMEMH_OK);
 	return 0;
 }
 
 static int end_watch(shmemh_t *job)
 {
-	shmemhi_watch_close(job, job->ib);
+	shmemhi_nic_events_close(job, job->ib);
 	return unplug(job);
 }
 

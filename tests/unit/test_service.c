@@ -13,7 +13,7 @@
 #include "kernels/serve.h"
 
 static service_memory_t memory;
-static shmemd_order_t order;
+static shmemd_switch_order_t order;
 static shmemd_faults_t faults;
 static shmemhi_service_t service;
 static shmemhi_err_t err;

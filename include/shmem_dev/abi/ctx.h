@@ -33,11 +33,11 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 #define SHMEMD_SYNC_FLAGS 8  /* [team pe]: SHMEMD_SYNC_FLAG; written by that PE */
 #define SHMEMD_SYNC_WORDS(n_pes) (SHMEMD_SYNC_FLAGS + (n_pes))
 /* Flag of a sync: bits 0-7 shmemd_op, 8-11 shmemd_status of the sender's quiet, 12-15 that of the
- * sync before, 16-63 epoch. */
-#define SHMEMD_SYNC_FLAG(epoch, before, status, op)                                                \
-	((uint64_t)(epoch) << 16 | (uint64_t)((uint32_t)(before)&0xf) << 12 |                      \
+ * sync before, 16-63 number. */
+#define SHMEMD_SYNC_FLAG(number, before, status, op)                                               \
+	((uint64_t)(number) << 16 | (uint64_t)((uint32_t)(before)&0xf) << 12 |                     \
 	 (uint64_t)((uint32_t)(status)&0xf) << 8 | (uint64_t)(op))
-#define SHMEMD_SYNC_FLAG_EPOCH(flag) ((uint64_t)(flag) >> 16)
+#define SHMEMD_SYNC_FLAG_NUMBER(flag) ((uint64_t)(flag) >> 16)
 #define SHMEMD_SYNC_FLAG_BEFORE(flag) ((uint32_t)(flag) >> 12 & 0xf)
 #define SHMEMD_SYNC_FLAG_STATUS(flag) ((uint32_t)(flag) >> 8 & 0xf)
 #define SHMEMD_SYNC_FLAG_OP(flag) ((uint32_t)(flag)&0xff)
@@ -130,9 +130,9 @@ typedef struct shmemd_ctx {
 	/* n_mapped if this PE sees the heap of each member pe of that range at
 	 * heap + (pe - my_pe) * mapped_stride, which `peers` says, too; else 0. */
 	uint32_t n_strided;
-	struct shmemd_order *order; /* to switch a channel (abi/replay.h), pinned host memory; NULL
-				       without SHMEMD_CTX_FT */
-	int64_t mapped_stride;      /* bytes; may be negative */
+	/* To switch a channel (abi/replay.h), pinned host memory; NULL without SHMEMD_CTX_FT. */
+	struct shmemd_switch_order *switch_order;
+	int64_t mapped_stride; /* bytes; may be negative */
 	/* Since 1.2. */
 	shmemd_faults_t *faults; /* reports to the host, and behind them a word for each channel,
 				    pinned host memory; NULL without SHMEMD_CTX_FT */
@@ -161,7 +161,7 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
  * A DUMP follows each of them: its read of that memory is ordered after the NIC's writes there. Set
  * if the GPU does not see a NIC's writes in their order (GPUDirect RDMA writes ordering: none), or
  * if completions are in host memory and the heap is on the GPU. */
-#define SHMEMD_CTX_FLUSH_READS 16u
+#define SHMEMD_CTX_DUMP_AFTER_READ 16u
 
 /* PE numbers of the team are those of the world team. */
 #define SHMEMD_CTX_WORLD 32u

@@ -31,7 +31,8 @@ enum shmemd_mlx5_opcode {
 
 /* Fields of the fm_ce_se byte, the lowest of the control segment's third word. */
 #define SHMEMD_MLX5_CQ_UPDATE 0x08u /* a CQE also for success */
-#define SHMEMD_MLX5_FENCE 0x40u     /* fence mode 2: starts after all earlier READs and atomics */
+#define SHMEMD_MLX5_FENCE_MODE_FENCE                                                               \
+	0x40u /* fence mode 2: starts after all earlier READs and atomics */
 
 #define SHMEMD_MLX5_INLINE 0x80000000u /* of a segment's byte count: the data follow */
 #define SHMEMD_MLX5_INLINE_MAX 28u     /* bytes in a WQE of one block */

@@ -165,10 +165,10 @@ SHMEMD_ASSERT_AT(shmemd_channel_t, owners, 256);
 
 /* Bytes of a channel, and of one queue's memory. */
 #define SHMEMD_CHANNEL_NBYTES(depth) (sizeof(shmemd_channel_t) + (size_t)(depth) * sizeof(uint64_t))
-#define SHMEMD_QUEUE_CQES(depth) ((size_t)(depth)*SHMEMD_WQEBB_NBYTES)
-#define SHMEMD_QUEUE_RECORD(depth) (2 * SHMEMD_QUEUE_CQES(depth))
-#define SHMEMD_QUEUE_CQ_RECORD(depth) (SHMEMD_QUEUE_RECORD(depth) + 64)
-#define SHMEMD_QUEUE_NBYTES(depth) (SHMEMD_QUEUE_RECORD(depth) + 128)
+#define SHMEMD_QUEUE_CQES_OFFSET(depth) ((size_t)(depth)*SHMEMD_WQEBB_NBYTES)
+#define SHMEMD_QUEUE_RECORD_OFFSET(depth) (2 * SHMEMD_QUEUE_CQES_OFFSET(depth))
+#define SHMEMD_QUEUE_CQ_RECORD_OFFSET(depth) (SHMEMD_QUEUE_RECORD_OFFSET(depth) + 64)
+#define SHMEMD_QUEUE_NBYTES(depth) (SHMEMD_QUEUE_RECORD_OFFSET(depth) + 128)
 #define SHMEMD_RECORD_SEND 1u /* word of a queue pair's record; word 0 is a receive queue's */
 
 #endif

@@ -29,7 +29,7 @@
  * `number`, one more than before, with release. The thread that carries it out stores `retired`,
  * then `carried_out` = number with release, and reads none of it afterwards. Until then the host
  * leaves all fields as they are. No word is written by both. */
-typedef struct shmemd_order {
+typedef struct shmemd_switch_order {
 	uint64_t number;      /* of the latest order; 0: none yet */
 	uint64_t carried_out; /* by the GPU: number of the latest order that is carried out */
 	/* The new path, as in shmemd_channel_t. Its epoch is the next one; its base field is 0, and
@@ -48,10 +48,11 @@ typedef struct shmemd_order {
 			      channel that has failed: an index that `ready` never reaches */
 	uint32_t announced; /* low bits of the order's number: differs from those of `number`
 			     while the fields are being written */
-} shmemd_order_t;
+} shmemd_switch_order_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_order_t) == 64, "ABI: shmemd_order_t");
-SHMEMD_ASSERT_AT(shmemd_order_t, carried_out, 8); /* read with `number` as one 16-byte load */
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_switch_order_t) == 64, "ABI: shmemd_switch_order_t");
+SHMEMD_ASSERT_AT(shmemd_switch_order_t, carried_out,
+		 8); /* read with `number` as one 16-byte load */
 
 /* WQEs, as words in memory on a little-endian machine. */
 

@@ -57,9 +57,10 @@ enum shmemd_signal {
 };
 
 /* When a channel's doorbell is rung for what is posted (channel.h). */
-enum shmemd_when {
-	SHMEMD_RING_BATCH = 0, /* at once; a poster that waited for its turn may leave it
-				  to the next one, except at the end of a batch */
+enum shmemd_ring_mode {
+	/* Rings, unless the poster had to wait for its turn, another has reserved behind it, no batch
+	 * ends here, and nothing that it publishes asked for RING_NOW: then that poster rings. */
+	SHMEMD_RING_DEFAULT = 0,
 	SHMEMD_RING_NOW = 1,
 	SHMEMD_RING_DEFERRED = 2, /* by a later call, or by a wait */
 };

@@ -125,8 +125,8 @@
  *   uint32_t shmemd_arch_popc(uint32_t v)
  *   uint32_t shmemd_arch_lowest(uint32_t v)   number of the lowest bit that is set; v is not 0
  *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop
- *   SHMEMD_ARCH_SELDOM(condition)        the condition, which is seldom true: what depends on it is
- *                                        laid out where it is not in the way
+ *   SHMEMD_ARCH_UNLIKELY(condition)      the condition, which is seldom true: what depends on it
+ *                                        is laid out where it is not in the way
  *
  * Not promised: any order between weak accesses without a fence or group sync; fairness.
  */

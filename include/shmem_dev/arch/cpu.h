@@ -28,7 +28,7 @@
 #define SHMEMD_ARCH_INDIRECT(f) f
 
 #define SHMEMD_ARCH_NO_UNROLL
-#define SHMEMD_ARCH_SELDOM(condition) __builtin_expect((condition) != 0, 0)
+#define SHMEMD_ARCH_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 #if defined(__SANITIZE_THREAD__)
 #define SHMEMDI_CPU_TSAN 1

@@ -50,7 +50,7 @@ static __device__ __forceinline__ function_t *shmemdi_arch_indirect(function_t *
 #define SHMEMD_BLOCK_LOCAL __shared__
 
 #define SHMEMD_ARCH_NO_UNROLL _Pragma("unroll 1")
-#define SHMEMD_ARCH_SELDOM(condition) __builtin_expect((condition) != 0, 0)
+#define SHMEMD_ARCH_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 /* The unit of bulk copies: one 128-bit access. */
 typedef uint4 shmemd_v16_t;

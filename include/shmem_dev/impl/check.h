@@ -68,7 +68,7 @@ SHMEMD_FN int shmemdi_check_enum(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 			      (uint64_t)last);
 }
 
-/* When to ring: shmemd_when. */
+/* When to ring: shmemd_ring_mode. */
 SHMEMD_FN int shmemdi_check_when(const shmemd_ctx_t *ctx, shmemdi_call_t call, int when)
 {
 	return shmemdi_check_enum(ctx, call, when, SHMEMD_RING_DEFERRED);

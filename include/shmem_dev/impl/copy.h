@@ -56,8 +56,8 @@ SHMEMD_FN void shmemdi_unit_clear(shmemdi_unit_t *u, uint32_t width)
  * src to the end; a constant 0 says that this thread has all of its units. The constant bound keeps
  * u in registers when the group, and so its depth, is only known at run time. The pointers advance
  * step by step, so that one address is in registers and not one per unit. */
-SHMEMD_FN void shmemdi_copy_turn(uint32_t stride, char *dst, const char *src, uint32_t left,
-				 uint32_t width, uint32_t depth, uint32_t max_depth)
+SHMEMD_FN void shmemdi_copy_round(uint32_t stride, char *dst, const char *src, uint32_t left,
+				  uint32_t width, uint32_t depth, uint32_t max_depth)
 {
 	shmemdi_unit_t u[SHMEMDI_COPY_DEPTH_FEW];
 	uint32_t k;
@@ -102,12 +102,12 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 	}
 	SHMEMD_ARCH_NO_UNROLL
 	for (; n >= turn; n -= turn) {
-		shmemdi_copy_turn(stride, dst, src, 0, width, depth, max_depth);
+		shmemdi_copy_round(stride, dst, src, 0, width, depth, max_depth);
 		dst += (size_t)turn * width;
 		src += (size_t)turn * width;
 	}
 	if (g.rank < n)
-		shmemdi_copy_turn(stride, dst, src, n - g.rank, width, depth, max_depth);
+		shmemdi_copy_round(stride, dst, src, n - g.rank, width, depth, max_depth);
 }
 
 /* Fewer than 16 bytes before the first or after the last whole unit, by one thread, in the widest

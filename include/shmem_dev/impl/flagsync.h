@@ -35,7 +35,7 @@ SHMEMD_FN int shmemdi_nic_flag(const shmemd_ctx_t *team, shmemdi_call_t call, in
 			       uint64_t flag)
 {
 	shmemdi_word_t word = {sym, flag, 8, SHMEMDI_WORD_STORE};
-	shmemdi_how_t how = {SHMEMD_RING_BATCH, 0, 0, 0};
+	shmemdi_how_t how = {SHMEMD_RING_DEFAULT, 0, 0, 0};
 	shmemdi_ref_t ref = {team, pe, 0};
 
 	return shmemdi_nic_word_lanes(ref, call, word, how);
@@ -52,7 +52,7 @@ SHMEMD_FN int shmemdi_flag_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, in
 		shmemd_arch_st_relaxed_u64(shmemdi_p2p_mapped(ctx, own, pe), flag);
 		return SHMEMD_OK;
 	}
-	status = shmemdi_map(ctx, call, own, pe, &base);
+	status = shmemdi_select(ctx, call, own, pe, &base);
 	if (status == SHMEMD_OK && base)
 		shmemd_arch_st_relaxed_u64(shmemdi_p2p_at(ctx, base, own), flag);
 	else if (status == SHMEMD_OK)
@@ -90,7 +90,7 @@ SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
 				 uint64_t seen, uint64_t flag)
 {
-	if (!SHMEMDI_CHECKING || SHMEMD_SYNC_FLAG_EPOCH(seen) != SHMEMD_SYNC_FLAG_EPOCH(flag) ||
+	if (!SHMEMDI_CHECKING || SHMEMD_SYNC_FLAG_NUMBER(seen) != SHMEMD_SYNC_FLAG_NUMBER(flag) ||
 	    SHMEMD_SYNC_FLAG_OP(seen) == SHMEMD_SYNC_FLAG_OP(flag))
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_COLLECTIVE, pe, ctx->sync,
@@ -103,11 +103,11 @@ SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
 				  uint64_t seen, uint64_t flag)
 {
-	int is_next = SHMEMD_SYNC_FLAG_EPOCH(seen) != SHMEMD_SYNC_FLAG_EPOCH(flag);
+	int is_next = SHMEMD_SYNC_FLAG_NUMBER(seen) != SHMEMD_SYNC_FLAG_NUMBER(flag);
 	int status = (int)(is_next ? SHMEMD_SYNC_FLAG_BEFORE(seen) : SHMEMD_SYNC_FLAG_STATUS(seen));
 
 	if (status != SHMEMD_OK)
-		shmemdi_record(ctx, call, status, pe, ctx->sync, SHMEMD_SYNC_FLAG_EPOCH(seen), 0);
+		shmemdi_record(ctx, call, status, pe, ctx->sync, SHMEMD_SYNC_FLAG_NUMBER(seen), 0);
 	return status;
 }
 
@@ -116,7 +116,7 @@ SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 SHMEMD_FN int shmemdi_flags_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 uint64_t flag, shmemdi_limit_t limit, int has_nic, int *quiet)
 {
-	uint64_t least = SHMEMD_SYNC_FLAG(SHMEMD_SYNC_FLAG_EPOCH(flag), 0, 0, 0), seen;
+	uint64_t least = SHMEMD_SYNC_FLAG(SHMEMD_SYNC_FLAG_NUMBER(flag), 0, 0, 0), seen;
 	shmemdi_spin_t spin = shmemdi_spin(limit);
 	int status = SHMEMD_OK;
 	int i;
@@ -154,8 +154,8 @@ SHMEMD_FN void shmemdi_fence_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_
  * `next` itself that is repeated. */
 SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 {
-	return SHMEMD_SYNC_FLAG_EPOCH(last) == next ? SHMEMD_SYNC_FLAG_BEFORE(last)
-						    : SHMEMD_SYNC_FLAG_STATUS(last);
+	return SHMEMD_SYNC_FLAG_NUMBER(last) == next ? SHMEMD_SYNC_FLAG_BEFORE(last)
+						     : SHMEMD_SYNC_FLAG_STATUS(last);
 }
 
 /* A quiet that failed does not keep the flags back: the other members would wait for ever. They
@@ -168,14 +168,14 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {
-	uint64_t *epoch = &ctx->sync[SHMEMD_SYNC_NUMBER], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
+	uint64_t *number = &ctx->sync[SHMEMD_SYNC_NUMBER], *sent = &ctx->sync[SHMEMD_SYNC_SENT];
 	uint64_t next = 0, flag = 0, last = 0;
 	int quiet = SHMEMD_OK, status = SHMEMD_OK;
 	int has_part = has_nic || g.rank < (uint32_t)ctx->n_pes;
 
 	shmemd_group_sync(g);
 	if (has_part) { /* before the fence, whose latency hides that of the loads */
-		next = shmemd_arch_ld_relaxed_u64(epoch) + 1;
+		next = shmemd_arch_ld_relaxed_u64(number) + 1;
 		last = shmemd_arch_ld_relaxed_u64(sent);
 	}
 	shmemdi_fence_before_flags(ctx, call, g);
@@ -194,7 +194,7 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	if (g.rank == 0 && (status == SHMEMD_OK || status == SHMEMD_ERR_TIMEOUT))
 		shmemd_arch_st_relaxed_u64(sent, flag);
 	if (g.rank == 0 && status == SHMEMD_OK)
-		shmemd_arch_st_relaxed_u64(epoch, next);
+		shmemd_arch_st_relaxed_u64(number, next);
 	if (status == SHMEMD_OK && has_nic && call.op == SHMEMD_OP_BARRIER)
 		status = shmemdi_agree(g, quiet);
 	return status;

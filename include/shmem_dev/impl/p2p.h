@@ -45,9 +45,9 @@ SHMEMD_FN char *shmemdi_strided_at(const shmemd_ctx_t *ctx, const void *sym, int
 
 /* Where this PE sees the heap of pe, for which shmemdi_may_be_mapped holds; NULL: it is not mapped
  * all the same. */
-SHMEMD_FN char *shmemdi_p2p_heap(const shmemd_ctx_t *ctx, int pe)
+SHMEMD_FN char *shmemdi_p2p_base_in_range(const shmemd_ctx_t *ctx, int pe)
 {
-	if (!SHMEMD_ARCH_SELDOM(!shmemdi_is_strided(ctx, pe)))
+	if (!SHMEMD_ARCH_UNLIKELY(!shmemdi_is_strided(ctx, pe)))
 		return shmemdi_strided_at(ctx, ctx->heap, pe);
 	return ctx->peers[pe].base;
 }
@@ -55,7 +55,7 @@ SHMEMD_FN char *shmemdi_p2p_heap(const shmemd_ctx_t *ctx, int pe)
 /* Where this PE sees pe's heap; NULL: not mapped. */
 SHMEMD_FN char *shmemdi_p2p_base(const shmemd_ctx_t *ctx, int pe)
 {
-	return shmemdi_may_be_mapped(ctx, pe) ? shmemdi_p2p_heap(ctx, pe) : (char *)0;
+	return shmemdi_may_be_mapped(ctx, pe) ? shmemdi_p2p_base_in_range(ctx, pe) : (char *)0;
 }
 
 /* Where this PE sees the copy of the symmetric object sym in the heap that it sees at base. */
@@ -67,7 +67,7 @@ SHMEMD_FN char *shmemdi_p2p_at(const shmemd_ctx_t *ctx, char *base, const void *
 /* Where this PE sees the copy of sym of a member that is mapped for certain. */
 SHMEMD_FN char *shmemdi_p2p_mapped(const shmemd_ctx_t *ctx, const void *sym, int pe)
 {
-	if (!SHMEMD_ARCH_SELDOM(!shmemdi_is_strided(ctx, pe)))
+	if (!SHMEMD_ARCH_UNLIKELY(!shmemdi_is_strided(ctx, pe)))
 		return shmemdi_strided_at(ctx, sym, pe);
 	return shmemdi_p2p_at(ctx, ctx->peers[pe].base, sym);
 }

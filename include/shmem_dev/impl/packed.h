@@ -23,7 +23,7 @@ SHMEMD_FN uint64_t shmemdi_packed_half(uint32_t part, uint32_t epoch)
 SHMEMD_FN_COLD int shmemdi_nic_packed(shmemdi_ref_t ref, shmemdi_call_t call, const char *slot,
 				      uint64_t lo, uint64_t hi)
 {
-	shmemdi_how_t how = {SHMEMD_RING_BATCH, 0, 0, 0};
+	shmemdi_how_t how = {SHMEMD_RING_DEFAULT, 0, 0, 0};
 	shmemdi_posted_t posted;
 	shmemdi_wrs_t wrs;
 
@@ -48,7 +48,7 @@ SHMEMD_FN void shmemdi_put_packed(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint
 	char *base;
 	int status;
 
-	if (shmemdi_is_near(ctx, op)) {
+	if (shmemdi_is_direct(ctx, op)) {
 		shmemd_arch_st_relaxed_2u64(shmemdi_strided_at(ctx, op.sym, op.pe), lo, hi);
 		return;
 	}
@@ -87,7 +87,7 @@ SHMEMD_FN_COLD shmemdi_result_t shmemdi_packed_wait_long(const shmemd_ctx_t *ctx
 	shmemdi_spin_t spin = shmemdi_spin(limit);
 	shmemdi_result_t r = {0, SHMEMD_OK};
 
-	spin.turns = SHMEMDI_SPIN_TURNS - 1;
+	spin.turns = SHMEMDI_POLLS_PER_LOOK - 1;
 	while (!shmemdi_packed_look(slot, epoch, &r.value)) {
 		r.status = shmemdi_spin_step(ctx, &spin);
 		if (r.status != SHMEMD_OK)
@@ -112,7 +112,7 @@ SHMEMD_FN int shmemdi_packed_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	if (status != SHMEMD_OK)
 		return status;
 	SHMEMD_ARCH_NO_UNROLL
-	for (left = SHMEMDI_SPIN_TURNS; left; left--) {
+	for (left = SHMEMDI_POLLS_PER_LOOK; left; left--) {
 		if (shmemdi_packed_look(slot, epoch, &r.value)) {
 			*value = r.value;
 			return SHMEMD_OK;

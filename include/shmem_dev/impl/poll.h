@@ -9,7 +9,7 @@
 #include <shmem_dev/impl/switch.h>
 
 /* How to read the word. */
-enum shmemdi_kind { SHMEMDI_U32, SHMEMDI_S32, SHMEMDI_U64, SHMEMDI_S64 };
+enum shmemdi_word_type { SHMEMDI_U32, SHMEMDI_S32, SHMEMDI_U64, SHMEMDI_S64 };
 
 /* `*addr cmp value`; value widened to 64 bits the way its kind widens. */
 typedef struct shmemdi_cond {
@@ -118,7 +118,7 @@ SHMEMD_FN int shmemdi_polls(shmemdi_cond_t c, uint64_t *seen)
 	uint32_t left;
 
 	SHMEMD_ARCH_NO_UNROLL
-	for (left = SHMEMDI_SPIN_TURNS; left; left--) {
+	for (left = SHMEMDI_POLLS_PER_LOOK; left; left--) {
 		if (shmemdi_poll(c, seen))
 			return 1;
 		shmemd_arch_spin_hint();
@@ -131,7 +131,7 @@ SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 {
 	if (shmemdi_polls(c, seen))
 		return SHMEMD_OK;
-	spin->turns = SHMEMDI_SPIN_TURNS - 1;
+	spin->turns = SHMEMDI_POLLS_PER_LOOK - 1;
 	return shmemdi_wait_loop(ctx, call, c, spin, helps, seen);
 }
 
@@ -142,7 +142,7 @@ SHMEMD_FN_COLD int shmemdi_wait_long(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 	shmemdi_spin_t spin = shmemdi_spin(limit);
 	uint64_t seen;
 
-	spin.turns = SHMEMDI_SPIN_TURNS - 1;
+	spin.turns = SHMEMDI_POLLS_PER_LOOK - 1;
 	return shmemdi_wait_loop(ctx, call, c, &spin, 0, &seen);
 }
 

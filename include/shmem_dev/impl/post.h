@@ -102,7 +102,7 @@ typedef struct shmemdi_posted {
 /* Number of DUMPs after a READ or a fetching atomic: each makes the result visible to this GPU. */
 SHMEMD_FN uint32_t shmemdi_dumps(const shmemdi_ep_t *ep)
 {
-	return ep->c.flags & SHMEMD_CTX_FLUSH_READS ? 1 : 0;
+	return ep->c.flags & SHMEMD_CTX_DUMP_AFTER_READ ? 1 : 0;
 }
 
 SHMEMD_FN uint32_t shmemdi_wr_wqebbs(const shmemdi_wr_t *wr)
@@ -169,7 +169,7 @@ SHMEMD_FN int shmemdi_wr_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, sh
  * reservation. wqebbs, requests: of each lane. */
 SHMEMD_FN int shmemdi_lanes_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 				  shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests,
-				  shmemdi_post_t *post)
+				  shmemdi_reservation_t *post)
 {
 	int status = SHMEMD_OK;
 
@@ -192,7 +192,7 @@ SHMEMD_FN int shmemdi_lanes_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 /* Reserve for work requests, unless the caller has, and wait until they may be written. */
 SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 			       const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
-			       shmemdi_post_t *post)
+			       shmemdi_reservation_t *post)
 {
 	if (!wrs->is_reserved)
 		return shmemdi_lanes_start(c, call, lanes, wqebbs, wrs->n, post);
@@ -204,8 +204,8 @@ SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 }
 
 /* Store a WQE, segment by segment. */
-SHMEMD_FN void shmemdi_wr_store(const shmemdi_chan_t *c, const shmemdi_post_t *post, uint32_t wqebb,
-				const shmemdi_wqe_t *q, uint32_t segments)
+SHMEMD_FN void shmemdi_wr_store(const shmemdi_chan_t *c, const shmemdi_reservation_t *post,
+				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t segments)
 {
 	uint32_t i;
 
@@ -218,7 +218,7 @@ SHMEMD_FN void shmemdi_wr_store(const shmemdi_chan_t *c, const shmemdi_post_t *p
 }
 
 /* The DUMP that follows a READ or a fetching atomic, whose result goes to `own`. */
-SHMEMD_FN void shmemdi_wr_write_dump(const shmemdi_ep_t *ep, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_wr_write_dump(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
 				     uint32_t wqebb, uint32_t request, shmemdi_mem_t own,
 				     int is_flush, shmemdi_wqe_t *q)
 {
@@ -231,7 +231,7 @@ SHMEMD_FN void shmemdi_wr_write_dump(const shmemdi_ep_t *ep, const shmemdi_post_
 
 /* Write a work request from the reservation's WQEBB `wqebb` on, as request number `request` of the
  * reservation. Returns its WQEBBs. */
-SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_post_t *post,
+SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
 				    uint32_t wqebb, uint32_t request, const shmemdi_wr_t *wr,
 				    const char *local, int is_flush)
 {
@@ -266,7 +266,8 @@ SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_post_t
 /* Publish what all lanes have written. The first sync makes the leader's fences cover their WQEs.
  * No lane leaves before all is published: its quiet would overlook what it has posted. */
 SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi_lanes_t lanes,
-						const shmemdi_post_t *post, shmemdi_how_t how)
+						const shmemdi_reservation_t *post,
+						shmemdi_how_t how)
 {
 	shmemdi_ticket_t ticket = {0, post->line.queue};
 
@@ -291,7 +292,7 @@ SHMEMD_FN_COLD int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const
 	uint32_t wqebbs = shmemdi_wr_wqebbs(wr) + wrs->n - 1 + shmemdi_wr_has_dump(ep, wr), i, at;
 	shmemdi_lanes_t lanes = shmemdi_wr_lanes(ep, wrs, wqebbs);
 	const char *local = ep->sink;
-	shmemdi_post_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
+	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	int status = SHMEMD_OK;
 
 	if (wr->local_kind == SHMEMDI_LOCAL_BOUNCE) {

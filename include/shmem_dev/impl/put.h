@@ -84,7 +84,7 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_ep_t *ep, const shme
 	return keys;
 }
 
-SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_ep_t *ep, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
 				      uint32_t wqebb, const shmemdi_put_t *put,
 				      shmemdi_put_keys_t keys)
 {
@@ -97,7 +97,7 @@ SHMEMD_FN void shmemdi_nic_write_data(const shmemdi_ep_t *ep, const shmemdi_post
 	shmemdi_sq_write(&ep->c, post, wqebb, &q, 3);
 }
 
-SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
 					uint32_t wqebb, shmemdi_signal_t sig,
 					shmemdi_put_keys_t keys)
 {
@@ -156,7 +156,7 @@ SHMEMD_FN shmemdi_word_wqe_t shmemdi_word_wqe(shmemdi_word_t word)
 }
 
 /* Write the WQE of a word from the reservation's WQEBB `wqebb` on, as its request `request`. */
-SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_ep_t *ep, const shmemdi_post_t *post,
+SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
 				      uint32_t wqebb, uint32_t request, shmemdi_word_t word,
 				      const shmemdi_word_wqe_t *w, shmemdi_put_keys_t keys)
 {
@@ -194,7 +194,7 @@ SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call
 	shmemdi_word_wqe_t w = shmemdi_word_wqe(word);
 	shmemdi_lanes_t lanes = shmemdi_lanes_on(&ep.c, w.wqebbs, how);
 	shmemdi_put_keys_t keys = shmemdi_word_keys(&ep, word, w.is_amo);
-	shmemdi_post_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
+	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	int status = shmemdi_lanes_start(&ep.c, call, lanes, w.wqebbs, 1, &post);
 
 	if (status != SHMEMD_OK)
@@ -229,11 +229,11 @@ SHMEMD_FN int shmemdi_nic_word(const shmemdi_ep_t *ep, shmemdi_call_t call, shme
 {
 	shmemdi_word_wqe_t w = shmemdi_word_wqe(word);
 	shmemdi_put_keys_t keys;
-	shmemdi_post_t post;
+	shmemdi_reservation_t post;
 
 	shmemdi_sq_reserve(&ep->c, &post, w.wqebbs, 1);
 	keys = shmemdi_word_keys(ep, word, w.is_amo);
-	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_needs_slow_path(&ep->c, &post)))
+	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, &post)))
 		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_late)(shmemdi_ref(&ep->c), call, word,
 								   how, post.resv);
 	(void)shmemdi_sq_begin(&post);
@@ -329,7 +329,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 {
 	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
 	uint32_t wqebbs = shmemdi_put_wqebbs(&put);
-	shmemdi_post_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
+	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	shmemdi_put_keys_t keys;
 	shmemdi_ticket_t ticket;
 	shmemdi_lanes_t lanes;
@@ -359,7 +359,7 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const
 	uint32_t wqebbs = shmemdi_put_wqebbs(put);
 	shmemdi_put_keys_t keys = {0, 0, 0, 0};
 	shmemdi_ticket_t ticket;
-	shmemdi_post_t post;
+	shmemdi_reservation_t post;
 	int is_simple;
 
 	if (wqebbs == 0)
@@ -368,7 +368,7 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const
 	is_simple = shmemdi_is_simple(ep, put);
 	if (is_simple)
 		keys = shmemdi_put_keys(ep, put);
-	if (SHMEMD_ARCH_SELDOM(!is_simple || shmemdi_sq_needs_slow_path(&ep->c, &post)))
+	if (SHMEMD_ARCH_UNLIKELY(!is_simple || shmemdi_sq_needs_slow_path(&ep->c, &post)))
 		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(shmemdi_ref(&ep->c), call,
 								      *put, post.resv);
 	(void)shmemdi_sq_begin(&post);

@@ -144,7 +144,7 @@ SHMEMD_FN char *shmemdi_wqebb(const shmemdi_chan_t *c, uint64_t path, uint64_t q
 
 SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cqe)
 {
-	return (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_CQES(shmemdi_depth(c)) +
+	return (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_CQES_OFFSET(shmemdi_depth(c)) +
 	       (size_t)(cqe & (shmemdi_depth(c) - 1)) * SHMEMD_CQE_NBYTES;
 }
 
@@ -156,7 +156,8 @@ SHMEMD_FN char *shmemdi_cqe(const shmemdi_chan_t *c, uint64_t queue, uint32_t cq
 SHMEMD_FN void shmemdi_ring_register(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 				     uint64_t doorbell, uint32_t index, int is_on_gpu)
 {
-	char *record = (char *)SHMEMD_ADDRESS(queue) + SHMEMD_QUEUE_RECORD(shmemdi_depth(c)) +
+	char *record = (char *)SHMEMD_ADDRESS(queue) +
+		       SHMEMD_QUEUE_RECORD_OFFSET(shmemdi_depth(c)) +
 		       SHMEMD_RECORD_SEND * sizeof(uint32_t);
 
 	if (is_on_gpu)

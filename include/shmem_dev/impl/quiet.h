@@ -77,7 +77,7 @@ SHMEMD_FN int shmemdi_flush_wait(const shmemdi_ep_t *ep, shmemdi_call_t call, sh
 			      shmemd_arch_ld_relaxed_u64(&ep->c.ch->queue)};
 
 	/* The number is of another path. */
-	if (SHMEMD_ARCH_SELDOM(SHMEMD_READY_EPOCH(t.word) != SHMEMD_TAG(t.queue)))
+	if (SHMEMD_ARCH_UNLIKELY(SHMEMD_READY_EPOCH(t.word) != SHMEMD_TAG(t.queue)))
 		return shmemdi_cq_wait_longer(shmemdi_ref(&ep->c), call, t, limit);
 	return shmemdi_cq_wait(&ep->c, call, t, limit);
 }

@@ -10,7 +10,7 @@
 
 /* The abort word and the causes are in host memory, a load over PCIe of about 1 us, and the clock
  * is slow to read as well: both only every 64th turn. */
-#define SHMEMDI_SPIN_TURNS 64u
+#define SHMEMDI_POLLS_PER_LOOK 64u
 
 #define SHMEMDI_ANY_PE (-1)
 
@@ -86,7 +86,7 @@ SHMEMD_FN int shmemdi_spin_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 {
 	shmemd_arch_spin_hint();
 	spin->turns++;
-	return spin->turns % SHMEMDI_SPIN_TURNS ? SHMEMD_OK : shmemdi_spin_look(ctx, spin);
+	return spin->turns % SHMEMDI_POLLS_PER_LOOK ? SHMEMD_OK : shmemdi_spin_look(ctx, spin);
 }
 
 /* Does an end with this status go into the record? A timeout that the caller asked for does not. */

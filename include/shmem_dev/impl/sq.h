@@ -44,14 +44,14 @@
 #include <shmem_dev/impl/cq.h>
 
 /* A reservation, by the thread that made it. */
-typedef struct shmemdi_post {
+typedef struct shmemdi_reservation {
 	uint32_t wqebbs;
 	uint32_t requests;
 	uint64_t resv;       /* the reservation word as it was */
 	shmemdi_line_t line; /* the snapshot */
 	uint32_t first;      /* its first WQEBB */
 	uint32_t request;    /* number of its first request */
-} shmemdi_post_t;
+} shmemdi_reservation_t;
 
 /* A reservation and its snapshot, as far as its turn needs them. */
 typedef struct shmemdi_pending {
@@ -61,7 +61,7 @@ typedef struct shmemdi_pending {
 
 /* What the caller wants of a posting. */
 typedef struct shmemdi_how {
-	uint8_t when;      /* shmemd_when */
+	uint8_t when;      /* shmemd_ring_mode */
 	uint8_t will_wait; /* the CQE's number will be needed */
 	uint8_t is_flush;  /* a READ that completes everything before it: note it in `flush` */
 	uint8_t is_alone;  /* no other lane of the warp is here */
@@ -119,7 +119,7 @@ SHMEMD_FN int shmemdi_line_is_whole(shmemdi_line_t line, uint32_t resv_epoch)
 }
 
 /* Is the queue idle before a reservation? */
-SHMEMD_FN int shmemdi_line_shows_idle(shmemdi_line_t line, uint32_t first)
+SHMEMD_FN int shmemdi_line_shows_drained(shmemdi_line_t line, uint32_t first)
 {
 	return SHMEMD_READY_INDEX(line.ready) == first &&
 	       (uint32_t)SHMEMD_DONE_INDEX(line.done) == first;
@@ -143,7 +143,7 @@ SHMEMD_FN_COLD void shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
 	shmemdi_chan_t chan = shmemdi_chan_of(ref), *c = &chan;
 
 	shmemdi_sq_wait_space(c, call, resv, end);
-	if (shmemdi_line_shows_idle(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
+	if (shmemdi_line_shows_drained(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
 		shmemdi_sq_set_used(c);
 }
 
@@ -158,14 +158,14 @@ SHMEMD_FN int shmemdi_line_needs_slow_path(shmemdi_line_t line, uint64_t resv, u
 	uint32_t room = (uint32_t)SHMEMD_DONE_INDEX(line.done) - end;
 
 	return (tags | others | SHMEMD_PATH_STATUS(line.path) | room >> 31) != 0 ||
-	       shmemdi_line_shows_idle(line, SHMEMD_RESV_INDEX(resv));
+	       shmemdi_line_shows_drained(line, SHMEMD_RESV_INDEX(resv));
 }
 
 /* Reserve WQEBBs, the numbers of `requests` requests among them, and take the snapshot. The results
  * are first needed by shmemdi_sq_needs_slow_path: loads that the caller issues before that overlap
  * with these. */
-SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_post_t *post, uint32_t wqebbs,
-				  uint32_t requests)
+SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_reservation_t *post,
+				  uint32_t wqebbs, uint32_t requests)
 {
 	post->wqebbs = wqebbs;
 	post->requests = requests;
@@ -175,12 +175,13 @@ SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_post_t *post,
 }
 
 /* All WQEBBs before this index must be complete before the reservation can be written. */
-SHMEMD_FN uint32_t shmemdi_sq_space_index(const shmemdi_chan_t *c, const shmemdi_post_t *post)
+SHMEMD_FN uint32_t shmemdi_sq_space_index(const shmemdi_chan_t *c,
+					  const shmemdi_reservation_t *post)
 {
 	return SHMEMD_RESV_INDEX(post->resv) + post->wqebbs - shmemdi_depth(c);
 }
 
-SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c, const shmemdi_post_t *post)
+SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c, const shmemdi_reservation_t *post)
 {
 	return shmemdi_line_needs_slow_path(post->line, post->resv,
 					    shmemdi_sq_space_index(c, post));
@@ -189,7 +190,8 @@ SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c, const shmemdi_
 /* The slow path: wait, then take a snapshot that needs it no more. A caller that has loaded other
  * values hands its reservation over (impl/put.h) instead: keeping them across the wait would cost
  * registers. */
-SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post)
+SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
+			       shmemdi_reservation_t *post)
 {
 	do {
 		shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv,
@@ -200,7 +202,7 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 
 /* Once the snapshot does not need the slow path. The caller goes on with shmemdi_sq_write for each
  * WQE, then shmemdi_sq_submit; between them nothing may wait. */
-SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
+SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *post)
 {
 	/* The NIC has read what is overwritten now. And whoever acquires this poster's publication
 	 * has synchronised with the posters before it, too. */
@@ -212,16 +214,16 @@ SHMEMD_FN int shmemdi_sq_begin(shmemdi_post_t *post)
 
 /* Take the slow path if the snapshot needs it, then begin. */
 SHMEMD_FN int shmemdi_sq_wait_begin(const shmemdi_chan_t *c, shmemdi_call_t call,
-				    shmemdi_post_t *post)
+				    shmemdi_reservation_t *post)
 {
-	if (SHMEMD_ARCH_SELDOM(shmemdi_sq_needs_slow_path(c, post)))
+	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(c, post)))
 		shmemdi_sq_wait(c, call, post);
 	return shmemdi_sq_begin(post);
 }
 
 /* All of the above, where nothing is to be loaded meanwhile. */
-SHMEMD_FN int shmemdi_sq_start(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_post_t *post,
-			       uint32_t wqebbs, uint32_t requests)
+SHMEMD_FN int shmemdi_sq_start(const shmemdi_chan_t *c, shmemdi_call_t call,
+			       shmemdi_reservation_t *post, uint32_t wqebbs, uint32_t requests)
 {
 	shmemdi_sq_reserve(c, post, wqebbs, requests);
 	return shmemdi_sq_wait_begin(c, call, post);
@@ -231,8 +233,8 @@ SHMEMD_FN int shmemdi_sq_start(const shmemdi_chan_t *c, shmemdi_call_t call, shm
 
 /* Place of the WQE of n WQEBBs that begins `wqebb` WQEBBs and `request` requests after the start of
  * the reservation. The last WQE requests a CQE. */
-SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_post_t *post, uint32_t wqebb, uint32_t n,
-					 uint32_t request)
+SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_reservation_t *post, uint32_t wqebb,
+					 uint32_t n, uint32_t request)
 {
 	shmemdi_wqe_at_t at = {shmemdi_qp_index(post->line.path, post->first + wqebb),
 			       SHMEMD_PATH_QPN_BE(post->line.path),
@@ -243,8 +245,8 @@ SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_post_t *post, uint32_t wq
 
 /* Store a WQE of `segments` segments at the reservation's WQEBB `wqebb`. What is left of the WQEBB
  * stays as it was: the NIC reads as many as the WQE says. */
-SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_post_t *post, uint32_t wqebb,
-				const shmemdi_wqe_t *q, uint32_t segments)
+SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservation_t *post,
+				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t segments)
 {
 	char *p = shmemdi_wqebb(c, post->line.path, post->line.queue, post->first + wqebb);
 
@@ -511,21 +513,21 @@ SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_pending_t *at, int when)
 	       ((uint32_t)at->ready & flags) != 0;
 }
 
-SHMEMD_FN shmemdi_pending_t shmemdi_sq_pending(const shmemdi_post_t *post)
+SHMEMD_FN shmemdi_pending_t shmemdi_sq_pending(const shmemdi_reservation_t *post)
 {
 	shmemdi_pending_t at = {post->line.path,  post->line.queue, post->line.doorbell,
 				post->line.ready, post->first,      post->first + post->wqebbs};
 	return at;
 }
 
-SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_post_t *post)
+SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_reservation_t *post)
 {
 	shmemd_arch_red_add_u64(&c->ch->requests, post->requests + shmemd_arch_zero());
 }
 
 /* Publish what is written, after a begin that succeeded. */
-SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shmemdi_post_t *post,
-					     shmemdi_how_t how)
+SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c,
+					     const shmemdi_reservation_t *post, shmemdi_how_t how)
 {
 	shmemdi_pending_t at = shmemdi_sq_pending(post);
 	shmemdi_turn_t turn = shmemdi_turn_now(&at, how.when);
@@ -534,7 +536,7 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_sq_submit(const shmemdi_chan_t *c, const shme
 				   at.queue};
 
 	shmemdi_sq_count(c, post);
-	if (SHMEMD_ARCH_SELDOM(!shmemdi_sq_is_plain(&at, how.when))) {
+	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_sq_is_plain(&at, how.when))) {
 		ticket.word = SHMEMD_ARCH_INDIRECT(shmemdi_sq_submit_slow)(*c, at, how);
 	} else if (how.when == SHMEMD_RING_DEFERRED) {
 		shmemdi_sq_publish_unrung(c, &at, &turn);

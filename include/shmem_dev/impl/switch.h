@@ -240,15 +240,16 @@ SHMEMD_FN_COLD void shmemdi_move_written(shmemdi_chan_t c, shmemdi_move_t m, uin
 /* Orders */
 
 /* An order as this thread has read it. */
-typedef struct shmemdi_order {
+typedef struct shmemdi_switch_order {
 	uint64_t number, path, queue, doorbell;
 	uint32_t k, world_pe, start, executed;
-} shmemdi_order_t;
+} shmemdi_switch_order_t;
 
 /* Read an order that is not carried out, if there is one. The host rewrites the fields
  * only after `carried_out` has reached `number`. So if `carried_out` still differs from it, the
  * fields just loaded belong to this order. */
-SHMEMD_FN int shmemdi_order_read(const shmemd_order_t *order, shmemdi_order_t *o)
+SHMEMD_FN int shmemdi_switch_order_read(const shmemd_switch_order_t *order,
+					shmemdi_switch_order_t *o)
 {
 	o->number = shmemd_arch_ld_acquire_u64(&order->number);
 	o->path = shmemd_arch_ld_relaxed_u64(&order->path);
@@ -265,17 +266,17 @@ SHMEMD_FN int shmemdi_order_read(const shmemd_order_t *order, shmemdi_order_t *o
 }
 
 /* Is the order for the path that follows this epoch? */
-SHMEMD_FN int shmemdi_order_follows(const shmemdi_order_t *o, uint32_t epoch)
+SHMEMD_FN int shmemdi_order_follows(const shmemdi_switch_order_t *o, uint32_t epoch)
 {
 	return SHMEMD_TAG(o->path) == ((epoch + 1) & 0xff);
 }
 
 /* With the lock of `done`, under which the order is acknowledged once: the host gives the next one
  * from now on. */
-SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_order_t *o,
+SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
 					 uint32_t retired)
 {
-	shmemd_order_t *order = c->ctx->order;
+	shmemd_switch_order_t *order = c->ctx->switch_order;
 	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&order->number);
 
 	if (at.lo != o->number || at.hi == o->number)
@@ -322,8 +323,8 @@ typedef struct shmemdi_end {
 
 /* Write the WQEs of [done, ready) to the new queue. Returns how many CQEs they request, or -1 if
  * the host's number of executed requests cannot be: it is of another path. */
-SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_order_t *o, uint64_t path,
-			     shmemdi_end_t at)
+SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
+			     uint64_t path, shmemdi_end_t at)
 {
 	uint64_t origin = shmemd_arch_ld_relaxed_u64(&c->ch->origin);
 	uint64_t done = SHMEMD_DONE_INDEX(at.done);
@@ -350,7 +351,7 @@ SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_order_t *o, 
 }
 
 /* With both locks: everything but the words that others wait for. Returns the new `ready`. */
-SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_order_t *o,
+SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
 				       shmemdi_end_t at)
 {
 	uint32_t done = (uint32_t)SHMEMD_DONE_INDEX(at.done);
@@ -373,8 +374,8 @@ SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_or
 /* Carry out an order, while nobody else can publish. ready: as it is, and acquired; request: that
  * field of the reservation word there. has_new_epoch: the reservation word has the new epoch
  * already. */
-SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o, uint64_t ready,
-			      uint32_t request, int has_new_epoch)
+SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
+			      uint64_t ready, uint32_t request, int has_new_epoch)
 {
 	uint32_t end = SHMEMD_READY_INDEX(ready), retired = end;
 	uint64_t epochs = SHMEMD_TAG(o->path) - (uint64_t)SHMEMD_READY_EPOCH(ready), now;
@@ -400,7 +401,7 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_t *o,
 /* An order to end the channel, or one for a channel that has ended: nothing is moved. A poster
  * whose snapshot is older than the failure may write to the queue at any later time, so its memory
  * is never used again: `ready` of a failed channel does not reach this index. */
-SHMEMD_FN void shmemdi_order_ends(const shmemdi_chan_t *c, const shmemdi_order_t *o)
+SHMEMD_FN void shmemdi_switch_order_ends(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o)
 {
 	uint64_t done = shmemdi_lock(&c->ch->done);
 	uint32_t never =
@@ -415,7 +416,8 @@ SHMEMD_FN void shmemdi_order_ends(const shmemdi_chan_t *c, const shmemdi_order_t
 /* Who carries it out */
 
 /* The channel that an order is for. */
-SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx, const shmemdi_order_t *o)
+SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx,
+					    const shmemdi_switch_order_t *o)
 {
 	size_t channel = (size_t)o->k * ctx->n_world + o->world_pe;
 	shmemdi_chan_t c;
@@ -455,15 +457,15 @@ SHMEMD_FN int shmemdi_may_help(const shmemdi_chan_t *c, uint64_t ready, uint64_t
 SHMEMD_FN_COLD void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
 				  uint64_t resv)
 {
-	shmemdi_order_t o;
+	shmemdi_switch_order_t o;
 	shmemdi_chan_t c;
 	uint64_t ready;
 
-	if (!shmemdi_order_read(ctx->order, &o))
+	if (!shmemdi_switch_order_read(ctx->switch_order, &o))
 		return;
 	c = shmemdi_order_chan(ctx, &o);
 	if (SHMEMD_PATH_STATUS(o.path) || shmemdi_channel_status(&c)) {
-		shmemdi_order_ends(&c, &o);
+		shmemdi_switch_order_ends(&c, &o);
 		return;
 	}
 	ready = shmemd_arch_ld_relaxed_u64(&c.ch->ready);
@@ -481,9 +483,9 @@ SHMEMD_FN_COLD void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_
 /* Waits */
 
 /* Is an order pending? */
-SHMEMD_FN int shmemdi_is_ordered(const shmemd_ctx_t *ctx)
+SHMEMD_FN int shmemdi_switch_is_pending(const shmemd_ctx_t *ctx)
 {
-	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&ctx->order->number);
+	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&ctx->switch_order->number);
 
 	return at.lo != at.hi;
 }
@@ -496,7 +498,7 @@ SHMEMD_FN_COLD int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *sp
 {
 	int status = shmemdi_spin_look(ctx, spin);
 
-	if (status == SHMEMD_OK && ctx->order && shmemdi_is_ordered(ctx))
+	if (status == SHMEMD_OK && ctx->switch_order && shmemdi_switch_is_pending(ctx))
 		shmemdi_serve(ctx, blocked, resv);
 	return status;
 }
@@ -507,8 +509,8 @@ SHMEMD_FN int shmemdi_space_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 {
 	shmemd_arch_spin_hint();
 	spin->turns++;
-	return spin->turns % SHMEMDI_SPIN_TURNS ? SHMEMD_OK
-						: shmemdi_wait_look(ctx, spin, blocked, resv);
+	return spin->turns % SHMEMDI_POLLS_PER_LOOK ? SHMEMD_OK
+						    : shmemdi_wait_look(ctx, spin, blocked, resv);
 }
 
 SHMEMD_FN int shmemdi_wait_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
@@ -520,10 +522,10 @@ SHMEMD_FN int shmemdi_wait_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
  * if there is one. Returns whether one is still pending. */
 SHMEMD_FN int shmemdi_service_once(const shmemd_ctx_t *ctx)
 {
-	if (!ctx->order || !shmemdi_is_ordered(ctx))
+	if (!ctx->switch_order || !shmemdi_switch_is_pending(ctx))
 		return 0;
 	shmemdi_serve(ctx, 0, 0);
-	return shmemdi_is_ordered(ctx);
+	return shmemdi_switch_is_pending(ctx);
 }
 
 #endif

@@ -22,7 +22,7 @@ typedef struct shmemdi_wqe {
 typedef struct shmemdi_wqe_at {
 	uint64_t index;   /* of its first WQEBB */
 	uint32_t qpn_be;  /* SHMEMD_QPN_BE */
-	uint32_t flags;   /* SHMEMD_MLX5_CQ_UPDATE, SHMEMD_MLX5_FENCE */
+	uint32_t flags;   /* SHMEMD_MLX5_CQ_UPDATE, SHMEMD_MLX5_FENCE_MODE_FENCE */
 	uint32_t request; /* its number, mod 2^24: the immediate field, which the NIC does not read
 			     then, keeps it for replay */
 } shmemdi_wqe_at_t;
@@ -99,7 +99,7 @@ SHMEMD_FN void shmemdi_wqe_read(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_m
 SHMEMD_FN void shmemdi_wqe_dump(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t local,
 				uint32_t nbytes)
 {
-	at.flags |= SHMEMD_MLX5_FENCE;
+	at.flags |= SHMEMD_MLX5_FENCE_MODE_FENCE;
 	shmemdi_wqe_control(q, at, 0, SHMEMD_MLX5_DUMP, 2);
 	shmemdi_wqe_data(q, 4, local, nbytes);
 }

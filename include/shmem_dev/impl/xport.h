@@ -34,13 +34,13 @@ SHMEMD_FN int shmemdi_has_nic(const shmemd_ctx_t *ctx)
 
 /* Select the transport: *base gets the address at which this PE maps pe's heap, or NULL for the
  * NIC. */
-SHMEMD_FN int shmemdi_map(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym, int pe,
-			  char **base)
+SHMEMD_FN int shmemdi_select(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym, int pe,
+			     char **base)
 {
 	*base = 0;
 	if (SHMEMDI_HAS_NIC && !shmemdi_may_be_mapped(ctx, pe))
 		return SHMEMD_OK;
-	*base = shmemdi_p2p_heap(ctx, pe);
+	*base = shmemdi_p2p_base_in_range(ctx, pe);
 	if (*base || shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
@@ -56,7 +56,7 @@ SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **bas
 		status = shmemdi_check_pe(ctx, op.call, op.pe);
 	if (status == SHMEMD_OK)
 		status = shmemdi_check_range(ctx, op.call, op.sym, op.nbytes);
-	return status ? status : shmemdi_map(ctx, op.call, op.sym, op.pe, base);
+	return status ? status : shmemdi_select(ctx, op.call, op.sym, op.pe, base);
 }
 
 SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
@@ -67,13 +67,13 @@ SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char 
 		status = shmemdi_check_pe(ctx, op.call, op.pe);
 	if (status == SHMEMD_OK)
 		status = shmemdi_check_word(ctx, op.call, op.sym, (uint32_t)op.nbytes);
-	return status ? status : shmemdi_map(ctx, op.call, op.sym, op.pe, base);
+	return status ? status : shmemdi_select(ctx, op.call, op.sym, op.pe, base);
 }
 
 /* A word that will be read-modify-written: in the whole team by SMs, or in the whole team by the
  * target's NIC, its own PE included; the two are not atomic to each other. base: as mapped. */
-SHMEMD_FN int shmemdi_map_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym, int pe,
-			      char **base)
+SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
+				 int pe, char **base)
 {
 	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS)
 		return SHMEMD_OK;
@@ -87,10 +87,10 @@ SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char *
 {
 	int status = shmemdi_reach_word(ctx, op, base);
 
-	return status ? status : shmemdi_map_amo(ctx, op.call, op.sym, op.pe, base);
+	return status ? status : shmemdi_select_amo(ctx, op.call, op.sym, op.pe, base);
 }
 
-/* Entry points of the NIC path. In a unit without it nothing calls them: shmemdi_map has refused
+/* Entry points of the NIC path. In a unit without it nothing calls them: shmemdi_select has refused
  * every PE that is not mapped. Their first line then lets the compiler drop the rest. */
 
 SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
@@ -218,7 +218,7 @@ SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	int64_t shift = 0;
 
-	if (shmemdi_is_near(ctx, op))
+	if (shmemdi_is_direct(ctx, op))
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	else if (!shmemdi_put_far(ctx, op, &shift))
 		return;
@@ -240,7 +240,7 @@ SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	int status;
 	char *base;
 
-	if (shmemdi_is_near(ctx, op)) {
+	if (shmemdi_is_direct(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
 		status = shmemdi_reach(ctx, op, &base);
@@ -262,7 +262,7 @@ SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	char *base;
 
 	op.is_blocking = 1;
-	if (shmemdi_is_near(ctx, op)) {
+	if (shmemdi_is_direct(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
 		status = shmemdi_reach(ctx, op, &base);
@@ -290,7 +290,7 @@ SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits
 	char *base;
 	int status;
 
-	if (shmemdi_is_near(ctx, op)) {
+	if (shmemdi_is_direct(ctx, op)) {
 		shmemdi_p2p_store(shmemdi_strided_at(ctx, op.sym, op.pe), bits,
 				  (uint32_t)op.nbytes);
 		return;
@@ -308,7 +308,7 @@ SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 	char *base;
 	shmemdi_result_t r = {0, SHMEMD_OK};
 
-	if (shmemdi_is_near(ctx, op)) {
+	if (shmemdi_is_direct(ctx, op)) {
 		r.value = shmemdi_p2p_load(shmemdi_strided_at(ctx, op.sym, op.pe),
 					   (uint32_t)op.nbytes);
 		shmemdi_bits_out(value, r.value, (uint32_t)op.nbytes);
@@ -355,7 +355,7 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 	char *base;
 	int status;
 
-	if (shmemdi_is_near(ctx, op) &&
+	if (shmemdi_is_direct(ctx, op) &&
 	    (sig.op != SHMEMD_SIGNAL_ADD || ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
 		shmemdi_p2p_signal(shmemdi_strided_at(ctx, sig.word, op.pe), sig.value, sig.op);
 		return;
@@ -386,7 +386,7 @@ SHMEMD_FN int shmemdi_reach_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 		status = shmemdi_check_word(ctx, op.call, sig.word, 8);
 	if (status != SHMEMD_OK || sig.op != SHMEMD_SIGNAL_ADD)
 		return status;
-	return shmemdi_map_amo(ctx, op.call, sig.word, op.pe, base);
+	return shmemdi_select_amo(ctx, op.call, sig.word, op.pe, base);
 }
 
 /* Before an atomic that stands for a signal: order this thread's stores to mapped memory of pe, and
@@ -437,7 +437,7 @@ SHMEMD_FN int shmemdi_signals_near(const shmemd_ctx_t *ctx, shmemdi_op_t op, shm
 	if (sig.op == SHMEMD_SIGNAL_ADD ? flags != SHMEMD_CTX_SM_ATOMICS
 					: flags & SHMEMD_CTX_MIXED_TRANSPORT)
 		return 0;
-	return shmemdi_is_near(ctx, op);
+	return shmemdi_is_direct(ctx, op);
 }
 
 /* By stores the blocking and the nbi form are the same: after the group sync no thread reads src
@@ -487,7 +487,7 @@ SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, ui
 	char *base;
 	int status;
 
-	if (shmemdi_is_near(ctx, op) && ctx->flags & SHMEMD_CTX_SM_ATOMICS)
+	if (shmemdi_is_direct(ctx, op) && ctx->flags & SHMEMD_CTX_SM_ATOMICS)
 		return shmemdi_red_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value);
 	status = shmemdi_reach_amo(ctx, op, &base);
 	if (status != SHMEMD_OK)
@@ -538,18 +538,18 @@ SHMEMD_FN void shmemdi_signal_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	shmemdi_signal_op(ctx, op, sig);
 }
 
-/* A channel by hand. */
+/* An explicit channel. */
 
-typedef struct shmemdi_by_hand {
+typedef struct shmemdi_explicit {
 	shmemdi_chan_t chan; /* if has_nic */
 	shmemdi_call_t call;
 	int status; /* of the check of pe; latched if the call returns no status */
 	int has_nic;
-} shmemdi_by_hand_t;
+} shmemdi_explicit_t;
 
-SHMEMD_FN shmemdi_by_hand_t shmemdi_by_hand(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
+SHMEMD_FN shmemdi_explicit_t shmemdi_explicit(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
 {
-	shmemdi_by_hand_t q;
+	shmemdi_explicit_t q;
 
 	q.call = call;
 	q.status = shmemdi_check_pe(ctx, call, pe);

@@ -112,7 +112,7 @@ static void put_unrung(const ring_pe_t *p, uint32_t w)
 	for (uint32_t i = 0; i < RING_OPS; i++)
 		shmemd_channel_signal_set(&p->ctx, word_of(&p->ctx, AREA_TARGET, LAST + w), i + 1,
 					  p->target, SHMEMD_RING_DEFERRED);
-	while (!shmemd_arch_ld_relaxed_u64(&p->ctx.order->carried_out))
+	while (!shmemd_arch_ld_relaxed_u64(&p->ctx.switch_order->carried_out))
 		shmemd_arch_spin_hint();
 }
 
@@ -124,14 +124,14 @@ static void switch_in_turn(const ring_pe_t *p)
 	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, p->target);
 	char *word = (char *)word_of(&p->ctx, AREA_TARGET, LAST + RING_THREADS_MAX);
 	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&ep, word))};
-	shmemdi_post_t post = {.wqebbs = 1, .requests = 1};
+	shmemdi_reservation_t post = {.wqebbs = 1, .requests = 1};
 
 	shmemd_channel_signal_set(&p->ctx, (uint64_t *)(void *)word, 1, p->target,
 				  SHMEMD_RING_DEFERRED);
 	post.resv = shmemd_arch_atom_add_u64(&ep.c.ch->resv, SHMEMD_RESV_ADD(1, 1));
 	do {
 		shmemd_arch_spin_hint();
-		if (shmemdi_is_ordered(&p->ctx))
+		if (shmemdi_switch_is_pending(&p->ctx))
 			shmemdi_serve(&p->ctx, ep.c.ch, post.resv);
 		post.line = shmemdi_line(ep.c.ch);
 	} while (SHMEMD_READY_EPOCH(post.line.ready) == SHMEMD_RESV_EPOCH(post.resv) &&
@@ -141,7 +141,7 @@ static void switch_in_turn(const ring_pe_t *p)
 	shmemdi_nic_write_signal(&ep, &post, 0,
 				 shmemdi_signal((uint64_t *)(void *)word, 2, SHMEMD_SIGNAL_SET),
 				 keys);
-	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_BATCH, 0));
+	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
 }
 
 static void note_sent(void)

@@ -52,7 +52,7 @@ static void draw_adapter(rig_plan_t *plan)
 	plan->path_flags = (scenario_draw(2) ? SHMEMD_PATH_COLUMN : 0) |
 			   (scenario_draw(4) ? 0 : SHMEMD_PATH_NO_RECORD);
 	plan->log_reads = scenario_draw(2) ? 4 : 0;
-	plan->flags = scenario_draw(4) ? 0 : SHMEMD_CTX_FLUSH_READS;
+	plan->flags = scenario_draw(4) ? 0 : SHMEMD_CTX_DUMP_AFTER_READ;
 	plan->inline_nbytes = scenario_draw(2) ? SHMEMD_MLX5_INLINE_MAX : 0;
 	plan->granules_per_mr = 1 + scenario_draw(2);
 }
