@@ -194,9 +194,9 @@ def tagged_text(word):
 
 
 def order_text(context):
-    if int(context["order"]) == 0:
+    if int(context["switch_order"]) == 0:
         return "none: the job does not tolerate faults of paths"
-    order = context["order"].dereference()
+    order = context["switch_order"].dereference()
     number, carried_out = int(order["number"]), int(order["carried_out"])
     if number == carried_out:
         return f"none pending; {number} carried out"

@@ -63,7 +63,7 @@ AT(shmemd_ctx_t, inline_nbytes, 163);
 AT(shmemd_ctx_t, first_mapped, 164);
 AT(shmemd_ctx_t, n_mapped, 168);
 AT(shmemd_ctx_t, n_strided, 172);
-AT(shmemd_ctx_t, order, 176);
+AT(shmemd_ctx_t, switch_order, 176);
 AT(shmemd_ctx_t, mapped_stride, 184);
 AT(shmemd_ctx_t, faults, 192);
 SIZE(shmemd_ctx_t, 200);

@@ -15,6 +15,7 @@
 typedef struct ends_params {
 	shmemd_ctx_t ctx;     /* the job's */
 	shmemd_ctx_t own;     /* the same with the two words below and a limit of the test */
+	shmemd_ctx_t *self;   /* [1] own in memory of the device, where long waits read it */
 	uint64_t *abort_word; /* [1] */
 	uint32_t *causes;     /* [n_pes] */
 	uint64_t *sig;        /* [1] */
@@ -33,8 +34,18 @@ static int ends_params(pes_t *pes, ends_params_t *p)
 	PES_ALLOC(pes, p->causes, uint32_t, (size_t)pes->n_pes, 0);
 	PES_ALLOC(pes, p->sig, uint64_t, 1, 0);
 	PES_ALLOC(pes, p->ack, uint64_t, 1, 0);
+	PES_ALLOC(pes, p->self, shmemd_ctx_t, 1, 0);
 	p->own.abort_word = p->abort_word;
 	p->own.causes = p->causes;
+	p->own.self = p->self;
+	PES_TRY(pes, run_copy(p->self, &p->own, sizeof(p->own)));
+	return 0;
+}
+
+static int set_limit(pes_t *pes, ends_params_t *p, uint64_t timeout_ns)
+{
+	p->own.timeout_ns = timeout_ns;
+	PES_TRY(pes, run_copy(p->self, &p->own, sizeof(p->own)));
 	return 0;
 }
 
@@ -139,13 +150,12 @@ static int gone_by_cause(pes_t *pes, ends_params_t *p, int gone, uint32_t cause)
 	p->from = gone;
 	p->want = (int)cause;
 	PES_RUN(pes, who_kernel, 1, 1, *p);
-	p->own.timeout_ns = 0;
-	failed = expect_end(pes, p, -1, SHMEMD_ERR_PEER, gone);
+	failed = set_limit(pes, p, 0) || expect_end(pes, p, -1, SHMEMD_ERR_PEER, gone);
 	for (pe = 0; pe < pes->n_pes && !failed; pe++) {
 		int lives = causes[pe] == SHMEMD_CAUSE_NONE;
 
-		p->own.timeout_ns = lives ? SHORT_NS : 0;
-		failed = expect_end(pes, p, pe, lives ? SHMEMD_ERR_TIMEOUT : SHMEMD_ERR_PEER, pe);
+		failed = set_limit(pes, p, lives ? SHORT_NS : 0) ||
+			 expect_end(pes, p, pe, lives ? SHMEMD_ERR_TIMEOUT : SHMEMD_ERR_PEER, pe);
 	}
 	free(causes);
 	return failed;
@@ -206,10 +216,9 @@ static int time_limits(pes_t *pes)
 	PES_TRY(pes, run_copy(p.sig, &seen, sizeof(seen)));
 	PES_RUN(pes, zero_kernel, 1, 1, p);
 	PES_EQ(pes, shmemh_error_get(pes->job, NULL), 0);
-	p.own.timeout_ns = SHORT_NS;
-	if (expect_end(pes, &p, -1, SHMEMD_ERR_TIMEOUT, -1))
+	if (set_limit(pes, &p, SHORT_NS) || expect_end(pes, &p, -1, SHMEMD_ERR_TIMEOUT, -1) ||
+	    set_limit(pes, &p, 0))
 		return 1;
-	p.own.timeout_ns = 0;
 	PES_RUN(pes, patient_kernel, 4, 1, p);
 	return 0;
 }
@@ -231,7 +240,8 @@ static int missing_in_sync(pes_t *pes)
 	if (ends_params(pes, &p))
 		return 1;
 	PES_ALLOC(pes, p.own.sync, uint64_t, SHMEMD_SYNC_WORDS((size_t)pes->n_pes), 0);
-	p.own.timeout_ns = SHORT_NS;
+	if (set_limit(pes, &p, SHORT_NS))
+		return 1;
 	PES_RUN(pes, missing_kernel, 1, 1, p);
 	if (pes->pe == 0)
 		return 0;

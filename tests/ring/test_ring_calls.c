@@ -161,14 +161,14 @@ static void poll_eighth(const void *params)
 	const rig_params_t *p = params;
 	const uint32_t depth = 1u << p->ctx.log_depth;
 	const uint64_t *done = &rig_words(0, 1, 0)->done;
-	const uint32_t cqes = SHMEMD_DONE_CQES(*done);
+	uint32_t cqes, n_done = 0;
 	uint64_t start;
-	uint32_t n_done = 0;
 	int is_done;
 
 	if (p->pe != 0)
 		return;
 	await(&is_held);
+	cqes = SHMEMD_DONE_CQES(*done);
 	start = shmemd_channel_posted(&p->ctx, 1);
 	for (uint32_t i = 1; i <= depth; i++)
 		shmemd_channel_add_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1,

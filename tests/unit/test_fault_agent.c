@@ -63,6 +63,12 @@ static void set_up(uint64_t seed)
 		open_host(pe);
 }
 
+static void close_hosts(void)
+{
+	for (int pe = 0; pe < n_pes; pe++)
+		shmemhi_fault_core_close(&hosts[pe].core);
+}
+
 /* Every change of a path has a fault of that path as its reason. */
 static void step(int pe)
 {
@@ -271,8 +277,7 @@ static void random_events(void **state)
 			if (!hosts[pe].is_gone)
 				check_host(pe);
 		}
-		for (int pe = 0; pe < n_pes; pe++)
-			shmemhi_fault_core_close(&hosts[pe].core);
+		close_hosts();
 		CHECK(n_refused == n_expected_refusals);
 	}
 	printf("%llu runs, %llu steps, %llu switches, %llu directions ended, at most %llu actions "
@@ -288,16 +293,12 @@ static void random_events(void **state)
 /* Two PEs, one channel, no delays. */
 static void set_up_pair(void)
 {
-	do
+	set_up(run_seed + 1);
+	while (n_pes != 2) {
+		close_hosts();
 		set_up(run_seed + 1);
-	while (n_pes != 2);
+	}
 	is_settling = 1;
-}
-
-static void close_pair(void)
-{
-	shmemhi_fault_core_close(&hosts[0].core);
-	shmemhi_fault_core_close(&hosts[1].core);
 }
 
 static void steps(int n)
@@ -332,7 +333,7 @@ static void gives_up(void **state)
 		assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_GIVEUP);
 	}
 	assert_true(!channel_of(0, 1, 0)->is_cause_there);
-	close_pair();
+	close_hosts();
 }
 
 /* An action that is never done does not hold up the end of its channel. */
@@ -361,7 +362,7 @@ static void ends_past(int kind)
 	steps(50);
 	for (int pe = 0; pe < 2; pe++)
 		assert_int_equal(shmemhi_fault_status(channel_of(pe, 1 - pe, 0)), SHMEMD_ERR_PEER);
-	close_pair();
+	close_hosts();
 }
 
 static void ends_past_what_is_not_done(void **state)
@@ -431,7 +432,7 @@ static void causes_are_told(void **state)
 	plan(SHMEMHI_EV_FAULT, 0, SHMEMH_FAULT_BY_PORT, 0);
 	assert_int_equal(here->cause.kind, SHMEMH_FAULT_BY_RETRIES);
 	assert_int_equal(shmemhi_fault_state(here), SHMEMH_FAULT_RUNNING);
-	close_pair();
+	close_hosts();
 }
 
 /* Paths that open and fail again, each after this time, for so many times. Returns the status. */
@@ -455,7 +456,7 @@ static int flap(int cause, int no_traffic, uint64_t run_ns, int n)
 		model_now += run_ns;
 	}
 	has_no_traffic = 0;
-	close_pair();
+	close_hosts();
 	return status;
 }
 
@@ -501,7 +502,7 @@ static void too_many_actions(void **state)
 	step(0);
 	assert_true(channel_of(0, 1, 0)->n_todo <= SHMEMHI_FAULT_TODO);
 	assert_true(hosts[0].core.n_refused > 0);
-	close_pair();
+	close_hosts();
 }
 
 int main(void)

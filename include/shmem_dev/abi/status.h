@@ -58,8 +58,9 @@ enum shmemd_signal {
 
 /* When a channel's doorbell is rung for what is posted (channel.h). */
 enum shmemd_ring_mode {
-	/* Rings, unless the poster had to wait for its turn, another has reserved behind it, no batch
-	 * ends here, and nothing that it publishes asked for RING_NOW: then that poster rings. */
+	/* Rings, unless the poster had to wait for its turn, another has reserved behind it, no
+	 * batch ends here, and nothing that it publishes asked for RING_NOW: then that poster
+	 * rings. */
 	SHMEMD_RING_DEFAULT = 0,
 	SHMEMD_RING_NOW = 1,
 	SHMEMD_RING_DEFERRED = 2, /* by a later call, or by a wait */
