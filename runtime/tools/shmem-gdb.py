@@ -180,8 +180,8 @@ def path_text(c):
     ringer = "the CPU doorbell proxy rings" if low & 4 else "the GPU rings"
     record = "no doorbell record" if low & 2 else "doorbell record"
     status = bits(c.path, 8, 15)
-    return f"epoch {c.path >> 56}, QP {c.qpn():#x}, base {c.base()}, key column {low & 1}, " \
-        f"{record}, {ringer}, " + \
+    return f"epoch {c.path >> 56}, QP {c.qpn():#x}, base {c.base()}, " \
+        f"key columns {low & 1} (own) and {low >> 3 & 1} (peer's), {record}, {ringer}, " + \
         (f"failed: ERR_{STATUS.get(status, status)}" if status else "not failed")
 
 

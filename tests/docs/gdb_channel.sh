@@ -46,7 +46,7 @@ expect '^  reservation  epoch 0, 2 WQEBBs, 2 requests$'
 expect '^  ready        epoch 0, 2 WQEBBs, 2 CQEs, RUNG$'
 expect '^  rung         .* \(not valid: ready has RUNG\)$'
 expect '^  CQEs         0 of 2 that were requested since$'
-expect '^  path         epoch 0, QP 0x[0-9a-f]+, base 0, key column 0, .*, not failed$'
+expect '^  path         epoch 0, QP 0x[0-9a-f]+, base 0, key columns 1 \(own\) and 0 \(peer.s\), .*, not failed$'
 expect '^  order        none: the job does not tolerate faults of paths$'
 expect '^  counters     2 doorbells, 2 requests, 0 tickets of bounce buffers$'
 expect '^  state        2 WQEBBs published beyond done; 0 reserved and not published .*; 62 free$'
@@ -55,12 +55,12 @@ expect '^    1  RDMA_WRITE, 3 segments, request 1, .*, 256 bytes, .*, requests a
 
 # Words that a fault or another thread may have left, and arguments that name no channel.
 words='rig_pes[0].ends[1].words'
-in_gdb rig_end -ex "set var $words->path |= 11 << 8 | 3" -ex "set var $words->resv += 3 << 8" \
+in_gdb rig_end -ex "set var $words->path |= 11 << 8 | 10" -ex "set var $words->resv += 3 << 8" \
 	-ex "set var $words->ready -= 0x100" \
 	-ex "set var $words->done = (1ull << 17) | (1 << 1) | 1" \
 	-ex "set var $words->queue += 1ull << 56" -ex 'shmemd-channel 1 0 rig_pes[0].ctx' \
 	-ex 'shmemd-channel 7 0 rig_pes[0].ctx'
-expect 'key column 1, no doorbell record, the GPU rings, failed: ERR_PATH$'
+expect 'key columns 1 \(own\) and 1 \(peer.s\), no doorbell record, .*, failed: ERR_PATH$'
 expect '^  done         1 WQEBBs, 1 CQEs, locked$'
 expect '^  state        1 WQEBBs published beyond done; 3 reserved .*; 60 free; .* for 2; a sw'
 expect '^    0  RDMA_WRITE, .*; before done$'

@@ -11,6 +11,10 @@
 
 #define N_FAULTS 4u /* at most */
 
+/* Steps after which a fault comes in any case. Threads that have nothing left to do but to wait for
+ * it write nothing, and a run in which nobody writes for some 500 rounds counts as a livelock. */
+#define N_STEPS 200u
+
 static uint32_t n_faults;
 
 void ring_failover_plan(void)
@@ -81,16 +85,17 @@ static void step(void)
 
 void ring_failover_agent(void)
 {
-	uint32_t n_left = n_faults;
+	uint32_t n_left = n_faults, n_steps = 0;
 
 	ring_switch_begin();
 	rig_hosts_open(0, ring_dims.target, 0);
 	while (n_left || !rig_hosts_are_idle() || !ring_switch_is_over()) {
 		if (n_left && rig_hosts_phase(0) != SHMEMHI_PREPARING &&
 		    rig_hosts_phase(1) != SHMEMHI_PREPARING &&
-		    shmemsim_choose(n_left == n_faults ? 60 : 30) == 0) {
+		    (shmemsim_choose(n_left == n_faults ? 60 : 30) == 0 || n_steps++ == N_STEPS)) {
 			fail_path();
 			n_left--;
+			n_steps = 0;
 		}
 		if (shmemsim_choose(20) == 0)
 			rig_control("release packets");
