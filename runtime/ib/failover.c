@@ -333,7 +333,9 @@ static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch
 	route->has_order = 0;
 	if (a->kind == SHMEMHI_ACT_ORDER)
 		retire(s, route);
-	return done(result, SHMEMHI_EV_CARRIED_OUT, a->path, 0);
+	return done(result, SHMEMHI_EV_CARRIED_OUT, a->path,
+		    SHMEMHI_FAULT_CARRIED(__atomic_load_n(&s->order->replayed, __ATOMIC_RELAXED),
+					  __atomic_load_n(&s->order->ambiguous, __ATOMIC_RELAXED)));
 }
 
 /* ---- for the agent ---- */

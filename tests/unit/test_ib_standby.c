@@ -56,6 +56,28 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* What the device has counted in an order is the value of its CARRIED_OUT. */
+static void counts_of_an_order(void **state)
+{
+	const shmemhi_switch_action_t end = {SHMEMHI_ACT_END, 0, 0, SHMEMD_ERR_PEER};
+	static shmemd_switch_order_t word;
+	shmemhi_switch_event_t result = {-1, 0, 0};
+
+	(void)state;
+	ib.n_channels = 1;
+	job.n_pes = 2;
+	standby.routes = routes;
+	standby.order = &word;
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	word.replayed = 17;
+	word.ambiguous = 3;
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	word.carried_out = word.number;
+	assert_true(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	assert_int_equal(result.kind, SHMEMHI_EV_CARRIED_OUT);
+	assert_int_equal(result.value, SHMEMHI_FAULT_CARRIED(17, 3));
+}
+
 /* The order for path 1 waits for one of another channel, path 1 fails, and path 2 is offered. */
 static void endpoint_that_awaits_its_order(void **state)
 {
@@ -155,6 +177,7 @@ static void ports_that_cannot_be_connected(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(counts_of_an_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(endpoint_that_awaits_its_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(endpoint_without_an_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(fatal_port, setup, teardown),
