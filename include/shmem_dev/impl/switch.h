@@ -331,8 +331,8 @@ typedef struct shmemdi_end {
 } shmemdi_end_t;
 
 /* Write the WQEs of [done, ready) to the new queue, and count them in *result. Returns how many
- * CQEs they request, or -1 if the host's number of executed requests cannot be: it is of another path.
- */
+ * CQEs they request, or -1 if the host's number of executed requests cannot be: it is of another
+ * path. */
 SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
 			     uint64_t path, shmemdi_end_t at, shmemdi_switch_result_t *result)
 {
