@@ -13,6 +13,7 @@
 # ib-no-record  queues without doorbell records
 # ib-sim  all in this process
 # netns  one process each, each in its own network namespace, with NICs by TCP between them
+# netns-ft  faults of paths are tolerated, and links fail and come back at random
 # With PES_SLOW=1, which the gpu-ib ways set, tests do fewer operations of one kind.
 # Exits with 77 and a line with the reason if this machine cannot.
 set -eu
@@ -118,7 +119,10 @@ gpu-ib | gpu-ib-*)
 	need_gpu
 	run_ib "$@"
 	;;
-netns)
+netns | netns-ft)
+	case $how in
+	*-ft) export SHMEMH_FT=exact FAILOVER_LINKS=1 FLAP="${FLAP:-1}" ;;
+	esac
 	command -v ip >/dev/null || skip "no ip (iproute2)"
 	unshare=
 	for options in -Urn -n; do
