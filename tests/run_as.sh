@@ -5,6 +5,7 @@
 # mp    one process each, by our launcher      pmix  one process each, by mpirun
 # sim   all in this process, in the emulator   gpu   as mp, if there is a GPU
 # self  the program starts its PEs itself      gpu-self  the same, if there is a GPU
+# self-ib-ft  as self, by software NICs, and faults of paths are tolerated
 # By software NICs ($ADAPTER_LIBRARY), which must report no mistake:
 # ib    one process each, no memory mapped; with more words, in this order:
 # gpu-ib  if there is a GPU              ib-mixed  two nodes of two PEs
@@ -103,6 +104,10 @@ sim)
 	;;
 self)
 	exec "$@"
+	;;
+self-ib-ft)
+	export MLX5SW_FABRIC="shm:test-$$" SHMEMH_DISABLE_P2P=1 SHMEMH_FT=exact
+	with_nics "$@"
 	;;
 gpu)
 	need_gpu
