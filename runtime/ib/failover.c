@@ -425,6 +425,8 @@ static void describe(void *self, int pe, uint32_t k, uint32_t path, shmemhi_faul
 	put_address(&e->peer.port.gid, e->peer.port.lid, e->peer.port.is_ethernet,
 		    out->peer_address, sizeof out->peer_address);
 	out->is_standby = e->column || e->peer.column;
+	out->has_counts = shmemhi_channel_progress(s->job, shmemhi_link(s->ib, s->job, (int)k, pe),
+						   &out->posted, &out->completed);
 }
 
 const shmemhi_fault_ops_t shmemhi_failover_ops = {
