@@ -20,7 +20,8 @@
  *     One block of each PE serves one other PE: it sends to that PE and receives from it. A block
  *     sends step s + 2 when it has received step s + 1 of its partner, and that one has sent it
  *     after it had checked step s: in[s % 2] may be overwritten, and rows[s % 2] has been read.
- *     So two buffers need no credits and no wait for a completion.
+ *     So two buffers need no credits and no wait for a completion. Each pair of PEs goes on at its
+ *     own pace.
  *
  * A switch of a channel repeats requests that were not executed, and no others: a chunk that has
  * arrived is not written again, so the two buffers are enough then too.
