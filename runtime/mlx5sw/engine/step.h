@@ -47,6 +47,6 @@ void mlx5swi_shm_send(mlx5swi_packet_t *p);
 int mlx5swi_tcp_open(const char *name);
 void mlx5swi_tcp_close(void);
 unsigned mlx5swi_tcp_poll(void);
-void mlx5swi_tcp_send(const mlx5swi_port_t *from, mlx5swi_packet_t *p);
+void mlx5swi_tcp_send(const mlx5swi_port_t *port, mlx5swi_packet_t *p);
 
 #endif
