@@ -90,29 +90,25 @@ SCOPE_STEP void wait_forms(const set_params_t *p, const int *mask, uint32_t in, 
 {
 	const shmemd_ctx_t *ctx = &p->ctx;
 	size_t indices[NELEMS], index = 77, count = 77;
-	int late = found || !in ? SHMEMD_OK : SHMEMD_ERR_TIMEOUT;
-	int late_all = found == in ? SHMEMD_OK : SHMEMD_ERR_TIMEOUT;
+	int all = shmemd_wait_until_all_for_u64(ctx, p->words, NELEMS, mask, SHMEMD_CMP_EQ, 9,
+						SHORT_NS);
+	int any = shmemd_wait_until_any_for_u64(ctx, &index, p->words, NELEMS, mask, SHMEMD_CMP_EQ,
+						9, SHORT_NS);
 
-	same(p, 30,
-	     (uint64_t)shmemd_wait_until_all_for_u64(ctx, p->words, NELEMS, mask, SHMEMD_CMP_EQ, 9,
-						     SHORT_NS),
-	     (uint64_t)late_all);
-	same(p, 31,
-	     (uint64_t)shmemd_wait_until_any_for_u64(ctx, &index, p->words, NELEMS, mask,
-						     SHMEMD_CMP_EQ, 9, SHORT_NS),
-	     (uint64_t)late);
+	same(p, 30, (uint64_t)all, found == in ? SHMEMD_OK : SHMEMD_ERR_TIMEOUT);
+	same(p, 31, (uint64_t)any, found || !in ? SHMEMD_OK : SHMEMD_ERR_TIMEOUT);
 	same_any(p, 32, index, found);
 	fresh(indices);
 	same(p, 33,
 	     (uint64_t)shmemd_wait_until_some_for_u64(ctx, &count, p->words, NELEMS, indices, mask,
 						      SHMEMD_CMP_EQ, 9, SHORT_NS),
-	     (uint64_t)late);
+	     (uint64_t)any);
 	same_list(p, 34, indices, count, found);
-	if (late_all == SHMEMD_OK)
+	if (all == SHMEMD_OK)
 		scope_report(
 			p->status, 37,
 			shmemd_wait_until_all_u64(ctx, p->words, NELEMS, mask, SHMEMD_CMP_EQ, 9));
-	if (late != SHMEMD_OK)
+	if (any != SHMEMD_OK)
 		return;
 	scope_report(
 		p->status, 38,

@@ -44,12 +44,10 @@ SHMEMD_FN int shmemdi_set_check(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 
 	if (status != SHMEMD_OK || s->nelems == 0)
 		return status;
-	status = shmemdi_check_word(ctx, call, s->ivars, width);
-	if (status != SHMEMD_OK)
-		return status;
-	return shmemdi_check_range(ctx, call, s->ivars,
-				   s->nelems > SHMEMDI_NO_INDEX / width ? SHMEMDI_NO_INDEX
-									: s->nelems * width);
+	status = shmemdi_check_range(ctx, call, s->ivars,
+				     s->nelems > SHMEMDI_NO_INDEX / width ? SHMEMDI_NO_INDEX
+									  : s->nelems * width);
+	return status ? status : shmemdi_check_word(ctx, call, s->ivars, width);
 }
 
 SHMEMD_FN int shmemdi_set_has(const shmemdi_set_t *s, size_t i)
