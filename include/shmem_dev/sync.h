@@ -149,4 +149,66 @@ SHMEMD_FN int shmemd_barrier_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g
 	return shmemdi_barrier(ctx, SHMEMDI_CALL(BARRIER), g, shmemdi_limit_for(ns));
 }
 
+/* As shmemd_sync, for the world team only.
+ *
+ * Callers  as shmemd_sync: one thread of each PE of the job.
+ * ctx      a context of SHMEMH_TEAM_WORLD.
+ * Returns  as shmemd_sync.
+ * Errors   as shmemd_sync; ERR_BAD_ARGUMENT in every build: the context is of a smaller team.
+ * Source   OpenSHMEM 1.5 shmem_sync_all.
+ */
+SHMEMD_FN int shmemd_sync_all(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_sync_all(ctx, SHMEMDI_CALL(SYNC), shmemd_thread());
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN int shmemd_sync_all_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_sync_all(ctx, SHMEMDI_CALL(SYNC), shmemd_warp());
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN int shmemd_sync_all_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_sync_all(ctx, SHMEMDI_CALL(SYNC), shmemd_block());
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN int shmemd_sync_all_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
+{
+	return shmemdi_sync_all(ctx, SHMEMDI_CALL(SYNC), g);
+}
+
+/* As shmemd_barrier, for the world team only.
+ *
+ * Callers  as shmemd_barrier: one thread of each PE of the job.
+ * ctx      a context of SHMEMH_TEAM_WORLD.
+ * Returns  as shmemd_barrier.
+ * Errors   as shmemd_barrier; ERR_BAD_ARGUMENT in every build: the context is of a smaller team.
+ * Source   OpenSHMEM 1.5 shmem_barrier_all.
+ */
+SHMEMD_FN int shmemd_barrier_all(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_barrier_all(ctx, SHMEMDI_CALL(BARRIER), shmemd_thread());
+}
+
+/* As above, called by all 32 threads of a warp, converged, with equal arguments. */
+SHMEMD_FN int shmemd_barrier_all_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_barrier_all(ctx, SHMEMDI_CALL(BARRIER), shmemd_warp());
+}
+
+/* As above, called by all threads of a block. */
+SHMEMD_FN int shmemd_barrier_all_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
+{
+	return shmemdi_barrier_all(ctx, SHMEMDI_CALL(BARRIER), shmemd_block());
+}
+
+/* As above, called by all threads of group g. */
+SHMEMD_FN int shmemd_barrier_all_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
+{
+	return shmemdi_barrier_all(ctx, SHMEMDI_CALL(BARRIER), g);
+}
+
 #endif

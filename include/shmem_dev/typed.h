@@ -69,6 +69,12 @@
 	X(uint8,     uint8_t,             8, u8,  INT, __VA_ARGS__) \
 	X(uint16,    uint16_t,           16, u16, INT, __VA_ARGS__)
 
+/* Put, get, p and g only. typed.h does not include their headers, because those include CUDA's
+ * cuda_fp16.h and cuda_bf16.h: include typed/half.h or typed/bfloat16.h, in CUDA or C++. */
+#define SHMEMD_CUDA_TYPES(X, ...) \
+	X(half,      __half,             16, u16, FLT, __VA_ARGS__) \
+	X(bfloat16,  __nv_bfloat16,      16, u16, FLT, __VA_ARGS__)
+
 /* clang-format on */
 
 #endif

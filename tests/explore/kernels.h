@@ -12,6 +12,11 @@ void relay(const void *params);
 extern const char *const put_signal_variants[],
 	*const signal_op_variants[], *const packed_variants[], *const relay_variants[];
 
+void wait_sets(const void *params);
+void iput(const void *params);
+void iget(const void *params);
+extern const char *const wait_sets_variants[], *const strided_variants[];
+
 void order(const void *params);
 void quiet(const void *params);
 void quiet_final_check(void);

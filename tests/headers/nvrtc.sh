@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# nvrtc.sh stage: a kernel that includes shmem_dev.h compiles at run time, plain and with
-# SHMEMD_CHECK.
+# nvrtc.sh stage: a kernel that includes shmem_dev.h and the headers of typed names
+# compiles at run time, plain and with SHMEMD_CHECK.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)

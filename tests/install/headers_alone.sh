@@ -11,9 +11,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 case $language in
-c) compilers='gcc clang' skip='/(cuda|state)\.h$' ;;
-cxx) compilers='g++ clang++' skip='/(cuda|state)\.h$|shmem_sim_cuda\.h$' ;;
-cuda) compilers=nvcc skip='/cpu\.h$|shmem_sim_cuda\.h$|/typed/[^f]' ;; # those are all alike
+c) compilers='gcc clang' skip='/(cuda|state|half|bfloat16)\.h$' ;;
+cxx) compilers='g++ clang++' skip='/(cuda|state|half|bfloat16)\.h$|shmem_sim_cuda\.h$' ;;
+# the other typed headers are all alike
+cuda) compilers=nvcc skip='/cpu\.h$|shmem_sim_cuda\.h$|/typed/([^bfh]|bits[^8])' ;;
 *) exit 2 ;;
 esac
 

@@ -39,7 +39,8 @@ ADAPTER = {
 }
 
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
-TRANSPORT = ("get", "near", "nic", "order", "p2p", "packed", "post", "put", "quiet", "xport")
+TRANSPORT = ("get", "near", "nic", "order", "p2p", "packed", "post", "put", "quiet", "strided",
+             "xport")
 ALGORITHM = ("flagsync",)  # made of puts and waits
 MAY_INCLUDE = {
     "base": {"base"},
@@ -97,8 +98,9 @@ def layer_of(path):
             first = stem.split("_")[0]
             return ("transport" if first in TRANSPORT else
                     "algorithm" if first in ALGORITHM else "mechanism")
-        named = {"group": "group", "launch": "launch", "typed": "typed", "state": "state",
-                 "compat_nvshmem": "state", "shmem_dev": "umbrella"}
+        named = {"group": "group", "launch": "launch", "typed": "typed", "sized": "typed",
+                 "generic": "typed", "state": "state", "compat_nvshmem": "state",
+                 "shmem_dev": "umbrella"}
         return named.get(stem, "operation")
     if path.startswith("include/shmem_host/"):
         return "shmem_host"

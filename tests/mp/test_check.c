@@ -3,6 +3,8 @@
 /* A check build (SHMEMD_CHECK): bad arguments change no memory, are latched or returned, and the
  * record contains the operation, the value and the call site. */
 #define SHMEMD_CHECK 1
+#include <shmem_dev/strided.h>
+#include <shmem_dev/typed/uint64.h>
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
@@ -223,6 +225,88 @@ static int not_symmetric(pes_t *pes)
 		return 1;
 	PES_RUN(pes, fine_kernel, 1, 1, p);
 	return 0;
+}
+
+/* Arrays: the checked range ends behind the last element, and a count that wraps has no end. */
+SHMEMD_KERNEL(strided_kernel, check_params_t, p)
+{
+	char *end = p.ctx.heap + p.ctx.heap_nbytes;
+	ptrdiff_t far = (ptrdiff_t)((size_t)-1 / 16);
+	int me = shmemd_my_pe(&p.ctx);
+
+	if (p.bad == 0)
+		shmemd_iputmem(&p.ctx, end - 31, p.local, 3, 1, 8, 2, me);
+	else
+		shmemd_iputmem(&p.ctx, p.words, p.local, far, 1, 8, 5, me);
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+SHMEMD_KERNEL(strided_get_kernel, check_params_t, p)
+{
+	const char *end = p.ctx.heap + p.ctx.heap_nbytes;
+
+	*p.result = shmemd_igetmem(&p.ctx, p.words, end - 31, 1, 3, 8, 2, 0);
+}
+
+SHMEMD_KERNEL(sets_kernel, check_params_t, p)
+{
+	const uint64_t *end = (const uint64_t *)(p.ctx.heap + p.ctx.heap_nbytes);
+	size_t found = 77, indices[2];
+
+	if (p.bad == 0)
+		*p.result = shmemd_wait_until_all_u64(&p.ctx, end - 1, 2, 0, SHMEMD_CMP_EQ, 0);
+	else if (p.bad == 1)
+		*p.result = shmemd_wait_until_any_u64(&p.ctx, &found, p.words, (size_t)1 << 61, 0,
+						      SHMEMD_CMP_EQ, 0);
+	else
+		*p.result = shmemd_uint64_wait_until_some(
+			&p.ctx, &found, (const uint64_t *)((const char *)p.words + 4), 2, indices,
+			0, SHMEMD_CMP_EQ, 0);
+	scope_report(p.status, 0, found == (p.bad == 0 ? 77 : p.bad == 1 ? (size_t)-1 : 0) ? 0 : 1);
+}
+
+SHMEMD_KERNEL(test_sets_kernel, check_params_t, p)
+{
+	size_t found = shmemd_test_any_u64(&p.ctx, p.words, 2, 0, 6, 0);
+
+	scope_report(p.status, 0, found == (size_t)-1 ? 0 : WRONG_VALUE);
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+static int arrays(pes_t *pes)
+{
+	static const struct {
+		int want;
+		uint64_t value;
+		const char *function;
+	} sets[3] = {
+		{SHMEMD_ERR_NOT_SYMMETRIC, 16, "shmemd_wait_until_all_u64"},
+		{SHMEMD_ERR_NOT_SYMMETRIC, (uint64_t)-1, "shmemd_wait_until_any_u64"},
+		{SHMEMD_ERR_UNALIGNED, 8, "shmemd_uint64_wait_until_some"},
+	};
+	check_params_t p;
+
+	if (check_params(pes, &p))
+		return 1;
+	PES_RUN(pes, strided_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_PUT, 32, "shmemd_iputmem"))
+		return 1;
+	PES_RUN(pes, strided_get_kernel, 1, 1, p);
+	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_GET, 32, "shmemd_igetmem"))
+		return 1;
+	for (p.bad = 0; p.bad < 3; p.bad++) {
+		PES_RUN(pes, sets_kernel, 1, 1, p);
+		if (expect_error(pes, &p, sets[p.bad].want, SHMEMD_OP_WAIT, sets[p.bad].value,
+				 sets[p.bad].function))
+			return 1;
+	}
+	PES_RUN(pes, strided_kernel, 1, 1, p); /* bad is not 0: a stride that wraps */
+	if (expect_error(pes, &p, SHMEMD_ERR_NOT_SYMMETRIC, SHMEMD_OP_PUT, (uint64_t)-1,
+			 "shmemd_iputmem"))
+		return 1;
+	PES_RUN(pes, test_sets_kernel, 1, 1, p);
+	return expect_error(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_OP_TEST, 6,
+			    "shmemd_test_any_u64");
 }
 
 /* put_signal sends both or nothing: good data with a bad signal, and the reverse. */
@@ -479,11 +563,17 @@ static int different_collectives(pes_t *pes)
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
-		PES_TEST(pe_out_of_range),       PES_TEST(unaligned_atomic),
-		PES_TEST(not_symmetric),         PES_TEST(put_signal_sends_nothing),
-		PES_TEST(bad_signal_fetch),      PES_TEST(all_threads_get_the_error),
-		PES_TEST(record_of_one_thread),  PES_TEST(bad_enumerator),
-		PES_TEST(part_of_warp),          PES_TEST(first_error_stays),
+		PES_TEST(pe_out_of_range),
+		PES_TEST(unaligned_atomic),
+		PES_TEST(not_symmetric),
+		PES_TEST(arrays),
+		PES_TEST(put_signal_sends_nothing),
+		PES_TEST(bad_signal_fetch),
+		PES_TEST(all_threads_get_the_error),
+		PES_TEST(record_of_one_thread),
+		PES_TEST(bad_enumerator),
+		PES_TEST(part_of_warp),
+		PES_TEST(first_error_stays),
 		PES_TEST(different_collectives),
 	};
 

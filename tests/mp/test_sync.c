@@ -162,6 +162,52 @@ static int stores_before_sync(pes_t *pes)
 	return 0;
 }
 
+/* The forms for all PEs: with the context of a smaller team they are refused at once. */
+SHMEMD_KERNEL(all_kernel, sync_params_t, p)
+{
+	shmemd_ctx_t smaller = p.ctx;
+	int status, round;
+
+	smaller.flags &= ~SHMEMD_CTX_WORLD;
+	if (!scope_has(p.scope))
+		return;
+	for (round = 0; round < 4; round++) {
+		if (scope_group(p.scope).rank == 0)
+			say(&p, (uint64_t)round + 1);
+		if (round % 2)
+			SCOPED_INT0(status, p.scope, shmemd_sync_all, &p.ctx);
+		else
+			SCOPED_INT0(status, p.scope, shmemd_barrier_all, &p.ctx);
+		scope_report(p.status, 0, status);
+		if (round % 2 == 0)
+			scope_report(p.status, 1,
+				     round_of(&p, (shmemd_my_pe(&p.ctx) + 1) %
+							  shmemd_n_pes(&p.ctx)) > (uint64_t)round
+					     ? 0
+					     : WRONG_VALUE);
+		SCOPED_INT0(status, p.scope, shmemd_sync_all, &smaller);
+		scope_report(p.status, 2, status == SHMEMD_ERR_BAD_ARGUMENT ? 0 : WRONG_VALUE);
+		SCOPED_INT0(status, p.scope, shmemd_barrier_all, &smaller);
+		scope_report(p.status, 3, status == SHMEMD_ERR_BAD_ARGUMENT ? 0 : WRONG_VALUE);
+	}
+}
+
+static int all_pes(pes_t *pes)
+{
+	sync_params_t p;
+
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++) {
+		PES_ALLOC(pes, p.rounds, uint64_t, (size_t)pes->n_pes, 0);
+		PES_RUN(pes, all_kernel, 1, SCOPE_NTHREADS, p);
+		PES_TRY(pes, shmemh_error_clear(pes->job));
+		pes_release(pes);
+	}
+	return 0;
+}
+
 /* PE 0 is late; the first call of the others times out, and the second continues it. */
 SHMEMD_KERNEL(late_kernel, sync_params_t, p)
 {
@@ -218,6 +264,7 @@ int main(int argc, char **argv)
 		PES_TEST(sync_rounds),
 		PES_TEST(barrier_rounds),
 		PES_TEST(stores_before_sync),
+		PES_TEST(all_pes),
 		PES_TEST(sync_again_after_timeout),
 	};
 

@@ -3,6 +3,7 @@
 /* The ways in which a wait ends: a signal, also one sent just before its sender's death; the death
  * of a PE, if the wait is for that PE; a time limit. Words of the test simulate the host's reports.
  */
+#include <shmem_dev/wait_sets.h>
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
@@ -20,7 +21,7 @@ typedef struct ends_params {
 	uint32_t *causes;     /* [n_pes] */
 	uint64_t *sig;        /* [1] */
 	uint64_t *ack;        /* [1] rounds that the waiter has finished */
-	int from, want;
+	int from, want, form;
 	int *status;
 } ends_params_t;
 
@@ -100,18 +101,42 @@ static int signal_before_the_end(pes_t *pes)
 	return 0;
 }
 
-/* Wait for a word that does not change: for any PE, or only for PE from. */
+/* Wait for a word that does not change: for any PE, or only for PE from. form: as an array of one
+ * word, for all, any or some of it. */
+enum { WORD, ALL, ANY, SOME, N_FORMS };
+
+SHMEMD_FN int end_of_wait(const ends_params_t *p, size_t *found)
+{
+	size_t indices[1];
+
+	switch (p->form) {
+	case ALL:
+		return shmemd_wait_until_all_u64(&p->own, p->sig, 1, 0, SHMEMD_CMP_EQ, NEVER);
+	case ANY:
+		return shmemd_wait_until_any_u64(&p->own, found, p->sig, 1, 0, SHMEMD_CMP_EQ,
+						 NEVER);
+	case SOME:
+		return shmemd_wait_until_some_u64(&p->own, found, p->sig, 1, indices, 0,
+						  SHMEMD_CMP_EQ, NEVER);
+	default:
+		if (p->from >= 0)
+			return shmemd_signal_wait_until_from(&p->own, p->sig, SHMEMD_CMP_EQ, NEVER,
+							     p->from);
+		return shmemd_signal_wait_until(&p->own, p->sig, SHMEMD_CMP_EQ, NEVER);
+	}
+}
+
 SHMEMD_KERNEL(end_kernel, ends_params_t, p)
 {
-	int status = p.from < 0 ? shmemd_signal_wait_until(&p.own, p.sig, SHMEMD_CMP_EQ, NEVER)
-				: shmemd_signal_wait_until_from(&p.own, p.sig, SHMEMD_CMP_EQ, NEVER,
-								p.from);
+	size_t found = 77, nothing = p.form == ANY ? ~(size_t)0 : p.form == SOME ? 0 : 77;
+	int status = end_of_wait(&p, &found);
 
 	scope_report(p.status, 0, status == p.want ? 0 : WRONG_VALUE + status);
+	scope_report(p.status, 1, found == nothing ? 0 : WRONG_VALUE);
 }
 
 /* Check that one such wait ends with want and that the record agrees and names PE pe. */
-static int expect_end(pes_t *pes, ends_params_t *p, int from, int want, int pe)
+static int expect_form(pes_t *pes, ends_params_t *p, int from, int want, int pe)
 {
 	shmemd_error_t err;
 
@@ -126,6 +151,15 @@ static int expect_end(pes_t *pes, ends_params_t *p, int from, int want, int pe)
 	PES_EQ(pes, err.wanted, NEVER);
 	PES_TRY(pes, shmemh_error_clear(pes->job));
 	return 0;
+}
+
+static int expect_end(pes_t *pes, ends_params_t *p, int from, int want, int pe)
+{
+	int failed = 0;
+
+	for (p->form = 0; p->form < (from < 0 ? N_FORMS : 1) && !failed; p->form++)
+		failed = expect_form(pes, p, from, want, pe);
+	return failed;
 }
 
 SHMEMD_KERNEL(who_kernel, ends_params_t, p)

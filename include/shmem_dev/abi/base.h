@@ -7,8 +7,11 @@
 #if defined(__CUDACC_RTC__)
 #include <cuda/std/cstddef>
 #include <cuda/std/cstdint>
+using cuda::std::int16_t;
 using cuda::std::int32_t;
 using cuda::std::int64_t;
+using cuda::std::int8_t;
+using cuda::std::ptrdiff_t;
 using cuda::std::size_t;
 using cuda::std::uint16_t;
 using cuda::std::uint32_t;

@@ -230,4 +230,29 @@ SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shme
 	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
 }
 
+/* The *_all forms are for the team of all PEs. In every build: with the context of a smaller team
+ * they would return before the other PEs have arrived. */
+SHMEMD_FN int shmemdi_check_all(const shmemd_ctx_t *ctx, shmemdi_call_t call)
+{
+	if (ctx->flags & SHMEMD_CTX_WORLD)
+		return SHMEMD_OK;
+	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)ctx->n_pes, 0);
+}
+
+SHMEMD_FN int shmemdi_sync_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
+{
+	int status = shmemdi_check_all(ctx, call);
+
+	return status ? status
+		      : shmemdi_sync(ctx, call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemdi_barrier_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
+{
+	int status = shmemdi_check_all(ctx, call);
+
+	return status ? status
+		      : shmemdi_barrier(ctx, call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
 #endif

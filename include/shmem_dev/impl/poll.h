@@ -25,22 +25,29 @@ SHMEMD_FN shmemdi_cond_t shmemdi_cond(const void *addr, int kind, int cmp, uint6
 	return c;
 }
 
+SHMEMD_FN uint32_t shmemdi_word_width(int kind)
+{
+	return kind == SHMEMDI_U32 || kind == SHMEMDI_S32 ? 4 : 8;
+}
+
 SHMEMD_FN int shmemdi_cond_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_cond_t c)
 {
-	uint32_t width = c.kind == SHMEMDI_U32 || c.kind == SHMEMDI_S32 ? 4 : 8;
-	int status = shmemdi_check_word(ctx, call, c.addr, width);
+	int status = shmemdi_check_word(ctx, call, c.addr, shmemdi_word_width(c.kind));
 
 	return status ? status : shmemdi_check_enum(ctx, call, c.cmp, SHMEMD_CMP_LE);
 }
 
+/* A word of 32 bits of that kind. */
+SHMEMD_FN uint64_t shmemdi_widened(int kind, uint32_t word)
+{
+	return kind == SHMEMDI_S32 ? (uint64_t)(int64_t)(int32_t)word : word;
+}
+
 SHMEMD_FN uint64_t shmemdi_cond_load(shmemdi_cond_t c)
 {
-	uint32_t word;
-
-	if (c.kind == SHMEMDI_U64 || c.kind == SHMEMDI_S64)
+	if (shmemdi_word_width(c.kind) == 8)
 		return shmemd_arch_ld_relaxed_u64(c.addr);
-	word = shmemd_arch_ld_relaxed_u32(c.addr);
-	return c.kind == SHMEMDI_S32 ? (uint64_t)(int64_t)(int32_t)word : word;
+	return shmemdi_widened(c.kind, shmemd_arch_ld_relaxed_u32(c.addr));
 }
 
 SHMEMD_FN int shmemdi_compare(uint64_t a, int cmp, uint64_t b)
@@ -61,6 +68,17 @@ SHMEMD_FN int shmemdi_compare(uint64_t a, int cmp, uint64_t b)
 	}
 }
 
+/* Compare once, relaxed. *seen gets the word. */
+SHMEMD_FN int shmemdi_holds(shmemdi_cond_t c, uint64_t *seen)
+{
+	/* Signed order is unsigned order with the sign bit flipped. */
+	uint64_t flip =
+		c.kind == SHMEMDI_S32 || c.kind == SHMEMDI_S64 ? (uint64_t)1 << 63 : (uint64_t)0;
+
+	*seen = shmemdi_cond_load(c);
+	return shmemdi_compare(*seen ^ flip, c.cmp, c.value ^ flip);
+}
+
 /* Test once, also in a poll loop. *seen gets the word. Relaxed, and a fence only after success:
  * each acquire load empties the L1 of its SM. Measured on an H200, one warp polling beside warps
  * that sum an array in the L1: those run 4 times slower with acquire polls, unchanged with relaxed
@@ -72,12 +90,7 @@ SHMEMD_FN int shmemdi_compare(uint64_t a, int cmp, uint64_t b)
  * must be compared again, costs 0.14 us. */
 SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 {
-	/* Signed order is unsigned order with the sign bit flipped. */
-	uint64_t flip =
-		c.kind == SHMEMDI_S32 || c.kind == SHMEMDI_S64 ? (uint64_t)1 << 63 : (uint64_t)0;
-
-	*seen = shmemdi_cond_load(c);
-	if (!shmemdi_compare(*seen ^ flip, c.cmp, c.value ^ flip))
+	if (!shmemdi_holds(c, seen))
 		return 0;
 	shmemd_arch_fence_acquire();
 	return 1;

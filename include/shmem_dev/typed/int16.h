@@ -6,10 +6,9 @@
 #ifndef SHMEMD_TYPED_INT16_H
 #define SHMEMD_TYPED_INT16_H
 
-#include <shmem_dev/amo.h>
 #include <shmem_dev/rma.h>
 #include <shmem_dev/signal.h>
-#include <shmem_dev/wait.h>
+#include <shmem_dev/strided.h>
 
 /* As shmemd_putmem and shmemd_putmem_nbi, in each scope. */
 SHMEMD_FN void shmemd_int16_put(const shmemd_ctx_t *ctx, int16_t *dst, const int16_t *src,
@@ -174,6 +173,72 @@ SHMEMD_FN void shmemd_int16_put_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd
 {
 	shmemd_putmem_signal_nbi_group(ctx, g, dst, src, nelems * sizeof(int16_t), sig, value, op,
 				       pe SHMEMD_PASS);
+}
+
+/* As shmemd_iputmem, in each scope. */
+SHMEMD_FN void shmemd_int16_iput(const shmemd_ctx_t *ctx, int16_t *dst, const int16_t *src,
+				 ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				 int pe SHMEMD_SITE)
+{
+	shmemd_iputmem(ctx, dst, src, dst_stride, src_stride, sizeof(int16_t), nelems,
+		       pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_int16_iput_warp(const shmemd_ctx_t *ctx, int16_t *dst, const int16_t *src,
+				      ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				      int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_warp(ctx, dst, src, dst_stride, src_stride, sizeof(int16_t), nelems,
+			    pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_int16_iput_block(const shmemd_ctx_t *ctx, int16_t *dst, const int16_t *src,
+				       ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				       int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_block(ctx, dst, src, dst_stride, src_stride, sizeof(int16_t), nelems,
+			     pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_int16_iput_group(const shmemd_ctx_t *ctx, shmemd_group_t g, int16_t *dst,
+				       const int16_t *src, ptrdiff_t dst_stride,
+				       ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_group(ctx, g, dst, src, dst_stride, src_stride, sizeof(int16_t), nelems,
+			     pe SHMEMD_PASS);
+}
+
+/* As shmemd_igetmem, in each scope. */
+SHMEMD_FN int shmemd_int16_iget(const shmemd_ctx_t *ctx, int16_t *dst, const int16_t *src,
+				ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem(ctx, dst, src, dst_stride, src_stride, sizeof(int16_t), nelems,
+			      pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_int16_iget_warp(const shmemd_ctx_t *ctx, int16_t *dst, const int16_t *src,
+				     ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				     int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_warp(ctx, dst, src, dst_stride, src_stride, sizeof(int16_t), nelems,
+				   pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_int16_iget_block(const shmemd_ctx_t *ctx, int16_t *dst, const int16_t *src,
+				      ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				      int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_block(ctx, dst, src, dst_stride, src_stride, sizeof(int16_t), nelems,
+				    pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_int16_iget_group(const shmemd_ctx_t *ctx, shmemd_group_t g, int16_t *dst,
+				      const int16_t *src, ptrdiff_t dst_stride,
+				      ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_group(ctx, g, dst, src, dst_stride, src_stride, sizeof(int16_t),
+				    nelems, pe SHMEMD_PASS);
 }
 
 /* As shmemd_p_u16 and shmemd_g_u16. */

@@ -9,7 +9,9 @@
 #include <shmem_dev/amo.h>
 #include <shmem_dev/rma.h>
 #include <shmem_dev/signal.h>
+#include <shmem_dev/strided.h>
 #include <shmem_dev/wait.h>
+#include <shmem_dev/wait_sets.h>
 
 /* As shmemd_putmem and shmemd_putmem_nbi, in each scope. */
 SHMEMD_FN void shmemd_uint_put(const shmemd_ctx_t *ctx, unsigned int *dst, const unsigned int *src,
@@ -180,6 +182,72 @@ SHMEMD_FN void shmemd_uint_put_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd_
 				       op, pe SHMEMD_PASS);
 }
 
+/* As shmemd_iputmem, in each scope. */
+SHMEMD_FN void shmemd_uint_iput(const shmemd_ctx_t *ctx, unsigned int *dst, const unsigned int *src,
+				ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				int pe SHMEMD_SITE)
+{
+	shmemd_iputmem(ctx, dst, src, dst_stride, src_stride, sizeof(unsigned int), nelems,
+		       pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_uint_iput_warp(const shmemd_ctx_t *ctx, unsigned int *dst,
+				     const unsigned int *src, ptrdiff_t dst_stride,
+				     ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_warp(ctx, dst, src, dst_stride, src_stride, sizeof(unsigned int), nelems,
+			    pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_uint_iput_block(const shmemd_ctx_t *ctx, unsigned int *dst,
+				      const unsigned int *src, ptrdiff_t dst_stride,
+				      ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_block(ctx, dst, src, dst_stride, src_stride, sizeof(unsigned int), nelems,
+			     pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_uint_iput_group(const shmemd_ctx_t *ctx, shmemd_group_t g, unsigned int *dst,
+				      const unsigned int *src, ptrdiff_t dst_stride,
+				      ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_group(ctx, g, dst, src, dst_stride, src_stride, sizeof(unsigned int), nelems,
+			     pe SHMEMD_PASS);
+}
+
+/* As shmemd_igetmem, in each scope. */
+SHMEMD_FN int shmemd_uint_iget(const shmemd_ctx_t *ctx, unsigned int *dst, const unsigned int *src,
+			       ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+			       int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem(ctx, dst, src, dst_stride, src_stride, sizeof(unsigned int), nelems,
+			      pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_uint_iget_warp(const shmemd_ctx_t *ctx, unsigned int *dst,
+				    const unsigned int *src, ptrdiff_t dst_stride,
+				    ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_warp(ctx, dst, src, dst_stride, src_stride, sizeof(unsigned int),
+				   nelems, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_uint_iget_block(const shmemd_ctx_t *ctx, unsigned int *dst,
+				     const unsigned int *src, ptrdiff_t dst_stride,
+				     ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_block(ctx, dst, src, dst_stride, src_stride, sizeof(unsigned int),
+				    nelems, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_uint_iget_group(const shmemd_ctx_t *ctx, shmemd_group_t g, unsigned int *dst,
+				     const unsigned int *src, ptrdiff_t dst_stride,
+				     ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_group(ctx, g, dst, src, dst_stride, src_stride, sizeof(unsigned int),
+				    nelems, pe SHMEMD_PASS);
+}
+
 /* As shmemd_p_u32 and shmemd_g_u32. */
 SHMEMD_FN void shmemd_uint_p(const shmemd_ctx_t *ctx, unsigned int *dst, unsigned int value,
 			     int pe SHMEMD_SITE)
@@ -210,6 +278,177 @@ SHMEMD_FN int shmemd_uint_test(const shmemd_ctx_t *ctx, const unsigned int *ivar
 			       unsigned int value SHMEMD_SITE)
 {
 	return shmemd_test_u32(ctx, (const uint32_t *)ivar, cmp, value SHMEMD_PASS);
+}
+
+/* As shmemd_wait_until_all_u64 and those below it, and shmemd_test_all_u64. */
+SHMEMD_FN int shmemd_uint_wait_until_all(const shmemd_ctx_t *ctx, const unsigned int *ivars,
+					 size_t nelems, const int *mask, int cmp,
+					 unsigned int value SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_uint_wait_until_all_for(const shmemd_ctx_t *ctx, const unsigned int *ivars,
+					     size_t nelems, const int *mask, int cmp,
+					     unsigned int value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value),
+				shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN int shmemd_uint_wait_until_all_vector(const shmemd_ctx_t *ctx, const unsigned int *ivars,
+						size_t nelems, const int *mask, int cmp,
+						const unsigned int *values SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_uint_wait_until_all_vector_for(const shmemd_ctx_t *ctx,
+						    const unsigned int *ivars, size_t nelems,
+						    const int *mask, int cmp,
+						    const unsigned int *values,
+						    uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
+				shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN int shmemd_uint_test_all(const shmemd_ctx_t *ctx, const unsigned int *ivars,
+				   size_t nelems, const int *mask, int cmp,
+				   unsigned int value SHMEMD_SITE)
+{
+	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value));
+}
+
+SHMEMD_FN int shmemd_uint_test_all_vector(const shmemd_ctx_t *ctx, const unsigned int *ivars,
+					  size_t nelems, const int *mask, int cmp,
+					  const unsigned int *values SHMEMD_SITE)
+{
+	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values));
+}
+
+/* As shmemd_wait_until_any_u64 and those below it, and shmemd_test_any_u64. */
+SHMEMD_FN int shmemd_uint_wait_until_any(const shmemd_ctx_t *ctx, size_t *index,
+					 const unsigned int *ivars, size_t nelems, const int *mask,
+					 int cmp, unsigned int value SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_uint_wait_until_any_for(const shmemd_ctx_t *ctx, size_t *index,
+					     const unsigned int *ivars, size_t nelems,
+					     const int *mask, int cmp, unsigned int value,
+					     uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value),
+				shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN int shmemd_uint_wait_until_any_vector(const shmemd_ctx_t *ctx, size_t *index,
+						const unsigned int *ivars, size_t nelems,
+						const int *mask, int cmp,
+						const unsigned int *values SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_uint_wait_until_any_vector_for(const shmemd_ctx_t *ctx, size_t *index,
+						    const unsigned int *ivars, size_t nelems,
+						    const int *mask, int cmp,
+						    const unsigned int *values,
+						    uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
+				shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN size_t shmemd_uint_test_any(const shmemd_ctx_t *ctx, const unsigned int *ivars,
+				      size_t nelems, const int *mask, int cmp,
+				      unsigned int value SHMEMD_SITE)
+{
+	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value));
+}
+
+SHMEMD_FN size_t shmemd_uint_test_any_vector(const shmemd_ctx_t *ctx, const unsigned int *ivars,
+					     size_t nelems, const int *mask, int cmp,
+					     const unsigned int *values SHMEMD_SITE)
+{
+	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values));
+}
+
+/* As shmemd_wait_until_some_u64 and those below it, and shmemd_test_some_u64. */
+SHMEMD_FN int shmemd_uint_wait_until_some(const shmemd_ctx_t *ctx, size_t *count,
+					  const unsigned int *ivars, size_t nelems, size_t *indices,
+					  const int *mask, int cmp, unsigned int value SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value), indices,
+				 shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_uint_wait_until_some_for(const shmemd_ctx_t *ctx, size_t *count,
+					      const unsigned int *ivars, size_t nelems,
+					      size_t *indices, const int *mask, int cmp,
+					      unsigned int value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value), indices,
+				 shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN int shmemd_uint_wait_until_some_vector(const shmemd_ctx_t *ctx, size_t *count,
+						 const unsigned int *ivars, size_t nelems,
+						 size_t *indices, const int *mask, int cmp,
+						 const unsigned int *values SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
+				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_uint_wait_until_some_vector_for(const shmemd_ctx_t *ctx, size_t *count,
+						     const unsigned int *ivars, size_t nelems,
+						     size_t *indices, const int *mask, int cmp,
+						     const unsigned int *values,
+						     uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
+				 indices, shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN size_t shmemd_uint_test_some(const shmemd_ctx_t *ctx, const unsigned int *ivars,
+				       size_t nelems, size_t *indices, const int *mask, int cmp,
+				       unsigned int value SHMEMD_SITE)
+{
+	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+				 shmemdi_set(ivars, SHMEMDI_U32, nelems, mask, cmp, value),
+				 indices);
+}
+
+SHMEMD_FN size_t shmemd_uint_test_some_vector(const shmemd_ctx_t *ctx, const unsigned int *ivars,
+					      size_t nelems, size_t *indices, const int *mask,
+					      int cmp, const unsigned int *values SHMEMD_SITE)
+{
+	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+				 shmemdi_set_vector(ivars, SHMEMDI_U32, nelems, mask, cmp, values),
+				 indices);
 }
 
 /* As shmemd_atomic_set_u32 and those below it: no result. */

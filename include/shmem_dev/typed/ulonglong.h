@@ -9,7 +9,9 @@
 #include <shmem_dev/amo.h>
 #include <shmem_dev/rma.h>
 #include <shmem_dev/signal.h>
+#include <shmem_dev/strided.h>
 #include <shmem_dev/wait.h>
+#include <shmem_dev/wait_sets.h>
 
 /* As shmemd_putmem and shmemd_putmem_nbi, in each scope. */
 SHMEMD_FN void shmemd_ulonglong_put(const shmemd_ctx_t *ctx, unsigned long long *dst,
@@ -208,6 +210,74 @@ SHMEMD_FN void shmemd_ulonglong_put_signal_nbi_group(const shmemd_ctx_t *ctx, sh
 				       value, op, pe SHMEMD_PASS);
 }
 
+/* As shmemd_iputmem, in each scope. */
+SHMEMD_FN void shmemd_ulonglong_iput(const shmemd_ctx_t *ctx, unsigned long long *dst,
+				     const unsigned long long *src, ptrdiff_t dst_stride,
+				     ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_iputmem(ctx, dst, src, dst_stride, src_stride, sizeof(unsigned long long), nelems,
+		       pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_ulonglong_iput_warp(const shmemd_ctx_t *ctx, unsigned long long *dst,
+					  const unsigned long long *src, ptrdiff_t dst_stride,
+					  ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_warp(ctx, dst, src, dst_stride, src_stride, sizeof(unsigned long long),
+			    nelems, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_ulonglong_iput_block(const shmemd_ctx_t *ctx, unsigned long long *dst,
+					   const unsigned long long *src, ptrdiff_t dst_stride,
+					   ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_block(ctx, dst, src, dst_stride, src_stride, sizeof(unsigned long long),
+			     nelems, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_ulonglong_iput_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
+					   unsigned long long *dst, const unsigned long long *src,
+					   ptrdiff_t dst_stride, ptrdiff_t src_stride,
+					   size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_group(ctx, g, dst, src, dst_stride, src_stride, sizeof(unsigned long long),
+			     nelems, pe SHMEMD_PASS);
+}
+
+/* As shmemd_igetmem, in each scope. */
+SHMEMD_FN int shmemd_ulonglong_iget(const shmemd_ctx_t *ctx, unsigned long long *dst,
+				    const unsigned long long *src, ptrdiff_t dst_stride,
+				    ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem(ctx, dst, src, dst_stride, src_stride, sizeof(unsigned long long),
+			      nelems, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_ulonglong_iget_warp(const shmemd_ctx_t *ctx, unsigned long long *dst,
+					 const unsigned long long *src, ptrdiff_t dst_stride,
+					 ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_warp(ctx, dst, src, dst_stride, src_stride,
+				   sizeof(unsigned long long), nelems, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_ulonglong_iget_block(const shmemd_ctx_t *ctx, unsigned long long *dst,
+					  const unsigned long long *src, ptrdiff_t dst_stride,
+					  ptrdiff_t src_stride, size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_block(ctx, dst, src, dst_stride, src_stride,
+				    sizeof(unsigned long long), nelems, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_ulonglong_iget_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
+					  unsigned long long *dst, const unsigned long long *src,
+					  ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+					  int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_group(ctx, g, dst, src, dst_stride, src_stride,
+				    sizeof(unsigned long long), nelems, pe SHMEMD_PASS);
+}
+
 /* As shmemd_p_u64 and shmemd_g_u64. */
 SHMEMD_FN void shmemd_ulonglong_p(const shmemd_ctx_t *ctx, unsigned long long *dst,
 				  unsigned long long value, int pe SHMEMD_SITE)
@@ -239,6 +309,189 @@ SHMEMD_FN int shmemd_ulonglong_test(const shmemd_ctx_t *ctx, const unsigned long
 				    int cmp, unsigned long long value SHMEMD_SITE)
 {
 	return shmemd_test_u64(ctx, (const uint64_t *)ivar, cmp, value SHMEMD_PASS);
+}
+
+/* As shmemd_wait_until_all_u64 and those below it, and shmemd_test_all_u64. */
+SHMEMD_FN int shmemd_ulonglong_wait_until_all(const shmemd_ctx_t *ctx,
+					      const unsigned long long *ivars, size_t nelems,
+					      const int *mask, int cmp,
+					      unsigned long long value SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_ulonglong_wait_until_all_for(const shmemd_ctx_t *ctx,
+						  const unsigned long long *ivars, size_t nelems,
+						  const int *mask, int cmp,
+						  unsigned long long value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
+				shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN int shmemd_ulonglong_wait_until_all_vector(const shmemd_ctx_t *ctx,
+						     const unsigned long long *ivars, size_t nelems,
+						     const int *mask, int cmp,
+						     const unsigned long long *values SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_ulonglong_wait_until_all_vector_for(const shmemd_ctx_t *ctx,
+							 const unsigned long long *ivars,
+							 size_t nelems, const int *mask, int cmp,
+							 const unsigned long long *values,
+							 uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN int shmemd_ulonglong_test_all(const shmemd_ctx_t *ctx, const unsigned long long *ivars,
+					size_t nelems, const int *mask, int cmp,
+					unsigned long long value SHMEMD_SITE)
+{
+	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
+}
+
+SHMEMD_FN int shmemd_ulonglong_test_all_vector(const shmemd_ctx_t *ctx,
+					       const unsigned long long *ivars, size_t nelems,
+					       const int *mask, int cmp,
+					       const unsigned long long *values SHMEMD_SITE)
+{
+	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
+}
+
+/* As shmemd_wait_until_any_u64 and those below it, and shmemd_test_any_u64. */
+SHMEMD_FN int shmemd_ulonglong_wait_until_any(const shmemd_ctx_t *ctx, size_t *index,
+					      const unsigned long long *ivars, size_t nelems,
+					      const int *mask, int cmp,
+					      unsigned long long value SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_ulonglong_wait_until_any_for(const shmemd_ctx_t *ctx, size_t *index,
+						  const unsigned long long *ivars, size_t nelems,
+						  const int *mask, int cmp,
+						  unsigned long long value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
+				shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN int shmemd_ulonglong_wait_until_any_vector(const shmemd_ctx_t *ctx, size_t *index,
+						     const unsigned long long *ivars, size_t nelems,
+						     const int *mask, int cmp,
+						     const unsigned long long *values SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_ulonglong_wait_until_any_vector_for(const shmemd_ctx_t *ctx, size_t *index,
+							 const unsigned long long *ivars,
+							 size_t nelems, const int *mask, int cmp,
+							 const unsigned long long *values,
+							 uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN size_t shmemd_ulonglong_test_any(const shmemd_ctx_t *ctx, const unsigned long long *ivars,
+					   size_t nelems, const int *mask, int cmp,
+					   unsigned long long value SHMEMD_SITE)
+{
+	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
+}
+
+SHMEMD_FN size_t shmemd_ulonglong_test_any_vector(const shmemd_ctx_t *ctx,
+						  const unsigned long long *ivars, size_t nelems,
+						  const int *mask, int cmp,
+						  const unsigned long long *values SHMEMD_SITE)
+{
+	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
+}
+
+/* As shmemd_wait_until_some_u64 and those below it, and shmemd_test_some_u64. */
+SHMEMD_FN int shmemd_ulonglong_wait_until_some(const shmemd_ctx_t *ctx, size_t *count,
+					       const unsigned long long *ivars, size_t nelems,
+					       size_t *indices, const int *mask, int cmp,
+					       unsigned long long value SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
+				 shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_ulonglong_wait_until_some_for(const shmemd_ctx_t *ctx, size_t *count,
+						   const unsigned long long *ivars, size_t nelems,
+						   size_t *indices, const int *mask, int cmp,
+						   unsigned long long value,
+						   uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
+				 shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN int shmemd_ulonglong_wait_until_some_vector(const shmemd_ctx_t *ctx, size_t *count,
+						      const unsigned long long *ivars,
+						      size_t nelems, size_t *indices,
+						      const int *mask, int cmp,
+						      const unsigned long long *values SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+SHMEMD_FN int shmemd_ulonglong_wait_until_some_vector_for(const shmemd_ctx_t *ctx, size_t *count,
+							  const unsigned long long *ivars,
+							  size_t nelems, size_t *indices,
+							  const int *mask, int cmp,
+							  const unsigned long long *values,
+							  uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				 indices, shmemdi_limit_for(ns));
+}
+
+SHMEMD_FN size_t shmemd_ulonglong_test_some(const shmemd_ctx_t *ctx,
+					    const unsigned long long *ivars, size_t nelems,
+					    size_t *indices, const int *mask, int cmp,
+					    unsigned long long value SHMEMD_SITE)
+{
+	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
+				 indices);
+}
+
+SHMEMD_FN size_t shmemd_ulonglong_test_some_vector(const shmemd_ctx_t *ctx,
+						   const unsigned long long *ivars, size_t nelems,
+						   size_t *indices, const int *mask, int cmp,
+						   const unsigned long long *values SHMEMD_SITE)
+{
+	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				 indices);
 }
 
 /* As shmemd_atomic_set_u64 and those below it: no result. */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Elements that lie apart in memory. To mapped memory the threads of the group copy them, each
+ * thread whole ones. By NIC the lanes of the group's first warp post a work request for each: those
+ * that post together share a reservation and a doorbell. Elements without gaps are one put or get.
+ */
+#ifndef SHMEMD_IMPL_STRIDED_H
+#define SHMEMD_IMPL_STRIDED_H
+
+#include <shmem_dev/impl/xport.h>
+
+typedef struct shmemdi_elems {
+	size_t n;
+	size_t width;       /* bytes of one */
+	ptrdiff_t at_sym;   /* element i is i * at_sym elements behind the first: at the peer, */
+	ptrdiff_t at_local; /* and here */
+} shmemdi_elems_t;
+
+/* Bytes from the first to the end of the last, SIZE_MAX if they are more. */
+SHMEMD_FN size_t shmemdi_elems_extent(const shmemdi_elems_t *e, ptrdiff_t stride)
+{
+	size_t most = ~(size_t)0, step = (size_t)stride;
+
+	if (e->n == 0 || e->width == 0)
+		return 0;
+	if (e->n - 1 > (most / e->width - 1) / step)
+		return most;
+	return ((e->n - 1) * step + 1) * e->width;
+}
+
+/* In every build: a stride is often computed, and one below 1 would touch memory before the
+ * array. */
+SHMEMD_FN int shmemdi_check_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t stride)
+{
+	if (stride >= 1)
+		return SHMEMD_OK;
+	return shmemdi_record(ctx, op.call, SHMEMD_ERR_BAD_ARGUMENT, op.pe, op.sym,
+			      (uint64_t)(int64_t)stride, 1);
+}
+
+SHMEMD_FN int shmemdi_reach_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				  const shmemdi_elems_t *e, char **base)
+{
+	int status = shmemdi_check_stride(ctx, op, e->at_sym);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_stride(ctx, op, e->at_local);
+	if (status != SHMEMD_OK)
+		return status;
+	op.nbytes = shmemdi_elems_extent(e, e->at_sym);
+	return shmemdi_reach(ctx, op, base);
+}
+
+/* This thread's elements, in mapped memory. */
+SHMEMD_FN void shmemdi_elems_copy(shmemdi_op_t op, const shmemdi_elems_t *e, char *sym, int is_get)
+{
+	size_t sym_step = (size_t)e->at_sym * e->width, local_step = (size_t)e->at_local * e->width;
+	size_t i;
+
+	SHMEMD_ARCH_NO_UNROLL
+	for (i = op.g.rank; i < e->n; i += op.g.size) {
+		char *there = sym + i * sym_step, *here = op.local + i * local_step;
+
+		shmemdi_copy_any(shmemd_thread(), is_get ? here : there, is_get ? there : here,
+				 e->width);
+	}
+}
+
+SHMEMD_FN int shmemdi_elem_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				  const shmemdi_elems_t *e, size_t i, int is_get)
+{
+	op.g = shmemd_thread();
+	op.sym += i * (size_t)e->at_sym * e->width;
+	op.local += i * (size_t)e->at_local * e->width;
+	op.nbytes = e->width;
+	if (is_get)
+		return shmemdi_by_nic_get(ctx, op);
+	return shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, shmemdi_no_signal());
+}
+
+/* Each lane waits for its last element alone, since the CQEs of a channel come in order. Except
+ * for elements that WQEs carry: only blocking puts of them do, and those wait for nothing. */
+SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				   const shmemdi_elems_t *e, int is_get)
+{
+	size_t size = op.g.size < 32 ? op.g.size : 32, i = op.g.rank;
+	int status = SHMEMD_OK;
+
+	if (i >= size || i >= e->n || e->width == 0)
+		return SHMEMD_OK;
+	op.is_blocking = !is_get && e->width <= ctx->inline_nbytes;
+	SHMEMD_ARCH_NO_UNROLL
+	for (; e->n - i > size && status == SHMEMD_OK; i += size)
+		status = shmemdi_elem_by_nic(ctx, op, e, i, is_get);
+	op.is_blocking = 1;
+	return status ? status : shmemdi_elem_by_nic(ctx, op, e, i, is_get);
+}
+
+/* put (is_get: get) of elements, by all threads of op.g. Out of line, with the context in memory
+ * and its channel k, for calls that hardly a kernel makes. */
+SHMEMD_FN_COLD int shmemdi_strided(const shmemd_ctx_t *team, uint32_t k, shmemdi_op_t op,
+				   shmemdi_elems_t e, int is_get)
+{
+	shmemd_ctx_t ctx = *team;
+	int status;
+	char *base;
+
+	ctx.channel = k;
+	status = shmemdi_reach_elems(&ctx, op, &e, &base);
+	if (status == SHMEMD_OK && e.at_sym == 1 && e.at_local == 1) {
+		op.nbytes = e.n * e.width;
+		if (is_get)
+			return shmemdi_get(&ctx, op);
+		shmemdi_put(&ctx, op);
+		return SHMEMD_OK;
+	}
+	if (status == SHMEMD_OK && base)
+		shmemdi_elems_copy(op, &e, shmemdi_p2p_at(&ctx, base, op.sym), is_get);
+	else if (status == SHMEMD_OK)
+		status = shmemdi_elems_by_nic(&ctx, op, &e, is_get);
+	if (!is_get)
+		shmemdi_latch(&ctx, status);
+	return shmemdi_agree(op.g, status);
+}
+
+SHMEMD_FN void shmemdi_iput(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t dst_stride,
+			    ptrdiff_t src_stride, size_t nelems)
+{
+	shmemdi_elems_t e = {nelems, op.nbytes, dst_stride, src_stride};
+
+	(void)shmemdi_strided(ctx->self, ctx->channel, op, e, 0);
+}
+
+SHMEMD_FN int shmemdi_iget(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t dst_stride,
+			   ptrdiff_t src_stride, size_t nelems)
+{
+	shmemdi_elems_t e = {nelems, op.nbytes, src_stride, dst_stride};
+
+	return shmemdi_strided(ctx->self, ctx->channel, op, e, 1);
+}
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Operations on elements of type __half. Written by generate.py, not by hand.
+ * Each function is one call of the byte or word form in its body, whose contract applies. nelems
+ * counts elements. */
+#ifndef SHMEMD_TYPED_HALF_H
+#define SHMEMD_TYPED_HALF_H
+
+#if !defined(__cplusplus)
+#error "shmem_dev/typed/half.h is for CUDA and C++: in C there is no __half"
+#endif
+
+#include <cuda_fp16.h>
+
+#include <shmem_dev/rma.h>
+#include <shmem_dev/signal.h>
+#include <shmem_dev/strided.h>
+
+/* As shmemd_putmem and shmemd_putmem_nbi, in each scope. */
+SHMEMD_FN void shmemd_half_put(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+			       size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_warp(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				    size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_warp(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_block(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				     size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_block(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_group(const shmemd_ctx_t *ctx, shmemd_group_t g, __half *dst,
+				     const __half *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_group(ctx, g, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_nbi(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				   size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_nbi_warp(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+					size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi_warp(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_nbi_block(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+					 size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi_block(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, __half *dst,
+					 const __half *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_nbi_group(ctx, g, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+/* As shmemd_getmem and shmemd_getmem_nbi, in each scope. */
+SHMEMD_FN int shmemd_half_get(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+			      size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_half_get_warp(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				   size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem_warp(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_half_get_block(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				    size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem_block(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_half_get_group(const shmemd_ctx_t *ctx, shmemd_group_t g, __half *dst,
+				    const __half *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_getmem_group(ctx, g, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_get_nbi(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				   size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_get_nbi_warp(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+					size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi_warp(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_get_nbi_block(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+					 size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi_block(ctx, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_get_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g, __half *dst,
+					 const __half *src, size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_getmem_nbi_group(ctx, g, dst, src, nelems * sizeof(__half), pe SHMEMD_PASS);
+}
+
+/* As shmemd_putmem_signal and shmemd_putmem_signal_nbi, in each scope. */
+SHMEMD_FN void shmemd_half_put_signal(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				      size_t nelems, uint64_t *sig, uint64_t value, int op,
+				      int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal(ctx, dst, src, nelems * sizeof(__half), sig, value, op,
+			     pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_signal_warp(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+					   size_t nelems, uint64_t *sig, uint64_t value, int op,
+					   int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_warp(ctx, dst, src, nelems * sizeof(__half), sig, value, op,
+				  pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_signal_block(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+					    size_t nelems, uint64_t *sig, uint64_t value, int op,
+					    int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_block(ctx, dst, src, nelems * sizeof(__half), sig, value, op,
+				   pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_signal_group(const shmemd_ctx_t *ctx, shmemd_group_t g, __half *dst,
+					    const __half *src, size_t nelems, uint64_t *sig,
+					    uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_group(ctx, g, dst, src, nelems * sizeof(__half), sig, value, op,
+				   pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_signal_nbi(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+					  size_t nelems, uint64_t *sig, uint64_t value, int op,
+					  int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi(ctx, dst, src, nelems * sizeof(__half), sig, value, op,
+				 pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_signal_nbi_warp(const shmemd_ctx_t *ctx, __half *dst,
+					       const __half *src, size_t nelems, uint64_t *sig,
+					       uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi_warp(ctx, dst, src, nelems * sizeof(__half), sig, value, op,
+				      pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_signal_nbi_block(const shmemd_ctx_t *ctx, __half *dst,
+						const __half *src, size_t nelems, uint64_t *sig,
+						uint64_t value, int op, int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi_block(ctx, dst, src, nelems * sizeof(__half), sig, value, op,
+				       pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_put_signal_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
+						__half *dst, const __half *src, size_t nelems,
+						uint64_t *sig, uint64_t value, int op,
+						int pe SHMEMD_SITE)
+{
+	shmemd_putmem_signal_nbi_group(ctx, g, dst, src, nelems * sizeof(__half), sig, value, op,
+				       pe SHMEMD_PASS);
+}
+
+/* As shmemd_iputmem, in each scope. */
+SHMEMD_FN void shmemd_half_iput(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				int pe SHMEMD_SITE)
+{
+	shmemd_iputmem(ctx, dst, src, dst_stride, src_stride, sizeof(__half), nelems,
+		       pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_iput_warp(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				     ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				     int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_warp(ctx, dst, src, dst_stride, src_stride, sizeof(__half), nelems,
+			    pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_iput_block(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				      ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				      int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_block(ctx, dst, src, dst_stride, src_stride, sizeof(__half), nelems,
+			     pe SHMEMD_PASS);
+}
+
+SHMEMD_FN void shmemd_half_iput_group(const shmemd_ctx_t *ctx, shmemd_group_t g, __half *dst,
+				      const __half *src, ptrdiff_t dst_stride, ptrdiff_t src_stride,
+				      size_t nelems, int pe SHMEMD_SITE)
+{
+	shmemd_iputmem_group(ctx, g, dst, src, dst_stride, src_stride, sizeof(__half), nelems,
+			     pe SHMEMD_PASS);
+}
+
+/* As shmemd_igetmem, in each scope. */
+SHMEMD_FN int shmemd_half_iget(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+			       ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+			       int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem(ctx, dst, src, dst_stride, src_stride, sizeof(__half), nelems,
+			      pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_half_iget_warp(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				    ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				    int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_warp(ctx, dst, src, dst_stride, src_stride, sizeof(__half), nelems,
+				   pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_half_iget_block(const shmemd_ctx_t *ctx, __half *dst, const __half *src,
+				     ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
+				     int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_block(ctx, dst, src, dst_stride, src_stride, sizeof(__half), nelems,
+				    pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_half_iget_group(const shmemd_ctx_t *ctx, shmemd_group_t g, __half *dst,
+				     const __half *src, ptrdiff_t dst_stride, ptrdiff_t src_stride,
+				     size_t nelems, int pe SHMEMD_SITE)
+{
+	return shmemd_igetmem_group(ctx, g, dst, src, dst_stride, src_stride, sizeof(__half),
+				    nelems, pe SHMEMD_PASS);
+}
+
+/* As shmemd_p_u16 and shmemd_g_u16. */
+SHMEMD_FN void shmemd_half_p(const shmemd_ctx_t *ctx, __half *dst, __half value, int pe SHMEMD_SITE)
+{
+	shmemd_p_u16(ctx, (uint16_t *)dst, *(const uint16_t *)&value, pe SHMEMD_PASS);
+}
+
+SHMEMD_FN int shmemd_half_g(const shmemd_ctx_t *ctx, __half *value, const __half *src,
+			    int pe SHMEMD_SITE)
+{
+	return shmemd_g_u16(ctx, (uint16_t *)value, (const uint16_t *)src, pe SHMEMD_PASS);
+}
+
+#endif

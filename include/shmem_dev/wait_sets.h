@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Waiting for, and testing, several words of this PE at once: all, any or some elements of an
+ * array. shmem_dev.h does not include this header. Here are the forms for uint64_t; typed.h has
+ * them for each type that waits know (shmemd_int_wait_until_any).
+ *
+ * A wait returns a status as all waits do, and what it found through a pointer, which is its first
+ * argument after the context: an index, or a number of elements. If it found nothing, that is
+ * SIZE_MAX, or 0, also after an error. A test returns what it found.
+ *
+ * The elements of a set are those whose mask is 0. An empty set (nelems is 0, or no mask is 0) is
+ * no error, and nothing waits for it: all of it holds, any is SIZE_MAX, some is 0.
+ *
+ * The words are looked at one after another, each once in a look at the set, and relaxed. A call
+ * that finds something acquires: what the writers of the found elements ordered before their
+ * updates is visible to the caller. A call that finds nothing orders nothing. */
+#ifndef SHMEMD_WAIT_SETS_H
+#define SHMEMD_WAIT_SETS_H
+
+#include <shmem_dev/impl/wait_sets.h>
+
+/* Wait until each element of the set has satisfied `ivars[i] cmp value`.
+ *
+ * Callers  one thread.
+ * ivars    [nelems] symmetric words, updated as shmemd_wait_until says.
+ * nelems   0 or more.
+ * mask     [nelems] any memory this thread reads: elements whose mask is not 0 are left out. NULL:
+ *          none is.
+ * cmp      SHMEMD_CMP_EQ, NE, GT, GE, LT or LE, in the type of the words.
+ * Returns  SHMEMD_OK: each element held when it was looked at last; one that changes back meanwhile
+ *          is not looked at again.
+ * Errors   ERR_PEER: a PE of the team died or left, and the set did not hold even then;
+ *          ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed. Both are in the error record,
+ *          with an element that does not hold, and not latched; the wait may be repeated. Check
+ *          builds: ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT.
+ * Source   OpenSHMEM 1.5 shmem_wait_until_all.
+ */
+SHMEMD_FN int shmemd_wait_until_all_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars,
+					size_t nelems, const int *mask, int cmp,
+					uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, with a value for each element: `ivars[i] cmp values[i]`; values: [nelems], any memory
+ * this thread reads. */
+SHMEMD_FN int shmemd_wait_until_all_vector_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars,
+					       size_t nelems, const int *mask, int cmp,
+					       const uint64_t *values SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As shmemd_wait_until_all_u64 with a time limit instead of the default one: ns nanoseconds at
+ * least pass before ERR_TIMEOUT, which is expected and not recorded. 0: ends after 64 looks at the
+ * set, after two if it has 64 elements or more. */
+SHMEMD_FN int shmemd_wait_until_all_for_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars,
+					    size_t nelems, const int *mask, int cmp, uint64_t value,
+					    uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
+				shmemdi_limit_for(ns));
+}
+
+/* As above, with a value for each element. */
+SHMEMD_FN int shmemd_wait_until_all_vector_for_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars,
+						   size_t nelems, const int *mask, int cmp,
+						   const uint64_t *values, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_all(ctx, SHMEMDI_CALL(WAIT),
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				shmemdi_limit_for(ns));
+}
+
+/* Wait until an element of the set satisfies `ivars[i] cmp value`.
+ *
+ * Callers  one thread.
+ * index    receives the number of that element; SIZE_MAX: the set is empty, or an error.
+ * ivars, nelems, mask, cmp, value  as shmemd_wait_until_all.
+ * Returns  SHMEMD_OK: that element held. If several hold, which one is returned differs from call
+ *          to call, so that a series of calls returns each of them.
+ * Errors   those of shmemd_wait_until_all.
+ * Source   OpenSHMEM 1.5 shmem_wait_until_any; the index comes through a pointer so that errors can
+ *          be told.
+ */
+SHMEMD_FN int shmemd_wait_until_any_u64(const shmemd_ctx_t *ctx, size_t *index,
+					const uint64_t *ivars, size_t nelems, const int *mask,
+					int cmp, uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, with a value for each element: `ivars[i] cmp values[i]`; values: [nelems], any memory
+ * this thread reads. */
+SHMEMD_FN int shmemd_wait_until_any_vector_u64(const shmemd_ctx_t *ctx, size_t *index,
+					       const uint64_t *ivars, size_t nelems,
+					       const int *mask, int cmp,
+					       const uint64_t *values SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As shmemd_wait_until_any_u64 with a time limit instead of the default one: ns nanoseconds at
+ * least pass before ERR_TIMEOUT, which is expected and not recorded. 0: ends after 64 looks at the
+ * set, after two if it has 64 elements or more. */
+SHMEMD_FN int shmemd_wait_until_any_for_u64(const shmemd_ctx_t *ctx, size_t *index,
+					    const uint64_t *ivars, size_t nelems, const int *mask,
+					    int cmp, uint64_t value, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
+				shmemdi_limit_for(ns));
+}
+
+/* As above, with a value for each element. */
+SHMEMD_FN int shmemd_wait_until_any_vector_for_u64(const shmemd_ctx_t *ctx, size_t *index,
+						   const uint64_t *ivars, size_t nelems,
+						   const int *mask, int cmp, const uint64_t *values,
+						   uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_any(ctx, SHMEMDI_CALL(WAIT), index,
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				shmemdi_limit_for(ns));
+}
+
+/* Wait until at least one element of the set satisfies `ivars[i] cmp value`.
+ *
+ * Callers  one thread.
+ * count    receives how many did, in one look at each; 0: the set is empty, or an error.
+ * indices  [nelems] any memory this thread writes: receives their numbers, in ascending order. What
+ *          is behind them is unchanged.
+ * ivars, nelems, mask, cmp, value  as shmemd_wait_until_all.
+ * Returns  SHMEMD_OK: those elements held.
+ * Errors   those of shmemd_wait_until_all.
+ * Source   OpenSHMEM 1.5 shmem_wait_until_some; the count comes through a pointer so that errors
+ *          can be told.
+ */
+SHMEMD_FN int shmemd_wait_until_some_u64(const shmemd_ctx_t *ctx, size_t *count,
+					 const uint64_t *ivars, size_t nelems, size_t *indices,
+					 const int *mask, int cmp, uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
+				 shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As above, with a value for each element: `ivars[i] cmp values[i]`; values: [nelems], any memory
+ * this thread reads. */
+SHMEMD_FN int shmemd_wait_until_some_vector_u64(const shmemd_ctx_t *ctx, size_t *count,
+						const uint64_t *ivars, size_t nelems,
+						size_t *indices, const int *mask, int cmp,
+						const uint64_t *values SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				 indices, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As shmemd_wait_until_some_u64 with a time limit instead of the default one: ns nanoseconds at
+ * least pass before ERR_TIMEOUT, which is expected and not recorded. 0: ends after 64 looks at the
+ * set, after two if it has 64 elements or more. */
+SHMEMD_FN int shmemd_wait_until_some_for_u64(const shmemd_ctx_t *ctx, size_t *count,
+					     const uint64_t *ivars, size_t nelems, size_t *indices,
+					     const int *mask, int cmp, uint64_t value,
+					     uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value), indices,
+				 shmemdi_limit_for(ns));
+}
+
+/* As above, with a value for each element. */
+SHMEMD_FN int shmemd_wait_until_some_vector_for_u64(const shmemd_ctx_t *ctx, size_t *count,
+						    const uint64_t *ivars, size_t nelems,
+						    size_t *indices, const int *mask, int cmp,
+						    const uint64_t *values, uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_wait_some(ctx, SHMEMDI_CALL(WAIT), count,
+				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				 indices, shmemdi_limit_for(ns));
+}
+
+/* Look once at each element: do all of the set satisfy `ivars[i] cmp value`?
+ *
+ * Callers  one thread.
+ * ivars, nelems, mask, cmp, value  as shmemd_wait_until_all.
+ * Returns  1 or 0; 1 for an empty set. After 1 the data is visible as after a wait. Check builds: 0
+ *          for bad arguments, which are recorded and latched.
+ * Source   OpenSHMEM 1.5 shmem_test_all. A loop around test is not bounded: prefer the wait.
+ */
+SHMEMD_FN int shmemd_test_all_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars, size_t nelems,
+				  const int *mask, int cmp, uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
+}
+
+/* As above, with a value for each element: `ivars[i] cmp values[i]`. */
+SHMEMD_FN int shmemd_test_all_vector_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars,
+					 size_t nelems, const int *mask, int cmp,
+					 const uint64_t *values SHMEMD_SITE)
+{
+	return shmemdi_test_all(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
+}
+
+/* Look once at each element until one satisfies `ivars[i] cmp value`.
+ *
+ * Callers  one thread.
+ * ivars, nelems, mask, cmp, value  as shmemd_wait_until_all.
+ * Returns  the number of that element, which differs from call to call as that of
+ *          shmemd_wait_until_any does, and the data is visible as after a wait; SIZE_MAX: none.
+ *          Check builds: SIZE_MAX for bad arguments, which are recorded and latched.
+ * Source   OpenSHMEM 1.5 shmem_test_any.
+ */
+SHMEMD_FN size_t shmemd_test_any_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars, size_t nelems,
+				     const int *mask, int cmp, uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value));
+}
+
+/* As above, with a value for each element: `ivars[i] cmp values[i]`. */
+SHMEMD_FN size_t shmemd_test_any_vector_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars,
+					    size_t nelems, const int *mask, int cmp,
+					    const uint64_t *values SHMEMD_SITE)
+{
+	return shmemdi_test_any(ctx, SHMEMDI_CALL(TEST),
+				shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values));
+}
+
+/* Look once at each element: which of the set satisfy `ivars[i] cmp value`?
+ *
+ * Callers  one thread.
+ * ivars, nelems, indices, mask, cmp, value  as shmemd_wait_until_some.
+ * Returns  how many do, with their numbers in indices; 0: none. After 1 or more the data is visible
+ *          as after a wait. Check builds: 0 for bad arguments, which are recorded and latched.
+ * Source   OpenSHMEM 1.5 shmem_test_some.
+ */
+SHMEMD_FN size_t shmemd_test_some_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars, size_t nelems,
+				      size_t *indices, const int *mask, int cmp,
+				      uint64_t value SHMEMD_SITE)
+{
+	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+				 shmemdi_set(ivars, SHMEMDI_U64, nelems, mask, cmp, value),
+				 indices);
+}
+
+/* As above, with a value for each element: `ivars[i] cmp values[i]`. */
+SHMEMD_FN size_t shmemd_test_some_vector_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars,
+					     size_t nelems, size_t *indices, const int *mask,
+					     int cmp, const uint64_t *values SHMEMD_SITE)
+{
+	return shmemdi_test_some(ctx, SHMEMDI_CALL(TEST),
+				 shmemdi_set_vector(ivars, SHMEMDI_U64, nelems, mask, cmp, values),
+				 indices);
+}
+
+#endif
