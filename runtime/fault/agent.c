@@ -22,6 +22,14 @@ static void free_agent(shmemhi_fault_agent_t *agent)
 	free(agent);
 }
 
+/* config.unreachable of the core. */
+static void end_waits(void *arg, int pe)
+{
+	const shmemhi_fault_agent_t *agent = arg;
+
+	shmemhi_unreachable(agent->job, pe);
+}
+
 /* What this PE needs by itself. */
 static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_ops_t *ops,
 		      void *self, name_t *name)
@@ -37,6 +45,7 @@ static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_op
 					 .n_gone = &job->n_gone,
 					 .log = job->log,
 					 .changed = shmemhi_fault_report_change,
+					 .unreachable = end_waits,
 					 .changed_arg = agent};
 	int status;
 

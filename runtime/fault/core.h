@@ -53,7 +53,10 @@ typedef struct shmemhi_fault_config {
 	shmemhi_log_t log;
 	/* State, path or status of channel k to PE pe changed. May be NULL. */
 	void (*changed)(void *arg, int pe, uint32_t k, const shmemhi_fault_channel_t *c);
-	void *changed_arg;
+	/* A channel to PE pe ended because no path was found in time: with it all channels to that
+	 * PE. Once for each PE. May be NULL. */
+	void (*unreachable)(void *arg, int pe);
+	void *changed_arg; /* of both */
 } shmemhi_fault_config_t;
 
 struct shmemhi_fault_core {
@@ -61,6 +64,7 @@ struct shmemhi_fault_core {
 	shmemhi_fault_channel_t *channels; /* [n_pes][n_channels] */
 	uint32_t *active, n_active;        /* channels with something to do */
 	uint8_t *is_dead;                  /* [n_pes] PEER_DEAD was given to its channels */
+	uint8_t *is_unreachable;           /* [n_pes] its channels ended for want of a path */
 	int n_gone;                        /* when is_dead was brought up to date */
 	uint64_t now;
 	uint64_t n_orders;  /* order_place of the next one */

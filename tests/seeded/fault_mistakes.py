@@ -101,7 +101,7 @@ FAULT_MISTAKES = [
      "{{0|shmemd_arch_ld_relaxed_u64(&c->ch->reported)}})",
      "ring_reports", "switch_forgets_reports"),
     ("FA_CAUSE", "agent: a path is left for any reason that the transport gives",
-     "fault/core.c", "if ({{!may_switch(cause.kind)|0}})",
+     "fault/core.c", "if ({{!shmemhi_cause_may_switch(cause.kind)|0}})",
      "fault_agent", "random_events"),
     ("FA_SUSPECT", "agent: a wait without progress leaves a path that works",
      "fault/core.c", "{{core->config.ops->is_in_error(core->config.self, pe_of(core, index), "
@@ -136,7 +136,8 @@ FAULT_MISTAKES = [
      "fault/core.c", "if ({{c->n_todo + SHMEMHI_SWITCH_ACTIONS > SHMEMHI_FAULT_TODO|0}})",
      "fault_agent", "too_many_actions"),
     ("FA_ROOT", "agent: a root cause that comes after 'flushed' is lost",
-     "fault/core.c", "{{says_more(cause.kind)|0}} && !says_more(c->cause.kind)",
+     "fault/core.c", "{{shmemhi_cause_says_more(cause.kind)|0}} && "
+     "!shmemhi_cause_says_more(c->cause.kind)",
      "fault_agent", "causes_are_told"),
     ("FA_TOLD", "agent: the peer is not informed of the cause",
      "fault/core.c", "m.value = {{SHMEMHI_FENCE_VALUE(core->channels[index].cause)|0}}",
@@ -199,4 +200,11 @@ FAULT_MISTAKES = [
     ("FA_LONG", "agent: a path that ran for long counts as none",
      "fault/core.c", "{{core->now - c->running_since >= core->config.giveup_ns|0}}",
      "fault_agent", "paths_that_do_not_work"),
+    ("FA_ALL", "agent: only the channel that found no path ends",
+     "fault/core.c", "{{feed(core, i, (shmemhi_switch_event_t){SHMEMHI_EV_ENDED, 0, 0}, "
+     "no_cause)|(void)0}}; core->channels[i]",
+     "fault_agent", "gives_up_with_all_channels"),
+    ("FA_UNREACHABLE", "agent: waits are not told that no path is left",
+     "fault/core.c", "if ({{core->config.unreachable|0}}) core->config.unreachable(",
+     "fault_agent", "gives_up_with_all_channels"),
 ]

@@ -56,6 +56,7 @@ typedef struct host {
 	_Atomic int n_gone;
 	int pe, is_gone, is_blocked; /* blocked: none of its ports can be used */
 	int ordering;                /* channel of the order that the device has, or NONE */
+	int unreachable[MAX_PES];    /* the core has said so */
 	end_t ends[MAX_PES][MAX_CHANNELS];
 } host_t;
 

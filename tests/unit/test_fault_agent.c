@@ -15,6 +15,14 @@
 
 static uint64_t n_runs = N_RUNS, n_switches, n_ends, most_todo;
 
+static void model_unreachable(void *arg, int pe)
+{
+	host_t *h = arg;
+
+	CHECK(!h->unreachable[pe]);
+	h->unreachable[pe] = 1;
+}
+
 static void open_host(int pe)
 {
 	const shmemhi_fault_config_t config = {
@@ -28,6 +36,8 @@ static void open_host(int pe)
 		.causes = hosts[pe].causes,
 		.n_gone = &hosts[pe].n_gone,
 		.log = {SHMEMHI_OFF, pe, n_pes},
+		.unreachable = model_unreachable,
+		.changed_arg = &hosts[pe],
 	};
 
 	hosts[pe].pe = pe;
@@ -132,6 +142,13 @@ static void refuse(int a, int b, uint32_t k)
 	end->reported[path_in_use(a, b, k)] &= ~(uint32_t)REPORTED_FAULT;
 }
 
+/* All channels of two PEs end together. */
+static void may_give_up(int a, int b)
+{
+	for (uint32_t k = 0; k < n_channels; k++)
+		end_of(a, b, k)->may_be_peer = end_of(b, a, k)->may_be_peer = 1;
+}
+
 /* Time passes while no port of PE a can be used: what has no path then may end. */
 static void block_long(int a)
 {
@@ -145,8 +162,7 @@ static void block_long(int a)
 			for (uint32_t k = 0; k < n_channels; k++)
 				if (channel_of(pe, peer, k)->is_open &&
 				    channel_of(pe, peer, k)->machine.phase != SHMEMHI_RUNNING)
-					end_of(pe, peer, k)->may_be_peer =
-						end_of(peer, pe, k)->may_be_peer = 1;
+					may_give_up(pe, peer);
 	model_now += GIVEUP_NS;
 }
 
@@ -238,6 +254,10 @@ static void check_end(int pe, int peer, uint32_t k)
 	CHECK(shmemhi_fault_status(c) == end->status);
 	CHECK(end->status != 0 || !hosts[peer].is_gone);
 	n_ends += end->status != 0;
+	/* Between PEs that are alive all channels end for want of a path, or none does. */
+	if (!hosts[pe].is_gone && !hosts[peer].is_gone)
+		CHECK(hosts[pe].unreachable[peer] ==
+		      (c->is_open && c->machine.phase == SHMEMHI_CLOSED));
 	if (c->is_open && c->machine.phase == SHMEMHI_CLOSED) {
 		/* The adapter writes no more for the peer. */
 		for (uint32_t path = 0; path <= c->machine.path; path++)
@@ -322,7 +342,7 @@ static void gives_up(void **state)
 	steps(10);
 	assert_int_equal(shmemhi_fault_state(channel_of(0, 1, 0)), SHMEMH_FAULT_SWITCHING);
 	assert_int_equal(shmemhi_fault_state(channel_of(1, 0, 0)), SHMEMH_FAULT_SWITCHING);
-	end_of(0, 1, 0)->may_be_peer = end_of(1, 0, 0)->may_be_peer = 1;
+	may_give_up(0, 1);
 	model_now += SHMEMHI_SECOND;
 	steps(10);
 	for (int pe = 0; pe < 2; pe++) {
@@ -333,6 +353,38 @@ static void gives_up(void **state)
 		assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_GIVEUP);
 	}
 	assert_true(!channel_of(0, 1, 0)->is_cause_there);
+	close_hosts();
+}
+
+/* Two channels, one of which finds no path: both end, at both ends, and waits for the other PE are
+ * told. */
+static void gives_up_with_all_channels(void **state)
+{
+	(void)state;
+	do {
+		set_up_pair();
+		if (n_channels < 2)
+			close_hosts();
+	} while (n_channels < 2);
+	hosts[0].is_blocked = 1;
+	fail_link(0, 1, 1);
+	steps(100);
+	may_give_up(0, 1);
+	model_now += GIVEUP_NS;
+	steps(50);
+	for (int pe = 0; pe < 2; pe++) {
+		for (uint32_t k = 0; k < n_channels; k++) {
+			const shmemhi_fault_channel_t *c = channel_of(pe, 1 - pe, k);
+
+			assert_int_equal(shmemhi_fault_status(c), SHMEMD_ERR_PEER);
+			assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_GIVEUP);
+			assert_int_equal(end_of(pe, 1 - pe, k)->status, SHMEMD_ERR_PEER);
+		}
+		assert_int_equal(hosts[pe].unreachable[1 - pe], 1);
+		assert_int_equal(hosts[pe].unreachable[pe], 0);
+		assert_int_equal(hosts[pe].core.n_active, 0);
+	}
+	assert_true(!channel_of(0, 1, 0)->is_cause_there && channel_of(1, 0, 0)->is_cause_there);
 	close_hosts();
 }
 
@@ -357,7 +409,7 @@ static void ends_past(int kind)
 	fail_link(0, 1, 0);
 	steps(50);
 	assert_int_equal(shmemhi_fault_state(channel_of(0, 1, 0)), SHMEMH_FAULT_SWITCHING);
-	end_of(0, 1, 0)->may_be_peer = end_of(1, 0, 0)->may_be_peer = 1;
+	may_give_up(0, 1);
 	model_now += GIVEUP_NS;
 	steps(50);
 	for (int pe = 0; pe < 2; pe++)
@@ -448,7 +500,7 @@ static int flap(int cause, int no_traffic, uint64_t run_ns, int n)
 	if (no_traffic) /* path 0 too */
 		end_of(0, 1, 0)->eps[0].executed = end_of(1, 0, 0)->eps[0].executed = 0;
 	memset(pair_of(0, 1, 0)->is_faulted, 1, MAX_PATHS);
-	end_of(0, 1, 0)->may_be_peer = end_of(1, 0, 0)->may_be_peer = 1;
+	may_give_up(0, 1);
 	for (int i = 0; i < n && !status; i++) {
 		plan(SHMEMHI_EV_FAULT, path_in_use(0, 1, 0), cause, 0x15);
 		steps(40);
@@ -510,6 +562,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_events),
 		cmocka_unit_test(gives_up),
+		cmocka_unit_test(gives_up_with_all_channels),
 		cmocka_unit_test(ends_past_what_is_not_done),
 		cmocka_unit_test(paths_that_do_not_work),
 		cmocka_unit_test(causes_are_told),
