@@ -69,8 +69,8 @@ void shmemhi_pair_close(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
 /* Replace the queue pairs and CQs of a pair by new ones in the same memory. */
 int shmemhi_pair_renew(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
 
-/* Move the queue pair of `a` through RESET to RTS again, with the PSN that it began with. b stays as
- * it is: what a sends now, b has received already, as many packets as before. */
+/* Move the queue pair of `a` through RESET to RTS again, with the PSN that it began with. b stays
+ * as it is: what a sends now, b has received already, as many packets as before. */
 int shmemhi_pair_rewind(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
 
 /* Memory at an offset, as the port of that end knows it. */
