@@ -7,6 +7,11 @@ bool shmemhi_cause_may_switch(uint32_t cause)
 	return cause >= SHMEMH_FAULT_BY_RETRIES && cause <= SHMEMH_FAULT_BY_MOVE;
 }
 
+bool shmemhi_cause_is_silent(uint32_t cause)
+{
+	return cause >= SHMEMH_FAULT_BY_RETRIES && cause <= SHMEMH_FAULT_BY_QP;
+}
+
 bool shmemhi_cause_says_more(uint32_t cause)
 {
 	return cause != SHMEMH_FAULT_BY_NONE && cause != SHMEMH_FAULT_BY_FLUSH &&

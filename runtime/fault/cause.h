@@ -12,6 +12,9 @@ bool shmemhi_cause_may_switch(uint32_t cause);
 /* A queue pair in ERR and flushed requests are what follows from another cause. */
 bool shmemhi_cause_says_more(uint32_t cause);
 
+/* Requests got no answer, or what follows from that: nothing says which part of the path failed. */
+bool shmemhi_cause_is_silent(uint32_t cause);
+
 /* The cause that this event gives to what the machine does because of it; found: what the transport
  * said with it. */
 shmemhi_fault_cause_t shmemhi_cause_of(const shmemhi_switch_event_t *e,

@@ -57,14 +57,18 @@ static uint32_t k_of(const shmemhi_fault_core_t *core, uint32_t index)
 
 /* Paths that open, and on which requests then get no answer, are as bad as none: the time for
  * finding one goes on from the first of them. It begins anew with a path that has executed
- * something (note_work), has run for that time, or was left for a reason that is known. */
+ * something (note_work), that has run so long that requests would have failed before if there were
+ * any, or that was left for a reason that is known. That a PE moves to its other port is none: it
+ * does so because paths fail. Both ends know the same: FENCE carries the cause, FENCED what was
+ * executed. */
 static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c)
 {
+	const uint64_t long_ns = core->config.giveup_ns + core->config.silence_ns;
 	const int is_silent =
-		c->cause.kind >= SHMEMH_FAULT_BY_RETRIES && c->cause.kind <= SHMEMH_FAULT_BY_QP;
+		shmemhi_cause_is_silent(c->left_for) || c->left_for == SHMEMH_FAULT_BY_MOVE;
 
 	c->left_at = core->now;
-	if (!c->has_lost || !is_silent || core->now - c->running_since >= core->config.giveup_ns)
+	if (!c->has_lost || !is_silent || core->now - c->running_since >= long_ns)
 		c->pathless_since = core->now;
 	c->has_lost = 1;
 }
@@ -99,12 +103,11 @@ static void note_change(shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c,
 		c->is_changed = 1;
 }
 
-/* Has the machine begun to leave its path, or to end a direction, by an event? */
+/* Has the machine begun to leave its path by an event? */
 static int has_left(const shmemhi_switch_t *before, const shmemhi_switch_t *after)
 {
-	return (before->phase <= SHMEMHI_RUNNING && after->phase >= SHMEMHI_STOPPING) ||
-	       (before->phase <= SHMEMHI_RUNNING && before->path != after->path) ||
-	       (!before->status && after->status);
+	return before->phase <= SHMEMHI_RUNNING &&
+	       (after->phase >= SHMEMHI_STOPPING || before->path != after->path);
 }
 
 static void refuse(shmemhi_fault_core_t *core, uint32_t index, const char *what, int kind)
@@ -150,8 +153,10 @@ static void feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_even
 	before = c->machine;
 	note_work(c, &event);
 	n = shmemhi_switch_event(&c->machine, event, actions);
+	if (has_left(&before, &c->machine))
+		c->left_for = shmemhi_cause_of(&event, found).kind;
 	/* What ended a direction stays its cause. */
-	if (!before.status && has_left(&before, &c->machine)) {
+	if (!before.status && (has_left(&before, &c->machine) || c->machine.status)) {
 		c->cause = shmemhi_cause_of(&event, found);
 		c->cause_path = before.path;
 		c->is_cause_there = event.kind == SHMEMHI_EV_FENCE ||
@@ -321,17 +326,19 @@ static bool send_message(shmemhi_fault_core_t *core, uint32_t index,
 }
 
 /* Execute an action of the transport. Returns whether it is done. */
-static bool execute(shmemhi_fault_core_t *core, uint32_t index, const shmemhi_switch_action_t *a,
+static bool execute(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_action_t a,
 		    shmemhi_switch_event_t *result)
 {
 	const shmemhi_fault_config_t *config = &core->config;
 
 	memset(result, 0, sizeof *result);
 	result->kind = -1;
-	if (!config->ops->execute(config->self, pe_of(core, index), k_of(core, index), a, result))
+	if (a.kind == SHMEMHI_ACT_STOP)
+		a.value = core->channels[index].left_for;
+	if (!config->ops->execute(config->self, pe_of(core, index), k_of(core, index), &a, result))
 		return false;
 	core->is_busy = true;
-	result->path = a->path;
+	result->path = a.path;
 	return true;
 }
 
@@ -375,7 +382,7 @@ static bool act(shmemhi_fault_core_t *core, uint32_t index)
 		begin_order(core, c, &a);
 		break;
 	default:
-		if (!execute(core, index, &a, &result))
+		if (!execute(core, index, a, &result))
 			return false;
 	}
 	core->is_busy = true;
@@ -418,7 +425,7 @@ static void try_prepare(shmemhi_fault_core_t *core, uint32_t index)
 		c->has_prepare = 0;
 	if (!c->has_prepare || core->now < c->prepare_at)
 		return;
-	if (execute(core, index, &a, &result)) {
+	if (execute(core, index, a, &result)) {
 		c->has_prepare = 0;
 		feed_result(core, index, &result);
 		return;
@@ -467,7 +474,7 @@ static void give_orders(shmemhi_fault_core_t *core)
 		const shmemhi_switch_action_t a = c->order;
 		shmemhi_switch_event_t result;
 
-		if (!execute(core, (uint32_t)index, &a, &result))
+		if (!execute(core, (uint32_t)index, a, &result))
 			return;
 		c->has_order = 0;
 		count_order(c, &a, result.value);

@@ -36,6 +36,7 @@ typedef struct shmemhi_fault_channel {
 	uint8_t is_cause_there; /* the peer found it */
 	shmemhi_fault_cause_t cause;
 	uint32_t cause_path; /* path that it ended */
+	uint32_t left_for;   /* kind of the cause for which the latest path was left */
 	uint64_t switches, replayed, ambiguous;
 } shmemhi_fault_channel_t;
 
@@ -45,6 +46,7 @@ typedef struct shmemhi_fault_config {
 	int pe, n_pes;
 	uint32_t n_channels;
 	uint64_t giveup_ns;
+	uint64_t silence_ns; /* a request that gets no answer has failed by then */
 	const shmemhi_fault_ops_t *ops;
 	void *self;
 	shmemhi_fault_net_t net;

@@ -168,11 +168,11 @@ struct shmemhi_standby {
 	uint64_t n_orders;
 	uint64_t ordered_at;       /* when the latest order was given */
 	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
-	int has_service;
-	shmemd_faults_t *faults;      /* pinned */
-	uint64_t n_reports;           /* seen */
-	size_t report_at;             /* route to look at next; n_routes: none */
-	size_t fault_at;              /* the same for endpoints that must be left */
+	int has_service, has_service_failed; /* failed: said once */
+	shmemd_faults_t *faults;             /* pinned */
+	uint64_t n_reports;                  /* seen */
+	size_t report_at;                    /* route to look at next; n_routes: none */
+	size_t fault_at;                     /* the same for endpoints that must be left */
 	size_t refused_at, n_refused; /* the same for routes with `refused`; how many there are */
 	size_t poll_at;               /* the same for QUERY_QP */
 	uint64_t poll_time;
@@ -250,8 +250,9 @@ bool shmemhi_may_prepare(const shmemhi_standby_t *s);
 /* Why an endpoint must be left: enum shmemh_fault_cause; 0: it need not. */
 uint32_t shmemhi_must_leave(const shmemhi_standby_t *s, const shmemhi_endpoint_t *e);
 
-/* A path failed without a reason that this PE knows. It may choose the other port. */
-void shmemhi_failed_silently(shmemhi_standby_t *s, int pe, shmemhi_route_t *route);
+/* The route's current path failed without a reason that either end knows. This PE may choose its
+ * other port. */
+void shmemhi_failed_silently(shmemhi_standby_t *s, shmemhi_route_t *route);
 
 /* For ib/watch.c, any thread: something happened to a port. */
 void shmemhi_standby_note(shmemhi_standby_t *s, size_t column, bool is_fatal);

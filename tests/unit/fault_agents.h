@@ -22,6 +22,7 @@
 #define MAX_QUEUE 256
 #define NONE (-1)
 #define GIVEUP_NS (30 * SHMEMHI_SECOND)
+#define SILENCE_NS (9 * SHMEMHI_SECOND)
 
 enum endpoint_state { INIT, RTS, STOPPED, DRAINED, FLUSHED, QUERIED, DEAD };
 
