@@ -86,8 +86,7 @@ int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 	int status;
 
 	if (e->stage == SHMEMHI_IN_INIT) {
-		status = shmemhi_address_find(&s->ib->lib, opt, e->link->nic, e->link->pe,
-					      &e->peer.port, &address, &s->err);
+		status = shmemhi_resolve(s, e, &address);
 		if (status == SHMEMH_OK)
 			status = shmemhi_link_to_rtr(&s->ib->lib, opt, e->link, &e->peer.port,
 						     &e->peer.qp, &address, &s->err);

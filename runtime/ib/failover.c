@@ -66,6 +66,8 @@ static bool stop(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_
 	if (shmemhi_link_to_err(&s->ib->lib, e->link, &s->err) != SHMEMH_OK)
 		return false;
 	e->stage = SHMEMHI_STOPPED;
+	if (shmemhi_cause_is_silent(cause))
+		shmemhi_resolve_again(s, e);
 	if (e == route->current && shmemhi_cause_is_silent(cause) && s->ports[e->column].is_up &&
 	    !shmemhi_must_leave(s, e))
 		shmemhi_failed_silently(s, route);

@@ -118,6 +118,15 @@ typedef struct shmemhi_route {
 	shmemhi_offer_bytes_t offer;   /* of the peer */
 } shmemhi_route_t;
 
+/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). */
+typedef struct shmemhi_resolved {
+	shmemhi_port_info_t peer;    /* that it was asked for */
+	shmemhi_address_t address;   /* if status is SHMEMH_OK */
+	uint64_t at;                 /* when */
+	uint32_t n_seen, generation; /* of the own port, then */
+	int status, is_there;
+} shmemhi_resolved_t;
+
 /* A queue pair that is connected to itself, by which a port flushes what its NIC has accepted
  * (ib/flush.c). */
 typedef struct shmemhi_flusher {
@@ -128,14 +137,16 @@ typedef struct shmemhi_flusher {
 	char *memory;      /* queue, then a page for READs */
 	uint64_t n_posted; /* flushes; each asks for one CQE */
 	uint64_t n_done;
-	uint64_t index;      /* of the queue pair's next WQEBB */
-	uint64_t n_cqes;     /* read since the queue pair was made */
-	uint64_t round;      /* queue pairs made */
-	uint64_t idle_since; /* when CQEs of what was posted began to be waited for */
-	uint16_t last;       /* index of the WQEBB that the latest CQE is of */
-	int has_failed;      /* make the queue pair again */
-	int is_local;        /* DUMPs instead of READs */
-	int reads_fail;      /* READs failed although the port is up */
+	uint64_t index;            /* of the queue pair's next WQEBB */
+	uint64_t n_cqes;           /* read since the queue pair was made */
+	uint64_t round;            /* queue pairs made */
+	uint64_t idle_since;       /* when CQEs of what was posted began to be waited for */
+	uint16_t last;             /* index of the WQEBB that the latest CQE is of */
+	shmemhi_address_t address; /* the port's own, as of when it was up last */
+	uint32_t generation;       /* of the port, when the queue pair was made */
+	int has_failed;            /* make the queue pair again */
+	int is_local;              /* DUMPs instead of READs */
+	int reads_fail;            /* READs failed although the port is up */
 } shmemhi_flusher_t;
 
 /* A port of this PE that paths may use. */
@@ -164,6 +175,7 @@ struct shmemhi_standby {
 	shmemhi_slot_block_t *blocks;
 	shmemhi_route_t *routes; /* [n_channels][n_pes], as links */
 	shmemhi_endpoint_t *firsts;
+	shmemhi_resolved_t *resolved; /* [SHMEMHI_COLUMNS][n_pes] */
 	shmemd_switch_order_t *order; /* pinned */
 	uint64_t n_orders;
 	uint64_t ordered_at;       /* when the latest order was given */
@@ -230,6 +242,11 @@ int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uin
 /* Destroy its queue pair; its slot can be taken again after `retired`. e is freed, unless it is a
  * first one. */
 void shmemhi_endpoint_destroy(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e);
+
+/* ib/resolve.c: the address of e->peer.port; and look for it again at the next connect.
+ * Returns  SHMEMH_OK; ERR_NIC: it was not found now or shortly before. */
+int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_address_t *address);
+void shmemhi_resolve_again(shmemhi_standby_t *s, const shmemhi_endpoint_t *e);
 
 /* ib/flush.c */
 

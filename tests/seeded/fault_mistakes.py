@@ -230,4 +230,7 @@ FAULT_MISTAKES = [
     ("FI_REFRESH", "transport: a refresh of a port stores what other threads read",
      "ib/ports.c", "{{nic->lid = p.nic.lid|*nic = p.nic, nic->lid}};",
      "ib_standby", "refresh_of_a_port"),
+    ("FI_AGAIN", "transport: an address that has failed silently is used again",
+     "ib/failover.c", "{{shmemhi_resolve_again(s, e)|(void)0}}",
+     "ib_standby", "addresses_are_kept"),
 ]

@@ -132,7 +132,10 @@ static int refuse_modify(struct mlx5dv_devx_obj *obj, const void *in, size_t in_
 static void set_up_ports(void)
 {
 	static shmemhi_open_port_t nics[2] = {{.port = 1}, {.port = 1}};
+	static shmemhi_resolved_t resolved[SHMEMHI_COLUMNS * 2];
 
+	memset(resolved, 0, sizeof resolved);
+	standby.resolved = resolved;
 	job.n_pes = 2;
 	ib.n_channels = 1;
 	ib.lib.obj_modify = refuse_modify;
@@ -216,6 +219,85 @@ static void ports_that_cannot_be_connected(void **state)
 		assert_false(ops->execute(&standby, 1, 0, &prepare, &result));
 	}
 	assert_int_equal(standby.column, 1); /* path 2: the lower PE */
+}
+
+/* ---- addresses ---- */
+
+static int n_lookups;
+
+static struct ibv_ah *no_neighbour(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	(void)pd, (void)attr;
+	n_lookups++;
+	errno = ETIMEDOUT;
+	return NULL;
+}
+
+static struct ibv_ah *neighbour(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	static struct ibv_ah ah;
+
+	(void)pd, (void)attr;
+	n_lookups++;
+	return &ah;
+}
+
+static int read_ah(struct mlx5dv_obj *obj, uint64_t type)
+{
+	static struct mlx5_wqe_av av = {.rmac = {2, 0, 0, 0, 0, 9}};
+
+	(void)type;
+	obj->ah.out->av = &av;
+	return 0;
+}
+
+static int forget_ah(struct ibv_ah *ah)
+{
+	(void)ah;
+	return 0;
+}
+
+/* One look-up for all channels of a PE, also if it fails; another one after an event of the port,
+ * for another address of the peer, and after a path that failed silently. */
+static void addresses_are_kept(void **state)
+{
+	shmemhi_endpoint_t *e = routes[1].used;
+	shmemhi_address_t address;
+
+	(void)state;
+	set_up_ports();
+	ib.lib.create_ah = neighbour;
+	ib.lib.init_obj = read_ah;
+	ib.lib.destroy_ah = forget_ah;
+	e->own.nic = standby.ports[0].nic;
+	e->own.pe = 1;
+	standby.ports[0].nic->is_ethernet = 1;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(shmemhi_resolve(&standby, e, &address), SHMEMH_OK);
+	assert_int_equal(address.mac[5], 9);
+	assert_int_equal(n_lookups, 1);
+	standby.ports[0].n_seen++;
+	shmemhi_resolve(&standby, e, &address);
+	assert_int_equal(n_lookups, 2);
+	e->peer.port.gid.raw[15] = 1;
+	shmemhi_resolve(&standby, e, &address);
+	assert_int_equal(n_lookups, 3);
+	stop_for(0, SHMEMH_FAULT_BY_RETRIES);
+	shmemhi_resolve(&standby, e, &address);
+	assert_int_equal(n_lookups, 4);
+	standby.ports[0].generation++;
+	ib.lib.create_ah = no_neighbour;
+	for (int i = 0; i < 3; i++) {
+		standby.err.text[0] = '\0';
+		assert_int_equal(shmemhi_resolve(&standby, e, &address), SHMEMH_ERR_NIC);
+		assert_string_not_equal(standby.err.text, "");
+		shmemhi_resolve_again(&standby, e);
+	}
+	assert_int_equal(n_lookups, 5);
+	standby.resolved[1].at = 1; /* long ago */
+	ib.lib.create_ah = neighbour;
+	assert_int_equal(shmemhi_resolve(&standby, e, &address), SHMEMH_OK);
+	standby.ports[0].nic->is_ethernet = 0;
 }
 
 /* ---- the agent's thread beside others ---- */
@@ -362,6 +444,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(endpoint_that_awaits_its_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(endpoint_without_an_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(fatal_port, setup, teardown),
+		cmocka_unit_test_setup_teardown(addresses_are_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(refresh_of_a_port, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_memory_for_queues, setup, teardown),
 		cmocka_unit_test_setup_teardown(drain_that_begins_again, setup, teardown),
