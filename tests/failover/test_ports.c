@@ -6,7 +6,8 @@
  * down itself, from a second thread, when its kernel has come so far. The same on GPUs, where the
  * kernel goes on while the agent's thread and the service switch its channels.
  *
- * FAILOVER_ROUNDS: rounds of a kernel. */
+ * FAILOVER_ROUNDS: rounds of a kernel.
+ * FAILOVER_LINKS=1: something else takes ports down, at any time (tests/net/flap.sh). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #define THREADS 4
 #define SLOTS 8 /* messages from one thread to its neighbour that may be on their way */
 #define NBYTES 200
+#define BARRIER_ROUNDS 16
 #define ROUNDS 400
 #define ROUNDS_SLOW 60
 
@@ -133,6 +135,8 @@ SHMEMD_KERNEL(mix_kernel, mix_params_t, p)
 			status = mix_page(&p, &ctx, thread, i);
 		if (status == SHMEMD_OK)
 			status = mix_fetch(&p, &ctx, thread);
+		if (status == SHMEMD_OK && thread == 0 && i % BARRIER_ROUNDS == 0)
+			status = shmemd_barrier(&ctx);
 		if (thread == 0)
 			shmemd_arch_st_release_u64(p.progress, i + 1);
 	}
@@ -302,8 +306,10 @@ static void check_mix(pes_t *pes, const mix_params_t *p)
 		PES_EQ(pes, arrived[t], p->n);
 }
 
-static int run_mix(pes_t *pes, script_t *script)
+/* *ambiguous: receives the number of results that were lost. */
+static int run_mix(pes_t *pes, script_t *script, uint64_t *ambiguous)
 {
+	const uint64_t *lost;
 	mix_params_t p;
 	pthread_t thread;
 
@@ -321,28 +327,44 @@ static int run_mix(pes_t *pes, script_t *script)
 	if (pes_finish(pes, __FILE__, __LINE__))
 		return 1;
 	check_mix(pes, &p);
+	lost = (const uint64_t *)pes_read(pes, p.ambiguous, THREADS * sizeof(uint64_t));
+	for (int t = 0; lost && t < THREADS; t++)
+		*ambiguous += lost[t];
 	return 0;
 }
 
-static uint64_t switches(pes_t *pes)
+/* Sums over all channels of this PE. */
+typedef struct totals {
+	uint64_t switches, ambiguous;
+} totals_t;
+
+static totals_t totals(pes_t *pes)
 {
-	uint64_t n = 0;
+	totals_t sums = {0, 0};
 
 	for (int i = 0; i < pes->n_pes * shmemh_channels(pes->job); i++) {
 		shmemh_fault_info_t info;
 
 		info.size = sizeof info;
-		if (shmemh_fault_get(pes->job, i % pes->n_pes, i / pes->n_pes, &info) == SHMEMH_OK)
-			n += info.switches;
+		if (shmemh_fault_get(pes->job, i % pes->n_pes, i / pes->n_pes, &info) != SHMEMH_OK)
+			continue;
+		sums.switches += info.switches;
+		sums.ambiguous += info.ambiguous;
 	}
-	return n;
+	return sums;
+}
+
+static uint64_t switches(pes_t *pes)
+{
+	return totals(pes).switches;
 }
 
 /* Then all ports come up again, for the next test. */
 static int run_script(pes_t *pes, const move_t *moves, size_t n)
 {
 	script_t script;
-	uint64_t before;
+	uint64_t ambiguous = 0;
+	totals_t before;
 	int failed;
 
 	memset(&script, 0, sizeof script);
@@ -352,10 +374,12 @@ static int run_script(pes_t *pes, const move_t *moves, size_t n)
 		return pes_skip(pes, SKIP_REASON);
 	if (name_ports(pes, &script))
 		return 1;
-	before = switches(pes);
-	failed = run_mix(pes, &script);
+	before = totals(pes);
+	failed = run_mix(pes, &script, &ambiguous);
 	if (n)
-		PES_CHECK(pes, switches(pes) > before);
+		PES_CHECK(pes, switches(pes) > before.switches);
+	/* What calls have returned is what the library counts. */
+	PES_EQ(pes, totals(pes).ambiguous - before.ambiguous, ambiguous);
 	set_port(&script, 0, UP);
 	set_port(&script, 1, UP);
 	return failed;
@@ -421,6 +445,22 @@ static int requests_fail(pes_t *pes)
 	return RUN(pes, moves);
 }
 
+/* Kernel after kernel, while links fail and come back at any time. */
+static int links_of_others(pes_t *pes)
+{
+	uint64_t before = switches(pes);
+
+	if (!getenv("FAILOVER_LINKS"))
+		return pes_skip(pes, "needs FAILOVER_LINKS=1, and links that fail");
+	if (run_script(pes, NULL, 0))
+		return 1;
+	PES_CHECK(pes, switches(pes) > before);
+	if (pes->pe == 0)
+		printf("%llu channels of PE 0 switched\n",
+		       (unsigned long long)(switches(pes) - before));
+	return 0;
+}
+
 /* Channels are switched while no kernel runs. */
 static int without_a_kernel(pes_t *pes)
 {
@@ -449,6 +489,7 @@ int main(int argc, char **argv)
 		PES_TEST(ports_of_all_pes),       PES_TEST(one_after_the_other),
 		PES_TEST(both_ports_for_a_while), PES_TEST(before_the_kernel),
 		PES_TEST(requests_fail),          PES_TEST(without_a_kernel),
+		PES_TEST(links_of_others),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

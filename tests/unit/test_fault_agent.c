@@ -13,95 +13,7 @@
 
 #define N_RUNS 20000
 
-static uint64_t n_runs = N_RUNS, n_switches, n_ends, most_todo;
-
-static void model_unreachable(void *arg, int pe)
-{
-	host_t *h = arg;
-
-	CHECK(!h->unreachable[pe]);
-	h->unreachable[pe] = 1;
-}
-
-static void open_host(int pe)
-{
-	const shmemhi_fault_config_t config = {
-		.pe = pe,
-		.n_pes = n_pes,
-		.n_channels = n_channels,
-		.giveup_ns = GIVEUP_NS,
-		.silence_ns = SILENCE_NS,
-		.ops = &model_ops,
-		.self = &hosts[pe],
-		.net = {&hosts[pe], model_send, model_receive, model_forget},
-		.causes = hosts[pe].causes,
-		.n_gone = &hosts[pe].n_gone,
-		.log = {SHMEMHI_OFF, pe, n_pes},
-		.unreachable = model_unreachable,
-		.changed_arg = &hosts[pe],
-	};
-
-	hosts[pe].pe = pe;
-	hosts[pe].ordering = NONE;
-	assert_int_equal(shmemhi_fault_core_open(&hosts[pe].core, &config), SHMEMH_OK);
-	for (int peer = 0; peer < n_pes; peer++)
-		for (uint32_t k = 0; k < n_channels; k++) {
-			end_t *end = end_of(pe, peer, k);
-
-			memset(end->of_path, NONE, sizeof end->of_path);
-			end->of_path[0] = 0;
-			end->eps[0] = (endpoint_t){RTS, 0, draw(1u << 24)};
-			end->n_eps = 1;
-		}
-}
-
-static void set_up(uint64_t seed)
-{
-	run_seed = seed;
-	random_state = (seed + 1) * 0x9e3779b97f4a7c15u;
-	memset(hosts, 0, sizeof hosts);
-	memset(pairs, 0, sizeof pairs);
-	for (int a = 0; a < MAX_PES; a++)
-		for (int b = 0; b < MAX_PES; b++)
-			queues[a][b].n = 0;
-	n_pes = 2 + (int)draw(MAX_PES - 1);
-	n_channels = 1 + draw(MAX_CHANNELS);
-	model_now = 1;
-	is_settling = 0;
-	n_expected_refusals = 0;
-	n_faults_left = (int)draw(6);
-	for (int pe = 0; pe < n_pes; pe++)
-		open_host(pe);
-}
-
-static void close_hosts(void)
-{
-	for (int pe = 0; pe < n_pes; pe++)
-		shmemhi_fault_core_close(&hosts[pe].core);
-}
-
-/* Every change of a path has a fault of that path as its reason. */
-static void step(int pe)
-{
-	uint32_t before[MAX_PES * MAX_CHANNELS] = {0};
-	uint32_t n = 0;
-
-	for (int peer = 0; peer < n_pes; peer++)
-		for (uint32_t k = 0; k < n_channels; k++)
-			before[n++] = path_in_use(pe, peer, k);
-	shmemhi_fault_core_step(&hosts[pe].core, model_now);
-	n_steps++;
-	n = 0;
-	for (int peer = 0; peer < n_pes; peer++)
-		for (uint32_t k = 0; k < n_channels; k++, n++) {
-			const shmemhi_fault_channel_t *c = channel_of(pe, peer, k);
-
-			for (uint32_t p = before[n]; p < path_in_use(pe, peer, k); p++)
-				CHECK(pair_of(pe, peer, k)->is_faulted[p]);
-			if (c->n_todo > most_todo)
-				most_todo = c->n_todo;
-		}
-}
+static uint64_t n_runs = N_RUNS, n_switches, n_ends;
 
 /* Faults */
 
@@ -352,6 +264,7 @@ static void gives_up(void **state)
 		assert_int_equal(shmemhi_fault_state(c), SHMEMH_FAULT_ENDED);
 		assert_int_equal(shmemhi_fault_status(c), SHMEMD_ERR_PEER);
 		assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_GIVEUP);
+		assert_int_equal(c->resumed_at, 0);
 	}
 	assert_true(!channel_of(0, 1, 0)->is_cause_there);
 	close_hosts();
@@ -399,14 +312,20 @@ static bool stuck_execute(void *self, int pe, uint32_t k, const shmemhi_switch_a
 	return a->kind != stuck_kind && model_execute(self, pe, k, a, result);
 }
 
+static const shmemhi_fault_ops_t *stuck_ops_of(void)
+{
+	static shmemhi_fault_ops_t ops;
+
+	ops = model_ops;
+	ops.execute = stuck_execute;
+	return &ops;
+}
+
 static void ends_past(int kind)
 {
-	shmemhi_fault_ops_t ops = model_ops;
-
 	set_up_pair();
 	stuck_kind = kind;
-	ops.execute = stuck_execute;
-	hosts[0].core.config.ops = &ops;
+	hosts[0].core.config.ops = stuck_ops_of();
 	fail_link(0, 1, 0);
 	steps(50);
 	assert_int_equal(shmemhi_fault_state(channel_of(0, 1, 0)), SHMEMH_FAULT_SWITCHING);
@@ -485,6 +404,72 @@ static void causes_are_told(void **state)
 	plan(SHMEMHI_EV_FAULT, 0, SHMEMH_FAULT_BY_PORT, 0);
 	assert_int_equal(here->cause.kind, SHMEMH_FAULT_BY_RETRIES);
 	assert_int_equal(shmemhi_fault_state(here), SHMEMH_FAULT_RUNNING);
+	close_hosts();
+}
+
+/* When the steps of a switch were done, at both ends: none before the one that it follows, and
+ * those that have not come are 0. */
+static void instants(void **state)
+{
+	const shmemhi_fault_channel_t *ends[2];
+	uint64_t before, again;
+
+	(void)state;
+	set_up_pair();
+	for (int pe = 0; pe < 2; pe++)
+		ends[pe] = channel_of(pe, 1 - pe, 0);
+	hosts[1].is_blocked = 1;
+	before = model_now;
+	fail_link(0, 1, 0);
+	steps(60);
+	for (int pe = 0; pe < 2; pe++) {
+		assert_true(ends[pe]->detected_at > before);
+		assert_true(ends[pe]->fenced_at >= ends[pe]->detected_at);
+		assert_int_equal(ends[pe]->opened_at, 0);
+		assert_int_equal(ends[pe]->resumed_at, 0);
+	}
+	again = model_now;
+	hosts[1].is_blocked = 0;
+	model_now += 260 * SHMEMHI_MS;
+	steps(60);
+	for (int pe = 0; pe < 2; pe++) {
+		assert_true(ends[pe]->fenced_at < again);
+		assert_true(ends[pe]->opened_at > again);
+		assert_true(ends[pe]->resumed_at >= ends[pe]->opened_at);
+		assert_int_equal(ends[pe]->outage_ns, ends[pe]->resumed_at - ends[pe]->detected_at);
+	}
+	/* The next outage has instants of its own. */
+	again = model_now;
+	hosts[1].is_blocked = 1;
+	fail_link(0, 1, 0);
+	steps(60);
+	assert_true(ends[0]->detected_at > again && ends[0]->fenced_at > again);
+	assert_true(!ends[0]->opened_at && !ends[0]->resumed_at);
+	close_hosts();
+}
+
+/* A path that opens at both ends and fails before its order is carried out: the switch goes on with
+ * the next one, and the outage is one. */
+static void instants_of_two_paths(void **state)
+{
+	const shmemhi_fault_channel_t *c;
+	uint64_t detected, fenced;
+
+	(void)state;
+	set_up_pair();
+	c = channel_of(0, 1, 0);
+	stuck_kind = SHMEMHI_ACT_ORDER;
+	hosts[0].core.config.ops = stuck_ops_of();
+	fail_link(0, 1, 0);
+	steps(60);
+	assert_true(c->opened_at >= c->fenced_at && !c->resumed_at);
+	detected = c->detected_at;
+	fenced = c->fenced_at;
+	hosts[1].is_blocked = 1;
+	fail_link(0, 1, 0);
+	steps(60);
+	assert_int_equal(c->detected_at, detected);
+	assert_true(c->fenced_at > fenced && !c->opened_at && !c->resumed_at);
 	close_hosts();
 }
 
@@ -572,6 +557,8 @@ int main(void)
 		cmocka_unit_test(ends_past_what_is_not_done),
 		cmocka_unit_test(paths_that_do_not_work),
 		cmocka_unit_test(causes_are_told),
+		cmocka_unit_test(instants),
+		cmocka_unit_test(instants_of_two_paths),
 		cmocka_unit_test(too_many_actions),
 	};
 	const char *runs = getenv("FAULT_RUNS");
