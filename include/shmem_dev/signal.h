@@ -240,8 +240,9 @@ SHMEMD_FN int shmemd_signal_wait_until_for_group(const shmemd_ctx_t *ctx, shmemd
  * Callers  one thread.
  * sig, cmp, value  as shmemd_signal_wait_until.
  * pe       the sender, 0 .. n_pes - 1 of the context's team.
- * Returns  as shmemd_signal_wait_until, ERR_PEER only if pe itself died or left, or this PE was cut
- *          off from it; check builds also ERR_BAD_PE.
+ * Returns  as shmemd_signal_wait_until, ERR_PEER only if pe itself died or left, if this PE was
+ *          cut off from it, or if fail-over found no path to it for SHMEMH_FT_GIVEUP; check builds
+ *          also ERR_BAD_PE.
  */
 SHMEMD_FN int shmemd_signal_wait_until_from(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
 					    uint64_t value, int pe SHMEMD_SITE)

@@ -62,7 +62,7 @@ SHMEMD_FN void *shmemd_ptr(const shmemd_ctx_t *ctx, const void *sym, int pe SHME
 	return base ? shmemdi_p2p_at(ctx, base, sym) : (void *)0;
 }
 
-/* The first PE of the team that died or left, as waits see it.
+/* The first PE of the team that died or left, or that no path leads to any more, as waits see it.
  *
  * Callers  any thread; reads host memory, about 1 us.
  * Returns  its number in the context's team; -1: none, or this PE itself was cut off from all

@@ -11,7 +11,8 @@ int shmemhi_device_open(shmemh_t *job)
 	int status = shmemhi_dev_alloc(job, sizeof *job->latch, (void **)&job->latch);
 
 	if (status == SHMEMH_OK)
-		status = shmemhi_pinned_alloc(job, sizeof *job->error, (void **)&job->error);
+		status = shmemhi_pinned_alloc(job, sizeof *job->error, (void **)&job->error,
+					      &job->err);
 	status = shmemhi_agree(job, status);
 	if (status != SHMEMH_OK)
 		shmemhi_device_close(job);

@@ -99,10 +99,10 @@ static int make_local(shmemh_t *job, shmemhi_team_t *team, int mapped_only)
 		status = write_peers(job, team);
 	if (status == SHMEMH_OK)
 		status = shmemhi_pinned_alloc(job, sizeof *team->abort_word,
-					      (void **)&team->abort_word);
+					      (void **)&team->abort_word, &job->err);
 	if (status == SHMEMH_OK)
 		status = shmemhi_pinned_alloc(job, (size_t)team->n_pes * sizeof *team->causes,
-					      (void **)&team->causes);
+					      (void **)&team->causes, &job->err);
 	if (status == SHMEMH_OK)
 		status = shmemhi_dev_alloc(job, sizeof *team->self, (void **)&team->self);
 	return status;

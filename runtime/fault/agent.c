@@ -22,6 +22,21 @@ static void free_agent(shmemhi_fault_agent_t *agent)
 	free(agent);
 }
 
+uint64_t shmemhi_fault_silence_ns(const shmemhi_options_t *opt)
+{
+	const uint64_t once = (uint64_t)4096 << opt->ib_ack_timeout;
+
+	return opt->ib_ack_timeout ? 4 * once * ((uint64_t)opt->ib_retries + 1) : 0;
+}
+
+/* config.unreachable of the core. */
+static void end_waits(void *arg, int pe)
+{
+	const shmemhi_fault_agent_t *agent = arg;
+
+	shmemhi_unreachable(agent->job, pe);
+}
+
 /* What this PE needs by itself. */
 static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_ops_t *ops,
 		      void *self, name_t *name)
@@ -31,12 +46,14 @@ static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_op
 					 .n_pes = job->n_pes,
 					 .n_channels = n_channels,
 					 .giveup_ns = job->opt.ft_giveup_ns,
+					 .silence_ns = shmemhi_fault_silence_ns(&job->opt),
 					 .ops = ops,
 					 .self = self,
 					 .causes = job->causes,
 					 .n_gone = &job->n_gone,
 					 .log = job->log,
 					 .changed = shmemhi_fault_report_change,
+					 .unreachable = end_waits,
 					 .changed_arg = agent};
 	int status;
 

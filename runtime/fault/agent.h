@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <shmem_host/fault.h>
+#include "base/options.h"
 #include "fault/switch.h"
 
 struct shmemh;
@@ -64,8 +65,9 @@ typedef struct shmemhi_fault_ops {
 	 * CONNECTED or FAULT of CONNECT; CARRIED_OUT of ORDER and END, once the device has
 	 * acknowledged it, with the value SHMEMHI_FAULT_CARRIED. What else the action discovers
 	 * (DRAIN: a request that was refused) is returned by next_event in the next step. SEND is
-	 * not executed here. Of a channel that has ended CONNECT and PREPARE are not called again,
-	 * and STOP and FLUSH may follow a CONNECT that is not done. */
+	 * not executed here. The value of STOP is the kind of the cause for which the path is
+	 * left, here or at the peer. Of a channel that has ended CONNECT and PREPARE are not called
+	 * again, and STOP and FLUSH may follow a CONNECT that is not done. */
 	bool (*execute)(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *action,
 			shmemhi_switch_event_t *result);
 
@@ -91,6 +93,10 @@ typedef struct shmemhi_fault_ops {
 } shmemhi_fault_ops_t;
 
 typedef struct shmemhi_fault_agent shmemhi_fault_agent_t;
+
+/* The time in which a request that gets no answer has failed, by the options of the job. A NIC may
+ * take four times the time that it is told. */
+uint64_t shmemhi_fault_silence_ns(const shmemhi_options_t *opt);
 
 /* Make the agent of this PE, job->fault, for the policy SHMEMH_FAULT_EXACT: listens for other
  * agents, exchanges their addresses and a secret. Collective. Nothing is executed before the first

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <shmem_dev/abi/ctx.h>
 #include "base/clock.h"
+#include "fault/cause.h"
 
 /* PREPARE is tried again after the first, then after an eighth more each time, at most after the
  * last. */
@@ -52,56 +53,22 @@ static uint32_t k_of(const shmemhi_fault_core_t *core, uint32_t index)
 	return index % core->config.n_channels;
 }
 
-/* Causes */
-
-/* Is it a reason to leave a path? A request that was refused, silence and time are none. */
-static bool may_switch(uint32_t cause)
-{
-	return cause >= SHMEMH_FAULT_BY_RETRIES && cause <= SHMEMH_FAULT_BY_MOVE;
-}
-
-/* A queue pair in ERR and flushed requests are what follows from another cause. */
-static int says_more(uint32_t cause)
-{
-	return cause != SHMEMH_FAULT_BY_NONE && cause != SHMEMH_FAULT_BY_FLUSH &&
-	       cause != SHMEMH_FAULT_BY_QP;
-}
-
-/* The cause that this event gives to what the machine does because of it. */
-static shmemhi_fault_cause_t cause_of(const shmemhi_switch_event_t *e, shmemhi_fault_cause_t found)
-{
-	switch (e->kind) {
-	case SHMEMHI_EV_FENCE:
-		return (shmemhi_fault_cause_t){e->value & 0xff, e->value >> 8 & 0xff,
-					       e->value >> 16 & 0xff};
-	case SHMEMHI_EV_FENCED: /* LOST */
-	case SHMEMHI_EV_DEAD:
-		return (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_DEVICE, 0, 0};
-	case SHMEMHI_EV_REFUSED:
-		return (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_PROGRAM, found.syndrome,
-					       found.vendor_syndrome};
-	case SHMEMHI_EV_PEER_DEAD:
-		return (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_PEER_DEAD, 0, 0};
-	case SHMEMHI_EV_GIVE_UP:
-	case SHMEMHI_EV_ENDED:
-		return (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_GIVEUP, 0, 0};
-	default:
-		return found;
-	}
-}
-
 /* Events */
 
 /* Paths that open, and on which requests then get no answer, are as bad as none: the time for
  * finding one goes on from the first of them. It begins anew with a path that has executed
- * something (note_work), has run for that time, or was left for a reason that is known. */
+ * something (note_work), that has run so long that requests would have failed before if there were
+ * any, or that was left for a reason that is known. That a PE moves to its other port is none: it
+ * does so because paths fail. Both ends know the same: FENCE carries the cause, FENCED what was
+ * executed. */
 static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c)
 {
+	const uint64_t long_ns = core->config.giveup_ns + core->config.silence_ns;
 	const int is_silent =
-		c->cause.kind >= SHMEMH_FAULT_BY_RETRIES && c->cause.kind <= SHMEMH_FAULT_BY_QP;
+		shmemhi_cause_is_silent(c->left_for) || c->left_for == SHMEMH_FAULT_BY_MOVE;
 
 	c->left_at = core->now;
-	if (!c->has_lost || !is_silent || core->now - c->running_since >= core->config.giveup_ns)
+	if (!c->has_lost || !is_silent || core->now - c->running_since >= long_ns)
 		c->pathless_since = core->now;
 	c->has_lost = 1;
 }
@@ -154,12 +121,11 @@ static void note_change(shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c,
 		c->is_changed = 1;
 }
 
-/* Has the machine begun to leave its path, or to end a direction, by an event? */
+/* Has the machine begun to leave its path by an event? */
 static int has_left(const shmemhi_switch_t *before, const shmemhi_switch_t *after)
 {
-	return (before->phase <= SHMEMHI_RUNNING && after->phase >= SHMEMHI_STOPPING) ||
-	       (before->phase <= SHMEMHI_RUNNING && before->path != after->path) ||
-	       (!before->status && after->status);
+	return before->phase <= SHMEMHI_RUNNING &&
+	       (after->phase >= SHMEMHI_STOPPING || before->path != after->path);
 }
 
 static void refuse(shmemhi_fault_core_t *core, uint32_t index, const char *what, int kind)
@@ -169,6 +135,17 @@ static void refuse(shmemhi_fault_core_t *core, uint32_t index, const char *what,
 			&core->config.log, SHMEMHI_ERROR,
 			"fail-over: channel %u to PE %d: %s %d ignored: a mistake in this library",
 			k_of(core, index), pe_of(core, index), what, kind);
+}
+
+static const shmemhi_fault_cause_t no_cause;
+
+static void end_all(shmemhi_fault_core_t *core, uint32_t index);
+
+/* Did this event close the channel because no path was found, here or at the peer? */
+static int has_given_up(const shmemhi_switch_t *before, const shmemhi_switch_t *after, int event)
+{
+	return before->phase != SHMEMHI_CLOSED && after->phase == SHMEMHI_CLOSED &&
+	       (event == SHMEMHI_EV_GIVE_UP || event == SHMEMHI_EV_ENDED);
 }
 
 /* Pass an event to the machine, and take its actions. */
@@ -194,9 +171,11 @@ static void feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_even
 	before = c->machine;
 	note_work(c, &event);
 	n = shmemhi_switch_event(&c->machine, event, actions);
+	if (has_left(&before, &c->machine))
+		c->left_for = shmemhi_cause_of(&event, found).kind;
 	/* What ended a direction stays its cause. */
-	if (!before.status && has_left(&before, &c->machine)) {
-		c->cause = cause_of(&event, found);
+	if (!before.status && (has_left(&before, &c->machine) || c->machine.status)) {
+		c->cause = shmemhi_cause_of(&event, found);
 		c->cause_path = before.path;
 		c->is_cause_there = event.kind == SHMEMHI_EV_FENCE ||
 				    event.kind == SHMEMHI_EV_FENCED ||
@@ -205,9 +184,28 @@ static void feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_even
 	for (int i = 0; i < n; i++)
 		c->todo[(c->first + c->n_todo++) % SHMEMHI_FAULT_TODO] = actions[i];
 	note_change(core, c, &before);
+	if (has_given_up(&before, &c->machine, event.kind))
+		end_all(core, index);
 }
 
-static const shmemhi_fault_cause_t no_cause;
+/* A channel has ended for want of a path. All others to that PE end with it: a wait for a signal of
+ * that PE does not know by which channel it comes, and must end; and what is posted on another
+ * channel must not arrive after what was dropped on this one. The peer does the same. */
+static void end_all(shmemhi_fault_core_t *core, uint32_t index)
+{
+	const int pe = pe_of(core, index);
+	const uint32_t first = index - k_of(core, index);
+
+	if (core->is_unreachable[pe])
+		return;
+	core->is_unreachable[pe] = 1;
+	for (uint32_t i = first; i < first + core->config.n_channels; i++) {
+		feed(core, i, (shmemhi_switch_event_t){SHMEMHI_EV_ENDED, 0, 0}, no_cause);
+		core->channels[i].is_cause_there = core->channels[index].is_cause_there;
+	}
+	if (core->config.unreachable)
+		core->config.unreachable(core->config.changed_arg, pe);
+}
 
 /* The transport's events */
 
@@ -216,13 +214,14 @@ static void on_fault(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_
 {
 	shmemhi_fault_channel_t *c = &core->channels[index];
 
-	if (!may_switch(cause.kind)) {
+	if (!shmemhi_cause_may_switch(cause.kind)) {
 		refuse(core, index, "a fault by cause", (int)cause.kind);
 		return;
 	}
 	/* What is reported later may say why the first report came. */
 	if (c->cause.kind != SHMEMH_FAULT_BY_NONE && event.path == c->cause_path &&
-	    !c->is_cause_there && says_more(cause.kind) && !says_more(c->cause.kind)) {
+	    !c->is_cause_there && shmemhi_cause_says_more(cause.kind) &&
+	    !shmemhi_cause_says_more(c->cause.kind)) {
 		c->cause = cause;
 		c->is_changed = 1;
 	}
@@ -345,17 +344,19 @@ static bool send_message(shmemhi_fault_core_t *core, uint32_t index,
 }
 
 /* Execute an action of the transport. Returns whether it is done. */
-static bool execute(shmemhi_fault_core_t *core, uint32_t index, const shmemhi_switch_action_t *a,
+static bool execute(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_action_t a,
 		    shmemhi_switch_event_t *result)
 {
 	const shmemhi_fault_config_t *config = &core->config;
 
 	memset(result, 0, sizeof *result);
 	result->kind = -1;
-	if (!config->ops->execute(config->self, pe_of(core, index), k_of(core, index), a, result))
+	if (a.kind == SHMEMHI_ACT_STOP)
+		a.value = core->channels[index].left_for;
+	if (!config->ops->execute(config->self, pe_of(core, index), k_of(core, index), &a, result))
 		return false;
 	core->is_busy = true;
-	result->path = a->path;
+	result->path = a.path;
 	return true;
 }
 
@@ -399,7 +400,7 @@ static bool act(shmemhi_fault_core_t *core, uint32_t index)
 		begin_order(core, c, &a);
 		break;
 	default:
-		if (!execute(core, index, &a, &result))
+		if (!execute(core, index, a, &result))
 			return false;
 	}
 	core->is_busy = true;
@@ -442,7 +443,7 @@ static void try_prepare(shmemhi_fault_core_t *core, uint32_t index)
 		c->has_prepare = 0;
 	if (!c->has_prepare || core->now < c->prepare_at)
 		return;
-	if (execute(core, index, &a, &result)) {
+	if (execute(core, index, a, &result)) {
 		c->has_prepare = 0;
 		feed_result(core, index, &result);
 		return;
@@ -491,7 +492,7 @@ static void give_orders(shmemhi_fault_core_t *core)
 		const shmemhi_switch_action_t a = c->order;
 		shmemhi_switch_event_t result;
 
-		if (!execute(core, (uint32_t)index, &a, &result))
+		if (!execute(core, (uint32_t)index, a, &result))
 			return;
 		c->has_order = 0;
 		count_order(c, &a, result.value);
@@ -518,7 +519,8 @@ static void report(shmemhi_fault_core_t *core, uint32_t index)
 {
 	shmemhi_fault_channel_t *c = &core->channels[index];
 
-	if (!c->is_changed)
+	/* Of a channel that ends, the end is told, and not that it has left its path. */
+	if (!c->is_changed || (c->machine.phase == SHMEMHI_CLOSED && c->machine.is_pending))
 		return;
 	c->is_changed = 0;
 	if (core->config.changed)
@@ -575,7 +577,10 @@ int shmemhi_fault_core_open(shmemhi_fault_core_t *core, const shmemhi_fault_conf
 	core->channels = calloc(n, sizeof *core->channels);
 	core->active = calloc(n, sizeof *core->active);
 	core->is_dead = calloc((size_t)config->n_pes, 1);
-	return core->channels && core->active && core->is_dead ? SHMEMH_OK : SHMEMH_ERR_NO_MEMORY;
+	core->is_unreachable = calloc((size_t)config->n_pes, 1);
+	return core->channels && core->active && core->is_dead && core->is_unreachable
+		       ? SHMEMH_OK
+		       : SHMEMH_ERR_NO_MEMORY;
 }
 
 void shmemhi_fault_core_close(shmemhi_fault_core_t *core)
@@ -583,5 +588,6 @@ void shmemhi_fault_core_close(shmemhi_fault_core_t *core)
 	free(core->channels);
 	free(core->active);
 	free(core->is_dead);
+	free(core->is_unreachable);
 	memset(core, 0, sizeof *core);
 }

@@ -37,6 +37,7 @@ typedef struct shmemhi_fault_channel {
 	uint8_t is_cause_there; /* the peer found it */
 	shmemhi_fault_cause_t cause;
 	uint32_t cause_path; /* path that it ended */
+	uint32_t left_for;   /* kind of the cause for which the latest path was left */
 	uint64_t switches, replayed, ambiguous;
 } shmemhi_fault_channel_t;
 
@@ -46,6 +47,7 @@ typedef struct shmemhi_fault_config {
 	int pe, n_pes;
 	uint32_t n_channels;
 	uint64_t giveup_ns;
+	uint64_t silence_ns; /* a request that gets no answer has failed by then */
 	const shmemhi_fault_ops_t *ops;
 	void *self;
 	shmemhi_fault_net_t net;
@@ -54,7 +56,10 @@ typedef struct shmemhi_fault_config {
 	shmemhi_log_t log;
 	/* State, path or status of channel k to PE pe changed. May be NULL. */
 	void (*changed)(void *arg, int pe, uint32_t k, const shmemhi_fault_channel_t *c);
-	void *changed_arg;
+	/* A channel to PE pe ended because no path was found in time: with it all channels to that
+	 * PE. Once for each PE. May be NULL. */
+	void (*unreachable)(void *arg, int pe);
+	void *changed_arg; /* of both */
 } shmemhi_fault_config_t;
 
 struct shmemhi_fault_core {
@@ -62,6 +67,7 @@ struct shmemhi_fault_core {
 	shmemhi_fault_channel_t *channels; /* [n_pes][n_channels] */
 	uint32_t *active, n_active;        /* channels with something to do */
 	uint8_t *is_dead;                  /* [n_pes] PEER_DEAD was given to its channels */
+	uint8_t *is_unreachable;           /* [n_pes] its channels ended for want of a path */
 	int n_gone;                        /* when is_dead was brought up to date */
 	uint64_t now;
 	uint64_t n_orders;  /* order_place of the next one */

@@ -95,8 +95,14 @@ int shmemhi_fault_agree(shmemh_t *job, const shmemhi_fault_policy_t *mine, int *
 
 int shmemhi_fault_verdict(const char *path, const shmemhi_firmware_t *of)
 {
-	const int prefix = shmemhi_results_verdict(path, of, "prefix");
-	const int late = shmemhi_results_verdict(path, of, "late-write");
+	static const char *const rows[] = {"prefix", "late-write", "repeated-write"};
+	int worst = SHMEMHI_PASS;
 
-	return prefix > late ? prefix : late;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const int verdict = shmemhi_results_verdict(path, of, rows[i]);
+
+		if (verdict > worst)
+			worst = verdict;
+	}
+	return worst;
 }

@@ -17,6 +17,8 @@ static const char *name_of(uint32_t opcode)
 		return "INIT2RTR_QP";
 	case SHMEMHI_RTR2RTS_QP:
 		return "RTR2RTS_QP";
+	case SHMEMHI_2RST_QP:
+		return "2RST_QP";
 	case SHMEMHI_2ERR_QP:
 		return "2ERR_QP";
 	case SHMEMHI_QUERY_QP:

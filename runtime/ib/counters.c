@@ -88,7 +88,7 @@ int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counter
 		return shmemhi_done(job, status);
 	link = shmemhi_link(job->ib, job, k, pe);
 	status = shmemhi_dev_read(job, &words, shmemhi_channel(job->ib, link),
-				  offsetof(shmemd_channel_t, owners));
+				  offsetof(shmemd_channel_t, owners), &job->err);
 	if (status != SHMEMH_OK)
 		return shmemhi_done(job, status);
 	*c = (shmemh_channel_counters_t){

@@ -86,8 +86,7 @@ int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 	int status;
 
 	if (e->stage == SHMEMHI_IN_INIT) {
-		status = shmemhi_address_find(&s->ib->lib, opt, e->link->nic, e->link->pe,
-					      &e->peer.port, &address, &s->err);
+		status = shmemhi_resolve(s, e, &address);
 		if (status == SHMEMH_OK)
 			status = shmemhi_link_to_rtr(&s->ib->lib, opt, e->link, &e->peer.port,
 						     &e->peer.qp, &address, &s->err);
@@ -109,7 +108,8 @@ static const char *read_queue(shmemhi_standby_t *s, const shmemhi_link_t *link, 
 
 	if (!s->ib->has_gpu_queues)
 		return link->queue;
-	return shmemhi_dev_read(s->job, copy, link->queue, nbytes) == SHMEMH_OK ? copy : NULL;
+	return shmemhi_dev_read(s->job, copy, link->queue, nbytes, &s->err) == SHMEMH_OK ? copy
+											 : NULL;
 }
 
 /* The last 8 bytes of the CQE in place i, as a number whose high byte is the last one. */
@@ -198,8 +198,10 @@ int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uin
 	*refused = 0;
 	if (shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK)
 		return -1;
-	if (state.hw_wqebbs != state.sw_wqebbs)
+	if (state.hw_wqebbs != state.sw_wqebbs) {
+		e->drain_since = 0; /* posters have rung again: CQEs of those WQEs come now */
 		return 0;
+	}
 	if (has_cqes(s, e->link, state.sw_wqebbs, refused))
 		return 1;
 	if (!e->drain_since)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "fault/cause.h"
 #include "ib/standby.h"
 
 #define FIRST_BACKOFF_NS ((uint64_t)10 * 1000 * 1000)
@@ -57,11 +58,19 @@ static void end_exposure(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 	e->is_exposed = 0;
 }
 
-static bool stop(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+/* cause: for which the path is left. Both ends of a path stop it, and both count a failure that
+ * nothing explains, whichever of them has noticed it. */
+static bool stop(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e,
+		 uint32_t cause)
 {
 	if (shmemhi_link_to_err(&s->ib->lib, e->link, &s->err) != SHMEMH_OK)
 		return false;
 	e->stage = SHMEMHI_STOPPED;
+	if (shmemhi_cause_is_silent(cause))
+		shmemhi_resolve_again(s, e);
+	if (e == route->current && shmemhi_cause_is_silent(cause) && s->ports[e->column].is_up &&
+	    !shmemhi_must_leave(s, e))
+		shmemhi_failed_silently(s, route);
 	return true;
 }
 
@@ -104,7 +113,7 @@ static bool fence(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_sw
 	switch (a->kind) {
 	case SHMEMHI_ACT_STOP:
 		kind = SHMEMHI_EV_STOPPED;
-		is_done = stop(s, e);
+		is_done = stop(s, route, e, (uint32_t)a->value);
 		break;
 	case SHMEMHI_ACT_DRAIN:
 		kind = SHMEMHI_EV_DRAINED;
@@ -228,10 +237,10 @@ static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_
 }
 
 /* Connect the endpoint that was offered. It may be on a port that this PE has left since. If the
- * two ports cannot be connected, as those of separate rails, that counts as a path that failed
+ * two ports cannot be connected, as those of separate rails, STOP counts that as a path that failed
  * without a reason: one of the ends then tries its other port. The next path is not prepared at
  * once. */
-static bool connect_end(shmemhi_standby_t *s, int pe, shmemhi_route_t *route,
+static bool connect_end(shmemhi_standby_t *s, shmemhi_route_t *route,
 			const shmemhi_switch_action_t *a, shmemhi_switch_event_t *result)
 {
 	shmemhi_endpoint_t *e = find(route, a->path);
@@ -247,7 +256,6 @@ static bool connect_end(shmemhi_standby_t *s, int pe, shmemhi_route_t *route,
 	}
 	while (e->stage != SHMEMHI_IN_RTS)
 		if (shmemhi_endpoint_connect(s, e) != SHMEMH_OK) {
-			shmemhi_failed_silently(s, pe, route);
 			route->retry_at = shmemhi_now() + FIRST_BACKOFF_NS;
 			return done(result, SHMEMHI_EV_FAULT, a->path, 0);
 		}
@@ -309,6 +317,26 @@ static void retire(shmemhi_standby_t *s, shmemhi_route_t *route)
 	route->used_since = shmemhi_now();
 }
 
+/* Have the service carry out the order of that PE. A launch that fails is told once, and tried
+ * again. If that lasts, the waits for that PE must end. */
+static void serve(shmemhi_standby_t *s, int pe)
+{
+	const uint64_t age = shmemhi_now() - s->ordered_at;
+
+	if (!s->has_service || age <= SERVE_NS ||
+	    shmemhi_service_step(&s->service, &s->err) == SHMEMH_OK)
+		return;
+	if (!s->has_service_failed)
+		shmemhi_log(&s->job->log, SHMEMHI_ERROR,
+			    "fail-over: no kernel can be launched to switch channels: %s; only "
+			    "threads that wait in the library switch them now; what is not "
+			    "switched within SHMEMH_FT_GIVEUP ends with status %d",
+			    s->err.text, SHMEMD_ERR_PEER);
+	s->has_service_failed = 1;
+	if (age > s->job->opt.ft_giveup_ns)
+		shmemhi_unreachable(s->job, pe);
+}
+
 static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_action_t *a,
 		  shmemhi_switch_event_t *result)
 {
@@ -326,8 +354,7 @@ static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch
 		return false;
 	}
 	if (__atomic_load_n(&s->order->carried_out, __ATOMIC_ACQUIRE) != s->n_orders) {
-		if (s->has_service && shmemhi_now() - s->ordered_at > SERVE_NS)
-			shmemhi_service_step(&s->service, &s->err);
+		serve(s, pe);
 		return false;
 	}
 	route->has_order = 0;
@@ -346,11 +373,12 @@ static bool execute(void *self, int pe, uint32_t k, const shmemhi_switch_action_
 	shmemhi_standby_t *s = self;
 	shmemhi_route_t *route = shmemhi_route(s, pe, k);
 
+	s->err.text[0] = '\0';
 	switch (a->kind) {
 	case SHMEMHI_ACT_PREPARE:
 		return prepare(s, route, a, result);
 	case SHMEMHI_ACT_CONNECT:
-		return connect_end(s, pe, route, a, result);
+		return connect_end(s, route, a, result);
 	case SHMEMHI_ACT_ORDER:
 	case SHMEMHI_ACT_END:
 		return order(s, pe, k, a, result);

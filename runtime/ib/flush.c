@@ -41,9 +41,11 @@ static size_t queue_nbytes(void)
 
 /* ---- the queue pair ---- */
 
-/* Connect it to itself. */
-static int join(shmemhi_standby_t *s, shmemhi_link_t *link)
+/* Connect it to itself. The address of a port that is down cannot be found: DUMPs need none, and a
+ * queue pair that executes nothing else takes the last one. */
+static int join(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 {
+	shmemhi_link_t *link = &f->link;
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
 	shmemhi_options_t opt = s->job->opt;
 	const shmemhi_qp_info_t self = {link->qpn, link->psn};
@@ -53,11 +55,14 @@ static int join(shmemhi_standby_t *s, shmemhi_link_t *link)
 
 	opt.ib_retries = RETRIES;
 	opt.ib_ack_timeout = ACK_TIMEOUT;
-	if (status == SHMEMH_OK)
+	if (status == SHMEMH_OK && !f->is_local) {
 		status = shmemhi_address_find(lib, &opt, link->nic, link->pe, &port, &address,
 					      &s->err);
+		if (status == SHMEMH_OK)
+			f->address = address;
+	}
 	if (status == SHMEMH_OK)
-		status = shmemhi_link_to_rtr(lib, &opt, link, &port, &self, &address, &s->err);
+		status = shmemhi_link_to_rtr(lib, &opt, link, &port, &self, &f->address, &s->err);
 	if (status == SHMEMH_OK)
 		status = shmemhi_link_to_rts(lib, &opt, link, &port, &s->err);
 	return status;
@@ -89,7 +94,7 @@ static int make_qp(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 	if (status == SHMEMH_OK)
 		status = shmemhi_link_create_qp(&s->ib->lib, &f->link, &f->mem, &s->err);
 	if (status == SHMEMH_OK)
-		status = join(s, &f->link);
+		status = join(s, f);
 	f->has_failed = status != SHMEMH_OK;
 	return status;
 }
@@ -241,15 +246,20 @@ static bool is_idle(shmemhi_standby_t *s, shmemhi_flusher_t *f)
  * shmemhi_flush. */
 static int renew(shmemhi_standby_t *s, const shmemhi_own_port_t *port, shmemhi_flusher_t *f)
 {
+	const int is_moved = port->is_up && f->generation != port->generation;
 	int is_local;
 
-	f->reads_fail = port->is_up && (f->reads_fail || (f->has_failed && !f->is_local));
+	/* With another address the port is another one to itself. */
+	f->reads_fail =
+		port->is_up && !is_moved && (f->reads_fail || (f->has_failed && !f->is_local));
 	is_local = !port->is_up || f->reads_fail;
-	if (!f->has_failed && is_local == f->is_local)
+	if (!f->has_failed && is_local == f->is_local && !is_moved)
 		return 1;
 	if (!is_idle(s, f))
 		return 0;
 	f->is_local = is_local;
+	if (port->is_up)
+		f->generation = port->generation;
 	return make_qp(s, f) == SHMEMH_OK ? 1 : -1;
 }
 

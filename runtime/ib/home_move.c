@@ -6,7 +6,7 @@
  * Paths also fail while both ends see their ports up: a switch in between, a queue pair. The first
  * path that replaces such a one uses the same ports. From the second on, the two ends try the
  * combinations of their ports: on paths with an even number the PE with the lower number changes
- * its port, on the others the other one. */
+ * its port, on the others the other one. Each end counts, whichever has noticed the failure. */
 #include <string.h>
 #include "base/clock.h"
 #include "ib/ports.h"
@@ -14,6 +14,10 @@
 
 /* Ports are asked after an event, and so often without one. */
 #define LOOK_NS ((uint64_t)50 * 1000 * 1000)
+
+/* A path that has run for so long, and for the time in which requests fail, before it fails is not
+ * counted with the failures before. */
+#define LONG_NS ((uint64_t)10 * 1000 * 1000 * 1000)
 
 static bool is_address_same(const shmemhi_open_port_t *a, const shmemhi_open_port_t *b)
 {
@@ -79,10 +83,14 @@ uint32_t shmemhi_must_leave(const shmemhi_standby_t *s, const shmemhi_endpoint_t
 	return e->generation != port->generation ? SHMEMH_FAULT_BY_ADDRESS : 0;
 }
 
-void shmemhi_failed_silently(shmemhi_standby_t *s, int pe, shmemhi_route_t *route)
+void shmemhi_failed_silently(shmemhi_standby_t *s, shmemhi_route_t *route)
 {
-	uint32_t is_even = !(route->current->path & 1);
+	const int pe = (int)((size_t)(route - s->routes) % (size_t)s->job->n_pes);
+	const uint64_t long_ns = LONG_NS + shmemhi_fault_silence_ns(&s->job->opt);
+	const uint32_t is_even = !(route->current->path & 1);
 
+	if (route->used == route->current && shmemhi_now() - route->used_since > long_ns)
+		route->n_silent = 0;
 	if (route->n_silent++ == 0 || pe == s->job->pe || !s->ports[!s->column].is_up)
 		return;
 	if (is_even == (s->job->pe < pe))

@@ -127,6 +127,15 @@ int shmemhi_link_to_err(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 	return shmemhi_command_modify(lib, link, in, SHMEMHI_PRM_SHORT, err);
 }
 
+int shmemhi_link_to_reset(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
+			  shmemhi_err_t *err)
+{
+	uint32_t in[SHMEMHI_PRM_SHORT] = {0};
+
+	shmemhi_prm_put(in, SHMEMHI_PRM_OPCODE, SHMEMHI_2RST_QP);
+	return shmemhi_command_modify(lib, link, in, SHMEMHI_PRM_SHORT, err);
+}
+
 int shmemhi_link_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 		       shmemhi_link_state_t *state, shmemhi_err_t *err)
 {

@@ -105,9 +105,15 @@ int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 	shmemhi_port_t p = {.nic = *nic};
 	int status = read_port(&s, &p);
 
-	if (status == SHMEMH_OK)
-		*nic = p.nic;
-	return status;
+	if (status != SHMEMH_OK)
+		return status;
+	/* Other threads use the rest: that of ib/watch.c, and those that register memory. */
+	nic->mtu = p.nic.mtu;
+	nic->gid_index = p.nic.gid_index;
+	nic->requires_grh = p.nic.requires_grh;
+	nic->lid = p.nic.lid;
+	nic->gid = p.nic.gid;
+	return SHMEMH_OK;
 }
 
 static int check_caps(const survey_t *s, shmemhi_port_t *p)

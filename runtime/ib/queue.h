@@ -102,7 +102,8 @@ uint32_t shmemhi_queue_psn(void);
 uint64_t shmemhi_queue_nbytes(const shmemhi_ib_t *ib);
 
 /* Allocate b->nbytes of pinned host memory, not registered. */
-int shmemhi_host_block_open(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b);
+int shmemhi_host_block_open(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			    shmemhi_err_t *err);
 
 /* Register a block with a NIC. NULL: a line in err. */
 struct mlx5dv_devx_umem *shmemhi_block_register(shmemh_t *job, const shmemhi_ib_t *ib,

@@ -32,10 +32,11 @@ static int fail_verbs(const shmemhi_open_port_t *nic, const char *call, uint64_t
 }
 
 /* Allocate zeroed pinned memory; *base is its first page-aligned address. */
-static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **raw, char **base)
+static int alloc_pages(shmemh_t *job, shmemhi_ib_t *ib, uint64_t nbytes, void **raw, char **base,
+		       shmemhi_err_t *err)
 {
 	uint64_t page = page_nbytes();
-	int status = shmemhi_pinned_alloc(job, nbytes + page, raw);
+	int status = shmemhi_pinned_alloc(job, nbytes + page, raw, err);
 
 	if (status != SHMEMH_OK)
 		return status;
@@ -54,14 +55,15 @@ static int place_link(shmemh_t *job, const shmemhi_ib_t *ib, char *queue, shmemh
 	link->queue = queue;
 	link->records = queue + SHMEMD_QUEUE_RECORD_OFFSET(ib->depth);
 	if (ib->has_gpu_queues)
-		return shmemhi_dev_fill(job, cqes, 0xff, nbytes);
+		return shmemhi_dev_fill(job, cqes, 0xff, nbytes, &job->err);
 	memset(cqes, 0xff, nbytes);
 	return SHMEMH_OK;
 }
 
-int shmemhi_host_block_open(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b)
+int shmemhi_host_block_open(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
+			    shmemhi_err_t *err)
 {
-	return alloc_pages(job, ib, b->nbytes, &b->raw, &b->base);
+	return alloc_pages(job, ib, b->nbytes, &b->raw, &b->base, err);
 }
 
 struct mlx5dv_devx_umem *shmemhi_block_register(shmemh_t *job, const shmemhi_ib_t *ib,
@@ -80,7 +82,7 @@ struct mlx5dv_devx_umem *shmemhi_block_register(shmemh_t *job, const shmemhi_ib_
 
 static int open_host_block(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b)
 {
-	int status = shmemhi_host_block_open(job, ib, b);
+	int status = shmemhi_host_block_open(job, ib, b, &job->err);
 
 	if (status != SHMEMH_OK)
 		return status;
@@ -152,7 +154,7 @@ static bool close_blocks(shmemh_t *job, shmemhi_ib_t *ib, bool is_in_use)
 static int open_host_bounces(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_queue_block_t *b,
 			     struct ibv_mr **mr)
 {
-	int status = alloc_pages(job, ib, b->nbytes, &b->raw, &b->base);
+	int status = alloc_pages(job, ib, b->nbytes, &b->raw, &b->base, &job->err);
 
 	if (status != SHMEMH_OK)
 		return status;
@@ -269,7 +271,7 @@ static int open_proxy_words(shmemh_t *job, shmemhi_ib_t *ib)
 	if (ib->links[0].doorbell)
 		return SHMEMH_OK;
 	status = alloc_pages(job, ib, (uint64_t)mem->n_links * SHMEMHI_RECORD_STRIDE,
-			     &mem->producers, &base);
+			     &mem->producers, &base, &job->err);
 	for (uint32_t i = 0; status == SHMEMH_OK && i < mem->n_links; i++)
 		ib->links[i].producer =
 			(uint64_t *)(void *)(base + (size_t)i * SHMEMHI_RECORD_STRIDE);

@@ -8,9 +8,6 @@
 /* One QUERY_QP of one channel in turn, so often. */
 #define POLL_NS ((uint64_t)5 * 1000 * 1000)
 
-/* A path that has run for so long before it fails is not counted with the failures before. */
-#define LONG_NS ((uint64_t)10 * 1000 * 1000 * 1000)
-
 /* A fault on its way to the agent. */
 typedef struct fault {
 	size_t at; /* route */
@@ -39,21 +36,15 @@ static shmemhi_endpoint_t *reported(const shmemhi_route_t *route, uint64_t word)
 	return SHMEMD_FAULT_EPOCH(word) == (route->epoch & 0xff) ? route->ordered : NULL;
 }
 
-static bool take_error(shmemhi_standby_t *s, shmemhi_route_t *route, uint64_t word, fault_t *f)
+static bool take_error(const shmemhi_route_t *route, uint64_t word, fault_t *f)
 {
 	shmemhi_endpoint_t *e = reported(route, word);
 	uint32_t syndrome = SHMEMD_FAULT_SYNDROME(word);
-	size_t at = (size_t)(route - s->routes);
 
 	if (!is_leavable(e))
 		return false;
 	f->cause.syndrome = (uint8_t)syndrome;
 	f->cause.vendor_syndrome = (uint8_t)SHMEMD_FAULT_VENDOR(word);
-	if (e == route->current && s->ports[e->column].is_up && !shmemhi_must_leave(s, e)) {
-		if (shmemhi_now() - route->used_since > LONG_NS)
-			route->n_silent = 0;
-		shmemhi_failed_silently(s, (int)(at % (size_t)s->job->n_pes), route);
-	}
 	return leave(e,
 		     syndrome == SHMEMD_SYNDROME_WR_FLUSH        ? SHMEMH_FAULT_BY_FLUSH
 		     : syndrome == SHMEMD_SYNDROME_RNR_RETRY_EXC ? SHMEMH_FAULT_BY_RNR
@@ -99,7 +90,7 @@ static bool take_report(shmemhi_standby_t *s, size_t at, fault_t *f)
 	route->seen = word;
 	switch (SHMEMD_FAULT_KIND(word)) {
 	case SHMEMD_FAULT_PATH:
-		return take_error(s, route, word, f);
+		return take_error(route, word, f);
 	case SHMEMD_FAULT_REFUSED:
 		return take_refused(route, word, f);
 	default:

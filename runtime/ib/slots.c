@@ -16,7 +16,7 @@ static uint32_t slots_per_block(const shmemhi_ib_t *ib)
 static int open_queues(shmemhi_standby_t *s, shmemhi_slot_block_t *b)
 {
 	if (!s->ib->has_gpu_queues)
-		return shmemhi_host_block_open(s->job, s->ib, &b->queues);
+		return shmemhi_host_block_open(s->job, s->ib, &b->queues, &s->err);
 	return shmemhi_area_open(s->job, b->queues.nbytes, &b->queues.area, &s->err);
 }
 
@@ -29,7 +29,8 @@ static int open_proxied(shmemhi_standby_t *s, shmemhi_slot_block_t *b, char **pr
 	*producers = NULL;
 	if (s->ib->links[0].doorbell)
 		return SHMEMH_OK;
-	status = shmemhi_pinned_alloc(s->job, nbytes + SHMEMHI_RECORD_STRIDE, &b->producers);
+	status = shmemhi_pinned_alloc(s->job, nbytes + SHMEMHI_RECORD_STRIDE, &b->producers,
+				      &s->err);
 	if (status != SHMEMH_OK)
 		return status;
 	*producers = (char *)b->producers +
@@ -37,7 +38,7 @@ static int open_proxied(shmemhi_standby_t *s, shmemhi_slot_block_t *b, char **pr
 	if (!s->ib->has_gpu_queues)
 		return SHMEMH_OK;
 	b->records.nbytes = (uint64_t)b->n_slots * SHMEMHI_RECORDS_NBYTES;
-	return shmemhi_host_block_open(s->job, s->ib, &b->records);
+	return shmemhi_host_block_open(s->job, s->ib, &b->records, &s->err);
 }
 
 static void place_slots(const shmemhi_standby_t *s, shmemhi_slot_block_t *b, char *producers)
@@ -105,7 +106,8 @@ static bool is_retired(shmemhi_standby_t *s, shmemhi_slot_t *slot)
 
 	if (!slot->channel)
 		return true;
-	if (shmemhi_dev_read(s->job, &ready, &slot->channel->ready, sizeof ready) != SHMEMH_OK ||
+	if (shmemhi_dev_read(s->job, &ready, &slot->channel->ready, sizeof ready, &s->err) !=
+		    SHMEMH_OK ||
 	    (int32_t)(SHMEMD_READY_INDEX(ready) - slot->retired) < 0)
 		return false;
 	slot->channel = NULL;
@@ -150,9 +152,10 @@ static int clear(shmemhi_standby_t *s, const shmemhi_slot_t *slot)
 	}
 	if (slot->producer)
 		memset(slot->records, 0, SHMEMHI_RECORDS_NBYTES);
-	else if (shmemhi_dev_fill(s->job, slot->records, 0, SHMEMHI_RECORDS_NBYTES) != SHMEMH_OK)
+	else if (shmemhi_dev_fill(s->job, slot->records, 0, SHMEMHI_RECORDS_NBYTES, &s->err) !=
+		 SHMEMH_OK)
 		return SHMEMH_ERR_SYSTEM;
-	return shmemhi_dev_fill(s->job, cqes, 0xff, nbytes);
+	return shmemhi_dev_fill(s->job, cqes, 0xff, nbytes, &s->err);
 }
 
 static int register_with(shmemhi_standby_t *s, shmemhi_slot_block_t *b, size_t column)

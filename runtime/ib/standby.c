@@ -80,13 +80,15 @@ static int check_doorbells(shmemhi_standby_t *s)
 static int open_words(shmemhi_standby_t *s)
 {
 	size_t nbytes = SHMEMD_FAULTS_NBYTES(s->ib->n_channels, (size_t)s->job->n_pes);
-	int status = shmemhi_pinned_alloc(s->job, sizeof *s->order, (void **)&s->order);
+	int status =
+		shmemhi_pinned_alloc(s->job, sizeof *s->order, (void **)&s->order, &s->job->err);
 
 	if (status == SHMEMH_OK)
-		status = shmemhi_pinned_alloc(s->job, nbytes, (void **)&s->faults);
+		status = shmemhi_pinned_alloc(s->job, nbytes, (void **)&s->faults, &s->job->err);
 	s->routes = calloc(shmemhi_n_routes(s), sizeof *s->routes);
 	s->firsts = calloc(shmemhi_n_routes(s), sizeof *s->firsts);
-	if (status == SHMEMH_OK && (!s->routes || !s->firsts))
+	s->resolved = calloc(SHMEMHI_COLUMNS * (size_t)s->job->n_pes, sizeof *s->resolved);
+	if (status == SHMEMH_OK && (!s->routes || !s->firsts || !s->resolved))
 		status =
 			shmemhi_fail(&s->job->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
 	return status;
@@ -238,6 +240,8 @@ void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib)
 		shmemhi_pinned_free(job, s->faults);
 	free(s->routes);
 	free(s->firsts);
+	free(s->resolved);
 	s->routes = NULL;
 	s->firsts = NULL;
+	s->resolved = NULL;
 }

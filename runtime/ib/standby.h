@@ -118,6 +118,15 @@ typedef struct shmemhi_route {
 	shmemhi_offer_bytes_t offer;   /* of the peer */
 } shmemhi_route_t;
 
+/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). */
+typedef struct shmemhi_resolved {
+	shmemhi_port_info_t peer;    /* that it was asked for */
+	shmemhi_address_t address;   /* if status is SHMEMH_OK */
+	uint64_t at;                 /* when */
+	uint32_t n_seen, generation; /* of the own port, then */
+	int status, is_there;
+} shmemhi_resolved_t;
+
 /* A queue pair that is connected to itself, by which a port flushes what its NIC has accepted
  * (ib/flush.c). */
 typedef struct shmemhi_flusher {
@@ -128,14 +137,16 @@ typedef struct shmemhi_flusher {
 	char *memory;      /* queue, then a page for READs */
 	uint64_t n_posted; /* flushes; each asks for one CQE */
 	uint64_t n_done;
-	uint64_t index;      /* of the queue pair's next WQEBB */
-	uint64_t n_cqes;     /* read since the queue pair was made */
-	uint64_t round;      /* queue pairs made */
-	uint64_t idle_since; /* when CQEs of what was posted began to be waited for */
-	uint16_t last;       /* index of the WQEBB that the latest CQE is of */
-	int has_failed;      /* make the queue pair again */
-	int is_local;        /* DUMPs instead of READs */
-	int reads_fail;      /* READs failed although the port is up */
+	uint64_t index;            /* of the queue pair's next WQEBB */
+	uint64_t n_cqes;           /* read since the queue pair was made */
+	uint64_t round;            /* queue pairs made */
+	uint64_t idle_since;       /* when CQEs of what was posted began to be waited for */
+	uint16_t last;             /* index of the WQEBB that the latest CQE is of */
+	shmemhi_address_t address; /* the port's own, as of when it was up last */
+	uint32_t generation;       /* of the port, when the queue pair was made */
+	int has_failed;            /* make the queue pair again */
+	int is_local;              /* DUMPs instead of READs */
+	int reads_fail;            /* READs failed although the port is up */
 } shmemhi_flusher_t;
 
 /* A port of this PE that paths may use. */
@@ -164,15 +175,16 @@ struct shmemhi_standby {
 	shmemhi_slot_block_t *blocks;
 	shmemhi_route_t *routes; /* [n_channels][n_pes], as links */
 	shmemhi_endpoint_t *firsts;
+	shmemhi_resolved_t *resolved; /* [SHMEMHI_COLUMNS][n_pes] */
 	shmemd_switch_order_t *order; /* pinned */
 	uint64_t n_orders;
 	uint64_t ordered_at;       /* when the latest order was given */
 	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
-	int has_service;
-	shmemd_faults_t *faults;      /* pinned */
-	uint64_t n_reports;           /* seen */
-	size_t report_at;             /* route to look at next; n_routes: none */
-	size_t fault_at;              /* the same for endpoints that must be left */
+	int has_service, has_service_failed; /* failed: said once */
+	shmemd_faults_t *faults;             /* pinned */
+	uint64_t n_reports;                  /* seen */
+	size_t report_at;                    /* route to look at next; n_routes: none */
+	size_t fault_at;                     /* the same for endpoints that must be left */
 	size_t refused_at, n_refused; /* the same for routes with `refused`; how many there are */
 	size_t poll_at;               /* the same for QUERY_QP */
 	uint64_t poll_time;
@@ -231,6 +243,11 @@ int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uin
  * first one. */
 void shmemhi_endpoint_destroy(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e);
 
+/* ib/resolve.c: the address of e->peer.port; and look for it again at the next connect.
+ * Returns  SHMEMH_OK; ERR_NIC: it was not found now or shortly before. */
+int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_address_t *address);
+void shmemhi_resolve_again(shmemhi_standby_t *s, const shmemhi_endpoint_t *e);
+
 /* ib/flush.c */
 
 int shmemhi_flusher_open(shmemhi_standby_t *s, size_t column);
@@ -250,8 +267,9 @@ bool shmemhi_may_prepare(const shmemhi_standby_t *s);
 /* Why an endpoint must be left: enum shmemh_fault_cause; 0: it need not. */
 uint32_t shmemhi_must_leave(const shmemhi_standby_t *s, const shmemhi_endpoint_t *e);
 
-/* A path failed without a reason that this PE knows. It may choose the other port. */
-void shmemhi_failed_silently(shmemhi_standby_t *s, int pe, shmemhi_route_t *route);
+/* The route's current path failed without a reason that either end knows. This PE may choose its
+ * other port. */
+void shmemhi_failed_silently(shmemhi_standby_t *s, shmemhi_route_t *route);
 
 /* For ib/watch.c, any thread: something happened to a port. */
 void shmemhi_standby_note(shmemhi_standby_t *s, size_t column, bool is_fatal);

@@ -158,6 +158,29 @@ static void blame(shmemh_t *job, int pe, uint32_t cause)
 	atomic_compare_exchange_strong(&job->causes[pe], &none, cause);
 }
 
+/* Of all teams with that PE; -1: of all. */
+static void abort_teams(shmemh_t *job, int pe, uint32_t cause)
+{
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++) {
+		shmemhi_team_t *team = &job->teams[t];
+		int team_pe = -1;
+
+		for (int i = 0; i < team->n_pes; i++)
+			if (team->world_pe[i] == pe)
+				team_pe = i;
+		if (team_pe >= 0 || pe < 0)
+			abort_team(team, team_pe, cause);
+	}
+}
+
+void shmemhi_unreachable(shmemh_t *job, int pe)
+{
+	pthread_mutex_lock(&job->gone_lock);
+	if (!job->closing)
+		abort_teams(job, pe, SHMEMD_CAUSE_NO_PATH);
+	pthread_mutex_unlock(&job->gone_lock);
+}
+
 void shmemhi_gone(void *arg, int pe, uint32_t cause)
 {
 	shmemh_t *job = arg;
@@ -172,16 +195,7 @@ void shmemhi_gone(void *arg, int pe, uint32_t cause)
 		if (i == pe || (pe < 0 && i != job->pe))
 			blame(job, i, cause);
 	atomic_fetch_add(&job->n_gone, 1);
-	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++) {
-		shmemhi_team_t *team = &job->teams[t];
-		int team_pe = -1;
-
-		for (int i = 0; i < team->n_pes; i++)
-			if (team->world_pe[i] == pe)
-				team_pe = i;
-		if (team_pe >= 0 || pe < 0)
-			abort_team(team, team_pe, cause);
-	}
+	abort_teams(job, pe, cause);
 	pthread_mutex_unlock(&job->gone_lock);
 	if (pe >= 0)
 		shmemhi_log(&job->log, SHMEMHI_WARN,

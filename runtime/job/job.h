@@ -81,6 +81,10 @@ int shmemhi_done(shmemh_t *job, int status);
 /* The watch callback of the bootstrap (shmemh_boot_t.watch); arg is the job. */
 void shmemhi_gone(void *arg, int pe, uint32_t cause);
 
+/* No path to the PE was found in time: end the waits of its teams, as if it were gone. The PE stays
+ * a member of host collectives. By the agent of runtime/fault. */
+void shmemhi_unreachable(shmemh_t *job, int pe);
+
 /* True once any PE died or left: collectives cannot complete any more. */
 static inline bool shmemhi_broken(const shmemh_t *job)
 {

@@ -72,7 +72,7 @@ static int agree_sizes(shmemh_t *job)
 		status = own_sizes(job, &mine);
 	if (status == SHMEMH_OK)
 		status = shmemhi_pinned_alloc(job, sizeof *heap->committed,
-					      (void **)&heap->committed);
+					      (void **)&heap->committed, &job->err);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = shmemhi_allgather(job, &mine, all, sizeof mine);

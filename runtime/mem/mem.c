@@ -253,13 +253,13 @@ void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_grown_t *grown)
 	job->mem->grown = grown;
 }
 
-static int local_alloc(shmemh_t *job, size_t nbytes, void **ptr)
+static int local_alloc(size_t nbytes, void **ptr, shmemhi_err_t *err)
 {
 	size_t rounded = (nbytes + LOCAL_ALIGN - 1) / LOCAL_ALIGN * LOCAL_ALIGN;
 
 	*ptr = rounded < nbytes ? NULL : aligned_alloc(LOCAL_ALIGN, rounded);
 	if (!*ptr)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "no host memory for %zu bytes",
+		return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY, "no host memory for %zu bytes",
 				    nbytes);
 	memset(*ptr, 0, rounded);
 	return SHMEMH_OK;
@@ -269,13 +269,14 @@ int shmemhi_dev_alloc(shmemh_t *job, size_t nbytes, void **dev)
 {
 	if (job->mem->cuctx)
 		return shmemhi_cuctx_dev_alloc(job->mem->cuctx, nbytes, dev, &job->err);
-	return local_alloc(job, nbytes, dev);
+	return local_alloc(nbytes, dev, &job->err);
 }
 
-int shmemhi_dev_fill(shmemh_t *job, void *dev, unsigned char value, size_t nbytes)
+int shmemhi_dev_fill(shmemh_t *job, void *dev, unsigned char value, size_t nbytes,
+		     shmemhi_err_t *err)
 {
 	if (job->mem->cuctx)
-		return shmemhi_cuctx_fill(job->mem->cuctx, dev, value, nbytes, &job->err);
+		return shmemhi_cuctx_fill(job->mem->cuctx, dev, value, nbytes, err);
 	memset(dev, value, nbytes);
 	return SHMEMH_OK;
 }
@@ -288,12 +289,12 @@ int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes)
 	return SHMEMH_OK;
 }
 
-int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes)
+int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes, shmemhi_err_t *err)
 {
 	uint64_t word;
 
 	if (job->mem->cuctx)
-		return shmemhi_cuctx_read(job->mem->cuctx, dst, dev, nbytes, &job->err);
+		return shmemhi_cuctx_read(job->mem->cuctx, dst, dev, nbytes, err);
 	for (size_t i = 0; i < nbytes / sizeof word; i++) { /* that kernels may be storing to */
 		word = __atomic_load_n((const uint64_t *)dev + i, __ATOMIC_RELAXED);
 		memcpy((uint64_t *)dst + i, &word, sizeof word);
@@ -314,11 +315,11 @@ void shmemhi_dev_free(shmemh_t *job, void *dev)
 		free(dev);
 }
 
-int shmemhi_pinned_alloc(shmemh_t *job, size_t nbytes, void **ptr)
+int shmemhi_pinned_alloc(shmemh_t *job, size_t nbytes, void **ptr, shmemhi_err_t *err)
 {
 	if (job->mem->cuctx)
-		return shmemhi_cuctx_pinned_alloc(job->mem->cuctx, nbytes, ptr, &job->err);
-	return local_alloc(job, nbytes, ptr);
+		return shmemhi_cuctx_pinned_alloc(job->mem->cuctx, nbytes, ptr, err);
+	return local_alloc(nbytes, ptr, err);
 }
 
 void shmemhi_pinned_free(shmemh_t *job, void *ptr)

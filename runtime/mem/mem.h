@@ -78,11 +78,15 @@ int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr);
 /* Set the line for a call that cannot work because a PE died or left. Returns ERR_PEER. */
 int shmemhi_fail_broken(shmemh_t *job, const char *what);
 
-/* Memory local to the device. The host writes and reads it by copy, also while kernels run. */
+/* Memory local to the device. The host writes and reads it by copy, also while kernels run. A
+ * function with `err` leaves its line there, and may be called by any thread; the others leave it
+ * in job->err, which belongs to the thread that calls the library. */
 int shmemhi_dev_alloc(shmemh_t *job, size_t nbytes, void **dev); /* zeroed */
-int shmemhi_dev_fill(shmemh_t *job, void *dev, unsigned char value, size_t nbytes);
+int shmemhi_dev_fill(shmemh_t *job, void *dev, unsigned char value, size_t nbytes,
+		     shmemhi_err_t *err);
 int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes);
-int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes); /* words of 8 */
+int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes,
+		     shmemhi_err_t *err); /* words of 8 */
 void shmemhi_dev_free(shmemh_t *job, void *dev);
 
 /* The same memory, if the host can load it without a copy; NULL: it is a GPU's. */
@@ -90,7 +94,7 @@ const void *shmemhi_dev_on_host(const shmemh_t *job, const void *dev);
 
 /* Host memory that kernels and host threads read and write at the same address while kernels run.
  * Zeroed. */
-int shmemhi_pinned_alloc(shmemh_t *job, size_t nbytes, void **ptr);
+int shmemhi_pinned_alloc(shmemh_t *job, size_t nbytes, void **ptr, shmemhi_err_t *err);
 void shmemhi_pinned_free(shmemh_t *job, void *ptr);
 
 /* Let kernels store to registers of a device that are mapped at `io`; *seen: the address for

@@ -228,6 +228,17 @@ int shmemhi_pair_renew(shmemhi_rig_t *rig, shmemhi_pair_t *pair)
 	return create_pair(rig, pair, 0);
 }
 
+int shmemhi_pair_rewind(shmemhi_rig_t *rig, shmemhi_pair_t *pair)
+{
+	int status = shmemhi_link_to_reset(&rig->lib, &pair->a.link, &rig->err);
+
+	__atomic_store_n(shmemhi_send_record(&pair->a.link), 0, __ATOMIC_RELAXED);
+	pair->a.index = 0;
+	if (status == SHMEMH_OK)
+		status = shmemhi_link_to_init(&rig->lib, &pair->a.link, &rig->err);
+	return status == SHMEMH_OK ? join_end(rig, &pair->a, &pair->b, &rig->opt) : status;
+}
+
 static void close_end(const shmemhi_rig_t *rig, shmemhi_end_t *end)
 {
 	destroy_end(rig, end);

@@ -69,6 +69,10 @@ void shmemhi_pair_close(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
 /* Replace the queue pairs and CQs of a pair by new ones in the same memory. */
 int shmemhi_pair_renew(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
 
+/* Move the queue pair of `a` through RESET to RTS again, with the PSN that it began with. b stays
+ * as it is: what a sends now, b has received already, as many packets as before. */
+int shmemhi_pair_rewind(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
+
 /* Memory at an offset, as the port of that end knows it. */
 shmemdi_mem_t shmemhi_local(const shmemhi_rig_t *rig, const shmemhi_end_t *end, size_t offset);
 shmemdi_mem_t shmemhi_remote(const shmemhi_rig_t *rig, const shmemhi_end_t *end, size_t offset);

@@ -54,6 +54,8 @@ shmemhi_row_run_t shmemhi_row_bad_opcode, shmemhi_row_bad_local_key, shmemhi_row
 	shmemhi_row_bad_request, shmemhi_row_retry, shmemhi_row_flush_order;
 /* rows_failover.c */
 shmemhi_row_run_t shmemhi_row_prefix, shmemhi_row_late_write;
+/* rows_repeat.c */
+shmemhi_row_run_t shmemhi_row_repeated_write;
 /* rows_gpu.c */
 shmemhi_row_run_t shmemhi_row_gpu_doorbell, shmemhi_row_gpu_queue, shmemhi_row_gpu_quiet;
 

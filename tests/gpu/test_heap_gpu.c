@@ -115,7 +115,7 @@ static int local_memory(const pe_start_t *s, shmemh_t *job)
 	uint64_t word = 5, back = 1, *dev = NULL, *pinned = NULL;
 
 	TRY(shmemhi_dev_alloc(job, sizeof word, (void **)&dev) == SHMEMH_OK);
-	TRY(shmemhi_pinned_alloc(job, sizeof word, (void **)&pinned) == SHMEMH_OK);
+	TRY(shmemhi_pinned_alloc(job, sizeof word, (void **)&pinned, &job->err) == SHMEMH_OK);
 	TRY(cudaMemcpy(&back, dev, sizeof back, cudaMemcpyDefault) == 0 && back == 0);
 	TRY(shmemhi_dev_write(job, dev, &word, sizeof word) == SHMEMH_OK);
 	TRY(*pinned == 0);

@@ -22,6 +22,7 @@
 #define MAX_QUEUE 256
 #define NONE (-1)
 #define GIVEUP_NS (30 * SHMEMHI_SECOND)
+#define SILENCE_NS (9 * SHMEMHI_SECOND)
 
 enum endpoint_state { INIT, RTS, STOPPED, DRAINED, FLUSHED, QUERIED, DEAD };
 
@@ -56,6 +57,7 @@ typedef struct host {
 	_Atomic int n_gone;
 	int pe, is_gone, is_blocked; /* blocked: none of its ports can be used */
 	int ordering;                /* channel of the order that the device has, or NONE */
+	int unreachable[MAX_PES];    /* the core has said so */
 	end_t ends[MAX_PES][MAX_CHANNELS];
 } host_t;
 
@@ -405,6 +407,98 @@ static bool model_receive(void *state, int *from, shmemhi_fault_message_t *m)
 static void model_forget(void *state, int pe)
 {
 	queues[((host_t *)state)->pe][pe].n = 0;
+}
+
+/* Hosts */
+
+static uint64_t most_todo; /* actions of a channel that waited */
+
+static void model_unreachable(void *arg, int pe)
+{
+	host_t *h = arg;
+
+	CHECK(!h->unreachable[pe]);
+	h->unreachable[pe] = 1;
+}
+
+static void open_host(int pe)
+{
+	const shmemhi_fault_config_t config = {
+		.pe = pe,
+		.n_pes = n_pes,
+		.n_channels = n_channels,
+		.giveup_ns = GIVEUP_NS,
+		.silence_ns = SILENCE_NS,
+		.ops = &model_ops,
+		.self = &hosts[pe],
+		.net = {&hosts[pe], model_send, model_receive, model_forget},
+		.causes = hosts[pe].causes,
+		.n_gone = &hosts[pe].n_gone,
+		.log = {SHMEMHI_OFF, pe, n_pes},
+		.unreachable = model_unreachable,
+		.changed_arg = &hosts[pe],
+	};
+
+	hosts[pe].pe = pe;
+	hosts[pe].ordering = NONE;
+	assert_int_equal(shmemhi_fault_core_open(&hosts[pe].core, &config), SHMEMH_OK);
+	for (int peer = 0; peer < n_pes; peer++)
+		for (uint32_t k = 0; k < n_channels; k++) {
+			end_t *end = end_of(pe, peer, k);
+
+			memset(end->of_path, NONE, sizeof end->of_path);
+			end->of_path[0] = 0;
+			end->eps[0] = (endpoint_t){RTS, 0, draw(1u << 24)};
+			end->n_eps = 1;
+		}
+}
+
+static void set_up(uint64_t seed)
+{
+	run_seed = seed;
+	random_state = (seed + 1) * 0x9e3779b97f4a7c15u;
+	memset(hosts, 0, sizeof hosts);
+	memset(pairs, 0, sizeof pairs);
+	for (int a = 0; a < MAX_PES; a++)
+		for (int b = 0; b < MAX_PES; b++)
+			queues[a][b].n = 0;
+	n_pes = 2 + (int)draw(MAX_PES - 1);
+	n_channels = 1 + draw(MAX_CHANNELS);
+	model_now = 1;
+	is_settling = 0;
+	n_expected_refusals = 0;
+	n_faults_left = (int)draw(6);
+	for (int pe = 0; pe < n_pes; pe++)
+		open_host(pe);
+}
+
+static void close_hosts(void)
+{
+	for (int pe = 0; pe < n_pes; pe++)
+		shmemhi_fault_core_close(&hosts[pe].core);
+}
+
+/* Every change of a path has a fault of that path as its reason. */
+static void step(int pe)
+{
+	uint32_t before[MAX_PES * MAX_CHANNELS] = {0};
+	uint32_t n = 0;
+
+	for (int peer = 0; peer < n_pes; peer++)
+		for (uint32_t k = 0; k < n_channels; k++)
+			before[n++] = path_in_use(pe, peer, k);
+	shmemhi_fault_core_step(&hosts[pe].core, model_now);
+	n_steps++;
+	n = 0;
+	for (int peer = 0; peer < n_pes; peer++)
+		for (uint32_t k = 0; k < n_channels; k++, n++) {
+			const shmemhi_fault_channel_t *c = channel_of(pe, peer, k);
+
+			for (uint32_t p = before[n]; p < path_in_use(pe, peer, k); p++)
+				CHECK(pair_of(pe, peer, k)->is_faulted[p]);
+			if (c->n_todo > most_todo)
+				most_todo = c->n_todo;
+		}
 }
 
 #endif

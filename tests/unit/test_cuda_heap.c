@@ -45,12 +45,13 @@ static int pe_gpu(shmemh_t *job)
 	PE_CHECK(shmemh_malloc(job, FAKE_MEMORY - (20u << 20), &too_big) == SHMEMH_ERR_NO_MEMORY);
 	PE_CHECK(strstr(job->err.text, "cuMemCreate failed: CUDA_ERROR_OUT_OF_MEMORY"));
 	PE_CHECK(shmemhi_dev_alloc(job, 64, &dev) == SHMEMH_OK);
-	PE_CHECK(shmemhi_pinned_alloc(job, 64, &pinned) == SHMEMH_OK);
+	PE_CHECK(shmemhi_pinned_alloc(job, 64, &pinned, &job->err) == SHMEMH_OK);
 	for (int i = 0; i < 64; i++)
 		PE_CHECK(((char *)dev)[i] == 0 && ((char *)pinned)[i] == 0);
 	PE_CHECK(shmemhi_dev_write(job, dev, "abc", 4) == SHMEMH_OK);
 	PE_CHECK(strcmp(dev, "abc") == 0);
-	PE_CHECK(shmemhi_dev_read(job, back, dev, 8) == SHMEMH_OK && strcmp(back, "abc") == 0);
+	PE_CHECK(shmemhi_dev_read(job, back, dev, 8, &job->err) == SHMEMH_OK &&
+		 strcmp(back, "abc") == 0);
 	shmemhi_dev_free(job, dev);
 	shmemhi_pinned_free(job, pinned);
 	PE_CHECK(depth == 0);

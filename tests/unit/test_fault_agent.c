@@ -13,84 +13,7 @@
 
 #define N_RUNS 20000
 
-static uint64_t n_runs = N_RUNS, n_switches, n_ends, most_todo;
-
-static void open_host(int pe)
-{
-	const shmemhi_fault_config_t config = {
-		.pe = pe,
-		.n_pes = n_pes,
-		.n_channels = n_channels,
-		.giveup_ns = GIVEUP_NS,
-		.ops = &model_ops,
-		.self = &hosts[pe],
-		.net = {&hosts[pe], model_send, model_receive, model_forget},
-		.causes = hosts[pe].causes,
-		.n_gone = &hosts[pe].n_gone,
-		.log = {SHMEMHI_OFF, pe, n_pes},
-	};
-
-	hosts[pe].pe = pe;
-	hosts[pe].ordering = NONE;
-	assert_int_equal(shmemhi_fault_core_open(&hosts[pe].core, &config), SHMEMH_OK);
-	for (int peer = 0; peer < n_pes; peer++)
-		for (uint32_t k = 0; k < n_channels; k++) {
-			end_t *end = end_of(pe, peer, k);
-
-			memset(end->of_path, NONE, sizeof end->of_path);
-			end->of_path[0] = 0;
-			end->eps[0] = (endpoint_t){RTS, 0, draw(1u << 24)};
-			end->n_eps = 1;
-		}
-}
-
-static void set_up(uint64_t seed)
-{
-	run_seed = seed;
-	random_state = (seed + 1) * 0x9e3779b97f4a7c15u;
-	memset(hosts, 0, sizeof hosts);
-	memset(pairs, 0, sizeof pairs);
-	for (int a = 0; a < MAX_PES; a++)
-		for (int b = 0; b < MAX_PES; b++)
-			queues[a][b].n = 0;
-	n_pes = 2 + (int)draw(MAX_PES - 1);
-	n_channels = 1 + draw(MAX_CHANNELS);
-	model_now = 1;
-	is_settling = 0;
-	n_expected_refusals = 0;
-	n_faults_left = (int)draw(6);
-	for (int pe = 0; pe < n_pes; pe++)
-		open_host(pe);
-}
-
-static void close_hosts(void)
-{
-	for (int pe = 0; pe < n_pes; pe++)
-		shmemhi_fault_core_close(&hosts[pe].core);
-}
-
-/* Every change of a path has a fault of that path as its reason. */
-static void step(int pe)
-{
-	uint32_t before[MAX_PES * MAX_CHANNELS] = {0};
-	uint32_t n = 0;
-
-	for (int peer = 0; peer < n_pes; peer++)
-		for (uint32_t k = 0; k < n_channels; k++)
-			before[n++] = path_in_use(pe, peer, k);
-	shmemhi_fault_core_step(&hosts[pe].core, model_now);
-	n_steps++;
-	n = 0;
-	for (int peer = 0; peer < n_pes; peer++)
-		for (uint32_t k = 0; k < n_channels; k++, n++) {
-			const shmemhi_fault_channel_t *c = channel_of(pe, peer, k);
-
-			for (uint32_t p = before[n]; p < path_in_use(pe, peer, k); p++)
-				CHECK(pair_of(pe, peer, k)->is_faulted[p]);
-			if (c->n_todo > most_todo)
-				most_todo = c->n_todo;
-		}
-}
+static uint64_t n_runs = N_RUNS, n_switches, n_ends;
 
 /* Faults */
 
@@ -132,6 +55,13 @@ static void refuse(int a, int b, uint32_t k)
 	end->reported[path_in_use(a, b, k)] &= ~(uint32_t)REPORTED_FAULT;
 }
 
+/* All channels of two PEs end together. */
+static void may_give_up(int a, int b)
+{
+	for (uint32_t k = 0; k < n_channels; k++)
+		end_of(a, b, k)->may_be_peer = end_of(b, a, k)->may_be_peer = 1;
+}
+
 /* Time passes while no port of PE a can be used: what has no path then may end. */
 static void block_long(int a)
 {
@@ -145,8 +75,7 @@ static void block_long(int a)
 			for (uint32_t k = 0; k < n_channels; k++)
 				if (channel_of(pe, peer, k)->is_open &&
 				    channel_of(pe, peer, k)->machine.phase != SHMEMHI_RUNNING)
-					end_of(pe, peer, k)->may_be_peer =
-						end_of(peer, pe, k)->may_be_peer = 1;
+					may_give_up(pe, peer);
 	model_now += GIVEUP_NS;
 }
 
@@ -238,6 +167,10 @@ static void check_end(int pe, int peer, uint32_t k)
 	CHECK(shmemhi_fault_status(c) == end->status);
 	CHECK(end->status != 0 || !hosts[peer].is_gone);
 	n_ends += end->status != 0;
+	/* Between PEs that are alive all channels end for want of a path, or none does. */
+	if (!hosts[pe].is_gone && !hosts[peer].is_gone)
+		CHECK(hosts[pe].unreachable[peer] ==
+		      (c->is_open && c->machine.phase == SHMEMHI_CLOSED));
 	if (c->is_open && c->machine.phase == SHMEMHI_CLOSED) {
 		/* The adapter writes no more for the peer. */
 		for (uint32_t path = 0; path <= c->machine.path; path++)
@@ -322,7 +255,7 @@ static void gives_up(void **state)
 	steps(10);
 	assert_int_equal(shmemhi_fault_state(channel_of(0, 1, 0)), SHMEMH_FAULT_SWITCHING);
 	assert_int_equal(shmemhi_fault_state(channel_of(1, 0, 0)), SHMEMH_FAULT_SWITCHING);
-	end_of(0, 1, 0)->may_be_peer = end_of(1, 0, 0)->may_be_peer = 1;
+	may_give_up(0, 1);
 	model_now += SHMEMHI_SECOND;
 	steps(10);
 	for (int pe = 0; pe < 2; pe++) {
@@ -334,6 +267,38 @@ static void gives_up(void **state)
 		assert_int_equal(c->resumed_at, 0);
 	}
 	assert_true(!channel_of(0, 1, 0)->is_cause_there);
+	close_hosts();
+}
+
+/* Two channels, one of which finds no path: both end, at both ends, and waits for the other PE are
+ * told. */
+static void gives_up_with_all_channels(void **state)
+{
+	(void)state;
+	do {
+		set_up_pair();
+		if (n_channels < 2)
+			close_hosts();
+	} while (n_channels < 2);
+	hosts[0].is_blocked = 1;
+	fail_link(0, 1, 1);
+	steps(100);
+	may_give_up(0, 1);
+	model_now += GIVEUP_NS;
+	steps(50);
+	for (int pe = 0; pe < 2; pe++) {
+		for (uint32_t k = 0; k < n_channels; k++) {
+			const shmemhi_fault_channel_t *c = channel_of(pe, 1 - pe, k);
+
+			assert_int_equal(shmemhi_fault_status(c), SHMEMD_ERR_PEER);
+			assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_GIVEUP);
+			assert_int_equal(end_of(pe, 1 - pe, k)->status, SHMEMD_ERR_PEER);
+		}
+		assert_int_equal(hosts[pe].unreachable[1 - pe], 1);
+		assert_int_equal(hosts[pe].unreachable[pe], 0);
+		assert_int_equal(hosts[pe].core.n_active, 0);
+	}
+	assert_true(!channel_of(0, 1, 0)->is_cause_there && channel_of(1, 0, 0)->is_cause_there);
 	close_hosts();
 }
 
@@ -364,7 +329,7 @@ static void ends_past(int kind)
 	fail_link(0, 1, 0);
 	steps(50);
 	assert_int_equal(shmemhi_fault_state(channel_of(0, 1, 0)), SHMEMH_FAULT_SWITCHING);
-	end_of(0, 1, 0)->may_be_peer = end_of(1, 0, 0)->may_be_peer = 1;
+	may_give_up(0, 1);
 	model_now += GIVEUP_NS;
 	steps(50);
 	for (int pe = 0; pe < 2; pe++)
@@ -508,7 +473,8 @@ static void instants_of_two_paths(void **state)
 	close_hosts();
 }
 
-/* Paths that open and fail again, each after this time, for so many times. Returns the status. */
+/* Paths that open and fail again, each after this time, for so many times. PE 0 notices all of
+ * them. Both ends count them alike. Returns the status. */
 static int flap(int cause, int no_traffic, uint64_t run_ns, int n)
 {
 	shmemhi_fault_ops_t ops = model_ops;
@@ -521,11 +487,12 @@ static int flap(int cause, int no_traffic, uint64_t run_ns, int n)
 	if (no_traffic) /* path 0 too */
 		end_of(0, 1, 0)->eps[0].executed = end_of(1, 0, 0)->eps[0].executed = 0;
 	memset(pair_of(0, 1, 0)->is_faulted, 1, MAX_PATHS);
-	end_of(0, 1, 0)->may_be_peer = end_of(1, 0, 0)->may_be_peer = 1;
+	may_give_up(0, 1);
 	for (int i = 0; i < n && !status; i++) {
 		plan(SHMEMHI_EV_FAULT, path_in_use(0, 1, 0), cause, 0x15);
 		steps(40);
 		status = shmemhi_fault_status(channel_of(0, 1, 0));
+		assert_int_equal(shmemhi_fault_status(channel_of(1, 0, 0)), status);
 		model_now += run_ns;
 	}
 	has_no_traffic = 0;
@@ -543,7 +510,10 @@ static void paths_that_do_not_work(void **state)
 	/* No end: something passed, the reason is known, or the paths ran for long. */
 	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 0, 3 * second, 15), 0);
 	assert_int_equal(flap(SHMEMH_FAULT_BY_PORT, 1, 3 * second, 15), 0);
-	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 1, GIVEUP_NS, 5), 0);
+	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 1, GIVEUP_NS + SILENCE_NS, 5), 0);
+	/* Requests take longer to fail than the limit; ports that are changed for nothing. */
+	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 1, GIVEUP_NS + second, 5), SHMEMD_ERR_PEER);
+	assert_int_equal(flap(SHMEMH_FAULT_BY_MOVE, 1, 3 * second, 15), SHMEMD_ERR_PEER);
 }
 
 static bool never_done(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *a,
@@ -583,6 +553,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_events),
 		cmocka_unit_test(gives_up),
+		cmocka_unit_test(gives_up_with_all_channels),
 		cmocka_unit_test(ends_past_what_is_not_done),
 		cmocka_unit_test(paths_that_do_not_work),
 		cmocka_unit_test(causes_are_told),

@@ -74,6 +74,12 @@ static void verdicts(void **state)
 	assert_int_equal(shmemhi_fault_verdict(path, &nic), SHMEMHI_UNKNOWN);
 	shmemhi_results_put(f, &nic, "late-write", SHMEMHI_PASS);
 	fflush(f);
+	assert_int_equal(shmemhi_fault_verdict(path, &nic), SHMEMHI_UNKNOWN);
+	shmemhi_results_put(f, &nic, "repeated-write", SHMEMHI_FAIL);
+	fflush(f);
+	assert_int_equal(shmemhi_fault_verdict(path, &nic), SHMEMHI_FAIL);
+	shmemhi_results_put(f, &nic, "repeated-write", SHMEMHI_PASS);
+	fflush(f);
 	assert_int_equal(shmemhi_fault_verdict(path, &nic), SHMEMHI_PASS);
 	assert_int_equal(shmemhi_fault_verdict(path, &other), SHMEMHI_UNKNOWN);
 	shmemhi_results_put(f, &nic, "prefix", SHMEMHI_FAIL);

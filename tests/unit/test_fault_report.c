@@ -98,7 +98,7 @@ static void no_path(void **state)
 	assert_int_equal(info.status, SHMEMD_ERR_PEER);
 	assert_int_equal(info.resumed_at, 0);
 	assert_true(log_has("path ended: mlx5_0:1 QP 0x0 (10.0.0.0) -> mlx5_0:1 QP 0x100 "
-			    "(10.0.0.1): no path was found within SHMEMH_FT_GIVEUP: channel 0 to "
+			    "(10.0.0.1): no path was found within SHMEMH_FT_GIVEUP: 3 channels to "
 			    "PE 1: nothing is sent any more, quiet returns 2 (SHMEMD_ERR_PEER)"));
 }
 

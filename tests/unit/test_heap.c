@@ -446,7 +446,7 @@ static int pe_local(shmemh_t *job)
 	const char text[] = "text";
 
 	PE_CHECK(shmemhi_dev_alloc(job, 100, (void **)&dev) == SHMEMH_OK);
-	PE_CHECK(shmemhi_pinned_alloc(job, 100, (void **)&pinned) == SHMEMH_OK);
+	PE_CHECK(shmemhi_pinned_alloc(job, 100, (void **)&pinned, &job->err) == SHMEMH_OK);
 	for (int i = 0; i < 100; i++)
 		PE_CHECK(dev[i] == 0 && pinned[i] == 0);
 	PE_CHECK(shmemhi_dev_write(job, dev, text, sizeof text) == SHMEMH_OK);

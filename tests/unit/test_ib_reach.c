@@ -55,7 +55,7 @@ static int check_ctx(shmemh_t *job, const shmemd_ctx_t *ctx)
 	void *p = NULL;
 
 	PE_CHECK(ctx->size == sizeof *ctx && ctx->self != NULL);
-	PE_CHECK(shmemhi_dev_read(job, &copy, ctx->self, sizeof copy) == SHMEMH_OK);
+	PE_CHECK(shmemhi_dev_read(job, &copy, ctx->self, sizeof copy, &job->err) == SHMEMH_OK);
 	PE_CHECK(memcmp(&copy, ctx, sizeof copy) == 0);
 	PE_CHECK(*ctx->heap_committed == shmemhi_committed(job->mem));
 	PE_CHECK(shmemh_malloc(job, *ctx->heap_committed, &p) == SHMEMH_OK);

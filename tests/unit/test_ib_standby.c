@@ -9,14 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "base/clock.h"
+#include "ib/ports.h"
+#include "ib/prm.h"
 #include "ib/standby.h"
 #include "mem/state.h"
+#include "stderr_log.h"
 
 static shmemh_t job;
 static shmemhi_ib_t ib;
 static shmemhi_standby_t standby;
 static shmemhi_route_t routes[2]; /* to PE 0, to PE 1; the tests use the second */
-static shmemhi_slot_t slots[4];
+static shmemhi_slot_t slots[5];
 
 /* The endpoint of a path, newest first; fenced. */
 static shmemhi_endpoint_t *add(uint32_t path, int is_connected)
@@ -168,13 +172,84 @@ static void fatal_port(void **state)
 static int refuse_modify(struct mlx5dv_devx_obj *obj, const void *in, size_t in_nbytes, void *out,
 			 size_t out_nbytes)
 {
+	const uint8_t *opcode = in;
+
 	(void)obj;
-	(void)in;
 	(void)in_nbytes;
 	(void)out;
 	(void)out_nbytes;
+	if ((opcode[0] << 8 | opcode[1]) == SHMEMHI_2ERR_QP)
+		return 0;
 	errno = EINVAL;
 	return EINVAL;
+}
+
+/* Two ports that are up. */
+static void set_up_ports(void)
+{
+	static shmemhi_open_port_t nics[2] = {{.port = 1}, {.port = 1}};
+	static shmemhi_resolved_t resolved[SHMEMHI_COLUMNS * 2];
+
+	memset(resolved, 0, sizeof resolved);
+	standby.resolved = resolved;
+	job.n_pes = 2;
+	ib.n_channels = 1;
+	ib.lib.obj_modify = refuse_modify;
+	standby.routes = routes;
+	for (int i = 0; i < 2; i++) {
+		standby.ports[i].nic = &nics[i];
+		standby.ports[i].is_up = 1;
+	}
+}
+
+/* The agent has this path stopped for this cause. */
+static void stop_for(uint32_t path, uint32_t cause)
+{
+	const shmemhi_switch_action_t stop = {SHMEMHI_ACT_STOP, 0, path, cause};
+	shmemhi_switch_event_t result;
+
+	assert_true(shmemhi_failover_ops.execute(&standby, 1, 0, &stop, &result));
+	assert_int_equal(result.kind, SHMEMHI_EV_STOPPED);
+}
+
+/* A path of this PE, on its port in use. */
+static void open_path(uint32_t path)
+{
+	routes[1].current = add(path, 1);
+	routes[1].current->is_fenced = 0;
+	routes[1].current->stage = SHMEMHI_IN_RTS;
+	routes[1].current->column = (uint8_t)standby.column;
+}
+
+/* Only the other end has seen that nothing passes. This end is told the cause when it stops the
+ * path, counts it too, and changes its port when that is its turn: on even paths the lower PE. */
+static void silent_failure_at_the_other_end(void **state)
+{
+	static const uint32_t others[] = {SHMEMH_FAULT_BY_PORT, SHMEMH_FAULT_BY_ADDRESS,
+					  SHMEMH_FAULT_BY_DEVICE, SHMEMH_FAULT_BY_MOVE};
+
+	(void)state;
+	set_up_ports();
+	routes[1].used_since = shmemhi_now();
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+		open_path(2);
+		stop_for(2, others[i]);
+	}
+	assert_int_equal(routes[1].n_silent, 0);
+	open_path(1);
+	routes[1].used = routes[1].current;
+	stop_for(1, SHMEMH_FAULT_BY_RETRIES);
+	open_path(2);
+	assert_int_equal(standby.column, 0);
+	stop_for(2, SHMEMH_FAULT_BY_RETRIES);
+	assert_int_equal(standby.column, 1);
+	open_path(3);
+	stop_for(3, SHMEMH_FAULT_BY_FLUSH); /* the other end's turn */
+	assert_int_equal(standby.column, 1);
+	standby.ports[1].is_up = 0; /* this PE knows why */
+	open_path(4);
+	stop_for(4, SHMEMH_FAULT_BY_RETRIES);
+	assert_int_equal(standby.column, 1);
 }
 
 /* Two ports that cannot be connected: after the second failure the end whose turn it is takes its
@@ -184,29 +259,239 @@ static void ports_that_cannot_be_connected(void **state)
 	const shmemhi_fault_ops_t *ops = &shmemhi_failover_ops;
 	shmemhi_switch_action_t connect = {.kind = SHMEMHI_ACT_CONNECT, .path = 2};
 	shmemhi_switch_action_t prepare = {.kind = SHMEMHI_ACT_PREPARE, .path = 3};
-	shmemhi_open_port_t nics[2] = {{.port = 1}, {.port = 1}};
 	shmemhi_switch_event_t result;
 
 	(void)state;
-	job.n_pes = 2;
-	ib.n_channels = 1;
-	ib.lib.obj_modify = refuse_modify;
-	standby.routes = routes;
-	for (int i = 0; i < 2; i++) {
-		standby.ports[i].nic = &nics[i];
-		standby.ports[i].is_up = 1;
-	}
+	set_up_ports();
 	for (int i = 0; i < 2; i++) {
 		routes[1].current = add(2, 0);
 		routes[1].current->is_fenced = 0;
 		routes[1].current->stage = SHMEMHI_IN_INIT;
-		routes[1].current->own.nic = &nics[0];
+		routes[1].current->own.nic = standby.ports[0].nic;
 		assert_int_equal(standby.column, 0);
 		assert_true(ops->execute(&standby, 1, 0, &connect, &result));
 		assert_int_equal(result.kind, SHMEMHI_EV_FAULT);
+		stop_for(2, SHMEMH_FAULT_BY_QP);
 		assert_false(ops->execute(&standby, 1, 0, &prepare, &result));
 	}
 	assert_int_equal(standby.column, 1); /* path 2: the lower PE */
+}
+
+/* ---- addresses ---- */
+
+static int n_lookups;
+
+static struct ibv_ah *no_neighbour(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	(void)pd, (void)attr;
+	n_lookups++;
+	errno = ETIMEDOUT;
+	return NULL;
+}
+
+static struct ibv_ah *neighbour(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	static struct ibv_ah ah;
+
+	(void)pd, (void)attr;
+	n_lookups++;
+	return &ah;
+}
+
+static int read_ah(struct mlx5dv_obj *obj, uint64_t type)
+{
+	static struct mlx5_wqe_av av = {.rmac = {2, 0, 0, 0, 0, 9}};
+
+	(void)type;
+	obj->ah.out->av = &av;
+	return 0;
+}
+
+static int forget_ah(struct ibv_ah *ah)
+{
+	(void)ah;
+	return 0;
+}
+
+/* One look-up for all channels of a PE, also if it fails; another one after an event of the port,
+ * for another address of the peer, and after a path that failed silently. */
+static void addresses_are_kept(void **state)
+{
+	shmemhi_endpoint_t *e = routes[1].used;
+	shmemhi_address_t address;
+
+	(void)state;
+	set_up_ports();
+	ib.lib.create_ah = neighbour;
+	ib.lib.init_obj = read_ah;
+	ib.lib.destroy_ah = forget_ah;
+	e->own.nic = standby.ports[0].nic;
+	e->own.pe = 1;
+	standby.ports[0].nic->is_ethernet = 1;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(shmemhi_resolve(&standby, e, &address), SHMEMH_OK);
+	assert_int_equal(address.mac[5], 9);
+	assert_int_equal(n_lookups, 1);
+	standby.ports[0].n_seen++;
+	shmemhi_resolve(&standby, e, &address);
+	assert_int_equal(n_lookups, 2);
+	e->peer.port.gid.raw[15] = 1;
+	shmemhi_resolve(&standby, e, &address);
+	assert_int_equal(n_lookups, 3);
+	stop_for(0, SHMEMH_FAULT_BY_RETRIES);
+	shmemhi_resolve(&standby, e, &address);
+	assert_int_equal(n_lookups, 4);
+	standby.ports[0].generation++;
+	ib.lib.create_ah = no_neighbour;
+	for (int i = 0; i < 3; i++) {
+		standby.err.text[0] = '\0';
+		assert_int_equal(shmemhi_resolve(&standby, e, &address), SHMEMH_ERR_NIC);
+		assert_string_not_equal(standby.err.text, "");
+		shmemhi_resolve_again(&standby, e);
+	}
+	assert_int_equal(n_lookups, 5);
+	standby.resolved[1].at = 1; /* long ago */
+	ib.lib.create_ah = neighbour;
+	assert_int_equal(shmemhi_resolve(&standby, e, &address), SHMEMH_OK);
+	standby.ports[0].nic->is_ethernet = 0;
+}
+
+/* ---- the agent's thread beside others ---- */
+
+static int active_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *out)
+{
+	struct ibv_port_attr *attr = (void *)out;
+
+	(void)context;
+	(void)port;
+	memset(attr, 0, sizeof *attr);
+	attr->state = IBV_PORT_ACTIVE;
+	attr->link_layer = IBV_LINK_LAYER_INFINIBAND;
+	attr->lid = 7;
+	return 0;
+}
+
+static int no_gid(struct ibv_context *context, uint32_t port, uint32_t i,
+		  struct ibv_gid_entry *entry, uint32_t flags, size_t nbytes)
+{
+	(void)context, (void)port, (void)i, (void)entry, (void)flags, (void)nbytes;
+	return ENODATA;
+}
+
+/* The thread of events reads name and context meanwhile: a refresh stores its address only. What is
+ * before the address is in a page that cannot be written. */
+static void refresh_of_a_port(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t before = offsetof(shmemhi_open_port_t, is_ethernet);
+	char *pages =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	shmemhi_open_port_t *nic = (void *)(pages + page - before);
+
+	(void)state;
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	strcpy(nic->name, "mlx5_0");
+	nic->port = 1;
+	ib.lib.query_port_compat = active_port;
+	ib.lib.query_gid_ex = no_gid;
+	assert_int_equal(mprotect(pages, page, PROT_READ), 0);
+	assert_int_equal(shmemhi_port_refresh(&ib.lib, &job.opt, nic), SHMEMH_OK);
+	assert_int_equal(nic->lid, 7);
+	munmap(pages, 2 * page);
+}
+
+/* No memory for queues of a new path: the line is the agent's, not that of the call that another
+ * thread is in. */
+
+static shmemhi_cu_result_t no_context(shmemhi_cu_context_t context)
+{
+	(void)context;
+	return 2;
+}
+
+static shmemhi_cu_result_t name_of_error(shmemhi_cu_result_t error, const char **name)
+{
+	*name = error ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_SUCCESS";
+	return 0;
+}
+
+static void no_memory_for_queues(void **state)
+{
+	struct shmemhi_mem mem = {0};
+	shmemhi_cuctx_t cuctx = {
+		.cuda = {.ctx_push_current = no_context, .get_error_name = name_of_error}};
+	shmemhi_link_t first = {0};
+
+	(void)state;
+	ib.depth = SHMEMD_MIN_DEPTH;
+	ib.links = &first;
+	mem.cuctx = &cuctx;
+	job.mem = &mem;
+	assert_null(shmemhi_slot_take(&standby, 0));
+	assert_string_equal(job.err.text, "");
+	assert_string_not_equal(standby.err.text, "");
+	job.mem = NULL;
+	free(standby.blocks);
+}
+
+static uint32_t hw_wqebbs;
+
+static int query_in_error(struct mlx5dv_devx_obj *obj, const void *in, size_t in_nbytes, void *out,
+			  size_t out_nbytes)
+{
+	(void)obj, (void)in, (void)in_nbytes, (void)out_nbytes;
+	shmemhi_prm_put(out, SHMEMHI_QPC_HW_SQ_WQEBB_COUNTER, hw_wqebbs);
+	shmemhi_prm_put(out, SHMEMHI_QPC_SW_SQ_WQEBB_COUNTER, 3);
+	return 0;
+}
+
+/* CQEs are missing; then posters ring once more. The CQEs of their WQEs are waited for anew. */
+static void drain_that_begins_again(void **state)
+{
+	shmemhi_endpoint_t *e = routes[1].used;
+	uint32_t refused;
+
+	(void)state;
+	ib.lib.obj_query = query_in_error;
+	e->drain_since = 1; /* long ago */
+	hw_wqebbs = 2;
+	assert_int_equal(shmemhi_endpoint_is_drained(&standby, e, &refused), 0);
+	assert_int_equal(e->drain_since, 0);
+}
+
+/* A kernel for an order cannot be launched: one line, and waits for that PE end. */
+static void service_that_cannot_be_launched(void **state)
+{
+	const shmemhi_switch_action_t end = {SHMEMHI_ACT_END, 0, 0, SHMEMD_ERR_LOST};
+	shmemhi_cuctx_t no_driver = {0};
+	shmemd_switch_order_t order = {0};
+	uint64_t abort_word = 0;
+	uint32_t causes[2] = {0};
+	int world[2] = {0, 1};
+	shmemhi_switch_event_t result;
+
+	(void)state;
+	set_up_ports();
+	pthread_mutex_init(&job.gone_lock, NULL);
+	job.log.level = SHMEMHI_ERROR;
+	job.opt.ft_giveup_ns = 3600 * SHMEMHI_SECOND;
+	job.teams[0] = (shmemhi_team_t){
+		.n_pes = 2, .world_pe = world, .abort_word = &abort_word, .causes = causes};
+	standby.order = &order;
+	standby.service.c = &no_driver;
+	standby.has_service = 1;
+	log_begin();
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	standby.ordered_at = shmemhi_now() - SHMEMHI_SECOND;
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	assert_int_equal(causes[1], SHMEMD_CAUSE_NONE);
+	job.opt.ft_giveup_ns = 0;
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	assert_int_equal(causes[1], SHMEMD_CAUSE_NO_PATH);
+	assert_int_equal(abort_word, SHMEMD_ABORT_WORD(1, SHMEMD_CAUSE_NO_PATH));
+	assert_int_equal(log_count("no kernel can be launched to switch channels"), 1);
+	log_end();
+	memset(&job.teams, 0, sizeof job.teams);
 }
 
 int main(void)
@@ -217,6 +502,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(endpoint_that_awaits_its_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(endpoint_without_an_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(fatal_port, setup, teardown),
+		cmocka_unit_test_setup_teardown(addresses_are_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(refresh_of_a_port, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_memory_for_queues, setup, teardown),
+		cmocka_unit_test_setup_teardown(drain_that_begins_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(service_that_cannot_be_launched, setup, teardown),
+		cmocka_unit_test_setup_teardown(silent_failure_at_the_other_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(ports_that_cannot_be_connected, setup, teardown),
 	};
 

@@ -42,7 +42,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 #define SHMEMD_SYNC_FLAG_STATUS(flag) ((uint32_t)(flag) >> 8 & 0xf)
 #define SHMEMD_SYNC_FLAG_OP(flag) ((uint32_t)(flag)&0xff)
 
-/* Abort word of a team, in host-pinned memory, written once by the host's monitor thread:
+/* Abort word of a team, in host-pinned memory, written once by a thread of the host:
  * 0, or cause << 32 | (team pe + 1). A wait for any PE of the team ends when it is not 0; a wait
  * for one PE ends when the word of that PE in `causes` is not 0. */
 #define SHMEMD_ABORT_WORD(pe, cause) ((uint64_t)(cause) << 32 | (uint32_t)((pe) + 1))
@@ -51,9 +51,11 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 
 enum shmemd_cause {
 	SHMEMD_CAUSE_NONE = 0,
-	SHMEMD_CAUSE_DIED = 1,   /* its bootstrap connection broke: process killed, host down */
-	SHMEMD_CAUSE_LEFT = 2,   /* it finalized while others were still in the job */
-	SHMEMD_CAUSE_CUT_OFF = 3 /* this PE lost the bootstrap itself: everybody else is unknown */
+	SHMEMD_CAUSE_DIED = 1,    /* its bootstrap connection broke: process killed, host down */
+	SHMEMD_CAUSE_LEFT = 2,    /* it finalized while others were still in the job */
+	SHMEMD_CAUSE_CUT_OFF = 3, /* this PE lost the bootstrap itself: everybody else is unknown */
+	SHMEMD_CAUSE_NO_PATH = 4  /* fail-over gave up: the PE may be alive, but no path to it was
+				     found within SHMEMH_FT_GIVEUP, and its channels have ended */
 };
 
 /* Latch, in memory local to the device: cheap to read in every quiet. */

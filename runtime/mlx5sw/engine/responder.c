@@ -512,9 +512,10 @@ static void repeat_atomic(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 /* A packet of an earlier connection does not repeat a request of this one. */
 static bool may_write_again(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p, target_t *t)
 {
-	return mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_DUP_WRITE && p->dma_nbytes &&
-	       p->dma_nbytes == p->nbytes && mlx5swi_psn_diff(p->psn, qp->responder->start) >= 0 &&
-	       mlx5swi_choose(2) &&
+	bool may = mlx5swi_is_unlike(MLX5SW_UNLIKE_REPEATED_WRITE) ||
+		   (mlx5swi_w->cfg.chaos & MLX5SW_CHAOS_DUP_WRITE && mlx5swi_choose(2));
+	return may && p->dma_nbytes && p->dma_nbytes == p->nbytes &&
+	       mlx5swi_psn_diff(p->psn, qp->responder->start) >= 0 &&
 	       !check_key(qp, p->rkey, p->raddr, p->dma_nbytes, IBV_ACCESS_REMOTE_WRITE, t);
 }
 

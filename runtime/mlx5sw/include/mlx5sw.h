@@ -117,6 +117,7 @@ enum mlx5sw_unlike {
 	MLX5SW_UNLIKE_PREFIX,     /* rmsn of a queue pair in ERR counts one request too many */
 	MLX5SW_UNLIKE_LATE_WRITE, /* a WRITE that arrives in ERR is placed later */
 	MLX5SW_UNLIKE_TWO_PORTS,  /* an atomic on a word that another device updated last is lost */
+	MLX5SW_UNLIKE_REPEATED_WRITE, /* a repeated WRITE writes again */
 };
 
 /* Behaviour that is legal for hardware and must not break software. */

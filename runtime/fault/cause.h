@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Causes of events, as the core of the agent weighs them. */
+#ifndef SHMEMHI_FAULT_CAUSE_H
+#define SHMEMHI_FAULT_CAUSE_H
+
+#include "fault/agent.h"
+
+/* Is it a reason to leave a path? A request that was refused, silence and time are none. */
+bool shmemhi_cause_may_switch(uint32_t cause);
+
+/* A queue pair in ERR and flushed requests are what follows from another cause. */
+bool shmemhi_cause_says_more(uint32_t cause);
+
+/* Requests got no answer, or what follows from that: nothing says which part of the path failed. */
+bool shmemhi_cause_is_silent(uint32_t cause);
+
+/* The cause that this event gives to what the machine does because of it; found: what the transport
+ * said with it. */
+shmemhi_fault_cause_t shmemhi_cause_of(const shmemhi_switch_event_t *e,
+				       shmemhi_fault_cause_t found);
+
+#endif
