@@ -17,6 +17,9 @@
 
 /* An order that no thread of the program has carried out for so long is the service's. */
 #define SERVE_NS ((uint64_t)1000 * 1000)
+/* Orders that follow within this time of one that was the service's are its at once: a kernel that
+ * polls signals, for example, carries out none, and a port that fails takes many channels with it. */
+#define SERVES_NS ((uint64_t)100 * 1000 * 1000)
 
 _Static_assert(sizeof(shmemhi_offer_bytes_t) == SHMEMHI_FAULT_OFFER_NBYTES, "bytes of an offer");
 
@@ -283,6 +286,7 @@ static void give(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_
 
 	s->n_orders++;
 	s->ordered_at = shmemhi_now();
+	s->serve_at = s->ordered_at + (s->ordered_at - s->served_at < SERVES_NS ? 0 : SERVE_NS);
 	__atomic_store_n(&o->announced, (uint32_t)s->n_orders, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&o->path,
@@ -321,10 +325,12 @@ static void retire(shmemhi_standby_t *s, shmemhi_route_t *route)
  * again. If that lasts, the waits for that PE must end. */
 static void serve(shmemhi_standby_t *s, int pe)
 {
-	const uint64_t age = shmemhi_now() - s->ordered_at;
+	const uint64_t now = shmemhi_now();
 
-	if (!s->has_service || age <= SERVE_NS ||
-	    shmemhi_service_step(&s->service, &s->err) == SHMEMH_OK)
+	if (!s->has_service || now < s->serve_at)
+		return;
+	s->served_at = now;
+	if (shmemhi_service_step(&s->service, &s->err) == SHMEMH_OK)
 		return;
 	if (!s->has_service_failed)
 		shmemhi_log(&s->job->log, SHMEMHI_ERROR,
@@ -333,7 +339,7 @@ static void serve(shmemhi_standby_t *s, int pe)
 			    "switched within SHMEMH_FT_GIVEUP ends with status %d",
 			    s->err.text, SHMEMD_ERR_PEER);
 	s->has_service_failed = 1;
-	if (age > s->job->opt.ft_giveup_ns)
+	if (now - s->ordered_at > s->job->opt.ft_giveup_ns)
 		shmemhi_unreachable(s->job, pe);
 }
 

@@ -482,7 +482,7 @@ static void service_that_cannot_be_launched(void **state)
 	standby.has_service = 1;
 	log_begin();
 	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
-	standby.ordered_at = shmemhi_now() - SHMEMHI_SECOND;
+	standby.serve_at = 0;
 	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
 	assert_int_equal(causes[1], SHMEMD_CAUSE_NONE);
 	job.opt.ft_giveup_ns = 0;
@@ -492,6 +492,52 @@ static void service_that_cannot_be_launched(void **state)
 	assert_int_equal(log_count("no kernel can be launched to switch channels"), 1);
 	log_end();
 	memset(&job.teams, 0, sizeof job.teams);
+}
+
+static int n_served;
+
+/* In place of the emulator's. */
+int shmemsim_serve(const struct shmemd_ctx *ctx)
+{
+	(void)ctx;
+	n_served++;
+	return 0;
+}
+
+static void give_and_serve(shmemhi_switch_event_t *result)
+{
+	const shmemhi_switch_action_t end = {SHMEMHI_ACT_END, 0, 0, SHMEMD_ERR_LOST};
+
+	routes[1].has_order = 0;
+	n_served = 0;
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, result));
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, result));
+}
+
+/* The program's threads have time to carry out an order; the next ones have none, if the service
+ * had to do it. */
+static void orders_that_follow_each_other(void **state)
+{
+	shmemd_switch_order_t order = {0};
+	shmemhi_switch_event_t result;
+
+	(void)state;
+	set_up_ports();
+	job.opt.ft_giveup_ns = 3600 * SHMEMHI_SECOND;
+	standby.order = &order;
+	standby.has_service = 1;
+	give_and_serve(&result);
+	assert_true(standby.serve_at > standby.ordered_at);
+	standby.serve_at = 0;
+	assert_false(shmemhi_failover_ops.execute(
+		&standby, 1, 0, &(shmemhi_switch_action_t){SHMEMHI_ACT_END, 0, 0, 0}, &result));
+	assert_int_equal(n_served, 1);
+	give_and_serve(&result);
+	assert_int_equal(standby.serve_at, standby.ordered_at);
+	assert_int_equal(n_served, 1);
+	standby.served_at -= SHMEMHI_SECOND;
+	give_and_serve(&result);
+	assert_true(standby.serve_at > standby.ordered_at);
 }
 
 int main(void)
@@ -507,6 +553,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_memory_for_queues, setup, teardown),
 		cmocka_unit_test_setup_teardown(drain_that_begins_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(service_that_cannot_be_launched, setup, teardown),
+		cmocka_unit_test_setup_teardown(orders_that_follow_each_other, setup, teardown),
 		cmocka_unit_test_setup_teardown(silent_failure_at_the_other_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(ports_that_cannot_be_connected, setup, teardown),
 	};
