@@ -53,13 +53,13 @@ typedef struct some {
 	struct some *next;
 	uint64_t tag;
 	int n_pes;
-	int32_t *pes;      /* [n_pes] members, ascending */
-	uint64_t *nbytes;  /* [n_pes] of the shares; 0: has not come */
-	uint64_t ns;       /* the shortest timeout among those that came */
-	uint64_t deadline; /* by that timeout */
-	blob_t *result;    /* frame; [n_pes] there; shares of the size of the first; NULL: no
-			       memory */
-	uint64_t one;      /* bytes of the first share that came */
+	int32_t *pes;     /* [n_pes] members, ascending */
+	uint64_t *nbytes; /* [n_pes] of the shares; 0: has not come */
+	uint64_t ns;      /* the shortest timeout among those that came */
+	uint64_t deadline;
+	blob_t *result; /* frame; [n_pes] there; shares of the size of the first; NULL: no memory */
+	uint64_t one;   /* bytes of the first share that came */
+	blob_t *fail;   /* it failed, and this frame is for the members that have not come */
 } some_t;
 
 enum hub_phase {
@@ -100,7 +100,7 @@ typedef struct hub {
 	blob_t *result;         /* frame; shares of the size of the first */
 	uint64_t nbytes;        /* of the first share */
 
-	some_t *gathers; /* gathers under way among some PEs */
+	some_t *gathers; /* among some PEs, oldest first */
 
 	/* The reason of a failed start, or of the last collective that failed. */
 	int fail_status;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Gathers among some PEs of a job. A member that is gone is not waited for; its byte in the result
- * says so, and since the hub alone decides who is gone, all members get the same result. */
+ * says so, and since the hub alone decides who is gone, all members get the same result.
+ *
+ * Calls with the same members and tag are matched in order: the n-th of each member belong
+ * together. A gather that failed because a member did not come in time is kept for that member: its
+ * late call fails, too, and does not meet the next gather of the others. */
 #include "boot/hub.h"
 
 #include <inttypes.h>
@@ -14,6 +18,8 @@ static void free_some(some_t *s)
 {
 	if (s->result)
 		hub_unref(s->result);
+	if (s->fail)
+		hub_unref(s->fail);
 	free(s->pes);
 	free(s->nbytes);
 	free(s);
@@ -33,20 +39,6 @@ static unsigned char *there_of(const some_t *s)
 	return s->result->bytes + sizeof(shmemhi_frame_t);
 }
 
-/* Send the failure to the members that came, and end the gather. */
-static void fail_some(hub_t *hub, some_t *s, int status, const char *text)
-{
-	int i;
-
-	shmemhi_log(&hub->log, SHMEMHI_INFO, "hub: %s", text);
-	for (i = 0; i < s->n_pes; i++)
-		if (s->nbytes[i] != 0 && hub->by_pe[s->pes[i]])
-			hub_send(hub->by_pe[s->pes[i]], SHMEMHI_SOME_FAIL, s->tag, (uint64_t)status,
-				 text, strlen(text) + 1);
-	unlink_some(hub, s);
-	free_some(s);
-}
-
 static bool is_complete(const hub_t *hub, const some_t *s)
 {
 	int i;
@@ -55,6 +47,30 @@ static bool is_complete(const hub_t *hub, const some_t *s)
 		if (s->nbytes[i] == 0 && hub->by_pe[s->pes[i]])
 			return false;
 	return true;
+}
+
+/* Send the failure to the members that came, and keep it for the others. */
+static void fail_some(hub_t *hub, some_t *s, int status, const char *text)
+{
+	size_t nbytes = strlen(text) + 1;
+	int i;
+
+	shmemhi_log(&hub->log, SHMEMHI_INFO, "hub: %s", text);
+	s->fail = hub_blob(SHMEMHI_SOME_FAIL, s->tag, (uint64_t)status, nbytes);
+	if (s->fail)
+		memcpy(s->fail->bytes + sizeof(shmemhi_frame_t), text, nbytes);
+	for (i = 0; i < s->n_pes; i++) {
+		conn_t *c = hub->by_pe[s->pes[i]];
+
+		if (s->nbytes[i] != 0 && c && s->fail)
+			hub_send_blob(c, s->fail);
+		else if (s->nbytes[i] != 0 && c)
+			c->state = CONN_DEAD; /* as wherever memory for a frame is missing */
+	}
+	if (is_complete(hub, s) || !s->fail) {
+		unlink_some(hub, s);
+		free_some(s);
+	}
 }
 
 static void fail_sizes(hub_t *hub, some_t *s, int a, int b)
@@ -73,6 +89,11 @@ static void finish_some(hub_t *hub, some_t *s)
 {
 	int first = -1, i;
 
+	if (s->fail) {
+		unlink_some(hub, s);
+		free_some(s);
+		return;
+	}
 	for (i = 0; i < s->n_pes; i++) {
 		if (s->nbytes[i] == 0)
 			continue;
@@ -93,11 +114,12 @@ static void finish_some(hub_t *hub, some_t *s)
 	free_some(s);
 }
 
-static some_t *find_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes)
+/* The oldest gather of these members and tag to which member `at` has not come. */
+static some_t *find_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes, int at)
 {
 	some_t *s = hub->gathers;
 
-	while (s && (s->tag != tag || s->n_pes != n_pes ||
+	while (s && (s->tag != tag || s->n_pes != n_pes || s->nbytes[at] != 0 ||
 		     memcmp(s->pes, pes, (size_t)n_pes * sizeof(*pes)) != 0))
 		s = s->next;
 	return s;
@@ -107,7 +129,7 @@ static some_t *find_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes
 static some_t *new_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes, uint64_t one)
 {
 	uint64_t nbytes = (uint64_t)n_pes * (1 + one);
-	some_t *s = calloc(1, sizeof(*s));
+	some_t *s = calloc(1, sizeof(*s)), **end = &hub->gathers;
 
 	if (!s)
 		return NULL;
@@ -126,8 +148,9 @@ static some_t *new_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes,
 	s->result = hub_blob(SHMEMHI_SOME_RESULT, tag, 0, nbytes);
 	if (s->result)
 		memset(there_of(s), 0, nbytes);
-	s->next = hub->gathers;
-	hub->gathers = s;
+	while (*end)
+		end = &(*end)->next;
+	*end = s;
 	return s;
 }
 
@@ -154,7 +177,7 @@ static bool is_waiting(const hub_t *hub, int pe)
 
 	for (s = hub->gathers; s; s = s->next)
 		for (i = 0; i < s->n_pes; i++)
-			if (s->pes[i] == pe && s->nbytes[i] != 0)
+			if (s->pes[i] == pe && s->nbytes[i] != 0 && !s->fail)
 				return true;
 	return false;
 }
@@ -194,7 +217,7 @@ bool hub_some_part(hub_t *hub, conn_t *c)
 	at = place_of(hub, pes, (int)head.n_pes, c->pe);
 	if (at < 0)
 		return false;
-	s = find_some(hub, f->seq, pes, (int)head.n_pes);
+	s = find_some(hub, f->seq, pes, (int)head.n_pes, at);
 	if (!s)
 		s = new_some(hub, f->seq, pes, (int)head.n_pes, f->nbytes - before);
 	if (!s) {
@@ -203,7 +226,12 @@ bool hub_some_part(hub_t *hub, conn_t *c)
 		hub_send(c, SHMEMHI_SOME_FAIL, f->seq, SHMEMH_ERR_NO_MEMORY, text, sizeof(text));
 		return true;
 	}
-	add_share(s, at, c->in.body + before, f->nbytes - before, f->arg);
+	if (s->fail) {
+		s->nbytes[at] = 1;
+		hub_send_blob(c, s->fail);
+	} else {
+		add_share(s, at, c->in.body + before, f->nbytes - before, f->arg);
+	}
 	if (is_complete(hub, s))
 		finish_some(hub, s);
 	return true;
@@ -250,7 +278,7 @@ void hub_some_timers(hub_t *hub)
 
 	for (; s; s = next) {
 		next = s->next;
-		if (now >= s->deadline)
+		if (!s->fail && now >= s->deadline)
 			fail_late(hub, s);
 	}
 }
@@ -261,7 +289,7 @@ uint64_t hub_some_next_timer(const hub_t *hub)
 	const some_t *s;
 
 	for (s = hub->gathers; s; s = s->next)
-		at = s->deadline < at ? s->deadline : at;
+		at = !s->fail && s->deadline < at ? s->deadline : at;
 	return at;
 }
 

@@ -20,9 +20,8 @@ enum op { OP_STRIDED, OP_2D, OP_2D_END, OP_MAKE, OP_BARRIER, OP_DESTROY };
 static const char *const op_names[] = {"team_split_strided", "team_split_2d", "team_split_2d",
 				       "team_create",        "team_barrier",  "team_destroy"};
 
-/* Tags. A team's own gathers have its slot and their number: two teams of the same members differ
- * by the slot, and a PE that comes too late to one gather does not meet the next one. */
-#define TAG_OF_TEAM(slot, number) ((uint64_t)(slot) << 32 | (number))
+/* Tags. A team's own gathers have its slot, by which two teams of the same members differ. */
+#define TAG_OF_TEAM(slot) ((uint64_t)(slot))
 #define TAG_MAKE(round, slot) ((uint64_t)1 << 63 | (uint64_t)(round) << 32 | (uint64_t)(slot))
 #define TAG_TEXTS ((uint64_t)1 << 62)
 
@@ -119,8 +118,7 @@ static int compare(shmemh_t *job, const shmemhi_team_t *team)
 /* A host collective of a team's members, those that are gone left out. */
 static int call_team(shmemh_t *job, shmemhi_team_t *team, const shmemhi_team_record_t *mine)
 {
-	int slot = (int)(team - job->teams);
-	uint64_t tag = TAG_OF_TEAM(slot, team->n_gathers++);
+	uint64_t tag = TAG_OF_TEAM(team - job->teams);
 	int status = agree(job, team->roster, team->n_pes, tag, mine);
 
 	return status == SHMEMH_OK ? compare(job, team) : status;

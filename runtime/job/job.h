@@ -27,7 +27,6 @@ typedef struct shmemhi_team {
 	int *world_pe;              /* [n_pes], host memory */
 	int32_t *roster;            /* [n_pes] the same in ascending order */
 	uint32_t generation;        /* of the slot: tells the teams that have it in turn apart */
-	uint32_t n_gathers;         /* of this team: the tag of the next one */
 	uint64_t *sync;             /* [SHMEMD_SYNC_WORDS(n_pes)], in the symmetric heap; of the
 				       slot, also while it is free */
 	shmemd_peer_t *peers;       /* [n_pes], in device memory */
