@@ -84,7 +84,7 @@ typedef struct shmemh_boot {
 	void (*close)(void *state);
 
 	/* Returns when each member has called it with these pes and this tag, or is gone: `there`
-	 * is then 0, and its share zero. Every member gets the same result. Other PEs have no part
+	 * is then 0, and its share undefined. Every member gets the same result. Other PEs have no part
 	 * in it, and gathers of different members or tags may be under way at once. Of calls with
 	 * the same members and tag the n-th of each member belong together, also if one of them
 	 * has failed. ERR_MISMATCH if nbytes differ; ERR_TIMEOUT after its deadline; ERR_PEER if

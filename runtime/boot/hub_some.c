@@ -211,8 +211,7 @@ bool hub_some_part(hub_t *hub, conn_t *c)
 		return false;
 	memcpy(&head, c->in.body, sizeof(head));
 	before = sizeof(head) + (uint64_t)head.n_pes * sizeof(*pes);
-	if (head.n_pes < 1 || head.n_pes > (uint32_t)hub->n_pes || f->nbytes <= before ||
-	    f->nbytes - before > SHMEMHI_MAX_SOME || is_waiting(hub, c->pe))
+	if (f->nbytes <= before || f->nbytes - before > SHMEMHI_MAX_SOME || is_waiting(hub, c->pe))
 		return false;
 	at = place_of(hub, pes, (int)head.n_pes, c->pe);
 	if (at < 0)
