@@ -84,12 +84,12 @@ typedef struct shmemh_boot {
 	void (*close)(void *state);
 
 	/* Returns when each member has called it with these pes and this tag, or is gone: `there`
-	 * is then 0, and its share undefined. Every member gets the same result. Other PEs have no part
-	 * in it, and gathers of different members or tags may be under way at once. Of calls with
-	 * the same members and tag the n-th of each member belong together, also if one of them
-	 * has failed. ERR_MISMATCH if nbytes differ; ERR_TIMEOUT after its deadline; ERR_PEER if
-	 * this PE is cut off from the others. May be NULL: the job can then make no team of its own
-	 * (shmem_host/team.h), except of one PE. */
+	 * is then 0, and its share undefined. Every member gets the same result. Other PEs have no
+	 * part in it, and gathers of different members or tags may be under way at once. Of calls
+	 * with the same members and tag the n-th of each member belong together, also if one of
+	 * them has failed. ERR_MISMATCH if nbytes differ; ERR_TIMEOUT after its deadline; ERR_PEER
+	 * if this PE is cut off from the others. May be NULL: the job can then make no team of its
+	 * own (shmem_host/team.h), except of one PE. */
 	int (*gather_some)(void *state, const shmemh_gather_t *gather, char *errbuf,
 			   size_t errbuf_nbytes);
 } shmemh_boot_t;
