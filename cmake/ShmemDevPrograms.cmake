@@ -56,12 +56,12 @@ function(shmem_dev_program name source support)
     endif()
 endfunction()
 
-# shmem_dev_run_test(NAME target LABELS ... HOW ...): run a program with 4 PEs, started
-# in that way (tests/run_as.sh has the list).
+# shmem_dev_run_test(NAME target LABELS ... HOW ... [ARGUMENTS ...]): run a program with 4 PEs,
+# started in that way (tests/run_as.sh has the list).
 function(shmem_dev_run_test name target)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "" "HOW" "LABELS")
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "HOW" "LABELS;ARGUMENTS")
     add_test(NAME ${name} COMMAND sh ${PROJECT_SOURCE_DIR}/tests/run_as.sh ${arg_HOW}
-             $<TARGET_FILE:launch> $<TARGET_FILE:${target}>)
+             $<TARGET_FILE:launch> $<TARGET_FILE:${target}> ${arg_ARGUMENTS})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
     if(NOT arg_HOW MATCHES "sim$")
         # A process each, which poll: beside others they would take many times as long.

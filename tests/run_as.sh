@@ -5,6 +5,7 @@
 # mp    one process each, by our launcher      pmix  one process each, by mpirun
 # sim   all in this process, in the emulator   gpu   as mp, if there is a GPU
 # self  the program starts its PEs itself      gpu-self  the same, if there is a GPU
+# self-ib-ft  as self, by software NICs, and faults of paths are tolerated
 # By software NICs ($ADAPTER_LIBRARY), which must report no mistake:
 # ib    one process each, no memory mapped; with more words, in this order:
 # gpu-ib  if there is a GPU              ib-mixed  two nodes of two PEs
@@ -13,6 +14,7 @@
 # ib-no-record  queues without doorbell records
 # ib-sim  all in this process            ib-self   the program starts its PEs itself
 # netns  one process each, each in its own network namespace, with NICs by TCP between them
+# netns-ft  faults of paths are tolerated, and links fail and come back at random
 # With PES_SLOW=1, which the gpu-ib ways set, tests do fewer operations of one kind.
 # Exits with 77 and a line with the reason if this machine cannot.
 set -eu
@@ -104,6 +106,10 @@ sim)
 self)
 	exec "$@"
 	;;
+self-ib-ft)
+	export MLX5SW_FABRIC="shm:test-$$" SHMEMH_DISABLE_P2P=1 SHMEMH_FT=exact
+	with_nics "$@"
+	;;
 gpu)
 	need_gpu
 	exec "$launcher" -n 4 -t 280 "$@"
@@ -119,7 +125,10 @@ gpu-ib | gpu-ib-*)
 	need_gpu
 	run_ib "$@"
 	;;
-netns)
+netns | netns-ft)
+	case $how in
+	*-ft) export SHMEMH_FT=exact FAILOVER_LINKS=1 FLAP="${FLAP:-1}" ;;
+	esac
 	command -v ip >/dev/null || skip "no ip (iproute2)"
 	unshare=
 	for options in -Urn -n; do

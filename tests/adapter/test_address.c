@@ -95,7 +95,7 @@ static void process_is_derived_from_the_address(void **state)
 		}
 		mlx5swi_w->has_thread = 0;
 	}
-	mlx5swi_w->place = tcp;
+	mlx5swi_w->places[0] = tcp;
 	mlx5swi_port_init(&mlx5swi_w->devices[1].port);
 	memcpy(wanted, mlx5swi_w->devices[1].port.mac, 6);
 	for (int i = 0; i < 4; i++)
@@ -132,7 +132,7 @@ static void unknown_addresses_have_no_mac(void **state)
 	assert_int_equal(mlx5swi_resolve(no_eui, mac), ENOENT);
 	assert_int_equal(mlx5swi_resolve(global, mac), ENOENT);
 	assert_int_equal(mlx5swi_gid_place(global, &place), ENOENT);
-	mlx5swi_w->place.is_tcp = 1;
+	mlx5swi_w->places[0].is_tcp = 1;
 	assert_int_equal(mlx5swi_resolve(by_tcp, mac), 0);
 	assert_int_equal(mlx5swi_resolve(host_63, mac), ENOENT);
 }
@@ -143,7 +143,7 @@ static void macs_of_one_machine(void **state)
 	uint8_t mac[4][6], gid[16] = {0xfd, [9] = 0, 18, 103, 10, 0, 0, 1};
 
 	(void)state;
-	mlx5swi_w->has_thread = mlx5swi_w->place.is_tcp = 1;
+	mlx5swi_w->has_thread = mlx5swi_w->places[0].is_tcp = 1;
 	for (int i = 0; i < 4; i++) {
 		gid[9] = i == 1;
 		gid[10] = i == 2 ? 19 : 18;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Links between processes. Each test starts its own processes, which have an adapter each. */
+#include <poll.h>
 #include <sched.h>
 #include "link_roles.h"
 
@@ -66,6 +67,16 @@ static void tcp(void **state)
 	char names[2][32];
 	tcp_name(names[0], sizeof(names[0]), free_port());
 	tcp_name(names[1], sizeof(names[1]), free_port());
+	two(both_directions, both_directions, names[0], names[1]);
+}
+
+/* An address for each of the two ports; an interface has the first one only. */
+static void tcp_with_two_places(void **state)
+{
+	char names[2][64];
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		snprintf(names[i], sizeof(names[i]), "tcp:127.0.0.1:%u,127.0.0.2", free_port());
 	two(both_directions, both_directions, names[0], names[1]);
 }
 
@@ -205,6 +216,74 @@ static void cable_between_namespaces(void **state)
 	assert_int_equal(status_of(far_pid), 0);
 }
 
+/* Two ports with an interface each, in a namespace of this process's own. */
+
+static int state_of(struct ibv_context *ctx)
+{
+	struct ibv_port_attr attr;
+	return ibv_query_port(ctx, 1, &attr) ? -1 : (int)attr.state;
+}
+
+static int next_event(struct ibv_context *ctx)
+{
+	struct pollfd fd = {.fd = ctx->async_fd, .events = POLLIN};
+	struct ibv_async_event event;
+	if (poll(&fd, 1, SECONDS * 1000) != 1 || ibv_get_async_event(ctx, &event))
+		return -1;
+	ibv_ack_async_event(&event);
+	return (int)event.event_type;
+}
+
+static int follows_interfaces(int fd)
+{
+	struct ibv_device **devices;
+	struct ibv_context *ctx[2];
+	(void)fd;
+	if (unshare(CLONE_NEWNET) ||
+	    system("ip link set lo up"
+		   " && ip link add one type veth peer name end_of_one"
+		   " && ip link add two type veth peer name end_of_two"
+		   " && ip link set end_of_one up"
+		   " && ip link set end_of_two up") ||
+	    enter_namespace("10.9.8.1", "one") || enter_namespace("10.9.9.1", "two") ||
+	    system("ip link set two down") || !(devices = ibv_get_device_list(NULL)))
+		return 1;
+	for (int i = 0; i < 2; i++)
+		if (!(ctx[i] = ibv_open_device(devices[i])))
+			return 2;
+	time_t end = time(NULL) + SECONDS;
+	while (state_of(ctx[1]) != IBV_PORT_DOWN) /* as the thread of the adapter found it */
+		if (time(NULL) > end)
+			return 3;
+	for (struct pollfd async = {.fd = ctx[1]->async_fd, .events = POLLIN};
+	     poll(&async, 1, 0) == 1;)
+		next_event(ctx[1]);
+	if (system("ip link set two up") || next_event(ctx[1]) != IBV_EVENT_PORT_ACTIVE)
+		return 3;
+	/* the other end of the cable */
+	if (system("ip link set end_of_one down") || next_event(ctx[0]) != IBV_EVENT_PORT_ERR)
+		return 4;
+	if (state_of(ctx[0]) != IBV_PORT_DOWN || state_of(ctx[1]) != IBV_PORT_ACTIVE)
+		return 5;
+	if (system("ip link delete two") || next_event(ctx[1]) != IBV_EVENT_PORT_ERR ||
+	    system("ip link set end_of_one up") || next_event(ctx[0]) != IBV_EVENT_PORT_ACTIVE)
+		return 6;
+	return 0;
+}
+
+static void ports_follow_their_interfaces(void **state)
+{
+	(void)state;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWNET) || system("ip link >/dev/null 2>&1"));
+	if (status_of(pid)) {
+		print_message("skipped: no right to make network namespaces, or no ip\n");
+		skip();
+	}
+	assert_int_equal(status_of(start(follows_interfaces, "tcp:10.9.8.1,10.9.9.1", -1, -1)), 0);
+}
+
 static int takes_no_signals(int fd)
 {
 	verbs_end_t e;
@@ -235,9 +314,17 @@ static int refuses(int fd)
 static void names_are_checked(void **state)
 {
 	(void)state;
-	const char *bad[] = {
-		"",           "smoke:x",        "shm:a/b",          "tcp:",
-		"tcp:nobody", "tcp:127.0.0.1:", "tcp:127.0.0.1:0x", "tcp:1.2.3.4:70000"};
+	const char *bad[] = {"",
+			     "smoke:x",
+			     "shm:a/b",
+			     "tcp:",
+			     "tcp:nobody",
+			     "tcp:127.0.0.1:",
+			     "tcp:127.0.0.1:0x",
+			     "tcp:1.2.3.4:70000",
+			     "tcp:127.0.0.1,",
+			     "tcp:,127.0.0.1",
+			     "tcp:127.0.0.1,127.0.0.2,127.0.0.3"};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(status_of(start(refuses, bad[i], -1, -1)), 0);
 }
@@ -249,9 +336,11 @@ int main(void)
 		cmocka_unit_test(process_gone),
 		cmocka_unit_test(file_of_dead_processes_is_reinitialised),
 		cmocka_unit_test(tcp),
+		cmocka_unit_test(tcp_with_two_places),
 		cmocka_unit_test(tcp_process_gone),
 		cmocka_unit_test(tcp_garbage),
 		cmocka_unit_test(cable_between_namespaces),
+		cmocka_unit_test(ports_follow_their_interfaces),
 		cmocka_unit_test(signals_go_to_program_threads),
 		cmocka_unit_test(names_are_checked),
 	};

@@ -25,7 +25,8 @@ static char name[64], path[128];
 
 static struct mlx5swi_shm *open_shm(mlx5swi_place_t *p)
 {
-	assert_int_equal(mlx5swi_shm_open(name, p), 0);
+	assert_int_equal(mlx5swi_shm_open(name), 0);
+	*p = mlx5swi_w->places[0];
 	return mlx5swi_w->engine->shm;
 }
 
@@ -156,7 +157,7 @@ static void file_of_another_user_is_refused(void **state)
 	adapter_start(NULL);
 	int fd = open(path, O_RDWR | O_CREAT, 0666);
 	assert_int_equal(fchown(fd, 65534, 65534), 0);
-	assert_int_equal(mlx5swi_shm_open(name, &place), EACCES);
+	assert_int_equal(mlx5swi_shm_open(name), EACCES);
 	close(fd);
 	unlink(path);
 	adapter_stop();
@@ -183,7 +184,7 @@ static void file_removed_while_a_process_waits(void **state)
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(fd);
-		_exit(mlx5swi_shm_open(name, &place) || !has_hosts());
+		_exit(mlx5swi_shm_open(name) || !has_hosts());
 	}
 	usleep(50000); /* if the process comes later, it does not have to wait */
 	unlink(path);
@@ -209,14 +210,14 @@ static void packets_waiting_for_tcp_are_bounded(void **state)
 	assert_int_equal(listen(fd, 1), 0);
 	adapter_start(NULL);
 	adapter_pair(&a, &b);
-	assert_int_equal(mlx5swi_tcp_open("127.0.0.2:18999", &place), 0);
+	assert_int_equal(mlx5swi_tcp_open("127.0.0.2:18999"), 0);
 	for (uint32_t i = 0; i < 4000; i++) {
 		mlx5swi_packet_t *p = mlx5swi_packet_new(a.qp, MLX5SWI_WRITE, 4096);
 		memset(p->dgid, 0, sizeof(p->dgid));
 		p->dgid[0] = 0xfd;
 		memcpy(p->dgid + 10, &address.sin_port, 2);
 		memcpy(p->dgid + 12, &address.sin_addr, 4);
-		mlx5swi_tcp_send(p);
+		mlx5swi_tcp_send(&mlx5swi_w->devices[0].port, p);
 	}
 	assert_int_equal(mlx5swi_tcp_poll(), 1);
 	mlx5swi_tcp_close();

@@ -53,5 +53,10 @@ void orders(const void *params);
 void orders_agent(void);
 void orders_final_check(void);
 extern const char *const orders_variants[];
+void reports(const void *params);
+void reports_agent(void);
+void reports_final_check(void);
+void reports_plan(void);
+extern const char *const reports_variants[];
 
 #endif

@@ -5,12 +5,14 @@
 #ifndef MEMORY_H
 #define MEMORY_H
 
+#include <shmem_dev/abi/fault.h>
 #include <shmem_dev/abi/replay.h>
 #include <shmem_dev/shmem_dev.h>
 #include "../common/sim_check.h"
 #include "scenario.h"
 
 #define PES_MAX 4
+#define N_CHANNELS 2 /* of PE 0; no NIC serves them */
 #define THREADS_MAX 64
 #define WORDS_MAX 48 /* of 4 bytes: more than a warp, so that a block's second warp copies too */
 #define SKEW_MAX 3   /* words; the copy's width depends on it */
@@ -31,7 +33,7 @@ enum wait_form {
 
 typedef struct dims {
 	int n_pes, scope, form;
-	uint32_t variant, n_threads, n_words, dst_skew, src_skew;
+	uint32_t variant, n_blocks, n_threads, n_words, dst_skew, src_skew;
 	uint64_t start; /* of counters: signal words, epochs, atomics */
 } dims_t;
 
@@ -50,6 +52,8 @@ typedef struct memory {
 	shmemd_latch_t latch;
 	shmemd_error_t error;
 	shmemd_switch_order_t order;
+	shmemd_channel_t channels[N_CHANNELS];
+	_Alignas(64) uint64_t faults[SHMEMD_FAULTS_NBYTES(N_CHANNELS, 1) / sizeof(uint64_t)];
 	shmemd_ctx_t ctx;
 	uint64_t saw[THREADS_MAX], final; /* for the check after the run */
 } memory_t;

@@ -51,6 +51,7 @@ static int draw_dims(const scenario_t *s)
 	dims.scope = (int)scenario_draw(N_SCOPES);
 	dims.form = (int)scenario_draw(N_WAIT_FORMS);
 	dims.variant = scenario_draw(scenario_n_variants(s));
+	dims.n_blocks = 1;
 	dims.n_threads = dims.scope == SCOPE_THREAD ? 1
 			 : dims.scope == SCOPE_WARP ? 32
 						    : 32 + 32 * scenario_draw(2);
@@ -58,6 +59,8 @@ static int draw_dims(const scenario_t *s)
 	dims.dst_skew = scenario_draw(SKEW_MAX + 1);
 	dims.src_skew = scenario_draw(SKEW_MAX + 1);
 	dims.start = draw_start();
+	if (s->plan)
+		s->plan();
 	return dims.n_pes;
 }
 
@@ -118,7 +121,7 @@ static void name_memory(int pe)
 	} fields[] = {FIELD(heap.dst),   FIELD(heap.src),  FIELD(heap.flag), FIELD(heap.ack),
 		      FIELD(heap.word),  FIELD(heap.will), FIELD(heap.sync), FIELD(heap.rounds),
 		      FIELD(abort_word), FIELD(causes),    FIELD(died),      FIELD(latch),
-		      FIELD(error),      FIELD(order)};
+		      FIELD(error),      FIELD(order),     FIELD(channels),  FIELD(faults)};
 #undef FIELD
 	static char names[PES_MAX][sizeof(fields) / sizeof(fields[0])][32];
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
@@ -142,7 +145,8 @@ static int launch(int pe)
 	p.heap = &memories[pe].heap;
 	p.memory = &memories[pe];
 	p.dims = dims;
-	return shmemsim_launch(scenario->kernel, &p, sizeof(p), 1, dims.n_threads, 0, NULL);
+	return shmemsim_launch(scenario->kernel, &p, sizeof(p), dims.n_blocks, dims.n_threads, 0,
+			       NULL);
 }
 
 /* Barrier of the PEs' hosts. */

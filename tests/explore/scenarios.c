@@ -30,6 +30,8 @@ const scenario_t explore_scenarios[] = {
 	{"latch", latch, latch_variants, latch_agent, latch_final_check, NULL, NULL},
 	{"mismatch", mismatch, mismatch_variants, NULL, NULL, NULL, NULL},
 	{"orders", orders, orders_variants, orders_agent, orders_final_check, NULL, NULL},
+	{"reports", reports, reports_variants, reports_agent, reports_final_check, NULL,
+	 reports_plan},
 #if EXPLORE_RING
 	{"ring_post", ring_post, ring_post_variants, NULL, ring_final_check, &ring_world, NULL},
 	{"ring_poll", ring_poll, ring_poll_variants, NULL, NULL, &ring_world, NULL},

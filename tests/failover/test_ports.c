@@ -6,7 +6,8 @@
  * down itself, from a second thread, when its kernel has come so far. The same on GPUs, where the
  * kernel goes on while the agent's thread and the service switch its channels.
  *
- * FAILOVER_ROUNDS: rounds of a kernel. */
+ * FAILOVER_ROUNDS: rounds of a kernel.
+ * FAILOVER_LINKS=1: something else takes ports down, at any time (tests/net/flap.sh). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #define THREADS 4
 #define SLOTS 8 /* messages from one thread to its neighbour that may be on their way */
 #define NBYTES 200
+#define BARRIER_ROUNDS 16
 #define ROUNDS 400
 #define ROUNDS_SLOW 60
 
@@ -133,6 +135,8 @@ SHMEMD_KERNEL(mix_kernel, mix_params_t, p)
 			status = mix_page(&p, &ctx, thread, i);
 		if (status == SHMEMD_OK)
 			status = mix_fetch(&p, &ctx, thread);
+		if (status == SHMEMD_OK && thread == 0 && i % BARRIER_ROUNDS == 0)
+			status = shmemd_barrier(&ctx);
 		if (thread == 0)
 			shmemd_arch_st_release_u64(p.progress, i + 1);
 	}
@@ -421,6 +425,22 @@ static int requests_fail(pes_t *pes)
 	return RUN(pes, moves);
 }
 
+/* Kernel after kernel, while links fail and come back at any time. */
+static int links_of_others(pes_t *pes)
+{
+	uint64_t before = switches(pes);
+
+	if (!getenv("FAILOVER_LINKS"))
+		return pes_skip(pes, "needs FAILOVER_LINKS=1, and links that fail");
+	if (run_script(pes, NULL, 0))
+		return 1;
+	PES_CHECK(pes, switches(pes) > before);
+	if (pes->pe == 0)
+		printf("%llu channels of PE 0 switched\n",
+		       (unsigned long long)(switches(pes) - before));
+	return 0;
+}
+
 /* Channels are switched while no kernel runs. */
 static int without_a_kernel(pes_t *pes)
 {
@@ -449,6 +469,7 @@ int main(int argc, char **argv)
 		PES_TEST(ports_of_all_pes),       PES_TEST(one_after_the_other),
 		PES_TEST(both_ports_for_a_while), PES_TEST(before_the_kernel),
 		PES_TEST(requests_fail),          PES_TEST(without_a_kernel),
+		PES_TEST(links_of_others),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

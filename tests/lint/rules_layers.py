@@ -30,7 +30,7 @@ ADAPTER = {
     "core": (),
     "events": ("core",),
     "engine": ("core", "events"),
-    "link": ("core", "engine"),
+    "link": ("core", "events", "engine"),
     "watch": ("core", "events", "engine"),
     "control": ("core", "events", "engine", "watch"),
     "verbs": ("core", "events", "engine", "control"),

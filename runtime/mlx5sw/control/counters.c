@@ -10,7 +10,7 @@
  * header. */
 static int copy(uint32_t host, uint32_t index, uint32_t qpn, mlx5sw_qp_counters_t *c)
 {
-	const mlx5swi_device_t *dev = mlx5swi_device(host - mlx5swi_w->place.host, index);
+	const mlx5swi_device_t *dev = mlx5swi_device(host - mlx5swi_w->places[0].host, index);
 	const mlx5swi_qp_t *qp = dev ? mlx5swi_table_get(&dev->qps, qpn) : NULL;
 	uint32_t nbytes = c->size;
 	mlx5sw_qp_counters_t whole;

@@ -195,15 +195,16 @@ static int world_start(int has_thread)
 	int err;
 
 	w->has_thread = has_thread;
-	memset(&w->place, 0, sizeof(w->place));
+	memset(w->places, 0, sizeof(w->places));
+	w->n_places = 1;
 	err = mlx5swi_engine_start();
 	if (err)
 		return err;
 	if (!(err = devices_make(&w->cfg)) && has_thread)
-		err = mlx5swi_links_open(&w->place);
+		err = mlx5swi_links_open();
 	if (!err) {
 		for (uint32_t i = 0; i < w->n_hosts * w->n_devices; i++)
-			device_reset(&w->devices[i], w->place.host + i / w->n_devices);
+			device_reset(&w->devices[i], w->places[0].host + i / w->n_devices);
 		err = mlx5swi_faults_start();
 	}
 	if (!err && (err = mlx5swi_lint_start()))

@@ -50,8 +50,8 @@ struct mlx5dv_devx_obj {
 	struct mlx5swi_umem *umem; /* the memory of mr */
 };
 
-/* The place of a process in the fabric, where it is one host. The addresses of its ports are
- * computed from the place, so that no directory is needed. */
+/* The place of a process in the fabric, where it is one host; by TCP, the place of one or of all of
+ * its ports. The addresses of the ports are computed from it, so that no directory is needed. */
 typedef struct mlx5swi_place {
 	uint32_t host;  /* number in the fabric, 0 .. MLX5SWI_MAX_HOSTS - 1; 0 by TCP */
 	uint8_t is_tcp; /* 1: GIDs, for RoCE v2 and v1, contain these: */
@@ -59,6 +59,7 @@ typedef struct mlx5swi_place {
 	uint16_t tcp_port;
 } mlx5swi_place_t;
 #define MLX5SWI_MAX_HOSTS 64u
+#define MLX5SWI_MAX_PLACES 16u
 
 /* A device has one port, number 1. */
 typedef struct mlx5swi_port {
@@ -262,8 +263,10 @@ typedef struct mlx5swi_world {
 	uint32_t n_hosts, n_devices; /* devices: n_hosts * n_devices of them */
 	mlx5swi_device_t *devices;
 	int has_thread;
-	int is_driven;         /* a scheduler drives the devices through the hooks */
-	mlx5swi_place_t place; /* of a process whose thread runs the devices */
+	int is_driven; /* a scheduler drives the devices through the hooks */
+	/* of a process whose thread runs the devices: of device n, the place n mod n_places */
+	mlx5swi_place_t places[MLX5SWI_MAX_PLACES];
+	uint32_t n_places;
 	/* free pages of UARs; the first bytes of each page point to the next */
 	uint8_t *pages;
 	struct mlx5swi_faults *faults;

@@ -102,7 +102,7 @@ int mlx5swi_gid_place(const uint8_t gid[16], mlx5swi_place_t *place)
 
 static void set_roce(mlx5swi_port_t *port, uint32_t host, uint32_t index)
 {
-	const mlx5swi_place_t *place = &mlx5swi_w->place;
+	const mlx5swi_place_t *place = &mlx5swi_w->places[index % mlx5swi_w->n_places];
 
 	if (place->is_tcp) {
 		by_tcp(place, index, port->gids[2].raw);
@@ -159,7 +159,7 @@ static bool derive_mac(const uint8_t gid[16], uint8_t mac[6])
 	mlx5swi_place_t place;
 	uint8_t again[16];
 
-	if (mlx5swi_gid_place(gid, &place) != 0 || place.is_tcp != mlx5swi_w->place.is_tcp)
+	if (mlx5swi_gid_place(gid, &place) != 0 || place.is_tcp != mlx5swi_w->places[0].is_tcp)
 		return false;
 	if (place.is_tcp) {
 		set_tcp_mac(gid, mac);

@@ -142,7 +142,8 @@ int mlx5swi_thread_start(void);
 void mlx5swi_thread_stop(void);
 
 /* Links between processes, implemented by link/. */
-int mlx5swi_links_open(mlx5swi_place_t *place); /* as MLX5SW_FABRIC selects; 0 or an errno value */
+/* As MLX5SW_FABRIC selects: sets the places of this process. 0 or an errno value. */
+int mlx5swi_links_open(void);
 void mlx5swi_links_close(void);
 unsigned mlx5swi_links_poll(void); /* packets that have arrived are passed to mlx5swi_port_arrive */
 /* Send to a port of another process. Takes the packet. */

@@ -40,13 +40,13 @@ void mlx5swi_responder_complete(mlx5swi_qp_t *qp);
 /* link/shm.c, link/tcp.c. name: what follows "shm:" or "tcp:". 0 or an errno value. */
 /* MLX5SW_FABRIC cannot be opened: print one line to stderr. Returns err. */
 int mlx5swi_fabric_refuse(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int mlx5swi_shm_open(const char *name, mlx5swi_place_t *place);
+int mlx5swi_shm_open(const char *name);
 void mlx5swi_shm_close(void);
 unsigned mlx5swi_shm_poll(void);
 void mlx5swi_shm_send(mlx5swi_packet_t *p);
-int mlx5swi_tcp_open(const char *name, mlx5swi_place_t *place);
+int mlx5swi_tcp_open(const char *name);
 void mlx5swi_tcp_close(void);
 unsigned mlx5swi_tcp_poll(void);
-void mlx5swi_tcp_send(mlx5swi_packet_t *p);
+void mlx5swi_tcp_send(const mlx5swi_port_t *port, mlx5swi_packet_t *p);
 
 #endif

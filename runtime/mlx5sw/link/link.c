@@ -80,17 +80,16 @@ int mlx5swi_fabric_refuse(int err, const char *fmt, ...)
 	return err;
 }
 
-int mlx5swi_links_open(mlx5swi_place_t *place)
+int mlx5swi_links_open(void)
 {
 	const char *fabric = getenv("MLX5SW_FABRIC");
-	memset(place, 0, sizeof(*place));
 	if (!fabric || strcmp(fabric, "shm") == 0)
-		return mlx5swi_shm_open("", place);
+		return mlx5swi_shm_open("");
 	if (strncmp(fabric, "shm:", 4) == 0)
-		return mlx5swi_shm_open(fabric + 4, place);
+		return mlx5swi_shm_open(fabric + 4);
 	if (strncmp(fabric, "tcp:", 4) == 0)
-		return mlx5swi_tcp_open(fabric + 4, place);
-	return mlx5swi_fabric_refuse(EINVAL, "must be shm, shm:NAME or tcp:ADDRESS[:PORT]");
+		return mlx5swi_tcp_open(fabric + 4);
+	return mlx5swi_fabric_refuse(EINVAL, "must be shm, shm:NAME or tcp:ADDRESS[:PORT],...");
 }
 
 void mlx5swi_links_close(void)
@@ -110,11 +109,10 @@ unsigned mlx5swi_links_poll(void)
 void mlx5swi_links_send(mlx5swi_port_t *from, mlx5swi_packet_t *p)
 {
 	const struct mlx5swi_engine *e = mlx5swi_w->engine;
-	(void)from;
 	if (e->shm)
 		mlx5swi_shm_send(p);
 	else if (e->tcp)
-		mlx5swi_tcp_send(p);
+		mlx5swi_tcp_send(from, p);
 	else
 		mlx5swi_packet_free(p);
 }

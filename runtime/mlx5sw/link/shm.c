@@ -255,7 +255,7 @@ static void refuse(const char *path, int err)
 	mlx5swi_fabric_refuse(err, "%s: %s: %s", path, strerror(err), advice);
 }
 
-int mlx5swi_shm_open(const char *name, mlx5swi_place_t *place)
+int mlx5swi_shm_open(const char *name)
 {
 	static int has_handler;
 	shm_t *s = calloc(1, sizeof(*s));
@@ -281,7 +281,7 @@ int mlx5swi_shm_open(const char *name, mlx5swi_place_t *place)
 		return err;
 	}
 	lock_byte(s->fd, F_OFD_SETLK, F_UNLCK, GATE);
-	place->host = s->host;
+	mlx5swi_w->places[0].host = s->host;
 	mlx5swi_w->engine->shm = s;
 	return 0;
 }
