@@ -12,7 +12,9 @@
  * waited for. So they work, in contrast to shmemh_barrier, shmemh_allgather and shmemh_malloc,
  * after a PE is gone: the others make a team, of which no gone PE can be a member, and kernels with
  * its context know nothing of that PE. (shmemh_error_clear removes what earlier kernels latched.
- * Memory that was allocated before stays usable.) If a call fails on one member, it fails on all of
+ * Memory that was allocated before stays usable. shmemh_finalize does not wait for the others then:
+ * call shmemh_team_barrier before it. If the process with the hub has died, PEs are cut off from
+ * each other, and only teams of one PE can be made.) If a call fails on one member, it fails on all of
  * them, and nothing is left of it. */
 #ifndef SHMEMH_TEAM_H
 #define SHMEMH_TEAM_H

@@ -332,7 +332,7 @@ static void test_bad_gather(void **state)
 					.arg = PATIENCE};
 		int fd;
 
-		make_id(&id, 2, "30s");
+		make_id(&id, 2, "5s");
 		start_pes(0, 1, 2, body_watch, NULL);
 		fd = raw_join(&id, 1, 2);
 		raw_expect(fd, SHMEMHI_GO);
