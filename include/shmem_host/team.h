@@ -8,14 +8,15 @@
  * destroyed team is refused with a line.
  *
  * The calls that make, use and destroy teams are collective over the members that they name, and
- * agree by the bootstrap. Other PEs have no part in them, and a member that died or left is not
- * waited for. So they work, in contrast to shmemh_barrier, shmemh_allgather and shmemh_malloc,
- * after a PE is gone: the others make a team, of which no gone PE can be a member, and kernels with
- * its context know nothing of that PE. (shmemh_error_clear removes what earlier kernels latched.
- * Memory that was allocated before stays usable. shmemh_finalize does not wait for the others then:
- * call shmemh_team_barrier before it. If the process with the hub has died, PEs are cut off from
- * each other, and only teams of one PE can be made.) If a call fails on one member, it fails on all of
- * them, and nothing is left of it. */
+ * agree by the bootstrap. Other PEs have no part in them. If a call fails on one member, it fails
+ * on all of them, and nothing is left of it.
+ *
+ * A member that died or left is not waited for. So these calls work, in contrast to shmemh_barrier,
+ * shmemh_allgather and shmemh_malloc, after a PE is gone: the others make a team, of which no gone
+ * PE can be a member, and kernels with its context know nothing of that PE. shmemh_error_clear
+ * removes what earlier kernels latched; memory that was allocated before stays usable;
+ * shmemh_finalize waits for no PE then, so call shmemh_team_barrier before it. If the process with
+ * the hub has died, PEs are cut off from each other, and only teams of one PE can be made. */
 #ifndef SHMEMH_TEAM_H
 #define SHMEMH_TEAM_H
 
