@@ -189,6 +189,18 @@ int run_copy(void *dst, const void *src, size_t nbytes)
 	return 0;
 }
 
+int run_host_alloc(void **ptr, size_t nbytes)
+{
+	CUDA_TRY(cudaHostAlloc(ptr, nbytes, cudaHostAllocDefault));
+	memset(*ptr, 0, nbytes);
+	return 0;
+}
+
+void run_host_free(void *ptr)
+{
+	cudaFreeHost(ptr);
+}
+
 int run_device(int code)
 {
 	CUDA_TRY((cudaError_t)code);
@@ -236,6 +248,17 @@ int run_copy(void *dst, const void *src, size_t nbytes)
 {
 	memcpy(dst, src, nbytes);
 	return 0;
+}
+
+int run_host_alloc(void **ptr, size_t nbytes)
+{
+	*ptr = calloc(1, nbytes);
+	return *ptr == NULL ? SHMEMH_ERR_NO_MEMORY : 0;
+}
+
+void run_host_free(void *ptr)
+{
+	free(ptr);
 }
 
 int run_device(int code)

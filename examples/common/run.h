@@ -52,6 +52,10 @@ const char *run_platform(char *text, size_t nbytes);
  * shmemh_status, after a line if it is not SHMEMH_OK. */
 int run_copy(void *dst, const void *src, size_t nbytes);
 
+/* Host memory, zeroed, that kernels can store to while the host reads it. Returns like run_copy. */
+int run_host_alloc(void **ptr, size_t nbytes);
+void run_host_free(void *ptr);
+
 /* Convert the result of shmemd_launch or shmemd_stream_sync (the code of CUDA or of the emulator)
  * to a shmemh_status, after a line if it is not SHMEMH_OK. */
 int run_device(int code);

@@ -58,8 +58,8 @@ typedef struct shmemh_fault_info {
 	uint32_t is_cause_there; /* 1: the other PE found that fault */
 	uint32_t syndrome, vendor_syndrome; /* of the CQE that showed it; 0: there was none */
 	uint64_t switches;                  /* to another path, carried out */
-	/* What the device did in switches; 0: the transport does not count it. */
-	uint64_t replayed;  /* requests sent again on another path */
+	/* What the device did in switches, as the threads that carried them out have counted it. */
+	uint64_t replayed;  /* requests given to the queue pair of another path, to be sent again */
 	uint64_t ambiguous; /* atomics that returned SHMEMD_ERR_AMBIGUOUS */
 	uint64_t outage_ns; /* from the latest fault's detection until the channel went on; while it
 			       switches, until now; of one that ended, until its end */
@@ -67,6 +67,15 @@ typedef struct shmemh_fault_info {
 	char peer_port[32]; /* the other PE's */
 	uint32_t qpn, peer_qpn;
 	char text[160]; /* the latest fault in words; "" if there was none */
+	/* The steps of the latest outage, each when this PE's agent knew of it: nanoseconds of
+	 * CLOCK_MONOTONIC, the same for all PEs of a host. 0: the step has not come, or there was
+	 * no outage. If the next path fails too before the channel has gone on, fenced_at and
+	 * opened_at are those of the latest path. */
+	uint64_t detected_at; /* a fault of the path, by this PE or by a message of the other one */
+	uint64_t fenced_at;  /* the path is stopped at both ends: it executes no request any more */
+	uint64_t opened_at;  /* the next path is connected at both ends */
+	uint64_t resumed_at; /* the device has carried the switch out: what is repeated is in the
+				 new queue, and the channel goes on */
 } shmemh_fault_info_t;
 
 /* The policy in force: the same on all PEs of the job.
@@ -88,7 +97,9 @@ SHMEMH_API int shmemh_fault_get(const shmemh_t *job, int pe, int k, shmemh_fault
 /* Call changed(arg, pe, k, state) after each change of a channel's state or path, from a thread of
  * the runtime, one call at a time. changed returns soon, since the switches of this PE wait for
  * it; it may call shmemh_fault_get and shmemh_fault_policy, and nothing else of this library.
- * Changes that follow each other quickly may be reported once, with the last state.
+ * Changes that follow each other quickly may be reported once, with the last state; but a channel
+ * that goes on after an outage is reported before its next fault, with the steps of that outage in
+ * shmemh_fault_get.
  *
  * changed  NULL: report no changes any more. When the call returns, the previous function is not
  *          running and will not be called again, unless the call is made by that function itself.

@@ -28,7 +28,12 @@ static void fill_info(const shmemhi_fault_row_t *row, int pe, shmemh_fault_info_
 	info->switches = row->switches;
 	info->replayed = row->replayed;
 	info->ambiguous = row->ambiguous;
-	info->outage_ns = row->fault_at ? shmemhi_now() - row->fault_at : row->outage_ns;
+	info->outage_ns = row->state == SHMEMH_FAULT_SWITCHING ? shmemhi_now() - row->detected_at
+							       : row->outage_ns;
+	info->detected_at = row->detected_at;
+	info->fenced_at = row->fenced_at;
+	info->opened_at = row->opened_at;
+	info->resumed_at = row->resumed_at;
 	memcpy(info->port, row->port, sizeof info->port);
 	memcpy(info->peer_port, row->peer_port, sizeof info->peer_port);
 	info->qpn = row->qpn;

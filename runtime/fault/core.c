@@ -114,6 +114,27 @@ static void note_work(shmemhi_fault_channel_t *c, const shmemhi_switch_event_t *
 		c->pathless_since = c->left_at;
 }
 
+/* The steps of an outage. */
+static void note_instants(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c,
+			  const shmemhi_switch_t *before, int is_out)
+{
+	if (is_out && !c->is_out) {
+		c->detected_at = core->now;
+		c->fenced_at = c->opened_at = c->resumed_at = 0;
+	}
+	if (before->path != c->machine.path) {
+		c->fenced_at = core->now;
+		c->opened_at = 0;
+	}
+	if (before->phase != SHMEMHI_RUNNING && c->machine.phase == SHMEMHI_RUNNING)
+		c->opened_at = core->now;
+	if (!is_out && c->is_out) {
+		c->outage_ns = core->now - c->detected_at;
+		if (is_running(c))
+			c->resumed_at = core->now;
+	}
+}
+
 static void note_change(shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c,
 			const shmemhi_switch_t *before)
 {
@@ -125,10 +146,7 @@ static void note_change(shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c,
 		lose_path(core, c);
 	if (!has_no_path && c->has_no_path)
 		c->running_since = core->now;
-	if (is_out && !c->is_out)
-		c->fault_at = core->now;
-	if (!is_out && c->is_out)
-		c->outage_ns = core->now - c->fault_at;
+	note_instants(core, c, before, is_out);
 	c->has_no_path = (uint8_t)has_no_path;
 	c->is_out = (uint8_t)is_out;
 	if (before->phase != c->machine.phase || before->is_pending != c->machine.is_pending ||

@@ -30,7 +30,8 @@ typedef struct shmemhi_fault_channel {
 	/* With has_no_path: since when the latest path is left, and since when none has worked. */
 	uint64_t left_at, pathless_since;
 	uint64_t running_since;
-	uint64_t fault_at;  /* when it left its path, with is_out */
+	/* Steps of the latest outage, as in shmemh_fault_info_t; is_out: it lasts. */
+	uint64_t detected_at, fenced_at, opened_at, resumed_at;
 	uint64_t outage_ns; /* of the latest fault, once it is over */
 	uint8_t has_no_path, is_out, has_lost;
 	uint8_t is_cause_there; /* the peer found it */

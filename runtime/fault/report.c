@@ -58,7 +58,10 @@ static void fill_row(const shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 	row->switches = c->switches;
 	row->replayed = c->replayed;
 	row->ambiguous = c->ambiguous;
-	row->fault_at = c->is_out ? c->fault_at : 0;
+	row->detected_at = c->detected_at;
+	row->fenced_at = c->fenced_at;
+	row->opened_at = c->opened_at;
+	row->resumed_at = c->resumed_at;
 	row->outage_ns = c->outage_ns;
 	/* The path of the device's latest order: while it switches, the one that was left. */
 	describe(agent, pe, k, c->is_open ? c->machine.ordered : 0, row);

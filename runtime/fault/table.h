@@ -12,7 +12,7 @@
 #include "base/err.h"
 
 #define SHMEMHI_FAULT_TABLE_NAME "shmem_host_paths" /* of the memfd */
-#define SHMEMHI_FAULT_TABLE_MAGIC "SHMEMHT\1"       /* the last byte is the version */
+#define SHMEMHI_FAULT_TABLE_MAGIC "SHMEMHT\2"       /* the last byte is the version */
 
 typedef struct shmemhi_fault_head {
 	char magic[8];
@@ -32,7 +32,8 @@ typedef struct shmemhi_fault_row {
 	uint32_t path, cause, is_cause_there;
 	uint8_t syndrome, vendor_syndrome, has_counts, zero;
 	uint64_t switches, replayed, ambiguous;
-	uint64_t fault_at;          /* CLOCK_MONOTONIC: of the outage that lasts; 0: it is over */
+	/* Of the latest outage, CLOCK_MONOTONIC; it lasts while the state is SWITCHING. */
+	uint64_t detected_at, fenced_at, opened_at, resumed_at;
 	uint64_t outage_ns;         /* of the latest one that is over */
 	uint64_t posted, completed; /* with has_counts: WQEBBs */
 	char port[32], peer_port[32];

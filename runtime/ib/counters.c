@@ -58,6 +58,22 @@ static void fill_counts(const shmemd_channel_t *words, shmemh_channel_counters_t
 		c->rung = min(unwrap(SHMEMD_RUNG_INDEX(words->rung), done), c->posted);
 }
 
+bool shmemhi_channel_progress(const shmemh_t *job, const shmemhi_link_t *link, uint64_t *posted,
+			      uint64_t *completed)
+{
+	const shmemd_channel_t *words = shmemhi_dev_on_host(job, shmemhi_channel(job->ib, link));
+	uint64_t done;
+
+	if (!words)
+		return false;
+	/* `done` first: what is completed then is published when `ready` is loaded. */
+	done = SHMEMD_DONE_INDEX(__atomic_load_n(&words->done, __ATOMIC_ACQUIRE));
+	*posted =
+		unwrap(SHMEMD_READY_INDEX(__atomic_load_n(&words->ready, __ATOMIC_RELAXED)), done);
+	*completed = min(done, *posted);
+	return true;
+}
+
 int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counters_t *c)
 {
 	const shmemhi_link_t *link;

@@ -333,7 +333,9 @@ static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch
 	route->has_order = 0;
 	if (a->kind == SHMEMHI_ACT_ORDER)
 		retire(s, route);
-	return done(result, SHMEMHI_EV_CARRIED_OUT, a->path, 0);
+	return done(result, SHMEMHI_EV_CARRIED_OUT, a->path,
+		    SHMEMHI_FAULT_CARRIED(__atomic_load_n(&s->order->replayed, __ATOMIC_RELAXED),
+					  __atomic_load_n(&s->order->ambiguous, __ATOMIC_RELAXED)));
 }
 
 /* ---- for the agent ---- */
@@ -423,6 +425,8 @@ static void describe(void *self, int pe, uint32_t k, uint32_t path, shmemhi_faul
 	put_address(&e->peer.port.gid, e->peer.port.lid, e->peer.port.is_ethernet,
 		    out->peer_address, sizeof out->peer_address);
 	out->is_standby = e->column || e->peer.column;
+	out->has_counts = shmemhi_channel_progress(s->job, shmemhi_link(s->ib, s->job, (int)k, pe),
+						   &out->posted, &out->completed);
 }
 
 const shmemhi_fault_ops_t shmemhi_failover_ops = {

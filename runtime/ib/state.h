@@ -115,6 +115,11 @@ static inline shmemd_channel_t *shmemhi_channel(const shmemhi_ib_t *ib, const sh
 			(size_t)(link - ib->links) * SHMEMD_CHANNEL_NBYTES(ib->depth));
 }
 
+/* ib/counters.c: WQEBBs posted and completed on a channel, if its words can be loaded without a
+ * copy; any thread, also while kernels run. Returns whether they can. */
+bool shmemhi_channel_progress(const shmemh_t *job, const shmemhi_link_t *link, uint64_t *posted,
+			      uint64_t *completed);
+
 /* ib/nic.c: open all ports that can be used. Not collective.
  * Returns  SHMEMH_OK; ERR_NIC: no library, no NIC, none usable; ERR_OPTION: SHMEMH_HCA_LIST,
  *          SHMEMH_HCA_PE_MAPPING; ERR_NO_MEMORY. */

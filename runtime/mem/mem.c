@@ -301,6 +301,11 @@ int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes)
 	return SHMEMH_OK;
 }
 
+const void *shmemhi_dev_on_host(const shmemh_t *job, const void *dev)
+{
+	return job->mem->cuctx ? NULL : dev;
+}
+
 void shmemhi_dev_free(shmemh_t *job, void *dev)
 {
 	if (job->mem->cuctx)

@@ -88,6 +88,9 @@ int shmemhi_dev_write(shmemh_t *job, void *dev, const void *src, size_t nbytes);
 int shmemhi_dev_read(shmemh_t *job, void *dst, const void *dev, size_t nbytes); /* words of 8 */
 void shmemhi_dev_free(shmemh_t *job, void *dev);
 
+/* The same memory, if the host can load it without a copy; NULL: it is a GPU's. */
+const void *shmemhi_dev_on_host(const shmemh_t *job, const void *dev);
+
 /* Host memory that kernels and host threads read and write at the same address while kernels run.
  * Zeroed. */
 int shmemhi_pinned_alloc(shmemh_t *job, size_t nbytes, void **ptr);

@@ -107,7 +107,8 @@ static const char *state_name(int state)
 
 static void print_row(const view_t *view, size_t i, const shmemhi_fault_row_t *row, uint64_t now)
 {
-	const uint64_t outage = row->fault_at ? now - row->fault_at : row->outage_ns;
+	const uint64_t outage =
+		row->state == SHMEMH_FAULT_SWITCHING ? now - row->detected_at : row->outage_ns;
 	char rate[24] = "-", waiting[24] = "-";
 
 	if (row->has_counts && view->read_at)

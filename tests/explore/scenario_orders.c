@@ -40,7 +40,16 @@ void orders_agent(void)
 		while (shmemd_arch_ld_acquire_u64(&o->carried_out) != n)
 			shmemd_arch_spin_hint();
 		EXPECT(shmemd_arch_ld_relaxed_u32(&o->retired) == field(n, 8));
+		EXPECT(shmemd_arch_ld_relaxed_u32(&o->replayed) == field(n, 9));
+		EXPECT(shmemd_arch_ld_relaxed_u32(&o->ambiguous) == field(n, 10));
 	}
+}
+
+static shmemdi_switch_result_t result_of(uint64_t n)
+{
+	shmemdi_switch_result_t result = {field(n, 8), field(n, 9), field(n, 10)};
+
+	return result;
 }
 
 static void check_fields(const shmemdi_switch_order_t *o)
@@ -85,7 +94,7 @@ void orders(const void *params)
 			continue;
 		EXPECT(!(shmemdi_lock(lock) & SHMEMD_BUSY));
 		count_one(p, w);
-		shmemdi_order_acknowledge(&c, &o, field(o.number, 8));
+		shmemdi_order_acknowledge(&c, &o, result_of(o.number));
 		shmemd_arch_unlock(lock, 0);
 	}
 }

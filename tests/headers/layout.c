@@ -100,7 +100,9 @@ AT(shmemd_switch_order_t, start, 48);
 AT(shmemd_switch_order_t, executed, 52);
 AT(shmemd_switch_order_t, retired, 56);
 AT(shmemd_switch_order_t, announced, 60);
-SIZE(shmemd_switch_order_t, 64);
+AT(shmemd_switch_order_t, replayed, 64);
+AT(shmemd_switch_order_t, ambiguous, 68);
+SIZE(shmemd_switch_order_t, 128);
 
 AT(shmemd_faults_t, n_reports, 0);
 SIZE(shmemd_faults_t, 64);

@@ -42,14 +42,19 @@ n_built=0
 for source in "$examples"/[0-9]*/*.c; do
 	program=$work/$(basename "$source" .c)
 	echo "== $source"
+	sources=$examples/common/run.c json=
+	if grep -q '^#include "trace.h"' "$(dirname "$source")"/*.h 2>/dev/null; then
+		pkg-config --exists json-c || continue
+		sources="$sources $examples/common/trace.c" json=$(pc --cflags --libs json-c)
+	fi
 	# shellcheck disable=SC2086 # flags are words
-	gcc -O1 -Wall -Wextra -Werror -I "$examples/common" "$source" "$examples/common/run.c" \
-		-o "$program" $cpu
+	gcc -O1 -Wall -Wextra -Werror -I "$examples/common" "$source" $sources \
+		-o "$program" $cpu $json
 	LD_LIBRARY_PATH=$(pkg-config --variable=libdir shmem_host) SHMEMSIM_PES=2 "$program"
 	if command -v nvcc >/dev/null; then
 		# shellcheck disable=SC2086
-		nvcc -arch=sm_90 -I "$examples/common" -x cu "$source" "$examples/common/run.c" \
-			-o "${program}_gpu" $gpu
+		nvcc -arch=sm_90 -I "$examples/common" -x cu "$source" $sources \
+			-o "${program}_gpu" $gpu $json
 	fi
 	n_built=$((n_built + 1))
 done

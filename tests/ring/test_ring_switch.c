@@ -17,6 +17,8 @@ static struct {
 	uint32_t n_workers, n_rounds, n_switches;
 	uint32_t n_done; /* workers that have finished */
 	uint32_t n_ambiguous;
+	uint32_t n_reported; /* lost results, by the orders' counts */
+	uint32_t phase;      /* of `counts`: what the host allows */
 	uint8_t seen[WORKERS_MAX * ROUNDS_MAX];
 } work;
 
@@ -99,6 +101,13 @@ static void yield_some(unsigned n)
 		shmemsim_yield();
 }
 
+static void end_kernels(void)
+{
+	CHECK_IS(rig_status(0, 1, 0), 0);
+	shmemd_arch_st_release_u64(word_of(&rig_pes[0].ctx, END), 1);
+	shmemd_arch_st_release_u64(word_of(&rig_pes[1].ctx, END), 1);
+}
+
 /* While the workers run, switch at random moments, from paths that may lose packets before. */
 static void host(int pe)
 {
@@ -118,10 +127,9 @@ static void host(int pe)
 		rig_control("clear rules");
 		yield_some(shmemsim_choose(100));
 		rig_order(0, 1, 0);
+		work.n_reported += rig_pes[0].order.ambiguous;
 	}
-	CHECK_IS(rig_status(0, 1, 0), 0);
-	shmemd_arch_st_release_u64(word_of(&rig_pes[0].ctx, END), 1);
-	shmemd_arch_st_release_u64(word_of(&rig_pes[1].ctx, END), 1);
+	end_kernels();
 }
 
 static void final_check(void)
@@ -141,12 +149,13 @@ static void final_check(void)
 		n_seen += work.seen[i];
 	CHECK_IS(*word_of(there, TICKETS), n_tickets);
 	CHECK_IS(n_seen + work.n_ambiguous, n_tickets);
+	CHECK_IS(work.n_reported, work.n_ambiguous);
 }
 
 static void fill(int pe)
 {
 	memset(work.seen, 0, sizeof(work.seen));
-	work.n_done = work.n_ambiguous = 0;
+	work.n_done = work.n_ambiguous = work.n_reported = work.phase = 0;
 	for (uint32_t w = 0; w < WORKERS_MAX; w++)
 		word_of(&rig_pes[1].ctx, KNOWN)[w] = 7 + w;
 	(void)pe;
@@ -200,12 +209,100 @@ static void lanes(void **state)
 	run_all_ways(&t);
 }
 
+/* What orders count: one thread posts in three phases, and the host switches in each of them. */
+
+enum { N_PUTS = 3 };
+
+static void await_phase(uint32_t phase)
+{
+	while (__atomic_load_n(&work.phase, __ATOMIC_ACQUIRE) != phase)
+		shmemd_arch_spin_hint();
+}
+
+static void set_phase(uint32_t phase)
+{
+	__atomic_store_n(&work.phase, phase, __ATOMIC_RELEASE);
+}
+
+static void counts_kernel(const void *params)
+{
+	const rig_params_t *p = params;
+	uint64_t old = 0;
+
+	if (p->pe != 0) {
+		serve(p);
+		return;
+	}
+	await_phase(1);
+	for (uint32_t i = 0; i < N_PUTS; i++)
+		shmemd_putmem_nbi(&p->ctx, word_of(&p->ctx, PUTS) + i, word_of(&p->ctx, KNOWN), 8,
+				  p->peer);
+	set_phase(2);
+	/* The thread carries out the order, and posts nothing. */
+	while (__atomic_load_n(&work.phase, __ATOMIC_ACQUIRE) != 3)
+		(void)shmemdi_service_once(&p->ctx);
+	CHECK_IS(shmemd_atomic_fetch_inc_u64(&p->ctx, &old, word_of(&p->ctx, TICKETS), p->peer),
+		 SHMEMD_ERR_AMBIGUOUS);
+	await_phase(4);
+	read_known(p, 0);
+	serve(p);
+}
+
+/* Switch, and compare what the order of PE 0 has counted. */
+static void switch_counting(uint32_t replayed, uint32_t ambiguous)
+{
+	rig_fence(0, 1, 0);
+	rig_control("clear rules");
+	rig_order(0, 1, 0);
+	CHECK_IS(rig_pes[0].order.replayed, replayed);
+	CHECK_IS(rig_pes[0].order.ambiguous, ambiguous);
+}
+
+/* PE 1 has executed n requests of this path. */
+static void await_executed(uint32_t n)
+{
+	while (rig_executed(rig_channel(1, 0, 0)) != n)
+		shmemd_arch_spin_hint();
+}
+
+static void counts_host(int pe)
+{
+	if (pe != 0)
+		return;
+	rig_control("drop packet kind=request");
+	set_phase(1);
+	await_phase(2);
+	switch_counting(N_PUTS, 0); /* nothing was executed */
+	await_executed(N_PUTS);
+	rig_control("drop packet kind=response");
+	set_phase(3);
+	await_executed(N_PUTS + 1);
+	switch_counting(0, 1); /* an atomic whose result is lost */
+	rig_control("drop packet kind=response");
+	set_phase(4);
+	await_executed(1);
+	switch_counting(1, 0); /* a READ is repeated */
+	end_kernels();
+}
+
+static void counts(void **state)
+{
+	rig_test_t t = test_of(1, 1, 0);
+
+	(void)state;
+	t.kernel = counts_kernel;
+	t.host = counts_host;
+	t.final_check = NULL;
+	run_all_ways(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(few_threads),
 		cmocka_unit_test(full_queue),
 		cmocka_unit_test(lanes),
+		cmocka_unit_test(counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

@@ -396,7 +396,7 @@ MISTAKES = [
      "abi/replay.h", "|| {{kind.opcode == SHMEMD_MLX5_RDMA_READ|0}}) return SHMEMD_REPLAY_AGAIN",
      "ring_order", "only_lost_results_are_reported"),
     ("REPLAY_TOLD", "replay: the lost result of a fetch is not reported to its caller",
-     "impl/switch.h", "if ({{fate == SHMEMD_REPLAY_AMBIGUOUS|0}}) shmemdi_tell_ambiguous",
+     "impl/switch.h", "if ({{fate == SHMEMD_REPLAY_AMBIGUOUS|0}}) m->ambiguous +=",
      "ring_order", "only_lost_results_are_reported"),
     ("REPLAY_SINK", "replay: atomics that fetch nothing count as fetches",
      "impl/switch.h", "{{local == (uint64_t)(uintptr_t)shmemdi_bounce_sink(c->ctx)|0}}",
@@ -513,7 +513,8 @@ MISTAKES = [
      "impl/switch.h", "if ({{c.ch == blocked|blocked != 0}} ? !shmemdi_has_turn",
      "ring_order", "thousand_switches"),
     ("SWITCH_RETIRED", "switch: reports that no thread reads the old queue any more",
-     "impl/switch.h", "shmemdi_order_acknowledge(c, o, {{retired|end}})",
+     "impl/switch.h", "result.retired = {{SHMEMD_RESV_INDEX(shmemd_arch_atom_add_u64("
+     "&c->ch->resv, epochs))|(shmemd_arch_red_add_u64(&c->ch->resv, epochs), end)}}",
      "ring_moved_posts", "alone"),
     ("SWITCH_OLD", "switch: an order is carried out although its epoch is not the next one",
      "impl/switch.h", "return {{SHMEMD_TAG(o->path) == ((epoch + 1) & 0xff)|1}}",

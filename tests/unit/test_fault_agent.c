@@ -331,6 +331,7 @@ static void gives_up(void **state)
 		assert_int_equal(shmemhi_fault_state(c), SHMEMH_FAULT_ENDED);
 		assert_int_equal(shmemhi_fault_status(c), SHMEMD_ERR_PEER);
 		assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_GIVEUP);
+		assert_int_equal(c->resumed_at, 0);
 	}
 	assert_true(!channel_of(0, 1, 0)->is_cause_there);
 	close_hosts();
@@ -346,14 +347,20 @@ static bool stuck_execute(void *self, int pe, uint32_t k, const shmemhi_switch_a
 	return a->kind != stuck_kind && model_execute(self, pe, k, a, result);
 }
 
+static const shmemhi_fault_ops_t *stuck_ops_of(void)
+{
+	static shmemhi_fault_ops_t ops;
+
+	ops = model_ops;
+	ops.execute = stuck_execute;
+	return &ops;
+}
+
 static void ends_past(int kind)
 {
-	shmemhi_fault_ops_t ops = model_ops;
-
 	set_up_pair();
 	stuck_kind = kind;
-	ops.execute = stuck_execute;
-	hosts[0].core.config.ops = &ops;
+	hosts[0].core.config.ops = stuck_ops_of();
 	fail_link(0, 1, 0);
 	steps(50);
 	assert_int_equal(shmemhi_fault_state(channel_of(0, 1, 0)), SHMEMH_FAULT_SWITCHING);
@@ -435,6 +442,72 @@ static void causes_are_told(void **state)
 	close_hosts();
 }
 
+/* When the steps of a switch were done, at both ends: none before the one that it follows, and
+ * those that have not come are 0. */
+static void instants(void **state)
+{
+	const shmemhi_fault_channel_t *ends[2];
+	uint64_t before, again;
+
+	(void)state;
+	set_up_pair();
+	for (int pe = 0; pe < 2; pe++)
+		ends[pe] = channel_of(pe, 1 - pe, 0);
+	hosts[1].is_blocked = 1;
+	before = model_now;
+	fail_link(0, 1, 0);
+	steps(60);
+	for (int pe = 0; pe < 2; pe++) {
+		assert_true(ends[pe]->detected_at > before);
+		assert_true(ends[pe]->fenced_at >= ends[pe]->detected_at);
+		assert_int_equal(ends[pe]->opened_at, 0);
+		assert_int_equal(ends[pe]->resumed_at, 0);
+	}
+	again = model_now;
+	hosts[1].is_blocked = 0;
+	model_now += 260 * SHMEMHI_MS;
+	steps(60);
+	for (int pe = 0; pe < 2; pe++) {
+		assert_true(ends[pe]->fenced_at < again);
+		assert_true(ends[pe]->opened_at > again);
+		assert_true(ends[pe]->resumed_at >= ends[pe]->opened_at);
+		assert_int_equal(ends[pe]->outage_ns, ends[pe]->resumed_at - ends[pe]->detected_at);
+	}
+	/* The next outage has instants of its own. */
+	again = model_now;
+	hosts[1].is_blocked = 1;
+	fail_link(0, 1, 0);
+	steps(60);
+	assert_true(ends[0]->detected_at > again && ends[0]->fenced_at > again);
+	assert_true(!ends[0]->opened_at && !ends[0]->resumed_at);
+	close_hosts();
+}
+
+/* A path that opens at both ends and fails before its order is carried out: the switch goes on with
+ * the next one, and the outage is one. */
+static void instants_of_two_paths(void **state)
+{
+	const shmemhi_fault_channel_t *c;
+	uint64_t detected, fenced;
+
+	(void)state;
+	set_up_pair();
+	c = channel_of(0, 1, 0);
+	stuck_kind = SHMEMHI_ACT_ORDER;
+	hosts[0].core.config.ops = stuck_ops_of();
+	fail_link(0, 1, 0);
+	steps(60);
+	assert_true(c->opened_at >= c->fenced_at && !c->resumed_at);
+	detected = c->detected_at;
+	fenced = c->fenced_at;
+	hosts[1].is_blocked = 1;
+	fail_link(0, 1, 0);
+	steps(60);
+	assert_int_equal(c->detected_at, detected);
+	assert_true(c->fenced_at > fenced && !c->opened_at && !c->resumed_at);
+	close_hosts();
+}
+
 /* Paths that open and fail again, each after this time, for so many times. Returns the status. */
 static int flap(int cause, int no_traffic, uint64_t run_ns, int n)
 {
@@ -513,6 +586,8 @@ int main(void)
 		cmocka_unit_test(ends_past_what_is_not_done),
 		cmocka_unit_test(paths_that_do_not_work),
 		cmocka_unit_test(causes_are_told),
+		cmocka_unit_test(instants),
+		cmocka_unit_test(instants_of_two_paths),
 		cmocka_unit_test(too_many_actions),
 	};
 	const char *runs = getenv("FAULT_RUNS");

@@ -42,9 +42,11 @@ static shmemh_fault_info_t info_of(int pe, int k)
 static void states(void **state)
 {
 	shmemh_fault_info_t info = info_of(0, 1);
+	const uint64_t before = shmemhi_now();
 
 	(void)state;
 	assert_int_equal(info.state, SHMEMH_FAULT_RUNNING);
+	assert_int_equal(info.detected_at, 0);
 	assert_string_equal(info.port, "mlx5_0:1");
 	assert_int_equal(info.switches, 0);
 	assert_string_equal(info.text, "");
@@ -57,6 +59,9 @@ static void states(void **state)
 	assert_int_equal(info.ambiguous, 1);
 	assert_int_equal(info.syndrome, 0x15);
 	assert_true(info.outage_ns > 0);
+	assert_true(info.detected_at > before && info.fenced_at >= info.detected_at);
+	assert_true(info.opened_at >= info.fenced_at && info.resumed_at >= info.opened_at);
+	assert_int_equal(info.outage_ns, info.resumed_at - info.detected_at);
 	assert_string_equal(info.port, "mlx5_1:1");
 	assert_string_equal(info.text,
 			    "requests got no acknowledgement (CQE syndrome 0x15, transport retries "
@@ -83,6 +88,7 @@ static void no_path(void **state)
 	assert_int_equal(info.state, SHMEMH_FAULT_SWITCHING);
 	assert_string_equal(info.port, "mlx5_0:1"); /* that was left */
 	assert_true(info.outage_ns > 0);
+	assert_true(info.detected_at && info.fenced_at && !info.opened_at && !info.resumed_at);
 	assert_int_equal(info_of(1, 0).state, SHMEMH_FAULT_SWITCHING);
 	for (int pe = 0; pe < N_PES; pe++)
 		fault_pes[pe].job.fault->core.config.giveup_ns = 0;
@@ -90,6 +96,7 @@ static void no_path(void **state)
 	info = info_of(0, 0);
 	assert_int_equal(info.state, SHMEMH_FAULT_ENDED);
 	assert_int_equal(info.status, SHMEMD_ERR_PEER);
+	assert_int_equal(info.resumed_at, 0);
 	assert_true(log_has("path ended: mlx5_0:1 QP 0x0 (10.0.0.0) -> mlx5_0:1 QP 0x100 "
 			    "(10.0.0.1): no path was found within SHMEMH_FT_GIVEUP: channel 0 to "
 			    "PE 1: nothing is sent any more, quiet returns 2 (SHMEMD_ERR_PEER)"));
@@ -148,6 +155,8 @@ static void on_change(void *arg, int pe, int k, int now)
 	assert_ptr_equal(arg, &n_calls);
 	assert_int_equal(shmemh_fault_get(&fault_pes[0].job, pe, k, &info), SHMEMH_OK);
 	assert_int_equal(info.state, now);
+	/* What goes on again is reported with the instants of its switch. */
+	assert_int_equal(info.resumed_at != 0, now != SHMEMH_FAULT_SWITCHING);
 	n_calls++;
 	last_state = now;
 	if (now == SHMEMH_FAULT_RUNNING) /* no further calls */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "ib/standby.h"
+#include "mem/state.h"
 
 static shmemh_t job;
 static shmemhi_ib_t ib;
@@ -54,6 +55,62 @@ static int teardown(void **state)
 		free(e);
 	}
 	return 0;
+}
+
+/* What the device has counted in an order is the value of its CARRIED_OUT. */
+static void counts_of_an_order(void **state)
+{
+	const shmemhi_switch_action_t end = {SHMEMHI_ACT_END, 0, 0, SHMEMD_ERR_PEER};
+	static shmemd_switch_order_t word;
+	shmemhi_switch_event_t result = {-1, 0, 0};
+
+	(void)state;
+	ib.n_channels = 1;
+	job.n_pes = 2;
+	standby.routes = routes;
+	standby.order = &word;
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	word.replayed = 17;
+	word.ambiguous = 3;
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	word.carried_out = word.number;
+	assert_true(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	assert_int_equal(result.kind, SHMEMHI_EV_CARRIED_OUT);
+	assert_int_equal(result.value, SHMEMHI_FAULT_CARRIED(17, 3));
+}
+
+/* WQEBBs of a channel, where the host can load its words. */
+static void progress_of_a_channel(void **state)
+{
+	static uint64_t words[2 * SHMEMD_CHANNEL_NBYTES(SHMEMD_MIN_DEPTH) / sizeof(uint64_t)];
+	static shmemhi_link_t links[2]; /* to PE 0, to PE 1 */
+	static shmemhi_open_port_t nic;
+	static shmemhi_mem_t mem;
+	shmemd_channel_t *channel;
+	shmemhi_fault_path_t about;
+
+	(void)state;
+	ib.n_channels = 1;
+	ib.depth = SHMEMD_MIN_DEPTH;
+	ib.channels = (char *)words;
+	ib.links = links;
+	job.n_pes = 2;
+	job.mem = &mem;
+	job.ib = &ib;
+	standby.routes = routes;
+	standby.ports[0].nic = &nic;
+	channel = shmemhi_channel(&ib, &links[1]);
+	channel->done = SHMEMD_DONE_WORD(((uint64_t)1 << 32) - 3, 0);
+	channel->ready = SHMEMD_READY_WORD(2, 0, SHMEMD_READY_RUNG);
+	shmemhi_failover_ops.describe(&standby, 1, 0, 0, &about);
+	assert_true(about.has_counts);
+	assert_int_equal(about.posted, ((uint64_t)1 << 32) + 2);
+	assert_int_equal(about.completed, ((uint64_t)1 << 32) - 3);
+	/* Memory of a GPU is not read. */
+	mem.cuctx = (shmemhi_cuctx_t *)&mem;
+	shmemhi_failover_ops.describe(&standby, 1, 0, 0, &about);
+	assert_false(about.has_counts);
+	memset(&job, 0, sizeof job);
 }
 
 /* The order for path 1 waits for one of another channel, path 1 fails, and path 2 is offered. */
@@ -155,6 +212,8 @@ static void ports_that_cannot_be_connected(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(counts_of_an_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(progress_of_a_channel, setup, teardown),
 		cmocka_unit_test_setup_teardown(endpoint_that_awaits_its_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(endpoint_without_an_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(fatal_port, setup, teardown),

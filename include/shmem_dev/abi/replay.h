@@ -27,8 +27,8 @@
  *
  * The host stores `announced`, executes a release fence, stores the other fields of an order, then
  * `number`, one more than before, with release. The thread that carries it out stores `retired`,
- * then `carried_out` = number with release, and reads none of it afterwards. Until then the host
- * leaves all fields as they are. No word is written by both. */
+ * `replayed` and `ambiguous`, then `carried_out` = number with release, and reads none of it
+ * afterwards. Until then the host leaves all fields as they are. No word is written by both. */
 typedef struct shmemd_switch_order {
 	uint64_t number;      /* of the latest order; 0: none yet */
 	uint64_t carried_out; /* by the GPU: number of the latest order that is carried out */
@@ -48,9 +48,14 @@ typedef struct shmemd_switch_order {
 			      channel that has failed: an index that `ready` never reaches */
 	uint32_t announced; /* low bits of the order's number: differs from those of `number`
 			     while the fields are being written */
+	uint32_t
+		replayed; /* by the GPU: requests that it wrote to the new queue to be sent again */
+	uint32_t ambiguous; /* by the GPU: fetching atomics whose callers it told that the result is
+			       lost */
+	uint32_t reserved[14];
 } shmemd_switch_order_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_switch_order_t) == 64, "ABI: shmemd_switch_order_t");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_switch_order_t) == 128, "ABI: shmemd_switch_order_t");
 SHMEMD_ASSERT_AT(shmemd_switch_order_t, carried_out,
 		 8); /* read with `number` as one 16-byte load */
 

@@ -471,7 +471,7 @@ SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_pending
 SHMEMD_FN void shmemdi_sq_move(const shmemdi_chan_t *c, shmemdi_pending_t *at)
 {
 	shmemdi_line_t line = shmemdi_line(c->ch);
-	shmemdi_move_t to = {at->path, at->queue, line.path, line.queue, 0, 0, 0};
+	shmemdi_move_t to = {at->path, at->queue, line.path, line.queue, 0, 0, 0, 0};
 
 	shmemdi_move_written(*c, to, at->first, at->end);
 	at->path = line.path;

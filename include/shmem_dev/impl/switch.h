@@ -17,7 +17,7 @@
  *   2. writes the WQEs of [first, ready) to the new queue, at the same indexes;
  *   3. stores the line, rings the doorbell, and stores `rung`;
  *   4. moves on the epoch of `ready`, and that of the reservation word;
- *   5. acknowledges the order, and stores `done`, which ends the lock.
+ *   5. acknowledges the order with what it counted, and stores `done`, which ends the lock.
  *
  * Interleavings considered
  *   A poster with a snapshot of the old path. It has not published. So it finds the reservation's
@@ -56,9 +56,10 @@
 typedef struct shmemdi_move {
 	uint64_t path, queue; /* words of the line from which it comes */
 	uint64_t to_path, to_queue;
-	uint32_t executed; /* requests, of those that are still to be moved */
-	uint32_t request;  /* number of the next request */
-	uint32_t cqes;     /* requested by what was moved */
+	uint32_t executed;  /* requests, of those that are still to be moved */
+	uint32_t request;   /* number of the next request */
+	uint32_t cqes;      /* requested by what was moved */
+	uint32_t ambiguous; /* fetching atomics whose callers were told */
 } shmemdi_move_t;
 
 /* The key of an entry for a path. column: SHMEMD_PATH_COLUMN for own memory, _PEER_COLUMN for the
@@ -149,9 +150,9 @@ SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t
 	}
 }
 
-/* Tell the caller of a fetching atomic, by its buffer's owner word, that the result is lost. Nobody
- * is there to be told if its wait ran out of time. */
-SHMEMD_FN void shmemdi_tell_ambiguous(const shmemdi_chan_t *c, uint64_t address)
+/* Tell the caller of a fetching atomic, by its buffer's owner word, that the result is lost.
+ * Returns whether it was told: nobody is there if its wait ran out of time. */
+SHMEMD_FN uint32_t shmemdi_tell_ambiguous(const shmemdi_chan_t *c, uint64_t address)
 {
 	uint64_t i = (address - (uint64_t)(uintptr_t)shmemdi_bounces(c)) / SHMEMD_BOUNCE_NBYTES;
 	uint64_t *owner = shmemdi_bounce_owner(c, i);
@@ -160,9 +161,10 @@ SHMEMD_FN void shmemdi_tell_ambiguous(const shmemdi_chan_t *c, uint64_t address)
 	while (!(word & 1)) {
 		seen = shmemd_arch_atom_cas_u64(owner, word, word | SHMEMD_OWNER_AMBIGUOUS);
 		if (seen == word)
-			return;
+			return 1;
 		word = seen;
 	}
+	return 0;
 }
 
 /* Move the WQE that begins at `index`; returns its WQEBBs. */
@@ -181,7 +183,7 @@ SHMEMD_FN uint32_t shmemdi_move_one(const shmemdi_chan_t *c, shmemdi_move_t *m, 
 		m->executed--;
 	m->cqes += (shmemd_replay_swap(w[2]) & SHMEMD_MLX5_CQ_UPDATE) != 0;
 	if (fate == SHMEMD_REPLAY_AMBIGUOUS)
-		shmemdi_tell_ambiguous(c, local);
+		m->ambiguous += shmemdi_tell_ambiguous(c, local);
 	if (fate == SHMEMD_REPLAY_AGAIN) {
 		shmemdi_replay_keys(c, m, w, kind, bounces, &at);
 		shmemd_replay_again(w, kind, at);
@@ -271,17 +273,24 @@ SHMEMD_FN int shmemdi_order_follows(const shmemdi_switch_order_t *o, uint32_t ep
 	return SHMEMD_TAG(o->path) == ((epoch + 1) & 0xff);
 }
 
+/* What the thread that carries out an order tells the host. */
+typedef struct shmemdi_switch_result {
+	uint32_t retired, replayed, ambiguous; /* as in shmemd_switch_order_t */
+} shmemdi_switch_result_t;
+
 /* With the lock of `done`, under which the order is acknowledged once: the host gives the next one
  * from now on. */
 SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
-					 uint32_t retired)
+					 shmemdi_switch_result_t result)
 {
 	shmemd_switch_order_t *order = c->ctx->switch_order;
 	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(&order->number);
 
 	if (at.lo != o->number || at.hi == o->number)
 		return;
-	shmemd_arch_st_relaxed_u32(&order->retired, retired);
+	shmemd_arch_st_relaxed_u32(&order->retired, result.retired);
+	shmemd_arch_st_relaxed_u32(&order->replayed, result.replayed);
+	shmemd_arch_st_relaxed_u32(&order->ambiguous, result.ambiguous);
 	shmemd_arch_st_release_u64(&order->carried_out, o->number);
 }
 
@@ -321,10 +330,11 @@ typedef struct shmemdi_end {
 	uint32_t request; /* request field of the reservation word at `ready` */
 } shmemdi_end_t;
 
-/* Write the WQEs of [done, ready) to the new queue. Returns how many CQEs they request, or -1 if
- * the host's number of executed requests cannot be: it is of another path. */
+/* Write the WQEs of [done, ready) to the new queue, and count them in *result. Returns how many
+ * CQEs they request, or -1 if the host's number of executed requests cannot be: it is of another
+ * path. */
 SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
-			     uint64_t path, shmemdi_end_t at)
+			     uint64_t path, shmemdi_end_t at, shmemdi_switch_result_t *result)
 {
 	uint64_t origin = shmemd_arch_ld_relaxed_u64(&c->ch->origin);
 	uint64_t done = SHMEMD_DONE_INDEX(at.done);
@@ -335,8 +345,10 @@ SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_switch_order
 			    o->queue,
 			    0,
 			    0,
+			    0,
 			    0};
 	shmemdi_count_t all = shmemdi_count(c, &m, (uint32_t)done, (uint32_t)end, 0xffffffff), gone;
+	shmemdi_move_t moved;
 
 	m.executed =
 		(o->executed - shmemd_replay_requests(origin, at.request, end) + all.requests) &
@@ -347,17 +359,20 @@ SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_switch_order
 	/* What is repeated has the numbers before those of the next poster. */
 	m.request = at.request - (all.requests - gone.requests + gone.reads);
 	shmemd_arch_st_relaxed_u64(&c->ch->origin, SHMEMD_ORIGIN_WORD(m.request, end));
-	return (int)shmemdi_move_all(*c, m, (uint32_t)done, (uint32_t)end).cqes;
+	moved = shmemdi_move_all(*c, m, (uint32_t)done, (uint32_t)end);
+	result->replayed = moved.request - m.request;
+	result->ambiguous = moved.ambiguous;
+	return (int)moved.cqes;
 }
 
 /* With both locks: everything but the words that others wait for. Returns the new `ready`. */
 SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
-				       shmemdi_end_t at)
+				       shmemdi_end_t at, shmemdi_switch_result_t *result)
 {
 	uint32_t done = (uint32_t)SHMEMD_DONE_INDEX(at.done);
 	uint32_t end = SHMEMD_READY_INDEX(at.ready), epoch = SHMEMD_TAG(o->path);
 	uint64_t path = o->path | (uint64_t)((done - o->start) & 0xffff) << 16;
-	int cqes = shmemdi_channel_status(c) ? 0 : shmemdi_replay(c, o, path, at);
+	int cqes = shmemdi_channel_status(c) ? 0 : shmemdi_replay(c, o, path, at, result);
 
 	if (cqes < 0)
 		path |= SHMEMD_PATH_FAILED(SHMEMD_ERR_PATH);
@@ -377,14 +392,15 @@ SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_sw
 SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
 			      uint64_t ready, uint32_t request, int has_new_epoch)
 {
-	uint32_t end = SHMEMD_READY_INDEX(ready), retired = end;
+	uint32_t end = SHMEMD_READY_INDEX(ready);
 	uint64_t epochs = SHMEMD_TAG(o->path) - (uint64_t)SHMEMD_READY_EPOCH(ready), now;
+	shmemdi_switch_result_t result = {end, 0, 0};
 	shmemdi_end_t at = {ready, 0, request};
 
 	if (!(ready & SHMEMD_READY_RUNG))
 		shmemdi_lock(&c->ch->rung);
 	at.done = shmemdi_drain(c, shmemdi_lock(&c->ch->done));
-	now = shmemdi_switch_line(c, o, at);
+	now = shmemdi_switch_line(c, o, at, &result);
 	if (!(ready & SHMEMD_READY_RUNG))
 		shmemd_arch_unlock(&c->ch->rung, SHMEMD_RUNG_WORD(end));
 	/* Whoever acquires `ready` finds the CQEs of the new queue as the host has initialised
@@ -393,8 +409,8 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_switch_orde
 	shmemd_arch_fence_before_publish();
 	shmemd_arch_red_add_u64(&c->ch->ready, now - ready);
 	if (!has_new_epoch)
-		retired = SHMEMD_RESV_INDEX(shmemd_arch_atom_add_u64(&c->ch->resv, epochs));
-	shmemdi_order_acknowledge(c, o, retired);
+		result.retired = SHMEMD_RESV_INDEX(shmemd_arch_atom_add_u64(&c->ch->resv, epochs));
+	shmemdi_order_acknowledge(c, o, result);
 	shmemd_arch_unlock(&c->ch->done, SHMEMD_DONE_WORD(SHMEMD_DONE_INDEX(at.done), 0));
 }
 
@@ -406,10 +422,11 @@ SHMEMD_FN void shmemdi_switch_order_ends(const shmemdi_chan_t *c, const shmemdi_
 	uint64_t done = shmemdi_lock(&c->ch->done);
 	uint32_t never =
 		SHMEMD_READY_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->ready)) + ((uint32_t)1 << 30);
+	shmemdi_switch_result_t result = {never, 0, 0};
 
 	if (SHMEMD_PATH_STATUS(o->path))
 		shmemdi_channel_fail(c, (int)SHMEMD_PATH_STATUS(o->path));
-	shmemdi_order_acknowledge(c, o, never);
+	shmemdi_order_acknowledge(c, o, result);
 	shmemd_arch_unlock(&c->ch->done, done);
 }
 
