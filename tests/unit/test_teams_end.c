@@ -198,11 +198,13 @@ static void pass_gate(int add, int until)
 static int late(shmemh_t *job, int pe)
 {
 	shmemh_team_t team;
+	int status;
 
 	if (pe == 3)
 		pass_gate(0, 3);
-	WANT_LINE(shmemh_team_barrier(job, WORLD), SHMEMH_ERR_TIMEOUT, "PE 3 did not come");
+	status = shmemh_team_barrier(job, WORLD);
 	pass_gate(1, 4);
+	WANT_LINE(status, SHMEMH_ERR_TIMEOUT, "PE 3 did not come");
 	WANT(shmemh_team_split_strided(job, WORLD, 0, 1, 4, &team) == SHMEMH_OK);
 	return shmemh_finalize(job);
 }
