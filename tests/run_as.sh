@@ -12,7 +12,7 @@
 # ib-tcp  NICs connected by TCP          ib-cpu    the host rings the doorbells
 # ib-ft   faults of paths are tolerated  ib-ft-2   the same with 2 PEs and 3 channels
 # ib-no-record  queues without doorbell records
-# ib-sim  all in this process
+# ib-sim  all in this process            ib-self   the program starts its PEs itself
 # netns  one process each, each in its own network namespace, with NICs by TCP between them
 # netns-ft  faults of paths are tolerated, and links fail and come back at random
 # With PES_SLOW=1, which the gpu-ib ways set, tests do fewer operations of one kind.
@@ -74,6 +74,7 @@ run_ib() {
 	gpu-*) export PES_SLOW="${PES_SLOW:-1}" ;;
 	esac
 	case $how in
+	*-self) with_nics "$@" ;;
 	*-sim)
 		export SHMEMSIM_PES=4 PES_SEEDS="${PES_SEEDS:-5}"
 		case $how in *-mixed*) export SHMEMSIM_NODES=2 ;; esac

@@ -42,6 +42,17 @@ SHMEMH_API void shmemh_uniqueid_to_text(const shmemh_uniqueid_t *id,
 					char text[SHMEMH_UNIQUEID_TEXT_NBYTES]);
 SHMEMH_API int shmemh_uniqueid_from_text(const char *text, shmemh_uniqueid_t *id);
 
+/* A gather among some PEs of a job, for teams. */
+typedef struct shmemh_gather {
+	const int32_t *pes; /* [n_pes] the members' numbers, ascending; this PE is among them */
+	int32_t n_pes;
+	uint64_t tag; /* tells gathers of the same members apart */
+	const void *src;
+	void *dst;            /* [n_pes][nbytes] */
+	size_t nbytes;        /* of each member, the same everywhere, 1 .. 64 KiB */
+	unsigned char *there; /* [n_pes] receives 1, or 0 for a member that died or left */
+} shmemh_gather_t;
+
 /* A bootstrap: the host-side collectives that the runtime builds everything else from. Built in:
  * TCP hub (unique id). PMIx carries only a unique id and then uses the same hub. The emulator
  * brings one for PEs in one process (shmemsim_boot). A user may bring one over MPI or a store.
@@ -71,6 +82,16 @@ typedef struct shmemh_boot {
 
 	/* Leave: tell the others that this PE left in good order, release state. Called once. */
 	void (*close)(void *state);
+
+	/* Returns when each member has called it with these pes and this tag, or is gone: `there`
+	 * is then 0, and its share undefined. Every member gets the same result. Other PEs have no
+	 * part in it, and gathers of different members or tags may be under way at once. Of calls
+	 * with the same members and tag the n-th of each member belong together, also if one of
+	 * them has failed. ERR_MISMATCH if nbytes differ; ERR_TIMEOUT after its deadline; ERR_PEER
+	 * if this PE is cut off from the others. May be NULL: the job can then make no team of its
+	 * own (shmem_host/team.h), except of one PE. */
+	int (*gather_some)(void *state, const shmemh_gather_t *gather, char *errbuf,
+			   size_t errbuf_nbytes);
 } shmemh_boot_t;
 
 #ifdef __cplusplus

@@ -39,7 +39,9 @@ typedef struct client {
 
 	pthread_mutex_t lock;
 	pthread_cond_t is_answered;
-	uint64_t seq; /* the collective being waited for; 0: the start */
+	uint64_t seq;                /* of the last collective; 0: the start */
+	const shmemh_gather_t *some; /* the gather among some PEs being waited for; NULL: none, what
+					is waited for is collective seq */
 	int is_waiting;
 	void *dst; /* of the result */
 	uint64_t result_nbytes;
@@ -91,7 +93,7 @@ static void on_result(client_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
 
-	if (f->seq != c->seq || !c->is_waiting || c->seq == 0)
+	if (f->seq != c->seq || !c->is_waiting || c->some || c->seq == 0)
 		return; /* the caller gave up: cut off */
 	if (f->nbytes != c->result_nbytes) {
 		cut_off(c, "a result of the wrong size");
@@ -101,12 +103,30 @@ static void on_result(client_t *c)
 	answer(c, SHMEMH_OK, "");
 }
 
+static void on_some_result(client_t *c)
+{
+	const shmemhi_frame_t *f = &c->in.head;
+	const shmemh_gather_t *some = c->some;
+	size_t n = some ? (size_t)some->n_pes : 0;
+
+	if (!c->is_waiting || !some || f->seq != some->tag)
+		return; /* the caller gave up: cut off */
+	if (f->nbytes != n * (1 + some->nbytes)) {
+		cut_off(c, "a result of the wrong size");
+		return;
+	}
+	memcpy(some->there, c->in.body, n);
+	memcpy(some->dst, c->in.body + n, n * some->nbytes);
+	answer(c, SHMEMH_OK, "");
+}
+
 static void on_fail(client_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
 	int is_ours = f->arg >= SHMEMH_ERR_ARGUMENT && f->arg <= SHMEMH_ERR_OPTION;
 
-	if (f->seq != c->seq)
+	if ((f->type == SHMEMHI_SOME_FAIL) != (c->some != NULL) ||
+	    f->seq != (c->some ? c->some->tag : c->seq))
 		return;
 	if (f->nbytes == 0 || f->nbytes > SHMEMHI_MAX_TEXT || c->in.body[f->nbytes - 1] != '\0')
 		answer(c, SHMEMH_ERR_BOOTSTRAP, "the hub sent a failure without a text");
@@ -133,7 +153,11 @@ static void on_frame(client_t *c)
 	case SHMEMHI_RESULT:
 		on_result(c);
 		break;
+	case SHMEMHI_SOME_RESULT:
+		on_some_result(c);
+		break;
 	case SHMEMHI_FAIL:
+	case SHMEMHI_SOME_FAIL:
 		on_fail(c);
 		break;
 	case SHMEMHI_GONE:
@@ -174,7 +198,7 @@ static void report_gone(client_t *c)
 /* Handle the frames that have come. Returns false when the connection has ended. */
 static bool receive(client_t *c)
 {
-	uint64_t max = (uint64_t)c->n_pes * SHMEMHI_MAX_PART;
+	uint64_t max = (uint64_t)c->n_pes * (1 + SHMEMHI_MAX_PART);
 	int got;
 
 	while ((got = shmemhi_inbox_read(&c->in, c->fd, max)) == 1)
@@ -249,6 +273,7 @@ static int wait_verdict(client_t *c, uint64_t deadline, char *errbuf, size_t err
 			wake_monitor(c); /* it alone reports that this PE is cut off */
 		}
 	status = c->status;
+	c->some = NULL;
 	if (status != SHMEMH_OK)
 		fail_text(errbuf, errbuf_nbytes, status, c->text);
 	pthread_mutex_unlock(&c->lock);
@@ -263,35 +288,19 @@ static uint64_t with_margin(uint64_t timeout_ns)
 										   : ns);
 }
 
-static int client_allgather(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
-			    size_t errbuf_nbytes)
-{
-	client_t *c = state;
-	uint64_t deadline = with_margin(c->timeout_ns);
-	shmemhi_frame_t head = {.type = SHMEMHI_PART, .nbytes = nbytes, .arg = c->timeout_ns};
-	int error;
+typedef struct piece {
+	const void *bytes;
+	size_t nbytes;
+} piece_t;
 
-	if (nbytes < 1 || nbytes > SHMEMHI_MAX_PART) {
-		if (errbuf_nbytes > 0)
-			snprintf(errbuf, errbuf_nbytes,
-				 "a host collective carries 1 .. %u bytes of each PE, not %zu",
-				 SHMEMHI_MAX_PART, nbytes);
-		return SHMEMH_ERR_ARGUMENT;
-	}
-	pthread_mutex_lock(&c->lock);
-	if (c->is_cut_off) {
-		fail_text(errbuf, errbuf_nbytes, SHMEMH_ERR_PEER, c->cut_off_text);
-		pthread_mutex_unlock(&c->lock);
-		return SHMEMH_ERR_PEER;
-	}
-	head.seq = ++c->seq;
-	c->dst = dst;
-	c->result_nbytes = nbytes * (uint64_t)c->n_pes;
-	c->is_waiting = 1;
-	pthread_mutex_unlock(&c->lock);
-	error = shmemhi_send_all(c->fd, &head, sizeof(head), deadline);
-	if (error == 0)
-		error = shmemhi_send_all(c->fd, src, nbytes, deadline);
+/* Send a frame made of n pieces, the first of which is its header, and wait for the answer. */
+static int ask(client_t *c, const piece_t *pieces, int n, char *errbuf, size_t errbuf_nbytes)
+{
+	uint64_t deadline = with_margin(c->timeout_ns);
+	int error = 0;
+
+	for (int i = 0; i < n && error == 0; i++)
+		error = shmemhi_send_all(c->fd, pieces[i].bytes, pieces[i].nbytes, deadline);
 	if (error != 0) {
 		pthread_mutex_lock(&c->lock);
 		cut_off(c, strerror(error));
@@ -299,6 +308,68 @@ static int client_allgather(void *state, const void *src, void *dst, size_t nbyt
 		wake_monitor(c);
 	}
 	return wait_verdict(c, deadline, errbuf, errbuf_nbytes);
+}
+
+/* From here on the monitor takes answers. Returns SHMEMH_OK; ERR_ARGUMENT; ERR_PEER. */
+static int begin_waiting(client_t *c, const shmemh_gather_t *some, void *dst, size_t nbytes,
+			 char *errbuf, size_t errbuf_nbytes)
+{
+	uint32_t max = some ? SHMEMHI_MAX_SOME : SHMEMHI_MAX_PART;
+	int status = SHMEMH_OK;
+
+	if (nbytes < 1 || nbytes > max) {
+		if (errbuf_nbytes > 0)
+			snprintf(errbuf, errbuf_nbytes,
+				 "a host collective carries 1 .. %u bytes of each PE, not %zu", max,
+				 nbytes);
+		return SHMEMH_ERR_ARGUMENT;
+	}
+	pthread_mutex_lock(&c->lock);
+	if (c->is_cut_off) {
+		status = fail_text(errbuf, errbuf_nbytes, SHMEMH_ERR_PEER, c->cut_off_text);
+	} else {
+		c->some = some;
+		c->seq += !some;
+		c->dst = dst;
+		c->result_nbytes = nbytes * (uint64_t)c->n_pes;
+		c->is_waiting = 1;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return status;
+}
+
+static int client_allgather(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
+			    size_t errbuf_nbytes)
+{
+	client_t *c = state;
+	shmemhi_frame_t head = {.type = SHMEMHI_PART, .nbytes = nbytes, .arg = c->timeout_ns};
+	piece_t pieces[] = {{&head, sizeof(head)}, {src, nbytes}};
+	int status = begin_waiting(c, NULL, dst, nbytes, errbuf, errbuf_nbytes);
+
+	if (status != SHMEMH_OK)
+		return status;
+	head.seq = c->seq; /* only this thread changes it */
+	return ask(c, pieces, 2, errbuf, errbuf_nbytes);
+}
+
+/* In pieces, not in a buffer: a PE without memory for the buffer would miss the gather. */
+static int client_gather_some(void *state, const shmemh_gather_t *g, char *errbuf,
+			      size_t errbuf_nbytes)
+{
+	client_t *c = state;
+	shmemhi_some_t some = {.n_pes = (uint32_t)g->n_pes};
+	size_t pes_nbytes = (size_t)g->n_pes * sizeof(*g->pes);
+	shmemhi_frame_t head = {.type = SHMEMHI_SOME,
+				.nbytes = sizeof(some) + pes_nbytes + g->nbytes,
+				.seq = g->tag,
+				.arg = c->timeout_ns};
+	piece_t pieces[] = {{&head, sizeof(head)},
+			    {&some, sizeof(some)},
+			    {g->pes, pes_nbytes},
+			    {g->src, g->nbytes}};
+	int status = begin_waiting(c, g, NULL, g->nbytes, errbuf, errbuf_nbytes);
+
+	return status != SHMEMH_OK ? status : ask(c, pieces, 4, errbuf, errbuf_nbytes);
 }
 
 static void client_watch(void *state, void (*gone)(void *arg, int pe, uint32_t cause), void *arg)
@@ -442,6 +513,7 @@ int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmem
 				.state = c,
 				.allgather = client_allgather,
 				.watch = client_watch,
-				.close = client_close};
+				.close = client_close,
+				.gather_some = client_gather_some};
 	return SHMEMH_OK;
 }

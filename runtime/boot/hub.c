@@ -408,6 +408,7 @@ static void free_hub(hub_t *hub)
 	}
 	if (hub->result)
 		hub_unref(hub->result);
+	hub_some_end(hub);
 	free(hub->by_pe);
 	free(hub->causes);
 	free(hub->was_told);

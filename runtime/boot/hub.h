@@ -48,6 +48,20 @@ typedef struct conn {
 	char where[SHMEMHI_ADDR_TEXT_NBYTES];
 } conn_t;
 
+/* A gather among some PEs (hub_some.c). */
+typedef struct some {
+	struct some *next;
+	uint64_t tag;
+	int n_pes;
+	int32_t *pes;     /* [n_pes] members, ascending */
+	uint64_t *nbytes; /* [n_pes] of the shares; 0: has not come */
+	uint64_t ns;      /* the shortest timeout among those that came */
+	uint64_t deadline;
+	blob_t *result; /* frame; [n_pes] there; shares of the size of the first; NULL: no memory */
+	uint64_t one;   /* bytes of the first share that came */
+	blob_t *fail;   /* it failed, and this frame is for the members that have not come */
+} some_t;
+
 enum hub_phase {
 	HUB_GATHERING, /* PEs are coming */
 	HUB_RUNNING,   /* all were there */
@@ -86,6 +100,8 @@ typedef struct hub {
 	blob_t *result;         /* frame; shares of the size of the first */
 	uint64_t nbytes;        /* of the first share */
 
+	some_t *gathers; /* among some PEs, oldest first */
+
 	/* The reason of a failed start, or of the last collective that failed. */
 	int fail_status;
 	char fail_text[SHMEMHI_MAX_TEXT];
@@ -109,6 +125,17 @@ void hub_join(hub_t *hub, conn_t *c);
 void hub_frame(hub_t *hub, conn_t *c);
 void hub_lost(hub_t *hub, conn_t *c);
 void hub_timers(hub_t *hub);
+
+/* hub_some.c: PE c->pe sent a SOME (false: it broke the protocol); a PE is gone; time passed; the
+ * hub ends. */
+bool hub_some_part(hub_t *hub, conn_t *c);
+void hub_some_gone(hub_t *hub);
+void hub_some_timers(hub_t *hub);
+uint64_t hub_some_next_timer(const hub_t *hub);
+void hub_some_end(hub_t *hub);
+
+/* "120 s" or "1500 ms". */
+const char *hub_text_time(uint64_t ns, char text[32]);
 
 /* The time at which hub_timers has work to do. */
 uint64_t hub_next_timer(const hub_t *hub);

@@ -12,7 +12,7 @@
 
 #define GOODBYE_NS (5 * SHMEMHI_SECOND) /* time to send the last texts to slow readers */
 
-static const char *text_time(uint64_t ns, char text[32])
+const char *hub_text_time(uint64_t ns, char text[32])
 {
 	if (ns % SHMEMHI_SECOND == 0)
 		snprintf(text, 32, "%" PRIu64 " s", ns / SHMEMHI_SECOND);
@@ -297,6 +297,7 @@ static void gone(hub_t *hub, conn_t *c, uint32_t cause)
 		set_gone_failure(hub);
 		fail_collective(hub);
 	}
+	hub_some_gone(hub);
 }
 
 void hub_lost(hub_t *hub, conn_t *c)
@@ -323,6 +324,8 @@ void hub_frame(hub_t *hub, conn_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
 
+	if (hub->phase == HUB_RUNNING && f->type == SHMEMHI_SOME && hub_some_part(hub, c))
+		return;
 	if (hub->phase == HUB_RUNNING && f->type == SHMEMHI_PART && f->nbytes > 0 &&
 	    f->seq <= hub->seq && !(f->seq == hub->seq && hub->part_nbytes[c->pe] != 0)) {
 		hub_part(hub, c);
@@ -352,7 +355,7 @@ static void set_missing_failure(hub_t *hub)
 			 strerror(error), shmemhi_descriptor_advice(error));
 	set_failure(hub, SHMEMH_ERR_TIMEOUT, "%s of %d did not connect within %s%s",
 		    text_missing(hub, has_connected, list), hub->n_pes,
-		    text_time(hub->start_ns, time), why);
+		    hub_text_time(hub->start_ns, time), why);
 }
 
 void hub_timers(hub_t *hub)
@@ -370,15 +373,18 @@ void hub_timers(hub_t *hub)
 		set_failure(hub, SHMEMH_ERR_TIMEOUT,
 			    "%s of %d did not come to host collective %" PRIu64 " within %s",
 			    text_missing(hub, has_contributed, list), hub->n_pes, hub->seq,
-			    text_time(hub->coll_ns, time));
+			    hub_text_time(hub->coll_ns, time));
 		fail_collective(hub);
 	}
+	hub_some_timers(hub);
 }
 
 uint64_t hub_next_timer(const hub_t *hub)
 {
+	uint64_t some = hub_some_next_timer(hub);
+
 	if (hub->phase == HUB_RUNNING)
-		return hub->coll_deadline;
+		return some < hub->coll_deadline ? some : hub->coll_deadline;
 	return hub_is_done(hub) ? SHMEMHI_NEVER : hub->deadline;
 }
 

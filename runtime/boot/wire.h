@@ -12,10 +12,15 @@
  *
  * Then frames: a header, and nbytes of body.
  *	PE -> hub   PART   seq, its share of host collective seq; arg: its timeout in nanoseconds
+ *		    SOME   seq: tag; its share of a gather among some PEs, behind a
+ *		           shmemhi_some_t and their numbers; arg: its timeout in nanoseconds
  *		    BYE    it leaves in good order
  *	hub -> PE   GO     all PEs are connected
  *		    RESULT seq, the shares of all PEs in order
  *		    FAIL   seq (0: the start), arg: shmemh_status, body: one line of text
+ *		    SOME_RESULT  seq: tag; a byte for each member: 1 if its share is there, 0 if
+ *		           it is gone; then the shares of all members in order
+ *		    SOME_FAIL    seq: tag; as FAIL
  *		    GONE   arg: PE number, and shmemd_cause in the upper half
  *
  * Collectives are numbered from 1. Every number has one result for all PEs, RESULT or FAIL, and
@@ -23,6 +28,10 @@
  * FAIL of s, and is in step again. Once a PE died or left every collective fails. A PE that
  * receives no result for longer than its timeout and a margin takes the hub for lost and ends its
  * collectives.
+ *
+ * Gathers among some PEs are told apart by their members and tag, and go on after a PE died or
+ * left: a member that is gone is not waited for, and the hub alone decides who is. A PE waits for
+ * one collective or gather at a time.
  *
  * Numbers are little-endian, as on every host with a supported GPU. */
 #ifndef SHMEMHI_BOOT_WIRE_H
@@ -36,8 +45,9 @@
 
 SHMEMD_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is little-endian");
 
-#define SHMEMHI_WIRE_MAGIC "SHMEMHB\1" /* the last byte is the version */
+#define SHMEMHI_WIRE_MAGIC "SHMEMHB\2" /* the last byte is the version */
 #define SHMEMHI_MAX_PART (1u << 20)    /* bytes of a share; see shmemh_boot_t.allgather */
+#define SHMEMHI_MAX_SOME (1u << 16)    /* likewise; see shmemh_gather_t */
 #define SHMEMHI_MAX_TEXT 480           /* bytes of a FAIL's text; fits shmemhi_err_t */
 
 typedef struct shmemhi_secret {
@@ -76,7 +86,16 @@ enum shmemhi_frame_type {
 	SHMEMHI_RESULT = 4,
 	SHMEMHI_FAIL = 5,
 	SHMEMHI_GONE = 6,
+	SHMEMHI_SOME = 7,
+	SHMEMHI_SOME_RESULT = 8,
+	SHMEMHI_SOME_FAIL = 9,
 };
+
+/* The first bytes of the body of SOME. int32_t numbers[n_pes] follow, ascending, then the share. */
+typedef struct shmemhi_some {
+	uint32_t n_pes;
+	uint32_t zero;
+} shmemhi_some_t;
 
 typedef struct shmemhi_frame {
 	uint32_t type;

@@ -10,6 +10,9 @@
 int shmemhi_teams_open(shmemh_t *job);
 void shmemhi_teams_close(shmemh_t *job);
 
+/* Free what the copy of a job in a forked child holds of teams. */
+void shmemhi_teams_free_copy(shmemh_t *job);
+
 /* Fill team->ctx from the other fields of the team, and copy it to device memory. Not
  * collective. */
 int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team);

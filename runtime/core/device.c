@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Contexts for kernels, and the error latch and record that kernels write. */
 #include <string.h>
-#include "core/core.h"
+#include "core/team.h"
 #include "ib/ib.h"
 #include "mem/mem.h"
 
@@ -113,6 +113,7 @@ static int check_no_nic(shmemh_t *job, const shmemhi_team_t *team)
 int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx, uint32_t abi_version,
 		       size_t ctx_nbytes)
 {
+	const shmemhi_team_t *own;
 	int status;
 
 	if (shmemhi_refused(job, "ctx_get"))
@@ -125,16 +126,14 @@ int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx, uin
 	status = check_abi(job, abi_version & ~SHMEMD_ABI_NO_NIC, ctx_nbytes);
 	if (status != SHMEMH_OK)
 		return shmemhi_done(job, status);
-	if (team < 0 || team >= SHMEMHI_MAX_TEAMS)
-		return shmemhi_done(job, shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
-						      "ctx_get: team %d does not exist: use "
-						      "SHMEMH_TEAM_WORLD or SHMEMH_TEAM_NODE",
-						      team));
+	own = shmemhi_team_find(job, team);
+	if (!own)
+		return shmemhi_done(job, shmemhi_fail_no_team(job, "ctx_get", team));
 	if (abi_version & SHMEMD_ABI_NO_NIC)
-		status = check_no_nic(job, &job->teams[team]);
+		status = check_no_nic(job, own);
 	if (status != SHMEMH_OK)
 		return shmemhi_done(job, status);
-	memcpy(ctx, &job->teams[team].ctx, ctx_nbytes);
+	memcpy(ctx, &own->ctx, ctx_nbytes);
 	ctx->size = (uint32_t)ctx_nbytes;
 	return SHMEMH_OK;
 }

@@ -273,8 +273,7 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
  * or NIC, and the lock that a thread of the parent may have held belong to the parent. */
 static void free_copy(shmemh_t *job)
 {
-	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
-		free(job->teams[t].world_pe);
+	shmemhi_teams_free_copy(job);
 	tables_down(job);
 	free(job);
 }

@@ -1,18 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Teams: their members, and the memory by which kernels reach and synchronise the members. */
+/* The table of teams, the two that exist from the start, and what a program asks about a team. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/team.h"
 #include "ib/ib.h"
 #include "mem/mem.h"
 
-/* NULL: no such team, or the job is refused. */
+#define GENERATIONS (INT32_MAX / SHMEMHI_MAX_TEAMS - 1)
+
+/* A handle is the team's slot and the generation of that slot, 0 for world and node. */
+shmemhi_team_t *shmemhi_team_find(const shmemh_t *job, shmemh_team_t handle)
+{
+	const shmemhi_team_t *team;
+
+	if (handle < 0)
+		return NULL;
+	team = &job->teams[handle % SHMEMHI_MAX_TEAMS];
+	if (!team->n_pes || team->generation != (uint32_t)(handle / SHMEMHI_MAX_TEAMS))
+		return NULL;
+	return (shmemhi_team_t *)(uintptr_t)team;
+}
+
+int shmemhi_fail_no_team(shmemh_t *job, const char *call, shmemh_team_t handle)
+{
+	if (handle == SHMEMH_TEAM_INVALID)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+				    "%s: the team is SHMEMH_TEAM_INVALID: this PE is not a member",
+				    call);
+	return shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
+			    "%s: team %d does not exist: no call of this job has made it, or it "
+			    "has been destroyed",
+			    call, handle);
+}
+
+shmemh_team_t shmemhi_team_publish(shmemh_t *job, shmemhi_team_t *team, int slot)
+{
+	shmemhi_team_t *place = &job->teams[slot];
+
+	team->generation = place->generation % GENERATIONS + 1;
+	/* The monitor iterates over the teams under this lock when a PE dies or leaves. It has not
+	 * seen this team yet: what it has reported so far is caught up with. */
+	pthread_mutex_lock(&job->gone_lock);
+	*place = *team;
+	shmemhi_team_catch_up(job, place);
+	pthread_mutex_unlock(&job->gone_lock);
+	return (shmemh_team_t)(place->generation * SHMEMHI_MAX_TEAMS + (uint32_t)slot);
+}
+
+void shmemhi_team_remove(shmemh_t *job, shmemhi_team_t *team)
+{
+	pthread_mutex_lock(&job->gone_lock);
+	shmemhi_team_drop(job, team);
+	pthread_mutex_unlock(&job->gone_lock);
+	job->team_slots &= ~((uint64_t)1 << (team - job->teams));
+}
+
 static const shmemhi_team_t *find(const shmemh_t *job, shmemh_team_t team, const char *call)
 {
-	if (shmemhi_refused(job, call) || team < 0 || team >= SHMEMHI_MAX_TEAMS ||
-	    !job->teams[team].n_pes)
-		return NULL;
-	return &job->teams[team];
+	return shmemhi_refused(job, call) ? NULL : shmemhi_team_find(job, team);
 }
 
 int shmemh_team_my_pe(const shmemh_t *job, shmemh_team_t team)
@@ -42,139 +87,37 @@ int shmemh_team_translate_pe(const shmemh_t *job, shmemh_team_t src, int pe, shm
 	return -1;
 }
 
-/* Fill the members of a team: all PEs, or those whose memory is mapped here. */
-static int choose_members(shmemh_t *job, shmemhi_team_t *team, int mapped_only)
-{
-	int n = 0;
-
-	team->world_pe = calloc((size_t)job->n_pes, sizeof *team->world_pe);
-	if (!team->world_pe)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "team: no memory for %d PEs",
-				    job->n_pes);
-	for (int pe = 0; pe < job->n_pes; pe++) {
-		if (mapped_only && !shmemhi_mem_is_mapped(job, pe))
-			continue;
-		if (pe == job->pe)
-			team->my_pe = n;
-		team->world_pe[n++] = pe;
-	}
-	team->n_pes = n;
-	return SHMEMH_OK;
-}
-
-/* Write the table that kernels index by team PE, and set the flags that describe all members. */
-static int write_peers(shmemh_t *job, shmemhi_team_t *team)
-{
-	size_t nbytes = (size_t)team->n_pes * sizeof(shmemd_peer_t);
-	shmemd_peer_t *peers = calloc((size_t)team->n_pes, sizeof *peers);
-	int status;
-
-	if (!peers)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "team: no memory for %d PEs",
-				    team->n_pes);
-	team->ctx_flags = SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_ALL_MAPPED;
-	for (int i = 0; i < team->n_pes; i++) {
-		int pe = team->world_pe[i];
-
-		if (!job->opt.disable_p2p)
-			peers[i].base = shmemhi_mem_base(job, pe);
-		peers[i].world_pe = pe;
-		if (!peers[i].base)
-			team->ctx_flags &= ~(SHMEMD_CTX_ALL_MAPPED | SHMEMD_CTX_SM_ATOMICS);
-		if (!shmemhi_mem_has_atomics(job, pe))
-			team->ctx_flags &= ~SHMEMD_CTX_SM_ATOMICS;
-	}
-	status = shmemhi_dev_alloc(job, nbytes, (void **)&team->peers);
-	if (status == SHMEMH_OK)
-		status = shmemhi_dev_write(job, team->peers, peers, nbytes);
-	free(peers);
-	return status;
-}
-
+/* Fill one of the first two teams: all PEs, or those whose memory is mapped here. */
 static int make_local(shmemh_t *job, shmemhi_team_t *team, int mapped_only)
 {
-	int status = choose_members(job, team, mapped_only);
+	int *members = job->team_scratch->members, n = 0;
 
-	if (status == SHMEMH_OK)
-		status = write_peers(job, team);
-	if (status == SHMEMH_OK)
-		status = shmemhi_pinned_alloc(job, sizeof *team->abort_word,
-					      (void **)&team->abort_word, &job->err);
-	if (status == SHMEMH_OK)
-		status = shmemhi_pinned_alloc(job, (size_t)team->n_pes * sizeof *team->causes,
-					      (void **)&team->causes, &job->err);
-	if (status == SHMEMH_OK)
-		status = shmemhi_dev_alloc(job, sizeof *team->self, (void **)&team->self);
-	return status;
-}
-
-static void drop(shmemh_t *job, shmemhi_team_t *team)
-{
-	if (team->peers)
-		shmemhi_dev_free(job, team->peers);
-	if (team->abort_word)
-		shmemhi_pinned_free(job, team->abort_word);
-	if (team->causes)
-		shmemhi_pinned_free(job, team->causes);
-	if (team->self)
-		shmemhi_dev_free(job, team->self);
-	free(team->world_pe);
-	*team = (shmemhi_team_t){0};
+	for (int pe = 0; pe < job->n_pes; pe++)
+		if (!mapped_only || shmemhi_mem_is_mapped(job, pe))
+			members[n++] = pe;
+	return shmemhi_team_fill(job, team, members, n);
 }
 
 /* AND the flags of all members, so that they are equal on every PE: a word must not be updated
  * by one mechanism on one PE and by another elsewhere. */
 static int agree_flags(shmemh_t *job)
 {
-	uint32_t mine[SHMEMHI_MAX_TEAMS];
-	uint32_t(*all)[SHMEMHI_MAX_TEAMS] = calloc((size_t)job->n_pes, sizeof mine);
+	uint32_t mine[SHMEMHI_FIRST_OWN];
+	uint32_t(*all)[SHMEMHI_FIRST_OWN] = calloc((size_t)job->n_pes, sizeof mine);
 	int status =
 		shmemhi_agree(job, all ? SHMEMH_OK
 				       : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
 						      "team: no memory for %d PEs", job->n_pes));
 
-	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
+	for (int t = 0; t < SHMEMHI_FIRST_OWN; t++)
 		mine[t] = job->teams[t].ctx_flags;
 	if (status == SHMEMH_OK)
 		status = shmemhi_allgather(job, mine, all, sizeof mine);
-	for (int t = 0; status == SHMEMH_OK && t < SHMEMHI_MAX_TEAMS; t++)
+	for (int t = 0; status == SHMEMH_OK && t < SHMEMHI_FIRST_OWN; t++)
 		for (int i = 0; i < job->teams[t].n_pes; i++)
 			job->teams[t].ctx_flags &= all[job->teams[t].world_pe[i]][t];
 	free(all);
 	return status;
-}
-
-/* Find the shortest range of members that includes every member mapped on this PE. */
-static void find_mapped(const shmemh_t *job, shmemhi_team_t *team)
-{
-	team->first_mapped = 0;
-	team->n_mapped = 0;
-	for (int i = 0; i < team->n_pes && !job->opt.disable_p2p; i++) {
-		if (!shmemhi_mem_is_mapped(job, team->world_pe[i]))
-			continue;
-		if (team->n_mapped == 0)
-			team->first_mapped = i;
-		team->n_mapped = i + 1 - team->first_mapped;
-	}
-}
-
-/* Add the flags that may differ between PEs: how this PE reaches the members, and whether team
- * PE numbers equal world PE numbers. */
-static void add_own_flags(const shmemh_t *job, shmemhi_team_t *team)
-{
-	int n_nic = 0;
-
-	if (team->n_pes == job->n_pes) /* members are in ascending order */
-		team->ctx_flags |= SHMEMD_CTX_WORLD;
-	for (int i = 0; i < team->n_pes; i++)
-		n_nic += shmemhi_ib_reaches(job, team->world_pe[i]);
-	team->n_mapped = team->n_pes;
-	if (!n_nic)
-		return;
-	find_mapped(job, team);
-	team->ctx_flags |= SHMEMD_CTX_NIC | shmemhi_ib_ctx_flags(job);
-	if (team->n_mapped && !(team->ctx_flags & SHMEMD_CTX_SM_ATOMICS))
-		team->ctx_flags |= SHMEMD_CTX_MIXED_TRANSPORT;
 }
 
 /* Write the contexts for kernels, with the agreed flags. */
@@ -182,10 +125,8 @@ static int write_ctxs(shmemh_t *job)
 {
 	int status = SHMEMH_OK;
 
-	for (int t = 0; t < SHMEMHI_MAX_TEAMS && status == SHMEMH_OK; t++) {
-		add_own_flags(job, &job->teams[t]);
-		status = shmemhi_team_write_ctx(job, &job->teams[t]);
-	}
+	for (int t = 0; t < SHMEMHI_FIRST_OWN && status == SHMEMH_OK; t++)
+		status = shmemhi_team_finish(job, &job->teams[t]);
 	return shmemhi_agree(job, status);
 }
 
@@ -213,18 +154,65 @@ static void warn_shared_gpu(shmemh_t *job)
 			    others + 1);
 }
 
+static void free_scratch(shmemh_t *job)
+{
+	shmemhi_team_scratch_t *s = job->team_scratch;
+
+	if (!s)
+		return;
+	free(s->records);
+	free(s->there);
+	free(s->members);
+	free(s->roster);
+	free(s);
+	job->team_scratch = NULL;
+}
+
+/* Collectives of teams allocate nothing before they gather: a PE whose allocation failed would miss
+ * the gather. */
+static int alloc_scratch(shmemh_t *job)
+{
+	shmemhi_team_scratch_t *s = calloc(1, sizeof *s);
+	size_t n = (size_t)job->n_pes;
+
+	job->team_scratch = s;
+	if (s) {
+		s->records = calloc(n, sizeof *s->records);
+		s->there = calloc(n, sizeof *s->there);
+		s->members = calloc(n, sizeof *s->members);
+		s->roster = calloc(n, sizeof *s->roster);
+		if (s->records && s->there && s->members && s->roster)
+			return SHMEMH_OK;
+	}
+	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "team: no memory for %d PEs",
+			    job->n_pes);
+}
+
+/* Sync memory for every team that there may ever be: some PEs of a job cannot take symmetric memory
+ * later without the others. A slot lies at the same offset on all PEs; its size is that of a team
+ * of all PEs, in whole cache lines. */
+static int take_sync(shmemh_t *job)
+{
+	size_t line = 128 / sizeof(uint64_t);
+	size_t words = (SHMEMD_SYNC_WORDS((size_t)job->n_pes) + line - 1) / line * line;
+	uint64_t *sync = NULL;
+	int status =
+		shmemhi_heap_take(job, words * sizeof *sync * SHMEMHI_MAX_TEAMS, (void **)&sync);
+
+	for (int t = 0; status == SHMEMH_OK && t < SHMEMHI_MAX_TEAMS; t++)
+		job->teams[t].sync = sync + (size_t)t * words;
+	return status;
+}
+
 int shmemhi_teams_open(shmemh_t *job)
 {
-	size_t nbytes = SHMEMD_SYNC_WORDS((size_t)job->n_pes) * sizeof(uint64_t);
-	int status = SHMEMH_OK;
+	int status = take_sync(job);
 
-	/* Sync memory has the same offset and size on all PEs. Node teams differ in size, so
-	 * each takes the size of the world team. */
-	for (int t = 0; t < SHMEMHI_MAX_TEAMS && status == SHMEMH_OK; t++)
-		status = shmemhi_heap_take(job, nbytes, (void **)&job->teams[t].sync);
 	if (status != SHMEMH_OK)
 		return status;
-	for (int t = 0; t < SHMEMHI_MAX_TEAMS && status == SHMEMH_OK; t++)
+	job->team_slots = ((uint64_t)1 << SHMEMHI_FIRST_OWN) - 1;
+	status = alloc_scratch(job);
+	for (int t = 0; t < SHMEMHI_FIRST_OWN && status == SHMEMH_OK; t++)
 		status = make_local(job, &job->teams[t], t == SHMEMH_TEAM_NODE);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
@@ -247,9 +235,16 @@ int shmemhi_teams_open(shmemh_t *job)
 void shmemhi_teams_close(shmemh_t *job)
 {
 	shmemhi_ib_unready(job);
-	/* The monitor iterates over the teams under this lock when a PE dies or leaves. */
-	pthread_mutex_lock(&job->gone_lock);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
-		drop(job, &job->teams[t]);
-	pthread_mutex_unlock(&job->gone_lock);
+		shmemhi_team_remove(job, &job->teams[t]);
+	free_scratch(job);
+}
+
+void shmemhi_teams_free_copy(shmemh_t *job)
+{
+	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++) {
+		free(job->teams[t].world_pe);
+		free(job->teams[t].roster);
+	}
+	free_scratch(job);
 }

@@ -25,6 +25,30 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 	return SHMEMH_OK;
 }
 
+int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *g)
+{
+	char text[SHMEMHI_ERR_NBYTES] = "";
+	int status;
+
+	if (g->n_pes == 1) {
+		memcpy(g->dst, g->src, g->nbytes);
+		g->there[0] = 1;
+		return SHMEMH_OK;
+	}
+	if (!job->boot.gather_some)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_BOOTSTRAP,
+				    "the job's bootstrap (attr.boot) has no gather_some: without "
+				    "it there are no teams of one's own, and no host collectives "
+				    "of teams");
+	status = job->boot.gather_some(job->boot.state, g, text, sizeof text);
+	if (status == SHMEMH_ERR_ARGUMENT) /* as in allgather */
+		status = SHMEMH_ERR_BOOTSTRAP;
+	if (status != SHMEMH_OK)
+		return shmemhi_fail(&job->err, status, "%s",
+				    text[0] ? text : shmemh_strerror(status));
+	return SHMEMH_OK;
+}
+
 int shmemhi_agree(shmemh_t *job, int status)
 {
 	/* Allocate nothing here: a PE whose allocation failed would miss the collective and be
@@ -149,6 +173,16 @@ static void abort_team(shmemhi_team_t *team, int pe, uint32_t cause)
 	}
 	__atomic_compare_exchange_n(team->abort_word, &none, SHMEMD_ABORT_WORD(pe, cause), 0,
 				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void shmemhi_team_catch_up(shmemh_t *job, shmemhi_team_t *team)
+{
+	for (int i = 0; i < team->n_pes; i++) {
+		uint32_t cause = atomic_load(&job->causes[team->world_pe[i]]);
+
+		if (cause != SHMEMD_CAUSE_NONE)
+			abort_team(team, cause == SHMEMD_CAUSE_CUT_OFF ? -1 : i, cause);
+	}
 }
 
 static void blame(shmemh_t *job, int pe, uint32_t cause)

@@ -16,14 +16,19 @@ struct shmemhi_mem;         /* runtime/mem */
 struct shmemhi_ib;          /* runtime/ib */
 struct shmemhi_fault_agent; /* runtime/fault */
 
-#define SHMEMHI_MAX_TEAMS 2 /* world and node */
+#define SHMEMHI_MAX_TEAMS SHMEMH_TEAMS_MAX
+#define SHMEMHI_FIRST_OWN 2 /* the teams before it are world and node */
 
-/* A team that this PE belongs to. */
+/* A team that this PE belongs to. Its place in shmemh.teams is its slot: a piece of sync memory at
+ * the same offset on every PE. */
 typedef struct shmemhi_team {
 	int my_pe;
-	int n_pes;
+	int n_pes;                  /* 0: the slot is free */
 	int *world_pe;              /* [n_pes], host memory */
-	uint64_t *sync;             /* [SHMEMD_SYNC_WORDS(n_pes)], in the symmetric heap */
+	int32_t *roster;            /* [n_pes] the same in ascending order */
+	uint32_t generation;        /* of the slot: tells the teams that have it in turn apart */
+	uint64_t *sync;             /* [SHMEMD_SYNC_WORDS(n_pes)], in the symmetric heap; of the
+				       slot, also while it is free */
 	shmemd_peer_t *peers;       /* [n_pes], in device memory */
 	uint64_t *abort_word;       /* pinned; written once, by compare-and-swap */
 	uint32_t *causes;           /* [n_pes], pinned */
@@ -49,20 +54,28 @@ struct shmemh {
 	int ft_policy;                     /* enum shmemh_fault_policy */
 	char ft_why[280];                  /* one line; "": no NIC is in use */
 	shmemhi_team_t teams[SHMEMHI_MAX_TEAMS];
-	shmemd_latch_t *latch;     /* device memory */
-	shmemd_error_t *error;     /* pinned */
-	int32_t *statuses;         /* [n_pes], scratch of agree and barrier */
-	shmemhi_err_t *texts;      /* [n_pes], scratch of agree and of init */
+	uint64_t team_slots;                       /* bit for each slot: a team has it, or is being
+						    made in it */
+	struct shmemhi_team_scratch *team_scratch; /* runtime/core */
+	shmemd_latch_t *latch;                     /* device memory */
+	shmemd_error_t *error;                     /* pinned */
+	int32_t *statuses;                         /* [n_pes], scratch of agree and barrier */
+	shmemhi_err_t *texts;                      /* [n_pes], scratch of agree and of init */
 	_Atomic uint32_t *causes;  /* [n_pes] world; set by the monitor before any abort word */
 	_Atomic int n_gone;        /* failed PEs, PEs that left, and 1 for CUT_OFF */
-	pthread_mutex_t gone_lock; /* between the monitor and the end of the job (expect_leaving,
-				      teams_close) */
+	pthread_mutex_t gone_lock; /* between the monitor and changes of teams and of closing */
 	int closing;               /* under gone_lock: PEs are expected to leave */
 	int phases_up;             /* phases of core/init.c that are up */
 };
 
 /* Gather over the world team. A failure leaves its line in job->err. */
 int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
+
+/* Gather among some PEs (shmemh_boot_t.gather_some). A failure leaves its line in job->err. */
+int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *gather);
+
+/* Let the abort words of a team that has just been made say who is gone. Under gone_lock. */
+void shmemhi_team_catch_up(shmemh_t *job, shmemhi_team_t *team);
 
 /* Agree on a status: SHMEMH_OK if every PE passed it, else, on all PEs, that of the lowest PE that
  * failed; a PE that did not fail itself gets the line "PE n: <text of PE n>". Collective. */

@@ -132,6 +132,11 @@ int shmemh_calloc(shmemh_t *job, size_t count, size_t nbytes, void **ptr)
 	return shmemhi_done(job, allocate(job, &call, SHMEMHI_USER, ptr));
 }
 
+int shmemhi_heap_zero(shmemh_t *job, void *own, size_t nbytes)
+{
+	return job->mem->backend->zero(job->mem, own, nbytes, &job->err);
+}
+
 int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr)
 {
 	shmemhi_heap_call_t call = {

@@ -75,6 +75,9 @@ void shmemhi_area_close(shmemh_t *job, shmemhi_area_t *area);
  * Collective over the world. */
 int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr);
 
+/* Zero a part of this PE's own heap. Not collective. */
+int shmemhi_heap_zero(shmemh_t *job, void *own, size_t nbytes);
+
 /* Set the line for a call that cannot work because a PE died or left. Returns ERR_PEER. */
 int shmemhi_fail_broken(shmemh_t *job, const char *what);
 

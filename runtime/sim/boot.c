@@ -24,6 +24,7 @@ typedef struct seat {
 	const void *src;
 	void *dst;
 	size_t nbytes;
+	const shmemh_gather_t *some; /* the gather among some PEs that it waits in; NULL: none */
 	void (*gone)(void *arg, int pe, uint32_t cause);
 	void *gone_arg;
 } seat_t;
@@ -126,6 +127,89 @@ static int allgather(void *state, const void *src, void *dst, size_t nbytes, cha
 	return s->status ? refuse(errbuf, errbuf_nbytes, s->status, job->text) : SHMEMH_OK;
 }
 
+static int are_equal(const shmemh_gather_t *a, const shmemh_gather_t *b)
+{
+	if (a->tag != b->tag || a->n_pes != b->n_pes)
+		return 0;
+	for (int i = 0; i < a->n_pes; i++)
+		if (a->pes[i] != b->pes[i])
+			return 0;
+	return 1;
+}
+
+/* Has every member of g that is in the job arrived? */
+static int is_complete(const job_t *job, const shmemh_gather_t *g)
+{
+	for (int i = 0; i < g->n_pes; i++) {
+		const seat_t *s = &job->seats[g->pes[i]];
+		if (s->state == SEAT_LEFT || s->state == SEAT_DIED)
+			continue;
+		if (!s->some || !are_equal(s->some, g))
+			return 0;
+	}
+	return 1;
+}
+
+/* Complete a gather among some PEs for all members that have arrived. */
+static void deliver_some(job_t *job, const shmemh_gather_t *g)
+{
+	int status = SHMEMH_OK;
+	for (int to = 0; to < g->n_pes; to++) {
+		seat_t *t = &job->seats[g->pes[to]];
+		if (!t->some)
+			continue;
+		for (int from = 0; from < g->n_pes; from++) {
+			const shmemh_gather_t *s = job->seats[g->pes[from]].some;
+			t->some->there[from] = s != NULL;
+			if (s && s->nbytes != t->some->nbytes)
+				status = SHMEMH_ERR_MISMATCH;
+			else if (s)
+				shmemsimi_copy((char *)t->some->dst + (size_t)from * s->nbytes,
+					       s->src, s->nbytes);
+		}
+	}
+	for (int i = 0; i < g->n_pes; i++) {
+		seat_t *s = &job->seats[g->pes[i]];
+		if (!s->some)
+			continue;
+		s->status = status;
+		s->some = NULL;
+		shmemsimi_wake(s->fiber);
+	}
+}
+
+static int gather_some(void *state, const shmemh_gather_t *g, char *errbuf, size_t errbuf_nbytes)
+{
+	seat_t *s = state;
+	job_t *job = s->job;
+	if (shmemsimi_w.current != s->fiber || s->state != SEAT_IN)
+		return refuse(errbuf, errbuf_nbytes, SHMEMH_ERR_ARGUMENT,
+			      "gather_some: called by another PE than the one that opened this "
+			      "bootstrap, or after close");
+	s->fiber->call = __builtin_return_address(0);
+	s->some = g;
+	shmemsimi_release(job);
+	if (is_complete(job, g))
+		deliver_some(job, g);
+	else
+		shmemsimi_block(WAIT_GATHER);
+	shmemsimi_acquire(job);
+	return s->status ? refuse(errbuf, errbuf_nbytes, s->status,
+				  "members of a team pass different numbers of bytes to one of "
+				  "its host collectives")
+			 : SHMEMH_OK;
+}
+
+/* Complete the gathers among some PEs that waited only for one that is gone. */
+static void conclude_gathers(job_t *job)
+{
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		const seat_t *s = &job->seats[pe];
+		if (s->some && is_complete(job, s->some))
+			deliver_some(job, s->some);
+	}
+}
+
 /* Handle the death or departure of a PE: the others stop waiting for it, and the watch callbacks
  * are called. */
 static void leave_seat(job_t *job, int pe, int state, uint32_t cause)
@@ -135,6 +219,7 @@ static void leave_seat(job_t *job, int pe, int state, uint32_t cause)
 		refuse_gone(job);
 		conclude(job, SHMEMH_ERR_PEER);
 	}
+	conclude_gathers(job);
 	shmemsimi_acquire(&job->n_pes); /* orders these calls as if one thread made them */
 	for (int i = 0; i < job->n_pes; i++) {
 		seat_t *s = &job->seats[i];
@@ -191,6 +276,7 @@ static const shmemh_boot_t *join_job(job_t *job, shmemsimi_fiber_t *f)
 	s->boot.allgather = allgather;
 	s->boot.watch = watch;
 	s->boot.close = leave;
+	s->boot.gather_some = gather_some;
 	return &s->boot;
 }
 
@@ -219,15 +305,27 @@ void shmemsimi_boot_left(int pe)
 	}
 }
 
+/* Has PE i arrived in what seat `by` waits in, or has it no part in that? */
+static int has_arrived(const job_t *job, const seat_t *by, int i)
+{
+	const seat_t *s = &job->seats[i];
+	if (!by->some)
+		return s->is_arrived;
+	for (int k = 0; k < by->some->n_pes; k++)
+		if (by->some->pes[k] == i)
+			return s->some && are_equal(s->some, by->some);
+	return 1;
+}
+
 void shmemsimi_boot_missing(int pe, char *text, size_t nbytes)
 {
 	size_t n = 0;
 	const job_t *job = jobs;
-	while (job && !job->seats[pe].is_arrived)
+	while (job && !job->seats[pe].is_arrived && !job->seats[pe].some)
 		job = job->next;
 	text[0] = '\0';
 	for (int i = 0; job && i < job->n_pes && n < nbytes; i++)
-		if (!job->seats[i].is_arrived)
+		if (!has_arrived(job, &job->seats[pe], i))
 			n += (size_t)snprintf(text + n, nbytes - n, "%sPE %d", n ? ", " : "", i);
 }
 

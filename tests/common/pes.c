@@ -100,7 +100,7 @@ int pes_status(pes_t *pes, int status, const char *what, const char *file, int l
 
 int pes_skip(pes_t *pes, const char *reason)
 {
-	if (pes->pe == 0 && pes->seed == 0)
+	if (pes->world_pe == 0 && pes->seed == 0)
 		printf("skipped: %s\n", reason);
 	return PES_SKIP;
 }
@@ -189,19 +189,42 @@ int pes_finish(pes_t *pes, const char *file, int line)
 	return pes_status(pes, shmemh_barrier(pes->job), "barrier after the kernel", file, line);
 }
 
+/* Make the team of $PES_TEAM. */
+static int split(pes_t *pes, const char *how)
+{
+	int n = pes->n_pes, stride = strcmp(how, "reversed") == 0 ? 1 : 2, of;
+	shmemh_team_t made;
+
+	if (pes_true(pes, stride == 1 || strcmp(how, "evens") == 0, "PES_TEAM is evens or reversed",
+		     __FILE__, __LINE__) ||
+	    pes_true(pes, n % stride == 0, "an even number of PEs", __FILE__, __LINE__))
+		return 1;
+	for (of = stride - 1; of >= 0; of--) {
+		PES_TRY(pes, shmemh_team_split_strided(pes->job, SHMEMH_TEAM_WORLD, n - 1 - of,
+						       -stride, n / stride, &made));
+		if (made != SHMEMH_TEAM_INVALID)
+			pes->team = made;
+	}
+	pes->pe = shmemh_team_my_pe(pes->job, pes->team);
+	pes->n_pes = shmemh_team_n_pes(pes->job, pes->team);
+	return 0;
+}
+
 /* Set up what a PE's tests use, on top of its job. */
 static int open_pe(pes_t *pes)
 {
-	const char *slow = getenv("PES_SLOW");
+	const char *slow = getenv("PES_SLOW"), *team = getenv("PES_TEAM");
 	shmemd_peer_t peers[64];
 	int pe;
 
 	pes->is_slow = slow != NULL && strcmp(slow, "1") == 0;
-	pes->pe = shmemh_my_pe(pes->job);
+	pes->pe = pes->world_pe = shmemh_my_pe(pes->job);
 	pes->n_pes = shmemh_n_pes(pes->job);
 	if (pes_true(pes, pes->n_pes <= 64, "at most 64 PEs", __FILE__, __LINE__))
 		return 1;
-	PES_TRY(pes, shmemh_ctx_get(pes->job, SHMEMH_TEAM_WORLD, &pes->ctx));
+	if (team != NULL && split(pes, team))
+		return 1;
+	PES_TRY(pes, shmemh_ctx_get(pes->job, pes->team, &pes->ctx));
 	PES_TRY(pes, run_copy(peers, pes->ctx.peers, (size_t)pes->n_pes * sizeof(*peers)));
 	for (pe = 0; pe < pes->n_pes; pe++)
 		pes->mapped |= (uint64_t)(peers[pe].base != NULL) << pe;
@@ -227,8 +250,8 @@ static int call_test(pes_t *pes, pes_fn fn)
 static int run_process(program_t *program, const pes_test_t *test)
 {
 	pes_t *pes = &program->pes;
-	int mine = call_test(pes, test->fn), all = 0, pe;
-	int *results = (int *)calloc((size_t)pes->n_pes, sizeof(*results));
+	int mine = call_test(pes, test->fn), all = 0, n = shmemh_n_pes(pes->job), pe;
+	int *results = (int *)calloc((size_t)n, sizeof(*results));
 
 	if (pes->is_alone) {
 		free(results);
@@ -238,7 +261,7 @@ static int run_process(program_t *program, const pes_test_t *test)
 	    pes_status(pes, shmemh_allgather(pes->job, &mine, results, sizeof(mine)), test->name,
 		       __FILE__, __LINE__))
 		mine |= FAILED;
-	for (pe = 0; results != NULL && pe < pes->n_pes; pe++)
+	for (pe = 0; results != NULL && pe < n; pe++)
 		all |= results[pe];
 	free(results);
 	return mine | all;
@@ -387,8 +410,8 @@ int pes_main(int argc, char **argv, const pes_test_t *tests, size_t n_tests)
 			wanted[n_wanted++] = tests[i];
 	}
 	if (program != NULL && n_wanted > 0 && open_program(program) == 0) {
-		failed = program->pes.pe == 0 ? run_cmocka(program, wanted, n_wanted)
-					      : run_silent(program, wanted, n_wanted);
+		failed = program->pes.world_pe == 0 ? run_cmocka(program, wanted, n_wanted)
+						    : run_silent(program, wanted, n_wanted);
 		status = shmemh_finalize(program->pes.job);
 		if (status != SHMEMH_OK && !program->pes.is_alone)
 			failed |= run_failed(NULL, "shmemh_finalize", status, __FILE__, __LINE__);

@@ -6,7 +6,11 @@
  *
  * The same program runs in three ways (examples/common/run.h): as one PE of several processes; with
  * SHMEMSIM_PES=n as n PEs in this process, each test in its own job, first round robin and then on
- * PES_SEEDS random schedules (default 20, fewer under sanitizers); on GPUs. */
+ * PES_SEEDS random schedules (default 20, fewer under sanitizers); on GPUs.
+ *
+ * With PES_TEAM a test runs on a team of the job in place of the world: PE numbers and the context
+ * are those of the team. `evens`: the even PEs in descending order are one team, the odd ones
+ * another; both run the test at the same time. `reversed`: all PEs in descending order. */
 #ifndef TESTS_PES_H
 #define TESTS_PES_H
 
@@ -22,8 +26,10 @@ extern "C" {
 /* One PE in one run of one test. */
 typedef struct pes {
 	shmemh_t *job;
-	shmemd_ctx_t ctx; /* of the world team */
-	int pe, n_pes;
+	shmemd_ctx_t ctx; /* of the team that the test runs on */
+	shmemh_team_t team;
+	int pe, n_pes; /* in that team */
+	int world_pe;
 	uint64_t mapped; /* a bit for each PE */
 	int is_emulated; /* all PEs in this process; its clock is virtual */
 	int is_slow;     /* PES_SLOW=1: each operation by RDMA is slow, so do fewer of one kind */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Contexts of teams that are not the world: members have other numbers there. Two teams work side
- * by side, or one that leaves out a PE. All operations reach their member, and nothing is sent to
- * another PE. */
+/* Teams of one's own: members have other numbers there. Two teams work side by side, or one that
+ * leaves out a PE. All operations reach their member, and nothing is sent to another PE. */
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
@@ -13,15 +12,12 @@
 #define PES_MAX 16
 
 typedef struct subteam_params {
-	shmemd_ctx_t ctx;     /* of the team */
-	shmemd_peer_t *peers; /* [n of the team] */
-	uint32_t *causes;     /* [n of the team] */
-	shmemd_ctx_t *self;   /* in device memory */
-	uint64_t *src;        /* [NELEMS] */
-	uint64_t *dst;        /* [from member][NELEMS] */
-	uint64_t *got;        /* [NELEMS] */
-	uint64_t *signal;     /* [from member] */
-	uint64_t *word;       /* [from member], by p */
+	shmemd_ctx_t ctx; /* of the team */
+	uint64_t *src;    /* [NELEMS] */
+	uint64_t *dst;    /* [from member][NELEMS] */
+	uint64_t *got;    /* [NELEMS] */
+	uint64_t *signal; /* [from member] */
+	uint64_t *word;   /* [from member], by p */
 	/* [2] all members add to the first, and fetch and add to the second */
 	uint64_t *sum;
 	uint64_t *world; /* [1] all PEs add to it */
@@ -106,12 +102,14 @@ SCOPE_STEP void subteam_fetch(const subteam_params_t *p, shmemd_group_t g, int r
 
 SHMEMD_KERNEL(subteam_kernel, subteam_params_t, p)
 {
-	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), round, pe, status;
+	int me, n, round, pe, status;
 	shmemd_group_t g;
 
 	if (!p.is_member || !scope_has(p.scope))
 		return;
 	g = scope_group(p.scope);
+	me = shmemd_my_pe(&p.ctx);
+	n = shmemd_n_pes(&p.ctx);
 	for (round = 1; round <= p.n_rounds; round++) {
 		for (pe = 0; pe < n; pe++)
 			subteam_send(&p, g, round, (me + pe) % n);
@@ -158,19 +156,38 @@ static int members_of(const pes_t *pes, int stride, int world[PES_MAX])
 	return n;
 }
 
-static int team_params(pes_t *pes, subteam_params_t *p, const int world[PES_MAX], int n)
+/* Make this PE's team of members_of; SHMEMH_TEAM_INVALID if it has none. */
+static int make_team(pes_t *pes, int stride, const int *world, int n, shmemh_team_t *team)
+{
+	shmemh_team_t made;
+	int of, last;
+
+	*team = SHMEMH_TEAM_INVALID;
+	if (stride == 1) {
+		if (pes->pe != pes->n_pes - 2)
+			PES_TRY(pes, shmemh_team_create(pes->job, world, n, team));
+		return 0;
+	}
+	for (of = 0; of < stride && of < pes->n_pes; of++) {
+		last = of + (pes->n_pes - 1 - of) / stride * stride;
+		PES_TRY(pes, shmemh_team_split_strided(pes->job, SHMEMH_TEAM_WORLD, last, -stride,
+						       last / stride + 1, &made));
+		PES_EQ(pes, made != SHMEMH_TEAM_INVALID, of == pes->pe % stride);
+		if (of == pes->pe % stride)
+			*team = made;
+	}
+	return 0;
+}
+
+static int team_params(pes_t *pes, subteam_params_t *p, shmemh_team_t team)
 {
 	size_t n_pes = (size_t)pes->n_pes;
-	shmemd_peer_t *all, *peers;
-	int i;
 
-	p->ctx = pes->ctx;
 	p->status = pes->status;
 	p->n_rounds = pes->seed ? 1 : ROUNDS;
-	PES_ALLOC(pes, p->peers, shmemd_peer_t, n_pes, 0);
-	PES_ALLOC(pes, p->causes, uint32_t, n_pes, 0);
-	PES_ALLOC(pes, p->self, shmemd_ctx_t, 1, 0);
-	PES_ALLOC(pes, p->ctx.sync, uint64_t, SHMEMD_SYNC_WORDS(n_pes), 0);
+	p->is_member = team != SHMEMH_TEAM_INVALID;
+	if (p->is_member)
+		PES_TRY(pes, shmemh_ctx_get(pes->job, team, &p->ctx));
 	PES_ALLOC(pes, p->src, uint64_t, NELEMS, 0);
 	PES_ALLOC(pes, p->dst, uint64_t, n_pes * NELEMS, 0);
 	PES_ALLOC(pes, p->got, uint64_t, NELEMS, 0);
@@ -178,28 +195,6 @@ static int team_params(pes_t *pes, subteam_params_t *p, const int world[PES_MAX]
 	PES_ALLOC(pes, p->word, uint64_t, n_pes, 0);
 	PES_ALLOC(pes, p->sum, uint64_t, 2, 0);
 	PES_ALLOC(pes, p->world, uint64_t, 1, 0);
-	all = (shmemd_peer_t *)pes_read(pes, pes->ctx.peers, n_pes * sizeof(*all));
-	peers = (shmemd_peer_t *)pes_read(pes, pes->ctx.peers, n_pes * sizeof(*all));
-	if (all == NULL || peers == NULL)
-		return 1;
-	for (i = 0; i < pes->n_pes; i++) {
-		/* After the team's end, the entry of another PE, for an access beyond the team. */
-		peers[i] = all[i < n ? world[i] : pes->n_pes - 2];
-		if (i < n && world[i] == pes->pe) {
-			p->ctx.my_pe = i;
-			p->is_member = 1;
-		}
-	}
-	PES_TRY(pes, run_copy(p->peers, peers, n_pes * sizeof(*peers)));
-	p->ctx.peers = p->peers;
-	p->ctx.first_mapped = 0;
-	p->ctx.n_mapped = (uint32_t)n;
-	p->ctx.n_strided = 0;
-	p->ctx.causes = p->causes;
-	p->ctx.n_pes = n;
-	p->ctx.flags &= ~SHMEMD_CTX_WORLD;
-	p->ctx.self = p->self;
-	PES_TRY(pes, run_copy(p->self, &p->ctx, sizeof(p->ctx)));
 	return 0;
 }
 
@@ -240,10 +235,11 @@ static int run_subteam(pes_t *pes, int stride, int scope)
 	int world[PES_MAX], n = members_of(pes, stride, world), with_world = stride == 1;
 	subteam_params_t p, all;
 	uint64_t *sum, *from_all;
+	shmemh_team_t team;
 
 	memset(&p, 0, sizeof(p));
 	p.scope = scope;
-	if (team_params(pes, &p, world, n))
+	if (make_team(pes, stride, world, n, &team) || team_params(pes, &p, team))
 		return 1;
 	all = p;
 	all.ctx = pes->ctx;
@@ -259,6 +255,7 @@ static int run_subteam(pes_t *pes, int stride, int scope)
 		return 1;
 	PES_EQ(pes, sum[1], p.is_member ? n * p.n_rounds : 0);
 	PES_EQ(pes, *from_all, with_world ? pes->n_pes : 0);
+	PES_TRY(pes, shmemh_team_destroy(pes->job, team));
 	pes_release(pes);
 	return 0;
 }

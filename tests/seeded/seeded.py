@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Seeded mistakes (mistakes.py, array_mistakes.py, fault_mistakes.py, packed_mistakes.py).
+"""Seeded mistakes (mistakes.py; array_, fault_, packed_ and team_mistakes.py).
 
 seeded.py copy DIR   copy the device headers to DIR, and to DIR/runtime those sources of the runtime
                      that have mistakes, with every mistake built in, beside the right code and
@@ -20,9 +20,11 @@ import mistakes
 from array_mistakes import ARRAY_MISTAKES
 from fault_mistakes import FAULT_MISTAKES
 from packed_mistakes import PACKED_MISTAKES
+from team_mistakes import TEAM_MISTAKES
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-MISTAKES = mistakes.MISTAKES + ARRAY_MISTAKES + FAULT_MISTAKES + PACKED_MISTAKES
+MISTAKES = (mistakes.MISTAKES + ARRAY_MISTAKES + FAULT_MISTAKES + PACKED_MISTAKES
+            + TEAM_MISTAKES)
 SECONDS = 120  # a mistake may hang its test
 SKIPPED = 77  # exit status
 

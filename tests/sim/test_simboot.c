@@ -131,6 +131,59 @@ static void test_departures(void **state)
 		}
 }
 
+static int gather_some(const shmemh_boot_t *b, const int32_t *pes, int n, int value, int *dst,
+		       unsigned char *there)
+{
+	shmemh_gather_t g = {pes, n, 7, &value, dst, sizeof(value), there};
+	return b->gather_some(b->state, &g, text[b->pe], sizeof(text[0]));
+}
+
+/* Two sets of PEs gather at the same time. Then a PE of each leaves in place of its second gather,
+ * and the other one goes on without it. */
+static int in_sets(int pe, int n_pes, void *arg)
+{
+	const shmemh_boot_t *b = shmemsim_boot();
+	int32_t pes[] = {pe % 2, pe % 2 + 2};
+	unsigned char there[2];
+	int dst[2];
+	(void)n_pes;
+	(void)arg;
+	CHECK(gather_some(b, pes, 2, 10 + pe, dst, there) == SHMEMH_OK);
+	CHECK(dst[0] == 10 + pes[0] && dst[1] == 10 + pes[1] && there[0] && there[1]);
+	if (pe == 1)
+		b->close(b->state);
+	if (pe == 1 || pe == 2) /* PE 2 returns without close */
+		return 0;
+	CHECK(gather_some(b, pes, 2, 20 + pe, dst, there) == SHMEMH_OK);
+	CHECK(there[pe / 2] && !there[!(pe / 2)] && dst[pe / 2] == 20 + pe);
+	b->close(b->state);
+	return 0;
+}
+
+static void test_sets(void **state)
+{
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	(void)state;
+	for (cfg.policy = SHMEMSIM_ROUND_ROBIN; cfg.policy <= SHMEMSIM_RANDOM; cfg.policy++)
+		for (cfg.seed = 0; cfg.seed < 10; cfg.seed++)
+			assert_good(shmemsim_run(&cfg, 4, in_sets, NULL));
+}
+
+static int one_of_a_set_stays_away(int pe, int n_pes, void *arg)
+{
+	static uint32_t never;
+	const shmemh_boot_t *b = shmemsim_boot();
+	int32_t pes[] = {0, 2};
+	unsigned char there[2];
+	int dst[2];
+	(void)n_pes;
+	(void)arg;
+	while (pe != 0 && !shmemd_arch_ld_acquire_u32(&never))
+		shmemd_arch_spin_hint();
+	int status = gather_some(b, pes, 2, pe, dst, there);
+	return status ? status : dst[0]; /* not a tail call: the frame remains */
+}
+
 static int one_stays_away(int pe, int n_pes, void *arg)
 {
 	static uint32_t never;
@@ -151,14 +204,15 @@ static void test_missing_is_named(void **state)
 	int result = shmemsim_run(&cfg, N, one_stays_away, NULL);
 	assert_bad(result, "host of PE 0: in the bootstrap's allgather, missing PE 2");
 	assert_bad(result, "one_stays_away");
+	result = shmemsim_run(&cfg, N, one_of_a_set_stays_away, NULL);
+	assert_bad(result, "host of PE 0: in the bootstrap's allgather, missing PE 2");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rounds),
-		cmocka_unit_test(test_misuse),
-		cmocka_unit_test(test_departures),
+		cmocka_unit_test(test_rounds),           cmocka_unit_test(test_misuse),
+		cmocka_unit_test(test_departures),       cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_missing_is_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -305,6 +305,50 @@ static void test_death_in_frame(void **state)
 	}
 }
 
+/* A gather among some PEs that is none: the hub cuts its sender, PE 1, off. */
+static void test_bad_gather(void **state)
+{
+	static const struct {
+		uint32_t n_pes;
+		int32_t pes[2];
+		uint64_t nbytes; /* of the share */
+		int n;           /* times it is sent */
+	} bad[] = {
+		{0, {0, 1}, 8, 1}, {3, {0, 1}, 8, 1}, {2, {1, 0}, 8, 1},
+		{2, {1, 1}, 8, 1}, {2, {1, 2}, 8, 1}, {2, {-1, 1}, 8, 1},
+		{1, {0, 0}, 8, 1}, {2, {0, 1}, 0, 1}, {2, {0, 1}, SHMEMHI_MAX_SOME + 1, 1},
+		{2, {0, 1}, 8, 2},
+	};
+	static unsigned char share[SHMEMHI_MAX_SOME + 1];
+	size_t i;
+	int k;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		shmemhi_some_t some = {.n_pes = bad[i].n_pes};
+		size_t n_pes = bad[i].n_pes == 1 ? 1 : 2;
+		shmemhi_frame_t head = {.type = SHMEMHI_SOME,
+					.nbytes = sizeof(some) + n_pes * 4 + bad[i].nbytes,
+					.arg = PATIENCE};
+		int fd;
+
+		make_id(&id, 2, "5s");
+		start_pes(0, 1, 2, body_watch, NULL);
+		fd = raw_join(&id, 1, 2);
+		raw_expect(fd, SHMEMHI_GO);
+		for (k = 0; k < bad[i].n; k++) {
+			raw_send(fd, &head, sizeof(head));
+			raw_send(fd, &some, sizeof(some));
+			raw_send(fd, bad[i].pes, n_pes * 4);
+			raw_send(fd, share, bad[i].nbytes);
+		}
+		join_pes(0, 1);
+		close(fd);
+		assert_int_equal(pes[0].status_of[0], SHMEMH_ERR_PEER);
+		expect_seen(&pes[0].seen, 1, SHMEMD_CAUSE_DIED);
+	}
+}
+
 /* Several PEs die at once: the hub writes to closed connections (SIGPIPE would end the process),
  * and each death is reported once. */
 static void test_deaths(void **state)
@@ -387,8 +431,9 @@ int main(void)
 		cmocka_unit_test(test_missing),        cmocka_unit_test(test_lost_before_start),
 		cmocka_unit_test(test_number_taken),   cmocka_unit_test(test_wrong_size),
 		cmocka_unit_test(test_no_hub),         cmocka_unit_test(test_death),
-		cmocka_unit_test(test_death_in_frame), cmocka_unit_test(test_deaths),
-		cmocka_unit_test(test_leave),          cmocka_unit_test(test_self),
+		cmocka_unit_test(test_death_in_frame), cmocka_unit_test(test_bad_gather),
+		cmocka_unit_test(test_deaths),         cmocka_unit_test(test_leave),
+		cmocka_unit_test(test_self),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,34 @@ static long team_translate_pe(shmemh_t *job)
 	return shmemh_team_translate_pe(job, SHMEMH_TEAM_WORLD, 0, SHMEMH_TEAM_WORLD);
 }
 
+static long team_split_strided(shmemh_t *job)
+{
+	shmemh_team_t team;
+	return shmemh_team_split_strided(job, SHMEMH_TEAM_WORLD, 0, 1, 1, &team);
+}
+
+static long team_split_2d(shmemh_t *job)
+{
+	shmemh_team_t x, y;
+	return shmemh_team_split_2d(job, SHMEMH_TEAM_WORLD, 1, &x, &y);
+}
+
+static long team_create(shmemh_t *job)
+{
+	shmemh_team_t team;
+	return shmemh_team_create(job, &(int){0}, 1, &team);
+}
+
+static long team_destroy(shmemh_t *job)
+{
+	return shmemh_team_destroy(job, 2);
+}
+
+static long team_barrier(shmemh_t *job)
+{
+	return shmemh_team_barrier(job, SHMEMH_TEAM_WORLD);
+}
+
 static long channels(shmemh_t *job)
 {
 	return shmemh_channels(job);
@@ -146,6 +174,11 @@ static const struct call {
 	{"team_my_pe", team_my_pe, -1},
 	{"team_n_pes", team_n_pes, -1},
 	{"team_translate_pe", team_translate_pe, -1},
+	{"team_split_strided", team_split_strided, SHMEMH_ERR_ARGUMENT},
+	{"team_split_2d", team_split_2d, SHMEMH_ERR_ARGUMENT},
+	{"team_create", team_create, SHMEMH_ERR_ARGUMENT},
+	{"team_destroy", team_destroy, SHMEMH_ERR_ARGUMENT},
+	{"team_barrier", team_barrier, SHMEMH_ERR_ARGUMENT},
 	{"channels", channels, -1},
 	{"channel_counters", channel_counters, SHMEMH_ERR_ARGUMENT},
 	{"nic_event", nic_event, 0},

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* How teams are made: what team.c, team_build.c and team_split.c call in each other. */
+#ifndef SHMEMHI_CORE_TEAM_H
+#define SHMEMHI_CORE_TEAM_H
+
+#include "core/core.h"
+
+/* What a PE passes in a gather among the members of a team. */
+typedef struct shmemhi_team_record {
+	int32_t op;      /* the call under way, compared */
+	int32_t args[3]; /* its arguments, compared */
+	int32_t status;  /* of this PE so far */
+	int32_t my_pe;   /* its number in the team that is made */
+	uint32_t flags;  /* SHMEMD_CTX_* of that team, as this PE sees its members */
+	uint32_t zero;
+	uint64_t slots; /* shmemh.team_slots */
+} shmemhi_team_record_t;
+
+/* Memory for the collective under way; one thread at a time calls collectives of a job. */
+typedef struct shmemhi_team_scratch {
+	shmemhi_team_record_t *records; /* [n_pes] as the roster of the gather */
+	unsigned char *there;           /* [n_pes] likewise */
+	int *members;                   /* [n_pes] world numbers of a team that is made */
+	int32_t *roster;                /* [n_pes] the same in ascending order */
+} shmemhi_team_scratch_t;
+
+/* The team of a handle; NULL: there is none. */
+shmemhi_team_t *shmemhi_team_find(const shmemh_t *job, shmemh_team_t handle);
+
+/* Set the line for a call whose team does not exist. Returns ERR_ARGUMENT. */
+int shmemhi_fail_no_team(shmemh_t *job, const char *call, shmemh_team_t handle);
+
+/* Put a team that is complete into its slot, and return its handle. The table owns it then. */
+shmemh_team_t shmemhi_team_publish(shmemh_t *job, shmemhi_team_t *team, int slot);
+
+/* Take a team out of the table. */
+void shmemhi_team_remove(shmemh_t *job, shmemhi_team_t *team);
+
+void shmemhi_team_sort(int32_t *roster, const int *members, int n);
+
+/* Fill a team that has nothing but its sync memory: members, device tables, and the flags as this
+ * PE sees them; sync memory is zeroed. drop releases what there is, also after a failure. finish,
+ * with flags equal on all members: adds those that may differ, and writes the context. */
+int shmemhi_team_fill(shmemh_t *job, shmemhi_team_t *team, const int *members, int n);
+int shmemhi_team_finish(shmemh_t *job, shmemhi_team_t *team);
+void shmemhi_team_drop(shmemh_t *job, shmemhi_team_t *team);
+
+#endif
