@@ -18,7 +18,8 @@
 /* An order that no thread of the program has carried out for so long is the service's. */
 #define SERVE_NS ((uint64_t)1000 * 1000)
 /* Orders that follow within this time of one that was the service's are its at once: a kernel that
- * polls signals, for example, carries out none, and a port that fails takes many channels with it. */
+ * polls signals, for example, carries out none, and a port that fails takes many channels with it.
+ */
 #define SERVES_NS ((uint64_t)100 * 1000 * 1000)
 
 _Static_assert(sizeof(shmemhi_offer_bytes_t) == SHMEMHI_FAULT_OFFER_NBYTES, "bytes of an offer");
