@@ -20,7 +20,7 @@
 /* Orders that follow within this time of one that was the service's are its at once: a kernel that
  * polls signals, for example, carries out none, and a port that fails takes many channels with it.
  */
-#define SERVES_NS ((uint64_t)100 * 1000 * 1000)
+#define SERVICE_BURST_NS ((uint64_t)100 * 1000 * 1000)
 
 _Static_assert(sizeof(shmemhi_offer_bytes_t) == SHMEMHI_FAULT_OFFER_NBYTES, "bytes of an offer");
 
@@ -287,7 +287,8 @@ static void give(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_
 
 	s->n_orders++;
 	s->ordered_at = shmemhi_now();
-	s->serve_at = s->ordered_at + (s->ordered_at - s->served_at < SERVES_NS ? 0 : SERVE_NS);
+	s->serve_at =
+		s->ordered_at + (s->ordered_at - s->served_at < SERVICE_BURST_NS ? 0 : SERVE_NS);
 	__atomic_store_n(&o->announced, (uint32_t)s->n_orders, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&o->path,
