@@ -197,10 +197,11 @@ static int all_pes(pes_t *pes)
 	sync_params_t p;
 
 	memset(&p, 0, sizeof(p));
-	p.ctx = pes->ctx;
+	/* Also where the test runs on teams: all of them run it. */
+	PES_TRY(pes, shmemh_ctx_get(pes->job, SHMEMH_TEAM_WORLD, &p.ctx));
 	p.status = pes->status;
 	for (p.scope = 0; p.scope < SCOPE_COUNT; p.scope++) {
-		PES_ALLOC(pes, p.rounds, uint64_t, (size_t)pes->n_pes, 0);
+		PES_ALLOC(pes, p.rounds, uint64_t, (size_t)shmemh_n_pes(pes->job), 0);
 		PES_RUN(pes, all_kernel, 1, SCOPE_NTHREADS, p);
 		PES_TRY(pes, shmemh_error_clear(pes->job));
 		pes_release(pes);
