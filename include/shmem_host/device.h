@@ -11,8 +11,9 @@
 extern "C" {
 #endif
 
-/* Fill the context of a team for kernels of this PE. Not collective. Valid until shmemh_finalize,
- * through any later malloc: copy it into the kernels' parameter structs.
+/* Fill the context of a team for kernels of this PE. Not collective. Valid until the team is
+ * destroyed, or shmemh_finalize, through any later malloc: copy it into the kernels' parameter
+ * structs.
  *
  * ctx      receives the context.
  * Returns  SHMEMH_OK; ERR_ARGUMENT (no such team, or ctx is NULL); ERR_VERSION: the caller was

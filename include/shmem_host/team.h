@@ -9,7 +9,9 @@
  *
  * The calls that make, use and destroy teams are collective over the members that they name, and
  * agree by the bootstrap. Other PEs have no part in them. If a call fails on one member, it fails
- * on all of them, and nothing is left of it.
+ * on all of them, and nothing is left of it; only a PE that is cut off in the midst of it may fail
+ * alone. Members make their calls in the same order: a call that a member was too late for
+ * (ERR_TIMEOUT on the others) fails on that member when it comes, each such call once.
  *
  * A member that died or left is not waited for. So these calls work, in contrast to shmemh_barrier,
  * shmemh_allgather and shmemh_malloc, after a PE is gone: the others make a team, of which no gone

@@ -95,9 +95,11 @@ static void tables_down(shmemh_t *job)
 	free(job->statuses);
 	free(job->texts);
 	free(job->causes);
+	free(job->is_unreachable);
 	job->statuses = NULL;
 	job->texts = NULL;
 	job->causes = NULL;
+	job->is_unreachable = NULL;
 }
 
 static int tables_up(shmemh_t *job)
@@ -107,7 +109,8 @@ static int tables_up(shmemh_t *job)
 	job->statuses = calloc(n, sizeof *job->statuses);
 	job->texts = calloc(n, sizeof *job->texts);
 	job->causes = calloc(n, sizeof *job->causes);
-	if (job->statuses && job->texts && job->causes)
+	job->is_unreachable = calloc(n, sizeof *job->is_unreachable);
+	if (job->statuses && job->texts && job->causes && job->is_unreachable)
 		return SHMEMH_OK;
 	tables_down(job);
 	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "init: no memory for %d PEs",

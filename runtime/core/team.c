@@ -47,11 +47,17 @@ shmemh_team_t shmemhi_team_publish(shmemh_t *job, shmemhi_team_t *team, int slot
 	return (shmemh_team_t)(place->generation * SHMEMHI_MAX_TEAMS + (uint32_t)slot);
 }
 
+/* Frees without the lock: a CUDA driver's free waits for running kernels, and the monitor or the
+ * agent of fail-over, which would wait for the lock, may have to end these kernels' waits. */
 void shmemhi_team_remove(shmemh_t *job, shmemhi_team_t *team)
 {
+	shmemhi_team_t old;
+
 	pthread_mutex_lock(&job->gone_lock);
-	shmemhi_team_drop(job, team);
+	old = *team;
+	*team = (shmemhi_team_t){.sync = old.sync, .generation = old.generation};
 	pthread_mutex_unlock(&job->gone_lock);
+	shmemhi_team_drop(job, &old);
 	job->team_slots &= ~((uint64_t)1 << (team - job->teams));
 }
 

@@ -13,8 +13,8 @@ typedef struct shmemhi_team_record {
 	int32_t status;  /* of this PE so far */
 	int32_t my_pe;   /* its number in the team that is made */
 	uint32_t flags;  /* SHMEMD_CTX_* of that team, as this PE sees its members */
-	uint32_t zero;
-	uint64_t slots; /* shmemh.team_slots */
+	uint32_t next;   /* shmemh.next_team_slot */
+	uint64_t slots;  /* shmemh.team_slots */
 } shmemhi_team_record_t;
 
 /* Memory for the collective under way; one thread at a time calls collectives of a job. */

@@ -6,8 +6,10 @@
  * job: PEs outside have no part in it, and a PE that is gone is not waited for. Every gather ends
  * with one result on all its members, so what they conclude from it is the same everywhere.
  *
- * A team is made in three gathers among its members. In the first they choose the lowest slot that
- * is free on all of them, so that its sync memory lies at the same offset everywhere; PEs outside
+ * A team is made in three gathers among its members. In the first they choose a slot that is free
+ * on all of them, the next one after that which the first member used last: a flag of a destroyed
+ * team that a NIC still sends, on behalf of a member that died, should find the slot free. They
+ * choose one slot, so that its sync memory lies at the same offset everywhere; PEs outside
  * may have another team in that slot. After the second all have zeroed that memory. After the third
  * all have a complete context. */
 #include <stdio.h>
@@ -166,11 +168,11 @@ static int check_order(shmemh_t *job, int n)
 	return SHMEMH_OK;
 }
 
-/* Choose the lowest slot that is free on all members; -1 with a line: there is none. */
+/* Choose a slot that is free on all members; -1 with a line: there is none. */
 static int choose_slot(shmemh_t *job, int n)
 {
 	const shmemhi_team_scratch_t *s = job->team_scratch;
-	uint64_t taken = 0;
+	uint64_t taken = 0, behind;
 	int most = 0;
 
 	for (int i = 0; i < n; i++) {
@@ -179,8 +181,9 @@ static int choose_slot(shmemh_t *job, int n)
 		    __builtin_popcountll(s->records[most].slots))
 			most = i;
 	}
+	behind = ~taken >> s->records[0].next << s->records[0].next;
 	if (~taken)
-		return __builtin_ctzll(~taken);
+		return __builtin_ctzll(behind ? behind : ~taken);
 	shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
 		     "team: no slot is free on all members; a PE can be in %d teams at a time, and "
 		     "PE %d is in %d: destroy teams that are no longer used",
@@ -193,8 +196,11 @@ static int choose_slot(shmemh_t *job, int n)
 static int agree_slot(shmemh_t *job, int n, int my_pe, int status, int *slot)
 {
 	const shmemhi_team_scratch_t *s = job->team_scratch;
-	shmemhi_team_record_t mine = {
-		.op = OP_MAKE, .status = status, .my_pe = my_pe, .slots = job->team_slots};
+	shmemhi_team_record_t mine = {.op = OP_MAKE,
+				      .status = status,
+				      .my_pe = my_pe,
+				      .next = job->next_team_slot,
+				      .slots = job->team_slots};
 
 	status = agree(job, s->roster, n, TAG_MAKE(ROUND_SLOT, 0), &mine);
 	if (status == SHMEMH_OK)
@@ -205,6 +211,7 @@ static int agree_slot(shmemh_t *job, int n, int my_pe, int status, int *slot)
 	if (*slot < 0)
 		return SHMEMH_ERR_NO_MEMORY;
 	job->team_slots |= (uint64_t)1 << *slot;
+	job->next_team_slot = ((uint32_t)*slot + 1) % SHMEMHI_MAX_TEAMS;
 	return SHMEMH_OK;
 }
 

@@ -57,6 +57,9 @@ typedef struct shmemhi_fault_ops {
 	/* Are there channels to PE pe? May be this PE itself: then both ends of a channel are one
 	 * machine, which receives its own messages. Does not change. */
 	bool (*reaches)(void *self, int pe);
+	/* Is PE pe reached by channels only? Not this PE, nor one whose memory is mapped with
+	 * atomics: kernels go on with them although their channels have ended. */
+	bool (*is_needed)(void *self, int pe);
 
 	/* Execute the action, or look whether it is done. true: *result is the event for the state
 	 * machine (kind < 0: none). false: not yet; called again with the same action in a later

@@ -12,6 +12,7 @@
  * last. */
 #define RETRY_NS SHMEMHI_MS
 #define RETRY_MAX_NS (256 * SHMEMHI_MS)
+#define MOST_IDLE_NS (10 * SHMEMHI_SECOND) /* before a path fails without an answer */
 #define MAX_LOUD 8 /* refused events that are logged */
 
 /* States */
@@ -55,21 +56,23 @@ static uint32_t k_of(const shmemhi_fault_core_t *core, uint32_t index)
 
 /* Events */
 
-/* Paths that open, and on which requests then get no answer, are as bad as none: the time for
- * finding one goes on from the first of them. It begins anew with a path that has executed
- * something (note_work), that has run so long that requests would have failed before if there were
- * any, or that was left for a reason that is known. That a PE moves to its other port is none: it
- * does so because paths fail. Both ends know the same: FENCE carries the cause, FENCED what was
- * executed. */
+/* Paths on which requests get no answer are as bad as none: the time for finding one goes on from
+ * the first of them. It begins anew with a path that has executed something (note_work), that was
+ * idle or worked for long, or that was left for a known reason. A move of the PE to its other port
+ * is none if this channel has failed before; others only move with it. Both ends know the same:
+ * FENCE carries the cause, FENCED what was executed. */
 static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c)
 {
-	const uint64_t long_ns = core->config.giveup_ns + core->config.silence_ns;
-	const int is_silent =
-		shmemhi_cause_is_silent(c->left_for) || c->left_for == SHMEMH_FAULT_BY_MOVE;
+	const int is_silent = shmemhi_cause_is_silent(c->left_for);
+	const int is_move = c->left_for == SHMEMH_FAULT_BY_MOVE && c->has_failed_silently;
+	const int is_short = core->now - c->running_since < core->idle_ns;
 
 	c->left_at = core->now;
-	if (!c->has_lost || !is_silent || core->now - c->running_since >= long_ns)
+	if (!c->has_lost || !(is_silent || is_move) || !is_short) {
 		c->pathless_since = core->now;
+		c->has_failed_silently = 0;
+	}
+	c->has_failed_silently |= is_silent;
 	c->has_lost = 1;
 }
 
@@ -77,8 +80,10 @@ static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t 
 static void note_work(shmemhi_fault_channel_t *c, const shmemhi_switch_event_t *e)
 {
 	if ((e->kind == SHMEMHI_EV_QUERIED || e->kind == SHMEMHI_EV_FENCED) && e->value &&
-	    e->value != SHMEMHI_SWITCH_LOST && e->path == c->machine.path)
+	    e->value != SHMEMHI_SWITCH_LOST && e->path == c->machine.path) {
 		c->pathless_since = c->left_at;
+		c->has_failed_silently = 0;
+	}
 }
 
 /* The steps of an outage. */
@@ -203,7 +208,7 @@ static void end_all(shmemhi_fault_core_t *core, uint32_t index)
 		feed(core, i, (shmemhi_switch_event_t){SHMEMHI_EV_ENDED, 0, 0}, no_cause);
 		core->channels[i].is_cause_there = core->channels[index].is_cause_there;
 	}
-	if (core->config.unreachable)
+	if (core->config.unreachable && core->config.ops->is_needed(core->config.self, pe))
 		core->config.unreachable(core->config.changed_arg, pe);
 }
 
@@ -573,6 +578,8 @@ int shmemhi_fault_core_open(shmemhi_fault_core_t *core, const shmemhi_fault_conf
 
 	memset(core, 0, sizeof *core);
 	core->config = *config;
+	core->idle_ns = config->giveup_ns < MOST_IDLE_NS ? config->giveup_ns : MOST_IDLE_NS;
+	core->idle_ns += config->silence_ns;
 	/* A page of `channels` is used once something happens to one of them. */
 	core->channels = calloc(n, sizeof *core->channels);
 	core->active = calloc(n, sizeof *core->active);

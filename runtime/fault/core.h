@@ -29,6 +29,7 @@ typedef struct shmemhi_fault_channel {
 	uint64_t order_place;               /* orders are given in this sequence */
 	/* With has_no_path: since when the latest path is left, and since when none has worked. */
 	uint64_t left_at, pathless_since;
+	uint8_t has_failed_silently; /* a path since pathless_since */
 	uint64_t running_since;
 	/* Steps of the latest outage, as in shmemh_fault_info_t; is_out: it lasts. */
 	uint64_t detected_at, fenced_at, opened_at, resumed_at;
@@ -57,7 +58,7 @@ typedef struct shmemhi_fault_config {
 	/* State, path or status of channel k to PE pe changed. May be NULL. */
 	void (*changed)(void *arg, int pe, uint32_t k, const shmemhi_fault_channel_t *c);
 	/* A channel to PE pe ended because no path was found in time: with it all channels to that
-	 * PE. Once for each PE. May be NULL. */
+	 * PE. Once for each PE that is needed (ops.is_needed). May be NULL. */
 	void (*unreachable)(void *arg, int pe);
 	void *changed_arg; /* of both */
 } shmemhi_fault_config_t;
@@ -70,6 +71,7 @@ struct shmemhi_fault_core {
 	uint8_t *is_unreachable;           /* [n_pes] its channels ended for want of a path */
 	int n_gone;                        /* when is_dead was brought up to date */
 	uint64_t now;
+	uint64_t idle_ns;   /* a path that fails without an answer may have run for so long */
 	uint64_t n_orders;  /* order_place of the next one */
 	uint32_t n_refused; /* events of the transport that are no reason for anything */
 	bool is_busy;       /* something was done in this step */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "fault/cause.h"
 #include "ib/standby.h"
+#include "mem/mem.h"
 
 #define FIRST_BACKOFF_NS ((uint64_t)10 * 1000 * 1000)
 #define LAST_BACKOFF_NS ((uint64_t)1000 * 1000 * 1000)
@@ -29,6 +30,14 @@ static bool reaches(void *self, int pe)
 	const shmemhi_standby_t *s = self;
 
 	return shmemhi_route(s, pe, 0)->endpoints != NULL;
+}
+
+static bool is_needed(void *self, int pe)
+{
+	const shmemhi_standby_t *s = self;
+
+	return pe != s->job->pe && (s->job->opt.disable_p2p || !shmemhi_mem_is_mapped(s->job, pe) ||
+				    !shmemhi_mem_has_atomics(s->job, pe));
 }
 
 /* The endpoint of a path. NULL: there is none any more. */
@@ -249,8 +258,10 @@ static bool connect_end(shmemhi_standby_t *s, shmemhi_route_t *route,
 {
 	shmemhi_endpoint_t *e = find(route, a->path);
 
-	if (!e || shmemhi_must_leave(s, e))
+	if (!e)
 		return done(result, SHMEMHI_EV_FAULT, a->path, 0);
+	if (shmemhi_must_leave(s, e))
+		return false; /* the next look at the ports leaves this path, and says why */
 	if (e->stage == SHMEMHI_IN_INIT) {
 		if (!shmemhi_may_prepare(s))
 			return false;
@@ -467,6 +478,7 @@ static void describe(void *self, int pe, uint32_t k, uint32_t path, shmemhi_faul
 
 const shmemhi_fault_ops_t shmemhi_failover_ops = {
 	.reaches = reaches,
+	.is_needed = is_needed,
 	.execute = execute,
 	.next_event = shmemhi_next_fault,
 	.is_in_error = is_in_error,

@@ -154,6 +154,15 @@ int shmemh_pe_cause(const shmemh_t *job, int pe)
 	return (int)atomic_load(&job->causes[pe]);
 }
 
+/* The first cause stays, but for NO_PATH: a PE to which no path is left may be found dead later. */
+static void set_cause(uint32_t *place, uint32_t cause)
+{
+	const uint32_t before = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+	if (before == SHMEMD_CAUSE_NONE || before == SHMEMD_CAUSE_NO_PATH)
+		__atomic_store_n(place, cause, __ATOMIC_RELEASE);
+}
+
 /* Set the abort word of one team, which ends the waits of its kernels. The causes are stored
  * before the abort word, which is stored with release: a device wait that reads the abort word
  * also reads the causes. pe -1: this PE lost the bootstrap. The state of all other PEs is
@@ -164,15 +173,13 @@ static void abort_team(shmemhi_team_t *team, int pe, uint32_t cause)
 
 	if (!team->abort_word)
 		return;
-	for (int i = 0; i < team->n_pes; i++) {
-		uint32_t unknown = SHMEMD_CAUSE_NONE;
-
+	for (int i = 0; i < team->n_pes; i++)
 		if (i == pe || (pe < 0 && i != team->my_pe))
-			__atomic_compare_exchange_n(&team->causes[i], &unknown, cause, 0,
-						    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-	}
-	__atomic_compare_exchange_n(team->abort_word, &none, SHMEMD_ABORT_WORD(pe, cause), 0,
-				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+			set_cause(&team->causes[i], cause);
+	if (!__atomic_compare_exchange_n(team->abort_word, &none, SHMEMD_ABORT_WORD(pe, cause), 0,
+					 __ATOMIC_RELEASE, __ATOMIC_RELAXED) &&
+	    none == SHMEMD_ABORT_WORD(pe, SHMEMD_CAUSE_NO_PATH))
+		__atomic_store_n(team->abort_word, SHMEMD_ABORT_WORD(pe, cause), __ATOMIC_RELEASE);
 }
 
 void shmemhi_team_catch_up(shmemh_t *job, shmemhi_team_t *team)
@@ -182,6 +189,8 @@ void shmemhi_team_catch_up(shmemh_t *job, shmemhi_team_t *team)
 
 		if (cause != SHMEMD_CAUSE_NONE)
 			abort_team(team, cause == SHMEMD_CAUSE_CUT_OFF ? -1 : i, cause);
+		else if (job->is_unreachable[team->world_pe[i]])
+			abort_team(team, i, SHMEMD_CAUSE_NO_PATH);
 	}
 }
 
@@ -210,6 +219,7 @@ static void abort_teams(shmemh_t *job, int pe, uint32_t cause)
 void shmemhi_unreachable(shmemh_t *job, int pe)
 {
 	pthread_mutex_lock(&job->gone_lock);
+	job->is_unreachable[pe] = 1; /* for teams that are made later */
 	if (!job->closing)
 		abort_teams(job, pe, SHMEMD_CAUSE_NO_PATH);
 	pthread_mutex_unlock(&job->gone_lock);

@@ -56,13 +56,15 @@ struct shmemh {
 	shmemhi_team_t teams[SHMEMHI_MAX_TEAMS];
 	uint64_t team_slots;                       /* bit for each slot: a team has it, or is being
 						    made in it */
+	uint32_t next_team_slot;                   /* for the next team */
 	struct shmemhi_team_scratch *team_scratch; /* runtime/core */
 	shmemd_latch_t *latch;                     /* device memory */
 	shmemd_error_t *error;                     /* pinned */
 	int32_t *statuses;                         /* [n_pes], scratch of agree and barrier */
 	shmemhi_err_t *texts;                      /* [n_pes], scratch of agree and of init */
-	_Atomic uint32_t *causes;  /* [n_pes] world; set by the monitor before any abort word */
-	_Atomic int n_gone;        /* failed PEs, PEs that left, and 1 for CUT_OFF */
+	_Atomic uint32_t *causes; /* [n_pes] world; set by the monitor before any abort word */
+	uint8_t *is_unreachable;  /* [n_pes] world, with gone_lock: channels ended without a path */
+	_Atomic int n_gone;       /* failed PEs, PEs that left, and 1 for CUT_OFF */
 	pthread_mutex_t gone_lock; /* between the monitor and changes of teams and of closing */
 	int closing;               /* under gone_lock: PEs are expected to leave */
 	int phases_up;             /* phases of core/init.c that are up */

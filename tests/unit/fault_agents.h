@@ -279,6 +279,12 @@ static bool model_reaches(void *self, int pe)
 	return true; /* a PE has channels to itself too */
 }
 
+static bool model_is_needed(void *self, int pe)
+{
+	(void)self, (void)pe;
+	return true;
+}
+
 enum report { REPORTED_FAULT = 1, REPORTED_DEAD = 2, REPORTED_GUILTY = 4 };
 
 /* What this end has noticed of its channel and not reported yet. */
@@ -367,9 +373,9 @@ static void model_describe(void *self, int pe, uint32_t k, uint32_t path, shmemh
 	memset(out, 0, sizeof *out);
 }
 
-static const shmemhi_fault_ops_t model_ops = {model_reaches,     model_execute, model_next_event,
-					      model_is_in_error, model_pack,    model_unpack,
-					      model_describe};
+static const shmemhi_fault_ops_t model_ops = {model_reaches,    model_is_needed,   model_execute,
+					      model_next_event, model_is_in_error, model_pack,
+					      model_unpack,     model_describe};
 
 /* Connections between hosts */
 

@@ -302,6 +302,33 @@ static void gives_up_with_all_channels(void **state)
 	close_hosts();
 }
 
+static bool is_never_needed(void *self, int pe)
+{
+	(void)self, (void)pe;
+	return false;
+}
+
+/* Channels to a PE that is reached otherwise too end without a word about that PE. */
+static void gives_up_what_is_not_needed(void **state)
+{
+	shmemhi_fault_ops_t ops = model_ops;
+
+	(void)state;
+	set_up_pair();
+	ops.is_needed = is_never_needed;
+	hosts[0].core.config.ops = &ops;
+	hosts[0].is_blocked = 1;
+	fail_link(0, 1, 0);
+	steps(100);
+	may_give_up(0, 1);
+	model_now += GIVEUP_NS;
+	steps(50);
+	assert_int_equal(shmemhi_fault_status(channel_of(0, 1, 0)), SHMEMD_ERR_PEER);
+	assert_int_equal(hosts[0].unreachable[1], 0);
+	assert_int_equal(hosts[1].unreachable[0], 1);
+	close_hosts();
+}
+
 /* An action that is never done does not hold up the end of its channel. */
 
 static int stuck_kind;
@@ -475,7 +502,7 @@ static void instants_of_two_paths(void **state)
 
 /* Paths that open and fail again, each after this time, for so many times. PE 0 notices all of
  * them. Both ends count them alike. Returns the status. */
-static int flap(int cause, int no_traffic, uint64_t run_ns, int n)
+static int flap(int first, int cause, int no_traffic, uint64_t run_ns, int n)
 {
 	shmemhi_fault_ops_t ops = model_ops;
 	int status = 0;
@@ -489,7 +516,7 @@ static int flap(int cause, int no_traffic, uint64_t run_ns, int n)
 	memset(pair_of(0, 1, 0)->is_faulted, 1, MAX_PATHS);
 	may_give_up(0, 1);
 	for (int i = 0; i < n && !status; i++) {
-		plan(SHMEMHI_EV_FAULT, path_in_use(0, 1, 0), cause, 0x15);
+		plan(SHMEMHI_EV_FAULT, path_in_use(0, 1, 0), i ? cause : first, 0x15);
 		steps(40);
 		status = shmemhi_fault_status(channel_of(0, 1, 0));
 		assert_int_equal(shmemhi_fault_status(channel_of(1, 0, 0)), status);
@@ -503,17 +530,20 @@ static int flap(int cause, int no_traffic, uint64_t run_ns, int n)
 /* Ports are up, and nothing passes: as no path. */
 static void paths_that_do_not_work(void **state)
 {
-	const uint64_t second = SHMEMHI_SECOND;
+	enum { retries = SHMEMH_FAULT_BY_RETRIES, move = SHMEMH_FAULT_BY_MOVE };
+	const uint64_t s = SHMEMHI_SECOND;
 
 	(void)state;
-	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 1, 3 * second, 15), SHMEMD_ERR_PEER);
+	assert_int_equal(flap(retries, retries, 1, 3 * s, 15), SHMEMD_ERR_PEER);
 	/* No end: something passed, the reason is known, or the paths ran for long. */
-	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 0, 3 * second, 15), 0);
-	assert_int_equal(flap(SHMEMH_FAULT_BY_PORT, 1, 3 * second, 15), 0);
-	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 1, GIVEUP_NS + SILENCE_NS, 5), 0);
-	/* Requests take longer to fail than the limit; ports that are changed for nothing. */
-	assert_int_equal(flap(SHMEMH_FAULT_BY_RETRIES, 1, GIVEUP_NS + second, 5), SHMEMD_ERR_PEER);
-	assert_int_equal(flap(SHMEMH_FAULT_BY_MOVE, 1, 3 * second, 15), SHMEMD_ERR_PEER);
+	assert_int_equal(flap(retries, retries, 0, 3 * s, 15), 0);
+	assert_int_equal(flap(SHMEMH_FAULT_BY_PORT, SHMEMH_FAULT_BY_PORT, 1, 3 * s, 15), 0);
+	assert_int_equal(flap(retries, retries, 1, GIVEUP_NS + SILENCE_NS, 5), 0);
+	/* Paths whose requests fail late, after a while without any. */
+	assert_int_equal(flap(retries, retries, 1, SILENCE_NS + 5 * s, 5), SHMEMD_ERR_PEER);
+	/* Ports are changed because this channel has failed, or because others have. */
+	assert_int_equal(flap(retries, move, 1, 3 * s, 15), SHMEMD_ERR_PEER);
+	assert_int_equal(flap(move, move, 1, 3 * s, 15), 0);
 }
 
 static bool never_done(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *a,
@@ -554,6 +584,7 @@ int main(void)
 		cmocka_unit_test(random_events),
 		cmocka_unit_test(gives_up),
 		cmocka_unit_test(gives_up_with_all_channels),
+		cmocka_unit_test(gives_up_what_is_not_needed),
 		cmocka_unit_test(ends_past_what_is_not_done),
 		cmocka_unit_test(paths_that_do_not_work),
 		cmocka_unit_test(causes_are_told),

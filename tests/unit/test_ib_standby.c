@@ -467,6 +467,7 @@ static void service_that_cannot_be_launched(void **state)
 	shmemd_switch_order_t order = {0};
 	uint64_t abort_word = 0;
 	uint32_t causes[2] = {0};
+	uint8_t is_unreachable[2] = {0};
 	int world[2] = {0, 1};
 	shmemhi_switch_event_t result;
 
@@ -478,6 +479,7 @@ static void service_that_cannot_be_launched(void **state)
 	job.teams[0] = (shmemhi_team_t){
 		.n_pes = 2, .world_pe = world, .abort_word = &abort_word, .causes = causes};
 	standby.order = &order;
+	job.is_unreachable = is_unreachable;
 	standby.service.c = &no_driver;
 	standby.has_service = 1;
 	log_begin();

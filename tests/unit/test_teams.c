@@ -210,6 +210,7 @@ static int in_different_order(shmemh_t *job, int pe)
 	if (pe < 2) /* the slot of d on PEs 0 and 1 is that of a on 2 and 3 */
 		WANT(shmemh_team_create(job, &pe, 1, &d) == SHMEMH_OK);
 	WANT(shmemh_team_create(job, pair, 2, &a) == SHMEMH_OK);
+	job->next_team_slot = 0; /* all look for the lowest slot, which differs */
 	WANT(pe == 0 || pe == 3 || shmemh_team_create(job, middle, 2, &b) == SHMEMH_OK);
 	WANT(pe == 1 || pe == 2 || shmemh_team_create(job, ends, 2, &b) == SHMEMH_OK);
 	WANT(shmemh_team_create(job, world, 4, &c) == SHMEMH_OK);

@@ -29,6 +29,7 @@ static int stale(shmemh_t *job, int pe)
 		WANT_LINE(shmemh_team_barrier(job, old), SHMEMH_ERR_ARGUMENT, "destroyed");
 		WANT_LINE(shmemh_team_split_strided(job, old, 0, 1, 1, &out), SHMEMH_ERR_ARGUMENT,
 			  "destroyed");
+		job->next_team_slot = (uint32_t)old % SHMEMHI_MAX_TEAMS;
 		if (round == 0)
 			WANT(shmemh_team_split_strided(job, WORLD, 0, 1, 4, &team) == SHMEMH_OK);
 		WANT(team != old && team % SHMEMHI_MAX_TEAMS == old % SHMEMHI_MAX_TEAMS);
@@ -57,6 +58,7 @@ static int sync_is_zeroed(shmemh_t *job, int pe)
 	for (int round = 0; round < 2; round++) {
 		uint64_t *sync;
 
+		job->next_team_slot = SHMEMHI_MAX_TEAMS - 1; /* the same in both rounds */
 		WANT(shmemh_team_split_strided(job, WORLD, 3, -1, 4, &team) == SHMEMH_OK);
 		sync = job->teams[team % SHMEMHI_MAX_TEAMS].sync;
 		for (int i = 0; i < SHMEMD_SYNC_WORDS(N_PES); i++)
@@ -302,6 +304,49 @@ static int caught_up(shmemh_t *job, int pe)
 	return shmemh_finalize(job);
 }
 
+/* The channels to PE 1 have ended without a path before a team with it is made. */
+static int unreachable_before(shmemh_t *job, int pe)
+{
+	const shmemhi_team_t *t;
+	shmemh_team_t team;
+
+	if (pe == 0)
+		shmemhi_unreachable(job, 1);
+	WANT(shmemh_team_split_strided(job, WORLD, 3, -1, 4, &team) == SHMEMH_OK);
+	t = &job->teams[team % SHMEMHI_MAX_TEAMS];
+	WANT(*t->abort_word == (pe ? 0 : SHMEMD_ABORT_WORD(2, SHMEMD_CAUSE_NO_PATH)));
+	WANT(t->causes[2] == (pe ? SHMEMD_CAUSE_NONE : SHMEMD_CAUSE_NO_PATH));
+	return shmemh_finalize(job);
+}
+
+static void test_unreachable_before(void **state)
+{
+	(void)state;
+	run_pes(unreachable_before, "30s");
+}
+
+/* A slot is not used again at once: a flag of the destroyed team may still be on its way. */
+static int slots_in_turn(shmemh_t *job, int pe)
+{
+	shmemh_team_t team;
+	int before = -1;
+
+	(void)pe;
+	for (int i = 0; i < 3 * SHMEMHI_MAX_TEAMS; i++) {
+		WANT(shmemh_team_split_strided(job, WORLD, 0, 1, 4, &team) == SHMEMH_OK);
+		WANT(team % SHMEMHI_MAX_TEAMS != before);
+		before = team % SHMEMHI_MAX_TEAMS;
+		WANT(shmemh_team_destroy(job, team) == SHMEMH_OK);
+	}
+	return shmemh_finalize(job);
+}
+
+static void test_slots_in_turn(void **state)
+{
+	(void)state;
+	run_pes(slots_in_turn, "30s");
+}
+
 static void test_caught_up(void **state)
 {
 	(void)state;
@@ -332,10 +377,16 @@ int main(int argc, char **argv)
 {
 	static const char tunables[] = "GLIBC_TUNABLES";
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stale),          cmocka_unit_test(test_sync_is_zeroed),
-		cmocka_unit_test(test_limit),          cmocka_unit_test(test_many),
-		cmocka_unit_test(test_late),           cmocka_unit_test(test_two_teams),
-		cmocka_unit_test(test_left),           cmocka_unit_test(test_caught_up),
+		cmocka_unit_test(test_stale),
+		cmocka_unit_test(test_sync_is_zeroed),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_two_teams),
+		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_caught_up),
+		cmocka_unit_test(test_unreachable_before),
+		cmocka_unit_test(test_slots_in_turn),
 		cmocka_unit_test(test_no_gather_some),
 	};
 

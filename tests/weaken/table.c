@@ -86,8 +86,6 @@ reason_t reasons[] = {
 	ROW(shmemdi_sq_ring, arch_unlock, 1, 1, RELAXED | CTA, STORES_IN_ORDER),
 
 	/* impl/switch.h */
-	ROW(shmemdi_lock, arch_try_lock, 1, 1, CTA,
-	    "wrong, and caught, but seldom: CQEs and `done` of before could be read."),
 	ROW(shmemdi_switch, arch_unlock, 1, 2, RELAXED | CTA, STORES_IN_ORDER),
 	ROW(shmemdi_switch, arch_unlock, 2, 2, RELAXED, "wrong, and caught, but seldom."),
 	ROW(shmemdi_switch_order_ends, arch_unlock, 1, 1, RELAXED | CTA,
