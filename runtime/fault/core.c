@@ -13,7 +13,7 @@
 #define RETRY_NS SHMEMHI_MS
 #define RETRY_MAX_NS (256 * SHMEMHI_MS)
 #define MOST_IDLE_NS (10 * SHMEMHI_SECOND) /* before a path fails without an answer */
-#define MAX_LOUD 8 /* refused events that are logged */
+#define MAX_LOUD 8                         /* refused events that are logged */
 
 /* States */
 

@@ -258,10 +258,8 @@ static bool connect_end(shmemhi_standby_t *s, shmemhi_route_t *route,
 {
 	shmemhi_endpoint_t *e = find(route, a->path);
 
-	if (!e)
+	if (!e || shmemhi_must_leave(s, e))
 		return done(result, SHMEMHI_EV_FAULT, a->path, 0);
-	if (shmemhi_must_leave(s, e))
-		return false; /* the next look at the ports leaves this path, and says why */
 	if (e->stage == SHMEMHI_IN_INIT) {
 		if (!shmemhi_may_prepare(s))
 			return false;

@@ -251,6 +251,7 @@ static int follows_interfaces(int fd)
 	for (int i = 0; i < 2; i++)
 		if (!(ctx[i] = ibv_open_device(devices[i])))
 			return 2;
+	ibv_free_device_list(devices);
 	time_t end = time(NULL) + SECONDS;
 	while (state_of(ctx[1]) != IBV_PORT_DOWN) /* as the thread of the adapter found it */
 		if (time(NULL) > end)

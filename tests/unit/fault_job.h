@@ -131,9 +131,9 @@ static void fault_describe(void *self, int pe, uint32_t k, uint32_t path, shmemh
 	out->completed = 990;
 }
 
-static const shmemhi_fault_ops_t fault_ops = {fault_reaches,     fault_execute, fault_next_event,
-					      fault_is_in_error, fault_pack,    fault_unpack,
-					      fault_describe};
+static const shmemhi_fault_ops_t fault_ops = {fault_reaches,    fault_reaches,     fault_execute,
+					      fault_next_event, fault_is_in_error, fault_pack,
+					      fault_unpack,     fault_describe};
 
 static void *open_main(void *arg)
 {
@@ -166,6 +166,7 @@ static void open_jobs(const char *metrics)
 		job->statuses = calloc(N_PES, sizeof *job->statuses);
 		job->texts = calloc(N_PES, sizeof *job->texts);
 		job->causes = calloc(N_PES, sizeof *job->causes);
+		job->is_unreachable = calloc(N_PES, sizeof *job->is_unreachable);
 		pthread_create(&threads[pe], NULL, open_main, &fault_pes[pe]);
 	}
 	for (int pe = 0; pe < N_PES; pe++) {
@@ -183,6 +184,7 @@ static void close_jobs(void)
 		free(job->statuses);
 		free(job->texts);
 		free((void *)job->causes);
+		free(job->is_unreachable);
 	}
 	pthread_barrier_destroy(&fault_barrier);
 }
