@@ -350,7 +350,7 @@ static void serve(shmemhi_standby_t *s, int pe)
 			    "switched within SHMEMH_FT_GIVEUP ends with status %d",
 			    s->err.text, SHMEMD_ERR_PEER);
 	s->has_service_failed = 1;
-	if (now - s->ordered_at > s->job->opt.ft_giveup_ns)
+	if (now - s->ordered_at > s->job->opt.ft_giveup_ns && is_needed(s, pe))
 		shmemhi_unreachable(s->job, pe);
 }
 

@@ -480,6 +480,7 @@ static void service_that_cannot_be_launched(void **state)
 		.n_pes = 2, .world_pe = world, .abort_word = &abort_word, .causes = causes};
 	standby.order = &order;
 	job.is_unreachable = is_unreachable;
+	job.opt.disable_p2p = 1; /* PE 1 is reached by channels only */
 	standby.service.c = &no_driver;
 	standby.has_service = 1;
 	log_begin();
