@@ -83,7 +83,7 @@ static void cut_off(client_t *c, const char *why)
 	if (c->is_cut_off)
 		return;
 	c->is_cut_off = 1;
-	/* The hub, if it only was slow, must not count this PE among those that take part. */
+	/* A hub that was only slow would go on counting this PE as a member of gathers. */
 	shutdown(c->fd, SHUT_RDWR);
 	snprintf(c->cut_off_text, sizeof(c->cut_off_text),
 		 "PE %d is cut off from the other PEs: the hub at %s is lost (%s)", c->pe, c->where,

@@ -57,9 +57,9 @@ static uint32_t k_of(const shmemhi_fault_core_t *core, uint32_t index)
 /* Events */
 
 /* Paths on which requests get no answer are as bad as none: the time for finding one goes on from
- * the first of them. It begins anew with a path that has executed something (note_work), that was
- * idle or worked for long, or that was left for a known reason. A move of the PE to its other port
- * is none if this channel has failed before; others only move with it. Both ends know the same:
+ * the first of them. It begins anew with a path that has executed something (note_work), that ran
+ * for longer than idle_ns, or that was left for a known reason. A move to the PE's other port is a
+ * known reason unless a path of this channel has failed silently before. Both ends decide the same:
  * FENCE carries the cause, FENCED what was executed. */
 static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c)
 {

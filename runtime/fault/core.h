@@ -29,13 +29,13 @@ typedef struct shmemhi_fault_channel {
 	uint64_t order_place;               /* orders are given in this sequence */
 	/* With has_no_path: since when the latest path is left, and since when none has worked. */
 	uint64_t left_at, pathless_since;
-	uint8_t has_failed_silently; /* a path since pathless_since */
 	uint64_t running_since;
 	/* Steps of the latest outage, as in shmemh_fault_info_t; is_out: it lasts. */
 	uint64_t detected_at, fenced_at, opened_at, resumed_at;
 	uint64_t outage_ns; /* of the latest fault, once it is over */
 	uint8_t has_no_path, is_out, has_lost;
-	uint8_t is_cause_there; /* the peer found it */
+	uint8_t has_failed_silently; /* a path since pathless_since */
+	uint8_t is_cause_there;      /* the peer found it */
 	shmemhi_fault_cause_t cause;
 	uint32_t cause_path; /* path that it ended */
 	uint32_t left_for;   /* kind of the cause for which the latest path was left */

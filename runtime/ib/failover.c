@@ -18,8 +18,8 @@
 
 /* An order that no thread of the program has carried out for so long is the service's. */
 #define SERVE_NS ((uint64_t)1000 * 1000)
-/* Orders that follow within this time of one that was the service's are its at once: a kernel that
- * polls signals, for example, carries out none, and a port that fails takes many channels with it.
+/* After the service was started for one order, it is started at once for each order of this time. A
+ * kernel that polls signals, for example, carries out none, and many channels leave a failed port.
  */
 #define SERVICE_BURST_NS ((uint64_t)100 * 1000 * 1000)
 

@@ -179,8 +179,8 @@ struct shmemhi_standby {
 	shmemd_switch_order_t *order; /* pinned */
 	uint64_t n_orders;
 	uint64_t ordered_at;       /* when the latest order was given */
-	uint64_t serve_at;         /* from then on the service carries it out */
-	uint64_t served_at;        /* when the service was asked last */
+	uint64_t serve_at;         /* time from which the service carries that order out */
+	uint64_t served_at;        /* when the service was started last */
 	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
 	int has_service, has_service_failed; /* failed: said once */
 	shmemd_faults_t *faults;             /* pinned */

@@ -154,7 +154,8 @@ int shmemh_pe_cause(const shmemh_t *job, int pe)
 	return (int)atomic_load(&job->causes[pe]);
 }
 
-/* The first cause stays, but for NO_PATH: a PE to which no path is left may be found dead later. */
+/* The first cause stays, except that any other replaces NO_PATH: a PE may lose its paths first, and
+ * be reported dead later. */
 static void set_cause(uint32_t *place, uint32_t cause)
 {
 	const uint32_t before = __atomic_load_n(place, __ATOMIC_RELAXED);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A PE is killed, or stops, while the others send to it, and faults of paths are tolerated: their
- * quiet ends with a status that names it, the PEs that are left still reach each other, and no
- * channel moves from port to port in vain. Run without a launcher: the program starts its PEs
- * itself. MLX5SW_DIR is the directory of its files. */
+/* With fail-over on, a PE is killed, or its process is stopped, while the others send to it. The
+ * error record of their quiet names it, the PEs that are left still reach each other, and channels
+ * do not switch from port to port again and again. Run without a launcher: the program starts its
+ * PEs itself. MLX5SW_DIR is the directory of its files. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ typedef struct send_params {
 	char *inbox;   /* [N_PES][NBYTES] */
 	uint64_t *sig; /* [1] */
 	char *outbox;  /* [NBYTES] */
-	int *result;   /* [2]: status of quiet; 0: all PEs that are left have answered */
+	int *result;   /* [2]: status of quiet; status of the gets from PEs that are left */
 } send_params_t;
 
 /* To all others, until quiet fails. */
@@ -72,7 +72,7 @@ static int are_all_done(void)
 	return 1;
 }
 
-/* The process that is stopped is killed when the others have done what they do. */
+/* A child process that kills the stopped PE once the other PEs are done. */
 static void kill_later(void)
 {
 	const pid_t pe = getpid();
@@ -202,7 +202,7 @@ static void killed_while_all_send(void **state)
 	check("killed");
 }
 
-/* Its NIC, a thread of the process, stops too: the PE is silent, and nothing says why. */
+/* The PE's software NIC is a thread of its process and stops too, so no event reports the fault. */
 static void stopped_while_all_send(void **state)
 {
 	(void)state;

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # flap.sh seed dir: interfaces of the NICs of namespaces.sh fail and come back until this process
-# is ended. dir: for each PE, the pid of a process in its namespace. Up to a second after the last
-# change a random NIC changes: its interface is taken down in the PE's namespace (the NIC loses its
-# port), or the other end of the cable is (a switch loses it). Prints a line for each change to
-# dir/flaps.
+# is ended. dir: for each PE, the pid of a process in its namespace. After a random pause of up to a
+# second, a random NIC loses its link or gets it back. Either the interface in the PE's namespace is
+# taken down, or the other end of the cable, as if the switch port failed. Appends a line for each
+# change to dir/flaps.
 set -eu
 seed=$1 dir=$2
 
