@@ -194,10 +194,8 @@ static int has_near_end(int fd)
 	return 10 * pulls_the_cable(fd);
 }
 
-static void cable_between_namespaces(void **state)
+static void need_namespaces(void)
 {
-	(void)state;
-	int fds[2];
 	pid_t pid = fork();
 	if (pid == 0)
 		_exit(unshare(CLONE_NEWNET) || system("ip link >/dev/null 2>&1"));
@@ -205,6 +203,14 @@ static void cable_between_namespaces(void **state)
 		print_message("skipped: no right to make network namespaces, or no ip\n");
 		skip();
 	}
+}
+
+static void cable_between_namespaces(void **state)
+{
+	(void)state;
+	int fds[2];
+	pid_t pid;
+	need_namespaces();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	setenv("MLX5SW_SLOW", "4000", 1);
 	far_pid = start(has_far_end, "tcp:10.9.9.2", fds[0], fds[1]);
@@ -275,13 +281,7 @@ static int follows_interfaces(int fd)
 static void ports_follow_their_interfaces(void **state)
 {
 	(void)state;
-	pid_t pid = fork();
-	if (pid == 0)
-		_exit(unshare(CLONE_NEWNET) || system("ip link >/dev/null 2>&1"));
-	if (status_of(pid)) {
-		print_message("skipped: no right to make network namespaces, or no ip\n");
-		skip();
-	}
+	need_namespaces();
 	assert_int_equal(status_of(start(follows_interfaces, "tcp:10.9.8.1,10.9.9.1", -1, -1)), 0);
 }
 
