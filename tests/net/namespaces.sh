@@ -52,6 +52,7 @@ for pe in 0 1 2 3; do
 	cable $pe $! nic1 fabric 10.78.1.$((pe + 1))/16
 done
 if [ -n "${FLAP:-}" ]; then
+	: >"$dir/flaps"
 	setsid sh "$here/flap.sh" "$FLAP" "$dir" &
 	flap=$! # a process group
 fi
