@@ -6,22 +6,6 @@
 
 #define THREADS 1024
 
-/* Barrier of all blocks of the grid; round counts from 1. One thread of each block updates the
- * word: the fence orders the block's puts before its arrival. */
-static __device__ __forceinline__ void grid_sync(const bench_args_t *p, uint32_t round)
-{
-	__syncthreads();
-	if (threadIdx.x == 0) {
-		const volatile unsigned int *arrived = &p->result->arrived;
-
-		__threadfence();
-		atomicAdd(&p->result->arrived, 1u);
-		while (*arrived < round * gridDim.x)
-			;
-	}
-	__syncthreads();
-}
-
 template <bool IS_GET>
 static __global__ void __launch_bounds__(THREADS) bw_kernel(const __grid_constant__ bench_args_t p)
 {
@@ -37,10 +21,10 @@ static __global__ void __launch_bounds__(THREADS) bw_kernel(const __grid_constan
 			bench_get_nbi<BENCH_BLOCK>(&p.ctx, dst, src, part, p.peer);
 		else
 			bench_put_nbi<BENCH_BLOCK>(&p.ctx, dst, src, part, p.peer);
-		grid_sync(&p, ++round);
+		bench_grid_sync(&p, ++round);
 	}
 	bench_note(&p, bench_quiet<BENCH_BLOCK>(&p.ctx));
-	grid_sync(&p, ++round);
+	bench_grid_sync(&p, ++round);
 	bench_end(&p);
 }
 

@@ -61,7 +61,7 @@ endfunction()
 function(shmem_dev_run_test name target)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "HOW" "LABELS;ARGUMENTS")
     add_test(NAME ${name} COMMAND sh ${PROJECT_SOURCE_DIR}/tests/run_as.sh ${arg_HOW}
-             $<TARGET_FILE:launch> $<TARGET_FILE:${target}> ${arg_ARGUMENTS})
+             $<TARGET_FILE:shmem-launch> $<TARGET_FILE:${target}> ${arg_ARGUMENTS})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
     if(NOT arg_HOW MATCHES "sim$")
         # A process each, which poll: beside others they would take many times as long.

@@ -15,6 +15,7 @@
 # ib-sim  all in this process            ib-self   the program starts its PEs itself
 # netns  one process each, each in its own network namespace, with NICs by TCP between them
 # netns-ft  faults of paths are tolerated, and links fail and come back at random
+# netns-nodes  four namespaces as nodes of 1, 2, 3 and 2 PEs   netns-round  numbered round robin
 # With PES_SLOW=1, which the gpu-ib ways set, tests do fewer operations of one kind.
 # Exits with 77 and a line with the reason if this machine cannot.
 set -eu
@@ -125,9 +126,11 @@ gpu-ib | gpu-ib-*)
 	need_gpu
 	run_ib "$@"
 	;;
-netns | netns-ft)
+netns | netns-ft | netns-nodes | netns-round)
 	case $how in
 	*-ft) export SHMEMH_FT=exact FAILOVER_LINKS=1 FLAP="${FLAP:-1}" ;;
+	*-nodes) export NODES='1 2 3 2' ;;
+	*-round) export NODES='1 2 3 2' NODES_ROUND=1 ;;
 	esac
 	command -v ip >/dev/null || skip "no ip (iproute2)"
 	unshare=

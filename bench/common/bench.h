@@ -64,6 +64,7 @@ typedef struct bench_point {
 	bool signals;         /* the kernel increments both actors' signal words */
 	uint32_t blocks;
 	uint32_t threads;
+	uint32_t shared_nbytes; /* dynamic shared memory of a block */
 	uint32_t warm;
 	uint32_t iters;
 	size_t nbytes;
@@ -96,6 +97,8 @@ int bench_sync_latency(bench_t *b);
 int bench_barrier_latency(bench_t *b);
 int bench_put_latency_leader(bench_t *b);
 int bench_get_bw(bench_t *b);
+int bench_put_bulk_bw(bench_t *b);
+int bench_add_tile_bw(bench_t *b);
 int bench_get_latency(bench_t *b);
 int bench_p_latency(bench_t *b);
 int bench_p_rate(bench_t *b);
@@ -115,6 +118,22 @@ BENCH_FN void bench_end(const bench_args_t *p)
 {
 	if (blockIdx.x == 0 && threadIdx.x == 0)
 		p->result->end_ns = bench_time_ns();
+}
+
+/* Barrier of all blocks of the grid; round counts from 1. One thread of each block updates the
+ * word: the fence orders the block's puts before its arrival. */
+BENCH_FN void bench_grid_sync(const bench_args_t *p, uint32_t round)
+{
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		const volatile unsigned int *arrived = &p->result->arrived;
+
+		__threadfence();
+		atomicAdd(&p->result->arrived, 1u);
+		while (*arrived < round * gridDim.x)
+			;
+	}
+	__syncthreads();
 }
 
 BENCH_FN void bench_note(const bench_args_t *p, int status)

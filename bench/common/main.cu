@@ -15,6 +15,8 @@ static const struct {
 } ops[] = {
 	{"put_bw", bench_put_bw},
 	{"get_bw", bench_get_bw},
+	{"put_bulk_bw", bench_put_bulk_bw},
+	{"add_tile_bw", bench_add_tile_bw},
 	{"put_latency", bench_put_latency},
 	{"put_latency_leader", bench_put_latency_leader},
 	{"get_latency", bench_get_latency},

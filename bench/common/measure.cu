@@ -55,16 +55,28 @@ static __global__ void meet_kernel(const __grid_constant__ bench_args_t p)
 	bench_note(&p, bench_sync<BENCH_THREAD>(&p.ctx));
 }
 
-static int launch(bench_t *b, bench_kernel_t kernel, uint32_t blocks, uint32_t threads)
+/* More than 48 KiB of shared memory must be asked for. */
+static int launch_shared(bench_t *b, bench_kernel_t kernel, uint32_t blocks, uint32_t threads,
+			 uint32_t shared_nbytes)
 {
 	void *list[] = {&b->args};
 
+	if (cuda_failed(b, "shared memory",
+			cudaFuncSetAttribute((const void *)kernel,
+					     cudaFuncAttributeMaxDynamicSharedMemorySize,
+					     (int)shared_nbytes)))
+		return 1;
 	/* Cooperative: blocks that wait for each other must all be resident. */
 	if (cuda_failed(b, "launch",
 			cudaLaunchCooperativeKernel((const void *)kernel, dim3(blocks),
-						    dim3(threads), list, 0, b->stream)))
+						    dim3(threads), list, shared_nbytes, b->stream)))
 		return 1;
 	return cuda_failed(b, "kernel", cudaStreamSynchronize(b->stream));
+}
+
+static int launch(bench_t *b, bench_kernel_t kernel, uint32_t blocks, uint32_t threads)
+{
+	return launch_shared(b, kernel, blocks, threads, 0);
 }
 
 static int read_result(bench_t *b, bench_result_t *result)
@@ -116,7 +128,8 @@ static int run_repeats(bench_t *b, double *ns, int repeats)
 		bench_result_t result;
 
 		if (clear_result(b) ||
-		    launch(b, b->point.kernel, b->point.blocks, b->point.threads) ||
+		    launch_shared(b, b->point.kernel, b->point.blocks, b->point.threads,
+				  b->point.shared_nbytes) ||
 		    read_result(b, &result))
 			return 1;
 		if (b->point.signals)

@@ -8,7 +8,7 @@
  * port's event and until retries are used up come first. CPU only:
  *
  *     SHMEMH_DISABLE_P2P=1 SHMEMH_IB_LIBRARY=build/plain/runtime/libshmem_mlx5sw.so.0 \
- *         build/plain/examples/launch -n 2 build/plain/bench/failover_gap [tries]
+ *         build/plain/runtime/shmem-launch -n 2 build/plain/bench/failover_gap [tries]
  */
 #include <pthread.h>
 #include <stdatomic.h>

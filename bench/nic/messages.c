@@ -13,7 +13,7 @@
  *     sum     [1]  uint64, of PE 1: target of PE 0's adds
  *     rounds  [1]  uint64, own: ping-pongs of earlier launches
  *
- *     SHMEMH_DISABLE_P2P=1 launch -n 2 ./messages */
+ *     SHMEMH_DISABLE_P2P=1 shmem-launch -n 2 ./messages */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,7 +250,7 @@ static int pe_main(shmemh_t *job, int argc, char **argv)
 	memset(&p, 0, sizeof(p));
 	if (shmemh_n_pes(job) != 2 || shmemh_channels(job) == 0) {
 		fprintf(stderr, "messages: needs 2 PEs that reach each other by RDMA: "
-				"SHMEMH_DISABLE_P2P=1 launch -n 2 ./messages\n");
+				"SHMEMH_DISABLE_P2P=1 shmem-launch -n 2 ./messages\n");
 		return 1;
 	}
 	if (allocate(job, &p) != 0)

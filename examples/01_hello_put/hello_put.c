@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A kernel of every PE writes into the next PE: inbox at PE (me + 1) % n = "hello from PE me".
- * Grid: one block of one warp, all of it calls put and barrier. `launch -n 2 ./hello_put` prints
+ * Grid: one block of one warp, all of it calls put and barrier. `shmem-launch -n 2 ./hello_put`
+ * prints
  *     PE 0 of 2 read: hello from PE 1
  *     PE 1 of 2 read: hello from PE 0
  */

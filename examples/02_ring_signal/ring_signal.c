@@ -21,7 +21,7 @@
  * Grid: one block of one thread. PE 0 starts each lap, and the lap ends when the token is back at
  * PE 0. Leaves out: a payload larger than one word (03_alltoall has one).
  *
- *     launch -n 4 ./ring_signal */
+ *     shmem-launch -n 4 ./ring_signal */
 #include <stdio.h>
 #include <stdlib.h>
 #include "run.h"

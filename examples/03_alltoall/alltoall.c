@@ -31,7 +31,7 @@
  * me - 1 - b. It sends before it waits, so blocks need not run at the same time.
  * Leaves out: rows of different length.
  *
- *     launch -n 4 ./alltoall */
+ *     shmem-launch -n 4 ./alltoall */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

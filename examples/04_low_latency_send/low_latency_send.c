@@ -50,7 +50,7 @@
  * another PE send: with both halves in one launch all blocks must be resident at once.
  * Leaves out: the way back (combine), narrow types, tokens without an expert.
  *
- *     launch -n 4 ./low_latency_send */
+ *     shmem-launch -n 4 ./low_latency_send */
 #include <string.h>
 #include "report.h"
 #include "run.h"

@@ -30,7 +30,7 @@
  * Leaves out: work before and after the exchange (03_alltoall).
  *
  *     SHMEMH_FT=exact SHMEMH_DISABLE_P2P=1 SHMEMH_IB_LIBRARY=.../libshmem_mlx5sw.so.0 \
- *         launch -n 4 ./survive_a_nic --script ports.txt --trace outages.json
+ *         shmem-launch -n 4 ./survive_a_nic --script ports.txt --trace outages.json
  *
  * or without a script, and  shmem-mlx5sw --pid PID port down mlx5_0  in another terminal. */
 #include <errno.h>

@@ -38,10 +38,15 @@ static long env_number(const char *name, long dflt, long lo, long hi)
 
 int run_failed(const shmemh_t *job, const char *call, int status, const char *file, int line)
 {
-	const char *text = shmemh_error_text(job);
-	int pe = job == NULL ? -1 : shmemh_my_pe(job);
+	char text[512], who[24] = "";
+	int pe;
 
-	fprintf(stderr, "%s:%d: PE %d: %s: %d (%s)%s%s\n", file, line, pe, call, status,
+	/* my_pe of a job that was finalized is -1, and leaves a text of its own. */
+	snprintf(text, sizeof(text), "%s", shmemh_error_text(job));
+	pe = job == NULL ? -1 : shmemh_my_pe(job);
+	if (pe >= 0)
+		snprintf(who, sizeof(who), "PE %d: ", pe);
+	fprintf(stderr, "%s:%d: %s%s: %d (%s)%s%s\n", file, line, who, call, status,
 		shmemh_strerror(status), text[0] == '\0' ? "" : ": ", text);
 	return 1;
 }
@@ -149,22 +154,14 @@ int run_emulated_pes(void)
 
 int run_pick_gpu(void)
 {
-	static const char *const names[] = {"SHMEMH_LOCAL_PE", "OMPI_COMM_WORLD_LOCAL_RANK",
-					    "SLURM_LOCALID"};
-	long local = 0;
-	size_t i;
-	int n_gpus;
+	int n_gpus, local = shmemh_local_pe();
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (getenv(names[i]) != NULL) {
-			local = env_number(names[i], 0, 0, INT_MAX);
-			break;
-		}
-	}
-	if (local < 0)
+	if (local < 0) {
+		fprintf(stderr, "%s\n", shmemh_error_text(NULL));
 		return 1;
+	}
 	CUDA_TRY(cudaGetDeviceCount(&n_gpus));
-	CUDA_TRY(cudaSetDevice((int)(local % n_gpus)));
+	CUDA_TRY(cudaSetDevice(local % n_gpus));
 	CUDA_TRY(cudaFree(NULL)); /* the CUDA runtime creates its context only now */
 	return 0;
 }
@@ -203,8 +200,11 @@ void run_host_free(void *ptr)
 
 int run_device(int code)
 {
-	CUDA_TRY((cudaError_t)code);
-	return 0;
+	if (code > 0 && code < SHMEMD_STATUS_CUDA) /* of CUDA itself */
+		code += SHMEMD_STATUS_CUDA;
+	if (code != 0)
+		fprintf(stderr, "%s\n", shmemh_strerror(code));
+	return code;
 }
 
 int run_stream_open(shmemd_stream_t *stream)

@@ -28,9 +28,8 @@ int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char
  * line on stderr if it is not SHMEMH_OK. */
 int run_join(const shmemh_boot_t *boot, shmemh_t **job);
 
-/* Make the GPU of this PE current: SHMEMH_LOCAL_PE, OMPI_COMM_WORLD_LOCAL_RANK or SLURM_LOCALID
- * modulo the number of GPUs. Nothing to do in a CPU build. Returns 0, or 1 after printing
- * a line. */
+/* Make the GPU of this PE current: shmemh_local_pe modulo the number of GPUs. Nothing to do in a
+ * CPU build. Returns 0, or 1 after printing a line. */
 int run_pick_gpu(void);
 
 /* PEs to emulate in this process: SHMEMSIM_PES; 0: this process is one PE. -1 after a line. */

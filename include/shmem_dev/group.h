@@ -10,6 +10,7 @@
 
 #include <shmem_dev/arch/arch.h>
 
+/* The threads of one operation. Made by the functions below. */
 typedef struct shmemd_group {
 	uint32_t rank; /* this thread's number in the group: 0 .. size - 1 */
 	uint32_t size; /* threads in the group */

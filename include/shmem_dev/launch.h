@@ -17,6 +17,7 @@
 #ifndef SHMEMD_LAUNCH_H
 #define SHMEMD_LAUNCH_H
 
+#include <shmem_dev/abi/status.h>
 #include <shmem_dev/arch/arch.h>
 
 #if defined(__CUDACC__)
@@ -87,8 +88,25 @@ SHMEMD_FN uint32_t shmemd_n_blocks(void)
 #if defined(__CUDACC_RTC__)
 /* NVRTC compiles kernels only; its programs launch with the driver API. */
 #elif defined(__CUDACC__)
+#include <stdio.h>
 
+/* A CUDA stream; on a CPU a pointer that tells streams apart. */
 typedef cudaStream_t shmemd_stream_t;
+
+/* A cudaError_t as a status that shmemh_strerror tells apart from the others. */
+static inline int shmemd_cuda_status(cudaError_t code)
+{
+	return code == cudaSuccess ? 0 : SHMEMD_STATUS_CUDA + (int)code;
+}
+
+/* As above, of a call that has just returned code. An error is returned here, so a later call of
+ * cudaGetLastError does not return it again. */
+static inline int shmemdi_cuda_returned(cudaError_t code)
+{
+	if (code != cudaSuccess)
+		(void)cudaGetLastError();
+	return shmemd_cuda_status(code);
+}
 
 /* Start a kernel; does not wait.
  *
@@ -97,14 +115,91 @@ typedef cudaStream_t shmemd_stream_t;
  *                than the GPU holds.
  * kernel         defined with SHMEMD_KERNEL.
  * n_blocks       blocks of n_threads threads (multiple of 32 if block or warp forms are used).
- * shared_nbytes  dynamic scratch per block.
+ * shared_nbytes  dynamic scratch per block. CUDA refuses more than 48 KiB, less what SHMEMD_SHARED
+ *                takes, unless cudaFuncSetAttribute has raised the kernel's
+ *                cudaFuncAttributeMaxDynamicSharedMemorySize.
  * stream         shmemd_stream_t; 0 (or NULL): the default one.
  * params         lvalue of the kernel's struct, copied.
- * Returns        0, or an error code: cudaError_t on GPUs, 1 on CPUs.
+ * Returns        0, or on GPUs SHMEMD_STATUS_CUDA + cudaError_t of this launch, on CPUs 1
+ *                (shmemsim_report() says why).
  */
 #define shmemd_launch(kernel, n_blocks, n_threads, shared_nbytes, stream, params)                  \
-	(kernel<<<(n_blocks), (n_threads), (shared_nbytes), (stream)>>>(params),                   \
-	 (int)cudaGetLastError())
+	((void)sizeof((kernel) == (void (*)(__typeof__(params)))0), /* do the types agree? */      \
+	 shmemd_launch_of((const void *)(kernel), (n_blocks), (n_threads), (shared_nbytes),        \
+			  (stream), (void *)&(params)))
+
+/* As above, for the address of a kernel, and that of params. */
+static inline int shmemd_launch_of(const void *kernel, uint32_t n_blocks, uint32_t n_threads,
+				   size_t shared_nbytes, shmemd_stream_t stream, void *params)
+{
+	void *args[1] = {params};
+
+	return shmemdi_cuda_returned(cudaLaunchKernel(kernel, dim3(n_blocks), dim3(n_threads), args,
+						      shared_nbytes, stream));
+}
+
+/* Ask how many blocks of a kernel the GPU holds at once, if it has nothing else to do.
+ *
+ * Callers        host.
+ * kernel         defined with SHMEMD_KERNEL.
+ * n_threads, shared_nbytes  of each block, as shmemd_launch.
+ * n_blocks       receives the number: multiprocessors times blocks on each. On CPUs all blocks that
+ *                the emulator accepts are resident.
+ * Returns        0, or an error code as shmemd_launch.
+ */
+#define shmemd_resident_blocks(kernel, n_threads, shared_nbytes, n_blocks)                         \
+	shmemd_resident_blocks_of((const void *)(kernel), (n_threads), (shared_nbytes), (n_blocks))
+
+/* As above, for the address of a kernel. */
+static inline int shmemd_resident_blocks_of(const void *kernel, uint32_t n_threads,
+					    size_t shared_nbytes, uint32_t *n_blocks)
+{
+	int device, n_sms = 0, n_per_sm = 0;
+	cudaError_t code = cudaGetDevice(&device);
+
+	if (code == cudaSuccess)
+		code = cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device);
+	if (code == cudaSuccess)
+		code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n_per_sm, kernel,
+								     (int)n_threads, shared_nbytes);
+	*n_blocks = (uint32_t)(n_sms * n_per_sm);
+	return shmemdi_cuda_returned(code);
+}
+
+/* As shmemd_launch, for a kernel whose blocks wait for each other, directly or through other PEs:
+ * all of them are resident from the start, or nothing is launched. A cooperative launch; may be
+ * captured into a graph.
+ *
+ * Callers        host.
+ * kernel, n_blocks, n_threads, shared_nbytes, stream, params  as shmemd_launch.
+ * Returns        as shmemd_launch. A grid that cannot be resident: SHMEMD_STATUS_CUDA +
+ *                cudaErrorCooperativeLaunchTooLarge, after one line on stderr with both numbers.
+ */
+#define shmemd_launch_resident(kernel, n_blocks, n_threads, shared_nbytes, stream, params)         \
+	shmemd_launch_resident_of((const void *)(kernel), #kernel, (n_blocks), (n_threads),        \
+				  (shared_nbytes), (stream), (void *)&(params))
+
+/* As above, for the address and the name of a kernel, and the address of params. */
+static inline int shmemd_launch_resident_of(const void *kernel, const char *name, uint32_t n_blocks,
+					    uint32_t n_threads, size_t shared_nbytes,
+					    shmemd_stream_t stream, void *params)
+{
+	void *args[1] = {params};
+	uint32_t n_resident;
+	int status = shmemd_resident_blocks_of(kernel, n_threads, shared_nbytes, &n_resident);
+
+	if (status != 0)
+		return status;
+	if (n_blocks > n_resident) {
+		fprintf(stderr,
+			"shmemd_launch_resident: %s: %u blocks of %u threads, but this GPU holds "
+			"%u at once: launch at most those (shmemd_resident_blocks)\n",
+			name, n_blocks, n_threads, n_resident);
+		return shmemd_cuda_status(cudaErrorCooperativeLaunchTooLarge);
+	}
+	return shmemdi_cuda_returned(cudaLaunchCooperativeKernel(
+		kernel, dim3(n_blocks), dim3(n_threads), args, shared_nbytes, stream));
+}
 
 /* Wait until all kernels of the stream have ended; on a CPU this runs them.
  *
@@ -113,7 +208,7 @@ typedef cudaStream_t shmemd_stream_t;
  */
 static inline int shmemd_stream_sync(shmemd_stream_t stream)
 {
-	return (int)cudaStreamSynchronize(stream);
+	return shmemd_cuda_status(cudaStreamSynchronize(stream));
 }
 
 #else
@@ -123,6 +218,13 @@ typedef void *shmemd_stream_t;
 #define shmemd_launch(kernel, n_blocks, n_threads, shared_nbytes, stream, params)                  \
 	shmemsim_launch(kernel, &(params), sizeof(params), (n_blocks), (n_threads),                \
 			(shared_nbytes), (stream))
+
+/* The emulator keeps all blocks of a grid resident. */
+#define SHMEMD_SIM_THREADS_MAX (1u << 22)
+#define shmemd_resident_blocks(kernel, n_threads, shared_nbytes, n_blocks)                         \
+	((void)(kernel), (void)(shared_nbytes),                                                    \
+	 (*(n_blocks) = (n_threads) ? SHMEMD_SIM_THREADS_MAX / (uint32_t)(n_threads) : 0), 0)
+#define shmemd_launch_resident shmemd_launch
 
 static inline int shmemd_stream_sync(shmemd_stream_t stream)
 {

@@ -13,8 +13,9 @@
  * Callers  any thread.
  * Source   OpenSHMEM 1.5 shmem_team_my_pe.
  */
-SHMEMD_FN int shmemd_my_pe(const shmemd_ctx_t *ctx)
+SHMEMD_FN int shmemd_my_pe(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
+	shmemdi_check_filled(ctx, SHMEMDI_CALL(NONE));
 	return ctx->my_pe;
 }
 
@@ -23,8 +24,9 @@ SHMEMD_FN int shmemd_my_pe(const shmemd_ctx_t *ctx)
  * Callers  any thread.
  * Source   OpenSHMEM 1.5 shmem_team_n_pes.
  */
-SHMEMD_FN int shmemd_n_pes(const shmemd_ctx_t *ctx)
+SHMEMD_FN int shmemd_n_pes(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
+	shmemdi_check_filled(ctx, SHMEMDI_CALL(NONE));
 	return ctx->n_pes;
 }
 

@@ -44,6 +44,7 @@
 	X(uint32,    uint32_t,           32, u32, INT, __VA_ARGS__) \
 	X(uint64,    uint64_t,           64, u64, INT, __VA_ARGS__)
 
+/* Types of the standard atomics and of waits: those above, and these. */
 #define SHMEMD_STANDARD_TYPES(X, ...) SHMEMD_BITWISE_TYPES(X, __VA_ARGS__) \
 	X(int,       int,                32, s32, INT, __VA_ARGS__) \
 	X(long,      long,               64, s64, INT, __VA_ARGS__) \
@@ -51,13 +52,16 @@
 	X(size,      size_t,             64, u64, INT, __VA_ARGS__) \
 	X(ptrdiff,   ptrdiff_t,          64, s64, INT, __VA_ARGS__)
 
+/* Floating-point types. */
 #define SHMEMD_FLOAT_TYPES(X, ...) \
 	X(float,     float,              32, f32, FLT, __VA_ARGS__) \
 	X(double,    double,             64, f64, FLT, __VA_ARGS__)
 
+/* Types of the extended atomics: fetch, set, swap. */
 #define SHMEMD_EXTENDED_TYPES(X, ...) \
 	SHMEMD_STANDARD_TYPES(X, __VA_ARGS__) SHMEMD_FLOAT_TYPES(X, __VA_ARGS__)
 
+/* Types of put, get, p and g: all. */
 #define SHMEMD_RMA_TYPES(X, ...) SHMEMD_EXTENDED_TYPES(X, __VA_ARGS__) \
 	X(char,      char,                8, u8,  INT, __VA_ARGS__) \
 	X(schar,     signed char,         8, s8,  INT, __VA_ARGS__) \

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define SHMEMH_UNIQUEID_NBYTES 128
+#define SHMEMH_UNIQUEID_NBYTES 128 /* of a unique id */
 
 /* Names one job-to-be: the address of its hub and a 128-bit random secret. Plain bytes: hand it to
  * the other PEs by any means (MPI broadcast, a store, an environment variable, a file that only

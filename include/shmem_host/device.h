@@ -54,7 +54,7 @@ SHMEMH_API int shmemh_channels(const shmemh_t *job);
 
 /* What a channel has done since shmemh_init. A request takes one or two blocks of 64 bytes (WQEBBs)
  * of its send queue. */
-typedef struct shmemh_channel_counters {
+typedef struct shmemh_channel_counters_t {
 	uint32_t size;   /* sizeof(shmemh_channel_counters_t), set by the caller */
 	uint32_t status; /* shmemd_status for which nothing is sent any more; 0: it works */
 	uint32_t event;  /* type of the first event that the NIC reported for its queues; 0: none */

@@ -16,12 +16,14 @@
 extern "C" {
 #endif
 
+/* What happens when a path fails. */
 enum shmemh_fault_policy {
 	SHMEMH_FAULT_OFF = 0,   /* a fault of a path ends its channel with SHMEMD_ERR_PATH */
-	SHMEMH_FAULT_EXACT = 1, /* the channel goes on over another path; nothing is lost or done
-				   twice */
+	SHMEMH_FAULT_EXACT = 1, /* the channel goes on over another path; puts, signals and
+				   atomics take effect exactly once */
 };
 
+/* What a channel does now. */
 enum shmemh_fault_state {
 	SHMEMH_FAULT_RUNNING = 0,   /* over the home ports of both PEs */
 	SHMEMH_FAULT_SWITCHING = 1, /* being fenced, or waiting for a path */
@@ -31,7 +33,7 @@ enum shmemh_fault_state {
 
 /* Why a path was left. */
 enum shmemh_fault_cause {
-	SHMEMH_FAULT_BY_NONE = 0,
+	SHMEMH_FAULT_BY_NONE = 0,    /* there was no fault */
 	SHMEMH_FAULT_BY_RETRIES = 1, /* CQE: no acknowledgement, all transport retries used up */
 	SHMEMH_FAULT_BY_RNR = 2,     /* CQE: receiver not ready, all retries used up */
 	SHMEMH_FAULT_BY_FLUSH = 3,   /* CQE: flushed, because the queue pair is in ERR */
@@ -43,7 +45,8 @@ enum shmemh_fault_cause {
 	SHMEMH_FAULT_BY_MOVE = 8,    /* this PE moves its channels to its other port */
 	SHMEMH_FAULT_BY_PROGRAM = 9, /* a request was refused: a mistake of the program */
 	SHMEMH_FAULT_BY_PEER_DEAD = 10, /* the other PE died or left */
-	SHMEMH_FAULT_BY_GIVEUP = 11,    /* SHMEMH_FT_GIVEUP passed without a path */
+	SHMEMH_FAULT_BY_GIVEUP = 11,    /* SHMEMH_FT_GIVEUP passed without a path, or an order
+					   that the device carried out */
 	SHMEMH_FAULT_N_CAUSES
 };
 

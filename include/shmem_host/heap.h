@@ -44,7 +44,8 @@ SHMEMH_API int shmemh_free(shmemh_t *job, void *ptr);
  * memory is always mapped; with SHMEMH_DISABLE_P2P no other is. Any thread. */
 SHMEMH_API void *shmemh_ptr(const shmemh_t *job, const void *ptr, int pe);
 
-typedef struct shmemh_heap_info {
+/* What shmemh_heap_info reads. */
+typedef struct shmemh_heap_info_t {
 	uint32_t size;      /* in: sizeof(shmemh_heap_info_t) */
 	int32_t kind;       /* SHMEMH_HEAP_GPU or SHMEMH_HEAP_HOST */
 	void *base;         /* start of this PE's heap */
@@ -54,7 +55,9 @@ typedef struct shmemh_heap_info {
 	uint64_t largest;   /* largest allocation that needs no growth */
 } shmemh_heap_info_t;
 
-/* Returns  SHMEMH_OK; ERR_ARGUMENT. */
+/* Read where the heap is and how full.
+ * Returns  SHMEMH_OK; ERR_ARGUMENT.
+ */
 SHMEMH_API int shmemh_heap_info(const shmemh_t *job, shmemh_heap_info_t *info);
 
 #ifdef __cplusplus

@@ -23,6 +23,7 @@
 extern "C" {
 #endif
 
+/* Version of the library that these headers belong to; CMake and pkg-config have the same. */
 #define SHMEMH_VERSION_MAJOR 0
 #define SHMEMH_VERSION_MINOR 1
 #define SHMEMH_VERSION_PATCH 0
@@ -48,6 +49,7 @@ typedef struct shmemh_attr {
 	const shmemh_boot_t *boot;         /* a bootstrap of the caller's own; NULL: built-in */
 } shmemh_attr_t;
 
+/* All defaults. */
 #define SHMEMH_ATTR_INIT                                                                           \
 	{                                                                                          \
 		sizeof(shmemh_attr_t), SHMEMH_HEAP_AUTO, 0, 0, NULL, NULL                          \
@@ -57,24 +59,36 @@ typedef struct shmemh_attr {
  *
  * attr     NULL for all defaults. Bootstrap, the first that is present:
  *          attr->boot; attr->uniqueid with pe and n_pes; the environment SHMEMH_UNIQUEID,
- *          SHMEMH_PE, SHMEMH_NPES (set by a launcher such as examples/common/launch.c); PMIx
- *          (mpirun, srun --mpi=pmix); none of them: a job of one PE.
+ *          SHMEMH_PE, SHMEMH_NPES (set by a launcher such as shmem-launch); PMIx (mpirun, srun
+ *          --mpi=pmix); RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT (torchrun): PE 0 then listens
+ *          on the port after MASTER_PORT, and the secret is made of what the environment says,
+ *          so whoever reaches that port and knows the environment can join; none of them: a job
+ *          of one PE.
  * job      receives the handle; NULL after a failure, with everything undone: init may be called
  *          again, with another size too.
  * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_OPTION; ERR_BOOTSTRAP; ERR_TIMEOUT (text names the PEs
  *          that did not come within SHMEMH_BOOT_TIMEOUT); ERR_VERSION (PEs run different
  *          runtimes); ERR_MISMATCH (options or heap kinds of PEs differ); ERR_NIC (NICs cannot be
  *          connected, or cannot register memory); ERR_CUDA; ERR_SYSTEM; ERR_NO_MEMORY; ERR_PEER.
+ *          A failure of one PE is that of all: each has its status, and the line names it.
  * GPU      uses the calling thread's current CUDA context; creates none.
  */
 SHMEMH_API int shmemh_init(const shmemh_attr_t *attr, shmemh_t **job);
+
+/* The number of this process among those of its job on this machine, from 0, before shmemh_init:
+ * for the choice of the GPU, cudaSetDevice(shmemh_local_pe() % n_gpus). From the environment of the
+ * launcher, the first that is set: SHMEMH_LOCAL_PE (shmem-launch), OMPI_COMM_WORLD_LOCAL_RANK
+ * (mpirun), MPI_LOCALRANKID (Hydra), SLURM_LOCALID (srun), LOCAL_RANK (torchrun); 0 if none is. Any
+ * thread, any time. -1 if the first that is set is not such a number. */
+SHMEMH_API int shmemh_local_pe(void);
 
 /* Leave the job and release everything: heap, tables, connections. Collective while all PEs live;
  * after a death it does not wait for anybody. Kernels that use a context of this job have ended.
  * job may be NULL. The handle is invalid afterwards, whatever is returned. In a child of fork, with
  * a job of its parent: frees the child's copy of the handle; the parent's job goes on.
  * Returns  SHMEMH_OK; ERR_PEER if a PE died before (released all the same); ERR_TIMEOUT;
- *          ERR_MISMATCH. The line of a failure: shmemh_error_text(NULL).
+ *          ERR_MISMATCH; ERR_ARGUMENT: it was finalized before. The line of a failure:
+ *          shmemh_error_text(NULL). An error record that the program never read is logged.
  */
 SHMEMH_API int shmemh_finalize(shmemh_t *job);
 

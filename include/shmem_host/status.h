@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
+/* Status codes of host functions. */
 #ifndef SHMEMH_STATUS_H
 #define SHMEMH_STATUS_H
 
@@ -9,6 +10,7 @@
 extern "C" {
 #endif
 
+/* Marks what the library exports. */
 #if defined(__GNUC__)
 #define SHMEMH_API __attribute__((visibility("default")))
 #else
@@ -19,7 +21,7 @@ extern "C" {
  * names what failed, where, with which value, and what to do. Device codes (shmemd_status) share
  * the number space: 0 is success in both, 1..63 are device codes. */
 enum shmemh_status {
-	SHMEMH_OK = 0,
+	SHMEMH_OK = 0,             /* done, as the contract of the function says */
 	SHMEMH_ERR_ARGUMENT = 64,  /* an argument is outside its contract; nothing was done */
 	SHMEMH_ERR_MISMATCH = 65,  /* PEs called a collective with different arguments */
 	SHMEMH_ERR_NO_MEMORY = 66, /* heap or system memory exhausted; the heap is as before */

@@ -28,12 +28,13 @@
 extern "C" {
 #endif
 
+/* A team of this PE: valid in this process, from the call that made it to shmemh_team_destroy. */
 typedef int32_t shmemh_team_t;
 
 #define SHMEMH_TEAMS_MAX 64 /* of a PE at a time, world and node included */
 
-#define SHMEMH_TEAM_INVALID (-1)
-#define SHMEMH_TEAM_WORLD 0 /* every PE of the job */
+#define SHMEMH_TEAM_INVALID (-1) /* no team: the caller is not a member */
+#define SHMEMH_TEAM_WORLD 0      /* every PE of the job */
 #define SHMEMH_TEAM_NODE                                                                           \
 	1 /* PEs that all map each other's memory. Candidates have equal SHMEMH_NODE_ID, or, if \
 	     that is not set, equal boot id and network namespace; each pair proves it by mapping */

@@ -207,6 +207,7 @@ static void warn_unknown(const shmemhi_log_t *log)
 int shmemhi_options_read(shmemhi_options_t *opt, const shmemhi_log_t *log, shmemhi_err_t *err)
 {
 	shmemhi_log_t own = *log;
+	int status = SHMEMH_OK;
 	size_t i;
 
 	for (i = 0; i < N_OPTIONS; i++) {
@@ -214,16 +215,20 @@ int shmemhi_options_read(shmemhi_options_t *opt, const shmemhi_log_t *log, shmem
 
 		if (!text || text[0] == '\0')
 			text = table[i].dflt;
-		if (parse(&table[i], text, opt) != 0)
-			return fail_option(&table[i], text, err);
+		if (parse(&table[i], text, opt) != 0) {
+			status = fail_option(&table[i], text, err);
+			(void)parse(&table[i], table[i].dflt, opt);
+		}
 	}
-	if (opt->boot_timeout_ns == 0)
-		return shmemhi_fail(err, SHMEMH_ERR_OPTION,
-				    "SHMEMH_BOOT_TIMEOUT=0: nothing could start in no time; use a "
-				    "large value to wait long");
+	if (opt->boot_timeout_ns == 0) {
+		status = shmemhi_fail(err, SHMEMH_ERR_OPTION,
+				      "SHMEMH_BOOT_TIMEOUT=0: nothing could start in no time; use "
+				      "a large value to wait long");
+		opt->boot_timeout_ns = 1; /* the PE joins only to say that it cannot */
+	}
 	own.level = opt->debug;
 	warn_unknown(&own);
-	return SHMEMH_OK;
+	return status;
 }
 
 /* Format value in the largest unit that divides it without remainder. */

@@ -69,12 +69,12 @@
 	  "auto|gpu|host: memory of queues and bounce buffers; auto: the GPU's if the heap is "    \
 	  "there and the NIC can register it")                                                     \
 	X(ft, WORD, "SHMEMH_FT", "auto",                                                           \
-	  "auto|off|exact: exact: when a NIC, port or cable fails, channels go on over another "   \
-	  "port, and nothing is lost or done twice; auto: exact if each PE has a stand-by and "    \
-	  "the "                                                                                   \
-	  "NICs have passed `shmem-info --selftest`")                                              \
+	  "auto|off|exact: exact: when a port or cable fails, channels go on over another port, "  \
+	  "and puts, signals and atomics take effect exactly once; auto: exact if each PE has a "  \
+	  "stand-by and the NICs have passed `shmem-info --selftest`")                             \
 	X(ft_giveup_ns, TIME, "SHMEMH_FT_GIVEUP", "30s",                                           \
-	  "how long a channel waits for a path before it ends with SHMEMD_ERR_PEER")               \
+	  "how long a channel waits for a path, or for the GPU to switch to it, before it ends "   \
+	  "with SHMEMD_ERR_PEER")                                                                  \
 	X(ft_metrics, TEXT, "SHMEMH_FT_METRICS", "",                                               \
 	  "folder in which each PE keeps a .prom file on its paths, for node_exporter's "          \
 	  "textfile collector; empty: none")                                                       \
@@ -94,8 +94,9 @@ typedef struct shmemhi_options {
 #undef X_
 } shmemhi_options_t;
 
-/* Read the environment. Warns through log about SHMEMH_* names that are not options.
- * Returns  SHMEMH_OK; ERR_OPTION (text: name, value, what is allowed). */
+/* Read the environment. Warns through log about SHMEMH_* names that are not options. All fields are
+ * valid also after a failure: an option with an unusable value has its default.
+ * Returns  SHMEMH_OK; ERR_OPTION (text: name, value, what is allowed; of the first such option). */
 int shmemhi_options_read(shmemhi_options_t *opt, const shmemhi_log_t *log, shmemhi_err_t *err);
 
 /* Print the table: name, default, value in force, help. */

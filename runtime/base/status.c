@@ -17,10 +17,12 @@ static const struct {
 	{SHMEMD_ERR_UNREACHABLE, "the target PE is neither mapped nor behind a usable NIC"},
 	{SHMEMD_ERR_NO_ATOMICS, "no mechanism makes updates of the target's memory atomic"},
 	{SHMEMD_ERR_BAD_PE, "PE number outside the context's team"},
-	{SHMEMD_ERR_NOT_SYMMETRIC, "address range outside the symmetric heap"},
+	{SHMEMD_ERR_NOT_SYMMETRIC, "address range outside the allocations of the symmetric heap"},
 	{SHMEMD_ERR_UNALIGNED, "address not aligned to the size of the word"},
 	{SHMEMD_ERR_COLLECTIVE, "members of the team called different collectives"},
-	{SHMEMD_ERR_BAD_ARGUMENT, "an argument is outside its list, or a warp lacks lanes"},
+	{SHMEMD_ERR_BAD_ARGUMENT,
+	 "an argument is outside its list, or a group's threads are missing or disagree"},
+	{SHMEMD_ERR_BAD_CONTEXT, "the context is not filled, or of a team or job that is no more"},
 	{SHMEMD_ERR_REFUSED,
 	 "the NIC or the target refused an operation: key, range, right, alignment or length"},
 	{SHMEMD_ERR_PATH, "no way through to the target: retries used up, port or queue pair down"},
@@ -42,8 +44,54 @@ static const struct {
 	{SHMEMH_ERR_NIC, "a call to the NIC's library failed"},
 };
 
+/* Errors of CUDA that a program meets, by cudaError_t; in words of its documentation. */
+static const struct {
+	int code;
+	const char *text;
+} cuda_sentences[] = {
+	{1, "CUDA error 1: an argument of a CUDA call is outside its range"},
+	{2, "CUDA error 2: out of memory on the GPU"},
+	{3, "CUDA error 3: the CUDA driver could not be started"},
+	{9, "CUDA error 9: this grid or block size, or scratch size, cannot be launched"},
+	{35, "CUDA error 35: the driver is older than the CUDA runtime"},
+	{46, "CUDA error 46: all GPUs are busy or unavailable"},
+	{98, "CUDA error 98: the program has no such kernel for this GPU"},
+	{100, "CUDA error 100: there is no GPU"},
+	{101, "CUDA error 101: there is no GPU of this number"},
+	{201, "CUDA error 201: no CUDA context is current, or it is invalid"},
+	{209, "CUDA error 209: the program has no code for this GPU: compile with its -arch"},
+	{218, "CUDA error 218: the PTX could not be compiled"},
+	{400, "CUDA error 400: an invalid handle, such as a stream of another context"},
+	{700, "CUDA error 700: a kernel accessed an illegal address"},
+	{701, "CUDA error 701: a launch needs more registers or memory than there are"},
+	{702, "CUDA error 702: a kernel ran longer than the GPU's watchdog permits"},
+	{710, "CUDA error 710: an assertion in a kernel failed"},
+	{715, "CUDA error 715: a kernel executed an illegal instruction"},
+	{716, "CUDA error 716: a kernel accessed a misaligned address"},
+	{717, "CUDA error 717: a kernel used an address outside of its address space"},
+	{719, "CUDA error 719: a kernel failed"},
+	{720, "CUDA error 720: more blocks than can be resident at once"},
+	{801, "CUDA error 801: not supported on this system"},
+	{900, "CUDA error 900: not permitted while the stream is captured"},
+	{901, "CUDA error 901: the capture of the stream failed before"},
+	{999, "CUDA error 999: unknown"},
+};
+
+static const char *cuda_text(int code)
+{
+	static _Thread_local char other[80];
+
+	for (size_t i = 0; i < sizeof cuda_sentences / sizeof cuda_sentences[0]; i++)
+		if (cuda_sentences[i].code == code)
+			return cuda_sentences[i].text;
+	snprintf(other, sizeof other, "CUDA error %d: cudaGetErrorString has its text", code);
+	return other;
+}
+
 const char *shmemh_strerror(int status)
 {
+	if (status > SHMEMD_STATUS_CUDA && status <= SHMEMD_STATUS_CUDA + 9999)
+		return cuda_text(status - SHMEMD_STATUS_CUDA);
 	for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++)
 		if (sentences[i].status == status)
 			return sentences[i].text;
@@ -70,25 +118,65 @@ static const char *op_name(uint32_t op)
 	return op < sizeof names / sizeof names[0] ? names[op] : "operation";
 }
 
+/* Why an argument was refused (shmemd_mistake); the values are those of the check. */
+static const char *const mistakes[] = {
+	[SHMEMD_MISTAKE_ENUM] = "value %" PRId64 ", outside 0 .. %" PRId64,
+	[SHMEMD_MISTAKE_LANES] = "only %" PRId64 " of the %" PRId64 " lanes of a warp are there",
+	[SHMEMD_MISTAKE_THREADS] = "only %" PRId64 " of the group's %" PRId64 " threads are there",
+	[SHMEMD_MISTAKE_DIFFER] = "the threads of a group pass different pe, addresses or sizes: "
+				  "lane %" PRId64 " agrees with %" PRId64 " lanes of its warp",
+	[SHMEMD_MISTAKE_OUTSIDER] = "thread %" PRId64 " is not one of the group's %" PRId64
+				    ": who calls is outside of it",
+	[SHMEMD_MISTAKE_SOURCE] = "the source of an earlier nbi operation, %" PRId64
+				  " bytes, was written before quiet",
+};
+
+#define N_MISTAKES (sizeof mistakes / sizeof mistakes[0])
+
 /* Format the fields whose meaning depends on the status. */
-static void format_values(const shmemd_error_t *err, char *text, size_t text_nbytes)
+static void format_values(const shmemd_error_t *err, char *text, size_t nbytes)
 {
-	if (err->wanted == SHMEMD_WANTED_CQE)
-		shmemhi_cqe_text(err->addr, err->value, text, text_nbytes);
-	else if (err->status == SHMEMD_ERR_REFUSED || err->status == SHMEMD_ERR_PATH ||
-		 err->status == SHMEMD_ERR_LOST)
-		snprintf(text, text_nbytes,
+	int64_t value = (int64_t)err->value, wanted = (int64_t)err->wanted;
+
+	text[0] = '\0';
+	if (err->wanted == SHMEMD_WANTED_CQE) {
+		shmemhi_cqe_text(err->addr, err->value, text, nbytes);
+		return;
+	}
+	switch (err->status) {
+	case SHMEMD_ERR_REFUSED:
+	case SHMEMD_ERR_PATH:
+	case SHMEMD_ERR_LOST:
+		snprintf(text, nbytes,
 			 "the channel failed before this call, %" PRIu64 " WQEBBs were complete",
 			 err->value);
-	else
-		snprintf(text, text_nbytes,
-			 "address 0x%" PRIx64 ", value %" PRIu64 ", wanted %" PRIu64, err->addr,
-			 err->value, err->wanted);
+		break;
+	case SHMEMD_ERR_BAD_PE:
+		snprintf(text, nbytes, "PE %" PRId64 " of %" PRId64, value, wanted);
+		break;
+	case SHMEMD_ERR_NOT_SYMMETRIC:
+		snprintf(text, nbytes, "address 0x%" PRIx64 ", %" PRIu64 " bytes", err->addr,
+			 err->value);
+		break;
+	case SHMEMD_ERR_UNALIGNED:
+		snprintf(text, nbytes, "address 0x%" PRIx64 ", a word of %" PRIu64 " bytes",
+			 err->addr, err->value);
+		break;
+	case SHMEMD_ERR_BAD_ARGUMENT:
+		if (err->addr < N_MISTAKES && mistakes[err->addr])
+			snprintf(text, nbytes, mistakes[err->addr], value, wanted);
+		break;
+	case SHMEMD_ERR_BAD_CONTEXT:
+		break;
+	default:
+		snprintf(text, nbytes, "address 0x%" PRIx64 ", value %" PRIu64 ", wanted %" PRIu64,
+			 err->addr, err->value, err->wanted);
+	}
 }
 
 const char *shmemh_error_format(const shmemd_error_t *err, char *text, size_t text_nbytes)
 {
-	char site[SHMEMD_SITE_NBYTES + 16] = "", values[256];
+	char site[SHMEMD_SITE_NBYTES + 16] = "", values[256], pe[24] = "";
 	const char *at;
 
 	if (!text || !text_nbytes)
@@ -107,8 +195,11 @@ const char *shmemh_error_format(const shmemd_error_t *err, char *text, size_t te
 			 err->line);
 	else
 		snprintf(site, sizeof site, "%.*s", SHMEMD_SITE_NBYTES, err->site);
+	if (err->pe >= 0)
+		snprintf(pe, sizeof pe, ", PE %" PRId32, err->pe);
 	format_values(err, values, sizeof values);
-	snprintf(text, text_nbytes, "device %s, PE %" PRId32 ": %s (%s)%s%s", op_name(err->op),
-		 err->pe, shmemh_strerror((int)err->status), values, at, site);
+	snprintf(text, text_nbytes, "device %s%s: %s%s%s%s%s%s", op_name(err->op), pe,
+		 shmemh_strerror((int)err->status), values[0] ? " (" : "", values,
+		 values[0] ? ")" : "", at, site);
 	return text;
 }

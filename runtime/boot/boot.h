@@ -29,6 +29,18 @@ bool shmemhi_boot_pmix_built(void);
 int shmemhi_boot_pmix(const shmemhi_options_t *opt, const shmemhi_log_t *log, shmemh_boot_t *boot,
 		      shmemhi_err_t *err);
 
+/* Before close of a PE whose init failed: the other PEs' collectives end with this status and
+ * "PE n: text". A bootstrap of the caller's own cannot carry it: its PEs see that one left. */
+void shmemhi_boot_explain(const shmemh_boot_t *boot, int status, const char *text);
+
+/* Has torchrun, or a launcher like it, set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT? */
+bool shmemhi_boot_torch_present(void);
+
+/* Join the job that these variables describe. PE 0 starts its hub.
+ * Returns  as boot_tcp; ERR_OPTION (a variable that is not a number in its range). */
+int shmemhi_boot_torch(const shmemhi_options_t *opt, const shmemhi_log_t *log, shmemh_boot_t *boot,
+		       shmemhi_err_t *err);
+
 /* A job of one PE. Cannot fail. */
 void shmemhi_boot_self(shmemh_boot_t *boot);
 

@@ -52,6 +52,8 @@ typedef struct client {
 	char cut_off_text[SHMEMHI_ERR_NBYTES];
 	int is_leaving;
 	uint64_t leave_deadline;
+	int failed_status; /* why this PE leaves init; 0: it leaves in good order */
+	char failed_text[SHMEMHI_ERR_NBYTES];
 	void (*gone)(void *arg, int pe, uint32_t cause);
 	void *gone_arg;
 } client_t;
@@ -125,7 +127,7 @@ static void on_some_result(client_t *c)
 static void on_fail(client_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
-	int is_ours = f->arg >= SHMEMH_ERR_ARGUMENT && f->arg <= SHMEMH_ERR_OPTION;
+	int is_ours = SHMEMHI_IS_STATUS(f->arg);
 
 	if ((f->type == SHMEMHI_SOME_FAIL) != (c->some != NULL) ||
 	    f->seq != (c->some ? c->some->tag : c->seq))
@@ -425,9 +427,23 @@ static void client_close(void *state)
 
 	begin_leaving(c);
 	/* If this fails the hub is lost, and there is no one to notify. */
-	(void)shmemhi_send_all(c->fd, &bye, sizeof(bye), c->leave_deadline);
+	if (c->failed_status != SHMEMH_OK)
+		(void)shmemhi_send_excuse(c->fd, c->failed_status, c->failed_text,
+					  c->leave_deadline);
+	else
+		(void)shmemhi_send_all(c->fd, &bye, sizeof(bye), c->leave_deadline);
 	stop_monitor(c);
 	free_client(c);
+}
+
+void shmemhi_boot_explain(const shmemh_boot_t *boot, int status, const char *text)
+{
+	client_t *c = boot->state;
+
+	if (boot->close != client_close)
+		return;
+	c->failed_status = status;
+	snprintf(c->failed_text, sizeof(c->failed_text), "%s", text);
 }
 
 /* ---- start ---- */
@@ -476,8 +492,12 @@ static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
 	if (c->fd < 0)
 		return -c->fd;
 	status = shmemhi_thread_start(&c->monitor, "shmem_monitor", monitor_main, c);
-	if (status != 0)
-		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "pthread_create: %s", strerror(status));
+	if (status != 0) {
+		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "pthread_create: %s", strerror(status));
+		shmemhi_excuse(c->fd, SHMEMH_ERR_SYSTEM, err->text);
+		c->fd = -1;
+		return SHMEMH_ERR_SYSTEM;
+	}
 	status = wait_verdict(c, deadline, text, sizeof(text));
 	if (status == SHMEMH_OK)
 		return SHMEMH_OK;
@@ -490,8 +510,6 @@ int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmem
 		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err)
 {
 	shmemhi_id_t unpacked;
-	client_t *c;
-	int status;
 
 	if (n_pes < 1 || pe < 0 || pe >= n_pes)
 		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
@@ -500,11 +518,23 @@ int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmem
 		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
 				    "the unique id is damaged: it is not what shmemh_get_uniqueid "
 				    "made");
+	return shmemhi_boot_hub(&unpacked, pe, n_pes, opt, log, boot, err);
+}
+
+int shmemhi_boot_hub(const shmemhi_id_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
+		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err)
+{
+	client_t *c;
+	int status;
+
 	c = new_client(pe, n_pes, opt, log);
-	if (!c)
-		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "bootstrap client: %s%s",
-				    strerror(errno), shmemhi_descriptor_advice(errno));
-	status = join_job(c, &unpacked, err);
+	if (!c) {
+		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "bootstrap client: %s%s", strerror(errno),
+			     shmemhi_descriptor_advice(errno));
+		shmemhi_connect_excuse(id, pe, n_pes, opt, log, SHMEMH_ERR_SYSTEM, err->text);
+		return SHMEMH_ERR_SYSTEM;
+	}
+	status = join_job(c, id, err);
 	if (status != SHMEMH_OK) {
 		free_client(c);
 		return status;

@@ -197,8 +197,8 @@ static bool may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n
 		return false;
 	for (i = 0; i < id->n_addrs; i++)
 		if (attempts[i].outcome == NOBODY)
-			n_open += n_rounds < 2 || ns < REFUSED_NS;
-		else if (!is_final(&attempts[i]))
+			n_open += id->may_be_late || n_rounds < 2 || ns < REFUSED_NS;
+		else if (id->may_be_late || !is_final(&attempts[i]))
 			n_open += !has_final || ns < OTHERS_NS;
 	return n_open > 0;
 }
@@ -213,6 +213,27 @@ static bool all_are(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t
 	return true;
 }
 
+/* The environment of torchrun takes the place of a unique id if may_be_late. */
+
+static const char *has_other_secret(const shmemhi_id_t *id)
+{
+	return id->may_be_late
+		       ? "the hub has another secret: MASTER_ADDR, MASTER_PORT, WORLD_SIZE or "
+			 "TORCHELASTIC_RUN_ID differ between the PEs, another job has the "
+			 "port MASTER_PORT + 1, or the PEs call shmemh_init a different "
+			 "number of times"
+		       : "the secret of this unique id is wrong: it was made for another job";
+}
+
+static const char *why_nobody(const shmemhi_id_t *id)
+{
+	return id->may_be_late ? "PE 0, on the host MASTER_ADDR, does not listen on port "
+				 "MASTER_PORT + 1: it has not started or has ended, or all PEs of "
+				 "the job are in already"
+			       : "the process that made the unique id has ended, or all PEs of the "
+				 "job are in already";
+}
+
 static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmemhi_err_t *err)
 {
 	char text[320];
@@ -222,17 +243,13 @@ static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmem
 		return -shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "no socket to connect to the hub: %s",
 				     text);
 	if (has(id, attempts, WRONG_SECRET))
-		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP,
-				     "the secret of this unique id is wrong: it was made for "
-				     "another job: %s",
+		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP, "%s: %s", has_other_secret(id),
 				     text);
 	if (has(id, attempts, OTHER_VERSION))
 		return -shmemhi_fail(err, SHMEMH_ERR_VERSION, "hub: %s", text);
 	if (all_are(id, attempts, NOBODY))
-		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP,
-				     "no hub at %s: the process that made the unique id has ended, "
-				     "or all PEs of the job are in already",
-				     text);
+		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP, "no hub at %s: %s", text,
+				     why_nobody(id));
 	return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP,
 			     "hub not reached: %s; SHMEMH_IFNAME chooses its interface", text);
 }
@@ -251,9 +268,12 @@ int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_secret_t *key, int
 		int i;
 
 		for (i = 0; i < id->n_addrs; i++) {
-			int fd = is_final(&attempts[i]) ? -1
-							: try_addr(&id->addrs[i], key, pe, n_pes,
-								   deadline, &attempts[i]);
+			int fd = -1;
+
+			/* At a port that all PEs know there may be an earlier job's hub. */
+			if (id->may_be_late || !is_final(&attempts[i]))
+				fd = try_addr(&id->addrs[i], key, pe, n_pes, deadline,
+					      &attempts[i]);
 
 			shmemhi_addr_text(&id->addrs[i], where);
 			if (fd >= 0)

@@ -59,7 +59,9 @@ typedef struct some {
 	uint64_t deadline;
 	blob_t *result; /* frame; [n_pes] there; shares of the size of the first; NULL: no memory */
 	uint64_t one;   /* bytes of the first share that came */
-	blob_t *fail;   /* it failed, and this frame is for the members that have not come */
+	blob_t *fail;   /* it failed, and this frame is for the members that have not come; with
+			   it the entry stands for all of these members and tag that failed */
+	uint32_t *missed; /* [n_pes] if it failed: calls that fail for each member */
 } some_t;
 
 enum hub_phase {
@@ -82,8 +84,9 @@ typedef struct hub {
 	conn_t *conns;         /* oldest first */
 	conn_t **conns_end;
 	int n_conns;
-	int n_unproved; /* connections without a complete hello, dead ones too until buried */
-	int n_refused;  /* wrong secrets so far */
+	int n_unproved;   /* connections without a complete hello, dead ones too until buried */
+	int n_refused;    /* wrong secrets so far */
+	bool may_be_late; /* of its id: the environment of torchrun */
 	conn_t **by_pe;
 	uint32_t *causes; /* [n_pes] shmemd_cause of those that are gone */
 	char *was_told;   /* [n_pes] 1: the failure of the start was sent to it */
@@ -101,6 +104,10 @@ typedef struct hub {
 	uint64_t nbytes;        /* of the first share */
 
 	some_t *gathers; /* among some PEs, oldest first */
+
+	/* What the first PE that left during its init gave as the reason; status 0: none has. */
+	int excuse_status;
+	char excuse_text[SHMEMHI_MAX_TEXT];
 
 	/* The reason of a failed start, or of the last collective that failed. */
 	int fail_status;

@@ -198,6 +198,10 @@ static void set_gone_failure(hub_t *hub)
 	size_t used = 0;
 	int pe;
 
+	if (hub->excuse_status != SHMEMH_OK) {
+		set_failure(hub, hub->excuse_status, "%s", hub->excuse_text);
+		return;
+	}
 	for (pe = 0; pe < hub->n_pes && used + 64 < sizeof(text); pe++)
 		if (hub->causes[pe] != SHMEMD_CAUSE_NONE)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%sPE %d %s",
@@ -314,10 +318,46 @@ void hub_lost(hub_t *hub, conn_t *c)
 		return;
 	hub->was_told[c->pe] = 1;
 	hub->n_told++;
-	set_failure(hub, SHMEMH_ERR_PEER,
-		    "PE %d (%s) connected, and was lost before all %d PEs were there", c->pe,
-		    c->where, hub->n_pes);
+	if (hub->excuse_status != SHMEMH_OK)
+		set_failure(hub, hub->excuse_status, "%s", hub->excuse_text);
+	else
+		set_failure(hub, SHMEMH_ERR_PEER,
+			    "PE %d (%s) connected, and was lost before all %d PEs were there",
+			    c->pe, c->where, hub->n_pes);
 	fail_start(hub);
+}
+
+/* Keep the reason for which c->pe leaves, if it gives one. Returns false if it is none. */
+static bool keep_excuse(hub_t *hub, const conn_t *c)
+{
+	const shmemhi_frame_t *f = &c->in.head;
+	const char *text = (const char *)c->in.body;
+
+	if (f->nbytes == 0)
+		return true;
+	if (!SHMEMHI_IS_STATUS(f->arg) || f->nbytes > SHMEMHI_MAX_TEXT ||
+	    text[f->nbytes - 1] != '\0')
+		return false;
+	if (hub->excuse_status != SHMEMH_OK)
+		return true;
+	hub->excuse_status = (int)f->arg;
+	snprintf(hub->excuse_text, sizeof(hub->excuse_text), "PE %d: %.*s", c->pe,
+		 SHMEMHI_MAX_TEXT - 32, text);
+	return true;
+}
+
+/* Returns false if the frame breaks the protocol. */
+static bool hub_bye(hub_t *hub, conn_t *c)
+{
+	if (!keep_excuse(hub, c))
+		return false;
+	if (hub->phase == HUB_RUNNING) {
+		gone(hub, c, SHMEMD_CAUSE_LEFT);
+		hub_end(c);
+	} else { /* the start fails because of it */
+		c->state = CONN_DEAD;
+	}
+	return true;
 }
 
 void hub_frame(hub_t *hub, conn_t *c)
@@ -326,12 +366,12 @@ void hub_frame(hub_t *hub, conn_t *c)
 
 	if (hub->phase == HUB_RUNNING && f->type == SHMEMHI_SOME && hub_some_part(hub, c))
 		return;
+	if (f->type == SHMEMHI_BYE && (hub->phase == HUB_RUNNING || f->nbytes > 0) &&
+	    hub_bye(hub, c))
+		return;
 	if (hub->phase == HUB_RUNNING && f->type == SHMEMHI_PART && f->nbytes > 0 &&
 	    f->seq <= hub->seq && !(f->seq == hub->seq && hub->part_nbytes[c->pe] != 0)) {
 		hub_part(hub, c);
-	} else if (hub->phase == HUB_RUNNING && f->type == SHMEMHI_BYE && f->nbytes == 0) {
-		gone(hub, c, SHMEMD_CAUSE_LEFT);
-		hub_end(c);
 	} else {
 		shmemhi_log(&hub->log, SHMEMHI_WARN,
 			    "hub: PE %d (%s) broke the protocol (frame type %u, collective %" PRIu64

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Gathers among some PEs of a job. A member that is gone is not waited for; its byte in the result
- * says so, and since the hub alone decides who is gone, all members get the same result.
+ * says so, also if it died after it gave its share. Since the hub alone decides who is gone, all
+ * members get the same result.
  *
  * Calls with the same members and tag are matched in order: the n-th of each member belong
  * together. A gather that failed because a member did not come in time is kept for that member: its
- * late call fails, too, and does not meet the next gather of the others. */
+ * late call fails, too, and does not meet the next gather of the others. Only the number of such
+ * calls is kept for each member, with the latest failure: members that try again and again without
+ * one that never comes do not fill the hub's memory. */
 #include "boot/hub.h"
 
 #include <inttypes.h>
@@ -22,6 +25,7 @@ static void free_some(some_t *s)
 		hub_unref(s->fail);
 	free(s->pes);
 	free(s->nbytes);
+	free(s->missed);
 	free(s);
 }
 
@@ -39,14 +43,50 @@ static unsigned char *there_of(const some_t *s)
 	return s->result->bytes + sizeof(shmemhi_frame_t);
 }
 
+/* Has member `at` come to it? To gathers that failed: as often as they were missed. */
+static bool has_come(const some_t *s, int at)
+{
+	return s->fail ? s->missed[at] == 0 : s->nbytes[at] != 0;
+}
+
 static bool is_complete(const hub_t *hub, const some_t *s)
 {
 	int i;
 
 	for (i = 0; i < s->n_pes; i++)
-		if (s->nbytes[i] == 0 && hub->by_pe[s->pes[i]])
+		if (!has_come(s, i) && hub->by_pe[s->pes[i]])
 			return false;
 	return true;
+}
+
+static bool is_of(const some_t *s, uint64_t tag, const int32_t *pes, int n_pes)
+{
+	return s->tag == tag && s->n_pes == n_pes &&
+	       memcmp(s->pes, pes, (size_t)n_pes * sizeof(*pes)) == 0;
+}
+
+/* A gather has failed: count the members that missed it, in the record of those that failed before,
+ * if there is one. It is in the list before s, and its failure becomes that of s. */
+static some_t *keep_missed(hub_t *hub, some_t *s)
+{
+	some_t *kept = hub->gathers;
+	int i;
+
+	while (kept != s && !(kept->fail && is_of(kept, s->tag, s->pes, s->n_pes)))
+		kept = kept->next;
+	for (i = 0; i < s->n_pes; i++)
+		kept->missed[i] += s->nbytes[i] == 0;
+	if (s->result)
+		hub_unref(s->result);
+	s->result = NULL;
+	if (kept == s)
+		return s;
+	hub_unref(kept->fail);
+	kept->fail = s->fail;
+	s->fail = NULL;
+	unlink_some(hub, s);
+	free_some(s);
+	return kept;
 }
 
 /* Send the failure to the members that came, and keep it for the others. */
@@ -67,7 +107,9 @@ static void fail_some(hub_t *hub, some_t *s, int status, const char *text)
 		else if (s->nbytes[i] != 0 && c)
 			c->state = CONN_DEAD; /* as wherever memory for a frame is missing */
 	}
-	if (is_complete(hub, s) || !s->fail) {
+	if (s->fail)
+		s = keep_missed(hub, s);
+	if (!s->fail || is_complete(hub, s)) {
 		unlink_some(hub, s);
 		free_some(s);
 	}
@@ -108,6 +150,9 @@ static void finish_some(hub_t *hub, some_t *s)
 		return;
 	}
 	for (i = 0; i < s->n_pes; i++)
+		if (!hub->by_pe[s->pes[i]])
+			there_of(s)[i] = 0;
+	for (i = 0; i < s->n_pes; i++)
 		if (hub->by_pe[s->pes[i]])
 			hub_send_blob(hub->by_pe[s->pes[i]], s->result);
 	unlink_some(hub, s);
@@ -119,8 +164,7 @@ static some_t *find_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes
 {
 	some_t *s = hub->gathers;
 
-	while (s && (s->tag != tag || s->n_pes != n_pes || s->nbytes[at] != 0 ||
-		     memcmp(s->pes, pes, (size_t)n_pes * sizeof(*pes)) != 0))
+	while (s && (!is_of(s, tag, pes, n_pes) || has_come(s, at)))
 		s = s->next;
 	return s;
 }
@@ -137,7 +181,8 @@ static some_t *new_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes,
 	s->n_pes = n_pes;
 	s->pes = malloc((size_t)n_pes * sizeof(*s->pes));
 	s->nbytes = calloc((size_t)n_pes, sizeof(*s->nbytes));
-	if (!s->pes || !s->nbytes) {
+	s->missed = calloc((size_t)n_pes, sizeof(*s->missed));
+	if (!s->pes || !s->nbytes || !s->missed) {
 		free_some(s);
 		return NULL;
 	}
@@ -226,7 +271,7 @@ bool hub_some_part(hub_t *hub, conn_t *c)
 		return true;
 	}
 	if (s->fail) {
-		s->nbytes[at] = 1;
+		s->missed[at]--;
 		hub_send_blob(c, s->fail);
 	} else {
 		add_share(s, at, c->in.body + before, f->nbytes - before, f->arg);

@@ -117,15 +117,25 @@ static int find(const struct ifaddrs *list, const char *ifname, found_t *found)
 	return n_found;
 }
 
-static int listen_on(shmemhi_addr_t *addr)
+/* All addresses: those of IPv4 too, whatever net.ipv6.bindv6only says. */
+static bool is_any6(const shmemhi_addr_t *addr)
+{
+	return addr->any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&addr->v6.sin6_addr);
+}
+
+int shmemhi_listen_on(shmemhi_addr_t *addr)
 {
 	int fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	socklen_t nbytes = shmemhi_addr_nbytes(addr);
+	const int off = 0, on = 1;
 	int saved;
 
 	if (fd < 0)
 		return -1;
-	if (bind(fd, &addr->any, nbytes) == 0 && listen(fd, BACKLOG) == 0 &&
+	/* A port that the caller names may have had the connections of an earlier job. */
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	    (!is_any6(addr) || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) &&
+	    bind(fd, &addr->any, nbytes) == 0 && listen(fd, BACKLOG) == 0 &&
 	    getsockname(fd, &addr->any, &nbytes) == 0)
 		return fd;
 	saved = errno;
@@ -170,7 +180,7 @@ int shmemhi_listen(const char *ifname, int *fds, shmemhi_addr_t *addrs, shmemhi_
 		n = fail_ifname(list, ifname, err);
 	freeifaddrs(list);
 	for (i = 0; i < n_found && n < SHMEMHI_ID_MAX_ADDRS; i++) {
-		fds[n] = listen_on(&found[i].addr);
+		fds[n] = shmemhi_listen_on(&found[i].addr);
 		if (fds[n] < 0) {
 			failed_errno = errno;
 			continue;

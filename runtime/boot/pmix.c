@@ -30,6 +30,7 @@ bool shmemhi_boot_pmix_built(void)
 #include <pmix.h>
 #include <stdbool.h>
 #include "base/clock.h"
+#include "boot/uniqueid.h"
 
 #define LIBRARY "libpmix.so.2"
 #define ASK_AGAIN_MS 20
@@ -111,15 +112,12 @@ static int get_n_pes(pmix_lib_t *p, int *n_pes, shmemhi_err_t *err)
 	return SHMEMH_OK;
 }
 
-static int put_id(pmix_lib_t *p, int n_pes, shmemh_uniqueid_t *id, shmemhi_err_t *err)
+static int put_id(pmix_lib_t *p, const shmemh_uniqueid_t *id, shmemhi_err_t *err)
 {
 	char text[SHMEMH_UNIQUEID_TEXT_NBYTES];
 	pmix_value_t value;
 	pmix_status_t pmix_status;
-	int status = shmemh_get_uniqueid(n_pes, id);
 
-	if (status != SHMEMH_OK)
-		return shmemhi_fail(err, status, "%s", shmemhi_thread_err()->text);
 	shmemh_uniqueid_to_text(id, text);
 	memset(&value, 0, sizeof(value));
 	value.type = PMIX_STRING;
@@ -187,10 +185,13 @@ static int join_job(pmix_lib_t *p, const shmemhi_options_t *opt, const shmemhi_l
 
 	if (status != SHMEMH_OK)
 		return status;
-	if (p->self.rank == 0)
-		status = put_id(p, n_pes, &id, err);
-	else
+	if (p->self.rank != 0)
 		status = get_id(p, &id, err);
+	else {
+		status = shmemhi_uniqueid_make(n_pes, opt, log, &id, err);
+		if (status == SHMEMH_OK)
+			status = put_id(p, &id, err);
+	}
 	if (status != SHMEMH_OK)
 		return status;
 	return shmemhi_boot_tcp(&id, (int)p->self.rank, n_pes, opt, log, boot, err);

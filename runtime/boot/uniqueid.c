@@ -88,6 +88,7 @@ int shmemhi_id_unpack(const shmemh_uniqueid_t *packed, shmemhi_id_t *id)
 	unsigned char sum[CHECKSUM_NBYTES];
 	int i;
 
+	id->may_be_late = false;
 	checksum(packed, sum);
 	if (memcmp(packed->bytes, magic, sizeof(magic)) != 0 ||
 	    memcmp(packed->bytes + AT_CHECKSUM, sum, sizeof(sum)) != 0)
@@ -129,13 +130,29 @@ int shmemh_uniqueid_from_text(const char *text, shmemh_uniqueid_t *id)
 	return SHMEMH_OK;
 }
 
+int shmemhi_uniqueid_make(int n_pes, const shmemhi_options_t *opt, const shmemhi_log_t *log,
+			  shmemh_uniqueid_t *id, shmemhi_err_t *err)
+{
+	int fds[SHMEMHI_ID_MAX_ADDRS];
+	shmemhi_id_t made;
+
+	if (sodium_init() < 0)
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
+				    "sodium_init failed: no random numbers");
+	memset(&made, 0, sizeof(made));
+	randombytes_buf(made.secret, sizeof(made.secret));
+	made.n_addrs = shmemhi_listen(opt->ifname, fds, made.addrs, err);
+	if (made.n_addrs < 0)
+		return -made.n_addrs;
+	shmemhi_id_pack(&made, id);
+	return shmemhi_hub_start(&made, n_pes, fds, opt, log, err);
+}
+
 int shmemh_get_uniqueid(int n_pes, shmemh_uniqueid_t *id)
 {
 	shmemhi_err_t *err = shmemhi_thread_err();
 	shmemhi_log_t log = {SHMEMHI_WARN, -1, n_pes};
-	int fds[SHMEMHI_ID_MAX_ADDRS];
 	shmemhi_options_t opt;
-	shmemhi_id_t made;
 	int status;
 
 	err->text[0] = '\0';
@@ -148,14 +165,5 @@ int shmemh_get_uniqueid(int n_pes, shmemh_uniqueid_t *id)
 	if (status != SHMEMH_OK)
 		return status;
 	log.level = opt.debug;
-	if (sodium_init() < 0)
-		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
-				    "sodium_init failed: no random numbers");
-	memset(&made, 0, sizeof(made));
-	randombytes_buf(made.secret, sizeof(made.secret));
-	made.n_addrs = shmemhi_listen(opt.ifname, fds, made.addrs, err);
-	if (made.n_addrs < 0)
-		return -made.n_addrs;
-	shmemhi_id_pack(&made, id);
-	return shmemhi_hub_start(&made, n_pes, fds, &opt, &log, err);
+	return shmemhi_uniqueid_make(n_pes, &opt, &log, id, err);
 }

@@ -4,6 +4,7 @@
 #ifndef SHMEMHI_BOOT_UNIQUEID_H
 #define SHMEMHI_BOOT_UNIQUEID_H
 
+#include <stdbool.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <shmem_host/boot.h>
@@ -24,6 +25,7 @@ typedef struct shmemhi_id {
 	unsigned char secret[SHMEMHI_ID_SECRET_NBYTES];
 	int n_addrs;
 	shmemhi_addr_t addrs[SHMEMHI_ID_MAX_ADDRS]; /* of the hub, the likeliest first */
+	bool may_be_late; /* PEs may look for the hub before it starts; not in the 128 bytes */
 } shmemhi_id_t;
 
 /* To and from the 128 bytes:
@@ -49,8 +51,20 @@ const char *shmemhi_addr_text(const shmemhi_addr_t *addr, char text[SHMEMHI_ADDR
  *             address), ERR_SYSTEM. */
 int shmemhi_listen(const char *ifname, int *fds, shmemhi_addr_t *addrs, shmemhi_err_t *err);
 
+/* Listen on that address, which receives the port. Returns a non-blocking socket; -1: errno. */
+int shmemhi_listen_on(shmemhi_addr_t *addr);
+
 /* Start the thread of a hub (hub.c), which takes over the sockets; on failure they are closed. */
 int shmemhi_hub_start(const shmemhi_id_t *id, int n_pes, const int *fds,
 		      const shmemhi_options_t *opt, const shmemhi_log_t *log, shmemhi_err_t *err);
+
+/* Start a hub for n_pes PEs on this host, and make its unique id: shmemh_get_uniqueid, for a caller
+ * that has read the options. Returns SHMEMH_OK, or what shmemhi_listen and shmemhi_hub_start do. */
+int shmemhi_uniqueid_make(int n_pes, const shmemhi_options_t *opt, const shmemhi_log_t *log,
+			  shmemh_uniqueid_t *id, shmemhi_err_t *err);
+
+/* Join the job of that hub: the second half of shmemhi_boot_tcp (boot.h). */
+int shmemhi_boot_hub(const shmemhi_id_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
+		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err);
 
 #endif

@@ -14,7 +14,8 @@
  *	PE -> hub   PART   seq, its share of host collective seq; arg: its timeout in nanoseconds
  *		    SOME   seq: tag; its share of a gather among some PEs, behind a
  *		           shmemhi_some_t and their numbers; arg: its timeout in nanoseconds
- *		    BYE    it leaves in good order
+ *		    BYE    it leaves in good order; with a body: because its init failed. arg:
+ *		           shmemh_status, body: one line of text
  *	hub -> PE   GO     all PEs are connected
  *		    RESULT seq, the shares of all PEs in order
  *		    FAIL   seq (0: the start), arg: shmemh_status, body: one line of text
@@ -42,13 +43,17 @@
 #include <sys/types.h>
 #include <sodium.h>
 #include <shmem_dev/abi/base.h>
+#include <shmem_host/status.h>
 
 SHMEMD_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is little-endian");
 
-#define SHMEMHI_WIRE_MAGIC "SHMEMHB\2" /* the last byte is the version */
+#define SHMEMHI_WIRE_MAGIC "SHMEMHB\3" /* the last byte is the version */
 #define SHMEMHI_MAX_PART (1u << 20)    /* bytes of a share; see shmemh_boot_t.allgather */
 #define SHMEMHI_MAX_SOME (1u << 16)    /* likewise; see shmemh_gather_t */
 #define SHMEMHI_MAX_TEXT 480           /* bytes of a FAIL's text; fits shmemhi_err_t */
+
+/* Is the arg of a FAIL or BYE a failure of enum shmemh_status? */
+#define SHMEMHI_IS_STATUS(arg) ((arg) >= SHMEMH_ERR_ARGUMENT && (arg) <= SHMEMH_ERR_NIC)
 
 typedef struct shmemhi_secret {
 	unsigned char bytes[crypto_auth_KEYBYTES];

@@ -24,4 +24,7 @@ void shmemhi_report(const shmemh_t *job);
 int shmemhi_device_open(shmemh_t *job);
 void shmemhi_device_close(shmemh_t *job);
 
+/* Log the error record, if it has an error that the program never read. */
+void shmemhi_device_tell(const shmemh_t *job);
+
 #endif

@@ -58,7 +58,8 @@ int shmemhi_team_write_ctx(shmemh_t *job, shmemhi_team_t *team)
 		.size = (uint32_t)sizeof team->ctx,
 		.my_pe = team->my_pe,
 		.n_pes = team->n_pes,
-		.flags = team->ctx_flags,
+		.flags = team->ctx_flags | SHMEMD_CTX_CHECKABLE |
+			 SHMEMD_CTX_GENERATION(team->generation),
 		.heap = shmemhi_mem_base(job, job->pe),
 		.heap_nbytes = shmemhi_mem_reserved(job),
 		.peers = team->peers,
@@ -138,6 +139,19 @@ int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx, uin
 	return SHMEMH_OK;
 }
 
+/* A program that ignores the statuses of device calls learns at least here of the first error. */
+void shmemhi_device_tell(const shmemh_t *job)
+{
+	char text[512];
+
+	if (!job->error || !__atomic_load_n(&job->error->status, __ATOMIC_ACQUIRE) ||
+	    atomic_load(&job->is_error_read))
+		return;
+	shmemhi_log(&job->log, SHMEMHI_WARN,
+		    "a device call failed, and the program has not read it (shmemh_error_get): %s",
+		    shmemh_error_format(job->error, text, sizeof text));
+}
+
 int shmemh_error_get(const shmemh_t *job, shmemd_error_t *err)
 {
 	uint32_t status;
@@ -147,6 +161,8 @@ int shmemh_error_get(const shmemh_t *job, shmemd_error_t *err)
 	/* The device stores status last, with release. This acquire load makes the other fields
 	 * valid. */
 	status = __atomic_load_n(&job->error->status, __ATOMIC_ACQUIRE);
+	if (status)
+		atomic_store(&((shmemh_t *)(uintptr_t)job)->is_error_read, 1);
 	if (err) {
 		memset(err, 0, sizeof *err);
 		if (status)
@@ -163,6 +179,7 @@ int shmemh_error_clear(shmemh_t *job)
 		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
 	memset(job->error, 0, sizeof *job->error);
+	atomic_store(&job->is_error_read, 0);
 	/* Not `reports`: a running kernel may hold its lock, and its number never repeats. */
 	return shmemhi_done(
 		job, shmemhi_dev_write(job, job->latch, &zero, offsetof(shmemd_latch_t, reports)));

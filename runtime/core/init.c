@@ -2,23 +2,27 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Start and end of a job as a table of phases. If a phase fails to start, the phases before it
  * are closed in reverse order, as in finalize. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "boot/boot.h"
 #include "core/core.h"
 #include "ib/ib.h"
 #include "mem/mem.h"
 
+/* A PE with a bad option fails after it has joined, so that the others learn why it does not take
+ * part. */
 static int options_up(shmemh_t *job)
 {
 	int status;
 
 	job->log = (shmemhi_log_t){SHMEMHI_WARN, -1, 0};
 	status = shmemhi_options_read(&job->opt, &job->log, &job->err);
-	if (status == SHMEMH_OK)
-		job->log.level = job->opt.debug;
-	return status;
+	job->log.level = job->opt.debug;
+	job->option_status = status;
+	return SHMEMH_OK;
 }
 
 /* attr->uniqueid takes precedence over the environment: the program set it on purpose. */
@@ -79,15 +83,17 @@ static int boot_up(shmemh_t *job)
 		status = tcp_up(job);
 	else if (shmemhi_boot_pmix_present())
 		status = shmemhi_boot_pmix(&job->opt, &job->log, &job->boot, &job->err);
+	else if (shmemhi_boot_torch_present())
+		status = shmemhi_boot_torch(&job->opt, &job->log, &job->boot, &job->err);
 	else
 		self_up(job);
 	if (status != SHMEMH_OK)
-		return status;
+		return job->option_status != SHMEMH_OK ? job->option_status : status;
 	job->pe = job->boot.pe;
 	job->n_pes = job->boot.n_pes;
 	job->log.pe = job->pe;
 	job->log.n_pes = job->n_pes;
-	return SHMEMH_OK;
+	return job->option_status;
 }
 
 static void tables_down(shmemh_t *job)
@@ -189,18 +195,44 @@ static void go_down(shmemh_t *job)
 		job->boot.close(job->boot.state);
 }
 
+/* "init: 812.4 ms: bootstrap 640.1, memory 3.0, ...": phases that took a tenth of a millisecond. */
+static void log_times(const shmemh_t *job, const uint64_t ns[N_PHASES])
+{
+	char text[256] = "";
+	uint64_t total = 0;
+	size_t used = 0;
+
+	for (int i = 0; i < N_PHASES; i++) {
+		total += ns[i];
+		if (ns[i] >= SHMEMHI_MS / 10 && used < sizeof text)
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s %s %.1f",
+						 used ? "," : ":", phases[i].name,
+						 (double)ns[i] / SHMEMHI_MS);
+	}
+	shmemhi_log(&job->log, SHMEMHI_INFO, "init took %.1f ms%s", (double)total / SHMEMHI_MS,
+		    text);
+}
+
 static int go_up(shmemh_t *job)
 {
+	uint64_t ns[N_PHASES] = {0};
+
 	while (job->phases_up < N_PHASES) {
 		const struct phase *p = &phases[job->phases_up];
-		int status = p->up(job);
+		uint64_t begin = shmemhi_now();
+		int status;
 
+		snprintf(job->call, sizeof job->call, "init (%s)", p->name);
+		status = p->up(job);
+
+		ns[job->phases_up] = shmemhi_now() - begin;
 		if (status != SHMEMH_OK) {
 			shmemhi_log(&job->log, SHMEMHI_INFO, "init stopped in phase: %s", p->name);
 			return status;
 		}
 		job->phases_up++;
 	}
+	log_times(job, ns);
 	return SHMEMH_OK;
 }
 
@@ -260,12 +292,14 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	pthread_mutex_init(&job->gone_lock, NULL);
 	status = go_up(job);
 	if (status == SHMEMH_OK) {
+		shmemhi_enlist(job); /* without memory: the handle is not checked */
 		shmemhi_report(job);
 		*out = job;
 		return SHMEMH_OK;
 	}
 	shmemhi_done(job, status);
 	shmemhi_keep_thread_err(&job->err);
+	shmemhi_boot_explain(&job->boot, status, job->err.text);
 	go_down(job);
 	pthread_mutex_destroy(&job->gone_lock);
 	free(job);
@@ -287,10 +321,14 @@ int shmemh_finalize(shmemh_t *job)
 
 	if (!job)
 		return SHMEMH_OK;
+	if (shmemhi_is_finalized(job))
+		return shmemhi_refused(job, "finalize");
 	if (job->pid != getpid()) {
+		shmemhi_delist(job);
 		free_copy(job);
 		return SHMEMH_OK;
 	}
+	shmemhi_device_tell(job);
 	/* No PE may unmap memory before all PEs have stopped using it. If a PE died or left, the
 	 * PEs cannot agree on that moment: close at once, without waiting for the failed PE. */
 	if (shmemhi_broken(job)) {
@@ -300,10 +338,12 @@ int shmemh_finalize(shmemh_t *job)
 		/* Before the barrier: a PE that leaves the barrier first may be gone before this
 		 * one does. */
 		expect_leaving(job);
-		status = shmemh_barrier(job);
+		shmemhi_begin(job);
+		status = shmemhi_done(job, shmemhi_barrier(job, "finalize"));
 	}
 	if (status != SHMEMH_OK)
 		shmemhi_keep_thread_err(&job->err);
+	shmemhi_delist(job);
 	go_down(job);
 	pthread_mutex_destroy(&job->gone_lock);
 	free(job);

@@ -21,6 +21,18 @@ shmemhi_team_t *shmemhi_team_find(const shmemh_t *job, shmemh_team_t handle)
 	return (shmemhi_team_t *)(uintptr_t)team;
 }
 
+/* The table is locked for queries, which any thread may call: the slot of a stale handle may be
+ * written to meanwhile. Collectives need no lock, since their thread alone changes the table. */
+static void lock(const shmemh_t *job)
+{
+	pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&job->gone_lock);
+}
+
+static void unlock(const shmemh_t *job)
+{
+	pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&job->gone_lock);
+}
+
 int shmemhi_fail_no_team(shmemh_t *job, const char *call, shmemh_team_t handle)
 {
 	if (handle == SHMEMH_TEAM_INVALID)
@@ -55,42 +67,60 @@ void shmemhi_team_remove(shmemh_t *job, shmemhi_team_t *team)
 
 	pthread_mutex_lock(&job->gone_lock);
 	old = *team;
-	*team = (shmemhi_team_t){.sync = old.sync, .generation = old.generation};
+	*team = (shmemhi_team_t){.sync = old.sync, .self = old.self, .generation = old.generation};
 	pthread_mutex_unlock(&job->gone_lock);
 	shmemhi_team_drop(job, &old);
 	job->team_slots &= ~((uint64_t)1 << (team - job->teams));
 }
 
-static const shmemhi_team_t *find(const shmemh_t *job, shmemh_team_t team, const char *call)
-{
-	return shmemhi_refused(job, call) ? NULL : shmemhi_team_find(job, team);
-}
-
 int shmemh_team_my_pe(const shmemh_t *job, shmemh_team_t team)
 {
-	const shmemhi_team_t *t = find(job, team, "team_my_pe");
+	const shmemhi_team_t *t;
+	int my_pe;
 
-	return t ? t->my_pe : -1;
+	if (shmemhi_refused(job, "team_my_pe"))
+		return -1;
+	lock(job);
+	t = shmemhi_team_find(job, team);
+	my_pe = t ? t->my_pe : -1;
+	unlock(job);
+	return my_pe;
 }
 
 int shmemh_team_n_pes(const shmemh_t *job, shmemh_team_t team)
 {
-	const shmemhi_team_t *t = find(job, team, "team_n_pes");
+	const shmemhi_team_t *t;
+	int n_pes;
 
-	return t ? t->n_pes : -1;
+	if (shmemhi_refused(job, "team_n_pes"))
+		return -1;
+	lock(job);
+	t = shmemhi_team_find(job, team);
+	n_pes = t ? t->n_pes : -1;
+	unlock(job);
+	return n_pes;
+}
+
+static int translate(const shmemhi_team_t *src, int pe, const shmemhi_team_t *dst)
+{
+	if (!src || !dst || pe < 0 || pe >= src->n_pes)
+		return -1;
+	for (int i = 0; i < dst->n_pes; i++)
+		if (dst->world_pe[i] == src->world_pe[pe])
+			return i;
+	return -1;
 }
 
 int shmemh_team_translate_pe(const shmemh_t *job, shmemh_team_t src, int pe, shmemh_team_t dst)
 {
-	const shmemhi_team_t *s = find(job, src, "team_translate_pe");
-	const shmemhi_team_t *d = s ? find(job, dst, "team_translate_pe") : NULL;
+	int found;
 
-	if (!d || pe < 0 || pe >= s->n_pes)
+	if (shmemhi_refused(job, "team_translate_pe"))
 		return -1;
-	for (int i = 0; i < d->n_pes; i++)
-		if (d->world_pe[i] == s->world_pe[pe])
-			return i;
-	return -1;
+	lock(job);
+	found = translate(shmemhi_team_find(job, src), pe, shmemhi_team_find(job, dst));
+	unlock(job);
+	return found;
 }
 
 /* Fill one of the first two teams: all PEs, or those whose memory is mapped here. */
@@ -210,6 +240,18 @@ static int take_sync(shmemh_t *job)
 	return status;
 }
 
+/* The contexts in device memory stay where they are for the life of the job: a kernel that uses the
+ * context of a destroyed team finds a zeroed one there. */
+static int alloc_selves(shmemh_t *job)
+{
+	int status = shmemhi_dev_alloc(job, sizeof *job->selves * SHMEMHI_MAX_TEAMS,
+				       (void **)&job->selves);
+
+	for (int t = 0; status == SHMEMH_OK && t < SHMEMHI_MAX_TEAMS; t++)
+		job->teams[t].self = job->selves + t;
+	return status;
+}
+
 int shmemhi_teams_open(shmemh_t *job)
 {
 	int status = take_sync(job);
@@ -218,6 +260,8 @@ int shmemhi_teams_open(shmemh_t *job)
 		return status;
 	job->team_slots = ((uint64_t)1 << SHMEMHI_FIRST_OWN) - 1;
 	status = alloc_scratch(job);
+	if (status == SHMEMH_OK)
+		status = alloc_selves(job);
 	for (int t = 0; t < SHMEMHI_FIRST_OWN && status == SHMEMH_OK; t++)
 		status = make_local(job, &job->teams[t], t == SHMEMH_TEAM_NODE);
 	status = shmemhi_agree(job, status);
@@ -243,6 +287,9 @@ void shmemhi_teams_close(shmemh_t *job)
 	shmemhi_ib_unready(job);
 	for (int t = 0; t < SHMEMHI_MAX_TEAMS; t++)
 		shmemhi_team_remove(job, &job->teams[t]);
+	if (job->selves)
+		shmemhi_dev_free(job, job->selves);
+	job->selves = NULL;
 	free_scratch(job);
 }
 

@@ -78,8 +78,6 @@ int shmemhi_team_fill(shmemh_t *job, shmemhi_team_t *team, const int *members, i
 	if (status == SHMEMH_OK)
 		status = shmemhi_pinned_alloc(job, (size_t)n * sizeof *team->causes,
 					      (void **)&team->causes, &job->err);
-	if (status == SHMEMH_OK)
-		status = shmemhi_dev_alloc(job, sizeof *team->self, (void **)&team->self);
 	/* A team that had the slot before has left its numbers there. */
 	if (status == SHMEMH_OK)
 		status = shmemhi_heap_zero(job, team->sync,
@@ -89,17 +87,20 @@ int shmemhi_team_fill(shmemh_t *job, shmemhi_team_t *team, const int *members, i
 
 void shmemhi_team_drop(shmemh_t *job, shmemhi_team_t *team)
 {
+	static const shmemd_ctx_t none;
+
+	if (team->self && team->n_pes)
+		shmemhi_dev_write(job, team->self, &none, sizeof none);
 	if (team->peers)
 		shmemhi_dev_free(job, team->peers);
 	if (team->abort_word)
 		shmemhi_pinned_free(job, team->abort_word);
 	if (team->causes)
 		shmemhi_pinned_free(job, team->causes);
-	if (team->self)
-		shmemhi_dev_free(job, team->self);
 	free(team->world_pe);
 	free(team->roster);
-	*team = (shmemhi_team_t){.sync = team->sync, .generation = team->generation};
+	*team = (shmemhi_team_t){
+		.sync = team->sync, .self = team->self, .generation = team->generation};
 }
 
 /* Find the shortest range of members that includes every member mapped on this PE. */

@@ -58,10 +58,14 @@ static int share_failure(shmemh_t *job, const int32_t *roster, int n, uint64_t t
 			     .nbytes = sizeof *job->texts,
 			     .there = job->team_scratch->there};
 
-	if (shmemhi_gather_some(job, &g) == SHMEMH_OK && mine->status == SHMEMH_OK)
-		shmemhi_fail(&job->err, status, "PE %d: %.*s", roster[worst],
-			     SHMEMHI_ERR_NBYTES - 32, job->texts[worst].text);
-	return status;
+	if (shmemhi_gather_some(job, &g) != SHMEMH_OK || mine->status != SHMEMH_OK)
+		return status;
+	if (!job->team_scratch->there[worst])
+		return shmemhi_fail(&job->err, status,
+				    "PE %d: %s; it died or left the job before it said more",
+				    roster[worst], shmemh_strerror(status));
+	return shmemhi_fail(&job->err, status, "PE %d: %.*s", roster[worst],
+			    SHMEMHI_ERR_NBYTES - 32, job->texts[worst].text);
 }
 
 /* Gather mine, and agree on a status: SHMEMH_OK if no PE of the roster failed, else, on all PEs,
@@ -135,16 +139,14 @@ static int refuse_null(shmemh_t *job, const char *call)
 /* ---- making a team ---- */
 
 /* A team cannot be made with a PE that is gone. */
-static int check_there(shmemh_t *job, int n)
+static int check_there(shmemh_t *job, const int32_t *roster, int n)
 {
-	const shmemhi_team_scratch_t *s = job->team_scratch;
-
 	for (int i = 0; i < n; i++)
-		if (!s->there[i])
+		if (!job->team_scratch->there[i])
 			return shmemhi_fail(&job->err, SHMEMH_ERR_PEER,
 					    "PE %d died or left the job: no team can be made with "
 					    "it, make one of the others",
-					    s->roster[i]);
+					    roster[i]);
 	return SHMEMH_OK;
 }
 
@@ -204,7 +206,7 @@ static int agree_slot(shmemh_t *job, int n, int my_pe, int status, int *slot)
 
 	status = agree(job, s->roster, n, TAG_MAKE(ROUND_SLOT, 0), &mine);
 	if (status == SHMEMH_OK)
-		status = check_there(job, n);
+		status = check_there(job, s->roster, n);
 	if (status != SHMEMH_OK)
 		return status;
 	*slot = choose_slot(job, n);
@@ -228,14 +230,14 @@ static int agree_memory(shmemh_t *job, int n, int slot, shmemhi_team_t *team)
 	mine.flags = team->ctx_flags;
 	status = agree(job, s->roster, n, TAG_MAKE(ROUND_MEMORY, slot), &mine);
 	if (status == SHMEMH_OK)
-		status = check_there(job, n);
+		status = check_there(job, s->roster, n);
 	if (status != SHMEMH_OK)
 		return status;
 	for (int i = 0; i < n; i++)
 		team->ctx_flags &= s->records[i].flags;
 	mine.status = shmemhi_team_finish(job, team);
 	status = agree(job, s->roster, n, TAG_MAKE(ROUND_CTX, slot), &mine);
-	return status == SHMEMH_OK ? check_there(job, n) : status;
+	return status == SHMEMH_OK ? check_there(job, s->roster, n) : status;
 }
 
 static void unmake(shmemh_t *job, shmemhi_team_t *team, int slot)
@@ -261,6 +263,8 @@ static int make(shmemh_t *job, int n, int status, shmemhi_team_t *team, int *slo
 	status = agree_slot(job, n, my_pe, status, slot);
 	if (status == SHMEMH_OK) {
 		team->sync = job->teams[*slot].sync;
+		team->self = job->teams[*slot].self;
+		team->generation = job->teams[*slot].generation;
 		status = agree_memory(job, n, *slot, team);
 	}
 	if (status != SHMEMH_OK) {
@@ -362,6 +366,8 @@ static int split_2d(shmemh_t *job, shmemhi_team_t *parent, int xrange, shmemh_te
 	set_strided(job, parent, column, xrange, n_y);
 	end.status = make(job, n_y, status, &of_y, &slot_y);
 	status = call_team(job, parent, &end);
+	if (status == SHMEMH_OK)
+		status = check_there(job, parent->roster, n);
 	if (status == SHMEMH_OK) {
 		*x = shmemhi_team_publish(job, &of_x, slot_x);
 		*y = shmemhi_team_publish(job, &of_y, slot_y);

@@ -12,8 +12,9 @@
  *   - ORDER and END go on beside them too. There is one order word for each PE, so the next one,
  *     of whatever channel, is executed after the one before is carried out.
  *
- * Time: a channel without a path for SHMEMH_FT_GIVEUP ends. No other time limit changes anything:
- * a path that is slow, stalled or without credits is not left. */
+ * Time: a channel without a path for SHMEMH_FT_GIVEUP ends, and so does one whose order has waited
+ * for so long (is_order_stuck). No other time limit changes anything: a path that is slow, stalled
+ * or without credits is not left. */
 #ifndef SHMEMHI_FAULT_AGENT_H
 #define SHMEMHI_FAULT_AGENT_H
 
@@ -65,7 +66,8 @@ typedef struct shmemhi_fault_ops {
 	 * machine (kind < 0: none). false: not yet; called again with the same action in a later
 	 * step. Results: STOPPED, DRAINED, FLUSHED, QUERIED or DEAD of STOP, DRAIN, FLUSH, QUERY;
 	 * PREPARED of PREPARE, which never fails but is tried again, less and less often;
-	 * CONNECTED or FAULT of CONNECT; CARRIED_OUT of ORDER and END, once the device has
+	 * CONNECTED or FAULT of CONNECT, FAULT with the kind of the cause as its value, 0: not
+	 * known; CARRIED_OUT of ORDER and END, once the device has
 	 * acknowledged it, with the value SHMEMHI_FAULT_CARRIED. What else the action discovers
 	 * (DRAIN: a request that was refused) is returned by next_event in the next step. SEND is
 	 * not executed here. The value of STOP is the kind of the cause for which the path is
@@ -79,6 +81,11 @@ typedef struct shmemhi_fault_ops {
 	 * PORT, ADDRESS, DEVICE, MOVE; the agent refuses any other. false: none is left. */
 	bool (*next_event)(void *self, int *pe, uint32_t *k, shmemhi_switch_event_t *event,
 			   shmemhi_fault_cause_t *cause);
+
+	/* Has the order that the device has waited for SHMEMH_FT_GIVEUP, for a kernel of the
+	 * library that cannot be launched or finds no SM, or on a GPU without such a kernel?
+	 * Without a GPU, threads of the program carry out orders at any time: then never. */
+	bool (*is_order_stuck)(void *self);
 
 	/* Is the queue pair of this path in ERR (QUERY_QP)? */
 	bool (*is_in_error)(void *self, int pe, uint32_t k, uint32_t path);

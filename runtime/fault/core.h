@@ -27,6 +27,7 @@ typedef struct shmemhi_fault_channel {
 	shmemhi_switch_action_t todo[SHMEMHI_FAULT_TODO], prepare, order;
 	uint64_t prepare_at, prepare_delay; /* when it is tried next, and the time after that */
 	uint64_t order_place;               /* orders are given in this sequence */
+	uint64_t order_since;               /* when it was queued */
 	/* With has_no_path: since when the latest path is left, and since when none has worked. */
 	uint64_t left_at, pathless_since;
 	uint64_t running_since;
@@ -36,11 +37,19 @@ typedef struct shmemhi_fault_channel {
 	uint8_t has_no_path, is_out, has_lost;
 	uint8_t has_failed_silently; /* a path since pathless_since */
 	uint8_t is_cause_there;      /* the peer found it */
+	uint8_t is_over;             /* it has ended although the device carries out no order */
 	shmemhi_fault_cause_t cause;
 	uint32_t cause_path; /* path that it ended */
 	uint32_t left_for;   /* kind of the cause for which the latest path was left */
 	uint64_t switches, replayed, ambiguous;
 } shmemhi_fault_channel_t;
+
+/* The end of all channels to a PE for want of a path. */
+typedef struct shmemhi_fault_end {
+	uint8_t has_begun;
+	uint8_t is_fencing; /* its endpoints are being fenced; waits go on */
+	uint64_t begin;
+} shmemhi_fault_end_t;
 
 typedef struct shmemhi_fault_core shmemhi_fault_core_t;
 
@@ -57,8 +66,9 @@ typedef struct shmemhi_fault_config {
 	shmemhi_log_t log;
 	/* State, path or status of channel k to PE pe changed. May be NULL. */
 	void (*changed)(void *arg, int pe, uint32_t k, const shmemhi_fault_channel_t *c);
-	/* A channel to PE pe ended because no path was found in time: with it all channels to that
-	 * PE. Once for each PE that is needed (ops.is_needed). May be NULL. */
+	/* A channel to PE pe ended because no path was found in time, or no order was carried out:
+	 * with it all channels to that PE, and the endpoints of this PE are fenced. Once for each
+	 * PE that is needed (ops.is_needed). May be NULL. */
 	void (*unreachable)(void *arg, int pe);
 	void *changed_arg; /* of both */
 } shmemhi_fault_config_t;
@@ -68,11 +78,13 @@ struct shmemhi_fault_core {
 	shmemhi_fault_channel_t *channels; /* [n_pes][n_channels] */
 	uint32_t *active, n_active;        /* channels with something to do */
 	uint8_t *is_dead;                  /* [n_pes] PEER_DEAD was given to its channels */
-	uint8_t *is_unreachable;           /* [n_pes] its channels ended for want of a path */
+	shmemhi_fault_end_t *ends;         /* [n_pes] */
+	int n_fencing;                     /* ends that are fencing */
 	int n_gone;                        /* when is_dead was brought up to date */
 	uint64_t now;
 	uint64_t idle_ns;   /* a path that fails without an answer may have run for so long */
 	uint64_t n_orders;  /* order_place of the next one */
+	int64_t ordering;   /* channel whose order the device has; -1: none */
 	uint32_t n_refused; /* events of the transport that are no reason for anything */
 	bool is_busy;       /* something was done in this step */
 };
@@ -89,7 +101,8 @@ bool shmemhi_fault_core_step(shmemhi_fault_core_t *core, uint64_t now);
 /* enum shmemh_fault_state; RUNNING also on a stand-by. */
 int shmemhi_fault_state(const shmemhi_fault_channel_t *c);
 
-/* shmemd_status for which this PE's direction has ended; 0: it has not. */
+/* shmemd_status for which this PE's direction has ended; 0: it has not. The device has carried that
+ * out, unless it carries out no orders. */
 int shmemhi_fault_status(const shmemhi_fault_channel_t *c);
 
 #endif

@@ -21,7 +21,8 @@ const char *shmemh_fault_cause_text(int cause)
 		[SHMEMH_FAULT_BY_MOVE] = "the PE moves to its other port",
 		[SHMEMH_FAULT_BY_PROGRAM] = "a request was refused: a mistake of the program",
 		[SHMEMH_FAULT_BY_PEER_DEAD] = "the other PE died or left",
-		[SHMEMH_FAULT_BY_GIVEUP] = "no path was found within SHMEMH_FT_GIVEUP",
+		[SHMEMH_FAULT_BY_GIVEUP] =
+			"no path was found, or no order was carried out, within SHMEMH_FT_GIVEUP",
 	};
 
 	return cause >= 0 && cause < SHMEMH_FAULT_N_CAUSES ? texts[cause] : "unknown cause";

@@ -116,9 +116,12 @@ static void count(const shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *gro
 	group->n_pes += !has_pe;
 }
 
+/* Counts are those since the channel's line before that told them: the table may have them already,
+ * if the change was not reported at once (core.c: a channel that ends). */
 static void add_line(shmemhi_fault_agent_t *agent, int pe, uint32_t k,
-		     const shmemhi_fault_row_t *before, const shmemhi_fault_row_t *row)
+		     const shmemhi_fault_row_t *row)
 {
+	shmemhi_fault_told_t *told = &agent->report.told[index_of(agent, pe, k)];
 	const size_t n = (size_t)agent->core.config.n_pes * agent->core.config.n_channels;
 	shmemhi_fault_group_t *group = group_of(agent, row);
 
@@ -132,8 +135,11 @@ static void add_line(shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 		group->row = *row;
 	}
 	count(agent, group, pe, k);
-	group->replayed += row->replayed - before->replayed;
-	group->ambiguous += row->ambiguous - before->ambiguous;
+	if (row->state != SHMEMH_FAULT_SWITCHING) { /* that line tells no counts */
+		group->replayed += row->replayed - told->replayed;
+		group->ambiguous += row->ambiguous - told->ambiguous;
+		*told = (shmemhi_fault_told_t){row->replayed, row->ambiguous};
+	}
 	if (row->outage_ns > group->outage_ns)
 		group->outage_ns = row->outage_ns;
 }
@@ -150,7 +156,7 @@ void shmemhi_fault_report_change(void *arg, int pe, uint32_t k, const shmemhi_fa
 	if (before.state == row.state && before.path == row.path && before.status == row.status)
 		return;
 	if (before.state != row.state || row.state == SHMEMH_FAULT_STANDBY)
-		add_line(agent, pe, k, &before, &row);
+		add_line(agent, pe, k, &row);
 	pthread_mutex_lock(&report->watch_lock);
 	if (report->changed)
 		report->changed(report->changed_arg, pe, (int)k, row.state);
@@ -228,6 +234,10 @@ int shmemhi_fault_report_open(shmemhi_fault_agent_t *agent)
 					    "fail-over: no memory for lines on %d PEs",
 					    config->n_pes);
 	}
+	report->told = calloc((size_t)config->n_pes * config->n_channels, sizeof *report->told);
+	if (!report->told)
+		return shmemhi_fail(&agent->job->err, SHMEMH_ERR_NO_MEMORY,
+				    "fail-over: no memory for lines on %d PEs", config->n_pes);
 	if (job->opt.ft_metrics[0])
 		snprintf(report->metrics, sizeof report->metrics, "%s/shmem_host_pe%d_%ld.prom",
 			 job->opt.ft_metrics, config->pe, (long)getpid());
@@ -248,6 +258,7 @@ void shmemhi_fault_report_close(shmemhi_fault_agent_t *agent)
 		flush(agent, &report->groups[i]);
 		free(report->groups[i].is_in);
 	}
+	free(report->told);
 	if (report->metrics[0])
 		unlink(report->metrics);
 	shmemhi_fault_table_close(&report->table);

@@ -26,9 +26,15 @@ typedef struct shmemhi_fault_group {
 
 #define SHMEMHI_FAULT_GROUPS 8
 
+/* Counts of a channel that lines have told. */
+typedef struct shmemhi_fault_told {
+	uint64_t replayed, ambiguous;
+} shmemhi_fault_told_t;
+
 typedef struct shmemhi_fault_report {
 	shmemhi_fault_table_t table;
 	shmemhi_fault_group_t groups[SHMEMHI_FAULT_GROUPS];
+	shmemhi_fault_told_t *told; /* [n_pes][n_channels] */
 	uint64_t refresh_at, metrics_at;
 	uint32_t refreshed;         /* row that is next */
 	char metrics[512];          /* file; "": none */

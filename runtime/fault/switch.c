@@ -264,7 +264,7 @@ int shmemhi_switch_event(shmemhi_switch_t *s, shmemhi_switch_event_t event,
 		prepared(s, &t, event.value);
 		break;
 	case SHMEMHI_EV_GIVE_UP:
-		if (s->phase != SHMEMHI_RUNNING && s->phase != SHMEMHI_CLOSED) {
+		if ((s->phase != SHMEMHI_RUNNING || s->is_pending) && s->phase != SHMEMHI_CLOSED) {
 			send(&t, SHMEMHI_EV_ENDED, s->path, 0);
 			close_both(s, &t);
 		}

@@ -41,8 +41,8 @@
  *   LOST     The responder's adapter is dead and cannot say what it executed: nothing is repeated
  *            (SHMEMD_ERR_LOST).
  * Both directions end, with SHMEMD_ERR_PEER:
- *   PEER_DEAD, or GIVE_UP: no path could be found in time. ENDED informs the peer. The endpoint is
- *   stopped and flushed nevertheless. */
+ *   PEER_DEAD, or GIVE_UP: no path could be found, or an order was not carried out, in time. ENDED
+ *   informs the peer. The endpoint is stopped and flushed nevertheless. */
 #ifndef SHMEMHI_FAULT_SWITCH_H
 #define SHMEMHI_FAULT_SWITCH_H
 
@@ -57,7 +57,8 @@ enum shmemhi_switch_event_kind {
 			      DRAIN finds it */
 	SHMEMHI_EV_DEAD,    /* this end's adapter does not respond and no longer reaches memory */
 	SHMEMHI_EV_PEER_DEAD,
-	SHMEMHI_EV_GIVE_UP, /* the time limit for finding a path; no effect while there is one */
+	SHMEMHI_EV_GIVE_UP, /* the limit for finding a path, or for an order; no effect while the
+			      device uses a path */
 	/* Results of actions. path: that of the action. DEAD in place of one of the first four, and
 	 * FAULT in place of CONNECTED, say that the action failed. */
 	SHMEMHI_EV_STOPPED,

@@ -79,20 +79,17 @@ int shmemhi_endpoint_make(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 	return status;
 }
 
-int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e,
+			     const shmemhi_address_t *address)
 {
 	const shmemhi_options_t *opt = &s->job->opt;
-	shmemhi_address_t address;
-	int status;
+	int status = SHMEMH_OK;
 
-	if (e->stage == SHMEMHI_IN_INIT) {
-		status = shmemhi_resolve(s, e, &address);
-		if (status == SHMEMH_OK)
-			status = shmemhi_link_to_rtr(&s->ib->lib, opt, e->link, &e->peer.port,
-						     &e->peer.qp, &address, &s->err);
-	} else {
+	if (e->stage == SHMEMHI_IN_INIT)
+		status = shmemhi_link_to_rtr(&s->ib->lib, opt, e->link, &e->peer.port, &e->peer.qp,
+					     address, &s->err);
+	else
 		status = shmemhi_link_to_rts(&s->ib->lib, opt, e->link, &e->peer.port, &s->err);
-	}
 	if (status == SHMEMH_OK)
 		e->stage++;
 	e->link->is_connected = e->stage == SHMEMHI_IN_RTS;

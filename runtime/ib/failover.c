@@ -233,7 +233,7 @@ static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_
 		shmemhi_endpoint_destroy(s, route, e);
 		e = route->making = NULL;
 	}
-	if (!shmemhi_may_prepare(s))
+	if (!shmemhi_may_prepare(s) || shmemhi_resolve_rests(s, route))
 		return false;
 	if (!e) {
 		shmemhi_reap(s, route);
@@ -249,30 +249,38 @@ static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_
 	return done(result, SHMEMHI_EV_PREPARED, a->path, (uintptr_t)e);
 }
 
-/* Connect the endpoint that was offered. It may be on a port that this PE has left since. If the
- * two ports cannot be connected, as those of separate rails, STOP counts that as a path that failed
- * without a reason: one of the ends then tries its other port. The next path is not prepared at
- * once. */
+/* Connect the endpoint that was offered. It may be on a port that this PE has left since: then it
+ * fails at once, with the cause. If the two ports cannot be connected, as those of separate rails,
+ * STOP counts that as a path that failed without a reason: one of the ends then tries its other
+ * port. The next path is not prepared at once. */
 static bool connect_end(shmemhi_standby_t *s, shmemhi_route_t *route,
 			const shmemhi_switch_action_t *a, shmemhi_switch_event_t *result)
 {
 	shmemhi_endpoint_t *e = find(route, a->path);
+	const uint32_t cause = e ? shmemhi_must_leave(s, e) : 0;
+	shmemhi_address_t address;
+	int found;
 
-	if (!e || shmemhi_must_leave(s, e))
-		return done(result, SHMEMHI_EV_FAULT, a->path, 0);
-	if (e->stage == SHMEMHI_IN_INIT) {
-		if (!shmemhi_may_prepare(s))
-			return false;
-		e->peer = route->offer;
+	if (!e || cause)
+		return done(result, SHMEMHI_EV_FAULT, a->path, cause);
+	if (!shmemhi_may_prepare(s))
+		return false;
+	e->peer = route->offer;
+	found = shmemhi_resolve(s, e, &address);
+	if (found == 0)
+		return false;
+	if (found > 0) {
 		e->is_exposed = 1; /* it may execute requests from RTR on */
 		s->ports[e->column].n_exposed++;
 	}
-	while (e->stage != SHMEMHI_IN_RTS)
-		if (shmemhi_endpoint_connect(s, e) != SHMEMH_OK) {
-			route->retry_at = shmemhi_now() + FIRST_BACKOFF_NS;
-			return done(result, SHMEMHI_EV_FAULT, a->path, 0);
-		}
-	return done(result, SHMEMHI_EV_CONNECTED, a->path, 0);
+	while (found > 0 && e->stage != SHMEMHI_IN_RTS)
+		if (shmemhi_endpoint_connect(s, e, &address) != SHMEMH_OK)
+			found = -1;
+	if (found > 0)
+		return done(result, SHMEMHI_EV_CONNECTED, a->path, 0);
+	route->retry_at = shmemhi_now() + FIRST_BACKOFF_NS;
+	shmemhi_log(&s->job->log, SHMEMHI_INFO, "a path cannot be connected: %s", s->err.text);
+	return done(result, SHMEMHI_EV_FAULT, a->path, 0);
 }
 
 /* ---- orders ---- */
@@ -295,6 +303,7 @@ static void give(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_
 	shmemd_switch_order_t *o = s->order;
 
 	s->n_orders++;
+	s->waits_since = 0;
 	s->ordered_at = shmemhi_now();
 	s->serve_at =
 		s->ordered_at + (s->ordered_at - s->served_at < SERVICE_BURST_NS ? 0 : SERVE_NS);
@@ -332,13 +341,17 @@ static void retire(shmemhi_standby_t *s, shmemhi_route_t *route)
 	route->used_since = shmemhi_now();
 }
 
-/* Have the service carry out the order of that PE. A launch that fails is told once, and tried
- * again. If that lasts, the waits for that PE must end. */
-static void serve(shmemhi_standby_t *s, int pe)
+/* Have the service carry out the order, if there is a service. A launch that fails is told once,
+ * and tried again. */
+static void serve(shmemhi_standby_t *s)
 {
 	const uint64_t now = shmemhi_now();
 
-	if (!s->has_service || now < s->serve_at)
+	if (now < s->serve_at)
+		return;
+	if (!s->waits_since)
+		s->waits_since = now;
+	if (!s->has_service)
 		return;
 	s->served_at = now;
 	if (shmemhi_service_step(&s->service, &s->err) == SHMEMH_OK)
@@ -350,8 +363,19 @@ static void serve(shmemhi_standby_t *s, int pe)
 			    "switched within SHMEMH_FT_GIVEUP ends with status %d",
 			    s->err.text, SHMEMD_ERR_PEER);
 	s->has_service_failed = 1;
-	if (now - s->ordered_at > s->job->opt.ft_giveup_ns && is_needed(s, pe))
-		shmemhi_unreachable(s->job, pe);
+}
+
+static bool is_carried_out(const shmemhi_standby_t *s)
+{
+	return __atomic_load_n(&s->order->carried_out, __ATOMIC_ACQUIRE) == s->n_orders;
+}
+
+static bool is_order_stuck(void *self)
+{
+	const shmemhi_standby_t *s = self;
+
+	return (s->has_service || shmemhi_mem_cuctx(s->job)) && !is_carried_out(s) &&
+	       s->waits_since && shmemhi_now() - s->waits_since >= s->job->opt.ft_giveup_ns;
 }
 
 static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_action_t *a,
@@ -370,8 +394,8 @@ static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch
 		route->has_order = 1;
 		return false;
 	}
-	if (__atomic_load_n(&s->order->carried_out, __ATOMIC_ACQUIRE) != s->n_orders) {
-		serve(s, pe);
+	if (!is_carried_out(s)) {
+		serve(s);
 		return false;
 	}
 	route->has_order = 0;
@@ -479,6 +503,7 @@ const shmemhi_fault_ops_t shmemhi_failover_ops = {
 	.is_needed = is_needed,
 	.execute = execute,
 	.next_event = shmemhi_next_fault,
+	.is_order_stuck = is_order_stuck,
 	.is_in_error = is_in_error,
 	.pack = pack,
 	.unpack = unpack,

@@ -23,6 +23,7 @@
 #ifndef SHMEMHI_IB_QUEUE_H
 #define SHMEMHI_IB_QUEUE_H
 
+#include "cuda/ctx.h"
 #include "ib/link.h"
 #include "ib/state.h"
 #include "ib/uar.h"
@@ -70,6 +71,11 @@ int shmemhi_queue_mem_open(shmemh_t *job, shmemhi_ib_t *ib);
 int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 			   const shmemhi_open_port_t *nic, shmemhi_queue_block_t *b,
 			   shmemhi_err_t *why);
+
+/* Register memory of the GPU for queues: by a dma-buf, else by its address. NULL: a line in why. */
+struct mlx5dv_devx_umem *shmemhi_umem_of_gpu(shmemhi_cuctx_t *c, const shmemhi_ib_lib_t *lib,
+					     const shmemhi_open_port_t *nic, void *base,
+					     size_t nbytes, shmemhi_err_t *why);
 
 /* Register GPU memory that is there with a further NIC. NULL: a line in why. */
 struct mlx5dv_devx_umem *shmemhi_queue_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,

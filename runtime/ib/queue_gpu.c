@@ -9,16 +9,16 @@
 #include "ib/queue.h"
 #include "mem/mem.h"
 
-/* Export the block as a dma-buf, and announce it to the software adapter. Returns a descriptor;
- * -1: a line in why. */
-static int open_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi_queue_block_t *b,
+/* Export memory of the GPU as a dma-buf, and announce it to the software adapter. Returns a
+ * descriptor; -1: a line in why. */
+static int open_dmabuf(shmemhi_cuctx_t *c, const shmemhi_ib_lib_t *lib, void *base, size_t nbytes,
 		       shmemhi_err_t *why)
 {
-	int fd = shmemhi_cuctx_dmabuf(shmemhi_mem_cuctx(job), b->base, b->nbytes, why);
+	int fd = shmemhi_cuctx_dmabuf(c, base, nbytes, why);
 
 	if (fd < 0)
 		return -1;
-	errno = lib->bind_dmabuf ? lib->bind_dmabuf(fd, b->base, b->nbytes) : 0;
+	errno = lib->bind_dmabuf ? lib->bind_dmabuf(fd, base, nbytes) : 0;
 	if (errno == 0)
 		return fd;
 	shmemhi_fail(why, SHMEMH_ERR_NIC, "mlx5sw_bind_dmabuf: %s", strerror(errno));
@@ -27,12 +27,12 @@ static int open_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib, const shmemhi
 }
 
 /* Register by a dma-buf. The umem keeps the memory alive, so the descriptor is closed. */
-static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
-					       const shmemhi_open_port_t *nic,
-					       const shmemhi_queue_block_t *b, shmemhi_err_t *why)
+static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemhi_cuctx_t *c, const shmemhi_ib_lib_t *lib,
+					       const shmemhi_open_port_t *nic, void *base,
+					       size_t nbytes, shmemhi_err_t *why)
 {
 	struct mlx5dv_devx_umem_in in = {
-		.size = b->nbytes, /* from the dma-buf's first byte */
+		.size = nbytes, /* from the dma-buf's first byte */
 		.access = IBV_ACCESS_LOCAL_WRITE,
 		.pgsz_bitmap = ~((uint64_t)sysconf(_SC_PAGESIZE) - 1),
 		.comp_mask = MLX5DV_UMEM_MASK_DMABUF,
@@ -44,7 +44,7 @@ static struct mlx5dv_devx_umem *umem_by_dmabuf(shmemh_t *job, const shmemhi_ib_l
 			     "libmlx5 has no mlx5dv_devx_umem_reg_ex: use rdma-core 43 or newer");
 		return NULL;
 	}
-	in.dmabuf_fd = open_dmabuf(job, lib, b, why);
+	in.dmabuf_fd = open_dmabuf(c, lib, base, nbytes, why);
 	if (in.dmabuf_fd < 0)
 		return NULL;
 	umem = lib->umem_reg_ex(nic->context, &in);
@@ -59,7 +59,7 @@ static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 				   const shmemhi_open_port_t *nic, const shmemhi_queue_block_t *b,
 				   shmemhi_err_t *why)
 {
-	int fd = open_dmabuf(job, lib, b, why);
+	int fd = open_dmabuf(shmemhi_mem_cuctx(job), lib, b->base, b->nbytes, why);
 	struct ibv_mr *mr;
 
 	if (fd < 0)
@@ -72,20 +72,27 @@ static struct ibv_mr *mr_by_dmabuf(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 	return mr;
 }
 
+struct mlx5dv_devx_umem *shmemhi_umem_of_gpu(shmemhi_cuctx_t *c, const shmemhi_ib_lib_t *lib,
+					     const shmemhi_open_port_t *nic, void *base,
+					     size_t nbytes, shmemhi_err_t *why)
+{
+	shmemhi_err_t no_dmabuf = {""};
+	struct mlx5dv_devx_umem *umem = umem_by_dmabuf(c, lib, nic, base, nbytes, &no_dmabuf);
+
+	if (!umem)
+		umem = lib->umem_reg(nic->context, base, nbytes, IBV_ACCESS_LOCAL_WRITE);
+	if (!umem)
+		shmemhi_fail(why, SHMEMH_ERR_NIC, "by dma-buf: %.200s; by mlx5dv_devx_umem_reg: %s",
+			     no_dmabuf.text, strerror(errno));
+	return umem;
+}
+
 struct mlx5dv_devx_umem *shmemhi_queue_gpu_register(shmemh_t *job, const shmemhi_ib_lib_t *lib,
 						    const shmemhi_open_port_t *nic,
 						    const shmemhi_queue_block_t *b,
 						    shmemhi_err_t *why)
 {
-	shmemhi_err_t no_dmabuf = {""};
-	struct mlx5dv_devx_umem *umem = umem_by_dmabuf(job, lib, nic, b, &no_dmabuf);
-
-	if (!umem)
-		umem = lib->umem_reg(nic->context, b->base, b->nbytes, IBV_ACCESS_LOCAL_WRITE);
-	if (!umem)
-		shmemhi_fail(why, SHMEMH_ERR_NIC, "by dma-buf: %.200s; by mlx5dv_devx_umem_reg: %s",
-			     no_dmabuf.text, strerror(errno));
-	return umem;
+	return shmemhi_umem_of_gpu(shmemhi_mem_cuctx(job), lib, nic, b->base, b->nbytes, why);
 }
 
 int shmemhi_queue_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,

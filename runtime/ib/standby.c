@@ -158,7 +158,8 @@ int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib)
 	return shmemhi_fault_agent_open(job, (uint32_t)ib->n_channels, &shmemhi_failover_ops, s);
 }
 
-/* Without the service (no GPU, and a program that has no kernels) nothing is ordered either. */
+/* Without a GPU threads of the program carry out orders whenever they call the library. On a GPU
+ * without the service, threads of kernels do, which may be waiting outside of the library. */
 static void open_service(shmemhi_standby_t *s, const shmemd_ctx_t *ctx)
 {
 	shmemhi_err_t why = {""};
@@ -166,7 +167,7 @@ static void open_service(shmemhi_standby_t *s, const shmemd_ctx_t *ctx)
 	s->has_service = shmemhi_service_open(&s->service, shmemhi_mem_cuctx(s->job), ctx, &why) ==
 			 SHMEMH_OK;
 	if (!s->has_service)
-		shmemhi_log(&s->job->log, SHMEMHI_INFO,
+		shmemhi_log(&s->job->log, shmemhi_mem_cuctx(s->job) ? SHMEMHI_WARN : SHMEMHI_INFO,
 			    "fail-over: only threads that wait in the library switch channels: %s",
 			    why.text);
 }
@@ -174,12 +175,16 @@ static void open_service(shmemhi_standby_t *s, const shmemd_ctx_t *ctx)
 int shmemhi_ib_ready(shmemh_t *job, const shmemd_ctx_t *ctx)
 {
 	shmemhi_ib_t *ib = job->ib;
+	int status;
 
 	if (!ib || !ib->standby)
 		return SHMEMH_OK;
 	open_service(ib->standby, ctx);
 	/* The emulator steps the agent as one of its own threads. */
-	return shmemhi_ib_is_emulated(ib) ? SHMEMH_OK : shmemhi_fault_agent_start(job);
+	if (shmemhi_ib_is_emulated(ib))
+		return SHMEMH_OK;
+	status = shmemhi_resolver_start(ib->standby);
+	return status == SHMEMH_OK ? shmemhi_fault_agent_start(job) : status;
 }
 
 /* ---- close ---- */
@@ -191,6 +196,7 @@ void shmemhi_ib_unready(shmemh_t *job)
 	if (!s)
 		return;
 	shmemhi_fault_agent_close(job);
+	shmemhi_resolver_stop(s);
 	if (s->has_service)
 		shmemhi_service_close(&s->service);
 	s->has_service = 0;

@@ -112,20 +112,39 @@ typedef struct shmemhi_route {
 	uint32_t epoch;                /* of the latest order */
 	uint32_t n_silent;             /* paths that failed although both ports are up */
 	uint64_t used_since;           /* when that was */
+	uint32_t n_unresolved;         /* paths that ended by the failure kept since */
+	uint64_t unresolved_at;        /* when the latest failed look-up was answered */
 	int is_guilty;                 /* a request of this PE was refused, and that is reported */
 	uint32_t refused;              /* syndrome that DRAIN has found, not yet reported; 0 */
 	int has_order;                 /* it is in the order word */
 	shmemhi_offer_bytes_t offer;   /* of the peer */
 } shmemhi_route_t;
 
-/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). */
+/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). While it is asked
+ * for, the resolver's thread has the entry, but for is_asked. */
 typedef struct shmemhi_resolved {
+	struct shmemhi_resolved *next; /* in the queue; with the resolver's lock */
+	int pe;
+	shmemhi_open_port_t nic;     /* own port at the time of the question */
+	uint32_t n_seen, generation; /* of that port, at that time */
 	shmemhi_port_info_t peer;    /* that it was asked for */
 	shmemhi_address_t address;   /* if status is SHMEMH_OK */
-	uint64_t at;                 /* when */
-	uint32_t n_seen, generation; /* of the own port, then */
-	int status, is_there;
+	uint64_t at;                 /* when the answer came */
+	int status;
+	int is_there;    /* the answer of the latest question */
+	int is_asked;    /* there is a question whose answer the agent has not taken */
+	int is_answered; /* with the resolver's lock */
 } shmemhi_resolved_t;
+
+/* The thread that looks addresses up. */
+typedef struct shmemhi_resolver {
+	pthread_t thread;
+	int has_thread; /* else the agent's thread looks up itself (emulator) */
+	pthread_mutex_t lock;
+	pthread_cond_t has_work;
+	shmemhi_resolved_t *first; /* queue */
+	int is_ending;
+} shmemhi_resolver_t;
 
 /* A queue pair that is connected to itself, by which a port flushes what its NIC has accepted
  * (ib/flush.c). */
@@ -176,11 +195,13 @@ struct shmemhi_standby {
 	shmemhi_route_t *routes; /* [n_channels][n_pes], as links */
 	shmemhi_endpoint_t *firsts;
 	shmemhi_resolved_t *resolved; /* [SHMEMHI_COLUMNS][n_pes] */
+	shmemhi_resolver_t resolver;
 	shmemd_switch_order_t *order; /* pinned */
 	uint64_t n_orders;
 	uint64_t ordered_at;       /* when the latest order was given */
 	uint64_t serve_at;         /* time from which the service carries that order out */
 	uint64_t served_at;        /* when the service was started last */
+	uint64_t waits_since;      /* when it was due for that order first; 0: it was not yet */
 	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
 	int has_service, has_service_failed; /* failed: said once */
 	shmemd_faults_t *faults;             /* pinned */
@@ -234,8 +255,9 @@ void shmemhi_slots_close(shmemhi_standby_t *s, bool is_in_use);
 /* Make the next step of an endpoint up to IN_INIT. */
 int shmemhi_endpoint_make(shmemhi_standby_t *s, shmemhi_endpoint_t *e);
 
-/* From IN_INIT to IN_RTS: connect it to e->peer. */
-int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e);
+/* From IN_INIT to IN_RTS: connect it to e->peer at this address. */
+int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e,
+			     const shmemhi_address_t *address);
 
 /* Are all CQEs of a stopped endpoint in memory? *refused: receives the syndrome of a request that
  * the peer refused, 0: none. Returns 1, 0: not yet, or -1: it cannot be queried. */
@@ -245,10 +267,24 @@ int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uin
  * first one. */
 void shmemhi_endpoint_destroy(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e);
 
-/* ib/resolve.c: the address of e->peer.port; and look for it again at the next connect.
- * Returns  SHMEMH_OK; ERR_NIC: it was not found now or shortly before. */
+/* ib/resolve.c */
+
+/* Start and end the thread that looks addresses up. stop waits for a look-up under way, a second or
+ * a few; without a thread it does nothing.
+ * Returns  SHMEMH_OK; ERR_SYSTEM, with a line in job->err. */
+int shmemhi_resolver_start(shmemhi_standby_t *s);
+void shmemhi_resolver_stop(shmemhi_standby_t *s);
+
+/* The address of e->peer.port. Returns 1: it is there; 0: not yet, call again; -1: it was not found
+ * now or shortly before. */
 int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_address_t *address);
+
+/* An address that was found is to be looked for again at the next connect. */
 void shmemhi_resolve_again(shmemhi_standby_t *s, const shmemhi_endpoint_t *e);
+
+/* Would a path on the port in use and the peer's latest end at once, because the peer was not found
+ * there shortly before? Both ends have had their turn to change ports. */
+bool shmemhi_resolve_rests(const shmemhi_standby_t *s, const shmemhi_route_t *route);
 
 /* ib/flush.c */
 

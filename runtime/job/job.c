@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Host collectives of a job, and what happens when a PE is gone. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,9 +21,23 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 	if (status == SHMEMH_ERR_ARGUMENT)
 		status = SHMEMH_ERR_BOOTSTRAP;
 	if (status != SHMEMH_OK)
-		return shmemhi_fail(&job->err, status, "%s",
+		return shmemhi_fail(&job->err, status, "%s%s%s", job->call,
+				    job->call[0] ? ": " : "",
 				    text[0] ? text : shmemh_strerror(status));
 	return SHMEMH_OK;
+}
+
+void shmemhi_call(shmemh_t *job, const char *call)
+{
+	snprintf(job->call, sizeof job->call, "%s", call);
+}
+
+int shmemhi_barrier(shmemh_t *job, const char *call)
+{
+	char mine = 0;
+
+	shmemhi_call(job, call);
+	return shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
 }
 
 int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *g)
@@ -74,12 +89,111 @@ int shmemhi_agree(shmemh_t *job, int status)
 	return rc;
 }
 
+#define MAX_PLACES 64 /* after so many, places of finalized jobs are used again */
+
+/* A handle that init has returned. Places are added at the head and never freed, so that any thread
+ * reads the list without a lock, also in a child of fork. */
+typedef struct place {
+	struct place *next;
+	_Atomic(const shmemh_t *) job;
+	atomic_int is_live;
+} place_t;
+
+static _Atomic(place_t *) places;
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static place_t *place_of(const shmemh_t *job)
+{
+	place_t *p = atomic_load(&places);
+
+	while (p && atomic_load(&p->job) != job)
+		p = p->next;
+	return p;
+}
+
+/* Any place whose job is no more, if there are many. */
+static place_t *old_place(void)
+{
+	place_t *dead = NULL;
+	int n = 0;
+
+	for (place_t *p = atomic_load(&places); p; p = p->next, n++)
+		if (!atomic_load(&p->is_live))
+			dead = p;
+	return n < MAX_PLACES ? NULL : dead;
+}
+
+int shmemhi_enlist(const shmemh_t *job)
+{
+	place_t *p;
+
+	pthread_mutex_lock(&places_lock);
+	p = place_of(job);
+	p = p ? p : old_place();
+	if (!p) {
+		p = calloc(1, sizeof *p);
+		if (p) {
+			p->next = atomic_load(&places);
+			atomic_store(&places, p);
+		}
+	}
+	if (p) {
+		atomic_store(&p->job, job);
+		atomic_store(&p->is_live, 1);
+	}
+	pthread_mutex_unlock(&places_lock);
+	return p ? 0 : -1;
+}
+
+void shmemhi_delist(const shmemh_t *job)
+{
+	place_t *p = place_of(job);
+
+	if (p)
+		atomic_store(&p->is_live, 0);
+}
+
+bool shmemhi_is_finalized(const shmemh_t *job)
+{
+	place_t *p = place_of(job);
+
+	return p && !atomic_load(&p->is_live);
+}
+
+/* The process ends, or unloads this library. One line, also for many PEs of the emulator. */
+__attribute__((destructor)) static void tell_forgotten(void)
+{
+	const shmemh_t *forgotten = NULL;
+	int n = 0;
+
+	for (place_t *p = atomic_load(&places); p; p = p->next) {
+		const shmemh_t *job = atomic_load(&p->job);
+
+		if (!atomic_load(&p->is_live) || job->pid != getpid())
+			continue;
+		forgotten = job;
+		n++;
+	}
+	if (forgotten)
+		shmemhi_log(&forgotten->log, SHMEMHI_WARN,
+			    "the process ends without shmemh_finalize (handles left: %d): other "
+			    "processes of the job see this one die, and its last operations may "
+			    "be lost",
+			    n);
+}
+
 int shmemhi_refused(const shmemh_t *job, const char *call)
 {
 	if (!job)
 		return shmemhi_fail_thread(SHMEMH_ERR_ARGUMENT,
 					   "%s: job is NULL: pass the handle that shmemh_init gave",
 					   call);
+	if (shmemhi_is_finalized(job))
+		return shmemhi_fail_thread(
+			SHMEMH_ERR_ARGUMENT,
+			"%s: this job was finalized, and its handle is no longer "
+			"valid",
+			call);
 	if (job->pid == getpid())
 		return SHMEMH_OK;
 	shmemhi_fail_thread(SHMEMH_ERR_ARGUMENT,
@@ -103,6 +217,7 @@ int shmemhi_done(shmemh_t *job, int status)
 void shmemhi_begin(shmemh_t *job)
 {
 	job->err.text[0] = '\0';
+	job->call[0] = '\0';
 }
 
 int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
@@ -117,17 +232,16 @@ int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 				     "allgather: src=%p, dst=%p, nbytes=%zu: it gathers 1 .. %u "
 				     "bytes of each PE; split what is longer",
 				     src, dst, nbytes, MAX_GATHER));
+	shmemhi_call(job, "allgather");
 	return shmemhi_done(job, shmemhi_allgather(job, src, dst, nbytes));
 }
 
 int shmemh_barrier(shmemh_t *job)
 {
-	char mine = 0;
-
 	if (shmemhi_refused(job, "barrier"))
 		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
-	return shmemhi_done(job, shmemhi_allgather(job, &mine, job->statuses, sizeof mine));
+	return shmemhi_done(job, shmemhi_barrier(job, "barrier"));
 }
 
 int shmemh_my_pe(const shmemh_t *job)
@@ -142,7 +256,9 @@ int shmemh_n_pes(const shmemh_t *job)
 
 const char *shmemh_error_text(const shmemh_t *job)
 {
-	return job && job->pid == getpid() ? job->last.text : shmemhi_thread_err()->text;
+	return job && !shmemhi_is_finalized(job) && job->pid == getpid()
+		       ? job->last.text
+		       : shmemhi_thread_err()->text;
 }
 
 int shmemh_pe_cause(const shmemh_t *job, int pe)

@@ -35,15 +35,18 @@ typedef struct shmemhi_team {
 	uint32_t ctx_flags;         /* SHMEMD_CTX_* */
 	int first_mapped, n_mapped; /* shmemd_ctx_t */
 	shmemd_ctx_t ctx;           /* the context that shmemh_ctx_get returns */
-	shmemd_ctx_t *self;         /* the same in device memory */
+	shmemd_ctx_t *self;         /* the same in device memory; of the slot, and zero while that
+				       is free */
 } shmemhi_team_t;
 
 struct shmemh {
 	pid_t pid;          /* of the process that called shmemh_init */
 	shmemhi_err_t err;  /* the line of the call under way */
 	shmemhi_err_t last; /* the line of the last call that failed */
+	char call[40];      /* the collective under way, for lines of the bootstrap; "": none */
 	shmemhi_log_t log;
 	shmemhi_options_t opt;
+	int option_status; /* SHMEMH_OK, or the failure to read opt */
 	shmemh_attr_t attr;
 	shmemh_boot_t boot;
 	int pe;
@@ -54,12 +57,14 @@ struct shmemh {
 	int ft_policy;                     /* enum shmemh_fault_policy */
 	char ft_why[280];                  /* one line; "": no NIC is in use */
 	shmemhi_team_t teams[SHMEMHI_MAX_TEAMS];
+	shmemd_ctx_t *selves;                      /* [SHMEMHI_MAX_TEAMS], in device memory */
 	uint64_t team_slots;                       /* bit for each slot: a team has it, or is being
 						    made in it */
 	uint32_t next_team_slot;                   /* for the next team */
 	struct shmemhi_team_scratch *team_scratch; /* runtime/core */
 	shmemd_latch_t *latch;                     /* device memory */
 	shmemd_error_t *error;                     /* pinned */
+	atomic_int is_error_read;                  /* by shmemh_error_get */
 	int32_t *statuses;                         /* [n_pes], scratch of agree and barrier */
 	shmemhi_err_t *texts;                      /* [n_pes], scratch of agree and of init */
 	_Atomic uint32_t *causes; /* [n_pes] world; set by the monitor before any abort word */
@@ -70,7 +75,13 @@ struct shmemh {
 	int phases_up;             /* phases of core/init.c that are up */
 };
 
-/* Gather over the world team. A failure leaves its line in job->err. */
+/* Name the collective that begins. shmemhi_begin clears the name. */
+void shmemhi_call(shmemh_t *job, const char *call);
+
+/* Host barrier over the world team, of the call of that name. */
+int shmemhi_barrier(shmemh_t *job, const char *call);
+
+/* Gather over the world team. A failure leaves its line in job->err: "CALL: ...". */
 int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 
 /* Gather among some PEs (shmemh_boot_t.gather_some). A failure leaves its line in job->err. */
@@ -87,6 +98,13 @@ int shmemhi_agree(shmemh_t *job, int status);
  * before fork: a call in the child would write to sockets and files that the parent uses.
  * Returns  0, or SHMEMH_ERR_ARGUMENT with a line in shmemhi_thread_err(). */
 int shmemhi_refused(const shmemh_t *job, const char *call);
+
+/* Keep the handles that init returns: one that was finalized is refused by shmemhi_refused and
+ * never read by shmemh_error_text, and one that is not finalized is told at the end of the process.
+ * enlist returns 0, or -1 without memory. */
+int shmemhi_enlist(const shmemh_t *job);
+void shmemhi_delist(const shmemh_t *job);
+bool shmemhi_is_finalized(const shmemh_t *job);
 
 /* Begin and end of every public call. begin clears the line of the previous call. done keeps the
  * line of a failure and logs it once. */

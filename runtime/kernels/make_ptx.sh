@@ -29,6 +29,11 @@ nvcc -ptx -O2 -std=c++17 -arch=compute_80 -I "$here/../../include" "$here/$name.
 	grep -v -e '^//' -e '^\.version' -e '^[[:space:]]*$' "$made" |
 		sed "s/\(_INTERNAL_\)$hash\(_[0-9]*_[a-z]*_cu_\)$hash/\100000000\200000000/g"
 } > "$made.ptx"
+# nvcc 13.0 writes these for sm_80, too; drivers of CUDA 13.2 and later refuse such a file.
+if grep -n 'fence\.\(acquire\|release\)\.' "$made.ptx" >&2; then
+	echo "fence.acquire and fence.release need sm_90 and PTX 8.6: $name.cu is for sm_80"
+	exit 1
+fi
 if [ -z "$check" ]; then
 	cat "$made.ptx"
 elif ! head -n 3 "$here/$name.ptx" | grep -q "nvcc $release\$"; then

@@ -99,6 +99,8 @@ int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine)
 	int status;
 
 	mine->sequence = heap->sequence;
+	if (mine->op != SHMEMHI_OP_TAKE) /* a part of another call */
+		shmemhi_call(job, op_names[mine->op]);
 	status = shmemhi_allgather(job, mine, heap->calls, sizeof *mine);
 	if (status != SHMEMH_OK)
 		return status;

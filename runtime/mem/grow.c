@@ -71,8 +71,10 @@ static int agree_sizes(shmemh_t *job)
 	else
 		status = own_sizes(job, &mine);
 	if (status == SHMEMH_OK)
-		status = shmemhi_pinned_alloc(job, sizeof *heap->committed,
-					      (void **)&heap->committed, &job->err);
+		status = shmemhi_pinned_alloc(job, sizeof *heap->allocs, (void **)&heap->allocs,
+					      &job->err);
+	if (status == SHMEMH_OK)
+		heap->committed = &heap->allocs->committed;
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)
 		status = shmemhi_allgather(job, &mine, all, sizeof mine);
@@ -165,6 +167,8 @@ void shmemhi_heap_close(shmemh_t *job)
 	shmemhi_mem_t *mem = job->mem;
 	shmemhi_heap_t *heap = &mem->heap;
 
+	if (heap->committed)
+		shmemhi_asan_allow(job, 0, *heap->committed);
 	while (heap->n_growths > 0)
 		drop_growth(job, &heap->growths[--heap->n_growths]);
 	for (int pe = 0; pe < job->n_pes; pe++) {
@@ -176,9 +180,7 @@ void shmemhi_heap_close(shmemh_t *job)
 	free(heap->calls);
 	heap->growths = NULL;
 	heap->calls = NULL;
-	if (heap->committed)
-		shmemhi_pinned_free(job, heap->committed);
-	heap->committed = NULL;
+	shmemhi_allocs_close(job);
 }
 
 /* Allocate the bookkeeping of one more growth, and create this PE's memory for it. */
@@ -253,11 +255,14 @@ int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 	 * create. */
 	int status = shmemhi_agree(job, create_own(job, &g));
 
+	/* Before the agreement, after which PEs in this process may use what they allocate. */
+	shmemhi_asan_forbid(job, g.offset, nbytes);
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, share(job, &g));
 	if (status == SHMEMH_OK && job->mem->grown)
 		status = job->mem->grown(job, g.offset, g.nbytes);
 	if (status != SHMEMH_OK) {
+		shmemhi_asan_allow(job, g.offset, nbytes);
 		drop_growth(job, &g);
 		return status;
 	}

@@ -58,6 +58,14 @@ static int zero_on_all(shmemh_t *job, uint64_t offset, uint64_t nbytes)
 		job, mem->backend->zero(mem, mem->peers[job->pe].base + offset, nbytes, &job->err));
 }
 
+static void free_block(shmemh_t *job, uint64_t offset)
+{
+	shmemhi_suballoc_t *blocks = &job->mem->heap.blocks;
+
+	shmemhi_asan_forbid(job, offset, shmemhi_suballoc_find(blocks, offset)->nbytes);
+	shmemhi_suballoc_free(blocks, offset);
+}
+
 /* The body of all allocating calls. */
 static int allocate(shmemh_t *job, shmemhi_heap_call_t *call, enum shmemhi_owner owner, void **ptr)
 {
@@ -76,7 +84,8 @@ static int allocate(shmemh_t *job, shmemhi_heap_call_t *call, enum shmemhi_owner
 	else if (call->alignment & (call->alignment - 1) || call->alignment == 0 ||
 		 call->alignment > SHMEMHI_BASE_ALIGN)
 		call->refusal = SHMEMHI_BAD_ALIGNMENT;
-	else if (!call->refusal && shmemhi_suballoc_prepare(blocks) != 0)
+	else if (!call->refusal &&
+		 (shmemhi_suballoc_prepare(blocks) != 0 || shmemhi_allocs_prepare(job) != 0))
 		call->refusal = SHMEMHI_NO_BOOKKEEPING;
 	status = shmemhi_heap_compare(job, call);
 	if (status != SHMEMH_OK || call->nbytes == 0)
@@ -85,12 +94,14 @@ static int allocate(shmemh_t *job, shmemhi_heap_call_t *call, enum shmemhi_owner
 	if (status != SHMEMH_OK)
 		return status;
 	offset = shmemhi_suballoc_alloc(blocks, call->nbytes, call->alignment, owner);
+	shmemhi_asan_allow(job, offset, call->nbytes);
 	if (zeroed)
 		status = zero_on_all(job, offset, call->nbytes);
 	if (status != SHMEMH_OK)
-		shmemhi_suballoc_free(blocks, offset);
+		free_block(job, offset);
 	else
 		*ptr = mem->peers[job->pe].base + offset;
+	shmemhi_allocs_publish(job);
 	return status;
 }
 
@@ -172,7 +183,6 @@ static void examine(const shmemh_t *job, const void *ptr, shmemhi_heap_call_t *c
 
 static int release(shmemh_t *job, void *ptr)
 {
-	shmemhi_suballoc_t *blocks = &job->mem->heap.blocks;
 	shmemhi_heap_call_t call = {.op = SHMEMHI_OP_FREE};
 	int status = SHMEMH_ERR_PEER;
 
@@ -188,7 +198,8 @@ static int release(shmemh_t *job, void *ptr)
 		shmemhi_fail_broken(job, "freed on this PE only");
 	}
 	if (status == SHMEMH_OK || status == SHMEMH_ERR_PEER)
-		shmemhi_suballoc_free(blocks, call.offset);
+		free_block(job, call.offset);
+	shmemhi_allocs_publish(job);
 	return status;
 }
 

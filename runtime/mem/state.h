@@ -12,6 +12,7 @@
 #include "mem/suballoc.h"
 
 #define SHMEMHI_KEY_NBYTES 16
+#define SHMEMHI_MAX_RANGES 32
 
 #define SHMEMHI_ID_GPU 1u                /* uuid is valid: the PE has a CUDA context */
 #define SHMEMHI_ID_HOST_NATIVE_ATOMIC 2u /* its GPU's link to host memory has native atomics */
@@ -52,7 +53,13 @@ typedef struct shmemhi_heap {
 	uint64_t reserved;
 	uint64_t chunk; /* growths and `reserved` are multiples of it; a power of two */
 	uint64_t granularity;
-	uint64_t *committed; /* pinned word: kernels and shmemh_ptr in any thread read it: atomic */
+	uint64_t *committed; /* pinned word: kernels and shmemh_ptr in any thread read it: atomic;
+				the first of allocs */
+	shmemd_allocs_t *allocs;
+	/* [n_ranges] pinned: what allocs pointed to, and last points to; each has room for twice as
+	 * many as the one before */
+	shmemd_range_t *ranges[SHMEMHI_MAX_RANGES];
+	int n_ranges;
 	shmemhi_suballoc_t blocks;
 	shmemhi_growth_t *growths;
 	size_t n_growths;
@@ -98,5 +105,16 @@ static inline uint64_t shmemhi_committed(const shmemhi_mem_t *mem)
 /* Add nbytes of memory on all PEs. Collective; the same result everywhere. On failure the heap
  * is unchanged. */
 int shmemhi_grow(shmemh_t *job, uint64_t nbytes);
+
+/* allocs.c: the table of allocations for check builds. prepare makes room for one more, and returns
+ * 0, or -1 without memory; publish writes what the heap has now; close frees it. */
+int shmemhi_allocs_prepare(shmemh_t *job);
+void shmemhi_allocs_publish(shmemh_t *job);
+void shmemhi_allocs_close(shmemh_t *job);
+
+/* Let address sanitizer report accesses of a part of this PE's heap, or permit them. Nothing
+ * without the sanitizer, or if the heap is not in host memory. */
+void shmemhi_asan_forbid(const shmemh_t *job, uint64_t offset, uint64_t nbytes);
+void shmemhi_asan_allow(const shmemh_t *job, uint64_t offset, uint64_t nbytes);
 
 #endif

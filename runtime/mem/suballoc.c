@@ -48,7 +48,7 @@ int shmemhi_suballoc_prepare(shmemhi_suballoc_t *s)
 static void insert_block(shmemhi_suballoc_t *s, size_t at, uint64_t offset, uint64_t nbytes)
 {
 	memmove(&s->blocks[at + 1], &s->blocks[at], (s->n - at) * sizeof *s->blocks);
-	s->blocks[at] = (shmemhi_block_t){offset, nbytes, SHMEMHI_FREE};
+	s->blocks[at] = (shmemhi_block_t){offset, nbytes, SHMEMHI_FREE, 0};
 	s->n++;
 }
 
@@ -95,7 +95,7 @@ uint64_t shmemhi_suballoc_missing(const shmemhi_suballoc_t *s, uint64_t nbytes, 
 uint64_t shmemhi_suballoc_alloc(shmemhi_suballoc_t *s, uint64_t nbytes, uint64_t alignment,
 				enum shmemhi_owner owner)
 {
-	uint64_t offset = 0;
+	uint64_t offset = 0, asked = nbytes;
 	size_t at = 0;
 	nbytes = block_nbytes(nbytes);
 	alignment = block_alignment(alignment);
@@ -112,7 +112,7 @@ uint64_t shmemhi_suballoc_alloc(shmemhi_suballoc_t *s, uint64_t nbytes, uint64_t
 		at++;
 		insert_block(s, at, offset, nbytes);
 	}
-	s->blocks[at] = (shmemhi_block_t){offset, nbytes, owner};
+	s->blocks[at] = (shmemhi_block_t){offset, nbytes, owner, asked};
 	s->used += nbytes;
 	return offset;
 }

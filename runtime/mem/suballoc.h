@@ -17,6 +17,7 @@ typedef struct shmemhi_block {
 	uint64_t offset; /* bytes; a multiple of SHMEMHI_ALIGN_MIN, as is nbytes */
 	uint64_t nbytes;
 	enum shmemhi_owner owner;
+	uint64_t asked; /* bytes that the caller asked for */
 } shmemhi_block_t;
 
 typedef struct shmemhi_suballoc {

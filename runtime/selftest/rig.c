@@ -108,10 +108,10 @@ static int fail_end(shmemhi_rig_t *rig, const shmemhi_end_t *end, const char *ca
 			    strerror(errno));
 }
 
-/* Memory and doorbell register of an end. */
-static int place_end(shmemhi_rig_t *rig, shmemhi_end_t *end)
+/* Memory and doorbell register of an end. queue: of the caller, or NULL. */
+static int place_end(shmemhi_rig_t *rig, shmemhi_end_t *end, struct mlx5dv_devx_umem *queue)
 {
-	size_t nbytes = (SHMEMD_QUEUE_NBYTES(SHMEMHI_RIG_DEPTH) + page() - 1) / page() * page();
+	size_t nbytes = (SHMEMHI_RIG_QUEUE_NBYTES + page() - 1) / page() * page();
 	struct ibv_context *context = end->link.nic->context;
 
 	end->link.queue = aligned_alloc(page(), nbytes);
@@ -119,16 +119,18 @@ static int place_end(shmemhi_rig_t *rig, shmemhi_end_t *end)
 		return shmemhi_fail(&rig->err, SHMEMH_ERR_NO_MEMORY, "self-test: out of memory");
 	memset(end->link.queue, 0, nbytes);
 	end->link.records = end->link.queue + SHMEMD_QUEUE_RECORD_OFFSET(SHMEMHI_RIG_DEPTH);
-	end->umem = rig->lib.umem_reg(context, end->link.queue, nbytes, IBV_ACCESS_LOCAL_WRITE);
-	if (!end->umem)
+	if (!queue)
+		queue = end->umem =
+			rig->lib.umem_reg(context, end->link.queue, nbytes, IBV_ACCESS_LOCAL_WRITE);
+	if (!queue)
 		return fail_end(rig, end, "mlx5dv_devx_umem_reg");
 	end->link.uar = shmemhi_uar_alloc(&rig->lib, end->link.nic);
 	if (!end->link.uar)
 		return fail_end(rig, end, "mlx5dv_devx_alloc_uar");
 	end->link.host_doorbell = end->link.uar->reg_addr;
 	end->mem = (shmemhi_link_mem_t){
-		.queue = end->umem,
-		.records = end->umem,
+		.queue = queue,
+		.records = queue,
 		.records_offset = SHMEMD_QUEUE_RECORD_OFFSET(SHMEMHI_RIG_DEPTH),
 		.depth = SHMEMHI_RIG_DEPTH,
 		.is_collapsed = end->mem.is_collapsed,
@@ -201,7 +203,8 @@ static void destroy_end(const shmemhi_rig_t *rig, shmemhi_end_t *end)
 	end->link.cq = NULL;
 }
 
-int shmemhi_pair_open(shmemhi_rig_t *rig, int port_a, int port_b, int flags, shmemhi_pair_t *pair)
+int shmemhi_pair_open(shmemhi_rig_t *rig, int port_a, int port_b, int flags,
+		      struct mlx5dv_devx_umem *queue_of_a, shmemhi_pair_t *pair)
 {
 	int status;
 
@@ -211,9 +214,9 @@ int shmemhi_pair_open(shmemhi_rig_t *rig, int port_a, int port_b, int flags, shm
 	pair->a.mem.is_collapsed = (flags & SHMEMHI_PAIR_COLLAPSED) != 0;
 	pair->a.link.nic = &rig->ports.ports[port_a].nic;
 	pair->b.link.nic = &rig->ports.ports[port_b].nic;
-	status = place_end(rig, &pair->a);
+	status = place_end(rig, &pair->a, queue_of_a);
 	if (status == SHMEMH_OK)
-		status = place_end(rig, &pair->b);
+		status = place_end(rig, &pair->b, NULL);
 	if (status == SHMEMH_OK)
 		status = create_pair(rig, pair, flags);
 	if (status != SHMEMH_OK)

@@ -31,10 +31,10 @@ typedef struct shmemhi_rig {
 typedef struct shmemhi_end {
 	shmemhi_link_t link;
 	shmemhi_link_mem_t mem;
-	struct mlx5dv_devx_umem *umem;
-	int port;        /* index in rig->ports */
-	uint64_t index;  /* WQEBBs posted */
-	uint32_t n_cqes; /* CQEs read */
+	struct mlx5dv_devx_umem *umem; /* of link.queue; NULL: the NIC has the queue elsewhere */
+	int port;                      /* index in rig->ports */
+	uint64_t index;                /* WQEBBs posted */
+	uint32_t n_cqes;               /* CQEs read */
 } shmemhi_end_t;
 
 /* Two ends that are connected: what `a` posts, `b` executes. */
@@ -61,9 +61,14 @@ uint32_t shmemhi_rig_random(shmemhi_rig_t *rig);
 
 enum { SHMEMHI_PAIR_COLLAPSED = 1, SHMEMHI_PAIR_NO_RETRY = 2 }; /* flags of pair_open */
 
+#define SHMEMHI_RIG_QUEUE_NBYTES SHMEMD_QUEUE_NBYTES(SHMEMHI_RIG_DEPTH)
+
 /* Create and connect a pair on two ports, which may be one port. COLLAPSED: the CQ of a.
- * IMPATIENT: requests are not sent again. On failure there is nothing to close. */
-int shmemhi_pair_open(shmemhi_rig_t *rig, int port_a, int port_b, int flags, shmemhi_pair_t *pair);
+ * NO_RETRY: requests are not sent again. queue_of_a: memory of RIG_QUEUE_NBYTES that the NIC uses
+ * as the queue of a, or NULL. It stays the caller's, who copies there what post and open write to
+ * a.link.queue. On failure there is nothing to close. */
+int shmemhi_pair_open(shmemhi_rig_t *rig, int port_a, int port_b, int flags,
+		      struct mlx5dv_devx_umem *queue_of_a, shmemhi_pair_t *pair);
 void shmemhi_pair_close(shmemhi_rig_t *rig, shmemhi_pair_t *pair);
 
 /* Replace the queue pairs and CQs of a pair by new ones in the same memory. */

@@ -167,11 +167,13 @@ void shmemhi_row_two_ports(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_out
 	for (int i = 0; i < ROUNDS && !o->verdict; i++) {
 		shmemhi_completion_t c_a, c_b;
 
-		if (shmemhi_pair_open(rig, pair->a.port, pair->a.port, 0, &own_a) != SHMEMH_OK) {
+		if (shmemhi_pair_open(rig, pair->a.port, pair->a.port, 0, NULL, &own_a) !=
+		    SHMEMH_OK) {
 			shmemhi_row_unknown(o, "%s", rig->err.text);
 			return;
 		}
-		if (shmemhi_pair_open(rig, pair->b.port, pair->b.port, 0, &own_b) == SHMEMH_OK) {
+		if (shmemhi_pair_open(rig, pair->b.port, pair->b.port, 0, NULL, &own_b) ==
+		    SHMEMH_OK) {
 			post_adds(rig, &own_a.a, &own_a.b, N);
 			post_adds(rig, &own_b.a, &own_b.b, N);
 			if (shmemhi_next_cqe(&own_a.a, &c_a) != 0 || c_a.opcode != SHMEMD_CQE_REQ)

@@ -268,7 +268,8 @@ static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t
 	int64_t lead = 0;
 	shmemhi_pair_t loop;
 
-	if (!burst || shmemhi_pair_open(rig, pair->b.port, pair->b.port, 0, &loop) != SHMEMH_OK) {
+	if (!burst ||
+	    shmemhi_pair_open(rig, pair->b.port, pair->b.port, 0, NULL, &loop) != SHMEMH_OK) {
 		shmemhi_row_unknown(o, "%s", burst ? rig->err.text : "out of memory");
 		free(burst);
 		return;

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Rows that need a GPU: a thread of a kernel rings the doorbell and polls the CQ, and the WRITEs go
- * to memory of the GPU. The host posts the WQEs, and the queues are in host memory. */
+ * to memory of the GPU. The host posts the WQEs. Queues are in host memory, in gpu-queue in that of
+ * the GPU, where the driver copies what the host has posted. */
 #include <endian.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "cuda/dmabuf.h"
+#include "ib/queue.h"
 #include "selftest/gpu.h"
 #include "selftest/rows.h"
 
 #define TARGET_NBYTES ((size_t)2 << 20) /* a whole page of the GPU, as a dma-buf needs it */
 #define TRIES 256u                      /* of one kernel */
 #define WRITE_NBYTES 1024u
+#define QUEUE_NBYTES ((size_t)2 << 20) /* a whole page of the GPU, too */
+#define LAPS 3u                        /* of a queue in the GPU's memory */
 #define TIMEOUT_NS (10 * SHMEMHI_SECOND)
 
 /* What a row uses. */
@@ -20,8 +24,10 @@ typedef struct use {
 	shmemhi_rig_gpu_t gpu;
 	void *target; /* of the GPU */
 	struct ibv_mr *mr;
-	void *doorbell; /* for kernels */
-	char *page;     /* of the register */
+	char *queue;                   /* of the GPU; NULL: that of pair->a is in host memory */
+	struct mlx5dv_devx_umem *umem; /* of `queue` */
+	void *doorbell;                /* for kernels */
+	char *page;                    /* of the register */
 	int is_queue_known;
 	shmemhi_drive_report_t *report;
 } use_t;
@@ -62,9 +68,10 @@ static int open_memory(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, use_t *u)
 	if (status == SHMEMH_OK)
 		status = shmemhi_cuctx_pinned_alloc(c, sizeof *u->report, (void **)&u->report,
 						    &rig->err);
-	if (status == SHMEMH_OK)
+	if (status == SHMEMH_OK && !u->queue) {
 		status = shmemhi_cuctx_register(c, pair->a.link.queue, queue_nbytes(), &rig->err);
-	u->is_queue_known = status == SHMEMH_OK;
+		u->is_queue_known = status == SHMEMH_OK;
+	}
 	if (status != SHMEMH_OK)
 		return status;
 	u->mr = register_target(rig, u, pair->b.link.nic->pd);
@@ -90,31 +97,44 @@ static void close_use(const shmemhi_rig_t *rig, const shmemhi_pair_t *pair, use_
 		shmemhi_cuctx_pinned_free(c, u->report);
 	if (u->target)
 		shmemhi_cuctx_dev_free(c, u->target);
-	shmemhi_rig_gpu_close(&u->gpu);
 }
 
-/* Returns 0; -1: the outcome is set. In both cases call close_use. */
-static int open_use(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, use_t *u, shmemhi_outcome_t *o)
+static int cannot_tell(shmemhi_rig_t *rig, shmemhi_outcome_t *o)
+{
+	shmemhi_row_unknown(o, "%.190s", rig->err.text);
+	rig->err.text[0] = '\0';
+	return -1;
+}
+
+/* Returns 0; -1: the outcome is set. In both cases call shmemhi_rig_gpu_close. */
+static int open_gpu(shmemhi_rig_t *rig, use_t *u, shmemhi_outcome_t *o)
 {
 	int got;
 
 	memset(u, 0, sizeof *u);
 	got = shmemhi_rig_gpu_open(&u->gpu, &rig->err);
-	if (got == 1 && open_memory(rig, pair, u) == SHMEMH_OK) {
-		char *reg = pair->a.link.host_doorbell;
+	if (got == 0)
+		shmemhi_fail(&rig->err, SHMEMH_ERR_CUDA, "no GPU");
+	return got == 1 ? 0 : cannot_tell(rig, o);
+}
 
-		u->page = reg - (uintptr_t)reg % page_nbytes();
-		if (shmemhi_cuctx_map_io(&u->gpu.c, u->page, page_nbytes(), &u->doorbell,
-					 &rig->err) == SHMEMH_OK) {
-			u->doorbell = (char *)u->doorbell + (reg - u->page);
-			return 0;
-		}
+/* Returns 0; -1: the outcome is set. In both cases call close_use. */
+static int open_use(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, use_t *u, shmemhi_outcome_t *o)
+{
+	char *reg = pair->a.link.host_doorbell;
+
+	if (open_memory(rig, pair, u) != SHMEMH_OK)
+		return cannot_tell(rig, o);
+	u->page = reg - (uintptr_t)reg % page_nbytes();
+	if (shmemhi_cuctx_map_io(&u->gpu.c, u->page, page_nbytes(), &u->doorbell, &rig->err) !=
+	    SHMEMH_OK) {
 		u->doorbell = NULL;
 		shmemhi_row_fails(o, "the GPU cannot write to doorbells: %.150s", rig->err.text);
+		rig->err.text[0] = '\0';
+		return -1;
 	}
-	shmemhi_row_unknown(o, "%.190s", got == 0 ? "no GPU" : rig->err.text);
-	rig->err.text[0] = '\0';
-	return -1;
+	u->doorbell = (char *)u->doorbell + (reg - u->page);
+	return 0;
 }
 
 /* Post n pairs of a WRITE to the GPU and a READ from there; WRITE i brings first + i. */
@@ -139,6 +159,21 @@ static void post_pairs(const shmemhi_rig_t *rig, shmemhi_pair_t *pair, const use
 	}
 }
 
+/* Copy what the host has posted to the queue in the GPU's memory, all or only the WQEs. */
+static int copy_queue(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, use_t *u, size_t nbytes)
+{
+	if (!u->queue)
+		return SHMEMH_OK;
+	return shmemhi_cuctx_write(&u->gpu.c, u->queue, pair->a.link.queue, nbytes, &rig->err);
+}
+
+/* Where kernels see a part of the queue. */
+static uintptr_t queue_at(const use_t *u, const shmemhi_link_t *link, const void *part)
+{
+	return u->queue ? (uintptr_t)(u->queue + ((const char *)part - link->queue))
+			: (uintptr_t)part;
+}
+
 /* One kernel of n tries. Returns 0; -1: the outcome is set. */
 static int drive(shmemhi_rig_t *rig, shmemhi_pair_t *pair, use_t *u, uint32_t n, uint64_t first,
 		 shmemhi_outcome_t *o)
@@ -146,8 +181,9 @@ static int drive(shmemhi_rig_t *rig, shmemhi_pair_t *pair, use_t *u, uint32_t n,
 	const shmemhi_link_t *link = &pair->a.link;
 	const shmemhi_drive_t what = {
 		.doorbell = (uintptr_t)u->doorbell,
-		.record = (uintptr_t)shmemhi_send_record(link),
-		.cqes = (uintptr_t)(link->queue + SHMEMD_QUEUE_CQES_OFFSET(SHMEMHI_RIG_DEPTH)),
+		.record = queue_at(u, link, shmemhi_send_record(link)),
+		.cqes = queue_at(u, link,
+				 link->queue + SHMEMD_QUEUE_CQES_OFFSET(SHMEMHI_RIG_DEPTH)),
 		.word = (uintptr_t)u->target + WRITE_NBYTES - 8,
 		.expected = first,
 		.report = (uintptr_t)u->report,
@@ -161,11 +197,9 @@ static int drive(shmemhi_rig_t *rig, shmemhi_pair_t *pair, use_t *u, uint32_t n,
 
 	memset(u->report, 0, sizeof *u->report);
 	post_pairs(rig, pair, u, n, first);
-	if (shmemhi_rig_gpu_drive(&u->gpu, &what, &rig->err) != SHMEMH_OK) {
-		shmemhi_row_unknown(o, "%.190s", rig->err.text);
-		rig->err.text[0] = '\0';
-		return -1;
-	}
+	if (copy_queue(rig, pair, u, SHMEMD_QUEUE_CQES_OFFSET(SHMEMHI_RIG_DEPTH)) != SHMEMH_OK ||
+	    shmemhi_rig_gpu_drive(&u->gpu, &what, &rig->err) != SHMEMH_OK)
+		return cannot_tell(rig, o);
 	pair->a.n_cqes += u->report->n_done;
 	if (u->report->n_done == n)
 		return 0;
@@ -178,9 +212,10 @@ void shmemhi_row_gpu_doorbell(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_
 {
 	use_t u;
 
-	if (open_use(rig, pair, &u, o) == 0)
+	if (open_gpu(rig, &u, o) == 0 && open_use(rig, pair, &u, o) == 0)
 		drive(rig, pair, &u, TRIES, 1, o);
 	close_use(rig, pair, &u);
+	shmemhi_rig_gpu_close(&u.gpu);
 }
 
 /* Up to a million tries, or until the time is over. */
@@ -189,7 +224,7 @@ void shmemhi_row_gpu_quiet(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_out
 	uint64_t end = shmemhi_now() + (rig->deadline - shmemhi_now()) / 16, n = 0;
 	use_t u;
 
-	if (open_use(rig, pair, &u, o) == 0)
+	if (open_gpu(rig, &u, o) == 0 && open_use(rig, pair, &u, o) == 0)
 		while (n < 1000000 && (n == 0 || shmemhi_now() < end) && !o->verdict &&
 		       drive(rig, pair, &u, TRIES, n + 1, o) == 0) {
 			n += TRIES;
@@ -200,12 +235,61 @@ void shmemhi_row_gpu_quiet(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_out
 						  u.report->n_wrong, TRIES);
 		}
 	close_use(rig, pair, &u);
+	shmemhi_rig_gpu_close(&u.gpu);
 	shmemhi_row_note(o, "%llu tries", (unsigned long long)n);
 }
 
+/* A pair like `pair`, but with the queue of `a` in the GPU's memory. Returns 0; -1: the outcome is
+ * set. In both cases call close_queue. */
+static int open_queue(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, use_t *u, shmemhi_pair_t *own,
+		      shmemhi_outcome_t *o)
+{
+	shmemhi_cuctx_t *c = &u->gpu.c;
+	void *queue;
+	int status;
+
+	memset(own, 0, sizeof *own);
+	if (shmemhi_cuctx_dev_alloc(c, QUEUE_NBYTES, &queue, &rig->err) != SHMEMH_OK)
+		return cannot_tell(rig, o);
+	u->queue = queue;
+	u->umem =
+		shmemhi_umem_of_gpu(c, &rig->lib, pair->a.link.nic, queue, QUEUE_NBYTES, &rig->err);
+	status = u->umem ? shmemhi_pair_open(rig, pair->a.port, pair->b.port, 0, u->umem, own)
+			 : SHMEMH_ERR_NIC;
+	if (status == SHMEMH_OK)
+		status = copy_queue(rig, own, u, SHMEMHI_RIG_QUEUE_NBYTES);
+	if (status == SHMEMH_OK)
+		return 0;
+	shmemhi_row_fails(o, "%.190s", rig->err.text);
+	rig->err.text[0] = '\0';
+	return -1;
+}
+
+static void close_queue(shmemhi_rig_t *rig, use_t *u, shmemhi_pair_t *own)
+{
+	shmemhi_pair_close(rig, own);
+	if (u->umem)
+		rig->lib.umem_dereg(u->umem);
+	if (u->queue)
+		shmemhi_cuctx_dev_free(&u->gpu.c, u->queue);
+}
+
+/* So many tries that queue and CQ begin again from their first entries. */
 void shmemhi_row_gpu_queue(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
-	(void)rig;
-	(void)pair;
-	shmemhi_row_unknown(o, "not tested yet");
+	shmemhi_pair_t own;
+	use_t u;
+
+	if (open_gpu(rig, &u, o) == 0) {
+		if (open_queue(rig, pair, &u, &own, o) == 0 && open_use(rig, &own, &u, o) == 0)
+			for (uint32_t n = 0; n < LAPS * SHMEMHI_RIG_DEPTH && !o->verdict;
+			     n += TRIES)
+				if (drive(rig, &own, &u, TRIES, n + 1, o) == 0 && u.report->n_wrong)
+					shmemhi_row_fails(
+						o, "in %u of %u tries the WRITE was not there",
+						u.report->n_wrong, TRIES);
+		close_use(rig, &own, &u);
+		close_queue(rig, &u, &own);
+	}
+	shmemhi_rig_gpu_close(&u.gpu);
 }

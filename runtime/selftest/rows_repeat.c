@@ -22,10 +22,15 @@ static uint64_t value_of(uint32_t trial, uint32_t i)
 	return (uint64_t)(0x5e1f0000u + trial) << 32 | (i + 1);
 }
 
-/* First and last word that WRITE i writes. */
-static uint64_t *word_of(const shmemhi_rig_t *rig, uint32_t i, int is_last)
+/* Words that WRITE i writes. */
+static uint32_t n_words(uint32_t i)
 {
-	return (void *)shmemhi_remote_ptr(rig, (size_t)i * SLOT + (is_last ? SLOT - 8 : 0));
+	return is_long(i) ? SLOT / 8 : 1;
+}
+
+static uint64_t *words_of(const shmemhi_rig_t *rig, uint32_t i)
+{
+	return (void *)shmemhi_remote_ptr(rig, (size_t)i * SLOT);
 }
 
 static void post_write(const shmemhi_rig_t *rig, shmemhi_pair_t *pair, uint32_t i, uint64_t value)
@@ -34,8 +39,8 @@ static void post_write(const shmemhi_rig_t *rig, shmemhi_pair_t *pair, uint32_t 
 	uint32_t words[7] = {(uint32_t)value, (uint32_t)(value >> 32)};
 	shmemdi_wqe_t q;
 
-	memcpy(shmemhi_local_ptr(rig, (size_t)i * SLOT), &value, 8);
-	memcpy(shmemhi_local_ptr(rig, (size_t)i * SLOT + SLOT - 8), &value, 8);
+	for (uint32_t word = 0; word < n_words(i); word++)
+		memcpy(shmemhi_local_ptr(rig, (size_t)i * SLOT + word * 8), &value, 8);
 	if (is_long(i))
 		shmemdi_wqe_write(&q, shmemhi_at(&pair->a, 0), to,
 				  shmemhi_local(rig, &pair->a, (size_t)i * SLOT), SLOT);
@@ -74,26 +79,30 @@ static bool send_all(const shmemhi_rig_t *rig, shmemhi_pair_t *pair, uint32_t tr
 static bool replace_words(const shmemhi_rig_t *rig, uint32_t trial)
 {
 	for (uint32_t i = 0; i < N_WRITES; i++)
-		for (int last = 0; last <= is_long(i); last++) {
-			uint64_t *word = word_of(rig, i, last), value = value_of(trial, i);
+		for (uint32_t word = 0; word < n_words(i); word++) {
+			uint64_t *at = words_of(rig, i) + word, value = value_of(trial, i);
 
-			if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+			if (__atomic_load_n(at, __ATOMIC_ACQUIRE) != value)
 				return false;
-			__atomic_store_n(word, ~value, __ATOMIC_RELEASE);
+			__atomic_store_n(at, ~value, __ATOMIC_RELEASE);
 		}
 	return true;
 }
 
+/* Of each WRITE the first word that was written again: any of its packets may be. */
 static void compare(const shmemhi_rig_t *rig, uint32_t trial, shmemhi_outcome_t *o)
 {
 	for (uint32_t i = 0; i < N_WRITES; i++)
-		for (int last = 0; last <= is_long(i); last++)
-			if (__atomic_load_n(word_of(rig, i, last), __ATOMIC_ACQUIRE) !=
+		for (uint32_t word = 0; word < n_words(i); word++) {
+			if (__atomic_load_n(words_of(rig, i) + word, __ATOMIC_ACQUIRE) ==
 			    ~value_of(trial, i))
-				shmemhi_row_fails(o,
-						  "WRITE %u of %u arrived again and was "
-						  "written again",
-						  i, N_WRITES);
+				continue;
+			shmemhi_row_fails(o,
+					  "WRITE %u of %u arrived again and its byte %u was "
+					  "written again",
+					  i, N_WRITES, word * 8);
+			break;
+		}
 }
 
 static void try_once(shmemhi_rig_t *rig, shmemhi_pair_t *pair, uint32_t trial, shmemhi_outcome_t *o)

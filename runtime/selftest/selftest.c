@@ -53,7 +53,7 @@ static void run_on(run_t *run, int row, int a, int b, shmemhi_outcome_t *o)
 
 	memset(o, 0, sizeof *o);
 	run->rig.err.text[0] = '\0';
-	if (shmemhi_pair_open(&run->rig, a, b, r->flags, &pair) != SHMEMH_OK) {
+	if (shmemhi_pair_open(&run->rig, a, b, r->flags, NULL, &pair) != SHMEMH_OK) {
 		shmemhi_row_unknown(o, "%.190s", run->rig.err.text);
 		return;
 	}

@@ -23,7 +23,7 @@ static void conclude(shmemsimi_bar_t *bar)
 	while (f) {
 		shmemsimi_fiber_t *next = f->next;
 		shmemsimi_weak_spread(all, f);
-		f->out = (uint64_t)bar->any;
+		f->out = (uint64_t)bar->n_preds;
 		f->done = 1;
 		shmemsimi_wake(f);
 		f = next;
@@ -64,12 +64,12 @@ static void join(shmemsimi_bar_t *bar, shmemsimi_fiber_t *f, uint32_t nthreads, 
 	} else {
 		bar->nthreads = nthreads;
 		bar->site = f->site;
-		bar->any = 0;
+		bar->n_preds = 0;
 		bar->first = f;
 	}
 	bar->last = f;
 	f->next = NULL;
-	bar->any |= pred != 0;
+	bar->n_preds += pred != 0;
 	bar->arrived++;
 }
 

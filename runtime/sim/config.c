@@ -101,6 +101,7 @@ int shmemsim_config_from_env(shmemsim_config_t *cfg)
 				     SHMEMSIM_DFS};
 	static const char *const masks[] = {"all", "singles", "random"};
 	int policy = -1;
+	uint32_t strict = cfg->flags & SHMEMSIM_STRICT_EXIT ? 1 : 0;
 	shmemsimi_report_begin();
 	if (word_from_env("SHMEMSIM_POLICY", policies, 4, &policy) ||
 	    word_from_env("SHMEMSIM_ACTIVEMASK", masks, 3, &cfg->activemask) ||
@@ -110,8 +111,10 @@ int shmemsim_config_from_env(shmemsim_config_t *cfg)
 	    number32_from_env("SHMEMSIM_LENGTH", UINT32_MAX, &cfg->length) ||
 	    number32_from_env("SHMEMSIM_BOUND", UINT32_MAX, &cfg->bound) ||
 	    number32_from_env("SHMEMSIM_WEAK", 1, &cfg->weak) ||
+	    number32_from_env("SHMEMSIM_STRICT_EXIT", 1, &strict) ||
 	    number32_from_env("SHMEMSIM_TRACE", MAX_TRACE, &cfg->trace))
 		return 1;
+	cfg->flags = (cfg->flags & ~SHMEMSIM_STRICT_EXIT) | (strict ? SHMEMSIM_STRICT_EXIT : 0);
 	cfg->policy = policy < 0 ? cfg->policy : values[policy];
 	return replay_from_env(cfg);
 }

@@ -65,6 +65,16 @@ static int search(shmemsim_config_t *cfg, uint64_t n_schedules, const shmemsimi_
 	return 0;
 }
 
+static int refuse_round_robin(void)
+{
+	shmemsimi_report_begin();
+	shmemsimi_report_line(
+		"shmemsim_explore: policy round_robin has one schedule, and a search "
+		"would repeat it: set SHMEMSIM_POLICY, or policy of the "
+		"configuration, to random, pct or dfs; shmemsim_run runs round robin");
+	return 1;
+}
+
 int shmemsim_explore(const shmemsim_config_t *cfg, uint64_t n_schedules, int n_pes,
 		     int (*pe_main)(int pe, int n_pes, void *arg), void *arg,
 		     shmemsim_explored_t *explored)
@@ -77,14 +87,18 @@ int shmemsim_explore(const shmemsim_config_t *cfg, uint64_t n_schedules, int n_p
 		return 1;
 	if (cfg)
 		shmemsimi_copy(&at, cfg, sizeof(at));
+	if (at.policy == SHMEMSIM_ROUND_ROBIN && n_schedules > 1)
+		return refuse_round_robin();
 	shmemsimi_dfs_reset();
 	shmemsimi_w.failure = NULL; /* a refused run does not set it */
 	uint64_t start = cpu_ns();
+	shmemsimi_w.is_searching = 1;
 	int bad = search(&at, n_schedules, &program, &mine);
 	mine.ns = cpu_ns() - start;
 	if (explored)
 		shmemsimi_copy(explored, &mine, sizeof(mine));
 	if (bad == 1 && shmemsimi_w.failure)
 		shmemsimi_shrink(&program, mine.n_schedules);
+	shmemsimi_w.is_searching = 0;
 	return bad != 0;
 }

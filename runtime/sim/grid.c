@@ -114,8 +114,10 @@ void shmemsimi_grid_free(shmemsimi_grid_t *g)
 {
 	for (uint32_t b = 0; g->blocks && b < g->n_blocks; b++)
 		shmemsimi_block_free(&g->blocks[b]);
-	for (size_t i = 0; g->fibers && i < n_fibers(g); i++)
+	for (size_t i = 0; g->fibers && i < n_fibers(g); i++) {
+		shmemsimi_bulk_discard(&g->fibers[i]);
 		shmemsimi_fiber_discard(&g->fibers[i]);
+	}
 	shmemsimi_free(g->blocks, g->n_blocks * sizeof(*g->blocks));
 	shmemsimi_free(g->warps, n_warps(g) * sizeof(*g->warps));
 	shmemsimi_free(g->fibers, n_fibers(g) * sizeof(*g->fibers));
@@ -188,6 +190,8 @@ int shmemsim_launch_3d(void (*kernel)(const void *params), const void *params, s
 		return 1;
 	g->id = w->n_grids++;
 	g->pe = w->current->pe;
+	if (g->pe >= 0 && g->pe < SHMEMSIMI_N_COUNTED)
+		w->n_launches[g->pe]++;
 	g->kernel = kernel;
 	g->params = copy;
 	g->params_nbytes = params_nbytes;
@@ -243,6 +247,7 @@ int shmemsim_sync(void *stream)
 void shmemsimi_lane_main(shmemsimi_fiber_t *f)
 {
 	f->grid->kernel(f->grid->params);
+	shmemsimi_bulk_end();
 }
 
 static void grid_ended(shmemsimi_grid_t *g)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include "sim/sim.h"
 
+#define FILE_EVENTS 100000u /* kept for the file of a trace */
+
 typedef struct pe_args {
 	int (*pe_main)(int pe, int n_pes, void *arg);
 	void *arg;
@@ -100,6 +102,7 @@ static void end_run(void)
 	w->n_live = 0;
 	w->run.n = w->spin.n = w->sleep.n = 0;
 	shmemsimi_boot_end();
+	shmemsimi_check_end();
 	shmemsim_hooks = 0;
 	w->mode = MODE_NONE;
 }
@@ -109,6 +112,7 @@ int shmemsim_run(const shmemsim_config_t *cfg, int n_pes,
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	shmemsim_config_t defaults = SHMEMSIM_CONFIG_INIT;
+	const char *file;
 	char name[24];
 	if (!cfg && shmemsim_config_from_env(&defaults))
 		return 1;
@@ -120,6 +124,10 @@ int shmemsim_run(const shmemsim_config_t *cfg, int n_pes,
 	w->mode = MODE_RUN;
 	w->n_pes = n_pes;
 	w->result = 0;
+	w->trace_lines = w->cfg.trace;
+	file = shmemsimi_trace_file();
+	if (file)
+		w->cfg.trace = FILE_EVENTS;
 	args.pe_main = pe_main;
 	args.arg = arg;
 	shmemsimi_sched_begin();
@@ -133,8 +141,11 @@ int shmemsim_run(const shmemsim_config_t *cfg, int n_pes,
 	}
 	shmemsimi_loop();
 	shmemsimi_acquire(&w->n_live);
-	if (w->cfg.trace && (w->is_failed || w->result))
+	if (w->trace_lines && (w->is_failed || w->result))
 		shmemsimi_trace_report();
+	if (file)
+		shmemsimi_trace_write(file);
+	w->cfg.trace = w->trace_lines;
 	end_run();
 	return w->is_failed || w->result;
 }

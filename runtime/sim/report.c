@@ -75,10 +75,19 @@ void shmemsimi_report_line(const char *fmt, ...)
 	add("\n");
 }
 
+/* The name of a grid's kernel. What shmemsim_launch_cuda starts is a function of its own, whose
+ * parameters begin with the kernel's address. */
+static void kernel_name(const shmemsimi_grid_t *g, char *name, size_t nbytes)
+{
+	shmemsimi_symbol((const char *)(uintptr_t)g->kernel + 1, name, nbytes);
+	if (strstr(name, "shmemsim_launch_cuda"))
+		shmemsimi_symbol(*(const char *const *)g->params + 1, name, nbytes);
+}
+
 static void add_lane(const shmemsimi_fiber_t *f)
 {
 	char name[128];
-	shmemsimi_symbol((const char *)(uintptr_t)f->grid->kernel + 1, name, sizeof(name));
+	kernel_name(f->grid, name, sizeof(name));
 	if (f->pe >= 0)
 		add("PE %d ", f->pe);
 	add("kernel %u %s block %u thread %u", f->grid->id, name, f->thread.block, f->thread.tid);
@@ -183,8 +192,9 @@ static void format_where(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 		char name[128];
 		if (!shmemsimi_symbol(pcs[i], name, sizeof(name)) && i > 0)
 			break;
-		if (strncmp(name, "shmemsimi_", 10) == 0)
-			/* the program's function made the call as a tail call and has no frame */
+		if (strncmp(name, "shmemsimi_", 10) == 0 || strstr(name, "shmemsim_launch_cuda"))
+			/* the program's function made the call as a tail call and has no frame; or
+			 * its caller is no function of the program */
 			break;
 		n += (size_t)snprintf(text + n, nbytes - n, "%s%s", i ? " < " : "; ", name);
 	}
@@ -255,10 +265,60 @@ static void trace_all(void)
 	w->reporter = NULL;
 }
 
+/* A kernel that waits for other PEs runs on all of them. */
+static void add_launches(void)
+{
+	const shmemsimi_world_t *w = &shmemsimi_w;
+	int n = w->n_pes < SHMEMSIMI_N_COUNTED ? w->n_pes : SHMEMSIMI_N_COUNTED;
+	int least = 0, most = 0;
+	for (int pe = 1; pe < n; pe++) {
+		least = w->n_launches[pe] < w->n_launches[least] ? pe : least;
+		most = w->n_launches[pe] > w->n_launches[most] ? pe : most;
+	}
+	if (w->mode == MODE_RUN && w->n_launches[least] != w->n_launches[most])
+		add("PE %d has launched %u kernels, PE %d %u: a kernel that waits for the other "
+		    "PEs must be launched on all of them\n",
+		    least, w->n_launches[least], most, w->n_launches[most]);
+}
+
+static void add_lane_advice(const shmemsimi_fiber_t *f)
+{
+	add("  ");
+	add_who(f);
+	if (f->wait == WAIT_COLL)
+		add(" waits for lanes of its warp that are elsewhere: a _warp form is called by "
+		    "all 32 lanes\n");
+	else
+		add(" waits at a barrier for threads that are elsewhere: a _block form is called "
+		    "by all threads of the block, a _group form by all of the group\n");
+}
+
+/* For the first lane that waits for others of its warp, and the first at a barrier. */
+static void add_advice(void)
+{
+	const shmemsimi_fiber_t *first[2] = {NULL, NULL};
+	for (const shmemsimi_stream_t *s = shmemsimi_w.streams; s; s = s->next) {
+		const shmemsimi_grid_t *g = s->first;
+		for (size_t i = 0; g && g->fibers && i < (size_t)g->n_blocks * g->n_threads; i++) {
+			const shmemsimi_fiber_t *f = &g->fibers[i];
+			int is_coll = f->wait == WAIT_COLL;
+			if (f->state == BLOCKED && (is_coll || f->wait == WAIT_BAR) &&
+			    !first[is_coll])
+				first[is_coll] = f;
+		}
+	}
+	for (int i = 1; i >= 0; i--)
+		if (first[i])
+			add_lane_advice(first[i]);
+}
+
 void shmemsimi_report_stuck(void)
 {
 	static place_t place;
 	shmemsimi_world_t *w = &shmemsimi_w;
+	add_launches();
+	add_advice();
+	shmemsimi_report_records();
 	trace_all();
 	add("scheduling: %s\n", shmemsimi_policy_text());
 	add("fibers:\n");

@@ -414,6 +414,8 @@ void shmemsimi_sched_begin(void)
 	w->main.state = RUNNABLE;
 	w->main.pe = -1;
 	w->n_live = w->n_grids = 0;
+	for (int pe = 0; pe < SHMEMSIMI_N_COUNTED; pe++)
+		w->n_launches[pe] = 0;
 	w->is_failed = w->is_wanted_main = w->is_eager = w->is_clock_read = 0;
 	w->epoch = w->spin_epoch = 0;
 	w->n_starts = w->n_points = 0;

@@ -147,6 +147,7 @@ static void last_run(shrink_t *s, size_t n_found, const char *found)
 {
 	if (!s->cfg.trace)
 		s->cfg.trace = TRACE_LINES;
+	shmemsimi_w.is_searching = 0;
 	int is_same = fails(s, 0, 0, NONE);
 	shmemsimi_report_line("found by: %s", found);
 	if (is_same) {

@@ -75,7 +75,8 @@ typedef struct shmemsimi_fiber {
 	int64_t priority;  /* random, pct; 0: not drawn yet */
 	void *tsan, *fake; /* sanitizers' own fibers and fake stacks */
 	shmemsimi_sight_t sight;
-	int is_fenced; /* thread sanitizer: strong stores release from now on */
+	struct shmemsimi_bulk *bulk; /* bulk copies under way, or NULL */
+	int is_fenced;               /* thread sanitizer: strong stores release from now on */
 	const void *seen[SHMEMSIMI_N_SEEN];
 	unsigned n_seen;
 	const void *trace[SHMEMSIMI_N_TRACE]; /* filled for a report */
@@ -107,7 +108,7 @@ typedef struct shmemsimi_warp {
 
 typedef struct shmemsimi_bar {
 	uint32_t arrived, nthreads; /* nthreads of the first to arrive: 0 = all */
-	int any;
+	int n_preds;
 	const char *site;
 	shmemsimi_fiber_t *first, *last; /* waiters by arrival */
 } shmemsimi_bar_t;
@@ -169,6 +170,8 @@ typedef struct shmemsimi_policy {
 	uint32_t (*data)(uint32_t n);
 } shmemsimi_policy_t;
 
+#define SHMEMSIMI_N_COUNTED 1024 /* PEs whose launches are counted */
+
 enum shmemsimi_mode { MODE_NONE, MODE_RUN, MODE_PROCESS };
 
 typedef struct shmemsimi_world {
@@ -185,6 +188,7 @@ typedef struct shmemsimi_world {
 	shmemsimi_grid_t *ended; /* to be freed once its last fiber has left its stack */
 	uint32_t n_live;         /* PEs and lanes; agents do not keep a run alive */
 	uint32_t n_grids;
+	uint32_t n_launches[SHMEMSIMI_N_COUNTED]; /* of each PE */
 	int n_pes;
 	int is_failed;
 	int is_wanted_main;       /* process mode: main may continue */
@@ -206,6 +210,8 @@ typedef struct shmemsimi_world {
 	uint32_t idle_polls;  /* rounds in which all fibers polled and none read the clock */
 	int is_clock_read;    /* since the last idle round */
 	unsigned long thread; /* pthread_self() of the only thread */
+	uint32_t trace_lines; /* operations that the report lists; cfg.trace are kept */
+	int is_searching;     /* one of many runs: none of them writes the file of its trace */
 	int result;
 } shmemsimi_world_t;
 
@@ -291,7 +297,7 @@ uint32_t shmemsimi_dfs_access(uint32_t n, uint32_t weight);
 uint32_t shmemsimi_dfs_wait(uint32_t n, uint32_t first);
 uint32_t shmemsimi_dfs_data(uint32_t n);
 
-/* trace.c: the last cfg.trace operations, for the report. Call only if cfg.trace. */
+/* trace.c, trace_text.c: the last cfg.trace operations. Call only if cfg.trace. */
 void shmemsimi_trace_begin(void);
 /* the access is about to be executed */
 void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access);
@@ -303,6 +309,11 @@ void shmemsimi_trace_choice(uint32_t option, uint32_t n);
 void shmemsimi_trace_meet(const char *what, uint32_t which); /* a collective or barrier */
 void shmemsimi_trace_finish(void); /* reads the value that the last access has written */
 void shmemsimi_trace_report(void);
+
+/* trace_file.c: the file that SHMEMSIM_TRACE_FILE names; NULL: none, or this run writes none */
+const char *shmemsimi_trace_file(void);
+/* Write it. A failure is a line of the report. */
+void shmemsimi_trace_write(const char *path);
 
 /* explore.c, shrink.c */
 typedef struct shmemsimi_program {
@@ -321,12 +332,20 @@ void shmemsimi_warp_stalled(shmemsimi_warp_t *w); /* no lane of it can run */
 void shmemsimi_block_recheck(shmemsimi_block_t *b);
 void shmemsimi_block_free(shmemsimi_block_t *b);
 
+/* check.c */
+void shmemsimi_report_records(void); /* error records that check builds have written */
+void shmemsimi_check_end(void);      /* of a run: forget sources */
+
 /* grid.c */
 void shmemsimi_lane_main(shmemsimi_fiber_t *f);
 void shmemsimi_lane_exited(shmemsimi_fiber_t *f);
 void shmemsimi_grid_free(shmemsimi_grid_t *g);
 void shmemsimi_streams_free(void);
 bool shmemsimi_world_ready(void); /* launches are possible; starts process mode */
+
+/* bulk.c: at the end of a thread, in its name; when it will never run again */
+void shmemsimi_bulk_end(void);
+void shmemsimi_bulk_discard(shmemsimi_fiber_t *f);
 
 /* boot.c */
 void shmemsimi_boot_left(int pe); /* the PE returned from pe_main */

@@ -2,10 +2,12 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Maps a code address to a function name by the symbol table of the file it was loaded from:
  * kernels are usually static functions, and dladdr finds exported ones only. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -92,6 +94,38 @@ static image_t map_loaded(const Dl_info *info)
 	return image;
 }
 
+typedef char *demangle_t(const char *name, char *out, size_t *nbytes, int *status);
+
+/* Of the program's C++ library, or of that of this system: a program may use C++ and need nothing
+ * of its library. NULL: there is none. */
+static demangle_t *demangler(void)
+{
+	static demangle_t *found;
+	static bool is_known;
+	if (!is_known) {
+		*(void **)&found = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+		void *library = found ? NULL : dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+		if (library)
+			*(void **)&found = dlsym(library, "__cxa_demangle");
+		is_known = true;
+	}
+	return found;
+}
+
+/* The name as the source has it, without its parameters. */
+static void format_name(const char *name, char *text, size_t nbytes)
+{
+	bool is_mangled = strncmp(name, "_Z", 2) == 0;
+	char *plain = is_mangled && demangler() ? demangler()(name, NULL, NULL, &(int){0}) : NULL;
+	if (plain && strchr(plain, '('))
+		*strchr(plain, '(') = '\0';
+	if (plain && strncmp(plain, "void ", 5) == 0) /* a template's name has its result */
+		shmemsimi_format(text, nbytes, "%s", plain + 5);
+	else
+		shmemsimi_format(text, nbytes, "%s", plain ? plain : name);
+	free(plain);
+}
+
 static bool resolve(const void *pc, char *text, size_t nbytes)
 {
 	Dl_info info;
@@ -107,7 +141,7 @@ static bool resolve(const void *pc, char *text, size_t nbytes)
 	const char *name = image.bytes ? look_up(&image, &wanted, base) : NULL;
 	name = name ? name : info.dli_sname;
 	if (name)
-		shmemsimi_format(text, nbytes, "%s", name);
+		format_name(name, text, nbytes);
 	else
 		shmemsimi_format(text, nbytes, "%s+0x%llx", info.dli_fname,
 				 (unsigned long long)((uint64_t)(uintptr_t)at - base));

@@ -5,21 +5,7 @@
  * An access is recorded before it is executed. The value that it wrote is read at the next event or
  * switch: no other fiber runs in between. */
 #include <stdio.h>
-#include "sim/sim.h"
-
-typedef struct event {
-	uint8_t kind; /* of the fiber */
-	uint8_t op;   /* shmemsim_access, or one of the following */
-	int pe;
-	uint32_t grid, block, tid;
-	const char *what; /* name of a host fiber or agent; for a collective: its name */
-	const void *p;
-	uint32_t nbytes, arg;
-	uint64_t before, after; /* value at p; of a choice: the option, and their number */
-	uint64_t step;
-} event_t;
-
-enum { OP_CHOICE = 32, OP_MEET };
+#include "sim/trace.h"
 
 typedef struct name {
 	const char *start;
@@ -27,10 +13,10 @@ typedef struct name {
 	const char *text;
 } name_t;
 
-static event_t *events; /* [capacity], a ring */
+static shmemsimi_event_t *events; /* [capacity], a ring */
 static uint32_t capacity;
 static uint64_t n_events;
-static event_t *open_event; /* its `after` must still be read */
+static shmemsimi_event_t *open_event; /* its `after` must still be read */
 static name_t *names;
 static size_t n_names, names_capacity;
 
@@ -86,13 +72,13 @@ static bool is_idle(void)
 	return shmemsimi_w.idle_polls > 1;
 }
 
-static event_t *new_event(int op)
+static shmemsimi_event_t *new_event(int op)
 {
 	const shmemsimi_fiber_t *f = shmemsimi_w.current;
 	shmemsimi_trace_finish();
 	if (!capacity || f->kind == KIND_MAIN || is_idle())
 		return NULL;
-	event_t *e = &events[n_events++ % capacity];
+	shmemsimi_event_t *e = &events[n_events++ % capacity];
 	e->kind = f->kind;
 	e->op = (uint8_t)op;
 	e->pe = f->pe;
@@ -100,13 +86,16 @@ static event_t *new_event(int op)
 	e->block = f->thread.block;
 	e->tid = f->thread.tid;
 	e->what = f->name;
+	e->p = NULL;
+	e->nbytes = e->arg = 0;
+	e->before = e->after = 0;
 	e->step = shmemsimi_w.steps;
 	return e;
 }
 
 void shmemsimi_trace_access(const void *p, uint32_t nbytes, int access)
 {
-	event_t *e = new_event(access);
+	shmemsimi_event_t *e = new_event(access);
 	if (!e)
 		return;
 	e->p = p;
@@ -120,13 +109,13 @@ void shmemsimi_trace_read(uint64_t value)
 {
 	if (!n_events || !capacity)
 		return;
-	event_t *e = &events[(n_events - 1) % capacity];
+	shmemsimi_event_t *e = &events[(n_events - 1) % capacity];
 	e->before = e->nbytes < 8 ? value & ((1ull << 8 * e->nbytes) - 1) : value;
 }
 
 void shmemsimi_trace_choice(uint32_t option, uint32_t n)
 {
-	event_t *e = new_event(OP_CHOICE);
+	shmemsimi_event_t *e = new_event(SHMEMSIMI_OP_CHOICE);
 	if (!e)
 		return;
 	e->before = option;
@@ -135,19 +124,32 @@ void shmemsimi_trace_choice(uint32_t option, uint32_t n)
 
 void shmemsimi_trace_meet(const char *what, uint32_t which)
 {
-	event_t *e = new_event(OP_MEET);
+	shmemsimi_event_t *e = new_event(SHMEMSIMI_OP_MEET);
 	if (!e)
 		return;
 	e->what = what;
 	e->arg = which;
 }
 
-void shmemsimi_place_text(const void *at, char *text, size_t nbytes)
+static size_t name_of(const void *at)
 {
 	size_t i = n_names;
 	const char *p = at;
 	while (i && !(p >= names[i - 1].start && p < names[i - 1].start + names[i - 1].nbytes))
 		i--;
+	return i;
+}
+
+const char *shmemsimi_name_of(const void *p)
+{
+	size_t i = name_of(p);
+	return i ? names[i - 1].text : NULL;
+}
+
+void shmemsimi_place_text(const void *at, char *text, size_t nbytes)
+{
+	size_t i = name_of(at);
+	const char *p = at;
 	if (i && p == names[i - 1].start)
 		snprintf(text, nbytes, "%s", names[i - 1].text);
 	else if (i)
@@ -156,75 +158,17 @@ void shmemsimi_place_text(const void *at, char *text, size_t nbytes)
 		snprintf(text, nbytes, "%p", at);
 }
 
-/* Format small numbers as decimal, others as hexadecimal. */
-static void format_value(uint64_t v, char *text, size_t nbytes)
+uint64_t shmemsimi_n_events(void)
 {
-	snprintf(text, nbytes, v < 1000000 ? "%llu" : "0x%llx", (unsigned long long)v);
+	return n_events < capacity ? n_events : capacity;
 }
 
-static void format_access(const event_t *e, char *text, size_t nbytes)
+const shmemsimi_event_t *shmemsimi_event(uint64_t k)
 {
-	static const char *const ops[] = {
-		[SHMEMSIM_LD_DATA] = "load",
-		[SHMEMSIM_LD_RELAXED] = "load.relaxed",
-		[SHMEMSIM_LD_ACQUIRE] = "load.acquire",
-		[SHMEMSIM_ST_DATA] = "store",
-		[SHMEMSIM_ST_RELAXED] = "store.relaxed",
-		[SHMEMSIM_ST_RELEASE] = "store.release",
-		[SHMEMSIM_RMW] = "atomic",
-		[SHMEMSIM_FENCE] = "fence",
-		[SHMEMSIM_FENCE_ACQUIRE] = "fence.acquire",
-		[SHMEMSIM_FENCE_RELEASE] = "fence.release",
-		[SHMEMSIM_FENCE_SC] = "fence.sc",
-	};
-	char place[128], before[24], after[24];
-	if (!e->p) {
-		snprintf(text, nbytes, "%s", ops[e->op]);
-		return;
-	}
-	shmemsimi_place_text(e->p, place, sizeof(place));
-	format_value(e->before, before, sizeof(before));
-	format_value(e->after, after, sizeof(after));
-	if (e->op == SHMEMSIM_RMW)
-		snprintf(text, nbytes, "%s %s %s -> %s", ops[e->op], place, before, after);
-	else
-		snprintf(text, nbytes, "%s %s = %s", ops[e->op], place,
-			 e->op < SHMEMSIM_ST_DATA ? before : after);
+	return &events[(n_events - shmemsimi_n_events() + k) % capacity];
 }
 
-static void format_event(const event_t *e, char *text, size_t nbytes)
+bool shmemsimi_trace_is_cut(void)
 {
-	if (e->op == OP_CHOICE)
-		snprintf(text, nbytes, "chooses %u of %u", (unsigned)e->before, (unsigned)e->after);
-	else if (e->op == OP_MEET)
-		snprintf(text, nbytes, "%s %#x", e->what, e->arg);
-	else
-		format_access(e, text, nbytes);
-}
-
-static void format_fiber(const event_t *e, char *text, size_t nbytes)
-{
-	if (e->kind == KIND_LANE)
-		snprintf(text, nbytes, "PE %d kernel %u block %u thread %u", e->pe, e->grid,
-			 e->block, e->tid);
-	else
-		snprintf(text, nbytes, "%s %s", e->kind == KIND_AGENT ? "agent" : "host of",
-			 e->what);
-}
-
-void shmemsimi_trace_report(void)
-{
-	uint32_t wanted = shmemsimi_w.cfg.trace;
-	wanted = wanted < capacity ? wanted : capacity;
-	uint64_t first = n_events > wanted ? n_events - wanted : 0;
-	shmemsimi_trace_finish();
-	shmemsimi_report_line("trace (step, fiber, operation; %s):",
-			      first ? "the last operations" : "complete");
-	for (uint64_t i = first; i < n_events; i++) {
-		char who[64], what[200];
-		const event_t *e = &events[i % capacity];
-		format_fiber(e, who, sizeof(who));
-		format_event(e, what, sizeof(what));
-		shmemsimi_report_line("%6llu  %s: %s", (unsigned long long)e->step, who, what);
-	}
+	return n_events > capacity;
 }

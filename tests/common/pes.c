@@ -110,7 +110,8 @@ void *pes_alloc(pes_t *pes, size_t nbytes, unsigned char value)
 	void *host = malloc(nbytes), *dev = NULL;
 
 	if (host == NULL || pes->n_allocs == PES_ALLOCS_MAX) {
-		latch(pes, __FILE__, __LINE__, "no host memory for %zu bytes", nbytes);
+		latch(pes, __FILE__, __LINE__, "%zu bytes: no host memory, or over %d buffers",
+		      nbytes, PES_ALLOCS_MAX);
 		free(host);
 		return NULL;
 	}
@@ -132,7 +133,8 @@ void *pes_read(pes_t *pes, const void *dev, size_t nbytes)
 
 	if (host == NULL || pes->n_reads == PES_ALLOCS_MAX ||
 	    pes_status(pes, run_copy(host, dev, nbytes), "pes_read", __FILE__, __LINE__)) {
-		latch(pes, __FILE__, __LINE__, "no host memory for %zu bytes", nbytes);
+		latch(pes, __FILE__, __LINE__, "%zu bytes: no host memory, or over %d buffers",
+		      nbytes, PES_ALLOCS_MAX);
 		free(host);
 		return NULL;
 	}

@@ -12,7 +12,7 @@ ROW = re.compile(r"^\| (`nvshmem.*?) \| (.*?) \| (.*?) \| (\w+) \| (.*?) \|$")
 QUOTED = re.compile(r"`([^`]+)`")
 COUNT = re.compile(r"\*\*(\d+) of (\d+) families are here, (\d+) partly, (\d+) not\.\*\*")
 # A function's name before its parameters, or a macro's.
-DECLARED = re.compile(r"^(?:SHMEMD_FN .*?|#define )(shmemd_\w+)\(", re.M)
+DECLARED = re.compile(r"^(?:SHMEMD_FN .*?|static inline int |#define )(shmemd_\w+)\(", re.M)
 
 
 def declared(header):

@@ -24,7 +24,8 @@ extern const char *const order_variants[], *const quiet_variants[];
 
 void put(const void *params);
 void get(const void *params);
-extern const char *const put_variants[], *const get_variants[];
+void bulk(const void *params);
+extern const char *const put_variants[], *const get_variants[], *const bulk_variants[];
 
 void sync_(const void *params);
 void barrier(const void *params);

@@ -16,6 +16,7 @@ const scenario_t explore_scenarios[] = {
 	{"quiet", quiet, quiet_variants, NULL, quiet_final_check, NULL, NULL},
 	{"put", put, put_variants, NULL, NULL, NULL, NULL},
 	{"get", get, get_variants, NULL, NULL, NULL, NULL},
+	{"bulk", bulk, bulk_variants, NULL, NULL, NULL, NULL},
 	{"wait_sets", wait_sets, wait_sets_variants, NULL, NULL, NULL, NULL},
 	{"iput", iput, strided_variants, NULL, NULL, NULL, NULL},
 	{"iget", iget, strided_variants, NULL, NULL, NULL, NULL},

@@ -6,7 +6,8 @@
  * down itself, from a second thread, when its kernel has come so far. The same on GPUs, where the
  * kernel goes on while the agent's thread and the service switch its channels.
  *
- * FAILOVER_ROUNDS: rounds of a kernel.
+ * FAILOVER_ROUNDS: rounds of a kernel. FAILOVER_BLOCKS: its blocks, of THREADS threads each.
+ * FAILOVER_SWITCHES: how often each PE's channel switches in many_switches.
  * FAILOVER_LINKS=1: something else takes ports down, at any time (tests/net/flap.sh). */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <mlx5sw.h>
 #include "pes.h"
+#include "scopes.h"
 
 #define THREADS 4
 #define SLOTS 8 /* messages from one thread to its neighbour that may be on their way */
@@ -22,6 +24,8 @@
 #define BARRIER_ROUNDS 16
 #define ROUNDS 400
 #define ROUNDS_SLOW 60
+#define SWITCHES 6
+#define STATUSES 128 /* workers share them */
 
 typedef struct message {
 	uint64_t words[NBYTES / 8];
@@ -29,122 +33,122 @@ typedef struct message {
 
 typedef struct mix_params {
 	shmemd_ctx_t ctx;
-	message_t *inbox;    /* [thread][SLOTS], from the left neighbour */
-	uint64_t *arrived;   /* [thread] signal: messages of the left neighbour */
-	message_t *outbox;   /* [thread][SLOTS] */
-	message_t *fetched;  /* [thread] */
-	message_t *pages;    /* [from pe][thread], written by puts */
+	message_t *inbox;    /* [worker][SLOTS], from the left neighbour */
+	uint64_t *arrived;   /* [worker] signal: messages of the left neighbour */
+	message_t *outbox;   /* [worker][SLOTS] */
+	message_t *fetched;  /* [worker] */
+	message_t *pages;    /* [from pe][worker], written by puts */
 	uint64_t *sums;      /* [2]: non-fetching adds, fetching adds */
-	uint64_t *last;      /* [thread]: greatest value that a fetching add returned, plus 1 */
-	uint64_t *ambiguous; /* [thread] results that were lost */
-	uint64_t *progress;  /* rounds of thread 0, in host memory */
+	uint64_t *last;      /* [worker]: greatest value that a fetching add returned, plus 1 */
+	uint64_t *ambiguous; /* [worker] results that were lost */
+	uint64_t *progress;  /* rounds of worker 0, in host memory */
 	int *status;
-	uint32_t n;
+	uint32_t n, n_workers; /* threads of all blocks */
 } mix_params_t;
 
-SHMEMD_FN uint64_t mix_word(int pe, uint32_t thread, uint32_t round, uint32_t i)
+SHMEMD_FN uint64_t mix_word(int pe, uint32_t worker, uint32_t round, uint32_t i)
 {
-	return ((uint64_t)(uint32_t)pe << 56) + ((uint64_t)thread << 48) + (uint64_t)round * 1000u +
+	return ((uint64_t)(uint32_t)pe << 60) + ((uint64_t)worker << 48) + (uint64_t)round * 1000u +
 	       i;
 }
 
-SHMEMD_FN void mix_fill(message_t *m, int pe, uint32_t thread, uint32_t round)
+SHMEMD_FN void mix_fill(message_t *m, int pe, uint32_t worker, uint32_t round)
 {
 	uint32_t i;
 
 	for (i = 0; i < NBYTES / 8; i++)
-		m->words[i] = mix_word(pe, thread, round, i);
+		m->words[i] = mix_word(pe, worker, round, i);
 }
 
-SHMEMD_FN int mix_differs(const message_t *m, int pe, uint32_t thread, uint32_t round)
+SHMEMD_FN int mix_differs(const message_t *m, int pe, uint32_t worker, uint32_t round)
 {
 	uint32_t i;
 
 	for (i = 0; i < NBYTES / 8; i++)
-		if (m->words[i] != mix_word(pe, thread, round, i))
+		if (m->words[i] != mix_word(pe, worker, round, i))
 			return 1;
 	return 0;
 }
 
 /* Send a message to the right neighbour, and wait for that of the left one. Slots are used again
  * after SLOTS rounds, and a PE is less than n_pes rounds ahead of any other. */
-SHMEMD_FN int mix_ring(const mix_params_t *p, const shmemd_ctx_t *ctx, uint32_t thread,
+SHMEMD_FN int mix_ring(const mix_params_t *p, const shmemd_ctx_t *ctx, uint32_t worker,
 		       uint32_t round)
 {
 	int me = shmemd_my_pe(ctx), n = shmemd_n_pes(ctx), left = (me + n - 1) % n;
-	size_t slot = thread * SLOTS + round % SLOTS;
+	size_t slot = worker * SLOTS + round % SLOTS;
 	message_t *m = p->outbox + slot;
 	int status;
 
-	mix_fill(m, me, thread, round);
-	shmemd_putmem_signal(ctx, p->inbox + slot, m, NBYTES, p->arrived + thread, 1,
+	mix_fill(m, me, worker, round);
+	shmemd_putmem_signal(ctx, p->inbox + slot, m, NBYTES, p->arrived + worker, 1,
 			     SHMEMD_SIGNAL_ADD, (me + 1) % n);
-	status = shmemd_signal_wait_until(ctx, p->arrived + thread, SHMEMD_CMP_GE, round + 1);
+	status = shmemd_signal_wait_until(ctx, p->arrived + worker, SHMEMD_CMP_GE, round + 1);
 	if (status != SHMEMD_OK)
 		return status;
-	return mix_differs(p->inbox + slot, left, thread, round) ? 100 : SHMEMD_OK;
+	return mix_differs(p->inbox + slot, left, worker, round) ? 100 : SHMEMD_OK;
 }
 
 /* A page at each PE: put, and read back. */
-SHMEMD_FN int mix_page(const mix_params_t *p, const shmemd_ctx_t *ctx, uint32_t thread,
+SHMEMD_FN int mix_page(const mix_params_t *p, const shmemd_ctx_t *ctx, uint32_t worker,
 		       uint32_t round)
 {
 	int me = shmemd_my_pe(ctx), n = shmemd_n_pes(ctx), to = (int)(round % (uint32_t)n), status;
-	message_t *page = p->pages + (size_t)me * THREADS + thread;
-	message_t *m = p->outbox + thread * SLOTS + round % SLOTS;
+	message_t *page = p->pages + (size_t)me * p->n_workers + worker;
+	message_t *m = p->outbox + worker * SLOTS + round % SLOTS;
 
 	shmemd_putmem_nbi(ctx, page, m, NBYTES, to);
-	shmemd_atomic_add_u64(ctx, p->sums, 1 + thread, to);
+	shmemd_atomic_add_u64(ctx, p->sums, 1 + worker, to);
 	if (round % 4)
 		return SHMEMD_OK;
 	status = shmemd_quiet(ctx);
 	if (status == SHMEMD_OK)
-		status = shmemd_getmem(ctx, p->fetched + thread, page, NBYTES, to);
+		status = shmemd_getmem(ctx, p->fetched + worker, page, NBYTES, to);
 	if (status != SHMEMD_OK)
 		return status;
-	return mix_differs(p->fetched + thread, me, thread, round) ? 101 : SHMEMD_OK;
+	return mix_differs(p->fetched + worker, me, worker, round) ? 101 : SHMEMD_OK;
 }
 
-/* Each thread sees the common word of PE 0 grow. */
-SHMEMD_FN int mix_fetch(const mix_params_t *p, const shmemd_ctx_t *ctx, uint32_t thread)
+/* Each worker sees the common word of PE 0 grow. */
+SHMEMD_FN int mix_fetch(const mix_params_t *p, const shmemd_ctx_t *ctx, uint32_t worker)
 {
 	uint64_t old = 0;
 	int status = shmemd_atomic_fetch_add_u64(ctx, &old, p->sums + 1, 1, 0);
 
 	if (status == SHMEMD_ERR_AMBIGUOUS) {
-		p->ambiguous[thread]++;
+		p->ambiguous[worker]++;
 		return SHMEMD_OK;
 	}
 	if (status != SHMEMD_OK)
 		return status;
-	if (old < p->last[thread])
+	if (old < p->last[worker])
 		return 102;
-	p->last[thread] = old + 1;
+	p->last[worker] = old + 1;
 	return SHMEMD_OK;
 }
 
 SHMEMD_KERNEL(mix_kernel, mix_params_t, p)
 {
-	uint32_t thread = shmemd_thread_index(), i;
-	shmemd_ctx_t ctx = shmemd_ctx_channel(&p.ctx, thread % p.ctx.n_channels);
+	uint32_t worker = shmemd_block_index() * THREADS + shmemd_thread_index(), i;
+	shmemd_ctx_t ctx = shmemd_ctx_channel(&p.ctx, (int)(worker % (uint32_t)p.ctx.n_channels));
 	int status = SHMEMD_OK;
 
 	for (i = 0; i < p.n && status == SHMEMD_OK; i++) {
-		status = mix_ring(&p, &ctx, thread, i);
+		status = mix_ring(&p, &ctx, worker, i);
 		if (status == SHMEMD_OK)
-			status = mix_page(&p, &ctx, thread, i);
+			status = mix_page(&p, &ctx, worker, i);
 		if (status == SHMEMD_OK)
-			status = mix_fetch(&p, &ctx, thread);
-		if (status == SHMEMD_OK && thread == 0 && i % BARRIER_ROUNDS == 0)
+			status = mix_fetch(&p, &ctx, worker);
+		if (status == SHMEMD_OK && worker == 0 && i % BARRIER_ROUNDS == 0)
 			status = shmemd_barrier(&ctx);
-		if (thread == 0)
+		if (worker == 0)
 			shmemd_arch_st_release_u64(p.progress, i + 1);
 	}
 	if (status == SHMEMD_OK)
 		status = shmemd_quiet(&ctx);
-	p.status[thread] = status;
-	if (thread == 0)
-		p.status[THREADS] = shmemd_barrier(&p.ctx);
+	scope_report(p.status, (int)(worker % STATUSES), status);
+	if (worker == 0)
+		p.status[STATUSES] = shmemd_barrier(&p.ctx);
 }
 
 /* ---- ports ---- */
@@ -234,11 +238,11 @@ static int name_ports(pes_t *pes, script_t *script)
 
 /* ---- a run ---- */
 
-static uint32_t rounds_of(const pes_t *pes)
+static uint32_t number_of(const char *name, uint32_t otherwise)
 {
-	const char *text = getenv("FAILOVER_ROUNDS");
+	const char *text = getenv(name);
 
-	return text ? (uint32_t)strtoul(text, NULL, 10) : pes->is_slow ? ROUNDS_SLOW : ROUNDS;
+	return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
 /* A word that kernels store to and a thread of the host reads meanwhile. NULL: no memory. */
@@ -268,19 +272,20 @@ static void free_shared_word(uint64_t *word)
 
 static int alloc_mix(pes_t *pes, mix_params_t *p)
 {
-	size_t n = (size_t)pes->n_pes * THREADS;
+	size_t n = THREADS * (size_t)number_of("FAILOVER_BLOCKS", 1);
 
 	p->ctx = pes->ctx;
 	p->status = pes->status;
-	p->n = rounds_of(pes);
-	PES_ALLOC(pes, p->inbox, message_t, (size_t)THREADS * SLOTS, 0);
-	PES_ALLOC(pes, p->arrived, uint64_t, THREADS, 0);
-	PES_ALLOC(pes, p->outbox, message_t, (size_t)THREADS * SLOTS, 0);
-	PES_ALLOC(pes, p->fetched, message_t, THREADS, 0);
-	PES_ALLOC(pes, p->pages, message_t, n, 0);
+	p->n = number_of("FAILOVER_ROUNDS", pes->is_slow ? ROUNDS_SLOW : ROUNDS);
+	p->n_workers = (uint32_t)n;
+	PES_ALLOC(pes, p->inbox, message_t, n * SLOTS, 0);
+	PES_ALLOC(pes, p->arrived, uint64_t, n, 0);
+	PES_ALLOC(pes, p->outbox, message_t, n * SLOTS, 0);
+	PES_ALLOC(pes, p->fetched, message_t, n, 0);
+	PES_ALLOC(pes, p->pages, message_t, (size_t)pes->n_pes * n, 0);
 	PES_ALLOC(pes, p->sums, uint64_t, 2, 0);
-	PES_ALLOC(pes, p->last, uint64_t, THREADS, 0);
-	PES_ALLOC(pes, p->ambiguous, uint64_t, THREADS, 0);
+	PES_ALLOC(pes, p->last, uint64_t, n, 0);
+	PES_ALLOC(pes, p->ambiguous, uint64_t, n, 0);
 	p->progress = shared_word();
 	return PES_CHECK(pes, p->progress != NULL);
 }
@@ -290,19 +295,19 @@ static void check_mix(pes_t *pes, const mix_params_t *p)
 {
 	const uint64_t *sums = (const uint64_t *)pes_read(pes, p->sums, 2 * sizeof(uint64_t));
 	const uint64_t *arrived =
-		(const uint64_t *)pes_read(pes, p->arrived, THREADS * sizeof(uint64_t));
-	uint64_t adds = 0, n_pes = (uint64_t)pes->n_pes;
+		(const uint64_t *)pes_read(pes, p->arrived, p->n_workers * sizeof(uint64_t));
+	uint64_t adds = 0, n_pes = (uint64_t)pes->n_pes, n = p->n_workers;
 
 	if (!sums || !arrived)
 		return;
 
 	for (uint32_t i = 0; i < p->n; i++)
 		if ((int)(i % (uint32_t)pes->n_pes) == pes->pe)
-			adds += n_pes * (THREADS * (THREADS + 1) / 2);
+			adds += n_pes * (n * (n + 1) / 2);
 	PES_EQ(pes, sums[0], adds);
 	if (pes->pe == 0)
-		PES_EQ(pes, sums[1], n_pes * THREADS * p->n);
-	for (uint32_t t = 0; t < THREADS; t++)
+		PES_EQ(pes, sums[1], n_pes * n * p->n);
+	for (uint32_t t = 0; t < n; t++)
 		PES_EQ(pes, arrived[t], p->n);
 }
 
@@ -318,7 +323,8 @@ static int run_mix(pes_t *pes, script_t *script, uint64_t *ambiguous)
 	script->progress = p.progress;
 	script->rounds = p.n;
 	PES_CHECK(pes, pthread_create(&thread, NULL, script_main, script) == 0);
-	PES_TRY(pes, run_device(shmemd_launch(mix_kernel, 1, THREADS, 0, NULL, p)));
+	PES_TRY(pes,
+		run_device(shmemd_launch(mix_kernel, p.n_workers / THREADS, THREADS, 0, NULL, p)));
 	PES_TRY(pes, run_device(shmemd_stream_sync(NULL)));
 	__atomic_store_n(&script->is_ending, 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
@@ -327,8 +333,8 @@ static int run_mix(pes_t *pes, script_t *script, uint64_t *ambiguous)
 	if (pes_finish(pes, __FILE__, __LINE__))
 		return 1;
 	check_mix(pes, &p);
-	lost = (const uint64_t *)pes_read(pes, p.ambiguous, THREADS * sizeof(uint64_t));
-	for (int t = 0; lost && t < THREADS; t++)
+	lost = (const uint64_t *)pes_read(pes, p.ambiguous, p.n_workers * sizeof(uint64_t));
+	for (uint32_t t = 0; lost && t < p.n_workers; t++)
 		*ambiguous += lost[t];
 	return 0;
 }
@@ -352,6 +358,17 @@ static totals_t totals(pes_t *pes)
 		sums.ambiguous += info.ambiguous;
 	}
 	return sums;
+}
+
+/* Of the first channel to the right neighbour. */
+static uint64_t switches_of_first(pes_t *pes)
+{
+	shmemh_fault_info_t info;
+
+	info.size = sizeof info;
+	if (shmemh_fault_get(pes->job, (pes->pe + 1) % pes->n_pes, 0, &info) != SHMEMH_OK)
+		return 0;
+	return info.switches;
 }
 
 static uint64_t switches(pes_t *pes)
@@ -423,12 +440,12 @@ static int ports_of_all_pes(pes_t *pes)
 	return RUN(pes, moves);
 }
 
+static const move_t in_turn[] = {
+	{20, DOWN, 0}, {40, UP, 0}, {50, 0, DOWN}, {70, 0, UP}, {80, DOWN, 0}};
+
 static int one_after_the_other(pes_t *pes)
 {
-	static const move_t moves[] = {
-		{20, DOWN, 0}, {40, UP, 0}, {50, 0, DOWN}, {70, 0, UP}, {80, DOWN, 0}};
-
-	return RUN(pes, moves);
+	return RUN(pes, in_turn);
 }
 
 /* The PE has no path until one of its ports is up again. */
@@ -457,29 +474,43 @@ static int requests_fail(pes_t *pes)
 
 #define RUNS_MAX 1000
 
-/* Kernel after kernel, while links fail and come back at any time, until all PEs have switched. */
+/* Run kernel after kernel until each PE's first channel to its neighbour has switched n times. */
+static int run_until(pes_t *pes, uint64_t n, const move_t *moves, size_t n_moves)
+{
+	uint64_t before = switches_of_first(pes);
+	uint8_t mine, all[64];
+	int n_done, runs = 0;
+
+	do {
+		if (run_script(pes, moves, n_moves))
+			return 1;
+		pes_release(pes);
+		mine = switches_of_first(pes) - before >= n;
+		PES_TRY(pes, shmemh_allgather(pes->job, &mine, all, sizeof mine));
+		n_done = 0;
+		for (int pe = 0; pe < pes->n_pes; pe++)
+			n_done += all[pe];
+	} while (n_done < pes->n_pes && ++runs < RUNS_MAX);
+	PES_EQ(pes, n_done, pes->n_pes);
+	if (pes->pe == 0)
+		printf("PE 0: %llu switches of a channel, %u blocks\n",
+		       (unsigned long long)(switches_of_first(pes) - before),
+		       number_of("FAILOVER_BLOCKS", 1));
+	return 0;
+}
+
+static int many_switches(pes_t *pes)
+{
+	return run_until(pes, number_of("FAILOVER_SWITCHES", SWITCHES), in_turn,
+			 sizeof(in_turn) / sizeof(in_turn[0]));
+}
+
+/* The same while links fail and come back at any time. */
 static int links_of_others(pes_t *pes)
 {
-	uint64_t before = switches(pes);
-	uint8_t mine, all[64];
-	int n, runs = 0;
-
 	if (!getenv("FAILOVER_LINKS"))
 		return pes_skip(pes, "needs FAILOVER_LINKS=1, and links that fail");
-	do {
-		if (run_script(pes, NULL, 0))
-			return 1;
-		mine = switches(pes) > before;
-		PES_TRY(pes, shmemh_allgather(pes->job, &mine, all, sizeof mine));
-		n = 0;
-		for (int pe = 0; pe < pes->n_pes; pe++)
-			n += all[pe];
-	} while (n < pes->n_pes && ++runs < RUNS_MAX);
-	PES_EQ(pes, n, pes->n_pes);
-	if (pes->pe == 0)
-		printf("%llu channels of PE 0 switched\n",
-		       (unsigned long long)(switches(pes) - before));
-	return 0;
+	return run_until(pes, 1, NULL, 0);
 }
 
 /* Channels are switched while no kernel runs. */
@@ -508,7 +539,7 @@ int main(int argc, char **argv)
 		PES_TEST(ports_of_all_pes),       PES_TEST(one_after_the_other),
 		PES_TEST(both_ports_for_a_while), PES_TEST(before_the_kernel),
 		PES_TEST(requests_fail),          PES_TEST(without_a_kernel),
-		PES_TEST(links_of_others),
+		PES_TEST(many_switches),          PES_TEST(links_of_others),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Programs for libFuzzer: input bytes are converted to actions of a program, or of a peer, on the
- * adapter, right or wrong. Most actions are right ones that some bytes modify, so that inputs reach
- * deep states.
+ * adapter or (fuzz_frames) on an agent of fail-over, right or wrong. Most actions are right ones
+ * that some bytes modify, so that inputs reach deep states.
  *
  * Besides the sanitizers, each access of the device is checked: it may access rings, records and
  * registered memory that exist at that moment, and nothing else.

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Kernels whose resources regs.sh checks: the operations that users put into their own kernels, and
  * so their cost there in registers, stack and shared memory. Never run. */
+#include <shmem_dev/bulk.h>
 #include <shmem_dev/shmem_dev.h>
 
 typedef struct params {
@@ -104,6 +105,31 @@ SHMEMD_KERNEL(atomic_fetch_add, params_t, p)
 	*p.sig = old;
 }
 
+/* Shared memory of the launch, so that the kernels have none of their own. */
+extern __shared__ shmemd_bulk_t tile[];
+
+SHMEMD_KERNEL(put_bulk_warp, params_t, p)
+{
+	shmemd_putmem_bulk_warp(&p.ctx, p.dst, p.src, p.nbytes, p.pe, tile, 65536);
+}
+
+SHMEMD_KERNEL(get_bulk_block, params_t, p)
+{
+	*p.status = shmemd_getmem_bulk_block(&p.ctx, p.dst, p.src, p.nbytes, p.pe, tile, 65536);
+}
+
+SHMEMD_KERNEL(put_tile_block, params_t, p)
+{
+	shmemd_put_tile_bulk_block(&p.ctx, p.dst, tile, p.nbytes, p.pe);
+	shmemd_bulk_wait_read_block(1);
+}
+
+SHMEMD_KERNEL(add_tile_warp, params_t, p)
+{
+	shmemd_add_tile_bulk_warp(&p.ctx, p.dst, tile, p.nbytes, SHMEMD_BULK_BF16, p.pe);
+	shmemd_bulk_wait_warp();
+}
+
 /* On a channel that is only known at run time. */
 #define ON_CHANNEL(name, call)                                                                     \
 	SHMEMD_KERNEL(name, params_t, p)                                                           \
@@ -133,6 +159,8 @@ ON_CHANNEL(ch_atomic_add_double, shmemd_atomic_add_f64(&q, p.real, 1.0, p.pe))
 ON_CHANNEL(ch_fetch_add, *p.status = shmemd_atomic_fetch_add_u64(&q, p.old, p.sig, p.value, p.pe))
 ON_CHANNEL(ch_compare_swap,
 	   *p.status = shmemd_atomic_compare_swap_u64(&q, p.old, p.sig, 1, p.value, p.pe))
+ON_CHANNEL(ch_add_tile_block,
+	   shmemd_add_tile_bulk_block(&q, p.dst, tile, p.nbytes, (int)p.value, p.pe))
 ON_CHANNEL(ch_fence_block, shmemd_fence_block(&q))
 ON_CHANNEL(ch_quiet_thread, *p.status = shmemd_quiet(&q))
 ON_CHANNEL(ch_barrier_block, *p.status = shmemd_barrier_block(&q))

@@ -2,19 +2,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # headers_alone.sh stage c|cxx|cuda: each installed header compiles alone, and twice in one unit,
-# with every available compiler of that language; plain and with SHMEMD_CHECK. A header for one
-# language only is skipped for the others.
+# with every available compiler of that language and the warnings that users turn on; plain and with
+# SHMEMD_CHECK. So does a user's kernel, for what macros expand to. A header for one language only
+# is skipped for the others, and cpu_checks.h, which is a part of cpu.h.
 set -eu
 include=$1/include language=$2
-strict='-Wall -Wextra -Wpedantic -Werror -fsyntax-only'
+strict='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsyntax-only'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 case $language in
-c) compilers='gcc clang' skip='/(cuda|state|half|bfloat16)\.h$' ;;
-cxx) compilers='g++ clang++' skip='/(cuda|state|half|bfloat16)\.h$|shmem_sim_cuda\.h$' ;;
+c) compilers='gcc clang' skip='/((bulk_)?cuda|cpu_checks|state|half|bfloat16)\.h$' ;;
+cxx)
+	compilers='g++ clang++'
+	skip='/((bulk_)?cuda|cpu_checks|state|half|bfloat16)\.h$|shmem_sim_cuda\.h$'
+	;;
 # the other typed headers are all alike
-cuda) compilers=nvcc skip='/cpu\.h$|shmem_sim_cuda\.h$|/typed/([^bfh]|bits[^8])' ;;
+cuda)
+	compilers=nvcc
+	skip='/((bulk_)?cpu|cpu_checks)\.h$|shmem_sim_cuda\.h$|/typed/([^bfh]|bits[^8])'
+	;;
 *) exit 2 ;;
 esac
 
@@ -23,8 +30,9 @@ compile() { # compiler unit
 	case $language in
 	c) "$1" -xc -std=c11 $strict -I "$include" $check "$2" ;;
 	cxx) "$1" -xc++ -std=c++17 $strict -I "$include" $check "$2" ;;
-	cuda) "$1" -x cu -std=c++17 -arch=sm_90 --Werror all-warnings -Xcompiler -Wall,-Wextra -c \
-		-I "$include" $check "$2" -o "$2.o" ;;
+	cuda) "$1" -x cu -std=c++17 -arch=sm_90 --Werror all-warnings \
+		-Xcompiler -Wall,-Wextra,-Wshadow,-Wconversion -c -I "$include" $check "$2" \
+		-o "$2.o" ;;
 	esac
 }
 
@@ -34,6 +42,7 @@ for header in $(cd "$include" && find . -name '*.h' | sed 's,^\./,,' | grep -Ev 
 	printf '#include <%s>\n#include <%s>\nint headers_alone_unit;\n' "$header" "$header" \
 		>"$work/$(echo "$header" | tr '/.' '__').c"
 done
+cp "$(dirname "$0")/user_strict.c" "$work/shmem_dev_shmem_user_strict.c"
 for compiler in $compilers; do
 	command -v "$compiler" >/dev/null || continue
 	used=$((used + 1))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""The rules of the house that a machine can check. Each rule is a function that yields findings;
+"""The rules of the project that a machine can check. Each rule is a function that yields findings;
 the self-test feeds each a tree that breaks it."""
 import argparse
 import os

@@ -11,8 +11,8 @@ from tree import Finding, Skipped
 
 API = "tests/lint/api.txt"
 UPDATE = "tests/lint/lint.py --update-api"
-# arch/cpu.h declares what kernels on a CPU call in libshmem_sim.
-PUBLIC_HEADERS = (r"^include/shmem_dev/((abi|typed)/)?[^/]+\.h$|/arch/cpu\.h$"
+# arch/cpu.h and bulk_cpu.h declare what kernels on a CPU call in libshmem_sim.
+PUBLIC_HEADERS = (r"^include/shmem_dev/((abi|typed)/)?[^/]+\.h$|/arch/(bulk_)?cpu\.h$"
                   r"|^include/shmem_host/[^/]+\.h$|^runtime/(sim|mlx5sw)/include/[^/]+\.h$")
 INTERNAL = re.compile(r"^(shmem[dh]i_|SHMEM[DH]I_|shmemd_arch_|SHMEMD_ARCH_)|_H$|^X_$")
 CTAGS = ["ctags", "-f", "-", "--sort=no", "--language-force=C", "--kinds-C=defgmpstux",

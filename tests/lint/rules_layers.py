@@ -39,8 +39,8 @@ ADAPTER = {
 }
 
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
-TRANSPORT = ("get", "near", "nic", "order", "p2p", "packed", "post", "put", "quiet", "strided",
-             "xport")
+TRANSPORT = ("bulk", "get", "near", "nic", "order", "p2p", "packed", "post", "put", "quiet",
+             "strided", "xport")
 ALGORITHM = ("flagsync",)  # made of puts and waits
 MAY_INCLUDE = {
     "base": {"base"},
@@ -78,9 +78,9 @@ ARCH_WORDS = re.compile(
 )
 INTERNAL_WORDS = re.compile(r"\bshmem(di|hi)_\w+|\bSHMEM(DI|HI)_\w+|shmem_dev/(impl|arch)/")
 TOP_LEVEL = {
-    "include", "runtime", "examples", "tests", "bench", "pkgconfig", "cmake", "docs", "README.md",
-    "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md",
-    "LICENSE", "CMakeLists.txt", "CMakePresets.json", "dev",
+    "include", "runtime", "examples", "tests", "bench", "packaging", "pkgconfig", "cmake", "docs",
+    "README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE",
+    "CMakeLists.txt", "CMakePresets.json", "dev",
 }
 
 
@@ -100,7 +100,7 @@ def layer_of(path):
                     "algorithm" if first in ALGORITHM else "mechanism")
         named = {"group": "group", "launch": "launch", "typed": "typed", "sized": "typed",
                  "generic": "typed", "state": "state", "compat_nvshmem": "state",
-                 "shmem_dev": "umbrella"}
+                 "shmem_dev": "umbrella", "stream": "umbrella"}
         return named.get(stem, "operation")
     if path.startswith("include/shmem_host/"):
         return "shmem_host"
@@ -147,7 +147,8 @@ def rule_include_direction(tree):
                     yield Finding(path, line, f"includes <{name}>, which does not exist")
                 continue
             other = layer_of(target)
-            if other == "arch" and "cpu" in MAY_INCLUDE.get(own, ()) and target.endswith("/cpu.h"):
+            if (other == "arch" and "cpu" in MAY_INCLUDE.get(own, ())
+                    and target.endswith(("cpu.h", "/cpu_checks.h"))):
                 other = "cpu"
             if other == "base" and "abi" in MAY_INCLUDE.get(own, ()):
                 other = "abi"

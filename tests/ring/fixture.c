@@ -28,6 +28,7 @@ rig_plan_t rig_plan(void)
 			.inline_nbytes = SHMEMD_MLX5_INLINE_MAX,
 			.n_granules = 8,
 			.granules_per_mr = 1,
+			.mtu = 3, /* 1024 */
 			.log_reads = 4,
 			.n_queues = 3};
 
@@ -296,7 +297,7 @@ static mlx5swi_qp_attr_t attr_of(const rig_end_t *e, const rig_end_t *peer)
 			       .rre = 1,
 			       .rae = 1,
 			       .atomic_mode = 3,
-			       .mtu = 3, /* 1024 */
+			       .mtu = plan.mtu,
 			       .log_msg_max = 30,
 			       .min_rnr_nak = 1,
 			       .rnr_retry = 6,

@@ -40,6 +40,7 @@ typedef struct rig_plan {
 	/* SHMEMD_CTX_*, in addition to those that follow from the fields above */
 	uint32_t flags;
 	uint32_t path_flags; /* SHMEMD_PATH_COLUMN: columns exchanged; SHMEMD_PATH_NO_RECORD */
+	uint8_t mtu;         /* of packets: 128 << mtu bytes */
 	uint8_t log_reads;   /* log2 of the READs and atomics that a queue has in flight */
 	uint8_t by_host;     /* an agent runs as the host's doorbell proxy */
 	uint8_t has_paths;   /* channels may be switched (paths.h): keys in both columns */

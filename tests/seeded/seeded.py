@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Seeded mistakes (mistakes.py; array_, fault_, packed_ and team_mistakes.py).
+"""Seeded mistakes (mistakes.py; array_, bulk_, check_, fault_, packed_ and team_mistakes.py).
 
 seeded.py copy DIR   copy the device headers to DIR, and to DIR/runtime those sources of the runtime
                      that have mistakes, with every mistake built in, beside the right code and
@@ -10,22 +10,27 @@ seeded.py run DIR [NAME...]
                      run the programs DIR/seeded_NAME, or those named, built from that copy: with
                      each mistake the test named for it must fail, and without it must pass. Exit
                      status 1: a mistake is missed; 2: a test does not pass without a mistake"""
+import concurrent.futures
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 import mistakes
 from array_mistakes import ARRAY_MISTAKES
+from bulk_mistakes import BULK_MISTAKES
+from check_mistakes import CHECK_MISTAKES
 from fault_mistakes import FAULT_MISTAKES
 from packed_mistakes import PACKED_MISTAKES
 from team_mistakes import TEAM_MISTAKES
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-MISTAKES = (mistakes.MISTAKES + ARRAY_MISTAKES + FAULT_MISTAKES + PACKED_MISTAKES
-            + TEAM_MISTAKES)
-SECONDS = 120  # a mistake may hang its test
+MISTAKES = (mistakes.MISTAKES + ARRAY_MISTAKES + BULK_MISTAKES + CHECK_MISTAKES + FAULT_MISTAKES
+            + PACKED_MISTAKES + TEAM_MISTAKES)
+SECONDS = 120  # of a test without its mistake
+HANG_SECONDS = 20  # a mistake may hang its test
 SKIPPED = 77  # exit status
 
 
@@ -67,46 +72,58 @@ def write_copy(out):
         file.write(f"enum seeded {{\n\tSEEDED_NONE,\n{names}}};\nextern int seeded;\n")
 
 
-def run_test(directory, number, program, test):
-    """What became of a test ("passes", "fails", "is skipped", "is not built"), and why."""
+def run_test(directory, number, program, test, seconds=SECONDS):
+    """What became of a test ("passes", "fails", "is skipped", "is not built"), why, and the time
+    that it took."""
     environment = dict(os.environ, SEEDED=str(number), SEEDED_TEST=test, SHMEMSIM_PES="4",
                        PES_SEEDS="5")
+    start = time.monotonic()
     try:
-        run = subprocess.run([os.path.join(directory, "seeded_" + program), test], timeout=SECONDS,
+        run = subprocess.run([os.path.join(directory, "seeded_" + program), test], timeout=seconds,
                              env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, check=False, encoding="utf-8",
                              errors="replace")
     except subprocess.TimeoutExpired:
-        return "fails", f"no end within {SECONDS} s"
+        return "fails", f"no end within {seconds:.0f} s", seconds
     except FileNotFoundError:
-        return "is not built", f"there is no {directory}/seeded_{program}: build target 'seeded'"
+        return ("is not built",
+                f"there is no {directory}/seeded_{program}: build target 'seeded'", 0)
+    took = time.monotonic() - start
     last = (run.stdout.strip().splitlines() or ["no output"])[-1]
     if run.returncode == SKIPPED:
-        return "is skipped", last
-    return "fails" if run.returncode else "passes", f"status {run.returncode}: {last}"
+        return "is skipped", last, took
+    return "fails" if run.returncode else "passes", f"status {run.returncode}: {last}", took
+
+
+def try_mistake(directory, number, good):
+    """What the test named for a mistake says of it. One that hangs its test is given ten times as
+    long as the test takes without it."""
+    program, test = MISTAKES[number - 1][4:6]
+    what, _, took = good[program, test]
+    if what != "passes":
+        return "not tried"
+    seconds = min(SECONDS, max(HANG_SECONDS, 10 * took))
+    return ("caught" if run_test(directory, number, program, test, seconds)[0] == "fails"
+            else "NOT CAUGHT")
 
 
 def run_tests(directory, programs):
-    """A test that is red without its mistake shows nothing: an error, neither caught nor missed."""
-    good = {}  # (program, test): what becomes of it without a mistake, and why
+    """A test that is red without its mistake shows nothing: an error, neither caught nor missed.
+    As many run at a time as there are processors: many of them wait for limits."""
+    numbers = [n for n, m in enumerate(MISTAKES, 1) if not programs or m[4] in programs]
+    tests = list(dict.fromkeys(tuple(MISTAKES[n - 1][4:6]) for n in numbers))
     count = {"caught": 0, "NOT CAUGHT": 0, "not tried": 0}
-    for number, (name, what, _, _, program, test) in enumerate(MISTAKES, 1):
-        if programs and program not in programs:
-            continue
-        if (program, test) not in good:
-            good[program, test] = run_test(directory, 0, program, test)
-        if good[program, test][0] != "passes":
-            result = "not tried"
-        elif run_test(directory, number, program, test)[0] == "fails":
-            result = "caught"
-        else:
-            result = "NOT CAUGHT"
-        count[result] += 1
-        print(f"{name:13} {'test_' + program + ' ' + test:48} {result:11} {what}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        good = dict(zip(tests, pool.map(lambda t: run_test(directory, 0, *t), tests)))
+        results = pool.map(lambda n: try_mistake(directory, n, good), numbers)
+        for number, result in zip(numbers, results):
+            name, what, _, _, program, test = MISTAKES[number - 1]
+            count[result] += 1
+            print(f"{name:13} {'test_' + program + ' ' + test:48} {result:11} {what}", flush=True)
     n_red = count["not tried"]
     print(f"{sum(count.values())} mistakes: {count['caught']} caught, {count['NOT CAUGHT']} missed"
           + (f", {n_red} not tried" if n_red else ""), flush=True)
-    for (program, test), (what, why) in good.items():
+    for (program, test), (what, why, _) in good.items():
         if what != "passes":
             print(f"error: without a mistake test_{program} {test} {what}: {why}", file=sys.stderr)
     if n_red:

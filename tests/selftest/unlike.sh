@@ -3,10 +3,19 @@
 # Copyright (c) 2026 The shmem_dev authors
 # The self-test on the software adapter: without MLX5SW_UNLIKE no row fails, and all rows that need
 # no GPU pass; with the name of a row, that row fails and no other.
-# Usage: unlike.sh SHMEM_INFO ADAPTER [ROW...]; without rows, each that passes.
+# Usage: unlike.sh [--gpu] SHMEM_INFO ADAPTER [ROW...]; without rows, each that passes. --gpu: the
+# rows that need a GPU must pass as well.
 set -eu
+unknown="gpu-doorbell gpu-queue gpu-read-quiet "
+if [ "$1" = --gpu ]; then
+	shift
+	unknown=
+	nvidia-smi -L 2>/dev/null | grep -q '^GPU' || { echo "no GPU"; exit 77; }
+else
+	export CUDA_VISIBLE_DEVICES=
+fi
 info=$1
-export SHMEMH_IB_LIBRARY="$2" MLX5SW_LINT=off CUDA_VISIBLE_DEVICES=
+export SHMEMH_IB_LIBRARY="$2" MLX5SW_LINT=off
 shift 2
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
@@ -27,7 +36,7 @@ complain() {
 	wrong=1
 }
 
-if ! selftest none || [ "$(rows 'cannot tell')" != "gpu-doorbell gpu-queue gpu-read-quiet " ]; then
+if ! selftest none || [ "$(rows 'cannot tell')" != "$unknown" ]; then
 	complain "a row does not pass on the adapter as it is:"
 fi
 names=${*:-$(rows pass)}

@@ -140,8 +140,17 @@ static void test_environment(void **state)
 	setenv("SHMEMSIM_SWITCH", "257", 1);
 	assert_bad(shmemsim_config_from_env(&cfg), "SHMEMSIM_SWITCH=257: must be a number from 0");
 	assert_bad(shmemsim_run(NULL, 1, sees_seed, NULL), "SHMEMSIM_SWITCH=257");
-	setenv("SHMEMSIM_POLICY", "pct", 1);
 	setenv("SHMEMSIM_SWITCH", "0", 1);
+	setenv("SHMEMSIM_STRICT_EXIT", "2", 1);
+	assert_bad(shmemsim_config_from_env(&cfg), "SHMEMSIM_STRICT_EXIT=2: must be a number from");
+	setenv("SHMEMSIM_STRICT_EXIT", "1", 1);
+	assert_good(shmemsim_config_from_env(&cfg));
+	assert_int_equal(cfg.flags, SHMEMSIM_STRICT_EXIT);
+	setenv("SHMEMSIM_STRICT_EXIT", "0", 1);
+	assert_good(shmemsim_config_from_env(&cfg));
+	assert_int_equal(cfg.flags, 0);
+	unsetenv("SHMEMSIM_STRICT_EXIT");
+	setenv("SHMEMSIM_POLICY", "pct", 1);
 	setenv("SHMEMSIM_DEPTH", "4", 1);
 	setenv("SHMEMSIM_LENGTH", "321", 1);
 	setenv("SHMEMSIM_BOUND", "2", 1);

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Searches: the number of schedules, the mistakes that each policy finds, and the report that none
  * is left. The programs are small enough to count schedules by hand. */
+#include <stdlib.h>
 #include "sim_test.h"
 
 static uint32_t counter, x, y;
@@ -229,6 +230,20 @@ static void test_seed(void **state)
 	}
 }
 
+static void test_round_robin_is_no_search(void **state)
+{
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	program_t p = {needs_two, 2};
+	(void)state;
+	assert_bad(shmemsim_explore(&cfg, 2, 1, pe_main, &p, NULL),
+		   "policy round_robin has one schedule");
+	assert_bad(1, "random, pct or dfs");
+	assert_good(shmemsim_explore(&cfg, 1, 1, pe_main, &p, NULL));
+	setenv("SHMEMSIM_POLICY", "round_robin", 1);
+	assert_bad(shmemsim_explore(NULL, 1000, 1, pe_main, &p, NULL), "set SHMEMSIM_POLICY");
+	unsetenv("SHMEMSIM_POLICY");
+}
+
 static unsigned n_calls;
 
 static void other_each_time(const void *params)
@@ -303,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_pct),
 		cmocka_unit_test(test_pct_is_fair),
 		cmocka_unit_test(test_seed),
+		cmocka_unit_test(test_round_robin_is_no_search),
 		cmocka_unit_test(test_woken_at_write),
 		cmocka_unit_test(test_idle_polls),
 		cmocka_unit_test(test_same_failure),

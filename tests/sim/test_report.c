@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Reports of runs that cannot continue: each fiber's place, the seed, the policy. */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 #include "sim_test.h"
+#include <shmem_dev/arch/cpu_checks.h>
 
 static uint32_t flag;
 
@@ -50,6 +55,36 @@ static void busy(const void *params)
 	(void)params;
 	for (;;)
 		shmemsim_yield();
+}
+
+/* What process_vm_readv fails with, unless 0: in the place of a sandbox's. */
+static int readv_errno;
+
+SHMEMSIM_API ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
+				      const struct iovec *from, unsigned long n_from,
+				      unsigned long flags)
+{
+	if (readv_errno) {
+		errno = readv_errno;
+		return -1;
+	}
+	return syscall(SYS_process_vm_readv, pid, to, n_to, from, n_from, flags);
+}
+
+/* 1 also if nobody tells. */
+static void test_readable(void **state)
+{
+	char here[8] = {0};
+	(void)state;
+	assert_int_equal(shmemsim_is_readable(here, sizeof(here)), 1);
+	assert_int_equal(shmemsim_is_readable((void *)8, 8), 0);
+	readv_errno = EPERM;
+	assert_int_equal(shmemsim_is_readable(here, sizeof(here)), 1);
+	readv_errno = ENOSYS;
+	assert_int_equal(shmemsim_is_readable(here, sizeof(here)), 1);
+	readv_errno = EFAULT;
+	assert_int_equal(shmemsim_is_readable(here, sizeof(here)), 0);
+	readv_errno = 0;
 }
 
 static void test_deadlock(void **state)
@@ -172,9 +207,10 @@ static void test_clean_start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_deadlock),       cmocka_unit_test(test_livelock),
-		cmocka_unit_test(test_expired_waits),  cmocka_unit_test(test_step_limit),
-		cmocka_unit_test(test_host_and_agent), cmocka_unit_test(test_clean_start),
+		cmocka_unit_test(test_readable),    cmocka_unit_test(test_deadlock),
+		cmocka_unit_test(test_livelock),    cmocka_unit_test(test_expired_waits),
+		cmocka_unit_test(test_step_limit),  cmocka_unit_test(test_host_and_agent),
+		cmocka_unit_test(test_clean_start),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

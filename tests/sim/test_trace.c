@@ -165,12 +165,13 @@ static void test_lines(void **state)
 {
 	static const char *const lines[] = {
 		"PE 0 kernel 0 block 0 thread 0: store inner+8 = 77",
-		"thread 1: fence",
+		"block 0, 30 of threads 1 to 31: fence",
 		"thread 0: store.release counter = 5",
 		"thread 0: atomic counter 5 -> 9",
 		"thread 0: load inner+8 = 77",
-		"thread 7: barrier 0x3",
-		"thread 0: syncwarp 0xffffffff",
+		"block 0, 30 of threads 1 to 31: barrier 0x3",
+		"variables at the end: inner+8 = 77",
+		"31 of threads 0 to 31: syncwarp 0xffffffff",
 		"agent wasp: store.relaxed arrived = 0x12345678",
 		"complete):",
 	};
@@ -207,12 +208,59 @@ static void test_idle(void **state)
 	assert_bad(1, "thread 1: store.relaxed arrived = 3");
 }
 
+/* All lanes of a warp do the same to words that lie side by side; lane 3 also something else. */
+static void stores_rows(const void *params)
+{
+	uint64_t *at = *(uint64_t *const *)params;
+	uint32_t lane = shmemd_arch_tid();
+	shmemd_arch_st_relaxed_u64(&at[lane], 100 + lane);
+	(void)shmemd_arch_ld_acquire_u32(&counter);
+	if (lane == 3)
+		shmemd_arch_fence_order();
+	shmemd_arch_syncwarp();
+	if (lane == 0 && shmemd_arch_ld_relaxed_u32(&arrived) == 9)
+		shmemsim_fail("nine");
+}
+
+static int rows(int pe, int n_pes, void *arg)
+{
+	static uint64_t memory[32];
+	(void)pe;
+	(void)n_pes;
+	(void)arg;
+	heap = memory;
+	arrived = 0;
+	shmemsim_name(memory, sizeof(memory), "row");
+	shmemd_arch_st_relaxed_u32(&arrived, 9);
+	return shmemsim_launch(stores_rows, &heap, sizeof(heap), 1, 32, 0, NULL) ||
+	       shmemsim_sync(NULL);
+}
+
+static void test_folded(void **state)
+{
+	static const char *const lines[] = {
+		"threads 0 to 2: store.relaxed row to row+16 = 100 to 102",
+		"thread 3: store.relaxed row+24 = 103",
+		"thread 3: fence",
+		"threads 4 to 31: store.relaxed row+32 to row+248 = 104 to 131",
+		"variables at the end: row = 100, row+8 = 101,",
+		"read last:\n  PE 0 kernel 0 block 0 thread 0: load.relaxed arrived = 9;",
+		"= 9; written last in step 1, host of PE 0: store.relaxed arrived = 9",
+	};
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	(void)state;
+	cfg.trace = 1000;
+	int bad = shmemsim_run(&cfg, 1, rows, NULL);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		assert_bad(bad, lines[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shrink),    cmocka_unit_test(test_bad_lists),
 		cmocka_unit_test(test_long_list), cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_idle),      cmocka_unit_test(test_folded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

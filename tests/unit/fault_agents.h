@@ -273,6 +273,13 @@ static bool model_is_in_error(void *self, int peer, uint32_t k, uint32_t path)
 	return end->of_path[path] != NONE && endpoint_of(end, path)->state > RTS;
 }
 
+static bool is_model_stuck; /* no kernel can be launched */
+
+static bool model_is_order_stuck(void *self)
+{
+	return is_model_stuck && ((host_t *)self)->ordering != NONE;
+}
+
 static bool model_reaches(void *self, int pe)
 {
 	(void)self, (void)pe;
@@ -373,9 +380,15 @@ static void model_describe(void *self, int pe, uint32_t k, uint32_t path, shmemh
 	memset(out, 0, sizeof *out);
 }
 
-static const shmemhi_fault_ops_t model_ops = {model_reaches,    model_is_needed,   model_execute,
-					      model_next_event, model_is_in_error, model_pack,
-					      model_unpack,     model_describe};
+static const shmemhi_fault_ops_t model_ops = {.reaches = model_reaches,
+					      .is_needed = model_is_needed,
+					      .execute = model_execute,
+					      .next_event = model_next_event,
+					      .is_order_stuck = model_is_order_stuck,
+					      .is_in_error = model_is_in_error,
+					      .pack = model_pack,
+					      .unpack = model_unpack,
+					      .describe = model_describe};
 
 /* Connections between hosts */
 

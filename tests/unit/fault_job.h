@@ -95,6 +95,12 @@ static bool fault_next_event(void *self, int *pe, uint32_t *k, shmemhi_switch_ev
 	return true;
 }
 
+static bool fault_is_never_stuck(void *self)
+{
+	(void)self;
+	return false;
+}
+
 static bool fault_is_in_error(void *self, int pe, uint32_t k, uint32_t path)
 {
 	(void)self, (void)pe, (void)k, (void)path;
@@ -131,9 +137,15 @@ static void fault_describe(void *self, int pe, uint32_t k, uint32_t path, shmemh
 	out->completed = 990;
 }
 
-static const shmemhi_fault_ops_t fault_ops = {fault_reaches,    fault_reaches,     fault_execute,
-					      fault_next_event, fault_is_in_error, fault_pack,
-					      fault_unpack,     fault_describe};
+static const shmemhi_fault_ops_t fault_ops = {.reaches = fault_reaches,
+					      .is_needed = fault_reaches,
+					      .execute = fault_execute,
+					      .next_event = fault_next_event,
+					      .is_order_stuck = fault_is_never_stuck,
+					      .is_in_error = fault_is_in_error,
+					      .pack = fault_pack,
+					      .unpack = fault_unpack,
+					      .describe = fault_describe};
 
 static void *open_main(void *arg)
 {

@@ -173,6 +173,27 @@ static void test_lost_before_start(void **state)
 	assert_non_null(strstr(pes[2].err.text, "PE 1 ("));
 }
 
+/* Each status of the host is told as it is; of another number nobody knows what it means. */
+static void test_excuses(void **state)
+{
+	(void)state;
+	for (int status = SHMEMH_ERR_ARGUMENT; status <= SHMEMH_ERR_NIC + 1; status++) {
+		const int is_known = status <= SHMEMH_ERR_NIC;
+		int fd;
+
+		make_id(&id, 2, "30s");
+		fd = raw_join(&id, 1, 2);
+		assert_int_equal(
+			shmemhi_send_excuse(fd, status, "a reason", shmemhi_deadline(PATIENCE)), 0);
+		pe_start(&pes[0], &id, 0, 2, leave, NULL);
+		pe_join(&pes[0]);
+		assert_int_equal(pes[0].status, is_known ? status : SHMEMH_ERR_PEER);
+		if (is_known)
+			assert_string_equal(pes[0].err.text, "PE 1: a reason");
+		close(fd);
+	}
+}
+
 static void test_number_taken(void **state)
 {
 	(void)state;
@@ -423,17 +444,56 @@ static void test_self(void **state)
 	boot.close(boot.state);
 }
 
+/* ---- the environment of torchrun ---- */
+
+static int boot_torch(const char *rank, const char *n_pes, uint64_t ns, shmemhi_err_t *err)
+{
+	const shmemhi_options_t opt = {.boot_timeout_ns = ns};
+	shmemh_boot_t boot;
+	int status;
+
+	err->text[0] = '\0';
+	setenv("RANK", rank, 1);
+	setenv("WORLD_SIZE", n_pes, 1);
+	status = shmemhi_boot_torch(&opt, &no_log, &boot, err);
+	if (status == SHMEMH_OK)
+		boot.close(boot.state);
+	return status;
+}
+
+/* PE 0 starts again after a start that has failed, whose hub still has the port. No PE 0: the line
+ * names what torchrun sets. */
+static void test_torch_again(void **state)
+{
+	shmemhi_addr_t any = {.v4 = {.sin_family = AF_INET}};
+	const int fd = shmemhi_listen_on(&any); /* to find a free port */
+	shmemhi_err_t err;
+	char port[16];
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(port, sizeof port, "%d", ntohs(any.v4.sin_port) - 1);
+	setenv("MASTER_ADDR", "127.0.0.1", 1);
+	setenv("MASTER_PORT", port, 1);
+	assert_int_equal(boot_torch("0", "2", SHMEMHI_SECOND, &err), SHMEMH_ERR_TIMEOUT);
+	assert_int_equal(boot_torch("0", "1", PATIENCE, &err), SHMEMH_OK);
+	assert_int_equal(boot_torch("1", "2", SHMEMHI_SECOND / 10, &err), SHMEMH_ERR_BOOTSTRAP);
+	assert_non_null(strstr(err.text, "MASTER_PORT + 1"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_allgather),      cmocka_unit_test(test_mismatch),
-		cmocka_unit_test(test_bad_size),       cmocka_unit_test(test_collective_timeout),
-		cmocka_unit_test(test_missing),        cmocka_unit_test(test_lost_before_start),
-		cmocka_unit_test(test_number_taken),   cmocka_unit_test(test_wrong_size),
-		cmocka_unit_test(test_no_hub),         cmocka_unit_test(test_death),
-		cmocka_unit_test(test_death_in_frame), cmocka_unit_test(test_bad_gather),
-		cmocka_unit_test(test_deaths),         cmocka_unit_test(test_leave),
-		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_allgather),   cmocka_unit_test(test_mismatch),
+		cmocka_unit_test(test_bad_size),    cmocka_unit_test(test_collective_timeout),
+		cmocka_unit_test(test_missing),     cmocka_unit_test(test_lost_before_start),
+		cmocka_unit_test(test_excuses),     cmocka_unit_test(test_number_taken),
+		cmocka_unit_test(test_wrong_size),  cmocka_unit_test(test_no_hub),
+		cmocka_unit_test(test_death),       cmocka_unit_test(test_death_in_frame),
+		cmocka_unit_test(test_bad_gather),  cmocka_unit_test(test_deaths),
+		cmocka_unit_test(test_leave),       cmocka_unit_test(test_self),
+		cmocka_unit_test(test_torch_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -471,7 +471,7 @@ static void test_fake_hubs(void **state)
 	(void)state;
 	expect_no_hub(FAKE_NO_PROOF, SHMEMH_ERR_BOOTSTRAP, "refused the secret");
 	expect_no_hub(FAKE_MIRROR, SHMEMH_ERR_BOOTSTRAP, "refused the secret");
-	expect_no_hub(FAKE_VERSION, SHMEMH_ERR_VERSION, "speaks version 3");
+	expect_no_hub(FAKE_VERSION, SHMEMH_ERR_VERSION, "speaks version 4");
 }
 
 /* One address of the hub leads to another job's hub, which refuses the secret: the other address,

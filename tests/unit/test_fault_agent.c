@@ -10,23 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "fault_agents.h"
+#include "fault_pair.h"
 
 #define N_RUNS 20000
 
 static uint64_t n_runs = N_RUNS, n_switches, n_ends;
 
 /* Faults */
-
-static void fail_link(int a, int b, uint32_t k)
-{
-	const uint32_t path = path_in_use(a, b, k);
-	pair_t *pair = pair_of(a, b, k);
-
-	pair->is_faulted[path] = pair->is_down[path] = 1;
-	/* One end may notice it only by the other's FENCE. */
-	if (draw(3) == 0 && channel_of(b, a, k)->machine.phase == SHMEMHI_RUNNING)
-		end_of(a, b, k)->reported[path] |= REPORTED_FAULT;
-}
 
 static void fail_adapter(int a, int b, uint32_t k)
 {
@@ -53,13 +43,6 @@ static void refuse(int a, int b, uint32_t k)
 		end->status_due = SHMEMD_ERR_REFUSED;
 	fail_link(a, b, k);
 	end->reported[path_in_use(a, b, k)] &= ~(uint32_t)REPORTED_FAULT;
-}
-
-/* All channels of two PEs end together. */
-static void may_give_up(int a, int b)
-{
-	for (uint32_t k = 0; k < n_channels; k++)
-		end_of(a, b, k)->may_be_peer = end_of(b, a, k)->may_be_peer = 1;
 }
 
 /* Time passes while no port of PE a can be used: what has no path then may end. */
@@ -222,158 +205,6 @@ static void random_events(void **state)
 }
 
 /* Directed runs */
-
-/* Two PEs, one channel, no delays. */
-static void set_up_pair(void)
-{
-	set_up(run_seed + 1);
-	while (n_pes != 2) {
-		close_hosts();
-		set_up(run_seed + 1);
-	}
-	is_settling = 1;
-}
-
-static void steps(int n)
-{
-	for (int i = 0; i < n; i++)
-		for (int pe = 0; pe < 2; pe++) {
-			model_now += SHMEMHI_MS;
-			step(pe);
-		}
-}
-
-/* A channel waits for a path until the limit, and not longer. */
-static void gives_up(void **state)
-{
-	(void)state;
-	set_up_pair();
-	hosts[0].is_blocked = 1;
-	fail_link(0, 1, 0);
-	steps(100);
-	model_now += GIVEUP_NS - SHMEMHI_SECOND;
-	steps(10);
-	assert_int_equal(shmemhi_fault_state(channel_of(0, 1, 0)), SHMEMH_FAULT_SWITCHING);
-	assert_int_equal(shmemhi_fault_state(channel_of(1, 0, 0)), SHMEMH_FAULT_SWITCHING);
-	may_give_up(0, 1);
-	model_now += SHMEMHI_SECOND;
-	steps(10);
-	for (int pe = 0; pe < 2; pe++) {
-		const shmemhi_fault_channel_t *c = channel_of(pe, 1 - pe, 0);
-
-		assert_int_equal(shmemhi_fault_state(c), SHMEMH_FAULT_ENDED);
-		assert_int_equal(shmemhi_fault_status(c), SHMEMD_ERR_PEER);
-		assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_GIVEUP);
-		assert_int_equal(c->resumed_at, 0);
-	}
-	assert_true(!channel_of(0, 1, 0)->is_cause_there);
-	close_hosts();
-}
-
-/* Two channels, one of which finds no path: both end, at both ends, and waits for the other PE are
- * told. */
-static void gives_up_with_all_channels(void **state)
-{
-	(void)state;
-	do {
-		set_up_pair();
-		if (n_channels < 2)
-			close_hosts();
-	} while (n_channels < 2);
-	hosts[0].is_blocked = 1;
-	fail_link(0, 1, 1);
-	steps(100);
-	may_give_up(0, 1);
-	model_now += GIVEUP_NS;
-	steps(50);
-	for (int pe = 0; pe < 2; pe++) {
-		for (uint32_t k = 0; k < n_channels; k++) {
-			const shmemhi_fault_channel_t *c = channel_of(pe, 1 - pe, k);
-
-			assert_int_equal(shmemhi_fault_status(c), SHMEMD_ERR_PEER);
-			assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_GIVEUP);
-			assert_int_equal(end_of(pe, 1 - pe, k)->status, SHMEMD_ERR_PEER);
-		}
-		assert_int_equal(hosts[pe].unreachable[1 - pe], 1);
-		assert_int_equal(hosts[pe].unreachable[pe], 0);
-		assert_int_equal(hosts[pe].core.n_active, 0);
-	}
-	assert_true(!channel_of(0, 1, 0)->is_cause_there && channel_of(1, 0, 0)->is_cause_there);
-	close_hosts();
-}
-
-static bool is_never_needed(void *self, int pe)
-{
-	(void)self, (void)pe;
-	return false;
-}
-
-/* Channels to a PE that is reached otherwise too end without a word about that PE. */
-static void gives_up_what_is_not_needed(void **state)
-{
-	shmemhi_fault_ops_t ops = model_ops;
-
-	(void)state;
-	set_up_pair();
-	ops.is_needed = is_never_needed;
-	hosts[0].core.config.ops = &ops;
-	hosts[0].is_blocked = 1;
-	fail_link(0, 1, 0);
-	steps(100);
-	may_give_up(0, 1);
-	model_now += GIVEUP_NS;
-	steps(50);
-	assert_int_equal(shmemhi_fault_status(channel_of(0, 1, 0)), SHMEMD_ERR_PEER);
-	assert_int_equal(hosts[0].unreachable[1], 0);
-	assert_int_equal(hosts[1].unreachable[0], 1);
-	close_hosts();
-}
-
-/* An action that is never done does not hold up the end of its channel. */
-
-static int stuck_kind;
-
-static bool stuck_execute(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *a,
-			  shmemhi_switch_event_t *result)
-{
-	return a->kind != stuck_kind && model_execute(self, pe, k, a, result);
-}
-
-static const shmemhi_fault_ops_t *stuck_ops_of(void)
-{
-	static shmemhi_fault_ops_t ops;
-
-	ops = model_ops;
-	ops.execute = stuck_execute;
-	return &ops;
-}
-
-static void ends_past(int kind)
-{
-	set_up_pair();
-	stuck_kind = kind;
-	hosts[0].core.config.ops = stuck_ops_of();
-	fail_link(0, 1, 0);
-	steps(50);
-	assert_int_equal(shmemhi_fault_state(channel_of(0, 1, 0)), SHMEMH_FAULT_SWITCHING);
-	may_give_up(0, 1);
-	model_now += GIVEUP_NS;
-	steps(50);
-	for (int pe = 0; pe < 2; pe++)
-		assert_int_equal(shmemhi_fault_status(channel_of(pe, 1 - pe, 0)), SHMEMD_ERR_PEER);
-	close_hosts();
-}
-
-static void ends_past_what_is_not_done(void **state)
-{
-	(void)state;
-	ends_past(SHMEMHI_ACT_STOP);
-	ends_past(SHMEMHI_ACT_DRAIN);
-	ends_past(SHMEMHI_ACT_FLUSH);
-	ends_past(SHMEMHI_ACT_QUERY);
-	ends_past(SHMEMHI_ACT_PREPARE);
-	ends_past(SHMEMHI_ACT_CONNECT);
-}
 
 static int planned_kind = NONE, planned_cause, planned_syndrome;
 static uint32_t planned_path;
@@ -581,16 +412,9 @@ static void too_many_actions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_events),
-		cmocka_unit_test(gives_up),
-		cmocka_unit_test(gives_up_with_all_channels),
-		cmocka_unit_test(gives_up_what_is_not_needed),
-		cmocka_unit_test(ends_past_what_is_not_done),
-		cmocka_unit_test(paths_that_do_not_work),
-		cmocka_unit_test(causes_are_told),
-		cmocka_unit_test(instants),
-		cmocka_unit_test(instants_of_two_paths),
-		cmocka_unit_test(too_many_actions),
+		cmocka_unit_test(random_events),         cmocka_unit_test(paths_that_do_not_work),
+		cmocka_unit_test(causes_are_told),       cmocka_unit_test(instants),
+		cmocka_unit_test(instants_of_two_paths), cmocka_unit_test(too_many_actions),
 	};
 	const char *runs = getenv("FAULT_RUNS");
 

@@ -40,7 +40,7 @@ static void give_up(int e)
 {
 	end_t *end = &ends[e];
 
-	if (end->machine.phase != SHMEMHI_RUNNING)
+	if (end->machine.phase != SHMEMHI_RUNNING || end->machine.is_pending)
 		ends[0].may_be_peer = ends[1].may_be_peer = 1;
 	event(e, SHMEMHI_EV_GIVE_UP, end->machine.path, 0);
 }

@@ -96,8 +96,9 @@ static int check_sizes(shmemh_t *job, const shmemd_ctx_t *ctx)
 	PE_CHECK(ctx->log_depth == 6 && ctx->log_batch == 3 && ctx->inline_nbytes == 20);
 	PE_CHECK((uint64_t)1 << ctx->log_granule == job->mem->heap.chunk);
 	PE_CHECK((uint64_t)ctx->n_granules << ctx->log_granule == ctx->heap_nbytes);
-	PE_CHECK(ctx->flags == (SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD) && ctx->used[0] == 0 &&
-		 ctx->used[1] == 0);
+	PE_CHECK(ctx->flags == (SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD | SHMEMD_CTX_CHECKABLE |
+				SHMEMD_CTX_GENERATION(0)) &&
+		 ctx->used[0] == 0 && ctx->used[1] == 0);
 	PE_CHECK((uintptr_t)ctx->bounces % SHMEMD_BOUNCE_NBYTES == 0);
 	return 0;
 }

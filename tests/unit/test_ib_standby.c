@@ -277,83 +277,23 @@ static void ports_that_cannot_be_connected(void **state)
 	assert_int_equal(standby.column, 1); /* path 2: the lower PE */
 }
 
-/* ---- addresses ---- */
-
-static int n_lookups;
-
-static struct ibv_ah *no_neighbour(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+/* An endpoint that was offered on a port that this PE leaves: CONNECT ends at once with the cause,
+ * which the peer is told. */
+static void connect_on_a_port_that_is_left(void **state)
 {
-	(void)pd, (void)attr;
-	n_lookups++;
-	errno = ETIMEDOUT;
-	return NULL;
-}
-
-static struct ibv_ah *neighbour(struct ibv_pd *pd, struct ibv_ah_attr *attr)
-{
-	static struct ibv_ah ah;
-
-	(void)pd, (void)attr;
-	n_lookups++;
-	return &ah;
-}
-
-static int read_ah(struct mlx5dv_obj *obj, uint64_t type)
-{
-	static struct mlx5_wqe_av av = {.rmac = {2, 0, 0, 0, 0, 9}};
-
-	(void)type;
-	obj->ah.out->av = &av;
-	return 0;
-}
-
-static int forget_ah(struct ibv_ah *ah)
-{
-	(void)ah;
-	return 0;
-}
-
-/* One look-up for all channels of a PE, also if it fails; another one after an event of the port,
- * for another address of the peer, and after a path that failed silently. */
-static void addresses_are_kept(void **state)
-{
-	shmemhi_endpoint_t *e = routes[1].used;
-	shmemhi_address_t address;
+	const shmemhi_switch_action_t connect = {.kind = SHMEMHI_ACT_CONNECT, .path = 1};
+	shmemhi_switch_event_t result;
 
 	(void)state;
 	set_up_ports();
-	ib.lib.create_ah = neighbour;
-	ib.lib.init_obj = read_ah;
-	ib.lib.destroy_ah = forget_ah;
-	e->own.nic = standby.ports[0].nic;
-	e->own.pe = 1;
-	standby.ports[0].nic->is_ethernet = 1;
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(shmemhi_resolve(&standby, e, &address), SHMEMH_OK);
-	assert_int_equal(address.mac[5], 9);
-	assert_int_equal(n_lookups, 1);
-	standby.ports[0].n_seen++;
-	shmemhi_resolve(&standby, e, &address);
-	assert_int_equal(n_lookups, 2);
-	e->peer.port.gid.raw[15] = 1;
-	shmemhi_resolve(&standby, e, &address);
-	assert_int_equal(n_lookups, 3);
-	stop_for(0, SHMEMH_FAULT_BY_RETRIES);
-	shmemhi_resolve(&standby, e, &address);
-	assert_int_equal(n_lookups, 4);
-	standby.ports[0].generation++;
-	ib.lib.create_ah = no_neighbour;
-	for (int i = 0; i < 3; i++) {
-		standby.err.text[0] = '\0';
-		assert_int_equal(shmemhi_resolve(&standby, e, &address), SHMEMH_ERR_NIC);
-		assert_string_not_equal(standby.err.text, "");
-		shmemhi_resolve_again(&standby, e);
-	}
-	assert_int_equal(n_lookups, 5);
-	standby.resolved[1].at = 1; /* long ago */
-	ib.lib.create_ah = neighbour;
-	assert_int_equal(shmemhi_resolve(&standby, e, &address), SHMEMH_OK);
-	standby.ports[0].nic->is_ethernet = 0;
+	add(1, 0)->is_fenced = 0;
+	standby.column = 1;
+	assert_true(shmemhi_failover_ops.execute(&standby, 1, 0, &connect, &result));
+	assert_int_equal(result.kind, SHMEMHI_EV_FAULT);
+	assert_int_equal(result.value, SHMEMH_FAULT_BY_MOVE);
+	standby.ports[0].is_up = 0;
+	assert_true(shmemhi_failover_ops.execute(&standby, 1, 0, &connect, &result));
+	assert_int_equal(result.value, SHMEMH_FAULT_BY_PORT);
 }
 
 /* ---- the agent's thread beside others ---- */
@@ -459,42 +399,77 @@ static void drain_that_begins_again(void **state)
 	assert_int_equal(e->drain_since, 0);
 }
 
-/* A kernel for an order cannot be launched: one line, and waits for that PE end. */
+/* A kernel for an order cannot be launched: one line, and the agent learns that the order is stuck,
+ * as when the kernel finds no SM. */
 static void service_that_cannot_be_launched(void **state)
 {
+	const shmemhi_fault_ops_t *ops = &shmemhi_failover_ops;
 	const shmemhi_switch_action_t end = {SHMEMHI_ACT_END, 0, 0, SHMEMD_ERR_LOST};
 	shmemhi_cuctx_t no_driver = {0};
 	shmemd_switch_order_t order = {0};
-	uint64_t abort_word = 0;
-	uint32_t causes[2] = {0};
-	uint8_t is_unreachable[2] = {0};
-	int world[2] = {0, 1};
 	shmemhi_switch_event_t result;
 
 	(void)state;
 	set_up_ports();
-	pthread_mutex_init(&job.gone_lock, NULL);
 	job.log.level = SHMEMHI_ERROR;
-	job.opt.ft_giveup_ns = 3600 * SHMEMHI_SECOND;
-	job.teams[0] = (shmemhi_team_t){
-		.n_pes = 2, .world_pe = world, .abort_word = &abort_word, .causes = causes};
 	standby.order = &order;
-	job.is_unreachable = is_unreachable;
-	job.opt.disable_p2p = 1; /* PE 1 is reached by channels only */
 	standby.service.c = &no_driver;
 	standby.has_service = 1;
+	assert_false(ops->is_order_stuck(&standby));
 	log_begin();
-	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
-	standby.serve_at = 0;
-	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
-	assert_int_equal(causes[1], SHMEMD_CAUSE_NONE);
-	job.opt.ft_giveup_ns = 0;
-	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
-	assert_int_equal(causes[1], SHMEMD_CAUSE_NO_PATH);
-	assert_int_equal(abort_word, SHMEMD_ABORT_WORD(1, SHMEMD_CAUSE_NO_PATH));
+	assert_false(ops->execute(&standby, 1, 0, &end, &result));
+	assert_false(ops->is_order_stuck(&standby));
+	for (int i = 0; i < 2; i++) {
+		standby.serve_at = 0;
+		assert_false(ops->execute(&standby, 1, 0, &end, &result));
+		assert_true(ops->is_order_stuck(&standby));
+	}
 	assert_int_equal(log_count("no kernel can be launched to switch channels"), 1);
 	log_end();
-	memset(&job.teams, 0, sizeof job.teams);
+	order.carried_out = order.number;
+	assert_false(ops->is_order_stuck(&standby));
+	/* Nor if there is no GPU: threads of the program carry it out at any time. */
+	order.carried_out = 0;
+	standby.has_service = 0;
+	assert_false(ops->is_order_stuck(&standby));
+}
+
+static void give_end(shmemhi_switch_event_t *result)
+{
+	const shmemhi_switch_action_t end = {SHMEMHI_ACT_END, 0, 0, SHMEMD_ERR_LOST};
+
+	routes[1].has_order = 0;
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, result));
+	standby.serve_at = 0;
+	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, result));
+}
+
+/* An order is stuck once it has been in the word for the limit, and the next one has its own time.
+ * So it is on a GPU whose service could not be opened. */
+static void order_that_waits_for_the_limit(void **state)
+{
+	const shmemhi_fault_ops_t *ops = &shmemhi_failover_ops;
+	shmemd_switch_order_t order = {0};
+	shmemhi_cuctx_t gpu = {0};
+	shmemhi_mem_t mem = {.cuctx = &gpu};
+	shmemhi_switch_event_t result;
+
+	(void)state;
+	set_up_ports();
+	job.opt.ft_giveup_ns = 30 * SHMEMHI_SECOND;
+	job.mem = &mem;
+	standby.order = &order;
+	for (standby.has_service = 0; standby.has_service < 2; standby.has_service++) {
+		for (int i = 0; i < 2; i++) {
+			give_end(&result);
+			assert_false(ops->is_order_stuck(&standby));
+			standby.waits_since -= 30 * SHMEMHI_SECOND;
+			assert_true(ops->is_order_stuck(&standby));
+		}
+		order.carried_out = order.number;
+		assert_false(ops->is_order_stuck(&standby));
+	}
+	memset(&job, 0, sizeof job);
 }
 
 static int n_served;
@@ -526,7 +501,6 @@ static void orders_that_follow_each_other(void **state)
 
 	(void)state;
 	set_up_ports();
-	job.opt.ft_giveup_ns = 3600 * SHMEMHI_SECOND;
 	standby.order = &order;
 	standby.has_service = 1;
 	give_and_serve(&result);
@@ -551,11 +525,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(endpoint_that_awaits_its_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(endpoint_without_an_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(fatal_port, setup, teardown),
-		cmocka_unit_test_setup_teardown(addresses_are_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(connect_on_a_port_that_is_left, setup, teardown),
 		cmocka_unit_test_setup_teardown(refresh_of_a_port, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_memory_for_queues, setup, teardown),
 		cmocka_unit_test_setup_teardown(drain_that_begins_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(service_that_cannot_be_launched, setup, teardown),
+		cmocka_unit_test_setup_teardown(order_that_waits_for_the_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(orders_that_follow_each_other, setup, teardown),
 		cmocka_unit_test_setup_teardown(silent_failure_at_the_other_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(ports_that_cannot_be_connected, setup, teardown),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Start and end of whole jobs through the public calls. PEs are threads of this process. */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <shmem_host/shmem_host.h>
@@ -41,13 +43,13 @@ static void *pe_main(void *arg)
 	return NULL;
 }
 
-static void run_job(int (*body)(shmemh_t *job, int pe))
+static void run_job_within(const char *timeout, int (*body)(shmemh_t *job, int pe))
 {
 	shmemh_uniqueid_t id;
 	pe_t pes[N_PES];
 
 	setenv("SHMEMH_IFNAME", "lo", 1);
-	setenv("SHMEMH_BOOT_TIMEOUT", "20s", 1);
+	setenv("SHMEMH_BOOT_TIMEOUT", timeout, 1);
 	setenv("SHMEMH_DEBUG", "off", 1);
 	assert_int_equal(shmemh_get_uniqueid(N_PES, &id), SHMEMH_OK);
 	for (int pe = 0; pe < N_PES; pe++) {
@@ -61,6 +63,11 @@ static void run_job(int (*body)(shmemh_t *job, int pe))
 		pthread_join(pes[pe].thread, NULL);
 	for (int pe = 0; pe < N_PES; pe++)
 		assert_int_equal(pes[pe].wrong, 0);
+}
+
+static void run_job(int (*body)(shmemh_t *job, int pe))
+{
+	run_job_within("20s", body);
 }
 
 /* A heap call that meets another collective fails on all PEs, and the next one works. */
@@ -101,6 +108,46 @@ static void test_text_of_finalize(void **state)
 {
 	(void)state;
 	run_job(left_alone);
+}
+
+static pthread_barrier_t turn;
+
+/* PE 1 calls after the deadline of PE 0 has passed. The line says to which call it did not come, on
+ * both, and both are in step again. */
+static int late(shmemh_t *job, int pe)
+{
+	void *p = NULL;
+
+	if (pe == 1)
+		pthread_barrier_wait(&turn);
+	WANT(shmemh_barrier(job) == SHMEMH_ERR_TIMEOUT);
+	WANT(strstr(shmemh_error_text(job), "barrier: PE 1 of 2 did not come") != NULL);
+	if (pe == 0)
+		pthread_barrier_wait(&turn);
+	if (pe == 1)
+		pthread_barrier_wait(&turn);
+	WANT(shmemh_malloc(job, 64, &p) == SHMEMH_ERR_TIMEOUT);
+	WANT(strstr(shmemh_error_text(job), "malloc: PE 1 of 2 did not come") != NULL);
+	if (pe == 0)
+		pthread_barrier_wait(&turn);
+	if (pe == 1)
+		pthread_barrier_wait(&turn);
+	if (pe == 1) {
+		WANT(shmemh_finalize(job) != SHMEMH_OK); /* PE 0 has left */
+		return 0;
+	}
+	WANT(shmemh_finalize(job) == SHMEMH_ERR_TIMEOUT);
+	WANT(strstr(shmemh_error_text(NULL), "finalize: PE 1 of 2 did not come") != NULL);
+	pthread_barrier_wait(&turn);
+	return 0;
+}
+
+static void test_late_pe(void **state)
+{
+	(void)state;
+	pthread_barrier_init(&turn, NULL, N_PES);
+	run_job_within("1s", late);
+	pthread_barrier_destroy(&turn);
 }
 
 /* A size that a bootstrap cannot carry is refused by all bootstraps, also in a job of one PE. */
@@ -247,19 +294,127 @@ static void test_alone_among_many(void **state)
 	}
 }
 
+/* The first variable that is set counts, whatever the next ones say. */
+static void test_local_pe(void **state)
+{
+	static const char *const names[] = {"LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID",
+					    "OMPI_COMM_WORLD_LOCAL_RANK", "SHMEMH_LOCAL_PE"};
+	static const char *const bad[] = {"", "-1", "one", "1x", "99999999999"};
+	char text[16];
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		unsetenv(names[i]);
+	assert_int_equal(shmemh_local_pe(), 0);
+	for (int i = 0; i < 5; i++) {
+		snprintf(text, sizeof text, "%d", i + 2);
+		setenv(names[i], text, 1);
+		assert_int_equal(shmemh_local_pe(), i + 2);
+	}
+	for (int i = 0; i < 5; i++) {
+		setenv("SHMEMH_LOCAL_PE", bad[i], 1);
+		assert_int_equal(shmemh_local_pe(), -1);
+		assert_non_null(strstr(shmemh_error_text(NULL), "SHMEMH_LOCAL_PE="));
+	}
+	for (int i = 0; i < 5; i++)
+		unsetenv(names[i]);
+}
+
+static void set_torch(const char *rank, const char *size, const char *addr, const char *port)
+{
+	setenv("RANK", rank, 1);
+	setenv("WORLD_SIZE", size, 1);
+	setenv("MASTER_ADDR", addr, 1);
+	setenv("MASTER_PORT", port, 1);
+}
+
+/* The environment of torchrun with mistakes in it: a line that names the variable. */
+static void test_torch_mistakes(void **state)
+{
+	static const char *const row[][5] = {
+		{"4", "4", "127.0.0.1", "29500", "RANK=4"},
+		{"-1", "4", "127.0.0.1", "29500", "RANK=-1"},
+		{"0", "0", "127.0.0.1", "29500", "WORLD_SIZE=0"},
+		{"0", "four", "127.0.0.1", "29500", "WORLD_SIZE=four"},
+		{"0", "1", "127.0.0.1", "65535", "MASTER_PORT=65535"},
+		{"0", "1", "127.0.0.1", "", "MASTER_PORT="},
+		{"0", "1", "no such host", "29500", "MASTER_ADDR=no such host"},
+	};
+	shmemh_t *job;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		set_torch(row[i][0], row[i][1], row[i][2], row[i][3]);
+		assert_int_not_equal(shmemh_init(NULL, &job), SHMEMH_OK);
+		assert_null(job);
+		assert_non_null(strstr(shmemh_error_text(NULL), row[i][4]));
+	}
+	unsetenv("WORLD_SIZE"); /* then it is not torchrun's */
+	assert_int_equal(shmemh_init(NULL, &job), SHMEMH_OK);
+	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
+	unsetenv("RANK");
+}
+
+/* The end that closes a connection first keeps its address for a minute (TIME_WAIT). */
+static void leave_time_wait(int listen_fd, const struct sockaddr_in *addr)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0), accepted;
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)addr, sizeof *addr), 0);
+	accepted = accept(listen_fd, NULL, NULL);
+	assert_true(accepted >= 0);
+	close(accepted);
+	close(fd);
+}
+
+/* The port after MASTER_PORT is in use; then it was, and jobs follow each other on it. */
+static void test_torch_port(void **state)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t nbytes = sizeof addr;
+	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+	char port[8], after[8];
+	shmemh_t *job;
+
+	(void)state;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* as the hub before did */
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof addr), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &nbytes), 0);
+	snprintf(port, sizeof port, "%d", ntohs(addr.sin_port) - 1);
+	snprintf(after, sizeof after, "%d", ntohs(addr.sin_port));
+	set_torch("0", "1", "127.0.0.1", port);
+	assert_int_equal(shmemh_init(NULL, &job), SHMEMH_ERR_SYSTEM);
+	assert_non_null(strstr(shmemh_error_text(NULL), after));
+	assert_non_null(strstr(shmemh_error_text(NULL), "MASTER_PORT"));
+	leave_time_wait(fd, &addr);
+	close(fd);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(shmemh_init(NULL, &job), SHMEMH_OK);
+		assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
+	}
+	unsetenv("RANK");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mixed_collectives),
 		cmocka_unit_test(test_text_of_finalize),
+		cmocka_unit_test(test_late_pe),
 		cmocka_unit_test(test_allgather_sizes),
 		cmocka_unit_test(test_bad_boot),
 		cmocka_unit_test(test_alone_among_many),
 		cmocka_unit_test(test_failed_init_closes_boot),
+		cmocka_unit_test(test_local_pe),
+		cmocka_unit_test(test_torch_mistakes),
+		cmocka_unit_test(test_torch_port),
 	};
 
 	/* This program starts its PEs itself, whatever started the program. */
 	unsetenv("SHMEMH_UNIQUEID");
 	unsetenv("PMIX_RANK");
+	unsetenv("RANK");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

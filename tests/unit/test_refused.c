@@ -210,6 +210,63 @@ static void null_job(void **state)
 	assert_int_equal(shmemh_finalize(NULL), SHMEMH_OK);
 }
 
+/* Its memory is not read: under address sanitizer that would end the test. */
+static void finalized_job(void **state)
+{
+	shmemh_t *job, *again;
+
+	(void)state;
+	assert_int_equal(shmemh_init(NULL, &job), SHMEMH_OK);
+	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
+	assert_int_equal(first_accepted(job, "was finalized"), N_CALLS);
+	assert_int_equal(shmemh_finalize(job), SHMEMH_ERR_ARGUMENT);
+	assert_non_null(strstr(shmemh_error_text(job), "finalize: this job was finalized"));
+	/* A new job, also one at the same address, is accepted. */
+	assert_int_equal(shmemh_init(NULL, &again), SHMEMH_OK);
+	assert_int_equal(shmemh_barrier(again), SHMEMH_OK);
+	assert_int_equal(shmemh_finalize(again), SHMEMH_OK);
+}
+
+/* What a process that initialised a job, and perhaps finalised it, prints at its end. */
+static const char *last_words(int is_finalized)
+{
+	static char text[1024];
+	int ends[2], status;
+	ssize_t n, used = 0;
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		shmemh_t *job;
+
+		setenv("SHMEMH_DEBUG", "warn", 1);
+		dup2(ends[1], STDERR_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		status = shmemh_init(NULL, &job);
+		if (status == SHMEMH_OK && is_finalized)
+			status = shmemh_finalize(job);
+		exit(status == SHMEMH_OK ? 0 : 1);
+	}
+	close(ends[1]);
+	while ((n = read(ends[0], text + used, sizeof text - 1 - (size_t)used)) > 0)
+		used += n;
+	text[used] = '\0';
+	close(ends[0]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	return text;
+}
+
+static void forgotten_finalize(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(last_words(0), "the process ends without shmemh_finalize"));
+	assert_string_equal(last_words(1), "");
+}
+
 static void null_results(void **state)
 {
 	shmemd_error_t err = {0};
@@ -315,6 +372,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(null_job),
+		cmocka_unit_test(finalized_job),
+		cmocka_unit_test(forgotten_finalize),
 		cmocka_unit_test(null_results),
 		cmocka_unit_test(line_of_the_last_failure),
 		cmocka_unit_test(forked_child),

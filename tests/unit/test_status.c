@@ -15,11 +15,11 @@ static const char unknown[] = "unknown status";
 static void every_status_has_a_sentence(void **state)
 {
 	(void)state;
-	for (int s = SHMEMD_OK; s <= SHMEMD_ERR_LOST; s++)
+	for (int s = SHMEMD_OK; s <= SHMEMD_ERR_BAD_CONTEXT; s++)
 		assert_string_not_equal(shmemh_strerror(s), unknown);
 	for (int s = SHMEMH_ERR_ARGUMENT; s <= SHMEMH_ERR_NIC; s++)
 		assert_string_not_equal(shmemh_strerror(s), unknown);
-	assert_string_equal(shmemh_strerror(SHMEMD_ERR_LOST + 1), unknown);
+	assert_string_equal(shmemh_strerror(SHMEMD_ERR_BAD_CONTEXT + 1), unknown);
 	assert_string_equal(shmemh_strerror(SHMEMH_ERR_NIC + 1), unknown);
 	assert_string_equal(shmemh_strerror(-1), unknown);
 }
@@ -53,11 +53,61 @@ static void record_of_a_check(void **state)
 
 	(void)state;
 	assert_string_equal(line(&err),
-			    "device put, PE -1: PE number outside the context's team (address "
-			    "0x1000, value 7, wanted 4) at user.cu:42");
+			    "device put: PE number outside the context's team (PE 7 of 4) at "
+			    "user.cu:42");
 	err.line = 0;
-	assert_non_null(strstr(line(&err), "wanted 4) at user.cu"));
+	assert_non_null(strstr(line(&err), "(PE 7 of 4) at user.cu"));
 	assert_null(strstr(line(&err), "user.cu:"));
+}
+
+static void a_mistake_has_its_own_words(void **state)
+{
+	static const struct {
+		uint32_t status;
+		uint64_t addr, value, wanted;
+		const char *words;
+	} rows[] = {
+		{SHMEMD_ERR_BAD_PE, 0, (uint64_t)-1, 4, "device put: PE number"},
+		{SHMEMD_ERR_BAD_PE, 0, (uint64_t)-1, 4, "(PE -1 of 4)"},
+		{SHMEMD_ERR_NOT_SYMMETRIC, 0x40, 24, 0, "(address 0x40, 24 bytes)"},
+		{SHMEMD_ERR_UNALIGNED, 0x41, 8, 0, "(address 0x41, a word of 8 bytes)"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_ENUM, 6, 5, "(value 6, outside 0 .. 5)"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_LANES, 7, 32, "only 7 of the 32 lanes"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_THREADS, 32, 64,
+		 "only 32 of the group's 64 threads"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_DIFFER, 3, 1, "lane 3 agrees with 1"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_OUTSIDER, 70, 64,
+		 "thread 70 is not one of the group's 64"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_SOURCE, 16, 0, "16 bytes, was written"},
+		{SHMEMD_ERR_BAD_ARGUMENT, 99, 1, 2, "disagree at user.cu"},
+		{SHMEMD_ERR_BAD_CONTEXT, 0, 0, 0, "no more at user.cu"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		shmemd_error_t err = {.status = rows[i].status,
+				      .op = SHMEMD_OP_PUT,
+				      .pe = -1,
+				      .addr = rows[i].addr,
+				      .value = rows[i].value,
+				      .wanted = rows[i].wanted,
+				      .site = "user.cu"};
+
+		if (!strstr(line(&err), rows[i].words))
+			fail_msg("no \"%s\" in \"%s\"", rows[i].words, line(&err));
+		assert_null(strstr(line(&err), "put, PE"));
+	}
+}
+
+static void errors_of_cuda(void **state)
+{
+	(void)state;
+	assert_string_equal(shmemh_strerror(SHMEMD_STATUS_CUDA + 700),
+			    "CUDA error 700: a kernel accessed an illegal address");
+	assert_non_null(strstr(shmemh_strerror(SHMEMD_STATUS_CUDA + 720), "can be resident"));
+	assert_string_equal(shmemh_strerror(SHMEMD_STATUS_CUDA + 4711),
+			    "CUDA error 4711: cudaGetErrorString has its text");
+	assert_string_equal(shmemh_strerror(SHMEMD_STATUS_CUDA), unknown);
 }
 
 static void every_operation_has_a_name(void **state)
@@ -193,6 +243,8 @@ int main(void)
 		cmocka_unit_test(every_status_has_a_sentence),
 		cmocka_unit_test(no_error),
 		cmocka_unit_test(record_of_a_check),
+		cmocka_unit_test(a_mistake_has_its_own_words),
+		cmocka_unit_test(errors_of_cuda),
 		cmocka_unit_test(every_operation_has_a_name),
 		cmocka_unit_test(record_of_a_nic),
 		cmocka_unit_test(record_of_a_failed_channel),

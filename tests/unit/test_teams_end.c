@@ -3,6 +3,7 @@
 /* The end of teams, their number, members that come late, and teams after a PE is gone. */
 #include <dirent.h>
 #include <malloc.h>
+#include <semaphore.h>
 #include <unistd.h>
 #include "team_job.h"
 
@@ -353,6 +354,127 @@ static void test_caught_up(void **state)
 	run_pes(caught_up, "30s");
 }
 
+/* What the bootstrap of a job reports when PE 3 dies at the end of the n-th gather of a tag. */
+
+static int (*true_gather)(void *state, const shmemh_gather_t *g, char *errbuf, size_t nbytes);
+static uint64_t death_tag;
+static int death_at;
+static _Thread_local int n_gathers;
+
+static int gather_with_death(void *state, const shmemh_gather_t *g, char *errbuf, size_t nbytes)
+{
+	int status = true_gather(state, g, errbuf, nbytes);
+
+	if (g->tag != death_tag || n_gathers++ != death_at || status != SHMEMH_OK)
+		return status;
+	g->there[g->n_pes - 1] = 0;
+	memset((char *)g->dst + (size_t)(g->n_pes - 1) * g->nbytes, 0, g->nbytes);
+	return status;
+}
+
+static void let_die(shmemh_t *job, uint64_t tag, int at)
+{
+	n_gathers = 0;
+	pass_gate(1, 4);
+	true_gather = job->boot.gather_some;
+	death_tag = tag;
+	death_at = at;
+	pass_gate(1, 8);
+	job->boot.gather_some = gather_with_death;
+}
+
+/* PE 3 dies when all members of a split_2d have made their teams: no PE keeps one. */
+static int death_in_split_2d(shmemh_t *job, int pe)
+{
+	const uint64_t before = job->team_slots;
+	shmemh_team_t x, y;
+
+	(void)pe;
+	let_die(job, WORLD, 1);
+	WANT_LINE(shmemh_team_split_2d(job, WORLD, 2, &x, &y), SHMEMH_ERR_PEER, "PE 3 died");
+	WANT(x == NONE && y == NONE && job->team_slots == before);
+	return shmemh_finalize(job);
+}
+
+static void test_death_in_split_2d(void **state)
+{
+	(void)state;
+	told.n = 0;
+	run_pes(death_in_split_2d, "30s");
+}
+
+/* PE 3 refuses a split and dies before it can say why. */
+static int death_before_the_text(shmemh_t *job, int pe)
+{
+	shmemh_team_t team;
+
+	let_die(job, (uint64_t)1 << 62, 0);
+	WANT_LINE(shmemh_team_split_strided(job, WORLD, 0, 1, 4, pe == 3 ? NULL : &team),
+		  SHMEMH_ERR_ARGUMENT, pe == 3 ? "is NULL" : "it died or left the job before");
+	return shmemh_finalize(job);
+}
+
+static void test_death_before_the_text(void **state)
+{
+	(void)state;
+	told.n = 0;
+	run_pes(death_before_the_text, "30s");
+}
+
+/* Another thread asks for a team that is gone, while its slot gets the next one. */
+
+static shmemh_team_t old_team;
+static sem_t asks;
+
+static void *ask_for_old(void *arg)
+{
+	const shmemh_t *job = arg;
+
+	sem_post(&asks);
+	return (void *)(intptr_t)(shmemh_team_my_pe(job, old_team) == -1 &&
+				  shmemh_team_n_pes(job, old_team) == -1 &&
+				  shmemh_team_translate_pe(job, old_team, 0, WORLD) == -1);
+}
+
+/* As shmemhi_team_publish stores it: nothing else says that the members are stored before the
+ * generation. */
+static int query_of_stale(shmemh_t *job, int pe)
+{
+	shmemhi_team_t *slot;
+	pthread_t thread;
+	void *is_refused;
+
+	if (pe != 0)
+		return shmemh_finalize(job);
+	WANT(shmemh_team_create(job, &pe, 1, &old_team) == SHMEMH_OK);
+	WANT(shmemh_team_destroy(job, old_team) == SHMEMH_OK);
+	slot = &job->teams[old_team % SHMEMHI_MAX_TEAMS];
+	pthread_mutex_lock(&job->gone_lock);
+	slot->world_pe = &pe;
+	slot->n_pes = 1;
+	WANT(pthread_create(&thread, NULL, ask_for_old, job) == 0);
+	while (sem_wait(&asks) != 0)
+		;
+	usleep(20000); /* time for a query that does not wait */
+	slot->generation++;
+	pthread_mutex_unlock(&job->gone_lock);
+	pthread_join(thread, &is_refused);
+	pthread_mutex_lock(&job->gone_lock);
+	slot->world_pe = NULL;
+	slot->n_pes = 0;
+	pthread_mutex_unlock(&job->gone_lock);
+	WANT(is_refused);
+	return shmemh_finalize(job);
+}
+
+static void test_query_of_stale(void **state)
+{
+	(void)state;
+	sem_init(&asks, 0, 0);
+	run_pes(query_of_stale, "30s");
+	sem_destroy(&asks);
+}
+
 /* A bootstrap without gather_some: one line; a team of one PE needs none. */
 static int no_gather_some(shmemh_t *job, int pe)
 {
@@ -388,6 +510,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_unreachable_before),
 		cmocka_unit_test(test_slots_in_turn),
 		cmocka_unit_test(test_no_gather_some),
+		cmocka_unit_test(test_death_in_split_2d),
+		cmocka_unit_test(test_death_before_the_text),
+		cmocka_unit_test(test_query_of_stale),
 	};
 
 	(void)argc;

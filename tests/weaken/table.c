@@ -15,6 +15,8 @@ enum {
 	RELAXED = 1 << WEAKEN_RELAXED,
 };
 
+#define NO_CHECKS "not executed by the emulator: the scenarios are no check build."
+
 /* The emulated NIC has these two properties, which no real one needs to have. */
 #define FAR_NIC "not executed by the emulator: no context there has SHMEMD_CTX_QUEUES_ON_GPU."
 #define STORES_IN_ORDER                                                                            \
@@ -38,6 +40,14 @@ reason_t reasons[] = {
 	ROW(shmemdi_bounce_abandon, arch_unlock, 1, 1, RELAXED | CTA,
 	    "harmless, a thread that abandons a buffer has not read it."),
 
+	/* impl/bulk.h */
+	ROW(shmemdi_bulk_wait_read, group_sync, 1, 1, UNORDERED,
+	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
+
+	/* impl/check.h */
+	ROW(shmemdi_is_allocated, arch_ld_acquire_u64, 1, 2, RELAXED | GPU, NO_CHECKS),
+	ROW(shmemdi_is_allocated, arch_ld_acquire_u64, 2, 2, RELAXED | GPU, NO_CHECKS),
+	ROW(shmemdi_is_allocated, arch_fence_acquire, 1, 1, REMOVED | GPU, NO_CHECKS),
 	/* impl/coalesce.h */
 	ROW(shmemdi_warp_rejoin, arch_syncwarp, 1, 1, UNORDERED,
 	    "wrong, for a lane could read a `ready` of before, but not caught: in the "

@@ -23,6 +23,7 @@ using cuda::std::uintptr_t;
 #include <stdint.h>
 #endif
 
+/* A condition that the compiler checks, in C and in C++. */
 #ifdef __cplusplus
 #define SHMEMD_STATIC_ASSERT(cond, text) static_assert(cond, text)
 #else

@@ -49,13 +49,15 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 #define SHMEMD_ABORT_PE(word) ((int32_t)(uint32_t)(word)-1)
 #define SHMEMD_ABORT_CAUSE(word) ((uint32_t)((word) >> 32))
 
+/* Why a PE is gone. */
 enum shmemd_cause {
-	SHMEMD_CAUSE_NONE = 0,
+	SHMEMD_CAUSE_NONE = 0,    /* it is there */
 	SHMEMD_CAUSE_DIED = 1,    /* its bootstrap connection broke: process killed, host down */
 	SHMEMD_CAUSE_LEFT = 2,    /* it finalized while others were still in the job */
 	SHMEMD_CAUSE_CUT_OFF = 3, /* this PE lost the bootstrap itself: everybody else is unknown */
 	SHMEMD_CAUSE_NO_PATH = 4  /* fail-over gave up: the PE may be alive, but no path to it was
-				     found within SHMEMH_FT_GIVEUP, and its channels have ended */
+				     found, or the device carried out no order, within
+				     SHMEMH_FT_GIVEUP, and its channels have ended */
 };
 
 /* Latch, in memory local to the device: cheap to read in every quiet. */
@@ -66,9 +68,9 @@ typedef struct shmemd_latch {
 			     number */
 } shmemd_latch_t;
 
-#define SHMEMD_SITE_NBYTES 48
+#define SHMEMD_SITE_NBYTES 48 /* of shmemd_error_t.site */
 
-#define SHMEMD_WANTED_CQE (~(uint64_t)0)
+#define SHMEMD_WANTED_CQE (~(uint64_t)0) /* shmemd_error_t.wanted of an error CQE */
 
 /* First error in full, in host-pinned memory: the host reads it while kernels run. The thread
  * that claimed latch.record writes the fields, then `status` last, with a release store. */
@@ -89,6 +91,8 @@ typedef struct shmemd_error {
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_error_t) == 88, "ABI: shmemd_error_t");
 
+/* The context of one team: see the top of this file. A program copies it and passes it on; it does
+ * not change its fields. */
 typedef struct shmemd_ctx {
 	uint32_t version;           /* SHMEMD_ABI_VERSION of the host runtime */
 	uint32_t size;              /* bytes of this struct that the host runtime filled */
@@ -141,6 +145,7 @@ typedef struct shmemd_ctx {
 } shmemd_ctx_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 200, "ABI: shmemd_ctx_t");
+/* Words of `used` for one channel. */
 #define SHMEMD_USED_WORDS(n_world) (((n_world) + 63) / 64)
 SHMEMD_ASSERT_AT(shmemd_ctx_t, peers, 40);
 SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
@@ -176,5 +181,27 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
  * (abi/fault.h). What was posted waits until the host orders a switch to another path, or the end
  * of the channel. */
 #define SHMEMD_CTX_FT 128u
+
+/* shmemd_allocs_t is where heap_committed points to, `self` is cleared when the team is destroyed,
+ * and SHMEMD_CTX_GENERATION tells the teams that `self` has described in turn apart: what check
+ * builds need to name an address outside of every allocation, and a context that is no longer one.
+ */
+#define SHMEMD_CTX_CHECKABLE 256u
+#define SHMEMD_CTX_GENERATION(n) ((uint32_t)(n) << 16)
+
+/* An allocation, of the size that the program asked for. */
+typedef struct shmemd_range {
+	uint64_t offset, nbytes;
+} shmemd_range_t;
+
+/* Live allocations of a PE's heap, made by the program; pinned host memory. The host changes them
+ * also while kernels run: `sequence` is odd meanwhile, and a reader that finds it changed reads
+ * again. `ranges` that were replaced by more stay readable until the end of the job. */
+typedef struct shmemd_allocs {
+	uint64_t committed; /* *shmemd_ctx.heap_committed */
+	uint64_t sequence;
+	uint64_t n;
+	const shmemd_range_t *ranges; /* [n] by offset */
+} shmemd_allocs_t;
 
 #endif

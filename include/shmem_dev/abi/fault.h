@@ -24,6 +24,7 @@
 
 #include <shmem_dev/abi/base.h>
 
+/* The head of the reports; the words of the channels follow it. */
 typedef struct shmemd_faults {
 	uint64_t n_reports; /* changes with each report; 0: none yet */
 	uint64_t reserved[7];
@@ -40,6 +41,7 @@ enum shmemd_fault_kind {
 	SHMEMD_FAULT_SUSPECT = 3, /* a wait reached the time limit; nothing has failed */
 };
 
+/* A report, and its parts. */
 #define SHMEMD_FAULT_WORD(kind, low, opcode, qpn, epoch)                                           \
 	((uint64_t)((epoch)&0xffu) << 56 | (uint64_t)((qpn)&0xffffffu) << 32 |                     \
 	 (uint64_t)((opcode)&0xffu) << 24 | (uint64_t)((low)&0xffffu) << 8 | (uint64_t)(kind))

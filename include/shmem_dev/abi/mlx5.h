@@ -15,6 +15,7 @@
 #define SHMEMD_MAX_DEPTH 32768u /* WQEBBs: half of what 16 bits can tell apart */
 #define SHMEMD_MIN_DEPTH 64u    /* WQEBBs: what the 32 lanes of a warp post together */
 
+/* Opcodes of the WQEs that are posted here, by the names of the PRM. */
 enum shmemd_mlx5_opcode {
 	SHMEMD_MLX5_NOP = 0x00,
 	SHMEMD_MLX5_RDMA_WRITE = 0x08,
@@ -34,9 +35,9 @@ enum shmemd_mlx5_opcode {
 #define SHMEMD_MLX5_FENCE_MODE_FENCE                                                               \
 	0x40u /* fence mode 2: starts after all earlier READs and atomics */
 
-#define SHMEMD_MLX5_INLINE 0x80000000u /* of a segment's byte count: the data follow */
-#define SHMEMD_MLX5_INLINE_MAX 28u     /* bytes in a WQE of one block */
-#define SHMEMD_MLX5_MAX_MSG ((uint64_t)1 << 30)
+#define SHMEMD_MLX5_INLINE 0x80000000u          /* of a segment's byte count: the data follow */
+#define SHMEMD_MLX5_INLINE_MAX 28u              /* bytes in a WQE of one block */
+#define SHMEMD_MLX5_MAX_MSG ((uint64_t)1 << 30) /* bytes of one message */
 
 /* CQE: 64 bytes. Its last 8 as they lie in memory: opcode of the WQE (1), QPN (3), index of the
  * WQE's first block (2), signature (1), opcode of the CQE and owner bit (1). */
@@ -44,12 +45,14 @@ enum shmemd_mlx5_opcode {
 #define SHMEMD_CQE_TAIL 56
 #define SHMEMD_CQE_SYNDROMES 48 /* 8 bytes; the 7th: vendor's, the 8th: syndrome */
 
+/* Opcodes of CQEs: a request that succeeded, one that failed. */
 enum shmemd_cqe_opcode {
 	SHMEMD_CQE_REQ = 0,
 	SHMEMD_CQE_REQ_ERR = 13,
 	SHMEMD_CQE_INVALID = 15, /* nothing has been written there yet */
 };
 
+/* Syndromes of error CQEs, by the names of the PRM. */
 enum shmemd_syndrome {
 	SHMEMD_SYNDROME_LOCAL_LENGTH = 0x01,
 	SHMEMD_SYNDROME_LOCAL_QP_OP = 0x02,

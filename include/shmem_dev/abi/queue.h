@@ -53,7 +53,8 @@
 #define SHMEMD_READY_DEFERRED                                                                      \
 	0x200u /* each poster of those not rung for asked to defer its doorbell */
 #define SHMEMD_READY_WORD(index, cqes, low)                                                        \
-	((uint64_t)(uint32_t)(index) << 32 | (uint64_t)((cqes)&0xffffu) << 16 | (uint64_t)(low))
+	((uint64_t)(uint32_t)(index) << 32 | (uint64_t)((uint32_t)(cqes)&0xffffu) << 16 |          \
+	 (uint64_t)(low))
 #define SHMEMD_READY_INDEX(word) ((uint32_t)((word) >> 32))
 #define SHMEMD_READY_CQES(word) ((uint32_t)((word) >> 16) & 0xffff)
 #define SHMEMD_READY_EPOCH(word) ((uint32_t)(word)&0xff)

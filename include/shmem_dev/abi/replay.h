@@ -17,6 +17,7 @@
 
 #include <shmem_dev/abi/queue.h>
 
+/* How functions of these headers are declared, which host and device both call. */
 #if defined(__CUDACC__)
 #define SHMEMD_ABI_FN static __host__ __device__ __forceinline__
 #else
@@ -64,19 +65,21 @@ SHMEMD_ASSERT_AT(shmemd_switch_order_t, carried_out,
 #define SHMEMD_REPLAY_WORDS 20u /* of the longest WQE; one of two WQEBBs has 16 + 4 */
 #define SHMEMD_REPLAY_WQEBB_WORDS 16u
 
+/* The other byte order: of a word as a WQE has it, and back. */
 SHMEMD_ABI_FN uint32_t shmemd_replay_swap(uint32_t v)
 {
 	return v << 24 | (v & 0xff00) << 8 | (v >> 8 & 0xff00) | v >> 24;
 }
 
 /* What a WQE is. */
-typedef struct shmemd_replay_kind {
+typedef struct shmemd_replay_kind_t {
 	uint32_t opcode, wqebbs;
 	uint32_t is_request; /* the responder counts it */
 	uint32_t remote;     /* words of the keys; 0: it has none */
 	uint32_t local;
 } shmemd_replay_kind_t;
 
+/* Is it the opcode of an atomic? */
 SHMEMD_ABI_FN int shmemd_replay_is_atomic(uint32_t opcode)
 {
 	return opcode == SHMEMD_MLX5_ATOMIC_CS || opcode == SHMEMD_MLX5_ATOMIC_FA ||
@@ -112,9 +115,10 @@ SHMEMD_ABI_FN uint64_t shmemd_replay_address(const uint32_t *w, uint32_t key, in
 	return (uint64_t)shmemd_replay_swap(w[i]) << 32 | shmemd_replay_swap(w[i + 1]);
 }
 
+/* What becomes of a WQE whose path failed. */
 enum shmemd_replay_fate {
-	SHMEMD_REPLAY_AGAIN = 0,
-	SHMEMD_REPLAY_NOP = 1,
+	SHMEMD_REPLAY_AGAIN = 0,     /* the new path repeats it */
+	SHMEMD_REPLAY_NOP = 1,       /* it was executed: a NOP takes its place */
 	SHMEMD_REPLAY_AMBIGUOUS = 2, /* a NOP, and the result is lost */
 };
 
@@ -179,6 +183,7 @@ SHMEMD_ABI_FN void shmemd_replay_nop(uint32_t *w, shmemd_replay_kind_t kind, shm
 #define SHMEMD_ORIGIN_WORD(request, index)                                                         \
 	((uint64_t)((request)&0xffffffu) | ((uint64_t)(index) >> 32 & 0x7fff) << 24)
 
+/* Requests reserved before `index`: what the fetch-adds before it have carried is taken off. */
 SHMEMD_ABI_FN uint32_t shmemd_replay_requests(uint64_t origin, uint32_t request, uint64_t index)
 {
 	uint32_t carries = (uint32_t)((index >> 32) - (origin >> 24)) & 0x7fff;

@@ -5,8 +5,9 @@
 #ifndef SHMEMD_ABI_STATUS_H
 #define SHMEMD_ABI_STATUS_H
 
+/* What device functions return. Host functions share the number space (shmemh_status). */
 enum shmemd_status {
-	SHMEMD_OK = 0,
+	SHMEMD_OK = 0, /* done, as the contract of the function says */
 	/* The time limit of the call, or SHMEMH_TIMEOUT, passed first. What was posted stays under
 	 * way. A wait, sync, barrier or quiet may be called again; a put_signal or an atomic must
 	 * not, since its update may be posted already (signal.h, amo.h). */
@@ -18,12 +19,14 @@ enum shmemd_status {
 	/* The word's target has no mechanism that makes this update atomic (abi/ctx.h, SM_ATOMICS).
 	 */
 	SHMEMD_ERR_NO_ATOMICS = 4,
-	/* Only check builds (SHMEMD_CHECK) return the following. */
+	/* Only check builds (SHMEMD_CHECK) return the following; the calls of stream.h return
+	 * BAD_PE and BAD_ARGUMENT in every build. */
 	SHMEMD_ERR_BAD_PE = 5,        /* pe outside [0, n_pes) of the context's team */
-	SHMEMD_ERR_NOT_SYMMETRIC = 6, /* address range not inside this PE's symmetric heap */
+	SHMEMD_ERR_NOT_SYMMETRIC = 6, /* address range not inside one allocation of this PE's
+					 symmetric heap */
 	SHMEMD_ERR_UNALIGNED = 7,     /* a p, g, atomic or wait on a word not aligned to its size */
 	SHMEMD_ERR_COLLECTIVE = 8,    /* members of the team called different collectives */
-	SHMEMD_ERR_BAD_ARGUMENT = 9,  /* enumerator outside its list; warp with lanes missing */
+	SHMEMD_ERR_BAD_ARGUMENT = 9,  /* see shmemd_mistake */
 	/* All builds return the following. */
 	/* The NIC or the target refused an operation: mostly a mistake of the program (key, range,
 	 * right, alignment, length); the error record has the syndrome. That channel sends nothing
@@ -38,22 +41,49 @@ enum shmemd_status {
 	/* The target's adapter is dead, and how much of what was posted it executed is not known:
 	 * nothing is repeated. That channel sends nothing any more. */
 	SHMEMD_ERR_LOST = 13,
+	/* Only check builds: the context is zero, or its team was destroyed. The calls of stream.h
+	 * return it in every build for a context that is zero. */
+	SHMEMD_ERR_BAD_CONTEXT = 14,
+};
+
+/* What shmemd_launch, shmemd_stream_sync and the calls on streams return if CUDA refuses or a
+ * kernel fails: this plus the cudaError_t. shmemh_strerror has a sentence. */
+#define SHMEMD_STATUS_CUDA 1000
+
+/* What SHMEMD_ERR_BAD_ARGUMENT means; `addr` of the error record. */
+enum shmemd_mistake {
+	SHMEMD_MISTAKE_ENUM = 0,     /* an enumerator outside its list */
+	SHMEMD_MISTAKE_LANES = 1,    /* lanes of a warp are missing, or not in the block */
+	SHMEMD_MISTAKE_THREADS = 2,  /* threads of a block, or of another group, are missing */
+	SHMEMD_MISTAKE_DIFFER = 3,   /* threads of a group pass different arguments */
+	SHMEMD_MISTAKE_OUTSIDER = 4, /* the caller is no thread of the group that it names */
+	SHMEMD_MISTAKE_SOURCE = 5,   /* CPU builds: the source of an nbi operation was written
+					before quiet */
 };
 
 /* Comparisons of wait_until and test. */
 enum shmemd_cmp {
-	SHMEMD_CMP_EQ = 0,
-	SHMEMD_CMP_NE = 1,
-	SHMEMD_CMP_GT = 2,
-	SHMEMD_CMP_GE = 3,
-	SHMEMD_CMP_LT = 4,
-	SHMEMD_CMP_LE = 5,
+	SHMEMD_CMP_EQ = 0, /* equal */
+	SHMEMD_CMP_NE = 1, /* not equal */
+	SHMEMD_CMP_GT = 2, /* greater */
+	SHMEMD_CMP_GE = 3, /* greater or equal */
+	SHMEMD_CMP_LT = 4, /* less */
+	SHMEMD_CMP_LE = 5, /* less or equal */
 };
 
 /* How put_signal and signal_op change the signal word. */
 enum shmemd_signal {
-	SHMEMD_SIGNAL_SET = 0,
-	SHMEMD_SIGNAL_ADD = 1,
+	SHMEMD_SIGNAL_SET = 0, /* store the value */
+	SHMEMD_SIGNAL_ADD = 1, /* add it */
+};
+
+/* Elements that shmemd_add_tile_bulk adds. */
+enum shmemd_bulk_element {
+	SHMEMD_BULK_F32 = 0,  /* float */
+	SHMEMD_BULK_F16 = 1,  /* __half */
+	SHMEMD_BULK_BF16 = 2, /* __nv_bfloat16 */
+	SHMEMD_BULK_U32 = 3,  /* uint32_t */
+	SHMEMD_BULK_U64 = 4,  /* uint64_t */
 };
 
 /* When a channel's doorbell is rung for what is posted (channel.h). */
@@ -62,7 +92,7 @@ enum shmemd_ring_mode {
 	 * batch ends here, and nothing that it publishes asked for RING_NOW: then that poster
 	 * rings. */
 	SHMEMD_RING_DEFAULT = 0,
-	SHMEMD_RING_NOW = 1,
+	SHMEMD_RING_NOW = 1,      /* with this call */
 	SHMEMD_RING_DEFERRED = 2, /* by a later call, or by a wait */
 };
 

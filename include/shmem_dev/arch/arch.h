@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The porting contract: every primitive that device code may use, what it orders, for whom, on
- * which memory. cuda.h (PTX) and cpu.h (emulator) implement exactly this list; no other header
- * contains asm, a CUDA builtin or a raw atomic. impl/ and group.h call these names only.
+ * which memory. cuda.h (PTX) and cpu.h (emulator), with cpu_checks.h for section 10, bulk_cuda.h
+ * and bulk_cpu.h for section 11, implement exactly this list; no other header contains asm, a CUDA
+ * builtin or a raw atomic. impl/ and group.h call these names only.
  *
  * Words used below
  *   cta, gpu, sys   the threads a strong access synchronises with: this block, this GPU, every
@@ -128,6 +129,27 @@
  *   SHMEMD_ARCH_UNLIKELY(condition)      the condition, which is seldom true: what depends on it
  *                                        is laid out where it is not in the way
  *
+ * 10. Check builds (SHMEMD_CHECK)
+ *   uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads)
+ *                                        how many threads of the group have come, not counting
+ *                                        those that have exited; bar as shmemd_group_t. All of
+ *                                        them call it; promised to order nothing
+ *   void     shmemd_arch_tell(const char *text, const char *site, uint32_t line)
+ *                                        a mistake for which there is no record: printed; the
+ *                                        emulator ends the run with it. site may be 0
+ *   void     shmemd_arch_recorded(const void *err)
+ *                                        a record was written: the emulator's report of a run
+ *                                        that fails later has it
+ *   int      shmemd_arch_is_readable(const void *p, size_t nbytes)   1 if that is not known
+ *   The sources of nbi operations, on the CPU: nbi_source keeps one, nbi_changed returns the bytes
+ *   of one that has changed since, or 0, and like nbi_forget drops them all. On GPUs they do
+ *   nothing.
+ *   void     shmemd_arch_nbi_source(const void *src, size_t nbytes)
+ *   uint64_t shmemd_arch_nbi_changed(void)
+ *   void     shmemd_arch_nbi_forget(void)
+ *
+ * 11. The bulk-copy engine, included on request: bulk.h
+ *
  * Not promised: any order between weak accesses without a fence or group sync; fairness.
  */
 #ifndef SHMEMD_ARCH_ARCH_H
@@ -137,6 +159,7 @@
 #include <shmem_dev/arch/cuda.h>
 #else
 #include <shmem_dev/arch/cpu.h>
+#include <shmem_dev/arch/cpu_checks.h>
 #endif
 
 #endif

@@ -116,7 +116,7 @@ enum shmemsim_coll {
 /* Warp collective of the lanes in mask. width: lanes per segment of a shuffle, power of two. */
 SHMEMSIM_API uint64_t shmemsim_coll(int coll, uint32_t mask, uint64_t value, uint32_t arg,
 				    uint32_t width);
-/* Block barrier id of nthreads (0: all threads that have not exited); returns whether any of them
+/* Block barrier id of nthreads (0: all threads that have not exited); returns how many of them
  * passed a pred. site: file and line, or NULL; two different sites at one barrier are an error. */
 SHMEMSIM_API int shmemsim_bar(uint32_t id, uint32_t nthreads, int pred, const char *site);
 /* Lanes of this warp that happen to be converged at this site. */
@@ -125,9 +125,8 @@ SHMEMSIM_API uint32_t shmemsim_activemask(const char *site);
 SHMEMSIM_API void shmemsim_spin(void);
 SHMEMSIM_API uint64_t shmemsim_now(void); /* nanoseconds; virtual, or CLOCK_MONOTONIC */
 
-/* Start a kernel of n_blocks x n_threads; params are copied; shared_nbytes of dynamic scratch per
- * block. Returns at once; kernels of one stream (any pointer; NULL is one too) run in order.
- * Returns 0, or 1 with a line in shmemsim_report(). */
+/* Start a kernel of n_blocks x n_threads; params are copied. Returns 0, or 1 with a line in
+ * shmemsim_report(), at once. Kernels of one stream (any pointer; NULL is one too) run in order. */
 SHMEMSIM_API int shmemsim_launch(void (*kernel)(const void *params), const void *params,
 				 size_t params_nbytes, uint32_t n_blocks, uint32_t n_threads,
 				 size_t shared_nbytes, void *stream);
@@ -147,7 +146,7 @@ SHMEMD_FN int shmemdi_cpu_hooked(void)
 #if SHMEMDI_CPU_TSAN
 	return 1;
 #else
-	return __builtin_expect(shmemsim_hooks != 0, 0);
+	return __builtin_expect(shmemsim_hooks != 0, 0) != 0;
 #endif
 }
 
@@ -510,7 +509,7 @@ SHMEMD_FN void shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)
 
 SHMEMD_FN int shmemd_arch_bar_or(uint32_t id, uint32_t nthreads, int pred)
 {
-	return shmemsim_bar(id, nthreads, pred, NULL);
+	return shmemsim_bar(id, nthreads, pred, NULL) != 0;
 }
 
 /* Lanes are together in one place of the source: a macro. */

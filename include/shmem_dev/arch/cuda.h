@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The primitives of arch.h in PTX, and the only file with asm. sm_80 and later.
+/* The primitives of arch.h in PTX; with bulk_cuda.h the only file with asm. sm_80 and later.
  *
  * Every strong access, fence and barrier is volatile and clobbers memory: the compiler then keeps
  * it in place among the ordinary accesses around it, as the PTX memory model assumes. Mapped
@@ -160,10 +160,12 @@ SHMEMD_FN void shmemd_arch_st_relaxed_2u64(void *p, uint64_t lo, uint64_t hi)
 		     : "memory");
 }
 
-/* 4. Fences. fence.release and fence.acquire are of PTX 8.6. A fence.release does not invalidate
- * the L1, and a fence.acquire does not wait for earlier stores. */
+/* 4. Fences. fence.release and fence.acquire are of PTX 8.6 and for sm_90 and later: nvcc 13.0 has
+ * them for sm_80, too, but CUDA 13.2 refuses them. A fence.release does not invalidate the L1, and
+ * a fence.acquire does not wait for earlier stores. */
 
-#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208 && defined(__CUDA_ARCH__) &&         \
+	__CUDA_ARCH__ >= 900
 #define SHMEMDI_FENCE(direction) "fence." direction
 #else
 #define SHMEMDI_FENCE(direction) "fence.acq_rel"
@@ -426,5 +428,66 @@ SHMEMD_FN uint32_t shmemd_arch_lowest(uint32_t v)
 {
 	return (uint32_t)__ffs((int)v) - 1;
 }
+
+/* 10. Check builds */
+
+#if defined(SHMEMD_CHECK)
+#ifndef __CUDACC_RTC__
+#include <stdio.h>
+#endif
+
+SHMEMD_FN uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads)
+{
+	uint32_t n;
+
+	if (bar > 15)
+		return (uint32_t)__popc(__ballot_sync(0xffffffffu, 1));
+	if (bar == 0)
+		return (uint32_t)__syncthreads_count(1);
+	asm volatile("{\n\t"
+		     ".reg .pred mine;\n\t"
+		     "setp.eq.u32 mine, 0, 0;\n\t"
+		     "barrier.cta.red.popc.aligned.u32 %0, %1, %2, mine;\n\t"
+		     "}"
+		     : "=r"(n)
+		     : "r"(bar), "r"(nthreads)
+		     : "memory");
+	return n;
+}
+
+SHMEMD_FN void shmemd_arch_tell(const char *text, const char *site, uint32_t line)
+{
+	printf("shmem_dev: block %u thread %u: %s:%u: %s\n", shmemd_arch_block(), shmemd_arch_tid(),
+	       site ? site : "", line, text);
+}
+
+SHMEMD_FN void shmemd_arch_recorded(const void *err)
+{
+	(void)err;
+}
+
+SHMEMD_FN int shmemd_arch_is_readable(const void *p, size_t nbytes)
+{
+	(void)p;
+	(void)nbytes;
+	return 1;
+}
+
+SHMEMD_FN void shmemd_arch_nbi_source(const void *src, size_t nbytes)
+{
+	(void)src;
+	(void)nbytes;
+}
+
+SHMEMD_FN uint64_t shmemd_arch_nbi_changed(void)
+{
+	return 0;
+}
+
+SHMEMD_FN void shmemd_arch_nbi_forget(void)
+{
+}
+
+#endif
 
 #endif

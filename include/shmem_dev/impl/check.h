@@ -14,40 +14,225 @@
 #define SHMEMDI_CHECKING 0
 #endif
 
+#ifdef SHMEMD_CHECK
+
+/* Does the copy in memory of the device say that the team exists? */
+SHMEMD_FN int shmemdi_is_live(const shmemd_ctx_t *ctx)
+{
+	const shmemd_ctx_t *own = ctx->self;
+
+	if (!(ctx->flags & SHMEMD_CTX_CHECKABLE))
+		return 1;
+	return shmemd_arch_is_readable(own, sizeof(*own)) && own->version == ctx->version &&
+	       own->flags == ctx->flags && own->sync == ctx->sync;
+}
+
+/* The context is one of shmemh_ctx_get, and its team exists. A context that is none has no place
+ * for a record: the line is printed, or under the emulator ends the run. */
+SHMEMD_FN int shmemdi_check_ctx(const shmemd_ctx_t *ctx, shmemdi_call_t call)
+{
+	if (ctx->version >> 16 != SHMEMD_ABI_MAJOR || !ctx->error)
+		shmemd_arch_tell("the context is not filled: call shmemh_ctx_get, and pass the "
+				 "context in the kernel's parameters",
+				 call.site, call.line);
+	else if (!shmemdi_is_live(ctx))
+		shmemd_arch_tell("the context is of a team that was destroyed, or of a job that "
+				 "was finalized",
+				 call.site, call.line);
+	else
+		return SHMEMD_OK;
+	return SHMEMD_ERR_BAD_CONTEXT;
+}
+
+/* Of functions that return no status. */
+SHMEMD_FN void shmemdi_check_filled(const shmemd_ctx_t *ctx, shmemdi_call_t call)
+{
+	(void)shmemdi_check_ctx(ctx, call);
+}
+
+SHMEMD_FN int shmemdi_mistake(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t mistake,
+			      uint64_t value, uint64_t wanted)
+{
+	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1,
+			      (const void *)(uintptr_t)mistake, value, wanted);
+}
+
+/* Is the range in one of these? */
+SHMEMD_FN int shmemdi_is_within(const shmemd_range_t *ranges, uint64_t n, uint64_t off,
+				uint64_t nbytes)
+{
+	uint64_t low = 0, at, size;
+
+	while (n > 1) { /* the last that does not start behind off is in [low, low + n) */
+		uint64_t half = n / 2;
+
+		if (shmemd_arch_ld_relaxed_u64(&ranges[low + half].offset) <= off) {
+			low += half;
+			n -= half;
+		} else {
+			n = half;
+		}
+	}
+	if (n == 0)
+		return 0;
+	at = shmemd_arch_ld_relaxed_u64(&ranges[low].offset);
+	size = shmemd_arch_ld_relaxed_u64(&ranges[low].nbytes);
+	return off >= at && off - at <= size && nbytes <= size - (off - at);
+}
+
+SHMEMD_FN int shmemdi_is_allocated(const shmemd_ctx_t *ctx, uint64_t off, uint64_t nbytes)
+{
+	const shmemd_allocs_t *a = (const shmemd_allocs_t *)(const void *)ctx->heap_committed;
+
+	for (;;) {
+		uint64_t before = shmemd_arch_ld_acquire_u64(&a->sequence);
+		uint64_t n = shmemd_arch_ld_acquire_u64(&a->n); /* then an array that has n */
+		const shmemd_range_t *ranges =
+			(const shmemd_range_t *)(uintptr_t)shmemd_arch_ld_relaxed_u64(&a->ranges);
+		int is_within = !(before & 1) && shmemdi_is_within(ranges, n, off, nbytes);
+
+		shmemd_arch_fence_acquire();
+		if (!(before & 1) && shmemd_arch_ld_relaxed_u64(&a->sequence) == before)
+			return is_within;
+		shmemd_arch_spin_hint();
+	}
+}
+
+/* CPU builds: the sources of nbi operations are as they were when those were posted. Before a
+ * quiet, sync or barrier; after it they may change. Waits and tests only free them, when a word has
+ * told something: in an exchange in place, the peer's answer is in the source before the wait that
+ * tells of it begins. The error is latched. */
+SHMEMD_FN void shmemdi_check_sources(const shmemd_ctx_t *ctx, shmemdi_call_t call)
+{
+	uint64_t nbytes = shmemd_arch_nbi_changed();
+
+	if (nbytes)
+		shmemdi_latch(ctx, shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_SOURCE, nbytes, 0));
+}
+
+/* The threads of the group have come, and nobody else. Groups are whole warps (group.h): in a block
+ * that ends within one, the missing lanes' part of the copy would be missing, too. */
+SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
+{
+	uint32_t nthreads = shmemd_arch_ntids(), tid = shmemd_arch_tid(), n;
+	int status = shmemdi_check_ctx(ctx, call);
+
+	if (status != SHMEMD_OK || g.bar == SHMEMDI_BAR_NONE)
+		return status;
+	if (g.bar == SHMEMDI_BAR_WARP && (tid | 31) >= nthreads)
+		return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_LANES, nthreads % 32, 32);
+	if (g.size % 32 != 0)
+		return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_LANES, g.size % 32, 32);
+	if (g.rank >= g.size || tid - g.rank + g.size > nthreads)
+		return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_OUTSIDER, tid, g.size);
+	n = shmemd_arch_present(g.bar, g.size);
+	if (n == g.size)
+		return SHMEMD_OK;
+	return shmemdi_mistake(ctx, call,
+			       g.bar == SHMEMDI_BAR_WARP ? SHMEMD_MISTAKE_LANES
+							 : SHMEMD_MISTAKE_THREADS,
+			       n, g.size);
+}
+
+/* The lanes of each warp of the group pass the same value. */
+SHMEMD_FN int shmemdi_check_equal(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+				  uint64_t value)
+{
+	uint32_t same;
+
+	if (g.bar == SHMEMDI_BAR_NONE)
+		return SHMEMD_OK;
+	same = shmemd_arch_match_any(0xffffffffu, value);
+	if (!shmemd_group_any(g, same != 0xffffffffu))
+		return SHMEMD_OK;
+	if (same == 0xffffffffu) /* another warp has the difference */
+		return SHMEMD_ERR_BAD_ARGUMENT;
+	return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_DIFFER, shmemd_arch_lane(),
+			       shmemd_arch_popc(same));
+}
+
+/* A word has told something of another PE, such as that it has read what was sent: sources of nbi
+ * operations may change. */
+SHMEMD_FN void shmemdi_sources_free(void)
+{
+	shmemd_arch_nbi_forget();
+}
+
+#else
+
+SHMEMD_FN void shmemdi_check_sources(const shmemd_ctx_t *ctx, shmemdi_call_t call)
+{
+	(void)ctx;
+	(void)call;
+}
+
+SHMEMD_FN void shmemdi_sources_free(void)
+{
+}
+
+SHMEMD_FN void shmemdi_check_filled(const shmemd_ctx_t *ctx, shmemdi_call_t call)
+{
+	(void)ctx;
+	(void)call;
+}
+
+SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
+{
+	(void)ctx;
+	(void)call;
+	(void)g;
+	return SHMEMD_OK;
+}
+
+#endif
+
+/* Bits of an operation that the threads of a group pass alike. */
+SHMEMD_FN uint64_t shmemdi_mixed(uint64_t a, uint64_t b)
+{
+	a = (a ^ b) * 0x9e3779b97f4a7c15u;
+	return a ^ a >> 29;
+}
+
 /* pe is a member of the context's team. */
 SHMEMD_FN int shmemdi_check_pe(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
 {
+#ifdef SHMEMD_CHECK
+	int status = shmemdi_check_ctx(ctx, call);
+
+	if (status != SHMEMD_OK)
+		return status;
+#endif
 	if (!SHMEMDI_CHECKING || (pe >= 0 && pe < ctx->n_pes))
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_PE, -1, 0, (uint64_t)(int64_t)pe,
 			      (uint64_t)ctx->n_pes);
 }
 
-/* A warp that calls has all its lanes. In a block that ends within it, the missing lanes' part of
- * the copy would be missing, too. */
-SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)
-{
-	uint32_t nthreads = shmemd_arch_ntids();
-
-	if (!SHMEMDI_CHECKING || g.bar != SHMEMDI_BAR_WARP || (shmemd_arch_tid() | 31) < nthreads)
-		return SHMEMD_OK;
-	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, nthreads % 32, 32);
-}
-
-/* [sym, sym + nbytes) lies in the part of this PE's symmetric heap that has memory. An operation of
- * no bytes may name any address. */
+/* [sym, sym + nbytes) lies in one allocation of this PE's symmetric heap; where the host does not
+ * tell of allocations, in the part that has memory. An operation of no bytes may name any address.
+ */
 SHMEMD_FN int shmemdi_check_range(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
 				  size_t nbytes)
 {
-	uintptr_t off = (uintptr_t)sym - (uintptr_t)ctx->heap;
-	uint64_t end;
+#ifdef SHMEMD_CHECK
+	uint64_t off, end;
+	int status = shmemdi_check_ctx(ctx, call);
 
-	if (!SHMEMDI_CHECKING || nbytes == 0)
-		return SHMEMD_OK;
+	if (status != SHMEMD_OK || nbytes == 0)
+		return status;
+	off = (uintptr_t)sym - (uintptr_t)ctx->heap;
 	end = shmemd_arch_ld_relaxed_u64(ctx->heap_committed);
-	if (off <= end && nbytes <= end - off)
+	if (off <= end && nbytes <= end - off &&
+	    (!(ctx->flags & SHMEMD_CTX_CHECKABLE) || shmemdi_is_allocated(ctx, off, nbytes)))
 		return SHMEMD_OK;
 	return shmemdi_record(ctx, call, SHMEMD_ERR_NOT_SYMMETRIC, -1, sym, nbytes, 0);
+#else
+	(void)ctx;
+	(void)call;
+	(void)sym;
+	(void)nbytes;
+	return SHMEMD_OK;
+#endif
 }
 
 /* A symmetric word of `width` bytes, aligned to its width. */

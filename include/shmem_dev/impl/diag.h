@@ -28,7 +28,7 @@
 #endif
 
 /* Who called, for the record. Other than check builds carry the operation alone. */
-typedef struct shmemdi_call {
+typedef struct shmemdi_call_t {
 	uint32_t op; /* shmemd_op */
 #ifdef SHMEMD_CHECK
 	uint32_t line;    /* 0: not known */
@@ -89,12 +89,19 @@ SHMEMD_FN_COLD int shmemdi_record(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 		shmemdi_record_site(err, call.site);
 #endif
 	shmemd_arch_st_release_u32(&err->status, (uint32_t)status);
+#ifdef SHMEMD_CHECK
+	shmemd_arch_recorded(err);
+#endif
 	return status;
 }
 
 /* Keep the status of an operation that returns nothing; the first one wins. */
 SHMEMD_FN void shmemdi_latch(const shmemd_ctx_t *ctx, int status)
 {
+#ifdef SHMEMD_CHECK
+	if (status == SHMEMD_ERR_BAD_CONTEXT) /* it has no latch, and has been told */
+		return;
+#endif
 	if (status != SHMEMD_OK)
 		shmemd_arch_atom_cas_u32(&ctx->latch->status, 0, (uint32_t)status);
 }

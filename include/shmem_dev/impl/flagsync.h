@@ -214,6 +214,7 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 
 	if (status != SHMEMD_OK)
 		return status;
+	shmemdi_check_sources(ctx, call);
 	if (shmemdi_has_nic(ctx))
 		return shmemdi_sync_nic(ctx->self, call, g, limit, ctx->channel);
 	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED))
@@ -224,8 +225,16 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 			      shmemdi_limit_t limit)
 {
-	uint32_t peeked = shmemdi_latch_peek(ctx);
-	int status = shmemdi_sync(ctx, call, g, limit);
+	uint32_t peeked;
+	int status;
+
+#ifdef SHMEMD_CHECK
+	if (shmemdi_check_ctx(ctx, call) != SHMEMD_OK)
+		return SHMEMD_ERR_BAD_CONTEXT;
+	shmemdi_check_sources(ctx, call);
+#endif
+	peeked = shmemdi_latch_peek(ctx);
+	status = shmemdi_sync(ctx, call, g, limit);
 
 	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
 }

@@ -18,7 +18,7 @@
 #include <shmem_dev/impl/put.h>
 
 /* An operation: who calls, for which group, on which memory. */
-typedef struct shmemdi_op {
+typedef struct shmemdi_op_t {
 	shmemdi_call_t call;
 	shmemd_group_t g;
 	char *sym;   /* symmetric address, at pe */
@@ -69,6 +69,37 @@ SHMEMD_FN void shmemdi_get_part(shmemdi_op_t op, int64_t shift)
 {
 	shmemdi_copy(op.g, op.local, shmemdi_shifted(op.sym, shift), op.nbytes,
 		     shmemdi_op_is_units(op));
+}
+
+/* The threads of op.g have come, with equal arguments. */
+SHMEMD_FN int shmemdi_check_op(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+#ifdef SHMEMD_CHECK
+	int status = shmemdi_check_group(ctx, op.call, op.g);
+	uint64_t bits;
+
+	if (status != SHMEMD_OK)
+		return status;
+	bits = shmemdi_mixed((uintptr_t)op.sym,
+			     (uint64_t)(uint32_t)op.pe << 32 | (uint32_t)op.when);
+	bits = shmemdi_mixed(shmemdi_mixed(bits, (uintptr_t)op.local), op.nbytes);
+	return shmemdi_check_equal(ctx, op.call, op.g, bits);
+#else
+	(void)ctx;
+	(void)op;
+	return SHMEMD_OK;
+#endif
+}
+
+/* An nbi operation reads op.local from now on. */
+SHMEMD_FN void shmemdi_keep_source(shmemdi_op_t op)
+{
+#ifdef SHMEMD_CHECK
+	if (!op.is_blocking && op.g.rank == 0)
+		shmemd_arch_nbi_source(op.local, op.nbytes);
+#else
+	(void)op;
+#endif
 }
 
 #endif

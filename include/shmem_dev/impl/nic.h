@@ -11,7 +11,7 @@
 #include <shmem_dev/impl/queue.h>
 
 /* A channel, and memory as its NIC addresses it. */
-typedef struct shmemdi_ep {
+typedef struct shmemdi_ep_t {
 	shmemdi_chan_t c;
 	const shmemd_key_t *keys;
 	char *heap;

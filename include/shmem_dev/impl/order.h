@@ -29,8 +29,12 @@ SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g, int sign
 {
 	shmemdi_quiet_t both = {shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
 				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), ctx->channel, 1};
-	int status;
+	int status = shmemdi_check_group(ctx, both.call, g);
 
+	if (SHMEMDI_CHECKING && status != SHMEMD_OK) {
+		shmemdi_latch(ctx, status);
+		return;
+	}
 	shmemd_group_sync(g);
 	if (shmemdi_may_signal(g, signallers))
 		shmemd_arch_fence_order();
@@ -78,9 +82,13 @@ SHMEMD_FN int shmemdi_quiet_nic(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
  * fence.sc of another thread, between barriers"). */
 SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g, int signallers)
 {
+	shmemdi_call_t call = shmemdi_call(SHMEMD_OP_QUIET, 0, 0);
 	uint32_t peeked = 0;
-	int status;
+	int status = shmemdi_check_group(ctx, call, g);
 
+	if (SHMEMDI_CHECKING && status != SHMEMD_OK)
+		return status;
+	shmemdi_check_sources(ctx, call);
 	/* After the group sync the errors of all threads have happened before. By the last thread:
 	 * the leader of a block, which is in another warp, does not wait for the load. */
 	shmemd_group_sync(g);
@@ -88,8 +96,8 @@ SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g, int signa
 		peeked = shmemdi_latch_peek(ctx);
 	if (shmemdi_may_signal(g, signallers))
 		shmemd_arch_fence_quiet();
-	status = shmemdi_quiet_nic(ctx, shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
-				   shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), ctx->channel);
+	status = shmemdi_quiet_nic(ctx, call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE),
+				   ctx->channel);
 	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
 }
 

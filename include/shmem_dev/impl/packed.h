@@ -70,6 +70,7 @@ SHMEMD_FN int shmemdi_packed_look(const void *slot, uint32_t epoch, uint64_t *va
 	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(slot);
 
 	*value = (uint32_t)at.lo | (uint64_t)(uint32_t)at.hi << 32;
+	shmemdi_sources_free();
 	return (uint32_t)(at.lo >> 32) == epoch && (uint32_t)(at.hi >> 32) == epoch;
 }
 

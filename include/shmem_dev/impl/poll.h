@@ -12,7 +12,7 @@
 enum shmemdi_word_type { SHMEMDI_U32, SHMEMDI_S32, SHMEMDI_U64, SHMEMDI_S64 };
 
 /* `*addr cmp value`; value widened to 64 bits the way its kind widens. */
-typedef struct shmemdi_cond {
+typedef struct shmemdi_cond_t {
 	const void *addr;
 	int kind; /* a constant at each call: folds away */
 	int cmp;  /* shmemd_cmp */
@@ -92,6 +92,7 @@ SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 {
 	if (!shmemdi_holds(c, seen))
 		return 0;
+	shmemdi_sources_free();
 	shmemd_arch_fence_acquire();
 	return 1;
 }
@@ -198,8 +199,10 @@ SHMEMD_STATIC_ASSERT(SHMEMD_ERR_LOST < 16, "shmemdi_agree passes 4 bits, as flag
 SHMEMD_FN int shmemdi_wait_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_cond_t c, shmemdi_limit_t limit)
 {
-	int status = SHMEMD_OK;
+	int status = shmemdi_check_group(ctx, call, g);
 
+	if (SHMEMDI_CHECKING && status != SHMEMD_OK)
+		return status;
 	if (g.rank == 0)
 		status = shmemdi_wait(ctx, call, c, limit);
 	return shmemdi_agree(g, status);
@@ -230,7 +233,10 @@ SHMEMD_FN uint64_t shmemdi_fetch_own(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 	int status = shmemdi_check_word(ctx, call, word, 8);
 
 	shmemdi_latch(ctx, status);
-	return status == SHMEMD_OK ? shmemd_arch_ld_acquire_u64(word) : 0;
+	if (status != SHMEMD_OK)
+		return 0;
+	shmemdi_sources_free();
+	return shmemd_arch_ld_acquire_u64(word);
 }
 
 #endif

@@ -289,7 +289,9 @@ SHMEMD_FN_COLD int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const
 {
 	shmemdi_ep_t value = shmemdi_ep_k(ref.ctx, ref.pe, ref.k), *ep = &value;
 	const shmemdi_wr_t *wr = wrs->wr;
-	uint32_t wqebbs = shmemdi_wr_wqebbs(wr) + wrs->n - 1 + shmemdi_wr_has_dump(ep, wr), i, at;
+	uint32_t wqebbs =
+			 shmemdi_wr_wqebbs(wr) + wrs->n - 1 + (uint32_t)shmemdi_wr_has_dump(ep, wr),
+		 i, at;
 	shmemdi_lanes_t lanes = shmemdi_wr_lanes(ep, wrs, wqebbs);
 	const char *local = ep->sink;
 	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};

@@ -9,7 +9,7 @@
 /* put, with a signal after it or without */
 
 /* How a signal word changes after data; op -1: it does not. */
-typedef struct shmemdi_signal {
+typedef struct shmemdi_signal_t {
 	uint64_t *word; /* symmetric */
 	uint64_t value;
 	int op; /* shmemd_signal */
@@ -58,7 +58,7 @@ SHMEMD_FN void shmemdi_wqe_signal(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi
 }
 
 /* A put: data, and a signal after it. */
-typedef struct shmemdi_put {
+typedef struct shmemdi_put_t {
 	char *dst;
 	const char *src;
 	uint64_t nbytes;
@@ -67,7 +67,7 @@ typedef struct shmemdi_put {
 } shmemdi_put_t;
 
 /* What the WQEs of one posting are made of, apart from its place: keys of both columns. */
-typedef struct shmemdi_put_keys {
+typedef struct shmemdi_put_keys_t {
 	uint64_t dst, src, signal, sink;
 } shmemdi_put_keys_t;
 
@@ -139,7 +139,7 @@ typedef struct shmemdi_word {
 } shmemdi_word_t;
 
 /* How a word is changed, as far as it does not depend on the channel. */
-typedef struct shmemdi_word_wqe {
+typedef struct shmemdi_word_wqe_t {
 	shmemdi_nic_amo_t amo;
 	uint32_t wqebbs;
 	int is_amo;
@@ -273,7 +273,7 @@ SHMEMD_FN void shmemdi_wr_segment(const shmemdi_ep_t *ep, shmemdi_put_t *put, sh
 /* WQEBBs that a put reserves before it is cut into segments: one for data, one for the signal. */
 SHMEMD_FN uint32_t shmemdi_put_wqebbs(const shmemdi_put_t *put)
 {
-	return (put->nbytes != 0) + (put->sig.op >= 0);
+	return (uint32_t)(put->nbytes != 0) + (uint32_t)(put->sig.op >= 0);
 }
 
 /* Fill `wrs` from the put: as many work requests as the caller has reserved WQEBBs (n_reserved), or

@@ -15,7 +15,7 @@
 
 /* A channel, by value: functions that are not inlined take it in registers, and a context that the
  * kernel changed (shmemd_ctx_channel) need not live in memory. */
-typedef struct shmemdi_chan {
+typedef struct shmemdi_chan_t {
 	shmemd_channel_t *ch;
 	const shmemd_ctx_t *ctx; /* in memory: for failures, waits, and what is rarely needed */
 	int pe;                  /* of the team */
@@ -44,7 +44,7 @@ SHMEMD_FN shmemdi_chan_t shmemdi_chan(const shmemd_ctx_t *ctx, int pe, uint32_t 
 
 /* What names a channel. Functions that are rare take it, and load the rest from the context in
  * memory: the values of a shmemdi_chan_t would take registers from whatever calls them. */
-typedef struct shmemdi_ref {
+typedef struct shmemdi_ref_t {
 	const shmemd_ctx_t *ctx;
 	int pe;
 	uint32_t k;
@@ -79,7 +79,7 @@ SHMEMD_FN uint64_t shmemdi_unwrap(uint64_t near, uint64_t low, uint32_t bits)
 }
 
 /* The line. */
-typedef struct shmemdi_line {
+typedef struct shmemdi_line_t {
 	uint64_t ready, done, path, queue, doorbell;
 } shmemdi_line_t;
 

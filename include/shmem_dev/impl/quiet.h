@@ -91,7 +91,7 @@ SHMEMD_FN int shmemdi_flush_channel(const shmemdi_ep_t *ep, shmemdi_call_t call,
 }
 
 /* Which channels a quiet or fence completes. */
-typedef struct shmemdi_quiet {
+typedef struct shmemdi_quiet_t {
 	shmemdi_call_t call;
 	shmemd_group_t g;
 	shmemdi_limit_t limit;

@@ -34,7 +34,7 @@ SHMEMD_FN shmemdi_limit_t shmemdi_limit_for(uint64_t ns)
 }
 
 /* State of one wait, which may look at several words one after another. */
-typedef struct shmemdi_spin {
+typedef struct shmemdi_spin_t {
 	shmemdi_limit_t limit;
 	uint32_t turns;
 	uint64_t start; /* clock at the first look; 0: not looked yet */

@@ -60,7 +60,7 @@ typedef struct shmemdi_pending {
 } shmemdi_pending_t;
 
 /* What the caller wants of a posting. */
-typedef struct shmemdi_how {
+typedef struct shmemdi_how_t {
 	uint8_t when;      /* shmemd_ring_mode */
 	uint8_t will_wait; /* the CQE's number will be needed */
 	uint8_t is_flush;  /* a READ that completes everything before it: note it in `flush` */

@@ -206,7 +206,7 @@ SHMEMD_FN_COLD shmemdi_move_t shmemdi_move_all(shmemdi_chan_t c, shmemdi_move_t 
 }
 
 /* Requests of a range of WQEs. */
-typedef struct shmemdi_count {
+typedef struct shmemdi_count_t {
 	uint32_t requests, reads;
 } shmemdi_count_t;
 

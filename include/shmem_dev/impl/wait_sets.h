@@ -10,7 +10,7 @@
 #define SHMEMDI_NO_INDEX (~(size_t)0) /* SIZE_MAX */
 
 /* The elements of an array that a call is for, and what each of them must satisfy. */
-typedef struct shmemdi_set {
+typedef struct shmemdi_set_t {
 	const char *ivars; /* [nelems] words of this PE */
 	const int
 		*mask; /* [nelems]: an element whose value here is not 0 is left out; NULL: none */
@@ -73,6 +73,7 @@ SHMEMD_FN_COLD size_t shmemdi_set_next(const shmemdi_set_t *s, size_t i, size_t 
 {
 	uint64_t seen;
 
+	shmemdi_sources_free();
 	SHMEMD_ARCH_NO_UNROLL
 	for (; i < end; i++)
 		if (shmemdi_set_has(s, i) && shmemdi_holds(shmemdi_set_at(s, i), &seen) == result)

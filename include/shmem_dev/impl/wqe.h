@@ -28,7 +28,7 @@ typedef struct shmemdi_wqe_at {
 } shmemdi_wqe_at_t;
 
 /* A piece of memory as a NIC knows it. */
-typedef struct shmemdi_mem {
+typedef struct shmemdi_mem_t {
 	uint64_t addr;
 	uint32_t key; /* big-endian */
 } shmemdi_mem_t;
@@ -107,7 +107,7 @@ SHMEMD_FN void shmemdi_wqe_dump(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_m
 /* An atomic update as NICs have it. Plain: add (fetch-and-add) and compare-and-swap of 8 bytes.
  * Masked: add with `boundary`, in which each 1 stops a carry; swap of the bits in swap_mask if
  * those in compare_mask compare. */
-typedef struct shmemdi_nic_amo {
+typedef struct shmemdi_nic_amo_t {
 	uint32_t opcode; /* SHMEMD_MLX5_ATOMIC_* */
 	uint64_t value;  /* added or swapped in */
 	uint64_t compare;

@@ -48,7 +48,7 @@ SHMEMD_FN int shmemdi_select(const shmemd_ctx_t *ctx, shmemdi_call_t call, const
 
 SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
-	int status = shmemdi_check_group(ctx, op.call, op.g);
+	int status = shmemdi_check_op(ctx, op);
 
 	if (status == SHMEMD_OK)
 		status = shmemdi_check_when(ctx, op.call, op.when);
@@ -204,6 +204,8 @@ SHMEMD_FN int shmemdi_put_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, int64_t 
 	char *base;
 	int status = shmemdi_reach(ctx, op, &base);
 
+	if (status == SHMEMD_OK)
+		shmemdi_keep_source(op);
 	if (status == SHMEMD_OK && base) {
 		*shift = shmemdi_base_shift(ctx, base);
 		return 1;
@@ -315,6 +317,8 @@ SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 		return SHMEMD_OK;
 	}
 	r.status = shmemdi_reach_word(ctx, op, &base);
+	if (r.status == SHMEMD_OK)
+		shmemdi_sources_free();
 	if (r.status == SHMEMD_OK && base)
 		r.value = shmemdi_p2p_load(shmemdi_p2p_at(ctx, base, op.sym), (uint32_t)op.nbytes);
 	else if (r.status == SHMEMD_OK)
@@ -405,25 +409,27 @@ SHMEMD_FN int shmemdi_put_signal_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 				     int64_t *shift)
 {
 	char *base;
-	int status = shmemdi_reach_put_signal(ctx, op, sig, &base), is_mapped;
+	int status = shmemdi_reach_put_signal(ctx, op, sig, &base);
 
-	is_mapped = status == SHMEMD_OK && base;
-	if (is_mapped && ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT) {
-		if (op.g.rank == 0)
-			status = shmemdi_by_nic_flush(ctx->self, op.call, op.pe, ctx->channel);
-		status = shmemdi_agree(op.g, status);
-	}
-	if (is_mapped && status == SHMEMD_OK) {
-		*shift = shmemdi_base_shift(ctx, base);
-		return 1;
-	}
-	if (!is_mapped && status == SHMEMD_OK) {
-		shmemdi_fence_stores(ctx, op.pe);
+	if (status == SHMEMD_OK)
+		shmemdi_keep_source(op);
+	if (status == SHMEMD_OK && !base) {
+		if (sig.op == SHMEMD_SIGNAL_ADD) /* a PE that is mapped is reached by NIC for it */
+			shmemdi_fence_stores(ctx, op.pe);
 		status = shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, sig);
 		shmemdi_latch(ctx, status);
 		if (op.is_blocking)
 			shmemd_group_sync(op.g);
 		return 0;
+	}
+	if (status == SHMEMD_OK && ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT) {
+		if (op.g.rank == 0)
+			status = shmemdi_by_nic_flush(ctx->self, op.call, op.pe, ctx->channel);
+		status = shmemdi_agree(op.g, status);
+	}
+	if (status == SHMEMD_OK) {
+		*shift = shmemdi_base_shift(ctx, base);
+		return 1;
 	}
 	shmemdi_latch(ctx, status);
 	return 0;
@@ -540,7 +546,7 @@ SHMEMD_FN void shmemdi_signal_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 
 /* An explicit channel. */
 
-typedef struct shmemdi_explicit {
+typedef struct shmemdi_explicit_t {
 	shmemdi_chan_t chan; /* if has_nic */
 	shmemdi_call_t call;
 	int status; /* of the check of pe; latched if the call returns no status */

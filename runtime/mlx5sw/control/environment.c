@@ -82,7 +82,7 @@ int mlx5sw_config_from_env(mlx5sw_config_t *cfg)
 		 "masked-add-4|masked-add-8|masked-cas-4|masked-cas-8|order-4|order-8|"
 		 "doorbell|wqe-wrap|cq-ring|cq-collapsed|ts-format|error-opcode|"
 		 "error-local-key|error-remote-key|error-request|error-retry|flush-order|"
-		 "read-quiet|prefix|late-write|two-ports|repeated-write",
+		 "read-quiet|prefix|late-write|two-ports|repeated-write|gpu-queue",
 		 0, 0},
 	};
 	uint32_t value[sizeof(table) / sizeof(table[0])] = {

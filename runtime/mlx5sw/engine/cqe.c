@@ -116,6 +116,8 @@ void mlx5swi_cqe_write(mlx5swi_cq_t *cq, mlx5swi_qp_t *qp, const mlx5swi_cqe_t *
 		owner = cq->pi >> cq->log_size & !mlx5swi_is_unlike(MLX5SW_UNLIKE_CQ_RING);
 		cq->pi++;
 	}
+	if (cq->buf_is_gpu && mlx5swi_is_unlike(MLX5SW_UNLIKE_GPU_QUEUE))
+		return;
 	fill(e, cqe, owner);
 	mlx5swi_queue_store(cq->buf_is_gpu, slot, e, OWNER_AT, MLX5SW_CQE);
 	tear(cq, slot, e);

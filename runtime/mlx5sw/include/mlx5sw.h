@@ -118,6 +118,7 @@ enum mlx5sw_unlike {
 	MLX5SW_UNLIKE_LATE_WRITE, /* a WRITE that arrives in ERR is placed later */
 	MLX5SW_UNLIKE_TWO_PORTS,  /* an atomic on a word that another device updated last is lost */
 	MLX5SW_UNLIKE_REPEATED_WRITE, /* a repeated WRITE writes again */
+	MLX5SW_UNLIKE_GPU_QUEUE,      /* no CQE is written to a CQ in GPU memory */
 };
 
 /* Behaviour that is legal for hardware and must not break software. */
@@ -195,7 +196,7 @@ MLX5SW_API int mlx5sw_bind_dmabuf(int fd, void *p, size_t nbytes);
 MLX5SW_API int mlx5sw_control(const char *line, char *answer, size_t nbytes);
 
 /* Counters of a queue pair since its creation. */
-typedef struct mlx5sw_qp_counters {
+typedef struct mlx5sw_qp_counters_t {
 	uint32_t size;         /* sizeof(mlx5sw_qp_counters_t), set by the caller */
 	uint32_t state;        /* of the QP, as in a QP context */
 	uint64_t doorbells;    /* that the device has taken */

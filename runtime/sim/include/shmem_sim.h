@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+/* How the next fiber is chosen. */
 enum shmemsim_policy {
 	SHMEMSIM_ROUND_ROBIN, /* switch only where a fiber waits or polls: always the same */
 	SHMEMSIM_RANDOM,      /* switch at random accesses to a random fiber, by the seed */
@@ -37,6 +38,7 @@ enum shmemsim_activemask {
 
 #define SHMEMSIM_STRICT_EXIT 1u /* a warp collective that names an exited lane is an error */
 
+/* What a run or a search is told. */
 typedef struct shmemsim_config {
 	uint32_t size; /* sizeof(shmemsim_config_t) */
 	int policy;    /* shmemsim_policy */
@@ -54,6 +56,7 @@ typedef struct shmemsim_config {
 	uint32_t weak;   /* 1: loads may return older values where the PTX memory model allows it */
 } shmemsim_config_t;
 
+/* All defaults: round robin, seed 1. */
 #define SHMEMSIM_CONFIG_INIT                                                                       \
 	{                                                                                          \
 		sizeof(shmemsim_config_t), SHMEMSIM_ROUND_ROBIN, 1, 0, SHMEMSIM_ACTIVE_ALL, 0,     \
@@ -62,9 +65,9 @@ typedef struct shmemsim_config {
 
 /* Set the fields for which the environment has a variable: SHMEMSIM_POLICY (round_robin, random,
  * pct or dfs), SHMEMSIM_SEED, SHMEMSIM_SWITCH, SHMEMSIM_DEPTH, SHMEMSIM_LENGTH, SHMEMSIM_BOUND,
- * SHMEMSIM_ACTIVEMASK (all, singles or random), SHMEMSIM_WEAK (0 or 1), SHMEMSIM_TRACE, and
- * SHMEMSIM_REPLAY (a list as a report prints it). Returns 0, or 1 if a value is not usable;
- * shmemsim_report() then has its name. */
+ * SHMEMSIM_ACTIVEMASK (all, singles or random), SHMEMSIM_WEAK (0 or 1), SHMEMSIM_STRICT_EXIT (0 or
+ * 1), SHMEMSIM_TRACE, and SHMEMSIM_REPLAY (a list as a report prints it). Returns 0, or 1 if a
+ * value is not usable; shmemsim_report() then has its name. */
 SHMEMSIM_API int shmemsim_config_from_env(shmemsim_config_t *cfg);
 
 /* Run pe_main as n_pes host fibers until all have returned and their kernels have ended.
@@ -144,9 +147,9 @@ typedef struct shmemsim_explored {
  * Callers  as shmemsim_run. pe_main must start from the same state each time: it sets up all memory
  *          that the kernels and agents use.
  * cfg      as shmemsim_run, but NULL without SHMEMSIM_POLICY means random; SHMEMSIM_REPLAY: one
- *          schedule.
+ *          schedule. Round robin, which has one schedule, is refused for more than one.
  * explored may be NULL.
- * Returns  0: no schedule failed. 1: one did. */
+ * Returns  0: no schedule failed. 1: one did, or the configuration was refused. */
 SHMEMSIM_API int shmemsim_explore(const shmemsim_config_t *cfg, uint64_t n_schedules, int n_pes,
 				  int (*pe_main)(int pe, int n_pes, void *arg), void *arg,
 				  shmemsim_explored_t *explored);

@@ -6,8 +6,10 @@
  * Differences from CUDA
  *   - gcc cannot parse <<<>>>. In C a kernel takes `const void *params` and is started with
  *     shmemsim_launch or shmemsim_launch_3d; in C++ shmemsim_launch_cuda takes any arguments.
- *   - __shared__ cannot be emulated in plain C: `SHMEMSIM_SHARED(type, n, name);` declares
- *     `type *name`, n elements of block scratch.
+ *   - __shared__ cannot be emulated, since blocks of one grid share a thread of the CPU; the
+ *     compiler says what to write: `SHMEMSIM_SHARED(type, n, name);` declares `type *name`, n
+ *     elements of block scratch.
+ *   - Parameters may be const __grid_constant__, among them a context; kernels may be templates.
  *   - Accesses to ordinary variables are not scheduling points; atomics, fences and collectives
  *     are.
  */
@@ -20,6 +22,8 @@
 #define __device__
 #define __host__
 #define __constant__
+#define __grid_constant__
+#define __shared__ _Pragma("GCC error \"__shared__: write SHMEMSIM_SHARED(type, n, name);\"")
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define warpSize 32

@@ -46,7 +46,7 @@ typedef struct launch {
 } launch_t;
 
 static const char usage[] =
-	"usage: launch [-n PES] [-t SECONDS] program [arguments]\n"
+	"usage: shmem-launch [-n PES] [-t SECONDS] program [arguments]\n"
 	"\n"
 	"Run PES processes of a program as one job on this machine.\n"
 	"\n"
@@ -71,7 +71,7 @@ static double now_s(void)
 
 static int bad_argument(const char *what, const char *value)
 {
-	fprintf(stderr, "launch: %s: %s (launch --help has more)\n", what, value);
+	fprintf(stderr, "shmem-launch: %s: %s (shmem-launch --help has more)\n", what, value);
 	return 2;
 }
 
@@ -143,7 +143,8 @@ static void run_pe(const launch_t *l, int pe, pid_t launcher, const sigset_t *si
 	sigprocmask(SIG_SETMASK, signals, NULL);
 	execvp(l->program[0], l->program);
 	if (pe == 0)
-		fprintf(stderr, "launch: cannot run %s: %s\n", l->program[0], strerror(errno));
+		fprintf(stderr, "shmem-launch: cannot run %s: %s\n", l->program[0],
+			strerror(errno));
 	_exit(127);
 }
 
@@ -181,7 +182,7 @@ static int start(launch_t *l, const sigset_t *signals)
 		if (pid == 0)
 			run_pe(l, pe, launcher, signals);
 		if (pid < 0) {
-			fprintf(stderr, "launch: fork of PE %d: %s\n", pe, strerror(errno));
+			fprintf(stderr, "shmem-launch: fork of PE %d: %s\n", pe, strerror(errno));
 			signal_all(l, SIGKILL);
 			return 1;
 		}
@@ -201,12 +202,12 @@ static void report_end(launch_t *l, int pe, int wait_status)
 		name = strsignal(WTERMSIG(wait_status));
 		/* No line for PEs that the launcher itself ended. */
 		if (l->stage < STAGE_TERM)
-			fprintf(stderr, "launch: PE %d (pid %ld) died by signal %d (%s)\n", pe,
-				(long)l->pids[pe], WTERMSIG(wait_status), name ? name : "?");
+			fprintf(stderr, "shmem-launch: PE %d (pid %ld) died by signal %d (%s)\n",
+				pe, (long)l->pids[pe], WTERMSIG(wait_status), name ? name : "?");
 		fail(l, 128 + WTERMSIG(wait_status));
 	} else if (WEXITSTATUS(wait_status) != 0) {
-		fprintf(stderr, "launch: PE %d (pid %ld) exited with %d\n", pe, (long)l->pids[pe],
-			WEXITSTATUS(wait_status));
+		fprintf(stderr, "shmem-launch: PE %d (pid %ld) exited with %d\n", pe,
+			(long)l->pids[pe], WEXITSTATUS(wait_status));
 		fail(l, WEXITSTATUS(wait_status));
 	}
 	l->pids[pe] = 0;
@@ -238,7 +239,7 @@ static void list_running(const launch_t *l, const char *why)
 	const char *separator = "";
 	int pe;
 
-	fprintf(stderr, "launch: PE ");
+	fprintf(stderr, "shmem-launch: PE ");
 	for (pe = 0; pe < l->n_pes; pe++)
 		if (l->pids[pe] != 0) {
 			fprintf(stderr, "%s%d", separator, pe);
@@ -325,7 +326,7 @@ static int set_environment(const launch_t *l)
 	if (!has_ifname)
 		unsetenv("SHMEMH_IFNAME");
 	if (status != SHMEMH_OK) {
-		fprintf(stderr, "launch: %s\n", shmemh_error_text(NULL));
+		fprintf(stderr, "shmem-launch: %s\n", shmemh_error_text(NULL));
 		return 1;
 	}
 	shmemh_uniqueid_to_text(&id, text);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Section 10 of arch.h on the emulator. */
+#ifndef SHMEMD_ARCH_CPU_CHECKS_H
+#define SHMEMD_ARCH_CPU_CHECKS_H
+
+#include <shmem_dev/arch/cpu.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* For check builds: arch.h, section 10. */
+SHMEMSIM_API void shmemsim_tell(const char *text, const char *site, uint32_t line);
+SHMEMSIM_API void shmemsim_recorded(const void *err);
+SHMEMSIM_API int shmemsim_is_readable(const void *p, size_t nbytes);
+SHMEMSIM_API void shmemsim_nbi_source(const void *src, size_t nbytes);
+SHMEMSIM_API uint64_t shmemsim_nbi_changed(void);
+SHMEMSIM_API void shmemsim_nbi_forget(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+SHMEMD_FN uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads)
+{
+	if (bar < 16)
+		return (uint32_t)shmemsim_bar(bar, nthreads, 1, NULL);
+	return shmemd_arch_popc((uint32_t)shmemsim_coll(SHMEMSIM_BALLOT, 0xffffffffu, 1, 0, 32));
+}
+
+SHMEMD_FN void shmemd_arch_tell(const char *text, const char *site, uint32_t line)
+{
+	shmemsim_tell(text, site, line);
+}
+
+SHMEMD_FN void shmemd_arch_recorded(const void *err)
+{
+	shmemsim_recorded(err);
+}
+
+SHMEMD_FN int shmemd_arch_is_readable(const void *p, size_t nbytes)
+{
+	return shmemsim_is_readable(p, nbytes);
+}
+
+SHMEMD_FN void shmemd_arch_nbi_source(const void *src, size_t nbytes)
+{
+	shmemsim_nbi_source(src, nbytes);
+}
+
+SHMEMD_FN uint64_t shmemd_arch_nbi_changed(void)
+{
+	return shmemsim_nbi_changed();
+}
+
+SHMEMD_FN void shmemd_arch_nbi_forget(void)
+{
+	shmemsim_nbi_forget();
+}
+
+#endif

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The shmem_dev authors
+"""messages.py PAGE: the page lists, in the first column of its tables, what lines of the runtime
+say, as parts of them. Each is in a string of the sources, and each line that the runtime prints or
+returns has one. Run from the root of the tree. Exit status 1: a row or a line has none."""
+import glob
+import re
+import sys
+
+STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+STRINGS = r'((?:"(?:\\.|[^"\\\n])*"\s*)+)'
+# A call that makes a line, and the strings of its format.
+CALL = re.compile(r"\bshmemhi_(?:fail|fail_thread|log)\([^;{}]*?" + STRINGS)
+ROW = re.compile(r"^\| ((?:`[^`]+`(?:, )?)+) \|")
+QUOTED = re.compile(r"`([^`]+)`")
+
+
+def literal(strings):
+    """A C string of several parts, with ... for what printf puts in."""
+    text = "".join(STRING.findall(strings)).replace('\\"', '"').replace("\\n", "")
+    return re.sub(r"%(?:PRI\w+|[-.*\d]*(?:ll|z|t|h)?[a-zA-Z])", "...", text)
+
+
+def sources():
+    for path in sorted(glob.glob("runtime/**/*.c", recursive=True)):
+        if not path.startswith(("runtime/mlx5sw/", "runtime/tools/")):
+            with open(path, encoding="utf-8") as file:
+                text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+            yield path, re.sub(r'"\s*(PRI\w+)', r'\1"', text)
+
+
+def is_part(part, text):
+    """Is it in the text? '...' of the page stands for anything."""
+    pieces = [re.escape(piece.strip()) for piece in part.split("...")]
+    return re.search(".*".join(pieces), text) is not None
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        rows = [QUOTED.findall(match[1]) for match in map(ROW.match, file) if match]
+    parts = [part for row in rows for part in row]
+    strings, lines = [], []
+    for path, text in sources():
+        strings += [literal(match[1]) for match in re.finditer(STRINGS, text)]
+        lines += [(path, literal(match[1])) for match in CALL.finditer(text)]
+    wrong = [f"{sys.argv[1]}: no line of the runtime has '{part}'" for part in parts
+             if not any(is_part(part, string) for string in strings)]
+    wrong += [f"{path}: {sys.argv[1]} does not say what to do about '{line}'"
+              for path, line in lines if re.search(r"\w{3} \w{2}", line)
+              and not any(is_part(part, line) for part in parts)]
+    for line in wrong:
+        print(line)
+    print(f"{len(parts)} messages in the page, {len(lines)} calls, {len(wrong)} mistakes")
+    return 1 if wrong or not parts or not lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* A check build (SHMEMD_CHECK): addresses outside of every allocation, groups whose threads are
+ * missing, foreign or disagree, and sources of nbi operations that are written before quiet. */
+#define SHMEMD_CHECK 1
+#include <shmem_dev/bulk.h>
+#include <shmem_dev/shmem_dev.h>
+#include <shmem_dev/stream.h>
+#include <string.h>
+#include "pes.h"
+
+#define N_MANY 70 /* more than the first table of allocations has room for */
+
+typedef struct call_params {
+	shmemd_ctx_t ctx;
+	char *target;  /* symmetric, or not */
+	char *source;  /* [64] */
+	int which;     /* the mistake */
+	int *result;   /* [1] of quiet, or of the call */
+	size_t nbytes; /* of a put */
+} call_params_t;
+
+static int call_params(pes_t *pes, call_params_t *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->ctx = pes->ctx;
+	PES_ALLOC(pes, p->target, char, 64, 0);
+	PES_ALLOC(pes, p->source, char, 64, 1);
+	PES_ALLOC(pes, p->result, int, 1, 0);
+	p->nbytes = 8;
+	return 0;
+}
+
+/* The last call's result, and for BAD_ARGUMENT which mistake the record has. */
+static int expect(pes_t *pes, const call_params_t *p, int want, uint64_t mistake)
+{
+	int *result = (int *)pes_read(pes, p->result, sizeof(*result));
+	shmemd_error_t err;
+
+	if (result == NULL)
+		return 1;
+	PES_EQ(pes, *result, want);
+	PES_EQ(pes, shmemh_error_get(pes->job, &err), want);
+	if (want == SHMEMD_ERR_BAD_ARGUMENT)
+		PES_EQ(pes, err.addr, mistake);
+	PES_TRY(pes, shmemh_error_clear(pes->job));
+	PES_TRY(pes, shmemh_barrier(pes->job));
+	return 0;
+}
+
+SHMEMD_KERNEL(put_kernel, call_params_t, p)
+{
+	shmemd_putmem(&p.ctx, p.target, p.source, p.nbytes, shmemd_my_pe(&p.ctx));
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+static int put_at(pes_t *pes, const call_params_t *p, void *target, size_t nbytes, int want)
+{
+	call_params_t at = *p;
+
+	at.target = (char *)target;
+	at.nbytes = nbytes;
+	PES_RUN(pes, put_kernel, 1, 1, at);
+	return expect(pes, &at, want, 0);
+}
+
+/* The sizes are those that were asked for, not those of the allocator's blocks. */
+static int outside_of_allocations(pes_t *pes)
+{
+	void *many[N_MANY];
+	call_params_t p;
+	int i;
+
+	if (call_params(pes, &p))
+		return 1;
+	for (i = 0; i < N_MANY; i++)
+		PES_TRY(pes, shmemh_malloc(pes->job, 40, &many[i]));
+	for (i = 0; i < N_MANY; i += N_MANY / 2 - 1) {
+		char *at = (char *)many[i];
+
+		if (put_at(pes, &p, at, 40, SHMEMD_OK) || put_at(pes, &p, at + 39, 1, SHMEMD_OK) ||
+		    put_at(pes, &p, at + 40, 0, SHMEMD_OK) ||
+		    put_at(pes, &p, at, 41, SHMEMD_ERR_NOT_SYMMETRIC) ||
+		    put_at(pes, &p, at + 40, 1, SHMEMD_ERR_NOT_SYMMETRIC) ||
+		    put_at(pes, &p, at - 1, 8, SHMEMD_ERR_NOT_SYMMETRIC))
+			return 1;
+	}
+	PES_TRY(pes, shmemh_free(pes->job, many[1]));
+	if (put_at(pes, &p, many[1], 8, SHMEMD_ERR_NOT_SYMMETRIC) ||
+	    put_at(pes, &p, many[0], 8, SHMEMD_OK) || put_at(pes, &p, many[2], 8, SHMEMD_OK))
+		return 1;
+	for (i = 0; i < N_MANY; i++)
+		if (i != 1)
+			PES_TRY(pes, shmemh_free(pes->job, many[i]));
+	/* Sync memory is the library's. */
+	return put_at(pes, &p, p.ctx.sync, 8, SHMEMD_ERR_NOT_SYMMETRIC);
+}
+
+/* Blocks of 1024 threads, which the thread sanitizer cannot keep in memory in the emulator. */
+#ifdef __has_feature
+#define HAS_FEW_THREADS __has_feature(thread_sanitizer)
+#else
+#define HAS_FEW_THREADS 0
+#endif
+
+/* A transfer of several blocks, of which the first alone is inside: nothing is sent, also no
+ * signal. */
+static int signal_of_refused(pes_t *pes)
+{
+	size_t nbytes = 200000;
+	char *src, *dst, *got;
+	uint64_t *sig;
+
+	if (HAS_FEW_THREADS)
+		return pes_skip(pes, "too many threads for the thread sanitizer");
+	PES_ALLOC(pes, src, char, 200000, 1);
+	PES_ALLOC(pes, dst, char, 100000, 0);
+	PES_ALLOC(pes, sig, uint64_t, 1, 0);
+	PES_TRY(pes, run_device(shmemd_stream_prepare()));
+	PES_TRY(pes, run_device(shmemd_putmem_signal_on_stream(&pes->ctx, dst, src, nbytes, sig, 1,
+							       SHMEMD_SIGNAL_SET, pes->pe, NULL)));
+	PES_TRY(pes, run_device(shmemd_stream_sync(NULL)));
+	PES_EQ(pes, shmemh_error_get(pes->job, NULL), SHMEMD_ERR_NOT_SYMMETRIC);
+	got = (char *)pes_read(pes, sig, sizeof(*sig));
+	PES_EQ(pes, got ? got[0] : 1, 0);
+	got = (char *)pes_read(pes, dst, 1);
+	PES_EQ(pes, got ? got[0] : 1, 0);
+	PES_TRY(pes, shmemh_error_clear(pes->job));
+	PES_TRY(pes, shmemh_barrier(pes->job));
+	return 0;
+}
+
+/* No word of an addition of no elements need be inside. */
+SHMEMD_KERNEL(add_nothing_kernel, call_params_t, p)
+{
+	shmemd_add_tile_bulk(&p.ctx, p.target, p.source, 0, SHMEMD_BULK_U32, shmemd_my_pe(&p.ctx));
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+static int add_nothing(pes_t *pes)
+{
+	call_params_t p;
+
+	if (call_params(pes, &p))
+		return 1;
+	p.target += 64;
+	PES_RUN(pes, add_nothing_kernel, 1, 1, p);
+	return expect(pes, &p, SHMEMD_OK, 0);
+}
+
+enum {
+	EXITED_LANES,
+	EXITED_HALF,
+	DIFFERENT_PES,
+	DIFFERENT_SIZES,
+	OUTSIDER,
+	PAST_BLOCK,
+	PART_OF_WARP,
+	N_GROUPS
+};
+
+SHMEMD_KERNEL(group_kernel, call_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx), status = SHMEMD_OK;
+	uint32_t tid = shmemd_thread_index();
+
+	if ((p.which == EXITED_LANES && tid % 32 >= 20) || (p.which == EXITED_HALF && tid >= 32))
+		return;
+	if (p.which == EXITED_LANES)
+		status = shmemd_getmem_warp(&p.ctx, p.target, p.source, 8, me);
+	else if (p.which == EXITED_HALF)
+		status = shmemd_getmem_block(&p.ctx, p.target, p.source, 8, me);
+	else if (p.which == DIFFERENT_PES)
+		status = shmemd_getmem_block(&p.ctx, p.target, p.source, 8,
+					     tid == 5 ? (me + 1) % n : me);
+	else if (p.which == DIFFERENT_SIZES)
+		status = shmemd_getmem_warp(&p.ctx, p.target, p.source, 8 + (tid == 37), me);
+	else if (p.which == OUTSIDER && tid >= 32)
+		status = shmemd_getmem_group(&p.ctx, shmemd_warps(0, 1, 1), p.target, p.source, 8,
+					     me);
+	else if (p.which == PAST_BLOCK && tid >= 32)
+		status = shmemd_getmem_group(&p.ctx, shmemd_warps(1, 2, 1), p.target, p.source, 8,
+					     me);
+	else if (p.which == PART_OF_WARP)
+		status = shmemd_getmem_block(&p.ctx, p.target, p.source, 8, me);
+	if (status != SHMEMD_OK) /* of several threads */
+		shmemd_arch_st_relaxed_u32((uint32_t *)(void *)p.result, (uint32_t)status);
+}
+
+static int groups(pes_t *pes)
+{
+	static const uint64_t mistakes[N_GROUPS] = {
+		SHMEMD_MISTAKE_LANES,  SHMEMD_MISTAKE_THREADS,  SHMEMD_MISTAKE_DIFFER,
+		SHMEMD_MISTAKE_DIFFER, SHMEMD_MISTAKE_OUTSIDER, SHMEMD_MISTAKE_OUTSIDER,
+		SHMEMD_MISTAKE_LANES};
+	call_params_t p;
+
+	if (call_params(pes, &p))
+		return 1;
+	for (p.which = pes->n_pes == 1 ? DIFFERENT_SIZES : 0; p.which < N_GROUPS; p.which++) {
+		char *target;
+
+		PES_RUN(pes, group_kernel, 1, p.which == PART_OF_WARP ? 48 : 64, p);
+		if (expect(pes, &p, SHMEMD_ERR_BAD_ARGUMENT, mistakes[p.which]))
+			return 1;
+		/* No thread of a group that differs has copied. */
+		target = (char *)pes_read(pes, p.target, 1);
+		if (target != NULL && p.which < DIFFERENT_SIZES)
+			PES_EQ(pes, target[0], 0);
+	}
+	return 0;
+}
+
+#ifndef __CUDACC__ /* on GPUs sources are not watched */
+
+enum { REUSED, REUSED_AFTER_QUIET, REUSED_AFTER_WAIT, ANSWERED, BLOCKING, N_SOURCES };
+
+SHMEMD_KERNEL(source_kernel, call_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx);
+
+	if (p.which == BLOCKING)
+		shmemd_putmem(&p.ctx, p.target, p.source, 8, me);
+	else
+		shmemd_putmem_nbi(&p.ctx, p.target, p.source, 8, me);
+	if (p.which == ANSWERED) /* in place by the peer, before this thread looks */
+		p.source[0]++;
+	if (p.which == REUSED_AFTER_QUIET)
+		*p.result = shmemd_quiet(&p.ctx);
+	else if (p.which == REUSED_AFTER_WAIT || p.which == ANSWERED)
+		*p.result = shmemd_test_u64(&p.ctx, (uint64_t *)(void *)(p.source + 8),
+					    SHMEMD_CMP_NE, 0) != 1;
+	p.source[0]++;
+	if (*p.result == SHMEMD_OK)
+		*p.result = shmemd_quiet(&p.ctx);
+}
+
+static int sources(pes_t *pes)
+{
+	call_params_t p;
+
+	if (call_params(pes, &p))
+		return 1;
+	for (p.which = 0; p.which < N_SOURCES; p.which++) {
+		PES_RUN(pes, source_kernel, 1, 1, p);
+		if (expect(pes, &p, p.which == REUSED ? SHMEMD_ERR_BAD_ARGUMENT : SHMEMD_OK,
+			   SHMEMD_MISTAKE_SOURCE))
+			return 1;
+		*p.result = 0;
+	}
+	return 0;
+}
+
+#endif
+
+int main(int argc, char **argv)
+{
+	static const pes_test_t tests[] = {
+		PES_TEST(outside_of_allocations),
+		PES_TEST(signal_of_refused),
+		PES_TEST(add_nothing),
+		PES_TEST(groups),
+#ifndef __CUDACC__
+		PES_TEST(sources),
+#endif
+	};
+
+	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
