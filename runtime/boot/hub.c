@@ -226,7 +226,7 @@ static void free_conn(conn_t *c)
 /* Remove dead connections from the list. This is the only place that stops counting those that
  * ended without a complete hello. Notifying the others may end further connections: the next
  * turn finds them, and it does not sleep because bytes are queued. */
-static void bury(hub_t *hub)
+static void remove_dead(hub_t *hub)
 {
 	conn_t **at = &hub->conns;
 
@@ -396,7 +396,7 @@ static int turn(hub_t *hub, struct pollfd **polls)
 	hub_timers(hub);
 	for (c = hub->conns; c; c = c->next)
 		flush(c);
-	bury(hub);
+	remove_dead(hub);
 	return 0;
 }
 

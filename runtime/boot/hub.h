@@ -84,7 +84,7 @@ typedef struct hub {
 	conn_t *conns;         /* oldest first */
 	conn_t **conns_end;
 	int n_conns;
-	int n_unproved;   /* connections without a complete hello, dead ones too until buried */
+	int n_unproved;   /* connections without a complete hello, dead ones too until removed */
 	int n_refused;    /* wrong secrets so far */
 	bool may_be_late; /* of its id: the environment of torchrun */
 	conn_t **by_pe;

@@ -8,11 +8,11 @@
 #include "mem/mem.h"
 
 /* The data that PEs exchange for the decision. */
-typedef struct wish {
+typedef struct need {
 	int32_t needs; /* this PE needs a NIC */
 	int32_t off;   /* SHMEMH_IB */
 	int32_t n_channels;
-} wish_t;
+} need_t;
 
 /* Is there a PE, this one included, on which some operation cannot be done through mapped
  * memory? */
@@ -28,8 +28,8 @@ static bool needs_nic(const shmemh_t *job)
 /* Compare the options and needs of all PEs; *needed is the same everywhere. */
 static int agree_need(shmemh_t *job, int *needed)
 {
-	wish_t mine = {needs_nic(job), job->opt.ib, job->opt.channels};
-	wish_t *all = calloc((size_t)job->n_pes, sizeof *all);
+	need_t mine = {needs_nic(job), job->opt.ib, job->opt.channels};
+	need_t *all = calloc((size_t)job->n_pes, sizeof *all);
 	int status = shmemhi_agree(
 		job, all ? SHMEMH_OK
 			 : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory"));

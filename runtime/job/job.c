@@ -311,7 +311,7 @@ void shmemhi_team_catch_up(shmemh_t *job, shmemhi_team_t *team)
 	}
 }
 
-static void blame(shmemh_t *job, int pe, uint32_t cause)
+static void record_cause(shmemh_t *job, int pe, uint32_t cause)
 {
 	uint32_t none = SHMEMD_CAUSE_NONE;
 
@@ -354,7 +354,7 @@ void shmemhi_gone(void *arg, int pe, uint32_t cause)
 	}
 	for (int i = 0; i < job->n_pes; i++)
 		if (i == pe || (pe < 0 && i != job->pe))
-			blame(job, i, cause);
+			record_cause(job, i, cause);
 	atomic_fetch_add(&job->n_gone, 1);
 	abort_teams(job, pe, cause);
 	pthread_mutex_unlock(&job->gone_lock);

@@ -10,13 +10,13 @@ int shmemhi_area_open(shmemh_t *job, uint64_t nbytes, shmemhi_area_t *area, shme
 	uint64_t rounded = (nbytes + granularity - 1) / granularity * granularity;
 	int status;
 
-	area->chunk = SHMEMHI_EXTENT_NONE;
+	area->extent = SHMEMHI_EXTENT_NONE;
 	status = mem->backend->reserve(mem, rounded, &area->range, err);
 	if (status == SHMEMH_OK)
-		status = mem->backend->create(mem, rounded, &area->chunk, err);
+		status = mem->backend->create(mem, rounded, &area->extent, err);
 	if (status == SHMEMH_OK)
-		status = mem->backend->map(mem, area->range.base, &area->chunk, err);
-	shmemhi_extent_close_fd(&area->chunk);
+		status = mem->backend->map(mem, area->range.base, &area->extent, err);
+	shmemhi_extent_close_fd(&area->extent);
 	if (status == SHMEMH_OK)
 		status = mem->backend->zero(mem, area->range.base, rounded, err);
 	return status;
@@ -24,6 +24,6 @@ int shmemhi_area_open(shmemh_t *job, uint64_t nbytes, shmemhi_area_t *area, shme
 
 void shmemhi_area_close(shmemh_t *job, shmemhi_area_t *area)
 {
-	job->mem->backend->drop(job->mem, &area->chunk);
+	job->mem->backend->drop(job->mem, &area->extent);
 	job->mem->backend->unreserve(job->mem, &area->range);
 }

@@ -13,7 +13,7 @@ static shmemhi_cu_location_t own_device(const shmemhi_mem_t *mem)
 	return (shmemhi_cu_location_t){SHMEMHI_CU_LOCATION_DEVICE, mem->cuctx->device};
 }
 
-static shmemhi_cu_prop_t chunk_prop(const shmemhi_mem_t *mem)
+static shmemhi_cu_prop_t allocation_prop(const shmemhi_mem_t *mem)
 {
 	shmemhi_cu_prop_t prop = {
 		.type = SHMEMHI_CU_ALLOCATION_PINNED,
@@ -29,7 +29,7 @@ static shmemhi_cu_prop_t chunk_prop(const shmemhi_mem_t *mem)
 
 static int granularity(shmemhi_mem_t *mem, uint64_t *nbytes, shmemhi_err_t *err)
 {
-	shmemhi_cu_prop_t prop = chunk_prop(mem);
+	shmemhi_cu_prop_t prop = allocation_prop(mem);
 	size_t bytes = 0;
 	int status = CHECK(mem, err, "cuMemGetAllocationGranularity",
 			   mem->cuctx->cuda.mem_get_granularity(&bytes, &prop,
@@ -79,7 +79,7 @@ static void drop(shmemhi_mem_t *mem, shmemhi_extent_t *extent)
 
 static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_extent_t *extent, shmemhi_err_t *err)
 {
-	shmemhi_cu_prop_t prop = chunk_prop(mem);
+	shmemhi_cu_prop_t prop = allocation_prop(mem);
 	shmemhi_cu_handle_t handle = 0;
 	int fd = -1;
 	int status;
@@ -130,7 +130,7 @@ static size_t access_list(const shmemhi_mem_t *mem, int own, shmemhi_cu_access_t
 
 	list[0] = (shmemhi_cu_access_t){own_device(mem), SHMEMHI_CU_ACCESS_READWRITE};
 	for (int pe = 0; own && mem->ids && pe < mem->n_pes; pe++) {
-		int known = !mem->peers[pe].direct;
+		int known = !mem->peers[pe].in_process;
 
 		for (size_t i = 0; i < n; i++)
 			known |= list[i].location.id == mem->ids[pe].device;

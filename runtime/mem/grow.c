@@ -100,7 +100,7 @@ static int is_reserved_here(const shmemh_t *job, int pe)
 {
 	const shmemhi_peer_t *peer = &job->mem->peers[pe];
 
-	return pe == job->pe || (peer->mapped && !peer->direct);
+	return pe == job->pe || (peer->mapped && !peer->in_process);
 }
 
 /* One range for the own heap and those of mapped PEs, in the order of their numbers and equally
@@ -124,7 +124,7 @@ static int reserve_all(shmemh_t *job)
 }
 
 /* PEs of this process use each other's heap at its own address. */
-static int learn_direct(shmemh_t *job)
+static int learn_bases_in_process(shmemh_t *job)
 {
 	shmemhi_mem_t *mem = job->mem;
 	char **bases = calloc((size_t)job->n_pes, sizeof *bases);
@@ -135,7 +135,7 @@ static int learn_direct(shmemh_t *job)
 	if (status == SHMEMH_OK)
 		status = shmemhi_allgather(job, &mem->peers[job->pe].base, bases, sizeof *bases);
 	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
-		if (mem->peers[pe].direct)
+		if (mem->peers[pe].in_process)
 			mem->peers[pe].base = bases[pe];
 	free(bases);
 	return status;
@@ -148,7 +148,7 @@ int shmemhi_heap_open(shmemh_t *job)
 	if (status == SHMEMH_OK)
 		status = reserve_all(job);
 	if (status == SHMEMH_OK)
-		status = learn_direct(job);
+		status = learn_bases_in_process(job);
 	if (status != SHMEMH_OK)
 		shmemhi_heap_close(job);
 	return status;

@@ -186,7 +186,7 @@ bool shmemhi_mem_same_gpu(const shmemh_t *job, int pe)
 	const shmemhi_identity_t *peer = &mem->ids[pe];
 
 	if (!(mem->id.flags & peer->flags & SHMEMHI_ID_GPU))
-		return mem->peers[pe].direct;
+		return mem->peers[pe].in_process;
 	return memcmp(&mem->id.gpu, &peer->gpu, sizeof peer->gpu) == 0;
 }
 

@@ -63,7 +63,7 @@ void shmemhi_mem_on_growth(shmemh_t *job, shmemhi_grown_t *grown);
 /* Memory of the same kind as the heap's, outside the heap: NICs can register it. */
 typedef struct shmemhi_area {
 	shmemhi_range_t range;
-	shmemhi_extent_t chunk;
+	shmemhi_extent_t extent;
 } shmemhi_area_t;
 
 /* Make at least nbytes, zeroed, at area->range.base. Not collective. Failed: a line in err, and

@@ -207,14 +207,14 @@ static int try_map(shmemhi_mem_t *mem, int fd, shmemhi_err_t *err)
 {
 	uint64_t nbytes = mem->heap.granularity;
 	shmemhi_range_t range = {0};
-	shmemhi_extent_t chunk = SHMEMHI_EXTENT_NONE;
+	shmemhi_extent_t extent = SHMEMHI_EXTENT_NONE;
 	int status = mem->backend->reserve(mem, nbytes, &range, err);
 
 	if (status == SHMEMH_OK)
-		status = mem->backend->import(mem, fd, nbytes, &chunk, err);
+		status = mem->backend->import(mem, fd, nbytes, &extent, err);
 	if (status == SHMEMH_OK)
-		status = mem->backend->map(mem, range.base, &chunk, err);
-	mem->backend->drop(mem, &chunk);
+		status = mem->backend->map(mem, range.base, &extent, err);
+	mem->backend->drop(mem, &extent);
 	mem->backend->unreserve(mem, &range);
 	return status;
 }
@@ -270,19 +270,19 @@ static void close_all(const int *fds, int n)
 			close(fds[i]);
 }
 
-/* Exchange descriptors of one small chunk; o->row then says whose memory this PE can map. */
+/* Exchange descriptors of one small extent; o->row then says whose memory this PE can map. */
 static int prove(shmemh_t *job, opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
-	shmemhi_extent_t chunk = SHMEMHI_EXTENT_NONE;
+	shmemhi_extent_t extent = SHMEMHI_EXTENT_NONE;
 	shmemhi_err_t why = {""};
 	int status = SHMEMH_OK;
 
 	if (has_remote(job))
-		status = mem->backend->create(mem, mem->heap.granularity, &chunk, &job->err);
+		status = mem->backend->create(mem, mem->heap.granularity, &extent, &job->err);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK) {
-		shmemhi_exchange(job, chunk.fd, o->fds, &why);
+		shmemhi_exchange(job, extent.fd, o->fds, &why);
 		status = shmemhi_agree(job, check_room(job, o->fds));
 		if (status != SHMEMH_OK)
 			close_all(o->fds, job->n_pes);
@@ -292,7 +292,7 @@ static int prove(shmemh_t *job, opening_t *o)
 			o->row[pe] = same_node(mem, pe) && prove_one(job, pe, o->fds[pe], why);
 		status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
 	}
-	mem->backend->drop(mem, &chunk);
+	mem->backend->drop(mem, &extent);
 	return status;
 }
 
@@ -324,7 +324,7 @@ static void set_peers(shmemh_t *job, opening_t *o)
 		shmemhi_peer_t *peer = &mem->peers[pe];
 
 		peer->mapped = o->group[pe] == o->group[job->pe];
-		peer->direct = peer->mapped && same_process(mem, pe);
+		peer->in_process = peer->mapped && same_process(mem, pe);
 		if (!peer->mapped && peer->conn >= 0) {
 			close(peer->conn);
 			peer->conn = -1;

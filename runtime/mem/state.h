@@ -31,7 +31,7 @@ typedef struct shmemhi_identity {
 /* How this PE reaches another one's memory. */
 typedef struct shmemhi_peer {
 	int mapped;     /* its heap is, or will be, visible here */
-	int direct;     /* in this process: used at its own address, nothing to map */
+	int in_process; /* the PE runs in this process: its heap is used at its own address */
 	int conn;       /* socket for descriptors; -1: none */
 	uint64_t given; /* last exchange in which this PE's message was handed to its socket, or
 			   that failed */

@@ -177,7 +177,7 @@ static void test_denied(void **state)
 static int pe_host(shmemh_t *job)
 {
 	void *p = NULL;
-	int remote = job->n_pes > 1 && !job->mem->peers[!job->pe].direct;
+	int remote = job->n_pes > 1 && !job->mem->peers[!job->pe].in_process;
 
 	PE_CHECK(job->mem->backend->kind == SHMEMH_HEAP_HOST);
 	PE_CHECK(shmemh_malloc(job, 100, &p) == SHMEMH_OK);

@@ -312,7 +312,7 @@ static int pe_failed_growth(shmemh_t *job)
 	static faults_t per_pe[MAX_PES]; /* must outlive a failed check */
 	faults_t *f = &per_pe[job->pe];
 	int last = job->pe == job->n_pes - 1;
-	int remote = job->n_pes > 1 && !job->mem->peers[!job->pe].direct;
+	int remote = job->n_pes > 1 && !job->mem->peers[!job->pe].in_process;
 	uint64_t *words = NULL;
 	void *p = job;
 	shmemh_heap_info_t before, after;

@@ -101,13 +101,13 @@ static void test_one_way(void **state)
 static int pe_same_process(shmemh_t *job)
 {
 	for (int pe = 0; pe < job->n_pes; pe++) {
-		int forked = !job->mem->peers[pe].direct;
+		int forked = !job->mem->peers[pe].in_process;
 
 		PE_CHECK(shmemhi_mem_same_gpu(job, pe) == !forked);
 		PE_CHECK((job->mem->peers[pe].range.raw != NULL) == (pe == job->pe));
 		PE_CHECK((job->mem->peers[pe].conn >= 0) == forked);
 	}
-	PE_CHECK(job->mem->peers[job->pe].direct);
+	PE_CHECK(job->mem->peers[job->pe].in_process);
 	return 0;
 }
 

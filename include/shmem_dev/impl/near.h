@@ -47,7 +47,7 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_when(shmemdi_op_t op, int when)
  * load of `peers`? Operations test this first: a p by one thread took 136 ns with this case among
  * the others, and takes 108 ns apart from them (H200). Always 0 in check builds, which check first.
  */
-SHMEMD_FN int shmemdi_is_direct(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+SHMEMD_FN int shmemdi_uses_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	return !SHMEMDI_CHECKING && !SHMEMD_ARCH_UNLIKELY(!shmemdi_is_strided(ctx, op.pe));
 }

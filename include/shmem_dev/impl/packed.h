@@ -48,7 +48,7 @@ SHMEMD_FN void shmemdi_put_packed(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint
 	char *base;
 	int status;
 
-	if (shmemdi_is_direct(ctx, op)) {
+	if (shmemdi_uses_stride(ctx, op)) {
 		shmemd_arch_st_relaxed_2u64(shmemdi_strided_at(ctx, op.sym, op.pe), lo, hi);
 		return;
 	}

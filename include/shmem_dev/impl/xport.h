@@ -220,7 +220,7 @@ SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	int64_t shift = 0;
 
-	if (shmemdi_is_direct(ctx, op))
+	if (shmemdi_uses_stride(ctx, op))
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	else if (!shmemdi_put_far(ctx, op, &shift))
 		return;
@@ -242,7 +242,7 @@ SHMEMD_FN void shmemdi_get_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	int status;
 	char *base;
 
-	if (shmemdi_is_direct(ctx, op)) {
+	if (shmemdi_uses_stride(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
 		status = shmemdi_reach(ctx, op, &base);
@@ -264,7 +264,7 @@ SHMEMD_FN int shmemdi_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	char *base;
 
 	op.is_blocking = 1;
-	if (shmemdi_is_direct(ctx, op)) {
+	if (shmemdi_uses_stride(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
 		status = shmemdi_reach(ctx, op, &base);
@@ -292,7 +292,7 @@ SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits
 	char *base;
 	int status;
 
-	if (shmemdi_is_direct(ctx, op)) {
+	if (shmemdi_uses_stride(ctx, op)) {
 		shmemdi_p2p_store(shmemdi_strided_at(ctx, op.sym, op.pe), bits,
 				  (uint32_t)op.nbytes);
 		return;
@@ -310,7 +310,7 @@ SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 	char *base;
 	shmemdi_result_t r = {0, SHMEMD_OK};
 
-	if (shmemdi_is_direct(ctx, op)) {
+	if (shmemdi_uses_stride(ctx, op)) {
 		r.value = shmemdi_p2p_load(shmemdi_strided_at(ctx, op.sym, op.pe),
 					   (uint32_t)op.nbytes);
 		shmemdi_bits_out(value, r.value, (uint32_t)op.nbytes);
@@ -359,7 +359,7 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 	char *base;
 	int status;
 
-	if (shmemdi_is_direct(ctx, op) &&
+	if (shmemdi_uses_stride(ctx, op) &&
 	    (sig.op != SHMEMD_SIGNAL_ADD || ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
 		shmemdi_p2p_signal(shmemdi_strided_at(ctx, sig.word, op.pe), sig.value, sig.op);
 		return;
@@ -443,7 +443,7 @@ SHMEMD_FN int shmemdi_signals_near(const shmemd_ctx_t *ctx, shmemdi_op_t op, shm
 	if (sig.op == SHMEMD_SIGNAL_ADD ? flags != SHMEMD_CTX_SM_ATOMICS
 					: flags & SHMEMD_CTX_MIXED_TRANSPORT)
 		return 0;
-	return shmemdi_is_direct(ctx, op);
+	return shmemdi_uses_stride(ctx, op);
 }
 
 /* By stores the blocking and the nbi form are the same: after the group sync no thread reads src
@@ -493,7 +493,7 @@ SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, ui
 	char *base;
 	int status;
 
-	if (shmemdi_is_direct(ctx, op) && ctx->flags & SHMEMD_CTX_SM_ATOMICS)
+	if (shmemdi_uses_stride(ctx, op) && ctx->flags & SHMEMD_CTX_SM_ATOMICS)
 		return shmemdi_red_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value);
 	status = shmemdi_reach_amo(ctx, op, &base);
 	if (status != SHMEMD_OK)
