@@ -240,7 +240,7 @@ int run_pick_gpu(void)
 const char *run_platform(char *text, size_t nbytes)
 {
 	snprintf(text, nbytes, "CPU emulator, %s",
-		 getenv("SHMEMSIM_PES") == NULL ? "a process per PE" : "all PEs in one process");
+		 run_emulated_pes() > 0 ? "all PEs in one process" : "a process per PE");
 	return text;
 }
 

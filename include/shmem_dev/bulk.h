@@ -6,8 +6,11 @@
  * which may also be added to what the target holds. Included on request: <shmem_dev/bulk.h>.
  *
  * Every call works everywhere. Where the engine cannot do it (before sm_90; to a PE behind a NIC;
- * with addresses or sizes that are no multiples of 16) the calling threads copy or add themselves.
- * Code that may run there calls the forms for a warp or a block.
+ * with addresses or sizes that are no multiples of 16) the calling threads copy or add themselves,
+ * so that a call by a warp or a block is faster there than one by a thread. To a PE behind a NIC
+ * the thread of rank 0 sends a tile of shared memory within WQEs, 28 bytes in each: 586 of them for
+ * 16 KiB. A kernel that often sends to such PEs copies the tile into the symmetric heap instead,
+ * and calls shmemd_putmem_nbi.
  *
  * A tile takes these steps. The same thread, warp, block or group takes all of them:
  *
@@ -130,7 +133,9 @@ SHMEMD_FN int shmemd_getmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t g
 				shared_nbytes);
 }
 
-/* Write a tile in shared memory to dst on PE pe; do not wait.
+/* Write a tile in shared memory to dst on PE pe. By the engine it does not wait; otherwise it is a
+ * put that returns when the tile is reusable, which behind a NIC is a round trip if the tile is in
+ * the symmetric heap.
  *
  * Callers  one thread.
  * dst      symmetric address; [dst, dst + nbytes) inside one allocation. By the engine if dst, tile
@@ -248,7 +253,9 @@ SHMEMD_FN void shmemd_bulk_fence(void)
  *
  * Callers  the thread that posted them.
  * n        0 .. 3: not for the last n tiles that it posted. A tile counts whichever way it went,
- *          also if it was empty or refused.
+ *          also if it was empty or refused. Each tile is one bulk group of the thread in the sense
+ *          of PTX. A thread that also commits bulk groups of its own counts those, too, here and in
+ *          its own cp.async.bulk.wait_group.
  */
 SHMEMD_FN void shmemd_bulk_wait_read(uint32_t n)
 {

@@ -4,13 +4,15 @@
  * completions are waited for.
  *
  * A job has SHMEMH_CHANNELS channels to each PE (shmemh_channels). Each is a first-in first-out
- * queue: what one thread, or threads that synchronised, send on one channel arrives in that order.
+ * queue by NIC: what one thread, or threads that synchronised, send on one channel arrives in that
+ * order.
  * Different channels are not ordered. A context works on one of them to each PE: channel 0, or the
  * one of shmemd_ctx_channel. All other headers work on the context's channel, too.
  *
  * Puts and signals to PEs whose memory is mapped are stores. Every call here works for them as
- * well: an add or a signal follows all earlier calls, puts have no order among themselves, and
- * there is nothing to ring or to poll.
+ * well: an add or a signal of this header follows all earlier calls. Puts have no order among
+ * themselves, and p, signal_op and atomics none after puts, without a fence. There is nothing to
+ * ring or to poll.
  *
  *	shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, expert);
  *	shmemd_channel_put_nbi_warp(&q, dst, src, nbytes, pe, SHMEMD_RING_DEFERRED);
@@ -50,7 +52,10 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
  * dst, src, nbytes, pe  as shmemd_putmem. By NIC, src in the symmetric heap is read by the NIC;
  *          other memory travels within WQEs, 28 bytes each.
  * when     SHMEMD_RING_DEFAULT, _NOW or _DEFERRED. After _DEFERRED the data go out with the next
- *          call on this channel that rings, or when a thread waits for it.
+ *          call on this channel that rings, or when a thread waits for a completion or for space of
+ *          this channel (quiet, shmemd_channel_poll, shmemd_channel_space). A wait for a signal
+ *          rings no doorbell: if both PEs defer all their posts and then wait for each other's
+ *          signal, neither is sent.
  * Returns  when posted; src is reusable and the data complete at pe after quiet.
  * Errors   latched, as shmemd_putmem; ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed
  *          before.

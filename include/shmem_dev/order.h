@@ -3,8 +3,10 @@
 /* Ordering and completing operations, and the words for how far an operation has come. All
  * headers use these words and no others.
  *
- *   posted        The call has returned: stored, or published on a channel whose doorbell may still
- *                 be left to another thread. Nothing else is promised.
+ *   posted        The stores have been executed, or the WQEs are published on a channel whose
+ *                 doorbell may still be left to another thread. Nothing else is promised. A call of
+ *                 a group is posted when it has returned in the thread of rank 0; the other
+ *                 threads may return earlier.
  *   reusable      The source buffer was read and may change. A blocking put returns with this.
  *   ordered       Visible at the target no later than anything sent to the same target afterwards.
  *                 By fence, and inside put_signal.
@@ -20,13 +22,22 @@
  *
  * Which thread of a group may announce what the group sent? After fence, quiet and barrier of a
  * warp, block or group: each of its threads, since each has fenced. After fence_leader and
- * quiet_leader: the thread of rank 0, and another one after a fence of its own. A program in which
- * one thread calls shmemd_quiet between two group syncs is the second case: then that thread
- * announces.
+ * quiet_leader: the thread of rank 0, and another one after a fence of its own. If one
+ * thread calls shmemd_fence or shmemd_quiet between two group syncs, only that thread may send the
+ * signal, unless another one fences first.
+ *
+ * What a program does so that another PE may read data:
+ *   Sender     put_signal; or put, fence, signal by the thread that fenced, on the same channel; or
+ *              quiet, then any signal or flag. What other threads of a group put is covered if the
+ *              group is synchronised between their puts and the fence. The last doorbell of the
+ *              channel is not left deferred (channel.h).
+ *   Receiver   a wait or test of signal.h or wait.h that returned SHMEMD_OK, in this thread or in
+ *              another one before a group sync; then ordinary loads.
  *
  * These words speak of ordinary loads, stores and atomics. A kernel that waits for data must not
  * read them through __ldg or a const __restrict__ pointer, which may use a cache that no wait
- * empties; one that reads or writes them by TMA adds fence.proxy.async on its side.
+ * empties; one that reads or writes them by TMA of its own calls shmemd_bulk_fence (bulk.h)
+ * between the wait and that access. The calls of bulk.h contain it.
  */
 #ifndef SHMEMD_ORDER_H
 #define SHMEMD_ORDER_H

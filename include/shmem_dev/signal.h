@@ -11,18 +11,20 @@
 #include <shmem_dev/impl/xport.h>
 
 /* Write nbytes from src to dst on PE pe, then update the signal word sig there: who sees the
- * signal sees the data. No fence is needed between the two, nor for earlier operations of the
- * calling threads to the same PE (by NIC: on the same channel), after a group sync.
+ * signal sees the data. No fence is needed between the two, nor for earlier operations of this
+ * thread to the same PE (by NIC: on the same channel). Those of other threads of the group, and
+ * what they stored to src, are covered if the program synchronises the group between them and this
+ * call.
  *
  * Callers  one thread.
  * dst, src, nbytes, pe  as shmemd_putmem.
  * sig      symmetric address of the word, 8-byte aligned, not inside the data.
  * value    stored (SET) or added (ADD).
- * op       SHMEMD_SIGNAL_SET or SHMEMD_SIGNAL_ADD. Several writers of one word use ADD; SET and
- *          ADD on one word are ordered by the program.
+ * op       SHMEMD_SIGNAL_SET or SHMEMD_SIGNAL_ADD. Several writers of one word use ADD, through
+ *          contexts of one team (amo.h); SET and ADD on one word are ordered by the program.
  * Returns  when src is reusable, in all calling threads; in the group's thread of rank 0 the signal
- *          is posted too. Before another thread updates sig again, or calls quiet or fence alone,
- *          the program syncs the group.
+ *          is posted too. Before another thread updates sig again, or calls the form of quiet or
+ *          fence for one thread, the program syncs the group.
  * Errors   latched, and neither data nor signal is sent: ERR_UNREACHABLE; ERR_NO_ATOMICS (ADD);
  *          check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT. By NIC
  *          also ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed; the signal is not sent,
@@ -72,8 +74,9 @@ SHMEMD_FN void shmemd_putmem_signal_group(const shmemd_ctx_t *ctx, shmemd_group_
  *
  * Callers  one thread.
  * dst, src, nbytes, sig, value, op, pe  as shmemd_putmem_signal.
- * Returns  when posted. src is reusable after quiet.
- * Errors   latched as for shmemd_putmem_signal.
+ * Returns  when posted, in the thread of rank 0; the others may return earlier. src is reusable
+ *          after quiet.
+ * Errors   latched as for shmemd_putmem_signal, or returned by quiet.
  * Source   OpenSHMEM 1.5 shmem_putmem_signal_nbi.
  */
 SHMEMD_FN void shmemd_putmem_signal_nbi(const shmemd_ctx_t *ctx, void *dst, const void *src,
@@ -149,10 +152,11 @@ SHMEMD_FN uint64_t shmemd_signal_fetch(const shmemd_ctx_t *ctx, const uint64_t *
  * sig      symmetric address, 8-byte aligned.
  * cmp      SHMEMD_CMP_EQ, NE, GT, GE, LT or LE; unsigned.
  * Returns  SHMEMD_OK; the data announced by the value seen is visible to all calling threads.
- * Errors   returned, equal in all threads: ERR_PEER: a PE of the team died or left, and the word
- *          did not satisfy the comparison even then; ERR_TIMEOUT: the default limit
- *          (SHMEMH_TIMEOUT) passed. Both are in the error record, not latched; the wait may be
- *          repeated. Check builds: ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT.
+ * Errors   returned, equal in all threads: ERR_PEER: a PE of the team died or left, or fail-over
+ *          found no path to it, and the word did not satisfy the comparison even then; ERR_TIMEOUT:
+ *          the default limit (SHMEMH_TIMEOUT) passed. Both are in the error record, not latched;
+ *          the wait may be repeated. Check builds: ERR_NOT_SYMMETRIC, ERR_UNALIGNED,
+ *          ERR_BAD_ARGUMENT.
  * Source   OpenSHMEM 1.5 shmem_signal_wait_until.
  */
 SHMEMD_FN int shmemd_signal_wait_until(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,
@@ -195,7 +199,7 @@ SHMEMD_FN int shmemd_signal_wait_until_group(const shmemd_ctx_t *ctx, shmemd_gro
  *
  * Callers  one thread.
  * sig, cmp, value  as shmemd_signal_wait_until.
- * ns       nanoseconds that at least pass before ERR_TIMEOUT; 0: ends after 64 polls.
+ * ns       nanoseconds that at least pass before ERR_TIMEOUT; 0: ends after about 64 polls.
  * Returns  as shmemd_signal_wait_until; this ERR_TIMEOUT is expected and not recorded.
  */
 SHMEMD_FN int shmemd_signal_wait_until_for(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Waiting for a word of this PE's own memory to change. A wait ends by success, by the death of a
- * PE, or by a time limit if one is set; by default none is (impl/spin.h). */
+/* Waiting for a word of this PE's own memory to change. A wait ends by success, when a PE has
+ * died or cannot be reached any more, or by a time limit if one is set; by default none is
+ * (impl/spin.h). */
 #ifndef SHMEMD_WAIT_H
 #define SHMEMD_WAIT_H
 
@@ -18,10 +19,10 @@
  * ivar     symmetric address, aligned to its size.
  * cmp      SHMEMD_CMP_EQ, NE, GT, GE, LT or LE, in the type of the word.
  * Returns  SHMEMD_OK. What its writer ordered before the update (fence) is visible to the caller.
- * Errors   ERR_PEER: a PE of the team died or left, and the word did not satisfy the comparison
- *          even then; ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed. Both are in the
- *          error record, not latched; the wait may be repeated. Check builds: ERR_NOT_SYMMETRIC,
- *          ERR_UNALIGNED, ERR_BAD_ARGUMENT.
+ * Errors   ERR_PEER: a PE of the team died or left, or fail-over found no path to it, and the word
+ *          did not satisfy the comparison even then; ERR_TIMEOUT: the default limit
+ *          (SHMEMH_TIMEOUT) passed. Both are in the error record, not latched; the wait may be
+ *          repeated. Check builds: ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT.
  * Source   OpenSHMEM 1.5 shmem_wait_until.
  */
 SHMEMD_FN int shmemd_wait_until_u32(const shmemd_ctx_t *ctx, const uint32_t *ivar, int cmp,

@@ -14,9 +14,9 @@ extern "C" {
 
 #define SHMEMH_UNIQUEID_NBYTES 128 /* of a unique id */
 
-/* Names one job-to-be: the address of its hub and a 128-bit random secret. Plain bytes: hand it to
- * the other PEs by any means (MPI broadcast, a store, an environment variable, a file that only
- * the user can read). Whoever has it can join the job. */
+/* Names one future job: up to four addresses of its hub and a 128-bit random secret. Plain bytes:
+ * hand it to the other PEs by any means (MPI broadcast, a store, an environment variable, a file
+ * that only the user can read). Whoever has it can join the job. */
 typedef struct shmemh_uniqueid {
 	unsigned char bytes[SHMEMH_UNIQUEID_NBYTES];
 } shmemh_uniqueid_t;

@@ -5,8 +5,9 @@
  * there (shmemh_attr_t.heap_kind).
  *
  * All calls but ptr and info are collective over the world team, in the same order on every PE.
- * They compare what the PEs ask for, so a mistake on one PE is an error on all of them, and leave
- * the heap as it was when they fail. After a PE died, free still works, locally. */
+ * They compare what the PEs ask for, so a mistake on one PE is an error on all of them. A call that
+ * fails allocates nothing; memory that it added to the heap before it failed stays there for later
+ * calls. After a PE died, free still works, locally. */
 #ifndef SHMEMH_HEAP_H
 #define SHMEMH_HEAP_H
 

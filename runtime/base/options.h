@@ -59,8 +59,9 @@
 	X(ib_depth, INT, "SHMEMH_IB_DEPTH", "1024",                                                \
 	  "WQEBBs, of 64 bytes each, in each send queue: a power of two, 64 to 32768")             \
 	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
-	  "a poster that may leave its doorbell to the next one rings at each multiple of "        \
-	  "this many WQEBBs: a power of two, at most half of SHMEMH_IB_DEPTH")                     \
+	  "a poster whose doorbell the caller did not defer rings at each multiple of this many "  \
+	  "WQEBBs, instead of leaving the doorbell to the next poster: a power of two, at most "   \
+	  "half of SHMEMH_IB_DEPTH")                                                               \
 	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
 	  "blocking puts of at most this many bytes are inline in their WQE, 0 to 28")             \
 	X(ib_doorbell, WORD, "SHMEMH_IB_DOORBELL", "auto",                                         \

@@ -428,8 +428,8 @@ static void client_close(void *state)
 	begin_leaving(c);
 	/* If this fails the hub is lost, and there is no one to notify. */
 	if (c->failed_status != SHMEMH_OK)
-		(void)shmemhi_send_excuse(c->fd, c->failed_status, c->failed_text,
-					  c->leave_deadline);
+		(void)shmemhi_send_failure(c->fd, c->failed_status, c->failed_text,
+					   c->leave_deadline);
 	else
 		(void)shmemhi_send_all(c->fd, &bye, sizeof(bye), c->leave_deadline);
 	stop_monitor(c);
@@ -494,7 +494,7 @@ static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
 	status = shmemhi_thread_start(&c->monitor, "shmem_monitor", monitor_main, c);
 	if (status != 0) {
 		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "pthread_create: %s", strerror(status));
-		shmemhi_excuse(c->fd, SHMEMH_ERR_SYSTEM, err->text);
+		shmemhi_report_failure(c->fd, SHMEMH_ERR_SYSTEM, err->text);
 		c->fd = -1;
 		return SHMEMH_ERR_SYSTEM;
 	}
@@ -531,7 +531,7 @@ int shmemhi_boot_hub(const shmemhi_id_t *id, int pe, int n_pes, const shmemhi_op
 	if (!c) {
 		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "bootstrap client: %s%s", strerror(errno),
 			     shmemhi_descriptor_advice(errno));
-		shmemhi_connect_excuse(id, pe, n_pes, opt, log, SHMEMH_ERR_SYSTEM, err->text);
+		shmemhi_connect_and_report(id, pe, n_pes, opt, log, SHMEMH_ERR_SYSTEM, err->text);
 		return SHMEMH_ERR_SYSTEM;
 	}
 	status = join_job(c, id, err);

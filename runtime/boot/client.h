@@ -23,14 +23,15 @@ int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_secret_t *key, int
 			char where[SHMEMHI_ADDR_TEXT_NBYTES], shmemhi_err_t *err);
 
 /* Send the BYE of a PE whose init failed, with its status and line. Returns 0 or an errno. */
-int shmemhi_send_excuse(int fd, int status, const char *text, uint64_t deadline);
+int shmemhi_send_failure(int fd, int status, const char *text, uint64_t deadline);
 
 /* The same, and wait until the hub has it; for a PE without a monitor. Closes fd. */
-void shmemhi_excuse(int fd, int status, const char *text);
+void shmemhi_report_failure(int fd, int status, const char *text);
 
 /* Connect to the hub only to send that BYE, for a PE that lacks the memory for a client. Best
  * effort. */
-void shmemhi_connect_excuse(const shmemhi_id_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
-			    const shmemhi_log_t *log, int status, const char *text);
+void shmemhi_connect_and_report(const shmemhi_id_t *id, int pe, int n_pes,
+				const shmemhi_options_t *opt, const shmemhi_log_t *log, int status,
+				const char *text);
 
 #endif

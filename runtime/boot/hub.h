@@ -106,8 +106,8 @@ typedef struct hub {
 	some_t *gathers; /* among some PEs, oldest first */
 
 	/* What the first PE that left during its init gave as the reason; status 0: none has. */
-	int excuse_status;
-	char excuse_text[SHMEMHI_MAX_TEXT];
+	int reported_status;
+	char reported_text[SHMEMHI_MAX_TEXT];
 
 	/* The reason of a failed start, or of the last collective that failed. */
 	int fail_status;

@@ -198,8 +198,8 @@ static void set_gone_failure(hub_t *hub)
 	size_t used = 0;
 	int pe;
 
-	if (hub->excuse_status != SHMEMH_OK) {
-		set_failure(hub, hub->excuse_status, "%s", hub->excuse_text);
+	if (hub->reported_status != SHMEMH_OK) {
+		set_failure(hub, hub->reported_status, "%s", hub->reported_text);
 		return;
 	}
 	for (pe = 0; pe < hub->n_pes && used + 64 < sizeof(text); pe++)
@@ -318,8 +318,8 @@ void hub_lost(hub_t *hub, conn_t *c)
 		return;
 	hub->was_told[c->pe] = 1;
 	hub->n_told++;
-	if (hub->excuse_status != SHMEMH_OK)
-		set_failure(hub, hub->excuse_status, "%s", hub->excuse_text);
+	if (hub->reported_status != SHMEMH_OK)
+		set_failure(hub, hub->reported_status, "%s", hub->reported_text);
 	else
 		set_failure(hub, SHMEMH_ERR_PEER,
 			    "PE %d (%s) connected, and was lost before all %d PEs were there",
@@ -328,7 +328,7 @@ void hub_lost(hub_t *hub, conn_t *c)
 }
 
 /* Keep the reason for which c->pe leaves, if it gives one. Returns false if it is none. */
-static bool keep_excuse(hub_t *hub, const conn_t *c)
+static bool keep_failure(hub_t *hub, const conn_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
 	const char *text = (const char *)c->in.body;
@@ -338,10 +338,10 @@ static bool keep_excuse(hub_t *hub, const conn_t *c)
 	if (!SHMEMHI_IS_STATUS(f->arg) || f->nbytes > SHMEMHI_MAX_TEXT ||
 	    text[f->nbytes - 1] != '\0')
 		return false;
-	if (hub->excuse_status != SHMEMH_OK)
+	if (hub->reported_status != SHMEMH_OK)
 		return true;
-	hub->excuse_status = (int)f->arg;
-	snprintf(hub->excuse_text, sizeof(hub->excuse_text), "PE %d: %.*s", c->pe,
+	hub->reported_status = (int)f->arg;
+	snprintf(hub->reported_text, sizeof(hub->reported_text), "PE %d: %.*s", c->pe,
 		 SHMEMHI_MAX_TEXT - 32, text);
 	return true;
 }
@@ -349,7 +349,7 @@ static bool keep_excuse(hub_t *hub, const conn_t *c)
 /* Returns false if the frame breaks the protocol. */
 static bool hub_bye(hub_t *hub, conn_t *c)
 {
-	if (!keep_excuse(hub, c))
+	if (!keep_failure(hub, c))
 		return false;
 	if (hub->phase == HUB_RUNNING) {
 		gone(hub, c, SHMEMD_CAUSE_LEFT);

@@ -25,6 +25,6 @@ int shmemhi_device_open(shmemh_t *job);
 void shmemhi_device_close(shmemh_t *job);
 
 /* Log the error record, if it has an error that the program never read. */
-void shmemhi_device_tell(const shmemh_t *job);
+void shmemhi_log_unread_error(const shmemh_t *job);
 
 #endif

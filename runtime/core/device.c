@@ -140,7 +140,7 @@ int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx, uin
 }
 
 /* A program that ignores the statuses of device calls learns at least here of the first error. */
-void shmemhi_device_tell(const shmemh_t *job)
+void shmemhi_log_unread_error(const shmemh_t *job)
 {
 	char text[512];
 

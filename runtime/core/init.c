@@ -195,7 +195,7 @@ static void go_down(shmemh_t *job)
 		job->boot.close(job->boot.state);
 }
 
-/* "init: 812.4 ms: bootstrap 640.1, memory 3.0, ...": phases that took a tenth of a millisecond. */
+/* "init took 812.4 ms: bootstrap 640.1, memory 3.0, ...": phases that took 0.1 ms and more. */
 static void log_times(const shmemh_t *job, const uint64_t ns[N_PHASES])
 {
 	char text[256] = "";
@@ -328,7 +328,7 @@ int shmemh_finalize(shmemh_t *job)
 		free_copy(job);
 		return SHMEMH_OK;
 	}
-	shmemhi_device_tell(job);
+	shmemhi_log_unread_error(job);
 	/* No PE may unmap memory before all PEs have stopped using it. If a PE died or left, the
 	 * PEs cannot agree on that moment: close at once, without waiting for the failed PE. */
 	if (shmemhi_broken(job)) {

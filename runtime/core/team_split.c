@@ -46,10 +46,10 @@ static int gather(shmemh_t *job, const int32_t *roster, int n, uint64_t tag,
 }
 
 /* At least one PE of the roster failed: gather the lines, so that every PE can name the cause. */
-static int share_failure(shmemh_t *job, const int32_t *roster, int n, uint64_t tag, int worst,
-			 const shmemhi_team_record_t *mine)
+static int share_failure(shmemh_t *job, const int32_t *roster, int n, uint64_t tag,
+			 int first_failed, const shmemhi_team_record_t *mine)
 {
-	int status = job->team_scratch->records[worst].status;
+	int status = job->team_scratch->records[first_failed].status;
 	shmemh_gather_t g = {.pes = roster,
 			     .n_pes = n,
 			     .tag = tag | TAG_TEXTS,
@@ -60,12 +60,12 @@ static int share_failure(shmemh_t *job, const int32_t *roster, int n, uint64_t t
 
 	if (shmemhi_gather_some(job, &g) != SHMEMH_OK || mine->status != SHMEMH_OK)
 		return status;
-	if (!job->team_scratch->there[worst])
+	if (!job->team_scratch->there[first_failed])
 		return shmemhi_fail(&job->err, status,
 				    "PE %d: %s; it died or left the job before it said more",
-				    roster[worst], shmemh_strerror(status));
-	return shmemhi_fail(&job->err, status, "PE %d: %.*s", roster[worst],
-			    SHMEMHI_ERR_NBYTES - 32, job->texts[worst].text);
+				    roster[first_failed], shmemh_strerror(status));
+	return shmemhi_fail(&job->err, status, "PE %d: %.*s", roster[first_failed],
+			    SHMEMHI_ERR_NBYTES - 32, job->texts[first_failed].text);
 }
 
 /* Gather mine, and agree on a status: SHMEMH_OK if no PE of the roster failed, else, on all PEs,

@@ -83,6 +83,13 @@ bool shmemhi_ib_reaches(const shmemh_t *job, int pe)
 	return job->ib && shmemhi_link(job->ib, job, 0, pe)->is_connected;
 }
 
+/* Does this PE's GPU observe the writes of a NIC in the order in which the NIC made them? */
+static bool observes_order(const shmemh_t *job)
+{
+	return shmemhi_cuctx_attribute(shmemhi_mem_cuctx(job), SHMEMHI_CU_ATTR_RDMA_ORDERING) >=
+	       SHMEMHI_CU_RDMA_ORDERING_OWNER;
+}
+
 /* After a thread has polled the CQE of a READ, it loads the data of the READ. Is a DUMP needed in
  * between, so that the data has arrived in GPU memory when the thread polls the CQE?
  *
@@ -96,10 +103,21 @@ bool shmemhi_ib_reaches(const shmemh_t *job, int pe)
  * orders after its own writes there, and then writes the CQE of the DUMP. */
 static bool needs_dumps(const shmemh_t *job)
 {
-	int ordering =
-		shmemhi_cuctx_attribute(shmemhi_mem_cuctx(job), SHMEMHI_CU_ATTR_RDMA_ORDERING);
+	return !job->ib->has_gpu_queues || !observes_order(job);
+}
 
-	return !job->ib->has_gpu_queues || ordering < SHMEMHI_CU_RDMA_ORDERING_OWNER;
+/* DUMPs serve what this PE asks for. Nothing that a sender or a waiting thread does orders the two
+ * WRITEs of a put with signal for a GPU that observes them in any order. */
+bool shmemhi_ib_warn_of_order(const shmemh_t *job)
+{
+	if (!job->ib || !shmemhi_mem_is_on_gpu(job) || observes_order(job))
+		return false;
+	shmemhi_log(
+		&job->log, SHMEMHI_WARN,
+		"this GPU may observe writes of a NIC out of order (GPUDirect RDMA writes "
+		"ordering: none), so a signal from a PE behind a NIC can be seen before its data: "
+		"use SHMEMH_HEAP=host, or a GPU whose ordering is owner or all");
+	return true;
 }
 
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)

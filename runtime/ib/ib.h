@@ -38,6 +38,9 @@ int shmemhi_ib_class(const shmemh_t *job, int is_standby);
 /* SHMEMD_CTX_DUMP_AFTER_READ and SHMEMD_CTX_QUEUES_ON_GPU, if they apply to this PE. */
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job);
 
+/* Warn if this PE's GPU may observe a signal by NIC before its data. Returns whether it did. */
+bool shmemhi_ib_warn_of_order(const shmemh_t *job);
+
 /* Fill n_world and the fields that describe channels. */
 void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx);
 

@@ -86,5 +86,7 @@ int shmemhi_ib_open(shmemh_t *job)
 		status = shmemhi_ib_join(job);
 	if (status != SHMEMH_OK)
 		shmemhi_ib_close(job);
+	else
+		shmemhi_ib_warn_of_order(job);
 	return status;
 }

@@ -69,23 +69,23 @@ int shmemhi_agree(shmemh_t *job, int status)
 	/* Allocate nothing here: a PE whose allocation failed would miss the collective and be
 	 * out of step with the others from then on. */
 	int32_t mine = status;
-	int worst = -1;
+	int first_failed = -1;
 	int rc = shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
 
 	if (rc != SHMEMH_OK)
 		return rc;
 	for (int pe = job->n_pes - 1; pe >= 0; pe--)
 		if (job->statuses[pe] != SHMEMH_OK)
-			worst = pe;
-	if (worst < 0)
+			first_failed = pe;
+	if (first_failed < 0)
 		return SHMEMH_OK;
 	/* At least one PE failed: gather the lines in a second round, so that every PE can name
 	 * the cause. */
-	rc = job->statuses[worst];
+	rc = job->statuses[first_failed];
 	if (shmemhi_allgather(job, &job->err, job->texts, sizeof *job->texts) == SHMEMH_OK &&
 	    status == SHMEMH_OK)
-		shmemhi_fail(&job->err, rc, "PE %d: %.*s", worst, SHMEMHI_ERR_NBYTES - 32,
-			     job->texts[worst].text);
+		shmemhi_fail(&job->err, rc, "PE %d: %.*s", first_failed, SHMEMHI_ERR_NBYTES - 32,
+			     job->texts[first_failed].text);
 	return rc;
 }
 
@@ -299,7 +299,7 @@ static void abort_team(shmemhi_team_t *team, int pe, uint32_t cause)
 		__atomic_store_n(team->abort_word, SHMEMD_ABORT_WORD(pe, cause), __ATOMIC_RELEASE);
 }
 
-void shmemhi_team_catch_up(shmemh_t *job, shmemhi_team_t *team)
+void shmemhi_team_end_gone(shmemh_t *job, shmemhi_team_t *team)
 {
 	for (int i = 0; i < team->n_pes; i++) {
 		uint32_t cause = atomic_load(&job->causes[team->world_pe[i]]);

@@ -88,7 +88,7 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *gather);
 
 /* Let the abort words of a team that has just been made say who is gone. Under gone_lock. */
-void shmemhi_team_catch_up(shmemh_t *job, shmemhi_team_t *team);
+void shmemhi_team_end_gone(shmemh_t *job, shmemhi_team_t *team);
 
 /* Agree on a status: SHMEMH_OK if every PE passed it, else, on all PEs, that of the lowest PE that
  * failed; a PE that did not fail itself gets the line "PE n: <text of PE n>". Collective. */

@@ -39,7 +39,7 @@ typedef struct shmemhi_heap_call {
 	uint64_t of_nbytes;
 } shmemhi_heap_call_t;
 
-/* Gather the calls of all PEs and judge them; the result is the same on every PE. On failure
+/* Gather the calls of all PEs and compare them; the result is the same on every PE. On failure
  * job->err names the PEs and values. Returns SHMEMH_OK; ERR_MISMATCH; the status of a refusal;
  * as allgather. */
 int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine);

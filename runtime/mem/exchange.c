@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "mem/state.h"
 
-#define TURN_MS 2 /* longest sleep between two rounds over all peers */
+#define ROUND_MS 2 /* longest sleep between two rounds over all peers */
 
 typedef struct message {
 	uint64_t number; /* of the exchange: an abandoned one may have left messages behind */
@@ -116,7 +116,7 @@ int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 				wait.fd = peer->conn;
 		}
 		if (left && !moved)
-			poll(&wait, 1, TURN_MS);
+			poll(&wait, 1, ROUND_MS);
 	}
 	return x.status;
 }

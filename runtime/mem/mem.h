@@ -12,7 +12,7 @@
 
 struct shmemhi_cuctx; /* cuda/ctx.h */
 
-/* Phases of init, in this order. Each is collective and comes to the same verdict on every PE. */
+/* Phases of init, in this order. Each is collective and returns the same status on every PE. */
 int shmemhi_mem_open(shmemh_t *job); /* choose the backend; allocates job->mem */
 void shmemhi_mem_close(shmemh_t *job);
 int shmemhi_node_open(shmemh_t *job); /* find the PEs of this node, connect to pass descriptors */

@@ -174,7 +174,7 @@ static void test_lost_before_start(void **state)
 }
 
 /* Each status of the host is told as it is; of another number nobody knows what it means. */
-static void test_excuses(void **state)
+static void test_reported_failures(void **state)
 {
 	(void)state;
 	for (int status = SHMEMH_ERR_ARGUMENT; status <= SHMEMH_ERR_NIC + 1; status++) {
@@ -184,7 +184,8 @@ static void test_excuses(void **state)
 		make_id(&id, 2, "30s");
 		fd = raw_join(&id, 1, 2);
 		assert_int_equal(
-			shmemhi_send_excuse(fd, status, "a reason", shmemhi_deadline(PATIENCE)), 0);
+			shmemhi_send_failure(fd, status, "a reason", shmemhi_deadline(PATIENCE)),
+			0);
 		pe_start(&pes[0], &id, 0, 2, leave, NULL);
 		pe_join(&pes[0]);
 		assert_int_equal(pes[0].status, is_known ? status : SHMEMH_ERR_PEER);
@@ -485,14 +486,22 @@ static void test_torch_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_allgather),   cmocka_unit_test(test_mismatch),
-		cmocka_unit_test(test_bad_size),    cmocka_unit_test(test_collective_timeout),
-		cmocka_unit_test(test_missing),     cmocka_unit_test(test_lost_before_start),
-		cmocka_unit_test(test_excuses),     cmocka_unit_test(test_number_taken),
-		cmocka_unit_test(test_wrong_size),  cmocka_unit_test(test_no_hub),
-		cmocka_unit_test(test_death),       cmocka_unit_test(test_death_in_frame),
-		cmocka_unit_test(test_bad_gather),  cmocka_unit_test(test_deaths),
-		cmocka_unit_test(test_leave),       cmocka_unit_test(test_self),
+		cmocka_unit_test(test_allgather),
+		cmocka_unit_test(test_mismatch),
+		cmocka_unit_test(test_bad_size),
+		cmocka_unit_test(test_collective_timeout),
+		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_lost_before_start),
+		cmocka_unit_test(test_reported_failures),
+		cmocka_unit_test(test_number_taken),
+		cmocka_unit_test(test_wrong_size),
+		cmocka_unit_test(test_no_hub),
+		cmocka_unit_test(test_death),
+		cmocka_unit_test(test_death_in_frame),
+		cmocka_unit_test(test_bad_gather),
+		cmocka_unit_test(test_deaths),
+		cmocka_unit_test(test_leave),
+		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_torch_again),
 	};
 

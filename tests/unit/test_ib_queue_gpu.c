@@ -56,6 +56,8 @@ static int pe_gpu_memory(shmemh_t *job)
 	PE_CHECK(job->ib->has_gpu_queues == gpu_row.is_gpu);
 	PE_CHECK(!!(shmemhi_ib_ctx_flags(job) & SHMEMD_CTX_QUEUES_ON_GPU) == has_flag);
 	PE_CHECK(!!(shmemhi_ib_ctx_flags(job) & SHMEMD_CTX_DUMP_AFTER_READ) == has_dumps);
+	PE_CHECK(shmemhi_ib_warn_of_order(job) ==
+		 (gpu_row.heap_kind == SHMEMH_HEAP_GPU && rdma_ordering < OWNER));
 	PE_CHECK(n_blocks == n_pinned + gpu_row.n_pinned && n_live == n_gpu + gpu_row.n_gpu);
 	if (are_bounces_registered(job))
 		return 1;

@@ -126,7 +126,7 @@ typedef struct shmemd_ctx {
 	uint8_t log_depth;   /* log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
 	uint8_t log_batch;   /* log2 of SHMEMH_IB_BATCH, less than log_depth: a poster whose turn
 				crosses a multiple of it does not leave its doorbell to the next
-				poster */
+				poster, unless its caller deferred it */
 	uint8_t inline_nbytes; /* blocking puts of up to so many bytes travel within their WQE; at
 				  most SHMEMD_MLX5_INLINE_MAX */
 	/* Members before first_mapped, and from first_mapped + n_mapped on, are not mapped, and a
@@ -166,8 +166,8 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 
 /* The CQE of a READ or of a fetching atomic may become visible to this GPU before the result does.
  * A DUMP follows each of them: its read of that memory is ordered after the NIC's writes there. Set
- * if the GPU does not see a NIC's writes in their order (GPUDirect RDMA writes ordering: none), or
- * if completions are in host memory and the heap is on the GPU. */
+ * if the GPU does not observe a NIC's writes in their order (GPUDirect RDMA writes ordering: none,
+ * of which init warns), or if completions are in host memory and the heap is on the GPU. */
 #define SHMEMD_CTX_DUMP_AFTER_READ 16u
 
 /* PE numbers of the team are those of the world team. */

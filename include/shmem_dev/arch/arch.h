@@ -74,7 +74,6 @@
  *    SHMEMD_CTX_SM_ATOMICS (links with native atomics); T = u32, u64
  *   T    shmemd_arch_atom_{add,and,or,xor,exch}_T(void *p, T v)   returns the old value
  *   T    shmemd_arch_atom_cas_T(void *p, T cond, T v)             returns the old value
- *   u64  shmemd_arch_atom_max_u64(void *p, u64 v)                 returns the old value
  *   void shmemd_arch_red_{add,and,or,xor}_T(void *p, T v)         no answer: cheaper over NVLink
  *   float/double shmemd_arch_atom_add_{f32,f64}(void *p, v)       round to nearest even
  *   void shmemd_arch_red_add_{f32,f64}(void *p, v)

@@ -452,17 +452,6 @@ SHMEMD_FN void shmemd_arch_unlock(uint64_t *p, uint64_t v)
 	shmemdi_cpu_unlock(p, v, SHMEMSIM_ST_RELEASE | SHMEMSIM_SCOPE_GPU);
 }
 
-/* The same way as below: a maximum. */
-SHMEMD_FN uint64_t shmemd_arch_atom_max_u64(void *p, uint64_t v)
-{
-	int release = shmemdi_cpu_before_rmw(p, sizeof(v), SHMEMSIM_RMW);
-	uint64_t old = __atomic_load_n((shmemdi_cpu_u64 *)p, __ATOMIC_RELAXED);
-	while (!SHMEMDI_CPU_SWAP(shmemdi_cpu_u64, p, &old, v > old ? v : old, release))
-		;
-	shmemdi_cpu_after_rmw(p, sizeof(v), SHMEMSIM_RMW, 1, v > old);
-	return old;
-}
-
 /* One scheduling point, then a loop that cannot be interrupted by another fiber: one atomic. */
 #define SHMEMDI_CPU_FLOAT_ADD(N, F, T, A)                                                          \
 	SHMEMD_FN F shmemd_arch_atom_add_##N(void *p, F v)                                         \

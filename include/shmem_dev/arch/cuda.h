@@ -239,7 +239,6 @@ SHMEMDI_ATOM(xor_u32, uint32_t, "xor.b32", "r")
 SHMEMDI_ATOM(xor_u64, uint64_t, "xor.b64", "l")
 SHMEMDI_ATOM(exch_u32, uint32_t, "exch.b32", "r")
 SHMEMDI_ATOM(exch_u64, uint64_t, "exch.b64", "l")
-SHMEMDI_ATOM(max_u64, uint64_t, "max.u64", "l")
 SHMEMDI_ATOM(add_f32, float, "add.f32", "f")
 SHMEMDI_ATOM(add_f64, double, "add.f64", "d")
 #undef SHMEMDI_ATOM

@@ -55,8 +55,8 @@ SHMEMD_FN uint64_t shmemdi_lanes_broadcast(shmemdi_lanes_t lanes, uint64_t v)
 	return shmemdi_lanes_alone(lanes) ? v : shmemd_arch_shfl_u64(lanes.mask, v, lanes.first);
 }
 
-/* The first thread of a group posts for the group. The others of its warp meet it when it has
- * published: a quiet of theirs before that would overlook the operation. */
+/* The first thread of a group posts for the group. The other lanes of its warp wait in a syncwarp
+ * until it has published: a quiet of one of them before that would overlook the operation. */
 SHMEMD_FN void shmemdi_warp_rejoin(shmemd_group_t g)
 {
 	if (g.bar != SHMEMDI_BAR_NONE)

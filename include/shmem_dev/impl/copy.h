@@ -52,10 +52,10 @@ SHMEMD_FN void shmemdi_unit_clear(shmemdi_unit_t *u, uint32_t width)
 		u->u64[1] = 0;
 }
 
-/* Units of one turn: all loads go out before the first store. `left`: the units of all threads from
- * src to the end; a constant 0 says that this thread has all of its units. The constant bound keeps
- * u in registers when the group, and so its depth, is only known at run time. The pointers advance
- * step by step, so that one address is in registers and not one per unit. */
+/* Units of one round: all loads go out before the first store. `left`: the units of all threads
+ * from src to the end; a constant 0 says that this thread has all of its units. The constant bound
+ * keeps u in registers when the group, and so its depth, is only known at run time. The pointers
+ * advance step by step, so that one address is in registers and not one per unit. */
 SHMEMD_FN void shmemdi_copy_round(uint32_t stride, char *dst, const char *src, uint32_t left,
 				  uint32_t width, uint32_t depth, uint32_t max_depth)
 {
@@ -75,10 +75,10 @@ SHMEMD_FN void shmemdi_copy_round(uint32_t stride, char *dst, const char *src, u
 /* n whole units. Thread r takes units r, r + size, ...: neighbours write neighbouring units, one
  * request for the link.
  *
- * Few units, and turns in which every thread has all of its own, go without tests: with 32 warps
+ * Few units, and rounds in which every thread has all of its own, go without tests: with 32 warps
  * an instruction takes 8 cycles of the SM. 4 blocks put 16 KiB each at 36 GB/s with the tests, and
  * at 40 GB/s without (H200).
- * Unrolling the turns as well only fills the instruction cache: 64 KiB by a warp then took 9.6 us,
+ * Unrolling the rounds as well only fills the instruction cache: 64 KiB by a warp then took 9.6 us,
  * not 6.7 (H200). */
 SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, uint32_t n,
 				  uint32_t width, uint32_t max_depth)
@@ -87,7 +87,7 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 	uint32_t depth = g.bar < SHMEMDI_BAR_NONE && max_depth > SHMEMDI_COPY_DEPTH_MANY
 				 ? SHMEMDI_COPY_DEPTH_MANY
 				 : max_depth;
-	uint32_t turn = stride * depth;
+	uint32_t round = stride * depth;
 
 	dst += (size_t)g.rank * width;
 	src += (size_t)g.rank * width;
@@ -101,10 +101,10 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 		return;
 	}
 	SHMEMD_ARCH_NO_UNROLL
-	for (; n >= turn; n -= turn) {
+	for (; n >= round; n -= round) {
 		shmemdi_copy_round(stride, dst, src, 0, width, depth, max_depth);
-		dst += (size_t)turn * width;
-		src += (size_t)turn * width;
+		dst += (size_t)round * width;
+		src += (size_t)round * width;
 	}
 	if (g.rank < n)
 		shmemdi_copy_round(stride, dst, src, n - g.rank, width, depth, max_depth);

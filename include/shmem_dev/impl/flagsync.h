@@ -2,9 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* sync and barrier of a team by all-to-all flags in the team's sync memory (abi/ctx.h).
  *
- * A PE's sync number e, one more than that of its last one: store flag e into its own word on every
- * other member, wait until its words from all others are >= e, then set `number` to e. Each word
- * has one writer.
+ * In its sync e (the first is 1) a PE stores flag e into its own word on every other member, waits
+ * until its words from all others are >= e, and then sets `number` to e. Each word has one writer.
  *
  * Interleavings considered
  *   Fast peer. B finishes sync e and enters e + 1 while A still polls for e: A's word from B goes
@@ -85,8 +84,8 @@ SHMEMD_FN int shmemdi_flags_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	return status;
 }
 
-/* A member that is in the same sync but called another collective. One that is ahead has finished
- * this one with us. */
+/* Is the member in the same sync, but in another collective? A member whose flag has a later number
+ * has finished this sync, so it called the same collective. */
 SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
 				 uint64_t seen, uint64_t flag)
 {
@@ -97,9 +96,9 @@ SHMEMD_FN int shmemdi_flag_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, i
 			      SHMEMD_SYNC_FLAG_OP(seen), SHMEMD_SYNC_FLAG_OP(flag));
 }
 
-/* The status of a member's quiet in this sync, recorded if it is one. The flag may already be that
- * of the member's next sync. It carries the status of both: its own (STATUS), and that of this one
- * (BEFORE). */
+/* The status of a member's quiet in this sync, recorded if it is an error. The flag may already be
+ * that of the member's next sync. It carries the status of both: its own (STATUS), and that of this
+ * one (BEFORE). */
 SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe,
 				  uint64_t seen, uint64_t flag)
 {
@@ -150,8 +149,9 @@ SHMEMD_FN void shmemdi_fence_before_flags(const shmemd_ctx_t *ctx, shmemdi_call_
 		shmemd_arch_fence_before_signal();
 }
 
-/* The status of the sync before `next`, from the flag that was sent last: that one's, or one of
- * `next` itself that is repeated. */
+/* The status of the sync before `next`. The flag that was sent last is that of sync next - 1, and
+ * has it in STATUS; or this call repeats a sync that timed out: then the flag is that of `next`,
+ * and has it in BEFORE. */
 SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
 {
 	return SHMEMD_SYNC_FLAG_NUMBER(last) == next ? SHMEMD_SYNC_FLAG_BEFORE(last)
@@ -163,8 +163,8 @@ SHMEMD_FN uint32_t shmemdi_flag_before(uint64_t last, uint64_t next)
  * before which operations were lost. A quiet that timed out keeps them back: it may still succeed
  * when the call is repeated. k: the channel that a barrier completes.
  *
- * By mapped memory a thread that has no flag to send has no other part than the fences: what 32
- * warps of a block execute costs 8 cycles of the SM for each instruction. */
+ * If all members are mapped, a thread that has no flag to send executes nothing but the fences:
+ * each instruction costs 8 cycles of the SM when 32 warps of a block execute it. */
 SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
 				 shmemdi_limit_t limit, uint32_t k, int has_nic)
 {

@@ -88,7 +88,7 @@ SHMEMD_FN_COLD shmemdi_result_t shmemdi_packed_wait_long(const shmemd_ctx_t *ctx
 	shmemdi_spin_t spin = shmemdi_spin(limit);
 	shmemdi_result_t r = {0, SHMEMD_OK};
 
-	spin.turns = SHMEMDI_POLLS_PER_LOOK - 1;
+	spin.polls = SHMEMDI_POLLS_PER_LOOK - 1;
 	while (!shmemdi_packed_look(slot, epoch, &r.value)) {
 		r.status = shmemdi_spin_step(ctx, &spin);
 		if (r.status != SHMEMD_OK)

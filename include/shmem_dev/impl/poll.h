@@ -145,7 +145,7 @@ SHMEMD_FN int shmemdi_wait_seen(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 {
 	if (shmemdi_polls(c, seen))
 		return SHMEMD_OK;
-	spin->turns = SHMEMDI_POLLS_PER_LOOK - 1;
+	spin->polls = SHMEMDI_POLLS_PER_LOOK - 1;
 	return shmemdi_wait_loop(ctx, call, c, spin, helps, seen);
 }
 
@@ -156,7 +156,7 @@ SHMEMD_FN_COLD int shmemdi_wait_long(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 	shmemdi_spin_t spin = shmemdi_spin(limit);
 	uint64_t seen;
 
-	spin.turns = SHMEMDI_POLLS_PER_LOOK - 1;
+	spin.polls = SHMEMDI_POLLS_PER_LOOK - 1;
 	return shmemdi_wait_loop(ctx, call, c, &spin, 0, &seen);
 }
 

@@ -21,7 +21,7 @@ typedef struct shmemdi_chan_t {
 	int pe;                  /* of the team */
 	uint32_t world_pe;
 	uint8_t k;     /* the channel's number */
-	uint8_t flags; /* SHMEMD_CTX_* */
+	uint8_t flags; /* those SHMEMD_CTX_* that are below 256 */
 	uint8_t log_depth, log_batch;
 } shmemdi_chan_t;
 

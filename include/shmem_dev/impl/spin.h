@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Bounded waiting: what every wait for another PE or a NIC does between its polls. Such a wait ends
- * by success, by the death of a PE, or by a time limit, if it has one. Waits for a turn or a lock
- * (impl/sq.h, impl/queue.h) are for other threads of this GPU, and are not bounded here. */
+ * by success, when a PE has died or cannot be reached any more, or by a time limit, if it has one.
+ * Waits for a turn or a lock (impl/sq.h, impl/queue.h) are for other threads of this GPU, and are
+ * not bounded here. */
 #ifndef SHMEMD_IMPL_SPIN_H
 #define SHMEMD_IMPL_SPIN_H
 
 #include <shmem_dev/impl/diag.h>
 
 /* The abort word and the causes are in host memory, a load over PCIe of about 1 us, and the clock
- * is slow to read as well: both only every 64th turn. */
+ * is slow to read as well: both only at every 64th poll. */
 #define SHMEMDI_POLLS_PER_LOOK 64u
 
 #define SHMEMDI_ANY_PE (-1)
@@ -36,7 +37,7 @@ SHMEMD_FN shmemdi_limit_t shmemdi_limit_for(uint64_t ns)
 /* State of one wait, which may look at several words one after another. */
 typedef struct shmemdi_spin_t {
 	shmemdi_limit_t limit;
-	uint32_t turns;
+	uint32_t polls;
 	uint64_t start; /* clock at the first look; 0: not looked yet */
 	int pe;         /* PE that the record names; set by the caller or by a look */
 } shmemdi_spin_t;
@@ -82,12 +83,12 @@ SHMEMD_FN int shmemdi_spin_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 	return now - spin->start >= spin->limit.ns ? SHMEMD_ERR_TIMEOUT : SHMEMD_OK;
 }
 
-/* One turn of a poll loop. Returns SHMEMD_OK to go on, or why to stop. */
+/* After one poll of a loop. Returns SHMEMD_OK to go on, or why to stop. */
 SHMEMD_FN int shmemdi_spin_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 {
 	shmemd_arch_spin_hint();
-	spin->turns++;
-	return spin->turns % SHMEMDI_POLLS_PER_LOOK ? SHMEMD_OK : shmemdi_spin_look(ctx, spin);
+	spin->polls++;
+	return spin->polls % SHMEMDI_POLLS_PER_LOOK ? SHMEMD_OK : shmemdi_spin_look(ctx, spin);
 }
 
 /* Does an end with this status go into the record? A timeout that the caller asked for does not. */

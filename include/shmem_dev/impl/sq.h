@@ -12,17 +12,18 @@
  *   ring      The doorbell, if this poster must; then publish, with one store to `ready`.
  *
  * The turn. A poster whose snapshot of the line has ready == first has the turn, and does not load
- * `ready` again: it rings and publishes. Others mark their reservation as written and wait. A
- * poster that had to wait for its turn also publishes the marked reservations that directly follow
- * its own, about half a queue at most, and rings for them. A poster that will wait for its own
- * completion does not mark: it learns the number of its CQE in its own turn.
+ * `ready` again: it rings and publishes. Others wait. One that will not wait for its own completion
+ * first marks its reservation as written; one that will does not mark, because it learns the number
+ * of its CQE in its own turn. A poster that had to wait for its turn, marked or not, also publishes
+ * the marked reservations that directly follow its own, about half a queue at most, and rings for
+ * them.
  *
  * Which poster rings. A poster in its turn rings, unless
  *   - it was asked to defer its doorbell, and so was every earlier poster that no doorbell covers
  *     yet; or
  *   - it had to wait for its turn, another poster has reserved behind it, no batch ends here, and
- *     none of those that it publishes must ring now: that poster is in a turn later, and rings for
- *     all of them.
+ *     none of those that it publishes must ring now: the poster behind it then rings for all of
+ *     them, or leaves them to the next one under the same conditions.
  * While `ready` has RUNG there is nothing to ring for, so no other thread rings: the poster in its
  * turn needs no lock. To leave its WQEBBs unrung it stores their first index to `rung`, then
  * publishes without RUNG. From then on whichever thread rings holds the lock in `rung`.
@@ -62,9 +63,9 @@ typedef struct shmemdi_pending {
 /* What the caller wants of a posting. */
 typedef struct shmemdi_how_t {
 	uint8_t when;      /* shmemd_ring_mode */
-	uint8_t will_wait; /* the CQE's number will be needed */
+	uint8_t will_wait; /* the caller waits for the CQE, and so needs its number */
 	uint8_t is_flush;  /* a READ that completes everything before it: note it in `flush` */
-	uint8_t is_alone;  /* no other lane of the warp is here */
+	uint8_t is_alone;  /* this lane posts for itself only: do not coalesce */
 } shmemdi_how_t;
 
 SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int will_wait)
@@ -149,7 +150,7 @@ SHMEMD_FN_COLD void shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
 
 /* Is there anything about the snapshot that a poster must wait for or act on: WQEBBs before `end`
  * that are not complete, words of different paths, another path than that of the reservation, a
- * failed channel, an idle queue? Few comparisons, for the way of every post. */
+ * failed channel, an idle queue? Every post executes this, so it has few comparisons. */
 SHMEMD_FN int shmemdi_line_needs_slow_path(shmemdi_line_t line, uint64_t resv, uint32_t end)
 {
 	uint32_t epoch = SHMEMD_TAG(line.path);
@@ -200,8 +201,9 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
 	} while (!shmemdi_line_is_whole(post->line, SHMEMD_RESV_EPOCH(post->resv)));
 }
 
-/* Once the snapshot does not need the slow path. The caller goes on with shmemdi_sq_write for each
- * WQE, then shmemdi_sq_submit; between them nothing may wait. */
+/* Called once the snapshot does not need the slow path: sets the first WQEBB and request, and
+ * returns the status of the channel. The caller goes on with shmemdi_sq_write for each WQE, then
+ * shmemdi_sq_submit; between them nothing may wait. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *post)
 {
 	/* The NIC has read what is overwritten now. And whoever acquires this poster's publication
@@ -243,8 +245,9 @@ SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_reservation_t *post, uint
 	return at;
 }
 
-/* Store a WQE of `segments` segments at the reservation's WQEBB `wqebb`. What is left of the WQEBB
- * stays as it was: the NIC reads as many as the WQE says. */
+/* Store a WQE of `segments` units of 16 bytes, which mlx5 calls segments, at the reservation's
+ * WQEBB `wqebb`. The rest of the WQEBB stays as it was: the NIC reads as many units as the WQE
+ * says. */
 SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservation_t *post,
 				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t segments)
 {
@@ -274,7 +277,7 @@ typedef struct shmemdi_turn {
 	int is_followed; /* another poster has reserved behind `end` */
 } shmemdi_turn_t;
 
-/* That of a poster whose snapshot has ready == first. */
+/* The turn of a poster whose snapshot has ready == first. */
 SHMEMD_FN shmemdi_turn_t shmemdi_turn_now(const shmemdi_pending_t *at, int when)
 {
 	shmemdi_turn_t turn = {
@@ -500,8 +503,8 @@ SHMEMD_FN_COLD uint64_t shmemdi_sq_submit_slow(shmemdi_chan_t c, shmemdi_pending
 }
 
 /* Has a poster with this snapshot the turn, and nothing to do in it but to publish and to ring or
- * leave the doorbell: no lock to take, no proxy to tell, no flush to note? Few comparisons, for the
- * way of every post. */
+ * leave the doorbell: no lock to take, no proxy to tell, no flush to note? Every post executes
+ * this, so it has few comparisons. */
 SHMEMD_FN int shmemdi_sq_is_plain(const shmemdi_pending_t *at, int when)
 {
 	uint32_t flags = when == SHMEMD_RING_DEFERRED ? SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED

@@ -525,8 +525,8 @@ SHMEMD_FN int shmemdi_space_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 				 const shmemd_channel_t *blocked, uint64_t resv)
 {
 	shmemd_arch_spin_hint();
-	spin->turns++;
-	return spin->turns % SHMEMDI_POLLS_PER_LOOK ? SHMEMD_OK
+	spin->polls++;
+	return spin->polls % SHMEMDI_POLLS_PER_LOOK ? SHMEMD_OK
 						    : shmemdi_wait_look(ctx, spin, blocked, resv);
 }
 

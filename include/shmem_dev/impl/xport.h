@@ -403,8 +403,8 @@ SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, int pe)
 		shmemd_arch_fence_before_signal();
 }
 
-/* As shmemdi_put_far, with a signal. What was sent by RDMA before is completed first, or nothing is
- * sent. */
+/* As shmemdi_put_far, with a signal. If the signal is stored and the team has mixed transport, what
+ * was sent by RDMA on this channel before is completed first, or nothing is sent. */
 SHMEMD_FN int shmemdi_put_signal_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
 				     int64_t *shift)
 {

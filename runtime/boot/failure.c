@@ -12,7 +12,7 @@
 
 #define GOODBYE_NS (2 * SHMEMHI_SECOND)
 
-int shmemhi_send_excuse(int fd, int status, const char *text, uint64_t deadline)
+int shmemhi_send_failure(int fd, int status, const char *text, uint64_t deadline)
 {
 	size_t nbytes = strnlen(text, SHMEMHI_MAX_TEXT - 1);
 	shmemhi_frame_t bye = {.type = SHMEMHI_BYE, .nbytes = nbytes + 1, .arg = (uint64_t)status};
@@ -37,19 +37,20 @@ static void read_to_end(int fd, uint64_t deadline)
 	}
 }
 
-void shmemhi_excuse(int fd, int status, const char *text)
+void shmemhi_report_failure(int fd, int status, const char *text)
 {
 	uint64_t deadline = shmemhi_deadline(GOODBYE_NS);
 
-	if (shmemhi_send_excuse(fd, status, text, deadline) == 0) {
+	if (shmemhi_send_failure(fd, status, text, deadline) == 0) {
 		shutdown(fd, SHUT_WR);
 		read_to_end(fd, deadline);
 	}
 	close(fd);
 }
 
-void shmemhi_connect_excuse(const shmemhi_id_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
-			    const shmemhi_log_t *log, int status, const char *text)
+void shmemhi_connect_and_report(const shmemhi_id_t *id, int pe, int n_pes,
+				const shmemhi_options_t *opt, const shmemhi_log_t *log, int status,
+				const char *text)
 {
 	uint64_t deadline = shmemhi_deadline(opt->boot_timeout_ns);
 	char where[SHMEMHI_ADDR_TEXT_NBYTES];
@@ -61,5 +62,5 @@ void shmemhi_connect_excuse(const shmemhi_id_t *id, int pe, int n_pes, const shm
 	fd = shmemhi_hub_connect(id, &key, pe, n_pes, deadline, log, where, &unused);
 	sodium_memzero(&key, sizeof(key));
 	if (fd >= 0)
-		shmemhi_excuse(fd, status, text);
+		shmemhi_report_failure(fd, status, text);
 }
