@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <cmocka.h>
 #include "mem_faults.h"
@@ -284,6 +285,19 @@ static int count_fds(void)
 	return n;
 }
 
+/* Is there no memory at p, so that an access ends the process? */
+static int is_unmapped(const void *p)
+{
+	int pipe_fds[2], refused;
+
+	if (pipe(pipe_fds) != 0)
+		return 0;
+	refused = write(pipe_fds[1], p, 1) < 0 && errno == EFAULT;
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	return refused;
+}
+
 static int fail_growth_once(shmemh_t *job, int *fault, int at, uint64_t *words)
 {
 	shmemh_heap_info_t before = info_of(job), after;
@@ -298,6 +312,7 @@ static int fail_growth_once(shmemh_t *job, int *fault, int at, uint64_t *words)
 		*fault = 0;
 	after = info_of(job);
 	PE_CHECK(same_info(&before, &after));
+	PE_CHECK(is_unmapped(shmemhi_mem_base(job, job->pe) + after.committed));
 	/* other threads open descriptors meanwhile */
 	PE_CHECK(getpid() == test_pid || count_fds() == fds);
 	if (exchange_data(job, words, 7))
@@ -313,6 +328,7 @@ static int pe_failed_growth(shmemh_t *job)
 	faults_t *f = &per_pe[job->pe];
 	int last = job->pe == job->n_pes - 1;
 	int remote = job->n_pes > 1 && !job->mem->peers[!job->pe].in_process;
+	int creates = remote ? job->pe == job->mem->leader : last;
 	uint64_t *words = NULL;
 	void *p = job;
 	shmemh_heap_info_t before, after;
@@ -320,7 +336,7 @@ static int pe_failed_growth(shmemh_t *job)
 	memset(f, 0, sizeof *f);
 	PE_CHECK(shmemh_malloc(job, 4096, (void **)&words) == SHMEMH_OK);
 	inject(job, f);
-	if (fail_growth_once(job, last ? &f->create : NULL, 1, words) ||
+	if (fail_growth_once(job, creates ? &f->create : NULL, 1, words) ||
 	    fail_growth_once(job, last ? &f->map : NULL, 1, words))
 		return 1;
 	if (remote && (fail_growth_once(job, last ? &f->import : NULL, 1, words) ||
