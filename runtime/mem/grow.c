@@ -235,8 +235,9 @@ static int map_all(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
 	return status;
 }
 
-/* Map the slices of the own PE and its peers in the file of this growth. fd: that file, as the
- * leader sent it, which is closed; on the leader, -1. */
+/* Map the slices of the own PE and its peers in the file of this growth, which the leader has
+ * created. fd: on the others, what they received of it, closed here; -1: the exchange failed.
+ */
 static int map_slices(shmemh_t *job, const shmemhi_growth_t *g, int fd)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -244,10 +245,11 @@ static int map_slices(shmemh_t *job, const shmemhi_growth_t *g, int fd)
 	int status = SHMEMH_OK;
 
 	g->extents[job->pe] = SHMEMHI_EXTENT_NONE;
-	if (fd >= 0) {
+	if (mem->leader != job->pe) {
 		status = mem->backend->import(mem, fd, g->nbytes * (uint64_t)mem->n_slices, &file,
 					      &job->err);
-		close(fd);
+		if (fd >= 0)
+			close(fd);
 	}
 	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++) {
 		shmemhi_extent_t *slice = &g->extents[pe];
@@ -264,28 +266,17 @@ static int map_slices(shmemh_t *job, const shmemhi_growth_t *g, int fd)
 	return status;
 }
 
-/* What this PE maps after an exchange; closes fds. */
-static int map_exchanged(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
-{
-	int leader = job->mem->leader;
-
-	if (leader < 0)
-		return map_all(job, g, fds);
-	if (leader != job->pe && fds[leader] < 0)
-		return SHMEMH_ERR_SYSTEM; /* the exchange has said why */
-	return map_slices(job, g, fds[leader]);
-}
-
 static int share(shmemh_t *job, const shmemhi_growth_t *g)
 {
 	int *fds = malloc((size_t)job->n_pes * sizeof *fds);
+	int leader = job->mem->leader;
 	int status = shmemhi_agree(
 		job, fds ? SHMEMH_OK
 			 : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory"));
 
 	if (status == SHMEMH_OK) {
 		int passed = shmemhi_exchange(job, g->extents[job->pe].fd, fds, &job->err);
-		int mapped = map_exchanged(job, g, fds);
+		int mapped = leader < 0 ? map_all(job, g, fds) : map_slices(job, g, fds[leader]);
 
 		status = passed != SHMEMH_OK ? passed : mapped;
 	}

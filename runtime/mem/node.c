@@ -36,9 +36,9 @@ typedef struct opening {
 	unsigned char *matrix; /* [n_pes][n_pes]: all rows */
 	int *fds;              /* [n_pes] */
 	int *group;            /* [n_pes]: the lowest PE of its node; -1: not found yet */
-	/* Host memory. leader [n_pes]: the lowest PE among those without a group that seem to be on
-	 * the same node; -1: it has a group. split [n_pes]: 1 if those of that leader run in several
-	 * processes. */
+	/* leader [n_pes]: the lowest PE among those without a group that seem to be on the same
+	 * node; -1: it has a group. split [n_pes], by leader: 1 if its PEs run in several
+	 * processes. Both are used for host memory only. */
 	int *leader;
 	unsigned char *split;
 	uint64_t deadline_ns;
