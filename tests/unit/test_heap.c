@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <cmocka.h>
 #include "mem_faults.h"
 #include "mem_job.h"
@@ -422,6 +423,36 @@ static void test_death(void **state)
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .sockets = 1}, pe_death), 0);
 }
 
+/* The process of PE 0, which created the memory of all, ends. */
+static int pe_leader_death(shmemh_t *job)
+{
+	uint64_t deadline = shmemhi_now() + DEADLINE_NS;
+	int *p = NULL;
+
+	PE_CHECK(shmemh_malloc(job, 3u << 20, (void **)&p) == SHMEMH_OK);
+	PE_CHECK(job->mem->leader == 0);
+	p[0] = getpid();
+	p[1] = 40 + job->pe;
+	PE_CHECK(sync_pes(job) == SHMEMH_OK);
+	atomic_store(&job->n_gone, 1);
+	atomic_store(&job->causes[0], SHMEMD_CAUSE_DIED);
+	if (job->pe == 0)
+		_exit(0);
+	while (kill(*(int *)shmemh_ptr(job, p, 0), 0) == 0 && shmemhi_now() < deadline)
+		sched_yield();
+	for (int pe = 0; pe < job->n_pes; pe++)
+		PE_CHECK(((int *)shmemh_ptr(job, p, pe))[1] == 40 + pe);
+	((int *)shmemh_ptr(job, p, 0))[2] = 1;
+	PE_CHECK(shmemh_malloc(job, 64, (void **)&p) == SHMEMH_ERR_PEER && has_text(job, "PE 0"));
+	return 0;
+}
+
+static void test_leader_death(void **state)
+{
+	(void)state;
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 4, .forked = 1}, pe_leader_death), 0);
+}
+
 static int pe_options(shmemh_t *job)
 {
 	void *p = NULL;
@@ -486,7 +517,8 @@ int main(void)
 		cmocka_unit_test(test_mismatch),      cmocka_unit_test(test_exhaustion),
 		cmocka_unit_test(test_not_owned),     cmocka_unit_test(test_zeroed),
 		cmocka_unit_test(test_failed_growth), cmocka_unit_test(test_death),
-		cmocka_unit_test(test_local),         cmocka_unit_test(test_options),
+		cmocka_unit_test(test_leader_death),  cmocka_unit_test(test_local),
+		cmocka_unit_test(test_options),
 	};
 
 	test_pid = getpid();
