@@ -304,7 +304,8 @@ static int ask(client_t *c, const piece_t *pieces, int n, char *errbuf, size_t e
 	int error = 0;
 
 	for (int i = 0; i < n && error == 0; i++)
-		error = shmemhi_send_all(c->fd, pieces[i].bytes, pieces[i].nbytes, deadline);
+		error = (i + 1 < n ? shmemhi_send_first : shmemhi_send_all)(
+			c->fd, pieces[i].bytes, pieces[i].nbytes, deadline);
 	if (error != 0) {
 		pthread_mutex_lock(&c->lock);
 		cut_off(c, strerror(error));

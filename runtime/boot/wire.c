@@ -88,10 +88,10 @@ static int wait_for(int fd, short events, uint64_t deadline)
 	}
 }
 
-ssize_t shmemhi_send_some(int fd, const void *buf, size_t nbytes)
+static ssize_t send_some(int fd, const void *buf, size_t nbytes, int flags)
 {
 	for (;;) {
-		ssize_t n = send(fd, buf, nbytes, MSG_NOSIGNAL);
+		ssize_t n = send(fd, buf, nbytes, flags | MSG_NOSIGNAL);
 
 		if (n >= 0)
 			return n;
@@ -102,12 +102,17 @@ ssize_t shmemhi_send_some(int fd, const void *buf, size_t nbytes)
 	}
 }
 
-int shmemhi_send_all(int fd, const void *buf, size_t nbytes, uint64_t deadline)
+ssize_t shmemhi_send_some(int fd, const void *buf, size_t nbytes)
+{
+	return send_some(fd, buf, nbytes, 0);
+}
+
+static int send_all(int fd, const void *buf, size_t nbytes, uint64_t deadline, int flags)
 {
 	const char *at = buf;
 
 	while (nbytes > 0) {
-		ssize_t n = shmemhi_send_some(fd, at, nbytes);
+		ssize_t n = send_some(fd, at, nbytes, flags);
 		int status;
 
 		if (n < 0)
@@ -119,6 +124,16 @@ int shmemhi_send_all(int fd, const void *buf, size_t nbytes, uint64_t deadline)
 			return status;
 	}
 	return 0;
+}
+
+int shmemhi_send_all(int fd, const void *buf, size_t nbytes, uint64_t deadline)
+{
+	return send_all(fd, buf, nbytes, deadline, 0);
+}
+
+int shmemhi_send_first(int fd, const void *buf, size_t nbytes, uint64_t deadline)
+{
+	return send_all(fd, buf, nbytes, deadline, MSG_MORE);
 }
 
 /* One recv. Returns bytes received, 0 for "not now", minus an errno. */

@@ -24,6 +24,6 @@ int shmemhi_area_open(shmemh_t *job, uint64_t nbytes, shmemhi_area_t *area, shme
 
 void shmemhi_area_close(shmemh_t *job, shmemhi_area_t *area)
 {
-	job->mem->backend->drop(job->mem, &area->extent);
+	job->mem->backend->drop(job->mem, &area->extent, false);
 	job->mem->backend->unreserve(job->mem, &area->range);
 }

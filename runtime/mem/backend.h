@@ -7,6 +7,7 @@
 #ifndef SHMEMHI_MEM_BACKEND_H
 #define SHMEMHI_MEM_BACKEND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/err.h"
 
@@ -26,6 +27,7 @@ typedef struct shmemhi_range {
 typedef struct shmemhi_extent {
 	uint64_t nbytes;
 	uint64_t handle; /* GPU: the driver's handle */
+	uint64_t from;   /* host: where it begins in the file */
 	int fd;          /* shareable descriptor; -1: none, or closed */
 	int held;        /* there is memory to release */
 	int own;         /* created here: PEs of this process use this same mapping */
@@ -51,8 +53,9 @@ typedef struct shmemhi_backend {
 		      shmemhi_err_t *err);
 	/* Map into a reserved range. After a failure nothing is mapped. */
 	int (*map)(struct shmemhi_mem *mem, char *at, shmemhi_extent_t *extent, shmemhi_err_t *err);
-	/* Unmap, close and release all that the extent holds; it is EXTENT_NONE afterwards. */
-	void (*drop)(struct shmemhi_mem *mem, shmemhi_extent_t *extent);
+	/* Unmap, close and release all that the extent holds; it is EXTENT_NONE afterwards.
+	 * keep_range: its address space stays reserved; false: the caller unreserves it next. */
+	void (*drop)(struct shmemhi_mem *mem, shmemhi_extent_t *extent, bool keep_range);
 	int (*zero)(struct shmemhi_mem *mem, char *at, uint64_t nbytes, shmemhi_err_t *err);
 } shmemhi_backend_t;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Every PE gives every connected peer one descriptor. */
+/* Every PE gives every connected peer one message, with a descriptor if it has one to give. */
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>

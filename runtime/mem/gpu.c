@@ -67,8 +67,10 @@ static void unreserve(shmemhi_mem_t *mem, shmemhi_range_t *range)
 	*range = (shmemhi_range_t){0};
 }
 
-static void drop(shmemhi_mem_t *mem, shmemhi_extent_t *extent)
+/* Unmapped address space stays reserved. */
+static void drop(shmemhi_mem_t *mem, shmemhi_extent_t *extent, bool keep_range)
 {
+	(void)keep_range;
 	if (extent->at)
 		mem->cuctx->cuda.mem_unmap((uintptr_t)extent->at, extent->nbytes);
 	shmemhi_extent_close_fd(extent);
@@ -96,7 +98,7 @@ static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_extent_t *extent,
 	status = CHECK(mem, err, "cuMemExportToShareableHandle",
 		       mem->cuctx->cuda.mem_export(&fd, handle, SHMEMHI_CU_HANDLE_POSIX_FD, 0));
 	if (status != SHMEMH_OK)
-		drop(mem, extent);
+		drop(mem, extent, false);
 	else
 		extent->fd = fd;
 	return status;

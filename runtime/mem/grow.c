@@ -154,10 +154,10 @@ int shmemhi_heap_open(shmemh_t *job)
 	return status;
 }
 
-static void drop_growth(shmemh_t *job, shmemhi_growth_t *g)
+static void drop_growth(shmemh_t *job, shmemhi_growth_t *g, bool keep_range)
 {
 	for (int pe = 0; g->extents && pe < job->n_pes; pe++)
-		job->mem->backend->drop(job->mem, &g->extents[pe]);
+		job->mem->backend->drop(job->mem, &g->extents[pe], keep_range);
 	free(g->extents);
 	g->extents = NULL;
 }
@@ -170,7 +170,7 @@ void shmemhi_heap_close(shmemh_t *job)
 	if (heap->committed)
 		shmemhi_asan_allow(job, 0, *heap->committed);
 	while (heap->n_growths > 0)
-		drop_growth(job, &heap->growths[--heap->n_growths]);
+		drop_growth(job, &heap->growths[--heap->n_growths], false);
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		mem->backend->unreserve(mem, &mem->peers[pe].range);
 		mem->peers[pe].base = NULL;
@@ -183,7 +183,8 @@ void shmemhi_heap_close(shmemh_t *job)
 	shmemhi_allocs_close(job);
 }
 
-/* Allocate the bookkeeping of one more growth, and create this PE's memory for it. */
+/* Allocate the bookkeeping of one more growth, and create this PE's memory for it; the leader of
+ * host memory creates that of its whole node. */
 static int create_own(shmemh_t *job, shmemhi_growth_t *g)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -198,7 +199,11 @@ static int create_own(shmemh_t *job, shmemhi_growth_t *g)
 		g->extents[pe] = SHMEMHI_EXTENT_NONE;
 	if (!growths || !g->extents)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory");
-	return mem->backend->create(mem, g->nbytes, &g->extents[job->pe], &job->err);
+	if (mem->leader >= 0 && mem->leader != job->pe)
+		return SHMEMH_OK;
+	return mem->backend->create(
+		mem, mem->leader < 0 ? g->nbytes : g->nbytes * (uint64_t)mem->n_slices,
+		&g->extents[job->pe], &job->err);
 }
 
 static int map_at(shmemh_t *job, int pe, const shmemhi_growth_t *g)
@@ -230,16 +235,48 @@ static int map_all(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
 	return status;
 }
 
+/* Map the slices of the own PE and its peers in the file of this growth, which the leader has
+ * created. fd: on the others, what they received of it, closed here; -1: the exchange failed.
+ */
+static int map_slices(shmemh_t *job, const shmemhi_growth_t *g, int fd)
+{
+	shmemhi_mem_t *mem = job->mem;
+	shmemhi_extent_t file = g->extents[job->pe];
+	int status = SHMEMH_OK;
+
+	g->extents[job->pe] = SHMEMHI_EXTENT_NONE;
+	if (mem->leader != job->pe) {
+		status = mem->backend->import(mem, fd, g->nbytes * (uint64_t)mem->n_slices, &file,
+					      &job->err);
+		if (fd >= 0)
+			close(fd);
+	}
+	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++) {
+		shmemhi_extent_t *slice = &g->extents[pe];
+
+		if (!is_reserved_here(job, pe))
+			continue;
+		*slice = file;
+		slice->nbytes = g->nbytes;
+		slice->from = (uint64_t)mem->peers[pe].slice * g->nbytes;
+		status = mem->backend->map(mem, mem->peers[pe].base + g->offset, slice, &job->err);
+		slice->fd = -1; /* all slices have that of the file */
+	}
+	shmemhi_extent_close_fd(&file);
+	return status;
+}
+
 static int share(shmemh_t *job, const shmemhi_growth_t *g)
 {
 	int *fds = malloc((size_t)job->n_pes * sizeof *fds);
+	int leader = job->mem->leader;
 	int status = shmemhi_agree(
 		job, fds ? SHMEMH_OK
 			 : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "heap: out of memory"));
 
 	if (status == SHMEMH_OK) {
 		int passed = shmemhi_exchange(job, g->extents[job->pe].fd, fds, &job->err);
-		int mapped = map_all(job, g, fds);
+		int mapped = leader < 0 ? map_all(job, g, fds) : map_slices(job, g, fds[leader]);
 
 		status = passed != SHMEMH_OK ? passed : mapped;
 	}
@@ -263,7 +300,7 @@ int shmemhi_grow(shmemh_t *job, uint64_t nbytes)
 		status = job->mem->grown(job, g.offset, g.nbytes);
 	if (status != SHMEMH_OK) {
 		shmemhi_asan_allow(job, g.offset, nbytes);
-		drop_growth(job, &g);
+		drop_growth(job, &g, true);
 		return status;
 	}
 	heap->growths[heap->n_growths++] = g;

@@ -121,7 +121,7 @@ static int map(shmemhi_mem_t *mem, char *at, shmemhi_extent_t *extent, shmemhi_e
 	int status = SHMEMH_OK;
 
 	if (mmap(at, extent->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, extent->fd,
-		 0) == MAP_FAILED) {
+		 (off_t)extent->from) == MAP_FAILED) {
 		int error = errno;
 
 		map_nothing(at, extent->nbytes);
@@ -138,12 +138,14 @@ static int map(shmemhi_mem_t *mem, char *at, shmemhi_extent_t *extent, shmemhi_e
 	return status;
 }
 
-static void drop(shmemhi_mem_t *mem, shmemhi_extent_t *extent)
+static void drop(shmemhi_mem_t *mem, shmemhi_extent_t *extent, bool keep_range)
 {
 	if (extent->at) {
 		if (mem->cuctx)
 			shmemhi_cuctx_unregister(mem->cuctx, extent->at);
-		map_nothing(extent->at, extent->nbytes);
+		/* unreserve unmaps a whole range by one system call. */
+		if (keep_range)
+			map_nothing(extent->at, extent->nbytes);
 	}
 	shmemhi_extent_close_fd(extent);
 	*extent = SHMEMHI_EXTENT_NONE;

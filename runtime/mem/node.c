@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The node: PEs whose memory can be mapped. Equal identities are a guess only: containers may
- * share a boot id but no directory, and GPUs may lack peer access. So each pair of PEs proves it
- * by passing a descriptor and mapping the memory. The connections stay open for growths. */
+ * share a boot id but no directory, and GPUs may lack peer access. So the PEs prove it by passing
+ * descriptors and mapping the memory. The connections stay open for growths.
+ *
+ * GPU memory: every pair connects, because the memory of each GPU has a descriptor of its own, and
+ * some pairs may lack peer access.
+ *
+ * Host memory: the PEs of a node connect to its lowest PE only, the leader. It creates one file for
+ * each growth, with a slice for each PE. With a file and a connection for each pair, n PEs would
+ * open n * n sockets and pass n * n descriptors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -28,7 +35,12 @@ typedef struct opening {
 	unsigned char *row;    /* [n_pes]: 1 for each PE that this PE can connect to, then map */
 	unsigned char *matrix; /* [n_pes][n_pes]: all rows */
 	int *fds;              /* [n_pes] */
-	int *group;            /* [n_pes] */
+	int *group;            /* [n_pes]: the lowest PE of its node; -1: not found yet */
+	/* leader [n_pes]: the lowest PE among those without a group that seem to be on the same
+	 * node; -1: it has a group. split [n_pes], by leader: 1 if its PEs run in several
+	 * processes. Both are used for host memory only. */
+	int *leader;
+	unsigned char *split;
 	uint64_t deadline_ns;
 } opening_t;
 
@@ -48,13 +60,36 @@ static bool is_remote(const shmemh_t *job, int pe)
 	return same_node(job->mem, pe) && !same_process(job->mem, pe);
 }
 
-static bool has_remote(const shmemh_t *job)
+static bool is_on_gpu(const shmemh_t *job)
+{
+	return job->mem->backend->kind == SHMEMH_HEAP_GPU;
+}
+
+/* Does this PE connect to pe? A leader's connections include those of its own process if there
+ * are other processes: all map the same file. */
+static bool meets(const shmemh_t *job, const opening_t *o, int pe)
+{
+	int leader = o->leader[job->pe];
+
+	if (is_on_gpu(job))
+		return is_remote(job, pe);
+	return pe != job->pe && leader >= 0 && o->leader[pe] == leader && o->split[leader] &&
+	       (pe == leader || job->pe == leader);
+}
+
+static bool meets_any(const shmemh_t *job, const opening_t *o)
 {
 	int n = 0;
 
 	for (int pe = 0; pe < job->n_pes; pe++)
-		n += is_remote(job, pe);
+		n += meets(job, o, pe);
 	return n != 0;
+}
+
+/* Does this PE create the memory by which it is proved that others can map it? */
+static bool gives(const shmemh_t *job, const opening_t *o)
+{
+	return meets_any(job, o) && (is_on_gpu(job) || o->leader[job->pe] == job->pe);
 }
 
 /* Can this PE's GPU have peer access to that of pe? If that GPU is not visible, the answer is
@@ -63,7 +98,7 @@ static bool gpu_may_reach(const shmemh_t *job, int pe)
 {
 	const shmemhi_mem_t *mem = job->mem;
 
-	return mem->backend->kind != SHMEMH_HEAP_GPU ||
+	return !is_on_gpu(job) ||
 	       shmemhi_cuctx_p2p(mem->cuctx, &mem->ids[pe].gpu, SHMEMHI_CU_P2P_ACCESS) != 0;
 }
 
@@ -100,11 +135,15 @@ static int alloc_opening(shmemh_t *job, opening_t *o)
 	o->matrix = calloc(n, n);
 	o->fds = calloc(n, sizeof *o->fds);
 	o->group = calloc(n, sizeof *o->group);
+	o->leader = calloc(n, sizeof *o->leader);
+	o->split = calloc(n, 1);
 	for (size_t pe = 0; mem->peers && pe < n; pe++)
 		mem->peers[pe].conn = -1;
 	if (!mem->ids || !mem->peers || !o->meetings || !o->row || !o->matrix || !o->fds ||
-	    !o->group)
+	    !o->group || !o->leader || !o->split)
 		return out_of_memory(job);
+	for (size_t pe = 0; pe < n; pe++)
+		o->group[pe] = -1;
 	return SHMEMH_OK;
 }
 
@@ -115,6 +154,29 @@ static void free_opening(opening_t *o)
 	free(o->matrix);
 	free(o->fds);
 	free(o->group);
+	free(o->leader);
+	free(o->split);
+}
+
+/* Choose the leaders of the PEs that have no group yet. Equal on all PEs. */
+static void choose_leaders(const shmemh_t *job, opening_t *o)
+{
+	const shmemhi_identity_t *ids = job->mem->ids;
+
+	memset(o->split, 0, (size_t)job->n_pes);
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		int first = 0;
+
+		o->leader[pe] = -1;
+		if (o->group[pe] >= 0)
+			continue;
+		while (o->group[first] >= 0 ||
+		       memcmp(ids[first].node, ids[pe].node, SHMEMHI_KEY_NBYTES) != 0)
+			first++; /* at most to pe */
+		o->leader[pe] = first;
+		o->split[first] |=
+			memcmp(ids[first].process, ids[pe].process, SHMEMHI_KEY_NBYTES) != 0;
+	}
 }
 
 static int listen_for_peers(shmemh_t *job, opening_t *o)
@@ -122,7 +184,7 @@ static int listen_for_peers(shmemh_t *job, opening_t *o)
 	shmemhi_mem_t *mem = job->mem;
 	int status = SHMEMH_OK;
 
-	if (has_remote(job)) {
+	if (gives(job, o)) {
 		status = shmemhi_listener_open(&mem->listener, &job->err);
 		memcpy(o->mine.path, mem->listener.path, sizeof o->mine.path);
 		randombytes_buf(o->mine.secret, sizeof o->mine.secret);
@@ -133,7 +195,7 @@ static int listen_for_peers(shmemh_t *job, opening_t *o)
 	return status;
 }
 
-/* Connect to every lower PE of the node; o->row says which connections succeeded. A PE that
+/* Connect to every lower PE that this PE meets; o->row says which connections succeeded. A PE that
  * cannot be reached is not an error: it does not belong to this node. Having no descriptor left
  * is an error: the job would start, but operations to PEs of this node would fail or be sent by
  * RDMA. */
@@ -144,7 +206,7 @@ static int connect_lower(shmemh_t *job, opening_t *o)
 		shmemhi_peer_hello_t hello = {.pe = job->pe};
 		int conn;
 
-		if (!is_remote(job, pe))
+		if (!meets(job, o, pe))
 			continue;
 		memcpy(hello.secret, o->meetings[pe].secret, sizeof hello.secret);
 		conn = shmemhi_fd_connect(o->meetings[pe].path, &hello, o->deadline_ns, &why);
@@ -181,8 +243,7 @@ static int accept_higher(shmemh_t *job, opening_t *o)
 					      "PE: raise ulimit -n");
 		if (conn < 0)
 			break;
-		if (pe > job->pe && pe < job->n_pes && is_remote(job, pe) &&
-		    mem->peers[pe].conn < 0)
+		if (pe > job->pe && pe < job->n_pes && meets(job, o, pe) && mem->peers[pe].conn < 0)
 			mem->peers[pe].conn = conn;
 		else
 			close(conn);
@@ -193,8 +254,10 @@ static int accept_higher(shmemh_t *job, opening_t *o)
 
 static int connect_all(shmemh_t *job, opening_t *o)
 {
-	int status = shmemhi_agree(job, connect_lower(job, o));
+	int status;
 
+	memset(o->row, 0, (size_t)job->n_pes);
+	status = shmemhi_agree(job, connect_lower(job, o));
 	if (status == SHMEMH_OK)
 		status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
 	if (status == SHMEMH_OK)
@@ -214,20 +277,20 @@ static int try_map(shmemhi_mem_t *mem, int fd, shmemhi_err_t *err)
 		status = mem->backend->import(mem, fd, nbytes, &extent, err);
 	if (status == SHMEMH_OK)
 		status = mem->backend->map(mem, range.base, &extent, err);
-	mem->backend->drop(mem, &extent);
+	mem->backend->drop(mem, &extent, false);
 	mem->backend->unreserve(mem, &range);
 	return status;
 }
 
 /* Can this PE map the memory of pe? fd: the descriptor that pe sent; -1: none arrived, for the
  * reason `why`. */
-static bool prove_one(shmemh_t *job, int pe, int fd, shmemhi_err_t why)
+static bool prove_one(shmemh_t *job, const opening_t *o, int pe, int fd, shmemhi_err_t why)
 {
 	int ok = 0;
 
 	if (!gpu_may_reach(job, pe)) {
 		why = (shmemhi_err_t){"no peer access between the GPUs"};
-	} else if (same_process(job->mem, pe)) {
+	} else if (!meets(job, o, pe)) { /* it is in this process */
 		ok = 1;
 	} else if (job->mem->peers[pe].conn < 0) {
 		why = (shmemhi_err_t){"there is no socket between the two: see the warning of the "
@@ -270,7 +333,16 @@ static void close_all(const int *fds, int n)
 			close(fds[i]);
 }
 
-/* Exchange descriptors of one small extent; o->row then says whose memory this PE can map. */
+/* Could this PE map what it has to be able to map of pe? */
+static bool is_proved(shmemh_t *job, const opening_t *o, int pe, shmemhi_err_t why)
+{
+	if (is_on_gpu(job) ? !same_node(job->mem, pe) : o->leader[job->pe] != pe)
+		return false;
+	return prove_one(job, o, pe, o->fds[pe], why);
+}
+
+/* Exchange descriptors of one small extent; o->row then says whose memory this PE can map: of host
+ * memory, whether it can map the leader's. */
 static int prove(shmemh_t *job, opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -278,7 +350,7 @@ static int prove(shmemh_t *job, opening_t *o)
 	shmemhi_err_t why = {""};
 	int status = SHMEMH_OK;
 
-	if (has_remote(job))
+	if (gives(job, o))
 		status = mem->backend->create(mem, mem->heap.granularity, &extent, &job->err);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK) {
@@ -289,10 +361,10 @@ static int prove(shmemh_t *job, opening_t *o)
 	}
 	if (status == SHMEMH_OK) {
 		for (int pe = 0; pe < job->n_pes; pe++)
-			o->row[pe] = same_node(mem, pe) && prove_one(job, pe, o->fds[pe], why);
+			o->row[pe] = is_proved(job, o, pe, why);
 		status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
 	}
-	mem->backend->drop(mem, &extent);
+	mem->backend->drop(mem, &extent, false);
 	return status;
 }
 
@@ -315,21 +387,79 @@ static void form_groups(const unsigned char *matrix, int n, int *group)
 	}
 }
 
-static void set_peers(shmemh_t *job, opening_t *o)
+static void disconnect(shmemhi_peer_t *peer)
+{
+	if (peer->conn >= 0)
+		close(peer->conn);
+	peer->conn = -1;
+}
+
+/* Host memory: the PEs that can map their leader's memory join its group. Returns whether there
+ * are PEs that could not. They form a group of their own, say in another container. */
+static bool join_leaders(const shmemh_t *job, opening_t *o)
+{
+	bool others = false;
+
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		int leader = o->leader[pe];
+
+		if (leader < 0)
+			continue;
+		if (pe == leader || o->matrix[(size_t)pe * (size_t)job->n_pes + (size_t)leader])
+			o->group[pe] = leader;
+		else
+			others = true;
+	}
+	return others;
+}
+
+/* One round for GPU memory; for host memory, until every PE has a group. Each round gives one to
+ * the leaders at least. */
+static int find_groups(shmemh_t *job, opening_t *o)
+{
+	bool others;
+
+	do {
+		int status;
+
+		choose_leaders(job, o);
+		status = listen_for_peers(job, o);
+		if (status == SHMEMH_OK)
+			status = connect_all(job, o);
+		if (status == SHMEMH_OK)
+			status = prove(job, o);
+		if (status != SHMEMH_OK)
+			return status;
+		if (is_on_gpu(job)) {
+			form_groups(o->matrix, job->n_pes, o->group);
+			others = false;
+		} else {
+			others = join_leaders(job, o);
+		}
+	} while (others);
+	return SHMEMH_OK;
+}
+
+static void set_peers(shmemh_t *job, const opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
+	bool split = false;
 
-	form_groups(o->matrix, job->n_pes, o->group);
+	mem->n_slices = 0;
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		shmemhi_peer_t *peer = &mem->peers[pe];
 
 		peer->mapped = o->group[pe] == o->group[job->pe];
 		peer->in_process = peer->mapped && same_process(mem, pe);
-		if (!peer->mapped && peer->conn >= 0) {
-			close(peer->conn);
-			peer->conn = -1;
+		if (peer->mapped) {
+			peer->slice = mem->n_slices++;
+			split |= !peer->in_process;
 		}
 	}
+	mem->leader = split && !is_on_gpu(job) ? o->group[job->pe] : -1;
+	for (int pe = 0; pe < job->n_pes; pe++)
+		if (!mem->peers[pe].mapped || !split)
+			disconnect(&mem->peers[pe]);
 }
 
 int shmemhi_node_open(shmemh_t *job)
@@ -340,11 +470,7 @@ int shmemhi_node_open(shmemh_t *job)
 	if (status == SHMEMH_OK)
 		status = gather_ids(job);
 	if (status == SHMEMH_OK)
-		status = listen_for_peers(job, &o);
-	if (status == SHMEMH_OK)
-		status = connect_all(job, &o);
-	if (status == SHMEMH_OK)
-		status = prove(job, &o);
+		status = find_groups(job, &o);
 	if (status == SHMEMH_OK)
 		set_peers(job, &o);
 	else
@@ -359,8 +485,7 @@ void shmemhi_node_close(shmemh_t *job)
 
 	shmemhi_listener_close(&mem->listener);
 	for (int pe = 0; mem->peers && pe < job->n_pes; pe++)
-		if (mem->peers[pe].conn >= 0)
-			close(mem->peers[pe].conn);
+		disconnect(&mem->peers[pe]);
 	free(mem->peers);
 	free(mem->ids);
 	mem->peers = NULL;

@@ -36,6 +36,7 @@ typedef struct shmemhi_peer {
 	uint64_t given; /* last exchange in which this PE's message was handed to its socket, or
 			   that failed */
 	uint64_t taken; /* last exchange in which its message was received here */
+	int slice;      /* mapped: of the file of a growth (shmemhi_mem_t) */
 	char *base;     /* its heap as seen here */
 	shmemhi_range_t range;
 } shmemhi_peer_t;
@@ -43,7 +44,7 @@ typedef struct shmemhi_peer {
 /* One growth of the heap. */
 typedef struct shmemhi_growth {
 	uint64_t offset;
-	uint64_t nbytes;
+	uint64_t nbytes;           /* of one PE */
 	shmemhi_extent_t *extents; /* [n_pes]: own, and those of mapped peers in other processes */
 } shmemhi_growth_t;
 
@@ -74,6 +75,10 @@ typedef struct shmemhi_mem {
 	shmemhi_identity_t id;  /* own; sent to the others by node_open */
 	shmemhi_identity_t *ids;
 	shmemhi_peer_t *peers; /* [n_pes] */
+	/* Host memory of a node of several processes: the PE that creates one file for the growth
+	 * of all its n_slices PEs, in the order of their numbers. -1: each PE creates its own. */
+	int leader;
+	int n_slices;
 	shmemhi_listener_t listener;
 	uint64_t exchanges; /* descriptor exchanges so far */
 	shmemhi_heap_t heap;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fake_cuda.h"
+#include "mem_faults.h"
 #include "mem_job.h"
 
 /* One device per PE, or one for all. */
@@ -147,6 +148,42 @@ static void test_no_peer_access(void **state)
 	expect_clean();
 }
 
+/* PE 0 cannot map the memory of PE 2, though PE 2 could map PE 0's: both must use the same result.
+ */
+static void break_one(shmemh_t *job)
+{
+	static faults_t per_pe[MAX_PES]; /* must outlive a failed check */
+
+	inject(job, &per_pe[job->pe]);
+	if (job->pe == 0)
+		per_pe[0].import = 2;
+}
+
+static int pe_all_but_2(shmemh_t *job)
+{
+	void *p = NULL;
+
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		int mapped = (pe == 2) == (job->pe == 2);
+
+		PE_CHECK(shmemhi_mem_is_mapped(job, pe) == mapped);
+		PE_CHECK((job->mem->peers[pe].conn >= 0) == (mapped && pe != job->pe));
+	}
+	PE_CHECK(shmemh_malloc(job, 100, &p) == SHMEMH_OK);
+	job->mem->backend = faults_of(job->mem)->real;
+	return 0;
+}
+
+static void test_one_way(void **state)
+{
+	world_kind_t kind = gpu_world(4, 1);
+
+	(void)state;
+	kind.before_node = break_one;
+	assert_int_equal(run_world(&kind, pe_all_but_2), 0);
+	expect_clean();
+}
+
 static int pe_denied(shmemh_t *job)
 {
 	void *p = job;
@@ -283,8 +320,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gpu),       cmocka_unit_test(test_slow_atomics),
 		cmocka_unit_test(test_invisible), cmocka_unit_test(test_no_peer_access),
-		cmocka_unit_test(test_denied),    cmocka_unit_test(test_host),
-		cmocka_unit_test(test_choice),    cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_one_way),   cmocka_unit_test(test_denied),
+		cmocka_unit_test(test_host),      cmocka_unit_test(test_choice),
+		cmocka_unit_test(test_mixed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <cmocka.h>
 #include "mem_faults.h"
 #include "mem_job.h"
@@ -284,6 +286,19 @@ static int count_fds(void)
 	return n;
 }
 
+/* Is there no memory at p, so that an access ends the process? */
+static int is_unmapped(const void *p)
+{
+	int pipe_fds[2], refused;
+
+	if (pipe(pipe_fds) != 0)
+		return 0;
+	refused = write(pipe_fds[1], p, 1) < 0 && errno == EFAULT;
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	return refused;
+}
+
 static int fail_growth_once(shmemh_t *job, int *fault, int at, uint64_t *words)
 {
 	shmemh_heap_info_t before = info_of(job), after;
@@ -298,6 +313,7 @@ static int fail_growth_once(shmemh_t *job, int *fault, int at, uint64_t *words)
 		*fault = 0;
 	after = info_of(job);
 	PE_CHECK(same_info(&before, &after));
+	PE_CHECK(is_unmapped(shmemhi_mem_base(job, job->pe) + after.committed));
 	/* other threads open descriptors meanwhile */
 	PE_CHECK(getpid() == test_pid || count_fds() == fds);
 	if (exchange_data(job, words, 7))
@@ -313,6 +329,7 @@ static int pe_failed_growth(shmemh_t *job)
 	faults_t *f = &per_pe[job->pe];
 	int last = job->pe == job->n_pes - 1;
 	int remote = job->n_pes > 1 && !job->mem->peers[!job->pe].in_process;
+	int creates = remote ? job->pe == job->mem->leader : last;
 	uint64_t *words = NULL;
 	void *p = job;
 	shmemh_heap_info_t before, after;
@@ -320,7 +337,7 @@ static int pe_failed_growth(shmemh_t *job)
 	memset(f, 0, sizeof *f);
 	PE_CHECK(shmemh_malloc(job, 4096, (void **)&words) == SHMEMH_OK);
 	inject(job, f);
-	if (fail_growth_once(job, last ? &f->create : NULL, 1, words) ||
+	if (fail_growth_once(job, creates ? &f->create : NULL, 1, words) ||
 	    fail_growth_once(job, last ? &f->map : NULL, 1, words))
 		return 1;
 	if (remote && (fail_growth_once(job, last ? &f->import : NULL, 1, words) ||
@@ -406,6 +423,36 @@ static void test_death(void **state)
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .sockets = 1}, pe_death), 0);
 }
 
+/* The process of PE 0, which created the memory of all, ends. */
+static int pe_leader_death(shmemh_t *job)
+{
+	uint64_t deadline = shmemhi_now() + DEADLINE_NS;
+	int *p = NULL;
+
+	PE_CHECK(shmemh_malloc(job, 3u << 20, (void **)&p) == SHMEMH_OK);
+	PE_CHECK(job->mem->leader == 0);
+	p[0] = getpid();
+	p[1] = 40 + job->pe;
+	PE_CHECK(sync_pes(job) == SHMEMH_OK);
+	atomic_store(&job->n_gone, 1);
+	atomic_store(&job->causes[0], SHMEMD_CAUSE_DIED);
+	if (job->pe == 0)
+		_exit(0);
+	while (kill(*(int *)shmemh_ptr(job, p, 0), 0) == 0 && shmemhi_now() < deadline)
+		sched_yield();
+	for (int pe = 0; pe < job->n_pes; pe++)
+		PE_CHECK(((int *)shmemh_ptr(job, p, pe))[1] == 40 + pe);
+	((int *)shmemh_ptr(job, p, 0))[2] = 1;
+	PE_CHECK(shmemh_malloc(job, 64, (void **)&p) == SHMEMH_ERR_PEER && has_text(job, "PE 0"));
+	return 0;
+}
+
+static void test_leader_death(void **state)
+{
+	(void)state;
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 4, .forked = 1}, pe_leader_death), 0);
+}
+
 static int pe_options(shmemh_t *job)
 {
 	void *p = NULL;
@@ -470,7 +517,8 @@ int main(void)
 		cmocka_unit_test(test_mismatch),      cmocka_unit_test(test_exhaustion),
 		cmocka_unit_test(test_not_owned),     cmocka_unit_test(test_zeroed),
 		cmocka_unit_test(test_failed_growth), cmocka_unit_test(test_death),
-		cmocka_unit_test(test_local),         cmocka_unit_test(test_options),
+		cmocka_unit_test(test_leader_death),  cmocka_unit_test(test_local),
+		cmocka_unit_test(test_options),
 	};
 
 	test_pid = getpid();

@@ -35,15 +35,36 @@ static void test_two_nodes(void **state)
 	assert_int_equal(run_world(&kind, pe_two_nodes), 0);
 }
 
-/* PEs 2 and 3 seem to be on the node but cannot map the others' memory: they form a node of their
- * own for all PEs. */
+/* Write a word to every mapped PE, and check what they wrote here: no two heaps overlap. */
+static int exchange_words(shmemh_t *job)
+{
+	char all[MAX_PES], mine = 0;
+	int *words = NULL;
+
+	for (int i = 0; i < 2; i++) { /* two growths */
+		PE_CHECK(shmemh_malloc(job, 3u << 20, (void **)&words) == SHMEMH_OK);
+		for (int pe = 0; pe < job->n_pes; pe++)
+			if (shmemhi_mem_is_mapped(job, pe))
+				((int *)shmemh_ptr(job, words, pe))[job->pe] =
+					100 * i + 10 * job->pe + pe + 1;
+		PE_CHECK(shmemhi_allgather(job, &mine, all, 1) == SHMEMH_OK);
+		for (int pe = 0; pe < job->n_pes; pe++)
+			PE_CHECK(words[pe] == (shmemhi_mem_is_mapped(job, pe)
+						       ? 100 * i + 10 * pe + job->pe + 1
+						       : 0));
+	}
+	return 0;
+}
+
+/* PEs 2 and 3 seem to be on the node but cannot map the memory of PE 0, the leader, as in another
+ * container: they form a node of their own for all PEs. */
 static void break_upper(shmemh_t *job)
 {
 	faults_t *f = calloc(1, sizeof *f);
 
 	inject(job, f);
 	if (job->pe >= 2)
-		f->import = 1; /* the first descriptor that it imports: that of PE 0 */
+		f->import = 1; /* in the first round */
 }
 
 static int pe_halves(shmemh_t *job)
@@ -53,6 +74,8 @@ static int pe_halves(shmemh_t *job)
 
 	for (int pe = 0; pe < job->n_pes; pe++)
 		PE_CHECK(shmemhi_mem_is_mapped(job, pe) == near[job->pe][pe]);
+	if (exchange_words(job))
+		return 1;
 	job->mem->backend = f->real;
 	free(f);
 	return 0;
@@ -66,31 +89,30 @@ static void test_unmappable(void **state)
 	assert_int_equal(run_world(&kind, pe_halves), 0);
 }
 
-/* PE 0 cannot map the memory of PE 2, though PE 2 could map PE 0's: both must use the same result.
- */
+/* PE 2 alone cannot map the memory of PE 0. */
 static void break_one(shmemh_t *job)
 {
 	faults_t *f = calloc(1, sizeof *f);
 
 	inject(job, f);
-	if (job->pe == 0)
-		f->import = 2;
+	if (job->pe == 2)
+		f->import = 1;
 }
 
 static int pe_all_but_2(shmemh_t *job)
 {
 	faults_t *f = faults_of(job->mem);
-	void *p = NULL;
 
 	for (int pe = 0; pe < job->n_pes; pe++)
 		PE_CHECK(shmemhi_mem_is_mapped(job, pe) == ((pe == 2) == (job->pe == 2)));
-	PE_CHECK(shmemh_malloc(job, 100, &p) == SHMEMH_OK);
+	if (exchange_words(job))
+		return 1;
 	job->mem->backend = f->real;
 	free(f);
 	return 0;
 }
 
-static void test_one_way(void **state)
+static void test_one_apart(void **state)
 {
 	world_kind_t kind = {.n_pes = 4, .forked = 1, .before_node = break_one};
 
@@ -98,6 +120,36 @@ static void test_one_way(void **state)
 	assert_int_equal(run_world(&kind, pe_all_but_2), 0);
 }
 
+/* Two processes of two PEs each, PEs 0 and 3, 1 and 2. Those of the leader's process map its file,
+ * too. */
+static int process_of(int pe)
+{
+	return pe == 1 || pe == 2;
+}
+
+static void pair_up(shmemh_t *job)
+{
+	job->mem->id.process[0] ^= (unsigned char)process_of(job->pe);
+}
+
+static int pe_of_two(shmemh_t *job)
+{
+	for (int pe = 0; pe < job->n_pes; pe++) {
+		PE_CHECK(shmemhi_mem_is_mapped(job, pe));
+		PE_CHECK(job->mem->peers[pe].in_process == (process_of(pe) == process_of(job->pe)));
+	}
+	return exchange_words(job);
+}
+
+static void test_two_processes(void **state)
+{
+	world_kind_t kind = {.n_pes = 4, .before_node = pair_up};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_of_two), 0);
+}
+
+/* In host memory all other processes connect to PE 0 alone; PEs of one process use no socket. */
 static int pe_same_process(shmemh_t *job)
 {
 	for (int pe = 0; pe < job->n_pes; pe++) {
@@ -105,7 +157,7 @@ static int pe_same_process(shmemh_t *job)
 
 		PE_CHECK(shmemhi_mem_same_gpu(job, pe) == !forked);
 		PE_CHECK((job->mem->peers[pe].range.raw != NULL) == (pe == job->pe));
-		PE_CHECK((job->mem->peers[pe].conn >= 0) == forked);
+		PE_CHECK((job->mem->peers[pe].conn >= 0) == (forked && (pe == 0 || job->pe == 0)));
 	}
 	PE_CHECK(job->mem->peers[job->pe].in_process);
 	return 0;
@@ -120,9 +172,8 @@ static void test_same_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_nodes),
-		cmocka_unit_test(test_unmappable),
-		cmocka_unit_test(test_one_way),
+		cmocka_unit_test(test_two_nodes),    cmocka_unit_test(test_unmappable),
+		cmocka_unit_test(test_one_apart),    cmocka_unit_test(test_two_processes),
 		cmocka_unit_test(test_same_process),
 	};
 
