@@ -169,16 +169,16 @@ static uint32_t find_refused(const char *cqes, uint32_t depth)
 }
 
 /* Is there the CQE of the WQE that ends at this index? The last WQE of each reservation asks for
- * one, and flushed ones have one each. */
-static bool has_cqes(shmemhi_standby_t *s, const shmemhi_link_t *link, uint16_t end,
-		     uint32_t *refused)
+ * one, and flushed ones have one each. -1: the queue cannot be read now. */
+static int has_cqes(shmemhi_standby_t *s, const shmemhi_link_t *link, uint16_t end,
+		    uint32_t *refused)
 {
 	uint32_t depth = s->ib->depth;
 	char *copy = s->ib->has_gpu_queues ? malloc(SHMEMD_QUEUE_RECORD_OFFSET(depth)) : NULL;
 	const char *queue = copy || !s->ib->has_gpu_queues ? read_queue(s, link, copy) : NULL;
 	const char *cqes = queue ? queue + SHMEMD_QUEUE_CQES_OFFSET(depth) : NULL;
 	int64_t last = cqes ? newest(cqes, depth) : -1;
-	bool is_there = end == 0 && last < 0 && queue;
+	int is_there = queue ? end == 0 && last < 0 : -1;
 
 	if (last >= 0) {
 		is_there = end_of(queue, tail_of(cqes, (uint32_t)last), depth) == end;
@@ -191,6 +191,7 @@ static bool has_cqes(shmemhi_standby_t *s, const shmemhi_link_t *link, uint16_t 
 int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uint32_t *refused)
 {
 	shmemhi_link_state_t state;
+	int is_there;
 
 	*refused = 0;
 	if (shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK)
@@ -199,8 +200,9 @@ int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uin
 		e->drain_since = 0; /* posters have rung again: CQEs of those WQEs come now */
 		return 0;
 	}
-	if (has_cqes(s, e->link, state.sw_wqebbs, refused))
-		return 1;
+	is_there = has_cqes(s, e->link, state.sw_wqebbs, refused);
+	if (is_there)
+		return is_there;
 	if (!e->drain_since)
 		e->drain_since = shmemhi_now();
 	return shmemhi_now() - e->drain_since > CQES_LOST_NS;

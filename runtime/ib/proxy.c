@@ -22,12 +22,13 @@
 #include "ib/state.h"
 
 #define SPINS 2000      /* rounds without a new index before the thread sleeps between rounds */
-#define SLEEP_NS 20000L /* one sleep; a doorbell waits at most for this and SLACK_NS */
+#define SLEEP_NS 20000L /* one sleep; a doorbell usually waits at most for this and SLACK_NS */
 #define SLACK_NS 1000UL /* by which the Linux kernel may lengthen sleeps; its default is 50 us */
 
 typedef struct doorbell {
 	const shmemhi_link_t *link;
 	uint32_t rung; /* producer index of the last doorbell */
+	bool has_rung;
 } doorbell_t;
 
 struct shmemhi_proxy {
@@ -55,19 +56,22 @@ static uint64_t doorbell_of(uint32_t index, uint32_t qpn)
 }
 
 /* Write the record and ring the doorbell of one link. Returns false if its producer index has not
- * advanced since the last doorbell. */
+ * advanced since the last doorbell. The word of a path that a channel is switched to begins with 0,
+ * and its first index has the upper half of the channel's index: it may be 2^31 and more. */
 static bool ring(doorbell_t *doorbell)
 {
 	const shmemhi_link_t *link = doorbell->link;
 	uint32_t index = (uint32_t)__atomic_load_n(link->producer, __ATOMIC_ACQUIRE);
 
-	if ((int32_t)(index - doorbell->rung) <= 0)
+	if (index == doorbell->rung ||
+	    (doorbell->has_rung && (int32_t)(index - doorbell->rung) < 0))
 		return false;
 	__atomic_store_n(shmemhi_send_record(link), htobe32(index & 0xffff), __ATOMIC_RELAXED);
 	shmemhi_fence_full();
 	__atomic_store_n((uint64_t *)link->host_doorbell, doorbell_of(index & 0xffff, link->qpn),
 			 __ATOMIC_RELAXED);
 	doorbell->rung = index;
+	doorbell->has_rung = true;
 	return true;
 }
 
@@ -115,8 +119,8 @@ static shmemhi_proxy_t *proxy_new(const shmemhi_ib_t *ib, size_t n_links, size_t
 	proxy->room = n_doorbells;
 	for (size_t i = 0; proxy->doorbells && i < n_links; i++)
 		if (ib->links[i].producer)
-			proxy->doorbells[proxy->n_doorbells++] =
-				(doorbell_t){&ib->links[i], (uint32_t)*ib->links[i].producer};
+			proxy->doorbells[proxy->n_doorbells++] = (doorbell_t){
+				&ib->links[i], (uint32_t)*ib->links[i].producer, false};
 	return proxy;
 }
 
@@ -135,7 +139,8 @@ int shmemhi_proxy_add(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_link_t *lin
 	if (doorbells) {
 		proxy->doorbells = doorbells;
 		proxy->room = room;
-		doorbells[proxy->n_doorbells++] = (doorbell_t){link, (uint32_t)*link->producer};
+		doorbells[proxy->n_doorbells++] =
+			(doorbell_t){link, (uint32_t)*link->producer, false};
 	} else {
 		status = SHMEMH_ERR_NO_MEMORY;
 	}

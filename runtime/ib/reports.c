@@ -168,6 +168,10 @@ static bool next_in_error(shmemhi_standby_t *s, fault_t *f)
 	s->poll_at = (s->poll_at + 1) % shmemhi_n_routes(s);
 	e = s->routes[f->at].current;
 	shmemhi_reap(s, &s->routes[f->at]);
+	if (now >= s->retire_time) {
+		s->retire_time = now + SHMEMHI_SECOND;
+		shmemhi_slots_retire(s);
+	}
 	if (!is_leavable(e) || e->stage != SHMEMHI_IN_RTS ||
 	    shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK ||
 	    state.state != SHMEMHI_QP_ERR)

@@ -114,6 +114,16 @@ static bool is_retired(shmemhi_standby_t *s, shmemhi_slot_t *slot)
 	return true;
 }
 
+/* The comparison holds for the next 2^31 WQEBBs of the channel, so it is made before anybody needs a
+ * slot. */
+void shmemhi_slots_retire(shmemhi_standby_t *s)
+{
+	for (shmemhi_slot_block_t *b = s->blocks; b; b = b->next)
+		for (uint32_t i = 0; i < b->n_slots; i++)
+			if (!b->slots[i].is_busy)
+				(void)is_retired(s, &b->slots[i]);
+}
+
 static shmemhi_slot_t *find(shmemhi_standby_t *s)
 {
 	for (shmemhi_slot_block_t *b = s->blocks; b; b = b->next)

@@ -210,7 +210,7 @@ struct shmemhi_standby {
 	size_t fault_at;                     /* the same for endpoints that must be left */
 	size_t refused_at, n_refused; /* the same for routes with `refused`; how many there are */
 	size_t poll_at;               /* the same for QUERY_QP */
-	uint64_t poll_time;
+	uint64_t poll_time, retire_time;
 	int has_faults; /* look for endpoints that must be left */
 };
 
@@ -246,6 +246,8 @@ void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib);
 /* ib/slots.c: queue memory. take allocates a block if no slot is free; it returns NULL if there is
  * no memory, with a line in s->err. */
 int shmemhi_slots_open(shmemhi_standby_t *s);
+/* Find the slots that no poster uses any more. To be called within 2^31 WQEBBs after a switch. */
+void shmemhi_slots_retire(shmemhi_standby_t *s);
 bool shmemhi_slots_have_one(shmemhi_standby_t *s);
 shmemhi_slot_t *shmemhi_slot_take(shmemhi_standby_t *s, size_t column);
 void shmemhi_slots_close(shmemhi_standby_t *s, bool is_in_use);

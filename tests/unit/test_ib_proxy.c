@@ -158,6 +158,21 @@ static void index_never_decreases(void **state)
 	expect_rung(0, 101);
 }
 
+/* The first index of a path after a switch, when the channel's index is 2^31 and more. */
+static void first_index_of_a_late_path(void **state)
+{
+	(void)state;
+	open_proxy();
+	t.producers[0] = 0x80000010;
+	assert_int_equal(step(), 1);
+	expect_rung(0, 0x10);
+	t.producers[0] = 0x8000000f;
+	assert_int_equal(step(), 0);
+	t.producers[0] = 0x80000011;
+	assert_int_equal(step(), 1);
+	expect_rung(0, 0x11);
+}
+
 static void only_advanced_links_are_rung(void **state)
 {
 	(void)state;
@@ -260,11 +275,17 @@ static void no_thread_where_a_scheduler_drives(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(record_and_doorbell),          TEST(index_wraps),
-		TEST(producers_start_anywhere),     TEST(index_never_decreases),
-		TEST(only_advanced_links_are_rung), TEST(links_that_the_gpu_rings),
-		TEST(no_links_for_the_proxy),       TEST(record_comes_first),
-		TEST(thread_rings_and_ends),        TEST(no_thread_where_a_scheduler_drives),
+		TEST(record_and_doorbell),
+		TEST(index_wraps),
+		TEST(producers_start_anywhere),
+		TEST(index_never_decreases),
+		TEST(first_index_of_a_late_path),
+		TEST(only_advanced_links_are_rung),
+		TEST(links_that_the_gpu_rings),
+		TEST(no_links_for_the_proxy),
+		TEST(record_comes_first),
+		TEST(thread_rings_and_ends),
+		TEST(no_thread_where_a_scheduler_drives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

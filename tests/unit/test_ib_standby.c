@@ -374,6 +374,37 @@ static void no_memory_for_queues(void **state)
 	free(standby.blocks);
 }
 
+/* Slots are looked at regularly, also if nobody needs one (test_ib_slots). */
+static void slots_are_looked_at(void **state)
+{
+	shmemhi_slot_block_t *block = calloc(1, sizeof *block + sizeof block->slots[0]);
+	shmemd_channel_t channel = {.ready = SHMEMD_READY_WORD(101, 0, 0)};
+	struct {
+		shmemd_faults_t head;
+		uint64_t words[2];
+	} faults = {0};
+	struct shmemhi_mem mem = {0};
+	shmemhi_switch_event_t event;
+	shmemhi_fault_cause_t cause;
+	uint32_t k;
+	int pe;
+
+	(void)state;
+	assert_non_null(block);
+	job.mem = &mem;
+	set_up_ports();
+	block->n_slots = 1;
+	block->slots[0] = (shmemhi_slot_t){.channel = &channel, .retired = 100};
+	standby.blocks = block;
+	standby.faults = &faults.head;
+	routes[0].current = routes[1].current = routes[1].used;
+	assert_false(shmemhi_next_fault(&standby, &pe, &k, &event, &cause));
+	assert_null(block->slots[0].channel);
+	free(block);
+	standby.blocks = NULL;
+	job.mem = NULL;
+}
+
 static uint32_t hw_wqebbs;
 
 static int query_in_error(struct mlx5dv_devx_obj *obj, const void *in, size_t in_nbytes, void *out,
@@ -529,6 +560,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(refresh_of_a_port, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_memory_for_queues, setup, teardown),
 		cmocka_unit_test_setup_teardown(drain_that_begins_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(slots_are_looked_at, setup, teardown),
 		cmocka_unit_test_setup_teardown(service_that_cannot_be_launched, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_that_waits_for_the_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(orders_that_follow_each_other, setup, teardown),

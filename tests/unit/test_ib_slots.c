@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Queue memory of earlier paths (ib/slots.c), and the CQEs in it (ib/endpoint.c). No NIC, no GPU:
+ * the functions that query a queue pair and read GPU memory are replaced. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "cuda/ctx.h"
+#include "ib/prm.h"
+#include "ib/standby.h"
+#include "mem/state.h"
+
+static struct shmemhi_mem mem;
+static shmemh_t job = {.mem = &mem};
+static shmemhi_ib_t ib;
+static shmemhi_standby_t standby = {.job = &job, .ib = &ib};
+
+/* A slot is looked at before the channel's index has gone so far that the comparison with `retired`
+ * turns round. */
+static void slot_of_a_busy_channel(void **state)
+{
+	shmemhi_slot_block_t *block = calloc(1, sizeof *block + sizeof block->slots[0]);
+	shmemd_channel_t channel = {.ready = SHMEMD_READY_WORD(99, 0, 0)};
+
+	(void)state;
+	assert_non_null(block);
+	block->n_slots = 1;
+	block->slots[0] = (shmemhi_slot_t){.channel = &channel, .retired = 100};
+	standby.blocks = block;
+	shmemhi_slots_retire(&standby);
+	assert_false(shmemhi_slots_have_one(&standby));
+	channel.ready = SHMEMD_READY_WORD(101, 0, 0);
+	shmemhi_slots_retire(&standby);
+	channel.ready = SHMEMD_READY_WORD(0x80000100, 0, 0);
+	assert_true(shmemhi_slots_have_one(&standby));
+	free(block);
+	standby.blocks = NULL;
+}
+
+static int query_drained(struct mlx5dv_devx_obj *obj, const void *in, size_t in_nbytes, void *out,
+			 size_t out_nbytes)
+{
+	(void)obj, (void)in, (void)in_nbytes, (void)out_nbytes;
+	shmemhi_prm_put(out, SHMEMHI_QPC_HW_SQ_WQEBB_COUNTER, 3);
+	shmemhi_prm_put(out, SHMEMHI_QPC_SW_SQ_WQEBB_COUNTER, 3);
+	return 0;
+}
+
+static shmemhi_cu_result_t no_context(shmemhi_cu_context_t context)
+{
+	(void)context;
+	return 2;
+}
+
+static shmemhi_cu_result_t name_of_error(shmemhi_cu_result_t error, const char **name)
+{
+	(void)error;
+	*name = "CUDA_ERROR_INVALID_CONTEXT";
+	return 0;
+}
+
+/* CQEs that cannot be read are not taken for CQEs that are missing: a request that the responder
+ * refused might be among them, and would be repeated on the next path. */
+static void queue_that_cannot_be_read(void **state)
+{
+	shmemhi_cuctx_t cuctx = {
+		.cuda = {.ctx_push_current = no_context, .get_error_name = name_of_error}};
+	shmemhi_endpoint_t e = {.link = &e.own, .drain_since = 1}; /* long ago */
+	uint32_t refused;
+
+	(void)state;
+	mem.cuctx = &cuctx;
+	ib.depth = SHMEMD_MIN_DEPTH;
+	ib.has_gpu_queues = 1;
+	ib.lib.obj_query = query_drained;
+	assert_int_equal(shmemhi_endpoint_is_drained(&standby, &e, &refused), -1);
+	mem.cuctx = NULL;
+	ib.has_gpu_queues = 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slot_of_a_busy_channel),
+		cmocka_unit_test(queue_that_cannot_be_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
