@@ -9,11 +9,11 @@
 #include "fault/cause.h"
 #include "fault/parts.h"
 
-/* PREPARE is tried again after the first, then after an eighth more each time, at most after the
- * last. */
+/* PREPARE is tried again after RETRY_NS; each delay is an eighth longer than the one before it, and
+ * at most RETRY_MAX_NS. */
 #define RETRY_NS SHMEMHI_MS
 #define RETRY_MAX_NS (256 * SHMEMHI_MS)
-#define MOST_IDLE_NS (10 * SHMEMHI_SECOND) /* before a path fails without an answer */
+#define MOST_IDLE_NS (10 * SHMEMHI_SECOND) /* a path that failed without an answer: see core.h */
 #define MAX_LOUD 8                         /* refused events that are logged */
 
 static int is_idle(const shmemhi_fault_channel_t *c)

@@ -82,7 +82,9 @@ struct shmemhi_fault_core {
 	int n_fencing;                     /* ends that are fencing */
 	int n_gone;                        /* when is_dead was brought up to date */
 	uint64_t now;
-	uint64_t idle_ns;   /* a path that fails without an answer may have run for so long */
+	/* A path that ran for less than this before its requests got no answer counts as never having
+	 * worked: the time of give-up goes on. */
+	uint64_t idle_ns;
 	uint64_t n_orders;  /* order_place of the next one */
 	int64_t ordering;   /* channel whose order the device has; -1: none */
 	uint32_t n_refused; /* events of the transport that are no reason for anything */

@@ -6,8 +6,8 @@
  * the heap and one of host memory, with one CQE.
  *
  * A port that is down may not pass packets to itself. Then DUMPs take their place: reads of local
- * memory that need no network. What the responder accepted before its queue pair was stopped is on
- * its way to memory by then, since the command that stops it ends after that. */
+ * memory that need no network. This relies on 2ERR_QP to end only after the NIC has issued the
+ * writes of all requests that the queue pair had accepted. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>

@@ -180,7 +180,7 @@ int shmemhi_ib_ready(shmemh_t *job, const shmemd_ctx_t *ctx)
 	if (!ib || !ib->standby)
 		return SHMEMH_OK;
 	open_service(ib->standby, ctx);
-	/* The emulator steps the agent as one of its own threads. */
+	/* In the emulator with all PEs in one process no agent runs (DESIGN.md). */
 	if (shmemhi_ib_is_emulated(ib))
 		return SHMEMH_OK;
 	status = shmemhi_resolver_start(ib->standby);

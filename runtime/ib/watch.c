@@ -128,10 +128,10 @@ static const struct {
 } qp_kinds[] = {
 	{EQE_WQ_ACCESS, "from",
 	 "refused a request of that PE (WQ_ACCESS): unknown key, or an address outside its memory; "
-	 "it is dead in both directions"},
+	 "it is in ERR, in both directions"},
 	{EQE_WQ_INVALID, "from",
-	 "refused a request of that PE (WQ_INVAL_REQ): operation, length or alignment; it is dead "
-	 "in both directions"},
+	 "refused a request of that PE (WQ_INVAL_REQ): operation, length or alignment; "
+	 "it is in ERR, in both directions"},
 	{EQE_WQ_CATAS, "to", "failed (WQ_CATAS): the NIC cannot use its queue any more"},
 };
 

@@ -13,8 +13,8 @@
  * where `path` has the base.
  *
  * The completion queue is a ring of as many CQEs as the send queue has WQEBBs, overrun ignored. It
- * is not a collapsed one, in which the CQEs of flushed WQEs overwrite the one with the cause (after
- * 59 us, by the measurements of others on a ConnectX-6). It cannot overrun: a CQE belongs to a WQE
+ * is not a collapsed one, in which the CQEs of flushed WQEs overwrite the one with the cause (tens
+ * of microseconds later). It cannot overrun: a CQE belongs to a WQE
  * whose WQEBB is not reused before the CQE was read.
  *
  * The path of a channel (queue pair, queue memory, doorbell register, column of keys) has an epoch.
@@ -29,9 +29,9 @@
  * of the epoch that `ready` has, and moves what it wrote for an older one. The reservation word's
  * epoch is moved on as well; if no poster has the turn, before everything else: a poster whose
  * reservation has a newer epoch than its line loads the line again. CQEs are numbered from 0 on
- * each path, and a number is compared together with its epoch. If the doorbell of a queue pair that
- * the host has stopped is rung, its WQEs are flushed and remain in the queue, so posters need not
- * know of a fault. Posters use the memory of the old queue until `ready` has reached what was
+ * each path, and a number is compared together with its epoch. A doorbell for a queue pair in ERR makes
+ * the NIC write flush-error CQEs and leaves the WQEs in memory, so posters need not check for a
+ * fault. Posters use the memory of the old queue until `ready` has reached what was
  * reserved before the switch. */
 #ifndef SHMEMD_ABI_QUEUE_H
 #define SHMEMD_ABI_QUEUE_H
@@ -125,7 +125,9 @@
  * its stand-by. Each end of a path uses one of its two. A transfer is cut alike on both.
  * Addresses in WQEs are offsets from the heap's start, on all PEs; of bounce buffers, as here. */
 typedef struct shmemd_key {
-	uint32_t key[2]; /* big-endian: lkey, by SHMEMD_PATH_COLUMN; rkey, by _PEER_COLUMN */
+	/* Big-endian; [0] of the home port, [1] of the stand-by. In the rows of this PE an lkey, chosen
+	 * by SHMEMD_PATH_COLUMN; in those of another PE an rkey, by SHMEMD_PATH_PEER_COLUMN. */
+	uint32_t key[2];
 	uint32_t n_more; /* granules after this one that the same memory region covers */
 	uint32_t reserved;
 } shmemd_key_t;

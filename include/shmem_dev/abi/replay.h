@@ -37,7 +37,7 @@ typedef struct shmemd_switch_order {
 	 * the thread that carries the order out fills it in. A path with a status
 	 * (SHMEMD_PATH_FAILED) ends the channel instead; the rest does not count. */
 	uint64_t path;
-	uint64_t queue; /* its doorbell record is `start`, all its CQEs SHMEMD_CQE_INVALID */
+	uint64_t queue; /* the host has set its doorbell record to `start`, its CQEs to invalid */
 	uint64_t doorbell;
 	uint32_t k, world_pe; /* which channel */
 	uint32_t start;       /* the new queue pair's index of its first WQEBB */

@@ -32,8 +32,10 @@
  *   path. A poster that waits for space switches only in its turn, and the turn is this poster's
  *   (tests/models, HELP_ADDS, HELP_UNSEEN, NO_RESV_EPOCH).
  *
- *   A helper and a new poster. `rung` is unlocked before `ready` has the new epoch: as soon as it
- *   has, the poster may publish and another thread may lock `rung` (tests/models, UNLOCK_LATE).
+ *   A helper and a new poster. The helper unlocks `rung` before it stores the new epoch to `ready`.
+ *   Otherwise the poster, which that store lets go on, could publish without RUNG, another thread
+ *   could lock `rung`, and the helper's unlock would release the lock of that thread (tests/models,
+ *   UNLOCK_LATE).
  *
  *   A waiter that has the number of its CQE. The number is of one path: the tag of the queue in
  *   which the waiter looks is compared with that of the path word, loaded after the CQE, and the

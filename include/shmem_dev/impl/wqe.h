@@ -171,8 +171,9 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 }
 
 /* The 8 bytes of a doorbell that covers all WQEBBs before `index`: index and queue pair number, as
- * the first words of a control segment have them. The NIC uses the index only without a doorbell
- * record: in memory index << 8, then QPN << 8. */
+ * the first words of a control segment have them. In memory: index << 8, then QPN << 8. With a
+ * doorbell record the NIC takes the record, or this index if it is further ahead; without one,
+ * this. */
 SHMEMD_FN uint64_t shmemdi_doorbell(uint64_t index, uint32_t qpn_be)
 {
 	uint32_t first = shmemd_arch_bswap32((uint32_t)(index & 0xffff) << 8);
