@@ -29,12 +29,12 @@ static int exchange(shmemhi_far_t *far, const void *mine, void *theirs, size_t n
 					 sizeof far->why.text);
 		if (status != SHMEMH_OK) {
 			far->is_lost = true;
-			return shmemhi_fail(err, status, "%.400s", far->why.text);
+			return shmemhi_fail(err, status, "self-test: %.400s", far->why.text);
 		}
 		if (theirs)
 			memcpy((char *)theirs + at, far->shares + (boot->pe == 0 ? n : 0), n);
 	}
-	return far->is_lost ? shmemhi_fail(err, SHMEMH_ERR_PEER, "%.400s", far->why.text)
+	return far->is_lost ? shmemhi_fail(err, SHMEMH_ERR_PEER, "self-test: %.400s", far->why.text)
 			    : SHMEMH_OK;
 }
 

@@ -38,31 +38,35 @@ static void find_firmwares(run_t *run)
 	}
 }
 
-/* "mlx5_0:1"; of two PEs "host-a mlx5_0:1". */
-static void name_end(const run_t *run, const shmemhi_far_hello_t *pe,
-		     const shmemhi_open_port_t *nic, char *name)
-{
-	snprintf(name, NAME_NBYTES, "%.63s%s%.63s:%d", run->rig.far ? pe->host : "",
-		 run->rig.far ? " " : "", nic->name, nic->port);
-}
-
-static void name_near(const run_t *run, int port, char *name)
-{
-	name_end(run, &run->far.mine, &run->rig.ports.ports[port].nic, name);
-}
-
-static void name_remote(const run_t *run, int port, char *name)
+/* "mlx5_0:1"; of two PEs "PE 0 host-a mlx5_0:1". */
+static void name_end(const run_t *run, int pe, const char *host, const shmemhi_open_port_t *nic,
+		     char *name)
 {
 	if (run->rig.far)
-		name_end(run, &run->far.peer, &run->far.nics[port], name);
+		snprintf(name, NAME_NBYTES, "PE %d %.63s %.63s:%d", pe, host, nic->name, nic->port);
 	else
-		name_near(run, port, name);
+		snprintf(name, NAME_NBYTES, "%.63s:%d", nic->name, nic->port);
 }
 
-static void print_port(const run_t *run, const char *pe, const char *name, int is_ethernet,
+/* A port at end a of a pair. */
+static void name_a(const run_t *run, int port, char *name)
+{
+	name_end(run, 0, run->far.mine.host, &run->rig.ports.ports[port].nic, name);
+}
+
+/* A port at end b. */
+static void name_b(const run_t *run, int port, char *name)
+{
+	if (run->rig.far)
+		name_end(run, 1, run->far.peer.host, &run->far.nics[port], name);
+	else
+		name_a(run, port, name);
+}
+
+static void print_port(const run_t *run, const char *name, int is_ethernet,
 		       const shmemhi_firmware_t *f)
 {
-	fprintf(run->out, "%s%-12s %s, vendor 0x%04x, part %u, firmware %s\n", pe, name,
+	fprintf(run->out, "%-12s %s, vendor 0x%04x, part %u, firmware %s\n", name,
 		is_ethernet ? "RoCE v2" : "InfiniBand", f->vendor, f->part, f->version);
 }
 
@@ -71,13 +75,12 @@ static void print_ports(const run_t *run)
 	char name[NAME_NBYTES];
 
 	for (int i = 0; i < (int)run->rig.ports.n; i++) {
-		name_near(run, i, name);
-		print_port(run, run->rig.far ? "PE 0  " : "", name,
-			   run->rig.ports.ports[i].nic.is_ethernet, &run->firmwares[i]);
+		name_a(run, i, name);
+		print_port(run, name, run->rig.ports.ports[i].nic.is_ethernet, &run->firmwares[i]);
 	}
 	for (int i = 0; run->rig.far && i < run->far.peer.n_ports; i++) {
-		name_remote(run, i, name);
-		print_port(run, "PE 1  ", name, run->far.nics[i].is_ethernet,
+		name_b(run, i, name);
+		print_port(run, name, run->far.nics[i].is_ethernet,
 			   &run->far.peer.ports[i].firmware);
 	}
 	fprintf(run->out, "\n");
@@ -152,16 +155,16 @@ static void note_row(run_t *run, int row, int a, int b, int verdict)
 static void print_row(const run_t *run, int row, const shmemhi_outcome_t *worst, int pair)
 {
 	const shmemhi_selftest_row_t *r = &run->rows[row];
-	char name_a[NAME_NBYTES] = "", name_b[NAME_NBYTES] = "";
+	char near[NAME_NBYTES], remote[NAME_NBYTES];
 	int a, b;
 
 	ports_of_pair(run, pair, &a, &b);
-	name_near(run, a, name_a);
-	name_remote(run, b, name_b);
+	name_a(run, a, near);
+	name_b(run, b, remote);
 	fprintf(run->out, "%-16s %-11s  %s", r->name, shmemhi_verdict_word(worst->verdict),
 		r->what);
 	if (worst->verdict == SHMEMHI_FAIL)
-		fprintf(run->out, "\n    %s -> %s: %s\n    then: %s\n", name_a, name_b, worst->text,
+		fprintf(run->out, "\n    %s -> %s: %s\n    then: %s\n", near, remote, worst->text,
 			r->otherwise);
 	else
 		fprintf(run->out, worst->text[0] ? " (%s)\n" : "\n", worst->text);
@@ -256,18 +259,19 @@ static void describe(run_t *run, int status)
 static int check_pairs(run_t *run, shmemhi_err_t *err)
 {
 	for (int pair = 0; pair < n_pairs(run); pair++) {
-		char name_a[NAME_NBYTES], name_b[NAME_NBYTES];
+		char near[NAME_NBYTES], remote[NAME_NBYTES];
 		int a, b;
 
 		ports_of_pair(run, pair, &a, &b);
 		if (run->rig.ports.ports[a].nic.is_ethernet == run->far.nics[b].is_ethernet)
 			continue;
-		name_near(run, a, name_a);
-		name_remote(run, b, name_b);
-		return shmemhi_fail(err, SHMEMH_ERR_MISMATCH,
-				    "self-test: one of %s and %s is RoCE, the other InfiniBand: "
-				    "name ports of one network with --nics",
-				    name_a, name_b);
+		name_a(run, a, near);
+		name_b(run, b, remote);
+		return shmemhi_fail(
+			err, SHMEMH_ERR_MISMATCH,
+			"self-test: %s is %s, %s is not: name ports of one network with "
+			"--nics",
+			near, run->far.nics[b].is_ethernet ? "InfiniBand" : "RoCE", remote);
 	}
 	return SHMEMH_OK;
 }

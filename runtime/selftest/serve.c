@@ -143,6 +143,7 @@ int shmemhi_far_serve(shmemhi_rig_t *rig, shmemhi_far_t *far, shmemhi_far_verdic
 		if (status != SHMEMH_OK)
 			break;
 		rig->err.text[0] = '\0';
+		rig->err.text[0] = '\0'; /* of an earlier request */
 		m.status = carry_out(&s, &m);
 		snprintf(m.text, sizeof m.text, "%.190s", rig->err.text);
 		status = shmemhi_far_reply(far, &m, s.payload, err);
