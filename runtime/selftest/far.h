@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The self-test over two machines. PE 0 runs the rows, with end a of each pair; PE 1 has end b and
- * does what PE 0 asks for: a request and a reply at a time, by the bootstrap of the job. A request
- * ends with an error if the other PE dies or does not answer within SHMEMH_BOOT_TIMEOUT. */
+/* The self-test over two machines. PE 0 runs the rows and has end a of each pair; PE 1 has end b and
+ * carries out requests of PE 0, one at a time. Requests and replies go by the bootstrap of the job.
+ * They fail if the other PE dies or does not answer within SHMEMH_BOOT_TIMEOUT. */
 #ifndef SHMEMHI_SELFTEST_FAR_H
 #define SHMEMHI_SELFTEST_FAR_H
 
@@ -10,7 +10,7 @@
 #include "fault/results.h"
 #include "selftest/rig.h"
 
-/* A port, as its PE describes it to the other one. */
+/* A port of a PE, for the other one. */
 typedef struct shmemhi_far_port {
 	shmemhi_port_info_t info;
 	char name[64];
@@ -19,7 +19,7 @@ typedef struct shmemhi_far_port {
 	shmemhi_firmware_t firmware;
 } shmemhi_far_port_t;
 
-/* What a PE tells the other one before the first request. */
+/* What the PEs exchange before the first request. */
 typedef struct shmemhi_far_hello {
 	int32_t status; /* not SHMEMH_OK: that PE cannot take part, and text says why */
 	int32_t n_ports;
@@ -39,7 +39,7 @@ typedef struct shmemhi_far {
 	shmemhi_err_t why;
 } shmemhi_far_t;
 
-/* What PE 1 is asked for. */
+/* Requests of PE 0. */
 enum shmemhi_far_op {
 	SHMEMHI_FAR_OPEN,        /* port: memory for end b on that port */
 	SHMEMHI_FAR_CREATE,      /* its CQ and queue pair, in place of old ones; reply: name */
@@ -92,7 +92,7 @@ void shmemhi_far_free(shmemhi_far_t *far);
 int shmemhi_far_call(shmemhi_far_t *far, shmemhi_far_message_t *m, const void *out, void *in,
 		     shmemhi_err_t *err);
 
-/* PE 1: do what PE 0 asks for, until its last request, which fills verdicts.
+/* PE 1: carry out requests of PE 0, until its last one, which fills verdicts.
  * Returns  SHMEMH_OK; a failure of the bootstrap. */
 int shmemhi_far_serve(shmemhi_rig_t *rig, shmemhi_far_t *far, shmemhi_far_verdicts_t *verdicts,
 		      shmemhi_err_t *err);

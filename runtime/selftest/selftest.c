@@ -229,7 +229,7 @@ static void keep(const run_t *run, const shmemhi_far_verdicts_t *verdicts, FILE 
 
 /* ---- two PEs ---- */
 
-/* What this PE says of itself: its ports, or why it cannot take part. */
+/* Fill in what the other PE needs: the ports of this one, or why it cannot take part. */
 static void describe(run_t *run, int status)
 {
 	shmemhi_far_hello_t *mine = &run->far.mine;

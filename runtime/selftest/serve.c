@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* PE 1 of a self-test over two machines: it has end b of the pair, and does what PE 0 asks for. */
+/* PE 1 of a self-test over two machines: it has end b of the pair, and carries out requests of
+ * PE 0. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,6 @@ int shmemhi_far_serve(shmemhi_rig_t *rig, shmemhi_far_t *far, shmemhi_far_verdic
 		status = shmemhi_far_receive(far, &m, s.payload, SHMEMHI_RIG_NBYTES, err);
 		if (status != SHMEMH_OK)
 			break;
-		rig->err.text[0] = '\0';
 		rig->err.text[0] = '\0'; /* of an earlier request */
 		m.status = carry_out(&s, &m);
 		snprintf(m.text, sizeof m.text, "%.190s", rig->err.text);
