@@ -5,7 +5,7 @@
 # pass, but for those that need both ends in one process. Then, for each ROW, the adapter of PE 1
 # alone breaks the rule of that name: that row fails and no other. --near ROW: the row is about the
 # NIC of PE 0, so that a rule that PE 1 breaks makes no row fail. Then what cannot go on, with one
-# line: PE 1 is killed, has no such NIC, or there are three PEs.
+# line: PE 1 is killed, has no such NIC or NICs of another network, or there are three PEs.
 # Usage: two.sh [--netns] SHMEM_INFO SHMEM_LAUNCH ADAPTER [[--near] ROW...]
 # --netns: each PE in a network namespace of its own, with NICs that only see each other's. Exits
 # with 77 if there is no right to make them.
@@ -110,6 +110,10 @@ grep -q ' write pass' "$out/results.0" || complain "PE 0 has not kept what was t
 # shellcheck disable=SC2016 # for the PE's shell
 expect '^shmem-info: self-test: PE 1 (.*): .* there is no such NIC' '
 	[ "$SHMEMH_PE" = 0 ] || set -- "$@" --nics mlx5_7
+	exec "$@" --save "$out/results"'
+# shellcheck disable=SC2016 # for the PE's shell
+expect '^shmem-info: self-test: PE 0 .* is RoCE, PE 1 .* is not: name ports of one network' '
+	[ "$SHMEMH_PE" = 0 ] || export MLX5SW_LINK=infiniband
 	exec "$@" --save "$out/results"'
 # shellcheck disable=SC2016 # for the PE's shell
 [ -n "$netns" ] || expect '^shmem-info: self-test: the job has 3 PEs: start 2' '
