@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The self-test over two machines. PE 0 runs the rows and has end a of each pair; PE 1 has end b and
- * carries out requests of PE 0, one at a time. Requests and replies go by the bootstrap of the job.
- * They fail if the other PE dies or does not answer within SHMEMH_BOOT_TIMEOUT. */
+/* The self-test over two machines. PE 0 runs the rows and has end a of each pair; PE 1 has end b
+ * and carries out requests of PE 0, one at a time. Requests and replies go by the bootstrap of the
+ * job. They fail if the other PE dies or does not answer within SHMEMH_BOOT_TIMEOUT. */
 #ifndef SHMEMHI_SELFTEST_FAR_H
 #define SHMEMHI_SELFTEST_FAR_H
 

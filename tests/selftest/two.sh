@@ -71,7 +71,8 @@ complain() {
 # A verdict on what the responder does is kept by PE 1 alone, one on the requester by PE 0.
 if ! selftest none || [ "$(rows 'cannot tell')" != "$local_only" ]; then
 	complain "a row does not pass between two PEs:"
-elif [ "$(kept 0)" != "dump pass;write pass;" ] || [ "$(kept 1)" != "prefix pass;write pass;" ]; then
+elif [ "$(kept 0)" != "dump pass;write pass;" ] ||
+	[ "$(kept 1)" != "prefix pass;write pass;" ]; then
 	complain "the PEs keep other results: $(cat "$out"/results.*)"
 fi
 n_rows=0
@@ -113,7 +114,7 @@ expect '^shmem-info: self-test: PE 1 (.*): .* there is no such NIC' '
 	exec "$@" --save "$out/results"'
 # shellcheck disable=SC2016 # for the PE's shell
 expect '^shmem-info: self-test: PE 0 .* is RoCE, PE 1 .* is not: name ports of one network' '
-	[ "$SHMEMH_PE" = 0 ] || export MLX5SW_LINK=infiniband
+	[ "$SHMEMH_PE" = 0 ] || export MLX5SW_LINK=infiniband MLX5SW_FABRIC="shm:two-$$"
 	exec "$@" --save "$out/results"'
 # shellcheck disable=SC2016 # for the PE's shell
 [ -n "$netns" ] || expect '^shmem-info: self-test: the job has 3 PEs: start 2' '
