@@ -44,4 +44,15 @@ int shmemhi_boot_torch(const shmemhi_options_t *opt, const shmemhi_log_t *log, s
 /* A job of one PE. Cannot fail. */
 void shmemhi_boot_self(shmemh_boot_t *boot);
 
+/* boot_tcp for the numbers of a program or of the environment.
+ * Returns  as boot_tcp; ERR_ARGUMENT: a line that names the attributes and the options. */
+int shmemhi_boot_id(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
+		    const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err);
+
+/* Join the job that the environment describes: by SHMEMH_UNIQUEID, PMIx or torchrun; else a job of
+ * one PE, with a warning if a launcher has started more processes.
+ * Returns  as boot_id, boot_pmix and boot_torch; ERR_OPTION: SHMEMH_UNIQUEID. */
+int shmemhi_boot_environment(const shmemhi_options_t *opt, const shmemhi_log_t *log,
+			     shmemh_boot_t *boot, shmemhi_err_t *err);
+
 #endif

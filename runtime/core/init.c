@@ -25,68 +25,18 @@ static int options_up(shmemh_t *job)
 	return SHMEMH_OK;
 }
 
-/* attr->uniqueid takes precedence over the environment: the program set it on purpose. */
-static int tcp_up(shmemh_t *job)
-{
-	shmemh_uniqueid_t id;
-	int pe = job->attr.pe, n_pes = job->attr.n_pes;
-
-	if (job->attr.uniqueid) {
-		id = *job->attr.uniqueid;
-	} else {
-		pe = job->opt.pe;
-		n_pes = job->opt.n_pes;
-		if (shmemh_uniqueid_from_text(job->opt.uniqueid, &id) != SHMEMH_OK)
-			return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
-					    "SHMEMH_UNIQUEID is not the text form of a unique id: "
-					    "pass on what shmemh_uniqueid_to_text wrote");
-	}
-	if (n_pes < 1 || pe < 0 || pe >= n_pes)
-		return shmemhi_fail(
-			&job->err, SHMEMH_ERR_ARGUMENT,
-			"init: PE %d of %d: with a unique id, pe must be 0 .. n_pes - 1 "
-			"(attr.pe, attr.n_pes, or SHMEMH_PE, SHMEMH_NPES)",
-			pe, n_pes);
-	return shmemhi_boot_tcp(&id, pe, n_pes, &job->opt, &job->log, &job->boot, &job->err);
-}
-
-/* Without a known bootstrap, each of the n processes that a launcher started would silently
- * become a job of one PE. Warn if the environment shows more than one. */
-static void self_up(shmemh_t *job)
-{
-	static const char *const names[] = {"SHMEMH_NPES", "SLURM_NTASKS", "PMI_SIZE",
-					    "OMPI_COMM_WORLD_SIZE"};
-
-	shmemhi_boot_self(&job->boot);
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-		const char *value = getenv(names[i]);
-
-		if (!value || strtol(value, NULL, 10) <= 1)
-			continue;
-		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "%s=%.16s, but neither PMIx nor SHMEMH_UNIQUEID is there: this process "
-			    "is a job of one PE; to have one job of all, start it with srun "
-			    "--mpi=pmix or mpirun with PMIx, or set SHMEMH_UNIQUEID, SHMEMH_PE and "
-			    "SHMEMH_NPES",
-			    names[i], value);
-		return;
-	}
-}
-
+/* attr takes precedence over the environment: the program set it on purpose. */
 static int boot_up(shmemh_t *job)
 {
 	int status = SHMEMH_OK;
 
 	if (job->attr.boot) /* taken over by shmemh_init */
 		status = SHMEMH_OK;
-	else if (job->attr.uniqueid || job->opt.uniqueid[0])
-		status = tcp_up(job);
-	else if (shmemhi_boot_pmix_present())
-		status = shmemhi_boot_pmix(&job->opt, &job->log, &job->boot, &job->err);
-	else if (shmemhi_boot_torch_present())
-		status = shmemhi_boot_torch(&job->opt, &job->log, &job->boot, &job->err);
+	else if (job->attr.uniqueid)
+		status = shmemhi_boot_id(job->attr.uniqueid, job->attr.pe, job->attr.n_pes,
+					 &job->opt, &job->log, &job->boot, &job->err);
 	else
-		self_up(job);
+		status = shmemhi_boot_environment(&job->opt, &job->log, &job->boot, &job->err);
 	if (status != SHMEMH_OK)
 		return job->option_status != SHMEMH_OK ? job->option_status : status;
 	job->pe = job->boot.pe;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "ib/fence.h"
 #include "ib/uar.h"
+#include "selftest/far.h"
 
 #define RIGHTS                                                                                     \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |               \
@@ -108,8 +109,7 @@ static int fail_end(shmemhi_rig_t *rig, const shmemhi_end_t *end, const char *ca
 			    strerror(errno));
 }
 
-/* Memory and doorbell register of an end. queue: of the caller, or NULL. */
-static int place_end(shmemhi_rig_t *rig, shmemhi_end_t *end, struct mlx5dv_devx_umem *queue)
+int shmemhi_end_place(shmemhi_rig_t *rig, shmemhi_end_t *end, struct mlx5dv_devx_umem *queue)
 {
 	size_t nbytes = (SHMEMHI_RIG_QUEUE_NBYTES + page() - 1) / page() * page();
 	struct ibv_context *context = end->link.nic->context;
@@ -138,8 +138,7 @@ static int place_end(shmemhi_rig_t *rig, shmemhi_end_t *end, struct mlx5dv_devx_
 	return SHMEMH_OK;
 }
 
-/* A new CQ and a new queue pair, in INIT. */
-static int create_end(shmemhi_rig_t *rig, shmemhi_end_t *end)
+int shmemhi_end_create(shmemhi_rig_t *rig, shmemhi_end_t *end)
 {
 	int status;
 
@@ -157,43 +156,49 @@ static int create_end(shmemhi_rig_t *rig, shmemhi_end_t *end)
 	return status;
 }
 
-/* Join `end` to its peer: RTR and RTS. */
-static int join_end(shmemhi_rig_t *rig, shmemhi_end_t *end, const shmemhi_end_t *peer,
-		    const shmemhi_options_t *opt)
-{
-	const shmemhi_qp_info_t name = {peer->link.qpn, peer->link.psn};
-	shmemhi_port_info_t port = shmemhi_port_info_of(peer->link.nic, 1);
-	shmemhi_address_t address;
-	int status =
-		shmemhi_address_find(&rig->lib, opt, end->link.nic, 0, &port, &address, &rig->err);
-
-	if (status == SHMEMH_OK)
-		status = shmemhi_link_to_rtr(&rig->lib, opt, &end->link, &port, &name, &address,
-					     &rig->err);
-	if (status == SHMEMH_OK)
-		status = shmemhi_link_to_rts(&rig->lib, opt, &end->link, &port, &rig->err);
-	return status;
-}
-
-static int create_pair(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int flags)
+/* How queue pairs of a row send again. */
+static shmemhi_options_t options_for(const shmemhi_rig_t *rig, int flags)
 {
 	shmemhi_options_t opt = rig->opt;
-	int status = create_end(rig, &pair->a);
 
 	if (flags & SHMEMHI_PAIR_NO_RETRY) {
 		opt.ib_retries = 0;
 		opt.ib_ack_timeout = 1;
 	}
+	return opt;
+}
+
+int shmemhi_end_join(shmemhi_rig_t *rig, shmemhi_end_t *end, const shmemhi_end_t *peer, int flags)
+{
+	const shmemhi_options_t opt = options_for(rig, flags);
+	const shmemhi_qp_info_t name = {peer->link.qpn, peer->link.psn};
+	shmemhi_port_info_t port = shmemhi_port_info_of(peer->link.nic, 1);
+	shmemhi_address_t address;
+	int status =
+		shmemhi_address_find(&rig->lib, &opt, end->link.nic, 0, &port, &address, &rig->err);
+
 	if (status == SHMEMH_OK)
-		status = create_end(rig, &pair->b);
+		status = shmemhi_link_to_rtr(&rig->lib, &opt, &end->link, &port, &name, &address,
+					     &rig->err);
 	if (status == SHMEMH_OK)
-		status = join_end(rig, &pair->a, &pair->b, &opt);
-	if (status == SHMEMH_OK)
-		status = join_end(rig, &pair->b, &pair->a, &opt);
+		status = shmemhi_link_to_rts(&rig->lib, &opt, &end->link, &port, &rig->err);
 	return status;
 }
 
-static void destroy_end(const shmemhi_rig_t *rig, shmemhi_end_t *end)
+static int create_pair(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int flags)
+{
+	int status = shmemhi_end_create(rig, &pair->a);
+
+	if (status == SHMEMH_OK)
+		status = shmemhi_remote_create(rig, &pair->b);
+	if (status == SHMEMH_OK)
+		status = shmemhi_end_join(rig, &pair->a, &pair->b, flags);
+	if (status == SHMEMH_OK)
+		status = shmemhi_remote_join(rig, pair, flags);
+	return status;
+}
+
+void shmemhi_end_destroy(const shmemhi_rig_t *rig, shmemhi_end_t *end)
 {
 	if (end->link.qp)
 		rig->lib.obj_destroy(end->link.qp);
@@ -213,10 +218,10 @@ int shmemhi_pair_open(shmemhi_rig_t *rig, int port_a, int port_b, int flags,
 	pair->b.port = port_b;
 	pair->a.mem.is_collapsed = (flags & SHMEMHI_PAIR_COLLAPSED) != 0;
 	pair->a.link.nic = &rig->ports.ports[port_a].nic;
-	pair->b.link.nic = &rig->ports.ports[port_b].nic;
-	status = place_end(rig, &pair->a, queue_of_a);
+	pair->b.link.nic = rig->far ? &rig->far->nics[port_b] : &rig->ports.ports[port_b].nic;
+	status = shmemhi_end_place(rig, &pair->a, queue_of_a);
 	if (status == SHMEMH_OK)
-		status = place_end(rig, &pair->b, NULL);
+		status = shmemhi_remote_open(rig, &pair->b);
 	if (status == SHMEMH_OK)
 		status = create_pair(rig, pair, flags);
 	if (status != SHMEMH_OK)
@@ -226,8 +231,8 @@ int shmemhi_pair_open(shmemhi_rig_t *rig, int port_a, int port_b, int flags,
 
 int shmemhi_pair_renew(shmemhi_rig_t *rig, shmemhi_pair_t *pair)
 {
-	destroy_end(rig, &pair->a);
-	destroy_end(rig, &pair->b);
+	shmemhi_end_destroy(rig, &pair->a);
+	shmemhi_end_destroy(rig, &pair->b); /* PE 1 does so with its end in create */
 	return create_pair(rig, pair, 0);
 }
 
@@ -239,23 +244,24 @@ int shmemhi_pair_rewind(shmemhi_rig_t *rig, shmemhi_pair_t *pair)
 	pair->a.index = 0;
 	if (status == SHMEMH_OK)
 		status = shmemhi_link_to_init(&rig->lib, &pair->a.link, &rig->err);
-	return status == SHMEMH_OK ? join_end(rig, &pair->a, &pair->b, &rig->opt) : status;
+	return status == SHMEMH_OK ? shmemhi_end_join(rig, &pair->a, &pair->b, 0) : status;
 }
 
-static void close_end(const shmemhi_rig_t *rig, shmemhi_end_t *end)
+void shmemhi_end_close(const shmemhi_rig_t *rig, shmemhi_end_t *end)
 {
-	destroy_end(rig, end);
+	shmemhi_end_destroy(rig, end);
 	if (end->link.uar)
 		rig->lib.free_uar(end->link.uar);
 	if (end->umem)
 		rig->lib.umem_dereg(end->umem);
 	free(end->link.queue);
+	memset(end, 0, sizeof *end);
 }
 
 void shmemhi_pair_close(shmemhi_rig_t *rig, shmemhi_pair_t *pair)
 {
-	close_end(rig, &pair->a);
-	close_end(rig, &pair->b);
+	shmemhi_end_close(rig, &pair->a);
+	shmemhi_remote_close(rig, &pair->b);
 	memset(pair, 0, sizeof *pair);
 }
 
@@ -279,6 +285,9 @@ shmemdi_mem_t shmemhi_local(const shmemhi_rig_t *rig, const shmemhi_end_t *end, 
 
 shmemdi_mem_t shmemhi_remote(const shmemhi_rig_t *rig, const shmemhi_end_t *end, size_t offset)
 {
+	if (rig->far)
+		return (shmemdi_mem_t){rig->far->peer.remote + offset,
+				       htobe32(rig->far->peer.ports[end->port].rkey)};
 	return (shmemdi_mem_t){(uintptr_t)shmemhi_remote_ptr(rig, offset),
 			       htobe32(rig->mrs[end->port]->rkey)};
 }

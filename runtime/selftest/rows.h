@@ -14,11 +14,15 @@ typedef struct shmemhi_outcome {
 	char text[200];
 } shmemhi_outcome_t;
 
+/* Over two machines: REQUESTER: the verdict is on the NIC of end a, RESPONDER: on that of end b,
+ * neither: on both. LOCAL: the row needs both ends in one process. */
+enum { SHMEMHI_ROW_REQUESTER = 16, SHMEMHI_ROW_RESPONDER = 32, SHMEMHI_ROW_LOCAL = 64 };
+
 typedef struct shmemhi_selftest_row {
 	const char *name;      /* also the value of MLX5SW_UNLIKE that breaks it */
 	const char *what;      /* that it tests */
 	const char *otherwise; /* what follows from a failure */
-	int flags;             /* SHMEMHI_PAIR_* */
+	int flags;             /* SHMEMHI_PAIR_*, SHMEMHI_ROW_* */
 	void (*run)(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o);
 } shmemhi_selftest_row_t;
 

@@ -22,6 +22,7 @@ static int update(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const shmemdi_nic_am
 	memset(target, 0, WORD);
 	memset(shmemhi_local_ptr(rig, 0), 0, 64);
 	memcpy(target, &before, width);
+	shmemhi_remote_store(rig, at, WORD);
 	shmemdi_wqe_amo(&q, shmemhi_at(&pair->a, SHMEMD_MLX5_CQ_UPDATE),
 			shmemhi_remote(rig, &pair->b, at), shmemhi_local(rig, &pair->a, 0), amo,
 			width);
@@ -30,6 +31,7 @@ static int update(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const shmemdi_nic_am
 		shmemhi_row_no_success(o, "an atomic", &c);
 		return -1;
 	}
+	shmemhi_remote_load(rig, at, WORD);
 	*after = 0;
 	memcpy(after, target, width);
 	return 0;

@@ -36,14 +36,18 @@ void shmemhi_row_write(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome
 		shmemdi_wqe_t q;
 
 		memset(shmemhi_remote_ptr(rig, 0), 0, sizes[i] + 4 * (size_t)GUARD);
+		shmemhi_remote_store(rig, 0, sizes[i] + 4 * (size_t)GUARD);
 		fill(rig, shmemhi_local_ptr(rig, from), sizes[i]);
 		shmemdi_wqe_write(&q, shmemhi_at(&pair->a, SHMEMD_MLX5_CQ_UPDATE),
 				  shmemhi_remote(rig, &pair->b, to),
 				  shmemhi_local(rig, &pair->a, from), sizes[i]);
 		shmemhi_post(&pair->a, &q, 1);
-		if (shmemhi_finish(&pair->a, &c) != 0)
+		if (shmemhi_finish(&pair->a, &c) != 0) {
 			shmemhi_row_no_success(o, "a WRITE", &c);
-		else if (!is_placed(target, shmemhi_local_ptr(rig, from), sizes[i]))
+			return;
+		}
+		shmemhi_remote_load(rig, 0, sizes[i] + 4 * (size_t)GUARD);
+		if (!is_placed(target, shmemhi_local_ptr(rig, from), sizes[i]))
 			shmemhi_row_fails(o, "a WRITE of %u bytes placed others", sizes[i]);
 	}
 }
@@ -56,13 +60,17 @@ void shmemhi_row_inline(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcom
 		shmemdi_wqe_t q;
 
 		memset(shmemhi_remote_ptr(rig, 0), 0, 4 * (size_t)GUARD);
+		shmemhi_remote_store(rig, 0, 4 * (size_t)GUARD);
 		fill(rig, (char *)words, sizeof words);
 		shmemdi_wqe_write_inline(&q, shmemhi_at(&pair->a, SHMEMD_MLX5_CQ_UPDATE),
 					 shmemhi_remote(rig, &pair->b, GUARD), words, n);
 		shmemhi_post(&pair->a, &q, 1);
-		if (shmemhi_finish(&pair->a, &c) != 0)
+		if (shmemhi_finish(&pair->a, &c) != 0) {
 			shmemhi_row_no_success(o, "an inline WRITE", &c);
-		else if (!is_placed(shmemhi_remote_ptr(rig, GUARD), (const char *)words, n))
+			return;
+		}
+		shmemhi_remote_load(rig, 0, 4 * (size_t)GUARD);
+		if (!is_placed(shmemhi_remote_ptr(rig, GUARD), (const char *)words, n))
 			shmemhi_row_fails(o, "an inline WRITE of %u bytes placed others", n);
 	}
 }
@@ -76,6 +84,7 @@ void shmemhi_row_read(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_
 
 		memset(shmemhi_local_ptr(rig, 0), 0, sizes[i] + 4 * (size_t)GUARD);
 		fill(rig, shmemhi_remote_ptr(rig, from), sizes[i]);
+		shmemhi_remote_store(rig, from, sizes[i]);
 		shmemdi_wqe_read(&q, shmemhi_at(&pair->a, SHMEMD_MLX5_CQ_UPDATE),
 				 shmemhi_remote(rig, &pair->b, from),
 				 shmemhi_local(rig, &pair->a, to), sizes[i]);
@@ -117,6 +126,7 @@ void shmemhi_row_fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome
 		shmemdi_wqe_t q;
 
 		memset(shmemhi_remote_ptr(rig, 0), 0x11, nbytes);
+		shmemhi_remote_store(rig, 0, nbytes);
 		shmemdi_wqe_read(&q, shmemhi_at(&pair->a, 0), shmemhi_remote(rig, &pair->b, 0),
 				 shmemhi_local(rig, &pair->a, 0), nbytes);
 		shmemhi_post(&pair->a, &q, 1);
@@ -143,6 +153,7 @@ void shmemhi_row_immediate(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_out
 	shmemdi_wqe_t q;
 
 	memset(shmemhi_remote_ptr(rig, 0), 0, 8);
+	shmemhi_remote_store(rig, 0, 8);
 	at = shmemhi_at(&pair->a, SHMEMD_MLX5_CQ_UPDATE);
 	at.request = 0xabcdef;
 	shmemdi_wqe_write_inline(&q, at, shmemhi_remote(rig, &pair->b, 0), words, 4);
@@ -188,9 +199,12 @@ void shmemhi_row_read_quiet(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_ou
 				 shmemhi_remote(rig, &pair->b, 65536),
 				 shmemhi_local(rig, &pair->a, 65536), 8);
 		shmemhi_post(&pair->a, &q, 1);
-		if (shmemhi_finish(&pair->a, &c) != 0)
+		if (shmemhi_finish(&pair->a, &c) != 0) {
 			shmemhi_row_no_success(o, "a READ after a WRITE", &c);
-		else if (__atomic_load_n(last, __ATOMIC_ACQUIRE) != i + 1)
+			break;
+		}
+		shmemhi_remote_load(rig, nbytes - 8, 8);
+		if (__atomic_load_n(last, __ATOMIC_ACQUIRE) != i + 1)
 			shmemhi_row_fails(o,
 					  "try %llu: the WRITE was not visible when the READ "
 					  "after it was complete",

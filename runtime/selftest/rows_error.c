@@ -71,8 +71,9 @@ void shmemhi_row_bad_request(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_o
 void shmemhi_row_retry(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
 	shmemdi_wqe_t q = write_of(rig, pair, SHMEMD_MLX5_CQ_UPDATE);
+	const shmemhi_watch_t at_once = {0};
 
-	if (shmemhi_link_to_err(&rig->lib, &pair->b.link, &rig->err) != SHMEMH_OK) {
+	if (shmemhi_remote_fence(rig, pair, &at_once) != SHMEMH_OK) {
 		shmemhi_row_unknown(o, "%s", rig->err.text);
 		rig->err.text[0] = '\0';
 		return;

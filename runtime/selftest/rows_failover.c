@@ -80,6 +80,7 @@ static void post_burst(shmemhi_rig_t *rig, shmemhi_pair_t *pair, burst_t *burst)
 	burst->tag = (uint64_t)++rig->n_bursts << 32;
 	burst->n = 64 + shmemhi_rig_random(rig) % (SHMEMHI_RIG_DEPTH - 64);
 	burst->mtu = 128u << mtu;
+	shmemhi_remote_load(rig, COUNTER(&pair->b), 8);
 	memcpy(&burst->added, shmemhi_remote_ptr(rig, COUNTER(&pair->b)), sizeof burst->added);
 	for (uint32_t i = 0; i < burst->n; i++) {
 		uint32_t draw = shmemhi_rig_random(rig) % 16;
@@ -92,17 +93,11 @@ static void post_burst(shmemhi_rig_t *rig, shmemhi_pair_t *pair, burst_t *burst)
 	}
 }
 
-/* READ through another queue pair of b's NIC: what it has accepted is in memory then. */
-static int flush_memory(shmemhi_rig_t *rig, shmemhi_pair_t *loop, shmemhi_outcome_t *o)
+static int flush_memory(shmemhi_rig_t *rig, shmemhi_outcome_t *o)
 {
 	shmemhi_completion_t c;
-	shmemdi_wqe_t q;
 
-	shmemdi_wqe_read(&q, shmemhi_at(&loop->a, SHMEMD_MLX5_CQ_UPDATE),
-			 shmemhi_remote(rig, &loop->b, COUNTER(&loop->b)),
-			 shmemhi_local(rig, &loop->a, SHMEMHI_RIG_NBYTES - 64), 8);
-	shmemhi_post(&loop->a, &q, 1);
-	if (shmemhi_finish(&loop->a, &c) == 0)
+	if (shmemhi_remote_flush(rig, &c) == 0)
 		return 0;
 	shmemhi_row_no_success(o, "the READ on the fenced NIC", &c);
 	return -1;
@@ -115,11 +110,12 @@ static void wait_until(uint64_t at)
 		sched_yield();
 }
 
-/* A thread that moves b to ERR at a time. A command takes longer than a burst, so it must begin
- * before the burst does. */
+/* A thread that moves b to ERR at a time, or when a word is there. A command takes longer than a
+ * burst, and a request to another machine too, so it must begin before the burst does. */
 typedef struct fencer {
 	shmemhi_rig_t *rig;
-	const shmemhi_link_t *link;
+	shmemhi_pair_t *pair;
+	shmemhi_watch_t watch;
 	uint64_t at;
 	int status;
 } fencer_t;
@@ -129,62 +125,61 @@ static void *fencer_main(void *arg)
 	fencer_t *f = arg;
 
 	wait_until(f->at);
-	f->status = shmemhi_link_to_err(&f->rig->lib, f->link, &f->rig->err);
+	f->status = shmemhi_remote_fence(f->rig, f->pair, &f->watch);
 	return NULL;
 }
 
-/* Ring for the burst, and fence b `lead` nanoseconds later, or earlier. Returns 0, or -1 with the
- * outcome. */
-static int ring_and_fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int64_t lead,
-			  shmemhi_outcome_t *o)
+/* Start the thread, and ring for the burst at a time. Returns 0, or -1 with the outcome. */
+static int ring_and_fence(fencer_t *f, uint64_t at, shmemhi_outcome_t *o)
 {
-	uint64_t start = shmemhi_now() + START_NS;
-	fencer_t f = {rig, &pair->b.link, start + (uint64_t)(lead > 0 ? lead : 0), 0};
 	pthread_t thread;
 
-	if (shmemhi_thread_start(&thread, "shmem_fence", fencer_main, &f) != 0) {
+	if (shmemhi_thread_start(&thread, "shmem_fence", fencer_main, f) != 0) {
 		shmemhi_row_unknown(o, "no thread can be started");
 		return -1;
 	}
-	wait_until(start + (uint64_t)(lead < 0 ? -lead : 0));
-	shmemhi_ring_end(&pair->a);
+	wait_until(at);
+	shmemhi_ring_end(&f->pair->a);
 	pthread_join(thread, NULL);
-	if (f.status == SHMEMH_OK)
+	if (f->status == SHMEMH_OK)
 		return 0;
-	shmemhi_row_unknown(o, "%s", rig->err.text);
+	shmemhi_row_unknown(o, "%s", f->rig->err.text);
 	return -1;
 }
 
-/* Ring for the burst, and fence b when a WRITE of it has been seen in memory. */
-static int ring_and_fence_after(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t *burst,
-				shmemhi_outcome_t *o)
+/* Fence b `lead` nanoseconds after the doorbell, or earlier. */
+static int fence_by_time(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int64_t lead,
+			 shmemhi_outcome_t *o)
 {
-	uint64_t until = shmemhi_deadline(MAX_LEAD_NS);
-	uint32_t i = shmemhi_rig_random(rig) % burst->n;
-	const uint64_t *word = word_of(rig, i, 0);
+	uint64_t start = shmemhi_now() + START_NS;
+	fencer_t f = {.rig = rig, .pair = pair, .at = start + (uint64_t)(lead > 0 ? lead : 0)};
 
-	shmemhi_ring_end(&pair->a);
-	while (__atomic_load_n(word, __ATOMIC_RELAXED) != (burst->tag | i) &&
-	       burst->kinds[i] != READ && burst->kinds[i] != ADD && shmemhi_now() < until)
-		sched_yield();
-	if (shmemhi_link_to_err(&rig->lib, &pair->b.link, &rig->err) == SHMEMH_OK)
-		return 0;
-	shmemhi_row_unknown(o, "%s", rig->err.text);
-	return -1;
+	return ring_and_fence(&f, start + (uint64_t)(lead < 0 ? -lead : 0), o);
+}
+
+/* Fence b when a WRITE of the burst has been seen in memory. */
+static int fence_by_word(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t *burst,
+			 shmemhi_outcome_t *o)
+{
+	uint32_t i = shmemhi_rig_random(rig) % burst->n;
+	bool is_write = burst->kinds[i] != READ && burst->kinds[i] != ADD;
+	fencer_t f = {.rig = rig, .pair = pair};
+
+	f.watch = (shmemhi_watch_t){(size_t)i * SLOT, burst->tag | i, is_write ? MAX_LEAD_NS : 0};
+	return ring_and_fence(&f, shmemhi_now() + START_NS, o);
 }
 
 /* Returns 0 and what b says it has executed, or -1 with the outcome. Fast NICs are cut by a command
  * that began before the burst, slow ones by a command that follows a part of it: every second
  * trial is of either kind. */
-static int fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_pair_t *loop,
-		 const burst_t *burst, int64_t lead, shmemhi_link_state_t *state,
-		 shmemhi_outcome_t *o)
+static int fence(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const burst_t *burst, int64_t lead,
+		 shmemhi_link_state_t *state, shmemhi_outcome_t *o)
 {
-	if ((rig->n_bursts % 2 ? ring_and_fence(rig, pair, lead, o)
-			       : ring_and_fence_after(rig, pair, burst, o)) != 0 ||
-	    flush_memory(rig, loop, o) != 0)
+	if ((rig->n_bursts % 2 ? fence_by_time(rig, pair, lead, o)
+			       : fence_by_word(rig, pair, burst, o)) != 0 ||
+	    flush_memory(rig, o) != 0)
 		return -1;
-	if (shmemhi_link_query(&rig->lib, &pair->b.link, state, &rig->err) == SHMEMH_OK)
+	if (shmemhi_remote_query(rig, pair, state) == SHMEMH_OK)
 		return 0;
 	shmemhi_row_unknown(o, "%s", rig->err.text);
 	return -1;
@@ -203,6 +198,13 @@ static int64_t next_lead(shmemhi_rig_t *rig, int64_t lead, uint32_t executed, ui
 	return lead + step - STEP_NS / 2;
 }
 
+/* Before `seen`: the words of all requests, where PE 1 has them. */
+static void load_words(shmemhi_rig_t *rig, const burst_t *burst)
+{
+	shmemhi_remote_load_words(rig, 0, SLOT, burst->n);
+	shmemhi_remote_load_words(rig, SLOT - 8, SLOT, burst->n);
+}
+
 /* What memory shows of request i: 1 executed, 0 not, 2 a part, 3 nothing can be seen of it. */
 static int seen(const shmemhi_rig_t *rig, const burst_t *burst, uint32_t i)
 {
@@ -217,7 +219,7 @@ static int seen(const shmemhi_rig_t *rig, const burst_t *burst, uint32_t i)
 }
 
 /* Compare the prefix that the responder names with memory. */
-static void compare(const shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
+static void compare(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
 		    const shmemhi_link_state_t *state, shmemhi_outcome_t *o)
 {
 	const uint32_t executed = (state->rmsn - burst->rmsn) & 0xffffff;
@@ -228,6 +230,7 @@ static void compare(const shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const 
 		shmemhi_row_fails(o, "rmsn is %u, of %u requests", executed, burst->n);
 		return;
 	}
+	load_words(rig, burst);
 	for (uint32_t i = 0; i < burst->n; i++) {
 		int is = seen(rig, burst, i);
 
@@ -242,6 +245,7 @@ static void compare(const shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const 
 		before += i < executed ? n_psns(burst, i) : 0;
 		adds += i < executed && burst->kinds[i] == ADD;
 	}
+	shmemhi_remote_load(rig, COUNTER(&pair->b), 8);
 	memcpy(&counter, shmemhi_remote_ptr(rig, COUNTER(&pair->b)), sizeof counter);
 	if (counter - burst->added != adds)
 		shmemhi_row_fails(o, "rmsn is %u, with %llu adds; memory shows %llu", executed,
@@ -253,9 +257,9 @@ static void compare(const shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const 
 				  executed, before);
 }
 
-/* What a row does after b was fenced. loop: a pair of b's port with itself. */
-typedef void check_t(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,
-		     const burst_t *burst, const shmemhi_link_state_t *state, shmemhi_outcome_t *o);
+/* What a row does after b was fenced. */
+typedef void check_t(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
+		     const shmemhi_link_state_t *state, shmemhi_outcome_t *o);
 
 /* Run n trials, and more until enough of them have cut their burst, for at most one share of the
  * time that is left. */
@@ -266,10 +270,8 @@ static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t
 	burst_t *burst = calloc(1, sizeof *burst);
 	int i = 0, n_cut = 0;
 	int64_t lead = 0;
-	shmemhi_pair_t loop;
 
-	if (!burst ||
-	    shmemhi_pair_open(rig, pair->b.port, pair->b.port, 0, NULL, &loop) != SHMEMH_OK) {
+	if (!burst || shmemhi_remote_flush_open(rig, pair) != SHMEMH_OK) {
 		shmemhi_row_unknown(o, "%s", burst ? rig->err.text : "out of memory");
 		free(burst);
 		return;
@@ -277,22 +279,22 @@ static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t
 	for (; (i < n || n_cut < n / MIN_CUT) && !o->verdict && shmemhi_now() < end; i++) {
 		shmemhi_link_state_t state = {0};
 
-		if (shmemhi_link_query(&rig->lib, &pair->b.link, &state, &rig->err) != SHMEMH_OK)
+		if (shmemhi_remote_query(rig, pair, &state) != SHMEMH_OK)
 			shmemhi_row_unknown(o, "%s", rig->err.text);
 		burst->rmsn = state.rmsn;
 		post_burst(rig, pair, burst);
-		if (fence(rig, pair, &loop, burst, lead, &state, o) == 0) {
+		if (fence(rig, pair, burst, lead, &state, o) == 0) {
 			uint32_t executed = (state.rmsn - burst->rmsn) & 0xffffff;
 
 			n_cut += executed > 0 && executed < burst->n;
 			if (rig->n_bursts % 2)
 				lead = next_lead(rig, lead, executed, burst->n);
-			check(rig, pair, &loop, burst, &state, o);
+			check(rig, pair, burst, &state, o);
 		}
 		if (!o->verdict && shmemhi_pair_renew(rig, pair) != SHMEMH_OK)
 			shmemhi_row_unknown(o, "%s", rig->err.text);
 	}
-	shmemhi_pair_close(rig, &loop);
+	shmemhi_remote_flush_close(rig);
 	free(burst);
 	if (i < n)
 		shmemhi_row_unknown(o, "only %d of %d trials in the time: --minutes", i, n);
@@ -301,33 +303,26 @@ static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t
 	shmemhi_row_note(o, "%d trials, %d in the middle of a burst", i, n_cut);
 }
 
-static void check_prefix(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,
-			 const burst_t *burst, const shmemhi_link_state_t *state,
-			 shmemhi_outcome_t *o)
-{
-	(void)loop;
-	compare(rig, pair, burst, state, o);
-}
-
 void shmemhi_row_prefix(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
-	run_trials(rig, pair, TRIALS, 3, o, check_prefix);
+	run_trials(rig, pair, TRIALS, 3, o, compare);
 }
 
 /* Look at memory once more after a while, in which the requester sends again. */
-static void check_late(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, shmemhi_pair_t *loop,
-		       const burst_t *burst, const shmemhi_link_state_t *state,
-		       shmemhi_outcome_t *o)
+static void check_late(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
+		       const shmemhi_link_state_t *state, shmemhi_outcome_t *o)
 {
 	const struct timespec pause = {.tv_nsec = 3000000};
 	uint8_t before[SHMEMHI_RIG_DEPTH];
 
 	(void)pair;
+	load_words(rig, burst);
 	for (uint32_t i = 0; i < burst->n; i++)
 		before[i] = (uint8_t)seen(rig, burst, i);
 	nanosleep(&pause, NULL);
-	if (flush_memory(rig, loop, o) != 0)
+	if (flush_memory(rig, o) != 0)
 		return;
+	load_words(rig, burst);
 	for (uint32_t i = 0; i < burst->n; i++)
 		if (before[i] != seen(rig, burst, i))
 			shmemhi_row_fails(o,

@@ -35,12 +35,14 @@ void shmemhi_row_doorbell(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outc
 	shmemhi_completion_t c;
 
 	memset(shmemhi_remote_ptr(rig, 0), 0, 4 * (size_t)n + 8);
+	shmemhi_remote_store(rig, 0, 4 * (size_t)n + 8);
 	for (uint32_t i = 1; i <= n; i++)
 		post_number(rig, pair, i, i == n ? SHMEMD_MLX5_CQ_UPDATE : 0);
 	if (shmemhi_finish(&pair->a, &c) != 0) {
 		shmemhi_row_no_success(o, "100 WRITEs by one doorbell", &c);
 		return;
 	}
+	shmemhi_remote_load(rig, 0, 4 * (size_t)n + 8);
 	for (uint32_t i = 1; i <= n; i++)
 		if (!has_number(rig, i))
 			shmemhi_row_fails(o, "one doorbell for %u WQEs: number %u was not sent", n,
@@ -77,6 +79,7 @@ void shmemhi_row_wrap(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_
 		return;
 	}
 	memset(shmemhi_remote_ptr(rig, at), 0, 8);
+	shmemhi_remote_store(rig, at, 8);
 	shmemdi_wqe_amo(&q, shmemhi_at(&pair->a, SHMEMD_MLX5_CQ_UPDATE),
 			shmemhi_remote(rig, &pair->b, at), shmemhi_local(rig, &pair->a, 0), &swap,
 			8);
@@ -85,6 +88,7 @@ void shmemhi_row_wrap(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_
 		shmemhi_row_no_success(o, "a WQE across the end of the queue", &c);
 		return;
 	}
+	shmemhi_remote_load(rig, at, 8);
 	memcpy(&word, shmemhi_remote_ptr(rig, at), sizeof word);
 	if (word != 7)
 		shmemhi_row_fails(o, "a WQE across the end of the queue wrote 0x%llx, not 7",

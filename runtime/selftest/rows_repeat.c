@@ -76,8 +76,9 @@ static bool send_all(const shmemhi_rig_t *rig, shmemhi_pair_t *pair, uint32_t tr
 }
 
 /* Replace each word that was written by its complement. Returns whether all were written. */
-static bool replace_words(const shmemhi_rig_t *rig, uint32_t trial)
+static bool replace_words(shmemhi_rig_t *rig, uint32_t trial)
 {
+	shmemhi_remote_load(rig, 0, N_WRITES * SLOT);
 	for (uint32_t i = 0; i < N_WRITES; i++)
 		for (uint32_t word = 0; word < n_words(i); word++) {
 			uint64_t *at = words_of(rig, i) + word, value = value_of(trial, i);
@@ -86,12 +87,14 @@ static bool replace_words(const shmemhi_rig_t *rig, uint32_t trial)
 				return false;
 			__atomic_store_n(at, ~value, __ATOMIC_RELEASE);
 		}
+	shmemhi_remote_store(rig, 0, N_WRITES * SLOT);
 	return true;
 }
 
 /* Of each WRITE the first word that was written again: any of its packets may be. */
-static void compare(const shmemhi_rig_t *rig, uint32_t trial, shmemhi_outcome_t *o)
+static void compare(shmemhi_rig_t *rig, uint32_t trial, shmemhi_outcome_t *o)
 {
+	shmemhi_remote_load(rig, 0, N_WRITES * SLOT);
 	for (uint32_t i = 0; i < N_WRITES; i++)
 		for (uint32_t word = 0; word < n_words(i); word++) {
 			if (__atomic_load_n(words_of(rig, i) + word, __ATOMIC_ACQUIRE) ==

@@ -225,7 +225,8 @@ static const char usage[] =
 	"shmem-info --peers\n"
 	"  started by a launcher: how the PEs of a job reach each other\n"
 	"shmem-info --selftest [--nics LIST] [--minutes N] [--save FILE]\n"
-	"  test what the library relies on, on NICs of this machine: all, or those of LIST\n"
+	"  test what the library relies on, on NICs of this machine: all, or those of LIST;\n"
+	"  started by a launcher as two PEs: on those of two machines\n"
 	"shmem-info --watch PID [--once]\n"
 	"  states and rates of the paths of a running process, every second; or once\n"
 	"MACHINE is a text or a captured folder; without it, this system.\n";
