@@ -82,8 +82,8 @@ struct shmemhi_fault_core {
 	int n_fencing;                     /* ends that are fencing */
 	int n_gone;                        /* when is_dead was brought up to date */
 	uint64_t now;
-	/* A path that ran for less than this before its requests got no answer counts as never having
-	 * worked: the time of give-up goes on. */
+	/* A path that ran for less than this before its requests got no answer counts as never
+	 * having worked: the time of give-up goes on. */
 	uint64_t idle_ns;
 	uint64_t n_orders;  /* order_place of the next one */
 	int64_t ordering;   /* channel whose order the device has; -1: none */

@@ -114,8 +114,8 @@ static bool is_retired(shmemhi_standby_t *s, shmemhi_slot_t *slot)
 	return true;
 }
 
-/* The comparison holds for the next 2^31 WQEBBs of the channel, so it is made before anybody needs a
- * slot. */
+/* The comparison holds for the next 2^31 WQEBBs of the channel, so it is made before anybody needs
+ * a slot. */
 void shmemhi_slots_retire(shmemhi_standby_t *s)
 {
 	for (shmemhi_slot_block_t *b = s->blocks; b; b = b->next)

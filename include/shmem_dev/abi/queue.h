@@ -29,10 +29,10 @@
  * of the epoch that `ready` has, and moves what it wrote for an older one. The reservation word's
  * epoch is moved on as well; if no poster has the turn, before everything else: a poster whose
  * reservation has a newer epoch than its line loads the line again. CQEs are numbered from 0 on
- * each path, and a number is compared together with its epoch. A doorbell for a queue pair in ERR makes
- * the NIC write flush-error CQEs and leaves the WQEs in memory, so posters need not check for a
- * fault. Posters use the memory of the old queue until `ready` has reached what was
- * reserved before the switch. */
+ * each path, and a number is compared together with its epoch. A doorbell for a queue pair in ERR
+ * makes the NIC write flush-error CQEs and leaves the WQEs in memory, so posters need not check for
+ * a fault. Posters use the memory of the old queue until `ready` has reached what was reserved
+ * before the switch. */
 #ifndef SHMEMD_ABI_QUEUE_H
 #define SHMEMD_ABI_QUEUE_H
 
@@ -125,8 +125,9 @@
  * its stand-by. Each end of a path uses one of its two. A transfer is cut alike on both.
  * Addresses in WQEs are offsets from the heap's start, on all PEs; of bounce buffers, as here. */
 typedef struct shmemd_key {
-	/* Big-endian; [0] of the home port, [1] of the stand-by. In the rows of this PE an lkey, chosen
-	 * by SHMEMD_PATH_COLUMN; in those of another PE an rkey, by SHMEMD_PATH_PEER_COLUMN. */
+	/* Big-endian; [0] of the home port, [1] of the stand-by. In the rows of this PE an lkey,
+	 * chosen by SHMEMD_PATH_COLUMN; in those of another PE an rkey, by SHMEMD_PATH_PEER_COLUMN.
+	 */
 	uint32_t key[2];
 	uint32_t n_more; /* granules after this one that the same memory region covers */
 	uint32_t reserved;

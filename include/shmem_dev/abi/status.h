@@ -93,8 +93,8 @@ enum shmemd_ring_mode {
 	 * it rings for both, or leaves both to the next one under the same conditions. */
 	SHMEMD_RING_DEFAULT = 0,
 	SHMEMD_RING_NOW = 1, /* with this call */
-	/* Left to a later call on this channel that is not deferred, or to a thread that waits for a
-	 * completion or for space of this channel. Waits for signals and words do not ring. */
+	/* Left to a later call on this channel that is not deferred, or to a thread that waits for
+	 * a completion or for space of this channel. Waits for signals and words do not ring. */
 	SHMEMD_RING_DEFERRED = 2,
 };
 
