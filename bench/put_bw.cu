@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026 The shmem_dev authors
-// Put and get bandwidth between PE 0, which calls, and PE 1, block scope: all iterations in one
-// kernel, every block moves its part, then the whole grid meets.
+// Put and get bandwidth between PE 0, which calls, and PE 1: all iterations in one kernel, every
+// block moves its part (block scope), or the blocks share one call (grid scope), then the whole
+// grid meets.
+#include "common/api_grid.h"
 #include "common/bench.h"
 
 #define THREADS 1024
 
-template <bool IS_GET>
+template <bool IS_GET, bench_scope S>
 static __global__ void __launch_bounds__(THREADS) bw_kernel(const __grid_constant__ bench_args_t p)
 {
 	const size_t part = p.nbytes / gridDim.x;
@@ -17,7 +19,11 @@ static __global__ void __launch_bounds__(THREADS) bw_kernel(const __grid_constan
 	for (uint32_t i = 0; i < p.warm + p.iters; i++) {
 		if (i == p.warm)
 			bench_begin(&p);
-		if constexpr (IS_GET)
+		if constexpr (IS_GET && S == BENCH_GRID)
+			bench_get_grid(&p.ctx, p.dst, p.src, p.nbytes, p.peer);
+		else if constexpr (S == BENCH_GRID)
+			bench_put_grid(&p.ctx, p.dst, p.src, p.nbytes, p.peer);
+		else if constexpr (IS_GET)
 			bench_get_nbi<BENCH_BLOCK>(&p.ctx, dst, src, part, p.peer);
 		else
 			bench_put_nbi<BENCH_BLOCK>(&p.ctx, dst, src, part, p.peer);
@@ -28,16 +34,22 @@ static __global__ void __launch_bounds__(THREADS) bw_kernel(const __grid_constan
 	bench_end(&p);
 }
 
-static int bw_point(bench_t *b, bool is_get, size_t nbytes, uint32_t blocks)
+template <bench_scope S> static bench_kernel_t bw_kernel_of(bool is_get)
+{
+	return is_get ? bw_kernel<true, S> : bw_kernel<false, S>;
+}
+
+static int bw_point(bench_t *b, bool is_get, bench_scope scope, size_t nbytes, uint32_t blocks)
 {
 	/* The clock may tick only once a microsecond: every measured span must exceed 300 us. */
 	const uint32_t iters = nbytes <= (1u << 20) ? 200 : nbytes <= (4u << 20) ? 64 : 20;
 	bench_point_t point = {};
 
 	point.op = is_get ? "get_bw" : "put_bw";
-	point.scope = BENCH_BLOCK;
+	point.scope = scope;
 	point.unit = BENCH_GB_S;
-	point.kernel = is_get ? bw_kernel<true> : bw_kernel<false>;
+	point.kernel = scope == BENCH_GRID ? bw_kernel_of<BENCH_GRID>(is_get)
+					   : bw_kernel_of<BENCH_BLOCK>(is_get);
 	point.actors = 1;
 	point.writers = is_get ? 0 : 1;
 	point.readers = is_get ? 1 : 0;
@@ -55,7 +67,9 @@ static int bw_points(bench_t *b, bool is_get)
 
 	for (size_t nbytes = (size_t)4 << 10; nbytes <= BENCH_MAX_NBYTES; nbytes *= 4)
 		for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
-			if (bw_point(b, is_get, nbytes, blocks[i]))
+			if (bw_point(b, is_get, BENCH_BLOCK, nbytes, blocks[i]) ||
+			    (BENCH_HAS_GRID && blocks[i] > 1 &&
+			     bw_point(b, is_get, BENCH_GRID, nbytes, blocks[i])))
 				return 1;
 	return 0;
 }

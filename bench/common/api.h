@@ -15,6 +15,7 @@ enum bench_scope {
 	BENCH_THREAD = 0,
 	BENCH_WARP = 1,
 	BENCH_BLOCK = 2,
+	BENCH_GRID = 3, /* all blocks of the kernel: api_grid.h */
 };
 
 #define BENCH_FN static __device__ __forceinline__

@@ -5,7 +5,7 @@
 
 #define REPEATS_MAX 16
 
-static const char *const scope_names[] = {"thread", "warp", "block"};
+static const char *const scope_names[] = {"thread", "warp", "block", "grid"};
 static const char *const unit_names[] = {"us", "GB/s", "M/s"};
 
 static int cuda_failed(const bench_t *b, const char *what, cudaError_t err)

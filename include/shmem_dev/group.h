@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Who performs an operation together: one thread, a warp, a block, or a run of warps.
+/* Who performs an operation together: one thread, a warp, a block, or a run of warps; for the calls
+ * of grid.h, such a group in each of several blocks.
  *
  * A group is 12 bytes by value. Built in the call, it folds away: the code is the same as with a
  * template parameter. All threads of a group call an operation converged and with equal
@@ -52,6 +53,34 @@ SHMEMD_FN shmemd_group_t shmemd_warps(uint32_t first, uint32_t n, uint32_t id)
 {
 	shmemd_group_t g = {shmemd_arch_tid() - first * 32, n * 32, id};
 	return g;
+}
+
+/* The blocks of one operation, and the threads of the calling block that take part. Made by the
+ * functions below. */
+typedef struct shmemd_grid_t {
+	shmemd_group_t group; /* of the calling block */
+	uint32_t block;       /* the calling block's number among them: 0 .. n_blocks - 1 */
+	uint32_t n_blocks;    /* blocks that take part */
+} shmemd_grid_t;
+
+/* All threads of all blocks of the kernel. */
+SHMEMD_FN shmemd_grid_t shmemd_grid(void)
+{
+	shmemd_grid_t grid = {shmemd_block(), shmemd_arch_block(), shmemd_arch_nblocks()};
+	return grid;
+}
+
+/* Group g of each of the blocks first .. first + n - 1, for kernels that give blocks, or warps of
+ * each block, roles.
+ *
+ * Callers  threads of those groups only.
+ * first, n blocks; first + n <= blocks in the grid, n >= 1.
+ * g        the calling block's group: of the same kind in each of the blocks.
+ */
+SHMEMD_FN shmemd_grid_t shmemd_blocks(uint32_t first, uint32_t n, shmemd_group_t g)
+{
+	shmemd_grid_t grid = {g, shmemd_arch_block() - first, n};
+	return grid;
 }
 
 /* Wait for all threads of the group; what they wrote before is visible to all of them after. */

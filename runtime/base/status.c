@@ -129,6 +129,10 @@ static const char *const mistakes[] = {
 				    ": who calls is outside of it",
 	[SHMEMD_MISTAKE_SOURCE] = "the source of an earlier nbi operation, %" PRId64
 				  " bytes, was written before quiet",
+	[SHMEMD_MISTAKE_BLOCKS] = "block %" PRId64 " of the kernel calls for a grid of %" PRId64
+				  " blocks: it is none of them, or the kernel has fewer",
+	[SHMEMD_MISTAKE_ARRIVED] = "the counter of arrivals held %" PRId64 ", with %" PRId64
+				   " blocks to arrive: it does not start at 0",
 };
 
 #define N_MISTAKES (sizeof mistakes / sizeof mistakes[0])

@@ -25,7 +25,10 @@ extern const char *const order_variants[], *const quiet_variants[];
 void put(const void *params);
 void get(const void *params);
 void bulk(const void *params);
-extern const char *const put_variants[], *const get_variants[], *const bulk_variants[];
+void grid(const void *params);
+void grid_plan(void);
+extern const char *const put_variants[], *const get_variants[], *const bulk_variants[],
+									*const grid_variants[];
 
 void sync_(const void *params);
 void barrier(const void *params);

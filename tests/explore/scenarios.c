@@ -17,6 +17,7 @@ const scenario_t explore_scenarios[] = {
 	{"put", put, put_variants, NULL, NULL, NULL, NULL},
 	{"get", get, get_variants, NULL, NULL, NULL, NULL},
 	{"bulk", bulk, bulk_variants, NULL, NULL, NULL, NULL},
+	{"grid", grid, grid_variants, NULL, NULL, NULL, grid_plan},
 	{"wait_sets", wait_sets, wait_sets_variants, NULL, NULL, NULL, NULL},
 	{"iput", iput, strided_variants, NULL, NULL, NULL, NULL},
 	{"iget", iget, strided_variants, NULL, NULL, NULL, NULL},

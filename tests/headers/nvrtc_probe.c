@@ -12,6 +12,7 @@ static const char source[] =
 	"#include <shmem_dev/generic.h>\n"
 	"#include <shmem_dev/sized.h>\n"
 	"#include <shmem_dev/bulk.h>\n"
+	"#include <shmem_dev/grid.h>\n"
 	"#include <shmem_dev/state.h>\n"
 	"#include <shmem_dev/typed/float.h>\n"
 	"struct params { shmemd_ctx_t ctx; float *dst; uint64_t *sig; int *status; };\n"

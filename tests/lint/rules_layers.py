@@ -39,7 +39,7 @@ ADAPTER = {
 }
 
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
-TRANSPORT = ("bulk", "get", "near", "nic", "order", "p2p", "packed", "post", "put", "quiet",
+TRANSPORT = ("bulk", "get", "grid", "near", "nic", "order", "p2p", "packed", "post", "put", "quiet",
              "strided", "xport")
 ALGORITHM = ("flagsync",)  # made of puts and waits
 MAY_INCLUDE = {

@@ -4,6 +4,7 @@
  * missing, foreign or disagree, and sources of nbi operations that are written before quiet. */
 #define SHMEMD_CHECK 1
 #include <shmem_dev/bulk.h>
+#include <shmem_dev/grid.h>
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_dev/stream.h>
 #include <string.h>
@@ -211,6 +212,55 @@ static int groups(pes_t *pes)
 	return 0;
 }
 
+enum { OUTSIDE_BLOCK, BLOCK_BEFORE, MISSING_BLOCKS, NO_BLOCKS, NOT_ZERO, N_GRIDS };
+
+/* Two blocks. */
+SHMEMD_KERNEL(grid_kernel, call_params_t, p)
+{
+	static const uint32_t blocks[][2] = {{0, 1}, {1, 1}, {0, 3}, {0, 0}, {0, 2}};
+	uint64_t *sig = (uint64_t *)(void *)p.target;
+	uint32_t *arrived = (uint32_t *)(void *)p.source;
+	int me = shmemd_my_pe(&p.ctx), status;
+	shmemd_grid_t grid = shmemd_blocks(blocks[p.which][0], blocks[p.which][1], shmemd_block());
+
+	if (p.which == NOT_ZERO) {
+		shmemd_signal_op_grid(&p.ctx, grid, sig, 1, SHMEMD_SIGNAL_SET, me, arrived);
+		shmemd_arch_st_relaxed_u32((uint32_t *)(void *)p.result,
+					   (uint32_t)shmemd_quiet_block(&p.ctx));
+		return;
+	}
+	if (shmemd_block_index() == (p.which == OUTSIDE_BLOCK ? 0 : 1))
+		return;
+	status = shmemd_getmem_grid(&p.ctx, grid, p.target, p.source, 8, me);
+	shmemd_putmem_grid(&p.ctx, grid, p.target, p.source, 8, me);
+	shmemd_signal_op_grid(&p.ctx, grid, sig, 1, SHMEMD_SIGNAL_SET, me, arrived);
+	shmemd_putmem_signal_grid(&p.ctx, grid, p.target, p.source, 8, sig, 1, SHMEMD_SIGNAL_SET,
+				  me, arrived);
+	shmemd_arch_st_relaxed_u32((uint32_t *)(void *)p.result, (uint32_t)status);
+}
+
+/* Nothing is copied, and nothing is signalled. */
+static int grids(pes_t *pes)
+{
+	call_params_t p;
+	char *target;
+
+	if (call_params(pes, &p))
+		return 1;
+	for (p.which = 0; p.which < N_GRIDS; p.which++) {
+		int want = SHMEMD_ERR_BAD_ARGUMENT;
+
+		PES_RUN(pes, grid_kernel, 2, 64, p);
+		if (expect(pes, &p, want,
+			   p.which == NOT_ZERO ? SHMEMD_MISTAKE_ARRIVED : SHMEMD_MISTAKE_BLOCKS))
+			return 1;
+		target = (char *)pes_read(pes, p.target, 1);
+		if (target != NULL)
+			PES_EQ(pes, target[0], 0);
+	}
+	return 0;
+}
+
 #ifndef __CUDACC__ /* on GPUs sources are not watched */
 
 enum { REUSED, REUSED_AFTER_QUIET, REUSED_AFTER_WAIT, ANSWERED, BLOCKING, N_SOURCES };
@@ -260,6 +310,7 @@ int main(int argc, char **argv)
 		PES_TEST(signal_of_refused),
 		PES_TEST(add_nothing),
 		PES_TEST(groups),
+		PES_TEST(grids),
 #ifndef __CUDACC__
 		PES_TEST(sources),
 #endif

@@ -36,6 +36,13 @@
 #define GROUP(SYNC)                                                                                \
 	"st.weak x 1; bar | bar; " SYNC "st.relaxed.sys y 1 | ld.acquire.sys a y; ld.weak b x",    \
 		"a=1 b=0"
+/* Thread 0 writes and arrives, thread 1 arrives, thread 2 arrives last and signals, as blocks that
+ * call for a grid. */
+#define ARRIVALS(RELEASE, ACQUIRE, SIGNAL)                                                         \
+	"st.weak x 1; " RELEASE "add.relaxed.sys g y 1 | " RELEASE "add.relaxed.sys h y 1 |"       \
+	"add.relaxed.sys a y 1; " ACQUIRE SIGNAL "st.relaxed.sys z 1 |"                            \
+	"ld.acquire.sys b z; ld.weak c x",                                                         \
+		"a=2 b=1 c=0"
 
 static const litmus_t table[] = {
 	/* message passing: order */
@@ -233,6 +240,12 @@ static const litmus_t table[] = {
 	{"acquire of another word", GPUS,
 	 "st.weak x 1; st.release.sys y 1 | ld.relaxed.sys a y; ld.acquire.sys c z; ld.weak b x",
 	 "a=1 b=0", ALLOWED},
+	{"arrivals, signal", BLOCKS,
+	 ARRIVALS("fence.release.gpu; ", "fence.acquire.gpu; ", "fence.release.sys; "), FORBIDDEN},
+	{"arrivals of the block, signal", BLOCKS,
+	 ARRIVALS("fence.release.cta; ", "fence.acquire.gpu; ", "fence.release.sys; "), ALLOWED},
+	{"arrivals, not acquired, signal", BLOCKS,
+	 ARRIVALS("fence.release.gpu; ", "", "fence.release.sys; "), ALLOWED},
 	{"barrier", ONE_BLOCK, "st.weak x 1; bar | bar; ld.weak a x", "a=0", FORBIDDEN},
 	{"barrier, fence, signal", TWO_AND_ONE, GROUP("fence.acq_rel.sys; "), FORBIDDEN},
 	{"barrier, fence.release, signal", TWO_AND_ONE, GROUP("fence.release.sys; "), FORBIDDEN},

@@ -79,6 +79,10 @@ static void a_mistake_has_its_own_words(void **state)
 		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_OUTSIDER, 70, 64,
 		 "thread 70 is not one of the group's 64"},
 		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_SOURCE, 16, 0, "16 bytes, was written"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_BLOCKS, 3, 2,
+		 "block 3 of the kernel calls for a grid of 2 blocks"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_ARRIVED, 7, 4,
+		 "held 7, with 4 blocks to arrive"},
 		{SHMEMD_ERR_BAD_ARGUMENT, 99, 1, 2, "disagree at user.cu"},
 		{SHMEMD_ERR_BAD_CONTEXT, 0, 0, 0, "no more at user.cu"},
 	};

@@ -111,6 +111,9 @@ SHMEMD_FN int weaken_bar(int how, uint32_t id, uint32_t nthreads, int pred)
 
 #define shmemd_arch_fence_before_signal()                                                          \
 	WEAKEN(FENCE, shmemd_arch_fence_before_signal(), weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
+#define shmemd_arch_fence_before_arrival()                                                         \
+	WEAKEN(FENCE_GPU, shmemd_arch_fence_before_arrival(),                                      \
+	       weaken_fence(how_, SHMEMSIM_FENCE_RELEASE))
 #define shmemd_arch_fence_order()                                                                  \
 	WEAKEN(FENCE, shmemd_arch_fence_order(), weaken_fence(how_, SHMEMSIM_FENCE))
 #define shmemd_arch_fence_before_publish()                                                         \

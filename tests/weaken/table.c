@@ -63,6 +63,10 @@ reason_t reasons[] = {
 	ROW(shmemdi_cq_poll_place, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU change `done`."),
 
+	/* impl/grid.h */
+	ROW(shmemdi_grid_arrive, arch_fence_acquire, 1, 1, GPU,
+	    "harmless, only threads of this GPU arrive."),
+
 	/* impl/poll.h */
 	ROW(shmemdi_agree, group_any, 2, 2, UNORDERED,
 	    "harmless, the call before has ordered what the threads did before it, and since then "

@@ -59,6 +59,9 @@ enum shmemd_mistake {
 	SHMEMD_MISTAKE_OUTSIDER = 4, /* the caller is no thread of the group that it names */
 	SHMEMD_MISTAKE_SOURCE = 5,   /* CPU builds: the source of an nbi operation was written
 					before quiet */
+	SHMEMD_MISTAKE_BLOCKS = 6,   /* the calling block is none of those of a grid call, or they
+					are more than the kernel has */
+	SHMEMD_MISTAKE_ARRIVED = 7,  /* a counter of arrivals did not start at 0 */
 };
 
 /* Comparisons of wait_until and test. */

@@ -44,6 +44,10 @@
  *                                      acquires a strong store or atomic that this thread performs
  *                                      after it. Leaves the L1 as it is.
  *                                      Prevents: the waiter sees the signal, reads old data.
+ *   shmemd_arch_fence_before_arrival()  release alone, GPU scope: everything before is visible to a
+ *                                      thread of this GPU that acquires the counter which this
+ *                                      thread increments after it. Prevents: the last block
+ *                                      signals for stores that are still on their way.
  *   shmemd_arch_fence_order()          shmemd_fence: puts before it are seen before puts after it.
  *   shmemd_arch_fence_quiet()          sequentially consistent: all stores and atomics before it
  *                                      come before all loads after it. Prevents the

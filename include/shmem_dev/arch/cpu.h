@@ -313,10 +313,20 @@ SHMEMD_FN void shmemdi_cpu_fence(int access)
 #endif
 }
 
-SHMEMD_FN void shmemd_arch_fence_before_signal(void)
-{
-	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE);
-}
+#define SHMEMDI_CPU_RELEASE(use, scope)                                                            \
+	SHMEMD_FN void shmemd_arch_fence_before_##use(void)                                        \
+	{                                                                                          \
+		shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE | (scope));                               \
+	}
+
+SHMEMDI_CPU_RELEASE(signal, 0)
+SHMEMDI_CPU_RELEASE(arrival, SHMEMSIM_SCOPE_GPU)
+SHMEMDI_CPU_RELEASE(publish, SHMEMSIM_SCOPE_GPU)
+SHMEMDI_CPU_RELEASE(record, 0)
+SHMEMDI_CPU_RELEASE(doorbell, 0)
+SHMEMDI_CPU_RELEASE(record_gpu, SHMEMSIM_SCOPE_GPU)
+SHMEMDI_CPU_RELEASE(doorbell_gpu, SHMEMSIM_SCOPE_GPU)
+#undef SHMEMDI_CPU_RELEASE
 
 SHMEMD_FN void shmemd_arch_fence_order(void)
 {
@@ -326,31 +336,6 @@ SHMEMD_FN void shmemd_arch_fence_order(void)
 SHMEMD_FN void shmemd_arch_fence_quiet(void)
 {
 	shmemdi_cpu_fence(SHMEMSIM_FENCE_SC);
-}
-
-SHMEMD_FN void shmemd_arch_fence_before_publish(void)
-{
-	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE | SHMEMSIM_SCOPE_GPU);
-}
-
-SHMEMD_FN void shmemd_arch_fence_before_record(void)
-{
-	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE);
-}
-
-SHMEMD_FN void shmemd_arch_fence_before_doorbell(void)
-{
-	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE);
-}
-
-SHMEMD_FN void shmemd_arch_fence_before_record_gpu(void)
-{
-	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE | SHMEMSIM_SCOPE_GPU);
-}
-
-SHMEMD_FN void shmemd_arch_fence_before_doorbell_gpu(void)
-{
-	shmemdi_cpu_fence(SHMEMSIM_FENCE_RELEASE | SHMEMSIM_SCOPE_GPU);
 }
 
 SHMEMD_FN void shmemd_arch_fence_acquire(void)

@@ -176,6 +176,11 @@ SHMEMD_FN void shmemd_arch_fence_before_signal(void)
 	asm volatile(SHMEMDI_FENCE("release") ".sys;" ::: "memory");
 }
 
+SHMEMD_FN void shmemd_arch_fence_before_arrival(void)
+{
+	asm volatile(SHMEMDI_FENCE("release") ".gpu;" ::: "memory");
+}
+
 SHMEMD_FN void shmemd_arch_fence_order(void)
 {
 	asm volatile("fence.acq_rel.sys;" ::: "memory");

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Transfers that several blocks make together, and signals for what several blocks have sent.
+ *
+ * Memory of a mapped peer is copied by all blocks, a share each. A NIC moves memory by itself, with
+ * one WQE for up to 1 GiB, and further posters would only wait for their turn: there the first of
+ * the blocks posts all of it.
+ *
+ * A signal is sent by the block that arrives last. Why it comes after what every block has sent, in
+ * the PTX model: the group sync of a block orders what its threads did before its leader's release
+ * fence; the leader increments the counter; the last leader's increment reads the others', directly
+ * or through the chain of increments between them, and is followed by an acquire fence. So all of
+ * that comes before the last leader in causality order, and before the fence and the signal of that
+ * thread. The first step is between threads of one GPU, so its fences need the scope of the GPU
+ * alone; the fence before the signal has the scope of the system, and is cumulative
+ * (tests/sim/test_litmus.c, "arrivals, signal").
+ * What blocks have posted to a channel is in its queue when they arrive, and the WQE of the signal
+ * comes behind it. */
+#ifndef SHMEMD_IMPL_GRID_H
+#define SHMEMD_IMPL_GRID_H
+
+#include <shmem_dev/impl/xport.h>
+
+/* Shares begin at multiples of this at the peer: no two blocks write to one line of a cache. */
+#define SHMEMDI_GRID_LINE 128u
+
+/* The calling block's share of a transfer: whole lines, as many for each block or one more. */
+SHMEMD_FN shmemdi_op_t shmemdi_grid_share(shmemd_grid_t grid, shmemdi_op_t op)
+{
+	size_t begin = (uintptr_t)op.sym % SHMEMDI_GRID_LINE, end = begin + op.nbytes;
+	size_t n_lines = (end + SHMEMDI_GRID_LINE - 1) / SHMEMDI_GRID_LINE;
+	size_t each = n_lines / grid.n_blocks, n_longer = n_lines % grid.n_blocks;
+	size_t line = each * grid.block + (grid.block < n_longer ? grid.block : n_longer);
+	size_t from = line * SHMEMDI_GRID_LINE;
+	size_t to = (line + each + (grid.block < n_longer)) * SHMEMDI_GRID_LINE;
+
+	from = from > begin ? from : begin;
+	to = to < end ? to : end;
+	op.nbytes = to > from ? to - from : 0;
+	if (op.nbytes) {
+		op.sym += from - begin;
+		op.local += from - begin;
+	}
+	return op;
+}
+
+/* The calling block is one of the grid's, and the kernel has all of them. */
+SHMEMD_FN int shmemdi_check_grid(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_grid_t grid)
+{
+#ifdef SHMEMD_CHECK
+	int status = shmemdi_check_ctx(ctx, call);
+	uint32_t block = shmemd_arch_block(), n = shmemd_arch_nblocks();
+
+	if (status != SHMEMD_OK || (grid.block < grid.n_blocks && grid.n_blocks <= n &&
+				    block - grid.block <= n - grid.n_blocks))
+		return status;
+	return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_BLOCKS, block, grid.n_blocks);
+#else
+	(void)ctx;
+	(void)call;
+	(void)grid;
+	return SHMEMD_OK;
+#endif
+}
+
+SHMEMD_FN int shmemdi_grid_reach(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
+				 char **base)
+{
+	int status = shmemdi_check_grid(ctx, op.call, grid);
+
+	return status ? status : shmemdi_reach(ctx, op, base);
+}
+
+/* The calling block's part of a put; base: as mapped. */
+SHMEMD_FN int shmemdi_grid_put_part(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
+				    const char *base)
+{
+	if (base)
+		op = shmemdi_grid_share(grid, op);
+	else if (grid.block != 0)
+		return SHMEMD_OK;
+	shmemdi_keep_source(op);
+	if (!base)
+		return shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, shmemdi_no_signal());
+	shmemdi_put_part(op, shmemdi_base_shift(ctx, base));
+	return SHMEMD_OK;
+}
+
+/* No group sync at the end, as shmemdi_put has: src is reusable after a barrier of the grid, which
+ * includes the group's. */
+SHMEMD_FN void shmemdi_put_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op)
+{
+	char *base;
+	int status = shmemdi_grid_reach(ctx, grid, op, &base);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_grid_put_part(ctx, grid, op, base);
+	shmemdi_latch(ctx, status);
+}
+
+/* Blocking and nbi; the caller latches or returns the status. */
+SHMEMD_FN int shmemdi_get_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op)
+{
+	char *base;
+	int status = shmemdi_grid_reach(ctx, grid, op, &base);
+
+	if (status != SHMEMD_OK)
+		return status;
+	if (base)
+		shmemdi_get_part(shmemdi_grid_share(grid, op), shmemdi_base_shift(ctx, base));
+	if (base || grid.block != 0)
+		return SHMEMD_OK;
+	status = shmemdi_by_nic_get(ctx, op);
+	return op.is_blocking ? shmemdi_agree(op.g, status) : status;
+}
+
+/* So many had arrived before: fewer than there are blocks. */
+SHMEMD_FN int shmemdi_check_arrived(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t before,
+				    uint32_t n_blocks)
+{
+#ifdef SHMEMD_CHECK
+	if (before >= n_blocks)
+		return shmemdi_mistake(ctx, call, SHMEMD_MISTAKE_ARRIVED, before, n_blocks);
+#else
+	(void)ctx;
+	(void)call;
+	(void)before;
+	(void)n_blocks;
+#endif
+	return SHMEMD_OK;
+}
+
+/* Arrive, by the leader of a block's group. Returns 1 in the block that arrives last; the counter
+ * is 0 again then, before that block sends anything: an answer to its signal also says so. */
+SHMEMD_FN int shmemdi_grid_arrive(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_grid_t grid,
+				  uint32_t *arrived)
+{
+	uint32_t before;
+
+	shmemd_arch_fence_before_arrival();
+	before = shmemd_arch_atom_add_u32(arrived, 1);
+	shmemdi_latch(ctx, shmemdi_check_arrived(ctx, call, before, grid.n_blocks));
+	if (before + 1 != grid.n_blocks)
+		return 0;
+	shmemd_arch_fence_acquire();
+	shmemd_arch_st_relaxed_u32(arrived, 0);
+	return 1;
+}
+
+/* Send the signal by the last block, behind everything that happened before. base: where this PE
+ * maps the heap of op.pe, or NULL if the signal goes by NIC. */
+SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
+				    char *base)
+{
+	int kind = sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_WORD_STORE;
+	int status;
+
+	if (!base) {
+		shmemdi_fence_stores(ctx, op.pe);
+		return shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe),
+					   shmemdi_op_word(op.call, sig.word, 8, op.pe), kind,
+					   sig.value);
+	}
+	status = shmemdi_flush_before_store(ctx, op.call, op.pe);
+	if (status != SHMEMD_OK)
+		return status;
+	shmemd_arch_fence_before_signal();
+	shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
+	return SHMEMD_OK;
+}
+
+/* All blocks have made the same checks, so that all or none of them come here. */
+SHMEMD_FN void shmemdi_grid_signal(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
+				   shmemdi_signal_t sig, char *base, uint32_t *arrived)
+{
+	shmemd_group_sync(grid.group);
+	if (grid.group.rank == 0 && shmemdi_grid_arrive(ctx, op.call, grid, arrived))
+		shmemdi_latch(ctx, shmemdi_signal_behind(ctx, op, sig, base));
+}
+
+SHMEMD_FN void shmemdi_signal_op_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
+				      shmemdi_signal_t sig, uint32_t *arrived)
+{
+	char *base;
+	int status = shmemdi_check_grid(ctx, op.call, grid);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_op(ctx, op);
+	if (status == SHMEMD_OK)
+		status = shmemdi_reach_signal(ctx, op, sig, &base);
+	if (status == SHMEMD_OK)
+		shmemdi_grid_signal(ctx, grid, op, sig, base, arrived);
+	else
+		shmemdi_latch(ctx, status);
+}
+
+/* A block that could not post its part arrives all the same: its channel has failed, and will not
+ * carry the signal either. */
+SHMEMD_FN void shmemdi_put_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
+				       shmemdi_signal_t sig, uint32_t *arrived)
+{
+	char *base;
+	int status = shmemdi_check_grid(ctx, op.call, grid);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_reach_put_signal(ctx, op, sig, &base);
+	if (status != SHMEMD_OK) {
+		shmemdi_latch(ctx, status);
+		return;
+	}
+	shmemdi_latch(ctx, shmemdi_grid_put_part(ctx, grid, op, base));
+	shmemdi_grid_signal(ctx, grid, op, sig, base, arrived);
+}
+
+#endif

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The shmem_dev authors
+"""Mistakes in transfers of several blocks, as in mistakes.py. Missing fences: tests/weaken."""
+
+GRID_MISTAKES = [
+    ("GRID_SHARE_AT", "grid: shares after a longer one begin too early",
+     "impl/grid.h", "each * grid.block + {{(grid.block < n_longer ? grid.block : n_longer)|0}};",
+     "grid_scope", "put"),
+    ("GRID_SHARE_LENGTH", "grid: no share is longer than another",
+     "impl/grid.h", "(line + each + {{(grid.block < n_longer)|0}}) *", "grid_scope", "get"),
+    ("GRID_SHARE_BEGIN", "grid: the first share begins at the line, before the range",
+     "impl/grid.h", "from = {{from > begin ? from : begin|from}};", "grid_scope", "put"),
+    ("GRID_SHARE_END", "grid: the last share goes to the end of the line",
+     "impl/grid.h", "to = {{to < end ? to : end|to}};", "grid_scope", "put"),
+    ("GRID_ARRIVED", "grid: the first block to arrive signals",
+     "impl/grid.h", "if ({{before + 1 != grid.n_blocks|before != 0}}) return 0",
+     "grid_scope", "put_signal"),
+    ("GRID_RESET", "grid: the counter of arrivals is not set to 0 again",
+     "impl/grid.h", "{{shmemd_arch_st_relaxed_u32(arrived, 0)|(void)0}};",
+     "grid_scope", "put_signal"),
+    ("GRID_SIGNAL_SYNC", "grid: a block arrives before its threads have sent",
+     "impl/grid.h", "{{shmemd_group_sync(grid.group)|(void)0}}; if (grid.group.rank == 0 &&",
+     "grid_scope", "signal_of_tiles"),
+]
