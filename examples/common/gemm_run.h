@@ -65,11 +65,12 @@ static int gemm_all_mapped(shmemh_t *job)
 	return all;
 }
 
-/* Of the command line, else `large` on GPUs that map each other, else two tiles by two. Returns 0,
- * or 1 after one line. */
+/* Of the command line, else `large` on GPUs that map each other. Else small ones: one tile on a
+ * GPU, two tiles by two on a CPU, where they are small. Returns 0, or 1 after one line. */
 static int gemm_sizes(shmemh_t *job, int argc, char **argv, gemm_sizes_t large, gemm_sizes_t *sizes)
 {
-	gemm_sizes_t small = {2 * GEMM_TILE, 2 * GEMM_TILE, 4 * GEMM_STEP};
+	uint32_t side = GEMM_ON_GPU ? GEMM_TILE : 2 * GEMM_TILE;
+	gemm_sizes_t small = {side, side, 4 * GEMM_STEP};
 	uint32_t *each[3] = {&sizes->rows, &sizes->columns, &sizes->inner};
 	int i, is_wrong = argc != 1 && argc != 4;
 
