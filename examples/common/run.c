@@ -166,6 +166,23 @@ int run_pick_gpu(void)
 	return 0;
 }
 
+int run_pes_of_gpu(shmemh_t *job, int *n_pes)
+{
+	int n = shmemh_n_pes(job), pe, gpu;
+	struct cudaDeviceProp prop;
+	cudaUUID_t *each = (cudaUUID_t *)calloc((size_t)n, sizeof(*each));
+
+	if (each == NULL)
+		return SHMEMH_ERR_NO_MEMORY;
+	CUDA_TRY(cudaGetDevice(&gpu));
+	CUDA_TRY(cudaGetDeviceProperties(&prop, gpu));
+	RUN_TRY(job, shmemh_allgather(job, &prop.uuid, each, sizeof(prop.uuid)));
+	for (*n_pes = pe = 0; pe < n; pe++)
+		*n_pes += memcmp(&each[pe], &prop.uuid, sizeof(prop.uuid)) == 0;
+	free(each);
+	return 0;
+}
+
 const char *run_platform(char *text, size_t nbytes)
 {
 	struct cudaDeviceProp prop;
@@ -234,6 +251,13 @@ int run_emulated_pes(void)
 
 int run_pick_gpu(void)
 {
+	return 0;
+}
+
+int run_pes_of_gpu(shmemh_t *job, int *n_pes)
+{
+	(void)job;
+	*n_pes = 1;
 	return 0;
 }
 

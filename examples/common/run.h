@@ -32,6 +32,11 @@ int run_join(const shmemh_boot_t *boot, shmemh_t **job);
  * CPU build. Returns 0, or 1 after printing a line. */
 int run_pick_gpu(void);
 
+/* How many PEs of the job use this PE's GPU, this one included; 1 in a CPU build. A kernel whose
+ * blocks wait for other PEs takes only its share of the GPU's resident blocks. Collective. Returns
+ * like run_copy. */
+int run_pes_of_gpu(shmemh_t *job, int *n_pes);
+
 /* PEs to emulate in this process: SHMEMSIM_PES; 0: this process is one PE. -1 after a line. */
 int run_emulated_pes(void);
 
