@@ -270,7 +270,7 @@ MISTAKES = [
      "impl/sq.h", "index = {{at->end|turn->end}}; else if",
      "ring_turn", "flush_covers_what_is_before_it"),
     ("LATE_AGAIN", "post: with a reservation that was made, reserves once more",
-     "impl/post.h", "if ({{!wrs->is_reserved|1}}) return shmemdi_lanes_start",
+     "impl/post.h", "post->resv = {{wrs->is_reserved|0}} ? wrs->resv",
      "ring_full", "more_posters_than_wqebbs"),
     ("LATE_SIGNAL", "put: a put that is cut into segments forgets its signal",
      "impl/put.h", "{ {{shmemdi_wr_signal(wrs, put->sig)|(void)0}}; put->sig.op",

@@ -182,6 +182,7 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 
 	if (!shmemd_group_any(g, status != SHMEMD_OK))
 		return SHMEMD_OK;
+	SHMEMD_ARCH_NO_UNROLL
 	for (bit = 8; bit > 0; bit >>= 1) {
 		if (!shmemd_group_any(g, status & bit))
 			continue;

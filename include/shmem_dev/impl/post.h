@@ -165,16 +165,11 @@ SHMEMD_FN int shmemdi_wr_bounce(const shmemdi_chan_t *c, shmemdi_call_t call, sh
 	return status ? status : SHMEMD_ERR_TIMEOUT;
 }
 
-/* The leader reserves for all lanes, waits until the WQEBBs may be written, and broadcasts the
- * reservation. wqebbs, requests: of each lane. */
-SHMEMD_FN int shmemdi_lanes_start(const shmemdi_chan_t *c, shmemdi_call_t call,
-				  shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests,
+/* Broadcast the reservation that the leader, with this status, has made for all lanes. wqebbs: of
+ * each lane. */
+SHMEMD_FN int shmemdi_lanes_share(shmemdi_lanes_t lanes, uint32_t wqebbs, int status,
 				  shmemdi_reservation_t *post)
 {
-	int status = SHMEMD_OK;
-
-	if (lanes.is_leader)
-		status = shmemdi_sq_start(c, call, post, wqebbs * lanes.n, requests * lanes.n);
 	if (shmemdi_lanes_alone(lanes))
 		return status;
 	post->wqebbs = wqebbs * lanes.n;
@@ -189,18 +184,36 @@ SHMEMD_FN int shmemdi_lanes_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 	return (int)SHMEMD_PATH_STATUS(post->line.path);
 }
 
-/* Reserve for work requests, unless the caller has, and wait until they may be written. */
+/* The leader reserves for all lanes, waits until the WQEBBs may be written, and broadcasts the
+ * reservation. wqebbs, requests: of each lane. */
+SHMEMD_FN int shmemdi_lanes_start(const shmemdi_chan_t *c, shmemdi_call_t call,
+				  shmemdi_lanes_t lanes, uint32_t wqebbs, uint32_t requests,
+				  shmemdi_reservation_t *post)
+{
+	int status = SHMEMD_OK;
+
+	if (lanes.is_leader)
+		status = shmemdi_sq_start(c, call, post, wqebbs * lanes.n, requests * lanes.n);
+	return shmemdi_lanes_share(lanes, wqebbs, status, post);
+}
+
+/* The same for work requests; a caller that has reserved is alone. */
 SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 			       const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
 			       shmemdi_reservation_t *post)
 {
-	if (!wrs->is_reserved)
-		return shmemdi_lanes_start(c, call, lanes, wqebbs, wrs->n, post);
-	post->wqebbs = wqebbs;
-	post->requests = wrs->n;
-	post->resv = wrs->resv;
-	post->line = shmemdi_line(c->ch);
-	return shmemdi_sq_wait_begin(c, call, post);
+	int status = SHMEMD_OK;
+
+	if (lanes.is_leader) {
+		post->wqebbs = wqebbs * lanes.n;
+		post->requests = wrs->n * lanes.n;
+		post->resv = wrs->is_reserved
+				     ? wrs->resv
+				     : shmemdi_sq_reserve_word(c, post->wqebbs, post->requests);
+		post->line = shmemdi_line(c->ch);
+		status = shmemdi_sq_wait_begin(c, call, post);
+	}
+	return shmemdi_lanes_share(lanes, wqebbs, status, post);
 }
 
 /* Store a WQE, segment by segment. */
@@ -251,10 +264,11 @@ SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_reserv
 	} else if (wr->kind == SHMEMDI_WR_WRITE_INLINE) {
 		shmemdi_wqe_write_inline(&q, at, remote, wr->u.words, wr->nbytes);
 		segments = 4;
-	} else if (wr->kind == SHMEMDI_WR_READ) {
-		shmemdi_wqe_read(&q, at, remote, own, wr->nbytes);
 	} else {
-		shmemdi_wqe_write(&q, at, remote, own, wr->nbytes);
+		shmemdi_wqe_transfer(&q, at,
+				     wr->kind == SHMEMDI_WR_READ ? SHMEMD_MLX5_RDMA_READ
+								 : SHMEMD_MLX5_RDMA_WRITE,
+				     remote, own, wr->nbytes);
 	}
 	shmemdi_wr_store(&ep->c, post, wqebb, &q, segments);
 	if (!shmemdi_wr_has_dump(ep, wr))

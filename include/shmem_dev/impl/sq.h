@@ -136,16 +136,21 @@ SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
 	shmemd_arch_red_or_u64(&team->used[word], (uint64_t)1 << c->world_pe % 64);
 }
 
-/* The slow path: wait for room up to `end`. If the channel fails, its path word says so.
- * resv: the reservation word as this poster found it. */
-SHMEMD_FN_COLD void shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call, uint64_t resv,
-					 uint32_t end)
+/* The slow path: wait for room up to `end`, then take a snapshot that needs it no more. If the
+ * channel fails, its path word says so. resv: the reservation word as this poster found it. */
+SHMEMD_FN_COLD shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
+						   uint64_t resv, uint32_t end)
 {
 	shmemdi_chan_t chan = shmemdi_chan_of(ref), *c = &chan;
+	shmemdi_line_t line;
 
-	shmemdi_sq_wait_space(c, call, resv, end);
-	if (shmemdi_line_shows_drained(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
-		shmemdi_sq_set_used(c);
+	do {
+		shmemdi_sq_wait_space(c, call, resv, end);
+		if (shmemdi_line_shows_drained(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
+			shmemdi_sq_set_used(c);
+		line = shmemdi_line(c->ch);
+	} while (!shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(resv)));
+	return line;
 }
 
 /* Is there anything about the snapshot that a poster must wait for or act on: WQEBBs before `end`
@@ -162,7 +167,16 @@ SHMEMD_FN int shmemdi_line_needs_slow_path(shmemdi_line_t line, uint64_t resv, u
 	       shmemdi_line_shows_drained(line, SHMEMD_RESV_INDEX(resv));
 }
 
-/* Reserve WQEBBs, the numbers of `requests` requests among them, and take the snapshot. The results
+/* Reserve WQEBBs, and the numbers of `requests` requests among them. Returns the reservation word
+ * as it was. */
+SHMEMD_FN uint64_t shmemdi_sq_reserve_word(const shmemdi_chan_t *c, uint32_t wqebbs,
+					   uint32_t requests)
+{
+	return shmemd_arch_atom_add_u64(&c->ch->resv,
+					SHMEMD_RESV_ADD(wqebbs, requests) + shmemd_arch_zero());
+}
+
+/* Reserve, and take the snapshot. The results
  * are first needed by shmemdi_sq_needs_slow_path: loads that the caller issues before that overlap
  * with these. */
 SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_reservation_t *post,
@@ -170,8 +184,7 @@ SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_reservation_t
 {
 	post->wqebbs = wqebbs;
 	post->requests = requests;
-	post->resv = shmemd_arch_atom_add_u64(&c->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests) +
-								    shmemd_arch_zero());
+	post->resv = shmemdi_sq_reserve_word(c, wqebbs, requests);
 	post->line = shmemdi_line(c->ch);
 }
 
@@ -188,17 +201,13 @@ SHMEMD_FN int shmemdi_sq_needs_slow_path(const shmemdi_chan_t *c, const shmemdi_
 					    shmemdi_sq_space_index(c, post));
 }
 
-/* The slow path: wait, then take a snapshot that needs it no more. A caller that has loaded other
- * values hands its reservation over (impl/put.h) instead: keeping them across the wait would cost
- * registers. */
+/* The slow path. A caller that has loaded other values hands its reservation over (impl/put.h)
+ * instead: keeping them across the wait would cost registers. */
 SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
 			       shmemdi_reservation_t *post)
 {
-	do {
-		shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv,
-				     shmemdi_sq_space_index(c, post));
-		post->line = shmemdi_line(c->ch);
-	} while (!shmemdi_line_is_whole(post->line, SHMEMD_RESV_EPOCH(post->resv)));
+	post->line = shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv,
+					  shmemdi_sq_space_index(c, post));
 }
 
 /* Called once the snapshot does not need the slow path: sets the first WQEBB and request, and

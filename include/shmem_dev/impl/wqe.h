@@ -63,13 +63,25 @@ SHMEMD_FN void shmemdi_wqe_data(shmemdi_wqe_t *q, uint32_t word, shmemdi_mem_t l
 	shmemdi_wqe_u64(q, word + 2, local.addr);
 }
 
-/* WRITE nbytes, 1 .. SHMEMD_MLX5_MAX_MSG. */
+/* RDMA_WRITE or RDMA_READ, as opcode says, of nbytes, 1 .. SHMEMD_MLX5_MAX_MSG. */
+SHMEMD_FN void shmemdi_wqe_transfer(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, uint32_t opcode,
+				    shmemdi_mem_t remote, shmemdi_mem_t local, uint32_t nbytes)
+{
+	shmemdi_wqe_control(q, at, 0, opcode, 3);
+	shmemdi_wqe_remote(q, remote);
+	shmemdi_wqe_data(q, 8, local, nbytes);
+}
+
 SHMEMD_FN void shmemdi_wqe_write(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t remote,
 				 shmemdi_mem_t local, uint32_t nbytes)
 {
-	shmemdi_wqe_control(q, at, 0, SHMEMD_MLX5_RDMA_WRITE, 3);
-	shmemdi_wqe_remote(q, remote);
-	shmemdi_wqe_data(q, 8, local, nbytes);
+	shmemdi_wqe_transfer(q, at, SHMEMD_MLX5_RDMA_WRITE, remote, local, nbytes);
+}
+
+SHMEMD_FN void shmemdi_wqe_read(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t remote,
+				shmemdi_mem_t local, uint32_t nbytes)
+{
+	shmemdi_wqe_transfer(q, at, SHMEMD_MLX5_RDMA_READ, remote, local, nbytes);
 }
 
 /* WRITE nbytes, 1 .. SHMEMD_MLX5_INLINE_MAX, that are words[0 ..]; the rest of words is ignored. */
@@ -83,15 +95,6 @@ SHMEMD_FN void shmemdi_wqe_write_inline(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, s
 	q->w[8] = shmemd_arch_bswap32(nbytes | SHMEMD_MLX5_INLINE);
 	for (i = 0; i < 7; i++)
 		q->w[9 + i] = words[i];
-}
-
-/* READ nbytes into local memory. */
-SHMEMD_FN void shmemdi_wqe_read(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_mem_t remote,
-				shmemdi_mem_t local, uint32_t nbytes)
-{
-	shmemdi_wqe_control(q, at, 0, SHMEMD_MLX5_RDMA_READ, 3);
-	shmemdi_wqe_remote(q, remote);
-	shmemdi_wqe_data(q, 8, local, nbytes);
 }
 
 /* Read nbytes of local memory and discard them, after all READs and atomics before it: their
