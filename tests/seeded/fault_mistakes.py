@@ -332,4 +332,10 @@ FAULT_MISTAKES = [
     ("FA_END_LATE", "agent: a NIC that executes no command holds up the end of waits",
      "fault/ends.c", "{{core->now - end->begin < FENCE_NS|1}}",
      "fault_ends", "ends_past_what_is_not_done"),
+    ("PROXY_WRAP", "the CPU doorbell proxy: compares indexes as numbers",
+     "ib/proxy.c", "{{(int32_t)(index - doorbell->rung) < 0|index < doorbell->rung}}",
+     "ib_proxy", "index_wraps"),
+    ("PROXY_FIRST", "the CPU doorbell proxy: the first index of a path must be below 2^31",
+     "ib/proxy.c", "({{doorbell->has_rung|1}} && ",
+     "ib_proxy", "first_index_of_a_late_path"),
 ]

@@ -7,6 +7,8 @@ text must be there exactly once.
 Mistakes of memory order are not here but for those of the turn and LANES_SYNC, which others have
 made: tests/weaken makes them, at every call that orders."""
 
+ROOM = "shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv, shmemdi_sq_space_index(c, post))"
+
 # name, what is wrong, file, where, test program, test
 MISTAKES = [
     ("COPY_HEAD", "copy: the head has the length of the misalignment instead of its complement",
@@ -434,7 +436,7 @@ MISTAKES = [
      "impl/sq.h", "if ({{SHMEMD_READY_EPOCH(turn.ready) != SHMEMD_TAG(at.path)|0}})",
      "ring_moved_posts", "alone"),
     ("SWITCH_SNAPSHOT", "space: continues with the old snapshot after the wait",
-     "impl/sq.h", "post->line = {{shmemdi_line(c->ch)|post->line}}; } while",
+     "impl/sq.h", "post->line = {{%s|(%s, post->line)}}" % ((ROOM,) * 2),
      "ring_switch", "lanes"),
     ("SWITCH_RESERVED", "reserve: a line older than the reservation is accepted",
      "impl/sq.h", "{{(int8_t)(uint8_t)(epoch - resv_epoch) >= 0|1}}",
@@ -594,7 +596,4 @@ MISTAKES = [
     ("PROXY_STALE", "the CPU doorbell proxy: counts from 0 instead of the current producer index",
      "ib/proxy.c", "(doorbell_t){&ib->links[i], {{(uint32_t)*ib->links[i].producer|0}}}",
      "ib_proxy", "producers_start_anywhere"),
-    ("PROXY_WRAP", "the CPU doorbell proxy: compares indexes as numbers",
-     "ib/proxy.c", "if ({{(int32_t)(index - doorbell->rung) <= 0|index <= doorbell->rung}})",
-     "ib_proxy", "index_wraps"),
 ]

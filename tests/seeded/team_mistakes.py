@@ -76,7 +76,7 @@ TEAM_MISTAKES = [
      "SHMEMD_SYNC_WORDS((size_t)n) * sizeof *team->sync)|0}};",
      "teams_end", "test_sync_is_zeroed"),
     ("TEAM_CAUGHT_UP", "team: a death that was reported while it was made is lost",
-     "core/team.c", "{{shmemhi_team_catch_up(job, place)|(void)0}};",
+     "core/team.c", "{{shmemhi_team_end_gone(job, place)|(void)0}};",
      "teams_end", "test_caught_up"),
     ("SOME_LIST", "hub: members are listed twice or are not in the job",
      "boot/hub_some.c", "if ({{pes[i] < 0 || pes[i] >= hub->n_pes || (i > 0 && pes[i] <= pes[i "
@@ -114,7 +114,7 @@ TEAM_MISTAKES = [
      "core/team_split.c", "status = {{check_there(job, parent->roster, n)|SHMEMH_OK}};",
      "teams_end", "test_death_in_split_2d"),
     ("TEAM_TOLD", "team: the line of a PE that died before it told it is used",
-     "core/team_split.c", "if ({{!job->team_scratch->there[worst]|0}})",
+     "core/team_split.c", "if ({{!job->team_scratch->there[first_failed]|0}})",
      "teams_end", "test_death_before_the_text"),
     ("TEAM_LOCK", "team: a query reads a slot that is being written",
      "core/team.c", "{{pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&job->gone_lock)|"

@@ -176,9 +176,8 @@ SHMEMD_FN uint64_t shmemdi_sq_reserve_word(const shmemdi_chan_t *c, uint32_t wqe
 					SHMEMD_RESV_ADD(wqebbs, requests) + shmemd_arch_zero());
 }
 
-/* Reserve, and take the snapshot. The results
- * are first needed by shmemdi_sq_needs_slow_path: loads that the caller issues before that overlap
- * with these. */
+/* Reserve, and take the snapshot. The results are first needed by shmemdi_sq_needs_slow_path: loads
+ * that the caller issues before that overlap with these. */
 SHMEMD_FN void shmemdi_sq_reserve(const shmemdi_chan_t *c, shmemdi_reservation_t *post,
 				  uint32_t wqebbs, uint32_t requests)
 {
