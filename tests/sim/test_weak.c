@@ -179,6 +179,41 @@ static void wide_look(const void *params)
 	}
 }
 
+/* A flag far behind the words that the emulator keeps older values of. What it orders is ordered. */
+static uint32_t many[32768];
+
+static void many_words(const void *params)
+{
+	uint32_t *flag = &many[sizeof(many) / sizeof(many[0]) - 1];
+
+	(void)params;
+	(void)shmemd_arch_ld_relaxed_u32(&mem.u32[0]);
+	for (uint32_t *p = many; p < flag - 2; p += 2)
+		(void)shmemd_arch_ld_relaxed_u32(p);
+	if (shmemd_arch_block() == 0) {
+		shmemd_arch_st_relaxed_u32(&mem.u32[0], 7);
+		shmemd_arch_fence_before_signal();
+		shmemd_arch_st_relaxed_u32(flag, 1);
+		return;
+	}
+	while (!shmemd_arch_ld_relaxed_u32(flag))
+		shmemd_arch_spin_hint();
+	shmemd_arch_fence_acquire();
+	CHECK(shmemd_arch_ld_relaxed_u32(&mem.u32[0]) == 7);
+}
+
+static void test_many_words(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		shmemsim_config_t cfg = weak(seed);
+
+		memset(&mem, 0, sizeof(mem));
+		memset(many, 0, sizeof(many));
+		assert_good(run_kernel(&cfg, many_words, NULL, 0, 2, 1));
+	}
+}
+
 static void test_kernels(void **state)
 {
 	(void)state;
@@ -389,9 +424,10 @@ static void test_environment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kernels),       cmocka_unit_test(test_agents),
-		cmocka_unit_test(test_ordered_loads), cmocka_unit_test(test_launches),
-		cmocka_unit_test(test_repeat),        cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_kernels),     cmocka_unit_test(test_many_words),
+		cmocka_unit_test(test_agents),      cmocka_unit_test(test_ordered_loads),
+		cmocka_unit_test(test_launches),    cmocka_unit_test(test_repeat),
+		cmocka_unit_test(test_environment),
 	};
 #if SHMEMDI_CPU_TSAN
 	shmemsim_config_t cfg = weak(1);
