@@ -49,7 +49,7 @@ done
 
 if command -v nvcc >/dev/null; then
 	used=$((used + 1))
-	cuda='nvcc -x cu -std=c++17 -arch=sm_90 -DWITH_HALF'
+	cuda='nvcc -x cu -std=c++17 -arch=compute_90 -DWITH_HALF' # PTX says enough
 	for form in '' -DSHMEMD_NIC_INLINE -DSHMEMD_NO_NIC -DSHMEMD_CHECK; do
 		# shellcheck disable=SC2086 # words
 		$cuda --Werror all-warnings -Xcompiler -Wall,-Wextra $form -I "$1/include" \

@@ -30,7 +30,7 @@ compile() { # compiler unit
 	case $language in
 	c) "$1" -xc -std=c11 $strict -I "$include" $check "$2" ;;
 	cxx) "$1" -xc++ -std=c++17 $strict -I "$include" $check "$2" ;;
-	cuda) "$1" -x cu -std=c++17 -arch=sm_90 --Werror all-warnings \
+	cuda) "$1" -x cu -std=c++17 -arch=compute_90 --Werror all-warnings \
 		-Xcompiler -Wall,-Wextra,-Wshadow,-Wconversion -c -I "$include" $check "$2" \
 		-o "$2.o" ;;
 	esac

@@ -53,7 +53,7 @@ for source in "$examples"/[0-9]*/*.c; do
 	LD_LIBRARY_PATH=$(pkg-config --variable=libdir shmem_host) SHMEMSIM_PES=2 "$program"
 	if command -v nvcc >/dev/null; then
 		# shellcheck disable=SC2086
-		nvcc -arch=sm_90 -I "$examples/common" -x cu "$source" $sources \
+		nvcc -arch=compute_90 -I "$examples/common" -x cu "$source" $sources \
 			-o "${program}_gpu" $gpu $json
 	fi
 	n_built=$((n_built + 1))
