@@ -49,15 +49,17 @@ static void retag(uint64_t *word, uint64_t epoch)
 	shmemd_arch_st_release_u64(word, SHMEMD_ADDRESS(*word) | epoch << 56);
 }
 
-/* Set the epoch of all other words to that of the reservation word. */
+/* Set the epoch of all other words to that of the reservation word, which the poster has added to
+ * meanwhile. */
 static void follow(shmemd_channel_t *ch)
 {
-	const uint64_t epoch = SHMEMD_RESV_EPOCH(ch->resv);
+	const uint64_t epoch = SHMEMD_RESV_EPOCH(shmemd_arch_ld_relaxed_u64(&ch->resv));
+	const uint64_t ready = shmemd_arch_ld_relaxed_u64(&ch->ready);
 
 	retag(&ch->path, epoch);
 	retag(&ch->queue, epoch);
 	retag(&ch->doorbell, epoch);
-	shmemd_arch_st_release_u64(&ch->ready, (ch->ready & ~(uint64_t)0xff) | epoch);
+	shmemd_arch_st_release_u64(&ch->ready, (ready & ~(uint64_t)0xff) | epoch);
 }
 
 static void mix_for_a_while(int pe)
