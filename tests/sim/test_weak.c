@@ -179,7 +179,7 @@ static void wide_look(const void *params)
 	}
 }
 
-/* A flag far behind the words that the emulator keeps older values of. What it orders is ordered. */
+/* A flag far behind the words that the emulator keeps older values of still orders. */
 static uint32_t many[32768];
 
 static void many_words(const void *params)
