@@ -376,9 +376,11 @@ static void let_die(shmemh_t *job, uint64_t tag, int at)
 {
 	n_gathers = 0;
 	pass_gate(1, 4);
-	true_gather = job->boot.gather_some;
-	death_tag = tag;
-	death_at = at;
+	if (job->pe == 0) {
+		true_gather = job->boot.gather_some;
+		death_tag = tag;
+		death_at = at;
+	}
 	pass_gate(1, 8);
 	job->boot.gather_some = gather_with_death;
 }
