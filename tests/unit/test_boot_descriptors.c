@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include "open_fds.h"
 #include "stderr_log.h"
 
 #define LOW_LIMIT 128
@@ -14,6 +15,7 @@
 
 static shmemh_uniqueid_t id;
 static pe_t pes[2];
+static int n_fds_at_start;
 
 /* Descriptors that only use up the limit. */
 static struct {
@@ -116,16 +118,51 @@ static void reason_of_a_failed_start(void **state)
 	close(fd);
 }
 
+static void wait_for_fds(int n)
+{
+	uint64_t deadline = shmemhi_deadline(PATIENCE);
+
+	while (count_fds() != n && shmemhi_now() < deadline)
+		poll(NULL, 0, 1);
+	assert_int_equal(count_fds(), n);
+}
+
+/* Return once the hub, a thread of this process, has closed the connections of earlier PEs and has
+ * n descriptors. It accepts in order, so its challenge to a later connection shows that it has
+ * accepted those before. A connection that it closed after fill() would leave one descriptor more
+ * than the test asks for, and the PE would connect. */
+static void wait_for_idle_hub(int n)
+{
+	shmemhi_challenge_t challenge;
+	shmemhi_id_t in;
+
+	assert_int_equal(shmemhi_id_unpack(&id, &in), 0);
+	for (int i = 0; i < in.n_addrs; i++) {
+		int fd = socket(in.addrs[i].any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		assert_int_equal(connect(fd, &in.addrs[i].any, shmemhi_addr_nbytes(&in.addrs[i])),
+				 0);
+		assert_int_equal(shmemhi_recv_all(fd, &challenge, sizeof(challenge),
+						  shmemhi_deadline(PATIENCE)),
+				 0);
+		close(fd);
+	}
+	wait_for_fds(n);
+}
+
 /* A PE that cannot create a socket does not retry until its deadline. */
 static void pe_without_descriptors(void **state)
 {
 	shmemh_uniqueid_t other;
-	int n_free, status;
+	int n_free, n_fds, status;
 
 	(void)state;
+	wait_for_fds(n_fds_at_start); /* the hubs of the tests before have ended */
 	make_id(&id, 1, "20s");
+	n_fds = count_fds();
 	for (n_free = 0; n_free < 2; n_free++) {
 		setenv("SHMEMH_BOOT_TIMEOUT", "1ms", 1);
+		wait_for_idle_hub(n_fds);
 		fill(n_free);
 		pe_start(&pes[0], &id, 0, 1, leave, NULL);
 		pe_join(&pes[0]);
@@ -135,6 +172,7 @@ static void pe_without_descriptors(void **state)
 		assert_non_null(strstr(pes[0].err.text, "raise ulimit -n"));
 		setenv("SHMEMH_BOOT_TIMEOUT", "20s", 1);
 	}
+	wait_for_idle_hub(n_fds);
 	fill(0);
 	status = shmemh_get_uniqueid(1, &other);
 	drain_filler();
@@ -153,5 +191,6 @@ int main(void)
 		cmocka_unit_test(pe_without_descriptors),
 	};
 
+	n_fds_at_start = count_fds();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

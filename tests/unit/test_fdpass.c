@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 #include "mem_job.h"
+#include "open_fds.h"
 
 static const unsigned char secret[SHMEMHI_FD_SECRET_NBYTES] = "0123456789abcde";
 
@@ -28,15 +29,6 @@ static shmemhi_peer_hello_t hello_of(int pe)
 
 	memcpy(hello.secret, secret, sizeof secret);
 	return hello;
-}
-
-static int count_fds(void)
-{
-	int n = 0;
-
-	for (int fd = 0; fd < 512; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
 }
 
 /* A raw connection to path, which any process with access to the directory can make. */

@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Directories with sockets of killed processes, which later starts remove. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,15 +18,7 @@
 #include <cmocka.h>
 #include "mem/fdpass.h"
 #include "mem/tmpdir.h"
-
-static int count_fds(void)
-{
-	int n = 0;
-
-	for (int fd = 0; fd < 512; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
+#include "open_fds.h"
 
 /* Returns whether a process listens there. */
 static int is_alive(const shmemhi_listener_t *l)
