@@ -10,7 +10,7 @@ unknown="gpu-doorbell gpu-queue gpu-read-quiet "
 if [ "$1" = --gpu ]; then
 	shift
 	unknown=
-	nvidia-smi -L 2>/dev/null | grep -q '^GPU' || { echo "no GPU"; exit 77; }
+	nvidia-smi -L 2>/dev/null | grep -q '^GPU' || { echo "skipped: no GPU"; exit 77; }
 else
 	export CUDA_VISIBLE_DEVICES=
 fi

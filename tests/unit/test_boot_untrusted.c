@@ -60,11 +60,13 @@ static void expect_job(void)
 /* Read until the other side closes the connection; returns the number of bytes. */
 static size_t drain(int fd)
 {
-	char bytes[256];
+	char byte;
 	size_t nbytes = 0;
+	int error;
 
-	while (shmemhi_recv_all(fd, bytes, 1, shmemhi_deadline(PATIENCE)) == 0)
+	while ((error = shmemhi_recv_all(fd, &byte, 1, shmemhi_deadline(PATIENCE))) == 0)
 		nbytes++;
+	assert_int_not_equal(error, ETIMEDOUT);
 	return nbytes;
 }
 
@@ -118,16 +120,13 @@ static void test_silent_client(void **state)
 static void test_silent_client_is_closed(void **state)
 {
 	shmemhi_addr_t addr;
-	uint64_t begin;
 	int fd;
 
 	(void)state;
 	make_id(&id, 2, "60s");
 	addr = hub_addr();
 	fd = connect_to(&addr);
-	begin = shmemhi_now();
 	assert_int_equal(drain(fd), sizeof(shmemhi_challenge_t));
-	assert_true(shmemhi_now() - begin < PATIENCE); /* drain has not timed out */
 	close(fd);
 	expect_job();
 }

@@ -183,18 +183,18 @@ static int connect_to(int pe)
 static size_t read_to_end(int fd)
 {
 	const uint64_t deadline = shmemhi_deadline(PATIENCE_NS);
+	bool is_closed = false;
 	size_t n = 0;
 
-	while (shmemhi_now() < deadline) {
+	while (!is_closed && shmemhi_now() < deadline) {
 		char bytes[256];
 		const ssize_t got = recv(fd, bytes, sizeof bytes, 0);
 
-		if (got == 0 || (got < 0 && errno != EAGAIN))
-			break;
+		is_closed = got == 0 || (got < 0 && errno != EAGAIN);
 		n += got > 0 ? (size_t)got : 0;
 		step();
 	}
-	assert_true(shmemhi_now() < deadline);
+	assert_true(is_closed);
 	close(fd);
 	return n;
 }

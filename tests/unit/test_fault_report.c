@@ -289,8 +289,10 @@ static void watch(void **state)
 	FILE *f;
 
 	(void)state;
-	if (!info)
+	if (!info) {
+		print_message("skipped: no SHMEM_INFO\n");
 		skip();
+	}
 	fault_inject(0, 1, 1, PORT_DOWN);
 	snprintf(command, sizeof command, "'%.500s' --watch %ld --once", info, (long)getpid());
 	f = popen(command, "r");
