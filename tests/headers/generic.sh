@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# generic.sh stage: calls by generic.h compile in C, C++ and CUDA, in each form of the NIC path and
-# in a check build; with CUDA also for __half and __nv_bfloat16. A call on elements of another type
-# is refused, and the compiler's error has the type, and in C++ and CUDA the operation.
+# generic.sh stage: calls by generic.h compile in C, C++ and CUDA, plainly and in a check build; with
+# CUDA also for __half and __nv_bfloat16. A call on elements of another type is refused, and the
+# compiler's error has the type, and in C++ and CUDA the operation. forms.sh compiles the calls that
+# these names stand for in the other forms of the NIC path.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)
@@ -34,7 +35,7 @@ for compiler in 'gcc -std=c11' 'clang -std=c11' 'g++ -xc++ -std=c++17' \
 	'clang++ -xc++ -std=c++17'; do
 	command -v "${compiler%% *}" >/dev/null || continue
 	used=$((used + 1))
-	for form in '' -DSHMEMD_NIC_INLINE -DSHMEMD_NO_NIC -DSHMEMD_CHECK; do
+	for form in '' -DSHMEMD_CHECK; do
 		# shellcheck disable=SC2086 # words
 		$compiler $strict $form -I "$1/include" -c "$here/generic.c" -o "$work/generic.o"
 	done
@@ -50,7 +51,7 @@ done
 if command -v nvcc >/dev/null; then
 	used=$((used + 1))
 	cuda='nvcc -x cu -std=c++17 -arch=compute_90 -DWITH_HALF' # PTX says enough
-	for form in '' -DSHMEMD_NIC_INLINE -DSHMEMD_NO_NIC -DSHMEMD_CHECK; do
+	for form in '' -DSHMEMD_CHECK; do
 		# shellcheck disable=SC2086 # words
 		$cuda --Werror all-warnings -Xcompiler -Wall,-Wextra $form -I "$1/include" \
 			-c "$here/generic.c" -o "$work/generic.o"

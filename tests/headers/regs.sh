@@ -5,9 +5,9 @@
 # path. Prints a table; fails on static shared memory, on more than 64 registers, with which a block
 # of 1024 threads would not start, and
 #   NO_NIC   (left out)     on a stack frame or a spill;
-#   INLINE                  on more than 96 spilled bytes, around calls of rare functions: on sm_80
-#                           exchange_block stores and loads 12 registers;
-#   DEFAULT  (out of line)  on more than 64: calls have the stack frame of the ABI.
+#   INLINE                  on more than 64 spilled bytes, around calls of rare functions;
+#   DEFAULT  (out of line)  on the same: calls have the stack frame of the ABI.
+# The default form is compiled for each architecture that the project names, the others for sm_90.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)
@@ -18,13 +18,13 @@ command -v nvcc >/dev/null || {
 	exit 77
 }
 case $2 in
-NO_NIC) define=-DSHMEMD_NO_NIC stack=0 spill=0 ;;
-INLINE) define=-DSHMEMD_NIC_INLINE stack=896 spill=96 ;;
-DEFAULT) define='' stack=896 spill=64 ;;
+NO_NIC) define=-DSHMEMD_NO_NIC stack=0 spill=0 archs=sm_90 ;;
+INLINE) define=-DSHMEMD_NIC_INLINE stack=896 spill=64 archs=sm_90 ;;
+DEFAULT) define='' stack=896 spill=64 archs='sm_80 sm_90 sm_100' ;;
 *) exit 2 ;;
 esac
 failed=0
-for arch in sm_80 sm_90 sm_100; do
+for arch in $archs; do
 	nvcc -std=c++17 "-arch=$arch" -Xptxas -v -cubin ${define:+"$define"} \
 		-I "$1/include" "$here/regs.cu" -o "$work/regs.cubin" 2>"$work/log" || {
 		cat "$work/log"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# pkgconfig.sh stage examples: the examples build with only the output of pkg-config, as C and, if
-# nvcc is available, as CUDA; the C programs run.
+# pkgconfig.sh stage examples: the examples build with only the output of pkg-config, as C, and run;
+# the first one also as CUDA, if nvcc is available.
 set -eu
 stage=$1 examples=$2
 work=$(mktemp -d)
@@ -51,7 +51,7 @@ for source in "$examples"/[0-9]*/*.c; do
 	gcc -O1 -Wall -Wextra -Werror -I "$examples/common" "$source" $sources \
 		-o "$program" $cpu $json
 	LD_LIBRARY_PATH=$(pkg-config --variable=libdir shmem_host) SHMEMSIM_PES=2 "$program"
-	if command -v nvcc >/dev/null; then
+	if [ "$n_built" -eq 0 ] && command -v nvcc >/dev/null; then
 		# shellcheck disable=SC2086
 		nvcc -arch=compute_90 -I "$examples/common" -x cu "$source" $sources \
 			-o "${program}_gpu" $gpu $json
