@@ -14,9 +14,10 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# What this configuration leaves out, one reason a line, said at the end and by skipped tests.
-function(shmem_dev_left_out reason)
-    set_property(GLOBAL APPEND PROPERTY SHMEM_DEV_LEFT_OUT "${reason}")
+# shmem_dev_left_out(label reason): what this configuration leaves out. It is printed at the end, and
+# is a skipped test with that label.
+function(shmem_dev_left_out label reason)
+    set_property(GLOBAL APPEND PROPERTY SHMEM_DEV_LEFT_OUT "${label}: ${reason}")
 endfunction()
 
 function(shmem_dev_say_what_is_left_out)
@@ -45,7 +46,7 @@ if(NOT SHMEM_DEV_CUDA STREQUAL "OFF")
         message(FATAL_ERROR "SHMEM_DEV_CUDA=ON, but no CUDA compiler was found: put nvcc on PATH, "
                 "or name it by CUDACXX")
     else()
-        shmem_dev_left_out("programs for GPUs (no CUDA toolkit: nvcc is not on PATH)")
+        shmem_dev_left_out(gpu "programs for GPUs (no CUDA toolkit: nvcc is not on PATH)")
     endif()
 endif()
 
@@ -76,7 +77,7 @@ endif()
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(PMIX pmix)
 if(NOT PMIX_FOUND)
-    shmem_dev_left_out("start by PMIx: mpirun, srun (libpmix-dev is missing)")
+    shmem_dev_left_out(pmix "start by PMIx: mpirun, srun (libpmix-dev is missing)")
 endif()
 # Headers only: the software adapter stands in for the libraries. Those of rdma-core 43 are the
 # first in which mlx5dv_devx_umem_reg_ex takes a dma-buf. The libraries that programs find at run
@@ -84,15 +85,16 @@ endif()
 pkg_check_modules(MLX5DV libmlx5>=1.24.43 libibverbs)
 set(SHMEM_DEV_HAS_MLX5DV ${MLX5DV_FOUND})
 if(NOT MLX5DV_FOUND)
-    shmem_dev_left_out("NICs and the software mlx5 adapter (libibverbs-dev 43 or newer is missing)")
+    shmem_dev_left_out(ib
+        "NICs and the software mlx5 adapter (libibverbs-dev 43 or newer is missing)")
 endif()
 pkg_check_modules(JSONC IMPORTED_TARGET json-c)
 if(NOT JSONC_FOUND)
-    shmem_dev_left_out("examples/05_survive_a_nic (libjson-c-dev is missing)")
+    shmem_dev_left_out(examples "examples/05_survive_a_nic (libjson-c-dev is missing)")
 endif()
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 if(BUILD_TESTING AND NOT CMOCKA_FOUND)
-    shmem_dev_left_out("tests with label unit and sim (libcmocka-dev is missing)")
+    shmem_dev_left_out(unit "tests with label unit and sim (libcmocka-dev is missing)")
 endif()
 
 # Directories are globbed: whoever adds a source adds nothing here. A pattern that matches nothing
