@@ -98,13 +98,25 @@ static SHMEMD_KERNEL(shmemdi_stream_put_data, shmemdi_stream_t, p)
 				    p.pe);
 }
 
+/* Send the signal, ordered after what earlier kernels of the stream have sent to its PE. */
+SHMEMD_FN void shmemdi_stream_send_signal(const shmemdi_stream_t *p SHMEMD_SITE)
+{
+	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(SIGNAL), p->sig, 8, p->pe);
+	shmemdi_signal_t sig = shmemdi_signal(p->sig, p->value, p->op);
+	char *base;
+	int status = shmemdi_reach_signal(&p->ctx, op, sig, &base);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_signal_behind(&p->ctx, op, sig, base);
+	shmemdi_latch(&p->ctx, status);
+}
+
 /* Behind the kernel that has put the data. */
 static SHMEMD_KERNEL(shmemdi_stream_fence_signal, shmemdi_stream_t, p)
 {
 	if (!shmemdi_stream_may_send(&p, shmemd_thread()))
 		return;
-	shmemd_fence(&p.ctx);
-	shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe);
+	shmemdi_stream_send_signal(&p);
 }
 
 static SHMEMD_KERNEL(shmemdi_stream_signal, shmemdi_stream_t, p)
@@ -249,7 +261,8 @@ static inline int shmemd_signal_op_on_stream(const shmemd_ctx_t *ctx, uint64_t *
 }
 
 /* Write as shmemd_putmem_on_stream, and update a signal word there after the data. Larger transfers
- * are two kernels. If the data are refused, so is the signal.
+ * are two kernels. No signal is sent if the data were refused, or if the context's channel to pe,
+ * which either of them or earlier operations have used, has failed.
  *
  * dst, src, nbytes, sig, value, op, pe  as shmemd_putmem_signal.
  * Returns  see the top.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Mistakes in transfers of several blocks, as in mistakes.py. Missing fences: tests/weaken."""
+"""Mistakes in transfers of several blocks, and in signals that they or streams send, as in
+mistakes.py. Missing fences: tests/weaken."""
 
 GRID_MISTAKES = [
     ("GRID_SHARE_AT", "grid: shares after a longer one begin too early",
@@ -21,4 +22,11 @@ GRID_MISTAKES = [
     ("GRID_SIGNAL_SYNC", "grid: a block arrives before its threads have sent",
      "impl/grid.h", "{{shmemd_group_sync(grid.group)|(void)0}}; if (grid.group.rank == 0 &&",
      "grid_scope", "signal_of_tiles"),
+    ("SIGNAL_BEHIND_FAILED", "a signal is stored though what was sent before it failed",
+     "impl/xport.h", "op.pe); if ({{status != SHMEMD_OK|0}}) return status; "
+     "shmemd_arch_fence_before_signal()", "ring_stream", "no_signal_of_large_after_failure"),
+    ("SIGNAL_BEHIND_ALL", "stream: the signal of a larger put_signal waits for other PEs",
+     "stream.h", "return; {{shmemdi_stream_send_signal(&p)|(shmemd_fence(&p.ctx), "
+     "shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe))}};",
+     "ring_stream", "others_are_not_waited_for"),
 ]

@@ -147,28 +147,6 @@ SHMEMD_FN int shmemdi_grid_arrive(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	return 1;
 }
 
-/* Send the signal by the last block, behind everything that happened before. base: where this PE
- * maps the heap of op.pe, or NULL if the signal goes by NIC. */
-SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
-				    char *base)
-{
-	int kind = sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_WORD_STORE;
-	int status;
-
-	if (!base) {
-		shmemdi_fence_stores(ctx, op.pe);
-		return shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe),
-					   shmemdi_op_word(op.call, sig.word, 8, op.pe), kind,
-					   sig.value);
-	}
-	status = shmemdi_flush_before_store(ctx, op.call, op.pe);
-	if (status != SHMEMD_OK)
-		return status;
-	shmemd_arch_fence_before_signal();
-	shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
-	return SHMEMD_OK;
-}
-
 /* All blocks have made the same checks, so that all or none of them come here. */
 SHMEMD_FN void shmemdi_grid_signal(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
 				   shmemdi_signal_t sig, char *base, uint32_t *arrived)
