@@ -9,7 +9,7 @@
 #include "run.h"
 
 enum { SIGNAL, ADDED, DATA, SOURCE, ARRIVED, BAD_GRANULE };
-enum { SMALL, LARGE, OF_GRID, N_WAYS };
+enum { SMALL, LARGE, OF_GRID, ALONE, N_WAYS };
 
 #define NBYTES 64
 
@@ -28,9 +28,11 @@ static void send_signal(const rig_params_t *p, int way, int op, int pe)
 		shmemd_group_sync(shmemd_block());
 		if (is_leader)
 			shmemdi_stream_fence_signal(&s);
-	} else {
+	} else if (way == OF_GRID) {
 		shmemd_signal_op_grid(&p->ctx, shmemd_grid(), s.sig, s.value, op, pe,
 				      (uint32_t *)(void *)word_of(&p->ctx, ARRIVED));
+	} else if (is_leader) {
+		shmemdi_stream_signal(&s);
 	}
 }
 
@@ -90,6 +92,12 @@ static void no_signal_of_grid_after_failure(void **state)
 {
 	(void)state;
 	after_failure(OF_GRID);
+}
+
+static void no_signal_alone_after_failure(void **state)
+{
+	(void)state;
+	after_failure(ALONE);
 }
 
 /* An earlier kernel has posted an add. */
@@ -172,6 +180,7 @@ int main(void)
 		cmocka_unit_test(no_signal_of_small_after_failure),
 		cmocka_unit_test(no_signal_of_large_after_failure),
 		cmocka_unit_test(no_signal_of_grid_after_failure),
+		cmocka_unit_test(no_signal_alone_after_failure),
 		cmocka_unit_test(signals_are_ordered),
 		cmocka_unit_test(others_are_not_waited_for),
 	};

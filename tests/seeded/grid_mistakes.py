@@ -29,4 +29,8 @@ GRID_MISTAKES = [
      "stream.h", "return; {{shmemdi_stream_send_signal(&p)|(shmemd_fence(&p.ctx), "
      "shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe))}};",
      "ring_stream", "others_are_not_waited_for"),
+    ("STREAM_SIGNAL_RELAXED", "stream: a signal overtakes what earlier kernels have sent by NIC",
+     "stream.h", "p) { {{shmemdi_stream_send_signal(&p)|"
+     "shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe)}};",
+     "ring_stream", "signals_are_ordered"),
 ]
