@@ -3,6 +3,17 @@
 /* Signals of stream.h and grid.h to PEs behind NICs, and to PEs that are reached both ways: they
  * are ordered after what was sent on the context's channel to their PE, are not sent if that
  * failed, and wait for no other PE. The kernels of stream.h are called as functions. */
+#include <shmem_dev/arch/arch.h>
+
+static unsigned n_fences; /* of the system's scope, before signals */
+
+static inline void count_fence(void)
+{
+	n_fences++;
+	shmemd_arch_fence_before_signal();
+}
+
+#define shmemd_arch_fence_before_signal count_fence
 #include <shmem_dev/grid.h>
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_dev/stream.h>
@@ -174,6 +185,41 @@ static void others_are_not_waited_for(void **state)
 	}
 }
 
+/* What was stored to any memory is covered, also if the fences before the doorbell have the scope
+ * of this GPU. */
+static void signals_by_nic(const void *params)
+{
+	const rig_params_t *p = params;
+
+	if (p->pe == 0)
+		send_signal(p, (int)p->arg, SHMEMD_SIGNAL_SET, 1);
+}
+
+static void look_fenced(void)
+{
+	CHECK_IS(*word_of(&rig_pes[1].ctx, SIGNAL), 1);
+	CHECK_IS(n_fences, 1);
+}
+
+static void stores_to_all_memory_are_covered(void **state)
+{
+	(void)state;
+	for (uint64_t way = OF_GRID; way <= ALONE; way++) {
+		rig_test_t t = {.plan = rig_plan(),
+				.kernel = signals_by_nic,
+				.n_blocks = 4,
+				.n_threads = 32,
+				.final_check = look_fenced,
+				.arg = way};
+
+		if (way == ALONE)
+			t.n_blocks = 1;
+		t.plan.flags = SHMEMD_CTX_QUEUES_ON_GPU;
+		n_fences = 0;
+		run_once(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +229,7 @@ int main(void)
 		cmocka_unit_test(no_signal_alone_after_failure),
 		cmocka_unit_test(signals_are_ordered),
 		cmocka_unit_test(others_are_not_waited_for),
+		cmocka_unit_test(stores_to_all_memory_are_covered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

@@ -23,7 +23,7 @@ GRID_MISTAKES = [
      "impl/grid.h", "{{shmemd_group_sync(grid.group)|(void)0}}; if (grid.group.rank == 0 &&",
      "grid_scope", "signal_of_tiles"),
     ("SIGNAL_BEHIND_FAILED", "a signal is stored though what was sent before it failed",
-     "impl/xport.h", "op.pe); if ({{status != SHMEMD_OK|0}}) return status; "
+     "impl/xport.h", ": SHMEMD_OK; if ({{status != SHMEMD_OK|0}}) return status; "
      "shmemd_arch_fence_before_signal()", "ring_stream", "no_signal_of_large_after_failure"),
     ("SIGNAL_BEHIND_ALL", "stream: the signal of a larger put_signal waits for other PEs",
      "stream.h", "return; {{shmemdi_stream_send_signal(&p)|(shmemd_fence(&p.ctx), "
@@ -33,4 +33,8 @@ GRID_MISTAKES = [
      "stream.h", "p) { {{shmemdi_stream_send_signal(&p)|"
      "shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe)}};",
      "ring_stream", "signals_are_ordered"),
+    ("SIGNAL_BEHIND_FENCE", "a signal by NIC is posted behind a fence of the GPU's scope alone",
+     "impl/xport.h", "return status; {{shmemd_arch_fence_before_signal()|"
+     "base ? shmemd_arch_fence_before_signal() : (void)0}}; if (!base)",
+     "ring_stream", "stores_to_all_memory_are_covered"),
 ]
