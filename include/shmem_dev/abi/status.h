@@ -61,7 +61,7 @@ enum shmemd_mistake {
 					before quiet */
 	SHMEMD_MISTAKE_BLOCKS = 6,   /* the calling block is none of those of a grid call, or they
 					are more than the kernel has */
-	SHMEMD_MISTAKE_ARRIVED = 7,  /* a counter of arrivals did not start at 0 */
+	SHMEMD_MISTAKE_ARRIVED = 7,  /* a counter of arrivals held the number of blocks, or more */
 };
 
 /* Comparisons of wait_until and test. */

@@ -115,7 +115,8 @@ SHMEMD_FN int shmemdi_get_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shme
 	return op.is_blocking ? shmemdi_agree(op.g, status) : status;
 }
 
-/* So many had arrived before: fewer than there are blocks. */
+/* `before` blocks had arrived: fewer than there are. A counter that started between 1 and
+ * n_blocks - 1 passes: no block can tell its value from that of blocks that have arrived. */
 SHMEMD_FN int shmemdi_check_arrived(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t before,
 				    uint32_t n_blocks)
 {
