@@ -22,6 +22,8 @@ GRID_MISTAKES = [
     ("GRID_SIGNAL_SYNC", "grid: a block arrives before its threads have sent",
      "impl/grid.h", "{{shmemd_group_sync(grid.group)|(void)0}}; if (grid.group.rank == 0 &&",
      "grid_scope", "signal_of_tiles"),
+    ("GRID_CHECK_ARRIVED", "grid: a counter that holds more than there are blocks is accepted",
+     "impl/grid.h", "if ({{before >= n_blocks|0}}) return", "check_calls", "grids"),
     ("SIGNAL_BEHIND_FAILED", "a signal is stored though what was sent before it failed",
      "impl/xport.h", ": SHMEMD_OK; if ({{status != SHMEMD_OK|0}}) return status; "
      "shmemd_arch_fence_before_signal()", "ring_stream", "no_signal_of_large_after_failure"),

@@ -15,8 +15,8 @@
  * alone; the fence before the signal has the scope of the system, and is cumulative
  * (tests/sim/test_litmus.c, "arrivals, signal").
  * What blocks have posted to a channel is in its queue when they arrive, and the WQE of the signal
- * comes after it. By NIC the fence is the same, so that what blocks have stored to other memory than
- * this GPU's is visible before the NIC sends the signal. */
+ * comes after it. By NIC the fence is the same, so that what blocks have stored to memory elsewhere
+ * than on this GPU is visible before the NIC sends the signal. */
 #ifndef SHMEMD_IMPL_GRID_H
 #define SHMEMD_IMPL_GRID_H
 
