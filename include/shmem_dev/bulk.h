@@ -191,7 +191,7 @@ SHMEMD_FN void shmemd_put_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
  * Callers  one thread.
  * dst      symmetric address, a multiple of 4, or of 8 for U64; by the engine if dst, tile and the
  *          tile's bytes are multiples of 16.
- * tile     as shmemd_put_tile_bulk, aligned as dst.
+ * tile     as shmemd_put_tile_bulk; aligned as dst.
  * nelems   elements, 0 or more; an even number of F16 and BF16.
  * element  SHMEMD_BULK_F32, F16, BF16, U32 or U64; best a constant.
  * pe       0 .. n_pes - 1 of the context's team; this PE too.
@@ -199,7 +199,8 @@ SHMEMD_FN void shmemd_put_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
  *          words by atomics: by NIC those of U32 and U64 are posted, a word each; F32, F16 and
  *          BF16, which no NIC adds, take two round trips for each word, by compare-and-swap.
  * Errors   latched, those of shmemd_atomic_add_u32 (amo.h); some words may have been added then.
- *          Check builds: also ERR_BAD_ARGUMENT.
+ *          ERR_BAD_ARGUMENT: an odd number of F16 or BF16; nothing was added. Check builds: also
+ *          ERR_BAD_ARGUMENT for element, and ERR_UNALIGNED for dst and tile.
  * Source   PTX ISA cp.reduce.async.bulk; the epilogue of a GEMM with reduce-scatter.
  */
 SHMEMD_FN void shmemd_add_tile_bulk(const shmemd_ctx_t *ctx, void *dst, const void *tile,
