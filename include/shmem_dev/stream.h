@@ -7,8 +7,9 @@
  * kernels wrote, a signal is ordered after what they sent to its PE (by NIC: on the context's
  * channel), a barrier completes what they sent on the context's channel. On the host it
  * allocates nothing and waits for nothing once the kernels are loaded (shmemd_stream_prepare), so
- * it may be captured into a CUDA graph. The graph keeps the context by value: do not replay it
- * after the team was destroyed.
+ * it may be captured into a CUDA graph. The graph keeps the arguments and the context by value. So
+ * each replay sends or awaits the same `value`: count signals with ADD, and reset the word that is
+ * waited for before the sender may signal again. Do not replay it after the team was destroyed.
  *
  * Rules that hold for all of them
  *   Callers  host; ctx, from shmemh_ctx_get, may be gone when the call returns.

@@ -39,4 +39,7 @@ GRID_MISTAKES = [
      "impl/xport.h", "return status; {{shmemd_arch_fence_before_signal()|"
      "base ? shmemd_arch_fence_before_signal() : (void)0}}; if (!base)",
      "ring_stream", "stores_to_all_memory_are_covered"),
+    ("STREAM_WAIT", "stream: a wait for a signal does not wait",
+     "stream.h", "{{shmemd_signal_wait_until(&p.ctx, p.sig, p.op, p.value)|0}};",
+     "stream", "puts_small"),
 ]
