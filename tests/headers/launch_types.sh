@@ -12,7 +12,8 @@ command -v nvcc >/dev/null || {
 	exit 77
 }
 compile() {
-	nvcc -std=c++17 -arch=sm_90 -ptx -I "$stage/include" "$@" "$here/launch_types.cu" -o "$work/ptx"
+	nvcc -std=c++17 -arch=sm_90 -ptx -I "$stage/include" "$@" "$here/launch_types.cu" \
+		-o "$work/ptx"
 }
 stage=$1
 compile

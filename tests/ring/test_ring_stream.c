@@ -27,9 +27,14 @@ enum { SMALL, LARGE, OF_GRID, ALONE, N_WAYS };
 /* A signal with or without data in one of the ways, by all threads of a block. */
 static void send_signal(const rig_params_t *p, int way, int op, int pe)
 {
-	const shmemdi_stream_t s = {
-		p->ctx, word_of(&p->ctx, DATA), word_of(&p->ctx, SOURCE), NBYTES,
-		word_of(&p->ctx, SIGNAL), 1, op, pe};
+	const shmemdi_stream_t s = {p->ctx,
+				    word_of(&p->ctx, DATA),
+				    word_of(&p->ctx, SOURCE),
+				    NBYTES,
+				    word_of(&p->ctx, SIGNAL),
+				    1,
+				    op,
+				    pe};
 	int is_leader = shmemd_thread_index() == 0;
 
 	if (way == SMALL) {

@@ -276,8 +276,8 @@ SHMEMD_FN int shmemdi_words_check(const shmemdi_words_t *w, uint32_t width)
 {
 	if (w->nbytes % width)
 		return shmemdi_record(w->ref.ctx, w->call, SHMEMD_ERR_BAD_ARGUMENT, -1,
-				      (const void *)(uintptr_t)SHMEMD_MISTAKE_HALVES,
-				      w->nbytes / 2, 0);
+				      (const void *)(uintptr_t)SHMEMD_MISTAKE_HALVES, w->nbytes / 2,
+				      0);
 	if (w->nbytes == 0)
 		return SHMEMD_OK;
 	if (SHMEMDI_CHECKING && (uintptr_t)w->from % width)
