@@ -181,17 +181,22 @@ SHMEMD_FN void shmemd_put_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
 }
 
 /* Add the elements of a tile in shared memory to those at dst on PE pe; do not wait. Floating-point
- * sums are rounded to nearest even at each addition.
+ * sums are rounded to nearest even at each addition. Subnormal F32 operands and sums may be flushed
+ * to zero, as by atomics of NVIDIA GPUs (amo.h). F16 and BF16 keep subnormals; BF16 without the
+ * engine only if the program is not compiled with -ftz=true, which -use_fast_math contains.
  *
  * PTX makes the engine's additions atomic in the scope of one GPU alone (cp.reduce.async.bulk:
- * .relaxed.gpu). So the PEs that add to one element do so one after another, each synchronised with
- * the one before; any number of blocks and tiles of one PE may add to it at once. Nobody reads it
- * meanwhile, or changes it by other operations.
+ * .relaxed.gpu). It promises nothing between them and atomics of threads, which use another proxy,
+ * and for F16 and BF16 words of two elements. So the PEs that add to one element do so one after
+ * another, each synchronised with the one before. Any number of blocks and tiles of one PE may add
+ * to it at once if all of these tiles go by the engine or none of them does (see dst), with the
+ * same type of element. A tile that goes the other way is added after shmemd_bulk_wait and a
+ * synchronisation. No thread reads the element meanwhile, or changes it by other operations.
  *
  * Callers  one thread.
  * dst      symmetric address, a multiple of 4, or of 8 for U64; by the engine if dst, tile and the
  *          tile's bytes are multiples of 16.
- * tile     as shmemd_put_tile_bulk, aligned as dst.
+ * tile     as shmemd_put_tile_bulk; aligned as dst.
  * nelems   elements, 0 or more; an even number of F16 and BF16.
  * element  SHMEMD_BULK_F32, F16, BF16, U32 or U64; best a constant.
  * pe       0 .. n_pes - 1 of the context's team; this PE too.
@@ -199,7 +204,8 @@ SHMEMD_FN void shmemd_put_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
  *          words by atomics: by NIC those of U32 and U64 are posted, a word each; F32, F16 and
  *          BF16, which no NIC adds, take two round trips for each word, by compare-and-swap.
  * Errors   latched, those of shmemd_atomic_add_u32 (amo.h); some words may have been added then.
- *          Check builds: also ERR_BAD_ARGUMENT.
+ *          ERR_BAD_ARGUMENT: an odd number of F16 or BF16; nothing was added. Check builds: also
+ *          ERR_BAD_ARGUMENT for element, and ERR_UNALIGNED for dst and tile.
  * Source   PTX ISA cp.reduce.async.bulk; the epilogue of a GEMM with reduce-scatter.
  */
 SHMEMD_FN void shmemd_add_tile_bulk(const shmemd_ctx_t *ctx, void *dst, const void *tile,

@@ -126,11 +126,15 @@ SHMEMD_FN void shmemd_getmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
  *          sets it to 0 again. The same blocks, or others, may use it for another call when they
  *          know that this one has ended: after a barrier of the grid, in a later kernel, or when pe
  *          has answered the signal. Until then another signal takes another counter.
+ *          A launch in which not every block of the grid made the call leaves another value, and
+ *          every later signal is then sent too early: the program sets the counter to 0 before the
+ *          next launch, in a CUDA graph by a memset node.
  * Returns  when this block has arrived; in rank 0 of the block that arrives last, when the signal
  *          is posted. That it is complete tells a quiet after a barrier of the grid.
  * Errors   latched, and no signal is sent: as shmemd_putmem_signal; check builds: also
  *          ERR_BAD_ARGUMENT if the calling block is none of the grid's, if the kernel has fewer
- *          blocks, or if arrived did not start at 0. Then the counter may have any value.
+ *          blocks, or if arrived held as many as there are blocks, or more. Then the counter may
+ *          have any value. Smaller values look like blocks that have arrived: not detected.
  */
 SHMEMD_FN void shmemd_signal_op_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, uint64_t *sig,
 				     uint64_t value, int op, int pe, uint32_t *arrived SHMEMD_SITE)

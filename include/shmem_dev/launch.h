@@ -176,8 +176,9 @@ static inline int shmemd_resident_blocks_of(const void *kernel, uint32_t n_threa
  *                cudaErrorCooperativeLaunchTooLarge, after one line on stderr with both numbers.
  */
 #define shmemd_launch_resident(kernel, n_blocks, n_threads, shared_nbytes, stream, params)         \
-	shmemd_launch_resident_of((const void *)(kernel), #kernel, (n_blocks), (n_threads),        \
-				  (shared_nbytes), (stream), (void *)&(params))
+	((void)sizeof((kernel) == (void (*)(__typeof__(params)))0), /* do the types agree? */      \
+	 shmemd_launch_resident_of((const void *)(kernel), #kernel, (n_blocks), (n_threads),       \
+				   (shared_nbytes), (stream), (void *)&(params)))
 
 /* As above, for the address and the name of a kernel, and the address of params. */
 static inline int shmemd_launch_resident_of(const void *kernel, const char *name, uint32_t n_blocks,

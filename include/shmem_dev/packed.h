@@ -6,7 +6,9 @@
  * latency of a put with a signal.
  *
  * A slot has one writer at a time. Its epochs differ from one value to the next (count them, and
- * carry the count along); new memory holds epoch 0. Nothing says that a slot has been read: the
+ * carry the count along). A slot in memory of shmemh_calloc holds epoch 0, so the first value takes
+ * another. One in memory of shmemh_malloc may hold any epoch, for instance one that was waited for
+ * before that memory was freed: zero it first. Nothing says that a slot has been read: the
  * writer must know before it writes the next value, for instance because the reader has answered.
  * With two slots used in turn, an answer to the value before is enough. */
 #ifndef SHMEMD_PACKED_H

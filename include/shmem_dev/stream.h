@@ -3,11 +3,13 @@
 /* Calls that the host puts on a stream: each launches a small kernel of the unit that includes this
  * file. Optional; not part of shmem_dev.h.
  *
- * A call takes its place behind what the stream has before, and covers it: a put reads what earlier
- * kernels wrote, a barrier completes what they sent on the context's channel. On the host it
+ * A call is executed after what the stream has before, and covers it: a put reads what earlier
+ * kernels wrote, a signal is ordered after what they sent to its PE (by NIC: on the context's
+ * channel), a barrier completes what they sent on the context's channel. On the host it
  * allocates nothing and waits for nothing once the kernels are loaded (shmemd_stream_prepare), so
- * it may be captured into a CUDA graph. The graph keeps the context by value: do not replay it
- * after the team was destroyed.
+ * it may be captured into a CUDA graph. The graph keeps the arguments and the context by value. So
+ * each replay sends or awaits the same `value`: count signals with ADD, and reset the word that is
+ * waited for before the sender may signal again. Do not replay it after the team was destroyed.
  *
  * Rules that hold for all of them
  *   Callers  host; ctx, from shmemh_ctx_get, may be gone when the call returns.
@@ -98,18 +100,30 @@ static SHMEMD_KERNEL(shmemdi_stream_put_data, shmemdi_stream_t, p)
 				    p.pe);
 }
 
+/* Send the signal, ordered after what earlier kernels of the stream have sent to its PE. */
+SHMEMD_FN void shmemdi_stream_send_signal(const shmemdi_stream_t *p SHMEMD_SITE)
+{
+	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(SIGNAL), p->sig, 8, p->pe);
+	shmemdi_signal_t sig = shmemdi_signal(p->sig, p->value, p->op);
+	char *base;
+	int status = shmemdi_reach_signal(&p->ctx, op, sig, &base);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_signal_behind(&p->ctx, op, sig, base);
+	shmemdi_latch(&p->ctx, status);
+}
+
 /* Behind the kernel that has put the data. */
 static SHMEMD_KERNEL(shmemdi_stream_fence_signal, shmemdi_stream_t, p)
 {
 	if (!shmemdi_stream_may_send(&p, shmemd_thread()))
 		return;
-	shmemd_fence(&p.ctx);
-	shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe);
+	shmemdi_stream_send_signal(&p);
 }
 
 static SHMEMD_KERNEL(shmemdi_stream_signal, shmemdi_stream_t, p)
 {
-	shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe);
+	shmemdi_stream_send_signal(&p);
 }
 
 static SHMEMD_KERNEL(shmemdi_stream_wait, shmemdi_stream_t, p)
@@ -230,7 +244,8 @@ static inline int shmemd_getmem_on_stream(const shmemd_ctx_t *ctx, void *dst, co
 				      shmemdi_stream_threads(nbytes), 0, stream, p);
 }
 
-/* Update a signal word on PE pe.
+/* Update a signal word on PE pe, ordered after what the stream has sent to pe before; no fence is
+ * needed. Not sent if the context's channel to pe has failed.
  *
  * sig, value, op, pe  as shmemd_signal_op.
  * Returns  see the top.
@@ -249,7 +264,8 @@ static inline int shmemd_signal_op_on_stream(const shmemd_ctx_t *ctx, uint64_t *
 }
 
 /* Write as shmemd_putmem_on_stream, and update a signal word there after the data. Larger transfers
- * are two kernels. If the data are refused, so is the signal.
+ * are two kernels. No signal is sent if the data were refused, or if the context's channel to pe
+ * has failed.
  *
  * dst, src, nbytes, sig, value, op, pe  as shmemd_putmem_signal.
  * Returns  see the top.

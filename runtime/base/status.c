@@ -133,6 +133,8 @@ static const char *const mistakes[] = {
 				  " blocks: it is none of them, or the kernel has fewer",
 	[SHMEMD_MISTAKE_ARRIVED] = "the counter of arrivals held %" PRId64 ", with %" PRId64
 				   " blocks to arrive: it does not start at 0",
+	[SHMEMD_MISTAKE_HALVES] =
+		"%" PRId64 " elements of F16 or BF16 to add: the number must be even",
 };
 
 #define N_MISTAKES (sizeof mistakes / sizeof mistakes[0])

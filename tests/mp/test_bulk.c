@@ -440,11 +440,50 @@ static int add_tiles(pes_t *pes)
 	return 0;
 }
 
+/* Of a tile in which a fourth element follows. */
+SHMEMD_KERNEL(odd_kernel, bulk_params_t, p)
+{
+	SHMEMD_SHARED(shmemd_bulk_t, 1, tile);
+
+	element_store((char *)tile, p.element, 1);
+	element_store((char *)tile + 2, p.element, 2);
+	element_store((char *)tile + 4, p.element, 3);
+	element_store((char *)tile + 6, p.element, 4);
+	shmemd_add_tile_bulk(&p.ctx, p.dst, tile, 3, p.element, right_of(&p));
+	shmemd_bulk_wait();
+	scope_report(p.status, 0,
+		     shmemd_quiet(&p.ctx) == SHMEMD_ERR_BAD_ARGUMENT ? 0 : WRONG_VALUE);
+}
+
+/* An odd number of halves is refused, in every build. */
+static int odd_halves(pes_t *pes)
+{
+	static const char zeros[8] = {0};
+	bulk_params_t p;
+	const char *got;
+
+	if (prepare(pes, &p))
+		return 1;
+	for (p.element = SHMEMD_BULK_F16; p.element <= SHMEMD_BULK_BF16; p.element++) {
+		PES_ALLOC(pes, p.dst, char, sizeof(zeros), 0);
+		PES_RUN(pes, odd_kernel, 1, 1, p);
+		PES_EQ(pes, shmemh_error_get(pes->job, NULL), SHMEMD_ERR_BAD_ARGUMENT);
+		PES_TRY(pes, shmemh_error_clear(pes->job));
+		PES_TRY(pes, shmemh_barrier(pes->job));
+		got = (const char *)pes_read(pes, p.dst, sizeof(zeros));
+		if (got == NULL ||
+		    pes_bytes(pes, got, zeros, sizeof(zeros), "dst", __FILE__, __LINE__))
+			return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(put_memory),  PES_TEST(get_memory),     PES_TEST(put_tiles),
 		PES_TEST(mixed_tiles), PES_TEST(tile_of_others), PES_TEST(add_tiles),
+		PES_TEST(odd_halves),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

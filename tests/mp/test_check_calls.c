@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A check build (SHMEMD_CHECK): addresses outside of every allocation, groups whose threads are
- * missing, foreign or disagree, and sources of nbi operations that are written before quiet. */
+/* A check build (SHMEMD_CHECK): addresses outside of every allocation, tiles that are not aligned,
+ * groups whose threads are missing, foreign or disagree, and sources of nbi operations that are
+ * written before quiet. */
 #define SHMEMD_CHECK 1
 #include <shmem_dev/bulk.h>
 #include <shmem_dev/grid.h>
@@ -147,6 +148,39 @@ static int add_nothing(pes_t *pes)
 	p.target += 64;
 	PES_RUN(pes, add_nothing_kernel, 1, 1, p);
 	return expect(pes, &p, SHMEMD_OK, 0);
+}
+
+/* Tiles that are not aligned to their words, or have an odd number of halves. */
+SHMEMD_KERNEL(bad_tile_kernel, call_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx);
+
+	if (p.which == SHMEMD_BULK_F16 || p.which == SHMEMD_BULK_BF16)
+		shmemd_add_tile_bulk(&p.ctx, p.target, p.source, 3, p.which, me);
+	else
+		shmemd_add_tile_bulk(&p.ctx, p.target, p.source + 2, 2, p.which, me);
+	shmemd_bulk_wait();
+	*p.result = shmemd_quiet(&p.ctx);
+}
+
+static int bad_tiles(pes_t *pes)
+{
+	call_params_t p;
+	uint64_t *target;
+
+	if (call_params(pes, &p))
+		return 1;
+	for (p.which = 0; p.which <= SHMEMD_BULK_U64; p.which++) {
+		int is_odd = p.which == SHMEMD_BULK_F16 || p.which == SHMEMD_BULK_BF16;
+
+		PES_RUN(pes, bad_tile_kernel, 1, 1, p);
+		if (expect(pes, &p, is_odd ? SHMEMD_ERR_BAD_ARGUMENT : SHMEMD_ERR_UNALIGNED,
+			   SHMEMD_MISTAKE_HALVES))
+			return 1;
+		target = (uint64_t *)pes_read(pes, p.target, sizeof(*target));
+		PES_EQ(pes, target ? *target : 1, 0);
+	}
+	return 0;
 }
 
 enum {
@@ -309,6 +343,7 @@ int main(int argc, char **argv)
 		PES_TEST(outside_of_allocations),
 		PES_TEST(signal_of_refused),
 		PES_TEST(add_nothing),
+		PES_TEST(bad_tiles),
 		PES_TEST(groups),
 		PES_TEST(grids),
 #ifndef __CUDACC__

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* packed.h: values arrive whole and with their epochs at every PE, from one thread and from all
- * lanes of a warp; a slot that holds another epoch is not taken. */
+ * lanes of a warp; a slot that holds another epoch is not taken; zeroed memory holds epoch 0. */
 #include <string.h>
 #include "pes.h"
 #include "scopes.h"
@@ -87,11 +87,58 @@ static int by_warp(pes_t *pes)
 	return exchange_by(pes, LANES);
 }
 
+#define N_OLD 64
+
+SHMEMD_KERNEL(leave_epochs, packed_params_t, p)
+{
+	uint32_t i;
+
+	for (i = 0; i < N_OLD; i++)
+		shmemd_put_packed(&p.ctx, &p.slots[i], 1000 + i, 1, shmemd_my_pe(&p.ctx));
+	scope_report(p.status, 0, shmemd_quiet(&p.ctx));
+}
+
+SHMEMD_KERNEL(find_no_epoch, packed_params_t, p)
+{
+	uint64_t value = UNTOUCHED;
+	uint32_t i;
+
+	for (i = 0; i < N_OLD; i++) {
+		scope_report(p.status, 1, shmemd_test_packed(&p.ctx, &p.slots[i], 1, &value));
+		scope_report(p.status, 2, !shmemd_test_packed(&p.ctx, &p.slots[i], 0, &value));
+		scope_report(p.status, 3, value == 0 ? 0 : WRONG_VALUE);
+	}
+}
+
+/* Memory that held values, was freed and is allocated again by shmemh_calloc: epoch 0. That of
+ * shmemh_malloc may still hold them. */
+static int zeroed_slots(pes_t *pes)
+{
+	packed_params_t p;
+	void *old, *slots;
+
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	PES_TRY(pes, shmemh_malloc(pes->job, N_OLD * sizeof(shmemd_packed_t), &old));
+	p.slots = (shmemd_packed_t *)old;
+	PES_RUN(pes, leave_epochs, 1, 1, p);
+	PES_TRY(pes, shmemh_barrier(pes->job));
+	PES_TRY(pes, shmemh_free(pes->job, old));
+	PES_TRY(pes, shmemh_calloc(pes->job, N_OLD, sizeof(shmemd_packed_t), &slots));
+	PES_CHECK(pes, slots == old);
+	p.slots = (shmemd_packed_t *)slots;
+	PES_RUN(pes, find_no_epoch, 1, 1, p);
+	PES_TRY(pes, shmemh_free(pes->job, slots));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(by_thread),
 		PES_TEST(by_warp),
+		PES_TEST(zeroed_slots),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -15,6 +15,7 @@ typedef struct buffers {
 	char *src, *dst, *got; /* [LARGE] symmetric */
 	uint64_t *sig;         /* [2] symmetric: of the data, and alone */
 	uint64_t *round;       /* [1] rounds that the kernels have begun */
+	uint64_t *taken;       /* [1] signals that kernels have found after the wait for them */
 } buffers_t;
 
 typedef struct fill_params {
@@ -43,6 +44,18 @@ SHMEMD_KERNEL(fill_kernel, fill_params_t, p)
 		p.src[i] = (char)pattern(p.pe, i + round * 7);
 }
 
+typedef struct take_params {
+	uint64_t *sig, *taken;
+} take_params_t;
+
+/* Count the signals and set the word to 0, so that the wait of the next round waits, too. The next
+ * one is sent after a barrier that follows on the stream. */
+SHMEMD_KERNEL(take_kernel, take_params_t, p)
+{
+	*p.taken += shmemd_arch_ld_relaxed_u64(p.sig);
+	shmemd_arch_st_relaxed_u64(p.sig, 0);
+}
+
 static int buffers(pes_t *pes, buffers_t *b)
 {
 	PES_ALLOC(pes, b->src, char, LARGE, 0);
@@ -50,15 +63,18 @@ static int buffers(pes_t *pes, buffers_t *b)
 	PES_ALLOC(pes, b->got, char, LARGE, 0);
 	PES_ALLOC(pes, b->sig, uint64_t, 2, 0);
 	PES_ALLOC(pes, b->round, uint64_t, 1, 0);
+	PES_ALLOC(pes, b->taken, uint64_t, 1, 0);
 	return 0;
 }
 
 /* One round on the stream: send to the next PE in one of two ways, read back from it, signal the
- * PE before. Signals are added to, so that a graph need not know the round. */
+ * PE before. Signals are added to, and that which is waited for is taken, so that a graph need not
+ * know the round. */
 static int round_on(pes_t *pes, const buffers_t *b, size_t nbytes, int by_signal,
 		    shmemd_stream_t stream)
 {
 	fill_params_t fill = {b->src, b->round, nbytes, pes->pe};
+	take_params_t take = {&b->sig[1], b->taken};
 	int next = (pes->pe + 1) % pes->n_pes, before = (pes->pe + pes->n_pes - 1) % pes->n_pes;
 	const shmemd_ctx_t *ctx = &pes->ctx;
 
@@ -76,6 +92,7 @@ static int round_on(pes_t *pes, const buffers_t *b, size_t nbytes, int by_signal
 							   before, stream)));
 	PES_TRY(pes, run_device(shmemd_signal_wait_until_on_stream(ctx, &b->sig[1], SHMEMD_CMP_GE,
 								   1, stream)));
+	PES_TRY(pes, run_device(shmemd_launch(take_kernel, 1, 1, 0, stream, take)));
 	PES_TRY(pes, run_device(shmemd_barrier_on_stream(ctx, stream)));
 	PES_TRY(pes,
 		run_device(shmemd_getmem_on_stream(ctx, b->got, b->dst, nbytes, next, stream)));
@@ -89,10 +106,11 @@ static int check_round(pes_t *pes, const buffers_t *b, size_t nbytes, uint64_t r
 	char *dst = (char *)pes_read(pes, b->dst, nbytes);
 	char *got = (char *)pes_read(pes, b->got, nbytes);
 	uint64_t *sig = (uint64_t *)pes_read(pes, b->sig, 2 * sizeof(*sig));
+	uint64_t *taken = (uint64_t *)pes_read(pes, b->taken, sizeof(*taken));
 	char *want = (char *)malloc(nbytes);
 	size_t i;
 
-	if (dst == NULL || got == NULL || sig == NULL || want == NULL) {
+	if (dst == NULL || got == NULL || sig == NULL || taken == NULL || want == NULL) {
 		free(want);
 		return 1;
 	}
@@ -103,7 +121,7 @@ static int check_round(pes_t *pes, const buffers_t *b, size_t nbytes, uint64_t r
 		want[i] = (char)pes_pattern(pes->pe, i + round * 7);
 	pes_bytes(pes, got, want, nbytes, "got", __FILE__, __LINE__);
 	PES_EQ(pes, sig[0], by_signal ? round + 1 : 0);
-	PES_EQ(pes, sig[1], round + 1);
+	PES_EQ(pes, *taken, round + 1);
 	PES_EQ(pes, shmemh_error_get(pes->job, NULL), 0);
 	free(want);
 	return 0;

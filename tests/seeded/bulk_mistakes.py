@@ -57,4 +57,6 @@ BULK_MISTAKES = [
      "impl/bulk.h", "{{w->element == SHMEMD_BULK_F16|0}} ? shmemdi_f16_sum2(", "bulk", "add_tiles"),
     ("ADD_LOST", "tile: an addition of another thread in between is lost",
      "impl/bulk.h", "if (status != SHMEMD_OK || {{old == seen|1}}) break", "bulk", "add_tiles"),
+    ("ADD_ODD", "tile: an odd number of halves is added as one more",
+     "impl/bulk.h", "if ({{w->nbytes % width|0}}) return", "bulk", "odd_halves"),
 ]

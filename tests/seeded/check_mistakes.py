@@ -37,5 +37,8 @@ CHECK_MISTAKES = [
      "stream.h", "if ({{!shmemdi_stream_may_send(&p, shmemd_thread())|0}}) return",
      "check_calls", "signal_of_refused"),
     ("CHECK_ADD_NOTHING", "tile: an addition of no elements is checked as one of some",
-     "impl/bulk.h", "int status = {{w.nbytes|1}} ?", "check_calls", "add_nothing"),
+     "impl/bulk.h", "if ({{w->nbytes == 0|0}}) return", "check_calls", "add_nothing"),
+    ("CHECK_TILE", "tile: one that is not aligned is added",
+     "impl/bulk.h", "SHMEMDI_CHECKING && {{(uintptr_t)w->from % width|0}})",
+     "check_calls", "bad_tiles"),
 ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Mistakes in transfers of several blocks, as in mistakes.py. Missing fences: tests/weaken."""
+"""Mistakes in transfers of several blocks, and in signals that they or streams send, as in
+mistakes.py. Missing fences: tests/weaken."""
 
 GRID_MISTAKES = [
     ("GRID_SHARE_AT", "grid: shares after a longer one begin too early",
@@ -21,4 +22,24 @@ GRID_MISTAKES = [
     ("GRID_SIGNAL_SYNC", "grid: a block arrives before its threads have sent",
      "impl/grid.h", "{{shmemd_group_sync(grid.group)|(void)0}}; if (grid.group.rank == 0 &&",
      "grid_scope", "signal_of_tiles"),
+    ("GRID_CHECK_ARRIVED", "grid: a counter that holds more than there are blocks is accepted",
+     "impl/grid.h", "if ({{before >= n_blocks|0}}) return", "check_calls", "grids"),
+    ("SIGNAL_BEHIND_FAILED", "a signal is stored though what was sent before it failed",
+     "impl/xport.h", ": SHMEMD_OK; if ({{status != SHMEMD_OK|0}}) return status; "
+     "shmemd_arch_fence_before_signal()", "ring_stream", "no_signal_of_large_after_failure"),
+    ("SIGNAL_BEHIND_ALL", "stream: the signal of a larger put_signal waits for other PEs",
+     "stream.h", "return; {{shmemdi_stream_send_signal(&p)|(shmemd_fence(&p.ctx), "
+     "shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe))}};",
+     "ring_stream", "others_are_not_waited_for"),
+    ("STREAM_SIGNAL_RELAXED", "stream: a signal overtakes what earlier kernels have sent by NIC",
+     "stream.h", "p) { {{shmemdi_stream_send_signal(&p)|"
+     "shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe)}};",
+     "ring_stream", "signals_are_ordered"),
+    ("SIGNAL_BEHIND_FENCE", "a signal by NIC is posted behind a fence of the GPU's scope alone",
+     "impl/xport.h", "return status; {{shmemd_arch_fence_before_signal()|"
+     "base ? shmemd_arch_fence_before_signal() : (void)0}}; if (!base)",
+     "ring_stream", "stores_to_all_memory_are_covered"),
+    ("STREAM_WAIT", "stream: a wait for a signal does not wait",
+     "stream.h", "{{shmemd_signal_wait_until(&p.ctx, p.sig, p.op, p.value)|0}};",
+     "stream", "puts_small"),
 ]

@@ -83,6 +83,7 @@ static void a_mistake_has_its_own_words(void **state)
 		 "block 3 of the kernel calls for a grid of 2 blocks"},
 		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_ARRIVED, 7, 4,
 		 "held 7, with 4 blocks to arrive"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_HALVES, 3, 0, "3 elements of F16 or BF16"},
 		{SHMEMD_ERR_BAD_ARGUMENT, 99, 1, 2, "disagree at user.cu"},
 		{SHMEMD_ERR_BAD_CONTEXT, 0, 0, 0, "no more at user.cu"},
 	};

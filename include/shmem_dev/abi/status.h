@@ -20,7 +20,7 @@ enum shmemd_status {
 	 */
 	SHMEMD_ERR_NO_ATOMICS = 4,
 	/* Only check builds (SHMEMD_CHECK) return the following; the calls of stream.h return
-	 * BAD_PE and BAD_ARGUMENT in every build. */
+	 * BAD_PE and BAD_ARGUMENT in every build, additions of tiles (bulk.h) BAD_ARGUMENT. */
 	SHMEMD_ERR_BAD_PE = 5,        /* pe outside [0, n_pes) of the context's team */
 	SHMEMD_ERR_NOT_SYMMETRIC = 6, /* address range not inside one allocation of this PE's
 					 symmetric heap */
@@ -61,7 +61,8 @@ enum shmemd_mistake {
 					before quiet */
 	SHMEMD_MISTAKE_BLOCKS = 6,   /* the calling block is none of those of a grid call, or they
 					are more than the kernel has */
-	SHMEMD_MISTAKE_ARRIVED = 7,  /* a counter of arrivals did not start at 0 */
+	SHMEMD_MISTAKE_ARRIVED = 7,  /* a counter of arrivals held the number of blocks, or more */
+	SHMEMD_MISTAKE_HALVES = 8,   /* an odd number of F16 or BF16 elements is added */
 };
 
 /* Comparisons of wait_until and test. */

@@ -269,11 +269,28 @@ SHMEMD_FN int shmemdi_words_add(const shmemdi_words_t *w, size_t at, uint32_t wi
 	return SHMEMD_OK;
 }
 
+/* Whole words, in check builds aligned at the target and in the tile. In every build an odd number
+ * of halves is refused: the last word would add the two bytes behind the tile to those behind dst.
+ * The engine takes no such tile (shmemdi_bulk_is_aligned), so it need not check. */
+SHMEMD_FN int shmemdi_words_check(const shmemdi_words_t *w, uint32_t width)
+{
+	if (w->nbytes % width)
+		return shmemdi_record(w->ref.ctx, w->call, SHMEMD_ERR_BAD_ARGUMENT, -1,
+				      (const void *)(uintptr_t)SHMEMD_MISTAKE_HALVES, w->nbytes / 2,
+				      0);
+	if (w->nbytes == 0)
+		return SHMEMD_OK;
+	if (SHMEMDI_CHECKING && (uintptr_t)w->from % width)
+		return shmemdi_record(w->ref.ctx, w->call, SHMEMD_ERR_UNALIGNED, -1, w->from, width,
+				      0);
+	return shmemdi_check_word(w->ref.ctx, w->call, w->sym, width);
+}
+
 /* An atomic for each word, by the threads of the group. */
 SHMEMD_FN_COLD int shmemdi_words_add_all(shmemdi_words_t w, uint32_t rank, uint32_t size)
 {
 	uint32_t width = w.element == SHMEMD_BULK_U64 ? 8 : 4;
-	int status = w.nbytes ? shmemdi_check_word(w.ref.ctx, w.call, w.sym, width) : SHMEMD_OK;
+	int status = shmemdi_words_check(&w, width);
 	size_t at;
 
 	SHMEMD_ARCH_NO_UNROLL

@@ -15,7 +15,8 @@
  * alone; the fence before the signal has the scope of the system, and is cumulative
  * (tests/sim/test_litmus.c, "arrivals, signal").
  * What blocks have posted to a channel is in its queue when they arrive, and the WQE of the signal
- * comes behind it. */
+ * comes after it. By NIC the fence is the same, so that what blocks have stored to memory elsewhere
+ * than on this GPU is visible before the NIC sends the signal. */
 #ifndef SHMEMD_IMPL_GRID_H
 #define SHMEMD_IMPL_GRID_H
 
@@ -114,7 +115,8 @@ SHMEMD_FN int shmemdi_get_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shme
 	return op.is_blocking ? shmemdi_agree(op.g, status) : status;
 }
 
-/* So many had arrived before: fewer than there are blocks. */
+/* `before` blocks had arrived: fewer than there are. A counter that started between 1 and
+ * n_blocks - 1 passes: no block can tell its value from that of blocks that have arrived. */
 SHMEMD_FN int shmemdi_check_arrived(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint32_t before,
 				    uint32_t n_blocks)
 {
@@ -145,28 +147,6 @@ SHMEMD_FN int shmemdi_grid_arrive(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	shmemd_arch_fence_acquire();
 	shmemd_arch_st_relaxed_u32(arrived, 0);
 	return 1;
-}
-
-/* Send the signal by the last block, behind everything that happened before. base: where this PE
- * maps the heap of op.pe, or NULL if the signal goes by NIC. */
-SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
-				    char *base)
-{
-	int kind = sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_WORD_STORE;
-	int status;
-
-	if (!base) {
-		shmemdi_fence_stores(ctx, op.pe);
-		return shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe),
-					   shmemdi_op_word(op.call, sig.word, 8, op.pe), kind,
-					   sig.value);
-	}
-	status = shmemdi_flush_before_store(ctx, op.call, op.pe);
-	if (status != SHMEMD_OK)
-		return status;
-	shmemd_arch_fence_before_signal();
-	shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
-	return SHMEMD_OK;
 }
 
 /* All blocks have made the same checks, so that all or none of them come here. */

@@ -403,6 +403,30 @@ SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, int pe)
 		shmemd_arch_fence_before_signal();
 }
 
+/* Send a signal ordered after all that this thread, or a thread that it synchronised with, has sent
+ * to op.pe on the context's channel, and after its stores to any memory. If the channel has failed,
+ * send nothing. base: where this PE maps the heap of op.pe, or NULL if the signal goes by NIC. The
+ * caller has checked the arguments.
+ *
+ * By NIC, too, the fence has the scope of the system: with SHMEMD_CTX_QUEUES_ON_GPU the fences of
+ * posting have that of this GPU, and the stores may have gone to other memory. */
+SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
+				    char *base)
+{
+	int kind = sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_WORD_STORE;
+	int status = base ? shmemdi_flush_before_store(ctx, op.call, op.pe) : SHMEMD_OK;
+
+	if (status != SHMEMD_OK)
+		return status;
+	shmemd_arch_fence_before_signal();
+	if (!base)
+		return shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe),
+					   shmemdi_op_word(op.call, sig.word, 8, op.pe), kind,
+					   sig.value);
+	shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
+	return SHMEMD_OK;
+}
+
 /* As shmemdi_put_far, with a signal. If the signal is stored and the team has mixed transport, what
  * was sent by RDMA on this channel before is completed first, or nothing is sent. */
 SHMEMD_FN int shmemdi_put_signal_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
