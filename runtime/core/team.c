@@ -170,10 +170,11 @@ static int write_ctxs(shmemh_t *job)
  * each GPU warns once. */
 static void warn_shared_gpu(shmemh_t *job)
 {
-	shmemh_heap_info_t info = {.size = sizeof info};
 	int others = 0;
 
-	if (shmemh_heap_info(job, &info) != SHMEMH_OK || info.kind != SHMEMH_HEAP_GPU)
+	/* No public call: init has not enlisted the handle yet, and a finalized job may have had
+	 * the same address. */
+	if (!shmemhi_mem_is_on_gpu(job))
 		return;
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		if (pe == job->pe || !shmemhi_mem_same_gpu(job, pe))
