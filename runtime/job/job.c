@@ -70,10 +70,18 @@ int shmemhi_agree(shmemh_t *job, int status)
 	 * out of step with the others from then on. */
 	int32_t mine = status;
 	int first_failed = -1;
-	int rc = shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
+	const shmemhi_err_t own = job->err;
+	int rc;
 
+	/* A PE whose connection to another one ended passes ERR_PEER. If the gather fails, too, let
+	 * its line take the place of that of the connection: it names the PE that died or left, and
+	 * is the same on all PEs. */
+	if (status == SHMEMH_ERR_PEER)
+		job->err.text[0] = '\0';
+	rc = shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
 	if (rc != SHMEMH_OK)
 		return rc;
+	job->err = own;
 	for (int pe = job->n_pes - 1; pe >= 0; pe--)
 		if (job->statuses[pe] != SHMEMH_OK)
 			first_failed = pe;
