@@ -198,7 +198,7 @@ static void free_scratch(shmemh_t *job)
 	if (!s)
 		return;
 	free(s->records);
-	free(s->there);
+	free(s->took_part);
 	free(s->members);
 	free(s->roster);
 	free(s);
@@ -215,10 +215,10 @@ static int alloc_scratch(shmemh_t *job)
 	job->team_scratch = s;
 	if (s) {
 		s->records = calloc(n, sizeof *s->records);
-		s->there = calloc(n, sizeof *s->there);
+		s->took_part = calloc(n, sizeof *s->took_part);
 		s->members = calloc(n, sizeof *s->members);
 		s->roster = calloc(n, sizeof *s->roster);
-		if (s->records && s->there && s->members && s->roster)
+		if (s->records && s->took_part && s->members && s->roster)
 			return SHMEMH_OK;
 	}
 	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "team: no memory for %d PEs",

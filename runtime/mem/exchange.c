@@ -84,7 +84,7 @@ static bool try_take(exchange_t *x, shmemhi_peer_t *peer, int pe, int *fd)
 	return true;
 }
 
-/* Give and take what is left of this exchange with one peer. A peer that is gone may still have given
+/* Give and take what is left of this exchange with one peer. A peer that is gone may have given
  * before: its message is taken, but not waited for. Returns whether anything moved. */
 static bool try_both(exchange_t *x, const shmemh_t *job, int pe, int *fd)
 {

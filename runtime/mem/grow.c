@@ -244,8 +244,8 @@ static int map_all(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
 }
 
 /* Map the slices of the own PE and its peers in the file of this growth, which the leader has
- * created. fd: on the others, what they received of it, closed here; -1: the exchange failed.
- */
+ * created. fd: on the other PEs, the file as they received it; closed here. -1: the exchange
+ * failed. */
 static int map_slices(shmemh_t *job, const shmemhi_growth_t *g, int fd)
 {
 	shmemhi_mem_t *mem = job->mem;

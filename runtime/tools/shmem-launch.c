@@ -335,8 +335,8 @@ static int set_environment(const launch_t *l)
 	return 0;
 }
 
-/* The signals that wait_all takes. A blocked signal is queued even if its action is SIG_IGN: one that
- * the caller ignores, as nohup and shells in the background do, must not end the job. */
+/* The signals that wait_all takes. A blocked signal is queued even if its action is SIG_IGN: one
+ * that the caller ignores, as nohup and shells in the background do, must not end the job. */
 static void want_signals(sigset_t *wanted)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};

@@ -42,8 +42,8 @@ expect() {
 	done <"$pids"
 }
 
-# A signal that the caller of the launcher ignores, as nohup does with SIGHUP and a shell with SIGINT
-# of background jobs, does not end the job. The launcher takes the signal before the end of a PE.
+# A signal that the caller of the launcher ignores, as nohup does with SIGHUP and a shell with
+# SIGINT of background jobs, does not end the job. The launcher takes the signal before the end of a PE.
 ignored() {
 	: >"$pids"
 	rm -f "$pids.go"

@@ -336,8 +336,8 @@ static void test_growth_after_a_closed_connection(void **state)
 
 static _Atomic uint32_t *causes_of_1; /* what PE 1 records about the others */
 
-/* PE 0 has left the collective between the agreement and the exchange. It waits until PE 1 waits for
- * it, whose message has come then, and PE 1's monitor records that PE 0 is gone. */
+/* PE 0 leaves the collective between the agreement and the exchange. When the message of PE 1 has
+ * come, PE 1 waits for that of PE 0, and its monitor records that PE 0 is gone. */
 static int pe_never_gives(shmemh_t *job)
 {
 	struct pollfd wait = {.events = POLLIN};
@@ -364,7 +364,7 @@ static void test_exchange_with_a_pe_that_is_gone(void **state)
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .sockets = 1}, pe_never_gives), 0);
 }
 
-/* PE 0 ends in the middle of a growth, when the others wait for its descriptor. Their lines are that
+/* PE 0 ends in the middle of a growth, when the others wait for its descriptor. Their line is that
  * of the bootstrap, not of the lost connection. */
 static int pe_dies_in_exchange(shmemh_t *job)
 {

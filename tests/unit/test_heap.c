@@ -393,8 +393,8 @@ static void test_failed_growth(void **state)
 	everywhere(pe_no_list, (world_kind_t){0});
 }
 
-/* The leader may make files of 2 MiB: a growth is a file of all PEs. The kernel would end the leader
- * by SIGXFSZ. */
+/* The leader may make files of 2 MiB, and a growth is a file of all PEs. The kernel would end the
+ * leader by SIGXFSZ. */
 static int pe_file_limit(shmemh_t *job)
 {
 	struct rlimit limit, low;
