@@ -43,7 +43,8 @@ expect() {
 }
 
 # A signal that the caller of the launcher ignores, as nohup does with SIGHUP and a shell with
-# SIGINT of background jobs, does not end the job. The launcher takes the signal before the end of a PE.
+# SIGINT of background jobs, does not end the job. The launcher takes the signal before the end of
+# a PE.
 ignored() {
 	: >"$pids"
 	rm -f "$pids.go"
