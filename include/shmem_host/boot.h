@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* How PEs find each other: the unique id, and the interface of a bootstrap of one's own. */
+/* How PEs find each other: the unique id, and the interface of a program's own bootstrap. */
 #ifndef SHMEMH_BOOT_H
 #define SHMEMH_BOOT_H
 
@@ -48,9 +48,9 @@ typedef struct shmemh_gather {
 	int32_t n_pes;
 	uint64_t tag; /* tells gathers of the same members apart */
 	const void *src;
-	void *dst;            /* [n_pes][nbytes] */
-	size_t nbytes;        /* of each member, the same everywhere, 1 .. 64 KiB */
-	unsigned char *there; /* [n_pes] receives 1, or 0 for a member that died or left */
+	void *dst;                /* [n_pes][nbytes] */
+	size_t nbytes;            /* of each member, the same everywhere, 1 .. 64 KiB */
+	unsigned char *took_part; /* [n_pes] receives 1, or 0 for a member that died or left */
 } shmemh_gather_t;
 
 /* A bootstrap: the host-side collectives that the runtime builds everything else from. Built in:
@@ -83,13 +83,13 @@ typedef struct shmemh_boot {
 	/* Leave: tell the others that this PE left in good order, release state. Called once. */
 	void (*close)(void *state);
 
-	/* Returns when each member has called it with these pes and this tag, or is gone: `there`
-	 * is then 0, and its share undefined. Every member gets the same result. Other PEs have no
-	 * part in it, and gathers of different members or tags may be under way at once. Of calls
-	 * with the same members and tag the n-th of each member belong together, also if one of
-	 * them has failed. ERR_MISMATCH if nbytes differ; ERR_TIMEOUT after its deadline; ERR_PEER
-	 * if this PE is cut off from the others. May be NULL: the job can then make no team of its
-	 * own (shmem_host/team.h), except of one PE. */
+	/* Returns when each member has called it with these pes and this tag, or is gone: its
+	 * `took_part` is then 0, and its share undefined. Every member gets the same result. Other
+	 * PEs have no part in it, and gathers of different members or tags may be under way at
+	 * once. Calls with the same members and tag are matched by their count: the n-th of each
+	 * member, even if one of them has failed. ERR_MISMATCH if nbytes differ; ERR_TIMEOUT after
+	 * its deadline; ERR_PEER if this PE is cut off from the others. May be NULL: the job can
+	 * then make no team (shmem_host/team.h), except of one PE. */
 	int (*gather_some)(void *state, const shmemh_gather_t *gather, char *errbuf,
 			   size_t errbuf_nbytes);
 } shmemh_boot_t;

@@ -68,16 +68,17 @@ typedef struct shmemh_channel_counters_t {
 	uint32_t reserved;
 } shmemh_channel_counters_t;
 
-/* Read the counters of channel k, 0 .. shmemh_channels - 1, to world PE pe. Also while kernels run:
+/* Read the counters of channel k, 0 .. shmemh_channels - 1, to PE world_pe. Also while kernels run:
  * each value is then a little old, and not of the same moment as the others.
  *
  * Returns  SHMEMH_OK; ERR_ARGUMENT: no such channel (text has those that there are), or c->size;
  *          ERR_CUDA.
  */
-SHMEMH_API int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counters_t *c);
+SHMEMH_API int shmemh_channel_counters(shmemh_t *job, int world_pe, int k,
+				       shmemh_channel_counters_t *c);
 
-/* The first fatal event of the NIC in one line, or "" if there was none or the job is refused.
- * Events of ports, which may pass, are only logged. Any thread, any time; valid until
+/* The first fatal event of the NIC in one line, or "" if there was none or the call refuses job
+ * (init.h). Events of ports, which may pass, are only logged. Any thread, any time; valid until
  * shmemh_finalize. */
 SHMEMH_API const char *shmemh_nic_event(const shmemh_t *job);
 

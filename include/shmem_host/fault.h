@@ -37,8 +37,7 @@ enum shmemh_fault_cause {
 	SHMEMH_FAULT_BY_RETRIES = 1, /* CQE: no acknowledgement, all transport retries used up */
 	SHMEMH_FAULT_BY_RNR = 2,     /* CQE: receiver not ready, all retries used up */
 	SHMEMH_FAULT_BY_FLUSH = 3,   /* CQE: flushed, because the queue pair is in ERR */
-	SHMEMH_FAULT_BY_QP = 4,      /* the queue pair is in ERR, or the NIC reported that it failed
-				      */
+	SHMEMH_FAULT_BY_QP = 4,      /* the queue pair is in ERR, or its NIC reported its failure */
 	SHMEMH_FAULT_BY_PORT = 5,    /* the port is down */
 	SHMEMH_FAULT_BY_ADDRESS = 6, /* the port's LID or GID changed */
 	SHMEMH_FAULT_BY_DEVICE = 7,  /* the NIC failed or was removed */
@@ -52,13 +51,12 @@ enum shmemh_fault_cause {
 
 /* What happened to the paths of one channel since shmemh_init. Fields are only appended. */
 typedef struct shmemh_fault_info {
-	uint32_t size;           /* sizeof(shmemh_fault_info_t), set by the caller */
-	int32_t state;           /* enum shmemh_fault_state */
-	int32_t status;          /* shmemd_status for which this PE's direction ended; 0: it did not
-				  */
-	uint32_t path;           /* number of the latest path; 0: the first one */
-	uint32_t cause;          /* of the latest fault: enum shmemh_fault_cause */
-	uint32_t is_cause_there; /* 1: the other PE found that fault */
+	uint32_t size;  /* sizeof(shmemh_fault_info_t), set by the caller */
+	int32_t state;  /* enum shmemh_fault_state */
+	int32_t status; /* shmemd_status with which this PE's direction ended; 0: it goes on */
+	uint32_t path;  /* number of the latest path; 0: the first one */
+	uint32_t cause; /* of the latest fault: enum shmemh_fault_cause */
+	uint32_t is_found_at_peer;          /* 1: the other PE found that fault */
 	uint32_t syndrome, vendor_syndrome; /* of the CQE that showed it; 0: there was none */
 	uint64_t switches;                  /* to another path, carried out */
 	/* What the device did in switches, as the threads that carried them out have counted it. */
@@ -85,31 +83,33 @@ typedef struct shmemh_fault_info {
  *
  * why      receives one line: why fail-over is off and what to do about it, or what makes it exact.
  *          May be NULL.
- * Returns  enum shmemh_fault_policy; -1 if the job is refused.
+ * Returns  enum shmemh_fault_policy; -1 if the call refuses job (init.h).
  */
 SHMEMH_API int shmemh_fault_policy(const shmemh_t *job, char *why, size_t why_nbytes);
 
-/* Read what happened to channel k, 0 .. shmemh_channels - 1, to world PE pe. With
+/* Read what happened to channel k, 0 .. shmemh_channels - 1, to PE world_pe. With
  * SHMEMH_FAULT_OFF there is nothing to read: state RUNNING, and zeros.
  *
  * Returns  SHMEMH_OK; ERR_ARGUMENT (no such PE or channel, info is NULL, or info->size): the
  *          line is in the calling thread's shmemh_error_text(NULL), and nothing was written.
  */
-SHMEMH_API int shmemh_fault_get(const shmemh_t *job, int pe, int k, shmemh_fault_info_t *info);
+SHMEMH_API int shmemh_fault_get(const shmemh_t *job, int world_pe, int k,
+				shmemh_fault_info_t *info);
 
-/* Call changed(arg, pe, k, state) after each change of a channel's state or path, from a thread of
- * the runtime, one call at a time. changed returns soon, since the switches of this PE wait for
- * it; it may call shmemh_fault_get and shmemh_fault_policy, and nothing else of this library.
- * Changes that follow each other quickly may be reported once, with the last state; but a channel
- * that goes on after an outage is reported before its next fault, with the steps of that outage in
- * shmemh_fault_get.
+/* Call changed(arg, world_pe, k, state) after each change of a channel's state or path, from a
+ * thread of the runtime, one call at a time. changed returns soon, since the switches of this PE
+ * wait for it; it may call shmemh_fault_get and shmemh_fault_policy, and nothing else of this
+ * library. Changes that follow each other quickly may be reported once, with the last state; but a
+ * channel that goes on after an outage is reported before its next fault, with the steps of that
+ * outage in shmemh_fault_get.
  *
  * changed  NULL: report no changes any more. When the call returns, the previous function is not
  *          running and will not be called again, unless the call is made by that function itself.
- * Returns  SHMEMH_OK, also with SHMEMH_FAULT_OFF; ERR_ARGUMENT: the job is refused.
+ * Returns  SHMEMH_OK, also with SHMEMH_FAULT_OFF; ERR_ARGUMENT: the call refuses job (init.h).
  */
 SHMEMH_API int shmemh_fault_watch(shmemh_t *job,
-				  void (*changed)(void *arg, int pe, int k, int state), void *arg);
+				  void (*changed)(void *arg, int world_pe, int k, int state),
+				  void *arg);
 
 /* One sentence for a cause, as "the port is down". Never NULL. */
 SHMEMH_API const char *shmemh_fault_cause_text(int cause);

@@ -6,10 +6,10 @@
  * one job are made one at a time by the caller, from any thread, except those that say "any
  * thread, any time". Nothing exits, aborts or installs signal handlers.
  *
- * Every call but shmemh_finalize and shmemh_error_text refuses a job that is NULL and, in a child
- * of fork, a job of its parent, whose connections the child must not use. Functions that
- * return a status return ERR_ARGUMENT, those that return a number -1, those that return a pointer
- * NULL; the line is in shmemh_error_text. The child may release its copy of the handle by
+ * Every call but shmemh_finalize and shmemh_error_text refuses a job that is NULL or was finalized
+ * and, in a child of fork, a job of its parent, whose connections the child must not use. Functions
+ * that return a status return ERR_ARGUMENT, those that return a number -1, those that return a
+ * pointer NULL; the line is in shmemh_error_text. The child may release its copy of the handle by
  * shmemh_finalize, and may make a job of its own by shmemh_init. */
 #ifndef SHMEMH_INIT_H
 #define SHMEMH_INIT_H
@@ -39,7 +39,7 @@ enum shmemh_heap_kind {
 		2, /* shared host memory (memfd); with a CUDA context also mapped to it */
 };
 
-/* What shmemh_init may be told; all of it has defaults. Fields are only appended. */
+/* Arguments of shmemh_init; all of them have defaults. Fields are only appended. */
 typedef struct shmemh_attr {
 	uint32_t size;                     /* sizeof(shmemh_attr_t): set by SHMEMH_ATTR_INIT */
 	int32_t heap_kind;                 /* enum shmemh_heap_kind */
@@ -109,14 +109,14 @@ SHMEMH_API int shmemh_barrier(shmemh_t *job);
 SHMEMH_API int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 
 /* The line of the last call on this job that failed, or "" if there was none. job NULL, or a job
- * that was refused: of the calling thread's last failed shmemh_init, shmemh_finalize,
+ * that calls refuse: of the calling thread's last failed shmemh_init, shmemh_finalize,
  * shmemh_get_uniqueid, shmemh_uniqueid_from_text, or call with such a job. Valid until the next
  * call on the job (NULL: of this thread). */
 SHMEMH_API const char *shmemh_error_text(const shmemh_t *job);
 
 /* The cause (shmemd_cause in abi/ctx.h) for which a PE of the world team is gone; 0 while it is
- * there. Any thread, any time, also while kernels run. pe outside the job: 0. */
-SHMEMH_API int shmemh_pe_cause(const shmemh_t *job, int pe);
+ * there. Any thread, any time, also while kernels run. world_pe outside the job: 0. */
+SHMEMH_API int shmemh_pe_cause(const shmemh_t *job, int world_pe);
 
 #ifdef __cplusplus
 }

@@ -4,14 +4,14 @@
  * from the start, a program makes others.
  *
  * A PE can be in SHMEMH_TEAMS_MAX teams at a time. Its handles are its own: other members may have
- * other values for the same team. A handle is not used again soon, so a call with that of a
- * destroyed team is refused with a line.
+ * other values for the same team. A handle comes again only after 33 million teams (2^25 - 2) of
+ * one slot, so a call with that of a destroyed team is refused with a line.
  *
  * The calls that make, use and destroy teams are collective over the members that they name, and
  * agree by the bootstrap. Other PEs have no part in them. If a call fails on one member, it fails
  * on all of them, and nothing is left of it; only a PE that is cut off in the midst of it may fail
- * alone. Members make their calls in the same order: a call that a member was too late for
- * (ERR_TIMEOUT on the others) fails on that member when it comes, each such call once.
+ * alone. Members make their calls in the same order: if a member makes a call after the others have
+ * given it up (ERR_TIMEOUT), the call fails on that member, too.
  *
  * A member that died or left is not waited for. So these calls work, in contrast to shmemh_barrier,
  * shmemh_allgather and shmemh_malloc, after a PE is gone: the others make a team, of which no gone
@@ -95,8 +95,8 @@ SHMEMH_API int shmemh_team_split_2d(shmemh_t *job, shmemh_team_t parent, int xra
 SHMEMH_API int shmemh_team_create(shmemh_t *job, const int *pes, int n_pes, shmemh_team_t *team);
 
 /* Destroy a team that one of the calls above has made, and release what it has. Collective over its
- * members, those left out that are gone. No kernel with its context is running on any member, and
- * what such kernels posted is complete. shmemh_finalize destroys the teams that are left.
+ * members that are not gone. No kernel with its context is running on any member, and what such
+ * kernels posted is complete. shmemh_finalize destroys the teams that are left.
  *
  * team     SHMEMH_TEAM_INVALID: no operation, and not collective.
  * Returns  SHMEMH_OK; ERR_ARGUMENT (no such team, destroyed before, or one that exists from the

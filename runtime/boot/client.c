@@ -119,7 +119,7 @@ static void on_some_result(client_t *c)
 		cut_off(c, "a result of the wrong size");
 		return;
 	}
-	memcpy(some->there, c->in.body, n);
+	memcpy(some->took_part, c->in.body, n);
 	memcpy(some->dst, c->in.body + n, n * some->nbytes);
 	answer(c, SHMEMH_OK, "");
 }

@@ -428,7 +428,8 @@ static void *hub_main(void *arg)
 	while (!hub_is_done(hub) || (hub->n_conns > 0 && hub->phase == HUB_FAILED)) {
 		if (turn(hub, &polls) != 0) {
 			shmemhi_log(&hub->log, SHMEMHI_ERROR,
-				    "hub: stopped: %s: PEs lose each other", strerror(errno));
+				    "hub: stopped: %s: all PEs are cut off from each other",
+				    strerror(errno));
 			break;
 		}
 		if (hub_is_done(hub))

@@ -17,7 +17,7 @@ static int self_allgather(void *state, const void *src, void *dst, size_t nbytes
 static int self_gather_some(void *state, const shmemh_gather_t *g, char *errbuf,
 			    size_t errbuf_nbytes)
 {
-	g->there[0] = 1;
+	g->took_part[0] = 1;
 	return self_allgather(state, g->src, g->dst, g->nbytes, errbuf, errbuf_nbytes);
 }
 

@@ -170,10 +170,11 @@ static int write_ctxs(shmemh_t *job)
  * each GPU warns once. */
 static void warn_shared_gpu(shmemh_t *job)
 {
-	shmemh_heap_info_t info = {.size = sizeof info};
 	int others = 0;
 
-	if (shmemh_heap_info(job, &info) != SHMEMH_OK || info.kind != SHMEMH_HEAP_GPU)
+	/* No public call: init has not enlisted the handle yet, and a finalized job may have had
+	 * the same address. */
+	if (!shmemhi_mem_is_on_gpu(job))
 		return;
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		if (pe == job->pe || !shmemhi_mem_same_gpu(job, pe))
@@ -197,7 +198,7 @@ static void free_scratch(shmemh_t *job)
 	if (!s)
 		return;
 	free(s->records);
-	free(s->there);
+	free(s->took_part);
 	free(s->members);
 	free(s->roster);
 	free(s);
@@ -214,10 +215,10 @@ static int alloc_scratch(shmemh_t *job)
 	job->team_scratch = s;
 	if (s) {
 		s->records = calloc(n, sizeof *s->records);
-		s->there = calloc(n, sizeof *s->there);
+		s->took_part = calloc(n, sizeof *s->took_part);
 		s->members = calloc(n, sizeof *s->members);
 		s->roster = calloc(n, sizeof *s->roster);
-		if (s->records && s->there && s->members && s->roster)
+		if (s->records && s->took_part && s->members && s->roster)
 			return SHMEMH_OK;
 	}
 	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "team: no memory for %d PEs",

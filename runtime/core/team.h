@@ -20,7 +20,7 @@ typedef struct shmemhi_team_record {
 /* Memory for the collective under way; one thread at a time calls collectives of a job. */
 typedef struct shmemhi_team_scratch {
 	shmemhi_team_record_t *records; /* [n_pes] as the roster of the gather */
-	unsigned char *there;           /* [n_pes] likewise */
+	unsigned char *took_part;       /* [n_pes] likewise */
 	int *members;                   /* [n_pes] world numbers of a team that is made */
 	int32_t *roster;                /* [n_pes] the same in ascending order */
 } shmemhi_team_scratch_t;

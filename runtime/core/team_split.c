@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Teams of one's own, and the host collectives of a team.
+/* Teams that a program makes, and the host collectives of a team.
  *
  * All of it runs on gathers among some PEs (shmemh_boot_t.gather_some), not on collectives of the
  * job: PEs outside have no part in it, and a PE that is gone is not waited for. Every gather ends
@@ -40,7 +40,7 @@ static int gather(shmemh_t *job, const int32_t *roster, int n, uint64_t tag,
 			     .src = mine,
 			     .dst = s->records,
 			     .nbytes = sizeof *mine,
-			     .there = s->there};
+			     .took_part = s->took_part};
 
 	return shmemhi_gather_some(job, &g);
 }
@@ -56,13 +56,13 @@ static int share_failure(shmemh_t *job, const int32_t *roster, int n, uint64_t t
 			     .src = &job->err,
 			     .dst = job->texts,
 			     .nbytes = sizeof *job->texts,
-			     .there = job->team_scratch->there};
+			     .took_part = job->team_scratch->took_part};
 
 	if (shmemhi_gather_some(job, &g) != SHMEMH_OK || mine->status != SHMEMH_OK)
 		return status;
-	if (!job->team_scratch->there[first_failed])
+	if (!job->team_scratch->took_part[first_failed])
 		return shmemhi_fail(&job->err, status,
-				    "PE %d: %s; it died or left the job before it said more",
+				    "PE %d: %s; it died or left before it sent its line",
 				    roster[first_failed], shmemh_strerror(status));
 	return shmemhi_fail(&job->err, status, "PE %d: %.*s", roster[first_failed],
 			    SHMEMHI_ERR_NBYTES - 32, job->texts[first_failed].text);
@@ -77,7 +77,7 @@ static int agree(shmemh_t *job, const int32_t *roster, int n, uint64_t tag,
 	int status = gather(job, roster, n, tag, mine);
 
 	for (int i = 0; i < n && status == SHMEMH_OK; i++)
-		if (s->there[i] && s->records[i].status != SHMEMH_OK)
+		if (s->took_part[i] && s->records[i].status != SHMEMH_OK)
 			return share_failure(job, roster, n, tag, i, mine);
 	return status;
 }
@@ -104,10 +104,10 @@ static int compare(shmemh_t *job, const shmemhi_team_t *team)
 	char a[96], b[96];
 	int first = 0;
 
-	while (!job->team_scratch->there[first])
+	while (!job->team_scratch->took_part[first])
 		first++; /* not beyond this PE, which is there */
 	for (int i = first + 1; i < team->n_pes; i++) {
-		if (!job->team_scratch->there[i] ||
+		if (!job->team_scratch->took_part[i] ||
 		    (all[i].op == all[first].op &&
 		     memcmp(all[i].args, all[first].args, sizeof all[i].args) == 0))
 			continue;
@@ -142,7 +142,7 @@ static int refuse_null(shmemh_t *job, const char *call)
 static int check_there(shmemh_t *job, const int32_t *roster, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (!job->team_scratch->there[i])
+		if (!job->team_scratch->took_part[i])
 			return shmemhi_fail(&job->err, SHMEMH_ERR_PEER,
 					    "PE %d died or left the job: no team can be made with "
 					    "it, make one of the others",
@@ -474,7 +474,7 @@ int shmemh_team_barrier(shmemh_t *job, shmemh_team_t team)
 		return shmemhi_done(job, shmemhi_fail_no_team(job, "team_barrier", team));
 	status = call_team(job, t, &mine);
 	for (int i = 0; i < t->n_pes && status == SHMEMH_OK; i++)
-		if (!job->team_scratch->there[i])
+		if (!job->team_scratch->took_part[i])
 			status = shmemhi_fail(&job->err, SHMEMH_ERR_PEER,
 					      "team_barrier: PE %d, a member of team %d, died or "
 					      "left the job",

@@ -22,7 +22,7 @@ static void fill_info(const shmemhi_fault_row_t *row, int pe, shmemh_fault_info_
 	info->status = row->status;
 	info->path = row->path;
 	info->cause = row->cause;
-	info->is_cause_there = row->is_cause_there;
+	info->is_found_at_peer = row->is_found_at_peer;
 	info->syndrome = row->syndrome;
 	info->vendor_syndrome = row->vendor_syndrome;
 	info->switches = row->switches;

@@ -72,9 +72,9 @@ void shmemhi_fault_feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_swit
 	if (!before.status && (has_left(&before, &c->machine) || c->machine.status)) {
 		c->cause = shmemhi_cause_of(&event, found);
 		c->cause_path = before.path;
-		c->is_cause_there = event.kind == SHMEMHI_EV_FENCE ||
-				    event.kind == SHMEMHI_EV_FENCED ||
-				    event.kind == SHMEMHI_EV_ENDED;
+		c->is_found_at_peer = event.kind == SHMEMHI_EV_FENCE ||
+				      event.kind == SHMEMHI_EV_FENCED ||
+				      event.kind == SHMEMHI_EV_ENDED;
 	}
 	for (int i = 0; i < n; i++)
 		c->todo[(c->first + c->n_todo++) % SHMEMHI_FAULT_TODO] = actions[i];
@@ -95,7 +95,7 @@ static void on_fault(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_
 	}
 	/* What is reported later may say why the first report came. */
 	if (c->cause.kind != SHMEMH_FAULT_BY_NONE && event.path == c->cause_path &&
-	    !c->is_cause_there && shmemhi_cause_says_more(cause.kind) &&
+	    !c->is_found_at_peer && shmemhi_cause_says_more(cause.kind) &&
 	    !shmemhi_cause_says_more(c->cause.kind)) {
 		c->cause = cause;
 		c->is_changed = 1;

@@ -36,7 +36,7 @@ typedef struct shmemhi_fault_channel {
 	uint64_t outage_ns; /* of the latest fault, once it is over */
 	uint8_t has_no_path, is_out, has_lost;
 	uint8_t has_failed_silently; /* a path since pathless_since */
-	uint8_t is_cause_there;      /* the peer found it */
+	uint8_t is_found_at_peer;    /* the peer found it */
 	uint8_t is_over;             /* it has ended although the device carries out no order */
 	shmemhi_fault_cause_t cause;
 	uint32_t cause_path; /* path that it ended */

@@ -39,7 +39,7 @@ void shmemhi_fault_note_end(shmemhi_fault_core_t *core, uint32_t index,
 	for (uint32_t i = first; i < first + core->config.n_channels; i++) {
 		shmemhi_fault_feed(core, i, (shmemhi_switch_event_t){SHMEMHI_EV_ENDED, 0, 0},
 				   no_cause);
-		core->channels[i].is_cause_there = core->channels[index].is_cause_there;
+		core->channels[i].is_found_at_peer = core->channels[index].is_found_at_peer;
 	}
 }
 

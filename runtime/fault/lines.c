@@ -35,7 +35,7 @@ void shmemhi_fault_text(const shmemhi_fault_row_t *row, int pe, char *text, size
 	if (row->syndrome)
 		snprintf(syndrome, sizeof syndrome, " (CQE syndrome 0x%02x, %s; vendor 0x%02x)",
 			 row->syndrome, shmemhi_syndrome_text(row->syndrome), row->vendor_syndrome);
-	if (row->is_cause_there)
+	if (row->is_found_at_peer)
 		snprintf(text, text_nbytes, "PE %d reports: %s%s", pe,
 			 shmemh_fault_cause_text((int)row->cause), syndrome);
 	else

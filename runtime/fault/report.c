@@ -52,7 +52,7 @@ static void fill_row(const shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 	row->status = shmemhi_fault_status(c);
 	row->path = c->is_open ? c->machine.path : 0;
 	row->cause = c->cause.kind;
-	row->is_cause_there = c->is_cause_there;
+	row->is_found_at_peer = c->is_found_at_peer;
 	row->syndrome = c->cause.syndrome;
 	row->vendor_syndrome = c->cause.vendor_syndrome;
 	row->switches = c->switches;
@@ -80,7 +80,7 @@ static void flush(shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *group)
 static int is_of_group(const shmemhi_fault_group_t *group, const shmemhi_fault_row_t *row)
 {
 	return group->state == row->state && group->row.cause == row->cause &&
-	       group->row.is_cause_there == row->is_cause_there &&
+	       group->row.is_found_at_peer == row->is_found_at_peer &&
 	       group->row.status == row->status && strcmp(group->row.port, row->port) == 0;
 }
 

@@ -29,7 +29,7 @@ typedef struct shmemhi_fault_row {
 	uint32_t is_there;
 	int32_t state;  /* enum shmemh_fault_state */
 	int32_t status; /* shmemd_status */
-	uint32_t path, cause, is_cause_there;
+	uint32_t path, cause, is_found_at_peer;
 	uint8_t syndrome, vendor_syndrome, has_counts, zero;
 	uint64_t switches, replayed, ambiguous;
 	/* Of the latest outage, CLOCK_MONOTONIC; it lasts while the state is SWITCHING. */

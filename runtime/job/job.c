@@ -47,14 +47,15 @@ int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *g)
 
 	if (g->n_pes == 1) {
 		memcpy(g->dst, g->src, g->nbytes);
-		g->there[0] = 1;
+		g->took_part[0] = 1;
 		return SHMEMH_OK;
 	}
 	if (!job->boot.gather_some)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_BOOTSTRAP,
-				    "the job's bootstrap (attr.boot) has no gather_some: without "
-				    "it there are no teams of one's own, and no host collectives "
-				    "of teams");
+		return shmemhi_fail(
+			&job->err, SHMEMH_ERR_BOOTSTRAP,
+			"the job's bootstrap (attr.boot) has no gather_some: without "
+			"it a program can make no team of more than one PE, and call no "
+			"host collective of a team");
 	status = job->boot.gather_some(job->boot.state, g, text, sizeof text);
 	if (status == SHMEMH_ERR_ARGUMENT) /* as in allgather */
 		status = SHMEMH_ERR_BOOTSTRAP;
@@ -70,10 +71,18 @@ int shmemhi_agree(shmemh_t *job, int status)
 	 * out of step with the others from then on. */
 	int32_t mine = status;
 	int first_failed = -1;
-	int rc = shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
+	const shmemhi_err_t own = job->err;
+	int rc;
 
+	/* A PE whose connection to another one ended passes ERR_PEER. If the gather fails, too, let
+	 * its line take the place of that of the connection: it names the PE that died or left, and
+	 * is the same on all PEs. */
+	if (status == SHMEMH_ERR_PEER)
+		job->err.text[0] = '\0';
+	rc = shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
 	if (rc != SHMEMH_OK)
 		return rc;
+	job->err = own;
 	for (int pe = job->n_pes - 1; pe >= 0; pe--)
 		if (job->statuses[pe] != SHMEMH_OK)
 			first_failed = pe;
@@ -261,13 +270,13 @@ const char *shmemh_error_text(const shmemh_t *job)
 		       : shmemhi_thread_err()->text;
 }
 
-int shmemh_pe_cause(const shmemh_t *job, int pe)
+int shmemh_pe_cause(const shmemh_t *job, int world_pe)
 {
 	if (shmemhi_refused(job, "pe_cause"))
 		return -1;
-	if (pe < 0 || pe >= job->n_pes)
+	if (world_pe < 0 || world_pe >= job->n_pes)
 		return 0;
-	return (int)atomic_load(&job->causes[pe]);
+	return (int)atomic_load(&job->causes[world_pe]);
 }
 
 /* The first cause stays, except that any other replaces NO_PATH: a PE may lose its paths first, and

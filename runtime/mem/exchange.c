@@ -84,6 +84,27 @@ static bool try_take(exchange_t *x, shmemhi_peer_t *peer, int pe, int *fd)
 	return true;
 }
 
+/* Give and take what is left of this exchange with one peer. A peer that is gone may have given
+ * before: its message is taken, but not waited for. Returns whether anything moved. */
+static bool try_both(exchange_t *x, const shmemh_t *job, int pe, int *fd)
+{
+	shmemhi_peer_t *peer = &job->mem->peers[pe];
+	const bool is_gone = atomic_load(&job->causes[pe]) != SHMEMD_CAUSE_NONE;
+	static const shmemhi_err_t gone = {"it is gone"};
+	bool moved = false;
+
+	if (peer->given < x->number)
+		moved |= try_give(x, peer, pe);
+	if (peer->taken < x->number)
+		moved |= try_take(x, peer, pe, fd);
+	if (!is_gone || (peer->given == x->number && peer->taken == x->number))
+		return moved;
+	peer->given = x->number;
+	peer->taken = x->number;
+	fail_one(x, SHMEMH_ERR_PEER, "waiting for the descriptor of", pe, &gone);
+	return true;
+}
+
 int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 {
 	exchange_t x = {.number = ++job->mem->exchanges, .fd = fd, .err = err};
@@ -107,10 +128,7 @@ int shmemhi_exchange(shmemh_t *job, int fd, int *fds, shmemhi_err_t *err)
 
 			if (peer->conn < 0)
 				continue;
-			if (peer->given < x.number)
-				moved |= try_give(&x, peer, pe);
-			if (peer->taken < x.number)
-				moved |= try_take(&x, peer, pe, &fds[pe]);
+			moved |= try_both(&x, job, pe, &fds[pe]);
 			left |= peer->given < x.number || peer->taken < x.number;
 			if (peer->taken < x.number)
 				wait.fd = peer->conn;

@@ -211,8 +211,11 @@ int shmemhi_fd_send(int conn, const void *msg, size_t nbytes, int fd, uint64_t d
 					    "too many descriptors of this user are under way "
 					    "between processes: raise ulimit -n");
 		if (errno != EAGAIN)
-			return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "sendmsg failed: %s",
-					    strerror(errno));
+			return shmemhi_fail(err,
+					    errno == EPIPE || errno == ECONNRESET
+						    ? SHMEMH_ERR_PEER
+						    : SHMEMH_ERR_SYSTEM,
+					    "sendmsg failed: %s", strerror(errno));
 		if (!wait_for(conn, POLLOUT, deadline_ns))
 			return shmemhi_fail(err, SHMEMH_ERR_TIMEOUT,
 					    "the other end took no message before the deadline");

@@ -7,7 +7,8 @@
 #include "mem/call.h"
 #include "mem/state.h"
 
-#define MAX_RESERVED ((uint64_t)1 << 56) /* beyond any address space; sums below stay exact */
+/* Beyond any address space, for one heap and for all that a PE reserves: sums below stay exact. */
+#define MAX_RESERVED ((uint64_t)1 << 56)
 
 /* Values that heap_open compares between PEs. */
 typedef struct sizes {
@@ -109,13 +110,20 @@ static int is_reserved_here(const shmemh_t *job, int pe)
 static int reserve_all(shmemh_t *job)
 {
 	shmemhi_mem_t *mem = job->mem;
-	uint64_t stride = round_up(mem->heap.reserved, SHMEMHI_BASE_ALIGN), n = 0;
+	uint64_t reserved = mem->heap.reserved;
+	uint64_t stride = round_up(reserved, SHMEMHI_BASE_ALIGN), n = 0;
 	shmemhi_range_t *all = &mem->peers[job->pe].range;
 	int status;
 
 	for (int pe = 0; pe < job->n_pes; pe++)
 		n += is_reserved_here(job, pe) != 0;
-	status = mem->backend->reserve(mem, (n - 1) * stride + mem->heap.reserved, all, &job->err);
+	if (n > MAX_RESERVED / stride)
+		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+				      "heap: no address space for %llu heaps of %llu bytes: set "
+				      "SHMEMH_SYMMETRIC_MAX to less",
+				      (unsigned long long)n, (unsigned long long)reserved);
+	else
+		status = mem->backend->reserve(mem, (n - 1) * stride + reserved, all, &job->err);
 	n = 0;
 	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
 		if (is_reserved_here(job, pe))
@@ -236,8 +244,8 @@ static int map_all(shmemh_t *job, const shmemhi_growth_t *g, const int *fds)
 }
 
 /* Map the slices of the own PE and its peers in the file of this growth, which the leader has
- * created. fd: on the others, what they received of it, closed here; -1: the exchange failed.
- */
+ * created. fd: on the other PEs, the file as they received it; closed here. -1: the exchange
+ * failed. */
 static int map_slices(shmemh_t *job, const shmemhi_growth_t *g, int fd)
 {
 	shmemhi_mem_t *mem = job->mem;

@@ -213,7 +213,7 @@ int shmemh_free(shmemh_t *job, void *ptr)
 	return shmemhi_done(job, release(job, ptr));
 }
 
-void *shmemh_ptr(const shmemh_t *job, const void *ptr, int pe)
+void *shmemh_ptr(const shmemh_t *job, const void *ptr, int world_pe)
 {
 	const shmemhi_mem_t *mem;
 	uint64_t offset;
@@ -222,10 +222,10 @@ void *shmemh_ptr(const shmemh_t *job, const void *ptr, int pe)
 		return NULL;
 	mem = job->mem;
 	offset = (uintptr_t)ptr - (uintptr_t)mem->peers[job->pe].base;
-	if (pe < 0 || pe >= job->n_pes || !mem->peers[pe].mapped ||
+	if (world_pe < 0 || world_pe >= job->n_pes || !mem->peers[world_pe].mapped ||
 	    offset >= shmemhi_committed(mem))
 		return NULL;
-	return mem->peers[pe].base + offset;
+	return mem->peers[world_pe].base + offset;
 }
 
 /* Cast away const: the handle keeps the line of a failure. */

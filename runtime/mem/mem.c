@@ -157,7 +157,7 @@ int shmemhi_mem_open(shmemh_t *job)
 	shmemhi_cuda_t cuda;
 	int found = shmemhi_cuda_open(&cuda, 0, &job->err);
 
-	if (found > 1) /* a status: too old a driver matters only where a GPU is asked for */
+	if (found > 1) /* a status; a driver that is too old matters only if a GPU is asked for */
 		shmemhi_log(&job->log, SHMEMHI_WARN, "GPU not used: %s", job->err.text);
 	job->err.text[0] = '\0';
 	status = shmemhi_mem_open_with(job, found == 1 ? &cuda : NULL);

@@ -33,8 +33,7 @@ typedef struct shmemhi_peer {
 	int mapped;     /* its heap is, or will be, visible here */
 	int in_process; /* the PE runs in this process: its heap is used at its own address */
 	int conn;       /* socket for descriptors; -1: none */
-	uint64_t given; /* last exchange in which this PE's message was handed to its socket, or
-			   that failed */
+	uint64_t given; /* last exchange in which this PE's message was sent, or could not be */
 	uint64_t taken; /* last exchange in which its message was received here */
 	int slice;      /* mapped: of the file of a growth (shmemhi_mem_t) */
 	char *base;     /* its heap as seen here */

@@ -253,8 +253,10 @@ static void compare(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_
 				  (unsigned long long)(counter - burst->added));
 	if (psns < before ||
 	    (executed < burst->n ? psns >= before + n_psns(burst, executed) : psns != before))
-		shmemhi_row_fails(o, "next_rcv_psn is %u after the first, rmsn %u means %u", psns,
-				  executed, before);
+		shmemhi_row_fails(o,
+				  "PSNs received: %u by next_rcv_psn, at least %u by rmsn "
+				  "(requests executed: %u)",
+				  psns, before, executed);
 }
 
 /* What a row does after b was fenced. */

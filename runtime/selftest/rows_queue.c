@@ -159,5 +159,5 @@ void shmemhi_row_ts_format(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_out
 	if (n <= 0)
 		shmemhi_row_unknown(o, "%s", rig->err.text);
 	rig->err.text[0] = '\0';
-	shmemhi_row_note(o, "of %d formats, jobs ask for %u", n, used);
+	shmemhi_row_note(o, "%d offered; jobs use format %u", n, used);
 }

@@ -160,7 +160,7 @@ static void deliver_some(job_t *job, const shmemh_gather_t *g)
 			continue;
 		for (int from = 0; from < g->n_pes; from++) {
 			const shmemh_gather_t *s = job->seats[g->pes[from]].some;
-			t->some->there[from] = s != NULL;
+			t->some->took_part[from] = s != NULL;
 			if (s && s->nbytes != t->some->nbytes)
 				status = SHMEMH_ERR_MISMATCH;
 			else if (s)

@@ -7,7 +7,8 @@
 #define MAX_THREADS 1024u /* in a block: the limit of every GPU */
 #define MAX_FIBERS (1u << 22)
 
-bool shmemsimi_world_ready(void)
+/* Are launches possible? Starts process mode. */
+static bool world_ready(void)
 {
 	shmemsimi_world_t *w = &shmemsimi_w;
 	if (w->mode == MODE_NONE) {
@@ -161,7 +162,7 @@ static int check(void (*kernel)(const void *), const uint32_t grid[3], const uin
 		return refuse("more than 4194304 threads in a grid; blocks", (uint32_t)blocks);
 	if (shmemsimi_w.current->kind == KIND_LANE)
 		return refuse("from within a kernel; threads", (uint32_t)threads);
-	return !shmemsimi_world_ready();
+	return !world_ready();
 }
 
 static void append(shmemsimi_stream_t *s, shmemsimi_grid_t *g)
@@ -228,7 +229,7 @@ int shmemsim_sync(void *stream)
 	shmemsimi_world_t *w = &shmemsimi_w;
 	shmemsimi_fiber_t *f = w->current;
 	f->call = __builtin_return_address(0);
-	if (!shmemsimi_world_ready())
+	if (!world_ready())
 		return 1;
 	shmemsimi_stream_t *s = stream_of(f->pe, stream, 0);
 	while (s && s->first && !w->is_failed) {

@@ -341,7 +341,6 @@ void shmemsimi_lane_main(shmemsimi_fiber_t *f);
 void shmemsimi_lane_exited(shmemsimi_fiber_t *f);
 void shmemsimi_grid_free(shmemsimi_grid_t *g);
 void shmemsimi_streams_free(void);
-bool shmemsimi_world_ready(void); /* launches are possible; starts process mode */
 
 /* bulk.c: at the end of a thread, in its name; when it will never run again */
 void shmemsimi_bulk_end(void);

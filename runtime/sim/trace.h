@@ -31,9 +31,6 @@ bool shmemsimi_trace_is_cut(void);
 /* What the program has named the memory at p; NULL: it has no name. */
 const char *shmemsimi_name_of(const void *p);
 
-/* "load.acquire" and so on. */
-const char *shmemsimi_op_text(const shmemsimi_event_t *e);
-
 bool shmemsimi_is_same_fiber(const shmemsimi_event_t *a, const shmemsimi_event_t *b);
 
 /* Does it read, does it write a word? */
@@ -49,7 +46,6 @@ static inline bool shmemsimi_is_store(const shmemsimi_event_t *e)
 
 #define SHMEMSIMI_TEXT_NBYTES 200
 
-void shmemsimi_who_text(const shmemsimi_event_t *e, char *text, size_t nbytes);
 void shmemsimi_event_text(const shmemsimi_event_t *e, char *text, size_t nbytes);
 void shmemsimi_value_text(uint64_t v, char *text, size_t nbytes);
 

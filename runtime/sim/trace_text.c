@@ -9,7 +9,8 @@
 #define MAX_VARIABLES 12
 #define MAX_LAST 8
 
-const char *shmemsimi_op_text(const shmemsimi_event_t *e)
+/* "load.acquire" and so on. */
+static const char *op_text(const shmemsimi_event_t *e)
 {
 	static const char *const ops[] = {
 		[SHMEMSIM_LD_DATA] = "load",
@@ -60,11 +61,10 @@ static void format_access(const shmemsimi_event_t *e, const shmemsimi_event_t *l
 	}
 	shmemsimi_value_text(e->before, before, sizeof(before));
 	if (e->op == SHMEMSIM_RMW)
-		snprintf(text, nbytes, "%s %s%s %s -> %s%s", shmemsimi_op_text(e), place, to,
-			 before, value, to_value);
-	else
-		snprintf(text, nbytes, "%s %s%s = %s%s", shmemsimi_op_text(e), place, to, value,
+		snprintf(text, nbytes, "%s %s%s %s -> %s%s", op_text(e), place, to, before, value,
 			 to_value);
+	else
+		snprintf(text, nbytes, "%s %s%s = %s%s", op_text(e), place, to, value, to_value);
 }
 
 static void format_event(const shmemsimi_event_t *e, const shmemsimi_event_t *last, char *text,
@@ -75,7 +75,7 @@ static void format_event(const shmemsimi_event_t *e, const shmemsimi_event_t *la
 	else if (e->op == SHMEMSIMI_OP_MEET)
 		snprintf(text, nbytes, "%s %#x", e->what, e->arg);
 	else if (!e->p)
-		snprintf(text, nbytes, "%s", shmemsimi_op_text(e));
+		snprintf(text, nbytes, "%s", op_text(e));
 	else
 		format_access(e, last, text, nbytes);
 }
@@ -85,7 +85,7 @@ void shmemsimi_event_text(const shmemsimi_event_t *e, char *text, size_t nbytes)
 	format_event(e, e, text, nbytes);
 }
 
-void shmemsimi_who_text(const shmemsimi_event_t *e, char *text, size_t nbytes)
+static void who_text(const shmemsimi_event_t *e, char *text, size_t nbytes)
 {
 	if (e->kind == KIND_LANE)
 		snprintf(text, nbytes, "PE %d kernel %u block %u thread %u", e->pe, e->grid,
@@ -204,7 +204,7 @@ static void report_turns(const alike_t *a)
 		if (a->turns > 1)
 			format_lanes(a, who, sizeof(who));
 		else
-			shmemsimi_who_text(e, who, sizeof(who));
+			who_text(e, who, sizeof(who));
 		format_event(shmemsimi_event(a->lowest + i), shmemsimi_event(a->highest + i), what,
 			     sizeof(what));
 		shmemsimi_report_line("%6llu  %s: %s", (unsigned long long)e->step, who, what);
@@ -257,13 +257,13 @@ static void report_last(const shmemsimi_event_t *e)
 {
 	char who[80], what[SHMEMSIMI_TEXT_NBYTES], writer[80], text[SHMEMSIMI_TEXT_NBYTES];
 	const shmemsimi_event_t *store = last_store(e->p);
-	shmemsimi_who_text(e, who, sizeof(who));
+	who_text(e, who, sizeof(who));
 	shmemsimi_event_text(e, what, sizeof(what));
 	if (!store) {
 		shmemsimi_report_line("  %s: %s; no operation of this trace wrote it", who, what);
 		return;
 	}
-	shmemsimi_who_text(store, writer, sizeof(writer));
+	who_text(store, writer, sizeof(writer));
 	shmemsimi_event_text(store, text, sizeof(text));
 	shmemsimi_report_line("  %s: %s; written last in step %llu, %s: %s", who, what,
 			      (unsigned long long)store->step, writer, text);

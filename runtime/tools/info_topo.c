@@ -243,7 +243,7 @@ static void print_idle(const info_map_t *map, FILE *out)
 	}
 }
 
-void info_map_print(const info_map_t *map, FILE *out)
+static void print_map(const info_map_t *map, FILE *out)
 {
 	fprintf(out, "GPUs: %d, NICs: %d, ports: %d\n\n", map->m.n_gpus, map->m.n_nics,
 		map->m.n_ports);
@@ -296,7 +296,7 @@ int info_topo(const shmemhi_options_t *opt, const char *path)
 
 	if (!map)
 		return 1;
-	info_map_print(map, stdout);
+	print_map(map, stdout);
 	free(map);
 	return 0;
 }

@@ -16,8 +16,7 @@ typedef struct info_map {
 	shmemhi_offer_t offers[SHMEMHI_MAX_GPUS][SHMEMHI_MAX_PORTS];
 } info_map_t;
 
-/* Write the map as text, or as a drawing (SVG). */
-void info_map_print(const info_map_t *map, FILE *out);
+/* Write the map as a drawing (SVG). */
 void info_map_draw(const info_map_t *map, FILE *out);
 
 /* Node of the GPU of a PE; -1: it has none. */

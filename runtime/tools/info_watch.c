@@ -124,7 +124,7 @@ static void print_row(const view_t *view, size_t i, const shmemhi_fault_row_t *r
 	       row->peer_port[0] ? row->peer_port : "?", rate, waiting,
 	       (unsigned long long)row->switches, (double)outage / (double)SHMEMHI_MS,
 	       row->cause == SHMEMH_FAULT_BY_NONE ? "-" : shmemh_fault_cause_text((int)row->cause),
-	       row->cause != SHMEMH_FAULT_BY_NONE && row->is_cause_there ? " (at the peer)" : "");
+	       row->cause != SHMEMH_FAULT_BY_NONE && row->is_found_at_peer ? " (at the peer)" : "");
 }
 
 /* Those with faults first. Returns how many rows there are in all. */
@@ -157,11 +157,11 @@ static void print_view(view_t *view)
 	const uint64_t now = shmemhi_now();
 	size_t n_there;
 
-	printf("PE %d of %d, %u channels to each; its agent was active %.1f s ago\n",
+	printf("PE %d of %d, %u channels to each PE; its agent was active %.1f s ago\n",
 	       view->head->pe, view->head->n_pes, view->head->n_channels,
 	       (double)(now - view->head->alive_at) / (double)SHMEMHI_SECOND);
 	printf("%4s %3s %-9s %-10s %-10s %10s %8s %8s %10s  %s\n", "PE", "k", "state", "own port",
-	       "its port", "WQEBB/s", "waiting", "switches", "outage ms", "latest fault");
+	       "PE's port", "WQEBB/s", "waiting", "switches", "outage ms", "latest fault");
 	n_there = print_rows(view, now);
 	if (n_there > MAX_ROWS)
 		printf("and %zu more\n", n_there - MAX_ROWS);

@@ -335,6 +335,24 @@ static int set_environment(const launch_t *l)
 	return 0;
 }
 
+/* The signals that wait_all takes. A blocked signal is queued even if its action is SIG_IGN: one
+ * that the caller ignores, as nohup and shells in the background do, must not end the job. */
+static void want_signals(sigset_t *wanted)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+	/* If the caller ignored SIGCHLD, the kernel would reap PEs without their exit status. */
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(wanted);
+	sigaddset(wanted, SIGCHLD);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct sigaction action;
+
+		if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(wanted, ends[i]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	launch_t l = {.stage = STAGE_RUN};
@@ -345,12 +363,7 @@ int main(int argc, char **argv)
 	if (status != 0)
 		return status == 1 ? 0 : status;
 	/* wait_all takes signals one by one: no handler, and no signal can be missed. */
-	sigemptyset(&wanted);
-	sigaddset(&wanted, SIGCHLD);
-	sigaddset(&wanted, SIGINT);
-	sigaddset(&wanted, SIGTERM);
-	sigaddset(&wanted, SIGHUP);
-	sigaddset(&wanted, SIGQUIT);
+	want_signals(&wanted);
 	sigprocmask(SIG_BLOCK, &wanted, &signals);
 	if (set_environment(&l) != 0)
 		return 1;

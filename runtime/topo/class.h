@@ -9,7 +9,6 @@
 /* Nearest first. */
 enum shmemhi_class {
 	SHMEMHI_CLASS_X,    /* the same device */
-	SHMEMHI_CLASS_NV,   /* two GPUs connected by NVLink */
 	SHMEMHI_CLASS_PIX,  /* at most one PCIe switch between them */
 	SHMEMHI_CLASS_PXB,  /* several switches, no host bridge */
 	SHMEMHI_CLASS_PHB,  /* through one host bridge */
@@ -18,21 +17,10 @@ enum shmemhi_class {
 	SHMEMHI_N_CLASSES
 };
 
-#define SHMEMHI_CLASS_NBYTES 8
-
 /* The class of two devices, by the PCI tree alone. */
 int shmemhi_pci_class(const shmemhi_machine_t *m, int node_a, int node_b);
 
-/* NVLinks between two GPUs: direct ones, and those that both have to the NVSwitches. */
-int shmemhi_nvlinks_between(const shmemhi_machine_t *m, int gpu_a, int gpu_b);
-
-/* As nvidia-smi prints it: NV18, PIX, SYS. */
+/* As nvidia-smi prints it: PIX, SYS. */
 const char *shmemhi_class_name(int class);
-void shmemhi_class_text(const shmemhi_machine_t *m, int node_a, int node_b,
-			char text[SHMEMHI_CLASS_NBYTES]);
-
-/* The name of a class in NCCL's log and options (NCCL_NET_GDR_LEVEL). NCCL has no class for two
- * host bridges of one NUMA node: it counts them as PHB. */
-const char *shmemhi_class_nccl(int class);
 
 #endif

@@ -106,13 +106,6 @@ int shmemhi_find_port(const shmemhi_machine_t *m, const char *nic, int number)
 	return -1;
 }
 
-int shmemhi_numa_of(const shmemhi_machine_t *m, int node)
-{
-	while (node >= 0 && m->nodes[node].kind != SHMEMHI_NODE_NUMA)
-		node = m->nodes[node].parent;
-	return node;
-}
-
 const char *shmemhi_nic_addr(const shmemhi_machine_t *m, int nic)
 {
 	return m->nodes[m->nics[nic].node].name;

@@ -99,9 +99,6 @@ int shmemhi_find_gpu(const shmemhi_machine_t *m, const char *addr);
 int shmemhi_find_nic(const shmemhi_machine_t *m, const char *name);
 int shmemhi_find_port(const shmemhi_machine_t *m, const char *nic, int number);
 
-/* Index of the NUMA node above a node, itself included; -1: unknown. */
-int shmemhi_numa_of(const shmemhi_machine_t *m, int node);
-
 /* The PCI address of a NIC; "" if it is no PCI device. */
 const char *shmemhi_nic_addr(const shmemhi_machine_t *m, int nic);
 

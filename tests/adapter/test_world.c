@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -251,6 +252,31 @@ static void process_by_environment(void **state)
 	assert_int_equal(mkdir(*state, 0700), 0);
 }
 
+/* A misspelt name has no effect, and causes one line. */
+static void misspelt_variable(void **state)
+{
+	mlx5sw_config_t cfg = MLX5SW_CONFIG_INIT;
+	int log = memfd_create("log", MFD_CLOEXEC), saved = dup(STDERR_FILENO);
+	char text[512];
+	ssize_t n;
+
+	(void)state;
+	setenv("MLX5SW_DEVICE", "3", 1);
+	setenv("MLX5SW_VERBOSE", "0", 1);
+	dup2(log, STDERR_FILENO);
+	assert_int_equal(mlx5sw_config_from_env(&cfg), 0);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	unsetenv("MLX5SW_DEVICE");
+	unsetenv("MLX5SW_VERBOSE");
+	n = pread(log, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	close(log);
+	assert_int_equal(cfg.n_devices, 2);
+	assert_string_equal(text, "mlx5sw: MLX5SW_DEVICE is not an option and has no effect: its "
+				  "README.md lists all\n");
+}
+
 static void wrong_variables(void **state)
 {
 	static const char *const variables[][2] = {
@@ -291,6 +317,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_assigned_round_robin),
 		cmocka_unit_test_setup_teardown(process_by_environment, setup_process,
 						teardown_process),
+		cmocka_unit_test(misspelt_variable),
 		cmocka_unit_test_setup_teardown(wrong_variables, setup_process, teardown_process),
 	};
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # launch.sh launcher: check that its exit status is that of the first PE that failed, and that no
-# process that a PE started runs on, whether the PE ended by itself or was killed.
+# process that a PE started runs on, whether the PE ended by itself or was killed; and that signals
+# that its caller ignores do not end the job.
 launch=$1
 pids=$(mktemp)
-trap 'rm -f "$pids"' EXIT
+trap 'rm -f "$pids" "$pids.go"' EXIT
 failed=0
 
 fail() {
@@ -41,6 +42,37 @@ expect() {
 	done <"$pids"
 }
 
+# A signal that the caller of the launcher ignores, as nohup does with SIGHUP and a shell with
+# SIGINT of background jobs, does not end the job. The launcher takes the signal before the end of
+# a PE.
+ignored() {
+	: >"$pids"
+	rm -f "$pids.go"
+	(
+		trap '' "$1"
+		exec "$launch" -n 2 -t 60 sh -c "echo \$\$ >>$pids
+			while [ ! -e $pids.go ]; do sleep 0.1; done"
+	) 2>/dev/null </dev/null &
+	turns=0
+	while [ "$(wc -l <"$pids")" -lt 2 ] && [ $turns -lt 100 ]; do
+		sleep 0.1
+		turns=$((turns + 1))
+	done
+	kill -s "$1" $!
+	: >"$pids.go"
+	wait $!
+	got=$?
+	[ "$got" -eq 0 ] || fail "launch ended with $got by SIG$1, which its caller ignores"
+}
+
+ignored HUP
+ignored INT
+ignored QUIT
+ignored TERM
+# A caller that ignores SIGCHLD: the kernel would reap PEs without their exit status.
+timeout -s KILL 20 env --ignore-signal=CHLD "$launch" -n 2 sh -c 'exit 3' 2>/dev/null
+got=$?
+[ "$got" -eq 3 ] || fail "launch by a caller that ignores SIGCHLD: status $got, not 3"
 expect 0 -n 2 sh -c "sleep 50 >/dev/null 2>&1 & echo \$! >>$pids"
 expect 3 -n 2 sh -c "sleep 50 >/dev/null 2>&1 & echo \$! >>$pids; exit 3"
 expect 124 -n 2 -t 1 sh -c "(trap '' TERM; sleep 50) >/dev/null 2>&1 & echo \$! >>$pids; wait"

@@ -97,6 +97,7 @@ static void text_that_is_too_much(void **state)
 static void text_that_is_read(void **state)
 {
 	shmemhi_err_t err = {""};
+	int top;
 
 	(void)state;
 	assert_int_equal(parse(DEVICES "port mlx5_0:2 gbps=25 state=down link=ib # comment\n"
@@ -109,7 +110,11 @@ static void text_that_is_read(void **state)
 	assert_int_equal(m.ports[0].gbps, 25);
 	assert_int_equal(m.ports[0].state, SHMEMHI_PORT_DOWN);
 	assert_int_equal(m.nvlinks[0].b, SHMEMHI_NVSWITCH);
-	assert_string_equal(m.nodes[shmemhi_numa_of(&m, m.gpus[0].node)].name, "0");
+	top = m.gpus[0].node;
+	while (m.nodes[top].parent >= 0)
+		top = m.nodes[top].parent;
+	assert_int_equal(m.nodes[top].kind, SHMEMHI_NODE_NUMA);
+	assert_string_equal(m.nodes[top].name, "0");
 }
 
 /* --- directories ---------------------------------------------------------------------------- */

@@ -253,11 +253,11 @@ static void causes_are_told(void **state)
 	assert_int_equal(here->cause.kind, SHMEMH_FAULT_BY_RETRIES);
 	assert_int_equal(here->cause.syndrome, 0x15);
 	assert_int_equal(here->switches, 1);
-	assert_true(here->outage_ns > 0 && !here->is_cause_there);
+	assert_true(here->outage_ns > 0 && !here->is_found_at_peer);
 	assert_int_equal(there->cause.kind, SHMEMH_FAULT_BY_FLUSH); /* as in FENCE */
 	assert_int_equal(there->cause.syndrome, 5);
 	assert_int_equal(there->cause.vendor_syndrome, 7);
-	assert_true(there->is_cause_there);
+	assert_true(there->is_found_at_peer);
 	/* A late report of path 0 does not touch path 1. */
 	plan(SHMEMHI_EV_FAULT, 0, SHMEMH_FAULT_BY_PORT, 0);
 	assert_int_equal(here->cause.kind, SHMEMH_FAULT_BY_RETRIES);

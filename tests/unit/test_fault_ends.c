@@ -28,7 +28,7 @@ static void gives_up(void **state)
 		assert_int_equal(c->cause.kind, SHMEMH_FAULT_BY_GIVEUP);
 		assert_int_equal(c->resumed_at, 0);
 	}
-	assert_true(!channel_of(0, 1, 0)->is_cause_there);
+	assert_true(!channel_of(0, 1, 0)->is_found_at_peer);
 	close_hosts();
 }
 
@@ -60,7 +60,8 @@ static void gives_up_with_all_channels(void **state)
 		assert_int_equal(hosts[pe].unreachable[pe], 0);
 		assert_int_equal(hosts[pe].core.n_active, 0);
 	}
-	assert_true(!channel_of(0, 1, 0)->is_cause_there && channel_of(1, 0, 0)->is_cause_there);
+	assert_true(!channel_of(0, 1, 0)->is_found_at_peer &&
+		    channel_of(1, 0, 0)->is_found_at_peer);
 	close_hosts();
 }
 

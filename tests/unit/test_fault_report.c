@@ -68,7 +68,7 @@ static void states(void **state)
 			    "exceeded; vendor 0x81)");
 	info = info_of(1, 1);
 	assert_int_equal(info.state, SHMEMH_FAULT_STANDBY);
-	assert_true(info.is_cause_there);
+	assert_true(info.is_found_at_peer);
 	assert_non_null(strstr(info.text, "PE 0 reports: requests got no acknowledgement"));
 	assert_int_equal(info_of(0, 0).state, SHMEMH_FAULT_RUNNING);
 	/* and back home */
@@ -299,8 +299,8 @@ static void watch(void **state)
 	assert_non_null(f);
 	assert_true(fread(text, 1, sizeof text - 1, f) > 0);
 	assert_int_equal(pclose(f), 0);
-	assert_non_null(strstr(text, "PE 0 of 2, 3 channels to each"));
-	assert_non_null(strstr(text, "PE 1 of 2, 3 channels to each"));
+	assert_non_null(strstr(text, "PE 0 of 2, 3 channels to each PE"));
+	assert_non_null(strstr(text, "PE 1 of 2, 3 channels to each PE"));
 	assert_non_null(strstr(
 		text, "   1   1 stand-by  mlx5_1:1   mlx5_1:1            -       10        1"));
 	assert_non_null(strstr(text, "the port is down\n"));

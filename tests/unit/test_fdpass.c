@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -121,7 +122,7 @@ static void test_bad_messages(void **state)
 	assert_int_equal(shmemhi_fd_recv(pair[0], &word, sizeof word, &got, soon(), &err),
 			 SHMEMH_ERR_PEER);
 	assert_int_equal(shmemhi_fd_send(pair[0], &word, sizeof word, -1, soon(), &err),
-			 SHMEMH_ERR_SYSTEM);
+			 SHMEMH_ERR_PEER);
 	close(pair[0]);
 	assert_int_equal(count_fds(), before);
 }
@@ -333,6 +334,68 @@ static void test_growth_after_a_closed_connection(void **state)
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 3, .forked = 1}, pe_cut), 0);
 }
 
+static _Atomic uint32_t *causes_of_1; /* what PE 1 records about the others */
+
+/* PE 0 leaves the collective between the agreement and the exchange. When the message of PE 1 has
+ * come, PE 1 waits for that of PE 0, and its monitor records that PE 0 is gone. */
+static int pe_never_gives(shmemh_t *job)
+{
+	struct pollfd wait = {.events = POLLIN};
+	char all[2], mine = 0;
+	int fds[2];
+
+	if (job->pe == 1)
+		causes_of_1 = job->causes;
+	PE_CHECK(shmemhi_allgather(job, &mine, all, 1) == SHMEMH_OK);
+	if (job->pe == 0) {
+		wait.fd = job->mem->peers[1].conn;
+		PE_CHECK(poll(&wait, 1, 20000) == 1);
+		atomic_store(&causes_of_1[0], SHMEMD_CAUSE_DIED);
+	} else {
+		PE_CHECK(shmemhi_exchange(job, -1, fds, &job->err) == SHMEMH_ERR_PEER);
+		PE_CHECK(has_text(job, "waiting for the descriptor of PE 0: it is gone"));
+	}
+	return 0;
+}
+
+static void test_exchange_with_a_pe_that_is_gone(void **state)
+{
+	(void)state;
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .sockets = 1}, pe_never_gives), 0);
+}
+
+/* PE 0 ends in the middle of a growth, when the others wait for its descriptor. Their line is that
+ * of the bootstrap, not of the lost connection. */
+static int pe_dies_in_exchange(shmemh_t *job)
+{
+	world_t *w = ((pe_boot_t *)job->boot.state)->world;
+	int fds[3], passed;
+
+	PE_CHECK(shmemhi_agree(job, SHMEMH_OK) == SHMEMH_OK);
+	if (job->pe == 0) {
+		for (int pe = 1; pe < job->n_pes; pe++) {
+			struct pollfd wait = {.fd = job->mem->peers[pe].conn, .events = POLLIN};
+
+			PE_CHECK(poll(&wait, 1, 20000) == 1);
+		}
+		atomic_store(&w->dead, 1);
+		_exit(0);
+	}
+	passed = shmemhi_exchange(job, -1, fds, &job->err);
+	PE_CHECK(passed == SHMEMH_ERR_PEER && has_text(job, "descriptor"));
+	atomic_store(&job->n_gone, 1); /* no barrier at the end */
+	PE_CHECK(shmemhi_agree(job, passed) == SHMEMH_ERR_PEER);
+	PE_CHECK(strcmp(job->err.text, "PE 0 died") == 0);
+	return 0;
+}
+
+static void test_line_after_a_death(void **state)
+{
+	(void)state;
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 3, .forked = 1}, pe_dies_in_exchange),
+			 0);
+}
+
 /* A message of an abandoned exchange is still in the socket: the next exchange skips it. */
 static int pe_left_over(shmemh_t *job)
 {
@@ -510,6 +573,8 @@ int main(void)
 		cmocka_unit_test(test_bad_directory),
 		cmocka_unit_test(test_job_with_garbage_clients),
 		cmocka_unit_test(test_growth_after_a_closed_connection),
+		cmocka_unit_test(test_exchange_with_a_pe_that_is_gone),
+		cmocka_unit_test(test_line_after_a_death),
 		cmocka_unit_test(test_stale_message_is_skipped),
 		cmocka_unit_test(test_unusable_tmp),
 		cmocka_unit_test(test_growth_waits_for_descriptors),

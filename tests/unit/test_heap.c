@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 #include "mem_faults.h"
 #include "mem_job.h"
@@ -392,6 +393,30 @@ static void test_failed_growth(void **state)
 	everywhere(pe_no_list, (world_kind_t){0});
 }
 
+/* The leader may make files of 2 MiB, and a growth is a file of all PEs. The kernel would end the
+ * leader by SIGXFSZ. */
+static int pe_file_limit(shmemh_t *job)
+{
+	struct rlimit limit, low;
+	void *p = job;
+
+	PE_CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+	low = (struct rlimit){2u << 20, limit.rlim_max};
+	PE_CHECK(job->pe != job->mem->leader || setrlimit(RLIMIT_FSIZE, &low) == 0);
+	PE_CHECK(shmemh_malloc(job, 1000, &p) == SHMEMH_ERR_NO_MEMORY && p == NULL);
+	PE_CHECK(has_text(job, "4194304 bytes") && has_text(job, "2097152") &&
+		 has_text(job, "raise ulimit -f"));
+	PE_CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	PE_CHECK(shmemh_malloc(job, 1000, &p) == SHMEMH_OK);
+	return 0;
+}
+
+static void test_file_limit(void **state)
+{
+	(void)state;
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 4, .forked = 1}, pe_file_limit), 0);
+}
+
 /* --- a PE is gone ------------------------------------------------------------------------- */
 
 static int pe_death(shmemh_t *job)
@@ -484,6 +509,39 @@ static void test_options(void **state)
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .forked = 1}, pe_options), 0);
 }
 
+/* What every PE of a job passes, if all pass the same. */
+static int gather_same(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
+		       size_t errbuf_nbytes)
+{
+	(void)errbuf;
+	(void)errbuf_nbytes;
+	for (int pe = 0; pe < *(int *)state; pe++)
+		memcpy((char *)dst + (size_t)pe * nbytes, src, nbytes);
+	return SHMEMH_OK;
+}
+
+/* 256 mapped heaps of 2^56 bytes are 2^64 bytes, for which a 64-bit sum would be 0. */
+static void test_sum_of_reservations(void **state)
+{
+	world_kind_t kind = {.n_pes = 256, .max = (uint64_t)1 << 56};
+	pe_boot_t none = {0};
+	shmemh_t *job = bare_job(&kind, &none);
+
+	(void)state;
+	job->boot.allgather = gather_same;
+	job->boot.state = &kind.n_pes;
+	assert_int_equal(shmemhi_mem_open_with(job, NULL), SHMEMH_OK);
+	job->mem->peers = calloc((size_t)kind.n_pes, sizeof *job->mem->peers);
+	for (int pe = 0; pe < kind.n_pes; pe++)
+		job->mem->peers[pe] = (shmemhi_peer_t){.mapped = 1, .conn = -1};
+	assert_int_equal(shmemhi_heap_open(job), SHMEMH_ERR_NO_MEMORY);
+	assert_true(has_text(job, "256 heaps of 72057594037927936 bytes"));
+	assert_true(has_text(job, "set SHMEMH_SYMMETRIC_MAX to less"));
+	shmemhi_node_close(job);
+	shmemhi_mem_close(job);
+	free_job(job);
+}
+
 /* --- local memory ------------------------------------------------------------------------- */
 
 static int pe_local(shmemh_t *job)
@@ -513,12 +571,19 @@ static void test_local(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_growth),        cmocka_unit_test(test_arguments),
-		cmocka_unit_test(test_mismatch),      cmocka_unit_test(test_exhaustion),
-		cmocka_unit_test(test_not_owned),     cmocka_unit_test(test_zeroed),
-		cmocka_unit_test(test_failed_growth), cmocka_unit_test(test_death),
-		cmocka_unit_test(test_leader_death),  cmocka_unit_test(test_local),
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_mismatch),
+		cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(test_not_owned),
+		cmocka_unit_test(test_zeroed),
+		cmocka_unit_test(test_failed_growth),
+		cmocka_unit_test(test_death),
+		cmocka_unit_test(test_leader_death),
+		cmocka_unit_test(test_local),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_file_limit),
+		cmocka_unit_test(test_sum_of_reservations),
 	};
 
 	test_pid = getpid();

@@ -367,7 +367,7 @@ static int gather_with_death(void *state, const shmemh_gather_t *g, char *errbuf
 
 	if (g->tag != death_tag || n_gathers++ != death_at || status != SHMEMH_OK)
 		return status;
-	g->there[g->n_pes - 1] = 0;
+	g->took_part[g->n_pes - 1] = 0;
 	memset((char *)g->dst + (size_t)(g->n_pes - 1) * g->nbytes, 0, g->nbytes);
 	return status;
 }
@@ -412,7 +412,7 @@ static int death_before_the_text(shmemh_t *job, int pe)
 
 	let_die(job, (uint64_t)1 << 62, 0);
 	WANT_LINE(shmemh_team_split_strided(job, WORLD, 0, 1, 4, pe == 3 ? NULL : &team),
-		  SHMEMH_ERR_ARGUMENT, pe == 3 ? "is NULL" : "it died or left the job before");
+		  SHMEMH_ERR_ARGUMENT, pe == 3 ? "is NULL" : "it died or left before it sent");
 	return shmemh_finalize(job);
 }
 

@@ -5,16 +5,50 @@
 #include "mlx5sw/control/control.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+extern char **environ;
+
+#define PREFIX "MLX5SW_"
+
 typedef struct variable {
 	const char *name;
+	size_t offset, nbytes; /* of the field in mlx5sw_config_t: uint8_t or uint32_t */
 	/* "a|b|c": the value is the position of one of these words; NULL: a number */
 	const char *words;
 	uint32_t min, max;
 } variable_t;
+
+static const variable_t table[] = {
+#define FIELD(field) offsetof(mlx5sw_config_t, field), sizeof(((mlx5sw_config_t *)0)->field)
+	{PREFIX "DEVICES", FIELD(n_devices), NULL, 1, MLX5SWI_MAX_DEVICES},
+	{PREFIX "LINK", FIELD(link_layer), "ethernet|infiniband", 0, 0},
+	{PREFIX "DOORBELLS", FIELD(doorbells), "hybrid|dbr|db", 0, 0},
+	{PREFIX "TIMING", FIELD(timing), "spec|cx6|fast", 0, 0},
+	{PREFIX "LINT", FIELD(lint), "off|report|strict", 0, 0},
+	{PREFIX "CHAOS", FIELD(chaos), NULL, 0, MLX5SWI_CHAOS_ALL},
+	{PREFIX "SLOW", FIELD(slow), NULL, 0, 1000000},
+	{PREFIX "NO_DBR", FIELD(has_no_dbr), NULL, 0, 1},
+	{PREFIX "TIMESTAMPS", FIELD(timestamps), "free-running|real-time|both", 0, 0},
+	{PREFIX "GRH", FIELD(requires_grh), NULL, 0, 1},
+	{PREFIX "UNLIKE", FIELD(unlike),
+	 "none|write|inline|read|dump|fence-bit|immediate|add-8|cas-8|"
+	 "masked-add-4|masked-add-8|masked-cas-4|masked-cas-8|order-4|order-8|"
+	 "doorbell|wqe-wrap|cq-ring|cq-collapsed|ts-format|error-opcode|"
+	 "error-local-key|error-remote-key|error-request|error-retry|flush-order|"
+	 "read-quiet|prefix|late-write|two-ports|repeated-write|gpu-queue",
+	 0, 0},
+#undef FIELD
+};
+
+#define N_VARIABLES (sizeof(table) / sizeof(table[0]))
+
+/* Read by other files. */
+static const char *const others[] = {PREFIX "FABRIC", PREFIX "SCRIPT", PREFIX "DIR",
+				     PREFIX "VERBOSE"};
 
 /* Digits only. */
 static int parse_number(const char *text, uint32_t *value)
@@ -43,8 +77,18 @@ static int parse_word(const char *text, const char *words, uint32_t *value)
 	}
 }
 
-/* If the variable is not set, *value is unchanged. */
-static int read_variable(const variable_t *v, uint32_t *value)
+static void store(const variable_t *v, uint32_t value, mlx5sw_config_t *cfg)
+{
+	char *field = (char *)cfg + v->offset;
+
+	if (v->nbytes == sizeof(uint8_t))
+		*(uint8_t *)field = (uint8_t)value;
+	else
+		*(uint32_t *)(void *)field = value;
+}
+
+/* If the variable is not set, its field is unchanged. */
+static int read_variable(const variable_t *v, mlx5sw_config_t *cfg)
 {
 	const char *text = getenv(v->name);
 	uint32_t n;
@@ -53,7 +97,7 @@ static int read_variable(const variable_t *v, uint32_t *value)
 		return 0;
 	if (v->words ? parse_word(text, v->words, &n) == 0
 		     : parse_number(text, &n) == 0 && n >= v->min && n <= v->max) {
-		*value = n;
+		store(v, n, cfg);
 		return 0;
 	}
 	if (v->words)
@@ -64,46 +108,39 @@ static int read_variable(const variable_t *v, uint32_t *value)
 	return ENODEV;
 }
 
+static bool is_known(const char *name, size_t name_nbytes)
+{
+	for (size_t i = 0; i < N_VARIABLES; i++)
+		if (strlen(table[i].name) == name_nbytes &&
+		    memcmp(table[i].name, name, name_nbytes) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strlen(others[i]) == name_nbytes && memcmp(others[i], name, name_nbytes) == 0)
+			return true;
+	return false;
+}
+
+static void warn_unknown(void)
+{
+	for (char **entry = environ; entry && *entry; entry++) {
+		size_t name_nbytes = strcspn(*entry, "=");
+
+		if (strncmp(*entry, PREFIX, strlen(PREFIX)) == 0 && !is_known(*entry, name_nbytes))
+			fprintf(stderr,
+				"mlx5sw: %.*s is not an option and has no effect: its README.md "
+				"lists all\n",
+				(int)(name_nbytes < 80 ? name_nbytes : 80), *entry);
+	}
+}
+
 int mlx5sw_config_from_env(mlx5sw_config_t *cfg)
 {
-	static const variable_t table[] = {
-		{"MLX5SW_DEVICES", NULL, 1, MLX5SWI_MAX_DEVICES},
-		{"MLX5SW_LINK", "ethernet|infiniband", 0, 0},
-		{"MLX5SW_DOORBELLS", "hybrid|dbr|db", 0, 0},
-		{"MLX5SW_TIMING", "spec|cx6|fast", 0, 0},
-		{"MLX5SW_LINT", "off|report|strict", 0, 0},
-		{"MLX5SW_CHAOS", NULL, 0, MLX5SWI_CHAOS_ALL},
-		{"MLX5SW_SLOW", NULL, 0, 1000000},
-		{"MLX5SW_NO_DBR", NULL, 0, 1},
-		{"MLX5SW_TIMESTAMPS", "free-running|real-time|both", 0, 0},
-		{"MLX5SW_GRH", NULL, 0, 1},
-		{"MLX5SW_UNLIKE",
-		 "none|write|inline|read|dump|fence-bit|immediate|add-8|cas-8|"
-		 "masked-add-4|masked-add-8|masked-cas-4|masked-cas-8|order-4|order-8|"
-		 "doorbell|wqe-wrap|cq-ring|cq-collapsed|ts-format|error-opcode|"
-		 "error-local-key|error-remote-key|error-request|error-retry|flush-order|"
-		 "read-quiet|prefix|late-write|two-ports|repeated-write|gpu-queue",
-		 0, 0},
-	};
-	uint32_t value[sizeof(table) / sizeof(table[0])] = {
-		cfg->n_devices,  cfg->link_layer,   cfg->doorbells, cfg->timing,
-		cfg->lint,       cfg->chaos,        cfg->slow,      cfg->has_no_dbr,
-		cfg->timestamps, cfg->requires_grh, cfg->unlike,
-	};
+	mlx5sw_config_t all = *cfg; /* cfg stays as it is if one is wrong */
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (read_variable(&table[i], &value[i]) != 0)
+	warn_unknown();
+	for (size_t i = 0; i < N_VARIABLES; i++)
+		if (read_variable(&table[i], &all) != 0)
 			return ENODEV;
-	cfg->n_devices = value[0];
-	cfg->link_layer = (uint8_t)value[1];
-	cfg->doorbells = (uint8_t)value[2];
-	cfg->timing = (uint8_t)value[3];
-	cfg->lint = (uint8_t)value[4];
-	cfg->chaos = value[5];
-	cfg->slow = value[6];
-	cfg->has_no_dbr = (uint8_t)value[7];
-	cfg->timestamps = (uint8_t)value[8];
-	cfg->requires_grh = (uint8_t)value[9];
-	cfg->unlike = (uint8_t)value[10];
+	*cfg = all;
 	return 0;
 }

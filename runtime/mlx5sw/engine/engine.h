@@ -146,7 +146,5 @@ void mlx5swi_thread_stop(void);
 int mlx5swi_links_open(void);
 void mlx5swi_links_close(void);
 unsigned mlx5swi_links_poll(void); /* packets that have arrived are passed to mlx5swi_port_arrive */
-/* Send to a port of another process. Takes the packet. */
-void mlx5swi_links_send(mlx5swi_port_t *from, mlx5swi_packet_t *p);
 
 #endif

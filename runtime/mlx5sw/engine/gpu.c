@@ -10,7 +10,6 @@
 #include "mlx5sw/engine/step.h"
 
 /* As in cuda.h of all versions of CUDA. */
-#define POINTER_ATTRIBUTE_CONTEXT 1
 #define POINTER_ATTRIBUTE_MEMORY_TYPE 2
 #define POINTER_ATTRIBUTE_DEVICE_ORDINAL 9
 #define MEMORY_TYPE_DEVICE 2

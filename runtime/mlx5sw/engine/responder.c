@@ -62,6 +62,25 @@ typedef struct target {
 	uint8_t *p;
 } target_t;
 
+static void finish_half(mlx5swi_device_t *dev)
+{
+	mlx5swi_qp_t *qp = dev->half_atomic;
+	if (!qp)
+		return;
+	half_t *h = &qp->responder->half;
+	dev->half_atomic = NULL;
+	mlx5swi_word_write(h->mr, h->p, h->width, h->value);
+}
+
+/* Complete the pending half of an atomic, if there is one, and accepted placements. */
+static void complete(mlx5swi_qp_t *qp)
+{
+	if (qp->dev->half_atomic == qp)
+		finish_half(qp->dev);
+	mlx5swi_place_queue(&qp->responder->placements);
+	mlx5swi_payload_flush();
+}
+
 struct mlx5swi_responder *mlx5swi_responder_new(mlx5swi_qp_t *qp)
 {
 	(void)qp;
@@ -71,7 +90,7 @@ struct mlx5swi_responder *mlx5swi_responder_new(mlx5swi_qp_t *qp)
 void mlx5swi_responder_free(mlx5swi_qp_t *qp)
 {
 	if (mlx5swi_w->engine)
-		mlx5swi_responder_complete(qp);
+		complete(qp);
 	else /* the world ends, and memory may have been freed before */
 		mlx5swi_place_drop(&qp->responder->placements);
 	if (qp->dev->half_atomic == qp)
@@ -86,7 +105,7 @@ void mlx5swi_responder_free(mlx5swi_qp_t *qp)
 void mlx5swi_responder_reset(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_responder *r = qp->responder;
-	mlx5swi_responder_complete(qp);
+	complete(qp);
 	free(r->answers);
 	free(r->done);
 	memset(r, 0, sizeof(*r));
@@ -160,24 +179,6 @@ void mlx5swi_responder_query(const mlx5swi_qp_t *qp, mlx5swi_receive_state_t *s)
 
 /* Atomics and placements */
 
-static void finish_half(mlx5swi_device_t *dev)
-{
-	mlx5swi_qp_t *qp = dev->half_atomic;
-	if (!qp)
-		return;
-	half_t *h = &qp->responder->half;
-	dev->half_atomic = NULL;
-	mlx5swi_word_write(h->mr, h->p, h->width, h->value);
-}
-
-void mlx5swi_responder_complete(mlx5swi_qp_t *qp)
-{
-	if (qp->dev->half_atomic == qp)
-		finish_half(qp->dev);
-	mlx5swi_place_queue(&qp->responder->placements);
-	mlx5swi_payload_flush();
-}
-
 void mlx5swi_place_all(mlx5swi_device_t *dev)
 {
 	const mlx5swi_table_t *qps = &dev->qps;
@@ -186,7 +187,7 @@ void mlx5swi_place_all(mlx5swi_device_t *dev)
 		return;
 	for (uint32_t i = 0; i < qps->n; i++)
 		if (qps->at[i])
-			mlx5swi_responder_complete(qps->at[i]);
+			complete(qps->at[i]);
 }
 
 /* Call before a read of this memory. A read pushes earlier accepted WRITEs of all queue pairs to

@@ -34,9 +34,6 @@ void mlx5swi_place_queue(struct mlx5swi_placement **queue);
 void mlx5swi_place_drop(struct mlx5swi_placement **queue);
 bool mlx5swi_place_overlaps(const struct mlx5swi_placement *queue, const uint8_t *p, size_t nbytes);
 
-/* Complete the pending half of an atomic, if there is one, and accepted placements. */
-void mlx5swi_responder_complete(mlx5swi_qp_t *qp);
-
 /* link/shm.c, link/tcp.c. name: what follows "shm:" or "tcp:". 0 or an errno value. */
 /* MLX5SW_FABRIC cannot be opened: print one line to stderr. Returns err. */
 int mlx5swi_fabric_refuse(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

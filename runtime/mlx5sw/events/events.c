@@ -160,26 +160,21 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	mlx5swi_unlock();
 }
 
-static mlx5swi_context_t *context_of(const void *object)
+static bool is_unacked(const void *object)
 {
 	for (uint32_t i = 0; i < mlx5swi_w->n_hosts * mlx5swi_w->n_devices; i++)
 		for (mlx5swi_context_t *c = mlx5swi_w->devices[i].contexts; c; c = c->next)
 			for (const event_t *e = c->events->unacked; e; e = e->next)
 				if (object_of(&e->ib) == object)
-					return c;
-	return NULL;
-}
-
-bool mlx5swi_events_unacked(const void *object)
-{
-	return context_of(object) != NULL;
+					return true;
+	return false;
 }
 
 void mlx5swi_events_wait(const void *object)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
 
-	while (mlx5swi_events_unacked(object)) {
+	while (is_unacked(object)) {
 		mlx5swi_unlock();
 		if (mlx5swi_w->has_thread) /* otherwise the hooks let other threads run */
 			nanosleep(&pause, NULL);

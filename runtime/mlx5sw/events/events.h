@@ -29,9 +29,8 @@ void mlx5swi_events_forget(void *object); /* a QP or CQ is about to be freed */
 
 /* events.c: queue an event for the program. Without memory it is lost. */
 void mlx5swi_events_enqueue(mlx5swi_context_t *ctx, const struct ibv_async_event *ib);
-/* Returns whether the program has an event of this QP or CQ that it has not acknowledged. */
-bool mlx5swi_events_unacked(const void *object);
-/* Wait until there is no such event. Requires the lock, and releases it while it waits. */
+/* Wait until the program has no event of this QP or CQ that it has not acknowledged. Requires the
+ * lock, and releases it while it waits. */
 void mlx5swi_events_wait(const void *object);
 
 /* channels.c: the same events for channels of DevX. */

@@ -50,6 +50,18 @@ void mlx5swi_deliver(mlx5swi_packet_t *p)
 		mlx5swi_packet_free(p);
 }
 
+/* Send to a port of another process. Takes the packet. */
+static void links_send(mlx5swi_port_t *from, mlx5swi_packet_t *p)
+{
+	const struct mlx5swi_engine *e = mlx5swi_w->engine;
+	if (e->shm)
+		mlx5swi_shm_send(p);
+	else if (e->tcp)
+		mlx5swi_tcp_send(from, p);
+	else
+		mlx5swi_packet_free(p);
+}
+
 void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
 {
 	if (p->kind > MLX5SWI_ATOMIC) /* a response means that earlier requests were executed */
@@ -65,7 +77,7 @@ void mlx5swi_port_send(mlx5swi_port_t *port, mlx5swi_packet_t *p)
 	else if (is_own || port_of(p))
 		mlx5swi_deliver(p);
 	else
-		mlx5swi_links_send(port, p);
+		links_send(port, p);
 }
 
 int mlx5swi_fabric_refuse(int err, const char *fmt, ...)
@@ -104,15 +116,4 @@ unsigned mlx5swi_links_poll(void)
 {
 	const struct mlx5swi_engine *e = mlx5swi_w->engine;
 	return e->shm ? mlx5swi_shm_poll() : e->tcp ? mlx5swi_tcp_poll() : 0;
-}
-
-void mlx5swi_links_send(mlx5swi_port_t *from, mlx5swi_packet_t *p)
-{
-	const struct mlx5swi_engine *e = mlx5swi_w->engine;
-	if (e->shm)
-		mlx5swi_shm_send(p);
-	else if (e->tcp)
-		mlx5swi_tcp_send(from, p);
-	else
-		mlx5swi_packet_free(p);
 }
