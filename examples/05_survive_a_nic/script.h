@@ -132,8 +132,8 @@ static int script_start(script_t *script, const volatile uint64_t *progress)
 	       pthread_create(&script->thread, NULL, script_main, script) != 0;
 }
 
-/* Lines whose step was not reached are not executed. Returns 0, or 1 if the adapter has refused one.
- */
+/* Lines whose step was not reached are not executed. Returns 0, or 1 if the adapter has refused
+ * one. */
 static int script_stop(script_t *script)
 {
 	*(volatile int *)&script->is_ending = 1;

@@ -31,9 +31,9 @@
  *                 with its signal; then quiet: after it the program may overwrite x
  *     n_watchers  0 or 1: thread i notes when the panels of PE me + 1 + i arrive. With it, the
  *                 gathering launch ends only when all rows are here
- *     others      multiply. Tiles are dealt out in a fixed order: own rows, then those of PE me + 1,
- *                 which sends to this PE first, and so on. A block waits for the panel of its tile,
- *                 reads it, and signals nothing, so it delays no other block or PE
+ *     others      multiply. Tiles are dealt out in a fixed order: own rows, then those of PE
+ *                 me + 1, which sends to this PE first, and so on. A block waits for the panel of
+ *                 its tile, reads it, and signals nothing, so it delays no other block or PE
  *
  *     shmem-launch -n 4 ./allgather_gemm [ROWS COLUMNS INNER] */
 #include "gemm_run.h"
