@@ -60,7 +60,7 @@ def main():
              if not any(is_part(part, string) for string in strings)]
     wrong += [f"'{part}' has {n} rows: one is enough"
               for part, n in collections.Counter(parts).items() if n > 1]
-    wrong += [f"{path}: {sys.argv[1]} does not say what to do about '{line}'"
+    wrong += [f"{path}: neither page says what to do about '{line}'"
               for path, line in lines if re.search(r"\w{3} \w{2}", line)
               and not any(is_part(part, line) for part in parts)]
     for line in wrong:
