@@ -14,8 +14,10 @@ API = "tests/lint/api.txt"
 # Pages of the reference, in the order of its index; other documents are named, not linked.
 PAGES = (
     "docs/guide/README.md", "docs/guide/nvshmem.md", "docs/guide/deepep.md",
-    "docs/guide/tuning.md", "docs/guide/troubleshooting.md", "docs/guide/versions.md",
-    "docs/guide/threads.md", "docs/guide/aarch64.md", "include/shmem_dev/README.md",
+    "docs/guide/tuning.md", "docs/guide/failover.md", "docs/guide/troubleshooting.md",
+    "docs/guide/versions.md", "docs/guide/threads.md", "docs/guide/aarch64.md",
+    "examples/06_allgather_gemm/README.md", "examples/07_gemm_reducescatter/README.md",
+    "include/shmem_dev/README.md",
     "include/shmem_dev/NVSHMEM.md", "README.md", "DESIGN.md", "runtime/README.md",
     "runtime/ib/README.md", "runtime/fault/README.md", "runtime/topo/README.md",
     "runtime/selftest/README.md", "runtime/sim/README.md", "runtime/mlx5sw/README.md",

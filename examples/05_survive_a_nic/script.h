@@ -38,7 +38,7 @@ static uint64_t script_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Keep a line if it is this PE's. Returns 0, or 1 if it is none. */
+/* Keep a line if it is this PE's. Returns 0, or 1 if it is malformed or out of order. */
 static int script_take(script_t *script, int pe, char *text)
 {
 	script_line_t *line = &script->lines[script->n_lines];
@@ -132,8 +132,8 @@ static int script_start(script_t *script, const volatile uint64_t *progress)
 	       pthread_create(&script->thread, NULL, script_main, script) != 0;
 }
 
-/* Lines whose step has not come are not executed. Returns 0, or 1 if the adapter has refused one.
- */
+/* Lines whose step was not reached are not executed. Returns 0, or 1 if the adapter has refused
+ * one. */
 static int script_stop(script_t *script)
 {
 	*(volatile int *)&script->is_ending = 1;

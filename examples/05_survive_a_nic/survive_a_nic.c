@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* An all-to-all pipeline that goes on while ports of NICs go down and come back. Every PE sends a
  * row to every PE in each step, in chunks with a signal each, and compares each chunk that it
- * receives with what it must be, to the bit. The kernel knows nothing of ports: the library moves
+ * receives with what it must be, to the bit. The kernel has no code for ports: the library moves
  * its channels to the PE's other port and back.
  *
  *     row(from, to)[i]  =  from * 1000003 + to * 10007 + i * i + step        (mod 2^32)
@@ -17,11 +17,11 @@
  *     word           writer             value  reader              reset
  *     sig[pe][c]     PE pe (put_signal) step   block that serves   never
  *                                              PE pe
- *     One block of each PE serves one other PE: it sends to that PE and receives from it. A block
- *     sends step s + 2 when it has received step s + 1 of its partner, and that one has sent it
- *     after it had checked step s: in[s % 2] may be overwritten, and rows[s % 2] has been read.
- *     So two buffers need no credits and no wait for a completion. Each pair of PEs goes on at its
- *     own pace.
+ *     One block of each PE serves each PE, its own included: it sends to that PE, the partner, and
+ *     receives from it. A block sends step s + 2 when it has step s + 1 of its partner, which the
+ *     partner's block sent after it had checked step s: so the partner's in[s % 2] may be
+ *     overwritten, and this block's rows[s % 2] has been read. So two buffers need no credits and
+ *     no wait for a completion. Each pair of PEs goes on at its own pace.
  *
  * A switch of a channel repeats requests that were not executed, and no others: a chunk that has
  * arrived is not written again, so the two buffers are enough then too.
@@ -70,7 +70,7 @@ SHMEMD_FN size_t chunk_at(const params_t *p, uint32_t step, int pe, uint32_t chu
 	return (row * CHUNKS + chunk) * CHUNK_NELEMS;
 }
 
-/* The threads of a block make a chunk and send it, with its signal, on a channel of its own. */
+/* The threads of a block make a chunk and send it with its signal. Chunks take channels in turn. */
 SHMEMD_FN void send_chunk(const params_t *p, int to, uint32_t step, uint32_t chunk)
 {
 	shmemd_ctx_t channel = shmemd_ctx_channel(&p->ctx, chunk % p->n_channels);
@@ -276,7 +276,7 @@ static int print_ports(shmemh_t *job, const timeline_t *t)
 
 	memset(&mine, 0, sizeof(mine));
 	mine.pid = (long)getpid();
-	memcpy(mine.port, t->latest[0].left, sizeof(mine.port));
+	memcpy(mine.port, t->latest[0].from, sizeof(mine.port));
 	if (all == NULL)
 		return 1;
 	RUN_TRY(job, shmemh_allgather(job, &mine, all, sizeof(mine)));

@@ -20,14 +20,14 @@ typedef struct outage {
 	uint64_t detected, fenced, opened, resumed; /* as in shmemh_fault_info_t */
 	uint64_t ended;                             /* it has gone on, or ended */
 	uint64_t replayed, ambiguous;               /* in this outage */
-	char left[32], port[32];                    /* this PE's port before and after */
+	char from[32], to[32];                      /* this PE's port before and after */
 	char text[160];                             /* cause */
 } outage_t;
 
 typedef struct timeline {
 	shmemh_t *job;
 	uint64_t began;    /* when the kernel was launched */
-	outage_t *latest;  /* [n_pes][n_channels]: detected, port and sums of the latest report */
+	outage_t *latest;  /* [n_pes][n_channels]: detected, from and sums of the latest report */
 	outage_t *outages; /* [TIMELINE_OUTAGES] */
 	int n_channels, n_outages;
 } timeline_t;
@@ -53,8 +53,8 @@ static void timeline_add(timeline_t *t, const outage_t *before, const shmemh_fau
 	o->ended = info->detected_at + info->outage_ns;
 	o->replayed = info->replayed - before->replayed;
 	o->ambiguous = info->ambiguous - before->ambiguous;
-	memcpy(o->left, before->left, sizeof(o->left));
-	memcpy(o->port, info->port, sizeof(o->port));
+	memcpy(o->from, before->from, sizeof(o->from));
+	memcpy(o->to, info->port, sizeof(o->to));
 	memcpy(o->text, info->text, sizeof(o->text));
 }
 
@@ -73,7 +73,7 @@ static void timeline_changed(void *arg, int peer, int k, int state)
 	latest->detected = info.detected_at;
 	latest->replayed = info.replayed;
 	latest->ambiguous = info.ambiguous;
-	memcpy(latest->left, info.port, sizeof(latest->left));
+	memcpy(latest->from, info.port, sizeof(latest->from));
 }
 
 /* Begin to keep what happens. Returns 0, or 1 after one line on stderr. */
@@ -92,7 +92,7 @@ static int timeline_begin(timeline_t *t, shmemh_t *job)
 	for (pe = 0; pe < n; pe++) {
 		for (k = 0; k < t->n_channels; k++) {
 			RUN_TRY(job, shmemh_fault_get(job, pe, k, &info));
-			memcpy(t->latest[pe * t->n_channels + k].left, info.port,
+			memcpy(t->latest[pe * t->n_channels + k].from, info.port,
 			       sizeof(info.port));
 		}
 	}
@@ -176,11 +176,12 @@ static void print_outage(const outage_t *o, uint64_t cause)
 	printf("%4d %4d %4d %8s %8s %8s %8s %8llu  %s, %s: %s\n", o->pe, o->peer, o->k,
 	       after(detected, o->detected, cause), after(fenced, o->fenced, cause),
 	       after(opened, o->opened, cause), after(resumed, o->resumed, cause),
-	       (unsigned long long)o->replayed, o->left,
-	       o->state == SHMEMH_FAULT_ENDED ? "ended" : o->port, o->text);
+	       (unsigned long long)o->replayed, o->from,
+	       o->state == SHMEMH_FAULT_ENDED ? "ended" : o->to, o->text);
 }
 
-/* The line of a cause. What no line of a script has caused counts from the first of its outages. */
+/* The line of a cause. Times of outages that no line of a script has caused are those since the
+ * first of them. */
 static void print_cause(const moment_t *m, uint64_t began, int has_outages)
 {
 	printf("at %.1f ms: ", (double)(m->at_ns - began) * 1e-6);
@@ -194,7 +195,7 @@ static void print_cause(const moment_t *m, uint64_t began, int has_outages)
 		       "port before, after: cause\n");
 }
 
-/* Each cause with the outages after it, in milliseconds since then. */
+/* Each cause, and the outages after it with their times since the cause, in milliseconds. */
 static void timeline_print(const moment_t *moments, int n, uint64_t began)
 {
 	const moment_t *cause = NULL;
@@ -234,8 +235,8 @@ static void trace_outage(trace_t *trace, const outage_t *o, trace_track_t track)
 	trace_name(trace, track, group, line);
 	trace_span(trace, track, "outage", o->detected, o->ended);
 	trace_text(trace, "cause", o->text);
-	trace_text(trace, "left", o->left);
-	trace_text(trace, "port", o->port);
+	trace_text(trace, "port before", o->from);
+	trace_text(trace, "port after", o->to);
 	if (o->fenced != 0)
 		trace_span(trace, track, "fence", o->detected, o->fenced);
 	if (o->opened != 0)

@@ -28,12 +28,12 @@
  *
  * Grid, all blocks resident
  *     n_senders   send own panels, PE me - 1 first, a panel after the other dealt out to them, each
- *                 with its signal; then quiet, since the next epochs' x may be written after that
+ *                 with its signal; then quiet: after it the program may overwrite x
  *     n_watchers  0 or 1: thread i notes when the panels of PE me + 1 + i arrive. With it, the
  *                 gathering launch ends only when all rows are here
- *     others      multiply. Tiles are dealt out in the order of arrival: own rows, then those of PE
- *                 me + 1, which sends to this PE first. A block waits for the panel of its tile,
- *                 reads it, and signals nothing, so it delays no other block or PE
+ *     others      multiply. Tiles are dealt out in a fixed order: own rows, then those of PE
+ *                 me + 1, which sends to this PE first, and so on. A block waits for the panel of
+ *                 its tile, reads it, and signals nothing, so it delays no other block or PE
  *
  *     shmem-launch -n 4 ./allgather_gemm [ROWS COLUMNS INNER] */
 #include "gemm_run.h"
@@ -56,9 +56,9 @@ typedef struct params {
 	uint64_t *done; /* [block] */
 	int *status;    /* [block], of its first failure */
 	/* nanoseconds, of the last epoch */
-	uint64_t *began;      /* [block] */
-	uint64_t *arrived_at; /* [from pe][panel] */
-	uint64_t *tile_at;    /* [from pe][panel][column tile]: it was stored */
+	uint64_t *began;   /* [block] */
+	uint64_t *seen_at; /* [from pe][panel]: by the watching thread */
+	uint64_t *tile_at; /* [from pe][panel][column tile]: it was stored */
 	uint32_t rows, columns, inner;
 	uint32_t n_panels; /* of a PE: rows / GEMM_TILE */
 	uint32_t n_senders, n_watchers;
@@ -103,7 +103,7 @@ SHMEMD_FN int watch_role(const params_t *p, uint64_t epoch)
 		for (panel = 0; panel < p->n_panels && status == SHMEMD_OK; panel++) {
 			status = shmemd_signal_wait_until_for(&p->ctx, p->sig + first + panel,
 							      SHMEMD_CMP_GE, epoch, LIMIT_NS);
-			p->arrived_at[first + panel] = gemm_now();
+			p->seen_at[first + panel] = gemm_now();
 		}
 	}
 	return status;
@@ -213,7 +213,7 @@ static int alloc(example_t *e, const gemm_sizes_t *s)
 	RUN_TRY(job, shmemh_calloc(job, e->n_blocks, sizeof(*p->done), (void **)&p->done));
 	RUN_TRY(job, shmemh_calloc(job, e->n_blocks, sizeof(*p->status), (void **)&p->status));
 	RUN_TRY(job, shmemh_calloc(job, e->n_blocks, sizeof(*p->began), (void **)&p->began));
-	RUN_TRY(job, shmemh_calloc(job, panels, sizeof(uint64_t), (void **)&p->arrived_at));
+	RUN_TRY(job, shmemh_calloc(job, panels, sizeof(uint64_t), (void **)&p->seen_at));
 	RUN_TRY(job, shmemh_calloc(job, panels * (s->columns / GEMM_TILE), sizeof(uint64_t),
 				   (void **)&p->tile_at));
 	RUN_TRY(job, shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &p->ctx));
@@ -224,26 +224,26 @@ static int alloc(example_t *e, const gemm_sizes_t *s)
 	return gemm_fill(job, p->w, GEMM_WEIGHTS, me * s->columns, s->columns, 0, s->inner);
 }
 
-/* When the watching thread of PE 0 saw each panel arrive, and when tiles of the panel were stored,
- * in the last epoch. */
+/* When the watching thread of PE 0 had seen each panel, which it does in the order of panels, so
+ * that a tile may be stored before; and when tiles of the panel were stored, in the last epoch. */
 static int print_time_line(const example_t *e)
 {
 	const params_t *p = &e->p;
 	uint32_t n_columns = p->columns / GEMM_TILE, i;
-	uint64_t began, arrived, first, last;
+	uint64_t began, seen, first, last;
 
 	if (gemm_span(e->job, p->began, e->n_blocks, &began, &last) != 0)
 		return 1;
 	printf("PE 0, us since the kernel began:\n");
-	printf("  from PE  panel   arrived  first tile  last tile\n");
+	printf("  from PE  panel      seen  first tile  last tile\n");
 	for (i = 0; i < (uint32_t)shmemh_n_pes(e->job) * p->n_panels; i++) {
 		char text[16] = "own";
 
-		RUN_TRY(e->job, run_copy(&arrived, p->arrived_at + i, sizeof(arrived)));
+		RUN_TRY(e->job, run_copy(&seen, p->seen_at + i, sizeof(seen)));
 		if (gemm_span(e->job, p->tile_at + i * n_columns, n_columns, &first, &last) != 0)
 			return 1;
 		if (i >= p->n_panels)
-			snprintf(text, sizeof(text), "%.1f", gemm_us(began, arrived));
+			snprintf(text, sizeof(text), "%.1f", gemm_us(began, seen));
 		printf("%9u  %5u  %8s  %10.1f  %9.1f\n", i / p->n_panels, i % p->n_panels, text,
 		       gemm_us(began, first), gemm_us(began, last));
 	}

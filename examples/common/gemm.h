@@ -58,7 +58,7 @@ typedef struct gemm_sums {
 
 #ifdef __CUDACC__
 
-/* Eight warps, two below four: each has 64 rows and 32 columns of the tile, as 4 x 4 pieces of 16
+/* Eight warps, in 2 rows of 4: each has 64 rows and 32 columns of the tile, as 4 x 4 pieces of 16
  * rows and 8 columns. */
 SHMEMD_FN uint32_t gemm_warp_row(void)
 {

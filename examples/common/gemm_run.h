@@ -65,8 +65,8 @@ static int gemm_all_mapped(shmemh_t *job)
 	return all;
 }
 
-/* Of the command line, else `large` on GPUs that map each other. Else small ones: one tile on a
- * GPU, two tiles by two on a CPU, where they are small. Returns 0, or 1 after one line. */
+/* The sizes of the command line; else `large`, on GPUs that map each other; else one tile on a GPU,
+ * and 2 x 2 of its small tiles on a CPU. Returns 0, or 1 after one line. */
 static int gemm_sizes(shmemh_t *job, int argc, char **argv, gemm_sizes_t large, gemm_sizes_t *sizes)
 {
 	uint32_t side = GEMM_ON_GPU ? GEMM_TILE : 2 * GEMM_TILE;
@@ -91,8 +91,8 @@ static int gemm_sizes(shmemh_t *job, int argc, char **argv, gemm_sizes_t large, 
 	return is_wrong;
 }
 
-/* Blocks to launch: on a GPU all that it holds at once, or this PE's share of them; on a CPU the
- * least that do, as they share its cores. Returns 0, or 1 after one line. */
+/* Blocks to launch: on a GPU all that it holds at once, or this PE's share of them; on a CPU
+ * `least`, as PEs share its cores. Returns 0, or 1 after one line. */
 static int gemm_blocks(shmemh_t *job, uint32_t resident, uint32_t least, uint32_t *n_blocks)
 {
 	int n_pes;

@@ -24,11 +24,12 @@
 	X(timeout_ns, TIME, "SHMEMH_TIMEOUT", "0",                                                 \
 	  "time limit of device waits whose call gives none; 0: no limit")                         \
 	X(boot_timeout_ns, TIME, "SHMEMH_BOOT_TIMEOUT", "120s",                                    \
-	  "deadline of the start of a job and of each host collective; more than 0")               \
+	  "time limit of the start of a job and of each host collective; more than 0")             \
 	X(debug, WORD, "SHMEMH_DEBUG", "warn",                                                     \
 	  "off|error|warn|info|trace: what is logged to stderr")                                   \
 	X(ifname, TEXT, "SHMEMH_IFNAME", "",                                                       \
-	  "network interface of the hub; empty: all that are up, loopback if there is no other")   \
+	  "network interface of the hub and the agents of fail-over; empty: all that are "         \
+	  "up, loopback if there is no other")                                                     \
 	X(node_id, TEXT, "SHMEMH_NODE_ID", "",                                                     \
 	  "PEs with equal text count as one node; empty: boot id and network namespace")           \
 	X(disable_p2p, WORD, "SHMEMH_DISABLE_P2P", "0",                                            \
@@ -40,11 +41,12 @@
 	  "path of one library to load in place of libibverbs and libmlx5; empty: those "          \
 	  "two")                                                                                   \
 	X(hca_list, TEXT, "SHMEMH_HCA_LIST", "",                                                   \
-	  "NICs to choose from: names, with :port or without, by commas; with ^ first: all "       \
+	  "NICs to choose from: NIC or NIC:port, comma-separated; a leading ^: all "               \
 	  "others")                                                                                \
 	X(hca_pe_mapping, TEXT, "SHMEMH_HCA_PE_MAPPING", "",                                       \
-	  "NIC:port:count, by commas: the first count PEs of each host use the first "             \
-	  "entry, the next ones the next, then from the start again; empty: by distance")          \
+	  "NIC:port:count, comma-separated: the first count PEs of each host use the "             \
+	  "first entry, the next ones the second, and so on, cyclically; empty: by "               \
+	  "distance")                                                                              \
 	X(ib_gid_index, INT, "SHMEMH_IB_GID_INDEX", "-1",                                          \
 	  "RoCE: entry of the GID table; -1: the best RoCE v2 address: IPv4, then global "         \
 	  "IPv6, then link-local")                                                                 \
@@ -59,20 +61,22 @@
 	X(ib_depth, INT, "SHMEMH_IB_DEPTH", "1024",                                                \
 	  "WQEBBs, of 64 bytes each, in each send queue: a power of two, 64 to 32768")             \
 	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
-	  "a poster whose doorbell the caller did not defer rings at each multiple of this many "  \
-	  "WQEBBs, instead of leaving the doorbell to the next poster: a power of two, at most "   \
-	  "half of SHMEMH_IB_DEPTH")                                                               \
+	  "unless its caller deferred the doorbell, a thread that posts rings at each "            \
+	  "multiple of this many WQEBBs, and does not leave the doorbell to the next "             \
+	  "one: a power of two, at most half of SHMEMH_IB_DEPTH")                                  \
 	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
-	  "blocking puts of at most this many bytes are inline in their WQE, 0 to 28")             \
+	  "blocking puts of at most this many bytes, and some others, are inline in "              \
+	  "their WQE, 0 to 28")                                                                    \
 	X(ib_doorbell, WORD, "SHMEMH_IB_DOORBELL", "auto",                                         \
 	  "auto|gpu|cpu: who rings the NIC's doorbells; auto: the GPU if it can")                  \
 	X(ib_queue, WORD, "SHMEMH_IB_QUEUE", "auto",                                               \
 	  "auto|gpu|host: memory of queues and bounce buffers; auto: the GPU's if the heap is "    \
 	  "there and the NIC can register it")                                                     \
 	X(ft, WORD, "SHMEMH_FT", "auto",                                                           \
-	  "auto|off|exact: exact: when a port or cable fails, channels go on over another port, "  \
-	  "and puts, signals and atomics take effect exactly once; auto: exact if each PE has a "  \
-	  "stand-by and the NICs have passed `shmem-info --selftest`")                             \
+	  "auto|off|exact: exact: when a port or cable fails, channels go on over "                \
+	  "another port, and puts, signals and atomics take effect exactly once; auto: "           \
+	  "exact if each PE has a stand-by, and its NICs have passed `shmem-info "                 \
+	  "--selftest` or are the software adapter")                                               \
 	X(ft_giveup_ns, TIME, "SHMEMH_FT_GIVEUP", "30s",                                           \
 	  "how long a channel waits for a path, or for the GPU to switch to it, before it ends "   \
 	  "with SHMEMD_ERR_PEER")                                                                  \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Faults in words. README, "When a port goes down", explains each line: keep them alike. */
+/* Faults in words. docs/guide/failover.md explains each line: keep them alike. */
 #include <stdio.h>
 #include <string.h>
 #include "base/cqe_text.h"

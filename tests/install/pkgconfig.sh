@@ -59,3 +59,12 @@ for source in "$examples"/[0-9]*/*.c; do
 	n_built=$((n_built + 1))
 done
 [ "$n_built" -gt 0 ]
+
+# By a Makefile, in a copy: all of them include the same one.
+if command -v make >/dev/null; then
+	cp -r "$examples" "$work/examples"
+	for folder in "$work/examples"/[0-9]*/; do
+		make -C "$folder" --dry-run >/dev/null
+	done
+	make -C "$work/examples/01_hello_put"
+fi
