@@ -7,6 +7,7 @@
 #include <shmem_dev/grid.h>
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_dev/stream.h>
+#include <shmem_dev/wait_sets.h>
 #include <string.h>
 #include "pes.h"
 
@@ -263,7 +264,47 @@ static int grids(pes_t *pes)
 
 #ifndef __CUDACC__ /* on GPUs sources are not watched */
 
-enum { REUSED, REUSED_AFTER_QUIET, REUSED_AFTER_WAIT, ANSWERED, BLOCKING, N_SOURCES };
+enum {
+	REUSED,
+	REUSED_AFTER_QUIET,
+	REUSED_AFTER_TEST,
+	ANSWERED,
+	BLOCKING,
+	AFTER_PACKED,
+	AFTER_ANY,
+	/* No word has told anything. */
+	AFTER_NO_TEST,
+	AFTER_NO_PACKED,
+	AFTER_NO_ANY,
+	N_SOURCES
+};
+
+/* One look, at a word or slot of ones: did it not end as `which` says? */
+SHMEMD_FN int looks_wrong(const call_params_t *p)
+{
+	const uint64_t *word = (const uint64_t *)(const void *)(p->target + 8);
+	const shmemd_packed_t *slot = (const shmemd_packed_t *)(const void *)(p->target + 16);
+	uint64_t value;
+
+	switch (p->which) {
+	case REUSED_AFTER_TEST:
+	case ANSWERED:
+	case AFTER_NO_TEST:
+		return shmemd_test_u64(&p->ctx, word, SHMEMD_CMP_EQ, p->which == AFTER_NO_TEST) !=
+		       (p->which != AFTER_NO_TEST);
+	case AFTER_PACKED:
+	case AFTER_NO_PACKED:
+		return shmemd_test_packed(&p->ctx, &value, slot, p->which == AFTER_NO_PACKED) !=
+		       (p->which == AFTER_PACKED);
+	case AFTER_ANY:
+	case AFTER_NO_ANY:
+		return shmemd_test_any_u64(&p->ctx, word, 1, 0, SHMEMD_CMP_EQ,
+					   p->which == AFTER_NO_ANY) !=
+		       (p->which == AFTER_ANY ? 0 : ~(size_t)0);
+	default:
+		return 0;
+	}
+}
 
 SHMEMD_KERNEL(source_kernel, call_params_t, p)
 {
@@ -277,9 +318,8 @@ SHMEMD_KERNEL(source_kernel, call_params_t, p)
 		p.source[0]++;
 	if (p.which == REUSED_AFTER_QUIET)
 		*p.result = shmemd_quiet(&p.ctx);
-	else if (p.which == REUSED_AFTER_WAIT || p.which == ANSWERED)
-		*p.result = shmemd_test_u64(&p.ctx, (uint64_t *)(void *)(p.source + 8),
-					    SHMEMD_CMP_NE, 0) != 1;
+	else
+		*p.result = looks_wrong(&p);
 	p.source[0]++;
 	if (*p.result == SHMEMD_OK)
 		*p.result = shmemd_quiet(&p.ctx);
@@ -292,8 +332,10 @@ static int sources(pes_t *pes)
 	if (call_params(pes, &p))
 		return 1;
 	for (p.which = 0; p.which < N_SOURCES; p.which++) {
+		int is_told = p.which == REUSED || p.which >= AFTER_NO_TEST;
+
 		PES_RUN(pes, source_kernel, 1, 1, p);
-		if (expect(pes, &p, p.which == REUSED ? SHMEMD_ERR_BAD_ARGUMENT : SHMEMD_OK,
+		if (expect(pes, &p, is_told ? SHMEMD_ERR_BAD_ARGUMENT : SHMEMD_OK,
 			   SHMEMD_MISTAKE_SOURCE))
 			return 1;
 		*p.result = 0;

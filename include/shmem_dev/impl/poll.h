@@ -92,7 +92,7 @@ SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 {
 	if (!shmemdi_holds(c, seen))
 		return 0;
-	shmemdi_sources_free();
+	shmemdi_sources_drop();
 	shmemd_arch_fence_acquire();
 	return 1;
 }
@@ -193,7 +193,7 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 	return agreed;
 }
 
-SHMEMD_STATIC_ASSERT(SHMEMD_ERR_LOST < 16, "shmemdi_agree passes 4 bits, as flags of syncs do");
+SHMEMD_STATIC_ASSERT(SHMEMD_N_STATUSES <= 16, "shmemdi_agree passes 4 bits of a status");
 
 /* Wait by the leader, for the group: its acquire and the group sync behind it order the accesses
  * of all threads. */
@@ -236,7 +236,7 @@ SHMEMD_FN uint64_t shmemdi_fetch_own(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 	shmemdi_latch(ctx, status);
 	if (status != SHMEMD_OK)
 		return 0;
-	shmemdi_sources_free();
+	shmemdi_sources_drop();
 	return shmemd_arch_ld_acquire_u64(word);
 }
 

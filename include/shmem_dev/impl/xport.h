@@ -318,7 +318,7 @@ SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 	}
 	r.status = shmemdi_reach_word(ctx, op, &base);
 	if (r.status == SHMEMD_OK)
-		shmemdi_sources_free();
+		shmemdi_sources_drop();
 	if (r.status == SHMEMD_OK && base)
 		r.value = shmemdi_p2p_load(shmemdi_p2p_at(ctx, base, op.sym), (uint32_t)op.nbytes);
 	else if (r.status == SHMEMD_OK)
