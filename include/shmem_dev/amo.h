@@ -271,7 +271,7 @@ SHMEMD_FN int shmemd_atomic_compare_swap_u64(const shmemd_ctx_t *ctx, uint64_t *
 SHMEMD_FN int shmemd_atomic_add_f32(const shmemd_ctx_t *ctx, float *dst, float value,
 				    int pe SHMEMD_SITE)
 {
-	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_FADD,
+	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_ADDF,
 			   shmemdi_bits_f32(value));
 }
 
@@ -279,7 +279,7 @@ SHMEMD_FN int shmemd_atomic_add_f32(const shmemd_ctx_t *ctx, float *dst, float v
 SHMEMD_FN int shmemd_atomic_add_f64(const shmemd_ctx_t *ctx, double *dst, double value,
 				    int pe SHMEMD_SITE)
 {
-	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_FADD,
+	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_ADDF,
 			   shmemdi_bits_f64(value));
 }
 
@@ -288,7 +288,7 @@ SHMEMD_FN int shmemd_atomic_fetch_add_f32(const shmemd_ctx_t *ctx, float *old, f
 					  float value, int pe SHMEMD_SITE)
 {
 	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
-				 SHMEMDI_AMO_FADD, old, shmemdi_bits_f32(value), 0);
+				 SHMEMDI_AMO_ADDF, old, shmemdi_bits_f32(value), 0);
 }
 
 /* As shmemd_atomic_add_f64; *old receives the value before. */
@@ -296,7 +296,7 @@ SHMEMD_FN int shmemd_atomic_fetch_add_f64(const shmemd_ctx_t *ctx, double *old, 
 					  double value, int pe SHMEMD_SITE)
 {
 	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
-				 SHMEMDI_AMO_FADD, old, shmemdi_bits_f64(value), 0);
+				 SHMEMDI_AMO_ADDF, old, shmemdi_bits_f64(value), 0);
 }
 
 #endif

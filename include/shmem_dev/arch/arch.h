@@ -121,7 +121,7 @@
  *                                        64 bits, compilers make four
  *   int      shmemd_arch_is_global(const void *p)   may a strong access name it? Bulk data may
  *                                        also be shared or local memory, which none may
- *   uint32_t shmemd_arch_zero(void)      0, of which the assembler does not know that it is 0.
+ *   uint32_t shmemd_arch_opaque_zero(void)      0, of which the assembler does not know that it is 0.
  *                                        Where it can tell that the lanes of a warp add alike to
  *                                        one word, it adds up their atomics by votes and shuffles.
  *                                        Added to the operand, this keeps it from doing so for a

@@ -187,7 +187,7 @@ SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 #endif
 
 /* Bits of an operation that the threads of a group pass alike. */
-SHMEMD_FN uint64_t shmemdi_mixed(uint64_t a, uint64_t b)
+SHMEMD_FN uint64_t shmemdi_hash(uint64_t a, uint64_t b)
 {
 	a = (a ^ b) * 0x9e3779b97f4a7c15u;
 	return a ^ a >> 29;

@@ -30,12 +30,12 @@
 
 /* A flag for a member behind a NIC. Always on channel 0, or successive syncs on different channels
  * would overtake each other, and a word could shrink. */
-SHMEMD_FN int shmemdi_nic_flag(const shmemd_ctx_t *team, shmemdi_call_t call, int pe, uint64_t *sym,
+SHMEMD_FN int shmemdi_nic_flag(const shmemd_ctx_t *self, shmemdi_call_t call, int pe, uint64_t *sym,
 			       uint64_t flag)
 {
 	shmemdi_word_t word = {sym, flag, 8, SHMEMDI_WORD_STORE};
 	shmemdi_how_t how = {SHMEMD_RING_DEFAULT, 0, 0, 0};
-	shmemdi_ref_t ref = {team, pe, 0};
+	shmemdi_ref_t ref = {self, pe, 0};
 
 	return shmemdi_nic_word_lanes(ref, call, word, how);
 }
@@ -201,10 +201,10 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 }
 
 /* Where NICs reach members: a call, which waits for a round trip. */
-SHMEMD_FN_COLD int shmemdi_sync_nic(const shmemd_ctx_t *team, shmemdi_call_t call, shmemd_group_t g,
+SHMEMD_FN_COLD int shmemdi_sync_nic(const shmemd_ctx_t *self, shmemdi_call_t call, shmemd_group_t g,
 				    shmemdi_limit_t limit, uint32_t k)
 {
-	return shmemdi_sync_steps(team, call, g, limit, k, 1);
+	return shmemdi_sync_steps(self, call, g, limit, k, 1);
 }
 
 SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,

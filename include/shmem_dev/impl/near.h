@@ -80,9 +80,8 @@ SHMEMD_FN int shmemdi_check_op(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 	if (status != SHMEMD_OK)
 		return status;
-	bits = shmemdi_mixed((uintptr_t)op.sym,
-			     (uint64_t)(uint32_t)op.pe << 32 | (uint32_t)op.when);
-	bits = shmemdi_mixed(shmemdi_mixed(bits, (uintptr_t)op.local), op.nbytes);
+	bits = shmemdi_hash((uintptr_t)op.sym, (uint64_t)(uint32_t)op.pe << 32 | (uint32_t)op.when);
+	bits = shmemdi_hash(shmemdi_hash(bits, (uintptr_t)op.local), op.nbytes);
 	return shmemdi_check_equal(ctx, op.call, op.g, bits);
 #else
 	(void)ctx;

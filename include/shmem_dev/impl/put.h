@@ -205,7 +205,7 @@ SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call
 }
 
 /* The rest of shmemdi_nic_word on the slow path: post what the caller has reserved. */
-SHMEMD_FN_COLD int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
+SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 					 shmemdi_word_t word, shmemdi_how_t how, uint64_t resv)
 {
 	shmemdi_posted_t posted;
@@ -234,7 +234,7 @@ SHMEMD_FN int shmemdi_nic_word(const shmemdi_ep_t *ep, shmemdi_call_t call, shme
 	shmemdi_sq_reserve(&ep->c, &post, w.wqebbs, 1);
 	keys = shmemdi_word_keys(ep, word, w.is_amo);
 	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, &post)))
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_late)(shmemdi_ref(&ep->c), call, word,
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_slow)(shmemdi_ref(&ep->c), call, word,
 								   how, post.resv);
 	(void)shmemdi_sq_begin(&post);
 	shmemdi_nic_write_word(ep, &post, 0, 0, word, &w, keys);

@@ -189,7 +189,7 @@ SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t
 		shmemdi_ring_register(c, path, queue, doorbell, index, 1);
 	else
 		shmemdi_ring_register(c, path, queue, doorbell, index, 0);
-	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + shmemd_arch_zero());
+	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + shmemd_arch_opaque_zero());
 }
 
 /* The same, whatever the path. The proxy is a thread of the host that watches a word. */
@@ -252,10 +252,10 @@ SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 /* This channel's buffers. */
 SHMEMD_FN char *shmemdi_bounces(const shmemdi_chan_t *c)
 {
-	const shmemd_ctx_t *team = c->ctx;
-	size_t channel = (size_t)c->k * team->n_world + c->world_pe;
+	const shmemd_ctx_t *self = c->ctx;
+	size_t channel = (size_t)c->k * self->n_world + c->world_pe;
 
-	return team->bounces + channel * SHMEMD_BOUNCES_NBYTES;
+	return self->bounces + channel * SHMEMD_BOUNCES_NBYTES;
 }
 
 SHMEMD_FN char *shmemdi_bounce(const shmemdi_chan_t *c, uint64_t ticket)

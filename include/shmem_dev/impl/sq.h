@@ -130,10 +130,10 @@ SHMEMD_FN int shmemdi_line_shows_drained(shmemdi_line_t line, uint32_t first)
  * channel's bit in `used` before it publishes; what others publish comes after that. */
 SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
 {
-	const shmemd_ctx_t *team = c->ctx;
-	uint32_t word = c->k * SHMEMD_USED_WORDS(team->n_world) + c->world_pe / 64;
+	const shmemd_ctx_t *self = c->ctx;
+	uint32_t word = c->k * SHMEMD_USED_WORDS(self->n_world) + c->world_pe / 64;
 
-	shmemd_arch_red_or_u64(&team->used[word], (uint64_t)1 << c->world_pe % 64);
+	shmemd_arch_red_or_u64(&self->used[word], (uint64_t)1 << c->world_pe % 64);
 }
 
 /* The slow path: wait for room up to `end`, then take a snapshot that needs it no more. If the
@@ -172,8 +172,8 @@ SHMEMD_FN int shmemdi_line_needs_slow_path(shmemdi_line_t line, uint64_t resv, u
 SHMEMD_FN uint64_t shmemdi_sq_reserve_word(const shmemdi_chan_t *c, uint32_t wqebbs,
 					   uint32_t requests)
 {
-	return shmemd_arch_atom_add_u64(&c->ch->resv,
-					SHMEMD_RESV_ADD(wqebbs, requests) + shmemd_arch_zero());
+	return shmemd_arch_atom_add_u64(&c->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests) +
+							      shmemd_arch_opaque_zero());
 }
 
 /* Reserve, and take the snapshot. The results are first needed by shmemdi_sq_needs_slow_path: loads
@@ -533,7 +533,7 @@ SHMEMD_FN shmemdi_pending_t shmemdi_sq_pending(const shmemdi_reservation_t *post
 
 SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_reservation_t *post)
 {
-	shmemd_arch_red_add_u64(&c->ch->requests, post->requests + shmemd_arch_zero());
+	shmemd_arch_red_add_u64(&c->ch->requests, post->requests + shmemd_arch_opaque_zero());
 }
 
 /* Publish what is written, after a begin that succeeded. */

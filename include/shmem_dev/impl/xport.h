@@ -145,7 +145,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_ep_t ep, shmemdi_op_t op, int kind
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
-	if (kind == SHMEMDI_AMO_FADD)
+	if (kind == SHMEMDI_AMO_ADDF)
 		return shmemdi_nic_fetch(shmemdi_ref(&ep.c), op.call, op.sym, word.width, kind,
 					 value, 0, &old);
 	if (!shmemd_arch_is_alone())
@@ -175,15 +175,15 @@ SHMEMD_FN shmemdi_result_t shmemdi_by_nic_fetch(const shmemd_ctx_t *ctx, shmemdi
 
 /* Complete what channel k to pe carries. Takes the context in memory: a call that waits for a round
  * trip gains nothing from values in registers. */
-SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *team, shmemdi_call_t call, int pe,
+SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *self, shmemdi_call_t call, int pe,
 				       uint32_t k)
 {
 	shmemdi_ep_t ep;
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_OK;
-	ep = shmemdi_ep_k(team, pe, k);
-	return shmemdi_flush_channel(&ep, call, shmemdi_limit_default(team, pe));
+	ep = shmemdi_ep_k(self, pe, k);
+	return shmemdi_flush_channel(&ep, call, shmemdi_limit_default(self, pe));
 }
 
 SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
@@ -199,7 +199,7 @@ SHMEMD_FN int64_t shmemdi_base_shift(const shmemd_ctx_t *ctx, const char *base)
 
 /* Put to a PE that is not near. Returns 1 if it is mapped, and *shift is the distance to its heap.
  * Else all is done: by NIC, or refused. */
-SHMEMD_FN int shmemdi_put_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, int64_t *shift)
+SHMEMD_FN int shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_op_t op, int64_t *shift)
 {
 	char *base;
 	int status = shmemdi_reach(ctx, op, &base);
@@ -222,7 +222,7 @@ SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 	if (shmemdi_uses_stride(ctx, op))
 		shift = shmemdi_stride_shift(ctx, op.pe);
-	else if (!shmemdi_put_far(ctx, op, &shift))
+	else if (!shmemdi_put_any(ctx, op, &shift))
 		return;
 	shmemdi_put_part(op, shift);
 }
@@ -403,9 +403,9 @@ SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, int pe)
 		shmemd_arch_fence_before_signal();
 }
 
-/* As shmemdi_put_far, with a signal. If the signal is stored and the team has mixed transport, what
+/* As shmemdi_put_any, with a signal. If the signal is stored and the team has mixed transport, what
  * was sent by RDMA on this channel before is completed first, or nothing is sent. */
-SHMEMD_FN int shmemdi_put_signal_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
+SHMEMD_FN int shmemdi_put_signal_any(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
 				     int64_t *shift)
 {
 	char *base;
@@ -436,7 +436,8 @@ SHMEMD_FN int shmemdi_put_signal_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 }
 
 /* Is the PE near, and nothing to be flushed before? */
-SHMEMD_FN int shmemdi_signals_near(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
+SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					shmemdi_signal_t sig)
 {
 	uint32_t flags = ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT);
 
@@ -459,9 +460,9 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 {
 	int64_t shift = 0;
 
-	if (shmemdi_signals_near(ctx, op, sig))
+	if (shmemdi_signals_at_stride(ctx, op, sig))
 		shift = shmemdi_stride_shift(ctx, op.pe);
-	else if (!shmemdi_put_signal_far(ctx, op, sig, &shift))
+	else if (!shmemdi_put_signal_any(ctx, op, sig, &shift))
 		return;
 	shmemdi_put_part(op, shift);
 	shmemd_group_sync(op.g);
