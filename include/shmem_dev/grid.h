@@ -42,8 +42,9 @@
  * nbytes   0 or more.
  * pe       0 .. n_pes - 1 of the context's team; this PE too.
  * Returns  when this thread has copied its part, or by NIC, in the thread that posts, when the NIC
- *          has read src. After a barrier of the grid src is reusable. The data is visible at pe with a signal that a
- *          thread sends after the barrier and a fence, and complete after the barrier and a quiet.
+ *          has read src. After a barrier of the grid src is reusable. The data is visible at pe
+ *          with a signal that a thread sends after the barrier and a fence, and complete after the
+ *          barrier and a quiet.
  * Errors   latched, as shmemd_putmem; check builds: also ERR_BAD_ARGUMENT if the calling block is
  *          none of the grid's, or the kernel has fewer blocks.
  */
@@ -171,8 +172,8 @@ SHMEMD_FN void shmemd_putmem_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t 
  *
  * Callers  all threads of grid.
  * dst, src, nbytes, sig, value, op, pe, arrived  as shmemd_putmem_signal_grid.
- * Returns  when this thread's part is posted; then as shmemd_signal_op_grid. src is reusable after a
- *          barrier of the grid and a quiet of one thread, or when pe has answered the signal.
+ * Returns  when this thread's part is posted; then as shmemd_signal_op_grid. src is reusable after
+ *          a barrier of the grid and a quiet of one thread, or when pe has answered the signal.
  * Errors   latched, as shmemd_putmem_signal_grid.
  */
 SHMEMD_FN void shmemd_putmem_signal_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, void *dst,

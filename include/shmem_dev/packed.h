@@ -60,9 +60,9 @@ SHMEMD_FN int shmemd_test_packed(const shmemd_ctx_t *ctx, uint64_t *value,
  * slot     symmetric address of the slot, a multiple of 16.
  * Returns  SHMEMD_OK. Relaxed: orders nothing else, so the value cannot announce other data.
  * Errors   returned: ERR_PEER: a PE of the team died or left, or fail-over found no path to it, and
- *          the slot did not hold the epoch even then; ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed. Both are in the error
- *          record, not latched; the wait may be repeated. Check builds: ERR_NOT_SYMMETRIC,
- *          ERR_UNALIGNED.
+ *          the slot did not hold the epoch even then; ERR_TIMEOUT: the default limit
+ *          (SHMEMH_TIMEOUT) passed. Both are in the error record, not latched; the wait may be
+ *          repeated. Check builds: ERR_NOT_SYMMETRIC, ERR_UNALIGNED.
  */
 SHMEMD_FN int shmemd_wait_packed(const shmemd_ctx_t *ctx, uint64_t *value,
 				 const shmemd_packed_t *slot, uint32_t epoch SHMEMD_SITE)

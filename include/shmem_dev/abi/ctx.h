@@ -119,8 +119,9 @@ typedef struct shmemd_ctx {
 	uint8_t log_batch;   /* log2 of SHMEMH_IB_BATCH, less than log_depth: a poster whose turn
 				crosses a multiple of it does not leave its doorbell to the next
 				poster, unless its caller deferred it */
-	uint8_t inline_nbytes; /* blocking puts of up to so many bytes travel within their WQE; at
-				  most SHMEMD_MLX5_INLINE_MAX */
+	uint8_t inline_nbytes; /* blocking puts of up to so many bytes travel within their WQE, and
+				  non-blocking ones that cannot be written at once; at most
+				  SHMEMD_MLX5_INLINE_MAX */
 	/* Members before first_mapped, and from first_mapped + n_mapped on, are not mapped, and a
 	 * NIC reaches them. Without a NIC the range has all members. */
 	int32_t first_mapped;

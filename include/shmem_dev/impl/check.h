@@ -151,8 +151,8 @@ SHMEMD_FN int shmemdi_check_equal(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 			       shmemd_arch_popc(same));
 }
 
-/* After a word had the value that the caller waited or tested for: its writer may have read what was
- * sent, so sources of nbi operations may change from now on. */
+/* After a word had the value that the caller waited or tested for: its writer may have read what
+ * was sent, so sources of nbi operations may change from now on. */
 SHMEMD_FN void shmemdi_sources_drop(void)
 {
 	shmemd_arch_nbi_forget();
@@ -186,7 +186,7 @@ SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 
 #endif
 
-/* Bits of an operation that the threads of a group pass alike. */
+/* A step of a hash: of the arguments that all threads of a group pass alike. */
 SHMEMD_FN uint64_t shmemdi_hash(uint64_t a, uint64_t b)
 {
 	a = (a ^ b) * 0x9e3779b97f4a7c15u;

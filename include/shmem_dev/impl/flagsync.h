@@ -106,7 +106,8 @@ SHMEMD_FN int shmemdi_flag_status(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	int status = (int)(is_next ? SHMEMD_SYNC_FLAG_BEFORE(seen) : SHMEMD_SYNC_FLAG_STATUS(seen));
 
 	if (status != SHMEMD_OK)
-		shmemdi_record(ctx, call, status, pe, ctx->sync, SHMEMD_SYNC_FLAG_NUMBER(seen), 0);
+		shmemdi_record(ctx->self, call, status, pe, ctx->sync,
+			       SHMEMD_SYNC_FLAG_NUMBER(seen), 0);
 	return status;
 }
 
@@ -218,7 +219,7 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 	if (shmemdi_has_nic(ctx))
 		return shmemdi_sync_nic(ctx->self, call, g, limit, ctx->channel);
 	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED))
-		return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
+		return shmemdi_record(ctx->self, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
 	return shmemdi_sync_steps(ctx, call, g, limit, 0, 0);
 }
 
@@ -239,13 +240,20 @@ SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shme
 	return status ? status : shmemdi_latch_agree(ctx, g, peeked);
 }
 
-/* The *_all forms are for the team of all PEs. In every build: with the context of a smaller team
- * they would return before the other PEs have arrived. */
+/* The *_all forms are for the world team. In every build: with the context of a smaller team they
+ * would return before the other PEs have arrived. */
 SHMEMD_FN int shmemdi_check_all(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 {
+#ifdef SHMEMD_CHECK
+	int status = shmemdi_check_ctx(ctx, call);
+
+	if (status != SHMEMD_OK)
+		return status;
+#endif
 	if (ctx->flags & SHMEMD_CTX_WORLD)
 		return SHMEMD_OK;
-	return shmemdi_record(ctx, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)ctx->n_pes, 0);
+	return shmemdi_record(ctx->self, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)ctx->n_pes,
+			      0);
 }
 
 SHMEMD_FN int shmemdi_sync_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g)

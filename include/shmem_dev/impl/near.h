@@ -7,9 +7,9 @@
  * on the one before, and several times as many for a load of the context: what a call executes
  * before its store and between fence and signal is a tenth of a round trip. Where the ways to a
  * mapped PE meet, they differ in one value, the distance to its heap, and nothing is tested again.
- * And the context is never handed to a function that is not inline: as long as its address stays
- * here, the compiler knows that no store changes it, and loads its fields once. Such functions get
- * ctx->self. */
+ * The context's address is handed only to inline functions; others get ctx->self, also that which
+ * records an error, except in check builds. So the compiler knows that no store changes the
+ * context, and loads its fields once. */
 #ifndef SHMEMD_IMPL_NEAR_H
 #define SHMEMD_IMPL_NEAR_H
 

@@ -114,7 +114,9 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep, const shmemdi_re
 /* Can the put be one WRITE? True only if src is registered and both ranges stay within a granule: a
  * put that crosses a granule of one region takes the general path. 32 bits are enough, since a
  * granule has at most 1 GiB. A few bytes are better carried by the WQE if the caller waits until
- * src is free; if not, gathering them would cost this GPU more than the NIC's read. */
+ * src is free; if not, gathering them would cost this GPU more than the NIC's read. So a
+ * non-blocking put of a few bytes is simple, too. If it takes the general path all the same, since
+ * it cannot be written at once, its WQE carries them (shmemdi_wr_segment). */
 SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
 	uint32_t granule = (uint32_t)1 << ep->log_granule;
@@ -252,8 +254,9 @@ SHMEMD_FN void shmemdi_wr_signal(shmemdi_wrs_t *wrs, shmemdi_signal_t sig)
 		shmemdi_wr_word(wrs, sig.word, sig.value, 8);
 }
 
-/* Take the next segment off a put and add its work request: up to 28 bytes of any memory within the
- * WQE, or registered memory. */
+/* Take the next segment off a put and add its work request. The WQE carries up to 28 bytes of
+ * memory that is not registered, and what is left of the put if it is at most inline_nbytes,
+ * whether the caller waits or not; else it names registered memory. */
 SHMEMD_FN void shmemdi_wr_segment(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs)
 {
 	int is_inline = put->nbytes <= ep->inline_nbytes || !shmemdi_is_registered(ep, put->src);

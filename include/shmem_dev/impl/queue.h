@@ -114,13 +114,15 @@ SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 	}
 }
 
-/* Take the lock in bit 0 of a word, whose holder waits for no other thread. Returns the word. */
+/* Take the lock in bit 0 of a word: of `done`, or of the latch's `reports`. The holder of the
+ * former waits for no other thread but, with SHMEMD_CTX_FT, for the holder of the latter, which
+ * waits for none. Returns the word. */
 SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
 {
 	for (;;) {
 		uint64_t seen = shmemd_arch_ld_relaxed_u64(p);
 
-		/* Without the order of the lock, CQEs and `done` of before could be read. */
+		/* Without the acquire of the lock, old CQEs and an old `done` could be read. */
 		if (!(seen & SHMEMD_BUSY) && shmemd_arch_try_lock(p, seen))
 			return seen;
 		shmemd_arch_spin_hint();

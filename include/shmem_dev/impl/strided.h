@@ -79,8 +79,9 @@ SHMEMD_FN int shmemdi_elem_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	return shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, shmemdi_no_signal());
 }
 
-/* Each lane waits for its last element alone, since the CQEs of a channel come in order. Except
- * for elements that WQEs carry: only blocking puts of them do, and those wait for nothing. */
+/* Each lane waits for its last element alone, since the CQEs of a channel come in order. Elements
+ * that are small enough for their WQEs to carry them are blocking puts, which copy them at once
+ * and then wait for nothing. */
 SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				   const shmemdi_elems_t *e, int is_get)
 {

@@ -12,7 +12,8 @@
  * the order stays pending.
  *
  * The thread takes the lock of `rung`, unless `ready` has RUNG, then that of `done`. The holder of
- * `done` waits for nothing, the holder of `rung` only for `done`. The thread
+ * `rung` waits for the lock of `done` alone, the holder of `done` for that of the reports alone
+ * (impl/report.h), whose holder waits for nothing. The thread
  *   1. reads the success CQEs, up to the first error: `first` is the first WQEBB not completed;
  *   2. writes the WQEs of [first, ready) to the new queue, at the same indexes;
  *   3. stores the line, rings the doorbell, and stores `rung`;

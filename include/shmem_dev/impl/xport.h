@@ -3,8 +3,8 @@
 /* Implements the public operations: check the arguments, select the transport, execute. A peer
  * whose memory is mapped is reached by loads and stores, another one by RDMA.
  *
- * Functions return a status and have recorded a failure; those of public functions that return
- * nothing latch it. All threads of a group take the same branch: arguments are equal. On the NIC
+ * Functions return a status, and record errors; those of public functions that return nothing latch
+ * the status. All threads of a group take the same branch: arguments are equal. On the NIC
  * path the first thread of a group posts for all of it.
  *
  * The shmemdi_by_nic_* are the entry points of the NIC path. Those that post without waiting are
@@ -43,9 +43,10 @@ SHMEMD_FN int shmemdi_select(const shmemd_ctx_t *ctx, shmemdi_call_t call, const
 	*base = shmemdi_p2p_base_in_range(ctx, pe);
 	if (*base || shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
-	return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
+	return shmemdi_record(ctx->self, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
 }
 
+/* Check the arguments of an operation, and select its transport: *base as shmemdi_select. */
 SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
 	int status = shmemdi_check_op(ctx, op);
@@ -59,6 +60,7 @@ SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **bas
 	return status ? status : shmemdi_select(ctx, op.call, op.sym, op.pe, base);
 }
 
+/* The same for a word. */
 SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
 	int status = shmemdi_check_when(ctx, op.call, op.when);
@@ -80,7 +82,7 @@ SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, c
 	*base = 0;
 	if (shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
-	return shmemdi_record(ctx, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, 0, 0);
+	return shmemdi_record(ctx->self, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, 0, 0);
 }
 
 SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
@@ -197,8 +199,8 @@ SHMEMD_FN int64_t shmemdi_base_shift(const shmemd_ctx_t *ctx, const char *base)
 	return (int64_t)((uintptr_t)base - (uintptr_t)ctx->heap);
 }
 
-/* Put to a PE that is not near. Returns 1 if it is mapped, and *shift is the distance to its heap.
- * Else all is done: by NIC, or refused. */
+/* Put to any PE. Returns 1 if it is mapped, and *shift is the distance to its heap. Else all is
+ * done: by NIC, or refused. */
 SHMEMD_FN int shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_op_t op, int64_t *shift)
 {
 	char *base;
@@ -435,7 +437,7 @@ SHMEMD_FN int shmemdi_put_signal_any(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 	return 0;
 }
 
-/* Is the PE near, and nothing to be flushed before? */
+/* Is the heap of the PE mapped at the constant stride, and nothing to be flushed before? */
 SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					shmemdi_signal_t sig)
 {
