@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A check build (SHMEMD_CHECK): addresses outside of every allocation, groups whose threads are
- * missing, foreign or disagree, and sources of nbi operations that are written before quiet. */
+ * missing, foreign or disagree, sources of nbi operations that are written before quiet, and what
+ * records say of fence and quiet. */
 #define SHMEMD_CHECK 1
 #include <shmem_dev/bulk.h>
 #include <shmem_dev/grid.h>
@@ -262,6 +263,47 @@ static int grids(pes_t *pes)
 	return 0;
 }
 
+/* The first warp's group, named by the second warp. */
+SHMEMD_KERNEL(order_kernel, call_params_t, p)
+{
+	shmemd_group_t g = shmemd_warps(0, 1, 1);
+
+	if (shmemd_thread_index() < 32)
+		return;
+	if (p.which == SHMEMD_OP_FENCE)
+		shmemd_fence_group(&p.ctx, g);
+	else
+		(void)shmemd_quiet_group(&p.ctx, g);
+}
+
+/* A fence or quiet that is refused is recorded as what it is, with its call site. */
+static int orders(pes_t *pes)
+{
+	static const uint32_t ops[] = {SHMEMD_OP_FENCE, SHMEMD_OP_QUIET};
+#ifdef __cplusplus
+	static const char *const sites[] = {"test_check_calls.c", "test_check_calls.c"};
+#else
+	static const char *const sites[] = {"shmemd_fence_group", "shmemd_quiet_group"};
+#endif
+	shmemd_error_t err;
+	call_params_t p;
+	int i;
+
+	if (call_params(pes, &p))
+		return 1;
+	for (i = 0; i < 2; i++) {
+		p.which = (int)ops[i];
+		PES_RUN(pes, order_kernel, 1, 64, p);
+		PES_EQ(pes, shmemh_error_get(pes->job, &err), SHMEMD_ERR_BAD_ARGUMENT);
+		PES_EQ(pes, err.op, ops[i]);
+		PES_EQ(pes, err.addr, SHMEMD_MISTAKE_OUTSIDER);
+		PES_EQ(pes, strstr(err.site, sites[i]) != NULL, 1);
+		PES_TRY(pes, shmemh_error_clear(pes->job));
+		PES_TRY(pes, shmemh_barrier(pes->job));
+	}
+	return 0;
+}
+
 #ifndef __CUDACC__ /* on GPUs sources are not watched */
 
 enum {
@@ -353,6 +395,7 @@ int main(int argc, char **argv)
 		PES_TEST(add_nothing),
 		PES_TEST(groups),
 		PES_TEST(grids),
+		PES_TEST(orders),
 #ifndef __CUDACC__
 		PES_TEST(sources),
 #endif

@@ -43,6 +43,9 @@ CHECK_MISTAKES = [
      "impl/packed.h", "{{shmemdi_sources_drop()|(void)0}};", "check_calls", "sources"),
     ("CHECK_KEEP_SET", "check: an element that holds keeps the sources",
      "impl/wait_sets.h", "{{shmemdi_sources_drop()|(void)0}};", "check_calls", "sources"),
+    ("CHECK_FENCE", "check: a fence is recorded as a quiet",
+     "order.h", "shmemdi_fence(ctx, {{SHMEMDI_CALL(FENCE)|SHMEMDI_CALL(QUIET)}}, g, "
+     "SHMEMDI_ALL_SIGNAL)", "check_calls", "orders"),
     ("CHECK_STREAM_DATA", "stream: the blocks of a larger put_signal check their own part",
      "impl/stream.h", "if ({{shmemdi_stream_may_send(&p, shmemd_block())|1}}) shmemd_putmem_block",
      "check_calls", "signal_of_refused"),

@@ -152,7 +152,7 @@ typedef struct shmemd_channel {
 	uint64_t queue; /* tagged address of its memory, page-aligned; 0: no NIC reaches the PE */
 	uint64_t doorbell; /* tagged address of the register, or of the host's word */
 	uint64_t rung;
-	uint64_t flush; /* as `ready`: end of the last flush (READ, and DUMP if it has one), number
+	uint64_t flush;  /* as `ready`: end of the last flush (READ, and DUMP if it has one), number
 			   of its CQE */
 	uint64_t ticket; /* of the next bounce buffer */
 	uint64_t doorbells; /* counters: doorbells rung, requests published */

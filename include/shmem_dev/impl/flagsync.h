@@ -33,7 +33,7 @@
 SHMEMD_FN int shmemdi_nic_flag(const shmemd_ctx_t *self, shmemdi_call_t call, int pe, uint64_t *sym,
 			       uint64_t flag)
 {
-	shmemdi_word_t word = {sym, flag, 8, SHMEMDI_WORD_STORE};
+	shmemdi_word_t word = {sym, flag, 8, SHMEMDI_AMO_STORE};
 	shmemdi_how_t how = {SHMEMD_RING_DEFAULT, 0, 0, 0};
 	shmemdi_ref_t ref = {self, pe, 0};
 

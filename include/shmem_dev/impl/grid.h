@@ -152,7 +152,7 @@ SHMEMD_FN int shmemdi_grid_arrive(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
 				    char *base)
 {
-	int kind = sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_WORD_STORE;
+	int kind = sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_AMO_STORE;
 	int status;
 
 	if (!base) {

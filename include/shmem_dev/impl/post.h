@@ -15,7 +15,7 @@
 #include <shmem_dev/impl/p2p.h>
 #include <shmem_dev/impl/sq.h>
 
-/* kind (shmemdi_amo) as the NIC does it. FETCH is a READ, and FADD a loop: not here. */
+/* kind (shmemdi_amo) as the NIC does it. FETCH is a READ, ADDF a loop, STORE a WRITE: not here. */
 SHMEMD_FN shmemdi_nic_amo_t shmemdi_nic_amo(int kind, uint64_t value, uint64_t cond, uint32_t width)
 {
 	uint64_t all = ~(uint64_t)0;

@@ -128,16 +128,12 @@ SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put
 	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
 
-/* Not an update: store the word (p, signal SET, flags of a sync). Shares its value with AMO_FETCH,
- * which returns a result and so never comes here. */
-#define SHMEMDI_WORD_STORE SHMEMDI_AMO_FETCH
-
-/* A word to store, or with kind (shmemdi_amo) to update; the old value is not returned. */
+/* A word to store or to update; the old value is not returned. */
 typedef struct shmemdi_word {
 	void *sym;
 	uint64_t value;
 	uint32_t width;
-	int kind; /* SHMEMDI_WORD_STORE: the word is stored, not updated */
+	int kind; /* shmemdi_amo */
 } shmemdi_word_t;
 
 /* How a word is changed, as far as it does not depend on the channel. */
@@ -150,7 +146,7 @@ typedef struct shmemdi_word_wqe_t {
 SHMEMD_FN shmemdi_word_wqe_t shmemdi_word_wqe(shmemdi_word_t word)
 {
 	shmemdi_word_wqe_t w = {shmemdi_nic_amo(word.kind, word.value, 0, word.width), 1,
-				word.kind != SHMEMDI_WORD_STORE};
+				word.kind != SHMEMDI_AMO_STORE};
 
 	if (w.is_amo)
 		w.wqebbs = shmemdi_nic_amo_wqebbs(w.amo.opcode, word.width);
@@ -216,7 +212,7 @@ SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 	shmemdi_wrs_init(&wrs, how);
 	wrs.is_reserved = 1;
 	wrs.resv = resv;
-	if (word.kind == SHMEMDI_WORD_STORE)
+	if (word.kind == SHMEMDI_AMO_STORE)
 		shmemdi_wr_word(&wrs, word.sym, word.value, word.width);
 	else
 		shmemdi_wr_amo(&wrs, word.sym,

@@ -139,7 +139,7 @@ SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	return status;
 }
 
-/* A word of op.nbytes bytes: stored, or with kind (shmemdi_amo) updated. */
+/* A word of op.nbytes bytes: stored or updated, as kind (shmemdi_amo) says. */
 SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_ep_t ep, shmemdi_op_t op, int kind, uint64_t value)
 {
 	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
@@ -303,7 +303,7 @@ SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits
 	if (status == SHMEMD_OK && base)
 		shmemdi_p2p_store(shmemdi_p2p_at(ctx, base, op.sym), bits, (uint32_t)op.nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_WORD_STORE, bits);
+		status = shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_AMO_STORE, bits);
 	shmemdi_latch(ctx, status);
 }
 
@@ -373,7 +373,7 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 		status =
 			shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_AMO_ADD, sig.value);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_WORD_STORE,
+		status = shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_AMO_STORE,
 					     sig.value);
 	shmemdi_latch(ctx, status);
 }
