@@ -252,7 +252,7 @@ BENCH_FN void bench_put_packed(const bench_ctx_t *ctx, void *slot, const uint64_
 BENCH_FN int bench_wait_packed(const bench_ctx_t *ctx, void *slot, uint64_t *, uint64_t value,
 			       uint64_t *seen)
 {
-	return shmemd_wait_packed(ctx, (const shmemd_packed_t *)slot, (uint32_t)value, seen);
+	return shmemd_wait_packed(ctx, seen, (const shmemd_packed_t *)slot, (uint32_t)value);
 }
 
 BENCH_FN void bench_signal_set(const bench_ctx_t *ctx, uint64_t *sig, uint64_t value, int pe)

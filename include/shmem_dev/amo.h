@@ -5,9 +5,9 @@
  * they order nothing else (fence, quiet).
  *
  * If all of the context's team is mapped with native atomics (SHMEMD_CTX_SM_ATOMICS), the SMs do
- * them, else for the whole team the NIC of the target does, also for words of the own PE. The two
- * are not atomic to each other: use a word through contexts of one team only. By NIC the calls that
- * wait may also end with ERR_REFUSED, ERR_PATH, ERR_PEER or ERR_TIMEOUT: whether the update
+ * them. Else the NIC of the target does, for the whole team, and also for this PE's own words. The
+ * two are not atomic to each other: use a word through contexts of one team only. By NIC the calls
+ * that wait may also end with ERR_REFUSED, ERR_PATH, ERR_PEER or ERR_TIMEOUT: whether the update
  * happened is not known then, and to repeat it may do it twice. Where faults of paths are tolerated
  * (SHMEMD_CTX_FT) a call that fetches may return ERR_AMBIGUOUS: its atomic was carried out once,
  * and the old value is lost. A floating-point add then may or may not have happened. */
@@ -271,7 +271,7 @@ SHMEMD_FN int shmemd_atomic_compare_swap_u64(const shmemd_ctx_t *ctx, uint64_t *
 SHMEMD_FN int shmemd_atomic_add_f32(const shmemd_ctx_t *ctx, float *dst, float value,
 				    int pe SHMEMD_SITE)
 {
-	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_FADD,
+	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_ADDF,
 			   shmemdi_bits_f32(value));
 }
 
@@ -279,7 +279,7 @@ SHMEMD_FN int shmemd_atomic_add_f32(const shmemd_ctx_t *ctx, float *dst, float v
 SHMEMD_FN int shmemd_atomic_add_f64(const shmemd_ctx_t *ctx, double *dst, double value,
 				    int pe SHMEMD_SITE)
 {
-	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_FADD,
+	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_ADDF,
 			   shmemdi_bits_f64(value));
 }
 
@@ -288,7 +288,7 @@ SHMEMD_FN int shmemd_atomic_fetch_add_f32(const shmemd_ctx_t *ctx, float *old, f
 					  float value, int pe SHMEMD_SITE)
 {
 	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
-				 SHMEMDI_AMO_FADD, old, shmemdi_bits_f32(value), 0);
+				 SHMEMDI_AMO_ADDF, old, shmemdi_bits_f32(value), 0);
 }
 
 /* As shmemd_atomic_add_f64; *old receives the value before. */
@@ -296,7 +296,7 @@ SHMEMD_FN int shmemd_atomic_fetch_add_f64(const shmemd_ctx_t *ctx, double *old, 
 					  double value, int pe SHMEMD_SITE)
 {
 	return shmemdi_amo_fetch(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
-				 SHMEMDI_AMO_FADD, old, shmemdi_bits_f64(value), 0);
+				 SHMEMDI_AMO_ADDF, old, shmemdi_bits_f64(value), 0);
 }
 
 #endif

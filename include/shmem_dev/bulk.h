@@ -44,8 +44,8 @@ typedef shmemd_v16_t shmemd_bulk_t;
  *          and src is not shared memory.
  * shared   memory of the block, a multiple of 16, that nobody else uses from before the call (a
  *          group sync) until it returns. Holds nothing afterwards.
- * shared_nbytes  its size. 64 KiB let one SM fill what a link takes of it; with less than 192 bytes
- *          the engine is not used.
+ * shared_nbytes  its size. With 64 KiB an SM reaches its highest rate over a link; with less than
+ *          192 bytes the engine is not used.
  * Returns  as shmemd_putmem: src and shared are reusable, in all calling threads. The data count as
  *          stored by this thread: visible at pe after quiet, or with a signal after a fence.
  * Errors   those of shmemd_putmem.
@@ -258,10 +258,10 @@ SHMEMD_FN void shmemd_bulk_fence(void)
 /* Wait until tiles have been read and may be written again (cp.async.bulk.wait_group.read).
  *
  * Callers  the thread that posted them.
- * n        0 .. 3: not for the last n tiles that it posted. A tile counts whichever way it went,
- *          also if it was empty or refused. Each tile is one bulk group of the thread in the sense
- *          of PTX. A thread that also commits bulk groups of its own counts those, too, here and in
- *          its own cp.async.bulk.wait_group.
+ * n        0 .. 3: wait for all but the last n tiles. A tile counts whichever way it went, also if
+ *          it was empty or refused. Each tile is one bulk group of the thread in the sense of PTX.
+ *          A thread that also commits bulk groups of its own counts those, too, here and in its own
+ *          cp.async.bulk.wait_group.
  */
 SHMEMD_FN void shmemd_bulk_wait_read(uint32_t n)
 {

@@ -10,9 +10,9 @@
  * one of shmemd_ctx_channel. All other headers work on the context's channel, too.
  *
  * Puts and signals to PEs whose memory is mapped are stores. Every call here works for them as
- * well: an add or a signal of this header follows all earlier calls. Puts have no order among
- * themselves, and p, signal_op and atomics none after puts, without a fence. There is nothing to
- * ring or to poll.
+ * well: an add or a signal of this header follows the earlier calls of the thread, and of threads
+ * that it synchronised with. Puts have no order among themselves, and p, signal_op and atomics none
+ * after puts, without a fence. There is nothing to ring or to poll.
  *
  *	shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, expert);
  *	shmemd_channel_put_nbi_warp(&q, dst, src, nbytes, pe, SHMEMD_RING_DEFERRED);
@@ -131,7 +131,7 @@ SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  * Callers  any thread.
  * pe       0 .. n_pes - 1 of the context's team.
  * Returns  a place in the queue for shmemd_channel_poll; it covers what the caller has posted, and
- *          what happened before. 0: no NIC leads there, or in check builds pe is out of range
+ *          what happened before. 0: no NIC is used, or in check builds pe is out of range
  *          (latched).
  */
 SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
@@ -179,15 +179,15 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 	return q.status;
 }
 
-/* WQEBBs that can be posted to PE pe on this channel without waiting, if nobody else posts. A
- * signal or an add takes one, a put from the symmetric heap one for
- * each part that lies in one memory region at both ends and has at most 1 GiB, a put from other
- * memory one for each 28 bytes; a put with a signal one more. With less than half of the queue free
- * it rings a deferred doorbell, so that a loop that waits for up to half a queue ends.
+/* WQEBBs that can be posted to PE pe on this channel without waiting, if no other thread posts. A
+ * signal or an add takes one, a put from the symmetric heap one for each part that lies in one
+ * memory region at both ends and has at most 1 GiB, a put from other memory one for each 28 bytes;
+ * a put with a signal one more. With less than half of the queue free it rings a deferred doorbell,
+ * so that a loop that waits for up to half a queue ends.
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.
- * Returns  a number up to SHMEMH_IB_DEPTH; UINT32_MAX: no NIC leads there, or the channel has
+ * Returns  a number up to SHMEMH_IB_DEPTH; UINT32_MAX: no NIC is used, or the channel has
  *          failed and sends nothing.
  */
 SHMEMD_FN uint32_t shmemd_channel_space(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)

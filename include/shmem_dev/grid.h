@@ -41,9 +41,10 @@
  *          the symmetric heap takes a WQE for each 28 bytes, by one thread.
  * nbytes   0 or more.
  * pe       0 .. n_pes - 1 of the context's team; this PE too.
- * Returns  when this block has copied its share, or by NIC when the NIC has read src. After a
- *          barrier of the grid src is reusable. The data is visible at pe with a signal that a
- *          thread sends after the barrier and a fence, and complete after the barrier and a quiet.
+ * Returns  when this thread has copied its part, or by NIC, in the thread that posts, when the NIC
+ *          has read src. After a barrier of the grid src is reusable. The data is visible at pe
+ *          with a signal that a thread sends after the barrier and a fence, and complete after the
+ *          barrier and a quiet.
  * Errors   latched, as shmemd_putmem; check builds: also ERR_BAD_ARGUMENT if the calling block is
  *          none of the grid's, or the kernel has fewer blocks.
  */
@@ -60,7 +61,7 @@ SHMEMD_FN void shmemd_putmem_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, v
  *
  * Callers  all threads of grid.
  * dst, src, nbytes, pe  as shmemd_putmem_grid.
- * Returns  when this block's part is posted. After a barrier of the grid and a quiet of one thread
+ * Returns  when this thread's part is posted. After a barrier of the grid and a quiet of one thread
  *          src is reusable, and the data complete at pe.
  * Errors   latched, as shmemd_putmem_grid.
  */
@@ -81,7 +82,7 @@ SHMEMD_FN void shmemd_putmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
  *          dst and src are equally misaligned to 16 bytes.
  * nbytes   0 or more.
  * pe       0 .. n_pes - 1 of the context's team.
- * Returns  SHMEMD_OK when this block's share is in dst. After a barrier of the grid each of its
+ * Returns  SHMEMD_OK when this thread's part is in dst. After a barrier of the grid each of its
  *          threads sees all of the data.
  * Errors   returned, equal in all threads of a block. Of checks equal in all blocks: those of
  *          shmemd_putmem_grid, and dst is unchanged. Errors by NIC (rma.h) are returned to the
@@ -100,9 +101,9 @@ SHMEMD_FN int shmemd_getmem_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, vo
  *
  * Callers  all threads of grid.
  * dst, src, nbytes, pe  as shmemd_getmem_grid.
- * Returns  when this block's part is posted. After a barrier of the grid and a quiet of one thread,
- *          that thread sees the data in dst, and so does whoever synchronises with it. Until then
- *          dst belongs to the operation.
+ * Returns  when this thread's part is posted. After a barrier of the grid and a quiet of one
+ *          thread, that thread sees the data in dst, and so does each thread that synchronises with
+ *          it. Until then dst belongs to the operation.
  * Errors   latched, quiet returns them: those of shmemd_getmem_grid.
  */
 SHMEMD_FN void shmemd_getmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, void *dst,
@@ -113,11 +114,11 @@ SHMEMD_FN void shmemd_getmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
 						       nbytes, pe)));
 }
 
-/* Update the signal word sig on PE pe once, when all blocks have arrived here: who sees the signal
- * sees what any thread of the grid sent to pe before this call, by whatever calls (by NIC: on the
- * context's channel), and what it stored before. So blocks that have each put tiles of their own
- * announce all of them at once. To the own PE, and followed by a wait of all blocks for the signal,
- * it is a barrier of the grid.
+/* Update the signal word sig on PE pe once, when all blocks have arrived here: a waiter for the
+ * signal sees what any thread of the grid sent to pe before this call, by whatever calls (by NIC:
+ * on the context's channel), and what it stored before. So blocks that have each put tiles of their
+ * own announce all of them at once. Sent to this PE itself, and awaited by all blocks, the signal
+ * is a barrier of the grid.
  *
  * Callers  all threads of grid.
  * grid     shmemd_grid() or shmemd_blocks(); of the same blocks in all of them.
@@ -129,8 +130,9 @@ SHMEMD_FN void shmemd_getmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
  *          A launch in which not every block of the grid made the call leaves another value, and
  *          every later signal is then sent too early: the program sets the counter to 0 before the
  *          next launch, in a CUDA graph by a memset node.
- * Returns  when this block has arrived; in rank 0 of the block that arrives last, when the signal
- *          is posted. That it is complete tells a quiet after a barrier of the grid.
+ * Returns  when all threads of the calling block's group have come; in its rank 0 when the block
+ *          has arrived, and in that of the block that arrives last, when the signal is posted. A
+ *          quiet after a barrier of the grid completes the signal.
  * Errors   latched, and no signal is sent: as shmemd_putmem_signal; check builds: also
  *          ERR_BAD_ARGUMENT if the calling block is none of the grid's, if the kernel has fewer
  *          blocks, or if arrived held as many as there are blocks, or more. Then the counter may
@@ -145,14 +147,16 @@ SHMEMD_FN void shmemd_signal_op_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid
 }
 
 /* Write nbytes from src to dst on PE pe, then update the signal word sig there, once, when all
- * blocks have arrived: who sees the signal sees the data, and what shmemd_signal_op_grid promises.
+ * blocks have arrived: a waiter for the signal sees the data, and what shmemd_signal_op_grid
+ * promises.
  *
  * Callers  all threads of grid.
  * grid, dst, src, nbytes, pe  as shmemd_putmem_grid.
  * sig, value, op  as shmemd_putmem_signal.
  * arrived  as shmemd_signal_op_grid.
- * Returns  when this block's part is copied, or by NIC when the NIC has read src, and the block has
- *          arrived. src is reusable after a barrier of the grid, or when pe has answered the
+ * Returns  when all threads of the calling block's group have copied their parts, or by NIC, in the
+ *          thread that posts, when the NIC has read src; then as shmemd_signal_op_grid. src is
+ *          reusable after a barrier of the grid, or when pe has answered the
  *          signal.
  * Errors   latched, as shmemd_putmem_signal and shmemd_signal_op_grid; neither data nor signal is
  *          sent, or by NIC, if the channel has failed, no signal.
@@ -172,8 +176,8 @@ SHMEMD_FN void shmemd_putmem_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t 
  *
  * Callers  all threads of grid.
  * dst, src, nbytes, sig, value, op, pe, arrived  as shmemd_putmem_signal_grid.
- * Returns  when this block's part is posted, and the block has arrived. src is reusable after a
- *          barrier of the grid and a quiet of one thread, or when pe has answered the signal.
+ * Returns  when this thread's part is posted; then as shmemd_signal_op_grid. src is reusable after
+ *          a barrier of the grid and a quiet of one thread, or when pe has answered the signal.
  * Errors   latched, as shmemd_putmem_signal_grid.
  */
 SHMEMD_FN void shmemd_putmem_signal_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, void *dst,

@@ -83,7 +83,10 @@ SHMEMD_FN shmemd_grid_t shmemd_blocks(uint32_t first, uint32_t n, shmemd_group_t
 	return grid;
 }
 
-/* Wait for all threads of the group; what they wrote before is visible to all of them after. */
+/* Wait for all threads of the group; what they wrote before is visible to all of them after.
+ *
+ * Callers  all threads of g, those of a warp converged; g is the same group in all of them.
+ */
 SHMEMD_FN void shmemd_group_sync(shmemd_group_t g)
 {
 	if (g.bar == SHMEMDI_BAR_NONE)
@@ -94,7 +97,11 @@ SHMEMD_FN void shmemd_group_sync(shmemd_group_t g)
 		shmemd_arch_bar_sync(g.bar, g.size);
 }
 
-/* group_sync that also tells every thread whether any of them passed a non-zero pred. */
+/* group_sync that also tells every thread whether any of them passed a non-zero pred.
+ *
+ * Callers  as shmemd_group_sync.
+ * Returns  1 or 0, equal in all calling threads.
+ */
 SHMEMD_FN int shmemd_group_any(shmemd_group_t g, int pred)
 {
 	if (g.bar == SHMEMDI_BAR_NONE)

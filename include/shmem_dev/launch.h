@@ -24,8 +24,8 @@
 
 /* Define a kernel; the body follows and reads its parameters as members of p. May be launched with
  * up to 1024 threads per block: the compiler keeps to 64 registers per thread, and does not spill
- * to fit a second such block on an SM. A kernel that wants more declares itself with __global__ and
- * its own __launch_bounds__.
+ * to fit a second such block on an SM. For more, declare the kernel with __global__ and
+ * __launch_bounds__ of your own.
  *
  * name      the kernel, for shmemd_launch.
  * params_t  struct of at most 4 KB (CUDA's limit for parameters).

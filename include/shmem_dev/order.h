@@ -4,9 +4,11 @@
  * headers use these words and no others.
  *
  *   posted        The stores have been executed, or the WQEs are published on a channel whose
- *                 doorbell may still be left to another thread. Nothing else is promised. A call of
- *                 a group is posted when it has returned in the thread of rank 0; the other
- *                 threads may return earlier.
+ *                 doorbell may still be left to another thread. Nothing else is promised. A put_nbi
+ *                 or get_nbi of a group is posted when it has returned in all threads of the group:
+ *                 over mapped memory each thread copies a part, and returns without waiting for the
+ *                 others. A put_signal of a group is posted when it has returned in the thread of
+ *                 rank 0; the other threads may return earlier.
  *   reusable      The source buffer was read and may change. A blocking put returns with this.
  *   ordered       Visible at the target no later than anything sent to the same target afterwards.
  *                 By fence, and inside put_signal.
@@ -22,9 +24,10 @@
  *
  * Which thread of a group may announce what the group sent? After fence, quiet and barrier of a
  * warp, block or group: each of its threads, since each has fenced. After fence_leader and
- * quiet_leader: the thread of rank 0, and another one after a fence of its own. If one
- * thread calls shmemd_fence or shmemd_quiet between two group syncs, only that thread may send the
- * signal, unless another one fences first.
+ * quiet_leader: the thread of rank 0, and another one after a fence of its own. All of these begin
+ * with a group sync, so the puts of all threads come before the fence. If one thread calls
+ * shmemd_fence or shmemd_quiet for the group, the program syncs the group before it, after the puts
+ * (shmemd_group_sync); then only that thread may send the signal, unless another one fences first.
  *
  * What a program does so that another PE may read data:
  *   Sender     put_signal; or put, fence, signal by the thread that fenced, on the same channel; or
@@ -55,27 +58,27 @@
  *          for a NIC.
  * Source   OpenSHMEM 1.5 shmem_fence.
  */
-SHMEMD_FN void shmemd_fence(const shmemd_ctx_t *ctx)
+SHMEMD_FN void shmemd_fence(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, shmemd_thread(), SHMEMDI_ALL_SIGNAL);
+	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), shmemd_thread(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
-SHMEMD_FN void shmemd_fence_warp(const shmemd_ctx_t *ctx)
+SHMEMD_FN void shmemd_fence_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, shmemd_warp(), SHMEMDI_ALL_SIGNAL);
+	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), shmemd_warp(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of a block. */
-SHMEMD_FN void shmemd_fence_block(const shmemd_ctx_t *ctx)
+SHMEMD_FN void shmemd_fence_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, shmemd_block(), SHMEMDI_ALL_SIGNAL);
+	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), shmemd_block(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of group g. */
-SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
+SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, g, SHMEMDI_ALL_SIGNAL);
+	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), g, SHMEMDI_ALL_SIGNAL);
 }
 
 /* As shmemd_fence_warp, but only for what the warp's thread 0 sends after it: cheaper where all
@@ -84,21 +87,21 @@ SHMEMD_FN void shmemd_fence_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
  *
  * Callers  all 32 threads of a warp, converged, with equal arguments.
  */
-SHMEMD_FN void shmemd_fence_leader_warp(const shmemd_ctx_t *ctx)
+SHMEMD_FN void shmemd_fence_leader_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, shmemd_warp(), SHMEMDI_LEADER_SIGNALS);
+	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), shmemd_warp(), SHMEMDI_LEADER_SIGNALS);
 }
 
 /* As above, called by all threads of a block; its thread of rank 0 signals. */
-SHMEMD_FN void shmemd_fence_leader_block(const shmemd_ctx_t *ctx)
+SHMEMD_FN void shmemd_fence_leader_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, shmemd_block(), SHMEMDI_LEADER_SIGNALS);
+	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), shmemd_block(), SHMEMDI_LEADER_SIGNALS);
 }
 
 /* As above, called by all threads of group g; its thread of rank 0 signals. */
-SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
+SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	shmemdi_fence(ctx, g, SHMEMDI_LEADER_SIGNALS);
+	shmemdi_fence(ctx, SHMEMDI_CALL(FENCE), g, SHMEMDI_LEADER_SIGNALS);
 }
 
 /* Complete all operations of this thread on all PEs of the context's team, nbi ones included; of
@@ -116,27 +119,27 @@ SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t
  * Source   OpenSHMEM 1.5 shmem_quiet. Two PEs that p, quiet and g cannot both miss the other's p
  *          (sequentially consistent fence).
  */
-SHMEMD_FN int shmemd_quiet(const shmemd_ctx_t *ctx)
+SHMEMD_FN int shmemd_quiet(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, shmemd_thread(), SHMEMDI_ALL_SIGNAL);
+	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), shmemd_thread(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all 32 threads of a warp, converged, with equal arguments. */
-SHMEMD_FN int shmemd_quiet_warp(const shmemd_ctx_t *ctx)
+SHMEMD_FN int shmemd_quiet_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, shmemd_warp(), SHMEMDI_ALL_SIGNAL);
+	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), shmemd_warp(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of a block. */
-SHMEMD_FN int shmemd_quiet_block(const shmemd_ctx_t *ctx)
+SHMEMD_FN int shmemd_quiet_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, shmemd_block(), SHMEMDI_ALL_SIGNAL);
+	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), shmemd_block(), SHMEMDI_ALL_SIGNAL);
 }
 
 /* As above, called by all threads of group g. */
-SHMEMD_FN int shmemd_quiet_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
+SHMEMD_FN int shmemd_quiet_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, g, SHMEMDI_ALL_SIGNAL);
+	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), g, SHMEMDI_ALL_SIGNAL);
 }
 
 /* As shmemd_quiet_warp, but only the warp's thread 0 may send a signal or flag that announces the
@@ -147,21 +150,21 @@ SHMEMD_FN int shmemd_quiet_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
  * Callers  all 32 threads of a warp, converged, with equal arguments.
  * Returns  as shmemd_quiet.
  */
-SHMEMD_FN int shmemd_quiet_leader_warp(const shmemd_ctx_t *ctx)
+SHMEMD_FN int shmemd_quiet_leader_warp(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, shmemd_warp(), SHMEMDI_LEADER_SIGNALS);
+	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), shmemd_warp(), SHMEMDI_LEADER_SIGNALS);
 }
 
 /* As above, called by all threads of a block; its thread of rank 0 signals. */
-SHMEMD_FN int shmemd_quiet_leader_block(const shmemd_ctx_t *ctx)
+SHMEMD_FN int shmemd_quiet_leader_block(const shmemd_ctx_t *ctx SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, shmemd_block(), SHMEMDI_LEADER_SIGNALS);
+	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), shmemd_block(), SHMEMDI_LEADER_SIGNALS);
 }
 
 /* As above, called by all threads of group g; its thread of rank 0 signals. */
-SHMEMD_FN int shmemd_quiet_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t g)
+SHMEMD_FN int shmemd_quiet_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD_SITE)
 {
-	return shmemdi_quiet(ctx, g, SHMEMDI_LEADER_SIGNALS);
+	return shmemdi_quiet(ctx, SHMEMDI_CALL(QUIET), g, SHMEMDI_LEADER_SIGNALS);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Small values that say by themselves that they have arrived: a count, an offset, a pointer. A
+/* Small values whose arrival needs no other flag: a count, an offset, a pointer. A
  * value of up to 8 bytes and a number, its epoch, travel in one access to a slot of 16 bytes. The
  * sender needs no fence and no signal, and the receiver polls the slot itself: less than half the
  * latency of a put with a signal.
@@ -44,32 +44,48 @@ SHMEMD_FN void shmemd_put_packed(const shmemd_ctx_t *ctx, shmemd_packed_t *dst, 
 /* Does this PE's own slot hold that epoch?
  *
  * Callers  one thread.
- * slot     symmetric address of the slot, a multiple of 16.
  * value    receives the value of that epoch; untouched if 0 is returned.
+ * slot     symmetric address of the slot, a multiple of 16.
  * Returns  1 or 0; in check builds 0 for an address outside the heap or unaligned (recorded).
  *          Relaxed: orders nothing else.
  */
-SHMEMD_FN int shmemd_test_packed(const shmemd_ctx_t *ctx, const shmemd_packed_t *slot,
-				 uint32_t epoch, uint64_t *value SHMEMD_SITE)
+SHMEMD_FN int shmemd_test_packed(const shmemd_ctx_t *ctx, uint64_t *value,
+				 const shmemd_packed_t *slot, uint32_t epoch SHMEMD_SITE)
 {
-	return shmemdi_packed_test(ctx, SHMEMDI_CALL(TEST), slot, epoch, value);
+	return shmemdi_packed_test(ctx, SHMEMDI_CALL(TEST), value, slot, epoch);
 }
 
 /* Wait until this PE's own slot holds that epoch.
  *
  * Callers  one thread; lanes of a warp may wait together, each for a slot of its own.
- * slot     symmetric address of the slot, a multiple of 16.
  * value    receives the value of that epoch; untouched on error.
+ * slot     symmetric address of the slot, a multiple of 16.
  * Returns  SHMEMD_OK. Relaxed: orders nothing else, so the value cannot announce other data.
- * Errors   returned: ERR_PEER: a PE of the team died or left, and the slot did not hold the epoch
- *          even then; ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed. Both are in the error
- *          record, not latched; the wait may be repeated. Check builds: ERR_NOT_SYMMETRIC,
- *          ERR_UNALIGNED.
+ * Errors   returned: ERR_PEER: a PE of the team died or left, or fail-over found no path to it, and
+ *          the slot did not hold the epoch even then; ERR_TIMEOUT: the default limit
+ *          (SHMEMH_TIMEOUT) passed. Both are in the error record, not latched; the wait may be
+ *          repeated. Check builds: ERR_NOT_SYMMETRIC, ERR_UNALIGNED.
  */
-SHMEMD_FN int shmemd_wait_packed(const shmemd_ctx_t *ctx, const shmemd_packed_t *slot,
-				 uint32_t epoch, uint64_t *value SHMEMD_SITE)
+SHMEMD_FN int shmemd_wait_packed(const shmemd_ctx_t *ctx, uint64_t *value,
+				 const shmemd_packed_t *slot, uint32_t epoch SHMEMD_SITE)
 {
-	return shmemdi_packed_wait(ctx, SHMEMDI_CALL(WAIT), slot, epoch, value);
+	return shmemdi_packed_wait(ctx, SHMEMDI_CALL(WAIT), value, slot, epoch,
+				   shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+}
+
+/* As shmemd_wait_packed with a time limit instead of the default one.
+ *
+ * Callers  as shmemd_wait_packed.
+ * value, slot, epoch  as shmemd_wait_packed.
+ * ns       nanoseconds that at least pass before ERR_TIMEOUT (wait.h).
+ * Returns  as shmemd_wait_packed; this ERR_TIMEOUT is expected and not recorded.
+ */
+SHMEMD_FN int shmemd_wait_packed_for(const shmemd_ctx_t *ctx, uint64_t *value,
+				     const shmemd_packed_t *slot, uint32_t epoch,
+				     uint64_t ns SHMEMD_SITE)
+{
+	return shmemdi_packed_wait(ctx, SHMEMDI_CALL(WAIT), value, slot, epoch,
+				   shmemdi_limit_for(ns));
 }
 
 #endif

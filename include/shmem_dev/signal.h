@@ -10,8 +10,8 @@
 #include <shmem_dev/impl/poll.h>
 #include <shmem_dev/impl/xport.h>
 
-/* Write nbytes from src to dst on PE pe, then update the signal word sig there: who sees the
- * signal sees the data. No fence is needed between the two, nor for earlier operations of this
+/* Write nbytes from src to dst on PE pe, then update the signal word sig there: a waiter for
+ * the signal sees the data. No fence is needed between the two, nor for earlier operations of this
  * thread to the same PE (by NIC: on the same channel). Those of other threads of the group, and
  * what they stored to src, are covered if the program synchronises the group between them and this
  * call.
@@ -199,7 +199,7 @@ SHMEMD_FN int shmemd_signal_wait_until_group(const shmemd_ctx_t *ctx, shmemd_gro
  *
  * Callers  one thread.
  * sig, cmp, value  as shmemd_signal_wait_until.
- * ns       nanoseconds that at least pass before ERR_TIMEOUT; 0: ends after about 64 polls.
+ * ns       nanoseconds that at least pass before ERR_TIMEOUT (wait.h).
  * Returns  as shmemd_signal_wait_until; this ERR_TIMEOUT is expected and not recorded.
  */
 SHMEMD_FN int shmemd_signal_wait_until_for(const shmemd_ctx_t *ctx, const uint64_t *sig, int cmp,

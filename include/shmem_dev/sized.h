@@ -3,7 +3,7 @@
 /* OpenSHMEM's names by size: put, get, put with a signal, and their nbi and strided forms, for
  * elements of 8, 16, 32, 64 and 128 bits of any type (shmemd_put32, shmemd_put32_signal_warp,
  * shmemd_iget128). nelems and strides count elements. shmem_dev.h does not include them: include
- * this header, or of its parts those of the sizes that are used. typed/generate.py writes the
+ * this header, or only its parts for the sizes that you use. typed/generate.py writes the
  * parts. */
 #ifndef SHMEMD_SIZED_H
 #define SHMEMD_SIZED_H

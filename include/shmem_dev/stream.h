@@ -19,132 +19,13 @@
  *   Errors   of the operation, which runs later, are in the error record, and latched where the
  *            device function latches, those of getmem too: call shmemh_error_get after the stream
  *            is synchronised.
- * Waits of kernels on different streams of one GPU for each other need both to be resident. */
+ * Kernels on different streams of one GPU that wait for each other must both be resident. */
 #ifndef SHMEMD_STREAM_H
 #define SHMEMD_STREAM_H
 
-#include <shmem_dev/launch.h>
-#include <shmem_dev/order.h>
-#include <shmem_dev/rma.h>
-#include <shmem_dev/signal.h>
-#include <shmem_dev/sync.h>
+#include <shmem_dev/impl/stream.h>
 
 #if !defined(__CUDACC_RTC__)
-
-/* What the kernels are given. */
-typedef struct shmemdi_stream {
-	shmemd_ctx_t ctx;
-	void *dst;
-	const void *src;
-	size_t nbytes;
-	uint64_t *sig;
-	uint64_t value;
-	int op; /* shmemd_signal, shmemd_cmp */
-	int pe;
-} shmemdi_stream_t;
-
-#define SHMEMDI_STREAM_SLICE ((size_t)65536) /* bytes that a block copies, if few do */
-#define SHMEMDI_STREAM_BLOCKS 16u
-#define SHMEMDI_STREAM_THREADS 1024u
-
-/* This block's slice of a transfer. */
-SHMEMD_FN size_t shmemdi_stream_slice(const shmemdi_stream_t *p, size_t *nbytes)
-{
-	size_t n_blocks = shmemd_n_blocks(), each, at;
-
-	each = ((p->nbytes + n_blocks - 1) / n_blocks + 15) & ~(size_t)15;
-	at = each * shmemd_block_index();
-	*nbytes = at >= p->nbytes ? 0 : p->nbytes - at < each ? p->nbytes - at : each;
-	return at;
-}
-
-static SHMEMD_KERNEL(shmemdi_stream_put, shmemdi_stream_t, p)
-{
-	size_t nbytes, at = shmemdi_stream_slice(&p, &nbytes);
-
-	shmemd_putmem_block(&p.ctx, (char *)p.dst + at, (const char *)p.src + at, nbytes, p.pe);
-}
-
-static SHMEMD_KERNEL(shmemdi_stream_get, shmemdi_stream_t, p)
-{
-	size_t nbytes, at = shmemdi_stream_slice(&p, &nbytes);
-
-	shmemdi_latch(&p.ctx, shmemd_getmem_block(&p.ctx, (char *)p.dst + at,
-						  (const char *)p.src + at, nbytes, p.pe));
-}
-
-static SHMEMD_KERNEL(shmemdi_stream_put_signal, shmemdi_stream_t, p)
-{
-	shmemd_putmem_signal_block(&p.ctx, p.dst, p.src, p.nbytes, p.sig, p.value, p.op, p.pe);
-}
-
-/* May the data and the signal of a larger put_signal be sent? Both of its kernels ask for the whole
- * of it, and do nothing if not: no signal tells of data that were refused. */
-SHMEMD_FN int shmemdi_stream_may_send(const shmemdi_stream_t *p, shmemd_group_t g SHMEMD_SITE)
-{
-	char *base;
-	int status = shmemdi_reach_put_signal(
-		&p->ctx, shmemdi_op(SHMEMDI_CALL(PUT_SIGNAL), g, p->dst, p->src, p->nbytes, p->pe),
-		shmemdi_signal(p->sig, p->value, p->op), &base);
-
-	shmemdi_latch(&p->ctx, status);
-	return status == SHMEMD_OK;
-}
-
-static SHMEMD_KERNEL(shmemdi_stream_put_data, shmemdi_stream_t, p)
-{
-	size_t nbytes, at = shmemdi_stream_slice(&p, &nbytes);
-
-	if (shmemdi_stream_may_send(&p, shmemd_block()))
-		shmemd_putmem_block(&p.ctx, (char *)p.dst + at, (const char *)p.src + at, nbytes,
-				    p.pe);
-}
-
-/* Send the signal, ordered after what earlier kernels of the stream have sent to its PE. */
-SHMEMD_FN void shmemdi_stream_send_signal(const shmemdi_stream_t *p SHMEMD_SITE)
-{
-	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(SIGNAL), p->sig, 8, p->pe);
-	shmemdi_signal_t sig = shmemdi_signal(p->sig, p->value, p->op);
-	char *base;
-	int status = shmemdi_reach_signal(&p->ctx, op, sig, &base);
-
-	if (status == SHMEMD_OK)
-		status = shmemdi_signal_behind(&p->ctx, op, sig, base);
-	shmemdi_latch(&p->ctx, status);
-}
-
-/* Behind the kernel that has put the data. */
-static SHMEMD_KERNEL(shmemdi_stream_fence_signal, shmemdi_stream_t, p)
-{
-	if (!shmemdi_stream_may_send(&p, shmemd_thread()))
-		return;
-	shmemdi_stream_send_signal(&p);
-}
-
-static SHMEMD_KERNEL(shmemdi_stream_signal, shmemdi_stream_t, p)
-{
-	shmemdi_stream_send_signal(&p);
-}
-
-static SHMEMD_KERNEL(shmemdi_stream_wait, shmemdi_stream_t, p)
-{
-	shmemd_signal_wait_until(&p.ctx, p.sig, p.op, p.value);
-}
-
-static SHMEMD_KERNEL(shmemdi_stream_quiet, shmemdi_stream_t, p)
-{
-	shmemd_quiet(&p.ctx);
-}
-
-static SHMEMD_KERNEL(shmemdi_stream_sync, shmemdi_stream_t, p)
-{
-	shmemd_sync_block(&p.ctx);
-}
-
-static SHMEMD_KERNEL(shmemdi_stream_barrier, shmemdi_stream_t, p)
-{
-	shmemd_barrier_block(&p.ctx);
-}
 
 /* Load the kernels of this unit on the current device. CUDA 12.2 and later load a kernel at its
  * first launch, unless the environment has CUDA_MODULE_LOADING=EAGER; that may wait until all
@@ -157,56 +38,7 @@ static SHMEMD_KERNEL(shmemdi_stream_barrier, shmemdi_stream_t, p)
  */
 static inline int shmemd_stream_prepare(void)
 {
-#if defined(__CUDACC__)
-	const void *const kernels[] = {
-		(const void *)shmemdi_stream_put,          (const void *)shmemdi_stream_get,
-		(const void *)shmemdi_stream_put_signal,   (const void *)shmemdi_stream_put_data,
-		(const void *)shmemdi_stream_fence_signal, (const void *)shmemdi_stream_signal,
-		(const void *)shmemdi_stream_wait,         (const void *)shmemdi_stream_quiet,
-		(const void *)shmemdi_stream_sync,         (const void *)shmemdi_stream_barrier,
-	};
-	struct cudaFuncAttributes attributes;
-	int status = 0;
-	size_t i;
-
-	for (i = 0; i < sizeof(kernels) / sizeof(kernels[0]) && status == 0; i++)
-		status = shmemdi_cuda_returned(cudaFuncGetAttributes(&attributes, kernels[i]));
-	return status;
-#else
-	return 0;
-#endif
-}
-
-/* Checks of the host, which cost nothing beside a launch. */
-static inline int shmemdi_stream_check(const shmemd_ctx_t *ctx, int pe, int op, int last_op)
-{
-	if (ctx->version >> 16 != SHMEMD_ABI_MAJOR || !ctx->error)
-		return SHMEMD_ERR_BAD_CONTEXT;
-	if (pe < 0 || pe >= ctx->n_pes)
-		return SHMEMD_ERR_BAD_PE;
-	return op < 0 || op > last_op ? SHMEMD_ERR_BAD_ARGUMENT : SHMEMD_OK;
-}
-
-static inline shmemdi_stream_t shmemdi_stream_params(const shmemd_ctx_t *ctx, void *dst,
-						     const void *src, size_t nbytes, int pe)
-{
-	shmemdi_stream_t p = {*ctx, dst, src, nbytes, 0, 0, 0, pe};
-	return p;
-}
-
-static inline uint32_t shmemdi_stream_blocks(size_t nbytes)
-{
-	size_t n = (nbytes + SHMEMDI_STREAM_SLICE - 1) / SHMEMDI_STREAM_SLICE;
-
-	return n == 0 ? 1 : n < SHMEMDI_STREAM_BLOCKS ? (uint32_t)n : SHMEMDI_STREAM_BLOCKS;
-}
-
-/* Threads for a transfer: whole warps, one for each 512 bytes. */
-static inline uint32_t shmemdi_stream_threads(size_t nbytes)
-{
-	size_t n = (nbytes + 511) / 512 * 32;
-
-	return n == 0 ? 32 : n < SHMEMDI_STREAM_THREADS ? (uint32_t)n : SHMEMDI_STREAM_THREADS;
+	return shmemdi_stream_load();
 }
 
 /* Write nbytes at src, on this PE, to dst on PE pe.
@@ -298,14 +130,14 @@ static inline int shmemd_putmem_signal_on_stream(const shmemd_ctx_t *ctx, void *
  *          the record tells, and the stream goes on.
  * Source   NVSHMEM nvshmemx_signal_wait_until_on_stream.
  */
-static inline int shmemd_signal_wait_until_on_stream(const shmemd_ctx_t *ctx, uint64_t *sig,
+static inline int shmemd_signal_wait_until_on_stream(const shmemd_ctx_t *ctx, const uint64_t *sig,
 						     int cmp, uint64_t value,
 						     shmemd_stream_t stream)
 {
 	shmemdi_stream_t p = shmemdi_stream_params(ctx, 0, 0, 0, 0);
 	int status = shmemdi_stream_check(ctx, 0, cmp, SHMEMD_CMP_LE);
 
-	p.sig = sig;
+	p.sig = (uint64_t *)(uintptr_t)sig;
 	p.value = value;
 	p.op = cmp;
 	return status ? status : shmemd_launch(shmemdi_stream_wait, 1, 1, 0, stream, p);
@@ -322,14 +154,6 @@ static inline int shmemd_quiet_on_stream(const shmemd_ctx_t *ctx, shmemd_stream_
 	int status = shmemdi_stream_check(ctx, 0, 0, 0);
 
 	return status ? status : shmemd_launch(shmemdi_stream_quiet, 1, 1, 0, stream, p);
-}
-
-/* A thread for each member, up to 256. */
-static inline uint32_t shmemdi_stream_members(const shmemd_ctx_t *ctx)
-{
-	uint32_t n = ((uint32_t)ctx->n_pes + 31) / 32 * 32;
-
-	return n < 256 ? n : 256;
 }
 
 /* Let what follows on the stream wait until all PEs of the context's team have come here.

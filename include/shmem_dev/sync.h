@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Synchronising the PEs of the context's team. All-to-all flags: a sync takes one one-way latency,
- * a barrier by NIC also the round trip of its quiet; why it is correct is written in
- * impl/flagsync.h. */
+/* Synchronising the PEs of the context's team. All-to-all flags: a sync takes the latency of one
+ * message, a barrier by NIC a round trip more, for its quiet. impl/flagsync.h says why it is
+ * correct. */
 #ifndef SHMEMD_SYNC_H
 #define SHMEMD_SYNC_H
 
@@ -16,13 +16,13 @@
  *          Successive calls on a team may use different threads and scopes if the program orders
  *          them.
  * Returns  SHMEMD_OK when all have arrived.
- * Errors   equal in all calling threads: ERR_PEER: a member died or left first; ERR_TIMEOUT: the
- *          default limit (SHMEMH_TIMEOUT) passed, the record names a missing PE; ERR_UNREACHABLE;
- *          by NIC ERR_REFUSED, ERR_PATH: a flag could not be sent.
- *          They are in the error record, not latched. After ERR_TIMEOUT call the same again: it
- *          continues, and others may not see what was written or sent since the first call.
- *          Check builds: ERR_COLLECTIVE: a member called barrier instead; ERR_BAD_ARGUMENT: a
- *          warp with lanes missing.
+ * Errors   equal in all calling threads: ERR_PEER: a member died or left first, or fail-over
+ *          found no path to it; ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed, the record
+ *          names a missing PE; ERR_UNREACHABLE; by NIC ERR_REFUSED, ERR_PATH: a flag could not be
+ *          sent. They are in the error record, not latched. After ERR_TIMEOUT call the same again:
+ *          it continues, and others may not see what was written or sent since the first call.
+ *          Check builds: ERR_COLLECTIVE: a member called barrier instead; ERR_BAD_ARGUMENT: a warp
+ *          with lanes missing.
  * Source   OpenSHMEM 1.5 shmem_team_sync.
  */
 SHMEMD_FN int shmemd_sync(const shmemd_ctx_t *ctx SHMEMD_SITE)
@@ -54,7 +54,8 @@ SHMEMD_FN int shmemd_sync_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHMEMD
 /* As shmemd_sync with a time limit instead of the default one.
  *
  * Callers  as shmemd_sync. PEs may use different limits, or the form without.
- * ns       nanoseconds that at least pass before ERR_TIMEOUT.
+ * ns       nanoseconds that at least pass before ERR_TIMEOUT (wait.h). By NIC, waits for space in a
+ *          queue keep the default limit (SHMEMH_TIMEOUT).
  * Returns  as shmemd_sync; this ERR_TIMEOUT is expected and not recorded. Call again to go on.
  */
 SHMEMD_FN int shmemd_sync_for(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
@@ -122,7 +123,8 @@ SHMEMD_FN int shmemd_barrier_group(const shmemd_ctx_t *ctx, shmemd_group_t g SHM
 /* As shmemd_barrier with a time limit instead of the default one.
  *
  * Callers  as shmemd_barrier. PEs may use different limits, or the form without.
- * ns       nanoseconds that at least pass before ERR_TIMEOUT.
+ * ns       nanoseconds that at least pass before ERR_TIMEOUT (wait.h). By NIC, waits for space in a
+ *          queue keep the default limit (SHMEMH_TIMEOUT).
  * Returns  as shmemd_barrier; this ERR_TIMEOUT is expected and not recorded. Call again to go on.
  */
 SHMEMD_FN int shmemd_barrier_for(const shmemd_ctx_t *ctx, uint64_t ns SHMEMD_SITE)
@@ -154,7 +156,7 @@ SHMEMD_FN int shmemd_barrier_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g
  * Callers  as shmemd_sync: one thread of each PE of the job.
  * ctx      a context of SHMEMH_TEAM_WORLD.
  * Returns  as shmemd_sync.
- * Errors   as shmemd_sync; ERR_BAD_ARGUMENT in every build: the context is of a smaller team.
+ * Errors   as shmemd_sync; ERR_BAD_ARGUMENT in every build: the context is of another team.
  * Source   OpenSHMEM 1.5 shmem_sync_all.
  */
 SHMEMD_FN int shmemd_sync_all(const shmemd_ctx_t *ctx SHMEMD_SITE)
@@ -185,7 +187,7 @@ SHMEMD_FN int shmemd_sync_all_group(const shmemd_ctx_t *ctx, shmemd_group_t g SH
  * Callers  as shmemd_barrier: one thread of each PE of the job.
  * ctx      a context of SHMEMH_TEAM_WORLD.
  * Returns  as shmemd_barrier.
- * Errors   as shmemd_barrier; ERR_BAD_ARGUMENT in every build: the context is of a smaller team.
+ * Errors   as shmemd_barrier; ERR_BAD_ARGUMENT in every build: the context is of another team.
  * Source   OpenSHMEM 1.5 shmem_barrier_all.
  */
 SHMEMD_FN int shmemd_barrier_all(const shmemd_ctx_t *ctx SHMEMD_SITE)

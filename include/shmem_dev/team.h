@@ -83,9 +83,9 @@ SHMEMD_FN int shmemd_failed_pe(const shmemd_ctx_t *ctx)
  * Callers  any thread; reads host memory, about 1 us.
  * Returns  enum shmemd_cause; SHMEMD_CAUSE_NONE: nobody is gone.
  */
-SHMEMD_FN uint32_t shmemd_failed_cause(const shmemd_ctx_t *ctx)
+SHMEMD_FN int shmemd_failed_cause(const shmemd_ctx_t *ctx)
 {
-	return SHMEMD_ABORT_CAUSE(shmemd_arch_ld_acquire_u64(ctx->abort_word));
+	return (int)SHMEMD_ABORT_CAUSE(shmemd_arch_ld_acquire_u64(ctx->abort_word));
 }
 
 #endif

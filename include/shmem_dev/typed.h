@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* OpenSHMEM's typed names: shmemd_<type>_<operation>, for all types. shmem_dev.h does not include
- * them: include this header, or of its parts those of the types that are used. */
+ * them: include this header, or only its parts for the types that you use. */
 #ifndef SHMEMD_TYPED_H
 #define SHMEMD_TYPED_H
 

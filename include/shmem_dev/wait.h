@@ -2,7 +2,11 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Waiting for a word of this PE's own memory to change. A wait ends by success, when a PE has
  * died or cannot be reached any more, or by a time limit if one is set; by default none is
- * (impl/spin.h). */
+ * (impl/spin.h).
+ *
+ * The limit `ns` of a call with `_for` in its name, here and in the other headers, is looked at
+ * at every 64th poll of a word or slot. So with ns = 0 a call ends after some 65 polls. A look at
+ * an array counts as one poll, or as 64 if the array has 64 elements or more. */
 #ifndef SHMEMD_WAIT_H
 #define SHMEMD_WAIT_H
 
@@ -62,7 +66,7 @@ SHMEMD_FN int shmemd_wait_until_s64(const shmemd_ctx_t *ctx, const int64_t *ivar
  *
  * Callers  one thread.
  * ivar, cmp, value  as shmemd_wait_until.
- * ns       nanoseconds that at least pass before ERR_TIMEOUT; 0: ends after 64 polls.
+ * ns       nanoseconds that at least pass before ERR_TIMEOUT; 0: after some 65 polls.
  * Returns  as shmemd_wait_until; this ERR_TIMEOUT is expected and not recorded.
  */
 SHMEMD_FN int shmemd_wait_until_for_u32(const shmemd_ctx_t *ctx, const uint32_t *ivar, int cmp,

@@ -29,10 +29,10 @@
  * cmp      SHMEMD_CMP_EQ, NE, GT, GE, LT or LE, in the type of the words.
  * Returns  SHMEMD_OK: each element held when it was looked at last; one that changes back meanwhile
  *          is not looked at again.
- * Errors   ERR_PEER: a PE of the team died or left, and the set did not hold even then;
- *          ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed. Both are in the error record,
- *          with an element that does not hold, and not latched; the wait may be repeated. Check
- *          builds: ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT.
+ * Errors   ERR_PEER: a PE of the team died or left, or fail-over found no path to it, and the set
+ *          did not hold even then; ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed. Both are
+ *          in the error record, with an element that does not hold, and not latched; the wait may
+ *          be repeated. Check builds: ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT.
  * Source   OpenSHMEM 1.5 shmem_wait_until_all.
  */
 SHMEMD_FN int shmemd_wait_until_all_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars,
@@ -56,8 +56,7 @@ SHMEMD_FN int shmemd_wait_until_all_vector_u64(const shmemd_ctx_t *ctx, const ui
 }
 
 /* As shmemd_wait_until_all_u64 with a time limit instead of the default one: ns nanoseconds at
- * least pass before ERR_TIMEOUT, which is expected and not recorded. 0: ends after 64 looks at the
- * set, after two if it has 64 elements or more. */
+ * least pass before ERR_TIMEOUT, which is expected and not recorded (wait.h). */
 SHMEMD_FN int shmemd_wait_until_all_for_u64(const shmemd_ctx_t *ctx, const uint64_t *ivars,
 					    size_t nelems, const int *mask, int cmp, uint64_t value,
 					    uint64_t ns SHMEMD_SITE)
@@ -110,8 +109,7 @@ SHMEMD_FN int shmemd_wait_until_any_vector_u64(const shmemd_ctx_t *ctx, size_t *
 }
 
 /* As shmemd_wait_until_any_u64 with a time limit instead of the default one: ns nanoseconds at
- * least pass before ERR_TIMEOUT, which is expected and not recorded. 0: ends after 64 looks at the
- * set, after two if it has 64 elements or more. */
+ * least pass before ERR_TIMEOUT, which is expected and not recorded (wait.h). */
 SHMEMD_FN int shmemd_wait_until_any_for_u64(const shmemd_ctx_t *ctx, size_t *index,
 					    const uint64_t *ivars, size_t nelems, const int *mask,
 					    int cmp, uint64_t value, uint64_t ns SHMEMD_SITE)
@@ -166,8 +164,7 @@ SHMEMD_FN int shmemd_wait_until_some_vector_u64(const shmemd_ctx_t *ctx, size_t 
 }
 
 /* As shmemd_wait_until_some_u64 with a time limit instead of the default one: ns nanoseconds at
- * least pass before ERR_TIMEOUT, which is expected and not recorded. 0: ends after 64 looks at the
- * set, after two if it has 64 elements or more. */
+ * least pass before ERR_TIMEOUT, which is expected and not recorded (wait.h). */
 SHMEMD_FN int shmemd_wait_until_some_for_u64(const shmemd_ctx_t *ctx, size_t *count,
 					     const uint64_t *ivars, size_t nelems, size_t *indices,
 					     const int *mask, int cmp, uint64_t value,

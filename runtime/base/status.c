@@ -114,6 +114,7 @@ static const char *op_name(uint32_t op)
 		[SHMEMD_OP_SYNC] = "sync",
 		[SHMEMD_OP_BARRIER] = "barrier",
 		[SHMEMD_OP_QUIET] = "quiet",
+		[SHMEMD_OP_FENCE] = "fence",
 	};
 	return op < sizeof names / sizeof names[0] ? names[op] : "operation";
 }

@@ -52,7 +52,7 @@ static shmemdi_switch_result_t result_of(uint64_t n)
 	return result;
 }
 
-static void check_fields(const shmemdi_switch_order_t *o)
+static void check_fields(const shmemdi_order_copy_t *o)
 {
 	EXPECT(o->path == field(o->number, 1));
 	EXPECT(o->queue == field(o->number, 2));
@@ -79,15 +79,14 @@ void orders(const void *params)
 	uint64_t *lock = &p->memory->final; /* as the lock of `done` */
 	shmemd_ctx_t ctx = p->ctx;
 	const shmemdi_chan_t c = {.ctx = &ctx};
-	shmemdi_switch_order_t o;
+	shmemdi_order_copy_t o;
 
 	if (p->ctx.my_pe || w >= N_READERS)
 		return;
 	ctx.switch_order = &p->memory->order;
 	while (shmemd_arch_ld_relaxed_u64(&ctx.switch_order->carried_out) != N_ORDERS) {
 		shmemd_arch_spin_hint();
-		if (!shmemdi_switch_is_pending(&ctx) ||
-		    !shmemdi_switch_order_read(ctx.switch_order, &o))
+		if (!shmemdi_switch_is_pending(&ctx) || !shmemdi_order_read(ctx.switch_order, &o))
 			continue;
 		check_fields(&o);
 		if (w && !p->dims.variant)

@@ -144,13 +144,13 @@ void packed(const void *params)
 		shmemd_put_packed(&p->ctx, slot, PACKED_VALUE(p->ctx.my_pe, tid, r), epoch,
 				  right_of(p));
 		if (p->dims.variant == 0)
-			EXPECT(!shmemd_wait_packed(&p->ctx, slot, epoch, &value));
+			EXPECT(!shmemd_wait_packed(&p->ctx, &value, slot, epoch));
 		else
-			while (!shmemd_test_packed(&p->ctx, slot, epoch, &value))
+			while (!shmemd_test_packed(&p->ctx, &value, slot, epoch))
 				shmemd_arch_spin_hint();
 		EXPECT(value == PACKED_VALUE(left_of(p), tid, r));
 		shmemd_put_packed(&p->ctx, answer, ~value, epoch, left_of(p));
-		EXPECT(!shmemd_wait_packed(&p->ctx, answer, epoch, &value));
+		EXPECT(!shmemd_wait_packed(&p->ctx, &value, answer, epoch));
 		EXPECT(value == ~PACKED_VALUE(p->ctx.my_pe, tid, r));
 	}
 }

@@ -50,7 +50,7 @@ SHMEMD_KERNEL(wait_kernel, wait_params_t, p)
 	p.result[4] = shmemd_sync(&p.ctx);
 	p.result[5] = shmemd_barrier(&p.ctx);
 	p.result[6] = shmemd_failed_pe(&p.ctx);
-	p.result[7] = (int)shmemd_failed_cause(&p.ctx);
+	p.result[7] = shmemd_failed_cause(&p.ctx);
 }
 
 /* A wait for a living PE (here: this one) continues although another PE is gone. */

@@ -54,7 +54,8 @@ MAY_INCLUDE = {
     "launch": {"abi", "arch", "group"},
     "typed": {"abi", "operation", "typed"},
     "state": {"abi", "arch", "operation", "typed"},
-    "umbrella": {"abi", "group", "operation", "launch"},
+    "stream": {"abi", "group", "operation", "launch"},
+    "umbrella": {"abi", "group", "operation", "launch", "stream"},
     "shmem_host": {"abi", "shmem_host"},
     **{f"runtime/{own}": {"abi", "shmem_host", *(f"runtime/{name}" for name in (own, *below))}
        for own, below in HOST.items()},
@@ -96,6 +97,8 @@ def layer_of(path):
             return "base" if path.endswith("/abi/base.h") else parts[2]
         if parts[2] == "impl":
             first = stem.split("_")[0]
+            if first == "stream":  # kernels, made of public calls
+                return "stream"
             return ("transport" if first in TRANSPORT else
                     "algorithm" if first in ALGORITHM else "mechanism")
         named = {"group": "group", "launch": "launch", "typed": "typed", "sized": "typed",

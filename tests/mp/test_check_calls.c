@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A check build (SHMEMD_CHECK): addresses outside of every allocation, tiles that are not aligned,
- * groups whose threads are missing, foreign or disagree, and sources of nbi operations that are
- * written before quiet. */
+ * groups whose threads are missing, foreign or disagree, sources of nbi operations that are written
+ * before quiet, and what records say of fence and quiet. */
 #define SHMEMD_CHECK 1
 #include <shmem_dev/bulk.h>
 #include <shmem_dev/grid.h>
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_dev/stream.h>
+#include <shmem_dev/wait_sets.h>
 #include <string.h>
 #include "pes.h"
 
@@ -295,9 +296,90 @@ static int grids(pes_t *pes)
 	return 0;
 }
 
+/* The first warp's group, named by the second warp. */
+SHMEMD_KERNEL(order_kernel, call_params_t, p)
+{
+	shmemd_group_t g = shmemd_warps(0, 1, 1);
+
+	if (shmemd_thread_index() < 32)
+		return;
+	if (p.which == SHMEMD_OP_FENCE)
+		shmemd_fence_group(&p.ctx, g);
+	else
+		(void)shmemd_quiet_group(&p.ctx, g);
+}
+
+/* A fence or quiet that is refused is recorded as what it is, with its call site. */
+static int orders(pes_t *pes)
+{
+	static const uint32_t ops[] = {SHMEMD_OP_FENCE, SHMEMD_OP_QUIET};
+#ifdef __cplusplus
+	static const char *const sites[] = {"test_check_calls.c", "test_check_calls.c"};
+#else
+	static const char *const sites[] = {"shmemd_fence_group", "shmemd_quiet_group"};
+#endif
+	shmemd_error_t err;
+	call_params_t p;
+	int i;
+
+	if (call_params(pes, &p))
+		return 1;
+	for (i = 0; i < 2; i++) {
+		p.which = (int)ops[i];
+		PES_RUN(pes, order_kernel, 1, 64, p);
+		PES_EQ(pes, shmemh_error_get(pes->job, &err), SHMEMD_ERR_BAD_ARGUMENT);
+		PES_EQ(pes, err.op, ops[i]);
+		PES_EQ(pes, err.addr, SHMEMD_MISTAKE_OUTSIDER);
+		PES_EQ(pes, strstr(err.site, sites[i]) != NULL, 1);
+		PES_TRY(pes, shmemh_error_clear(pes->job));
+		PES_TRY(pes, shmemh_barrier(pes->job));
+	}
+	return 0;
+}
+
 #ifndef __CUDACC__ /* on GPUs sources are not watched */
 
-enum { REUSED, REUSED_AFTER_QUIET, REUSED_AFTER_WAIT, ANSWERED, BLOCKING, N_SOURCES };
+enum {
+	REUSED,
+	REUSED_AFTER_QUIET,
+	REUSED_AFTER_TEST,
+	ANSWERED,
+	BLOCKING,
+	AFTER_PACKED,
+	AFTER_ANY,
+	/* No word has told anything. */
+	AFTER_NO_TEST,
+	AFTER_NO_PACKED,
+	AFTER_NO_ANY,
+	N_SOURCES
+};
+
+/* One look, at a word or slot of ones: did it not end as `which` says? */
+SHMEMD_FN int looks_wrong(const call_params_t *p)
+{
+	const uint64_t *word = (const uint64_t *)(const void *)(p->target + 8);
+	const shmemd_packed_t *slot = (const shmemd_packed_t *)(const void *)(p->target + 16);
+	uint64_t value;
+
+	switch (p->which) {
+	case REUSED_AFTER_TEST:
+	case ANSWERED:
+	case AFTER_NO_TEST:
+		return shmemd_test_u64(&p->ctx, word, SHMEMD_CMP_EQ, p->which == AFTER_NO_TEST) !=
+		       (p->which != AFTER_NO_TEST);
+	case AFTER_PACKED:
+	case AFTER_NO_PACKED:
+		return shmemd_test_packed(&p->ctx, &value, slot, p->which == AFTER_NO_PACKED) !=
+		       (p->which == AFTER_PACKED);
+	case AFTER_ANY:
+	case AFTER_NO_ANY:
+		return shmemd_test_any_u64(&p->ctx, word, 1, 0, SHMEMD_CMP_EQ,
+					   p->which == AFTER_NO_ANY) !=
+		       (p->which == AFTER_ANY ? 0 : ~(size_t)0);
+	default:
+		return 0;
+	}
+}
 
 SHMEMD_KERNEL(source_kernel, call_params_t, p)
 {
@@ -311,9 +393,8 @@ SHMEMD_KERNEL(source_kernel, call_params_t, p)
 		p.source[0]++;
 	if (p.which == REUSED_AFTER_QUIET)
 		*p.result = shmemd_quiet(&p.ctx);
-	else if (p.which == REUSED_AFTER_WAIT || p.which == ANSWERED)
-		*p.result = shmemd_test_u64(&p.ctx, (uint64_t *)(void *)(p.source + 8),
-					    SHMEMD_CMP_NE, 0) != 1;
+	else
+		*p.result = looks_wrong(&p);
 	p.source[0]++;
 	if (*p.result == SHMEMD_OK)
 		*p.result = shmemd_quiet(&p.ctx);
@@ -326,8 +407,10 @@ static int sources(pes_t *pes)
 	if (call_params(pes, &p))
 		return 1;
 	for (p.which = 0; p.which < N_SOURCES; p.which++) {
+		int is_told = p.which == REUSED || p.which >= AFTER_NO_TEST;
+
 		PES_RUN(pes, source_kernel, 1, 1, p);
-		if (expect(pes, &p, p.which == REUSED ? SHMEMD_ERR_BAD_ARGUMENT : SHMEMD_OK,
+		if (expect(pes, &p, is_told ? SHMEMD_ERR_BAD_ARGUMENT : SHMEMD_OK,
 			   SHMEMD_MISTAKE_SOURCE))
 			return 1;
 		*p.result = 0;
@@ -346,6 +429,7 @@ int main(int argc, char **argv)
 		PES_TEST(bad_tiles),
 		PES_TEST(groups),
 		PES_TEST(grids),
+		PES_TEST(orders),
 #ifndef __CUDACC__
 		PES_TEST(sources),
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* packed.h: values arrive whole and with their epochs at every PE, from one thread and from all
- * lanes of a warp; a slot that holds another epoch is not taken; zeroed memory holds epoch 0. */
+ * lanes of a warp; a slot that holds another epoch is not taken, and a wait for it ends by its
+ * limit; zeroed memory holds epoch 0. */
 #include <string.h>
 #include "pes.h"
 #include "scopes.h"
@@ -44,21 +45,21 @@ SHMEMD_KERNEL(exchange, packed_params_t, p)
 		for (pe = 0; pe < n; pe++) {
 			value = UNTOUCHED;
 			scope_report(p.status, 0,
-				     shmemd_test_packed(&p.ctx, slot_of(&p, me, lane, round),
-							epoch + 1, &value));
+				     shmemd_test_packed(&p.ctx, &value,
+							slot_of(&p, me, lane, round), epoch + 1));
 			scope_report(p.status, 1, value == UNTOUCHED ? 0 : WRONG_VALUE);
 			shmemd_put_packed(&p.ctx, slot_of(&p, me, lane, round),
 					  value_of(me, lane, round), epoch, pe);
 		}
 		for (pe = 0; pe < n; pe++) {
 			scope_report(p.status, 2,
-				     shmemd_wait_packed(&p.ctx, slot_of(&p, pe, lane, round), epoch,
-							&value));
+				     shmemd_wait_packed(&p.ctx, &value,
+							slot_of(&p, pe, lane, round), epoch));
 			scope_report(p.status, 3,
 				     value == value_of(pe, lane, round) ? 0 : WRONG_VALUE);
 			scope_report(p.status, 4,
-				     !shmemd_test_packed(&p.ctx, slot_of(&p, pe, lane, round),
-							 epoch, &value));
+				     !shmemd_test_packed(&p.ctx, &value,
+							 slot_of(&p, pe, lane, round), epoch));
 		}
 	}
 	scope_report(p.status, 5, shmemd_quiet(&p.ctx));
@@ -104,8 +105,8 @@ SHMEMD_KERNEL(find_no_epoch, packed_params_t, p)
 	uint32_t i;
 
 	for (i = 0; i < N_OLD; i++) {
-		scope_report(p.status, 1, shmemd_test_packed(&p.ctx, &p.slots[i], 1, &value));
-		scope_report(p.status, 2, !shmemd_test_packed(&p.ctx, &p.slots[i], 0, &value));
+		scope_report(p.status, 1, shmemd_test_packed(&p.ctx, &value, &p.slots[i], 1));
+		scope_report(p.status, 2, !shmemd_test_packed(&p.ctx, &value, &p.slots[i], 0));
 		scope_report(p.status, 3, value == 0 ? 0 : WRONG_VALUE);
 	}
 }
@@ -133,12 +134,52 @@ static int zeroed_slots(pes_t *pes)
 	return 0;
 }
 
+/* A wait with a limit ends by the value, or without it by the limit, of which nothing is recorded.
+ */
+SHMEMD_KERNEL(limited, packed_params_t, p)
+{
+	int me = shmemd_my_pe(&p.ctx), n = shmemd_n_pes(&p.ctx);
+	shmemd_packed_t *slot = slot_of(&p, me, 0, 0);
+	uint64_t limits[] = {0, 1000}, value = UNTOUCHED;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		scope_report(
+			p.status, 0,
+			shmemd_wait_packed_for(&p.ctx, &value, slot_of(&p, (me + n - 1) % n, 0, 0),
+					       FIRST_EPOCH + 1, limits[i]) == SHMEMD_ERR_TIMEOUT
+				? 0
+				: WRONG_VALUE);
+		scope_report(p.status, 1, value == UNTOUCHED ? 0 : WRONG_VALUE);
+	}
+	shmemd_put_packed(&p.ctx, slot, value_of(me, 0, 0), FIRST_EPOCH, (me + 1) % n);
+	scope_report(p.status, 2,
+		     shmemd_wait_packed_for(&p.ctx, &value, slot_of(&p, (me + n - 1) % n, 0, 0),
+					    FIRST_EPOCH, PES_LIMIT_NS));
+	scope_report(p.status, 3, value == value_of((me + n - 1) % n, 0, 0) ? 0 : WRONG_VALUE);
+	scope_report(p.status, 5, shmemd_quiet(&p.ctx));
+}
+
+static int limit(pes_t *pes)
+{
+	packed_params_t p;
+
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	PES_ALLOC(pes, p.slots, shmemd_packed_t, 2 * MEMBERS * LANES, 0);
+	PES_RUN(pes, limited, 1, 1, p);
+	PES_EQ(pes, shmemh_error_get(pes->job, NULL), SHMEMD_OK);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const pes_test_t tests[] = {
 		PES_TEST(by_thread),
 		PES_TEST(by_warp),
 		PES_TEST(zeroed_slots),
+		PES_TEST(limit),
 	};
 
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

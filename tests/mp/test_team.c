@@ -22,7 +22,7 @@ SHMEMD_KERNEL(team_kernel, team_params_t, p)
 	p.who[0] = me;
 	p.who[1] = n;
 	p.who[2] = shmemd_failed_pe(&p.ctx);
-	p.who[3] = (int64_t)shmemd_failed_cause(&p.ctx);
+	p.who[3] = shmemd_failed_cause(&p.ctx);
 	for (pe = 0; pe < n; pe++) {
 		uint64_t *theirs = (uint64_t *)shmemd_ptr(&p.ctx, p.word, pe);
 

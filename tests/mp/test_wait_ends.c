@@ -165,8 +165,7 @@ static int expect_end(pes_t *pes, ends_params_t *p, int from, int want, int pe)
 SHMEMD_KERNEL(who_kernel, ends_params_t, p)
 {
 	scope_report(p.status, 0, shmemd_failed_pe(&p.own) == p.from ? 0 : WRONG_VALUE);
-	scope_report(p.status, 1,
-		     shmemd_failed_cause(&p.own) == (uint32_t)p.want ? 0 : WRONG_VALUE);
+	scope_report(p.status, 1, shmemd_failed_cause(&p.own) == p.want ? 0 : WRONG_VALUE);
 }
 
 /* PE gone (-1: this PE has lost the connection to all) is reported as gone, which ends the waits

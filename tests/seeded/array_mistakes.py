@@ -37,7 +37,7 @@ ARRAY_MISTAKES = [
      "{{s->nelems > SHMEMDI_NO_INDEX / width ? SHMEMDI_NO_INDEX : s->nelems * width|width}}",
      "check", "arrays"),
     ("STRIDED_STEP", "strided: the local stride is the peer's",
-     "impl/strided.h", "local_step = (size_t){{e->at_local|e->at_sym}} * e->width",
+     "impl/strided.h", "local_step = (size_t){{e->local_stride|e->sym_stride}} * e->width",
      "strided", "iput"),
     ("STRIDED_SHARE", "strided: a thread skips every other of its elements",
      "impl/strided.h", "i < e->n; i += {{op.g.size|2 * op.g.size}}",

@@ -20,7 +20,7 @@ BULK_MISTAKES = [
      "impl/bulk.h", "{{shmemd_arch_bulk_commit()|(void)0}}; stored += piece",
      "bulk", "put_memory"),
     ("BULK_LAST", "bulk: the last piece is stored in full length",
-     "impl/bulk.h", "piece = {{shmemdi_bulk_least(size, nbytes - stored)|size}}",
+     "impl/bulk.h", "piece = {{shmemdi_least(size, nbytes - stored)|size}}",
      "bulk", "put_memory"),
     ("BULK_PUT_WAIT", "bulk: memory is put, and nobody waits until it is written",
      "impl/bulk.h", "{{shmemd_arch_bulk_wait()|(void)0}}; for (i = 0;", "bulk", "put_memory"),

@@ -28,11 +28,11 @@ GRID_MISTAKES = [
      "impl/xport.h", ": SHMEMD_OK; if ({{status != SHMEMD_OK|0}}) return status; "
      "shmemd_arch_fence_before_signal()", "ring_stream", "no_signal_of_large_after_failure"),
     ("SIGNAL_BEHIND_ALL", "stream: the signal of a larger put_signal waits for other PEs",
-     "stream.h", "return; {{shmemdi_stream_send_signal(&p)|(shmemd_fence(&p.ctx), "
+     "impl/stream.h", "return; {{shmemdi_stream_send_signal(&p)|(shmemd_fence(&p.ctx), "
      "shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe))}};",
      "ring_stream", "others_are_not_waited_for"),
     ("STREAM_SIGNAL_RELAXED", "stream: a signal overtakes what earlier kernels have sent by NIC",
-     "stream.h", "p) { {{shmemdi_stream_send_signal(&p)|"
+     "impl/stream.h", "p) { {{shmemdi_stream_send_signal(&p)|"
      "shmemd_signal_op(&p.ctx, p.sig, p.value, p.op, p.pe)}};",
      "ring_stream", "signals_are_ordered"),
     ("SIGNAL_BEHIND_FENCE", "a signal by NIC is posted behind a fence of the GPU's scope alone",
@@ -40,6 +40,6 @@ GRID_MISTAKES = [
      "base ? shmemd_arch_fence_before_signal() : (void)0}}; if (!base)",
      "ring_stream", "stores_to_all_memory_are_covered"),
     ("STREAM_WAIT", "stream: a wait for a signal does not wait",
-     "stream.h", "{{shmemd_signal_wait_until(&p.ctx, p.sig, p.op, p.value)|0}};",
+     "impl/stream.h", "{{shmemd_signal_wait_until(&p.ctx, p.sig, p.op, p.value)|0}};",
      "stream", "puts_small"),
 ]

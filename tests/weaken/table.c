@@ -110,9 +110,9 @@ reason_t reasons[] = {
 	/* impl/xport.h, impl/order.h */
 	ROW(shmemdi_put, group_sync, 1, 1, UNORDERED,
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
-	ROW(shmemdi_put_signal_far, group_sync, 1, 1, UNORDERED,
+	ROW(shmemdi_put_signal_any, group_sync, 1, 1, UNORDERED,
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
-	ROW(shmemdi_put_signal_far, group_sync, 1, 1, REMOVED,
+	ROW(shmemdi_put_signal_any, group_sync, 1, 1, REMOVED,
 	    "wrong for a block of several warps, which no scenario by NIC has. The lanes of a warp "
 	    "have met already."),
 	ROW(shmemdi_latch_agree, group_any, 1, 1, UNORDERED,

@@ -14,6 +14,7 @@
 
 #include <shmem_dev/abi/fault.h>
 #include <shmem_dev/abi/queue.h>
+#include <shmem_dev/abi/status.h>
 
 /* One member of the context's team, indexed by its PE number in that team. Immutable. */
 typedef struct shmemd_peer {
@@ -42,23 +43,14 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 #define SHMEMD_SYNC_FLAG_STATUS(flag) ((uint32_t)(flag) >> 8 & 0xf)
 #define SHMEMD_SYNC_FLAG_OP(flag) ((uint32_t)(flag)&0xff)
 
+SHMEMD_STATIC_ASSERT(SHMEMD_N_STATUSES <= 16, "a flag of a sync has 4 bits for a status");
+
 /* Abort word of a team, in host-pinned memory, written once by a thread of the host:
  * 0, or cause << 32 | (team pe + 1). A wait for any PE of the team ends when it is not 0; a wait
  * for one PE ends when the word of that PE in `causes` is not 0. */
 #define SHMEMD_ABORT_WORD(pe, cause) ((uint64_t)(cause) << 32 | (uint32_t)((pe) + 1))
 #define SHMEMD_ABORT_PE(word) ((int32_t)(uint32_t)(word)-1)
 #define SHMEMD_ABORT_CAUSE(word) ((uint32_t)((word) >> 32))
-
-/* Why a PE is gone. */
-enum shmemd_cause {
-	SHMEMD_CAUSE_NONE = 0,    /* it is there */
-	SHMEMD_CAUSE_DIED = 1,    /* its bootstrap connection broke: process killed, host down */
-	SHMEMD_CAUSE_LEFT = 2,    /* it finalized while others were still in the job */
-	SHMEMD_CAUSE_CUT_OFF = 3, /* this PE lost the bootstrap itself: everybody else is unknown */
-	SHMEMD_CAUSE_NO_PATH = 4  /* fail-over gave up: the PE may be alive, but no path to it was
-				     found, or the device carried out no order, within
-				     SHMEMH_FT_GIVEUP, and its channels have ended */
-};
 
 /* Latch, in memory local to the device: cheap to read in every quiet. */
 typedef struct shmemd_latch {
@@ -127,8 +119,9 @@ typedef struct shmemd_ctx {
 	uint8_t log_batch;   /* log2 of SHMEMH_IB_BATCH, less than log_depth: a poster whose turn
 				crosses a multiple of it does not leave its doorbell to the next
 				poster, unless its caller deferred it */
-	uint8_t inline_nbytes; /* blocking puts of up to so many bytes travel within their WQE; at
-				  most SHMEMD_MLX5_INLINE_MAX */
+	uint8_t inline_nbytes; /* blocking puts of up to so many bytes travel within their WQE, and
+				  non-blocking ones that cannot be written at once; at most
+				  SHMEMD_MLX5_INLINE_MAX */
 	/* Members before first_mapped, and from first_mapped + n_mapped on, are not mapped, and a
 	 * NIC reaches them. Without a NIC the range has all members. */
 	int32_t first_mapped;
@@ -140,8 +133,8 @@ typedef struct shmemd_ctx {
 	struct shmemd_switch_order *switch_order;
 	int64_t mapped_stride; /* bytes; may be negative */
 	/* Since 1.2. */
-	shmemd_faults_t *faults; /* reports to the host, and behind them a word for each channel,
-				    pinned host memory; NULL without SHMEMD_CTX_FT */
+	shmemd_faults_t *faults; /* count of reports to the host, followed by a report for each
+				    channel, pinned host memory; NULL without SHMEMD_CTX_FT */
 } shmemd_ctx_t;
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_ctx_t) == 200, "ABI: shmemd_ctx_t");
@@ -182,10 +175,9 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
  * of the channel. */
 #define SHMEMD_CTX_FT 128u
 
-/* shmemd_allocs_t is where heap_committed points to, `self` is cleared when the team is destroyed,
- * and SHMEMD_CTX_GENERATION tells the teams that `self` has described in turn apart: what check
- * builds need to name an address outside of every allocation, and a context that is no longer one.
- */
+/* Check builds can find addresses outside of every allocation, since heap_committed points to a
+ * shmemd_allocs_t, and contexts of destroyed teams: the host clears `self` with its team, and
+ * SHMEMD_CTX_GENERATION numbers the teams that have used that memory. */
 #define SHMEMD_CTX_CHECKABLE 256u
 #define SHMEMD_CTX_GENERATION(n) ((uint32_t)(n) << 16)
 

@@ -14,8 +14,8 @@
  *
  * The completion queue is a ring of as many CQEs as the send queue has WQEBBs, overrun ignored. It
  * is not a collapsed one, in which the CQEs of flushed WQEs overwrite the one with the cause (tens
- * of microseconds later). It cannot overrun: a CQE belongs to a WQE
- * whose WQEBB is not reused before the CQE was read.
+ * of microseconds later). It cannot overrun: the WQEBB of a CQE's WQE is not reused
+ * before `done` has passed it.
  *
  * The path of a channel (queue pair, queue memory, doorbell register, column of keys) has an epoch.
  * The line of a channel is what a poster loads: ready, done, path, queue, doorbell. All but done
@@ -152,8 +152,9 @@ typedef struct shmemd_channel {
 	uint64_t queue; /* tagged address of its memory, page-aligned; 0: no NIC reaches the PE */
 	uint64_t doorbell; /* tagged address of the register, or of the host's word */
 	uint64_t rung;
-	uint64_t flush;     /* as `ready`: index after the last flush READ, number of its CQE */
-	uint64_t ticket;    /* of the next bounce buffer */
+	uint64_t flush;  /* as `ready`: end of the last flush (READ, and DUMP if it has one), number
+			   of its CQE */
+	uint64_t ticket; /* of the next bounce buffer */
 	uint64_t doorbells; /* counters: doorbells rung, requests published */
 	uint64_t requests;
 	uint64_t origin;   /* SHMEMD_ORIGIN_WORD of the path (abi/replay.h); 0 if all begins at 0 */

@@ -12,15 +12,17 @@ enum shmemd_status {
 	 * way. A wait, sync, barrier or quiet may be called again; a put_signal or an atomic must
 	 * not, since its update may be posted already (signal.h, amo.h). */
 	SHMEMD_ERR_TIMEOUT = 1,
-	/* A PE of the team died or left (shmemd_failed_pe), or this PE was cut off from all. */
+	/* A PE of the team died or left, or fail-over found no path to it (shmemd_failed_pe), or
+	 * this PE was cut off from all. */
 	SHMEMD_ERR_PEER = 2,
 	/* The target is neither mapped nor behind a NIC that this context may use. */
 	SHMEMD_ERR_UNREACHABLE = 3,
 	/* The word's target has no mechanism that makes this update atomic (abi/ctx.h, SM_ATOMICS).
 	 */
 	SHMEMD_ERR_NO_ATOMICS = 4,
-	/* Only check builds (SHMEMD_CHECK) return the following; the calls of stream.h return
-	 * BAD_PE and BAD_ARGUMENT in every build, additions of tiles (bulk.h) BAD_ARGUMENT. */
+	/* Only check builds (SHMEMD_CHECK) return the following, with these exceptions in every
+	 * build: stream.h returns BAD_PE and BAD_ARGUMENT; strided.h, the *_all calls of sync.h and
+	 * additions of tiles (bulk.h) return BAD_ARGUMENT. */
 	SHMEMD_ERR_BAD_PE = 5,        /* pe outside [0, n_pes) of the context's team */
 	SHMEMD_ERR_NOT_SYMMETRIC = 6, /* address range not inside one allocation of this PE's
 					 symmetric heap */
@@ -44,6 +46,7 @@ enum shmemd_status {
 	/* Only check builds: the context is zero, or its team was destroyed. The calls of stream.h
 	 * return it in every build for a context that is zero. */
 	SHMEMD_ERR_BAD_CONTEXT = 14,
+	SHMEMD_N_STATUSES /* how many there are; itself none */
 };
 
 /* What shmemd_launch, shmemd_stream_sync and the calls on streams return if CUDA refuses or a
@@ -117,6 +120,19 @@ enum shmemd_op {
 	SHMEMD_OP_SYNC = 10,
 	SHMEMD_OP_BARRIER = 11,
 	SHMEMD_OP_QUIET = 12,
+	SHMEMD_OP_FENCE = 13,
+};
+
+/* Why a PE is gone. */
+enum shmemd_cause {
+	SHMEMD_CAUSE_NONE = 0,    /* it is there */
+	SHMEMD_CAUSE_DIED = 1,    /* its bootstrap connection broke: process killed, host down */
+	SHMEMD_CAUSE_LEFT = 2,    /* it finalized while others were still in the job */
+	SHMEMD_CAUSE_CUT_OFF = 3, /* this PE lost its own bootstrap connection, and so does not get
+				     to know which of the others live */
+	SHMEMD_CAUSE_NO_PATH = 4  /* fail-over gave up: the PE may be alive, but no path to it was
+				     found, or the device carried out no order, within
+				     SHMEMH_FT_GIVEUP, and its channels have ended */
 };
 
 #endif

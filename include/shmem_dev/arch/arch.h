@@ -42,7 +42,8 @@
  *    other threads too, if this thread synchronised with them.
  *   shmemd_arch_fence_before_signal()  release alone: everything before is visible to whoever
  *                                      acquires a strong store or atomic that this thread performs
- *                                      after it. Leaves the L1 as it is.
+ *                                      after it. Leaves the L1 as it is, except below sm_90 and
+ *                                      before CUDA 12.8, where it is acq_rel.
  *                                      Prevents: the waiter sees the signal, reads old data.
  *   shmemd_arch_fence_before_arrival()  release alone, GPU scope: everything before is visible to a
  *                                      thread of this GPU that acquires the counter which this
@@ -67,7 +68,8 @@
  *   shmemd_arch_fence_before_record_gpu(), shmemd_arch_fence_before_doorbell_gpu()
  *                                      The same at GPU scope: WQEs and record lie in this
  *                                      GPU's memory, which the NIC reads through the GPU's L2.
- *   shmemd_arch_fence_acquire()        acquire alone, and so almost free: after a relaxed read of a
+ *   shmemd_arch_fence_acquire()        acquire alone, and so almost free on sm_90 and later; below,
+ *                                      and before CUDA 12.8, acq_rel. After a relaxed read of a
  *                                      completion, or of what another thread tells of one, the
  *                                      NIC's writes before it are visible; after one of `ready` or
  *                                      of a mark, other posters' WQEs. Prevents: a value read
@@ -117,15 +119,15 @@
  * 9. Bits, and the compiler
  *   uint32_t shmemd_arch_bswap32(uint32_t v)
  *   uint64_t shmemd_arch_mad_wide(uint32_t a, uint32_t b, uint64_t c)
- *                                        a * b + c in one instruction: of an index into a table in
- *                                        64 bits, compilers make four
- *   int      shmemd_arch_is_global(const void *p)   may a strong access name it? Bulk data may
- *                                        also be shared or local memory, which none may
- *   uint32_t shmemd_arch_zero(void)      0, of which the assembler does not know that it is 0.
- *                                        Where it can tell that the lanes of a warp add alike to
- *                                        one word, it adds up their atomics by votes and shuffles.
- *                                        Added to the operand, this keeps it from doing so for a
- *                                        thread that is alone
+ *                                        a * b + c in one instruction, for the 64-bit address of a
+ *                                        table's entry, which compilers compute with four
+ *   int      shmemd_arch_is_global(const void *p)   1: global memory, as strong accesses need;
+ *                                        bulk data may also be in shared or local memory
+ *   uint32_t shmemd_arch_opaque_zero(void)
+ *                                        0, but ptxas cannot prove it. Added to the operand of an
+ *                                        atomic of one thread, it keeps ptxas from inserting the
+ *                                        votes and shuffles by which it adds up the atomics of a
+ *                                        warp on one word
  *   uint32_t shmemd_arch_popc(uint32_t v)
  *   uint32_t shmemd_arch_lowest(uint32_t v)   number of the lowest bit that is set; v is not 0
  *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop

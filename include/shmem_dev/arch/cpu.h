@@ -555,7 +555,7 @@ SHMEMD_FN int shmemd_arch_is_global(const void *p)
 	return 1;
 }
 
-SHMEMD_FN uint32_t shmemd_arch_zero(void)
+SHMEMD_FN uint32_t shmemd_arch_opaque_zero(void)
 {
 	return 0;
 }

@@ -416,7 +416,7 @@ SHMEMD_FN int shmemd_arch_is_global(const void *p)
 	return __isGlobal(p) != 0;
 }
 
-SHMEMD_FN uint32_t shmemd_arch_zero(void)
+SHMEMD_FN uint32_t shmemd_arch_opaque_zero(void)
 {
 	uint32_t before;
 	asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before));

@@ -20,12 +20,7 @@
 #define SHMEMDI_BULK_BUFFERS 8u
 #define SHMEMDI_BULK_LOADS 6u
 #define SHMEMDI_BULK_HEAD (SHMEMDI_BULK_BUFFERS * 8)
-#define SHMEMDI_BULK_LEAST (SHMEMDI_BULK_HEAD + SHMEMDI_BULK_BUFFERS * 16)
-
-SHMEMD_FN size_t shmemdi_bulk_least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
+#define SHMEMDI_BULK_MIN_NBYTES (SHMEMDI_BULK_HEAD + SHMEMDI_BULK_BUFFERS * 16)
 
 /* Copy through shared memory, by one thread. Multiples of 16; complete on return.
  *
@@ -52,14 +47,14 @@ SHMEMD_FN_COLD void shmemdi_bulk_pipe(char *to, const char *from, size_t nbytes,
 			if (n_loads >= SHMEMDI_BULK_BUFFERS)
 				shmemd_arch_bulk_wait_read(SHMEMDI_BULK_BUFFERS -
 							   SHMEMDI_BULK_LOADS);
-			piece = shmemdi_bulk_least(size, nbytes - loaded);
+			piece = shmemdi_least(size, nbytes - loaded);
 			shmemd_arch_bulk_load(shared + at * size, from + loaded, (uint32_t)piece,
 					      &bars[at]);
 			loaded += piece;
 		}
 		shmemd_arch_bulk_wait_load(&bars[i % SHMEMDI_BULK_BUFFERS],
 					   i / SHMEMDI_BULK_BUFFERS % 2);
-		piece = shmemdi_bulk_least(size, nbytes - stored);
+		piece = shmemdi_least(size, nbytes - stored);
 		shmemd_arch_bulk_store(to + stored, shared + i % SHMEMDI_BULK_BUFFERS * size,
 				       (uint32_t)piece);
 		shmemd_arch_bulk_commit();
@@ -79,7 +74,7 @@ SHMEMD_FN int shmemdi_bulk_is_aligned(shmemdi_op_t op)
 SHMEMD_FN int shmemdi_bulk_takes(shmemdi_op_t op, const void *shared, size_t shared_nbytes)
 {
 	return SHMEMD_ARCH_HAS_BULK && shmemdi_bulk_is_aligned(op) && op.nbytes != 0 &&
-	       ((uintptr_t)shared & 15) == 0 && shared_nbytes >= SHMEMDI_BULK_LEAST &&
+	       ((uintptr_t)shared & 15) == 0 && shared_nbytes >= SHMEMDI_BULK_MIN_NBYTES &&
 	       shmemd_arch_is_shared(shared) && shmemd_arch_is_global(op.local);
 }
 
@@ -249,7 +244,7 @@ SHMEMD_FN int shmemdi_words_add_halves(const shmemdi_words_t *w, size_t at)
 
 SHMEMD_FN int shmemdi_words_add(const shmemdi_words_t *w, size_t at, uint32_t width)
 {
-	int kind = w->element == SHMEMD_BULK_F32 ? SHMEMDI_AMO_FADD : SHMEMDI_AMO_ADD;
+	int kind = w->element == SHMEMD_BULK_F32 ? SHMEMDI_AMO_ADDF : SHMEMDI_AMO_ADD;
 	uint64_t value;
 	shmemdi_op_t op;
 

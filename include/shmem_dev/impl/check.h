@@ -99,9 +99,9 @@ SHMEMD_FN int shmemdi_is_allocated(const shmemd_ctx_t *ctx, uint64_t off, uint64
 }
 
 /* CPU builds: the sources of nbi operations are as they were when those were posted. Before a
- * quiet, sync or barrier; after it they may change. Waits and tests only free them, when a word has
- * told something: in an exchange in place, the peer's answer is in the source before the wait that
- * tells of it begins. The error is latched. */
+ * quiet, sync or barrier; after it they may change. Waits and tests do not compare them,
+ * and drop them once a word has the awaited value: in an exchange in place, the peer's answer is in
+ * the source before the wait for it begins. The error is latched. */
 SHMEMD_FN void shmemdi_check_sources(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 {
 	uint64_t nbytes = shmemd_arch_nbi_changed();
@@ -151,9 +151,9 @@ SHMEMD_FN int shmemdi_check_equal(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 			       shmemd_arch_popc(same));
 }
 
-/* A word has told something of another PE, such as that it has read what was sent: sources of nbi
- * operations may change. */
-SHMEMD_FN void shmemdi_sources_free(void)
+/* After a word had the value that the caller waited or tested for: its writer may have read what
+ * was sent, so sources of nbi operations may change from now on. */
+SHMEMD_FN void shmemdi_sources_drop(void)
 {
 	shmemd_arch_nbi_forget();
 }
@@ -166,7 +166,7 @@ SHMEMD_FN void shmemdi_check_sources(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 	(void)call;
 }
 
-SHMEMD_FN void shmemdi_sources_free(void)
+SHMEMD_FN void shmemdi_sources_drop(void)
 {
 }
 
@@ -186,8 +186,8 @@ SHMEMD_FN int shmemdi_check_group(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 
 #endif
 
-/* Bits of an operation that the threads of a group pass alike. */
-SHMEMD_FN uint64_t shmemdi_mixed(uint64_t a, uint64_t b)
+/* A step of a hash: of the arguments that all threads of a group pass alike. */
+SHMEMD_FN uint64_t shmemdi_hash(uint64_t a, uint64_t b)
 {
 	a = (a ^ b) * 0x9e3779b97f4a7c15u;
 	return a ^ a >> 29;

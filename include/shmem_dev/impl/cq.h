@@ -136,14 +136,13 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 }
 
 /* Record how a wait ended: a failed PE, a failed channel, or a time limit that the caller did not
- * name. A record that is there already stays. The host gets to know of such a time limit, since the
+ * name. A record that is there already stays. Such a time limit is reported to the host, since the
  * NIC may have failed without a CQE. */
 SHMEMD_FN_COLD int shmemdi_cq_ended(const shmemdi_chan_t *c, shmemdi_call_t call, int status,
 				    uint32_t end, int is_named)
 {
 	if (status == SHMEMD_ERR_TIMEOUT && !is_named && c->flags & SHMEMD_CTX_FT)
-		SHMEMD_ARCH_INDIRECT(shmemdi_report_suspicion)
-	(c->ctx, c->ch, shmemdi_report_index(c));
+		shmemdi_suspect(c);
 	if (status != SHMEMD_ERR_TIMEOUT || !is_named)
 		shmemdi_record(c->ctx, call, status, c->pe, 0, SHMEMD_DONE_INDEX(shmemdi_done(c)),
 			       end);

@@ -122,7 +122,7 @@ SHMEMD_FN uint64_t shmemdi_float_sum(uint64_t a, uint64_t b, uint32_t width)
 }
 
 /* Floating-point add by a compare-and-swap loop: the NIC has no floating-point atomics. */
-SHMEMD_FN int shmemdi_fetch_fadd(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_wrs_t *wrs,
+SHMEMD_FN int shmemdi_fetch_addf(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_wrs_t *wrs,
 				 uint64_t value, uint64_t *old)
 {
 	uint32_t width = wrs->wr[0].nbytes;
@@ -152,13 +152,13 @@ SHMEMD_FN_COLD int shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call, con
 	shmemdi_wrs_t wrs;
 
 	shmemdi_wrs_init(&wrs, shmemdi_how(SHMEMD_RING_NOW, 1));
-	if (kind == SHMEMDI_AMO_FETCH || kind == SHMEMDI_AMO_FADD)
+	if (kind == SHMEMDI_AMO_FETCH || kind == SHMEMDI_AMO_ADDF)
 		shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, sym, 0, width, SHMEMDI_LOCAL_BOUNCE);
 	else
 		shmemdi_wr_amo(&wrs, sym, shmemdi_nic_amo(kind, value, cond, width), width,
 			       SHMEMDI_LOCAL_BOUNCE);
-	if (kind == SHMEMDI_AMO_FADD)
-		return shmemdi_fetch_fadd(&c, call, &wrs, value, old);
+	if (kind == SHMEMDI_AMO_ADDF)
+		return shmemdi_fetch_addf(&c, call, &wrs, value, old);
 	return shmemdi_fetch_word(&c, call, &wrs, old);
 }
 

@@ -22,7 +22,7 @@
 
 #include <shmem_dev/impl/xport.h>
 
-/* Shares begin at multiples of this at the peer: no two blocks write to one line of a cache. */
+/* Shares begin at multiples of this at the peer: no two blocks put to one line of a cache. */
 #define SHMEMDI_GRID_LINE 128u
 
 /* The calling block's share of a transfer: whole lines, as many for each block or one more. */

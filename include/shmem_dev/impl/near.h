@@ -7,9 +7,9 @@
  * on the one before, and several times as many for a load of the context: what a call executes
  * before its store and between fence and signal is a tenth of a round trip. Where the ways to a
  * mapped PE meet, they differ in one value, the distance to its heap, and nothing is tested again.
- * And the context is never handed to a function that is not inline: as long as its address stays
- * here, the compiler knows that no store changes it, and loads its fields once. Such functions get
- * ctx->self. */
+ * The context's address is handed only to inline functions; others get ctx->self, also that which
+ * records an error, except in check builds. So the compiler knows that no store changes the
+ * context, and loads its fields once. */
 #ifndef SHMEMD_IMPL_NEAR_H
 #define SHMEMD_IMPL_NEAR_H
 
@@ -80,9 +80,8 @@ SHMEMD_FN int shmemdi_check_op(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 	if (status != SHMEMD_OK)
 		return status;
-	bits = shmemdi_mixed((uintptr_t)op.sym,
-			     (uint64_t)(uint32_t)op.pe << 32 | (uint32_t)op.when);
-	bits = shmemdi_mixed(shmemdi_mixed(bits, (uintptr_t)op.local), op.nbytes);
+	bits = shmemdi_hash((uintptr_t)op.sym, (uint64_t)(uint32_t)op.pe << 32 | (uint32_t)op.when);
+	bits = shmemdi_hash(shmemdi_hash(bits, (uintptr_t)op.local), op.nbytes);
 	return shmemdi_check_equal(ctx, op.call, op.g, bits);
 #else
 	(void)ctx;

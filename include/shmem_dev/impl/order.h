@@ -25,11 +25,12 @@ SHMEMD_FN int shmemdi_may_signal(shmemd_group_t g, int signallers)
 	return signallers == SHMEMDI_ALL_SIGNAL || g.rank == 0;
 }
 
-SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g, int signallers)
+SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			     int signallers)
 {
-	shmemdi_quiet_t both = {shmemdi_call(SHMEMD_OP_QUIET, 0, 0), g,
-				shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), ctx->channel, 1};
-	int status = shmemdi_check_group(ctx, both.call, g);
+	shmemdi_quiet_t mapped = {call, g, shmemdi_limit_default(ctx, SHMEMDI_ANY_PE), ctx->channel,
+				  1};
+	int status = shmemdi_check_group(ctx, call, g);
 
 	if (SHMEMDI_CHECKING && status != SHMEMD_OK) {
 		shmemdi_latch(ctx, status);
@@ -40,7 +41,7 @@ SHMEMD_FN void shmemdi_fence(const shmemd_ctx_t *ctx, shmemd_group_t g, int sign
 		shmemd_arch_fence_order();
 	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
 		return;
-	status = shmemdi_by_nic_quiet(ctx, both);
+	status = shmemdi_by_nic_quiet(ctx, mapped);
 	shmemdi_latch(ctx, status);
 	shmemd_group_sync(g);
 	shmemd_arch_fence_order();
@@ -80,9 +81,9 @@ SHMEMD_FN int shmemdi_quiet_nic(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 /* The later loads of all threads are ordered even if only the leader has fenced: the group sync at
  * the end orders them after its sequentially consistent fence (tests/sim/test_litmus.c, "SB
  * fence.sc of another thread, between barriers"). */
-SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemd_group_t g, int signallers)
+SHMEMD_FN int shmemdi_quiet(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g,
+			    int signallers)
 {
-	shmemdi_call_t call = shmemdi_call(SHMEMD_OP_QUIET, 0, 0);
 	uint32_t peeked = 0;
 	int status = shmemdi_check_group(ctx, call, g);
 

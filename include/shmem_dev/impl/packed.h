@@ -70,8 +70,10 @@ SHMEMD_FN int shmemdi_packed_look(const void *slot, uint32_t epoch, uint64_t *va
 	shmemd_2u64_t at = shmemd_arch_ld_relaxed_2u64(slot);
 
 	*value = (uint32_t)at.lo | (uint64_t)(uint32_t)at.hi << 32;
-	shmemdi_sources_free();
-	return (uint32_t)(at.lo >> 32) == epoch && (uint32_t)(at.hi >> 32) == epoch;
+	if ((uint32_t)(at.lo >> 32) != epoch || (uint32_t)(at.hi >> 32) != epoch)
+		return 0;
+	shmemdi_sources_drop();
+	return 1;
 }
 
 SHMEMD_FN int shmemdi_packed_check(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *slot)
@@ -103,8 +105,8 @@ SHMEMD_FN_COLD shmemdi_result_t shmemdi_packed_wait_long(const shmemd_ctx_t *ctx
 	return r;
 }
 
-SHMEMD_FN int shmemdi_packed_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *slot,
-				  uint32_t epoch, uint64_t *value)
+SHMEMD_FN int shmemdi_packed_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint64_t *value,
+				  const void *slot, uint32_t epoch, shmemdi_limit_t limit)
 {
 	int status = shmemdi_packed_check(ctx, call, slot);
 	shmemdi_result_t r = {0, SHMEMD_OK};
@@ -120,15 +122,14 @@ SHMEMD_FN int shmemdi_packed_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 		}
 		shmemd_arch_spin_hint();
 	}
-	r = shmemdi_packed_wait_long(ctx->self, call, slot, epoch,
-				     shmemdi_limit_default(ctx, SHMEMDI_ANY_PE));
+	r = shmemdi_packed_wait_long(ctx->self, call, slot, epoch, limit);
 	if (r.status == SHMEMD_OK)
 		*value = r.value;
 	return r.status;
 }
 
-SHMEMD_FN int shmemdi_packed_test(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *slot,
-				  uint32_t epoch, uint64_t *value)
+SHMEMD_FN int shmemdi_packed_test(const shmemd_ctx_t *ctx, shmemdi_call_t call, uint64_t *value,
+				  const void *slot, uint32_t epoch)
 {
 	int status = shmemdi_packed_check(ctx, call, slot);
 	uint64_t seen;

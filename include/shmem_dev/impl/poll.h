@@ -92,7 +92,7 @@ SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 {
 	if (!shmemdi_holds(c, seen))
 		return 0;
-	shmemdi_sources_free();
+	shmemdi_sources_drop();
 	shmemd_arch_fence_acquire();
 	return 1;
 }
@@ -100,8 +100,8 @@ SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 /* Wait with checks of the clock and of failed PEs. *seen gets the last value.
  *
  * helps, a constant at each call: carry out orders to switch a channel meanwhile. A call that posts
- * contains that code anyway. Waits of wait.h and signal.h do not: it would give a kernel that only
- * waits 64 registers in place of 18 to 20 (bench/README.md). If all threads are in those, the order
+ * contains that code anyway. Waits of wait.h and signal.h do not: a kernel that only waits would
+ * need 64 registers instead of 18 to 20 (bench/README.md). If all threads are in those, the order
  * waits until the host launches a kernel that calls shmemdi_service_once.
  *
  * The last look after a failure makes the outcome definite: a signal that a PE sent before it left
@@ -120,7 +120,7 @@ SHMEMD_FN int shmemdi_wait_loop(const shmemd_ctx_t *ctx, shmemdi_call_t call, sh
 	if (status == SHMEMD_OK || shmemdi_poll(c, seen))
 		return SHMEMD_OK;
 	if (shmemdi_spin_recorded(spin, status))
-		shmemdi_record(ctx, call, status, spin->pe, c.addr, *seen, c.value);
+		shmemdi_record(ctx->self, call, status, spin->pe, c.addr, *seen, c.value);
 	return status;
 }
 
@@ -173,8 +173,8 @@ SHMEMD_FN int shmemdi_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi
 }
 
 /* The highest status of the group, in all its threads; also a group sync. One round when all are
- * fine. Otherwise bit by bit from the top: whoever lacks a bit that another has drops out, so the
- * result is a status that some thread really had. */
+ * fine. Otherwise bit by bit from the top: a thread that lacks a bit that another has drops out, so
+ * the result is a status that some thread really had. */
 SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 {
 	int agreed = 0;
@@ -193,7 +193,7 @@ SHMEMD_FN int shmemdi_agree(shmemd_group_t g, int status)
 	return agreed;
 }
 
-SHMEMD_STATIC_ASSERT(SHMEMD_ERR_LOST < 16, "shmemdi_agree passes 4 bits, as flags of syncs do");
+SHMEMD_STATIC_ASSERT(SHMEMD_N_STATUSES <= 16, "shmemdi_agree passes 4 bits of a status");
 
 /* Wait by the leader, for the group: its acquire and the group sync behind it order the accesses
  * of all threads. */
@@ -236,7 +236,7 @@ SHMEMD_FN uint64_t shmemdi_fetch_own(const shmemd_ctx_t *ctx, shmemdi_call_t cal
 	shmemdi_latch(ctx, status);
 	if (status != SHMEMD_OK)
 		return 0;
-	shmemdi_sources_free();
+	shmemdi_sources_drop();
 	return shmemd_arch_ld_acquire_u64(word);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Work requests of any kind, posted by the calling thread; threads that call for themselves,
- * converged, are coalesced. The one copy of this code serves whatever waits for a round trip or is
- * rare: gets, fetching atomics, flushes, small puts and puts in several WQEs, sync flags, coalesced
- * lanes, and reservations that could not be written at once. What is frequent has code of its own
- * in impl/put.h, in which kind and form are constants.
+ * converged, are coalesced. This code, of which a unit has one copy, is for operations that wait
+ * for a round trip or are rare: gets, fetching atomics, flushes, small puts and puts in several
+ * WQEs, sync flags, coalesced lanes, and reservations that could not be written at once. What is
+ * frequent has code of its own in impl/put.h, in which kind and form are constants.
  *
- * Functions return a status and have recorded a failure. */
+ * Functions return a status, and record errors. */
 #ifndef SHMEMD_IMPL_POST_H
 #define SHMEMD_IMPL_POST_H
 
@@ -15,7 +15,7 @@
 #include <shmem_dev/impl/p2p.h>
 #include <shmem_dev/impl/sq.h>
 
-/* kind (shmemdi_amo) as the NIC does it. FETCH is a READ, and FADD a loop: not here. */
+/* kind (shmemdi_amo) as the NIC does it. FETCH is a READ, ADDF a loop, STORE a WRITE: not here. */
 SHMEMD_FN shmemdi_nic_amo_t shmemdi_nic_amo(int kind, uint64_t value, uint64_t cond, uint32_t width)
 {
 	uint64_t all = ~(uint64_t)0;

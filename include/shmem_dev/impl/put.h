@@ -114,7 +114,9 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep, const shmemdi_re
 /* Can the put be one WRITE? True only if src is registered and both ranges stay within a granule: a
  * put that crosses a granule of one region takes the general path. 32 bits are enough, since a
  * granule has at most 1 GiB. A few bytes are better carried by the WQE if the caller waits until
- * src is free; if not, gathering them would cost this GPU more than the NIC's read. */
+ * src is free; if not, gathering them would cost this GPU more than the NIC's read. So a
+ * non-blocking put of a few bytes is simple, too. If it takes the general path all the same, since
+ * it cannot be written at once, its WQE carries them (shmemdi_wr_segment). */
 SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
 	uint32_t granule = (uint32_t)1 << ep->log_granule;
@@ -126,16 +128,12 @@ SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put
 	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
 
-/* Not an update: store the word (p, signal SET, flags of a sync). Shares its value with AMO_FETCH,
- * which returns a result and so never comes here. */
-#define SHMEMDI_WORD_STORE SHMEMDI_AMO_FETCH
-
-/* A word to store, or with kind (shmemdi_amo) to update; the old value is not returned. */
+/* A word to store or to update; the old value is not returned. */
 typedef struct shmemdi_word {
 	void *sym;
 	uint64_t value;
 	uint32_t width;
-	int kind; /* SHMEMDI_WORD_STORE: the word is stored, not updated */
+	int kind; /* shmemdi_amo */
 } shmemdi_word_t;
 
 /* How a word is changed, as far as it does not depend on the channel. */
@@ -148,7 +146,7 @@ typedef struct shmemdi_word_wqe_t {
 SHMEMD_FN shmemdi_word_wqe_t shmemdi_word_wqe(shmemdi_word_t word)
 {
 	shmemdi_word_wqe_t w = {shmemdi_nic_amo(word.kind, word.value, 0, word.width), 1,
-				word.kind != SHMEMDI_WORD_STORE};
+				word.kind != SHMEMDI_AMO_STORE};
 
 	if (w.is_amo)
 		w.wqebbs = shmemdi_nic_amo_wqebbs(w.amo.opcode, word.width);
@@ -205,7 +203,7 @@ SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call
 }
 
 /* The rest of shmemdi_nic_word on the slow path: post what the caller has reserved. */
-SHMEMD_FN_COLD int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
+SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 					 shmemdi_word_t word, shmemdi_how_t how, uint64_t resv)
 {
 	shmemdi_posted_t posted;
@@ -214,7 +212,7 @@ SHMEMD_FN_COLD int shmemdi_nic_word_late(shmemdi_ref_t ref, shmemdi_call_t call,
 	shmemdi_wrs_init(&wrs, how);
 	wrs.is_reserved = 1;
 	wrs.resv = resv;
-	if (word.kind == SHMEMDI_WORD_STORE)
+	if (word.kind == SHMEMDI_AMO_STORE)
 		shmemdi_wr_word(&wrs, word.sym, word.value, word.width);
 	else
 		shmemdi_wr_amo(&wrs, word.sym,
@@ -234,7 +232,7 @@ SHMEMD_FN int shmemdi_nic_word(const shmemdi_ep_t *ep, shmemdi_call_t call, shme
 	shmemdi_sq_reserve(&ep->c, &post, w.wqebbs, 1);
 	keys = shmemdi_word_keys(ep, word, w.is_amo);
 	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, &post)))
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_late)(shmemdi_ref(&ep->c), call, word,
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_slow)(shmemdi_ref(&ep->c), call, word,
 								   how, post.resv);
 	(void)shmemdi_sq_begin(&post);
 	shmemdi_nic_write_word(ep, &post, 0, 0, word, &w, keys);
@@ -252,8 +250,9 @@ SHMEMD_FN void shmemdi_wr_signal(shmemdi_wrs_t *wrs, shmemdi_signal_t sig)
 		shmemdi_wr_word(wrs, sig.word, sig.value, 8);
 }
 
-/* Take the next segment off a put and add its work request: up to 28 bytes of any memory within the
- * WQE, or registered memory. */
+/* Take the next segment off a put and add its work request. The WQE carries up to 28 bytes of
+ * memory that is not registered, and what is left of the put if it is at most inline_nbytes,
+ * whether the caller waits or not; else it names registered memory. */
 SHMEMD_FN void shmemdi_wr_segment(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs)
 {
 	int is_inline = put->nbytes <= ep->inline_nbytes || !shmemdi_is_registered(ep, put->src);

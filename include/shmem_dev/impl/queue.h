@@ -114,13 +114,15 @@ SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 	}
 }
 
-/* Take the lock in bit 0 of a word, whose holder waits for no other thread. Returns the word. */
+/* Take the lock in bit 0 of a word: of `done`, or of the latch's `reports`. The holder of the
+ * former waits for no other thread but, with SHMEMD_CTX_FT, for the holder of the latter, which
+ * waits for none. Returns the word. */
 SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
 {
 	for (;;) {
 		uint64_t seen = shmemd_arch_ld_relaxed_u64(p);
 
-		/* Without the order of the lock, CQEs and `done` of before could be read. */
+		/* Without the acquire of the lock, old CQEs and an old `done` could be read. */
 		if (!(seen & SHMEMD_BUSY) && shmemd_arch_try_lock(p, seen))
 			return seen;
 		shmemd_arch_spin_hint();
@@ -189,7 +191,7 @@ SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t
 		shmemdi_ring_register(c, path, queue, doorbell, index, 1);
 	else
 		shmemdi_ring_register(c, path, queue, doorbell, index, 0);
-	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + shmemd_arch_zero());
+	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + shmemd_arch_opaque_zero());
 }
 
 /* The same, whatever the path. The proxy is a thread of the host that watches a word. */
@@ -252,10 +254,10 @@ SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 /* This channel's buffers. */
 SHMEMD_FN char *shmemdi_bounces(const shmemdi_chan_t *c)
 {
-	const shmemd_ctx_t *team = c->ctx;
-	size_t channel = (size_t)c->k * team->n_world + c->world_pe;
+	const shmemd_ctx_t *self = c->ctx;
+	size_t channel = (size_t)c->k * self->n_world + c->world_pe;
 
-	return team->bounces + channel * SHMEMD_BOUNCES_NBYTES;
+	return self->bounces + channel * SHMEMD_BOUNCES_NBYTES;
 }
 
 SHMEMD_FN char *shmemdi_bounce(const shmemdi_chan_t *c, uint64_t ticket)

@@ -63,4 +63,10 @@ SHMEMD_FN_COLD void shmemdi_report_suspicion(const shmemd_ctx_t *ctx, shmemd_cha
 	shmemd_arch_unlock(&ch->done, done);
 }
 
+SHMEMD_FN void shmemdi_suspect(const shmemdi_chan_t *c)
+{
+	(void)SHMEMD_ARCH_INDIRECT(shmemdi_report_suspicion)(c->ctx, c->ch,
+							     shmemdi_report_index(c));
+}
+
 #endif

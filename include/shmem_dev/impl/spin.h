@@ -48,11 +48,11 @@ SHMEMD_FN shmemdi_spin_t shmemdi_spin(shmemdi_limit_t limit)
 	return spin;
 }
 
-/* Must a wait for PE `only` end because that PE has died or left or cannot be reached any more, or,
- * with SHMEMDI_ANY_PE, because that is so for any PE of the team? *pe: `only` itself, whatever the
- * result; with SHMEMDI_ANY_PE the PE that the abort word names, -1 if there is none or if this PE
- * is cut off from the job. Acquire: a word looked at afterwards shows what that PE wrote before the
- * host learned of its end. */
+/* Has PE `only` died or left, or can it not be reached any more? With SHMEMDI_ANY_PE: is that so of
+ * any PE of the team? Then a wait for it ends. *pe: `only` itself, whatever the result; with
+ * SHMEMDI_ANY_PE the PE that the abort word names, -1 if there is none or if this PE is cut off
+ * from the job. Acquire: a word looked at afterwards shows what that PE wrote before the host
+ * learned of its end. */
 SHMEMD_FN int shmemdi_is_gone(const shmemd_ctx_t *ctx, int only, int *pe)
 {
 	uint64_t word;

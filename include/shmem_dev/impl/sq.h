@@ -96,8 +96,7 @@ SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t cal
 		now = SHMEMD_DONE_INDEX(shmemdi_done(c));
 		if (status == SHMEMD_ERR_TIMEOUT && (now != before || c->flags & SHMEMD_CTX_FT)) {
 			if (now == before)
-				SHMEMD_ARCH_INDIRECT(shmemdi_report_suspicion)
-			(c->ctx, c->ch, shmemdi_report_index(c));
+				shmemdi_suspect(c);
 			before = now;
 			*spin = shmemdi_spin(spin->limit);
 			continue;
@@ -130,10 +129,10 @@ SHMEMD_FN int shmemdi_line_shows_drained(shmemdi_line_t line, uint32_t first)
  * channel's bit in `used` before it publishes; what others publish comes after that. */
 SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
 {
-	const shmemd_ctx_t *team = c->ctx;
-	uint32_t word = c->k * SHMEMD_USED_WORDS(team->n_world) + c->world_pe / 64;
+	const shmemd_ctx_t *self = c->ctx;
+	uint32_t word = c->k * SHMEMD_USED_WORDS(self->n_world) + c->world_pe / 64;
 
-	shmemd_arch_red_or_u64(&team->used[word], (uint64_t)1 << c->world_pe % 64);
+	shmemd_arch_red_or_u64(&self->used[word], (uint64_t)1 << c->world_pe % 64);
 }
 
 /* The slow path: wait for room up to `end`, then take a snapshot that needs it no more. If the
@@ -172,8 +171,8 @@ SHMEMD_FN int shmemdi_line_needs_slow_path(shmemdi_line_t line, uint64_t resv, u
 SHMEMD_FN uint64_t shmemdi_sq_reserve_word(const shmemdi_chan_t *c, uint32_t wqebbs,
 					   uint32_t requests)
 {
-	return shmemd_arch_atom_add_u64(&c->ch->resv,
-					SHMEMD_RESV_ADD(wqebbs, requests) + shmemd_arch_zero());
+	return shmemd_arch_atom_add_u64(&c->ch->resv, SHMEMD_RESV_ADD(wqebbs, requests) +
+							      shmemd_arch_opaque_zero());
 }
 
 /* Reserve, and take the snapshot. The results are first needed by shmemdi_sq_needs_slow_path: loads
@@ -214,8 +213,8 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
  * shmemdi_sq_submit; between them nothing may wait. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *post)
 {
-	/* The NIC has read what is overwritten now. And whoever acquires this poster's publication
-	 * has synchronised with the posters before it, too. */
+	/* The NIC has read what is overwritten now. And a thread that acquires this poster's
+	 * publication has synchronised with the posters before it, too. */
 	shmemd_arch_fence_acquire();
 	post->first = SHMEMD_RESV_INDEX(post->resv);
 	post->request = SHMEMD_RESV_REQUEST(post->resv);
@@ -301,8 +300,9 @@ SHMEMD_FN uint64_t *shmemdi_mark(shmemd_channel_t *ch, uint32_t depth, uint32_t 
 
 #define SHMEMDI_MARKS_AT_ONCE 8u
 
-/* Take over marked reservations that follow: loads of several marks in one trip, as long as all of
- * them continue the run. At most half a queue, so that the turn ends. */
+/* Take over marked reservations that follow. The thread loads 8 marks in one trip, and the next 8
+ * if the run of marked reservations goes past them; it stops after half a queue, so that the turn
+ * ends. */
 SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_turn_t *turn)
 {
 	uint32_t stop = turn->end + depth / 2, epoch = SHMEMD_READY_EPOCH(turn->ready);
@@ -424,7 +424,7 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 	       (turn->ready & (SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) != 0;
 }
 
-/* In the turn, before it publishes: keep `flush` where quiet can compare it with `ready`.
+/* In the turn, before it publishes: keep `flush` less than 2^32 WQEBBs behind `ready`.
  *
  * The poster of a flush READ stores its own end: what its turn publishes for others comes after the
  * READ. Other posters, once in 2^30 WQEBBs, move a `flush` that has not been renewed for so long:
@@ -533,7 +533,7 @@ SHMEMD_FN shmemdi_pending_t shmemdi_sq_pending(const shmemdi_reservation_t *post
 
 SHMEMD_FN void shmemdi_sq_count(const shmemdi_chan_t *c, const shmemdi_reservation_t *post)
 {
-	shmemd_arch_red_add_u64(&c->ch->requests, post->requests + shmemd_arch_zero());
+	shmemd_arch_red_add_u64(&c->ch->requests, post->requests + shmemd_arch_opaque_zero());
 }
 
 /* Publish what is written, after a begin that succeeded. */

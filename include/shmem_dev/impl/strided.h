@@ -11,9 +11,9 @@
 
 typedef struct shmemdi_elems {
 	size_t n;
-	size_t width;       /* bytes of one */
-	ptrdiff_t at_sym;   /* element i is i * at_sym elements behind the first: at the peer, */
-	ptrdiff_t at_local; /* and here */
+	size_t width; /* bytes of one */
+	/* Element i is i times so many elements after the first: at the peer, and here. */
+	ptrdiff_t sym_stride, local_stride;
 } shmemdi_elems_t;
 
 /* Bytes from the first to the end of the last, SIZE_MAX if they are more. */
@@ -41,20 +41,21 @@ SHMEMD_FN int shmemdi_check_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptr
 SHMEMD_FN int shmemdi_reach_elems(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				  const shmemdi_elems_t *e, char **base)
 {
-	int status = shmemdi_check_stride(ctx, op, e->at_sym);
+	int status = shmemdi_check_stride(ctx, op, e->sym_stride);
 
 	if (status == SHMEMD_OK)
-		status = shmemdi_check_stride(ctx, op, e->at_local);
+		status = shmemdi_check_stride(ctx, op, e->local_stride);
 	if (status != SHMEMD_OK)
 		return status;
-	op.nbytes = shmemdi_elems_extent(e, e->at_sym);
+	op.nbytes = shmemdi_elems_extent(e, e->sym_stride);
 	return shmemdi_reach(ctx, op, base);
 }
 
 /* This thread's elements, in mapped memory. */
 SHMEMD_FN void shmemdi_elems_copy(shmemdi_op_t op, const shmemdi_elems_t *e, char *sym, int is_get)
 {
-	size_t sym_step = (size_t)e->at_sym * e->width, local_step = (size_t)e->at_local * e->width;
+	size_t sym_step = (size_t)e->sym_stride * e->width;
+	size_t local_step = (size_t)e->local_stride * e->width;
 	size_t i;
 
 	SHMEMD_ARCH_NO_UNROLL
@@ -70,16 +71,17 @@ SHMEMD_FN int shmemdi_elem_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				  const shmemdi_elems_t *e, size_t i, int is_get)
 {
 	op.g = shmemd_thread();
-	op.sym += i * (size_t)e->at_sym * e->width;
-	op.local += i * (size_t)e->at_local * e->width;
+	op.sym += i * (size_t)e->sym_stride * e->width;
+	op.local += i * (size_t)e->local_stride * e->width;
 	op.nbytes = e->width;
 	if (is_get)
 		return shmemdi_by_nic_get(ctx, op);
 	return shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, shmemdi_no_signal());
 }
 
-/* Each lane waits for its last element alone, since the CQEs of a channel come in order. Except
- * for elements that WQEs carry: only blocking puts of them do, and those wait for nothing. */
+/* Each lane waits for its last element alone, since the CQEs of a channel come in order. Elements
+ * that are small enough for their WQEs to carry them are blocking puts, which copy them at once
+ * and then wait for nothing. */
 SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 				   const shmemdi_elems_t *e, int is_get)
 {
@@ -98,16 +100,16 @@ SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 
 /* put (is_get: get) of elements, by all threads of op.g. Out of line, with the context in memory
  * and its channel k, for calls that hardly a kernel makes. */
-SHMEMD_FN_COLD int shmemdi_strided(const shmemd_ctx_t *team, uint32_t k, shmemdi_op_t op,
+SHMEMD_FN_COLD int shmemdi_strided(const shmemd_ctx_t *self, uint32_t k, shmemdi_op_t op,
 				   shmemdi_elems_t e, int is_get)
 {
-	shmemd_ctx_t ctx = *team;
+	shmemd_ctx_t ctx = *self;
 	int status;
 	char *base;
 
 	ctx.channel = k;
 	status = shmemdi_reach_elems(&ctx, op, &e, &base);
-	if (status == SHMEMD_OK && e.at_sym == 1 && e.at_local == 1) {
+	if (status == SHMEMD_OK && e.sym_stride == 1 && e.local_stride == 1) {
 		op.nbytes = e.n * e.width;
 		if (is_get)
 			return shmemdi_get(&ctx, op);

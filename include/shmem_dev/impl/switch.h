@@ -12,7 +12,8 @@
  * the order stays pending.
  *
  * The thread takes the lock of `rung`, unless `ready` has RUNG, then that of `done`. The holder of
- * `done` waits for nothing, the holder of `rung` only for `done`. The thread
+ * `rung` waits for the lock of `done` alone, the holder of `done` for that of the reports alone
+ * (impl/report.h), whose holder waits for nothing. The thread
  *   1. reads the success CQEs, up to the first error: `first` is the first WQEBB not completed;
  *   2. writes the WQEs of [first, ready) to the new queue, at the same indexes;
  *   3. stores the line, rings the doorbell, and stores `rung`;
@@ -244,16 +245,15 @@ SHMEMD_FN_COLD void shmemdi_move_written(shmemdi_chan_t c, shmemdi_move_t m, uin
 /* Orders */
 
 /* An order as this thread has read it. */
-typedef struct shmemdi_switch_order {
+typedef struct shmemdi_order_copy {
 	uint64_t number, path, queue, doorbell;
 	uint32_t k, world_pe, start, executed;
-} shmemdi_switch_order_t;
+} shmemdi_order_copy_t;
 
 /* Read an order that is not carried out, if there is one. The host rewrites the fields
  * only after `carried_out` has reached `number`. So if `carried_out` still differs from it, the
  * fields just loaded belong to this order. */
-SHMEMD_FN int shmemdi_switch_order_read(const shmemd_switch_order_t *order,
-					shmemdi_switch_order_t *o)
+SHMEMD_FN int shmemdi_order_read(const shmemd_switch_order_t *order, shmemdi_order_copy_t *o)
 {
 	o->number = shmemd_arch_ld_acquire_u64(&order->number);
 	o->path = shmemd_arch_ld_relaxed_u64(&order->path);
@@ -270,7 +270,7 @@ SHMEMD_FN int shmemdi_switch_order_read(const shmemd_switch_order_t *order,
 }
 
 /* Is the order for the path that follows this epoch? */
-SHMEMD_FN int shmemdi_order_follows(const shmemdi_switch_order_t *o, uint32_t epoch)
+SHMEMD_FN int shmemdi_order_follows(const shmemdi_order_copy_t *o, uint32_t epoch)
 {
 	return SHMEMD_TAG(o->path) == ((epoch + 1) & 0xff);
 }
@@ -282,7 +282,7 @@ typedef struct shmemdi_switch_result {
 
 /* With the lock of `done`, under which the order is acknowledged once: the host gives the next one
  * from now on. */
-SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
+SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o,
 					 shmemdi_switch_result_t result)
 {
 	shmemd_switch_order_t *order = c->ctx->switch_order;
@@ -335,8 +335,8 @@ typedef struct shmemdi_end {
 /* Write the WQEs of [done, ready) to the new queue, and count them in *result. Returns how many
  * CQEs they request, or -1 if the host's number of executed requests cannot be: it is of another
  * path. */
-SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
-			     uint64_t path, shmemdi_end_t at, shmemdi_switch_result_t *result)
+SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o, uint64_t path,
+			     shmemdi_end_t at, shmemdi_switch_result_t *result)
 {
 	uint64_t origin = shmemd_arch_ld_relaxed_u64(&c->ch->origin);
 	uint64_t done = SHMEMD_DONE_INDEX(at.done);
@@ -368,7 +368,7 @@ SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_switch_order
 }
 
 /* With both locks: everything but the words that others wait for. Returns the new `ready`. */
-SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
+SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o,
 				       shmemdi_end_t at, shmemdi_switch_result_t *result)
 {
 	uint32_t done = (uint32_t)SHMEMD_DONE_INDEX(at.done);
@@ -391,7 +391,7 @@ SHMEMD_FN uint64_t shmemdi_switch_line(const shmemdi_chan_t *c, const shmemdi_sw
 /* Carry out an order, while nobody else can publish. ready: as it is, and acquired; request: that
  * field of the reservation word there. has_new_epoch: the reservation word has the new epoch
  * already. */
-SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o,
+SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o,
 			      uint64_t ready, uint32_t request, int has_new_epoch)
 {
 	uint32_t end = SHMEMD_READY_INDEX(ready);
@@ -419,7 +419,7 @@ SHMEMD_FN void shmemdi_switch(const shmemdi_chan_t *c, const shmemdi_switch_orde
 /* An order to end the channel, or one for a channel that has ended: nothing is moved. A poster
  * whose snapshot is older than the failure may write to the queue at any later time, so its memory
  * is never used again: `ready` of a failed channel does not reach this index. */
-SHMEMD_FN void shmemdi_switch_order_ends(const shmemdi_chan_t *c, const shmemdi_switch_order_t *o)
+SHMEMD_FN void shmemdi_switch_order_ends(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o)
 {
 	uint64_t done = shmemdi_lock(&c->ch->done);
 	uint32_t never =
@@ -435,8 +435,7 @@ SHMEMD_FN void shmemdi_switch_order_ends(const shmemdi_chan_t *c, const shmemdi_
 /* Who carries it out */
 
 /* The channel that an order is for. */
-SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx,
-					    const shmemdi_switch_order_t *o)
+SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx, const shmemdi_order_copy_t *o)
 {
 	size_t channel = (size_t)o->k * ctx->n_world + o->world_pe;
 	shmemdi_chan_t c;
@@ -476,11 +475,11 @@ SHMEMD_FN int shmemdi_may_help(const shmemdi_chan_t *c, uint64_t ready, uint64_t
 SHMEMD_FN_COLD void shmemdi_serve(const shmemd_ctx_t *ctx, const shmemd_channel_t *blocked,
 				  uint64_t resv)
 {
-	shmemdi_switch_order_t o;
+	shmemdi_order_copy_t o;
 	shmemdi_chan_t c;
 	uint64_t ready;
 
-	if (!shmemdi_switch_order_read(ctx->switch_order, &o))
+	if (!shmemdi_order_read(ctx->switch_order, &o))
 		return;
 	c = shmemdi_order_chan(ctx, &o);
 	if (SHMEMD_PATH_STATUS(o.path) || shmemdi_channel_status(&c)) {

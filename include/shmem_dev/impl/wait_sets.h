@@ -73,7 +73,6 @@ SHMEMD_FN_COLD size_t shmemdi_set_next(const shmemdi_set_t *s, size_t i, size_t 
 {
 	uint64_t seen;
 
-	shmemdi_sources_free();
 	SHMEMD_ARCH_NO_UNROLL
 	for (; i < end; i++)
 		if (shmemdi_set_has(s, i) && shmemdi_holds(shmemdi_set_at(s, i), &seen) == result)
@@ -147,6 +146,7 @@ SHMEMD_FN int shmemdi_set_poll(const shmemdi_set_t *s, int mode, shmemdi_found_t
 	shmemdi_set_look(s, mode, f);
 	if (f->count == 0)
 		return 0;
+	shmemdi_sources_drop();
 	shmemd_arch_fence_acquire();
 	return 1;
 }

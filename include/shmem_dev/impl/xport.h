@@ -3,8 +3,8 @@
 /* Implements the public operations: check the arguments, select the transport, execute. A peer
  * whose memory is mapped is reached by loads and stores, another one by RDMA.
  *
- * Functions return a status and have recorded a failure; those of public functions that return
- * nothing latch it. All threads of a group take the same branch: arguments are equal. On the NIC
+ * Functions return a status, and record errors; those of public functions that return nothing latch
+ * the status. All threads of a group take the same branch: arguments are equal. On the NIC
  * path the first thread of a group posts for all of it.
  *
  * The shmemdi_by_nic_* are the entry points of the NIC path. Those that post without waiting are
@@ -43,9 +43,10 @@ SHMEMD_FN int shmemdi_select(const shmemd_ctx_t *ctx, shmemdi_call_t call, const
 	*base = shmemdi_p2p_base_in_range(ctx, pe);
 	if (*base || shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
-	return shmemdi_record(ctx, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
+	return shmemdi_record(ctx->self, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
 }
 
+/* Check the arguments of an operation, and select its transport: *base as shmemdi_select. */
 SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
 	int status = shmemdi_check_op(ctx, op);
@@ -59,6 +60,7 @@ SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **bas
 	return status ? status : shmemdi_select(ctx, op.call, op.sym, op.pe, base);
 }
 
+/* The same for a word. */
 SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
 {
 	int status = shmemdi_check_when(ctx, op.call, op.when);
@@ -80,7 +82,7 @@ SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, c
 	*base = 0;
 	if (shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
-	return shmemdi_record(ctx, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, 0, 0);
+	return shmemdi_record(ctx->self, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, 0, 0);
 }
 
 SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
@@ -137,7 +139,7 @@ SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	return status;
 }
 
-/* A word of op.nbytes bytes: stored, or with kind (shmemdi_amo) updated. */
+/* A word of op.nbytes bytes: stored or updated, as kind (shmemdi_amo) says. */
 SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_ep_t ep, shmemdi_op_t op, int kind, uint64_t value)
 {
 	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
@@ -145,7 +147,7 @@ SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_ep_t ep, shmemdi_op_t op, int kind
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
-	if (kind == SHMEMDI_AMO_FADD)
+	if (kind == SHMEMDI_AMO_ADDF)
 		return shmemdi_nic_fetch(shmemdi_ref(&ep.c), op.call, op.sym, word.width, kind,
 					 value, 0, &old);
 	if (!shmemd_arch_is_alone())
@@ -175,15 +177,15 @@ SHMEMD_FN shmemdi_result_t shmemdi_by_nic_fetch(const shmemd_ctx_t *ctx, shmemdi
 
 /* Complete what channel k to pe carries. Takes the context in memory: a call that waits for a round
  * trip gains nothing from values in registers. */
-SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *team, shmemdi_call_t call, int pe,
+SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *self, shmemdi_call_t call, int pe,
 				       uint32_t k)
 {
 	shmemdi_ep_t ep;
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_OK;
-	ep = shmemdi_ep_k(team, pe, k);
-	return shmemdi_flush_channel(&ep, call, shmemdi_limit_default(team, pe));
+	ep = shmemdi_ep_k(self, pe, k);
+	return shmemdi_flush_channel(&ep, call, shmemdi_limit_default(self, pe));
 }
 
 SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
@@ -197,9 +199,9 @@ SHMEMD_FN int64_t shmemdi_base_shift(const shmemd_ctx_t *ctx, const char *base)
 	return (int64_t)((uintptr_t)base - (uintptr_t)ctx->heap);
 }
 
-/* Put to a PE that is not near. Returns 1 if it is mapped, and *shift is the distance to its heap.
- * Else all is done: by NIC, or refused. */
-SHMEMD_FN int shmemdi_put_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, int64_t *shift)
+/* Put to any PE. Returns 1 if it is mapped, and *shift is the distance to its heap. Else all is
+ * done: by NIC, or refused. */
+SHMEMD_FN int shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_op_t op, int64_t *shift)
 {
 	char *base;
 	int status = shmemdi_reach(ctx, op, &base);
@@ -222,7 +224,7 @@ SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 
 	if (shmemdi_uses_stride(ctx, op))
 		shift = shmemdi_stride_shift(ctx, op.pe);
-	else if (!shmemdi_put_far(ctx, op, &shift))
+	else if (!shmemdi_put_any(ctx, op, &shift))
 		return;
 	shmemdi_put_part(op, shift);
 }
@@ -301,7 +303,7 @@ SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits
 	if (status == SHMEMD_OK && base)
 		shmemdi_p2p_store(shmemdi_p2p_at(ctx, base, op.sym), bits, (uint32_t)op.nbytes);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_WORD_STORE, bits);
+		status = shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_AMO_STORE, bits);
 	shmemdi_latch(ctx, status);
 }
 
@@ -318,7 +320,7 @@ SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 	}
 	r.status = shmemdi_reach_word(ctx, op, &base);
 	if (r.status == SHMEMD_OK)
-		shmemdi_sources_free();
+		shmemdi_sources_drop();
 	if (r.status == SHMEMD_OK && base)
 		r.value = shmemdi_p2p_load(shmemdi_p2p_at(ctx, base, op.sym), (uint32_t)op.nbytes);
 	else if (r.status == SHMEMD_OK)
@@ -371,7 +373,7 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 		status =
 			shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_AMO_ADD, sig.value);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_WORD_STORE,
+		status = shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, SHMEMDI_AMO_STORE,
 					     sig.value);
 	shmemdi_latch(ctx, status);
 }
@@ -413,7 +415,7 @@ SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, int pe)
 SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
 				    char *base)
 {
-	int kind = sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_WORD_STORE;
+	int kind = sig.op == SHMEMD_SIGNAL_ADD ? SHMEMDI_AMO_ADD : SHMEMDI_AMO_STORE;
 	int status = base ? shmemdi_flush_before_store(ctx, op.call, op.pe) : SHMEMD_OK;
 
 	if (status != SHMEMD_OK)
@@ -427,9 +429,9 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 	return SHMEMD_OK;
 }
 
-/* As shmemdi_put_far, with a signal. If the signal is stored and the team has mixed transport, what
+/* As shmemdi_put_any, with a signal. If the signal is stored and the team has mixed transport, what
  * was sent by RDMA on this channel before is completed first, or nothing is sent. */
-SHMEMD_FN int shmemdi_put_signal_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
+SHMEMD_FN int shmemdi_put_signal_any(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
 				     int64_t *shift)
 {
 	char *base;
@@ -459,8 +461,9 @@ SHMEMD_FN int shmemdi_put_signal_far(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 	return 0;
 }
 
-/* Is the PE near, and nothing to be flushed before? */
-SHMEMD_FN int shmemdi_signals_near(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig)
+/* Is the heap of the PE mapped at the constant stride, and nothing to be flushed before? */
+SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					shmemdi_signal_t sig)
 {
 	uint32_t flags = ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT);
 
@@ -483,9 +486,9 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 {
 	int64_t shift = 0;
 
-	if (shmemdi_signals_near(ctx, op, sig))
+	if (shmemdi_signals_at_stride(ctx, op, sig))
 		shift = shmemdi_stride_shift(ctx, op.pe);
-	else if (!shmemdi_put_signal_far(ctx, op, sig, &shift))
+	else if (!shmemdi_put_signal_any(ctx, op, sig, &shift))
 		return;
 	shmemdi_put_part(op, shift);
 	shmemd_group_sync(op.g);
