@@ -58,5 +58,5 @@ BULK_MISTAKES = [
     ("ADD_LOST", "tile: an addition of another thread in between is lost",
      "impl/bulk.h", "if (status != SHMEMD_OK || {{old == seen|1}}) break", "bulk", "add_tiles"),
     ("ADD_ODD", "tile: an odd number of halves is added as one more",
-     "impl/bulk.h", "if ({{w->nbytes % width|0}}) return", "bulk", "odd_halves"),
+     "impl/bulk.h", "if ({{op.nbytes % 4|0}}) return", "bulk", "odd_halves"),
 ]

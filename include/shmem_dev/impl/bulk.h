@@ -264,15 +264,9 @@ SHMEMD_FN int shmemdi_words_add(const shmemdi_words_t *w, size_t at, uint32_t wi
 	return SHMEMD_OK;
 }
 
-/* Whole words, in check builds aligned at the target and in the tile. In every build an odd number
- * of halves is refused: the last word would add the two bytes behind the tile to those behind dst.
- * The engine takes no such tile (shmemdi_bulk_is_aligned), so it need not check. */
+/* In check builds: words aligned at the target and in the tile. */
 SHMEMD_FN int shmemdi_words_check(const shmemdi_words_t *w, uint32_t width)
 {
-	if (w->nbytes % width)
-		return shmemdi_record(w->ref.ctx, w->call, SHMEMD_ERR_BAD_ARGUMENT, -1,
-				      (const void *)(uintptr_t)SHMEMD_MISTAKE_HALVES, w->nbytes / 2,
-				      0);
 	if (w->nbytes == 0)
 		return SHMEMD_OK;
 	if (SHMEMDI_CHECKING && (uintptr_t)w->from % width)
@@ -295,11 +289,18 @@ SHMEMD_FN_COLD int shmemdi_words_add_all(shmemdi_words_t w, uint32_t rank, uint3
 	return status;
 }
 
+/* In every build an odd number of halves is refused: the last word would add the two bytes behind
+ * the tile to those behind dst. The engine takes no such tile (shmemdi_bulk_is_aligned). The check
+ * is here because in shmemdi_words_add_all it takes 4 more registers of add_tile_warp (regs.cu). */
 SHMEMD_FN int shmemdi_add_plainly(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element, char *base)
 {
 	shmemdi_words_t w = {
 		{ctx->self, op.pe, ctx->channel}, op.call, 0, op.sym, op.local, op.nbytes, element};
 
+	if (op.nbytes % 4)
+		return shmemdi_record(ctx, op.call, SHMEMD_ERR_BAD_ARGUMENT, -1,
+				      (const void *)(uintptr_t)SHMEMD_MISTAKE_HALVES, op.nbytes / 2,
+				      0);
 	if (base)
 		w.to = shmemdi_p2p_at(ctx, base, op.sym);
 	return shmemdi_words_add_all(w, op.g.rank, op.g.size);
