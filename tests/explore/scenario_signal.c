@@ -136,7 +136,7 @@ void packed(const void *params)
 	uint32_t tid = shmemd_thread_index();
 	shmemd_packed_t *slot = (shmemd_packed_t *)(void *)p->heap->dst + tid % PACKED_SLOTS;
 	shmemd_packed_t *answer = (shmemd_packed_t *)(void *)p->heap->src + tid % PACKED_SLOTS;
-	uint64_t value;
+	uint64_t value = 0;
 	if (tid >= PACKED_SLOTS)
 		return;
 	for (uint32_t r = 1; r <= ROUNDS; r++) {

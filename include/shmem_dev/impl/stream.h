@@ -127,27 +127,40 @@ static SHMEMD_KERNEL(shmemdi_stream_barrier, shmemdi_stream_t, p)
 	shmemd_barrier_block(&p.ctx);
 }
 
+#if defined(__CUDACC__)
+typedef void shmemdi_stream_kernel_t(const shmemdi_stream_t);
+
+static inline int shmemdi_stream_load_one(shmemdi_stream_kernel_t *kernel)
+{
+	struct cudaFuncAttributes attributes;
+
+	return shmemdi_cuda_returned(cudaFuncGetAttributes(&attributes, (const void *)kernel));
+}
+#else
+typedef void shmemdi_stream_kernel_t(const void *);
+
+static inline int shmemdi_stream_load_one(shmemdi_stream_kernel_t *kernel)
+{
+	(void)kernel;
+	return 0;
+}
+#endif
+
 /* Load all of them on the current device. */
 static inline int shmemdi_stream_load(void)
 {
-#if defined(__CUDACC__)
-	const void *const kernels[] = {
-		(const void *)shmemdi_stream_put,          (const void *)shmemdi_stream_get,
-		(const void *)shmemdi_stream_put_signal,   (const void *)shmemdi_stream_put_data,
-		(const void *)shmemdi_stream_fence_signal, (const void *)shmemdi_stream_signal,
-		(const void *)shmemdi_stream_wait,         (const void *)shmemdi_stream_quiet,
-		(const void *)shmemdi_stream_sync,         (const void *)shmemdi_stream_barrier,
+	shmemdi_stream_kernel_t *const kernels[] = {
+		shmemdi_stream_put,      shmemdi_stream_get,          shmemdi_stream_put_signal,
+		shmemdi_stream_put_data, shmemdi_stream_fence_signal, shmemdi_stream_signal,
+		shmemdi_stream_wait,     shmemdi_stream_quiet,        shmemdi_stream_sync,
+		shmemdi_stream_barrier,
 	};
-	struct cudaFuncAttributes attributes;
 	int status = 0;
 	size_t i;
 
 	for (i = 0; i < sizeof(kernels) / sizeof(kernels[0]) && status == 0; i++)
-		status = shmemdi_cuda_returned(cudaFuncGetAttributes(&attributes, kernels[i]));
+		status = shmemdi_stream_load_one(kernels[i]);
 	return status;
-#else
-	return 0;
-#endif
 }
 
 /* Checks of the host, which cost nothing beside a launch. */
