@@ -93,6 +93,14 @@ int shmemhi_fault_agree(shmemh_t *job, const shmemhi_fault_policy_t *mine, int *
 	return status;
 }
 
+void shmemhi_fault_switch_off(shmemh_t *job, const char *why)
+{
+	job->ft_policy = SHMEMH_FAULT_OFF;
+	snprintf(job->ft_why, sizeof job->ft_why, "off: %.*s", (int)sizeof job->ft_why - 8, why);
+	shmemhi_log(&job->log, job->pe == 0 ? SHMEMHI_WARN : SHMEMHI_INFO, "fail-over is %s",
+		    job->ft_why);
+}
+
 int shmemhi_fault_verdict(const char *path, const shmemhi_firmware_t *of)
 {
 	/* The drain of a queue pair reads its CQEs (cq-ring, flush-order), the flush is a READ

@@ -41,6 +41,10 @@ shmemhi_fault_policy_t shmemhi_fault_decide(const shmemhi_fault_facts_t *facts);
  * Returns  SHMEMH_OK; ERR_NO_MEMORY; as shmemhi_allgather. */
 int shmemhi_fault_agree(struct shmemh *job, const shmemhi_fault_policy_t *mine, int *policy);
 
+/* Fail-over cannot be made although PEs have agreed on it: the policy is OFF for this reason. PE 0
+ * logs it as a warning. On all PEs. */
+void shmemhi_fault_switch_off(struct shmemh *job, const char *why);
+
 /* The worst of the verdicts on the rows of the self-test that fail-over relies on: "prefix",
  * "late-write" and "repeated-write". path: as for shmemhi_results_verdict. */
 int shmemhi_fault_verdict(const char *path, const struct shmemhi_firmware *of);

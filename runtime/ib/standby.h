@@ -229,7 +229,11 @@ static inline shmemhi_route_t *shmemhi_route(const shmemhi_standby_t *s, int pe,
 /* Make job->ib->standby, when ports are chosen, if the job tolerates faults. */
 int shmemhi_standby_new(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* After links_open: what can be made before the links are connected. Not collective. */
+/* After links_open: what can be made before the links are connected. If a NIC cannot do it,
+ * fail-over is switched off on all PEs: ib->standby is NULL, and the policy says why. Collective;
+ * the same result on every PE.
+ * Returns  SHMEMH_OK; ERR_NIC: a NIC cannot, and a PE has SHMEMH_FT=exact; ERR_CUDA, ERR_SYSTEM,
+ *          ERR_NO_MEMORY. */
 int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* A first link was connected: keep what is known of its peer. */
@@ -240,8 +244,9 @@ void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,
  * Collective. */
 int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* Release everything, also after a failed open. is_in_use: of the links. */
+/* Release everything but ib->standby and its port, also after a failed open; then these. */
 void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_standby_free(shmemhi_ib_t *ib);
 
 /* ib/slots.c: queue memory. take allocates a block if no slot is free; it returns NULL if there is
  * no memory, with a line in s->err. */
