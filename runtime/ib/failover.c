@@ -233,7 +233,7 @@ static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_
 		shmemhi_endpoint_destroy(s, route, e);
 		e = route->making = NULL;
 	}
-	if (!shmemhi_may_prepare(s) || shmemhi_resolve_rests(s, route))
+	if (!shmemhi_may_prepare(s) || shmemhi_resolve_must_wait(s, route))
 		return false;
 	if (!e) {
 		shmemhi_reap(s, route);

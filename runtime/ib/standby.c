@@ -89,7 +89,8 @@ static int open_words(shmemhi_standby_t *s)
 		status = shmemhi_pinned_alloc(s->job, nbytes, (void **)&s->faults, &s->job->err);
 	s->routes = calloc(shmemhi_n_routes(s), sizeof *s->routes);
 	s->firsts = calloc(shmemhi_n_routes(s), sizeof *s->firsts);
-	s->resolved = calloc(SHMEMHI_COLUMNS * (size_t)s->job->n_pes, sizeof *s->resolved);
+	s->resolved = calloc(SHMEMHI_COLUMNS * SHMEMHI_COLUMNS * (size_t)s->job->n_pes,
+			     sizeof *s->resolved);
 	if (status == SHMEMH_OK && (!s->routes || !s->firsts || !s->resolved))
 		status =
 			shmemhi_fail(&s->job->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");

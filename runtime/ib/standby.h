@@ -120,8 +120,9 @@ typedef struct shmemhi_route {
 	shmemhi_offer_bytes_t offer;   /* of the peer */
 } shmemhi_route_t;
 
-/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). While it is asked
- * for, the resolver's thread has the entry, but for is_asked. */
+/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). Once a thread of
+ * the resolver has taken the entry from the queue, it alone uses the fields without a lock, but for
+ * is_asked, until is_answered. */
 typedef struct shmemhi_resolved {
 	struct shmemhi_resolved *next; /* in the queue; with the resolver's lock */
 	int pe;
@@ -130,19 +131,25 @@ typedef struct shmemhi_resolved {
 	shmemhi_port_info_t peer;    /* that it was asked for */
 	shmemhi_address_t address;   /* if status is SHMEMH_OK */
 	uint64_t at;                 /* when the answer came */
-	int status;
+	int status;      /* of the latest answer; SHMEMH_OK also before the first one */
 	int is_there;    /* the answer of the latest question */
 	int is_asked;    /* there is a question whose answer the agent has not taken */
 	int is_answered; /* with the resolver's lock */
 } shmemhi_resolved_t;
 
-/* The thread that looks addresses up. */
+/* Look-ups at the same time, at most. */
+#define SHMEMHI_RESOLVER_THREADS 16u
+
+/* The threads that look addresses up. */
 typedef struct shmemhi_resolver {
-	pthread_t thread;
-	int has_thread; /* else the agent's thread looks up itself (emulator) */
-	pthread_mutex_t lock;
+	/* Of the agent's thread. None: it looks up itself (emulator) */
+	pthread_t threads[SHMEMHI_RESOLVER_THREADS];
+	uint32_t n_threads;
+	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t has_work;
 	shmemhi_resolved_t *first; /* queue */
+	uint32_t n_queued;
+	uint32_t n_idle; /* threads that wait for work */
 	int is_ending;
 } shmemhi_resolver_t;
 
@@ -194,7 +201,7 @@ struct shmemhi_standby {
 	shmemhi_slot_block_t *blocks;
 	shmemhi_route_t *routes; /* [n_channels][n_pes], as links */
 	shmemhi_endpoint_t *firsts;
-	shmemhi_resolved_t *resolved; /* [SHMEMHI_COLUMNS][n_pes] */
+	shmemhi_resolved_t *resolved; /* [own column][peer's column][n_pes] */
 	shmemhi_resolver_t resolver;
 	shmemd_switch_order_t *order; /* pinned */
 	uint64_t n_orders;
@@ -276,8 +283,8 @@ void shmemhi_endpoint_destroy(shmemhi_standby_t *s, shmemhi_route_t *route, shme
 
 /* ib/resolve.c */
 
-/* Start and end the thread that looks addresses up. stop waits for a look-up under way, a second or
- * a few; without a thread it does nothing.
+/* Start the first of the threads that look addresses up, and end all. stop waits for look-ups under
+ * way, a second or a few; without a thread it does nothing.
  * Returns  SHMEMH_OK; ERR_SYSTEM, with a line in job->err. */
 int shmemhi_resolver_start(shmemhi_standby_t *s);
 void shmemhi_resolver_stop(shmemhi_standby_t *s);
@@ -289,9 +296,10 @@ int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_a
 /* An address that was found is to be looked for again at the next connect. */
 void shmemhi_resolve_again(shmemhi_standby_t *s, const shmemhi_endpoint_t *e);
 
-/* Would a path on the port in use and the peer's latest end at once, because the peer was not found
- * there shortly before? Both ends have had their turn to change ports. */
-bool shmemhi_resolve_rests(const shmemhi_standby_t *s, const shmemhi_route_t *route);
+/* Would a path from the port in use to the peer's latest port fail at once, since the peer was not
+ * found there shortly before? Both ends have had their turn to change ports, so the next path is
+ * prepared only when it is time to look again. */
+bool shmemhi_resolve_must_wait(const shmemhi_standby_t *s, const shmemhi_route_t *route);
 
 /* ib/flush.c */
 
