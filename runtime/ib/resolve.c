@@ -150,8 +150,7 @@ static void enqueue(shmemhi_standby_t *s, shmemhi_resolved_t *r)
 	resolver->n_queued++;
 	pthread_cond_signal(&resolver->has_work);
 	/* If no more threads can be started, those that run look it up. */
-	if (resolver->n_queued > resolver->n_idle &&
-	    resolver->n_threads < SHMEMHI_RESOLVER_THREADS)
+	if (resolver->n_queued > resolver->n_idle && resolver->n_threads < SHMEMHI_RESOLVER_THREADS)
 		(void)add_thread(s);
 	pthread_mutex_unlock(&resolver->lock);
 }
@@ -230,7 +229,7 @@ int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_a
 	if (r->status == SHMEMH_OK)
 		return 1;
 	count_failure(shmemhi_route(s, e->link->pe, (uint32_t)e->link->k), r);
-	shmemhi_fail(&s->err, r->status, "%s: no way to the NIC of PE %d was found",
+	shmemhi_fail(&s->err, r->status, "%s: no route to the NIC of PE %d was found",
 		     e->link->nic->name, e->link->pe);
 	return -1;
 }

@@ -131,8 +131,8 @@ void shmemhi_standby_free(shmemhi_ib_t *ib)
  * without it: the home ports do all else. */
 static int do_without(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	int status = shmemhi_agree(
-		job, job->opt.ft == SHMEMHI_FT_EXACT ? SHMEMH_ERR_NIC : SHMEMH_OK);
+	int status =
+		shmemhi_agree(job, job->opt.ft == SHMEMHI_FT_EXACT ? SHMEMH_ERR_NIC : SHMEMH_OK);
 
 	if (status != SHMEMH_OK)
 		return status;

@@ -53,8 +53,8 @@ int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *g)
 	if (!job->boot.gather_some)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_BOOTSTRAP,
 				    "the job's bootstrap (attr.boot) has no gather_some: without "
-				    "it there are no teams of one's own, and no host collectives "
-				    "of teams");
+				    "it a program can make no teams, and no host collectives of "
+				    "teams");
 	status = job->boot.gather_some(job->boot.state, g, text, sizeof text);
 	if (status == SHMEMH_ERR_ARGUMENT) /* as in allgather */
 		status = SHMEMH_ERR_BOOTSTRAP;

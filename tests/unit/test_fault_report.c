@@ -157,8 +157,8 @@ static void lines(void **state)
 	assert_int_equal(log_count("path again"), 2);
 }
 
-/* Requests of an order whose change is reported late (fault/core.c: a channel that ends): the table
- * has them before, since it is refreshed meanwhile, and the line tells them nevertheless. */
+/* Requests of an order whose change is reported late (fault/machines.c: a channel that ends): the
+ * table has them before, since it is refreshed meanwhile, and the line tells them nevertheless. */
 static void counts_of_a_late_line(void **state)
 {
 	shmemhi_fault_agent_t *agent = fault_pes[0].job.fault;
@@ -246,9 +246,9 @@ static void rows_are_whole(void **state)
 	assert_int_equal(shmemhi_fault_row_copy(&table->rows[N_CHANNELS], &row), 0);
 	assert_string_equal(row.port, "mlx5_0:1");
 	assert_int_equal(row.posted, 1000);
-	table->rows[N_CHANNELS].turn++;
+	table->rows[N_CHANNELS].seq++;
 	assert_int_equal(shmemhi_fault_row_copy(&table->rows[N_CHANNELS], &row), -1);
-	table->rows[N_CHANNELS].turn++;
+	table->rows[N_CHANNELS].seq++;
 }
 
 /* All PEs do the same. */

@@ -235,8 +235,8 @@ static void ports_rest(void **state)
 	assert_true(path < 100);
 }
 
-/* As before, but the peer too changes its port, on the paths on which that is its turn: each pair of
- * ports is looked up once, although the peer's port is another one each time. */
+/* As before, but the peer changes its port as well, on the paths on which that is its turn: each
+ * pair of ports is looked up once, although the peer's port is another one each time. */
 static void ports_rest_when_both_change(void **state)
 {
 	shmemhi_offer_bytes_t *offer = &routes[1].offer;

@@ -42,7 +42,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 #define SHMEMD_SYNC_FLAG_STATUS(flag) ((uint32_t)(flag) >> 8 & 0xf)
 #define SHMEMD_SYNC_FLAG_OP(flag) ((uint32_t)(flag)&0xff)
 
-/* Abort word of a team, in host-pinned memory, written once by a thread of the host:
+/* Abort word of a team, in host-pinned memory, stored by threads of the host:
  * 0, or cause << 32 | (team pe + 1). A wait for any PE of the team ends when it is not 0; a wait
  * for one PE ends when the word of that PE in `causes` is not 0. */
 #define SHMEMD_ABORT_WORD(pe, cause) ((uint64_t)(cause) << 32 | (uint32_t)((pe) + 1))
@@ -54,7 +54,7 @@ enum shmemd_cause {
 	SHMEMD_CAUSE_NONE = 0,    /* it is there */
 	SHMEMD_CAUSE_DIED = 1,    /* its bootstrap connection broke: process killed, host down */
 	SHMEMD_CAUSE_LEFT = 2,    /* it finalized while others were still in the job */
-	SHMEMD_CAUSE_CUT_OFF = 3, /* this PE lost the bootstrap itself: everybody else is unknown */
+	SHMEMD_CAUSE_CUT_OFF = 3, /* this PE lost the bootstrap: the state of others is unknown */
 	SHMEMD_CAUSE_NO_PATH = 4  /* fail-over gave up: the PE may be alive, but no path to it was
 				     found, or the device carried out no order, within
 				     SHMEMH_FT_GIVEUP, and its channels have ended */
@@ -127,7 +127,7 @@ typedef struct shmemd_ctx {
 	uint8_t log_batch;   /* log2 of SHMEMH_IB_BATCH, less than log_depth: a poster whose turn
 				crosses a multiple of it does not leave its doorbell to the next
 				poster, unless its caller deferred it */
-	uint8_t inline_nbytes; /* blocking puts of up to so many bytes travel within their WQE; at
+	uint8_t inline_nbytes; /* blocking puts of up to this size travel within their WQE; at
 				  most SHMEMD_MLX5_INLINE_MAX */
 	/* Members before first_mapped, and from first_mapped + n_mapped on, are not mapped, and a
 	 * NIC reaches them. Without a NIC the range has all members. */
