@@ -13,7 +13,7 @@
  *     of whatever channel, is executed after the one before is carried out.
  *
  * Time: a channel without a path for SHMEMH_FT_GIVEUP ends, and so does one whose order has waited
- * for so long (is_order_stuck). No other time limit changes anything: a path that is slow, stalled
+ * that long (is_order_stuck). No other time limit changes anything: a path that is slow, stalled
  * or without credits is not left. */
 #ifndef SHMEMHI_FAULT_AGENT_H
 #define SHMEMHI_FAULT_AGENT_H
@@ -76,15 +76,15 @@ typedef struct shmemhi_fault_ops {
 	bool (*execute)(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *action,
 			shmemhi_switch_event_t *result);
 
-	/* The next fault that the transport knows of: FAULT, GUILTY, DEAD, or SUSPECT. Path numbers
+	/* The next fault that the transport knows of: FAULT, REFUSED, DEAD, SUSPECT. Path numbers
 	 * are those of the machine. FAULT needs a cause of this list: RETRIES, RNR, FLUSH, QP,
 	 * PORT, ADDRESS, DEVICE, MOVE; the agent refuses any other. false: none is left. */
 	bool (*next_event)(void *self, int *pe, uint32_t *k, shmemhi_switch_event_t *event,
 			   shmemhi_fault_cause_t *cause);
 
-	/* Has the order that the device has waited for SHMEMH_FT_GIVEUP, for a kernel of the
-	 * library that cannot be launched or finds no SM, or on a GPU without such a kernel?
-	 * Without a GPU, threads of the program carry out orders at any time: then never. */
+	/* Has the device's order been pending for SHMEMH_FT_GIVEUP, since the service cannot be
+	 * launched or finds no SM, or since there is no service on this GPU? Without a GPU, threads
+	 * of the program carry out orders at any time: then never. */
 	bool (*is_order_stuck)(void *self);
 
 	/* Is the queue pair of this path in ERR (QUERY_QP)? */
@@ -104,8 +104,8 @@ typedef struct shmemhi_fault_ops {
 
 typedef struct shmemhi_fault_agent shmemhi_fault_agent_t;
 
-/* The time in which a request that gets no answer has failed, by the options of the job. A NIC may
- * take four times the time that it is told. */
+/* The time after which a request without an answer has failed, by the options of the job; 0 also if
+ * it never fails (SHMEMH_IB_ACK_TIMEOUT=0). A NIC may take four times the time that it is told. */
 uint64_t shmemhi_fault_silence_ns(const shmemhi_options_t *opt);
 
 /* Make the agent of this PE, job->fault, for the policy SHMEMH_FAULT_EXACT: listens for other

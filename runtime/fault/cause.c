@@ -12,7 +12,7 @@ bool shmemhi_cause_is_silent(uint32_t cause)
 	return cause >= SHMEMH_FAULT_BY_RETRIES && cause <= SHMEMH_FAULT_BY_QP;
 }
 
-bool shmemhi_cause_says_more(uint32_t cause)
+bool shmemhi_cause_is_root(uint32_t cause)
 {
 	return cause != SHMEMH_FAULT_BY_NONE && cause != SHMEMH_FAULT_BY_FLUSH &&
 	       cause != SHMEMH_FAULT_BY_QP;

@@ -6,11 +6,11 @@
 
 #include "fault/agent.h"
 
-/* Is it a reason to leave a path? A request that was refused, silence and time are none. */
+/* Is it a reason to leave a path? A refused request, a wait without progress and time are none. */
 bool shmemhi_cause_may_switch(uint32_t cause);
 
-/* A queue pair in ERR and flushed requests are what follows from another cause. */
-bool shmemhi_cause_says_more(uint32_t cause);
+/* Is it no mere consequence of another cause, as a queue pair in ERR and flushed requests are? */
+bool shmemhi_cause_is_root(uint32_t cause);
 
 /* Requests got no answer, or what follows from that: nothing says which part of the path failed. */
 bool shmemhi_cause_is_silent(uint32_t cause);

@@ -87,11 +87,11 @@ void shmemhi_fault_end_over(shmemhi_fault_core_t *core, uint32_t index)
 {
 	shmemhi_fault_channel_t *c = &core->channels[index];
 
-	if (c->machine.phase != SHMEMHI_CLOSED || !c->machine.is_pending || c->is_over ||
+	if (c->machine.phase != SHMEMHI_CLOSED || !c->machine.is_pending || c->is_unanswered ||
 	    shmemhi_fault_waits_for_fence(core, index) ||
 	    !core->config.ops->is_order_stuck(core->config.self))
 		return;
-	c->is_over = c->is_changed = 1;
+	c->is_unanswered = c->is_changed = 1;
 	shmemhi_fault_note_change(core, c, &c->machine);
 }
 
@@ -122,7 +122,7 @@ void shmemhi_fault_act_closed(shmemhi_fault_core_t *core, uint32_t index)
 	}
 }
 
-/* Has an order waited for so long that waits for that PE must end? The order word holds one order:
+/* Has an order waited so long that waits for that PE must end? The order word holds one order:
  * those behind it have the same limit. */
 static bool is_overdue(const shmemhi_fault_core_t *core, const shmemhi_fault_channel_t *c)
 {

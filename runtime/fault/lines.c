@@ -71,6 +71,8 @@ static const char *status_name(int status)
 		return "SHMEMD_ERR_PEER";
 	case SHMEMD_ERR_REFUSED:
 		return "SHMEMD_ERR_REFUSED";
+	case SHMEMD_ERR_LOST:
+		return "SHMEMD_ERR_LOST";
 	default:
 		return shmemh_strerror(status);
 	}
@@ -92,7 +94,7 @@ void shmemhi_fault_say(const shmemhi_fault_agent_t *agent, const shmemhi_fault_g
 	case SHMEMH_FAULT_SWITCHING:
 		shmemhi_log(log, SHMEMHI_WARN,
 			    "path %s: %s: %s: %s: held until another path is there, for up to "
-			    "SHMEMH_FT_GIVEUP=%gs; nothing is lost",
+			    "SHMEMH_FT_GIVEUP=%gs",
 			    g->row.cause == SHMEMH_FAULT_BY_MOVE ? "left" : "lost", path, why,
 			    channels,
 			    (double)agent->core.config.giveup_ns / (double)SHMEMHI_SECOND);

@@ -110,7 +110,7 @@ void shmemhi_fault_links_meet(shmemhi_fault_links_t *links,
 			      const shmemhi_fault_listener_t *listeners,
 			      const unsigned char secret[SHMEMHI_ID_SECRET_NBYTES]);
 
-/* Wait for input for up to so many milliseconds; then connect, prove, send, as far as it can be
+/* Wait for input, wait_ms milliseconds at most; then connect, prove, send, as far as it can be
  * done now. */
 void shmemhi_fault_links_poll(shmemhi_fault_links_t *links, int wait_ms);
 

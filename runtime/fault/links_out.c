@@ -125,8 +125,8 @@ static void fail(shmemhi_fault_links_t *links, int pe, const char *why)
 		out->is_said = 1;
 	}
 	shmemhi_log(&links->log, level,
-		    "fail-over: no connection to PE %d at %s: %s: trying again; until then its "
-		    "channels wait that are to switch",
+		    "fail-over: no connection to PE %d at %s: %s: trying again; channels to it "
+		    "that must switch wait until then",
 		    pe, shmemhi_addr_text(&to->addrs[out->addr], where), why);
 	out->addr = (out->addr + 1) % to->n_addrs;
 	if (out->addr != 0)

@@ -13,7 +13,7 @@ int shmemhi_fault_is_running(const shmemhi_fault_channel_t *c)
 
 int shmemhi_fault_status(const shmemhi_fault_channel_t *c)
 {
-	if (c->is_over)
+	if (c->is_unanswered)
 		return c->machine.status;
 	return c->is_open && c->machine.is_ended && !c->machine.is_pending ? c->machine.status : 0;
 }
@@ -27,8 +27,8 @@ int shmemhi_fault_state(const shmemhi_fault_channel_t *c)
 	return shmemhi_fault_is_running(c) ? SHMEMH_FAULT_RUNNING : SHMEMH_FAULT_SWITCHING;
 }
 
-/* Paths on which requests get no answer are as bad as none: the time for finding one goes on from
- * the first of them. It begins anew with a path that has executed something (note_work), that ran
+/* A path on which no request gets an answer counts as none: the time of give-up runs on from the
+ * first such path. It starts again after a path that has executed something (note_work), that ran
  * for longer than idle_ns, or that was left for a known reason. A move to the PE's other port is a
  * known reason unless a path of this channel has failed silently before. Both ends decide the same:
  * FENCE carries the cause, FENCED what was executed. */
@@ -39,12 +39,12 @@ static void lose_path(const shmemhi_fault_core_t *core, shmemhi_fault_channel_t 
 	const int is_short = core->now - c->running_since < core->idle_ns;
 
 	c->left_at = core->now;
-	if (!c->has_lost || !(is_silent || is_move) || !is_short) {
+	if (!c->has_left || !(is_silent || is_move) || !is_short) {
 		c->pathless_since = core->now;
 		c->has_failed_silently = 0;
 	}
 	c->has_failed_silently |= is_silent;
-	c->has_lost = 1;
+	c->has_left = 1;
 }
 
 void shmemhi_fault_note_work(shmemhi_fault_channel_t *c, const shmemhi_switch_event_t *e)

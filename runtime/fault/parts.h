@@ -4,7 +4,7 @@
 #ifndef SHMEMHI_FAULT_PARTS_H
 #define SHMEMHI_FAULT_PARTS_H
 
-#include "fault/core.h"
+#include "fault/machines.h"
 
 static inline int shmemhi_fault_pe_of(const shmemhi_fault_core_t *core, uint32_t index)
 {
@@ -16,11 +16,11 @@ static inline uint32_t shmemhi_fault_k_of(const shmemhi_fault_core_t *core, uint
 	return index % core->config.n_channels;
 }
 
-/* core.c: pass an event to the machine, and take its actions; found: what caused it. */
+/* machines.c: pass an event to the machine, and take its actions; found: what caused it. */
 void shmemhi_fault_feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_event_t event,
 			shmemhi_fault_cause_t found);
 
-/* core.c: execute SEND; queue ORDER or END. */
+/* machines.c: execute SEND; queue ORDER or END. */
 bool shmemhi_fault_send(shmemhi_fault_core_t *core, uint32_t index,
 			const shmemhi_switch_action_t *a);
 void shmemhi_fault_begin_order(shmemhi_fault_core_t *core, shmemhi_fault_channel_t *c,

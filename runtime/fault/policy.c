@@ -34,7 +34,7 @@ static shmemhi_fault_policy_t by_verdict(const shmemhi_fault_facts_t *facts)
 			 facts->nic, facts->nic);
 	else
 		snprintf(p.why, sizeof p.why,
-			 "off: no kept self-test of %.40s with its firmware: run shmem-info "
+			 "off: no saved self-test of %.40s and its firmware: run shmem-info "
 			 "--selftest --nics %.40s, or set SHMEMH_FT=exact",
 			 facts->nic, facts->nic);
 	return p;
@@ -91,6 +91,14 @@ int shmemhi_fault_agree(shmemh_t *job, const shmemhi_fault_policy_t *mine, int *
 	}
 	free(all);
 	return status;
+}
+
+void shmemhi_fault_switch_off(shmemh_t *job, const char *why)
+{
+	job->ft_policy = SHMEMH_FAULT_OFF;
+	snprintf(job->ft_why, sizeof job->ft_why, "off: %.*s", (int)sizeof job->ft_why - 8, why);
+	shmemhi_log(&job->log, job->pe == 0 ? SHMEMHI_WARN : SHMEMHI_INFO, "fail-over is %s",
+		    job->ft_why);
 }
 
 int shmemhi_fault_verdict(const char *path, const shmemhi_firmware_t *of)

@@ -34,15 +34,19 @@ typedef struct shmemhi_fault_policy {
 shmemhi_fault_policy_t shmemhi_fault_decide(const shmemhi_fault_facts_t *facts);
 
 /* The job's policy: EXACT if all PEs decided so, else OFF with the line of the lowest one that did
- * not; kept for shmemh_fault_policy. PE 0 logs the line if fail-over is off though NICs are in use
- * and it was not asked to be off. Collective.
+ * not; kept for shmemh_fault_policy. All PEs log the line; PE 0 as a warning if fail-over is off
+ * though NICs are in use and SHMEMH_FT is not off. Collective.
  *
  * policy   receives enum shmemh_fault_policy, the same on all PEs.
  * Returns  SHMEMH_OK; ERR_NO_MEMORY; as shmemhi_allgather. */
 int shmemhi_fault_agree(struct shmemh *job, const shmemhi_fault_policy_t *mine, int *policy);
 
-/* The worst of the verdicts on the rows of the self-test that fail-over relies on: "prefix",
- * "late-write" and "repeated-write". path: as for shmemhi_results_verdict. */
+/* Fail-over cannot be made although PEs have agreed on it: the policy is OFF for this reason. PE 0
+ * logs it as a warning. On all PEs. */
+void shmemhi_fault_switch_off(struct shmemh *job, const char *why);
+
+/* The worst of the verdicts on the six rows of the self-test that fail-over relies on (rows[] in
+ * policy.c). path: as for shmemhi_results_verdict. */
 int shmemhi_fault_verdict(const char *path, const struct shmemhi_firmware *of);
 
 #endif

@@ -117,7 +117,7 @@ static void count(const shmemhi_fault_agent_t *agent, shmemhi_fault_group_t *gro
 }
 
 /* Counts are those since the channel's line before that told them: the table may have them already,
- * if the change was not reported at once (core.c: a channel that ends). */
+ * if the change was not reported at once (machines.c: a channel that ends). */
 static void add_line(shmemhi_fault_agent_t *agent, int pe, uint32_t k,
 		     const shmemhi_fault_row_t *row)
 {

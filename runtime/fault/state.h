@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include "fault/core.h"
+#include "fault/machines.h"
 #include "fault/links.h"
 #include "fault/table.h"
 #include "job/job.h"

@@ -37,7 +37,7 @@
  * that of the path of the device's latest order.
  *
  * A direction ends, and its channel reports a status, without ending the other direction:
- *   GUILTY   The program's request was refused (key, range, alignment). It is never repeated.
+ *   REFUSED  The program's request was refused (key, range, alignment). It is never repeated.
  *   LOST     The responder's adapter is dead and cannot say what it executed: nothing is repeated
  *            (SHMEMD_ERR_LOST).
  * Both directions end, with SHMEMD_ERR_PEER:

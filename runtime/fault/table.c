@@ -58,13 +58,13 @@ void shmemhi_fault_table_write(shmemhi_fault_table_t *table, uint32_t index,
 {
 	const size_t head = offsetof(shmemhi_fault_row_t, is_there);
 	shmemhi_fault_row_t *to = &table->rows[index];
-	uint32_t turn = to->turn;
+	uint32_t seq = to->seq;
 
 	pthread_mutex_lock(&table->lock);
-	__atomic_store_n(&to->turn, turn + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->seq, seq + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memcpy((char *)to + head, (const char *)row + head, sizeof *to - head);
-	__atomic_store_n(&to->turn, turn + 2, __ATOMIC_RELEASE);
+	__atomic_store_n(&to->seq, seq + 2, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&table->lock);
 }
 
@@ -79,11 +79,11 @@ void shmemhi_fault_table_read(shmemhi_fault_table_t *table, uint32_t index,
 int shmemhi_fault_row_copy(const shmemhi_fault_row_t *from, shmemhi_fault_row_t *row)
 {
 	for (int i = 0; i < N_TRIES; i++) {
-		const uint32_t turn = __atomic_load_n(&from->turn, __ATOMIC_ACQUIRE);
+		const uint32_t seq = __atomic_load_n(&from->seq, __ATOMIC_ACQUIRE);
 
 		memcpy(row, from, sizeof *row);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (!(turn & 1) && __atomic_load_n(&from->turn, __ATOMIC_RELAXED) == turn)
+		if (!(seq & 1) && __atomic_load_n(&from->seq, __ATOMIC_RELAXED) == seq)
 			return 0;
 	}
 	return -1;

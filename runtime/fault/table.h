@@ -25,7 +25,7 @@ typedef struct shmemhi_fault_head {
 
 /* A channel. All zero: there is none, or nothing was published yet. */
 typedef struct shmemhi_fault_row {
-	uint32_t turn; /* odd while the row is being written */
+	uint32_t seq; /* odd while the row is being written */
 	uint32_t is_there;
 	int32_t state;  /* enum shmemh_fault_state */
 	int32_t status; /* shmemd_status */

@@ -46,7 +46,7 @@ static int find_ethernet(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 		return SHMEMH_OK;
 	inet_ntop(AF_INET6, address->gid.raw, text, sizeof text);
 	return shmemhi_fail(err, SHMEMH_ERR_NIC,
-			    "%s: no way to the NIC of PE %d (%s): ibv_create_ah: %s; can its "
+			    "%s: no route to the NIC of PE %d (%s): ibv_create_ah: %s; can its "
 			    "address be pinged? other NICs: SHMEMH_HCA_LIST, other addresses: "
 			    "SHMEMH_IB_GID_INDEX",
 			    nic->name, pe, text, strerror(error));

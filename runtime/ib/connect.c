@@ -4,16 +4,16 @@
 #include "ib/standby.h"
 
 /* All links to one PE. */
-static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_infos_t *names, int pe)
+static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_infos_t *infos, int pe)
 {
-	const shmemhi_port_info_t *port = &names->ports[pe];
+	const shmemhi_port_info_t *port = &infos->ports[pe];
 	shmemhi_address_t address;
 	int status =
 		shmemhi_address_find(&ib->lib, &job->opt, &ib->nic, pe, port, &address, &job->err);
 
 	for (int k = 0; status == SHMEMH_OK && k < ib->n_channels; k++) {
 		shmemhi_link_t *link = shmemhi_link(ib, job, k, pe);
-		const shmemhi_qp_info_t *peer = &names->links[link - ib->links];
+		const shmemhi_qp_info_t *peer = &infos->links[link - ib->links];
 
 		status = shmemhi_link_to_rtr(&ib->lib, &job->opt, link, port, peer, &address,
 					     &job->err);
@@ -28,16 +28,16 @@ static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_infos_t *nam
 
 int shmemhi_links_connect(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	shmemhi_peer_infos_t names = {0};
-	int status = shmemhi_agree(job, shmemhi_names_alloc(job, ib, &names));
+	shmemhi_peer_infos_t infos = {0};
+	int status = shmemhi_agree(job, shmemhi_peer_infos_alloc(job, ib, &infos));
 
 	if (status == SHMEMH_OK)
-		status = shmemhi_names_exchange(job, ib, &names);
+		status = shmemhi_peer_infos_exchange(job, ib, &infos);
 	if (status == SHMEMH_OK) {
 		for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
-			status = join(job, ib, &names, pe);
+			status = join(job, ib, &infos, pe);
 		status = shmemhi_agree(job, status);
 	}
-	shmemhi_names_free(&names);
+	shmemhi_peer_infos_free(&infos);
 	return status;
 }

@@ -34,12 +34,12 @@ typedef struct shmemhi_peer_infos {
 } shmemhi_peer_infos_t;
 
 /* Allocate their memory. free also releases what a failed alloc has left. */
-int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *names);
-void shmemhi_names_free(shmemhi_peer_infos_t *names);
+int shmemhi_peer_infos_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *infos);
+void shmemhi_peer_infos_free(shmemhi_peer_infos_t *infos);
 
-/* Exchange all names. Collective.
+/* Exchange them with all PEs. Collective.
  * Returns  SHMEMH_OK; ERR_MISMATCH (numbers of channels, kinds of networks). */
-int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *names);
+int shmemhi_peer_infos_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *infos);
 
 /* The address of a PE's port. */
 typedef struct shmemhi_address {
@@ -60,8 +60,9 @@ int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 void shmemhi_address_put(const shmemhi_options_t *opt, const shmemhi_open_port_t *nic,
 			 const shmemhi_address_t *address, uint16_t udp_port, uint32_t *in);
 
-/* A UDP source port of the NIC's range for the packets of a queue pair. Switches choose a path
- * by it. It depends on both ends, so that links between the same two ports spread over paths. */
+/* A UDP source port of the NIC's range for the packets of a queue pair. Network
+ * switches and routers choose one of several routes by it (ECMP). It depends on both ends, so that
+ * links between the same two ports use several routes. */
 uint16_t shmemhi_udp_port(const shmemhi_open_port_t *nic, const shmemhi_qp_info_t *mine,
 			  const shmemhi_qp_info_t *peer);
 

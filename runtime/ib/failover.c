@@ -13,10 +13,10 @@
 #define FIRST_BACKOFF_NS ((uint64_t)10 * 1000 * 1000)
 #define LAST_BACKOFF_NS ((uint64_t)1000 * 1000 * 1000)
 
-/* By then a NIC has taken a doorbell. */
+/* A NIC takes a doorbell within this time. */
 #define DOORBELL_NS ((uint64_t)20 * 1000 * 1000)
 
-/* An order that no thread of the program has carried out for so long is the service's. */
+/* After this time the service carries out an order that no thread of the program has. */
 #define SERVE_NS ((uint64_t)1000 * 1000)
 /* After the service was started for one order, it is started at once for each order of this time. A
  * kernel that polls signals, for example, carries out none, and many channels leave a failed port.
@@ -93,11 +93,11 @@ static bool drain(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint
 
 	if (shmemhi_endpoint_is_drained(s, e, &refused) != 1)
 		return false;
-	if (refused && !route->is_guilty) {
+	if (refused && !route->was_refused) {
 		route->refused = refused;
 		s->n_refused++;
 	}
-	route->is_guilty |= refused != 0;
+	route->was_refused |= refused != 0;
 	return true;
 }
 
@@ -153,7 +153,7 @@ static bool fence(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_sw
 
 /* ---- a new path ---- */
 
-/* Is an order for this endpoint possible that has not come yet? The agent gives one order at a time
+/* Can an order for this endpoint still come? The agent gives one order at a time
  * for a PE: that of a path which was connected may wait for orders of other channels, while the
  * path fails again and is fenced. */
 static bool awaits_order(const shmemhi_route_t *route, const shmemhi_endpoint_t *e)
@@ -233,7 +233,7 @@ static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_
 		shmemhi_endpoint_destroy(s, route, e);
 		e = route->making = NULL;
 	}
-	if (!shmemhi_may_prepare(s) || shmemhi_resolve_rests(s, route))
+	if (!shmemhi_may_prepare(s) || shmemhi_resolve_must_wait(s, route))
 		return false;
 	if (!e) {
 		shmemhi_reap(s, route);
@@ -452,7 +452,7 @@ static void pack(void *self, int pe, uint32_t k, uint32_t path, uint64_t endpoin
 	e->path = path;
 	e->has_path = 1;
 	shmemhi_route(s, pe, k)->current = e;
-	s->has_faults = 1; /* its port may have been left since it was prepared */
+	s->must_scan = 1; /* its port may have been left since it was prepared */
 	memcpy(bytes, &offer, sizeof offer);
 }
 

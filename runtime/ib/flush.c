@@ -20,11 +20,11 @@
 #define WQEBBS 2u                  /* of a flush */
 #define IN_FLIGHT (DEPTH / WQEBBS) /* flushes */
 
-/* Packets to oneself are not lost: what is not answered at once does not pass. */
+/* Loopback loses no packets: a READ that gets no quick answer gets none. */
 #define RETRIES 1
 #define ACK_TIMEOUT 14 /* 67 ms */
 
-/* CQEs that are missing for so long are lost. */
+/* CQEs that are missing for longer than this are lost. */
 #define CQES_LOST_NS ((uint64_t)100 * 1000 * 1000)
 
 #define RIGHTS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
@@ -41,8 +41,8 @@ static size_t queue_nbytes(void)
 
 /* ---- the queue pair ---- */
 
-/* Connect it to itself. The address of a port that is down cannot be found: DUMPs need none, and a
- * queue pair that executes nothing else takes the last one. */
+/* Connect it to itself. The address of a port that is down cannot be resolved. DUMPs need no
+ * address, so a queue pair for DUMPs alone is given the last one that was found. */
 static int join(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 {
 	shmemhi_link_t *link = &f->link;
@@ -88,7 +88,7 @@ static int make_qp(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 	memset(f->memory + SHMEMD_QUEUE_CQES_OFFSET(DEPTH), 0xff, SHMEMD_QUEUE_CQES_OFFSET(DEPTH));
 	f->index = f->n_cqes = f->n_posted = f->n_done = f->idle_since = 0;
 	f->last = UINT16_MAX;
-	f->round++;
+	f->n_qps++;
 	f->link.psn = shmemhi_queue_psn();
 	status = shmemhi_link_create_cq(&s->ib->lib, &f->link, &f->mem, &s->err);
 	if (status == SHMEMH_OK)
@@ -249,7 +249,7 @@ static int renew(shmemhi_standby_t *s, const shmemhi_own_port_t *port, shmemhi_f
 	const int is_moved = port->is_up && f->generation != port->generation;
 	int is_local;
 
-	/* With another address the port is another one to itself. */
+	/* A new address of the port needs a new loopback queue pair. */
 	f->reads_fail =
 		port->is_up && !is_moved && (f->reads_fail || (f->has_failed && !f->is_local));
 	is_local = !port->is_up || f->reads_fail;
@@ -271,14 +271,14 @@ int shmemhi_flush(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 
 	if (ready != 1)
 		return ready;
-	if (!e->is_flushing || e->flush_round != f->round) {
+	if (!e->is_flushing || e->flush_qp != f->n_qps) {
 		if (f->n_posted - f->n_done >= IN_FLIGHT) {
 			poll(f);
 			return 0;
 		}
 		post_flush(s, port);
 		e->is_flushing = 1;
-		e->flush_round = f->round;
+		e->flush_qp = f->n_qps;
 		e->flush_ticket = f->n_posted;
 	}
 	poll(f);

@@ -190,20 +190,20 @@ static int keep_home(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
 /* Exchange the results: the PEs of a host must have computed the same map. */
 static int compare(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t *c)
 {
-	shmemhi_pe_nic_t mine = {.map = shmemhi_map_hash(c->rows, c->picks, c->n)};
+	shmemhi_pe_nic_t mine = {.map_hash = shmemhi_map_hash(c->rows, c->picks, c->n)};
 	int status;
 
 	name_port(c, c->picks[c->me].home, mine.home);
 	name_port(c, c->picks[c->me].standby, mine.standby);
 	status = shmemhi_allgather(job, &mine, ib->pe_nics, sizeof mine);
 	for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
-		if (shmemhi_mem_same_host(job, pe) && ib->pe_nics[pe].map != mine.map)
+		if (shmemhi_mem_same_host(job, pe) && ib->pe_nics[pe].map_hash != mine.map_hash)
 			status = shmemhi_fail(
 				&job->err, SHMEMH_ERR_MISMATCH,
 				"PE %d, on the same host, has chosen NICs by another map (%016llx, "
 				"here %016llx): start all PEs with one installation",
-				pe, (unsigned long long)ib->pe_nics[pe].map,
-				(unsigned long long)mine.map);
+				pe, (unsigned long long)ib->pe_nics[pe].map_hash,
+				(unsigned long long)mine.map_hash);
 	return status;
 }
 

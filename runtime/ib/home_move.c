@@ -12,11 +12,11 @@
 #include "ib/ports.h"
 #include "ib/standby.h"
 
-/* Ports are asked after an event, and so often without one. */
+/* Ports are queried after an event, and at this interval without one. */
 #define LOOK_NS ((uint64_t)50 * 1000 * 1000)
 
-/* A path that has run for so long, and for the time in which requests fail, before it fails is not
- * counted with the failures before. */
+/* A path that ran for longer than this, plus the time after which a request without an answer has
+ * failed, resets the count of failures. */
 #define LONG_NS ((uint64_t)10 * 1000 * 1000 * 1000)
 
 static bool is_address_same(const shmemhi_open_port_t *a, const shmemhi_open_port_t *b)
@@ -40,10 +40,10 @@ static void look_at(shmemhi_standby_t *s, shmemhi_own_port_t *port)
 		      shmemhi_port_refresh(&s->ib->lib, &s->job->opt, port->nic) == SHMEMH_OK;
 	if (!is_address_same(&before, port->nic)) {
 		port->generation++;
-		s->has_faults = 1;
+		s->must_scan = 1;
 	}
 	if (port->is_up != was_up)
-		s->has_faults = 1;
+		s->must_scan = 1;
 }
 
 static void use(shmemhi_standby_t *s, int column)
@@ -51,7 +51,7 @@ static void use(shmemhi_standby_t *s, int column)
 	const shmemhi_open_port_t *nic = s->ports[column].nic;
 
 	s->column = column;
-	s->has_faults = 1;
+	s->must_scan = 1;
 	shmemhi_log(&s->job->log, SHMEMHI_WARN,
 		    "this PE uses NIC %s port %d from now on, for all channels", nic->name,
 		    nic->port);

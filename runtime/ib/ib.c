@@ -34,10 +34,7 @@ int shmemhi_ib_make(shmemh_t *job)
 
 	if (status != SHMEMH_OK)
 		return status;
-	status = shmemhi_links_open(job, job->ib);
-	if (status == SHMEMH_OK)
-		status = shmemhi_standby_open(job, job->ib);
-	return shmemhi_agree(job, status);
+	return shmemhi_agree(job, shmemhi_links_open(job, job->ib));
 }
 
 static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
@@ -54,8 +51,10 @@ static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
 int shmemhi_ib_join(shmemh_t *job)
 {
 	shmemhi_ib_t *ib = job->ib;
-	int status = shmemhi_links_connect(job, ib);
+	int status = shmemhi_standby_open(job, ib);
 
+	if (status == SHMEMH_OK)
+		status = shmemhi_links_connect(job, ib);
 	if (status == SHMEMH_OK)
 		status = shmemhi_keys_open(job, ib);
 	if (status == SHMEMH_OK)

@@ -59,14 +59,14 @@ typedef struct shmemhi_link_state {
 	uint32_t next_rcv_psn; /* as responder: PSN of the next request packet; between messages,
 				  that of the first request not executed */
 	uint32_t rmsn;         /* requests executed, mod 2^24 */
-	uint16_t hw_wqebbs;    /* in ERR equal once all WQEs are flushed */
-	uint16_t sw_wqebbs;
+	uint16_t hw_wqebbs;    /* in ERR == sw_wqebbs once all are flushed */
+	uint16_t sw_wqebbs;    /* WQEBBs for which a doorbell was rung */
 } shmemhi_link_state_t;
 
 int shmemhi_link_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 		       shmemhi_link_state_t *state, shmemhi_err_t *err);
 
-/* The name of a port for its peers. n_channels: of the job. */
+/* What peers need to know of a port. n_channels: of the job. */
 shmemhi_port_info_t shmemhi_port_info_of(const shmemhi_open_port_t *nic, int n_channels);
 
 #endif

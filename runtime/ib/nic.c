@@ -75,10 +75,7 @@ void shmemhi_nic_close(shmemhi_ib_t *ib)
 	ib->found = NULL;
 	if (ib->lib.ibverbs)
 		shmemhi_port_close(&ib->lib, &ib->nic);
-	if (ib->standby)
-		shmemhi_port_close(&ib->lib, &ib->standby->nic);
-	free(ib->standby);
-	ib->standby = NULL;
+	shmemhi_standby_free(ib);
 	free(ib->pe_nics);
 	ib->pe_nics = NULL;
 	shmemhi_ib_lib_close(&ib->lib);

@@ -3,6 +3,7 @@
 /* Decide whether NICs are used: some PE must need one, and all must have one. Built even without
  * NIC support: a PE of such an installation takes part in the decision. */
 #include <stdlib.h>
+#include <shmem_host/fault.h>
 #include "ib/ib.h"
 #include "ib/start.h"
 #include "mem/mem.h"
@@ -52,11 +53,13 @@ static int agree_need(shmemh_t *job, int *needed)
 	return status;
 }
 
-/* Use no NIC on any PE, since at least one PE has none: a transfer to that PE would have no one
- * to respond. PE 0 warns once. */
+/* Use no NIC on any PE, since at least one PE cannot use its own: no NIC would answer requests to
+ * that PE. PE 0 warns once. */
 static int do_without(shmemh_t *job)
 {
 	shmemhi_ib_close(job);
+	job->ft_policy = SHMEMH_FAULT_OFF;
+	job->ft_why[0] = '\0';
 	if (job->pe == 0)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
 			    "NICs are not used, so what needs one fails with "

@@ -30,8 +30,8 @@ static int open_context(const survey_t *s, struct ibv_device *device, shmemhi_po
 	if (p->nic.context)
 		return SHMEMH_OK;
 	return shmemhi_fail(&p->why, SHMEMH_ERR_NIC,
-			    "cannot be opened for DevX (%s): look at the rights on "
-			    "/dev/infiniband, and whether kernel and firmware have it",
+			    "cannot be opened for DevX (%s): check the permissions on "
+			    "/dev/infiniband, and that kernel and firmware have DevX",
 			    strerror(errno));
 }
 
@@ -107,7 +107,7 @@ int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 
 	if (status != SHMEMH_OK)
 		return status;
-	/* Other threads use the rest: that of ib/watch.c, and those that register memory. */
+	/* Other threads read the rest: the watch of events, and threads that register memory. */
 	nic->mtu = p.nic.mtu;
 	nic->gid_index = p.nic.gid_index;
 	nic->requires_grh = p.nic.requires_grh;

@@ -127,14 +127,16 @@ static shmemhi_proxy_t *proxy_new(const shmemhi_ib_t *ib, size_t n_links, size_t
 int shmemhi_proxy_add(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
 	shmemhi_proxy_t *proxy = ib->proxy;
-	size_t room = proxy->room;
-	doorbell_t *doorbells = proxy->doorbells;
+	doorbell_t *doorbells;
 	int status = SHMEMH_OK;
+	size_t room;
 
 	pthread_mutex_lock(&proxy->lock);
+	doorbells = proxy->doorbells;
+	room = proxy->room;
 	if (proxy->n_doorbells == room) {
-		doorbells = realloc(doorbells, 2 * room * sizeof *doorbells);
 		room = 2 * room;
+		doorbells = realloc(doorbells, room * sizeof *doorbells);
 	}
 	if (doorbells) {
 		proxy->doorbells = doorbells;

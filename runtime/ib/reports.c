@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "ib/standby.h"
 
-/* One QUERY_QP of one channel in turn, so often. */
+/* Interval of QUERY_QPs, each of the next channel. */
 #define POLL_NS ((uint64_t)5 * 1000 * 1000)
 
 /* A fault on its way to the agent. */
@@ -30,7 +30,7 @@ static bool leave(shmemhi_endpoint_t *e, uint32_t cause, fault_t *f)
 
 /* ---- reports of the device ---- */
 
-/* The endpoint that a report is about: that of the latest order, or it is a late one. */
+/* The endpoint that a report is about: that of the latest order. NULL: the report is late. */
 static shmemhi_endpoint_t *reported(const shmemhi_route_t *route, uint64_t word)
 {
 	return SHMEMD_FAULT_EPOCH(word) == (route->epoch & 0xff) ? route->ordered : NULL;
@@ -52,14 +52,14 @@ static bool take_error(const shmemhi_route_t *route, uint64_t word, fault_t *f)
 		     f);
 }
 
-/* The channel of this PE has failed already; the queue pairs of both ends with it. */
+/* The channel of this PE has failed already, and the queue pairs of both ends with it. */
 static bool take_refused(shmemhi_route_t *route, uint64_t word, fault_t *f)
 {
 	shmemhi_endpoint_t *e = reported(route, word);
 
-	if (route->is_guilty)
+	if (route->was_refused)
 		return false;
-	route->is_guilty = 1;
+	route->was_refused = 1;
 	f->event =
 		(shmemhi_switch_event_t){SHMEMHI_EV_REFUSED, e ? e->path : 0, SHMEMD_ERR_REFUSED};
 	f->cause.kind = SHMEMH_FAULT_BY_PROGRAM;
@@ -85,9 +85,9 @@ static bool take_report(shmemhi_standby_t *s, size_t at, fault_t *f)
 	uint64_t word = __atomic_load_n(
 		SHMEMD_FAULT_REPORT(s->faults, n_pes, at / n_pes, at % n_pes), __ATOMIC_ACQUIRE);
 
-	if (word == route->seen)
+	if (word == route->last_report)
 		return false;
-	route->seen = word;
+	route->last_report = word;
 	switch (SHMEMD_FAULT_KIND(word)) {
 	case SHMEMD_FAULT_PATH:
 		return take_error(route, word, f);
@@ -119,8 +119,8 @@ static bool next_report(shmemhi_standby_t *s, fault_t *f)
 /* Endpoints on a port, or with an address, that this PE has left; and what DRAIN has found. */
 static bool next_left(shmemhi_standby_t *s, fault_t *f)
 {
-	if (s->has_faults) {
-		s->has_faults = 0;
+	if (s->must_scan) {
+		s->must_scan = 0;
 		s->fault_at = 0;
 	}
 	while (s->fault_at < shmemhi_n_routes(s)) {
@@ -134,7 +134,8 @@ static bool next_left(shmemhi_standby_t *s, fault_t *f)
 	return false;
 }
 
-/* The program's queue pair at the other end fails with this one: the other direction goes on. */
+/* A request that DRAIN has found refused: the channel of this PE ends; the peer's direction of it
+ * was switched when the queue pairs of both ends failed. */
 static bool next_refused(shmemhi_standby_t *s, fault_t *f)
 {
 	for (; s->n_refused > 0 && s->refused_at < shmemhi_n_routes(s); s->refused_at++) {

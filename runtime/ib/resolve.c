@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Addresses of peers for new paths. On RoCE the Linux kernel resolves an address in ibv_create_ah,
- * and the calling thread waits: for about a second if nobody answers. So a thread of its own looks
- * addresses up, one after the other, and the agent's thread asks again until the answer is there.
- * All channels to a PE use the same two ports, so what was found is kept, and so is that nothing
- * was found, for a while. An event of the own port, a new address of either port, and a path that
- * failed for no known reason make it look again.
+ * and the calling thread waits: for about a second if the address does not answer. So threads of
+ * the resolver look addresses up, and the agent's thread asks again until the answer is there.
+ * Threads are started as look-ups come that would have to wait, so that a PE whose address answers
+ * does not wait for those whose addresses do not. If all are busy, an address whose latest look-up
+ * did not fail goes first; else the older question.
+ *
+ * All channels to a PE use the same port of each end, so what was found is kept for each pair of
+ * ports, and so is for a while that nothing was found. An event of the own port, a new address of
+ * either port, and a path that failed for no known reason cause another look-up.
  *
  * A failure that is kept is the answer to at most two paths of a channel, so that each end has its
  * turn to change its port (ib/home_move.c). After that no path is prepared on these two ports
@@ -22,9 +26,14 @@
 /* Paths of a channel that a kept failure answers at most. */
 #define KEPT_ANSWERS 2u
 
-static shmemhi_resolved_t *entry_of(const shmemhi_standby_t *s, int column, int pe)
+/* Of these ports of both ends: if there were one for all ports of the peer, a peer that changes its
+ * port with each path would have each one looked up, and no failure would be kept. */
+static shmemhi_resolved_t *entry_of(const shmemhi_standby_t *s, int column,
+				    const shmemhi_offer_bytes_t *peer, int pe)
 {
-	return &s->resolved[(size_t)column * (size_t)s->job->n_pes + (size_t)pe];
+	const size_t pair = (size_t)column * SHMEMHI_COLUMNS + peer->column;
+
+	return &s->resolved[pair * (size_t)s->job->n_pes + (size_t)pe];
 }
 
 static bool is_current(const shmemhi_own_port_t *port, const shmemhi_resolved_t *r,
@@ -43,7 +52,7 @@ static bool is_kept_failure(const shmemhi_own_port_t *port, const shmemhi_resolv
 
 /* ---- look-ups ---- */
 
-/* Without locks: nobody else uses the entry while it is asked for. */
+/* Without locks: no other thread uses the entry while it is asked for. */
 static void look_up(const shmemhi_standby_t *s, shmemhi_resolved_t *r)
 {
 	shmemhi_err_t err = {""};
@@ -65,10 +74,13 @@ static void *resolver_main(void *arg)
 		shmemhi_resolved_t *r = resolver->first;
 
 		if (!r) {
+			resolver->n_idle++;
 			pthread_cond_wait(&resolver->has_work, &resolver->lock);
+			resolver->n_idle--;
 			continue;
 		}
 		resolver->first = r->next;
+		resolver->n_queued--;
 		pthread_mutex_unlock(&resolver->lock);
 		look_up(s, r);
 		pthread_mutex_lock(&resolver->lock);
@@ -78,6 +90,17 @@ static void *resolver_main(void *arg)
 	return NULL;
 }
 
+/* Start one more thread. Returns 0 or an errno value. */
+static int add_thread(shmemhi_standby_t *s)
+{
+	shmemhi_resolver_t *resolver = &s->resolver;
+	int error = shmemhi_thread_start(&resolver->threads[resolver->n_threads], "shmem_resolve",
+					 resolver_main, s);
+
+	resolver->n_threads += !error;
+	return error;
+}
+
 int shmemhi_resolver_start(shmemhi_standby_t *s)
 {
 	shmemhi_resolver_t *resolver = &s->resolver;
@@ -85,12 +108,9 @@ int shmemhi_resolver_start(shmemhi_standby_t *s)
 
 	pthread_mutex_init(&resolver->lock, NULL);
 	pthread_cond_init(&resolver->has_work, NULL);
-	resolver->is_ending = 0;
-	error = shmemhi_thread_start(&resolver->thread, "shmem_resolve", resolver_main, s);
-	if (!error) {
-		resolver->has_thread = 1;
+	error = add_thread(s);
+	if (!error)
 		return SHMEMH_OK;
-	}
 	pthread_cond_destroy(&resolver->has_work);
 	pthread_mutex_destroy(&resolver->lock);
 	return shmemhi_fail(&s->job->err, SHMEMH_ERR_SYSTEM,
@@ -102,24 +122,43 @@ void shmemhi_resolver_stop(shmemhi_standby_t *s)
 {
 	shmemhi_resolver_t *resolver = &s->resolver;
 
-	if (!resolver->has_thread)
+	if (!resolver->n_threads)
 		return;
 	pthread_mutex_lock(&resolver->lock);
 	resolver->is_ending = 1;
-	pthread_cond_signal(&resolver->has_work);
+	pthread_cond_broadcast(&resolver->has_work);
 	pthread_mutex_unlock(&resolver->lock);
-	pthread_join(resolver->thread, NULL);
+	for (uint32_t i = 0; i < resolver->n_threads; i++)
+		pthread_join(resolver->threads[i], NULL);
 	pthread_cond_destroy(&resolver->has_work);
 	pthread_mutex_destroy(&resolver->lock);
-	resolver->has_thread = 0;
+	memset(resolver, 0, sizeof *resolver);
 }
 
-/* Ask for the address: at the end of the queue, or now if there is no thread (emulator). */
+/* Put an entry into the queue. One whose latest look-up failed, which this one will probably do as
+ * well, stands behind all others. */
+static void enqueue(shmemhi_standby_t *s, shmemhi_resolved_t *r)
+{
+	shmemhi_resolver_t *resolver = &s->resolver;
+	shmemhi_resolved_t **at = &resolver->first;
+
+	pthread_mutex_lock(&resolver->lock);
+	while (*at && (r->status != SHMEMH_OK || (*at)->status == SHMEMH_OK))
+		at = &(*at)->next;
+	r->next = *at;
+	*at = r;
+	resolver->n_queued++;
+	pthread_cond_signal(&resolver->has_work);
+	/* If no more threads can be started, those that run look it up. */
+	if (resolver->n_queued > resolver->n_idle && resolver->n_threads < SHMEMHI_RESOLVER_THREADS)
+		(void)add_thread(s);
+	pthread_mutex_unlock(&resolver->lock);
+}
+
+/* Ask for the address: by the queue, or now if there is no thread (emulator). */
 static void ask(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_resolved_t *r)
 {
 	const shmemhi_own_port_t *port = &s->ports[e->column];
-	shmemhi_resolver_t *resolver = &s->resolver;
-	shmemhi_resolved_t **at = &resolver->first;
 
 	r->nic = *e->link->nic;
 	r->pe = e->link->pe;
@@ -129,30 +168,24 @@ static void ask(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_resol
 	r->is_there = 0;
 	r->is_asked = 1;
 	r->is_answered = 0;
-	r->next = NULL;
-	if (!resolver->has_thread) {
-		look_up(s, r);
-		r->is_answered = 1;
+	if (s->resolver.n_threads) {
+		enqueue(s, r);
 		return;
 	}
-	pthread_mutex_lock(&resolver->lock);
-	while (*at)
-		at = &(*at)->next;
-	*at = r;
-	pthread_cond_signal(&resolver->has_work);
-	pthread_mutex_unlock(&resolver->lock);
+	look_up(s, r);
+	r->is_answered = 1;
 }
 
 /* Is what was asked for answered? Then it is kept. */
 static bool is_answered(shmemhi_standby_t *s, shmemhi_resolved_t *r)
 {
-	const bool has_thread = s->resolver.has_thread;
+	const bool has_threads = s->resolver.n_threads > 0;
 	bool is_done;
 
-	if (has_thread)
+	if (has_threads)
 		pthread_mutex_lock(&s->resolver.lock);
 	is_done = r->is_answered;
-	if (has_thread)
+	if (has_threads)
 		pthread_mutex_unlock(&s->resolver.lock);
 	if (is_done) {
 		r->is_asked = 0;
@@ -177,7 +210,7 @@ static void count_failure(shmemhi_route_t *route, const shmemhi_resolved_t *r)
 int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_address_t *address)
 {
 	const shmemhi_own_port_t *port = &s->ports[e->column];
-	shmemhi_resolved_t *r = entry_of(s, e->column, e->link->pe);
+	shmemhi_resolved_t *r = entry_of(s, e->column, &e->peer, e->link->pe);
 
 	if (!e->link->nic->is_ethernet) /* nothing to wait for */
 		return shmemhi_address_find(&s->ib->lib, &s->job->opt, e->link->nic, e->link->pe,
@@ -196,25 +229,27 @@ int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_a
 	if (r->status == SHMEMH_OK)
 		return 1;
 	count_failure(shmemhi_route(s, e->link->pe, (uint32_t)e->link->k), r);
-	shmemhi_fail(&s->err, r->status, "%s: no way to the NIC of PE %d was found",
+	shmemhi_fail(&s->err, r->status, "%s: no route to the NIC of PE %d was found",
 		     e->link->nic->name, e->link->pe);
 	return -1;
 }
 
 void shmemhi_resolve_again(shmemhi_standby_t *s, const shmemhi_endpoint_t *e)
 {
-	shmemhi_resolved_t *r = entry_of(s, e->column, e->link->pe);
+	shmemhi_resolved_t *r = entry_of(s, e->column, &e->peer, e->link->pe);
 
 	if (!r->is_asked && r->status == SHMEMH_OK)
 		r->is_there = 0;
 }
 
-bool shmemhi_resolve_rests(const shmemhi_standby_t *s, const shmemhi_route_t *route)
+bool shmemhi_resolve_must_wait(const shmemhi_standby_t *s, const shmemhi_route_t *route)
 {
 	const int pe = (int)((size_t)(route - s->routes) % (size_t)s->job->n_pes);
-	const shmemhi_resolved_t *r = entry_of(s, s->column, pe);
+	const shmemhi_resolved_t *r = entry_of(s, s->column, &route->offer, pe);
 
-	/* What was counted before the latest look-up of these ports says nothing about it. */
-	return route->n_unresolved >= KEPT_ANSWERS && r->at <= route->unresolved_at &&
-	       !r->is_asked && is_kept_failure(&s->ports[s->column], r, &route->offer.port);
+	/* is_asked first: a thread of the resolver may be writing the rest. What was counted before
+	 * the latest look-up of these ports says nothing about it. */
+	return route->n_unresolved >= KEPT_ANSWERS && !r->is_asked &&
+	       r->at <= route->unresolved_at &&
+	       is_kept_failure(&s->ports[s->column], r, &route->offer.port);
 }

@@ -61,6 +61,29 @@ static void place_slots(const shmemhi_standby_t *s, shmemhi_slot_block_t *b, cha
 	}
 }
 
+/* Returns whether a NIC may still use the memory. */
+static bool deregister(const shmemhi_standby_t *s, struct mlx5dv_devx_umem **umems)
+{
+	bool is_in_use = false;
+
+	for (size_t c = 0; c < SHMEMHI_COLUMNS; c++)
+		if (umems[c] && s->ib->lib.umem_dereg(umems[c]) != 0)
+			is_in_use = true;
+	return is_in_use;
+}
+
+/* Release a block, also one that could not be made completely. */
+static void close_block(const shmemhi_standby_t *s, shmemhi_slot_block_t *b, bool is_in_use)
+{
+	is_in_use |= deregister(s, b->queue_umems);
+	is_in_use |= deregister(s, b->record_umems);
+	shmemhi_block_close(s->job, s->ib, &b->queues, is_in_use);
+	shmemhi_block_close(s->job, s->ib, &b->records, is_in_use);
+	if (b->producers)
+		shmemhi_pinned_free(s->job, b->producers);
+	free(b);
+}
+
 static int add_block(shmemhi_standby_t *s, uint32_t n_slots)
 {
 	shmemhi_slot_block_t *b = calloc(1, sizeof *b + n_slots * sizeof b->slots[0]);
@@ -69,18 +92,19 @@ static int add_block(shmemhi_standby_t *s, uint32_t n_slots)
 
 	if (!b)
 		return shmemhi_fail(&s->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
-	b->next = s->blocks;
-	s->blocks = b;
 	b->n_slots = n_slots;
 	b->queues.nbytes = n_slots * shmemhi_queue_nbytes(s->ib);
 	status = open_queues(s, b);
 	if (status == SHMEMH_OK)
 		status = open_proxied(s, b, &producers);
-	if (status == SHMEMH_OK)
-		place_slots(s, b, producers);
-	else
-		b->n_slots = 0;
-	return status;
+	if (status != SHMEMH_OK) {
+		close_block(s, b, false);
+		return status;
+	}
+	place_slots(s, b, producers);
+	b->next = s->blocks;
+	s->blocks = b;
+	return SHMEMH_OK;
 }
 
 int shmemhi_slots_open(shmemhi_standby_t *s)
@@ -114,8 +138,8 @@ static bool is_retired(shmemhi_standby_t *s, shmemhi_slot_t *slot)
 	return true;
 }
 
-/* The comparison holds for the next 2^31 WQEBBs of the channel, so it is made before anybody needs
- * a slot. */
+/* The comparison holds for the next 2^31 WQEBBs of the channel, so it is made before a slot is
+ * needed. */
 void shmemhi_slots_retire(shmemhi_standby_t *s)
 {
 	for (shmemhi_slot_block_t *b = s->blocks; b; b = b->next)
@@ -147,7 +171,8 @@ bool shmemhi_slots_have_one(shmemhi_standby_t *s)
 	return find(s) != NULL;
 }
 
-/* Zeros, but CQEs that are invalid until the NIC writes them. */
+/* Zero the records and the producer word, and make the CQEs invalid: they are until the NIC writes
+ * them. */
 static int clear(shmemhi_standby_t *s, const shmemhi_slot_t *slot)
 {
 	char *cqes = slot->queue + SHMEMD_QUEUE_CQES_OFFSET(s->ib->depth);
@@ -196,30 +221,12 @@ shmemhi_slot_t *shmemhi_slot_take(shmemhi_standby_t *s, size_t column)
 	return slot;
 }
 
-/* Returns whether a NIC may still use the memory. */
-static bool deregister(const shmemhi_standby_t *s, struct mlx5dv_devx_umem **umems)
-{
-	bool is_in_use = false;
-
-	for (size_t c = 0; c < SHMEMHI_COLUMNS; c++)
-		if (umems[c] && s->ib->lib.umem_dereg(umems[c]) != 0)
-			is_in_use = true;
-	return is_in_use;
-}
-
 void shmemhi_slots_close(shmemhi_standby_t *s, bool is_in_use)
 {
 	shmemhi_slot_block_t *b;
 
 	while ((b = s->blocks)) {
-		bool is_used = is_in_use | deregister(s, b->queue_umems);
-
 		s->blocks = b->next;
-		is_used |= deregister(s, b->record_umems);
-		shmemhi_block_close(s->job, s->ib, &b->queues, is_used);
-		shmemhi_block_close(s->job, s->ib, &b->records, is_used);
-		if (b->producers)
-			shmemhi_pinned_free(s->job, b->producers);
-		free(b);
+		close_block(s, b, is_in_use);
 	}
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fault/policy.h"
+#include "ib/ports.h"
 #include "mem/mem.h"
 
 const shmemhi_open_port_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column)
@@ -60,8 +62,8 @@ static int open_bounces(shmemhi_standby_t *s)
 	return SHMEMH_OK;
 }
 
-/* All the GPU has to ring doorbells by itself on both ports, or on none: the registers of a port
- * that it cannot write to need a producer word. */
+/* The GPU must be able to ring the doorbells of both ports, or of neither: a port whose doorbells
+ * it cannot write to needs producer words. */
 static int check_doorbells(shmemhi_standby_t *s)
 {
 	shmemhi_link_t probe = {0};
@@ -72,7 +74,7 @@ static int check_doorbells(shmemhi_standby_t *s)
 	if (!probe.doorbell == !s->ib->links[0].doorbell)
 		return SHMEMH_OK;
 	return shmemhi_fail(&s->job->err, SHMEMH_ERR_NIC,
-			    "SHMEMH_FT=exact: the GPU can write to the doorbells of only one of "
+			    "fail-over: the GPU can write to the doorbells of only one of "
 			    "%s and %s: set SHMEMH_IB_DOORBELL=cpu",
 			    s->ib->nic.name, s->nic.name);
 }
@@ -87,20 +89,18 @@ static int open_words(shmemhi_standby_t *s)
 		status = shmemhi_pinned_alloc(s->job, nbytes, (void **)&s->faults, &s->job->err);
 	s->routes = calloc(shmemhi_n_routes(s), sizeof *s->routes);
 	s->firsts = calloc(shmemhi_n_routes(s), sizeof *s->firsts);
-	s->resolved = calloc(SHMEMHI_COLUMNS * (size_t)s->job->n_pes, sizeof *s->resolved);
+	s->resolved = calloc(SHMEMHI_COLUMNS * SHMEMHI_COLUMNS * (size_t)s->job->n_pes,
+			     sizeof *s->resolved);
 	if (status == SHMEMH_OK && (!s->routes || !s->firsts || !s->resolved))
 		status =
 			shmemhi_fail(&s->job->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
 	return status;
 }
 
-int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib)
+static int open_parts(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_standby_t *s)
 {
-	shmemhi_standby_t *s = ib->standby;
-	int status = s ? open_words(s) : SHMEMH_OK;
+	int status = open_words(s);
 
-	if (!s)
-		return status;
 	for (size_t c = 0; status == SHMEMH_OK && c < SHMEMHI_COLUMNS; c++)
 		status = open_port(s, c);
 	if (status == SHMEMH_OK)
@@ -117,6 +117,40 @@ int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib)
 			    ib->pe_nics[job->pe].home,
 			    s->nic.context ? ib->pe_nics[job->pe].standby : "none");
 	return status;
+}
+
+void shmemhi_standby_free(shmemhi_ib_t *ib)
+{
+	if (ib->standby)
+		shmemhi_port_close(&ib->lib, &ib->standby->nic);
+	free(ib->standby);
+	ib->standby = NULL;
+}
+
+/* Some PE's NICs cannot do what fail-over needs. Unless a PE asks for fail-over, the job runs
+ * without it: the home ports do all else. */
+static int do_without(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int status =
+		shmemhi_agree(job, job->opt.ft == SHMEMHI_FT_EXACT ? SHMEMH_ERR_NIC : SHMEMH_OK);
+
+	if (status != SHMEMH_OK)
+		return status;
+	shmemhi_standby_close(job, ib);
+	shmemhi_standby_free(ib);
+	shmemhi_fault_switch_off(job, job->err.text);
+	job->err.text[0] = '\0';
+	return SHMEMH_OK;
+}
+
+int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib)
+{
+	int status;
+
+	if (!ib->standby)
+		return SHMEMH_OK;
+	status = shmemhi_agree(job, open_parts(job, ib, ib->standby));
+	return status == SHMEMH_ERR_NIC ? do_without(job, ib) : status;
 }
 
 void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,
@@ -239,6 +273,7 @@ void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib)
 			shmemhi_flusher_close(s, c);
 	if (s->bounce_mr)
 		ib->lib.dereg_mr(s->bounce_mr);
+	ib->bounce_keys[1] = 0;
 	shmemhi_uars_close(job, ib, &s->uars);
 	if (s->order)
 		shmemhi_pinned_free(job, s->order);

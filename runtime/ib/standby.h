@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* What a job has besides its first links if it tolerates faults of paths: the transport of the
- * agent (fault/agent.h). Exists if SHMEMH_FT=exact, on all PEs.
+ * agent (fault/agent.h). Exists if fail-over is on, on all PEs.
  *
  * An endpoint is this PE's end of one path of a channel: a queue pair on one of this PE's two
  * ports, with its completion queue and queue memory. That of path 0 is a link of shmemhi_ib_t, on
  * the home port. Others are made when the agent asks for them (PREPARE), since a path that is never
  * needed should cost nothing: 1,024 PEs with 64 channels each would need 65,536 queue pairs and
- * 8.6 GB of queue memory more, and twice the time to start. What is made at the start is what could
+ * 8.9 GB of queue memory more, and twice the time to start. What is made at the start is what could
  * not be made while kernels run: doorbell registers that the GPU has mapped, and some queue memory
  * (SHMEMHI_SLOTS_NBYTES). An endpoint takes a slot of queue memory; a slot serves again once its
  * endpoint is destroyed and no poster uses it any more. If none is free, a block of
  * SHMEMHI_QUEUE_BLOCK_NBYTES is allocated.
  *
- * At each time a PE uses one port, `column`, for all its channels: atomics of two adapters do not
+ * At any time a PE uses one port, `column`, for all its channels: atomics of two adapters do not
  * exclude each other. To change it (ib/home_move.c), all endpoints on the other port are fenced
  * before one is prepared on the new port.
  *
@@ -28,8 +28,8 @@
 #include "ib/queue.h"
 #include "kernels/serve.h"
 
-/* Queue memory allocated at the start: at most this, and not more than so many slots for each link.
- * Several, because memory of a GPU may be available only once its kernels have ended, which wait
+/* Queue memory allocated at the start: at most these bytes, and these slots for each link. Several
+ * slots, because memory of a GPU may be available only once its kernels have ended, which wait
  * for the switch; and both ends may change their ports before a poster goes on and a slot is free
  * again. */
 #define SHMEMHI_SLOTS_NBYTES ((uint64_t)64 << 20)
@@ -90,11 +90,11 @@ typedef struct shmemhi_endpoint {
 	uint8_t column;
 	uint8_t stage; /* enum shmemhi_stage */
 	uint8_t has_path;
-	uint8_t is_exposed;  /* counted in shmemhi_own_port_t.n_exposed */
-	uint8_t is_fenced;   /* QUERY is done */
-	uint8_t is_reported; /* FAULT was given */
-	uint8_t is_flushing; /* flush_ticket is valid */
-	uint64_t flush_ticket, flush_round;
+	uint8_t is_exposed;              /* counted in shmemhi_own_port_t.n_exposed */
+	uint8_t is_fenced;               /* QUERY is done */
+	uint8_t is_reported;             /* FAULT was given */
+	uint8_t is_flushing;             /* flush_ticket is valid */
+	uint64_t flush_ticket, flush_qp; /* n_posted and n_qps of the flusher then */
 	uint64_t drain_since; /* when its queue pair was empty, CQEs still missing; 0: it was not */
 	shmemhi_offer_bytes_t peer; /* of CONNECT; column: also of path 0 */
 	shmemhi_link_t own;
@@ -108,20 +108,21 @@ typedef struct shmemhi_route {
 	shmemhi_endpoint_t *ordered;   /* of the latest ORDER */
 	shmemhi_endpoint_t *used;      /* of the latest order that was carried out */
 	uint64_t retry_at, backoff;    /* PREPARE failed: when to try again */
-	uint64_t seen;                 /* report of the device */
+	uint64_t last_report;          /* the device's report that was taken last */
 	uint32_t epoch;                /* of the latest order */
 	uint32_t n_silent;             /* paths that failed although both ports are up */
-	uint64_t used_since;           /* when that was */
-	uint32_t n_unresolved;         /* paths that ended by the failure kept since */
+	uint64_t used_since;           /* when `used` was set */
+	uint32_t n_unresolved;         /* paths that the kept failure of that look-up ended */
 	uint64_t unresolved_at;        /* when the latest failed look-up was answered */
-	int is_guilty;                 /* a request of this PE was refused, and that is reported */
+	int was_refused;               /* a request of this PE was, and that is reported */
 	uint32_t refused;              /* syndrome that DRAIN has found, not yet reported; 0 */
 	int has_order;                 /* it is in the order word */
 	shmemhi_offer_bytes_t offer;   /* of the peer */
 } shmemhi_route_t;
 
-/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). While it is asked
- * for, the resolver's thread has the entry, but for is_asked. */
+/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). Once a thread of
+ * the resolver has taken the entry from the queue, it alone uses the fields without a lock, but for
+ * is_asked, until is_answered. */
 typedef struct shmemhi_resolved {
 	struct shmemhi_resolved *next; /* in the queue; with the resolver's lock */
 	int pe;
@@ -130,19 +131,25 @@ typedef struct shmemhi_resolved {
 	shmemhi_port_info_t peer;    /* that it was asked for */
 	shmemhi_address_t address;   /* if status is SHMEMH_OK */
 	uint64_t at;                 /* when the answer came */
-	int status;
-	int is_there;    /* the answer of the latest question */
-	int is_asked;    /* there is a question whose answer the agent has not taken */
-	int is_answered; /* with the resolver's lock */
+	int status;                  /* of the latest answer; SHMEMH_OK also before the first one */
+	int is_there;                /* the answer of the latest question */
+	int is_asked;                /* there is a question whose answer the agent has not taken */
+	int is_answered;             /* with the resolver's lock */
 } shmemhi_resolved_t;
 
-/* The thread that looks addresses up. */
+/* Look-ups at the same time, at most. */
+#define SHMEMHI_RESOLVER_THREADS 16u
+
+/* The threads that look addresses up. */
 typedef struct shmemhi_resolver {
-	pthread_t thread;
-	int has_thread; /* else the agent's thread looks up itself (emulator) */
-	pthread_mutex_t lock;
+	/* Of the agent's thread. None: it looks up itself (emulator) */
+	pthread_t threads[SHMEMHI_RESOLVER_THREADS];
+	uint32_t n_threads;
+	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t has_work;
 	shmemhi_resolved_t *first; /* queue */
+	uint32_t n_queued;
+	uint32_t n_idle; /* threads that wait for work */
 	int is_ending;
 } shmemhi_resolver_t;
 
@@ -158,7 +165,7 @@ typedef struct shmemhi_flusher {
 	uint64_t n_done;
 	uint64_t index;            /* of the queue pair's next WQEBB */
 	uint64_t n_cqes;           /* read since the queue pair was made */
-	uint64_t round;            /* queue pairs made */
+	uint64_t n_qps;            /* queue pairs made */
 	uint64_t idle_since;       /* when CQEs of what was posted began to be waited for */
 	uint16_t last;             /* index of the WQEBB that the latest CQE is of */
 	shmemhi_address_t address; /* the port's own, as of when it was up last */
@@ -194,24 +201,24 @@ struct shmemhi_standby {
 	shmemhi_slot_block_t *blocks;
 	shmemhi_route_t *routes; /* [n_channels][n_pes], as links */
 	shmemhi_endpoint_t *firsts;
-	shmemhi_resolved_t *resolved; /* [SHMEMHI_COLUMNS][n_pes] */
+	shmemhi_resolved_t *resolved; /* [own column][peer's column][n_pes] */
 	shmemhi_resolver_t resolver;
 	shmemd_switch_order_t *order; /* pinned */
 	uint64_t n_orders;
 	uint64_t ordered_at;       /* when the latest order was given */
 	uint64_t serve_at;         /* time from which the service carries that order out */
 	uint64_t served_at;        /* when the service was started last */
-	uint64_t waits_since;      /* when it was due for that order first; 0: it was not yet */
+	uint64_t waits_since;      /* since when the service owes that order; 0: it does not yet */
 	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
 	int has_service, has_service_failed; /* failed: said once */
 	shmemd_faults_t *faults;             /* pinned */
-	uint64_t n_reports;                  /* seen */
+	uint64_t n_reports;                  /* of the device that were looked through */
 	size_t report_at;                    /* route to look at next; n_routes: none */
 	size_t fault_at;                     /* the same for endpoints that must be left */
 	size_t refused_at, n_refused; /* the same for routes with `refused`; how many there are */
 	size_t poll_at;               /* the same for QUERY_QP */
 	uint64_t poll_time, retire_time;
-	int has_faults; /* look for endpoints that must be left */
+	int must_scan; /* a port or an address has changed: look for endpoints that must be left */
 };
 
 static inline size_t shmemhi_n_routes(const shmemhi_standby_t *s)
@@ -229,7 +236,11 @@ static inline shmemhi_route_t *shmemhi_route(const shmemhi_standby_t *s, int pe,
 /* Make job->ib->standby, when ports are chosen, if the job tolerates faults. */
 int shmemhi_standby_new(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* After links_open: what can be made before the links are connected. Not collective. */
+/* After links_open: what can be made before the links are connected. If a NIC cannot do it,
+ * fail-over is switched off on all PEs: ib->standby is NULL, and the policy says why. Collective;
+ * the same result on every PE.
+ * Returns  SHMEMH_OK; ERR_NIC: a NIC cannot, and a PE has SHMEMH_FT=exact; ERR_CUDA, ERR_SYSTEM,
+ *          ERR_NO_MEMORY. */
 int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* A first link was connected: keep what is known of its peer. */
@@ -240,8 +251,9 @@ void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,
  * Collective. */
 int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* Release everything, also after a failed open. is_in_use: of the links. */
+/* Release everything but ib->standby and its port, also after a failed open. free: these. */
 void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_standby_free(shmemhi_ib_t *ib);
 
 /* ib/slots.c: queue memory. take allocates a block if no slot is free; it returns NULL if there is
  * no memory, with a line in s->err. */
@@ -271,8 +283,8 @@ void shmemhi_endpoint_destroy(shmemhi_standby_t *s, shmemhi_route_t *route, shme
 
 /* ib/resolve.c */
 
-/* Start and end the thread that looks addresses up. stop waits for a look-up under way, a second or
- * a few; without a thread it does nothing.
+/* Start the first of the threads that look addresses up, and end all. stop waits for look-ups under
+ * way, a second or a few; without a thread it does nothing.
  * Returns  SHMEMH_OK; ERR_SYSTEM, with a line in job->err. */
 int shmemhi_resolver_start(shmemhi_standby_t *s);
 void shmemhi_resolver_stop(shmemhi_standby_t *s);
@@ -284,9 +296,10 @@ int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_a
 /* An address that was found is to be looked for again at the next connect. */
 void shmemhi_resolve_again(shmemhi_standby_t *s, const shmemhi_endpoint_t *e);
 
-/* Would a path on the port in use and the peer's latest end at once, because the peer was not found
- * there shortly before? Both ends have had their turn to change ports. */
-bool shmemhi_resolve_rests(const shmemhi_standby_t *s, const shmemhi_route_t *route);
+/* Would a path from the port in use to the peer's latest port fail at once, since the peer was not
+ * found there shortly before? Both ends have had their turn to change ports, so the next path is
+ * prepared only when it is time to look again. */
+bool shmemhi_resolve_must_wait(const shmemhi_standby_t *s, const shmemhi_route_t *route);
 
 /* ib/flush.c */
 

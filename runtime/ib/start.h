@@ -14,7 +14,8 @@ int shmemhi_ib_start(shmemh_t *job);
  * PE. */
 int shmemhi_ib_make(shmemh_t *job);
 
-/* Connect the queues with those of the other PEs. Collective; the same result on every PE. */
+/* Make what fail-over needs, and connect the queues with those of the other PEs. Collective;
+ * the same result on every PE. */
 int shmemhi_ib_join(shmemh_t *job);
 
 #endif

@@ -35,7 +35,7 @@ typedef struct shmemhi_open_port {
 
 /* The NICs of a PE of this job. */
 typedef struct shmemhi_pe_nic {
-	uint64_t map; /* hash of the map that the PE has computed for its host */
+	uint64_t map_hash; /* of the map that the PE has computed for its host */
 	char home[SHMEMHI_PORT_NAME_NBYTES];
 	char standby[SHMEMHI_PORT_NAME_NBYTES]; /* "": there is none */
 } shmemhi_pe_nic_t;
@@ -44,9 +44,9 @@ typedef struct shmemhi_pe_nic {
 typedef struct shmemhi_link {
 	const shmemhi_open_port_t *nic; /* the open port that it belongs to */
 	int k, pe;                      /* channel k to PE pe, for messages */
-	char *queue;        /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
-	char *records;      /* doorbell record of the queue pair; 64 bytes on, of the CQ; in `queue`
-				but for the CPU proxy of queues that are in memory of the GPU */
+	char *queue;   /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
+	char *records; /* doorbell record of the queue pair; the CQ's is 64 bytes on. In `queue`,
+			       unless the CPU proxy rings and the queues are in memory of the GPU */
 	uint64_t *producer; /* pinned word that the CPU doorbell proxy polls; NULL: the GPU rings */
 	void *doorbell;     /* address of the register for the GPU; NULL: not mapped */
 	void *host_doorbell; /* address of the register for the host */

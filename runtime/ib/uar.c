@@ -62,18 +62,18 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_p
 static int map_one(shmemh_t *job, shmemhi_uars_t *uars, uint32_t i, shmemhi_err_t *err)
 {
 	shmemhi_uar_t *u = &uars->list[i];
-	void *seen;
+	void *dev_page;
 	int status;
 
 	for (uint32_t j = 0; j < i; j++)
 		if (uars->list[j].page == u->page) {
-			u->seen = uars->list[j].seen;
+			u->dev_page = uars->list[j].dev_page;
 			return SHMEMH_OK;
 		}
-	status = shmemhi_io_map(job, u->page, (size_t)sysconf(_SC_PAGESIZE), &seen, err);
+	status = shmemhi_io_map(job, u->page, (size_t)sysconf(_SC_PAGESIZE), &dev_page, err);
 	if (status != SHMEMH_OK)
 		return status;
-	u->seen = seen;
+	u->dev_page = dev_page;
 	u->owns = 1;
 	return SHMEMH_OK;
 }
@@ -84,7 +84,7 @@ static void unmap_all(shmemh_t *job, shmemhi_uars_t *uars)
 		if (uars->list[i].owns)
 			shmemhi_io_unmap(job, uars->list[i].page);
 		uars->list[i].owns = 0;
-		uars->list[i].seen = NULL;
+		uars->list[i].dev_page = NULL;
 	}
 }
 
@@ -139,7 +139,7 @@ void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_link_t 
 
 	link->uar = u->uar;
 	link->host_doorbell = reg;
-	link->doorbell = u->seen ? u->seen + (reg - u->page) : NULL;
+	link->doorbell = u->dev_page ? u->dev_page + (reg - u->page) : NULL;
 }
 
 void shmemhi_uars_assign_no_record(shmemhi_link_t *link)

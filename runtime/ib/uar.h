@@ -8,9 +8,9 @@
 
 typedef struct shmemhi_uar {
 	struct mlx5dv_devx_uar *uar;
-	char *page; /* the page of the register */
-	char *seen; /* address of the page for threads of kernels; NULL: not mapped */
-	int owns;   /* this entry made the mapping, not another one of the same page */
+	char *page;     /* the page of the register */
+	char *dev_page; /* its address for threads of kernels; NULL: not mapped */
+	int owns;       /* this entry made the mapping, not another one of the same page */
 } shmemhi_uar_t;
 
 typedef struct shmemhi_uars {

@@ -30,7 +30,7 @@ typedef struct shmemhi_team {
 	uint64_t *sync;             /* [SHMEMD_SYNC_WORDS(n_pes)], in the symmetric heap; of the
 				       slot, also while it is free */
 	shmemd_peer_t *peers;       /* [n_pes], in device memory */
-	uint64_t *abort_word;       /* pinned; written once, by compare-and-swap */
+	uint64_t *abort_word;       /* pinned; only NO_PATH may be replaced */
 	uint32_t *causes;           /* [n_pes], pinned */
 	uint32_t ctx_flags;         /* SHMEMD_CTX_* */
 	int first_mapped, n_mapped; /* shmemd_ctx_t */

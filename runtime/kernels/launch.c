@@ -46,7 +46,7 @@ int shmemhi_kernel_load(shmemhi_cuctx_t *c, const char *ptx, const char *name,
 
 void shmemhi_kernel_unload(shmemhi_cuctx_t *c, shmemhi_kernel_t *kernel)
 {
-	shmemhi_err_t ignored;
+	shmemhi_err_t ignored = {""};
 	unload_t *unload;
 
 	FIND(c, unload, "cuModuleUnload");

@@ -113,7 +113,7 @@ int shmemhi_service_step(shmemhi_service_t *s, shmemhi_err_t *err)
 
 void shmemhi_service_close(shmemhi_service_t *s)
 {
-	shmemhi_err_t ignored;
+	shmemhi_err_t ignored = {""};
 
 	if (!s->c)
 		return;

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/clock.h"
-#include "fault/core.h"
+#include "fault/machines.h"
 #include "fault/links.h"
 #include "fuzz.h"
 

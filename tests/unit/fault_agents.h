@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Two to four agents (fault/core.h) in one process, over a model of what is around them: endpoints,
- * a device for each PE with one order word, and connections between hosts that delay messages. Each
- * call of the agent is checked. */
+/* Two to four agents (fault/machines.h) in one process, over a model of what is around them:
+ * endpoints, a device for each PE with one order word, and connections between hosts that delay
+ * messages. Each call of the agent is checked. */
 #ifndef TESTS_FAULT_AGENTS_H
 #define TESTS_FAULT_AGENTS_H
 
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <shmem_dev/abi/ctx.h>
 #include "base/clock.h"
-#include "fault/core.h"
+#include "fault/machines.h"
 
 #define MAX_PES 4
 #define MAX_CHANNELS 3
@@ -38,7 +38,7 @@ typedef struct end {
 	uint32_t reported[MAX_PATHS]; /* faults of the path that were reported */
 	uint32_t used;                /* path of the device's latest order */
 	int is_preparing, status, status_due;
-	int is_guilty, may_be_lost, may_be_peer;
+	int was_refused, may_be_lost, may_be_peer;
 } end_t;
 
 /* What both ends share. */
@@ -145,7 +145,7 @@ static int fence_step(end_t *end, const shmemhi_switch_action_t *a, int is_close
 	else
 		CHECK(ep->state == STOPPED + a->kind - SHMEMHI_ACT_DRAIN);
 	ep->state = STOPPED + a->kind - SHMEMHI_ACT_STOP;
-	if (a->kind == SHMEMHI_ACT_DRAIN && end->is_guilty)
+	if (a->kind == SHMEMHI_ACT_DRAIN && end->was_refused)
 		end->status_due = SHMEMD_ERR_REFUSED; /* its CQE is found now */
 	return results[a->kind];
 }
@@ -172,7 +172,7 @@ static void give_order(int pe, int peer, uint32_t k, const shmemhi_switch_action
 	hosts[pe].ordering = peer * MAX_CHANNELS + (int)k;
 	CHECK(!end->status);
 	if (a->kind == SHMEMHI_ACT_END) {
-		CHECK(a->value != SHMEMD_ERR_REFUSED || end->is_guilty);
+		CHECK(a->value != SHMEMD_ERR_REFUSED || end->was_refused);
 		CHECK(a->value != SHMEMD_ERR_PEER || end->may_be_peer);
 		CHECK(a->value == SHMEMD_ERR_REFUSED || a->value == SHMEMD_ERR_PEER ||
 		      end->may_be_lost);
@@ -292,7 +292,7 @@ static bool model_is_needed(void *self, int pe)
 	return true;
 }
 
-enum report { REPORTED_FAULT = 1, REPORTED_DEAD = 2, REPORTED_GUILTY = 4 };
+enum report { REPORTED_FAULT = 1, REPORTED_DEAD = 2, REPORTED_REFUSED = 4 };
 
 /* What this end has noticed of its channel and not reported yet. */
 static bool notice(int pe, int peer, uint32_t k, shmemhi_switch_event_t *event,
@@ -303,8 +303,8 @@ static bool notice(int pe, int peer, uint32_t k, shmemhi_switch_event_t *event,
 	const endpoint_t *ep;
 
 	event->path = path;
-	if (end->status_due && !(end->reported[0] & REPORTED_GUILTY)) {
-		end->reported[0] |= REPORTED_GUILTY;
+	if (end->status_due && !(end->reported[0] & REPORTED_REFUSED)) {
+		end->reported[0] |= REPORTED_REFUSED;
 		event->kind = SHMEMHI_EV_REFUSED;
 		event->value = (uint64_t)end->status_due;
 		return true;

@@ -29,7 +29,7 @@ typedef struct endpoint {
 	uint32_t first;                      /* request number 0 of this path */
 	uint32_t rung, sent, acked, visible; /* as requester; visible: CQEs in memory */
 	uint32_t executed, placed;           /* as responder; placed: data in memory */
-	int is_guilty;                       /* its request was refused */
+	int was_refused;                     /* its request was refused */
 } endpoint_t;
 
 typedef struct end {
@@ -135,7 +135,7 @@ static int execute_one(int e, int i)
 	if (from->state != RTS || is_down[path_of(&ends[e], i)])
 		return 0;
 	ep->state = from->state = ERR; /* the refusal arrives */
-	from->is_guilty = 1;
+	from->was_refused = 1;
 	requester->n_refused++;
 	CHECK(requester->n_refused == 1);
 	is_faulted[path_of(&ends[e], i)] = 1;
@@ -253,7 +253,7 @@ static void fence_step(int e, const shmemhi_switch_action_t *a)
 		ep->state = ERR;
 	if (a->kind == SHMEMHI_ACT_DRAIN)
 		ep->visible = ep->acked;
-	if (a->kind == SHMEMHI_ACT_DRAIN && ep->is_guilty)
+	if (a->kind == SHMEMHI_ACT_DRAIN && ep->was_refused)
 		event(e, SHMEMHI_EV_REFUSED, a->path, SHMEMD_ERR_REFUSED);
 	if (a->kind == SHMEMHI_ACT_FLUSH)
 		for (int i = 0; i < end->n_eps; i++)
@@ -374,7 +374,7 @@ static int detect_one(int e)
 		event(e, SHMEMHI_EV_DEAD, path, 0);
 	else if (!has_endpoint(end))
 		return 0;
-	else if (end->eps[i].is_guilty && !end->machine.status && draw(2))
+	else if (end->eps[i].was_refused && !end->machine.status && draw(2))
 		event(e, SHMEMHI_EV_REFUSED, path, SHMEMD_ERR_REFUSED);
 	else if ((is_down[path] && detectors[path] >> e & 1) || end->eps[i].state == ERR)
 		event(e, SHMEMHI_EV_FAULT, path, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Agents (fault/core.h) with several channels to each other and to themselves, over the model of
- * fault_agents.h: random faults at any action, delayed and repeated messages, ports that cannot be
- * used, PEs that stop or die. A path is left only after one of the injected faults of that path;
+/* Agents (fault/machines.h) with several channels to each other and to themselves, over the model
+ * of fault_agents.h: random faults at any action, delayed and repeated messages, ports that cannot
+ * be used, PEs that stop or die. A path is left only after one of the injected faults of that path;
  * orders are given one at a time, and each is right; in the end every channel runs again at both
  * ends, or has ended for a reason that was injected.
  *
@@ -35,10 +35,10 @@ static void refuse(int a, int b, uint32_t k)
 {
 	end_t *end = end_of(a, b, k);
 
-	if (end->is_guilty || end->status || end->used != path_in_use(a, b, k) ||
+	if (end->was_refused || end->status || end->used != path_in_use(a, b, k) ||
 	    endpoint_of(end, end->used)->state != RTS)
 		return; /* the device has posted nothing there */
-	end->is_guilty = 1;
+	end->was_refused = 1;
 	if (draw(2))
 		end->status_due = SHMEMD_ERR_REFUSED;
 	fail_link(a, b, k);

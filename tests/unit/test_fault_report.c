@@ -103,6 +103,18 @@ static void no_path(void **state)
 			    "returns 2 (SHMEMD_ERR_PEER)"));
 }
 
+/* The NIC of PE 1 is dead: what it executed of PE 0's requests is not known. */
+static void dead_adapter(void **state)
+{
+	(void)state;
+	fault_pes[1].event = (shmemhi_switch_event_t){SHMEMHI_EV_DEAD, 0, 0};
+	fault_pes[1].cause = (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_DEVICE, 0, 0};
+	settle();
+	assert_int_equal(info_of(0, 0).state, SHMEMH_FAULT_ENDED);
+	assert_int_equal(info_of(0, 0).status, SHMEMD_ERR_LOST);
+	assert_true(log_has("quiet returns 13 (SHMEMD_ERR_LOST)"));
+}
+
 static void arguments(void **state)
 {
 	static const int bad[][2] = {{-1, 0}, {N_PES, 0}, {1, -1}, {1, N_CHANNELS}};
@@ -134,7 +146,7 @@ static void lines(void **state)
 	assert_true(log_has("PE 0/2"));
 	assert_true(log_has("path lost: mlx5_0:1 QP 0x0 (10.0.0.0) -> mlx5_0:1 QP 0x100 "
 			    "(10.0.0.1): the port is down: 3 channels to PE 1: held until another "
-			    "path is there, for up to SHMEMH_FT_GIVEUP=30s; nothing is lost"));
+			    "path is there, for up to SHMEMH_FT_GIVEUP=30s"));
 	assert_true(log_has("path again: mlx5_1:1 QP 0x1 (10.0.1.0) -> mlx5_1:1 QP 0x101 "
 			    "(10.0.1.1): 3 channels to PE 1: goes on after "));
 	assert_true(log_has(" on a stand-by"));
@@ -145,8 +157,8 @@ static void lines(void **state)
 	assert_int_equal(log_count("path again"), 2);
 }
 
-/* Requests of an order whose change is reported late (fault/core.c: a channel that ends): the table
- * has them before, since it is refreshed meanwhile, and the line tells them nevertheless. */
+/* Requests of an order whose change is reported late (fault/machines.c: a channel that ends): the
+ * table has them before, since it is refreshed meanwhile, and the line tells them nevertheless. */
 static void counts_of_a_late_line(void **state)
 {
 	shmemhi_fault_agent_t *agent = fault_pes[0].job.fault;
@@ -234,9 +246,9 @@ static void rows_are_whole(void **state)
 	assert_int_equal(shmemhi_fault_row_copy(&table->rows[N_CHANNELS], &row), 0);
 	assert_string_equal(row.port, "mlx5_0:1");
 	assert_int_equal(row.posted, 1000);
-	table->rows[N_CHANNELS].turn++;
+	table->rows[N_CHANNELS].seq++;
 	assert_int_equal(shmemhi_fault_row_copy(&table->rows[N_CHANNELS], &row), -1);
-	table->rows[N_CHANNELS].turn++;
+	table->rows[N_CHANNELS].seq++;
 }
 
 /* All PEs do the same. */
@@ -312,6 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(states, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_path, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(dead_adapter, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(arguments, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lines, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(counts_of_a_late_line, set_up, tear_down),

@@ -30,8 +30,8 @@ static void kill_adapter(int e, uint32_t path)
 
 	ep->state = DEAD;
 	ep->acked = ep->visible; /* nothing reaches memory any more, */
-	if (ep->is_guilty && !end->machine.status)
-		end->n_refused = ep->is_guilty = 0; /* the CQE of a refusal included */
+	if (ep->was_refused && !end->machine.status)
+		end->n_refused = ep->was_refused = 0; /* the CQE of a refusal included */
 	is_faulted[path] = 1;
 	ends[1 - e].may_be_lost = 1;
 }

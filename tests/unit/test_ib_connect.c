@@ -366,14 +366,14 @@ static void names_in_several_collectives(void **state)
 			links[k * MANY_PES + pe].qpn = name_of(ME, pe, k);
 			links[k * MANY_PES + pe].psn = 1;
 		}
-	assert_int_equal(shmemhi_names_alloc(&job, &ib, &names), SHMEMH_OK);
-	assert_int_equal(shmemhi_names_exchange(&job, &ib, &names), SHMEMH_OK);
+	assert_int_equal(shmemhi_peer_infos_alloc(&job, &ib, &names), SHMEMH_OK);
+	assert_int_equal(shmemhi_peer_infos_exchange(&job, &ib, &names), SHMEMH_OK);
 	assert_int_equal(n_done, MANY_PES);
 	assert_in_range(n_calls, 3, 20);
 	for (size_t k = 0; k < MANY_CHANNELS; k++)
 		for (size_t pe = 0; pe < MANY_PES; pe++)
 			assert_int_equal(names.links[k * MANY_PES + pe].qpn, name_of(pe, ME, k));
-	shmemhi_names_free(&names);
+	shmemhi_peer_infos_free(&names);
 }
 
 static int pe_mismatch(shmemh_t *job)
@@ -447,7 +447,7 @@ static int pe_has_no_way(shmemh_t *job)
 	if (job->pe == 0)
 		job->ib->nic.gid.raw[15] ^= 0x80;
 	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_ERR_NIC);
-	PE_CHECK(has_text(job, "no way to the NIC of PE 0 (::ffff:"));
+	PE_CHECK(has_text(job, "no route to the NIC of PE 0 (::ffff:"));
 	return unplug(job);
 }
 

@@ -150,7 +150,7 @@ static int lie(void *state, const void *src, void *dst, size_t nbytes, char *err
 	if (nbytes != sizeof pe_nic || ((pe_boot_t *)state)->pe != 2)
 		return boot_allgather(state, src, dst, nbytes, errbuf, errbuf_nbytes);
 	memcpy(&pe_nic, src, sizeof pe_nic);
-	pe_nic.map++;
+	pe_nic.map_hash++;
 	return boot_allgather(state, &pe_nic, dst, nbytes, errbuf, errbuf_nbytes);
 }
 

@@ -360,9 +360,86 @@ static void failures_end_the_start(void **state)
 	run(&kind, pe_used);
 }
 
+/* --- what fail-over needs cannot be made ------------------------------------------------------ */
+
+static void ft_auto(shmemh_t *job)
+{
+	configure(job);
+	job->opt.ft = SHMEMHI_FT_AUTO;
+	job->log.level = SHMEMHI_WARN;
+}
+
+static void ft_exact(shmemh_t *job)
+{
+	configure(job);
+	job->opt.ft = SHMEMHI_FT_EXACT;
+}
+
+/* One PE asks for fail-over, on the others it is as the NICs permit. */
+static void ft_exact_on_one(shmemh_t *job)
+{
+	configure(job);
+	job->opt.ft = job->pe == 1 ? SHMEMHI_FT_EXACT : SHMEMHI_FT_AUTO;
+}
+
+/* The NICs are in use, and the policy says why fail-over is off. */
+static int pe_without_failover(shmemh_t *job)
+{
+	PE_CHECK(shmemhi_ib_open(job) == SHMEMH_OK && job->ib && !job->ib->standby);
+	for (int pe = 0; pe < job->n_pes; pe++)
+		PE_CHECK(shmemhi_ib_reaches(job, pe));
+	PE_CHECK(job->ib->bounce_keys[0] != 0 && job->ib->bounce_keys[1] == 0);
+	PE_CHECK((shmemhi_ib_ctx_flags(job) & SHMEMD_CTX_FT) == 0);
+	PE_CHECK(job->err.text[0] == '\0');
+	PE_CHECK(job->ft_policy == SHMEMH_FAULT_OFF);
+	PE_CHECK(strncmp(job->ft_why, "off: ", 5) == 0 && strstr(job->ft_why, "INIT2RTR"));
+	shmemhi_ib_close(job);
+	return 0;
+}
+
+/* The first INIT2RTR is that of a queue pair for flushes (ib/flush.c), on one PE. */
+static void failover_cannot_be_made(void **state)
+{
+	world_kind_t kind = nic_world(3, ft_auto);
+	char text[4096];
+	int kept, failed;
+
+	(void)state;
+	fail_command(INIT2RTR);
+	listen(&kept, text, sizeof text, 0);
+	failed = run_world(&kind, pe_without_failover);
+	listen(&kept, text, sizeof text, 1);
+	if (failed || !strstr(text, "PE 0") || !strstr(text, " WARN fail-over is off: ") ||
+	    strchr(text, '\n') != strrchr(text, '\n'))
+		fail_msg("%d PEs failed; expected one line, got: %s", failed, text);
+	fail_command(INIT2RTR);
+	stops(ft_exact, SHMEMH_ERR_NIC, "INIT2RTR");
+	fail_command(INIT2RTR);
+	stops(ft_exact_on_one, SHMEMH_ERR_NIC, "INIT2RTR");
+}
+
+/* Fail-over was decided on before the NICs turn out to be unusable. */
+static int pe_policy_is_off(shmemh_t *job)
+{
+	PE_CHECK(shmemhi_ib_open(job) == SHMEMH_OK && job->ib == NULL);
+	PE_CHECK(job->ft_policy == SHMEMH_FAULT_OFF && job->ft_why[0] == '\0');
+	return 0;
+}
+
+static void policy_without_nics(void **state)
+{
+	const world_kind_t kind = nic_world(2, ft_exact);
+
+	(void)state;
+	fail_command(CREATE_CQ); /* of a link */
+	run(&kind, pe_policy_is_off);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(failover_cannot_be_made),
+		cmocka_unit_test(policy_without_nics),
 		cmocka_unit_test(channels),
 		cmocka_unit_test(nics_are_opened_if_needed),
 		cmocka_unit_test(one_has_none),

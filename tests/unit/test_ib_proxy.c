@@ -263,6 +263,46 @@ static void thread_rings_and_ends(void **state)
 	shmemhi_proxy_close(&t.job, &t.ib); /* a second close has no effect */
 }
 
+#define N_ADDED 500
+
+static uint64_t added_producers[2][N_ADDED], added_doorbells[2][N_ADDED];
+static uint32_t added_records[2][N_ADDED][2];
+static shmemhi_link_t added_links[2][N_ADDED];
+
+static void *add_links(void *arg)
+{
+	const size_t thread = (size_t)(uintptr_t)arg;
+
+	for (size_t i = 0; i < N_ADDED; i++) {
+		added_links[thread][i] =
+			(shmemhi_link_t){.producer = &added_producers[thread][i],
+					 .records = (char *)added_records[thread][i],
+					 .host_doorbell = &added_doorbells[thread][i]};
+		if (shmemhi_proxy_add(&t.job, &t.ib, &added_links[thread][i]) != SHMEMH_OK)
+			return arg;
+	}
+	return NULL;
+}
+
+/* Two threads add links, and each makes room for them. */
+static void links_are_added_by_two_threads(void **state)
+{
+	pthread_t threads[2];
+	void *failed;
+
+	(void)state;
+	open_proxy();
+	for (uintptr_t i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, add_links, (void *)i), 0);
+	for (int i = 0; i < 2; i++) {
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	for (int i = 0; i < N_ADDED; i++)
+		added_producers[0][i] = added_producers[1][i] = 1;
+	assert_int_equal(step(), 2 * N_ADDED);
+}
+
 static void no_thread_where_a_scheduler_drives(void **state)
 {
 	(void)state;
@@ -285,6 +325,7 @@ int main(void)
 		TEST(no_links_for_the_proxy),
 		TEST(record_comes_first),
 		TEST(thread_rings_and_ends),
+		TEST(links_are_added_by_two_threads),
 		TEST(no_thread_where_a_scheduler_drives),
 	};
 

@@ -15,7 +15,8 @@
 #include "base/clock.h"
 #include "ib/standby.h"
 
-#define N_PES 4
+#define N_PES 20 /* more than SHMEMHI_RESOLVER_THREADS + 2 */
+#define N_PEERS (N_PES - 1)
 #define LONG_AGO 1
 
 static shmemh_t job;
@@ -23,7 +24,7 @@ static shmemhi_ib_t ib;
 static shmemhi_standby_t standby;
 static shmemhi_open_port_t nics[SHMEMHI_COLUMNS];
 static shmemhi_route_t routes[N_PES];
-static shmemhi_resolved_t resolved[SHMEMHI_COLUMNS * N_PES];
+static shmemhi_resolved_t resolved[SHMEMHI_COLUMNS * SHMEMHI_COLUMNS * N_PES];
 static shmemhi_endpoint_t ends[N_PES];
 static _Atomic int n_lookups;
 
@@ -44,15 +45,19 @@ static struct ibv_ah *neighbour(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	return &ah;
 }
 
-static sem_t answers; /* of slow_neighbour */
-static _Atomic int n_asked;
+static sem_t answers[N_PES]; /* of slow_neighbour */
+static _Atomic int n_asked, asked[8 * N_PES];
 
+/* The answer comes when the test says so. Byte 8 of the address is the number of the PE; if the
+ * last byte is not 0, the PE is not found. */
 static struct ibv_ah *slow_neighbour(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
-	n_asked++;
-	while (sem_wait(&answers) != 0)
+	const int pe = attr->grh.dgid.raw[8];
+
+	asked[n_asked++] = pe;
+	while (sem_wait(&answers[pe]) != 0)
 		;
-	return neighbour(pd, attr);
+	return attr->grh.dgid.raw[15] ? no_neighbour(pd, attr) : neighbour(pd, attr);
 }
 
 static int read_ah(struct mlx5dv_obj *obj, uint64_t type)
@@ -108,6 +113,8 @@ static int setup(void **state)
 		ends[pe].link = &ends[pe].own;
 		ends[pe].own.nic = &nics[0];
 		ends[pe].own.pe = pe;
+		ends[pe].peer.port.gid.raw[8] = (uint8_t)pe;
+		sem_init(&answers[pe], 0, 0);
 	}
 	return 0;
 }
@@ -222,10 +229,27 @@ static void ports_rest(void **state)
 	assert_true(path_fails(path++));
 	while (path < 100 && path_fails(path))
 		path++;
-	for (size_t i = 0; i < SHMEMHI_COLUMNS * N_PES; i++)
+	for (size_t i = 0; i < sizeof resolved / sizeof resolved[0]; i++)
 		resolved[i].at = LONG_AGO;
 	assert_true(path_fails(path++));
 	assert_true(path < 100);
+}
+
+/* As before, but the peer changes its port as well, on the paths on which that is its turn: each
+ * pair of ports is looked up once, although the peer's port is another one each time. */
+static void ports_rest_when_both_change(void **state)
+{
+	shmemhi_offer_bytes_t *offer = &routes[1].offer;
+	uint32_t path = 1;
+
+	(void)state;
+	ib.lib.create_ah = no_neighbour;
+	for (; path < 100 && path_fails(path); path++)
+		if (path & 1 && path > 1)
+			offer->port.gid.raw[15] = offer->column ^= 1;
+	assert_int_equal(n_lookups, 4);
+	assert_in_range(path, 6, 12);
+	assert_false(path_fails(path));
 }
 
 /* Two look-ups of the same ports fail, and another channel has got two answers from the second. The
@@ -257,8 +281,22 @@ static int wait_for(int pe)
 	return found;
 }
 
-/* One answer, once the resolver is told to end. The resolver's thread is in a look-up, so its lock
- * exists until the answer. */
+static void ask_for(int first, int last)
+{
+	shmemhi_address_t address;
+
+	for (int pe = first; pe <= last; pe++)
+		assert_int_equal(shmemhi_resolve(&standby, &ends[pe], &address), 0);
+}
+
+static void wait_until_asked(int n)
+{
+	while (n_asked < n)
+		usleep(1000);
+}
+
+/* All answers, once the resolver is told to end. Its threads are in look-ups, so its lock exists
+ * until the last answer. */
 static void *answer_at_the_end(void *arg)
 {
 	int is_ending = 0;
@@ -268,45 +306,119 @@ static void *answer_at_the_end(void *arg)
 		is_ending = standby.resolver.is_ending;
 		pthread_mutex_unlock(&standby.resolver.lock);
 	}
-	sem_post(&answers);
+	for (int pe = 1; pe < N_PES; pe++)
+		sem_post(&answers[pe]);
 	return arg;
+}
+
+static void stop_and_answer(void)
+{
+	pthread_t helper;
+
+	assert_int_equal(pthread_create(&helper, NULL, answer_at_the_end, NULL), 0);
+	shmemhi_resolver_stop(&standby);
+	pthread_join(helper, NULL);
 }
 
 /* Look-ups that block, of several PEs: the agent's thread waits for none. */
 static void look_ups_that_block(void **state)
 {
 	shmemhi_address_t address;
-	pthread_t helper;
 
 	(void)state;
-	sem_init(&answers, 0, 0);
 	ib.lib.create_ah = slow_neighbour;
 	assert_int_equal(shmemhi_resolver_start(&standby), SHMEMH_OK);
 	for (int i = 0; i < 3; i++)
-		for (int pe = 1; pe < N_PES; pe++)
-			assert_int_equal(shmemhi_resolve(&standby, &ends[pe], &address), 0);
-	sem_post(&answers);
+		ask_for(1, 8);
+	sem_post(&answers[1]);
 	assert_int_equal(wait_for(1), 1);
 	assert_int_equal(shmemhi_resolve(&standby, &ends[2], &address), 0);
 	/* The peer has another port by the time that the answer for the first one comes. */
-	ends[2].peer.port.gid.raw[15] = 1;
-	for (int i = 0; i < 3; i++)
-		sem_post(&answers);
+	ends[2].peer.port.gid.raw[9] = 1;
+	sem_post(&answers[2]);
+	sem_post(&answers[2]);
+	sem_post(&answers[3]);
 	assert_int_equal(wait_for(2), 1);
 	assert_int_equal(wait_for(3), 1);
 	assert_int_equal(n_lookups, 4);
-	/* The end waits for the look-up under way, not for what is in the queue. */
-	for (int pe = 1; pe < N_PES; pe++) {
-		ends[pe].peer.port.gid.raw[15] = 2;
-		assert_int_equal(shmemhi_resolve(&standby, &ends[pe], &address), 0);
+	stop_and_answer();
+}
+
+/* The end waits for the look-ups under way, not for what is in the queue. */
+static void end_while_look_ups_block(void **state)
+{
+	(void)state;
+	ib.lib.create_ah = slow_neighbour;
+	assert_int_equal(shmemhi_resolver_start(&standby), SHMEMH_OK);
+	ask_for(1, N_PEERS);
+	wait_until_asked(SHMEMHI_RESOLVER_THREADS);
+	stop_and_answer();
+	assert_int_equal(n_lookups, SHMEMHI_RESOLVER_THREADS);
+	assert_int_equal(n_asked, SHMEMHI_RESOLVER_THREADS);
+}
+
+/* PEs that do not answer are asked for before one that does. It does not wait for them. */
+static void one_behind_many(void **state)
+{
+	const int last = SHMEMHI_RESOLVER_THREADS;
+
+	(void)state;
+	ib.lib.create_ah = slow_neighbour;
+	assert_int_equal(shmemhi_resolver_start(&standby), SHMEMH_OK);
+	ask_for(1, last - 1);
+	sem_post(&answers[last]);
+	assert_int_equal(wait_for(last), 1);
+	assert_int_equal(n_lookups, 1);
+	stop_and_answer();
+}
+
+/* All threads are busy. PEs that were not found before wait behind one that is asked for the first
+ * time, in the order in which they were asked for. */
+static void failures_wait_behind_others(void **state)
+{
+	const int last = N_PEERS, busy = SHMEMHI_RESOLVER_THREADS, behind = N_PEERS - 2;
+
+	(void)state;
+	ib.lib.create_ah = slow_neighbour;
+	assert_int_equal(shmemhi_resolver_start(&standby), SHMEMH_OK);
+	for (int pe = behind; pe < last; pe++) {
+		ends[pe].peer.port.gid.raw[15] = 1;
+		sem_post(&answers[pe]);
+		assert_int_equal(wait_for(pe), -1);
+		resolved[pe].at = LONG_AGO;
 	}
-	while (n_asked < 5)
+	n_asked = 0;
+	ask_for(1, busy);
+	wait_until_asked(busy);
+	ask_for(behind, last);
+	for (int i = 0; i < N_PES - 1 - busy; i++) {
+		sem_post(&answers[1 + i]);
+		wait_until_asked(busy + i + 1);
+	}
+	assert_int_equal(asked[busy], last);
+	assert_int_equal(asked[busy + 1], behind);
+	assert_int_equal(asked[busy + 2], behind + 1);
+	stop_and_answer();
+}
+
+/* Channel 1 of a PE waits for a look-up; channel 0 asks whether PREPARE must wait, which must not
+ * read what the thread of the resolver writes. (Thread sanitizer shows it.) */
+static void question_during_a_look_up(void **state)
+{
+	(void)state;
+	ib.lib.create_ah = slow_neighbour;
+	routes[1].n_unresolved = 2;
+	routes[1].unresolved_at = UINT64_MAX;
+	ends[1].peer.port.gid.raw[15] = 1;
+	assert_int_equal(shmemhi_resolver_start(&standby), SHMEMH_OK);
+	ask_for(1, 1);
+	wait_until_asked(1);
+	sem_post(&answers[1]);
+	while (n_lookups == 0)
 		usleep(1000);
-	assert_int_equal(pthread_create(&helper, NULL, answer_at_the_end, NULL), 0);
+	usleep(1000); /* for the thread to write the answer, without a lock */
+	assert_false(shmemhi_resolve_must_wait(&standby, &routes[1]));
 	shmemhi_resolver_stop(&standby);
-	pthread_join(helper, NULL);
-	assert_int_equal(n_lookups, 5);
-	sem_destroy(&answers);
 }
 
 int main(void)
@@ -315,8 +427,13 @@ int main(void)
 		cmocka_unit_test_setup(addresses_are_kept, setup),
 		cmocka_unit_test_setup(global_headers, setup),
 		cmocka_unit_test_setup(ports_rest, setup),
+		cmocka_unit_test_setup(ports_rest_when_both_change, setup),
 		cmocka_unit_test_setup(counts_of_another_look_up, setup),
 		cmocka_unit_test_setup(look_ups_that_block, setup),
+		cmocka_unit_test_setup(end_while_look_ups_block, setup),
+		cmocka_unit_test_setup(one_behind_many, setup),
+		cmocka_unit_test_setup(failures_wait_behind_others, setup),
+		cmocka_unit_test_setup(question_during_a_look_up, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

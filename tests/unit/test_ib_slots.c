@@ -82,11 +82,76 @@ static void queue_that_cannot_be_read(void **state)
 	ib.has_gpu_queues = 0;
 }
 
+/* ---- memory ---- */
+
+static int n_allocated, n_freed, n_before_failure;
+
+static shmemhi_cu_result_t enter(shmemhi_cu_context_t context)
+{
+	(void)context;
+	return 0;
+}
+
+static shmemhi_cu_result_t leave(shmemhi_cu_context_t *context)
+{
+	(void)context;
+	return 0;
+}
+
+static shmemhi_cu_result_t alloc_some(void **ptr, size_t nbytes, unsigned flags)
+{
+	(void)flags;
+	if (n_before_failure-- == 0)
+		return 2;
+	*ptr = malloc(nbytes);
+	n_allocated++;
+	return *ptr ? 0 : 2;
+}
+
+static shmemhi_cu_result_t release(void *ptr)
+{
+	free(ptr);
+	n_freed++;
+	return 0;
+}
+
+/* There is memory for queues, but none for the words of the CPU doorbell proxy. What was allocated
+ * is released: the agent tries again and again. */
+static void block_that_is_half_made(void **state)
+{
+	shmemhi_cuctx_t cuctx = {.cuda = {.ctx_push_current = enter,
+					  .ctx_pop_current = leave,
+					  .get_error_name = name_of_error,
+					  .mem_host_alloc = alloc_some,
+					  .mem_free_host = release}};
+	shmemhi_queue_mem_t queue_mem = {0};
+	shmemhi_link_t first = {0}; /* without a doorbell: the proxy rings */
+
+	(void)state;
+	mem.cuctx = &cuctx;
+	ib.depth = SHMEMD_MIN_DEPTH;
+	ib.queue_mem = &queue_mem;
+	ib.links = &first;
+	for (int i = 1; i <= 3; i++) {
+		n_before_failure = 1;
+		standby.err.text[0] = '\0';
+		assert_null(shmemhi_slot_take(&standby, 0));
+		assert_string_not_equal(standby.err.text, "");
+		assert_null(standby.blocks);
+		assert_int_equal(n_allocated, i);
+		assert_int_equal(n_freed, i);
+	}
+	mem.cuctx = NULL;
+	ib.queue_mem = NULL;
+	ib.links = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slot_of_a_busy_channel),
 		cmocka_unit_test(queue_that_cannot_be_read),
+		cmocka_unit_test(block_that_is_half_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -370,8 +370,8 @@ static void no_memory_for_queues(void **state)
 	assert_null(shmemhi_slot_take(&standby, 0));
 	assert_string_equal(job.err.text, "");
 	assert_string_not_equal(standby.err.text, "");
+	assert_null(standby.blocks);
 	job.mem = NULL;
-	free(standby.blocks);
 }
 
 /* Slots are looked at regularly, also if nobody needs one (test_ib_slots). */

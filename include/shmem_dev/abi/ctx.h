@@ -45,7 +45,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
 
 SHMEMD_STATIC_ASSERT(SHMEMD_N_STATUSES <= 16, "a flag of a sync has 4 bits for a status");
 
-/* Abort word of a team, in host-pinned memory, written once by a thread of the host:
+/* Abort word of a team, in host-pinned memory, stored by threads of the host:
  * 0, or cause << 32 | (team pe + 1). A wait for any PE of the team ends when it is not 0; a wait
  * for one PE ends when the word of that PE in `causes` is not 0. */
 #define SHMEMD_ABORT_WORD(pe, cause) ((uint64_t)(cause) << 32 | (uint32_t)((pe) + 1))

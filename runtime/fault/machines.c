@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-#include "fault/core.h"
+#include "fault/machines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +95,8 @@ static void on_fault(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_
 	}
 	/* What is reported later may say why the first report came. */
 	if (c->cause.kind != SHMEMH_FAULT_BY_NONE && event.path == c->cause_path &&
-	    !c->is_found_at_peer && shmemhi_cause_says_more(cause.kind) &&
-	    !shmemhi_cause_says_more(c->cause.kind)) {
+	    !c->is_found_at_peer && shmemhi_cause_is_root(cause.kind) &&
+	    !shmemhi_cause_is_root(c->cause.kind)) {
 		c->cause = cause;
 		c->is_changed = 1;
 	}
@@ -376,7 +376,7 @@ static void report(shmemhi_fault_core_t *core, uint32_t index)
 
 	/* Of a channel that ends, the end is told, and not that it has left its path. */
 	if (!c->is_changed ||
-	    (c->machine.phase == SHMEMHI_CLOSED && c->machine.is_pending && !c->is_over))
+	    (c->machine.phase == SHMEMHI_CLOSED && c->machine.is_pending && !c->is_unanswered))
 		return;
 	c->is_changed = 0;
 	if (core->config.changed)

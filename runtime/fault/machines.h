@@ -2,18 +2,18 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The part of the agent that drives the state machines. It has no thread, lock, clock or socket of
  * its own. */
-#ifndef SHMEMHI_FAULT_CORE_H
-#define SHMEMHI_FAULT_CORE_H
+#ifndef SHMEMHI_FAULT_MACHINES_H
+#define SHMEMHI_FAULT_MACHINES_H
 
 #include <stdatomic.h>
 #include "base/err.h"
 #include "fault/agent.h"
 #include "fault/net.h"
 
-/* Actions of a channel that are not done, but for those that go on beside them. While the first one
- * is not done, few can follow it: FENCE, STOP and END of a fault, FENCED and PREPARE after the
- * adapter died, FENCED for the next path, which the peer gives up too, ENDED, STOP, END. The peer
- * goes no further, because it waits for FENCED. */
+/* Room for the queued actions of a channel, without PREPARE and the order, which are under way
+ * beside them. It is enough: while the first action is not done, a fault adds FENCE, STOP and END;
+ * the death of the adapter FENCED and PREPARE; a peer that gives up the next path FENCED; the end
+ * ENDED, STOP, FLUSH and END. The peer causes no more, because it waits for FENCED. */
 #define SHMEMHI_FAULT_TODO 16
 
 /* A channel. All zero: path 0, nothing ever happened. */
@@ -34,10 +34,11 @@ typedef struct shmemhi_fault_channel {
 	/* Steps of the latest outage, as in shmemh_fault_info_t; is_out: it lasts. */
 	uint64_t detected_at, fenced_at, opened_at, resumed_at;
 	uint64_t outage_ns; /* of the latest fault, once it is over */
-	uint8_t has_no_path, is_out, has_lost;
+	uint8_t has_no_path, is_out;
+	uint8_t has_left;            /* a path, before the latest one */
 	uint8_t has_failed_silently; /* a path since pathless_since */
 	uint8_t is_found_at_peer;    /* the peer found it */
-	uint8_t is_over;             /* it has ended although the device carries out no order */
+	uint8_t is_unanswered;       /* it has ended, and the device does not carry out the order */
 	shmemhi_fault_cause_t cause;
 	uint32_t cause_path; /* path that it ended */
 	uint32_t left_for;   /* kind of the cause for which the latest path was left */

@@ -6,25 +6,25 @@
 
 #define GATHER_NBYTES ((size_t)1 << 20) /* of one collective, unless one PE sends more */
 
-void shmemhi_names_free(shmemhi_peer_infos_t *names)
+void shmemhi_peer_infos_free(shmemhi_peer_infos_t *infos)
 {
-	free(names->ports);
-	free(names->links);
-	free(names->mine);
-	free(names->all);
+	free(infos->ports);
+	free(infos->links);
+	free(infos->mine);
+	free(infos->all);
 }
 
-int shmemhi_names_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *names)
+int shmemhi_peer_infos_alloc(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *infos)
 {
 	size_t n_pes = (size_t)job->n_pes, n_channels = (size_t)ib->n_channels;
-	size_t fit = GATHER_NBYTES / (n_pes * n_channels * sizeof *names->all);
+	size_t fit = GATHER_NBYTES / (n_pes * n_channels * sizeof *infos->all);
 
-	names->block = fit < 1 ? 1 : fit > n_pes ? n_pes : fit;
-	names->ports = calloc(n_pes, sizeof *names->ports);
-	names->links = calloc(n_pes * n_channels, sizeof *names->links);
-	names->mine = calloc(names->block * n_channels, sizeof *names->mine);
-	names->all = calloc(n_pes * names->block * n_channels, sizeof *names->all);
-	if (names->ports && names->links && names->mine && names->all)
+	infos->block = fit < 1 ? 1 : fit > n_pes ? n_pes : fit;
+	infos->ports = calloc(n_pes, sizeof *infos->ports);
+	infos->links = calloc(n_pes * n_channels, sizeof *infos->links);
+	infos->mine = calloc(infos->block * n_channels, sizeof *infos->mine);
+	infos->all = calloc(n_pes * infos->block * n_channels, sizeof *infos->all);
+	if (infos->ports && infos->links && infos->mine && infos->all)
 		return SHMEMH_OK;
 	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
 }
@@ -48,13 +48,13 @@ static int check_ports(shmemh_t *job, const shmemhi_port_info_t *ports)
 	return SHMEMH_OK;
 }
 
-/* Every PE needs only the names meant for it, but the collective gathers all data on all PEs. So
- * exchange in blocks of PEs: each PE keeps the names that are meant for it. */
-static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *names,
+/* Every PE needs only the numbers of links to itself, but the collective gathers all data on all
+ * PEs. So exchange in blocks of PEs: each PE keeps the numbers of links to itself. */
+static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *infos,
 			  size_t first)
 {
 	size_t n_pes = (size_t)job->n_pes, n_channels = (size_t)ib->n_channels;
-	size_t n = n_pes - first < names->block ? n_pes - first : names->block;
+	size_t n = n_pes - first < infos->block ? n_pes - first : infos->block;
 	size_t me = (size_t)job->pe - first; /* larger than the block: this PE is not in it */
 	int status;
 
@@ -62,25 +62,25 @@ static int exchange_block(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_in
 		const shmemhi_link_t *link =
 			shmemhi_link(ib, job, (int)(i % n_channels), (int)(first + i / n_channels));
 
-		names->mine[i] = (shmemhi_qp_info_t){link->qpn, link->psn};
+		infos->mine[i] = (shmemhi_qp_info_t){link->qpn, link->psn};
 	}
-	status = shmemhi_allgather(job, names->mine, names->all,
-				   n * n_channels * sizeof *names->mine);
+	status = shmemhi_allgather(job, infos->mine, infos->all,
+				   n * n_channels * sizeof *infos->mine);
 	for (size_t pe = 0; status == SHMEMH_OK && me < n && pe < n_pes; pe++)
 		for (size_t k = 0; k < n_channels; k++)
-			names->links[k * n_pes + pe] = names->all[(pe * n + me) * n_channels + k];
+			infos->links[k * n_pes + pe] = infos->all[(pe * n + me) * n_channels + k];
 	return status;
 }
 
-int shmemhi_names_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *names)
+int shmemhi_peer_infos_exchange(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_peer_infos_t *infos)
 {
 	shmemhi_port_info_t mine = shmemhi_port_info_of(&ib->nic, ib->n_channels);
-	int status = shmemhi_allgather(job, &mine, names->ports, sizeof mine);
+	int status = shmemhi_allgather(job, &mine, infos->ports, sizeof mine);
 
 	if (status == SHMEMH_OK)
-		status = check_ports(job, names->ports);
+		status = check_ports(job, infos->ports);
 	for (size_t first = 0; status == SHMEMH_OK && first < (size_t)job->n_pes;
-	     first += names->block)
-		status = exchange_block(job, ib, names, first);
+	     first += infos->block)
+		status = exchange_block(job, ib, infos, first);
 	return status;
 }
