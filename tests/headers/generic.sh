@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-# generic.sh stage: calls by generic.h compile in C, C++ and CUDA, plainly and in a check build; with
-# CUDA also for __half and __nv_bfloat16. A call on elements of another type is refused, and the
-# compiler's error has the type, and in C++ and CUDA the operation. forms.sh compiles the calls that
-# these names stand for in the other forms of the NIC path.
+# generic.sh stage: calls by generic.h compile in C, C++ and CUDA, plainly and in a check build;
+# with CUDA also for __half and __nv_bfloat16. A call on elements of another type is refused, and
+# the compiler's error has the type, and in C++ and CUDA the operation. forms.sh compiles the calls
+# that these names stand for in the other forms of the NIC path.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)

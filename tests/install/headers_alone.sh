@@ -4,8 +4,9 @@
 # headers_alone.sh stage c|cxx|cuda: each installed header compiles alone, and twice in one unit,
 # with every available compiler of that language and the warnings that users turn on; plain and with
 # SHMEMD_CHECK. So does a user's kernel, for what macros expand to. A header for one language only
-# is skipped for the others, and cpu_checks.h, which is a part of cpu.h. nvcc takes more than a second
-# for each unit, so it compiles the headers that users include, and one of each kind of typed/.
+# is skipped for the others, and cpu_checks.h, which is a part of cpu.h. nvcc takes more than a
+# second for each unit, so it compiles the headers that users include, and one of each kind of
+# typed/.
 set -eu
 include=$1/include language=$2
 strict='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsyntax-only'
