@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/descriptors.h"
+#include "base/file_limit.h"
 
 #define N_TRIES 1000 /* of a copy, while the writer is at it */
 
@@ -14,9 +15,15 @@ int shmemhi_fault_table_open(shmemhi_fault_table_t *table, int pe, int n_pes, ui
 			     shmemhi_err_t *err)
 {
 	void *memory = MAP_FAILED;
+	uint64_t limit;
 
 	memset(table, 0, sizeof *table);
 	table->nbytes = sizeof *table->head + (size_t)n_pes * n_channels * sizeof *table->rows;
+	if (shmemhi_exceeds_file_limit(table->nbytes, &limit))
+		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM,
+				    "fail-over: no table of %zu bytes for states of paths: the "
+				    "limit of this process for files is %llu: raise ulimit -f",
+				    table->nbytes, (unsigned long long)limit);
 	/* Pages that nothing was written to take no memory. */
 	table->fd = memfd_create(SHMEMHI_FAULT_TABLE_NAME, MFD_CLOEXEC);
 	if (table->fd >= 0 && ftruncate(table->fd, (off_t)table->nbytes) == 0)

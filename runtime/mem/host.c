@@ -6,10 +6,10 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/descriptors.h"
+#include "base/file_limit.h"
 #include "mem/state.h"
 
 #define DEFAULT_MAX ((uint64_t)4 << 30)
@@ -69,29 +69,18 @@ static void unreserve(shmemhi_mem_t *mem, shmemhi_range_t *range)
 	*range = (shmemhi_range_t){0};
 }
 
-/* A file beyond RLIMIT_FSIZE would raise SIGXFSZ, which ends the process. */
-static int check_file_limit(uint64_t nbytes, shmemhi_err_t *err)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-	    nbytes <= limit.rlim_cur)
-		return SHMEMH_OK;
-	return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY,
-			    "heap: growth needs a file of %llu bytes in memory, and the limit of "
-			    "this process for files is %llu: raise ulimit -f",
-			    (unsigned long long)nbytes, (unsigned long long)limit.rlim_cur);
-}
-
 static int create(shmemhi_mem_t *mem, uint64_t nbytes, shmemhi_extent_t *extent, shmemhi_err_t *err)
 {
-	int status = check_file_limit(nbytes, err);
+	uint64_t limit;
 	int fd;
 
 	(void)mem;
 	*extent = SHMEMHI_EXTENT_NONE;
-	if (status != SHMEMH_OK)
-		return status;
+	if (shmemhi_exceeds_file_limit(nbytes, &limit))
+		return shmemhi_fail(err, SHMEMH_ERR_NO_MEMORY,
+				    "heap: growth needs a file of %llu bytes in memory, and the "
+				    "limit of this process for files is %llu: raise ulimit -f",
+				    (unsigned long long)nbytes, (unsigned long long)limit);
 	fd = memfd_create("shmem_heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "heap: memfd_create failed: %s%s",

@@ -4,6 +4,8 @@
  * --watch reads. Two agents over TCP, in one process. */
 #include "fault_job.h"
 #include <shmem_host/shmem_host.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include "fault/policy.h"
 #include "stderr_log.h"
 
@@ -319,9 +321,33 @@ static void watch(void **state)
 	assert_non_null(strstr(text, "the port is down (at the peer)\n"));
 }
 
+/* A table beyond ulimit -f is a line; SIGXFSZ would end the process. */
+static void table_beyond_the_limit(void **state)
+{
+	const struct rlimit low = {4096, 4096};
+	shmemhi_fault_table_t table;
+	shmemhi_err_t err = {""};
+	int wait_status = 0;
+	pid_t pid;
+
+	(void)state;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		if (setrlimit(RLIMIT_FSIZE, &low) != 0)
+			_exit(1);
+		if (shmemhi_fault_table_open(&table, 0, 64, 64, &err) != SHMEMH_ERR_SYSTEM)
+			_exit(2);
+		_exit(strstr(err.text, "raise ulimit -f") ? 0 : 3);
+	}
+	assert_int_equal(waitpid(pid, &wait_status, 0), pid);
+	assert_int_equal(wait_status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(table_beyond_the_limit),
 		cmocka_unit_test_setup_teardown(states, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_path, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(dead_adapter, set_up, tear_down),
