@@ -244,12 +244,10 @@ SHMEMD_FN int shmemdi_barrier(const shmemd_ctx_t *ctx, shmemdi_call_t call, shme
  * would return before the other PEs have arrived. */
 SHMEMD_FN int shmemdi_check_all(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 {
-#ifdef SHMEMD_CHECK
 	int status = shmemdi_check_ctx(ctx, call);
 
 	if (status != SHMEMD_OK)
 		return status;
-#endif
 	if (ctx->flags & SHMEMD_CTX_WORLD)
 		return SHMEMD_OK;
 	return shmemdi_record(ctx->self, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)ctx->n_pes,

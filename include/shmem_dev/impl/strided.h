@@ -130,15 +130,17 @@ SHMEMD_FN void shmemdi_iput(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t 
 {
 	shmemdi_elems_t e = {nelems, op.nbytes, dst_stride, src_stride};
 
-	(void)shmemdi_strided(ctx->self, ctx->channel, op, e, 0);
+	if (shmemdi_check_ctx(ctx, op.call) == SHMEMD_OK)
+		(void)shmemdi_strided(ctx->self, ctx->channel, op, e, 0);
 }
 
 SHMEMD_FN int shmemdi_iget(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t dst_stride,
 			   ptrdiff_t src_stride, size_t nelems)
 {
 	shmemdi_elems_t e = {nelems, op.nbytes, src_stride, dst_stride};
+	int status = shmemdi_check_ctx(ctx, op.call);
 
-	return shmemdi_strided(ctx->self, ctx->channel, op, e, 1);
+	return status ? status : shmemdi_strided(ctx->self, ctx->channel, op, e, 1);
 }
 
 #endif

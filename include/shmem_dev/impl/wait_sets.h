@@ -191,16 +191,19 @@ SHMEMD_FN int shmemdi_wait_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shm
 			       shmemdi_limit_t limit)
 {
 	shmemdi_found_t f = {0, 0, 0};
+	int status = shmemdi_check_ctx(ctx, call);
 
-	return shmemdi_set_wait(ctx->self, call, s, SHMEMDI_SET_ALL, limit, &f);
+	return status ? status : shmemdi_set_wait(ctx->self, call, s, SHMEMDI_SET_ALL, limit, &f);
 }
 
 SHMEMD_FN int shmemdi_wait_any(const shmemd_ctx_t *ctx, shmemdi_call_t call, size_t *index,
 			       shmemdi_set_t s, shmemdi_limit_t limit)
 {
 	shmemdi_found_t f = {0, shmemdi_set_start(&s), 0};
-	int status = shmemdi_set_wait(ctx->self, call, s, SHMEMDI_SET_ANY, limit, &f);
+	int status = shmemdi_check_ctx(ctx, call);
 
+	if (status == SHMEMD_OK)
+		status = shmemdi_set_wait(ctx->self, call, s, SHMEMDI_SET_ANY, limit, &f);
 	*index = f.count ? f.index : SHMEMDI_NO_INDEX;
 	return status;
 }
@@ -209,8 +212,10 @@ SHMEMD_FN int shmemdi_wait_some(const shmemd_ctx_t *ctx, shmemdi_call_t call, si
 				shmemdi_set_t s, size_t *indices, shmemdi_limit_t limit)
 {
 	shmemdi_found_t f = {0, 0, indices};
-	int status = shmemdi_set_wait(ctx->self, call, s, SHMEMDI_SET_SOME, limit, &f);
+	int status = shmemdi_check_ctx(ctx, call);
 
+	if (status == SHMEMD_OK)
+		status = shmemdi_set_wait(ctx->self, call, s, SHMEMDI_SET_SOME, limit, &f);
 	*count = f.count;
 	return status;
 }
@@ -230,7 +235,8 @@ SHMEMD_FN int shmemdi_test_all(const shmemd_ctx_t *ctx, shmemdi_call_t call, shm
 {
 	shmemdi_found_t f = {0, 0, 0};
 
-	shmemdi_set_test(ctx->self, call, s, SHMEMDI_SET_ALL, &f);
+	if (shmemdi_check_ctx(ctx, call) == SHMEMD_OK)
+		shmemdi_set_test(ctx->self, call, s, SHMEMDI_SET_ALL, &f);
 	return f.count != 0;
 }
 
@@ -238,7 +244,8 @@ SHMEMD_FN size_t shmemdi_test_any(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 {
 	shmemdi_found_t f = {0, shmemdi_set_start(&s), 0};
 
-	shmemdi_set_test(ctx->self, call, s, SHMEMDI_SET_ANY, &f);
+	if (shmemdi_check_ctx(ctx, call) == SHMEMD_OK)
+		shmemdi_set_test(ctx->self, call, s, SHMEMDI_SET_ANY, &f);
 	return f.count ? f.index : SHMEMDI_NO_INDEX;
 }
 
@@ -247,7 +254,8 @@ SHMEMD_FN size_t shmemdi_test_some(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 {
 	shmemdi_found_t f = {0, 0, indices};
 
-	shmemdi_set_test(ctx->self, call, s, SHMEMDI_SET_SOME, &f);
+	if (shmemdi_check_ctx(ctx, call) == SHMEMD_OK)
+		shmemdi_set_test(ctx->self, call, s, SHMEMDI_SET_SOME, &f);
 	return f.count;
 }
 
