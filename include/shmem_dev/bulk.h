@@ -41,7 +41,7 @@ typedef shmemd_v16_t shmemd_bulk_t;
  *
  * Callers  one thread.
  * dst, src, nbytes, pe  as shmemd_putmem. By the engine if dst, src and nbytes are multiples of 16,
- *          and src is not shared memory.
+ *          and src is global memory (not shared, not local).
  * shared   memory of the block, a multiple of 16, that nobody else uses from before the call (a
  *          group sync) until it returns. Holds nothing afterwards.
  * shared_nbytes  its size. With 64 KiB an SM reaches its highest rate over a link; with less than
@@ -90,7 +90,7 @@ SHMEMD_FN void shmemd_putmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t 
  *
  * Callers  one thread.
  * dst, src, nbytes, pe  as shmemd_getmem. By the engine if dst, src and nbytes are multiples of 16,
- *          and dst is not shared memory.
+ *          and dst is global memory (not shared, not local).
  * shared, shared_nbytes  as shmemd_putmem_bulk.
  * Returns  SHMEMD_OK when all calling threads see the data in dst.
  * Errors   those of shmemd_getmem.

@@ -57,7 +57,7 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
  *          rings no doorbell: if both PEs defer all their posts and then wait for each other's
  *          signal, neither is sent.
  * Returns  when posted; src is reusable and the data complete at pe after quiet.
- * Errors   latched, as shmemd_putmem; ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed
+ * Errors   latched, as shmemd_putmem; ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: it has failed
  *          before.
  */
 SHMEMD_FN void shmemd_channel_put_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
@@ -150,7 +150,7 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
  * place    from shmemd_channel_posted.
  * is_done  receives 1: sources of puts before place are reusable and results of gets are there;
  *          0: not yet.
- * Returns  SHMEMD_OK; ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed, and why. Check
+ * Returns  SHMEMD_OK; ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: the channel failed, and why. Check
  *          builds: ERR_BAD_PE.
  */
 SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t place,

@@ -24,8 +24,8 @@
  * - A counter of arrivals: with shmemd_signal_op_grid and shmemd_putmem_signal_grid each block
  *   arrives and goes on, and the one that arrives last sends the signal.
  *
- * A source must hold its data before the call of any block: what other blocks wrote to it takes a
- * barrier of the grid before. */
+ * A source must hold its data before the call of any block, and no block may still use the
+ * destination of a get: what other blocks did there takes a barrier of the grid before. */
 #ifndef SHMEMD_GRID_H
 #define SHMEMD_GRID_H
 

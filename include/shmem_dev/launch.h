@@ -28,7 +28,7 @@
  * __launch_bounds__ of your own.
  *
  * name      the kernel, for shmemd_launch.
- * params_t  struct of at most 4 KB (CUDA's limit for parameters).
+ * params_t  struct of at most 4 KB, from CUDA 12.1 on 32764 bytes (CUDA's limit for parameters).
  */
 #define SHMEMD_KERNEL(name, params_t, p)                                                           \
 	__global__ void __launch_bounds__(1024, 1) name(const __grid_constant__ params_t p)

@@ -110,8 +110,8 @@ SHMEMD_FN void shmemd_fence_leader_group(const shmemd_ctx_t *ctx, shmemd_group_t
  * Callers  one thread. It covers also the operations of other threads that happened before this
  *          call (through a group sync or an acquire).
  * Returns  SHMEMD_OK when complete. If a channel could not be completed, its status: ERR_TIMEOUT
- *          (SHMEMH_TIMEOUT passed: nothing is lost, call again), ERR_PEER, ERR_PATH or
- *          ERR_REFUSED; the channels that did not fail are complete. Else the first error that any
+ *          (SHMEMH_TIMEOUT passed: nothing is lost, call again), ERR_PEER, ERR_PATH, ERR_REFUSED or
+ *          ERR_LOST; the channels that did not fail are complete. Else the first error that any
  *          thread of this PE latched, through any context, since shmemh_init or the last
  *          shmemh_error_clear; it stays latched, and all else is complete. What failed is in the
  *          error record, unless that holds an earlier error that was returned. Equal in all calling

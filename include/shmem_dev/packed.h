@@ -32,7 +32,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_packed_t) == 16, "one access");
  * pe       0 .. n_pes - 1 of the context's team.
  * Returns  when posted; complete at pe after quiet.
  * Errors   latched: ERR_UNREACHABLE; check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED. By
- *          NIC also ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed.
+ *          NIC also ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: the channel has failed.
  * Source   the LL protocol of NCCL, with 4 bytes and a flag in each 8.
  */
 SHMEMD_FN void shmemd_put_packed(const shmemd_ctx_t *ctx, shmemd_packed_t *dst, uint64_t value,

@@ -4,10 +4,10 @@
  * reusable, visible, complete) are defined in order.h; typed names are in typed.h, which
  * shmem_dev.h does not include.
  *
- * Calls on a PE behind a NIC have further errors: ERR_REFUSED, ERR_PATH, ERR_PEER when the channel
- * has failed; if they wait also ERR_TIMEOUT: a get is still under way then and may write dst
- * until a quiet succeeds. What a group posts without waiting is covered by a quiet of the same
- * group, or of whoever synchronised with it. */
+ * Calls on a PE behind a NIC have further errors: ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST when
+ * the channel has failed; if they wait also ERR_TIMEOUT: a get is still under way then and may
+ * write dst until a quiet succeeds. What a group posts without waiting is covered by a quiet of the
+ * same group, or of a thread that synchronised with it. */
 #ifndef SHMEMD_RMA_H
 #define SHMEMD_RMA_H
 
@@ -27,8 +27,8 @@
  *          here that pe learns of, or with a signal sent after a fence (order.h).
  * Errors   latched, quiet returns them: ERR_UNREACHABLE; check builds: ERR_BAD_PE,
  *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT (a warp with lanes missing). By NIC also
- *          ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed; ERR_TIMEOUT: src stays in use
- *          until quiet succeeds.
+ *          ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: the channel has failed; ERR_TIMEOUT: src
+ *          stays in use until quiet succeeds.
  * Source   OpenSHMEM 1.5 shmem_putmem.
  */
 SHMEMD_FN void shmemd_putmem(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
@@ -96,9 +96,10 @@ SHMEMD_FN void shmemd_putmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g
 /* Read nbytes at src on PE pe into dst on this PE.
  *
  * Callers  one thread.
- * dst      any memory this thread writes, not overlapping src. By NIC, a dst outside of the
- *          symmetric heap is fetched in round trips of 64 bytes, one after another, by the nbi form
- *          too.
+ * dst      any memory this thread writes, not overlapping src. What other threads of the group
+ *          still read or write there must come before a group sync before the call. By NIC, a dst
+ *          outside of the symmetric heap is fetched in round trips of 64 bytes, one after another,
+ *          by the nbi form too.
  * src      symmetric address; [src, src + nbytes) inside one allocation. Any alignment; fastest if
  *          dst and src are equally misaligned to 16 bytes.
  * nbytes   0 or more.

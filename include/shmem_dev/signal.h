@@ -27,8 +27,9 @@
  *          fence for one thread, the program syncs the group.
  * Errors   latched, and neither data nor signal is sent: ERR_UNREACHABLE; ERR_NO_ATOMICS (ADD);
  *          check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT. By NIC
- *          also ERR_REFUSED, ERR_PATH, ERR_PEER: the channel has failed; the signal is not sent,
- *          parts of the data may have been. ERR_TIMEOUT: both are posted, and src stays in use
+ *          also ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: the channel has failed. If that was
+ *          before the call, nothing is sent; if it fails during the call, data and signal may have
+ *          been carried out, wholly or in part. ERR_TIMEOUT: both are posted, and src stays in use
  *          until quiet succeeds.
  * Source   OpenSHMEM 1.5 shmem_putmem_signal.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What happened to the paths of this PE's channels. A path of a channel (peer, k) is a pair of
- * ports with the queue pairs between them; when it fails, the channel goes on over another one
- * (runtime/fault/README.md).
+/* What happened to the paths of this PE's channels. A path of a channel (peer, k) is a queue pair
+ * at each end with its queue memory, over one port of each PE; when it fails, the channel goes on
+ * over another one (runtime/fault/README.md).
  *
  * All of these may be called by any thread, at any time, also while kernels run. */
 #ifndef SHMEMH_FAULT_H
@@ -98,7 +98,7 @@ SHMEMH_API int shmemh_fault_get(const shmemh_t *job, int world_pe, int k,
 
 /* Call changed(arg, world_pe, k, state) after each change of a channel's state or path, from a
  * thread of the runtime, one call at a time. changed returns soon, since the switches of this PE
- * wait for it; it may call shmemh_fault_get and shmemh_fault_policy, and nothing else of this
+ * wait for it; it may call shmemh_fault_get, _policy and _watch, and nothing else of this
  * library. Changes that follow each other quickly may be reported once, with the last state; but a
  * channel that goes on after an outage is reported before its next fault, with the steps of that
  * outage in shmemh_fault_get.

@@ -8,9 +8,9 @@
  *
  * Every call but shmemh_finalize and shmemh_error_text refuses a job that is NULL or was finalized
  * and, in a child of fork, a job of its parent, whose connections the child must not use. Functions
- * that return a status return ERR_ARGUMENT, those that return a number -1, those that return a
- * pointer NULL; the line is in shmemh_error_text. The child may release its copy of the handle by
- * shmemh_finalize, and may make a job of its own by shmemh_init. */
+ * that return a status return ERR_ARGUMENT, those that return a number -1, shmemh_ptr NULL,
+ * shmemh_nic_event ""; the line is in shmemh_error_text. The child may release its copy of the
+ * handle by shmemh_finalize, and may make a job of its own by shmemh_init. */
 #ifndef SHMEMH_INIT_H
 #define SHMEMH_INIT_H
 

@@ -61,9 +61,9 @@
 	X(ib_depth, INT, "SHMEMH_IB_DEPTH", "1024",                                                \
 	  "WQEBBs, of 64 bytes each, in each send queue: a power of two, 64 to 32768")             \
 	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
-	  "unless its caller deferred the doorbell, a thread that posts rings at each "            \
-	  "multiple of this many WQEBBs, and does not leave the doorbell to the next "             \
-	  "one: a power of two, at most half of SHMEMH_IB_DEPTH")                                  \
+	  "a thread that had to wait for its turn may leave its doorbell to the next "             \
+	  "thread that posts, but not if its WQEBBs reach a multiple of this many: a "             \
+	  "power of two, at most half of SHMEMH_IB_DEPTH")                                         \
 	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
 	  "blocking puts of at most this many bytes, and some others, are inline in "              \
 	  "their WQE, 0 to 28")                                                                    \

@@ -52,8 +52,9 @@ typedef struct shmemhi_fault_path {
 	uint64_t posted, completed;         /* WQEBBs of the channel, if they can be read cheaply */
 } shmemhi_fault_path_t;
 
-/* Functions of the transport, called by one thread at a time. None blocks longer than one command
- * to the NIC takes. */
+/* Functions of the transport, called by one thread at a time. None waits for a peer or a network. A
+ * call may execute a few commands to the NIC; PREPARE may allocate queue memory, which on a GPU can
+ * wait for kernels (runtime/ib/README.md). */
 typedef struct shmemhi_fault_ops {
 	/* Are there channels to PE pe? May be this PE itself: then both ends of a channel are one
 	 * machine, which receives its own messages. Does not change. */
@@ -115,7 +116,7 @@ uint64_t shmemhi_fault_silence_ns(const shmemhi_options_t *opt);
 int shmemhi_fault_agent_open(struct shmemh *job, uint32_t n_channels,
 			     const shmemhi_fault_ops_t *ops, void *self);
 
-/* Start the thread that steps the agent until close. Without it (emulator) the caller does.
+/* Start the thread that steps the agent until close. Without it (unit tests) the caller does.
  * Returns  SHMEMH_OK; ERR_SYSTEM. */
 int shmemhi_fault_agent_start(struct shmemh *job);
 

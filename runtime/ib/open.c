@@ -55,7 +55,7 @@ static int agree_need(shmemh_t *job, int *needed)
 
 /* Use no NIC on any PE, since at least one PE cannot use its own: no NIC would answer requests to
  * that PE. PE 0 warns once. */
-static int do_without(shmemh_t *job)
+static int do_without_nics(shmemh_t *job)
 {
 	shmemhi_ib_close(job);
 	job->ft_policy = SHMEMH_FAULT_OFF;
@@ -84,7 +84,7 @@ int shmemhi_ib_open(shmemh_t *job)
 	if (status == SHMEMH_OK)
 		status = shmemhi_ib_make(job);
 	if (status == SHMEMH_ERR_NIC)
-		return do_without(job);
+		return do_without_nics(job);
 	if (status == SHMEMH_OK)
 		status = shmemhi_ib_join(job);
 	if (status != SHMEMH_OK)

@@ -8,11 +8,13 @@
  * did not fail goes first; else the older question.
  *
  * All channels to a PE use the same port of each end, so what was found is kept for each pair of
- * ports, and so is for a while that nothing was found. An event of the own port, a new address of
- * either port, and a path that failed for no known reason cause another look-up.
+ * ports, and so is for a while that nothing was found. An event of the own port and a new address
+ * of either port cause another look-up; so does, if the address was found, a path that failed for
+ * no known reason.
  *
- * A failure that is kept is the answer to at most two paths of a channel, so that each end has its
- * turn to change its port (ib/home_move.c). After that no path is prepared on these two ports
+ * A failure ends the first path of a channel that meets it and, while it is kept, at most two more,
+ * so that each end has its turn to change its port (ib/home_move.c). After that no path is prepared
+ * on these two ports
  * before it is time to look again: else both ends would change their ports in a loop, and each
  * change moves all channels. */
 #include <string.h>
@@ -155,7 +157,7 @@ static void enqueue(shmemhi_standby_t *s, shmemhi_resolved_t *r)
 	pthread_mutex_unlock(&resolver->lock);
 }
 
-/* Ask for the address: by the queue, or now if there is no thread (emulator). */
+/* Ask for the address: by the queue, or now if there is no thread (unit tests). */
 static void ask(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_resolved_t *r)
 {
 	const shmemhi_own_port_t *port = &s->ports[e->column];

@@ -42,6 +42,9 @@ static int open_port(shmemhi_standby_t *s, size_t column)
 		status = shmemhi_uars_open(
 			s->job, s->ib, port->nic,
 			n_links < SHMEMHI_STANDBY_UARS ? n_links : SHMEMHI_STANDBY_UARS, &s->uars);
+	/* The home port's doorbells are mapped to the GPU: go on without fail-over. */
+	if (column && status == SHMEMH_ERR_CUDA)
+		status = SHMEMH_ERR_NIC;
 	if (status == SHMEMH_OK) {
 		status = shmemhi_flusher_open(s, column);
 		if (status != SHMEMH_OK)
@@ -127,9 +130,9 @@ void shmemhi_standby_free(shmemhi_ib_t *ib)
 	ib->standby = NULL;
 }
 
-/* Some PE's NICs cannot do what fail-over needs. Unless a PE asks for fail-over, the job runs
- * without it: the home ports do all else. */
-static int do_without(shmemh_t *job, shmemhi_ib_t *ib)
+/* Some PE's NICs cannot do what fail-over needs. The job goes on over the home ports, without
+ * fail-over; but it fails if some PE has SHMEMH_FT=exact. */
+static int do_without_failover(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	int status =
 		shmemhi_agree(job, job->opt.ft == SHMEMHI_FT_EXACT ? SHMEMH_ERR_NIC : SHMEMH_OK);
@@ -150,7 +153,7 @@ int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib)
 	if (!ib->standby)
 		return SHMEMH_OK;
 	status = shmemhi_agree(job, open_parts(job, ib, ib->standby));
-	return status == SHMEMH_ERR_NIC ? do_without(job, ib) : status;
+	return status == SHMEMH_ERR_NIC ? do_without_failover(job, ib) : status;
 }
 
 void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,

@@ -17,7 +17,8 @@
  * exclude each other. To change it (ib/home_move.c), all endpoints on the other port are fenced
  * before one is prepared on the new port.
  *
- * All functions here but open, close and those that say so are called by the agent's thread. */
+ * Those of start and end (new, open, met, join, start, stop, close, free) are called by the thread
+ * of init or finalize, all others by the agent's thread, but for those that say so. */
 #ifndef SHMEMHI_IB_STANDBY_H
 #define SHMEMHI_IB_STANDBY_H
 
@@ -112,17 +113,18 @@ typedef struct shmemhi_route {
 	uint32_t epoch;                /* of the latest order */
 	uint32_t n_silent;             /* paths that failed although both ports are up */
 	uint64_t used_since;           /* when `used` was set */
-	uint32_t n_unresolved;         /* paths that the kept failure of that look-up ended */
 	uint64_t unresolved_at;        /* when the latest failed look-up was answered */
+	uint32_t n_unresolved;         /* paths that kept failures have ended since then */
 	int was_refused;               /* a request of this PE was, and that is reported */
 	uint32_t refused;              /* syndrome that DRAIN has found, not yet reported; 0 */
 	int has_order;                 /* it is in the order word */
 	shmemhi_offer_bytes_t offer;   /* of the peer */
 } shmemhi_route_t;
 
-/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). Once a thread of
- * the resolver has taken the entry from the queue, it alone uses the fields without a lock, but for
- * is_asked, until is_answered. */
+/* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). Only the agent's
+ * thread uses is_asked. While that is set, this thread uses no other field before is_answered, but
+ * for `status` of queued entries, with the lock: the thread of the resolver that has taken the
+ * entry from the queue writes them without one. */
 typedef struct shmemhi_resolved {
 	struct shmemhi_resolved *next; /* in the queue; with the resolver's lock */
 	int pe;
@@ -142,7 +144,7 @@ typedef struct shmemhi_resolved {
 
 /* The threads that look addresses up. */
 typedef struct shmemhi_resolver {
-	/* Of the agent's thread. None: it looks up itself (emulator) */
+	/* Of the agent's thread. None: it looks up itself (unit tests) */
 	pthread_t threads[SHMEMHI_RESOLVER_THREADS];
 	uint32_t n_threads;
 	pthread_mutex_t lock; /* of what follows */
@@ -314,7 +316,8 @@ int shmemhi_flush(shmemhi_standby_t *s, shmemhi_endpoint_t *e);
 /* Look at the ports, after an event or now and then; choose the one to use. */
 void shmemhi_ports_look(shmemhi_standby_t *s);
 
-/* May an endpoint be prepared on that of s->column now? */
+/* May an endpoint be prepared on the port of s->column now? It is up, and nothing is exposed on the
+ * other one. */
 bool shmemhi_may_prepare(const shmemhi_standby_t *s);
 
 /* Why an endpoint must be left: enum shmemh_fault_cause; 0: it need not. */

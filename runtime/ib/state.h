@@ -125,10 +125,11 @@ bool shmemhi_channel_progress(const shmemh_t *job, const shmemhi_link_t *link, u
  *          SHMEMH_HCA_PE_MAPPING; ERR_NO_MEMORY. */
 int shmemhi_nic_find(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* ib/home.c: choose the home port and the stand-by of each PE (topo/choose.h), keep the home port
- * of this PE open and close the others. Collective; the same result on every PE.
+/* ib/home.c: choose the home port and the stand-by of each PE (topo/choose.h) and the policy of
+ * fail-over; keep this PE's home port open, with fail-over its stand-by too, and close the others.
+ * Collective; the same result on every PE.
  * Returns  SHMEMH_OK; ERR_NIC: a PE gets none; ERR_MISMATCH: PEs of a host do not have the same
- *          map; ERR_NO_MEMORY. */
+ *          map; ERR_OPTION; ERR_SYSTEM; ERR_NO_MEMORY. */
 int shmemhi_nic_choose(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* Undo nic_find and nic_choose, also after a failure. */

@@ -91,7 +91,10 @@ static void unmap_all(shmemh_t *job, shmemhi_uars_t *uars)
 #define CURE                                                                                       \
 	"load the NVIDIA driver with the option NVreg_RegistryDwords=\"PeerMappingOverride=1;\""
 
-static int map_all(shmemh_t *job, const shmemhi_open_port_t *nic, shmemhi_uars_t *uars)
+/* No host thread rings for the stand-by port alone (check_doorbells in standby.c), so its doorbells
+ * cause no warning. */
+static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
+		   shmemhi_uars_t *uars)
 {
 	shmemhi_err_t why = {""};
 	int status = SHMEMH_OK;
@@ -108,7 +111,7 @@ static int map_all(shmemh_t *job, const shmemhi_open_port_t *nic, shmemhi_uars_t
 				    "SHMEMH_IB_DOORBELL=gpu: the GPU cannot write to the doorbells "
 				    "of %s (%s): " CURE ", or set SHMEMH_IB_DOORBELL=cpu",
 				    nic->name, why.text);
-	shmemhi_log(&job->log, SHMEMHI_WARN,
+	shmemhi_log(&job->log, nic == &ib->nic ? SHMEMHI_WARN : SHMEMHI_INFO,
 		    "the GPU cannot write to the doorbells of %s (%s): a thread of the host rings "
 		    "them, which is slower: " CURE ", or set SHMEMH_IB_DOORBELL=cpu",
 		    nic->name, why.text);
@@ -120,7 +123,7 @@ int shmemhi_uars_open(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_
 {
 	int status = alloc_all(job, ib, nic, n_links, uars);
 
-	return status == SHMEMH_OK ? map_all(job, nic, uars) : status;
+	return status == SHMEMH_OK ? map_all(job, ib, nic, uars) : status;
 }
 
 void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *uars)

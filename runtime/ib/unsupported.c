@@ -78,14 +78,20 @@ void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)
 	ctx->n_world = (uint32_t)job->n_pes;
 }
 
+bool shmemhi_ib_warn_of_order(const shmemh_t *job)
+{
+	(void)job;
+	return false;
+}
+
 int shmemh_channels(const shmemh_t *job)
 {
 	return shmemhi_refused(job, "channels") ? -1 : 0;
 }
 
-int shmemh_channel_counters(shmemh_t *job, int pe, int k, shmemh_channel_counters_t *c)
+int shmemh_channel_counters(shmemh_t *job, int world_pe, int k, shmemh_channel_counters_t *c)
 {
-	(void)pe;
+	(void)world_pe;
 	(void)k;
 	(void)c;
 	if (shmemhi_refused(job, "channel_counters"))

@@ -74,10 +74,10 @@ int shmemhi_agree(shmemh_t *job, int status)
 	const shmemhi_err_t own = job->err;
 	int rc;
 
-	/* A PE whose connection to another one ended passes ERR_PEER. If the gather fails, too, let
-	 * its line take the place of that of the connection: it names the PE that died or left, and
-	 * is the same on all PEs. */
-	if (status == SHMEMH_ERR_PEER)
+	/* A PE whose connection to another one ended passes ERR_PEER, and a PE that did not fail
+	 * may still have the line of an earlier step. If the gather fails, let its line take their
+	 * place: it names the PE that died or left, and is the same on all PEs. */
+	if (status == SHMEMH_OK || status == SHMEMH_ERR_PEER)
 		job->err.text[0] = '\0';
 	rc = shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
 	if (rc != SHMEMH_OK)

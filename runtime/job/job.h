@@ -91,7 +91,8 @@ int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *gather);
 void shmemhi_team_end_gone(shmemh_t *job, shmemhi_team_t *team);
 
 /* Agree on a status: SHMEMH_OK if every PE passed it, else, on all PEs, that of the lowest PE that
- * failed; a PE that did not fail itself gets the line "PE n: <text of PE n>". Collective. */
+ * failed; a PE that did not fail itself gets the line "PE n: <text of PE n>". If the gather fails:
+ * its status and line. Collective. */
 int shmemhi_agree(shmemh_t *job, int status);
 
 /* The first line of every public call. Refuses a job that is NULL, or that a parent process made

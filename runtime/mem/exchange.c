@@ -101,7 +101,7 @@ static bool try_both(exchange_t *x, const shmemh_t *job, int pe, int *fd)
 		return moved;
 	peer->given = x->number;
 	peer->taken = x->number;
-	fail_one(x, SHMEMH_ERR_PEER, "waiting for the descriptor of", pe, &gone);
+	fail_one(x, SHMEMH_ERR_PEER, "exchanging descriptors with", pe, &gone);
 	return true;
 }
 

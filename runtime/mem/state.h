@@ -34,7 +34,7 @@ typedef struct shmemhi_peer {
 	int in_process; /* the PE runs in this process: its heap is used at its own address */
 	int conn;       /* socket for descriptors; -1: none */
 	uint64_t given; /* last exchange in which this PE's message was sent, or could not be */
-	uint64_t taken; /* last exchange in which its message was received here */
+	uint64_t taken; /* last exchange in which its message was received, or could not be */
 	int slice;      /* mapped: of the file of a growth (shmemhi_mem_t) */
 	char *base;     /* its heap as seen here */
 	shmemhi_range_t range;

@@ -4,6 +4,7 @@
 #include "info_selftest.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define DEFAULT_MINUTES 10

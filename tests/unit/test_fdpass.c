@@ -353,7 +353,7 @@ static int pe_never_gives(shmemh_t *job)
 		atomic_store(&causes_of_1[0], SHMEMD_CAUSE_DIED);
 	} else {
 		PE_CHECK(shmemhi_exchange(job, -1, fds, &job->err) == SHMEMH_ERR_PEER);
-		PE_CHECK(has_text(job, "waiting for the descriptor of PE 0: it is gone"));
+		PE_CHECK(has_text(job, "exchanging descriptors with PE 0: it is gone"));
 	}
 	return 0;
 }

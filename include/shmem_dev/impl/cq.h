@@ -5,9 +5,10 @@
  *   by number   A reservation requests one CQE, whose number its poster learns in its turn. A
  *               waiter polls that CQE alone, however many come before it. CQEs come in order, and
  *               none after an error reports success: so a success completes everything before it.
- *   in order    A poster that is short of WQEBBs reads CQEs in order, one thread at a time, and
- *               moves `done` on. So does a waiter that finds an error: the first CQE with an error
- *               has the cause.
+ *   in order    A thread that needs `done` to move reads CQEs in order, one thread at a time: a
+ *               poster short of WQEBBs, a caller of shmemd_channel_poll or _space, one that waits
+ *               for a bounce buffer or by index. So does a waiter that finds an error: the first
+ *               CQE with an error has the cause.
  *
  * Interleavings considered
  *   A waiter comes late. Its CQE's place may hold the CQE of a later lap already; then `done` has
@@ -179,8 +180,8 @@ SHMEMD_FN uint64_t shmemdi_ready(const shmemdi_chan_t *c)
 }
 
 /* A place in the queue, 47 bits of an index: what is published is before it. On a channel that has
- * failed, which may have dropped what the caller posted, the end of what is reserved, which is
- * never reached. */
+ * failed, which may have dropped what the caller posted, the end of what is reserved; it is not
+ * reached if anything was dropped. */
 SHMEMD_FN uint64_t shmemdi_cq_place(const shmemdi_chan_t *c)
 {
 	uint64_t ready = shmemdi_ready(c);

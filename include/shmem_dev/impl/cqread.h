@@ -56,9 +56,9 @@ SHMEMD_FN void shmemdi_cqe_error(const shmemdi_chan_t *c, shmemdi_call_t call, c
 	shmemdi_channel_fail(c, status);
 }
 
-/* CQEs that were requested from number `next` on. Between the words of a switch `ready` and `next`
- * may be of different paths. Then the difference has no meaning; it is limited to one lap of the
- * queue, within which a CQE's owner bit tells whether it is there. */
+/* CQEs that were requested from number `next` on: at most one lap of the queue, within which a
+ * CQE's owner bit tells whether it is there. The result only says where to look; it may be wrong if
+ * `ready` and `next` are of different paths. */
 SHMEMD_FN uint32_t shmemdi_cqes_due(uint64_t ready, uint32_t next, uint32_t depth)
 {
 	uint32_t n = (SHMEMD_READY_CQES(ready) - next) & 0xffff;

@@ -100,9 +100,10 @@ SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 /* Wait with checks of the clock and of failed PEs. *seen gets the last value.
  *
  * helps, a constant at each call: carry out orders to switch a channel meanwhile. A call that posts
- * contains that code anyway. Waits of wait.h and signal.h do not: a kernel that only waits would
- * need 64 registers instead of 18 to 20 (bench/README.md). If all threads are in those, the order
- * waits until the host launches a kernel that calls shmemdi_service_once.
+ * contains that code anyway. Waits of wait.h, wait_sets.h, signal.h and packed.h do not: a kernel
+ * that only waits would need 64 registers instead of 24 (18 to 20 with SHMEMD_NIC_INLINE). If all
+ * threads are in those, the order waits until the host launches a kernel that calls
+ * shmemdi_service_once.
  *
  * The last look after a failure makes the outcome definite: a signal that a PE sent before it left
  * or died makes the wait succeed, although the abort word was set between the loop's load of the

@@ -114,9 +114,9 @@ SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 	}
 }
 
-/* Take the lock in bit 0 of a word: of `done`, or of the latch's `reports`. The holder of the
- * former waits for no other thread but, with SHMEMD_CTX_FT, for the holder of the latter, which
- * waits for none. Returns the word. */
+/* Take the lock in bit 0 of a word: of `done`, of the latch's `reports`, or in a switch of `rung`.
+ * The holder of `rung` waits at most for that of `done`; the holder of `done` at most, with
+ * SHMEMD_CTX_FT, for that of `reports`, which waits for none. Returns the word. */
 SHMEMD_FN uint64_t shmemdi_lock(uint64_t *p)
 {
 	for (;;) {
@@ -221,8 +221,9 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * not have the turn; a thread that holds the lock never blocks.
  *
  * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
- * that found it set, or that advanced `rung` under this lock. So a thread that saw RUNG clear, and
- * was overtaken, fails to take the lock. */
+ * that found it set or that advanced `rung` under this lock, or by a switch, which stores to `rung`
+ * all that is published. So a thread that saw RUNG clear, and was overtaken, fails to take the
+ * lock, or finds that its WQEBBs are covered. */
 SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 {
 	for (;;) {

@@ -4,8 +4,8 @@
  *
  *   reserve   One fetch-add gives WQEBBs and request numbers. The line is loaded in the same trip.
  *   space     Wait until the WQEBBs are free. Between reservation and publication a poster waits
- *             only for space, for its turn and for the lock of `rung`: every later poster waits
- *             for it.
+ *             only for space, for its turn and for locks (`rung`; in a switch `done` and that of
+ *             the reports): every later poster waits for it.
  *   write     The WQEs.
  *   turn      Wait until `ready` == first. The poster that has the turn is alone: everything before
  *             is written, and no later poster can publish.
@@ -65,7 +65,8 @@ typedef struct shmemdi_how_t {
 	uint8_t when;      /* shmemd_ring_mode */
 	uint8_t will_wait; /* the caller waits for the CQE, and so needs its number */
 	uint8_t is_flush;  /* a READ that completes everything before it: note it in `flush` */
-	uint8_t is_alone;  /* this lane posts for itself only: do not coalesce */
+	uint8_t is_alone;  /* this lane posts for itself only: do not coalesce. To
+			      shmemdi_nic_put_segments also: the caller has reserved */
 } shmemdi_how_t;
 
 SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int will_wait)
