@@ -9,7 +9,7 @@ static unsigned n_fences; /* of the system's scope, before signals */
 
 static inline void count_fence(void)
 {
-	n_fences++;
+	__atomic_fetch_add(&n_fences, 1, __ATOMIC_RELAXED);
 	shmemd_arch_fence_before_signal();
 }
 
@@ -203,7 +203,7 @@ static void signals_by_nic(const void *params)
 static void look_fenced(void)
 {
 	CHECK_IS(*word_of(&rig_pes[1].ctx, SIGNAL), 1);
-	CHECK_IS(n_fences, 1);
+	CHECK_IS(__atomic_load_n(&n_fences, __ATOMIC_RELAXED), 1);
 }
 
 static void stores_to_all_memory_are_covered(void **state)
@@ -220,7 +220,7 @@ static void stores_to_all_memory_are_covered(void **state)
 		if (way == ALONE)
 			t.n_blocks = 1;
 		t.plan.flags = SHMEMD_CTX_QUEUES_ON_GPU;
-		n_fences = 0;
+		__atomic_store_n(&n_fences, 0, __ATOMIC_RELAXED);
 		run_once(&t);
 	}
 }
