@@ -202,7 +202,8 @@ static void signals_by_nic(const void *params)
 
 static void look_fenced(void)
 {
-	CHECK_IS(*word_of(&rig_pes[1].ctx, SIGNAL), 1);
+	/* The NIC stored it; no kernel has waited for it. */
+	CHECK_IS(__atomic_load_n(word_of(&rig_pes[1].ctx, SIGNAL), __ATOMIC_ACQUIRE), 1);
 	CHECK_IS(__atomic_load_n(&n_fences, __ATOMIC_RELAXED), 1);
 }
 
