@@ -289,8 +289,8 @@ SHMEMD_FN_COLD int shmemdi_words_add_all(shmemdi_words_t w, uint32_t rank, uint3
 	return status;
 }
 
-/* In every build an odd number of halves is refused: the last word would add the two bytes behind
- * the tile to those behind dst. The engine takes no such tile (shmemdi_bulk_is_aligned). The check
+/* In every build an odd number of halves is refused: the last word would add the two bytes after
+ * the tile to those after dst. The engine takes no such tile (shmemdi_bulk_is_aligned). The check
  * is here because in shmemdi_words_add_all it takes 4 more registers of add_tile_warp (regs.cu). */
 SHMEMD_FN int shmemdi_add_plainly(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element, char *base)
 {

@@ -60,7 +60,7 @@ static SHMEMD_KERNEL(shmemdi_stream_put_signal, shmemdi_stream_t, p)
 }
 
 /* May the data and the signal of a larger put_signal be sent? Both of its kernels ask for the whole
- * of it, and do nothing if not: no signal tells of data that were refused. */
+ * of it, and do nothing if not: no signal is sent for data that were refused. */
 SHMEMD_FN int shmemdi_stream_may_send(const shmemdi_stream_t *p, shmemd_group_t g SHMEMD_SITE)
 {
 	char *base;
