@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 # without_nics.sh stage source: without the headers of rdma-core the runtime builds and links, and
-# shmem-info says that it has no NIC support.
+# shmem-info prints why there are no NICs.
 set -eu
 source=$2
 work=$(mktemp -d)
@@ -23,3 +23,8 @@ ninja -C "$work/build" -j 1 runtime/libshmem_host.so shmem-info >"$work/log" || 
 	exit 1
 }
 "$work/build/runtime/shmem-info" >"$work/info"
+grep -q '^NICs .*built without the headers of rdma-core' "$work/info" || {
+	echo "shmem-info does not say that NIC support is missing:"
+	cat "$work/info"
+	exit 1
+}
