@@ -109,13 +109,20 @@ static int gemm_blocks(shmemh_t *job, uint32_t resident, uint32_t least, uint32_
 
 /* ---- inputs and reference ---- */
 
+/* All bits of v take part in each bit of the result, so that rows of inputs and of weights are not
+ * alike (finalizer of MurmurHash3). */
+static uint32_t gemm_mix(uint32_t v)
+{
+	v = (v ^ v >> 16) * 0x85ebca6bu;
+	v = (v ^ v >> 13) * 0xc2b2ae35u;
+	return v ^ v >> 16;
+}
+
 static int gemm_element(uint32_t seed, uint32_t row, uint32_t k)
 {
-	uint32_t h = row * 2654435761u ^ k * 2246822519u ^ (seed + 1) * 3266489917u;
+	uint32_t h = gemm_mix(gemm_mix(row + seed * 0x9e3779b9u) + k * 0x9e3779b9u) & 7;
 
-	h = (h ^ h >> 15) * 2246822519u;
-	h ^= h >> 13;
-	return (h & 7) == 0 ? 1 : (h & 7) == 1 ? -1 : 0;
+	return h == 0 ? 1 : h == 1 ? -1 : 0;
 }
 
 static bf16_t gemm_bits(float v)
