@@ -243,7 +243,8 @@ SHMEMD_FN void shmemd_add_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
 }
 
 /* Order this thread's accesses to shared and mapped memory before those that the engine makes for
- * this thread, or for one that synchronises with it afterwards (fence.proxy.async).
+ * this thread, or for one that synchronises with it afterwards (fence.proxy.async.shared::cta and
+ * .global).
  *
  * Callers  each thread that writes to a tile and does not itself take part in posting it, after it
  *          wrote and before it synchronises with the threads that post. Those need not call it: the
@@ -252,7 +253,8 @@ SHMEMD_FN void shmemd_add_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
  */
 SHMEMD_FN void shmemd_bulk_fence(void)
 {
-	shmemd_arch_fence_bulk();
+	shmemd_arch_fence_bulk_shared();
+	shmemd_arch_fence_bulk_global();
 }
 
 /* Wait until tiles have been read and may be written again (cp.async.bulk.wait_group.read).

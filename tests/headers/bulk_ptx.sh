@@ -37,7 +37,8 @@ name && match($0, "fence[.]proxy[.]async[a-z:.]*|mbarrier[.](init|inval|try_wait
 
 cat <<'END' | sort -s -k1,1 >"$work/wanted"
 bulk_pipe mbarrier.init
-bulk_pipe fence.proxy.async
+bulk_pipe fence.proxy.async.shared::cta
+bulk_pipe fence.proxy.async.global
 bulk_pipe cp.async.bulk.wait_group.read 2
 bulk_pipe cp.async.bulk.shared
 bulk_pipe mbarrier.try_wait
@@ -45,14 +46,15 @@ bulk_pipe cp.async.bulk.global
 bulk_pipe cp.async.bulk.commit_group
 bulk_pipe cp.async.bulk.wait_group 0
 bulk_pipe mbarrier.inval
-fence fence.proxy.async
+fence fence.proxy.async.shared::cta
+fence fence.proxy.async.global
 add_tile fence.proxy.async.shared::cta
-add_tile fence.proxy.async
+add_tile fence.proxy.async.global
 add_tile cp.async.bulk.commit_group
 add_tile cp.reduce.async.bulk.global
 put_tile fence.proxy.async.shared::cta
 put_tile bar.sync
-put_tile fence.proxy.async
+put_tile fence.proxy.async.global
 put_tile cp.async.bulk.global
 put_tile bar.sync
 put_tile cp.async.bulk.commit_group

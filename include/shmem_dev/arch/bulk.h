@@ -11,13 +11,15 @@
  * Addresses and sizes are multiples of 16. `shared` is memory of the calling thread's block,
  * `global` is mapped memory. The engine's accesses are weak, and are made in the async proxy (PTX
  * ISA, "Async Proxy"): ordinary accesses before them need one of these fences in between.
- *   void shmemd_arch_fence_bulk(void)           This thread's ordinary accesses, and those that
- *                                       happened before, come before copies that are posted after
- *                                       the fence. Also makes new barriers known to the engine.
+ *   void shmemd_arch_fence_bulk_global(void)    This thread's ordinary accesses to global memory, and
+ *                                       those that happened before, come before copies that are
+ *                                       posted after the fence.
  *                                       Prevents: the engine reads what src held before.
- *   void shmemd_arch_fence_bulk_shared(void)    The same for shared memory alone: in each thread
- *                                       that wrote to a tile, before it synchronises with the
- *                                       thread that posts.
+ *   void shmemd_arch_fence_bulk_shared(void)    The same for shared memory: in each thread that
+ *                                       wrote to a tile, before it synchronises with the thread
+ *                                       that posts. Also makes new barriers known to the engine.
+ * Two fences of one state space each, because ptxas compiles the one for all of them to a fence of
+ * the GPU's scope (MEMBAR.ALL.GPU), which waits for the stores and tiles that are under way.
  *
  * Into shared memory; their completion is awaited by a barrier object of 8 bytes in shared memory.
  *   void shmemd_arch_bulk_bar_init(uint64_t *bar)   a new barrier, whose phase is 0

@@ -44,7 +44,7 @@ SHMEMD_FN int shmemd_arch_is_shared(const void *p)
 	return 1;
 }
 
-SHMEMD_FN void shmemd_arch_fence_bulk(void)
+SHMEMD_FN void shmemd_arch_fence_bulk_global(void)
 {
 }
 

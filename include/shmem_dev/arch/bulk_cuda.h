@@ -26,9 +26,9 @@ SHMEMD_FN uint32_t shmemdi_in_shared(const void *p)
 	return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-SHMEMD_FN void shmemd_arch_fence_bulk(void)
+SHMEMD_FN void shmemd_arch_fence_bulk_global(void)
 {
-	SHMEMDI_BULK_ASM("fence.proxy.async;" ::: "memory");
+	SHMEMDI_BULK_ASM("fence.proxy.async.global;" ::: "memory");
 }
 
 SHMEMD_FN void shmemd_arch_fence_bulk_shared(void)

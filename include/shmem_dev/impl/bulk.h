@@ -37,7 +37,8 @@ SHMEMD_FN_COLD void shmemdi_bulk_pipe(char *to, const char *from, size_t nbytes,
 	shared += SHMEMDI_BULK_HEAD;
 	for (i = 0; i < SHMEMDI_BULK_BUFFERS; i++)
 		shmemd_arch_bulk_bar_init(&bars[i]);
-	shmemd_arch_fence_bulk();
+	shmemd_arch_fence_bulk_shared();
+	shmemd_arch_fence_bulk_global();
 	SHMEMD_ARCH_NO_UNROLL
 	for (i = 0; stored < nbytes; i++) {
 		SHMEMD_ARCH_NO_UNROLL
@@ -147,7 +148,7 @@ SHMEMD_FN void shmemdi_tile_written(shmemd_group_t g)
 	shmemd_arch_fence_bulk_shared();
 	shmemd_group_sync(g);
 	if (g.rank == 0)
-		shmemd_arch_fence_bulk();
+		shmemd_arch_fence_bulk_global();
 }
 
 /* Each tile is a batch of its leader, also one that the engine did not take: wait_read counts. */
@@ -254,8 +255,8 @@ SHMEMD_FN int shmemdi_words_add(const shmemdi_words_t *w, size_t at, uint32_t wi
 			   : shmemd_arch_ld_data_u32(w->from + at);
 	if (!w->to) {
 		op = shmemdi_op(w->call, shmemd_thread(), w->sym + at, 0, width, w->ref.pe);
-		return shmemdi_by_nic_word(shmemdi_ep_k(w->ref.ctx, w->ref.pe, w->ref.k), op, kind,
-					   value);
+		return shmemdi_by_nic_amo(shmemdi_ep_k(w->ref.ctx, w->ref.pe, w->ref.k), op, kind,
+					  value);
 	}
 	if (width == 8)
 		shmemdi_p2p_red8(w->to + at, kind, value);
