@@ -139,21 +139,32 @@ SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	return status;
 }
 
-/* A word of op.nbytes bytes: stored or updated, as kind (shmemdi_amo) says. */
+/* A word of op.nbytes bytes: stored or updated, as kind (shmemdi_amo) says, except ADDF. */
 SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_ep_t ep, shmemdi_op_t op, int kind, uint64_t value)
 {
 	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
-	uint64_t old;
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
-	if (kind == SHMEMDI_AMO_ADDF)
-		return shmemdi_nic_fetch(shmemdi_ref(&ep.c), op.call, op.sym, word.width, kind,
-					 value, 0, &old);
 	if (!shmemd_arch_is_alone())
 		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep.c), op.call,
 								    word, shmemdi_op_how(&op, 0));
 	return shmemdi_nic_word(&ep, op.call, word, shmemdi_op_how(&op, 1));
+}
+
+/* The same with ADDF, which no NIC does as it is done here: a loop of compare-and-swaps. Apart from
+ * shmemdi_by_nic_word, because ptxas allocates that loop's registers together with those of each
+ * kernel that calls it, and a kernel limited to 64 registers then spills at each p. */
+SHMEMD_FN int shmemdi_by_nic_amo(shmemdi_ep_t ep, shmemdi_op_t op, int kind, uint64_t value)
+{
+	uint64_t old;
+
+	if (kind != SHMEMDI_AMO_ADDF)
+		return shmemdi_by_nic_word(ep, op, kind, value);
+	if (!SHMEMDI_HAS_NIC)
+		return SHMEMD_ERR_UNREACHABLE;
+	return shmemdi_nic_fetch(shmemdi_ref(&ep.c), op.call, op.sym, (uint32_t)op.nbytes, kind,
+				 value, 0, &old);
 }
 
 /* The result of a call that returns a word. */
@@ -526,7 +537,7 @@ SHMEMD_FN int shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, ui
 	if (status != SHMEMD_OK)
 		return status;
 	if (!base)
-		return shmemdi_by_nic_word(shmemdi_ep(ctx, op.pe), op, kind, value);
+		return shmemdi_by_nic_amo(shmemdi_ep(ctx, op.pe), op, kind, value);
 	return shmemdi_red_at(shmemdi_p2p_at(ctx, base, op.sym), op, kind, value);
 }
 
