@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The waits that carry out an order to switch a channel: those of a barrier for its flags and those
- * for a bounce buffer, even if no other thread can. Waits of wait.h and signal.h leave orders to
- * the host's service kernel. test_ring_order has the waits for completions, test_ring_switch those
- * for space. */
+ * for a bounce buffer, even if no other thread can; and so do loops of shmemd_channel_poll and
+ * shmemd_channel_space. Waits of wait.h and signal.h leave orders to the host's service kernel.
+ * test_ring_order has the waits for completions, test_ring_switch those for space. */
 #include "steps.h"
 
 enum { TURNS = 300 }; /* several times the polls after which a wait reads the host's memory */
@@ -160,12 +160,51 @@ static void waits_for_buffers_carry_out_orders(void **state)
 	run_starts(t);
 }
 
+/* A loop of a kernel's own. The word is posted to a path that is lost, so that only the order ends
+ * the loop. */
+static void loops_for_completion(const void *params)
+{
+	const rig_params_t *p = params;
+	int is_done = 0;
+	uint32_t space;
+	uint64_t place;
+
+	if (p->pe) {
+		serve(p);
+		return;
+	}
+	reach(1);
+	await_step(2);
+	space = shmemd_channel_space(&p->ctx, 1);
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, TARGET), 5, 1);
+	place = shmemd_channel_posted(&p->ctx, 1);
+	do {
+		shmemd_arch_spin_hint();
+		if (p->arg)
+			is_done = shmemd_channel_space(&p->ctx, 1) == space;
+		else
+			CHECK_IS(shmemd_channel_poll(&p->ctx, 1, place, &is_done), 0);
+	} while (!is_done);
+	CHECK_IS(shmemd_quiet(&p->ctx), 0);
+	CHECK_IS(*word_of(&rig_pes[1].ctx, TARGET), 5);
+}
+
+static void loops_carry_out_orders(void **state)
+{
+	rig_test_t t = order_test(loops_for_completion, fence_and_order);
+
+	(void)state;
+	for (t.arg = 0; t.arg < 2; t.arg++)
+		run_starts(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flag_waits_leave_orders),
 		cmocka_unit_test(barrier_flags_are_enough),
 		cmocka_unit_test(waits_for_buffers_carry_out_orders),
+		cmocka_unit_test(loops_carry_out_orders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

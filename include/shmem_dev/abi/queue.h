@@ -159,7 +159,8 @@ typedef struct shmemd_channel {
 	uint64_t requests;
 	uint64_t origin;   /* SHMEMD_ORIGIN_WORD of the path (abi/replay.h); 0 if all begins at 0 */
 	uint64_t reported; /* with the lock of `done`: latest report of the path (abi/fault.h); 0 */
-	uint64_t pad1[4];
+	uint64_t looks;    /* calls of channel_poll and channel_space that found work under way */
+	uint64_t pad1[3];
 	uint64_t owners[SHMEMD_BOUNCE_BUFFERS];
 } shmemd_channel_t;
 

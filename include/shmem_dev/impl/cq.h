@@ -193,6 +193,17 @@ SHMEMD_FN uint64_t shmemdi_cq_place(const shmemdi_chan_t *c)
 	       (((uint64_t)1 << SHMEMD_DONE_INDEX_BITS) - 1);
 }
 
+/* A caller that loops over a call which does not wait has found the queue not complete. Each 64th
+ * such call carries out an order to switch. Without it, threads of a kernel that fills the GPU, so
+ * that no service kernel runs, would loop for ever for the CQEs of a path that is lost. The calls
+ * are counted in the channel, since one call keeps nothing for the next; by an atomic, since
+ * concurrent loads and stores could set the count back each time before it reaches 64. */
+SHMEMD_FN void shmemdi_cq_not_yet(const shmemdi_chan_t *c)
+{
+	if ((shmemd_arch_atom_add_u64(&c->ch->looks, 1) + 1) % SHMEMDI_POLLS_PER_LOOK == 0)
+		shmemdi_service_once(c->ctx);
+}
+
 /* Is everything before a place complete? Reads CQEs as long as there are some. */
 SHMEMD_FN int shmemdi_cq_poll_place(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t place,
 				    int *is_done)
@@ -210,6 +221,8 @@ SHMEMD_FN int shmemdi_cq_poll_place(const shmemdi_chan_t *c, shmemdi_call_t call
 			*is_done = shmemdi_cq_poll_index(c, call, (uint32_t)place, &status);
 		at = SHMEMD_DONE_INDEX(shmemdi_done(c));
 	} while (!*is_done && status == SHMEMD_OK && at != done);
+	if (!*is_done && status == SHMEMD_OK)
+		shmemdi_cq_not_yet(c);
 	return status;
 }
 
@@ -230,6 +243,8 @@ SHMEMD_FN uint32_t shmemdi_cq_space(const shmemdi_chan_t *c, shmemdi_call_t call
 		(uint32_t)SHMEMD_DONE_INDEX(shmemdi_done(c));
 	if (taken > depth / 2)
 		shmemdi_ring_until(c, SHMEMD_READY_INDEX(shmemdi_ready(c)));
+	if (taken != 0)
+		shmemdi_cq_not_yet(c);
 	return taken < depth ? depth - taken : 0;
 }
 
