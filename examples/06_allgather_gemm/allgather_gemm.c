@@ -19,31 +19,41 @@
  *     done     [block]           uint64: epochs that this block has finished
  *
  * Who signals whom
- *     word            writer             value  reader                          reset
- *     sig[pe][panel]  PE pe (put_signal)  epoch  blocks with tiles of the panel  never: done + 1
+ *     word            writer           value                 reader                   reset
+ *     sig[pe][panel]  senders of PE pe  adds the rows of its  blocks with tiles of the  never: done
+ *                                      slice                 panel: GEMM_TILE * epoch  + 1
  *     in[e % 2] may be overwritten in epoch e + 2. PE a, which overwrites that of PE b then, has
  *     finished epoch e + 1, for which it received signals of b. b sent them after its own epoch e,
  *     whose kernel had ended. So two buffers need no credits. Epochs are in device memory, so a
  *     kernel launched again, also in a replayed CUDA graph, continues with the next epoch.
  *
  * Grid, all blocks resident
- *     n_senders   send own panels, PE me - 1 first, a panel after the other dealt out to them, each
- *                 with its signal; then quiet: after it the program may overwrite x
- *     n_watchers  0 or 1: thread i notes when the panels of PE me + 1 + i arrive. With it, the
- *                 gathering launch ends only when all rows are here
- *     others      multiply. Tiles are dealt out in a fixed order: own rows, then those of PE
- *                 me + 1, which sends to this PE first, and so on. A block waits for the panel of
- *                 its tile, reads it, and signals nothing, so it delays no other block or PE
+ *     n_senders  send own panels, to PE me - 1 first. All warps that send share each panel, so that
+ *                panels arrive one after the other, the first one early. One thread of a warp
+ *                drives the bulk-copy engine, which leaves the SM to the block beside it. Then
+ *                quiet: after it the program may overwrite x. In the first of these blocks the
+ *                warp after those that send notes when the panels of PE me + 1 + lane arrive; the
+ *                gathering launch so ends only when all rows are here
+ *     others     multiply. Tiles are dealt out in a fixed order: own rows, then those of PE
+ *                me + 1, which sends to this PE first, and so on. A block waits for the panel of
+ *                its tile, reads it, and signals nothing, so it delays no other block or PE
  *
  *     shmem-launch -n 4 ./allgather_gemm [ROWS COLUMNS INNER] */
+#include <shmem_dev/bulk.h>
 #include "gemm_run.h"
 
 #define LIMIT_NS 20000000000ull
 
+/* Blocks that send while others multiply: few, and so many that their number and that of the tiles
+ * of two PEs fill the GPU once. Blocks that send alone. Warps of each that send. */
 #ifdef __CUDACC__
-#define SENDERS 16
+#define SENDERS 8
+#define SENDERS_ALONE 32
+#define SEND_WARPS 2
 #else
 #define SENDERS 2
+#define SENDERS_ALONE 4
+#define SEND_WARPS 1
 #endif
 
 typedef struct params {
@@ -61,7 +71,7 @@ typedef struct params {
 	uint64_t *tile_at; /* [from pe][panel][column tile]: it was stored */
 	uint32_t rows, columns, inner;
 	uint32_t n_panels; /* of a PE: rows / GEMM_TILE */
-	uint32_t n_senders, n_watchers;
+	uint32_t n_senders;
 	uint32_t is_last; /* of the launches of an epoch */
 } params_t;
 
@@ -75,34 +85,44 @@ SHMEMD_FN bf16_t *panel_of(const params_t *p, uint64_t epoch, int from, uint32_t
 	return (is_own ? p->x : p->in) + (slot * p->rows + panel * GEMM_TILE) * p->inner;
 }
 
-SHMEMD_FN int send_role(const params_t *p, uint64_t epoch, uint32_t rank)
+/* snippet: send */
+SHMEMD_FN int send_role(const params_t *p, uint64_t epoch, uint32_t rank, gemm_chunk_t *shared)
 {
 	int me = shmemd_my_pe(&p->ctx), n = shmemd_n_pes(&p->ctx);
-	uint32_t i;
+	uint32_t n_slices = p->n_senders * SEND_WARPS, first = rank * GEMM_TILE / n_slices, i;
+	uint32_t rows = (rank + 1) * GEMM_TILE / n_slices - first;
+	size_t at = (size_t)first * p->inner, nbytes = (size_t)rows * p->inner * sizeof(bf16_t);
 
-	for (i = rank; i < (uint32_t)(n - 1) * p->n_panels; i += p->n_senders) {
+	for (i = 0; i < (uint32_t)(n - 1) * p->n_panels; i++) {
 		uint32_t panel = i % p->n_panels;
 		int to = (me + n - 1 - (int)(i / p->n_panels)) % n;
 
-		shmemd_putmem_signal_nbi_block(
-			&p->ctx, panel_of(p, epoch, me, panel, 0), panel_of(p, epoch, me, panel, 1),
-			(size_t)GEMM_TILE * p->inner * sizeof(bf16_t),
-			p->sig + (uint32_t)me * p->n_panels + panel, epoch, SHMEMD_SIGNAL_SET, to);
+		shmemd_putmem_bulk_warp(&p->ctx, panel_of(p, epoch, me, panel, 0) + at,
+					panel_of(p, epoch, me, panel, 1) + at, nbytes, to,
+					shared + rank % SEND_WARPS * (GEMM_CHUNKS / SEND_WARPS),
+					GEMM_CHUNKS / SEND_WARPS * sizeof(*shared));
+		shmemd_fence_leader_warp(&p->ctx);
+		if (shmemd_thread_index() % 32 == 0)
+			shmemd_signal_op(&p->ctx, p->sig + (uint32_t)me * p->n_panels + panel, rows,
+					 SHMEMD_SIGNAL_ADD, to);
 	}
-	return shmemd_quiet_block(&p->ctx);
+	return shmemd_quiet_warp(&p->ctx);
 }
+/* end */
 
+/* Each lane waits for the panels of one PE, or of a few. */
 SHMEMD_FN int watch_role(const params_t *p, uint64_t epoch)
 {
 	int me = shmemd_my_pe(&p->ctx), n = shmemd_n_pes(&p->ctx), status = SHMEMD_OK, i;
 	uint32_t panel;
 
-	for (i = (int)shmemd_thread_index(); i < n - 1; i += (int)shmemd_n_threads()) {
+	for (i = (int)shmemd_thread_index() % 32; i < n - 1; i += 32) {
 		uint32_t first = (uint32_t)((me + 1 + i) % n) * p->n_panels;
 
 		for (panel = 0; panel < p->n_panels && status == SHMEMD_OK; panel++) {
 			status = shmemd_signal_wait_until_for(&p->ctx, p->sig + first + panel,
-							      SHMEMD_CMP_GE, epoch, LIMIT_NS);
+							      SHMEMD_CMP_GE, epoch * GEMM_TILE,
+							      LIMIT_NS);
 			p->seen_at[first + panel] = gemm_now();
 		}
 	}
@@ -110,9 +130,9 @@ SHMEMD_FN int watch_role(const params_t *p, uint64_t epoch)
 }
 
 /* snippet: multiply */
-SHMEMD_FN int multiply_role(const params_t *p, uint64_t epoch, uint32_t rank, uint32_t n_blocks)
+SHMEMD_FN int multiply_role(const params_t *p, uint64_t epoch, uint32_t rank, uint32_t n_blocks,
+			    gemm_chunk_t *shared)
 {
-	SHMEMD_SHARED(gemm_chunk_t, GEMM_CHUNKS, shared);
 	int me = shmemd_my_pe(&p->ctx), n = shmemd_n_pes(&p->ctx), status = SHMEMD_OK;
 	uint32_t n_columns = p->columns / GEMM_TILE, i;
 
@@ -124,8 +144,8 @@ SHMEMD_FN int multiply_role(const params_t *p, uint64_t epoch, uint32_t rank, ui
 		gemm_sums_t sums;
 
 		if (from != me)
-			status = shmemd_signal_wait_until_for_block(&p->ctx, p->sig + at,
-								    SHMEMD_CMP_GE, epoch, LIMIT_NS);
+			status = shmemd_signal_wait_until_for_block(
+				&p->ctx, p->sig + at, SHMEMD_CMP_GE, epoch * GEMM_TILE, LIMIT_NS);
 		if (status != SHMEMD_OK)
 			break;
 		gemm_multiply(&sums, panel_of(p, epoch, from, panel, from == me),
@@ -140,18 +160,20 @@ SHMEMD_FN int multiply_role(const params_t *p, uint64_t epoch, uint32_t rank, ui
 
 GEMM_KERNEL(allgather_gemm, params_t, p)
 {
-	uint32_t block = shmemd_block_index(), n_others = p.n_senders + p.n_watchers;
+	SHMEMD_SHARED(gemm_chunk_t, GEMM_CHUNKS, shared);
+	uint32_t block = shmemd_block_index(), warp = shmemd_thread_index() / 32;
 	uint64_t epoch = p.done[block] + 1;
-	int status;
+	int status = SHMEMD_OK;
 
 	if (shmemd_thread_index() == 0)
 		p.began[block] = gemm_now();
-	if (block < p.n_senders)
-		status = send_role(&p, epoch, block);
-	else if (block < n_others)
+	if (block >= p.n_senders)
+		status = multiply_role(&p, epoch, block - p.n_senders,
+				       shmemd_n_blocks() - p.n_senders, shared);
+	else if (warp < SEND_WARPS)
+		status = send_role(&p, epoch, block * SEND_WARPS + warp, shared);
+	else if (block == 0 && warp == SEND_WARPS)
 		status = watch_role(&p, epoch);
-	else
-		status = multiply_role(&p, epoch, block - n_others, shmemd_n_blocks() - n_others);
 	if (status != SHMEMD_OK)
 		p.status[block] = status;
 	shmemd_group_sync(shmemd_block()); /* all threads have read done */
@@ -164,19 +186,18 @@ GEMM_KERNEL(allgather_gemm, params_t, p)
 typedef struct example {
 	shmemh_t *job;
 	params_t p;
-	uint32_t n_blocks;
+	uint32_t n_blocks, n_alone; /* of a launch; of one that only sends */
 } example_t;
 
-static int launch_roles(example_t *e, uint32_t n_senders, uint32_t n_watchers, int is_last,
+static int launch_roles(example_t *e, uint32_t n_blocks, uint32_t n_senders, int is_last,
 			shmemd_stream_t stream)
 {
 	params_t p = e->p;
 
 	p.n_senders = n_senders;
-	p.n_watchers = n_watchers;
 	p.is_last = (uint32_t)is_last;
-	RUN_TRY(e->job, run_device(shmemd_launch_resident(allgather_gemm, e->n_blocks, GEMM_THREADS,
-							  0, stream, p)));
+	RUN_TRY(e->job, run_device(shmemd_launch_resident(allgather_gemm, n_blocks, GEMM_THREADS, 0,
+							  stream, p)));
 	return 0;
 }
 
@@ -185,8 +206,9 @@ static int launch(void *arg, int is_overlapped, shmemd_stream_t stream)
 	example_t *e = (example_t *)arg;
 
 	if (is_overlapped)
-		return launch_roles(e, SENDERS, 1, 1, stream);
-	return launch_roles(e, e->n_blocks - 1, 1, 0, stream) || launch_roles(e, 0, 0, 1, stream);
+		return launch_roles(e, e->n_blocks, SENDERS, 1, stream);
+	return launch_roles(e, e->n_alone, e->n_alone, 0, stream) ||
+	       launch_roles(e, e->n_blocks, 0, 1, stream);
 }
 
 static int alloc(example_t *e, const gemm_sizes_t *s)
@@ -205,6 +227,7 @@ static int alloc(example_t *e, const gemm_sizes_t *s)
 		run_device(shmemd_resident_blocks(allgather_gemm, GEMM_THREADS, 0, &resident)));
 	if (gemm_blocks(job, resident, SENDERS + 4, &e->n_blocks) != 0)
 		return 1;
+	e->n_alone = e->n_blocks < SENDERS_ALONE ? e->n_blocks : SENDERS_ALONE;
 	RUN_TRY(job, shmemh_calloc(job, 2 * x, width, (void **)&p->x));
 	RUN_TRY(job, shmemh_calloc(job, 2 * n * x, width, (void **)&p->in));
 	RUN_TRY(job, shmemh_calloc(job, (size_t)s->columns * s->inner, width, (void **)&p->w));

@@ -44,7 +44,7 @@ typedef struct gemm_chunk {
 #else
 #define GEMM_ON_GPU 0
 #define GEMM_TILE 16
-#define GEMM_THREADS 32
+#define GEMM_THREADS 64
 #define GEMM_STEP 16
 #define GEMM_CHUNKS (GEMM_TILE * GEMM_TILE / 8)
 #define GEMM_KERNEL SHMEMD_KERNEL

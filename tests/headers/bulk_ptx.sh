@@ -22,9 +22,8 @@ if grep -E 'mbarrier|async' "$work/sm_80.ptx"; then
 fi
 
 # The instructions that matter of each function, in the order of the text, each run of equal ones
-# once. The second bar.sync of put_tile ends the copy by threads; the commit is behind both
-# branches. In add_tile the compiler puts the branch of the engine, which jumps to the commit, after
-# it.
+# once. The copy by threads of put_tile, which ends with a bar.sync and jumps to the commit, is put
+# after the last bar.sync, and adds no line.
 awk '
 /^\.visible \.entry|^\.func/ { name = "" }
 match($0, /shmemdi_bulk_pipe|put_memory|put_tile|add_tile|fence/) && /\.entry|\.func/ {
@@ -50,13 +49,12 @@ fence fence.proxy.async.shared::cta
 fence fence.proxy.async.global
 add_tile fence.proxy.async.shared::cta
 add_tile fence.proxy.async.global
-add_tile cp.async.bulk.commit_group
 add_tile cp.reduce.async.bulk.global
+add_tile cp.async.bulk.commit_group
 put_tile fence.proxy.async.shared::cta
 put_tile bar.sync
 put_tile fence.proxy.async.global
 put_tile cp.async.bulk.global
-put_tile bar.sync
 put_tile cp.async.bulk.commit_group
 put_tile cp.async.bulk.wait_group.read 1
 put_tile bar.sync

@@ -4,6 +4,7 @@
  * atomics, a team whose numbers differ from the world's. */
 #include <stdlib.h>
 #include <string.h>
+#include <shmem_dev/bulk.h>
 #include "pes.h"
 #include "scopes.h"
 
@@ -33,13 +34,25 @@ static int reach_params(pes_t *pes, reach_params_t *p)
 
 /* The operations, by their needs: a mapped peer, or also atomics. */
 enum what { PUT, PUT_NBI, GET, GET_NBI, P, G, SET, PUT_SET, N_MAPPED };
-enum what_atomic { ADD = N_MAPPED, FETCH, SIGNAL_ADD, PUT_ADD, N_ALL };
+enum what_atomic { ADD = N_MAPPED, FETCH, SIGNAL_ADD, PUT_ADD, ADD_TILE, N_ALL };
 
 static const uint32_t op_of[N_ALL] = {
 	SHMEMD_OP_PUT,    SHMEMD_OP_PUT,    SHMEMD_OP_GET,    SHMEMD_OP_GET,
 	SHMEMD_OP_P,      SHMEMD_OP_G,      SHMEMD_OP_SIGNAL, SHMEMD_OP_PUT_SIGNAL,
 	SHMEMD_OP_ATOMIC, SHMEMD_OP_ATOMIC, SHMEMD_OP_SIGNAL, SHMEMD_OP_PUT_SIGNAL,
+	SHMEMD_OP_ATOMIC,
 };
+
+SHMEMD_FN int add_tile(const reach_params_t *p)
+{
+	SHMEMD_SHARED(shmemd_bulk_t, 1, tile);
+	uint64_t *words = (uint64_t *)(void *)tile;
+
+	words[0] = words[1] = 1;
+	shmemd_add_tile_bulk(&p->ctx, p->words, tile, 2, SHMEMD_BULK_U64, p->pe);
+	shmemd_bulk_wait();
+	return shmemd_quiet(&p->ctx);
+}
 
 SHMEMD_FN int do_it(const reach_params_t *p)
 {
@@ -67,6 +80,8 @@ SHMEMD_FN int do_it(const reach_params_t *p)
 	case ADD:
 		shmemd_atomic_add_u64(ctx, w, 1, p->pe);
 		return shmemd_quiet(ctx);
+	case ADD_TILE:
+		return add_tile(p);
 	case FETCH:
 		return shmemd_atomic_fetch_add_u64(ctx, &old, w, 1, p->pe);
 	case SET:
@@ -172,6 +187,13 @@ static int no_atomics(pes_t *pes)
 		return pes_skip(pes, "no memory is mapped");
 	no_nic(&p.ctx);
 	p.ctx.flags &= ~SHMEMD_CTX_SM_ATOMICS;
+	for (what = N_MAPPED; what < N_ALL; what++) {
+		if (expect_failure(pes, &p, what, SHMEMD_ERR_NO_ATOMICS))
+			return 1;
+	}
+	p.pe = pes->pe; /* an address that is computed */
+	p.ctx.first_mapped = (uint32_t)pes->pe;
+	p.ctx.n_mapped = p.ctx.n_strided = 1;
 	for (what = N_MAPPED; what < N_ALL; what++) {
 		if (expect_failure(pes, &p, what, SHMEMD_ERR_NO_ATOMICS))
 			return 1;

@@ -158,20 +158,31 @@ SHMEMD_FN void shmemdi_tile_posted(shmemd_group_t g)
 		shmemd_arch_bulk_commit();
 }
 
+/* Does the engine take this tile to a PE whose heap is mapped at the constant stride? */
+SHMEMD_FN int shmemdi_is_near_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+	return shmemdi_uses_stride(ctx, op) && shmemdi_bulk_takes_tile(op);
+}
+
 SHMEMD_FN void shmemdi_put_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	char *base;
-	int status = shmemdi_reach(ctx, op, &base);
+	char *to = 0, *base = 0;
+	int status = SHMEMD_OK;
 
-	shmemdi_tile_written(op.g);
-	if (status != SHMEMD_OK) {
-		shmemdi_latch(ctx, status);
-	} else if (!base || !shmemdi_bulk_takes_tile(op)) {
-		shmemdi_put_plainly(ctx, op, base);
-	} else if (op.g.rank == 0) {
-		shmemd_arch_bulk_store(shmemdi_p2p_at(ctx, base, op.sym), op.local,
-				       (uint32_t)op.nbytes);
+	if (shmemdi_is_near_tile(ctx, op)) {
+		to = shmemdi_strided_at(ctx, op.sym, op.pe);
+	} else {
+		status = shmemdi_reach(ctx, op, &base);
+		if (status == SHMEMD_OK && base && shmemdi_bulk_takes_tile(op))
+			to = shmemdi_p2p_at(ctx, base, op.sym);
 	}
+	shmemdi_tile_written(op.g);
+	if (status != SHMEMD_OK)
+		shmemdi_latch(ctx, status);
+	else if (!to)
+		shmemdi_put_plainly(ctx, op, base);
+	else if (op.g.rank == 0)
+		shmemd_arch_bulk_store(to, op.local, (uint32_t)op.nbytes);
 	shmemdi_tile_posted(op.g);
 }
 
@@ -320,17 +331,22 @@ SHMEMD_FN int shmemdi_reach_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int e
 
 SHMEMD_FN void shmemdi_add_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element)
 {
-	char *base;
-	int status;
+	char *to = 0, *base = 0;
+	int status = SHMEMD_OK;
 
 	op.nbytes *= shmemdi_element_nbytes(element);
-	status = shmemdi_reach_tile(ctx, op, element, &base);
+	if (shmemdi_is_near_tile(ctx, op) && ctx->flags & SHMEMD_CTX_SM_ATOMICS) {
+		to = shmemdi_strided_at(ctx, op.sym, op.pe);
+	} else {
+		status = shmemdi_reach_tile(ctx, op, element, &base);
+		if (status == SHMEMD_OK && base && shmemdi_bulk_takes_tile(op))
+			to = shmemdi_p2p_at(ctx, base, op.sym);
+	}
 	shmemdi_tile_written(op.g);
-	if (status == SHMEMD_OK && !(base && shmemdi_bulk_takes_tile(op)))
+	if (status == SHMEMD_OK && !to)
 		status = shmemdi_add_plainly(ctx, op, element, base);
 	else if (status == SHMEMD_OK && op.g.rank == 0)
-		shmemdi_bulk_add(shmemdi_p2p_at(ctx, base, op.sym), op.local, (uint32_t)op.nbytes,
-				 element);
+		shmemdi_bulk_add(to, op.local, (uint32_t)op.nbytes, element);
 	shmemdi_tile_posted(op.g);
 	shmemdi_latch(ctx, status);
 }
