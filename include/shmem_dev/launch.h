@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* One kernel source for GPU and CPU. CUDA programs may as well use __global__ and <<<>>> directly;
- * what matters is that the parameters are one struct, taken by value as const __grid_constant__,
- * with the context as a member.
+ * what matters is that the context is taken by value as const __grid_constant__: a parameter, or
+ * a member of one. Such a kernel needs __launch_bounds__(threads of a block) if a block has more
+ * than 512: without it the compiler may use more registers than so many threads can have, and the
+ * launch fails (cudaErrorLaunchOutOfResources). Here the parameters are one struct:
  *
  *	typedef struct { shmemd_ctx_t ctx; uint64_t *dst; } hello_t;
  *
@@ -24,8 +26,8 @@
 
 /* Define a kernel; the body follows and reads its parameters as members of p. May be launched with
  * up to 1024 threads per block: the compiler keeps to 64 registers per thread, and does not spill
- * to fit a second such block on an SM. For more, declare the kernel with __global__ and
- * __launch_bounds__ of your own.
+ * to fit a second such block on an SM. A kernel whose blocks are smaller, and may use more
+ * registers, is declared with __global__ and __launch_bounds__ of its own.
  *
  * name      the kernel, for shmemd_launch.
  * params_t  struct of at most 4 KB, from CUDA 12.1 on 32764 bytes (CUDA's limit for parameters).
