@@ -23,8 +23,7 @@ fi
 
 # The instructions that matter of each function, in the order of the text, each run of equal ones
 # once. The second bar.sync of put_tile ends the copy by threads; the commit is behind both
-# branches. In add_tile the compiler puts the branch of the engine, which jumps to the commit, after
-# it.
+# branches.
 awk '
 /^\.visible \.entry|^\.func/ { name = "" }
 match($0, /shmemdi_bulk_pipe|put_memory|put_tile|add_tile|fence/) && /\.entry|\.func/ {
@@ -48,8 +47,8 @@ bulk_pipe mbarrier.inval
 fence fence.proxy.async
 add_tile fence.proxy.async.shared::cta
 add_tile fence.proxy.async
-add_tile cp.async.bulk.commit_group
 add_tile cp.reduce.async.bulk.global
+add_tile cp.async.bulk.commit_group
 put_tile fence.proxy.async.shared::cta
 put_tile bar.sync
 put_tile fence.proxy.async
