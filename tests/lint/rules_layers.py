@@ -39,8 +39,8 @@ ADAPTER = {
 }
 
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
-TRANSPORT = ("bulk", "get", "grid", "near", "nic", "order", "p2p", "packed", "post", "put", "quiet",
-             "strided", "xport")
+TRANSPORT = ("bulk", "entry", "get", "grid", "near", "nic", "order", "p2p", "packed", "post", "put",
+             "quiet", "strided", "xport")
 ALGORITHM = ("flagsync",)  # made of puts and waits
 MAY_INCLUDE = {
     "base": {"base"},

@@ -118,13 +118,42 @@ static void both_transports(void **state)
 	signals(32, 5, 3);
 }
 
+/* Stores that the flush before them keeps away: the channel has failed. Each lane finds the status
+ * latched, although the leader alone has flushed. */
+static void put_after_failure(const void *params)
+{
+	const rig_params_t *p = params;
+	const shmemdi_chan_t c = shmemdi_chan(&p->ctx, p->peer, 0);
+	uint64_t *sig = word_of(&p->ctx, 4);
+
+	if (p->pe != 0)
+		return;
+	if (shmemd_thread_index() == 0)
+		shmemdi_channel_fail(&c, SHMEMD_ERR_REFUSED);
+	shmemd_group_sync(shmemd_warp());
+	shmemd_putmem_signal_nbi_warp(&p->ctx, word_of(&p->ctx, 0), word_of(&p->ctx, 2), 8 * WORDS,
+				      sig, 1, SHMEMD_SIGNAL_SET, p->peer);
+	CHECK_IS(shmemd_arch_ld_relaxed_u32(&p->ctx.latch->status), SHMEMD_ERR_REFUSED);
+	CHECK_IS(shmemd_arch_ld_relaxed_u64(shmemd_ptr(&p->ctx, sig, p->peer)), 0);
+}
+
+static void failed_flush(void **state)
+{
+	rig_test_t t = {
+		.plan = rig_plan(), .kernel = put_after_failure, .n_blocks = 1, .n_threads = 32};
+
+	(void)state;
+	t.plan.mapped = 3;
+	run_once(&t);
+	run_schedules(&t, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_a_thread),
-		cmocka_unit_test(by_a_warp),
-		cmocka_unit_test(by_a_block),
-		cmocka_unit_test(both_transports),
+		cmocka_unit_test(by_a_thread),  cmocka_unit_test(by_a_warp),
+		cmocka_unit_test(by_a_block),   cmocka_unit_test(both_transports),
+		cmocka_unit_test(failed_flush),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

@@ -12,10 +12,10 @@ ROOM = "shmemdi_sq_wait_room(shmemdi_ref(c), call, post->resv, shmemdi_sq_space_
 # name, what is wrong, file, where, test program, test
 MISTAKES = [
     ("COPY_HEAD", "copy: the head has the length of the misalignment instead of its complement",
-     "impl/copy.h", "size_t head = {{(0 - (uintptr_t)dst)|(uintptr_t)dst}} % width",
+     "impl/copy.h", "head = (uint32_t){{(0 - (uintptr_t)dst)|(uintptr_t)dst}} & (width - 1)",
      "rma", "put"),
     ("COPY_TAIL", "copy: bytes after the last whole unit are dropped",
-     "impl/copy.h", "shmemdi_copy_edge(dst + done, src + done, {{nbytes - done|0}}",
+     "impl/copy.h", "side ? {{tail|0}} : head, width)",
      "rma", "put"),
     ("COPY_STRIDE", "copy: group stride is one too large",
      "impl/copy.h", "uint32_t stride = {{g.size|g.size + 1}}",

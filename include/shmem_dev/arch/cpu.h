@@ -555,6 +555,11 @@ SHMEMD_FN int shmemd_arch_is_global(const void *p)
 	return 1;
 }
 
+SHMEMD_FN void *shmemd_arch_own(const void *p)
+{
+	return (void *)(uintptr_t)p;
+}
+
 SHMEMD_FN uint32_t shmemd_arch_opaque_zero(void)
 {
 	return 0;

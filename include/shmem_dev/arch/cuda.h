@@ -416,6 +416,14 @@ SHMEMD_FN int shmemd_arch_is_global(const void *p)
 	return __isGlobal(p) != 0;
 }
 
+SHMEMD_FN void *shmemd_arch_own(const void *p)
+{
+	size_t own; /* from asm: the compiler would drop two conversions that cancel */
+
+	asm("cvta.to.local.u64 %0, %1;" : "=l"(own) : "l"(p));
+	return __cvta_local_to_generic(own);
+}
+
 SHMEMD_FN uint32_t shmemd_arch_opaque_zero(void)
 {
 	uint32_t before;

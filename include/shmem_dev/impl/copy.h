@@ -131,23 +131,6 @@ SHMEMD_FN void shmemdi_copy_edge(char *dst, const char *src, size_t nbytes, uint
 	}
 }
 
-/* Units of `width`, and what sticks out on both sides: that first, so that its addresses do not
- * take registers from the units. nbytes >= width, so the head is inside. */
-SHMEMD_FN void shmemdi_copy_width(shmemd_group_t g, char *dst, const char *src, size_t nbytes,
-				  uint32_t width)
-{
-	size_t head = (0 - (uintptr_t)dst) % width;
-	uint32_t n = (uint32_t)((nbytes - head) / width);
-	size_t done = head + (size_t)n * width;
-
-	if (g.rank == g.size - 1) {
-		shmemdi_copy_edge(dst, src, head, width);
-		shmemdi_copy_edge(dst + done, src + done, nbytes - done, width);
-	}
-	shmemdi_copy_units(g, dst + head, src + head, n, width,
-			   width == 16 ? SHMEMDI_COPY_DEPTH_FEW : SHMEMDI_COPY_DEPTH_MANY);
-}
-
 /* Are these whole, aligned units of 16 bytes, less than 4 GiB? From the arguments of a put or get
  * alone, since heaps begin at multiples of 16. */
 SHMEMD_FN int shmemdi_copy_is_units(const void *sym, const void *local, size_t nbytes)
@@ -179,20 +162,43 @@ SHMEMD_FN void shmemdi_copy_word(shmemd_group_t g, char *dst, const char *src, s
 		shmemd_arch_st_relaxed_u32(dst, (uint32_t)u.u64[0]);
 }
 
-/* Any alignment, at most 1 GiB. The unit is the widest to which both addresses can be aligned
- * together. */
-SHMEMD_FN void shmemdi_copy_piece(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
+/* The widest unit to which both addresses can be aligned together, at most nbytes. */
+SHMEMD_FN uint32_t shmemdi_copy_width(const char *dst, const char *src, size_t nbytes)
 {
 	uintptr_t skew = (uintptr_t)dst ^ (uintptr_t)src;
 
 	if (skew % 16 == 0 && nbytes >= 16)
-		shmemdi_copy_width(g, dst, src, nbytes, 16);
-	else if (skew % 8 == 0 && nbytes >= 8)
-		shmemdi_copy_width(g, dst, src, nbytes, 8);
-	else if (skew % 4 == 0 && nbytes >= 4)
-		shmemdi_copy_width(g, dst, src, nbytes, 4);
+		return 16;
+	if (skew % 8 == 0 && nbytes >= 8)
+		return 8;
+	return skew % 4 == 0 && nbytes >= 4 ? 4 : 1;
+}
+
+/* Any alignment, at most 1 GiB: whole units, and what sticks out on both sides. That comes first,
+ * so that its addresses do not take registers from the units. nbytes >= width, so the head is
+ * inside. */
+SHMEMD_FN void shmemdi_copy_piece(shmemd_group_t g, char *dst, const char *src, size_t nbytes)
+{
+	uint32_t width = shmemdi_copy_width(dst, src, nbytes), side;
+	uint32_t head = (uint32_t)(0 - (uintptr_t)dst) & (width - 1);
+	uint32_t tail = (uint32_t)(nbytes - head) & (width - 1);
+	uint32_t n = (uint32_t)(nbytes - head) >> shmemd_arch_lowest(width);
+	size_t done = nbytes - tail;
+
+	SHMEMD_ARCH_NO_UNROLL
+	for (side = 0; side < 2 && g.rank == g.size - 1; side++)
+		shmemdi_copy_edge(side ? dst + done : dst, side ? src + done : src,
+				  side ? tail : head, width);
+	dst += head;
+	src += head;
+	if (width == 16)
+		shmemdi_copy_units(g, dst, src, n, 16, SHMEMDI_COPY_DEPTH_FEW);
+	else if (width == 8)
+		shmemdi_copy_units(g, dst, src, n, 8, SHMEMDI_COPY_DEPTH_MANY);
+	else if (width == 4)
+		shmemdi_copy_units(g, dst, src, n, 4, SHMEMDI_COPY_DEPTH_MANY);
 	else
-		shmemdi_copy_units(g, dst, src, (uint32_t)nbytes, 1, SHMEMDI_COPY_DEPTH_MANY);
+		shmemdi_copy_units(g, dst, src, n, 1, SHMEMDI_COPY_DEPTH_MANY);
 }
 
 #define SHMEMDI_COPY_PIECE ((size_t)1 << 30)

@@ -34,6 +34,7 @@ SHMEMD_FN_COLD int shmemdi_cq_consume(const shmemdi_chan_t *c, shmemdi_call_t ca
 {
 	uint64_t now;
 
+	c = (const shmemdi_chan_t *)shmemd_arch_own(c);
 	if (done & SHMEMD_BUSY || !shmemd_arch_try_lock(&c->ch->done, done))
 		return 0;
 	now = shmemdi_cq_read(c, call, done);
@@ -142,6 +143,7 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 SHMEMD_FN_COLD int shmemdi_cq_ended(const shmemdi_chan_t *c, shmemdi_call_t call, int status,
 				    uint32_t end, int is_named)
 {
+	c = (const shmemdi_chan_t *)shmemd_arch_own(c);
 	if (status == SHMEMD_ERR_TIMEOUT && !is_named && c->flags & SHMEMD_CTX_FT)
 		shmemdi_suspect(c);
 	if (status != SHMEMD_ERR_TIMEOUT || !is_named)
@@ -154,10 +156,13 @@ SHMEMD_FN_COLD int shmemdi_cq_ended(const shmemdi_chan_t *c, shmemdi_call_t call
 SHMEMD_FN_COLD int shmemdi_cq_wait_longer(shmemdi_ref_t ref, shmemdi_call_t call,
 					  shmemdi_ticket_t t, shmemdi_limit_t limit)
 {
-	shmemdi_chan_t c = shmemdi_chan_of(ref);
 	shmemdi_spin_t spin = shmemdi_spin(limit);
-	int status = t.word & SHMEMDI_TICKET_VOID ? shmemdi_channel_status(&c) : SHMEMD_OK;
+	shmemdi_chan_t c;
+	int status = SHMEMD_OK;
 
+	shmemdi_chan_load(ref, &c);
+	if (t.word & SHMEMDI_TICKET_VOID)
+		status = shmemdi_channel_status(&c);
 	while (status == SHMEMD_OK && !shmemdi_cq_poll(&c, call, t, &status))
 		if (status == SHMEMD_OK)
 			status = shmemdi_wait_step(c.ctx, &spin);

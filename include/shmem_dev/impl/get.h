@@ -8,10 +8,11 @@
 
 /* Fetch into a bounce buffer, and wait for it. After success the caller releases the buffer of
  * posted->bounce. */
-SHMEMD_FN int shmemdi_fetch_bounce(const shmemdi_chan_t *c, shmemdi_call_t call,
+SHMEMD_FN int shmemdi_fetch_bounce(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				   const shmemdi_wrs_t *wrs, shmemdi_posted_t *posted)
 {
-	int status = shmemdi_wr_post(shmemdi_ref(c), call, wrs, posted);
+	const shmemdi_chan_t *c = &ep->c;
+	int status = shmemdi_wr_post(ep, call, wrs, posted);
 
 	if (status != SHMEMD_OK)
 		return status;
@@ -41,7 +42,7 @@ SHMEMD_FN int shmemdi_get_registered(const shmemdi_ep_t *ep, shmemdi_call_t call
 		shmemdi_wrs_init(&wrs, how);
 		shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, src, dst, (uint32_t)segment,
 				SHMEMDI_LOCAL_HEAP);
-		status = shmemdi_wr_post(shmemdi_ref(&ep->c), call, &wrs, &posted);
+		status = shmemdi_wr_post(ep, call, &wrs, &posted);
 		dst += segment;
 		src += segment;
 		nbytes -= segment;
@@ -69,7 +70,7 @@ SHMEMD_FN int shmemdi_get_unregistered(const shmemdi_ep_t *ep, shmemdi_call_t ca
 
 		shmemdi_wrs_init(&wrs, how);
 		shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, src, 0, size, SHMEMDI_LOCAL_BOUNCE);
-		status = shmemdi_fetch_bounce(&ep->c, call, &wrs, &posted);
+		status = shmemdi_fetch_bounce(ep, call, &wrs, &posted);
 		if (status != SHMEMD_OK)
 			return status;
 		SHMEMD_ARCH_NO_UNROLL
@@ -89,8 +90,9 @@ SHMEMD_FN int shmemdi_get_unregistered(const shmemdi_ep_t *ep, shmemdi_call_t ca
 SHMEMD_FN_COLD int shmemdi_nic_get(shmemdi_ref_t ref, shmemdi_call_t call, char *dst,
 				   const char *src, uint64_t nbytes, shmemdi_how_t how)
 {
-	shmemdi_ep_t value = shmemdi_ep_k(ref.ctx, ref.pe, ref.k), *ep = &value;
+	shmemdi_ep_t value, *ep = &value;
 
+	shmemdi_ep_load(ref, ep);
 	if (shmemdi_is_registered(ep, dst))
 		return shmemdi_get_registered(ep, call, dst, src, nbytes, how);
 	return shmemdi_get_unregistered(ep, call, dst, src, nbytes, how);
@@ -98,12 +100,13 @@ SHMEMD_FN_COLD int shmemdi_nic_get(shmemdi_ref_t ref, shmemdi_call_t call, char 
 
 /* A word of 1 to 8 bytes, or the old value of one of 4 or 8. The NIC returns the result of an
  * atomic of 4 bytes big-endian (PRM: only those of 8 bytes follow the requested mode). */
-SHMEMD_FN int shmemdi_fetch_word(const shmemdi_chan_t *c, shmemdi_call_t call,
+SHMEMD_FN int shmemdi_fetch_word(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				 const shmemdi_wrs_t *wrs, uint64_t *value)
 {
+	const shmemdi_chan_t *c = &ep->c;
 	const shmemdi_wr_t *wr = wrs->wr;
 	shmemdi_posted_t posted;
-	int status = shmemdi_fetch_bounce(c, call, wrs, &posted);
+	int status = shmemdi_fetch_bounce(ep, call, wrs, &posted);
 
 	if (status != SHMEMD_OK)
 		return status;
@@ -122,12 +125,12 @@ SHMEMD_FN uint64_t shmemdi_float_sum(uint64_t a, uint64_t b, uint32_t width)
 }
 
 /* Floating-point add by a compare-and-swap loop: the NIC has no floating-point atomics. */
-SHMEMD_FN int shmemdi_fetch_addf(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_wrs_t *wrs,
+SHMEMD_FN int shmemdi_fetch_addf(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_wrs_t *wrs,
 				 uint64_t value, uint64_t *old)
 {
 	uint32_t width = wrs->wr[0].nbytes;
 	uint64_t seen;
-	int status = shmemdi_fetch_word(c, call, wrs, &seen);
+	int status = shmemdi_fetch_word(ep, call, wrs, &seen);
 
 	SHMEMD_ARCH_NO_UNROLL
 	while (status == SHMEMD_OK) {
@@ -135,7 +138,7 @@ SHMEMD_FN int shmemdi_fetch_addf(const shmemdi_chan_t *c, shmemdi_call_t call, s
 		wrs->wr[0].u.amo = shmemdi_nic_amo(
 			SHMEMDI_AMO_CAS, shmemdi_float_sum(seen, value, width), seen, width);
 		*old = seen;
-		status = shmemdi_fetch_word(c, call, wrs, &seen);
+		status = shmemdi_fetch_word(ep, call, wrs, &seen);
 		if (status != SHMEMD_OK || seen == *old)
 			break;
 	}
@@ -148,9 +151,10 @@ SHMEMD_FN_COLD int shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call, con
 				     uint32_t width, int kind, uint64_t value, uint64_t cond,
 				     uint64_t *old)
 {
-	shmemdi_chan_t c = shmemdi_chan_of(ref);
 	shmemdi_wrs_t wrs;
+	shmemdi_ep_t ep;
 
+	shmemdi_ep_load(ref, &ep);
 	shmemdi_wrs_init(&wrs, shmemdi_how(SHMEMD_RING_NOW, 1));
 	if (kind == SHMEMDI_AMO_FETCH || kind == SHMEMDI_AMO_ADDF)
 		shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, sym, 0, width, SHMEMDI_LOCAL_BOUNCE);
@@ -158,8 +162,8 @@ SHMEMD_FN_COLD int shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call, con
 		shmemdi_wr_amo(&wrs, sym, shmemdi_nic_amo(kind, value, cond, width), width,
 			       SHMEMDI_LOCAL_BOUNCE);
 	if (kind == SHMEMDI_AMO_ADDF)
-		return shmemdi_fetch_addf(&c, call, &wrs, value, old);
-	return shmemdi_fetch_word(&c, call, &wrs, old);
+		return shmemdi_fetch_addf(&ep, call, &wrs, value, old);
+	return shmemdi_fetch_word(&ep, call, &wrs, old);
 }
 
 #endif

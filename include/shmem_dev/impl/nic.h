@@ -22,20 +22,34 @@ typedef struct shmemdi_ep_t {
 	uint8_t log_granule, inline_nbytes;
 } shmemdi_ep_t;
 
+/* What does not depend on the channel. */
+SHMEMD_FN void shmemdi_ep_memory(shmemdi_ep_t *ep, const shmemd_ctx_t *ctx)
+{
+	ep->keys = ctx->keys;
+	ep->heap = ctx->heap;
+	ep->heap_nbytes = ctx->heap_nbytes;
+	ep->sink = shmemdi_bounce_sink(ctx);
+	ep->n_granules = ctx->n_granules;
+	ep->first_lkey = ctx->n_world * ctx->n_granules;
+	ep->log_granule = ctx->log_granule;
+	ep->inline_nbytes = ctx->inline_nbytes;
+}
+
 SHMEMD_FN shmemdi_ep_t shmemdi_ep_k(const shmemd_ctx_t *ctx, int pe, uint32_t k)
 {
 	shmemdi_ep_t ep;
 
 	ep.c = shmemdi_chan(ctx, pe, k);
-	ep.keys = ctx->keys;
-	ep.heap = ctx->heap;
-	ep.heap_nbytes = ctx->heap_nbytes;
-	ep.sink = shmemdi_bounce_sink(ctx);
-	ep.n_granules = ctx->n_granules;
-	ep.first_lkey = ctx->n_world * ctx->n_granules;
-	ep.log_granule = ctx->log_granule;
-	ep.inline_nbytes = ctx->inline_nbytes;
+	shmemdi_ep_memory(&ep, ctx);
 	return ep;
+}
+
+/* The same, for a function that is rare. */
+SHMEMD_FN_COLD void shmemdi_ep_load(shmemdi_ref_t ref, shmemdi_ep_t *ep)
+{
+	ep = (shmemdi_ep_t *)shmemd_arch_own(ep);
+	shmemdi_chan_load(ref, &ep->c);
+	shmemdi_ep_memory(ep, ref.ctx);
 }
 
 /* The context's channel to pe. */

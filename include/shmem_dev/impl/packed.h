@@ -26,9 +26,11 @@ SHMEMD_FN_COLD int shmemdi_nic_packed(shmemdi_ref_t ref, shmemdi_call_t call, co
 	shmemdi_how_t how = {SHMEMD_RING_DEFAULT, 0, 0, 0};
 	shmemdi_posted_t posted;
 	shmemdi_wrs_t wrs;
+	shmemdi_ep_t ep;
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
+	shmemdi_ep_load(ref, &ep);
 	shmemdi_wrs_init(&wrs, how);
 	shmemdi_wr_data(&wrs, SHMEMDI_WR_WRITE_INLINE, slot, 0, 16, SHMEMDI_LOCAL_SINK);
 	wrs.wr[0].u.words[0] = (uint32_t)lo;
@@ -36,7 +38,7 @@ SHMEMD_FN_COLD int shmemdi_nic_packed(shmemdi_ref_t ref, shmemdi_call_t call, co
 	wrs.wr[0].u.words[2] = (uint32_t)hi;
 	wrs.wr[0].u.words[3] = (uint32_t)(hi >> 32);
 	wrs.wr[0].u.words[4] = wrs.wr[0].u.words[5] = wrs.wr[0].u.words[6] = 0;
-	return shmemdi_wr_post(ref, call, &wrs, &posted);
+	return shmemdi_wr_post(&ep, call, &wrs, &posted);
 }
 
 SHMEMD_FN void shmemdi_put_packed(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value,

@@ -244,10 +244,12 @@ SHMEMD_FN void shmemdi_wr_write_dump(const shmemdi_ep_t *ep, const shmemdi_reser
 
 /* Write a work request from the reservation's WQEBB `wqebb` on, as request number `request` of the
  * reservation. Returns its WQEBBs. */
-SHMEMD_FN uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
-				    uint32_t wqebb, uint32_t request, const shmemdi_wr_t *wr,
-				    const char *local, int is_flush)
+SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
+					 uint32_t wqebb, uint32_t request, const shmemdi_wr_t *wr,
+					 const char *local, int is_flush)
 {
+	ep = (const shmemdi_ep_t *)shmemd_arch_own(ep);
+	wr = (const shmemdi_wr_t *)shmemd_arch_own(wr);
 	uint64_t path = post->line.path, rkeys = shmemdi_keys(shmemdi_rkey(ep, wr->sym));
 	shmemdi_mem_t remote = shmemdi_peer_mem(ep, wr->sym, rkeys, path);
 	shmemdi_mem_t own =
@@ -296,31 +298,24 @@ SHMEMD_FN shmemdi_ticket_t shmemdi_lanes_submit(const shmemdi_chan_t *c, shmemdi
 	return ticket;
 }
 
-/* Post work requests. After a failure nothing is posted. If the channel fails after a bounce buffer
- * was taken, the buffer stays taken: nothing is posted on that channel any more. */
-SHMEMD_FN_COLD int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const shmemdi_wrs_t *wrs,
-				   shmemdi_posted_t *posted)
+/* WQEBBs that a posting takes, of each lane. */
+SHMEMD_FN uint32_t shmemdi_wrs_wqebbs(const shmemdi_ep_t *ep, const shmemdi_wrs_t *wrs)
 {
-	shmemdi_ep_t value = shmemdi_ep_k(ref.ctx, ref.pe, ref.k), *ep = &value;
-	const shmemdi_wr_t *wr = wrs->wr;
-	uint32_t wqebbs =
-			 shmemdi_wr_wqebbs(wr) + wrs->n - 1 + (uint32_t)shmemdi_wr_has_dump(ep, wr),
-		 i, at;
-	shmemdi_lanes_t lanes = shmemdi_wr_lanes(ep, wrs, wqebbs);
-	const char *local = ep->sink;
-	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
-	int status = SHMEMD_OK;
+	return shmemdi_wr_wqebbs(wrs->wr) + wrs->n - 1 + (uint32_t)shmemdi_wr_has_dump(ep, wrs->wr);
+}
 
-	if (wr->local_kind == SHMEMDI_LOCAL_BOUNCE) {
-		status = shmemdi_wr_bounce(&ep->c, call, lanes, &posted->bounce);
-		if (status != SHMEMD_OK)
-			return status;
-		local = shmemdi_bounce(&ep->c, posted->bounce);
-	}
-	status = shmemdi_wr_start(&ep->c, call, wrs, lanes, wqebbs, &post);
+/* Post for these lanes. local: the bounce buffer that this lane has taken, or the sink. */
+SHMEMD_FN int shmemdi_wr_post_by(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				 const shmemdi_wrs_t *wrs, shmemdi_lanes_t lanes, uint32_t wqebbs,
+				 const char *local, shmemdi_posted_t *posted)
+{
+	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
+	uint32_t i, at = wqebbs * lanes.rank;
+	const shmemdi_wr_t *wr = wrs->wr;
+	int status = shmemdi_wr_start(&ep->c, call, wrs, lanes, wqebbs, &post);
+
 	if (status != SHMEMD_OK)
 		return status;
-	at = wqebbs * lanes.rank;
 	SHMEMD_ARCH_NO_UNROLL
 	for (i = 0; i < wrs->n; i++, wr++)
 		at += shmemdi_wr_write(ep, &post, at, wrs->n * lanes.rank + i, wr,
@@ -329,6 +324,42 @@ SHMEMD_FN_COLD int shmemdi_wr_post(shmemdi_ref_t ref, shmemdi_call_t call, const
 	posted->end = post.first + at;
 	posted->ticket = shmemdi_lanes_submit(&ep->c, lanes, &post, wrs->how);
 	return SHMEMD_OK;
+}
+
+/* What posts work requests: one of the two functions below. */
+typedef int shmemdi_wr_post_t(const shmemdi_ep_t *ep, shmemdi_call_t call, const shmemdi_wrs_t *wrs,
+			      shmemdi_posted_t *posted);
+
+/* Post work requests that need no bounce buffer, for the calling lane alone. After a failure
+ * nothing is posted. */
+SHMEMD_FN_COLD int shmemdi_wr_post_alone(const shmemdi_ep_t *ep, shmemdi_call_t call,
+					 const shmemdi_wrs_t *wrs, shmemdi_posted_t *posted)
+{
+	ep = (const shmemdi_ep_t *)shmemd_arch_own(ep);
+	wrs = (const shmemdi_wrs_t *)shmemd_arch_own(wrs);
+	posted = (shmemdi_posted_t *)shmemd_arch_own(posted);
+	return shmemdi_wr_post_by(ep, call, wrs, shmemdi_lanes_self(), shmemdi_wrs_wqebbs(ep, wrs),
+				  ep->sink, posted);
+}
+
+/* Post any work requests; lanes that may be are coalesced. After a failure nothing is posted. If
+ * the channel fails after a bounce buffer was taken, the buffer stays taken: nothing is posted on
+ * that channel any more. */
+SHMEMD_FN_COLD int shmemdi_wr_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				   const shmemdi_wrs_t *wrs, shmemdi_posted_t *posted)
+{
+	uint32_t wqebbs = shmemdi_wrs_wqebbs(ep, wrs);
+	shmemdi_lanes_t lanes = shmemdi_wr_lanes(ep, wrs, wqebbs);
+	const char *local = ep->sink;
+	int status;
+
+	if (wrs->wr[0].local_kind == SHMEMDI_LOCAL_BOUNCE) {
+		status = shmemdi_wr_bounce(&ep->c, call, lanes, &posted->bounce);
+		if (status != SHMEMD_OK)
+			return status;
+		local = shmemdi_bounce(&ep->c, posted->bounce);
+	}
+	return shmemdi_wr_post_by(ep, call, wrs, lanes, wqebbs, local, posted);
 }
 
 /* WRITE a word of up to 8 bytes. */

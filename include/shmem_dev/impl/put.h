@@ -208,7 +208,9 @@ SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 {
 	shmemdi_posted_t posted;
 	shmemdi_wrs_t wrs;
+	shmemdi_ep_t ep;
 
+	shmemdi_ep_load(ref, &ep);
 	shmemdi_wrs_init(&wrs, how);
 	wrs.is_reserved = 1;
 	wrs.resv = resv;
@@ -218,7 +220,7 @@ SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 		shmemdi_wr_amo(&wrs, word.sym,
 			       shmemdi_nic_amo(word.kind, word.value, 0, word.width), word.width,
 			       SHMEMDI_LOCAL_SINK);
-	return shmemdi_wr_post(ref, call, &wrs, &posted);
+	return shmemdi_wr_post_alone(&ep, call, &wrs, &posted);
 }
 
 /* Store or update a word, by a thread alone. */
@@ -295,17 +297,19 @@ SHMEMD_FN void shmemdi_wr_fill(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmem
 	}
 }
 
-/* Any put: segment by segment. how.is_alone: the caller has reserved shmemdi_put_wqebbs, and found
- * `resv`. Otherwise the converged lanes reserve together. */
+/* Any put: segment by segment, each posted by `post`. how.is_alone: the caller has reserved
+ * shmemdi_put_wqebbs, and found `resv`. Otherwise the converged lanes reserve together. */
 SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t call,
-					    shmemdi_put_t put, uint64_t resv)
+					    shmemdi_put_t put, uint64_t resv,
+					    shmemdi_wr_post_t *post)
 {
-	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
 	uint32_t n_reserved = put.how.is_alone ? shmemdi_put_wqebbs(&put) : 0;
 	int status = SHMEMD_OK, is_src_free = 1;
 	shmemdi_posted_t posted;
 	shmemdi_wrs_t wrs;
+	shmemdi_ep_t ep;
 
+	shmemdi_ep_load(ref, &ep);
 	SHMEMD_ARCH_NO_UNROLL
 	while (shmemdi_put_wqebbs(&put) && status == SHMEMD_OK) {
 		shmemdi_wrs_init(&wrs, put.how);
@@ -313,7 +317,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 		wrs.resv = resv;
 		shmemdi_wr_fill(&ep, &put, &wrs, n_reserved);
 		is_src_free &= wrs.wr[0].kind != SHMEMDI_WR_WRITE;
-		status = shmemdi_wr_post(ref, call, &wrs, &posted);
+		status = post(&ep, call, &wrs, &posted);
 		n_reserved = 0;
 	}
 	if (status != SHMEMD_OK || !put.how.will_wait || is_src_free)
@@ -321,6 +325,8 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 	return shmemdi_cq_wait_longer(ref, call, posted.ticket,
 				      shmemdi_limit_default(ref.ctx, ref.pe));
 }
+
+typedef int shmemdi_put_lanes_t(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put);
 
 /* Each lane that is converged here puts data of its own. Lanes whose put is one WRITE of registered
  * memory share one reservation and one doorbell. */
@@ -335,7 +341,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	int status;
 
 	if (!shmemdi_is_simple(&ep, &put))
-		return shmemdi_nic_put_segments(ref, call, put, 0);
+		return shmemdi_nic_put_segments(ref, call, put, 0, shmemdi_wr_post);
 	lanes = shmemdi_lanes_on(&ep.c, wqebbs, put.how);
 	keys = shmemdi_put_keys(&ep, &put);
 	status = shmemdi_lanes_start(&ep.c, call, lanes, wqebbs, wqebbs, &post);
@@ -368,8 +374,8 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const
 	if (is_simple)
 		keys = shmemdi_put_keys(ep, put);
 	if (SHMEMD_ARCH_UNLIKELY(!is_simple || shmemdi_sq_needs_slow_path(&ep->c, &post)))
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(shmemdi_ref(&ep->c), call,
-								      *put, post.resv);
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(
+			shmemdi_ref(&ep->c), call, *put, post.resv, shmemdi_wr_post_alone);
 	(void)shmemdi_sq_begin(&post);
 	shmemdi_nic_write_data(ep, &post, 0, put, keys);
 	if (put->sig.op >= 0)

@@ -56,9 +56,11 @@ SHMEMD_FN shmemdi_ref_t shmemdi_ref(const shmemdi_chan_t *c)
 	return ref;
 }
 
-SHMEMD_FN shmemdi_chan_t shmemdi_chan_of(shmemdi_ref_t ref)
+/* The channel so named, for a function that is rare: one copy of the loads for a unit. */
+SHMEMD_FN_COLD void shmemdi_chan_load(shmemdi_ref_t ref, shmemdi_chan_t *c)
 {
-	return shmemdi_chan(ref.ctx, ref.pe, ref.k);
+	c = (shmemdi_chan_t *)shmemd_arch_own(c);
+	*c = shmemdi_chan(ref.ctx, ref.pe, ref.k);
 }
 
 SHMEMD_FN uint32_t shmemdi_depth(const shmemdi_chan_t *c)

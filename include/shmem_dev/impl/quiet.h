@@ -27,7 +27,7 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_ep_t *ep, shmemdi_call_t call)
 	shmemdi_wrs_init(&wrs, how);
 	shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, ep->heap, 0, SHMEMDI_FLUSH_NBYTES,
 			SHMEMDI_LOCAL_SINK);
-	status = shmemdi_wr_post(shmemdi_ref(&ep->c), call, &wrs, &posted);
+	status = shmemdi_wr_post_alone(ep, call, &wrs, &posted);
 	/* Not published: the channel has failed, and `flush` names an earlier READ. */
 	if (status == SHMEMD_OK && posted.ticket.word & SHMEMDI_TICKET_VOID)
 		status = shmemdi_channel_status(&ep->c);
@@ -46,13 +46,13 @@ SHMEMD_FN int shmemdi_flush_covers(const shmemdi_ep_t *ep, uint64_t flush, uint6
 /* Post a READ after everything published, unless the last one covers all of that; one of the
  * coalesced lanes does so. It looks at `ready` after all lanes have arrived: what each of them has
  * posted counts. A channel that has failed is never quiet: it may have dropped a posting. */
-SHMEMD_FN_COLD int shmemdi_flush_post(shmemdi_ref_t ref, shmemdi_call_t call)
+SHMEMD_FN_COLD int shmemdi_flush_post(const shmemdi_ep_t *ep, shmemdi_call_t call)
 {
-	shmemdi_ep_t nic = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
-	const shmemdi_ep_t *ep = &nic;
-	shmemdi_lanes_t lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)ep->c.ch | 127);
+	shmemdi_lanes_t lanes;
 	int status = SHMEMD_OK;
 
+	ep = (const shmemdi_ep_t *)shmemd_arch_own(ep);
+	lanes = shmemdi_lanes_coalesced((uint64_t)(uintptr_t)ep->c.ch | 127);
 	shmemdi_lanes_sync(lanes);
 	if (lanes.is_leader) {
 		uint64_t ready = shmemdi_ready(&ep->c),
@@ -60,7 +60,7 @@ SHMEMD_FN_COLD int shmemdi_flush_post(shmemdi_ref_t ref, shmemdi_call_t call)
 
 		status = shmemdi_channel_status(&ep->c);
 		if (status != SHMEMD_OK)
-			shmemdi_cq_ended(&nic.c, call, status, SHMEMD_READY_INDEX(ready), 0);
+			shmemdi_cq_ended(&ep->c, call, status, SHMEMD_READY_INDEX(ready), 0);
 		else if (!shmemdi_flush_covers(ep, flush, ready))
 			status = shmemdi_flush_read(ep, call);
 	}
@@ -85,7 +85,7 @@ SHMEMD_FN int shmemdi_flush_wait(const shmemdi_ep_t *ep, shmemdi_call_t call, sh
 SHMEMD_FN int shmemdi_flush_channel(const shmemdi_ep_t *ep, shmemdi_call_t call,
 				    shmemdi_limit_t limit)
 {
-	int status = shmemdi_flush_post(shmemdi_ref(&ep->c), call);
+	int status = shmemdi_flush_post(ep, call);
 
 	return status ? status : shmemdi_flush_wait(ep, call, limit);
 }
@@ -102,13 +102,15 @@ typedef struct shmemdi_quiet_t {
 SHMEMD_FN int shmemdi_quiet_one(const shmemd_ctx_t *ctx, const shmemdi_quiet_t *q, int pe,
 				int is_waiting)
 {
-	shmemdi_ep_t ep = shmemdi_ep_k(ctx, pe, q->k);
 	shmemdi_limit_t limit = {q->limit.ns, q->limit.named, pe};
+	shmemdi_ref_t ref = {ctx, pe, q->k};
+	shmemdi_ep_t ep;
 
 	if (q->only_mapped && !ctx->peers[pe].base)
 		return SHMEMD_OK;
+	shmemdi_ep_load(ref, &ep);
 	return is_waiting ? shmemdi_flush_wait(&ep, q->call, limit)
-			  : shmemdi_flush_post(shmemdi_ref(&ep.c), q->call);
+			  : shmemdi_flush_post(&ep, q->call);
 }
 
 SHMEMD_FN uint64_t shmemdi_used(const shmemd_ctx_t *ctx, uint32_t k, uint32_t word)

@@ -141,9 +141,10 @@ SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
 SHMEMD_FN_COLD shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
 						   uint64_t resv, uint32_t end)
 {
-	shmemdi_chan_t chan = shmemdi_chan_of(ref), *c = &chan;
+	shmemdi_chan_t chan, *c = &chan;
 	shmemdi_line_t line;
 
+	shmemdi_chan_load(ref, c);
 	do {
 		shmemdi_sq_wait_space(c, call, resv, end);
 		if (shmemdi_line_shows_drained(shmemdi_line(c->ch), SHMEMD_RESV_INDEX(resv)))
@@ -314,11 +315,11 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 		at = turn->end;
 		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++)
 			marks[i] = shmemd_arch_ld_relaxed_u64(shmemdi_mark(ch, depth, at + i));
-		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i++) {
-			if (turn->end != at + i || marks[i] == SHMEMD_MARK_NONE ||
-			    SHMEMD_MARK_FIRST(marks[i]) != at + i ||
+		SHMEMD_ARCH_NO_UNROLL
+		for (i = 0; i < SHMEMDI_MARKS_AT_ONCE; i = turn->end - at) {
+			if (marks[i] == SHMEMD_MARK_NONE || SHMEMD_MARK_FIRST(marks[i]) != at + i ||
 			    SHMEMD_MARK_EPOCH(marks[i]) != epoch)
-				continue;
+				break;
 			shmemd_arch_st_relaxed_u64(shmemdi_mark(ch, depth, at + i),
 						   SHMEMD_MARK_NONE);
 			turn->end += SHMEMD_MARK_WQEBBS(marks[i]);

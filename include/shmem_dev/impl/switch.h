@@ -233,8 +233,8 @@ SHMEMD_FN shmemdi_count_t shmemdi_count(const shmemdi_chan_t *c, const shmemdi_m
 
 /* By the leader of a reservation [first, end), which has the turn: move the WQEs that it has
  * written for another path. They keep the numbers of their requests. */
-SHMEMD_FN_COLD void shmemdi_move_written(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
-					 uint32_t end)
+SHMEMD_FN void shmemdi_move_written(shmemdi_chan_t c, shmemdi_move_t m, uint32_t first,
+				    uint32_t end)
 {
 	const char *request = shmemdi_wqebb(&c, m.path, m.queue, first) + 3 * sizeof(uint32_t);
 

@@ -5,31 +5,25 @@
  *
  * Functions return a status, and record errors; those of public functions that return nothing latch
  * the status. All threads of a group take the same branch: arguments are equal. On the NIC
- * path the first thread of a group posts for all of it.
- *
- * The shmemdi_by_nic_* are the entry points of the NIC path. Those that post without waiting are
- * out of line, one copy for a unit, operands by value; SHMEMD_NIC_INLINE has them inline. What
- * waits for a round trip is a call in both forms. SHMEMD_NO_NIC leaves all of them out. */
+ * path the first thread of a group posts for all of it. */
 #ifndef SHMEMD_IMPL_XPORT_H
 #define SHMEMD_IMPL_XPORT_H
 
+#include <shmem_dev/impl/entry.h>
 #include <shmem_dev/impl/check.h>
-#include <shmem_dev/impl/get.h>
-#include <shmem_dev/impl/near.h>
 #include <shmem_dev/impl/poll.h>
-#include <shmem_dev/impl/put.h>
-#include <shmem_dev/impl/quiet.h>
-
-#ifdef SHMEMD_NO_NIC
-#define SHMEMDI_HAS_NIC 0
-#else
-#define SHMEMDI_HAS_NIC 1
-#endif
 
 /* Can a NIC reach the members? All or none: the runtime connects all of them. */
 SHMEMD_FN int shmemdi_has_nic(const shmemd_ctx_t *ctx)
 {
 	return SHMEMDI_HAS_NIC && (ctx->flags & SHMEMD_CTX_NIC);
+}
+
+/* An error of selecting a transport. Apart, since each call site would have the arguments. */
+SHMEMD_FN_COLD int shmemdi_no_way(const shmemd_ctx_t *self, shmemdi_call_t call, int status, int pe,
+				  const void *sym)
+{
+	return shmemdi_record(self, call, status, pe, sym, 0, 0);
 }
 
 /* Select the transport: *base gets the address at which this PE maps pe's heap, or NULL for the
@@ -43,7 +37,7 @@ SHMEMD_FN int shmemdi_select(const shmemd_ctx_t *ctx, shmemdi_call_t call, const
 	*base = shmemdi_p2p_base_in_range(ctx, pe);
 	if (*base || shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
-	return shmemdi_record(ctx->self, call, SHMEMD_ERR_UNREACHABLE, pe, sym, 0, 0);
+	return shmemdi_no_way(ctx->self, call, SHMEMD_ERR_UNREACHABLE, pe, sym);
 }
 
 /* Check the arguments of an operation, and select its transport: *base as shmemdi_select. */
@@ -82,7 +76,7 @@ SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, c
 	*base = 0;
 	if (shmemdi_has_nic(ctx))
 		return SHMEMD_OK;
-	return shmemdi_record(ctx->self, call, SHMEMD_ERR_NO_ATOMICS, pe, sym, 0, 0);
+	return shmemdi_no_way(ctx->self, call, SHMEMD_ERR_NO_ATOMICS, pe, sym);
 }
 
 SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
@@ -90,118 +84,6 @@ SHMEMD_FN int shmemdi_reach_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, char *
 	int status = shmemdi_reach_word(ctx, op, base);
 
 	return status ? status : shmemdi_select_amo(ctx, op.call, op.sym, op.pe, base);
-}
-
-/* Entry points of the NIC path. In a unit without it nothing calls them: shmemdi_select has refused
- * every PE that is not mapped. Their first line then lets the compiler drop the rest. */
-
-SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
-{
-	shmemdi_how_t how = {(uint8_t)op->when, (uint8_t)op->is_blocking, 0, (uint8_t)is_alone};
-	return how;
-}
-
-/* put, with a signal after the data unless sig.op is -1. Blocking: src is reusable on return. */
-SHMEMD_FN_NIC int shmemdi_by_nic_put(shmemdi_ep_t ep, shmemdi_op_t op, shmemdi_signal_t sig)
-{
-	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
-	int status = SHMEMD_OK;
-
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
-	if (op.g.bar == SHMEMDI_BAR_NONE && !shmemd_arch_is_alone()) {
-		put.how.is_alone = 0;
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(shmemdi_ref(&ep.c), op.call,
-								   put);
-	}
-	if (op.g.rank >= 32)
-		return SHMEMD_OK;
-	if (op.g.rank == 0)
-		status = shmemdi_nic_put(&ep, op.call, &put);
-	shmemdi_warp_rejoin(op.g);
-	return status;
-}
-
-/* get. Into memory that is not registered it is complete on return. */
-SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
-{
-	shmemdi_ref_t ref = {ctx->self, op.pe, ctx->channel};
-	int status = SHMEMD_OK;
-
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
-	if (op.g.rank >= 32 || op.nbytes == 0)
-		return SHMEMD_OK;
-	if (op.g.rank == 0)
-		status = shmemdi_nic_get(ref, op.call, op.local, op.sym, op.nbytes,
-					 shmemdi_op_how(&op, op.g.bar != SHMEMDI_BAR_NONE));
-	shmemdi_warp_rejoin(op.g);
-	return status;
-}
-
-/* A word of op.nbytes bytes: stored or updated, as kind (shmemdi_amo) says, except ADDF. */
-SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_ep_t ep, shmemdi_op_t op, int kind, uint64_t value)
-{
-	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
-
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
-	if (!shmemd_arch_is_alone())
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep.c), op.call,
-								    word, shmemdi_op_how(&op, 0));
-	return shmemdi_nic_word(&ep, op.call, word, shmemdi_op_how(&op, 1));
-}
-
-/* The same with ADDF, which no NIC does as it is done here: a loop of compare-and-swaps. Apart from
- * shmemdi_by_nic_word, because ptxas allocates that loop's registers together with those of each
- * kernel that calls it, and a kernel limited to 64 registers then spills at each p. */
-SHMEMD_FN int shmemdi_by_nic_amo(shmemdi_ep_t ep, shmemdi_op_t op, int kind, uint64_t value)
-{
-	uint64_t old;
-
-	if (kind != SHMEMDI_AMO_ADDF)
-		return shmemdi_by_nic_word(ep, op, kind, value);
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
-	return shmemdi_nic_fetch(shmemdi_ref(&ep.c), op.call, op.sym, (uint32_t)op.nbytes, kind,
-				 value, 0, &old);
-}
-
-/* The result of a call that returns a word. */
-typedef struct shmemdi_result {
-	uint64_t value;
-	int status;
-} shmemdi_result_t;
-
-/* Atomics that fetch, and g as SHMEMDI_AMO_FETCH. */
-SHMEMD_FN shmemdi_result_t shmemdi_by_nic_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind,
-						uint64_t value, uint64_t cond)
-{
-	shmemdi_ref_t ref = {ctx->self, op.pe, ctx->channel};
-	shmemdi_result_t r = {0, SHMEMD_ERR_UNREACHABLE};
-
-	if (SHMEMDI_HAS_NIC)
-		r.status = shmemdi_nic_fetch(ref, op.call, op.sym, (uint32_t)op.nbytes, kind, value,
-					     cond, &r.value);
-	return r;
-}
-
-/* Complete what channel k to pe carries. Takes the context in memory: a call that waits for a round
- * trip gains nothing from values in registers. */
-SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *self, shmemdi_call_t call, int pe,
-				       uint32_t k)
-{
-	shmemdi_ep_t ep;
-
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_OK;
-	ep = shmemdi_ep_k(self, pe, k);
-	return shmemdi_flush_channel(&ep, call, shmemdi_limit_default(self, pe));
-}
-
-SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
-{
-	return SHMEMDI_HAS_NIC ? shmemdi_quiet_all(ctx->self, q) : SHMEMD_OK;
 }
 
 /* The distance to the heap of a mapped PE, seen at base. */
@@ -460,9 +342,13 @@ SHMEMD_FN int shmemdi_put_signal_any(const shmemd_ctx_t *ctx, shmemdi_op_t op, s
 		return 0;
 	}
 	if (status == SHMEMD_OK && ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT) {
-		if (op.g.rank == 0)
+		/* The leader latches its status before the vote, so that all threads find it. */
+		if (op.g.rank == 0) {
 			status = shmemdi_by_nic_flush(ctx->self, op.call, op.pe, ctx->channel);
-		status = shmemdi_agree(op.g, status);
+			shmemdi_latch(ctx, status);
+		}
+		if (shmemd_group_any(op.g, status != SHMEMD_OK))
+			return 0;
 	}
 	if (status == SHMEMD_OK) {
 		*shift = shmemdi_base_shift(ctx, base);
