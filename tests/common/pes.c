@@ -26,13 +26,12 @@ typedef struct one_test {
 /* 0: passed on all PEs; otherwise the bits that any PE has set. */
 enum { FAILED = 1, SKIPPED = 2 };
 
+/* With sanitizers few: other schedules execute the same code. */
 #if defined(__SANITIZE_ADDRESS__)
-#define DEFAULT_SEEDS 5
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) /* the slowest sanitizer */
 #define DEFAULT_SEEDS 2
-#elif __has_feature(address_sanitizer)
-#define DEFAULT_SEEDS 5
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define DEFAULT_SEEDS 2
 #endif
 #endif
 #ifndef DEFAULT_SEEDS
