@@ -11,9 +11,9 @@
  * Addresses and sizes are multiples of 16. `shared` is memory of the calling thread's block,
  * `global` is mapped memory. The engine's accesses are weak, and are made in the async proxy (PTX
  * ISA, "Async Proxy"): ordinary accesses before them need one of these fences in between.
- *   void shmemd_arch_fence_bulk_global(void)    This thread's ordinary accesses to global memory, and
- *                                       those that happened before, come before copies that are
- *                                       posted after the fence.
+ *   void shmemd_arch_fence_bulk_global(void)    This thread's ordinary accesses to global memory,
+ *                                       and those that happened before, come before copies that
+ *                                       are posted after the fence.
  *                                       Prevents: the engine reads what src held before.
  *   void shmemd_arch_fence_bulk_shared(void)    The same for shared memory: in each thread that
  *                                       wrote to a tile, before it synchronises with the thread
