@@ -144,8 +144,8 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 /* Has the NIC reported everything before a place? Sources are reusable then; that the data are
  * visible at pe takes a quiet. Reads the CQEs that are there, unless another thread is doing so,
  * and rings the doorbell if it does not cover the place yet. A loop of this call, or of
- * shmemd_channel_space, needs no other thread to end: after the loss of a path one of 64 calls that
- * found work under way carries out the order to use the other path, and takes as long as a switch.
+ * shmemd_channel_space, needs no other thread to end: after the loss of a path one of 2048 calls
+ * that found work under way carries out the order to use the other path, and takes as long as that.
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.

@@ -38,10 +38,11 @@ BULK_MISTAKES = [
      "impl/bulk.h", "g.rank == 0) {{shmemd_arch_bulk_commit()|(void)0}};",
      "bulk", "put_tiles"),
     ("TILE_COMMIT_PLAIN", "tile: one that threads copied is no batch, and waits count wrongly",
-     "impl/bulk.h", "(uint32_t)op.nbytes); {{shmemdi_tile_posted(op.g)|"
+     "impl/bulk.h", "base, op.sym), op.local, (uint32_t)op.nbytes); {{shmemdi_tile_posted(op.g)|"
      "op.nbytes % 16 ? (void)0 : shmemdi_tile_posted(op.g)}};", "bulk", "mixed_tiles"),
     ("TILE_COMMIT_ADD", "tile: an added one is no batch, and waits count wrongly",
-     "impl/bulk.h", "element); {{shmemdi_tile_posted(op.g)|op.nbytes == 0 ? (void)0 : "
+     "impl/bulk.h", "(uint32_t)op.nbytes, element); {{shmemdi_tile_posted(op.g)|"
+     "op.nbytes == 0 ? (void)0 : "
      "shmemdi_tile_posted(op.g)}};", "bulk", "mixed_tiles"),
     ("TILE_READ", "tile: nobody waits until it is read",
      "impl/bulk.h", "{{shmemd_arch_bulk_wait_read(n)|(void)0}};", "bulk", "put_tiles"),
@@ -58,7 +59,7 @@ BULK_MISTAKES = [
     ("ADD_LOST", "tile: an addition of another thread in between is lost",
      "impl/bulk.h", "if (status != SHMEMD_OK || {{old == seen|1}}) break", "bulk", "add_tiles"),
     ("ADD_NEAR", "tile: added by the engine to memory that atomics of this GPU do not reach",
-     "impl/bulk.h", "shmemdi_is_near_tile(ctx, op) && {{ctx->flags & SHMEMD_CTX_SM_ATOMICS|1}})",
+     "impl/bulk.h", "shmemdi_is_near_tile(ctx, op) || {{!(ctx->flags & SHMEMD_CTX_SM_ATOMICS)|0}})",
      "reach", "no_atomics"),
     ("ADD_ODD", "tile: an odd number of halves is added as one more",
      "impl/bulk.h", "if ({{op.nbytes % 4|0}}) return", "bulk", "odd_halves"),

@@ -108,6 +108,8 @@
  *   uint64_t shmemd_arch_time_ns(void)   monotonic nanoseconds (%globaltimer; virtual clock under
  *                                        the emulator); resolution may be as coarse as 1 us
  *   void     shmemd_arch_spin_hint(void) body of every poll loop; the emulator reschedules here
+ *   SHMEMD_ARCH_POLLS_PER_HOST_LOOK      a wait looks at words in the host's memory at each poll of
+ *                                        this number: a multiple of 64 (impl/spin.h)
  *
  * 8. Queues of a NIC
  *   void     shmemd_arch_st_wqe(void *p, uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3)

@@ -49,6 +49,7 @@ static __device__ __forceinline__ function_t *shmemdi_arch_indirect(function_t *
 /* Storage that the threads of a block share; for SHMEMD_SHARED of launch.h. */
 #define SHMEMD_BLOCK_LOCAL __shared__
 
+#define SHMEMD_ARCH_POLLS_PER_HOST_LOOK 2048u
 #define SHMEMD_ARCH_NO_UNROLL _Pragma("unroll 1")
 #define SHMEMD_ARCH_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 

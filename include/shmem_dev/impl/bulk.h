@@ -164,25 +164,35 @@ SHMEMD_FN int shmemdi_is_near_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	return shmemdi_uses_stride(ctx, op) && shmemdi_bulk_takes_tile(op);
 }
 
-SHMEMD_FN void shmemdi_put_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+/* A tile to any PE, by the engine or without. Takes the context in memory. */
+SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *self, shmemdi_op_t op)
 {
-	char *to = 0, *base = 0;
-	int status = SHMEMD_OK;
+	char *base;
+	int status = shmemdi_reach(self, op, &base);
 
-	if (shmemdi_is_near_tile(ctx, op)) {
-		to = shmemdi_strided_at(ctx, op.sym, op.pe);
-	} else {
-		status = shmemdi_reach(ctx, op, &base);
-		if (status == SHMEMD_OK && base && shmemdi_bulk_takes_tile(op))
-			to = shmemdi_p2p_at(ctx, base, op.sym);
-	}
 	shmemdi_tile_written(op.g);
 	if (status != SHMEMD_OK)
-		shmemdi_latch(ctx, status);
-	else if (!to)
-		shmemdi_put_plainly(ctx, op, base);
+		shmemdi_latch(self, status);
+	else if (!base || !shmemdi_bulk_takes_tile(op))
+		shmemdi_put_plainly(self, op, base);
 	else if (op.g.rank == 0)
-		shmemd_arch_bulk_store(to, op.local, (uint32_t)op.nbytes);
+		shmemd_arch_bulk_store(shmemdi_p2p_at(self, base, op.sym), op.local,
+				       (uint32_t)op.nbytes);
+	shmemdi_tile_posted(op.g);
+}
+
+/* Other tiles as a call: where their code was beside that of near ones, ptxas saved registers for
+ * its calls in front of each tile, and additions took a quarter longer (H100). */
+SHMEMD_FN void shmemdi_put_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+	if (!shmemdi_is_near_tile(ctx, op)) {
+		shmemdi_put_tile_any(ctx->self, op);
+		return;
+	}
+	shmemdi_tile_written(op.g);
+	if (op.g.rank == 0)
+		shmemd_arch_bulk_store(shmemdi_strided_at(ctx, op.sym, op.pe), op.local,
+				       (uint32_t)op.nbytes);
 	shmemdi_tile_posted(op.g);
 }
 
@@ -329,26 +339,33 @@ SHMEMD_FN int shmemdi_reach_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int e
 	return shmemdi_select_amo(ctx, op.call, op.sym, op.pe, base);
 }
 
+SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *self, shmemdi_op_t op, int element)
+{
+	char *base;
+	int status = shmemdi_reach_tile(self, op, element, &base);
+
+	shmemdi_tile_written(op.g);
+	if (status == SHMEMD_OK && !(base && shmemdi_bulk_takes_tile(op)))
+		status = shmemdi_add_plainly(self, op, element, base);
+	else if (status == SHMEMD_OK && op.g.rank == 0)
+		shmemdi_bulk_add(shmemdi_p2p_at(self, base, op.sym), op.local, (uint32_t)op.nbytes,
+				 element);
+	shmemdi_tile_posted(op.g);
+	shmemdi_latch(self, status);
+}
+
 SHMEMD_FN void shmemdi_add_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element)
 {
-	char *to = 0, *base = 0;
-	int status = SHMEMD_OK;
-
 	op.nbytes *= shmemdi_element_nbytes(element);
-	if (shmemdi_is_near_tile(ctx, op) && ctx->flags & SHMEMD_CTX_SM_ATOMICS) {
-		to = shmemdi_strided_at(ctx, op.sym, op.pe);
-	} else {
-		status = shmemdi_reach_tile(ctx, op, element, &base);
-		if (status == SHMEMD_OK && base && shmemdi_bulk_takes_tile(op))
-			to = shmemdi_p2p_at(ctx, base, op.sym);
+	if (!shmemdi_is_near_tile(ctx, op) || !(ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
+		shmemdi_add_tile_any(ctx->self, op, element);
+		return;
 	}
 	shmemdi_tile_written(op.g);
-	if (status == SHMEMD_OK && !to)
-		status = shmemdi_add_plainly(ctx, op, element, base);
-	else if (status == SHMEMD_OK && op.g.rank == 0)
-		shmemdi_bulk_add(to, op.local, (uint32_t)op.nbytes, element);
+	if (op.g.rank == 0)
+		shmemdi_bulk_add(shmemdi_strided_at(ctx, op.sym, op.pe), op.local,
+				 (uint32_t)op.nbytes, element);
 	shmemdi_tile_posted(op.g);
-	shmemdi_latch(ctx, status);
 }
 
 /* The leader has posted for the group, so it alone can wait; the others learn of it by the sync. */

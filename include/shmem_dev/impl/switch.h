@@ -508,7 +508,7 @@ SHMEMD_FN int shmemdi_switch_is_pending(const shmemd_ctx_t *ctx)
 	return at.lo != at.hi;
 }
 
-/* Look at the host's memory: is it time to stop, or is there an order to carry out? A wait may
+/* Look at clock and host memory: is it time to stop, or is there an order to carry out? A wait may
  * take longer than its limit by the time of a switch. blocked, resv: of a poster that waits for
  * space. */
 SHMEMD_FN_COLD int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
@@ -516,7 +516,8 @@ SHMEMD_FN_COLD int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *sp
 {
 	int status = shmemdi_spin_look(ctx, spin);
 
-	if (status == SHMEMD_OK && ctx->switch_order && shmemdi_switch_is_pending(ctx))
+	if (status == SHMEMD_OK && shmemdi_spin_asks_host(spin) && ctx->switch_order &&
+	    shmemdi_switch_is_pending(ctx))
 		shmemdi_serve(ctx, blocked, resv);
 	return status;
 }

@@ -181,7 +181,7 @@ SHMEMD_FN_COLD int shmemdi_set_wait(const shmemd_ctx_t *ctx, shmemdi_call_t call
 			return status;
 		}
 		if (s.nelems >= SHMEMDI_POLLS_PER_LOOK)
-			spin.polls = SHMEMDI_POLLS_PER_LOOK - 1;
+			spin.polls |= SHMEMDI_POLLS_PER_LOOK - 1;
 		status = shmemdi_spin_step(ctx, &spin);
 	}
 	return SHMEMD_OK;
