@@ -22,11 +22,11 @@ if grep -E 'mbarrier|async' "$work/sm_80.ptx"; then
 fi
 
 # The instructions that matter of each function, in the order of the text, each run of equal ones
-# once. The copy by threads of put_tile, which ends with a bar.sync and jumps to the commit, is put
-# after the last bar.sync, and adds no line.
+# once. In put_tile_any the commit is the target of a jump from behind the engine's branch, and the
+# last bar.sync is that of the copy by threads.
 awk '
 /^\.visible \.entry|^\.func/ { name = "" }
-match($0, /shmemdi_bulk_pipe|put_memory|put_tile|add_tile|fence/) && /\.entry|\.func/ {
+match($0, /shmemdi_bulk_pipe|put_memory|(put|add)_tile(_any)?|fence/) && /\.entry|\.func/ {
 	name = substr($0, RSTART, RLENGTH); sub(/shmemdi_/, "", name); last = "" }
 name && match($0, "fence[.]proxy[.]async[a-z:.]*|mbarrier[.](init|inval|try_wait)|bar[.]sync|" \
 	"cp[.](reduce[.])?async[.]bulk[.](wait_group([.]read)? *[0-9]|[a-z_]+)") {
@@ -51,6 +51,17 @@ add_tile fence.proxy.async.shared::cta
 add_tile fence.proxy.async.global
 add_tile cp.reduce.async.bulk.global
 add_tile cp.async.bulk.commit_group
+add_tile_any fence.proxy.async.shared::cta
+add_tile_any bar.sync
+add_tile_any fence.proxy.async.global
+add_tile_any cp.reduce.async.bulk.global
+add_tile_any cp.async.bulk.commit_group
+put_tile_any fence.proxy.async.shared::cta
+put_tile_any bar.sync
+put_tile_any fence.proxy.async.global
+put_tile_any cp.async.bulk.commit_group
+put_tile_any cp.async.bulk.global
+put_tile_any bar.sync
 put_tile fence.proxy.async.shared::cta
 put_tile bar.sync
 put_tile fence.proxy.async.global
