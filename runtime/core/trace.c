@@ -42,7 +42,7 @@ typedef struct signals {
 	size_t n;
 } signals_t;
 
-/* A viewer takes an arrow for that of the slice that it begins or ends in. */
+/* Of the slice; not 0, or no arrow could begin or end in it. */
 static uint64_t slice_ns(const shmemd_trace_event_t *e)
 {
 	return e->end > e->begin ? e->end - e->begin : 1;
@@ -170,6 +170,9 @@ static void put_name(FILE *f, const gathered_t *g, const shmemd_trace_event_t *e
 	put_string(f, text);
 }
 
+/* A slice; at the end of one that saw a word another one, in which the arrow ends: the trace
+ * processor takes the slice that begins first for the begin of an arrow, and a wait begins before
+ * the signal that ends it. */
 static void put_slice(FILE *f, const gathered_t *g, int pe, const shmemd_trace_event_t *e)
 {
 	static const char *const kinds[] = {"", "stored", "added", "seen"};
@@ -187,6 +190,10 @@ static void put_slice(FILE *f, const gathered_t *g, int pe, const shmemd_trace_e
 		fprintf(f, ",\"word\":%" PRIu64 ",\"%s\":%" PRIu64, e->word, kinds[e->kind & 3],
 			e->value);
 	fputs("}},\n", f);
+	if (e->kind != SHMEMD_TRACE_SEEN)
+		return;
+	put_place(f, "X", pe, e, arrow_end(e));
+	fputs(",\"dur\":0.001,\"name\":\"seen\"},\n", f);
 }
 
 static void put_arrow_end(FILE *f, const char *phase, int pe, const shmemd_trace_event_t *e,

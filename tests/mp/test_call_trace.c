@@ -3,6 +3,8 @@
 /* <shmem_host/trace.h> and trace.h: what kernels of a unit with SHMEMD_TRACE record, read from the
  * file, whose events have a line each. */
 #define SHMEMD_TRACE
+#include <shmem_dev/shmem_dev.h>
+/* Those that call functions of shmem_dev.h, which are recorded, too. */
 #include <shmem_dev/bulk.h>
 #include <shmem_dev/grid.h>
 #include <shmem_dev/strided.h>
@@ -71,7 +73,7 @@ SHMEMD_KERNEL(kinds_kernel, trace_params_t, p)
 	status |= shmemd_g_u32(&p.ctx, &value, (const uint32_t *)(const void *)p.inbox, pe);
 	shmemd_putmem_bulk(&p.ctx, p.inbox, p.outbox, 8, pe, NULL, 0);
 	status |= shmemd_getmem_bulk(&p.ctx, p.outbox, p.inbox, 8, pe, NULL, 0);
-	shmemd_iputmem(&p.ctx, p.inbox, p.outbox, 2, 2, 4, 3, pe);
+	shmemd_iputmem(&p.ctx, p.inbox, p.outbox, 1, 1, 4, 3, pe); /* calls put */
 	status |= shmemd_sync(&p.ctx);
 	shmemd_atomic_add_u64(&p.ctx, &p.words[2], 3, pe);
 	status |= shmemd_atomic_fetch_add_u64(&p.ctx, &old, &p.words[2], 4, pe);
@@ -219,12 +221,13 @@ static int scopes(pes_t *pes)
 	if (write_and_read(pes) != 0)
 		return 1;
 	for (pe = 0; lines.n > 0 && pe < pes->n_pes; pe++) {
-		PES_EQ(pes, count(pe, "\"ph\":\"X\""), 6);
+		PES_EQ(pes, count(pe, "\"ph\":\"X\""), 8); /* 6, and 2 ends of waits */
 		PES_EQ(pes, count(pe, "\"name\":\"all of \\\"it\\\"\""), 1);
 		PES_EQ(pes, count(pe, "\"name\":\"barrier\""), 1);
 		PES_EQ(pes, count(pe, "\"name\":\"wait\""), 2);
 		snprintf(text, sizeof(text), "\"PE\":%d,", (pe + 1) % pes->n_pes);
 		PES_EQ(pes, count(pe, text), 2);
+		PES_EQ(pes, count(pe, "\"PE\":"), 2);
 		PES_EQ(pes, count(pe, "\"bytes\":1000,"), 1);
 		PES_EQ(pes, count(pe, "\"stored\":7}"), 1);
 		PES_EQ(pes, count(pe, "\"stored\":5}"), 1);

@@ -501,7 +501,7 @@ MISTAKES = [
     ("SWITCH_FLAGS", "wait: waits of a barrier for its flags do not check for orders",
      "impl/flagsync.h", "&spin, {{has_nic|0}}, &seen);",
      "ring_waits_switch", "barrier_flags_are_enough"),
-    ("SWITCH_POLL", "channel_poll: a loop of it carries out no order",
+    ("SWITCH_LOOP_POLL", "channel_poll: a loop of it carries out no order",
      "impl/cq.h", "status == SHMEMD_OK) {{shmemdi_cq_not_yet(c)|(void)0}};",
      "ring_waits_switch", "loops_carry_out_orders"),
     ("SWITCH_SPACE", "channel_space: a loop of it carries out no order",

@@ -336,21 +336,6 @@ SHMEMD_FN void shmemdi_add_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int el
 	shmemdi_latch(ctx, status);
 }
 
-/* The leader has posted for the group, so it alone can wait; the others learn of it by the sync. */
-SHMEMD_FN void shmemdi_bulk_wait_read(shmemd_group_t g, uint32_t n)
-{
-	if (SHMEMD_ARCH_HAS_BULK && g.rank == 0)
-		shmemd_arch_bulk_wait_read(n);
-	shmemd_group_sync(g);
-}
-
-SHMEMD_FN void shmemdi_bulk_wait(shmemd_group_t g)
-{
-	if (SHMEMD_ARCH_HAS_BULK && g.rank == 0)
-		shmemd_arch_bulk_wait();
-	shmemd_group_sync(g);
-}
-
 #ifdef SHMEMD_TRACE
 SHMEMDI_TRACED_VOID(shmemdi_put_bulk,
 		    (const shmemd_ctx_t *ctx, shmemdi_op_t op, void *shared, size_t shared_nbytes),
@@ -367,8 +352,23 @@ SHMEMDI_TRACED_VOID(shmemdi_put_tile, (const shmemd_ctx_t *ctx, shmemdi_op_t op)
 #define shmemdi_put_tile shmemdi_put_tile_traced
 SHMEMDI_TRACED_VOID(shmemdi_add_tile, (const shmemd_ctx_t *ctx, shmemdi_op_t op, int element),
 		    (ctx, op, element), op.call, op.g, op.pe, op.sym,
-		    op.nbytes *shmemdi_element_nbytes(element), shmemdi_trace_no_word())
+		    (op.nbytes * shmemdi_element_nbytes(element)), shmemdi_trace_no_word())
 #define shmemdi_add_tile shmemdi_add_tile_traced
 #endif
+
+/* The leader has posted for the group, so it alone can wait; the others learn of it by the sync. */
+SHMEMD_FN void shmemdi_bulk_wait_read(shmemd_group_t g, uint32_t n)
+{
+	if (SHMEMD_ARCH_HAS_BULK && g.rank == 0)
+		shmemd_arch_bulk_wait_read(n);
+	shmemd_group_sync(g);
+}
+
+SHMEMD_FN void shmemdi_bulk_wait(shmemd_group_t g)
+{
+	if (SHMEMD_ARCH_HAS_BULK && g.rank == 0)
+		shmemd_arch_bulk_wait();
+	shmemd_group_sync(g);
+}
 
 #endif

@@ -149,13 +149,13 @@ SHMEMDI_TRACED_VOID(shmemdi_iput,
 		    (const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t dst_stride,
 		     ptrdiff_t src_stride, size_t nelems),
 		    (ctx, op, dst_stride, src_stride, nelems), op.call, op.g, op.pe, op.sym,
-		    op.nbytes *nelems, shmemdi_trace_no_word())
+		    (op.nbytes * nelems), shmemdi_trace_no_word())
 #define shmemdi_iput shmemdi_iput_traced
 SHMEMDI_TRACED_INT(shmemdi_iget,
 		   (const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t dst_stride,
 		    ptrdiff_t src_stride, size_t nelems),
 		   (ctx, op, dst_stride, src_stride, nelems), op.call, op.g, op.pe, op.sym,
-		   op.nbytes *nelems, shmemdi_trace_no_word())
+		   (op.nbytes * nelems), shmemdi_trace_no_word())
 #define shmemdi_iget shmemdi_iget_traced
 #endif
 
