@@ -12,6 +12,7 @@
 
 #include <shmem_dev/abi/base.h>
 
+/* Of an event without data. */
 #define SHMEMD_TRACE_NO_OFFSET (~(uint64_t)0)
 
 /* What an event says of its word. */
@@ -31,7 +32,7 @@ typedef struct shmemd_trace_event {
 	uint64_t value;         /* as kind says; of a phase: its number */
 	uint32_t block, thread; /* that recorded it: the first of the group that called */
 	int32_t pe;             /* the other PE, its number in the world team; -1: none */
-	uint8_t op;             /* shmemd_op; SHMEMD_OP_NONE: a phase */
+	uint8_t op;             /* shmemd_op; 0: a phase */
 	uint8_t kind;           /* shmemd_trace_word */
 	uint8_t status;         /* that the call returned */
 	uint8_t reserved;       /* 0 */
