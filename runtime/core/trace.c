@@ -280,7 +280,8 @@ static void put_processes(FILE *f, const gathered_t *g)
 
 static void put_file(FILE *f, const gathered_t *g, const signals_t *signals)
 {
-	uint32_t n_tracks = 0;
+	uint32_t n_tracks =
+		(uint32_t)g->n_pes; /* a thread with its process's number is called main */
 
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", f);
 	for (int pe = 0; pe < g->n_pes; pe++) {
