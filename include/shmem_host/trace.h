@@ -9,9 +9,11 @@
  * that thread's warp; calls by other lanes have tracks of their own. A call takes longer then: two
  * readings of the clock, an atomic and a store of 64 bytes in memory of the GPU.
  *
- * Times are those of the GPUs' clock, %globaltimer, in steps of up to 1 us. GPUs of one machine
- * agree on it. Those of several machines do not, unless their system clocks do: nothing estimates
- * the difference. Under the emulator the time is virtual or CLOCK_MONOTONIC. */
+ * Times are those of the GPUs' clock, %globaltimer, in steps of up to 1 us, and are compared as
+ * they are: nothing estimates differences between clocks. If those of two GPUs differ by more than
+ * a message takes, arrows between them lead from an earlier signal, or are missing; so it is
+ * between machines, unless something else keeps their clocks together. Under the emulator the time
+ * is virtual, or CLOCK_MONOTONIC. */
 #ifndef SHMEMH_TRACE_H
 #define SHMEMH_TRACE_H
 

@@ -464,7 +464,7 @@ int shmemh_trace_write(shmemh_t *job, const char *path, const char *const *phase
 	if (status == SHMEMH_OK) {
 		status = gather_events(job, &g);
 		if (status == SHMEMH_OK && job->pe == 0)
-			status = write_file(job, &g, path);
+			status = write_file(job, &g, path ? path : "");
 		status = shmemhi_agree(job, status);
 	}
 	release(&g);

@@ -323,6 +323,7 @@ static int start_again(pes_t *pes)
 	       SHMEMH_ERR_SYSTEM);
 	PES_CHECK(pes, strstr(shmemh_error_text(pes->job), "/nowhere/trace.json cannot be written: "
 							   "No such file") != NULL);
+	PES_EQ(pes, shmemh_trace_write(pes->job, NULL, NULL, 0), SHMEMH_ERR_SYSTEM);
 	PES_TRY(pes, shmemh_trace_start(pes->job, 0));
 	return 0;
 }

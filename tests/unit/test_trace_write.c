@@ -188,12 +188,26 @@ static void test_lost(void **state)
 	assert_non_null(strstr(text, "\"PE 0: 2 later events are lost\""));
 }
 
+static void test_no_path(void **state)
+{
+	shmemh_attr_t attr = SHMEMH_ATTR_INIT;
+	shmemh_t *job;
+
+	(void)state;
+	attr.heap_kind = SHMEMH_HEAP_HOST;
+	assert_int_equal(shmemh_init(&attr, &job), SHMEMH_OK);
+	assert_int_equal(shmemh_trace_write(job, NULL, NULL, 0), SHMEMH_ERR_SYSTEM);
+	assert_non_null(strstr(shmemh_error_text(job), "cannot be written: No such file"));
+	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_value),    cmocka_unit_test(test_adds),
 		cmocka_unit_test(test_no_value), cmocka_unit_test(test_other_word),
 		cmocka_unit_test(test_times),    cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_no_path),
 	};
 
 	setenv("SHMEMH_IB", "off", 1);
