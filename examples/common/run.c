@@ -13,6 +13,8 @@
 #include <mlx5sw_sim.h>
 #endif
 
+#define TRACE_EVENTS 65536 /* of each PE */
+
 typedef struct run_args {
 	int argc;
 	char **argv;
@@ -120,6 +122,20 @@ int run_join(const shmemh_boot_t *boot, shmemh_t **job)
 	return status;
 }
 
+/* Run pe_main, and with RUN_TRACE=FILE write what its kernels have recorded. */
+static int run_job(const run_args_t *args, shmemh_t *job)
+{
+	const char *trace = getenv("RUN_TRACE");
+	int failed;
+
+	if (trace == NULL || trace[0] == '\0')
+		return args->pe_main(job, args->argc, args->argv) != 0;
+	RUN_TRY(job, shmemh_trace_start(job, TRACE_EVENTS));
+	failed = args->pe_main(job, args->argc, args->argv) != 0;
+	RUN_TRY(job, shmemh_trace_write(job, trace, NULL, 0));
+	return failed;
+}
+
 /* One PE, from joining to leaving the job. */
 static int run_pe(const run_args_t *args, const shmemh_boot_t *boot)
 {
@@ -128,7 +144,7 @@ static int run_pe(const run_args_t *args, const shmemh_boot_t *boot)
 
 	if (run_join(boot, &job) != SHMEMH_OK)
 		return 1;
-	failed = args->pe_main(job, args->argc, args->argv) != 0;
+	failed = run_job(args, job);
 	status = shmemh_finalize(job);
 	if (status != SHMEMH_OK && !failed)
 		return run_failed(NULL, "shmemh_finalize", status, __FILE__, __LINE__);

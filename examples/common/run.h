@@ -19,6 +19,9 @@ extern "C" {
  * times in this process under the emulator (SHMEMSIM_POLICY and
  * SHMEMSIM_SEED select the schedule: runtime/sim/README.md).
  *
+ * RUN_TRACE=file in the environment: write a trace of the calls of kernels that are compiled with
+ * -DSHMEMD_TRACE (shmem_host/trace.h) when pe_main has returned.
+ *
  * pe_main  receives the joined job; memory that it does not free ends with the job. Returns 0 for
  *          success.
  * Returns  the program's exit status: 0, or 1 after one line on stderr. */

@@ -15,6 +15,7 @@
 #define SHMEMD_AMO_H
 
 #include <shmem_dev/impl/xport.h>
+#include <shmem_dev/impl/traced.h>
 
 /* Set *dst on PE pe to value.
  *

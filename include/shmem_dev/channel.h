@@ -25,6 +25,7 @@
 #define SHMEMD_CHANNEL_H
 
 #include <shmem_dev/impl/xport.h>
+#include <shmem_dev/impl/traced.h>
 
 /* The same context on channel k.
  *

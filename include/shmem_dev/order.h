@@ -46,6 +46,7 @@
 #define SHMEMD_ORDER_H
 
 #include <shmem_dev/impl/order.h>
+#include <shmem_dev/impl/traced.h>
 
 /* Order: what this thread sent to a PE before the call becomes visible there before what it sends
  * to that PE afterwards; by NIC on the context's channel only. For put, p, signal_op, signals and

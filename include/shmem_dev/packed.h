@@ -15,6 +15,7 @@
 #define SHMEMD_PACKED_H
 
 #include <shmem_dev/impl/packed.h>
+#include <shmem_dev/impl/traced.h>
 
 /* A slot; read only by the functions below. Its address is a multiple of 16. */
 typedef struct shmemd_packed {

@@ -12,6 +12,7 @@
 #define SHMEMD_RMA_H
 
 #include <shmem_dev/impl/xport.h>
+#include <shmem_dev/impl/traced.h>
 
 /* Write nbytes from src on this PE to dst on PE pe.
  *

@@ -9,6 +9,7 @@
 
 #include <shmem_dev/impl/poll.h>
 #include <shmem_dev/impl/xport.h>
+#include <shmem_dev/impl/traced.h>
 
 /* Write nbytes from src to dst on PE pe, then update the signal word sig there: a waiter for
  * the signal sees the data. No fence is needed between the two, nor for earlier operations of this

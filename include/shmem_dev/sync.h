@@ -7,6 +7,7 @@
 #define SHMEMD_SYNC_H
 
 #include <shmem_dev/impl/flagsync.h>
+#include <shmem_dev/impl/traced.h>
 
 /* Wait until all PEs of the context's team have called sync. What a PE's calling threads wrote
  * with ordinary stores before it, to their own memory or by mapped puts, is visible to all after

@@ -11,6 +11,7 @@
 #define SHMEMD_WAIT_H
 
 #include <shmem_dev/impl/poll.h>
+#include <shmem_dev/impl/traced.h>
 
 /* Wait until `*ivar cmp value` holds for a word of this PE that other PEs update by p, signal_op or
  * atomic, or by a put of this word alone: exactly its 4 or 8 bytes, src aligned to as many. Such a

@@ -11,5 +11,6 @@
 #include <shmem_host/init.h>
 #include <shmem_host/status.h>
 #include <shmem_host/team.h>
+#include <shmem_host/trace.h>
 
 #endif

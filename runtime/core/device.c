@@ -25,6 +25,7 @@ void shmemhi_device_close(shmemh_t *job)
 		shmemhi_dev_free(job, job->latch);
 	if (job->error)
 		shmemhi_pinned_free(job, job->error);
+	shmemhi_trace_close(job);
 	job->latch = NULL;
 	job->error = NULL;
 }
@@ -173,7 +174,7 @@ int shmemh_error_get(const shmemh_t *job, shmemd_error_t *err)
 
 int shmemh_error_clear(shmemh_t *job)
 {
-	shmemd_latch_t zero = {0, 0, 0};
+	shmemd_latch_t zero = {0, 0, 0, NULL};
 
 	if (shmemhi_refused(job, "error_clear"))
 		return SHMEMH_ERR_ARGUMENT;

@@ -64,6 +64,7 @@ struct shmemh {
 	struct shmemhi_team_scratch *team_scratch; /* runtime/core */
 	shmemd_latch_t *latch;                     /* device memory */
 	shmemd_error_t *error;                     /* pinned */
+	shmemd_trace_t *trace;                     /* device memory; NULL: calls are not recorded */
 	atomic_int is_error_read;                  /* by shmemh_error_get */
 	int32_t *statuses;                         /* [n_pes], scratch of agree and barrier */
 	shmemhi_err_t *texts;                      /* [n_pes], scratch of agree and of init */

@@ -19,7 +19,8 @@ SIZE(shmemd_peer_t, 16);
 AT(shmemd_latch_t, status, 0);
 AT(shmemd_latch_t, record, 4);
 AT(shmemd_latch_t, reports, 8);
-SIZE(shmemd_latch_t, 16);
+AT(shmemd_latch_t, trace, 16);
+SIZE(shmemd_latch_t, 24);
 
 AT(shmemd_error_t, status, 0);
 AT(shmemd_error_t, op, 4);

@@ -41,7 +41,7 @@ ADAPTER = {
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
 TRANSPORT = ("bulk", "entry", "get", "grid", "near", "nic", "order", "p2p", "packed", "post", "put",
              "quiet", "strided", "xport")
-ALGORITHM = ("flagsync",)  # made of puts and waits
+ALGORITHM = ("flagsync", "traced")  # made of puts and waits; or records them
 MAY_INCLUDE = {
     "base": {"base"},
     "abi": {"abi"},

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
-"""Seeded mistakes (mistakes.py; array_, bulk_, check_, fault_, grid_, packed_ and
-team_mistakes.py).
+"""Seeded mistakes (mistakes.py; array_, bulk_, check_, fault_, grid_, packed_, team_ and
+trace_mistakes.py).
 
 seeded.py copy DIR   copy the device headers to DIR, and to DIR/runtime those sources of the runtime
                      that have mistakes, with every mistake built in, beside the right code and
@@ -27,10 +27,11 @@ from fault_mistakes import FAULT_MISTAKES
 from grid_mistakes import GRID_MISTAKES
 from packed_mistakes import PACKED_MISTAKES
 from team_mistakes import TEAM_MISTAKES
+from trace_mistakes import TRACE_MISTAKES
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 MISTAKES = (mistakes.MISTAKES + ARRAY_MISTAKES + BULK_MISTAKES + CHECK_MISTAKES + FAULT_MISTAKES
-            + GRID_MISTAKES + PACKED_MISTAKES + TEAM_MISTAKES)
+            + GRID_MISTAKES + PACKED_MISTAKES + TEAM_MISTAKES + TRACE_MISTAKES)
 SECONDS = 120  # of a test without its mistake
 HANG_SECONDS = 20  # a mistake may hang its test
 SKIPPED = 77  # exit status

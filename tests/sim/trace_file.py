@@ -3,13 +3,15 @@
 # Copyright (c) 2026 The shmem_dev authors
 """trace_file.py PROGRAM: the files that signals.c writes for SHMEMSIM_TRACE_FILE are what a viewer
 needs: each slice on a track with a name, none of them over another, and arrows from a store to the
-load of another track that saw it. If the Python package perfetto is here, with its trace
-processor, that one loads the file, too, and must count the same."""
+load of another track that saw it. If perfetto's trace processor is here, it loads the file, too,
+and must count the same."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
+
+import perfetto_trace
 
 TRACKS = {"PE 0": {"host", "kernel 0 block 0 warp 0", "kernel 1 block 0 warp 0"},
           "PE 1": {"host", "kernel 0 block 0 warp 0", "kernel 1 block 0 warp 0"},
@@ -56,16 +58,12 @@ def check(path):
 
 def check_by_perfetto(path, n_slices, n_arrows):
     """Whether the trace processor has looked at the file."""
-    try:
-        from perfetto.trace_processor import TraceProcessor
-        processor = TraceProcessor(trace=path)
-    except Exception as reason:  # pylint: disable=broad-except
-        return f"not loaded by perfetto's trace processor: {type(reason).__name__}"
-    counts = [next(iter(processor.query(f"select count(*) as n from {table}"))).n
-              for table in ("slice", "flow")]
-    processor.close()
-    assert counts == [n_slices, n_arrows], counts
-    return "loaded by perfetto's trace processor"
+    rows, who = perfetto_trace.query(path, [f"select count(*) as n from {table}"
+                                            for table in ("slice", "flow")])
+    if rows is None:
+        return f"no trace processor is here: {who}"
+    assert [row.n for row, in rows] == [n_slices, n_arrows], rows
+    return f"loaded by {who}"
 
 
 def main():

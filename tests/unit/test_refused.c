@@ -141,6 +141,16 @@ static long channels(shmemh_t *job)
 	return shmemh_channels(job);
 }
 
+static long trace_start(shmemh_t *job)
+{
+	return shmemh_trace_start(job, 1);
+}
+
+static long trace_write(shmemh_t *job)
+{
+	return shmemh_trace_write(job, "/dev/null", NULL, 0);
+}
+
 static long channel_counters(shmemh_t *job)
 {
 	shmemh_channel_counters_t c = {.size = sizeof c};
@@ -181,6 +191,8 @@ static const struct call {
 	{"team_barrier", team_barrier, SHMEMH_ERR_ARGUMENT},
 	{"channels", channels, -1},
 	{"channel_counters", channel_counters, SHMEMH_ERR_ARGUMENT},
+	{"trace_start", trace_start, SHMEMH_ERR_ARGUMENT},
+	{"trace_write", trace_write, SHMEMH_ERR_ARGUMENT},
 	{"nic_event", nic_event, 0},
 };
 

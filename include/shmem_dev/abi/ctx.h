@@ -15,6 +15,7 @@
 #include <shmem_dev/abi/fault.h>
 #include <shmem_dev/abi/queue.h>
 #include <shmem_dev/abi/status.h>
+#include <shmem_dev/abi/trace.h>
 
 /* One member of the context's team, indexed by its PE number in that team. Immutable. */
 typedef struct shmemd_peer {
@@ -58,6 +59,8 @@ typedef struct shmemd_latch {
 	uint32_t record;  /* 0, or 1 once a thread has claimed the error record */
 	uint64_t reports; /* bit 0: lock of the reports to the host (abi/fault.h), bits 1-63 their
 			     number */
+	/* Since 1.3. */
+	shmemd_trace_t *trace; /* where calls are recorded (abi/trace.h); NULL: nowhere */
 } shmemd_latch_t;
 
 #define SHMEMD_SITE_NBYTES 48 /* of shmemd_error_t.site */

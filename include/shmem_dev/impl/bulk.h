@@ -14,6 +14,7 @@
 #include <shmem_dev/arch/bulk.h>
 #include <shmem_dev/impl/half.h>
 #include <shmem_dev/impl/xport.h>
+#include <shmem_dev/impl/trace.h>
 
 /* A pipeline has so many buffers in shared memory, with a barrier object each in front of them. Up
  * to SHMEMDI_BULK_LOADS are being filled, the others emptied. */
@@ -367,6 +368,26 @@ SHMEMD_FN void shmemdi_add_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int el
 				 (uint32_t)op.nbytes, element);
 	shmemdi_tile_posted(op.g);
 }
+
+#ifdef SHMEMD_TRACE
+SHMEMDI_TRACED_VOID(shmemdi_put_bulk,
+		    (const shmemd_ctx_t *ctx, shmemdi_op_t op, void *shared, size_t shared_nbytes),
+		    (ctx, op, shared, shared_nbytes), op.call, op.g, op.pe, op.sym, op.nbytes,
+		    shmemdi_trace_no_word())
+#define shmemdi_put_bulk shmemdi_put_bulk_traced
+SHMEMDI_TRACED_INT(shmemdi_get_bulk,
+		   (const shmemd_ctx_t *ctx, shmemdi_op_t op, void *shared, size_t shared_nbytes),
+		   (ctx, op, shared, shared_nbytes), op.call, op.g, op.pe, op.sym, op.nbytes,
+		   shmemdi_trace_no_word())
+#define shmemdi_get_bulk shmemdi_get_bulk_traced
+SHMEMDI_TRACED_VOID(shmemdi_put_tile, (const shmemd_ctx_t *ctx, shmemdi_op_t op), (ctx, op),
+		    op.call, op.g, op.pe, op.sym, op.nbytes, shmemdi_trace_no_word())
+#define shmemdi_put_tile shmemdi_put_tile_traced
+SHMEMDI_TRACED_VOID(shmemdi_add_tile, (const shmemd_ctx_t *ctx, shmemdi_op_t op, int element),
+		    (ctx, op, element), op.call, op.g, op.pe, op.sym,
+		    (op.nbytes * shmemdi_element_nbytes(element)), shmemdi_trace_no_word())
+#define shmemdi_add_tile shmemdi_add_tile_traced
+#endif
 
 /* The leader has posted for the group, so it alone can wait; the others learn of it by the sync. */
 SHMEMD_FN void shmemdi_bulk_wait_read(shmemd_group_t g, uint32_t n)

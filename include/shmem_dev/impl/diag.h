@@ -27,9 +27,16 @@
 #define SHMEMDI_CALL(op) shmemdi_call(SHMEMD_OP_##op, 0, 0)
 #endif
 
-/* Who called, for the record. Other than check builds carry the operation alone. */
+/* A call that is not recorded, or whose caller records it. */
+#define SHMEMDI_NOT_TRACED (~(uint64_t)0)
+
+/* Who called, for the record. Other than check builds carry the operation alone; with SHMEMD_TRACE
+ * also when the call began (impl/trace.h). */
 typedef struct shmemdi_call_t {
 	uint32_t op; /* shmemd_op */
+#ifdef SHMEMD_TRACE
+	uint64_t begin; /* nanoseconds, or SHMEMDI_NOT_TRACED */
+#endif
 #ifdef SHMEMD_CHECK
 	uint32_t line;    /* 0: not known */
 	const char *site; /* file or function */
@@ -41,6 +48,9 @@ SHMEMD_FN shmemdi_call_t shmemdi_call(uint32_t op, const char *site, uint32_t li
 	shmemdi_call_t call;
 
 	call.op = op;
+#ifdef SHMEMD_TRACE
+	call.begin = op == SHMEMD_OP_NONE ? SHMEMDI_NOT_TRACED : shmemd_arch_time_ns();
+#endif
 #ifdef SHMEMD_CHECK
 	call.line = line;
 	call.site = site;

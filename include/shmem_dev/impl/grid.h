@@ -21,6 +21,7 @@
 #define SHMEMD_IMPL_GRID_H
 
 #include <shmem_dev/impl/xport.h>
+#include <shmem_dev/impl/trace.h>
 
 /* Shares begin at multiples of this at the peer: no two blocks put to one line of a cache. */
 #define SHMEMDI_GRID_LINE 128u
@@ -149,6 +150,23 @@ SHMEMD_FN int shmemdi_grid_arrive(const shmemd_ctx_t *ctx, shmemdi_call_t call, 
 	return 1;
 }
 
+#ifdef SHMEMD_TRACE
+/* Records the signal: only the block that arrives last sends it, for all blocks. */
+SHMEMD_FN int shmemdi_signal_behind_traced(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					   shmemdi_signal_t sig, char *base)
+{
+	int kind = sig.op == SHMEMD_SIGNAL_ADD ? SHMEMD_TRACE_ADD : SHMEMD_TRACE_SET, status;
+
+	op.call.op = SHMEMD_OP_SIGNAL;
+	op.call.begin = shmemd_arch_time_ns();
+	status = shmemdi_signal_behind(ctx, op, sig, base);
+	shmemdi_trace(ctx, op.call, shmemd_thread(), op.pe, 0, 0,
+		      shmemdi_trace_word(kind, sig.word, sig.value), status);
+	return status;
+}
+#define shmemdi_signal_behind shmemdi_signal_behind_traced
+#endif
+
 /* All blocks have made the same checks, so that all or none of them come here. */
 SHMEMD_FN void shmemdi_grid_signal(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
 				   shmemdi_signal_t sig, char *base, uint32_t *arrived)
@@ -191,5 +209,29 @@ SHMEMD_FN void shmemdi_put_signal_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gr
 	shmemdi_latch(ctx, shmemdi_grid_put_part(ctx, grid, op, base));
 	shmemdi_grid_signal(ctx, grid, op, sig, base, arrived);
 }
+
+/* Each block records its part. */
+#ifdef SHMEMD_TRACE
+SHMEMDI_TRACED_VOID(shmemdi_put_grid,
+		    (const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op), (ctx, grid, op),
+		    op.call, op.g, op.pe, op.sym, op.nbytes, shmemdi_trace_no_word())
+#define shmemdi_put_grid shmemdi_put_grid_traced
+SHMEMDI_TRACED_INT(shmemdi_get_grid, (const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op),
+		   (ctx, grid, op), op.call, op.g, op.pe, op.sym, op.nbytes,
+		   shmemdi_trace_no_word())
+#define shmemdi_get_grid shmemdi_get_grid_traced
+SHMEMDI_TRACED_VOID(shmemdi_signal_op_grid,
+		    (const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
+		     shmemdi_signal_t sig, uint32_t *arrived),
+		    (ctx, grid, op, sig, arrived), op.call, op.g, op.pe, op.sym, op.nbytes,
+		    shmemdi_trace_no_word())
+#define shmemdi_signal_op_grid shmemdi_signal_op_grid_traced
+SHMEMDI_TRACED_VOID(shmemdi_put_signal_grid,
+		    (const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op,
+		     shmemdi_signal_t sig, uint32_t *arrived),
+		    (ctx, grid, op, sig, arrived), op.call, op.g, op.pe, op.sym, op.nbytes,
+		    shmemdi_trace_no_word())
+#define shmemdi_put_signal_grid shmemdi_put_signal_grid_traced
+#endif
 
 #endif

@@ -8,6 +8,7 @@
 #define SHMEMD_IMPL_STRIDED_H
 
 #include <shmem_dev/impl/xport.h>
+#include <shmem_dev/impl/trace.h>
 
 typedef struct shmemdi_elems {
 	size_t n;
@@ -142,5 +143,20 @@ SHMEMD_FN int shmemdi_iget(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t d
 
 	return status ? status : shmemdi_strided(ctx->self, ctx->channel, op, e, 1);
 }
+
+#ifdef SHMEMD_TRACE
+SHMEMDI_TRACED_VOID(shmemdi_iput,
+		    (const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t dst_stride,
+		     ptrdiff_t src_stride, size_t nelems),
+		    (ctx, op, dst_stride, src_stride, nelems), op.call, op.g, op.pe, op.sym,
+		    (op.nbytes * nelems), shmemdi_trace_no_word())
+#define shmemdi_iput shmemdi_iput_traced
+SHMEMDI_TRACED_INT(shmemdi_iget,
+		   (const shmemd_ctx_t *ctx, shmemdi_op_t op, ptrdiff_t dst_stride,
+		    ptrdiff_t src_stride, size_t nelems),
+		   (ctx, op, dst_stride, src_stride, nelems), op.call, op.g, op.pe, op.sym,
+		   (op.nbytes * nelems), shmemdi_trace_no_word())
+#define shmemdi_iget shmemdi_iget_traced
+#endif
 
 #endif

@@ -6,6 +6,7 @@
 #define SHMEMD_IMPL_WAIT_SETS_H
 
 #include <shmem_dev/impl/poll.h>
+#include <shmem_dev/impl/trace.h>
 
 #define SHMEMDI_NO_INDEX (~(size_t)0) /* SIZE_MAX */
 
@@ -258,5 +259,39 @@ SHMEMD_FN size_t shmemdi_test_some(const shmemd_ctx_t *ctx, shmemdi_call_t call,
 		shmemdi_set_test(ctx->self, call, s, SHMEMDI_SET_SOME, &f);
 	return f.count;
 }
+
+/* The word of an event is one element: of a wait for any. */
+#ifdef SHMEMD_TRACE
+SHMEMDI_TRACED_INT(shmemdi_wait_all,
+		   (const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemdi_set_t s,
+		    shmemdi_limit_t limit),
+		   (ctx, call, s, limit), call, shmemd_thread(), -1, s.ivars, 0,
+		   shmemdi_trace_no_word())
+#define shmemdi_wait_all shmemdi_wait_all_traced
+SHMEMDI_TRACED_INT(shmemdi_wait_some,
+		   (const shmemd_ctx_t *ctx, shmemdi_call_t call, size_t *count, shmemdi_set_t s,
+		    size_t *indices, shmemdi_limit_t limit),
+		   (ctx, call, count, s, indices, limit), call, shmemd_thread(), -1, s.ivars, 0,
+		   shmemdi_trace_no_word())
+#define shmemdi_wait_some shmemdi_wait_some_traced
+
+SHMEMD_FN shmemdi_trace_word_t shmemdi_trace_found(const shmemdi_set_t *s, const size_t *index,
+						   int status)
+{
+	shmemdi_cond_t c;
+
+	if (status != SHMEMD_OK || *index >= s->nelems)
+		return shmemdi_trace_no_word();
+	c = shmemdi_set_at(s, *index);
+	return shmemdi_trace_word(SHMEMD_TRACE_SEEN, c.addr, shmemdi_cond_load(c));
+}
+
+SHMEMDI_TRACED_INT(shmemdi_wait_any,
+		   (const shmemd_ctx_t *ctx, shmemdi_call_t call, size_t *index, shmemdi_set_t s,
+		    shmemdi_limit_t limit),
+		   (ctx, call, index, s, limit), call, shmemd_thread(), -1, s.ivars, 0,
+		   shmemdi_trace_found(&s, index, status))
+#define shmemdi_wait_any shmemdi_wait_any_traced
+#endif
 
 #endif

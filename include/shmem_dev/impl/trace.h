@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* Recording calls, in units that define SHMEMD_TRACE; in others this file is empty.
+ *
+ * SHMEMDI_CALL puts the time into the call. For each function of impl/ that public functions call,
+ * impl/traced.h and the headers of the optional calls define one that calls it and then records,
+ * and give it the function's name by a macro. Inside, the function gets the call with
+ * SHMEMDI_NOT_TRACED: it may call another one that is recorded, and each public call is recorded
+ * once. */
+#ifndef SHMEMD_IMPL_TRACE_H
+#define SHMEMD_IMPL_TRACE_H
+
+#ifdef SHMEMD_TRACE
+
+#include <shmem_dev/group.h>
+#include <shmem_dev/impl/diag.h>
+
+/* The word of an event. */
+typedef struct shmemdi_trace_word_t {
+	int kind; /* shmemd_trace_word */
+	const void *at;
+	uint64_t value;
+} shmemdi_trace_word_t;
+
+SHMEMD_FN shmemdi_trace_word_t shmemdi_trace_word(int kind, const void *at, uint64_t value)
+{
+	shmemdi_trace_word_t word = {kind, at, value};
+	return word;
+}
+
+SHMEMD_FN shmemdi_trace_word_t shmemdi_trace_no_word(void)
+{
+	return shmemdi_trace_word(SHMEMD_TRACE_NO_WORD, 0, 0);
+}
+
+/* Append an event. */
+SHMEMD_FN_COLD void shmemdi_trace_append(shmemd_latch_t *latch, shmemd_trace_event_t e)
+{
+	shmemd_trace_t *trace =
+		(shmemd_trace_t *)(uintptr_t)shmemd_arch_ld_relaxed_u64(&latch->trace);
+	uint64_t place;
+
+	if (!trace)
+		return;
+	place = shmemd_arch_atom_add_u64(&trace->n_events, 1);
+	if (place < trace->capacity)
+		((shmemd_trace_event_t *)(void *)(trace + 1))[place] = e;
+}
+
+SHMEMD_FN uint64_t shmemdi_trace_offset(const shmemd_ctx_t *ctx, const void *sym)
+{
+	return sym ? (uint64_t)((uintptr_t)sym - (uintptr_t)ctx->heap) : SHMEMD_TRACE_NO_OFFSET;
+}
+
+/* A call that ends now: record it, if it is to be recorded and the calling thread is the first of
+ * the group. pe: in the context's team, or -1. A context that is not filled has no latch. */
+SHMEMD_FN void shmemdi_trace(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_group_t g, int pe,
+			     const void *sym, size_t nbytes, shmemdi_trace_word_t word, int status)
+{
+	shmemd_trace_event_t e;
+
+	if (call.begin == SHMEMDI_NOT_TRACED || g.rank != 0 || !ctx->latch)
+		return;
+	e.begin = call.begin;
+	e.end = shmemd_arch_time_ns();
+	e.data = shmemdi_trace_offset(ctx, sym);
+	e.nbytes = nbytes;
+	e.word = shmemdi_trace_offset(ctx, word.at);
+	e.value = word.value;
+	e.block = shmemd_arch_block();
+	e.thread = shmemd_arch_tid();
+	e.pe = pe >= 0 && pe < ctx->n_pes ? ctx->peers[pe].world_pe : -1;
+	e.op = (uint8_t)call.op;
+	e.kind = (uint8_t)word.kind;
+	e.status = (uint8_t)status;
+	e.reserved = 0;
+	shmemdi_trace_append(ctx->latch, e);
+}
+
+/* Define NAME_traced, for a function that returns nothing and one that returns a status. call_at:
+ * where its parameters have the call. The last argument: what is recorded of it, the arguments of
+ * shmemdi_trace from g on, of which the status comes last. */
+#define SHMEMDI_TRACED_VOID(name, params, args, call_at, ...)                                      \
+	SHMEMD_FN void name##_traced params                                                        \
+	{                                                                                          \
+		shmemdi_call_t traced_call = call_at;                                              \
+                                                                                                   \
+		call_at.begin = SHMEMDI_NOT_TRACED;                                                \
+		name args;                                                                         \
+		shmemdi_trace(ctx, traced_call, __VA_ARGS__, SHMEMD_OK);                           \
+	}
+#define SHMEMDI_TRACED_INT(name, params, args, call_at, ...)                                       \
+	SHMEMD_FN int name##_traced params                                                         \
+	{                                                                                          \
+		shmemdi_call_t traced_call = call_at;                                              \
+		int status;                                                                        \
+                                                                                                   \
+		call_at.begin = SHMEMDI_NOT_TRACED;                                                \
+		status = name args;                                                                \
+		shmemdi_trace(ctx, traced_call, __VA_ARGS__, status);                              \
+		return status;                                                                     \
+	}
+
+#endif
+
+#endif

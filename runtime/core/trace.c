@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The calls that kernels recorded (abi/trace.h), as a file in the trace event format (JSON), for
+ * ui.perfetto.dev. PE 0 gathers the events of all PEs in rounds of equal size, and writes them: a
+ * process for each PE, in it a track for each thread that recorded. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <shmem_host/trace.h>
+#include "core/core.h"
+#include "mem/mem.h"
+
+#define ROUND 128 /* events of each PE that one gather takes */
+
+/* What PE 0 has of all PEs; of another PE only the sizes. */
+typedef struct gathered {
+	shmemd_trace_t *heads;         /* [n_pes] */
+	shmemd_trace_event_t **events; /* [n_pes][kept] */
+	shmemd_trace_event_t *round;   /* [n_pes][ROUND], what a gather brings */
+	const char *const *phases;     /* [n_phases] names */
+	int n_pes, n_phases;
+} gathered_t;
+
+static uint64_t kept(const shmemd_trace_t *head)
+{
+	return head->n_events < head->capacity ? head->n_events : head->capacity;
+}
+
+/* --- arrows --- */
+
+/* A signal, and the word's value after it, counted from 0 where the trace begins. */
+typedef struct sent {
+	const shmemd_trace_event_t *e;
+	uint64_t after;
+	int from;
+} sent_t;
+
+typedef struct signals {
+	sent_t *at; /* by target PE, word and begin */
+	size_t n;
+} signals_t;
+
+/* Of the slice; not 0, or no arrow could begin or end in it. */
+static uint64_t slice_ns(const shmemd_trace_event_t *e)
+{
+	return e->end > e->begin ? e->end - e->begin : 1;
+}
+
+static uint64_t arrow_end(const shmemd_trace_event_t *e)
+{
+	return e->begin + slice_ns(e) - 1;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_word(const void *a, const void *b)
+{
+	const shmemd_trace_event_t *x = ((const sent_t *)a)->e, *y = ((const sent_t *)b)->e;
+
+	if (x->pe != y->pe)
+		return x->pe < y->pe ? -1 : 1;
+	return x->word != y->word ? compare(x->word, y->word) : compare(x->begin, y->begin);
+}
+
+static bool is_sent(const shmemd_trace_event_t *e)
+{
+	return e->kind == SHMEMD_TRACE_SET || e->kind == SHMEMD_TRACE_ADD;
+}
+
+static bool is_same_word(const shmemd_trace_event_t *a, const shmemd_trace_event_t *b)
+{
+	return a->pe == b->pe && a->word == b->word;
+}
+
+static int collect_signals(shmemh_t *job, const gathered_t *g, signals_t *signals)
+{
+	size_t n = 0;
+
+	for (int pe = 0; pe < g->n_pes; pe++)
+		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++)
+			n += is_sent(&g->events[pe][i]);
+	signals->n = 0;
+	signals->at = malloc((n + 1) * sizeof *signals->at);
+	if (!signals->at)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+				    "trace_write: no memory for the arrows of %zu signals", n);
+	for (int pe = 0; pe < g->n_pes; pe++)
+		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++)
+			if (is_sent(&g->events[pe][i]))
+				signals->at[signals->n++] = (sent_t){&g->events[pe][i], 0, pe};
+	qsort(signals->at, n, sizeof *signals->at, by_word);
+	for (size_t i = 0; i < n; i++) {
+		const shmemd_trace_event_t *e = signals->at[i].e;
+		bool is_first = i == 0 || !is_same_word(signals->at[i - 1].e, e);
+
+		signals->at[i].after = e->value;
+		if (e->kind == SHMEMD_TRACE_ADD && !is_first)
+			signals->at[i].after += signals->at[i - 1].after;
+	}
+	return SHMEMH_OK;
+}
+
+/* The signal that ended a wait of PE pe: the latest to its word that began before the wait ended
+ * and left the value that the wait saw. If none left it, the latest of all: the word was not 0
+ * when the trace began, or signals are not in it. NULL: there is none. */
+static const sent_t *signal_of(const signals_t *signals, const shmemd_trace_event_t *wait, int pe)
+{
+	shmemd_trace_event_t last = *wait;
+	const sent_t key = {&last, 0, 0};
+	size_t low = 0, high = signals->n;
+
+	last.pe = pe;
+	last.begin = arrow_end(wait);
+	while (low < high) { /* the first that is after the key */
+		size_t half = low + (high - low) / 2;
+
+		if (by_word(&signals->at[half], &key) <= 0)
+			low = half + 1;
+		else
+			high = half;
+	}
+	if (low == 0 || !is_same_word(signals->at[low - 1].e, &last))
+		return NULL;
+	for (size_t i = low; i > 0 && is_same_word(signals->at[i - 1].e, &last); i--)
+		if (signals->at[i - 1].after == wait->value)
+			return &signals->at[i - 1];
+	return &signals->at[low - 1];
+}
+
+/* --- the file --- */
+
+static void put_string(FILE *f, const char *text)
+{
+	putc('"', f);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putc('\\', f);
+		putc((unsigned char)*text < ' ' ? ' ' : *text, f);
+	}
+	putc('"', f);
+}
+
+static void put_place(FILE *f, const char *phase, int pe, const shmemd_trace_event_t *e,
+		      uint64_t ns)
+{
+	fprintf(f, "{\"ph\":\"%s\",\"pid\":%d,\"tid\":%u,\"ts\":%" PRIu64 ".%03u", phase, pe + 1,
+		e->thread, ns / 1000, (unsigned)(ns % 1000));
+}
+
+static void put_name(FILE *f, const gathered_t *g, const shmemd_trace_event_t *e)
+{
+	static const char *const names[] = {"",           "put",     "get",    "p",    "g",
+					    "put_signal", "signal",  "atomic", "wait", "test",
+					    "sync",       "barrier", "quiet",  "fence"};
+	char text[32] = "call";
+
+	if (e->op == SHMEMD_OP_NONE && e->value < (uint64_t)g->n_phases) {
+		put_string(f, g->phases[e->value]);
+		return;
+	}
+	if (e->op == SHMEMD_OP_NONE)
+		snprintf(text, sizeof text, "phase %" PRIu64, e->value);
+	else if (e->op < sizeof names / sizeof *names)
+		snprintf(text, sizeof text, "%s", names[e->op]);
+	put_string(f, text);
+}
+
+/* A slice; at the end of one that saw a word another one, in which the arrow ends: the trace
+ * processor takes the slice that begins first for the begin of an arrow, and a wait begins before
+ * the signal that ends it. */
+static void put_slice(FILE *f, const gathered_t *g, int pe, const shmemd_trace_event_t *e)
+{
+	static const char *const kinds[] = {"", "stored", "added", "seen"};
+
+	put_place(f, "X", pe, e, e->begin);
+	fprintf(f, ",\"dur\":%" PRIu64 ".%03u,\"name\":", slice_ns(e) / 1000,
+		(unsigned)(slice_ns(e) % 1000));
+	put_name(f, g, e);
+	fprintf(f, ",\"args\":{\"status\":%u", e->status);
+	if (e->pe >= 0)
+		fprintf(f, ",\"PE\":%d", e->pe);
+	if (e->data != SHMEMD_TRACE_NO_OFFSET)
+		fprintf(f, ",\"heap offset\":%" PRIu64 ",\"bytes\":%" PRIu64, e->data, e->nbytes);
+	if (e->kind != SHMEMD_TRACE_NO_WORD)
+		fprintf(f, ",\"word\":%" PRIu64 ",\"%s\":%" PRIu64, e->word, kinds[e->kind & 3],
+			e->value);
+	fputs("}},\n", f);
+	if (e->kind != SHMEMD_TRACE_SEEN)
+		return;
+	put_place(f, "X", pe, e, arrow_end(e));
+	fputs(",\"dur\":0.001,\"name\":\"seen\"},\n", f);
+}
+
+static void put_arrow_end(FILE *f, const char *phase, int pe, const shmemd_trace_event_t *e,
+			  uint64_t ns, uint64_t id)
+{
+	put_place(f, phase, pe, e, ns);
+	fprintf(f, ",\"id\":%" PRIu64 ",\"cat\":\"signal\",\"name\":\"signal\",\"bp\":\"e\"},\n",
+		id);
+}
+
+static void put_arrows(FILE *f, const gathered_t *g, const signals_t *signals)
+{
+	uint64_t id = 0;
+
+	for (int pe = 0; pe < g->n_pes; pe++) {
+		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++) {
+			const shmemd_trace_event_t *e = &g->events[pe][i];
+			const sent_t *from =
+				e->kind == SHMEMD_TRACE_SEEN ? signal_of(signals, e, pe) : NULL;
+
+			if (!from)
+				continue;
+			put_arrow_end(f, "s", from->from, from->e, from->e->begin, ++id);
+			put_arrow_end(f, "f", pe, e, arrow_end(e), id);
+		}
+	}
+}
+
+static void put_track(FILE *f, int pe, uint32_t track, uint32_t block, uint32_t thread)
+{
+	fprintf(f,
+		"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":"
+		"\"block %u warp %u",
+		pe + 1, track, block, thread / 32);
+	if (thread % 32)
+		fprintf(f, " lane %u", thread % 32);
+	fputs("\"}},\n", f);
+}
+
+static int by_track(const void *a, const void *b)
+{
+	const shmemd_trace_event_t *x = a, *y = b;
+
+	if (x->block != y->block)
+		return compare(x->block, y->block);
+	if (x->thread != y->thread)
+		return compare(x->thread, y->thread);
+	return x->begin != y->begin ? compare(x->begin, y->begin) : compare(y->end, x->end);
+}
+
+/* Name the tracks of a PE. From then on `thread` of its events is the number of their track. */
+static void put_tracks(FILE *f, const gathered_t *g, int pe, uint32_t *n_tracks)
+{
+	uint32_t block = 0, thread = 0;
+
+	for (uint64_t i = 0; i < kept(&g->heads[pe]); i++) {
+		shmemd_trace_event_t *e = &g->events[pe][i];
+
+		if (i == 0 || e->block != block || e->thread != thread) {
+			block = e->block;
+			thread = e->thread;
+			put_track(f, pe, ++*n_tracks, block, thread);
+		}
+		e->thread = *n_tracks;
+	}
+}
+
+/* The names of the PEs, and the end of the file. */
+static void put_processes(FILE *f, const gathered_t *g)
+{
+	for (int pe = 0; pe < g->n_pes; pe++) {
+		const shmemd_trace_t *head = &g->heads[pe];
+
+		fprintf(f,
+			"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":"
+			"\"PE %d",
+			pe + 1, pe);
+		if (head->n_events > head->capacity)
+			fprintf(f, ": %" PRIu64 " later events are lost",
+				head->n_events - head->capacity);
+		fputs(pe + 1 < g->n_pes ? "\"}},\n" : "\"}}]}\n", f);
+	}
+}
+
+static void put_file(FILE *f, const gathered_t *g, const signals_t *signals)
+{
+	uint32_t n_tracks =
+		(uint32_t)g->n_pes; /* a thread with its process's number is called main */
+
+	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", f);
+	for (int pe = 0; pe < g->n_pes; pe++) {
+		put_tracks(f, g, pe, &n_tracks);
+		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++)
+			put_slice(f, g, pe, &g->events[pe][i]);
+	}
+	put_arrows(f, g, signals); /* after the slices, also of the same time */
+	put_processes(f, g);
+}
+
+/* Order the events of each PE, and let times count from the first event: as microseconds in
+ * floating point, which readers use, those of a clock that counts from 1970 would have no
+ * nanoseconds. */
+static void order(const gathered_t *g)
+{
+	uint64_t origin = UINT64_MAX;
+
+	for (int pe = 0; pe < g->n_pes; pe++) {
+		qsort(g->events[pe], kept(&g->heads[pe]), sizeof **g->events, by_track);
+		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++)
+			if (g->events[pe][i].begin < origin)
+				origin = g->events[pe][i].begin;
+	}
+	for (int pe = 0; pe < g->n_pes; pe++) {
+		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++) {
+			g->events[pe][i].begin -= origin;
+			g->events[pe][i].end -= origin;
+		}
+	}
+}
+
+static int write_file(shmemh_t *job, const gathered_t *g, const char *path)
+{
+	signals_t signals;
+	FILE *f;
+	int status;
+
+	order(g);
+	status = collect_signals(job, g, &signals);
+	if (status != SHMEMH_OK)
+		return status;
+	f = fopen(path, "w");
+	if (f)
+		put_file(f, g, &signals);
+	if (!f || fclose(f) != 0)
+		status = shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
+				      "trace_write: %s cannot be written: %s", path,
+				      strerror(errno));
+	free(signals.at);
+	return status;
+}
+
+/* --- gathering --- */
+
+static void release(gathered_t *g)
+{
+	for (int pe = 0; g->events && pe < g->n_pes; pe++)
+		free(g->events[pe]);
+	free(g->events);
+	free(g->heads);
+	free(g->round);
+}
+
+static int fail_memory(shmemh_t *job, uint64_t n_events)
+{
+	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+			    "trace_write: no memory for %" PRIu64 " events", n_events);
+}
+
+/* The heads of all PEs, and on PE 0 room for their events. */
+static int gather_heads(shmemh_t *job, gathered_t *g)
+{
+	shmemd_trace_t own = {0};
+	size_t n = (size_t)g->n_pes;
+	int status = SHMEMH_OK;
+
+	g->heads = calloc(n, sizeof *g->heads);
+	g->events = calloc(n, sizeof *g->events);
+	g->round = malloc(n * ROUND * sizeof *g->round);
+	if (!g->heads || !g->events || !g->round)
+		status = fail_memory(job, n * ROUND);
+	else if (job->trace)
+		status = shmemhi_dev_read(job, &own, job->trace, sizeof own, &job->err);
+	status = shmemhi_agree(job, status);
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, &own, g->heads, sizeof own);
+	for (int pe = 0; status == SHMEMH_OK && job->pe == 0 && pe < g->n_pes; pe++) {
+		g->events[pe] = malloc((kept(&g->heads[pe]) + 1) * sizeof **g->events);
+		if (!g->events[pe])
+			status = fail_memory(job, kept(&g->heads[pe]));
+	}
+	return shmemhi_agree(job, status);
+}
+
+static uint64_t in_round(const shmemd_trace_t *head, uint64_t first)
+{
+	uint64_t n = kept(head);
+
+	if (n <= first)
+		return 0;
+	return n - first < ROUND ? n - first : ROUND;
+}
+
+/* All PEs take part in all rounds, also one that could not read its events. */
+static int gather_events(shmemh_t *job, gathered_t *g)
+{
+	const shmemd_trace_event_t *dev = (const shmemd_trace_event_t *)(job->trace + 1);
+	shmemd_trace_event_t own[ROUND];
+	int status = SHMEMH_OK, gathered;
+	uint64_t most = 0, n;
+
+	memset(own, 0, sizeof own);
+	for (int pe = 0; pe < g->n_pes; pe++)
+		most = kept(&g->heads[pe]) > most ? kept(&g->heads[pe]) : most;
+	for (uint64_t first = 0; first < most; first += ROUND) {
+		n = in_round(&g->heads[job->pe], first);
+		if (n && status == SHMEMH_OK)
+			status =
+				shmemhi_dev_read(job, own, dev + first, n * sizeof *own, &job->err);
+		gathered = shmemhi_allgather(job, own, g->round, sizeof own);
+		if (gathered != SHMEMH_OK)
+			return gathered;
+		for (int pe = 0; job->pe == 0 && pe < g->n_pes; pe++)
+			memcpy(&g->events[pe][first], &g->round[(size_t)pe * ROUND],
+			       in_round(&g->heads[pe], first) * sizeof *own);
+	}
+	return status;
+}
+
+/* --- calls --- */
+
+void shmemhi_trace_close(shmemh_t *job)
+{
+	if (job->trace)
+		shmemhi_dev_free(job, job->trace);
+	job->trace = NULL;
+}
+
+static int set_trace(shmemh_t *job, shmemd_trace_t *trace)
+{
+	return shmemhi_dev_write(job, &job->latch->trace, &trace, sizeof trace);
+}
+
+int shmemh_trace_start(shmemh_t *job, uint32_t n_events)
+{
+	const shmemd_trace_t head = {.capacity = n_events};
+	shmemd_trace_t *trace = NULL;
+	int status;
+
+	if (shmemhi_refused(job, "trace_start"))
+		return SHMEMH_ERR_ARGUMENT;
+	shmemhi_begin(job);
+	status = set_trace(job, NULL);
+	if (status != SHMEMH_OK)
+		return shmemhi_done(job, status);
+	shmemhi_trace_close(job);
+	if (n_events == 0)
+		return SHMEMH_OK;
+	status = shmemhi_dev_alloc(job, sizeof head + n_events * sizeof(shmemd_trace_event_t),
+				   (void **)&trace);
+	if (status != SHMEMH_OK)
+		return shmemhi_done(job, status);
+	job->trace = trace;
+	status = shmemhi_dev_write(job, trace, &head, sizeof head);
+	return shmemhi_done(job, status == SHMEMH_OK ? set_trace(job, trace) : status);
+}
+
+int shmemh_trace_write(shmemh_t *job, const char *path, const char *const *phases, int n_phases)
+{
+	gathered_t g = {.phases = phases, .n_phases = n_phases};
+	int status;
+
+	if (shmemhi_refused(job, "trace_write"))
+		return SHMEMH_ERR_ARGUMENT;
+	shmemhi_begin(job);
+	shmemhi_call(job, "trace_write");
+	g.n_pes = job->n_pes;
+	status = gather_heads(job, &g);
+	if (status == SHMEMH_OK) {
+		status = gather_events(job, &g);
+		if (status == SHMEMH_OK && job->pe == 0)
+			status = write_file(job, &g, path ? path : "");
+		status = shmemhi_agree(job, status);
+	}
+	release(&g);
+	return shmemhi_done(job, status);
+}
