@@ -168,6 +168,17 @@ static double number(const char *line, const char *name)
 	return at == NULL ? -1 : atof(at + strlen(name));
 }
 
+/* Arrows to a PE. The clocks of two GPUs may differ, so that a wait ends before its signal was sent
+ * and has none. */
+static int n_arrows_are(int pe, int want)
+{
+#ifdef __CUDACC__
+	return count(pe, "\"ph\":\"f\"") <= want;
+#else
+	return count(pe, "\"ph\":\"f\"") == want;
+#endif
+}
+
 /* Every arrow leads from the PE before to a later time. */
 static void check_arrows(pes_t *pes)
 {
@@ -233,7 +244,7 @@ static int scopes(pes_t *pes)
 		PES_EQ(pes, count(pe, "\"stored\":5}"), 1);
 		PES_EQ(pes, count(pe, "\"seen\":7}"), 1);
 		PES_EQ(pes, count(pe, "\"seen\":5}"), 1);
-		PES_EQ(pes, count(pe, "\"ph\":\"f\""), 2);
+		PES_CHECK(pes, n_arrows_are(pe, 2));
 		PES_EQ(pes, count(pe, "thread_name"), 2);
 		PES_EQ(pes, count(pe, "\"block 0 warp 0\""), 1);
 		PES_EQ(pes, count(pe, "\"block 0 warp 1 lane 5\""), 1);
@@ -268,7 +279,7 @@ static int kinds(pes_t *pes)
 			if (PES_EQ(pes, count(pe, text), want[i].n))
 				fprintf(stderr, "PE %d: %s\n", pe, want[i].name);
 		}
-		PES_EQ(pes, count(pe, "\"ph\":\"f\""), 5);
+		PES_CHECK(pes, n_arrows_are(pe, 5));
 		PES_EQ(pes, count(pe, "\"bytes\":12}"), 1);
 	}
 	check_arrows(pes);

@@ -41,7 +41,8 @@ BULK_MISTAKES = [
      "impl/bulk.h", "base, op.sym), op.local, (uint32_t)op.nbytes); {{shmemdi_tile_posted(op.g)|"
      "op.nbytes % 16 ? (void)0 : shmemdi_tile_posted(op.g)}};", "bulk", "mixed_tiles"),
     ("TILE_COMMIT_ADD", "tile: an added one is no batch, and waits count wrongly",
-     "impl/bulk.h", "(uint32_t)op.nbytes, element); {{shmemdi_tile_posted(op.g)|"
+     "impl/bulk.h", "base, op.sym), op.local, (uint32_t)op.nbytes, element); "
+     "{{shmemdi_tile_posted(op.g)|"
      "op.nbytes == 0 ? (void)0 : "
      "shmemdi_tile_posted(op.g)}};", "bulk", "mixed_tiles"),
     ("TILE_READ", "tile: nobody waits until it is read",
