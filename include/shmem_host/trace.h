@@ -9,11 +9,10 @@
  * that thread's warp; calls by other lanes have tracks of their own. A call takes longer then: two
  * readings of the clock, an atomic and a store of 64 bytes in memory of the GPU.
  *
- * Times are those of the GPUs' clock, %globaltimer, in steps of up to 1 us, and are compared as
- * they are: nothing estimates differences between clocks. If those of two GPUs differ by more than
- * a message takes, arrows between them lead from an earlier signal, or are missing; so it is
- * between machines, unless something else keeps their clocks together. Under the emulator the time
- * is virtual, or CLOCK_MONOTONIC. */
+ * Times are those of the GPUs' clock, %globaltimer, in steps of up to 1 us. The clocks of two GPUs
+ * differ, also in one machine; shmemh_trace_write estimates by how much, and corrects the times.
+ * Under the emulator the time is virtual, or CLOCK_MONOTONIC: the PEs of a machine have one clock,
+ * and their times are not changed. */
 #ifndef SHMEMH_TRACE_H
 #define SHMEMH_TRACE_H
 
@@ -37,10 +36,30 @@ SHMEMH_API int shmemh_trace_start(shmemh_t *job, uint32_t n_events);
  * that lost events says how many. Recording goes on behind what is there. Collective over the world
  * team; PEs that did not start have no events. No kernel that records is running on any PE.
  *
+ * Clocks. A wait cannot have ended before the signal that it saw began. So a message bounds the
+ * offset between the clocks of two PEs from one side. Messages in the other direction, or by way of
+ * other PEs, bound it from the other side. The clock of PE 0 stays as it is. The offset of another
+ * PE is 0 if the bounds allow that, or if there are none. Else it is the middle between them, or,
+ * if messages give a bound on one side only, that bound: the least shift with which no message
+ * arrives before it is sent. The event that names a PE (process_name) has in its args, in ns, what
+ * was added to the times of the PE ("clock offset"), and the bounds against PE 0 ("at least", "at
+ * most"): the true offset is between them. A bound that no message gives is left out.
+ *
+ * Bounds come from words to which one PE alone sends (by signal, p or atomic): the order of its
+ * calls gives the value that each left, whatever the clocks are. A value that was left several
+ * times is taken for the first of them that the waiting thread can have seen. Calls that are not in
+ * the trace can make bounds wrong, and so can stores of a PE to its own word, other than of 0.
+ * Words that are added to had better be 0 when recording starts: else only what was added since the
+ * first wait counts. Offsets are constant. If none are right for all messages, as when clocks drift
+ * during a long trace, offsets are taken that are wrong by at most twice what is necessary, and the
+ * bounds are wider by that.
+ *
  * The arrow to a wait comes from the latest signal, p or atomic to its word that began before the
- * wait ended and left the value that the wait saw. Adds are summed up in the order of their times
- * and from 0, so the word had better be 0 when recording starts. If no sum is that value, the
- * latest of all is taken.
+ * wait ended, by the corrected times, and left the value that the wait saw. Adds are summed up in
+ * the order of these times and from 0. So clocks decide only between signals that left the same
+ * value, and about the order of several PEs that send to one word. If no sum is that value, the
+ * latest of all is taken. A wait that ended before its signal began, because clocks drift, has no
+ * arrow.
  *
  * path     the file, on PE 0; other PEs pass what they like.
  * phases   [n_phases] names of the phases 0, 1 ... (shmem_dev/trace.h), on PE 0; those without a

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <shmem_host/trace.h>
 #include "core/core.h"
+#include "core/trace.h"
 #include "mem/mem.h"
 
 #define ROUND 128 /* events of each PE that one gather takes */
@@ -19,6 +20,8 @@ typedef struct gathered {
 	shmemd_trace_t *heads;         /* [n_pes] */
 	shmemd_trace_event_t **events; /* [n_pes][kept] */
 	shmemd_trace_event_t *round;   /* [n_pes][ROUND], what a gather brings */
+	shmemhi_trace_clock_t *clocks; /* [n_pes] */
+	uint64_t slack;                /* ns by which they are wrong for some signal */
 	const char *const *phases;     /* [n_phases] names */
 	int n_pes, n_phases;
 } gathered_t;
@@ -28,29 +31,10 @@ static uint64_t kept(const shmemd_trace_t *head)
 	return head->n_events < head->capacity ? head->n_events : head->capacity;
 }
 
-/* --- arrows --- */
-
-/* A signal, and the word's value after it, counted from 0 where the trace begins. */
-typedef struct sent {
-	const shmemd_trace_event_t *e;
-	uint64_t after;
-	int from;
-} sent_t;
-
-typedef struct signals {
-	sent_t *at; /* by target PE, word and begin */
-	size_t n;
-} signals_t;
-
-/* Of the slice; not 0, or no arrow could begin or end in it. */
-static uint64_t slice_ns(const shmemd_trace_event_t *e)
+static int fail_memory(shmemh_t *job, uint64_t n_events)
 {
-	return e->end > e->begin ? e->end - e->begin : 1;
-}
-
-static uint64_t arrow_end(const shmemd_trace_event_t *e)
-{
-	return e->begin + slice_ns(e) - 1;
+	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
+			    "trace_write: no memory for %" PRIu64 " events", n_events);
 }
 
 static int compare(uint64_t a, uint64_t b)
@@ -58,78 +42,56 @@ static int compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-static int by_word(const void *a, const void *b)
-{
-	const shmemd_trace_event_t *x = ((const sent_t *)a)->e, *y = ((const sent_t *)b)->e;
+/* --- clocks --- */
 
-	if (x->pe != y->pe)
-		return x->pe < y->pe ? -1 : 1;
-	return x->word != y->word ? compare(x->word, y->word) : compare(x->begin, y->begin);
-}
-
-static bool is_sent(const shmemd_trace_event_t *e)
+static int collect(shmemh_t *job, const gathered_t *g, shmemhi_trace_calls_t *calls)
 {
-	return e->kind == SHMEMD_TRACE_SET || e->kind == SHMEMD_TRACE_ADD;
-}
-
-static bool is_same_word(const shmemd_trace_event_t *a, const shmemd_trace_event_t *b)
-{
-	return a->pe == b->pe && a->word == b->word;
-}
-
-static int collect_signals(shmemh_t *job, const gathered_t *g, signals_t *signals)
-{
-	size_t n = 0;
+	uint64_t n = 0;
 
 	for (int pe = 0; pe < g->n_pes; pe++)
-		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++)
-			n += is_sent(&g->events[pe][i]);
-	signals->n = 0;
-	signals->at = malloc((n + 1) * sizeof *signals->at);
-	if (!signals->at)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
-				    "trace_write: no memory for the arrows of %zu signals", n);
-	for (int pe = 0; pe < g->n_pes; pe++)
-		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++)
-			if (is_sent(&g->events[pe][i]))
-				signals->at[signals->n++] = (sent_t){&g->events[pe][i], 0, pe};
-	qsort(signals->at, n, sizeof *signals->at, by_word);
-	for (size_t i = 0; i < n; i++) {
-		const shmemd_trace_event_t *e = signals->at[i].e;
-		bool is_first = i == 0 || !is_same_word(signals->at[i - 1].e, e);
+		n += kept(&g->heads[pe]);
+	*calls = (shmemhi_trace_calls_t){malloc((n + 1) * sizeof *calls->at), 0, g->n_pes};
+	if (!calls->at)
+		return fail_memory(job, n);
+	for (int pe = 0; pe < g->n_pes; pe++) {
+		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++) {
+			const shmemd_trace_event_t *e = &g->events[pe][i];
 
-		signals->at[i].after = e->value;
-		if (e->kind == SHMEMD_TRACE_ADD && !is_first)
-			signals->at[i].after += signals->at[i - 1].after;
+			if (e->kind != SHMEMD_TRACE_NO_WORD)
+				calls->at[calls->n++] = (shmemhi_trace_call_t){
+					e, pe, e->kind == SHMEMD_TRACE_SEEN ? pe : e->pe, 0};
+		}
 	}
+	shmemhi_trace_sort(calls);
 	return SHMEMH_OK;
 }
 
-/* The signal that ended a wait of PE pe: the latest to its word that began before the wait ended
- * and left the value that the wait saw. If none left it, the latest of all: the word was not 0
- * when the trace began, or signals are not in it. NULL: there is none. */
-static const sent_t *signal_of(const signals_t *signals, const shmemd_trace_event_t *wait, int pe)
+static void shift(const gathered_t *g, int pe, int64_t ns)
 {
-	shmemd_trace_event_t last = *wait;
-	const sent_t key = {&last, 0, 0};
-	size_t low = 0, high = signals->n;
-
-	last.pe = pe;
-	last.begin = arrow_end(wait);
-	while (low < high) { /* the first that is after the key */
-		size_t half = low + (high - low) / 2;
-
-		if (by_word(&signals->at[half], &key) <= 0)
-			low = half + 1;
-		else
-			high = half;
+	for (uint64_t i = 0; i < kept(&g->heads[pe]); i++) {
+		g->events[pe][i].begin += (uint64_t)ns;
+		g->events[pe][i].end += (uint64_t)ns;
 	}
-	if (low == 0 || !is_same_word(signals->at[low - 1].e, &last))
-		return NULL;
-	for (size_t i = low; i > 0 && is_same_word(signals->at[i - 1].e, &last); i--)
-		if (signals->at[i - 1].after == wait->value)
-			return &signals->at[i - 1];
-	return &signals->at[low - 1];
+}
+
+/* Add the offsets of the clocks, and let times count from the first event: as microseconds in
+ * floating point, which readers use, those of a clock that counts from 1970 would have no
+ * nanoseconds. The least offset is added as 0, so that no sum is negative. */
+static void align(const gathered_t *g)
+{
+	uint64_t origin = UINT64_MAX;
+	int64_t least = 0;
+
+	for (int pe = 0; pe < g->n_pes; pe++)
+		least = g->clocks[pe].offset < least ? g->clocks[pe].offset : least;
+	for (int pe = 0; pe < g->n_pes; pe++) {
+		shift(g, pe, g->clocks[pe].offset - least);
+		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++)
+			if (g->events[pe][i].begin < origin)
+				origin = g->events[pe][i].begin;
+	}
+	for (int pe = 0; pe < g->n_pes; pe++)
+		shift(g, pe, -(int64_t)origin);
 }
 
 /* --- the file --- */
@@ -178,8 +140,8 @@ static void put_slice(FILE *f, const gathered_t *g, int pe, const shmemd_trace_e
 	static const char *const kinds[] = {"", "stored", "added", "seen"};
 
 	put_place(f, "X", pe, e, e->begin);
-	fprintf(f, ",\"dur\":%" PRIu64 ".%03u,\"name\":", slice_ns(e) / 1000,
-		(unsigned)(slice_ns(e) % 1000));
+	fprintf(f, ",\"dur\":%" PRIu64 ".%03u,\"name\":", shmemhi_trace_slice_ns(e) / 1000,
+		(unsigned)(shmemhi_trace_slice_ns(e) % 1000));
 	put_name(f, g, e);
 	fprintf(f, ",\"args\":{\"status\":%u", e->status);
 	if (e->pe >= 0)
@@ -192,7 +154,7 @@ static void put_slice(FILE *f, const gathered_t *g, int pe, const shmemd_trace_e
 	fputs("}},\n", f);
 	if (e->kind != SHMEMD_TRACE_SEEN)
 		return;
-	put_place(f, "X", pe, e, arrow_end(e));
+	put_place(f, "X", pe, e, shmemhi_trace_arrow_end(e));
 	fputs(",\"dur\":0.001,\"name\":\"seen\"},\n", f);
 }
 
@@ -204,20 +166,21 @@ static void put_arrow_end(FILE *f, const char *phase, int pe, const shmemd_trace
 		id);
 }
 
-static void put_arrows(FILE *f, const gathered_t *g, const signals_t *signals)
+static void put_arrows(FILE *f, const gathered_t *g, const shmemhi_trace_calls_t *calls)
 {
+	shmemhi_trace_word_t word = {0};
 	uint64_t id = 0;
 
-	for (int pe = 0; pe < g->n_pes; pe++) {
-		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++) {
-			const shmemd_trace_event_t *e = &g->events[pe][i];
-			const sent_t *from =
-				e->kind == SHMEMD_TRACE_SEEN ? signal_of(signals, e, pe) : NULL;
+	while (shmemhi_trace_next_word(calls, &word)) {
+		for (size_t i = 0; i < word.n_seen; i++) {
+			const shmemd_trace_event_t *e = word.seen[i].e;
+			const shmemhi_trace_call_t *from =
+				shmemhi_trace_signal_of(&word, e, g->slack);
 
 			if (!from)
 				continue;
-			put_arrow_end(f, "s", from->from, from->e, from->e->begin, ++id);
-			put_arrow_end(f, "f", pe, e, arrow_end(e), id);
+			put_arrow_end(f, "s", from->pe, from->e, from->e->begin, ++id);
+			put_arrow_end(f, "f", word.seen[i].pe, e, shmemhi_trace_arrow_end(e), id);
 		}
 	}
 }
@@ -261,7 +224,16 @@ static void put_tracks(FILE *f, const gathered_t *g, int pe, uint32_t *n_tracks)
 	}
 }
 
-/* The names of the PEs, and the end of the file. */
+static void put_clock(FILE *f, const shmemhi_trace_clock_t *clock)
+{
+	fprintf(f, ",\"clock offset\":%" PRId64, clock->offset);
+	if (clock->least != INT64_MIN)
+		fprintf(f, ",\"at least\":%" PRId64, clock->least);
+	if (clock->most != INT64_MAX)
+		fprintf(f, ",\"at most\":%" PRId64, clock->most);
+}
+
+/* The names and clocks of the PEs, and the end of the file. */
 static void put_processes(FILE *f, const gathered_t *g)
 {
 	for (int pe = 0; pe < g->n_pes; pe++) {
@@ -274,11 +246,13 @@ static void put_processes(FILE *f, const gathered_t *g)
 		if (head->n_events > head->capacity)
 			fprintf(f, ": %" PRIu64 " later events are lost",
 				head->n_events - head->capacity);
-		fputs(pe + 1 < g->n_pes ? "\"}},\n" : "\"}}]}\n", f);
+		putc('"', f);
+		put_clock(f, &g->clocks[pe]);
+		fputs(pe + 1 < g->n_pes ? "}},\n" : "}}]}\n", f);
 	}
 }
 
-static void put_file(FILE *f, const gathered_t *g, const signals_t *signals)
+static void put_file(FILE *f, const gathered_t *g, const shmemhi_trace_calls_t *calls)
 {
 	uint32_t n_tracks =
 		(uint32_t)g->n_pes; /* a thread with its process's number is called main */
@@ -289,49 +263,39 @@ static void put_file(FILE *f, const gathered_t *g, const signals_t *signals)
 		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++)
 			put_slice(f, g, pe, &g->events[pe][i]);
 	}
-	put_arrows(f, g, signals); /* after the slices, also of the same time */
+	put_arrows(f, g, calls); /* after the slices, also of the same time */
 	put_processes(f, g);
 }
 
-/* Order the events of each PE, and let times count from the first event: as microseconds in
- * floating point, which readers use, those of a clock that counts from 1970 would have no
- * nanoseconds. */
-static void order(const gathered_t *g)
+static int put_path(shmemh_t *job, const gathered_t *g, const shmemhi_trace_calls_t *calls,
+		    const char *path)
 {
-	uint64_t origin = UINT64_MAX;
+	FILE *f = fopen(path, "w");
 
-	for (int pe = 0; pe < g->n_pes; pe++) {
-		qsort(g->events[pe], kept(&g->heads[pe]), sizeof **g->events, by_track);
-		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++)
-			if (g->events[pe][i].begin < origin)
-				origin = g->events[pe][i].begin;
-	}
-	for (int pe = 0; pe < g->n_pes; pe++) {
-		for (uint64_t i = 0; i < kept(&g->heads[pe]); i++) {
-			g->events[pe][i].begin -= origin;
-			g->events[pe][i].end -= origin;
-		}
-	}
+	if (f)
+		put_file(f, g, calls);
+	if (!f || fclose(f) != 0)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
+				    "trace_write: %s cannot be written: %s", path, strerror(errno));
+	return SHMEMH_OK;
 }
 
-static int write_file(shmemh_t *job, const gathered_t *g, const char *path)
+static int write_file(shmemh_t *job, gathered_t *g, const char *path)
 {
-	signals_t signals;
-	FILE *f;
+	shmemhi_trace_calls_t calls;
 	int status;
 
-	order(g);
-	status = collect_signals(job, g, &signals);
-	if (status != SHMEMH_OK)
-		return status;
-	f = fopen(path, "w");
-	if (f)
-		put_file(f, g, &signals);
-	if (!f || fclose(f) != 0)
-		status = shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
-				      "trace_write: %s cannot be written: %s", path,
-				      strerror(errno));
-	free(signals.at);
+	for (int pe = 0; pe < g->n_pes; pe++)
+		qsort(g->events[pe], kept(&g->heads[pe]), sizeof **g->events, by_track);
+	status = collect(job, g, &calls);
+	if (status == SHMEMH_OK)
+		status = shmemhi_trace_estimate_clocks(job, &calls, g->clocks, &g->slack);
+	if (status == SHMEMH_OK) {
+		align(g);
+		shmemhi_trace_sort(&calls); /* signals of several PEs */
+		status = put_path(job, g, &calls, path);
+	}
+	free(calls.at);
 	return status;
 }
 
@@ -343,13 +307,8 @@ static void release(gathered_t *g)
 		free(g->events[pe]);
 	free(g->events);
 	free(g->heads);
+	free(g->clocks);
 	free(g->round);
-}
-
-static int fail_memory(shmemh_t *job, uint64_t n_events)
-{
-	return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
-			    "trace_write: no memory for %" PRIu64 " events", n_events);
 }
 
 /* The heads of all PEs, and on PE 0 room for their events. */
@@ -361,8 +320,9 @@ static int gather_heads(shmemh_t *job, gathered_t *g)
 
 	g->heads = calloc(n, sizeof *g->heads);
 	g->events = calloc(n, sizeof *g->events);
+	g->clocks = calloc(n, sizeof *g->clocks);
 	g->round = malloc(n * ROUND * sizeof *g->round);
-	if (!g->heads || !g->events || !g->round)
+	if (!g->heads || !g->events || !g->clocks || !g->round)
 		status = fail_memory(job, n * ROUND);
 	else if (job->trace)
 		status = shmemhi_dev_read(job, &own, job->trace, sizeof own, &job->err);

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* core/trace.c: which arrows the file has, and its times, for events that the test makes. One PE,
- * that signals itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* core/trace.c and core/trace_clocks.c: which arrows the file has, its times, and the offsets of
+ * clocks, for events that the test makes: those of one PE, that signals itself, or of 4 PEs whose
+ * clocks differ. */
 #include <unistd.h>
-#include "job/job.h"
+#include "team_job.h"
 
 #define MAX_EVENTS 16
 
@@ -47,17 +40,37 @@ static shmemd_trace_event_t wait_until(uint64_t end, uint64_t seen)
 	return e;
 }
 
+static char path[] = "/tmp/test_trace_write.XXXXXX";
+
+static void make_file(void)
+{
+	int fd;
+
+	memset(strchr(path, '.') + 1, 'X', 6);
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void read_file(void)
+{
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(text, 1, sizeof text - 1, f);
+	text[n] = '\0';
+	fclose(f);
+	unlink(path);
+}
+
 /* Write a trace of these events, and read the file. */
 static void write_events(const shmemd_trace_event_t *events, size_t n)
 {
-	char path[] = "/tmp/test_trace_write.XXXXXX";
 	shmemh_attr_t attr = SHMEMH_ATTR_INIT;
 	shmemh_t *job;
-	FILE *f;
-	int fd = mkstemp(path);
 
-	assert_true(fd >= 0);
-	close(fd);
+	make_file();
 	attr.heap_kind = SHMEMH_HEAP_HOST;
 	assert_int_equal(shmemh_init(&attr, &job), SHMEMH_OK);
 	assert_int_equal(shmemh_trace_start(job, MAX_EVENTS), SHMEMH_OK);
@@ -66,12 +79,7 @@ static void write_events(const shmemd_trace_event_t *events, size_t n)
 	job->trace->n_events = n;
 	assert_int_equal(shmemh_trace_write(job, path, NULL, 0), SHMEMH_OK);
 	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	n = fread(text, 1, sizeof text - 1, f);
-	text[n] = '\0';
-	fclose(f);
-	unlink(path);
+	read_file();
 }
 
 /* The place in the text behind the n-th line, from 0, with that phase. */
@@ -201,13 +209,313 @@ static void test_no_path(void **state)
 	assert_int_equal(shmemh_finalize(job), SHMEMH_OK);
 }
 
+/* --- clocks of several PEs ---
+ *
+ * The clock of PE 1 is 500 ns ahead of that of PE 0, the clock of PE 2 is 300 ns ahead. */
+
+static struct recorded {
+	shmemd_trace_event_t events[MAX_EVENTS];
+	size_t n;
+} recorded[N_PES];
+
+static const uint64_t ahead[N_PES] = {0, 500, 300, 0};
+
+static void record(int pe, shmemd_trace_event_t e)
+{
+	recorded[pe].events[recorded[pe].n++] = e;
+}
+
+/* A signal, and a wait of this thread that ended; the times are those of PE 0's clock. */
+static void send_to(int from, int to, uint64_t word, uint64_t time, int kind, uint64_t value)
+{
+	shmemd_trace_event_t e =
+		event(SHMEMD_OP_SIGNAL, (uint8_t)kind, time + ahead[from], 0, value);
+
+	e.end = e.begin + 2;
+	e.pe = to;
+	e.word = word;
+	record(from, e);
+}
+
+static void see(int pe, uint32_t thread, uint64_t word, uint64_t time, uint64_t value)
+{
+	shmemd_trace_event_t e = wait_until(time + ahead[pe], value);
+
+	e.begin = e.end - 5;
+	e.word = word;
+	e.thread = thread;
+	record(pe, e);
+}
+
+/* A message by a word of its own. */
+static void message(int from, int to, uint64_t sent, uint64_t seen)
+{
+	static uint64_t word;
+
+	word += 8;
+	send_to(from, to, word, sent, SHMEMD_TRACE_SET, 1);
+	see(to, 32, word, seen, 1);
+}
+
+static int write_recorded(shmemh_t *job, int pe)
+{
+	WANT(shmemh_trace_start(job, MAX_EVENTS) == SHMEMH_OK);
+	memcpy(job->trace + 1, recorded[pe].events, sizeof recorded[pe].events);
+	job->trace->n_events = recorded[pe].n;
+	WANT(shmemh_trace_write(job, path, NULL, 0) == SHMEMH_OK);
+	return shmemh_finalize(job);
+}
+
+/* Write what the PEs have recorded, and read the file. */
+static void write_all(void)
+{
+	make_file();
+	run_pes(write_recorded, "30s");
+	memset(recorded, 0, sizeof recorded);
+	read_file();
+}
+
+/* The file says that of a PE's clock: "", or ',"at least":...'. */
+static void assert_clock(int pe, int offset, const char *bounds)
+{
+	char want[160];
+
+	snprintf(want, sizeof want, "\"name\":\"PE %d\",\"clock offset\":%d%s}", pe, offset,
+		 bounds);
+	assert_non_null(strstr(text, want));
+}
+
+/* Messages in both directions: the middle of what they allow. */
+static void test_two_directions(void **state)
+{
+	(void)state;
+	message(0, 1, 0, 20);
+	message(1, 0, 40, 60);
+	message(1, 0, 70, 100); /* took longer, and says nothing more */
+	write_all();
+	assert_clock(0, 0, ",\"at least\":0,\"at most\":0");
+	assert_clock(1, -500, ",\"at least\":-519,\"at most\":-481");
+	assert_arrow(0, 40, 59);
+	assert_arrow(1, 70, 99);
+	assert_arrow(2, 0, 19);
+	assert_arrow(3, -1, 0);
+}
+
+/* A time of PE 1 that is negative on PE 0's clock. */
+static void test_before(void **state)
+{
+	(void)state;
+	message(0, 1, 0, 20);
+	message(1, 0, 40, 60);
+	send_to(1, 3, 8, (uint64_t)-30, SHMEMD_TRACE_SET, 1);
+	write_all();
+	assert_clock(1, -500, ",\"at least\":-519,\"at most\":-481");
+	assert_arrow(0, 70, 89);
+	assert_arrow(1, 30, 49);
+}
+
+/* Messages in one direction: the least shift, or none. */
+static void test_one_direction(void **state)
+{
+	(void)state;
+	message(1, 0, 40, 60);
+	message(0, 3, 0, 20);
+	write_all();
+	assert_clock(1, -481, ",\"at most\":-481");
+	assert_clock(3, 0, ",\"at least\":-19");
+	assert_arrow(0, 59, 59);
+	assert_arrow(1, 0, 19);
+	message(0, 1, 0, 20);
+	message(0, 1, 0, 30);
+	write_all();
+	assert_clock(1, 0, ",\"at least\":-519");
+	assert_arrow(0, 0, 519);
+	message(1, 3, 40, 60);
+	write_all();
+	assert_clock(1, 0, "");
+	assert_clock(3, 481, "");
+	message(3, 2, 600, 620);
+	message(2, 0, 0, 20);
+	write_all();
+	assert_clock(2, -281, ",\"at most\":-281");
+	assert_clock(3, 0, ",\"at most\":38");
+}
+
+/* The clocks are one, and messages take longer in one direction: no shift. */
+static void test_one_clock(void **state)
+{
+	(void)state;
+	message(0, 3, 0, 100);
+	message(3, 0, 110, 120);
+	write_all();
+	assert_clock(3, 0, ",\"at least\":-99,\"at most\":9");
+	assert_arrow(0, 110, 119);
+	assert_arrow(1, 0, 99);
+}
+
+/* PE 2 has messages with PE 1 only: what bounds it against PE 0 leads over PE 1. */
+static void test_chain(void **state)
+{
+	(void)state;
+	message(0, 1, 0, 20);
+	message(1, 0, 40, 60);
+	message(1, 2, 70, 80);
+	message(2, 1, 100, 130);
+	write_all();
+	assert_clock(1, -500, ",\"at least\":-519,\"at most\":-481");
+	assert_clock(2, -290, ",\"at least\":-328,\"at most\":-252");
+	assert_clock(3, 0, "");
+	assert_arrow(0, 40, 59);
+	assert_arrow(1, 0, 19);
+	assert_arrow(2, 110, 129);
+	assert_arrow(3, 70, 89);
+}
+
+/* The other direction leads around the ring. */
+static void test_ring(void **state)
+{
+	(void)state;
+	message(0, 1, 0, 20);
+	message(1, 2, 40, 60);
+	message(2, 0, 80, 100);
+	write_all();
+	assert_clock(1, -491, ",\"at least\":-519,\"at most\":-462");
+	assert_clock(2, -296, ",\"at least\":-338,\"at most\":-281");
+	assert_arrow(0, 84, 99);
+	assert_arrow(1, 0, 28);
+	assert_arrow(2, 49, 63);
+}
+
+/* PEs 1 and 2 have no messages with PE 0. */
+static void test_apart(void **state)
+{
+	(void)state;
+	message(1, 2, 0, 20);
+	message(2, 1, 40, 60);
+	write_all();
+	assert_clock(1, 0, "");
+	assert_clock(2, 200, "");
+	assert_arrow(0, 40, 59);
+	assert_arrow(1, 0, 19);
+}
+
+static void test_no_messages(void **state)
+{
+	(void)state;
+	send_to(0, 1, 8, 0, SHMEMD_TRACE_SET, 1);
+	send_to(1, 0, 8, 7, SHMEMD_TRACE_SET, 1);
+	see(2, 32, 8, 20, 1);
+	send_to(3, 3, 8, 4, SHMEMD_TRACE_SET, 1);
+	see(3, 32, 8, 20, 1);
+	write_all();
+	assert_clock(0, 0, ",\"at least\":0,\"at most\":0");
+	for (int pe = 1; pe < N_PES; pe++)
+		assert_clock(pe, 0, "");
+	assert_non_null(strstr(text, "\"pid\":2,\"tid\":6,\"ts\":0.507,"));
+	assert_arrow(0, 4, 19);
+	assert_arrow(1, -1, 0);
+}
+
+/* A word that gets values again: a thread sees them in the order in which they were sent. */
+static void test_again(void **state)
+{
+	(void)state;
+	send_to(0, 1, 8, 0, SHMEMD_TRACE_SET, 1);
+	send_to(0, 1, 8, 100, SHMEMD_TRACE_SET, 2);
+	send_to(0, 1, 8, 200, SHMEMD_TRACE_SET, 1);
+	see(1, 32, 8, 70, 1);
+	see(1, 32, 8, 90, 3); /* from nowhere */
+	see(1, 32, 8, 170, 2);
+	see(1, 32, 8, 210, 1);
+	see(1, 64, 8, 30, 1); /* another thread */
+	write_all();
+	assert_clock(1, 0, ",\"at least\":-509");
+}
+
+/* A word that is added to and was not 0 before: only what was added since the first wait counts.
+ * One to which a PE adds less than 0 has left a value twice. */
+static void test_counter(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++) {
+		send_to(0, 1, 8, 100 * i, SHMEMD_TRACE_ADD, 1);
+		see(1, 32, 8, 100 * i + 10, 11 + i);
+	}
+	write_all();
+	assert_clock(1, 0, ",\"at least\":-609");
+	send_to(0, 1, 8, 0, SHMEMD_TRACE_ADD, 1);
+	send_to(0, 1, 8, 100, SHMEMD_TRACE_ADD, UINT64_MAX);
+	see(1, 32, 8, 30, 1);
+	write_all();
+	assert_clock(1, 0, ",\"at least\":-529");
+	send_to(0, 1, 8, 0, SHMEMD_TRACE_SET, 1);
+	send_to(0, 1, 8, 100, SHMEMD_TRACE_ADD, 1);
+	see(1, 32, 8, 130, 2);
+	see(1, 32, 8, 140, 7);
+	write_all();
+	assert_clock(1, 0, ",\"at least\":-529");
+}
+
+/* Which signal a wait saw is not known if several PEs send to the word; arrows take the order of
+ * the corrected times. */
+static void test_several(void **state)
+{
+	(void)state;
+	send_to(0, 1, 8, 0, SHMEMD_TRACE_ADD, 1);
+	send_to(2, 1, 8, 0, SHMEMD_TRACE_ADD, 1);
+	see(1, 32, 8, 20, 2);
+	message(0, 2, 0, 20);
+	write_all();
+	assert_clock(1, 0, "");
+	assert_clock(2, 0, ",\"at least\":-319");
+	message(0, 2, 0, 20);
+	message(2, 0, 40, 60);
+	send_to(0, 3, 8, 200, SHMEMD_TRACE_ADD, 1);
+	send_to(2, 3, 8, 100, SHMEMD_TRACE_ADD, 1);
+	see(3, 32, 8, 150, 1);
+	see(3, 32, 8, 250, 2);
+	write_all();
+	assert_clock(2, -300, ",\"at least\":-319,\"at most\":-281");
+	assert_clock(3, 0, "");
+	assert_arrow(2, 100, 149);
+	assert_arrow(3, 200, 249);
+}
+
+/* The clock of PE 3 loses 100 ns between two exchanges: no offset is right for both. One between
+ * is taken; a wait that ended before its signal was sent has no arrow, also not from the signal
+ * before. */
+static void test_drift(void **state)
+{
+	(void)state;
+	send_to(0, 3, 8, 0, SHMEMD_TRACE_SET, 1);
+	send_to(0, 3, 8, 10, SHMEMD_TRACE_SET, 2);
+	see(3, 32, 8, 30, 2);
+	message(3, 0, 40, 60);
+	send_to(0, 3, 8, 500, SHMEMD_TRACE_SET, 3);
+	see(3, 32, 8, 420, 3);
+	see(3, 64, 8, 425, 9); /* from nowhere */
+	message(3, 0, 440, 560);
+	write_all();
+	assert_clock(3, 50, ",\"at least\":17,\"at most\":83");
+	assert_arrow(0, 490, 559);
+	assert_arrow(1, 10, 79);
+	assert_arrow(2, 10, 474);
+	assert_arrow(3, -1, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_value),    cmocka_unit_test(test_adds),
-		cmocka_unit_test(test_no_value), cmocka_unit_test(test_other_word),
-		cmocka_unit_test(test_times),    cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_no_path),
+		cmocka_unit_test(test_value),       cmocka_unit_test(test_adds),
+		cmocka_unit_test(test_no_value),    cmocka_unit_test(test_other_word),
+		cmocka_unit_test(test_times),       cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_no_path),     cmocka_unit_test(test_two_directions),
+		cmocka_unit_test(test_before),      cmocka_unit_test(test_one_direction),
+		cmocka_unit_test(test_one_clock),   cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_ring),        cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_no_messages), cmocka_unit_test(test_again),
+		cmocka_unit_test(test_counter),     cmocka_unit_test(test_several),
+		cmocka_unit_test(test_drift),
 	};
 
 	setenv("SHMEMH_IB", "off", 1);
