@@ -77,7 +77,7 @@ MISTAKES = [
      "impl/spin.h", "&& {{shmemdi_is_gone(ctx, spin->limit.pe, &gone)|0}})",
      "wait_ends", "end_of_a_pe"),
     ("WAIT_HOST", "wait: looks at the abort word only when its time is up",
-     "impl/spin.h", "(is_over || {{shmemdi_spin_asks_host(spin)|0}}) &&",
+     "impl/spin.h", "(is_over || {{shmemdi_spin_is_host_look(spin)|0}}) &&",
      "wait_ends", "end_of_a_pe"),
     ("WAIT_LAST", "wait: the end of a PE hides the signal that it sent before",
      "impl/poll.h", "status == SHMEMD_OK || {{shmemdi_poll(c, seen)|0}}",

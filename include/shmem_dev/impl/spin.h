@@ -69,8 +69,8 @@ SHMEMD_FN int shmemdi_is_gone(const shmemd_ctx_t *ctx, int only, int *pe)
 	return word != 0;
 }
 
-/* Is it time to look at the host's memory? */
-SHMEMD_FN int shmemdi_spin_asks_host(const shmemdi_spin_t *spin)
+/* Is this poll one of those that look at words in host memory? */
+SHMEMD_FN int shmemdi_spin_is_host_look(const shmemdi_spin_t *spin)
 {
 	return spin->polls % SHMEMDI_POLLS_PER_HOST_LOOK == 0;
 }
@@ -93,7 +93,7 @@ SHMEMD_FN int shmemdi_spin_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 {
 	int is_over = shmemdi_spin_is_over(spin), gone;
 
-	if ((is_over || shmemdi_spin_asks_host(spin)) &&
+	if ((is_over || shmemdi_spin_is_host_look(spin)) &&
 	    shmemdi_is_gone(ctx, spin->limit.pe, &gone)) {
 		spin->pe = gone;
 		return SHMEMD_ERR_PEER;

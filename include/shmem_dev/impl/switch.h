@@ -516,7 +516,7 @@ SHMEMD_FN_COLD int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *sp
 {
 	int status = shmemdi_spin_look(ctx, spin);
 
-	if (status == SHMEMD_OK && shmemdi_spin_asks_host(spin) && ctx->switch_order &&
+	if (status == SHMEMD_OK && shmemdi_spin_is_host_look(spin) && ctx->switch_order &&
 	    shmemdi_switch_is_pending(ctx))
 		shmemdi_serve(ctx, blocked, resv);
 	return status;
