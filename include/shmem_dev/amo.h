@@ -30,94 +30,82 @@
 SHMEMD_FN void shmemd_atomic_set_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
-				       SHMEMDI_AMO_SET, value));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_SET, value);
 }
 
 /* As above: *dst = value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_set_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
-				       SHMEMDI_AMO_SET, value));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_SET, value);
 }
 
 /* As above: *dst += value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_add_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
-				       SHMEMDI_AMO_ADD, value));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_ADD, value);
 }
 
 /* As above: *dst += value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
-				       SHMEMDI_AMO_ADD, value));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_ADD, value);
 }
 
 /* As above: *dst &= value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_and_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
-				       SHMEMDI_AMO_AND, value));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_AND, value);
 }
 
 /* As above: *dst &= value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_and_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
-				       SHMEMDI_AMO_AND, value));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_AND, value);
 }
 
 /* As above: *dst |= value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_or_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				    int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
-				       SHMEMDI_AMO_OR, value));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_OR, value);
 }
 
 /* As above: *dst |= value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_or_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				    int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
-				       SHMEMDI_AMO_OR, value));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_OR, value);
 }
 
 /* As above: *dst ^= value, 32 bits. */
 SHMEMD_FN void shmemd_atomic_xor_u32(const shmemd_ctx_t *ctx, uint32_t *dst, uint32_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
-				       SHMEMDI_AMO_XOR, value));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_XOR, value);
 }
 
 /* As above: *dst ^= value, 64 bits. */
 SHMEMD_FN void shmemd_atomic_xor_u64(const shmemd_ctx_t *ctx, uint64_t *dst, uint64_t value,
 				     int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
-				       SHMEMDI_AMO_XOR, value));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_XOR, value);
 }
 
 /* As above: ++*dst, 32 bits. */
 SHMEMD_FN void shmemd_atomic_inc_u32(const shmemd_ctx_t *ctx, uint32_t *dst, int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
-				       SHMEMDI_AMO_ADD, 1));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_ADD, 1);
 }
 
 /* As above: ++*dst, 64 bits. */
 SHMEMD_FN void shmemd_atomic_inc_u64(const shmemd_ctx_t *ctx, uint64_t *dst, int pe SHMEMD_SITE)
 {
-	shmemdi_latch(ctx, shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
-				       SHMEMDI_AMO_ADD, 1));
+	shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_ADD, 1);
 }
 
 /* Read *src on PE pe.
@@ -272,16 +260,16 @@ SHMEMD_FN int shmemd_atomic_compare_swap_u64(const shmemd_ctx_t *ctx, uint64_t *
 SHMEMD_FN int shmemd_atomic_add_f32(const shmemd_ctx_t *ctx, float *dst, float value,
 				    int pe SHMEMD_SITE)
 {
-	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe), SHMEMDI_AMO_ADDF,
-			   shmemdi_bits_f32(value));
+	return shmemdi_amo_float(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe),
+				 shmemdi_bits_f32(value));
 }
 
 /* As above, double, 8-byte aligned; subnormals are kept. */
 SHMEMD_FN int shmemd_atomic_add_f64(const shmemd_ctx_t *ctx, double *dst, double value,
 				    int pe SHMEMD_SITE)
 {
-	return shmemdi_amo(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe), SHMEMDI_AMO_ADDF,
-			   shmemdi_bits_f64(value));
+	return shmemdi_amo_float(ctx, shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe),
+				 shmemdi_bits_f64(value));
 }
 
 /* As shmemd_atomic_add_f32; *old receives the value before. */

@@ -84,7 +84,7 @@ SHMEMD_FN void shmemd_channel_add_u32(const shmemd_ctx_t *ctx, uint32_t *dst, ui
 {
 	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 4, pe);
 
-	shmemdi_latch(ctx, shmemdi_amo_ordered(ctx, shmemdi_op_when(op, when), value));
+	shmemdi_amo_ordered(ctx, shmemdi_op_when(op, when), value);
 }
 
 /* As above, 64 bits. */
@@ -93,7 +93,7 @@ SHMEMD_FN void shmemd_channel_add_u64(const shmemd_ctx_t *ctx, uint64_t *dst, ui
 {
 	shmemdi_op_t op = shmemdi_op_word(SHMEMDI_CALL(ATOMIC), dst, 8, pe);
 
-	shmemdi_latch(ctx, shmemdi_amo_ordered(ctx, shmemdi_op_when(op, when), value));
+	shmemdi_amo_ordered(ctx, shmemdi_op_when(op, when), value);
 }
 
 /* Set the signal word sig on PE pe, behind all that was sent on this channel before.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "pes.h"
+#include <shmem_dev/bulk.h>
 #include "scopes.h"
 
 #define CHANNELS 3
@@ -192,9 +193,45 @@ static int several_channels(pes_t *pes)
 	return 0;
 }
 
+/* Tiles travel on the context's channel: nothing is posted on channel 0. */
+SHMEMD_KERNEL(tile_kernel, channel_params_t, p)
+{
+	SHMEMD_SHARED(shmemd_bulk_t, 1, tile);
+	shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, 1);
+	int pe = (shmemd_my_pe(&q) + 1) % shmemd_n_pes(&q);
+	uint64_t before = shmemd_channel_posted(&p.ctx, pe), after = shmemd_channel_posted(&q, pe);
+
+	memset(tile, 0, sizeof(*tile));
+	shmemd_bulk_fence();
+	shmemd_put_tile_bulk(&q, p.dst, tile, sizeof(*tile), pe);
+	shmemd_add_tile_bulk(&q, p.count, tile, sizeof(*tile) / 4, SHMEMD_BULK_U32, pe);
+	shmemd_bulk_wait();
+	scope_report(p.status, 0, shmemd_channel_posted(&p.ctx, pe) == before ? 0 : WRONG_VALUE);
+	scope_report(p.status, 1,
+		     shmemd_ptr(&q, p.dst, pe) || shmemd_n_pes(&q) == 1 ||
+				     shmemd_channel_posted(&q, pe) != after
+			     ? 0
+			     : WRONG_VALUE);
+	scope_report(p.status, 2, shmemd_quiet(&q));
+}
+
+static int tiles_on_a_channel(pes_t *pes)
+{
+	channel_params_t p;
+
+	memset(&p, 0, sizeof(p));
+	p.ctx = pes->ctx;
+	p.status = pes->status;
+	PES_ALLOC(pes, p.dst, uint64_t, sizeof(shmemd_bulk_t), 0);
+	PES_ALLOC(pes, p.count, uint32_t, sizeof(shmemd_bulk_t), 0);
+	PES_RUN(pes, tile_kernel, 1, 1, p);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	static const pes_test_t tests[] = {PES_TEST(several_channels)};
+	static const pes_test_t tests[] = {PES_TEST(several_channels),
+					   PES_TEST(tiles_on_a_channel)};
 
 	setenv("SHMEMH_CHANNELS", "3", 1);
 	return pes_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

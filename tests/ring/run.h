@@ -33,9 +33,11 @@ static inline uint64_t *word_of(const shmemd_ctx_t *ctx, uint32_t i)
 	return (uint64_t *)(void *)(ctx->heap + RIG_GRANULE * (size_t)i);
 }
 
-/* Change the context to that of a machine without a NIC; the plan has all memory mapped. */
+/* Change the context to that of a machine without a NIC; the plan has all memory mapped. The
+ * context is its own copy in memory from then on. */
 static inline void take_nic_away(shmemd_ctx_t *ctx)
 {
+	ctx->self = ctx;
 	ctx->channels = NULL;
 	ctx->keys = NULL;
 	ctx->bounces = NULL;

@@ -78,7 +78,7 @@ static void run_starts(void (*kernel)(const void *params), uint32_t depth, uint6
 static void after_others(const void *params)
 {
 	const rig_params_t *p = params;
-	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, 1, p->ctx.channel);
 	const uint64_t before = p->pe == 0 ? done() : 0;
 	shmemdi_ticket_t ticket;
 	int status;
@@ -113,7 +113,7 @@ static void poll_after_other_completions(void **state)
 static void a_lap_late(const void *params)
 {
 	const rig_params_t *p = params;
-	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, 1, p->ctx.channel);
 	shmemdi_ticket_t ticket;
 	int status;
 
@@ -143,7 +143,7 @@ static void waiter_late_by_laps(void **state)
 static void hold_third(const void *params)
 {
 	const rig_params_t *p = params;
-	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, 1, p->ctx.channel);
 	shmemdi_ticket_t first, third, mixed;
 	int status;
 
@@ -184,7 +184,7 @@ static void cqe_of_another_wqe(void **state)
 static void calls_after_others(const void *params)
 {
 	const rig_params_t *p = params;
-	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, 1, p->ctx.channel);
 	uint64_t *mine = word_of(&p->ctx, 2), value = 0, sum = 0;
 
 	if (p->pe != 0)
@@ -231,7 +231,7 @@ static void calls_after_many(void **state)
 static void cause_is_before(const void *params)
 {
 	const rig_params_t *p = params;
-	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, 1, p->ctx.channel);
 	const shmemdi_limit_t limit = shmemdi_limit_default(ep.c.ctx, ep.c.pe);
 	shmemdi_ticket_t good, ticket;
 	shmemdi_reservation_t first, second;

@@ -38,7 +38,7 @@ static void await_order(const rig_params_t *p, shmemdi_chan_t c, uint64_t resv)
 /* Like a poster that is blocked for space: it reserves, switches, loads the line, and posts. */
 static void first_poster(const rig_params_t *p)
 {
-	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, p->peer);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, p->peer, p->ctx.channel);
 	char *word = (char *)(word_of(&p->ctx, TARGET) + 63);
 	shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&ep, word))};
 	uint64_t resv = shmemd_arch_atom_add_u64(&ep.c.ch->resv, SHMEMD_RESV_ADD(1, 1));

@@ -100,7 +100,7 @@ static int is_put; /* the request for the old path is a put instead of a g */
 /* In the turn before that poster, like a poster that waits for space: switch, then post. */
 static void switches_in_turn(const rig_params_t *p)
 {
-	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, 1, p->ctx.channel);
 	uint64_t *word = word_of(&p->ctx, TARGET);
 	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&ep, (char *)word))};
 	shmemdi_reservation_t post = {.wqebbs = 1, .requests = 1};

@@ -50,7 +50,7 @@ static void write_wqes(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post
 static void post(const rig_params_t *params, uint32_t number)
 {
 	const shmemdi_call_t call = shmemdi_call(SHMEMD_OP_PUT, 0, 0);
-	const shmemdi_ep_t ep = shmemdi_ep(&params->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&params->ctx, 1, params->ctx.channel);
 	poster_t *p = &posters[number];
 	shmemdi_reservation_t post;
 	int status;
@@ -152,7 +152,7 @@ static uint32_t rung(void)
 /* Check that everything with a doorbell has arrived, and that no mark remains. */
 static void look_at_all(void)
 {
-	const shmemdi_ep_t ep = shmemdi_ep(&rig_pes[0].ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&rig_pes[0].ctx, 1, rig_pes[0].ctx.channel);
 	const uint64_t *words = word_of(&rig_pes[1].ctx, 0);
 
 	shmemdi_ring_until(&ep.c, SHMEMD_READY_INDEX(shmemdi_ready(&ep.c)));
@@ -360,7 +360,7 @@ static void foreign_marks_are_ignored(void **state)
 /* A run whose posters all deferred is not rung, if everything before it is rung or was deferred. */
 static void deferred_run(int pe)
 {
-	const shmemdi_ep_t ep = shmemdi_ep(&rig_pes[0].ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&rig_pes[0].ctx, 1, rig_pes[0].ctx.channel);
 
 	if (pe != 0)
 		return;
@@ -401,7 +401,7 @@ static void runs_and_deferred_doorbells(void **state)
 /* One poster after another, each alone: the flags that each leaves. */
 static void one_by_one(int pe)
 {
-	const shmemdi_ep_t ep = shmemdi_ep(&rig_pes[0].ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&rig_pes[0].ctx, 1, rig_pes[0].ctx.channel);
 
 	if (pe != 0)
 		return;

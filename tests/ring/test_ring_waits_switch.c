@@ -104,7 +104,7 @@ static void barrier_flags_are_enough(void **state)
  * for that buffer. */
 static void holds_buffer(const rig_params_t *p)
 {
-	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, 1);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, 1, p->ctx.channel);
 	const uint64_t ticket = shmemd_arch_atom_add_u64(&ep.c.ch->ticket, 1);
 
 	CHECK_IS(shmemdi_bounce_take(&ep.c, shmemdi_call(SHMEMD_OP_GET, 0, 0), ticket), 0);

@@ -37,7 +37,7 @@ GRID_MISTAKES = [
      "ring_stream", "signals_are_ordered"),
     ("SIGNAL_BEHIND_FENCE", "a signal by NIC is posted behind a fence of the GPU's scope alone",
      "impl/xport.h", "return status; {{shmemd_arch_fence_before_signal()|"
-     "base ? shmemd_arch_fence_before_signal() : (void)0}}; if (!base)",
+     "base ? shmemd_arch_fence_before_signal() : (void)0}}; if (base)",
      "ring_stream", "stores_to_all_memory_are_covered"),
     ("STREAM_WAIT", "stream: a wait for a signal does not wait",
      "impl/stream.h", "{{shmemd_signal_wait_until(&p.ctx, p.sig, p.op, p.value)|0}};",

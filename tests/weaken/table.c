@@ -107,15 +107,15 @@ reason_t reasons[] = {
 	ROW(shmemdi_serve, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU write WQEs."),
 
-	/* impl/xport.h, impl/order.h */
+	/* impl/entry.h, impl/xport.h, impl/order.h */
 	ROW(shmemdi_put, group_sync, 1, 1, UNORDERED,
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
-	ROW(shmemdi_put_signal_any, group_sync, 1, 1, UNORDERED,
+	ROW(shmemdi_put_signal_nbi, group_sync, 1, 2, UNORDERED,
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
-	ROW(shmemdi_put_signal_any, group_sync, 1, 1, REMOVED,
+	ROW(shmemdi_put_signal_nbi, group_sync, 1, 2, REMOVED,
 	    "wrong for a block of several warps, which no scenario by NIC has. The lanes of a warp "
 	    "have met already."),
-	ROW(shmemdi_put_signal_any, group_any, 1, 1, REMOVED | UNORDERED,
+	ROW(shmemdi_flush_before_put, group_any, 1, 1, REMOVED | UNORDERED,
 	    "not executed by the emulator: no scenario has mixed transport. Removed, it is caught "
 	    "by failed_flush of test_ring_signal (seeded mistakes)."),
 	ROW(shmemdi_latch_agree, group_any, 1, 1, UNORDERED,

@@ -23,6 +23,7 @@
 
 /* Functions that cuda.h keeps out of line. */
 #define SHMEMD_FN_NIC SHMEMD_FN
+#define SHMEMD_FN_NIC_WAIT SHMEMD_FN
 #define SHMEMD_FN_COLD SHMEMD_FN
 
 #define SHMEMD_ARCH_INDIRECT(f) f

@@ -19,16 +19,23 @@
 #define SHMEMD_FN static __device__ __forceinline__
 #endif
 
-/* SHMEMD_FN_NIC: entry points of the NIC path that post without waiting. Each is some hundred
+/* SHMEMD_FN_NIC: operations on PEs that are not mapped at the constant stride (impl/entry.h), as
+ * far as they do not wait for a round trip; SHMEMD_FN_NIC_WAIT: those that do. Each is some hundred
  * instructions, so by default a unit has one copy of each, which takes its operands by value. A
- * unit that defines SHMEMD_NIC_INLINE before it includes anything has them inline at each call:
- * fewer cycles, larger kernels. With SHMEMD_NO_NIC they are empty.
+ * unit that defines SHMEMD_NIC_INLINE before it includes anything has the first kind inline at each
+ * call: fewer cycles by NIC, larger kernels. With SHMEMD_NO_NIC there is no NIC path in them, and
+ * all are inline.
  * SHMEMD_FN_COLD: what waits, fails or is seldom needed, on every path. Never inline: in the way of
  * what is frequent it would cost instruction fetches and registers. */
 #if defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_NO_NIC)
 #define SHMEMD_FN_NIC SHMEMD_FN
 #else
 #define SHMEMD_FN_NIC static __device__ __noinline__
+#endif
+#if defined(SHMEMD_NO_NIC)
+#define SHMEMD_FN_NIC_WAIT SHMEMD_FN
+#else
+#define SHMEMD_FN_NIC_WAIT static __device__ __noinline__
 #endif
 #define SHMEMD_FN_COLD static __device__ __noinline__
 

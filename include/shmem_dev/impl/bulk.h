@@ -96,7 +96,7 @@ SHMEMD_FN void shmemdi_put_plainly(const shmemd_ctx_t *ctx, shmemdi_op_t op, cha
 	if (base)
 		shmemdi_copy_any(op.g, shmemdi_p2p_at(ctx, base, op.sym), op.local, op.nbytes);
 	else
-		status = shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, shmemdi_no_signal());
+		status = shmemdi_by_nic_put(ctx, op);
 	shmemdi_latch(ctx, status);
 	shmemd_group_sync(op.g);
 }
@@ -165,19 +165,22 @@ SHMEMD_FN int shmemdi_is_near_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	return shmemdi_uses_stride(ctx, op) && shmemdi_bulk_takes_tile(op);
 }
 
-/* A tile to any PE, by the engine or without. Takes the context in memory. */
-SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *self, shmemdi_op_t op)
+/* A tile to any PE, by the engine or without. Takes the context in memory, which is on channel 0,
+ * and the number of the caller's channel. */
+SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *self, uint32_t k, shmemdi_op_t op)
 {
+	shmemd_ctx_t ctx = *self;
 	char *base;
-	int status = shmemdi_reach(self, op, &base);
+	int status = shmemdi_reach(&ctx, op, &base);
 
+	ctx.channel = k;
 	shmemdi_tile_written(op.g);
 	if (status != SHMEMD_OK)
-		shmemdi_latch(self, status);
+		shmemdi_latch(&ctx, status);
 	else if (!base || !shmemdi_bulk_takes_tile(op))
-		shmemdi_put_plainly(self, op, base);
+		shmemdi_put_plainly(&ctx, op, base);
 	else if (op.g.rank == 0)
-		shmemd_arch_bulk_store(shmemdi_p2p_at(self, base, op.sym), op.local,
+		shmemd_arch_bulk_store(shmemdi_p2p_at(&ctx, base, op.sym), op.local,
 				       (uint32_t)op.nbytes);
 	shmemdi_tile_posted(op.g);
 }
@@ -187,7 +190,8 @@ SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *self, shmemdi_op_t 
 SHMEMD_FN void shmemdi_put_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	if (!shmemdi_is_near_tile(ctx, op)) {
-		shmemdi_put_tile_any(ctx->self, op);
+		if (shmemdi_check_ctx(ctx, op.call) == SHMEMD_OK)
+			shmemdi_put_tile_any(ctx->self, ctx->channel, op);
 		return;
 	}
 	shmemdi_tile_written(op.g);
@@ -233,18 +237,16 @@ typedef struct shmemdi_words {
 SHMEMD_FN int shmemdi_words_fetch(const shmemdi_words_t *w, size_t at, int kind, uint32_t value,
 				  uint32_t cond, uint32_t *old)
 {
-	uint64_t wide = 0;
-	int status = SHMEMD_ERR_UNREACHABLE;
+	shmemdi_result_t r = {0, SHMEMD_ERR_UNREACHABLE};
 
 	if (w->to) {
 		*old = (uint32_t)shmemdi_p2p_atom4(w->to + at, kind, value, cond);
 		return SHMEMD_OK;
 	}
 	if (SHMEMDI_HAS_NIC)
-		status = shmemdi_nic_fetch(w->ref, w->call, w->sym + at, 4, kind, value, cond,
-					   &wide);
-	*old = (uint32_t)wide;
-	return status;
+		r = shmemdi_nic_fetch(w->ref, w->call, w->sym + at, 4, kind, value, cond);
+	*old = (uint32_t)r.value;
+	return r.status;
 }
 
 /* Two elements of 16 bits by compare-and-swap: no NIC adds them, nor do all GPUs. */
@@ -265,21 +267,33 @@ SHMEMD_FN int shmemdi_words_add_halves(const shmemdi_words_t *w, size_t at)
 	return status;
 }
 
+/* kind on a word, by NIC; its old value is not returned. */
+SHMEMD_FN int shmemdi_words_send(const shmemdi_words_t *w, size_t at, uint32_t width, int kind,
+				 uint64_t value)
+{
+	shmemdi_chan_t c = shmemdi_chan(w->ref.ctx, w->ref.pe, w->ref.k);
+	shmemdi_route_t route = {c.ch, c.world_pe, c.k, 0};
+
+	if (SHMEMDI_HAS_NIC && kind == SHMEMDI_AMO_ADDF)
+		return shmemdi_nic_fetch(w->ref, w->call, w->sym + at, width, kind, value, 0)
+			.status;
+	return shmemdi_word_any(
+		w->ref.ctx, route,
+		shmemdi_op(w->call, shmemd_thread(), w->sym + at, 0, width, w->ref.pe), kind,
+		value);
+}
+
 SHMEMD_FN int shmemdi_words_add(const shmemdi_words_t *w, size_t at, uint32_t width)
 {
 	int kind = w->element == SHMEMD_BULK_F32 ? SHMEMDI_AMO_ADDF : SHMEMDI_AMO_ADD;
 	uint64_t value;
-	shmemdi_op_t op;
 
 	if (w->element == SHMEMD_BULK_F16 || w->element == SHMEMD_BULK_BF16)
 		return shmemdi_words_add_halves(w, at);
 	value = width == 8 ? shmemd_arch_ld_data_u64(w->from + at)
 			   : shmemd_arch_ld_data_u32(w->from + at);
-	if (!w->to) {
-		op = shmemdi_op(w->call, shmemd_thread(), w->sym + at, 0, width, w->ref.pe);
-		return shmemdi_by_nic_amo(shmemdi_ep_k(w->ref.ctx, w->ref.pe, w->ref.k), op, kind,
-					  value);
-	}
+	if (!w->to)
+		return shmemdi_words_send(w, at, width, kind, value);
 	if (width == 8)
 		shmemdi_p2p_red8(w->to + at, kind, value);
 	else
@@ -340,26 +354,30 @@ SHMEMD_FN int shmemdi_reach_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int e
 	return shmemdi_select_amo(ctx, op.call, op.sym, op.pe, base);
 }
 
-SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *self, shmemdi_op_t op, int element)
+SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *self, uint32_t k, shmemdi_op_t op,
+					 int element)
 {
+	shmemd_ctx_t ctx = *self;
 	char *base;
-	int status = shmemdi_reach_tile(self, op, element, &base);
+	int status = shmemdi_reach_tile(&ctx, op, element, &base);
 
+	ctx.channel = k;
 	shmemdi_tile_written(op.g);
 	if (status == SHMEMD_OK && !(base && shmemdi_bulk_takes_tile(op)))
-		status = shmemdi_add_plainly(self, op, element, base);
+		status = shmemdi_add_plainly(&ctx, op, element, base);
 	else if (status == SHMEMD_OK && op.g.rank == 0)
-		shmemdi_bulk_add(shmemdi_p2p_at(self, base, op.sym), op.local, (uint32_t)op.nbytes,
+		shmemdi_bulk_add(shmemdi_p2p_at(&ctx, base, op.sym), op.local, (uint32_t)op.nbytes,
 				 element);
 	shmemdi_tile_posted(op.g);
-	shmemdi_latch(self, status);
+	shmemdi_latch(&ctx, status);
 }
 
 SHMEMD_FN void shmemdi_add_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element)
 {
 	op.nbytes *= shmemdi_element_nbytes(element);
 	if (!shmemdi_is_near_tile(ctx, op) || !(ctx->flags & SHMEMD_CTX_SM_ATOMICS)) {
-		shmemdi_add_tile_any(ctx->self, op, element);
+		if (shmemdi_check_ctx(ctx, op.call) == SHMEMD_OK)
+			shmemdi_add_tile_any(ctx->self, ctx->channel, op, element);
 		return;
 	}
 	shmemdi_tile_written(op.g);

@@ -1,23 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The entry points of the NIC path. Those that post without waiting are out of line, one copy for a
- * unit, operands by value; SHMEMD_NIC_INLINE has them inline. What waits for a round trip is a call
- * in both forms. SHMEMD_NO_NIC leaves all of them out: nothing calls them then, since
- * shmemdi_select has refused every PE that is not mapped. Their first line lets the compiler drop
- * the rest. */
+/* What operations call if the PE's heap is not mapped at the constant stride: checks of the
+ * arguments, the choice of the transport, the NIC path.
+ *
+ * By default each is one function of the unit, out of line. It also latches its status: then the
+ * path to a mapped PE (impl/xport.h) is a comparison and the access, and a loop keeps what it needs
+ * for them in registers. With the choice of the transport and the test of a status at each call, on
+ * an H100 a loop of p to a mapped PE took twice as long, one of fetching atomics 1.3 times.
+ *
+ * Functions that post take the channel's address from the caller, who computes it from a context in
+ * registers or in the constant bank (shmemdi_route_t), so that the reservation begins at once; what
+ * else they need they load from the copy of the context in memory, in the same trip. They are
+ * called directly: ptxas then passes their operands in registers, and they save none. A call by the
+ * ABI saves some 50 in local memory, and the acquire of a posting empties the L1, so that a post
+ * took 1.4 times as long (H100). Functions that wait for a round trip are called by the ABI
+ * (SHMEMD_ARCH_INDIRECT), so that their registers do not count in the callers' loops.
+ *
+ * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
+ * has all of them inline, and no NIC path in them. */
 #ifndef SHMEMD_IMPL_ENTRY_H
 #define SHMEMD_IMPL_ENTRY_H
 
 #include <shmem_dev/impl/get.h>
-#include <shmem_dev/impl/near.h>
-#include <shmem_dev/impl/put.h>
 #include <shmem_dev/impl/quiet.h>
+#include <shmem_dev/impl/route.h>
 
+/* SHMEMDI_WAIT(f): a function that waits, to call. */
 #ifdef SHMEMD_NO_NIC
-#define SHMEMDI_HAS_NIC 0
+#define SHMEMDI_WAIT(f) f
 #else
-#define SHMEMDI_HAS_NIC 1
+#define SHMEMDI_WAIT(f) SHMEMD_ARCH_INDIRECT(f)
 #endif
+
+/* The context for any of these functions. Check builds pass the caller's, which may be the
+ * mistake. */
+#if defined(SHMEMD_NO_NIC) || defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_CHECK)
+#define SHMEMDI_ENTRY_CTX(ctx) (ctx)
+#else
+#define SHMEMDI_ENTRY_CTX(ctx) ((ctx)->self)
+#endif
+
+/* put */
 
 SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
 {
@@ -25,42 +48,151 @@ SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
 	return how;
 }
 
-/* put, with a signal after the data unless sig.op is -1. Blocking: src is reusable on return.
- * lanes: what coalesces lanes that put for themselves; NULL for a group. */
-SHMEMD_FN_NIC int shmemdi_by_nic_put_by(shmemdi_ep_t ep, shmemdi_op_t op, shmemdi_signal_t sig,
-					shmemdi_put_lanes_t *lanes)
+/* By NIC: data, and a signal unless sig.op is -1. Blocking: src is reusable on return. lanes: what
+ * coalesces lanes that put for themselves; NULL for a group. */
+SHMEMD_FN int shmemdi_put_by_nic(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
+				 shmemdi_signal_t sig, shmemdi_put_lanes_t *lanes)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
+	shmemdi_ref_t ref = {ctx->self, op.pe, route.k};
 	int status = SHMEMD_OK;
+	shmemdi_ep_t ep;
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
 	if (lanes && !shmemd_arch_is_alone()) {
 		put.how.is_alone = 0;
-		return SHMEMD_ARCH_INDIRECT(lanes)(shmemdi_ref(&ep.c), op.call, put);
+		return SHMEMD_ARCH_INDIRECT(lanes)(ref, op.call, put);
 	}
 	if (op.g.rank >= 32)
 		return SHMEMD_OK;
+	ep = shmemdi_ep_on(ctx, shmemdi_route_chan(ctx, route, op.pe));
 	if (op.g.rank == 0)
 		status = shmemdi_nic_put(&ep, op.call, &put);
 	shmemdi_warp_rejoin(op.g);
 	return status;
 }
 
-/* The same. A unit in which only groups put names the function for lanes nowhere, and so does not
- * hold its code. */
-SHMEMD_FN int shmemdi_by_nic_put(shmemdi_ep_t ep, shmemdi_op_t op, shmemdi_signal_t sig)
+/* Before an atomic that stands for a signal: order this thread's stores to mapped memory of pe, and
+ * those of threads that it has synchronised with. Also if the atomic goes by NIC: the fences of its
+ * posting may have the scope of this GPU, and the stores went to another one. */
+SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, int pe)
 {
-	return shmemdi_by_nic_put_by(ep, op, sig,
-				     SHMEMDI_HAS_NIC && op.g.bar == SHMEMDI_BAR_NONE
-					     ? shmemdi_nic_put_lanes
-					     : (shmemdi_put_lanes_t *)0);
+	if (ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT) &&
+	    shmemdi_p2p_base(ctx, pe))
+		shmemd_arch_fence_before_signal();
 }
 
-/* get. Into memory that is not registered it is complete on return. */
-SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+SHMEMD_FN_NIC_WAIT int shmemdi_flush(shmemdi_ref_t ref, shmemdi_call_t call)
 {
-	shmemdi_ref_t ref = {ctx->self, op.pe, ctx->channel};
+	shmemdi_ep_t ep;
+
+	if (!SHMEMDI_HAS_NIC)
+		return SHMEMD_OK;
+	shmemdi_ep_load(ref, &ep);
+	return shmemdi_flush_channel(&ep, call, shmemdi_limit_default(ref.ctx, ref.pe));
+}
+
+/* Complete what channel k to pe carries. */
+SHMEMD_FN int shmemdi_by_nic_flush(const shmemd_ctx_t *self, shmemdi_call_t call, int pe,
+				   uint32_t k)
+{
+	shmemdi_ref_t ref = {self, pe, k};
+
+	return SHMEMDI_WAIT(shmemdi_flush)(ref, call);
+}
+
+/* Before stores to mapped memory of a PE that is also sent RDMA operations: complete what this
+ * thread, or a thread that synchronised with it, has sent. Costs a round trip only if there was
+ * anything. */
+SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t call, int pe)
+{
+	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
+		return SHMEMD_OK;
+	return shmemdi_by_nic_flush(ctx->self, call, pe, ctx->channel);
+}
+
+/* What has become of a put or get. */
+enum shmemdi_outcome {
+	SHMEMDI_REFUSED, /* nothing is done; in check builds perhaps because threads are missing */
+	SHMEMDI_BY_NIC,  /* it is posted, or the post has failed */
+	SHMEMDI_MAPPED   /* the group copies */
+};
+
+typedef struct shmemdi_copying_t {
+	int64_t shift; /* MAPPED: the distance to the heap of the PE */
+	int outcome;
+	int status; /* of a put also latched */
+} shmemdi_copying_t;
+
+/* If a signal is stored and the team has mixed transport, what was sent by RDMA on this channel
+ * before is completed first, or nothing is sent. */
+SHMEMD_FN int shmemdi_flush_before_put(const shmemd_ctx_t *ctx, shmemdi_route_t route,
+				       shmemdi_op_t op)
+{
+	int status = SHMEMD_OK;
+
+	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
+		return SHMEMD_OK;
+	/* The leader latches its status before the vote, so that all threads find it. */
+	if (op.g.rank == 0) {
+		status = shmemdi_by_nic_flush(ctx->self, op.call, op.pe, route.k);
+		shmemdi_latch(ctx, status);
+	}
+	return shmemd_group_any(op.g, status != SHMEMD_OK) ? SHMEMD_ERR_PATH : SHMEMD_OK;
+}
+
+/* Put to any PE, with a signal unless sig.op is -1. */
+SHMEMD_FN_NIC shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_route_t route,
+						shmemdi_op_t op, shmemdi_signal_t sig,
+						shmemdi_put_lanes_t *lanes)
+{
+	shmemdi_copying_t copying = {0, SHMEMDI_REFUSED, SHMEMD_OK};
+	char *base;
+
+	copying.status = shmemdi_reach_put_by(ctx, op, sig, route.may_be_mapped, &base);
+	if (copying.status == SHMEMD_OK)
+		shmemdi_keep_source(op);
+	if (copying.status == SHMEMD_OK && base) {
+		if (sig.op < 0 || shmemdi_flush_before_put(ctx, route, op) == SHMEMD_OK)
+			copying.outcome = SHMEMDI_MAPPED;
+		copying.shift = shmemdi_base_shift(ctx, base);
+		return copying;
+	}
+	if (copying.status == SHMEMD_OK) {
+		if (sig.op == SHMEMD_SIGNAL_ADD) /* a mapped PE is reached by NIC for it */
+			shmemdi_fence_stores(ctx, op.pe);
+		copying.outcome = SHMEMDI_BY_NIC;
+		copying.status = shmemdi_put_by_nic(ctx, route, op, sig, lanes);
+	}
+	shmemdi_latch(ctx, copying.status);
+	return copying;
+}
+
+/* A unit in which only groups put names the function for lanes nowhere, and so does not hold its
+ * code. */
+#define SHMEMDI_PUT_LANES(op)                                                                      \
+	(SHMEMDI_HAS_NIC && (op).g.bar == SHMEMDI_BAR_NONE ? shmemdi_nic_put_lanes                 \
+							   : (shmemdi_put_lanes_t *)0)
+
+/* The same by NIC, for callers that have selected it. Latches what it returns. */
+SHMEMD_FN int shmemdi_by_nic_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+	shmemdi_route_t route = shmemdi_route(ctx, op.pe);
+
+	if (!SHMEMDI_HAS_NIC)
+		return SHMEMD_ERR_UNREACHABLE;
+	route.may_be_mapped = 0;
+	return shmemdi_put_any(SHMEMDI_ENTRY_CTX(ctx), route, op, shmemdi_no_signal(),
+			       SHMEMDI_PUT_LANES(op))
+		.status;
+}
+
+/* get */
+
+/* By NIC. Into memory that is not registered it is complete on return. */
+SHMEMD_FN int shmemdi_get_by_nic(shmemdi_ref_t ref, shmemdi_op_t op)
+{
 	int status = SHMEMD_OK;
 
 	if (!SHMEMDI_HAS_NIC)
@@ -74,70 +206,119 @@ SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	return status;
 }
 
-/* A word of op.nbytes bytes: stored or updated, as kind (shmemdi_amo) says, except ADDF. */
-SHMEMD_FN_NIC int shmemdi_by_nic_word(shmemdi_ep_t ep, shmemdi_op_t op, int kind, uint64_t value)
+/* Get from any PE. */
+SHMEMD_FN_NIC_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx, shmemdi_ref_t ref,
+						     shmemdi_op_t op)
 {
+	shmemdi_copying_t copying = {0, SHMEMDI_REFUSED, SHMEMD_OK};
+	char *base;
+
+	copying.status = shmemdi_reach(ctx, op, &base);
+	if (copying.status != SHMEMD_OK)
+		return copying;
+	copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
+	if (base)
+		copying.shift = shmemdi_base_shift(ctx, base);
+	else
+		copying.status = shmemdi_get_by_nic(ref, op);
+	return copying;
+}
+
+/* The same by NIC, for callers that have selected it. */
+SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
+{
+	return SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_ENTRY_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
+					     op)
+		.status;
+}
+
+/* Words */
+
+/* Store or update a mapped word. */
+SHMEMD_FN void shmemdi_word_at(char *to, shmemdi_op_t op, int kind, uint64_t value)
+{
+	if (kind == SHMEMDI_AMO_STORE)
+		shmemdi_p2p_store(to, value, (uint32_t)op.nbytes);
+	else if (op.nbytes == 4)
+		shmemdi_p2p_red4(to, kind, (uint32_t)value);
+	else
+		shmemdi_p2p_red8(to, kind, value);
+}
+
+SHMEMD_FN int shmemdi_word_by_nic(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
+				  int kind, uint64_t value)
+{
+	shmemdi_ref_t ref = {ctx->self, op.pe, route.k};
 	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
-
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
-	if (!shmemd_arch_is_alone())
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&ep.c), op.call,
-								    word, shmemdi_op_how(&op, 0));
-	return shmemdi_nic_word(&ep, op.call, word, shmemdi_op_how(&op, 1));
-}
-
-/* The same with ADDF, which no NIC does as it is done here: a loop of compare-and-swaps. Apart from
- * shmemdi_by_nic_word, because ptxas allocates that loop's registers together with those of each
- * kernel that calls it, and a kernel limited to 64 registers then spills at each p. */
-SHMEMD_FN int shmemdi_by_nic_amo(shmemdi_ep_t ep, shmemdi_op_t op, int kind, uint64_t value)
-{
-	uint64_t old;
-
-	if (kind != SHMEMDI_AMO_ADDF)
-		return shmemdi_by_nic_word(ep, op, kind, value);
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
-	return shmemdi_nic_fetch(shmemdi_ref(&ep.c), op.call, op.sym, (uint32_t)op.nbytes, kind,
-				 value, 0, &old);
-}
-
-/* The result of a call that returns a word. */
-typedef struct shmemdi_result {
-	uint64_t value;
-	int status;
-} shmemdi_result_t;
-
-/* Atomics that fetch, and g as SHMEMDI_AMO_FETCH. */
-SHMEMD_FN shmemdi_result_t shmemdi_by_nic_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind,
-						uint64_t value, uint64_t cond)
-{
-	shmemdi_ref_t ref = {ctx->self, op.pe, ctx->channel};
-	shmemdi_result_t r = {0, SHMEMD_ERR_UNREACHABLE};
-
-	if (SHMEMDI_HAS_NIC)
-		r.status = shmemdi_nic_fetch(ref, op.call, op.sym, (uint32_t)op.nbytes, kind, value,
-					     cond, &r.value);
-	return r;
-}
-
-/* Complete what channel k to pe carries. Takes the context in memory: a call that waits for a round
- * trip gains nothing from values in registers. */
-SHMEMD_FN_NIC int shmemdi_by_nic_flush(const shmemd_ctx_t *self, shmemdi_call_t call, int pe,
-				       uint32_t k)
-{
-	shmemdi_ref_t ref = {self, pe, k};
+	shmemdi_how_t how = shmemdi_op_how(&op, shmemd_arch_is_alone());
 	shmemdi_ep_t ep;
 
 	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_OK;
-	shmemdi_ep_load(ref, &ep);
-	return shmemdi_flush_channel(&ep, call, shmemdi_limit_default(self, pe));
+		return SHMEMD_ERR_UNREACHABLE;
+	if (!how.is_alone)
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(ref, op.call, word, how);
+	ep = shmemdi_ep_on(ctx, shmemdi_route_chan(ctx, route, op.pe));
+	return shmemdi_nic_word(&ep, op.call, word, how);
 }
+
+/* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_amo) says, except ADDF.
+ * Latches what it returns: where the caller did, the path to a mapped PE tested the status, too. */
+SHMEMD_FN_NIC int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
+				   int kind, uint64_t value)
+{
+	char *base;
+	int status = shmemdi_reach_word_by(ctx, op, route.may_be_mapped, &base);
+
+	if (status == SHMEMD_OK && kind != SHMEMDI_AMO_STORE)
+		status = shmemdi_select_amo(ctx, op.call, op.sym, op.pe, &base);
+	if (status == SHMEMD_OK && base)
+		shmemdi_word_at(shmemdi_p2p_at(ctx, base, op.sym), op, kind, value);
+	else if (status == SHMEMD_OK)
+		status = shmemdi_word_by_nic(ctx, route, op, kind, value);
+	shmemdi_latch(ctx, status);
+	return status;
+}
+
+/* The old value of a word at any PE, which kind (shmemdi_amo) updates; LOAD only reads it. */
+SHMEMD_FN uint64_t shmemdi_fetch_at(char *at, shmemdi_op_t op, int kind, uint64_t value,
+				    uint64_t cond)
+{
+	if (kind == SHMEMDI_AMO_LOAD)
+		return shmemdi_p2p_load(at, (uint32_t)op.nbytes);
+	if (op.nbytes == 4)
+		return shmemdi_p2p_atom4(at, kind, (uint32_t)value, (uint32_t)cond);
+	return shmemdi_p2p_atom8(at, kind, value, cond);
+}
+
+SHMEMD_FN_NIC_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *ctx, shmemdi_ref_t ref,
+						      shmemdi_op_t op, int kind, uint64_t value,
+						      uint64_t cond)
+{
+	shmemdi_result_t r = {0, SHMEMD_OK};
+	char *base;
+
+	r.status = shmemdi_reach_word(ctx, op, &base);
+	if (r.status == SHMEMD_OK && kind != SHMEMDI_AMO_LOAD)
+		r.status = shmemdi_select_amo(ctx, op.call, op.sym, op.pe, &base);
+	if (r.status != SHMEMD_OK)
+		return r;
+	if (kind == SHMEMDI_AMO_LOAD)
+		shmemdi_sources_drop();
+	if (base)
+		r.value =
+			shmemdi_fetch_at(shmemdi_p2p_at(ctx, base, op.sym), op, kind, value, cond);
+	else if (SHMEMDI_HAS_NIC)
+		r = shmemdi_nic_fetch(ref, op.call, op.sym, (uint32_t)op.nbytes, kind, value, cond);
+	else
+		r.status = SHMEMD_ERR_UNREACHABLE;
+	return r;
+}
+
+/* Quiet */
 
 SHMEMD_FN int shmemdi_by_nic_quiet(const shmemd_ctx_t *ctx, shmemdi_quiet_t q)
 {
-	return SHMEMDI_HAS_NIC ? shmemdi_quiet_all(ctx->self, q) : SHMEMD_OK;
+	return SHMEMDI_HAS_NIC ? SHMEMD_ARCH_INDIRECT(shmemdi_quiet_all)(ctx->self, q) : SHMEMD_OK;
 }
 
 #endif

@@ -51,7 +51,7 @@ SHMEMD_FN int shmemdi_flag_send(const shmemd_ctx_t *ctx, shmemdi_call_t call, in
 		shmemd_arch_st_relaxed_u64(shmemdi_p2p_mapped(ctx, own, pe), flag);
 		return SHMEMD_OK;
 	}
-	status = shmemdi_select(ctx, call, own, pe, &base);
+	status = shmemdi_select(ctx, call, own, pe, shmemdi_may_be_mapped(ctx, pe), &base);
 	if (status == SHMEMD_OK && base)
 		shmemd_arch_st_relaxed_u64(shmemdi_p2p_at(ctx, base, own), flag);
 	else if (status == SHMEMD_OK)
@@ -217,7 +217,8 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 		return status;
 	shmemdi_check_sources(ctx, call);
 	if (shmemdi_has_nic(ctx))
-		return shmemdi_sync_nic(ctx->self, call, g, limit, ctx->channel);
+		return SHMEMD_ARCH_INDIRECT(shmemdi_sync_nic)(ctx->self, call, g, limit,
+							      ctx->channel);
 	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED))
 		return shmemdi_record(ctx->self, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
 	return shmemdi_sync_steps(ctx, call, g, limit, 0, 0);

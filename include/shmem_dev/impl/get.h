@@ -145,25 +145,33 @@ SHMEMD_FN int shmemdi_fetch_addf(const shmemdi_ep_t *ep, shmemdi_call_t call, sh
 	return status;
 }
 
-/* kind (shmemdi_amo) on a word: *old gets its value before. FETCH changes nothing, and takes words
- * of 1 to 8 bytes. */
-SHMEMD_FN_COLD int shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call, const char *sym,
-				     uint32_t width, int kind, uint64_t value, uint64_t cond,
-				     uint64_t *old)
+/* The result of a call that returns a word. */
+typedef struct shmemdi_result {
+	uint64_t value;
+	int status;
+} shmemdi_result_t;
+
+/* kind (shmemdi_amo) on a word: returns its value before. FETCH and LOAD change nothing. */
+SHMEMD_FN_COLD shmemdi_result_t shmemdi_nic_fetch(shmemdi_ref_t ref, shmemdi_call_t call,
+						  const char *sym, uint32_t width, int kind,
+						  uint64_t value, uint64_t cond)
 {
+	shmemdi_result_t r = {0, SHMEMD_ERR_UNREACHABLE};
 	shmemdi_wrs_t wrs;
 	shmemdi_ep_t ep;
 
 	shmemdi_ep_load(ref, &ep);
 	shmemdi_wrs_init(&wrs, shmemdi_how(SHMEMD_RING_NOW, 1));
-	if (kind == SHMEMDI_AMO_FETCH || kind == SHMEMDI_AMO_ADDF)
+	if (kind == SHMEMDI_AMO_FETCH || kind == SHMEMDI_AMO_LOAD || kind == SHMEMDI_AMO_ADDF)
 		shmemdi_wr_data(&wrs, SHMEMDI_WR_READ, sym, 0, width, SHMEMDI_LOCAL_BOUNCE);
 	else
 		shmemdi_wr_amo(&wrs, sym, shmemdi_nic_amo(kind, value, cond, width), width,
 			       SHMEMDI_LOCAL_BOUNCE);
 	if (kind == SHMEMDI_AMO_ADDF)
-		return shmemdi_fetch_addf(&ep, call, &wrs, value, old);
-	return shmemdi_fetch_word(&ep, call, &wrs, old);
+		r.status = shmemdi_fetch_addf(&ep, call, &wrs, value, &r.value);
+	else
+		r.status = shmemdi_fetch_word(&ep, call, &wrs, &r.value);
+	return r;
 }
 
 #endif

@@ -81,9 +81,9 @@ SHMEMD_FN int shmemdi_grid_put_part(const shmemd_ctx_t *ctx, shmemd_grid_t grid,
 		op = shmemdi_grid_share(grid, op);
 	else if (grid.block != 0)
 		return SHMEMD_OK;
-	shmemdi_keep_source(op);
 	if (!base)
-		return shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, shmemdi_no_signal());
+		return shmemdi_by_nic_put(ctx, op);
+	shmemdi_keep_source(op);
 	shmemdi_put_part(op, shmemdi_base_shift(ctx, base));
 	return SHMEMD_OK;
 }

@@ -115,7 +115,10 @@ enum shmemdi_amo {
 	SHMEMDI_AMO_XOR,
 	SHMEMDI_AMO_CAS,  /* cond: the expected value */
 	SHMEMDI_AMO_ADDF, /* float or double */
-	SHMEMDI_AMO_STORE /* by NIC: a WRITE of the word (p, signal SET, flags of a sync) */
+	/* No atomics, of words of 1 to 8 bytes. By NIC: a WRITE of the word (p, signal SET, flags of
+	 * a sync), a READ (g). */
+	SHMEMDI_AMO_STORE,
+	SHMEMDI_AMO_LOAD
 };
 
 SHMEMD_FN uint64_t shmemdi_p2p_atom4(char *addr, int kind, uint32_t value, uint32_t cond)

@@ -77,7 +77,7 @@ SHMEMD_FN int shmemdi_elem_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	op.nbytes = e->width;
 	if (is_get)
 		return shmemdi_by_nic_get(ctx, op);
-	return shmemdi_by_nic_put(shmemdi_ep(ctx, op.pe), op, shmemdi_no_signal());
+	return shmemdi_by_nic_put(ctx, op);
 }
 
 /* Each lane waits for its last element alone, since the CQEs of a channel come in order. Elements

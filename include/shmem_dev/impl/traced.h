@@ -71,20 +71,24 @@ SHMEMDI_TRACED_VOID(shmemdi_put_packed,
 		    (ctx, op, value, epoch), op.call, SHMEMDI_TRACE_DATA,
 		    shmemdi_trace_word(SHMEMD_TRACE_SET, op.sym, epoch))
 #define shmemdi_put_packed shmemdi_put_packed_traced
-SHMEMDI_TRACED_INT(shmemdi_amo,
-		   (const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value),
-		   (ctx, op, kind, value), op.call, SHMEMDI_TRACE_DATA,
-		   shmemdi_trace_amo(op.sym, kind, value))
+SHMEMDI_TRACED_VOID(shmemdi_amo,
+		    (const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value),
+		    (ctx, op, kind, value), op.call, SHMEMDI_TRACE_DATA,
+		    shmemdi_trace_amo(op.sym, kind, value))
 #define shmemdi_amo shmemdi_amo_traced
+SHMEMDI_TRACED_INT(shmemdi_amo_float, (const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value),
+		   (ctx, op, value), op.call, SHMEMDI_TRACE_DATA,
+		   shmemdi_trace_amo(op.sym, SHMEMDI_AMO_ADDF, value))
+#define shmemdi_amo_float shmemdi_amo_float_traced
 SHMEMDI_TRACED_INT(shmemdi_amo_fetch,
 		   (const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, void *old, uint64_t value,
 		    uint64_t cond),
 		   (ctx, op, kind, old, value, cond), op.call, SHMEMDI_TRACE_DATA,
 		   shmemdi_trace_amo(op.sym, kind, value))
 #define shmemdi_amo_fetch shmemdi_amo_fetch_traced
-SHMEMDI_TRACED_INT(shmemdi_amo_ordered, (const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value),
-		   (ctx, op, value), op.call, SHMEMDI_TRACE_DATA,
-		   shmemdi_trace_word(SHMEMD_TRACE_ADD, op.sym, value))
+SHMEMDI_TRACED_VOID(shmemdi_amo_ordered, (const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value),
+		    (ctx, op, value), op.call, SHMEMDI_TRACE_DATA,
+		    shmemdi_trace_word(SHMEMD_TRACE_ADD, op.sym, value))
 #define shmemdi_amo_ordered shmemdi_amo_ordered_traced
 
 /* --- words that are awaited --- */

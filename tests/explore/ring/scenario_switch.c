@@ -121,7 +121,7 @@ static void put_unrung(const ring_pe_t *p, uint32_t w)
  * write for the old path. */
 static void switch_in_turn(const ring_pe_t *p)
 {
-	const shmemdi_ep_t ep = shmemdi_ep(&p->ctx, p->target);
+	const shmemdi_ep_t ep = shmemdi_ep_k(&p->ctx, p->target, p->ctx.channel);
 	char *word = (char *)word_of(&p->ctx, AREA_TARGET, LAST + RING_THREADS_MAX);
 	const shmemdi_put_keys_t keys = {.signal = shmemdi_keys(shmemdi_rkey(&ep, word))};
 	shmemdi_reservation_t post = {.wqebbs = 1, .requests = 1};

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The shmem_dev authors */
+/* The transport of an operation: the arguments are checked, and the PE is mapped, or a NIC reaches
+ * it, or neither. */
+#ifndef SHMEMD_IMPL_ROUTE_H
+#define SHMEMD_IMPL_ROUTE_H
+
+#include <shmem_dev/impl/near.h>
+#include <shmem_dev/impl/queue.h>
+
+#ifdef SHMEMD_NO_NIC
+#define SHMEMDI_HAS_NIC 0
+#else
+#define SHMEMDI_HAS_NIC 1
+#endif
+
+/* Can a NIC reach the members? All or none: the runtime connects all of them. */
+SHMEMD_FN int shmemdi_has_nic(const shmemd_ctx_t *ctx)
+{
+	return SHMEMDI_HAS_NIC && (ctx->flags & SHMEMD_CTX_NIC);
+}
+
+/* What the caller of a function out of line computes from its context, so that the function can
+ * reserve in the channel's queue before it has loaded anything. */
+typedef struct shmemdi_route_t {
+	shmemd_channel_t *ch; /* the context's channel to the PE; no address without a NIC */
+	uint32_t world_pe;
+	uint16_t k;
+	uint16_t may_be_mapped; /* 0: by NIC */
+} shmemdi_route_t;
+
+/* In check builds the context may not be filled, and pe may be no member: the function refuses
+ * them before it uses the channel. */
+SHMEMD_FN shmemdi_route_t shmemdi_route(const shmemd_ctx_t *ctx, int pe)
+{
+	shmemdi_route_t route = {0, 0, 0, 0};
+	shmemdi_chan_t c;
+
+	if (SHMEMDI_CHECKING && (!ctx->error || (uint32_t)pe >= (uint32_t)ctx->n_pes))
+		return route;
+	c = shmemdi_chan(ctx, pe, ctx->channel);
+	route.ch = c.ch;
+	route.world_pe = c.world_pe;
+	route.k = c.k;
+	route.may_be_mapped = !SHMEMDI_HAS_NIC || shmemdi_may_be_mapped(ctx, pe);
+	return route;
+}
+
+/* Its channel. */
+SHMEMD_FN shmemdi_chan_t shmemdi_route_chan(const shmemd_ctx_t *ctx, shmemdi_route_t route, int pe)
+{
+	shmemdi_chan_t c = {route.ch,       ctx->self,        pe,
+			    route.world_pe, (uint8_t)route.k, (uint8_t)ctx->flags,
+			    ctx->log_depth, ctx->log_batch};
+
+	return c;
+}
+
+/* The same for a function that waits for a round trip, and may load what it needs first. */
+SHMEMD_FN shmemdi_ref_t shmemdi_route_ref(const shmemd_ctx_t *ctx, int pe)
+{
+	shmemdi_ref_t ref = {ctx->self, pe, ctx->channel};
+	return ref;
+}
+
+/* An error of selecting a transport. Apart, since each call site would have the arguments. */
+SHMEMD_FN_COLD int shmemdi_no_way(const shmemd_ctx_t *self, shmemdi_call_t call, int status, int pe,
+				  const void *sym)
+{
+	return shmemdi_record(self, call, status, pe, sym, 0, 0);
+}
+
+/* Select the transport: *base gets the address at which this PE maps pe's heap, or NULL for the
+ * NIC. */
+SHMEMD_FN int shmemdi_select(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym, int pe,
+			     int may_be_mapped, char **base)
+{
+	*base = 0;
+	if (SHMEMDI_HAS_NIC && !may_be_mapped)
+		return SHMEMD_OK;
+	*base = shmemdi_p2p_base_in_range(ctx, pe);
+	if (*base || shmemdi_has_nic(ctx))
+		return SHMEMD_OK;
+	return shmemdi_no_way(ctx->self, call, SHMEMD_ERR_UNREACHABLE, pe, sym);
+}
+
+/* Check the arguments of an operation, and select its transport: *base as shmemdi_select. */
+SHMEMD_FN int shmemdi_reach_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, int may_be_mapped,
+			       char **base)
+{
+	int status = shmemdi_check_op(ctx, op);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_when(ctx, op.call, op.when);
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_pe(ctx, op.call, op.pe);
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_range(ctx, op.call, op.sym, op.nbytes);
+	return status ? status : shmemdi_select(ctx, op.call, op.sym, op.pe, may_be_mapped, base);
+}
+
+SHMEMD_FN int shmemdi_reach(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
+{
+	return shmemdi_reach_by(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
+}
+
+/* The same for a word. */
+SHMEMD_FN int shmemdi_reach_word_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, int may_be_mapped,
+				    char **base)
+{
+	int status = shmemdi_check_when(ctx, op.call, op.when);
+
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_pe(ctx, op.call, op.pe);
+	if (status == SHMEMD_OK)
+		status = shmemdi_check_word(ctx, op.call, op.sym, (uint32_t)op.nbytes);
+	return status ? status : shmemdi_select(ctx, op.call, op.sym, op.pe, may_be_mapped, base);
+}
+
+SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char **base)
+{
+	return shmemdi_reach_word_by(ctx, op, shmemdi_may_be_mapped(ctx, op.pe), base);
+}
+
+/* A word that will be read-modify-written: in the whole team by SMs, or in the whole team by the
+ * target's NIC, its own PE included; the two are not atomic to each other. base: as mapped. */
+SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
+				 int pe, char **base)
+{
+	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS)
+		return SHMEMD_OK;
+	*base = 0;
+	if (shmemdi_has_nic(ctx))
+		return SHMEMD_OK;
+	return shmemdi_no_way(ctx->self, call, SHMEMD_ERR_NO_ATOMICS, pe, sym);
+}
+
+/* A signal word that kind (shmemd_signal) changes. */
+SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
+				   char **base)
+{
+	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
+
+	op.sym = (char *)sig.word;
+	op.nbytes = 8;
+	if (status == SHMEMD_OK)
+		status = shmemdi_reach_word(ctx, op, base);
+	if (status != SHMEMD_OK || sig.op != SHMEMD_SIGNAL_ADD)
+		return status;
+	return shmemdi_select_amo(ctx, op.call, op.sym, op.pe, base);
+}
+
+/* Data, and a signal unless sig.op is -1: nothing is written if the signal could not follow. The
+ * data take the signal's transport. Otherwise an RDMA atomic could overtake earlier stores, and a
+ * store could overtake earlier RDMA writes. */
+SHMEMD_FN int shmemdi_reach_put_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
+				   int may_be_mapped, char **base)
+{
+	int status = shmemdi_reach_by(ctx, op, may_be_mapped, base);
+
+	if (status == SHMEMD_OK && sig.op >= 0)
+		status = shmemdi_check_word(ctx, op.call, sig.word, 8);
+	if (status != SHMEMD_OK || sig.op != SHMEMD_SIGNAL_ADD)
+		return status;
+	return shmemdi_select_amo(ctx, op.call, sig.word, op.pe, base);
+}
+
+SHMEMD_FN int shmemdi_reach_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				       shmemdi_signal_t sig, char **base)
+{
+	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
+
+	return status ? status
+		      : shmemdi_reach_put_by(ctx, op, sig, shmemdi_may_be_mapped(ctx, op.pe), base);
+}
+
+/* The distance to the heap of a mapped PE, seen at base. */
+SHMEMD_FN int64_t shmemdi_base_shift(const shmemd_ctx_t *ctx, const char *base)
+{
+	return (int64_t)((uintptr_t)base - (uintptr_t)ctx->heap);
+}
+
+#endif
