@@ -39,8 +39,8 @@ ADAPTER = {
 }
 
 # Layers of include/ and runtime/, lowest first, and what each may include of ours.
-TRANSPORT = ("bulk", "entry", "get", "grid", "near", "nic", "order", "p2p", "packed", "post", "put",
-             "quiet", "strided", "xport")
+TRANSPORT = ("bulk", "far", "get", "grid", "near", "nic", "order", "p2p", "packed", "post", "put",
+             "quiet", "route", "strided", "xport")
 ALGORITHM = ("flagsync", "traced")  # made of puts and waits; or records them
 MAY_INCLUDE = {
     "base": {"base"},

@@ -49,7 +49,7 @@ MISTAKES = [
      "impl/p2p.h", "{{shmemd_arch_atom_or_u64(addr, value)|shmemd_arch_atom_xor_u64(addr, value)}}",
      "amo", "edge_values"),
     ("AMO_HALF", "atomics: 64-bit operands cut to 32",
-     "impl/entry.h", "shmemdi_p2p_red8(to, kind, {{value|(uint32_t)value}})",
+     "impl/far.h", "shmemdi_p2p_red8(to, kind, {{value|(uint32_t)value}})",
      "amo", "non_fetching"),
     ("AMO_FLAG", "atomics: mapped is taken for atomic",
      "impl/route.h", "if (ctx->flags & {{SHMEMD_CTX_SM_ATOMICS|SHMEMD_CTX_ALL_MAPPED}})",

@@ -107,7 +107,7 @@ reason_t reasons[] = {
 	ROW(shmemdi_serve, arch_fence_acquire, 1, 1, GPU,
 	    "harmless, only threads of this GPU write WQEs."),
 
-	/* impl/entry.h, impl/xport.h, impl/order.h */
+	/* impl/far.h, impl/xport.h, impl/order.h */
 	ROW(shmemdi_put, group_sync, 1, 1, UNORDERED,
 	    "wrong, but not in the emulator (load buffering, which the PTX model allows)."),
 	ROW(shmemdi_put_signal_nbi, group_sync, 1, 2, UNORDERED,

@@ -19,7 +19,7 @@
 #define SHMEMD_FN static __device__ __forceinline__
 #endif
 
-/* SHMEMD_FN_NIC: operations on PEs that are not mapped at the constant stride (impl/entry.h), as
+/* SHMEMD_FN_NIC: operations on PEs that are not mapped at the constant stride (impl/far.h), as
  * far as they do not wait for a round trip; SHMEMD_FN_NIC_WAIT: those that do. Each is some hundred
  * instructions, so by default a unit has one copy of each, which takes its operands by value. A
  * unit that defines SHMEMD_NIC_INLINE before it includes anything has the first kind inline at each

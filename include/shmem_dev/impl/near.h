@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Operations as the public functions describe them, and the shortest way to carry them out: with a
- * peer whose heap this PE sees at a multiple of a stride. impl/entry.h has the other ways.
+ * peer whose heap this PE sees at a multiple of a stride. impl/far.h has the other ways.
  *
  * On an H200 a warp that has its SM to itself takes about 6 cycles for an instruction that depends
  * on the one before, and several times as many for a load of the context: what a call executes

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Implements the public operations. To a PE whose heap is mapped at the constant stride an
  * operation is a few loads, stores and atomics, here (impl/near.h); everything else is a call
- * (impl/entry.h), which checks the arguments, selects the transport, and executes.
+ * (impl/far.h), which checks the arguments, selects the transport, and executes.
  *
  * Functions return a status, and record errors; those of public functions that return nothing latch
  * the status. All threads of a group take the same branch: arguments are equal. On the NIC
@@ -10,7 +10,7 @@
 #ifndef SHMEMD_IMPL_XPORT_H
 #define SHMEMD_IMPL_XPORT_H
 
-#include <shmem_dev/impl/entry.h>
+#include <shmem_dev/impl/far.h>
 #include <shmem_dev/impl/poll.h>
 
 SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
@@ -21,7 +21,7 @@ SHMEMD_FN void shmemdi_put_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	if (shmemdi_uses_stride(ctx, op)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
-		copying = shmemdi_put_any(SHMEMDI_ENTRY_CTX(ctx), shmemdi_route(ctx, op.pe), op,
+		copying = shmemdi_put_any(SHMEMDI_FAR_CTX(ctx), shmemdi_route(ctx, op.pe), op,
 					  shmemdi_no_signal(), SHMEMDI_PUT_LANES(op));
 		if (copying.outcome != SHMEMDI_MAPPED)
 			return;
@@ -48,7 +48,7 @@ SHMEMD_FN shmemdi_copying_t shmemdi_get_part_of(const shmemd_ctx_t *ctx, shmemdi
 	if (shmemdi_uses_stride(ctx, op))
 		copying.shift = shmemdi_stride_shift(ctx, op.pe);
 	else
-		copying = SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_ENTRY_CTX(ctx),
+		copying = SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_FAR_CTX(ctx),
 							shmemdi_route_ref(ctx, op.pe), op);
 	if (copying.outcome == SHMEMDI_MAPPED)
 		shmemdi_get_part(op, copying.shift);
@@ -92,7 +92,7 @@ SHMEMD_FN void shmemdi_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 	    (kind == SHMEMDI_AMO_STORE || ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		shmemdi_word_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value);
 	else
-		(void)shmemdi_word_any(SHMEMDI_ENTRY_CTX(ctx), shmemdi_route(ctx, op.pe), op, kind,
+		(void)shmemdi_word_any(SHMEMDI_FAR_CTX(ctx), shmemdi_route(ctx, op.pe), op, kind,
 				       value);
 }
 
@@ -109,8 +109,8 @@ SHMEMD_FN int shmemdi_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 		shmemdi_bits_out(old, r.value, (uint32_t)op.nbytes);
 		return SHMEMD_OK;
 	}
-	r = SHMEMDI_WAIT(shmemdi_fetch_any)(SHMEMDI_ENTRY_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
-					    op, kind, value, cond);
+	r = SHMEMDI_WAIT(shmemdi_fetch_any)(SHMEMDI_FAR_CTX(ctx), shmemdi_route_ref(ctx, op.pe), op,
+					    kind, value, cond);
 	if (r.status == SHMEMD_OK)
 		shmemdi_bits_out(old, r.value, (uint32_t)op.nbytes);
 	return r.status;
@@ -139,9 +139,8 @@ SHMEMD_FN int shmemdi_amo_float(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64
 				value);
 		return SHMEMD_OK;
 	}
-	return SHMEMDI_WAIT(shmemdi_fetch_any)(SHMEMDI_ENTRY_CTX(ctx),
-					       shmemdi_route_ref(ctx, op.pe), op, SHMEMDI_AMO_ADDF,
-					       value, 0)
+	return SHMEMDI_WAIT(shmemdi_fetch_any)(SHMEMDI_FAR_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
+					       op, SHMEMDI_AMO_ADDF, value, 0)
 		.status;
 }
 
@@ -193,7 +192,7 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 	}
 	route = shmemdi_route(ctx, op.pe);
 	route.may_be_mapped = 0;
-	return shmemdi_word_any(SHMEMDI_ENTRY_CTX(ctx), route,
+	return shmemdi_word_any(SHMEMDI_FAR_CTX(ctx), route,
 				shmemdi_op_word(op.call, sig.word, 8, op.pe),
 				shmemdi_signal_kind(sig), sig.value);
 }
@@ -232,8 +231,8 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	if (shmemdi_signals_at_stride(ctx, op, sig)) {
 		shift = shmemdi_stride_shift(ctx, op.pe);
 	} else {
-		copying = shmemdi_put_any(SHMEMDI_ENTRY_CTX(ctx), shmemdi_route(ctx, op.pe), op,
-					  sig, SHMEMDI_PUT_LANES(op));
+		copying = shmemdi_put_any(SHMEMDI_FAR_CTX(ctx), shmemdi_route(ctx, op.pe), op, sig,
+					  SHMEMDI_PUT_LANES(op));
 		if (copying.outcome == SHMEMDI_BY_NIC && op.is_blocking)
 			shmemd_group_sync(op.g);
 		if (copying.outcome != SHMEMDI_MAPPED)

@@ -18,8 +18,8 @@
  *
  * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
  * has all of them inline, and no NIC path in them. */
-#ifndef SHMEMD_IMPL_ENTRY_H
-#define SHMEMD_IMPL_ENTRY_H
+#ifndef SHMEMD_IMPL_FAR_H
+#define SHMEMD_IMPL_FAR_H
 
 #include <shmem_dev/impl/get.h>
 #include <shmem_dev/impl/quiet.h>
@@ -35,9 +35,9 @@
 /* The context for any of these functions. Check builds pass the caller's, which may be the
  * mistake. */
 #if defined(SHMEMD_NO_NIC) || defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_CHECK)
-#define SHMEMDI_ENTRY_CTX(ctx) (ctx)
+#define SHMEMDI_FAR_CTX(ctx) (ctx)
 #else
-#define SHMEMDI_ENTRY_CTX(ctx) ((ctx)->self)
+#define SHMEMDI_FAR_CTX(ctx) ((ctx)->self)
 #endif
 
 /* put */
@@ -183,7 +183,7 @@ SHMEMD_FN int shmemdi_by_nic_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
 	route.may_be_mapped = 0;
-	return shmemdi_put_any(SHMEMDI_ENTRY_CTX(ctx), route, op, shmemdi_no_signal(),
+	return shmemdi_put_any(SHMEMDI_FAR_CTX(ctx), route, op, shmemdi_no_signal(),
 			       SHMEMDI_PUT_LANES(op))
 		.status;
 }
@@ -227,7 +227,7 @@ SHMEMD_FN_NIC_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx, sh
 /* The same by NIC, for callers that have selected it. */
 SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	return SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_ENTRY_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
+	return SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_FAR_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
 					     op)
 		.status;
 }
