@@ -115,8 +115,8 @@ enum shmemdi_amo {
 	SHMEMDI_AMO_XOR,
 	SHMEMDI_AMO_CAS,  /* cond: the expected value */
 	SHMEMDI_AMO_ADDF, /* float or double */
-	/* No atomics, of words of 1 to 8 bytes. By NIC: a WRITE of the word (p, signal SET, flags of
-	 * a sync), a READ (g). */
+	/* No atomics, of words of 1 to 8 bytes. By NIC: a WRITE (p, signal SET, flags of a sync),
+	 * a READ (g). */
 	SHMEMDI_AMO_STORE,
 	SHMEMDI_AMO_LOAD
 };
