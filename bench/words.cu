@@ -78,8 +78,8 @@ BENCH_FN int quiet(const bench_args_t *p)
 }
 
 /* Each thread writes its word of dst in each iteration. */
-static __global__ void __launch_bounds__(THREADS)
-	p_rate_kernel(const __grid_constant__ bench_args_t p)
+template <int N>
+static __global__ void __launch_bounds__(N) p_rate_kernel(const __grid_constant__ bench_args_t p)
 {
 	uint64_t *dst = (uint64_t *)p.dst + threadIdx.x;
 	const uint64_t value = ((const uint64_t *)p.src)[threadIdx.x];
@@ -94,8 +94,8 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* All threads add to one word, which has grown by as many at the end. */
-static __global__ void __launch_bounds__(THREADS)
-	add_rate_kernel(const __grid_constant__ bench_args_t p)
+template <int N>
+static __global__ void __launch_bounds__(N) add_rate_kernel(const __grid_constant__ bench_args_t p)
 {
 	uint64_t *word = &p.words[BENCH_WORD_ATOMIC];
 	uint64_t first = 0, last = 0;
@@ -138,12 +138,12 @@ static int rate_point(bench_t *b, const char *op, bench_kernel_t kernel, int wri
 
 int bench_p_rate(bench_t *b)
 {
-	return rate_point(b, "p_rate", p_rate_kernel, 1, 1) ||
-	       rate_point(b, "p_rate", p_rate_kernel, 1, THREADS);
+	return rate_point(b, "p_rate", p_rate_kernel<1>, 1, 1) ||
+	       rate_point(b, "p_rate", p_rate_kernel<THREADS>, 1, THREADS);
 }
 
 int bench_add_rate(bench_t *b)
 {
-	return rate_point(b, "add_rate", add_rate_kernel, 0, 1) ||
-	       rate_point(b, "add_rate", add_rate_kernel, 0, THREADS);
+	return rate_point(b, "add_rate", add_rate_kernel<1>, 0, 1) ||
+	       rate_point(b, "add_rate", add_rate_kernel<THREADS>, 0, THREADS);
 }
