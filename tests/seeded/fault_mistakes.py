@@ -5,10 +5,10 @@ mistakes.py."""
 
 FAULT_MISTAKES = [
     ("FLUSH_LATCH", "put with signal: the leader alone learns that the flush before it failed",
-     "impl/far.h", "op.pe, route.k); {{shmemdi_latch(ctx, status)|(void)0}}; }",
+     "impl/far.h", "op.pe, route.k); {{shmemdi_latch(ctx, copying.status)|(void)0}}; return",
      "ring_signal", "failed_flush"),
     ("FLUSH_VOTE", "put with signal: data are stored although the flush before them failed",
-     "impl/far.h", "return {{shmemd_group_any(op.g, status != SHMEMD_OK)|0}} ? SHMEMD_ERR",
+     "impl/xport.h", "|| !{{shmemd_group_any(op.g, copying.status != SHMEMD_OK)|0}};",
      "ring_signal", "failed_flush"),
     ("FT_STOP", "switch: an end answers FENCED without moving its queue pair to ERR",
      "fault/switch.c", "if ({{has_endpoint(s)|0}}) { s->phase = SHMEMHI_STOPPING",

@@ -115,7 +115,7 @@ reason_t reasons[] = {
 	ROW(shmemdi_put_signal_nbi, group_sync, 1, 2, REMOVED,
 	    "wrong for a block of several warps, which no scenario by NIC has. The lanes of a warp "
 	    "have met already."),
-	ROW(shmemdi_flush_before_put, group_any, 1, 1, REMOVED | UNORDERED,
+	ROW(shmemdi_is_flushed, group_any, 1, 1, REMOVED | UNORDERED,
 	    "not executed by the emulator: no scenario has mixed transport. Removed, it is caught "
 	    "by failed_flush of test_ring_signal (seeded mistakes)."),
 	ROW(shmemdi_latch_agree, group_any, 1, 1, UNORDERED,

@@ -125,24 +125,10 @@ typedef struct shmemdi_copying_t {
 	int status; /* of a put also latched */
 } shmemdi_copying_t;
 
-/* If a signal is stored and the team has mixed transport, what was sent by RDMA on this channel
- * before is completed first, or nothing is sent. */
-SHMEMD_FN int shmemdi_flush_before_put(const shmemd_ctx_t *ctx, shmemdi_route_t route,
-				       shmemdi_op_t op)
-{
-	int status = SHMEMD_OK;
-
-	if (!(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT))
-		return SHMEMD_OK;
-	/* The leader latches its status before the vote, so that all threads find it. */
-	if (op.g.rank == 0) {
-		status = shmemdi_by_nic_flush(ctx->self, op.call, op.pe, route.k);
-		shmemdi_latch(ctx, status);
-	}
-	return shmemd_group_any(op.g, status != SHMEMD_OK) ? SHMEMD_ERR_PATH : SHMEMD_OK;
-}
-
-/* Put to any PE, with a signal unless sig.op is -1. */
+/* Put to any PE, with a signal unless sig.op is -1. If the signal is stored and the team has mixed
+ * transport, what was sent by RDMA on this channel before is completed first; the status, of the
+ * leader alone, is then the flush's, and the caller votes (shmemdi_is_flushed). No sync of the
+ * group here: in a function that does not know the group, ptxas counts all 16 barriers as used. */
 SHMEMD_FN_NIC shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_route_t route,
 						shmemdi_op_t op, shmemdi_signal_t sig,
 						shmemdi_put_lanes_t *lanes)
@@ -154,9 +140,11 @@ SHMEMD_FN_NIC shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi
 	if (copying.status == SHMEMD_OK)
 		shmemdi_keep_source(op);
 	if (copying.status == SHMEMD_OK && base) {
-		if (sig.op < 0 || shmemdi_flush_before_put(ctx, route, op) == SHMEMD_OK)
-			copying.outcome = SHMEMDI_MAPPED;
+		copying.outcome = SHMEMDI_MAPPED;
 		copying.shift = shmemdi_base_shift(ctx, base);
+		if (sig.op >= 0 && op.g.rank == 0 && ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT)
+			copying.status = shmemdi_by_nic_flush(ctx->self, op.call, op.pe, route.k);
+		shmemdi_latch(ctx, copying.status);
 		return copying;
 	}
 	if (copying.status == SHMEMD_OK) {

@@ -217,8 +217,7 @@ SHMEMD_FN int shmemdi_sync(const shmemd_ctx_t *ctx, shmemdi_call_t call, shmemd_
 		return status;
 	shmemdi_check_sources(ctx, call);
 	if (shmemdi_has_nic(ctx))
-		return SHMEMD_ARCH_INDIRECT(shmemdi_sync_nic)(ctx->self, call, g, limit,
-							      ctx->channel);
+		return shmemdi_sync_nic(ctx->self, call, g, limit, ctx->channel);
 	if (!(ctx->flags & SHMEMD_CTX_ALL_MAPPED))
 		return shmemdi_record(ctx->self, call, SHMEMD_ERR_UNREACHABLE, -1, ctx->sync, 0, 0);
 	return shmemdi_sync_steps(ctx, call, g, limit, 0, 0);

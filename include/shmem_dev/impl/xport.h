@@ -209,6 +209,15 @@ SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op
 	return shmemdi_uses_stride(ctx, op);
 }
 
+/* Has shmemdi_put_any completed what had to be completed before data that are followed by a stored
+ * signal? The leader has latched its status before the vote, so that all threads find it. */
+SHMEMD_FN int shmemdi_is_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+				 shmemdi_copying_t copying)
+{
+	return !(ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT) ||
+	       !shmemd_group_any(op.g, copying.status != SHMEMD_OK);
+}
+
 /* By stores the blocking and the nbi form are the same: after the group sync no thread reads src
  * any more. No sync after the signal: all threads would wait for the leader's fence, a round trip.
  * Leaving the sync to the first warp where it alone copies gained nothing for 16 bytes by a block
@@ -235,7 +244,7 @@ SHMEMD_FN void shmemdi_put_signal_nbi(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					  SHMEMDI_PUT_LANES(op));
 		if (copying.outcome == SHMEMDI_BY_NIC && op.is_blocking)
 			shmemd_group_sync(op.g);
-		if (copying.outcome != SHMEMDI_MAPPED)
+		if (copying.outcome != SHMEMDI_MAPPED || !shmemdi_is_flushed(ctx, op, copying))
 			return;
 		shift = copying.shift;
 	}
