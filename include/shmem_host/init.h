@@ -71,9 +71,7 @@ typedef struct shmemh_attr {
  *          runtimes); ERR_MISMATCH (options or heap kinds of PEs differ); ERR_NIC (NICs cannot be
  *          connected, or cannot register memory); ERR_CUDA; ERR_SYSTEM; ERR_NO_MEMORY; ERR_PEER.
  *          A failure of one PE is that of all: each has its status, and the line names it.
- * GPU      uses the calling thread's current CUDA context; creates none. A limit of its stack
- *          (cudaLimitStackSize) below 2 KiB becomes 2 KiB, which kernels with the device headers
- *          may need: a launch that enlarges it later waits until no kernel runs.
+ * GPU      uses the calling thread's current CUDA context; creates none.
  */
 SHMEMH_API int shmemh_init(const shmemh_attr_t *attr, shmemh_t **job);
 

@@ -7,23 +7,6 @@
 
 #define CHECK(c, err, call, result) shmemhi_cuda_check(&(c)->cuda, err, call, result)
 
-/* Bytes of stack for each thread that a kernel may use without a larger allocation of local memory:
- * what calls of the device headers use (nvcc 13: up to 1,440 bytes), and some for the kernel. */
-#define STACK_NBYTES 2048u
-
-/* The driver allocates the local memory of all threads at the launch of a kernel that needs more
- * than any before it, and waits until no kernel runs. So a kernel that waits for something that a
- * later one does, or that the software adapter does by copies, would wait for ever. If the driver
- * refuses, it is as it would have been. */
-static void reserve_stack(const shmemhi_cuctx_t *c)
-{
-	size_t nbytes = 0;
-
-	if (c->cuda.ctx_get_limit(&nbytes, SHMEMHI_CU_LIMIT_STACK) == SHMEMHI_CU_SUCCESS &&
-	    nbytes < STACK_NBYTES)
-		c->cuda.ctx_set_limit(SHMEMHI_CU_LIMIT_STACK, STACK_NBYTES);
-}
-
 int shmemhi_cuctx_attach(shmemhi_cuctx_t *c, shmemhi_err_t *err)
 {
 	/* Before cuInit the driver returns NOT_INITIALIZED: then there is no context. */
@@ -43,10 +26,7 @@ int shmemhi_cuctx_attach(shmemhi_cuctx_t *c, shmemhi_err_t *err)
 	if (status == SHMEMH_OK)
 		status = CHECK(c, err, "cuStreamCreate",
 			       c->cuda.stream_create(&c->stream, SHMEMHI_CU_STREAM_NON_BLOCKING));
-	if (status != SHMEMH_OK)
-		return status;
-	reserve_stack(c);
-	return 1;
+	return status == SHMEMH_OK ? 1 : status;
 }
 
 void shmemhi_cuctx_detach(shmemhi_cuctx_t *c)

@@ -16,8 +16,7 @@ typedef struct shmemhi_cuctx {
 	shmemhi_cu_uuid_t uuid;
 } shmemhi_cuctx_t;
 
-/* Attach to the calling thread's current context, and raise its limit of the stack to what kernels
- * with the device headers need. c->cuda is filled.
+/* Attach to the calling thread's current context. c->cuda is filled.
  * Returns  1: attached; 0: there is none; ERR_CUDA. */
 int shmemhi_cuctx_attach(shmemhi_cuctx_t *c, shmemhi_err_t *err);
 void shmemhi_cuctx_detach(shmemhi_cuctx_t *c);

@@ -70,9 +70,6 @@ enum {
 	SHMEMHI_CU_RDMA_ORDERING_OWNER = 100,
 };
 
-/* CUlimit. */
-enum { SHMEMHI_CU_LIMIT_STACK = 0 };
-
 /* X(member, symbol, parameters). Symbols carry the version suffix that <cuda.h> maps to. */
 #define SHMEMHI_CUDA_CALLS(X)                                                                      \
 	X(init, "cuInit", (unsigned flags))                                                        \
@@ -92,8 +89,6 @@ enum { SHMEMHI_CU_LIMIT_STACK = 0 };
 	X(ctx_get_device, "cuCtxGetDevice", (shmemhi_cu_device_t * dev))                           \
 	X(ctx_push_current, "cuCtxPushCurrent_v2", (shmemhi_cu_context_t ctx))                     \
 	X(ctx_pop_current, "cuCtxPopCurrent_v2", (shmemhi_cu_context_t * ctx))                     \
-	X(ctx_get_limit, "cuCtxGetLimit", (size_t * value, int limit))                             \
-	X(ctx_set_limit, "cuCtxSetLimit", (int limit, size_t value))                               \
 	X(stream_create, "cuStreamCreate", (shmemhi_cu_stream_t * stream, unsigned flags))         \
 	X(stream_destroy, "cuStreamDestroy_v2", (shmemhi_cu_stream_t stream))                      \
 	X(stream_synchronize, "cuStreamSynchronize", (shmemhi_cu_stream_t stream))                 \

@@ -125,22 +125,6 @@ static int fake_pop(void **ctx)
 	return 0;
 }
 
-static size_t stack_limit = 1024;
-
-static int fake_get_limit(size_t *value, int limit)
-{
-	EXPECT(limit == SHMEMHI_CU_LIMIT_STACK);
-	*value = stack_limit;
-	return 0;
-}
-
-static int fake_set_limit(int limit, size_t value)
-{
-	EXPECT(limit == SHMEMHI_CU_LIMIT_STACK);
-	stack_limit = value;
-	return 0;
-}
-
 static int fake_stream(void **stream, unsigned flags)
 {
 	EXPECT(flags == 1);
@@ -381,8 +365,6 @@ static const shmemhi_cuda_t driver = {
 	.ctx_get_device = fake_current_device,
 	.ctx_push_current = fake_push,
 	.ctx_pop_current = fake_pop,
-	.ctx_get_limit = fake_get_limit,
-	.ctx_set_limit = fake_set_limit,
 	.stream_create = fake_stream,
 	.stream_destroy = fake_stream_destroy,
 	.stream_synchronize = fake_stream_sync,

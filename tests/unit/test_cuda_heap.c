@@ -296,25 +296,6 @@ static void test_choice(void **state)
 	expect_clean();
 }
 
-/* Kernels with the device headers find their stack reserved; a greater limit stays. */
-static void test_stack(void **state)
-{
-	shmemhi_cuctx_t c = {driver, NULL, NULL, 0, {{0}}};
-	shmemhi_err_t err = {""};
-
-	(void)state;
-	my_device = 0;
-	stack_limit = 1024;
-	assert_int_equal(shmemhi_cuctx_attach(&c, &err), 1);
-	assert_int_equal(stack_limit, 2048);
-	shmemhi_cuctx_detach(&c);
-	stack_limit = 4096;
-	assert_int_equal(shmemhi_cuctx_attach(&c, &err), 1);
-	assert_int_equal(stack_limit, 4096);
-	shmemhi_cuctx_detach(&c);
-	expect_clean();
-}
-
 static const shmemhi_cuda_t *gpu_of_pe_0(int pe)
 {
 	return pe == 0 ? own_gpu(pe) : NULL;
@@ -341,7 +322,7 @@ int main(void)
 		cmocka_unit_test(test_invisible), cmocka_unit_test(test_no_peer_access),
 		cmocka_unit_test(test_one_way),   cmocka_unit_test(test_denied),
 		cmocka_unit_test(test_host),      cmocka_unit_test(test_choice),
-		cmocka_unit_test(test_stack),     cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_mixed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
