@@ -122,7 +122,8 @@ int shmemhi_fault_agent_start(struct shmemh *job);
 
 /* Do what can be done now: messages, events, actions that are due. Never waits. One caller at a
  * time; not after start.
- * Returns  whether something was done: if not, there is nothing to do for about a millisecond. */
+ * Returns  whether something was done. If nothing was for a while, a pause of a millisecond delays
+ *          nothing that others wait for. */
 bool shmemhi_fault_agent_step(shmemhi_fault_agent_t *agent);
 
 /* End the thread and release the agent; ops are not called any more. Not collective: actions under

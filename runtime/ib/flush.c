@@ -111,7 +111,6 @@ static int open_memory(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 	memset(f->memory, 0, nbytes);
 	f->umem = lib->umem_reg(nic->context, f->memory, queue_nbytes(), IBV_ACCESS_LOCAL_WRITE);
 	f->mr = lib->reg_mr(nic->pd, f->memory + queue_nbytes(), page_nbytes(), RIGHTS);
-	f->link.uar = shmemhi_uar_alloc(lib, nic);
 	if (!f->umem || !f->mr || !f->link.uar)
 		return shmemhi_fail(&s->err, SHMEMH_ERR_NIC,
 				    "%s: no memory or doorbell can be registered for flushes: "
@@ -126,6 +125,7 @@ int shmemhi_flusher_open(shmemhi_standby_t *s, size_t column)
 	int status;
 
 	f->link.nic = s->ports[column].nic;
+	f->link.uar = s->ports[column].uars->own;
 	f->link.pe = s->job->pe;
 	status = open_memory(s, f);
 	if (status != SHMEMH_OK)
@@ -146,8 +146,6 @@ void shmemhi_flusher_close(shmemhi_standby_t *s, size_t column)
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
 
 	destroy_qp(s, f);
-	if (f->link.uar)
-		lib->free_uar(f->link.uar);
 	if (f->mr)
 		lib->dereg_mr(f->mr);
 	if (f->umem)

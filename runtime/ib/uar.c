@@ -38,10 +38,17 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_p
 	uars->list = calloc(n_links, sizeof *uars->list);
 	if (!uars->list)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
+	/* Before links take all that the device has. */
+	if (ib->standby)
+		uars->own = shmemhi_uar_alloc(&ib->lib, nic);
 	while (uars->n < n_links) {
 		shmemhi_uar_t *u = &uars->list[uars->n];
 
 		u->uar = shmemhi_uar_alloc(&ib->lib, nic);
+		if (!u->uar && !uars->n) {
+			u->uar = uars->own;
+			uars->own = NULL;
+		}
 		if (!u->uar)
 			break;
 		u->page = (char *)((uintptr_t)u->uar->reg_addr & page_mask);
@@ -131,6 +138,8 @@ void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *u
 	unmap_all(job, uars);
 	for (uint32_t i = 0; i < uars->n; i++)
 		ib->lib.free_uar(uars->list[i].uar);
+	if (uars->own)
+		ib->lib.free_uar(uars->own);
 	free(uars->list);
 	memset(uars, 0, sizeof *uars);
 }

@@ -16,6 +16,8 @@ typedef struct shmemhi_uar {
 typedef struct shmemhi_uars {
 	shmemhi_uar_t *list;
 	uint32_t n;
+	/* With fail-over: for the queue that the host posts to (ib/flush.c), which shares none. */
+	struct mlx5dv_devx_uar *own;
 } shmemhi_uars_t;
 
 /* Allocate one register. Non-cached pages are tried first: in write-combining pages (BF) a doorbell
@@ -25,7 +27,7 @@ struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
 
 /* Allocate one register of that NIC for each of n_links links, or as many as the device has, which
  * links then share in turn. Sharing is correct because a doorbell is one 8-byte store, never a copy
- * of a WQE.
+ * of a WQE. `own` is allocated before those of links; NULL if the device has one register only.
  *
  * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns and uses the
  * CPU doorbell proxy, `gpu` fails. After a failure close is still to be called. */

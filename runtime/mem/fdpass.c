@@ -181,6 +181,28 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 	}
 }
 
+/* A shortage that may end soon, without an event for poll(). */
+static bool is_shortage(int error)
+{
+	return error == ETOOMANYREFS || error == ENOBUFS || error == ENOMEM;
+}
+
+static int send_failed(int error, shmemhi_err_t *err)
+{
+	if (error == EAGAIN)
+		return shmemhi_fail(err, SHMEMH_ERR_TIMEOUT,
+				    "the other end took no message before the deadline");
+	if (error == ETOOMANYREFS)
+		return shmemhi_fail(err, SHMEMH_ERR_TIMEOUT,
+				    "too many descriptors of this user are under way "
+				    "between processes: raise ulimit -n");
+	return shmemhi_fail(err,
+			    is_shortage(error)                      ? SHMEMH_ERR_TIMEOUT
+			    : error == EPIPE || error == ECONNRESET ? SHMEMH_ERR_PEER
+								    : SHMEMH_ERR_SYSTEM,
+			    "sendmsg failed: %s", strerror(error));
+}
+
 int shmemhi_fd_send(int conn, const void *msg, size_t nbytes, int fd, uint64_t deadline_ns,
 		    shmemhi_err_t *err)
 {
@@ -200,25 +222,15 @@ int shmemhi_fd_send(int conn, const void *msg, size_t nbytes, int fd, uint64_t d
 		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
 	}
 	while (sendmsg(conn, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-		if (errno == EINTR)
+		const int error = errno;
+
+		if (error == EINTR)
 			continue;
-		if (errno == ETOOMANYREFS && shmemhi_now() < deadline_ns) {
-			poll(NULL, 0, RETRY_MS);
+		if (error == EAGAIN && wait_for(conn, POLLOUT, deadline_ns))
 			continue;
-		}
-		if (errno == ETOOMANYREFS)
-			return shmemhi_fail(err, SHMEMH_ERR_TIMEOUT,
-					    "too many descriptors of this user are under way "
-					    "between processes: raise ulimit -n");
-		if (errno != EAGAIN)
-			return shmemhi_fail(err,
-					    errno == EPIPE || errno == ECONNRESET
-						    ? SHMEMH_ERR_PEER
-						    : SHMEMH_ERR_SYSTEM,
-					    "sendmsg failed: %s", strerror(errno));
-		if (!wait_for(conn, POLLOUT, deadline_ns))
-			return shmemhi_fail(err, SHMEMH_ERR_TIMEOUT,
-					    "the other end took no message before the deadline");
+		if (!is_shortage(error) || shmemhi_now() >= deadline_ns)
+			return send_failed(error, err);
+		poll(NULL, 0, RETRY_MS);
 	}
 	return SHMEMH_OK;
 }

@@ -53,8 +53,8 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 /* May a process of user `own` talk to one of user `peer`? */
 bool shmemhi_fd_user_ok(uid_t peer, uid_t own);
 
-/* One message, with a descriptor if fd >= 0. Returns SHMEMH_OK; ERR_TIMEOUT; ERR_PEER (the other
- * end is closed); ERR_SYSTEM. */
+/* One message, with a descriptor if fd >= 0. Returns SHMEMH_OK; ERR_TIMEOUT, also if the Linux
+ * kernel has no memory for it until then; ERR_PEER (the other end is closed); ERR_SYSTEM. */
 int shmemhi_fd_send(int conn, const void *msg, size_t nbytes, int fd, uint64_t deadline_ns,
 		    shmemhi_err_t *err);
 

@@ -214,7 +214,8 @@ void adapter_make(adapter_end_t *e, const adapter_spec_t *spec)
 		*e = *spec->with;
 	else
 		open_device(e, spec);
-	e->uar = mlx5dv_devx_alloc_uar(e->ctx, 0);
+	if (!spec->is_rung_with)
+		e->uar = mlx5dv_devx_alloc_uar(e->ctx, 0);
 	assert_non_null(e->uar);
 	if (!spec->with)
 		make_cq(e, spec);

@@ -39,6 +39,7 @@ typedef struct adapter_spec {
 	/* GPU_ bits; none, or all if ADAPTER_CUDA is in the environment */
 	uint8_t in_gpu;
 	struct adapter_end *with; /* shares its context, PD, CQ and memory */
+	uint8_t is_rung_with;     /* shares its doorbell register, too */
 } adapter_spec_t;
 
 #define ADAPTER_NBYTES 65536u /* bytes of an end's memory */

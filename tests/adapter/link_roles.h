@@ -18,10 +18,15 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "fixture_verbs.h"
+#include "mlx5sw/control/control.h"
 
 #define N_WQEBBS 256u
 #define SECONDS 30u
 #define RETRY 0x15
+
+/* Retries of a role are used up after 10 s in place of 0.5 s: beside other programs a process may
+ * not run for longer than that. A role that waits for that error calls speed_up before. */
+#define SLOW "20000"
 
 static uint8_t memory[4096] __attribute__((aligned(4096)));
 /* The fabric name of this test program, for MLX5SW_FABRIC, and its file. */
@@ -61,6 +66,25 @@ static inline int await(uint32_t i, uint64_t value)
 	return 0;
 }
 
+/* From now on the clock of this process's adapter runs so many times as fast. */
+static uint64_t (*real_now)(void *arg);
+static uint64_t speed_from, speed;
+
+static inline uint64_t fast_now(void *arg)
+{
+	return speed_from + (real_now(arg) - speed_from) * speed;
+}
+
+static inline void speed_up(uint64_t factor)
+{
+	mlx5swi_lock();
+	real_now = mlx5swi_w->hooks.now;
+	speed_from = real_now(mlx5swi_w->hooks.arg);
+	speed = factor;
+	mlx5swi_w->hooks.now = fast_now;
+	mlx5swi_unlock();
+}
+
 typedef int role_t(int fd);
 
 static inline pid_t start(role_t *role, const char *fabric, int fd, int other)
@@ -73,6 +97,7 @@ static inline pid_t start(role_t *role, const char *fabric, int fd, int other)
 	close(other);
 	setenv("MLX5SW_FABRIC", fabric, 1);
 	setenv("MLX5SW_TIMING", "spec", 1);
+	setenv("MLX5SW_SLOW", SLOW, 0);
 	exit(role(fd));
 }
 
@@ -138,14 +163,19 @@ static inline void name_shm(void)
 		 (unsigned)getpid());
 }
 
+/* A port that stays free until a role listens there: it is below those that the Linux kernel gives
+ * to sockets of other programs, and each test program begins to search at another one. */
 static inline uint16_t free_port(void)
 {
+	enum { FIRST = 10240, N = 20000 };
+	static uint32_t n_tried;
 	struct sockaddr_in a = {.sin_family = AF_INET};
-	socklen_t nbytes = sizeof(a);
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_int_equal(bind(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &nbytes), 0);
+	do {
+		assert_true(n_tried < N);
+		a.sin_port = htons(FIRST + (16 * (uint32_t)getpid() + n_tried++) % N);
+	} while (bind(fd, (const struct sockaddr *)&a, sizeof(a)));
 	close(fd);
 	return ntohs(a.sin_port);
 }

@@ -291,6 +291,67 @@ static void last_atomic_of_a_psn_is_repeated(void **state)
 	munmap(memory, NBYTES);
 }
 
+/* The register is a word in memory: of two doorbells between two polls only the second one is still
+ * there. A NIC receives both. */
+static void queue_pairs_that_share_a_register(void **state)
+{
+	adapter_end_t c, d, *const all[] = {&a, &c, &d};
+
+	(void)state;
+	for (int mode = MLX5SW_DOORBELLS_HYBRID; mode <= MLX5SW_DOORBELLS_DB; mode++) {
+		mlx5sw_config_t cfg = adapter_config();
+
+		cfg.doorbells = (uint8_t)mode;
+		begin(&cfg);
+		for (int i = 1; i < 3; i++) {
+			adapter_make(all[i], &(adapter_spec_t){.with = &a, .is_rung_with = 1});
+			adapter_connect(all[i], all[i]);
+		}
+		for (int n = 1; n <= 3; n++) {
+			adapter_nop(&a, 0);
+			adapter_nop(&c, 0);
+			adapter_ring(&a);
+			adapter_ring(&c);
+			adapter_step();
+			assert_int_equal(a.qp->counters.wqes, n);
+			assert_int_equal(c.qp->counters.wqes, n);
+		}
+		assert_int_equal(d.qp->counters.doorbells, 0);
+		mlx5swi_qp_destroy(c.qp); /* from the middle of those of the register */
+		adapter_nop(&a, 0);
+		adapter_nop(&d, 0);
+		adapter_ring(&a);
+		adapter_ring(&d);
+		adapter_step();
+		assert_int_equal(a.qp->counters.wqes, 4);
+		assert_int_equal(d.qp->counters.wqes, 1);
+		adapter_expect_clean();
+		adapter_stop();
+	}
+}
+
+/* The records of queue pairs that do not send say nothing, nor does that of one never rung. */
+static void records_that_are_not_rung(void **state)
+{
+	mlx5sw_config_t cfg = adapter_config();
+	adapter_end_t c, d;
+
+	(void)state;
+	cfg.start_index = 0xfff0;
+	begin(&cfg);
+	adapter_make(&c, &(adapter_spec_t){.with = &a, .is_rung_with = 1});
+	adapter_make(&d, &(adapter_spec_t){.with = &a, .is_rung_with = 1});
+	adapter_connect(&c, &c);
+	adapter_record(&d, 5); /* still in RESET */
+	adapter_nop(&a, 0);
+	adapter_ring(&a);
+	adapter_step();
+	assert_int_equal(a.qp->counters.wqes, 1);
+	assert_int_equal(c.qp->counters.doorbells + d.qp->counters.doorbells, 0);
+	adapter_expect_clean();
+	adapter_stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +362,8 @@ int main(void)
 		cmocka_unit_test(late_completions_come),
 		cmocka_unit_test(result_of_an_atomic_is_payload),
 		cmocka_unit_test(last_atomic_of_a_psn_is_repeated),
+		cmocka_unit_test(queue_pairs_that_share_a_register),
+		cmocka_unit_test(records_that_are_not_rung),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

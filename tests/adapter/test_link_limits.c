@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include "link_roles.h"
-#include "mlx5sw/control/control.h"
 
 #define NOBODY 65534
 #define GATE 64 /* the byte of the file that a process locks while it joins or leaves */
@@ -24,15 +24,16 @@ static int has_said(const char *text)
 
 static void mount_and_run(const char *options, int stderr_fd, int (*body)(void))
 {
-	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("tmpfs", "/dev/shm", "tmpfs", 0, options))
+	if (options &&
+	    (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	     mount("tmpfs", "/dev/shm", "tmpfs", 0, options)))
 		_exit(77);
 	signal(SIGBUS, SIG_DFL); /* not cmocka's handler, which would continue with the next test */
 	dup2(stderr_fd, 2);
 	_exit(body());
 }
 
-/* The status of body in a process whose /dev/shm is empty and has so many KiB. */
+/* The status of body in a process whose /dev/shm is empty and has so many KiB; 0: as it is. */
 static int with_shm_of(unsigned kib, int (*body)(void))
 {
 	FILE *f = tmpfile();
@@ -41,7 +42,7 @@ static int with_shm_of(unsigned kib, int (*body)(void))
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0)
-		mount_and_run(options, fileno(f), body);
+		mount_and_run(kib ? options : NULL, fileno(f), body);
 	int status = status_of(pid);
 	rewind(f);
 	said[fread(said, 1, sizeof(said) - 1, f)] = 0;
@@ -88,6 +89,7 @@ static int is_cut_off(int fd)
 	uint8_t syndrome = 0;
 	if (open_end(&e, fd))
 		return 1;
+	speed_up(20);
 	for (uint64_t i = 1; i <= 6400; i++) {
 		verbs_write(&e, 8 * (uint32_t)(i % 64), i, i % 64 == 0);
 		if (i % 64 == 0 && verbs_wait(&e, SECONDS, &syndrome))
@@ -156,6 +158,38 @@ static void file_that_stays_locked(void **state)
 	assert_int_equal(has_said(shm_path), 1);
 }
 
+/* A file beyond ulimit -f is refused; SIGXFSZ would end the process. */
+static int start_with_small_files(void)
+{
+	const struct rlimit low = {1u << 20, 1u << 20};
+	return setrlimit(RLIMIT_FSIZE, &low) ? 1 : status_of(start(refuses, shm_name, -1, -1));
+}
+
+/* The file has its size already when a process with the limit joins. */
+static int joins_with_small_files(int fd)
+{
+	const struct rlimit low = {1u << 20, 1u << 20};
+	return meet(fd) || setrlimit(RLIMIT_FSIZE, &low) ? 10 : both_directions(fd);
+}
+
+static int makes_the_file(int fd)
+{
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+	if (!devices)
+		return 10;
+	ibv_free_device_list(devices);
+	return meet(fd) ? 10 : both_directions(fd);
+}
+
+static void limit_of_files(void **state)
+{
+	(void)state;
+	assert_int_equal(with_shm_of(0, start_with_small_files), 0);
+	assert_int_equal(has_said("raise ulimit -f"), 1);
+	assert_int_equal(access(shm_path, F_OK), -1);
+	two(makes_the_file, joins_with_small_files, shm_name, shm_name);
+}
+
 /* Connections by TCP */
 
 enum { N_STRANGERS = 300, MAX_CONNECTIONS = 256 };
@@ -209,32 +243,15 @@ static void tcp_connections_have_a_limit(void **state)
 	two(serves_in_a_crowd, connects_in_a_crowd, name, "tcp:127.0.0.1");
 }
 
-/* A clock that runs a thousand times as fast; with MLX5SW_SLOW, retries take their usual time. */
-static uint64_t (*real_now)(void *arg);
-static uint64_t speed_from;
-
-static uint64_t fast_now(void *arg)
-{
-	return speed_from + (real_now(arg) - speed_from) * 1000;
-}
-
-static void speed_up(void)
-{
-	mlx5swi_lock();
-	real_now = mlx5swi_w->hooks.now;
-	speed_from = real_now(mlx5swi_w->hooks.arg);
-	mlx5swi_w->hooks.now = fast_now;
-	mlx5swi_unlock();
-}
-
-/* Minutes pass between two packets of a connection. */
+/* Minutes pass between two packets of a connection. With MLX5SW_SLOW, retries take their usual
+ * time. */
 static int write_and_pause(int fd)
 {
 	verbs_end_t e;
 	uint8_t syndrome;
 	if (open_end(&e, fd))
 		return 1;
-	speed_up();
+	speed_up(1000);
 	for (uint64_t i = 1; i <= 3; i++) {
 		verbs_write(&e, 0, i, 1);
 		if (verbs_wait(&e, SECONDS, &syndrome) || await(0, i) || meet(fd))
@@ -278,6 +295,7 @@ int main(void)
 		cmocka_unit_test(full_when_a_ring_is_needed),
 		cmocka_unit_test(file_of_another_user),
 		cmocka_unit_test(file_that_stays_locked),
+		cmocka_unit_test(limit_of_files),
 		cmocka_unit_test(tcp_connections_have_a_limit),
 		cmocka_unit_test(idle_tcp_connections_are_closed),
 	};

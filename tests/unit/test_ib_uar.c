@@ -128,6 +128,36 @@ static void links_share_registers(void **state)
 	assert_int_equal(run_world(&kind, pe_shares), 0);
 }
 
+/* With fail-over one register is for the host's flushes, unless the device has no other. */
+static int pe_reserves(shmemh_t *job)
+{
+	shmemhi_standby_t *standby = (void *)&device; /* that there is one is all that counts */
+	shmemhi_uars_t uars = {0};
+	shmemhi_ib_t ib;
+
+	for (int limit = 1; limit <= 3; limit++) {
+		make_device(&ib, 4, limit, 1);
+		ib.standby = standby;
+		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 7, &uars) == SHMEMH_OK);
+		PE_CHECK(device.n_given == limit);
+		PE_CHECK(uars.n == (limit == 1 ? 1 : (uint32_t)limit - 1));
+		PE_CHECK(limit == 1 ? !uars.own : uars.own != NULL);
+		for (uint32_t i = 0; i < uars.n; i++)
+			PE_CHECK(uars.list[i].uar && uars.list[i].uar != uars.own);
+		shmemhi_uars_close(job, &ib, &uars);
+		PE_CHECK(device.n_live == 0);
+	}
+	return 0;
+}
+
+static void flushes_have_a_register(void **state)
+{
+	const world_kind_t kind = {.n_pes = 1};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_reserves), 0);
+}
+
 /* The log, to be read afterwards. */
 static int log_fd;
 
@@ -272,6 +302,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_of_pages),
 		cmocka_unit_test(links_share_registers),
+		cmocka_unit_test(flushes_have_a_register),
 		cmocka_unit_test(gpus_have_registers_mapped),
 		cmocka_unit_test(host_rings_if_gpus_cannot),
 	};

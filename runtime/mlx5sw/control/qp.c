@@ -87,6 +87,21 @@ static void hold(const mlx5swi_qp_t *qp, int n)
 		qp->dbr_umem->refs += (uint32_t)n;
 }
 
+static void join_uar(mlx5swi_qp_t *qp)
+{
+	qp->next_of_uar = qp->uar->qps;
+	qp->uar->qps = qp;
+}
+
+static void leave_uar(const mlx5swi_qp_t *qp)
+{
+	mlx5swi_qp_t **at = &qp->uar->qps;
+
+	while (*at != qp)
+		at = &(*at)->next_of_uar;
+	*at = qp->next_of_uar;
+}
+
 static void fill(mlx5swi_qp_t *qp, mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec)
 {
 	qp->ctx = ctx;
@@ -149,6 +164,7 @@ int mlx5swi_qp_create(mlx5swi_context_t *ctx, const mlx5swi_qp_spec_t *spec, mlx
 			"of one queue hide those of the other",
 			qp->send_cq->cqn);
 	hold(qp, 1);
+	join_uar(qp);
 	*out = qp;
 	return MLX5SWI_DONE;
 }
@@ -157,6 +173,7 @@ int mlx5swi_qp_destroy(mlx5swi_qp_t *qp)
 {
 	mlx5swi_qp_forget(qp);
 	mlx5swi_events_forget(qp);
+	leave_uar(qp);
 	hold(qp, -1);
 	release(qp);
 	return MLX5SWI_DONE;

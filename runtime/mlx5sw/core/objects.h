@@ -124,7 +124,8 @@ typedef struct mlx5swi_uar {
 	uint64_t half[3]; /* doorbell.c: complement of a torn doorbell, for each register */
 	/* doorbell.c: bits of the words of a BlueFlame write that are still to come */
 	uint8_t blueflame_left[2];
-	uint8_t has_blueflame; /* software alternates between the two halves of the register */
+	uint8_t has_blueflame;  /* software alternates between the two halves of the register */
+	struct mlx5swi_qp *qps; /* whose doorbells are written there */
 } mlx5swi_uar_t;
 
 typedef struct mlx5swi_umem {
@@ -239,6 +240,7 @@ typedef struct mlx5swi_qp {
 	uint32_t *dbr;                   /* word 0 receive, word 1 send */
 	uint8_t ring_is_gpu, dbr_is_gpu; /* the memory is on a GPU */
 	mlx5swi_uar_t *uar;              /* the only page whose doorbells the QP accepts */
+	struct mlx5swi_qp *next_of_uar;
 	uint8_t *reg; /* the QP's register: page + 0x800, or + 0x600 without doorbell records */
 	struct mlx5swi_requester *requester;
 	struct mlx5swi_responder *responder;

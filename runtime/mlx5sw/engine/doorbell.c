@@ -131,6 +131,29 @@ static uint64_t whole(uint64_t *record, uint64_t v)
 	return MLX5SWI_NO_DOORBELL;
 }
 
+/* May a doorbell for this index have been replaced? The record of a queue that was never rung is 0
+ * until then. */
+static bool may_be_replaced(const mlx5swi_qp_t *qp, uint16_t index)
+{
+	return index != qp->requester->last_index && (index || qp->requester->is_rung);
+}
+
+/* A register is a word of RAM: a doorbell replaces that of another queue pair which the device has
+ * not taken yet. A NIC receives both. So the record of each queue pair that shares the register
+ * counts as a doorbell. Without a record nothing tells what was replaced. */
+static void ring_replaced(const mlx5swi_uar_t *uar)
+{
+	for (mlx5swi_qp_t *qp = uar->qps; qp; qp = qp->next_of_uar) {
+		uint16_t index;
+
+		if (qp->has_no_dbr || (qp->state != MLX5SWI_RTS && qp->state != MLX5SWI_ERR))
+			continue;
+		index = mlx5swi_record(qp);
+		if (may_be_replaced(qp, index))
+			mlx5swi_requester_doorbell(qp, index);
+	}
+}
+
 static void poll(mlx5swi_uar_t *uar, uint32_t reg, uint64_t *half)
 {
 	uint64_t v = mlx5swi_take(uar->page + reg);
@@ -138,8 +161,11 @@ static void poll(mlx5swi_uar_t *uar, uint32_t reg, uint64_t *half)
 	if (v == MLX5SWI_NO_DOORBELL)
 		return;
 	v = whole(half, v);
-	if (v != MLX5SWI_NO_DOORBELL)
-		ring(uar, reg, v);
+	if (v == MLX5SWI_NO_DOORBELL)
+		return;
+	ring(uar, reg, v);
+	if (uar->qps && uar->qps->next_of_uar)
+		ring_replaced(uar);
 }
 
 static void poll_register(mlx5swi_uar_t *uar, uint32_t reg)

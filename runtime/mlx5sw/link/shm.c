@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -161,12 +162,21 @@ static ring_t *map_ring(const shm_t *s, uint32_t to, uint32_t from)
 	return map(s, DIRECTORY_NBYTES + (off_t)(to * N_HOSTS + from) * RING_NBYTES, RING_NBYTES);
 }
 
+/* Beyond the limit (ulimit -f) ftruncate raises SIGXFSZ, which ends the process. */
+static int resize(int fd, off_t nbytes)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)nbytes)
+		return EFBIG;
+	return ftruncate(fd, 0) || ftruncate(fd, nbytes) ? errno : 0;
+}
+
 static int open_directory(shm_t *s)
 {
 	off_t nbytes = DIRECTORY_NBYTES + (off_t)N_HOSTS * N_HOSTS * RING_NBYTES;
-	int is_new = is_alone(s->fd);
-	if (is_new && (ftruncate(s->fd, 0) || ftruncate(s->fd, nbytes)))
-		return errno;
+	int is_new = is_alone(s->fd), err = is_new ? resize(s->fd, nbytes) : 0;
+	if (err)
+		return err;
 	s->directory = map(s, 0, DIRECTORY_NBYTES);
 	if (!s->directory)
 		return errno;
@@ -247,6 +257,7 @@ static void refuse(const char *path, int err)
 		 "a process has had it locked for 10 s: if it was stopped, continue or end "
 		 "it, or name another by shm:NAME"},
 		{ENOSPC, "make /dev/shm larger, or remove files from it"},
+		{EFBIG, "it is sparse, of 1 GiB: raise ulimit -f"},
 	};
 	const char *advice = "name another by shm:NAME";
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
