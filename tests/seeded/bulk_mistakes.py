@@ -64,10 +64,4 @@ BULK_MISTAKES = [
      "reach", "no_atomics"),
     ("ADD_ODD", "tile: an odd number of halves is added as one more",
      "impl/bulk.h", "if ({{op.nbytes % 4|0}}) return", "bulk", "odd_halves"),
-    ("TILE_CHANNEL", "tile: posted on channel 0, whatever the context's",
-     "impl/bulk.h", "ctx.channel = {{k|0}}; shmemdi_tile_written(op.g); if (status != SHMEMD_OK)",
-     "channel", "tiles_on_a_channel"),
-    ("ADD_CHANNEL", "tile: words are added on channel 0, whatever the context's",
-     "impl/bulk.h", "ctx.channel = {{k|0}}; shmemdi_tile_written(op.g); if (status == SHMEMD_OK",
-     "channel", "tiles_on_a_channel"),
 ]
