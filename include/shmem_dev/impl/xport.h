@@ -86,7 +86,7 @@ SHMEMD_FN shmemdi_op_t shmemdi_op_word(shmemdi_call_t call, const void *sym, uin
 }
 
 /* Store or update a word. */
-SHMEMD_FN void shmemdi_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
+SHMEMD_FN void shmemdi_update(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
 {
 	if (shmemdi_uses_stride(ctx, op) &&
 	    (kind == SHMEMDI_AMO_STORE || ctx->flags & SHMEMD_CTX_SM_ATOMICS))
@@ -118,7 +118,7 @@ SHMEMD_FN int shmemdi_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 
 SHMEMD_FN void shmemdi_p(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t bits)
 {
-	shmemdi_word(ctx, op, SHMEMDI_AMO_STORE, bits);
+	shmemdi_update(ctx, op, SHMEMDI_AMO_STORE, bits);
 }
 
 SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
@@ -128,7 +128,7 @@ SHMEMD_FN int shmemdi_g(const shmemd_ctx_t *ctx, shmemdi_op_t op, void *value)
 
 SHMEMD_FN void shmemdi_amo(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, uint64_t value)
 {
-	shmemdi_word(ctx, op, kind, value);
+	shmemdi_update(ctx, op, kind, value);
 }
 
 /* Add to a float or double. By NIC it is a loop of compare-and-swaps, and may fail. */
@@ -165,7 +165,7 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 	op.sym = (char *)sig.word;
 	op.nbytes = 8;
 	if (!SHMEMDI_CHECKING || status == SHMEMD_OK)
-		shmemdi_word(ctx, op, shmemdi_signal_kind(sig), sig.value);
+		shmemdi_update(ctx, op, shmemdi_signal_kind(sig), sig.value);
 	else
 		shmemdi_latch(ctx, status);
 }
