@@ -537,8 +537,8 @@ SHMEMD_FN int shmemdi_wait_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 	return shmemdi_space_step(ctx, spin, 0, 0);
 }
 
-/* For a kernel of the host's that serves while no kernel waits in the library: carry out an order
- * if there is one. Returns whether one is still pending. */
+/* For the host's service kernel, and for loops of shmemd_channel_poll or shmemd_channel_space:
+ * carry out an order if there is one. Returns whether one is still pending. */
 SHMEMD_FN int shmemdi_service_once(const shmemd_ctx_t *ctx)
 {
 	if (!ctx->switch_order || !shmemdi_switch_is_pending(ctx))
