@@ -13,7 +13,7 @@
  * at most RETRY_MAX_NS. */
 #define RETRY_NS SHMEMHI_MS
 #define RETRY_MAX_NS (256 * SHMEMHI_MS)
-#define MOST_IDLE_NS (10 * SHMEMHI_SECOND) /* a path that failed without an answer: see core.h */
+#define MOST_IDLE_NS (10 * SHMEMHI_SECOND) /* a path that failed without an answer: outage.c */
 #define MAX_LOUD 8                         /* refused events that are logged */
 
 static int is_idle(const shmemhi_fault_channel_t *c)

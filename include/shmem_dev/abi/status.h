@@ -38,8 +38,9 @@ enum shmemd_status {
 	/* No way through: retries used up, port or queue pair down. That channel sends nothing any
 	 * more. */
 	SHMEMD_ERR_PATH = 11,
-	/* This fetching atomic was carried out at its target, once, but its path failed before the
-	 * old value came back. Of this call alone: the channel goes on. */
+	/* A request of this atomic was carried out at its target, once, but its path failed
+	 * before the old value came back. Of this call alone: the channel goes on. By NIC an add
+	 * of float or double is a loop of compare-and-swaps: it may or may not have happened. */
 	SHMEMD_ERR_AMBIGUOUS = 12,
 	/* The target's adapter is dead, and how much of what was posted it executed is not known:
 	 * nothing is repeated. That channel sends nothing any more. */
