@@ -7,8 +7,8 @@
  *     out[from][i] at PE me  =  3 * row(from, me)[i] + 1
  *
  * Two variants, same data, same check:
- *     host    three launches with host work between: make all rows; copy each row to its target,
- *             host barrier; work on all rows. Only if all PEs are mapped
+ *     host    two launches with host work between: make all rows; the host copies each row to its
+ *             target and makes a barrier; work on all rows. Only if all PEs are mapped
  *     fused   one kernel: block b makes a row and sends it while the other blocks make theirs, then
  *             works on the row that it receives
  *

@@ -203,9 +203,10 @@ SHMEMD_FN void shmemd_put_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
  * Returns  when posted, as shmemd_put_tile_bulk. Where the engine cannot do it each thread adds
  *          words by atomics: by NIC those of U32 and U64 are posted, a word each; F32, F16 and
  *          BF16, which no NIC adds, take two round trips for each word, by compare-and-swap.
- * Errors   latched, those of shmemd_atomic_add_u32 (amo.h); some words may have been added then.
- *          ERR_BAD_ARGUMENT: an odd number of F16 or BF16; nothing was added. Check builds: also
- *          ERR_BAD_ARGUMENT for element, and ERR_UNALIGNED for dst and tile.
+ * Errors   latched, those of shmemd_atomic_add_u32 (amo.h), and by NIC for F32, F16 and BF16 those
+ *          of the fetching atomics, also ERR_TIMEOUT and ERR_AMBIGUOUS; some words may have been
+ *          added then. ERR_BAD_ARGUMENT: an odd number of F16 or BF16; nothing was added. Check
+ *          builds: also ERR_BAD_ARGUMENT for element, and ERR_UNALIGNED for dst and tile.
  * Source   PTX ISA cp.reduce.async.bulk; the epilogue of a GEMM with reduce-scatter.
  */
 SHMEMD_FN void shmemd_add_tile_bulk(const shmemd_ctx_t *ctx, void *dst, const void *tile,

@@ -30,8 +30,11 @@
  *          check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC, ERR_UNALIGNED, ERR_BAD_ARGUMENT. By NIC
  *          also ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: the channel has failed. If that was
  *          before the call, nothing is sent; if it fails during the call, data and signal may have
- *          been carried out, wholly or in part. ERR_TIMEOUT: both are posted, and src stays in use
- *          until quiet succeeds.
+ *          been carried out, wholly or in part. ERR_TIMEOUT: by NIC both are posted, and src stays
+ *          in use until quiet succeeds. If pe is mapped, but also reached by NIC
+ *          (SHMEMD_CTX_MIXED_TRANSPORT), a SET first completes what was sent to pe by NIC. If that
+ *          ends with one of these five, ERR_TIMEOUT included, neither data nor signal is sent;
+ *          after ERR_TIMEOUT the call may be repeated.
  * Source   OpenSHMEM 1.5 shmem_putmem_signal.
  */
 SHMEMD_FN void shmemd_putmem_signal(const shmemd_ctx_t *ctx, void *dst, const void *src,

@@ -84,8 +84,8 @@ typedef struct shmemhi_fault_ops {
 			   shmemhi_fault_cause_t *cause);
 
 	/* Has the device's order been pending for SHMEMH_FT_GIVEUP, since the service cannot be
-	 * launched or finds no SM, or since there is no service on this GPU? Without a GPU, threads
-	 * of the program carry out orders at any time: then never. */
+	 * launched or finds no SM, or since there is no service on this GPU? Never if there is
+	 * neither a GPU nor a service: then only threads of the program carry out orders. */
 	bool (*is_order_stuck)(void *self);
 
 	/* Is the queue pair of this path in ERR (QUERY_QP)? */

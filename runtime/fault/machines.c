@@ -13,7 +13,7 @@
  * at most RETRY_MAX_NS. */
 #define RETRY_NS SHMEMHI_MS
 #define RETRY_MAX_NS (256 * SHMEMHI_MS)
-#define MOST_IDLE_NS (10 * SHMEMHI_SECOND) /* a path that failed without an answer: see core.h */
+#define MOST_IDLE_NS (10 * SHMEMHI_SECOND) /* a path that failed without an answer: outage.c */
 #define MAX_LOUD 8                         /* refused events that are logged */
 
 static int is_idle(const shmemhi_fault_channel_t *c)
@@ -30,6 +30,15 @@ static int has_left(const shmemhi_switch_t *before, const shmemhi_switch_t *afte
 {
 	return before->phase <= SHMEMHI_RUNNING &&
 	       (after->phase >= SHMEMHI_STOPPING || before->path != after->path);
+}
+
+/* Is a path left that never ran, for no reason that is known, after one that was left for a known
+ * reason? Then that one stays the cause. */
+static uint8_t is_consequence(const shmemhi_fault_channel_t *c, const shmemhi_switch_t *before,
+			      uint32_t left_for)
+{
+	return before->phase < SHMEMHI_RUNNING && !shmemhi_cause_is_root(left_for) &&
+	       shmemhi_cause_is_root(c->cause.kind);
 }
 
 static void refuse(shmemhi_fault_core_t *core, uint32_t index, const char *what, int kind)
@@ -66,10 +75,13 @@ void shmemhi_fault_feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_swit
 	before = c->machine;
 	shmemhi_fault_note_work(c, &event);
 	n = shmemhi_switch_event(&c->machine, event, actions);
-	if (has_left(&before, &c->machine))
+	if (has_left(&before, &c->machine)) {
 		c->left_for = shmemhi_cause_of(&event, found).kind;
+		c->is_earlier_cause = is_consequence(c, &before, c->left_for);
+	}
 	/* What ended a direction stays its cause. */
-	if (!before.status && (has_left(&before, &c->machine) || c->machine.status)) {
+	if (!before.status &&
+	    ((has_left(&before, &c->machine) && !c->is_earlier_cause) || c->machine.status)) {
 		c->cause = shmemhi_cause_of(&event, found);
 		c->cause_path = before.path;
 		c->is_found_at_peer = event.kind == SHMEMHI_EV_FENCE ||
@@ -212,8 +224,12 @@ bool shmemhi_fault_send(shmemhi_fault_core_t *core, uint32_t index,
 	m.k = shmemhi_fault_k_of(core, index);
 	m.path = a->path;
 	m.value = a->value;
-	if (a->message == SHMEMHI_EV_FENCE)
-		m.value = SHMEMHI_FENCE_VALUE(core->channels[index].cause);
+	if (a->message == SHMEMHI_EV_FENCE) {
+		const shmemhi_fault_channel_t *c = &core->channels[index];
+		const shmemhi_fault_cause_t unknown = {c->left_for, 0, 0};
+
+		m.value = SHMEMHI_FENCE_VALUE(c->is_earlier_cause ? unknown : c->cause);
+	}
 	if (a->message == SHMEMHI_EV_OFFER)
 		config->ops->pack(config->self, pe, m.k, a->path, a->value, m.offer);
 	return config->net.send(config->net.state, pe, &m);

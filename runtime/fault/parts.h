@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Parts of the core (core.h), for each other. */
+/* Parts of the core (machines.h), for each other. */
 #ifndef SHMEMHI_FAULT_PARTS_H
 #define SHMEMHI_FAULT_PARTS_H
 

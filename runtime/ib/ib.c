@@ -18,11 +18,7 @@ int shmemhi_ib_start(shmemh_t *job)
 	if (!ib)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory");
 	job->ib = ib;
-	/* First: a port that cannot do what an option out of range asks for would count as
-	 * unusable, and the job would go on without NICs. */
-	status = shmemhi_ib_check_options(job);
-	if (status == SHMEMH_OK)
-		status = shmemhi_nic_find(job, ib);
+	status = shmemhi_nic_find(job, ib);
 	if (status != SHMEMH_OK)
 		shmemhi_ib_close(job);
 	return status;

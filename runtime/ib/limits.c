@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Limits of options that depend on NICs and rings. */
+/* Limits of options that depend on NICs and queues. Built even without NIC support. */
 #include <stddef.h>
-#include "ib/queue.h"
-
-#define MAX_ROCE_PRIORITY 7
+#include <shmem_dev/abi/mlx5.h>
+#include "ib/start.h"
 
 typedef struct range {
 	const char *name;
@@ -47,13 +46,4 @@ int shmemhi_ib_check_options(shmemh_t *job)
 				      "SHMEMH_IB_DEPTH=%d",
 				      job->opt.ib_batch, job->opt.ib_depth);
 	return status;
-}
-
-int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *nic)
-{
-	if (nic->is_ethernet && job->opt.ib_sl > MAX_ROCE_PRIORITY)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
-				    "SHMEMH_IB_SL=%d: on Ethernet (%s) it is a priority, 0 to %d",
-				    job->opt.ib_sl, nic->name, MAX_ROCE_PRIORITY);
-	return SHMEMH_OK;
 }

@@ -26,16 +26,16 @@ static bool needs_nic(const shmemh_t *job)
 	return needs;
 }
 
-/* Compare the options and needs of all PEs; *needed is the same everywhere. */
+/* Check and compare the options and needs of all PEs; *needed is the same everywhere. */
 static int agree_need(shmemh_t *job, int *needed)
 {
 	need_t mine = {needs_nic(job), job->opt.ib, job->opt.channels};
 	need_t *all = calloc((size_t)job->n_pes, sizeof *all);
-	int status = shmemhi_agree(
-		job, all ? SHMEMH_OK
-			 : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory"));
+	int status = all ? shmemhi_ib_check_options(job)
+			 : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "NIC: out of memory");
 	int n_off = 0;
 
+	status = shmemhi_agree(job, status);
 	*needed = 0;
 	if (status == SHMEMH_OK)
 		status = shmemhi_allgather(job, &mine, all, sizeof mine);

@@ -9,6 +9,7 @@
 #include "ib/link.h"
 
 #define PSN_BITS 24
+#define MAX_ROCE_PRIORITY 7
 
 static const shmemhi_queue_block_t *block_of(const shmemhi_ib_t *ib, const shmemhi_link_t *link)
 {
@@ -120,6 +121,15 @@ static void log_links(const shmemh_t *job, const shmemhi_ib_t *ib)
 		    ib->nic.name, ib->n_channels, ib->queue_mem->n_links,
 		    (unsigned long long)shmemhi_links_nbytes(ib), n_without, ib->depth,
 		    ib->has_gpu_queues ? "GPU" : "host", ib->links[0].doorbell ? "device" : "host");
+}
+
+int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *nic)
+{
+	if (nic->is_ethernet && job->opt.ib_sl > MAX_ROCE_PRIORITY)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_OPTION,
+				    "SHMEMH_IB_SL=%d: on Ethernet (%s) it is a priority, 0 to %d",
+				    job->opt.ib_sl, nic->name, MAX_ROCE_PRIORITY);
+	return SHMEMH_OK;
 }
 
 int shmemhi_links_open(shmemh_t *job, shmemhi_ib_t *ib)

@@ -56,9 +56,6 @@ struct shmemhi_queue_mem {
 
 #define SHMEMHI_RECORDS_NBYTES (2 * SHMEMHI_RECORD_STRIDE) /* of a link */
 
-/* Check options whose values NICs or queues limit. Returns SHMEMH_OK; ERR_OPTION. */
-int shmemhi_ib_check_options(shmemh_t *job);
-
 /* Check options whose limits depend on the kind of the NIC. */
 int shmemhi_ib_check_nic_options(shmemh_t *job, const shmemhi_open_port_t *nic);
 

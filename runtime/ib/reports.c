@@ -52,7 +52,8 @@ static bool take_error(const shmemhi_route_t *route, uint64_t word, fault_t *f)
 		     f);
 }
 
-/* The channel of this PE has failed already, and the queue pairs of both ends with it. */
+/* The channel of this PE has failed already, and its queue pair with it; that of the other end has
+ * only if the target refused the request. */
 static bool take_refused(shmemhi_route_t *route, uint64_t word, fault_t *f)
 {
 	shmemhi_endpoint_t *e = reported(route, word);

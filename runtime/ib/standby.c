@@ -195,8 +195,8 @@ int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib)
 	return shmemhi_fault_agent_open(job, (uint32_t)ib->n_channels, &shmemhi_failover_ops, s);
 }
 
-/* Without a GPU threads of the program carry out orders whenever they call the library. On a GPU
- * without the service, threads of kernels do, which may be waiting outside of the library. */
+/* Without the service only threads of the program that wait in the library carry out orders. On a
+ * GPU those of its kernels may be waiting outside of the library. */
 static void open_service(shmemhi_standby_t *s, const shmemd_ctx_t *ctx)
 {
 	shmemhi_err_t why = {""};

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The parts of shmemhi_ib_open that need NIC support. */
+/* The parts of shmemhi_ib_open. All but the first need NIC support. */
 #ifndef SHMEMHI_IB_START_H
 #define SHMEMHI_IB_START_H
 
 #include "job/job.h"
+
+/* Check options whose values NICs or queues limit. Not collective; before anything else: a port that
+ * cannot do what an option out of range asks for would count as unusable, and the job would go on
+ * without NICs. Returns SHMEMH_OK; ERR_OPTION. */
+int shmemhi_ib_check_options(shmemh_t *job);
 
 /* Find the ports that this PE can use; sets job->ib. Not collective. On failure job->ib is NULL,
  * and the line says why this PE has no usable NIC. */

@@ -8,11 +8,15 @@
 #include <unistd.h>
 #include "mem/mem.h"
 
-/* A page of its own with one register. libmlx5 has this type since rdma-core 35; the header may
- * lack a name for it. */
+/* A register that libmlx5 gives to no other caller, four to a UAR. libmlx5 has this type since
+ * rdma-core 45; the header may lack a name for it. Older ones refuse it, and their
+ * MLX5DV_UAR_ALLOC_TYPE_NC is one register for the whole context. */
 #define NC_DEDICATED (1u << 31)
 
-/* Offset in each page. A NIC drops a doorbell written to the register of the other mode.
+/* A UAR is a page of the adapter; a page of the system may hold several. */
+#define UAR_NBYTES ((uintptr_t)4096)
+
+/* Offset in each UAR. A NIC drops a doorbell written to the register of the other mode.
  * Source  GPUNetIO, doca_verbs_uar.cpp. */
 #define REGISTER_NO_RECORD 0x600
 
@@ -30,10 +34,26 @@ struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
 	return uar;
 }
 
+/* Different registers among those allocated: libmlx5 may give one several times. */
+static uint32_t n_registers(const shmemhi_uars_t *uars)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < uars->n; i++) {
+		uint32_t j = 0;
+
+		while (uars->list[j].uar->reg_addr != uars->list[i].uar->reg_addr)
+			j++;
+		n += j == i;
+	}
+	return n;
+}
+
 static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
 		     uint32_t n_links, shmemhi_uars_t *uars)
 {
 	uintptr_t page_mask = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+	uint32_t n;
 
 	uars->list = calloc(n_links, sizeof *uars->list);
 	if (!uars->list)
@@ -58,9 +78,10 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_p
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NIC,
 				    "%s: mlx5dv_devx_alloc_uar gives no doorbell register: %s",
 				    nic->name, strerror(errno));
-	if (uars->n < n_links)
-		shmemhi_log(&job->log, SHMEMHI_INFO, "%s: %u links share %u doorbell registers",
-			    nic->name, n_links, uars->n);
+	n = n_registers(uars);
+	if (n < n_links)
+		shmemhi_log(&job->log, SHMEMHI_INFO, "%s: %u links share %u doorbell register%s",
+			    nic->name, n_links, n, n == 1 ? "" : "s");
 	return SHMEMH_OK;
 }
 
@@ -98,8 +119,13 @@ static void unmap_all(shmemh_t *job, shmemhi_uars_t *uars)
 #define CURE                                                                                       \
 	"load the NVIDIA driver with the option NVreg_RegistryDwords=\"PeerMappingOverride=1;\""
 
-/* No host thread rings for the stand-by port alone (check_doorbells in standby.c), so its doorbells
- * cause no warning. */
+/* No host thread rings for the stand-by port alone (check_doorbells in standby.c). */
+static int is_standby_alone(const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic)
+{
+	return nic != &ib->nic && ib->links[0].doorbell;
+}
+
+/* The home port has had its warning, so the stand-by's doorbells cause none. */
 static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic,
 		   shmemhi_uars_t *uars)
 {
@@ -119,9 +145,11 @@ static int map_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_por
 				    "of %s (%s): " CURE ", or set SHMEMH_IB_DOORBELL=cpu",
 				    nic->name, why.text);
 	shmemhi_log(&job->log, nic == &ib->nic ? SHMEMHI_WARN : SHMEMHI_INFO,
-		    "the GPU cannot write to the doorbells of %s (%s): a thread of the host rings "
-		    "them, which is slower: " CURE ", or set SHMEMH_IB_DOORBELL=cpu",
-		    nic->name, why.text);
+		    "the GPU cannot write to the doorbells of %s (%s): %s: " CURE
+		    ", or set SHMEMH_IB_DOORBELL=cpu",
+		    nic->name, why.text,
+		    is_standby_alone(ib, nic) ? "fail-over needs both ports alike"
+					      : "a thread of the host rings them, which is slower");
 	return SHMEMH_OK;
 }
 
@@ -156,7 +184,8 @@ void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_link_t 
 
 void shmemhi_uars_assign_no_record(shmemhi_link_t *link)
 {
-	char *reg = (char *)link->uar->base_addr + REGISTER_NO_RECORD;
+	char *uar = (char *)((uintptr_t)link->uar->reg_addr & ~(UAR_NBYTES - 1));
+	char *reg = uar + REGISTER_NO_RECORD;
 
 	link->doorbell = (char *)link->doorbell + (reg - (char *)link->host_doorbell);
 	link->host_doorbell = reg;

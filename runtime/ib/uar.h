@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Doorbell registers of links: pages of the NIC (UAR), mapped for the GPU. */
+/* Doorbell registers of links, in pages of the NIC (UAR), mapped for the GPU. */
 #ifndef SHMEMHI_IB_UAR_H
 #define SHMEMHI_IB_UAR_H
 
@@ -8,7 +8,7 @@
 
 typedef struct shmemhi_uar {
 	struct mlx5dv_devx_uar *uar;
-	char *page;     /* the page of the register */
+	char *page;     /* the system's page of the register */
 	char *dev_page; /* its address for threads of kernels; NULL: not mapped */
 	int owns;       /* this entry made the mapping, not another one of the same page */
 } shmemhi_uar_t;
@@ -26,8 +26,9 @@ struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
 					  const shmemhi_open_port_t *nic);
 
 /* Allocate one register of that NIC for each of n_links links, or as many as the device has, which
- * links then share in turn. Sharing is correct because a doorbell is one 8-byte store, never a copy
- * of a WQE. `own` is allocated before those of links; NULL if the device has one register only.
+ * links then share in turn. With rdma-core before 45 all links share one register. Sharing is
+ * correct because a doorbell is one 8-byte store, never a copy of a WQE. `own` is allocated before
+ * those of links; NULL if the device has one register only.
  *
  * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns and uses the
  * CPU doorbell proxy, `gpu` fails. After a failure close is still to be called. */
@@ -38,8 +39,9 @@ void shmemhi_uars_close(shmemh_t *job, const shmemhi_ib_t *ib, shmemhi_uars_t *u
 /* Give link number i its register, that of queue pairs with a doorbell record. */
 void shmemhi_uars_assign(const shmemhi_uars_t *uars, uint32_t i, shmemhi_link_t *link);
 
-/* The link's queue pair has no doorbell record: give it the register for those, of which each page
- * has one. The GPU maps the page. */
+/* The link's queue pair has no doorbell record: give it the register for those, of which each UAR
+ * has one. It must be that of the link's own UAR, of which base_addr need not be the beginning: it
+ * is that of the system's page, which may hold several UARs. The GPU maps that page. */
 void shmemhi_uars_assign_no_record(shmemhi_link_t *link);
 
 #endif

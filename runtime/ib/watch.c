@@ -71,19 +71,30 @@ static const struct {
 	enum ibv_event_type type;
 	int level;
 	const char *text;
+	const char *with_standby; /* in place of it; NULL: the same */
 } async_kinds[] = {
 	{IBV_EVENT_PORT_ERR, SHMEMHI_WARN,
 	 "the port is down (PORT_ERR): requests wait for it, and fail when their retries are used "
-	 "up"},
-	{IBV_EVENT_PORT_ACTIVE, SHMEMHI_WARN, "the port is up again (PORT_ACTIVE)"},
+	 "up",
+	 "the port is down (PORT_ERR): channels leave it if the other port is up"},
+	{IBV_EVENT_PORT_ACTIVE, SHMEMHI_WARN, "the port is up again (PORT_ACTIVE)", NULL},
 	{IBV_EVENT_LID_CHANGE, SHMEMHI_WARN,
-	 "the port's LID changed (LID_CHANGE): queue pairs of others that use the old one fail"},
+	 "the port's LID changed (LID_CHANGE): queue pairs of others that use the old one fail",
+	 NULL},
 	{IBV_EVENT_GID_CHANGE, SHMEMHI_WARN,
-	 "the port's addresses changed (GID_CHANGE): queue pairs that use one that is gone fail"},
+	 "the port's addresses changed (GID_CHANGE): queue pairs that use one that is gone fail",
+	 NULL},
 	{IBV_EVENT_DEVICE_FATAL, SHMEMHI_ERROR,
 	 "the NIC failed (DEVICE_FATAL): nothing goes through it until it is reset and the job is "
-	 "started anew"},
+	 "started anew",
+	 NULL},
 };
+
+static const char *async_text(const shmemhi_ib_t *ib, size_t i)
+{
+	return ib->standby && async_kinds[i].with_standby ? async_kinds[i].with_standby
+							  : async_kinds[i].text;
+}
 
 static bool is_of_port(enum ibv_event_type type)
 {
@@ -114,7 +125,7 @@ static void on_async(shmemhi_nic_events_t *watch, int which, const struct ibv_as
 				     event->event_type == IBV_EVENT_DEVICE_FATAL);
 	for (size_t i = 0; i < sizeof async_kinds / sizeof async_kinds[0]; i++)
 		if (async_kinds[i].type == event->event_type) {
-			say(watch, which, async_kinds[i].level, "%s", async_kinds[i].text);
+			say(watch, which, async_kinds[i].level, "%s", async_text(ib, i));
 			return;
 		}
 	say(watch, which, SHMEMHI_WARN, "event %d: %s", (int)event->event_type,

@@ -265,6 +265,53 @@ static void causes_are_told(void **state)
 	close_hosts();
 }
 
+/* CONNECT of path 1 fails, and nothing says why. */
+static bool connect_fails(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *a,
+			  shmemhi_switch_event_t *result)
+{
+	if (a->kind != SHMEMHI_ACT_CONNECT || a->path != 1)
+		return model_execute(self, pe, k, a, result);
+	result->kind = SHMEMHI_EV_FAULT;
+	pair_of(0, 1, k)->is_faulted[1] = 1;
+	return true;
+}
+
+/* A path that cannot be connected does not replace the cause for which the one before it was left,
+ * if that is known; but it is a path that failed without a reason, at both ends. */
+static void leave_two_paths(uint32_t first, uint32_t want)
+{
+	shmemhi_fault_ops_t ops = model_ops;
+
+	set_up_pair();
+	ops.next_event = planned_event;
+	ops.execute = connect_fails;
+	hosts[0].core.config.ops = &ops;
+	pair_of(0, 1, 0)->is_faulted[0] = 1;
+	plan(SHMEMHI_EV_FAULT, 0, (int)first, 0);
+	steps(60);
+	for (int pe = 0; pe < 2; pe++) {
+		const shmemhi_fault_channel_t *c = channel_of(pe, 1 - pe, 0);
+
+		assert_int_equal(shmemhi_fault_state(c), SHMEMH_FAULT_RUNNING);
+		assert_int_equal(c->machine.path, 2);
+		assert_int_equal(c->cause.kind, want);
+		assert_int_equal(c->is_found_at_peer, pe);
+		assert_int_equal(c->left_for, SHMEMH_FAULT_BY_QP);
+	}
+	/* One that ran has its own cause. */
+	pair_of(0, 1, 0)->is_faulted[2] = 1;
+	plan(SHMEMHI_EV_FAULT, 2, SHMEMH_FAULT_BY_FLUSH, 5);
+	assert_int_equal(channel_of(0, 1, 0)->cause.kind, SHMEMH_FAULT_BY_FLUSH);
+	close_hosts();
+}
+
+static void cause_of_the_path_before(void **state)
+{
+	(void)state;
+	leave_two_paths(SHMEMH_FAULT_BY_PORT, SHMEMH_FAULT_BY_PORT);
+	leave_two_paths(SHMEMH_FAULT_BY_FLUSH, SHMEMH_FAULT_BY_QP);
+}
+
 /* When the steps of a switch were done, at both ends: none before the one that it follows, and
  * those that have not come are 0. */
 static void instants(void **state)
@@ -412,9 +459,13 @@ static void too_many_actions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_events),         cmocka_unit_test(paths_that_do_not_work),
-		cmocka_unit_test(causes_are_told),       cmocka_unit_test(instants),
-		cmocka_unit_test(instants_of_two_paths), cmocka_unit_test(too_many_actions),
+		cmocka_unit_test(random_events),
+		cmocka_unit_test(paths_that_do_not_work),
+		cmocka_unit_test(causes_are_told),
+		cmocka_unit_test(instants),
+		cmocka_unit_test(instants_of_two_paths),
+		cmocka_unit_test(too_many_actions),
+		cmocka_unit_test(cause_of_the_path_before),
 	};
 	const char *runs = getenv("FAULT_RUNS");
 

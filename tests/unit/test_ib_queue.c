@@ -10,6 +10,7 @@
 #include "../adapter/mailbox.h"
 #include "ib/prm.h"
 #include "ib/queue.h"
+#include "ib/start.h"
 #include "links_memory.h"
 #include "mem/mem.h"
 

@@ -19,11 +19,13 @@
 
 enum { WORD_AUTO, WORD_GPU, WORD_CPU }; /* values of SHMEMH_IB_DOORBELL */
 
-/* A device with so many registers of its kinds, several to a page. */
+/* A device with so many registers of its kinds, several to a page of 4 KiB. */
 static struct {
 	uint32_t kinds[MAX_ASKED]; /* requested kinds */
 	int n_asked, n_given, n_live, limit, per_page;
-	uint32_t has; /* bits: 1 BF, 2 NC, 4 dedicated NC */
+	int pages_per_base; /* pages with one base_addr, as where pages of the system are larger */
+	int is_single;      /* one register for the context, whatever is requested */
+	uint32_t has;       /* bits: 1 BF, 2 NC, 4 dedicated NC */
 	struct mlx5dv_devx_uar uars[MAX_ASKED];
 } device;
 
@@ -36,7 +38,7 @@ static uint32_t bit_of(uint32_t kind)
 
 static struct mlx5dv_devx_uar *give_uar(struct ibv_context *context, uint32_t kind)
 {
-	int i = device.n_given;
+	int i = device.is_single ? 0 : device.n_given, page = i / device.per_page;
 
 	(void)context;
 	if (device.n_asked < MAX_ASKED)
@@ -47,9 +49,8 @@ static struct mlx5dv_devx_uar *give_uar(struct ibv_context *context, uint32_t ki
 	}
 	device.n_given++;
 	device.n_live++;
-	device.uars[i].base_addr = pages + i / device.per_page * PAGE;
-	device.uars[i].reg_addr =
-		(char *)device.uars[i].base_addr + 0x800 + i % device.per_page * 0x100;
+	device.uars[i].base_addr = pages + (page - page % device.pages_per_base) * PAGE;
+	device.uars[i].reg_addr = pages + page * PAGE + 0x800 + i % device.per_page * 0x100;
 	return &device.uars[i];
 }
 
@@ -66,6 +67,7 @@ static void make_device(shmemhi_ib_t *ib, uint32_t has, int limit, int per_page)
 	device.has = has;
 	device.limit = limit;
 	device.per_page = per_page;
+	device.pages_per_base = 1;
 	snprintf(ib->nic.name, sizeof ib->nic.name, "mlx5_7");
 	ib->lib.alloc_uar = give_uar;
 	ib->lib.free_uar = take_uar;
@@ -196,16 +198,47 @@ static const shmemhi_cuda_t *one_gpu(int pe)
 	return &driver;
 }
 
-/* Two registers to a page: a page is mapped once. */
+/* libmlx5 before rdma-core 45 has one register of this kind for the context. The log says so. */
+static int pe_has_one(shmemh_t *job)
+{
+	shmemhi_uars_t uars = {0};
+	char text[2048];
+	shmemhi_ib_t ib;
+	int saved = say_into_file(), status;
+
+	job->log.level = SHMEMHI_INFO;
+	make_device(&ib, 2, MAX_ASKED, 1);
+	device.is_single = 1;
+	status = shmemhi_uars_open(job, &ib, &ib.nic, 7, &uars);
+	read_log(saved, text, sizeof text);
+	job->log.level = SHMEMHI_OFF;
+	PE_CHECK(status == SHMEMH_OK);
+	PE_CHECK(strstr(text, "mlx5_7: 7 links share 1 doorbell register\n"));
+	shmemhi_uars_close(job, &ib, &uars);
+	PE_CHECK(device.n_live == 0);
+	return 0;
+}
+
+static void one_register_for_all_links(void **state)
+{
+	const world_kind_t kind = {.n_pes = 1};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_has_one), 0);
+}
+
+/* Two registers to a page: a page is mapped once. The register of queue pairs without doorbell
+ * record is that of the same page, also if base_addr is that of an earlier page. */
 static int pe_maps(shmemh_t *job)
 {
 	shmemhi_uars_t uars = {0};
 	shmemhi_link_t link = {0};
 	shmemhi_ib_t ib;
 
-	for (int word = WORD_AUTO; word <= WORD_GPU; word++) {
-		job->opt.ib_doorbell = word;
+	for (int turn = 0; turn < 4; turn++) {
+		job->opt.ib_doorbell = turn % 2 ? WORD_GPU : WORD_AUTO;
 		make_device(&ib, 2, MAX_ASKED, 2);
+		device.pages_per_base = turn < 2 ? 1 : 4;
 		n_io_refused = 0;
 		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 5, &uars) == SHMEMH_OK);
 		PE_CHECK(n_registered == 3 && n_io_refused == 3);
@@ -250,6 +283,33 @@ static int host_rings(shmemh_t *job, int word, const char *warning)
 	return 0;
 }
 
+/* A stand-by alone whose registers the GPU cannot write to: no thread rings them, and fail-over
+ * ends (check_doorbells in standby.c). */
+static int standby_cannot(shmemh_t *job, int is_home_mapped)
+{
+	shmemhi_open_port_t standby = {.name = "mlx5_8"};
+	shmemhi_link_t home = {0};
+	shmemhi_uars_t uars = {0};
+	char text[2048];
+	shmemhi_ib_t ib;
+	int saved = say_into_file(), status;
+
+	job->opt.ib_doorbell = WORD_AUTO;
+	job->log.level = SHMEMHI_INFO;
+	make_device(&ib, 4, MAX_ASKED, 1);
+	home.doorbell = is_home_mapped ? pages : NULL;
+	ib.links = &home;
+	status = shmemhi_uars_open(job, &ib, &standby, 3, &uars);
+	read_log(saved, text, sizeof text);
+	job->log.level = SHMEMHI_OFF;
+	PE_CHECK(status == SHMEMH_OK && n_lines(text) == 1);
+	PE_CHECK(strstr(text, "the GPU cannot write to the doorbells of mlx5_8 (cuMem"));
+	PE_CHECK(strstr(text, is_home_mapped ? "): fail-over needs both ports alike: "
+					     : "): a thread of the host rings them, "));
+	shmemhi_uars_close(job, &ib, &uars);
+	return 0;
+}
+
 static int gpu_cannot(shmemh_t *job)
 {
 	shmemhi_uars_t uars = {0};
@@ -272,7 +332,8 @@ static int pe_does_not_map(shmemh_t *job)
 	int failed = host_rings(job, WORD_CPU, NULL);
 
 	for (fail_register = 1; fail_register <= 3; fail_register++) /* of three */
-		failed |= host_rings(job, WORD_AUTO, "(cuMemHostRegister") || gpu_cannot(job);
+		failed |= host_rings(job, WORD_AUTO, "(cuMemHostRegister") || gpu_cannot(job) ||
+			  standby_cannot(job, 0) || standby_cannot(job, 1);
 	fail_register = 0;
 	fail_device_pointer = 1;
 	failed |= host_rings(job, WORD_AUTO, "(cuMemHostGetDevicePointer") || gpu_cannot(job);
@@ -303,6 +364,7 @@ int main(void)
 		cmocka_unit_test(kinds_of_pages),
 		cmocka_unit_test(links_share_registers),
 		cmocka_unit_test(flushes_have_a_register),
+		cmocka_unit_test(one_register_for_all_links),
 		cmocka_unit_test(gpus_have_registers_mapped),
 		cmocka_unit_test(host_rings_if_gpus_cannot),
 	};

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <shmem_host/device.h>
 #include "ib/channels.h"
+#include "ib/standby.h"
 #include "links_job.h"
 #include "stderr_log.h"
 #include "threads.h"
@@ -240,6 +241,23 @@ static void events_of_ports_inform(void **state)
 	assert_string_equal(shmemh_nic_event(&t.job), "");
 }
 
+/* With fail-over channels do not wait on a port that is down. */
+static void port_with_a_standby(void **state)
+{
+	static shmemhi_standby_t standby;
+
+	(void)state;
+	t.ib.standby = &standby;
+	t.async[t.n_async++] = of_port(IBV_EVENT_PORT_ERR, 2);
+	open_watch();
+	tell();
+	expect_line("WARN NIC mlx5_7 port 2: the port is down (PORT_ERR): channels leave it if the "
+		    "other port is up\n");
+	close_watch();
+	assert_int_equal(log_count("retries"), 0);
+	assert_int_equal(atomic_load(&standby.ports[0].n_events), 1);
+}
+
 static void first_fatal_event_is_kept(void **state)
 {
 	(void)state;
@@ -457,12 +475,19 @@ static void adapter_refuses_a_request(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(thread_ends_at_close),      TEST(no_thread_where_a_scheduler_drives),
-		TEST(events_of_ports_inform),    TEST(first_fatal_event_is_kept),
-		TEST(events_of_queues),          TEST(events_that_are_lost),
-		TEST(failing_event_descriptors), TEST(no_channel),
-		TEST(no_subscription),           cmocka_unit_test(adapter_port_down_and_up),
-		cmocka_unit_test(adapter_fails), cmocka_unit_test(adapter_refuses_a_request),
+		TEST(thread_ends_at_close),
+		TEST(no_thread_where_a_scheduler_drives),
+		TEST(events_of_ports_inform),
+		TEST(port_with_a_standby),
+		TEST(first_fatal_event_is_kept),
+		TEST(events_of_queues),
+		TEST(events_that_are_lost),
+		TEST(failing_event_descriptors),
+		TEST(no_channel),
+		TEST(no_subscription),
+		cmocka_unit_test(adapter_port_down_and_up),
+		cmocka_unit_test(adapter_fails),
+		cmocka_unit_test(adapter_refuses_a_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

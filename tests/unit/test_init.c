@@ -268,6 +268,24 @@ static void test_failed_init_closes_boot(void **state)
 	assert_int_equal(n_closed, 3);
 }
 
+/* Ranges of options for NICs are checked also if no NIC is needed. */
+static void test_ranges(void **state)
+{
+	static const char *const bad[][2] = {{"SHMEMH_CHANNELS", "1000"},
+					     {"SHMEMH_IB_DEPTH", "100"},
+					     {"SHMEMH_IB_BATCH", "1024"},
+					     {"SHMEMH_IB_SL", "99"}};
+	shmemh_t *job;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		setenv(bad[i][0], bad[i][1], 1);
+		assert_int_equal(shmemh_init(NULL, &job), SHMEMH_ERR_OPTION);
+		assert_non_null(strstr(shmemh_error_text(NULL), bad[i][0]));
+		unsetenv(bad[i][0]);
+	}
+}
+
 static void start_alone(char *text, size_t nbytes)
 {
 	int ends[2], saved = dup(STDERR_FILENO);
@@ -427,6 +445,7 @@ int main(void)
 		cmocka_unit_test(test_bad_boot),
 		cmocka_unit_test(test_alone_among_many),
 		cmocka_unit_test(test_failed_init_closes_boot),
+		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_local_pe),
 		cmocka_unit_test(test_torch_mistakes),
 		cmocka_unit_test(test_torch_port),

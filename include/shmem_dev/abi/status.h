@@ -10,7 +10,8 @@ enum shmemd_status {
 	SHMEMD_OK = 0, /* done, as the contract of the function says */
 	/* The time limit of the call, or SHMEMH_TIMEOUT, passed first. What was posted stays under
 	 * way. A wait, sync, barrier or quiet may be called again; a put_signal or an atomic must
-	 * not, since its update may be posted already (signal.h, amo.h). */
+	 * not, since its update may be posted already (amo.h), except where signal.h says that
+	 * nothing was sent. */
 	SHMEMD_ERR_TIMEOUT = 1,
 	/* A PE of the team died or left, or fail-over found no path to it (shmemd_failed_pe), or
 	 * this PE was cut off from all. */
@@ -37,8 +38,9 @@ enum shmemd_status {
 	/* No way through: retries used up, port or queue pair down. That channel sends nothing any
 	 * more. */
 	SHMEMD_ERR_PATH = 11,
-	/* This fetching atomic was carried out at its target, once, but its path failed before the
-	 * old value came back. Of this call alone: the channel goes on. */
+	/* A request of this atomic was carried out at its target, once, but its path failed
+	 * before the old value came back. Of this call alone: the channel goes on. By NIC an add
+	 * of float or double is a loop of compare-and-swaps: it may or may not have happened. */
 	SHMEMD_ERR_AMBIGUOUS = 12,
 	/* The target's adapter is dead, and how much of what was posted it executed is not known:
 	 * nothing is repeated. That channel sends nothing any more. */

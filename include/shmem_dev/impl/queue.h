@@ -219,8 +219,9 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
 	return (ready & SHMEMD_READY_RUNG) || shmemdi_reached(SHMEMD_RUNG_INDEX(rung), end);
 }
 
-/* Return once the doorbell covers all WQEBBs before `end`, which are published. By threads that do
- * not have the turn; a thread that holds the lock never blocks.
+/* Return once the doorbell covers all WQEBBs before `end`, which are published. By any thread that
+ * is not publishing, also a poster that has the turn and waits for space. A thread that holds the
+ * lock here waits for nothing; one that holds it in a switch waits for the lock of `done`.
  *
  * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
  * that found it set or that advanced `rung` under this lock, or by a switch, which stores to `rung`

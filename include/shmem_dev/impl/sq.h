@@ -4,8 +4,9 @@
  *
  *   reserve   One fetch-add gives WQEBBs and request numbers. The line is loaded in the same trip.
  *   space     Wait until the WQEBBs are free. Between reservation and publication a poster waits
- *             only for space, for its turn and for locks (`rung`; in a switch `done` and that of
- *             the reports): every later poster waits for it.
+ *             only for space, for its turn and for locks: that of `rung`; with fail-over, in a
+ *             switch and to report to the host, also those of `done` and of the reports. Every
+ *             later poster waits for it.
  *   write     The WQEs.
  *   turn      Wait until `ready` == first. The poster that has the turn is alone: everything before
  *             is written, and no later poster can publish.
@@ -19,8 +20,8 @@
  * them.
  *
  * Which poster rings. A poster in its turn rings, unless
- *   - it was asked to defer its doorbell, and so was every earlier poster that no doorbell covers
- *     yet; or
+ *   - it was asked to defer its doorbell, and so was every other poster that it publishes for, and
+ *     every earlier one that no doorbell covers yet; or
  *   - it had to wait for its turn, another poster has reserved behind it, no batch ends here, and
  *     none of those that it publishes must ring now: the poster behind it then rings for all of
  *     them, or leaves them to the next one under the same conditions.

@@ -40,7 +40,10 @@
  *
  *   A waiter that has the number of its CQE. The number is of one path: the tag of the queue in
  *   which the waiter looks is compared with that of the path word, loaded after the CQE, and the
- *   epoch of the number with that tag. If the path is another one, the waiter waits by index.
+ *   epoch of the number with that tag. If the path is another one, the waiter waits by index. The
+ *   path word is loaded after the CQE in program order only: both loads are relaxed, and no fence
+ *   is between them. That suffices because the host gives the memory of an old queue to another
+ *   path no sooner than 20 ms after the switch (runtime/ib/failover.c, DOORBELL_NS).
  *
  *   A thread that was slow to read an order. It finds `carried_out` at that number, or `announced`
  *   at another; or `ready` at another epoch (tests/explore, orders).
@@ -537,8 +540,8 @@ SHMEMD_FN int shmemdi_wait_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin)
 	return shmemdi_space_step(ctx, spin, 0, 0);
 }
 
-/* For a kernel of the host's that serves while no kernel waits in the library: carry out an order
- * if there is one. Returns whether one is still pending. */
+/* For the host's service kernel, and for loops of shmemd_channel_poll or shmemd_channel_space:
+ * carry out an order if there is one. Returns whether one is still pending. */
 SHMEMD_FN int shmemdi_service_once(const shmemd_ctx_t *ctx)
 {
 	if (!ctx->switch_order || !shmemdi_switch_is_pending(ctx))

@@ -13,8 +13,7 @@
 #define FOREVER 7u /* rnr_retry */
 
 /* Retransmission timers of a ConnectX-6, as measured: a timeout is never shorter than that of code
- * 16, and is twice its nominal value. Some quick retries precede it, each of which counts as two.
- */
+ * 16, and is twice its nominal value. Six quick retries precede it, which together count as two. */
 #define CX6_FLOOR 16u
 #define N_QUICK 6u
 #define QUICK_PART 8u

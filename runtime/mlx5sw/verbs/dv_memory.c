@@ -8,7 +8,8 @@
 
 #define UMEM_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 #define UMEM_REMOTE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
-#define NC_DEDICATED (1u << 31) /* private to libmlx5: it may return MLX5DV_UAR_ALLOC_TYPE_NC */
+/* MLX5DV_UAR_ALLOC_TYPE_NC_DEDICATED, which headers before rdma-core 45 lack. */
+#define NC_DEDICATED (1u << 31)
 
 static int check_umem(const struct mlx5dv_devx_umem_in *in)
 {
