@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Replaces the rest of ib/ except open.c and limits.c in builds without the headers of rdma-core: no
- * PE has a NIC. */
+/* Replaces the rest of ib/ except open.c and limits.c in builds without the headers of rdma-core:
+ * no PE has a NIC. */
 #include <shmem_host/device.h>
 #include "ib/ib.h"
 #include "ib/start.h"
