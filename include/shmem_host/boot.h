@@ -26,9 +26,9 @@ typedef struct shmemh_uniqueid {
 
 /* Make a unique id and start its hub, a thread of the calling process that serves one job of
  * n_pes PEs: it lets them in, carries their host collectives and tells them who died. The thread
- * ends by itself with the job's last connection, or SHMEMH_BOOT_TIMEOUT after this call if the job
- * did not come together. The calling process need not be a PE, and must live as long as the job:
- * its death cuts all PEs off from each other.
+ * ends by itself with the job's last connection, or, if the job did not come together, up to 10 s
+ * after SHMEMH_BOOT_TIMEOUT has passed since this call: it tells late PEs why. The calling process
+ * need not be a PE, and must live as long as the job: its death cuts all PEs off from each other.
  *
  * Returns  SHMEMH_OK; ERR_ARGUMENT (n_pes < 1); ERR_OPTION; ERR_SYSTEM.
  */

@@ -52,7 +52,8 @@ typedef struct shmemh_heap_info_t {
 	void *base;         /* start of this PE's heap */
 	uint64_t reserved;  /* bytes of address space: the most it can grow to */
 	uint64_t committed; /* bytes backed by memory now; never shrinks */
-	uint64_t used;      /* bytes in live allocations, alignment included */
+	uint64_t used;      /* bytes in use: live allocations, alignment included, and what the
+			       library has taken for its teams */
 	uint64_t largest;   /* largest allocation that needs no growth */
 } shmemh_heap_info_t;
 

@@ -70,7 +70,8 @@ typedef struct shmemh_attr {
  *          that did not come within SHMEMH_BOOT_TIMEOUT); ERR_VERSION (PEs run different
  *          runtimes); ERR_MISMATCH (options or heap kinds of PEs differ); ERR_NIC (NICs cannot be
  *          connected, or cannot register memory); ERR_CUDA; ERR_SYSTEM; ERR_NO_MEMORY; ERR_PEER.
- *          A failure of one PE is that of all: each has its status, and the line names it.
+ *          A failure of one PE is that of all: each has its status, and the line names it; but
+ *          ERR_TIMEOUT if that PE failed before it could connect to the hub.
  * GPU      uses the calling thread's current CUDA context; creates none.
  */
 SHMEMH_API int shmemh_init(const shmemh_attr_t *attr, shmemh_t **job);
@@ -110,7 +111,8 @@ SHMEMH_API int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_
 
 /* The line of the last call on this job that failed, or "" if there was none. job NULL, or a job
  * that calls refuse: of the calling thread's last failed shmemh_init, shmemh_finalize,
- * shmemh_get_uniqueid, shmemh_uniqueid_from_text, or call with such a job. Valid until the next
+ * shmemh_get_uniqueid, shmemh_uniqueid_from_text, shmemh_local_pe, shmemh_fault_get, or call with
+ * such a job; a call of shmemh_init or shmemh_get_uniqueid clears it first. Valid until the next
  * call on the job (NULL: of this thread). */
 SHMEMH_API const char *shmemh_error_text(const shmemh_t *job);
 

@@ -51,7 +51,7 @@ int shmemhi_fail_thread(int status, const char *fmt, ...)
 /* Prefix of a log line; returns its length. */
 static size_t log_prefix(const shmemhi_log_t *log, int level, char *line, size_t nbytes)
 {
-	static const char *const names[] = {"OFF", "ERROR", "WARN", "INFO", "TRACE"};
+	static const char *const names[] = {"OFF", "ERROR", "WARN", "INFO"};
 	char host[64];
 	char who[40] = "";
 	int n;
@@ -75,7 +75,7 @@ void shmemhi_log(const shmemhi_log_t *log, int level, const char *fmt, ...)
 	int saved_errno = errno;
 	va_list args;
 
-	if (level <= SHMEMHI_OFF || level > SHMEMHI_TRACE || level > log->level)
+	if (level <= SHMEMHI_OFF || level > SHMEMHI_INFO || level > log->level)
 		return;
 	used = log_prefix(log, level, line, sizeof(line));
 	va_start(args, fmt);

@@ -31,7 +31,7 @@ int shmemhi_fail_thread(int status, const char *fmt, ...) __attribute__((format(
 void shmemhi_keep_thread_err(const shmemhi_err_t *err);
 
 /* Levels of SHMEMH_DEBUG. */
-enum shmemhi_level { SHMEMHI_OFF, SHMEMHI_ERROR, SHMEMHI_WARN, SHMEMHI_INFO, SHMEMHI_TRACE };
+enum shmemhi_level { SHMEMHI_OFF, SHMEMHI_ERROR, SHMEMHI_WARN, SHMEMHI_INFO };
 
 typedef struct shmemhi_log {
 	int level; /* print this level and the ones before it */

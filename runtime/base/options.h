@@ -20,13 +20,12 @@
 	  "address space for the heap; 0: the GPU's memory size, or 4g for a host heap")           \
 	X(heap_chunk, SIZE, "SHMEMH_HEAP_CHUNK", "64m",                                            \
 	  "the heap grows by whole chunks of this size, which is rounded up to a power of "        \
-	  "two")                                                                                   \
+	  "two, but not above SHMEMH_SYMMETRIC_MAX, which is rounded up to whole chunks")          \
 	X(timeout_ns, TIME, "SHMEMH_TIMEOUT", "0",                                                 \
 	  "time limit of device waits whose call gives none; 0: no limit")                         \
 	X(boot_timeout_ns, TIME, "SHMEMH_BOOT_TIMEOUT", "120s",                                    \
 	  "time limit of the start of a job and of each host collective; more than 0")             \
-	X(debug, WORD, "SHMEMH_DEBUG", "warn",                                                     \
-	  "off|error|warn|info|trace: what is logged to stderr")                                   \
+	X(debug, WORD, "SHMEMH_DEBUG", "warn", "off|error|warn|info: what is logged to stderr")    \
 	X(ifname, TEXT, "SHMEMH_IFNAME", "",                                                       \
 	  "network interface of the hub and the agents of fail-over; empty: all that are "         \
 	  "up, loopback if there is no other")                                                     \

@@ -256,7 +256,7 @@ static void hub_part(hub_t *hub, conn_t *c)
 	const shmemhi_frame_t *f = &c->in.head;
 	uint64_t at;
 
-	if (f->seq < hub->seq) { /* its deadline passed before this PE came */
+	if (f->seq < hub->seq) { /* it failed before this PE came; others may have since */
 		send_fail(c, f->seq, hub->fail_status, hub->fail_text);
 		return;
 	}

@@ -181,7 +181,8 @@ int shmemh_error_clear(shmemh_t *job)
 	shmemhi_begin(job);
 	memset(job->error, 0, sizeof *job->error);
 	atomic_store(&job->is_error_read, 0);
-	/* Not `reports`: a running kernel may hold its lock, and its number never repeats. */
+	/* Not `reports`: the runtime's own service kernel may hold its lock, and its number never
+	 * repeats. */
 	return shmemhi_done(
 		job, shmemhi_dev_write(job, job->latch, &zero, offsetof(shmemd_latch_t, reports)));
 }

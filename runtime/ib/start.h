@@ -7,8 +7,8 @@
 #include "job/job.h"
 
 /* Check options whose values NICs or queues limit. Not collective; before anything else: a port
- * that cannot do what an option out of range asks for would count as unusable, and the job would go
- * on without NICs. Returns SHMEMH_OK; ERR_OPTION. */
+ * that cannot do what an option out of range asks for would count as unusable, and the job would
+ * go on without NICs. Returns SHMEMH_OK; ERR_OPTION. */
 int shmemhi_ib_check_options(shmemh_t *job);
 
 /* Find the ports that this PE can use; sets job->ib. Not collective. On failure job->ib is NULL,

@@ -39,10 +39,10 @@ enum { FAILED = 1, SKIPPED = 2 };
 #endif
 
 /* Record a failure. Only the first failure of a PE is printed. */
-static void latch(pes_t *pes, const char *file, int line, const char *fmt, ...)
+static void record_failure(pes_t *pes, const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-static void latch(pes_t *pes, const char *file, int line, const char *fmt, ...)
+static void record_failure(pes_t *pes, const char *file, int line, const char *fmt, ...)
 {
 	char text[512];
 	va_list args;
@@ -61,8 +61,9 @@ int pes_equal(pes_t *pes, uint64_t got, uint64_t want, const char *what, const c
 {
 	if (got == want)
 		return 0;
-	latch(pes, file, line, "%s: %#llx (%lld) == %#llx (%lld)", what, (unsigned long long)got,
-	      (long long)got, (unsigned long long)want, (long long)want);
+	record_failure(pes, file, line, "%s: %#llx (%lld) == %#llx (%lld)", what,
+		       (unsigned long long)got, (long long)got, (unsigned long long)want,
+		       (long long)want);
 	return 1;
 }
 
@@ -70,7 +71,7 @@ int pes_true(pes_t *pes, int ok, const char *what, const char *file, int line)
 {
 	if (ok)
 		return 0;
-	latch(pes, file, line, "not true: %s", what);
+	record_failure(pes, file, line, "not true: %s", what);
 	return 1;
 }
 
@@ -84,7 +85,8 @@ int pes_bytes(pes_t *pes, const void *got, const void *want, size_t nbytes, cons
 		;
 	if (i == nbytes)
 		return 0;
-	latch(pes, file, line, "%s: byte %zu of %zu: %#x == %#x", what, i, nbytes, g[i], w[i]);
+	record_failure(pes, file, line, "%s: byte %zu of %zu: %#x == %#x", what, i, nbytes, g[i],
+		       w[i]);
 	return 1;
 }
 
@@ -92,8 +94,8 @@ int pes_status(pes_t *pes, int status, const char *what, const char *file, int l
 {
 	if (status == 0)
 		return 0;
-	latch(pes, file, line, "%s: %d (%s): %s", what, status, shmemh_strerror(status),
-	      shmemh_error_text(pes->job));
+	record_failure(pes, file, line, "%s: %d (%s): %s", what, status, shmemh_strerror(status),
+		       shmemh_error_text(pes->job));
 	return 1;
 }
 
@@ -109,8 +111,9 @@ void *pes_alloc(pes_t *pes, size_t nbytes, unsigned char value)
 	void *host = malloc(nbytes), *dev = NULL;
 
 	if (host == NULL || pes->n_allocs == PES_ALLOCS_MAX) {
-		latch(pes, __FILE__, __LINE__, "%zu bytes: no host memory, or over %d buffers",
-		      nbytes, PES_ALLOCS_MAX);
+		record_failure(pes, __FILE__, __LINE__,
+			       "%zu bytes: no host memory, or over %d buffers", nbytes,
+			       PES_ALLOCS_MAX);
 		free(host);
 		return NULL;
 	}
@@ -132,8 +135,9 @@ void *pes_read(pes_t *pes, const void *dev, size_t nbytes)
 
 	if (host == NULL || pes->n_reads == PES_ALLOCS_MAX ||
 	    pes_status(pes, run_copy(host, dev, nbytes), "pes_read", __FILE__, __LINE__)) {
-		latch(pes, __FILE__, __LINE__, "%zu bytes: no host memory, or over %d buffers",
-		      nbytes, PES_ALLOCS_MAX);
+		record_failure(pes, __FILE__, __LINE__,
+			       "%zu bytes: no host memory, or over %d buffers", nbytes,
+			       PES_ALLOCS_MAX);
 		free(host);
 		return NULL;
 	}
@@ -183,8 +187,8 @@ int pes_finish(pes_t *pes, const char *file, int line)
 	if (i < PES_STATUS_NELEMS) {
 		if (shmemh_error_get(pes->job, &err) != 0)
 			shmemh_error_format(&err, text, sizeof(text));
-		latch(pes, file, line, "the kernel reports status[%d] = %d (%s) %s", i, status[i],
-		      shmemh_strerror(status[i]), text);
+		record_failure(pes, file, line, "the kernel reports status[%d] = %d (%s) %s", i,
+			       status[i], shmemh_strerror(status[i]), text);
 		run_copy(pes->status, zero, sizeof(zero));
 	}
 	return pes_status(pes, shmemh_barrier(pes->job), "barrier after the kernel", file, line);
@@ -243,7 +247,8 @@ static int call_test(pes_t *pes, pes_fn fn)
 	result = fn(pes);
 	pes_release(pes);
 	if (result == 1 && !pes->failed)
-		latch(pes, __FILE__, __LINE__, "the test returned early without a failed check");
+		record_failure(pes, __FILE__, __LINE__,
+			       "the test returned early without a failed check");
 	return pes->failed ? FAILED : result == PES_SKIP ? SKIPPED : 0;
 }
 

@@ -79,10 +79,11 @@ int pes_bytes(pes_t *pes, const void *got, const void *want, size_t nbytes, cons
 int pes_status(pes_t *pes, int status, const char *what, const char *file, int line);
 
 /* Symmetric memory, filled with value on every PE before any PE returns; freed when the test ends.
- * NULL after latching. */
+ * NULL after recording a failure. */
 void *pes_alloc(pes_t *pes, size_t nbytes, unsigned char value);
 
-/* Copy of nbytes of device memory in host memory, freed when the test ends. NULL after latching. */
+/* Copy of nbytes of device memory in host memory, freed when the test ends. NULL after recording a
+ * failure. */
 void *pes_read(pes_t *pes, const void *dev, size_t nbytes);
 
 /* Returns whether kernels have the memory of PE pe mapped. The host always has its own. */

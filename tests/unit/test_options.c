@@ -160,8 +160,9 @@ static void test_words(void **state)
 	assert_int_equal(opt.heap_kind, 1);
 	assert_int_equal(read_one("SHMEMH_HEAP", "host", &opt, &err), SHMEMH_OK);
 	assert_int_equal(opt.heap_kind, 2);
-	assert_int_equal(read_one("SHMEMH_DEBUG", "trace", &opt, &err), SHMEMH_OK);
-	assert_int_equal(opt.debug, SHMEMHI_TRACE);
+	assert_int_equal(read_one("SHMEMH_DEBUG", "info", &opt, &err), SHMEMH_OK);
+	assert_int_equal(opt.debug, SHMEMHI_INFO);
+	expect_refused("SHMEMH_DEBUG", "trace");
 	expect_refused("SHMEMH_HEAP", "hos");
 	expect_refused("SHMEMH_HEAP", "hosts");
 	expect_refused("SHMEMH_HEAP", "gpu|host");
@@ -236,10 +237,10 @@ static void test_unknown(void **state)
 
 static void log_two_lines(void)
 {
-	shmemhi_log_t log = {SHMEMHI_INFO, -1, 0};
+	shmemhi_log_t log = {SHMEMHI_WARN, -1, 0};
 
-	shmemhi_log(&log, SHMEMHI_INFO, "one\nshmem_host forged");
-	shmemhi_log(&log, SHMEMHI_TRACE, "two");
+	shmemhi_log(&log, SHMEMHI_WARN, "one\nshmem_host forged");
+	shmemhi_log(&log, SHMEMHI_INFO, "two");
 }
 
 static void test_log(void **state)
@@ -248,7 +249,7 @@ static void test_log(void **state)
 
 	(void)state;
 	capture(text, sizeof(text), log_two_lines);
-	assert_non_null(strstr(text, " INFO one shmem_host forged\n"));
+	assert_non_null(strstr(text, " WARN one shmem_host forged\n"));
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 	assert_null(strstr(text, "two"));
 }

@@ -8,9 +8,9 @@
         ... launch a kernel that takes params by value, through NVRTC or an extension ...
         job.barrier()
 
-All methods but my_pe, n_pes, peer_pointer, error and ctx are collective. Failures are ShmemError
-with the library's line. Nothing is released by the garbage collector, since releasing memory and
-leaving a job are collective, too: finalize() releases everything."""
+All methods but my_pe, n_pes, peer_pointer, memoryview, error, error_clear and ctx are collective.
+Failures are ShmemError with the library's line. Nothing is released by the garbage collector, since
+releasing memory and leaving a job are collective, too: finalize() releases everything."""
 from ._library import ShmemError, include_dir, library_dir
 from .arrays import SymmetricArray
 from .jobs import Job, Team, init, uniqueid

@@ -8,7 +8,7 @@ import ctypes
 import pathlib
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 
-# Compared with the headers by tests/packages/python_abi.py.
+# Compared with the headers by tests/packages/python_env.sh.
 ABI_VERSION = 1 << 16 | 3
 CTX_NBYTES = 200
 ERROR_NBYTES = 88
