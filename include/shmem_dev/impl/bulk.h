@@ -165,22 +165,22 @@ SHMEMD_FN int shmemdi_is_near_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	return shmemdi_uses_stride(ctx, op) && shmemdi_bulk_takes_tile(op);
 }
 
-/* A tile to any PE, by the engine or without. Takes the context in memory, which is on channel 0,
- * and the number of the caller's channel. */
+/* A tile to any PE, by the engine or without. Takes the context in memory, and the number of the
+ * caller's channel. */
 SHMEMD_FN_COLD void shmemdi_put_tile_any(const shmemd_ctx_t *self, uint32_t k, shmemdi_op_t op)
 {
-	shmemd_ctx_t ctx = *self;
+	shmemd_ctx_t copy;
+	const shmemd_ctx_t *ctx = shmemdi_on_channel(self, k, &copy);
 	char *base;
-	int status = shmemdi_reach(&ctx, op, &base);
+	int status = shmemdi_reach(ctx, op, &base);
 
-	ctx.channel = k;
 	shmemdi_tile_written(op.g);
 	if (status != SHMEMD_OK)
-		shmemdi_latch(&ctx, status);
+		shmemdi_latch(ctx, status);
 	else if (!base || !shmemdi_bulk_takes_tile(op))
-		shmemdi_put_plainly(&ctx, op, base);
+		shmemdi_put_plainly(ctx, op, base);
 	else if (op.g.rank == 0)
-		shmemd_arch_bulk_store(shmemdi_p2p_at(&ctx, base, op.sym), op.local,
+		shmemd_arch_bulk_store(shmemdi_p2p_at(ctx, base, op.sym), op.local,
 				       (uint32_t)op.nbytes);
 	shmemdi_tile_posted(op.g);
 }
@@ -357,19 +357,19 @@ SHMEMD_FN int shmemdi_reach_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int e
 SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *self, uint32_t k, shmemdi_op_t op,
 					 int element)
 {
-	shmemd_ctx_t ctx = *self;
+	shmemd_ctx_t copy;
+	const shmemd_ctx_t *ctx = shmemdi_on_channel(self, k, &copy);
 	char *base;
-	int status = shmemdi_reach_tile(&ctx, op, element, &base);
+	int status = shmemdi_reach_tile(ctx, op, element, &base);
 
-	ctx.channel = k;
 	shmemdi_tile_written(op.g);
 	if (status == SHMEMD_OK && !(base && shmemdi_bulk_takes_tile(op)))
-		status = shmemdi_add_plainly(&ctx, op, element, base);
+		status = shmemdi_add_plainly(ctx, op, element, base);
 	else if (status == SHMEMD_OK && op.g.rank == 0)
-		shmemdi_bulk_add(shmemdi_p2p_at(&ctx, base, op.sym), op.local, (uint32_t)op.nbytes,
+		shmemdi_bulk_add(shmemdi_p2p_at(ctx, base, op.sym), op.local, (uint32_t)op.nbytes,
 				 element);
 	shmemdi_tile_posted(op.g);
-	shmemdi_latch(&ctx, status);
+	shmemdi_latch(ctx, status);
 }
 
 SHMEMD_FN void shmemdi_add_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int element)

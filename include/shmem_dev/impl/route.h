@@ -63,6 +63,17 @@ SHMEMD_FN shmemdi_ref_t shmemdi_route_ref(const shmemd_ctx_t *ctx, int pe)
 	return ref;
 }
 
+/* The context in memory, which is on channel 0, on the caller's channel. copy: room for it. */
+SHMEMD_FN const shmemd_ctx_t *shmemdi_on_channel(const shmemd_ctx_t *self, uint32_t k,
+						 shmemd_ctx_t *copy)
+{
+	if (!SHMEMDI_HAS_NIC)
+		return self;
+	*copy = *self;
+	copy->channel = k;
+	return copy;
+}
+
 /* An error of selecting a transport. Apart, since each call site would have the arguments. */
 SHMEMD_FN_COLD int shmemdi_no_way(const shmemd_ctx_t *self, shmemdi_call_t call, int status, int pe,
 				  const void *sym)
