@@ -154,7 +154,8 @@ FAULT_MISTAKES = [
      "!shmemhi_cause_is_root(c->cause.kind)",
      "fault_agent", "causes_are_told"),
     ("FA_TOLD", "agent: the peer is not informed of the cause",
-     "fault/machines.c", "m.value = {{SHMEMHI_FENCE_VALUE(core->channels[index].cause)|0}}",
+     "fault/machines.c", "m.value = {{SHMEMHI_FENCE_VALUE(c->is_earlier_cause ? unknown : "
+     "c->cause)|0}}",
      "fault_agent", "causes_are_told"),
     ("FA_FENCED", "agent: the fence of the first path counts for those after it",
      "fault/outage.c", "if ({{before->path != c->machine.path|before->path != c->machine.path && "

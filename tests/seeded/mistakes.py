@@ -566,7 +566,7 @@ MISTAKES = [
      "ib/queue.c", "err->text[0] = {{'\\0'|err->text[0]}}; nic->offers_no_record",
      "ib_queue", "queue_pairs_without_records_may_run_out"),
     ("HOST_REGISTER", "queue pairs: one without a record uses the register for records",
-     "ib/uar.c", "link->uar->base_addr + {{REGISTER_NO_RECORD|0x800}}",
+     "ib/uar.c", "char *reg = uar + {{REGISTER_NO_RECORD|0x800}}",
      "ib_queue", "records_are_left_out_where_the_nic_can"),
     ("HOST_RATE", "queue pairs: the static rate is uninitialised",
      "ib/link.c", "shmemhi_prm_put(in, SHMEMHI_QPC_MIN_RNR_NAK, MIN_RNR_NAK); "
