@@ -27,7 +27,7 @@ typedef struct mistake {
 	}
 
 static const mistake_t mistakes[] = {
-	MISTAKE(SIGNAL_ADD, "signal_op"),
+	MISTAKE(SIGNAL_ADD, "put_signal"),
 	MISTAKE(WAIT_GE, "put_signal"),
 	MISTAKE(WAIT_ABORT, "gone"),
 	MISTAKE(WAIT_GROUP, "signal_op"),

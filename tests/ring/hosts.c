@@ -150,7 +150,7 @@ static void connect_end(host_t *h, const shmemhi_switch_action_t *a)
 
 	const rig_end_t *e = &endpoint_of(h, a->path)->e;
 
-	if (e->qp->state == MLX5SWI_ERR) { /* it was stopped before */
+	if (rig_is_in_error(e)) { /* it was stopped before */
 		report(h, SHMEMHI_EV_FAULT, a->path, 0);
 		return;
 	}
@@ -255,15 +255,10 @@ static int has_endpoint(const host_t *h)
 /* As QUERY_QP shows it; only if there is a reason to look. */
 static void look_at_queue_pair(host_t *h)
 {
-	int has_failed;
-
 	if (!h->is_suspicious || !has_endpoint(h) || h->n_actions)
 		return;
 	h->is_suspicious = 0;
-	mlx5swi_lock();
-	has_failed = endpoint_of(h, h->machine.path)->e.qp->state == MLX5SWI_ERR;
-	mlx5swi_unlock();
-	if (has_failed)
+	if (rig_is_in_error(&endpoint_of(h, h->machine.path)->e))
 		report(h, SHMEMHI_EV_FAULT, h->machine.path, 0);
 }
 

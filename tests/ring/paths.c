@@ -46,6 +46,16 @@ void rig_stop(const rig_end_t *e)
 	mlx5swi_unlock();
 }
 
+int rig_is_in_error(const rig_end_t *e)
+{
+	int is;
+
+	mlx5swi_lock();
+	is = e->qp->state == MLX5SWI_ERR;
+	mlx5swi_unlock();
+	return is;
+}
+
 void rig_flush(int pe)
 {
 	mlx5swi_lock();

@@ -120,7 +120,7 @@ static void order_after_refusal(int pe)
 	if (pe)
 		return;
 	await_step(1);
-	while (rig_channel(0, 1, 0)->qp->state != MLX5SWI_ERR)
+	while (!rig_is_in_error(rig_channel(0, 1, 0)))
 		shmemsim_sleep(1000);
 	rig_switch(0, 1, 0);
 	end_service();
