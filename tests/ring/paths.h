@@ -29,7 +29,7 @@ void rig_order_end(int pe, int peer, uint32_t k, int status);
 void rig_give_end(int pe, int peer, uint32_t k, int status);
 
 /* The steps of these, for hosts that take them one by one (hosts.h). */
-void rig_stop(const rig_end_t *e);         /* move the queue pair to ERR */
+void rig_stop(const rig_end_t *e); /* move the queue pair to ERR */
 int rig_is_in_error(const rig_end_t *e);
 int rig_is_drained(const rig_end_t *e);    /* are all its CQEs in memory? */
 void rig_flush(int pe);                    /* place accepted data, as a READ of the adapter would */
