@@ -23,7 +23,7 @@
  *     overwritten, and this block's rows[s % 2] has been read. So two buffers need no credits and
  *     no wait for a completion. Each pair of PEs goes on at its own pace.
  *
- * A switch of a channel repeats requests that were not executed, and no others: a chunk that has
+ * A switch of a channel repeats no WRITE that was executed: a chunk that has
  * arrived is not written again, so the two buffers are enough then too.
  *
  * Grid: n blocks of THREADS threads, all resident at once.

@@ -250,8 +250,8 @@ SHMEMD_FN int shmemd_atomic_compare_swap_u64(const shmemd_ctx_t *ctx, uint64_t *
 				 SHMEMDI_AMO_CAS, old, value, cond);
 }
 
-/* Add to a float on PE pe, rounding to nearest even. NVIDIA GPUs flush subnormal operands and sums
- * to zero.
+/* Add to a float on PE pe, rounding to nearest even. Over mapped memory NVIDIA GPUs flush subnormal
+ * operands and sums to zero; by NIC they are kept, unless the unit is compiled with -ftz=true.
  *
  * Callers  one thread.
  * dst      symmetric address, 4-byte aligned.

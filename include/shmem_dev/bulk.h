@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Transfers by the bulk-copy engine of sm_90 and later (PTX cp.async.bulk), which moves data
+/* Transfers by the bulk-copy engine of sm_90 and later (TMA; PTX cp.async.bulk), which moves data
  * between the shared memory of a block and mapped memory while one thread drives it: put and get of
  * memory through buffers in shared memory, and puts of tiles that a kernel has computed there,
  * which may also be added to what the target holds. Included on request: <shmem_dev/bulk.h>.
@@ -133,7 +133,8 @@ SHMEMD_FN int shmemd_getmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t g
 				shared_nbytes);
 }
 
-/* Write a tile in shared memory to dst on PE pe. By the engine it does not wait; otherwise it is a
+/* Write a tile, nbytes contiguous bytes of shared memory, to dst on PE pe, contiguous as well: no
+ * tensor map, no strides. By the engine it does not wait; otherwise it is a
  * put that returns when the tile is reusable, which behind a NIC is a round trip if the tile is in
  * the symmetric heap.
  *

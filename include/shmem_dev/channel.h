@@ -53,8 +53,9 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
  * dst, src, nbytes, pe  as shmemd_putmem. By NIC, src in the symmetric heap is read by the NIC;
  *          other memory travels within WQEs, 28 bytes each.
  * when     SHMEMD_RING_DEFAULT, _NOW or _DEFERRED. After _DEFERRED the data go out with the next
- *          call on this channel that rings, or when a thread waits for a completion or for space of
- *          this channel (quiet, shmemd_channel_poll, shmemd_channel_space). A wait for a signal
+ *          call on this channel that rings, or when a thread waits for a completion of this channel
+ *          (quiet, shmemd_channel_poll) or, if less than half of the queue is free, for space of it
+ *          (shmemd_channel_space). A wait for a signal
  *          rings no doorbell: if both PEs defer all their posts and then wait for each other's
  *          signal, neither is sent.
  * Returns  when posted; src is reusable and the data complete at pe after quiet.

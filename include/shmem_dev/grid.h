@@ -8,8 +8,8 @@
  * By NIC the first of the blocks posts all of it, on the context's channel, and nothing is posted
  * twice. Which bytes are whose share is not promised.
  *
- * No call waits for other blocks, so these have to be resident only if the kernel waits for them
- * itself. A call of one block says nothing of the others' shares. Two things do:
+ * No call waits for other blocks: all blocks have to be resident at once only if code of the kernel
+ * waits for other blocks. A call of one block says nothing of the others' shares. Two things do:
  *
  * - A barrier of the grid, as grid.sync() of cooperative groups. After it a transfer counts as an
  *   operation of every thread that was in the barrier, so one thread completes or announces it:
@@ -115,10 +115,10 @@ SHMEMD_FN void shmemd_getmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
 }
 
 /* Update the signal word sig on PE pe once, when all blocks have arrived here: a waiter for the
- * signal sees what any thread of the grid sent to pe before this call, by whatever calls (by NIC:
- * on the context's channel), and what it stored before. So blocks that have each put tiles of their
- * own announce all of them at once. Sent to this PE itself, and awaited by all blocks, the signal
- * is a barrier of the grid.
+ * signal sees what any thread of the grid sent to pe before this call, by whatever calls (tiles of
+ * bulk.h after shmemd_bulk_wait; by NIC on the context's channel), and what it stored before. So
+ * blocks that have each put a part of their own announce all of them at once. Sent to this PE
+ * itself, and awaited by all blocks, the signal is a barrier of the grid.
  *
  * Callers  all threads of grid.
  * grid     shmemd_grid() or shmemd_blocks(); of the same blocks in all of them.
@@ -130,9 +130,9 @@ SHMEMD_FN void shmemd_getmem_nbi_grid(const shmemd_ctx_t *ctx, shmemd_grid_t gri
  *          A launch in which not every block of the grid made the call leaves another value, and
  *          every later signal is then sent too early: the program sets the counter to 0 before the
  *          next launch, in a CUDA graph by a memset node.
- * Returns  when all threads of the calling block's group have come; in its rank 0 when the block
- *          has arrived, and in that of the block that arrives last, when the signal is posted. A
- *          quiet after a barrier of the grid completes the signal.
+ * Returns  when all threads of the block's group have arrived. The thread of rank 0 returns when
+ *          its block has been counted, and in the last block when the signal is posted. A quiet
+ *          after a barrier of the grid completes the signal.
  * Errors   latched, and no signal is sent: as shmemd_putmem_signal; check builds: also
  *          ERR_BAD_ARGUMENT if the calling block is none of the grid's, if the kernel has fewer
  *          blocks, or if arrived held as many as there are blocks, or more. Then the counter may

@@ -15,7 +15,7 @@
 typedef struct shmemd_group {
 	uint32_t rank; /* this thread's number in the group: 0 .. size - 1 */
 	uint32_t size; /* threads in the group */
-	uint32_t bar;  /* how the group synchronises: hardware barrier 0..15, or below */
+	uint32_t bar;  /* barrier resource 0..15 of the block (bar.sync), or one of SHMEMDI_BAR_* */
 } shmemd_group_t;
 
 #define SHMEMDI_BAR_NONE 16u /* one thread */

@@ -35,8 +35,8 @@
 #define SHMEMD_KERNEL(name, params_t, p)                                                           \
 	__global__ void __launch_bounds__(1024, 1) name(const __grid_constant__ params_t p)
 
-/* Block scratch: `type *name` points to n elements that the threads of a block share. At function
- * scope, n a constant; not initialised.
+/* Shared memory of the block: `type *name` points to n elements that the threads of a block share.
+ * At function scope, n a constant; not initialised.
  */
 #define SHMEMD_SHARED(type, n, name)                                                               \
 	SHMEMD_BLOCK_LOCAL type name##_shared[n];                                                  \
@@ -117,8 +117,8 @@ static inline int shmemdi_cuda_returned(cudaError_t code)
  *                than the GPU holds.
  * kernel         defined with SHMEMD_KERNEL.
  * n_blocks       blocks of n_threads threads (multiple of 32 if block or warp forms are used).
- * shared_nbytes  dynamic scratch per block. CUDA refuses more than 48 KiB, less what SHMEMD_SHARED
- *                takes, unless cudaFuncSetAttribute has raised the kernel's
+ * shared_nbytes  bytes of dynamic shared memory per block. CUDA refuses more than 48 KiB, less what
+ *                SHMEMD_SHARED takes, unless cudaFuncSetAttribute has raised the kernel's
  *                cudaFuncAttributeMaxDynamicSharedMemorySize.
  * stream         shmemd_stream_t; 0 (or NULL): the default one.
  * params         lvalue of the kernel's struct, copied.

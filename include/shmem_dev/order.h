@@ -19,7 +19,7 @@
  *                 PE sends it and by whichever transport. A put can be such a flag only if it
  *                 writes exactly one aligned word of 4 or 8 bytes (wait.h).
  *   synchronised  All PEs of the team have arrived, and what they wrote or sent before is visible
- *                 to all: by sync (own memory written with ordinary stores) and barrier (also
+ *                 to all: by sync (stores to own memory, and mapped puts) and barrier (also
  *                 everything sent, by NIC on the context's channel).
  *
  * Which thread of a group may announce what the group sent? After fence, quiet and barrier of a
@@ -39,7 +39,7 @@
  *
  * These words speak of ordinary loads, stores and atomics. A kernel that waits for data must not
  * read them through __ldg or a const __restrict__ pointer, which may use a cache that no wait
- * empties; one that reads or writes them by TMA of its own calls shmemd_bulk_fence (bulk.h)
+ * invalidates; one that reads or writes them by TMA of its own calls shmemd_bulk_fence (bulk.h)
  * between the wait and that access. The calls of bulk.h contain it.
  */
 #ifndef SHMEMD_ORDER_H

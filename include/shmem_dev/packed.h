@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Small values whose arrival needs no other flag: a count, an offset, a pointer. A
- * value of up to 8 bytes and a number, its epoch, travel in one access to a slot of 16 bytes. The
- * sender needs no fence and no signal, and the receiver polls the slot itself: less than half the
- * latency of a put with a signal.
+/* Small values whose arrival needs no other flag: a count, an offset, a pointer. A value of up to 8
+ * bytes and a number, its epoch, travel to a slot of 16 bytes in one store instruction, or in one
+ * WRITE. The two halves of the slot need not arrive together: each has the epoch, and the reader
+ * waits for both. The sender needs no fence and no signal, and the receiver polls the slot itself:
+ * less than half the latency of a put with a signal.
  *
  * A slot has one writer at a time. Its epochs differ from one value to the next (count them, and
  * carry the count along). A slot in memory of shmemh_calloc holds epoch 0, so the first value takes
@@ -22,12 +23,13 @@ typedef struct shmemd_packed {
 	uint64_t half[2]; /* epoch << 32 | 4 bytes of the value */
 } shmemd_packed_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_packed_t) == 16, "one access");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_packed_t) == 16, "one instruction");
 
 /* Write value and epoch to the slot dst on PE pe. Relaxed: orders nothing else.
  *
  * Callers  one thread. Lanes of a warp that call together, each with a slot of its own, share one
- *          request over mapped memory if their slots are neighbours, and by NIC one doorbell.
+ *          request over mapped memory if their slots are neighbours, and by NIC one doorbell if
+ *          they name one PE.
  * dst      symmetric address of the slot, a multiple of 16.
  * epoch    not that of the value before.
  * pe       0 .. n_pes - 1 of the context's team.

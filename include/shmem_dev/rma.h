@@ -97,8 +97,8 @@ SHMEMD_FN void shmemd_putmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g
 /* Read nbytes at src on PE pe into dst on this PE.
  *
  * Callers  one thread.
- * dst      any memory this thread writes, not overlapping src. What other threads of the group
- *          still read or write there must come before a group sync before the call. By NIC, a dst
+ * dst      any memory this thread writes, not overlapping src. Other threads of the group have
+ *          finished their accesses to it: a group sync before the call. By NIC, a dst
  *          outside of the symmetric heap is fetched in round trips of 64 bytes, one after another,
  *          by the nbi form too.
  * src      symmetric address; [src, src + nbytes) inside one allocation. Any alignment; fastest if

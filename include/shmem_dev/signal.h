@@ -243,8 +243,8 @@ SHMEMD_FN int shmemd_signal_wait_until_for_group(const shmemd_ctx_t *ctx, shmemd
 				  shmemdi_limit_for(ns));
 }
 
-/* As shmemd_signal_wait_until, for a signal that only one PE can send: the end of others is
- * ignored.
+/* As shmemd_signal_wait_until, for a signal that only PE pe can send: the wait goes on if another
+ * PE dies or leaves.
  *
  * Callers  one thread.
  * sig, cmp, value  as shmemd_signal_wait_until.

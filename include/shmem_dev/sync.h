@@ -19,9 +19,10 @@
  * Returns  SHMEMD_OK when all have arrived.
  * Errors   equal in all calling threads: ERR_PEER: a member died or left first, or fail-over
  *          found no path to it; ERR_TIMEOUT: the default limit (SHMEMH_TIMEOUT) passed, the record
- *          names a missing PE; ERR_UNREACHABLE; by NIC ERR_REFUSED, ERR_PATH: a flag could not be
- *          sent. They are in the error record, not latched. After ERR_TIMEOUT call the same again:
- *          it continues, and others may not see what was written or sent since the first call.
+ *          names a missing PE; ERR_UNREACHABLE; by NIC ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: a
+ *          channel has failed, so that a flag could not be sent. They are in the error record, not
+ *          latched. After ERR_TIMEOUT call the same again: it continues, and others may not see
+ *          what was written or sent since the first call.
  *          Check builds: ERR_COLLECTIVE: a member called barrier instead; ERR_BAD_ARGUMENT: a warp
  *          with lanes missing.
  * Source   OpenSHMEM 1.5 shmem_team_sync.

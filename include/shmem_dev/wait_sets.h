@@ -9,7 +9,7 @@
  * SIZE_MAX, or 0, also after an error. A test returns what it found.
  *
  * The elements of a set are those whose mask is 0. An empty set (nelems is 0, or no mask is 0) is
- * no error, and nothing waits for it: all of it holds, any is SIZE_MAX, some is 0.
+ * no error: waits return at once, _all succeeds, _any gives SIZE_MAX, _some gives 0.
  *
  * The words are looked at one after another, each once in a look at the set, and relaxed. A call
  * that finds something acquires: what the writers of the found elements ordered before their
@@ -81,8 +81,9 @@ SHMEMD_FN int shmemd_wait_until_all_vector_for_u64(const shmemd_ctx_t *ctx, cons
  * Callers  one thread.
  * index    receives the number of that element; SIZE_MAX: the set is empty, or an error.
  * ivars, nelems, mask, cmp, value  as shmemd_wait_until_all.
- * Returns  SHMEMD_OK: that element held. If several hold, which one is returned differs from call
- *          to call, so that a series of calls returns each of them.
+ * Returns  SHMEMD_OK: that element held. The search begins at an element that depends on the clock.
+ *          So if several hold, a long series of calls returns each of them, but calls that follow
+ *          each other closely may return the same one.
  * Errors   those of shmemd_wait_until_all.
  * Source   OpenSHMEM 1.5 shmem_wait_until_any; the index comes through a pointer so that errors can
  *          be told.
@@ -214,8 +215,8 @@ SHMEMD_FN int shmemd_test_all_vector_u64(const shmemd_ctx_t *ctx, const uint64_t
  *
  * Callers  one thread.
  * ivars, nelems, mask, cmp, value  as shmemd_wait_until_all.
- * Returns  the number of that element, which differs from call to call as that of
- *          shmemd_wait_until_any does, and the data is visible as after a wait; SIZE_MAX: none.
+ * Returns  the number of that element, chosen among several as by shmemd_wait_until_any, and the
+ *          data is visible as after a wait; SIZE_MAX: none.
  *          Check builds: SIZE_MAX for bad arguments, which are recorded and latched.
  * Source   OpenSHMEM 1.5 shmem_test_any.
  */

@@ -18,7 +18,8 @@ extern "C" {
  * ctx      receives the context.
  * Returns  SHMEMH_OK; ERR_ARGUMENT (no such team, or ctx is NULL); ERR_VERSION: the caller was
  *          compiled with headers whose ABI this runtime does not serve (text has both versions),
- *          or with SHMEMD_NO_NIC, and only a NIC reaches some member (text names it).
+ *          or with SHMEMD_NO_NIC, and only a NIC reaches some member (text names it), or atomics
+ *          go by NIC (SHMEMD_CTX_MIXED_TRANSPORT).
  */
 #define shmemh_ctx_get(job, team, ctx)                                                             \
 	shmemh_ctx_get_abi(job, team, ctx, SHMEMH_CTX_ABI, sizeof(shmemd_ctx_t))

@@ -95,7 +95,8 @@ static int check_abi(shmemh_t *job, uint32_t abi_version, size_t ctx_nbytes)
 			    SHMEMD_ABI_MINOR, sizeof(shmemd_ctx_t));
 }
 
-/* Code compiled with SHMEMD_NO_NIC can use a team only if no member needs a NIC. */
+/* Code compiled with SHMEMD_NO_NIC can use a team only if no operation needs a NIC. With mixed
+ * transport its fence, quiet and barrier would leave out the atomics that other units post. */
 static int check_no_nic(shmemh_t *job, const shmemhi_team_t *team)
 {
 	for (int i = 0; i < team->n_pes; i++) {
@@ -109,6 +110,10 @@ static int check_no_nic(shmemh_t *job, const shmemhi_team_t *team)
 					    "without",
 					    pe, job->pe);
 	}
+	if (team->ctx_flags & SHMEMD_CTX_MIXED_TRANSPORT)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_VERSION,
+				    "ctx_get: atomics of this team go by NIC, and the caller was "
+				    "compiled with SHMEMD_NO_NIC: compile it without");
 	return SHMEMH_OK;
 }
 

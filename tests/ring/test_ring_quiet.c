@@ -107,6 +107,26 @@ static void check_record(uint32_t op)
 	CHECK_IS(e->pe, 1);
 }
 
+/* Calls that post to a channel which has failed before. */
+static void check_posts(const rig_params_t *p)
+{
+	uint64_t word = 0;
+
+	forget();
+	shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1);
+	check_record(SHMEMD_OP_P);
+	forget();
+	CHECK_IS(shmemd_g_u64(&p->ctx, &word, word_of(&p->ctx, 0), 1), SHMEMD_ERR_REFUSED);
+	check_record(SHMEMD_OP_G);
+	forget();
+	CHECK_IS(shmemd_atomic_fetch_add_u64(&p->ctx, &word, word_of(&p->ctx, 0), 1, 1),
+		 SHMEMD_ERR_REFUSED);
+	check_record(SHMEMD_OP_ATOMIC);
+	forget();
+	CHECK_IS(shmemd_sync(&p->ctx), SHMEMD_ERR_REFUSED);
+	check_record(SHMEMD_OP_SYNC);
+}
+
 static void fail_and_forget(const void *params)
 {
 	const rig_params_t *p = params;
@@ -126,6 +146,7 @@ static void fail_and_forget(const void *params)
 		CHECK_IS(shmemd_channel_quiet(&p->ctx, 1), SHMEMD_ERR_REFUSED);
 		check_record(SHMEMD_OP_QUIET);
 	}
+	check_posts(p);
 	CHECK_IS(shmemd_channel_poll(&p->ctx, 1, shmemd_channel_posted(&p->ctx, 1), &is_done),
 		 SHMEMD_ERR_REFUSED);
 }

@@ -376,6 +376,9 @@ MISTAKES = [
     ("QUIET_RECORD", "quiet: a failed channel is not recorded",
      "impl/quiet.h", "if ({{status != SHMEMD_OK|0}}) shmemdi_cq_ended",
      "ring_quiet", "failed_channel_is_recorded_again"),
+    ("POST_RECORD", "post: that a failed channel refuses it is not recorded",
+     "impl/sq.h", "if ({{SHMEMD_PATH_STATUS(line.path)|0}}) shmemdi_cq_ended",
+     "ring_quiet", "failed_channel_is_recorded_again"),
     ("BOUNCE_LATE", "fetch: the buffer of a fetch that timed out is free at once",
      "impl/get.h", "{{shmemdi_bounce_abandon(c, posted->bounce, posted->end)|"
      "shmemdi_bounce_release(c, posted->bounce)}}",

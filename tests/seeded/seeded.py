@@ -33,7 +33,7 @@ ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 MISTAKES = (mistakes.MISTAKES + ARRAY_MISTAKES + BULK_MISTAKES + CHECK_MISTAKES + FAULT_MISTAKES
             + GRID_MISTAKES + PACKED_MISTAKES + TEAM_MISTAKES + TRACE_MISTAKES)
 SECONDS = 120  # of a test without its mistake
-HANG_SECONDS = 20  # a mistake may hang its test
+HANG_SECONDS = 6  # a mistake may hang its test
 SKIPPED = 77  # exit status
 
 
@@ -99,15 +99,15 @@ def run_test(directory, number, program, test, seconds=SECONDS):
 
 
 def try_mistake(directory, number, good):
-    """What the test named for a mistake says of it. One that hangs its test is given ten times as
-    long as the test takes without it."""
+    """What the test named for a mistake says of it, and the time. One that hangs its test is given
+    ten times as long as the test takes without it."""
     program, test = MISTAKES[number - 1][4:6]
     what, _, took = good[program, test]
     if what != "passes":
-        return "not tried"
+        return "not tried", 0
     seconds = min(SECONDS, max(HANG_SECONDS, 10 * took))
-    return ("caught" if run_test(directory, number, program, test, seconds)[0] == "fails"
-            else "NOT CAUGHT")
+    what, _, took = run_test(directory, number, program, test, seconds)
+    return "caught" if what == "fails" else "NOT CAUGHT", took
 
 
 def run_tests(directory, programs):
@@ -119,10 +119,11 @@ def run_tests(directory, programs):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         good = dict(zip(tests, pool.map(lambda t: run_test(directory, 0, *t), tests)))
         results = pool.map(lambda n: try_mistake(directory, n, good), numbers)
-        for number, result in zip(numbers, results):
+        for number, (result, took) in zip(numbers, results):
             name, what, _, _, program, test = MISTAKES[number - 1]
             count[result] += 1
-            print(f"{name:13} {'test_' + program + ' ' + test:48} {result:11} {what}", flush=True)
+            print(f"{name:13} {'test_' + program + ' ' + test:48} {result:11} {took:5.1f} s  {what}",
+                  flush=True)
     n_red = count["not tried"]
     print(f"{sum(count.values())} mistakes: {count['caught']} caught, {count['NOT CAUGHT']} missed"
           + (f", {n_red} not tried" if n_red else ""), flush=True)

@@ -172,6 +172,11 @@ static int pe_without_nic(shmemh_t *job)
 		PE_CHECK(get_without_nic(job, SHMEMH_TEAM_WORLD) ==
 			 (with_nic ? SHMEMH_ERR_VERSION : SHMEMH_OK));
 		PE_CHECK(!with_nic || (has_text(job, text) && has_text(job, "SHMEMD_NO_NIC")));
+		/* As with links that carry no atomics. */
+		job->teams[SHMEMH_TEAM_NODE].ctx_flags |= SHMEMD_CTX_MIXED_TRANSPORT;
+		PE_CHECK(get_without_nic(job, SHMEMH_TEAM_NODE) == SHMEMH_ERR_VERSION);
+		PE_CHECK(has_text(job, "atomics of this team go by NIC") &&
+			 has_text(job, "SHMEMD_NO_NIC"));
 		PE_CHECK(shmemh_ctx_get_abi(job, SHMEMH_TEAM_NODE, &ctx, 0x80020000u, 0) ==
 			 SHMEMH_ERR_VERSION);
 		PE_CHECK(has_text(job, "ABI 2.0"));

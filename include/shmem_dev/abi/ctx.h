@@ -169,8 +169,8 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 /* PE numbers of the team are those of the world team. */
 #define SHMEMD_CTX_WORLD 32u
 
-/* Send queues, completion queues, doorbell records and bounce buffers lie in memory of this GPU:
- * fences towards the NIC need the GPU's scope only. */
+/* The heap, send queues, completion queues, doorbell records and bounce buffers lie in memory of
+ * this GPU, whose threads ring the doorbells: fences towards the NIC need the GPU's scope only. */
 #define SHMEMD_CTX_QUEUES_ON_GPU 64u
 
 /* Faults of paths are tolerated: a lost path fails nothing, and is reported to the host

@@ -26,9 +26,10 @@
  * impl/switch.h): it copies the WQEs that are not complete from the old queue to the new one,
  * where they keep their indexes, changes `path`, `queue` and `doorbell`, rings, stores `rung`,
  * moves on the epoch of `ready`, and stores `done`. So a poster that has the turn finds the line
- * of the epoch that `ready` has, and moves what it wrote for an older one. The reservation word's
- * epoch is moved on as well; if no poster has the turn, before everything else: a poster whose
- * reservation has a newer epoch than its line loads the line again. CQEs are numbered from 0 on
+ * of the epoch that `ready` has, and moves what it wrote for an older one. A helper
+ * (no poster has the turn) moves on the epoch of the reservation word before all that, a poster in
+ * its turn after it. Meanwhile, a poster whose reservation has a newer epoch than its line waits,
+ * and loads the line again. CQEs are numbered from 0 on
  * each path, and a number is compared together with its epoch. A doorbell for a queue pair in ERR
  * makes the NIC write flush-error CQEs and leaves the WQEs in memory, so posters need not check for
  * a fault. Posters use the memory of the old queue until `ready` has reached what was reserved

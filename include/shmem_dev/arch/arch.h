@@ -83,7 +83,8 @@
  *   void shmemd_arch_red_{add,and,or,xor}_T(void *p, T v)         no answer: cheaper over NVLink
  *   float/double shmemd_arch_atom_add_{f32,f64}(void *p, v)       round to nearest even
  *   void shmemd_arch_red_add_{f32,f64}(void *p, v)
- *   A word of which bit 0 is a lock among threads of this GPU, and the rest what it protects:
+ *   Of the GPU's scope, a word of which bit 0 is a lock among threads of this GPU, and the rest
+ *   what it protects:
  *   int  shmemd_arch_try_lock(uint64_t *p, uint64_t seen)         from `seen`, whose bit 0 is
  *                                              clear, to locked; acquire; returns whether
  *   void shmemd_arch_unlock(uint64_t *p, uint64_t v)              to v; release
@@ -113,7 +114,7 @@
  *
  * 8. Queues of a NIC
  *   void     shmemd_arch_st_wqe(void *p, uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3)
- *                                        16 bytes of a WQE, in one access; p aligned to 16
+ *                                        16 bytes of a WQE, in one request; p aligned to 16
  *   void     shmemd_arch_st_doorbell(void *reg, uint64_t v)   to the register, in one access: never
  *                                        merged, repeated or delayed by caches; relaxed
  *   Doorbell records, CQEs and the words of channels: by the strong accesses of section 3.

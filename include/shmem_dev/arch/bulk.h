@@ -21,7 +21,7 @@
  * Two fences of one state space each, because ptxas compiles the one for all of them to a fence of
  * the GPU's scope (MEMBAR.ALL.GPU), which waits for the stores and tiles that are under way.
  *
- * Into shared memory; their completion is awaited by a barrier object of 8 bytes in shared memory.
+ * Into shared memory; their completion is awaited by an mbarrier object, 8 bytes in shared memory.
  *   void shmemd_arch_bulk_bar_init(uint64_t *bar)   a new barrier, whose phase is 0
  *   void shmemd_arch_bulk_bar_end(uint64_t *bar)    its memory is free for other uses
  *   void shmemd_arch_bulk_load(void *shared, const void *global, uint32_t nbytes, uint64_t *bar)
@@ -36,10 +36,10 @@
  *   void shmemd_arch_bulk_add_T(void *global, const void *shared, uint32_t nbytes)
  *                                       T = f32, f16, bf16, u32, u64: adds to each element;
  *                                       relaxed, and atomic among the threads of this GPU only
- *   void shmemd_arch_bulk_commit(void)          what was posted since the last one is a batch
- *   void shmemd_arch_bulk_wait_read(uint32_t n) until all batches but the last n, 0 .. 3, have read
+ *   void shmemd_arch_bulk_commit(void)          what was posted since the last one is a bulk group
+ *   void shmemd_arch_bulk_wait_read(uint32_t n) until all groups but the last n, 0 .. 3, have read
  *                                       their shared memory
- *   void shmemd_arch_bulk_wait(void)            until all batches are performed: their writes are
+ *   void shmemd_arch_bulk_wait(void)            until all groups are performed: their writes are
  *                                       visible to this thread as its own stores are, so that a
  *                                       release by it covers them ("cp.async.bulk.wait_group";
  *                                       completion implies the proxy fence)

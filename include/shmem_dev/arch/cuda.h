@@ -11,31 +11,31 @@
 
 #include <shmem_dev/abi/base.h>
 
-/* Inlined, but in debug builds (nvcc -G), which would take a minute and gigabytes for one
- * kernel. */
+/* Inlined, except in debug builds (nvcc -G): there inlining would take a minute and gigabytes for
+ * one kernel. */
 #if defined(__CUDACC_DEBUG__)
 #define SHMEMD_FN static __device__
 #else
 #define SHMEMD_FN static __device__ __forceinline__
 #endif
 
-/* SHMEMD_FN_NIC: operations on PEs that are not mapped at the constant stride (impl/far.h), as
- * far as they do not wait for a round trip; SHMEMD_FN_NIC_WAIT: those that do. Each is some hundred
- * instructions, so by default a unit has one copy of each, which takes its operands by value. A
- * unit that defines SHMEMD_NIC_INLINE before it includes anything has the first kind inline at each
- * call: fewer cycles by NIC, larger kernels. With SHMEMD_NO_NIC there is no NIC path in them, and
- * all are inline.
- * SHMEMD_FN_COLD: what waits, fails or is seldom needed, on every path. Never inline: in the way of
- * what is frequent it would cost instruction fetches and registers. */
+/* SHMEMD_FN_FAR: operations on PEs that are not mapped at the constant stride (impl/far.h), mapped
+ * or not, which post by NIC (a blocking put then waits, too); SHMEMD_FN_FAR_WAIT: those that need
+ * an answer: gets, fetches, flushes. Each is some hundred instructions, so by default a unit has
+ * one copy of each, which takes its operands by value. A unit that defines SHMEMD_NIC_INLINE before
+ * it includes anything has the first kind inline at each call: fewer cycles by NIC, larger kernels.
+ * With SHMEMD_NO_NIC there is no NIC path in them, and all are inline. SHMEMD_FN_COLD: what waits,
+ * fails or is seldom needed, on every path. Never inline: in the way of what is frequent it would
+ * cost instruction fetches and registers. */
 #if defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_NO_NIC)
-#define SHMEMD_FN_NIC SHMEMD_FN
+#define SHMEMD_FN_FAR SHMEMD_FN
 #else
-#define SHMEMD_FN_NIC static __device__ __noinline__
+#define SHMEMD_FN_FAR static __device__ __noinline__
 #endif
 #if defined(SHMEMD_NO_NIC)
-#define SHMEMD_FN_NIC_WAIT SHMEMD_FN
+#define SHMEMD_FN_FAR_WAIT SHMEMD_FN
 #else
-#define SHMEMD_FN_NIC_WAIT static __device__ __noinline__
+#define SHMEMD_FN_FAR_WAIT static __device__ __noinline__
 #endif
 #define SHMEMD_FN_COLD static __device__ __noinline__
 

@@ -152,7 +152,8 @@ SHMEMD_FN void shmemdi_tile_written(shmemd_group_t g)
 		shmemd_arch_fence_bulk_global();
 }
 
-/* Each tile is a batch of its leader, also one that the engine did not take: wait_read counts. */
+/* Each tile is a bulk group of its leader, also one that the engine did not take: wait_read counts
+ * them. */
 SHMEMD_FN void shmemdi_tile_posted(shmemd_group_t g)
 {
 	if (SHMEMD_ARCH_HAS_BULK && g.rank == 0)

@@ -3,17 +3,18 @@
 /* What operations call if the PE's heap is not mapped at the constant stride: checks of the
  * arguments, the choice of the transport, the NIC path.
  *
- * By default each is one function of the unit, out of line. It also latches its status: then the
- * path to a mapped PE (impl/xport.h) is a comparison and the access, and a loop keeps what it needs
- * for them in registers. With the choice of the transport and the test of a status at each call, on
- * an H100 a loop of p to a mapped PE took twice as long, one of fetching atomics 1.3 times.
+ * By default each is one function of the unit, out of line. Those of calls that return nothing
+ * (put, word) also latch their status: then the path to a mapped PE (impl/xport.h) is a comparison
+ * and the access, and a loop keeps what it needs for them in registers. With the choice of the
+ * transport and the test of a status at each call, on an H100 a loop of p to a mapped PE took twice
+ * as long, one of fetching atomics 1.3 times.
  *
  * Functions that post take the channel's address from the caller, who computes it from a context in
  * registers or in the constant bank (shmemdi_route_t), so that the reservation begins at once; what
  * else they need they load from the copy of the context in memory, in the same trip. They are
  * called directly: ptxas then passes their operands in registers, and they save none. A call by the
- * ABI saves some 50 in local memory, and the acquire of a posting empties the L1, so that a post
- * took 1.4 times as long (H100). Functions that wait for a round trip are called by the ABI
+ * ABI saves some 50 in local memory, and the acquire of a posting invalidates the L1, so that a
+ * post took 1.4 times as long (H100). Gets, fetches, flushes and quiets are called by the ABI
  * (SHMEMD_ARCH_INDIRECT), so that their registers do not count in the callers' loops.
  *
  * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
@@ -32,12 +33,17 @@
 #define SHMEMDI_WAIT(f) SHMEMD_ARCH_INDIRECT(f)
 #endif
 
-/* The context for any of these functions. Check builds pass the caller's, which may be the
- * mistake. */
-#if defined(SHMEMD_NO_NIC) || defined(SHMEMD_NIC_INLINE) || defined(SHMEMD_CHECK)
+/* The context to hand to functions that post, and to functions that wait: the caller's where they
+ * are inline, else the copy in memory. Check builds pass the caller's, which may be the mistake. */
+#if defined(SHMEMD_NO_NIC) || defined(SHMEMD_CHECK)
 #define SHMEMDI_FAR_CTX(ctx) (ctx)
+#define SHMEMDI_WAIT_CTX(ctx) (ctx)
+#elif defined(SHMEMD_NIC_INLINE)
+#define SHMEMDI_FAR_CTX(ctx) (ctx)
+#define SHMEMDI_WAIT_CTX(ctx) ((ctx)->self)
 #else
 #define SHMEMDI_FAR_CTX(ctx) ((ctx)->self)
+#define SHMEMDI_WAIT_CTX(ctx) ((ctx)->self)
 #endif
 
 /* put */
@@ -83,7 +89,7 @@ SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, int pe)
 		shmemd_arch_fence_before_signal();
 }
 
-SHMEMD_FN_NIC_WAIT int shmemdi_flush(shmemdi_ref_t ref, shmemdi_call_t call)
+SHMEMD_FN_FAR_WAIT int shmemdi_flush(shmemdi_ref_t ref, shmemdi_call_t call)
 {
 	shmemdi_ep_t ep;
 
@@ -129,7 +135,7 @@ typedef struct shmemdi_copying_t {
  * transport, what was sent by RDMA on this channel before is completed first; the status, of the
  * leader alone, is then the flush's, and the caller votes (shmemdi_is_flushed). No sync of the
  * group here: in a function that does not know the group, ptxas counts all 16 barriers as used. */
-SHMEMD_FN_NIC shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_route_t route,
+SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_route_t route,
 						shmemdi_op_t op, shmemdi_signal_t sig,
 						shmemdi_put_lanes_t *lanes)
 {
@@ -195,7 +201,7 @@ SHMEMD_FN int shmemdi_get_by_nic(shmemdi_ref_t ref, shmemdi_op_t op)
 }
 
 /* Get from any PE. */
-SHMEMD_FN_NIC_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx, shmemdi_ref_t ref,
+SHMEMD_FN_FAR_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx, shmemdi_ref_t ref,
 						     shmemdi_op_t op)
 {
 	shmemdi_copying_t copying = {0, SHMEMDI_REFUSED, SHMEMD_OK};
@@ -215,7 +221,7 @@ SHMEMD_FN_NIC_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx, sh
 /* The same by NIC, for callers that have selected it. */
 SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	return SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_FAR_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
+	return SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
 					     op)
 		.status;
 }
@@ -251,7 +257,7 @@ SHMEMD_FN int shmemdi_word_by_nic(const shmemd_ctx_t *ctx, shmemdi_route_t route
 
 /* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_amo) says, except ADDF.
  * Latches what it returns: where the caller did, the path to a mapped PE tested the status, too. */
-SHMEMD_FN_NIC int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
+SHMEMD_FN_FAR int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
 				   int kind, uint64_t value)
 {
 	char *base;
@@ -278,7 +284,7 @@ SHMEMD_FN uint64_t shmemdi_fetch_at(char *at, shmemdi_op_t op, int kind, uint64_
 	return shmemdi_p2p_atom8(at, kind, value, cond);
 }
 
-SHMEMD_FN_NIC_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *ctx, shmemdi_ref_t ref,
+SHMEMD_FN_FAR_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *ctx, shmemdi_ref_t ref,
 						      shmemdi_op_t op, int kind, uint64_t value,
 						      uint64_t cond)
 {

@@ -80,9 +80,9 @@ SHMEMD_FN int shmemdi_holds(shmemdi_cond_t c, uint64_t *seen)
 }
 
 /* Test once, also in a poll loop. *seen gets the word. Relaxed, and a fence only after success:
- * each acquire load empties the L1 of its SM. Measured on an H200, one warp polling beside warps
- * that sum an array in the L1: those run 4 times slower with acquire polls, unchanged with relaxed
- * ones.
+ * each acquire load invalidates the L1 of its SM. Measured on an H200, one warp polling beside
+ * warps that sum an array in the L1: those run 4 times slower with acquire polls, unchanged with
+ * relaxed ones.
  *
  * The relaxed load and the fence after it are an acquire pattern of the PTX model: it synchronises
  * with the release pattern whose store the load has read (tests/sim/test_litmus.c, "MP release,
@@ -100,10 +100,9 @@ SHMEMD_FN int shmemdi_poll(shmemdi_cond_t c, uint64_t *seen)
 /* Wait with checks of the clock and of failed PEs. *seen gets the last value.
  *
  * helps, a constant at each call: carry out orders to switch a channel meanwhile. A call that posts
- * contains that code anyway. Waits of wait.h, wait_sets.h, signal.h and packed.h do not: a kernel
- * that only waits would need 64 registers instead of 24 (18 to 20 with SHMEMD_NIC_INLINE). If all
- * threads are in those, the order waits until the host launches a kernel that calls
- * shmemdi_service_once.
+ * contains that code anyway. Waits of wait.h, wait_sets.h, signal.h and packed.h do not, so that a
+ * kernel that only waits needs 24 registers and not 64. If all threads are in those, the order
+ * waits until the host launches a kernel that calls shmemdi_service_once.
  *
  * The last look after a failure makes the outcome definite: a signal that a PE sent before it left
  * or died makes the wait succeed, although the abort word was set between the loop's load of the

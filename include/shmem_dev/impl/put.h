@@ -183,8 +183,8 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_ep_t *ep, shmemdi_w
 	return keys;
 }
 
-/* Each lane that is converged here stores or updates a word of its own. All of them share one
- * reservation and one doorbell. */
+/* Each lane that is converged here stores or updates a word of its own. Those on one channel, with
+ * WQEs of one length and the same `how`, share a reservation and a doorbell. */
 SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 					  shmemdi_word_t word, shmemdi_how_t how)
 {
@@ -328,8 +328,8 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 
 typedef int shmemdi_put_lanes_t(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put);
 
-/* Each lane that is converged here puts data of its own. Lanes whose put is one WRITE of registered
- * memory share one reservation and one doorbell. */
+/* Each lane that is converged here puts data of its own. Lanes on one channel whose put is one
+ * WRITE of registered memory share a reservation and a doorbell. */
 SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put)
 {
 	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);

@@ -146,7 +146,7 @@ SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, c
 	return shmemdi_no_way(ctx->self, call, SHMEMD_ERR_NO_ATOMICS, pe, sym);
 }
 
-/* A signal word that kind (shmemd_signal) changes. */
+/* A signal word that sig changes: checked, and its transport selected. base: as mapped. */
 SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
 				   char **base)
 {

@@ -79,9 +79,10 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int will_wait)
 /* Reserve */
 
 /* Wait until all WQEBBs before `end` are complete: reserved WQEBBs cannot be given back, and all
- * later posters wait for them. When nothing at all completes within the time limit, or the PE has
- * failed, the channel fails; where faults of paths are tolerated, the host decides when. resv: the
- * reservation word that this poster found. */
+ * later posters wait for them. When the PE has failed, the channel fails. When nothing at all
+ * completes within the time limit, the channel fails; where faults of paths are tolerated, the
+ * thread reports a suspicion instead, and goes on waiting. resv: the reservation word that this
+ * poster found. */
 SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t resv,
 				     uint32_t end)
 {
@@ -138,7 +139,9 @@ SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
 }
 
 /* The slow path: wait for room up to `end`, then take a snapshot that needs it no more. If the
- * channel fails, its path word says so. resv: the reservation word as this poster found it. */
+ * channel has failed, its path word says so, and so does the error record, also if the channel had
+ * failed before the call: the host may have cleared the record since. resv: the reservation word as
+ * this poster found it. */
 SHMEMD_FN_COLD shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
 						   uint64_t resv, uint32_t end)
 {
@@ -152,6 +155,8 @@ SHMEMD_FN_COLD shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_ca
 			shmemdi_sq_set_used(c);
 		line = shmemdi_line(c->ch);
 	} while (!shmemdi_line_is_whole(line, SHMEMD_RESV_EPOCH(resv)));
+	if (SHMEMD_PATH_STATUS(line.path))
+		shmemdi_cq_ended(c, call, (int)SHMEMD_PATH_STATUS(line.path), end, 0);
 	return line;
 }
 

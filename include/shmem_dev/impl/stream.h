@@ -24,7 +24,8 @@ typedef struct shmemdi_stream {
 	int pe;
 } shmemdi_stream_t;
 
-#define SHMEMDI_STREAM_SLICE ((size_t)65536) /* bytes that a block copies, if few do */
+/* Bytes for each block, up to SHMEMDI_STREAM_BLOCKS blocks; beyond, each copies more. */
+#define SHMEMDI_STREAM_SLICE ((size_t)65536)
 #define SHMEMDI_STREAM_BLOCKS 16u
 #define SHMEMDI_STREAM_THREADS 1024u
 

@@ -48,7 +48,7 @@ SHMEMD_FN shmemdi_copying_t shmemdi_get_part_of(const shmemd_ctx_t *ctx, shmemdi
 	if (shmemdi_uses_stride(ctx, op))
 		copying.shift = shmemdi_stride_shift(ctx, op.pe);
 	else
-		copying = SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_FAR_CTX(ctx),
+		copying = SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx),
 							shmemdi_route_ref(ctx, op.pe), op);
 	if (copying.outcome == SHMEMDI_MAPPED)
 		shmemdi_get_part(op, copying.shift);
@@ -109,8 +109,8 @@ SHMEMD_FN int shmemdi_fetch(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind, 
 		shmemdi_bits_out(old, r.value, (uint32_t)op.nbytes);
 		return SHMEMD_OK;
 	}
-	r = SHMEMDI_WAIT(shmemdi_fetch_any)(SHMEMDI_FAR_CTX(ctx), shmemdi_route_ref(ctx, op.pe), op,
-					    kind, value, cond);
+	r = SHMEMDI_WAIT(shmemdi_fetch_any)(SHMEMDI_WAIT_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
+					    op, kind, value, cond);
 	if (r.status == SHMEMD_OK)
 		shmemdi_bits_out(old, r.value, (uint32_t)op.nbytes);
 	return r.status;
@@ -139,7 +139,7 @@ SHMEMD_FN int shmemdi_amo_float(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64
 				value);
 		return SHMEMD_OK;
 	}
-	return SHMEMDI_WAIT(shmemdi_fetch_any)(SHMEMDI_FAR_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
+	return SHMEMDI_WAIT(shmemdi_fetch_any)(SHMEMDI_WAIT_CTX(ctx), shmemdi_route_ref(ctx, op.pe),
 					       op, SHMEMDI_AMO_ADDF, value, 0)
 		.status;
 }
