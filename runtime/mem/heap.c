@@ -13,7 +13,8 @@ int shmemhi_fail_broken(shmemh_t *job, const char *what)
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		uint32_t cause = atomic_load(&job->causes[pe]);
 
-		if (cause != SHMEMD_CAUSE_NONE)
+		/* CUT_OFF is recorded for all other PEs, whether they live or not. */
+		if (cause != SHMEMD_CAUSE_NONE && cause != SHMEMD_CAUSE_CUT_OFF)
 			return shmemhi_fail(&job->err, SHMEMH_ERR_PEER, "%s: PE %d %s", what, pe,
 					    cause == SHMEMD_CAUSE_LEFT ? "left the job" : "died");
 	}

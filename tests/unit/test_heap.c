@@ -442,6 +442,11 @@ static int pe_death(shmemh_t *job)
 	}
 	PE_CHECK(shmemh_free(job, q) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
 	PE_CHECK(info_of(job).used == 0);
+	/* This PE loses the bootstrap too: the line names the PE that is known to be gone. */
+	for (int pe = 0; pe < job->n_pes; pe++)
+		if (pe != job->pe && pe != 1)
+			atomic_store(&job->causes[pe], SHMEMD_CAUSE_CUT_OFF);
+	PE_CHECK(shmemh_malloc(job, 64, &p) == SHMEMH_ERR_PEER && has_text(job, "PE 1 died"));
 	return 0;
 }
 
