@@ -119,6 +119,9 @@ FAULT_MISTAKES = [
     ("FA_CAUSE", "agent: a path is left for any reason that the transport gives",
      "fault/machines.c", "if ({{!shmemhi_cause_may_switch(cause.kind)|0}})",
      "fault_agent", "random_events"),
+    ("FA_CUT_OFF", "agent: a PE that lost the bootstrap says that the other PE died",
+     "fault/machines.c", "{{reason == SHMEMD_CAUSE_CUT_OFF|0}} ?",
+     "fault_agent", "reasons_of_the_bootstrap"),
     ("FA_SUSPECT", "agent: a wait without progress leaves a path that works",
      "fault/machines.c", "{{core->config.ops->is_in_error(core->config.self, "
      "shmemhi_fault_pe_of(core, index), shmemhi_fault_k_of(core, index), path)|1}}",
