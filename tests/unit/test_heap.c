@@ -230,6 +230,14 @@ static int pe_not_owned(shmemh_t *job)
 	/* A mistake of one PE is an error on all PEs, and nothing is freed. */
 	PE_CHECK(shmemh_free(job, last ? (void *)&job : q) == SHMEMH_ERR_NOT_OWNED);
 	PE_CHECK(has_text(job, "not a symmetric address"));
+	/* Reserved for the heap, but without memory: outside of the range in the line. */
+	PE_CHECK(before.committed < before.reserved);
+	PE_CHECK(shmemh_free(job, (char *)before.base + before.committed) == SHMEMH_ERR_NOT_OWNED);
+	if (job->pe == 0) {
+		snprintf(text, sizeof text, "its heap has memory from %p to %p", before.base,
+			 (void *)((char *)before.base + before.committed));
+		PE_CHECK(has_text(job, text));
+	}
 	PE_CHECK(shmemh_free(job, last ? (char *)q + 512 : q) == SHMEMH_ERR_NOT_OWNED);
 	PE_CHECK(has_text(job, "inside the allocation starting at"));
 	if (last) {
