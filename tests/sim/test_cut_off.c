@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A PE that has lost the bootstrap receives no reports about other PEs: its waits end, whether they
- * are for any PE or for one, and neither they nor the lines of host calls name a PE as the cause. */
+ * are for any PE or for one, and neither waits nor lines of host calls name a PE as the cause. */
 #include <stdlib.h>
 #include <string.h>
 #include <shmem_dev/shmem_dev.h>
