@@ -124,7 +124,7 @@ static void finish(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 
-	r->n_reads -= mlx5swi_entry(qp, r->acked)->is_answered;
+	r->n_reads -= mlx5swi_entry(qp, r->acked)->returns_data;
 	r->acked++;
 	mlx5swi_skip_local(qp);
 }
@@ -159,7 +159,7 @@ static bool acknowledge(mlx5swi_qp_t *qp, uint32_t psn)
 		const mlx5swi_entry_t *e = mlx5swi_entry(qp, r->acked);
 		const uint32_t end = mlx5swi_psn_add(e->psn, e->n_psns);
 
-		if (e->is_answered)
+		if (e->returns_data)
 			break;
 		mlx5swi_progress(qp);
 		if (mlx5swi_psn_diff(psn, end) < 0) {
@@ -241,7 +241,7 @@ static void data(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 		return;
 	}
 	e = mlx5swi_entry(qp, r->acked);
-	if (!e->is_answered)
+	if (!e->returns_data)
 		return;
 	if (r->decoded != r->acked)
 		mlx5swi_decode(qp, r->acked, NULL, NULL);

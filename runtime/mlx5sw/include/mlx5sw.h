@@ -73,7 +73,8 @@ enum mlx5sw_timing {
 enum mlx5sw_lint {
 	MLX5SW_LINT_OFF,
 	MLX5SW_LINT_REPORT, /* a line for each; the run continues */
-	MLX5SW_LINT_STRICT, /* like report, and sets mlx5sw_failed() */
+	MLX5SW_LINT_STRICT, /* like report, sets mlx5sw_failed(), and a WQE fails whose control
+			       segment has another QPN (W6) */
 };
 
 /* Which time stamps the device can put into CQEs: the capability sq_ts_format and, on RoCE,
