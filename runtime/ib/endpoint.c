@@ -197,7 +197,7 @@ int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uin
 	if (shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK)
 		return -1;
 	if (state.hw_wqebbs != state.sw_wqebbs) {
-		e->drain_since = 0; /* posters have rung again: CQEs of those WQEs come now */
+		e->drain_since = 0; /* posters have published again: CQEs of those WQEs come now */
 		return 0;
 	}
 	is_there = has_cqes(s, e->link, state.sw_wqebbs, refused);

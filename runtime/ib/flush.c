@@ -6,8 +6,8 @@
  * the heap and one of host memory, with one CQE.
  *
  * A port that is down may not pass packets to itself. Then DUMPs take their place: reads of local
- * memory that need no network. This relies on 2ERR_QP to end only after the NIC has issued the
- * writes of all requests that the queue pair had accepted. */
+ * memory that need no network. This assumes that 2ERR_QP completes only after the NIC has issued
+ * the writes of all requests that the queue pair had accepted. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>

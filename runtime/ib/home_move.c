@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Which of its two ports a PE uses. It leaves a port that is down as soon as the other one is up,
- * and stays on that one when the first comes back: it is the next stand-by.
+/* Which of its two ports a PE uses. A PE leaves a port that is down as soon as its other port is
+ * up. It does not move back when the first port comes up again: that port is then the stand-by.
  *
- * Paths also fail while both ends see their ports up: a switch in between, a queue pair. The first
- * path that replaces such a one uses the same ports. From the second on, the two ends try the
- * combinations of their ports: on paths with an even number the PE with the lower number changes
- * its port, on the others the other one. Each end counts, whichever has noticed the failure. */
+ * Paths also fail while both ends see their ports up: because of a network switch between the
+ * ports, or of a queue pair. The first path that replaces such a path uses the same ports. From the
+ * second on, the two ends try the combinations of their ports: on paths with an even number the PE
+ * with the lower number changes its port, on those with an odd number the PE with the higher
+ * number. Each end counts such failures, whichever of the two has noticed them. */
 #include <string.h>
 #include "base/clock.h"
 #include "ib/ports.h"

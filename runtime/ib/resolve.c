@@ -13,10 +13,9 @@
  * no known reason.
  *
  * A failure ends the first path of a channel that meets it and, while it is kept, at most two more,
- * so that each end has its turn to change its port (ib/home_move.c). After that no path is prepared
- * on these two ports
- * before it is time to look again: else both ends would change their ports in a loop, and each
- * change moves all channels. */
+ * so that each end has its turn to change its port (ib/home_move.c). After that the next path on
+ * these two ports is prepared only when AGAIN_NS is over: otherwise both ends would change their
+ * ports in a loop, and each change moves all channels. */
 #include <string.h>
 #include "base/clock.h"
 #include "base/thread.h"
@@ -137,8 +136,8 @@ void shmemhi_resolver_stop(shmemhi_standby_t *s)
 	memset(resolver, 0, sizeof *resolver);
 }
 
-/* Put an entry into the queue. One whose latest look-up failed, which this one will probably do as
- * well, stands behind all others. */
+/* Put an entry into the queue. An entry whose latest look-up failed, and which will probably fail
+ * again, is queued behind all others. */
 static void enqueue(shmemhi_standby_t *s, shmemhi_resolved_t *r)
 {
 	shmemhi_resolver_t *resolver = &s->resolver;

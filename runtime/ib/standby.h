@@ -207,10 +207,10 @@ struct shmemhi_standby {
 	shmemhi_resolver_t resolver;
 	shmemd_switch_order_t *order; /* pinned */
 	uint64_t n_orders;
-	uint64_t ordered_at;       /* when the latest order was given */
-	uint64_t serve_at;         /* time from which the service carries that order out */
-	uint64_t served_at;        /* when the service was started last */
-	uint64_t waits_since;      /* since when the service owes that order; 0: it does not yet */
+	uint64_t ordered_at;  /* when the latest order was given */
+	uint64_t serve_at;    /* time from which the service carries that order out */
+	uint64_t served_at;   /* when the service was started last */
+	uint64_t waits_since; /* when the service became due to carry it out; 0: it is not yet */
 	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
 	int has_service, has_service_failed; /* failed: said once */
 	shmemd_faults_t *faults;             /* pinned */
@@ -275,8 +275,10 @@ int shmemhi_endpoint_make(shmemhi_standby_t *s, shmemhi_endpoint_t *e);
 int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e,
 			     const shmemhi_address_t *address);
 
-/* Are all CQEs of a stopped endpoint in memory? *refused: receives the syndrome of a request that
- * the peer refused, 0: none. Returns 1, 0: not yet, or -1: it cannot be queried. */
+/* Is a stopped endpoint drained: are its CQEs in memory, or have some been missing for 100 ms since
+ * the two WQEBB counters of its queue pair are equal, so that they are lost? *refused: receives the
+ * syndrome of a request that the peer refused, 0: none. Returns 1, 0: not yet, or -1: the queue
+ * pair cannot be queried, or its memory not be read. */
 int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uint32_t *refused);
 
 /* Destroy its queue pair; its slot can be taken again after `retired`. e is freed, unless it is a
