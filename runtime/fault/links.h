@@ -10,8 +10,8 @@
  *	PE -> listener  MESSAGE  seq from 1, one more each; body: shmemhi_fault_message_t
  *	listener -> PE  ACK      seq of the latest message received
  * A connection that is lost is made again, and messages without acknowledgement are sent again in
- * their order; the listener drops those that it has. What breaks the protocol ends its connection
- * with one line, and changes nothing else.
+ * their order; the listener drops those that it has. A frame that breaks the protocol is logged
+ * with one line, and its connection is closed; nothing else changes.
  *
  * One thread uses a shmemhi_fault_links_t. */
 #ifndef SHMEMHI_FAULT_LINKS_H
