@@ -46,6 +46,7 @@ enum shmemh_fault_cause {
 	SHMEMH_FAULT_BY_PEER_DEAD = 10, /* the other PE died or left */
 	SHMEMH_FAULT_BY_GIVEUP = 11,    /* SHMEMH_FT_GIVEUP passed without a path, or an order
 					   that the device carried out */
+	SHMEMH_FAULT_BY_CUT_OFF = 12,   /* this PE lost the bootstrap; the other PE may live */
 	SHMEMH_FAULT_N_CAUSES
 };
 

@@ -15,11 +15,11 @@
  * would delay all channels whose orders wait (bench/README.md has the times). */
 #define AWAKE_NS (SHMEMHI_MS / 4)
 
-/* What the PEs exchange. */
-typedef struct name {
+/* What the PEs gather: where the agent of each listens, and the secret of the job. */
+typedef struct meeting {
 	unsigned char secret[SHMEMHI_ID_SECRET_NBYTES]; /* that of PE 0 counts */
 	shmemhi_fault_listener_t listener;
-} name_t;
+} meeting_t;
 
 static void free_agent(shmemhi_fault_agent_t *agent)
 {
@@ -46,7 +46,7 @@ static void end_waits(void *arg, int pe)
 
 /* What this PE needs by itself. */
 static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_ops_t *ops,
-		      void *self, name_t *name)
+		      void *self, meeting_t *mine)
 {
 	shmemhi_fault_agent_t *agent = calloc(1, sizeof *agent);
 	shmemhi_fault_config_t config = {.pe = job->pe,
@@ -71,9 +71,9 @@ static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_op
 	}
 	job->fault = agent;
 	agent->job = job;
-	randombytes_buf(name->secret, sizeof name->secret);
+	randombytes_buf(mine->secret, sizeof mine->secret);
 	status = shmemhi_fault_links_open(&agent->links, job->opt.ifname, job->pe, job->n_pes,
-					  n_channels, &job->log, &name->listener, &job->err);
+					  n_channels, &job->log, &mine->listener, &job->err);
 	config.net = shmemhi_fault_links_net(&agent->links);
 	if (shmemhi_fault_core_open(&agent->core, &config) != SHMEMH_OK && status == SHMEMH_OK)
 		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
@@ -85,11 +85,11 @@ static int make_agent(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_op
 }
 
 /* Tell each other who listens where. Collective. */
-static int meet(shmemh_t *job, const name_t *mine)
+static int meet(shmemh_t *job, const meeting_t *mine)
 {
 	const size_t n = (size_t)job->n_pes;
 	shmemhi_fault_listener_t *listeners = calloc(n, sizeof *listeners);
-	name_t *all = calloc(n, sizeof *all);
+	meeting_t *all = calloc(n, sizeof *all);
 	int status = SHMEMH_OK;
 
 	if (!all || !listeners)
@@ -112,14 +112,14 @@ static int meet(shmemh_t *job, const name_t *mine)
 int shmemhi_fault_agent_open(shmemh_t *job, uint32_t n_channels, const shmemhi_fault_ops_t *ops,
 			     void *self)
 {
-	name_t name;
+	meeting_t mine;
 	int status;
 
-	memset(&name, 0, sizeof name);
-	status = shmemhi_agree(job, make_agent(job, n_channels, ops, self, &name));
+	memset(&mine, 0, sizeof mine);
+	status = shmemhi_agree(job, make_agent(job, n_channels, ops, self, &mine));
 	if (status == SHMEMH_OK)
-		status = meet(job, &name);
-	sodium_memzero(&name, sizeof name);
+		status = meet(job, &mine);
+	sodium_memzero(&mine, sizeof mine);
 	if (status == SHMEMH_OK)
 		shmemhi_fault_report_begin(job->fault);
 	else

@@ -30,8 +30,6 @@ shmemhi_fault_cause_t shmemhi_cause_of(const shmemhi_switch_event_t *e, shmemhi_
 	case SHMEMHI_EV_REFUSED:
 		return (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_PROGRAM, found.syndrome,
 					       found.vendor_syndrome};
-	case SHMEMHI_EV_PEER_DEAD:
-		return (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_PEER_DEAD, 0, 0};
 	case SHMEMHI_EV_GIVE_UP:
 	case SHMEMHI_EV_ENDED:
 		return (shmemhi_fault_cause_t){SHMEMH_FAULT_BY_GIVEUP, 0, 0};

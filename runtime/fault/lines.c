@@ -23,6 +23,7 @@ const char *shmemh_fault_cause_text(int cause)
 		[SHMEMH_FAULT_BY_PEER_DEAD] = "the other PE died or left",
 		[SHMEMH_FAULT_BY_GIVEUP] =
 			"no path was found, or no order was carried out, within SHMEMH_FT_GIVEUP",
+		[SHMEMH_FAULT_BY_CUT_OFF] = "this PE lost the bootstrap",
 	};
 
 	return cause >= 0 && cause < SHMEMH_FAULT_N_CAUSES ? texts[cause] : "unknown cause";

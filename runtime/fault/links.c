@@ -12,9 +12,6 @@
 
 #define N_EVENTS 64
 
-/* What a descriptor belongs to, as the event's data: listeners, then connections of other PEs.
- * Those of this PE wake the thread and are served anyway. */
-
 void shmemhi_fault_key(const shmemhi_fault_links_t *links, int pe, shmemhi_secret_t *key)
 {
 	unsigned char bytes[sizeof links->secret + sizeof(int32_t)];

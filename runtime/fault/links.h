@@ -10,8 +10,8 @@
  *	PE -> listener  MESSAGE  seq from 1, one more each; body: shmemhi_fault_message_t
  *	listener -> PE  ACK      seq of the latest message received
  * A connection that is lost is made again, and messages without acknowledgement are sent again in
- * their order; the listener drops those that it has. What breaks the protocol ends its connection
- * with one line, and changes nothing else.
+ * their order; the listener drops those that it has. A frame that breaks the protocol is logged
+ * with one line, and its connection is closed; nothing else changes.
  *
  * One thread uses a shmemhi_fault_links_t. */
 #ifndef SHMEMHI_FAULT_LINKS_H
@@ -134,7 +134,9 @@ void shmemhi_fault_out_free(shmemhi_fault_out_t *out);
 /* Key of PE pe's listener. */
 void shmemhi_fault_key(const shmemhi_fault_links_t *links, int pe, shmemhi_secret_t *key);
 
-/* Report a descriptor's input and output to poll. */
+/* Have poll report a descriptor's input and output. which: what it belongs to, the event's data:
+ * below SHMEMHI_ID_MAX_ADDRS a listener, from there on a connection of another PE; UINT64_MAX: a
+ * connection of this PE, whose events only wake the thread. */
 int shmemhi_fault_watch_fd(shmemhi_fault_links_t *links, int fd, uint64_t which);
 
 /* recv as much of a record as there is. Returns 1 complete; 0 not yet; minus an errno. */

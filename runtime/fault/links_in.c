@@ -35,7 +35,8 @@ static void refuse(shmemhi_fault_links_t *links, shmemhi_fault_in_t *in, const c
 
 /* Accepting */
 
-/* The longest without a proof gives up its place: strangers who say nothing lock nobody out. */
+/* Close the connection that has been unauthenticated for longest, so that idle unauthenticated
+ * connections cannot exhaust the table. */
 static void make_room(shmemhi_fault_links_t *links)
 {
 	shmemhi_fault_in_t *oldest = NULL;

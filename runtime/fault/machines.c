@@ -185,16 +185,22 @@ static void take_messages(shmemhi_fault_core_t *core)
 		on_message(core, pe, &m);
 }
 
-static void end_peer(shmemhi_fault_core_t *core, int pe)
+static void end_peer(shmemhi_fault_core_t *core, int pe, uint32_t reason)
 {
+	const shmemhi_fault_cause_t cause = {reason == SHMEMD_CAUSE_CUT_OFF
+						     ? SHMEMH_FAULT_BY_CUT_OFF
+						     : SHMEMH_FAULT_BY_PEER_DEAD,
+					     0, 0};
+
 	core->is_dead[pe] = 1;
 	core->config.net.forget(core->config.net.state, pe);
 	for (uint32_t k = 0; k < core->config.n_channels; k++)
 		shmemhi_fault_feed(core, (uint32_t)pe * core->config.n_channels + k,
-				   (shmemhi_switch_event_t){SHMEMHI_EV_PEER_DEAD, 0, 0}, no_cause);
+				   (shmemhi_switch_event_t){SHMEMHI_EV_PEER_DEAD, 0, 0}, cause);
 }
 
-/* Deaths come from the bootstrap alone: that a peer does not answer says nothing. */
+/* The bootstrap alone tells which PEs died or left, and that this PE is cut off from it, which is
+ * recorded for all other PEs. That a peer does not answer says nothing. */
 static void take_deaths(shmemhi_fault_core_t *core)
 {
 	const shmemhi_fault_config_t *config = &core->config;
@@ -203,11 +209,13 @@ static void take_deaths(shmemhi_fault_core_t *core)
 	if (n_gone == core->n_gone)
 		return;
 	core->n_gone = n_gone;
-	for (int pe = 0; pe < config->n_pes; pe++)
-		if (pe != config->pe && !core->is_dead[pe] &&
-		    atomic_load(&config->causes[pe]) != SHMEMD_CAUSE_NONE &&
+	for (int pe = 0; pe < config->n_pes; pe++) {
+		const uint32_t reason = atomic_load(&config->causes[pe]);
+
+		if (pe != config->pe && !core->is_dead[pe] && reason != SHMEMD_CAUSE_NONE &&
 		    config->ops->reaches(config->self, pe))
-			end_peer(core, pe);
+			end_peer(core, pe, reason);
+	}
 }
 
 /* Actions */

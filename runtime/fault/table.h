@@ -19,8 +19,7 @@ typedef struct shmemhi_fault_head {
 	int32_t pe, n_pes;
 	uint32_t n_channels, row_nbytes;
 	uint64_t alive_at; /* CLOCK_MONOTONIC, nanoseconds: the agent's latest refresh */
-	uint64_t giveup_ns;
-	uint64_t zero[3];
+	uint64_t zero[4];
 } shmemhi_fault_head_t;
 
 /* A channel. All zero: there is none, or nothing was published yet. */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cuda/ctx.h"
+#include "ib/failover.h"
 #include "ib/ib.h"
-#include "ib/standby.h"
 #include "mem/mem.h"
 
 static uint32_t path_flags(const shmemhi_link_t *link)
@@ -122,7 +122,7 @@ bool shmemhi_ib_warn_of_order(const shmemh_t *job)
 
 uint32_t shmemhi_ib_ctx_flags(const shmemh_t *job)
 {
-	uint32_t flags = job->ib && job->ib->standby ? SHMEMD_CTX_FT : 0;
+	uint32_t flags = job->ib && job->ib->failover ? SHMEMD_CTX_FT : 0;
 
 	if (!job->ib || !shmemhi_mem_is_on_gpu(job))
 		return flags;
@@ -153,8 +153,8 @@ void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)
 	ctx->log_depth = (uint8_t)__builtin_ctz(ib->depth);
 	ctx->log_batch = (uint8_t)__builtin_ctz((uint32_t)job->opt.ib_batch);
 	ctx->inline_nbytes = (uint8_t)job->opt.ib_inline;
-	if (ib->standby) {
-		ctx->switch_order = ib->standby->order;
-		ctx->faults = ib->standby->faults;
+	if (ib->failover) {
+		ctx->switch_order = ib->failover->order;
+		ctx->faults = ib->failover->faults;
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Bring links from INIT to RTS. */
-#include "ib/standby.h"
+#include "ib/failover.h"
 
 /* All links to one PE. */
 static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_infos_t *infos, int pe)
@@ -20,8 +20,8 @@ static int join(shmemh_t *job, shmemhi_ib_t *ib, const shmemhi_peer_infos_t *inf
 		if (status == SHMEMH_OK)
 			status = shmemhi_link_to_rts(&ib->lib, &job->opt, link, port, &job->err);
 		link->is_connected = status == SHMEMH_OK;
-		if (ib->standby)
-			shmemhi_standby_met(ib->standby, link, port, peer);
+		if (ib->failover)
+			shmemhi_failover_met(ib->failover, link, port, peer);
 	}
 	return status;
 }

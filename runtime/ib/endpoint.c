@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
-#include "ib/standby.h"
+#include "ib/failover.h"
 #include "mem/mem.h"
 
 /* CQEs that are missing for this long after the NIC has completed everything are lost. */
 #define CQES_LOST_NS ((uint64_t)100 * 1000 * 1000)
 
-static shmemhi_link_mem_t mem_of(const shmemhi_standby_t *s, const shmemhi_endpoint_t *e)
+static shmemhi_link_mem_t mem_of(const shmemhi_failover_t *s, const shmemhi_endpoint_t *e)
 {
 	const shmemhi_slot_t *slot = e->slot;
 	const shmemhi_slot_block_t *b = slot->block;
@@ -29,7 +29,7 @@ static shmemhi_link_mem_t mem_of(const shmemhi_standby_t *s, const shmemhi_endpo
 	};
 }
 
-static int create_cq(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+static int create_cq(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 {
 	const shmemhi_own_port_t *port = &s->ports[e->column];
 	const shmemhi_link_mem_t mem = mem_of(s, e);
@@ -46,7 +46,7 @@ static int create_cq(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 	return shmemhi_link_create_cq(&s->ib->lib, link, &mem, &s->err);
 }
 
-static int create_qp(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+static int create_qp(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 {
 	shmemhi_link_mem_t mem = mem_of(s, e);
 
@@ -54,7 +54,7 @@ static int create_qp(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 				       &s->err);
 }
 
-static int to_init(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+static int to_init(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 {
 	int status = shmemhi_link_to_init(&s->ib->lib, e->link, &s->err);
 
@@ -64,7 +64,7 @@ static int to_init(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 	return status;
 }
 
-int shmemhi_endpoint_make(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+int shmemhi_endpoint_make(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 {
 	int status = SHMEMH_OK;
 
@@ -79,7 +79,7 @@ int shmemhi_endpoint_make(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 	return status;
 }
 
-int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e,
+int shmemhi_endpoint_connect(shmemhi_failover_t *s, shmemhi_endpoint_t *e,
 			     const shmemhi_address_t *address)
 {
 	const shmemhi_options_t *opt = &s->job->opt;
@@ -99,7 +99,7 @@ int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e,
 /* ---- CQEs ---- */
 
 /* The memory of a queue, as the host reads it. copy: room for that of the GPU. */
-static const char *read_queue(shmemhi_standby_t *s, const shmemhi_link_t *link, char *copy)
+static const char *read_queue(shmemhi_failover_t *s, const shmemhi_link_t *link, char *copy)
 {
 	size_t nbytes = SHMEMD_QUEUE_RECORD_OFFSET(s->ib->depth);
 
@@ -170,7 +170,7 @@ static uint32_t find_refused(const char *cqes, uint32_t depth)
 
 /* Is there the CQE of the WQE that ends at this index? The last WQE of each reservation asks for
  * one, and flushed ones have one each. -1: the queue cannot be read now. */
-static int has_cqes(shmemhi_standby_t *s, const shmemhi_link_t *link, uint16_t end,
+static int has_cqes(shmemhi_failover_t *s, const shmemhi_link_t *link, uint16_t end,
 		    uint32_t *refused)
 {
 	uint32_t depth = s->ib->depth;
@@ -188,7 +188,7 @@ static int has_cqes(shmemhi_standby_t *s, const shmemhi_link_t *link, uint16_t e
 	return is_there;
 }
 
-int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uint32_t *refused)
+int shmemhi_endpoint_is_drained(shmemhi_failover_t *s, shmemhi_endpoint_t *e, uint32_t *refused)
 {
 	shmemhi_link_state_t state;
 	int is_there;
@@ -197,7 +197,7 @@ int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uin
 	if (shmemhi_link_query(&s->ib->lib, e->link, &state, &s->err) != SHMEMH_OK)
 		return -1;
 	if (state.hw_wqebbs != state.sw_wqebbs) {
-		e->drain_since = 0; /* posters have rung again: CQEs of those WQEs come now */
+		e->drain_since = 0; /* posters have published again: CQEs of those WQEs come now */
 		return 0;
 	}
 	is_there = has_cqes(s, e->link, state.sw_wqebbs, refused);
@@ -210,7 +210,7 @@ int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uin
 
 /* ---- the end ---- */
 
-static bool destroy(const shmemhi_standby_t *s, struct mlx5dv_devx_obj **obj)
+static bool destroy(const shmemhi_failover_t *s, struct mlx5dv_devx_obj **obj)
 {
 	if (*obj && s->ib->lib.obj_destroy(*obj) != 0)
 		return false;
@@ -228,7 +228,7 @@ static void unlink_from(shmemhi_route_t *route, const shmemhi_endpoint_t *e)
 		*at = e->next;
 }
 
-void shmemhi_endpoint_destroy(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e)
+void shmemhi_endpoint_destroy(shmemhi_failover_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e)
 {
 	bool is_gone;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "fault/cause.h"
-#include "ib/standby.h"
+#include "ib/failover.h"
 #include "mem/mem.h"
 
 #define FIRST_BACKOFF_NS ((uint64_t)10 * 1000 * 1000)
@@ -27,14 +27,14 @@ _Static_assert(sizeof(shmemhi_offer_bytes_t) == SHMEMHI_FAULT_OFFER_NBYTES, "byt
 
 static bool reaches(void *self, int pe)
 {
-	const shmemhi_standby_t *s = self;
+	const shmemhi_failover_t *s = self;
 
 	return shmemhi_route(s, pe, 0)->endpoints != NULL;
 }
 
 static bool is_needed(void *self, int pe)
 {
-	const shmemhi_standby_t *s = self;
+	const shmemhi_failover_t *s = self;
 
 	return pe != s->job->pe && (s->job->opt.disable_p2p || !shmemhi_mem_is_mapped(s->job, pe) ||
 				    !shmemhi_mem_has_atomics(s->job, pe));
@@ -50,7 +50,7 @@ static shmemhi_endpoint_t *find(const shmemhi_route_t *route, uint32_t path)
 	return e;
 }
 
-static bool is_fatal(const shmemhi_standby_t *s, const shmemhi_endpoint_t *e)
+static bool is_fatal(const shmemhi_failover_t *s, const shmemhi_endpoint_t *e)
 {
 	return atomic_load_explicit(&s->ports[e->column].is_fatal, memory_order_relaxed);
 }
@@ -64,7 +64,7 @@ static bool done(shmemhi_switch_event_t *result, int kind, uint32_t path, uint64
 /* ---- the fence ---- */
 
 /* It executes no request any more, and what it executed is in memory. */
-static void end_exposure(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+static void end_exposure(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 {
 	if (e->is_exposed)
 		s->ports[e->column].n_exposed--;
@@ -73,7 +73,7 @@ static void end_exposure(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
 
 /* cause: for which the path is left. Both ends of a path stop it, and both count a failure that
  * nothing explains, whichever of them has noticed it. */
-static bool stop(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e,
+static bool stop(shmemhi_failover_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e,
 		 uint32_t cause)
 {
 	if (shmemhi_link_to_err(&s->ib->lib, e->link, &s->err) != SHMEMH_OK)
@@ -87,7 +87,7 @@ static bool stop(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_
 	return true;
 }
 
-static bool drain(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e)
+static bool drain(shmemhi_failover_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e)
 {
 	uint32_t refused;
 
@@ -101,7 +101,7 @@ static bool drain(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint
 	return true;
 }
 
-static bool query(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uint64_t *executed)
+static bool query(shmemhi_failover_t *s, shmemhi_endpoint_t *e, uint64_t *executed)
 {
 	shmemhi_link_state_t state;
 
@@ -113,7 +113,7 @@ static bool query(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uint64_t *execute
 }
 
 /* The steps of a fence. A NIC that failed is dead: it executes no command, and writes nothing. */
-static bool fence(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_switch_action_t *a,
+static bool fence(shmemhi_failover_t *s, shmemhi_route_t *route, const shmemhi_switch_action_t *a,
 		  shmemhi_switch_event_t *result)
 {
 	shmemhi_endpoint_t *e = find(route, a->path);
@@ -164,7 +164,7 @@ static bool awaits_order(const shmemhi_route_t *route, const shmemhi_endpoint_t 
 /* Destroy what nobody uses any more: endpoints of earlier paths, which are fenced, but for those
  * that the device uses or is to use. A doorbell of the path that the device has left last may still
  * be on its way to the NIC for some time. */
-void shmemhi_reap(shmemhi_standby_t *s, shmemhi_route_t *route)
+void shmemhi_reap(shmemhi_failover_t *s, shmemhi_route_t *route)
 {
 	shmemhi_endpoint_t *e = route->endpoints, *next;
 
@@ -178,13 +178,13 @@ void shmemhi_reap(shmemhi_standby_t *s, shmemhi_route_t *route)
 	}
 }
 
-static void reap_all(shmemhi_standby_t *s)
+static void reap_all(shmemhi_failover_t *s)
 {
 	for (size_t i = 0; i < shmemhi_n_routes(s); i++)
 		shmemhi_reap(s, &s->routes[i]);
 }
 
-static shmemhi_endpoint_t *new_endpoint(shmemhi_standby_t *s, shmemhi_route_t *route)
+static shmemhi_endpoint_t *new_endpoint(shmemhi_failover_t *s, shmemhi_route_t *route)
 {
 	const shmemhi_link_t *first = &s->ib->links[route - s->routes];
 	shmemhi_endpoint_t *e = calloc(1, sizeof *e);
@@ -208,7 +208,7 @@ static shmemhi_endpoint_t *new_endpoint(shmemhi_standby_t *s, shmemhi_route_t *r
 }
 
 /* Try again later. */
-static bool back_off(shmemhi_standby_t *s, shmemhi_route_t *route)
+static bool back_off(shmemhi_failover_t *s, shmemhi_route_t *route)
 {
 	if (route->making)
 		shmemhi_endpoint_destroy(s, route, route->making);
@@ -222,7 +222,7 @@ static bool back_off(shmemhi_standby_t *s, shmemhi_route_t *route)
 }
 
 /* A new endpoint, on the port that this PE uses. */
-static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_switch_action_t *a,
+static bool prepare(shmemhi_failover_t *s, shmemhi_route_t *route, const shmemhi_switch_action_t *a,
 		    shmemhi_switch_event_t *result)
 {
 	shmemhi_endpoint_t *e = route->making;
@@ -253,7 +253,7 @@ static bool prepare(shmemhi_standby_t *s, shmemhi_route_t *route, const shmemhi_
  * fails at once, with the cause. If the two ports cannot be connected, as those of separate rails,
  * STOP counts that as a path that failed without a reason: one of the ends then tries its other
  * port. The next path is not prepared at once. */
-static bool connect_end(shmemhi_standby_t *s, shmemhi_route_t *route,
+static bool connect_end(shmemhi_failover_t *s, shmemhi_route_t *route,
 			const shmemhi_switch_action_t *a, shmemhi_switch_event_t *result)
 {
 	shmemhi_endpoint_t *e = find(route, a->path);
@@ -295,7 +295,7 @@ static uint32_t flags_of(const shmemhi_endpoint_t *e)
 }
 
 /* Write the order word. e: NULL: to end the channel. */
-static void give(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_action_t *a,
+static void give(shmemhi_failover_t *s, int pe, uint32_t k, const shmemhi_switch_action_t *a,
 		 const shmemhi_endpoint_t *e)
 {
 	const uint32_t epoch = shmemhi_route(s, pe, k)->epoch;
@@ -327,7 +327,7 @@ static void give(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_
 }
 
 /* The device has left its old queue. */
-static void retire(shmemhi_standby_t *s, shmemhi_route_t *route)
+static void retire(shmemhi_failover_t *s, shmemhi_route_t *route)
 {
 	shmemhi_slot_t *slot = route->used->slot;
 
@@ -343,7 +343,7 @@ static void retire(shmemhi_standby_t *s, shmemhi_route_t *route)
 
 /* Have the service carry out the order, if there is a service. A launch that fails is told once,
  * and tried again. */
-static void serve(shmemhi_standby_t *s)
+static void serve(shmemhi_failover_t *s)
 {
 	const uint64_t now = shmemhi_now();
 
@@ -365,20 +365,20 @@ static void serve(shmemhi_standby_t *s)
 	s->has_service_failed = 1;
 }
 
-static bool is_carried_out(const shmemhi_standby_t *s)
+static bool is_carried_out(const shmemhi_failover_t *s)
 {
 	return __atomic_load_n(&s->order->carried_out, __ATOMIC_ACQUIRE) == s->n_orders;
 }
 
 static bool is_order_stuck(void *self)
 {
-	const shmemhi_standby_t *s = self;
+	const shmemhi_failover_t *s = self;
 
 	return (s->has_service || shmemhi_mem_cuctx(s->job)) && !is_carried_out(s) &&
 	       s->waits_since && shmemhi_now() - s->waits_since >= s->job->opt.ft_giveup_ns;
 }
 
-static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch_action_t *a,
+static bool order(shmemhi_failover_t *s, int pe, uint32_t k, const shmemhi_switch_action_t *a,
 		  shmemhi_switch_event_t *result)
 {
 	shmemhi_route_t *route = shmemhi_route(s, pe, k);
@@ -411,7 +411,7 @@ static bool order(shmemhi_standby_t *s, int pe, uint32_t k, const shmemhi_switch
 static bool execute(void *self, int pe, uint32_t k, const shmemhi_switch_action_t *a,
 		    shmemhi_switch_event_t *result)
 {
-	shmemhi_standby_t *s = self;
+	shmemhi_failover_t *s = self;
 	shmemhi_route_t *route = shmemhi_route(s, pe, k);
 
 	s->err.text[0] = '\0';
@@ -430,7 +430,7 @@ static bool execute(void *self, int pe, uint32_t k, const shmemhi_switch_action_
 
 static bool is_in_error(void *self, int pe, uint32_t k, uint32_t path)
 {
-	shmemhi_standby_t *s = self;
+	shmemhi_failover_t *s = self;
 	const shmemhi_endpoint_t *e = find(shmemhi_route(s, pe, k), path);
 	shmemhi_link_state_t state;
 
@@ -441,7 +441,7 @@ static bool is_in_error(void *self, int pe, uint32_t k, uint32_t path)
 static void pack(void *self, int pe, uint32_t k, uint32_t path, uint64_t endpoint,
 		 unsigned char bytes[SHMEMHI_FAULT_OFFER_NBYTES])
 {
-	shmemhi_standby_t *s = self;
+	shmemhi_failover_t *s = self;
 	shmemhi_endpoint_t *e = (void *)(uintptr_t)endpoint;
 	const shmemhi_open_port_t *nic = s->ports[e->column].nic;
 	shmemhi_offer_bytes_t offer = {.port = shmemhi_port_info_of(nic, s->ib->n_channels),
@@ -478,7 +478,7 @@ static void put_address(const union ibv_gid *gid, uint16_t lid, bool is_ethernet
 
 static void describe(void *self, int pe, uint32_t k, uint32_t path, shmemhi_fault_path_t *out)
 {
-	const shmemhi_standby_t *s = self;
+	const shmemhi_failover_t *s = self;
 	const shmemhi_endpoint_t *e = find(shmemhi_route(s, pe, k), path);
 	const shmemhi_open_port_t *nic;
 

@@ -6,15 +6,15 @@
  * the heap and one of host memory, with one CQE.
  *
  * A port that is down may not pass packets to itself. Then DUMPs take their place: reads of local
- * memory that need no network. This relies on 2ERR_QP to end only after the NIC has issued the
- * writes of all requests that the queue pair had accepted. */
+ * memory that need no network. This assumes that 2ERR_QP completes only after the NIC has issued
+ * the writes of all requests that the queue pair had accepted. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "ib/failover.h"
 #include "ib/fence.h"
-#include "ib/standby.h"
 
 #define DEPTH SHMEMD_MIN_DEPTH
 #define WQEBBS 2u                  /* of a flush */
@@ -43,7 +43,7 @@ static size_t queue_nbytes(void)
 
 /* Connect it to itself. The address of a port that is down cannot be resolved. DUMPs need no
  * address, so a queue pair for DUMPs alone is given the last one that was found. */
-static int join(shmemhi_standby_t *s, shmemhi_flusher_t *f)
+static int join(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
 	shmemhi_link_t *link = &f->link;
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
@@ -68,7 +68,7 @@ static int join(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 	return status;
 }
 
-static void destroy_qp(const shmemhi_standby_t *s, shmemhi_flusher_t *f)
+static void destroy_qp(const shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
 	if (f->link.qp)
 		s->ib->lib.obj_destroy(f->link.qp);
@@ -79,7 +79,7 @@ static void destroy_qp(const shmemhi_standby_t *s, shmemhi_flusher_t *f)
 }
 
 /* Make it, or make it again. What was posted is lost. */
-static int make_qp(shmemhi_standby_t *s, shmemhi_flusher_t *f)
+static int make_qp(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
 	int status;
 
@@ -99,7 +99,7 @@ static int make_qp(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 	return status;
 }
 
-static int open_memory(shmemhi_standby_t *s, shmemhi_flusher_t *f)
+static int open_memory(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
 	const shmemhi_open_port_t *nic = f->link.nic;
@@ -107,7 +107,7 @@ static int open_memory(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 
 	f->memory = aligned_alloc(page_nbytes(), nbytes);
 	if (!f->memory)
-		return shmemhi_fail(&s->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
+		return shmemhi_fail(&s->err, SHMEMH_ERR_NO_MEMORY, "fail-over: out of memory");
 	memset(f->memory, 0, nbytes);
 	f->umem = lib->umem_reg(nic->context, f->memory, queue_nbytes(), IBV_ACCESS_LOCAL_WRITE);
 	f->mr = lib->reg_mr(nic->pd, f->memory + queue_nbytes(), page_nbytes(), RIGHTS);
@@ -119,7 +119,7 @@ static int open_memory(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 	return SHMEMH_OK;
 }
 
-int shmemhi_flusher_open(shmemhi_standby_t *s, size_t column)
+int shmemhi_flusher_open(shmemhi_failover_t *s, size_t column)
 {
 	shmemhi_flusher_t *f = &s->ports[column].flusher;
 	int status;
@@ -140,7 +140,7 @@ int shmemhi_flusher_open(shmemhi_standby_t *s, size_t column)
 	return make_qp(s, f);
 }
 
-void shmemhi_flusher_close(shmemhi_standby_t *s, size_t column)
+void shmemhi_flusher_close(shmemhi_failover_t *s, size_t column)
 {
 	shmemhi_flusher_t *f = &s->ports[column].flusher;
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
@@ -191,7 +191,7 @@ static void ring(shmemhi_flusher_t *f)
 	shmemhi_fence_full(); /* it leaves the write-combining buffers now */
 }
 
-static void post_flush(const shmemhi_standby_t *s, shmemhi_own_port_t *port)
+static void post_flush(const shmemhi_failover_t *s, shmemhi_own_port_t *port)
 {
 	shmemhi_flusher_t *f = &port->flusher;
 	const struct ibv_mr *heap = shmemhi_keys_heap(s->ib, (size_t)(port - s->ports));
@@ -228,7 +228,7 @@ static void poll(shmemhi_flusher_t *f)
 }
 
 /* Has everything that was posted a CQE? Then no doorbell is on its way to the NIC. */
-static bool is_idle(shmemhi_standby_t *s, shmemhi_flusher_t *f)
+static bool is_idle(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
 	poll(f);
 	if (!f->n_posted || f->last == (uint16_t)(f->index - 1))
@@ -242,7 +242,7 @@ static bool is_idle(shmemhi_standby_t *s, shmemhi_flusher_t *f)
 
 /* Make the queue pair again if it has failed, or if READs pass again, or no longer. Returns as
  * shmemhi_flush. */
-static int renew(shmemhi_standby_t *s, const shmemhi_own_port_t *port, shmemhi_flusher_t *f)
+static int renew(shmemhi_failover_t *s, const shmemhi_own_port_t *port, shmemhi_flusher_t *f)
 {
 	const int is_moved = port->is_up && f->generation != port->generation;
 	int is_local;
@@ -261,7 +261,7 @@ static int renew(shmemhi_standby_t *s, const shmemhi_own_port_t *port, shmemhi_f
 	return make_qp(s, f) == SHMEMH_OK ? 1 : -1;
 }
 
-int shmemhi_flush(shmemhi_standby_t *s, shmemhi_endpoint_t *e)
+int shmemhi_flush(shmemhi_failover_t *s, shmemhi_endpoint_t *e)
 {
 	shmemhi_own_port_t *port = &s->ports[e->column];
 	shmemhi_flusher_t *f = &port->flusher;

@@ -10,9 +10,9 @@
 #include "cuda/ctx.h"
 #include "fault/policy.h"
 #include "fault/results.h"
+#include "ib/failover.h"
 #include "ib/ib.h"
 #include "ib/ports.h"
-#include "ib/standby.h"
 #include "mem/mem.h"
 #include "topo/choose.h"
 #include "topo/class.h"
@@ -261,9 +261,9 @@ static int decide_fault_policy(shmemh_t *job, shmemhi_ib_t *ib, const choosing_t
 			SHMEMH_FAULT_OFF, "off: the emulator runs all PEs and NICs in one thread"};
 	status = shmemhi_fault_agree(job, &mine, &policy);
 	if (status == SHMEMH_OK && policy == SHMEMH_FAULT_EXACT)
-		status = shmemhi_agree(job, shmemhi_standby_new(job, ib));
-	if (ib->standby)
-		ib->standby->nic = other;
+		status = shmemhi_agree(job, shmemhi_failover_new(job, ib));
+	if (ib->failover)
+		ib->failover->standby = other;
 	else
 		shmemhi_port_close(&ib->lib, &other);
 	return status;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Which of its two ports a PE uses. It leaves a port that is down as soon as the other one is up,
- * and stays on that one when the first comes back: it is the next stand-by.
+/* Which of its two ports a PE uses. A PE leaves a port that is down as soon as its other port is
+ * up. It does not move back when the first port comes up again: that port is then the stand-by.
  *
- * Paths also fail while both ends see their ports up: a switch in between, a queue pair. The first
- * path that replaces such a one uses the same ports. From the second on, the two ends try the
- * combinations of their ports: on paths with an even number the PE with the lower number changes
- * its port, on the others the other one. Each end counts, whichever has noticed the failure. */
+ * Paths also fail while both ends see their ports up: because of a network switch between the
+ * ports, or of a queue pair. The first path that replaces such a path uses the same ports. From the
+ * second on, the two ends try the combinations of their ports: on paths with an even number the PE
+ * with the lower number changes its port, on those with an odd number the PE with the higher
+ * number. Each end counts such failures, whichever of the two has noticed them. */
 #include <string.h>
 #include "base/clock.h"
+#include "ib/failover.h"
 #include "ib/ports.h"
-#include "ib/standby.h"
 
 /* Ports are queried after an event, and at this interval without one. */
 #define LOOK_NS ((uint64_t)50 * 1000 * 1000)
@@ -25,7 +26,7 @@ static bool is_address_same(const shmemhi_open_port_t *a, const shmemhi_open_por
 	       memcmp(&a->gid, &b->gid, sizeof a->gid) == 0;
 }
 
-static void look_at(shmemhi_standby_t *s, shmemhi_own_port_t *port)
+static void look_at(shmemhi_failover_t *s, shmemhi_own_port_t *port)
 {
 	const shmemhi_open_port_t before = *port->nic;
 	uint32_t n_events = atomic_load_explicit(&port->n_events, memory_order_acquire);
@@ -46,7 +47,7 @@ static void look_at(shmemhi_standby_t *s, shmemhi_own_port_t *port)
 		s->must_scan = 1;
 }
 
-static void use(shmemhi_standby_t *s, int column)
+static void use(shmemhi_failover_t *s, int column)
 {
 	const shmemhi_open_port_t *nic = s->ports[column].nic;
 
@@ -57,7 +58,7 @@ static void use(shmemhi_standby_t *s, int column)
 		    nic->port);
 }
 
-void shmemhi_ports_look(shmemhi_standby_t *s)
+void shmemhi_ports_look(shmemhi_failover_t *s)
 {
 	for (int c = 0; c < SHMEMHI_COLUMNS; c++)
 		if (s->ports[c].nic->context)
@@ -66,12 +67,12 @@ void shmemhi_ports_look(shmemhi_standby_t *s)
 		use(s, !s->column);
 }
 
-bool shmemhi_may_prepare(const shmemhi_standby_t *s)
+bool shmemhi_may_prepare(const shmemhi_failover_t *s)
 {
 	return s->ports[s->column].is_up && s->ports[!s->column].n_exposed == 0;
 }
 
-uint32_t shmemhi_must_leave(const shmemhi_standby_t *s, const shmemhi_endpoint_t *e)
+uint32_t shmemhi_must_leave(const shmemhi_failover_t *s, const shmemhi_endpoint_t *e)
 {
 	const shmemhi_own_port_t *port = &s->ports[e->column];
 
@@ -83,7 +84,7 @@ uint32_t shmemhi_must_leave(const shmemhi_standby_t *s, const shmemhi_endpoint_t
 	return e->generation != port->generation ? SHMEMH_FAULT_BY_ADDRESS : 0;
 }
 
-void shmemhi_failed_silently(shmemhi_standby_t *s, shmemhi_route_t *route)
+void shmemhi_failed_silently(shmemhi_failover_t *s, shmemhi_route_t *route)
 {
 	const int pe = (int)((size_t)(route - s->routes) % (size_t)s->job->n_pes);
 	const uint64_t long_ns = LONG_NS + shmemhi_fault_silence_ns(&s->job->opt);
@@ -97,7 +98,7 @@ void shmemhi_failed_silently(shmemhi_standby_t *s, shmemhi_route_t *route)
 		use(s, !s->column);
 }
 
-void shmemhi_standby_note(shmemhi_standby_t *s, size_t column, bool is_fatal)
+void shmemhi_failover_note(shmemhi_failover_t *s, size_t column, bool is_fatal)
 {
 	if (is_fatal)
 		atomic_store_explicit(&s->ports[column].is_fatal, 1, memory_order_relaxed);

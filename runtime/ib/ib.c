@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 #include "ib/channels.h"
+#include "ib/failover.h"
 #include "ib/queue.h"
-#include "ib/standby.h"
 #include "ib/start.h"
 
 int shmemhi_ib_start(shmemh_t *job)
@@ -47,7 +47,7 @@ static int open_rest(shmemh_t *job, shmemhi_ib_t *ib)
 int shmemhi_ib_join(shmemh_t *job)
 {
 	shmemhi_ib_t *ib = job->ib;
-	int status = shmemhi_standby_open(job, ib);
+	int status = shmemhi_failover_open(job, ib);
 
 	if (status == SHMEMH_OK)
 		status = shmemhi_links_connect(job, ib);
@@ -56,7 +56,7 @@ int shmemhi_ib_join(shmemh_t *job)
 	if (status == SHMEMH_OK)
 		status = shmemhi_agree(job, open_rest(job, ib));
 	if (status == SHMEMH_OK)
-		status = shmemhi_standby_join(job, ib);
+		status = shmemhi_failover_join(job, ib);
 	return status;
 }
 
@@ -69,7 +69,7 @@ void shmemhi_ib_close(shmemh_t *job)
 	shmemhi_ib_unready(job);
 	shmemhi_nic_events_close(job, ib);
 	shmemhi_proxy_close(job, ib);
-	shmemhi_standby_close(job, ib);
+	shmemhi_failover_close(job, ib);
 	shmemhi_links_close(job, ib);
 	shmemhi_channels_close(job, ib);
 	shmemhi_keys_close(job, ib);

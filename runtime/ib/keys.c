@@ -97,7 +97,7 @@ static int open_table(shmemh_t *job, shmemhi_ib_t *ib)
 	ib->keys = keys;
 	if (!keys)
 		return no_memory(job);
-	keys->n_columns = ib->standby ? SHMEMHI_COLUMNS : 1;
+	keys->n_columns = ib->failover ? SHMEMHI_COLUMNS : 1;
 	keys->granule = shmemhi_mem_chunk(job);
 	if (keys->granule > SHMEMD_MLX5_MAX_MSG)
 		keys->granule = SHMEMD_MLX5_MAX_MSG;

@@ -60,7 +60,9 @@ typedef struct shmemhi_link_state {
 				  that of the first request not executed */
 	uint32_t rmsn;         /* requests executed, mod 2^24 */
 	uint16_t hw_wqebbs;    /* in ERR == sw_wqebbs once all are flushed */
-	uint16_t sw_wqebbs;    /* WQEBBs for which a doorbell was rung */
+	uint16_t sw_wqebbs;    /* in ERR: the producer index in the doorbell record, whether a
+				  doorbell followed or not; without a record that of the latest
+				  doorbell */
 } shmemhi_link_state_t;
 
 int shmemhi_link_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,

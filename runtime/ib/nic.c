@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "ib/failover.h"
 #include "ib/ports.h"
-#include "ib/standby.h"
 
 static void port_name(const shmemhi_open_port_t *nic, char *text, size_t nbytes)
 {
@@ -75,7 +75,7 @@ void shmemhi_nic_close(shmemhi_ib_t *ib)
 	ib->found = NULL;
 	if (ib->lib.ibverbs)
 		shmemhi_port_close(&ib->lib, &ib->nic);
-	shmemhi_standby_free(ib);
+	shmemhi_failover_free(ib);
 	free(ib->pe_nics);
 	ib->pe_nics = NULL;
 	shmemhi_ib_lib_close(&ib->lib);

@@ -3,7 +3,7 @@
 /* Faults of paths: what the device reports (abi/fault.h), ports that this PE has left, and queue
  * pairs that are in ERR although nobody has seen an error CQE. */
 #include "base/clock.h"
-#include "ib/standby.h"
+#include "ib/failover.h"
 
 /* Interval of QUERY_QPs, each of the next channel. */
 #define POLL_NS ((uint64_t)5 * 1000 * 1000)
@@ -79,7 +79,7 @@ static bool take_suspicion(const shmemhi_route_t *route, uint64_t word, fault_t 
 	return true;
 }
 
-static bool take_report(shmemhi_standby_t *s, size_t at, fault_t *f)
+static bool take_report(shmemhi_failover_t *s, size_t at, fault_t *f)
 {
 	shmemhi_route_t *route = &s->routes[at];
 	uint32_t n_pes = (uint32_t)s->job->n_pes;
@@ -99,7 +99,7 @@ static bool take_report(shmemhi_standby_t *s, size_t at, fault_t *f)
 	}
 }
 
-static bool next_report(shmemhi_standby_t *s, fault_t *f)
+static bool next_report(shmemhi_failover_t *s, fault_t *f)
 {
 	uint64_t n = __atomic_load_n(&s->faults->n_reports, __ATOMIC_ACQUIRE);
 
@@ -118,7 +118,7 @@ static bool next_report(shmemhi_standby_t *s, fault_t *f)
 /* ---- what this PE knows itself ---- */
 
 /* Endpoints on a port, or with an address, that this PE has left; and what DRAIN has found. */
-static bool next_left(shmemhi_standby_t *s, fault_t *f)
+static bool next_left(shmemhi_failover_t *s, fault_t *f)
 {
 	if (s->must_scan) {
 		s->must_scan = 0;
@@ -137,7 +137,7 @@ static bool next_left(shmemhi_standby_t *s, fault_t *f)
 
 /* A request that DRAIN has found refused: the channel of this PE ends; the peer's direction of it
  * was switched when the queue pairs of both ends failed. */
-static bool next_refused(shmemhi_standby_t *s, fault_t *f)
+static bool next_refused(shmemhi_failover_t *s, fault_t *f)
 {
 	for (; s->n_refused > 0 && s->refused_at < shmemhi_n_routes(s); s->refused_at++) {
 		shmemhi_route_t *route = &s->routes[s->refused_at];
@@ -157,7 +157,7 @@ static bool next_refused(shmemhi_standby_t *s, fault_t *f)
 	return false;
 }
 
-static bool next_in_error(shmemhi_standby_t *s, fault_t *f)
+static bool next_in_error(shmemhi_failover_t *s, fault_t *f)
 {
 	uint64_t now = shmemhi_now();
 	shmemhi_link_state_t state;
@@ -184,7 +184,7 @@ static bool next_in_error(shmemhi_standby_t *s, fault_t *f)
 bool shmemhi_next_fault(void *self, int *pe, uint32_t *k, shmemhi_switch_event_t *event,
 			shmemhi_fault_cause_t *cause)
 {
-	shmemhi_standby_t *s = self;
+	shmemhi_failover_t *s = self;
 	fault_t f = {0};
 
 	shmemhi_ports_look(s);

@@ -13,14 +13,13 @@
  * no known reason.
  *
  * A failure ends the first path of a channel that meets it and, while it is kept, at most two more,
- * so that each end has its turn to change its port (ib/home_move.c). After that no path is prepared
- * on these two ports
- * before it is time to look again: else both ends would change their ports in a loop, and each
- * change moves all channels. */
+ * so that each end has its turn to change its port (ib/home_move.c). After that the next path on
+ * these two ports is prepared only when AGAIN_NS is over: otherwise both ends would change their
+ * ports in a loop, and each change moves all channels. */
 #include <string.h>
 #include "base/clock.h"
 #include "base/thread.h"
-#include "ib/standby.h"
+#include "ib/failover.h"
 
 /* After this time an address that was not found is looked for again. */
 #define AGAIN_NS (4 * SHMEMHI_SECOND)
@@ -30,7 +29,7 @@
 
 /* Of these ports of both ends: if there were one for all ports of the peer, a peer that changes its
  * port with each path would have each one looked up, and no failure would be kept. */
-static shmemhi_resolved_t *entry_of(const shmemhi_standby_t *s, int column,
+static shmemhi_resolved_t *entry_of(const shmemhi_failover_t *s, int column,
 				    const shmemhi_offer_bytes_t *peer, int pe)
 {
 	const size_t pair = (size_t)column * SHMEMHI_COLUMNS + peer->column;
@@ -55,7 +54,7 @@ static bool is_kept_failure(const shmemhi_own_port_t *port, const shmemhi_resolv
 /* ---- look-ups ---- */
 
 /* Without locks: no other thread uses the entry while it is asked for. */
-static void look_up(const shmemhi_standby_t *s, shmemhi_resolved_t *r)
+static void look_up(const shmemhi_failover_t *s, shmemhi_resolved_t *r)
 {
 	shmemhi_err_t err = {""};
 
@@ -68,7 +67,7 @@ static void look_up(const shmemhi_standby_t *s, shmemhi_resolved_t *r)
 
 static void *resolver_main(void *arg)
 {
-	shmemhi_standby_t *s = arg;
+	shmemhi_failover_t *s = arg;
 	shmemhi_resolver_t *resolver = &s->resolver;
 
 	pthread_mutex_lock(&resolver->lock);
@@ -93,7 +92,7 @@ static void *resolver_main(void *arg)
 }
 
 /* Start one more thread. Returns 0 or an errno value. */
-static int add_thread(shmemhi_standby_t *s)
+static int add_thread(shmemhi_failover_t *s)
 {
 	shmemhi_resolver_t *resolver = &s->resolver;
 	int error = shmemhi_thread_start(&resolver->threads[resolver->n_threads], "shmem_resolve",
@@ -103,7 +102,7 @@ static int add_thread(shmemhi_standby_t *s)
 	return error;
 }
 
-int shmemhi_resolver_start(shmemhi_standby_t *s)
+int shmemhi_resolver_start(shmemhi_failover_t *s)
 {
 	shmemhi_resolver_t *resolver = &s->resolver;
 	int error;
@@ -120,7 +119,7 @@ int shmemhi_resolver_start(shmemhi_standby_t *s)
 			    strerror(error));
 }
 
-void shmemhi_resolver_stop(shmemhi_standby_t *s)
+void shmemhi_resolver_stop(shmemhi_failover_t *s)
 {
 	shmemhi_resolver_t *resolver = &s->resolver;
 
@@ -137,9 +136,9 @@ void shmemhi_resolver_stop(shmemhi_standby_t *s)
 	memset(resolver, 0, sizeof *resolver);
 }
 
-/* Put an entry into the queue. One whose latest look-up failed, which this one will probably do as
- * well, stands behind all others. */
-static void enqueue(shmemhi_standby_t *s, shmemhi_resolved_t *r)
+/* Put an entry into the queue. An entry whose latest look-up failed, and which will probably fail
+ * again, is queued behind all others. */
+static void enqueue(shmemhi_failover_t *s, shmemhi_resolved_t *r)
 {
 	shmemhi_resolver_t *resolver = &s->resolver;
 	shmemhi_resolved_t **at = &resolver->first;
@@ -158,7 +157,7 @@ static void enqueue(shmemhi_standby_t *s, shmemhi_resolved_t *r)
 }
 
 /* Ask for the address: by the queue, or now if there is no thread (unit tests). */
-static void ask(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_resolved_t *r)
+static void ask(shmemhi_failover_t *s, const shmemhi_endpoint_t *e, shmemhi_resolved_t *r)
 {
 	const shmemhi_own_port_t *port = &s->ports[e->column];
 
@@ -179,7 +178,7 @@ static void ask(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_resol
 }
 
 /* Is what was asked for answered? Then it is kept. */
-static bool is_answered(shmemhi_standby_t *s, shmemhi_resolved_t *r)
+static bool is_answered(shmemhi_failover_t *s, shmemhi_resolved_t *r)
 {
 	const bool has_threads = s->resolver.n_threads > 0;
 	bool is_done;
@@ -209,7 +208,7 @@ static void count_failure(shmemhi_route_t *route, const shmemhi_resolved_t *r)
 	}
 }
 
-int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_address_t *address)
+int shmemhi_resolve(shmemhi_failover_t *s, const shmemhi_endpoint_t *e, shmemhi_address_t *address)
 {
 	const shmemhi_own_port_t *port = &s->ports[e->column];
 	shmemhi_resolved_t *r = entry_of(s, e->column, &e->peer, e->link->pe);
@@ -236,7 +235,7 @@ int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_a
 	return -1;
 }
 
-void shmemhi_resolve_again(shmemhi_standby_t *s, const shmemhi_endpoint_t *e)
+void shmemhi_resolve_again(shmemhi_failover_t *s, const shmemhi_endpoint_t *e)
 {
 	shmemhi_resolved_t *r = entry_of(s, e->column, &e->peer, e->link->pe);
 
@@ -244,7 +243,7 @@ void shmemhi_resolve_again(shmemhi_standby_t *s, const shmemhi_endpoint_t *e)
 		r->is_there = 0;
 }
 
-bool shmemhi_resolve_must_wait(const shmemhi_standby_t *s, const shmemhi_route_t *route)
+bool shmemhi_resolve_must_wait(const shmemhi_failover_t *s, const shmemhi_route_t *route)
 {
 	const int pe = (int)((size_t)(route - s->routes) % (size_t)s->job->n_pes);
 	const shmemhi_resolved_t *r = entry_of(s, s->column, &route->offer, pe);

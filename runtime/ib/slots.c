@@ -3,7 +3,7 @@
 /* Queue memory of endpoints: blocks of slots, registered with a port when it is first needed. */
 #include <stdlib.h>
 #include <string.h>
-#include "ib/standby.h"
+#include "ib/failover.h"
 #include "mem/mem.h"
 
 static uint32_t slots_per_block(const shmemhi_ib_t *ib)
@@ -13,7 +13,7 @@ static uint32_t slots_per_block(const shmemhi_ib_t *ib)
 	return fit < 1 ? 1 : (uint32_t)fit;
 }
 
-static int open_queues(shmemhi_standby_t *s, shmemhi_slot_block_t *b)
+static int open_queues(shmemhi_failover_t *s, shmemhi_slot_block_t *b)
 {
 	if (!s->ib->has_gpu_queues)
 		return shmemhi_host_block_open(s->job, s->ib, &b->queues, &s->err);
@@ -21,7 +21,7 @@ static int open_queues(shmemhi_standby_t *s, shmemhi_slot_block_t *b)
 }
 
 /* Producer words, and doorbell records if the queues are in memory of the GPU, as for links. */
-static int open_proxied(shmemhi_standby_t *s, shmemhi_slot_block_t *b, char **producers)
+static int open_proxied(shmemhi_failover_t *s, shmemhi_slot_block_t *b, char **producers)
 {
 	uint64_t nbytes = (uint64_t)b->n_slots * SHMEMHI_RECORD_STRIDE;
 	int status;
@@ -41,7 +41,7 @@ static int open_proxied(shmemhi_standby_t *s, shmemhi_slot_block_t *b, char **pr
 	return shmemhi_host_block_open(s->job, s->ib, &b->records, &s->err);
 }
 
-static void place_slots(const shmemhi_standby_t *s, shmemhi_slot_block_t *b, char *producers)
+static void place_slots(const shmemhi_failover_t *s, shmemhi_slot_block_t *b, char *producers)
 {
 	const shmemhi_ib_t *ib = s->ib;
 
@@ -62,7 +62,7 @@ static void place_slots(const shmemhi_standby_t *s, shmemhi_slot_block_t *b, cha
 }
 
 /* Returns whether a NIC may still use the memory. */
-static bool deregister(const shmemhi_standby_t *s, struct mlx5dv_devx_umem **umems)
+static bool deregister(const shmemhi_failover_t *s, struct mlx5dv_devx_umem **umems)
 {
 	bool is_in_use = false;
 
@@ -73,7 +73,7 @@ static bool deregister(const shmemhi_standby_t *s, struct mlx5dv_devx_umem **ume
 }
 
 /* Release a block, also one that could not be made completely. */
-static void close_block(const shmemhi_standby_t *s, shmemhi_slot_block_t *b, bool is_in_use)
+static void close_block(const shmemhi_failover_t *s, shmemhi_slot_block_t *b, bool is_in_use)
 {
 	is_in_use |= deregister(s, b->queue_umems);
 	is_in_use |= deregister(s, b->record_umems);
@@ -84,14 +84,14 @@ static void close_block(const shmemhi_standby_t *s, shmemhi_slot_block_t *b, boo
 	free(b);
 }
 
-static int add_block(shmemhi_standby_t *s, uint32_t n_slots)
+static int add_block(shmemhi_failover_t *s, uint32_t n_slots)
 {
 	shmemhi_slot_block_t *b = calloc(1, sizeof *b + n_slots * sizeof b->slots[0]);
 	char *producers;
 	int status;
 
 	if (!b)
-		return shmemhi_fail(&s->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
+		return shmemhi_fail(&s->err, SHMEMH_ERR_NO_MEMORY, "fail-over: out of memory");
 	b->n_slots = n_slots;
 	b->queues.nbytes = n_slots * shmemhi_queue_nbytes(s->ib);
 	status = open_queues(s, b);
@@ -107,7 +107,7 @@ static int add_block(shmemhi_standby_t *s, uint32_t n_slots)
 	return SHMEMH_OK;
 }
 
-int shmemhi_slots_open(shmemhi_standby_t *s)
+int shmemhi_slots_open(shmemhi_failover_t *s)
 {
 	uint64_t fit = SHMEMHI_SLOTS_NBYTES / shmemhi_queue_nbytes(s->ib);
 	uint64_t n = SHMEMHI_SLOTS_PER_LINK * shmemhi_n_routes(s);
@@ -124,7 +124,7 @@ int shmemhi_slots_open(shmemhi_standby_t *s)
 }
 
 /* Does no poster with an older line of its channel use the memory any more? */
-static bool is_retired(shmemhi_standby_t *s, shmemhi_slot_t *slot)
+static bool is_retired(shmemhi_failover_t *s, shmemhi_slot_t *slot)
 {
 	uint64_t ready;
 
@@ -140,7 +140,7 @@ static bool is_retired(shmemhi_standby_t *s, shmemhi_slot_t *slot)
 
 /* The comparison holds for the next 2^31 WQEBBs of the channel, so it is made before a slot is
  * needed. */
-void shmemhi_slots_retire(shmemhi_standby_t *s)
+void shmemhi_slots_retire(shmemhi_failover_t *s)
 {
 	for (shmemhi_slot_block_t *b = s->blocks; b; b = b->next)
 		for (uint32_t i = 0; i < b->n_slots; i++)
@@ -148,7 +148,7 @@ void shmemhi_slots_retire(shmemhi_standby_t *s)
 				(void)is_retired(s, &b->slots[i]);
 }
 
-static shmemhi_slot_t *find(shmemhi_standby_t *s)
+static shmemhi_slot_t *find(shmemhi_failover_t *s)
 {
 	for (shmemhi_slot_block_t *b = s->blocks; b; b = b->next)
 		for (uint32_t i = 0; i < b->n_slots; i++)
@@ -166,14 +166,14 @@ static void set_words(char *at, uint64_t value, size_t nbytes)
 		__atomic_store_n(&words[i], value, __ATOMIC_RELAXED);
 }
 
-bool shmemhi_slots_have_one(shmemhi_standby_t *s)
+bool shmemhi_slots_have_one(shmemhi_failover_t *s)
 {
 	return find(s) != NULL;
 }
 
 /* Zero the records and the producer word, and make the CQEs invalid: they are until the NIC writes
  * them. */
-static int clear(shmemhi_standby_t *s, const shmemhi_slot_t *slot)
+static int clear(shmemhi_failover_t *s, const shmemhi_slot_t *slot)
 {
 	char *cqes = slot->queue + SHMEMD_QUEUE_CQES_OFFSET(s->ib->depth);
 	size_t nbytes = SHMEMD_QUEUE_CQES_OFFSET(s->ib->depth);
@@ -193,7 +193,7 @@ static int clear(shmemhi_standby_t *s, const shmemhi_slot_t *slot)
 	return shmemhi_dev_fill(s->job, cqes, 0xff, nbytes, &s->err);
 }
 
-static int register_with(shmemhi_standby_t *s, shmemhi_slot_block_t *b, size_t column)
+static int register_with(shmemhi_failover_t *s, shmemhi_slot_block_t *b, size_t column)
 {
 	const shmemhi_open_port_t *nic = s->ports[column].nic;
 
@@ -208,7 +208,7 @@ static int register_with(shmemhi_standby_t *s, shmemhi_slot_block_t *b, size_t c
 	return b->records.base && !b->record_umems[column] ? SHMEMH_ERR_NIC : SHMEMH_OK;
 }
 
-shmemhi_slot_t *shmemhi_slot_take(shmemhi_standby_t *s, size_t column)
+shmemhi_slot_t *shmemhi_slot_take(shmemhi_failover_t *s, size_t column)
 {
 	shmemhi_slot_t *slot = find(s);
 
@@ -221,7 +221,7 @@ shmemhi_slot_t *shmemhi_slot_take(shmemhi_standby_t *s, size_t column)
 	return slot;
 }
 
-void shmemhi_slots_close(shmemhi_standby_t *s, bool is_in_use)
+void shmemhi_slots_close(shmemhi_failover_t *s, bool is_in_use)
 {
 	shmemhi_slot_block_t *b;
 

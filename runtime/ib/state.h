@@ -9,7 +9,8 @@
 #include "ib/lib.h"
 #include "job/job.h"
 
-/* One port of one NIC, open. */
+/* One port of one NIC, open, with a context and a protection domain of its own: two ports of one
+ * adapter are two of these. Variables of this type are called nic. */
 typedef struct shmemhi_open_port {
 	char name[64]; /* mlx5_0 */
 	int port;
@@ -40,9 +41,10 @@ typedef struct shmemhi_pe_nic {
 	char standby[SHMEMHI_PORT_NAME_NBYTES]; /* "": there is none */
 } shmemhi_pe_nic_t;
 
-/* A queue pair, its completion queue, and the memory that threads share with both. */
+/* A queue pair, its completion queue, and the memory that threads share with both. Not the
+ * link of a port (link layer, link up). */
 typedef struct shmemhi_link {
-	const shmemhi_open_port_t *nic; /* the open port that it belongs to */
+	const shmemhi_open_port_t *nic; /* the port on which it was made */
 	int k, pe;                      /* channel k to PE pe, for messages */
 	char *queue;   /* SHMEMD_QUEUE_NBYTES: send queue, completion queue, records */
 	char *records; /* doorbell record of the queue pair; the CQ's is 64 bytes on. In `queue`,
@@ -68,7 +70,7 @@ typedef struct shmemhi_queue_mem shmemhi_queue_mem_t;   /* ib/queue.c */
 typedef struct shmemhi_keys shmemhi_keys_t;             /* ib/keys.c: regions and key tables */
 typedef struct shmemhi_nic_events shmemhi_nic_events_t; /* ib/watch.c: thread for events */
 typedef struct shmemhi_proxy shmemhi_proxy_t;           /* ib/proxy.c: thread that rings */
-typedef struct shmemhi_standby shmemhi_standby_t;       /* ib/standby.h: what fail-over needs */
+typedef struct shmemhi_failover shmemhi_failover_t;     /* ib/failover.h */
 
 /* Columns of the key tables: the home port of a PE, and its stand-by. */
 #define SHMEMHI_COLUMNS 2
@@ -91,9 +93,9 @@ typedef struct shmemhi_ib {
 	shmemhi_keys_t *keys;
 	shmemhi_nic_events_t *watch;
 	shmemhi_proxy_t *proxy;
-	shmemhi_standby_t *standby; /* NULL: fail-over is off. The same on all PEs */
-	char *channels;             /* SHMEMD_CHANNEL_NBYTES of each link, memory of the device */
-	uint64_t *used;             /* memory of the device */
+	shmemhi_failover_t *failover; /* NULL: fail-over is off. The same on all PEs */
+	char *channels;               /* SHMEMD_CHANNEL_NBYTES of each link, memory of the device */
+	uint64_t *used;               /* memory of the device */
 } shmemhi_ib_t;
 
 static inline shmemhi_link_t *shmemhi_link(const shmemhi_ib_t *ib, const shmemh_t *job, int k,
@@ -142,8 +144,8 @@ int shmemhi_links_connect(shmemh_t *job, shmemhi_ib_t *ib);
 void shmemhi_links_close(shmemh_t *job, shmemhi_ib_t *ib);
 uint64_t shmemhi_links_nbytes(const shmemhi_ib_t *ib); /* memory of one link, all told */
 
-/* ib/standby.c: the port of a column; context NULL: this PE has no stand-by. Column 1 only with
- * ib->standby. */
+/* ib/failover_open.c: the port of a column; context NULL: this PE has no stand-by. Column 1 only
+ * with ib->failover. */
 const shmemhi_open_port_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column);
 
 /* ib/keys.c: the table of keys, in device memory. open is collective; it writes the key of the

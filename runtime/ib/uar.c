@@ -59,7 +59,7 @@ static int alloc_all(shmemh_t *job, const shmemhi_ib_t *ib, const shmemhi_open_p
 	if (!uars->list)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "links: out of memory");
 	/* Before links take all that the device has. */
-	if (ib->standby)
+	if (ib->failover)
 		uars->own = shmemhi_uar_alloc(&ib->lib, nic);
 	while (uars->n < n_links) {
 		shmemhi_uar_t *u = &uars->list[uars->n];
@@ -119,7 +119,7 @@ static void unmap_all(shmemh_t *job, shmemhi_uars_t *uars)
 #define CURE                                                                                       \
 	"load the NVIDIA driver with the option NVreg_RegistryDwords=\"PeerMappingOverride=1;\""
 
-/* No host thread rings for the stand-by port alone (check_doorbells in standby.c). */
+/* No host thread rings for the stand-by port alone (check_doorbells in failover_open.c). */
 static int is_standby_alone(const shmemhi_ib_t *ib, const shmemhi_open_port_t *nic)
 {
 	return nic != &ib->nic && ib->links[0].doorbell;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <shmem_host/device.h>
 #include "base/thread.h"
-#include "ib/standby.h"
+#include "ib/failover.h"
 
 /* Bytes of an event queue's entry. Source  Adapters PRM, event queue entry. */
 #define EQE_NBYTES 64
@@ -71,7 +71,7 @@ static const struct {
 	enum ibv_event_type type;
 	int level;
 	const char *text;
-	const char *with_standby; /* in place of it; NULL: the same */
+	const char *with_failover; /* in place of it; NULL: the same */
 } async_kinds[] = {
 	{IBV_EVENT_PORT_ERR, SHMEMHI_WARN,
 	 "the port is down (PORT_ERR): requests wait for it, and fail when their retries are used "
@@ -92,8 +92,8 @@ static const struct {
 
 static const char *async_text(const shmemhi_ib_t *ib, size_t i)
 {
-	return ib->standby && async_kinds[i].with_standby ? async_kinds[i].with_standby
-							  : async_kinds[i].text;
+	return ib->failover && async_kinds[i].with_failover ? async_kinds[i].with_failover
+							    : async_kinds[i].text;
 }
 
 static bool is_of_port(enum ibv_event_type type)
@@ -120,9 +120,9 @@ static void on_async(shmemhi_nic_events_t *watch, int which, const struct ibv_as
 	if (is_of_port(event->event_type) &&
 	    event->element.port_num != shmemhi_nic_of(ib, column)->port)
 		return;
-	if (ib->standby)
-		shmemhi_standby_note(ib->standby, column,
-				     event->event_type == IBV_EVENT_DEVICE_FATAL);
+	if (ib->failover)
+		shmemhi_failover_note(ib->failover, column,
+				      event->event_type == IBV_EVENT_DEVICE_FATAL);
 	for (size_t i = 0; i < sizeof async_kinds / sizeof async_kinds[0]; i++)
 		if (async_kinds[i].type == event->event_type) {
 			say(watch, which, async_kinds[i].level, "%s", async_text(ib, i));
@@ -287,7 +287,7 @@ static struct pollfd input(int fd)
 static int start(shmemhi_nic_events_t *watch)
 {
 	const struct ibv_context *standby =
-		watch->ib->standby ? shmemhi_nic_of(watch->ib, 1)->context : NULL;
+		watch->ib->failover ? shmemhi_nic_of(watch->ib, 1)->context : NULL;
 	int error;
 
 	watch->fds[WAKE] = input(eventfd(0, EFD_CLOEXEC));

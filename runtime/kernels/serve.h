@@ -26,9 +26,10 @@ int shmemhi_service_open(shmemhi_service_t *s, shmemhi_cuctx_t *c, const shmemd_
 			 shmemhi_err_t *err);
 
 /* An order is pending, and no thread of the program has carried it out for a while: have it carried
- * out, unless the kernel is doing so already. Does not wait for it. Call again until
- * shmemd_switch_order_t.carried_out has its number: what hinders the service may be a poster's
- * turn. By one thread at a time, which must not be one of the emulator's fibers.
+ * out, unless the kernel is doing so already. Does not wait for it. The service cannot carry the
+ * order out while a poster has the turn on that channel: call again until
+ * shmemd_switch_order_t.carried_out has its number. By one thread at a time, which must not be one
+ * of the emulator's fibers.
  * Returns SHMEMH_OK; ERR_CUDA. */
 int shmemhi_service_step(shmemhi_service_t *s, shmemhi_err_t *err);
 

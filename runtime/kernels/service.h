@@ -5,9 +5,11 @@
  *
  * On a GPU it is a kernel of one warp on a stream of its own. It ends when no order is pending, or
  * the host says so. Beside kernels of the program it does no harm: one thread carries an order out.
- * While those occupy all SMs it does not begin, and it ends before a synchronisation of the whole
- * device only if the order can be carried out: a kernel of the program that has reserved WQEBBs and
- * waits for another kernel must not be what the device is synchronised for.
+ * While those occupy all SMs it cannot start. It runs until the order is carried out, so
+ * cudaDeviceSynchronize waits for that. A deadlock follows if a kernel of the program has reserved
+ * WQEBBs, has not published them, and waits for a kernel that the host launches only after
+ * cudaDeviceSynchronize: an order is not carried out before they are published. Such a program must
+ * synchronise streams instead.
  * In the emulator it is a function of libshmem_sim, which the process has loaded. */
 #ifndef SHMEMHI_KERNELS_SERVICE_H
 #define SHMEMHI_KERNELS_SERVICE_H

@@ -57,8 +57,8 @@ static int fail_free(shmemh_t *job, const shmemhi_heap_call_t *c, int pe)
 				    "PE %d: free(0x%llx): memory of the library itself", pe,
 				    (ull_t)c->address);
 	return shmemhi_fail(err, status,
-			    "PE %d: free(0x%llx): not a symmetric address, its heap is "
-			    "0x%llx to 0x%llx",
+			    "PE %d: free(0x%llx): not a symmetric address: its heap has memory "
+			    "from 0x%llx to 0x%llx",
 			    pe, (ull_t)c->address, (ull_t)c->start,
 			    (ull_t)(c->start + c->of_nbytes));
 }

@@ -21,7 +21,7 @@ enum shmemhi_refusal {
 	SHMEMHI_BAD_ALIGNMENT,  /* not a power of two, or above SHMEMHI_BASE_ALIGN */
 	SHMEMHI_OVERFLOW,       /* count * nbytes */
 	SHMEMHI_NO_BOOKKEEPING, /* no host memory for bookkeeping */
-	SHMEMHI_FOREIGN,        /* free: outside the heap */
+	SHMEMHI_FOREIGN,        /* free: outside the memory of the heap */
 	SHMEMHI_FREED,          /* free: inside, but of no allocation */
 	SHMEMHI_INTERIOR,       /* free: inside an allocation, not its start */
 	SHMEMHI_LIBRARY_OWNED,  /* free: the library's own memory */
@@ -35,7 +35,9 @@ typedef struct shmemhi_heap_call {
 	uint64_t offset;   /* free: of the pointer */
 	uint64_t sequence; /* heap calls before this one */
 	uint64_t address;  /* free: the pointer, for messages */
-	uint64_t start;    /* INTERIOR: address and size of the allocation around it */
+	/* INTERIOR: address and size of the allocation around the pointer; FOREIGN: of the
+	 * memory that this PE's heap has. */
+	uint64_t start;
 	uint64_t of_nbytes;
 } shmemhi_heap_call_t;
 

@@ -85,23 +85,25 @@ static bool try_take(exchange_t *x, shmemhi_peer_t *peer, int pe, int *fd)
 }
 
 /* Give and take what is left of this exchange with one peer. A peer that is gone may have given
- * before: its message is taken, but not waited for. Returns whether anything moved. */
+ * before: its message is taken, but not waited for. The same if this PE is cut off, and so does not
+ * get to know whether the peer lives. Returns whether anything moved. */
 static bool try_both(exchange_t *x, const shmemh_t *job, int pe, int *fd)
 {
 	shmemhi_peer_t *peer = &job->mem->peers[pe];
-	const bool is_gone = atomic_load(&job->causes[pe]) != SHMEMD_CAUSE_NONE;
-	static const shmemhi_err_t gone = {"it is gone"};
+	static const shmemhi_err_t gone = {"it is gone"}, cut_off = {"this PE lost the bootstrap"};
+	const uint32_t cause = atomic_load(&job->causes[pe]);
 	bool moved = false;
 
 	if (peer->given < x->number)
 		moved |= try_give(x, peer, pe);
 	if (peer->taken < x->number)
 		moved |= try_take(x, peer, pe, fd);
-	if (!is_gone || (peer->given == x->number && peer->taken == x->number))
+	if (cause == SHMEMD_CAUSE_NONE || (peer->given == x->number && peer->taken == x->number))
 		return moved;
 	peer->given = x->number;
 	peer->taken = x->number;
-	fail_one(x, SHMEMH_ERR_PEER, "exchanging descriptors with", pe, &gone);
+	fail_one(x, SHMEMH_ERR_PEER, "exchanging descriptors with", pe,
+		 cause == SHMEMD_CAUSE_CUT_OFF ? &cut_off : &gone);
 	return true;
 }
 

@@ -13,7 +13,8 @@ int shmemhi_fail_broken(shmemh_t *job, const char *what)
 	for (int pe = 0; pe < job->n_pes; pe++) {
 		uint32_t cause = atomic_load(&job->causes[pe]);
 
-		if (cause != SHMEMD_CAUSE_NONE)
+		/* CUT_OFF is recorded for all other PEs, whether they live or not. */
+		if (cause != SHMEMD_CAUSE_NONE && cause != SHMEMD_CAUSE_CUT_OFF)
 			return shmemhi_fail(&job->err, SHMEMH_ERR_PEER, "%s: PE %d %s", what, pe,
 					    cause == SHMEMD_CAUSE_LEFT ? "left the job" : "died");
 	}
@@ -159,17 +160,17 @@ int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr)
 /* Classify ptr: fill offset and refusal of a free. */
 static void examine(const shmemh_t *job, const void *ptr, shmemhi_heap_call_t *call)
 {
-	const shmemhi_heap_t *heap = &job->mem->heap;
+	const shmemhi_suballoc_t *blocks = &job->mem->heap.blocks;
 	uint64_t base = (uintptr_t)job->mem->peers[job->pe].base;
 	const shmemhi_block_t *block;
 
 	call->address = (uintptr_t)ptr;
 	call->offset = call->address - base;
-	block = shmemhi_suballoc_find(&heap->blocks, call->offset);
+	block = shmemhi_suballoc_find(blocks, call->offset);
 	if (!block) {
 		call->refusal = SHMEMHI_FOREIGN;
 		call->start = base;
-		call->of_nbytes = heap->reserved;
+		call->of_nbytes = blocks->nbytes;
 	} else if (block->owner == SHMEMHI_FREE) {
 		call->refusal = SHMEMHI_FREED;
 	} else if (block->owner == SHMEMHI_LIBRARY) {

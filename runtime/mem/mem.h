@@ -78,7 +78,8 @@ int shmemhi_heap_take(shmemh_t *job, size_t nbytes, void **ptr);
 /* Zero a part of this PE's own heap. Not collective. */
 int shmemhi_heap_zero(shmemh_t *job, void *own, size_t nbytes);
 
-/* Set the line for a call that cannot work because a PE died or left. Returns ERR_PEER. */
+/* Set the line for a call that cannot work because a PE died or left, or because this PE lost the
+ * bootstrap. Returns ERR_PEER. */
 int shmemhi_fail_broken(shmemh_t *job, const char *what);
 
 /* Memory local to the device. The host writes and reads it by copy, also while kernels run. A

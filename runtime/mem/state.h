@@ -35,7 +35,8 @@ typedef struct shmemhi_peer {
 	int conn;       /* socket for descriptors; -1: none */
 	uint64_t given; /* last exchange in which this PE's message was sent, or could not be */
 	uint64_t taken; /* last exchange in which its message was received, or could not be */
-	int slice;      /* mapped: of the file of a growth (shmemhi_mem_t) */
+	int slice;      /* if mapped: number of its slice in the memfd of a growth, of
+			   shmemhi_mem_t.n_slices */
 	char *base;     /* its heap as seen here */
 	shmemhi_range_t range;
 } shmemhi_peer_t;
@@ -56,8 +57,9 @@ typedef struct shmemhi_heap {
 	uint64_t *committed; /* pinned word: kernels and shmemh_ptr in any thread read it: atomic;
 				the first of allocs */
 	shmemd_allocs_t *allocs;
-	/* [n_ranges] pinned: what allocs pointed to, and last points to; each has room for twice as
-	 * many as the one before */
+	/* [n_ranges] pinned arrays to which allocs->ranges has pointed; it points to the last one.
+	 * Each has room for twice as many ranges as the one before. Those before the last stay
+	 * allocated, since a kernel may still read them. */
 	shmemd_range_t *ranges[SHMEMHI_MAX_RANGES];
 	int n_ranges;
 	shmemhi_suballoc_t blocks;

@@ -23,16 +23,27 @@ static void configurations(void **state)
 		int err;
 	} cases[] = {
 #define FIELD(f) offsetof(mlx5sw_config_t, f), sizeof(((mlx5sw_config_t *)0)->f)
-		{FIELD(size), 4, EINVAL},         {FIELD(n_hosts), 0, EINVAL},
-		{FIELD(n_hosts), 64, 0},          {FIELD(n_hosts), 65, EINVAL},
-		{FIELD(n_devices), 0, EINVAL},    {FIELD(n_devices), 16, 0},
-		{FIELD(n_devices), 17, EINVAL},   {FIELD(link_layer), 1, 0},
-		{FIELD(link_layer), 2, EINVAL},   {FIELD(doorbells), 3, EINVAL},
-		{FIELD(timing), 3, EINVAL},       {FIELD(lint), 3, EINVAL},
-		{FIELD(chaos), 127, 0},           {FIELD(chaos), 128, EINVAL},
-		{FIELD(is_routed), 2, EINVAL},    {FIELD(has_no_dbr), 2, EINVAL},
-		{FIELD(timestamps), 2, 0},        {FIELD(timestamps), 3, EINVAL},
+		{FIELD(size), 4, EINVAL},
+		{FIELD(n_hosts), 0, EINVAL},
+		{FIELD(n_hosts), 64, 0},
+		{FIELD(n_hosts), 65, EINVAL},
+		{FIELD(n_devices), 0, EINVAL},
+		{FIELD(n_devices), 16, 0},
+		{FIELD(n_devices), 17, EINVAL},
+		{FIELD(link_layer), 1, 0},
+		{FIELD(link_layer), 2, EINVAL},
+		{FIELD(doorbells), 3, EINVAL},
+		{FIELD(timing), 3, EINVAL},
+		{FIELD(lint), 3, EINVAL},
+		{FIELD(chaos), 127, 0},
+		{FIELD(chaos), 128, EINVAL},
+		{FIELD(is_routed), 2, EINVAL},
+		{FIELD(has_no_dbr), 2, EINVAL},
+		{FIELD(timestamps), 2, 0},
+		{FIELD(timestamps), 3, EINVAL},
 		{FIELD(requires_grh), 2, EINVAL},
+		{FIELD(unlike), MLX5SW_UNLIKE_GPU_QUEUE, 0},
+		{FIELD(unlike), MLX5SW_UNLIKE_GPU_QUEUE + 1, EINVAL},
 	};
 
 	(void)state;

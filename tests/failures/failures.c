@@ -193,7 +193,7 @@ static int try_scene(const scene_t *fault)
 	row->n_coped += status == SHMEMH_OK;
 	add_status(row, status);
 	if (row->line[0] == '\0')
-		snprintf(row->line, sizeof row->line, "%s", o[0].text[fault->step]);
+		snprintf(row->line, sizeof row->line, "%.127s", o[0].text[fault->step]);
 	return judge_next(row, name);
 }
 

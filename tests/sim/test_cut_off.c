@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A PE that has lost the bootstrap receives no reports about other PEs: its waits end, whether they
- * are for any PE or for one, and name no PE as the cause. */
+ * are for any PE or for one, and neither waits nor lines of host calls name a PE as the cause. */
 #include <stdlib.h>
+#include <string.h>
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_host/shmem_host.h>
 #include "sim_test.h"
@@ -71,6 +72,7 @@ static void cut_off(void *arg)
 
 static void wait_cut_off(shmemh_t *job)
 {
+	void *ptr;
 	params_t p;
 	int status[2] = {-1, -1};
 
@@ -88,6 +90,9 @@ static void wait_cut_off(shmemh_t *job)
 	CHECK(shmemh_pe_cause(job, 0) == SHMEMD_CAUSE_CUT_OFF);
 	CHECK(shmemh_pe_cause(job, ME) == SHMEMD_CAUSE_NONE);
 	CHECK(shmemh_pe_cause(job, 2) == SHMEMD_CAUSE_CUT_OFF);
+	/* The line names no PE, since none is known to be gone. */
+	CHECK(shmemh_malloc(job, 64, &ptr) == SHMEMH_ERR_PEER);
+	CHECK(strstr(shmemh_error_text(job), "malloc needs all PEs: this PE lost the bootstrap"));
 	free(p.word);
 }
 

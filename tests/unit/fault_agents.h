@@ -330,8 +330,9 @@ static bool notice(int pe, int peer, uint32_t k, shmemhi_switch_event_t *event,
 static bool report_nothing(host_t *h, int peer, uint32_t k, shmemhi_switch_event_t *event,
 			   shmemhi_fault_cause_t *cause)
 {
-	static const uint32_t none[] = {SHMEMH_FAULT_BY_NONE, SHMEMH_FAULT_BY_PROGRAM,
-					SHMEMH_FAULT_BY_PEER_DEAD, SHMEMH_FAULT_BY_GIVEUP, 77};
+	static const uint32_t none[] = {SHMEMH_FAULT_BY_NONE,      SHMEMH_FAULT_BY_PROGRAM,
+					SHMEMH_FAULT_BY_PEER_DEAD, SHMEMH_FAULT_BY_GIVEUP,
+					SHMEMH_FAULT_BY_CUT_OFF,   77};
 	const uint32_t path = path_in_use(h->pe, peer, k);
 
 	event->path = path;
@@ -341,7 +342,7 @@ static bool report_nothing(host_t *h, int peer, uint32_t k, shmemhi_switch_event
 		return true;
 	case 1:
 		event->kind = SHMEMHI_EV_FAULT;
-		cause->kind = none[draw(5)];
+		cause->kind = none[draw(6)];
 		n_expected_refusals++;
 		return true;
 	default:

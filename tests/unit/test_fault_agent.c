@@ -431,6 +431,33 @@ static bool never_done(void *self, int pe, uint32_t k, const shmemhi_switch_acti
 	return false;
 }
 
+/* The bootstrap says that the peer is gone, or that this PE has lost it: then nothing is known of
+ * the peer, and the cause is another one. */
+static void ended_by_the_bootstrap(uint32_t reason, uint32_t want)
+{
+	const shmemhi_fault_channel_t *c;
+
+	set_up_pair();
+	c = channel_of(0, 1, 0);
+	may_give_up(0, 1);
+	hosts[0].causes[1] = reason;
+	hosts[0].n_gone++;
+	steps(40);
+	assert_int_equal(shmemhi_fault_state(c), SHMEMH_FAULT_ENDED);
+	assert_int_equal(shmemhi_fault_status(c), SHMEMD_ERR_PEER);
+	assert_int_equal(c->cause.kind, want);
+	assert_false(c->is_found_at_peer);
+	close_hosts();
+}
+
+static void reasons_of_the_bootstrap(void **state)
+{
+	(void)state;
+	ended_by_the_bootstrap(SHMEMD_CAUSE_DIED, SHMEMH_FAULT_BY_PEER_DEAD);
+	ended_by_the_bootstrap(SHMEMD_CAUSE_LEFT, SHMEMH_FAULT_BY_PEER_DEAD);
+	ended_by_the_bootstrap(SHMEMD_CAUSE_CUT_OFF, SHMEMH_FAULT_BY_CUT_OFF);
+}
+
 /* A peer that breaks the protocol, while an action here is not done: nothing overflows. */
 static void too_many_actions(void **state)
 {
@@ -459,13 +486,10 @@ static void too_many_actions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_events),
-		cmocka_unit_test(paths_that_do_not_work),
-		cmocka_unit_test(causes_are_told),
-		cmocka_unit_test(instants),
-		cmocka_unit_test(instants_of_two_paths),
-		cmocka_unit_test(too_many_actions),
-		cmocka_unit_test(cause_of_the_path_before),
+		cmocka_unit_test(random_events),    cmocka_unit_test(paths_that_do_not_work),
+		cmocka_unit_test(causes_are_told),  cmocka_unit_test(reasons_of_the_bootstrap),
+		cmocka_unit_test(instants),         cmocka_unit_test(instants_of_two_paths),
+		cmocka_unit_test(too_many_actions), cmocka_unit_test(cause_of_the_path_before),
 	};
 	const char *runs = getenv("FAULT_RUNS");
 

@@ -335,9 +335,12 @@ static void test_growth_after_a_closed_connection(void **state)
 }
 
 static _Atomic uint32_t *causes_of_1; /* what PE 1 records about the others */
+static uint32_t cause_of_0;
+static const char *expected_line;
 
 /* PE 0 leaves the collective between the agreement and the exchange. When the message of PE 1 has
- * come, PE 1 waits for that of PE 0, and its monitor records that PE 0 is gone. */
+ * come, PE 1 waits for that of PE 0, and its monitor records that PE 0 is gone, or that PE 1 has
+ * lost the bootstrap. */
 static int pe_never_gives(shmemh_t *job)
 {
 	struct pollfd wait = {.events = POLLIN};
@@ -350,10 +353,10 @@ static int pe_never_gives(shmemh_t *job)
 	if (job->pe == 0) {
 		wait.fd = job->mem->peers[1].conn;
 		PE_CHECK(poll(&wait, 1, 20000) == 1);
-		atomic_store(&causes_of_1[0], SHMEMD_CAUSE_DIED);
+		atomic_store(&causes_of_1[0], cause_of_0);
 	} else {
 		PE_CHECK(shmemhi_exchange(job, -1, fds, &job->err) == SHMEMH_ERR_PEER);
-		PE_CHECK(has_text(job, "exchanging descriptors with PE 0: it is gone"));
+		PE_CHECK(has_text(job, expected_line));
 	}
 	return 0;
 }
@@ -361,6 +364,11 @@ static int pe_never_gives(shmemh_t *job)
 static void test_exchange_with_a_pe_that_is_gone(void **state)
 {
 	(void)state;
+	cause_of_0 = SHMEMD_CAUSE_DIED;
+	expected_line = "exchanging descriptors with PE 0: it is gone";
+	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .sockets = 1}, pe_never_gives), 0);
+	cause_of_0 = SHMEMD_CAUSE_CUT_OFF;
+	expected_line = "exchanging descriptors with PE 0: this PE lost the bootstrap";
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .sockets = 1}, pe_never_gives), 0);
 }
 

@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <cmocka.h>
 #include "mem_faults.h"
@@ -230,6 +229,14 @@ static int pe_not_owned(shmemh_t *job)
 	/* A mistake of one PE is an error on all PEs, and nothing is freed. */
 	PE_CHECK(shmemh_free(job, last ? (void *)&job : q) == SHMEMH_ERR_NOT_OWNED);
 	PE_CHECK(has_text(job, "not a symmetric address"));
+	/* Reserved for the heap, but without memory: outside of the range in the line. */
+	PE_CHECK(before.committed < before.reserved);
+	PE_CHECK(shmemh_free(job, (char *)before.base + before.committed) == SHMEMH_ERR_NOT_OWNED);
+	if (job->pe == 0) {
+		snprintf(text, sizeof text, "its heap has memory from %p to %p", before.base,
+			 (void *)((char *)before.base + before.committed));
+		PE_CHECK(has_text(job, text));
+	}
 	PE_CHECK(shmemh_free(job, last ? (char *)q + 512 : q) == SHMEMH_ERR_NOT_OWNED);
 	PE_CHECK(has_text(job, "inside the allocation starting at"));
 	if (last) {
@@ -417,71 +424,6 @@ static void test_file_limit(void **state)
 	assert_int_equal(run_world(&(world_kind_t){.n_pes = 4, .forked = 1}, pe_file_limit), 0);
 }
 
-/* --- a PE is gone ------------------------------------------------------------------------- */
-
-static int pe_death(shmemh_t *job)
-{
-	void *p = NULL, *q = NULL;
-
-	PE_CHECK(shmemh_malloc(job, 1000, &p) == SHMEMH_OK);
-	PE_CHECK(shmemh_malloc(job, 1000, &q) == SHMEMH_OK);
-	if (job->pe == 1) { /* like a report of a monitor to the others */
-		atomic_store(&((pe_boot_t *)job->boot.state)->world->dead, 2);
-		atomic_store(&job->n_gone, 1);
-		return 0;
-	}
-	/* Noticed first by the collective, then already recorded. */
-	PE_CHECK(shmemh_free(job, p) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
-	atomic_store(&job->causes[1], SHMEMD_CAUSE_DIED);
-	atomic_store(&job->n_gone, 1);
-	PE_CHECK(shmemh_free(job, p) == SHMEMH_ERR_NOT_OWNED);
-	PE_CHECK(shmemh_malloc(job, 64, &p) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
-	if (job->n_pes == 2) { /* the line of an earlier step does not hide that of the gather */
-		strcpy(job->err.text, "an earlier line");
-		PE_CHECK(shmemhi_agree(job, SHMEMH_OK) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
-	}
-	PE_CHECK(shmemh_free(job, q) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
-	PE_CHECK(info_of(job).used == 0);
-	return 0;
-}
-
-static void test_death(void **state)
-{
-	(void)state;
-	assert_int_equal(run_world(&(world_kind_t){.n_pes = 4, .forked = 1}, pe_death), 0);
-	assert_int_equal(run_world(&(world_kind_t){.n_pes = 2, .sockets = 1}, pe_death), 0);
-}
-
-/* The process of PE 0, which created the memory of all, ends. */
-static int pe_leader_death(shmemh_t *job)
-{
-	uint64_t deadline = shmemhi_now() + DEADLINE_NS;
-	int *p = NULL;
-
-	PE_CHECK(shmemh_malloc(job, 3u << 20, (void **)&p) == SHMEMH_OK);
-	PE_CHECK(job->mem->leader == 0);
-	p[0] = getpid();
-	p[1] = 40 + job->pe;
-	PE_CHECK(sync_pes(job) == SHMEMH_OK);
-	atomic_store(&job->n_gone, 1);
-	atomic_store(&job->causes[0], SHMEMD_CAUSE_DIED);
-	if (job->pe == 0)
-		_exit(0);
-	while (kill(*(int *)shmemh_ptr(job, p, 0), 0) == 0 && shmemhi_now() < deadline)
-		sched_yield();
-	for (int pe = 0; pe < job->n_pes; pe++)
-		PE_CHECK(((int *)shmemh_ptr(job, p, pe))[1] == 40 + pe);
-	((int *)shmemh_ptr(job, p, 0))[2] = 1;
-	PE_CHECK(shmemh_malloc(job, 64, (void **)&p) == SHMEMH_ERR_PEER && has_text(job, "PE 0"));
-	return 0;
-}
-
-static void test_leader_death(void **state)
-{
-	(void)state;
-	assert_int_equal(run_world(&(world_kind_t){.n_pes = 4, .forked = 1}, pe_leader_death), 0);
-}
-
 static int pe_options(shmemh_t *job)
 {
 	void *p = NULL;
@@ -582,8 +524,6 @@ int main(void)
 		cmocka_unit_test(test_not_owned),
 		cmocka_unit_test(test_zeroed),
 		cmocka_unit_test(test_failed_growth),
-		cmocka_unit_test(test_death),
-		cmocka_unit_test(test_leader_death),
 		cmocka_unit_test(test_local),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_file_limit),

@@ -385,7 +385,7 @@ static void ft_exact_on_one(shmemh_t *job)
 /* The NICs are in use, and the policy says why fail-over is off. */
 static int pe_without_failover(shmemh_t *job)
 {
-	PE_CHECK(shmemhi_ib_open(job) == SHMEMH_OK && job->ib && !job->ib->standby);
+	PE_CHECK(shmemhi_ib_open(job) == SHMEMH_OK && job->ib && !job->ib->failover);
 	for (int pe = 0; pe < job->n_pes; pe++)
 		PE_CHECK(shmemhi_ib_reaches(job, pe));
 	PE_CHECK(job->ib->bounce_keys[0] != 0 && job->ib->bounce_keys[1] == 0);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "base/clock.h"
-#include "ib/standby.h"
+#include "ib/failover.h"
 
 #define N_PES 20 /* more than SHMEMHI_RESOLVER_THREADS + 2 */
 #define N_PEERS (N_PES - 1)
@@ -21,7 +21,7 @@
 
 static shmemh_t job;
 static shmemhi_ib_t ib;
-static shmemhi_standby_t standby;
+static shmemhi_failover_t failover;
 static shmemhi_open_port_t nics[SHMEMHI_COLUMNS];
 static shmemhi_route_t routes[N_PES];
 static shmemhi_resolved_t resolved[SHMEMHI_COLUMNS * SHMEMHI_COLUMNS * N_PES];
@@ -88,7 +88,7 @@ static int setup(void **state)
 	(void)state;
 	memset(&job, 0, sizeof job);
 	memset(&ib, 0, sizeof ib);
-	memset(&standby, 0, sizeof standby);
+	memset(&failover, 0, sizeof failover);
 	memset(routes, 0, sizeof routes);
 	memset(resolved, 0, sizeof resolved);
 	memset(ends, 0, sizeof ends);
@@ -100,14 +100,14 @@ static int setup(void **state)
 	ib.lib.init_obj = read_ah;
 	ib.lib.destroy_ah = forget_ah;
 	ib.lib.obj_modify = accept_modify;
-	standby.job = &job;
-	standby.ib = &ib;
-	standby.routes = routes;
-	standby.resolved = resolved;
+	failover.job = &job;
+	failover.ib = &ib;
+	failover.routes = routes;
+	failover.resolved = resolved;
 	for (int i = 0; i < SHMEMHI_COLUMNS; i++) {
 		nics[i] = (shmemhi_open_port_t){.name = "mlx5_0", .port = 1, .is_ethernet = 1};
-		standby.ports[i].nic = &nics[i];
-		standby.ports[i].is_up = 1;
+		failover.ports[i].nic = &nics[i];
+		failover.ports[i].is_up = 1;
 	}
 	for (int pe = 0; pe < N_PES; pe++) {
 		ends[pe].link = &ends[pe].own;
@@ -132,30 +132,30 @@ static void addresses_are_kept(void **state)
 	e->has_path = 1;
 	routes[1].endpoints = e;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(shmemhi_resolve(&standby, e, &address), 1);
+		assert_int_equal(shmemhi_resolve(&failover, e, &address), 1);
 	assert_int_equal(address.mac[5], 9);
 	assert_int_equal(n_lookups, 1);
-	standby.ports[0].n_seen++;
-	shmemhi_resolve(&standby, e, &address);
+	failover.ports[0].n_seen++;
+	shmemhi_resolve(&failover, e, &address);
 	assert_int_equal(n_lookups, 2);
 	e->peer.port.gid.raw[15] = 1;
-	shmemhi_resolve(&standby, e, &address);
+	shmemhi_resolve(&failover, e, &address);
 	assert_int_equal(n_lookups, 3);
-	assert_true(shmemhi_failover_ops.execute(&standby, 1, 0, &stop, &result));
-	shmemhi_resolve(&standby, e, &address);
+	assert_true(shmemhi_failover_ops.execute(&failover, 1, 0, &stop, &result));
+	shmemhi_resolve(&failover, e, &address);
 	assert_int_equal(n_lookups, 4);
-	standby.ports[0].generation++;
+	failover.ports[0].generation++;
 	ib.lib.create_ah = no_neighbour;
 	for (int i = 0; i < 3; i++) {
-		standby.err.text[0] = '\0';
-		assert_int_equal(shmemhi_resolve(&standby, e, &address), -1);
-		assert_string_not_equal(standby.err.text, "");
-		shmemhi_resolve_again(&standby, e);
+		failover.err.text[0] = '\0';
+		assert_int_equal(shmemhi_resolve(&failover, e, &address), -1);
+		assert_string_not_equal(failover.err.text, "");
+		shmemhi_resolve_again(&failover, e);
 	}
 	assert_int_equal(n_lookups, 5);
 	resolved[1].at = LONG_AGO;
 	ib.lib.create_ah = neighbour;
-	assert_int_equal(shmemhi_resolve(&standby, e, &address), 1);
+	assert_int_equal(shmemhi_resolve(&failover, e, &address), 1);
 }
 
 /* On InfiniBand a peer may begin to require global headers, with the same LID and GID. */
@@ -165,14 +165,14 @@ static void global_headers(void **state)
 
 	(void)state;
 	nics[0].is_ethernet = 0;
-	assert_int_equal(shmemhi_resolve(&standby, &ends[1], &address), 1);
+	assert_int_equal(shmemhi_resolve(&failover, &ends[1], &address), 1);
 	assert_false(address.is_global);
 	ends[1].peer.port.requires_grh = 1;
-	assert_int_equal(shmemhi_resolve(&standby, &ends[1], &address), 1);
+	assert_int_equal(shmemhi_resolve(&failover, &ends[1], &address), 1);
 	assert_true(address.is_global);
 	ends[1].peer.port.requires_grh = 0;
 	nics[0].requires_grh = 1;
-	assert_int_equal(shmemhi_resolve(&standby, &ends[1], &address), 1);
+	assert_int_equal(shmemhi_resolve(&failover, &ends[1], &address), 1);
 	assert_true(address.is_global);
 	assert_int_equal(n_lookups, 0);
 }
@@ -189,17 +189,17 @@ static bool path_fails(uint32_t path)
 	shmemhi_endpoint_t *e = &ends[1];
 
 	*e = (shmemhi_endpoint_t){.link = &e->own,
-				  .own = {.pe = 1, .nic = &nics[standby.column]},
-				  .column = (uint8_t)standby.column,
+				  .own = {.pe = 1, .nic = &nics[failover.column]},
+				  .column = (uint8_t)failover.column,
 				  .stage = SHMEMHI_IN_INIT};
 	routes[1].endpoints = routes[1].making = e;
 	routes[1].retry_at = 0;
-	if (!ops->execute(&standby, 1, 0, &prepare, &result))
+	if (!ops->execute(&failover, 1, 0, &prepare, &result))
 		return false;
-	ops->pack(&standby, 1, 0, path, result.value, offer);
-	assert_true(ops->execute(&standby, 1, 0, &connect, &result));
+	ops->pack(&failover, 1, 0, path, result.value, offer);
+	assert_true(ops->execute(&failover, 1, 0, &connect, &result));
 	assert_int_equal(result.kind, SHMEMHI_EV_FAULT);
-	assert_true(ops->execute(&standby, 1, 0, &stop, &result));
+	assert_true(ops->execute(&failover, 1, 0, &stop, &result));
 	return true;
 }
 
@@ -212,15 +212,15 @@ static void ports_rest(void **state)
 	(void)state;
 	ib.lib.create_ah = no_neighbour;
 	for (int column = 0; path < 100 && path_fails(path); path++) {
-		n_moves += standby.column != column;
-		column = standby.column;
+		n_moves += failover.column != column;
+		column = failover.column;
 	}
 	assert_int_equal(n_lookups, 2);
 	assert_in_range(path, 4, 8);
 	assert_in_range(n_moves, 1, 3);
 	assert_false(path_fails(path));
 	/* An event of the port, another port of the peer, or time. */
-	standby.ports[standby.column].n_seen++;
+	failover.ports[failover.column].n_seen++;
 	assert_true(path_fails(path++));
 	assert_int_equal(n_lookups, 3);
 	while (path < 100 && path_fails(path))
@@ -260,7 +260,7 @@ static void counts_of_another_look_up(void **state)
 
 	(void)state;
 	ib.lib.create_ah = no_neighbour;
-	standby.ports[1].is_up = 0;
+	failover.ports[1].is_up = 0;
 	while (path < 100 && path_fails(path))
 		path++;
 	assert_in_range(path, 2, 99);
@@ -275,7 +275,7 @@ static int wait_for(int pe)
 	shmemhi_address_t address;
 	int found;
 
-	while ((found = shmemhi_resolve(&standby, &ends[pe], &address)) == 0 &&
+	while ((found = shmemhi_resolve(&failover, &ends[pe], &address)) == 0 &&
 	       shmemhi_now() < until)
 		usleep(1000);
 	return found;
@@ -286,7 +286,7 @@ static void ask_for(int first, int last)
 	shmemhi_address_t address;
 
 	for (int pe = first; pe <= last; pe++)
-		assert_int_equal(shmemhi_resolve(&standby, &ends[pe], &address), 0);
+		assert_int_equal(shmemhi_resolve(&failover, &ends[pe], &address), 0);
 }
 
 static void wait_until_asked(int n)
@@ -302,9 +302,9 @@ static void *answer_at_the_end(void *arg)
 	int is_ending = 0;
 
 	while (!is_ending) {
-		pthread_mutex_lock(&standby.resolver.lock);
-		is_ending = standby.resolver.is_ending;
-		pthread_mutex_unlock(&standby.resolver.lock);
+		pthread_mutex_lock(&failover.resolver.lock);
+		is_ending = failover.resolver.is_ending;
+		pthread_mutex_unlock(&failover.resolver.lock);
 	}
 	for (int pe = 1; pe < N_PES; pe++)
 		sem_post(&answers[pe]);
@@ -316,7 +316,7 @@ static void stop_and_answer(void)
 	pthread_t helper;
 
 	assert_int_equal(pthread_create(&helper, NULL, answer_at_the_end, NULL), 0);
-	shmemhi_resolver_stop(&standby);
+	shmemhi_resolver_stop(&failover);
 	pthread_join(helper, NULL);
 }
 
@@ -327,12 +327,12 @@ static void look_ups_that_block(void **state)
 
 	(void)state;
 	ib.lib.create_ah = slow_neighbour;
-	assert_int_equal(shmemhi_resolver_start(&standby), SHMEMH_OK);
+	assert_int_equal(shmemhi_resolver_start(&failover), SHMEMH_OK);
 	for (int i = 0; i < 3; i++)
 		ask_for(1, 8);
 	sem_post(&answers[1]);
 	assert_int_equal(wait_for(1), 1);
-	assert_int_equal(shmemhi_resolve(&standby, &ends[2], &address), 0);
+	assert_int_equal(shmemhi_resolve(&failover, &ends[2], &address), 0);
 	/* The peer has another port by the time that the answer for the first one comes. */
 	ends[2].peer.port.gid.raw[9] = 1;
 	sem_post(&answers[2]);
@@ -349,7 +349,7 @@ static void end_while_look_ups_block(void **state)
 {
 	(void)state;
 	ib.lib.create_ah = slow_neighbour;
-	assert_int_equal(shmemhi_resolver_start(&standby), SHMEMH_OK);
+	assert_int_equal(shmemhi_resolver_start(&failover), SHMEMH_OK);
 	ask_for(1, N_PEERS);
 	wait_until_asked(SHMEMHI_RESOLVER_THREADS);
 	stop_and_answer();
@@ -364,7 +364,7 @@ static void one_behind_many(void **state)
 
 	(void)state;
 	ib.lib.create_ah = slow_neighbour;
-	assert_int_equal(shmemhi_resolver_start(&standby), SHMEMH_OK);
+	assert_int_equal(shmemhi_resolver_start(&failover), SHMEMH_OK);
 	ask_for(1, last - 1);
 	sem_post(&answers[last]);
 	assert_int_equal(wait_for(last), 1);
@@ -380,7 +380,7 @@ static void failures_wait_behind_others(void **state)
 
 	(void)state;
 	ib.lib.create_ah = slow_neighbour;
-	assert_int_equal(shmemhi_resolver_start(&standby), SHMEMH_OK);
+	assert_int_equal(shmemhi_resolver_start(&failover), SHMEMH_OK);
 	for (int pe = behind; pe < last; pe++) {
 		ends[pe].peer.port.gid.raw[15] = 1;
 		sem_post(&answers[pe]);
@@ -410,15 +410,15 @@ static void question_during_a_look_up(void **state)
 	routes[1].n_unresolved = 2;
 	routes[1].unresolved_at = UINT64_MAX;
 	ends[1].peer.port.gid.raw[15] = 1;
-	assert_int_equal(shmemhi_resolver_start(&standby), SHMEMH_OK);
+	assert_int_equal(shmemhi_resolver_start(&failover), SHMEMH_OK);
 	ask_for(1, 1);
 	wait_until_asked(1);
 	sem_post(&answers[1]);
 	while (n_lookups == 0)
 		usleep(1000);
 	usleep(1000); /* for the thread to write the answer, without a lock */
-	assert_false(shmemhi_resolve_must_wait(&standby, &routes[1]));
-	shmemhi_resolver_stop(&standby);
+	assert_false(shmemhi_resolve_must_wait(&failover, &routes[1]));
+	shmemhi_resolver_stop(&failover);
 }
 
 int main(void)

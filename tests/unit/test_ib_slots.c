@@ -10,14 +10,14 @@
 #include <string.h>
 #include <cmocka.h>
 #include "cuda/ctx.h"
+#include "ib/failover.h"
 #include "ib/prm.h"
-#include "ib/standby.h"
 #include "mem/state.h"
 
 static struct shmemhi_mem mem;
 static shmemh_t job = {.mem = &mem};
 static shmemhi_ib_t ib;
-static shmemhi_standby_t standby = {.job = &job, .ib = &ib};
+static shmemhi_failover_t failover = {.job = &job, .ib = &ib};
 
 /* A slot is looked at before the channel's index has gone so far that the comparison with `retired`
  * turns round. */
@@ -30,15 +30,15 @@ static void slot_of_a_busy_channel(void **state)
 	assert_non_null(block);
 	block->n_slots = 1;
 	block->slots[0] = (shmemhi_slot_t){.channel = &channel, .retired = 100};
-	standby.blocks = block;
-	shmemhi_slots_retire(&standby);
-	assert_false(shmemhi_slots_have_one(&standby));
+	failover.blocks = block;
+	shmemhi_slots_retire(&failover);
+	assert_false(shmemhi_slots_have_one(&failover));
 	channel.ready = SHMEMD_READY_WORD(101, 0, 0);
-	shmemhi_slots_retire(&standby);
+	shmemhi_slots_retire(&failover);
 	channel.ready = SHMEMD_READY_WORD(0x80000100, 0, 0);
-	assert_true(shmemhi_slots_have_one(&standby));
+	assert_true(shmemhi_slots_have_one(&failover));
 	free(block);
-	standby.blocks = NULL;
+	failover.blocks = NULL;
 }
 
 static int query_drained(struct mlx5dv_devx_obj *obj, const void *in, size_t in_nbytes, void *out,
@@ -77,7 +77,7 @@ static void queue_that_cannot_be_read(void **state)
 	ib.depth = SHMEMD_MIN_DEPTH;
 	ib.has_gpu_queues = 1;
 	ib.lib.obj_query = query_drained;
-	assert_int_equal(shmemhi_endpoint_is_drained(&standby, &e, &refused), -1);
+	assert_int_equal(shmemhi_endpoint_is_drained(&failover, &e, &refused), -1);
 	mem.cuctx = NULL;
 	ib.has_gpu_queues = 0;
 }
@@ -134,10 +134,10 @@ static void block_that_is_half_made(void **state)
 	ib.links = &first;
 	for (int i = 1; i <= 3; i++) {
 		n_before_failure = 1;
-		standby.err.text[0] = '\0';
-		assert_null(shmemhi_slot_take(&standby, 0));
-		assert_string_not_equal(standby.err.text, "");
-		assert_null(standby.blocks);
+		failover.err.text[0] = '\0';
+		assert_null(shmemhi_slot_take(&failover, 0));
+		assert_string_not_equal(failover.err.text, "");
+		assert_null(failover.blocks);
 		assert_int_equal(n_allocated, i);
 		assert_int_equal(n_freed, i);
 	}

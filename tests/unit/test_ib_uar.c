@@ -133,13 +133,13 @@ static void links_share_registers(void **state)
 /* With fail-over one register is for the host's flushes, unless the device has no other. */
 static int pe_reserves(shmemh_t *job)
 {
-	shmemhi_standby_t *standby = (void *)&device; /* that there is one is all that counts */
+	shmemhi_failover_t *failover = (void *)&device; /* that there is one is all that counts */
 	shmemhi_uars_t uars = {0};
 	shmemhi_ib_t ib;
 
 	for (int limit = 1; limit <= 3; limit++) {
 		make_device(&ib, 4, limit, 1);
-		ib.standby = standby;
+		ib.failover = failover;
 		PE_CHECK(shmemhi_uars_open(job, &ib, &ib.nic, 7, &uars) == SHMEMH_OK);
 		PE_CHECK(device.n_given == limit);
 		PE_CHECK(uars.n == (limit == 1 ? 1 : (uint32_t)limit - 1));
@@ -284,7 +284,7 @@ static int host_rings(shmemh_t *job, int word, const char *warning)
 }
 
 /* A stand-by alone whose registers the GPU cannot write to: no thread rings them, and fail-over
- * ends (check_doorbells in standby.c). */
+ * ends (check_doorbells in failover_open.c). */
 static int standby_cannot(shmemh_t *job, int is_home_mapped)
 {
 	shmemhi_open_port_t standby = {.name = "mlx5_8"};

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <shmem_host/device.h>
 #include "ib/channels.h"
-#include "ib/standby.h"
+#include "ib/failover.h"
 #include "links_job.h"
 #include "stderr_log.h"
 #include "threads.h"
@@ -242,12 +242,12 @@ static void events_of_ports_inform(void **state)
 }
 
 /* With fail-over channels do not wait on a port that is down. */
-static void port_with_a_standby(void **state)
+static void port_with_failover(void **state)
 {
-	static shmemhi_standby_t standby;
+	static shmemhi_failover_t failover;
 
 	(void)state;
-	t.ib.standby = &standby;
+	t.ib.failover = &failover;
 	t.async[t.n_async++] = of_port(IBV_EVENT_PORT_ERR, 2);
 	open_watch();
 	tell();
@@ -255,7 +255,7 @@ static void port_with_a_standby(void **state)
 		    "other port is up\n");
 	close_watch();
 	assert_int_equal(log_count("retries"), 0);
-	assert_int_equal(atomic_load(&standby.ports[0].n_events), 1);
+	assert_int_equal(atomic_load(&failover.ports[0].n_events), 1);
 }
 
 static void first_fatal_event_is_kept(void **state)
@@ -478,7 +478,7 @@ int main(void)
 		TEST(thread_ends_at_close),
 		TEST(no_thread_where_a_scheduler_drives),
 		TEST(events_of_ports_inform),
-		TEST(port_with_a_standby),
+		TEST(port_with_failover),
 		TEST(first_fatal_event_is_kept),
 		TEST(events_of_queues),
 		TEST(events_that_are_lost),

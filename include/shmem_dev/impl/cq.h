@@ -198,12 +198,12 @@ SHMEMD_FN uint64_t shmemdi_cq_place(const shmemdi_chan_t *c)
 	       (((uint64_t)1 << SHMEMD_DONE_INDEX_BITS) - 1);
 }
 
-/* A caller that loops over a call which does not wait has found the queue not complete. One of
- * 64 such calls, on a GPU one of 2048, carries out an order to switch. Without it, threads of a
- * kernel that fills the GPU, so that no service kernel runs, would loop for ever for the CQEs of a
- * path that is lost. The calls are counted in the channel, since one call keeps nothing for the
- * next; by an atomic, since concurrent loads and stores could set the count back again and again.
- */
+/* Called by shmemd_channel_poll and shmemd_channel_space, which do not wait, when something is not
+ * complete. Every 64th of these calls, on a GPU every 2048th, carries out a pending order to
+ * switch. Without it, threads of a kernel that fills the GPU, so that no service kernel runs, would
+ * loop for ever for the CQEs of a path that is lost. The calls are counted in the channel, since
+ * one call keeps nothing for the next; by an atomic, since concurrent loads and stores could set
+ * the count back again and again. */
 SHMEMD_FN void shmemdi_cq_not_yet(const shmemdi_chan_t *c)
 {
 	if ((shmemd_arch_atom_add_u64(&c->ch->looks, 1) + 1) % SHMEMDI_POLLS_PER_HOST_LOOK == 0)

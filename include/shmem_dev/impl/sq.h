@@ -80,9 +80,9 @@ SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int will_wait)
 
 /* Wait until all WQEBBs before `end` are complete: reserved WQEBBs cannot be given back, and all
  * later posters wait for them. When the PE has failed, the channel fails. When nothing at all
- * completes within the time limit, the channel fails; where faults of paths are tolerated, the
- * thread reports a suspicion instead, and goes on waiting. resv: the reservation word that this
- * poster found. */
+ * completes within the time limit, the channel fails, too; with fail-over (SHMEMD_CTX_FT) this
+ * thread reports a suspicion to the host instead, and goes on waiting. resv: the reservation word
+ * that this poster found. */
 SHMEMD_FN void shmemdi_sq_wait_space(const shmemdi_chan_t *c, shmemdi_call_t call, uint64_t resv,
 				     uint32_t end)
 {

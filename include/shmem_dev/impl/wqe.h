@@ -108,8 +108,8 @@ SHMEMD_FN void shmemdi_wqe_dump(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_m
 }
 
 /* An atomic update as NICs have it. Plain: add (fetch-and-add) and compare-and-swap of 8 bytes.
- * Masked: add with `boundary`, in which each 1 stops a carry; swap of the bits in swap_mask if
- * those in compare_mask compare. */
+ * Masked: add with `boundary`, in which each 1 stops a carry; compare-and-swap that swaps the bits
+ * in swap_mask if the bits in compare_mask are equal to those of `compare`. */
 typedef struct shmemdi_nic_amo_t {
 	uint32_t opcode; /* SHMEMD_MLX5_ATOMIC_* */
 	uint64_t value;  /* added or swapped in */

@@ -27,7 +27,7 @@ static bool is_config(const mlx5sw_config_t *cfg)
 	       cfg->lint <= MLX5SW_LINT_STRICT && (cfg->chaos & ~MLX5SWI_CHAOS_ALL) == 0 &&
 	       cfg->is_routed <= 1 && cfg->has_no_dbr <= 1 &&
 	       cfg->timestamps <= MLX5SW_TIMESTAMPS_BOTH && cfg->requires_grh <= 1 &&
-	       cfg->unlike <= MLX5SW_UNLIKE_REPEATED_WRITE;
+	       cfg->unlike <= MLX5SW_UNLIKE_GPU_QUEUE;
 }
 
 static bool are_hooks(const mlx5sw_hooks_t *h)

@@ -124,7 +124,7 @@ static void finish(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 
-	r->n_reads -= mlx5swi_entry(qp, r->acked)->is_answered;
+	r->n_reads -= mlx5swi_entry(qp, r->acked)->returns_data;
 	r->acked++;
 	mlx5swi_skip_local(qp);
 }
@@ -159,7 +159,7 @@ static bool acknowledge(mlx5swi_qp_t *qp, uint32_t psn)
 		const mlx5swi_entry_t *e = mlx5swi_entry(qp, r->acked);
 		const uint32_t end = mlx5swi_psn_add(e->psn, e->n_psns);
 
-		if (e->is_answered)
+		if (e->returns_data)
 			break;
 		mlx5swi_progress(qp);
 		if (mlx5swi_psn_diff(psn, end) < 0) {
@@ -194,10 +194,10 @@ static void bad_answer(mlx5swi_qp_t *qp)
 	fail(qp, MLX5_CQE_SYNDROME_BAD_RESP_ERR, 0);
 }
 
-/* MLX5SW_UNLIKE_READ: is the last byte of the message missing? */
-static uint32_t is_cut(const mlx5swi_entry_t *e)
+/* MLX5SW_UNLIKE_READ: is the last byte of the message, which is in its last packet, not placed? */
+static uint32_t is_cut(const mlx5swi_entry_t *e, bool is_last)
 {
-	return e->nbytes % 2 && mlx5swi_is_unlike(MLX5SW_UNLIKE_READ);
+	return is_last && e->nbytes % 2 && mlx5swi_is_unlike(MLX5SW_UNLIKE_READ);
 }
 
 static void take_read(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet_t *p)
@@ -210,7 +210,7 @@ static void take_read(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_packet
 	if (e->opcode != MLX5_OPCODE_RDMA_READ || p->nbytes != (left < mtu ? left : mtu))
 		bad_answer(qp);
 	else if (p->nbytes && (dst = result(qp, e, offset, p->nbytes, &mr)) != NULL)
-		mlx5swi_payload_write(mr, dst, p->data, p->nbytes - is_cut(e));
+		mlx5swi_payload_write(mr, dst, p->data, p->nbytes - is_cut(e, left <= mtu));
 }
 
 /* Write the old value to memory: 8 bytes in host order (atomic_req_8B_endianness_mode 1), 4 bytes
@@ -241,7 +241,7 @@ static void data(mlx5swi_qp_t *qp, const mlx5swi_packet_t *p)
 		return;
 	}
 	e = mlx5swi_entry(qp, r->acked);
-	if (!e->is_answered)
+	if (!e->returns_data)
 		return;
 	if (r->decoded != r->acked)
 		mlx5swi_decode(qp, r->acked, NULL, NULL);

@@ -106,7 +106,7 @@ static bool is_local(const mlx5swi_wqe_t *w)
 	return w->opcode == MLX5_OPCODE_NOP || w->opcode == MLX5SWI_OPCODE_DUMP;
 }
 
-static bool is_answered(const mlx5swi_wqe_t *w)
+static bool returns_data(const mlx5swi_wqe_t *w)
 {
 	return w->width || w->opcode == MLX5_OPCODE_RDMA_READ;
 }
@@ -127,7 +127,7 @@ static bool must_wait(const mlx5swi_qp_t *qp, const mlx5swi_wqe_t *w)
 	const struct mlx5swi_requester *r = qp->requester;
 
 	return (w->fm >= FENCE && r->n_reads && !mlx5swi_is_unlike(MLX5SW_UNLIKE_FENCE_BIT)) ||
-	       (is_answered(w) && r->n_reads >= 1u << qp->attr.log_sra_max);
+	       (returns_data(w) && r->n_reads >= 1u << qp->attr.log_sra_max);
 }
 
 static void check_signature(const mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_wqe_t *w)
@@ -207,7 +207,7 @@ static void check(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const char *row, const c
 	check_limits(qp, e, w);
 	if (qp->is_signed)
 		check_signature(qp, e, w);
-	if (!e->syndrome && is_answered(w))
+	if (!e->syndrome && returns_data(w))
 		check_result(qp, e, w);
 }
 
@@ -216,11 +216,11 @@ static void accept(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, const mlx5swi_wqe_t *w)
 	struct mlx5swi_requester *r = qp->requester;
 
 	e->nbytes = w->nbytes;
-	e->is_answered = is_answered(w) != 0;
+	e->returns_data = returns_data(w);
 	e->psn = r->next;
 	e->n_psns = n_psns(qp, w);
 	r->next = mlx5swi_psn_add(r->next, e->n_psns);
-	r->n_reads += e->is_answered;
+	r->n_reads += e->returns_data;
 	r->ssn += e->n_psns != 0;
 	r->fresh++;
 }

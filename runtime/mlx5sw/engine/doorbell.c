@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Doorbell registers: words of RAM that hold all ones while idle. The device takes a doorbell by an
- * exchange, so that two writes of the same value are two doorbells. */
+ * exchange that leaves all ones, so that the same value, written again after that, is another
+ * doorbell. Of two writes between two polls the device sees the second one only. */
 #include <endian.h>
 #include <string.h>
 #include "mlx5sw/core/core.h"

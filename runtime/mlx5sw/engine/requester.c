@@ -43,7 +43,7 @@ void mlx5swi_requester_reset(mlx5swi_qp_t *qp)
 	r->packet = r->n_reads = r->ssn = 0;
 	r->una = r->end = r->next = 0;
 	r->retries = r->rnr = r->n_quick = r->has_gap = 0;
-	r->is_timer_old = r->is_cqe_asked = r->has_blueflame = 0;
+	r->is_timer_old = r->has_consulted_faults = r->has_blueflame = 0;
 	r->deadline = UINT64_MAX;
 	r->wait = r->cqe_due = 0;
 }
@@ -68,7 +68,7 @@ static mlx5swi_cqe_t success(const mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 		.wqe_counter = e->index,
 		.qpn = qp->qpn,
 		.user_index = qp->user_index,
-		.nbytes = e->is_answered ? e->nbytes : 0,
+		.nbytes = e->returns_data ? e->nbytes : 0,
 	};
 }
 
@@ -79,15 +79,15 @@ static bool announce(mlx5swi_qp_t *qp, const mlx5swi_entry_t *e)
 	const mlx5swi_cqe_t cqe = success(qp, e);
 	uint64_t delay = 0;
 
-	if (!r->is_cqe_asked && mlx5swi_fault_cqe(qp, &cqe, &delay))
+	if (!r->has_consulted_faults && mlx5swi_fault_cqe(qp, &cqe, &delay))
 		return true;
 	if (delay)
 		r->cqe_due = delay == UINT64_MAX ? delay : mlx5swi_now() + delay;
-	r->is_cqe_asked = 1;
+	r->has_consulted_faults = 1;
 	if (r->cqe_due && mlx5swi_now() < r->cqe_due)
 		return false;
 	mlx5swi_cqe_write(qp->send_cq, qp, &cqe);
-	r->is_cqe_asked = 0;
+	r->has_consulted_faults = 0;
 	r->cqe_due = 0;
 	return true;
 }
@@ -96,7 +96,7 @@ unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp)
 {
 	struct mlx5swi_requester *r = qp->requester;
 
-	if (!r->is_cqe_asked)
+	if (!r->has_consulted_faults)
 		return 0;
 	r->cqe_due = 0;
 	mlx5swi_qp_wake(qp);
@@ -147,9 +147,9 @@ static bool complete_one(mlx5swi_qp_t *qp)
 	struct mlx5swi_requester *r = qp->requester;
 	const mlx5swi_entry_t *e = mlx5swi_entry(qp, r->head);
 
-	if (mlx5swi_w->cfg.lint != MLX5SW_LINT_OFF && !r->is_cqe_asked)
+	if (mlx5swi_w->cfg.lint != MLX5SW_LINT_OFF && !r->has_consulted_faults)
 		mlx5swi_compare(qp, e);
-	if (mlx5swi_has_chaos(MLX5SW_CHAOS_POISON) && !r->is_cqe_asked)
+	if (mlx5swi_has_chaos(MLX5SW_CHAOS_POISON) && !r->has_consulted_faults)
 		poison(qp, e);
 	if (e->is_signalled && qp->send_cq && !announce(qp, e))
 		return false;

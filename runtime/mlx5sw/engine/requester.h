@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The send queue of a QP: private to requester.c, fetch.c, begin.c, send.c, answer.c and flush.c.
+/* The send queue of a QP: private to requester.c, fetch.c, begin.c, send.c, answer.c and flush.c,
+ * but that doorbell.c reads last_index and is_rung. Of the rest doorbell.c and cqe.c use
+ * mlx5swi_has_chaos, and wqe.c uses MLX5SWI_OPCODE_DUMP.
  *
  * WQEs are numbered from 0 after reset, in ring order; head <= acked <= at <= fresh <= fetched:
  *   head     the first that is not complete
@@ -23,8 +25,8 @@
 typedef struct mlx5swi_entry {
 	uint16_t index; /* index of its first WQEBB */
 	uint8_t n_wqebbs, opcode;
-	/* is_answered: its response has data, an ACK does not complete it */
-	uint8_t is_signalled, is_answered;
+	/* returns_data: a READ or an atomic: an ACK does not complete it */
+	uint8_t is_signalled, returns_data;
 	uint8_t syndrome, vendor; /* its CQE, when all earlier WQEs are complete */
 	uint32_t psn, n_psns;     /* assigned when it begins */
 	uint32_t nbytes;
@@ -45,12 +47,12 @@ struct mlx5swi_requester {
 	uint8_t retries, rnr, n_quick; /* remaining attempts */
 	uint8_t has_gap;               /* una is being sent again: a response showed its loss */
 	uint8_t is_timer_old;          /* there was progress, or a new packet is in flight */
-	uint8_t is_cqe_asked;          /* the fault rules have counted the completion of head */
-	uint64_t deadline;             /* timeout of una; UINT64_MAX: no timer */
-	uint64_t wait;                 /* receiver not ready: send nothing until then; or 0 */
-	uint64_t flush_due;            /* ERR: time of the next flush */
-	uint64_t cqe_due;              /* a fault delays the CQE of head until then; or 0 */
-	uint32_t decoded;              /* number of the WQE that is decoded in wqe */
+	uint8_t has_consulted_faults; /* the fault rules were consulted for the CQE of head, once */
+	uint64_t deadline;            /* timeout of una; UINT64_MAX: no timer */
+	uint64_t wait;                /* receiver not ready: send nothing until then; or 0 */
+	uint64_t flush_due;           /* ERR: time of the next flush */
+	uint64_t cqe_due;             /* a fault delays the CQE of head until then; or 0 */
+	uint32_t decoded;             /* number of the WQE that is decoded in wqe */
 	uint8_t has_blueflame;
 	uint16_t blueflame_index;
 	uint8_t blueflame[MLX5SWI_WQEBB]; /* a WQEBB that came with its doorbell */

@@ -178,7 +178,7 @@ static int send_one(mlx5swi_qp_t *qp, mlx5swi_entry_t *e, unsigned n_packets)
 		mlx5swi_skip_local(qp);
 		return 1;
 	}
-	return e->is_answered ? send_question(qp, e) : send_write(qp, e, n_packets);
+	return e->returns_data ? send_question(qp, e) : send_write(qp, e, n_packets);
 }
 
 /* The number of packets that the window allows, at most limit. */

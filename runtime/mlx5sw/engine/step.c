@@ -150,7 +150,8 @@ static void receive(mlx5swi_device_t *dev, mlx5swi_packet_t *p)
 	}
 }
 
-/* Without a scheduler: process all packets that have arrived, then all queue pairs. */
+/* Without a scheduler: process up to PACKETS_PER_STEP packets that have arrived, then run each
+ * queue pair that has work, or whose timer has run out. */
 static unsigned step_in_turn(mlx5swi_device_t *dev)
 {
 	unsigned n = 0;

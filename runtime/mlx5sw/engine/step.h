@@ -18,9 +18,12 @@ struct mlx5swi_engine {
 
 void mlx5swi_packets_free(mlx5swi_packet_t *list); /* return them to the system */
 
-/* link.c: deliver to the port of this process that the header addresses; the packet is lost if
- * there is none. */
+/* link/link.c */
+/* Deliver to the port of this process that the header addresses; the packet is lost if there is
+ * none. */
 void mlx5swi_deliver(mlx5swi_packet_t *p);
+/* MLX5SW_FABRIC cannot be opened: print one line to stderr. Returns err. */
+int mlx5swi_fabric_refuse(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* place.c: WRITEs that were accepted but are not in memory yet. */
 struct mlx5swi_placement;
@@ -34,9 +37,7 @@ void mlx5swi_place_queue(struct mlx5swi_placement **queue);
 void mlx5swi_place_drop(struct mlx5swi_placement **queue);
 bool mlx5swi_place_overlaps(const struct mlx5swi_placement *queue, const uint8_t *p, size_t nbytes);
 
-/* link/shm.c, link/tcp.c. name: what follows "shm:" or "tcp:". 0 or an errno value. */
-/* MLX5SW_FABRIC cannot be opened: print one line to stderr. Returns err. */
-int mlx5swi_fabric_refuse(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* link/shm.c, link/tcp.c. name: what follows "shm:" or "tcp:". Open returns 0 or an errno value. */
 int mlx5swi_shm_open(const char *name);
 void mlx5swi_shm_close(void);
 unsigned mlx5swi_shm_poll(void);

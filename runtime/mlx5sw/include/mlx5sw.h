@@ -73,7 +73,8 @@ enum mlx5sw_timing {
 enum mlx5sw_lint {
 	MLX5SW_LINT_OFF,
 	MLX5SW_LINT_REPORT, /* a line for each; the run continues */
-	MLX5SW_LINT_STRICT, /* like report, and sets mlx5sw_failed() */
+	MLX5SW_LINT_STRICT, /* like report, sets mlx5sw_failed(), and a WQE fails whose control
+			       segment has another QPN (W6) */
 };
 
 /* Which time stamps the device can put into CQEs: the capability sq_ts_format and, on RoCE,
@@ -88,27 +89,27 @@ enum mlx5sw_timestamps {
  * `shmem-info --selftest`, which has its name. */
 enum mlx5sw_unlike {
 	MLX5SW_UNLIKE_NONE,
-	MLX5SW_UNLIKE_WRITE,           /* the last byte of a WRITE of an odd length is not placed */
-	MLX5SW_UNLIKE_INLINE,          /* the same of inline WRITEs */
-	MLX5SW_UNLIKE_READ,            /* the last byte of a READ of an odd length is wrong */
-	MLX5SW_UNLIKE_DUMP,            /* DUMP is no operation of the device */
-	MLX5SW_UNLIKE_FENCE_BIT,       /* no effect */
-	MLX5SW_UNLIKE_IMMEDIATE,       /* a WRITE whose field is not 0 is malformed */
-	MLX5SW_UNLIKE_ADD_8,           /* only the low half of the operand is added */
-	MLX5SW_UNLIKE_CAS_8,           /* the comparison is ignored */
-	MLX5SW_UNLIKE_MASKED_ADD_4,    /* the boundaries of fields are ignored */
-	MLX5SW_UNLIKE_MASKED_ADD_8,    /* likewise */
-	MLX5SW_UNLIKE_MASKED_CAS_4,    /* the whole word is swapped */
-	MLX5SW_UNLIKE_MASKED_CAS_8,    /* the whole word is compared */
-	MLX5SW_UNLIKE_ORDER_4,         /* results of 4 bytes are in host order */
-	MLX5SW_UNLIKE_ORDER_8,         /* results of 8 bytes are big-endian */
-	MLX5SW_UNLIKE_DOORBELL,        /* the same doorbell twice is an error */
-	MLX5SW_UNLIKE_WQE_WRAP,        /* a WQE across the end is malformed */
-	MLX5SW_UNLIKE_CQ_RING,         /* the owner bit never changes */
-	MLX5SW_UNLIKE_CQ_COLLAPSED,    /* it is a ring */
-	MLX5SW_UNLIKE_TS_FORMAT,       /* real-time stamps are a capability, and refused */
-	MLX5SW_UNLIKE_ERROR_OPCODE,    /* its CQE has another syndrome */
-	MLX5SW_UNLIKE_ERROR_LOCAL_KEY, /* likewise */
+	MLX5SW_UNLIKE_WRITE,            /* the last byte of a WRITE of an odd length is wrong */
+	MLX5SW_UNLIKE_INLINE,           /* the same of inline WRITEs */
+	MLX5SW_UNLIKE_READ,             /* the last byte of a READ of an odd length is not placed */
+	MLX5SW_UNLIKE_DUMP,             /* DUMP is no operation of the device */
+	MLX5SW_UNLIKE_FENCE_BIT,        /* no effect */
+	MLX5SW_UNLIKE_IMMEDIATE,        /* a WRITE whose field is not 0 is malformed */
+	MLX5SW_UNLIKE_ADD_8,            /* only the low half of the operand is added */
+	MLX5SW_UNLIKE_CAS_8,            /* the comparison is ignored */
+	MLX5SW_UNLIKE_MASKED_ADD_4,     /* the boundaries of fields are ignored */
+	MLX5SW_UNLIKE_MASKED_ADD_8,     /* likewise */
+	MLX5SW_UNLIKE_MASKED_CAS_4,     /* the whole word is swapped */
+	MLX5SW_UNLIKE_MASKED_CAS_8,     /* the whole word is compared */
+	MLX5SW_UNLIKE_ORDER_4,          /* results of 4 bytes are in host order */
+	MLX5SW_UNLIKE_ORDER_8,          /* results of 8 bytes are big-endian */
+	MLX5SW_UNLIKE_DOORBELL,         /* the same doorbell twice is an error */
+	MLX5SW_UNLIKE_WQE_WRAP,         /* a WQE across the end is malformed */
+	MLX5SW_UNLIKE_CQ_RING,          /* the owner bit never changes */
+	MLX5SW_UNLIKE_CQ_COLLAPSED,     /* it is a ring */
+	MLX5SW_UNLIKE_TS_FORMAT,        /* real-time stamps are a capability, and refused */
+	MLX5SW_UNLIKE_ERROR_OPCODE,     /* its CQE has another syndrome */
+	MLX5SW_UNLIKE_ERROR_LOCAL_KEY,  /* likewise */
 	MLX5SW_UNLIKE_ERROR_REMOTE_KEY, /* likewise */
 	MLX5SW_UNLIKE_ERROR_REQUEST,    /* likewise */
 	MLX5SW_UNLIKE_ERROR_RETRY,      /* likewise */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-#include "ib/standby.h"
+#include "ib/failover.h"
 
 #include <endian.h>
 #include <stdio.h>
@@ -12,36 +12,37 @@
 
 const shmemhi_open_port_t *shmemhi_nic_of(const shmemhi_ib_t *ib, size_t column)
 {
-	return column ? &ib->standby->nic : &ib->nic;
+	return column ? &ib->failover->standby : &ib->nic;
 }
 
-int shmemhi_standby_new(shmemh_t *job, shmemhi_ib_t *ib)
+int shmemhi_failover_new(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	ib->standby = calloc(1, sizeof *ib->standby);
-	if (!ib->standby)
-		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
-	ib->standby->job = job;
-	ib->standby->ib = ib;
+	ib->failover = calloc(1, sizeof *ib->failover);
+	if (!ib->failover)
+		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "fail-over: out of memory");
+	ib->failover->job = job;
+	ib->failover->ib = ib;
 	return SHMEMH_OK;
 }
 
 /* ---- open ---- */
 
-static int open_port(shmemhi_standby_t *s, size_t column)
+static int open_port(shmemhi_failover_t *s, size_t column)
 {
 	shmemhi_own_port_t *port = &s->ports[column];
 	uint32_t n_links = s->ib->queue_mem->n_links;
 	int status = SHMEMH_OK;
 
-	port->nic = column ? &s->nic : &s->ib->nic;
-	port->uars = column ? &s->uars : &s->ib->queue_mem->uars;
+	port->nic = column ? &s->standby : &s->ib->nic;
+	port->uars = column ? &s->standby_uars : &s->ib->queue_mem->uars;
 	port->is_up = port->nic->context != NULL;
 	if (!port->nic->context)
 		return SHMEMH_OK;
 	if (column)
-		status = shmemhi_uars_open(
-			s->job, s->ib, port->nic,
-			n_links < SHMEMHI_STANDBY_UARS ? n_links : SHMEMHI_STANDBY_UARS, &s->uars);
+		status = shmemhi_uars_open(s->job, s->ib, port->nic,
+					   n_links < SHMEMHI_STANDBY_UARS ? n_links
+									  : SHMEMHI_STANDBY_UARS,
+					   &s->standby_uars);
 	/* The home port's doorbells are mapped to the GPU: go on without fail-over. */
 	if (column && status == SHMEMH_ERR_CUDA)
 		status = SHMEMH_ERR_NIC;
@@ -54,11 +55,11 @@ static int open_port(shmemhi_standby_t *s, size_t column)
 }
 
 /* Register the bounce buffers with the stand-by port too. */
-static int open_bounces(shmemhi_standby_t *s)
+static int open_bounces(shmemhi_failover_t *s)
 {
-	if (!s->nic.context)
+	if (!s->standby.context)
 		return SHMEMH_OK;
-	s->bounce_mr = shmemhi_bounces_register(s->job, s->ib, &s->nic);
+	s->bounce_mr = shmemhi_bounces_register(s->job, s->ib, &s->standby);
 	if (!s->bounce_mr)
 		return SHMEMH_ERR_NIC;
 	s->ib->bounce_keys[1] = htobe32(s->bounce_mr->lkey);
@@ -67,22 +68,22 @@ static int open_bounces(shmemhi_standby_t *s)
 
 /* The GPU must be able to ring the doorbells of both ports, or of neither: a port whose doorbells
  * it cannot write to needs producer words. */
-static int check_doorbells(shmemhi_standby_t *s)
+static int check_doorbells(shmemhi_failover_t *s)
 {
 	shmemhi_link_t probe = {0};
 
-	if (!s->nic.context)
+	if (!s->standby.context)
 		return SHMEMH_OK;
-	shmemhi_uars_assign(&s->uars, 0, &probe);
+	shmemhi_uars_assign(&s->standby_uars, 0, &probe);
 	if (!probe.doorbell == !s->ib->links[0].doorbell)
 		return SHMEMH_OK;
 	return shmemhi_fail(&s->job->err, SHMEMH_ERR_NIC,
 			    "fail-over: the GPU can write to the doorbells of only one of "
 			    "%s and %s: set SHMEMH_IB_DOORBELL=cpu",
-			    s->ib->nic.name, s->nic.name);
+			    s->ib->nic.name, s->standby.name);
 }
 
-static int open_words(shmemhi_standby_t *s)
+static int open_words(shmemhi_failover_t *s)
 {
 	size_t nbytes = SHMEMD_FAULTS_NBYTES(s->ib->n_channels, (size_t)s->job->n_pes);
 	int status =
@@ -95,12 +96,12 @@ static int open_words(shmemhi_standby_t *s)
 	s->resolved = calloc(SHMEMHI_COLUMNS * SHMEMHI_COLUMNS * (size_t)s->job->n_pes,
 			     sizeof *s->resolved);
 	if (status == SHMEMH_OK && (!s->routes || !s->firsts || !s->resolved))
-		status =
-			shmemhi_fail(&s->job->err, SHMEMH_ERR_NO_MEMORY, "stand-by: out of memory");
+		status = shmemhi_fail(&s->job->err, SHMEMH_ERR_NO_MEMORY,
+				      "fail-over: out of memory");
 	return status;
 }
 
-static int open_parts(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_standby_t *s)
+static int open_parts(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_failover_t *s)
 {
 	int status = open_words(s);
 
@@ -118,16 +119,16 @@ static int open_parts(shmemh_t *job, shmemhi_ib_t *ib, shmemhi_standby_t *s)
 	if (status == SHMEMH_OK)
 		shmemhi_log(&job->log, SHMEMHI_INFO, "fail-over: home port %s, stand-by %s",
 			    ib->pe_nics[job->pe].home,
-			    s->nic.context ? ib->pe_nics[job->pe].standby : "none");
+			    s->standby.context ? ib->pe_nics[job->pe].standby : "none");
 	return status;
 }
 
-void shmemhi_standby_free(shmemhi_ib_t *ib)
+void shmemhi_failover_free(shmemhi_ib_t *ib)
 {
-	if (ib->standby)
-		shmemhi_port_close(&ib->lib, &ib->standby->nic);
-	free(ib->standby);
-	ib->standby = NULL;
+	if (ib->failover)
+		shmemhi_port_close(&ib->lib, &ib->failover->standby);
+	free(ib->failover);
+	ib->failover = NULL;
 }
 
 /* Some PE's NICs cannot do what fail-over needs. The job goes on over the home ports, without
@@ -139,25 +140,25 @@ static int do_without_failover(shmemh_t *job, shmemhi_ib_t *ib)
 
 	if (status != SHMEMH_OK)
 		return status;
-	shmemhi_standby_close(job, ib);
-	shmemhi_standby_free(ib);
+	shmemhi_failover_close(job, ib);
+	shmemhi_failover_free(ib);
 	shmemhi_fault_switch_off(job, job->err.text);
 	job->err.text[0] = '\0';
 	return SHMEMH_OK;
 }
 
-int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib)
+int shmemhi_failover_open(shmemh_t *job, shmemhi_ib_t *ib)
 {
 	int status;
 
-	if (!ib->standby)
+	if (!ib->failover)
 		return SHMEMH_OK;
-	status = shmemhi_agree(job, open_parts(job, ib, ib->standby));
+	status = shmemhi_agree(job, open_parts(job, ib, ib->failover));
 	return status == SHMEMH_ERR_NIC ? do_without_failover(job, ib) : status;
 }
 
-void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,
-			 const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp)
+void shmemhi_failover_met(shmemhi_failover_t *s, const shmemhi_link_t *link,
+			  const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp)
 {
 	shmemhi_offer_bytes_t *peer = &s->firsts[link - s->ib->links].peer;
 
@@ -167,7 +168,7 @@ void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,
 }
 
 /* Path 0 of each channel. */
-static void open_routes(shmemhi_standby_t *s)
+static void open_routes(shmemhi_failover_t *s)
 {
 	for (size_t i = 0; i < shmemhi_n_routes(s); i++) {
 		shmemhi_route_t *route = &s->routes[i];
@@ -185,9 +186,9 @@ static void open_routes(shmemhi_standby_t *s)
 	s->report_at = s->fault_at = shmemhi_n_routes(s);
 }
 
-int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib)
+int shmemhi_failover_join(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	shmemhi_standby_t *s = ib->standby;
+	shmemhi_failover_t *s = ib->failover;
 
 	if (!s)
 		return SHMEMH_OK;
@@ -197,7 +198,7 @@ int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib)
 
 /* Without the service only threads of the program that wait in the library carry out orders. On a
  * GPU those of its kernels may be waiting outside of the library. */
-static void open_service(shmemhi_standby_t *s, const shmemd_ctx_t *ctx)
+static void open_service(shmemhi_failover_t *s, const shmemd_ctx_t *ctx)
 {
 	shmemhi_err_t why = {""};
 
@@ -214,13 +215,13 @@ int shmemhi_ib_ready(shmemh_t *job, const shmemd_ctx_t *ctx)
 	shmemhi_ib_t *ib = job->ib;
 	int status;
 
-	if (!ib || !ib->standby)
+	if (!ib || !ib->failover)
 		return SHMEMH_OK;
-	open_service(ib->standby, ctx);
+	open_service(ib->failover, ctx);
 	/* In the emulator with all PEs in one process no agent runs (DESIGN.md). */
 	if (shmemhi_ib_is_emulated(ib))
 		return SHMEMH_OK;
-	status = shmemhi_resolver_start(ib->standby);
+	status = shmemhi_resolver_start(ib->failover);
 	return status == SHMEMH_OK ? shmemhi_fault_agent_start(job) : status;
 }
 
@@ -228,7 +229,7 @@ int shmemhi_ib_ready(shmemh_t *job, const shmemd_ctx_t *ctx)
 
 void shmemhi_ib_unready(shmemh_t *job)
 {
-	shmemhi_standby_t *s = job->ib ? job->ib->standby : NULL;
+	shmemhi_failover_t *s = job->ib ? job->ib->failover : NULL;
 
 	if (!s)
 		return;
@@ -241,7 +242,7 @@ void shmemhi_ib_unready(shmemh_t *job)
 
 /* Move all queue pairs to ERR before one is destroyed, as links do. Returns whether the NIC may
  * still use their memory. */
-static bool close_endpoints(shmemhi_standby_t *s)
+static bool close_endpoints(shmemhi_failover_t *s)
 {
 	bool is_in_use = false;
 
@@ -264,9 +265,9 @@ static bool close_endpoints(shmemhi_standby_t *s)
 	return is_in_use;
 }
 
-void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib)
+void shmemhi_failover_close(shmemh_t *job, shmemhi_ib_t *ib)
 {
-	shmemhi_standby_t *s = ib->standby;
+	shmemhi_failover_t *s = ib->failover;
 
 	if (!s)
 		return;
@@ -277,7 +278,7 @@ void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib)
 	if (s->bounce_mr)
 		ib->lib.dereg_mr(s->bounce_mr);
 	ib->bounce_keys[1] = 0;
-	shmemhi_uars_close(job, ib, &s->uars);
+	shmemhi_uars_close(job, ib, &s->standby_uars);
 	if (s->order)
 		shmemhi_pinned_free(job, s->order);
 	if (s->faults)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* What a job has besides its first links if it tolerates faults of paths: the transport of the
- * agent (fault/agent.h). Exists if fail-over is on, on all PEs.
+/* The state of fail-over, and the transport of the agent (fault/agent.h). It exists on all PEs if
+ * fail-over is on, also on a PE that has no stand-by port.
  *
  * An endpoint is this PE's end of one path of a channel: a queue pair on one of this PE's two
  * ports, with its completion queue and queue memory. That of path 0 is a link of shmemhi_ib_t, on
@@ -19,8 +19,8 @@
  *
  * Those of start and end (new, open, met, join, start, stop, close, free) are called by the thread
  * of init or finalize, all others by the agent's thread, but for those that say so. */
-#ifndef SHMEMHI_IB_STANDBY_H
-#define SHMEMHI_IB_STANDBY_H
+#ifndef SHMEMHI_IB_FAILOVER_H
+#define SHMEMHI_IB_FAILOVER_H
 
 #include <shmem_dev/abi/fault.h>
 #include <shmem_dev/abi/replay.h>
@@ -82,6 +82,7 @@ enum shmemhi_stage {
 	SHMEMHI_STOPPED
 };
 
+/* A queue pair of one path, on one port; its link has the queue pair itself. */
 typedef struct shmemhi_endpoint {
 	struct shmemhi_endpoint *next; /* an older one of the channel */
 	shmemhi_link_t *link;          /* own, or the first link of the channel */
@@ -191,15 +192,16 @@ typedef struct shmemhi_own_port {
 	uint64_t look_at;   /* when to query it next */
 } shmemhi_own_port_t;
 
-struct shmemhi_standby {
+/* Variables of this type are called s. */
+struct shmemhi_failover {
 	shmemh_t *job;
 	shmemhi_ib_t *ib;
-	shmemhi_err_t err;       /* line of the agent's thread */
-	shmemhi_open_port_t nic; /* the stand-by port; context NULL: this PE has none */
+	shmemhi_err_t err;           /* line of the agent's thread */
+	shmemhi_open_port_t standby; /* port; context NULL: this PE has none */
 	shmemhi_own_port_t ports[SHMEMHI_COLUMNS];
 	int column; /* of the port that new endpoints use */
-	shmemhi_uars_t uars;
-	struct ibv_mr *bounce_mr;
+	shmemhi_uars_t standby_uars;
+	struct ibv_mr *bounce_mr; /* of the stand-by port */
 	shmemhi_slot_block_t *blocks;
 	shmemhi_route_t *routes; /* [n_channels][n_pes], as links */
 	shmemhi_endpoint_t *firsts;
@@ -207,10 +209,10 @@ struct shmemhi_standby {
 	shmemhi_resolver_t resolver;
 	shmemd_switch_order_t *order; /* pinned */
 	uint64_t n_orders;
-	uint64_t ordered_at;       /* when the latest order was given */
-	uint64_t serve_at;         /* time from which the service carries that order out */
-	uint64_t served_at;        /* when the service was started last */
-	uint64_t waits_since;      /* since when the service owes that order; 0: it does not yet */
+	uint64_t ordered_at;  /* when the latest order was given */
+	uint64_t serve_at;    /* time from which the service carries that order out */
+	uint64_t served_at;   /* when the service was started last */
+	uint64_t waits_since; /* when the service became due to carry it out; 0: it is not yet */
 	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
 	int has_service, has_service_failed; /* failed: said once */
 	shmemd_faults_t *faults;             /* pinned */
@@ -223,117 +225,119 @@ struct shmemhi_standby {
 	int must_scan; /* a port or an address has changed: look for endpoints that must be left */
 };
 
-static inline size_t shmemhi_n_routes(const shmemhi_standby_t *s)
+static inline size_t shmemhi_n_routes(const shmemhi_failover_t *s)
 {
 	return (size_t)s->ib->n_channels * (size_t)s->job->n_pes;
 }
 
-static inline shmemhi_route_t *shmemhi_route(const shmemhi_standby_t *s, int pe, uint32_t k)
+static inline shmemhi_route_t *shmemhi_route(const shmemhi_failover_t *s, int pe, uint32_t k)
 {
 	return &s->routes[(size_t)k * (size_t)s->job->n_pes + (size_t)pe];
 }
 
-/* ib/standby.c */
+/* ib/failover_open.c */
 
-/* Make job->ib->standby, when ports are chosen, if the job tolerates faults. */
-int shmemhi_standby_new(shmemh_t *job, shmemhi_ib_t *ib);
+/* Make job->ib->failover, when ports are chosen, if the job tolerates faults. */
+int shmemhi_failover_new(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* After links_open: what can be made before the links are connected. If a NIC cannot do it,
- * fail-over is switched off on all PEs: ib->standby is NULL, and the policy says why. Collective;
+ * fail-over is switched off on all PEs: ib->failover is NULL, and the policy says why. Collective;
  * the same result on every PE.
  * Returns  SHMEMH_OK; ERR_NIC: a NIC cannot, and a PE has SHMEMH_FT=exact; ERR_CUDA, ERR_SYSTEM,
  *          ERR_NO_MEMORY. */
-int shmemhi_standby_open(shmemh_t *job, shmemhi_ib_t *ib);
+int shmemhi_failover_open(shmemh_t *job, shmemhi_ib_t *ib);
 
 /* A first link was connected: keep what is known of its peer. */
-void shmemhi_standby_met(shmemhi_standby_t *s, const shmemhi_link_t *link,
-			 const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
+void shmemhi_failover_met(shmemhi_failover_t *s, const shmemhi_link_t *link,
+			  const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
 
 /* After links_connect and channels_open: the routes, then the agent, whose thread ib_ready starts.
  * Collective. */
-int shmemhi_standby_join(shmemh_t *job, shmemhi_ib_t *ib);
+int shmemhi_failover_join(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* Release everything but ib->standby and its port, also after a failed open. free: these. */
-void shmemhi_standby_close(shmemh_t *job, shmemhi_ib_t *ib);
-void shmemhi_standby_free(shmemhi_ib_t *ib);
+/* Release everything but ib->failover and its port, also after a failed open. free: these. */
+void shmemhi_failover_close(shmemh_t *job, shmemhi_ib_t *ib);
+void shmemhi_failover_free(shmemhi_ib_t *ib);
 
 /* ib/slots.c: queue memory. take allocates a block if no slot is free; it returns NULL if there is
  * no memory, with a line in s->err. */
-int shmemhi_slots_open(shmemhi_standby_t *s);
+int shmemhi_slots_open(shmemhi_failover_t *s);
 /* Find the slots that no poster uses any more. To be called within 2^31 WQEBBs after a switch. */
-void shmemhi_slots_retire(shmemhi_standby_t *s);
-bool shmemhi_slots_have_one(shmemhi_standby_t *s);
-shmemhi_slot_t *shmemhi_slot_take(shmemhi_standby_t *s, size_t column);
-void shmemhi_slots_close(shmemhi_standby_t *s, bool is_in_use);
+void shmemhi_slots_retire(shmemhi_failover_t *s);
+bool shmemhi_slots_have_one(shmemhi_failover_t *s);
+shmemhi_slot_t *shmemhi_slot_take(shmemhi_failover_t *s, size_t column);
+void shmemhi_slots_close(shmemhi_failover_t *s, bool is_in_use);
 
 /* ib/endpoint.c: each call executes one command; the stage says how far it is. */
 
 /* Make the next step of an endpoint up to IN_INIT. */
-int shmemhi_endpoint_make(shmemhi_standby_t *s, shmemhi_endpoint_t *e);
+int shmemhi_endpoint_make(shmemhi_failover_t *s, shmemhi_endpoint_t *e);
 
 /* From IN_INIT to IN_RTS: connect it to e->peer at this address. */
-int shmemhi_endpoint_connect(shmemhi_standby_t *s, shmemhi_endpoint_t *e,
+int shmemhi_endpoint_connect(shmemhi_failover_t *s, shmemhi_endpoint_t *e,
 			     const shmemhi_address_t *address);
 
-/* Are all CQEs of a stopped endpoint in memory? *refused: receives the syndrome of a request that
- * the peer refused, 0: none. Returns 1, 0: not yet, or -1: it cannot be queried. */
-int shmemhi_endpoint_is_drained(shmemhi_standby_t *s, shmemhi_endpoint_t *e, uint32_t *refused);
+/* Is a stopped endpoint drained: are its CQEs in memory, or have some been missing for 100 ms since
+ * the two WQEBB counters of its queue pair are equal, so that they are lost? *refused: receives the
+ * syndrome of a request that the peer refused, 0: none. Returns 1, 0: not yet, or -1: the queue
+ * pair cannot be queried, or its memory not be read. */
+int shmemhi_endpoint_is_drained(shmemhi_failover_t *s, shmemhi_endpoint_t *e, uint32_t *refused);
 
 /* Destroy its queue pair; its slot can be taken again after `retired`. e is freed, unless it is a
  * first one. */
-void shmemhi_endpoint_destroy(shmemhi_standby_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e);
+void shmemhi_endpoint_destroy(shmemhi_failover_t *s, shmemhi_route_t *route, shmemhi_endpoint_t *e);
 
 /* ib/resolve.c */
 
 /* Start the first of the threads that look addresses up, and end all. stop waits for look-ups under
  * way, a second or a few; without a thread it does nothing.
  * Returns  SHMEMH_OK; ERR_SYSTEM, with a line in job->err. */
-int shmemhi_resolver_start(shmemhi_standby_t *s);
-void shmemhi_resolver_stop(shmemhi_standby_t *s);
+int shmemhi_resolver_start(shmemhi_failover_t *s);
+void shmemhi_resolver_stop(shmemhi_failover_t *s);
 
 /* The address of e->peer.port. Returns 1: it is there; 0: not yet, call again; -1: it was not found
  * now or shortly before. */
-int shmemhi_resolve(shmemhi_standby_t *s, const shmemhi_endpoint_t *e, shmemhi_address_t *address);
+int shmemhi_resolve(shmemhi_failover_t *s, const shmemhi_endpoint_t *e, shmemhi_address_t *address);
 
 /* An address that was found is to be looked for again at the next connect. */
-void shmemhi_resolve_again(shmemhi_standby_t *s, const shmemhi_endpoint_t *e);
+void shmemhi_resolve_again(shmemhi_failover_t *s, const shmemhi_endpoint_t *e);
 
 /* Would a path from the port in use to the peer's latest port fail at once, since the peer was not
  * found there shortly before? Both ends have had their turn to change ports, so the next path is
  * prepared only when it is time to look again. */
-bool shmemhi_resolve_must_wait(const shmemhi_standby_t *s, const shmemhi_route_t *route);
+bool shmemhi_resolve_must_wait(const shmemhi_failover_t *s, const shmemhi_route_t *route);
 
 /* ib/flush.c */
 
-int shmemhi_flusher_open(shmemhi_standby_t *s, size_t column);
-void shmemhi_flusher_close(shmemhi_standby_t *s, size_t column);
+int shmemhi_flusher_open(shmemhi_failover_t *s, size_t column);
+void shmemhi_flusher_close(shmemhi_failover_t *s, size_t column);
 
 /* Flush all that the endpoint's NIC has accepted. Returns 1: done; 0: not yet; -1: it cannot. */
-int shmemhi_flush(shmemhi_standby_t *s, shmemhi_endpoint_t *e);
+int shmemhi_flush(shmemhi_failover_t *s, shmemhi_endpoint_t *e);
 
 /* ib/home_move.c */
 
 /* Look at the ports, after an event or now and then; choose the one to use. */
-void shmemhi_ports_look(shmemhi_standby_t *s);
+void shmemhi_ports_look(shmemhi_failover_t *s);
 
 /* May an endpoint be prepared on the port of s->column now? It is up, and nothing is exposed on the
  * other one. */
-bool shmemhi_may_prepare(const shmemhi_standby_t *s);
+bool shmemhi_may_prepare(const shmemhi_failover_t *s);
 
 /* Why an endpoint must be left: enum shmemh_fault_cause; 0: it need not. */
-uint32_t shmemhi_must_leave(const shmemhi_standby_t *s, const shmemhi_endpoint_t *e);
+uint32_t shmemhi_must_leave(const shmemhi_failover_t *s, const shmemhi_endpoint_t *e);
 
 /* The route's current path failed without a reason that either end knows. This PE may choose its
  * other port. */
-void shmemhi_failed_silently(shmemhi_standby_t *s, shmemhi_route_t *route);
+void shmemhi_failed_silently(shmemhi_failover_t *s, shmemhi_route_t *route);
 
 /* For ib/watch.c, any thread: something happened to a port. */
-void shmemhi_standby_note(shmemhi_standby_t *s, size_t column, bool is_fatal);
+void shmemhi_failover_note(shmemhi_failover_t *s, size_t column, bool is_fatal);
 
 /* ib/failover.c */
 
 /* Destroy endpoints of the channel that nobody uses any more. */
-void shmemhi_reap(shmemhi_standby_t *s, shmemhi_route_t *route);
+void shmemhi_reap(shmemhi_failover_t *s, shmemhi_route_t *route);
 
 extern const shmemhi_fault_ops_t shmemhi_failover_ops;
 

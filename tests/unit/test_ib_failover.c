@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Which endpoints of a channel are destroyed, and which must be left (ib/standby.h). No NIC. */
+/* Which endpoints of a channel are destroyed, and which must be left (ib/failover.h). No NIC. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,15 +10,15 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/clock.h"
+#include "ib/failover.h"
 #include "ib/ports.h"
 #include "ib/prm.h"
-#include "ib/standby.h"
 #include "mem/state.h"
 #include "stderr_log.h"
 
 static shmemh_t job;
 static shmemhi_ib_t ib;
-static shmemhi_standby_t standby;
+static shmemhi_failover_t failover;
 static shmemhi_route_t routes[2]; /* to PE 0, to PE 1; the tests use the second */
 static shmemhi_slot_t slots[5];
 
@@ -43,10 +43,10 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&ib, 0, sizeof ib);
-	memset(&standby, 0, sizeof standby);
+	memset(&failover, 0, sizeof failover);
 	memset(routes, 0, sizeof routes);
-	standby.job = &job;
-	standby.ib = &ib;
+	failover.job = &job;
+	failover.ib = &ib;
 	routes[1].used = routes[1].ordered = add(0, 1);
 	return 0;
 }
@@ -71,14 +71,14 @@ static void counts_of_an_order(void **state)
 	(void)state;
 	ib.n_channels = 1;
 	job.n_pes = 2;
-	standby.routes = routes;
-	standby.order = &word;
-	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	failover.routes = routes;
+	failover.order = &word;
+	assert_false(shmemhi_failover_ops.execute(&failover, 1, 0, &end, &result));
 	word.replayed = 17;
 	word.ambiguous = 3;
-	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	assert_false(shmemhi_failover_ops.execute(&failover, 1, 0, &end, &result));
 	word.carried_out = word.number;
-	assert_true(shmemhi_failover_ops.execute(&standby, 1, 0, &end, &result));
+	assert_true(shmemhi_failover_ops.execute(&failover, 1, 0, &end, &result));
 	assert_int_equal(result.kind, SHMEMHI_EV_CARRIED_OUT);
 	assert_int_equal(result.value, SHMEMHI_FAULT_CARRIED(17, 3));
 }
@@ -101,18 +101,18 @@ static void progress_of_a_channel(void **state)
 	job.n_pes = 2;
 	job.mem = &mem;
 	job.ib = &ib;
-	standby.routes = routes;
-	standby.ports[0].nic = &nic;
+	failover.routes = routes;
+	failover.ports[0].nic = &nic;
 	channel = shmemhi_channel(&ib, &links[1]);
 	channel->done = SHMEMD_DONE_WORD(((uint64_t)1 << 32) - 3, 0);
 	channel->ready = SHMEMD_READY_WORD(2, 0, SHMEMD_READY_RUNG);
-	shmemhi_failover_ops.describe(&standby, 1, 0, 0, &about);
+	shmemhi_failover_ops.describe(&failover, 1, 0, 0, &about);
 	assert_true(about.has_counts);
 	assert_int_equal(about.posted, ((uint64_t)1 << 32) + 2);
 	assert_int_equal(about.completed, ((uint64_t)1 << 32) - 3);
 	/* Memory of a GPU is not read. */
 	mem.cuctx = (shmemhi_cuctx_t *)&mem;
-	shmemhi_failover_ops.describe(&standby, 1, 0, 0, &about);
+	shmemhi_failover_ops.describe(&failover, 1, 0, 0, &about);
 	assert_false(about.has_counts);
 	memset(&job, 0, sizeof job);
 }
@@ -124,18 +124,18 @@ static void endpoint_that_awaits_its_order(void **state)
 
 	(void)state;
 	routes[1].current = second;
-	shmemhi_reap(&standby, &routes[1]);
+	shmemhi_reap(&failover, &routes[1]);
 	assert_int_equal(slots[1].is_busy, 1);
 	routes[1].ordered = first;
-	shmemhi_reap(&standby, &routes[1]);
+	shmemhi_reap(&failover, &routes[1]);
 	assert_int_equal(slots[0].is_busy, 1);
 	routes[1].used = first;
 	routes[1].ordered = second;
-	shmemhi_reap(&standby, &routes[1]);
+	shmemhi_reap(&failover, &routes[1]);
 	assert_int_equal(slots[0].is_busy, 0);
 	assert_int_equal(slots[1].is_busy, 1);
 	routes[1].used = second;
-	shmemhi_reap(&standby, &routes[1]);
+	shmemhi_reap(&failover, &routes[1]);
 	assert_int_equal(slots[1].is_busy, 0);
 	assert_int_equal(slots[2].is_busy, 1);
 }
@@ -146,7 +146,7 @@ static void endpoint_without_an_order(void **state)
 	(void)state;
 	add(1, 0);
 	routes[1].current = add(2, 1);
-	shmemhi_reap(&standby, &routes[1]);
+	shmemhi_reap(&failover, &routes[1]);
 	assert_int_equal(slots[1].is_busy, 0);
 	assert_int_equal(slots[0].is_busy, 1);
 }
@@ -155,18 +155,18 @@ static void endpoint_without_an_order(void **state)
 static void fatal_port(void **state)
 {
 	(void)state;
-	standby.ports[0].is_up = 1;
-	assert_int_equal(shmemhi_must_leave(&standby, routes[1].used), 0);
-	standby.ports[0].is_fatal = 1;
-	assert_int_equal(shmemhi_must_leave(&standby, routes[1].used), SHMEMH_FAULT_BY_DEVICE);
-	standby.ports[0].is_fatal = 0;
-	standby.column = 1;
-	assert_int_equal(shmemhi_must_leave(&standby, routes[1].used), SHMEMH_FAULT_BY_MOVE);
-	standby.ports[0].is_up = 0;
-	assert_int_equal(shmemhi_must_leave(&standby, routes[1].used), SHMEMH_FAULT_BY_PORT);
-	standby.column = 0;
-	standby.ports[0].generation = 1;
-	assert_int_equal(shmemhi_must_leave(&standby, routes[1].used), SHMEMH_FAULT_BY_ADDRESS);
+	failover.ports[0].is_up = 1;
+	assert_int_equal(shmemhi_must_leave(&failover, routes[1].used), 0);
+	failover.ports[0].is_fatal = 1;
+	assert_int_equal(shmemhi_must_leave(&failover, routes[1].used), SHMEMH_FAULT_BY_DEVICE);
+	failover.ports[0].is_fatal = 0;
+	failover.column = 1;
+	assert_int_equal(shmemhi_must_leave(&failover, routes[1].used), SHMEMH_FAULT_BY_MOVE);
+	failover.ports[0].is_up = 0;
+	assert_int_equal(shmemhi_must_leave(&failover, routes[1].used), SHMEMH_FAULT_BY_PORT);
+	failover.column = 0;
+	failover.ports[0].generation = 1;
+	assert_int_equal(shmemhi_must_leave(&failover, routes[1].used), SHMEMH_FAULT_BY_ADDRESS);
 }
 
 static int refuse_modify(struct mlx5dv_devx_obj *obj, const void *in, size_t in_nbytes, void *out,
@@ -191,14 +191,14 @@ static void set_up_ports(void)
 	static shmemhi_resolved_t resolved[SHMEMHI_COLUMNS * 2];
 
 	memset(resolved, 0, sizeof resolved);
-	standby.resolved = resolved;
+	failover.resolved = resolved;
 	job.n_pes = 2;
 	ib.n_channels = 1;
 	ib.lib.obj_modify = refuse_modify;
-	standby.routes = routes;
+	failover.routes = routes;
 	for (int i = 0; i < 2; i++) {
-		standby.ports[i].nic = &nics[i];
-		standby.ports[i].is_up = 1;
+		failover.ports[i].nic = &nics[i];
+		failover.ports[i].is_up = 1;
 	}
 }
 
@@ -208,7 +208,7 @@ static void stop_for(uint32_t path, uint32_t cause)
 	const shmemhi_switch_action_t stop = {SHMEMHI_ACT_STOP, 0, path, cause};
 	shmemhi_switch_event_t result;
 
-	assert_true(shmemhi_failover_ops.execute(&standby, 1, 0, &stop, &result));
+	assert_true(shmemhi_failover_ops.execute(&failover, 1, 0, &stop, &result));
 	assert_int_equal(result.kind, SHMEMHI_EV_STOPPED);
 }
 
@@ -218,7 +218,7 @@ static void open_path(uint32_t path)
 	routes[1].current = add(path, 1);
 	routes[1].current->is_fenced = 0;
 	routes[1].current->stage = SHMEMHI_IN_RTS;
-	routes[1].current->column = (uint8_t)standby.column;
+	routes[1].current->column = (uint8_t)failover.column;
 }
 
 /* Only the other end has seen that nothing passes. This end is told the cause when it stops the
@@ -240,16 +240,16 @@ static void silent_failure_at_the_other_end(void **state)
 	routes[1].used = routes[1].current;
 	stop_for(1, SHMEMH_FAULT_BY_RETRIES);
 	open_path(2);
-	assert_int_equal(standby.column, 0);
+	assert_int_equal(failover.column, 0);
 	stop_for(2, SHMEMH_FAULT_BY_RETRIES);
-	assert_int_equal(standby.column, 1);
+	assert_int_equal(failover.column, 1);
 	open_path(3);
 	stop_for(3, SHMEMH_FAULT_BY_FLUSH); /* the other end's turn */
-	assert_int_equal(standby.column, 1);
-	standby.ports[1].is_up = 0; /* this PE knows why */
+	assert_int_equal(failover.column, 1);
+	failover.ports[1].is_up = 0; /* this PE knows why */
 	open_path(4);
 	stop_for(4, SHMEMH_FAULT_BY_RETRIES);
-	assert_int_equal(standby.column, 1);
+	assert_int_equal(failover.column, 1);
 }
 
 /* Two ports that cannot be connected: after the second failure the end whose turn it is takes its
@@ -267,14 +267,14 @@ static void ports_that_cannot_be_connected(void **state)
 		routes[1].current = add(2, 0);
 		routes[1].current->is_fenced = 0;
 		routes[1].current->stage = SHMEMHI_IN_INIT;
-		routes[1].current->own.nic = standby.ports[0].nic;
-		assert_int_equal(standby.column, 0);
-		assert_true(ops->execute(&standby, 1, 0, &connect, &result));
+		routes[1].current->own.nic = failover.ports[0].nic;
+		assert_int_equal(failover.column, 0);
+		assert_true(ops->execute(&failover, 1, 0, &connect, &result));
 		assert_int_equal(result.kind, SHMEMHI_EV_FAULT);
 		stop_for(2, SHMEMH_FAULT_BY_QP);
-		assert_false(ops->execute(&standby, 1, 0, &prepare, &result));
+		assert_false(ops->execute(&failover, 1, 0, &prepare, &result));
 	}
-	assert_int_equal(standby.column, 1); /* path 2: the lower PE */
+	assert_int_equal(failover.column, 1); /* path 2: the lower PE */
 }
 
 /* An endpoint that was offered on a port that this PE leaves: CONNECT ends at once with the cause,
@@ -287,12 +287,12 @@ static void connect_on_a_port_that_is_left(void **state)
 	(void)state;
 	set_up_ports();
 	add(1, 0)->is_fenced = 0;
-	standby.column = 1;
-	assert_true(shmemhi_failover_ops.execute(&standby, 1, 0, &connect, &result));
+	failover.column = 1;
+	assert_true(shmemhi_failover_ops.execute(&failover, 1, 0, &connect, &result));
 	assert_int_equal(result.kind, SHMEMHI_EV_FAULT);
 	assert_int_equal(result.value, SHMEMH_FAULT_BY_MOVE);
-	standby.ports[0].is_up = 0;
-	assert_true(shmemhi_failover_ops.execute(&standby, 1, 0, &connect, &result));
+	failover.ports[0].is_up = 0;
+	assert_true(shmemhi_failover_ops.execute(&failover, 1, 0, &connect, &result));
 	assert_int_equal(result.value, SHMEMH_FAULT_BY_PORT);
 }
 
@@ -367,10 +367,10 @@ static void no_memory_for_queues(void **state)
 	ib.links = &first;
 	mem.cuctx = &cuctx;
 	job.mem = &mem;
-	assert_null(shmemhi_slot_take(&standby, 0));
+	assert_null(shmemhi_slot_take(&failover, 0));
 	assert_string_equal(job.err.text, "");
-	assert_string_not_equal(standby.err.text, "");
-	assert_null(standby.blocks);
+	assert_string_not_equal(failover.err.text, "");
+	assert_null(failover.blocks);
 	job.mem = NULL;
 }
 
@@ -395,13 +395,13 @@ static void slots_are_looked_at(void **state)
 	set_up_ports();
 	block->n_slots = 1;
 	block->slots[0] = (shmemhi_slot_t){.channel = &channel, .retired = 100};
-	standby.blocks = block;
-	standby.faults = &faults.head;
+	failover.blocks = block;
+	failover.faults = &faults.head;
 	routes[0].current = routes[1].current = routes[1].used;
-	assert_false(shmemhi_next_fault(&standby, &pe, &k, &event, &cause));
+	assert_false(shmemhi_next_fault(&failover, &pe, &k, &event, &cause));
 	assert_null(block->slots[0].channel);
 	free(block);
-	standby.blocks = NULL;
+	failover.blocks = NULL;
 	job.mem = NULL;
 }
 
@@ -426,7 +426,7 @@ static void drain_that_begins_again(void **state)
 	ib.lib.obj_query = query_in_error;
 	e->drain_since = 1; /* long ago */
 	hw_wqebbs = 2;
-	assert_int_equal(shmemhi_endpoint_is_drained(&standby, e, &refused), 0);
+	assert_int_equal(shmemhi_endpoint_is_drained(&failover, e, &refused), 0);
 	assert_int_equal(e->drain_since, 0);
 }
 
@@ -443,26 +443,26 @@ static void service_that_cannot_be_launched(void **state)
 	(void)state;
 	set_up_ports();
 	job.log.level = SHMEMHI_ERROR;
-	standby.order = &order;
-	standby.service.c = &no_driver;
-	standby.has_service = 1;
-	assert_false(ops->is_order_stuck(&standby));
+	failover.order = &order;
+	failover.service.c = &no_driver;
+	failover.has_service = 1;
+	assert_false(ops->is_order_stuck(&failover));
 	log_begin();
-	assert_false(ops->execute(&standby, 1, 0, &end, &result));
-	assert_false(ops->is_order_stuck(&standby));
+	assert_false(ops->execute(&failover, 1, 0, &end, &result));
+	assert_false(ops->is_order_stuck(&failover));
 	for (int i = 0; i < 2; i++) {
-		standby.serve_at = 0;
-		assert_false(ops->execute(&standby, 1, 0, &end, &result));
-		assert_true(ops->is_order_stuck(&standby));
+		failover.serve_at = 0;
+		assert_false(ops->execute(&failover, 1, 0, &end, &result));
+		assert_true(ops->is_order_stuck(&failover));
 	}
 	assert_int_equal(log_count("no kernel can be launched to switch channels"), 1);
 	log_end();
 	order.carried_out = order.number;
-	assert_false(ops->is_order_stuck(&standby));
+	assert_false(ops->is_order_stuck(&failover));
 	/* Nor if there is no GPU: threads of the program carry it out at any time. */
 	order.carried_out = 0;
-	standby.has_service = 0;
-	assert_false(ops->is_order_stuck(&standby));
+	failover.has_service = 0;
+	assert_false(ops->is_order_stuck(&failover));
 }
 
 static void give_end(shmemhi_switch_event_t *result)
@@ -470,9 +470,9 @@ static void give_end(shmemhi_switch_event_t *result)
 	const shmemhi_switch_action_t end = {SHMEMHI_ACT_END, 0, 0, SHMEMD_ERR_LOST};
 
 	routes[1].has_order = 0;
-	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, result));
-	standby.serve_at = 0;
-	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, result));
+	assert_false(shmemhi_failover_ops.execute(&failover, 1, 0, &end, result));
+	failover.serve_at = 0;
+	assert_false(shmemhi_failover_ops.execute(&failover, 1, 0, &end, result));
 }
 
 /* An order is stuck once it has been in the word for the limit, and the next one has its own time.
@@ -489,16 +489,16 @@ static void order_that_waits_for_the_limit(void **state)
 	set_up_ports();
 	job.opt.ft_giveup_ns = 30 * SHMEMHI_SECOND;
 	job.mem = &mem;
-	standby.order = &order;
-	for (standby.has_service = 0; standby.has_service < 2; standby.has_service++) {
+	failover.order = &order;
+	for (failover.has_service = 0; failover.has_service < 2; failover.has_service++) {
 		for (int i = 0; i < 2; i++) {
 			give_end(&result);
-			assert_false(ops->is_order_stuck(&standby));
-			standby.waits_since -= 30 * SHMEMHI_SECOND;
-			assert_true(ops->is_order_stuck(&standby));
+			assert_false(ops->is_order_stuck(&failover));
+			failover.waits_since -= 30 * SHMEMHI_SECOND;
+			assert_true(ops->is_order_stuck(&failover));
 		}
 		order.carried_out = order.number;
-		assert_false(ops->is_order_stuck(&standby));
+		assert_false(ops->is_order_stuck(&failover));
 	}
 	memset(&job, 0, sizeof job);
 }
@@ -519,8 +519,8 @@ static void give_and_serve(shmemhi_switch_event_t *result)
 
 	routes[1].has_order = 0;
 	n_served = 0;
-	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, result));
-	assert_false(shmemhi_failover_ops.execute(&standby, 1, 0, &end, result));
+	assert_false(shmemhi_failover_ops.execute(&failover, 1, 0, &end, result));
+	assert_false(shmemhi_failover_ops.execute(&failover, 1, 0, &end, result));
 }
 
 /* The program's threads have time to carry out an order; the next ones have none, if the service
@@ -532,20 +532,20 @@ static void orders_that_follow_each_other(void **state)
 
 	(void)state;
 	set_up_ports();
-	standby.order = &order;
-	standby.has_service = 1;
+	failover.order = &order;
+	failover.has_service = 1;
 	give_and_serve(&result);
-	assert_true(standby.serve_at > standby.ordered_at);
-	standby.serve_at = 0;
+	assert_true(failover.serve_at > failover.ordered_at);
+	failover.serve_at = 0;
 	assert_false(shmemhi_failover_ops.execute(
-		&standby, 1, 0, &(shmemhi_switch_action_t){SHMEMHI_ACT_END, 0, 0, 0}, &result));
+		&failover, 1, 0, &(shmemhi_switch_action_t){SHMEMHI_ACT_END, 0, 0, 0}, &result));
 	assert_int_equal(n_served, 1);
 	give_and_serve(&result);
-	assert_int_equal(standby.serve_at, standby.ordered_at);
+	assert_int_equal(failover.serve_at, failover.ordered_at);
 	assert_int_equal(n_served, 1);
-	standby.served_at -= SHMEMHI_SECOND;
+	failover.served_at -= SHMEMHI_SECOND;
 	give_and_serve(&result);
-	assert_true(standby.serve_at > standby.ordered_at);
+	assert_true(failover.serve_at > failover.ordered_at);
 }
 
 int main(void)
