@@ -7,10 +7,12 @@
  * thread, any time". Nothing exits, aborts or installs signal handlers.
  *
  * Every call but shmemh_finalize and shmemh_error_text refuses a job that is NULL or was finalized
- * and, in a child of fork, a job of its parent, whose connections the child must not use. Functions
- * that return a status return ERR_ARGUMENT, those that return a number -1, shmemh_ptr NULL,
- * shmemh_nic_event ""; the line is in shmemh_error_text. The child may release its copy of the
- * handle by shmemh_finalize, and may make a job of its own by shmemh_init. */
+ * and, in a child of fork, a job of its parent: fork closes the child's copies of its connections,
+ * so that a child that lives on does not hide the death of its parent from the other PEs (a child
+ * made by clone or _Fork keeps them, and does). Functions that return a status return ERR_ARGUMENT,
+ * those that return a number -1, shmemh_ptr NULL, shmemh_nic_event ""; the line is in
+ * shmemh_error_text. The child may release its copy of the handle by shmemh_finalize, and may make
+ * a job of its own by shmemh_init. */
 #ifndef SHMEMH_INIT_H
 #define SHMEMH_INIT_H
 

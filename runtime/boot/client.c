@@ -15,6 +15,7 @@
 #include <shmem_dev/abi/ctx.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 #include "base/thread.h"
 #include "boot/boot.h"
 
@@ -391,7 +392,7 @@ static void client_watch(void *state, void (*gone)(void *arg, int pe, uint32_t c
 static void free_client(client_t *c)
 {
 	if (c->fd >= 0)
-		close(c->fd);
+		shmemhi_socket_close(c->fd);
 	if (c->wake_fd >= 0)
 		close(c->wake_fd);
 	pthread_cond_destroy(&c->is_answered);

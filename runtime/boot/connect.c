@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 
 #define CONNECT_NS                                                                                 \
 	(2 * SHMEMHI_SECOND) /* an address behind a firewall must not use up the rest   \
@@ -107,7 +107,7 @@ static attempt_t prove(int fd, const shmemhi_secret_t *key, int pe, int n_pes, u
 static int try_addr(const shmemhi_addr_t *addr, const shmemhi_secret_t *key, int pe, int n_pes,
 		    uint64_t deadline, attempt_t *attempt)
 {
-	int fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = shmemhi_socket(addr->any.sa_family);
 	int error;
 
 	if (fd < 0) {
@@ -124,7 +124,7 @@ static int try_addr(const shmemhi_addr_t *addr, const shmemhi_secret_t *key, int
 	}
 	if (attempt->outcome == FOUND)
 		return fd;
-	close(fd);
+	shmemhi_socket_close(fd);
 	return -1;
 }
 

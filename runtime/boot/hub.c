@@ -12,9 +12,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define CLOSING_NS (5 * SHMEMHI_SECOND)
@@ -134,7 +134,7 @@ void hub_stop_listening(hub_t *hub)
 	int i;
 
 	for (i = 0; i < hub->n_listen; i++)
-		close(hub->listen_fds[i]);
+		shmemhi_socket_close(hub->listen_fds[i]);
 	hub->n_listen = 0;
 }
 
@@ -193,7 +193,7 @@ static void accept_some(hub_t *hub, int listen_fd)
 	for (i = 0; i < MAX_ACCEPTS; i++) {
 		shmemhi_addr_t from;
 		socklen_t nbytes = sizeof(from);
-		int fd = accept4(listen_fd, &from.any, &nbytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = shmemhi_socket_accept(listen_fd, &from.any, &nbytes);
 		conn_t *c;
 
 		if (fd < 0) {
@@ -202,7 +202,7 @@ static void accept_some(hub_t *hub, int listen_fd)
 		}
 		c = new_conn(fd, &from);
 		if (!c) {
-			close(fd);
+			shmemhi_socket_close(fd);
 			return;
 		}
 		*hub->conns_end = c;
@@ -218,7 +218,7 @@ static void free_conn(conn_t *c)
 	c->state = CONN_DEAD;
 	while (c->out)
 		pop_out(c);
-	close(c->fd);
+	shmemhi_socket_close(c->fd);
 	free(c->in.body);
 	free(c);
 }
@@ -499,7 +499,7 @@ int shmemhi_hub_start(const shmemhi_id_t *id, int n_pes, const int *fds,
 
 	if (!hub) {
 		for (i = 0; i < id->n_addrs; i++)
-			close(fds[i]);
+			shmemhi_socket_close(fds[i]);
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "no memory for a hub of %d PEs", n_pes);
 	}
 	status = start_thread(hub);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The TCP bootstrap among PEs that have the secret: host collectives, deadlines, deaths. */
+#include "base/sockets.h"
 #include "boot_pes.h"
 
 static shmemh_uniqueid_t id;
@@ -473,7 +474,7 @@ static void test_torch_again(void **state)
 
 	(void)state;
 	assert_true(fd >= 0);
-	close(fd);
+	shmemhi_socket_close(fd);
 	snprintf(port, sizeof port, "%d", ntohs(any.v4.sin_port) - 1);
 	setenv("MASTER_ADDR", "127.0.0.1", 1);
 	setenv("MASTER_PORT", port, 1);
