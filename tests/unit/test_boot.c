@@ -196,6 +196,35 @@ static void test_reported_failures(void **state)
 	}
 }
 
+static void body_bad_option(pe_t *p)
+{
+	if (p->pe == 0)
+		shmemhi_boot_explain(&p->boot, SHMEMH_ERR_OPTION, "an option");
+	else
+		gather(p, 0, 8, 0);
+	leave(p);
+}
+
+/* The PE with the hub has a time limit of 0: the others learn why it does not take part. */
+static void test_no_time(void **state)
+{
+	shmemhi_options_t opt;
+	shmemhi_err_t err;
+
+	(void)state;
+	setenv("SHMEMH_IFNAME", "lo", 1);
+	setenv("SHMEMH_BOOT_TIMEOUT", "0", 1);
+	assert_int_equal(shmemhi_options_read(&opt, &no_log, &err), SHMEMH_ERR_OPTION);
+	setenv("SHMEMH_BOOT_TIMEOUT", "30s", 1);
+	assert_int_equal(shmemhi_uniqueid_make(2, &opt, &no_log, &id, &err), SHMEMH_OK);
+	start_pes(0, 2, 2, body_bad_option, NULL);
+	join_pes(0, 2);
+	assert_int_equal(pes[0].status, SHMEMH_OK);
+	assert_int_equal(pes[1].status, SHMEMH_OK);
+	assert_int_equal(pes[1].status_of[0], SHMEMH_ERR_OPTION);
+	assert_string_equal(pes[1].text_of[0], "PE 0: an option");
+}
+
 static void test_number_taken(void **state)
 {
 	(void)state;
@@ -494,6 +523,7 @@ int main(void)
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_lost_before_start),
 		cmocka_unit_test(test_reported_failures),
+		cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_number_taken),
 		cmocka_unit_test(test_wrong_size),
 		cmocka_unit_test(test_no_hub),
