@@ -67,7 +67,8 @@ typedef struct shmemh_attr {
  *          so whoever reaches that port and knows the environment can join; none of them: a job
  *          of one PE.
  * job      receives the handle; NULL after a failure, with everything undone: init may be called
- *          again, with another size too.
+ *          again, with another size too. Only the thread of a hub stays in the process that made
+ *          it, up to 10 s after SHMEMH_BOOT_TIMEOUT, to tell PEs that come late why.
  * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_OPTION; ERR_BOOTSTRAP; ERR_TIMEOUT (text names the PEs
  *          that did not come within SHMEMH_BOOT_TIMEOUT); ERR_VERSION (PEs run different
  *          runtimes); ERR_MISMATCH (options or heap kinds of PEs differ); ERR_NIC (NICs cannot be
