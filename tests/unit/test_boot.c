@@ -288,6 +288,28 @@ static void expect_seen(seen_t *s, int pe, uint32_t cause)
 }
 
 /* Wait in a collective, and watch, from before the death. */
+/* A port at which nobody answers: the line names what chooses the address. */
+static void test_not_reached(void **state)
+{
+	shmemhi_id_t silent = {.n_addrs = 1, .addrs = {{.v4 = {.sin_family = AF_INET}}}};
+	const int fd = shmemhi_listen_on(&silent.addrs[0]);
+	char where[SHMEMHI_ADDR_TEXT_NBYTES];
+	shmemhi_secret_t key = {{0}};
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (int is_torch = 0; is_torch < 2; is_torch++) {
+		shmemhi_err_t err = {""};
+
+		silent.may_be_late = is_torch;
+		assert_int_equal(shmemhi_hub_connect(&silent, &key, 0, 1, shmemhi_now(), &no_log,
+						     where, &err),
+				 -SHMEMH_ERR_BOOTSTRAP);
+		assert_non_null(strstr(err.text, is_torch ? "MASTER_ADDR" : "SHMEMH_IFNAME"));
+	}
+	shmemhi_socket_close(fd);
+}
+
 static void body_watch(pe_t *p)
 {
 	p->boot.watch(p->boot.state, on_gone, &p->seen);
@@ -546,6 +568,7 @@ int main(void)
 		cmocka_unit_test(test_number_taken),
 		cmocka_unit_test(test_wrong_size),
 		cmocka_unit_test(test_no_hub),
+		cmocka_unit_test(test_not_reached),
 		cmocka_unit_test(test_death),
 		cmocka_unit_test(test_death_in_frame),
 		cmocka_unit_test(test_bad_gather),
