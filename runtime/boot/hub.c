@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The thread of the hub. One turn: poll, accept, receive, timers, send, release dead
+/* The thread of the hub. One turn: poll, receive, accept, timers, send, release dead
  * connections. No step blocks, and processes outside the job cannot make the hub use more and
  * more memory: a connection that has not proved that it has the secret costs one conn_t, for 5 s
  * at most, and there are at most MAX_UNPROVED of them. */
@@ -225,7 +225,7 @@ static void free_conn(conn_t *c)
 
 /* Remove dead connections from the list. This is the only place that stops counting those that
  * ended without a complete hello. Notifying the others may end further connections: the next
- * turn finds them, and it does not sleep because bytes are queued. */
+ * turn removes them, and does not sleep before (next_wakeup). */
 static void remove_dead(hub_t *hub)
 {
 	conn_t **at = &hub->conns;
