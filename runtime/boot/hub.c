@@ -88,7 +88,7 @@ static void send_record(conn_t *c, const void *record, size_t nbytes)
 	send_bytes(c, blob, 0, record, nbytes);
 }
 
-void hub_end(conn_t *c)
+void hub_close_after_flush(conn_t *c)
 {
 	if (c->state == CONN_DEAD)
 		return;
@@ -261,7 +261,7 @@ static void refuse_secret(hub_t *hub, conn_t *c)
 			      "called shmemh_init another number of times"
 			    : "it uses the unique id of another job");
 	send_record(c, &refused, sizeof(refused));
-	hub_end(c);
+	hub_close_after_flush(c);
 }
 
 /* The hello is complete. Interpret nothing in it before its MAC is verified, except the magic,
@@ -411,7 +411,7 @@ static void free_hub(hub_t *hub)
 	}
 	if (hub->result)
 		hub_unref(hub->result);
-	hub_some_end(hub);
+	hub_subset_free(hub);
 	free(hub->by_pe);
 	free(hub->causes);
 	free(hub->was_told);

@@ -179,7 +179,7 @@ int shmemhi_boot_torch(const shmemhi_options_t *opt, const shmemhi_log_t *log, s
 		status = start_hub(&p, &id, opt, log, err);
 	if (status != SHMEMH_OK)
 		return status;
-	status = shmemhi_boot_hub(&id, p.rank, p.n_pes, opt, log, boot, err);
+	status = shmemhi_boot_join(&id, p.rank, p.n_pes, opt, log, boot, err);
 	if (status != SHMEMH_OK && p.rank == 0)
 		keep_old_hub(opt->boot_timeout_ns);
 	return status;

@@ -390,19 +390,19 @@ static void test_bad_gather(void **state)
 	} bad[] = {
 		{0, {0, 1}, 8, 1}, {3, {0, 1}, 8, 1}, {2, {1, 0}, 8, 1},
 		{2, {1, 1}, 8, 1}, {2, {1, 2}, 8, 1}, {2, {-1, 1}, 8, 1},
-		{1, {0, 0}, 8, 1}, {2, {0, 1}, 0, 1}, {2, {0, 1}, SHMEMHI_MAX_SOME + 1, 1},
+		{1, {0, 0}, 8, 1}, {2, {0, 1}, 0, 1}, {2, {0, 1}, SHMEMHI_MAX_SUBSET + 1, 1},
 		{2, {0, 1}, 8, 2},
 	};
-	static unsigned char share[SHMEMHI_MAX_SOME + 1];
+	static unsigned char share[SHMEMHI_MAX_SUBSET + 1];
 	size_t i;
 	int k;
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		shmemhi_some_t some = {.n_pes = bad[i].n_pes};
+		shmemhi_subset_t subset = {.n_pes = bad[i].n_pes};
 		size_t n_pes = bad[i].n_pes == 1 ? 1 : 2;
-		shmemhi_frame_t head = {.type = SHMEMHI_SOME,
-					.nbytes = sizeof(some) + n_pes * 4 + bad[i].nbytes,
+		shmemhi_frame_t head = {.type = SHMEMHI_SUBSET,
+					.nbytes = sizeof(subset) + n_pes * 4 + bad[i].nbytes,
 					.arg = PATIENCE};
 		int fd;
 
@@ -412,7 +412,7 @@ static void test_bad_gather(void **state)
 		raw_expect(fd, SHMEMHI_GO);
 		for (k = 0; k < bad[i].n; k++) {
 			raw_send(fd, &head, sizeof(head));
-			raw_send(fd, &some, sizeof(some));
+			raw_send(fd, &subset, sizeof(subset));
 			raw_send(fd, bad[i].pes, n_pes * 4);
 			raw_send(fd, share, bad[i].nbytes);
 		}
