@@ -26,9 +26,10 @@ typedef struct shmemh_uniqueid {
 
 /* Make a unique id and start its hub, a thread of the calling process that serves one job of
  * n_pes PEs: it accepts their connections, carries out their host collectives and reports which
- * PEs died. The thread ends by itself with the job's last connection, or, if the job did not come together, up to 10 s
- * after SHMEMH_BOOT_TIMEOUT has passed since this call: it tells late PEs why. The calling process
- * need not be a PE, and must live as long as the job: its death cuts all PEs off from each other.
+ * PEs died. The thread ends by itself with the job's last connection, or, if the job did not come
+ * together, up to 10 s after SHMEMH_BOOT_TIMEOUT has passed since this call: it tells late PEs why.
+ * The calling process need not be a PE, and must live as long as the job: its death cuts all PEs
+ * off from each other.
  *
  * Returns  SHMEMH_OK; ERR_ARGUMENT (n_pes < 1); ERR_OPTION; ERR_SYSTEM.
  */
@@ -55,7 +56,8 @@ typedef struct shmemh_gather {
 
 /* A bootstrap: the host-side collectives that the runtime builds everything else from. Built in:
  * TCP hub (unique id). With PMIx the PEs get their numbers and a unique id from the launcher, and
- * then use the same hub. The emulator brings one for PEs in one process (shmemsim_boot). A user may bring one over MPI or a store.
+ * then use the same hub. The emulator brings one for PEs in one process (shmemsim_boot). A user may
+ * bring one over MPI or a store.
  *
  * shmemh_init copies the struct and takes over state: shmemh_finalize closes it. If init fails with
  * ERR_ARGUMENT, state is still the caller's; after any other failure init has closed it.

@@ -231,7 +231,7 @@ int shmemhi_options_read(shmemhi_options_t *opt, const shmemhi_log_t *log, shmem
 		status = shmemhi_fail(err, SHMEMH_ERR_OPTION,
 				      "SHMEMH_BOOT_TIMEOUT=0: nothing could start in no time; use "
 				      "a large value to wait long");
-		/* The PE joins only to say that it cannot, and its hub serves the others meanwhile. */
+		/* The PE joins only to say that it cannot; its hub serves the others meanwhile. */
 		set_default("SHMEMH_BOOT_TIMEOUT", opt);
 	}
 	own.level = opt->debug;
