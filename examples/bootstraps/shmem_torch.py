@@ -4,6 +4,7 @@
 
     import torch.distributed as dist, shmem_torch
     torch.cuda.set_device(shmem_torch.local_pe() % torch.cuda.device_count())
+    torch.cuda.synchronize()          # creates the context: the heap will be on this GPU
     dist.init_process_group("nccl")
     job = shmem_torch.init(dist)      # a shmemh_t *, for an extension in C or C++
     ...

@@ -25,10 +25,11 @@ typedef struct shmemh_uniqueid {
 #define SHMEMH_UNIQUEID_TEXT_NBYTES (2 * SHMEMH_UNIQUEID_NBYTES + 1)
 
 /* Make a unique id and start its hub, a thread of the calling process that serves one job of
- * n_pes PEs: it lets them in, carries their host collectives and tells them who died. The thread
- * ends by itself with the job's last connection, or, if the job did not come together, up to 10 s
- * after SHMEMH_BOOT_TIMEOUT has passed since this call: it tells late PEs why. The calling process
- * need not be a PE, and must live as long as the job: its death cuts all PEs off from each other.
+ * n_pes PEs: it accepts their connections, carries out their host collectives and reports which
+ * PEs died. The thread ends by itself with the job's last connection, or, if the job did not come
+ * together, up to 10 s after SHMEMH_BOOT_TIMEOUT has passed since this call: it tells late PEs why.
+ * The calling process need not be a PE, and must live as long as the job: its death cuts all PEs
+ * off from each other.
  *
  * Returns  SHMEMH_OK; ERR_ARGUMENT (n_pes < 1); ERR_OPTION; ERR_SYSTEM.
  */
@@ -54,8 +55,9 @@ typedef struct shmemh_gather {
 } shmemh_gather_t;
 
 /* A bootstrap: the host-side collectives that the runtime builds everything else from. Built in:
- * TCP hub (unique id). PMIx carries only a unique id and then uses the same hub. The emulator
- * brings one for PEs in one process (shmemsim_boot). A user may bring one over MPI or a store.
+ * TCP hub (unique id). With PMIx the PEs get their numbers and a unique id from the launcher, and
+ * then use the same hub. The emulator brings one for PEs in one process (shmemsim_boot). A user may
+ * bring one over MPI or a store.
  *
  * shmemh_init copies the struct and takes over state: shmemh_finalize closes it. If init fails with
  * ERR_ARGUMENT, state is still the caller's; after any other failure init has closed it.
@@ -74,10 +76,10 @@ typedef struct shmemh_boot {
 	int (*allgather)(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
 			 size_t errbuf_nbytes);
 
-	/* Call gone(arg, pe, cause) once for each PE that dies or leaves, from any thread, from now
-	 * until close returns; cause is a shmemd_cause; pe is -1 for CUT_OFF. May be NULL: deaths
-	 * are then noticed only by host collectives. gone returns at once and calls no function of
-	 * this struct. */
+	/* From now until close is called, call gone(arg, pe, cause), from any thread, once for each
+	 * PE that has died or left since this struct was made, also before this call; cause is a
+	 * shmemd_cause; pe is -1 for CUT_OFF. May be NULL: deaths are then noticed only by host
+	 * collectives. gone returns at once and calls no function of this struct. */
 	void (*watch)(void *state, void (*gone)(void *arg, int pe, uint32_t cause), void *arg);
 
 	/* Leave: tell the others that this PE left in good order, release state. Called once. */

@@ -7,10 +7,12 @@
  * thread, any time". Nothing exits, aborts or installs signal handlers.
  *
  * Every call but shmemh_finalize and shmemh_error_text refuses a job that is NULL or was finalized
- * and, in a child of fork, a job of its parent, whose connections the child must not use. Functions
- * that return a status return ERR_ARGUMENT, those that return a number -1, shmemh_ptr NULL,
- * shmemh_nic_event ""; the line is in shmemh_error_text. The child may release its copy of the
- * handle by shmemh_finalize, and may make a job of its own by shmemh_init. */
+ * and, in a child of fork, a job of its parent: fork closes the child's copies of its connections,
+ * so that a child that lives on does not hide the death of its parent from the other PEs (a child
+ * made by clone or _Fork keeps them, and does). Functions that return a status return ERR_ARGUMENT,
+ * those that return a number -1, shmemh_ptr NULL, shmemh_nic_event ""; the line is in
+ * shmemh_error_text. The child may release its copy of the handle by shmemh_finalize, and may make
+ * a job of its own by shmemh_init. */
 #ifndef SHMEMH_INIT_H
 #define SHMEMH_INIT_H
 
@@ -34,7 +36,7 @@ typedef struct shmemh shmemh_t; /* one PE's handle of one job */
 enum shmemh_heap_kind {
 	SHMEMH_HEAP_AUTO =
 		0,           /* as SHMEMH_HEAP says; auto there: GPU if a CUDA context is current */
-	SHMEMH_HEAP_GPU = 1, /* the GPU of the current CUDA context (cudaSetDevice first) */
+	SHMEMH_HEAP_GPU = 1, /* the GPU of the current CUDA context (shmemh_init) */
 	SHMEMH_HEAP_HOST =
 		2, /* shared host memory (memfd); with a CUDA context also mapped to it */
 };
@@ -65,14 +67,16 @@ typedef struct shmemh_attr {
  *          so whoever reaches that port and knows the environment can join; none of them: a job
  *          of one PE.
  * job      receives the handle; NULL after a failure, with everything undone: init may be called
- *          again, with another size too.
+ *          again, with another size too. Only the thread of a hub stays in the process that made
+ *          it, up to 10 s after SHMEMH_BOOT_TIMEOUT, to tell PEs that come late why.
  * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_OPTION; ERR_BOOTSTRAP; ERR_TIMEOUT (text names the PEs
  *          that did not come within SHMEMH_BOOT_TIMEOUT); ERR_VERSION (PEs run different
  *          runtimes); ERR_MISMATCH (options or heap kinds of PEs differ); ERR_NIC (NICs cannot be
  *          connected, or cannot register memory); ERR_CUDA; ERR_SYSTEM; ERR_NO_MEMORY; ERR_PEER.
  *          A failure of one PE is that of all: each has its status, and the line names it; but
  *          ERR_TIMEOUT if that PE failed before it could connect to the hub.
- * GPU      uses the calling thread's current CUDA context; creates none.
+ * GPU      uses the calling thread's current CUDA context; creates none. cudaSetDevice creates it,
+ *          before CUDA 12.0 only with a call that uses the GPU, such as cudaFree(0).
  */
 SHMEMH_API int shmemh_init(const shmemh_attr_t *attr, shmemh_t **job);
 
@@ -98,7 +102,9 @@ SHMEMH_API int shmemh_my_pe(const shmemh_t *job);
 SHMEMH_API int shmemh_n_pes(const shmemh_t *job);
 
 /* Host barrier over all PEs. Says nothing about kernels: synchronise streams first.
- * Returns  SHMEMH_OK; ERR_PEER; ERR_TIMEOUT (SHMEMH_BOOT_TIMEOUT, text names who is missing).
+ * Returns  SHMEMH_OK; ERR_PEER; ERR_TIMEOUT (SHMEMH_BOOT_TIMEOUT, text names who is missing);
+ *          ERR_MISMATCH (another PE made another collective call); ERR_NO_MEMORY (of the hub);
+ *          ERR_BOOTSTRAP.
  */
 SHMEMH_API int shmemh_barrier(shmemh_t *job);
 
@@ -109,11 +115,11 @@ SHMEMH_API int shmemh_barrier(shmemh_t *job);
  */
 SHMEMH_API int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 
-/* The line of the last call on this job that failed, or "" if there was none. job NULL, or a job
- * that calls refuse: of the calling thread's last failed shmemh_init, shmemh_finalize,
- * shmemh_get_uniqueid, shmemh_uniqueid_from_text, shmemh_local_pe, shmemh_fault_get, or call with
- * such a job; a call of shmemh_init or shmemh_get_uniqueid clears it first. Valid until the next
- * call on the job (NULL: of this thread). */
+/* The line of the last call on this job that failed, or "" if there was none. If job is NULL, or
+ * one that every call refuses (above): the line of the calling thread's last failed shmemh_init,
+ * shmemh_finalize, shmemh_get_uniqueid, shmemh_uniqueid_from_text, shmemh_local_pe,
+ * shmemh_fault_get, or call with such a job; a call of shmemh_init or shmemh_get_uniqueid clears it
+ * first. Valid until the next call on the job (NULL: of this thread). */
 SHMEMH_API const char *shmemh_error_text(const shmemh_t *job);
 
 /* The cause (shmemd_cause in abi/ctx.h) for which a PE of the world team is gone; 0 while it is

@@ -26,8 +26,11 @@ enum shmemh_status {
 	SHMEMH_ERR_MISMATCH = 65,  /* PEs called a collective with different arguments */
 	SHMEMH_ERR_NO_MEMORY = 66, /* heap or system memory exhausted; the heap is as before */
 	SHMEMH_ERR_NOT_OWNED = 67, /* pointer was not returned by this heap, or already freed */
-	SHMEMH_ERR_TIMEOUT = 68,   /* a deadline passed; the text names the missing PEs */
-	SHMEMH_ERR_PEER = 69,      /* a PE died or left; the text names it */
+	/* A deadline passed; the text names the missing PEs, or the hub that did not answer. */
+	SHMEMH_ERR_TIMEOUT = 68,
+	/* A PE died or left, and the text names it; or this PE is cut off from the others, and the
+	 * text names the hub. */
+	SHMEMH_ERR_PEER = 69,
 	SHMEMH_ERR_BOOTSTRAP = 70, /* no bootstrap found, unreachable, or the secret is wrong */
 	SHMEMH_ERR_VERSION = 71, /* versions of PEs, runtime, bootstrap or device code do not fit */
 	SHMEMH_ERR_CUDA = 72,    /* a CUDA driver call failed; the text has its name and code */

@@ -204,6 +204,13 @@ static void warn_unknown(const shmemhi_log_t *log)
 	}
 }
 
+static void set_default(const char *name, shmemhi_options_t *opt)
+{
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		if (strcmp(table[i].name, name) == 0)
+			(void)parse(&table[i], table[i].dflt, opt);
+}
+
 int shmemhi_options_read(shmemhi_options_t *opt, const shmemhi_log_t *log, shmemhi_err_t *err)
 {
 	shmemhi_log_t own = *log;
@@ -224,7 +231,8 @@ int shmemhi_options_read(shmemhi_options_t *opt, const shmemhi_log_t *log, shmem
 		status = shmemhi_fail(err, SHMEMH_ERR_OPTION,
 				      "SHMEMH_BOOT_TIMEOUT=0: nothing could start in no time; use "
 				      "a large value to wait long");
-		opt->boot_timeout_ns = 1; /* the PE joins only to say that it cannot */
+		/* The PE joins only to say that it cannot; its hub serves the others meanwhile. */
+		set_default("SHMEMH_BOOT_TIMEOUT", opt);
 	}
 	own.level = opt->debug;
 	warn_unknown(&own);

@@ -27,8 +27,8 @@
 	  "time limit of the start of a job and of each host collective; more than 0")             \
 	X(debug, WORD, "SHMEMH_DEBUG", "warn", "off|error|warn|info: what is logged to stderr")    \
 	X(ifname, TEXT, "SHMEMH_IFNAME", "",                                                       \
-	  "network interface of the hub and the agents of fail-over; empty: all that are "         \
-	  "up, loopback if there is no other")                                                     \
+	  "network interface of the hub (with torchrun's variables the hub is at MASTER_ADDR) "    \
+	  "and of the agents of fail-over; empty: all that are up, loopback if there is no other") \
 	X(node_id, TEXT, "SHMEMH_NODE_ID", "",                                                     \
 	  "PEs with equal text count as one node; empty: boot id and network namespace")           \
 	X(disable_p2p, WORD, "SHMEMH_DISABLE_P2P", "0",                                            \

@@ -15,6 +15,7 @@
 #include <shmem_dev/abi/ctx.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 #include "base/thread.h"
 #include "boot/boot.h"
 
@@ -39,9 +40,10 @@ typedef struct client {
 
 	pthread_mutex_t lock;
 	pthread_cond_t is_answered;
-	uint64_t seq;                /* of the last collective; 0: the start */
-	const shmemh_gather_t *some; /* the gather among some PEs being waited for; NULL: none, what
-					is waited for is collective seq */
+	uint64_t seq; /* of the last collective; 0: the start */
+	/* The gather among some PEs being waited for; NULL: none, what is waited for is collective
+	 * seq. */
+	const shmemh_gather_t *gather;
 	int is_waiting;
 	void *dst; /* of the result */
 	uint64_t result_nbytes;
@@ -97,7 +99,7 @@ static void on_result(client_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
 
-	if (f->seq != c->seq || !c->is_waiting || c->some || c->seq == 0)
+	if (f->seq != c->seq || !c->is_waiting || c->gather || c->seq == 0)
 		return; /* the caller gave up: cut off */
 	if (f->nbytes != c->result_nbytes) {
 		cut_off(c, "a result of the wrong size");
@@ -107,20 +109,20 @@ static void on_result(client_t *c)
 	answer(c, SHMEMH_OK, "");
 }
 
-static void on_some_result(client_t *c)
+static void on_subset_result(client_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
-	const shmemh_gather_t *some = c->some;
-	size_t n = some ? (size_t)some->n_pes : 0;
+	const shmemh_gather_t *gather = c->gather;
+	size_t n = gather ? (size_t)gather->n_pes : 0;
 
-	if (!c->is_waiting || !some || f->seq != some->tag)
+	if (!c->is_waiting || !gather || f->seq != gather->tag)
 		return; /* the caller gave up: cut off */
-	if (f->nbytes != n * (1 + some->nbytes)) {
+	if (f->nbytes != n * (1 + gather->nbytes)) {
 		cut_off(c, "a result of the wrong size");
 		return;
 	}
-	memcpy(some->took_part, c->in.body, n);
-	memcpy(some->dst, c->in.body + n, n * some->nbytes);
+	memcpy(gather->took_part, c->in.body, n);
+	memcpy(gather->dst, c->in.body + n, n * gather->nbytes);
 	answer(c, SHMEMH_OK, "");
 }
 
@@ -129,8 +131,8 @@ static void on_fail(client_t *c)
 	const shmemhi_frame_t *f = &c->in.head;
 	int is_ours = SHMEMHI_IS_STATUS(f->arg);
 
-	if ((f->type == SHMEMHI_SOME_FAIL) != (c->some != NULL) ||
-	    f->seq != (c->some ? c->some->tag : c->seq))
+	if ((f->type == SHMEMHI_SUBSET_FAIL) != (c->gather != NULL) ||
+	    f->seq != (c->gather ? c->gather->tag : c->seq))
 		return;
 	if (f->nbytes == 0 || f->nbytes > SHMEMHI_MAX_TEXT || c->in.body[f->nbytes - 1] != '\0')
 		answer(c, SHMEMH_ERR_BOOTSTRAP, "the hub sent a failure without a text");
@@ -157,11 +159,11 @@ static void on_frame(client_t *c)
 	case SHMEMHI_RESULT:
 		on_result(c);
 		break;
-	case SHMEMHI_SOME_RESULT:
-		on_some_result(c);
+	case SHMEMHI_SUBSET_RESULT:
+		on_subset_result(c);
 		break;
 	case SHMEMHI_FAIL:
-	case SHMEMHI_SOME_FAIL:
+	case SHMEMHI_SUBSET_FAIL:
 		on_fail(c);
 		break;
 	case SHMEMHI_GONE:
@@ -277,7 +279,7 @@ static int wait_verdict(client_t *c, uint64_t deadline, char *errbuf, size_t err
 			wake_monitor(c); /* it alone reports that this PE is cut off */
 		}
 	status = c->status;
-	c->some = NULL;
+	c->gather = NULL;
 	if (status != SHMEMH_OK)
 		fail_text(errbuf, errbuf_nbytes, status, c->text);
 	pthread_mutex_unlock(&c->lock);
@@ -316,10 +318,10 @@ static int ask(client_t *c, const piece_t *pieces, int n, char *errbuf, size_t e
 }
 
 /* From here on the monitor takes answers. Returns SHMEMH_OK; ERR_ARGUMENT; ERR_PEER. */
-static int begin_waiting(client_t *c, const shmemh_gather_t *some, void *dst, size_t nbytes,
+static int begin_waiting(client_t *c, const shmemh_gather_t *gather, void *dst, size_t nbytes,
 			 char *errbuf, size_t errbuf_nbytes)
 {
-	uint32_t max = some ? SHMEMHI_MAX_SOME : SHMEMHI_MAX_PART;
+	uint32_t max = gather ? SHMEMHI_MAX_SUBSET : SHMEMHI_MAX_PART;
 	int status = SHMEMH_OK;
 
 	if (nbytes < 1 || nbytes > max) {
@@ -333,8 +335,8 @@ static int begin_waiting(client_t *c, const shmemh_gather_t *some, void *dst, si
 	if (c->is_cut_off) {
 		status = fail_text(errbuf, errbuf_nbytes, SHMEMH_ERR_PEER, c->cut_off_text);
 	} else {
-		c->some = some;
-		c->seq += !some;
+		c->gather = gather;
+		c->seq += !gather;
 		c->dst = dst;
 		c->result_nbytes = nbytes * (uint64_t)c->n_pes;
 		c->is_waiting = 1;
@@ -362,14 +364,14 @@ static int client_gather_some(void *state, const shmemh_gather_t *g, char *errbu
 			      size_t errbuf_nbytes)
 {
 	client_t *c = state;
-	shmemhi_some_t some = {.n_pes = (uint32_t)g->n_pes};
+	shmemhi_subset_t subset = {.n_pes = (uint32_t)g->n_pes};
 	size_t pes_nbytes = (size_t)g->n_pes * sizeof(*g->pes);
-	shmemhi_frame_t head = {.type = SHMEMHI_SOME,
-				.nbytes = sizeof(some) + pes_nbytes + g->nbytes,
+	shmemhi_frame_t head = {.type = SHMEMHI_SUBSET,
+				.nbytes = sizeof(subset) + pes_nbytes + g->nbytes,
 				.seq = g->tag,
 				.arg = c->timeout_ns};
 	piece_t pieces[] = {{&head, sizeof(head)},
-			    {&some, sizeof(some)},
+			    {&subset, sizeof(subset)},
 			    {g->pes, pes_nbytes},
 			    {g->src, g->nbytes}};
 	int status = begin_waiting(c, g, NULL, g->nbytes, errbuf, errbuf_nbytes);
@@ -391,7 +393,7 @@ static void client_watch(void *state, void (*gone)(void *arg, int pe, uint32_t c
 static void free_client(client_t *c)
 {
 	if (c->fd >= 0)
-		close(c->fd);
+		shmemhi_socket_close(c->fd);
 	if (c->wake_fd >= 0)
 		close(c->wake_fd);
 	pthread_cond_destroy(&c->is_answered);
@@ -519,11 +521,11 @@ int shmemhi_boot_tcp(const shmemh_uniqueid_t *id, int pe, int n_pes, const shmem
 		return shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
 				    "the unique id is damaged: it is not what shmemh_get_uniqueid "
 				    "made");
-	return shmemhi_boot_hub(&unpacked, pe, n_pes, opt, log, boot, err);
+	return shmemhi_boot_join(&unpacked, pe, n_pes, opt, log, boot, err);
 }
 
-int shmemhi_boot_hub(const shmemhi_id_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
-		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err)
+int shmemhi_boot_join(const shmemhi_id_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
+		      const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err)
 {
 	client_t *c;
 	int status;

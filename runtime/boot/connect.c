@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 
 #define CONNECT_NS                                                                                 \
 	(2 * SHMEMHI_SECOND) /* an address behind a firewall must not use up the rest   \
@@ -107,7 +107,7 @@ static attempt_t prove(int fd, const shmemhi_secret_t *key, int pe, int n_pes, u
 static int try_addr(const shmemhi_addr_t *addr, const shmemhi_secret_t *key, int pe, int n_pes,
 		    uint64_t deadline, attempt_t *attempt)
 {
-	int fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = shmemhi_socket(addr->any.sa_family);
 	int error;
 
 	if (fd < 0) {
@@ -124,7 +124,7 @@ static int try_addr(const shmemhi_addr_t *addr, const shmemhi_secret_t *key, int
 	}
 	if (attempt->outcome == FOUND)
 		return fd;
-	close(fd);
+	shmemhi_socket_close(fd);
 	return -1;
 }
 
@@ -234,6 +234,13 @@ static const char *why_nobody(const shmemhi_id_t *id)
 				 "job are in already";
 }
 
+static const char *how_to_choose(const shmemhi_id_t *id)
+{
+	return id->may_be_late
+		       ? "MASTER_ADDR must be an address of PE 0's host that all PEs reach"
+		       : "SHMEMH_IFNAME, where the unique id is made, chooses its interface";
+}
+
 static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmemhi_err_t *err)
 {
 	char text[320];
@@ -250,8 +257,8 @@ static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmem
 	if (all_are(id, attempts, NOBODY))
 		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP, "no hub at %s: %s", text,
 				     why_nobody(id));
-	return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP,
-			     "hub not reached: %s; SHMEMH_IFNAME chooses its interface", text);
+	return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP, "hub not reached: %s; %s", text,
+			     how_to_choose(id));
 }
 
 int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_secret_t *key, int pe, int n_pes,

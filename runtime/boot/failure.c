@@ -7,8 +7,8 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include "base/clock.h"
+#include "base/sockets.h"
 
 #define GOODBYE_NS (2 * SHMEMHI_SECOND)
 
@@ -45,7 +45,7 @@ void shmemhi_report_failure(int fd, int status, const char *text)
 		shutdown(fd, SHUT_WR);
 		read_to_end(fd, deadline);
 	}
-	close(fd);
+	shmemhi_socket_close(fd);
 }
 
 void shmemhi_connect_and_report(const shmemhi_id_t *id, int pe, int n_pes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The thread of the hub. One turn: poll, accept, receive, timers, send, release dead
+/* The thread of the hub. One turn: poll, receive, accept, timers, send, release dead
  * connections. No step blocks, and processes outside the job cannot make the hub use more and
  * more memory: a connection that has not proved that it has the secret costs one conn_t, for 5 s
  * at most, and there are at most MAX_UNPROVED of them. */
@@ -12,9 +12,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 
 #define HELLO_NS (5 * SHMEMHI_SECOND)
 #define CLOSING_NS (5 * SHMEMHI_SECOND)
@@ -88,7 +88,7 @@ static void send_record(conn_t *c, const void *record, size_t nbytes)
 	send_bytes(c, blob, 0, record, nbytes);
 }
 
-void hub_end(conn_t *c)
+void hub_close_after_flush(conn_t *c)
 {
 	if (c->state == CONN_DEAD)
 		return;
@@ -134,7 +134,7 @@ void hub_stop_listening(hub_t *hub)
 	int i;
 
 	for (i = 0; i < hub->n_listen; i++)
-		close(hub->listen_fds[i]);
+		shmemhi_socket_close(hub->listen_fds[i]);
 	hub->n_listen = 0;
 }
 
@@ -193,7 +193,7 @@ static void accept_some(hub_t *hub, int listen_fd)
 	for (i = 0; i < MAX_ACCEPTS; i++) {
 		shmemhi_addr_t from;
 		socklen_t nbytes = sizeof(from);
-		int fd = accept4(listen_fd, &from.any, &nbytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = shmemhi_socket_accept(listen_fd, &from.any, &nbytes);
 		conn_t *c;
 
 		if (fd < 0) {
@@ -202,7 +202,7 @@ static void accept_some(hub_t *hub, int listen_fd)
 		}
 		c = new_conn(fd, &from);
 		if (!c) {
-			close(fd);
+			shmemhi_socket_close(fd);
 			return;
 		}
 		*hub->conns_end = c;
@@ -218,14 +218,14 @@ static void free_conn(conn_t *c)
 	c->state = CONN_DEAD;
 	while (c->out)
 		pop_out(c);
-	close(c->fd);
+	shmemhi_socket_close(c->fd);
 	free(c->in.body);
 	free(c);
 }
 
 /* Remove dead connections from the list. This is the only place that stops counting those that
  * ended without a complete hello. Notifying the others may end further connections: the next
- * turn finds them, and it does not sleep because bytes are queued. */
+ * turn removes them, and does not sleep before (next_wakeup). */
 static void remove_dead(hub_t *hub)
 {
 	conn_t **at = &hub->conns;
@@ -261,7 +261,7 @@ static void refuse_secret(hub_t *hub, conn_t *c)
 			      "called shmemh_init another number of times"
 			    : "it uses the unique id of another job");
 	send_record(c, &refused, sizeof(refused));
-	hub_end(c);
+	hub_close_after_flush(c);
 }
 
 /* The hello is complete. Interpret nothing in it before its MAC is verified, except the magic,
@@ -411,7 +411,7 @@ static void free_hub(hub_t *hub)
 	}
 	if (hub->result)
 		hub_unref(hub->result);
-	hub_some_end(hub);
+	hub_subset_free(hub);
 	free(hub->by_pe);
 	free(hub->causes);
 	free(hub->was_told);
@@ -499,7 +499,7 @@ int shmemhi_hub_start(const shmemhi_id_t *id, int n_pes, const int *fds,
 
 	if (!hub) {
 		for (i = 0; i < id->n_addrs; i++)
-			close(fds[i]);
+			shmemhi_socket_close(fds[i]);
 		return shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "no memory for a hub of %d PEs", n_pes);
 	}
 	status = start_thread(hub);

@@ -48,9 +48,9 @@ typedef struct conn {
 	char where[SHMEMHI_ADDR_TEXT_NBYTES];
 } conn_t;
 
-/* A gather among some PEs (hub_some.c). */
-typedef struct some {
-	struct some *next;
+/* A gather among some PEs (hub_subset.c). */
+typedef struct subset {
+	struct subset *next;
 	uint64_t tag;
 	int n_pes;
 	int32_t *pes;     /* [n_pes] members, ascending */
@@ -58,16 +58,16 @@ typedef struct some {
 	uint64_t ns;      /* the shortest timeout among those that came */
 	uint64_t deadline;
 	blob_t *result; /* frame; [n_pes] there; shares of the size of the first; NULL: no memory */
-	uint64_t one;   /* bytes of the first share that came */
-	blob_t *fail;   /* it failed, and this frame is for the members that have not come; with
+	uint64_t share_nbytes; /* of the first one that came */
+	blob_t *fail;     /* it failed, and this frame is for the members that have not come; with
 			   it the entry stands for all of these members and tag that failed */
 	uint32_t *missed; /* [n_pes] if it failed: calls that fail for each member */
-} some_t;
+} subset_t;
 
 enum hub_phase {
-	HUB_GATHERING, /* PEs are coming */
-	HUB_RUNNING,   /* all were there */
-	HUB_FAILED,    /* the start failed; PEs that still come are told why */
+	HUB_STARTING, /* not all PEs are connected */
+	HUB_RUNNING,  /* all were there */
+	HUB_FAILED,   /* the start failed; PEs that still come are told why */
 };
 
 typedef struct hub {
@@ -101,9 +101,9 @@ typedef struct hub {
 	uint64_t coll_ns;       /* the shortest timeout among those that came */
 	uint64_t coll_deadline; /* NEVER before the first */
 	blob_t *result;         /* frame; shares of the size of the first */
-	uint64_t nbytes;        /* of the first share */
+	uint64_t share_nbytes;  /* of the first one that came */
 
-	some_t *gathers; /* among some PEs, oldest first */
+	subset_t *gathers; /* among some PEs, oldest first */
 
 	/* What the first PE that left during its init gave as the reason; status 0: none has. */
 	int reported_status;
@@ -122,7 +122,7 @@ blob_t *hub_blob(uint32_t type, uint64_t seq, uint64_t arg, size_t nbytes);
 void hub_unref(blob_t *blob);
 
 /* Close the connection once everything queued is sent. */
-void hub_end(conn_t *c);
+void hub_close_after_flush(conn_t *c);
 
 /* Accept no more connections. */
 void hub_stop_listening(hub_t *hub);
@@ -133,13 +133,13 @@ void hub_frame(hub_t *hub, conn_t *c);
 void hub_lost(hub_t *hub, conn_t *c);
 void hub_timers(hub_t *hub);
 
-/* hub_some.c: PE c->pe sent a SOME (false: it broke the protocol); a PE is gone; time passed; the
- * hub ends. */
-bool hub_some_part(hub_t *hub, conn_t *c);
-void hub_some_gone(hub_t *hub);
-void hub_some_timers(hub_t *hub);
-uint64_t hub_some_next_timer(const hub_t *hub);
-void hub_some_end(hub_t *hub);
+/* hub_subset.c: PE c->pe sent a SUBSET (false: it broke the protocol); a PE is gone; time passed;
+ * the hub ends. */
+bool hub_subset_part(hub_t *hub, conn_t *c);
+void hub_subset_gone(hub_t *hub);
+void hub_subset_timers(hub_t *hub);
+uint64_t hub_subset_next_timer(const hub_t *hub);
+void hub_subset_free(hub_t *hub);
 
 /* "120 s" or "1500 ms". */
 const char *hub_text_time(uint64_t ns, char text[32]);

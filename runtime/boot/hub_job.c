@@ -86,7 +86,7 @@ static void tell_start_failed(hub_t *hub, conn_t *c)
 		hub->was_told[c->pe] = 1;
 		hub->n_told++;
 	}
-	hub_end(c);
+	hub_close_after_flush(c);
 }
 
 /* Send the failure to all connected PEs; hub_join sends it to those that connect before the
@@ -105,7 +105,7 @@ static void refuse(hub_t *hub, conn_t *c, const char *text)
 {
 	shmemhi_log(&hub->log, SHMEMHI_WARN, "hub: refused %s: %s", c->where, text);
 	send_fail(c, 0, SHMEMH_ERR_BOOTSTRAP, text);
-	hub_end(c);
+	hub_close_after_flush(c);
 }
 
 static void broadcast(hub_t *hub, blob_t *blob)
@@ -241,7 +241,7 @@ static void finish_collective(hub_t *hub)
 	if (!hub->result) {
 		set_failure(hub, SHMEMH_ERR_NO_MEMORY,
 			    "the hub has no memory for %d shares of %" PRIu64 " bytes", hub->n_pes,
-			    hub->nbytes);
+			    hub->share_nbytes);
 		fail_collective(hub);
 		return;
 	}
@@ -261,14 +261,14 @@ static void hub_part(hub_t *hub, conn_t *c)
 		return;
 	}
 	if (hub->n_parts == 0) {
-		hub->nbytes = f->nbytes;
-		hub->result = hub_blob(SHMEMHI_RESULT, hub->seq, 0, hub->nbytes * hub->n_pes);
+		hub->share_nbytes = f->nbytes;
+		hub->result = hub_blob(SHMEMHI_RESULT, hub->seq, 0, hub->share_nbytes * hub->n_pes);
 	}
 	hub->part_nbytes[c->pe] = f->nbytes;
 	hub->n_parts++;
-	if (hub->result && f->nbytes == hub->nbytes)
-		memcpy(hub->result->bytes + sizeof(*f) + hub->nbytes * (uint64_t)c->pe, c->in.body,
-		       f->nbytes);
+	if (hub->result && f->nbytes == hub->share_nbytes)
+		memcpy(hub->result->bytes + sizeof(*f) + hub->share_nbytes * (uint64_t)c->pe,
+		       c->in.body, f->nbytes);
 	at = shmemhi_deadline(f->arg);
 	if (at < hub->coll_deadline) {
 		hub->coll_deadline = at;
@@ -301,7 +301,7 @@ static void gone(hub_t *hub, conn_t *c, uint32_t cause)
 		set_gone_failure(hub);
 		fail_collective(hub);
 	}
-	hub_some_gone(hub);
+	hub_subset_gone(hub);
 }
 
 void hub_lost(hub_t *hub, conn_t *c)
@@ -353,7 +353,7 @@ static bool hub_bye(hub_t *hub, conn_t *c)
 		return false;
 	if (hub->phase == HUB_RUNNING) {
 		gone(hub, c, SHMEMD_CAUSE_LEFT);
-		hub_end(c);
+		hub_close_after_flush(c);
 	} else { /* the start fails because of it */
 		c->state = CONN_DEAD;
 	}
@@ -364,7 +364,7 @@ void hub_frame(hub_t *hub, conn_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
 
-	if (hub->phase == HUB_RUNNING && f->type == SHMEMHI_SOME && hub_some_part(hub, c))
+	if (hub->phase == HUB_RUNNING && f->type == SHMEMHI_SUBSET && hub_subset_part(hub, c))
 		return;
 	if (f->type == SHMEMHI_BYE && (hub->phase == HUB_RUNNING || f->nbytes > 0) &&
 	    hub_bye(hub, c))
@@ -404,7 +404,7 @@ void hub_timers(hub_t *hub)
 	char list[HUB_LIST_NBYTES];
 	char time[32];
 
-	if (hub->phase == HUB_GATHERING && now >= hub->deadline) {
+	if (hub->phase == HUB_STARTING && now >= hub->deadline) {
 		set_missing_failure(hub);
 		hub->deadline = now + GOODBYE_NS;
 		fail_start(hub);
@@ -416,15 +416,15 @@ void hub_timers(hub_t *hub)
 			    hub_text_time(hub->coll_ns, time));
 		fail_collective(hub);
 	}
-	hub_some_timers(hub);
+	hub_subset_timers(hub);
 }
 
 uint64_t hub_next_timer(const hub_t *hub)
 {
-	uint64_t some = hub_some_next_timer(hub);
+	uint64_t subset = hub_subset_next_timer(hub);
 
 	if (hub->phase == HUB_RUNNING)
-		return some < hub->coll_deadline ? some : hub->coll_deadline;
+		return subset < hub->coll_deadline ? subset : hub->coll_deadline;
 	return hub_is_done(hub) ? SHMEMHI_NEVER : hub->deadline;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/descriptors.h"
+#include "base/sockets.h"
 
 #define MAX_FOUND 32
 #define BACKLOG 1024 /* the kernel bounds it by net.core.somaxconn */
@@ -125,10 +126,9 @@ static bool is_any6(const shmemhi_addr_t *addr)
 
 int shmemhi_listen_on(shmemhi_addr_t *addr)
 {
-	int fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = shmemhi_socket(addr->any.sa_family);
 	socklen_t nbytes = shmemhi_addr_nbytes(addr);
 	const int off = 0, on = 1;
-	int saved;
 
 	if (fd < 0)
 		return -1;
@@ -138,9 +138,7 @@ int shmemhi_listen_on(shmemhi_addr_t *addr)
 	    bind(fd, &addr->any, nbytes) == 0 && listen(fd, BACKLOG) == 0 &&
 	    getsockname(fd, &addr->any, &nbytes) == 0)
 		return fd;
-	saved = errno;
-	close(fd);
-	errno = saved;
+	shmemhi_socket_close(fd);
 	return -1;
 }
 

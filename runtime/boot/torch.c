@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The environment of torchrun: it has an address that all PEs know, of the host of PE 0, and no
- * store that a C library could ask. So PE 0 starts the hub at a port that all PEs can tell, and the
- * secret is made of the environment, in which torchrun has put an id of the run. Unless the user
- * gives one (--rdzv-id), that id may be the word "none": then the secret holds only values that
- * everybody can know, and keeps jobs apart, but no attacker out. */
+ * store that a C library could ask. So PE 0 starts the hub at a port that all PEs can compute
+ * (MASTER_PORT + 1), and the secret is made of the environment, in which torchrun has put an id of
+ * the run. Unless the user gives one (--rdzv-id), that id may be the word "none": then the secret
+ * holds only values that everybody can know, and keeps jobs apart, but no attacker out. */
 #include "boot/boot.h"
 
 #include <errno.h>
@@ -20,7 +20,8 @@
 #include "boot/uniqueid.h"
 
 #define LAST_PORT 65535
-#define PORT_NS (10 * SHMEMHI_SECOND) /* another hub of this process may have the port so long */
+#define PORT_NS (10 * SHMEMHI_SECOND)   /* a process that is ending may have the port so long */
+#define LINGER_NS (10 * SHMEMHI_SECOND) /* of the hub of a failed start, after its time limit */
 #define PAUSE_MS 50
 
 typedef struct place {
@@ -115,11 +116,25 @@ static int listen_on(const place_t *p)
 	return fd < 0 && errno == EAFNOSUPPORT ? shmemhi_listen_on(&any4) : fd;
 }
 
-/* After a start that failed, the hub of this process has the port until it has told all PEs. */
+/* Until then the hub of the last start that failed in this process may have the port: it has not
+ * told all PEs yet. A PE that is late must learn it from that hub: then it can start again, too. */
+static atomic_ullong old_hub_until;
+
+static void keep_old_hub(uint64_t start_ns)
+{
+	uint64_t ns;
+
+	if (__builtin_add_overflow(start_ns, LINGER_NS, &ns))
+		ns = SHMEMHI_NEVER;
+	atomic_store(&old_hub_until, shmemhi_deadline(ns));
+}
+
 static int listen_here(const place_t *p, const shmemhi_options_t *opt, shmemhi_err_t *err)
 {
 	const uint64_t ns = opt->boot_timeout_ns < PORT_NS ? opt->boot_timeout_ns : PORT_NS;
-	const uint64_t deadline = shmemhi_deadline(ns);
+	const uint64_t until = atomic_load(&old_hub_until);
+	const uint64_t own = shmemhi_deadline(ns);
+	const uint64_t deadline = until > own ? until : own;
 	int fd = listen_on(p);
 
 	while (fd < 0 && errno == EADDRINUSE && shmemhi_now() < deadline) {
@@ -164,5 +179,8 @@ int shmemhi_boot_torch(const shmemhi_options_t *opt, const shmemhi_log_t *log, s
 		status = start_hub(&p, &id, opt, log, err);
 	if (status != SHMEMH_OK)
 		return status;
-	return shmemhi_boot_hub(&id, p.rank, p.n_pes, opt, log, boot, err);
+	status = shmemhi_boot_join(&id, p.rank, p.n_pes, opt, log, boot, err);
+	if (status != SHMEMH_OK && p.rank == 0)
+		keep_old_hub(opt->boot_timeout_ns);
+	return status;
 }

@@ -31,8 +31,8 @@ typedef struct shmemhi_id {
 /* To and from the 128 bytes:
  *   0  "SHMEMID", then the version, 1     8  secret     24  number of addresses, then 7 zeros
  *   32 addresses of 20 bytes: family (4 or 6), zero, port (big endian), 4 or 16 bytes, zeros
- *   112 checksum over the bytes before (BLAKE2b, 16 bytes): a truncated or mistyped copy is told
- *   from a refused secret.
+ *   112 checksum over the bytes before (BLAKE2b, 16 bytes): so that a truncated or mistyped copy
+ *   is not reported as a wrong secret.
  * unpack returns 0, or -1 for anything that pack did not make. */
 void shmemhi_id_pack(const shmemhi_id_t *id, shmemh_uniqueid_t *packed);
 int shmemhi_id_unpack(const shmemh_uniqueid_t *packed, shmemhi_id_t *id);
@@ -46,7 +46,8 @@ const char *shmemhi_addr_text(const shmemhi_addr_t *addr, char text[SHMEMHI_ADDR
  * all interfaces that are up, the address of the default route first, loopback only if there is no
  * other. Skip link-local addresses, which are not valid on another host.
  *
- * fds, addrs  [SHMEMHI_ID_MAX_ADDRS], receive as many sockets (non-blocking) and addresses.
+ * fds, addrs  [SHMEMHI_ID_MAX_ADDRS], receive the sockets (non-blocking) and their addresses,
+ *             as many as returned.
  * Returns     how many, or minus a shmemh_status: ERR_OPTION (no such interface, or it has no
  *             address), ERR_SYSTEM. */
 int shmemhi_listen(const char *ifname, int *fds, shmemhi_addr_t *addrs, shmemhi_err_t *err);
@@ -63,8 +64,9 @@ int shmemhi_hub_start(const shmemhi_id_t *id, int n_pes, const int *fds,
 int shmemhi_uniqueid_make(int n_pes, const shmemhi_options_t *opt, const shmemhi_log_t *log,
 			  shmemh_uniqueid_t *id, shmemhi_err_t *err);
 
-/* Join the job of that hub: the second half of shmemhi_boot_tcp (boot.h). */
-int shmemhi_boot_hub(const shmemhi_id_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
-		     const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err);
+/* Join the job of the hub that id names: shmemhi_boot_tcp (boot.h) is this after the 128 bytes are
+ * unpacked. */
+int shmemhi_boot_join(const shmemhi_id_t *id, int pe, int n_pes, const shmemhi_options_t *opt,
+		      const shmemhi_log_t *log, shmemh_boot_t *boot, shmemhi_err_t *err);
 
 #endif

@@ -12,16 +12,16 @@
  *
  * Then frames: a header, and nbytes of body.
  *	PE -> hub   PART   seq, its share of host collective seq; arg: its timeout in nanoseconds
- *		    SOME   seq: tag; its share of a gather among some PEs, behind a
- *		           shmemhi_some_t and their numbers; arg: its timeout in nanoseconds
+ *		    SUBSET seq: tag; its share of a gather among some PEs, behind a
+ *		           shmemhi_subset_t and their numbers; arg: its timeout in nanoseconds
  *		    BYE    it leaves in good order; with a body: because its init failed. arg:
  *		           shmemh_status, body: one line of text
  *	hub -> PE   GO     all PEs are connected
  *		    RESULT seq, the shares of all PEs in order
  *		    FAIL   seq (0: the start), arg: shmemh_status, body: one line of text
- *		    SOME_RESULT  seq: tag; a byte for each member: 1 if its share is there, 0 if
- *		           it is gone; then the shares of all members in order
- *		    SOME_FAIL    seq: tag; as FAIL
+ *		    SUBSET_RESULT  seq: tag; a byte for each member: 1 if its share is there,
+ *		           0 if it is gone; then the shares of all members in order
+ *		    SUBSET_FAIL  seq: tag; as FAIL
  *		    GONE   arg: PE number, and shmemd_cause in the upper half
  *
  * Collectives are numbered from 1. Every number has one result for all PEs, RESULT or FAIL, and
@@ -49,7 +49,7 @@ SHMEMD_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is lit
 
 #define SHMEMHI_WIRE_MAGIC "SHMEMHB\3" /* the last byte is the version */
 #define SHMEMHI_MAX_PART (1u << 20)    /* bytes of a share; see shmemh_boot_t.allgather */
-#define SHMEMHI_MAX_SOME (1u << 16)    /* likewise; see shmemh_gather_t */
+#define SHMEMHI_MAX_SUBSET (1u << 16)  /* likewise; see shmemh_gather_t */
 #define SHMEMHI_MAX_TEXT 480           /* bytes of a FAIL's text; fits shmemhi_err_t */
 
 /* Is the arg of a FAIL or BYE a failure of enum shmemh_status? */
@@ -91,16 +91,17 @@ enum shmemhi_frame_type {
 	SHMEMHI_RESULT = 4,
 	SHMEMHI_FAIL = 5,
 	SHMEMHI_GONE = 6,
-	SHMEMHI_SOME = 7,
-	SHMEMHI_SOME_RESULT = 8,
-	SHMEMHI_SOME_FAIL = 9,
+	SHMEMHI_SUBSET = 7,
+	SHMEMHI_SUBSET_RESULT = 8,
+	SHMEMHI_SUBSET_FAIL = 9,
 };
 
-/* The first bytes of the body of SOME. int32_t numbers[n_pes] follow, ascending, then the share. */
-typedef struct shmemhi_some {
+/* The first bytes of the body of SUBSET. int32_t numbers[n_pes] follow, ascending, then the
+ * share. */
+typedef struct shmemhi_subset {
 	uint32_t n_pes;
 	uint32_t zero;
-} shmemhi_some_t;
+} shmemhi_subset_t;
 
 typedef struct shmemhi_frame {
 	uint32_t type;

@@ -256,8 +256,9 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	return status;
 }
 
-/* Free the copy of the job in a forked child. Close nothing: connections, memory mapped by a GPU
- * or NIC, and the lock that a thread of the parent may have held belong to the parent. */
+/* Free the copy of the job in a forked child. Close nothing: fork has closed the connections
+ * (base/sockets.h), and memory mapped by a GPU or NIC, and the lock that a thread of the parent may
+ * have held, belong to the parent. */
 static void free_copy(shmemh_t *job)
 {
 	shmemhi_teams_free_copy(job);

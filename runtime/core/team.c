@@ -54,7 +54,7 @@ shmemh_team_t shmemhi_team_publish(shmemh_t *job, shmemhi_team_t *team, int slot
 	 * seen this team yet: what it has reported so far is caught up with. */
 	pthread_mutex_lock(&job->gone_lock);
 	*place = *team;
-	shmemhi_team_end_gone(job, place);
+	shmemhi_team_apply_gone(job, place);
 	pthread_mutex_unlock(&job->gone_lock);
 	return (shmemh_team_t)(place->generation * SHMEMHI_MAX_TEAMS + (uint32_t)slot);
 }

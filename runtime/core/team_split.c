@@ -8,10 +8,10 @@
  *
  * A team is made in three gathers among its members. In the first they choose a slot that is free
  * on all of them, so that its sync memory lies at the same offset everywhere; PEs outside may have
- * another team in that slot. The search begins after the slot that the first member took last, so
- * that a slot stays free for as long as possible: the NIC of a member that died may still deliver a
- * sync flag of a destroyed team. After the second gather all have zeroed that memory, after the
- * third all have a complete context. */
+ * another team in that slot. The search begins after the slot that the member with the lowest world
+ * number took last, so that a slot stays free for as long as possible: the NIC of a member that
+ * died may still deliver a sync flag of a destroyed team. After the second gather all have zeroed
+ * that memory, after the third all have a complete context. */
 #include <stdio.h>
 #include <string.h>
 #include "core/team.h"

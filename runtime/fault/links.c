@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 
 #define N_EVENTS 64
 
@@ -104,7 +105,7 @@ void shmemhi_fault_links_close(shmemhi_fault_links_t *links)
 	for (uint32_t i = 0; links->ins && i < links->n_ins; i++)
 		shmemhi_fault_in_end(links, &links->ins[i]);
 	for (int i = 0; i < links->n_listen; i++)
-		close(links->listen_fds[i]);
+		shmemhi_socket_close(links->listen_fds[i]);
 	if (links->poll_fd >= 0)
 		close(links->poll_fd);
 	free(links->listeners);

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 #include "fault/links.h"
 
 #define HELLO_NS (5 * SHMEMHI_SECOND)
@@ -20,7 +20,7 @@ void shmemhi_fault_in_end(shmemhi_fault_links_t *links, shmemhi_fault_in_t *in)
 	if (in->state == IN_FREE)
 		return;
 	links->n_unproved -= in->state == IN_HELLO;
-	close(in->fd);
+	shmemhi_socket_close(in->fd);
 	free(in->in.body);
 	memset(in, 0, sizeof *in);
 }
@@ -88,7 +88,7 @@ void shmemhi_fault_in_accept(shmemhi_fault_links_t *links, int listen_fd)
 		int fd;
 
 		memset(&from, 0, sizeof from);
-		fd = accept4(listen_fd, &from.any, &nbytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		fd = shmemhi_socket_accept(listen_fd, &from.any, &nbytes);
 		if (fd >= 0)
 			begin(links, fd, &from);
 		else if (errno == EAGAIN || errno == EWOULDBLOCK)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include "base/clock.h"
+#include "base/sockets.h"
 #include "fault/links.h"
 
 #define CONNECT_NS (2 * SHMEMHI_SECOND) /* an address behind a firewall keeps the others waiting */
@@ -22,7 +22,7 @@ void shmemhi_fault_out_free(shmemhi_fault_out_t *out)
 	if (!out)
 		return;
 	if (out->fd >= 0)
-		close(out->fd);
+		shmemhi_socket_close(out->fd);
 	free(out->in.body);
 	free(out->waiting);
 	free(out);
@@ -86,7 +86,7 @@ bool shmemhi_fault_out_take_own(shmemhi_fault_links_t *links, shmemhi_fault_mess
 static void close_out(shmemhi_fault_out_t *out)
 {
 	if (out->fd >= 0)
-		close(out->fd);
+		shmemhi_socket_close(out->fd);
 	free(out->in.body);
 	memset(&out->in, 0, sizeof out->in);
 	out->fd = -1;
@@ -140,7 +140,7 @@ static void start(shmemhi_fault_links_t *links, int pe)
 	shmemhi_fault_out_t *out = links->outs[pe];
 	const shmemhi_addr_t *to = &links->listeners[pe].addrs[out->addr];
 
-	out->fd = socket(to->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	out->fd = shmemhi_socket(to->any.sa_family);
 	if (out->fd < 0 || shmemhi_fault_watch_fd(links, out->fd, UINT64_MAX) != 0 ||
 	    (connect(out->fd, &to->any, shmemhi_addr_nbytes(to)) != 0 && errno != EINPROGRESS)) {
 		fail(links, pe, strerror(errno));

@@ -308,7 +308,7 @@ static void abort_team(shmemhi_team_t *team, int pe, uint32_t cause)
 		__atomic_store_n(team->abort_word, SHMEMD_ABORT_WORD(pe, cause), __ATOMIC_RELEASE);
 }
 
-void shmemhi_team_end_gone(shmemh_t *job, shmemhi_team_t *team)
+void shmemhi_team_apply_gone(shmemh_t *job, shmemhi_team_t *team)
 {
 	for (int i = 0; i < team->n_pes; i++) {
 		uint32_t cause = atomic_load(&job->causes[team->world_pe[i]]);

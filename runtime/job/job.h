@@ -88,8 +88,9 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 /* Gather among some PEs (shmemh_boot_t.gather_some). A failure leaves its line in job->err. */
 int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *gather);
 
-/* Let the abort words of a team that has just been made say who is gone. Under gone_lock. */
-void shmemhi_team_end_gone(shmemh_t *job, shmemhi_team_t *team);
+/* Set abort word and causes of a team that has just been made for the PEs that are gone already.
+ * Under gone_lock. */
+void shmemhi_team_apply_gone(shmemh_t *job, shmemhi_team_t *team);
 
 /* Agree on a status: SHMEMH_OK if every PE passed it, else, on all PEs, that of the lowest PE that
  * failed; a PE that did not fail itself gets the line "PE n: <text of PE n>". If the gather fails:
@@ -97,13 +98,14 @@ void shmemhi_team_end_gone(shmemh_t *job, shmemhi_team_t *team);
 int shmemhi_agree(shmemh_t *job, int status);
 
 /* The first line of every public call. Refuses a job that is NULL, or that a parent process made
- * before fork: a call in the child would write to sockets and files that the parent uses.
+ * before fork: the child has none of its connections, and would write to memory and files that the
+ * parent uses.
  * Returns  0, or SHMEMH_ERR_ARGUMENT with a line in shmemhi_thread_err(). */
 int shmemhi_refused(const shmemh_t *job, const char *call);
 
 /* Keep the handles that init returns: one that was finalized is refused by shmemhi_refused and
- * never read by shmemh_error_text, and one that is not finalized is told at the end of the process.
- * enlist returns 0, or -1 without memory. */
+ * never read by shmemh_error_text, and one that is not finalized is reported at the end of the
+ * process (tell_forgotten). enlist returns 0, or -1 without memory. */
 int shmemhi_enlist(const shmemh_t *job);
 void shmemhi_delist(const shmemh_t *job);
 bool shmemhi_is_finalized(const shmemh_t *job);

@@ -6,7 +6,7 @@
 #include "sim/sim.h"
 
 typedef struct branch {
-	uint16_t taken, n;
+	uint32_t taken, n;
 } branch_t;
 
 static branch_t *path;
@@ -47,10 +47,10 @@ uint32_t shmemsimi_dfs_data(uint32_t n)
 		if (n_path == path_capacity)
 			return 0; /* no memory: the run has failed */
 		path[n_path].taken = 0;
-		path[n_path++].n = (uint16_t)n;
+		path[n_path++].n = n;
 	}
 	const branch_t *b = &path[depth++];
-	is_changed |= b->n != (uint16_t)n;
+	is_changed |= b->n != n;
 	return b->taken < n ? b->taken : n - 1;
 }
 
@@ -72,11 +72,11 @@ uint32_t shmemsimi_dfs_wait(uint32_t n, uint32_t first)
 
 int shmemsimi_dfs_next(void)
 {
-	/* the last branch leaves out choices that were made earlier */
+	/* the run ended before it had repeated all decisions of the path */
 	is_changed |= depth < n_path;
 	if (is_changed)
 		return -1;
-	while (n_path && path[n_path - 1].taken + 1u >= path[n_path - 1].n)
+	while (n_path && path[n_path - 1].taken + 1 >= path[n_path - 1].n)
 		n_path--;
 	if (!n_path)
 		return 0;

@@ -59,8 +59,7 @@ static int search(shmemsim_config_t *cfg, uint64_t n_schedules, const shmemsimi_
 		explored->is_exhausted = next == 0;
 		if (next <= 0)
 			return next < 0 ? 1 + not_repeated(explored) : 0;
-		/* seed of the failed schedule: policies that do not search use one seed each */
-		cfg->seed--;
+		cfg->seed--; /* all schedules of dfs have the first seed */
 	}
 	return 0;
 }

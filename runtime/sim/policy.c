@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include "sim/sim.h"
 
-#define MAX_CHOICE 65535u
+#define MAX_CHOICE UINT16_MAX /* of the list; a mask */
 /* The weight of an access right after an atomic: there a thread has claimed a value that others
  * read, and has not used its claim yet. */
 #define WEIGHT_AFTER_ATOMIC 16u
@@ -47,8 +47,11 @@ static void record(uint16_t value)
 	list[n_list++] = value;
 }
 
+/* An option that 16 bits cannot hold, in a grid of so many threads, becomes another one: the list
+ * must say what was taken. */
 static uint32_t decided(uint32_t option)
 {
+	option &= MAX_CHOICE;
 	if (!option) {
 		n_default++;
 		return 0;

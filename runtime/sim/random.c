@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Random schedules. The frequency of switches is drawn for each schedule, since mistakes differ:
- * some need a fiber to be suspended for long, others need many switches. At an access three fibers
- * are drawn, and the one with the highest priority continues. Priorities are also random, so that
- * some fibers are fast and others stay suspended. At a wait all fibers are equally likely. */
+/* Random schedules. At some accesses a fiber is drawn: three candidates, of which the one with the
+ * highest priority continues. How many accesses is drawn for each schedule, since mistakes differ:
+ * some need a fiber to be suspended for long, others need many switches. Priorities are also
+ * random, so that some fibers are fast and others stay suspended. At a wait all fibers are equally
+ * likely. */
 #include "sim/sim.h"
 
 #define N_CANDIDATES 3
 
-/* The numbers of accesses between switches, by quantiles, so that one random number is drawn for
- * each switch. */
+/* The numbers of accesses between those at which a fiber is drawn, by quantiles, so that each of
+ * them takes one random number. */
 typedef struct gaps {
-	uint32_t per_256; /* accesses that switch */
+	uint32_t per_256; /* accesses at which a fiber is drawn */
 	uint32_t is_made;
 	uint16_t lengths[256]; /* by eight random bits */
 } gaps_t;

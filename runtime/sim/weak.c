@@ -3,7 +3,7 @@
 /* Which values a load may read, and which operations synchronise, after the PTX memory model.
  * weak.h has the terms. Writes to a word are ordered by the time of their execution, and no load
  * reads a write that has not been executed yet. So fewer outcomes are possible here than in the
- * model, never more.
+ * model; more only in the three cases that the README lists.
  *
  * Source  PTX ISA 8.7, chapter Memory Consistency Model */
 #include <stdio.h>

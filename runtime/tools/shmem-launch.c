@@ -55,9 +55,10 @@ static const char usage[] =
 	"never\n"
 	"  -h, --help             this text\n"
 	"\n"
-	"Exit status: 0 if all PEs ended with 0, else that of the first that failed, 128 + signal "
-	"if\n"
-	"it died by one. After a failure the other PEs have 5 s to end by themselves.\n";
+	"Exit status: 0 if all PEs ended with 0. Else that of the first PE that failed, 128 + "
+	"signal\n"
+	"if a signal ended that PE; 128 + signal if the launcher got the signal and passed it on.\n"
+	"After a failure or a signal the PEs have 5 s to end by themselves.\n";
 
 static double now_s(void)
 {

@@ -27,7 +27,7 @@ static const char *const phase_names[N_PHASES] = {"handle",  "options",      "bo
 
 /* A row of the table: a step, of init a phase, and what happens in it. */
 typedef struct row {
-	int n, n_coped, n_wrong;
+	int n, n_tolerated, n_wrong;
 	char statuses[96];
 	char line[128]; /* of PE 0, the first one */
 } row_t;
@@ -190,7 +190,7 @@ static int try_scene(const scene_t *fault)
 	judge_second(row, name, o);
 	judge_left(row, name, o);
 	row->n++;
-	row->n_coped += status == SHMEMH_OK;
+	row->n_tolerated += status == SHMEMH_OK;
 	add_status(row, status);
 	if (row->line[0] == '\0')
 		snprintf(row->line, sizeof row->line, "%.127s", o[0].text[fault->step]);
@@ -246,8 +246,8 @@ static void print_rows(const char *way)
 {
 	static const char *const kinds[] = {"bad value", "call fails", "killed"};
 
-	printf("\n%s\n%-9s %-12s %-10s %6s %5s %6s  %s\n", way, "in", "phase", "PE 1", "places",
-	       "coped", "wrong", "status of all PEs, line of PE 0");
+	printf("\n%s\n%-9s %-12s %-10s %6s %9s %6s  %s\n", way, "in", "phase", "PE 1", "places",
+	       "tolerated", "wrong", "status of all PEs, line of PE 0");
 	for (int step = 0; step < CREW_STEPS; step++)
 		for (int phase = 0; phase < N_PHASES; phase++)
 			for (int action = 0; action <= INJECT_DEATH; action++) {
@@ -255,10 +255,10 @@ static void print_rows(const char *way)
 
 				if (r->n == 0)
 					continue;
-				printf("%-9s %-12s %-10s %6d %5d %6d  %s: %.90s\n",
+				printf("%-9s %-12s %-10s %6d %9d %6d  %s: %.90s\n",
 				       step_names[step],
 				       step == CREW_INIT ? phase_names[phase] : "", kinds[action],
-				       r->n, r->n_coped, r->n_wrong, r->statuses, r->line);
+				       r->n, r->n_tolerated, r->n_wrong, r->statuses, r->line);
 			}
 }
 

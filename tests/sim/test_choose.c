@@ -76,6 +76,48 @@ static void test_repeat(void **state)
 		}
 }
 
+static uint32_t order;
+
+static void in_order(const void *params)
+{
+	(void)params;
+	uint32_t at = shmemd_arch_atom_add_u32(&n_log, 1);
+	uint32_t thread = shmemd_arch_block() << 10 | shmemd_arch_tid();
+	(void)shmemd_arch_atom_add_u32(&order, (at ^ thread * 2654435761u) * 16777619u);
+}
+
+/* The thread sanitizer cannot keep so many threads in memory. */
+#ifdef __has_feature
+#define HAS_FEW_THREADS __has_feature(thread_sanitizer)
+#else
+#define HAS_FEW_THREADS 0
+#endif
+
+/* More threads than a choice in the list has values. */
+static void test_repeat_of_many(void **state)
+{
+	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	size_t n;
+
+	(void)state;
+	if (HAS_FEW_THREADS) {
+		print_message("skipped: the thread sanitizer allows about 8000 fibers\n");
+		return;
+	}
+	cfg.policy = SHMEMSIM_RANDOM;
+	order = n_log = 0;
+	assert_good(run_kernel(&cfg, in_order, NULL, 0, 80, 1024));
+	const uint32_t first = order;
+	uint16_t *choices = copy_choices(&n);
+	cfg.policy = SHMEMSIM_REPLAY;
+	cfg.replay = choices;
+	cfg.n_replay = n;
+	order = n_log = 0;
+	assert_good(run_kernel(&cfg, in_order, NULL, 0, 80, 1024));
+	assert_int_equal(order, first);
+	free(choices);
+}
+
 static void test_seeds_differ(void **state)
 {
 	shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
@@ -180,6 +222,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_repeat),
+		cmocka_unit_test(test_repeat_of_many),
 		cmocka_unit_test(test_seeds_differ),
 		cmocka_unit_test(test_random_finds_lost_update),
 		cmocka_unit_test(test_environment),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The TCP bootstrap among PEs that have the secret: host collectives, deadlines, deaths. */
+#include "base/sockets.h"
 #include "boot_pes.h"
 
 static shmemh_uniqueid_t id;
@@ -195,6 +196,35 @@ static void test_reported_failures(void **state)
 	}
 }
 
+static void body_bad_option(pe_t *p)
+{
+	if (p->pe == 0)
+		shmemhi_boot_explain(&p->boot, SHMEMH_ERR_OPTION, "an option");
+	else
+		gather(p, 0, 8, 0);
+	leave(p);
+}
+
+/* The PE with the hub has a time limit of 0: the others learn why it does not take part. */
+static void test_no_time(void **state)
+{
+	shmemhi_options_t opt;
+	shmemhi_err_t err;
+
+	(void)state;
+	setenv("SHMEMH_IFNAME", "lo", 1);
+	setenv("SHMEMH_BOOT_TIMEOUT", "0", 1);
+	assert_int_equal(shmemhi_options_read(&opt, &no_log, &err), SHMEMH_ERR_OPTION);
+	setenv("SHMEMH_BOOT_TIMEOUT", "30s", 1);
+	assert_int_equal(shmemhi_uniqueid_make(2, &opt, &no_log, &id, &err), SHMEMH_OK);
+	start_pes(0, 2, 2, body_bad_option, NULL);
+	join_pes(0, 2);
+	assert_int_equal(pes[0].status, SHMEMH_OK);
+	assert_int_equal(pes[1].status, SHMEMH_OK);
+	assert_int_equal(pes[1].status_of[0], SHMEMH_ERR_OPTION);
+	assert_string_equal(pes[1].text_of[0], "PE 0: an option");
+}
+
 static void test_number_taken(void **state)
 {
 	(void)state;
@@ -258,6 +288,28 @@ static void expect_seen(seen_t *s, int pe, uint32_t cause)
 }
 
 /* Wait in a collective, and watch, from before the death. */
+/* A port at which nobody answers: the line names what chooses the address. */
+static void test_not_reached(void **state)
+{
+	shmemhi_id_t silent = {.n_addrs = 1, .addrs = {{.v4 = {.sin_family = AF_INET}}}};
+	const int fd = shmemhi_listen_on(&silent.addrs[0]);
+	char where[SHMEMHI_ADDR_TEXT_NBYTES];
+	shmemhi_secret_t key = {{0}};
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (int is_torch = 0; is_torch < 2; is_torch++) {
+		shmemhi_err_t err = {""};
+
+		silent.may_be_late = is_torch;
+		assert_int_equal(shmemhi_hub_connect(&silent, &key, 0, 1, shmemhi_now(), &no_log,
+						     where, &err),
+				 -SHMEMH_ERR_BOOTSTRAP);
+		assert_non_null(strstr(err.text, is_torch ? "MASTER_ADDR" : "SHMEMH_IFNAME"));
+	}
+	shmemhi_socket_close(fd);
+}
+
 static void body_watch(pe_t *p)
 {
 	p->boot.watch(p->boot.state, on_gone, &p->seen);
@@ -338,19 +390,19 @@ static void test_bad_gather(void **state)
 	} bad[] = {
 		{0, {0, 1}, 8, 1}, {3, {0, 1}, 8, 1}, {2, {1, 0}, 8, 1},
 		{2, {1, 1}, 8, 1}, {2, {1, 2}, 8, 1}, {2, {-1, 1}, 8, 1},
-		{1, {0, 0}, 8, 1}, {2, {0, 1}, 0, 1}, {2, {0, 1}, SHMEMHI_MAX_SOME + 1, 1},
+		{1, {0, 0}, 8, 1}, {2, {0, 1}, 0, 1}, {2, {0, 1}, SHMEMHI_MAX_SUBSET + 1, 1},
 		{2, {0, 1}, 8, 2},
 	};
-	static unsigned char share[SHMEMHI_MAX_SOME + 1];
+	static unsigned char share[SHMEMHI_MAX_SUBSET + 1];
 	size_t i;
 	int k;
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		shmemhi_some_t some = {.n_pes = bad[i].n_pes};
+		shmemhi_subset_t subset = {.n_pes = bad[i].n_pes};
 		size_t n_pes = bad[i].n_pes == 1 ? 1 : 2;
-		shmemhi_frame_t head = {.type = SHMEMHI_SOME,
-					.nbytes = sizeof(some) + n_pes * 4 + bad[i].nbytes,
+		shmemhi_frame_t head = {.type = SHMEMHI_SUBSET,
+					.nbytes = sizeof(subset) + n_pes * 4 + bad[i].nbytes,
 					.arg = PATIENCE};
 		int fd;
 
@@ -360,7 +412,7 @@ static void test_bad_gather(void **state)
 		raw_expect(fd, SHMEMHI_GO);
 		for (k = 0; k < bad[i].n; k++) {
 			raw_send(fd, &head, sizeof(head));
-			raw_send(fd, &some, sizeof(some));
+			raw_send(fd, &subset, sizeof(subset));
 			raw_send(fd, bad[i].pes, n_pes * 4);
 			raw_send(fd, share, bad[i].nbytes);
 		}
@@ -462,25 +514,44 @@ static int boot_torch(const char *rank, const char *n_pes, uint64_t ns, shmemhi_
 	return status;
 }
 
+/* MASTER_PORT is the one before a free port. */
+static void set_master(void)
+{
+	shmemhi_addr_t any = {.v4 = {.sin_family = AF_INET}};
+	const int fd = shmemhi_listen_on(&any);
+	char port[16];
+
+	assert_true(fd >= 0);
+	shmemhi_socket_close(fd);
+	snprintf(port, sizeof port, "%d", ntohs(any.v4.sin_port) - 1);
+	setenv("MASTER_ADDR", "127.0.0.1", 1);
+	setenv("MASTER_PORT", port, 1);
+}
+
 /* PE 0 starts again after a start that has failed, whose hub still has the port. No PE 0: the line
  * names what torchrun sets. */
 static void test_torch_again(void **state)
 {
-	shmemhi_addr_t any = {.v4 = {.sin_family = AF_INET}};
-	const int fd = shmemhi_listen_on(&any); /* to find a free port */
 	shmemhi_err_t err;
-	char port[16];
 
 	(void)state;
-	assert_true(fd >= 0);
-	close(fd);
-	snprintf(port, sizeof port, "%d", ntohs(any.v4.sin_port) - 1);
-	setenv("MASTER_ADDR", "127.0.0.1", 1);
-	setenv("MASTER_PORT", port, 1);
+	set_master();
 	assert_int_equal(boot_torch("0", "2", SHMEMHI_SECOND, &err), SHMEMH_ERR_TIMEOUT);
 	assert_int_equal(boot_torch("0", "1", PATIENCE, &err), SHMEMH_OK);
 	assert_int_equal(boot_torch("1", "2", SHMEMHI_SECOND / 10, &err), SHMEMH_ERR_BOOTSTRAP);
 	assert_non_null(strstr(err.text, "MASTER_PORT + 1"));
+}
+
+/* The hub of a start that failed has the port for longer than the next start may take: it waits
+ * for the PE that has not come. PE 0 waits for the port, and does not call it taken. */
+static void test_torch_port_of_old_hub(void **state)
+{
+	shmemhi_err_t err;
+
+	(void)state;
+	set_master();
+	assert_int_equal(boot_torch("0", "3", 1, &err), SHMEMH_ERR_TIMEOUT);
+	assert_int_equal(boot_torch("0", "3", 1, &err), SHMEMH_ERR_TIMEOUT);
 }
 
 int main(void)
@@ -493,9 +564,11 @@ int main(void)
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_lost_before_start),
 		cmocka_unit_test(test_reported_failures),
+		cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_number_taken),
 		cmocka_unit_test(test_wrong_size),
 		cmocka_unit_test(test_no_hub),
+		cmocka_unit_test(test_not_reached),
 		cmocka_unit_test(test_death),
 		cmocka_unit_test(test_death_in_frame),
 		cmocka_unit_test(test_bad_gather),
@@ -503,6 +576,7 @@ int main(void)
 		cmocka_unit_test(test_leave),
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_torch_again),
+		cmocka_unit_test(test_torch_port_of_old_hub),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

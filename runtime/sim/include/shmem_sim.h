@@ -38,12 +38,13 @@ enum shmemsim_activemask {
 
 #define SHMEMSIM_STRICT_EXIT 1u /* a warp collective that names an exited lane is an error */
 
-/* What a run or a search is told. */
+/* Configuration of a run or of a search. */
 typedef struct shmemsim_config {
 	uint32_t size; /* sizeof(shmemsim_config_t) */
 	int policy;    /* shmemsim_policy */
 	uint64_t seed;
-	uint32_t switch_per_256; /* random: mean switches in 256 accesses; 0: drawn by the seed */
+	uint32_t switch_per_256; /* random: accesses in 256, on average, at which the next fiber is
+				    drawn (it may be the same one); 0: 8, 16 or 32, by the seed */
 	int activemask;          /* shmemsim_activemask */
 	uint32_t flags;          /* SHMEMSIM_STRICT_EXIT */
 	uint64_t max_steps;      /* fail after so many waits and accesses */
@@ -112,9 +113,11 @@ SHMEMSIM_API void shmemsim_yield(void);
 /* Let at least ns nanoseconds pass. */
 SHMEMSIM_API void shmemsim_sleep(uint64_t ns);
 
-/* Return before the operation after this one of the run, or when another fiber calls
- * shmemsim_ring; the calling fiber is the one that continues. Up to there the run is the same,
- * whatever the step is. One fiber at a time. Returns the number of operations of the run so far. */
+/* Suspend the calling fiber until the run has executed `step` operations (waits and accesses, as
+ * max_steps counts them): it continues before the next operation, of whichever fiber; or until
+ * another fiber calls shmemsim_ring. Up to then the run does not depend on `step`, so that a fault
+ * can be put before each operation of one schedule. One fiber at a time: for another one it returns
+ * at once. Returns the number of operations of the run so far. */
 SHMEMSIM_API uint64_t shmemsim_await_step(uint64_t step);
 SHMEMSIM_API void shmemsim_ring(void);
 

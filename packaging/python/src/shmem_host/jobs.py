@@ -29,8 +29,8 @@ def init(unique=None, pe=0, n_pes=0, *, group=None, heap="auto"):
                 unique id, before or without init_process_group;
     PMIx (mpirun, srun); none of them: a job of one PE.
 
-    heap        "gpu": of the current CUDA context (torch.cuda.set_device first), "host", or
-                "auto": GPU if a context is current.
+    heap        "gpu": of the current CUDA context (torch.cuda.set_device and
+                torch.cuda.synchronize first), "host", or "auto": GPU if a context is current.
     Returns a Job, also a context manager that finalizes it."""
     if heap not in lib.HEAP_KINDS:
         raise lib.ShmemError(lib.ERR_ARGUMENT, f"heap={heap!r}: must be auto, gpu or host")

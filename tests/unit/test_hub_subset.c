@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Gathers among some PEs in the hub (boot/hub_some.c), without connections: what it answers, and
+/* Gathers among some PEs in the hub (boot/hub_subset.c), without connections: what it answers, and
  * what it keeps. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static int teardown(void **state)
 	(void)state;
 	for (int pe = 0; pe < N_PES; pe++)
 		drop_answers(&conns[pe]);
-	hub_some_end(&hub);
+	hub_subset_free(&hub);
 	return 0;
 }
 
@@ -62,16 +62,16 @@ static int teardown(void **state)
 static void come(int pe, uint64_t limit)
 {
 	struct {
-		shmemhi_some_t head;
+		shmemhi_subset_t head;
 		int32_t pes[N_PES];
 		unsigned char share[4];
 	} body = {.head = {.n_pes = N_PES}, .share = {(unsigned char)(10 + pe)}};
 
 	memcpy(body.pes, all, sizeof all);
 	conns[pe].in.head = (shmemhi_frame_t){
-		.type = SHMEMHI_SOME, .nbytes = sizeof body, .seq = TAG, .arg = limit};
+		.type = SHMEMHI_SUBSET, .nbytes = sizeof body, .seq = TAG, .arg = limit};
 	conns[pe].in.body = (void *)&body;
-	assert_true(hub_some_part(&hub, &conns[pe]));
+	assert_true(hub_subset_part(&hub, &conns[pe]));
 	conns[pe].in.body = NULL;
 }
 
@@ -98,7 +98,7 @@ static int n_kept(void)
 {
 	int n = 0;
 
-	for (const some_t *s = hub.gathers; s; s = s->next)
+	for (const subset_t *s = hub.gathers; s; s = s->next)
 		n++;
 	return n;
 }
@@ -109,7 +109,7 @@ static void miss(int n_rounds)
 	for (int i = 0; i < n_rounds; i++) {
 		come(0, 1);
 		come(1, 1);
-		hub_some_timers(&hub);
+		hub_subset_timers(&hub);
 	}
 }
 
@@ -121,20 +121,20 @@ static void missed_gathers(void **state)
 	miss(ROUNDS);
 	assert_int_equal(n_kept(), 1);
 	for (int i = 0; i < ROUNDS; i++) {
-		assert_int_equal(answer(0, i), SHMEMHI_SOME_FAIL);
-		assert_int_equal(answer(1, i), SHMEMHI_SOME_FAIL);
+		assert_int_equal(answer(0, i), SHMEMHI_SUBSET_FAIL);
+		assert_int_equal(answer(1, i), SHMEMHI_SUBSET_FAIL);
 	}
 	assert_int_equal(answer(0, ROUNDS), 0);
 	come(0, SHMEMHI_NEVER); /* this one waits */
 	for (int i = 0; i < ROUNDS; i++) {
 		come(2, SHMEMHI_NEVER);
-		assert_int_equal(answer(2, i), SHMEMHI_SOME_FAIL);
+		assert_int_equal(answer(2, i), SHMEMHI_SUBSET_FAIL);
 	}
 	come(2, SHMEMHI_NEVER);
 	assert_int_equal(answer(2, ROUNDS), 0);
 	come(1, SHMEMHI_NEVER);
 	for (int pe = 0; pe < N_PES; pe++)
-		assert_int_equal(answer(pe, ROUNDS), SHMEMHI_SOME_RESULT);
+		assert_int_equal(answer(pe, ROUNDS), SHMEMHI_SUBSET_RESULT);
 	assert_null(hub.gathers);
 }
 
@@ -147,10 +147,10 @@ static void missed_by_both(void **state)
 	come(2, 1);
 	assert_null(hub.gathers);
 	come(2, 1);
-	hub_some_timers(&hub);
-	assert_int_equal(answer(2, 2), SHMEMHI_SOME_FAIL);
+	hub_subset_timers(&hub);
+	assert_int_equal(answer(2, 2), SHMEMHI_SUBSET_FAIL);
 	come(0, SHMEMHI_NEVER);
-	assert_int_equal(answer(0, 2), SHMEMHI_SOME_FAIL);
+	assert_int_equal(answer(0, 2), SHMEMHI_SUBSET_FAIL);
 	assert_int_equal(n_kept(), 1);
 	come(1, SHMEMHI_NEVER);
 	assert_null(hub.gathers);
@@ -162,7 +162,7 @@ static void missed_and_gone(void **state)
 	(void)state;
 	miss(3);
 	by_pe[2] = NULL;
-	hub_some_gone(&hub);
+	hub_subset_gone(&hub);
 	assert_null(hub.gathers);
 }
 
@@ -175,10 +175,10 @@ static void gone_after_its_share(void **state)
 	come(0, SHMEMHI_NEVER);
 	come(2, SHMEMHI_NEVER);
 	by_pe[2] = NULL;
-	hub_some_gone(&hub);
+	hub_subset_gone(&hub);
 	come(1, SHMEMHI_NEVER);
 	for (int pe = 0; pe < 2; pe++) {
-		assert_int_equal(answer(pe, 0), SHMEMHI_SOME_RESULT);
+		assert_int_equal(answer(pe, 0), SHMEMHI_SUBSET_RESULT);
 		assert_memory_equal(body_of(conns[pe].out), there, sizeof there);
 		assert_int_equal(body_of(conns[pe].out)[N_PES], 10);
 	}

@@ -17,7 +17,7 @@
 #include <string.h>
 #include "base/clock.h"
 
-static void free_some(some_t *s)
+static void free_subset(subset_t *s)
 {
 	if (s->result)
 		hub_unref(s->result);
@@ -29,27 +29,27 @@ static void free_some(some_t *s)
 	free(s);
 }
 
-static void unlink_some(hub_t *hub, const some_t *s)
+static void unlink_subset(hub_t *hub, const subset_t *s)
 {
-	some_t **at = &hub->gathers;
+	subset_t **at = &hub->gathers;
 
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
 }
 
-static unsigned char *there_of(const some_t *s)
+static unsigned char *there_of(const subset_t *s)
 {
 	return s->result->bytes + sizeof(shmemhi_frame_t);
 }
 
 /* Has member `at` come to it? To gathers that failed: as often as they were missed. */
-static bool has_come(const some_t *s, int at)
+static bool has_come(const subset_t *s, int at)
 {
 	return s->fail ? s->missed[at] == 0 : s->nbytes[at] != 0;
 }
 
-static bool is_complete(const hub_t *hub, const some_t *s)
+static bool is_complete(const hub_t *hub, const subset_t *s)
 {
 	int i;
 
@@ -59,17 +59,18 @@ static bool is_complete(const hub_t *hub, const some_t *s)
 	return true;
 }
 
-static bool is_of(const some_t *s, uint64_t tag, const int32_t *pes, int n_pes)
+static bool is_of(const subset_t *s, uint64_t tag, const int32_t *pes, int n_pes)
 {
 	return s->tag == tag && s->n_pes == n_pes &&
 	       memcmp(s->pes, pes, (size_t)n_pes * sizeof(*pes)) == 0;
 }
 
 /* A gather has failed: count the members that missed it, in the record of those that failed before,
- * if there is one. It is in the list before s, and its failure becomes that of s. */
-static some_t *keep_missed(hub_t *hub, some_t *s)
+ * if there is one. That record is earlier in the list than s, and takes over the
+ * failure of s, which is the latest. */
+static subset_t *keep_missed(hub_t *hub, subset_t *s)
 {
-	some_t *kept = hub->gathers;
+	subset_t *kept = hub->gathers;
 	int i;
 
 	while (kept != s && !(kept->fail && is_of(kept, s->tag, s->pes, s->n_pes)))
@@ -84,19 +85,19 @@ static some_t *keep_missed(hub_t *hub, some_t *s)
 	hub_unref(kept->fail);
 	kept->fail = s->fail;
 	s->fail = NULL;
-	unlink_some(hub, s);
-	free_some(s);
+	unlink_subset(hub, s);
+	free_subset(s);
 	return kept;
 }
 
 /* Send the failure to the members that came, and keep it for the others. */
-static void fail_some(hub_t *hub, some_t *s, int status, const char *text)
+static void fail_subset(hub_t *hub, subset_t *s, int status, const char *text)
 {
 	size_t nbytes = strlen(text) + 1;
 	int i;
 
 	shmemhi_log(&hub->log, SHMEMHI_INFO, "hub: %s", text);
-	s->fail = hub_blob(SHMEMHI_SOME_FAIL, s->tag, (uint64_t)status, nbytes);
+	s->fail = hub_blob(SHMEMHI_SUBSET_FAIL, s->tag, (uint64_t)status, nbytes);
 	if (s->fail)
 		memcpy(s->fail->bytes + sizeof(shmemhi_frame_t), text, nbytes);
 	for (i = 0; i < s->n_pes; i++) {
@@ -110,12 +111,12 @@ static void fail_some(hub_t *hub, some_t *s, int status, const char *text)
 	if (s->fail)
 		s = keep_missed(hub, s);
 	if (!s->fail || is_complete(hub, s)) {
-		unlink_some(hub, s);
-		free_some(s);
+		unlink_subset(hub, s);
+		free_subset(s);
 	}
 }
 
-static void fail_sizes(hub_t *hub, some_t *s, int a, int b)
+static void fail_sizes(hub_t *hub, subset_t *s, int a, int b)
 {
 	char text[SHMEMHI_MAX_TEXT];
 
@@ -123,17 +124,17 @@ static void fail_sizes(hub_t *hub, some_t *s, int a, int b)
 		 "members of a team came to one of its host collectives with different sizes in "
 		 "bytes: PE %d: %" PRIu64 ", PE %d: %" PRIu64,
 		 s->pes[a], s->nbytes[a], s->pes[b], s->nbytes[b]);
-	fail_some(hub, s, SHMEMH_ERR_MISMATCH, text);
+	fail_subset(hub, s, SHMEMH_ERR_MISMATCH, text);
 }
 
 /* All members came or are gone. */
-static void finish_some(hub_t *hub, some_t *s)
+static void finish_subset(hub_t *hub, subset_t *s)
 {
 	int first = -1, i;
 
 	if (s->fail) {
-		unlink_some(hub, s);
-		free_some(s);
+		unlink_subset(hub, s);
+		free_subset(s);
 		return;
 	}
 	for (i = 0; i < s->n_pes; i++) {
@@ -146,7 +147,7 @@ static void finish_some(hub_t *hub, some_t *s)
 		}
 	}
 	if (!s->result) {
-		fail_some(hub, s, SHMEMH_ERR_NO_MEMORY, "the hub has no memory for the shares");
+		fail_subset(hub, s, SHMEMH_ERR_NO_MEMORY, "the hub has no memory for the shares");
 		return;
 	}
 	for (i = 0; i < s->n_pes; i++)
@@ -155,14 +156,14 @@ static void finish_some(hub_t *hub, some_t *s)
 	for (i = 0; i < s->n_pes; i++)
 		if (hub->by_pe[s->pes[i]])
 			hub_send_blob(hub->by_pe[s->pes[i]], s->result);
-	unlink_some(hub, s);
-	free_some(s);
+	unlink_subset(hub, s);
+	free_subset(s);
 }
 
 /* The oldest gather of these members and tag to which member `at` has not come. */
-static some_t *find_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes, int at)
+static subset_t *find_subset(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes, int at)
 {
-	some_t *s = hub->gathers;
+	subset_t *s = hub->gathers;
 
 	while (s && (!is_of(s, tag, pes, n_pes) || has_come(s, at)))
 		s = s->next;
@@ -170,10 +171,11 @@ static some_t *find_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes
 }
 
 /* NULL: no memory. */
-static some_t *new_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes, uint64_t one)
+static subset_t *new_subset(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes,
+			    uint64_t share_nbytes)
 {
-	uint64_t nbytes = (uint64_t)n_pes * (1 + one);
-	some_t *s = calloc(1, sizeof(*s)), **end = &hub->gathers;
+	uint64_t nbytes = (uint64_t)n_pes * (1 + share_nbytes);
+	subset_t *s = calloc(1, sizeof(*s)), **end = &hub->gathers;
 
 	if (!s)
 		return NULL;
@@ -183,14 +185,14 @@ static some_t *new_some(hub_t *hub, uint64_t tag, const int32_t *pes, int n_pes,
 	s->nbytes = calloc((size_t)n_pes, sizeof(*s->nbytes));
 	s->missed = calloc((size_t)n_pes, sizeof(*s->missed));
 	if (!s->pes || !s->nbytes || !s->missed) {
-		free_some(s);
+		free_subset(s);
 		return NULL;
 	}
 	memcpy(s->pes, pes, (size_t)n_pes * sizeof(*pes));
 	s->ns = SHMEMHI_NEVER;
 	s->deadline = SHMEMHI_NEVER;
-	s->one = one;
-	s->result = hub_blob(SHMEMHI_SOME_RESULT, tag, 0, nbytes);
+	s->share_nbytes = share_nbytes;
+	s->result = hub_blob(SHMEMHI_SUBSET_RESULT, tag, 0, nbytes);
 	if (s->result)
 		memset(there_of(s), 0, nbytes);
 	while (*end)
@@ -217,7 +219,7 @@ static int place_of(const hub_t *hub, const int32_t *pes, int n_pes, int pe)
 /* A PE waits for one gather at a time. */
 static bool is_waiting(const hub_t *hub, int pe)
 {
-	const some_t *s;
+	const subset_t *s;
 	int i;
 
 	for (s = hub->gathers; s; s = s->next)
@@ -227,13 +229,13 @@ static bool is_waiting(const hub_t *hub, int pe)
 	return false;
 }
 
-static void add_share(some_t *s, int at, const unsigned char *share, uint64_t nbytes,
+static void add_share(subset_t *s, int at, const unsigned char *share, uint64_t nbytes,
 		      uint64_t timeout_ns)
 {
 	uint64_t deadline = shmemhi_deadline(timeout_ns);
 
 	s->nbytes[at] = nbytes;
-	if (s->result && nbytes == s->one) {
+	if (s->result && nbytes == s->share_nbytes) {
 		there_of(s)[at] = 1;
 		memcpy(there_of(s) + s->n_pes + (uint64_t)at * nbytes, share, nbytes);
 	}
@@ -243,31 +245,32 @@ static void add_share(some_t *s, int at, const unsigned char *share, uint64_t nb
 	}
 }
 
-bool hub_some_part(hub_t *hub, conn_t *c)
+bool hub_subset_part(hub_t *hub, conn_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
-	const int32_t *pes = (const int32_t *)(const void *)(c->in.body + sizeof(shmemhi_some_t));
-	shmemhi_some_t head;
+	const int32_t *pes = (const int32_t *)(const void *)(c->in.body + sizeof(shmemhi_subset_t));
+	shmemhi_subset_t head;
 	uint64_t before;
-	some_t *s;
+	subset_t *s;
 	int at;
 
 	if (f->nbytes <= sizeof(head))
 		return false;
 	memcpy(&head, c->in.body, sizeof(head));
 	before = sizeof(head) + (uint64_t)head.n_pes * sizeof(*pes);
-	if (f->nbytes <= before || f->nbytes - before > SHMEMHI_MAX_SOME || is_waiting(hub, c->pe))
+	if (f->nbytes <= before || f->nbytes - before > SHMEMHI_MAX_SUBSET ||
+	    is_waiting(hub, c->pe))
 		return false;
 	at = place_of(hub, pes, (int)head.n_pes, c->pe);
 	if (at < 0)
 		return false;
-	s = find_some(hub, f->seq, pes, (int)head.n_pes, at);
+	s = find_subset(hub, f->seq, pes, (int)head.n_pes, at);
 	if (!s)
-		s = new_some(hub, f->seq, pes, (int)head.n_pes, f->nbytes - before);
+		s = new_subset(hub, f->seq, pes, (int)head.n_pes, f->nbytes - before);
 	if (!s) {
 		static const char text[] = "the hub has no memory for a gather";
 
-		hub_send(c, SHMEMHI_SOME_FAIL, f->seq, SHMEMH_ERR_NO_MEMORY, text, sizeof(text));
+		hub_send(c, SHMEMHI_SUBSET_FAIL, f->seq, SHMEMH_ERR_NO_MEMORY, text, sizeof(text));
 		return true;
 	}
 	if (s->fail) {
@@ -277,23 +280,23 @@ bool hub_some_part(hub_t *hub, conn_t *c)
 		add_share(s, at, c->in.body + before, f->nbytes - before, f->arg);
 	}
 	if (is_complete(hub, s))
-		finish_some(hub, s);
+		finish_subset(hub, s);
 	return true;
 }
 
 /* Gathers that waited for the PE only are complete now. */
-void hub_some_gone(hub_t *hub)
+void hub_subset_gone(hub_t *hub)
 {
-	some_t *s = hub->gathers, *next;
+	subset_t *s = hub->gathers, *next;
 
 	for (; s; s = next) {
 		next = s->next;
 		if (is_complete(hub, s))
-			finish_some(hub, s);
+			finish_subset(hub, s);
 	}
 }
 
-static void fail_late(hub_t *hub, some_t *s)
+static void fail_late(hub_t *hub, subset_t *s)
 {
 	char text[SHMEMHI_MAX_TEXT], list[HUB_LIST_NBYTES] = "", time[32];
 	size_t used = 0;
@@ -312,13 +315,13 @@ static void fail_late(hub_t *hub, some_t *s)
 		snprintf(list + used, sizeof(list) - used, " and %d more", n_more);
 	snprintf(text, sizeof(text), "%s did not come to a host collective of a team within %s",
 		 list, hub_text_time(s->ns, time));
-	fail_some(hub, s, SHMEMH_ERR_TIMEOUT, text);
+	fail_subset(hub, s, SHMEMH_ERR_TIMEOUT, text);
 }
 
-void hub_some_timers(hub_t *hub)
+void hub_subset_timers(hub_t *hub)
 {
 	uint64_t now = shmemhi_now();
-	some_t *s = hub->gathers, *next;
+	subset_t *s = hub->gathers, *next;
 
 	for (; s; s = next) {
 		next = s->next;
@@ -327,22 +330,22 @@ void hub_some_timers(hub_t *hub)
 	}
 }
 
-uint64_t hub_some_next_timer(const hub_t *hub)
+uint64_t hub_subset_next_timer(const hub_t *hub)
 {
 	uint64_t at = SHMEMHI_NEVER;
-	const some_t *s;
+	const subset_t *s;
 
 	for (s = hub->gathers; s; s = s->next)
 		at = !s->fail && s->deadline < at ? s->deadline : at;
 	return at;
 }
 
-void hub_some_end(hub_t *hub)
+void hub_subset_free(hub_t *hub)
 {
 	while (hub->gathers) {
-		some_t *s = hub->gathers;
+		subset_t *s = hub->gathers;
 
 		hub->gathers = s->next;
-		free_some(s);
+		free_subset(s);
 	}
 }
