@@ -28,7 +28,8 @@
  *     graph, continues with the next epoch.
  *
  * Grid: n blocks of THREADS threads; block b sends to PE me + 1 + b, then receives from PE
- * me - 1 - b. It sends before it waits, so blocks need not run at the same time.
+ * me - 1 - b. It sends before it waits, and waits for the block of its own number on that PE. So
+ * blocks need not run at the same time, if GPUs start them in the order of their numbers.
  * Leaves out: rows of different length.
  *
  *     shmem-launch -n 4 ./alltoall */

@@ -4,10 +4,10 @@
  * completions are waited for.
  *
  * A job has SHMEMH_CHANNELS channels to each PE (shmemh_channels). Each is a first-in first-out
- * queue by NIC: what one thread, or threads that synchronised, send on one channel arrives in that
- * order.
- * Different channels are not ordered. A context works on one of them to each PE: channel 0, or the
- * one of shmemd_ctx_channel. All other headers work on the context's channel, too.
+ * queue by NIC: what one thread, or threads that synchronised, send on one channel through contexts
+ * of one team arrives in that order. Different channels are not ordered. A context works on one of
+ * them to each PE: channel 0, or the one of shmemd_ctx_channel. All other headers work on the
+ * context's channel, too.
  *
  * Puts and signals to PEs whose memory is mapped are stores. Every call here works for them as
  * well: an add or a signal of this header follows the earlier calls of the thread, and of threads
@@ -163,7 +163,11 @@ SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t plac
 	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(QUIET), pe);
 
 	*is_done = q.status == SHMEMD_OK;
-	return q.has_nic ? shmemdi_cq_poll_place(&q.chan, q.call, place, is_done) : q.status;
+	if (q.has_nic)
+		q.status = shmemdi_cq_poll_place(&q.chan, q.call, place, is_done);
+	if (*is_done)
+		shmemdi_sources_drop();
+	return q.status;
 }
 
 /* quiet for what was sent to one PE on this channel.
@@ -176,6 +180,7 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
 	shmemdi_explicit_t q = shmemdi_explicit(ctx, SHMEMDI_CALL(QUIET), pe);
 
+	shmemdi_check_sources(ctx, q.call);
 	shmemd_arch_fence_quiet();
 	if (q.has_nic)
 		q.status = shmemdi_by_nic_flush(ctx->self, q.call, pe, ctx->channel);

@@ -113,8 +113,10 @@ static inline int shmemdi_cuda_returned(cudaError_t code)
 /* Start a kernel; does not wait.
  *
  * Callers        host. All blocks that wait for each other, directly or through another PE, must be
- *                resident at once. Unless every block sends before it waits, launch no more blocks
- *                than the GPU holds.
+ *                resident at once: launch no more blocks than the GPU holds. More are possible only
+ *                if each block sends before it waits, and waits only for blocks of other PEs with
+ *                its own number or a lower one. This relies on blocks being started in the order of
+ *                their numbers, which GPUs do and CUDA does not promise.
  * kernel         defined with SHMEMD_KERNEL.
  * n_blocks       blocks of n_threads threads (multiple of 32 if block or warp forms are used).
  * shared_nbytes  bytes of dynamic shared memory per block. CUDA refuses more than 48 KiB, less what

@@ -34,8 +34,9 @@
  *              quiet, then any signal or flag. What other threads of a group put is covered if the
  *              group is synchronised between their puts and the fence. The last doorbell of the
  *              channel is not left deferred (channel.h).
- *   Receiver   a wait or test of signal.h or wait.h that returned SHMEMD_OK, in this thread or in
- *              another one before a group sync; then ordinary loads.
+ *   Receiver   a wait of signal.h, wait.h or wait_sets.h that returned SHMEMD_OK, a test that found
+ *              what it asked for, or shmemd_signal_fetch; in this thread, or in another one before
+ *              a group sync. Then ordinary loads.
  *
  * These words speak of ordinary loads, stores and atomics. A kernel that waits for data must not
  * read them through __ldg or a const __restrict__ pointer, which may use a cache that no wait
@@ -52,6 +53,8 @@
  * to that PE afterwards; by NIC on the context's channel only. For put, p, signal_op, signals and
  * atomics. Promises no completion. Where a PE is reached both by stores and by NIC
  * (SHMEMD_CTX_MIXED_TRANSPORT) it waits for what was sent to that PE by NIC: a round trip.
+ * For operations through contexts of one team: two teams may reach one PE by different transports,
+ * and between their operations only a quiet, of either context, makes an order.
  *
  * Callers  one thread. It covers also the operations of other threads that happened before this
  *          call (through a group sync or an acquire).

@@ -11,7 +11,8 @@
  * another. One in memory of shmemh_malloc may hold any epoch, for instance one that was waited for
  * before that memory was freed: zero it first. Nothing says that a slot has been read: the
  * writer must know before it writes the next value, for instance because the reader has answered.
- * With two slots used in turn, an answer to the value before is enough. */
+ * With two slots used in turn, value n + 1 takes the place of value n - 1, so an answer to value
+ * n - 1 is enough. */
 #ifndef SHMEMD_PACKED_H
 #define SHMEMD_PACKED_H
 

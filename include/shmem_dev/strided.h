@@ -18,8 +18,9 @@
  * src + i * src_stride and written at dst + i * dst_stride, counted in elements.
  *
  * Callers  one thread.
- * dst      symmetric address; all elements inside one allocation. Aligned words of 4 or 8 bytes
- *          arrive whole; others may be seen in parts.
+ * dst      symmetric address; all elements inside one allocation. An element of 4 or 8 bytes that
+ *          is aligned at both ends arrives whole, unless both strides are 1 and there are several:
+ *          the call is one put then (wait.h). Others may be seen in parts.
  * src      any memory this thread reads, not overlapping dst. What other threads wrote to it must
  *          be visible to all callers already (a group sync). By NIC, a src outside of the symmetric
  *          heap takes a WQE for each 28 bytes of an element.

@@ -342,6 +342,8 @@ static int orders(pes_t *pes)
 enum {
 	REUSED,
 	REUSED_AFTER_QUIET,
+	AFTER_CHANNEL_QUIET,
+	AFTER_CHANNEL_POLL,
 	REUSED_AFTER_TEST,
 	ANSWERED,
 	BLOCKING,
@@ -353,6 +355,17 @@ enum {
 	AFTER_NO_ANY,
 	N_SOURCES
 };
+
+/* Until the NIC has reported what was posted. */
+SHMEMD_FN int poll_channel(const shmemd_ctx_t *ctx, int pe)
+{
+	uint64_t place = shmemd_channel_posted(ctx, pe);
+	int is_done = 0, status = SHMEMD_OK;
+
+	while (!is_done && status == SHMEMD_OK)
+		status = shmemd_channel_poll(ctx, pe, place, &is_done);
+	return status;
+}
 
 /* One look, at a word or slot of ones: did it not end as `which` says? */
 SHMEMD_FN int looks_wrong(const call_params_t *p)
@@ -393,6 +406,10 @@ SHMEMD_KERNEL(source_kernel, call_params_t, p)
 		p.source[0]++;
 	if (p.which == REUSED_AFTER_QUIET)
 		*p.result = shmemd_quiet(&p.ctx);
+	else if (p.which == AFTER_CHANNEL_QUIET)
+		*p.result = shmemd_channel_quiet(&p.ctx, me);
+	else if (p.which == AFTER_CHANNEL_POLL)
+		*p.result = poll_channel(&p.ctx, me);
 	else
 		*p.result = looks_wrong(&p);
 	p.source[0]++;
