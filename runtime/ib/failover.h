@@ -110,7 +110,6 @@ typedef struct shmemhi_route {
 	shmemhi_endpoint_t *ordered;   /* of the latest ORDER */
 	shmemhi_endpoint_t *used;      /* of the latest order that was carried out */
 	uint64_t retry_at, backoff;    /* PREPARE failed: when to try again */
-	uint64_t last_report;          /* the device's report that was taken last */
 	uint32_t epoch;                /* of the latest order */
 	uint32_t n_silent;             /* paths that failed although both ports are up */
 	uint64_t used_since;           /* when `used` was set */
