@@ -14,7 +14,7 @@
  * SHMEMHI_QUEUE_BLOCK_NBYTES is allocated.
  *
  * At any time a PE uses one port, `column`, for all its channels: atomics of two adapters do not
- * exclude each other. To change it (ib/home_move.c), all endpoints on the other port are fenced
+ * exclude each other. To change it (ib/port_in_use.c), all endpoints on the other port are fenced
  * before one is prepared on the new port.
  *
  * Those of start and end (new, open, met, join, start, stop, close, free) are called by the thread
@@ -314,7 +314,7 @@ void shmemhi_flusher_close(shmemhi_failover_t *s, size_t column);
 /* Flush all that the endpoint's NIC has accepted. Returns 1: done; 0: not yet; -1: it cannot. */
 int shmemhi_flush(shmemhi_failover_t *s, shmemhi_endpoint_t *e);
 
-/* ib/home_move.c */
+/* ib/port_in_use.c */
 
 /* Look at the ports, after an event or now and then; choose the one to use. */
 void shmemhi_ports_look(shmemhi_failover_t *s);
