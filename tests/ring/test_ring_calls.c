@@ -278,8 +278,8 @@ static void fill_and_final_check(const rig_params_t *p)
 	CHECK_IS(shmemd_channel_space(ctx, 1), 0);
 }
 
-/* As if `resv` was loaded before other threads posted n WQEBBs, and `done` when those were complete:
- * nothing is taken. Called while nothing is reserved that is not complete. */
+/* As if `resv` was loaded before other threads posted n WQEBBs, and `done` when these were
+ * complete: nothing is taken. Called while nothing is reserved that is not complete. */
 static void done_ahead(const shmemd_ctx_t *ctx, uint32_t n)
 {
 	uint64_t *resv = &rig_words(0, 1, 0)->resv, word = shmemd_arch_ld_relaxed_u64(resv);

@@ -245,7 +245,7 @@ SHMEMD_FN uint32_t shmemdi_cq_space(const shmemdi_chan_t *c, shmemdi_call_t call
 		;
 	if (shmemdi_channel_status(c) != SHMEMD_OK)
 		return UINT32_MAX;
-	/* What is loaded of `done` may be ahead of `resv`: both loads are relaxed, and meanwhile other
+	/* `done` as loaded may be ahead of `resv`: both loads are relaxed, and meanwhile other
 	 * threads may post WQEBBs that complete (tests/ring/test_ring_calls.c, done_ahead). */
 	done = (uint32_t)SHMEMD_DONE_INDEX(shmemdi_done(c));
 	resv = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->resv));
