@@ -14,7 +14,7 @@
  * SHMEMHI_QUEUE_BLOCK_NBYTES is allocated.
  *
  * At any time a PE uses one port, `column`, for all its channels: atomics of two adapters do not
- * exclude each other. To change it (ib/home_move.c), all endpoints on the other port are fenced
+ * exclude each other. To change it (ib/port_in_use.c), all endpoints on the other port are fenced
  * before one is prepared on the new port.
  *
  * Those of start and end (new, open, met, join, start, stop, close, free) are called by the thread
@@ -110,7 +110,6 @@ typedef struct shmemhi_route {
 	shmemhi_endpoint_t *ordered;   /* of the latest ORDER */
 	shmemhi_endpoint_t *used;      /* of the latest order that was carried out */
 	uint64_t retry_at, backoff;    /* PREPARE failed: when to try again */
-	uint64_t last_report;          /* the device's report that was taken last */
 	uint32_t epoch;                /* of the latest order */
 	uint32_t n_silent;             /* paths that failed although both ports are up */
 	uint64_t used_since;           /* when `used` was set */
@@ -315,7 +314,7 @@ void shmemhi_flusher_close(shmemhi_failover_t *s, size_t column);
 /* Flush all that the endpoint's NIC has accepted. Returns 1: done; 0: not yet; -1: it cannot. */
 int shmemhi_flush(shmemhi_failover_t *s, shmemhi_endpoint_t *e);
 
-/* ib/home_move.c */
+/* ib/port_in_use.c */
 
 /* Look at the ports, after an event or now and then; choose the one to use. */
 void shmemhi_ports_look(shmemhi_failover_t *s);

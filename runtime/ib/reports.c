@@ -79,16 +79,19 @@ static bool take_suspicion(const shmemhi_route_t *route, uint64_t word, fault_t 
 	return true;
 }
 
+/* A word is taken out, and not compared with the one taken before: epochs have 8 bits, so a report
+ * of the path 256 orders later may be the same word (abi/fault.h). */
 static bool take_report(shmemhi_failover_t *s, size_t at, fault_t *f)
 {
 	shmemhi_route_t *route = &s->routes[at];
 	uint32_t n_pes = (uint32_t)s->job->n_pes;
-	uint64_t word = __atomic_load_n(
-		SHMEMD_FAULT_REPORT(s->faults, n_pes, at / n_pes, at % n_pes), __ATOMIC_ACQUIRE);
+	uint64_t *report = SHMEMD_FAULT_REPORT(s->faults, n_pes, at / n_pes, at % n_pes);
+	uint64_t word;
 
-	if (word == route->last_report)
+	/* Most words are 0, and only a word that is not is written to. */
+	if (!__atomic_load_n(report, __ATOMIC_RELAXED))
 		return false;
-	route->last_report = word;
+	word = __atomic_exchange_n(report, 0, __ATOMIC_ACQUIRE);
 	switch (SHMEMD_FAULT_KIND(word)) {
 	case SHMEMD_FAULT_PATH:
 		return take_error(route, word, f);

@@ -13,7 +13,7 @@
  * no known reason.
  *
  * A failure ends the first path of a channel that meets it and, while it is kept, at most two more,
- * so that each end has its turn to change its port (ib/home_move.c). After that the next path on
+ * so that each end has its turn to change its port (ib/port_in_use.c). After that the next path on
  * these two ports is prepared only when AGAIN_NS is over: otherwise both ends would change their
  * ports in a loop, and each change moves all channels. */
 #include <string.h>

@@ -16,7 +16,8 @@ typedef struct shmemhi_uar {
 typedef struct shmemhi_uars {
 	shmemhi_uar_t *list;
 	uint32_t n;
-	/* With fail-over: for the queue that the host posts to (ib/flush.c), which shares none. */
+	/* With fail-over: for the queue that the host posts to (ib/flush.c). Not shared with links,
+	 * except with rdma-core before 45. */
 	struct mlx5dv_devx_uar *own;
 } shmemhi_uars_t;
 
@@ -28,7 +29,7 @@ struct mlx5dv_devx_uar *shmemhi_uar_alloc(const shmemhi_ib_lib_t *lib,
 /* Allocate one register of that NIC for each of n_links links, or as many as the device has, which
  * links then share in turn. With rdma-core before 45 all links share one register. Sharing is
  * correct because a doorbell is one 8-byte store, never a copy of a WQE. `own` is allocated before
- * those of links; NULL if the device has one register only.
+ * those of links; NULL if the device gave one register only, which links then have.
  *
  * SHMEMH_IB_DOORBELL says who rings: without a mapping for the GPU, `auto` warns and uses the
  * CPU doorbell proxy, `gpu` fails. After a failure close is still to be called. */

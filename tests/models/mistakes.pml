@@ -36,9 +36,6 @@
 #define EPOCH_THEN_CQE 31   /* compare the epoch before the CQE is read */
 #define NO_OWNER 32         /* a CQE is valid whatever its owner bit */
 #define NO_DONE_LOCK 33     /* read CQEs although another thread does */
-#define DONE_STORED 34      /* a waiter far ahead stores `done` without compare-and-swap */
-#define DONE_INDEX_ONLY 35  /* ... or without the number of CQEs */
-#define DONE_BUSY 36        /* ... or although BUSY is set */
 #define QUEUE_BEFORE_LOCK 37 /* read the CQEs of the queue that was loaded before the lock */
 #define USED_LATE 38        /* mark the channel as used after publishing */
 /* Of the switch: */

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* A queue without switches, on which bounce.pml checks bounce buffers. A step is one access to
- * shared memory, in one order for all threads: weak memory and fences are not modelled. A loop that
- * spins waits here until it can continue, so that a hang is an invalid end state. Words that wrap
- * in C wrap here as early as the protocol allows, and FIRST is just below; others have 63 or 64
- * bits in C and do not wrap.
+/* A queue without switches, on which bounce.pml checks bounce buffers. Its protocol is simpler than
+ * that of sq.pml and of the code: a channel that has failed has variables of its own for that
+ * (`dead`, `closed`), and so has a deferred doorbell (`deferred_end`); `ready` has neither an epoch
+ * nor RUNG; a poster that is not the only one publishes, and then rings.
+ *
+ * A step is one access to shared memory, in one order for all threads: weak memory and fences are
+ * not modelled. A loop that spins waits here until it can continue, so that a hang is an invalid
+ * end state. Words that wrap in C wrap here as early as the protocol allows, and FIRST is just
+ * below; others do not wrap here.
  *
  * A word with BUSY is two variables here, which change in one step. A load of it that finds BUSY
  * clear and the following compare-and-swap are one step as well: if the latter succeeds, the word
@@ -30,13 +34,13 @@
 
 #define FIRST 15             /* index of the first WQEBB */
 #define MOD_NIC (2 * DEPTH)  /* 2^16 in C: the NIC's counters */
-#define MOD_CQES (2 * DEPTH) /* 2^23: CQEs in `done` */
-#define MOD_RESV 8           /* 2^39: WQEBBs in `resv` */
-#define MOD_DONE 16          /* 2^40: WQEBBs in `done` */
+#define MOD_CQES (2 * DEPTH) /* 2^16: CQEs in `done` */
+#define MOD_RESV 8           /* 2^32: WQEBBs in `resv` */
+#define MOD_DONE 16          /* 2^47: WQEBBs in `done` */
 #define DIFF(a, b, mod) (((a) % (mod) + (mod) - (b) % (mod)) % (mod))
 
 /* CQEs that are probed besides the next one, counted from it: in C at an eighth and at half of the
- * queue, here, with few CQEs, the second and the last. */
+ * CQEs outstanding, here, with few CQEs, the second and the last. */
 #define NEAR 1
 #define FAR (DEPTH - 1)
 

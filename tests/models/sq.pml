@@ -494,26 +494,6 @@ inline mark(n, when)
 	(numbered && CQE_IS_NEXT(s_queue, number) &&                                               \
 	 CQE_COUNTER(CQE_AT(s_queue, number)) == ((t) + 2 * MOD_INDEX - 1 - base[s_queue] % MOD_INDEX) % MOD_NIC)
 
-/* A waiter whose WQE has completed moves `done` there if that is far behind. */
-inline advance(t)
-{
-	d_step { a = done; b = done_cqes; c = done_busy };
-	if
-	:: (!c || BUG == DONE_BUSY) && !REACHED(a, t) && LESS(t, a, MOD_INDEX) > DEPTH / 4 ->
-		d_step {
-			if
-			:: done == a && (done_cqes == b || BUG == DONE_INDEX_ONLY) &&
-			   (!done_busy || BUG == DONE_BUSY) || BUG == DONE_STORED ->
-				done = t;
-				done_cqes = (BUG == DONE_INDEX_ONLY -> done_cqes : (number + 1) % MOD_CQES)
-			:: else
-			fi
-		}
-	:: else
-	fi;
-	d_step { a = 0; b = 0; c = 0 }
-}
-
 /* A thread that waits carries out the order. It moves on the epoch of the reservation word by
  * compare-and-swap, which succeeds only if everything reserved is published: no thread has the turn, and
  * later posters wait for a line of the new epoch. Otherwise the thread in the turn either continues, or
@@ -568,7 +548,7 @@ inline wait(t)
 			fi
 		:: MINE(t) && BUG != EPOCH_THEN_CQE ->
 			if
-			:: ready_epoch == s_epoch || BUG == STALE_NUMBER -> advance(t); break
+			:: ready_epoch == s_epoch || BUG == STALE_NUMBER -> break
 			:: else -> numbered = 0
 			fi
 		:: numbered && ready_epoch != s_epoch && BUG != STALE_NUMBER -> numbered = 0

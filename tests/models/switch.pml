@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The switch, by the thread in the turn: f is its first index, after request r. */
+/* The switch, by the poster in the turn or a helper. f: end of what is published; r: number of the
+ * next request there. */
 
 /* Rewrite the WQE at index (true) i for path `to`. b counts requests. */
 inline rewrite(from, to, i)

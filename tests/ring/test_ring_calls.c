@@ -278,6 +278,17 @@ static void fill_and_final_check(const rig_params_t *p)
 	CHECK_IS(shmemd_channel_space(ctx, 1), 0);
 }
 
+/* As if `resv` was loaded before other threads posted n WQEBBs, and `done` when these were
+ * complete: nothing is taken. Called while nothing is reserved that is not complete. */
+static void done_ahead(const shmemd_ctx_t *ctx, uint32_t n)
+{
+	uint64_t *resv = &rig_words(0, 1, 0)->resv, word = shmemd_arch_ld_relaxed_u64(resv);
+
+	shmemd_arch_st_relaxed_u64(resv, word - SHMEMD_RESV_ADD(n, 0));
+	CHECK_IS(shmemd_channel_space(ctx, 1), DEPTH);
+	shmemd_arch_st_relaxed_u64(resv, word);
+}
+
 static void look_at_space(const void *params)
 {
 	const rig_params_t *p = params;
@@ -294,6 +305,8 @@ static void look_at_space(const void *params)
 	CHECK_IS(*word_of(&rig_pes[1].ctx, 0), DEPTH - 2);
 	CHECK_IS(*word_of(&rig_pes[1].ctx, 1), 6);
 	CHECK_IS(shmemd_channel_space(&p->ctx, 1), DEPTH);
+	done_ahead(&p->ctx, 1);
+	done_ahead(&p->ctx, DEPTH);
 }
 
 static void space(void **state)

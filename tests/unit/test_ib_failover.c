@@ -405,6 +405,33 @@ static void slots_are_looked_at(void **state)
 	job.mem = NULL;
 }
 
+/* A report is taken once; the same word, 256 orders later on a path with the same epoch, is another
+ * report. */
+static void report_of_an_equal_epoch(void **state)
+{
+	uint64_t faults[SHMEMD_FAULTS_NBYTES(1, 2) / sizeof(uint64_t)] = {0};
+	shmemhi_switch_event_t event;
+	shmemhi_fault_cause_t cause;
+	uint32_t k;
+	int pe;
+
+	(void)state;
+	set_up_ports();
+	failover.faults = (shmemd_faults_t *)(void *)faults;
+	failover.poll_time = UINT64_MAX;
+	routes[0].current = routes[1].current = routes[1].used;
+	routes[1].used->is_fenced = 0;
+	for (int i = 0; i < 2; i++, routes[1].epoch += 256) {
+		*SHMEMD_FAULT_REPORT(failover.faults, 2, 0, 1) =
+			SHMEMD_FAULT_WORD(SHMEMD_FAULT_SUSPECT, 1, 0, 0, 0);
+		failover.faults->n_reports++;
+		assert_true(shmemhi_next_fault(&failover, &pe, &k, &event, &cause));
+		assert_int_equal(event.kind, SHMEMHI_EV_SUSPECT);
+		failover.faults->n_reports++; /* of another channel */
+		assert_false(shmemhi_next_fault(&failover, &pe, &k, &event, &cause));
+	}
+}
+
 static uint32_t hw_wqebbs;
 
 static int query_in_error(struct mlx5dv_devx_obj *obj, const void *in, size_t in_nbytes, void *out,
@@ -561,6 +588,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_memory_for_queues, setup, teardown),
 		cmocka_unit_test_setup_teardown(drain_that_begins_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(slots_are_looked_at, setup, teardown),
+		cmocka_unit_test_setup_teardown(report_of_an_equal_epoch, setup, teardown),
 		cmocka_unit_test_setup_teardown(service_that_cannot_be_launched, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_that_waits_for_the_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(orders_that_follow_each_other, setup, teardown),

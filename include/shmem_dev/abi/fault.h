@@ -5,13 +5,15 @@
  * (abi/replay.h), a suspicion is only a reason to query the queue pair.
  *
  * A report has a word for each channel, in pinned host memory: shmemd_faults_t, then
- * [n_channels][n_world] words. Threads of the GPU store them, and the host never does.
+ * [n_channels][n_world] words. Threads of the GPU store them, and never load them; the host takes a
+ * report out by exchanging its word for 0.
  *   - A thread that finds an error CQE reports the first one of the path, which has the cause; the
  *     CQEs of flushed WQEs come after it. It reports it once.
  *   - A thread whose wait has reached the time limit reports a suspicion, unless an error of the
  *     path was reported.
- * So a word changes from 0, or from that of an earlier path, to suspicions, to an error. The host
- * may miss a word that another one has replaced, never the last one.
+ * So the reports of a path are suspicions, then an error. The host may miss one that another one
+ * has replaced, never the last one. It takes each one once, also if it is equal to an earlier one:
+ * the epoch has 8 bits, and after 256 paths a report may be the same word again.
  *
  * A thread stores the word, then `n_reports`, one more than before, with release. The host loads
  * `n_reports` with acquire: if it has changed, so may have all words. Without the release the host

@@ -24,8 +24,9 @@
  *
  * A thread of the GPU switches a channel to another path when the host orders it (abi/replay.h,
  * impl/switch.h): it copies the WQEs that are not complete from the old queue to the new one,
- * where they keep their indexes, changes `path`, `queue` and `doorbell`, rings, stores `rung`,
- * moves on the epoch of `ready`, and stores `done`. So a poster that has the turn finds the line
+ * where they keep their indexes, changes `path`, `queue` and `doorbell`, rings if there is anything
+ * to ring for, stores `rung` if `ready` lacked RUNG, moves on the epoch of `ready`, and stores
+ * `done`. So a poster that has the turn finds the line
  * of the epoch that `ready` has, and moves what it wrote for an older one. A helper
  * (no poster has the turn) moves on the epoch of the reservation word before all that, a poster in
  * its turn after it. Meanwhile, a poster whose reservation has a newer epoch than its line waits,

@@ -141,6 +141,15 @@
  *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop
  *   SHMEMD_ARCH_UNLIKELY(condition)      the condition, which is seldom true: what depends on it
  *                                        is laid out where it is not in the way
+ *   SHMEMD_FN                            before each function: static and, if possible, inline
+ *   SHMEMD_FN_FAR, SHMEMD_FN_FAR_WAIT    ... on PEs that are not mapped at the constant stride
+ *                                        (impl/far.h); the second, if it needs an answer. Each may
+ *                                        have one copy that is called
+ *   SHMEMD_FN_COLD                       ... that waits, fails or is seldom needed: not inline
+ *   SHMEMD_ARCH_INDIRECT(f)              f, for a call that is seldom made, so that its registers
+ *                                        are not allocated together with those of the caller
+ *   SHMEMD_BLOCK_LOCAL                   before a variable: the threads of a block share it. CUDA
+ *                                        only; launch.h has another form for the emulator
  *
  * 10. Check builds (SHMEMD_CHECK)
  *   uint32_t shmemd_arch_present(uint32_t bar, uint32_t nthreads)

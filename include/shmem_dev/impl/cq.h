@@ -238,15 +238,18 @@ SHMEMD_FN int shmemdi_cq_poll_place(const shmemdi_chan_t *c, shmemdi_call_t call
  * than half of it free, the doorbell is rung. */
 SHMEMD_FN uint32_t shmemdi_cq_space(const shmemdi_chan_t *c, shmemdi_call_t call)
 {
-	uint32_t depth = shmemdi_depth(c), taken;
+	uint32_t depth = shmemdi_depth(c), done, resv, taken;
 
 	while (shmemdi_channel_status(c) == SHMEMD_OK &&
 	       shmemdi_cq_consume(c, call, shmemdi_done(c)))
 		;
 	if (shmemdi_channel_status(c) != SHMEMD_OK)
 		return UINT32_MAX;
-	taken = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->resv)) -
-		(uint32_t)SHMEMD_DONE_INDEX(shmemdi_done(c));
+	/* `done` as loaded may be ahead of `resv`: both loads are relaxed, and meanwhile other
+	 * threads may post WQEBBs that complete (tests/ring/test_ring_calls.c, done_ahead). */
+	done = (uint32_t)SHMEMD_DONE_INDEX(shmemdi_done(c));
+	resv = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&c->ch->resv));
+	taken = shmemdi_reached(done, resv) ? 0 : resv - done;
 	if (taken > depth / 2)
 		shmemdi_ring_until(c, SHMEMD_READY_INDEX(shmemdi_ready(c)));
 	if (taken != 0)

@@ -224,9 +224,9 @@ SHMEMD_FN int shmemdi_is_rung(uint64_t ready, uint64_t rung, uint32_t end)
  * lock here waits for nothing; one that holds it in a switch waits for the lock of `done`.
  *
  * The compare-and-swap is on the value of `rung` that showed the need. RUNG is set only by a poster
- * that found it set or that advanced `rung` under this lock, or by a switch, which stores to `rung`
- * all that is published. So a thread that saw RUNG clear, and was overtaken, fails to take the
- * lock, or finds that its WQEBBs are covered. */
+ * that found it set or that advanced `rung` under this lock, or by a switch, which, if it found
+ * RUNG clear, stores to `rung` all that is published. So a thread that saw RUNG clear, and was
+ * overtaken, fails to take the lock, or finds that its WQEBBs are covered. */
 SHMEMD_FN_COLD void shmemdi_ring_until(const shmemdi_chan_t *c, uint32_t end)
 {
 	for (;;) {

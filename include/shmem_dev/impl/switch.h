@@ -16,7 +16,8 @@
  * (impl/report.h), whose holder waits for nothing. The thread
  *   1. reads the success CQEs, up to the first error: `first` is the first WQEBB not completed;
  *   2. writes the WQEs of [first, ready) to the new queue, at the same indexes;
- *   3. stores the line, rings the doorbell, and stores `rung`;
+ *   3. stores `path`, `queue` and `doorbell`, rings if there is anything to ring for, and stores
+ *      `rung` if it has that lock;
  *   4. moves on the epoch of `ready`, and that of the reservation word;
  *   5. acknowledges the order with what it counted, and stores `done`, which ends the lock.
  *

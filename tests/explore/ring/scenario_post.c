@@ -4,10 +4,24 @@
  * completions, separately, as coalesced lanes, or both. */
 #include "kernels.h"
 
+/* As many WQEBBs are free throughout a call as are neither reserved by its end nor complete by its
+ * beginning, whatever other threads post and read meanwhile. */
+static uint32_t space(const ring_pe_t *p)
+{
+	const shmemd_channel_t *ch = rig_words(p->pe, p->target, 0);
+	const uint64_t done = SHMEMD_DONE_INDEX(shmemd_arch_ld_relaxed_u64(&ch->done));
+	const uint32_t n = shmemd_channel_space(&p->ctx, p->target);
+	const uint32_t resv = SHMEMD_RESV_INDEX(shmemd_arch_ld_relaxed_u64(&ch->resv));
+
+	EXPECT(n <= ring_dims.plan.depth);
+	EXPECT((uint64_t)n + (resv - (uint32_t)done) >= ring_dims.plan.depth);
+	return n;
+}
+
 /* Poll shmemd_channel_space until there is room; no thread waits for anything else. */
 static void await_space(const ring_pe_t *p, uint32_t n)
 {
-	while (shmemd_channel_space(&p->ctx, p->target) < n) {
+	while (space(p) < n) {
 		shmemd_channel_ring(&p->ctx, p->target);
 		shmemd_arch_spin_hint();
 	}

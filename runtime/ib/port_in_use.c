@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Which of its two ports a PE uses. A PE leaves a port that is down as soon as its other port is
- * up. It does not move back when the first port comes up again: that port is then the stand-by.
+/* Which of its two ports a PE uses: the home port or the stand-by, which keep these names. A PE
+ * leaves a port that is down as soon as its other port is up. It does not move back when the port
+ * that it has left comes up again, but may then move there if it has to leave the one in use.
  *
  * Paths also fail while both ends see their ports up: because of a network switch between the
  * ports, or of a queue pair. The first path that replaces such a path uses the same ports. From the
