@@ -134,10 +134,11 @@ void shmemhi_tcp_options(int fd);
 ssize_t shmemhi_send_some(int fd, const void *buf, size_t nbytes);
 
 /* Send all of buf over a non-blocking socket. Returns 0 or an errno: ETIMEDOUT after the
- * deadline, ECONNRESET also when the other side ended the connection. */
+ * deadline; EPIPE or ECONNRESET when the other side ended the connection. */
 int shmemhi_send_all(int fd, const void *buf, size_t nbytes, uint64_t deadline);
 /* The same for bytes that more bytes follow at once: both may travel in one packet. */
 int shmemhi_send_first(int fd, const void *buf, size_t nbytes, uint64_t deadline);
+/* Receive all of buf likewise; ECONNRESET also when the other side ended the connection. */
 int shmemhi_recv_all(int fd, void *buf, size_t nbytes, uint64_t deadline);
 
 /* A frame being received. */

@@ -140,11 +140,12 @@ static void print_pmix(void)
 
 	if (!shmemhi_boot_pmix_built())
 		snprintf(text, sizeof(text),
-			 "none (this library was built without it)%s: jobs start by unique id only",
+			 "none (library built without it)%s: no start by PMIx (mpirun, srun)",
 			 started);
 	else if (!library)
 		snprintf(text, sizeof(text),
-			 "none (libpmix.so.2 not found)%s: jobs start by unique id only", started);
+			 "none (libpmix.so.2 not found)%s: no start by PMIx (mpirun, srun)",
+			 started);
 	else
 		snprintf(text, sizeof(text), "ok%s", started);
 	line("PMIx", text);

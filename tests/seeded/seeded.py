@@ -51,7 +51,7 @@ def build_in(text, number, mistake):
     found = list(pattern_of(where).finditer(text))
     if len(found) != 1:
         sys.exit(f"seeded.py: {name}: {source} has {len(found)} places like '{where}': correct "
-                 "mistakes.py")
+                 "its row in tests/seeded/*mistakes.py")
     begin, end = found[0].span(3)
     return f"{text[:begin]}(seeded == {number} ? ({wrong}) : ({text[begin:end]})){text[end:]}"
 
