@@ -16,8 +16,10 @@ const char *hub_text_time(uint64_t ns, char text[32])
 {
 	if (ns % SHMEMHI_SECOND == 0)
 		snprintf(text, 32, "%" PRIu64 " s", ns / SHMEMHI_SECOND);
-	else
+	else if (ns % SHMEMHI_MS == 0)
 		snprintf(text, 32, "%" PRIu64 " ms", ns / SHMEMHI_MS);
+	else
+		snprintf(text, 32, "%" PRIu64 " ns", ns);
 	return text;
 }
 

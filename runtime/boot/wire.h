@@ -47,10 +47,10 @@
 
 SHMEMD_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is little-endian");
 
-#define SHMEMHI_WIRE_MAGIC "SHMEMHB\3" /* the last byte is the version */
-#define SHMEMHI_MAX_PART (1u << 20)    /* bytes of a share; see shmemh_boot_t.allgather */
-#define SHMEMHI_MAX_SUBSET (1u << 16)  /* likewise; see shmemh_gather_t */
-#define SHMEMHI_MAX_TEXT 480           /* bytes of a FAIL's text; fits shmemhi_err_t */
+#define SHMEMHI_WIRE_MAGIC "SHMEMHB\3"     /* the last byte is the version */
+#define SHMEMHI_MAX_PART (1u << 20)        /* bytes of a share; see shmemh_boot_t.allgather */
+#define SHMEMHI_MAX_SUBSET_PART (1u << 16) /* bytes of a share in a gather among some PEs */
+#define SHMEMHI_MAX_TEXT 480               /* bytes of a FAIL's text; fits shmemhi_err_t */
 
 /* Is the arg of a FAIL or BYE a failure of enum shmemh_status? */
 #define SHMEMHI_IS_STATUS(arg) ((arg) >= SHMEMH_ERR_ARGUMENT && (arg) <= SHMEMH_ERR_NIC)
