@@ -111,8 +111,8 @@ SHMEMSIM_API unsigned shmemsim_choose(unsigned n);
  * counts a yield as work. */
 SHMEMSIM_API void shmemsim_yield(void);
 
-/* Let at least ns nanoseconds pass. Returns at once on the thread that is not a fiber (process
- * mode). */
+/* Let at least ns nanoseconds pass; UINT64_MAX: until the end of the run. Returns at once on the
+ * thread that is not a fiber (process mode). */
 SHMEMSIM_API void shmemsim_sleep(uint64_t ns);
 
 /* Suspend the calling fiber until the run has executed `step` operations (waits and accesses, as
