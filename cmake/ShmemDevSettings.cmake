@@ -94,7 +94,8 @@ if(NOT JSONC_FOUND)
 endif()
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 if(BUILD_TESTING AND NOT CMOCKA_FOUND)
-    shmem_dev_left_out(unit "tests with label unit and sim (libcmocka-dev is missing)")
+    shmem_dev_left_out(unit "most tests, of the labels unit, sim, mp, pmix, ib, netns, adapter and \
+gpu (libcmocka-dev is missing)")
 endif()
 
 # Directories are globbed: whoever adds a source adds nothing here. A pattern that matches nothing

@@ -26,6 +26,10 @@ version=$(version_of MAJOR).$(version_of MINOR).$(version_of PATCH)
 packaged=$(dpkg-parsechangelog -l "$root/packaging/debian/changelog" -S Version)
 [ "${packaged%-*}" = "$version" ] ||
 	die "packaging/debian/changelog says $packaged, the tree is $version: add an entry"
+major=$(version_of MAJOR) minor=$(version_of MINOR)
+range="(>= $major.$minor), \$\$package (<< $major.$((minor + 1))~)"
+grep -qF "$range" "$root/packaging/debian/rules" ||
+	die "packaging/debian/rules is of another version than $version: dh_makeshlibs needs $range"
 
 tree=$out/shmem-dev-$version
 mkdir "$tree"

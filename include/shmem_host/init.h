@@ -103,8 +103,8 @@ SHMEMH_API int shmemh_n_pes(const shmemh_t *job);
 
 /* Host barrier over all PEs. Says nothing about kernels: synchronise streams first.
  * Returns  SHMEMH_OK; ERR_PEER; ERR_TIMEOUT (SHMEMH_BOOT_TIMEOUT, text names who is missing);
- *          ERR_MISMATCH (another PE made another collective call); ERR_NO_MEMORY (of the hub);
- *          ERR_BOOTSTRAP.
+ *          ERR_MISMATCH (another PE made another collective call, with another number of bytes);
+ *          ERR_NO_MEMORY (of the hub); ERR_BOOTSTRAP.
  */
 SHMEMH_API int shmemh_barrier(shmemh_t *job);
 

@@ -174,8 +174,7 @@ static int fail_option(const option_t *o, const char *text, shmemhi_err_t *err)
 			    strlen(text), o->nbytes - 1);
 }
 
-/* Is it the name of an option, or one that a launcher sets for the program and not for this
- * library? */
+/* Is it the name of an option, or of the variable that shmemh_local_pe reads? */
 static bool is_known(const char *name, size_t name_nbytes)
 {
 	static const char local_pe[] = PREFIX "LOCAL_PE";

@@ -321,7 +321,7 @@ static int ask(client_t *c, const piece_t *pieces, int n, char *errbuf, size_t e
 static int begin_waiting(client_t *c, const shmemh_gather_t *gather, void *dst, size_t nbytes,
 			 char *errbuf, size_t errbuf_nbytes)
 {
-	uint32_t max = gather ? SHMEMHI_MAX_SUBSET : SHMEMHI_MAX_PART;
+	uint32_t max = gather ? SHMEMHI_MAX_SUBSET_PART : SHMEMHI_MAX_PART;
 	int status = SHMEMH_OK;
 
 	if (nbytes < 1 || nbytes > max) {

@@ -335,8 +335,9 @@ static void expire(hub_t *hub)
 		if (c->state == CONN_DEAD || !is_late)
 			continue;
 		if (c->state == CONN_HELLO)
-			shmemhi_log(&hub->log, SHMEMHI_INFO, "hub: dropped %s: no hello in time",
-				    c->where);
+			shmemhi_log(&hub->log, SHMEMHI_INFO, "hub: dropped %s: %s", c->where,
+				    c->deadline <= now ? "no hello in time"
+						       : "all PEs of the job are in");
 		c->state = CONN_DEAD;
 	}
 }

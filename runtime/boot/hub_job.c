@@ -16,8 +16,10 @@ const char *hub_text_time(uint64_t ns, char text[32])
 {
 	if (ns % SHMEMHI_SECOND == 0)
 		snprintf(text, 32, "%" PRIu64 " s", ns / SHMEMHI_SECOND);
-	else
+	else if (ns % SHMEMHI_MS == 0)
 		snprintf(text, 32, "%" PRIu64 " ms", ns / SHMEMHI_MS);
+	else
+		snprintf(text, 32, "%" PRIu64 " ns", ns);
 	return text;
 }
 
@@ -26,7 +28,7 @@ static const char *text_cause(uint32_t cause)
 	return cause == SHMEMD_CAUSE_LEFT ? "left the job" : "died (its connection was lost)";
 }
 
-/* "PE 2, 5, 7" for the PEs with bit[pe] zero; long lists end in "and 31 more". */
+/* "PE 2, 5, 7" for the PEs for which is_there is false; long lists end in "and 31 more". */
 static const char *text_missing(const hub_t *hub, bool (*is_there)(const hub_t *, int),
 				char text[HUB_LIST_NBYTES])
 {
@@ -210,7 +212,7 @@ static void set_gone_failure(hub_t *hub)
 		    hub->seq, text);
 }
 
-/* "PE 0: 8, PE 3: 16": one PE for each size, as many as fit. */
+/* "PE 0: 8, PE 3: 16": the first PE of each run of equal sizes, as many as fit. */
 static void set_mismatch_failure(hub_t *hub)
 {
 	char text[HUB_LIST_NBYTES] = "";

@@ -258,7 +258,7 @@ bool hub_subset_part(hub_t *hub, conn_t *c)
 		return false;
 	memcpy(&head, c->in.body, sizeof(head));
 	before = sizeof(head) + (uint64_t)head.n_pes * sizeof(*pes);
-	if (f->nbytes <= before || f->nbytes - before > SHMEMHI_MAX_SUBSET ||
+	if (f->nbytes <= before || f->nbytes - before > SHMEMHI_MAX_SUBSET_PART ||
 	    is_waiting(hub, c->pe))
 		return false;
 	at = place_of(hub, pes, (int)head.n_pes, c->pe);

@@ -142,6 +142,18 @@ int shmemhi_listen_on(shmemhi_addr_t *addr)
 	return -1;
 }
 
+/* Is word one of names, each of which has a blank before it? */
+static bool has_word(const char *names, const char *word)
+{
+	const size_t nbytes = strlen(word);
+
+	for (const char *at = names; *at; at++)
+		if (*at == ' ' && strncmp(at + 1, word, nbytes) == 0 &&
+		    (at[1 + nbytes] == ' ' || at[1 + nbytes] == '\0'))
+			return true;
+	return false;
+}
+
 static int fail_ifname(const struct ifaddrs *list, const char *ifname, shmemhi_err_t *err)
 {
 	const struct ifaddrs *i;
@@ -152,7 +164,7 @@ static int fail_ifname(const struct ifaddrs *list, const char *ifname, shmemhi_e
 		shmemhi_addr_t addr;
 
 		if ((i->ifa_flags & IFF_UP) && take(i->ifa_addr, &addr) &&
-		    !strstr(names, i->ifa_name))
+		    !has_word(names, i->ifa_name))
 			snprintf(names + used, sizeof(names) - used, " %s", i->ifa_name);
 	}
 	return -shmemhi_fail(err, SHMEMH_ERR_OPTION,

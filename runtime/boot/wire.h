@@ -47,10 +47,10 @@
 
 SHMEMD_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is little-endian");
 
-#define SHMEMHI_WIRE_MAGIC "SHMEMHB\3" /* the last byte is the version */
-#define SHMEMHI_MAX_PART (1u << 20)    /* bytes of a share; see shmemh_boot_t.allgather */
-#define SHMEMHI_MAX_SUBSET (1u << 16)  /* likewise; see shmemh_gather_t */
-#define SHMEMHI_MAX_TEXT 480           /* bytes of a FAIL's text; fits shmemhi_err_t */
+#define SHMEMHI_WIRE_MAGIC "SHMEMHB\3"     /* the last byte is the version */
+#define SHMEMHI_MAX_PART (1u << 20)        /* bytes of a share; see shmemh_boot_t.allgather */
+#define SHMEMHI_MAX_SUBSET_PART (1u << 16) /* bytes of a share in a gather among some PEs */
+#define SHMEMHI_MAX_TEXT 480               /* bytes of a FAIL's text; fits shmemhi_err_t */
 
 /* Is the arg of a FAIL or BYE a failure of enum shmemh_status? */
 #define SHMEMHI_IS_STATUS(arg) ((arg) >= SHMEMH_ERR_ARGUMENT && (arg) <= SHMEMH_ERR_NIC)
@@ -134,10 +134,11 @@ void shmemhi_tcp_options(int fd);
 ssize_t shmemhi_send_some(int fd, const void *buf, size_t nbytes);
 
 /* Send all of buf over a non-blocking socket. Returns 0 or an errno: ETIMEDOUT after the
- * deadline, ECONNRESET also when the other side ended the connection. */
+ * deadline; EPIPE or ECONNRESET when the other side ended the connection. */
 int shmemhi_send_all(int fd, const void *buf, size_t nbytes, uint64_t deadline);
 /* The same for bytes that more bytes follow at once: both may travel in one packet. */
 int shmemhi_send_first(int fd, const void *buf, size_t nbytes, uint64_t deadline);
+/* Receive all of buf likewise; ECONNRESET also when the other side ended the connection. */
 int shmemhi_recv_all(int fd, void *buf, size_t nbytes, uint64_t deadline);
 
 /* A frame being received. */

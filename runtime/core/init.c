@@ -284,7 +284,8 @@ int shmemh_finalize(shmemh_t *job)
 	 * PEs cannot agree on that moment: close at once, without waiting for the failed PE. */
 	if (shmemhi_broken(job)) {
 		shmemhi_begin(job);
-		status = shmemhi_fail_broken(job, "finalize released what this PE had");
+		status = shmemhi_done(
+			job, shmemhi_fail_broken(job, "finalize released what this PE had"));
 	} else {
 		/* Before the barrier: a PE that leaves the barrier first may be gone before this
 		 * one does. */

@@ -178,7 +178,7 @@ static void examine(const shmemh_t *job, const void *ptr, shmemhi_heap_call_t *c
 	} else if (block->offset != call->offset) {
 		call->refusal = SHMEMHI_INTERIOR;
 		call->start = base + block->offset;
-		call->of_nbytes = block->nbytes;
+		call->of_nbytes = block->asked;
 	}
 }
 

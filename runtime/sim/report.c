@@ -134,7 +134,7 @@ static void format_gather(const shmemsimi_fiber_t *f, char *text, size_t nbytes)
 {
 	char missing[80];
 	shmemsimi_boot_missing(f->pe, missing, sizeof(missing));
-	snprintf(text, nbytes, "in the bootstrap's allgather, missing %s", missing);
+	snprintf(text, nbytes, "in a gather of the bootstrap, missing %s", missing);
 }
 
 static void format_bar(const shmemsimi_fiber_t *f, char *text, size_t nbytes)

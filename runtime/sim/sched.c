@@ -27,6 +27,7 @@
 /* Process mode: number of rounds that yield the CPU before rounds that sleep. */
 #define YIELD_ROUNDS 64
 #define NAP_NS 20000
+#define NEVER UINT64_MAX /* time at which a fiber wakes that sleeps until the end of the run */
 
 static const shmemsim_thread_t host_thread = {0,         1,         0,         1,
 					      {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
@@ -123,7 +124,7 @@ static void wake_spinning(void)
 static void wake_sleeping(void)
 {
 	shmemsimi_queue_t *q = &shmemsimi_w.sleep;
-	uint64_t now = time_ns(), next = UINT64_MAX;
+	uint64_t now = time_ns(), next = NEVER;
 	for (uint32_t i = 0; i < q->n;) {
 		shmemsimi_fiber_t *f = q->fibers[i];
 		if (f->wake <= now) {
@@ -135,6 +136,12 @@ static void wake_sleeping(void)
 		}
 	}
 	shmemsimi_w.next_wake = next;
+}
+
+/* Does a fiber sleep that the clock will wake? */
+static bool has_sleeper(void)
+{
+	return shmemsimi_w.sleep.n && shmemsimi_w.next_wake != NEVER;
 }
 
 /* No fiber can run. */
@@ -173,7 +180,8 @@ static bool idle_in_run(void)
 		w->idle_polls++;
 	}
 	uint64_t next = w->now + (w->idle_step ? w->idle_step : FIRST_JUMP_NS);
-	if (w->sleep.n && (!w->spin.n || w->idle_polls > LIVELOCK_POLLS || w->next_wake < next)) {
+	if (has_sleeper() &&
+	    (!w->spin.n || w->idle_polls > LIVELOCK_POLLS || w->next_wake < next)) {
 		next = w->next_wake;
 		w->idle_polls = 0;
 	}
@@ -193,7 +201,7 @@ static bool idle(void)
 	shmemsimi_world_t *w = &shmemsimi_w;
 	if (w->is_eager)
 		return false;
-	if (!w->spin.n && !w->sleep.n)
+	if (!w->spin.n && !has_sleeper())
 		return stuck("deadlock: every fiber waits for another one");
 	return w->mode == MODE_RUN ? idle_in_run() : idle_in_process();
 }
@@ -343,7 +351,8 @@ void shmemsim_sleep(uint64_t ns)
 		return;
 	f->call = __builtin_return_address(0);
 	f->wait = WAIT_SLEEP;
-	f->wake = time_ns() + ns;
+	if (__builtin_add_overflow(time_ns(), ns, &f->wake))
+		f->wake = NEVER;
 	shmemsimi_count();
 	if (!w->sleep.n || f->wake < w->next_wake)
 		w->next_wake = f->wake;

@@ -126,7 +126,7 @@ static void shorten(shrink_t *s)
 	}
 }
 
-/* Appends the list as SHMEMSIM_REPLAY takes it, over several lines of the report's text. */
+/* Appends the list as SHMEMSIM_REPLAY takes it: one line, cut if it is too long. */
 static void print_list(const shrink_t *s, size_t n)
 {
 	char text[900];

@@ -14,7 +14,8 @@ nothing."""
 import gdb
 
 N_WQEBBS = 8  # of the send queue, at most
-STATUS = {0: "none", 1: "TIMEOUT", 2: "PEER", 10: "REFUSED", 11: "PATH", 12: "AMBIGUOUS"}
+STATUS = {0: "none", 1: "TIMEOUT", 2: "PEER", 10: "REFUSED", 11: "PATH", 12: "AMBIGUOUS",
+          13: "LOST"}
 OPCODES = {0x00: "NOP", 0x08: "RDMA_WRITE", 0x10: "RDMA_READ", 0x11: "ATOMIC_CS",
            0x12: "ATOMIC_FA", 0x14: "ATOMIC_MASKED_CS", 0x15: "ATOMIC_MASKED_FA", 0x23: "DUMP"}
 NOT_REQUESTS = (0x00, 0x23)

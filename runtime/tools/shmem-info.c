@@ -140,11 +140,12 @@ static void print_pmix(void)
 
 	if (!shmemhi_boot_pmix_built())
 		snprintf(text, sizeof(text),
-			 "none (this library was built without it)%s: jobs start by unique id only",
+			 "none (library built without it)%s: no start by PMIx (mpirun, srun)",
 			 started);
 	else if (!library)
 		snprintf(text, sizeof(text),
-			 "none (libpmix.so.2 not found)%s: jobs start by unique id only", started);
+			 "none (libpmix.so.2 not found)%s: no start by PMIx (mpirun, srun)",
+			 started);
 	else
 		snprintf(text, sizeof(text), "ok%s", started);
 	line("PMIx", text);
@@ -200,7 +201,7 @@ static int print_all(void)
 	print_link("network namespace", "/proc/self/ns/net");
 	status = shmemhi_options_read(&opt, &log, &err);
 	if (status != SHMEMH_OK) {
-		printf("\noptions: %s\n", err.text);
+		fprintf(stderr, "shmem-info: %s\n", err.text);
 		return 1;
 	}
 	print_hub(&opt);
@@ -276,9 +277,13 @@ int main(int argc, char **argv)
 		return status < 0 ? fail_usage() : status;
 	}
 	if (command == 'w') {
-		const int is_once = getopt_long(argc, argv, "", commands, NULL) == 'o';
-		const int status = optind == argc ? info_watch(argument, is_once) : -1;
+		int next = getopt_long(argc, argv, "", commands, NULL);
+		const int is_once = next == 'o';
+		int status;
 
+		if (is_once)
+			next = getopt_long(argc, argv, "", commands, NULL);
+		status = next == -1 && optind == argc ? info_watch(argument, is_once) : -1;
 		return status < 0 ? fail_usage() : status;
 	}
 	if (command == '?' || command == 'o' ||

@@ -37,8 +37,10 @@ static int start(child_t *child, const char *role, int pe)
 	set_number("SHMEMH_PE", pe);
 	set_number("SHMEMH_LOCAL_PE", pe);
 	child->err = tmpfile();
-	if (child->err == NULL)
+	if (child->err == NULL) {
+		fprintf(stderr, "cannot start PE %d: tmpfile: %s\n", pe, strerror(errno));
 		return 1;
+	}
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fileno(child->err), STDERR_FILENO);
 	error = posix_spawn(&child->pid, exe, &actions, NULL, argv, environ);

@@ -18,7 +18,7 @@ NO_NIC = "no test: needs a ConnectX adapter"
 # Document and first command of a block.
 OTHERS = {
     ("README.md", "./dev demo"):
-        "`.ci/run` runs ./dev test; the programs of the demo are tests: `tests/mp/CMakeLists.txt`",
+        "`.ci/run` runs ./dev test; the programs of the demo are tests: `examples/CMakeLists.txt`",
     ("README.md", "RUN_TRACE=gpu.json"): "needs GPUs: `tests/mp/test_call_trace.c` there",
     ("README.md", "RUN_TRACE=one.json"): "no test: needs a browser; by hand, for a new picture",
     ("README.md", "cmake --preset plain"): "`tests/install/stage.sh`, `tests/install/pkgconfig.sh`",
@@ -34,8 +34,9 @@ OTHERS = {
     ("runtime/ib/README.md", "shmem-info"): NO_NIC,
     ("runtime/mlx5sw/README.md", "cmake --preset plain"):
         "`tests/adapter/CMakeLists.txt`: client_verbs is linked with rdma-core",
-    ("runtime/mlx5sw/README.md", "shmem-mlx5sw status"): "`tests/adapter/test_link.c`",
+    ("runtime/mlx5sw/README.md", "shmem-mlx5sw status"): "`tests/adapter/test_control.c`",
     ("runtime/selftest/README.md", "srun"): NO_NIC,
+    ("tests/models/README.md", "./run.sh queue"): "`tests/models/CMakeLists.txt`",
 }
 # What the last command of a block prints if it is to fail: the document shows what it finds.
 FINDS = {

@@ -67,11 +67,12 @@ expect '^    0  RDMA_WRITE, .*; before done$'
 expect '^  CQEs         all 1 that were requested since$'
 expect '^PE 7: the team has PEs 0 to 1$'
 
-# An error: the first CQE with an opcode of 13, and its syndrome.
+# An error: the first CQE with an opcode of 13, and its syndrome. The channel ended as LOST.
 cqes='rig_pes[0].ends[1].cqes'
 in_gdb rig_end -ex "set var ${cqes}[63] = 0xd0" -ex "set var ${cqes}[55] = 0x15" \
-	-ex 'shmemd-channel 1 0 rig_pes[0]'
+	-ex "set var $words->path |= 13 << 8" -ex 'shmemd-channel 1 0 rig_pes[0]'
 expect '^  CQEs         0 of 2 that were requested since, then an error: syndrome 0x15, .* index 0$'
+expect ', failed: ERR_LOST$'
 
 [ "$failed" -eq 0 ] || cat "$out" >&2
 exit "$failed"

@@ -73,8 +73,13 @@ def test_memory(job):
     theirs[3] = 100 + me
     job.barrier()
     assert view[3] == 100 + other
+    assert not job.empty(0).memoryview() and not job.zeros((2, 0)).memoryview()
     refused(lambda: job.empty(1024 * (1 + me), "uint8"), "malloc(1024 bytes)", 65)
     refused(lambda: job.zeros(4, "float80"), "must be one of")
+    array = job.zeros(4, type("bool_", (), {}))  # numpy.bool_ of NumPy 1
+    assert (array.dtype, array.nbytes) == ("bool", 4)
+    array.free()
+    assert not array.memoryview()
     refused(lambda: job.zeros((2, -1)), "negative")
     mine.free()
 

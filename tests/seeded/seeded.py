@@ -51,7 +51,7 @@ def build_in(text, number, mistake):
     found = list(pattern_of(where).finditer(text))
     if len(found) != 1:
         sys.exit(f"seeded.py: {name}: {source} has {len(found)} places like '{where}': correct "
-                 "mistakes.py")
+                 "its row in tests/seeded/*mistakes.py")
     begin, end = found[0].span(3)
     return f"{text[:begin]}(seeded == {number} ? ({wrong}) : ({text[begin:end]})){text[end:]}"
 
@@ -122,8 +122,8 @@ def run_tests(directory, programs):
         for number, (result, took) in zip(numbers, results):
             name, what, _, _, program, test = MISTAKES[number - 1]
             count[result] += 1
-            print(f"{name:13} {'test_' + program + ' ' + test:48} {result:11} {took:5.1f} s  {what}",
-                  flush=True)
+            print(f"{name:13} {'test_' + program + ' ' + test:48} {result:11} {took:5.1f} s  "
+                  f"{what}", flush=True)
     n_red = count["not tried"]
     print(f"{sum(count.values())} mistakes: {count['caught']} caught, {count['NOT CAUGHT']} missed"
           + (f", {n_red} not tried" if n_red else ""), flush=True)

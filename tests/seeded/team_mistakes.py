@@ -86,7 +86,7 @@ TEAM_MISTAKES = [
      "boot/hub_subset.c", "if ({{f->nbytes <= before|0}} ||",
      "boot", "test_bad_gather"),
     ("SUBSET_LONG", "hub: a share of any length",
-     "boot/hub_subset.c", "|| {{f->nbytes - before > SHMEMHI_MAX_SUBSET|0}} ||",
+     "boot/hub_subset.c", "|| {{f->nbytes - before > SHMEMHI_MAX_SUBSET_PART|0}} ||",
      "boot", "test_bad_gather"),
     ("SUBSET_TWO", "hub: a PE waits in two gathers",
      "boot/hub_subset.c", "|| {{is_waiting(hub, c->pe)|0}}) return",

@@ -180,6 +180,46 @@ static void test_host_and_agent(void **state)
 	assert_bad(result, "host of PE 1: polling");
 }
 
+static int is_woken;
+
+static void sleep_agent(void *arg)
+{
+	shmemsim_sleep(*(const uint64_t *)arg);
+	is_woken = 1;
+}
+
+/* The time is not 0: a time to wake that is their sum would be past. */
+static int beside_sleeper(int pe, int n_pes, void *arg)
+{
+	(void)pe;
+	(void)n_pes;
+	shmemsim_sleep(1000);
+	shmemsim_agent("sleeper", sleep_agent, arg);
+	shmemsim_sleep(1000000);
+	return is_woken;
+}
+
+static int sleep_both(int pe, int n_pes, void *arg)
+{
+	beside_sleeper(pe, n_pes, arg);
+	shmemsim_sleep(*(const uint64_t *)arg);
+	return 0;
+}
+
+/* A time that is beyond the largest one: the fiber sleeps until the end of the run. */
+static void test_endless_sleep(void **state)
+{
+	const shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
+	uint64_t endless = UINT64_MAX;
+	(void)state;
+	flag = 0;
+	is_woken = 0;
+	assert_good(shmemsim_run(&cfg, 1, beside_sleeper, &endless));
+	assert_bad(shmemsim_run(&cfg, 1, sleep_both, &endless), "deadlock");
+	assert_bad(shmemsim_run(&cfg, 2, with_agent, &endless), "livelock");
+	assert_int_equal(is_woken, 0);
+}
+
 static int stream_held_up(int pe, int n_pes, void *arg)
 {
 	static const uint32_t never;
@@ -207,10 +247,10 @@ static void test_clean_start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_readable),    cmocka_unit_test(test_deadlock),
-		cmocka_unit_test(test_livelock),    cmocka_unit_test(test_expired_waits),
-		cmocka_unit_test(test_step_limit),  cmocka_unit_test(test_host_and_agent),
-		cmocka_unit_test(test_clean_start),
+		cmocka_unit_test(test_readable),      cmocka_unit_test(test_deadlock),
+		cmocka_unit_test(test_livelock),      cmocka_unit_test(test_expired_waits),
+		cmocka_unit_test(test_step_limit),    cmocka_unit_test(test_host_and_agent),
+		cmocka_unit_test(test_endless_sleep), cmocka_unit_test(test_clean_start),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

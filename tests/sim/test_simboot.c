@@ -202,10 +202,10 @@ static void test_missing_is_named(void **state)
 	const shmemsim_config_t cfg = SHMEMSIM_CONFIG_INIT;
 	(void)state;
 	int result = shmemsim_run(&cfg, N, one_stays_away, NULL);
-	assert_bad(result, "host of PE 0: in the bootstrap's allgather, missing PE 2");
+	assert_bad(result, "host of PE 0: in a gather of the bootstrap, missing PE 2");
 	assert_bad(result, "one_stays_away");
 	result = shmemsim_run(&cfg, N, one_of_a_set_stays_away, NULL);
-	assert_bad(result, "host of PE 0: in the bootstrap's allgather, missing PE 2");
+	assert_bad(result, "host of PE 0: in a gather of the bootstrap, missing PE 2");
 }
 
 int main(void)

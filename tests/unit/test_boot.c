@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The TCP bootstrap among PEs that have the secret: host collectives, deadlines, deaths. */
 #include "base/sockets.h"
+#include "boot/hub.h"
 #include "boot_pes.h"
 
 static shmemh_uniqueid_t id;
@@ -136,6 +137,17 @@ static void test_collective_timeout(void **state)
 		assert_int_equal(pes[pe].status_of[1], SHMEMH_OK);
 		assert_int_equal(pes[pe].n_wrong, 0);
 	}
+}
+
+static void test_times(void **state)
+{
+	char text[32];
+
+	(void)state;
+	assert_string_equal(hub_text_time(120 * SHMEMHI_SECOND, text), "120 s");
+	assert_string_equal(hub_text_time(1500 * SHMEMHI_MS, text), "1500 ms");
+	assert_string_equal(hub_text_time(500000, text), "500000 ns");
+	assert_string_equal(hub_text_time(SHMEMHI_SECOND + 1, text), "1000000001 ns");
 }
 
 /* ---- the start ---- */
@@ -390,10 +402,10 @@ static void test_bad_gather(void **state)
 	} bad[] = {
 		{0, {0, 1}, 8, 1}, {3, {0, 1}, 8, 1}, {2, {1, 0}, 8, 1},
 		{2, {1, 1}, 8, 1}, {2, {1, 2}, 8, 1}, {2, {-1, 1}, 8, 1},
-		{1, {0, 0}, 8, 1}, {2, {0, 1}, 0, 1}, {2, {0, 1}, SHMEMHI_MAX_SUBSET + 1, 1},
+		{1, {0, 0}, 8, 1}, {2, {0, 1}, 0, 1}, {2, {0, 1}, SHMEMHI_MAX_SUBSET_PART + 1, 1},
 		{2, {0, 1}, 8, 2},
 	};
-	static unsigned char share[SHMEMHI_MAX_SUBSET + 1];
+	static unsigned char share[SHMEMHI_MAX_SUBSET_PART + 1];
 	size_t i;
 	int k;
 
@@ -561,6 +573,7 @@ int main(void)
 		cmocka_unit_test(test_mismatch),
 		cmocka_unit_test(test_bad_size),
 		cmocka_unit_test(test_collective_timeout),
+		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_lost_before_start),
 		cmocka_unit_test(test_reported_failures),

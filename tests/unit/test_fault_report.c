@@ -295,6 +295,50 @@ static void agreements(void **state)
 	expect_agreement(SHMEMH_FAULT_OFF, "PE 1: off: no stand-by port", "off: no stand-by port");
 }
 
+/* Wrong options are refused before the process is looked for; there is none with this number. */
+static void watch_usage(void **state)
+{
+	static const char *const wrong[] = {"--wrong", "--topo", "--once --once", "--once 7",
+					    "7 --once"};
+	const char *info = getenv("SHMEM_INFO");
+
+	(void)state;
+	if (!info) {
+		print_message("skipped: no SHMEM_INFO\n");
+		skip();
+	}
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		char command[600];
+		int status;
+
+		snprintf(command, sizeof command, "'%.500s' --watch 4194303 %s 2>/dev/null", info,
+			 wrong[i]);
+		status = system(command);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 2);
+	}
+}
+
+/* A wrong option of the environment is a line on standard error, not in the output. */
+static void info_option(void **state)
+{
+	const char *info = getenv("SHMEM_INFO");
+	char command[600], text[1024] = "";
+	FILE *f;
+
+	(void)state;
+	if (!info) {
+		print_message("skipped: no SHMEM_INFO\n");
+		skip();
+	}
+	snprintf(command, sizeof command, "SHMEMH_HEAP=foo '%.500s' 2>&1 >/dev/null", info);
+	f = popen(command, "r");
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof text - 1, f) > 0);
+	assert_int_not_equal(pclose(f), 0);
+	assert_non_null(strstr(text, "SHMEMH_HEAP=foo is not one of"));
+}
+
 /* shmem-info finds the tables of this process: SHMEM_INFO is its path. */
 static void watch(void **state)
 {
@@ -357,6 +401,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(callback, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(metrics, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(watch, set_up, tear_down),
+		cmocka_unit_test(watch_usage),
+		cmocka_unit_test(info_option),
 		cmocka_unit_test_setup_teardown(agreements, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(rows_are_whole, set_up, tear_down),
 	};

@@ -239,6 +239,7 @@ static int pe_not_owned(shmemh_t *job)
 	}
 	PE_CHECK(shmemh_free(job, last ? (char *)q + 512 : q) == SHMEMH_ERR_NOT_OWNED);
 	PE_CHECK(has_text(job, "inside the allocation starting at"));
+	PE_CHECK(has_text(job, "of 5000 bytes"));
 	if (last) {
 		snprintf(text, sizeof text, "%p", q);
 		PE_CHECK(has_text(job, text));

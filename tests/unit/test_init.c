@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <shmem_host/shmem_host.h>
+#include "stderr_log.h"
 
 #define N_PES 2
 
@@ -43,14 +44,14 @@ static void *pe_main(void *arg)
 	return NULL;
 }
 
-static void run_job_within(const char *timeout, int (*body)(shmemh_t *job, int pe))
+static void run_job_with(const char *timeout, const char *debug, int (*body)(shmemh_t *job, int pe))
 {
 	shmemh_uniqueid_t id;
 	pe_t pes[N_PES];
 
 	setenv("SHMEMH_IFNAME", "lo", 1);
 	setenv("SHMEMH_BOOT_TIMEOUT", timeout, 1);
-	setenv("SHMEMH_DEBUG", "off", 1);
+	setenv("SHMEMH_DEBUG", debug, 1);
 	assert_int_equal(shmemh_get_uniqueid(N_PES, &id), SHMEMH_OK);
 	for (int pe = 0; pe < N_PES; pe++) {
 		pes[pe] = (pe_t){.attr = SHMEMH_ATTR_INIT, .body = body};
@@ -63,6 +64,11 @@ static void run_job_within(const char *timeout, int (*body)(shmemh_t *job, int p
 		pthread_join(pes[pe].thread, NULL);
 	for (int pe = 0; pe < N_PES; pe++)
 		assert_int_equal(pes[pe].wrong, 0);
+}
+
+static void run_job_within(const char *timeout, int (*body)(shmemh_t *job, int pe))
+{
+	run_job_with(timeout, "off", body);
 }
 
 static void run_job(int (*body)(shmemh_t *job, int pe))
@@ -106,8 +112,14 @@ static int left_alone(shmemh_t *job, int pe)
 
 static void test_text_of_finalize(void **state)
 {
+	int n;
+
 	(void)state;
-	run_job(left_alone);
+	log_begin();
+	run_job_with("20s", "error", left_alone);
+	n = log_count("ERROR finalize released what this PE had: PE 1 left the job");
+	log_end();
+	assert_int_equal(n, 1);
 }
 
 static pthread_barrier_t turn;

@@ -2,6 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The unique id: its text form, its contents, and the refusal of anything else. */
 #include <arpa/inet.h>
+#include <dlfcn.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,6 +142,50 @@ static void test_counts(void **state)
 	assert_int_equal(shmemhi_id_unpack(&packed, &back), -1);
 }
 
+/* Interfaces that the library sees in place of those of this machine. */
+static struct ifaddrs *interfaces;
+
+int getifaddrs(struct ifaddrs **list)
+{
+	int (*of_libc)(struct ifaddrs **);
+
+	*(void **)&of_libc = dlsym(RTLD_NEXT, "getifaddrs");
+	if (!interfaces)
+		return of_libc(list);
+	*list = interfaces;
+	return 0;
+}
+
+void freeifaddrs(struct ifaddrs *list)
+{
+	void (*of_libc)(struct ifaddrs *);
+
+	*(void **)&of_libc = dlsym(RTLD_NEXT, "freeifaddrs");
+	if (list != interfaces)
+		of_libc(list);
+}
+
+/* The line names every interface once, also one whose name is part of another name. */
+static void test_interfaces(void **state)
+{
+	static char names[][8] = {"veth1", "eth10", "eth1", "veth1", "th"};
+	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a010203)};
+	struct ifaddrs list[5] = {0};
+	shmemh_uniqueid_t id;
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		list[i] = (struct ifaddrs){.ifa_next = i < 4 ? &list[i + 1] : NULL,
+					   .ifa_name = names[i],
+					   .ifa_flags = IFF_UP,
+					   .ifa_addr = (struct sockaddr *)&addr};
+	interfaces = list;
+	setenv("SHMEMH_IFNAME", "eht1", 1);
+	assert_int_equal(shmemh_get_uniqueid(2, &id), SHMEMH_ERR_OPTION);
+	interfaces = NULL;
+	assert_non_null(strstr(shmemhi_thread_err()->text, "there are: veth1 eth10 eth1 th"));
+}
+
 static void test_get(void **state)
 {
 	char lo[] = "lo";
@@ -169,9 +216,10 @@ static void test_get(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pack),   cmocka_unit_test(test_text),
-		cmocka_unit_test(test_damage), cmocka_unit_test(test_bad_text),
-		cmocka_unit_test(test_counts), cmocka_unit_test(test_get),
+		cmocka_unit_test(test_pack),       cmocka_unit_test(test_text),
+		cmocka_unit_test(test_damage),     cmocka_unit_test(test_bad_text),
+		cmocka_unit_test(test_counts),     cmocka_unit_test(test_get),
+		cmocka_unit_test(test_interfaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

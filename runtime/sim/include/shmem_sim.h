@@ -89,7 +89,8 @@ SHMEMSIM_API const char *shmemsim_report(void);
  * call gives a new one. NULL outside of shmemsim_run. Owned by the emulator. */
 SHMEMSIM_API const shmemh_boot_t *shmemsim_boot(void);
 
-/* The PE whose pe_main or kernel thread is the caller; -1: an agent, or not a fiber. */
+/* The PE whose pe_main or kernel thread is the caller; -1: an agent, not a fiber, or process
+ * mode. */
 SHMEMSIM_API int shmemsim_pe(void);
 
 /* Start a fiber that is neither a PE nor a CUDA thread: an adapter, a fault injector. The run does
@@ -110,7 +111,8 @@ SHMEMSIM_API unsigned shmemsim_choose(unsigned n);
  * counts a yield as work. */
 SHMEMSIM_API void shmemsim_yield(void);
 
-/* Let at least ns nanoseconds pass. */
+/* Let at least ns nanoseconds pass; UINT64_MAX: until the end of the run. Returns at once on the
+ * thread that is not a fiber (process mode). */
 SHMEMSIM_API void shmemsim_sleep(uint64_t ns);
 
 /* Suspend the calling fiber until the run has executed `step` operations (waits and accesses, as

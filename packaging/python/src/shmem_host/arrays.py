@@ -52,6 +52,7 @@ def type_name(dtype):
         name = dtype
     else:
         name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+        name = name.removesuffix("_")  # numpy.bool_ of NumPy 1
     name = name.rpartition(".")[2]
     if name not in _TYPES:
         raise lib.ShmemError(lib.ERR_ARGUMENT, f"dtype {dtype!r}: must be one of "
@@ -83,6 +84,8 @@ class SymmetricArray:
         if self.job.device is not None:
             raise lib.ShmemError(lib.ERR_ARGUMENT, "memoryview: the heap is GPU memory, which "
                                  "Python cannot read: use torch.from_dlpack")
+        if not self.pointer:
+            return memoryview(b"")
         return memoryview((c_uint8 * self.nbytes).from_address(self.pointer)).cast("B")
 
     def free(self):
