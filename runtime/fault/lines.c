@@ -111,7 +111,8 @@ void shmemhi_fault_say(const shmemhi_fault_agent_t *agent, const shmemhi_fault_g
 			    "path again: %s: %s: goes on after %.1f ms%s%s (cause: %s)", path,
 			    channels, (double)g->outage_ns / (double)SHMEMHI_MS,
 			    g->state == SHMEMH_FAULT_STANDBY
-				    ? " on a stand-by: repair the other port, there may be no third"
+				    ? " on a stand-by, perhaps the last path: "
+				      "repair the port that failed"
 				    : "",
 			    counts, why);
 	}
