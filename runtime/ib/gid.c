@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 #include "ib/gid.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static bool is_ipv4(const uint8_t raw[16])
@@ -48,4 +47,13 @@ int shmemhi_choose_gid(const struct ibv_gid_entry *table, int n, int wanted)
 		}
 	}
 	return best;
+}
+
+bool shmemhi_has_gid(const struct ibv_gid_entry *table, int n, uint32_t index,
+		     const union ibv_gid *gid)
+{
+	for (int i = 0; i < n; i++)
+		if (table[i].gid_index == index && gid_rank(&table[i]) > 0)
+			return memcmp(&table[i].gid, gid, sizeof *gid) == 0;
+	return false;
 }

@@ -5,9 +5,14 @@
 #define SHMEMHI_IB_GID_H
 
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 
 /* Index of a RoCE v2 address in the GID table of n entries: `wanted` if not negative, otherwise
  * the first routable one, IPv4 before IPv6, otherwise the first. -1: there is none. */
 int shmemhi_choose_gid(const struct ibv_gid_entry *table, int n, int wanted);
+
+/* True if the table still has this RoCE v2 address at this index. */
+bool shmemhi_has_gid(const struct ibv_gid_entry *table, int n, uint32_t index,
+		     const union ibv_gid *gid);
 
 #endif

@@ -44,7 +44,11 @@ static int choose_gid(const survey_t *s, int n_gids, shmemhi_port_t *p)
 	for (int i = 0; i < n_gids && i < MAX_GIDS; i++) /* empty entries fail */
 		n += s->lib->query_gid_ex(nic->context, (uint32_t)nic->port, (uint32_t)i, &table[n],
 					  0, sizeof table[n]) == 0;
-	index = shmemhi_choose_gid(table, n, wanted);
+	/* A change of the address ends the paths that use it. So a refresh keeps the address in use
+	 * while the port has it, even if the rule would now prefer another. */
+	index = shmemhi_has_gid(table, n, nic->gid_index, &nic->gid)
+			? nic->gid_index
+			: shmemhi_choose_gid(table, n, wanted);
 	for (int i = 0; i < n; i++)
 		if ((int)table[i].gid_index == index)
 			nic->gid = table[i].gid;

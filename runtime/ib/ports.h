@@ -11,7 +11,7 @@
 #include "topo/machine.h"
 
 typedef struct shmemhi_port {
-	shmemhi_open_port_t nic; /* open if usable; port 0: a NIC that could not be opened */
+	shmemhi_open_port_t nic; /* open if usable; port 0: a NIC that was not opened */
 	int is_usable;
 	enum ibv_port_state state;
 	shmemhi_err_t why;               /* the reason, if it is not usable */
@@ -25,7 +25,7 @@ typedef struct shmemhi_ports {
 
 /* Survey every port; those that can be used stay open.
  * Returns  SHMEMH_OK, even if none is usable; ERR_NIC: no RDMA device; ERR_OPTION:
- *          SHMEMH_HCA_LIST; ERR_NO_MEMORY. */
+ *          SHMEMH_HCA_LIST or SHMEMH_HCA_PE_MAPPING; ERR_NO_MEMORY. */
 int shmemhi_ports_open(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
 		       shmemhi_ports_t *found, shmemhi_err_t *err);
 void shmemhi_ports_close(const shmemhi_ib_lib_t *lib, shmemhi_ports_t *found);
@@ -40,7 +40,8 @@ int shmemhi_ports_open_set(const shmemhi_ib_lib_t *lib, const shmemhi_options_t 
 			   const shmemhi_hca_list_t *set, shmemhi_ports_t *found,
 			   shmemhi_err_t *err);
 
-/* Read the state of an open port again, and if it is active, its address: GID or LID.
+/* Read the state of an open port again, and if it is active, its MTU and its address. On RoCE it
+ * keeps the GID in use while the port has it, and otherwise chooses again.
  * Returns  SHMEMH_OK: it is active; ERR_NIC: it is not, or cannot be asked. */
 int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
 			 shmemhi_open_port_t *nic);
@@ -48,7 +49,8 @@ int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 /* Close a NIC that ports_open opened, completely or in part. */
 void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_open_port_t *nic);
 
-/* Add the NICs and the ports that could be opened to a machine that has none.
+/* Add the NICs and ports that the machine does not have yet (sysfs shows those with a kernel
+ * driver only).
  * Returns  SHMEMH_OK; ERR_SYSTEM: too many. */
 int shmemhi_ports_add(const shmemhi_ports_t *found, shmemhi_machine_t *m, shmemhi_err_t *err);
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Which RoCE address of a port is used. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 #include "ib/gid.h"
+#include "ib/ports.h"
 
 #define V1 IBV_GID_TYPE_ROCE_V1
 #define V2 IBV_GID_TYPE_ROCE_V2
@@ -70,11 +73,66 @@ static void gid_that_is_wanted(void **state)
 	assert_int_equal(shmemhi_choose_gid(table, 4, 256), -1); /* beyond */
 }
 
+static struct ibv_gid_entry on_port[2];
+
+static int ethernet_port(struct ibv_context *context, uint8_t port,
+			 struct _compat_ibv_port_attr *compat)
+{
+	struct ibv_port_attr *attr = (void *)compat;
+
+	(void)context, (void)port;
+	attr->state = IBV_PORT_ACTIVE;
+	attr->link_layer = IBV_LINK_LAYER_ETHERNET;
+	attr->gid_tbl_len = 2;
+	return 0;
+}
+
+static int gid_of_port(struct ibv_context *context, uint32_t port, uint32_t i,
+		       struct ibv_gid_entry *entry, uint32_t flags, size_t nbytes)
+{
+	(void)context, (void)port, (void)flags, (void)nbytes;
+	if (!on_port[i].gid_type)
+		return ENODATA;
+	*entry = on_port[i];
+	return 0;
+}
+
+/* A change of the address ends the paths that use it, so another address that is preferred at the
+ * start is no reason while the one in use is still there. */
+static void gid_in_use_is_kept(void **state)
+{
+	const shmemhi_ib_lib_t lib = {.query_port_compat = ethernet_port,
+				      .query_gid_ex = gid_of_port};
+	const shmemhi_options_t opt = {.ib_gid_index = -1};
+	shmemhi_open_port_t nic = {.port = 1};
+
+	(void)state;
+	on_port[1] = ipv6(1, V2, 0xfe, 0x80);
+	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &nic), SHMEMH_OK);
+	assert_int_equal(nic.gid_index, 1);
+	on_port[0] = ipv4(0, V2, 10, 0);
+	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &nic), SHMEMH_OK);
+	assert_int_equal(nic.gid_index, 1);
+	assert_memory_equal(&nic.gid, &on_port[1].gid, sizeof nic.gid);
+
+	/* Another address in its place, another type, none. */
+	on_port[1] = ipv6(1, V2, 0xfe, 0x81);
+	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &nic), SHMEMH_OK);
+	assert_int_equal(nic.gid_index, 0);
+	on_port[1] = ipv4(1, V2, 10, 1);
+	on_port[0].gid_type = V1;
+	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &nic), SHMEMH_OK);
+	assert_int_equal(nic.gid_index, 1);
+	memset(on_port, 0, sizeof on_port);
+	assert_int_equal(shmemhi_port_refresh(&lib, &opt, &nic), SHMEMH_ERR_NIC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gid_that_can_be_routed),
 		cmocka_unit_test(gid_that_is_wanted),
+		cmocka_unit_test(gid_in_use_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
