@@ -68,14 +68,16 @@ static int join(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 	return status;
 }
 
-static void destroy_qp(const shmemhi_failover_t *s, shmemhi_flusher_t *f)
+/* False: the NIC refuses, so it may still write to their memory. */
+static bool destroy_qp(const shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
-	if (f->link.qp)
-		s->ib->lib.obj_destroy(f->link.qp);
-	if (f->link.cq)
-		s->ib->lib.obj_destroy(f->link.cq);
+	if (f->link.qp && s->ib->lib.obj_destroy(f->link.qp) != 0)
+		return false;
 	f->link.qp = NULL;
+	if (f->link.cq && s->ib->lib.obj_destroy(f->link.cq) != 0)
+		return false;
 	f->link.cq = NULL;
+	return true;
 }
 
 /* Make it, or make it again. What was posted is lost. */
@@ -83,7 +85,12 @@ static int make_qp(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
 	int status;
 
-	destroy_qp(s, f);
+	f->has_failed = 1;
+	/* A late CQE of the old queue pair would count as a flush by the new one. */
+	if (!destroy_qp(s, f))
+		return shmemhi_fail(&s->err, SHMEMH_ERR_NIC,
+				    "%s: the queue pair for flushes cannot be destroyed",
+				    f->link.nic->name);
 	memset(f->memory, 0, queue_nbytes());
 	memset(f->memory + SHMEMD_QUEUE_CQES_OFFSET(DEPTH), 0xff, SHMEMD_QUEUE_CQES_OFFSET(DEPTH));
 	f->index = f->n_cqes = f->n_posted = f->n_done = f->idle_since = 0;
@@ -145,12 +152,12 @@ void shmemhi_flusher_close(shmemhi_failover_t *s, size_t column)
 	shmemhi_flusher_t *f = &s->ports[column].flusher;
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
 
-	destroy_qp(s, f);
-	if (f->mr)
-		lib->dereg_mr(f->mr);
-	if (f->umem)
-		lib->umem_dereg(f->umem);
-	free(f->memory);
+	bool is_in_use = !destroy_qp(s, f);
+
+	is_in_use |= f->mr && lib->dereg_mr(f->mr) != 0;
+	is_in_use |= f->umem && lib->umem_dereg(f->umem) != 0;
+	if (!is_in_use) /* else the NIC may still write to it */
+		free(f->memory);
 	memset(f, 0, sizeof *f);
 }
 
