@@ -93,12 +93,12 @@ typedef struct shmemhi_endpoint {
 	uint8_t stage; /* enum shmemhi_stage */
 	uint8_t has_path;
 	uint8_t is_exposed;              /* counted in shmemhi_own_port_t.n_exposed */
-	uint8_t is_fenced;               /* QUERY is done */
+	uint8_t is_fenced;               /* QUERY is done, or its NIC is dead */
 	uint8_t is_reported;             /* FAULT was given */
 	uint8_t is_flushing;             /* flush_ticket is valid */
 	uint64_t flush_ticket, flush_qp; /* n_posted and n_qps of the flusher then */
 	uint64_t drain_since; /* when its queue pair was empty, CQEs still missing; 0: it was not */
-	shmemhi_offer_bytes_t peer; /* of CONNECT; column: also of path 0 */
+	shmemhi_offer_bytes_t peer; /* of CONNECT; of path 0, from failover_met: column 0 */
 	shmemhi_link_t own;
 } shmemhi_endpoint_t;
 
@@ -267,7 +267,8 @@ bool shmemhi_slots_have_one(shmemhi_failover_t *s);
 shmemhi_slot_t *shmemhi_slot_take(shmemhi_failover_t *s, size_t column);
 void shmemhi_slots_close(shmemhi_failover_t *s, bool is_in_use);
 
-/* ib/endpoint.c: each call executes one command; the stage says how far it is. */
+/* ib/endpoint.c: make, connect and is_drained execute one command a call; the stage says how far
+ * the endpoint is. */
 
 /* Make the next step of an endpoint up to IN_INIT. */
 int shmemhi_endpoint_make(shmemhi_failover_t *s, shmemhi_endpoint_t *e);

@@ -93,7 +93,8 @@ int shmemhi_bounces_gpu_open(shmemh_t *job, const shmemhi_ib_lib_t *lib,
  * record. With the CPU doorbell proxy keep the record: fences of the host cost kernels nothing.
  *
  * A NIC may limit the number of queue pairs without a record (capability
- * log_max_send_dbr_less_qp_sq): once CREATE_QP is refused, the following links have records. */
+ * log_max_send_dbr_less_qp_sq): once CREATE_QP fails without a record, this link and
+ * all later ones of the port have one. */
 int shmemhi_queue_create_qp(const shmemh_t *job, const shmemhi_ib_lib_t *lib,
 			    shmemhi_open_port_t *nic, shmemhi_link_t *link, shmemhi_link_mem_t *mem,
 			    shmemhi_err_t *err);

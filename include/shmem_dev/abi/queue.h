@@ -43,7 +43,8 @@
 /* Reservation word: bits 0-7 epoch, 8-39 WQEBBs reserved, 40-63 requests reserved (WQEs that the
  * responder counts: neither NOP nor DUMP) plus the carries out of the WQEBBs. One fetch-add
  * reserves both; bits 40-63 of the value that it returns are the number of the reservation's first
- * request. Each WQE carries its number in its immediate field. */
+ * request. Each request's WQE carries its number in its immediate field; a DUMP carries that of the
+ * request after it. */
 #define SHMEMD_RESV_ADD(wqebbs, requests) ((uint64_t)(requests) << 40 | (uint64_t)(wqebbs) << 8)
 #define SHMEMD_RESV_INDEX(word) ((uint32_t)((word) >> 8))
 #define SHMEMD_RESV_REQUEST(word) ((uint32_t)((word) >> 40))

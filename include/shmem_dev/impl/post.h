@@ -128,8 +128,8 @@ SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_on(const shmemdi_chan_t *c, uint32_t lik
 				       (uint64_t)(how.will_wait != 0) << 6);
 }
 
-/* Lanes whose work requests are of the same kinds. 32 lanes of three WQEBBs each would not fit into
- * the smallest queue. */
+/* Lanes that post equally many WQEBBs and work requests, all with a bounce buffer or all without.
+ * 32 lanes of three WQEBBs each would not fit into the smallest queue. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_wr_lanes(const shmemdi_ep_t *ep, const shmemdi_wrs_t *wrs,
 					   uint32_t wqebbs)
 {
