@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Memory of the queue pair for flushes, if its NIC refuses to destroy it (ib/failover.h). No NIC. */
+/* Memory of the queue pair for flushes, if its NIC refuses to destroy it (ib/flush.c). No NIC. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
