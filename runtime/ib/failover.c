@@ -13,7 +13,8 @@
 #define FIRST_BACKOFF_NS ((uint64_t)10 * 1000 * 1000)
 #define LAST_BACKOFF_NS ((uint64_t)1000 * 1000 * 1000)
 
-/* A NIC takes a doorbell within this time. Waiters rely on it too (impl/switch.h). */
+/* A NIC takes a doorbell within this time. Threads that wait for a CQE
+ * rely on it too (impl/switch.h). */
 #define DOORBELL_NS ((uint64_t)20 * 1000 * 1000)
 
 /* After this time the service carries out an order that no thread of the program has. */

@@ -98,7 +98,7 @@ typedef struct shmemhi_endpoint {
 	uint8_t is_flushing;             /* flush_ticket is valid */
 	uint64_t flush_ticket, flush_qp; /* n_posted and n_qps of the flusher then */
 	uint64_t drain_since; /* when its queue pair was empty, CQEs still missing; 0: it was not */
-	shmemhi_offer_bytes_t peer; /* of CONNECT; of path 0, from failover_met: column 0 */
+	shmemhi_offer_bytes_t peer; /* from CONNECT; of path 0 by shmemhi_failover_met */
 	shmemhi_link_t own;
 } shmemhi_endpoint_t;
 

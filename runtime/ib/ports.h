@@ -49,8 +49,8 @@ int shmemhi_port_refresh(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 /* Close a NIC that ports_open opened, completely or in part. */
 void shmemhi_port_close(const shmemhi_ib_lib_t *lib, shmemhi_open_port_t *nic);
 
-/* Add the NICs and ports that the machine does not have yet (sysfs shows those with a kernel
- * driver only).
+/* Add the NICs and ports that the machine does not have yet: sysfs shows only those that
+ * have a kernel driver.
  * Returns  SHMEMH_OK; ERR_SYSTEM: too many. */
 int shmemhi_ports_add(const shmemhi_ports_t *found, shmemhi_machine_t *m, shmemhi_err_t *err);
 

@@ -24,8 +24,8 @@ enum shmemhi_prm_opcode {
 	SHMEMHI_QUERY_QP = 0x50b,
 };
 
-/* Words. LONG: commands that create or connect a queue, and the reply of QUERY_QP. SHORT: the other
- * commands and replies. */
+/* Lengths in words. LONG: commands that create or connect a queue, and the reply of QUERY_QP.
+ * SHORT: the other commands and replies. */
 #define SHMEMHI_PRM_LONG (0x110 / 4)
 #define SHMEMHI_PRM_SHORT (0x10 / 4)
 

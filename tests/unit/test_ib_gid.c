@@ -97,8 +97,8 @@ static int gid_of_port(struct ibv_context *context, uint32_t port, uint32_t i,
 	return 0;
 }
 
-/* A change of the address ends the paths that use it, so another address that is preferred at the
- * start is no reason while the one in use is still there. */
+/* A change of the address ends the paths that use it. An address that is added later, even one that
+ * would be preferred at the start, does not cause a change. */
 static void gid_in_use_is_kept(void **state)
 {
 	const shmemhi_ib_lib_t lib = {.query_port_compat = ethernet_port,

@@ -107,7 +107,8 @@ static int left_alone(shmemh_t *job, int pe)
 	}
 	WANT(shmemh_allgather(job, "four", (char[4 * N_PES]){0}, 4) == SHMEMH_ERR_MISMATCH);
 	WANT(shmemh_barrier(job) == SHMEMH_ERR_PEER);
-	/* The barrier's failure may come before the news of the PE: finalize would wait for it. */
+	/* The barrier may fail before PE 0 learns that PE 1 left. Finalize would then wait
+	 * for that, and its line would differ. */
 	while (!shmemhi_broken(job))
 		sched_yield();
 	WANT(shmemh_finalize(job) == SHMEMH_ERR_PEER);
