@@ -210,14 +210,6 @@ int shmemhi_endpoint_is_drained(shmemhi_failover_t *s, shmemhi_endpoint_t *e, ui
 
 /* ---- the end ---- */
 
-static bool destroy(const shmemhi_failover_t *s, struct mlx5dv_devx_obj **obj)
-{
-	if (*obj && s->ib->lib.obj_destroy(*obj) != 0)
-		return false;
-	*obj = NULL;
-	return true;
-}
-
 static void unlink_from(shmemhi_route_t *route, const shmemhi_endpoint_t *e)
 {
 	shmemhi_endpoint_t **at = &route->endpoints;
@@ -234,7 +226,7 @@ void shmemhi_endpoint_destroy(shmemhi_failover_t *s, shmemhi_route_t *route, shm
 
 	if (e->link->producer)
 		shmemhi_proxy_remove(s->ib, e->link);
-	is_gone = destroy(s, &e->link->qp) && destroy(s, &e->link->cq);
+	is_gone = shmemhi_link_destroy(&s->ib->lib, e->link);
 	if (e->is_exposed)
 		s->ports[e->column].n_exposed--;
 	e->is_exposed = 0;

@@ -68,18 +68,6 @@ static int join(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 	return status;
 }
 
-/* False: the NIC refuses, so it may still write to their memory. */
-static bool destroy_qp(const shmemhi_failover_t *s, shmemhi_flusher_t *f)
-{
-	if (f->link.qp && s->ib->lib.obj_destroy(f->link.qp) != 0)
-		return false;
-	f->link.qp = NULL;
-	if (f->link.cq && s->ib->lib.obj_destroy(f->link.cq) != 0)
-		return false;
-	f->link.cq = NULL;
-	return true;
-}
-
 /* Make it, or make it again. What was posted is lost. */
 static int make_qp(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
@@ -87,7 +75,7 @@ static int make_qp(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 
 	f->has_failed = 1;
 	/* A late CQE of the old queue pair would count as a flush by the new one. */
-	if (!destroy_qp(s, f))
+	if (!shmemhi_link_destroy(&s->ib->lib, &f->link))
 		return shmemhi_fail(&s->err, SHMEMH_ERR_NIC,
 				    "%s: the queue pair for flushes cannot be destroyed",
 				    f->link.nic->name);
@@ -151,8 +139,7 @@ void shmemhi_flusher_close(shmemhi_failover_t *s, size_t column)
 {
 	shmemhi_flusher_t *f = &s->ports[column].flusher;
 	const shmemhi_ib_lib_t *lib = &s->ib->lib;
-
-	bool is_in_use = !destroy_qp(s, f);
+	bool is_in_use = !shmemhi_link_destroy(lib, &f->link);
 
 	is_in_use |= f->mr && lib->dereg_mr(f->mr) != 0;
 	is_in_use |= f->umem && lib->umem_dereg(f->umem) != 0;

@@ -136,6 +136,19 @@ int shmemhi_link_to_reset(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *lin
 	return shmemhi_command_modify(lib, link, in, SHMEMHI_PRM_SHORT, err);
 }
 
+static bool destroy(const shmemhi_ib_lib_t *lib, struct mlx5dv_devx_obj **obj)
+{
+	if (*obj && lib->obj_destroy(*obj) != 0)
+		return false;
+	*obj = NULL;
+	return true;
+}
+
+bool shmemhi_link_destroy(const shmemhi_ib_lib_t *lib, shmemhi_link_t *link)
+{
+	return destroy(lib, &link->qp) && destroy(lib, &link->cq);
+}
+
 int shmemhi_link_query(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 		       shmemhi_link_state_t *state, shmemhi_err_t *err)
 {

@@ -2,10 +2,11 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* One link on any open port (link->nic): create its queues, move its queue pair from state to
  * state, ask what it has done. The caller has allocated and registered the memory. A function that
- * fails leaves its line in err. */
+ * fails leaves its line in err, if it takes one. */
 #ifndef SHMEMHI_IB_LINK_H
 #define SHMEMHI_IB_LINK_H
 
+#include <stdbool.h>
 #include "base/options.h"
 #include "ib/connect.h"
 
@@ -49,6 +50,10 @@ int shmemhi_link_to_err(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 /* Any state to RESET: what was posted is forgotten. The caller sets the doorbell record to 0. */
 int shmemhi_link_to_reset(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 			  shmemhi_err_t *err);
+
+/* Destroy the queue pair, then the completion queue, and clear what is gone. False: the NIC refused
+ * to destroy one, so it may still write to their memory; a later call tries that one again. */
+bool shmemhi_link_destroy(const shmemhi_ib_lib_t *lib, shmemhi_link_t *link);
 
 #define SHMEMHI_QP_RTS 3
 #define SHMEMHI_QP_ERR 6
