@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "ib/connect.h"
@@ -52,6 +54,25 @@ static int find_ethernet(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 			    nic->name, pe, text, strerror(error));
 }
 
+/* Packets to another subnet carry the LID of a router in this one. Only a path record of the subnet
+ * administrator has it, and the runtime asks for none. With the peer's own LID they would go to
+ * another port of this subnet or be lost, and the queue pair would end with retries exceeded. */
+static int find_infiniband(const shmemhi_open_port_t *nic, int pe, const shmemhi_port_info_t *peer,
+			   shmemhi_address_t *address, shmemhi_err_t *err)
+{
+	uint64_t mine = be64toh(nic->gid.global.subnet_prefix);
+	uint64_t other = be64toh(peer->gid.global.subnet_prefix);
+
+	address->is_global = nic->requires_grh || peer->requires_grh;
+	if (mine == other)
+		return SHMEMH_OK;
+	return shmemhi_fail(err, SHMEMH_ERR_NIC,
+			    "%s: the NIC of PE %d is in another InfiniBand subnet (%016" PRIx64
+			    ", this one is in %016" PRIx64 "), and no path is made through a "
+			    "router: SHMEMH_HCA_LIST with NICs of one subnet",
+			    nic->name, pe, other, mine);
+}
+
 int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
 			 const shmemhi_open_port_t *nic, int pe, const shmemhi_port_info_t *peer,
 			 shmemhi_address_t *address, shmemhi_err_t *err)
@@ -59,13 +80,10 @@ int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *o
 	memset(address, 0, sizeof *address);
 	address->gid = peer->gid;
 	address->lid = peer->lid;
-	if (nic->is_ethernet) {
-		address->is_global = 1;
-		return find_ethernet(lib, opt, nic, pe, address, err);
-	}
-	address->is_global = peer->gid.global.subnet_prefix != nic->gid.global.subnet_prefix ||
-			     nic->requires_grh || peer->requires_grh;
-	return SHMEMH_OK;
+	if (!nic->is_ethernet)
+		return find_infiniband(nic, pe, peer, address, err);
+	address->is_global = 1;
+	return find_ethernet(lib, opt, nic, pe, address, err);
 }
 
 static void put_ethernet(const shmemhi_options_t *opt, const shmemhi_address_t *address,

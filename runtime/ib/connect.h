@@ -50,8 +50,8 @@ typedef struct shmemhi_address {
 } shmemhi_address_t;
 
 /* Find the address of PE pe's port for packets from that NIC. Ethernet: the Linux kernel resolves
- * the MAC of the next hop.
- * Returns  SHMEMH_OK; ERR_NIC. */
+ * the MAC of the next hop. InfiniBand: the LID, and the GID if either port requires a GRH.
+ * Returns  SHMEMH_OK; ERR_NIC: no route (Ethernet), or another subnet (InfiniBand). */
 int shmemhi_address_find(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
 			 const shmemhi_open_port_t *nic, int pe, const shmemhi_port_info_t *peer,
 			 shmemhi_address_t *address, shmemhi_err_t *err);

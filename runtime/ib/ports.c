@@ -62,8 +62,8 @@ static int choose_gid(const survey_t *s, int n_gids, shmemhi_port_t *p)
 			    "it has no RoCE v2 address: give its network interface an IP address");
 }
 
-/* Packets to an InfiniBand port carry its LID, and its first GID too if it requires a GRH or the
- * peer is in another subnet. */
+/* Packets to an InfiniBand port carry its LID, and its first GID too if either port requires a GRH.
+ * The GID also names the subnet (ib/address.c). */
 static int read_lid(const survey_t *s, const struct ibv_port_attr *attr, shmemhi_port_t *p)
 {
 	struct ibv_gid_entry entry = {0};

@@ -257,37 +257,71 @@ static void only_udp_port_is_used(void **state)
 	assert_int_not_equal(shmemhi_udp_port(&all, &a, &b), shmemhi_udp_port(&all, &b, &b));
 }
 
-/* Packets to other InfiniBand subnets have a GRH. */
-static void another_subnet_is_reached_by_gid(void **state)
+/* Fields of the path to a port of the same InfiniBand subnet, with and without a GRH. */
+static void an_infiniband_path_has_its_fields(void **state)
 {
-	shmemh_t job = {.opt = {.ib_sl = 9, .ib_traffic_class = 3}};
-	shmemhi_ib_t ib = {.nic = {.port = 1}};
+	(void)state;
+	for (unsigned has_grh = 0; has_grh < 2; has_grh++) {
+		shmemh_t job = {.opt = {.ib_sl = 9, .ib_traffic_class = 3}};
+		shmemhi_ib_t ib = {.nic = {.port = 1, .requires_grh = has_grh & 1}};
+		shmemhi_port_info_t peer = {.lid = 0x77};
+		shmemhi_address_t address;
+		uint32_t in[SHMEMHI_PRM_LONG] = {0};
+		const uint8_t *bytes = (const uint8_t *)in;
+
+		peer.gid.raw[0] = ib.nic.gid.raw[0] = 0xfe;
+		peer.gid.raw[7] = ib.nic.gid.raw[7] = 1;
+		peer.gid.raw[15] = 4;
+		assert_int_equal(shmemhi_address_find(&ib.lib, &job.opt, &ib.nic, 1, &peer,
+						      &address, &job.err),
+				 SHMEMH_OK);
+		shmemhi_address_put(&job.opt, &ib.nic, &address, 0, in);
+		assert_int_equal(get_bits(bytes, ADS + 0x28, 1), has_grh);
+		assert_int_equal(get_bits(bytes, ADS + 0x30, 16), 0x77);
+		assert_int_equal(get_bits(bytes, ADS + 0x58, 8), has_grh ? 64 : 0);
+		assert_int_equal(get_bits(bytes, ADS + 0x64, 8), has_grh ? 3 : 0);
+		assert_int_equal(get_bits(bytes, ADS + 0x80 + 56, 8), has_grh ? 1 : 0);
+		assert_int_equal(get_bits(bytes, ADS + 0x80 + 120, 8), has_grh ? 4 : 0);
+		assert_int_equal(get_bits(bytes, ADS + 0x124, 4), 9);
+		assert_int_equal(get_bits(bytes, ADS + 0x128, 8), 1);
+	}
+}
+
+/* Packets to another InfiniBand subnet would need the LID of a router. */
+static void another_subnet_is_refused(void **state)
+{
+	shmemh_t job = {.n_pes = 2};
+	shmemhi_ib_t ib = {.nic = {.port = 1, .name = "mlx5_0"}};
 	shmemhi_port_info_t peer = {.lid = 0x77};
 	shmemhi_address_t address;
-	uint32_t in[SHMEMHI_PRM_LONG] = {0};
-	const uint8_t *bytes = (const uint8_t *)in;
 
 	(void)state;
-	peer.gid.raw[15] = 4;
-	assert_int_equal(
-		shmemhi_address_find(&ib.lib, &job.opt, &ib.nic, 1, &peer, &address, &job.err),
-		SHMEMH_OK);
-	shmemhi_address_put(&job.opt, &ib.nic, &address, 0, in);
-	assert_int_equal(get_bits(bytes, ADS + 0x28, 1), 0);
-	assert_int_equal(get_bits(bytes, ADS + 0x30, 16), 0x77);
-	assert_int_equal(get_bits(bytes, ADS + 0x80 + 120, 8), 0);
+	peer.gid.raw[0] = ib.nic.gid.raw[0] = 0xfe;
 	peer.gid.raw[7] = 1;
 	assert_int_equal(
 		shmemhi_address_find(&ib.lib, &job.opt, &ib.nic, 1, &peer, &address, &job.err),
-		SHMEMH_OK);
-	shmemhi_address_put(&job.opt, &ib.nic, &address, 0, in);
-	assert_int_equal(get_bits(bytes, ADS + 0x28, 1), 1);
-	assert_int_equal(get_bits(bytes, ADS + 0x58, 8), 64);
-	assert_int_equal(get_bits(bytes, ADS + 0x64, 8), 3);
-	assert_int_equal(get_bits(bytes, ADS + 0x80 + 56, 8), 1);
-	assert_int_equal(get_bits(bytes, ADS + 0x80 + 120, 8), 4);
-	assert_int_equal(get_bits(bytes, ADS + 0x124, 4), 9);
-	assert_int_equal(get_bits(bytes, ADS + 0x128, 8), 1);
+		SHMEMH_ERR_NIC);
+	assert_non_null(strstr(job.err.text, "mlx5_0: the NIC of PE 1 is in another InfiniBand "
+					     "subnet (fe00000000000001, this one is in "
+					     "fe00000000000000)"));
+}
+
+/* Every PE gets a line that says so. */
+static int pe_other_subnet(shmemh_t *job)
+{
+	if (plug_in(job))
+		return 1;
+	PE_CHECK(shmemhi_links_open(job, job->ib) == SHMEMH_OK);
+	job->ib->nic.gid.raw[7] = job->pe == 1;
+	PE_CHECK(shmemhi_links_connect(job, job->ib) == SHMEMH_ERR_NIC);
+	PE_CHECK(has_text(job, "is in another InfiniBand subnet"));
+	return unplug(job);
+}
+
+static void a_job_of_two_subnets_is_refused(void **state)
+{
+	(void)state;
+	with_adapters(MLX5SW_INFINIBAND, 2, pe_other_subnet);
 }
 
 /* Within a subnet packets have a GRH if either port requires it: packets leave one port and enter
@@ -503,7 +537,9 @@ int main(void)
 		cmocka_unit_test(queue_pairs_have_their_attributes),
 		cmocka_unit_test(ports_and_psns_spread),
 		cmocka_unit_test(only_udp_port_is_used),
-		cmocka_unit_test(another_subnet_is_reached_by_gid),
+		cmocka_unit_test(an_infiniband_path_has_its_fields),
+		cmocka_unit_test(another_subnet_is_refused),
+		cmocka_unit_test(a_job_of_two_subnets_is_refused),
 		cmocka_unit_test(either_port_may_require_a_grh),
 		cmocka_unit_test(names_in_several_collectives),
 		cmocka_unit_test(mismatch_is_reported_by_all),
