@@ -14,8 +14,9 @@
  * SHMEMHI_QUEUE_BLOCK_NBYTES is allocated.
  *
  * At any time a PE uses one port, `column`, for all its channels: atomics of two adapters do not
- * exclude each other. To change it (ib/port_in_use.c), all endpoints on the other port are fenced
- * before one is prepared on the new port.
+ * exclude each other. When it changes (ib/port_in_use.c), an endpoint on the new port is prepared
+ * only when none on the other port is exposed (n_exposed): each of them is stopped, drained and
+ * flushed, or its NIC is dead. The last step of its fence, QUERY, may still follow.
  *
  * Those of start and end (new, open, met, join, start, stop, close, free) are called by the thread
  * of init or finalize, all others by the agent's thread, but for those that say so. */
@@ -216,10 +217,11 @@ struct shmemhi_failover {
 	int has_service, has_service_failed; /* failed: said once */
 	shmemd_faults_t *faults;             /* pinned */
 	uint64_t n_reports;                  /* of the device that were looked through */
-	size_t report_at;                    /* route to look at next; n_routes: none */
-	size_t fault_at;                     /* the same for endpoints that must be left */
-	size_t refused_at, n_refused; /* the same for routes with `refused`; how many there are */
-	size_t poll_at;               /* the same for QUERY_QP */
+	size_t report_index;  /* route whose report to look at next; n_routes: none */
+	size_t leave_index;   /* the same for endpoints that must be left */
+	size_t refused_index; /* the same for routes with `refused` */
+	size_t poll_index;    /* the same for QUERY_QP */
+	size_t n_refused;     /* routes with `refused` */
 	uint64_t poll_time, retire_time;
 	int must_scan; /* a port or an address has changed: look for endpoints that must be left */
 };

@@ -183,7 +183,7 @@ static void open_routes(shmemhi_failover_t *s)
 		s->ports[0].n_exposed++;
 		route->endpoints = route->current = route->ordered = route->used = e;
 	}
-	s->report_at = s->fault_at = shmemhi_n_routes(s);
+	s->report_index = s->leave_index = shmemhi_n_routes(s);
 }
 
 int shmemhi_failover_join(shmemh_t *job, shmemhi_ib_t *ib)

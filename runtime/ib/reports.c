@@ -10,7 +10,7 @@
 
 /* A fault on its way to the agent. */
 typedef struct fault {
-	size_t at; /* route */
+	size_t route; /* its index */
 	shmemhi_switch_event_t event;
 	shmemhi_fault_cause_t cause;
 } fault_t;
@@ -81,11 +81,11 @@ static bool take_suspicion(const shmemhi_route_t *route, uint64_t word, fault_t 
 
 /* A word is taken out, and not compared with the one taken before: epochs have 8 bits, so a report
  * of the path 256 orders later may be the same word (abi/fault.h). */
-static bool take_report(shmemhi_failover_t *s, size_t at, fault_t *f)
+static bool take_report(shmemhi_failover_t *s, size_t index, fault_t *f)
 {
-	shmemhi_route_t *route = &s->routes[at];
+	shmemhi_route_t *route = &s->routes[index];
 	uint32_t n_pes = (uint32_t)s->job->n_pes;
-	uint64_t *report = SHMEMD_FAULT_REPORT(s->faults, n_pes, at / n_pes, at % n_pes);
+	uint64_t *report = SHMEMD_FAULT_REPORT(s->faults, n_pes, index / n_pes, index % n_pes);
 	uint64_t word;
 
 	/* Most words are 0, and only a word that is not is written to. */
@@ -108,11 +108,11 @@ static bool next_report(shmemhi_failover_t *s, fault_t *f)
 
 	if (n != s->n_reports) {
 		s->n_reports = n;
-		s->report_at = 0;
+		s->report_index = 0;
 	}
-	while (s->report_at < shmemhi_n_routes(s)) {
-		f->at = s->report_at++;
-		if (take_report(s, f->at, f))
+	while (s->report_index < shmemhi_n_routes(s)) {
+		f->route = s->report_index++;
+		if (take_report(s, f->route, f))
 			return true;
 	}
 	return false;
@@ -125,13 +125,13 @@ static bool next_left(shmemhi_failover_t *s, fault_t *f)
 {
 	if (s->must_scan) {
 		s->must_scan = 0;
-		s->fault_at = 0;
+		s->leave_index = 0;
 	}
-	while (s->fault_at < shmemhi_n_routes(s)) {
-		shmemhi_endpoint_t *e = s->routes[s->fault_at].current;
+	while (s->leave_index < shmemhi_n_routes(s)) {
+		shmemhi_endpoint_t *e = s->routes[s->leave_index].current;
 		uint32_t cause = is_leavable(e) ? shmemhi_must_leave(s, e) : 0;
 
-		f->at = s->fault_at++;
+		f->route = s->leave_index++;
 		if (cause)
 			return leave(e, cause, f);
 	}
@@ -142,21 +142,21 @@ static bool next_left(shmemhi_failover_t *s, fault_t *f)
  * was switched when the queue pairs of both ends failed. */
 static bool next_refused(shmemhi_failover_t *s, fault_t *f)
 {
-	for (; s->n_refused > 0 && s->refused_at < shmemhi_n_routes(s); s->refused_at++) {
-		shmemhi_route_t *route = &s->routes[s->refused_at];
+	for (; s->n_refused > 0 && s->refused_index < shmemhi_n_routes(s); s->refused_index++) {
+		shmemhi_route_t *route = &s->routes[s->refused_index];
 
 		if (!route->refused)
 			continue;
-		f->at = s->refused_at;
+		f->route = s->refused_index;
 		f->event = (shmemhi_switch_event_t){SHMEMHI_EV_REFUSED, 0, SHMEMD_ERR_REFUSED};
 		f->cause.kind = SHMEMH_FAULT_BY_PROGRAM;
 		f->cause.syndrome = (uint8_t)route->refused;
 		route->refused = 0;
 		s->n_refused--;
-		s->refused_at = 0;
+		s->refused_index = 0;
 		return true;
 	}
-	s->refused_at = 0;
+	s->refused_index = 0;
 	return false;
 }
 
@@ -169,10 +169,10 @@ static bool next_in_error(shmemhi_failover_t *s, fault_t *f)
 	if (now < s->poll_time)
 		return false;
 	s->poll_time = now + POLL_NS;
-	f->at = s->poll_at;
-	s->poll_at = (s->poll_at + 1) % shmemhi_n_routes(s);
-	e = s->routes[f->at].current;
-	shmemhi_reap(s, &s->routes[f->at]);
+	f->route = s->poll_index;
+	s->poll_index = (s->poll_index + 1) % shmemhi_n_routes(s);
+	e = s->routes[f->route].current;
+	shmemhi_reap(s, &s->routes[f->route]);
 	if (now >= s->retire_time) {
 		s->retire_time = now + SHMEMHI_SECOND;
 		shmemhi_slots_retire(s);
@@ -194,8 +194,8 @@ bool shmemhi_next_fault(void *self, int *pe, uint32_t *k, shmemhi_switch_event_t
 	if (!next_left(s, &f) && !next_refused(s, &f) && !next_report(s, &f) &&
 	    !next_in_error(s, &f))
 		return false;
-	*pe = (int)(f.at % (size_t)s->job->n_pes);
-	*k = (uint32_t)(f.at / (size_t)s->job->n_pes);
+	*pe = (int)(f.route % (size_t)s->job->n_pes);
+	*k = (uint32_t)(f.route / (size_t)s->job->n_pes);
 	*event = f.event;
 	*cause = f.cause;
 	return true;
