@@ -34,13 +34,13 @@ int shmemhi_link_to_init(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link
 
 /* INIT to RTR: requests of that peer are executed from now on. Sets link->udp_port. */
 int shmemhi_link_to_rtr(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			shmemhi_link_t *link, const shmemhi_port_info_t *port,
-			const shmemhi_qp_info_t *peer, const shmemhi_address_t *address,
+			shmemhi_link_t *link, const shmemhi_port_info_t *peer_port,
+			const shmemhi_qp_info_t *peer_qp, const shmemhi_address_t *address,
 			shmemhi_err_t *err);
 
 /* RTR to RTS. */
 int shmemhi_link_to_rts(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *opt,
-			const shmemhi_link_t *link, const shmemhi_port_info_t *port,
+			const shmemhi_link_t *link, const shmemhi_port_info_t *peer_port,
 			shmemhi_err_t *err);
 
 /* Any state to ERR. After it returns, the queue pair executes no request that arrives. */
