@@ -26,7 +26,7 @@ typedef struct shmemd_peer {
 	uint32_t reserved; /* 0 */
 } shmemd_peer_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "read as one 16-byte load");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_peer_t) == 16, "ABI: shmemd_peer_t");
 
 /* Team sync memory: an array of 64-bit words in the symmetric heap, at the same offset on every
  * member. Each flag word has exactly one remote writer, so no atomics are needed. */
@@ -120,11 +120,13 @@ typedef struct shmemd_ctx {
 				GiB */
 	uint8_t log_depth;   /* log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
 	uint8_t log_batch;   /* log2 of SHMEMH_IB_BATCH, less than log_depth: a poster whose turn
-				crosses a multiple of it does not leave its doorbell to the next
-				poster, unless its caller deferred it */
-	uint8_t inline_nbytes; /* blocking puts of up to so many bytes travel within their WQE, and
-				  non-blocking ones that cannot be written at once; at most
-				  SHMEMD_MLX5_INLINE_MAX */
+				reaches or crosses a multiple of SHMEMH_IB_BATCH WQEBBs does not
+				leave its doorbell to the next poster, unless all WQEBBs that no
+				doorbell covers yet were posted with a deferred doorbell */
+	uint8_t inline_nbytes; /* at most SHMEMD_MLX5_INLINE_MAX. The WQE carries the data of
+				  blocking puts of up to so many bytes. In a put that takes the
+				  general path (impl/put.h) it carries what is left, once that is no
+				  more than so many bytes */
 	/* Members before first_mapped, and from first_mapped + n_mapped on, are not mapped, and a
 	 * NIC reaches them. Without a NIC the range has all members. */
 	int32_t first_mapped;

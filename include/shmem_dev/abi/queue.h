@@ -9,8 +9,9 @@
  * (impl/quiet.h).
  *
  * Memory of one queue, at the address in `queue`: depth WQEBBs, depth CQEs, the doorbell record of
- * the queue pair, that of the completion queue. The queue pair's index of a WQEBB is index - base,
- * where `path` has the base.
+ * the queue pair, that of the completion queue. If the CPU doorbell proxy rings and queues are in
+ * memory of the GPU, the records are in host memory, and their place here is unused. The queue
+ * pair's index of a WQEBB is index - base, where `path` has the base.
  *
  * The completion queue is a ring of as many CQEs as the send queue has WQEBBs, overrun ignored. It
  * is not a collapsed one, in which the CQEs of flushed WQEs overwrite the one with the cause (tens
@@ -136,7 +137,7 @@ typedef struct shmemd_key {
 	uint32_t reserved;
 } shmemd_key_t;
 
-SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 16, "read as one 16-byte load");
+SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 16, "ABI: shmemd_key_t");
 
 /* Index in shmemd_ctx_t.keys of granule g of world PE pe, and of this PE's granule g (g ==
  * n_granules: of all bounce buffers). */
