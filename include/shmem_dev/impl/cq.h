@@ -138,8 +138,8 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 }
 
 /* Record how a wait ended: a failed PE, a failed channel, or a time limit that the caller did not
- * name. A record that is there already stays. Such a time limit is reported to the host, since the
- * NIC may have failed without a CQE. */
+ * name. A record that is there already stays. With SHMEMD_CTX_FT such a time limit is also reported
+ * to the host as a suspicion, since the NIC may have failed without a CQE. Returns status. */
 SHMEMD_FN_COLD int shmemdi_cq_ended(const shmemdi_chan_t *c, shmemdi_call_t call, int status,
 				    uint32_t end, int is_named)
 {

@@ -182,8 +182,9 @@ SHMEMD_FN void shmemdi_ring_register(const shmemdi_chan_t *c, uint64_t path, uin
 		shmemd_arch_fence_before_publish();
 }
 
-/* Ring for all WQEBBs before `end`, which are published or the caller's own. One thread at a time,
- * each with a later `end` than the one before. The path is not that of a proxy. */
+/* Ring for all WQEBBs before `end`: those that are published, and those that the caller, in its
+ * turn, publishes next. On a path one thread at a time rings, each time with a later `end`. The
+ * path is not that of a proxy. */
 SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 				uint64_t doorbell, uint32_t end)
 {
@@ -196,7 +197,7 @@ SHMEMD_FN void shmemdi_ring_nic(const shmemdi_chan_t *c, uint64_t path, uint64_t
 	shmemd_arch_red_add_u64(&c->ch->doorbells, 1 + shmemd_arch_opaque_zero());
 }
 
-/* The same, whatever the path. The proxy is a thread of the host that watches a word. */
+/* The same on any path. The proxy is a thread of the host that polls a word. */
 SHMEMD_FN_COLD void shmemdi_ring(const shmemdi_chan_t *c, uint64_t path, uint64_t queue,
 				 uint64_t doorbell, uint32_t end)
 {

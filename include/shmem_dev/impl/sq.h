@@ -3,10 +3,11 @@
 /* The send queue of a channel (abi/queue.h), driven by any number of threads.
  *
  *   reserve   One fetch-add gives WQEBBs and request numbers. The line is loaded in the same trip.
- *   space     Wait until the WQEBBs are free. Between reservation and publication a poster waits
- *             only for space, for its turn and for locks: that of `rung`; with fail-over, in a
- *             switch and to report to the host, also those of `done` and of the reports. Every
- *             later poster waits for it.
+ *   space     Wait until the WQEBBs are free. Until a poster has published what it has reserved,
+ *             every later poster waits for it. So it waits only for space, for its turn, for the
+ *             lanes that it posts for, and for locks: the lock in `rung` and, with fail-over, if it
+ *             carries out a switch or reports to the host meanwhile, the locks in `done` and in the
+ *             latch's `reports`.
  *   write     The WQEs.
  *   turn      Wait until `ready` == first. The poster that has the turn is alone: everything before
  *             is written, and no later poster can publish.
@@ -138,10 +139,12 @@ SHMEMD_FN void shmemdi_sq_set_used(const shmemdi_chan_t *c)
 	shmemd_arch_red_or_u64(&self->used[word], (uint64_t)1 << c->world_pe % 64);
 }
 
-/* The slow path: wait for room up to `end`, then take a snapshot that needs it no more. If the
- * channel has failed, its path word says so, and so does the error record, also if the channel had
- * failed before the call: the host may have cleared the record since. resv: the reservation word as
- * this poster found it. */
+/* The slow path: wait until all WQEBBs before `end` are complete or the channel has failed, then
+ * return a snapshot whose words are of one path: that of the reservation or a later one. If the
+ * queue is idle, set the channel's bit in `used` first. If the channel has failed, the snapshot's
+ * path word has the status, and the error is recorded, also if the channel had failed before the
+ * call: the host may have cleared the record since. resv: the reservation word as this poster found
+ * it. */
 SHMEMD_FN_COLD shmemdi_line_t shmemdi_sq_wait_room(shmemdi_ref_t ref, shmemdi_call_t call,
 						   uint64_t resv, uint32_t end)
 {
@@ -216,9 +219,11 @@ SHMEMD_FN void shmemdi_sq_wait(const shmemdi_chan_t *c, shmemdi_call_t call,
 					  shmemdi_sq_space_index(c, post));
 }
 
-/* Called once the snapshot does not need the slow path: sets the first WQEBB and request, and
- * returns the status of the channel. The caller goes on with shmemdi_sq_write for each WQE, then
- * shmemdi_sq_submit; between them nothing may wait. */
+/* Called when the snapshot does not need the slow path, or with the snapshot that the slow path
+ * returned: sets the first WQEBB and request. Returns the status of the channel. Unless that is
+ * SHMEMD_OK, the caller writes nothing. If it is, the caller writes its WQEs and then submits them
+ * (shmemdi_sq_submit, or shmemdi_lanes_submit for coalesced lanes). Before it submits it waits for
+ * nothing but these lanes, since every later poster waits for it. */
 SHMEMD_FN int shmemdi_sq_begin(shmemdi_reservation_t *post)
 {
 	/* The NIC has read what is overwritten now. And a thread that acquires this poster's
