@@ -9,13 +9,15 @@
  * transport and the test of a status at each call, on an H100 a loop of p to a mapped PE took twice
  * as long, one of fetching atomics 1.3 times.
  *
- * Functions that post take the channel's address from the caller, who computes it from a context in
- * registers or in the constant bank (shmemdi_route_t), so that the reservation begins at once; what
- * else they need they load from the copy of the context in memory, in the same trip. They are
- * called directly: ptxas then passes their operands in registers, and they save none. A call by the
- * ABI saves some 50 in local memory, and the acquire of a posting invalidates the L1, so that a
- * post took 1.4 times as long (H100). Gets, fetches, flushes and quiets are called by the ABI
- * (SHMEMD_ARCH_INDIRECT), so that their registers do not count in the callers' loops.
+ * Functions that post take the channel's address from the caller, which computes it from a context
+ * in registers or in the constant bank (shmemdi_route_t), so that the reservation begins at once;
+ * what else they need they load from the copy of the context in memory, in the same trip. With a
+ * context of another team than the world (no SHMEMD_CTX_WORLD) the caller first loads the world
+ * number of the PE from `peers`. These functions are called directly: ptxas then passes their
+ * operands in registers, and they save none. A call by the ABI saves some 50 in local memory, and
+ * the acquire of a posting invalidates the L1, so that a post took 1.4 times as long (H100). Gets,
+ * fetches, flushes and quiets are called by the ABI (SHMEMD_ARCH_INDIRECT), so that their registers
+ * do not count in the callers' loops.
  *
  * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
  * has all of them inline, and no NIC path in them. */
@@ -131,10 +133,15 @@ typedef struct shmemdi_copying_t {
 	int status; /* of a put also latched */
 } shmemdi_copying_t;
 
-/* Put to any PE, with a signal unless sig.op is -1. If the signal is stored and the team has mixed
- * transport, what was sent by RDMA on this channel before is completed first; the status, of the
- * leader alone, is then the flush's, and the caller votes (shmemdi_is_flushed). No sync of the
- * group here: in a function that does not know the group, ptxas counts all 16 barriers as used. */
+/* Check a put, with a signal unless sig.op is -1, and select its transport. To a PE behind a NIC,
+ * post it, and wait if it blocks. To a mapped PE (outcome MAPPED) store nothing: the caller copies
+ * the data, and then stores or adds the signal. Before a signal that is to be stored, if the team
+ * has mixed transport, the leader completes what was sent by RDMA on this channel; only the
+ * leader's status says whether that failed, so the caller votes (shmemdi_is_flushed). Latches the
+ * status.
+ *
+ * No group sync here: the group's barrier is no constant in a function out of line, and ptxas would
+ * count all 16 barriers as used. */
 SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_route_t route,
 						shmemdi_op_t op, shmemdi_signal_t sig,
 						shmemdi_put_lanes_t *lanes)
@@ -200,7 +207,9 @@ SHMEMD_FN int shmemdi_get_by_nic(shmemdi_ref_t ref, shmemdi_op_t op)
 	return status;
 }
 
-/* Get from any PE. */
+/* Check a get and select its transport. From a PE behind a NIC, post it, and wait if it blocks or
+ * its destination is not registered. From a mapped PE (outcome MAPPED) load nothing: the caller
+ * copies the data. Latches nothing. */
 SHMEMD_FN_FAR_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx, shmemdi_ref_t ref,
 						     shmemdi_op_t op)
 {
@@ -218,7 +227,7 @@ SHMEMD_FN_FAR_WAIT shmemdi_copying_t shmemdi_get_any(const shmemd_ctx_t *ctx, sh
 	return copying;
 }
 
-/* The same by NIC, for callers that have selected it. */
+/* The same for callers that have checked the get and found the PE behind a NIC. */
 SHMEMD_FN int shmemdi_by_nic_get(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	return SHMEMDI_WAIT(shmemdi_get_any)(SHMEMDI_WAIT_CTX(ctx), shmemdi_route_ref(ctx, op.pe),

@@ -11,7 +11,8 @@
 #include <shmem_dev/impl/copy.h>
 
 /* Is pe in the range that holds all mapped members? If not, a NIC reaches it. The range is in the
- * context, so a NIC operation need not wait for a load of `peers` before it can reserve. */
+ * context: a NIC operation tests it without a load of `peers`, and with a context of the world team
+ * reserves without one (shmemdi_chan). */
 SHMEMD_FN int shmemdi_may_be_mapped(const shmemd_ctx_t *ctx, int pe)
 {
 	return (uint32_t)(pe - ctx->first_mapped) < ctx->n_mapped;

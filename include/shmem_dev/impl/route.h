@@ -21,7 +21,8 @@ SHMEMD_FN int shmemdi_has_nic(const shmemd_ctx_t *ctx)
 }
 
 /* What the caller of a function out of line computes from its context, so that the function can
- * reserve in the channel's queue before it has loaded anything. */
+ * reserve in the channel's queue before it has loaded anything. With a context of another team than
+ * the world the caller loads world_pe from `peers`. */
 typedef struct shmemdi_route_t {
 	shmemd_channel_t *ch; /* the context's channel to the PE; no address without a NIC */
 	uint32_t world_pe;

@@ -197,7 +197,10 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 				shmemdi_signal_kind(sig), sig.value);
 }
 
-/* Is the heap of the PE mapped at the constant stride, and nothing to be flushed before? */
+/* Can the calling threads store the data and update the signal themselves, without shmemdi_put_any?
+ * The PE's heap must be mapped at the constant stride. The team must not have mixed transport, in
+ * which RDMA operations are completed before a signal is stored. For an ADD the team's atomics must
+ * be those of the SMs. */
 SHMEMD_FN int shmemdi_signals_at_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 					shmemdi_signal_t sig)
 {
