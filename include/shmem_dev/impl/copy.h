@@ -6,9 +6,10 @@
 
 #include <shmem_dev/group.h>
 
-/* Loads of one thread in flight before its first store. 4 fill an NVLink with 8 blocks of 1024
- * threads (measured, H200, put and get), and leave such a block its 64 registers per thread. One
- * warp or thread alone has nobody to hide the latency and takes 8. */
+/* Loads of one thread in flight before its first store. MANY, for blocks and runs of warps: with 4,
+ * 8 blocks of 1024 threads fill an NVLink (measured, H200, put and get), and a thread needs no more
+ * than the 64 registers that it has in such a block. FEW, for units of 16 bytes by a warp or a
+ * thread alone: no other warp's loads of this copy are in flight at the same time. */
 #define SHMEMDI_COPY_DEPTH_MANY 4u
 #define SHMEMDI_COPY_DEPTH_FEW 8u
 

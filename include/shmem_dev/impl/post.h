@@ -2,9 +2,10 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Work requests of any kind, posted by the calling thread; threads that call for themselves,
  * converged, are coalesced. This code, of which a unit has one copy, is for operations that wait
- * for a round trip or are rare: gets, fetching atomics, flushes, small puts and puts in several
- * WQEs, sync flags, coalesced lanes, and reservations that could not be written at once. What is
- * frequent has code of its own in impl/put.h, in which kind and form are constants.
+ * for a round trip or are rare: gets, fetching atomics, flushes, packed values, small blocking
+ * puts, puts from unregistered memory, puts in several WQEs, coalesced lanes, and reservations
+ * whose posters took the slow path. What is frequent has code of its own in impl/put.h, in which
+ * kind and form are constants.
  *
  * Functions return a status, and record errors. */
 #ifndef SHMEMD_IMPL_POST_H

@@ -66,7 +66,8 @@ typedef struct shmemdi_put_t {
 	shmemdi_how_t how; /* will_wait: until src is free */
 } shmemdi_put_t;
 
-/* What the WQEs of one posting are made of, apart from its place: keys of both columns. */
+/* Keys that the WQEs of one put or word name, each with those of both columns (shmemdi_keys). They
+ * do not depend on the reservation, so they are loaded in the same trip as the line. */
 typedef struct shmemdi_put_keys_t {
 	uint64_t dst, src, signal, sink;
 } shmemdi_put_keys_t;
@@ -111,12 +112,18 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep, const shmemdi_re
 	shmemdi_sq_write(&ep->c, post, wqebb, &q, sig.op == SHMEMD_SIGNAL_ADD ? 4 : 3);
 }
 
-/* Can the put be one WRITE? True only if src is registered and both ranges stay within a granule: a
- * put that crosses a granule of one region takes the general path. 32 bits are enough, since a
- * granule has at most 1 GiB. A few bytes are better carried by the WQE if the caller waits until
- * src is free; if not, gathering them would cost this GPU more than the NIC's read. So a
- * non-blocking put of a few bytes is simple, too. If it takes the general path all the same, since
- * it cannot be written at once, its WQE carries them (shmemdi_wr_segment). */
+/* Is the put simple: one WRITE that names src? Any other put takes the general path
+ * (shmemdi_nic_put_segments).
+ *
+ * It is if it has data, src is registered, and both ranges stay within a granule each. A put that
+ * crosses granules is not simple, even if one memory region covers them. 32 bits are enough, since
+ * a granule has at most 1 GiB.
+ *
+ * A blocking put of at most inline_nbytes bytes is not simple: its WQE carries the data, so src is
+ * reusable without a wait for the CQE. A non-blocking put of so few bytes is simple: its caller
+ * does not wait for the NIC to read src, but would wait for its own loads of src before it could
+ * write the WQE. If the snapshot then needs the slow path, it takes the general path all the same,
+ * and its WQE carries the data (shmemdi_wr_segment). */
 SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
 	uint32_t granule = (uint32_t)1 << ep->log_granule;
@@ -328,8 +335,9 @@ SHMEMD_FN_COLD int shmemdi_nic_put_segments(shmemdi_ref_t ref, shmemdi_call_t ca
 
 typedef int shmemdi_put_lanes_t(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put);
 
-/* Each lane that is converged here puts data of its own. Lanes on one channel whose put is one
- * WRITE of registered memory share a reservation and a doorbell. */
+/* Each lane that is converged here puts data of its own. Lanes on one channel with simple puts of
+ * one form (WQEBBs, `how`) share a reservation and a CQE; so do lanes on the general path, segment
+ * by segment (shmemdi_wr_post). */
 SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call, shmemdi_put_t put)
 {
 	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
@@ -356,9 +364,9 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	return shmemdi_cq_wait_longer(ref, call, ticket, shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
-/* Put by a thread alone. The thread reserves first, and computes during the trip to memory. If the
- * put is not one WRITE of registered memory, or cannot be written at once, the thread hands it over
- * with its reservation. */
+/* Put by a thread alone. The thread reserves first; while that trip to memory is under way, it
+ * tests whether the put is simple, and loads the keys. If the put is not simple, or its snapshot
+ * needs the slow path, shmemdi_nic_put_segments posts it, with the WQEBBs reserved here. */
 SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const shmemdi_put_t *put)
 {
 	uint32_t wqebbs = shmemdi_put_wqebbs(put);
