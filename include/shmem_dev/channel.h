@@ -55,12 +55,12 @@ SHMEMD_FN shmemd_ctx_t shmemd_ctx_channel(const shmemd_ctx_t *ctx, uint32_t k SH
  * when     SHMEMD_RING_DEFAULT, _NOW or _DEFERRED. After _DEFERRED the data go out with the next
  *          call on this channel that rings, or when a thread waits for a completion of this channel
  *          (quiet, shmemd_channel_poll) or, if less than half of the queue is free, for space of it
- *          (shmemd_channel_space). A wait for a signal
- *          rings no doorbell: if both PEs defer all their posts and then wait for each other's
- *          signal, neither is sent.
+ *          (shmemd_channel_space). A wait for a signal rings no doorbell: if both PEs defer all
+ *          their posts and then wait for each other's signal, neither is sent.
  * Returns  when posted; src is reusable and the data complete at pe after quiet.
- * Errors   latched, as shmemd_putmem; ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: it has failed
- *          before.
+ * Errors   latched, as shmemd_putmem, but not ERR_TIMEOUT; check builds: ERR_BAD_ARGUMENT also for
+ *          `when`. By NIC ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: the channel had failed before
+ *          the call, or failed while the call waited for space in its queue.
  */
 SHMEMD_FN void shmemd_channel_put_nbi_warp(const shmemd_ctx_t *ctx, void *dst, const void *src,
 					   size_t nbytes, int pe, int when SHMEMD_SITE)
