@@ -41,16 +41,55 @@ void shmemhi_cuctx_detach(shmemhi_cuctx_t *c)
 	c->ctx = NULL;
 }
 
-int shmemhi_cuctx_enter(shmemhi_cuctx_t *c, shmemhi_err_t *err)
-{
-	return CHECK(c, err, "cuCtxPushCurrent", c->cuda.ctx_push_current(c->ctx));
-}
-
-void shmemhi_cuctx_leave(shmemhi_cuctx_t *c)
+static void pop(const shmemhi_cuctx_t *c)
 {
 	shmemhi_cu_context_t popped;
 
 	c->cuda.ctx_pop_current(&popped);
+}
+
+/* This thread's capture mode while it is inside of enter and leave: that of outside. Calls of enter
+ * do not nest. */
+static _Thread_local int outer_mode;
+
+int shmemhi_cuctx_enter(shmemhi_cuctx_t *c, shmemhi_err_t *err)
+{
+	int mode = SHMEMHI_CU_CAPTURE_MODE_RELAXED;
+	int status = CHECK(c, err, "cuCtxPushCurrent", c->cuda.ctx_push_current(c->ctx));
+
+	if (status != SHMEMH_OK)
+		return status;
+	status = CHECK(c, err, "cuThreadExchangeStreamCaptureMode",
+		       c->cuda.exchange_capture_mode(&mode));
+	if (status == SHMEMH_OK)
+		outer_mode = mode;
+	else
+		pop(c);
+	return status;
+}
+
+void shmemhi_cuctx_leave(shmemhi_cuctx_t *c)
+{
+	int mode = outer_mode;
+
+	c->cuda.exchange_capture_mode(&mode);
+	pop(c);
+}
+
+int shmemhi_cuctx_reserve_stack(shmemhi_cuctx_t *c, size_t nbytes, shmemhi_err_t *err)
+{
+	size_t now = 0;
+	int status = shmemhi_cuctx_enter(c, err);
+
+	if (status != SHMEMH_OK)
+		return status;
+	status = CHECK(c, err, "cuCtxGetLimit",
+		       c->cuda.ctx_get_limit(&now, SHMEMHI_CU_LIMIT_STACK_SIZE));
+	if (status == SHMEMH_OK && now < nbytes)
+		status = CHECK(c, err, "cuCtxSetLimit of the stack's size",
+			       c->cuda.ctx_set_limit(SHMEMHI_CU_LIMIT_STACK_SIZE, nbytes));
+	shmemhi_cuctx_leave(c);
+	return status;
 }
 
 int shmemhi_cuctx_attribute(const shmemhi_cuctx_t *c, int attribute)

@@ -51,6 +51,8 @@ enum {
 	SHMEMHI_CU_HANDLE_POSIX_FD = 1,
 	SHMEMHI_CU_ACCESS_READWRITE = 3,
 	SHMEMHI_CU_GRANULARITY_MINIMUM = 0,
+	SHMEMHI_CU_LIMIT_STACK_SIZE = 0,
+	SHMEMHI_CU_CAPTURE_MODE_RELAXED = 2,
 	SHMEMHI_CU_HOSTALLOC_PORTABLE = 1,
 	SHMEMHI_CU_HOSTALLOC_DEVICEMAP = 2,
 	SHMEMHI_CU_HOSTREGISTER_PORTABLE = 1,
@@ -89,6 +91,9 @@ enum {
 	X(ctx_get_device, "cuCtxGetDevice", (shmemhi_cu_device_t * dev))                           \
 	X(ctx_push_current, "cuCtxPushCurrent_v2", (shmemhi_cu_context_t ctx))                     \
 	X(ctx_pop_current, "cuCtxPopCurrent_v2", (shmemhi_cu_context_t * ctx))                     \
+	X(ctx_get_limit, "cuCtxGetLimit", (size_t * value, int limit))                             \
+	X(ctx_set_limit, "cuCtxSetLimit", (int limit, size_t value))                               \
+	X(exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                 \
 	X(stream_create, "cuStreamCreate", (shmemhi_cu_stream_t * stream, unsigned flags))         \
 	X(stream_destroy, "cuStreamDestroy_v2", (shmemhi_cu_stream_t stream))                      \
 	X(stream_synchronize, "cuStreamSynchronize", (shmemhi_cu_stream_t stream))                 \

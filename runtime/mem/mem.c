@@ -9,6 +9,9 @@
 #include <sodium.h>
 #include "mem/state.h"
 
+/* Stack of a kernel that calls the device headers, with room for frames of its own
+ * (tests/headers/stack.sh). */
+#define STACK_NBYTES 2048
 #define LOCAL_ALIGN 128 /* a GPU cache line: polled words share it with nothing else */
 
 static const char *const kind_names[] = {"auto", "gpu", "host"};
@@ -27,7 +30,7 @@ static void drop_cuctx(shmemhi_mem_t *mem)
 static int attach(shmemh_t *job, const shmemhi_cuda_t *cuda)
 {
 	shmemhi_mem_t *mem = job->mem;
-	int attached;
+	int attached, status;
 
 	if (!cuda)
 		return SHMEMH_OK;
@@ -36,10 +39,12 @@ static int attach(shmemh_t *job, const shmemhi_cuda_t *cuda)
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "memory: out of memory");
 	mem->cuctx->cuda = *cuda;
 	attached = shmemhi_cuctx_attach(mem->cuctx, &job->err);
-	if (attached == 1)
-		return SHMEMH_OK;
-	drop_cuctx(mem);
-	return attached;
+	status = attached == 1
+			 ? shmemhi_cuctx_reserve_stack(mem->cuctx, STACK_NBYTES, &job->err)
+			 : attached;
+	if (attached != 1 || status != SHMEMH_OK)
+		drop_cuctx(mem);
+	return status;
 }
 
 static int check_device(shmemh_t *job, int kind)

@@ -25,6 +25,11 @@
 static _Thread_local int my_device;
 static _Thread_local int depth; /* contexts pushed */
 static _Thread_local int no_context;
+/* As if a stream were being captured in mode GLOBAL all the time: a thread whose own mode is not
+ * RELAXED must not make calls that wait or allocate. */
+static _Thread_local int capture_mode;
+static _Thread_local size_t stack_nbytes = 1024;
+static int fail_set_limit;
 static int host_native_atomic, p2p_access = 1, p2p_atomic = 1, visible = 4, fail_set_access = -1,
 			       fail_register, fail_device_pointer;
 static int rdma_ordering;
@@ -110,9 +115,34 @@ static int fake_current_device(int *dev)
 	return 0;
 }
 
+static int fake_get_limit(size_t *value, int limit)
+{
+	EXPECT(limit == SHMEMHI_CU_LIMIT_STACK_SIZE && depth > 0);
+	*value = stack_nbytes;
+	return 0;
+}
+
+static int fake_set_limit(int limit, size_t value)
+{
+	EXPECT(limit == SHMEMHI_CU_LIMIT_STACK_SIZE && depth > 0 && value > stack_nbytes);
+	if (fail_set_limit)
+		return SHMEMHI_CU_OUT_OF_MEMORY;
+	stack_nbytes = value;
+	return 0;
+}
+
+static int fake_exchange_capture_mode(int *mode)
+{
+	int before = capture_mode;
+
+	capture_mode = *mode;
+	*mode = before;
+	return 0;
+}
+
 static int fake_push(void *ctx)
 {
-	EXPECT(ctx == &handles);
+	EXPECT(ctx == &handles && depth == 0);
 	depth++;
 	return 0;
 }
@@ -135,6 +165,7 @@ static int fake_stream(void **stream, unsigned flags)
 static int fake_stream_destroy(void *stream)
 {
 	EXPECT(depth > 0);
+	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
 	free(stream);
 	return 0;
 }
@@ -142,6 +173,7 @@ static int fake_stream_destroy(void *stream)
 static int fake_stream_sync(void *stream)
 {
 	EXPECT(stream && depth > 0);
+	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
 	return 0;
 }
 
@@ -172,6 +204,7 @@ static int fake_alloc(shmemhi_cu_ptr_t *p, size_t nbytes)
 	void *block = nbytes > FAKE_MEMORY ? NULL : aligned_alloc(FAKE_ALIGNMENT, rounded);
 
 	EXPECT(depth > 0);
+	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
 	if (!block)
 		return SHMEMHI_CU_OUT_OF_MEMORY;
 	memset(block, 0xee, nbytes);
@@ -183,6 +216,7 @@ static int fake_alloc(shmemhi_cu_ptr_t *p, size_t nbytes)
 static int fake_free(shmemhi_cu_ptr_t p)
 {
 	EXPECT(depth > 0);
+	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
 	count(&n_blocks, -1);
 	free((void *)(uintptr_t)p);
 	return 0;
@@ -208,6 +242,7 @@ static int fake_free_host(void *p)
 static int fake_register(void *p, size_t nbytes, unsigned flags)
 {
 	EXPECT((flags & ~4u) == 3 && p && nbytes && depth > 0);
+	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
 	if (flags & 4)
 		count(&n_io_refused, 1);
 	if (flags & 4 || (fail_register && n_registered >= fail_register - 1))
@@ -226,6 +261,7 @@ static int fake_device_pointer(shmemhi_cu_ptr_t *dev, void *p, unsigned flags)
 static int fake_unregister(void *p)
 {
 	EXPECT(p && depth > 0);
+	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
 	count(&n_registered, -1);
 	return 0;
 }
@@ -365,6 +401,9 @@ static const shmemhi_cuda_t driver = {
 	.ctx_get_device = fake_current_device,
 	.ctx_push_current = fake_push,
 	.ctx_pop_current = fake_pop,
+	.ctx_get_limit = fake_get_limit,
+	.ctx_set_limit = fake_set_limit,
+	.exchange_capture_mode = fake_exchange_capture_mode,
 	.stream_create = fake_stream,
 	.stream_destroy = fake_stream_destroy,
 	.stream_synchronize = fake_stream_sync,

@@ -296,6 +296,30 @@ static void test_choice(void **state)
 	expect_clean();
 }
 
+/* The stack is reserved when a job is opened, and a larger one is left alone. What another thread
+ * captures does not matter while it is made, and the thread's own mode is as before afterwards. */
+static void test_stack(void **state)
+{
+	char text[SHMEMHI_ERR_NBYTES];
+	int kind;
+
+	(void)state;
+	my_device = 0;
+	capture_mode = 1;
+	assert_int_equal(open_and_close(0, 0, &driver, &kind, text), SHMEMH_OK);
+	assert_int_equal(stack_nbytes, 2048);
+	stack_nbytes = 4096;
+	assert_int_equal(open_and_close(SHMEMH_HEAP_HOST, 0, &driver, &kind, text), SHMEMH_OK);
+	assert_int_equal(stack_nbytes, 4096);
+	assert_int_equal(capture_mode, 1);
+	stack_nbytes = 1024;
+	fail_set_limit = 1;
+	assert_int_equal(open_and_close(0, 0, &driver, &kind, text), SHMEMH_ERR_NO_MEMORY);
+	assert_non_null(strstr(text, "cuCtxSetLimit"));
+	fail_set_limit = capture_mode = 0;
+	expect_clean();
+}
+
 static const shmemhi_cuda_t *gpu_of_pe_0(int pe)
 {
 	return pe == 0 ? own_gpu(pe) : NULL;
@@ -322,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_invisible), cmocka_unit_test(test_no_peer_access),
 		cmocka_unit_test(test_one_way),   cmocka_unit_test(test_denied),
 		cmocka_unit_test(test_host),      cmocka_unit_test(test_choice),
+		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_mixed),
 	};
 

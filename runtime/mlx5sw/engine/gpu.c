@@ -14,6 +14,7 @@
 #define POINTER_ATTRIBUTE_DEVICE_ORDINAL 9
 #define MEMORY_TYPE_DEVICE 2
 #define STREAM_NON_BLOCKING 1
+#define CAPTURE_MODE_RELAXED 2
 #define MAX_GPUS 64
 #define OUT_NBYTES (512u << 10) /* room for the packets of one step */
 #define IN_NBYTES (256u << 10)  /* room for the packets that a queue pair sends in one turn */
@@ -35,6 +36,7 @@ typedef struct mlx5swi_cuda {
 	int (*attribute)(void *value, int attribute, uintptr_t p);
 	int (*push)(void *ctx);
 	int (*pop)(void **ctx);
+	int (*exchange_capture_mode)(int *mode);
 	int (*retain)(void **ctx, int gpu);
 	int (*stream_create)(void **stream, unsigned flags);
 	int (*stream_destroy)(void *stream);
@@ -48,6 +50,7 @@ typedef struct mlx5swi_cuda {
 	int ahead_gpu; /* gpus[ahead_gpu].in holds the n_ahead bytes at ahead; n_ahead 0: none */
 	uintptr_t ahead;
 	size_t n_ahead;
+	int outer_mode; /* this thread's capture mode outside of enter and leave */
 	mlx5swi_gpu_counters_t counters;
 } cuda_t;
 
@@ -60,6 +63,7 @@ static bool find(cuda_t *c)
 		{(void **)&c->attribute, "cuPointerGetAttribute"},
 		{(void **)&c->push, "cuCtxPushCurrent_v2"},
 		{(void **)&c->pop, "cuCtxPopCurrent_v2"},
+		{(void **)&c->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode"},
 		{(void **)&c->retain, "cuDevicePrimaryCtxRetain"},
 		{(void **)&c->stream_create, "cuStreamCreate"},
 		{(void **)&c->stream_destroy, "cuStreamDestroy_v2"},
@@ -136,18 +140,36 @@ static int warm_up(const cuda_t *c, const gpu_t *g)
 	return c->gpu_free(p) || failed;
 }
 
+/* Make the context current, and allow this thread every call while a thread of the program captures
+ * a stream. Without that, a capture of mode GLOBAL makes waits and allocations of all other threads
+ * fail, and each that is tried invalidates the capture. */
+static int enter_context(cuda_t *c, const gpu_t *g)
+{
+	if (c->push(g->ctx))
+		return 1;
+	c->outer_mode = CAPTURE_MODE_RELAXED;
+	c->exchange_capture_mode(&c->outer_mode);
+	return 0;
+}
+
+static void leave(cuda_t *c)
+{
+	void *old;
+	c->exchange_capture_mode(&c->outer_mode);
+	c->pop(&old);
+}
+
 static int open_stream(cuda_t *c, int gpu)
 {
 	gpu_t *g = &c->gpus[gpu];
-	void *old;
 	if (g->stream)
 		return 0;
-	if (c->retain(&g->ctx, gpu) || c->push(g->ctx))
+	if (c->retain(&g->ctx, gpu) || enter_context(c, g))
 		return 1;
 	int failed = c->host_alloc((void **)&g->out, OUT_NBYTES, 0) ||
 		     c->host_alloc((void **)&g->in, IN_NBYTES, 0) ||
 		     c->stream_create(&g->stream, STREAM_NON_BLOCKING) || warm_up(c, g);
-	c->pop(&old);
+	leave(c);
 	if (!failed)
 		__atomic_store_n(&mlx5swi_w->engine->has_gpus, 1, __ATOMIC_RELAXED);
 	return failed;
@@ -165,13 +187,7 @@ bool mlx5swi_is_gpu(const void *p)
 static gpu_t *enter(cuda_t *c, uintptr_t p)
 {
 	int gpu = gpu_of(c, (const void *)p);
-	return gpu < 0 || c->push(c->gpus[gpu].ctx) ? NULL : &c->gpus[gpu];
-}
-
-static void leave(const cuda_t *c)
-{
-	void *old;
-	c->pop(&old);
+	return gpu < 0 || enter_context(c, &c->gpus[gpu]) ? NULL : &c->gpus[gpu];
 }
 
 /* Start the copy of the bytes collected in out. Their destination may have been freed since. */
@@ -205,7 +221,7 @@ void mlx5swi_gpu_flush_all(void)
 	cuda_t *c = mlx5swi_w->engine->cuda;
 	while (mlx5swi_w->engine->gpus_written) {
 		gpu_t *g = &c->gpus[__builtin_ctzll(mlx5swi_w->engine->gpus_written)];
-		int failed = c->push(g->ctx);
+		int failed = enter_context(c, g);
 		start_copy(c, g);
 		wait(c, g);
 		if (!failed)
@@ -334,9 +350,12 @@ void mlx5swi_gpu_close(void)
 		return;
 	for (int i = 0; i < MAX_GPUS; i++)
 		if (c->gpus[i].stream) {
+			int failed = enter_context(c, &c->gpus[i]);
 			c->stream_destroy(c->gpus[i].stream);
 			c->host_free(c->gpus[i].out);
 			c->host_free(c->gpus[i].in);
+			if (!failed)
+				leave(c);
 		}
 	dlclose(c->library);
 	free(c);

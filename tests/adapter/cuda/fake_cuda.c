@@ -11,7 +11,8 @@
 #define LINE 64u
 #define PAGE 4096u
 #define EXPORT __attribute__((visibility("default")))
-enum { SUCCESS, INVALID_VALUE };
+enum { SUCCESS, INVALID_VALUE, CAPTURE_UNSUPPORTED = 900 };
+enum { CAPTURE_RELAXED = 2 };
 enum { MEMORY_TYPE = 2, ORDINAL = 9, TYPE_DEVICE = 2 };
 
 typedef struct region {
@@ -34,6 +35,9 @@ static region_t regions[MAX_REGIONS];
 static copy_t copies[MAX_COPIES];
 static done_t done[MAX_DONE];
 static unsigned n_regions, n_copies, n_done, n_waits, n_waits_before;
+/* As if a stream were being captured in mode GLOBAL all the time: calls that wait or allocate are
+ * refused to a thread whose own mode is not RELAXED. */
+static _Thread_local int capture_mode;
 static void (*watch)(const uint8_t *p, size_t nbytes);
 
 static const region_t *find(uintptr_t p)
@@ -206,6 +210,20 @@ EXPORT int cuCtxPopCurrent_v2(void **ctx)
 	return SUCCESS;
 }
 
+EXPORT int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+	const int before = capture_mode;
+
+	capture_mode = *mode;
+	*mode = before;
+	return SUCCESS;
+}
+
+static int is_relaxed(void)
+{
+	return capture_mode == CAPTURE_RELAXED;
+}
+
 EXPORT int cuDevicePrimaryCtxRetain(void **ctx, int gpu)
 {
 	*ctx = regions;
@@ -227,6 +245,8 @@ EXPORT int cuStreamDestroy_v2(void *stream)
 EXPORT int cuStreamSynchronize(void *stream)
 {
 	(void)stream;
+	if (!is_relaxed())
+		return CAPTURE_UNSUPPORTED;
 	n_waits++;
 	while (n_copies) {
 		const unsigned i = next_copy();
@@ -261,6 +281,8 @@ EXPORT int cuMemcpyAsync(uintptr_t dst, uintptr_t src, size_t nbytes, void *stre
 EXPORT int cuMemHostAlloc(void **p, size_t nbytes, unsigned flags)
 {
 	(void)flags;
+	if (!is_relaxed())
+		return CAPTURE_UNSUPPORTED;
 	*p = malloc(nbytes);
 	return *p ? SUCCESS : INVALID_VALUE;
 }
@@ -273,6 +295,8 @@ EXPORT int cuMemFreeHost(void *p)
 
 EXPORT int cuMemAlloc_v2(uintptr_t *p, size_t nbytes)
 {
+	if (!is_relaxed())
+		return CAPTURE_UNSUPPORTED;
 	*p = (uintptr_t)fake_cuda_alloc(nbytes);
 	return SUCCESS;
 }
