@@ -107,7 +107,7 @@ static attempt_t prove(int fd, const shmemhi_secret_t *key, int pe, int n_pes, u
 static int try_addr(const shmemhi_addr_t *addr, const shmemhi_secret_t *key, int pe, int n_pes,
 		    uint64_t deadline, attempt_t *attempt)
 {
-	int fd = shmemhi_socket(addr->any.sa_family);
+	int fd = shmemhi_socket(addr->any.sa_family, SOCK_STREAM);
 	int error;
 
 	if (fd < 0) {

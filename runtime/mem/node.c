@@ -19,6 +19,7 @@
 #include <sodium.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 #include "mem/state.h"
 
 /* The address at which a PE listens. Gathered over the bootstrap, so only members of the job
@@ -239,14 +240,14 @@ static int accept_higher(shmemh_t *job, opening_t *o)
 		int conn = left ? shmemhi_fd_accept(&mem->listener, o->mine.secret, &pe) : -1;
 		if (conn == SHMEMHI_FD_NO_ROOM)
 			status = shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
-					      "node: no descriptor is left for the socket of a "
-					      "PE: raise ulimit -n");
+					      "node: no socket for the connection of a PE: %s%s",
+					      strerror(errno), shmemhi_descriptor_advice(errno));
 		if (conn < 0)
 			break;
 		if (pe > job->pe && pe < job->n_pes && meets(job, o, pe) && mem->peers[pe].conn < 0)
 			mem->peers[pe].conn = conn;
 		else
-			close(conn);
+			shmemhi_socket_close(conn);
 	}
 	shmemhi_listener_close(&mem->listener);
 	return status;
@@ -390,7 +391,7 @@ static void form_groups(const unsigned char *matrix, int n, int *group)
 static void disconnect(shmemhi_peer_t *peer)
 {
 	if (peer->conn >= 0)
-		close(peer->conn);
+		shmemhi_socket_close(peer->conn);
 	peer->conn = -1;
 }
 
