@@ -86,7 +86,8 @@ typedef struct shmemhi_mem {
 	shmemhi_grown_t *grown; /* NULL: no NIC takes part in growths */
 } shmemhi_mem_t;
 
-/* Open on a given driver table (NULL: no driver), which job->mem then owns. */
+/* Open on a given driver table; NULL: no driver. Takes over its library: job->mem closes it, or this
+ * call does after a failure. */
 int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda);
 
 /* PE 0 warns if the heap is in host memory for want of a CUDA context, although there are GPUs.
