@@ -37,6 +37,7 @@ int shmemhi_barrier(shmemh_t *job, const char *call)
 	char mine = 0;
 
 	shmemhi_call(job, call);
+	/* No PE reads the gathered bytes: statuses only has room for them. */
 	return shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
 }
 
