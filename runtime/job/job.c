@@ -27,7 +27,7 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 	return SHMEMH_OK;
 }
 
-void shmemhi_call(shmemh_t *job, const char *call)
+void shmemhi_name_collective(shmemh_t *job, const char *call)
 {
 	snprintf(job->call, sizeof job->call, "%s", call);
 }
@@ -36,7 +36,7 @@ int shmemhi_barrier(shmemh_t *job, const char *call)
 {
 	char mine = 0;
 
-	shmemhi_call(job, call);
+	shmemhi_name_collective(job, call);
 	/* No PE reads the gathered bytes: statuses only has room for them. */
 	return shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
 }
@@ -248,7 +248,7 @@ int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 				     "allgather: src=%p, dst=%p, nbytes=%zu: it gathers 1 .. %u "
 				     "bytes of each PE; split what is longer",
 				     src, dst, nbytes, MAX_GATHER));
-	shmemhi_call(job, "allgather");
+	shmemhi_name_collective(job, "allgather");
 	return shmemhi_done(job, shmemhi_allgather(job, src, dst, nbytes));
 }
 

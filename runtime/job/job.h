@@ -77,7 +77,7 @@ struct shmemh {
 };
 
 /* Name the collective that begins, for lines of the bootstrap. shmemhi_begin clears the name. */
-void shmemhi_call(shmemh_t *job, const char *call);
+void shmemhi_name_collective(shmemh_t *job, const char *call);
 
 /* Host barrier over the world team, of the call of that name. */
 int shmemhi_barrier(shmemh_t *job, const char *call);

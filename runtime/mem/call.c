@@ -100,7 +100,7 @@ int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine)
 
 	mine->sequence = heap->sequence;
 	if (mine->op != SHMEMHI_OP_TAKE) /* a part of another call */
-		shmemhi_call(job, op_names[mine->op]);
+		shmemhi_name_collective(job, op_names[mine->op]);
 	status = shmemhi_allgather(job, mine, heap->calls, sizeof *mine);
 	if (status != SHMEMH_OK)
 		return status;

@@ -55,8 +55,8 @@ static bool same_process(const shmemhi_mem_t *mem, int pe)
 	return memcmp(mem->id.process, mem->ids[pe].process, SHMEMHI_KEY_NBYTES) == 0;
 }
 
-/* On this node but in another process: reached through a socket. */
-static bool is_remote(const shmemh_t *job, int pe)
+/* Is pe on this node, but in another process? Descriptors then pass through a socket. */
+static bool needs_socket(const shmemh_t *job, int pe)
 {
 	return same_node(job->mem, pe) && !same_process(job->mem, pe);
 }
@@ -73,7 +73,7 @@ static bool meets(const shmemh_t *job, const opening_t *o, int pe)
 	int leader = o->leader[job->pe];
 
 	if (is_on_gpu(job))
-		return is_remote(job, pe);
+		return needs_socket(job, pe);
 	return pe != job->pe && leader >= 0 && o->leader[pe] == leader && o->split[leader] &&
 	       (pe == leader || job->pe == leader);
 }
@@ -344,7 +344,7 @@ static bool is_proved(shmemh_t *job, const opening_t *o, int pe, shmemhi_err_t w
 
 /* Exchange descriptors of one small extent; o->row then says whose memory this PE can map: of host
  * memory, whether it can map the leader's. */
-static int prove(shmemh_t *job, opening_t *o)
+static int prove_mappings(shmemh_t *job, opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
 	shmemhi_extent_t extent = SHMEMHI_EXTENT_NONE;
@@ -428,7 +428,7 @@ static int find_groups(shmemh_t *job, opening_t *o)
 		if (status == SHMEMH_OK)
 			status = connect_all(job, o);
 		if (status == SHMEMH_OK)
-			status = prove(job, o);
+			status = prove_mappings(job, o);
 		if (status != SHMEMH_OK)
 			return status;
 		if (is_on_gpu(job)) {
