@@ -184,18 +184,21 @@ int run_pick_gpu(void)
 
 int run_pes_of_gpu(shmemh_t *job, int *n_pes)
 {
-	int n = shmemh_n_pes(job), pe, gpu;
+	int n = shmemh_n_pes(job), pe, gpu, status;
 	struct cudaDeviceProp prop;
-	cudaUUID_t *each = (cudaUUID_t *)calloc((size_t)n, sizeof(*each));
+	cudaUUID_t *each;
 
-	if (each == NULL)
-		return SHMEMH_ERR_NO_MEMORY;
 	CUDA_TRY(cudaGetDevice(&gpu));
 	CUDA_TRY(cudaGetDeviceProperties(&prop, gpu));
-	RUN_TRY(job, shmemh_allgather(job, &prop.uuid, each, sizeof(prop.uuid)));
-	for (*n_pes = pe = 0; pe < n; pe++)
+	each = (cudaUUID_t *)calloc((size_t)n, sizeof(*each));
+	if (each == NULL)
+		return SHMEMH_ERR_NO_MEMORY;
+	status = shmemh_allgather(job, &prop.uuid, each, sizeof(prop.uuid));
+	for (*n_pes = pe = 0; status == SHMEMH_OK && pe < n; pe++)
 		*n_pes += memcmp(&each[pe], &prop.uuid, sizeof(prop.uuid)) == 0;
 	free(each);
+	if (status != SHMEMH_OK)
+		return run_failed(job, "shmemh_allgather", status, __FILE__, __LINE__);
 	return 0;
 }
 

@@ -51,7 +51,7 @@ typedef struct shmemh_gather {
 	const void *src;
 	void *dst;                /* [n_pes][nbytes] */
 	size_t nbytes;            /* of each member, the same everywhere, 1 .. 64 KiB */
-	unsigned char *took_part; /* [n_pes] receives 1, or 0 for a member that died or left */
+	unsigned char *took_part; /* [n_pes] receives 1, or 0 for a member that is gone */
 } shmemh_gather_t;
 
 /* A bootstrap: the host-side collectives that the runtime builds everything else from. Built in:

@@ -35,7 +35,7 @@ SHMEMH_API int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_
  * thread, any time but during shmemh_error_clear, also while kernels run.
  *
  * err      receives the record; err->status is 0 if there is none. May be NULL.
- * Returns  err->status.
+ * Returns  err->status; ERR_ARGUMENT for a job that every call refuses (init.h): err is as before.
  */
 SHMEMH_API int shmemh_error_get(const shmemh_t *job, shmemd_error_t *err);
 

@@ -23,9 +23,10 @@ extern "C" {
  * nbytes   bytes, the same on every PE; 0, collective all the same, gives NULL and SHMEMH_OK.
  * ptr      receives this PE's address.
  * Returns  SHMEMH_OK; ERR_MISMATCH (sizes or alignments differ; text has both values and PEs);
- *          ERR_NO_MEMORY (text: asked, free, reserved, and SHMEMH_SYMMETRIC_MAX); ERR_ARGUMENT
- *          (alignment not a power of two up to 1 GiB, or ptr NULL); ERR_CUDA; ERR_SYSTEM; ERR_NIC
- *          (the NIC cannot register the memory); ERR_PEER; ERR_TIMEOUT.
+ *          ERR_NO_MEMORY (heap exhausted: text has asked, free, reserved and SHMEMH_SYMMETRIC_MAX;
+ *          or a PE or the hub has no memory); ERR_ARGUMENT (alignment not a power of two up to
+ *          1 GiB, or ptr NULL); ERR_CUDA; ERR_SYSTEM; ERR_NIC (the NIC cannot register the
+ *          memory); ERR_PEER; ERR_TIMEOUT; ERR_BOOTSTRAP.
  */
 SHMEMH_API int shmemh_malloc(shmemh_t *job, size_t nbytes, void **ptr);
 SHMEMH_API int shmemh_align(shmemh_t *job, size_t alignment, size_t nbytes, void **ptr);
@@ -36,7 +37,9 @@ SHMEMH_API int shmemh_calloc(shmemh_t *job, size_t count, size_t nbytes, void **
 /* Free an allocation on every PE. No operation on it is under way anywhere. NULL is no operation
  * and not collective.
  * Returns  SHMEMH_OK; ERR_NOT_OWNED (not an allocation of this heap, or freed before; nothing is
- *          freed anywhere); ERR_MISMATCH; ERR_PEER (a PE died: freed on this PE); ERR_TIMEOUT.
+ *          freed anywhere); ERR_PEER (a PE died or left, or this PE is cut off: freed on this PE
+ *          only); as shmemh_barrier, nothing is freed: ERR_MISMATCH, ERR_TIMEOUT, ERR_NO_MEMORY,
+ *          ERR_BOOTSTRAP.
  */
 SHMEMH_API int shmemh_free(shmemh_t *job, void *ptr);
 

@@ -101,14 +101,16 @@ SHMEMH_API int shmemh_team_create(shmemh_t *job, const int *pes, int n_pes, shme
  *
  * team     SHMEMH_TEAM_INVALID: no operation, and not collective.
  * Returns  SHMEMH_OK; ERR_ARGUMENT (no such team, destroyed before, or one that exists from the
- *          start); ERR_MISMATCH, ERR_TIMEOUT: the team exists as before; ERR_PEER: this PE is cut
- *          off from the others, and has released what it had.
+ *          start); ERR_MISMATCH, ERR_TIMEOUT, ERR_NO_MEMORY (of the hub), ERR_BOOTSTRAP: the team
+ *          exists as before; ERR_PEER: this PE is cut off from the others, and has released what
+ *          it had.
  */
 SHMEMH_API int shmemh_team_destroy(shmemh_t *job, shmemh_team_t team);
 
 /* Host barrier over the members of a team. Says nothing about kernels: synchronise streams first.
- * Returns  SHMEMH_OK; ERR_PEER (a member is gone, text names it; all others have come);
- *          ERR_ARGUMENT; ERR_MISMATCH; ERR_TIMEOUT; ERR_BOOTSTRAP.
+ * Returns  SHMEMH_OK; ERR_PEER (a member is gone, text names it: all others have come; or this PE
+ *          is cut off from the others); ERR_ARGUMENT; ERR_MISMATCH; ERR_TIMEOUT; ERR_NO_MEMORY (of
+ *          the hub); ERR_BOOTSTRAP.
  */
 SHMEMH_API int shmemh_team_barrier(shmemh_t *job, shmemh_team_t team);
 

@@ -99,13 +99,13 @@ static int begin(void)
 	return 0;
 }
 
-int shmemhi_socket(int family)
+int shmemhi_socket(int family, int type)
 {
 	int fd;
 
 	if (begin() != 0)
 		return -1;
-	fd = add(socket(family, SOCK_STREAM | FLAGS, 0));
+	fd = add(socket(family, type | FLAGS, 0));
 	pthread_mutex_unlock(&lock);
 	return fd;
 }

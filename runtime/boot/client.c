@@ -41,8 +41,8 @@ typedef struct client {
 	pthread_mutex_t lock;
 	pthread_cond_t is_answered;
 	uint64_t seq; /* of the last collective; 0: the start */
-	/* The gather among some PEs being waited for; NULL: none, what is waited for is collective
-	 * seq. */
+	/* While is_waiting: the gather among some PEs that the caller waits for; NULL: it waits for
+	 * collective seq. */
 	const shmemh_gather_t *gather;
 	int is_waiting;
 	void *dst; /* of the result */
@@ -264,7 +264,9 @@ static struct timespec to_timespec(uint64_t at)
 				 .tv_nsec = (long)(at % SHMEMHI_SECOND)};
 }
 
-/* Wait until the monitor has the verdict on c->seq. */
+/* Wait until the monitor has stored the status of what the caller asked for: of gather c->gather,
+ * or, if that is NULL, of collective c->seq, 0 for the start. After the deadline this PE is cut
+ * off, and the status is ERR_TIMEOUT. */
 static int wait_verdict(client_t *c, uint64_t deadline, char *errbuf, size_t errbuf_nbytes)
 {
 	struct timespec until = to_timespec(deadline);

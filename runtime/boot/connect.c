@@ -73,7 +73,8 @@ static int tcp_connect(int fd, const shmemhi_addr_t *addr, uint64_t deadline)
 }
 
 /* Exchange the three records of the start. */
-static attempt_t prove(int fd, const shmemhi_secret_t *key, int pe, int n_pes, uint64_t deadline)
+static attempt_t prove_secret(int fd, const shmemhi_secret_t *key, int pe, int n_pes,
+			      uint64_t deadline)
 {
 	shmemhi_challenge_t challenge;
 	shmemhi_client_hello_t hello = {.pe = pe, .n_pes = n_pes};
@@ -107,7 +108,7 @@ static attempt_t prove(int fd, const shmemhi_secret_t *key, int pe, int n_pes, u
 static int try_addr(const shmemhi_addr_t *addr, const shmemhi_secret_t *key, int pe, int n_pes,
 		    uint64_t deadline, attempt_t *attempt)
 {
-	int fd = shmemhi_socket(addr->any.sa_family);
+	int fd = shmemhi_socket(addr->any.sa_family, SOCK_STREAM);
 	int error;
 
 	if (fd < 0) {
@@ -118,7 +119,8 @@ static int try_addr(const shmemhi_addr_t *addr, const shmemhi_secret_t *key, int
 	error = tcp_connect(fd, addr, earlier(deadline, shmemhi_deadline(CONNECT_NS)));
 	if (error == 0) {
 		shmemhi_tcp_options(fd);
-		*attempt = prove(fd, key, pe, n_pes, earlier(deadline, shmemhi_deadline(HELLO_NS)));
+		*attempt = prove_secret(fd, key, pe, n_pes,
+					earlier(deadline, shmemhi_deadline(HELLO_NS)));
 	} else {
 		*attempt = result(error == ECONNREFUSED ? NOBODY : UNREACHABLE, error);
 	}

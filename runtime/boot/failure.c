@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A PE whose init fails tells the others why, so that they need not wait for it until their
- * deadline. Nothing here allocates memory: the lack of it may be the reason. */
+ * deadline. The lack of memory may be the reason, so nothing here allocates any but, for a new
+ * socket whose number is high, the bits of base/sockets.c. */
 #include "boot/client.h"
 
 #include <poll.h>

@@ -182,7 +182,7 @@ static void next_collective(hub_t *hub)
 	hub->result = NULL;
 }
 
-/* Send the result to the PEs that contributed; hub_part sends it to the others when they
+/* Send the failure to the PEs that contributed; hub_part sends it to the others when they
  * contribute. */
 static void fail_collective(hub_t *hub)
 {

@@ -126,7 +126,7 @@ static bool is_any6(const shmemhi_addr_t *addr)
 
 int shmemhi_listen_on(shmemhi_addr_t *addr)
 {
-	int fd = shmemhi_socket(addr->any.sa_family);
+	int fd = shmemhi_socket(addr->any.sa_family, SOCK_STREAM);
 	socklen_t nbytes = shmemhi_addr_nbytes(addr);
 	const int off = 0, on = 1;
 

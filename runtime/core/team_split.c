@@ -62,7 +62,8 @@ static int share_failure(shmemh_t *job, const int32_t *roster, int n, uint64_t t
 		return status;
 	if (!job->team_scratch->took_part[first_failed])
 		return shmemhi_fail(&job->err, status,
-				    "PE %d: %s; it died or left before it sent its line",
+				    "PE %d: %s; it died, left or was cut off before it sent its "
+				    "line",
 				    roster[first_failed], shmemh_strerror(status));
 	return shmemhi_fail(&job->err, status, "PE %d: %.*s", roster[first_failed],
 			    SHMEMHI_ERR_NBYTES - 32, job->texts[first_failed].text);
@@ -144,8 +145,8 @@ static int check_there(shmemh_t *job, const int32_t *roster, int n)
 	for (int i = 0; i < n; i++)
 		if (!job->team_scratch->took_part[i])
 			return shmemhi_fail(&job->err, SHMEMH_ERR_PEER,
-					    "PE %d died or left the job: no team can be made with "
-					    "it, make one of the others",
+					    "PE %d died, left the job or is cut off: no team can "
+					    "be made with it, make one of the others",
 					    roster[i]);
 	return SHMEMH_OK;
 }
@@ -476,8 +477,8 @@ int shmemh_team_barrier(shmemh_t *job, shmemh_team_t team)
 	for (int i = 0; i < t->n_pes && status == SHMEMH_OK; i++)
 		if (!job->team_scratch->took_part[i])
 			status = shmemhi_fail(&job->err, SHMEMH_ERR_PEER,
-					      "team_barrier: PE %d, a member of team %d, died or "
-					      "left the job",
+					      "team_barrier: PE %d, a member of team %d, died, "
+					      "left the job or is cut off",
 					      t->roster[i], team);
 	return shmemhi_done(job, status);
 }

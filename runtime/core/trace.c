@@ -418,7 +418,7 @@ int shmemh_trace_write(shmemh_t *job, const char *path, const char *const *phase
 	if (shmemhi_refused(job, "trace_write"))
 		return SHMEMH_ERR_ARGUMENT;
 	shmemhi_begin(job);
-	shmemhi_call(job, "trace_write");
+	shmemhi_name_collective(job, "trace_write");
 	g.n_pes = job->n_pes;
 	status = gather_heads(job, &g);
 	if (status == SHMEMH_OK) {

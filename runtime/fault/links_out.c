@@ -140,7 +140,7 @@ static void start(shmemhi_fault_links_t *links, int pe)
 	shmemhi_fault_out_t *out = links->outs[pe];
 	const shmemhi_addr_t *to = &links->listeners[pe].addrs[out->addr];
 
-	out->fd = shmemhi_socket(to->any.sa_family);
+	out->fd = shmemhi_socket(to->any.sa_family, SOCK_STREAM);
 	if (out->fd < 0 || shmemhi_fault_watch_fd(links, out->fd, UINT64_MAX) != 0 ||
 	    (connect(out->fd, &to->any, shmemhi_addr_nbytes(to)) != 0 && errno != EINPROGRESS)) {
 		fail(links, pe, strerror(errno));

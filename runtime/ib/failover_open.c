@@ -131,18 +131,22 @@ void shmemhi_failover_free(shmemhi_ib_t *ib)
 	ib->failover = NULL;
 }
 
-/* Some PE's NICs cannot do what fail-over needs. The job goes on over the home ports, without
- * fail-over; but it fails if some PE has SHMEMH_FT=exact. */
+/* Some PE's NICs cannot do what fail-over needs; job->err has the line. The job goes on over the
+ * home ports, without fail-over; but it fails, with that line on all PEs, if some PE has
+ * SHMEMH_FT=exact. */
 static int do_without_failover(shmemh_t *job, shmemhi_ib_t *ib)
 {
+	const shmemhi_err_t why = job->err; /* the agreement replaces it on PEs that pass OK */
 	int status =
 		shmemhi_agree(job, job->opt.ft == SHMEMHI_FT_EXACT ? SHMEMH_ERR_NIC : SHMEMH_OK);
 
+	if (status == SHMEMH_ERR_NIC)
+		job->err = why;
 	if (status != SHMEMH_OK)
 		return status;
 	shmemhi_failover_close(job, ib);
 	shmemhi_failover_free(ib);
-	shmemhi_fault_switch_off(job, job->err.text);
+	shmemhi_fault_switch_off(job, why.text);
 	job->err.text[0] = '\0';
 	return SHMEMH_OK;
 }

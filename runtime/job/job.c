@@ -27,7 +27,7 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 	return SHMEMH_OK;
 }
 
-void shmemhi_call(shmemh_t *job, const char *call)
+void shmemhi_name_collective(shmemh_t *job, const char *call)
 {
 	snprintf(job->call, sizeof job->call, "%s", call);
 }
@@ -36,7 +36,8 @@ int shmemhi_barrier(shmemh_t *job, const char *call)
 {
 	char mine = 0;
 
-	shmemhi_call(job, call);
+	shmemhi_name_collective(job, call);
+	/* No PE reads the gathered bytes: statuses only has room for them. */
 	return shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
 }
 
@@ -71,13 +72,19 @@ int shmemhi_agree(shmemh_t *job, int status)
 	 * out of step with the others from then on. */
 	int32_t mine = status;
 	int first_failed = -1;
-	const shmemhi_err_t own = job->err;
+	shmemhi_err_t own;
 	int rc;
 
-	/* A PE whose connection to another one ended passes ERR_PEER, and a PE that did not fail
-	 * may still have the line of an earlier step. If the gather fails, let its line take their
-	 * place: it names the PE that died or left, and is the same on all PEs. */
-	if (status == SHMEMH_OK || status == SHMEMH_ERR_PEER)
+	/* A PE that did not fail may still have the line of an earlier step whose failure was
+	 * tolerated. Drop it: shmemhi_fail would keep it in place of the line of the PE that
+	 * failed (test_agree). */
+	if (status == SHMEMH_OK)
+		job->err.text[0] = '\0';
+	own = job->err;
+	/* A PE whose connection to another one ended passes ERR_PEER. If the gather fails, its line
+	 * replaces that of this PE: it names the PE that died or left, and is the same on all
+	 * PEs. */
+	if (status == SHMEMH_ERR_PEER)
 		job->err.text[0] = '\0';
 	rc = shmemhi_allgather(job, &mine, job->statuses, sizeof mine);
 	if (rc != SHMEMH_OK)
@@ -241,7 +248,7 @@ int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 				     "allgather: src=%p, dst=%p, nbytes=%zu: it gathers 1 .. %u "
 				     "bytes of each PE; split what is longer",
 				     src, dst, nbytes, MAX_GATHER));
-	shmemhi_call(job, "allgather");
+	shmemhi_name_collective(job, "allgather");
 	return shmemhi_done(job, shmemhi_allgather(job, src, dst, nbytes));
 }
 

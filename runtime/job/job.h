@@ -76,8 +76,8 @@ struct shmemh {
 	int phases_up;             /* phases of core/init.c that are up */
 };
 
-/* Name the collective that begins. shmemhi_begin clears the name. */
-void shmemhi_call(shmemh_t *job, const char *call);
+/* Name the collective that begins, for lines of the bootstrap. shmemhi_begin clears the name. */
+void shmemhi_name_collective(shmemh_t *job, const char *call);
 
 /* Host barrier over the world team, of the call of that name. */
 int shmemhi_barrier(shmemh_t *job, const char *call);
@@ -92,14 +92,19 @@ int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *gather);
  * Under gone_lock. */
 void shmemhi_team_apply_gone(shmemh_t *job, shmemhi_team_t *team);
 
-/* Agree on a status: SHMEMH_OK if every PE passed it, else, on all PEs, that of the lowest PE that
- * failed; a PE that did not fail itself gets the line "PE n: <text of PE n>". If the gather fails:
- * its status and line. Collective. */
+/* Agree on a status. Collective. Two gathers: of the statuses, and, if a PE failed, of the lines.
+ *
+ * status   of this PE so far. SHMEMH_OK clears job->err; a failure has its line there.
+ * Returns  SHMEMH_OK if every PE passed it; else, on all PEs, the status of the lowest PE that
+ *          failed: a PE that failed keeps its own line, any other gets "PE n: <line of PE n>" of
+ *          that lowest PE, or the line of the second gather if that fails. If the first gather
+ *          fails: its status, and its line, but a PE that passed a status other than SHMEMH_OK and
+ *          ERR_PEER keeps its own line. */
 int shmemhi_agree(shmemh_t *job, int status);
 
-/* The first line of every public call. Refuses a job that is NULL, or that a parent process made
- * before fork: the child has none of its connections, and would write to memory and files that the
- * parent uses.
+/* What every public call on a job does first, but shmemh_finalize and shmemh_error_text. Refuses a
+ * job that is NULL, that was finalized, or that a parent process made before fork: the child has
+ * none of its connections, and would write to memory and files that the parent uses.
  * Returns  0, or SHMEMH_ERR_ARGUMENT with a line in shmemhi_thread_err(). */
 int shmemhi_refused(const shmemh_t *job, const char *call);
 
@@ -110,8 +115,9 @@ int shmemhi_enlist(const shmemh_t *job);
 void shmemhi_delist(const shmemh_t *job);
 bool shmemhi_is_finalized(const shmemh_t *job);
 
-/* Begin and end of every public call. begin clears the line of the previous call. done keeps the
- * line of a failure and logs it once. */
+/* Begin and end of a public call that leaves a line when it fails. begin clears job->err, the line
+ * of the previous call, and the name of the collective. done, with the status of a failure, copies
+ * the line to job->last, for shmemh_error_text, and logs it. done returns status. */
 void shmemhi_begin(shmemh_t *job);
 int shmemhi_done(shmemh_t *job, int status);
 
@@ -122,7 +128,8 @@ void shmemhi_gone(void *arg, int pe, uint32_t cause);
  * a member of host collectives. By the agent of runtime/fault. */
 void shmemhi_unreachable(shmemh_t *job, int pe);
 
-/* True once any PE died or left: collectives cannot complete any more. */
+/* True once any PE died or left, or this PE is cut off: collectives of all PEs cannot complete any
+ * more. */
 static inline bool shmemhi_broken(const shmemh_t *job)
 {
 	return atomic_load(&job->n_gone) != 0;

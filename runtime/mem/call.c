@@ -100,12 +100,13 @@ int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine)
 
 	mine->sequence = heap->sequence;
 	if (mine->op != SHMEMHI_OP_TAKE) /* a part of another call */
-		shmemhi_call(job, op_names[mine->op]);
+		shmemhi_name_collective(job, op_names[mine->op]);
 	status = shmemhi_allgather(job, mine, heap->calls, sizeof *mine);
 	if (status != SHMEMH_OK)
 		return status;
-	/* Increment only on success: if a call fails on some PEs only, the PEs must agree on
-	 * this number again. */
+	/* Count only a call whose gather succeeded. If it failed because a PE had not come
+	 * (ERR_TIMEOUT), that PE receives the failure in its next collective, which may be no heap
+	 * call, and does not count it either. */
 	heap->sequence++;
 	/* Check this first: a pointer that is no allocation has no offset to compare. */
 	for (int pe = 0; pe < job->n_pes; pe++)

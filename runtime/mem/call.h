@@ -33,7 +33,7 @@ typedef struct shmemhi_heap_call {
 	uint64_t nbytes; /* asked for; free: 0 */
 	uint64_t alignment;
 	uint64_t offset;   /* free: of the pointer */
-	uint64_t sequence; /* heap calls before this one */
+	uint64_t sequence; /* number of the call: shmemhi_heap_t.sequence */
 	uint64_t address;  /* free: the pointer, for messages */
 	/* INTERIOR: address and size of the allocation around the pointer; FOREIGN: of the
 	 * memory that this PE's heap has. */

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 #include "mem/tmpdir.h"
 
 #define BACKLOG 4096
@@ -73,7 +74,7 @@ int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err)
 		l->dir[0] = '\0';
 		return fail_in(tmp, err, "making a directory");
 	}
-	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	l->fd = shmemhi_socket(AF_UNIX, SOCK_SEQPACKET);
 	if (l->fd < 0)
 		return listener_fail(l, err, "socket");
 	stpcpy(stpcpy(address.sun_path, l->dir), "/" SHMEMHI_TMPDIR_SOCKET);
@@ -88,7 +89,7 @@ int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err)
 void shmemhi_listener_close(shmemhi_listener_t *l)
 {
 	if (l->fd >= 0)
-		close(l->fd);
+		shmemhi_socket_close(l->fd);
 	if (l->path[0])
 		unlink(l->path);
 	if (l->dir[0])
@@ -129,18 +130,24 @@ static int connect_until(int conn, const struct sockaddr_un *address, uint64_t d
 	return 0;
 }
 
+/* This process has no free descriptor, or no memory to record one (base/sockets.h). */
+static bool is_no_room(int error)
+{
+	return shmemhi_no_descriptor(error) || error == ENOMEM;
+}
+
 int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint64_t deadline_ns,
 		       shmemhi_err_t *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int conn = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int conn = shmemhi_socket(AF_UNIX, SOCK_SEQPACKET);
 
 	if (conn < 0) {
 		int error = errno;
 
 		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "socket failed: %s%s", strerror(error),
 			     shmemhi_descriptor_advice(error));
-		return shmemhi_no_descriptor(error) ? SHMEMHI_FD_NO_ROOM : -1;
+		return is_no_room(error) ? SHMEMHI_FD_NO_ROOM : -1;
 	}
 	strncpy(address.sun_path, path, sizeof address.sun_path - 1);
 	if (connect_until(conn, &address, deadline_ns) != 0)
@@ -151,7 +158,7 @@ int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint
 			     address.sun_path);
 	else if (shmemhi_fd_send(conn, hello, sizeof *hello, -1, deadline_ns, err) == SHMEMH_OK)
 		return conn;
-	close(conn);
+	shmemhi_socket_close(conn);
 	return -1;
 }
 
@@ -162,12 +169,12 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 		shmemhi_err_t ignored = {""};
 		shmemhi_peer_hello_t hello;
 		int extra = -1;
-		int conn = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int conn = shmemhi_socket_accept(l->fd, NULL, NULL);
 
 		if (conn < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
 		if (conn < 0)
-			return shmemhi_no_descriptor(errno) ? SHMEMHI_FD_NO_ROOM : -1;
+			return is_no_room(errno) ? SHMEMHI_FD_NO_ROOM : -1;
 		/* A deadline in the past: a PE of the job has sent its hello already. */
 		if (check_user(conn) &&
 		    shmemhi_fd_recv(conn, &hello, sizeof hello, &extra, 0, &ignored) == SHMEMH_OK &&
@@ -177,7 +184,7 @@ int shmemhi_fd_accept(const shmemhi_listener_t *l,
 		}
 		if (extra >= 0)
 			close(extra);
-		close(conn);
+		shmemhi_socket_close(conn);
 	}
 }
 

@@ -31,7 +31,8 @@ typedef struct shmemhi_peer_hello {
 
 #define SHMEMHI_LISTENER_NONE ((shmemhi_listener_t){.fd = -1, .lock_fd = -1})
 
-/* In place of a descriptor: this process has no free descriptor (ulimit -n). */
+/* In place of a descriptor: this process has no free descriptor (ulimit -n), or no memory to record
+ * that of a socket. */
 #define SHMEMHI_FD_NO_ROOM (-2)
 
 /* Also removes directories that processes of this user left when they were killed.
@@ -40,13 +41,15 @@ int shmemhi_listener_open(shmemhi_listener_t *l, shmemhi_err_t *err);
 /* Remove the socket's file and directory; established connections stay. */
 void shmemhi_listener_close(shmemhi_listener_t *l);
 
-/* Connect and send hello. Returns a connection, or FD_NO_ROOM or -1 with a line in err. */
+/* Connect and send hello. Returns a connection, which shmemhi_socket_close closes (base/sockets.h),
+ * or FD_NO_ROOM or -1 with a line in err. */
 int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint64_t deadline_ns,
 		       shmemhi_err_t *err);
 
 /* Accept one connection whose hello has arrived and contains the secret; close every other pending
  * one. PEs of the job have sent their hello before this is called, so it does not wait.
- * Returns  a connection and its pe; -1: there are no more; FD_NO_ROOM: there may be. */
+ * Returns  a connection and its pe, closed in the same way; -1: there are no more;
+ *          FD_NO_ROOM: there may be, and errno says what is lacking. */
 int shmemhi_fd_accept(const shmemhi_listener_t *l,
 		      const unsigned char secret[SHMEMHI_FD_SECRET_NBYTES], int *pe);
 

@@ -182,6 +182,22 @@ static void examine(const shmemh_t *job, const void *ptr, shmemhi_heap_call_t *c
 	}
 }
 
+/* Set the line of a free on this PE only. If the gather of this call failed, its line names the PE
+ * that was lost; job->causes may not have it yet, since the monitor records it in its own time. */
+static void fail_alone(shmemh_t *job)
+{
+	static const char what[] = "freed on this PE only";
+	const shmemhi_err_t why = job->err;
+
+	if (!why.text[0]) {
+		shmemhi_fail_broken(job, what);
+		return;
+	}
+	shmemhi_begin(job);
+	shmemhi_fail(&job->err, SHMEMH_ERR_PEER, "%s: %.*s", what,
+		     (int)(SHMEMHI_ERR_NBYTES - sizeof what - 2), why.text);
+}
+
 static int release(shmemh_t *job, void *ptr)
 {
 	shmemhi_heap_call_t call = {.op = SHMEMHI_OP_FREE};
@@ -196,7 +212,7 @@ static int release(shmemh_t *job, void *ptr)
 			shmemhi_begin(job);
 			return shmemhi_heap_refuse(job, &call);
 		}
-		shmemhi_fail_broken(job, "freed on this PE only");
+		fail_alone(job);
 	}
 	if (status == SHMEMH_OK || status == SHMEMH_ERR_PEER)
 		free_block(job, call.offset);

@@ -26,7 +26,19 @@ static void drop_cuctx(shmemhi_mem_t *mem)
 	mem->cuctx = NULL;
 }
 
-/* Take ownership of the driver table and attach to the current context, if there is one. */
+/* Close the driver library of a table that no job->mem owns. */
+static void close_library(const shmemhi_cuda_t *cuda)
+{
+	shmemhi_cuda_t own;
+
+	if (!cuda)
+		return;
+	own = *cuda;
+	shmemhi_cuda_close(&own);
+}
+
+/* Take over the driver table, and attach to the current context. If there is no context, or after a
+ * failure, the driver library is closed and mem->cuctx is NULL. */
 static int attach(shmemh_t *job, const shmemhi_cuda_t *cuda)
 {
 	shmemhi_mem_t *mem = job->mem;
@@ -35,8 +47,10 @@ static int attach(shmemh_t *job, const shmemhi_cuda_t *cuda)
 	if (!cuda)
 		return SHMEMH_OK;
 	mem->cuctx = calloc(1, sizeof *mem->cuctx);
-	if (!mem->cuctx)
+	if (!mem->cuctx) {
+		close_library(cuda);
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "memory: out of memory");
+	}
 	mem->cuctx->cuda = *cuda;
 	attached = shmemhi_cuctx_attach(mem->cuctx, &job->err);
 	status = attached == 1
@@ -127,6 +141,7 @@ int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda)
 		job->mem->listener = SHMEMHI_LISTENER_NONE;
 		status = choose(job, cuda);
 	} else {
+		close_library(cuda);
 		status = shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY, "memory: out of memory");
 	}
 	status = shmemhi_agree(job, status);

@@ -19,6 +19,7 @@
 #include <sodium.h>
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/sockets.h"
 #include "mem/state.h"
 
 /* The address at which a PE listens. Gathered over the bootstrap, so only members of the job
@@ -54,8 +55,8 @@ static bool same_process(const shmemhi_mem_t *mem, int pe)
 	return memcmp(mem->id.process, mem->ids[pe].process, SHMEMHI_KEY_NBYTES) == 0;
 }
 
-/* On this node but in another process: reached through a socket. */
-static bool is_remote(const shmemh_t *job, int pe)
+/* Is pe on this node, but in another process? Descriptors then pass through a socket. */
+static bool needs_socket(const shmemh_t *job, int pe)
 {
 	return same_node(job->mem, pe) && !same_process(job->mem, pe);
 }
@@ -72,7 +73,7 @@ static bool meets(const shmemh_t *job, const opening_t *o, int pe)
 	int leader = o->leader[job->pe];
 
 	if (is_on_gpu(job))
-		return is_remote(job, pe);
+		return needs_socket(job, pe);
 	return pe != job->pe && leader >= 0 && o->leader[pe] == leader && o->split[leader] &&
 	       (pe == leader || job->pe == leader);
 }
@@ -239,14 +240,14 @@ static int accept_higher(shmemh_t *job, opening_t *o)
 		int conn = left ? shmemhi_fd_accept(&mem->listener, o->mine.secret, &pe) : -1;
 		if (conn == SHMEMHI_FD_NO_ROOM)
 			status = shmemhi_fail(&job->err, SHMEMH_ERR_SYSTEM,
-					      "node: no descriptor is left for the socket of a "
-					      "PE: raise ulimit -n");
+					      "node: no socket for the connection of a PE: %s%s",
+					      strerror(errno), shmemhi_descriptor_advice(errno));
 		if (conn < 0)
 			break;
 		if (pe > job->pe && pe < job->n_pes && meets(job, o, pe) && mem->peers[pe].conn < 0)
 			mem->peers[pe].conn = conn;
 		else
-			close(conn);
+			shmemhi_socket_close(conn);
 	}
 	shmemhi_listener_close(&mem->listener);
 	return status;
@@ -343,7 +344,7 @@ static bool is_proved(shmemh_t *job, const opening_t *o, int pe, shmemhi_err_t w
 
 /* Exchange descriptors of one small extent; o->row then says whose memory this PE can map: of host
  * memory, whether it can map the leader's. */
-static int prove(shmemh_t *job, opening_t *o)
+static int prove_mappings(shmemh_t *job, opening_t *o)
 {
 	shmemhi_mem_t *mem = job->mem;
 	shmemhi_extent_t extent = SHMEMHI_EXTENT_NONE;
@@ -390,7 +391,7 @@ static void form_groups(const unsigned char *matrix, int n, int *group)
 static void disconnect(shmemhi_peer_t *peer)
 {
 	if (peer->conn >= 0)
-		close(peer->conn);
+		shmemhi_socket_close(peer->conn);
 	peer->conn = -1;
 }
 
@@ -427,7 +428,7 @@ static int find_groups(shmemh_t *job, opening_t *o)
 		if (status == SHMEMH_OK)
 			status = connect_all(job, o);
 		if (status == SHMEMH_OK)
-			status = prove(job, o);
+			status = prove_mappings(job, o);
 		if (status != SHMEMH_OK)
 			return status;
 		if (is_on_gpu(job)) {

@@ -65,7 +65,7 @@ typedef struct shmemhi_heap {
 	shmemhi_suballoc_t blocks;
 	shmemhi_growth_t *growths;
 	size_t n_growths;
-	uint64_t sequence;               /* of heap calls */
+	uint64_t sequence;               /* heap calls whose gather succeeded, OP_TAKE too */
 	struct shmemhi_heap_call *calls; /* [n_pes], what the PEs asked for */
 } shmemhi_heap_t;
 
@@ -86,7 +86,8 @@ typedef struct shmemhi_mem {
 	shmemhi_grown_t *grown; /* NULL: no NIC takes part in growths */
 } shmemhi_mem_t;
 
-/* Open on a given driver table (NULL: no driver), which job->mem then owns. */
+/* Open on a given driver table; NULL: no driver. Takes over its library: shmemhi_mem_close closes
+ * it, and so does this call after a failure. */
 int shmemhi_mem_open_with(shmemh_t *job, const shmemhi_cuda_t *cuda);
 
 /* PE 0 warns if the heap is in host memory for want of a CUDA context, although there are GPUs.

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <cmocka.h>
+#include "base/sockets.h"
 #include "mem_job.h"
 #include "open_fds.h"
 
@@ -93,8 +94,8 @@ static void test_pass(void **state)
 	assert_int_equal(shmemhi_fd_send(server, &word, sizeof word, -1, soon(), &err), 0);
 	assert_int_equal(shmemhi_fd_recv(client, &answer, sizeof answer, &got, soon(), &err), 0);
 	assert_int_equal(got, -1);
-	close(client);
-	close(server);
+	shmemhi_socket_close(client);
+	shmemhi_socket_close(server);
 	assert_int_equal(count_fds(), before);
 }
 
@@ -214,8 +215,8 @@ static void test_unknown_clients(void **state)
 	char byte;
 	assert_int_equal(recv(clients[0], &byte, 1, 0), 0);
 	shmemhi_listener_close(&l);
-	close(client);
-	close(server);
+	shmemhi_socket_close(client);
+	shmemhi_socket_close(server);
 	for (int i = 0; i < 5; i++)
 		if (i != 1)
 			close(clients[i]);

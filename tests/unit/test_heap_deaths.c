@@ -30,6 +30,7 @@ static int pe_death(shmemh_t *job)
 	}
 	/* Noticed first by the collective, then already recorded. */
 	PE_CHECK(shmemh_free(job, p) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
+	PE_CHECK(has_text(job, "freed on this PE only"));
 	atomic_store(&job->causes[1], SHMEMD_CAUSE_DIED);
 	atomic_store(&job->n_gone, 1);
 	PE_CHECK(shmemh_free(job, p) == SHMEMH_ERR_NOT_OWNED);

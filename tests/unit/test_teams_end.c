@@ -414,7 +414,8 @@ static int death_before_the_text(shmemh_t *job, int pe)
 
 	let_die(job, (uint64_t)1 << 62, 0);
 	WANT_LINE(shmemh_team_split_strided(job, WORLD, 0, 1, 4, pe == 3 ? NULL : &team),
-		  SHMEMH_ERR_ARGUMENT, pe == 3 ? "is NULL" : "it died or left before it sent");
+		  SHMEMH_ERR_ARGUMENT,
+		  pe == 3 ? "is NULL" : "it died, left or was cut off before it sent");
 	return shmemh_finalize(job);
 }
 
