@@ -3,7 +3,8 @@
 # Copyright (c) 2026 The shmem_dev authors
 # regs.sh stage form: the resources that the operations of regs.cu take, in one form of the NIC
 # path. Prints a table; fails on static shared memory, on more than 64 registers, with which a block
-# of 1024 threads would not start, and
+# of 1024 threads would not start, on more stack, frames of called functions included, than init
+# reserves (STACK_NBYTES in runtime/mem/mem.c), and
 #   NO_NIC   (left out)     on a stack frame or a spill;
 #   INLINE                  on more than 64 spilled bytes, around calls of rare functions;
 #   DEFAULT  (out of line)  on the same: calls have the stack frame of the ABI.
@@ -23,6 +24,7 @@ INLINE) define=-DSHMEMD_NIC_INLINE stack=896 spill=64 archs=sm_90 ;;
 DEFAULT) define='' stack=896 spill=64 archs='sm_80 sm_90 sm_100' ;;
 *) exit 2 ;;
 esac
+reserved=$(sed -n 's/^#define STACK_NBYTES //p' "$here/../../runtime/mem/mem.c")
 failed=0
 for arch in $archs; do
 	nvcc -std=c++17 "-arch=$arch" -Xptxas -v -cubin ${define:+"$define"} \
@@ -30,18 +32,20 @@ for arch in $archs; do
 		cat "$work/log"
 		exit 1
 	}
-	awk -v "arch=$arch" -v "form=$2" -v "max_stack=$stack" -v "max_spill=$spill" '
+	awk -v "arch=$arch" -v "form=$2" -v "max_stack=$stack" -v "max_spill=$spill" \
+		-v "reserved=${reserved:-0}" '
 /Compiling entry function/ { split($0, q, "\x27"); name = q[2]; 
 	sub(/^_Z[0-9]+/, "", name); sub(/(P?K?[0-9]+)[a-z_]*params.*$/, "", name) }
 /Function properties for/ { own = !/_INTERNAL_/ }
 /bytes stack frame/ && own { frame = $1; spills = $5 + $9 }
-/Used [0-9]+ registers/ { shared = 0
+/Used [0-9]+ registers/ { shared = total = 0
 	for (i = 1; i <= NF; i++) {
 		if ($i == "Used") regs = $(i + 1)
+		if ($i == "cumulative") total = $(i - 2)
 		if ($i ~ /^smem/) shared = $(i - 2) }
-	bad = frame > max_stack || spills > max_spill || shared || regs > 64
-	printf "%-7s %-7s %-20s %3d registers %3d stack %3d spilled %3d shared%s\n", form,
-		arch, name, regs, frame, spills, shared, bad ? "  <- too much" : ""
+	bad = frame > max_stack || spills > max_spill || shared || regs > 64 || total > reserved
+	printf "%-7s %-7s %-20s %3d registers %3d stack %4d in all %3d spilled %3d shared%s\n", form,
+		arch, name, regs, frame, total, spills, shared, bad ? "  <- too much" : ""
 	n++; if (bad) status = 1 }
 END { if (n < 10) { print arch ": short table, has ptxas changed its words?"; status = 1 }
 	exit status }' "$work/log" || failed=1

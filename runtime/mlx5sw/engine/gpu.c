@@ -15,6 +15,7 @@
 #define MEMORY_TYPE_DEVICE 2
 #define STREAM_NON_BLOCKING 1
 #define CAPTURE_MODE_RELAXED 2
+#define NOT_READY 600
 #define MAX_GPUS 64
 #define OUT_NBYTES (512u << 10) /* room for the packets of one step */
 #define IN_NBYTES (256u << 10)  /* room for the packets that a queue pair sends in one turn */
@@ -40,7 +41,7 @@ typedef struct mlx5swi_cuda {
 	int (*retain)(void **ctx, int gpu);
 	int (*stream_create)(void **stream, unsigned flags);
 	int (*stream_destroy)(void *stream);
-	int (*stream_wait)(void *stream);
+	int (*stream_query)(void *stream);
 	int (*copy)(uintptr_t dst, uintptr_t src, size_t nbytes, void *stream);
 	int (*host_alloc)(void **p, size_t nbytes, unsigned flags);
 	int (*host_free)(void *p);
@@ -67,7 +68,7 @@ static bool find(cuda_t *c)
 		{(void **)&c->retain, "cuDevicePrimaryCtxRetain"},
 		{(void **)&c->stream_create, "cuStreamCreate"},
 		{(void **)&c->stream_destroy, "cuStreamDestroy_v2"},
-		{(void **)&c->stream_wait, "cuStreamSynchronize"},
+		{(void **)&c->stream_query, "cuStreamQuery"},
 		{(void **)&c->copy, "cuMemcpyAsync"},
 		{(void **)&c->host_alloc, "cuMemHostAlloc"},
 		{(void **)&c->host_free, "cuMemFreeHost"},
@@ -120,6 +121,16 @@ static int gpu_of(const cuda_t *c, const void *p)
 	return gpu < MAX_GPUS ? gpu : -1;
 }
 
+/* Wait until the stream's copies are complete, or one has failed. */
+static int wait_for_copies(const cuda_t *c, const gpu_t *g)
+{
+	int result;
+	do
+		result = c->stream_query(g->stream);
+	while (result == NOT_READY);
+	return result;
+}
+
 /* Do the first copies of each kind now. They may allocate, and an allocation would later wait for a
  * running kernel that in turn waits for the adapter. The same holds for copies that exceed a
  * stream's queue, so as many are started here as can ever be in flight. */
@@ -133,10 +144,10 @@ static int warm_up(const cuda_t *c, const gpu_t *g)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		failed |= c->copy(p, (uintptr_t)g->out, sizes[i], g->stream) ||
 			  c->copy((uintptr_t)g->in, p, sizes[i], g->stream);
-	failed |= c->copy(p, (uintptr_t)g->out, OUT_NBYTES, g->stream) || c->stream_wait(g->stream);
+	failed |= c->copy(p, (uintptr_t)g->out, OUT_NBYTES, g->stream) || wait_for_copies(c, g);
 	for (unsigned i = 0; i < MAX_COPIES; i++)
 		failed |= c->copy(p, (uintptr_t)g->out, 8, g->stream);
-	failed |= c->stream_wait(g->stream);
+	failed |= wait_for_copies(c, g);
 	return c->gpu_free(p) || failed;
 }
 
@@ -207,7 +218,7 @@ static void wait(cuda_t *c, gpu_t *g)
 {
 	if (g->n_copies) {
 		uint64_t start = mlx5swi_now();
-		c->stream_wait(g->stream);
+		wait_for_copies(c, g);
 		c->counters.n_waits++;
 		c->counters.waited_ns += mlx5swi_now() - start;
 	}
