@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026 The shmem_dev authors
 // Round trips between PE 0 and PE 1: a signal alone, data with its signal, and 8 bytes that carry
-// their flag. PE 0 serves, PE 1
-// answers with the same value. Timed inside the kernel, so that it does not count which of the two
-// started first.
+// their flag. PE 0 serves, PE 1 answers with the same value. Timed inside the kernel, so that it
+// does not count which of the two started first.
 #include "common/bench.h"
 
 #define THREADS 1024

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The host side of the library under test: start, symmetric memory, end. Kernels do all other work
- * between PEs (bench.cu), so that it is the same for both libraries. */
+ * between PEs (bench.h), so that it is the same for both libraries. */
 #ifndef BENCH_LIB_H
 #define BENCH_LIB_H
 

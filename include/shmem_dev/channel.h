@@ -118,6 +118,7 @@ SHMEMD_FN void shmemd_channel_signal_set(const shmemd_ctx_t *ctx, uint64_t *sig,
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.
+ * Errors   check builds: ERR_BAD_PE, latched, and nothing is rung.
  */
 SHMEMD_FN void shmemd_channel_ring(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
@@ -174,7 +175,8 @@ SHMEMD_FN int shmemd_channel_poll(const shmemd_ctx_t *ctx, int pe, uint64_t plac
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.
- * Returns  as shmemd_quiet, of this channel alone; it does not look at what is latched.
+ * Returns  as shmemd_quiet, of this channel alone; it does not look at what is latched. Check
+ *          builds: also ERR_BAD_PE.
  */
 SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {
@@ -196,8 +198,8 @@ SHMEMD_FN int shmemd_channel_quiet(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.
- * Returns  a number up to SHMEMH_IB_DEPTH; UINT32_MAX: no NIC is used, or the channel has
- *          failed and sends nothing.
+ * Returns  a number up to SHMEMH_IB_DEPTH; UINT32_MAX: no NIC is used, the channel has failed and
+ *          sends nothing, or in check builds pe is out of range (latched).
  */
 SHMEMD_FN uint32_t shmemd_channel_space(const shmemd_ctx_t *ctx, int pe SHMEMD_SITE)
 {

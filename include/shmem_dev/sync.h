@@ -90,8 +90,11 @@ SHMEMD_FN int shmemd_sync_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
  *
  * Callers  as shmemd_sync; also covered are operations of other threads that happened before the
  *          call.
- * Returns  SHMEMD_OK; else the error of sync, or the latched error that quiet would return (then
- *          all have arrived). Equal in all calling threads.
+ * Returns  SHMEMD_OK; else the error of sync; or, after all have arrived, the error of a quiet, of
+ *          this PE or of another one, since a quiet that fails on one PE fails the barrier on all;
+ *          or the latched error that quiet would return. Equal in all calling threads. If the quiet
+ *          of this PE ends with ERR_TIMEOUT, the others wait until this PE repeats the call, or for
+ *          their own limits.
  * Errors   as shmemd_sync and shmemd_quiet.
  * Source   OpenSHMEM 1.5 shmem_barrier_all, here of any team.
  */

@@ -181,8 +181,9 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 #define SHMEMD_CTX_FT 128u
 
 /* Check builds can find addresses outside of every allocation, since heap_committed points to a
- * shmemd_allocs_t, and contexts of destroyed teams: the host clears `self` with its team, and
- * SHMEMD_CTX_GENERATION numbers the teams that have used that memory. */
+ * shmemd_allocs_t. They can also find contexts of destroyed teams: the host clears the copy at
+ * `self` when it destroys the team, and SHMEMD_CTX_GENERATION numbers the teams that have used that
+ * copy. */
 #define SHMEMD_CTX_CHECKABLE 256u
 #define SHMEMD_CTX_GENERATION(n) ((uint32_t)(n) << 16)
 

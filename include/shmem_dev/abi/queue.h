@@ -79,7 +79,7 @@
 #define SHMEMD_DONE_CQES(word) ((uint32_t)((word) >> 1) & 0xffff)
 
 /* Path word: bits 0-7 SHMEMD_PATH_*; 8-15 shmemd_status for which the channel sends nothing any
- * more, 0: none; 16-31 base: index of the WQEBB that the queue pair counts as its first, mod 2^16;
+ * more, 0: none; 16-31 base: index of the WQEBB that the queue pair counts as 0, mod 2^16;
  * 32-55 number of the queue pair, its bytes as in a WQE; 56-63 epoch. */
 #define SHMEMD_PATH_COLUMN 1u      /* column of the keys of own memory: this PE's port */
 #define SHMEMD_PATH_NO_RECORD 2u   /* the NIC takes the producer index from the doorbell itself */
@@ -104,9 +104,10 @@
  * channel is the sink for the results of all non-fetching atomics and flush READs of this PE.
  *
  * Owner word of a buffer: bit 0 clear: free for, or held by, ticket (word >> 1). Bit 0 set:
- * abandoned by a wait that ran out of time: free for the ticket in bits 1-23, mod 2^23, once the
- * WQEBBs before the index in bits 24-63, mod 2^40, are completed. Bit 63 while bit 0 is clear: its
- * user's atomic was executed, and a switch to another path has lost the result. */
+ * abandoned by a wait that ended without the result (time limit, failed PE, failed channel): free
+ * for the ticket in bits 1-23, mod 2^23, once the WQEBBs before the index in bits 24-63, mod 2^40,
+ * are completed. Bit 63 while bit 0 is clear: its user's atomic was executed, and a switch to
+ * another path has lost the result. */
 #define SHMEMD_OWNER_AMBIGUOUS ((uint64_t)1 << 63)
 #define SHMEMD_BOUNCE_BUFFERS 64u
 #define SHMEMD_BOUNCE_NBYTES 64u

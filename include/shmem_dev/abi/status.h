@@ -97,11 +97,12 @@ enum shmemd_bulk_element {
 
 /* When a channel's doorbell is rung for what is posted (channel.h). */
 enum shmemd_ring_mode {
-	/* Rings, unless the poster had to wait for its turn, another has reserved behind it, no
-	 * batch ends here, and nothing that it publishes asked for RING_NOW: then the poster behind
-	 * it rings for both, or leaves both to the next one under the same conditions. */
+	/* Rings, unless all of this holds: the poster had to wait for its turn, another poster has
+	 * reserved behind it, no batch ends here, and nothing that it publishes asked for RING_NOW.
+	 * Then the poster behind it rings for both, or leaves both to the next one under the same
+	 * conditions. */
 	SHMEMD_RING_DEFAULT = 0,
-	SHMEMD_RING_NOW = 1, /* with this call */
+	SHMEMD_RING_NOW = 1, /* before this call returns */
 	/* Left to a later call on this channel that is not deferred, or to a thread that waits for
 	 * a completion or for space of this channel. Waits for signals and words do not ring. */
 	SHMEMD_RING_DEFERRED = 2,

@@ -83,15 +83,16 @@
  *   void shmemd_arch_red_{add,and,or,xor}_T(void *p, T v)         no answer: cheaper over NVLink
  *   float/double shmemd_arch_atom_add_{f32,f64}(void *p, v)       round to nearest even
  *   void shmemd_arch_red_add_{f32,f64}(void *p, v)
- *   Of the GPU's scope, a word of which bit 0 is a lock among threads of this GPU, and the rest
- *   what it protects:
+ *   At GPU scope, for a word whose bit 0 is a lock among threads of this GPU; the other bits are
+ *   what the lock protects. unlock also hands over the owner words of bounce buffers (abi/queue.h),
+ *   in which bit 0 is no lock:
  *   int  shmemd_arch_try_lock(uint64_t *p, uint64_t seen)         from `seen`, whose bit 0 is
  *                                              clear, to locked; acquire; returns whether
  *   void shmemd_arch_unlock(uint64_t *p, uint64_t v)              to v; release
  *
- * 6. Threads of one block. All named threads arrive; memory accesses before are visible to the
- *    others after it (cta scope). Barriers make earlier accesses visible to the threads that take
- *    part. warp_any, match_any and shfl_u64 order nothing.
+ * 6. Threads of one block. All named threads arrive. syncwarp, syncwarp_mask, bar_sync and bar_or
+ *    make accesses before them visible, after them, to the threads that take part (cta scope).
+ *    warp_any, match_any and shfl_u64 order nothing.
  *   void     shmemd_arch_syncwarp(void)                       the 32 lanes of the warp
  *   int      shmemd_arch_warp_any(int pred)                   OR of pred; orders nothing
  *   void     shmemd_arch_bar_sync(uint32_t id, uint32_t nthreads)   id 0..15, nthreads % 32 == 0;

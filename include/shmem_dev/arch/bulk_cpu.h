@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The CPU twin of bulk_cuda.h: an engine in the emulator (runtime/sim/bulk.c). It carries out a
- * copy only when the thread that posted it waits for it: a load in wait_load, and of a batch the
- * reads in wait_read and the writes in wait. So a wait that is missing shows as old data, on every
- * schedule. The emulator has no proxies; tests/headers/bulk_ptx.sh looks for the fences in the PTX.
- */
+ * copy when the thread that posted it waits for it: a load in wait_load, and of a batch the reads
+ * in wait_read and the writes in wait. Before that it does so only when the thread has posted 64
+ * other copies, or, for writes, when the thread ends. So a wait that is missing shows as old data,
+ * on every schedule. The emulator has no proxies; tests/headers/bulk_ptx.sh looks for the fences in
+ * the PTX. */
 #ifndef SHMEMD_ARCH_BULK_CPU_H
 #define SHMEMD_ARCH_BULK_CPU_H
 

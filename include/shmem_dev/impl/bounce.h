@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Bounce buffers (abi/queue.h): READs and atomics return into them for g, fetches, and gets into
- * unregistered memory. A user draws a ticket; tickets of one buffer take it one after another. A
- * wait that times out abandons its buffer, which is free again once its WQE is complete: until then
- * the NIC may still write to it. */
+ * unregistered memory. A user draws a ticket; the users of one buffer take it in the order of their
+ * tickets. A wait that ends without the result (time limit, failed PE, failed channel) abandons its
+ * buffer, which is free again once its WQE is complete: until then the NIC may still write to
+ * it. */
 #ifndef SHMEMD_IMPL_BOUNCE_H
 #define SHMEMD_IMPL_BOUNCE_H
 
@@ -28,9 +29,9 @@ SHMEMD_FN int shmemdi_bounce_is_free(const shmemdi_chan_t *c, uint64_t word, uin
 	return (int64_t)(done - end) >= 0;
 }
 
-/* The time is up for a ticket whose buffer was abandoned: hand its turn to the next ticket.
- * Otherwise the buffer is still its last user's, who releases it within its own time limit: return
- * 0. */
+/* The time is up for the user that waits with this ticket. If it is next for an abandoned buffer,
+ * pass the buffer, still abandoned, to the next ticket, and return 1. Otherwise an earlier user has
+ * the buffer, and releases, abandons or passes it when its own wait ends: return 0. */
 SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_chan_t *c, uint64_t word, uint64_t ticket)
 {
 	uint64_t step = (uint64_t)SHMEMD_BOUNCE_BUFFERS << 1;
@@ -43,7 +44,8 @@ SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_chan_t *c, uint64_t word, uint64
 	return 1;
 }
 
-/* Take the buffer: wait until its last user has read it, or never will. Coalesced lanes draw
+/* Take the buffer: wait until its last user has read it, or has abandoned it and its WQE is
+ * complete. Coalesced lanes draw
  * adjacent tickets together, so that none of them waits for another. */
 SHMEMD_FN_COLD int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call,
 				       uint64_t ticket)

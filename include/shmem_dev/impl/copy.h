@@ -6,12 +6,12 @@
 
 #include <shmem_dev/group.h>
 
-/* Loads of one thread in flight before its first store. MANY, for blocks and runs of warps: with 4,
- * 8 blocks of 1024 threads fill an NVLink (measured, H200, put and get), and a thread needs no more
- * than the 64 registers that it has in such a block. FEW, for units of 16 bytes by a warp or a
- * thread alone: no other warp's loads of this copy are in flight at the same time. */
-#define SHMEMDI_COPY_DEPTH_MANY 4u
-#define SHMEMDI_COPY_DEPTH_FEW 8u
+/* Loads of one thread in flight before its first store. With 4, 8 blocks of 1024 threads fill an
+ * NVLink (measured, H200, put and get), and a thread needs no more than the 64 registers that it
+ * has in such a block. ALONE: of units of 16 bytes by a warp or a thread alone, since no other
+ * warp's loads of this copy are in flight at the same time. */
+#define SHMEMDI_COPY_DEPTH 4u
+#define SHMEMDI_COPY_DEPTH_ALONE 8u
 
 /* One unit of `width` bytes, a constant of 1, 4, 8 or 16. Those below 8 are kept as 8: parts of a
  * register would have to be merged. */
@@ -60,7 +60,7 @@ SHMEMD_FN void shmemdi_unit_clear(shmemdi_unit_t *u, uint32_t width)
 SHMEMD_FN void shmemdi_copy_round(uint32_t stride, char *dst, const char *src, uint32_t left,
 				  uint32_t width, uint32_t depth, uint32_t max_depth)
 {
-	shmemdi_unit_t u[SHMEMDI_COPY_DEPTH_FEW];
+	shmemdi_unit_t u[SHMEMDI_COPY_DEPTH_ALONE];
 	uint32_t k;
 
 	for (k = 0; k < max_depth && k < depth; k++, src += stride * width)
@@ -85,8 +85,8 @@ SHMEMD_FN void shmemdi_copy_units(shmemd_group_t g, char *dst, const char *src, 
 				  uint32_t width, uint32_t max_depth)
 {
 	uint32_t stride = g.size;
-	uint32_t depth = g.bar < SHMEMDI_BAR_NONE && max_depth > SHMEMDI_COPY_DEPTH_MANY
-				 ? SHMEMDI_COPY_DEPTH_MANY
+	uint32_t depth = g.bar < SHMEMDI_BAR_NONE && max_depth > SHMEMDI_COPY_DEPTH
+				 ? SHMEMDI_COPY_DEPTH
 				 : max_depth;
 	uint32_t round = stride * depth;
 
@@ -193,13 +193,13 @@ SHMEMD_FN void shmemdi_copy_piece(shmemd_group_t g, char *dst, const char *src, 
 	dst += head;
 	src += head;
 	if (width == 16)
-		shmemdi_copy_units(g, dst, src, n, 16, SHMEMDI_COPY_DEPTH_FEW);
+		shmemdi_copy_units(g, dst, src, n, 16, SHMEMDI_COPY_DEPTH_ALONE);
 	else if (width == 8)
-		shmemdi_copy_units(g, dst, src, n, 8, SHMEMDI_COPY_DEPTH_MANY);
+		shmemdi_copy_units(g, dst, src, n, 8, SHMEMDI_COPY_DEPTH);
 	else if (width == 4)
-		shmemdi_copy_units(g, dst, src, n, 4, SHMEMDI_COPY_DEPTH_MANY);
+		shmemdi_copy_units(g, dst, src, n, 4, SHMEMDI_COPY_DEPTH);
 	else
-		shmemdi_copy_units(g, dst, src, n, 1, SHMEMDI_COPY_DEPTH_MANY);
+		shmemdi_copy_units(g, dst, src, n, 1, SHMEMDI_COPY_DEPTH);
 }
 
 #define SHMEMDI_COPY_PIECE ((size_t)1 << 30)
@@ -230,7 +230,8 @@ SHMEMD_FN void shmemdi_copy(shmemd_group_t g, char *dst, const char *src, size_t
 			    int is_units)
 {
 	if (is_units)
-		shmemdi_copy_units(g, dst, src, (uint32_t)nbytes / 16, 16, SHMEMDI_COPY_DEPTH_FEW);
+		shmemdi_copy_units(g, dst, src, (uint32_t)nbytes / 16, 16,
+				   SHMEMDI_COPY_DEPTH_ALONE);
 	else
 		shmemdi_copy_any(g, dst, src, nbytes);
 }

@@ -132,8 +132,10 @@ SHMEMD_FN int shmemdi_cq_poll(const shmemdi_chan_t *c, shmemdi_call_t call, shme
 		return shmemdi_is_done_failed(c, end, path, status);
 	if (!(at.lo & SHMEMD_READY_RUNG) && shmemdi_reached(SHMEMD_READY_INDEX(at.lo), end))
 		shmemdi_ring_until(c, end);
+	/* An error: find its cause. Or it is the CQE of a later lap: then `done` has passed the
+	 * ticket's WQE, and the next poll finds that. */
 	if (shmemdi_cqe_opcode(tail) != SHMEMD_CQE_INVALID)
-		(void)shmemdi_cq_consume(c, call, at.hi); /* an error: find its cause */
+		(void)shmemdi_cq_consume(c, call, at.hi);
 	return 0;
 }
 

@@ -44,8 +44,8 @@ SHMEMD_FN char *shmemdi_strided_at(const shmemd_ctx_t *ctx, const void *sym, int
 	return shmemdi_shifted(sym, shmemdi_stride_shift(ctx, pe));
 }
 
-/* Where this PE sees the heap of pe, for which shmemdi_may_be_mapped holds; NULL: it is not mapped
- * all the same. */
+/* Where this PE sees the heap of pe, for which shmemdi_may_be_mapped holds; NULL: pe is one of the
+ * members in that range that are not mapped. */
 SHMEMD_FN char *shmemdi_p2p_base_in_range(const shmemd_ctx_t *ctx, int pe)
 {
 	if (!SHMEMD_ARCH_UNLIKELY(!shmemdi_is_strided(ctx, pe)))

@@ -99,8 +99,9 @@ SHMEMD_FN int shmemdi_channel_status(const shmemdi_chan_t *c)
 	return (int)SHMEMD_PATH_STATUS(shmemd_arch_ld_relaxed_u64(&c->ch->path));
 }
 
-/* Nothing is sent from now on. The first status stays. A thread that sees it also sees what was
- * completed before. */
+/* Posters whose snapshot shows the status send nothing; one with an older snapshot may still
+ * publish and ring. The first status stays. A thread that sees it also sees what was completed
+ * before. */
 SHMEMD_FN void shmemdi_channel_fail(const shmemdi_chan_t *c, int status)
 {
 	uint64_t path = shmemd_arch_ld_relaxed_u64(&c->ch->path), seen;

@@ -341,8 +341,9 @@ SHMEMD_FN void shmemdi_sq_combine(shmemd_channel_t *ch, uint32_t depth, shmemdi_
 	} while (turn->end - at >= SHMEMDI_MARKS_AT_ONCE && !shmemdi_reached(turn->end, stop));
 }
 
-/* By a poster whose WQEs in [first, end) are written: get the turn. mark: what to leave for
- * the posters that have the turn before, or SHMEMD_MARK_NONE.
+/* By a poster whose WQEs in [first, end) are written: get the turn, or return with turn.cqes 0 if
+ * another poster has published them or the channel has failed. mark: the mark to store for posters
+ * that have the turn earlier, or SHMEMD_MARK_NONE.
  *
  * A poll takes one trip to memory, and so does the load of the marks and of the reservation word
  * once the poster has the turn. Loading those in each poll as well was slower: 32 warps on one

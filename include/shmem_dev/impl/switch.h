@@ -158,7 +158,8 @@ SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t
 }
 
 /* Tell the caller of a fetching atomic, by its buffer's owner word, that the result is lost.
- * Returns whether it was told: nobody is there if its wait ran out of time. */
+ * Returns whether it was told: no thread reads the word if the wait has ended already and abandoned
+ * the buffer. */
 SHMEMD_FN uint32_t shmemdi_tell_ambiguous(const shmemdi_chan_t *c, uint64_t address)
 {
 	uint64_t i = (address - (uint64_t)(uintptr_t)shmemdi_bounces(c)) / SHMEMD_BOUNCE_NBYTES;

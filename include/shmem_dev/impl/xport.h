@@ -39,8 +39,8 @@ SHMEMD_FN void shmemdi_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 	shmemd_group_sync(op.g);
 }
 
-/* The threads that share the copy have copied if the PE is mapped; else the status is that of the
- * thread. */
+/* If the PE is mapped (outcome MAPPED), the calling thread has copied its own part on return;
+ * others of the group may still be copying. Else the status is that of the calling thread alone. */
 SHMEMD_FN shmemdi_copying_t shmemdi_get_part_of(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
 	shmemdi_copying_t copying = {0, SHMEMDI_MAPPED, SHMEMD_OK};
