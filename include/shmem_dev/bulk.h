@@ -148,8 +148,9 @@ SHMEMD_FN int shmemd_getmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t g
  * pe       0 .. n_pes - 1 of the context's team; this PE too.
  * Returns  when posted. The tile is reusable after shmemd_bulk_wait_read; the data count as stored
  *          by this thread after shmemd_bulk_wait. Until then the tile is unordered with other tiles
- *          and with later stores. It comes after what the calling threads did at dst before, and
- *          after what they learnt of by a signal or a wait.
+ *          and with later stores. It comes after what the calling threads stored at dst before, and
+ *          after what they learnt of by a signal or a wait; after their atomics at dst, which may
+ *          go by NIC to a mapped PE, only if shmemd_fence is in between.
  * Errors   latched, those of shmemd_putmem.
  * Source   PTX ISA cp.async.bulk; the epilogue of a GEMM that sends its tiles.
  */

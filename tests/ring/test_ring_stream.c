@@ -2,7 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Signals of stream.h and grid.h to PEs behind NICs, and to PEs that are reached both ways: they
  * are ordered after what was sent on the context's channel to their PE, are not sent if that
- * failed, and wait for no other PE. The kernels of stream.h are called as functions. */
+ * failed, and wait for no other PE. The kernels of stream.h are called as functions. Also the tiles
+ * of bulk.h that NICs add, for the order after what was stored. */
 #include <shmem_dev/arch/arch.h>
 
 static unsigned n_fences; /* of the system's scope, before signals */
@@ -14,12 +15,13 @@ static inline void count_fence(void)
 }
 
 #define shmemd_arch_fence_before_signal count_fence
+#include <shmem_dev/bulk.h>
 #include <shmem_dev/grid.h>
 #include <shmem_dev/shmem_dev.h>
 #include <shmem_dev/stream.h>
 #include "run.h"
 
-enum { SIGNAL, ADDED, DATA, SOURCE, ARRIVED, BAD_GRANULE };
+enum { SIGNAL, ADDED, DATA, SOURCE, ARRIVED, BAD_GRANULE, TILE };
 enum { SMALL, LARGE, OF_GRID, ALONE, N_WAYS };
 
 #define NBYTES 64
@@ -226,6 +228,41 @@ static void stores_to_all_memory_are_covered(void **state)
 	}
 }
 
+/* Each thread adds a word of the tile by NIC, after the stores that a thread of its warp has made to
+ * the same words. */
+static void adds_tile_by_nic(const void *params)
+{
+	SHMEMD_SHARED(uint64_t, 32, tile);
+	const rig_params_t *p = params;
+
+	if (p->pe != 0)
+		return;
+	tile[shmemd_thread_index()] = 5;
+	shmemd_add_tile_bulk_warp(&p->ctx, word_of(&p->ctx, TILE), tile, 32, SHMEMD_BULK_U64, 1);
+}
+
+static void look_added(void)
+{
+	for (uint32_t i = 0; i < 32; i++)
+		CHECK_IS(__atomic_load_n(word_of(&rig_pes[1].ctx, TILE) + i, __ATOMIC_ACQUIRE), 5);
+	CHECK_IS(__atomic_load_n(&n_fences, __ATOMIC_RELAXED), 32);
+}
+
+static void stores_are_before_tiles(void **state)
+{
+	rig_test_t t = {.plan = rig_plan(),
+			.kernel = adds_tile_by_nic,
+			.n_blocks = 1,
+			.n_threads = 32,
+			.final_check = look_added};
+
+	(void)state;
+	t.plan.mapped = 3;
+	t.plan.flags = SHMEMD_CTX_QUEUES_ON_GPU;
+	__atomic_store_n(&n_fences, 0, __ATOMIC_RELAXED);
+	run_once(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +273,7 @@ int main(void)
 		cmocka_unit_test(signals_are_ordered),
 		cmocka_unit_test(others_are_not_waited_for),
 		cmocka_unit_test(stores_to_all_memory_are_covered),
+		cmocka_unit_test(stores_are_before_tiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_of_group);

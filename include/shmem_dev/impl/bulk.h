@@ -341,6 +341,8 @@ SHMEMD_FN int shmemdi_add_plainly(const shmemd_ctx_t *ctx, shmemdi_op_t op, int 
 				      0);
 	if (base)
 		w.to = shmemdi_p2p_at(ctx, base, op.sym);
+	else
+		shmemdi_fence_stores(ctx, op.pe); /* what this group stored to the words */
 	return shmemdi_words_add_all(w, op.g.rank, op.g.size);
 }
 

@@ -81,9 +81,10 @@ SHMEMD_FN int shmemdi_put_by_nic(const shmemd_ctx_t *ctx, shmemdi_route_t route,
 	return status;
 }
 
-/* Before an atomic that stands for a signal: order this thread's stores to mapped memory of pe, and
- * those of threads that it has synchronised with. Also if the atomic goes by NIC: the fences of its
- * posting may have the scope of this GPU, and the stores went to another one. */
+/* Before an atomic that stands for a signal, or that adds a tile: order this thread's stores to
+ * mapped memory of pe, and those of threads that it has synchronised with. Also if the atomic goes
+ * by NIC: the fences of its posting may have the scope of this GPU, and the stores went to another
+ * one. */
 SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, int pe)
 {
 	if (ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT) &&
