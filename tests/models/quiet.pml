@@ -19,10 +19,8 @@
 #endif
 
 /* More mistakes. */
-#define FLUSH_LATE 71      /* store it after publishing */
 #define FLUSH_READY 72     /* store that the READ covers everything published by then */
 #define WAIT_READY 73      /* wait for the WRITEs, not for the READ */
-#define FLUSH_EPOCH 74     /* use the number of `flush` whatever its epoch */
 #define FLUSH_FAR 75       /* never advance `flush` with the queue */
 
 #define FLUSHES
@@ -47,7 +45,7 @@ inline quiet()
 			s_epoch = flush_epoch
 		   }
 			if
-			:: d_step { s_epoch == ready_epoch || BUG == FLUSH_EPOCH -> numbered = 1; s_queue = line_queue }
+			:: d_step { s_epoch == ready_epoch -> numbered = 1; s_queue = line_queue }
 			:: else
 			fi
 		:: !COVERED(target) ->

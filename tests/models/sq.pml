@@ -337,7 +337,6 @@ inline take_marks()
 
 /* By the poster of a quiet's READ, in its turn, before it publishes. */
 #ifdef FLUSHES
-#define FLUSH_IN_TURN (BUG != FLUSH_LATE && BUG != FLUSH_READY)
 inline store_flush(now)
 {
 	if
@@ -382,7 +381,7 @@ inline finish(n, when)
 		all_deferred = 0;
 		must = !waited || is_now || BATCH_ENDS || resv == end && BUG != ALWAYS_LEAVE
 	fi;
-	store_flush(FLUSH_IN_TURN);
+	store_flush(BUG != FLUSH_READY);
 	if
 	:: must && (s_rung || BUG == RING_UNLOCKED) ->
 		if
@@ -406,7 +405,7 @@ inline finish(n, when)
 		:: else
 		fi
 	fi;
-	store_flush(BUG == FLUSH_LATE || BUG == FLUSH_READY);
+	store_flush(BUG == FLUSH_READY);
 	d_step { end = 0; n_cqes = 0; all_deferred = 0; is_now = 0; must = 0 }
 }
 
