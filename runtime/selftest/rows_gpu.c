@@ -221,7 +221,7 @@ void shmemhi_row_gpu_doorbell(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_
 /* Up to a million tries, or until the time is over. */
 void shmemhi_row_gpu_quiet(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
-	uint64_t end = shmemhi_now() + (rig->deadline - shmemhi_now()) / 16, n = 0;
+	uint64_t end = shmemhi_rig_end_of_row(rig, 16), n = 0;
 	use_t u;
 
 	if (open_gpu(rig, &u, o) == 0 && open_use(rig, pair, &u, o) == 0)
