@@ -16,7 +16,7 @@
 #define TRIES 256u                      /* of one kernel */
 #define WRITE_NBYTES 1024u
 #define QUEUE_NBYTES ((size_t)2 << 20) /* a whole page of the GPU, too */
-#define LAPS 3u                        /* of a queue in the GPU's memory */
+#define LAPS 3u /* of the CQ in the GPU's memory; a try takes one CQE, but two WQEBBs */
 #define TIMEOUT_NS (10 * SHMEMHI_SECOND)
 
 /* What a row uses. */
