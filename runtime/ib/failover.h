@@ -249,7 +249,7 @@ int shmemhi_failover_new(shmemh_t *job, shmemhi_ib_t *ib);
  *          ERR_NO_MEMORY. */
 int shmemhi_failover_open(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* A first link was connected: keep what is known of its peer. */
+/* Keep what is known of the peer of a first link, when it is connected or that has failed. */
 void shmemhi_failover_met(shmemhi_failover_t *s, const shmemhi_link_t *link,
 			  const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
 
