@@ -9,8 +9,9 @@
  *   - SEND, STOP, DRAIN, FLUSH, QUERY and CONNECT are executed one after another;
  *   - PREPARE is started in that order, and then goes on beside them, since it can take until a
  *     port is repaired;
- *   - ORDER and END go on beside them too. There is one order word for each PE, so the next one,
- *     of whatever channel, is executed after the one before is carried out.
+ *   - ORDER and END go on beside them too. A PE's device has one order at a time
+ *     (shmemd_switch_order_t), so the next one, of whatever channel, is executed after the one
+ *     before is carried out.
  *
  * Time: a channel without a path for SHMEMH_FT_GIVEUP ends, and so does one whose order has waited
  * that long (is_order_stuck). No other time limit changes anything: a path that is slow, stalled
@@ -105,8 +106,8 @@ typedef struct shmemhi_fault_ops {
 
 typedef struct shmemhi_fault_agent shmemhi_fault_agent_t;
 
-/* The time after which a request without an answer has failed, by the options of the job; 0 also if
- * it never fails (SHMEMH_IB_ACK_TIMEOUT=0). A NIC may take four times the time that it is told. */
+/* The time after which a request without an answer has failed, by the options of the job; 0: it
+ * never fails (SHMEMH_IB_ACK_TIMEOUT=0). A NIC may take four times the time that it is told. */
 uint64_t shmemhi_fault_silence_ns(const shmemhi_options_t *opt);
 
 /* Make the agent of this PE, job->fault, for the policy SHMEMH_FAULT_EXACT: listens for other

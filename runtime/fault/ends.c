@@ -122,7 +122,7 @@ void shmemhi_fault_act_closed(shmemhi_fault_core_t *core, uint32_t index)
 	}
 }
 
-/* Has an order waited so long that waits for that PE must end? The order word holds one order:
+/* Has an order waited so long that waits for that PE must end? The device has one order at a time:
  * those behind it have the same limit. */
 static bool is_overdue(const shmemhi_fault_core_t *core, const shmemhi_fault_channel_t *c)
 {

@@ -295,7 +295,7 @@ static uint32_t flags_of(const shmemhi_endpoint_t *e)
 					 : 0);
 }
 
-/* Write the order word. e: NULL: to end the channel. */
+/* Write the order. e: NULL: to end the channel. */
 static void give(shmemhi_failover_t *s, int pe, uint32_t k, const shmemhi_switch_action_t *a,
 		 const shmemhi_endpoint_t *e)
 {

@@ -19,7 +19,8 @@
  * flushed, or its NIC is dead. The last step of its fence, QUERY, may still follow.
  *
  * Those of start and end (new, open, met, join, start, stop, close, free) are called by the thread
- * of init or finalize, all others by the agent's thread, but for those that say so. */
+ * of init or finalize, all others by the agent's thread, but for those that say so, and for reaches
+ * and describe, which init calls too, before that thread runs. */
 #ifndef SHMEMHI_IB_FAILOVER_H
 #define SHMEMHI_IB_FAILOVER_H
 
@@ -118,7 +119,7 @@ typedef struct shmemhi_route {
 	uint32_t n_unresolved;         /* paths that kept failures have ended since then */
 	int was_refused;               /* a request of this PE was, and that is reported */
 	uint32_t refused;              /* syndrome that DRAIN has found, not yet reported; 0 */
-	int has_order;                 /* it is in the order word */
+	int has_order;                 /* it is what *order holds */
 	shmemhi_offer_bytes_t offer;   /* of the peer */
 } shmemhi_route_t;
 
@@ -211,7 +212,7 @@ struct shmemhi_failover {
 	uint64_t n_orders;
 	uint64_t ordered_at;  /* when the latest order was given */
 	uint64_t serve_at;    /* time from which the service carries that order out */
-	uint64_t served_at;   /* when the service was started last */
+	uint64_t served_at;   /* when the service was asked last to carry out an order */
 	uint64_t waits_since; /* when the service became due to carry it out; 0: it is not yet */
 	shmemhi_service_t service; /* carries out orders while no thread of the program waits */
 	int has_service, has_service_failed; /* failed: said once */
@@ -248,7 +249,7 @@ int shmemhi_failover_new(shmemh_t *job, shmemhi_ib_t *ib);
  *          ERR_NO_MEMORY. */
 int shmemhi_failover_open(shmemh_t *job, shmemhi_ib_t *ib);
 
-/* A first link was connected: keep what is known of its peer. */
+/* Keep what is known of the peer of a first link, when it is connected or that has failed. */
 void shmemhi_failover_met(shmemhi_failover_t *s, const shmemhi_link_t *link,
 			  const shmemhi_port_info_t *port, const shmemhi_qp_info_t *qp);
 

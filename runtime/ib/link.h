@@ -43,7 +43,7 @@ int shmemhi_link_to_rts(const shmemhi_ib_lib_t *lib, const shmemhi_options_t *op
 			const shmemhi_link_t *link, const shmemhi_port_info_t *peer_port,
 			shmemhi_err_t *err);
 
-/* Any state to ERR. After it returns, the queue pair executes no request that arrives. */
+/* Any state but RESET to ERR. After it returns, the queue pair executes no request that arrives. */
 int shmemhi_link_to_err(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 			shmemhi_err_t *err);
 

@@ -167,8 +167,8 @@ static bool destroy(shmemh_t *job, const shmemhi_ib_t *ib, struct mlx5dv_devx_ob
 	return true;
 }
 
-/* Move each QP to ERR before its queue is released: the NIC then refuses requests to it. A QP
- * that is in ERR stays there. Returns whether the NIC may still use the queues. */
+/* Move each QP to ERR before its queue is released: the NIC then drops requests to it. A QP that
+ * is in ERR stays there. Returns whether the NIC may still use the queues. */
 static bool close_queues(shmemh_t *job, const shmemhi_ib_t *ib)
 {
 	shmemhi_err_t ignored = {""};

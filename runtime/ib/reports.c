@@ -138,8 +138,8 @@ static bool next_left(shmemhi_failover_t *s, fault_t *f)
 	return false;
 }
 
-/* A request that DRAIN has found refused: the channel of this PE ends; the peer's direction of it
- * was switched when the queue pairs of both ends failed. */
+/* A request that DRAIN has found refused: this PE's direction of the channel ends; the peer's is
+ * switched to the next path after the fence of which DRAIN is a step. */
 static bool next_refused(shmemhi_failover_t *s, fault_t *f)
 {
 	for (; s->n_refused > 0 && s->refused_index < shmemhi_n_routes(s); s->refused_index++) {

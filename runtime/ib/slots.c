@@ -171,8 +171,8 @@ bool shmemhi_slots_have_one(shmemhi_failover_t *s)
 	return find(s) != NULL;
 }
 
-/* Zero the records and the producer word, and make the CQEs invalid: they are until the NIC writes
- * them. */
+/* Zero the records and the producer word, and make the CQEs invalid, which each stays until the NIC
+ * writes it. */
 static int clear(shmemhi_failover_t *s, const shmemhi_slot_t *slot)
 {
 	char *cqes = slot->queue + SHMEMD_QUEUE_CQES_OFFSET(s->ib->depth);

@@ -24,7 +24,8 @@ typedef struct shmemhi_drive {
 typedef struct shmemhi_drive_report {
 	uint32_t n_done;  /* tries whose CQE has come */
 	uint32_t n_wrong; /* tries after which the word was another one */
-	uint32_t opcode;  /* of a CQE that is no success, else 0 */
+	uint32_t opcode;  /* of a CQE that is no success; SHMEMD_CQE_INVALID: none came in time;
+			     0: all succeeded */
 	uint32_t reserved;
 } shmemhi_drive_report_t;
 

@@ -14,7 +14,8 @@ typedef shmemhi_cu_result_t query_t(shmemhi_cu_stream_t stream);
 
 #define NOT_READY 600 /* CUDA_ERROR_NOT_READY */
 
-/* Has the kernel ended, or not begun? */
+/* *idle: receives whether every launch of the kernel so far has ended. One that waits for an SM has
+ * not. */
 static int is_idle(const shmemhi_service_t *s, shmemhi_err_t *err, int *idle)
 {
 	void *found = dlsym(s->c->cuda.library, "cuStreamQuery");
@@ -92,8 +93,8 @@ int shmemhi_service_open(shmemhi_service_t *s, shmemhi_cuctx_t *c, const shmemd_
 		status = open_gpu(s, err);
 	else if (!shmemsim_serve)
 		status = shmemhi_fail(err, SHMEMH_ERR_ARGUMENT,
-				      "fault tolerance: no GPU, and the process has not loaded "
-				      "libshmem_sim: link the program with it");
+				      "no GPU, and the process has not loaded libshmem_sim: link "
+				      "the program with it");
 	if (status != SHMEMH_OK)
 		shmemhi_service_close(s);
 	return status;

@@ -45,7 +45,7 @@ enum shmemhi_far_op {
 	SHMEMHI_FAR_CREATE,      /* its CQ and queue pair, in place of old ones; reply: name */
 	SHMEMHI_FAR_JOIN,        /* peer_port, name, flags: connect it */
 	SHMEMHI_FAR_CLOSE,       /* end b */
-	SHMEMHI_FAR_FENCE,       /* watch: shmemhi_pair_fence */
+	SHMEMHI_FAR_FENCE,       /* watch: shmemhi_remote_fence */
 	SHMEMHI_FAR_QUERY,       /* reply: state */
 	SHMEMHI_FAR_FLUSH_OPEN,  /* shmemhi_remote_flush_open */
 	SHMEMHI_FAR_FLUSH,       /* shmemhi_remote_flush; reply: completion */

@@ -101,6 +101,13 @@ uint32_t shmemhi_rig_random(shmemhi_rig_t *rig)
 	return (uint32_t)(rig->random >> 33);
 }
 
+uint64_t shmemhi_rig_end_of_row(const shmemhi_rig_t *rig, uint64_t n)
+{
+	uint64_t now = shmemhi_now();
+
+	return rig->deadline > now ? now + (rig->deadline - now) / n : now;
+}
+
 /* ---- pairs ---- */
 
 static int fail_end(shmemhi_rig_t *rig, const shmemhi_end_t *end, const char *call)

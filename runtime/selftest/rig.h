@@ -64,6 +64,10 @@ void shmemhi_rig_close(shmemhi_rig_t *rig);
 /* A pseudo-random number. */
 uint32_t shmemhi_rig_random(shmemhi_rig_t *rig);
 
+/* When a row ends that may take one n-th of the time left until rig->deadline: at once if that has
+ * passed. */
+uint64_t shmemhi_rig_end_of_row(const shmemhi_rig_t *rig, uint64_t n);
+
 enum { SHMEMHI_PAIR_COLLAPSED = 1, SHMEMHI_PAIR_NO_RETRY = 2 }; /* flags of pair_open */
 
 #define SHMEMHI_RIG_QUEUE_NBYTES SHMEMD_QUEUE_NBYTES(SHMEMHI_RIG_DEPTH)

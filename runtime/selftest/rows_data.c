@@ -178,7 +178,7 @@ void shmemhi_row_immediate(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_out
 void shmemhi_row_read_quiet(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
 	const uint32_t nbytes = 1024;
-	uint64_t end = shmemhi_now() + (rig->deadline - shmemhi_now()) / 128;
+	uint64_t end = shmemhi_rig_end_of_row(rig, 128);
 	const uint64_t *last = (const void *)(shmemhi_remote_ptr(rig, 0) + nbytes - 8);
 	uint64_t *source = (void *)shmemhi_local_ptr(rig, nbytes - 8);
 	uint64_t i = 0;

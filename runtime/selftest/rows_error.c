@@ -13,7 +13,7 @@ static shmemdi_wqe_t write_of(const shmemhi_rig_t *rig, const shmemhi_pair_t *pa
 	return q;
 }
 
-/* Post a WQE that must end with that syndrome, after one that must succeed. */
+/* Post a WQE that must end with that syndrome. */
 static void expect(shmemhi_rig_t *rig, shmemhi_pair_t *pair, const shmemdi_wqe_t *bad,
 		   uint32_t syndrome, shmemhi_outcome_t *o)
 {

@@ -263,12 +263,12 @@ static void compare(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_
 typedef void check_t(shmemhi_rig_t *rig, const shmemhi_pair_t *pair, const burst_t *burst,
 		     const shmemhi_link_state_t *state, shmemhi_outcome_t *o);
 
-/* Run n trials, and more until enough of them have cut their burst, for at most one share of the
- * time that is left. */
+/* Run n trials, and more until enough of them have cut their burst, for at most one `share`-th of
+ * the time that is left. */
 static void run_trials(shmemhi_rig_t *rig, shmemhi_pair_t *pair, int n, uint64_t share,
 		       shmemhi_outcome_t *o, check_t *check)
 {
-	uint64_t end = shmemhi_now() + (rig->deadline - shmemhi_now()) / share;
+	uint64_t end = shmemhi_rig_end_of_row(rig, share);
 	burst_t *burst = calloc(1, sizeof *burst);
 	int i = 0, n_cut = 0;
 	int64_t lead = 0;

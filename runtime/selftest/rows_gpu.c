@@ -16,7 +16,7 @@
 #define TRIES 256u                      /* of one kernel */
 #define WRITE_NBYTES 1024u
 #define QUEUE_NBYTES ((size_t)2 << 20) /* a whole page of the GPU, too */
-#define LAPS 3u                        /* of a queue in the GPU's memory */
+#define LAPS 3u /* of the CQ in the GPU's memory; a try takes one CQE, but two WQEBBs */
 #define TIMEOUT_NS (10 * SHMEMHI_SECOND)
 
 /* What a row uses. */
@@ -221,7 +221,7 @@ void shmemhi_row_gpu_doorbell(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_
 /* Up to a million tries, or until the time is over. */
 void shmemhi_row_gpu_quiet(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
-	uint64_t end = shmemhi_now() + (rig->deadline - shmemhi_now()) / 16, n = 0;
+	uint64_t end = shmemhi_rig_end_of_row(rig, 16), n = 0;
 	use_t u;
 
 	if (open_gpu(rig, &u, o) == 0 && open_use(rig, pair, &u, o) == 0)

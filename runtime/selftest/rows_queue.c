@@ -62,7 +62,7 @@ void shmemhi_row_doorbell(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outc
 	}
 }
 
-/* WQEs of two WQEBBs, one of which begins in the last WQEBB of the queue. */
+/* A WQE of two WQEBBs that begins in the last WQEBB of the queue. */
 void shmemhi_row_wrap(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_t *o)
 {
 	const shmemdi_nic_amo_t swap = {
@@ -75,7 +75,7 @@ void shmemhi_row_wrap(shmemhi_rig_t *rig, shmemhi_pair_t *pair, shmemhi_outcome_
 	for (uint32_t i = 1; i < SHMEMHI_RIG_DEPTH; i++)
 		post_number(rig, pair, i, i == SHMEMHI_RIG_DEPTH - 1 ? SHMEMD_MLX5_CQ_UPDATE : 0);
 	if (shmemhi_finish(&pair->a, &c) != 0) {
-		shmemhi_row_no_success(o, "a full queue of WRITEs", &c);
+		shmemhi_row_no_success(o, "WRITEs that fill the queue but for one WQEBB", &c);
 		return;
 	}
 	memset(shmemhi_remote_ptr(rig, at), 0, 8);

@@ -98,6 +98,12 @@ static shmemhi_cu_result_t leave(shmemhi_cu_context_t *context)
 	return 0;
 }
 
+static shmemhi_cu_result_t exchange_mode(int *mode)
+{
+	(void)mode;
+	return 0;
+}
+
 static shmemhi_cu_result_t alloc_some(void **ptr, size_t nbytes, unsigned flags)
 {
 	(void)flags;
@@ -121,6 +127,7 @@ static void block_that_is_half_made(void **state)
 {
 	shmemhi_cuctx_t cuctx = {.cuda = {.ctx_push_current = enter,
 					  .ctx_pop_current = leave,
+					  .exchange_capture_mode = exchange_mode,
 					  .get_error_name = name_of_error,
 					  .mem_host_alloc = alloc_some,
 					  .mem_free_host = release}};

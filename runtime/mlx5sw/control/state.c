@@ -25,8 +25,8 @@ typedef struct transition {
 	(MLX5SWI_ATTR_SQ_PSN | MLX5SWI_ATTR_SRA | MLX5SWI_ATTR_RETRY | MLX5SWI_ATTR_RNR_RETRY |    \
 	 MLX5SWI_ATTR_TIMEOUT)
 
-/* A transition to RESET (from every state) or to ERR (from every other state) takes no attributes.
- */
+/* A transition to RESET (from every state) or to ERR (from every state but RESET) takes no
+ * attributes. */
 static const transition_t transitions[] = {
 	{MLX5SWI_RST, MLX5SWI_INIT, PORT | PKEY | MLX5SWI_ATTR_ACCESS, ACCESS},
 	{MLX5SWI_INIT, MLX5SWI_INIT, 0, PORT | PKEY | ACCESS},

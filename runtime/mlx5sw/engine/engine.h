@@ -92,7 +92,7 @@ unsigned mlx5swi_requester_run(mlx5swi_qp_t *qp);
 uint64_t mlx5swi_requester_deadline(const mlx5swi_qp_t *qp); /* UINT64_MAX: none */
 /* lint: reports that a WQE still needs the MR */
 void mlx5swi_requester_mr_ends(mlx5swi_qp_t *qp, uint32_t key);
-/* write a delayed completion; returns how many were written */
+/* write a completion that a fault delays in the next run; returns 1, or 0: there is none */
 unsigned mlx5swi_requester_release(mlx5swi_qp_t *qp);
 typedef struct mlx5swi_send_state {
 	uint16_t hw_counter, sw_counter; /* hw_sq_wqebb_counter, sw_sq_wqebb_counter */
@@ -111,7 +111,8 @@ void mlx5swi_responder_free(mlx5swi_qp_t *qp);
 void mlx5swi_responder_reset(mlx5swi_qp_t *qp);
 void mlx5swi_responder_state(mlx5swi_qp_t *qp); /* RTR: take next_rcv_psn from the attributes */
 void mlx5swi_responder_packet(mlx5swi_qp_t *qp, mlx5swi_packet_t *p); /* a request */
-unsigned mlx5swi_responder_run(mlx5swi_qp_t *qp); /* gathered ACKs, delayed placement */
+/* Responses of READs and atomics, gathered ACKs, delayed placement. Returns the amount of work. */
+unsigned mlx5swi_responder_run(mlx5swi_qp_t *qp);
 uint64_t mlx5swi_responder_deadline(const mlx5swi_qp_t *qp);
 typedef struct mlx5swi_receive_state {
 	uint32_t next_rcv_psn, rmsn;

@@ -6,9 +6,9 @@
  * pair sends in one turn.
  *
  * Written bytes are in memory after mlx5swi_gpu_flush. The engine calls it before anything that
- * makes the bytes observable: before a completion or a response, before the next message or atomic
- * (a kernel may poll for either), and before it releases the lock. Until then the order of bytes is
- * undefined, as within one WRITE. */
+ * makes the bytes observable: before a completion or a response, before the next message or an
+ * atomic on another word (a kernel may poll for either), and before it releases the lock. Until
+ * then the order of bytes is undefined, as within one WRITE. */
 #ifndef MLX5SW_GPU_H
 #define MLX5SW_GPU_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The send queue of a QP: private to requester.c, fetch.c, begin.c, send.c, answer.c and flush.c,
- * but that doorbell.c reads last_index and is_rung. Of the rest doorbell.c and cqe.c use
- * mlx5swi_has_chaos, and wqe.c uses MLX5SWI_OPCODE_DUMP.
+ * but that doorbell.c reads last_index and is_rung, and calls mlx5swi_record and
+ * mlx5swi_requester_blueflame. doorbell.c and cqe.c use mlx5swi_has_chaos, wqe.c uses
+ * MLX5SWI_OPCODE_DUMP.
  *
  * WQEs are numbered from 0 after reset, in ring order; head <= acked <= at <= fresh <= fetched:
  *   head     the first that is not complete

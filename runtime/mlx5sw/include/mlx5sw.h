@@ -122,7 +122,9 @@ enum mlx5sw_unlike {
 	MLX5SW_UNLIKE_GPU_QUEUE,      /* no CQE is written to a CQ in GPU memory */
 };
 
-/* Behaviour that is legal for hardware and must not break software. */
+/* Behaviour that is legal for hardware and must not break software, but for two: fail-over relies
+ * on NICs that never do DUP_WRITE (tests/faults/README.md), and no NIC does POISON, which finds
+ * software that reads its WQEs after their execution. */
 #define MLX5SW_CHAOS_ORDER 1u      /* the next queue, packet or completion is a random choice */
 #define MLX5SW_CHAOS_FETCH 2u      /* WQEBBs are fetched as late as possible, and again */
 #define MLX5SW_CHAOS_PLACE 4u      /* payload is placed in chunks, in any order */
