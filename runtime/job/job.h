@@ -82,10 +82,12 @@ void shmemhi_name_collective(shmemh_t *job, const char *call);
 /* Host barrier over the world team, of the call of that name. */
 int shmemhi_barrier(shmemh_t *job, const char *call);
 
-/* Gather over the world team. A failure leaves its line in job->err: "CALL: ...". */
+/* Gather over the world team. A failure leaves its line in job->err: "CALL: ...", where CALL is the
+ * name of the collective, if it has one. */
 int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 
-/* Gather among some PEs (shmemh_boot_t.gather_some). A failure leaves its line in job->err. */
+/* Gather among some PEs (shmemh_boot_t.gather_some). A failure leaves its line in job->err, as that
+ * of shmemhi_allgather. */
 int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *gather);
 
 /* Set abort word and causes of a team that has just been made for the PEs that are gone already.
