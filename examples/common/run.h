@@ -27,8 +27,8 @@ extern "C" {
  * Returns  the program's exit status: 0, or 1 after one line on stderr. */
 int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char **argv));
 
-/* Join a job as run_main does; shmemh_finalize leaves it. boot may be NULL. Returns a shmemh_status,
- * after one line on stderr if it is not SHMEMH_OK. */
+/* Join a job as run_main does; shmemh_finalize leaves it. boot may be NULL. Returns a
+ * shmemh_status, after one line on stderr if it is not SHMEMH_OK. */
 int run_join(const shmemh_boot_t *boot, shmemh_t **job);
 
 /* Make the GPU of this PE current: shmemh_local_pe modulo the number of GPUs. Nothing to do in a
