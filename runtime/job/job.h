@@ -66,8 +66,8 @@ struct shmemh {
 	shmemd_error_t *error;                     /* pinned */
 	shmemd_trace_t *trace;                     /* device memory; NULL: calls are not recorded */
 	atomic_int is_error_read;                  /* by shmemh_error_get */
-	int32_t *statuses;                         /* [n_pes], scratch of agree and barrier */
-	shmemhi_err_t *texts;                      /* [n_pes], scratch of agree and of init */
+	int32_t *statuses;                         /* [n_pes], scratch for one gather */
+	shmemhi_err_t *texts;                      /* [n_pes], likewise, for lines */
 	_Atomic uint32_t *causes; /* [n_pes] world; set by the monitor before any abort word */
 	uint8_t *is_unreachable;  /* [n_pes] world, with gone_lock: channels ended without a path */
 	_Atomic int n_gone;       /* failed PEs, PEs that left, and 1 for CUT_OFF */
@@ -127,7 +127,7 @@ int shmemhi_done(shmemh_t *job, int status);
 void shmemhi_gone(void *arg, int pe, uint32_t cause);
 
 /* No path to the PE was found in time: end the waits of its teams, as if it were gone. The PE stays
- * a member of host collectives. By the agent of runtime/fault. */
+ * a member of host collectives. The agent of runtime/fault calls it. */
 void shmemhi_unreachable(shmemh_t *job, int pe);
 
 /* True once any PE died or left, or this PE is cut off: collectives of all PEs cannot complete any
