@@ -28,8 +28,8 @@ int shmemhi_send_failure(int fd, int status, const char *text, uint64_t deadline
 /* The same, and wait until the hub has it; for a PE without a monitor. Closes fd. */
 void shmemhi_report_failure(int fd, int status, const char *text);
 
-/* Connect to the hub only to send that BYE, for a PE that lacks the memory or the descriptor for a
- * client. Best effort. */
+/* Connect to the hub only to send that BYE, for a PE that lacks the memory for a client, or one of
+ * the two descriptors. Best effort: it needs a descriptor itself. */
 void shmemhi_connect_and_report(const shmemhi_id_t *id, int pe, int n_pes,
 				const shmemhi_options_t *opt, const shmemhi_log_t *log, int status,
 				const char *text);
