@@ -28,10 +28,10 @@ void shmemhi_cuctx_detach(shmemhi_cuctx_t *c);
 int shmemhi_cuctx_enter(shmemhi_cuctx_t *c, shmemhi_err_t *err);
 void shmemhi_cuctx_leave(shmemhi_cuctx_t *c);
 
-/* Have at least this much stack for each thread of kernels. The driver otherwise allocates it in the
- * first launch that needs more than any before, and that launch waits for the kernels that run: for
- * ever, if one of them waits for what another PE sends after a launch that waits likewise. This call
- * may wait for running kernels, too. */
+/* Have at least this much stack for each thread of kernels. The driver otherwise allocates it in
+ * the first launch that needs more than any before, and that launch waits for the kernels that run:
+ * for ever, if one of them waits for what another PE sends after a launch that waits likewise. This
+ * call may wait for running kernels, too. */
 int shmemhi_cuctx_reserve_stack(shmemhi_cuctx_t *c, size_t nbytes, shmemhi_err_t *err);
 
 /* A device attribute; 0 if the driver does not support it. */

@@ -53,9 +53,8 @@ static int attach(shmemh_t *job, const shmemhi_cuda_t *cuda)
 	}
 	mem->cuctx->cuda = *cuda;
 	attached = shmemhi_cuctx_attach(mem->cuctx, &job->err);
-	status = attached == 1
-			 ? shmemhi_cuctx_reserve_stack(mem->cuctx, STACK_NBYTES, &job->err)
-			 : attached;
+	status = attached == 1 ? shmemhi_cuctx_reserve_stack(mem->cuctx, STACK_NBYTES, &job->err)
+			       : attached;
 	if (attached != 1 || status != SHMEMH_OK)
 		drop_cuctx(mem);
 	return status;

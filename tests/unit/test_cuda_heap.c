@@ -346,8 +346,7 @@ int main(void)
 		cmocka_unit_test(test_invisible), cmocka_unit_test(test_no_peer_access),
 		cmocka_unit_test(test_one_way),   cmocka_unit_test(test_denied),
 		cmocka_unit_test(test_host),      cmocka_unit_test(test_choice),
-		cmocka_unit_test(test_stack),
-		cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_stack),     cmocka_unit_test(test_mixed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
