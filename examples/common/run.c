@@ -191,15 +191,17 @@ int run_pes_of_gpu(shmemh_t *job, int *n_pes)
 	CUDA_TRY(cudaGetDevice(&gpu));
 	CUDA_TRY(cudaGetDeviceProperties(&prop, gpu));
 	each = (cudaUUID_t *)calloc((size_t)n, sizeof(*each));
-	if (each == NULL)
+	if (each == NULL) {
+		fprintf(stderr, "no memory for %d PEs\n", n);
 		return SHMEMH_ERR_NO_MEMORY;
+	}
 	status = shmemh_allgather(job, &prop.uuid, each, sizeof(prop.uuid));
 	for (*n_pes = pe = 0; status == SHMEMH_OK && pe < n; pe++)
 		*n_pes += memcmp(&each[pe], &prop.uuid, sizeof(prop.uuid)) == 0;
 	free(each);
 	if (status != SHMEMH_OK)
-		return run_failed(job, "shmemh_allgather", status, __FILE__, __LINE__);
-	return 0;
+		run_failed(job, "shmemh_allgather", status, __FILE__, __LINE__);
+	return status;
 }
 
 const char *run_platform(char *text, size_t nbytes)
@@ -296,7 +298,10 @@ int run_copy(void *dst, const void *src, size_t nbytes)
 int run_host_alloc(void **ptr, size_t nbytes)
 {
 	*ptr = calloc(1, nbytes);
-	return *ptr == NULL ? SHMEMH_ERR_NO_MEMORY : 0;
+	if (*ptr != NULL)
+		return 0;
+	fprintf(stderr, "no memory for %zu bytes\n", nbytes);
+	return SHMEMH_ERR_NO_MEMORY;
 }
 
 void run_host_free(void *ptr)

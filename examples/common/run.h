@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /* Run pe_main as this process's PE, or, in a CPU build with SHMEMSIM_PES=n in the environment, n
- * times in this process under the emulator (SHMEMSIM_POLICY and
- * SHMEMSIM_SEED select the schedule: runtime/sim/README.md).
+ * times in this process under the emulator (SHMEMSIM_POLICY and SHMEMSIM_SEED select the schedule:
+ * runtime/sim/README.md).
  *
  * RUN_TRACE=file in the environment: write a trace of the calls of kernels that are compiled with
  * -DSHMEMD_TRACE (shmem_host/trace.h) when pe_main has returned.
@@ -27,12 +27,12 @@ extern "C" {
  * Returns  the program's exit status: 0, or 1 after one line on stderr. */
 int run_main(int argc, char **argv, int (*pe_main)(shmemh_t *job, int argc, char **argv));
 
-/* Join and leave a job the way run_main does. boot may be NULL. Returns a shmemh_status, after one
- * line on stderr if it is not SHMEMH_OK. */
+/* Join a job as run_main does; shmemh_finalize leaves it. boot may be NULL. Returns a
+ * shmemh_status, after one line on stderr if it is not SHMEMH_OK. */
 int run_join(const shmemh_boot_t *boot, shmemh_t **job);
 
 /* Make the GPU of this PE current: shmemh_local_pe modulo the number of GPUs. Nothing to do in a
- * CPU build. Returns 0, or 1 after printing a line. */
+ * CPU build. Returns 0, or another value after printing a line. */
 int run_pick_gpu(void);
 
 /* How many PEs of the job use this PE's GPU, this one included; 1 in a CPU build. A kernel whose
@@ -40,7 +40,8 @@ int run_pick_gpu(void);
  * like run_copy. */
 int run_pes_of_gpu(shmemh_t *job, int *n_pes);
 
-/* PEs to emulate in this process: SHMEMSIM_PES; 0: this process is one PE. -1 after a line. */
+/* PEs to emulate in this process: SHMEMSIM_PES; 0: this process is one PE. -1 after a line: its
+ * value cannot be used. */
 int run_emulated_pes(void);
 
 /* Call shmemsim_run for PEs that join by run_join; not in a CUDA build. SHMEMSIM_NODES=m puts them
@@ -63,8 +64,9 @@ int run_copy(void *dst, const void *src, size_t nbytes);
 int run_host_alloc(void **ptr, size_t nbytes);
 void run_host_free(void *ptr);
 
-/* Convert the result of shmemd_launch or shmemd_stream_sync (the code of CUDA or of the emulator)
- * to a shmemh_status, after a line if it is not SHMEMH_OK. */
+/* Convert the result of shmemd_launch, shmemd_stream_sync or a CUDA call to a code that
+ * shmemh_strerror knows: 0; on a GPU SHMEMD_STATUS_CUDA plus the cudaError_t; in the emulator
+ * SHMEMH_ERR_SYSTEM. Prints a line if it is not 0. */
 int run_device(int code);
 
 /* A stream for launches. Returns like run_copy. */

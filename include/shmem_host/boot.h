@@ -31,13 +31,13 @@ typedef struct shmemh_uniqueid {
  * The calling process need not be a PE, and must live as long as the job: its death cuts all PEs
  * off from each other.
  *
- * Returns  SHMEMH_OK; ERR_ARGUMENT (n_pes < 1); ERR_OPTION; ERR_SYSTEM.
+ * Returns  SHMEMH_OK; ERR_ARGUMENT (n_pes < 1, or id is NULL); ERR_OPTION; ERR_SYSTEM.
  */
 SHMEMH_API int shmemh_get_uniqueid(int n_pes, shmemh_uniqueid_t *id);
 
 /* Text form (hexadecimal) for environment variables and files, and back.
  * to_text leaves "" if id is NULL.
- * Returns  SHMEMH_OK; ERR_ARGUMENT if text is not a unique id in that form.
+ * Returns  SHMEMH_OK; ERR_ARGUMENT if text is not a unique id in that form, or id is NULL.
  */
 SHMEMH_API void shmemh_uniqueid_to_text(const shmemh_uniqueid_t *id,
 					char text[SHMEMH_UNIQUEID_TEXT_NBYTES]);
@@ -62,8 +62,8 @@ typedef struct shmemh_gather {
  * shmemh_init copies the struct and takes over state: shmemh_finalize closes it. If init fails with
  * ERR_ARGUMENT, state is still the caller's; after any other failure init has closed it.
  *
- * All functions are called by one thread at a time, return a shmemh_status, and leave a line of
- * text in errbuf on failure. */
+ * One thread at a time calls these functions. allgather and gather_some return a shmemh_status, and
+ * leave a line of text in errbuf if they fail. */
 typedef struct shmemh_boot {
 	uint32_t size; /* sizeof(shmemh_boot_t) */
 	int32_t pe;
@@ -71,8 +71,8 @@ typedef struct shmemh_boot {
 	void *state; /* passed to every function below */
 
 	/* Gather nbytes (the same everywhere, 1 .. 1 MiB) from each PE into dst[pe][nbytes].
-	 * Returns when all PEs called it. ERR_PEER if a PE has died or left, ERR_TIMEOUT after its
-	 * deadline. */
+	 * Returns when all PEs called it. ERR_MISMATCH if nbytes differ, ERR_PEER if a PE has died
+	 * or left, ERR_TIMEOUT after its deadline. */
 	int (*allgather)(void *state, const void *src, void *dst, size_t nbytes, char *errbuf,
 			 size_t errbuf_nbytes);
 
@@ -82,7 +82,8 @@ typedef struct shmemh_boot {
 	 * collectives. gone returns at once and calls no function of this struct. */
 	void (*watch)(void *state, void (*gone)(void *arg, int pe, uint32_t cause), void *arg);
 
-	/* Leave: tell the others that this PE left in good order, release state. Called once. */
+	/* Leave: tell the others that this PE left in good order, release state. Called once. May
+	 * be NULL. */
 	void (*close)(void *state);
 
 	/* Returns when each member has called it with these pes and this tag, or is gone: its

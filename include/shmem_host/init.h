@@ -67,8 +67,9 @@ typedef struct shmemh_attr {
  *          so whoever reaches that port and knows the environment can join; none of them: a job
  *          of one PE.
  * job      receives the handle; NULL after a failure, with everything undone: init may be called
- *          again, with another size too. Only the thread of a hub stays in the process that made
- *          it, up to 10 s after SHMEMH_BOOT_TIMEOUT, to tell PEs that come late why.
+ *          again, also for a job of another number of PEs. Only the thread of a hub stays in the
+ *          process that made it, up to 10 s after SHMEMH_BOOT_TIMEOUT, to tell PEs that come late
+ *          why.
  * Returns  SHMEMH_OK; ERR_ARGUMENT; ERR_OPTION; ERR_BOOTSTRAP; ERR_TIMEOUT (text names the PEs
  *          that did not come within SHMEMH_BOOT_TIMEOUT); ERR_VERSION (PEs run different
  *          runtimes); ERR_MISMATCH (options or heap kinds of PEs differ); ERR_NIC (NICs cannot be
@@ -91,9 +92,11 @@ SHMEMH_API int shmemh_local_pe(void);
  * after a death it does not wait for anybody. Kernels that use a context of this job have ended.
  * job may be NULL. The handle is invalid afterwards, whatever is returned. In a child of fork, with
  * a job of its parent: frees the child's copy of the handle; the parent's job goes on.
- * Returns  SHMEMH_OK; ERR_PEER if a PE died before (released all the same); ERR_TIMEOUT;
- *          ERR_MISMATCH; ERR_ARGUMENT: it was finalized before. The line of a failure:
- *          shmemh_error_text(NULL). An error record that the program never read is logged.
+ * Returns  SHMEMH_OK; ERR_ARGUMENT: it was finalized before; after any other status everything is
+ *          released: ERR_PEER (a PE died or left before, or this PE is cut off from the others);
+ *          ERR_TIMEOUT, ERR_MISMATCH, ERR_NO_MEMORY, ERR_BOOTSTRAP, as shmemh_barrier. The line of
+ *          a failure: shmemh_error_text(NULL). An error record that the program never read is
+ *          logged.
  */
 SHMEMH_API int shmemh_finalize(shmemh_t *job);
 

@@ -31,12 +31,16 @@ enum shmemh_status {
 	/* A PE died or left, and the text names it; or this PE is cut off from the others, and the
 	 * text names the hub. */
 	SHMEMH_ERR_PEER = 69,
-	SHMEMH_ERR_BOOTSTRAP = 70, /* no bootstrap found, unreachable, or the secret is wrong */
+	/* The bootstrap cannot be reached, refuses the secret or the PE's number, fails, or has no
+	 * gather_some. */
+	SHMEMH_ERR_BOOTSTRAP = 70,
 	SHMEMH_ERR_VERSION = 71, /* versions of PEs, runtime, bootstrap or device code do not fit */
-	SHMEMH_ERR_CUDA = 72,    /* a CUDA driver call failed; the text has its name and code */
-	SHMEMH_ERR_SYSTEM = 73,  /* a system call failed; the text has errno */
-	SHMEMH_ERR_OPTION = 74,  /* an environment option has an unusable value */
-	SHMEMH_ERR_NIC = 75,     /* no NIC can be used, or a call to its library failed */
+	/* A CUDA driver call failed, and the text has its name and code; or there is no CUDA
+	 * context, or the GPU cannot do what was asked for. */
+	SHMEMH_ERR_CUDA = 72,
+	SHMEMH_ERR_SYSTEM = 73, /* a call to the operating system failed; the text says why */
+	SHMEMH_ERR_OPTION = 74, /* an environment option has an unusable value */
+	SHMEMH_ERR_NIC = 75,    /* no NIC can be used, or a call to its library failed */
 };
 
 /* One English sentence for a shmemh_status or shmemd_status. Never NULL; any thread. */

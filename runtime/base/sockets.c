@@ -32,7 +32,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The words stay, for sockets of the child's own. */
+/* Close the child's copies. The words stay allocated, for sockets that the child makes. */
 static void in_child(void)
 {
 	for (size_t i = 0; i < n_words; i++)
@@ -121,7 +121,7 @@ int shmemhi_socket_accept(int listen_fd, struct sockaddr *from, socklen_t *from_
 	return fd;
 }
 
-/* The last one frees the words: a program that has left its jobs has nothing of them. */
+/* Frees the words when no socket is left: a program that has left its jobs keeps no memory. */
 void shmemhi_socket_close(int fd)
 {
 	const int saved = errno;

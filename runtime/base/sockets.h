@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 
 /* A socket of type SOCK_STREAM or SOCK_SEQPACKET, non-blocking, closed by exec and in a child of
- * fork. Close it by shmemhi_socket_close. Any thread. Returns -1: errno is that of socket(), or
- * ENOMEM if there is no memory to record the descriptor. */
+ * fork. Close it by shmemhi_socket_close. Any thread. Returns -1: errno is that of socket() or
+ * pthread_atfork(), or ENOMEM if there is no memory to record the descriptor. */
 int shmemhi_socket(int family, int type);
 
 /* The same for the next connection of a listening socket. */

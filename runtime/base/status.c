@@ -13,7 +13,8 @@ static const struct {
 } sentences[] = {
 	{SHMEMD_OK, "success"},
 	{SHMEMD_ERR_TIMEOUT, "the time limit of a device call passed"},
-	{SHMEMD_ERR_PEER, "a PE of the team died or left"},
+	{SHMEMD_ERR_PEER,
+	 "a PE of the team died, left or is not reached, or this PE is cut off from the others"},
 	{SHMEMD_ERR_UNREACHABLE, "the target PE is neither mapped nor behind a usable NIC"},
 	{SHMEMD_ERR_NO_ATOMICS, "no mechanism makes updates of the target's memory atomic"},
 	{SHMEMD_ERR_BAD_PE, "PE number outside the context's team"},
@@ -35,13 +36,13 @@ static const struct {
 	{SHMEMH_ERR_NO_MEMORY, "memory is exhausted"},
 	{SHMEMH_ERR_NOT_OWNED, "the pointer is not a live allocation of this heap"},
 	{SHMEMH_ERR_TIMEOUT, "a deadline passed"},
-	{SHMEMH_ERR_PEER, "a PE died or left"},
+	{SHMEMH_ERR_PEER, "a PE died or left, or this PE is cut off from the others"},
 	{SHMEMH_ERR_BOOTSTRAP, "the bootstrap failed"},
 	{SHMEMH_ERR_VERSION, "versions do not fit each other"},
-	{SHMEMH_ERR_CUDA, "a CUDA driver call failed"},
+	{SHMEMH_ERR_CUDA, "CUDA or the GPU failed, or cannot do what was asked for"},
 	{SHMEMH_ERR_SYSTEM, "a system call failed"},
 	{SHMEMH_ERR_OPTION, "an environment option has an unusable value"},
-	{SHMEMH_ERR_NIC, "a call to the NIC's library failed"},
+	{SHMEMH_ERR_NIC, "no NIC can be used, or a call to its library failed"},
 };
 
 /* Errors of CUDA that a program meets, by cudaError_t; in words of its documentation. */

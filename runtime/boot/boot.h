@@ -27,7 +27,7 @@ bool shmemhi_boot_pmix_built(void);
 /* Take PE number, size and a unique id made by PE 0 from PMIx, then continue as boot_tcp. libpmix
  * is loaded at run time.
  * Returns  as boot_tcp; ERR_BOOTSTRAP (libpmix missing, or a PMIx call failed: text has its name
- *          and error). */
+ *          and error); on PE 0 also ERR_OPTION (SHMEMH_IFNAME). */
 int shmemhi_boot_pmix(const shmemhi_options_t *opt, const shmemhi_log_t *log, shmemh_boot_t *boot,
 		      shmemhi_err_t *err);
 

@@ -483,8 +483,19 @@ static client_t *new_client(int pe, int n_pes, const shmemhi_options_t *opt,
 	return NULL;
 }
 
+/* No descriptor is left for the socket. Send the hub this failure over one that takes the place of
+ * the eventfd, for which the monitor, not started yet, has no more use. */
+static void report_without_monitor(client_t *c, const shmemhi_id_t *id,
+				   const shmemhi_options_t *opt, const shmemhi_err_t *err)
+{
+	close(c->wake_fd);
+	c->wake_fd = -1;
+	shmemhi_connect_and_report(id, c->pe, c->n_pes, opt, &c->log, SHMEMH_ERR_SYSTEM, err->text);
+}
+
 /* Connect, and wait until the PE is part of the job. */
-static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
+static int join_job(client_t *c, const shmemhi_id_t *id, const shmemhi_options_t *opt,
+		    shmemhi_err_t *err)
 {
 	uint64_t deadline = with_margin(c->timeout_ns);
 	char text[SHMEMHI_ERR_NBYTES];
@@ -494,8 +505,12 @@ static int join_job(client_t *c, const shmemhi_id_t *id, shmemhi_err_t *err)
 	shmemhi_wire_key(id->secret, sizeof(id->secret), &key);
 	c->fd = shmemhi_hub_connect(id, &key, c->pe, c->n_pes, deadline, &c->log, c->where, err);
 	sodium_memzero(&key, sizeof(key));
-	if (c->fd < 0)
-		return -c->fd;
+	if (c->fd < 0) {
+		status = -c->fd;
+		if (status == SHMEMH_ERR_SYSTEM)
+			report_without_monitor(c, id, opt, err);
+		return status;
+	}
 	status = shmemhi_thread_start(&c->monitor, "shmem_monitor", monitor_main, c);
 	if (status != 0) {
 		shmemhi_fail(err, SHMEMH_ERR_SYSTEM, "pthread_create: %s", strerror(status));
@@ -539,7 +554,7 @@ int shmemhi_boot_join(const shmemhi_id_t *id, int pe, int n_pes, const shmemhi_o
 		shmemhi_connect_and_report(id, pe, n_pes, opt, log, SHMEMH_ERR_SYSTEM, err->text);
 		return SHMEMH_ERR_SYSTEM;
 	}
-	status = join_job(c, id, err);
+	status = join_job(c, id, opt, err);
 	if (status != SHMEMH_OK) {
 		free_client(c);
 		return status;

@@ -17,7 +17,7 @@
  *           hub's.
  * where     receives the address that answered.
  * Returns   a connected non-blocking socket, or minus a shmemh_status: ERR_BOOTSTRAP (no listener,
- *           or the secret was refused), ERR_VERSION, ERR_SYSTEM. */
+ *           no answer, or the secret was refused), ERR_VERSION, ERR_SYSTEM (no descriptor). */
 int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_secret_t *key, int pe, int n_pes,
 			uint64_t deadline, const shmemhi_log_t *log,
 			char where[SHMEMHI_ADDR_TEXT_NBYTES], shmemhi_err_t *err);
@@ -28,8 +28,8 @@ int shmemhi_send_failure(int fd, int status, const char *text, uint64_t deadline
 /* The same, and wait until the hub has it; for a PE without a monitor. Closes fd. */
 void shmemhi_report_failure(int fd, int status, const char *text);
 
-/* Connect to the hub only to send that BYE, for a PE that lacks the memory for a client. Best
- * effort. */
+/* Connect to the hub only to send that BYE, for a PE that lacks the memory for a client, or one of
+ * the two descriptors. Best effort: it needs a descriptor itself. */
 void shmemhi_connect_and_report(const shmemhi_id_t *id, int pe, int n_pes,
 				const shmemhi_options_t *opt, const shmemhi_log_t *log, int status,
 				const char *text);

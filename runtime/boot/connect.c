@@ -20,8 +20,9 @@
  * that its job has started. Retry for this long nevertheless: the routes of a container may not
  * be up yet. */
 #define REFUSED_NS SHMEMHI_SECOND
-/* Time for addresses that did not answer, once another one refused the secret: that one may
- * belong to another host here, where another job has its hub. */
+/* If one address refused the secret, or has another version: time from the start of the search for
+ * the other addresses to answer. On this PE's network the first address may be that of another
+ * host, which has the hub of another job. */
 #define OTHERS_NS (10 * SHMEMHI_SECOND)
 
 typedef enum outcome {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A PE whose init fails tells the others why, so that they need not wait for it until their
- * deadline. The lack of memory may be the reason, so nothing here allocates any but, for a new
- * socket whose number is high, the bits of base/sockets.c. */
+ * deadline. The reason may be a lack of memory, so these functions allocate none. The exception: a
+ * new socket with a high number makes base/sockets.c enlarge its array of bits. */
 #include "boot/client.h"
 
 #include <poll.h>

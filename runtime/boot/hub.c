@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The thread of the hub. One turn: poll, receive, accept, timers, send, release dead
- * connections. No step blocks, and processes outside the job cannot make the hub use more and
+ * connections. Only poll blocks, and processes outside the job cannot make the hub use more and
  * more memory: a connection that has not proved that it has the secret costs one conn_t, for 5 s
  * at most, and there are at most MAX_UNPROVED of them. */
 #include "boot/hub.h"
@@ -138,8 +138,8 @@ void hub_stop_listening(hub_t *hub)
 	hub->n_listen = 0;
 }
 
-/* Drop the oldest unproved connection: a slow PE connects again, and a flood from outside the
- * job drops only its own connections. */
+/* Drop the oldest unproved connection. In a flood from outside the job that is most often one of
+ * the flood; a PE that loses its connection in this way connects again. */
 static void drop_oldest(hub_t *hub)
 {
 	conn_t *c;

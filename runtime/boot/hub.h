@@ -127,18 +127,35 @@ void hub_close_after_flush(conn_t *c);
 /* Accept no more connections. */
 void hub_stop_listening(hub_t *hub);
 
-/* hub_job.c: a connection proved to be PE c->hello.pe; sent a frame; was lost; time passed. */
+/* hub_job.c */
+
+/* The peer of c has proved that it has the secret, and says that it is PE c->hello.pe: admit it, or
+ * refuse it. */
 void hub_join(hub_t *hub, conn_t *c);
+
+/* PE c->pe has sent the frame c->in. */
 void hub_frame(hub_t *hub, conn_t *c);
+
+/* The connection has ended. Also called for one that was no PE of the job. */
 void hub_lost(hub_t *hub, conn_t *c);
+
+/* Fail the start and the collectives whose deadline has passed. */
 void hub_timers(hub_t *hub);
 
-/* hub_subset.c: PE c->pe sent a SUBSET (false: it broke the protocol); a PE is gone; time passed;
- * the hub ends. */
+/* hub_subset.c */
+
+/* PE c->pe has sent a SUBSET. Returns false if it breaks the protocol. */
 bool hub_subset_part(hub_t *hub, conn_t *c);
+
+/* A PE has died or left: finish the gathers that waited only for it. */
 void hub_subset_gone(hub_t *hub);
+
+/* Fail the gathers whose deadline has passed. */
 void hub_subset_timers(hub_t *hub);
+
+/* The first of these deadlines. */
 uint64_t hub_subset_next_timer(const hub_t *hub);
+
 void hub_subset_free(hub_t *hub);
 
 /* "120 s" or "1500 ms". */

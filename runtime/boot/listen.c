@@ -14,7 +14,7 @@
 #include "base/sockets.h"
 
 #define MAX_FOUND 32
-#define BACKLOG 1024 /* the kernel bounds it by net.core.somaxconn */
+#define BACKLOG 1024 /* Linux bounds it by net.core.somaxconn */
 
 typedef struct found {
 	shmemhi_addr_t addr;

@@ -116,8 +116,9 @@ static int listen_on(const place_t *p)
 	return fd < 0 && errno == EAFNOSUPPORT ? shmemhi_listen_on(&any4) : fd;
 }
 
-/* Until then the hub of the last start that failed in this process may have the port: it has not
- * told all PEs yet. A PE that is late must learn it from that hub: then it can start again, too. */
+/* The time until which the hub of this process's last failed start may still have the port. That
+ * hub stays to tell late PEs that the start failed, so that they too can start again; the next hub
+ * waits for the port (listen_here). */
 static atomic_ullong old_hub_until;
 
 static void keep_old_hub(uint64_t start_ns)

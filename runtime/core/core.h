@@ -24,7 +24,7 @@ void shmemhi_report(const shmemh_t *job);
 int shmemhi_device_open(shmemh_t *job);
 void shmemhi_device_close(shmemh_t *job);
 
-/* Free the memory of the trace; the latch does not point to it any more. */
+/* Free the memory of the trace, to which the latch no longer points when this is called. */
 void shmemhi_trace_close(shmemh_t *job);
 
 /* Log the error record, if it has an error that the program never read. */

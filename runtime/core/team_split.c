@@ -131,6 +131,13 @@ static int call_team(shmemh_t *job, shmemhi_team_t *team, const shmemhi_team_rec
 	return status == SHMEMH_OK ? compare(job, team) : status;
 }
 
+/* Begin a public call. The name is for the lines of gathers that fail. */
+static void begin(shmemh_t *job, const char *call)
+{
+	shmemhi_begin(job);
+	shmemhi_name_collective(job, call);
+}
+
 static int refuse_null(shmemh_t *job, const char *call)
 {
 	return shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
@@ -344,7 +351,7 @@ int shmemh_team_split_strided(shmemh_t *job, shmemh_team_t parent, int start, in
 		*team = SHMEMH_TEAM_INVALID;
 	if (shmemhi_refused(job, "team_split_strided"))
 		return SHMEMH_ERR_ARGUMENT;
-	shmemhi_begin(job);
+	begin(job, "team_split_strided");
 	p = shmemhi_team_find(job, parent);
 	if (!p)
 		return shmemhi_done(job, shmemhi_fail_no_team(job, "team_split_strided", parent));
@@ -392,7 +399,7 @@ int shmemh_team_split_2d(shmemh_t *job, shmemh_team_t parent, int xrange, shmemh
 		*y = SHMEMH_TEAM_INVALID;
 	if (shmemhi_refused(job, "team_split_2d"))
 		return SHMEMH_ERR_ARGUMENT;
-	shmemhi_begin(job);
+	begin(job, "team_split_2d");
 	p = shmemhi_team_find(job, parent);
 	if (!p)
 		return shmemhi_done(job, shmemhi_fail_no_team(job, "team_split_2d", parent));
@@ -448,7 +455,7 @@ int shmemh_team_create(shmemh_t *job, const int *pes, int n_pes, shmemh_team_t *
 		*team = SHMEMH_TEAM_INVALID;
 	if (shmemhi_refused(job, "team_create"))
 		return SHMEMH_ERR_ARGUMENT;
-	shmemhi_begin(job);
+	begin(job, "team_create");
 	status = check_list(job, pes, n_pes);
 	if (status != SHMEMH_OK)
 		return shmemhi_done(job, status);
@@ -469,7 +476,7 @@ int shmemh_team_barrier(shmemh_t *job, shmemh_team_t team)
 
 	if (shmemhi_refused(job, "team_barrier"))
 		return SHMEMH_ERR_ARGUMENT;
-	shmemhi_begin(job);
+	begin(job, "team_barrier");
 	t = shmemhi_team_find(job, team);
 	if (!t)
 		return shmemhi_done(job, shmemhi_fail_no_team(job, "team_barrier", team));
@@ -493,7 +500,7 @@ int shmemh_team_destroy(shmemh_t *job, shmemh_team_t team)
 		return SHMEMH_ERR_ARGUMENT;
 	if (team == SHMEMH_TEAM_INVALID)
 		return SHMEMH_OK;
-	shmemhi_begin(job);
+	begin(job, "team_destroy");
 	t = shmemhi_team_find(job, team);
 	if (!t)
 		return shmemhi_done(job, shmemhi_fail_no_team(job, "team_destroy", team));

@@ -49,7 +49,8 @@ void shmemhi_trace_sort(const shmemhi_trace_calls_t *calls);
 /* The word after this one; the first after {0}. False: there is none. */
 bool shmemhi_trace_next_word(const shmemhi_trace_calls_t *calls, shmemhi_trace_word_t *word);
 
-/* The signal that ended a wait, or NULL. slack: ns by which the clocks may be wrong. */
+/* The signal from which the arrow to a wait leads; NULL: there is none. slack: ns by which the
+ * clocks may be wrong. */
 const shmemhi_trace_call_t *shmemhi_trace_signal_of(const shmemhi_trace_word_t *word,
 						    const shmemd_trace_event_t *wait,
 						    uint64_t slack);

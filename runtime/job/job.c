@@ -10,6 +10,13 @@
 
 #define MAX_GATHER (1u << 20) /* what every bootstrap carries (shmem_host/boot.h) */
 
+/* Set the line of a gather that failed, from the text of the bootstrap. */
+static int fail_gather(shmemh_t *job, int status, const char *text)
+{
+	return shmemhi_fail(&job->err, status, "%s%s%s", job->call, job->call[0] ? ": " : "",
+			    text[0] ? text : shmemh_strerror(status));
+}
+
 int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 {
 	char text[SHMEMHI_ERR_NBYTES] = "";
@@ -21,9 +28,7 @@ int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes)
 	if (status == SHMEMH_ERR_ARGUMENT)
 		status = SHMEMH_ERR_BOOTSTRAP;
 	if (status != SHMEMH_OK)
-		return shmemhi_fail(&job->err, status, "%s%s%s", job->call,
-				    job->call[0] ? ": " : "",
-				    text[0] ? text : shmemh_strerror(status));
+		return fail_gather(job, status, text);
 	return SHMEMH_OK;
 }
 
@@ -61,8 +66,7 @@ int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *g)
 	if (status == SHMEMH_ERR_ARGUMENT) /* as in allgather */
 		status = SHMEMH_ERR_BOOTSTRAP;
 	if (status != SHMEMH_OK)
-		return shmemhi_fail(&job->err, status, "%s",
-				    text[0] ? text : shmemh_strerror(status));
+		return fail_gather(job, status, text);
 	return SHMEMH_OK;
 }
 

@@ -66,8 +66,8 @@ struct shmemh {
 	shmemd_error_t *error;                     /* pinned */
 	shmemd_trace_t *trace;                     /* device memory; NULL: calls are not recorded */
 	atomic_int is_error_read;                  /* by shmemh_error_get */
-	int32_t *statuses;                         /* [n_pes], scratch of agree and barrier */
-	shmemhi_err_t *texts;                      /* [n_pes], scratch of agree and of init */
+	int32_t *statuses;                         /* [n_pes], scratch for one gather */
+	shmemhi_err_t *texts;                      /* [n_pes], likewise, for lines */
 	_Atomic uint32_t *causes; /* [n_pes] world; set by the monitor before any abort word */
 	uint8_t *is_unreachable;  /* [n_pes] world, with gone_lock: channels ended without a path */
 	_Atomic int n_gone;       /* failed PEs, PEs that left, and 1 for CUT_OFF */
@@ -82,10 +82,12 @@ void shmemhi_name_collective(shmemh_t *job, const char *call);
 /* Host barrier over the world team, of the call of that name. */
 int shmemhi_barrier(shmemh_t *job, const char *call);
 
-/* Gather over the world team. A failure leaves its line in job->err: "CALL: ...". */
+/* Gather over the world team. A failure leaves its line in job->err: "CALL: ...", where CALL is the
+ * name of the collective, if it has one. */
 int shmemhi_allgather(shmemh_t *job, const void *src, void *dst, size_t nbytes);
 
-/* Gather among some PEs (shmemh_boot_t.gather_some). A failure leaves its line in job->err. */
+/* Gather among some PEs (shmemh_boot_t.gather_some). A failure leaves its line in job->err, as that
+ * of shmemhi_allgather. */
 int shmemhi_gather_some(shmemh_t *job, const shmemh_gather_t *gather);
 
 /* Set abort word and causes of a team that has just been made for the PEs that are gone already.
@@ -125,7 +127,7 @@ int shmemhi_done(shmemh_t *job, int status);
 void shmemhi_gone(void *arg, int pe, uint32_t cause);
 
 /* No path to the PE was found in time: end the waits of its teams, as if it were gone. The PE stays
- * a member of host collectives. By the agent of runtime/fault. */
+ * a member of host collectives. The agent of runtime/fault calls it. */
 void shmemhi_unreachable(shmemh_t *job, int pe);
 
 /* True once any PE died or left, or this PE is cut off: collectives of all PEs cannot complete any

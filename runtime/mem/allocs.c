@@ -90,8 +90,8 @@ void shmemhi_asan_forbid(const shmemh_t *job, uint64_t offset, uint64_t nbytes)
 		__asan_poison_memory_region(base + offset, nbytes);
 }
 
-/* In the heaps of all PEs, since those in this process may be later than this one, which may use
- * their memory as soon as it returns. */
+/* Permits accesses in the heaps of all PEs. Another PE of this process may not have come as far in
+ * the same call, and this PE's kernels may access its memory as soon as this PE's call returns. */
 void shmemhi_asan_allow(const shmemh_t *job, uint64_t offset, uint64_t nbytes)
 {
 	for (int pe = 0; is_guarded(job) && pe < job->n_pes; pe++)

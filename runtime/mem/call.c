@@ -8,6 +8,11 @@ typedef unsigned long long ull_t;
 
 static const char *const op_names[] = {"malloc", "align", "calloc", "free", "library memory"};
 
+const char *shmemhi_heap_op_name(uint32_t op)
+{
+	return op_names[op];
+}
+
 static void describe(const shmemhi_heap_call_t *c, char *text, size_t nbytes)
 {
 	if (c->op == SHMEMHI_OP_FREE)

@@ -46,6 +46,9 @@ typedef struct shmemhi_heap_call {
  * as allgather. */
 int shmemhi_heap_compare(shmemh_t *job, shmemhi_heap_call_t *mine);
 
+/* The name of the call in lines, as "malloc". */
+const char *shmemhi_heap_op_name(uint32_t op);
+
 /* Set the line for a call that this PE refuses without a collective. Returns its status. */
 int shmemhi_heap_refuse(shmemh_t *job, const shmemhi_heap_call_t *mine);
 

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The public heap calls. Offsets are equal on all PEs because all PEs make the same calls on the
  * same allocator; every call compares the arguments of all PEs. */
+#include <stdio.h>
 #include <string.h>
 #include "mem/call.h"
 #include "mem/state.h"
@@ -72,14 +73,17 @@ static int allocate(shmemh_t *job, shmemhi_heap_call_t *call, enum shmemhi_owner
 {
 	shmemhi_mem_t *mem = job->mem;
 	shmemhi_suballoc_t *blocks = &mem->heap.blocks;
+	char what[40];
 	uint64_t offset;
 	int zeroed = call->op == SHMEMHI_OP_CALLOC || call->op == SHMEMHI_OP_TAKE;
 	int status;
 
 	if (ptr)
 		*ptr = NULL;
-	if (shmemhi_broken(job))
-		return shmemhi_fail_broken(job, "malloc needs all PEs");
+	if (shmemhi_broken(job)) {
+		snprintf(what, sizeof what, "%s needs all PEs", shmemhi_heap_op_name(call->op));
+		return shmemhi_fail_broken(job, what);
+	}
 	if (!ptr)
 		call->refusal = SHMEMHI_NULL_RESULT;
 	else if (call->alignment & (call->alignment - 1) || call->alignment == 0 ||

@@ -87,7 +87,7 @@ static bool meets_any(const shmemh_t *job, const opening_t *o)
 	return n != 0;
 }
 
-/* Does this PE create the memory by which it is proved that others can map it? */
+/* Does this PE create the small extent that other PEs map to prove that they can map its memory? */
 static bool gives(const shmemh_t *job, const opening_t *o)
 {
 	return meets_any(job, o) && (is_on_gpu(job) || o->leader[job->pe] == job->pe);
@@ -300,8 +300,6 @@ static bool prove_one(shmemh_t *job, const opening_t *o, int pe, int fd, shmemhi
 		why.text[0] = '\0';
 		ok = try_map(job->mem, fd, &why) == SHMEMH_OK;
 	}
-	if (fd >= 0)
-		close(fd);
 	if (!ok)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
 			    "memory of PE %d, on this node, cannot be mapped: %s", pe, why.text);
@@ -334,7 +332,8 @@ static void close_all(const int *fds, int n)
 			close(fds[i]);
 }
 
-/* Could this PE map what it has to be able to map of pe? */
+/* Can this PE map the memory of pe? False also if it need not: with GPU memory it maps that of all
+ * PEs of its node, with host memory that of its leader alone. */
 static bool is_proved(shmemh_t *job, const opening_t *o, int pe, shmemhi_err_t why)
 {
 	if (is_on_gpu(job) ? !same_node(job->mem, pe) : o->leader[job->pe] != pe)
@@ -357,14 +356,14 @@ static int prove_mappings(shmemh_t *job, opening_t *o)
 	if (status == SHMEMH_OK) {
 		shmemhi_exchange(job, extent.fd, o->fds, &why);
 		status = shmemhi_agree(job, check_room(job, o->fds));
-		if (status != SHMEMH_OK)
-			close_all(o->fds, job->n_pes);
-	}
-	if (status == SHMEMH_OK) {
-		for (int pe = 0; pe < job->n_pes; pe++)
+		for (int pe = 0; status == SHMEMH_OK && pe < job->n_pes; pe++)
 			o->row[pe] = is_proved(job, o, pe, why);
-		status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
+		/* Some may have come from PEs that found no group in an earlier round, over the
+		 * connections of that round: this PE maps nothing of theirs. */
+		close_all(o->fds, job->n_pes);
 	}
+	if (status == SHMEMH_OK)
+		status = shmemhi_allgather(job, o->row, o->matrix, (size_t)job->n_pes);
 	mem->backend->drop(mem, &extent, false);
 	return status;
 }

@@ -54,8 +54,8 @@ typedef struct shmemhi_heap {
 	uint64_t reserved;
 	uint64_t chunk; /* growths and `reserved` are multiples of it; a power of two */
 	uint64_t granularity;
-	uint64_t *committed; /* pinned word: kernels and shmemh_ptr in any thread read it: atomic;
-				the first of allocs */
+	uint64_t *committed; /* allocs->committed; accessed atomically, since kernels, and threads
+				in shmemh_ptr, read it */
 	shmemd_allocs_t *allocs;
 	/* [n_ranges] pinned arrays to which allocs->ranges has pointed; it points to the last one.
 	 * Each has room for twice as many ranges as the one before. Those before the last stay

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* shmem-info --watch: the tables of paths (fault/table.h) of a running process, found among its
- * open files. The kernel lets only the same user and root open them. */
+ * open files. Linux lets only the same user and root open them. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

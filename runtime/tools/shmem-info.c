@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <shmem_host/shmem_host.h>
 #include "base/options.h"
+#include "base/sockets.h"
 #include "boot/boot.h"
 #include "boot/uniqueid.h"
 #include "cuda/dl.h"
@@ -177,7 +178,7 @@ static void print_hub(const shmemhi_options_t *opt)
 		shmemhi_addr_text(&addrs[i], addr);
 		snprintf(text + used, sizeof(text) - used, " %.*s",
 			 (int)(strrchr(addr, ':') - addr), addr);
-		close(fds[i]);
+		shmemhi_socket_close(fds[i]);
 	}
 	line("hub addresses", n > 0 ? text : err.text);
 }

@@ -57,7 +57,8 @@ static const char usage[] =
 	"\n"
 	"Exit status: 0 if all PEs ended with 0. Else that of the first PE that failed, 128 + "
 	"signal\n"
-	"if a signal ended that PE; 128 + signal if the launcher got the signal and passed it on.\n"
+	"if a signal ended that PE; 128 + signal if the launcher got the signal and passed it on;\n"
+	"1 or 2 if the launcher could not start the job: its line says why.\n"
 	"After a failure or a signal the PEs have 5 s to end by themselves.\n";
 
 static double now_s(void)
@@ -342,7 +343,7 @@ static void want_signals(sigset_t *wanted)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-	/* If the caller ignored SIGCHLD, the kernel would reap PEs without their exit status. */
+	/* If the caller ignored SIGCHLD, Linux would reap PEs without their exit status. */
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(wanted);
 	sigaddset(wanted, SIGCHLD);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include "open_fds.h"
 #include "stderr_log.h"
 
@@ -183,12 +184,44 @@ static void pe_without_descriptors(void **state)
 	assert_int_equal(pes[0].status, SHMEMH_OK);
 }
 
+/* PE 1 is a process with one free descriptor, and needs two to join. It uses the one to say so: the
+ * start of PE 0 fails with its line, or, if PE 0 was there before, its first collective. */
+static void one_free_descriptor(void **state)
+{
+	const char *text;
+	int wait_status = -1, status;
+	pid_t pid;
+
+	(void)state;
+	make_id(&id, 2, "20s");
+	pid = fork();
+	if (pid == 0) {
+		static pe_t pe;
+
+		if (shmemhi_options_read(&pe.opt, &no_log, &pe.err) != SHMEMH_OK)
+			_exit(2);
+		fill(1);
+		_exit(shmemhi_boot_tcp(&id, 1, 2, &pe.opt, &no_log, &pe.boot, &pe.err) !=
+		      SHMEMH_ERR_SYSTEM);
+	}
+	pe_start(&pes[0], &id, 0, 2, body_gather, NULL);
+	pe_join(&pes[0]);
+	assert_int_equal(waitpid(pid, &wait_status, 0), pid);
+	assert_int_equal(wait_status, 0);
+	status = pes[0].status != SHMEMH_OK ? pes[0].status : pes[0].status_of[0];
+	text = pes[0].status != SHMEMH_OK ? pes[0].err.text : pes[0].text_of[0];
+	assert_int_equal(status, SHMEMH_ERR_SYSTEM);
+	assert_non_null(strstr(text, "PE 1: no socket to connect to the hub"));
+	assert_non_null(strstr(text, "raise ulimit -n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hub_reports_once),
 		cmocka_unit_test(reason_of_a_failed_start),
 		cmocka_unit_test(pe_without_descriptors),
+		cmocka_unit_test(one_free_descriptor),
 	};
 
 	n_fds_at_start = count_fds();

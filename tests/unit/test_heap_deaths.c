@@ -35,6 +35,7 @@ static int pe_death(shmemh_t *job)
 	atomic_store(&job->n_gone, 1);
 	PE_CHECK(shmemh_free(job, p) == SHMEMH_ERR_NOT_OWNED);
 	PE_CHECK(shmemh_malloc(job, 64, &p) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));
+	PE_CHECK(shmemh_calloc(job, 1, 64, &p) == SHMEMH_ERR_PEER && has_text(job, "calloc needs"));
 	if (job->n_pes == 2) { /* the line of an earlier step does not hide that of the gather */
 		strcpy(job->err.text, "an earlier line");
 		PE_CHECK(shmemhi_agree(job, SHMEMH_OK) == SHMEMH_ERR_PEER && has_text(job, "PE 1"));

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "mem_faults.h"
 #include "mem_job.h"
+#include "open_fds.h"
 
 static int pe_two_nodes(shmemh_t *job)
 {
@@ -87,6 +88,31 @@ static void test_unmappable(void **state)
 
 	(void)state;
 	assert_int_equal(run_world(&kind, pe_halves), 0);
+}
+
+static int n_fds_before_node;
+
+static void break_upper_and_count(shmemh_t *job)
+{
+	break_upper(job);
+	n_fds_before_node = count_fds();
+}
+
+/* In the second round PE 2 still has its connection to PE 0, the leader of the first round, and
+ * sends it a descriptor. Once the groups are found, each PE has one connection, to the other PE of
+ * its group, and no other descriptor. */
+static int pe_counts_fds(shmemh_t *job)
+{
+	PE_CHECK(count_fds() == n_fds_before_node + 1);
+	return pe_halves(job);
+}
+
+static void test_fds_of_two_rounds(void **state)
+{
+	world_kind_t kind = {.n_pes = 4, .forked = 1, .before_node = break_upper_and_count};
+
+	(void)state;
+	assert_int_equal(run_world(&kind, pe_counts_fds), 0);
 }
 
 /* PE 2 alone cannot map the memory of PE 0. */
@@ -172,9 +198,9 @@ static void test_same_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_nodes),    cmocka_unit_test(test_unmappable),
-		cmocka_unit_test(test_one_apart),    cmocka_unit_test(test_two_processes),
-		cmocka_unit_test(test_same_process),
+		cmocka_unit_test(test_two_nodes),         cmocka_unit_test(test_unmappable),
+		cmocka_unit_test(test_fds_of_two_rounds), cmocka_unit_test(test_one_apart),
+		cmocka_unit_test(test_two_processes),     cmocka_unit_test(test_same_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,7 +207,7 @@ static int late(shmemh_t *job, int pe)
 		pass_gate(0, 3);
 	status = shmemh_team_barrier(job, WORLD);
 	pass_gate(1, 4);
-	WANT_LINE(status, SHMEMH_ERR_TIMEOUT, "PE 3 did not come");
+	WANT_LINE(status, SHMEMH_ERR_TIMEOUT, "team_barrier: PE 3 did not come");
 	WANT(shmemh_team_split_strided(job, WORLD, 0, 1, 4, &team) == SHMEMH_OK);
 	return shmemh_finalize(job);
 }
@@ -230,7 +230,7 @@ static int two_teams(shmemh_t *job, int pe)
 		  pe == 0 ? "PE 1, 2, 3 did not come" : "PE 0 did not come");
 	/* What each has missed fails for it, too: once both barriers have ended. */
 	pass_gate(1, 4);
-	WANT(shmemh_team_barrier(job, pe == 0 ? a : b) == SHMEMH_ERR_TIMEOUT);
+	WANT_LINE(shmemh_team_barrier(job, pe == 0 ? a : b), SHMEMH_ERR_TIMEOUT, "team_barrier: ");
 	WANT(shmemh_team_barrier(job, a) == SHMEMH_OK);
 	WANT(shmemh_team_barrier(job, b) == SHMEMH_OK);
 	return shmemh_finalize(job);
