@@ -104,7 +104,7 @@ const uint32_t ring_n_ops = sizeof(ring_ops) / sizeof(ring_ops[0]);
 const ring_op_t ring_once[] = {
 	{"p 8 B", p_thread, 0, 1, 1, 1},
 	{"signal SET", signal_set, 0, 1, 1, 1},
-	{"put 28 B (inline)", put_nbi_warp, 28, 1, 1, 1},
+	{"put 28 B", put_nbi_warp, 28, 1, 1, 1},
 	{"put 29 B", put_nbi_warp, 29, 1, 1, 1},
 	{"put_signal SET", put_signal_warp, 64, 2, 1, 1},
 	{"put_signal ADD", put_signal_add, 64, 2, 1, 1},

@@ -14,9 +14,9 @@
 #include <mpi.h>
 #include <shmem_host/shmem_host.h>
 
-/* Collective over comm. Fills attr, which points to id from then on. Returns a shmemh_status, the
- * same on all ranks: that of shmemh_get_uniqueid on rank 0, whose line is there in
- * shmemh_error_text(NULL), or ERR_BOOTSTRAP if MPI failed. */
+/* Collective over comm. Fills attr, which points to id from then on. Returns a shmemh_status:
+ * that of shmemh_get_uniqueid on rank 0, the same on all ranks, whose line rank 0 has in
+ * shmemh_error_text(NULL); ERR_BOOTSTRAP on the ranks on which MPI failed. */
 static inline int shmem_mpi_attr(MPI_Comm comm, shmemh_attr_t *attr, shmemh_uniqueid_t *id)
 {
 	static const shmemh_attr_t defaults = SHMEMH_ATTR_INIT;

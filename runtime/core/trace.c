@@ -349,7 +349,8 @@ static uint64_t in_round(const shmemd_trace_t *head, uint64_t first)
 /* All PEs take part in all rounds, also one that could not read its events. */
 static int gather_events(shmemh_t *job, gathered_t *g)
 {
-	const shmemd_trace_event_t *dev = (const shmemd_trace_event_t *)(job->trace + 1);
+	const shmemd_trace_event_t *dev =
+		job->trace ? (const shmemd_trace_event_t *)(job->trace + 1) : NULL;
 	shmemd_trace_event_t own[ROUND];
 	int status = SHMEMH_OK, gathered;
 	uint64_t most = 0, n;

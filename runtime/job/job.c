@@ -117,9 +117,11 @@ typedef struct place {
 	struct place *next;
 	_Atomic(const shmemh_t *) job;
 	atomic_int is_live;
+	atomic_ulong ended; /* number of its job among those that were finalized */
 } place_t;
 
 static _Atomic(place_t *) places;
+static atomic_ulong n_ended;
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static place_t *place_of(const shmemh_t *job)
@@ -131,16 +133,18 @@ static place_t *place_of(const shmemh_t *job)
 	return p;
 }
 
-/* Any place whose job is no more, if there are many. */
+/* If there are many places: that of the job that was finalized before all others. A program is most
+ * likely to use a handle of a job that has just ended. */
 static place_t *old_place(void)
 {
-	place_t *dead = NULL;
+	place_t *oldest = NULL;
 	int n = 0;
 
 	for (place_t *p = atomic_load(&places); p; p = p->next, n++)
-		if (!atomic_load(&p->is_live))
-			dead = p;
-	return n < MAX_PLACES ? NULL : dead;
+		if (!atomic_load(&p->is_live) &&
+		    (!oldest || atomic_load(&p->ended) < atomic_load(&oldest->ended)))
+			oldest = p;
+	return n < MAX_PLACES ? NULL : oldest;
 }
 
 int shmemhi_enlist(const shmemh_t *job)
@@ -169,8 +173,10 @@ void shmemhi_delist(const shmemh_t *job)
 {
 	place_t *p = place_of(job);
 
-	if (p)
+	if (p) {
+		atomic_store(&p->ended, atomic_fetch_add(&n_ended, 1));
 		atomic_store(&p->is_live, 0);
+	}
 }
 
 bool shmemhi_is_finalized(const shmemh_t *job)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The bulk-copy engine (arch/bulk_cpu.h). A thread has a list of what it has posted; a copy is made
- * when the thread waits for it, in the name of that thread, so that the scheduler, weak memory and
- * sanitizers see its accesses. */
+ * when the thread waits for it, ends, or posts more than the list holds. It is made in the name of
+ * that thread, so that the scheduler, weak memory and sanitizers see its accesses. */
 #include <shmem_dev/arch/bulk_cpu.h>
 #include <shmem_dev/impl/half.h>
 #include "sim/sim.h"

@@ -78,6 +78,8 @@ static int show(shmemh_t *job)
 			status = shmemh_allgather(job, row, matrix, n);
 		if (status == SHMEMH_OK && job->pe == 0)
 			print(job->n_pes, all, matrix);
+	} else {
+		fprintf(stderr, "shmem-info: PE %d: out of memory\n", job->pe);
 	}
 	free(all);
 	free(row);
