@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Handles of finalized jobs: which are known as such, when many jobs were made. */
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "mocka.h"
+#include <cmocka.h>
 #include "job/job.h"
 
 #define N_KEPT 64 /* at least so many handles of finalized jobs are known */
