@@ -228,8 +228,8 @@ static void stores_to_all_memory_are_covered(void **state)
 	}
 }
 
-/* Each thread adds a word of the tile by NIC. The words may have been stored before by any thread of
- * its warp. */
+/* Each thread adds a word of the tile by NIC. Any thread of its warp may have stored to the word
+ * before. */
 static void adds_tile_by_nic(const void *params)
 {
 	SHMEMD_SHARED(uint64_t, 32, tile);
