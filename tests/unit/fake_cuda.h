@@ -25,8 +25,6 @@
 static _Thread_local int my_device;
 static _Thread_local int depth; /* contexts pushed */
 static _Thread_local int no_context;
-/* As if a stream were being captured in mode GLOBAL all the time: a thread whose own mode is not
- * RELAXED must not make calls that wait or allocate. */
 static _Thread_local int capture_mode;
 static _Thread_local size_t stack_nbytes = 1024;
 static int fail_set_limit;
@@ -45,6 +43,13 @@ static int n_live, n_ranges, n_maps, n_blocks, n_registered, n_io_refused, wrong
 			__atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);                           \
 		}                                                                                  \
 	} while (0)
+
+/* As if a stream were being captured in mode GLOBAL all the time: a thread whose own mode is not
+ * RELAXED must not make calls that wait or allocate. They also need a context. */
+static int may_wait(void)
+{
+	return depth > 0 && capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED;
+}
 
 static int count(int *counter, int by)
 {
@@ -164,16 +169,14 @@ static int fake_stream(void **stream, unsigned flags)
 
 static int fake_stream_destroy(void *stream)
 {
-	EXPECT(depth > 0);
-	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
+	EXPECT(may_wait());
 	free(stream);
 	return 0;
 }
 
 static int fake_stream_sync(void *stream)
 {
-	EXPECT(stream && depth > 0);
-	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
+	EXPECT(stream && may_wait());
 	return 0;
 }
 
@@ -203,8 +206,7 @@ static int fake_alloc(shmemhi_cu_ptr_t *p, size_t nbytes)
 	size_t rounded = (nbytes + FAKE_ALIGNMENT - 1) / FAKE_ALIGNMENT * FAKE_ALIGNMENT;
 	void *block = nbytes > FAKE_MEMORY ? NULL : aligned_alloc(FAKE_ALIGNMENT, rounded);
 
-	EXPECT(depth > 0);
-	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
+	EXPECT(may_wait());
 	if (!block)
 		return SHMEMHI_CU_OUT_OF_MEMORY;
 	memset(block, 0xee, nbytes);
@@ -215,8 +217,7 @@ static int fake_alloc(shmemhi_cu_ptr_t *p, size_t nbytes)
 
 static int fake_free(shmemhi_cu_ptr_t p)
 {
-	EXPECT(depth > 0);
-	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
+	EXPECT(may_wait());
 	count(&n_blocks, -1);
 	free((void *)(uintptr_t)p);
 	return 0;
@@ -241,8 +242,7 @@ static int fake_free_host(void *p)
  * n-th call and all later ones are refused. */
 static int fake_register(void *p, size_t nbytes, unsigned flags)
 {
-	EXPECT((flags & ~4u) == 3 && p && nbytes && depth > 0);
-	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
+	EXPECT((flags & ~4u) == 3 && p && nbytes && may_wait());
 	if (flags & 4)
 		count(&n_io_refused, 1);
 	if (flags & 4 || (fail_register && n_registered >= fail_register - 1))
@@ -260,8 +260,7 @@ static int fake_device_pointer(shmemhi_cu_ptr_t *dev, void *p, unsigned flags)
 
 static int fake_unregister(void *p)
 {
-	EXPECT(p && depth > 0);
-	EXPECT(capture_mode == SHMEMHI_CU_CAPTURE_MODE_RELAXED);
+	EXPECT(p && may_wait());
 	count(&n_registered, -1);
 	return 0;
 }

@@ -242,7 +242,7 @@ EXPORT int cuStreamDestroy_v2(void *stream)
 	return SUCCESS;
 }
 
-/* The first query after a copy finds it incomplete. */
+/* Of two queries while copies are pending, the first finds them incomplete. */
 EXPORT int cuStreamQuery(void *stream)
 {
 	static unsigned n_asked;
