@@ -48,8 +48,8 @@ static void pop(const shmemhi_cuctx_t *c)
 	c->cuda.ctx_pop_current(&popped);
 }
 
-/* This thread's capture mode while it is inside of enter and leave: that of outside. Calls of enter
- * do not nest. */
+/* The capture mode that this thread had before enter, for leave to restore. Calls of enter do not
+ * nest. */
 static _Thread_local int outer_mode;
 
 int shmemhi_cuctx_enter(shmemhi_cuctx_t *c, shmemhi_err_t *err)

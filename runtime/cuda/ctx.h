@@ -21,17 +21,18 @@ typedef struct shmemhi_cuctx {
 int shmemhi_cuctx_attach(shmemhi_cuctx_t *c, shmemhi_err_t *err);
 void shmemhi_cuctx_detach(shmemhi_cuctx_t *c);
 
-/* Make the context current, and let the thread make any call while another thread captures a
- * stream; leave undoes both. The default for a thread is that calls which may wait or allocate,
- * cuStreamQuery among them, fail during a capture of mode GLOBAL and invalidate it. The calls of a
- * job concern its own streams and memory, and cannot become part of a capture. */
+/* Make the context current, and set the thread's capture mode to RELAXED; leave undoes both. In the
+ * default mode, while any thread captures a stream in mode GLOBAL, calls of this thread that may
+ * wait or allocate, cuStreamQuery among them, fail and invalidate that capture. RELAXED is safe
+ * here: the calls of a job concern its own streams and memory, and cannot become part of a
+ * capture. */
 int shmemhi_cuctx_enter(shmemhi_cuctx_t *c, shmemhi_err_t *err);
 void shmemhi_cuctx_leave(shmemhi_cuctx_t *c);
 
 /* Reserve at least this many bytes of stack for each thread of kernels. Otherwise the driver
  * allocates them in the first launch that needs more than any before, and that launch waits for the
- * kernels that run: without end, if a kernel waits for what another PE would send after a launch
- * that waits likewise. This call may wait for running kernels, too. */
+ * kernels that run. Two PEs deadlock if the running kernel of each waits for what the other would
+ * send from the kernel whose launch waits. This call may wait for running kernels, too. */
 int shmemhi_cuctx_reserve_stack(shmemhi_cuctx_t *c, size_t nbytes, shmemhi_err_t *err);
 
 /* A device attribute; 0 if the driver does not support it. */

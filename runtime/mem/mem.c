@@ -10,7 +10,7 @@
 #include "mem/state.h"
 
 /* Bytes of stack for each thread of a kernel that calls the device headers. The kernels of
- * tests/headers/regs.cu need up to 1,832; regs.sh compares. 1,024 are the default of CUDA. */
+ * tests/headers/regs.cu need up to 1,832; regs.sh compares. CUDA's default is 1,024. */
 #define STACK_NBYTES 2048
 #define LOCAL_ALIGN 128 /* a GPU cache line: polled words share it with nothing else */
 
