@@ -133,8 +133,9 @@ static place_t *place_of(const shmemh_t *job)
 	return p;
 }
 
-/* If there are many places: that of the job that was finalized before all others. A program is most
- * likely to use a handle of a job that has just ended. */
+/* Returns the place of the job that was finalized first, or NULL if there are fewer than MAX_PLACES
+ * places or all jobs live. The first, because a program that uses a handle after finalize most
+ * likely uses that of a job that has just ended. */
 static place_t *old_place(void)
 {
 	place_t *oldest = NULL;

@@ -112,8 +112,9 @@ int shmemhi_refused(const shmemh_t *job, const char *call);
 
 /* Keep the handles that init returns: one that was finalized is refused by shmemhi_refused and
  * never read by shmemh_error_text, and one that is not finalized is reported at the end of the
- * process (tell_forgotten). Of the finalized ones the last 64 are known, fewer if jobs live.
- * enlist returns 0, or -1 without memory. */
+ * process (tell_forgotten). At least the 64 handles that
+ * were finalized last are known, less one for each job that is not finalized. enlist returns 0, or
+ * -1 without memory. */
 int shmemhi_enlist(const shmemh_t *job);
 void shmemhi_delist(const shmemh_t *job);
 bool shmemhi_is_finalized(const shmemh_t *job);
