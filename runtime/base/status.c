@@ -14,7 +14,7 @@ static const struct {
 	{SHMEMD_OK, "success"},
 	{SHMEMD_ERR_TIMEOUT, "the time limit of a device call passed"},
 	{SHMEMD_ERR_PEER,
-	 "a PE of the team died, left or is not reached, or this PE is cut off from the others"},
+	 "a PE of the team died, left or cannot be reached, or this PE is cut off"},
 	{SHMEMD_ERR_UNREACHABLE, "the target PE is neither mapped nor behind a usable NIC"},
 	{SHMEMD_ERR_NO_ATOMICS, "no mechanism makes updates of the target's memory atomic"},
 	{SHMEMD_ERR_BAD_PE, "PE number outside the context's team"},
