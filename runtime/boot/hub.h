@@ -136,7 +136,7 @@ void hub_join(hub_t *hub, conn_t *c);
 /* PE c->pe has sent the frame c->in. */
 void hub_frame(hub_t *hub, conn_t *c);
 
-/* The connection has ended. Also called for one that was no PE of the job. */
+/* The connection has ended. It need not be that of a PE of the job. */
 void hub_lost(hub_t *hub, conn_t *c);
 
 /* Fail the start and the collectives whose deadline has passed. */

@@ -65,9 +65,9 @@ bool shmemhi_trace_next_word(const shmemhi_trace_calls_t *calls, shmemhi_trace_w
 
 /* Returns the latest signal that began before the wait ended and left the value that the wait saw.
  * If no signal left that value, returns the latest of all before the end of the wait: the word was
- * not 0 when the trace began, or signals are not in it. A signal that left the value, but began up
- * to `slack` after the wait ended, is the one that ended the wait, by clocks that are wrong. Then
- * NULL: no other signal ended the wait, and an arrow from this one would lead back in time. */
+ * not 0 when the trace began, or signals are not in it. Returns NULL if a signal left the value but
+ * began, by its PE's clock, up to `slack` after the wait ended: that signal ended the wait, so no
+ * other may have the arrow, and its own arrow would lead back in time. */
 const shmemhi_trace_call_t *shmemhi_trace_signal_of(const shmemhi_trace_word_t *word,
 						    const shmemd_trace_event_t *wait,
 						    uint64_t slack)

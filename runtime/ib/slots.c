@@ -171,7 +171,7 @@ bool shmemhi_slots_have_one(shmemhi_failover_t *s)
 	return find(s) != NULL;
 }
 
-/* Zero the records and the producer word, and make the CQEs invalid, which each stays until the NIC
+/* Zero the records and the producer word, and mark the CQEs invalid. Each stays so until the NIC
  * writes it. */
 static int clear(shmemhi_failover_t *s, const shmemhi_slot_t *slot)
 {
