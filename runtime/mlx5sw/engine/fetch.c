@@ -73,14 +73,21 @@ static void check_record(const mlx5swi_qp_t *qp, uint16_t record)
 			     r->last_index);
 }
 
+/* Is this doorbell behind the one before? */
+static bool is_late(const mlx5swi_qp_t *qp, uint16_t index)
+{
+	return qp->requester->is_rung && is_behind(index, qp->requester->last_index);
+}
+
+/* A late doorbell is a mistake only without a record. With one, check_record compares the record
+ * with the newest doorbell, and the device executes up to the record: rdma-core's doorbells, which
+ * carry the index of the last WQE, are behind as well if the device has read a newer record. */
 static void check_doorbell(const mlx5swi_qp_t *qp, uint16_t index)
 {
-	const struct mlx5swi_requester *r = qp->requester;
-
 	check_overrun(qp, "the doorbell", index);
-	if (r->is_rung && is_behind(index, r->last_index))
+	if (qp->has_no_dbr && is_late(qp, index))
 		mlx5swi_lint("D3", qp, index, "the doorbell before was %u: it never goes back",
-			     r->last_index);
+			     qp->requester->last_index);
 }
 
 void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index)
@@ -113,7 +120,8 @@ void mlx5swi_requester_doorbell(mlx5swi_qp_t *qp, uint16_t index)
 	}
 	if (mode != MLX5SW_DOORBELLS_DBR)
 		produce(qp, index);
-	r->last_index = index;
+	if (qp->has_no_dbr || !is_late(qp, index))
+		r->last_index = index;
 	r->is_rung = 1;
 	r->is_record_due = 1;
 	mlx5swi_qp_wake(qp);
