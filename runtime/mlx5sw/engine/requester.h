@@ -35,9 +35,10 @@ typedef struct mlx5swi_entry {
 
 struct mlx5swi_requester {
 	uint32_t head, acked, at, fresh, fetched;
-	uint16_t done, fetch, pi;         /* WQEBB indexes: completed, fetched, produced */
-	uint16_t reported;                /* WQEBBs before this one: the last CQE completed them */
-	uint16_t last_index, last_record; /* of the last doorbell, if is_rung */
+	uint16_t done, fetch, pi; /* WQEBB indexes: completed, fetched, produced */
+	uint16_t reported;        /* WQEBBs before this one: the last CQE completed them */
+	/* Of the last doorbell, if is_rung; with a record, a late doorbell leaves last_index. */
+	uint16_t last_index, last_record;
 	uint8_t is_rung;
 	uint8_t is_record_due;   /* a record in GPU memory: read it once more after a doorbell */
 	uint8_t cause, vendor;   /* ERR: content of the next CQE */
