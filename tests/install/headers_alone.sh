@@ -4,9 +4,10 @@
 # headers_alone.sh stage c|cxx|cuda: each installed header compiles alone, and twice in one unit,
 # with every available compiler of that language and the warnings that users turn on; plain and with
 # SHMEMD_CHECK. So does a user's kernel, for what macros expand to. A header for one language only
-# is skipped for the others, and cpu_checks.h, which is a part of cpu.h. nvcc takes more than a
-# second for each unit, so it compiles the headers that users include, and one of each kind of
-# typed/.
+# is skipped for the others, and cpu_checks.h, which is a part of cpu.h. The check build is of the
+# headers that users include. nvcc takes a second for each unit, so it compiles those and one of
+# each kind of typed/, for the device; for the host too, and in the check build, those that include
+# the others.
 set -eu
 include=$1/include language=$2
 strict='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsyntax-only'
@@ -31,9 +32,13 @@ compile() { # compiler unit
 	case $language in
 	c) "$1" -xc -std=c11 $strict -I "$include" $check "$2" ;;
 	cxx) "$1" -xc++ -std=c++17 $strict -I "$include" $check "$2" ;;
-	cuda) "$1" -x cu -std=c++17 -arch=compute_90 --Werror all-warnings \
-		-Xcompiler -Wall,-Wextra,-Wshadow,-Wconversion -c -I "$include" $check "$2" \
-		-o "$2.o" ;;
+	cuda)
+		output=-ptx
+		case $2 in "$work"/shmem_dev_s*) output=-c ;; esac
+		"$1" -x cu -std=c++17 -arch=compute_90 --Werror all-warnings \
+			-Xcompiler -Wall,-Wextra,-Wshadow,-Wconversion "$output" -I "$include" \
+			$check "$2" -o "$2.o"
+		;;
 	esac
 }
 
@@ -48,11 +53,14 @@ for compiler in $compilers; do
 	command -v "$compiler" >/dev/null || continue
 	used=$((used + 1))
 	for check in '' -DSHMEMD_CHECK; do
-		# nvcc takes a second for each unit: the check build only for headers that include
-		# the others.
-		names='*'
-		[ "$language$check" != cuda-DSHMEMD_CHECK ] || names='shmem_dev_s*'
-		for unit in "$work"/$names.c; do
+		for unit in "$work"/*.c; do
+			case $language$check:${unit##*/} in
+			cuda-DSHMEMD_CHECK:shmem_dev_s*) ;;
+			cuda-DSHMEMD_CHECK:* | *-DSHMEMD_CHECK:shmem_host_*) continue ;;
+			*-DSHMEMD_CHECK:shmem_dev_impl_* | *-DSHMEMD_CHECK:shmem_dev_typed_*)
+				continue
+				;;
+			esac
 			compile "$compiler" "$unit" || {
 				echo "$unit $check: does not compile alone with $compiler"
 				failed=1
