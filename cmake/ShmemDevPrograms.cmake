@@ -64,8 +64,9 @@ function(shmem_dev_run_test name target)
              $<TARGET_FILE:shmem-launch> $<TARGET_FILE:${target}> ${arg_ARGUMENTS})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
     if(NOT arg_HOW MATCHES "sim$")
-        # A process each, which poll: beside others they would take many times as long.
-        set_tests_properties(${name} PROPERTIES PROCESSORS 4)
+        # A process each, which poll: beside more than one other they would take many times as
+        # long. Alone they leave a processor idle while they start and stop.
+        set_tests_properties(${name} PROPERTIES PROCESSORS 2)
     endif()
     if(arg_HOW MATCHES "ib|netns")
         set_tests_properties(${name} PROPERTIES ENVIRONMENT

@@ -6,11 +6,12 @@
 # of 1024 threads would not start, on more stack, frames of called functions included, than init
 # reserves (STACK_NBYTES in runtime/mem/mem.c), and
 #   NO_NIC   (left out)     on a stack frame or a spill;
-#   INLINE                  on more than 64 spilled bytes, around calls of rare functions;
+#   INLINE                  on more than 64 spilled bytes (sm_100: 80), around calls of rare
+#                           functions;
 #   DEFAULT  (out of line)  on the same: calls have the stack frame of the ABI.
-# On sm_90 these are all kernels of regs.cu. The default form is also compiled for the other
-# architectures that the project names: the kernels that take most there, since ptxas takes more
-# than a minute for all of them.
+# The default form is compiled for each architecture that the project names, the others for sm_90.
+# ptxas takes more than a minute for all kernels of regs.cu with a NIC path: it gets all in the
+# default form for sm_90, and else those that take most.
 set -eu
 here=$(dirname "$0")
 work=$(mktemp -d)
@@ -32,14 +33,17 @@ failed=0
 for arch in $archs; do
 	nvcc -std=c++17 "-arch=compute_${arch#sm_}" -ptx ${define:+"$define"} -I "$1/include" \
 		"$here/regs.cu" -o "$work/regs.ptx"
-	kernels=
-	[ "$arch" = sm_90 ] || kernels=$(sed -En \
-		"s/.*\.entry (_Z[0-9]+($most)[0-9][A-Za-z_0-9]*)\(.*/--entry \1/p" "$work/regs.ptx")
+	case $2-$arch in
+	NO_NIC-* | DEFAULT-sm_90) kernels= ;;
+	*) kernels=$(sed -En "s/.*\.entry (_Z[0-9]+($most)[0-9][A-Za-z_0-9]*)\(.*/--entry \1/p" \
+		"$work/regs.ptx") ;;
+	esac
 	# shellcheck disable=SC2086 # words
 	ptxas "-arch=$arch" -v $kernels "$work/regs.ptx" -o "$work/regs.cubin" 2>"$work/log" || {
 		cat "$work/log"
 		exit 1
 	}
+	[ "$arch" != sm_100 ] || spill=80 # of dispatch, around its two calls
 	awk -v "arch=$arch" -v "form=$2" -v "max_stack=$stack" -v "max_spill=$spill" \
 		-v "reserved=${reserved:-0}" '
 /Compiling entry function/ { split($0, q, "\x27"); name = q[2]; 

@@ -52,7 +52,7 @@ MISTAKES = [
      "impl/far.h", "shmemdi_p2p_red8(to, kind, {{value|(uint32_t)value}})",
      "amo", "non_fetching"),
     ("AMO_FLAG", "atomics: mapped is taken for atomic",
-     "impl/route.h", "if (ctx->flags & {{SHMEMD_CTX_SM_ATOMICS|SHMEMD_CTX_ALL_MAPPED}})",
+     "impl/route.h", "if (flags & {{SHMEMD_CTX_SM_ATOMICS|SHMEMD_CTX_ALL_MAPPED}})",
      "reach", "no_atomics"),
     ("SIGNAL_ADD", "signal: ADD stores instead of adding",
      "impl/p2p.h", "if (op == SHMEMD_SIGNAL_ADD) {{shmemd_arch_red_add_u64(addr, value)|"

@@ -272,14 +272,11 @@ SHMEMD_FN int shmemdi_words_add_halves(const shmemdi_words_t *w, size_t at)
 SHMEMD_FN int shmemdi_words_send(const shmemdi_words_t *w, size_t at, uint32_t width, int kind,
 				 uint64_t value)
 {
-	shmemdi_chan_t c = shmemdi_chan(w->ref.ctx, w->ref.pe, w->ref.k);
-	shmemdi_route_t route = {c.ch, c.world_pe, c.k, 0};
-
 	if (SHMEMDI_HAS_NIC && kind == SHMEMDI_AMO_ADDF)
 		return shmemdi_nic_fetch(w->ref, w->call, w->sym + at, width, kind, value, 0)
 			.status;
 	return shmemdi_word_any(
-		w->ref.ctx, route,
+		w->ref.ctx, shmemdi_route_nic(w->ref.ctx, w->ref.pe, w->ref.k),
 		shmemdi_op(w->call, shmemd_thread(), w->sym + at, 0, width, w->ref.pe), kind,
 		value);
 }
@@ -341,8 +338,8 @@ SHMEMD_FN int shmemdi_add_plainly(const shmemd_ctx_t *ctx, shmemdi_op_t op, int 
 				      0);
 	if (base)
 		w.to = shmemdi_p2p_at(ctx, base, op.sym);
-	else
-		shmemdi_fence_stores(ctx, op.pe); /* what this group stored to the words */
+	else /* what this group stored to the words */
+		shmemdi_fence_stores(ctx, ctx->flags, op.pe);
 	return shmemdi_words_add_all(w, op.g.rank, op.g.size);
 }
 
@@ -354,7 +351,7 @@ SHMEMD_FN int shmemdi_reach_tile(const shmemd_ctx_t *ctx, shmemdi_op_t op, int e
 		status = shmemdi_reach(ctx, op, base);
 	if (status != SHMEMD_OK || op.nbytes == 0)
 		return status;
-	return shmemdi_select_amo(ctx, op.call, op.sym, op.pe, base);
+	return shmemdi_select_amo(ctx, ctx->flags, op.call, op.sym, op.pe, base);
 }
 
 SHMEMD_FN_COLD void shmemdi_add_tile_any(const shmemd_ctx_t *self, uint32_t k, shmemdi_op_t op,

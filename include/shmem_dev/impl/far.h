@@ -9,15 +9,15 @@
  * transport and the test of a status at each call, on an H100 a loop of p to a mapped PE took twice
  * as long, one of fetching atomics 1.3 times.
  *
- * Functions that post take the channel's address from the caller, which computes it from a context
- * in registers or in the constant bank (shmemdi_route_t), so that the reservation begins at once;
- * what else they need they load from the copy of the context in memory, in the same trip. With a
- * context of another team than the world (no SHMEMD_CTX_WORLD) the caller first loads the world
- * number of the PE from `peers`. These functions are called directly: ptxas then passes their
- * operands in registers, and they save none. A call by the ABI saves some 50 in local memory, and
- * the acquire of a posting invalidates the L1, so that a post took 1.4 times as long (H100). Gets,
- * fetches, flushes and quiets are called by the ABI (SHMEMD_ARCH_INDIRECT), so that their registers
- * do not count in the callers' loops.
+ * Functions that post take from the caller all that they need of the context (shmemdi_route_t),
+ * which the caller has in registers or in the constant bank. They load none of it from the copy in
+ * memory: the acquire of the posting before has invalidated the L1, so that each load would wait
+ * for a trip to memory. With a context of another team than the world (no SHMEMD_CTX_WORLD) the
+ * caller first loads the world number of the PE from `peers`. These functions are called directly:
+ * ptxas then passes their operands in registers, and they save none. A call by the ABI saves some
+ * 50 in local memory, so that a post took 1.4 times as long (H100). Gets, fetches, flushes and
+ * quiets are called by the ABI (SHMEMD_ARCH_INDIRECT), so that their registers do not count in the
+ * callers' loops.
  *
  * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
  * has all of them inline, and no NIC path in them. */
@@ -58,25 +58,22 @@ SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
 
 /* By NIC: data, and a signal unless sig.op is -1. Blocking: src is reusable on return. lanes: what
  * coalesces lanes that put for themselves; NULL for a group. */
-SHMEMD_FN int shmemdi_put_by_nic(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
-				 shmemdi_signal_t sig, shmemdi_put_lanes_t *lanes)
+SHMEMD_FN int shmemdi_put_by_nic(shmemdi_route_t route, shmemdi_op_t op, shmemdi_signal_t sig,
+				 shmemdi_put_lanes_t *lanes)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
-	shmemdi_ref_t ref = {ctx->self, op.pe, route.k};
 	int status = SHMEMD_OK;
-	shmemdi_ep_t ep;
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
 	if (lanes && !shmemd_arch_is_alone()) {
 		put.how.is_alone = 0;
-		return SHMEMD_ARCH_INDIRECT(lanes)(ref, op.call, put);
+		return SHMEMD_ARCH_INDIRECT(lanes)(shmemdi_ref(&route.ep.c), op.call, put);
 	}
 	if (op.g.rank >= 32)
 		return SHMEMD_OK;
-	ep = shmemdi_ep_on(ctx, shmemdi_route_chan(ctx, route, op.pe));
 	if (op.g.rank == 0)
-		status = shmemdi_nic_put(&ep, op.call, &put);
+		status = shmemdi_nic_put(&route.ep, op.call, &put);
 	shmemdi_warp_rejoin(op.g);
 	return status;
 }
@@ -85,9 +82,9 @@ SHMEMD_FN int shmemdi_put_by_nic(const shmemd_ctx_t *ctx, shmemdi_route_t route,
  * mapped memory of pe, and those of threads that it has synchronised with. Also if the atomic goes
  * by NIC: the fences of its posting may have the scope of this GPU, and the stores went to another
  * one. */
-SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, int pe)
+SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, uint32_t flags, int pe)
 {
-	if (ctx->flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT) &&
+	if (flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT) &&
 	    shmemdi_p2p_base(ctx, pe))
 		shmemd_arch_fence_before_signal();
 }
@@ -148,24 +145,26 @@ SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi
 						shmemdi_put_lanes_t *lanes)
 {
 	shmemdi_copying_t copying = {0, SHMEMDI_REFUSED, SHMEMD_OK};
+	uint32_t flags = route.ep.c.flags;
 	char *base;
 
-	copying.status = shmemdi_reach_put_by(ctx, op, sig, route.may_be_mapped, &base);
+	copying.status = shmemdi_reach_put_by(ctx, op, sig, flags, route.may_be_mapped, &base);
 	if (copying.status == SHMEMD_OK)
 		shmemdi_keep_source(op);
 	if (copying.status == SHMEMD_OK && base) {
 		copying.outcome = SHMEMDI_MAPPED;
 		copying.shift = shmemdi_base_shift(ctx, base);
-		if (sig.op >= 0 && op.g.rank == 0 && ctx->flags & SHMEMD_CTX_MIXED_TRANSPORT)
-			copying.status = shmemdi_by_nic_flush(ctx->self, op.call, op.pe, route.k);
+		if (sig.op >= 0 && op.g.rank == 0 && flags & SHMEMD_CTX_MIXED_TRANSPORT)
+			copying.status =
+				shmemdi_by_nic_flush(ctx->self, op.call, op.pe, route.ep.c.k);
 		shmemdi_latch(ctx, copying.status);
 		return copying;
 	}
 	if (copying.status == SHMEMD_OK) {
 		if (sig.op == SHMEMD_SIGNAL_ADD) /* a mapped PE is reached by NIC for it */
-			shmemdi_fence_stores(ctx, op.pe);
+			shmemdi_fence_stores(ctx, flags, op.pe);
 		copying.outcome = SHMEMDI_BY_NIC;
-		copying.status = shmemdi_put_by_nic(ctx, route, op, sig, lanes);
+		copying.status = shmemdi_put_by_nic(route, op, sig, lanes);
 	}
 	shmemdi_latch(ctx, copying.status);
 	return copying;
@@ -180,13 +179,10 @@ SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi
 /* The same by NIC, for callers that have selected it. Latches what it returns. */
 SHMEMD_FN int shmemdi_by_nic_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	shmemdi_route_t route = shmemdi_route(ctx, op.pe);
-
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
-	route.may_be_mapped = 0;
-	return shmemdi_put_any(SHMEMDI_FAR_CTX(ctx), route, op, shmemdi_no_signal(),
-			       SHMEMDI_PUT_LANES(op))
+	return shmemdi_put_any(SHMEMDI_FAR_CTX(ctx), shmemdi_route_nic(ctx, op.pe, ctx->channel),
+			       op, shmemdi_no_signal(), SHMEMDI_PUT_LANES(op))
 		.status;
 }
 
@@ -249,20 +245,17 @@ SHMEMD_FN void shmemdi_word_at(char *to, shmemdi_op_t op, int kind, uint64_t val
 		shmemdi_p2p_red8(to, kind, value);
 }
 
-SHMEMD_FN int shmemdi_word_by_nic(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
-				  int kind, uint64_t value)
+SHMEMD_FN int shmemdi_word_by_nic(shmemdi_route_t route, shmemdi_op_t op, int kind, uint64_t value)
 {
-	shmemdi_ref_t ref = {ctx->self, op.pe, route.k};
 	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
 	shmemdi_how_t how = shmemdi_op_how(&op, shmemd_arch_is_alone());
-	shmemdi_ep_t ep;
 
 	if (!SHMEMDI_HAS_NIC)
 		return SHMEMD_ERR_UNREACHABLE;
 	if (!how.is_alone)
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(ref, op.call, word, how);
-	ep = shmemdi_ep_on(ctx, shmemdi_route_chan(ctx, route, op.pe));
-	return shmemdi_nic_word(&ep, op.call, word, how);
+		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&route.ep.c),
+								    op.call, word, how);
+	return shmemdi_nic_word(&route.ep, op.call, word, how);
 }
 
 /* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_amo) says, except ADDF.
@@ -274,11 +267,11 @@ SHMEMD_FN_FAR int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_route_t rout
 	int status = shmemdi_reach_word_by(ctx, op, route.may_be_mapped, &base);
 
 	if (status == SHMEMD_OK && kind != SHMEMDI_AMO_STORE)
-		status = shmemdi_select_amo(ctx, op.call, op.sym, op.pe, &base);
+		status = shmemdi_select_amo(ctx, route.ep.c.flags, op.call, op.sym, op.pe, &base);
 	if (status == SHMEMD_OK && base)
 		shmemdi_word_at(shmemdi_p2p_at(ctx, base, op.sym), op, kind, value);
 	else if (status == SHMEMD_OK)
-		status = shmemdi_word_by_nic(ctx, route, op, kind, value);
+		status = shmemdi_word_by_nic(route, op, kind, value);
 	shmemdi_latch(ctx, status);
 	return status;
 }
@@ -303,7 +296,7 @@ SHMEMD_FN_FAR_WAIT shmemdi_result_t shmemdi_fetch_any(const shmemd_ctx_t *ctx, s
 
 	r.status = shmemdi_reach_word(ctx, op, &base);
 	if (r.status == SHMEMD_OK && kind != SHMEMDI_AMO_LOAD)
-		r.status = shmemdi_select_amo(ctx, op.call, op.sym, op.pe, &base);
+		r.status = shmemdi_select_amo(ctx, ctx->flags, op.call, op.sym, op.pe, &base);
 	if (r.status != SHMEMD_OK)
 		return r;
 	if (kind == SHMEMDI_AMO_LOAD)

@@ -44,16 +44,6 @@ SHMEMD_FN shmemdi_ep_t shmemdi_ep_k(const shmemd_ctx_t *ctx, int pe, uint32_t k)
 	return ep;
 }
 
-/* The same of a channel that the caller has, and a context of its team. */
-SHMEMD_FN shmemdi_ep_t shmemdi_ep_on(const shmemd_ctx_t *ctx, shmemdi_chan_t c)
-{
-	shmemdi_ep_t ep;
-
-	ep.c = c;
-	shmemdi_ep_memory(&ep, ctx);
-	return ep;
-}
-
 /* The same, for a function that is rare. */
 SHMEMD_FN_COLD void shmemdi_ep_load(shmemdi_ref_t ref, shmemdi_ep_t *ep)
 {

@@ -274,7 +274,9 @@ SHMEMD_FN char *shmemdi_bounce(const shmemdi_chan_t *c, uint64_t ticket)
 /* Sink of all channels, for the results of non-fetching atomics and of flush READs. */
 SHMEMD_FN const char *shmemdi_bounce_sink(const shmemd_ctx_t *ctx)
 {
-	return ctx->bounces + (size_t)SHMEMD_BOUNCE_BUFFERS * SHMEMD_BOUNCE_NBYTES;
+	/* As an integer, since the context of a job without NICs has NULL there. */
+	return (const char *)((uintptr_t)ctx->bounces +
+			      (size_t)SHMEMD_BOUNCE_BUFFERS * SHMEMD_BOUNCE_NBYTES);
 }
 
 SHMEMD_FN uint64_t *shmemdi_bounce_owner(const shmemdi_chan_t *c, uint64_t ticket)

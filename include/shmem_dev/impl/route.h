@@ -6,7 +6,7 @@
 #define SHMEMD_IMPL_ROUTE_H
 
 #include <shmem_dev/impl/near.h>
-#include <shmem_dev/impl/queue.h>
+#include <shmem_dev/impl/nic.h>
 
 #ifdef SHMEMD_NO_NIC
 #define SHMEMDI_HAS_NIC 0
@@ -20,41 +20,32 @@ SHMEMD_FN int shmemdi_has_nic(const shmemd_ctx_t *ctx)
 	return SHMEMDI_HAS_NIC && (ctx->flags & SHMEMD_CTX_NIC);
 }
 
-/* What the caller of a function out of line computes from its context, so that the function can
- * reserve in the channel's queue before it has loaded anything. With a context of another team than
- * the world the caller loads world_pe from `peers`. */
+/* What a function out of line needs of the context in order to post. The caller takes it from its
+ * context, which is in registers or in the constant bank: of the context in memory each load would
+ * cost a trip after the acquire of a posting, which invalidates the L1. */
 typedef struct shmemdi_route_t {
-	shmemd_channel_t *ch; /* the context's channel to the PE; no address without a NIC */
-	uint32_t world_pe;
-	uint16_t k;
-	uint16_t may_be_mapped; /* 0: by NIC */
+	shmemdi_ep_t ep;   /* the context's channel to the PE; no addresses without a NIC */
+	int may_be_mapped; /* 0: by NIC */
 } shmemdi_route_t;
 
 /* In check builds the context may not be filled, and pe may be no member: the function refuses
  * them before it uses the channel. */
 SHMEMD_FN shmemdi_route_t shmemdi_route(const shmemd_ctx_t *ctx, int pe)
 {
-	shmemdi_route_t route = {0, 0, 0, 0};
-	shmemdi_chan_t c;
+	shmemdi_route_t route = {{{0, 0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0}, 0};
 
 	if (SHMEMDI_CHECKING && (!ctx->error || (uint32_t)pe >= (uint32_t)ctx->n_pes))
 		return route;
-	c = shmemdi_chan(ctx, pe, ctx->channel);
-	route.ch = c.ch;
-	route.world_pe = c.world_pe;
-	route.k = c.k;
+	route.ep = shmemdi_ep_k(ctx, pe, ctx->channel);
 	route.may_be_mapped = !SHMEMDI_HAS_NIC || shmemdi_may_be_mapped(ctx, pe);
 	return route;
 }
 
-/* Its channel. */
-SHMEMD_FN shmemdi_chan_t shmemdi_route_chan(const shmemd_ctx_t *ctx, shmemdi_route_t route, int pe)
+/* By NIC, on channel k. */
+SHMEMD_FN shmemdi_route_t shmemdi_route_nic(const shmemd_ctx_t *ctx, int pe, uint32_t k)
 {
-	shmemdi_chan_t c = {route.ch,       ctx->self,        pe,
-			    route.world_pe, (uint8_t)route.k, (uint8_t)ctx->flags,
-			    ctx->log_depth, ctx->log_batch};
-
-	return c;
+	shmemdi_route_t route = {shmemdi_ep_k(ctx, pe, k), 0};
+	return route;
 }
 
 /* The same for a function that waits for a round trip, and may load what it needs first. */
@@ -135,14 +126,15 @@ SHMEMD_FN int shmemdi_reach_word(const shmemd_ctx_t *ctx, shmemdi_op_t op, char 
 }
 
 /* A word that will be read-modify-written: in the whole team by SMs, or in the whole team by the
- * target's NIC, its own PE included; the two are not atomic to each other. base: as mapped. */
-SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, shmemdi_call_t call, const void *sym,
-				 int pe, char **base)
+ * target's NIC, its own PE included; the two are not atomic to each other. flags: of the context;
+ * base: as mapped. */
+SHMEMD_FN int shmemdi_select_amo(const shmemd_ctx_t *ctx, uint32_t flags, shmemdi_call_t call,
+				 const void *sym, int pe, char **base)
 {
-	if (ctx->flags & SHMEMD_CTX_SM_ATOMICS)
+	if (flags & SHMEMD_CTX_SM_ATOMICS)
 		return SHMEMD_OK;
 	*base = 0;
-	if (shmemdi_has_nic(ctx))
+	if (SHMEMDI_HAS_NIC && flags & SHMEMD_CTX_NIC)
 		return SHMEMD_OK;
 	return shmemdi_no_way(ctx->self, call, SHMEMD_ERR_NO_ATOMICS, pe, sym);
 }
@@ -159,14 +151,14 @@ SHMEMD_FN int shmemdi_reach_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shm
 		status = shmemdi_reach_word(ctx, op, base);
 	if (status != SHMEMD_OK || sig.op != SHMEMD_SIGNAL_ADD)
 		return status;
-	return shmemdi_select_amo(ctx, op.call, op.sym, op.pe, base);
+	return shmemdi_select_amo(ctx, ctx->flags, op.call, op.sym, op.pe, base);
 }
 
 /* Data, and a signal unless sig.op is -1: nothing is written if the signal could not follow. The
  * data take the signal's transport. Otherwise an RDMA atomic could overtake earlier stores, and a
  * store could overtake earlier RDMA writes. */
 SHMEMD_FN int shmemdi_reach_put_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
-				   int may_be_mapped, char **base)
+				   uint32_t flags, int may_be_mapped, char **base)
 {
 	int status = shmemdi_reach_by(ctx, op, may_be_mapped, base);
 
@@ -174,7 +166,7 @@ SHMEMD_FN int shmemdi_reach_put_by(const shmemd_ctx_t *ctx, shmemdi_op_t op, shm
 		status = shmemdi_check_word(ctx, op.call, sig.word, 8);
 	if (status != SHMEMD_OK || sig.op != SHMEMD_SIGNAL_ADD)
 		return status;
-	return shmemdi_select_amo(ctx, op.call, sig.word, op.pe, base);
+	return shmemdi_select_amo(ctx, flags, op.call, sig.word, op.pe, base);
 }
 
 SHMEMD_FN int shmemdi_reach_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
@@ -183,7 +175,8 @@ SHMEMD_FN int shmemdi_reach_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 	int status = shmemdi_check_enum(ctx, op.call, sig.op, SHMEMD_SIGNAL_ADD);
 
 	return status ? status
-		      : shmemdi_reach_put_by(ctx, op, sig, shmemdi_may_be_mapped(ctx, op.pe), base);
+		      : shmemdi_reach_put_by(ctx, op, sig, ctx->flags,
+					     shmemdi_may_be_mapped(ctx, op.pe), base);
 }
 
 /* The distance to the heap of a mapped PE, seen at base. */

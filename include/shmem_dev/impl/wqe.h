@@ -162,7 +162,8 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 	int masked = amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS ||
 		     amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_FA;
 	uint32_t opmod = width == 4 ? SHMEMD_MLX5_OPMOD_4 : SHMEMD_MLX5_OPMOD_8;
-	uint32_t segments = 3 + shmemdi_nic_amo_wqebbs(amo->opcode, width);
+	uint32_t segments = 3 + shmemdi_nic_amo_wqebbs(amo->opcode, width), i;
+	shmemdi_wqe_t data;
 
 	shmemdi_wqe_control(q, at, masked ? opmod : 0, amo->opcode, segments);
 	shmemdi_wqe_remote(q, remote);
@@ -170,7 +171,13 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 		shmemdi_wqe_amo4(q, amo);
 	else
 		shmemdi_wqe_amo8(q, amo);
-	shmemdi_wqe_data(q, 4 * (segments - 1), local, width);
+	/* The data segment is the fourth or the fifth. All indices are constants: an index that is
+	 * computed would keep the WQE in local memory, not in registers. */
+	shmemdi_wqe_data(&data, 0, local, width);
+	for (i = 0; i < 4; i++) {
+		q->w[12 + i] = segments == 4 ? data.w[i] : q->w[12 + i];
+		q->w[16 + i] = segments == 4 ? q->w[16 + i] : data.w[i];
+	}
 }
 
 /* The 8 bytes of a doorbell that covers all WQEBBs before `index`: index and queue pair number, as

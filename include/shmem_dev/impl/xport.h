@@ -180,7 +180,6 @@ SHMEMD_FN void shmemdi_signal_op(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmem
 SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, shmemdi_signal_t sig,
 				    char *base)
 {
-	shmemdi_route_t route;
 	int status = base ? shmemdi_flush_before_store(ctx, op.call, op.pe) : SHMEMD_OK;
 
 	if (status != SHMEMD_OK)
@@ -190,9 +189,7 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 		shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
 		return SHMEMD_OK;
 	}
-	route = shmemdi_route(ctx, op.pe);
-	route.may_be_mapped = 0;
-	return shmemdi_word_any(SHMEMDI_FAR_CTX(ctx), route,
+	return shmemdi_word_any(SHMEMDI_FAR_CTX(ctx), shmemdi_route_nic(ctx, op.pe, ctx->channel),
 				shmemdi_op_word(op.call, sig.word, 8, op.pe),
 				shmemdi_signal_kind(sig), sig.value);
 }
@@ -269,7 +266,7 @@ SHMEMD_FN void shmemdi_put_signal(const shmemd_ctx_t *ctx, shmemdi_op_t op, shme
 SHMEMD_FN void shmemdi_amo_ordered(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint64_t value)
 {
 	if (shmemdi_check_pe(ctx, op.call, op.pe) == SHMEMD_OK)
-		shmemdi_fence_stores(ctx, op.pe);
+		shmemdi_fence_stores(ctx, ctx->flags, op.pe);
 	shmemdi_amo(ctx, op, SHMEMDI_AMO_ADD, value);
 }
 
