@@ -21,8 +21,9 @@ SHMEMD_FN int shmemdi_has_nic(const shmemd_ctx_t *ctx)
 }
 
 /* What a function out of line needs of the context in order to post. The caller takes it from its
- * context, which is in registers or in the constant bank: of the context in memory each load would
- * cost a trip after the acquire of a posting, which invalidates the L1. */
+ * context, which is in registers or in the constant bank. The function would load it from the copy
+ * in memory, which takes a trip each time, since the acquire of every posting invalidates the L1.
+ */
 typedef struct shmemdi_route_t {
 	shmemdi_ep_t ep;   /* the context's channel to the PE; no addresses without a NIC */
 	int may_be_mapped; /* 0: by NIC */
