@@ -41,7 +41,8 @@ static char *channel_at(const ring_queues_t *q, uint32_t k)
 // One granule covers the heap; a key's value is not looked at.
 static int make_tables(shmemd_ctx_t *ctx)
 {
-	const uint32_t n_channels = RING_MAX_CHANNELS, depth = 1u << ctx->log_depth;
+	const uint32_t n_channels = RING_MAX_CHANNELS,
+		       depth = 1u << SHMEMD_LOG_DEPTH(ctx->geometry);
 	shmemd_peer_t peers[N_WORLD];
 
 	memset(peers, 0, sizeof(peers));
@@ -86,10 +87,8 @@ static int make_ctx(shmemd_ctx_t *ctx, const ring_memory_t *m)
 	ctx->error = (shmemd_error_t *)ring_alloc(sizeof(shmemd_error_t), 1, 0);
 	ctx->timeout_ns = 2000000000;
 	ctx->self = (const shmemd_ctx_t *)ring_alloc(sizeof(*ctx), 0, 0);
-	ctx->log_granule = RING_LOG_GRANULE;
-	ctx->log_depth = (uint8_t)m->log_depth;
-	ctx->log_batch = RING_LOG_BATCH;
-	ctx->inline_nbytes = SHMEMD_MLX5_INLINE_MAX;
+	ctx->geometry = SHMEMD_GEOMETRY(RING_LOG_GRANULE, m->log_depth, RING_LOG_BATCH,
+					SHMEMD_MLX5_INLINE_MAX);
 	return make_tables(ctx);
 }
 

@@ -149,10 +149,9 @@ void shmemhi_ib_fill_ctx(const shmemh_t *job, shmemd_ctx_t *ctx)
 	ctx->n_channels = (uint32_t)ib->n_channels;
 	ctx->channel_nbytes = (uint32_t)SHMEMD_CHANNEL_NBYTES(ib->depth);
 	ctx->n_granules = ib->n_granules;
-	ctx->log_granule = (uint8_t)ib->log_granule;
-	ctx->log_depth = (uint8_t)__builtin_ctz(ib->depth);
-	ctx->log_batch = (uint8_t)__builtin_ctz((uint32_t)job->opt.ib_batch);
-	ctx->inline_nbytes = (uint8_t)job->opt.ib_inline;
+	ctx->geometry =
+		SHMEMD_GEOMETRY(ib->log_granule, __builtin_ctz(ib->depth),
+				__builtin_ctz((uint32_t)job->opt.ib_batch), job->opt.ib_inline);
 	if (ib->failover) {
 		ctx->switch_order = ib->failover->order;
 		ctx->faults = ib->failover->faults;

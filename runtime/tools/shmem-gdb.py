@@ -57,7 +57,7 @@ def as_context(value):
     if kind.code != gdb.TYPE_CODE_STRUCT:
         return None
     names = {field.name for field in kind.fields()}
-    if {"channels", "channel_nbytes", "log_depth"} <= names:
+    if {"channels", "channel_nbytes", "geometry"} <= names:
         return value
     if {"teams", "pe", "n_pes"} <= names:  # a job: the context of the world, if no GPU has it
         return as_context(value["teams"][0]["self"])
@@ -109,7 +109,7 @@ class Channel:
         self.pe, self.k = pe, k
         self.context = context
         self.world_pe = int(context["peers"][pe]["world_pe"])
-        self.depth = 1 << int(context["log_depth"])
+        self.depth = 1 << (int(context["geometry"]) >> 8 & 0xff)  # SHMEMD_LOG_DEPTH
         self.at = int(context["channels"]) + \
             (k * n_world + self.world_pe) * int(context["channel_nbytes"])
         self.nbytes = type_of("shmemd_channel_t").sizeof

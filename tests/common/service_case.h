@@ -30,7 +30,7 @@ static inline void service_fill(service_memory_t *m, service_memory_t *at,
 	m->ctx.channel_nbytes = (uint32_t)(sizeof(m->channel) + sizeof(m->marks));
 	m->ctx.n_pes = 1;
 	m->ctx.n_channels = m->ctx.n_world = 1;
-	m->ctx.log_depth = 6;
+	m->ctx.geometry = SHMEMD_GEOMETRY(0, 6, 0, 0);
 	m->ctx.flags = SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD | SHMEMD_CTX_FT;
 	m->ctx.switch_order = order;
 	m->ctx.faults = faults;

@@ -396,10 +396,8 @@ static void fill_context(rig_pe_t *p, int pe)
 	c->n_world = (uint32_t)plan.n_pes;
 	c->channel_nbytes = (uint32_t)channel_nbytes();
 	c->n_granules = plan.n_granules;
-	c->log_granule = (uint8_t)log2_of(RIG_GRANULE);
-	c->log_depth = (uint8_t)log2_of(plan.depth);
-	c->log_batch = (uint8_t)log2_of(plan.batch);
-	c->inline_nbytes = (uint8_t)plan.inline_nbytes;
+	c->geometry = SHMEMD_GEOMETRY(log2_of(RIG_GRANULE), log2_of(plan.depth),
+				      log2_of(plan.batch), plan.inline_nbytes);
 	c->switch_order = plan.has_paths ? &p->order : NULL;
 	c->faults = plan.has_paths ? (shmemd_faults_t *)(void *)p->faults : NULL;
 }

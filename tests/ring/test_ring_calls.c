@@ -106,7 +106,7 @@ static void polls(void **state)
 static void poll_full_queue(const void *params)
 {
 	const rig_params_t *p = params;
-	const uint32_t depth = 1u << p->ctx.log_depth;
+	const uint32_t depth = 1u << SHMEMD_LOG_DEPTH(p->ctx.geometry);
 	uint64_t start;
 	int is_done;
 
@@ -159,7 +159,7 @@ static void hold_wqebb_20(int pe)
 static void poll_eighth(const void *params)
 {
 	const rig_params_t *p = params;
-	const uint32_t depth = 1u << p->ctx.log_depth;
+	const uint32_t depth = 1u << SHMEMD_LOG_DEPTH(p->ctx.geometry);
 	const uint64_t *done = &rig_words(0, 1, 0)->done;
 	uint32_t cqes, n_done = 0;
 	uint64_t start;

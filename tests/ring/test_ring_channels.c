@@ -155,7 +155,7 @@ static void held_does_not(const shmemd_ctx_t *q, uint64_t place)
 
 	CHECK_IS(shmemd_channel_poll(q, 1, place, &is_done), 0);
 	CHECK_IS(is_done, 0);
-	CHECK_IS(shmemd_channel_space(q, 1), (1u << q->log_depth) - 1);
+	CHECK_IS(shmemd_channel_space(q, 1), (1u << SHMEMD_LOG_DEPTH(q->geometry)) - 1);
 	CHECK_IS(shmemd_channel_quiet(q, 1), SHMEMD_ERR_TIMEOUT);
 	CHECK_IS(shmemd_quiet(q), SHMEMD_ERR_TIMEOUT);
 }

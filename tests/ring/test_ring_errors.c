@@ -94,7 +94,7 @@ static void fill_with_a_bad_one(const void *params)
 {
 	const rig_params_t *p = params;
 	const uint64_t start = rig_place(0);
-	const uint32_t depth = 1u << p->ctx.log_depth;
+	const uint32_t depth = 1u << SHMEMD_LOG_DEPTH(p->ctx.geometry);
 	int is_done = 0;
 
 	if (p->pe != 0)

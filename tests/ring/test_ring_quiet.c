@@ -63,7 +63,7 @@ static void put_and_time_out(const void *params)
 		shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), i, 1);
 		CHECK_IS(shmemd_quiet(&p->ctx), 0);
 	}
-	while (shmemd_channel_space(&p->ctx, 1) != 1u << p->ctx.log_depth)
+	while (shmemd_channel_space(&p->ctx, 1) != 1u << SHMEMD_LOG_DEPTH(p->ctx.geometry))
 		shmemd_arch_spin_hint(); /* the consumer index equals the producer index */
 	rig_control("hold cqe host=0");
 	shmemd_p_u64(&p->ctx, word_of(&p->ctx, 0), 1, 1);

@@ -266,7 +266,7 @@ MISTAKES = [
      "impl/sq.h", "return ({{(SHMEMD_READY_INDEX(at->ready) ^ at->first)|0}} |",
      "ring_turn", "marked_reservations_are_published_together"),
     ("RING_BATCH", "ring: left to the next poster although a batch ends",
-     "impl/sq.h", "!({{(at->first ^ turn->end) >> c->log_batch|0}})",
+     "impl/sq.h", "!({{(at->first ^ turn->end) >> SHMEMD_LOG_BATCH(c->geometry)|0}})",
      "ring_turn", "marked_reservations_are_published_together"),
     ("RUNG_LOCK", "ring: RUNG is set without the lock",
      "impl/sq.h", "needs_lock = {{!(turn->ready & SHMEMD_READY_RUNG)|0}}",

@@ -93,9 +93,11 @@ static int check_sizes(shmemh_t *job, const shmemd_ctx_t *ctx)
 {
 	PE_CHECK(ctx->n_channels == 2 && ctx->n_world == (uint32_t)job->n_pes);
 	PE_CHECK(ctx->channel_nbytes == SHMEMD_CHANNEL_NBYTES(DEPTH));
-	PE_CHECK(ctx->log_depth == 6 && ctx->log_batch == 3 && ctx->inline_nbytes == 20);
-	PE_CHECK((uint64_t)1 << ctx->log_granule == job->mem->heap.chunk);
-	PE_CHECK((uint64_t)ctx->n_granules << ctx->log_granule == ctx->heap_nbytes);
+	PE_CHECK(SHMEMD_LOG_DEPTH(ctx->geometry) == 6 && SHMEMD_LOG_BATCH(ctx->geometry) == 3 &&
+		 SHMEMD_INLINE_NBYTES(ctx->geometry) == 20);
+	PE_CHECK((uint64_t)1 << SHMEMD_LOG_GRANULE(ctx->geometry) == job->mem->heap.chunk);
+	PE_CHECK((uint64_t)ctx->n_granules << SHMEMD_LOG_GRANULE(ctx->geometry) ==
+		 ctx->heap_nbytes);
 	PE_CHECK(ctx->flags == (SHMEMD_CTX_NIC | SHMEMD_CTX_WORLD | SHMEMD_CTX_CHECKABLE |
 				SHMEMD_CTX_GENERATION(0)) &&
 		 ctx->used[0] == 0 && ctx->used[1] == 0);
@@ -180,7 +182,7 @@ static int pe_unused(shmemh_t *job)
 		PE_CHECK(!shmemhi_ib_reaches(job, pe));
 	shmemhi_ib_fill_ctx(job, &ctx);
 	PE_CHECK(!ctx.channels && !ctx.keys && !ctx.bounces && !ctx.used);
-	PE_CHECK(!ctx.n_channels && !ctx.channel_nbytes && !ctx.n_granules && !ctx.log_depth);
+	PE_CHECK(!ctx.n_channels && !ctx.channel_nbytes && !ctx.n_granules && !ctx.geometry);
 	PE_CHECK(ctx.n_world == (uint32_t)job->n_pes);
 	PE_CHECK(shmemhi_ib_ctx_flags(job) == 0);
 	return 0;

@@ -86,6 +86,25 @@ typedef struct shmemd_error {
 
 SHMEMD_STATIC_ASSERT(sizeof(shmemd_error_t) == 88, "ABI: shmemd_error_t");
 
+/* Sizes of the queues and of the heap's registration in one word, which a call passes on as it is.
+ * Bits
+ *   0-7    log2 of a granule's bytes, at most 30, since a message has at most 1 GiB;
+ *   8-15   log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH;
+ *   16-23  log2 of SHMEMH_IB_BATCH, less than that of the WQEBBs: a poster whose turn reaches or
+ *          crosses a multiple of SHMEMH_IB_BATCH WQEBBs does not leave its doorbell to the next
+ *          poster, unless all WQEBBs that no doorbell covers yet were posted with a deferred
+ *          doorbell;
+ *   24-31  inline bytes, at most SHMEMD_MLX5_INLINE_MAX: the WQE carries the data of blocking puts
+ *          of up to so many bytes. In a put that takes the general path (impl/put.h) it carries
+ *          what is left, once that is no more than so many bytes. */
+#define SHMEMD_GEOMETRY(log_granule, log_depth, log_batch, inline_nbytes)                          \
+	((uint32_t)(log_granule) | (uint32_t)(log_depth) << 8 | (uint32_t)(log_batch) << 16 |      \
+	 (uint32_t)(inline_nbytes) << 24)
+#define SHMEMD_LOG_GRANULE(geometry) ((uint32_t)(geometry)&0xff)
+#define SHMEMD_LOG_DEPTH(geometry) ((uint32_t)(geometry) >> 8 & 0xff)
+#define SHMEMD_LOG_BATCH(geometry) ((uint32_t)(geometry) >> 16 & 0xff)
+#define SHMEMD_INLINE_NBYTES(geometry) ((uint32_t)(geometry) >> 24)
+
 /* The context of one team: see the top of this file. A program copies it and passes it on; it does
  * not change its fields. */
 typedef struct shmemd_ctx {
@@ -116,17 +135,7 @@ typedef struct shmemd_ctx {
 	uint32_t n_world; /* PEs in the world team */
 	uint32_t channel_nbytes;
 	uint32_t n_granules; /* registration granules of a heap */
-	uint8_t log_granule; /* log2 of a granule's bytes, at most 30, since a message has at most 1
-				GiB */
-	uint8_t log_depth;   /* log2 of a queue's WQEBBs, SHMEMD_MIN_DEPTH .. SHMEMD_MAX_DEPTH */
-	uint8_t log_batch;   /* log2 of SHMEMH_IB_BATCH, less than log_depth: a poster whose turn
-				reaches or crosses a multiple of SHMEMH_IB_BATCH WQEBBs does not
-				leave its doorbell to the next poster, unless all WQEBBs that no
-				doorbell covers yet were posted with a deferred doorbell */
-	uint8_t inline_nbytes; /* at most SHMEMD_MLX5_INLINE_MAX. The WQE carries the data of
-				  blocking puts of up to so many bytes. In a put that takes the
-				  general path (impl/put.h) it carries what is left, once that is no
-				  more than so many bytes */
+	uint32_t geometry;   /* SHMEMD_GEOMETRY */
 	/* Members before first_mapped, and from first_mapped + n_mapped on, are not mapped, and a
 	 * NIC reaches them. Without a NIC the range has all members. */
 	int32_t first_mapped;

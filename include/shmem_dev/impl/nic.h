@@ -19,7 +19,6 @@ typedef struct shmemdi_ep_t {
 	const char *sink; /* of non-fetching atomics and flush READs */
 	uint32_t n_granules;
 	uint32_t first_lkey; /* index in keys of this PE's own entries */
-	uint8_t log_granule, inline_nbytes;
 } shmemdi_ep_t;
 
 /* What does not depend on the channel. */
@@ -31,8 +30,6 @@ SHMEMD_FN void shmemdi_ep_memory(shmemdi_ep_t *ep, const shmemd_ctx_t *ctx)
 	ep->sink = shmemdi_bounce_sink(ctx);
 	ep->n_granules = ctx->n_granules;
 	ep->first_lkey = ctx->n_world * ctx->n_granules;
-	ep->log_granule = ctx->log_granule;
-	ep->inline_nbytes = ctx->inline_nbytes;
 }
 
 SHMEMD_FN shmemdi_ep_t shmemdi_ep_k(const shmemd_ctx_t *ctx, int pe, uint32_t k)
@@ -69,7 +66,7 @@ SHMEMD_FN int shmemdi_is_registered(const shmemdi_ep_t *ep, const void *p)
  * an index of the table. */
 SHMEMD_FN uint32_t shmemdi_granule(const shmemdi_ep_t *ep, const void *p)
 {
-	return (uint32_t)(shmemdi_offset(ep, p) >> ep->log_granule);
+	return (uint32_t)(shmemdi_offset(ep, p) >> SHMEMD_LOG_GRANULE(ep->c.geometry));
 }
 
 SHMEMD_FN const shmemd_key_t *shmemdi_key(const shmemdi_ep_t *ep, uint32_t i)
@@ -132,10 +129,11 @@ SHMEMD_FN shmemdi_mem_t shmemdi_bounce_mem(const char *p, uint64_t keys, uint64_
 /* Bytes from p on that the same memory region covers. */
 SHMEMD_FN uint64_t shmemdi_covered(const shmemdi_ep_t *ep, const shmemd_key_t *entry, const void *p)
 {
-	uint64_t offset = shmemdi_offset(ep, p), granule = offset >> ep->log_granule;
+	uint64_t offset = shmemdi_offset(ep, p),
+		 granule = offset >> SHMEMD_LOG_GRANULE(ep->c.geometry);
 	uint64_t n_more = shmemd_arch_ld_relaxed_u32(&entry->n_more);
 
-	return ((granule + 1 + n_more) << ep->log_granule) - offset;
+	return ((granule + 1 + n_more) << SHMEMD_LOG_GRANULE(ep->c.geometry)) - offset;
 }
 
 /* Do both ends of the transfer stay within a granule each? Then one WQE covers it, whatever the
@@ -146,7 +144,9 @@ SHMEMD_FN int shmemdi_is_one_wqe(const shmemdi_ep_t *ep, const void *sym, const 
 	uint64_t remote = shmemdi_offset(ep, sym), own = shmemdi_offset(ep, local);
 	uint64_t last = nbytes - 1;
 
-	return ((remote ^ (remote + last)) | (own ^ (own + last))) >> ep->log_granule == 0 &&
+	return ((remote ^ (remote + last)) | (own ^ (own + last))) >>
+			       SHMEMD_LOG_GRANULE(ep->c.geometry) ==
+		       0 &&
 	       nbytes <= SHMEMD_MLX5_MAX_MSG;
 }
 

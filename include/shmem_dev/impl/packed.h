@@ -60,7 +60,7 @@ SHMEMD_FN void shmemdi_put_packed(const shmemd_ctx_t *ctx, shmemdi_op_t op, uint
 	} else if (status == SHMEMD_OK) {
 		ref.ctx = ctx->self;
 		ref.pe = op.pe;
-		ref.k = (uint8_t)ctx->channel;
+		ref.k = ctx->channel;
 		status = shmemdi_nic_packed(ref, op.call, op.sym, lo, hi);
 	}
 	shmemdi_latch(ctx, status);

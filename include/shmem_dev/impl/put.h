@@ -126,11 +126,11 @@ SHMEMD_FN void shmemdi_nic_write_signal(const shmemdi_ep_t *ep, const shmemdi_re
  * and its WQE carries the data (shmemdi_wr_segment). */
 SHMEMD_FN int shmemdi_is_simple(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
-	uint32_t granule = (uint32_t)1 << ep->log_granule;
+	uint32_t granule = (uint32_t)1 << SHMEMD_LOG_GRANULE(ep->c.geometry);
 	uint32_t to = (uint32_t)shmemdi_offset(ep, put->dst) & (granule - 1);
 	uint32_t from = (uint32_t)shmemdi_offset(ep, put->src) & (granule - 1);
 
-	return put->nbytes > (put->how.will_wait ? ep->inline_nbytes : 0u) &&
+	return put->nbytes > (put->how.will_wait ? SHMEMD_INLINE_NBYTES(ep->c.geometry) : 0u) &&
 	       put->nbytes <= granule && shmemdi_is_registered(ep, put->src) &&
 	       (to > from ? to : from) + (uint32_t)put->nbytes <= granule;
 }
@@ -264,7 +264,8 @@ SHMEMD_FN void shmemdi_wr_signal(shmemdi_wrs_t *wrs, shmemdi_signal_t sig)
  * whether the caller waits or not; else it names registered memory. */
 SHMEMD_FN void shmemdi_wr_segment(const shmemdi_ep_t *ep, shmemdi_put_t *put, shmemdi_wrs_t *wrs)
 {
-	int is_inline = put->nbytes <= ep->inline_nbytes || !shmemdi_is_registered(ep, put->src);
+	int is_inline = put->nbytes <= SHMEMD_INLINE_NBYTES(ep->c.geometry) ||
+			!shmemdi_is_registered(ep, put->src);
 	uint64_t nbytes = shmemdi_segment(ep, put->dst, put->src, put->nbytes, is_inline);
 	shmemdi_wr_t *wr = &wrs->wr[wrs->n];
 

@@ -20,9 +20,9 @@ typedef struct shmemdi_chan_t {
 	const shmemd_ctx_t *ctx; /* in memory: for failures, waits, and what is rarely needed */
 	int pe;                  /* of the team */
 	uint32_t world_pe;
-	uint8_t k;     /* the channel's number */
-	uint8_t flags; /* those SHMEMD_CTX_* that are below 256 */
-	uint8_t log_depth, log_batch;
+	uint32_t k;        /* the channel's number */
+	uint32_t flags;    /* SHMEMD_CTX_* */
+	uint32_t geometry; /* SHMEMD_GEOMETRY */
 } shmemdi_chan_t;
 
 /* Channel k to pe, a member of the context's team. */
@@ -35,10 +35,9 @@ SHMEMD_FN shmemdi_chan_t shmemdi_chan(const shmemd_ctx_t *ctx, int pe, uint32_t 
 	c.ch = (shmemd_channel_t *)(uintptr_t)shmemd_arch_mad_wide(
 		k * ctx->n_world + c.world_pe, ctx->channel_nbytes, (uintptr_t)ctx->channels);
 	c.ctx = ctx->self;
-	c.k = (uint8_t)k;
-	c.flags = (uint8_t)ctx->flags;
-	c.log_depth = ctx->log_depth;
-	c.log_batch = ctx->log_batch;
+	c.k = k;
+	c.flags = ctx->flags;
+	c.geometry = ctx->geometry;
 	return c;
 }
 
@@ -65,7 +64,7 @@ SHMEMD_FN_COLD void shmemdi_chan_load(shmemdi_ref_t ref, shmemdi_chan_t *c)
 
 SHMEMD_FN uint32_t shmemdi_depth(const shmemdi_chan_t *c)
 {
-	return (uint32_t)1 << c->log_depth;
+	return (uint32_t)1 << SHMEMD_LOG_DEPTH(c->geometry);
 }
 
 /* Is index `at` not before index `target`? */

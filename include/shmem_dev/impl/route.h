@@ -33,7 +33,7 @@ typedef struct shmemdi_route_t {
  * them before it uses the channel. */
 SHMEMD_FN shmemdi_route_t shmemdi_route(const shmemd_ctx_t *ctx, int pe)
 {
-	shmemdi_route_t route = {{{0, 0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0}, 0};
+	shmemdi_route_t route = {{{0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0}, 0};
 
 	if (SHMEMDI_CHECKING && (!ctx->error || (uint32_t)pe >= (uint32_t)ctx->n_pes))
 		return route;

@@ -493,8 +493,9 @@ SHMEMD_FN void shmemdi_sq_publish_unrung(const shmemdi_chan_t *c, const shmemdi_
 SHMEMD_FN void shmemdi_sq_publish(const shmemdi_chan_t *c, const shmemdi_pending_t *at,
 				  const shmemdi_turn_t *turn)
 {
-	int is_left = shmemdi_sq_may_defer(turn) || (turn->is_followed && !turn->is_now &&
-						     !((at->first ^ turn->end) >> c->log_batch));
+	int is_left = shmemdi_sq_may_defer(turn) ||
+		      (turn->is_followed && !turn->is_now &&
+		       !((at->first ^ turn->end) >> SHMEMD_LOG_BATCH(c->geometry)));
 
 	if (is_left) {
 		shmemdi_sq_publish_unrung(c, at, turn);

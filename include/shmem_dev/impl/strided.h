@@ -91,7 +91,7 @@ SHMEMD_FN int shmemdi_elems_by_nic(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 
 	if (i >= size || i >= e->n || e->width == 0)
 		return SHMEMD_OK;
-	op.is_blocking = !is_get && e->width <= ctx->inline_nbytes;
+	op.is_blocking = !is_get && e->width <= SHMEMD_INLINE_NBYTES(ctx->geometry);
 	SHMEMD_ARCH_NO_UNROLL
 	for (; e->n - i > size && status == SHMEMD_OK; i += size)
 		status = shmemdi_elem_by_nic(ctx, op, e, i, is_get);

@@ -143,14 +143,16 @@ SHMEMD_FN void shmemdi_replay_keys(const shmemdi_chan_t *c, const shmemdi_move_t
 	uint64_t granule;
 
 	if (kind.remote) {
-		granule = shmemd_replay_address(w, kind.remote, 1) >> ctx->log_granule;
+		granule = shmemd_replay_address(w, kind.remote, 1) >>
+			  SHMEMD_LOG_GRANULE(ctx->geometry);
 		at->rkey = shmemdi_path_key(
 			m->to_path, SHMEMD_PATH_PEER_COLUMN,
 			&ctx->keys[SHMEMD_RKEY(ctx->n_granules, c->world_pe, granule)]);
 	}
 	if (kind.local) {
 		granule = bounces ? ctx->n_granules
-				  : shmemd_replay_address(w, kind.local, 0) >> ctx->log_granule;
+				  : shmemd_replay_address(w, kind.local, 0) >>
+					    SHMEMD_LOG_GRANULE(ctx->geometry);
 		at->lkey = shmemdi_path_key(
 			m->to_path, SHMEMD_PATH_COLUMN,
 			&ctx->keys[SHMEMD_LKEY(ctx->n_granules, ctx->n_world, granule)]);
@@ -449,10 +451,9 @@ SHMEMD_FN shmemdi_chan_t shmemdi_order_chan(const shmemd_ctx_t *ctx, const shmem
 	c.ctx = ctx->self;
 	c.pe = ctx->flags & SHMEMD_CTX_WORLD ? (int)o->world_pe : -1;
 	c.world_pe = o->world_pe;
-	c.k = (uint8_t)o->k;
-	c.flags = (uint8_t)ctx->flags;
-	c.log_depth = ctx->log_depth;
-	c.log_batch = ctx->log_batch;
+	c.k = o->k;
+	c.flags = ctx->flags;
+	c.geometry = ctx->geometry;
 	return c;
 }
 
