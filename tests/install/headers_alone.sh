@@ -5,9 +5,9 @@
 # with every available compiler of that language and the warnings that users turn on; plain and with
 # SHMEMD_CHECK. So does a user's kernel, for what macros expand to. A header for one language only
 # is skipped for the others, and cpu_checks.h, which is a part of cpu.h. The check build is of the
-# headers that users include. nvcc takes a second for each unit, so it compiles those and one of
-# each kind of typed/, for the device; for the host too, and in the check build, those that include
-# the others.
+# headers that users include; those in impl/ and typed/ are compiled by one compiler of a language.
+# nvcc takes a second for each unit, so it compiles those that users include and one of each kind of
+# typed/, for the device; for the host too, and in the check build, those that include the others.
 set -eu
 include=$1/include language=$2
 strict='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsyntax-only'
@@ -59,6 +59,9 @@ for compiler in $compilers; do
 			cuda-DSHMEMD_CHECK:* | *-DSHMEMD_CHECK:shmem_host_*) continue ;;
 			*-DSHMEMD_CHECK:shmem_dev_impl_* | *-DSHMEMD_CHECK:shmem_dev_typed_*)
 				continue
+				;;
+			*:shmem_dev_impl_* | *:shmem_dev_typed_*)
+				[ "$used" -eq 1 ] || continue
 				;;
 			esac
 			compile "$compiler" "$unit" || {
