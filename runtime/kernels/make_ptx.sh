@@ -26,7 +26,9 @@ nvcc -ptx -O2 -std=c++17 -arch=compute_80 -I "$here/../../include" "$here/$name.
 	echo '.version 8.2'
 	# Names of static functions hold hashes of the file's path.
 	hash='[0-9a-f]\{8\}'
-	grep -v -e '^//' -e '^\.version' -e '^[[:space:]]*$' "$made" |
+	# A hint to ptxas, which PTX 8.2 does not have.
+	hint='^[[:space:]]*\.pragma "used_bytes_mask'
+	grep -v -e '^//' -e '^\.version' -e '^[[:space:]]*$' -e "$hint" "$made" |
 		sed "s/\(_INTERNAL_\)$hash\(_[0-9]*_[a-z]*_cu_\)$hash/\100000000\200000000/g"
 } > "$made.ptx"
 # nvcc 13.0 writes these for sm_80, too; drivers of CUDA 13.2 and later refuse such a file.
@@ -34,6 +36,10 @@ if grep -n 'fence\.\(acquire\|release\)\.' "$made.ptx" >&2; then
 	echo "fence.acquire and fence.release need sm_90 and PTX 8.6: $name.cu is for sm_80"
 	exit 1
 fi
+ptxas -arch=sm_80 "$made.ptx" -o /dev/null || {
+	echo "ptxas does not accept $name.ptx as PTX of the version that it names"
+	exit 1
+}
 if [ -z "$check" ]; then
 	cat "$made.ptx"
 elif ! head -n 3 "$here/$name.ptx" | grep -q "nvcc $release\$"; then

@@ -5,7 +5,7 @@
 #include <endian.h>
 #include <string.h>
 #include <infiniband/mlx5dv.h>
-#include <shmem_dev/impl/wqe.h>
+#include <shmem_dev/impl/put.h>
 #include "../common/mocka.h"
 
 #define ROUNDS 20000
@@ -331,6 +331,25 @@ static void atomics(void **unused)
 	check_amo(MLX5_OPCODE_ATOMIC_MASKED_FA, 4);
 }
 
+/* The reservation's WQEBBs, which are known before the opcode, are those that it will take. */
+static void words(void **unused)
+{
+	(void)unused;
+	for (uint32_t width = 4; width <= 8; width += 4)
+		for (int kind = SHMEMDI_AMO_SET; kind <= SHMEMDI_AMO_CAS; kind++) {
+			const shmemdi_word_t word = {NULL, 0, width, kind};
+			const shmemdi_nic_amo_t amo = shmemdi_nic_amo(kind, 0, 0, width);
+
+			assert_int_equal(shmemdi_word_wqebbs(word),
+					 shmemdi_nic_amo_wqebbs(amo.opcode, width));
+		}
+	for (uint32_t width = 1; width <= 8; width *= 2) {
+		const shmemdi_word_t word = {NULL, 0, width, SHMEMDI_AMO_STORE};
+
+		assert_int_equal(shmemdi_word_wqebbs(word), 1);
+	}
+}
+
 static void doorbells(void **unused)
 {
 	(void)unused;
@@ -355,6 +374,7 @@ int main(void)
 		cmocka_unit_test(write_inline),
 		cmocka_unit_test(dump),
 		cmocka_unit_test(atomics),
+		cmocka_unit_test(words),
 		cmocka_unit_test(doorbells),
 	};
 

@@ -16,36 +16,32 @@
 #include <shmem_dev/impl/p2p.h>
 #include <shmem_dev/impl/sq.h>
 
-/* kind (shmemdi_amo) as the NIC does it. FETCH is a READ, ADDF a loop, STORE a WRITE: not here. */
+/* The opcode of kind (shmemdi_amo). FETCH is a READ, ADDF a loop, STORE a WRITE: not here. An XOR
+ * is an addition without carries. */
+SHMEMD_FN uint32_t shmemdi_nic_opcode(int kind, uint32_t width)
+{
+	uint32_t plain = kind == SHMEMDI_AMO_ADD ? SHMEMD_MLX5_ATOMIC_FA : SHMEMD_MLX5_ATOMIC_CS;
+	uint32_t masked = kind == SHMEMDI_AMO_ADD || kind == SHMEMDI_AMO_XOR
+				  ? SHMEMD_MLX5_ATOMIC_MASKED_FA
+				  : SHMEMD_MLX5_ATOMIC_MASKED_CS;
+	int is_plain = width == 8 && (kind == SHMEMDI_AMO_ADD || kind == SHMEMDI_AMO_CAS);
+
+	return is_plain ? plain : masked;
+}
+
+/* kind as the NIC does it. Without branches: taken ones, to instructions that are not in the cache,
+ * would cost more than all of this. */
 SHMEMD_FN shmemdi_nic_amo_t shmemdi_nic_amo(int kind, uint64_t value, uint64_t cond, uint32_t width)
 {
 	uint64_t all = ~(uint64_t)0;
-	shmemdi_nic_amo_t amo = {SHMEMD_MLX5_ATOMIC_MASKED_CS, value, 0, all, 0, 0};
+	shmemdi_nic_amo_t amo;
 
-	switch (kind) {
-	case SHMEMDI_AMO_ADD:
-		amo.opcode = width == 8 ? SHMEMD_MLX5_ATOMIC_FA : SHMEMD_MLX5_ATOMIC_MASKED_FA;
-		break;
-	case SHMEMDI_AMO_XOR: /* an addition without carries */
-		amo.opcode = SHMEMD_MLX5_ATOMIC_MASKED_FA;
-		amo.boundary = all;
-		break;
-	case SHMEMDI_AMO_AND:
-		amo.swap_mask = ~value;
-		amo.value = 0;
-		break;
-	case SHMEMDI_AMO_OR:
-		amo.swap_mask = value;
-		break;
-	case SHMEMDI_AMO_CAS:
-		amo.compare = cond;
-		amo.compare_mask = all;
-		if (width == 8)
-			amo.opcode = SHMEMD_MLX5_ATOMIC_CS;
-		break;
-	default: /* SET */
-		break;
-	}
+	amo.opcode = shmemdi_nic_opcode(kind, width);
+	amo.value = kind == SHMEMDI_AMO_AND ? 0 : value;
+	amo.compare = kind == SHMEMDI_AMO_CAS ? cond : 0;
+	amo.swap_mask = kind == SHMEMDI_AMO_AND ? ~value : kind == SHMEMDI_AMO_OR ? value : all;
+	amo.compare_mask = kind == SHMEMDI_AMO_CAS ? all : 0;
+	amo.boundary = kind == SHMEMDI_AMO_XOR ? all : 0;
 	return amo;
 }
 

@@ -72,6 +72,13 @@ typedef struct shmemdi_put_keys_t {
 	uint64_t dst, src, signal, sink;
 } shmemdi_put_keys_t;
 
+/* The keys of entry i if they are needed. */
+SHMEMD_FN uint64_t shmemdi_keys_if(const shmemdi_ep_t *ep, int is_needed, uint32_t i)
+{
+	return shmemdi_keys(shmemdi_key(ep, is_needed ? i : 0));
+}
+
+/* By lanes, which load the keys before one of them reserves. */
 SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
 	shmemdi_put_keys_t keys = {0, 0, 0, 0};
@@ -82,6 +89,24 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_ep_t *ep, const shme
 		keys.signal = shmemdi_keys(shmemdi_rkey(ep, put->sig.word));
 	if (put->sig.op == SHMEMD_SIGNAL_ADD)
 		keys.sink = shmemdi_bounce_keys(ep);
+	return keys;
+}
+
+/* By a thread that has reserved: without a branch between the two. The compiler moves what consumes
+ * the reservation ahead of loads of a later basic block, and the keys would take a second trip. So
+ * a key that is not needed, or whose entry need not exist since the put is not simple
+ * (shmemdi_is_simple), is that of entry 0. */
+SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys_now(const shmemdi_ep_t *ep, const shmemdi_put_t *put,
+						  int is_simple)
+{
+	int is_signal = is_simple && put->sig.op >= 0;
+	int is_add = is_simple && put->sig.op == SHMEMD_SIGNAL_ADD;
+	shmemdi_put_keys_t keys;
+
+	keys.dst = shmemdi_keys_if(ep, is_simple, shmemdi_rkey_index(ep, put->dst));
+	keys.src = shmemdi_keys_if(ep, is_simple, shmemdi_lkey_index(ep, put->src));
+	keys.signal = shmemdi_keys_if(ep, is_signal, shmemdi_rkey_index(ep, put->sig.word));
+	keys.sink = shmemdi_keys_if(ep, is_add, shmemdi_bounce_key_index(ep));
 	return keys;
 }
 
@@ -143,50 +168,47 @@ typedef struct shmemdi_word {
 	int kind; /* shmemdi_amo */
 } shmemdi_word_t;
 
-/* How a word is changed, as far as it does not depend on the channel. */
-typedef struct shmemdi_word_wqe_t {
-	shmemdi_nic_amo_t amo;
-	uint32_t wqebbs;
-	int is_amo;
-} shmemdi_word_wqe_t;
-
-SHMEMD_FN shmemdi_word_wqe_t shmemdi_word_wqe(shmemdi_word_t word)
+SHMEMD_FN int shmemdi_word_is_amo(shmemdi_word_t word)
 {
-	shmemdi_word_wqe_t w = {shmemdi_nic_amo(word.kind, word.value, 0, word.width), 1,
-				word.kind != SHMEMDI_AMO_STORE};
+	return word.kind != SHMEMDI_AMO_STORE;
+}
 
-	if (w.is_amo)
-		w.wqebbs = shmemdi_nic_amo_wqebbs(w.amo.opcode, word.width);
-	return w;
+/* WQEBBs of its WQE: two if that is a masked compare-and-swap of 8 bytes (shmemdi_nic_opcode). By a
+ * mask, since the reservation waits for this number. */
+SHMEMD_FN uint32_t shmemdi_word_wqebbs(shmemdi_word_t word)
+{
+	uint32_t one = 1u << SHMEMDI_AMO_STORE | 1u << SHMEMDI_AMO_ADD | 1u << SHMEMDI_AMO_XOR |
+		       1u << SHMEMDI_AMO_CAS;
+
+	return word.width == 8 && !(one >> word.kind & 1) ? 2 : 1;
 }
 
 /* Write the WQE of a word from the reservation's WQEBB `wqebb` on, as its request `request`. */
 SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
 				      uint32_t wqebb, uint32_t request, shmemdi_word_t word,
-				      const shmemdi_word_wqe_t *w, shmemdi_put_keys_t keys)
+				      const shmemdi_nic_amo_t *amo, shmemdi_put_keys_t keys)
 {
 	uint32_t words[7] = {(uint32_t)word.value, (uint32_t)(word.value >> 32), 0, 0, 0, 0, 0};
-	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, w->wqebbs, request);
+	uint32_t wqebbs = shmemdi_word_wqebbs(word);
+	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, wqebbs, request);
 	uint64_t path = post->line.path;
 	shmemdi_mem_t remote = shmemdi_peer_mem(ep, word.sym, keys.dst, path);
 	shmemdi_wqe_t q = {{0}};
 
-	if (w->is_amo)
-		shmemdi_wqe_amo(&q, at, remote, shmemdi_bounce_mem(ep->sink, keys.sink, path),
-				&w->amo, word.width);
+	if (shmemdi_word_is_amo(word))
+		shmemdi_wqe_amo(&q, at, remote, shmemdi_bounce_mem(ep->sink, keys.sink, path), amo,
+				word.width);
 	else
 		shmemdi_wqe_write_inline(&q, at, remote, words, word.width);
-	shmemdi_sq_write(&ep->c, post, wqebb, &q, w->is_amo ? 3 + w->wqebbs : 3);
+	shmemdi_sq_write(&ep->c, post, wqebb, &q, shmemdi_word_is_amo(word) ? 3 + wqebbs : 3);
 }
 
-SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_ep_t *ep, shmemdi_word_t word,
-					       int is_amo)
+SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_ep_t *ep, shmemdi_word_t word)
 {
 	shmemdi_put_keys_t keys = {0, 0, 0, 0};
 
 	keys.dst = shmemdi_keys(shmemdi_rkey(ep, word.sym));
-	if (is_amo)
-		keys.sink = shmemdi_bounce_keys(ep);
+	keys.sink = shmemdi_keys_if(ep, shmemdi_word_is_amo(word), shmemdi_bounce_key_index(ep));
 	return keys;
 }
 
@@ -196,15 +218,16 @@ SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call
 					  shmemdi_word_t word, shmemdi_how_t how)
 {
 	shmemdi_ep_t ep = shmemdi_ep_k(ref.ctx, ref.pe, ref.k);
-	shmemdi_word_wqe_t w = shmemdi_word_wqe(word);
-	shmemdi_lanes_t lanes = shmemdi_lanes_on(&ep.c, w.wqebbs, how);
-	shmemdi_put_keys_t keys = shmemdi_word_keys(&ep, word, w.is_amo);
+	uint32_t wqebbs = shmemdi_word_wqebbs(word);
+	shmemdi_lanes_t lanes = shmemdi_lanes_on(&ep.c, wqebbs, how);
+	shmemdi_put_keys_t keys = shmemdi_word_keys(&ep, word);
+	shmemdi_nic_amo_t amo = shmemdi_nic_amo(word.kind, word.value, 0, word.width);
 	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
-	int status = shmemdi_lanes_start(&ep.c, call, lanes, w.wqebbs, 1, &post);
+	int status = shmemdi_lanes_start(&ep.c, call, lanes, wqebbs, 1, &post);
 
 	if (status != SHMEMD_OK)
 		return status;
-	shmemdi_nic_write_word(&ep, &post, w.wqebbs * lanes.rank, lanes.rank, word, &w, keys);
+	shmemdi_nic_write_word(&ep, &post, wqebbs * lanes.rank, lanes.rank, word, &amo, keys);
 	(void)shmemdi_lanes_submit(&ep.c, lanes, &post, how);
 	return SHMEMD_OK;
 }
@@ -234,17 +257,18 @@ SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 SHMEMD_FN int shmemdi_nic_word(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
 			       shmemdi_how_t how)
 {
-	shmemdi_word_wqe_t w = shmemdi_word_wqe(word);
 	shmemdi_put_keys_t keys;
 	shmemdi_reservation_t post;
+	shmemdi_nic_amo_t amo;
 
-	shmemdi_sq_reserve(&ep->c, &post, w.wqebbs, 1);
-	keys = shmemdi_word_keys(ep, word, w.is_amo);
+	shmemdi_sq_reserve(&ep->c, &post, shmemdi_word_wqebbs(word), 1);
+	keys = shmemdi_word_keys(ep, word);
+	amo = shmemdi_nic_amo(word.kind, word.value, 0, word.width);
 	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, &post)))
 		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_slow)(shmemdi_ref(&ep->c), call, word,
 								   how, post.resv);
 	(void)shmemdi_sq_begin(&post);
-	shmemdi_nic_write_word(ep, &post, 0, 0, word, &w, keys);
+	shmemdi_nic_write_word(ep, &post, 0, 0, word, &amo, keys);
 	(void)shmemdi_sq_submit(&ep->c, &post, how);
 	return SHMEMD_OK;
 }
@@ -371,7 +395,7 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const shmemdi_put_t *put)
 {
 	uint32_t wqebbs = shmemdi_put_wqebbs(put);
-	shmemdi_put_keys_t keys = {0, 0, 0, 0};
+	shmemdi_put_keys_t keys;
 	shmemdi_ticket_t ticket;
 	shmemdi_reservation_t post;
 	int is_simple;
@@ -380,8 +404,7 @@ SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const
 		return SHMEMD_OK;
 	shmemdi_sq_reserve(&ep->c, &post, wqebbs, wqebbs);
 	is_simple = shmemdi_is_simple(ep, put);
-	if (is_simple)
-		keys = shmemdi_put_keys(ep, put);
+	keys = shmemdi_put_keys_now(ep, put, is_simple);
 	if (SHMEMD_ARCH_UNLIKELY(!is_simple || shmemdi_sq_needs_slow_path(&ep->c, &post)))
 		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(
 			shmemdi_ref(&ep->c), call, *put, post.resv, shmemdi_wr_post_alone);

@@ -125,33 +125,31 @@ SHMEMD_FN uint32_t shmemdi_nic_amo_wqebbs(uint32_t opcode, uint32_t width)
 	return opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS && width == 8 ? 2 : 1;
 }
 
-SHMEMD_FN void shmemdi_wqe_amo4(shmemdi_wqe_t *q, const shmemdi_nic_amo_t *amo)
+/* Is it a compare-and-swap? Otherwise it is an addition. */
+SHMEMD_FN int shmemdi_nic_amo_swaps(const shmemdi_nic_amo_t *amo)
 {
-	q->w[8] = shmemd_arch_bswap32((uint32_t)amo->value);
-	if (amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_FA) {
-		q->w[9] = shmemd_arch_bswap32((uint32_t)amo->boundary);
-		q->w[10] = 0;
-		q->w[11] = 0;
-	} else {
-		q->w[9] = shmemd_arch_bswap32((uint32_t)amo->compare);
-		q->w[10] = shmemd_arch_bswap32((uint32_t)amo->swap_mask);
-		q->w[11] = shmemd_arch_bswap32((uint32_t)amo->compare_mask);
-	}
+	return amo->opcode == SHMEMD_MLX5_ATOMIC_CS || amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS;
 }
 
+SHMEMD_FN void shmemdi_wqe_amo4(shmemdi_wqe_t *q, const shmemdi_nic_amo_t *amo)
+{
+	int swaps = shmemdi_nic_amo_swaps(amo);
+
+	q->w[8] = shmemd_arch_bswap32((uint32_t)amo->value);
+	q->w[9] = shmemd_arch_bswap32((uint32_t)(swaps ? amo->compare : amo->boundary));
+	q->w[10] = shmemd_arch_bswap32(swaps ? (uint32_t)amo->swap_mask : 0);
+	q->w[11] = shmemd_arch_bswap32(swaps ? (uint32_t)amo->compare_mask : 0);
+}
+
+/* What follows the eleventh word is for the masked compare-and-swap only. */
 SHMEMD_FN void shmemdi_wqe_amo8(shmemdi_wqe_t *q, const shmemdi_nic_amo_t *amo)
 {
+	uint64_t second = shmemdi_nic_amo_swaps(amo) ? amo->compare : amo->boundary;
+
 	shmemdi_wqe_u64(q, 8, amo->value);
-	if (amo->opcode == SHMEMD_MLX5_ATOMIC_FA)
-		shmemdi_wqe_u64(q, 10, 0);
-	else if (amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_FA)
-		shmemdi_wqe_u64(q, 10, amo->boundary);
-	else
-		shmemdi_wqe_u64(q, 10, amo->compare);
-	if (amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS) {
-		shmemdi_wqe_u64(q, 12, amo->swap_mask);
-		shmemdi_wqe_u64(q, 14, amo->compare_mask);
-	}
+	shmemdi_wqe_u64(q, 10, amo->opcode == SHMEMD_MLX5_ATOMIC_FA ? 0 : second);
+	shmemdi_wqe_u64(q, 12, amo->swap_mask);
+	shmemdi_wqe_u64(q, 14, amo->compare_mask);
 }
 
 /* Update `width` bytes, 4 or 8; the old value goes to local memory. Of 4 bytes only the masked
