@@ -185,7 +185,12 @@ SHMEMD_FN int shmemdi_sync_steps(const shmemd_ctx_t *ctx, shmemdi_call_t call, s
 	if (quiet == SHMEMD_ERR_TIMEOUT)
 		return quiet;
 	if (has_part) {
-		flag = SHMEMD_SYNC_FLAG(next, shmemdi_flag_before(last, next), quiet, call.op);
+		/* The sum keeps both halves of the flag together: ptxas 13.0 spills the lower half
+		 * of a shifted value alone, computes the upper one again, and then loads both from
+		 * the stack, where the upper one never was (tests/gpu/spills.py). A member that
+		 * sends such a flag lets the others through before it has arrived. */
+		flag = SHMEMD_SYNC_FLAG(next, shmemdi_flag_before(last, next), quiet, call.op) +
+		       shmemd_arch_opaque_zero();
 		if (last != flag)
 			status = shmemdi_flags_send(ctx, call, g, flag, has_nic);
 		if (status == SHMEMD_OK)
