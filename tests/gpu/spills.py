@@ -9,8 +9,8 @@ depends on the registers that a unit needs. This follows the spill slots of each
 program's machine code, and reports a refill of 8 or 16 bytes if on some path to it only a part of
 them was stored, and the rest is read.
 
-Usage: spills.py FOLDER   the programs *_gpu of that folder
-       spills.py --self   the two forms of a function with this error and without it
+Usage: spills.py PATH...   programs with kernels for GPUs, or folders: their programs *_gpu
+       spills.py --self    the two forms of a function, with this error and without it
 """
 import glob
 import multiprocessing
@@ -223,7 +223,8 @@ def main():
         if not shutil.which(tool):
             print(f"skipped: no {tool}")
             return 77
-    programs = sorted(glob.glob(sys.argv[1] + "/*_gpu"))
+    programs = [program for path in sys.argv[1:] for program in
+                (sorted(glob.glob(path + "/*_gpu")) if os.path.isdir(path) else [path])]
     with multiprocessing.Pool() as pool:
         results = pool.map(errors_of_program, programs, 1)
     found = [line for lines, _ in results for line in lines]
