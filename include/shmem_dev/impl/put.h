@@ -75,6 +75,8 @@ typedef struct shmemdi_put_keys_t {
 /* The keys of entry i if they are needed. */
 SHMEMD_FN uint64_t shmemdi_keys_if(const shmemdi_ep_t *ep, int is_needed, uint32_t i)
 {
+	if (!SHMEMD_ARCH_AVOIDS_BRANCHES && !is_needed)
+		return 0;
 	return shmemdi_keys(shmemdi_key(ep, is_needed ? i : 0));
 }
 
