@@ -72,7 +72,8 @@ typedef struct shmemdi_put_keys_t {
 	uint64_t dst, src, signal, sink;
 } shmemdi_put_keys_t;
 
-/* The keys of entry i if they are needed. */
+/* The keys of entry i. If they are not needed: those of entry 0 or, where branches are not avoided,
+ * 0. */
 SHMEMD_FN uint64_t shmemdi_keys_if(const shmemdi_ep_t *ep, int is_needed, uint32_t i)
 {
 	if (!SHMEMD_ARCH_AVOIDS_BRANCHES && !is_needed)
@@ -80,7 +81,8 @@ SHMEMD_FN uint64_t shmemdi_keys_if(const shmemdi_ep_t *ep, int is_needed, uint32
 	return shmemdi_keys(shmemdi_key(ep, is_needed ? i : 0));
 }
 
-/* By lanes, which load the keys before one of them reserves. */
+/* For lanes, which load the keys before one of them reserves: a branch delays nothing there, and 32
+ * lanes would pay for loads that they do not need. */
 SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
 	shmemdi_put_keys_t keys = {0, 0, 0, 0};
@@ -94,10 +96,10 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_ep_t *ep, const shme
 	return keys;
 }
 
-/* By a thread that has reserved: without a branch between the two. The compiler moves what consumes
- * the reservation ahead of loads of a later basic block, and the keys would take a second trip. So
- * a key that is not needed, or whose entry need not exist since the put is not simple
- * (shmemdi_is_simple), is that of entry 0. */
+/* For a thread that has reserved: no branch lies between the reservation and these loads. Behind a
+ * branch the compiler would place them after the instructions that wait for the reservation, and
+ * the keys would take a second trip. So a key that is not needed, or whose entry need not exist
+ * because the put is not simple (shmemdi_is_simple), is that of entry 0. */
 SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys_now(const shmemdi_ep_t *ep, const shmemdi_put_t *put,
 						  int is_simple)
 {

@@ -141,7 +141,8 @@ SHMEMD_FN void shmemdi_wqe_amo4(shmemdi_wqe_t *q, const shmemdi_nic_amo_t *amo)
 	q->w[11] = shmemd_arch_bswap32(swaps ? (uint32_t)amo->compare_mask : 0);
 }
 
-/* What follows the eleventh word is for the masked compare-and-swap only. */
+/* Words 12 to 15 are masks of the masked compare-and-swap. In the other WQEs shmemdi_wqe_amo stores
+ * the data segment there. */
 SHMEMD_FN void shmemdi_wqe_amo8(shmemdi_wqe_t *q, const shmemdi_nic_amo_t *amo)
 {
 	uint64_t second = shmemdi_nic_amo_swaps(amo) ? amo->compare : amo->boundary;
