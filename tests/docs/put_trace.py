@@ -10,7 +10,9 @@ import subprocess
 import sys
 import textwrap
 
-POSTING = "shmemdi_nic_put"  # a put of one WQE: the functions that it calls get a line each
+# The callers of a put of one WQE by a thread: each function that they call gets a line.
+POSTING = ("shmemdi_nic_put_reserve", "shmemdi_put_of_thread", "shmemdi_nic_put_post",
+           "shmemdi_put_post")
 KINDS = {0: "load", 1: "load", 2: "load.acquire", 3: "store", 4: "store", 5: "store.release",
          6: "atomic", 7: "fence", 8: "fence.acquire", 9: "fence.release", 10: "fence.sc"}
 NIC = "(the NIC)"
@@ -37,7 +39,7 @@ def accesses(program):
         kind, place, addresses = line.split("|")
         calls = [next((name for first, last, name in known if first < address <= last), "")
                  for address in (int(text, 16) for text in addresses.split())]
-        caller = calls[calls.index(POSTING) - 1] if POSTING in calls else NIC
+        caller = next((calls[i - 1] for i, name in enumerate(calls) if name in POSTING), NIC)
         yield caller, KINDS[int(kind)], place
 
 

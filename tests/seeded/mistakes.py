@@ -189,10 +189,10 @@ MISTAKES = [
      "impl/cq.h", "if ({{shmemdi_channel_status(c) != SHMEMD_OK|0}}) return UINT32_MAX",
      "ring_errors", "cause_in_a_full_queue"),
     ("TAGS", "reserve: a mixture of two paths is used",
-     "impl/sq.h", "return ({{tags | others|0}} | SHMEMD_PATH_STATUS(line.path)",
+     "impl/sq.h", "return (({{tags | others|0}} | SHMEMD_PATH_STATUS(line.path)",
      "ring_path", "mixed_path_words"),
     ("USED", "reserve: the channel is not marked as used for quiet",
-     "impl/sq.h", "!= 0 || {{shmemdi_line_shows_drained(line, SHMEMD_RESV_INDEX(resv))|0}}",
+     "impl/sq.h", "{{shmemdi_line_shows_drained(line, SHMEMD_RESV_INDEX(resv))|0}};",
      "ring_cost", "costs"),
     ("REQUEST", "reserve: the request's number is one too high",
      "impl/sq.h", "post->request = {{SHMEMD_RESV_REQUEST(post->resv)|"

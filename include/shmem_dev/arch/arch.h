@@ -140,10 +140,6 @@
  *   uint32_t shmemd_arch_popc(uint32_t v)
  *   uint32_t shmemd_arch_lowest(uint32_t v)   number of the lowest bit that is set; v is not 0
  *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop
- *   SHMEMD_ARCH_AVOIDS_BRANCHES          1: execute a load even if its value may not be needed. The
- *                                        compiler issues a load behind a branch only after the
- *                                        loads before the branch have returned. 0: branch. In the
- *                                        emulator each load is a step of every schedule
  *   SHMEMD_ARCH_UNLIKELY(condition)      the condition, which is seldom true: what depends on it
  *                                        is laid out where it is not in the way
  *   SHMEMD_FN                            before each function: static and, if possible, inline

@@ -30,7 +30,6 @@
 
 #define SHMEMD_ARCH_POLLS_PER_HOST_LOOK 64u
 #define SHMEMD_ARCH_NO_UNROLL
-#define SHMEMD_ARCH_AVOIDS_BRANCHES 0
 #define SHMEMD_ARCH_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 #if defined(__SANITIZE_THREAD__)

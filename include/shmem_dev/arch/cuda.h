@@ -58,7 +58,6 @@ static __device__ __forceinline__ function_t *shmemdi_arch_indirect(function_t *
 
 #define SHMEMD_ARCH_POLLS_PER_HOST_LOOK 2048u
 #define SHMEMD_ARCH_NO_UNROLL _Pragma("unroll 1")
-#define SHMEMD_ARCH_AVOIDS_BRANCHES 1
 #define SHMEMD_ARCH_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 /* The unit of bulk copies: one 128-bit access. */

@@ -116,4 +116,11 @@ SHMEMD_FN void shmemdi_latch(const shmemd_ctx_t *ctx, int status)
 		shmemd_arch_atom_cas_u32(&ctx->latch->status, 0, (uint32_t)status);
 }
 
+/* The same apart from the caller, which then has no atomic of its own (impl/far.h). */
+SHMEMD_FN_COLD int shmemdi_latch_apart(const shmemd_ctx_t *ctx, int status)
+{
+	shmemdi_latch(ctx, status);
+	return status;
+}
+
 #endif

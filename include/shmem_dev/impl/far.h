@@ -3,9 +3,9 @@
 /* What operations call if the PE's heap is not mapped at the constant stride: checks of the
  * arguments, the choice of the transport, the NIC path.
  *
- * By default each is one function of the unit, out of line. Those of calls that return nothing
- * (put, word) also latch their status: then the path to a mapped PE (impl/xport.h) is a comparison
- * and the access, and a loop keeps what it needs for them in registers. With the choice of the
+ * By default functions of the unit, out of line, do that. Those of calls that return nothing (put,
+ * word) also latch their status: then the path to a mapped PE (impl/xport.h) is a comparison and
+ * the access, and a loop keeps what it needs for them in registers. With the choice of the
  * transport and the test of a status at each call, on an H100 a loop of p to a mapped PE took twice
  * as long, one of fetching atomics 1.3 times.
  *
@@ -14,10 +14,10 @@
  * memory: the acquire of the posting before has invalidated the L1, so that each load would wait
  * for a trip to memory. With a context of another team than the world (no SHMEMD_CTX_WORLD) the
  * caller first loads the world number of the PE from `peers`. These functions are called directly:
- * ptxas then passes their operands in registers, and they save none. A call by the ABI saves some
- * 50 in local memory, so that a post took 1.4 times as long (H100). Gets, fetches, flushes and
- * quiets are called by the ABI (SHMEMD_ARCH_INDIRECT), so that their registers do not count in the
- * callers' loops.
+ * ptxas then passes their operands in registers, and they save none. A call through a pointer
+ * follows the calling convention of CUDA, and saves some 50 registers in local memory, so that a
+ * post took 1.4 times as long (H100). Gets, fetches, flushes and quiets are called so
+ * (SHMEMD_ARCH_INDIRECT), so that their registers do not count in the callers' loops.
  *
  * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
  * has all of them inline, and no NIC path in them. */
@@ -50,32 +50,18 @@
 
 /* put */
 
+/* Latch a status, and return it. */
+SHMEMD_FN int shmemdi_latched(const shmemd_ctx_t *ctx, int status)
+{
+	return SHMEMD_ARCH_UNLIKELY(status != SHMEMD_OK)
+		       ? SHMEMD_ARCH_INDIRECT(shmemdi_latch_apart)(ctx, status)
+		       : status;
+}
+
 SHMEMD_FN shmemdi_how_t shmemdi_op_how(const shmemdi_op_t *op, int is_alone)
 {
 	shmemdi_how_t how = {(uint8_t)op->when, (uint8_t)op->is_blocking, 0, (uint8_t)is_alone};
 	return how;
-}
-
-/* By NIC: data, and a signal unless sig.op is -1. Blocking: src is reusable on return. lanes: what
- * coalesces lanes that put for themselves; NULL for a group. */
-SHMEMD_FN int shmemdi_put_by_nic(shmemdi_route_t route, shmemdi_op_t op, shmemdi_signal_t sig,
-				 shmemdi_put_lanes_t *lanes)
-{
-	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
-	int status = SHMEMD_OK;
-
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
-	if (lanes && !shmemd_arch_is_alone()) {
-		put.how.is_alone = 0;
-		return SHMEMD_ARCH_INDIRECT(lanes)(shmemdi_ref(&route.ep.c), op.call, put);
-	}
-	if (op.g.rank >= 32)
-		return SHMEMD_OK;
-	if (op.g.rank == 0)
-		status = shmemdi_nic_put(&route.ep, op.call, &put);
-	shmemdi_warp_rejoin(op.g);
-	return status;
 }
 
 /* Before an atomic that stands for a signal, or that adds a tile: order this thread's stores to
@@ -87,6 +73,15 @@ SHMEMD_FN void shmemdi_fence_stores(const shmemd_ctx_t *ctx, uint32_t flags, int
 	if (flags & (SHMEMD_CTX_SM_ATOMICS | SHMEMD_CTX_MIXED_TRANSPORT) &&
 	    shmemdi_p2p_base(ctx, pe))
 		shmemd_arch_fence_before_signal();
+}
+
+/* Before a put by NIC whose signal is an addition: the PE may be a mapped one, which the NIC
+ * reaches for the sake of the addition. */
+SHMEMD_FN void shmemdi_fence_before_add(const shmemd_ctx_t *ctx, shmemdi_route_t route, int pe,
+					shmemdi_signal_t sig)
+{
+	if (sig.op == SHMEMD_SIGNAL_ADD)
+		shmemdi_fence_stores(ctx, route.ep.c.flags, pe);
 }
 
 SHMEMD_FN_FAR_WAIT int shmemdi_flush(shmemdi_ref_t ref, shmemdi_call_t call)
@@ -131,58 +126,125 @@ typedef struct shmemdi_copying_t {
 	int status; /* of a put also latched */
 } shmemdi_copying_t;
 
-/* Check a put, with a signal unless sig.op is -1, and select its transport. To a PE behind a NIC,
- * post it, and wait if it blocks. To a mapped PE (outcome MAPPED) store nothing: the caller copies
- * the data, and then stores or adds the signal. Before a signal that is to be stored, if the team
- * has mixed transport, the leader completes what was sent by RDMA on this channel; only the
- * leader's status says whether that failed, so the caller votes (shmemdi_is_flushed). Latches the
- * status.
+/* Check a put, with a signal unless sig.op is -1, and select its transport: BY_NIC, MAPPED or
+ * REFUSED. To a mapped PE store nothing: the caller copies the data, and then stores or adds the
+ * signal. Before a signal that is to be stored, if the team has mixed transport, the leader
+ * completes what was sent by RDMA on this channel; only the leader's status says whether that
+ * failed, so the caller votes (shmemdi_is_flushed). Latches the status.
  *
  * No group sync here: the group's barrier is no constant in a function out of line, and ptxas would
  * count all 16 barriers as used. */
-SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_route_t route,
-						shmemdi_op_t op, shmemdi_signal_t sig,
-						shmemdi_put_lanes_t *lanes)
+SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_select(const shmemd_ctx_t *ctx, shmemdi_route_t route,
+						   shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	shmemdi_copying_t copying = {0, SHMEMDI_REFUSED, SHMEMD_OK};
 	uint32_t flags = route.ep.c.flags;
 	char *base;
 
 	copying.status = shmemdi_reach_put_by(ctx, op, sig, flags, route.may_be_mapped, &base);
-	if (copying.status == SHMEMD_OK)
+	if (copying.status == SHMEMD_OK) {
 		shmemdi_keep_source(op);
-	if (copying.status == SHMEMD_OK && base) {
-		copying.outcome = SHMEMDI_MAPPED;
-		copying.shift = shmemdi_base_shift(ctx, base);
-		if (sig.op >= 0 && op.g.rank == 0 && flags & SHMEMD_CTX_MIXED_TRANSPORT)
+		copying.outcome = base ? SHMEMDI_MAPPED : SHMEMDI_BY_NIC;
+		copying.shift = base ? shmemdi_base_shift(ctx, base) : 0;
+		if (base && sig.op >= 0 && op.g.rank == 0 && flags & SHMEMD_CTX_MIXED_TRANSPORT)
 			copying.status =
 				shmemdi_by_nic_flush(ctx->self, op.call, op.pe, route.ep.c.k);
-		shmemdi_latch(ctx, copying.status);
-		return copying;
-	}
-	if (copying.status == SHMEMD_OK) {
-		if (sig.op == SHMEMD_SIGNAL_ADD) /* a mapped PE is reached by NIC for it */
-			shmemdi_fence_stores(ctx, flags, op.pe);
-		copying.outcome = SHMEMDI_BY_NIC;
-		copying.status = shmemdi_put_by_nic(route, op, sig, lanes);
 	}
 	shmemdi_latch(ctx, copying.status);
 	return copying;
 }
 
-/* A unit in which only groups put names the function for lanes nowhere, and so does not hold its
- * code. */
-#define SHMEMDI_PUT_LANES(op)                                                                      \
-	(SHMEMDI_HAS_NIC && (op).g.bar == SHMEMDI_BAR_NONE ? shmemdi_nic_put_lanes                 \
-							   : (shmemdi_put_lanes_t *)0)
+/* A put by a group. By NIC its first thread posts, and waits if the put blocks. Latches the status.
+ * may_be_mapped is tested first: to a PE that only a NIC reaches there is nothing to select, and
+ * each instruction before the reservation delays the posting. */
+SHMEMD_FN_FAR shmemdi_copying_t shmemdi_put_of_group(const shmemd_ctx_t *ctx, shmemdi_route_t route,
+						     shmemdi_op_t op, shmemdi_signal_t sig)
+{
+	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig, shmemdi_op_how(&op, 1)};
+	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
 
-/* The same by NIC, for callers that have selected it. Latches what it returns. */
+	if (SHMEMDI_CHECKING || !SHMEMDI_HAS_NIC || route.may_be_mapped)
+		copying = shmemdi_put_select(ctx, route, op, sig);
+	if (!SHMEMDI_HAS_NIC || copying.outcome != SHMEMDI_BY_NIC)
+		return copying;
+	if (op.g.rank == 0) {
+		shmemdi_fence_before_add(ctx, route, op.pe, sig);
+		copying.status = shmemdi_nic_put(&route.ep, op.call, &put);
+	}
+	if (op.g.rank < 32)
+		shmemdi_warp_rejoin(op.g);
+	shmemdi_latch(ctx, copying.status);
+	return copying;
+}
+
+/* A simple put by NIC, by a thread alone that has reserved for it and loaded its keys. Latches what
+ * it returns. */
+SHMEMD_FN_FAR int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_put_t put,
+				   shmemdi_reservation_t post, shmemdi_put_keys_t keys)
+{
+	shmemdi_ticket_t ticket;
+	int must_wait;
+	int status = shmemdi_nic_put_post(&ep, call, &put, &post, keys, &ticket, &must_wait);
+
+	if (must_wait)
+		status = SHMEMD_ARCH_INDIRECT(shmemdi_cq_wait_longer)(
+			shmemdi_ref(&ep.c), call, ticket, shmemdi_limit_default(ep.c.ctx, ep.c.pe));
+	return shmemdi_latched(ep.c.ctx, status);
+}
+
+/* By NIC, for a thread that puts for itself. Latches what it returns.
+ *
+ * The loads are made here, and a function that loads nothing does the rest. ptxas puts a YIELD at
+ * the entry of a function that has other than weak loads and is called by some lanes of a warp, as
+ * in `if (lane == 0) shmemd_putmem_nbi(...)`. It releases the lanes that wait for this one to come
+ * back, and the next __syncwarp has to collect them: 400 of the 2400 cycles of a p (H200, nvcc
+ * 13.0). */
+SHMEMD_FN int shmemdi_put_of_thread(shmemdi_route_t route, shmemdi_op_t op, shmemdi_signal_t sig)
+{
+	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig,
+			     shmemdi_op_how(&op, shmemd_arch_is_alone())};
+	shmemdi_reservation_t post;
+
+	if (shmemdi_put_wqebbs(&put) == 0)
+		return SHMEMD_OK;
+	if (!put.how.is_alone)
+		return shmemdi_latched(route.ep.c.ctx,
+				       SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_lanes)(
+					       shmemdi_ref(&route.ep.c), op.call, put));
+	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(&route.ep, &put, &post)))
+		return shmemdi_latched(route.ep.c.ctx,
+				       shmemdi_nic_put_rest(&route.ep, op.call, &put, &post));
+	return shmemdi_put_post(route.ep, op.call, put, post, shmemdi_put_keys(&route.ep, &put));
+}
+
+/* A put to any PE. If outcome is MAPPED, the caller copies (shmemdi_put_select). */
+SHMEMD_FN shmemdi_copying_t shmemdi_put_by(const shmemd_ctx_t *ctx, shmemdi_route_t route,
+					   shmemdi_op_t op, shmemdi_signal_t sig)
+{
+	shmemdi_copying_t copying = {0, SHMEMDI_BY_NIC, SHMEMD_OK};
+
+	if (op.g.bar != SHMEMDI_BAR_NONE)
+		return shmemdi_put_of_group(SHMEMDI_FAR_CTX(ctx), route, op, sig);
+	if (SHMEMDI_CHECKING || !SHMEMDI_HAS_NIC || route.may_be_mapped)
+		copying = shmemdi_put_select(SHMEMDI_FAR_CTX(ctx), route, op, sig);
+	if (SHMEMDI_HAS_NIC && copying.outcome == SHMEMDI_BY_NIC) {
+		shmemdi_fence_before_add(ctx, route, op.pe, sig);
+		copying.status = shmemdi_put_of_thread(route, op, sig);
+	}
+	return copying;
+}
+
+SHMEMD_FN shmemdi_copying_t shmemdi_put_any(const shmemd_ctx_t *ctx, shmemdi_op_t op,
+					    shmemdi_signal_t sig)
+{
+	return shmemdi_put_by(ctx, shmemdi_route(ctx, op.pe), op, sig);
+}
+
+/* The same by NIC, for callers that have selected it. */
 SHMEMD_FN int shmemdi_by_nic_put(const shmemd_ctx_t *ctx, shmemdi_op_t op)
 {
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
-	return shmemdi_put_any(SHMEMDI_FAR_CTX(ctx), shmemdi_route_nic(ctx, op.pe, ctx->channel),
-			       op, shmemdi_no_signal(), SHMEMDI_PUT_LANES(op))
+	return shmemdi_put_by(ctx, shmemdi_route_nic(ctx, op.pe, ctx->channel), op,
+			      shmemdi_no_signal())
 		.status;
 }
 
@@ -245,35 +307,92 @@ SHMEMD_FN void shmemdi_word_at(char *to, shmemdi_op_t op, int kind, uint64_t val
 		shmemdi_p2p_red8(to, kind, value);
 }
 
+/* By NIC, by a thread that has reserved for the word and loaded its keys. Each latches what it
+ * returns. Three functions: with kind and width as constants the WQE of a store or of an addition
+ * takes less than half the instructions. */
+SHMEMD_FN_FAR int shmemdi_store_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
+				     shmemdi_how_t how, shmemdi_reservation_t post,
+				     shmemdi_put_keys_t keys)
+{
+	post.wqebbs = 1;
+	return shmemdi_latched(ep.c.ctx,
+			       shmemdi_nic_word_post(&ep, call, word, 0, how, &post, keys));
+}
+
+SHMEMD_FN_FAR int shmemdi_add8_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
+				    shmemdi_how_t how, shmemdi_reservation_t post,
+				    shmemdi_put_keys_t keys)
+{
+	word.kind = SHMEMDI_AMO_ADD;
+	word.width = 8;
+	post.wqebbs = 1;
+	return shmemdi_latched(ep.c.ctx,
+			       shmemdi_nic_word_post(&ep, call, word, 1, how, &post, keys));
+}
+
+SHMEMD_FN_FAR int shmemdi_update_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi_word_t word,
+				      shmemdi_how_t how, shmemdi_reservation_t post,
+				      shmemdi_put_keys_t keys)
+{
+	return shmemdi_latched(ep.c.ctx,
+			       shmemdi_nic_word_post(&ep, call, word, 1, how, &post, keys));
+}
+
+/* By NIC. The loads of a thread alone are inline, as those of shmemdi_put_of_thread. */
 SHMEMD_FN int shmemdi_word_by_nic(shmemdi_route_t route, shmemdi_op_t op, int kind, uint64_t value)
 {
 	shmemdi_word_t word = {op.sym, value, (uint32_t)op.nbytes, kind};
 	shmemdi_how_t how = shmemdi_op_how(&op, shmemd_arch_is_alone());
+	shmemdi_reservation_t post;
+	shmemdi_put_keys_t keys;
 
-	if (!SHMEMDI_HAS_NIC)
-		return SHMEMD_ERR_UNREACHABLE;
 	if (!how.is_alone)
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(shmemdi_ref(&route.ep.c),
-								    op.call, word, how);
-	return shmemdi_nic_word(&route.ep, op.call, word, how);
+		return shmemdi_latched(route.ep.c.ctx,
+				       SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_lanes)(
+					       shmemdi_ref(&route.ep.c), op.call, word, how));
+	shmemdi_sq_reserve(&route.ep.c, &post, shmemdi_word_wqebbs(word), 1);
+	keys = shmemdi_word_keys(&route.ep, word);
+	if (kind == SHMEMDI_AMO_STORE)
+		return shmemdi_store_post(route.ep, op.call, word, how, post, keys);
+	if (kind == SHMEMDI_AMO_ADD && op.nbytes == 8)
+		return shmemdi_add8_post(route.ep, op.call, word, how, post, keys);
+	return shmemdi_update_post(route.ep, op.call, word, how, post, keys);
+}
+
+#define SHMEMDI_USE_NIC (-1) /* beside enum shmemd_status */
+
+/* Check the access to a word, and select its transport. To a mapped PE, store or update the word.
+ * Latches the status, and returns it, or SHMEMDI_USE_NIC. */
+SHMEMD_FN_FAR int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t flags, int may_be_mapped,
+				      shmemdi_op_t op, int kind, uint64_t value)
+{
+	char *base;
+	int status = shmemdi_reach_word_by(ctx, op, may_be_mapped, &base);
+
+	if (status == SHMEMD_OK && kind != SHMEMDI_AMO_STORE)
+		status = shmemdi_select_amo(ctx, flags, op.call, op.sym, op.pe, &base);
+	shmemdi_latch(ctx, status);
+	if (status != SHMEMD_OK)
+		return status;
+	if (!base)
+		return SHMEMDI_USE_NIC;
+	shmemdi_word_at(shmemdi_p2p_at(ctx, base, op.sym), op, kind, value);
+	return SHMEMD_OK;
 }
 
 /* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_amo) says, except ADDF.
  * Latches what it returns: where the caller did, the path to a mapped PE tested the status, too. */
-SHMEMD_FN_FAR int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
-				   int kind, uint64_t value)
+SHMEMD_FN int shmemdi_word(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
+			   int kind, uint64_t value)
 {
-	char *base;
-	int status = shmemdi_reach_word_by(ctx, op, route.may_be_mapped, &base);
+	int status = SHMEMDI_USE_NIC;
 
-	if (status == SHMEMD_OK && kind != SHMEMDI_AMO_STORE)
-		status = shmemdi_select_amo(ctx, route.ep.c.flags, op.call, op.sym, op.pe, &base);
-	if (status == SHMEMD_OK && base)
-		shmemdi_word_at(shmemdi_p2p_at(ctx, base, op.sym), op, kind, value);
-	else if (status == SHMEMD_OK)
-		status = shmemdi_word_by_nic(route, op, kind, value);
-	shmemdi_latch(ctx, status);
-	return status;
+	if (SHMEMDI_CHECKING || !SHMEMDI_HAS_NIC || route.may_be_mapped)
+		status = shmemdi_word_mapped(SHMEMDI_FAR_CTX(ctx), ctx->flags, route.may_be_mapped,
+					     op, kind, value);
+	if (!SHMEMDI_HAS_NIC || status != SHMEMDI_USE_NIC)
+		return status;
+	return shmemdi_word_by_nic(route, op, kind, value);
 }
 
 /* The old value of a word at any PE, which kind (shmemdi_amo) updates; LOAD only reads it. */

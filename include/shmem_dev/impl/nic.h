@@ -75,31 +75,16 @@ SHMEMD_FN const shmemd_key_t *shmemdi_key(const shmemdi_ep_t *ep, uint32_t i)
 								     (uintptr_t)ep->keys);
 }
 
-/* Index of the entry of a symmetric address at the peer. */
-SHMEMD_FN uint32_t shmemdi_rkey_index(const shmemdi_ep_t *ep, const void *sym)
-{
-	return ep->n_granules * ep->c.world_pe + shmemdi_granule(ep, sym);
-}
-
-/* Index of the entry of registered memory of this PE. */
-SHMEMD_FN uint32_t shmemdi_lkey_index(const shmemdi_ep_t *ep, const void *local)
-{
-	return ep->first_lkey + shmemdi_granule(ep, local);
-}
-
-SHMEMD_FN uint32_t shmemdi_bounce_key_index(const shmemdi_ep_t *ep)
-{
-	return ep->first_lkey + ep->n_granules;
-}
-
+/* The entry of a symmetric address at the peer. */
 SHMEMD_FN const shmemd_key_t *shmemdi_rkey(const shmemdi_ep_t *ep, const void *sym)
 {
-	return shmemdi_key(ep, shmemdi_rkey_index(ep, sym));
+	return shmemdi_key(ep, ep->n_granules * ep->c.world_pe + shmemdi_granule(ep, sym));
 }
 
+/* The entry of registered memory of this PE. */
 SHMEMD_FN const shmemd_key_t *shmemdi_lkey(const shmemdi_ep_t *ep, const void *local)
 {
-	return shmemdi_key(ep, shmemdi_lkey_index(ep, local));
+	return shmemdi_key(ep, ep->first_lkey + shmemdi_granule(ep, local));
 }
 
 SHMEMD_FN uint64_t shmemdi_keys(const shmemd_key_t *entry)
@@ -109,7 +94,7 @@ SHMEMD_FN uint64_t shmemdi_keys(const shmemd_key_t *entry)
 
 SHMEMD_FN uint64_t shmemdi_bounce_keys(const shmemdi_ep_t *ep)
 {
-	return shmemdi_keys(shmemdi_key(ep, shmemdi_bounce_key_index(ep)));
+	return shmemdi_keys(shmemdi_key(ep, ep->first_lkey + ep->n_granules));
 }
 
 /* Memory of this PE as the path's NIC addresses it. */

@@ -29,8 +29,7 @@ SHMEMD_FN uint32_t shmemdi_nic_opcode(int kind, uint32_t width)
 	return is_plain ? plain : masked;
 }
 
-/* The operands of kind (shmemdi_amo) as the NIC takes them. By selects, since the call in
- * shmemdi_nic_word stands between the loads of a poster and what waits for them. */
+/* The operands of kind (shmemdi_amo) as the NIC takes them. */
 SHMEMD_FN shmemdi_nic_amo_t shmemdi_nic_amo(int kind, uint64_t value, uint64_t cond, uint32_t width)
 {
 	uint64_t all = ~(uint64_t)0;

@@ -72,17 +72,6 @@ typedef struct shmemdi_put_keys_t {
 	uint64_t dst, src, signal, sink;
 } shmemdi_put_keys_t;
 
-/* The keys of entry i. If they are not needed: those of entry 0 or, where branches are not avoided,
- * 0. */
-SHMEMD_FN uint64_t shmemdi_keys_if(const shmemdi_ep_t *ep, int is_needed, uint32_t i)
-{
-	if (!SHMEMD_ARCH_AVOIDS_BRANCHES && !is_needed)
-		return 0;
-	return shmemdi_keys(shmemdi_key(ep, is_needed ? i : 0));
-}
-
-/* For lanes, which load the keys before one of them reserves: a branch delays nothing there, and 32
- * lanes would pay for loads that they do not need. */
 SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_ep_t *ep, const shmemdi_put_t *put)
 {
 	shmemdi_put_keys_t keys = {0, 0, 0, 0};
@@ -93,24 +82,6 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys(const shmemdi_ep_t *ep, const shme
 		keys.signal = shmemdi_keys(shmemdi_rkey(ep, put->sig.word));
 	if (put->sig.op == SHMEMD_SIGNAL_ADD)
 		keys.sink = shmemdi_bounce_keys(ep);
-	return keys;
-}
-
-/* For a thread that has reserved: no branch lies between the reservation and these loads. Behind a
- * branch the compiler would place them after the instructions that wait for the reservation, and
- * the keys would take a second trip. So a key that is not needed, or whose entry need not exist
- * because the put is not simple (shmemdi_is_simple), is that of entry 0. */
-SHMEMD_FN shmemdi_put_keys_t shmemdi_put_keys_now(const shmemdi_ep_t *ep, const shmemdi_put_t *put,
-						  int is_simple)
-{
-	int is_signal = is_simple && put->sig.op >= 0;
-	int is_add = is_simple && put->sig.op == SHMEMD_SIGNAL_ADD;
-	shmemdi_put_keys_t keys;
-
-	keys.dst = shmemdi_keys_if(ep, is_simple, shmemdi_rkey_index(ep, put->dst));
-	keys.src = shmemdi_keys_if(ep, is_simple, shmemdi_lkey_index(ep, put->src));
-	keys.signal = shmemdi_keys_if(ep, is_signal, shmemdi_rkey_index(ep, put->sig.word));
-	keys.sink = shmemdi_keys_if(ep, is_add, shmemdi_bounce_key_index(ep));
 	return keys;
 }
 
@@ -190,21 +161,22 @@ SHMEMD_FN uint32_t shmemdi_word_wqebbs(shmemdi_word_t word)
 /* Write the WQE of a word from the reservation's WQEBB `wqebb` on, as its request `request`. */
 SHMEMD_FN void shmemdi_nic_write_word(const shmemdi_ep_t *ep, const shmemdi_reservation_t *post,
 				      uint32_t wqebb, uint32_t request, shmemdi_word_t word,
-				      const shmemdi_nic_amo_t *amo, shmemdi_put_keys_t keys)
+				      int is_amo, shmemdi_put_keys_t keys)
 {
 	uint32_t words[7] = {(uint32_t)word.value, (uint32_t)(word.value >> 32), 0, 0, 0, 0, 0};
-	uint32_t wqebbs = shmemdi_word_wqebbs(word);
+	shmemdi_nic_amo_t amo = shmemdi_nic_amo(word.kind, word.value, 0, word.width);
+	uint32_t wqebbs = is_amo ? shmemdi_word_wqebbs(word) : 1;
 	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, wqebbs, request);
 	uint64_t path = post->line.path;
 	shmemdi_mem_t remote = shmemdi_peer_mem(ep, word.sym, keys.dst, path);
 	shmemdi_wqe_t q = {{0}};
 
-	if (shmemdi_word_is_amo(word))
-		shmemdi_wqe_amo(&q, at, remote, shmemdi_bounce_mem(ep->sink, keys.sink, path), amo,
+	if (is_amo)
+		shmemdi_wqe_amo(&q, at, remote, shmemdi_bounce_mem(ep->sink, keys.sink, path), &amo,
 				word.width);
 	else
 		shmemdi_wqe_write_inline(&q, at, remote, words, word.width);
-	shmemdi_sq_write(&ep->c, post, wqebb, &q, shmemdi_word_is_amo(word) ? 3 + wqebbs : 3);
+	shmemdi_sq_write(&ep->c, post, wqebb, &q, is_amo ? 3 + wqebbs : 3);
 }
 
 SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_ep_t *ep, shmemdi_word_t word)
@@ -212,7 +184,8 @@ SHMEMD_FN shmemdi_put_keys_t shmemdi_word_keys(const shmemdi_ep_t *ep, shmemdi_w
 	shmemdi_put_keys_t keys = {0, 0, 0, 0};
 
 	keys.dst = shmemdi_keys(shmemdi_rkey(ep, word.sym));
-	keys.sink = shmemdi_keys_if(ep, shmemdi_word_is_amo(word), shmemdi_bounce_key_index(ep));
+	if (shmemdi_word_is_amo(word))
+		keys.sink = shmemdi_bounce_keys(ep);
 	return keys;
 }
 
@@ -225,18 +198,18 @@ SHMEMD_FN_COLD int shmemdi_nic_word_lanes(shmemdi_ref_t ref, shmemdi_call_t call
 	uint32_t wqebbs = shmemdi_word_wqebbs(word);
 	shmemdi_lanes_t lanes = shmemdi_lanes_on(&ep.c, wqebbs, how);
 	shmemdi_put_keys_t keys = shmemdi_word_keys(&ep, word);
-	shmemdi_nic_amo_t amo = shmemdi_nic_amo(word.kind, word.value, 0, word.width);
 	shmemdi_reservation_t post = {0, 0, 0, {0, 0, 0, 0, 0}, 0, 0};
 	int status = shmemdi_lanes_start(&ep.c, call, lanes, wqebbs, 1, &post);
 
 	if (status != SHMEMD_OK)
 		return status;
-	shmemdi_nic_write_word(&ep, &post, wqebbs * lanes.rank, lanes.rank, word, &amo, keys);
+	shmemdi_nic_write_word(&ep, &post, wqebbs * lanes.rank, lanes.rank, word,
+			       shmemdi_word_is_amo(word), keys);
 	(void)shmemdi_lanes_submit(&ep.c, lanes, &post, how);
 	return SHMEMD_OK;
 }
 
-/* The rest of shmemdi_nic_word on the slow path: post what the caller has reserved. */
+/* The rest of shmemdi_nic_word_post on the slow path: post what the caller has reserved. */
 SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 					 shmemdi_word_t word, shmemdi_how_t how, uint64_t resv)
 {
@@ -257,23 +230,18 @@ SHMEMD_FN_COLD int shmemdi_nic_word_slow(shmemdi_ref_t ref, shmemdi_call_t call,
 	return shmemdi_wr_post_alone(&ep, call, &wrs, &posted);
 }
 
-/* Store or update a word, by a thread alone. */
-SHMEMD_FN int shmemdi_nic_word(const shmemdi_ep_t *ep, shmemdi_call_t call, shmemdi_word_t word,
-			       shmemdi_how_t how)
+/* Store a word, or update it if is_amo, by a thread alone that has reserved for it and loaded its
+ * keys. */
+SHMEMD_FN int shmemdi_nic_word_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				    shmemdi_word_t word, int is_amo, shmemdi_how_t how,
+				    shmemdi_reservation_t *post, shmemdi_put_keys_t keys)
 {
-	shmemdi_put_keys_t keys;
-	shmemdi_reservation_t post;
-	shmemdi_nic_amo_t amo;
-
-	shmemdi_sq_reserve(&ep->c, &post, shmemdi_word_wqebbs(word), 1);
-	keys = shmemdi_word_keys(ep, word);
-	amo = shmemdi_nic_amo(word.kind, word.value, 0, word.width);
-	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, &post)))
+	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, post)))
 		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_word_slow)(shmemdi_ref(&ep->c), call, word,
-								   how, post.resv);
-	(void)shmemdi_sq_begin(&post);
-	shmemdi_nic_write_word(ep, &post, 0, 0, word, &amo, keys);
-	(void)shmemdi_sq_submit(&ep->c, &post, how);
+								   how, post->resv);
+	(void)shmemdi_sq_begin(post);
+	shmemdi_nic_write_word(ep, post, 0, 0, word, is_amo, keys);
+	(void)shmemdi_sq_submit(&ep->c, post, how);
 	return SHMEMD_OK;
 }
 
@@ -393,32 +361,70 @@ SHMEMD_FN_COLD int shmemdi_nic_put_lanes(shmemdi_ref_t ref, shmemdi_call_t call,
 	return shmemdi_cq_wait_longer(ref, call, ticket, shmemdi_limit_default(ref.ctx, ref.pe));
 }
 
-/* Put by a thread alone. The thread reserves first; while that trip to memory is under way, it
- * tests whether the put is simple, and loads the keys. If the put is not simple, or its snapshot
- * needs the slow path, shmemdi_nic_put_segments posts it, with the WQEBBs reserved here. */
-SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const shmemdi_put_t *put)
+/* Reserve for a put by a thread alone. Is the put simple? If so, the caller loads the keys
+ * (shmemdi_put_keys) in the same trip to memory, and posts; if not, shmemdi_nic_put_rest posts.
+ *
+ * The test is a branch of its own, before the keys are loaded: ptxas orders instructions within a
+ * basic block, and would otherwise issue the reservation behind all that the test and the addresses
+ * of the keys need, some 40 instructions. */
+SHMEMD_FN int shmemdi_nic_put_reserve(const shmemdi_ep_t *ep, const shmemdi_put_t *put,
+				      shmemdi_reservation_t *post)
 {
 	uint32_t wqebbs = shmemdi_put_wqebbs(put);
+
+	shmemdi_sq_reserve(&ep->c, post, wqebbs, wqebbs);
+	return shmemdi_is_simple(ep, put);
+}
+
+/* Post a put that has been reserved for, in any form, and wait if it blocks. */
+SHMEMD_FN int shmemdi_nic_put_rest(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				   const shmemdi_put_t *put, const shmemdi_reservation_t *post)
+{
+	return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(shmemdi_ref(&ep->c), call, *put,
+							      post->resv, shmemdi_wr_post_alone);
+}
+
+/* Post a simple put that has been reserved for, with its keys. Sets *must_wait if it blocks: for
+ * the CQE that *ticket names. If its snapshot needs the slow path, shmemdi_nic_put_rest has waited.
+ */
+SHMEMD_FN int shmemdi_nic_put_post(const shmemdi_ep_t *ep, shmemdi_call_t call,
+				   const shmemdi_put_t *put, shmemdi_reservation_t *post,
+				   shmemdi_put_keys_t keys, shmemdi_ticket_t *ticket,
+				   int *must_wait)
+{
+	*must_wait = 0;
+	if (SHMEMD_ARCH_UNLIKELY(shmemdi_sq_needs_slow_path(&ep->c, post)))
+		return shmemdi_nic_put_rest(ep, call, put, post);
+	(void)shmemdi_sq_begin(post);
+	shmemdi_nic_write_data(ep, post, 0, put, keys);
+	if (put->sig.op >= 0)
+		shmemdi_nic_write_signal(ep, post, 1, put->sig, keys);
+	*ticket = shmemdi_sq_submit(&ep->c, post, put->how);
+	*must_wait = put->how.will_wait;
+	return SHMEMD_OK;
+}
+
+/* Put by a thread alone. */
+SHMEMD_FN int shmemdi_nic_put(const shmemdi_ep_t *ep, shmemdi_call_t call, const shmemdi_put_t *put)
+{
+	shmemdi_reservation_t post;
 	shmemdi_put_keys_t keys;
 	shmemdi_ticket_t ticket;
-	shmemdi_reservation_t post;
-	int is_simple;
+	int status, must_wait;
 
-	if (wqebbs == 0)
+	if (shmemdi_put_wqebbs(put) == 0)
 		return SHMEMD_OK;
-	shmemdi_sq_reserve(&ep->c, &post, wqebbs, wqebbs);
-	is_simple = shmemdi_is_simple(ep, put);
-	keys = shmemdi_put_keys_now(ep, put, is_simple);
-	if (SHMEMD_ARCH_UNLIKELY(!is_simple || shmemdi_sq_needs_slow_path(&ep->c, &post)))
-		return SHMEMD_ARCH_INDIRECT(shmemdi_nic_put_segments)(
-			shmemdi_ref(&ep->c), call, *put, post.resv, shmemdi_wr_post_alone);
-	(void)shmemdi_sq_begin(&post);
-	shmemdi_nic_write_data(ep, &post, 0, put, keys);
-	if (put->sig.op >= 0)
-		shmemdi_nic_write_signal(ep, &post, 1, put->sig, keys);
-	ticket = shmemdi_sq_submit(&ep->c, &post, put->how);
-	if (!put->how.will_wait)
+	if (SHMEMD_ARCH_UNLIKELY(!shmemdi_nic_put_reserve(ep, put, &post)))
+		return shmemdi_nic_put_rest(ep, call, put, &post);
+	keys = shmemdi_put_keys(ep, put);
+	/* Never true. It ends the basic block: else ptxas would place the loads of the keys behind
+	 * the instructions that wait for the reservation, and they would take a trip of their own.
+	 */
+	if (SHMEMD_ARCH_UNLIKELY(shmemd_arch_opaque_zero()))
 		return SHMEMD_OK;
+	status = shmemdi_nic_put_post(ep, call, put, &post, keys, &ticket, &must_wait);
+	if (!must_wait)
+		return status;
 	return shmemdi_cq_wait(&ep->c, call, ticket, shmemdi_limit_default(ep->c.ctx, ep->c.pe));
 }
 

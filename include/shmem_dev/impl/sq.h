@@ -125,8 +125,10 @@ SHMEMD_FN int shmemdi_line_is_whole(shmemdi_line_t line, uint32_t resv_epoch)
 /* Is the queue idle before a reservation? */
 SHMEMD_FN int shmemdi_line_shows_drained(shmemdi_line_t line, uint32_t first)
 {
-	return SHMEMD_READY_INDEX(line.ready) == first &&
-	       (uint32_t)SHMEMD_DONE_INDEX(line.done) == first;
+	uint32_t ready = SHMEMD_READY_INDEX(line.ready),
+		 done = (uint32_t)SHMEMD_DONE_INDEX(line.done);
+
+	return ((ready ^ first) | (done ^ first)) == 0;
 }
 
 /* Quiet looks at used channels only. The first poster of all finds the queue idle, and sets the
@@ -173,7 +175,7 @@ SHMEMD_FN int shmemdi_line_needs_slow_path(shmemdi_line_t line, uint64_t resv, u
 	uint32_t others = SHMEMD_TAG((line.path ^ line.queue) | (line.path ^ line.doorbell));
 	uint32_t room = (uint32_t)SHMEMD_DONE_INDEX(line.done) - end;
 
-	return (tags | others | SHMEMD_PATH_STATUS(line.path) | room >> 31) != 0 ||
+	return ((tags | others | SHMEMD_PATH_STATUS(line.path) | room >> 31) != 0) |
 	       shmemdi_line_shows_drained(line, SHMEMD_RESV_INDEX(resv));
 }
 
