@@ -118,6 +118,17 @@ static void switches_in_turn(const rig_params_t *p)
 	shmemdi_sq_submit(&ep.c, &post, shmemdi_how(SHMEMD_RING_DEFAULT, 0));
 }
 
+/* As the first thread of a group: its wait polls once before it starts. */
+static void puts_as_a_group(const shmemd_ctx_t *ctx, uint64_t *dst, const uint64_t *src)
+{
+	const shmemdi_ep_t ep = shmemdi_ep_k(ctx, 1, ctx->channel);
+	shmemdi_put_t put = {(char *)dst, (const char *)src, 8, shmemdi_no_signal(),
+			     shmemdi_how(SHMEMD_RING_DEFAULT, 1)};
+
+	put.how.is_alone = 1;
+	CHECK_IS(shmemdi_nic_put(&ep, shmemdi_call(SHMEMD_OP_PUT, 0, 0), &put), 0);
+}
+
 static void reads_after_it(const rig_params_t *p)
 {
 	uint64_t got = 0;
@@ -126,9 +137,8 @@ static void reads_after_it(const rig_params_t *p)
 		CHECK_IS(shmemd_g_u64(&p->ctx, &got, word_of(&p->ctx, SOURCE) + i, 1), 0);
 	reach(1);
 	await_step(2);
-	if (is_put) { /* its wait polls once before it starts */
-		shmemd_putmem(&p->ctx, word_of(&p->ctx, TARGET) + 1, word_of(&p->ctx, SOURCE), 8,
-			      1);
+	if (is_put) {
+		puts_as_a_group(&p->ctx, word_of(&p->ctx, TARGET) + 1, word_of(&p->ctx, SOURCE));
 	} else {
 		CHECK_IS(shmemd_g_u64(&p->ctx, &got, word_of(&p->ctx, SOURCE) + N_BEFORE, 1), 0);
 		CHECK_IS(got, 700 + N_BEFORE);
