@@ -23,7 +23,7 @@ done
 
 # expect count form: so many operations that post by NIC are functions in the cubin.
 expect() {
-	n=$(grep -ao 'shmemdi_\(put\|word\)_any' "$work/forms.cubin" |
+	n=$(grep -ao 'shmemdi_\(put_of_group\|\(put\|store\|add8\|update\)_post\)' "$work/forms.cubin" |
 		sort -u | wc -l)
 	case $1 in
 	some) [ "$n" -gt 0 ] ;;

@@ -275,9 +275,10 @@ SHMEMD_FN int shmemdi_words_send(const shmemdi_words_t *w, size_t at, uint32_t w
 	if (SHMEMDI_HAS_NIC && kind == SHMEMDI_AMO_ADDF)
 		return shmemdi_nic_fetch(w->ref, w->call, w->sym + at, width, kind, value, 0)
 			.status;
-	return shmemdi_word(w->ref.ctx, shmemdi_route_nic(w->ref.ctx, w->ref.pe, w->ref.k),
-			    shmemdi_op(w->call, shmemd_thread(), w->sym + at, 0, width, w->ref.pe),
-			    kind, value);
+	return shmemdi_word_any(
+		w->ref.ctx, shmemdi_route_nic(w->ref.ctx, w->ref.pe, w->ref.k),
+		shmemdi_op(w->call, shmemd_thread(), w->sym + at, 0, width, w->ref.pe), kind,
+		value);
 }
 
 SHMEMD_FN int shmemdi_words_add(const shmemdi_words_t *w, size_t at, uint32_t width)

@@ -382,8 +382,8 @@ SHMEMD_FN_FAR int shmemdi_word_mapped(const shmemd_ctx_t *ctx, uint32_t flags, i
 
 /* A word of op.nbytes bytes at any PE: stored or updated, as kind (shmemdi_amo) says, except ADDF.
  * Latches what it returns: where the caller did, the path to a mapped PE tested the status, too. */
-SHMEMD_FN int shmemdi_word(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
-			   int kind, uint64_t value)
+SHMEMD_FN int shmemdi_word_any(const shmemd_ctx_t *ctx, shmemdi_route_t route, shmemdi_op_t op,
+			       int kind, uint64_t value)
 {
 	int status = SHMEMDI_USE_NIC;
 

@@ -91,7 +91,7 @@ SHMEMD_FN void shmemdi_update(const shmemd_ctx_t *ctx, shmemdi_op_t op, int kind
 	    (kind == SHMEMDI_AMO_STORE || ctx->flags & SHMEMD_CTX_SM_ATOMICS))
 		shmemdi_word_at(shmemdi_strided_at(ctx, op.sym, op.pe), op, kind, value);
 	else
-		(void)shmemdi_word(ctx, shmemdi_route(ctx, op.pe), op, kind, value);
+		(void)shmemdi_word_any(ctx, shmemdi_route(ctx, op.pe), op, kind, value);
 }
 
 /* The old value of a word, in *old unless the call fails. */
@@ -187,9 +187,9 @@ SHMEMD_FN int shmemdi_signal_behind(const shmemd_ctx_t *ctx, shmemdi_op_t op, sh
 		shmemdi_p2p_signal(shmemdi_p2p_at(ctx, base, sig.word), sig.value, sig.op);
 		return SHMEMD_OK;
 	}
-	return shmemdi_word(ctx, shmemdi_route_nic(ctx, op.pe, ctx->channel),
-			    shmemdi_op_word(op.call, sig.word, 8, op.pe), shmemdi_signal_kind(sig),
-			    sig.value);
+	return shmemdi_word_any(ctx, shmemdi_route_nic(ctx, op.pe, ctx->channel),
+				shmemdi_op_word(op.call, sig.word, 8, op.pe),
+				shmemdi_signal_kind(sig), sig.value);
 }
 
 /* Can the calling threads store the data and update the signal themselves, without shmemdi_put_any?
