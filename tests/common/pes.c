@@ -6,6 +6,7 @@
 #include <string.h>
 #include "mocka.h"
 #include "pes.h"
+#include "sanitized.h"
 #ifndef __CUDACC__
 #include <shmem_sim.h>
 #endif
@@ -26,17 +27,7 @@ typedef struct one_test {
 /* 0: passed on all PEs; otherwise the bits that any PE has set. */
 enum { FAILED = 1, SKIPPED = 2 };
 
-/* With sanitizers few: other schedules execute the same code. */
-#if defined(__SANITIZE_ADDRESS__)
-#define DEFAULT_SEEDS 2
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define DEFAULT_SEEDS 2
-#endif
-#endif
-#ifndef DEFAULT_SEEDS
-#define DEFAULT_SEEDS 20
-#endif
+#define DEFAULT_SEEDS (SANITIZED ? 2 : 20)
 
 /* Record a failure. Only the first failure of a PE is printed. */
 static void record_failure(pes_t *pes, const char *file, int line, const char *fmt, ...)

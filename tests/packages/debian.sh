@@ -22,7 +22,8 @@ work=$(mktemp -d /tmp/shmem-packages-XXXXXX)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 
-"$source/packaging/build_deb.sh" "$work/deb" >"$work/log" 2>&1 || {
+# Without optimisation, in half the time: the preset plain compiles the same sources with it.
+DEB_BUILD_OPTIONS=noopt "$source/packaging/build_deb.sh" "$work/deb" >"$work/log" 2>&1 || {
 	tail -n 40 "$work/log"
 	exit 1
 }

@@ -22,7 +22,9 @@ if [ "$what" = torch ]; then
 	command -v ninja >/dev/null || skip "no ninja, which torch.utils.cpp_extension runs"
 fi
 python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install -q --disable-pip-version-check "$source/packaging/python" \
+# Without optimisation, as in debian.sh.
+"$work/venv/bin/pip" install -q --disable-pip-version-check --config-settings=cmake.build-type=Debug \
+	"$source/packaging/python" \
 	>"$work/log" 2>&1 || {
 	! grep -q 'No matching distribution found for scikit-build-core' "$work/log" ||
 		skip "pip finds no scikit-build-core: is this machine online?"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 #include "run.h"
+#include "sanitized.h"
 
 #include <stdio.h>
 
@@ -10,11 +11,7 @@
 	(MLX5SW_CHAOS_ORDER | MLX5SW_CHAOS_FETCH | MLX5SW_CHAOS_PLACE | MLX5SW_CHAOS_TEAR |        \
 	 MLX5SW_CHAOS_DUP_WRITE | MLX5SW_CHAOS_ATOMIC)
 #define HAS_WEAK (!SHMEMDI_CPU_TSAN)
-#if defined(__SANITIZE_ADDRESS__)
-#define SCHEDULES 1u /* the sanitizer checks memory, not order, and is slow */
-#else
-#define SCHEDULES 3u /* of each way; the first one is the default schedule */
-#endif
+#define SCHEDULES (SANITIZED ? 1u : 3u) /* of each way; the first one is the default schedule */
 #define TRACE_LINES 60u
 #define MAX_STEPS 40000000u /* at least four times what the longest runs take (test_ring_deep) */
 

@@ -4,14 +4,11 @@
  */
 #include <shmem_dev/shmem_dev.h>
 #include "run.h"
+#include "sanitized.h"
 
 enum { DEPTH = 64, BAD_GRANULE = 5, ROUNDS = 8 };
 
-#if defined(__SANITIZE_ADDRESS__)
-#define N_SCHEDULES 20u /* the sanitizer checks memory, not order, and is slow */
-#else
-#define N_SCHEDULES 1000u
-#endif
+#define N_SCHEDULES (SANITIZED ? 20u : 1000u)
 
 /* Progress of a queue */
 
