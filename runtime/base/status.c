@@ -137,6 +137,9 @@ static const char *const mistakes[] = {
 				   " blocks to arrive: it does not start at 0",
 	[SHMEMD_MISTAKE_HALVES] =
 		"%" PRId64 " elements of F16 or BF16 to add: the number must be even",
+	[SHMEMD_MISTAKE_STRIDE] = "a stride of %" PRId64 " elements: at least %" PRId64,
+	[SHMEMD_MISTAKE_TEAM] =
+		"the context is of a team of %" PRId64 " PEs that is not the world team",
 };
 
 #define N_MISTAKES (sizeof mistakes / sizeof mistakes[0])

@@ -239,6 +239,7 @@ static int own_memory(pes_t *pes)
 	PES_RUN(pes, own_kernel, 1, 1, p);
 	PES_EQ(pes, shmemh_error_get(pes->job, &err), SHMEMD_ERR_BAD_ARGUMENT);
 	PES_EQ(pes, err.op, SHMEMD_OP_GET);
+	PES_EQ(pes, err.addr, SHMEMD_MISTAKE_STRIDE);
 	PES_EQ(pes, err.value, 0);
 	PES_TRY(pes, shmemh_error_clear(pes->job));
 	PES_RUN(pes, refused_kernel, 2, 1, p);

@@ -84,6 +84,9 @@ static void a_mistake_has_its_own_words(void **state)
 		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_ARRIVED, 7, 4,
 		 "held 7, with 4 blocks to arrive"},
 		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_HALVES, 3, 0, "3 elements of F16 or BF16"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_STRIDE, (uint64_t)-1, 1,
+		 "a stride of -1 elements: at least 1"},
+		{SHMEMD_ERR_BAD_ARGUMENT, SHMEMD_MISTAKE_TEAM, 2, 0, "a team of 2 PEs that is not"},
 		{SHMEMD_ERR_BAD_ARGUMENT, 99, 1, 2, "disagree at user.cu"},
 		{SHMEMD_ERR_BAD_CONTEXT, 0, 0, 0, "no more at user.cu"},
 	};

@@ -68,6 +68,8 @@ enum shmemd_mistake {
 					are more than the kernel has */
 	SHMEMD_MISTAKE_ARRIVED = 7,  /* a counter of arrivals held the number of blocks, or more */
 	SHMEMD_MISTAKE_HALVES = 8,   /* an odd number of F16 or BF16 elements is added */
+	SHMEMD_MISTAKE_STRIDE = 9,   /* a stride below 1 */
+	SHMEMD_MISTAKE_TEAM = 10,    /* a call for the world team, with the context of another */
 };
 
 /* Comparisons of wait_until and test. */

@@ -255,7 +255,8 @@ SHMEMD_FN int shmemdi_check_all(const shmemd_ctx_t *ctx, shmemdi_call_t call)
 		return status;
 	if (ctx->flags & SHMEMD_CTX_WORLD)
 		return SHMEMD_OK;
-	return shmemdi_record(ctx->self, call, SHMEMD_ERR_BAD_ARGUMENT, -1, 0, (uint64_t)ctx->n_pes,
+	return shmemdi_record(ctx->self, call, SHMEMD_ERR_BAD_ARGUMENT, -1,
+			      (const void *)(uintptr_t)SHMEMD_MISTAKE_TEAM, (uint64_t)ctx->n_pes,
 			      0);
 }
 

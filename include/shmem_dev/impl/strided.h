@@ -35,7 +35,8 @@ SHMEMD_FN int shmemdi_check_stride(const shmemd_ctx_t *ctx, shmemdi_op_t op, ptr
 {
 	if (stride >= 1)
 		return SHMEMD_OK;
-	return shmemdi_record(ctx, op.call, SHMEMD_ERR_BAD_ARGUMENT, op.pe, op.sym,
+	return shmemdi_record(ctx, op.call, SHMEMD_ERR_BAD_ARGUMENT, op.pe,
+			      (const void *)(uintptr_t)SHMEMD_MISTAKE_STRIDE,
 			      (uint64_t)(int64_t)stride, 1);
 }
 
