@@ -64,7 +64,8 @@ typedef struct shmemh_channel_counters_t {
 	uint64_t rung;   /* of these, WQEBBs that the doorbell has been rung for */
 	uint64_t completed; /* of these, WQEBBs completed */
 	uint64_t doorbells; /* times the doorbell has been rung */
-	uint64_t requests;  /* requests posted that the target counts: all but NOP and DUMP */
+	uint64_t requests;  /* requests written that the target counts (all but NOP and DUMP); more
+			       than were posted if the channel failed */
 	uint32_t cqes;      /* CQEs consumed, mod 2^16 */
 	uint32_t reserved;
 } shmemh_channel_counters_t;

@@ -74,11 +74,20 @@ typedef struct shmemd_error {
 	uint32_t op;     /* shmemd_op */
 	int32_t pe;      /* team PE the operation addressed, or the dead one; -1: none */
 	uint32_t line;   /* call site's line; 0 in C, which names only the function */
-	/* Of a check or a wait for a word: the address argument; the offending value (byte count,
-	 * PE) or the word as last seen; the value that the wait compared with.
-	 * Of a wait for a channel: 0; WQEBBs completed; the index waited for.
-	 * Of an error CQE: its WQE counter; QPN << 32 | opcode << 16 | vendor syndrome << 8 |
-	 * syndrome; SHMEMD_WANTED_CQE. */
+	/* The three values depend on what failed:
+	 *   BAD_ARGUMENT     shmemd_mistake; the value refused; a limit, or 0
+	 *   BAD_PE           0; PE; n_pes
+	 *   NOT_SYMMETRIC, UNALIGNED  address; bytes; 0
+	 *   UNREACHABLE, NO_ATOMICS   address; 0; 0
+	 *   COLLECTIVE       `sync` of the context; op in the member's flag; op of this call
+	 *   a member's quiet (barrier)  `sync`; number of the sync in the member's flag; 0
+	 *   wait for a word  its address; its value as last loaded; the value compared with, of a
+	 *                    packed value the epoch. In sync and barrier the word is a member's
+	 *                    flag in `sync`
+	 *   wait for a completion, space or a bounce buffer; call on a failed channel; AMBIGUOUS
+	 *                    0; WQEBBs completed; index waited for, 0 for a buffer
+	 *   error CQE        its WQE counter; QPN << 32 | opcode << 16 | vendor syndrome << 8 |
+	 *                    syndrome; SHMEMD_WANTED_CQE */
 	uint64_t addr, value, wanted;
 	char site[SHMEMD_SITE_NBYTES]; /* end of the call site's file or function name; "" unless
 					  SHMEMD_CHECK */
@@ -122,9 +131,11 @@ typedef struct shmemd_ctx {
 	const uint32_t *causes;     /* [n_pes] shmemd_cause of each PE, pinned host memory */
 	shmemd_latch_t *latch;
 	shmemd_error_t *error;
-	uint64_t timeout_ns;            /* limit of waits whose call gives none; 0: no limit */
-	const struct shmemd_ctx *self;  /* this context in memory of the device, on channel 0 */
-	const uint64_t *heap_committed; /* bytes of the heap that have memory; pinned host memory */
+	uint64_t timeout_ns;           /* limit of waits whose call gives none; 0: no limit */
+	const struct shmemd_ctx *self; /* this context in memory of the device, on channel 0 */
+	/* Bytes of the heap that have memory; pinned host memory. With SHMEMD_CTX_CHECKABLE it is
+	 * the first field of a shmemd_allocs_t, and check builds read the others through it. */
+	const uint64_t *heap_committed;
 	/* Channels; all of it 0 without a NIC. */
 	char *channels;           /* [n_channels][n_world]; SHMEMD_CHANNEL_NBYTES each */
 	const shmemd_key_t *keys; /* SHMEMD_LKEY, SHMEMD_RKEY */
@@ -167,8 +178,10 @@ SHMEMD_ASSERT_AT(shmemd_ctx_t, channels, 112);
 /* NICs are in use. They reach every member. */
 #define SHMEMD_CTX_NIC 4u
 
-/* Members are mapped, but atomics go by NIC all the same (no SM_ATOMICS): one PE is reached both
- * ways, and order between the two is made by fence. */
+/* Some member is mapped, and the team lacks SM_ATOMICS: as soon as one member is not mapped, or a
+ * link has no native atomics, all atomics of the team go by NIC, also those to mapped members and
+ * to the PE itself. This is the normal case on several nodes. A mapped PE is then reached by stores
+ * and by NIC, and shmemd_fence makes the order between the two. */
 #define SHMEMD_CTX_MIXED_TRANSPORT 8u
 
 /* The CQE of a READ or of a fetching atomic may become visible to this GPU before the result does.

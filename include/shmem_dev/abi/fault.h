@@ -9,11 +9,13 @@
  * report out by exchanging its word for 0.
  *   - A thread that finds an error CQE reports the first one of the path, which has the cause; the
  *     CQEs of flushed WQEs come after it. It reports it once.
- *   - A thread whose wait has reached the time limit reports a suspicion, unless an error of the
- *     path was reported.
- * So the reports of a path are suspicions, then an error. The host may miss one that another one
- * has replaced, never the last one. It takes each one once, also if it is equal to an earlier one:
- * the epoch has 8 bits, and after 256 paths a report may be the same word again.
+ *   - A thread that waits for space, for a bounce buffer or for a completion reports a suspicion
+ *     when SHMEMH_TIMEOUT has passed, unless an error of the path was reported. A wait for a word,
+ *     and a wait for a completion with a limit of its own (`_for`), report none.
+ * So the reports of a path are suspicions, then an error. A later report of a channel may overwrite
+ * an earlier one before the host reads it; the last one is always read. The host processes a report
+ * even if its word equals an earlier one: the epoch has 8 bits, so that after 256 paths a report
+ * may be the same word again.
  *
  * A thread stores the word, then `n_reports`, one more than before, with release. The host loads
  * `n_reports` with acquire: if it has changed, so may have all words. Without the release the host

@@ -3,10 +3,10 @@
 /* Channels: how threads send RDMA operations to a PE. A channel (peer, k) is one send queue
  * and its completion queue, which the threads of a kernel drive themselves (impl/sq.h, impl/cq.h).
  *
- * An index counts WQEBBs since the channel was made. Words hold its low 32 bits; `done` holds 47.
- * The low bits of the difference of two indexes order them: far fewer than 2^31 WQEBBs are ever
- * between two indexes that are compared. Only `flush` may be older; it is compared by distance
- * (impl/quiet.h).
+ * An index counts WQEBBs since the channel was made. Words hold its low 32 bits, but `done` holds
+ * 47, owner words 40, and the base in `path` 16. The low bits of the difference of two indexes
+ * order them: far fewer than 2^31 WQEBBs are ever between two indexes that are compared. Only
+ * `flush` may be older; it is compared by distance (impl/quiet.h).
  *
  * Memory of one queue, at the address in `queue`: depth WQEBBs, depth CQEs, the doorbell record of
  * the queue pair, that of the completion queue. If the CPU doorbell proxy rings and queues are in
@@ -23,19 +23,19 @@
  * carry the epoch as a tag, so that a thread that loads them with independent loads detects a
  * mixture of two paths.
  *
- * A thread of the GPU switches a channel to another path when the host orders it (abi/replay.h,
- * impl/switch.h): it copies the WQEs that are not complete from the old queue to the new one,
- * where they keep their indexes, changes `path`, `queue` and `doorbell`, rings if there is anything
- * to ring for, stores `rung` if `ready` lacked RUNG, moves on the epoch of `ready`, and stores
- * `done`. So a poster that has the turn finds the line
- * of the epoch that `ready` has, and moves what it wrote for an older one. A helper
- * (no poster has the turn) moves on the epoch of the reservation word before all that, a poster in
- * its turn after it. Meanwhile, a poster whose reservation has a newer epoch than its line waits,
- * and loads the line again. CQEs are numbered from 0 on
- * each path, and a number is compared together with its epoch. A doorbell for a queue pair in ERR
- * makes the NIC write flush-error CQEs and leaves the WQEs in memory, so posters need not check for
- * a fault. Posters use the memory of the old queue until `ready` has reached what was reserved
- * before the switch. */
+ * When the host orders it (abi/replay.h), a thread of the GPU switches a channel to another path
+ * (impl/switch.h). In a job without a GPU that is a thread of the emulator, or the agent's. It
+ * copies the WQEs that are not complete from the old queue to the new one, where they keep their
+ * indexes in the channel, changes `path`, `queue` and `doorbell`, rings if there is anything to
+ * ring for, stores `rung` if `ready` lacked RUNG, moves on the epoch of `ready`, and stores `done`.
+ * So a poster that has the turn finds the line of the epoch that `ready` has, and moves what it
+ * wrote for an older one. A helper (no poster has the turn) moves on the epoch of the reservation
+ * word before all that, a poster in its turn after it. Meanwhile, a poster whose reservation has a
+ * newer epoch than its line waits, and loads the line again. CQEs are numbered from 0 on each path,
+ * and a number is compared together with its epoch. A doorbell for a queue pair in ERR makes the
+ * NIC write flush-error CQEs and leaves the WQEs in memory, so posters need not check for a fault.
+ * Posters use the memory of the old queue until `ready` has reached what was reserved before the
+ * switch. */
 #ifndef SHMEMD_ABI_QUEUE_H
 #define SHMEMD_ABI_QUEUE_H
 
@@ -100,8 +100,9 @@
 #define SHMEMD_ADDRESS(word) ((uintptr_t)((word) & (((uint64_t)1 << 56) - 1)))
 
 /* Bounce buffers: where the NIC writes the results of g, of fetching atomics, and of gets whose dst
- * is not registered; the thread copies them from there. Buffer SHMEMD_BOUNCE_BUFFERS of the first
- * channel is the sink for the results of all non-fetching atomics and flush READs of this PE.
+ * is not registered; the thread copies them from there. Each channel has 64 buffers and room for
+ * one more. In the PE's first channel that 65th is the PE's sink: the results of all its
+ * non-fetching atomics and flush READs go there.
  *
  * Owner word of a buffer: bit 0 clear: free for, or held by, ticket (word >> 1). Bit 0 set:
  * abandoned by a wait that ended without the result (time limit, failed PE, failed channel): free
@@ -146,7 +147,8 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemd_key_t) == 16, "ABI: shmemd_key_t");
 #define SHMEMD_LKEY(n_granules, n_world, g) SHMEMD_RKEY(n_granules, n_world, g)
 #define SHMEMD_KEYS(n_granules, n_world) ((size_t)(n_granules) * ((size_t)(n_world) + 1) + 1)
 
-/* What threads share of a channel, in GPU memory; a mark for each WQEBB follows it.
+/* What threads share of a channel, in GPU memory (in host memory if the job has no CUDA context); a
+ * mark for each WQEBB follows it.
  * Channel (k, world PE) lies at shmemd_ctx_t.channels + (k * n_world + pe) * channel_nbytes. */
 typedef struct shmemd_channel {
 	uint64_t resv;
@@ -157,14 +159,18 @@ typedef struct shmemd_channel {
 	uint64_t queue; /* tagged address of its memory, page-aligned; 0: no NIC reaches the PE */
 	uint64_t doorbell; /* tagged address of the register, or of the host's word */
 	uint64_t rung;
-	uint64_t flush;  /* as `ready`: end of the last flush (READ, and DUMP if it has one), number
-			   of its CQE */
-	uint64_t ticket; /* of the next bounce buffer */
-	uint64_t doorbells; /* counters: doorbells rung, requests published */
+	/* As `ready`: end of the last flush (READ, and DUMP if it has one), number of its CQE. A
+	 * poster that is no flush moves it on when it lags far behind (shmemdi_sq_note_flush). */
+	uint64_t flush;
+	uint64_t ticket;    /* of the next bounce buffer */
+	uint64_t doorbells; /* counter: doorbells rung */
+	/* Counter: requests written; more than published if the channel failed. */
 	uint64_t requests;
-	uint64_t origin;   /* SHMEMD_ORIGIN_WORD of the path (abi/replay.h); 0 if all begins at 0 */
-	uint64_t reported; /* with the lock of `done`: latest report of the path (abi/fault.h); 0 */
-	uint64_t looks;    /* calls of channel_poll and channel_space that found work under way */
+	uint64_t origin; /* SHMEMD_ORIGIN_WORD of the path (abi/replay.h); 0 if all begins at 0 */
+	/* Latest report of this path (SHMEMD_FAULT_WORD), 0: none; changed only while holding the
+	 * lock of `done`. */
+	uint64_t reported;
+	uint64_t looks; /* calls of channel_poll and channel_space that found work under way */
 	uint64_t pad1[3];
 	uint64_t owners[SHMEMD_BOUNCE_BUFFERS];
 } shmemd_channel_t;

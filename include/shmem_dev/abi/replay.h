@@ -4,11 +4,15 @@
  * queue for the new one. The rewriting is pure, from words to words.
  *
  * The host orders a switch when the queue pairs of the old path are stopped at both ends, its CQEs
- * are in memory, and the host has read from the responder how many requests it executed. A thread
- * of the GPU carries the order out (impl/switch.h): it takes the WQEs that are not complete from
- * the old queue, which is the log, and writes them at the same indexes of the new one.
+ * are in memory (or 100 ms have passed since the queue pair's counters agreed), and the host has
+ * read from the responder how many requests it executed. A thread of the GPU, in a job without one
+ * a thread of the emulator or the agent's, carries the order out (impl/switch.h): it takes the WQEs
+ * that are not complete from the old queue, which is the log, and writes them to the new one. They
+ * keep their indexes in the channel; place in the queue and WQE index are those of the new queue
+ * pair.
  *   - A WRITE or an atomic that the responder executed becomes a NOP, so that it is not repeated.
- *   - A fetching atomic that was executed has lost its result: a NOP too, and its caller is told.
+ *   - A fetching atomic that was executed has lost its result: it becomes a NOP too, and its caller
+ *     gets SHMEMD_ERR_AMBIGUOUS.
  *   - A READ without its answer is repeated, executed or not.
  *   - What was not executed, and what the responder does not see (NOP, DUMP), is repeated.
  * Each WQE keeps its WQEBBs and its request for a CQE. */
@@ -45,8 +49,9 @@ typedef struct shmemd_switch_order {
 		executed; /* requests that the responder executed on the old queue pair, mod 2^24 */
 	uint32_t retired; /* by the GPU: until `ready` has reached this index, posters write to
 			      the old queue. Later only waiters load CQEs there, and then compare
-			      epochs. So the host may reuse that memory, but must not unmap it. Of a
-			      channel that has failed: an index that `ready` never reaches */
+			      epochs. So the host may reuse that memory, 20 ms after the switch at
+			      the earliest (impl/switch.h), but must not unmap it. Of a channel that
+			      has failed: an index that `ready` never reaches */
 	uint32_t announced; /* low bits of the order's number: differs from those of `number`
 			     while the fields are being written */
 	uint32_t
@@ -174,16 +179,17 @@ SHMEMD_ABI_FN void shmemd_replay_nop(uint32_t *w, shmemd_replay_kind_t kind, shm
 	w[last + 2] = flags;
 }
 
-/* The number of requests of a path, for the thread that leaves it: from the request field of the
- * reservation word at the path's end and at its beginning. The field also counts the carries out of
- * the WQEBBs, one each time the index passes a multiple of 2^32.
+/* How many requests a path has, for the thread that leaves it: the request field of the reservation
+ * word at the path's end, less the number of the path's first request. The field also counts the
+ * carries out of the WQEBBs, one each time the index passes a multiple of 2^32.
  *
- * `origin` of a channel: bits 0-23 that field at the path's beginning, 24-38 bits 32-46 of the
- * index there. */
+ * `origin` of a channel: bits 0-23 number of the path's first request (repeated ones included),
+ * 24-38 bits 32-46 of the index `ready` at the switch to the path. */
 #define SHMEMD_ORIGIN_WORD(request, index)                                                         \
 	((uint64_t)((request)&0xffffffu) | ((uint64_t)(index) >> 32 & 0x7fff) << 24)
 
-/* Requests reserved before `index`: what the fetch-adds before it have carried is taken off. */
+/* Requests of the path before `index`, mod 2^24. request: the field at `index`, from which the
+ * carries are subtracted. */
 SHMEMD_ABI_FN uint32_t shmemd_replay_requests(uint64_t origin, uint32_t request, uint64_t index)
 {
 	uint32_t carries = (uint32_t)((index >> 32) - (origin >> 24)) & 0x7fff;

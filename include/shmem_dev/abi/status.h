@@ -18,8 +18,8 @@ enum shmemd_status {
 	SHMEMD_ERR_PEER = 2,
 	/* The target is neither mapped nor behind a NIC that this context may use. */
 	SHMEMD_ERR_UNREACHABLE = 3,
-	/* The word's target has no mechanism that makes this update atomic (abi/ctx.h, SM_ATOMICS).
-	 */
+	/* The team has no mechanism for atomics that is common to all its members: neither
+	 * SHMEMD_CTX_SM_ATOMICS nor SHMEMD_CTX_NIC (abi/ctx.h). */
 	SHMEMD_ERR_NO_ATOMICS = 4,
 	/* Only check builds (SHMEMD_CHECK) return the following, with these exceptions in every
 	 * build: stream.h returns BAD_PE and BAD_ARGUMENT; strided.h, the *_all calls of sync.h and
@@ -35,8 +35,10 @@ enum shmemd_status {
 	 * right, alignment, length); the error record has the syndrome. That channel sends nothing
 	 * any more. */
 	SHMEMD_ERR_REFUSED = 10,
-	/* No way through: retries used up, port or queue pair down. That channel sends nothing any
-	 * more. */
+	/* The channel sends nothing any more. Without fail-over: its path is lost (retries used up,
+	 * port or queue pair down); or SHMEMH_TIMEOUT passed while a call waited for space in its
+	 * queue and nothing completed, and the error record then has ERR_TIMEOUT. With fail-over:
+	 * the number of executed requests that the host passed on is impossible (abi/replay.h). */
 	SHMEMD_ERR_PATH = 11,
 	/* A request of this atomic was carried out at its target, once, but its path failed
 	 * before the old value came back. Of this call alone: the channel goes on. By NIC an add

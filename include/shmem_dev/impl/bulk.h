@@ -25,8 +25,8 @@
 
 /* Copy through shared memory, by one thread. Multiples of 16; complete on return.
  *
- * Before buffer n % 8 is filled again, the store from it must have read it: of the stores posted so
- * far all but the last two, since the fill runs 6 pieces ahead of the stores. */
+ * With 8 buffers and loads 6 pieces ahead of the stores, the buffer to refill is that of the
+ * third-last store: wait until all stores but the last two have read their buffers. */
 SHMEMD_FN_COLD void shmemdi_bulk_pipe(char *to, const char *from, size_t nbytes, char *shared,
 				      size_t shared_nbytes)
 {

@@ -186,9 +186,9 @@ SHMEMD_FN uint64_t shmemdi_ready(const shmemdi_chan_t *c)
 	return shmemd_arch_ld_relaxed_u64(&c->ch->ready);
 }
 
-/* A place in the queue, 47 bits of an index: what is published is before it. On a channel that has
- * failed, which may have dropped what the caller posted, the end of what is reserved; it is not
- * reached if anything was dropped. */
+/* A place in the queue, 47 bits of an index: what is published is before it. On a failed channel
+ * the reserved index is returned instead: if a reservation was dropped, `done` never reaches it, so
+ * the poll does not report success. */
 SHMEMD_FN uint64_t shmemdi_cq_place(const shmemdi_chan_t *c)
 {
 	uint64_t ready = shmemdi_ready(c);

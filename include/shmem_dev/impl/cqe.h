@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The bytes of CQEs (abi/mlx5.h), and what an error means. Pure.
  *
- * Its last 8 bytes are read in one load: whether it is valid, what it completes and how it went
- * belong together. */
+ * The last 8 bytes of a CQE are read in one load, since they belong together: whether it is valid,
+ * what it completes, and its opcode, which tells success from error. */
 #ifndef SHMEMD_IMPL_CQE_H
 #define SHMEMD_IMPL_CQE_H
 

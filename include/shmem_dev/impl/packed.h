@@ -32,7 +32,7 @@ SHMEMD_FN_COLD int shmemdi_nic_packed(shmemdi_ref_t ref, shmemdi_call_t call, co
 		return SHMEMD_ERR_UNREACHABLE;
 	shmemdi_ep_load(ref, &ep);
 	shmemdi_wrs_init(&wrs, how);
-	shmemdi_wr_data(&wrs, SHMEMDI_WR_WRITE_INLINE, slot, 0, 16, SHMEMDI_LOCAL_SINK);
+	shmemdi_wr_data(&wrs, SHMEMDI_WR_WRITE_INLINE, slot, 0, 16, SHMEMDI_LOCAL_NONE);
 	wrs.wr[0].u.words[0] = (uint32_t)lo;
 	wrs.wr[0].u.words[1] = (uint32_t)(lo >> 32);
 	wrs.wr[0].u.words[2] = (uint32_t)hi;

@@ -56,6 +56,9 @@ enum shmemdi_wr_local {
 	SHMEMDI_LOCAL_HEAP,   /* registered */
 	SHMEMDI_LOCAL_SINK,   /* for a result that no thread reads */
 	SHMEMDI_LOCAL_BOUNCE, /* a bounce buffer, which the poster takes */
+	/* None: the WQE carries the data, and names no local memory. Equal to another value, so
+	 * that no code tells them apart. */
+	SHMEMDI_LOCAL_NONE = SHMEMDI_LOCAL_SINK,
 };
 
 typedef struct shmemdi_wr {
@@ -114,9 +117,8 @@ SHMEMD_FN int shmemdi_wr_has_dump(const shmemdi_ep_t *ep, const shmemdi_wr_t *wr
 }
 
 /* Coalesce the converged lanes that post alike on one channel, whose address is a multiple of 128.
- * like: below 16, equal for lanes whose WQEs have equally many WQEBBs and requests. Those that wait
- * for their completion are not coalesced with others, which would leave before the ticket is
- * broadcast. */
+ * `like` (0 .. 15) encodes the WQEBBs and requests of a lane. Lanes with will_wait are coalesced
+ * only with each other, since lanes without it take no part in the broadcast of the ticket. */
 SHMEMD_FN shmemdi_lanes_t shmemdi_lanes_on(const shmemdi_chan_t *c, uint32_t like,
 					   shmemdi_how_t how)
 {
@@ -212,14 +214,14 @@ SHMEMD_FN int shmemdi_wr_start(const shmemdi_chan_t *c, shmemdi_call_t call,
 	return shmemdi_lanes_share(lanes, wqebbs, status, post);
 }
 
-/* Store a WQE, segment by segment. */
+/* Store a WQE of `units` 16-byte units. */
 SHMEMD_FN void shmemdi_wr_store(const shmemdi_chan_t *c, const shmemdi_reservation_t *post,
-				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t segments)
+				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t units)
 {
 	uint32_t i;
 
 	SHMEMD_ARCH_NO_UNROLL
-	for (i = 0; i < segments; i++)
+	for (i = 0; i < units; i++)
 		shmemd_arch_st_wqe(shmemdi_wqebb(c, post->line.path, post->line.queue,
 						 post->first + wqebb + i / 4) +
 					   16 * (size_t)(i % 4),
@@ -252,23 +254,23 @@ SHMEMD_FN_COLD uint32_t shmemdi_wr_write(const shmemdi_ep_t *ep, const shmemdi_r
 		wr->local_kind == SHMEMDI_LOCAL_HEAP
 			? shmemdi_heap_mem(ep, local, shmemdi_keys(shmemdi_lkey(ep, local)), path)
 			: shmemdi_bounce_mem(local, shmemdi_bounce_keys(ep), path);
-	uint32_t wqebbs = shmemdi_wr_wqebbs(wr), segments = 3;
+	uint32_t wqebbs = shmemdi_wr_wqebbs(wr), units = 3;
 	shmemdi_wqe_at_t at = shmemdi_sq_at(post, wqebb, wqebbs, request);
 	shmemdi_wqe_t q = {{0}};
 
 	if (wr->kind == SHMEMDI_WR_ATOMIC) {
 		shmemdi_wqe_amo(&q, at, remote, own, &wr->u.amo, wr->nbytes);
-		segments = 3 + wqebbs;
+		units = 3 + wqebbs;
 	} else if (wr->kind == SHMEMDI_WR_WRITE_INLINE) {
 		shmemdi_wqe_write_inline(&q, at, remote, wr->u.words, wr->nbytes);
-		segments = 4;
+		units = 4;
 	} else {
 		shmemdi_wqe_transfer(&q, at,
 				     wr->kind == SHMEMDI_WR_READ ? SHMEMD_MLX5_RDMA_READ
 								 : SHMEMD_MLX5_RDMA_WRITE,
 				     remote, own, wr->nbytes);
 	}
-	shmemdi_wr_store(&ep->c, post, wqebb, &q, segments);
+	shmemdi_wr_store(&ep->c, post, wqebb, &q, units);
 	if (!shmemdi_wr_has_dump(ep, wr))
 		return wqebbs;
 	shmemdi_wr_write_dump(ep, post, wqebb + wqebbs, request + 1, own, is_flush, &q);
@@ -364,7 +366,7 @@ SHMEMD_FN void shmemdi_wr_word(shmemdi_wrs_t *wrs, const void *sym, uint64_t bit
 	shmemdi_wr_t *wr = &wrs->wr[wrs->n++];
 
 	wr->kind = SHMEMDI_WR_WRITE_INLINE;
-	wr->local_kind = SHMEMDI_LOCAL_SINK;
+	wr->local_kind = SHMEMDI_LOCAL_NONE;
 	wr->sym = (const char *)sym;
 	wr->nbytes = width;
 	wr->u.words[0] = (uint32_t)bits;
@@ -384,7 +386,8 @@ SHMEMD_FN void shmemdi_wr_amo(shmemdi_wrs_t *wrs, const void *sym, shmemdi_nic_a
 	wr->u.amo = amo;
 }
 
-/* READ into registered memory, the sink or a bounce buffer; or WRITE from registered memory. */
+/* READ into registered memory, the sink or a bounce buffer; or WRITE from registered memory; or
+ * WRITE of what the caller then stores to the words of the work request (SHMEMDI_LOCAL_NONE). */
 SHMEMD_FN void shmemdi_wr_data(shmemdi_wrs_t *wrs, int kind, const char *sym, const char *local,
 			       uint32_t nbytes, int to)
 {

@@ -267,7 +267,7 @@ SHMEMD_FN void shmemdi_wr_segment(const shmemdi_ep_t *ep, shmemdi_put_t *put, sh
 
 	shmemdi_wr_data(wrs, is_inline ? SHMEMDI_WR_WRITE_INLINE : SHMEMDI_WR_WRITE, put->dst,
 			put->src, (uint32_t)nbytes,
-			is_inline ? SHMEMDI_LOCAL_SINK : SHMEMDI_LOCAL_HEAP);
+			is_inline ? SHMEMDI_LOCAL_NONE : SHMEMDI_LOCAL_HEAP);
 	if (is_inline) /* in the place of the address */
 		shmemdi_nic_gather(put->src, (uint32_t)nbytes, wr->u.words);
 	put->dst += nbytes;

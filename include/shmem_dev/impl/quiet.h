@@ -36,8 +36,8 @@ SHMEMD_FN int shmemdi_flush_read(const shmemdi_ep_t *ep, shmemdi_call_t call)
 
 /* Does the last flush cover everything published? Then `flush` equals `ready`, or is ahead of it by
  * the READ and its DUMP, which their poster has noted and not yet published. Not by
- * shmemdi_reached: the last flush may be older than the 2^31 WQEBBs that it can order
- * (shmemdi_sq_note_flush keeps it from being 2^32 old). */
+ * shmemdi_reached, which orders indexes less than 2^31 apart: `flush` may lag by more
+ * (shmemdi_sq_note_flush has the bound). */
 SHMEMD_FN int shmemdi_flush_covers(const shmemdi_ep_t *ep, uint64_t flush, uint64_t ready)
 {
 	return SHMEMD_READY_INDEX(flush) - SHMEMD_READY_INDEX(ready) <= 1 + shmemdi_dumps(ep);

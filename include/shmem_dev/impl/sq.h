@@ -67,8 +67,8 @@ typedef struct shmemdi_how_t {
 	uint8_t when;      /* shmemd_ring_mode */
 	uint8_t will_wait; /* the caller waits for the CQE, and so needs its number */
 	uint8_t is_flush;  /* a READ that completes everything before it: note it in `flush` */
-	uint8_t is_alone;  /* this lane posts for itself only: do not coalesce. To
-			      shmemdi_nic_put_segments also: the caller has reserved */
+	uint8_t is_alone;  /* No coalescing. In the struct that shmemdi_nic_put_segments gets, 1
+			      also means that the caller has reserved shmemdi_put_wqebbs() WQEBBs */
 } shmemdi_how_t;
 
 SHMEMD_FN shmemdi_how_t shmemdi_how(int when, int will_wait)
@@ -267,21 +267,20 @@ SHMEMD_FN shmemdi_wqe_at_t shmemdi_sq_at(const shmemdi_reservation_t *post, uint
 	return at;
 }
 
-/* Store a WQE of `segments` units of 16 bytes, which mlx5 calls segments, at the reservation's
- * WQEBB `wqebb`. The rest of the WQEBB stays as it was: the NIC reads as many units as the WQE
- * says. */
+/* Store a WQE of `units` 16-byte units at the reservation's WQEBB `wqebb`. The rest of the WQEBB
+ * stays as it was: the NIC reads as many units as the WQE says. */
 SHMEMD_FN void shmemdi_sq_write(const shmemdi_chan_t *c, const shmemdi_reservation_t *post,
-				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t segments)
+				uint32_t wqebb, const shmemdi_wqe_t *q, uint32_t units)
 {
 	char *p = shmemdi_wqebb(c, post->line.path, post->line.queue, post->first + wqebb);
 
 	shmemd_arch_st_wqe(p, q->w[0], q->w[1], q->w[2], q->w[3]);
 	shmemd_arch_st_wqe(p + 16, q->w[4], q->w[5], q->w[6], q->w[7]);
-	if (segments > 2)
+	if (units > 2)
 		shmemd_arch_st_wqe(p + 32, q->w[8], q->w[9], q->w[10], q->w[11]);
-	if (segments > 3)
+	if (units > 3)
 		shmemd_arch_st_wqe(p + 48, q->w[12], q->w[13], q->w[14], q->w[15]);
-	if (segments > 4)
+	if (units > 4)
 		shmemd_arch_st_wqe(shmemdi_wqebb(c, post->line.path, post->line.queue,
 						 post->first + wqebb + 1),
 				   q->w[16], q->w[17], q->w[18], q->w[19]);
@@ -374,8 +373,10 @@ SHMEMD_FN shmemdi_turn_t shmemdi_sq_take_turn(shmemd_channel_t *ch, uint32_t dep
 			break;
 		if (shmemdi_reached(SHMEMD_READY_INDEX(turn.ready), first) ||
 		    SHMEMD_PATH_STATUS(path)) {
-			/* The quiet of any lane will find the channel used: its first poster set
-			 * the bit before it published (explore ring_order, seed 526). */
+			/* Acquire: another poster has published for this one, or the channel has
+			 * failed. What that publication covers, including the bit in `used`, must
+			 * be visible to a later quiet of this thread or of its coalesced lanes
+			 * (explore ring_order, seed 526). */
 			shmemd_arch_fence_acquire();
 			return turn;
 		}
@@ -453,12 +454,13 @@ SHMEMD_FN int shmemdi_sq_may_defer(const shmemdi_turn_t *turn)
 	       (turn->ready & (SHMEMD_READY_RUNG | SHMEMD_READY_DEFERRED)) != 0;
 }
 
-/* In the turn, before it publishes: keep `flush` less than 2^32 WQEBBs behind `ready`.
+/* In the turn, before it publishes: keep `flush` from lagging 2^32 WQEBBs behind `ready`, where its
+ * index would equal that of `ready` again and seem to cover what was never flushed.
  *
  * The poster of a flush READ stores its own end: what its turn publishes for others comes after the
- * READ. Other posters, once in 2^30 WQEBBs, move a `flush` that has not been renewed for so long:
- * 2^32 WQEBBs after the READ its index would equal that of `ready` again, and seem to cover what
- * was never flushed. A younger one stays: a thread may be about to wait for it. */
+ * READ. Any other poster whose turn reaches a multiple of 2^30 WQEBBs moves `flush` to 2^30 behind
+ * its own WQEBBs if it lags by 2^30 or more. So `flush` lags by at most 2^31 WQEBBs and those of
+ * one turn. One that lags by less stays: a thread may be about to wait for that READ. */
 #define SHMEMDI_FLUSH_LOG_STEP 30u
 
 SHMEMD_FN int shmemdi_sq_ends_step(uint32_t first, uint32_t end)

@@ -15,7 +15,8 @@
  * `rung` waits for the lock of `done` alone, the holder of `done` for that of the reports alone
  * (impl/report.h), whose holder waits for nothing. The thread
  *   1. reads the success CQEs, up to the first error: `first` is the first WQEBB not completed;
- *   2. writes the WQEs of [first, ready) to the new queue, at the same indexes;
+ *   2. writes the WQEs of [first, ready) to the new queue: they keep their indexes in the channel,
+ *      and get those of the new queue pair;
  *   3. stores `path`, `queue` and `doorbell`, rings if there is anything to ring for, and stores
  *      `rung` if it has that lock;
  *   4. moves on the epoch of `ready`, and that of the reservation word;
@@ -305,7 +306,7 @@ SHMEMD_FN void shmemdi_order_acknowledge(const shmemdi_chan_t *c, const shmemdi_
 
 /* The switch */
 
-/* Read all CQEs that are there. */
+/* Read CQEs in order, up to the first that is missing or has an error. */
 SHMEMD_FN uint64_t shmemdi_drain(const shmemdi_chan_t *c, uint64_t done)
 {
 	shmemdi_call_t call = shmemdi_call(SHMEMD_OP_NONE, 0, 0);
@@ -335,13 +336,13 @@ SHMEMD_FN uint64_t shmemdi_set_path(const shmemdi_chan_t *c, uint64_t path)
 /* Where the old path ends. */
 typedef struct shmemdi_end {
 	uint64_t ready;   /* as it is */
-	uint64_t done;    /* all CQEs read */
+	uint64_t done;    /* after shmemdi_drain */
 	uint32_t request; /* request field of the reservation word at `ready` */
 } shmemdi_end_t;
 
 /* Write the WQEs of [done, ready) to the new queue, and count them in *result. Returns how many
- * CQEs they request, or -1 if the host's number of executed requests cannot be: it is of another
- * path. */
+ * CQEs they request; -1 if, by `executed`, the responder has executed more requests than [done,
+ * ready) has: the host has read that number from the queue pair of another path. */
 SHMEMD_FN int shmemdi_replay(const shmemdi_chan_t *c, const shmemdi_order_copy_t *o, uint64_t path,
 			     shmemdi_end_t at, shmemdi_switch_result_t *result)
 {
@@ -528,7 +529,7 @@ SHMEMD_FN_COLD int shmemdi_wait_look(const shmemd_ctx_t *ctx, shmemdi_spin_t *sp
 	return status;
 }
 
-/* One turn of a wait, as shmemdi_spin_step; an order is carried out meanwhile. */
+/* One iteration of a wait loop, as shmemdi_spin_step; may carry out an order. */
 SHMEMD_FN int shmemdi_space_step(const shmemd_ctx_t *ctx, shmemdi_spin_t *spin,
 				 const shmemd_channel_t *blocked, uint64_t resv)
 {

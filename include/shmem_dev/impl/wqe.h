@@ -3,15 +3,16 @@
 /* The bytes of WQEs (abi/mlx5.h). Pure: from values to words in registers; who stores them, and
  * where, is impl/sq.h.
  *
- * A WQE is segments of 16 bytes: control, then remote address, then what the operation needs. `ds`
- * counts them; the next WQE begins at the next WQEBB. Keys come big-endian already. */
+ * A WQE is a control segment, a remote address segment, and what the operation needs. Its field
+ * `ds` counts 16-byte units; the next WQE begins at the next WQEBB. Keys come big-endian
+ * already. */
 #ifndef SHMEMD_IMPL_WQE_H
 #define SHMEMD_IMPL_WQE_H
 
 #include <shmem_dev/abi/mlx5.h>
 #include <shmem_dev/arch/arch.h>
 
-#define SHMEMDI_WQE_WORDS 20u /* five segments: the longest, a masked compare-and-swap of 8 bytes */
+#define SHMEMDI_WQE_WORDS 20u /* five units: the longest, a masked compare-and-swap of 8 bytes */
 
 typedef struct shmemdi_wqe {
 	uint32_t w[SHMEMDI_WQE_WORDS]; /* as they lie in memory, on a little-endian machine */
@@ -23,8 +24,9 @@ typedef struct shmemdi_wqe_at {
 	uint64_t index;   /* of its first WQEBB */
 	uint32_t qpn_be;  /* SHMEMD_QPN_BE */
 	uint32_t flags;   /* SHMEMD_MLX5_CQ_UPDATE, SHMEMD_MLX5_FENCE_MODE_FENCE */
-	uint32_t request; /* its number, mod 2^24: the immediate field, which the NIC does not read
-			     then, keeps it for replay */
+	uint32_t request; /* its number, mod 2^24, stored in the `imm` field of the control segment:
+			     the NIC ignores `imm` for opcodes without immediate, so the replay can
+			     read it back */
 } shmemdi_wqe_at_t;
 
 /* A piece of memory as a NIC knows it. */
@@ -161,10 +163,10 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 	int masked = amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_CS ||
 		     amo->opcode == SHMEMD_MLX5_ATOMIC_MASKED_FA;
 	uint32_t opmod = width == 4 ? SHMEMD_MLX5_OPMOD_4 : SHMEMD_MLX5_OPMOD_8;
-	uint32_t segments = 3 + shmemdi_nic_amo_wqebbs(amo->opcode, width), i;
+	uint32_t units = 3 + shmemdi_nic_amo_wqebbs(amo->opcode, width), i;
 	shmemdi_wqe_t data;
 
-	shmemdi_wqe_control(q, at, masked ? opmod : 0, amo->opcode, segments);
+	shmemdi_wqe_control(q, at, masked ? opmod : 0, amo->opcode, units);
 	shmemdi_wqe_remote(q, remote);
 	if (width == 4)
 		shmemdi_wqe_amo4(q, amo);
@@ -174,8 +176,8 @@ SHMEMD_FN void shmemdi_wqe_amo(shmemdi_wqe_t *q, shmemdi_wqe_at_t at, shmemdi_me
 	 * computed would keep the WQE in local memory, not in registers. */
 	shmemdi_wqe_data(&data, 0, local, width);
 	for (i = 0; i < 4; i++) {
-		q->w[12 + i] = segments == 4 ? data.w[i] : q->w[12 + i];
-		q->w[16 + i] = segments == 4 ? q->w[16 + i] : data.w[i];
+		q->w[12 + i] = units == 4 ? data.w[i] : q->w[12 + i];
+		q->w[16 + i] = units == 4 ? q->w[16 + i] : data.w[i];
 	}
 }
 
