@@ -119,7 +119,8 @@ SHMEMD_FN void shmemd_atomic_inc_u64(const shmemd_ctx_t *ctx, uint64_t *dst, int
  * pe       0 .. n_pes - 1 of the context's team.
  * Returns  SHMEMD_OK when *old is set; an update is complete then. Relaxed: orders nothing else.
  * Errors   ERR_UNREACHABLE, ERR_NO_ATOMICS; check builds: ERR_BAD_PE, ERR_NOT_SYMMETRIC,
- *          ERR_UNALIGNED. Of these nothing was updated; for errors by NIC see the top.
+ *          ERR_UNALIGNED. After one of these errors nothing was updated; for errors by NIC see the
+ *          top.
  * Source   OpenSHMEM 1.5, atomic memory operations; the value comes through a pointer so that
  *          errors can be told.
  */

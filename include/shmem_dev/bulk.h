@@ -134,13 +134,12 @@ SHMEMD_FN int shmemd_getmem_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_t g
 }
 
 /* Write a tile, nbytes contiguous bytes of shared memory, to dst on PE pe, contiguous as well: no
- * tensor map, no strides. By the engine it does not wait; otherwise it is a
- * put that returns when the tile is reusable, which behind a NIC is a round trip if the tile is in
- * the symmetric heap.
+ * tensor map, no strides. By the engine it does not wait; otherwise it is a put that returns when
+ * the tile is reusable, which behind a NIC is a round trip if the tile is in the symmetric heap.
  *
  * Callers  one thread.
- * dst      symmetric address; [dst, dst + nbytes) inside one allocation. By the engine if dst, tile
- *          and nbytes are multiples of 16.
+ * dst      symmetric address; [dst, dst + nbytes) inside one allocation. By the engine if tile is
+ *          in shared memory, nbytes is not 0, and dst, tile and nbytes are multiples of 16.
  * tile     shared memory of the block; other memory, too: the same waits are needed. Written by
  *          the calling threads, or by others, each of which called shmemd_bulk_fence after writing
  *          and then synchronised with the callers.
@@ -196,8 +195,8 @@ SHMEMD_FN void shmemd_put_tile_bulk_group(const shmemd_ctx_t *ctx, shmemd_group_
  * synchronisation. No thread reads the element meanwhile, or changes it by other operations.
  *
  * Callers  one thread.
- * dst      symmetric address, a multiple of 4, or of 8 for U64; by the engine if dst, tile and the
- *          tile's bytes are multiples of 16.
+ * dst      symmetric address, a multiple of 4, or of 8 for U64. By the engine if tile is in shared
+ *          memory, nelems is not 0, and dst, tile and the tile's bytes are multiples of 16.
  * tile     as shmemd_put_tile_bulk; aligned as dst.
  * nelems   elements, 0 or more; an even number of F16 and BF16.
  * element  SHMEMD_BULK_F32, F16, BF16, U32 or U64; best a constant.

@@ -9,10 +9,14 @@
  * them to each PE: channel 0, or the one of shmemd_ctx_channel. All other headers work on the
  * context's channel, too.
  *
- * Puts and signals to PEs whose memory is mapped are stores. Every call here works for them as
- * well: an add or a signal of this header follows the earlier calls of the thread, and of threads
- * that it synchronised with. Puts have no order among themselves, and p, signal_op and atomics none
- * after puts, without a fence. There is nothing to ring or to poll.
+ * To a PE whose memory is mapped, puts and SET signals are stores, which need no doorbell and no
+ * poll. ADD is an atomic of the SM only with SHMEMD_CTX_SM_ATOMICS, that is, never in a team with a
+ * member that is not mapped; otherwise it is posted to the channel, also for a mapped PE, and its
+ * doorbell follows `when`. So are the data of a put_signal with ADD.
+ *
+ * Every call here works for mapped PEs: an add or a signal of this header follows the earlier calls
+ * of the thread, and of threads that it synchronised with. Without a fence, puts have no order
+ * among themselves, and p, signal_op and atomics have none after puts.
  *
  *	shmemd_ctx_t q = shmemd_ctx_channel(&p.ctx, expert);
  *	shmemd_channel_put_nbi_warp(&q, dst, src, nbytes, pe, SHMEMD_RING_DEFERRED);
@@ -146,9 +150,10 @@ SHMEMD_FN uint64_t shmemd_channel_posted(const shmemd_ctx_t *ctx, int pe SHMEMD_
 
 /* Has the NIC reported everything before a place? Sources are reusable then; that the data are
  * visible at pe takes a quiet. Reads the CQEs that are there, unless another thread is doing so,
- * and rings the doorbell if it does not cover the place yet. A loop of this call, or of
- * shmemd_channel_space, needs no other thread to end: after the loss of a path one of 2048 calls
- * that found work under way carries out the order to use the other path, and takes as long as that.
+ * and rings the doorbell if it does not cover the place yet. Every 2048th call that finds something
+ * incomplete (in the emulator every 64th), of this function or of shmemd_channel_space, also
+ * carries out a pending switch order, and then takes as long as the switch. So a loop of these
+ * calls ends although no service kernel can run.
  *
  * Callers  one thread.
  * pe       0 .. n_pes - 1 of the context's team.

@@ -3,8 +3,9 @@
 /* One kernel source for GPU and CPU. CUDA programs may as well use __global__ and <<<>>> directly;
  * what matters is that the context is taken by value as const __grid_constant__: a parameter, or
  * a member of one. Such a kernel needs __launch_bounds__(threads of a block) if a block has more
- * than 512: without it the compiler may use more registers than so many threads can have, and the
- * launch fails (cudaErrorLaunchOutOfResources). Here the parameters are one struct:
+ * than 256: without it the compiler may use up to 255 registers for a thread, and a multiprocessor
+ * has 65,536, so a launch with more threads may fail (cudaErrorLaunchOutOfResources). Here the
+ * parameters are one struct:
  *
  *	typedef struct { shmemd_ctx_t ctx; uint64_t *dst; } hello_t;
  *
@@ -59,29 +60,28 @@
 
 #endif
 
-/* Place of the calling thread: linear numbers, x fastest.
+/* Index of the calling thread in its block: a linear number, x fastest.
  *
  * Callers  any thread of a kernel.
- * Returns  index in its block; threads in its block; index of its block; blocks in the grid.
  */
 SHMEMD_FN uint32_t shmemd_thread_index(void)
 {
 	return shmemd_arch_tid();
 }
 
-/* As above. */
+/* Threads in the block of the calling thread. */
 SHMEMD_FN uint32_t shmemd_n_threads(void)
 {
 	return shmemd_arch_ntids();
 }
 
-/* As above. */
+/* Index of the calling thread's block in the grid: a linear number, x fastest. */
 SHMEMD_FN uint32_t shmemd_block_index(void)
 {
 	return shmemd_arch_block();
 }
 
-/* As above. */
+/* Blocks in the grid. */
 SHMEMD_FN uint32_t shmemd_n_blocks(void)
 {
 	return shmemd_arch_nblocks();

@@ -27,9 +27,10 @@
  * Returns  when src is reusable, in all calling threads. The data is visible at pe after a quiet
  *          here that pe learns of, or with a signal sent after a fence (order.h).
  * Errors   latched, quiet returns them: ERR_UNREACHABLE; check builds: ERR_BAD_PE,
- *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT (a warp with lanes missing). By NIC also
- *          ERR_REFUSED, ERR_PATH, ERR_PEER, ERR_LOST: the channel has failed; ERR_TIMEOUT: src
- *          stays in use until quiet succeeds.
+ *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT (threads of the group are missing, a thread calls
+ *          that is not in it, or lanes pass different arguments). By NIC also ERR_REFUSED,
+ *          ERR_PATH, ERR_PEER, ERR_LOST: the channel has failed; ERR_TIMEOUT: src stays in use
+ *          until quiet succeeds.
  * Source   OpenSHMEM 1.5 shmem_putmem.
  */
 SHMEMD_FN void shmemd_putmem(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,
@@ -108,8 +109,8 @@ SHMEMD_FN void shmemd_putmem_nbi_group(const shmemd_ctx_t *ctx, shmemd_group_t g
  * Returns  SHMEMD_OK when all calling threads see the data in dst. These are ordinary reads: to
  *          read what pe writes meanwhile, use shmemd_g or wait for a signal first.
  * Errors   returned, equal in all threads: ERR_UNREACHABLE; check builds: ERR_BAD_PE,
- *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT. Of these dst is unchanged; for errors by NIC see
- *          the top.
+ *          ERR_NOT_SYMMETRIC, ERR_BAD_ARGUMENT. After one of these errors dst is unchanged; for
+ *          errors by NIC see the top.
  * Source   OpenSHMEM 1.5 shmem_getmem.
  */
 SHMEMD_FN int shmemd_getmem(const shmemd_ctx_t *ctx, void *dst, const void *src, size_t nbytes,

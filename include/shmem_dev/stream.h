@@ -95,9 +95,9 @@ static inline int shmemd_signal_op_on_stream(const shmemd_ctx_t *ctx, uint64_t *
 	return status ? status : shmemd_launch(shmemdi_stream_signal, 1, 1, 0, stream, p);
 }
 
-/* Write as shmemd_putmem_on_stream, and update a signal word there after the data. Larger transfers
- * are two kernels. No signal is sent if the data were refused, or if the context's channel to pe
- * has failed.
+/* Write as shmemd_putmem_on_stream, and update a signal word there after the data. Transfers of
+ * more than 64 KiB take two kernels. No signal is sent if the data were refused, or if the
+ * context's channel to pe has failed.
  *
  * dst, src, nbytes, sig, value, op, pe  as shmemd_putmem_signal.
  * Returns  see the top.

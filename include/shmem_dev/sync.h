@@ -23,8 +23,8 @@
  *          channel has failed, so that a flag could not be sent. They are in the error record, not
  *          latched. After ERR_TIMEOUT call the same again: it continues, and others may not see
  *          what was written or sent since the first call.
- *          Check builds: ERR_COLLECTIVE: a member called barrier instead; ERR_BAD_ARGUMENT: a warp
- *          with lanes missing.
+ *          Check builds: ERR_COLLECTIVE: a member called barrier instead; ERR_BAD_ARGUMENT:
+ *          threads of the group are missing, or a thread calls that is not in it.
  * Source   OpenSHMEM 1.5 shmem_team_sync.
  */
 SHMEMD_FN int shmemd_sync(const shmemd_ctx_t *ctx SHMEMD_SITE)
@@ -85,16 +85,18 @@ SHMEMD_FN int shmemd_sync_for_group(const shmemd_ctx_t *ctx, shmemd_group_t g,
 }
 
 /* quiet, then sync: all operations of the calling threads are complete, and those of all PEs
- * visible to all, when it returns. Of operations by NIC those on the context's channel: a program
- * that uses others calls quiet with their contexts first.
+ * visible to all, when it returns. By NIC this covers the context's channel only: a program that
+ * uses other channels calls quiet with their contexts first.
  *
  * Callers  as shmemd_sync; also covered are operations of other threads that happened before the
  *          call.
- * Returns  SHMEMD_OK; else the error of sync; or, after all have arrived, the error of a quiet, of
- *          this PE or of another one, since a quiet that fails on one PE fails the barrier on all;
- *          or the latched error that quiet would return. Equal in all calling threads. If the quiet
- *          of this PE ends with ERR_TIMEOUT, the others wait until this PE repeats the call, or for
- *          their own limits.
+ * Returns  SHMEMD_OK, or the first of these, equal in all calling threads:
+ *          1. ERR_TIMEOUT of this PE's own quiet. Its flags are not sent: the other PEs wait until
+ *             this PE repeats the call, or for their own limits.
+ *          2. The error of the sync.
+ *          3. Another error of a quiet, of this PE or of any other: then no member returns
+ *             SHMEMD_OK.
+ *          4. The error latched on this PE, as quiet returns it. Other PEs do not see it.
  * Errors   as shmemd_sync and shmemd_quiet.
  * Source   OpenSHMEM 1.5 shmem_barrier_all, here of any team.
  */

@@ -5,8 +5,7 @@
  * (impl/spin.h).
  *
  * A call with `_for` in its name, here and in the other headers, compares the time with its limit
- * `ns` at every 64th poll of a word or slot. So with ns = 0 a call ends after some 65 polls. A look
- * at an array counts as one poll, or as 64 if the array has 64 elements or more. */
+ * `ns` at every 64th poll of a word or slot. So with ns = 0 a call ends after some 65 polls. */
 #ifndef SHMEMD_WAIT_H
 #define SHMEMD_WAIT_H
 

@@ -13,7 +13,10 @@
  *
  * The words are looked at one after another, each once in a look at the set, and relaxed. A call
  * that finds something acquires: what the writers of the found elements ordered before their
- * updates is visible to the caller. A call that finds nothing orders nothing. */
+ * updates is visible to the caller. A call that finds nothing orders nothing.
+ *
+ * A wait reads the clock after every 64th pass over the array; with 64 elements or more, after each
+ * pass. */
 #ifndef SHMEMD_WAIT_SETS_H
 #define SHMEMD_WAIT_SETS_H
 

@@ -142,13 +142,18 @@
  *   SHMEMD_ARCH_NO_UNROLL                before a loop: keep it a loop
  *   SHMEMD_ARCH_UNLIKELY(condition)      the condition, which is seldom true: what depends on it
  *                                        is laid out where it is not in the way
- *   SHMEMD_FN                            before each function: static and, if possible, inline
- *   SHMEMD_FN_FAR, SHMEMD_FN_FAR_WAIT    ... on PEs that are not mapped at the constant stride
- *                                        (impl/far.h); the second, if it needs an answer. Each may
- *                                        have one copy that is called
- *   SHMEMD_FN_COLD                       ... that waits, fails or is seldom needed: not inline
- *   SHMEMD_ARCH_INDIRECT(f)              f, for a call that is seldom made, so that its registers
- *                                        are not allocated together with those of the caller
+ *   SHMEMD_FN                            stands before a function: static, and inline where the
+ *                                        compiler can
+ *   SHMEMD_FN_FAR                        stands before an operation on PEs that are not mapped at
+ *                                        the constant stride (impl/far.h). A port may keep it out
+ *                                        of line, with one copy for a unit
+ *   SHMEMD_FN_FAR_WAIT                   the same for such an operation that waits for an answer
+ *                                        (get, fetch, flush)
+ *   SHMEMD_FN_COLD                       stands before a function that waits, that handles an
+ *                                        error, or that is seldom called. It is never inline
+ *   SHMEMD_ARCH_INDIRECT(f)              the function f, to be called through a pointer: the
+ *                                        compiler then does not allocate its registers together
+ *                                        with those of the caller. For calls that are seldom made
  *   SHMEMD_BLOCK_LOCAL                   before a variable: the threads of a block share it. CUDA
  *                                        only; launch.h has another form for the emulator
  *
