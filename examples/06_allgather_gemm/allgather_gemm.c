@@ -19,9 +19,9 @@
  *     done     [block]           uint64: epochs that this block has finished
  *
  * Who signals whom
- *     word            writer           value                 reader                   reset
- *     sig[pe][panel]  senders of PE pe  adds the rows of its  blocks with tiles of the  never: done
- *                                      slice                 panel: GEMM_TILE * epoch  + 1
+ *     Each sender of PE pe adds the rows of its slice to sig[pe][panel]. A block with tiles of the
+ *     panel waits until the word has reached GEMM_TILE * epoch. The words are never reset: the
+ *     epoch of a launch is done + 1.
  *     in[e % 2] may be overwritten in epoch e + 2. PE a, which overwrites that of PE b then, has
  *     finished epoch e + 1, for which it received signals of b. b sent them after its own epoch e,
  *     whose kernel had ended. So two buffers need no credits. Epochs are in device memory, so a

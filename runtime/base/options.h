@@ -20,7 +20,8 @@
 	  "address space for the heap; 0: the GPU's memory size, or 4g for a host heap")           \
 	X(heap_chunk, SIZE, "SHMEMH_HEAP_CHUNK", "64m",                                            \
 	  "the heap grows by whole chunks of this size, which is rounded up to a power of "        \
-	  "two, but not above SHMEMH_SYMMETRIC_MAX, which is rounded up to whole chunks")          \
+	  "two and to the granularity of allocations, but not above SHMEMH_SYMMETRIC_MAX, "        \
+	  "which is rounded up to whole chunks")                                                   \
 	X(timeout_ns, TIME, "SHMEMH_TIMEOUT", "0",                                                 \
 	  "time limit of device waits whose call gives none; 0: no limit")                         \
 	X(boot_timeout_ns, TIME, "SHMEMH_BOOT_TIMEOUT", "120s",                                    \
@@ -61,8 +62,9 @@
 	  "WQEBBs, of 64 bytes each, in each send queue: a power of two, 64 to 32768")             \
 	X(ib_batch, INT, "SHMEMH_IB_BATCH", "32",                                                  \
 	  "a thread that had to wait for its turn may leave its doorbell to the next "             \
-	  "thread that posts, but not if its WQEBBs reach a multiple of this many: a "             \
-	  "power of two, at most half of SHMEMH_IB_DEPTH")                                         \
+	  "thread that posts, but not if the WQEBBs that it publishes, its own and those of "      \
+	  "others, reach a multiple of this many: a power of two, at most half of "                \
+	  "SHMEMH_IB_DEPTH")                                                                       \
 	X(ib_inline, INT, "SHMEMH_IB_INLINE", "28",                                                \
 	  "blocking puts of at most this many bytes, and some others, are inline in "              \
 	  "their WQE, 0 to 28")                                                                    \

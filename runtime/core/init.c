@@ -73,8 +73,9 @@ static int tables_up(shmemh_t *job)
 			    job->n_pes);
 }
 
-/* All PEs must run the same version of the runtime: they exchange its internal structs. Nothing is
- * allocated here: a PE whose allocation failed would miss the collective. */
+/* All PEs must run a runtime of the same major and minor version and of the same ABI: they exchange
+ * its internal structs. Nothing is allocated here: a PE whose allocation failed would miss the
+ * collective. */
 static int version_up(shmemh_t *job)
 {
 	uint32_t mine[2] = {SHMEMD_ABI_VERSION, SHMEMH_VERSION_MAJOR << 16 | SHMEMH_VERSION_MINOR};

@@ -11,9 +11,10 @@
  * neither loses nor reorders them; a message may be repeated.
  *
  *   1. FAULT at one end, or FENCE from the peer. The end informs the peer (FENCE), moves its queue
- *      pair to ERR (STOP), waits until all its CQEs are in memory (DRAIN), flushes what
- *      it has accepted to memory (FLUSH: a loopback READ on the same adapter), and reads how many
- *      requests of the peer it has executed (QUERY). It answers FENCED with that number.
+ *      pair to ERR (STOP), waits until all its CQEs are in memory, or until 100 ms after its
+ *      counters agree (DRAIN), flushes what it has accepted to memory (FLUSH: a loopback READ on
+ *      the same adapter), and reads how many requests of the peer it has executed (QUERY). It
+ *      answers FENCED with that number.
  *   2. Fenced at both ends. Each end obtains an endpoint for the next path (PREPARE) and offers it
  *      to the peer (OFFER). With both offers it connects its endpoint (CONNECT) and says so (OPEN).
  *   3. Open at both ends. Each end orders its device to switch (ORDER, abi/replay.h): the device
