@@ -200,8 +200,8 @@ static bool may_succeed(const shmemhi_id_t *id, const attempt_t *attempts, int n
 		return false;
 	for (i = 0; i < id->n_addrs; i++)
 		if (attempts[i].outcome == NOBODY)
-			n_open += id->may_be_late || n_rounds < 2 || ns < REFUSED_NS;
-		else if (id->may_be_late || !is_final(&attempts[i]))
+			n_open += id->is_from_torchrun || n_rounds < 2 || ns < REFUSED_NS;
+		else if (id->is_from_torchrun || !is_final(&attempts[i]))
 			n_open += !has_final || ns < OTHERS_NS;
 	return n_open > 0;
 }
@@ -216,11 +216,12 @@ static bool all_are(const shmemhi_id_t *id, const attempt_t *attempts, outcome_t
 	return true;
 }
 
-/* The environment of torchrun takes the place of a unique id if may_be_late. */
+/* is_from_torchrun is set only if the id was computed from torchrun's environment; the messages
+ * then name those variables. */
 
 static const char *has_other_secret(const shmemhi_id_t *id)
 {
-	return id->may_be_late
+	return id->is_from_torchrun
 		       ? "the hub has another secret: MASTER_ADDR, MASTER_PORT, WORLD_SIZE or "
 			 "TORCHELASTIC_RUN_ID differ between the PEs, another job has the "
 			 "port MASTER_PORT + 1, or the PEs call shmemh_init a different "
@@ -230,16 +231,17 @@ static const char *has_other_secret(const shmemhi_id_t *id)
 
 static const char *why_nobody(const shmemhi_id_t *id)
 {
-	return id->may_be_late ? "PE 0, on the host MASTER_ADDR, does not listen on port "
-				 "MASTER_PORT + 1: it has not started or has ended, or all PEs of "
-				 "the job are in already"
-			       : "the process that made the unique id has ended, or all PEs of the "
-				 "job are in already";
+	return id->is_from_torchrun
+		       ? "PE 0, on the host MASTER_ADDR, does not listen on port "
+			 "MASTER_PORT + 1: it has not started or has ended, or all PEs of "
+			 "the job are in already"
+		       : "the process that made the unique id has ended, or all PEs of the "
+			 "job are in already";
 }
 
 static const char *how_to_choose(const shmemhi_id_t *id)
 {
-	return id->may_be_late
+	return id->is_from_torchrun
 		       ? "MASTER_ADDR must be an address of PE 0's host that all PEs reach"
 		       : "SHMEMH_IFNAME, where the unique id is made, chooses its interface";
 }
@@ -281,7 +283,7 @@ int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_secret_t *key, int
 			int fd = -1;
 
 			/* At a port that all PEs know there may be an earlier job's hub. */
-			if (id->may_be_late || !is_final(&attempts[i]))
+			if (id->is_from_torchrun || !is_final(&attempts[i]))
 				fd = try_addr(&id->addrs[i], key, pe, n_pes, deadline,
 					      &attempts[i]);
 

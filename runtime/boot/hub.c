@@ -255,7 +255,7 @@ static void refuse_secret(hub_t *hub, conn_t *c)
 	int level = hub->n_refused++ < MAX_LOUD ? SHMEMHI_WARN : SHMEMHI_INFO;
 
 	shmemhi_log(&hub->log, level, "hub: refused %s: its secret is wrong: %s", c->where,
-		    hub->may_be_late
+		    hub->is_from_torchrun
 			    ? "its MASTER_ADDR, MASTER_PORT, WORLD_SIZE or "
 			      "TORCHELASTIC_RUN_ID is another one than that of PE 0, or it "
 			      "called shmemh_init another number of times"
@@ -453,7 +453,7 @@ static hub_t *new_hub(const shmemhi_id_t *id, int n_pes, const int *fds,
 	hub->conns_end = &hub->conns;
 	hub->log = *log;
 	hub->n_pes = n_pes;
-	hub->may_be_late = id->may_be_late;
+	hub->is_from_torchrun = id->is_from_torchrun;
 	hub->start_ns = opt->boot_timeout_ns;
 	hub->deadline = shmemhi_deadline(opt->boot_timeout_ns);
 	hub->coll_ns = SHMEMHI_NEVER;

@@ -84,9 +84,9 @@ typedef struct hub {
 	conn_t *conns;         /* oldest first */
 	conn_t **conns_end;
 	int n_conns;
-	int n_unproved;   /* connections without a complete hello, dead ones too until removed */
-	int n_refused;    /* wrong secrets so far */
-	bool may_be_late; /* of its id: the environment of torchrun */
+	int n_unproved; /* connections without a complete hello, dead ones too until removed */
+	int n_refused;  /* wrong secrets so far */
+	bool is_from_torchrun; /* of its id: the environment of torchrun */
 	conn_t **by_pe;
 	uint32_t *causes; /* [n_pes] shmemd_cause of those that are gone */
 	char *was_told;   /* [n_pes] 1: the failure of the start was sent to it */

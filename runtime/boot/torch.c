@@ -166,7 +166,7 @@ static int start_hub(const place_t *p, const shmemhi_id_t *id, const shmemhi_opt
 int shmemhi_boot_torch(const shmemhi_options_t *opt, const shmemhi_log_t *log, shmemh_boot_t *boot,
 		       shmemhi_err_t *err)
 {
-	shmemhi_id_t id = {.may_be_late = true};
+	shmemhi_id_t id = {.is_from_torchrun = true};
 	place_t p;
 	int status = read_place(&p, err);
 

@@ -88,7 +88,7 @@ int shmemhi_id_unpack(const shmemh_uniqueid_t *packed, shmemhi_id_t *id)
 	unsigned char sum[CHECKSUM_NBYTES];
 	int i;
 
-	id->may_be_late = false;
+	id->is_from_torchrun = false;
 	checksum(packed, sum);
 	if (memcmp(packed->bytes, magic, sizeof(magic)) != 0 ||
 	    memcmp(packed->bytes + AT_CHECKSUM, sum, sizeof(sum)) != 0)

@@ -25,7 +25,9 @@ typedef struct shmemhi_id {
 	unsigned char secret[SHMEMHI_ID_SECRET_NBYTES];
 	int n_addrs;
 	shmemhi_addr_t addrs[SHMEMHI_ID_MAX_ADDRS]; /* of the hub, the likeliest first */
-	bool may_be_late; /* PEs may look for the hub before it starts; not in the 128 bytes */
+	/* Computed from torchrun's environment, so that PEs may look for the hub before it starts;
+	 * not in the 128 bytes. */
+	bool is_from_torchrun;
 } shmemhi_id_t;
 
 /* To and from the 128 bytes:

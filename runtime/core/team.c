@@ -138,18 +138,18 @@ static int make_local(shmemh_t *job, shmemhi_team_t *team, int mapped_only)
  * by one mechanism on one PE and by another elsewhere. */
 static int agree_flags(shmemh_t *job)
 {
-	uint32_t mine[SHMEMHI_FIRST_OWN];
-	uint32_t(*all)[SHMEMHI_FIRST_OWN] = calloc((size_t)job->n_pes, sizeof mine);
+	uint32_t mine[SHMEMHI_N_BUILTIN_TEAMS];
+	uint32_t(*all)[SHMEMHI_N_BUILTIN_TEAMS] = calloc((size_t)job->n_pes, sizeof mine);
 	int status =
 		shmemhi_agree(job, all ? SHMEMH_OK
 				       : shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
 						      "team: no memory for %d PEs", job->n_pes));
 
-	for (int t = 0; t < SHMEMHI_FIRST_OWN; t++)
+	for (int t = 0; t < SHMEMHI_N_BUILTIN_TEAMS; t++)
 		mine[t] = job->teams[t].ctx_flags;
 	if (status == SHMEMH_OK)
 		status = shmemhi_allgather(job, mine, all, sizeof mine);
-	for (int t = 0; status == SHMEMH_OK && t < SHMEMHI_FIRST_OWN; t++)
+	for (int t = 0; status == SHMEMH_OK && t < SHMEMHI_N_BUILTIN_TEAMS; t++)
 		for (int i = 0; i < job->teams[t].n_pes; i++)
 			job->teams[t].ctx_flags &= all[job->teams[t].world_pe[i]][t];
 	free(all);
@@ -161,7 +161,7 @@ static int write_ctxs(shmemh_t *job)
 {
 	int status = SHMEMH_OK;
 
-	for (int t = 0; t < SHMEMHI_FIRST_OWN && status == SHMEMH_OK; t++)
+	for (int t = 0; t < SHMEMHI_N_BUILTIN_TEAMS && status == SHMEMH_OK; t++)
 		status = shmemhi_team_finish(job, &job->teams[t]);
 	return shmemhi_agree(job, status);
 }
@@ -259,11 +259,11 @@ int shmemhi_teams_open(shmemh_t *job)
 
 	if (status != SHMEMH_OK)
 		return status;
-	job->team_slots = ((uint64_t)1 << SHMEMHI_FIRST_OWN) - 1;
+	job->team_slots = ((uint64_t)1 << SHMEMHI_N_BUILTIN_TEAMS) - 1;
 	status = alloc_scratch(job);
 	if (status == SHMEMH_OK)
 		status = alloc_selves(job);
-	for (int t = 0; t < SHMEMHI_FIRST_OWN && status == SHMEMH_OK; t++)
+	for (int t = 0; t < SHMEMHI_N_BUILTIN_TEAMS && status == SHMEMH_OK; t++)
 		status = make_local(job, &job->teams[t], t == SHMEMH_TEAM_NODE);
 	status = shmemhi_agree(job, status);
 	if (status == SHMEMH_OK)

@@ -504,7 +504,7 @@ int shmemh_team_destroy(shmemh_t *job, shmemh_team_t team)
 	t = shmemhi_team_find(job, team);
 	if (!t)
 		return shmemhi_done(job, shmemhi_fail_no_team(job, "team_destroy", team));
-	if (team < SHMEMHI_FIRST_OWN)
+	if (team < SHMEMHI_N_BUILTIN_TEAMS)
 		return shmemhi_done(job,
 				    shmemhi_fail(&job->err, SHMEMH_ERR_ARGUMENT,
 						 "team_destroy: team %d is %s, which exists "

@@ -26,7 +26,7 @@ static int is_idle(const shmemhi_fault_channel_t *c)
 /* Events */
 
 /* Has the machine begun to leave its path by an event? */
-static int has_left(const shmemhi_switch_t *before, const shmemhi_switch_t *after)
+static int begins_to_leave(const shmemhi_switch_t *before, const shmemhi_switch_t *after)
 {
 	return before->phase <= SHMEMHI_RUNNING &&
 	       (after->phase >= SHMEMHI_STOPPING || before->path != after->path);
@@ -75,13 +75,13 @@ void shmemhi_fault_feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_swit
 	before = c->machine;
 	shmemhi_fault_note_work(c, &event);
 	n = shmemhi_switch_event(&c->machine, event, actions);
-	if (has_left(&before, &c->machine)) {
+	if (begins_to_leave(&before, &c->machine)) {
 		c->left_for = shmemhi_cause_of(&event, found).kind;
 		c->is_earlier_cause = is_consequence(c, &before, c->left_for);
 	}
 	/* What ended a direction stays its cause. */
-	if (!before.status &&
-	    ((has_left(&before, &c->machine) && !c->is_earlier_cause) || c->machine.status)) {
+	if (!before.status && ((begins_to_leave(&before, &c->machine) && !c->is_earlier_cause) ||
+			       c->machine.status)) {
 		c->cause = shmemhi_cause_of(&event, found);
 		c->cause_path = before.path;
 		c->is_found_at_peer = event.kind == SHMEMHI_EV_FENCE ||

@@ -22,7 +22,7 @@ SHMEMD_STATIC_ASSERT(sizeof(shmemhi_fault_message_t) == 88, "wire: message of an
 
 /* FENCE has the cause for which its sender leaves the path. The other end's lines name it, and that
  * end decides by it: whether the time of SHMEMH_FT_GIVEUP goes on (outage.c), and whether its PE
- * changes its port (shmemhi_failed_silently of ib/port_in_use.c). */
+ * changes its port (shmemhi_count_silent_failure of ib/port_in_use.c). */
 #define SHMEMHI_FENCE_VALUE(c)                                                                     \
 	((uint64_t)(c).vendor_syndrome << 16 | (uint64_t)(c).syndrome << 8 | ((c).kind & 0xff))
 

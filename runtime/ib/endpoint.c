@@ -149,20 +149,21 @@ static uint16_t end_of(const char *queue, uint64_t tail, uint32_t depth)
 	return (uint16_t)(index + ((be32toh(w1) & 0x3f) > 4 ? 2 : 1));
 }
 
-static bool is_of_program(uint32_t syndrome)
+static bool is_not_path_loss(uint32_t syndrome)
 {
 	return syndrome != SHMEMD_SYNDROME_WR_FLUSH && syndrome != SHMEMD_SYNDROME_RETRY_EXC &&
 	       syndrome != SHMEMD_SYNDROME_RNR_RETRY_EXC;
 }
 
-/* Syndrome of an error CQE that is the program's fault; 0: there is none. */
+/* Syndrome of the first error CQE, by its place, that does not report the loss of a path; 0: there
+ * is none. */
 static uint32_t find_refused(const char *cqes, uint32_t depth)
 {
 	for (uint32_t i = 0; i < depth; i++) {
 		const char *cqe = cqes + (size_t)i * SHMEMD_CQE_NBYTES;
 		uint32_t syndrome = (uint8_t)cqe[SHMEMD_CQE_SYNDROMES + 7];
 
-		if (opcode_of(tail_of(cqes, i)) == SHMEMD_CQE_REQ_ERR && is_of_program(syndrome))
+		if (opcode_of(tail_of(cqes, i)) == SHMEMD_CQE_REQ_ERR && is_not_path_loss(syndrome))
 			return syndrome;
 	}
 	return 0;

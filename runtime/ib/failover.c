@@ -84,7 +84,7 @@ static bool stop(shmemhi_failover_t *s, shmemhi_route_t *route, shmemhi_endpoint
 		shmemhi_resolve_again(s, e);
 	if (e == route->current && shmemhi_cause_is_silent(cause) && s->ports[e->column].is_up &&
 	    !shmemhi_must_leave(s, e))
-		shmemhi_failed_silently(s, route);
+		shmemhi_count_silent_failure(s, route);
 	return true;
 }
 

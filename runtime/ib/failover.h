@@ -321,7 +321,7 @@ int shmemhi_flush(shmemhi_failover_t *s, shmemhi_endpoint_t *e);
 /* ib/port_in_use.c */
 
 /* Look at the ports, after an event or now and then; choose the one to use. */
-void shmemhi_ports_look(shmemhi_failover_t *s);
+void shmemhi_ports_refresh(shmemhi_failover_t *s);
 
 /* May an endpoint be prepared on the port of s->column now? It is up, and nothing is exposed on the
  * other one. */
@@ -332,7 +332,7 @@ uint32_t shmemhi_must_leave(const shmemhi_failover_t *s, const shmemhi_endpoint_
 
 /* The route's current path failed without a reason that either end knows. This PE may choose its
  * other port. */
-void shmemhi_failed_silently(shmemhi_failover_t *s, shmemhi_route_t *route);
+void shmemhi_count_silent_failure(shmemhi_failover_t *s, shmemhi_route_t *route);
 
 /* For ib/watch.c, any thread: something happened to a port. */
 void shmemhi_failover_note(shmemhi_failover_t *s, size_t column, bool is_fatal);

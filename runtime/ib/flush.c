@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "ib/failover.h"
-#include "ib/fence.h"
+#include "ib/store_barrier.h"
 
 #define DEPTH SHMEMD_MIN_DEPTH
 #define WQEBBS 2u                  /* of a flush */
@@ -221,8 +221,10 @@ static void poll(shmemhi_flusher_t *f)
 	}
 }
 
-/* Has everything that was posted a CQE? Then no doorbell is on its way to the NIC. */
-static bool is_idle(shmemhi_failover_t *s, shmemhi_flusher_t *f)
+/* Before the queue pair is made again. Returns whether everything that was posted has a CQE, so
+ * that no doorbell is on its way to the NIC, or whether the missing CQEs count as lost. If READs
+ * are not complete, moves the queue pair to ERR. */
+static bool settle_or_stop(shmemhi_failover_t *s, shmemhi_flusher_t *f)
 {
 	poll(f);
 	if (!f->n_posted || f->last == (uint16_t)(f->index - 1))
@@ -247,7 +249,7 @@ static int renew(shmemhi_failover_t *s, const shmemhi_own_port_t *port, shmemhi_
 	is_local = !port->is_up || f->reads_fail;
 	if (!f->has_failed && is_local == f->is_local && !is_moved)
 		return 1;
-	if (!is_idle(s, f))
+	if (!settle_or_stop(s, f))
 		return 0;
 	f->is_local = is_local;
 	if (port->is_up)

@@ -59,7 +59,7 @@ static void use(shmemhi_failover_t *s, int column)
 		    nic->port);
 }
 
-void shmemhi_ports_look(shmemhi_failover_t *s)
+void shmemhi_ports_refresh(shmemhi_failover_t *s)
 {
 	for (int c = 0; c < SHMEMHI_COLUMNS; c++)
 		if (s->ports[c].nic->context)
@@ -85,7 +85,7 @@ uint32_t shmemhi_must_leave(const shmemhi_failover_t *s, const shmemhi_endpoint_
 	return e->generation != port->generation ? SHMEMH_FAULT_BY_ADDRESS : 0;
 }
 
-void shmemhi_failed_silently(shmemhi_failover_t *s, shmemhi_route_t *route)
+void shmemhi_count_silent_failure(shmemhi_failover_t *s, shmemhi_route_t *route)
 {
 	const int pe = (int)((size_t)(route - s->routes) % (size_t)s->job->n_pes);
 	const uint64_t long_ns = LONG_NS + shmemhi_fault_silence_ns(&s->job->opt);

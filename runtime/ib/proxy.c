@@ -18,7 +18,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include "base/thread.h"
-#include "ib/fence.h"
+#include "ib/store_barrier.h"
 #include "ib/state.h"
 
 #define SPINS 2000      /* rounds without a new index before the thread sleeps between rounds */

@@ -177,8 +177,8 @@ static void ask(shmemhi_failover_t *s, const shmemhi_endpoint_t *e, shmemhi_reso
 	r->is_answered = 1;
 }
 
-/* Is what was asked for answered? Then it is kept. */
-static bool is_answered(shmemhi_failover_t *s, shmemhi_resolved_t *r)
+/* Take the answer of the latest question, if it has come, and keep it. Returns whether it has. */
+static bool take_answer(shmemhi_failover_t *s, shmemhi_resolved_t *r)
 {
 	const bool has_threads = s->resolver.n_threads > 0;
 	bool is_done;
@@ -218,12 +218,12 @@ int shmemhi_resolve(shmemhi_failover_t *s, const shmemhi_endpoint_t *e, shmemhi_
 					    &e->peer.port, address, &s->err) == SHMEMH_OK
 			       ? 1
 			       : -1;
-	if (r->is_asked && !is_answered(s, r))
+	if (r->is_asked && !take_answer(s, r))
 		return 0;
 	if (!is_current(port, r, &e->peer.port) ||
 	    (r->status != SHMEMH_OK && !is_kept_failure(port, r, &e->peer.port))) {
 		ask(s, e, r);
-		if (!is_answered(s, r))
+		if (!take_answer(s, r))
 			return 0;
 	}
 	*address = r->address;

@@ -123,8 +123,9 @@ int shmemhi_slots_open(shmemhi_failover_t *s)
 	return status;
 }
 
-/* Does no poster with an older line of its channel use the memory any more? */
-static bool is_retired(shmemhi_failover_t *s, shmemhi_slot_t *slot)
+/* Retire the slot if no poster with an older line of its channel uses the memory any more. Returns
+ * whether it is retired. */
+static bool try_retire(shmemhi_failover_t *s, shmemhi_slot_t *slot)
 {
 	uint64_t ready;
 
@@ -145,14 +146,14 @@ void shmemhi_slots_retire(shmemhi_failover_t *s)
 	for (shmemhi_slot_block_t *b = s->blocks; b; b = b->next)
 		for (uint32_t i = 0; i < b->n_slots; i++)
 			if (!b->slots[i].is_busy)
-				(void)is_retired(s, &b->slots[i]);
+				(void)try_retire(s, &b->slots[i]);
 }
 
 static shmemhi_slot_t *find(shmemhi_failover_t *s)
 {
 	for (shmemhi_slot_block_t *b = s->blocks; b; b = b->next)
 		for (uint32_t i = 0; i < b->n_slots; i++)
-			if (!b->slots[i].is_busy && is_retired(s, &b->slots[i]))
+			if (!b->slots[i].is_busy && try_retire(s, &b->slots[i]))
 				return &b->slots[i];
 	return NULL;
 }

@@ -17,7 +17,7 @@ struct shmemhi_ib;          /* runtime/ib */
 struct shmemhi_fault_agent; /* runtime/fault */
 
 #define SHMEMHI_MAX_TEAMS SHMEMH_TEAMS_MAX
-#define SHMEMHI_FIRST_OWN 2 /* the teams before it are world and node */
+#define SHMEMHI_N_BUILTIN_TEAMS 2 /* world and node, in the first slots */
 
 /* A team that this PE belongs to. Its place in shmemh.teams is its slot: a piece of sync memory at
  * the same offset on every PE. */
@@ -112,9 +112,8 @@ int shmemhi_refused(const shmemh_t *job, const char *call);
 
 /* Keep the handles that init returns: one that was finalized is refused by shmemhi_refused and
  * never read by shmemh_error_text, and one that is not finalized is reported at the end of the
- * process (tell_forgotten). At least the 64 handles that
- * were finalized last are known, less one for each job that is not finalized. enlist returns 0, or
- * -1 without memory. */
+ * process (tell_forgotten). The list grows to at least 64 entries. Live jobs use some of them; the
+ * rest hold the handles that were finalized last. enlist returns 0, or -1 without memory. */
 int shmemhi_enlist(const shmemh_t *job);
 void shmemhi_delist(const shmemh_t *job);
 bool shmemhi_is_finalized(const shmemh_t *job);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <sodium.h>
 #include "base/clock.h"
-#include "ib/fence.h"
+#include "ib/store_barrier.h"
 #include "ib/uar.h"
 #include "selftest/far.h"
 

@@ -251,7 +251,7 @@ FAULT_MISTAKES = [
      "fault/ends.c", "{{config->ops->is_needed(config->self, pe)|1}}",
      "fault_ends", "gives_up_what_is_not_needed"),
     ("FI_COUNT", "transport: only the end that saw a silent failure counts it",
-     "ib/failover.c", "{{shmemhi_failed_silently(s, route)|(void)0}}",
+     "ib/failover.c", "{{shmemhi_count_silent_failure(s, route)|(void)0}}",
      "ib_failover", "silent_failure_at_the_other_end"),
     ("FI_KNOWN", "transport: a failure that the other end explains is counted as silent",
      "ib/failover.c", "&& {{shmemhi_cause_is_silent(cause)|1}} &&",

@@ -69,7 +69,7 @@ TEAM_MISTAKES = [
      "core/team.c", "|| {{team->generation != (uint32_t)(handle / SHMEMHI_MAX_TEAMS)|0}})",
      "teams_end", "test_stale"),
     ("TEAM_PREDEFINED", "team: the world is destroyed",
-     "core/team_split.c", "if ({{team < SHMEMHI_FIRST_OWN|0}})",
+     "core/team_split.c", "if ({{team < SHMEMHI_N_BUILTIN_TEAMS|0}})",
      "teams_end", "test_stale"),
     ("TEAM_ZERO", "team: the sync memory has the numbers of the team before",
      "core/team_build.c", "status = {{shmemhi_heap_zero(job, team->sync, "

@@ -313,7 +313,7 @@ static void test_not_reached(void **state)
 	for (int is_torch = 0; is_torch < 2; is_torch++) {
 		shmemhi_err_t err = {""};
 
-		silent.may_be_late = is_torch;
+		silent.is_from_torchrun = is_torch;
 		assert_int_equal(shmemhi_hub_connect(&silent, &key, 0, 1, shmemhi_now(), &no_log,
 						     where, &err),
 				 -SHMEMH_ERR_BOOTSTRAP);

@@ -74,7 +74,7 @@ static int pe_no_p2p(shmemh_t *job)
 		PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
 		if (check_alone(job))
 			return 1;
-		for (int t = 0; t < SHMEMHI_FIRST_OWN; t++)
+		for (int t = 0; t < SHMEMHI_N_BUILTIN_TEAMS; t++)
 			PE_CHECK(transport_flags_of(job, t) == (with_nic ? BY_NIC : 0));
 		PE_CHECK(shmemh_ctx_get(job, SHMEMH_TEAM_WORLD, &ctx) == SHMEMH_OK);
 		PE_CHECK(ctx.heap == shmemhi_mem_base(job, job->pe));
@@ -219,7 +219,7 @@ static void test_uneven(void **state)
 static int pe_one_node(shmemh_t *job)
 {
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
-	for (int t = 0; t < SHMEMHI_FIRST_OWN; t++)
+	for (int t = 0; t < SHMEMHI_N_BUILTIN_TEAMS; t++)
 		PE_CHECK(transport_flags_of(job, t) == MAPPED);
 	shmemhi_teams_close(job);
 	return 0;
@@ -249,7 +249,7 @@ static int pe_gpu(shmemh_t *job)
 
 	PE_CHECK(plug_in(job, UINT64_MAX) == SHMEMH_OK);
 	PE_CHECK(shmemhi_teams_open(job) == SHMEMH_OK);
-	for (int t = 0; t < SHMEMHI_FIRST_OWN; t++)
+	for (int t = 0; t < SHMEMHI_N_BUILTIN_TEAMS; t++)
 		PE_CHECK(transport_flags_of(job, t) == (SHMEMD_CTX_ALL_MAPPED | BOTH | flush));
 	PE_CHECK(shmemh_ctx_get(job, SHMEMH_TEAM_NODE, &ctx) == SHMEMH_OK);
 	if (check_ctx(job, &ctx))

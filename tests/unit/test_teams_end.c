@@ -85,7 +85,7 @@ static int limit(shmemh_t *job, int pe)
 	while (n < SHMEMH_TEAMS_MAX &&
 	       shmemh_team_split_strided(job, WORLD, 0, 1, 4, &teams[n]) == SHMEMH_OK)
 		n++;
-	WANT(n == SHMEMH_TEAMS_MAX - SHMEMHI_FIRST_OWN);
+	WANT(n == SHMEMH_TEAMS_MAX - SHMEMHI_N_BUILTIN_TEAMS);
 	WANT(strstr(shmemh_error_text(job), "a PE can be in 64 teams at a time") != NULL);
 	WANT(shmemh_team_destroy(job, teams[9]) == SHMEMH_OK);
 	WANT(shmemh_team_split_strided(job, WORLD, 0, 1, 4, &more) == SHMEMH_OK);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* A fence for stores that a NIC observes. */
-#ifndef SHMEMHI_IB_FENCE_H
-#define SHMEMHI_IB_FENCE_H
+#ifndef SHMEMHI_IB_STORE_BARRIER_H
+#define SHMEMHI_IB_STORE_BARRIER_H
 
 #include <stdatomic.h>
 
