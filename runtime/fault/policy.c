@@ -103,11 +103,11 @@ void shmemhi_fault_switch_off(shmemh_t *job, const char *why)
 
 int shmemhi_fault_verdict(const char *path, const shmemhi_firmware_t *of)
 {
-	/* The drain of a queue pair reads its CQEs (cq-ring, flush-order), the flush is a READ
-	 * (read-quiet), and the responder's number of executed requests says what must not be
-	 * repeated (the others). */
-	static const char *const rows[] = {"cq-ring", "flush-order", "read-quiet",
-					   "prefix",  "late-write",  "repeated-write"};
+	/* WQEs carry their requests' numbers (immediate), the drain of a queue pair reads its CQEs
+	 * (cq-ring, flush-order), the flush is a READ (read-quiet), and the responder's number of
+	 * executed requests says what must not be repeated (the others). */
+	static const char *const rows[] = {"immediate", "cq-ring",    "flush-order",   "read-quiet",
+					   "prefix",    "late-write", "repeated-write"};
 	int worst = SHMEMHI_PASS;
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
