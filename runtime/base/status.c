@@ -158,9 +158,14 @@ static void format_values(const shmemd_error_t *err, char *text, size_t nbytes)
 	case SHMEMD_ERR_REFUSED:
 	case SHMEMD_ERR_PATH:
 	case SHMEMD_ERR_LOST:
-		snprintf(text, nbytes,
-			 "the channel failed before this call, %" PRIu64 " WQEBBs were complete",
-			 err->value);
+		/* Of another member's quiet the address is that of the sync memory. */
+		if (err->addr)
+			snprintf(text, nbytes, "that PE's quiet failed, in sync number %" PRIu64,
+				 err->value);
+		else
+			snprintf(text, nbytes,
+				 "the channel has failed, %" PRIu64 " WQEBBs are complete",
+				 err->value);
 		break;
 	case SHMEMD_ERR_BAD_PE:
 		snprintf(text, nbytes, "PE %" PRId64 " of %" PRId64, value, wanted);

@@ -41,14 +41,15 @@ static uint8_t is_consequence(const shmemhi_fault_channel_t *c, const shmemhi_sw
 	       shmemhi_cause_is_root(c->cause.kind);
 }
 
-static void refuse(shmemhi_fault_core_t *core, uint32_t index, const char *what, int kind)
+static void refuse(shmemhi_fault_core_t *core, uint32_t index, const char *what, int kind,
+		   const char *why)
 {
 	if (core->n_refused++ < MAX_LOUD)
-		shmemhi_log(
-			&core->config.log, SHMEMHI_ERROR,
-			"fail-over: channel %u to PE %d: %s %d ignored: a mistake in this library",
-			shmemhi_fault_k_of(core, index), shmemhi_fault_pe_of(core, index), what,
-			kind);
+		shmemhi_log(&core->config.log, SHMEMHI_ERROR,
+			    "fail-over: channel %u to PE %d: %s %d "
+			    "ignored: a mistake in this library%s",
+			    shmemhi_fault_k_of(core, index), shmemhi_fault_pe_of(core, index), what,
+			    kind, why);
 }
 
 static const shmemhi_fault_cause_t no_cause;
@@ -62,7 +63,8 @@ void shmemhi_fault_feed(shmemhi_fault_core_t *core, uint32_t index, shmemhi_swit
 	int n;
 
 	if (c->n_todo + SHMEMHI_SWITCH_ACTIONS > SHMEMHI_FAULT_TODO) {
-		refuse(core, index, "too many actions before event", event.kind);
+		refuse(core, index, "event", event.kind,
+		       ": the channel's queue of actions is full");
 		return;
 	}
 	if (!c->is_open)
@@ -102,7 +104,7 @@ static void on_fault(shmemhi_fault_core_t *core, uint32_t index, shmemhi_switch_
 	shmemhi_fault_channel_t *c = &core->channels[index];
 
 	if (!shmemhi_cause_may_switch(cause.kind)) {
-		refuse(core, index, "a fault by cause", (int)cause.kind);
+		refuse(core, index, "a fault by cause", (int)cause.kind, "");
 		return;
 	}
 	/* What is reported later may say why the first report came. */
@@ -152,7 +154,7 @@ static void take_events(shmemhi_fault_core_t *core)
 			on_suspect(core, index, event.path);
 			break;
 		default:
-			refuse(core, index, "event", event.kind);
+			refuse(core, index, "event", event.kind, "");
 		}
 		cause = no_cause;
 	}

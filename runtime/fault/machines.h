@@ -11,9 +11,15 @@
 #include "fault/net.h"
 
 /* Room for the queued actions of a channel, without PREPARE and the order, which are under way
- * beside them. It is enough: while the first action is not done, a fault adds FENCE, STOP and END;
- * the death of the adapter FENCED and PREPARE; a peer that gives up the next path FENCED; the end
- * ENDED, STOP, FLUSH and END. The peer causes no more, because it waits for FENCED. */
+ * beside them. At most 11 are queued, while the first one is not done:
+ *   the first one, and the next one of its event    2
+ *   FAULT                   adds FENCE, STOP        2
+ *   DEAD                    adds FENCED, PREPARE    2
+ *   FENCE of the next path  adds FENCED             1
+ *   GIVE_UP                 adds ENDED, STOP, FLUSH 3
+ *   REFUSED or GIVE_UP      adds END, once          1
+ * The peer causes no more, because it waits for FENCED. An event is accepted while there is room
+ * for SHMEMHI_SWITCH_ACTIONS more. */
 #define SHMEMHI_FAULT_TODO 16
 
 /* A channel. All zero: path 0, nothing ever happened. */

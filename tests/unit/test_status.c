@@ -163,8 +163,9 @@ static void record_of_a_nic(void **state)
 					"0x01)");
 }
 
-/* A quiet on a channel that had failed before: there is no CQE to describe. */
-static void record_of_a_failed_channel(void **state)
+/* A wait for a channel that the host ended or that had failed before: there is no CQE to describe.
+ * Or a barrier in which the quiet of another member has failed. */
+static void record_without_a_cqe(void **state)
 {
 	shmemd_error_t err = {.status = SHMEMD_ERR_PATH,
 			      .op = SHMEMD_OP_QUIET,
@@ -174,8 +175,15 @@ static void record_of_a_failed_channel(void **state)
 
 	(void)state;
 	assert_string_equal(line(&err), "device quiet, PE 1: no way through to the target: retries "
-					"used up, port or queue pair down (the channel failed "
-					"before this call, 261 WQEBBs were complete)");
+					"used up, port or queue pair down (the channel has failed, "
+					"261 WQEBBs are complete)");
+	err.op = SHMEMD_OP_BARRIER;
+	err.addr = 0x7000;
+	err.value = 17;
+	err.wanted = 0;
+	assert_string_equal(line(&err), "device barrier, PE 1: no way through to the target: "
+					"retries used up, port or queue pair down (that PE's quiet "
+					"failed, in sync number 17)");
 }
 
 static void expect_words(uint32_t opcode, uint32_t vendor, uint32_t syndrome, const char *words)
@@ -255,7 +263,7 @@ int main(void)
 		cmocka_unit_test(errors_of_cuda),
 		cmocka_unit_test(every_operation_has_a_name),
 		cmocka_unit_test(record_of_a_nic),
-		cmocka_unit_test(record_of_a_failed_channel),
+		cmocka_unit_test(record_without_a_cqe),
 		cmocka_unit_test(opcodes_and_syndromes_in_words),
 		cmocka_unit_test(vendor_syndromes_that_are_known),
 		cmocka_unit_test(line_is_cut_to_the_buffer),
