@@ -54,10 +54,11 @@ typedef struct shmemh_gather {
 	unsigned char *took_part; /* [n_pes] receives 1, or 0 for a member that is gone */
 } shmemh_gather_t;
 
-/* A bootstrap: the host-side collectives that the runtime builds everything else from. Built in:
- * TCP hub (unique id). With PMIx the PEs get their numbers and a unique id from the launcher, and
- * then use the same hub. The emulator brings one for PEs in one process (shmemsim_boot). A user may
- * bring one over MPI or a store.
+/* A bootstrap: the host-side collectives that the runtime builds everything else from. Built in: a
+ * TCP hub, which PEs find by a unique id. With PMIx they get their numbers and the unique id from
+ * the launcher; with torchrun they compute the hub's address and secret from the environment. The
+ * emulator brings one for PEs in one process (shmemsim_boot). A user may bring one over MPI or a
+ * store.
  *
  * shmemh_init copies the struct and takes over state: shmemh_finalize closes it. If init fails with
  * ERR_ARGUMENT, state is still the caller's; after any other failure init has closed it.

@@ -31,8 +31,10 @@ extern "C" {
 SHMEMH_API int shmemh_ctx_get_abi(shmemh_t *job, shmemh_team_t team, shmemd_ctx_t *ctx,
 				  uint32_t abi_version, size_t ctx_nbytes);
 
-/* Read the error record: the first error that this PE's device code latched or met in a wait. Any
- * thread, any time but during shmemh_error_clear, also while kernels run.
+/* Read the error record: the first error that this PE's device code latched, met in a wait, or
+ * returned because a check failed or no transport fits the operation. A time limit that the caller
+ * named is not recorded. Any thread, any time but during shmemh_error_clear, also while kernels
+ * run.
  *
  * err      receives the record; err->status is 0 if there is none. May be NULL.
  * Returns  err->status; ERR_ARGUMENT for a job that every call refuses (init.h): err is as before.
@@ -53,8 +55,9 @@ SHMEMH_API int shmemh_error_clear(shmemh_t *job);
  * thread, any time. */
 SHMEMH_API int shmemh_channels(const shmemh_t *job);
 
-/* What a channel has done since shmemh_init. A request takes one or two blocks of 64 bytes (WQEBBs)
- * of its send queue. */
+/* What a channel has done since shmemh_init; `cqes`: since its latest switch to another path. A
+ * request takes one or two blocks of 64 bytes (WQEBBs) of its send queue. A thread that polls only
+ * the CQE of its own request leaves `completed` and `cqes` as they are. */
 typedef struct shmemh_channel_counters_t {
 	uint32_t size;   /* sizeof(shmemh_channel_counters_t), set by the caller */
 	uint32_t status; /* shmemd_status for which nothing is sent any more; 0: it works */
@@ -62,10 +65,10 @@ typedef struct shmemh_channel_counters_t {
 	uint32_t depth;  /* WQEBBs of the queue */
 	uint64_t posted; /* WQEBBs posted, mod 2^47, as the next two */
 	uint64_t rung;   /* of these, WQEBBs that the doorbell has been rung for */
-	uint64_t completed; /* of these, WQEBBs completed */
+	uint64_t completed; /* of these, WQEBBs found complete */
 	uint64_t doorbells; /* times the doorbell has been rung */
-	uint64_t requests;  /* requests written that the target counts (all but NOP and DUMP); more
-			       than were posted if the channel failed */
+	uint64_t requests;  /* requests that the target counts, all but NOP and DUMP; also those
+			       that were dropped because the channel had failed */
 	uint32_t cqes;      /* CQEs consumed, mod 2^16 */
 	uint32_t reserved;
 } shmemh_channel_counters_t;

@@ -37,7 +37,7 @@ enum shmemh_fault_cause {
 	SHMEMH_FAULT_BY_RETRIES = 1, /* CQE: no acknowledgement, all transport retries used up */
 	SHMEMH_FAULT_BY_RNR = 2,     /* CQE: receiver not ready, all retries used up */
 	SHMEMH_FAULT_BY_FLUSH = 3,   /* CQE: flushed, because the queue pair is in ERR */
-	SHMEMH_FAULT_BY_QP = 4,      /* the queue pair is in ERR, or its NIC reported its failure */
+	SHMEMH_FAULT_BY_QP = 4,      /* QUERY_QP reports ERR, or connecting the queue pair failed */
 	SHMEMH_FAULT_BY_PORT = 5,    /* the port is down */
 	SHMEMH_FAULT_BY_ADDRESS = 6, /* the port's LID or GID changed */
 	SHMEMH_FAULT_BY_DEVICE = 7,  /* the NIC failed or was removed */

@@ -6,11 +6,12 @@
  * one job are made one at a time by the caller, from any thread, except those that say "any
  * thread, any time". Nothing exits, aborts or installs signal handlers.
  *
- * Every call but shmemh_finalize and shmemh_error_text refuses a job that is NULL or was finalized
- * and, in a child of fork, a job of its parent: fork closes the child's copies of its connections,
- * so that a child that lives on does not hide the death of its parent from the other PEs (a child
- * made by clone or _Fork keeps them, and does). Functions that return a status return ERR_ARGUMENT,
- * those that return a number -1, shmemh_ptr NULL, shmemh_nic_event ""; the line is in
+ * Every call but shmemh_error_text refuses a job that was finalized. Every call but that and
+ * shmemh_finalize refuses a job that is NULL and, in a child of fork, a job of its parent: fork
+ * closes the child's copies of its connections, so that a child that lives on does not hide the
+ * death of its parent from the other PEs. (clone and _Fork do not close them: such a child keeps
+ * the connections open, and hides the death of its parent.) Functions that return a status return
+ * ERR_ARGUMENT, those that return a number -1, shmemh_ptr NULL, shmemh_nic_event ""; the line is in
  * shmemh_error_text. The child may release its copy of the handle by shmemh_finalize, and may make
  * a job of its own by shmemh_init. */
 #ifndef SHMEMH_INIT_H

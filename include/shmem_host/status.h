@@ -21,10 +21,11 @@ extern "C" {
  * names what failed, where, with which value, and what to do. Device codes (shmemd_status) share
  * the number space: 0 is success in both, 1..63 are device codes. */
 enum shmemh_status {
-	SHMEMH_OK = 0,             /* done, as the contract of the function says */
-	SHMEMH_ERR_ARGUMENT = 64,  /* an argument is outside its contract; nothing was done */
-	SHMEMH_ERR_MISMATCH = 65,  /* PEs called a collective with different arguments */
-	SHMEMH_ERR_NO_MEMORY = 66, /* heap or system memory exhausted; the heap is as before */
+	SHMEMH_OK = 0,            /* done, as the contract of the function says */
+	SHMEMH_ERR_ARGUMENT = 64, /* an argument is outside its contract; nothing was done */
+	SHMEMH_ERR_MISMATCH = 65, /* PEs called a collective with different arguments */
+	/* Heap or system memory exhausted; no allocation of the heap was made or freed. */
+	SHMEMH_ERR_NO_MEMORY = 66,
 	SHMEMH_ERR_NOT_OWNED = 67, /* pointer was not returned by this heap, or already freed */
 	/* A deadline passed; the text names the missing PEs, or the hub that did not answer. */
 	SHMEMH_ERR_TIMEOUT = 68,

@@ -99,8 +99,9 @@ static void on_result(client_t *c)
 {
 	const shmemhi_frame_t *f = &c->in.head;
 
+	/* No caller waits for this result: its wait timed out, and this PE is cut off. */
 	if (f->seq != c->seq || !c->is_waiting || c->gather || c->seq == 0)
-		return; /* the caller gave up: cut off */
+		return;
 	if (f->nbytes != c->result_nbytes) {
 		cut_off(c, "a result of the wrong size");
 		return;
@@ -115,8 +116,9 @@ static void on_subset_result(client_t *c)
 	const shmemh_gather_t *gather = c->gather;
 	size_t n = gather ? (size_t)gather->n_pes : 0;
 
+	/* No caller waits for this result: its wait timed out, and this PE is cut off. */
 	if (!c->is_waiting || !gather || f->seq != gather->tag)
-		return; /* the caller gave up: cut off */
+		return;
 	if (f->nbytes != n * (1 + gather->nbytes)) {
 		cut_off(c, "a result of the wrong size");
 		return;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* One PE's end of the TCP bootstrap: connect.c finds the hub and proves that the PE has the
- * secret; client.c has the monitor thread and the functions of shmemh_boot_t. */
+ * secret; client.c has the monitor thread and the functions of shmemh_boot_t; failure.c reports
+ * that the PE's init failed. */
 #ifndef SHMEMHI_BOOT_CLIENT_H
 #define SHMEMHI_BOOT_CLIENT_H
 
 #include "boot/boot.h"
 #include "boot/uniqueid.h"
 #include "boot/wire.h"
+
+/* connect.c */
 
 /* Find the hub of id; hub and PE prove to each other that they have the secret.
  *
@@ -21,6 +24,8 @@
 int shmemhi_hub_connect(const shmemhi_id_t *id, const shmemhi_secret_t *key, int pe, int n_pes,
 			uint64_t deadline, const shmemhi_log_t *log,
 			char where[SHMEMHI_ADDR_TEXT_NBYTES], shmemhi_err_t *err);
+
+/* failure.c */
 
 /* Send the BYE of a PE whose init failed, with its status and line. Returns 0 or an errno. */
 int shmemhi_send_failure(int fd, int status, const char *text, uint64_t deadline);

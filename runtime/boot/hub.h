@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Internals of the hub. hub.c has the thread, the connections and the proof; hub_job.c has the
- * job: its members, host collectives, and PEs that die or leave. One thread uses one hub_t
- * without locks. */
+ * job: its members, host collectives, and PEs that die or leave; hub_subset.c has the gathers among
+ * some PEs. One thread uses one hub_t without locks. */
 #ifndef SHMEMHI_BOOT_HUB_H
 #define SHMEMHI_BOOT_HUB_H
 
@@ -59,8 +59,9 @@ typedef struct subset {
 	uint64_t deadline;
 	blob_t *result; /* frame; [n_pes] there; shares of the size of the first; NULL: no memory */
 	uint64_t share_nbytes; /* of the first one that came */
-	blob_t *fail;     /* it failed, and this frame is for the members that have not come; with
-			   it the entry stands for all of these members and tag that failed */
+	/* Not NULL: this gather has failed. The hub sends this frame to each member that comes
+	 * late. One such entry counts all failed gathers of these members and tag (`missed`). */
+	blob_t *fail;
 	uint32_t *missed; /* [n_pes] if it failed: calls that fail for each member */
 } subset_t;
 
@@ -86,7 +87,7 @@ typedef struct hub {
 	int n_conns;
 	int n_unproved; /* connections without a complete hello, dead ones too until removed */
 	int n_refused;  /* wrong secrets so far */
-	bool is_from_torchrun; /* of its id: the environment of torchrun */
+	bool is_from_torchrun; /* of its id */
 	conn_t **by_pe;
 	uint32_t *causes; /* [n_pes] shmemd_cause of those that are gone */
 	char *was_told;   /* [n_pes] 1: the failure of the start was sent to it */
@@ -142,6 +143,15 @@ void hub_lost(hub_t *hub, conn_t *c);
 /* Fail the start and the collectives whose deadline has passed. */
 void hub_timers(hub_t *hub);
 
+/* The time at which hub_timers has work to do. */
+uint64_t hub_next_timer(const hub_t *hub);
+
+/* Have all PEs left? */
+bool hub_is_done(const hub_t *hub);
+
+/* "120 s" or "1500 ms". */
+const char *hub_text_time(uint64_t ns, char text[32]);
+
 /* hub_subset.c */
 
 /* PE c->pe has sent a SUBSET. Returns false if it breaks the protocol. */
@@ -157,14 +167,5 @@ void hub_subset_timers(hub_t *hub);
 uint64_t hub_subset_next_timer(const hub_t *hub);
 
 void hub_subset_free(hub_t *hub);
-
-/* "120 s" or "1500 ms". */
-const char *hub_text_time(uint64_t ns, char text[32]);
-
-/* The time at which hub_timers has work to do. */
-uint64_t hub_next_timer(const hub_t *hub);
-
-/* Have all PEs left? */
-bool hub_is_done(const hub_t *hub);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include "job/job.h"
 
-/* Phase: world and node team, their sync memory and device tables. */
+/* Phase: the sync memory of all slots for teams; the world and node team with their device tables.
+ */
 int shmemhi_teams_open(shmemh_t *job);
 void shmemhi_teams_close(shmemh_t *job);
 

@@ -243,7 +243,9 @@ int shmemh_init(const shmemh_attr_t *attr, shmemh_t **out)
 	pthread_mutex_init(&job->gone_lock, NULL);
 	status = go_up(job);
 	if (status == SHMEMH_OK) {
-		shmemhi_enlist(job); /* without memory: the handle is not checked */
+		/* If there is no memory for the entry, later misuse of this handle is not detected;
+		 * init still succeeds. */
+		shmemhi_enlist(job);
 		shmemhi_report(job);
 		*out = job;
 		return SHMEMH_OK;

@@ -40,10 +40,15 @@ void shmemhi_team_remove(shmemh_t *job, shmemhi_team_t *team);
 void shmemhi_team_sort(int32_t *roster, const int *members, int n);
 
 /* Fill a team that has nothing but its sync memory: members, device tables, and the flags as this
- * PE sees them; sync memory is zeroed. drop releases what there is, also after a failure. finish,
- * with flags equal on all members: adds those that may differ, and writes the context. */
+ * PE sees them; sync memory is zeroed. After a failure the caller calls shmemhi_team_drop. */
 int shmemhi_team_fill(shmemh_t *job, shmemhi_team_t *team, const int *members, int n);
+
+/* After shmemhi_team_fill, once the flags are equal on all members: add the flags that may differ
+ * between them, and write the context. */
 int shmemhi_team_finish(shmemh_t *job, shmemhi_team_t *team);
+
+/* Release what the team has, also after a failure of shmemhi_team_fill or shmemhi_team_finish. Its
+ * sync memory stays, and its context in device memory is zeroed. */
 void shmemhi_team_drop(shmemh_t *job, shmemhi_team_t *team);
 
 #endif

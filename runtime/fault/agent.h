@@ -12,10 +12,12 @@
  *   - ORDER and END go on beside them too. A PE's device has one order at a time
  *     (shmemd_switch_order_t), so the next one, of whatever channel, is executed after the one
  *     before is carried out.
+ * Once both directions of a channel have ended, SEND and END do not wait for its other actions, and
+ * CONNECT and PREPARE are dropped (ends.c).
  *
  * Time: a channel without a path for SHMEMH_FT_GIVEUP ends, and so does one whose order has waited
- * that long (is_order_stuck). No other time limit changes anything: a path that is slow, stalled
- * or without credits is not left. */
+ * that long (is_order_stuck). No other time limit of the runtime causes a path to be left: one that
+ * is slow, stalled or without credits stays. */
 #ifndef SHMEMHI_FAULT_AGENT_H
 #define SHMEMHI_FAULT_AGENT_H
 

@@ -2,19 +2,20 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The switch of a channel (peer, k) to another path, as the hosts of its two PEs carry it out: a
  * state machine at each end. It has no thread, clock or queue pair of its own. Events go in,
- * actions come out; the caller executes the actions in their order, and reports their results as
+ * actions come out. The caller executes SEND, STOP, DRAIN, FLUSH, QUERY and CONNECT of a channel in
+ * their order, and PREPARE, ORDER and END beside them (fault/agent.h). It reports the results as
  * events.
  *
  * Both directions of a channel use one pair of queue pairs, a path. Paths are numbered from 0; both
  * ends number them alike. An end uses one endpoint (a queue pair with its queue memory) for a path,
- * and never a second time. Hosts exchange messages outside of the data NICs, over a connection that
- * neither loses nor reorders them; a message may be repeated.
+ * and never a second time. Hosts exchange messages outside of the data NICs, over links that
+ * deliver each message once and in order (fault/net.h). The machine also tolerates repeated ones.
  *
  *   1. FAULT at one end, or FENCE from the peer. The end informs the peer (FENCE), moves its queue
- *      pair to ERR (STOP), waits until all its CQEs are in memory, or until 100 ms after its
- *      counters agree (DRAIN), flushes what it has accepted to memory (FLUSH: a loopback READ on
- *      the same adapter), and reads how many requests of the peer it has executed (QUERY). It
- *      answers FENCED with that number.
+ *      pair to ERR (STOP), and waits until all its CQEs are in memory, or until those that are
+ *      missing count as lost (DRAIN, ib/endpoint.c). It flushes what it has accepted to memory
+ *      (FLUSH: a loopback READ on the same adapter, or a DUMP, ib/flush.c), and reads how many
+ *      requests of the peer it has executed (QUERY). It answers FENCED with that number.
  *   2. Fenced at both ends. Each end obtains an endpoint for the next path (PREPARE) and offers it
  *      to the peer (OFFER). With both offers it connects its endpoint (CONNECT) and says so (OPEN).
  *   3. Open at both ends. Each end orders its device to switch (ORDER, abi/replay.h): the device
@@ -29,8 +30,8 @@
  *                           newer data by the other adapter.
  *   both ends FENCED        ORDER needs the peer's number, and the peer's flush.
  *   OPEN                    Otherwise the device sends to a queue pair that drops its requests.
- *   one order at a time     The device acknowledges by CARRIED_OUT; the number of the next order
- *                           counts from the path of this one.
+ *   one order at a time     ORDER n+1 gives the requests executed on the path of ORDER n, so
+ *                           ORDER n must have been carried out before.
  *
  * A further fault of the path that is being prepared or opened ends that path in the same way: it
  * is fenced at both ends, whether or not a device has used it, and the ends go on to the next
@@ -144,8 +145,8 @@ void shmemhi_switch_init(shmemhi_switch_t *s);
 
 /* Process an event.
  *
- * actions  receives what the caller has to do, in this order; [SHMEMHI_SWITCH_ACTIONS]. Actions of
- *          earlier events that are not done come first.
+ * actions  receives what the caller has to do; [SHMEMHI_SWITCH_ACTIONS]. Those that are executed in
+ *          order (see above) follow those of earlier events.
  * Returns  how many; an event that is late, repeated or does not belong to the phase causes
  *          none. */
 int shmemhi_switch_event(shmemhi_switch_t *s, shmemhi_switch_event_t event,

@@ -13,8 +13,9 @@
 #define FIRST_BACKOFF_NS ((uint64_t)10 * 1000 * 1000)
 #define LAST_BACKOFF_NS ((uint64_t)1000 * 1000 * 1000)
 
-/* A NIC takes a doorbell within this time. Threads that wait for a CQE
- * rely on it too (impl/switch.h). */
+/* The queue pair of a left path is not destroyed, and its memory not reused, for this long: a
+ * doorbell for it may still reach the NIC, and a waiter may still be between its load of a CQE and
+ * its load of `path` (impl/switch.h). */
 #define DOORBELL_NS ((uint64_t)20 * 1000 * 1000)
 
 /* After this time the service carries out an order that no thread of the program has. */

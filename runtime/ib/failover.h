@@ -116,7 +116,8 @@ typedef struct shmemhi_route {
 	uint32_t n_silent;             /* paths that failed although both ports are up */
 	uint64_t used_since;           /* when `used` was set */
 	uint64_t unresolved_at;        /* when the latest failed look-up was answered */
-	uint32_t n_unresolved;         /* paths that kept failures have ended since then */
+	uint32_t n_unresolved;         /* paths that ended since then because the cached failed
+					  look-up was the answer */
 	int was_refused;               /* a request of this PE was, and that is reported */
 	uint32_t refused;              /* syndrome that DRAIN has found, not yet reported; 0 */
 	int has_order;                 /* it is what *order holds */
@@ -282,8 +283,9 @@ int shmemhi_endpoint_connect(shmemhi_failover_t *s, shmemhi_endpoint_t *e,
 
 /* Is a stopped endpoint drained: are its CQEs in memory, or have some been missing for 100 ms since
  * the two WQEBB counters of its queue pair are equal, so that they are lost? *refused: receives the
- * syndrome of a request that the peer refused, 0: none. Returns 1, 0: not yet, or -1: the queue
- * pair cannot be queried, or its memory not be read. */
+ * syndrome of the first error CQE that is neither WR_FLUSH nor retry or RNR retry exceeded, 0:
+ * none. Returns 1, 0: not yet, or -1: the queue pair cannot be queried, or its memory not be read.
+ */
 int shmemhi_endpoint_is_drained(shmemhi_failover_t *s, shmemhi_endpoint_t *e, uint32_t *refused);
 
 /* Destroy its queue pair; its slot can be taken again after `retired`. e is freed, unless it is a
@@ -320,7 +322,7 @@ int shmemhi_flush(shmemhi_failover_t *s, shmemhi_endpoint_t *e);
 
 /* ib/port_in_use.c */
 
-/* Look at the ports, after an event or now and then; choose the one to use. */
+/* Query the ports, after an event or now and then; choose the one to use. */
 void shmemhi_ports_refresh(shmemhi_failover_t *s);
 
 /* May an endpoint be prepared on the port of s->column now? It is up, and nothing is exposed on the
@@ -330,8 +332,8 @@ bool shmemhi_may_prepare(const shmemhi_failover_t *s);
 /* Why an endpoint must be left: enum shmemh_fault_cause; 0: it need not. */
 uint32_t shmemhi_must_leave(const shmemhi_failover_t *s, const shmemhi_endpoint_t *e);
 
-/* The route's current path failed without a reason that either end knows. This PE may choose its
- * other port. */
+/* Count that the route's current path failed without a reason that either end knows. This PE may
+ * choose its other port. */
 void shmemhi_count_silent_failure(shmemhi_failover_t *s, shmemhi_route_t *route);
 
 /* For ib/watch.c, any thread: something happened to a port. */

@@ -28,7 +28,7 @@ int shmemhi_link_create_cq(const shmemhi_ib_lib_t *lib, shmemhi_link_t *link,
 int shmemhi_link_create_qp(const shmemhi_ib_lib_t *lib, shmemhi_link_t *link,
 			   const shmemhi_link_mem_t *mem, shmemhi_err_t *err);
 
-/* RESET to INIT: the peer may READ, WRITE and ask for atomics. */
+/* RESET to INIT: sets port, RRE, RWE, RAE and atomic mode. Requests are executed from RTR on. */
 int shmemhi_link_to_init(const shmemhi_ib_lib_t *lib, const shmemhi_link_t *link,
 			 shmemhi_err_t *err);
 

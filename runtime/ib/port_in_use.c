@@ -5,10 +5,11 @@
  * that it has left comes up again, but may then move there if it has to leave the one in use.
  *
  * Paths also fail while both ends see their ports up: because of a network switch between the
- * ports, or of a queue pair. The first path that replaces such a path uses the same ports. From the
- * second on, the two ends try the combinations of their ports: on paths with an even number the PE
- * with the lower number changes its port, on those with an odd number the PE with the higher
- * number. Each end counts such failures, whichever of the two has noticed them. */
+ * ports, or of a queue pair. After the first such failure of a channel the next path uses the same
+ * ports. After each further one, one end changes its port, so that the ends try the combinations of
+ * their ports: if the failed path has an even number, the PE with the lower number changes its
+ * port, else the other one. Each end counts such failures, whichever of the two has noticed them.
+ */
 #include <string.h>
 #include "base/clock.h"
 #include "ib/failover.h"

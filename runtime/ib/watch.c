@@ -40,7 +40,7 @@ struct shmemhi_nic_events {
 	struct pollfd fds[N_FDS];
 	pthread_t thread;
 	int has_thread;
-	char first[SHMEMHI_ERR_NBYTES]; /* fatal event */
+	char first[SHMEMHI_ERR_NBYTES]; /* line that is an error */
 	_Atomic int has_first;          /* stored after the text, which does not change then */
 };
 

@@ -20,8 +20,10 @@
 
 /* The identity of a PE, as it is sent to the others. */
 typedef struct shmemhi_identity {
-	unsigned char node[SHMEMHI_KEY_NBYTES];    /* equal: one node */
-	unsigned char host[SHMEMHI_KEY_NBYTES];    /* equal: one node, but for SHMEMH_DISABLE_P2P */
+	unsigned char node[SHMEMHI_KEY_NBYTES]; /* equal: one node */
+	/* Equal on PEs of one host, whatever SHMEMH_DISABLE_P2P says (`node` is random with that
+	 * option). */
+	unsigned char host[SHMEMHI_KEY_NBYTES];
 	unsigned char process[SHMEMHI_KEY_NBYTES]; /* equal: one process */
 	shmemhi_cu_uuid_t gpu;
 	uint32_t flags; /* SHMEMHI_ID_* */

@@ -102,7 +102,7 @@ def layer_of(path):
             return ("transport" if first in TRANSPORT else
                     "algorithm" if first in ALGORITHM else "mechanism")
         named = {"group": "group", "launch": "launch", "typed": "typed", "sized": "typed",
-                 "generic": "typed", "state": "state", "compat_nvshmem": "state",
+                 "generic": "typed", "state": "state",
                  "shmem_dev": "umbrella", "stream": "umbrella"}
         return named.get(stem, "operation")
     if path.startswith("include/shmem_host/"):

@@ -11,9 +11,8 @@ from typing import NamedTuple
 from tree import Finding, Skipped
 
 FILE_LINES, FILE_MEDIAN = 600, 250
-FUNCTION_LINES, FUNCTION_MEDIAN, LISTED_FUNCTION_LINES = 60, 12, 100
+FUNCTION_LINES, FUNCTION_MEDIAN = 60, 12
 COLUMNS, TAB = 100, 8
-LONG_FUNCTIONS = "tests/lint/long_functions.txt"
 NOT_BLANK = r"\s*\S"
 
 
@@ -61,37 +60,18 @@ def rule_file_length(tree):
                       f"{statistics.median(counts)} lines, limit {FILE_MEDIAN}: split the largest")
 
 
-def listed_long_functions(tree):
-    """{(path, name): line} of the list of exceptions: `path name reason` a line."""
-    listed = {}
-    if LONG_FUNCTIONS in tree.paths:
-        for number, line in enumerate(tree.lines(LONG_FUNCTIONS), 1):
-            if line.strip() and not line.startswith("#"):
-                path, name, _ = line.split(None, 2)
-                listed[path, name] = number
-    return listed
-
-
 def rule_function_length(tree):
     """A function fits a screen."""
-    listed = listed_long_functions(tree)
     spans = []
     for function in functions(tree):
         if function.is_prototype:
             continue
         span = function.end - function.line + 1
-        exception = listed.pop((function.path, function.name), None)
-        limit = LISTED_FUNCTION_LINES if exception else FUNCTION_LINES
-        if span > limit:
+        if span > FUNCTION_LINES:
             yield Finding(function.path, function.line,
-                          f"{function.name} has {span} lines, limit {limit}: split it")
-        if exception and span <= FUNCTION_LINES:
-            yield Finding(LONG_FUNCTIONS, exception,
-                          f"{function.name} has only {span} lines: remove the exception")
+                          f"{function.name} has {span} lines, limit {FUNCTION_LINES}: split it")
         if function.path.startswith(("include/", "runtime/")):
             spans.append(span)
-    for (path, name), number in listed.items():
-        yield Finding(LONG_FUNCTIONS, number, f"{path} has no function {name}: remove this line")
     if spans and statistics.median(spans) > FUNCTION_MEDIAN:
         yield Finding("include", 1, f"median function of include/ and runtime/ has "
                       f"{statistics.median(spans)} lines, limit {FUNCTION_MEDIAN}: split some")

@@ -39,8 +39,8 @@ typedef struct mlx5swi_gid {
 struct mlx5swi_device;
 struct mlx5swi_packet;
 
-/* The object that a DevX command created: exactly one of these pointers is set. All are NULL in
- * objects of verbs. */
+/* The object that a DevX command created: besides ctx, one of pd, mr, cq and qp is set, and with mr
+ * also umem. All are NULL in objects of verbs. */
 struct mlx5dv_devx_obj {
 	struct mlx5swi_context *ctx;
 	struct mlx5swi_pd *pd;

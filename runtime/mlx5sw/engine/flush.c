@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* Send queues of QPs in ERR: an error CQE for each WQE up to the doorbell record, signalled or not,
- * and none beyond, not even for the WQE that failed. As measured on a ConnectX-6. */
+/* Send queues of QPs in ERR: an error CQE for each WQE up to the doorbell record, or without one up
+ * to the latest doorbell, signalled or not, and none beyond, not even for the WQE that failed. As
+ * measured on a ConnectX-6. */
 #include "mlx5sw/core/core.h"
 #include "mlx5sw/engine/requester.h"
 
