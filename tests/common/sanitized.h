@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* SANITIZED: 1 in a build with the address or the thread sanitizer, else 0. These are slow, and check
- * memory and races rather than results: tests take fewer schedules and less data there. */
+/* SANITIZED: 1 in a build with the address or the thread sanitizer, else 0. These builds are slow,
+ * and check memory and races rather than results, so tests take fewer schedules and less data. */
 #ifndef TESTS_COMMON_SANITIZED_H
 #define TESTS_COMMON_SANITIZED_H
 

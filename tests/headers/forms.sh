@@ -23,8 +23,8 @@ done
 
 # expect count form: so many operations that post by NIC are functions in the cubin.
 expect() {
-	n=$(grep -ao 'shmemdi_\(put_of_group\|\(put\|store\|add8\|update\)_post\)' "$work/forms.cubin" |
-		sort -u | wc -l)
+	n=$(grep -aoE 'shmemdi_(put_of_group|(put|store|add8|update)_post)' \
+		"$work/forms.cubin" | sort -u | wc -l)
 	case $1 in
 	some) [ "$n" -gt 0 ] ;;
 	*) [ "$n" -eq 0 ] ;;

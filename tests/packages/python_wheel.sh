@@ -23,8 +23,8 @@ if [ "$what" = torch ]; then
 fi
 python3 -m venv "$work/venv"
 # Without optimisation, as in debian.sh.
-"$work/venv/bin/pip" install -q --disable-pip-version-check --config-settings=cmake.build-type=Debug \
-	"$source/packaging/python" \
+"$work/venv/bin/pip" install -q --disable-pip-version-check \
+	--config-settings=cmake.build-type=Debug "$source/packaging/python" \
 	>"$work/log" 2>&1 || {
 	! grep -q 'No matching distribution found for scikit-build-core' "$work/log" ||
 		skip "pip finds no scikit-build-core: is this machine online?"
