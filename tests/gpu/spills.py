@@ -10,7 +10,7 @@ program's machine code, and reports a refill of 8 or 16 bytes if on some path to
 them was stored, and the rest is read.
 
 Usage: spills.py PATH...   programs with kernels for GPUs, or folders: their programs *_gpu
-       spills.py --self    the two forms of a function, with this error and without it
+       spills.py --self    small functions, with this error and without it
 """
 import glob
 import multiprocessing
@@ -37,21 +37,58 @@ BAD = """
   EXIT ;
 """
 GOOD = BAD.replace("bad", "good").replace("STL [R1+0x70], R6", "STL.64 [R1+0x70], R6")
+OF_CALLER = """
+.text.of_caller:
+  LDL.64 R12, [R1+0x70] (*"SpillRefill"*);
+  STL [R1+0x70], R6 (*"SpillRefill"*);
+  IADD3 R4, R13, R4, RZ ;
+  EXIT ;
+"""
+FACTOR = """
+.text.factor:
+  STL [R1+0x70], R6 (*"SpillRefill"*);
+  LDL.64 R12, [R1+0x70] (*"SpillRefill"*);
+  IMAD.WIDE R8, R12, 0x10, R8 ;
+  STL [R1+0x74], R11 (*"SpillRefill"*);
+  EXIT ;
+"""
+ADDEND = FACTOR.replace("factor", "addend").replace("R12, 0x10, R8", "R10, 0x10, R12")
 
 
 def functions(text):
-    """Yield the name and the lines of each function of nvdisasm -c."""
-    name, lines = None, []
+    """Yield the name of each function of nvdisasm, the section that has it, its address there, and
+    its lines."""
+    name, section, address, lines = None, None, None, []
     for line in text.splitlines():
         head = re.match(r"(\.text\.\S+|\$\S+):", line)
-        if head:
-            if name:
-                yield name, lines
-            name, lines = head.group(1), []
+        if head or line.startswith("\t.section"):
+            if name and lines:
+                yield name, section, address, lines
+            name, address, lines = head and head.group(1), None, []
+            if name and name.startswith(".text."):
+                section = name[len(".text."):]
         elif name:
+            at = re.match(r"\s*/\*([0-9a-f]+)\*/", line)
+            if at and address is None:
+                address = int(at.group(1), 16)
             lines.append(re.sub(r"/\*.*?\*/", "", line).strip())
-    if name:
-        yield name, lines
+    if name and lines:
+        yield name, section, address, lines
+
+
+def pointers(text):
+    """{section: the words of 8 bytes of its constant bank 2}: addresses of functions, too."""
+    banks, section = {}, None
+    for line in text.splitlines():
+        head = re.match(r"\.nv\.constant2\.(\S+):", line)
+        if head:
+            section = banks.setdefault(head.group(1), bytearray())
+        elif line.startswith("\t.section"):
+            section = None
+        elif section is not None:
+            section += bytes(int(byte, 16) for byte in re.findall(r"\b0x([0-9a-f]{2})\b", line))
+    return {name: [int.from_bytes(bank[i:i + 8], "little") for i in range(0, len(bank), 8)]
+            for name, bank in banks.items()}
 
 
 def operation(instruction):
@@ -86,6 +123,8 @@ def registers_of(instruction):
         for at in re.finditer(r"\bR(\d+)(\.64)?", operand):
             is_address = "[" in operand
             n = 2 if at.group(2) else 1 if is_address else words_of(opcode)
+            if ".WIDE" in opcode and 0 < k < len(operands.split(",")) - 1:
+                n = 1  # the factors of a product of 64 bits
             names = {int(at.group(1)) + j for j in range(n)}
             if k == 0 and not is_address and not opcode.startswith(NEVER_WRITE):
                 written |= names
@@ -99,6 +138,7 @@ class Function:
 
     def __init__(self, lines):
         self.code, labels = [], {}
+        self.called = {}  # by address: the functions that a pointer may lead to
         for line in lines:
             label = re.match(r"(\.L_\S+):", line)
             if label:
@@ -126,8 +166,9 @@ class Function:
             return [j for j in after if j < len(self.code)]
         return [j for j in after + [i + 1] if j < len(self.code)]
 
-    def stored_before(self):
-        """For each instruction the slots that are stored on every path to it."""
+    def stored_before(self, join):
+        """For each instruction the slots that are stored before it: on every path to it if join is
+        frozenset.intersection, on any path if it is frozenset.union."""
         state = [None] * len(self.code)
         work = [0] if self.code else []
         if work:
@@ -137,17 +178,19 @@ class Function:
             slots = slots_of(self.code[i])
             now = state[i] | frozenset(slots[1]) if slots and slots[0] else state[i]
             for j in self.next[i]:
-                both = now if state[j] is None else state[j] & now
+                both = now if state[j] is None else join(state[j], now)
                 if both != state[j]:
                     state[j] = both
                     work.append(j)
         return state
 
-    def is_read(self, start, register, others):
+    def is_read(self, start, register, others, depth=0):
         """Is the register read from these instructions on, before it is written? A write under a
         predicate counts, since what reads it has the same. A copy counts as a read if it is read,
-        a call if its callee reads the register; a store of 16 bytes does not, since copies of
-        memory load its registers under conditions. others: the functions by name."""
+        be it in a register or on the stack (a slot is a string here); a call if its callee reads
+        the register, or is not known and may have it as a parameter. A store of 16 bytes does not
+        count, since copies of memory load its registers under conditions. others: the functions
+        by name. depth: of calls."""
         work, seen = [(j, register) for j in start], set()
         while work:
             j, name = work.pop()
@@ -156,9 +199,21 @@ class Function:
             seen.add((j, name))
             opcode, operands = operation(self.code[j])
             read, written = registers_of(self.code[j])
+            slots = slots_of(self.code[j])
+            first = re.search(r"\bR(\d+)", operands.split("]")[-1 if slots and slots[0] else 0])
+            if slots:
+                names = [f"slot {word}" for word in slots[1]]
+                registers = [int(first.group(1)) + k for k in range(len(names))] if first else []
+                pairs = zip(registers, names) if slots[0] else zip(names, registers)
+                work += [(k, to) for of, to in pairs if of == name for k in self.next[j]]
+                read, written = set(), set(names if slots[0] else registers)
             copy = re.fullmatch(r"R(\d+), RZ, RZ, R(\d+)", operands)
             if opcode.startswith("CALL"):
-                if is_read_by_callee(operands, name, others):
+                callee = self.callee(j, others)
+                by = re.match(r"R(\d+)\b", operands)  # no parameter is in or behind it
+                n = int(by.group(1)) if by and 4 <= int(by.group(1)) < 16 else 16
+                if name in range(4, n) and (callee is None or depth > 3) or (
+                        callee and depth <= 3 and callee.is_read([0], name, others, depth + 1)):
                     return True
             elif name in read and not copy and ".128" not in opcode:
                 return True
@@ -172,11 +227,15 @@ class Function:
         """Refills of which a part may not have been stored, although it is read."""
         mine = {word for line in self.code for word in (slots_of(line) or (0, []))[1]
                 if slots_of(line)[0]}
-        for i, (line, stored) in enumerate(zip(self.code, self.stored_before())):
+        always, ever = (self.stored_before(join)
+                        for join in (frozenset.intersection, frozenset.union))
+        for i, line in enumerate(self.code):
             slots = slots_of(line)
-            if not slots or slots[0] or stored is None:
+            if not slots or slots[0] or always[i] is None:
                 continue
-            missing = [word for word in slots[1] if word in mine and word not in stored]
+            if not ever[i].intersection(slots[1]):  # the caller has stored all of them
+                continue
+            missing = [word for word in slots[1] if word in mine and word not in always[i]]
             first = int(re.search(r"R(\d+)", operation(line)[1]).group(1))
             if 0 < len(missing) < len(slots[1]) and any(
                     self.is_read(self.next[i], first + slots[1].index(word), others)
@@ -184,17 +243,29 @@ class Function:
                 yield f"instruction {i}: {line}"
 
 
-def is_read_by_callee(operands, register, others):
-    """Does a call pass the register on? Unknown functions have their parameters in R4 to R15."""
-    callee = others.get(re.sub(r".*`\((.*)\).*", r"\1", operands))
-    if callee is None or not callee.code:
-        return 4 <= register < 16
-    return callee.is_read([0], register, {})
+    def callee(self, i, others):
+        """The function that instruction i, a call, leads to; None: not known."""
+        operands = operation(self.code[i])[1]
+        by = re.match(r"R(\d+)\b", operands)
+        if not by:
+            return others.get(re.sub(r".*`\((.*)\).*", r"\1", operands))
+        while i > 0:
+            i -= 1
+            if int(by.group(1)) in registers_of(self.code[i])[1]:
+                at = re.search(r"c\[0x2\]\[0x([0-9a-f]+)\]", self.code[i])
+                return self.called.get(int(at.group(1), 16) // 8) if at else None
+        return None
 
 
 def errors_of(text):
-    """A line for each error in the output of nvdisasm -c."""
-    found = {name: Function(lines) for name, lines in functions(text)}
+    """A line for each error in the output of nvdisasm."""
+    found, starts, banks = {}, {}, pointers(text)
+    for name, section, address, lines in functions(text):
+        found[name] = Function(lines)
+        found[name].called = starts.setdefault(section, {})
+        for k, pointer in enumerate(banks.get(section, [])):
+            if pointer == address:
+                starts[section][k] = found[name]
     return [f"{name}: {error}" for name, function in found.items()
             for error in function.errors(found)]
 
@@ -208,7 +279,7 @@ def errors_of_program(path):
                        check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for cubin in glob.glob(folder + "/*.cubin"):
             n_cubins += 1
-            text = subprocess.run(["nvdisasm", "-c", cubin], check=True, text=True,
+            text = subprocess.run(["nvdisasm", cubin], check=True, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
             found += [f"{os.path.basename(path)}: {error}" for error in errors_of(text)]
     return found, n_cubins
@@ -217,7 +288,10 @@ def errors_of_program(path):
 def main():
     """Status 0: no error; 77: a tool is missing, or the programs have no machine code."""
     if sys.argv[1] == "--self":
-        assert errors_of(BAD) and not errors_of(GOOD)
+        for text in BAD, ADDEND:
+            assert errors_of(text), text
+        for text in GOOD, OF_CALLER, FACTOR:
+            assert not errors_of(text), text
         return 0
     for tool in "cuobjdump", "nvdisasm":
         if not shutil.which(tool):
