@@ -13,10 +13,10 @@
 
 /* Write nbytes from src to dst on PE pe, then update the signal word sig there: a waiter for
  * the signal sees the data. No fence is needed between the two, nor for earlier operations of this
- * thread to the same PE through contexts of this team (by NIC: on the same channel); what went
- * through another team's context takes a quiet (order.h). Those of other threads of the group, and
- * what they stored to src, are covered if the program synchronises the group between them and this
- * call.
+ * thread (in the forms of a group: of the thread of rank 0) to the same PE through contexts of this
+ * team (by NIC: on the same channel); what went through another team's context takes a quiet
+ * (order.h). Those of other threads of the group, and what they stored to src, are covered if the
+ * program synchronises the group between them and this call.
  *
  * Callers  one thread.
  * dst, src, nbytes, pe  as shmemd_putmem.

@@ -82,9 +82,9 @@ typedef struct shmemh_channel_counters_t {
 SHMEMH_API int shmemh_channel_counters(shmemh_t *job, int world_pe, int k,
 				       shmemh_channel_counters_t *c);
 
-/* The first fatal event of the NIC in one line, or "" if there was none or the call refuses job
- * (init.h). Events of ports, which may pass, are only logged. Any thread, any time; valid until
- * shmemh_finalize. */
+/* The first error that the NIC has reported for the adapter or for a queue, a refused request
+ * included, in one line; "" if there was none or the call refuses job (init.h). Events of ports,
+ * which may pass, are only logged. Any thread, any time; valid until shmemh_finalize. */
 SHMEMH_API const char *shmemh_nic_event(const shmemh_t *job);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ static const struct {
 	{SHMEMD_ERR_PEER,
 	 "a PE of the team died, left or cannot be reached, or this PE is cut off"},
 	{SHMEMD_ERR_UNREACHABLE, "the target PE is neither mapped nor behind a usable NIC"},
-	{SHMEMD_ERR_NO_ATOMICS, "no mechanism makes updates of the target's memory atomic"},
+	{SHMEMD_ERR_NO_ATOMICS, "no mechanism makes updates atomic for all members of the team"},
 	{SHMEMD_ERR_BAD_PE, "PE number outside the context's team"},
 	{SHMEMD_ERR_NOT_SYMMETRIC, "address range outside the allocations of the symmetric heap"},
 	{SHMEMD_ERR_UNALIGNED, "address not aligned to the size of the word"},

@@ -116,7 +116,7 @@ SHMEMD_FN int shmemdi_flush_before_store(const shmemd_ctx_t *ctx, shmemdi_call_t
 /* What has become of a put or get. */
 enum shmemdi_outcome {
 	SHMEMDI_REFUSED, /* nothing is done; in check builds perhaps because threads are missing */
-	SHMEMDI_BY_NIC,  /* it is posted, or the post has failed */
+	SHMEMDI_BY_NIC,  /* from a selection: to be posted; else posted, or the post has failed */
 	SHMEMDI_MAPPED   /* the group copies */
 };
 
