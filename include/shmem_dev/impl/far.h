@@ -196,8 +196,8 @@ SHMEMD_FN_FAR int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi
  *
  * The loads are made here, and a function that loads nothing does the rest. ptxas puts a YIELD at
  * the entry of a function that has other than weak loads and is called by some lanes of a warp, as
- * in `if (lane == 0) shmemd_putmem_nbi(...)`. It releases the lanes that wait for this one to come
- * back, and the next __syncwarp has to collect them: 400 of the 2400 cycles of a p (H200, nvcc
+ * in `if (lane == 0) shmemd_putmem_nbi(...)`. It releases the lanes that wait for this one to
+ * return, and the next __syncwarp has to collect them: 400 of the 2400 cycles of a p (H200, nvcc
  * 13.0). */
 SHMEMD_FN int shmemdi_put_of_thread(shmemdi_route_t route, shmemdi_op_t op, shmemdi_signal_t sig)
 {
