@@ -9,6 +9,9 @@ source=$1 build=$2
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# PYTHONUNBUFFERED makes print() write a text and its end of line by two system calls: lines of two
+# PEs would mix.
+unset PYTHONUNBUFFERED
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$source/packaging/python/src"
 export LD_LIBRARY_PATH="$build/runtime${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 

@@ -9,6 +9,9 @@ source=$1 what=$2
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# PYTHONUNBUFFERED makes print() write a text and its end of line by two system calls: lines of two
+# PEs would mix.
+unset PYTHONUNBUFFERED
 export PYTHONDONTWRITEBYTECODE=1
 
 skip() {
