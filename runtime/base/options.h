@@ -31,7 +31,8 @@
 	  "network interface of the hub (with torchrun's variables the hub is at MASTER_ADDR) "    \
 	  "and of the agents of fail-over; empty: all that are up, loopback if there is no other") \
 	X(node_id, TEXT, "SHMEMH_NODE_ID", "",                                                     \
-	  "PEs with equal text count as one node; empty: boot id and network namespace")           \
+	  "PEs with equal text count as on one host, and try to map each other's memory: those "   \
+	  "that can are one node; empty: boot id and network namespace tell hosts apart")          \
 	X(disable_p2p, WORD, "SHMEMH_DISABLE_P2P", "0",                                            \
 	  "0|1: 1: map no memory of other PEs; operations use NICs, also those on this PE's own "  \
 	  "memory, which shmemd_ptr still returns")                                                \

@@ -105,8 +105,8 @@ static int is_reserved_here(const shmemh_t *job, int pe)
 }
 
 /* One range for the own heap and those of mapped PEs, in the order of their numbers and equally
- * far apart: kernels then compute where a peer's heap is (mapped_stride in shmemd_ctx_t). It
- * belongs to the own entry. */
+ * far apart: kernels then compute where a peer's heap is (mapped_stride in shmemd_ctx_t). The
+ * range is kept in this PE's own entry of mem->peers; the entries of other PEs have only a base. */
 static int reserve_all(shmemh_t *job)
 {
 	shmemhi_mem_t *mem = job->mem;

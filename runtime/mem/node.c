@@ -55,7 +55,7 @@ static bool same_process(const shmemhi_mem_t *mem, int pe)
 	return memcmp(mem->id.process, mem->ids[pe].process, SHMEMHI_KEY_NBYTES) == 0;
 }
 
-/* Is pe on this node, but in another process? Descriptors then pass through a socket. */
+/* May pe be on this node, but in another process? Descriptors then pass through a socket. */
 static bool needs_socket(const shmemh_t *job, int pe)
 {
 	return same_node(job->mem, pe) && !same_process(job->mem, pe);

@@ -20,7 +20,7 @@
 
 /* The identity of a PE, as it is sent to the others. */
 typedef struct shmemhi_identity {
-	unsigned char node[SHMEMHI_KEY_NBYTES]; /* equal: one node */
+	unsigned char node[SHMEMHI_KEY_NBYTES]; /* equal: candidates for one node (node.c) */
 	/* Equal on PEs of one host, whatever SHMEMH_DISABLE_P2P says (`node` is random with that
 	 * option). */
 	unsigned char host[SHMEMHI_KEY_NBYTES];
@@ -40,6 +40,7 @@ typedef struct shmemhi_peer {
 	int slice;      /* if mapped: number of its slice in the memfd of a growth, of
 			   shmemhi_mem_t.n_slices */
 	char *base;     /* its heap as seen here */
+	/* In this PE's own entry: of its heap and those of mapped PEs. Empty in all others. */
 	shmemhi_range_t range;
 } shmemhi_peer_t;
 
