@@ -74,8 +74,8 @@ int run_stream_open(shmemd_stream_t *stream);
 void run_stream_close(shmemd_stream_t stream);
 
 /* On PE 0, if the job has channels: print the counters of this PE's channels, a line for each that
- * was used. A completion counts once a thread has polled it. Returns 0, or 1 after
- * printing a line to stderr. */
+ * was used. `completed` may lag: a thread that polls only the CQE of its own request does not add
+ * to it (shmem_host/device.h). Returns 0, or 1 after printing a line to stderr. */
 int run_print_channels(shmemh_t *job);
 
 /* Wall clock in microseconds, from an arbitrary start. */

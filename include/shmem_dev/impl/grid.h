@@ -88,8 +88,8 @@ SHMEMD_FN int shmemdi_grid_put_part(const shmemd_ctx_t *ctx, shmemd_grid_t grid,
 	return SHMEMD_OK;
 }
 
-/* No group sync at the end, as shmemdi_put has: src is reusable after a barrier of the grid, which
- * includes the group's. */
+/* Unlike shmemdi_put, it does not end with a group sync: src is reusable only after a barrier of
+ * the grid, which includes one of the group. */
 SHMEMD_FN void shmemdi_put_grid(const shmemd_ctx_t *ctx, shmemd_grid_t grid, shmemdi_op_t op)
 {
 	char *base;

@@ -3,8 +3,9 @@
 /* Recorded forms of the functions that the headers of shmem_dev.h call (impl/trace.h). Without
  * SHMEMD_TRACE this file is empty. Not recorded: a test that does not hold, any test of packed.h
  * and wait_sets.h, signal_fetch, waits for tiles (bulk.h), channel_ring and channel_poll,
- * channel_quiet in a job without NICs, the signals that stream.h sends in a kernel of their own,
- * and what only asks (team.h, places and space of channels). */
+ * channel_quiet in a job without NICs, the signals that stream.h sends in a kernel of their own
+ * (unless grid.h is included before stream.h), and what only asks (team.h, places and space of
+ * channels). */
 #ifndef SHMEMD_IMPL_TRACED_H
 #define SHMEMD_IMPL_TRACED_H
 
