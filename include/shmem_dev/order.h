@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Ordering and completing operations, and the words for how far an operation has come. All
- * headers use these words and no others.
+ * headers use these words for it, and no others. (Of a WQE or WQEBB, complete means less: its CQE
+ * says success.)
  *
  *   posted        The stores have been executed, or the WQEs are published on a channel whose
  *                 doorbell may still be left to another thread. Nothing else is promised. A put_nbi

@@ -9,9 +9,11 @@
  * report out by exchanging its word for 0.
  *   - A thread that finds an error CQE reports the first one of the path, which has the cause; the
  *     CQEs of flushed WQEs come after it. It reports it once.
- *   - A thread that waits for space, for a bounce buffer or for a completion reports a suspicion
- *     when SHMEMH_TIMEOUT has passed, unless an error of the path was reported. A wait for a word,
- *     and a wait for a completion with a limit of its own (`_for`), report none.
+ *   - A thread that waits for a completion reports a suspicion when SHMEMH_TIMEOUT has passed,
+ *     unless an error of the path was reported. So does one that waits for space, if nothing has
+ *     completed meanwhile, and one that waits for an abandoned bounce buffer and is next for it; as
+ *     long as an earlier user has the buffer, only that user's wait reports. A wait for a word, and
+ *     a wait for a completion with a limit of its own (`_for`), report none.
  * So the reports of a path are suspicions, then an error. A later report of a channel may overwrite
  * an earlier one before the host reads it; the last one is always read. The host processes a report
  * even if its word equals an earlier one: the epoch has 8 bits, so that after 256 paths a report

@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* The porting contract: every primitive that device code may use, what it orders, for whom, on
  * which memory. cuda.h (PTX) and cpu.h (emulator), with cpu_checks.h for section 10, bulk_cuda.h
- * and bulk_cpu.h for section 11, implement exactly this list; no other header contains asm, a CUDA
- * builtin or a raw atomic. impl/ and group.h call these names only.
+ * and bulk_cpu.h for section 11, implement exactly this list; no other device header contains asm,
+ * a CUDA builtin or a raw atomic. impl/ and group.h call these names only.
  *
  * Words used below
  *   cta, gpu, sys   the threads a strong access synchronises with: this block, this GPU, every
@@ -144,9 +144,10 @@
  *                                        is laid out where it is not in the way
  *   SHMEMD_FN                            stands before a function: static, and inline where the
  *                                        compiler can
- *   SHMEMD_FN_FAR                        stands before an operation on PEs that are not mapped at
- *                                        the constant stride (impl/far.h). A port may keep it out
- *                                        of line, with one copy for a unit
+ *   SHMEMD_FN_FAR                        stands before an operation on PEs whose heap does not
+ *                                        lie at the constant stride (impl/far.h), be they mapped
+ *                                        elsewhere or not mapped. A port may keep it out of line,
+ *                                        with one copy for a unit
  *   SHMEMD_FN_FAR_WAIT                   the same for such an operation that waits for an answer
  *                                        (get, fetch, flush)
  *   SHMEMD_FN_COLD                       stands before a function that waits, that handles an

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
-/* The primitives of arch.h in PTX; with bulk_cuda.h the only file with asm. sm_80 and later.
+/* The primitives of arch.h in PTX; of the device headers only this one and bulk_cuda.h have asm.
+ * sm_80 and later.
  *
  * Every strong access, fence and barrier is volatile and clobbers memory: the compiler then keeps
  * it in place among the ordinary accesses around it, as the PTX memory model assumes. Mapped
@@ -19,11 +20,12 @@
 #define SHMEMD_FN static __device__ __forceinline__
 #endif
 
-/* SHMEMD_FN_FAR: operations on PEs that are not mapped at the constant stride (impl/far.h), mapped
- * or not, which post by NIC (a blocking put then waits, too); SHMEMD_FN_FAR_WAIT: those that need
- * an answer: gets, fetches, flushes. Each is some hundred instructions, so by default a unit has
- * one copy of each, which takes its operands by value. A unit that defines SHMEMD_NIC_INLINE before
- * it includes anything has the first kind inline at each call: fewer cycles by NIC, larger kernels.
+/* SHMEMD_FN_FAR: puts and updates of words, for all PEs but those whose heap lies at the constant
+ * stride (impl/far.h): PEs mapped elsewhere, and PEs that are not mapped, for which they post by
+ * NIC (a blocking put then waits, too). SHMEMD_FN_FAR_WAIT: operations on such PEs that need an
+ * answer: gets, fetches, flushes. Each is some hundred instructions, so by default a unit has one
+ * copy of each, which takes its operands by value. A unit that defines SHMEMD_NIC_INLINE before it
+ * includes anything has the first kind inline at each call: fewer cycles by NIC, larger kernels.
  * With SHMEMD_NO_NIC there is no NIC path in them, and all are inline. SHMEMD_FN_COLD: what waits,
  * fails or is seldom needed, on every path. Never inline: in the way of what is frequent it would
  * cost instruction fetches and registers. */

@@ -45,8 +45,9 @@ SHMEMD_FN int shmemdi_bounce_pass(const shmemdi_chan_t *c, uint64_t word, uint64
 }
 
 /* Take the buffer: wait until its last user has read it, or has abandoned it and its WQE is
- * complete. Coalesced lanes draw
- * adjacent tickets together, so that none of them waits for another. */
+ * complete. The time limit does not end the wait while an earlier user has the buffer
+ * (shmemdi_bounce_pass). Coalesced lanes draw adjacent tickets together, so that none of them waits
+ * for another. */
 SHMEMD_FN_COLD int shmemdi_bounce_take(const shmemdi_chan_t *c, shmemdi_call_t call,
 				       uint64_t ticket)
 {

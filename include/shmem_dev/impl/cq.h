@@ -12,7 +12,7 @@
  *
  * Interleavings considered
  *   A waiter comes late. Its CQE's place may hold the CQE of a later lap already; then `done` has
- *   passed it, since no WQEBB is reused before `done` has. Each poll loads both.
+ *   passed it, since no WQEBB is reused before `done` has. Each poll loads both (shmemdi_cq_poll).
  *   After an error no thread moves `done` past it: the CQE with the cause stays in place. */
 #ifndef SHMEMD_IMPL_CQ_H
 #define SHMEMD_IMPL_CQ_H
@@ -154,7 +154,7 @@ SHMEMD_FN_COLD int shmemdi_cq_ended(const shmemdi_chan_t *c, shmemdi_call_t call
 	return status;
 }
 
-/* Wait for a ticket whose CQE is not there yet. */
+/* Wait for a ticket. */
 SHMEMD_FN_COLD int shmemdi_cq_wait_longer(shmemdi_ref_t ref, shmemdi_call_t call,
 					  shmemdi_ticket_t t, shmemdi_limit_t limit)
 {
@@ -173,6 +173,7 @@ SHMEMD_FN_COLD int shmemdi_cq_wait_longer(shmemdi_ref_t ref, shmemdi_call_t call
 	return shmemdi_cq_ended(&c, call, status, SHMEMD_READY_INDEX(t.word), limit.named);
 }
 
+/* The same, with one look at the CQE inline before the call. */
 SHMEMD_FN int shmemdi_cq_wait(const shmemdi_chan_t *c, shmemdi_call_t call, shmemdi_ticket_t t,
 			      shmemdi_limit_t limit)
 {

@@ -10,14 +10,15 @@
  * as long, one of fetching atomics 1.3 times.
  *
  * Functions that post take from the caller all that they need of the context (shmemdi_route_t),
- * which the caller has in registers or in the constant bank. They load none of it from the copy in
- * memory: the acquire of the posting before has invalidated the L1, so that each load would wait
- * for a trip to memory. With a context of another team than the world (no SHMEMD_CTX_WORLD) the
- * caller first loads the world number of the PE from `peers`. These functions are called directly:
- * ptxas then passes their operands in registers, and they save none. A call through a pointer
- * follows the calling convention of CUDA, and saves some 50 registers in local memory, so that a
- * post took 1.4 times as long (H100). Gets, fetches, flushes and quiets are called so
- * (SHMEMD_ARCH_INDIRECT), so that their registers do not count in the callers' loops.
+ * which the caller has in registers or in the constant bank. From the reservation to the doorbell,
+ * except on the slow path, they load none of it from the copy in memory: the acquire of the posting
+ * before has invalidated the L1, so that each load would wait for a trip to memory. With a context
+ * of another team than the world (no SHMEMD_CTX_WORLD) the caller first loads the world number of
+ * the PE from `peers`. These functions are called directly: ptxas then passes their operands in
+ * registers, and they save none. A call through a pointer follows the calling convention of CUDA,
+ * and saves some 50 registers in local memory, so that a post took 1.4 times as long (H100). Gets,
+ * fetches, flushes and quiets are called so (SHMEMD_ARCH_INDIRECT), so that their registers do not
+ * count in the callers' loops.
  *
  * SHMEMD_NIC_INLINE has the functions that post inline, with the caller's context. SHMEMD_NO_NIC
  * has all of them inline, and no NIC path in them. */
@@ -194,11 +195,12 @@ SHMEMD_FN_FAR int shmemdi_put_post(shmemdi_ep_t ep, shmemdi_call_t call, shmemdi
 
 /* By NIC, for a thread that puts for itself. Latches what it returns.
  *
- * The loads are made here, and a function that loads nothing does the rest. ptxas puts a YIELD at
- * the entry of a function that has other than weak loads and is called by some lanes of a warp, as
- * in `if (lane == 0) shmemd_putmem_nbi(...)`. It releases the lanes that wait for this one to
- * return, and the next __syncwarp has to collect them: 400 of the 2400 cycles of a p (H200, nvcc
- * 13.0). */
+ * The reservation and the strong loads are made here, and a function without them does the rest; if
+ * the put blocks, that function makes a weak load, of the time limit. ptxas puts a YIELD at the
+ * entry of a function that has strong loads, or atomics that return a value, and is called by some
+ * lanes of a warp, as in `if (lane == 0) shmemd_putmem_nbi(...)`. It releases the lanes that wait
+ * for this one to return, and the next __syncwarp has to collect them: 400 of the 2400 cycles of a
+ * p (H200, nvcc 13.0). */
 SHMEMD_FN int shmemdi_put_of_thread(shmemdi_route_t route, shmemdi_op_t op, shmemdi_signal_t sig)
 {
 	shmemdi_put_t put = {op.sym, op.local, op.nbytes, sig,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Implements the public operations. To a PE whose heap is mapped at the constant stride an
- * operation is a few loads, stores and atomics, here (impl/near.h); everything else is a call
- * (impl/far.h), which checks the arguments, selects the transport, and executes.
+ * operation is a few loads, stores and atomics, here (impl/near.h): atomics only in a team with
+ * SHMEMD_CTX_SM_ATOMICS, puts with a signal only if shmemdi_signals_at_stride holds. Everything
+ * else is a call (impl/far.h), which checks the arguments, selects the transport, and executes.
  *
  * Functions return a status, and record errors; those of public functions that return nothing latch
  * the status. All threads of a group take the same branch: arguments are equal. On the NIC
@@ -218,8 +219,8 @@ SHMEMD_FN int shmemdi_is_flushed(const shmemd_ctx_t *ctx, shmemdi_op_t op,
 
 /* By stores the blocking and the nbi form are the same: after the group sync no thread reads src
  * any more. No sync after the signal: all threads would wait for the leader's fence, a round trip.
- * Leaving the sync to the first warp where it alone copies gained nothing for 16 bytes by a block
- * (H200): the tests take as long.
+ * A variant in which only the first warp syncs if it alone copies gained nothing for 16 bytes by a
+ * block (H200): to find out whether it alone copies takes as long as the sync.
  *
  * The group sync makes the leader's fence cover the stores of all threads. Without it a slow lane's
  * data would still be in flight when the receiver sees the signal; without the fence, so would the
