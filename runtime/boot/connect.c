@@ -258,7 +258,7 @@ static int fail_connect(const shmemhi_id_t *id, const attempt_t *attempts, shmem
 		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP, "%s: %s", has_other_secret(id),
 				     text);
 	if (has(id, attempts, OTHER_VERSION))
-		return -shmemhi_fail(err, SHMEMH_ERR_VERSION, "hub: %s", text);
+		return -shmemhi_fail(err, SHMEMH_ERR_VERSION, "no hub of this version: %s", text);
 	if (all_are(id, attempts, NOBODY))
 		return -shmemhi_fail(err, SHMEMH_ERR_BOOTSTRAP, "no hub at %s: %s", text,
 				     why_nobody(id));

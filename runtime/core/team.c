@@ -166,8 +166,9 @@ static int write_ctxs(shmemh_t *job)
 	return shmemhi_agree(job, status);
 }
 
-/* PEs that share a GPU work, but their kernels are time-sliced in milliseconds. The lowest PE of
- * each GPU warns once. */
+/* PEs that share a GPU work, but without CUDA's Multi-Process Service their kernels are time-sliced
+ * in milliseconds. Nothing here asks whether the service runs: the lowest PE of each GPU warns once
+ * in either case. */
 static void warn_shared_gpu(shmemh_t *job)
 {
 	int others = 0;
@@ -185,9 +186,9 @@ static void warn_shared_gpu(shmemh_t *job)
 	}
 	if (others)
 		shmemhi_log(&job->log, SHMEMHI_WARN,
-			    "PEs on this PE's GPU: %d. Their kernels are time-sliced, so waits for "
-			    "each "
-			    "other are slow; one PE per GPU is normal",
+			    "PEs on this PE's GPU: %d. Without CUDA's Multi-Process Service their "
+			    "kernels are time-sliced, so waits for each other are slow; one PE per "
+			    "GPU is normal",
 			    others + 1);
 }
 

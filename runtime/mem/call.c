@@ -85,7 +85,7 @@ static int fail_refused(shmemh_t *job, const shmemhi_heap_call_t *c, int pe)
 				    "PE %d: calloc: count * size is more than 2^64 bytes", pe);
 	case SHMEMHI_NO_BOOKKEEPING:
 		return shmemhi_fail(&job->err, SHMEMH_ERR_NO_MEMORY,
-				    "PE %d: %s: no host memory for the allocator's list of blocks",
+				    "PE %d: %s: no host memory for the bookkeeping of allocations",
 				    pe, op);
 	default:
 		return fail_free(job, c, pe);

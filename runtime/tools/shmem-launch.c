@@ -29,7 +29,7 @@
 
 enum stage {
 	STAGE_RUN,
-	STAGE_GRACE, /* the job has ended: PEs may end by themselves */
+	STAGE_GRACE, /* a PE has failed or a signal came: the other PEs may end by themselves */
 	STAGE_TERM,  /* SIGTERM was sent */
 	STAGE_KILL,  /* SIGKILL was sent */
 };
@@ -264,7 +264,7 @@ static void next_stage(launch_t *l)
 		enter(l, STAGE_TERM, KILL_S);
 		break;
 	case STAGE_GRACE:
-		snprintf(why, sizeof(why), "%d s after the end of the job began", GRACE_S);
+		snprintf(why, sizeof(why), "%d s after the first failure or signal", GRACE_S);
 		list_running(l, why);
 		signal_all(l, SIGTERM);
 		enter(l, STAGE_TERM, KILL_S);
