@@ -5,7 +5,11 @@
  *
  * A group is 12 bytes by value. Built in the call, it folds away: the code is the same as with a
  * template parameter. All threads of a group call an operation converged and with equal
- * arguments. */
+ * arguments.
+ *
+ * Converged: the threads of a warp (its 32 lanes) execute the same call at the same point of the
+ * program together; none of them is in another branch of an `if`, in another iteration of a loop,
+ * or has returned. Warps of one group may come to the call at different times. */
 #ifndef SHMEMD_GROUP_H
 #define SHMEMD_GROUP_H
 

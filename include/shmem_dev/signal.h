@@ -23,7 +23,8 @@
  * sig      symmetric address of the word, 8-byte aligned, not inside the data.
  * value    stored (SET) or added (ADD).
  * op       SHMEMD_SIGNAL_SET or SHMEMD_SIGNAL_ADD. Several writers of one word use ADD, through
- *          contexts of one team (amo.h); SET and ADD on one word are ordered by the program.
+ *          contexts of one team (amo.h); SET and ADD on one word may take different
+ *          transports: the program must order them.
  * Returns  when src is reusable, in all calling threads; in the group's thread of rank 0 the signal
  *          is posted too. Before another thread updates sig again, or calls the form of quiet or
  *          fence for one thread, the program syncs the group.

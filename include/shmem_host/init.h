@@ -7,13 +7,14 @@
  * thread, any time". Nothing exits, aborts or installs signal handlers.
  *
  * Every call but shmemh_error_text refuses a job that was finalized. Every call but that and
- * shmemh_finalize refuses a job that is NULL and, in a child of fork, a job of its parent: fork
- * closes the child's copies of its connections, so that a child that lives on does not hide the
- * death of its parent from the other PEs. (clone and _Fork do not close them: such a child keeps
- * the connections open, and hides the death of its parent.) Functions that return a status return
- * ERR_ARGUMENT, those that return a number -1, shmemh_ptr NULL, shmemh_nic_event ""; the line is in
- * shmemh_error_text. The child may release its copy of the handle by shmemh_finalize, and may make
- * a job of its own by shmemh_init. */
+ * shmemh_finalize refuses a job that is NULL and, in a child of fork, a job of its parent. In the
+ * child a handler that the library registers by pthread_atfork closes the child's copies of the
+ * job's connections, so that a child that lives on does not hide the death of its parent from the
+ * other PEs. (clone and _Fork run no such handler: their child keeps the connections open, and
+ * hides the death of its parent.) Functions that return a status return ERR_ARGUMENT, those that
+ * return a number -1, shmemh_ptr NULL, shmemh_nic_event ""; the line is in shmemh_error_text. The
+ * child may release its copy of the handle by shmemh_finalize, and may make a job of its own by
+ * shmemh_init. */
 #ifndef SHMEMH_INIT_H
 #define SHMEMH_INIT_H
 
@@ -126,7 +127,7 @@ SHMEMH_API int shmemh_allgather(shmemh_t *job, const void *src, void *dst, size_
  * first. Valid until the next call on the job (NULL: of this thread). */
 SHMEMH_API const char *shmemh_error_text(const shmemh_t *job);
 
-/* The cause (shmemd_cause in abi/ctx.h) for which a PE of the world team is gone; 0 while it is
+/* The cause (shmemd_cause in abi/status.h) for which a PE of the world team is gone; 0 while it is
  * there. Any thread, any time, also while kernels run. world_pe outside the job: 0. */
 SHMEMH_API int shmemh_pe_cause(const shmemh_t *job, int world_pe);
 

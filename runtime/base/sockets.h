@@ -2,8 +2,9 @@
 /* Copyright (c) 2026 The shmem_dev authors */
 /* Stream and packet sockets that a child of fork does not keep. The end of a process is seen by its
  * peers as the end of its connections, and a connection ends with the last copy of its descriptor:
- * a child that lives on without exec would hide the death of its parent. So fork closes the child's
- * copies (pthread_atfork). A child made by clone or _Fork keeps them: no handler runs there. */
+ * a child that lives on without exec would hide the death of its parent. So a handler that
+ * pthread_atfork has registered closes the child's copies. A child made by clone or _Fork keeps
+ * them: no handler runs there. */
 #ifndef SHMEMHI_BASE_SOCKETS_H
 #define SHMEMHI_BASE_SOCKETS_H
 

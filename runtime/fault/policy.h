@@ -45,7 +45,7 @@ int shmemhi_fault_agree(struct shmemh *job, const shmemhi_fault_policy_t *mine, 
  * logs it as a warning. On all PEs. */
 void shmemhi_fault_switch_off(struct shmemh *job, const char *why);
 
-/* The worst of the verdicts on the six rows of the self-test that fail-over relies on (rows[] in
+/* The worst of the verdicts on the rows of the self-test that fail-over relies on (rows[] in
  * policy.c). path: as for shmemhi_results_verdict. */
 int shmemhi_fault_verdict(const char *path, const struct shmemhi_firmware *of);
 

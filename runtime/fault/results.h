@@ -29,7 +29,7 @@ void shmemhi_results_put(FILE *f, const shmemhi_firmware_t *of, const char *row,
 FILE *shmemhi_results_append(const char *path, shmemhi_err_t *err);
 
 /* The last verdict on a row; UNKNOWN: there is none. path NULL: that of results_path. Fail-over
- * asks for six rows (policy.c). */
+ * asks for each row of rows[] in policy.c. */
 int shmemhi_results_verdict(const char *path, const shmemhi_firmware_t *of, const char *row);
 
 const char *shmemhi_verdict_word(int verdict); /* pass, cannot tell, FAIL */

@@ -18,9 +18,10 @@
  * only when none on the other port is exposed (n_exposed): each of them is stopped, drained and
  * flushed, or its NIC is dead. The last step of its fence, QUERY, may still follow.
  *
- * Those of start and end (new, open, met, join, start, stop, close, free) are called by the thread
- * of init or finalize, all others by the agent's thread, but for those that say so, and for reaches
- * and describe, which init calls too, before that thread runs. */
+ * The functions of start and end (new, open, met, join, start, stop, close, free) are called by the
+ * thread of init or finalize, all other functions by the agent's thread. Exceptions: any thread may
+ * call note; n_routes, route, and reaches and describe of shmemhi_failover_ops are also called by
+ * the thread of init or finalize, while the agent's thread does not run. */
 #ifndef SHMEMHI_IB_FAILOVER_H
 #define SHMEMHI_IB_FAILOVER_H
 
@@ -125,9 +126,10 @@ typedef struct shmemhi_route {
 } shmemhi_route_t;
 
 /* The address of a PE's port, as one port of this PE has found it (ib/resolve.c). Only the agent's
- * thread uses is_asked. While that is set, this thread uses no other field before is_answered, but
- * for `status` of queued entries, with the lock: the thread of the resolver that has taken the
- * entry from the queue writes them without one. */
+ * thread uses is_asked. While is_asked is set and is_answered is not, a thread of the resolver that
+ * has taken the entry from the queue may be writing the other fields, without the lock. The agent's
+ * thread then uses none of them. Exception: with the lock, `status` and `next` while the entry is
+ * in the queue. */
 typedef struct shmemhi_resolved {
 	struct shmemhi_resolved *next; /* in the queue; with the resolver's lock */
 	int pe;

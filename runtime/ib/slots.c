@@ -172,8 +172,8 @@ bool shmemhi_slots_have_one(shmemhi_failover_t *s)
 	return find(s) != NULL;
 }
 
-/* Zero the records and the producer word, and mark the CQEs invalid. Each stays so until the NIC
- * writes it. */
+/* Zero the records and the producer word, and mark the CQEs invalid. A CQE stays invalid until the
+ * NIC writes it. */
 static int clear(shmemhi_failover_t *s, const shmemhi_slot_t *slot)
 {
 	char *cqes = slot->queue + SHMEMD_QUEUE_CQES_OFFSET(s->ib->depth);

@@ -46,8 +46,9 @@ void shmemhi_listener_close(shmemhi_listener_t *l);
 int shmemhi_fd_connect(const char *path, const shmemhi_peer_hello_t *hello, uint64_t deadline_ns,
 		       shmemhi_err_t *err);
 
-/* Accept one connection whose hello has arrived and contains the secret; close every other pending
- * one. PEs of the job have sent their hello before this is called, so it does not wait.
+/* Accept the next connection whose hello has arrived and contains the secret; close the pending
+ * ones before it, whose hello has not arrived or lacks the secret. PEs of the job have sent their
+ * hello before this is called, so it does not wait.
  * Returns  a connection and its pe, closed in the same way; -1: there are no more;
  *          FD_NO_ROOM: there may be, and errno says what is lacking. */
 int shmemhi_fd_accept(const shmemhi_listener_t *l,

@@ -66,8 +66,8 @@ static bool is_on_gpu(const shmemh_t *job)
 	return job->mem->backend->kind == SHMEMH_HEAP_GPU;
 }
 
-/* Does this PE connect to pe? A leader's connections include those of its own process if there
- * are other processes: all map the same file. */
+/* Does this PE connect to pe? In host memory a leader connects to each of its PEs if they run in
+ * several processes, also to those of its own process, since all of them map the same file. */
 static bool meets(const shmemh_t *job, const opening_t *o, int pe)
 {
 	int leader = o->leader[job->pe];

@@ -4,9 +4,9 @@
  * tolerated (SHMEMD_CTX_FT). The host decides what follows: a lost path is fenced and left
  * (abi/replay.h), a suspicion is only a reason to query the queue pair.
  *
- * A report has a word for each channel, in pinned host memory: shmemd_faults_t, then
- * [n_channels][n_world] words. Threads of the GPU store them, and never load them; the host takes a
- * report out by exchanging its word for 0.
+ * Each channel has one word for its latest report, in pinned host memory: a shmemd_faults_t is
+ * followed by [n_channels][n_world] such words. Threads of the GPU store them, and never load them;
+ * the host takes a report out by exchanging its word for 0.
  *   - A thread that finds an error CQE reports the first one of the path, which has the cause; the
  *     CQEs of flushed WQEs come after it. It reports it once.
  *   - A thread that waits for a completion reports a suspicion when SHMEMH_TIMEOUT has passed,

@@ -42,10 +42,11 @@
 #include <shmem_dev/abi/mlx5.h>
 
 /* Reservation word: bits 0-7 epoch, 8-39 WQEBBs reserved, 40-63 requests reserved (WQEs that the
- * responder counts: neither NOP nor DUMP) plus the carries out of the WQEBBs. One fetch-add
- * reserves both; bits 40-63 of the value that it returns are the number of the reservation's first
- * request. Each request's WQE carries its number in its immediate field; a DUMP carries that of the
- * request after it. */
+ * responder counts: neither NOP nor DUMP), plus 1 for each time that the field of the WQEBBs has
+ * overflowed into this one, which is once in 2^32 WQEBBs (shmemd_replay_requests of abi/replay.h
+ * subtracts these). One fetch-add reserves both; bits 40-63 of the value that it returns are the
+ * number of the reservation's first request. Each request's WQE carries its number in its immediate
+ * field; a DUMP carries that of the request after it. */
 #define SHMEMD_RESV_ADD(wqebbs, requests) ((uint64_t)(requests) << 40 | (uint64_t)(wqebbs) << 8)
 #define SHMEMD_RESV_INDEX(word) ((uint32_t)((word) >> 8))
 #define SHMEMD_RESV_REQUEST(word) ((uint32_t)((word) >> 40))
@@ -129,7 +130,8 @@
 
 /* Key of a registration granule, for both ports of the PE that owns the memory: its home port and
  * its stand-by. Each end of a path uses one of its two. A transfer is cut alike on both.
- * Addresses in WQEs are offsets from the heap's start, on all PEs; of bounce buffers, as here. */
+ * In WQEs an address in the heap is an offset from the heap's start, equal on all PEs; the address
+ * of a bounce buffer is its virtual address in this PE's process. */
 typedef struct shmemd_key {
 	/* Big-endian; [0] of the home port, [1] of the stand-by. In the rows of this PE an lkey,
 	 * chosen by SHMEMD_PATH_COLUMN; in those of another PE an rkey, by SHMEMD_PATH_PEER_COLUMN.

@@ -180,8 +180,9 @@ SHMEMD_ABI_FN void shmemd_replay_nop(uint32_t *w, shmemd_replay_kind_t kind, shm
 }
 
 /* How many requests a path has, for the thread that leaves it: the request field of the reservation
- * word at the path's end, less the number of the path's first request. The field also counts the
- * carries out of the WQEBBs, one each time the index passes a multiple of 2^32.
+ * word at the path's end, less the number of the path's first request. The field is also
+ * incremented each time that the WQEBBs of that word overflow into it, which is when the index
+ * passes a multiple of 2^32; these carries count no requests.
  *
  * `origin` of a channel: bits 0-23 number of the path's first request (repeated ones included),
  * 24-38 bits 32-46 of the index `ready` at the switch to the path. */

@@ -35,9 +35,10 @@
  *   gets published (its posters wait for still earlier WQEBBs only), is rung by the blocked poster
  *   itself, and each reservation requests a CQE. So its WQEBBs become free.
  *
- *   A mark and the turn. Poster P publishes up to F without having seen F's mark; F then reads
- *   ready == F, and has the turn. If P has seen it, P publishes past F, and F never reads ready ==
- *   F. Only the poster that has the turn reads marks, so no two publish one reservation.
+ *   A mark and the turn. The reservation of poster Q begins at index F. Poster P publishes up to F
+ *   without having seen Q's mark; Q then reads ready == F, and has the turn. If P has seen the
+ *   mark, P publishes past F, and Q never reads ready == F. Only the poster that has the turn reads
+ *   marks, so no two publish one reservation.
  *
  *   An old mark. A mark is cleared in the turn that publishes its reservation: 2^32 WQEBBs later
  *   the same first index would make it valid again (tests/models, MARK_KEPT). */

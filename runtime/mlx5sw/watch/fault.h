@@ -28,13 +28,16 @@ enum mlx5swi_fault {
 
 typedef struct mlx5swi_rule {
 	struct mlx5swi_rule *next;
-	int fault;                  /* mlx5swi_fault */
-	uint32_t host, device, qpn; /* of the sender or of the command; MLX5SWI_ANY */
-	uint32_t kind;              /* packets: bits 1 << mlx5swi_kind; 0: all */
-	uint32_t index;             /* WQEs and CQEs: index of the first WQEBB; MLX5SWI_ANY */
-	uint32_t opcode;            /* commands; WQEs and CQEs: of the WQE; MLX5SWI_ANY */
-	uint64_t after;             /* number of matching events that pass first */
-	uint64_t left;              /* number of events that are still hit; UINT64_MAX: all */
+	int fault; /* mlx5swi_fault */
+	/* Of a packet: those of its sender, but for PARTIAL those of its receiver. Of a doorbell,
+	 * WQE or CQE: those of its QP. Of a command: those of its device, which has no qpn.
+	 * MLX5SWI_ANY: all. */
+	uint32_t host, device, qpn;
+	uint32_t kind;   /* packets: bits 1 << mlx5swi_kind; 0: all */
+	uint32_t index;  /* WQEs and CQEs: index of the first WQEBB; MLX5SWI_ANY */
+	uint32_t opcode; /* commands; WQEs and CQEs: of the WQE; MLX5SWI_ANY */
+	uint64_t after;  /* number of matching events that pass first */
+	uint64_t left;   /* number of events that are still hit; UINT64_MAX: all */
 	uint64_t n_hits;
 	uint64_t ns;
 	uint32_t nbytes, syndrome;
